@@ -1,0 +1,159 @@
+package agent
+
+import (
+	"encoding/json"
+	"time"
+
+	"countersign/internal/store"
+)
+
+// Status is the whole state in one value: what `countersign status --json` prints and what the window and the
+// tray show. Its JSON is stable and documented in README.md.
+type Status struct {
+	Version  string         `json:"version"`
+	SignedIn bool           `json:"signed_in"`
+	Account  Account        `json:"account"`
+	Tunnel   TunnelStatus   `json:"tunnel"`
+	Endpoint EndpointStatus `json:"endpoint"`
+	Events   EventCounts    `json:"events"`
+	Packages PackageCounts  `json:"packages"`
+	Saves    SaveCounts     `json:"saves"`
+	Outbox   OutboxCounts   `json:"outbox"`
+	Health   []Issue        `json:"health"`
+}
+
+// Account is who is signed in; empty strings where the service did not say.
+type Account struct {
+	Email          string `json:"email"`
+	OrganizationID string `json:"organization_id"`
+	MemberID       string `json:"member_id"`
+}
+
+// TunnelStatus is the public address. State is one of "off", "connecting", "up", "down".
+type TunnelStatus struct {
+	Kind  string    `json:"kind"`
+	State string    `json:"state"`
+	URL   string    `json:"url"`
+	Since time.Time `json:"since,omitzero"`
+}
+
+// EndpointStatus is the webhook endpoint as the service last confirmed it; ID is empty when there is none.
+type EndpointStatus struct {
+	ID           string    `json:"id"`
+	URL          string    `json:"url"`
+	RegisteredAt time.Time `json:"registered_at,omitzero"`
+}
+
+// EventCounts counts webhook requests. Received is the number of distinct authentic events stored; Problems are
+// authentic events that nothing could be done with.
+type EventCounts struct {
+	Received   int `json:"received"`
+	Rejected   int `json:"rejected"`
+	Duplicates int `json:"duplicates"`
+	Pending    int `json:"pending"`
+	Problems   int `json:"problems"`
+}
+
+// PackageCounts counts packages. Saved are executed packages of which every wanted file is on disk.
+type PackageCounts struct {
+	Total    int `json:"total"`
+	Open     int `json:"open"`
+	Executed int `json:"executed"`
+	Saved    int `json:"saved"`
+}
+
+// SaveCounts counts files.
+type SaveCounts struct {
+	Done    int `json:"done"`
+	Pending int `json:"pending"`
+	Failed  int `json:"failed"`
+}
+
+// OutboxCounts counts drafts that are not yet packages.
+type OutboxCounts struct {
+	Pending int `json:"pending"`
+	Unknown int `json:"unknown"`
+	Failed  int `json:"failed"`
+}
+
+// Severity of an Issue.
+type Severity string
+
+const (
+	Info    Severity = "info"    // worth knowing, nothing to do
+	Warning Severity = "warning" // works with a limit
+	Problem Severity = "problem" // needs a person
+)
+
+// Action is the one thing a person can do about an Issue; the UI maps it to a button.
+type Action string
+
+const (
+	ActNone         Action = ""
+	ActSignIn       Action = "sign_in"
+	ActSettings     Action = "settings"
+	ActChooseFolder Action = "choose_folder"
+	ActUnlock       Action = "unlock_keyring"
+	ActTakeEndpoint Action = "take_endpoint"
+	ActRetry        Action = "retry"
+	ActReview       Action = "review" // a draft whose outcome only a person can decide
+)
+
+// Issue is one thing that is wrong: what, since when, and what to do about it.
+type Issue struct {
+	ID       string    `json:"id"`
+	Severity Severity  `json:"severity"`
+	Since    time.Time `json:"since"`
+	Text     string    `json:"text"`
+	Action   Action    `json:"action"`
+}
+
+// PackageRow is a package as a list shows it.
+type PackageRow struct {
+	store.Package
+	SignersDone  int            // signers who have signed everything
+	SignersTotal int            // 0 while unknown
+	Next         []store.Signer // whose turn it is
+	FilesDone    int
+	FilesTotal   int      // 0 until planned
+	Files        []string // absolute paths of the saved files
+	Problem      string   // the first problem with saving, one sentence
+}
+
+// Draft is what a person wants to send.
+type Draft struct {
+	Name         string          `json:"name"`
+	Message      string          `json:"message,omitempty"`
+	Files        []string        `json:"files"` // paths on this computer
+	Signers      []store.Signer  `json:"signers"`
+	Sequential   bool            `json:"sequential,omitempty"`
+	Due          time.Time       `json:"due,omitzero"`
+	ExternalData json.RawMessage `json:"external_data,omitempty"`
+}
+
+// SendState is how a draft ended, or where it stands.
+type SendState struct {
+	DraftID   string           `json:"draft_id"`
+	State     store.DraftState `json:"state"`
+	PackageID string           `json:"package_id,omitempty"`
+	Problem   string           `json:"problem,omitempty"` // one sentence
+	Sent      int64            `json:"sent"`              // bytes uploaded so far
+	Total     int64            `json:"total"`             // bytes to upload
+}
+
+// SignInOptions choose how a sign-in runs.
+type SignInOptions struct {
+	Prompt string `json:"prompt,omitempty"` // "", "login" (as someone else) or "consent"
+}
+
+// Change tells watchers what kind of thing changed; they read the new state from the Agent.
+type Change string
+
+const (
+	StatusChanged   Change = "status"
+	PackagesChanged Change = "packages"
+	ActivityChanged Change = "activity"
+	OutboxChanged   Change = "outbox"
+	SettingsChanged Change = "settings"
+	ShowRequested   Change = "show" // a second start asked for the window
+)

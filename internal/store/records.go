@@ -1,0 +1,169 @@
+package store
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// Outcome says what became of a stored event.
+type Outcome string
+
+const (
+	EventPending Outcome = ""        // stored, not yet handled
+	EventHandled Outcome = "handled" // its consequences are recorded
+	EventOdd     Outcome = "odd"     // authentic, but nothing could be done with it: shown under Problems
+)
+
+// Event is one authentic notification, exactly as it arrived.
+type Event struct {
+	ID        string          `json:"id"`               // eventId, or "sha256:" + hex of the body when there was none
+	Action    string          `json:"action,omitempty"` // empty when the body could not be parsed
+	PackageID string          `json:"package_id,omitempty"`
+	Time      time.Time       `json:"time,omitzero"` // eventTime, zero when absent or unreadable
+	Received  time.Time       `json:"received"`
+	Body      []byte          `json:"body"`
+	URL       string          `json:"url"` // the registered URL it was verified against
+	Outcome   Outcome         `json:"outcome,omitempty"`
+	Reason    string          `json:"reason,omitempty"` // why it is odd, one sentence
+	Handled   time.Time       `json:"handled,omitzero"`
+	Copies    int             `json:"copies,omitempty"` // how often it came again
+	Extra     json.RawMessage `json:"extra,omitempty"`
+}
+
+// Origin says who made a package.
+type Origin string
+
+const (
+	MadeHere      Origin = "here"
+	MadeElsewhere Origin = "elsewhere"
+)
+
+// Signer is one person who signs a package.
+type Signer struct {
+	ID        string `json:"id,omitempty"` // signerId, empty until the service told it
+	FirstName string `json:"first_name,omitempty"`
+	LastName  string `json:"last_name,omitempty"`
+	Email     string `json:"email,omitempty"`
+}
+
+// Document is one document of a package.
+type Document struct {
+	ID         string   `json:"id,omitempty"` // documentId
+	Name       string   `json:"name,omitempty"`
+	FileName   string   `json:"file_name,omitempty"`
+	ExternalID string   `json:"external_id,omitempty"`
+	Executed   bool     `json:"executed,omitempty"`
+	SignedBy   []string `json:"signed_by,omitempty"` // signerIds, in the order they signed
+}
+
+// Package is what is known about one package of the organization.
+type Package struct {
+	ID             string          `json:"id"`
+	Name           string          `json:"name,omitempty"`
+	Origin         Origin          `json:"origin"`
+	DraftID        string          `json:"draft_id,omitempty"` // the draft it was sent from, when made here
+	OrganizationID string          `json:"organization_id,omitempty"`
+	MemberID       string          `json:"member_id,omitempty"`
+	State          string          `json:"state,omitempty"` // the service's word: open, executed, expired, rescinded, ...
+	Sequential     bool            `json:"sequential,omitempty"`
+	Signers        []Signer        `json:"signers,omitempty"`
+	Documents      []Document      `json:"documents,omitempty"`
+	NextSigners    []string        `json:"next_signers,omitempty"` // signerIds whose turn it is
+	ExternalData   json.RawMessage `json:"external_data,omitempty"`
+	Created        time.Time       `json:"created"` // when it was first known here
+	Due            time.Time       `json:"due,omitzero"`
+	Executed       time.Time       `json:"executed,omitzero"`
+	Checked        time.Time       `json:"checked,omitzero"`    // last status answer
+	NextCheck      time.Time       `json:"next_check,omitzero"` // when to ask again
+	Planned        bool            `json:"planned,omitempty"`   // save jobs exist
+	Gone           bool            `json:"gone,omitempty"`      // the service no longer knows it
+	Timeline       []Moment        `json:"timeline,omitempty"`
+}
+
+// Moment is one line of a package's timeline.
+type Moment struct {
+	Time time.Time `json:"time"`
+	What string    `json:"what"`          // sent, signed, document_executed, executed, saved, ...
+	Who  string    `json:"who,omitempty"` // signerId
+	Ref  string    `json:"ref,omitempty"` // documentId, file name, ...
+}
+
+// JobState is where a save job stands.
+type JobState string
+
+const (
+	JobPending JobState = "pending"
+	JobDone    JobState = "done"
+	JobFailed  JobState = "failed" // given up; a person can try again
+)
+
+// Job is one file to be saved. Its key is PackageID/DocumentID/Kind, so planning twice is harmless.
+type Job struct {
+	PackageID  string    `json:"package_id"`
+	DocumentID string    `json:"document_id,omitempty"` // empty for a master file
+	Kind       string    `json:"kind"`                  // executed, cac, masterfile
+	Folder     string    `json:"folder"`                // absolute
+	Target     string    `json:"target"`                // relative to Folder, slash-separated, chosen once
+	State      JobState  `json:"state"`
+	Planned    time.Time `json:"planned"`
+	Tries      int       `json:"tries,omitempty"`
+	NextTry    time.Time `json:"next_try,omitzero"`
+	Problem    string    `json:"problem,omitempty"` // one sentence for people
+	Size       int64     `json:"size,omitempty"`    // bytes, when done
+	SHA256     string    `json:"sha256,omitempty"`  // hex, when done
+	Done       time.Time `json:"done,omitzero"`
+}
+
+// Key is the job's identity in the store.
+func (j Job) Key() string { return j.PackageID + "/" + j.DocumentID + "/" + j.Kind }
+
+// DraftState is where a draft stands on its way out.
+type DraftState string
+
+const (
+	DraftQueued    DraftState = "queued"    // stored, nothing sent yet, or uploads in progress
+	DraftAdding    DraftState = "adding"    // packages/add may have been sent
+	DraftUnknown   DraftState = "unknown"   // its answer was lost
+	DraftSent      DraftState = "sent"      // accepted; PackageID is set
+	DraftFailed    DraftState = "failed"    // refused, Problem says why
+	DraftCancelled DraftState = "cancelled" // by the user, before packages/add
+)
+
+// Draft is a package on its way to the service.
+type Draft struct {
+	ID           string          `json:"id"` // also the correlation id in externalData
+	Name         string          `json:"name"`
+	Message      string          `json:"message,omitempty"`
+	Sequential   bool            `json:"sequential,omitempty"`
+	Due          time.Time       `json:"due,omitzero"`
+	ExternalData json.RawMessage `json:"external_data,omitempty"` // the caller's, without our correlation id
+	Files        []DraftFile     `json:"files"`
+	Signers      []Signer        `json:"signers"`
+	State        DraftState      `json:"state"`
+	Created      time.Time       `json:"created"`
+	Changed      time.Time       `json:"changed"`
+	Tries        int             `json:"tries,omitempty"`
+	NextTry      time.Time       `json:"next_try,omitzero"`
+	Problem      string          `json:"problem,omitempty"`
+	PackageID    string          `json:"package_id,omitempty"`
+}
+
+// DraftFile is one file of a draft. Path is on this computer; FileID is set once it is uploaded.
+type DraftFile struct {
+	Path       string    `json:"path"`
+	Name       string    `json:"name"`
+	Size       int64     `json:"size"`
+	SHA256     string    `json:"sha256,omitempty"`
+	ExternalID string    `json:"external_id,omitempty"`
+	FileID     string    `json:"file_id,omitempty"`
+	Uploaded   time.Time `json:"uploaded,omitzero"` // a temporary upload lives 24 hours
+}
+
+// Activity is one line of the activity list: something that happened, for people.
+type Activity struct {
+	Time      time.Time `json:"time"`
+	Kind      string    `json:"kind"` // event, sent, saved, signed_in, problem, ...
+	PackageID string    `json:"package_id,omitempty"`
+	EventID   string    `json:"event_id,omitempty"`
+	Text      string    `json:"text"` // one sentence
+}
