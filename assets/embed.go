@@ -1,0 +1,77 @@
+// Package assets holds the files that travel inside the program: icons, state marks, translations, the demo's sample
+// documents and the page that the browser shows after a sign-in. It is the only place with go:embed. It promises that
+// every name it offers exists (its tests read each one) and knows nothing of what the files are used for.
+//
+// Icons and samples are drawn by gen; `go generate ./assets` writes them again, byte for byte.
+package assets
+
+import (
+	"embed"
+	"fmt"
+	"html/template"
+	"io"
+	"io/fs"
+)
+
+//go:generate go run ./gen
+
+// Translations holds translations/LANGUAGE.json as Fyne's lang package reads them. English is complete.
+//
+//go:embed translations
+var Translations embed.FS
+
+//go:embed icons icon.svg marks
+var pictures embed.FS
+
+//go:embed samples
+var samples embed.FS
+
+//go:embed web/return.html
+var returnPage string
+
+var returnTemplate = template.Must(template.New("return").Parse(returnPage))
+
+// Tray is a state that the tray icon shows.
+type Tray string
+
+// The states of the tray, from quiet to loud.
+const (
+	TrayFine      Tray = "fine"
+	TrayWorking   Tray = "working"
+	TrayAttention Tray = "attention"
+)
+
+// Icon returns the program's icon as a PNG of size x size pixels; sizes are 512, 256, 128, 64, 48, 32 and 22.
+func Icon(size int) ([]byte, error) { return pictures.ReadFile(fmt.Sprintf("icons/icon-%d.png", size)) }
+
+// TrayIcon returns the tray icon for a state as a PNG; sizes are 22, 44 and 64.
+func TrayIcon(state Tray, size int) ([]byte, error) {
+	return pictures.ReadFile(fmt.Sprintf("icons/tray-%s-%d.png", state, size))
+}
+
+// Mark returns one of the one-coloured state marks as SVG: signed, next, later, ended, problem, saved or drop.
+func Mark(name string) ([]byte, error) { return pictures.ReadFile("marks/" + name + ".svg") }
+
+// Samples returns the demo's documents, PDF files in the root of the file system.
+func Samples() fs.FS {
+	sub, err := fs.Sub(samples, "samples")
+	if err != nil {
+		panic(err) // the path is a constant and valid
+	}
+	return sub
+}
+
+// Return says what the browser shows when a sign-in comes back.
+type Return struct {
+	OK      bool
+	Account string // who is signed in; may be empty
+	Problem string // when not OK: one sentence for people; may be empty
+}
+
+// WriteReturn writes the page for r as HTML. The page loads nothing from elsewhere, and all texts are escaped.
+func WriteReturn(w io.Writer, r Return) error {
+	if err := returnTemplate.Execute(w, r); err != nil {
+		return fmt.Errorf("write the sign-in page: %w", err)
+	}
+	return nil
+}

@@ -1,0 +1,85 @@
+package assets
+
+import (
+	"bytes"
+	"image"
+	_ "image/png"
+	"io/fs"
+	"strings"
+	"testing"
+)
+
+func TestEveryIconHasTheSizeOnItsName(t *testing.T) {
+	check := func(data []byte, err error, size int) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		img, _, err := image.DecodeConfig(bytes.NewReader(data))
+		if err != nil || img.Width != size || img.Height != size {
+			t.Errorf("want %d px, got %dx%d (%v)", size, img.Width, img.Height, err)
+		}
+	}
+	for _, size := range []int{512, 256, 128, 64, 48, 32, 22} {
+		data, err := Icon(size)
+		check(data, err, size)
+	}
+	for _, state := range []Tray{TrayFine, TrayWorking, TrayAttention} {
+		for _, size := range []int{22, 44, 64} {
+			data, err := TrayIcon(state, size)
+			check(data, err, size)
+		}
+	}
+	if _, err := Icon(17); err == nil {
+		t.Error("a size that was not drawn must be an error")
+	}
+}
+
+func TestEveryMarkIsThere(t *testing.T) {
+	for _, name := range []string{"signed", "next", "later", "ended", "problem", "saved", "drop"} {
+		if data, err := Mark(name); err != nil || !bytes.Contains(data, []byte("<svg")) {
+			t.Errorf("mark %s: %v", name, err)
+		}
+	}
+}
+
+func TestSamplesArePDFs(t *testing.T) {
+	names, err := fs.Glob(Samples(), "*.pdf")
+	if err != nil || len(names) != 3 {
+		t.Fatalf("want three samples, got %v (%v)", names, err)
+	}
+	for _, name := range names {
+		data, err := fs.ReadFile(Samples(), name)
+		if err != nil || !bytes.HasPrefix(data, []byte("%PDF-")) {
+			t.Errorf("%s is not a PDF (%v)", name, err)
+		}
+	}
+}
+
+func TestReturnPageSaysWhatHappenedAndEscapesIt(t *testing.T) {
+	cases := map[string]struct {
+		in   Return
+		want string
+	}{
+		"signed in":          {Return{OK: true, Account: "office@example.com"}, "works for office@example.com"},
+		"signed in, no name": {Return{OK: true}, "Countersign is connected."},
+		"failed":             {Return{Problem: "The office <b>refused</b>."}, "The office &lt;b&gt;refused&lt;/b&gt;."},
+		"failed, no reason":  {Return{}, "did not confirm the sign-in"},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			var page strings.Builder
+			if err := WriteReturn(&page, c.in); err != nil {
+				t.Fatal(err)
+			}
+			if !strings.Contains(page.String(), c.want) {
+				t.Errorf("want %q in:\n%s", c.want, page.String())
+			}
+			for _, foreign := range []string{"http://", "https://", "<script", "src="} {
+				if strings.Contains(page.String(), foreign) {
+					t.Errorf("the page must be self-contained, found %q", foreign)
+				}
+			}
+		})
+	}
+}
