@@ -1,0 +1,67 @@
+package desk
+
+import (
+	"time"
+
+	"fyne.io/fyne/v2"
+
+	"countersign/internal/agent"
+	"countersign/ui/work"
+)
+
+// System opens things outside the program. Its methods return at once.
+type System interface {
+	OpenAddress(address string) error // https and http only
+	OpenFile(path string) error       // a file or a folder, with the program meant for it
+	ShowInFolder(path string) error   // the file's folder, with the file marked where the system can
+}
+
+// Desk is handed to every screen. All fields are set.
+type Desk struct {
+	Office Office
+	System System
+	Work   *work.Pool
+	Now    func() time.Time // also fixes the time zone in which times are shown
+	Window fyne.Window      // for dialogs and focus
+	Notice func(text string)
+	Go     Ways
+}
+
+// Ways lead from one screen to another.
+type Ways interface {
+	ShowPackage(id string)
+	ShowSettings()
+	ShowCompose()
+}
+
+// OpenAddress opens an address and tells the person when that fails.
+func (d *Desk) OpenAddress(address string) { d.tell(d.System.OpenAddress(address)) }
+
+// OpenFile opens a file or folder and tells the person when that fails.
+func (d *Desk) OpenFile(path string) { d.tell(d.System.OpenFile(path)) }
+
+// ShowInFolder shows a file in its folder and tells the person when that fails.
+func (d *Desk) ShowInFolder(path string) { d.tell(d.System.ShowInFolder(path)) }
+
+func (d *Desk) tell(err error) {
+	if err != nil {
+		d.Notice(Sentence(err.Error()))
+	}
+}
+
+// Problem returns the issue that matters most: problems before warnings, older before newer. Infos need nobody.
+func Problem(issues []agent.Issue) (worst agent.Issue, others int) {
+	found := 0
+	for _, issue := range issues {
+		if issue.Severity != agent.Problem && issue.Severity != agent.Warning {
+			continue
+		}
+		found++
+		graver := issue.Severity == agent.Problem && worst.Severity != agent.Problem
+		older := issue.Severity == worst.Severity && issue.Since.Before(worst.Since)
+		if found == 1 || graver || older {
+			worst = issue
+		}
+	}
+	return worst, max(found-1, 0)
+}

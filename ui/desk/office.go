@@ -1,0 +1,40 @@
+// Package desk is what every screen works at: the office it shows, and the few things around it (slow work, the
+// clock, the system's openers, a line to the person). It holds no widgets and decides nothing.
+package desk
+
+import (
+	"context"
+
+	"countersign/internal/agent"
+	"countersign/internal/store"
+)
+
+// Office is everything the window needs of the agent. All methods may be called from any goroutine. Those without a
+// context answer from memory or the local store, but may take milliseconds for large offices; the window calls them
+// off its own goroutine. Errors and texts are sentences for people.
+type Office interface {
+	Status() agent.Status
+	Packages() []agent.PackageRow // newest first
+	Package(id string) (agent.PackageRow, bool)
+	Activity(limit int) []store.Activity // newest first
+	Drafts() []store.Draft               // not yet packages: on their way, unknown or refused; newest first
+	Settings() agent.Settings
+	HasSecrets() (clientSecret, ngrokToken bool)
+
+	// Configure checks, keeps and applies settings; an empty secret is left as it is.
+	Configure(ctx context.Context, settings agent.Settings, secrets agent.Secrets) error
+	// SignIn blocks until signed in, failed or ctx ended. It calls open once with the address to show in a browser.
+	SignIn(ctx context.Context, options agent.SignInOptions, open func(address string) error) error
+	// Paste completes the running SignIn with the address the browser ended on.
+	Paste(address string) error
+	SignOut(ctx context.Context) error
+	// Send blocks until the package is accepted, refused or unknown, or ctx ended; progress may come from any
+	// goroutine. A refusal is a SendState with a Problem; an error means that nothing was begun or ctx ended.
+	Send(ctx context.Context, draft agent.Draft, progress func(agent.SendState)) (agent.SendState, error)
+	// Act does the one action of a health issue, where the agent can do it.
+	Act(ctx context.Context, issue agent.Issue) error
+	// Watch tells what changed until stop is called; the channel is then closed. Changes may be merged.
+	Watch() (changes <-chan agent.Change, stop func())
+	// SignerPage returns the address of a signer's page, empty where the service gives none.
+	SignerPage(ctx context.Context, packageID, signerID string) (string, error)
+}
