@@ -1,0 +1,128 @@
+package store
+
+import (
+	"fmt"
+	"slices"
+	"time"
+)
+
+var drafts = shelf{rows: bucketDrafts, ids: bucketDraftIDs}
+
+// DraftCounts counts drafts by state.
+type DraftCounts struct {
+	Queued    int
+	Adding    int
+	Unknown   int
+	Sent      int
+	Failed    int
+	Cancelled int
+}
+
+func draftFacets(d Draft, row []byte) (f facets) {
+	f.entry(bucketDraftStates, nil, stateKey(d.State), row)
+	f.count("drafts."+string(d.State), 1)
+	if d.State == DraftQueued {
+		f.entry(bucketDraftsDue, nil, stamp(d.NextTry), row)
+	}
+	return f
+}
+
+func stateKey(s DraftState) []byte { return append([]byte(s), 0) }
+
+// PutDraft stores a draft, new or changed. An empty State becomes DraftQueued, a zero Created now; Changed is set to now.
+func (tx *Tx) PutDraft(d Draft) error {
+	row, value, err := tx.find(drafts, d.ID)
+	if err != nil {
+		return err
+	}
+	var old facets
+	if value != nil {
+		stored, err := decode[Draft](bucketDrafts, row, value)
+		if err != nil {
+			return err
+		}
+		old = draftFacets(stored, row)
+	}
+	if d.State == "" {
+		d.State = DraftQueued
+	}
+	d.Changed = tx.now()
+	if d.Created.IsZero() {
+		d.Created = d.Changed
+	}
+	inUTC(&d.Created, &d.Changed, &d.Due, &d.NextTry)
+	d.Files = slices.Clone(d.Files)
+	for i := range d.Files {
+		inUTC(&d.Files[i].Uploaded)
+	}
+	if row, err = tx.place(drafts, d.ID, row, d.Created, d); err != nil {
+		return fmt.Errorf("store draft: %w", err)
+	}
+	return tx.refacet(old, draftFacets(d, row))
+}
+
+// Draft returns a stored draft.
+func (tx *Tx) Draft(id string) (Draft, bool, error) {
+	row, value, err := tx.find(drafts, id)
+	if err != nil || value == nil {
+		return Draft{}, false, err
+	}
+	d, err := decode[Draft](bucketDrafts, row, value)
+	return d, err == nil, err
+}
+
+// Drafts returns the drafts in any of the states, or all of them when none is given, newest first by Created.
+func (tx *Tx) Drafts(states ...DraftState) ([]Draft, error) {
+	var list []Draft
+	if len(states) == 0 {
+		err := tx.newest(bucketDrafts, "", func(row, value []byte) (bool, error) {
+			d, err := decode[Draft](bucketDrafts, row, value)
+			list = append(list, d)
+			return true, err
+		})
+		return list, err
+	}
+	for i, state := range states {
+		if slices.Contains(states[:i], state) {
+			continue
+		}
+		prefix := stateKey(state)
+		if err := tx.oldest(bucketDraftStates, prefix, nil, func(key, _ []byte) (bool, error) {
+			d, err := at[Draft](tx, bucketDrafts, key[len(prefix):])
+			list = append(list, d)
+			return true, err
+		}); err != nil {
+			return nil, err
+		}
+	}
+	slices.SortStableFunc(list, func(a, b Draft) int { return b.Created.Compare(a.Created) })
+	return list, nil
+}
+
+// DraftsDue returns the drafts in DraftQueued whose NextTry has come, longest due first. Drafts in other states are never due by
+// themselves: packages/add may have been sent for them, and what became of it is not a matter of time.
+func (tx *Tx) DraftsDue(now time.Time) ([]Draft, error) {
+	var list []Draft
+	err := tx.oldest(bucketDraftsDue, nil, after(now), func(key, _ []byte) (bool, error) {
+		d, err := at[Draft](tx, bucketDrafts, key[8:])
+		list = append(list, d)
+		return true, err
+	})
+	return list, err
+}
+
+// NextDraftTry is the earliest NextTry of all queued drafts (zero: at once), and false when none is queued.
+func (tx *Tx) NextDraftTry() (time.Time, bool, error) { return tx.first(bucketDraftsDue) }
+
+// DraftCounts reads the counters; it does not scan.
+func (tx *Tx) DraftCounts() (c DraftCounts, err error) {
+	err = tx.counters(map[string]*int{
+		"drafts." + string(DraftQueued):    &c.Queued,
+		"drafts." + string(DraftAdding):    &c.Adding,
+		"drafts." + string(DraftUnknown):   &c.Unknown,
+		"drafts." + string(DraftSent):      &c.Sent,
+		"drafts." + string(DraftFailed):    &c.Failed,
+		"drafts." + string(DraftCancelled): &c.Cancelled,
+	})
+	return c, err
+}

@@ -1,0 +1,140 @@
+package store
+
+import "fmt"
+
+var events = shelf{rows: bucketEvents, ids: bucketEventIDs}
+
+// EventCounts counts stored events.
+type EventCounts struct {
+	Received   int // distinct events
+	Duplicates int // how often one came again
+	Pending    int // Outcome is EventPending
+	Odd        int // Outcome is EventOdd
+}
+
+func eventFacets(e Event, row []byte) (f facets) {
+	f.count("events", 1)
+	f.count("events.duplicates", int64(e.Copies))
+	switch e.Outcome {
+	case EventPending:
+		f.entry(bucketEventsPending, nil, row)
+		f.count("events.pending", 1)
+	case EventOdd:
+		f.entry(bucketEventsOdd, nil, row)
+		f.count("events.odd", 1)
+	}
+	return f
+}
+
+// AddEvent stores an event that is not there yet. For one that is, it only counts the copy on the stored event and
+// returns false. A zero Received becomes now.
+func (tx *Tx) AddEvent(e Event) (added bool, err error) {
+	row, value, err := tx.find(events, e.ID)
+	if err != nil {
+		return false, err
+	}
+	if value != nil {
+		stored, err := decode[Event](bucketEvents, row, value)
+		if err != nil {
+			return false, err
+		}
+		again := stored
+		again.Copies++
+		return false, tx.putEvent(again, row, eventFacets(stored, row))
+	}
+	if e.Received.IsZero() {
+		e.Received = tx.now()
+	}
+	return true, tx.putEvent(e, nil, facets{})
+}
+
+func (tx *Tx) putEvent(e Event, row []byte, old facets) error {
+	inUTC(&e.Time, &e.Received, &e.Handled)
+	row, err := tx.place(events, e.ID, row, e.Received, e)
+	if err != nil {
+		return fmt.Errorf("store event: %w", err)
+	}
+	return tx.refacet(old, eventFacets(e, row))
+}
+
+// Event returns a stored event.
+func (tx *Tx) Event(id string) (Event, bool, error) {
+	row, value, err := tx.find(events, id)
+	if err != nil || value == nil {
+		return Event{}, false, err
+	}
+	e, err := decode[Event](bucketEvents, row, value)
+	return e, err == nil, err
+}
+
+// SetEvent replaces a stored event, or returns ErrNotFound. Copies stays as it is stored, so that a copy that arrives while an
+// event is handled is not forgotten.
+func (tx *Tx) SetEvent(e Event) error {
+	row, value, err := tx.find(events, e.ID)
+	if err != nil {
+		return err
+	}
+	if value == nil {
+		return fmt.Errorf("event %q: %w", e.ID, ErrNotFound)
+	}
+	stored, err := decode[Event](bucketEvents, row, value)
+	if err != nil {
+		return err
+	}
+	e.Copies = stored.Copies
+	return tx.putEvent(e, row, eventFacets(stored, row))
+}
+
+// PendingEvents returns up to limit events that wait to be handled, oldest first.
+func (tx *Tx) PendingEvents(limit int) ([]Event, error) {
+	var list []Event
+	err := tx.oldest(bucketEventsPending, nil, nil, func(row, _ []byte) (bool, error) {
+		if len(list) >= limit {
+			return false, nil
+		}
+		e, err := at[Event](tx, bucketEvents, row)
+		list = append(list, e)
+		return true, err
+	})
+	return list, err
+}
+
+// OddEvents returns up to limit events with which nothing could be done, newest first.
+func (tx *Tx) OddEvents(limit int) ([]Event, error) {
+	var list []Event
+	err := tx.newest(bucketEventsOdd, "", func(row, _ []byte) (bool, error) {
+		if len(list) >= limit {
+			return false, nil
+		}
+		e, err := at[Event](tx, bucketEvents, row)
+		list = append(list, e)
+		return true, err
+	})
+	return list, err
+}
+
+// Events returns up to limit events, newest first, and the cursor of the next page.
+func (tx *Tx) Events(before Cursor, limit int) ([]Event, Cursor, error) {
+	return page[Event](tx, bucketEvents, before, limit)
+}
+
+// EventCounts reads the counters; it does not scan.
+func (tx *Tx) EventCounts() (c EventCounts, err error) {
+	err = tx.counters(map[string]*int{
+		"events":            &c.Received,
+		"events.duplicates": &c.Duplicates,
+		"events.pending":    &c.Pending,
+		"events.odd":        &c.Odd,
+	})
+	return c, err
+}
+
+// at decodes the record that an index leads to.
+func at[T any](tx *Tx, bucket string, row []byte) (T, error) {
+	value, err := tx.get(bucket, row)
+	if err != nil {
+		var none T
+		return none, err
+	}
+	return decode[T](bucket, row, value)
+}

@@ -1,0 +1,80 @@
+package store
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"time"
+)
+
+// Once records that something was done which must not be done twice, such as one notification, and reports whether this
+// is the first time. Record it before doing it: then a crash loses one notification rather than repeating all.
+func (tx *Tx) Once(fact string, now time.Time) (first bool, err error) {
+	key, err := idKey(fact)
+	if err != nil {
+		return false, fmt.Errorf("record fact: %w", err)
+	}
+	have, err := tx.get(bucketOnce, key)
+	if err != nil || have != nil {
+		return false, err
+	}
+	return true, tx.put(bucketOnce, key, []byte(now.UTC().Format(time.RFC3339)))
+}
+
+// Sealed returns the sealed bytes kept under name, and whether there are any.
+func (tx *Tx) Sealed(name string) ([]byte, bool, error) {
+	key, err := idKey(name)
+	if err != nil {
+		return nil, false, fmt.Errorf("read sealed value: %w", err)
+	}
+	value, err := tx.get(bucketSealed, key)
+	return bytes.Clone(value), value != nil, err
+}
+
+// PutSealed keeps sealed bytes under name; nil deletes them. The store cannot tell whether they are really sealed.
+func (tx *Tx) PutSealed(name string, value []byte) error {
+	key, err := idKey(name)
+	if err != nil {
+		return fmt.Errorf("keep sealed value: %w", err)
+	}
+	if value == nil {
+		return tx.del(bucketSealed, key)
+	}
+	return tx.put(bucketSealed, key, bytes.Clone(value))
+}
+
+// GetDoc decodes the document kept under name into v (a pointer) and reports whether there is one.
+func (tx *Tx) GetDoc(name string, v any) (bool, error) {
+	key, err := idKey(name)
+	if err != nil {
+		return false, fmt.Errorf("read document: %w", err)
+	}
+	value, err := tx.get(bucketDocs, key)
+	if err != nil || value == nil {
+		return false, err
+	}
+	if !json.Valid(value) {
+		return false, fmt.Errorf("%w: document %q", errUnreadable, name)
+	}
+	if err := json.Unmarshal(value, v); err != nil {
+		return false, fmt.Errorf("decode document %q: %w", name, err) // whole, but not what the caller expects
+	}
+	return true, nil
+}
+
+// PutDoc keeps v as JSON under name; a nil v deletes the document. For settings and small state: every
+// change writes the whole document.
+func (tx *Tx) PutDoc(name string, v any) error {
+	key, err := idKey(name)
+	if err != nil {
+		return fmt.Errorf("keep document: %w", err)
+	}
+	if v == nil {
+		return tx.del(bucketDocs, key)
+	}
+	value, err := json.Marshal(v)
+	if err != nil {
+		return fmt.Errorf("encode document %q: %w", name, err)
+	}
+	return tx.put(bucketDocs, key, value)
+}

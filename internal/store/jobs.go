@@ -1,0 +1,164 @@
+package store
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// JobCounts counts save jobs by state.
+type JobCounts struct {
+	Pending int
+	Done    int
+	Failed  int
+}
+
+func jobFacets(j Job) (f facets) {
+	key := []byte(j.Key())
+	f.entry(bucketTargets, key, targetKey(j.Folder, j.Target))
+	f.count("jobs."+string(j.State), 1)
+	switch j.State {
+	case JobPending:
+		f.entry(bucketJobsDue, nil, stamp(j.NextTry), key)
+	case JobFailed:
+		f.entry(bucketJobsFailed, nil, stamp(j.Planned), key)
+	case JobDone:
+		f.entry(bucketJobsDone, nil, stamp(j.Done), key)
+	}
+	return f
+}
+
+// PlanJob stores a job unless its key is there already; then it changes nothing and returns false. It reserves the job's file
+// name: ErrTargetTaken when another job has it, so choose the name with TargetTaken in the same Update. An empty State
+// becomes JobPending, a zero Planned becomes now.
+func (tx *Tx) PlanJob(j Job) (planned bool, err error) {
+	// A slash inside a part would let two different jobs have one key.
+	for _, part := range []string{j.PackageID, j.DocumentID, j.Kind} {
+		if strings.Contains(part, "/") || len(part) > maxID {
+			return false, fmt.Errorf("plan job %q: %w", j.Key(), ErrBadID)
+		}
+	}
+	if j.PackageID == "" || j.Kind == "" {
+		return false, fmt.Errorf("plan job %q: %w", j.Key(), ErrBadID)
+	}
+	if _, ok, err := tx.Job(j.Key()); err != nil || ok {
+		return false, err
+	}
+	if j.State == "" {
+		j.State = JobPending
+	}
+	if j.Planned.IsZero() {
+		j.Planned = tx.now()
+	}
+	return true, tx.putJob(j, facets{})
+}
+
+// PutJob replaces a planned job, or returns ErrNotFound. A changed Folder or Target moves the reservation:
+// ErrTargetTaken when another job has it.
+func (tx *Tx) PutJob(j Job) error {
+	stored, ok, err := tx.Job(j.Key())
+	switch {
+	case err != nil:
+		return err
+	case !ok:
+		return fmt.Errorf("job %q: %w", j.Key(), ErrNotFound)
+	}
+	return tx.putJob(j, jobFacets(stored))
+}
+
+func (tx *Tx) putJob(j Job, old facets) error {
+	owner, err := tx.get(bucketTargets, targetKey(j.Folder, j.Target))
+	if err != nil {
+		return err
+	}
+	if owner != nil && string(owner) != j.Key() {
+		return fmt.Errorf("reserve %q: %w", j.Target, ErrTargetTaken)
+	}
+	inUTC(&j.Planned, &j.NextTry, &j.Done)
+	value, err := json.Marshal(j)
+	if err != nil {
+		return fmt.Errorf("encode job %q: %w", j.Key(), err)
+	}
+	if err := tx.put(bucketJobs, []byte(j.Key()), value); err != nil {
+		return err
+	}
+	if err := tx.refacet(old, jobFacets(j)); err != nil {
+		return err
+	}
+	return tx.refreshSaved(j.PackageID)
+}
+
+// TargetTaken reports whether a job, of whatever state, has reserved this name in this folder. Names that differ only in case or
+// Unicode normalisation are the same.
+func (tx *Tx) TargetTaken(folder, target string) (bool, error) {
+	owner, err := tx.get(bucketTargets, targetKey(folder, target))
+	return owner != nil, err
+}
+
+// Job returns the job with this [Job.Key].
+func (tx *Tx) Job(key string) (Job, bool, error) {
+	value, err := tx.get(bucketJobs, []byte(key))
+	if err != nil || value == nil {
+		return Job{}, false, err
+	}
+	j, err := decode[Job](bucketJobs, []byte(key), value)
+	return j, err == nil, err
+}
+
+// JobsOf returns all jobs of a package.
+func (tx *Tx) JobsOf(packageID string) ([]Job, error) {
+	var list []Job
+	err := tx.oldest(bucketJobs, []byte(packageID+"/"), nil, func(key, value []byte) (bool, error) {
+		j, err := decode[Job](bucketJobs, key, value)
+		list = append(list, j)
+		return true, err
+	})
+	return list, err
+}
+
+// JobsDue returns up to limit pending jobs whose NextTry has come, longest due first.
+func (tx *Tx) JobsDue(now time.Time, limit int) ([]Job, error) {
+	var list []Job
+	err := tx.oldest(bucketJobsDue, nil, after(now), func(key, _ []byte) (bool, error) {
+		if len(list) == limit {
+			return false, nil
+		}
+		j, err := at[Job](tx, bucketJobs, key[8:])
+		list = append(list, j)
+		return true, err
+	})
+	return list, err
+}
+
+// NextJobTry is the earliest NextTry of all pending jobs (zero: at once), and false when none is pending.
+func (tx *Tx) NextJobTry() (time.Time, bool, error) { return tx.first(bucketJobsDue) }
+
+// FailedJobs returns all jobs that were given up, latest planned first.
+func (tx *Tx) FailedJobs() ([]Job, error) { return tx.newestJobs(bucketJobsFailed, -1) }
+
+// RecentSaved returns up to n jobs that are done, latest first.
+func (tx *Tx) RecentSaved(n int) ([]Job, error) { return tx.newestJobs(bucketJobsDone, n) }
+
+func (tx *Tx) newestJobs(index string, limit int) ([]Job, error) {
+	var list []Job
+	err := tx.newest(index, "", func(key, _ []byte) (bool, error) {
+		if len(list) == limit {
+			return false, nil
+		}
+		j, err := at[Job](tx, bucketJobs, key[8:])
+		list = append(list, j)
+		return true, err
+	})
+	return list, err
+}
+
+// JobCounts reads the counters; it does not scan.
+func (tx *Tx) JobCounts() (c JobCounts, err error) {
+	err = tx.counters(map[string]*int{
+		"jobs." + string(JobPending): &c.Pending,
+		"jobs." + string(JobDone):    &c.Done,
+		"jobs." + string(JobFailed):  &c.Failed,
+	})
+	return c, err
+}

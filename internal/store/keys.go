@@ -1,0 +1,95 @@
+package store
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"path"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"golang.org/x/text/cases"
+	"golang.org/x/text/unicode/norm"
+)
+
+// maxID is the longest identifier, in bytes, that is a key as it is. bbolt's own limit is 32 KiB.
+const maxID = 512
+
+// idKey is the key of an identifier from outside. A very long one is kept under its hash; the record itself
+// carries the whole.
+func idKey(id string) ([]byte, error) {
+	switch {
+	case id == "":
+		return nil, fmt.Errorf("%w: it is empty", ErrBadID)
+	case len(id) <= maxID:
+		return []byte(id), nil
+	}
+	sum := sha256.Sum256([]byte(id))
+	return append([]byte{0}, sum[:]...), nil
+}
+
+// stamp is a time as eight bytes that sort like the times: nanoseconds since 1970. Times before that, and the zero
+// time, are 0; times after 2262 are the last one.
+func stamp(t time.Time) []byte {
+	var n uint64
+	switch {
+	case t.Year() > 2261:
+		n = math.MaxInt64
+	case t.Unix() > 0:
+		n = uint64(t.UnixNano())
+	}
+	return binary.BigEndian.AppendUint64(nil, n)
+}
+
+// stampTime is the time of a key that begins with stamp; the zero time for 0.
+func stampTime(key []byte) time.Time {
+	n := binary.BigEndian.Uint64(key)
+	if n == 0 {
+		return time.Time{}
+	}
+	return time.Unix(0, int64(n)).UTC()
+}
+
+// after is the least stamp that comes after t: keys before it are due at t.
+func after(t time.Time) []byte {
+	key := stamp(t)
+	return binary.BigEndian.AppendUint64(nil, binary.BigEndian.Uint64(key)+1)
+}
+
+func join(parts ...[]byte) []byte { return bytes.Join(parts, nil) }
+
+// Cursor marks a place in a list that is read page by page. The empty Cursor is the beginning of the list when
+// passed in, and its end when returned. It stays valid when records are added or removed.
+type Cursor string
+
+func cursorOf(key []byte) Cursor { return Cursor(base64.RawURLEncoding.EncodeToString(key)) }
+
+func (c Cursor) key() ([]byte, error) {
+	key, err := base64.RawURLEncoding.DecodeString(string(c))
+	if err != nil {
+		return nil, fmt.Errorf("list position %q: %w", string(c), err)
+	}
+	return key, nil
+}
+
+// targetKey is the same for two names that any file system may take for one: it ignores case, Unicode normalisation, the kind of
+// slash, and dots and spaces at the end of an element (Windows drops them). That it takes a few names for the same that
+// are not costs no more than a number in a file name.
+func targetKey(folder, target string) []byte {
+	sum := sha256.Sum256([]byte(fold(filepath.Clean(folder)) + "\x00" + fold(target)))
+	return sum[:]
+}
+
+func fold(name string) string {
+	name = strings.ReplaceAll(name, `\`, "/")
+	name = norm.NFD.String(cases.Fold().String(strings.ToUpper(norm.NFD.String(name))))
+	elements := strings.Split(path.Clean(name), "/")
+	for i, e := range elements {
+		elements[i] = strings.TrimRight(e, ". ")
+	}
+	return strings.Join(elements, "/")
+}

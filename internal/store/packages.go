@@ -1,0 +1,209 @@
+package store
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"time"
+)
+
+var packages = shelf{rows: bucketPackages, ids: bucketPackageIDs}
+
+// PackageCounts counts packages. Packages that expired, were rescinded or are gone count in Total alone.
+type PackageCounts struct {
+	Total    int
+	Open     int // may still be signed
+	Executed int // signed by everyone
+	Saved    int // executed, planned, and every job done
+}
+
+// isExecuted is about the service's word (interface.md, States and transitions).
+func (p Package) isExecuted() bool { return strings.EqualFold(p.State, "executed") }
+
+// isOver: it will never be executed (states of service-facts.md section 5).
+func (p Package) isOver() bool {
+	return p.Gone || strings.EqualFold(p.State, "expired") || strings.EqualFold(p.State, "rescinded")
+}
+
+// Final reports that the service need not be asked about p again: it is executed and its files are planned, or it expired, was
+// rescinded or is gone.
+func (p Package) Final() bool {
+	if p.isExecuted() && !p.Gone {
+		return p.Planned
+	}
+	return p.isOver()
+}
+
+func packageFacets(p Package, row []byte) (f facets) {
+	f.entry(bucketPackageLines, p.line().encode(), row)
+	f.count("packages", 1)
+	switch {
+	case p.isExecuted():
+		f.count("packages.executed", 1)
+	case !p.isOver():
+		f.count("packages.open", 1)
+	}
+	if !p.Final() {
+		f.entry(bucketPackagesDue, nil, stamp(p.NextCheck), row)
+	}
+	if p.DraftID != "" {
+		f.entry(bucketPackagesByDraft, nil, draftKey(p.DraftID), row)
+	}
+	return f
+}
+
+func draftKey(id string) []byte {
+	key, err := idKey(id)
+	if err != nil {
+		return nil
+	}
+	return append(bytes.Clone(key), 0)
+}
+
+// Package returns a stored package.
+func (tx *Tx) Package(id string) (Package, bool, error) {
+	row, value, err := tx.find(packages, id)
+	if err != nil || value == nil {
+		return Package{}, false, err
+	}
+	p, err := decode[Package](bucketPackages, row, value)
+	return p, err == nil, err
+}
+
+// PutPackage stores a package, new or changed. Its place in the lists follows Created; a zero Created becomes now.
+func (tx *Tx) PutPackage(p Package) error {
+	row, value, err := tx.find(packages, p.ID)
+	if err != nil {
+		return err
+	}
+	var old facets
+	if value != nil {
+		stored, err := decode[Package](bucketPackages, row, value)
+		if err != nil {
+			return err
+		}
+		old = packageFacets(stored, row)
+	}
+	if p.Created.IsZero() {
+		p.Created = tx.now()
+	}
+	inUTC(&p.Created, &p.Due, &p.Executed, &p.Checked, &p.NextCheck)
+	p.Timeline = append([]Moment(nil), p.Timeline...)
+	for i := range p.Timeline {
+		inUTC(&p.Timeline[i].Time)
+	}
+	if row, err = tx.place(packages, p.ID, row, p.Created, p); err != nil {
+		return fmt.Errorf("store package: %w", err)
+	}
+	if err := tx.refacet(old, packageFacets(p, row)); err != nil {
+		return err
+	}
+	return tx.refreshSaved(p.ID)
+}
+
+// Packages calls each with all packages, newest first by Created, until it returns false. Where a list needs only
+// a line of each, PackageLines is twenty times faster.
+func (tx *Tx) Packages(each func(Package) bool) error {
+	return tx.newest(bucketPackages, "", func(row, value []byte) (bool, error) {
+		p, err := decode[Package](bucketPackages, row, value)
+		if err != nil {
+			return false, err
+		}
+		return each(p), nil
+	})
+}
+
+// PackagesDue returns up to limit packages that are not [Package.Final] and whose NextCheck has come, longest due first.
+func (tx *Tx) PackagesDue(now time.Time, limit int) ([]Package, error) {
+	return tx.notFinal(after(now), limit)
+}
+
+// AllOpen returns every package that is not [Package.Final], in the order of NextCheck.
+func (tx *Tx) AllOpen() ([]Package, error) { return tx.notFinal(nil, -1) }
+
+func (tx *Tx) notFinal(end []byte, limit int) ([]Package, error) {
+	var list []Package
+	err := tx.oldest(bucketPackagesDue, nil, end, func(key, _ []byte) (bool, error) {
+		if len(list) == limit {
+			return false, nil
+		}
+		p, err := at[Package](tx, bucketPackages, key[8:])
+		list = append(list, p)
+		return true, err
+	})
+	return list, err
+}
+
+// NextPackageCheck is the earliest NextCheck of all packages that are not [Package.Final] (zero: at once), and false when there is
+// no such package.
+func (tx *Tx) NextPackageCheck() (time.Time, bool, error) { return tx.first(bucketPackagesDue) }
+
+// PackageByDraft returns the package that was sent from a draft; the newest one, should there be several.
+func (tx *Tx) PackageByDraft(draftID string) (found Package, ok bool, err error) {
+	prefix := draftKey(draftID)
+	if prefix == nil {
+		return Package{}, false, nil
+	}
+	err = tx.oldest(bucketPackagesByDraft, prefix, nil, func(key, _ []byte) (bool, error) {
+		if len(key) != len(prefix)+16 {
+			return true, nil
+		}
+		p, err := at[Package](tx, bucketPackages, key[len(prefix):])
+		if err == nil && p.DraftID == draftID {
+			found, ok = p, true
+		}
+		return true, err
+	})
+	return found, ok, err
+}
+
+// PackageCounts reads the counters; it does not scan.
+func (tx *Tx) PackageCounts() (c PackageCounts, err error) {
+	err = tx.counters(map[string]*int{
+		"packages":          &c.Total,
+		"packages.open":     &c.Open,
+		"packages.executed": &c.Executed,
+		"packages.saved":    &c.Saved,
+	})
+	return c, err
+}
+
+// refreshSaved keeps the set of packages of which every wanted file is on disk, and its counter. It looks at a package and
+// its jobs together, so it is called whenever either changes.
+func (tx *Tx) refreshSaved(id string) error {
+	p, ok, err := tx.Package(id)
+	if err != nil || !ok {
+		return err
+	}
+	saved := p.isExecuted() && p.Planned
+	if saved {
+		jobs, err := tx.JobsOf(id)
+		if err != nil {
+			return err
+		}
+		for _, j := range jobs {
+			saved = saved && j.State == JobDone
+		}
+	}
+	key, err := idKey(id)
+	if err != nil {
+		return err
+	}
+	have, err := tx.get(bucketPackagesSaved, key)
+	if err != nil {
+		return err
+	}
+	switch was := have != nil; {
+	case saved && !was:
+		if err := tx.put(bucketPackagesSaved, key, []byte{1}); err != nil {
+			return err
+		}
+		return tx.add("packages.saved", 1)
+	case !saved && was:
+		if err := tx.del(bucketPackagesSaved, key); err != nil {
+			return err
+		}
+		return tx.add("packages.saved", -1)
+	}
+	return nil
+}

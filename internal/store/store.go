@@ -1,0 +1,247 @@
+package store
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	bolt "go.etcd.io/bbolt"
+	bolterrors "go.etcd.io/bbolt/errors"
+)
+
+// Options adjust Open. The zero value is right for production.
+type Options struct {
+	Now         func() time.Time // the clock, for records that leave their time open; time.Now when nil
+	Log         *slog.Logger     // nil discards
+	LockTimeout time.Duration    // how long to wait for another process to let go; 150 ms when zero
+}
+
+// Store is an open data file. All methods may be called from any goroutine.
+//
+// One goroutine, started by Open and ended by Close, owns writing: see [Store.Update]. Reading happens on the
+// caller's goroutine and sees the last commit.
+type Store struct {
+	path string
+	now  func() time.Time
+	log  *slog.Logger
+	db   *bolt.DB
+	file *os.File // bbolt's own, to let go of the lock when bbolt cannot
+
+	mu     sync.Mutex
+	queue  []*request
+	closed bool
+	wake   chan struct{} // capacity 1: there is something in queue, or closed
+	done   chan struct{} // closed when the writer has ended
+
+	damage atomic.Pointer[CorruptError] // set once damage was met; nothing is read or written after that
+}
+
+// Open opens the data file at path, creating it (mode 0600) and its folder (mode 0700) when there is none, and
+// brings an older schema up to date.
+//
+// It returns [ErrInUse], [ErrNewer] or [ErrCorrupt] for a file it must not use, and has not changed it then.
+// What to do about a damaged file is the caller's decision, see [SetAside]. Noticed at once: a file that is
+// empty, truncated, not a bbolt file or not Countersign's; two damaged meta pages; a damaged root or list of free pages. A damaged
+// page in the middle is noticed when it is reached: View and Update then return ErrCorrupt.
+func Open(path string, opts Options) (*Store, error) {
+	return open(path, opts, migrations)
+}
+
+func open(path string, opts Options, steps []migration) (*Store, error) {
+	if opts.Now == nil {
+		opts.Now = time.Now
+	}
+	if opts.Log == nil {
+		opts.Log = slog.New(slog.DiscardHandler)
+	}
+	if opts.LockTimeout == 0 {
+		opts.LockTimeout = 150 * time.Millisecond
+	}
+	if err := prepareFolder(path, opts.Log); err != nil {
+		return nil, err
+	}
+	if err := createIfMissing(path, steps, opts); err != nil {
+		return nil, fmt.Errorf("create data file %s: %w", path, err)
+	}
+	s := &Store{
+		path: path,
+		now:  opts.Now,
+		log:  opts.Log,
+		wake: make(chan struct{}, 1),
+		done: make(chan struct{}),
+	}
+	if err := s.openFile(opts.LockTimeout, steps); err != nil {
+		return nil, err
+	}
+	go s.write()
+	return s, nil
+}
+
+// prepareFolder makes the folder, or makes an existing one private.
+func prepareFolder(path string, log *slog.Logger) error {
+	folder := filepath.Dir(path)
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return fmt.Errorf("create data folder: %w", err)
+	}
+	if err := tighten(folder, 0o700); err != nil {
+		log.Warn("the data folder could not be made private", "folder", folder, "err", err)
+	}
+	return nil
+}
+
+// openFile locks, checks and migrates the file. On failure everything is let go again.
+func (s *Store) openFile(wait time.Duration, steps []migration) (err error) {
+	defer func() {
+		if err != nil {
+			s.release()
+		}
+	}()
+	err = s.guard(func() error {
+		db, err := bolt.Open(s.path, 0o600, &bolt.Options{
+			Timeout:      wait,
+			FreelistType: bolt.FreelistMapType,
+			OpenFile: func(name string, flag int, mode os.FileMode) (*os.File, error) {
+				// Without O_CREATE: a file that vanished meanwhile must not come back empty.
+				f, err := os.OpenFile(name, flag&^os.O_CREATE, mode)
+				if err != nil {
+					return nil, err
+				}
+				s.file = f
+				return f, s.checkSize(f)
+			},
+		})
+		if err != nil {
+			return s.openError(err)
+		}
+		s.db = db
+		if err := checkFile(s.file); err != nil {
+			return s.corrupt(err.Error())
+		}
+		return migrate(db, s.path, steps)
+	})
+	if err != nil {
+		return err
+	}
+	if err := tighten(s.path, 0o600); err != nil {
+		s.log.Warn("the data file could not be made private", "path", s.path, "err", err)
+	}
+	return nil
+}
+
+func (s *Store) openError(err error) error {
+	switch {
+	case errors.Is(err, bolterrors.ErrTimeout):
+		return fmt.Errorf("open %s: %w", s.path, ErrInUse)
+	case errors.Is(err, bolterrors.ErrInvalid), errors.Is(err, bolterrors.ErrChecksum), errors.Is(err, bolterrors.ErrVersionMismatch):
+		return s.corrupt(err.Error())
+	}
+	if errors.Is(err, ErrCorrupt) {
+		return err
+	}
+	return fmt.Errorf("open data file: %w", err)
+}
+
+// checkSize refuses an empty file, which bbolt would take for a new one. createIfMissing never leaves one behind.
+func (s *Store) checkSize(f *os.File) error {
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	if info.Mode().IsRegular() && info.Size() < minFileSize {
+		return s.corrupt(fmt.Sprintf("only %d bytes", info.Size()))
+	}
+	return nil
+}
+
+func (s *Store) corrupt(reason string) *CorruptError {
+	return &CorruptError{Path: s.path, Reason: reason}
+}
+
+// release closes the file. After damage bbolt may hold its own locks for ever, so its Close cannot be trusted; closing
+// its file frees the lock that other processes see.
+func (s *Store) release() error {
+	if s.db != nil && s.damage.Load() == nil {
+		return s.db.Close()
+	}
+	if s.file != nil {
+		return s.file.Close()
+	}
+	return nil
+}
+
+// Path is the data file's path, as given to Open.
+func (s *Store) Path() string { return s.path }
+
+// View runs fn on the last committed state. What fn reads from tx must not be used after it returns, except for the
+// values that the typed methods return. fn must not call Update or View, and should be
+// brief: while it runs, the file cannot grow.
+func (s *Store) View(fn func(*Tx) error) error {
+	if err := s.usable(); err != nil {
+		return err
+	}
+	err := s.guard(func() error {
+		return s.db.View(func(b *bolt.Tx) error { return fn(s.newTx(b)) })
+	})
+	if errors.Is(err, bolterrors.ErrDatabaseNotOpen) {
+		return ErrClosed
+	}
+	return err
+}
+
+// usable reports why the store cannot be used, or nil.
+func (s *Store) usable() error {
+	if d := s.damage.Load(); d != nil {
+		return d
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return ErrClosed
+	}
+	return nil
+}
+
+// Close lets the queued updates finish, waits for running Views and closes the file. Later calls return nil.
+func (s *Store) Close() error {
+	s.mu.Lock()
+	first := !s.closed
+	s.closed = true
+	s.mu.Unlock()
+	s.signal()
+	<-s.done
+	if !first {
+		return nil
+	}
+	if err := s.release(); err != nil {
+		return fmt.Errorf("close data file: %w", err)
+	}
+	s.log.Log(context.Background(), slog.LevelDebug, "data file closed", "path", s.path)
+	return nil
+}
+
+// SetAside renames a damaged data file so that a fresh one can take its place, and returns its new name, which carries
+// the time. It never deletes or overwrites anything.
+func SetAside(path string, now time.Time) (string, error) {
+	stamp := now.UTC().Format("20060102-150405")
+	for n := 1; ; n++ {
+		to := fmt.Sprintf("%s.damaged-%s", path, stamp)
+		if n > 1 {
+			to = fmt.Sprintf("%s-%d", to, n)
+		}
+		if _, err := os.Lstat(to); err == nil {
+			continue
+		} else if !errors.Is(err, os.ErrNotExist) {
+			return "", fmt.Errorf("set aside %s: %w", path, err)
+		}
+		if err := os.Rename(path, to); err != nil {
+			return "", fmt.Errorf("set aside %s: %w", path, err)
+		}
+		return to, syncFolder(filepath.Dir(path))
+	}
+}

@@ -1,0 +1,225 @@
+package store
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	bolt "go.etcd.io/bbolt"
+)
+
+// Tx is a transaction: everything in the file as it is at one moment, and inside [Store.Update] the changes to it. It belongs to the
+// goroutine that runs fn and ends with fn. Its methods return copies; what they return may be kept.
+//
+// Methods that change something fail inside View.
+type Tx struct {
+	bolt   *bolt.Tx
+	now    func() time.Time
+	writes int // how many changes were made, so that a failed fn that made none needs no rollback
+}
+
+func (s *Store) newTx(b *bolt.Tx) *Tx { return &Tx{bolt: b, now: s.now} }
+
+func (tx *Tx) bucket(name string) (*bolt.Bucket, error) {
+	b := tx.bolt.Bucket([]byte(name))
+	if b == nil {
+		return nil, fmt.Errorf("%w: bucket %s is missing", errUnreadable, name)
+	}
+	return b, nil
+}
+
+// get returns the value of key, valid until the end of the transaction, or nil.
+func (tx *Tx) get(bucket string, key []byte) ([]byte, error) {
+	b, err := tx.bucket(bucket)
+	if err != nil {
+		return nil, err
+	}
+	return b.Get(key), nil
+}
+
+func (tx *Tx) put(bucket string, key, value []byte) error {
+	b, err := tx.bucket(bucket)
+	if err != nil {
+		return err
+	}
+	tx.writes++
+	if err := b.Put(key, value); err != nil {
+		return fmt.Errorf("write to %s: %w", bucket, err)
+	}
+	return nil
+}
+
+func (tx *Tx) del(bucket string, key []byte) error {
+	b, err := tx.bucket(bucket)
+	if err != nil {
+		return err
+	}
+	tx.writes++
+	if err := b.Delete(key); err != nil {
+		return fmt.Errorf("delete from %s: %w", bucket, err)
+	}
+	return nil
+}
+
+// decode reads the record that is there under key.
+func decode[T any](bucket string, key, value []byte) (T, error) {
+	var record T
+	if value == nil {
+		return record, fmt.Errorf("%w: %s %x is missing", errUnreadable, bucket, key)
+	}
+	if err := json.Unmarshal(value, &record); err != nil {
+		return record, fmt.Errorf("%w: %s %x: %v", errUnreadable, bucket, key, err)
+	}
+	return record, nil
+}
+
+// shelf is a bucket of records in the order of time and the bucket of identifiers that leads to them.
+type shelf struct{ rows, ids string }
+
+// find returns the row of id and its record's JSON, both nil when there is none.
+func (tx *Tx) find(s shelf, id string) (row, value []byte, err error) {
+	key, err := idKey(id)
+	if err != nil {
+		return nil, nil, nil // nothing is ever kept under such an identifier
+	}
+	if row, err = tx.get(s.ids, key); err != nil || row == nil {
+		return nil, nil, err
+	}
+	if value, err = tx.get(s.rows, row); err != nil {
+		return nil, nil, err
+	}
+	if value == nil {
+		return nil, nil, fmt.Errorf("%w: %s %x is missing", errUnreadable, s.rows, row)
+	}
+	return row, value, nil
+}
+
+// newRow makes a row key that no record has.
+func (tx *Tx) newRow(bucket string, at time.Time) ([]byte, error) {
+	b, err := tx.bucket(bucket)
+	if err != nil {
+		return nil, err
+	}
+	tx.writes++
+	// Rows are mostly appended: pages that are filled will not grow again.
+	b.FillPercent = 0.9
+	n, err := b.NextSequence()
+	if err != nil {
+		return nil, fmt.Errorf("write to %s: %w", bucket, err)
+	}
+	return join(stamp(at), encodeCount(int64(n))), nil
+}
+
+// place writes the record of id and returns its row. row is where it has been until now, nil for a new one; it
+// moves when its time has changed.
+func (tx *Tx) place(s shelf, id string, row []byte, at time.Time, record any) ([]byte, error) {
+	key, err := idKey(id)
+	if err != nil {
+		return nil, err
+	}
+	value, err := json.Marshal(record)
+	if err != nil {
+		return nil, fmt.Errorf("encode for %s: %w", s.rows, err)
+	}
+	if row != nil && !bytes.HasPrefix(row, stamp(at)) {
+		if err := tx.del(s.rows, row); err != nil {
+			return nil, err
+		}
+		row = nil
+	}
+	if row == nil {
+		if row, err = tx.newRow(s.rows, at); err != nil {
+			return nil, err
+		}
+		if err := tx.put(s.ids, key, row); err != nil {
+			return nil, err
+		}
+	}
+	return row, tx.put(s.rows, row, value)
+}
+
+// newest calls each with the records of a bucket from the newest, or from the one before the cursor, until it returns false or an error.
+func (tx *Tx) newest(bucket string, before Cursor, each func(key, value []byte) (bool, error)) error {
+	b, err := tx.bucket(bucket)
+	if err != nil {
+		return err
+	}
+	c := b.Cursor()
+	key, value := c.Last()
+	if before != "" {
+		at, err := before.key()
+		if err != nil {
+			return err
+		}
+		if found, _ := c.Seek(at); found != nil {
+			key, value = c.Prev()
+		} else {
+			key, value = c.Last()
+		}
+	}
+	for ; key != nil; key, value = c.Prev() {
+		if more, err := each(key, value); err != nil || !more {
+			return err
+		}
+	}
+	return nil
+}
+
+// oldest calls each with the keys of a bucket that have the prefix and are below end (nil: all), in order, until
+// it returns false or an error.
+func (tx *Tx) oldest(bucket string, prefix, end []byte, each func(key, value []byte) (bool, error)) error {
+	b, err := tx.bucket(bucket)
+	if err != nil {
+		return err
+	}
+	c := b.Cursor()
+	for key, value := c.Seek(prefix); key != nil && bytes.HasPrefix(key, prefix); key, value = c.Next() {
+		if end != nil && bytes.Compare(key, end) >= 0 {
+			return nil
+		}
+		if more, err := each(key, value); err != nil || !more {
+			return err
+		}
+	}
+	return nil
+}
+
+// page reads up to limit records of a bucket, newest first, and the cursor of the next page.
+func page[T any](tx *Tx, bucket string, before Cursor, limit int) (records []T, next Cursor, err error) {
+	var last []byte
+	err = tx.newest(bucket, before, func(key, value []byte) (bool, error) {
+		if len(records) >= limit {
+			next = cursorOf(last)
+			return false, nil
+		}
+		record, err := decode[T](bucket, key, value)
+		if err != nil {
+			return false, err
+		}
+		records = append(records, record)
+		last = key
+		return true, nil
+	})
+	return records, next, err
+}
+
+// first returns the time in the first key of an index, for "when is the next one due".
+func (tx *Tx) first(index string) (time.Time, bool, error) {
+	b, err := tx.bucket(index)
+	if err != nil {
+		return time.Time{}, false, err
+	}
+	key, _ := b.Cursor().First()
+	if key == nil {
+		return time.Time{}, false, nil
+	}
+	return stampTime(key), true, nil
+}
+
+// inUTC sets the times of a record to UTC.
+func inUTC(times ...*time.Time) {
+	for _, t := range times {
+		*t = t.UTC()
+	}
+}
