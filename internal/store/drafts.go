@@ -111,8 +111,9 @@ func (tx *Tx) DraftsDue(now time.Time) ([]Draft, error) {
 	return list, err
 }
 
-// NextDraftTry is the earliest NextTry of all queued drafts (zero: at once), and false when none is queued.
-func (tx *Tx) NextDraftTry() (time.Time, bool, error) { return tx.first(bucketDraftsDue) }
+// NextDraft is the earliest NextTry of all queued drafts: 1970 when one has none and is due at once, the zero time when none is
+// queued.
+func (tx *Tx) NextDraft() (time.Time, error) { return tx.first(bucketDraftsDue) }
 
 // DraftCounts reads the counters; it does not scan.
 func (tx *Tx) DraftCounts() (c DraftCounts, err error) {

@@ -22,13 +22,13 @@ func (tx *Tx) Once(fact string, now time.Time) (first bool, err error) {
 }
 
 // Sealed returns the sealed bytes kept under name, and whether there are any.
-func (tx *Tx) Sealed(name string) ([]byte, bool, error) {
+func (tx *Tx) Sealed(name string) ([]byte, bool) {
 	key, err := idKey(name)
 	if err != nil {
-		return nil, false, fmt.Errorf("read sealed value: %w", err)
+		return nil, false // nothing is ever kept under no name
 	}
 	value, err := tx.get(bucketSealed, key)
-	return bytes.Clone(value), value != nil, err
+	return bytes.Clone(value), err == nil && value != nil
 }
 
 // PutSealed keeps sealed bytes under name; nil deletes them. The store cannot tell whether they are really sealed.

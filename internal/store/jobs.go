@@ -83,10 +83,7 @@ func (tx *Tx) putJob(j Job, old facets) error {
 	if err := tx.put(bucketJobs, []byte(j.Key()), value); err != nil {
 		return err
 	}
-	if err := tx.refacet(old, jobFacets(j)); err != nil {
-		return err
-	}
-	return tx.refreshSaved(j.PackageID)
+	return tx.refacet(old, jobFacets(j))
 }
 
 // TargetTaken reports whether a job, of whatever state, has reserved this name in this folder. Names that differ only in case or
@@ -131,8 +128,9 @@ func (tx *Tx) JobsDue(now time.Time, limit int) ([]Job, error) {
 	return list, err
 }
 
-// NextJobTry is the earliest NextTry of all pending jobs (zero: at once), and false when none is pending.
-func (tx *Tx) NextJobTry() (time.Time, bool, error) { return tx.first(bucketJobsDue) }
+// NextJob is the earliest NextTry of all pending jobs: 1970 when one has none and is due at once, the zero time when none is
+// pending.
+func (tx *Tx) NextJob() (time.Time, error) { return tx.first(bucketJobsDue) }
 
 // FailedJobs returns all jobs that were given up, latest planned first.
 func (tx *Tx) FailedJobs() ([]Job, error) { return tx.newestJobs(bucketJobsFailed, -1) }

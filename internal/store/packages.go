@@ -14,7 +14,7 @@ type PackageCounts struct {
 	Total    int
 	Open     int // may still be signed
 	Executed int // signed by everyone
-	Saved    int // executed, planned, and every job done
+	Saved    int // Package.Saved is set
 }
 
 // isExecuted is about the service's word (interface.md, States and transitions).
@@ -42,6 +42,9 @@ func packageFacets(p Package, row []byte) (f facets) {
 		f.count("packages.executed", 1)
 	case !p.isOver():
 		f.count("packages.open", 1)
+	}
+	if p.Saved {
+		f.count("packages.saved", 1)
 	}
 	if !p.Final() {
 		f.entry(bucketPackagesDue, nil, stamp(p.NextCheck), row)
@@ -95,10 +98,7 @@ func (tx *Tx) PutPackage(p Package) error {
 	if row, err = tx.place(packages, p.ID, row, p.Created, p); err != nil {
 		return fmt.Errorf("store package: %w", err)
 	}
-	if err := tx.refacet(old, packageFacets(p, row)); err != nil {
-		return err
-	}
-	return tx.refreshSaved(p.ID)
+	return tx.refacet(old, packageFacets(p, row))
 }
 
 // Packages calls each with all packages, newest first by Created, until it returns false. Where a list needs only
@@ -134,9 +134,9 @@ func (tx *Tx) notFinal(end []byte, limit int) ([]Package, error) {
 	return list, err
 }
 
-// NextPackageCheck is the earliest NextCheck of all packages that are not [Package.Final] (zero: at once), and false when there is
-// no such package.
-func (tx *Tx) NextPackageCheck() (time.Time, bool, error) { return tx.first(bucketPackagesDue) }
+// NextPackageCheck is the earliest NextCheck of all packages that are not [Package.Final]: 1970 when one has none and is due at
+// once, the zero time when there is no such package.
+func (tx *Tx) NextPackageCheck() (time.Time, error) { return tx.first(bucketPackagesDue) }
 
 // PackageByDraft returns the package that was sent from a draft; the newest one, should there be several.
 func (tx *Tx) PackageByDraft(draftID string) (found Package, ok bool, err error) {
@@ -166,44 +166,4 @@ func (tx *Tx) PackageCounts() (c PackageCounts, err error) {
 		"packages.saved":    &c.Saved,
 	})
 	return c, err
-}
-
-// refreshSaved keeps the set of packages of which every wanted file is on disk, and its counter. It looks at a package and
-// its jobs together, so it is called whenever either changes.
-func (tx *Tx) refreshSaved(id string) error {
-	p, ok, err := tx.Package(id)
-	if err != nil || !ok {
-		return err
-	}
-	saved := p.isExecuted() && p.Planned
-	if saved {
-		jobs, err := tx.JobsOf(id)
-		if err != nil {
-			return err
-		}
-		for _, j := range jobs {
-			saved = saved && j.State == JobDone
-		}
-	}
-	key, err := idKey(id)
-	if err != nil {
-		return err
-	}
-	have, err := tx.get(bucketPackagesSaved, key)
-	if err != nil {
-		return err
-	}
-	switch was := have != nil; {
-	case saved && !was:
-		if err := tx.put(bucketPackagesSaved, key, []byte{1}); err != nil {
-			return err
-		}
-		return tx.add("packages.saved", 1)
-	case !saved && was:
-		if err := tx.del(bucketPackagesSaved, key); err != nil {
-			return err
-		}
-		return tx.add("packages.saved", -1)
-	}
-	return nil
 }

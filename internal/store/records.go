@@ -76,6 +76,7 @@ type Package struct {
 	Checked        time.Time       `json:"checked,omitzero"`    // last status answer
 	NextCheck      time.Time       `json:"next_check,omitzero"` // when to ask again
 	Planned        bool            `json:"planned,omitempty"`   // save jobs exist
+	Saved          bool            `json:"saved,omitempty"`     // every wanted file is on disk
 	Gone           bool            `json:"gone,omitempty"`      // the service no longer knows it
 	Timeline       []Moment        `json:"timeline,omitempty"`
 }

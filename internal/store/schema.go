@@ -25,7 +25,6 @@ const (
 	bucketPackageLines    = "package_lines"   // row -> PackageLine
 	bucketPackagesDue     = "packages_due"    // stamp of NextCheck, row
 	bucketPackagesByDraft = "packages_drafts" // draft id -> row
-	bucketPackagesSaved   = "packages_saved"  // id
 	bucketJobs            = "jobs"            // Job.Key -> Job
 	bucketJobsDue         = "jobs_due"        // stamp of NextTry, Job.Key
 	bucketJobsFailed      = "jobs_failed"     // stamp of Planned, Job.Key
@@ -57,7 +56,7 @@ func createBuckets(tx *bolt.Tx) error {
 	for _, name := range []string{
 		bucketCounts,
 		bucketEvents, bucketEventIDs, bucketEventsPending, bucketEventsOdd,
-		bucketPackages, bucketPackageIDs, bucketPackageLines, bucketPackagesDue, bucketPackagesByDraft, bucketPackagesSaved,
+		bucketPackages, bucketPackageIDs, bucketPackageLines, bucketPackagesDue, bucketPackagesByDraft,
 		bucketJobs, bucketJobsDue, bucketJobsFailed, bucketJobsDone, bucketTargets,
 		bucketDrafts, bucketDraftIDs, bucketDraftStates, bucketDraftsDue,
 		bucketActivity, bucketOnce, bucketSealed, bucketDocs,

@@ -2,6 +2,7 @@ package store
 
 import (
 	"bytes"
+	"encoding/binary"
 	"encoding/json"
 	"fmt"
 	"time"
@@ -204,17 +205,17 @@ func page[T any](tx *Tx, bucket string, before Cursor, limit int) (records []T, 
 	return records, next, err
 }
 
-// first returns the time in the first key of an index, for "when is the next one due".
-func (tx *Tx) first(index string) (time.Time, bool, error) {
+// first returns the time in the first key of an index of what is due, the zero time when the index is empty.
+func (tx *Tx) first(index string) (time.Time, error) {
 	b, err := tx.bucket(index)
 	if err != nil {
-		return time.Time{}, false, err
+		return time.Time{}, err
 	}
 	key, _ := b.Cursor().First()
 	if key == nil {
-		return time.Time{}, false, nil
+		return time.Time{}, nil
 	}
-	return stampTime(key), true, nil
+	return time.Unix(0, int64(binary.BigEndian.Uint64(key))).UTC(), nil
 }
 
 // inUTC sets the times of a record to UTC.
