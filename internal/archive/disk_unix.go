@@ -1,0 +1,80 @@
+//go:build linux || darwin
+
+package archive
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+func isFull(err error) bool {
+	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
+}
+
+// isMissing also knows a share or a stick that went away under an open folder.
+func isMissing(err error) bool {
+	for _, gone := range []error{syscall.ENOTCONN, syscall.ESTALE, syscall.ENODEV, syscall.ENXIO, syscall.EHOSTDOWN} {
+		if errors.Is(err, gone) {
+			return true
+		}
+	}
+	return false
+}
+
+func isReadOnly(err error) bool { return errors.Is(err, syscall.EROFS) }
+
+func isNotFolder(err error) bool { return errors.Is(err, syscall.ENOTDIR) }
+
+// writable asks whether this user may make files in dir.
+func writable(dir string) error { return unix.Access(dir, unix.W_OK|unix.X_OK) }
+
+// freeSpace is what is left for this user on the disk of dir, in bytes. Some network file systems do not know.
+func freeSpace(dir *os.File) (uint64, bool) {
+	var s unix.Statfs_t
+	if err := unix.Fstatfs(int(dir.Fd()), &s); err != nil || s.Blocks == 0 {
+		return 0, false
+	}
+	return s.Bavail * uint64(s.Bsize), true
+}
+
+// conceal keeps others from reading half a document. Its name hides it already.
+func conceal(file *os.File) error { return chmod(file, 0o600) }
+
+// reveal gives a complete document its mode.
+func reveal(file *os.File, mode fs.FileMode) error { return chmod(file, mode) }
+
+// chmod changes the mode where the file system has one: on a FAT stick and on many network shares everything has the mode
+// of the mount.
+func chmod(file *os.File, mode fs.FileMode) error {
+	err := file.Chmod(mode)
+	if errors.Is(err, fs.ErrPermission) || unsupported(err) {
+		return nil
+	}
+	return err
+}
+
+// flushFolder makes the names in a folder durable. Some file systems write names at once and refuse to be asked.
+func flushFolder(dir *os.File) error {
+	err := dir.Sync()
+	if unsupported(err) || errors.Is(err, syscall.EBADF) {
+		return nil
+	}
+	return err
+}
+
+// flushRead flushes a file that is open for reading.
+func flushRead(file *os.File) error { return flushFolder(file) }
+
+// unsupported reports whether the file system cannot do at all what was asked.
+func unsupported(err error) bool {
+	for _, no := range []error{syscall.EINVAL, syscall.ENOSYS, syscall.ENOTSUP, syscall.EOPNOTSUPP} {
+		if errors.Is(err, no) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,131 @@
+package archive
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"syscall"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/windows"
+)
+
+func isFull(err error) bool {
+	return errors.Is(err, windows.ERROR_DISK_FULL) || errors.Is(err, windows.ERROR_HANDLE_DISK_FULL) ||
+		errors.Is(err, windows.ERROR_DISK_QUOTA_EXCEEDED)
+}
+
+// isMissing also knows a share or a stick that went away under an open folder.
+func isMissing(err error) bool {
+	for _, gone := range []error{
+		windows.ERROR_PATH_NOT_FOUND, windows.ERROR_NOT_READY, windows.ERROR_INVALID_DRIVE, windows.ERROR_BAD_NETPATH,
+		windows.ERROR_BAD_NET_NAME, windows.ERROR_NETNAME_DELETED, windows.ERROR_DEV_NOT_EXIST,
+		windows.ERROR_NO_SUCH_DEVICE, windows.ERROR_DEVICE_NOT_CONNECTED,
+	} {
+		if errors.Is(err, gone) {
+			return true
+		}
+	}
+	return false
+}
+
+func isReadOnly(err error) bool { return errors.Is(err, windows.ERROR_WRITE_PROTECT) }
+
+func isNotFolder(err error) bool {
+	return errors.Is(err, windows.ERROR_DIRECTORY) || errors.Is(err, syscall.ENOTDIR)
+}
+
+// writable cannot be asked cheaply here: the first save tells.
+func writable(string) error { return nil }
+
+// freeSpace is what is left for this user on the disk of dir, in bytes.
+func freeSpace(dir *os.File) (uint64, bool) {
+	path, err := finalPath(dir)
+	if err != nil {
+		return 0, false
+	}
+	name, err := windows.UTF16PtrFromString(path)
+	if err != nil {
+		return 0, false
+	}
+	var free uint64
+	err = windows.GetDiskFreeSpaceEx(name, &free, nil, nil)
+	return free, err == nil
+}
+
+// basicInfo is FILE_BASIC_INFO (winbase.h). Zero times stay as they are.
+type basicInfo struct {
+	created, accessed, written, changed int64
+	attributes                          uint32
+	_                                   uint32
+}
+
+// conceal hides an unfinished document: a leading dot hides nothing here.
+func conceal(file *os.File) error { return setAttributes(file, windows.FILE_ATTRIBUTE_HIDDEN) }
+
+// reveal makes a complete document visible. Who may read it follows from its folder.
+func reveal(file *os.File, _ fs.FileMode) error {
+	return setAttributes(file, windows.FILE_ATTRIBUTE_NORMAL)
+}
+
+// setAttributes does nothing on a disk without attributes.
+func setAttributes(file *os.File, attributes uint32) error {
+	info := basicInfo{attributes: attributes}
+	err := windows.SetFileInformationByHandle(windows.Handle(file.Fd()), windows.FileBasicInfo,
+		(*byte)(unsafe.Pointer(&info)), uint32(unsafe.Sizeof(info)))
+	if errors.Is(err, windows.ERROR_INVALID_FUNCTION) || errors.Is(err, windows.ERROR_NOT_SUPPORTED) {
+		return nil
+	}
+	return os.NewSyscallError("SetFileInformationByHandle", err)
+}
+
+// flushFolder has nothing to do: NTFS journals names, and the rename writes through.
+func flushFolder(*os.File) error { return nil }
+
+// flushRead has nothing to do: a file open for reading cannot be flushed, and it was before it got its name.
+func flushRead(*os.File) error { return nil }
+
+// lookedAt is how long a rename waits for a virus scanner that has the new file open.
+const lookedAt = 2 * time.Second
+
+// renameNew gives the file from its final name, both in the folder dir, unless that name is taken (fs.ErrExist).
+func renameNew(_ *os.Root, dir *os.File, from, to string) error {
+	folder, err := finalPath(dir)
+	if err != nil {
+		return err
+	}
+	old, err := windows.UTF16PtrFromString(folder + `\` + from)
+	if err != nil {
+		return err
+	}
+	final, err := windows.UTF16PtrFromString(folder + `\` + to)
+	if err != nil {
+		return err
+	}
+	pause := 5 * time.Millisecond
+	for waited := time.Duration(0); ; waited += pause {
+		err = windows.MoveFileEx(old, final, windows.MOVEFILE_WRITE_THROUGH)
+		busy := errors.Is(err, windows.ERROR_SHARING_VIOLATION) || errors.Is(err, windows.ERROR_ACCESS_DENIED)
+		if !busy || waited > lookedAt {
+			return os.NewSyscallError("MoveFileEx", err)
+		}
+		time.Sleep(pause)
+		pause = min(2*pause, 200*time.Millisecond)
+	}
+}
+
+// finalPath is where an open folder is now, in the form that knows no limit of length.
+func finalPath(dir *os.File) (string, error) {
+	buf := make([]uint16, 512)
+	for {
+		n, err := windows.GetFinalPathNameByHandle(windows.Handle(dir.Fd()), &buf[0], uint32(len(buf)), 0)
+		if err != nil {
+			return "", os.NewSyscallError("GetFinalPathNameByHandle", err)
+		}
+		if int(n) < len(buf) {
+			return windows.UTF16ToString(buf[:n]), nil
+		}
+		buf = make([]uint16, n+1)
+	}
+}

@@ -1,0 +1,15 @@
+// Package archive is where an executed document becomes a file: it chooses names that are safe on every system, and it
+// saves bytes so that a file under its final name is always whole.
+//
+// It promises:
+//   - A name made here stays inside the folder, whatever the package, document or signer is called. Only the template's
+//     own "/" makes a subfolder.
+//   - [Folder.Save] never replaces a file. The bytes go to a hidden temporary file in the folder of the target, are checked,
+//     flushed and then renamed without replacing; the folder is flushed last. After any error the temporary file is gone;
+//     after a crash [Folder.Sweep] removes it.
+//   - Memory does not grow with the size of a document.
+//   - Every error can be told to a person in one sentence, see [Sentence].
+//
+// It does not know where the bytes come from, which packages exist, what was saved before, or when to try again: those are
+// its caller's. It logs nothing and starts no goroutine.
+package archive

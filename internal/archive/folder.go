@@ -1,0 +1,244 @@
+package archive
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"golang.org/x/text/cases"
+	"golang.org/x/text/unicode/norm"
+)
+
+// Folder is an open folder: the one the office chose. It holds on to the folder itself, so one that is moved away is
+// followed and one that is deleted and made again is not found; opening costs next to nothing, so open it anew for a batch
+// of work. Its methods may be called from several goroutines.
+type Folder struct {
+	root *os.Root
+	dir  string
+
+	// Steps, when set, is called on the saving goroutine after each step of Save, with the target: a test that kills the
+	// process there sees what a crash at that point leaves behind. Set it before the first Save.
+	Steps func(Step, string)
+}
+
+// OpenFolder opens an existing folder by its absolute path. It fails with ErrMissing, ErrNotFolder or ErrReadOnly, the
+// last also when the folder could be read but nothing could be saved in it.
+func OpenFolder(dir string) (*Folder, error) {
+	if !filepath.IsAbs(dir) {
+		return nil, &Error{Kind: ErrNotFolder, Folder: dir, Err: errors.New("not an absolute path")}
+	}
+	info, err := os.Stat(dir)
+	if err != nil {
+		return nil, &Error{Kind: kindOf(err), Folder: dir, Err: err}
+	}
+	if !info.IsDir() {
+		return nil, &Error{Kind: ErrNotFolder, Folder: dir}
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return nil, &Error{Kind: kindOf(err), Folder: dir, Err: err}
+	}
+	if err := writable(dir); err != nil {
+		root.Close()
+		return nil, &Error{Kind: ErrReadOnly, Folder: dir, Err: err}
+	}
+	return &Folder{root: root, dir: dir}, nil
+}
+
+// Close lets go of the folder. Saves under way end with an error.
+func (f *Folder) Close() error { return f.root.Close() }
+
+// Dir is the absolute path the folder was opened by.
+func (f *Folder) Dir() string { return f.dir }
+
+// Exists reports whether something is at rel, or at a name that a Mac or a Windows computer takes for the same: upper and
+// lower case and the ways to write an accent do not count. So files chosen after asking never become twins. A folder or a
+// link counts as something.
+func (f *Folder) Exists(rel string) (bool, error) {
+	if !safe(rel) {
+		return false, f.fail(rel, ErrBadName, nil)
+	}
+	if _, err := f.root.Lstat(filepath.FromSlash(rel)); err == nil {
+		return true, nil
+	}
+	// On Linux several folders may be "the same" one; a name is taken when it is taken in any of them.
+	parents := []string{"."}
+	for _, element := range strings.Split(rel, "/") {
+		var next []string
+		for _, parent := range parents {
+			names, err := f.alike(parent, element)
+			if err != nil {
+				return false, f.because(rel, err)
+			}
+			for _, name := range names {
+				next = append(next, path.Join(parent, name))
+			}
+		}
+		parents = next
+	}
+	return len(parents) > 0, nil
+}
+
+// alike lists the names in a subfolder that fold to the same as name. A subfolder that is no folder holds none.
+func (f *Folder) alike(sub, name string) ([]string, error) {
+	dir, err := f.open(sub)
+	if sub != "." && (errors.Is(err, fs.ErrNotExist) || isNotFolder(err)) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer dir.Close()
+	want := folded(name)
+	var found []string
+	for {
+		names, err := dir.Readdirnames(1024)
+		for _, entry := range names {
+			if folded(entry) == want {
+				found = append(found, entry)
+			}
+		}
+		if errors.Is(err, io.EOF) {
+			return found, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+}
+
+// open opens a subfolder for reading. Unlike Root.Open it does not wait for ever when a pipe is there instead.
+func (f *Folder) open(sub string) (*os.File, error) {
+	root, err := f.root.OpenRoot(filepath.FromSlash(sub))
+	if err != nil {
+		return nil, err
+	}
+	defer root.Close()
+	return root.Open(".")
+}
+
+// folded is what is left of a name without case and without the ways to write an accent.
+func folded(name string) string {
+	if ascii(name) {
+		return strings.ToLower(name)
+	}
+	return norm.NFC.String(cases.Fold().String(norm.NFC.String(name)))
+}
+
+func ascii(s string) bool {
+	for i := range len(s) {
+		if s[i] >= 0x80 {
+			return false
+		}
+	}
+	return true
+}
+
+// Matches reports whether a regular file of this size in bytes and this SHA-256 (hex) is at rel. Before it says yes, it
+// flushes the file and its folders: the save it comes from may have been cut short between the rename and the last flush.
+func (f *Folder) Matches(rel string, size int64, sha256hex string) (bool, error) {
+	if !safe(rel) {
+		return false, f.fail(rel, ErrBadName, nil)
+	}
+	same, err := f.matches(rel, size, sha256hex)
+	if err != nil {
+		return false, f.because(rel, err)
+	}
+	return same, nil
+}
+
+func (f *Folder) matches(rel string, size int64, sha256hex string) (bool, error) {
+	name := filepath.FromSlash(rel)
+	info, err := f.root.Lstat(name)
+	if errors.Is(err, fs.ErrNotExist) || isNotFolder(err) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	if !info.Mode().IsRegular() || info.Size() != size {
+		return false, nil
+	}
+	file, err := f.root.Open(name)
+	if err != nil {
+		return false, err
+	}
+	defer file.Close()
+	sum := sha256.New()
+	n, err := io.Copy(sum, file)
+	if err != nil {
+		return false, err
+	}
+	if n != size || !strings.EqualFold(hex.EncodeToString(sum.Sum(nil)), sha256hex) {
+		return false, nil
+	}
+	if err := flushRead(file); err != nil {
+		return false, err
+	}
+	return true, f.flushFolders(path.Dir(rel))
+}
+
+// flushFolders flushes a subfolder and every folder above it up to the chosen one.
+func (f *Folder) flushFolders(sub string) error {
+	for {
+		dir, err := f.open(sub)
+		if err != nil {
+			return err
+		}
+		err = flushFolder(dir)
+		dir.Close()
+		if err != nil || sub == "." {
+			return err
+		}
+		sub = path.Dir(sub)
+	}
+}
+
+// fail makes the error for one file, or for the folder itself when rel is ".".
+func (f *Folder) fail(rel string, kind, cause error) error {
+	if rel == "." {
+		rel = ""
+	}
+	return &Error{Kind: kind, Folder: f.dir, File: rel, Err: cause}
+}
+
+// because makes the error for one file from what the system reported.
+func (f *Folder) because(rel string, cause error) error {
+	kind := kindOf(cause)
+	if kind == nil && f.linked(rel) {
+		kind = ErrOutside
+	}
+	return f.fail(rel, kind, cause)
+}
+
+// linked reports whether a subfolder on the way to rel is a link. Package os does not export its error for a link that
+// leads out of the folder, but no other link of a healthy folder ends in an error that kindOf does not know.
+func (f *Folder) linked(rel string) bool {
+	for sub := path.Dir(rel); sub != "."; sub = path.Dir(sub) {
+		info, err := f.root.Lstat(filepath.FromSlash(sub))
+		if err == nil && info.Mode()&fs.ModeSymlink != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// safe reports whether rel is a path that may be created: what Name makes, and what a person may have typed, but nothing
+// absolute, upward, hidden or that means something else on Windows.
+func safe(rel string) bool {
+	if !filepath.IsLocal(filepath.FromSlash(rel)) || strings.ContainsAny(rel, "\\:\x00") {
+		return false
+	}
+	for _, element := range strings.Split(rel, "/") {
+		if element == "" || element != trimmed(element) || len(element) > maxElement || device(element) {
+			return false
+		}
+	}
+	return true
+}

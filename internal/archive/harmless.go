@@ -1,0 +1,120 @@
+package archive
+
+import (
+	"path"
+	"slices"
+	"strings"
+	"unicode"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+// nameless stands where nothing was left of a name.
+const nameless = "Document"
+
+// endings are the file endings that the service turns into PDF, and those people leave in a document's name. Others stay:
+// "Contract v1.2" has none.
+var endings = []string{
+	".pdf", ".doc", ".docx", ".docm", ".dot", ".dotx", ".odt", ".ott", ".rtf", ".txt", ".md", ".pages", ".wpd",
+	".xls", ".xlsx", ".xlsm", ".ods", ".csv", ".numbers", ".ppt", ".pptx", ".odp", ".key", ".html", ".htm", ".xml",
+	".png", ".jpg", ".jpeg", ".tif", ".tiff", ".gif", ".bmp", ".webp", ".heic",
+}
+
+// withoutEnding drops the endings of a document's original file: "Offer.pdf.docx" is "Offer".
+func withoutEnding(name string) string {
+	for {
+		ext := path.Ext(name)
+		rest := strings.TrimRight(strings.TrimSuffix(name, ext), " ")
+		if rest == "" || !slices.Contains(endings, strings.ToLower(ext)) {
+			return name
+		}
+		name = rest
+	}
+}
+
+// flat makes a text one visible line without anything that means something in a path: NFC, no control, bidirectional or
+// zero-width characters, no separators, no characters that Windows reserves. It may still be empty, "..", "CON" or too
+// long; harmless and assemble see to those once the element is complete.
+func flat(s string) string {
+	s = norm.NFC.String(strings.ToValidUTF8(s, ""))
+	s = strings.Map(plainRune, s)
+	s = strings.Join(strings.FieldsFunc(s, func(r rune) bool { return r == ' ' }), " ")
+	// Characters that have gone may leave two that compose.
+	return norm.NFC.String(s)
+}
+
+// oneLine is flat for texts that are only shown.
+func oneLine(s string) string {
+	s, _ = cut(flat(s), 60, 60)
+	return s
+}
+
+// plainRune is the rune to write for r, or -1 for none.
+func plainRune(r rune) rune {
+	switch r {
+	case '/', '\\', '|', ':':
+		return '-'
+	case '"':
+		return '\''
+	case '<', '>', '?', '*', '\u2800': // the last is the empty Braille pattern, which looks like a space
+		return ' '
+	case unicode.ReplacementChar, '\ufffe', '\uffff':
+		return -1
+	}
+	switch {
+	case unicode.IsSpace(r), unicode.Is(unicode.Z, r):
+		return ' '
+	case invisible(r):
+		return -1
+	}
+	return r
+}
+
+// invisible reports whether r shows nothing by itself: controls, bidirectional marks and overrides, joiners, tags,
+// variation selectors, fillers, and private use, which shows something else on every computer.
+func invisible(r rune) bool {
+	return unicode.In(r, unicode.C, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector)
+}
+
+// harmless makes a complete element of its text: never empty, never "." or "..", not hidden, without the trailing dots
+// and spaces that Windows drops in silence. Device names and length are left to assemble, which knows the ending.
+func harmless(s string) string {
+	s = trimmed(flat(s))
+	if s == "" {
+		return nameless
+	}
+	return s
+}
+
+func trimmed(s string) string { return strings.Trim(s, ". ") }
+
+// devices are the names that Windows gives to devices in every folder, whatever follows the first dot.
+var devices = []string{"CON", "PRN", "AUX", "NUL", "CONIN$", "CONOUT$", "CLOCK$"}
+
+// device reports whether Windows would open a device for a name. COM and LPT take the digits 0 to 9 and ¹, ², ³.
+// Source: learn.microsoft.com/windows/win32/fileio/naming-a-file.
+func device(name string) bool {
+	stem, _, _ := strings.Cut(name, ".")
+	stem = strings.ToUpper(strings.TrimRight(stem, " "))
+	if slices.Contains(devices, stem) {
+		return true
+	}
+	port, found := strings.CutPrefix(stem, "COM")
+	if !found {
+		port, found = strings.CutPrefix(stem, "LPT")
+	}
+	return found && len([]rune(port)) == 1 && strings.Contains("0123456789¹²³", port)
+}
+
+// notDevice marks a device name, so that it is a file name like any other: "NUL.x" becomes "NUL_.x".
+func notDevice(name string) string {
+	if !device(name) {
+		return name
+	}
+	stem, rest, dotted := strings.Cut(name, ".")
+	stem = strings.TrimRight(stem, " ") + "_"
+	if !dotted {
+		return stem
+	}
+	return stem + "." + rest
+}

@@ -1,0 +1,146 @@
+package archive
+
+import (
+	"path"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+const (
+	ending = ".pdf"
+
+	// maxElement is the longest name of a file or folder, in bytes (Linux) and in UTF-16 units (Windows, macOS).
+	maxElement = 255
+
+	// maxPath is the longest path below the folder in UTF-16 units, so that it still opens in programs that know only
+	// the 260 of old Windows when the folder's own path is short.
+	maxPath = 239
+
+	// numberRoom is left free by Name for the longest number expected, " (9999)".
+	numberRoom = 7
+)
+
+// assemble joins folders and a file name within the limits. The longest elements give way first; suffix and ending stay.
+func assemble(folders []string, base, suffix string) string {
+	tail := suffix + ending
+	fileRoom := maxElement - len(tail) - numberRoom
+	total := maxPath - len(folders) - len(tail) - numberRoom
+	widths := make([]int, 0, len(folders)+1)
+	for _, folder := range folders {
+		widths = append(widths, min(units(folder), maxElement))
+	}
+	widths = append(widths, min(units(base), fileRoom))
+	level := waterLevel(widths, total)
+
+	elements := make([]string, 0, len(folders)+1)
+	for _, folder := range folders {
+		elements = append(elements, fit(folder, "", maxElement, level))
+	}
+	elements = append(elements, fit(base, tail, fileRoom, level))
+	return strings.Join(elements, "/")
+}
+
+// waterLevel is the greatest width at which every element can be cut so that together they stay within total.
+func waterLevel(widths []int, total int) int {
+	for level := maxElement; level > 1; level-- {
+		sum := 0
+		for _, width := range widths {
+			sum += min(width, level)
+		}
+		if sum <= total {
+			return level
+		}
+	}
+	return 1
+}
+
+// fit cuts name to so many bytes and UTF-16 units, sees that it is still harmless, and appends tail.
+func fit(name, tail string, maxBytes, maxUnits int) string {
+	short, whole := cut(name, maxBytes, maxUnits)
+	if !whole {
+		short = harmless(short)
+	}
+	if !device(short + tail) {
+		return short + tail
+	}
+	// The mark takes one more character.
+	short, _ = cut(short, maxBytes-1, maxUnits-1)
+	return notDevice(harmless(short) + tail)
+}
+
+// Numbered is rel with a number, "a (2).pdf" for n = 2, within the same limits: how a file is called whose name is taken.
+// For n below 2 it is rel.
+func Numbered(rel string, n int) string {
+	if n < 2 {
+		return rel
+	}
+	folder, file := path.Split(rel)
+	tail := " (" + strconv.Itoa(n) + ")" + path.Ext(file)
+	base := strings.TrimSuffix(file, path.Ext(file))
+	return folder + fit(base, tail, maxElement-len(tail), max(1, maxPath-units(folder)-len(tail)))
+}
+
+// cut returns the longest beginning of s within a number of bytes and of UTF-16 units that ends where a reader sees one
+// character end and the next begin, and whether that is all of s.
+func cut(s string, bytes, utf16 int) (string, bool) {
+	if len(s) <= bytes && units(s) <= utf16 {
+		return s, true
+	}
+	end, used := 0, 0 // after the last whole character; UTF-16 units up to i
+	lastRune := 0
+	var before rune
+	pairs := 0 // regional indicators in a row before i
+	for i, r := range s {
+		if i > 0 && startsCharacter(before, r, pairs) {
+			end = i
+		}
+		lastRune = i
+		used += unitsOf(r)
+		if i+utf8.RuneLen(r) > bytes || used > utf16 {
+			break
+		}
+		if unicode.Is(unicode.Regional_Indicator, r) {
+			pairs++
+		} else {
+			pairs = 0
+		}
+		before = r
+	}
+	if end == 0 {
+		// One character with more marks than fit: any rune will do.
+		end = lastRune
+	}
+	return s[:end], false
+}
+
+// startsCharacter is a small part of the grapheme rules of Unicode annex 29: marks and skin tones belong to what stands
+// before them, flags are pairs, Hangul vowels and finals close a syllable. Joiners never reach this package's names.
+func startsCharacter(before, r rune, indicators int) bool {
+	switch {
+	case unicode.Is(unicode.M, r), 0x1F3FB <= r && r <= 0x1F3FF:
+		return false
+	case unicode.Is(unicode.Regional_Indicator, r) && indicators%2 == 1:
+		return false
+	case 0x1160 <= r && r <= 0x11FF && unicode.Is(unicode.Hangul, before):
+		return false
+	}
+	return true
+}
+
+// units is the length of s in UTF-16.
+func units(s string) int {
+	n := 0
+	for _, r := range s {
+		n += unitsOf(r)
+	}
+	return n
+}
+
+func unitsOf(r rune) int {
+	if r >= 0x10000 {
+		return 2
+	}
+	return 1
+}

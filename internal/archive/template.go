@@ -1,0 +1,223 @@
+package archive
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// DefaultTemplate is the template of an office that chose none.
+const DefaultTemplate = "{package} - {document}"
+
+// maxElements bounds the subfolders a template makes, so that every element of a path keeps a readable length and a sweep
+// knows how deep to look.
+const maxElements = 8
+
+// Placeholders are the names a template may hold in braces, in the order they are shown to people.
+var placeholders = []string{"date", "package", "document", "signer", "reference", "kind"}
+
+// Placeholders lists what a template may hold, with braces, in the order to show it to people.
+func Placeholders() []string {
+	list := make([]string, len(placeholders))
+	for i, name := range placeholders {
+		list[i] = "{" + name + "}"
+	}
+	return list
+}
+
+// Kind is what a file is. Its values are those of the save jobs.
+type Kind string
+
+const (
+	Executed   Kind = "executed"   // the signed document
+	CAC        Kind = "cac"        // the certificate that belongs to a document
+	MasterFile Kind = "masterfile" // the whole package in one file
+)
+
+// word is the kind as it stands in a file name.
+func (k Kind) word() string {
+	switch k {
+	case CAC:
+		return "certificate"
+	case MasterFile:
+		return "master file"
+	default:
+		return "signed"
+	}
+}
+
+// Fields are the values a name is made of. Everything but Date and Kind comes from outside and is taken to be hostile.
+type Fields struct {
+	Date      time.Time // {date}, as YYYY-MM-DD in its own location; nothing when zero
+	Package   string    // {package}
+	Document  string    // {document}; the ending of its original file (.docx, .pdf) is left out
+	Signer    string    // {signer}
+	Reference string    // {reference}
+	Kind      Kind      // {kind}, or a suffix where the template has none
+}
+
+// Template says how files are named. The zero value is [DefaultTemplate]. It is immutable and safe for concurrent use.
+type Template struct {
+	text     string
+	elements [][]piece // one list of pieces per path element
+	kind     bool      // {kind} occurs, so certificates and master files need no suffix
+}
+
+// piece is a literal text or, when field is set, a placeholder.
+type piece struct {
+	literal string
+	field   string
+}
+
+// TemplateError is what is wrong with a template, in one sentence for people.
+type TemplateError string
+
+func (e TemplateError) Error() string { return string(e) }
+
+// Parse reads a template such as "{date}/{package} - {document}". An empty text means [DefaultTemplate]; an ending such as
+// ".pdf" may be written and changes nothing. Its errors are of type [TemplateError].
+func Parse(text string) (Template, error) {
+	text = strings.TrimSpace(text)
+	if text == "" {
+		text = DefaultTemplate
+	}
+	t := Template{text: text}
+	elements := strings.Split(withoutEnding(text), "/")
+	if len(elements) > maxElements {
+		return Template{}, TemplateError(fmt.Sprintf("The name pattern may have at most %d subfolders.", maxElements-1))
+	}
+	for _, element := range elements {
+		pieces, err := parseElement(element)
+		if err != nil {
+			return Template{}, err
+		}
+		t.elements = append(t.elements, pieces)
+		t.kind = t.kind || slices.Contains(pieces, piece{field: "kind"})
+	}
+	return t, nil
+}
+
+// parseElement splits one path element into literals and placeholders.
+func parseElement(text string) ([]piece, error) {
+	switch strings.TrimSpace(text) {
+	case "":
+		return nil, TemplateError("The name pattern has a subfolder without a name: write something before and after each /.")
+	case ".", "..":
+		return nil, TemplateError("The name pattern cannot leave the folder: leave out \"" + text + "\".")
+	}
+	var pieces []piece
+	for rest := text; rest != ""; {
+		literal, after, opened := strings.Cut(rest, "{")
+		if strings.Contains(literal, "}") {
+			return nil, TemplateError("The name pattern closes a brace } that was not opened.")
+		}
+		if literal != "" {
+			pieces = append(pieces, piece{literal: literal})
+		}
+		if !opened {
+			break
+		}
+		name, next, closed := strings.Cut(after, "}")
+		if !closed {
+			return nil, TemplateError("The name pattern opens a brace { and does not close it.")
+		}
+		field := strings.ToLower(strings.TrimSpace(name))
+		if !slices.Contains(placeholders, field) {
+			known := strings.Join(Placeholders(), ", ")
+			return nil, TemplateError("There is no placeholder {" + oneLine(name) + "}; there are " + known + ".")
+		}
+		pieces = append(pieces, piece{field: field})
+		rest = next
+	}
+	return pieces, nil
+}
+
+// String is the text the template was parsed from.
+func (t Template) String() string {
+	if t.text == "" {
+		return DefaultTemplate
+	}
+	return t.text
+}
+
+// Name makes the name of a file: a relative path with forward slashes that ends in ".pdf". It is safe on every system and
+// leaves room for [Numbered]. It always answers, if need be with "Document.pdf".
+func (t Template) Name(f Fields) string {
+	if t.elements == nil {
+		t, _ = Parse(DefaultTemplate)
+	}
+	last := len(t.elements) - 1
+	elements := make([]string, len(t.elements))
+	for i, pieces := range t.elements {
+		elements[i] = harmless(render(pieces, f))
+	}
+	return assemble(elements[:last], elements[last], t.suffix(f.Kind))
+}
+
+// suffix tells a certificate and a master file from the document beside them.
+func (t Template) suffix(kind Kind) string {
+	if t.kind || (kind != CAC && kind != MasterFile) {
+		return ""
+	}
+	return " - " + kind.word()
+}
+
+// render fills in one element. Where a value is empty, the separator that would dangle beside it goes too: a master file
+// has no document, and "Lease - " is not a name.
+func render(pieces []piece, f Fields) string {
+	var out strings.Builder
+	missing := false // the last placeholder was empty
+	filled := false  // some placeholder before was not
+	for i, p := range pieces {
+		if p.field == "" {
+			if separator(p.literal) && danglesAt(pieces, i, f, missing, filled) {
+				continue
+			}
+			out.WriteString(p.literal)
+			continue
+		}
+		value := f.value(p.field)
+		out.WriteString(value)
+		missing = value == ""
+		filled = filled || !missing
+	}
+	return out.String()
+}
+
+// danglesAt reports whether the separator pieces[i] has nothing to separate: the value after it is empty, or the one
+// before it is and nothing came earlier.
+func danglesAt(pieces []piece, i int, f Fields, missing, filled bool) bool {
+	if i+1 < len(pieces) && f.value(pieces[i+1].field) == "" {
+		return true
+	}
+	return missing && !filled
+}
+
+// separator reports whether a literal only keeps two values apart.
+func separator(literal string) bool {
+	return strings.Trim(literal, " -_.,;+~\u2013\u2014") == ""
+}
+
+// value is a field as text from which no path can be made: see [flat].
+func (f Fields) value(field string) string {
+	switch field {
+	case "date":
+		if f.Date.IsZero() {
+			return ""
+		}
+		return f.Date.Format(time.DateOnly)
+	case "package":
+		return flat(withoutEnding(flat(f.Package)))
+	case "document":
+		return flat(withoutEnding(flat(f.Document)))
+	case "signer":
+		return flat(f.Signer)
+	case "reference":
+		return flat(f.Reference)
+	case "kind":
+		return f.Kind.word()
+	default:
+		return ""
+	}
+}
