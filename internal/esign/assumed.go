@@ -1,0 +1,79 @@
+package esign
+
+import "time"
+
+// Everything here is a choice that neither interface.md nor service-facts.md nor an RFC settles. When the truth
+// becomes known, this is the file to change.
+const (
+	// The sample of interface.md, "Token response", for an answer without expires_in; a wrong guess costs one 401.
+	assumedLifetime = 1800 * time.Second
+
+	// interface.md, "Token rules" 1 says "short" and no more: renew this long before the end, or a tenth of the
+	// lifetime when that is less, so that a token of three seconds is of use too.
+	refreshSkew = 30 * time.Second
+
+	// interface.md, "Token rules" 3 gives 60 s of grace for a redeemed refresh token; one renewal, with all its
+	// attempts, stays well inside so that the next one still is.
+	refreshBound = 30 * time.Second
+
+	// Source: none. Attempts of one renewal whose answer was lost, and the pause before the second one; it doubles.
+	refreshAttempts = 4
+	refreshPause    = 300 * time.Millisecond
+
+	// Source: OpenID Connect Core 3.1.3.7 allows "some small leeway" without a number.
+	idTokenLeeway = time.Minute
+
+	// interface.md allows client credentials in the header or in the body. The body leaves no doubt whether the two
+	// halves of the header are form-encoded first (RFC 6749, 2.3.1), which servers disagree about.
+	clientAuthInBody = true
+
+	// service-facts.md, 3: a part name is not shown. Many form parsers take a part without one for no file at all.
+	uploadPartName = "file"
+
+	// service-facts.md, 4.1: the default of state and of returnPackage is not known, so both are always sent.
+	addState         = "open"
+	addReturnPackage = true
+
+	// service-facts.md, 4.2, exact casing. That signers sign in the order of the list is an assumption: no order
+	// field was seen in a request.
+	typeSequential = "Sequential"
+	typeConcurrent = "concurrent"
+
+	// interface.md calls for externalId on the document, service-facts.md, 3 on the upload: it is sent in both.
+	uploadExternalIDParam = "externalId"
+
+	// service-facts.md, 6: the method of organizations/info is not shown. GET first, POST with {} after a 404 or 405.
+	organizationPath = "/organizations/info"
+
+	// Source: none ("size limits: not shown"). What an answer may cost in memory.
+	maxJSON  = 8 << 20
+	maxError = 64 << 10
+
+	// Source: none. Nothing is an id that is longer than this.
+	maxID = 128
+
+	// Source: none. A call whose answer is read here ends after this; up- and downloads only when they stand still.
+	callBound = 2 * time.Minute
+
+	// Source: none. A Retry-After beyond this is taken for this.
+	maxRetryAfter = 24 * time.Hour
+
+	// Source: none. How deep the JSON of an event may nest.
+	maxEventDepth = 64
+)
+
+// notReadyWords in an error code mean that a document cannot be downloaded yet. service-facts.md, 8: the answer for
+// that is unknown. See downloadKind for the rest of the guess.
+var notReadyWords = []string{"not_ready", "notready", "not_executed", "not_available", "not_yet", "not_signed", "pending",
+	"processing", "in_progress", "generating"}
+
+// Also assumed, where the code reads better with the choice in place:
+//
+//   - A 404 or 405 without the service's JSON error is a path the server does not serve, so the other form of the path
+//     is tried once (paths.go); interface.md, "Endpoints" writes both forms.
+//   - Discovery that answers 4xx or no usable JSON is no discovery; an endpoint it names on plain http is ignored in
+//     favour of the one in interface.md (discovery.go).
+//   - 408, 5xx and an unreadable 2xx to packages/add may mean that the package exists (packages.go).
+//   - Deleting an endpoint the service does not know is a success (endpoint.go).
+//   - A redirect is followed to the same scheme, host and port only (http.go).
+//   - An event without an offset in eventTime is in UTC, as interface.md, "Events" says it is (lenient.go).

@@ -1,0 +1,33 @@
+package esign
+
+import (
+	"net/url"
+	"strings"
+	"unicode"
+)
+
+// ParseCallback reads the address a browser ended on, as a person pastes it: with spaces or line breaks, quotes or
+// angle brackets around it, without the scheme, or only from the question mark on. The error never quotes it.
+func ParseCallback(pasted string) (url.Values, error) {
+	const op = "reading the pasted address"
+	s := strings.Map(func(r rune) rune {
+		if unicode.IsSpace(r) || unicode.IsControl(r) || unicode.Is(unicode.Cf, r) {
+			return -1
+		}
+		return r
+	}, pasted)
+	s = strings.Trim(s, "\"'`<>()[]“”„‘’‚«»‹›")
+	s = strings.ReplaceAll(s, "&amp;", "&") // copied out of a page's source
+	s, _, _ = strings.Cut(s, "#")
+	if _, query, ok := strings.Cut(s, "?"); ok {
+		s = query
+	}
+	values, err := url.ParseQuery(strings.TrimPrefix(s, "&"))
+	switch {
+	case err != nil, !values.Has("code") && !values.Has("error"):
+		return nil, invalid(op, "That is not the address the browser ended on after the sign-in. Copy the whole address line.")
+	case !values.Has("state"):
+		return nil, invalid(op, "The address is not complete. Copy the whole address line of the browser.")
+	}
+	return values, nil
+}

@@ -1,0 +1,254 @@
+package esign
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptrace"
+	"net/url"
+	"strings"
+	"sync/atomic"
+	"time"
+)
+
+// TokenSource hands out access tokens; a Session is one.
+type TokenSource interface {
+	// Access returns a token to send, or an error of this package.
+	Access(ctx context.Context) (string, error)
+	// Invalidate says that the service did not accept the token.
+	Invalidate(access string)
+}
+
+// Client makes the API calls (interface.md, "API"). It is safe for concurrent use and keeps nothing but which form of
+// each path the service serves.
+type Client struct {
+	cfg    Config
+	tokens TokenSource
+	root   string
+	paths  paths
+}
+
+// NewClient returns a Client that calls as whoever the tokens belong to.
+func NewClient(cfg Config, tokens TokenSource) *Client {
+	return &Client{cfg: cfg, tokens: tokens, root: cfg.apiRoot()}
+}
+
+// call is one API call. It can be made more than once: after a 401, and under both forms of its path.
+type call struct {
+	op     string // what is being done, to which object
+	route  string // the path without its ids: what a form is remembered for
+	method string
+	path   string // escaped, from the slash after the prefix on
+	query  url.Values
+	accept string
+
+	// open returns the body from its beginning; nil for none.
+	open        func() (io.ReadCloser, error)
+	length      int64
+	contentType string
+
+	// sent is set once the headers of the last attempt went out. Before that, the service cannot have done anything.
+	sent atomic.Bool
+}
+
+// jsonBody gives the call a JSON body.
+func (k *call) jsonBody(v any) error {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	if err := enc.Encode(v); err != nil {
+		return invalid(k.op, "The data to send is not valid JSON.")
+	}
+	body := bytes.TrimSuffix(b.Bytes(), []byte("\n"))
+	k.open = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
+	k.length, k.contentType = int64(len(body)), "application/json"
+	return nil
+}
+
+// json makes the call and decodes its answer into out (nil: any answer will do).
+func (c *Client) json(ctx context.Context, k *call, out any) error {
+	ctx, cancel := context.WithTimeout(ctx, callBound)
+	defer cancel()
+	body, err := c.answer(ctx, k)
+	if err != nil || out == nil {
+		return err
+	}
+	if err := json.Unmarshal(body, out); err != nil {
+		return &Error{Op: k.op, Kind: BadAnswer, Status: http.StatusOK}
+	}
+	return nil
+}
+
+// answer makes the call and returns the whole body of a 2xx, without a byte order mark.
+func (c *Client) answer(ctx context.Context, k *call) ([]byte, error) {
+	k.accept = "application/json"
+	res, err := c.do(ctx, k)
+	if err != nil {
+		return nil, err
+	}
+	defer res.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(res.Body, maxJSON+1))
+	if err == nil && len(body) > maxJSON {
+		err = errTooLong
+	}
+	if err != nil {
+		return nil, noAnswer(k.op, err)
+	}
+	return trimBOM(body), nil
+}
+
+// do makes the call, with a new token after a 401 and under the other form of the path where the service does not
+// serve the first. The answer is a 2xx; everything else is an *Error.
+func (c *Client) do(ctx context.Context, k *call) (*http.Response, error) {
+	if err := c.cfg.Validate(); err != nil {
+		return nil, err
+	}
+	first, sure := c.paths.form(k.route)
+	res, err := c.authorized(ctx, k, first)
+	if sure || !notServed(err) {
+		c.paths.learn(k.route, first, res, err)
+		return res, err
+	}
+	res, second := c.authorized(ctx, k, first.other())
+	if notServed(second) {
+		return nil, err // neither; the first answer says as much as the second
+	}
+	c.paths.learn(k.route, first.other(), res, second)
+	return res, second
+}
+
+// authorized sends the call under one form of its path, and once more with a new token when the first is not accepted.
+func (c *Client) authorized(ctx context.Context, k *call, form pathForm) (*http.Response, error) {
+	k.sent.Store(false)
+	access, err := c.tokens.Access(ctx)
+	if err != nil {
+		return nil, during(k.op, err)
+	}
+	res, err := c.once(ctx, k, form, access)
+	var e *Error
+	if !errors.As(err, &e) || e.Status != http.StatusUnauthorized {
+		return res, err
+	}
+	c.tokens.Invalidate(access)
+	k.sent.Store(false) // a 401 did nothing
+	renewed, rerr := c.tokens.Access(ctx)
+	if rerr != nil {
+		return nil, during(k.op, rerr)
+	}
+	if renewed == access {
+		return nil, err
+	}
+	return c.once(ctx, k, form, renewed)
+}
+
+// during makes the error of a TokenSource one of this package.
+func during(op string, err error) error {
+	var e *Error
+	if errors.As(err, &e) {
+		return err
+	}
+	if errors.Is(err, ErrSignedOut) {
+		return &Error{Op: op, Kind: SignedOut}
+	}
+	var config *ConfigError
+	if errors.As(err, &config) {
+		return err
+	}
+	return noAnswer(op, err)
+}
+
+func (c *Client) once(ctx context.Context, k *call, form pathForm, access string) (*http.Response, error) {
+	address := c.root + form.prefix() + k.path
+	if len(k.query) > 0 {
+		address += "?" + k.query.Encode()
+	}
+	trace := &httptrace.ClientTrace{WroteHeaders: func() { k.sent.Store(true) }}
+	req, err := http.NewRequestWithContext(httptrace.WithClientTrace(ctx, trace), k.method, address, nil)
+	if err != nil {
+		return nil, noAnswer(k.op, err)
+	}
+	if k.open != nil {
+		body, err := k.open()
+		if err != nil {
+			return nil, err
+		}
+		req.Body, req.GetBody, req.ContentLength = body, k.open, k.length
+		req.Header.Set("Content-Type", k.contentType)
+	}
+	req.Header.Set("Accept", k.accept)
+	req.Header.Set("Authorization", "Bearer "+access)
+	req.Header.Set("User-Agent", "Countersign")
+	if k.accept != "application/json" {
+		req.Header.Set("Accept-Encoding", "identity")
+	}
+
+	start := c.cfg.now()
+	res, err := c.cfg.httpClient().Do(req)
+	if err != nil {
+		var file *FileError
+		if errors.As(err, &file) {
+			return nil, file
+		}
+		e := noAnswer(k.op, err)
+		c.cfg.log().Debug("API call failed", "route", k.route, "kind", e.Kind)
+		return nil, e
+	}
+	c.cfg.log().Debug("API call", "route", k.route, "status", res.StatusCode, "took", c.cfg.now().Sub(start).Round(time.Millisecond))
+	if res.StatusCode/100 == 2 {
+		return res, nil
+	}
+	defer res.Body.Close()
+	return nil, c.refusal(k, res, access)
+}
+
+// refusal is what a status that is not 2xx means. The body is the service's {"error", "message"} or nothing we know
+// (service-facts.md, 10).
+func (c *Client) refusal(k *call, res *http.Response, access string) *Error {
+	body, _ := io.ReadAll(io.LimitReader(res.Body, maxError))
+	e := &Error{
+		Op:         k.op,
+		Kind:       statusKind(res.StatusCode),
+		Status:     res.StatusCode,
+		RetryAfter: retryAfter(res.Header, c.cfg.now()),
+	}
+	code, message, ok := serviceError(body)
+	if ok {
+		e.Code = cleanCode(code, access, c.cfg.ClientSecret)
+		e.Message = cleanMessage(message, access, c.cfg.ClientSecret)
+	}
+	unserved := res.StatusCode == http.StatusNotFound || res.StatusCode == http.StatusMethodNotAllowed
+	if unserved && !ok {
+		e.err = errNotServed
+	}
+	return e
+}
+
+// serviceError reads {"error": "<code>", "message": "<text>"}. ok is false when it is not that.
+func serviceError(body []byte) (code, message string, ok bool) {
+	var said struct {
+		Error       text `json:"error"`
+		Message     text `json:"message"`
+		Description text `json:"error_description"` // RFC 6750 servers put the same thing there
+	}
+	if json.Unmarshal(trimBOM(body), &said) != nil || said.Error == "" {
+		return "", "", false
+	}
+	if said.Message == "" {
+		said.Message = said.Description
+	}
+	return string(said.Error), string(said.Message), true
+}
+
+// id checks an identifier before it becomes part of a path, and escapes it.
+func id(op, what, s string) (string, error) {
+	bad := s == "" || len(s) > maxID || strings.Contains(s, "..") || s == "." ||
+		strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r == 0x7f || strings.ContainsRune(`/\%?#`, r) })
+	if bad {
+		return "", invalid(op, fmt.Sprintf("The signing service gave a %s that cannot be used.", what))
+	}
+	return url.PathEscape(s), nil
+}

@@ -1,0 +1,146 @@
+package esign
+
+import (
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+)
+
+// DefaultSignatureHeader carries the signature of a notification (interface.md, "Webhook authentication" 2).
+const DefaultSignatureHeader = "X-Service-Signature"
+
+// DefaultScopes are what an office needs (interface.md, "Scopes"): its profile, an id_token, a refresh token and the
+// right to set the endpoint.
+func DefaultScopes() []string {
+	return []string{"openid", "profile", "offline_access", "organization"}
+}
+
+// Config says which service, and as whom. It is a value: changing it after use changes nothing.
+type Config struct {
+	AuthURL         string   // {auth_url}: https, or http on a loopback host
+	BaseURL         string   // {base_url}: likewise; with and without /api/v1 mean the same
+	ClientID        string   // as registered
+	ClientSecret    string   // empty for a client that has none
+	Scopes          []string // asked for; empty leaves it to the service
+	SignatureHeader string   // empty means DefaultSignatureHeader
+
+	HTTP *http.Client     // nil means one shared client made by NewHTTPClient; redirects are always restricted
+	Now  func() time.Time // nil means time.Now
+	Log  *slog.Logger     // nil means none
+}
+
+// ConfigError lists what is wrong with a Config, one sentence each.
+type ConfigError struct{ Problems []string }
+
+func (e *ConfigError) Error() string { return strings.Join(e.Problems, " ") }
+
+// Validate reports everything that is wrong as one *ConfigError, or nil.
+func (c Config) Validate() error {
+	var problems []string
+	add := func(format string, args ...any) { problems = append(problems, fmt.Sprintf(format, args...)) }
+
+	if p := addressProblem("authorization", c.AuthURL); p != "" {
+		add("%s", p)
+	}
+	if p := addressProblem("API", c.BaseURL); p != "" {
+		add("%s", p)
+	}
+	switch {
+	case c.ClientID == "":
+		add("The client id is missing.")
+	case strings.ContainsFunc(c.ClientID, isControl):
+		add("The client id contains a character that cannot be part of it.")
+	}
+	if strings.ContainsFunc(c.ClientSecret, isControl) {
+		add("The client secret contains a character that cannot be part of it.")
+	}
+	for _, s := range c.Scopes {
+		if s == "" || strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r > '~' || r == '"' || r == '\\' }) {
+			add("A scope is one word of plain letters, and one of them is not.")
+			break
+		}
+	}
+	if h := c.SignatureHeader; strings.ContainsFunc(h, notInHeaderName) {
+		add("The name of the signature header is not a header name.")
+	}
+	if len(problems) == 0 {
+		return nil
+	}
+	return &ConfigError{problems}
+}
+
+// String leaves the secret out, so that a Config may be printed by mistake.
+func (c Config) String() string {
+	return fmt.Sprintf("esign.Config{%s %s %s}", c.AuthURL, c.BaseURL, c.ClientID)
+}
+
+// GoString is String.
+func (c Config) GoString() string { return c.String() }
+
+// LogValue is String.
+func (c Config) LogValue() slog.Value { return slog.StringValue(c.String()) }
+
+// addressProblem is one sentence about what is wrong with the address of a server, or "". It does not repeat the
+// address: a password could be in it.
+func addressProblem(which, address string) string {
+	if address == "" {
+		return fmt.Sprintf("The %s address is missing.", which)
+	}
+	u, err := url.Parse(address)
+	switch {
+	case err != nil || u.Host == "" || u.Hostname() == "":
+		return fmt.Sprintf("The %s address is not a web address.", which)
+	case u.User != nil || u.RawQuery != "" || u.ForceQuery || u.Fragment != "":
+		return fmt.Sprintf("The %s address must not contain a user name, a question mark or a number sign.", which)
+	case !secureURL(u):
+		return fmt.Sprintf("The %s address must start with https://.", which)
+	}
+	return ""
+}
+
+// secureURL is true for https, and for http where it does not leave this computer.
+func secureURL(u *url.URL) bool {
+	return u.Scheme == "https" || u.Scheme == "http" && isLoopback(u.Hostname())
+}
+
+func isLoopback(host string) bool {
+	ip := net.ParseIP(host)
+	return strings.EqualFold(host, "localhost") || ip != nil && ip.IsLoopback()
+}
+
+// notInHeaderName is true for what cannot be part of a header's name (RFC 9110, 5.6.2).
+func notInHeaderName(r rune) bool {
+	return r <= ' ' || r > '~' || strings.ContainsRune(`"(),/:;<=>?@[\]{}`, r)
+}
+
+func isControl(r rune) bool { return r < ' ' || r == 0x7f }
+
+// apiRoot is BaseURL without a trailing slash and without /api/v1.
+func (c Config) apiRoot() string {
+	root := strings.TrimRight(c.BaseURL, "/")
+	root = strings.TrimSuffix(root, apiPrefix)
+	return strings.TrimRight(root, "/")
+}
+
+// authRoot is AuthURL without a trailing slash.
+func (c Config) authRoot() string { return strings.TrimRight(c.AuthURL, "/") }
+
+// now is wall-clock time without the monotonic reading: that one stands still while the computer sleeps, and a token
+// does not.
+func (c Config) now() time.Time {
+	if c.Now != nil {
+		return c.Now().Round(0)
+	}
+	return time.Now().Round(0)
+}
+
+func (c Config) log() *slog.Logger {
+	if c.Log != nil {
+		return c.Log
+	}
+	return slog.New(slog.DiscardHandler)
+}

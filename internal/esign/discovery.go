@@ -1,0 +1,135 @@
+package esign
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/coreos/go-oidc/v3/oidc"
+	"golang.org/x/oauth2"
+)
+
+// authority is the authorization server: what discovery said, and interface.md's paths for what it left out.
+type authority struct {
+	oidc.ProviderConfig
+	RevokeURL string
+	// Issuers are accepted in an id_token. Discovery names exactly one; without it auth_url counts, with and without
+	// the trailing slash.
+	Issuers []string
+}
+
+const discoveryPath = "/.well-known/openid-configuration"
+
+// discover asks the authorization server for its endpoints (OpenID Connect Discovery 4). A server without discovery
+// gets the endpoints of interface.md; a server that cannot be reached is an error.
+func discover(ctx context.Context, cfg Config) (authority, error) {
+	const op = "asking the authorization server for its endpoints"
+	if err := cfg.Validate(); err != nil {
+		return authority{}, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, callBound)
+	defer cancel()
+
+	root := cfg.authRoot()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, root+discoveryPath, nil)
+	if err != nil {
+		return authority{}, noAnswer(op, err)
+	}
+	req.Header.Set("Accept", "application/json")
+	res, err := cfg.oauthClient().Do(req)
+	if err != nil {
+		return authority{}, noAnswer(op, err)
+	}
+	defer res.Body.Close()
+
+	kind := statusKind(res.StatusCode)
+	if kind == Server && res.StatusCode != http.StatusNotImplemented || kind == TooMany {
+		return authority{}, &Error{Op: op, Kind: kind, Status: res.StatusCode, RetryAfter: retryAfter(res.Header, cfg.now())}
+	}
+	a := authority{
+		ProviderConfig: oidc.ProviderConfig{
+			AuthURL:     root + "/connect/authorize",
+			TokenURL:    root + "/connect/token",
+			UserInfoURL: root + "/connect/userinfo",
+			JWKSURL:     root + "/.well-known/jwks",
+		},
+		RevokeURL: root + "/connect/revoke",
+		Issuers:   []string{root, root + "/"},
+	}
+	if res.StatusCode != http.StatusOK {
+		return a, nil
+	}
+	body, err := io.ReadAll(res.Body)
+	if err != nil {
+		return authority{}, noAnswer(op, err)
+	}
+	a.adopt(body)
+	return a, nil
+}
+
+// adopt takes over what a discovery document says, where it is usable.
+func (a *authority) adopt(document []byte) {
+	var said struct {
+		oidc.ProviderConfig
+		RevokeURL string `json:"revocation_endpoint"`
+	}
+	if json.Unmarshal(trimBOM(document), &said) != nil {
+		return
+	}
+	for _, e := range []struct {
+		to   *string
+		from string
+	}{
+		{&a.AuthURL, said.AuthURL},
+		{&a.TokenURL, said.TokenURL},
+		{&a.UserInfoURL, said.UserInfoURL},
+		{&a.JWKSURL, said.JWKSURL},
+		{&a.RevokeURL, said.RevokeURL},
+	} {
+		// A server behind a proxy may believe that it is reached by plain http. Credentials are not sent that way.
+		if u, err := url.Parse(e.from); err == nil && u.Host != "" && secureURL(u) {
+			*e.to = e.from
+		}
+	}
+	if said.IssuerURL != "" {
+		a.Issuers = []string{said.IssuerURL}
+	}
+}
+
+// oauth is the client's registration in the terms of x/oauth2.
+func (a authority) oauth(cfg Config, redirectURI string) *oauth2.Config {
+	style := oauth2.AuthStyleInHeader
+	if clientAuthInBody {
+		style = oauth2.AuthStyleInParams
+	}
+	return &oauth2.Config{
+		ClientID:     cfg.ClientID,
+		ClientSecret: cfg.ClientSecret,
+		Endpoint:     oauth2.Endpoint{AuthURL: a.AuthURL, TokenURL: a.TokenURL, AuthStyle: style},
+		RedirectURL:  redirectURI,
+		Scopes:       cfg.Scopes,
+	}
+}
+
+// issued is true when iss names this server.
+func (a authority) issued(iss string) bool {
+	for _, known := range a.Issuers {
+		if iss == known {
+			return true
+		}
+	}
+	return false
+}
+
+// hasScope is true when a space-separated list, or a list of such, holds the scope.
+func hasScope(scopes []string, scope string) bool {
+	for _, s := range scopes {
+		if strings.EqualFold(s, scope) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,170 @@
+package esign
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+)
+
+// FileKind is one of the three files an executed package gives (interface.md, "API").
+type FileKind string
+
+const (
+	ExecutedFile FileKind = "executed"   // a document, signed by everyone
+	CACFile      FileKind = "cac"        // a document's CAC PDF; not every document has one
+	MasterFile   FileKind = "masterfile" // the whole package's; it has no documentId
+)
+
+// Download is a file on its way. Whoever gets it closes Body.
+type Download struct {
+	Body        io.ReadCloser // its errors are *Error; a file that ends early is one
+	Length      int64         // bytes, -1 when the service did not say
+	ContentType string        // as declared, may be anything
+}
+
+var errEncoded = errors.New("the file is compressed in a way that was not asked for")
+
+// Download begins to download a file; documentID is not used for a MasterFile. NotReady means to ask again later.
+// NotFound is worth a few more tries, since it is not known what the service says of a file it has not made yet. An
+// answer that is a web page or JSON is an error even when its status is 200; that the rest is a PDF is for the caller
+// to check.
+func (c *Client) Download(ctx context.Context, kind FileKind, packageID, documentID string) (*Download, error) {
+	k := &call{
+		op:     fmt.Sprintf("downloading the %s file of document %s in package %s", kind, cleanMessage(documentID), cleanMessage(packageID)),
+		route:  "download/" + string(kind),
+		method: http.MethodGet,
+		accept: "application/pdf, */*;q=0.5",
+	}
+	p, err := id(k.op, "package id", packageID)
+	if err != nil {
+		return nil, err
+	}
+	switch kind {
+	case MasterFile:
+		k.path = "/masterfiles/" + p + "/pdf/download"
+	case ExecutedFile, CACFile:
+		d, err := id(k.op, "document id", documentID)
+		if err != nil {
+			return nil, err
+		}
+		k.path = "/packages/" + p + "/documents/" + d + "/pdf/" + string(kind) + "/download"
+	default:
+		return nil, invalid(k.op, "There is no such kind of file.")
+	}
+
+	res, err := c.do(ctx, k)
+	if err != nil {
+		return nil, downloadError(err)
+	}
+	buffered := bufio.NewReaderSize(res.Body, 4<<10) // only the first bytes: large reads go past it
+	if err := checkDownload(k.op, res, buffered); err != nil {
+		res.Body.Close()
+		return nil, err
+	}
+	body := &downloadBody{buffered: buffered, closer: res.Body, op: k.op}
+	return &Download{Body: body, Length: res.ContentLength, ContentType: res.Header.Get("Content-Type")}, nil
+}
+
+// checkDownload looks at the beginning of a 2xx answer: is it a file at all?
+func checkDownload(op string, res *http.Response, body *bufio.Reader) error {
+	if res.StatusCode != http.StatusOK { // 202, 204: accepted, but there is nothing yet
+		return &Error{Op: op, Kind: NotReady, Status: res.StatusCode}
+	}
+	if e := res.Header.Get("Content-Encoding"); e != "" && !strings.EqualFold(e, "identity") {
+		return &Error{Op: op, Kind: BadAnswer, Status: res.StatusCode, err: errEncoded}
+	}
+	head, err := body.Peek(512)
+	if err != nil && err != io.EOF {
+		return noAnswer(op, err)
+	}
+	start := bytes.TrimLeft(trimBOM(head), " \t\r\n")
+	declared := mediaType(res.Header)
+	switch {
+	case bytes.HasPrefix(start, []byte("%PDF-")):
+		return nil // whatever it is called
+	case len(start) == 0:
+		return &Error{Op: op, Kind: NotReady, Status: res.StatusCode}
+	case start[0] == '{' || start[0] == '[' || declared == "application/json":
+		return jsonInsteadOfFile(op, res, body)
+	case start[0] == '<' || declared == "text/html":
+		return &Error{Op: op, Kind: BadAnswer, Status: res.StatusCode}
+	}
+	return nil
+}
+
+// jsonInsteadOfFile is a 200 that carries an error, or a word that the file is not made yet.
+func jsonInsteadOfFile(op string, res *http.Response, body io.Reader) error {
+	answer, err := io.ReadAll(io.LimitReader(body, maxError))
+	if err != nil {
+		return noAnswer(op, err)
+	}
+	e := &Error{Op: op, Kind: NotReady, Status: res.StatusCode}
+	code, message, ok := serviceError(answer)
+	if !ok {
+		return e
+	}
+	e.Code, e.Message = cleanCode(code), cleanMessage(message)
+	switch {
+	case saysNotReady(code):
+	case strings.HasSuffix(code, "_not_authorized"):
+		e.Kind = Forbidden
+	case strings.HasSuffix(code, "_not_found"):
+		e.Kind = NotFound
+	default:
+		e.Kind = Refused
+	}
+	return e
+}
+
+// downloadError reads a refusal as NotReady where that is the likelier meaning: the document was in a status answer,
+// so that 400 and 404 without a telling code mostly say that its file is not made yet.
+func downloadError(err error) error {
+	var e *Error
+	if !errors.As(err, &e) {
+		return err
+	}
+	telling := strings.HasSuffix(e.Code, "_not_found") || strings.HasSuffix(e.Code, "_not_authorized") ||
+		strings.Contains(e.Code, "_invalid_") || strings.Contains(e.Code, "_feature_")
+	switch {
+	case saysNotReady(e.Code),
+		e.Status == http.StatusConflict, e.Status == http.StatusTooEarly,
+		(e.Status == http.StatusNotFound || e.Status == http.StatusBadRequest) && !telling:
+		later := *e
+		later.Kind = NotReady
+		return &later
+	}
+	return err
+}
+
+func saysNotReady(code string) bool {
+	code = strings.ToLower(code)
+	for _, word := range notReadyWords {
+		if strings.Contains(code, word) {
+			return true
+		}
+	}
+	return false
+}
+
+// downloadBody makes what goes wrong while reading an error of this package. net/http already reports a body that is
+// shorter than declared.
+type downloadBody struct {
+	buffered *bufio.Reader
+	closer   io.Closer
+	op       string
+}
+
+func (b *downloadBody) Read(p []byte) (int, error) {
+	n, err := b.buffered.Read(p)
+	if err != nil && err != io.EOF {
+		err = noAnswer(b.op, err)
+	}
+	return n, err
+}
+
+func (b *downloadBody) Close() error { return b.closer.Close() }

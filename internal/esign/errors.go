@@ -1,0 +1,234 @@
+package esign
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+	"unicode"
+)
+
+// Kind is what an Error means for whoever has to react to it.
+type Kind string
+
+const (
+	SignedOut   Kind = "signed out"          // only signing in again helps
+	Denied      Kind = "denied"              // the person at the browser said no
+	BadClient   Kind = "client refused"      // the client id or secret is not accepted
+	Forbidden   Kind = "forbidden"           // this account may not do that
+	NotFound    Kind = "not found"           // or not visible to this account
+	Refused     Kind = "refused"             // the service says the request is wrong
+	TooMany     Kind = "too many requests"   // wait, RetryAfter if it is set
+	Server      Kind = "server error"        // the service has a problem of its own
+	Network     Kind = "network error"       // no answer, or half of one
+	NotReady    Kind = "not ready"           // ask again later
+	BadAnswer   Kind = "unreadable answer"   // an answer nobody can make sense of
+	Unknown     Kind = "outcome unknown"     // it may have happened; only for AddPackage
+	Invalid     Kind = "invalid"             // found here, nothing was sent; Message is the sentence
+	NotKept     Kind = "could not be stored" // the Vault failed; it holds the reason
+	Interrupted Kind = "interrupted"         // the caller's context was cancelled, or the Session closed
+)
+
+var (
+	// ErrSignedOut matches every error that only a new sign-in can end.
+	ErrSignedOut = errors.New("signed out")
+	// ErrOutcomeUnknown matches an error of AddPackage after which the package may exist. Every other error of
+	// AddPackage means that it does not.
+	ErrOutcomeUnknown = errors.New("the outcome is unknown")
+)
+
+// Error is what went wrong with one call. Its text never holds a token, code, secret or body; Message is what the
+// service said, for people, and is not part of the text.
+type Error struct {
+	Op         string        // what was being done, to which object: "asking for the status of package 5b1e"
+	Kind       Kind          //
+	Status     int           // HTTP status, 0 when there was no answer
+	Code       string        // the service's error code, "" when it gave none
+	Message    string        // the service's words, one line, at most 300 characters
+	RetryAfter time.Duration // 0 when the service did not say
+
+	err error // the cause; never a *url.Error or an oauth2 error, whose texts hold what must stay secret
+}
+
+// Error is for the log.
+func (e *Error) Error() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s: %s", e.Op, e.Kind)
+	if e.Status != 0 {
+		fmt.Fprintf(&b, " (%d)", e.Status)
+	}
+	if e.Code != "" {
+		fmt.Fprintf(&b, " %s", e.Code)
+	}
+	switch {
+	case e.err == nil:
+	case e.Kind == NotKept: // a Vault's words are our own
+		fmt.Fprintf(&b, ": %v", e.err)
+	default:
+		fmt.Fprintf(&b, ": %s", causeText(e.err))
+	}
+	return b.String()
+}
+
+// GoString is Error.
+func (e *Error) GoString() string { return e.Error() }
+
+// Unwrap gives the cause: a context's, the network's, the Vault's.
+func (e *Error) Unwrap() error { return e.err }
+
+// Is makes errors.Is work with ErrSignedOut and ErrOutcomeUnknown.
+func (e *Error) Is(target error) bool {
+	switch target {
+	case ErrSignedOut:
+		return e.Kind == SignedOut
+	case ErrOutcomeUnknown:
+		return e.Kind == Unknown
+	}
+	return false
+}
+
+// Temporary is true when the same call may succeed later with nothing changed. It is false for Unknown, which must
+// not be repeated blindly.
+func (e *Error) Temporary() bool {
+	switch e.Kind {
+	case TooMany, Server, Network, NotReady, BadAnswer, NotKept:
+		return true
+	}
+	return false
+}
+
+// invalid is a refusal before anything was sent; sentence is for people.
+func invalid(op, sentence string) *Error { return &Error{Op: op, Kind: Invalid, Message: sentence} }
+
+// noAnswer turns a failed round trip into an Error. It drops *url.Error, whose text holds the address with its query.
+func noAnswer(op string, err error) *Error {
+	var own *Error
+	if errors.As(err, &own) {
+		return own
+	}
+	var ue *url.Error
+	if errors.As(err, &ue) {
+		err = ue.Err
+	}
+	switch {
+	case errors.Is(err, context.Canceled):
+		return &Error{Op: op, Kind: Interrupted, err: err}
+	case errors.Is(err, errOtherHost), errors.Is(err, errTooLong):
+		return &Error{Op: op, Kind: BadAnswer, err: err}
+	}
+	return &Error{Op: op, Kind: Network, err: err}
+}
+
+// causeText is the text of causes whose text is known to be harmless, and the type of all others: the text of a
+// malformed answer, for one, quotes it.
+func causeText(err error) string {
+	var (
+		dns   *net.DNSError
+		errno syscall.Errno
+		verif *tls.CertificateVerificationError
+		auth  x509.UnknownAuthorityError
+		host  x509.HostnameError
+		ne    net.Error
+		own   *Error
+	)
+	for _, known := range []error{context.Canceled, context.DeadlineExceeded, io.ErrUnexpectedEOF, io.EOF, errOtherHost,
+		errTooLong, errEncoded, errRejectedToken, errReplaced, errClosed, errMismatch, errChanged, net.ErrClosed} {
+		if errors.Is(err, known) {
+			return known.Error()
+		}
+	}
+	switch {
+	case errors.As(err, &own):
+		return own.Error()
+	case errors.As(err, &dns):
+		return "the name of the server was not found"
+	case errors.As(err, &errno):
+		return errno.Error()
+	case errors.As(err, &verif), errors.As(err, &auth), errors.As(err, &host):
+		return "the certificate of the server is not trusted"
+	case errors.As(err, &ne) && ne.Timeout():
+		return "timed out"
+	}
+	return fmt.Sprintf("%T", err)
+}
+
+// statusKind is what an HTTP status means when nothing more is known (service-facts.md, 10; RFC 9110).
+func statusKind(status int) Kind {
+	switch {
+	case status == http.StatusUnauthorized:
+		return SignedOut
+	case status == http.StatusForbidden:
+		return Forbidden
+	case status == http.StatusNotFound, status == http.StatusGone:
+		return NotFound
+	case status == http.StatusTooManyRequests:
+		return TooMany
+	case status >= 500, status == http.StatusRequestTimeout:
+		return Server
+	case status >= 400:
+		return Refused
+	}
+	return BadAnswer
+}
+
+// cleanCode is an error code fit for a log line, or "". Codes are words like package_invalid_type.
+func cleanCode(s string, secrets ...string) string {
+	ok := len(s) <= 80 && !strings.ContainsFunc(s, func(r rune) bool {
+		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("_-.: ", r))
+	})
+	if !ok || scrub(s, secrets) != s {
+		return ""
+	}
+	return s
+}
+
+// cleanMessage is one harmless line of at most 300 characters, without any of the secrets the request carried.
+func cleanMessage(s string, secrets ...string) string {
+	s = scrub(strings.ToValidUTF8(s, ""), secrets)
+	s = strings.Map(func(r rune) rune {
+		switch {
+		case unicode.IsSpace(r):
+			return ' '
+		case unicode.IsControl(r), unicode.Is(unicode.Cf, r), r == unicode.ReplacementChar:
+			return -1
+		}
+		return r
+	}, s)
+	s = strings.Join(strings.Fields(s), " ")
+	if r := []rune(s); len(r) > 300 {
+		s = string(r[:299]) + "…"
+	}
+	return s
+}
+
+func scrub(s string, secrets []string) string {
+	for _, secret := range secrets {
+		if secret == "" {
+			continue
+		}
+		s = strings.ReplaceAll(s, secret, "…")
+		s = strings.ReplaceAll(s, url.QueryEscape(secret), "…")
+	}
+	return s
+}
+
+// retryAfter reads the header in both its forms, seconds and date (RFC 9110, 10.2.3).
+func retryAfter(h http.Header, now time.Time) time.Duration {
+	v := strings.TrimSpace(h.Get("Retry-After"))
+	var d time.Duration
+	if n, err := strconv.ParseInt(v, 10, 64); err == nil {
+		d = time.Duration(min(n, int64(maxRetryAfter/time.Second))) * time.Second
+	} else if t, err := http.ParseTime(v); err == nil {
+		d = t.Sub(now)
+	}
+	return max(0, min(d, maxRetryAfter))
+}

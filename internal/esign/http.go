@@ -1,0 +1,152 @@
+package esign
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"mime"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+)
+
+const (
+	connectTimeout = 30 * time.Second // dial, TLS handshake, wait for response headers: each
+	idleTimeout    = 60 * time.Second // without a byte in either direction
+	maxRedirects   = 5
+)
+
+var errOtherHost = errors.New("the service redirected to another address, which was not followed")
+
+// NewHTTPClient returns a client for this package: 30 s each to connect, to agree on TLS and to begin an answer, and
+// 60 s without a byte in either direction. There is no limit on the whole, so that a long download may take its time.
+func NewHTTPClient() *http.Client {
+	dialer := &net.Dialer{Timeout: connectTimeout, KeepAlive: 30 * time.Second}
+	return &http.Client{Transport: &http.Transport{
+		Proxy: http.ProxyFromEnvironment,
+		DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
+			conn, err := dialer.DialContext(ctx, network, addr)
+			if err != nil {
+				return nil, err
+			}
+			return &watchedConn{Conn: conn, idle: idleTimeout}, nil
+		},
+		ForceAttemptHTTP2:     true,
+		MaxIdleConns:          16,
+		MaxIdleConnsPerHost:   8,
+		IdleConnTimeout:       idleTimeout,
+		TLSHandshakeTimeout:   connectTimeout,
+		ResponseHeaderTimeout: connectTimeout,
+		ExpectContinueTimeout: time.Second,
+	}}
+}
+
+// sharedHTTPClient serves every Config without a client, so that they share connections.
+var sharedHTTPClient = sync.OnceValue(NewHTTPClient)
+
+// watchedConn fails once nothing was read or written for idle. A write postpones the deadline of a pending read too:
+// during a long upload nothing is read, and that is in order.
+type watchedConn struct {
+	net.Conn
+	idle time.Duration
+}
+
+func (c *watchedConn) Read(p []byte) (int, error) {
+	c.Conn.SetDeadline(time.Now().Add(c.idle))
+	return c.Conn.Read(p)
+}
+
+func (c *watchedConn) Write(p []byte) (int, error) {
+	c.Conn.SetDeadline(time.Now().Add(c.idle))
+	n, err := c.Conn.Write(p)
+	c.Conn.SetDeadline(time.Now().Add(c.idle))
+	return n, err
+}
+
+// httpClient is the configured client with the rule that a request, and what it carries, stays with its host.
+func (c Config) httpClient() *http.Client {
+	client := c.HTTP
+	if client == nil {
+		client = sharedHTTPClient()
+	}
+	restricted := *client
+	restricted.CheckRedirect = sameHostOnly
+	return &restricted
+}
+
+// oauthClient is httpClient for golang.org/x/oauth2 and go-oidc, which read whole answers and trust Content-Type.
+func (c Config) oauthClient() *http.Client {
+	client := c.httpClient()
+	client.Transport = boundedTransport{client.Transport}
+	return client
+}
+
+func sameHostOnly(req *http.Request, via []*http.Request) error {
+	first := via[0]
+	if len(via) > maxRedirects || !sameOrigin(req.URL, first.URL) {
+		return errOtherHost
+	}
+	if req.Method != first.Method {
+		// 301, 302 and 303 would turn a POST into a GET. The answer itself says more than what that would find.
+		return http.ErrUseLastResponse
+	}
+	return nil
+}
+
+func sameOrigin(a, b *url.URL) bool {
+	return a.Scheme == b.Scheme && hostPort(a) == hostPort(b)
+}
+
+func hostPort(u *url.URL) string {
+	port := u.Port()
+	if port == "" {
+		port = map[string]string{"http": "80", "https": "443"}[u.Scheme]
+	}
+	return net.JoinHostPort(strings.ToLower(u.Hostname()), port)
+}
+
+// boundedTransport caps the answers of the authorization server and calls JSON what is JSON: x/oauth2 takes an
+// answer marked text/plain, which is what a server sends that does not mark its answers, for a query string.
+type boundedTransport struct{ next http.RoundTripper }
+
+func (t boundedTransport) RoundTrip(req *http.Request) (*http.Response, error) {
+	next := t.next
+	if next == nil {
+		next = http.DefaultTransport
+	}
+	res, err := next.RoundTrip(req)
+	if err != nil {
+		return nil, err
+	}
+	body, err := io.ReadAll(io.LimitReader(res.Body, maxJSON+1))
+	res.Body.Close()
+	switch {
+	case err != nil:
+		return nil, err
+	case len(body) > maxJSON:
+		return nil, errTooLong
+	}
+	res.Body = io.NopCloser(bytes.NewReader(body))
+	if looksLikeJSON(body) && mediaType(res.Header) != "application/jwt" {
+		res.Header.Set("Content-Type", "application/json")
+	}
+	return res, nil
+}
+
+var errTooLong = errors.New("the answer is too long")
+
+func looksLikeJSON(body []byte) bool {
+	body = bytes.TrimLeft(trimBOM(body), " \t\r\n")
+	return len(body) > 0 && (body[0] == '{' || body[0] == '[')
+}
+
+func trimBOM(b []byte) []byte { return bytes.TrimPrefix(b, []byte("\xef\xbb\xbf")) }
+
+func mediaType(h http.Header) string {
+	t, _, _ := mime.ParseMediaType(h.Get("Content-Type"))
+	return t
+}

@@ -1,0 +1,108 @@
+package esign
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/coreos/go-oidc/v3/oidc"
+	"golang.org/x/oauth2"
+)
+
+var (
+	errMismatch      = errors.New("the state or issuer does not match")
+	errRejectedToken = errors.New("the id_token was not accepted")
+)
+
+// asymmetric are the algorithms a published key can verify. HS256 and none are not among them: the first would let
+// anyone who knows the client secret, the second anyone at all, say who signed in.
+var asymmetric = []string{oidc.RS256, oidc.RS384, oidc.RS512, oidc.ES256, oidc.ES384, oidc.PS256, oidc.EdDSA}
+
+// claims are those of an id_token and of userinfo (interface.md, "Claims").
+type claims struct {
+	Subject         text   `json:"sub"`
+	Email           text   `json:"email"`
+	GivenName       text   `json:"given_name"`
+	FamilyName      text   `json:"family_name"`
+	Organization    text   `json:"s:organization"`
+	Member          text   `json:"s:member"`
+	AuthorizedParty string `json:"azp"`
+}
+
+func (c claims) account() Account {
+	return Account{string(c.Subject), string(c.Email), string(c.GivenName), string(c.FamilyName),
+		string(c.Organization), string(c.Member)}
+}
+
+// identify says who signed in: from the id_token, which must verify when there is one, and from userinfo for what
+// the id_token does not say. Userinfo failing is no reason to fail a sign-in.
+func (l *Login) identify(ctx context.Context, answer *oauth2.Token, idToken string, scopes []string) (Account, error) {
+	var a Account
+	if idToken != "" {
+		c, err := l.verifyIDToken(ctx, idToken)
+		if err != nil {
+			return Account{}, err
+		}
+		a = c.account()
+	}
+	if a.Email != "" || !hasScope(scopes, "profile") {
+		return a, nil
+	}
+	more, err := l.userInfo(ctx, answer)
+	if err != nil {
+		l.cfg.log().Warn("The account's profile could not be read; the sign-in goes on without it")
+		return a, nil
+	}
+	// OpenID Connect Core 5.3.2: claims about somebody else must not be used.
+	if a.Subject != "" && more.Subject != a.Subject {
+		l.cfg.log().Warn("The account's profile is about somebody else and was not used")
+		return a, nil
+	}
+	if more.OrganizationID == "" {
+		more.OrganizationID = a.OrganizationID
+	}
+	if more.MemberID == "" {
+		more.MemberID = a.MemberID
+	}
+	return more, nil
+}
+
+// verifyIDToken checks signature, issuer, audience, expiry and nonce (OpenID Connect Core 3.1.3.7).
+func (l *Login) verifyIDToken(ctx context.Context, raw string) (claims, error) {
+	rejected := &Error{Op: "verifying who signed in", Kind: BadAnswer, err: errRejectedToken}
+	verifier := oidc.NewVerifier("", oidc.NewRemoteKeySet(ctx, l.server.JWKSURL), &oidc.Config{
+		ClientID:             l.cfg.ClientID,
+		SupportedSigningAlgs: asymmetric,
+		SkipIssuerCheck:      true, // done below: there may be two spellings
+		Now:                  func() time.Time { return l.cfg.now().Add(-idTokenLeeway) },
+	})
+	token, err := verifier.Verify(ctx, raw)
+	if err != nil {
+		if ctx.Err() != nil {
+			return claims{}, noAnswer(rejected.Op, ctx.Err())
+		}
+		// The library's text may quote claims. What it says is one of: key set, signature, audience, expiry, form.
+		return claims{}, rejected
+	}
+	var c claims
+	if err := token.Claims(&c); err != nil {
+		return claims{}, rejected
+	}
+	otherParty := len(token.Audience) > 1 && c.AuthorizedParty != "" && c.AuthorizedParty != l.cfg.ClientID
+	if !l.server.issued(token.Issuer) || token.Nonce != l.nonce || token.Subject == "" || otherParty {
+		return claims{}, rejected
+	}
+	return c, nil
+}
+
+func (l *Login) userInfo(ctx context.Context, answer *oauth2.Token) (Account, error) {
+	info, err := l.server.NewProvider(ctx).UserInfo(ctx, oauth2.StaticTokenSource(answer))
+	if err != nil {
+		return Account{}, err
+	}
+	var c claims
+	if err := info.Claims(&c); err != nil {
+		return Account{}, err
+	}
+	return c.account(), nil
+}

@@ -1,0 +1,132 @@
+package esign
+
+import (
+	"bytes"
+	"encoding/json"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// The types of this file decode what the service might write for a thing: nothing they meet is an error, because one
+// odd field must not hide the rest of an answer.
+
+// text is a string, the digits of a number, or "" for anything else.
+type text string
+
+func (t *text) UnmarshalJSON(b []byte) error {
+	var s string
+	switch {
+	case json.Unmarshal(b, &s) == nil:
+		*t = text(s)
+	case len(b) > 0 && (b[0] == '-' || b[0] >= '0' && b[0] <= '9'):
+		*t = text(b)
+	default:
+		*t = ""
+	}
+	return nil
+}
+
+// flag is true for true, "true", 1 and "1".
+type flag bool
+
+func (f *flag) UnmarshalJSON(b []byte) error {
+	switch strings.ToLower(strings.Trim(string(b), `"`)) {
+	case "true", "1":
+		*f = true
+	default:
+		*f = false
+	}
+	return nil
+}
+
+// number is an integer, also as a string or with a fraction, else 0.
+type number int
+
+func (n *number) UnmarshalJSON(b []byte) error {
+	f, err := strconv.ParseFloat(strings.Trim(string(b), `"`), 64)
+	if err != nil || f < -1<<31 || f > 1<<31 {
+		f = 0
+	}
+	*n = number(f)
+	return nil
+}
+
+// list is an array, or one object in place of an array of one. Elements that are no objects are left out.
+type list[T any] []T
+
+func (l *list[T]) UnmarshalJSON(b []byte) error {
+	*l = nil
+	var raw []json.RawMessage
+	if json.Unmarshal(b, &raw) != nil {
+		raw = []json.RawMessage{b}
+	}
+	for _, r := range raw {
+		var v T
+		if len(r) > 0 && r[0] == '{' && json.Unmarshal(r, &v) == nil {
+			*l = append(*l, v)
+		}
+	}
+	return nil
+}
+
+// stamp is a point in time, zero when there is none or it cannot be read.
+type stamp struct{ time.Time }
+
+func (t *stamp) UnmarshalJSON(b []byte) error {
+	var s string
+	json.Unmarshal(b, &s)
+	t.Time, _ = parseTime(s)
+	return nil
+}
+
+var timeLayouts = []string{
+	"2006-01-02T15:04:05Z07:00",
+	"2006-01-02T15:04:05Z0700",
+	"2006-01-02T15:04:05Z07",
+	"2006-01-02T15:04:05",
+	"2006-01-02T15:04Z07:00",
+	"2006-01-02T15:04",
+	"2006-01-02",
+}
+
+// parseTime reads ISO 8601 as services write it: any number of fraction digits after a dot or a comma, a space for
+// the T, with or without an offset. Without one it is UTC (interface.md, "Events").
+func parseTime(s string) (time.Time, bool) {
+	s = strings.ToUpper(strings.TrimSpace(s))
+	if len(s) > 10 && s[10] == ' ' {
+		s = s[:10] + "T" + s[11:]
+	}
+	s = strings.Replace(s, ",", ".", 1)
+	if i := strings.IndexByte(s, '.'); i >= 0 && (i+1 == len(s) || s[i+1] < '0' || s[i+1] > '9') {
+		s = s[:i] + s[i+1:] // a dot with no digits after it
+	}
+	for _, layout := range timeLayouts {
+		if t, err := time.Parse(layout, s); err == nil {
+			return t.UTC(), true
+		}
+	}
+	return time.Time{}, false
+}
+
+// rawOrNil is nil for null and absent.
+func rawOrNil(raw json.RawMessage) json.RawMessage {
+	if len(raw) == 0 || bytes.Equal(raw, []byte("null")) {
+		return nil
+	}
+	return raw
+}
+
+// unwrap returns what answer holds under the first of names that is an object or array there, else answer itself.
+func unwrap(answer []byte, names ...string) []byte {
+	var fields map[string]json.RawMessage
+	if json.Unmarshal(answer, &fields) != nil {
+		return answer
+	}
+	for _, name := range names {
+		if v := fields[name]; len(v) > 0 && (v[0] == '{' || v[0] == '[') {
+			return v
+		}
+	}
+	return answer
+}

@@ -1,0 +1,145 @@
+package esign
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"net/url"
+	"time"
+)
+
+// ListQuery selects packages; zero fields do not restrict (service-facts.md, 7).
+type ListQuery struct {
+	Search string   // full text
+	States []string // the service's words
+	Take   int      // at most that many; 0 leaves it to the service
+	Skip   int
+}
+
+// Page is a part of a list.
+type Page struct {
+	Items []Status
+	Total int // in the whole list; at least len(Items)
+}
+
+// List lists packages of the whole organization where the account may see them.
+func (c *Client) List(ctx context.Context, q ListQuery) (Page, error) {
+	k := &call{op: "listing packages", route: "packages/list", method: http.MethodPost, path: "/packages/list"}
+	err := k.jsonBody(struct {
+		Search     string   `json:"search,omitempty"`
+		States     []string `json:"states,omitempty"`
+		AllMembers bool     `json:"allMembers"`
+		Take       int      `json:"take,omitempty"`
+		Skip       int      `json:"skip,omitempty"`
+	}{q.Search, q.States, true, q.Take, q.Skip})
+	if err != nil {
+		return Page{}, err
+	}
+	var raw json.RawMessage
+	if err := c.json(ctx, k, &raw); err != nil {
+		return Page{}, err
+	}
+	var items list[packageRecord]
+	var said struct {
+		Total number `json:"total"`
+	}
+	if json.Unmarshal(unwrap(raw, "items"), &items) != nil {
+		return Page{}, &Error{Op: k.op, Kind: BadAnswer, Status: http.StatusOK}
+	}
+	json.Unmarshal(raw, &said) // a bare array has no total
+	page := Page{Total: int(said.Total)}
+	for _, r := range items {
+		if r.PackageID != "" {
+			page.Items = append(page.Items, r.status())
+		}
+	}
+	page.Total = max(page.Total, len(page.Items))
+	return page, nil
+}
+
+// SignLink is where one signer signs.
+type SignLink struct {
+	URL     string
+	Expires time.Time // zero when the service did not say
+}
+
+// SignLink makes a link for a signer to sign with (service-facts.md, 7). Whoever has it can sign as that person.
+func (c *Client) SignLink(ctx context.Context, packageID, signerID string) (SignLink, error) {
+	k := &call{op: "making a link to sign package " + cleanMessage(packageID), route: "packages/link/sign", method: http.MethodPost}
+	p, err := id(k.op, "package id", packageID)
+	if err != nil {
+		return SignLink{}, err
+	}
+	s, err := id(k.op, "signer id", signerID)
+	if err != nil {
+		return SignLink{}, err
+	}
+	k.path = "/packages/" + p + "/link/sign/" + s
+	var said struct {
+		Link    text  `json:"link"`
+		Expires stamp `json:"timeExpires"`
+	}
+	if err := c.json(ctx, k, &said); err != nil {
+		return SignLink{}, err
+	}
+	// It is going to be opened in a browser, which would also start other programs for other schemes.
+	if u, err := url.Parse(string(said.Link)); err != nil || u.Host == "" || !secureURL(u) {
+		return SignLink{}, &Error{Op: k.op, Kind: BadAnswer, Status: http.StatusOK}
+	}
+	return SignLink{string(said.Link), said.Expires.Time}, nil
+}
+
+// Organization is what organizations/info says, as far as it can be recognised: its answer is not shown.
+type Organization struct {
+	ID      string
+	Name    string
+	Members []Member
+}
+
+// Member is a member of the organization.
+type Member struct{ ID, FirstName, LastName, Email string }
+
+// Organization asks for the organization and its members. Nothing depends on it: the ids are in the claims, in the
+// answer to AddPackage and in every status too (service-facts.md, 9).
+func (c *Client) Organization(ctx context.Context) (Organization, error) {
+	const op = "asking for the organization"
+	var raw json.RawMessage
+	err := c.json(ctx, &call{op: op, route: "GET organizations/info", method: http.MethodGet, path: organizationPath}, &raw)
+	var e *Error
+	if errors.As(err, &e) && (e.Status == http.StatusNotFound || e.Status == http.StatusMethodNotAllowed) {
+		post := &call{op: op, route: "POST organizations/info", method: http.MethodPost, path: organizationPath}
+		if err := post.jsonBody(struct{}{}); err != nil {
+			return Organization{}, err
+		}
+		err = c.json(ctx, post, &raw)
+	}
+	if err != nil {
+		return Organization{}, err
+	}
+	var said struct {
+		ID               text `json:"organizationId"`
+		Name             text `json:"name"`
+		OrganizationName text `json:"organizationName"`
+		Members          list[struct {
+			ID        text `json:"memberId"`
+			FirstName text `json:"firstName"`
+			LastName  text `json:"lastName"`
+			Email     text `json:"email"`
+		}] `json:"members"`
+	}
+	if json.Unmarshal(unwrap(raw, "organization"), &said) != nil {
+		return Organization{}, &Error{Op: op, Kind: BadAnswer, Status: http.StatusOK}
+	}
+	members := said.Members
+	if len(members) == 0 {
+		said.Members = nil
+		json.Unmarshal(raw, &said) // the members may stand beside the organization
+		members = said.Members
+	}
+	o := Organization{ID: string(said.ID), Name: firstOf(string(said.Name), string(said.OrganizationName))}
+	for _, m := range members {
+		o.Members = append(o.Members, Member{string(m.ID), string(m.FirstName), string(m.LastName), string(m.Email)})
+	}
+	return o, nil
+}

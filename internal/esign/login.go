@@ -1,0 +1,156 @@
+package esign
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/subtle"
+	"encoding/base64"
+	"net/url"
+	"sync"
+
+	"github.com/coreos/go-oidc/v3/oidc"
+	"golang.org/x/oauth2"
+)
+
+// Account is who signed in (interface.md, "Claims"); empty where the service did not say.
+type Account struct {
+	Subject        string // sub
+	Email          string
+	GivenName      string
+	FamilyName     string
+	OrganizationID string // s:organization
+	MemberID       string // s:member
+}
+
+// Grant is what a finished sign-in gave.
+type Grant struct {
+	Tokens  Tokens
+	Account Account
+	Scopes  []string // granted, which may be fewer than asked for
+}
+
+// Login is one attempt to sign in, from the address a browser is sent to until the redirect comes back. It is safe
+// for concurrent use.
+type Login struct {
+	cfg      Config
+	server   authority
+	redirect string
+	prompt   string
+	state    string
+	nonce    string
+	verifier string
+
+	mu   sync.Mutex
+	used bool
+}
+
+// StartLogin prepares a sign-in (RFC 6749, 4.1 with RFC 7636) that comes back to redirectURI. prompt is "", "login"
+// or "consent" (interface.md, "GET /connect/authorize").
+func StartLogin(ctx context.Context, cfg Config, redirectURI, prompt string) (*Login, error) {
+	server, err := discover(ctx, cfg)
+	if err != nil {
+		return nil, err
+	}
+	return &Login{
+		cfg:      cfg,
+		server:   server,
+		redirect: redirectURI,
+		prompt:   prompt,
+		state:    random256(),
+		nonce:    random256(),
+		verifier: oauth2.GenerateVerifier(),
+	}, nil
+}
+
+// AuthorizeURL is the address to open in a browser.
+func (l *Login) AuthorizeURL() string {
+	options := []oauth2.AuthCodeOption{oauth2.S256ChallengeOption(l.verifier), oidc.Nonce(l.nonce)}
+	if l.prompt != "" {
+		options = append(options, oauth2.SetAuthURLParam("prompt", l.prompt))
+	}
+	return l.server.oauth(l.cfg, l.redirect).AuthCodeURL(l.state, options...)
+}
+
+// State is what the redirect brings back; it tells whose redirect one is.
+func (l *Login) State() string { return l.state }
+
+// RedirectURI is where the browser comes back to.
+func (l *Login) RedirectURI() string { return l.redirect }
+
+// Finish redeems the query of the redirect. It does its work once: a second call with the right state is Invalid. A
+// call with a wrong state changes nothing, so that no stray request can end somebody's sign-in.
+func (l *Login) Finish(ctx context.Context, callback url.Values) (Grant, error) {
+	const op = "finishing the sign-in"
+	if err := l.claim(callback); err != nil {
+		return Grant{}, err
+	}
+	if code := callback.Get("error"); code != "" {
+		return Grant{}, l.refusal(code, callback.Get("error_description"))
+	}
+	code := callback.Get("code")
+	if code == "" || len(callback["code"]) != 1 {
+		return Grant{}, invalid(op, "The address the browser came back with holds no code. Sign in again.")
+	}
+
+	ctx, cancel := context.WithTimeout(ctx, callBound)
+	defer cancel()
+	ctx = oidc.ClientContext(ctx, l.cfg.oauthClient())
+	answer, err := l.server.oauth(l.cfg, l.redirect).Exchange(ctx, code, oauth2.VerifierOption(l.verifier))
+	if err != nil {
+		e := tokenError(op, err, l.cfg.now(), code, l.verifier, l.cfg.ClientSecret)
+		if e.Kind == SignedOut { // here it is the code that is not accepted
+			e.Kind, e.Message = Invalid, "The sign-in took too long or was already used. Sign in again."
+		}
+		return Grant{}, e
+	}
+	g := Grant{Tokens: tokensFrom(answer, l.cfg.now()), Scopes: scopesFrom(answer, l.cfg.Scopes)}
+	idToken, _ := answer.Extra("id_token").(string)
+	g.Account, err = l.identify(ctx, answer, idToken, g.Scopes)
+	if err != nil {
+		return Grant{}, err
+	}
+	return g, nil
+}
+
+// claim checks that the redirect belongs to this attempt and marks the attempt used.
+func (l *Login) claim(callback url.Values) error {
+	const op = "finishing the sign-in"
+	states := callback["state"]
+	if len(states) != 1 || subtle.ConstantTimeCompare([]byte(states[0]), []byte(l.state)) != 1 {
+		return &Error{Op: op, Kind: Invalid, err: errMismatch,
+			Message: "That answer belongs to another sign-in. Sign in again."}
+	}
+	// RFC 9207: the server may say who it is.
+	if iss := callback.Get("iss"); iss != "" && !l.server.issued(iss) {
+		return &Error{Op: op, Kind: Invalid, err: errMismatch,
+			Message: "That answer comes from another service. Sign in again."}
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.used {
+		return invalid(op, "This sign-in was already finished. Start a new one.")
+	}
+	l.used = true
+	return nil
+}
+
+// refusal is what an error in the redirect means (RFC 6749, 4.1.2.1; OpenID Connect Core 3.1.2.6).
+func (l *Login) refusal(code, description string) *Error {
+	e := &Error{Op: "finishing the sign-in", Kind: Refused, Code: cleanCode(code), Message: cleanMessage(description)}
+	switch code {
+	case "access_denied", "consent_required", "interaction_required", "login_required", "account_selection_required":
+		e.Kind = Denied
+	case "unauthorized_client", "invalid_client":
+		e.Kind = BadClient
+	case "server_error", "temporarily_unavailable":
+		e.Kind = Server
+	}
+	return e
+}
+
+// random256 is 256 bits nobody can guess, fit for a query.
+func random256() string {
+	b := make([]byte, 32)
+	rand.Read(b) // never fails, see crypto/rand
+	return base64.RawURLEncoding.EncodeToString(b)
+}

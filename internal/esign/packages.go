@@ -1,0 +1,158 @@
+package esign
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+)
+
+// NewPackage is a package to send for signature.
+type NewPackage struct {
+	Name         string
+	Message      string // to the signers, may be empty
+	Sequential   bool   // signers sign in the order given; otherwise all at once
+	Due          time.Time
+	Signers      []NewSigner
+	Documents    []NewDocument
+	ExternalData json.RawMessage // any JSON; comes back in status and events
+}
+
+// NewSigner is a person who is to sign.
+type NewSigner struct{ FirstName, LastName, Email string }
+
+// NewDocument is an uploaded file as a document of a package.
+type NewDocument struct {
+	FileID     string // from Upload
+	FileName   string
+	Name       string // for people
+	ExternalID string // comes back in status and events, may be empty
+}
+
+// Added is a package the service accepted.
+type Added struct {
+	PackageID      string
+	OrganizationID string  // "" when the service did not say
+	MemberID       string  // likewise
+	Status         *Status // nil unless the service returned the package
+}
+
+type addRequest struct {
+	Name          string          `json:"name"`
+	Type          string          `json:"type"`
+	State         string          `json:"state"`
+	Message       string          `json:"message,omitempty"`
+	TimeSignBy    string          `json:"timeSignBy,omitempty"`
+	Signers       []addSigner     `json:"signers"`
+	Documents     []addDocument   `json:"documents"`
+	ExternalData  json.RawMessage `json:"externalData,omitempty"`
+	ReturnPackage bool            `json:"returnPackage"`
+}
+
+type addSigner struct {
+	FirstName string `json:"firstName"`
+	LastName  string `json:"lastName"`
+	Email     string `json:"email"`
+}
+
+type addDocument struct {
+	FileID     string `json:"fileId"`
+	FileName   string `json:"fileName,omitempty"`
+	Name       string `json:"name,omitempty"`
+	ExternalID string `json:"externalId,omitempty"`
+}
+
+// AddPackage creates a package and sends it for signature (interface.md, POST /api/v1/packages/add). It is never
+// repeated here. An error that is ErrOutcomeUnknown means that the package may exist; any other means that it does
+// not, and Temporary says whether asking again may help.
+func (c *Client) AddPackage(ctx context.Context, p NewPackage) (Added, error) {
+	k := &call{op: fmt.Sprintf("sending the package %q", p.Name), route: "packages/add", method: http.MethodPost, path: "/packages/add"}
+	if err := k.jsonBody(addBody(p)); err != nil {
+		return Added{}, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, callBound)
+	defer cancel()
+	body, err := c.answer(ctx, k)
+	if err != nil {
+		return Added{}, k.outcome(err)
+	}
+	added, ok := readAdded(body)
+	if !ok {
+		return Added{}, &Error{Op: k.op, Kind: Unknown, Status: http.StatusOK}
+	}
+	return added, nil
+}
+
+// outcome makes an error Unknown where the service may have done what it was asked.
+func (k *call) outcome(err error) error {
+	var e *Error
+	if !k.sent.Load() || !errors.As(err, &e) || errors.Is(e.err, errOtherHost) {
+		return err
+	}
+	done := e.Status == 0 || e.Status/100 == 2 || e.Status >= 500 ||
+		e.Status == http.StatusRequestTimeout || e.Status == http.StatusSeeOther
+	if !done {
+		return err
+	}
+	unknown := *e
+	unknown.Kind = Unknown
+	return &unknown
+}
+
+func addBody(p NewPackage) addRequest {
+	r := addRequest{
+		Name:          p.Name,
+		Type:          typeConcurrent,
+		State:         addState,
+		Message:       p.Message,
+		Signers:       []addSigner{},
+		Documents:     []addDocument{},
+		ExternalData:  p.ExternalData,
+		ReturnPackage: addReturnPackage,
+	}
+	if p.Sequential {
+		r.Type = typeSequential
+	}
+	if !p.Due.IsZero() {
+		r.TimeSignBy = p.Due.UTC().Format("2006-01-02T15:04:05.000Z")
+	}
+	for _, s := range p.Signers {
+		r.Signers = append(r.Signers, addSigner(s))
+	}
+	for _, d := range p.Documents {
+		r.Documents = append(r.Documents, addDocument(d))
+	}
+	return r
+}
+
+// readAdded takes the ids from the top of the answer or from the package in it (service-facts.md, 4.4).
+func readAdded(body []byte) (Added, bool) {
+	var top struct {
+		PackageID      text            `json:"packageId"`
+		OrganizationID text            `json:"organizationId"`
+		MemberID       text            `json:"memberId"`
+		Package        json.RawMessage `json:"package"`
+	}
+	if json.Unmarshal(body, &top) != nil {
+		return Added{}, false
+	}
+	a := Added{PackageID: string(top.PackageID), OrganizationID: string(top.OrganizationID), MemberID: string(top.MemberID)}
+	if s, ok := readStatus(top.Package); ok {
+		a.Status = &s
+		a.PackageID = firstOf(a.PackageID, s.PackageID)
+		a.OrganizationID = firstOf(a.OrganizationID, s.OrganizationID)
+		a.MemberID = firstOf(a.MemberID, s.MemberID)
+	}
+	return a, a.PackageID != ""
+}
+
+func firstOf(values ...string) string {
+	for _, v := range values {
+		if v != "" {
+			return v
+		}
+	}
+	return ""
+}

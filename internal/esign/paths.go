@@ -1,0 +1,65 @@
+package esign
+
+import (
+	"errors"
+	"net/http"
+	"sync"
+)
+
+// apiPrefix is what the authorization guide of interface.md writes before a path, and the webhook guides do not.
+const apiPrefix = "/api/v1"
+
+// pathForm is with or without the prefix. The zero value is with: service-facts.md, 1 says every path has it.
+type pathForm bool
+
+const (
+	prefixed pathForm = false
+	bare     pathForm = true
+)
+
+func (f pathForm) other() pathForm { return !f }
+
+func (f pathForm) prefix() string {
+	if f == bare {
+		return ""
+	}
+	return apiPrefix
+}
+
+// errNotServed marks a 404 or 405 that did not come from the API itself. Nothing was done, so that even a POST may go
+// to the other form of its path.
+var errNotServed = errors.New("the service does not serve this path")
+
+func notServed(err error) bool { return errors.Is(err, errNotServed) }
+
+// paths remembers, per route, the form that was seen to be served. The zero value knows nothing.
+type paths struct {
+	mu    sync.Mutex
+	known map[string]pathForm
+}
+
+// form is the one to try first, and whether it is known to be served.
+func (p *paths) form(route string) (form pathForm, sure bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	form, sure = p.known[route]
+	return form, sure
+}
+
+// learn takes an answer of the API itself, good or bad, as proof that the form is served. A web page is no such
+// answer, and neither is what a gateway says in front of it.
+func (p *paths) learn(route string, form pathForm, res *http.Response, err error) {
+	var e *Error
+	switch {
+	case err == nil && mediaType(res.Header) != "text/html":
+	case errors.As(err, &e) && e.Code != "" && e.Status != 0:
+	default:
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.known == nil {
+		p.known = map[string]pathForm{}
+	}
+	p.known[route] = form
+}

@@ -1,0 +1,196 @@
+package esign
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/coreos/go-oidc/v3/oidc"
+	"golang.org/x/oauth2"
+)
+
+// renew redeems the kept refresh token and returns the new access token. Only the flight under way calls it.
+func (s *Session) renew(ctx context.Context) (string, error) {
+	const op = "renewing the sign-in"
+	if s.pending != nil {
+		// The service answered last time, but the Vault failed. Redeeming the old token again would work for a
+		// minute only; the new one is still good.
+		late := *s.pending
+		access, err := s.commit(op, late)
+		if err != nil || late.usable(s.cfg.now()) {
+			return access, err
+		}
+	}
+	kept, err := s.vault.Refresh(ctx)
+	if err != nil {
+		return "", s.replacedOr(ctx, &Error{Op: op, Kind: NotKept, err: err})
+	}
+	if kept == "" {
+		if access := s.unexpired(s.cfg.now()); access != "" {
+			return access, nil
+		}
+		s.end()
+		return "", &Error{Op: op, Kind: SignedOut}
+	}
+
+	t, err := s.redeem(ctx, op, kept)
+	if errors.Is(err, ErrSignedOut) {
+		// Perhaps another process renewed with the same token in the meantime (rclone's lesson).
+		if other, verr := s.vault.Refresh(ctx); verr == nil && other != "" && other != kept {
+			kept = other
+			t, err = s.redeem(ctx, op, kept)
+		}
+	}
+	if err != nil {
+		if errors.Is(err, ErrSignedOut) {
+			s.end()
+		}
+		return "", s.replacedOr(ctx, err)
+	}
+	if t.Refresh == kept {
+		t.Refresh = "" // unchanged, nothing to commit
+	}
+	return s.commit(op, t)
+}
+
+// commit puts the new refresh token into the Vault, and only then hands out the access token.
+func (s *Session) commit(op string, t Tokens) (string, error) {
+	s.pending = &t
+	if t.Refresh != "" {
+		if err := s.keep(op, t.Refresh); err != nil {
+			return "", err
+		}
+	}
+	s.pending = nil
+	s.use(t)
+	return t.Access, nil
+}
+
+// replacedOr is errReplaced when Adopt or Revoke ended this flight, so that whoever waits looks again.
+func (s *Session) replacedOr(ctx context.Context, err error) error {
+	if errors.Is(ctx.Err(), context.Canceled) {
+		return &Error{Op: "renewing the sign-in", Kind: Interrupted, err: errReplaced}
+	}
+	return err
+}
+
+// redeem exchanges a refresh token. When the answer is lost, the service may have replaced the token already; the
+// same one stays good for 60 s (interface.md, "Token rules" 3), so it is tried again.
+func (s *Session) redeem(ctx context.Context, op, refresh string) (Tokens, error) {
+	pause := refreshPause
+	for attempt := 1; ; attempt++ {
+		t, err := s.redeemOnce(ctx, op, refresh)
+		if err == nil || attempt == refreshAttempts || !answerLost(err) {
+			return t, err
+		}
+		s.cfg.log().Info("The answer to a renewal was lost; trying again with the same token", "attempt", attempt)
+		select {
+		case <-ctx.Done():
+			return Tokens{}, err
+		case <-time.After(pause):
+		}
+		pause *= 2
+	}
+}
+
+func (s *Session) redeemOnce(ctx context.Context, op, refresh string) (Tokens, error) {
+	if s.server == nil {
+		server, err := discover(ctx, s.cfg)
+		if err != nil {
+			return Tokens{}, err
+		}
+		s.server = &server
+	}
+	// A third of the whole, so that one answer that hangs leaves time for another attempt.
+	one, cancel := context.WithTimeout(ctx, refreshBound/3)
+	defer cancel()
+	one = oidc.ClientContext(one, s.cfg.oauthClient())
+	answer, err := s.server.oauth(s.cfg, "").TokenSource(one, &oauth2.Token{RefreshToken: refresh}).Token()
+	if err != nil {
+		return Tokens{}, tokenError(op, err, s.cfg.now(), refresh, s.cfg.ClientSecret)
+	}
+	return tokensFrom(answer, s.cfg.now()), nil
+}
+
+// answerLost is true when the service may have redeemed the token without us knowing the new one. A connection that
+// was never made is not such a case, and neither is a service that names a time to come back.
+func answerLost(err error) bool {
+	var e *Error
+	var dial *net.OpError
+	if !errors.As(err, &e) || e.RetryAfter > 0 {
+		return false
+	}
+	switch e.Kind {
+	case Network:
+		return !(errors.As(e.err, &dial) && dial.Op == "dial")
+	case Server, BadAnswer:
+		return !errors.Is(e.err, errOtherHost)
+	}
+	return false
+}
+
+// Revoke ends the sign-in: here always, at the service as well as it can (RFC 7009, refresh token first, then the
+// access token). The error says what failed: forgetting (NotKept) or telling the service.
+func (s *Session) Revoke(ctx context.Context) error {
+	const op = "signing out"
+	return s.exclusive(ctx, op, func(ctx context.Context) error {
+		refresh, err := s.vault.Refresh(ctx)
+		if err != nil {
+			err = &Error{Op: op, Kind: NotKept, err: err}
+		}
+		if s.pending != nil && s.pending.Refresh != "" {
+			refresh = s.pending.Refresh
+		}
+		access := s.unexpired(s.cfg.now())
+		s.pending = nil
+		s.end()
+		if kerr := s.keep(op, ""); kerr != nil {
+			err = kerr
+		}
+		for _, t := range []struct{ token, hint string }{{refresh, "refresh_token"}, {access, "access_token"}} {
+			if t.token == "" {
+				continue
+			}
+			if rerr := s.revoke(ctx, op, t.token, t.hint); rerr != nil && err == nil {
+				err = rerr
+			}
+		}
+		return err
+	})
+}
+
+func (s *Session) revoke(ctx context.Context, op, token, hint string) error {
+	if s.server == nil {
+		server, err := discover(ctx, s.cfg)
+		if err != nil {
+			return err
+		}
+		s.server = &server
+	}
+	ctx, cancel := context.WithTimeout(ctx, refreshBound/2)
+	defer cancel()
+	form := url.Values{"token": {token}, "token_type_hint": {hint}, "client_id": {s.cfg.ClientID}}
+	if s.cfg.ClientSecret != "" {
+		form.Set("client_secret", s.cfg.ClientSecret)
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, s.server.RevokeURL, strings.NewReader(form.Encode()))
+	if err != nil {
+		return noAnswer(op, err)
+	}
+	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	res, err := s.cfg.oauthClient().Do(req)
+	if err != nil {
+		return noAnswer(op, err)
+	}
+	defer res.Body.Close()
+	io.Copy(io.Discard, io.LimitReader(res.Body, maxError))
+	if res.StatusCode/100 != 2 {
+		return &Error{Op: op, Kind: statusKind(res.StatusCode), Status: res.StatusCode}
+	}
+	return nil
+}

@@ -1,0 +1,108 @@
+package esign
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+)
+
+// Sentence is what to tell a person about an error of this package: what happened and, where there is one, the thing
+// to do about it. It is "" for nil. When and whether something is tried again is for the caller to add.
+func Sentence(err error) string {
+	var (
+		e      *Error
+		file   *FileError
+		config *ConfigError
+	)
+	switch {
+	case err == nil:
+		return ""
+	case errors.As(err, &file):
+		return file.Sentence()
+	case errors.As(err, &config):
+		return config.Error()
+	case errors.As(err, &e):
+		return e.Sentence()
+	case errors.Is(err, ErrSignedOut):
+		return (&Error{Kind: SignedOut}).Sentence()
+	case errors.Is(err, ErrOutcomeUnknown):
+		return (&Error{Kind: Unknown}).Sentence()
+	case errors.Is(err, context.DeadlineExceeded):
+		return "The signing service did not answer."
+	}
+	return "Something unexpected went wrong; the log says more."
+}
+
+// Sentence is the error in plain words.
+func (e *Error) Sentence() string {
+	switch e.Kind {
+	case SignedOut:
+		return "Your sign-in has expired. Sign in again to keep saving documents."
+	case Denied:
+		return "The sign-in was not allowed in the browser. Sign in again and allow access."
+	case BadClient:
+		return "The signing service does not accept the client id or the client secret. Check both in Settings."
+	case Forbidden:
+		return e.saying("This account may not do that. Ask an administrator of the organization, or sign in with another account.",
+			"The signing service does not allow this account to do that: %s")
+	case NotFound:
+		return "The signing service does not know this, or this account may not see it."
+	case Refused:
+		return e.saying("The signing service refused the request.", "The signing service refused the request: %s")
+	case TooMany:
+		return "The signing service asks to slow down."
+	case Server:
+		return "The signing service has a problem of its own."
+	case Network:
+		return networkSentence(e.err)
+	case NotReady:
+		return "The signing service has not finished the document yet."
+	case BadAnswer:
+		if errors.Is(e.err, errRejectedToken) {
+			return "The sign-in could not be verified. Sign in again."
+		}
+		return "The signing service gave an answer that could not be understood. Check its address in Settings."
+	case Unknown:
+		return "The connection was lost before the signing service confirmed the package; it may or may not have been sent."
+	case Invalid:
+		return e.Message
+	case NotKept:
+		return "The sign-in could not be stored on this computer."
+	case Interrupted:
+		return "This was stopped before it was finished."
+	}
+	return "Something unexpected went wrong; the log says more."
+}
+
+// saying uses the service's own words when there are any.
+func (e *Error) saying(without, with string) string {
+	switch {
+	case e.Message != "":
+		return fmt.Sprintf(with, e.Message)
+	case e.Code != "":
+		return fmt.Sprintf(with, e.Code)
+	}
+	return without
+}
+
+func networkSentence(err error) string {
+	var (
+		dns   *net.DNSError
+		verif *tls.CertificateVerificationError
+		auth  x509.UnknownAuthorityError
+		host  x509.HostnameError
+		op    *net.OpError
+	)
+	switch {
+	case errors.As(err, &dns):
+		return "The signing service was not found. Check the internet connection and its address in Settings."
+	case errors.As(err, &verif), errors.As(err, &auth), errors.As(err, &host):
+		return "The connection to the signing service is not trusted. Check its address in Settings and the date of this computer."
+	case errors.As(err, &op) && op.Op == "dial":
+		return "The signing service could not be reached. Check the internet connection."
+	}
+	return "The signing service did not answer."
+}

@@ -1,0 +1,218 @@
+package esign
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+)
+
+var (
+	errReplaced = errors.New("replaced by another sign-in")
+	errClosed   = errors.New("the session is closed")
+)
+
+// Session turns one kept refresh token into access tokens. The access token stays in memory, the refresh token in
+// the Vault. It is safe for concurrent use.
+//
+// At most one flight is under way at a time: a renewal, an Adopt or a Revoke. Only a flight calls the Vault. A
+// renewal runs on its own goroutine and context, because a caller that gives up must not take along an answer that
+// holds the only valid refresh token; everybody else waits for it.
+type Session struct {
+	cfg   Config
+	vault Vault
+
+	mu     sync.Mutex
+	tokens Tokens // Refresh is always "" here
+	out    bool   // signed out, until Adopt
+	closed bool
+	flight *flight
+
+	// Owned by the flight under way.
+	server  *authority // nil until discovered
+	pending *Tokens    // answered by the service, not yet accepted by the Vault
+}
+
+type flight struct {
+	cancel context.CancelFunc
+	done   chan struct{} // closed when access and err are set; neither is after an Adopt or a Revoke
+	access string
+	err    error
+}
+
+// NewSession returns a Session that starts from what the Vault holds. It asks nobody anything yet.
+func NewSession(cfg Config, vault Vault) *Session {
+	return &Session{cfg: cfg, vault: vault}
+}
+
+// Access returns an access token that was good a moment ago: the cached one, or a renewed one. The refresh token
+// that came with it is on disk by then. ErrSignedOut means that only a new sign-in helps, and stays until Adopt.
+func (s *Session) Access(ctx context.Context) (string, error) {
+	const op = "renewing the sign-in"
+	for {
+		if err := ctx.Err(); err != nil {
+			return "", noAnswer(op, err)
+		}
+		access, f, err := s.current(op)
+		if err != nil || f == nil {
+			return access, err
+		}
+		select {
+		case <-ctx.Done():
+			return "", noAnswer(op, ctx.Err())
+		case <-f.done:
+		}
+		if f.err == nil && f.access != "" {
+			return f.access, nil
+		}
+		if f.err != nil && !errors.Is(f.err, errReplaced) {
+			return "", f.err
+		}
+	}
+}
+
+// current returns a usable token, or the flight to wait for.
+func (s *Session) current(op string) (string, *flight, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.closed:
+		return "", nil, &Error{Op: op, Kind: Interrupted, err: errClosed}
+	case s.flight != nil:
+		return "", s.flight, nil
+	case s.out:
+		return "", nil, &Error{Op: op, Kind: SignedOut}
+	case s.tokens.usable(s.cfg.now()):
+		return s.tokens.Access, nil, nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), refreshBound)
+	f := &flight{cancel: cancel, done: make(chan struct{})}
+	s.flight = f
+	go func() {
+		access, err := s.renew(ctx)
+		s.land(f, access, err)
+	}()
+	return "", f, nil
+}
+
+// land ends a flight and lets everyone who waits for it go on.
+func (s *Session) land(f *flight, access string, err error) {
+	f.cancel()
+	s.mu.Lock()
+	s.flight = nil
+	s.mu.Unlock()
+	f.access, f.err = access, err
+	close(f.done)
+}
+
+// exclusive runs do as the flight under way, after stopping the one before.
+func (s *Session) exclusive(ctx context.Context, op string, do func(ctx context.Context) error) error {
+	f := &flight{done: make(chan struct{})}
+	ctx, f.cancel = context.WithCancel(ctx)
+	for {
+		s.mu.Lock()
+		if s.closed {
+			s.mu.Unlock()
+			f.cancel()
+			return &Error{Op: op, Kind: Interrupted, err: errClosed}
+		}
+		before := s.flight
+		if before == nil {
+			s.flight = f
+			s.mu.Unlock()
+			err := do(ctx)
+			s.land(f, "", nil) // whoever waited looks again
+			return err
+		}
+		s.mu.Unlock()
+		before.cancel()
+		select {
+		case <-before.done:
+		case <-ctx.Done():
+			f.cancel()
+			return noAnswer(op, ctx.Err())
+		}
+	}
+}
+
+// Adopt makes the tokens of a finished sign-in the ones in use: the refresh token is in the Vault when it returns
+// nil. On an error nothing changed.
+func (s *Session) Adopt(ctx context.Context, t Tokens) error {
+	const op = "keeping the sign-in"
+	if t.Issued.IsZero() {
+		t.Issued = s.cfg.now()
+	}
+	return s.exclusive(ctx, op, func(context.Context) error {
+		if err := s.keep(op, t.Refresh); err != nil {
+			return err
+		}
+		s.pending = nil
+		s.use(t)
+		return nil
+	})
+}
+
+// Invalidate says that the service did not accept an access token, so that the next Access renews it. A token that
+// is no longer the current one changes nothing.
+func (s *Session) Invalidate(access string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.tokens.Access == access {
+		s.tokens.Access = ""
+	}
+}
+
+// Close lets a renewal under way finish, because its answer may hold the only valid refresh token, but no longer than
+// ctx. Afterwards the Session has no goroutine and Access fails.
+func (s *Session) Close(ctx context.Context) {
+	s.mu.Lock()
+	s.closed = true
+	f := s.flight
+	s.mu.Unlock()
+	if f == nil {
+		return
+	}
+	select {
+	case <-f.done:
+	case <-ctx.Done():
+		f.cancel()
+		<-f.done
+	}
+}
+
+// keep puts a refresh token into the Vault. It is not the caller's to cancel: the service has already replaced the
+// old one.
+func (s *Session) keep(op, refresh string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), refreshBound/2)
+	defer cancel()
+	if err := s.vault.SetRefresh(ctx, refresh); err != nil {
+		return &Error{Op: op, Kind: NotKept, err: err}
+	}
+	return nil
+}
+
+// use makes t the tokens that Access hands out.
+func (s *Session) use(t Tokens) {
+	t.Refresh = ""
+	t.Issued, t.Expiry = t.Issued.Round(0), t.Expiry.Round(0)
+	s.mu.Lock()
+	s.tokens, s.out = t, false
+	s.mu.Unlock()
+}
+
+// end makes the Session signed out.
+func (s *Session) end() {
+	s.mu.Lock()
+	s.tokens, s.out = Tokens{}, true
+	s.mu.Unlock()
+}
+
+// unexpired is the access token as long as it lives at all; "" otherwise.
+func (s *Session) unexpired(now time.Time) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if now.Before(s.tokens.Expiry) {
+		return s.tokens.Access
+	}
+	return ""
+}

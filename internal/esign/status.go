@@ -1,0 +1,177 @@
+package esign
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+)
+
+// stateExecuted is the one state interface.md names: every document is signed by every signer.
+const stateExecuted = "executed"
+
+// Status is where a package stands. What the service did not say is zero: interface.md promises PackageID, State and
+// the documents' ids, service-facts.md, 6 and 7.1 the rest.
+type Status struct {
+	PackageID      string
+	OrganizationID string
+	MemberID       string
+	Name           string
+	State          string // the service's word; new ones may appear
+	Type           string
+	Executed       bool // the state, or the flag older services set beside it
+	ExternalData   json.RawMessage
+	TimeSignBy     time.Time
+	Documents      []Document // in the package's order
+	Signers        []Signer   // in the package's order
+}
+
+// Document is a document of a package.
+type Document struct {
+	ID         string // documentId
+	FileID     string
+	ExternalID string
+	Name       string
+	FileName   string
+	Executed   bool
+	Revisions  []Revision
+}
+
+// Revision is one signer's turn on one document.
+type Revision struct {
+	ID       string // revisionId
+	SignerID string
+	IsNext   bool
+	IsSigned bool
+}
+
+// Signer is a person who signs.
+type Signer struct {
+	ID        string // signerId
+	FirstName string
+	LastName  string
+	Email     string
+	Order     int
+}
+
+// packageRecord is every published shape of a package at once.
+type packageRecord struct {
+	PackageID      text                 `json:"packageId"`
+	OrganizationID text                 `json:"organizationId"`
+	MemberID       text                 `json:"memberId"`
+	Name           text                 `json:"name"`
+	State          text                 `json:"state"`
+	Type           text                 `json:"type"`
+	IsExecuted     flag                 `json:"isExecuted"`
+	ExternalData   json.RawMessage      `json:"externalData"`
+	TimeSignBy     stamp                `json:"timeSignBy"`
+	Documents      list[documentRecord] `json:"documents"`
+	Signers        list[signerRecord]   `json:"signers"`
+}
+
+type documentRecord struct {
+	DocumentID text                 `json:"documentId"`
+	FileID     text                 `json:"fileId"`
+	ExternalID json.RawMessage      `json:"externalId"`
+	Name       text                 `json:"name"`
+	FileName   text                 `json:"fileName"`
+	IsExecuted flag                 `json:"isExecuted"`
+	Order      number               `json:"order"` // status
+	Index      number               `json:"index"` // everything else
+	Revisions  list[revisionRecord] `json:"revisions"`
+}
+
+type revisionRecord struct {
+	RevisionID text `json:"revisionId"`
+	SignerID   text `json:"signerId"`
+	IsNext     flag `json:"isNext"`
+	IsSigned   flag `json:"isSigned"`
+}
+
+type signerRecord struct {
+	SignerID  text   `json:"signerId"`
+	FirstName text   `json:"firstName"`
+	LastName  text   `json:"lastName"`
+	Email     text   `json:"email"`
+	Order     number `json:"order"`
+	Index     number `json:"index"`
+}
+
+// Status asks where a package stands (interface.md, GET /packages/{packageId}/status).
+func (c *Client) Status(ctx context.Context, packageID string) (Status, error) {
+	k := &call{op: "asking for the status of package " + cleanMessage(packageID), route: "packages/status", method: http.MethodGet}
+	escaped, err := id(k.op, "package id", packageID)
+	if err != nil {
+		return Status{}, err
+	}
+	k.path = "/packages/" + escaped + "/status"
+	var raw json.RawMessage
+	if err := c.json(ctx, k, &raw); err != nil {
+		return Status{}, err
+	}
+	s, ok := readStatus(raw)
+	if !ok || s.PackageID != "" && !strings.EqualFold(s.PackageID, packageID) {
+		return Status{}, &Error{Op: k.op, Kind: BadAnswer, Status: http.StatusOK}
+	}
+	s.PackageID = packageID
+	return s, nil
+}
+
+// readStatus decodes a package, bare or under "package". ok is false when it is none: neither an id nor a state.
+func readStatus(raw []byte) (Status, bool) {
+	var r packageRecord
+	if len(raw) == 0 || json.Unmarshal(raw, &r) != nil {
+		return Status{}, false
+	}
+	if r.PackageID == "" && r.State == "" {
+		r = packageRecord{}
+		if json.Unmarshal(unwrap(raw, "package", "status"), &r) != nil {
+			return Status{}, false
+		}
+	}
+	return r.status(), r.PackageID != "" || r.State != ""
+}
+
+func (r packageRecord) status() Status {
+	s := Status{
+		PackageID:      string(r.PackageID),
+		OrganizationID: string(r.OrganizationID),
+		MemberID:       string(r.MemberID),
+		Name:           string(r.Name),
+		State:          string(r.State),
+		Type:           string(r.Type),
+		Executed:       bool(r.IsExecuted) || strings.EqualFold(string(r.State), stateExecuted),
+		ExternalData:   rawOrNil(r.ExternalData),
+		TimeSignBy:     r.TimeSignBy.Time,
+	}
+	slices.SortStableFunc(r.Documents, func(a, b documentRecord) int { return cmp.Compare(a.Order+a.Index, b.Order+b.Index) })
+	slices.SortStableFunc(r.Signers, func(a, b signerRecord) int { return cmp.Compare(a.Order+a.Index, b.Order+b.Index) })
+	for _, d := range r.Documents {
+		if d.DocumentID != "" {
+			s.Documents = append(s.Documents, d.document(s.Executed))
+		}
+	}
+	for _, p := range r.Signers {
+		s.Signers = append(s.Signers, Signer{string(p.SignerID), string(p.FirstName), string(p.LastName), string(p.Email),
+			int(p.Order + p.Index)})
+	}
+	return s
+}
+
+func (d documentRecord) document(packageExecuted bool) Document {
+	doc := Document{
+		ID:         string(d.DocumentID),
+		FileID:     string(d.FileID),
+		ExternalID: externalID(d.ExternalID),
+		Name:       string(d.Name),
+		FileName:   string(d.FileName),
+		Executed:   bool(d.IsExecuted) || packageExecuted,
+	}
+	for _, r := range d.Revisions {
+		doc.Revisions = append(doc.Revisions, Revision{string(r.RevisionID), string(r.SignerID), bool(r.IsNext), bool(r.IsSigned)})
+	}
+	return doc
+}

@@ -1,0 +1,228 @@
+package esign
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"path"
+	"strings"
+)
+
+// Upload is a file to send (service-facts.md, 3).
+type Upload struct {
+	FileName   string // without a folder
+	Size       int64  // bytes; the file must have exactly as many
+	ExternalID string // may be empty
+
+	// Open returns the file from its beginning; it may be called more than once.
+	Open func() (io.ReadCloser, error)
+	// Progress is told how many bytes of the file went out so far, from the goroutine that sends, which may outlive
+	// Upload by a moment; after a retry it starts over. nil is fine.
+	Progress func(sent int64)
+}
+
+// File is an uploaded file. It is gone after 24 hours unless a package uses it.
+type File struct {
+	ID   string // fileId
+	Name string // as the service calls it
+}
+
+// FileProblem is why a file cannot be used.
+type FileProblem string
+
+const (
+	FileInvalid     FileProblem = "invalid"            // damaged, or not what its name says
+	FileUnsupported FileProblem = "not supported"      // a format the service does not take
+	FileProtected   FileProblem = "password protected" //
+	FileRejected    FileProblem = "rejected"           // for the reason in Message, if there is one
+	FileTooLarge    FileProblem = "too large"          //
+	FileChanged     FileProblem = "changed"            // while it was being sent
+	FileUnreadable  FileProblem = "unreadable"         // on this computer
+	FileEmpty       FileProblem = "empty"              //
+)
+
+// FileError says that one file cannot be sent as it is; trying again does not help.
+type FileError struct {
+	FileName string
+	Problem  FileProblem
+	Message  string // the service's words, may be empty
+
+	err error
+}
+
+func (e *FileError) Error() string {
+	if e.err != nil {
+		return fmt.Sprintf("sending %q: the file is %s: %v", e.FileName, e.Problem, e.err)
+	}
+	return fmt.Sprintf("sending %q: the file is %s", e.FileName, e.Problem)
+}
+
+// Unwrap gives what Upload.Open or reading the file returned.
+func (e *FileError) Unwrap() error { return e.err }
+
+// Sentence is the problem in plain words.
+func (e *FileError) Sentence() string {
+	switch e.Problem {
+	case FileProtected:
+		return fmt.Sprintf("%q is protected by a password. Remove the protection and add it again.", e.FileName)
+	case FileUnsupported:
+		return fmt.Sprintf("%q is in a format the signing service does not take. Save it as a PDF and add that.", e.FileName)
+	case FileTooLarge:
+		return fmt.Sprintf("%q is too large for the signing service.", e.FileName)
+	case FileChanged:
+		return fmt.Sprintf("%q was changed while it was being sent. Add it again.", e.FileName)
+	case FileUnreadable:
+		return fmt.Sprintf("%q cannot be read on this computer. Check that it is still there and add it again.", e.FileName)
+	case FileEmpty:
+		return fmt.Sprintf("%q is empty.", e.FileName)
+	}
+	if e.Message != "" {
+		return fmt.Sprintf("The signing service cannot use %q: %s", e.FileName, e.Message)
+	}
+	return fmt.Sprintf("The signing service cannot use %q; it may be damaged.", e.FileName)
+}
+
+var errChanged = errors.New("its size is not what it was")
+
+// Upload sends a file in constant memory. A file the service cannot use is a *FileError.
+func (c *Client) Upload(ctx context.Context, u Upload) (File, error) {
+	k := &call{op: fmt.Sprintf("sending the file %q", u.FileName), route: "files/upload", method: http.MethodPost, path: "/files/upload"}
+	if u.Size <= 0 {
+		return File{}, &FileError{FileName: u.FileName, Problem: FileEmpty}
+	}
+	if u.ExternalID != "" {
+		k.query = url.Values{uploadExternalIDParam: {u.ExternalID}}
+	}
+	form := newForm(u)
+	k.open, k.length, k.contentType = form.open, form.length(), "multipart/form-data; boundary="+form.boundary
+	body, err := c.answer(ctx, k)
+	var e *Error
+	if errors.As(err, &e) && e.Status == http.StatusRequestEntityTooLarge {
+		return File{}, &FileError{FileName: u.FileName, Problem: FileTooLarge}
+	}
+	if err != nil {
+		return File{}, err
+	}
+	return readUpload(k.op, u.FileName, body)
+}
+
+type uploadRecord struct {
+	FileID              text `json:"fileId"`
+	FileName            text `json:"fileName"`
+	Name                text `json:"name"`
+	IsInvalid           flag `json:"isInvalid"`
+	IsNotSupported      flag `json:"isNotSupported"`
+	IsPasswordProtected flag `json:"isPasswordProtected"`
+	Error               text `json:"error"`
+	Message             text `json:"message"`
+}
+
+// readUpload takes all three shapes of the answer: {"files":[...]}, one object, an array (service-facts.md, 3). A 200
+// can carry a file that failed.
+func readUpload(op, name string, body []byte) (File, error) {
+	var files list[uploadRecord]
+	if json.Unmarshal(unwrap(body, "files", "file"), &files) != nil || len(files) != 1 {
+		return File{}, &Error{Op: op, Kind: BadAnswer, Status: http.StatusOK}
+	}
+	f := files[0]
+	failed := &FileError{FileName: name, Message: cleanMessage(firstOf(string(f.Message), string(f.Error)))}
+	switch {
+	case bool(f.IsPasswordProtected):
+		failed.Problem = FileProtected
+	case bool(f.IsNotSupported):
+		failed.Problem = FileUnsupported
+	case bool(f.IsInvalid):
+		failed.Problem = FileInvalid
+	case f.Error != "":
+		failed.Problem = FileRejected
+	case f.FileID == "":
+		return File{}, &Error{Op: op, Kind: BadAnswer, Status: http.StatusOK}
+	default:
+		return File{ID: string(f.FileID), Name: firstOf(string(f.FileName), string(f.Name), name)}, nil
+	}
+	return File{}, failed
+}
+
+// form is a multipart body of one file whose length is known before it is read.
+type form struct {
+	upload   Upload
+	boundary string
+	header   string
+	footer   string
+}
+
+func newForm(u Upload) *form {
+	boundary := "countersign-" + rand.Text()
+	kind := "application/octet-stream"
+	if strings.EqualFold(path.Ext(u.FileName), ".pdf") {
+		kind = "application/pdf"
+	}
+	return &form{
+		upload:   u,
+		boundary: boundary,
+		header: fmt.Sprintf("--%s\r\nContent-Disposition: form-data; name=\"%s\"; %s\r\nContent-Type: %s\r\n\r\n",
+			boundary, uploadPartName, fileNameParam(u.FileName), kind),
+		footer: "\r\n--" + boundary + "--\r\n",
+	}
+}
+
+func (f *form) length() int64 { return int64(len(f.header)) + f.upload.Size + int64(len(f.footer)) }
+
+func (f *form) open() (io.ReadCloser, error) {
+	file, err := f.upload.Open()
+	if err != nil {
+		return nil, &FileError{FileName: f.upload.FileName, Problem: FileUnreadable, err: err}
+	}
+	exact := &exactReader{file: file, upload: f.upload}
+	return struct {
+		io.Reader
+		io.Closer
+	}{io.MultiReader(strings.NewReader(f.header), exact, strings.NewReader(f.footer)), file}, nil
+}
+
+// exactReader reads a file that must have exactly the size it had, and reports progress.
+type exactReader struct {
+	file   io.Reader
+	upload Upload
+	sent   int64
+}
+
+func (r *exactReader) Read(p []byte) (int, error) {
+	n, err := r.file.Read(p)
+	r.sent += int64(n)
+	switch {
+	case r.sent > r.upload.Size, err == io.EOF && r.sent < r.upload.Size:
+		return 0, &FileError{FileName: r.upload.FileName, Problem: FileChanged, err: errChanged}
+	case err != nil && err != io.EOF:
+		return 0, &FileError{FileName: r.upload.FileName, Problem: FileUnreadable, err: err}
+	}
+	if n > 0 && r.upload.Progress != nil {
+		r.upload.Progress(r.sent)
+	}
+	return n, err
+}
+
+// fileNameParam is filename="..." for plain names and RFC 5987's filename* for all others, as service-facts.md, 3
+// asks: no quotes, percent-encoded UTF-8, nothing after it.
+func fileNameParam(name string) string {
+	plain := func(r rune) bool { return r >= ' ' && r <= '~' && r != '"' && r != '\\' && r != '%' }
+	if strings.ToValidUTF8(name, "") == name && !strings.ContainsFunc(name, func(r rune) bool { return !plain(r) }) {
+		return `filename="` + name + `"`
+	}
+	var b strings.Builder
+	b.WriteString("filename*=UTF-8''")
+	for _, c := range []byte(strings.ToValidUTF8(name, "_")) {
+		attr := c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || strings.IndexByte("!#$&+-.^_`|~", c) >= 0
+		if attr {
+			b.WriteByte(c)
+		} else {
+			fmt.Fprintf(&b, "%%%02X", c)
+		}
+	}
+	return b.String()
+}
