@@ -1,0 +1,183 @@
+package compose
+
+import (
+	"context"
+	"errors"
+
+	"fyne.io/fyne/v2"
+	"fyne.io/fyne/v2/container"
+	"fyne.io/fyne/v2/lang"
+	"fyne.io/fyne/v2/theme"
+	"fyne.io/fyne/v2/widget"
+
+	"countersign/internal/agent"
+	"countersign/internal/store"
+	"countersign/ui/desk"
+	"countersign/ui/look"
+	"countersign/ui/widgets"
+	"countersign/ui/words"
+	"countersign/ui/work"
+)
+
+// Send checks what is typed and sends it. What is wrong shows beside its field, and nothing is sent.
+func (s *Screen) Send() {
+	if s.cancel != nil {
+		return
+	}
+	s.tried = true
+	d := s.draft()
+	if w := check(s.files, d, s.due.Text, s.desk.Now()); w.any() {
+		s.showWrong(w)
+		s.bar.say(look.MarkProblem, lang.L("Something is missing. It is marked above."))
+		return
+	}
+	s.showWrong(wrong{})
+	s.lock(true)
+	s.bar.begin()
+	s.cancel = work.Then(s.desk.Work, func(ctx context.Context) (agent.SendState, error) {
+		return s.desk.Office.Send(ctx, d, func(state agent.SendState) {
+			s.desk.Work.Do(func() { s.bar.progress(percent(state), stage(state)) })
+		})
+	}, s.ended)
+}
+
+// stop cancels the sending that runs; how it ended is told by ended.
+func (s *Screen) stop() {
+	if s.cancel != nil {
+		s.bar.progress(-1, lang.L("Stopping…"))
+		s.cancel()
+	}
+}
+
+// ended shows how sending ended. Only an accepted package, or one that may have been accepted, empties the screen.
+func (s *Screen) ended(state agent.SendState, err error) {
+	s.cancel = nil
+	s.lock(false)
+	d := s.draft()
+	switch {
+	case state.State == store.DraftSent:
+		s.clear()
+		s.desk.Notice(lang.L("“{{.Name}}” is on its way to {{.People}}.", words.V{"Name": d.Name, "People": words.People(len(d.Signers))}))
+		s.desk.Go.ShowPackage(state.PackageID)
+	case state.State == store.DraftUnknown:
+		s.clear()
+		s.bar.say(look.MarkProblem, lang.L("The answer was lost. Countersign keeps the package and finds out whether it was sent."))
+	case state.State == store.DraftCancelled || errors.Is(err, context.Canceled):
+		s.bar.end(lang.L("Stopped. Nothing was sent."))
+	case state.Problem != "":
+		s.bar.say(look.MarkProblem, desk.Sentence(state.Problem))
+	case err != nil:
+		s.bar.say(look.MarkProblem, desk.Sentence(err.Error()))
+	default:
+		s.clear()
+		s.bar.end(lang.L("Countersign sends it as soon as it can."))
+	}
+	s.changed()
+}
+
+// clear makes room for the next package.
+func (s *Screen) clear() {
+	s.files, s.people, s.proposed, s.tried = nil, nil, "", false
+	for _, e := range []*widgets.Entry{s.name, s.message, s.due} {
+		e.SetText("")
+	}
+	s.showWrong(wrong{})
+	s.bar.end("")
+	s.showFiles()
+	s.addSigner(store.Signer{}, false)
+}
+
+// lock keeps the fields from being changed while their content is on its way.
+func (s *Screen) lock(locked bool) {
+	s.locked = locked
+	s.showPeople()
+	fields := []fyne.Disableable{s.name, s.message, s.due, s.order, s.add, s.addPerson}
+	for _, p := range s.people {
+		for _, e := range p.entries() {
+			fields = append(fields, e)
+		}
+	}
+	for _, f := range fields {
+		if locked {
+			f.Disable()
+		} else {
+			f.Enable()
+		}
+	}
+	if locked {
+		s.fileBox.Objects = nil
+		for _, f := range s.files {
+			name := widgets.NewLine(f.name())
+			name.Shorten = true
+			s.fileBox.Add(widgets.Card(widgets.Across(widget.NewIcon(theme.DocumentIcon()), name, nil)))
+		}
+		s.filesField.Refresh()
+		return
+	}
+	s.showFiles()
+}
+
+// bar is the line at the bottom: one button that says what it will do; while sending, the progress and Cancel.
+type bar struct {
+	content  fyne.CanvasObject
+	text     *widgets.Line
+	mark     *widget.Icon
+	amount   *widget.ProgressBar
+	send     *widget.Button
+	cancel   *widget.Button
+	messages *fyne.Container
+}
+
+func newBar(send, cancel func()) *bar {
+	b := &bar{text: widgets.NewLine(""), mark: widget.NewIcon(look.MarkProblem.Resource()), amount: widget.NewProgressBar()}
+	b.text.Shorten = true
+	b.send = widget.NewButtonWithIcon("", theme.MailSendIcon(), send)
+	b.send.Importance = widget.HighImportance
+	b.cancel = widget.NewButton(lang.L("Cancel"), cancel)
+	b.messages = widgets.Across(b.mark, b.text, nil)
+	middle := container.NewGridWithColumns(2, b.messages, widgets.PadHV(0, 8, b.amount))
+	b.content = container.NewVBox(widget.NewSeparator(), widgets.PadHV(20, 8, widgets.Across(nil, middle, container.NewHBox(b.cancel, b.send))))
+	b.offer(lang.L("Send"))
+	b.end("")
+	return b
+}
+
+func (b *bar) offer(text string) { b.send.SetText(text) }
+
+func (b *bar) begin() {
+	b.send.Hide()
+	b.cancel.Show()
+	b.amount.Show()
+	b.mark.Hide()
+	b.progress(0, lang.L("Preparing…"))
+}
+
+// progress shows how far it is; a negative part leaves the bar as it is.
+func (b *bar) progress(part float64, text string) {
+	if part >= 0 {
+		b.amount.SetValue(part)
+	}
+	b.text.Colour = look.Text
+	b.text.Set(text)
+}
+
+// end shows the button again, with a quiet text.
+func (b *bar) end(text string) {
+	b.cancel.Hide()
+	b.amount.Hide()
+	b.mark.Hide()
+	b.send.Show()
+	b.text.Colour, b.text.Text = look.Secondary, text
+	b.text.Refresh()
+	b.content.Refresh()
+}
+
+// say shows the button again, with a text that matters.
+func (b *bar) say(mark look.Mark, text string) {
+	b.end("")
+	b.mark.SetResource(mark.Resource())
+	b.mark.Show()
+	b.text.Colour, b.text.Text = mark.Colour(), text
+	b.text.Refresh()
+	b.content.Refresh()
+}

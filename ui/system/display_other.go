@@ -1,0 +1,11 @@
+//go:build windows || darwin
+
+package system
+
+import "context"
+
+// CheckDisplay returns nil: these systems always have a display, if not always OpenGL.
+func CheckDisplay(context.Context, func(string) string) error { return nil }
+
+// HasTray returns true: these systems always have one.
+func HasTray(context.Context) bool { return true }

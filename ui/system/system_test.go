@@ -1,0 +1,80 @@
+//go:build !windows && !darwin
+
+package system
+
+import (
+	"errors"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func env(values map[string]string) func(string) string {
+	return func(name string) string { return values[name] }
+}
+
+func TestADisplayThatIsNotThereIsNoticedBeforeTheGraphicsLibrary(t *testing.T) {
+	dir := t.TempDir()
+	listener, err := net.Listen("unix", filepath.Join(dir, "wayland-9"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	for name, c := range map[string]struct {
+		env  map[string]string
+		fine bool
+	}{
+		"nothing set":         {nil, false},
+		"dead display":        {map[string]string{"DISPLAY": ":59999"}, false},
+		"not a display":       {map[string]string{"DISPLAY": "tomato"}, false},
+		"dead wayland":        {map[string]string{"WAYLAND_DISPLAY": "wayland-0", "XDG_RUNTIME_DIR": dir}, false},
+		"wayland in its home": {map[string]string{"WAYLAND_DISPLAY": "wayland-9", "XDG_RUNTIME_DIR": dir}, true},
+	} {
+		err := CheckDisplay(t.Context(), env(c.env))
+		if c.fine != (err == nil) || (err != nil && !errors.Is(err, ErrNoDisplay)) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestOnlyWebAddressesAreOpened(t *testing.T) {
+	t.Setenv("PATH", t.TempDir())
+	for _, address := range []string{"", "file:///etc/passwd", "javascript:alert(1)", "smb://host/share", "--help", "https://"} {
+		if err := (Opener{}).OpenAddress(address); err == nil || !strings.Contains(err.Error(), "not a web address") {
+			t.Errorf("%q: %v", address, err)
+		}
+	}
+}
+
+func TestOpenersGetTheArgumentAsItIs(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "Lease; $(touch owned) `x` 4.pdf")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cmd := fileCommand(file)
+	if len(cmd) != 2 || cmd[1] != file {
+		t.Errorf("got %q", cmd)
+	}
+	if got := revealCommand(file); got[len(got)-1] != filepath.Dir(file) {
+		t.Errorf("got %q", got)
+	}
+	if err := (Opener{}).OpenFile(file + ".gone"); err == nil || !strings.Contains(err.Error(), "no longer where it was saved") {
+		t.Errorf("a file that is gone: %v", err)
+	}
+}
+
+func TestAMissingOpenerIsSaidPlainly(t *testing.T) {
+	t.Setenv("PATH", t.TempDir())
+	if err := (Opener{}).OpenFile(t.TempDir()); err == nil || !strings.Contains(err.Error(), "no program for it") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestNoTrayWithoutABus(t *testing.T) {
+	t.Setenv("DBUS_SESSION_BUS_ADDRESS", "unix:path=/nonexistent")
+	if HasTray(t.Context()) {
+		t.Error("there is no bus, so there is no tray")
+	}
+}

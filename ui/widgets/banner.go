@@ -1,0 +1,68 @@
+package widgets
+
+import (
+	"fyne.io/fyne/v2"
+	"fyne.io/fyne/v2/theme"
+	"fyne.io/fyne/v2/widget"
+
+	"countersign/ui/look"
+)
+
+// Strip is a line across the top with a sentence and at most one action. It is hidden until it has something to say.
+type Strip struct {
+	*fyne.Container
+	text   *widget.Label
+	more   *Line
+	button *widget.Button
+}
+
+// NewStrip returns a hidden strip in a colour, with a mark at its start (nil for none).
+func NewStrip(colour fyne.ThemeColorName, mark fyne.Resource) *Strip {
+	s := &Strip{text: widget.NewLabel(""), more: NewCaption(""), button: widget.NewButton("", nil)}
+	s.text.Wrapping = fyne.TextWrapWord
+	s.more.Shorten = false
+	var left fyne.CanvasObject
+	if mark != nil {
+		left = widget.NewIcon(mark)
+	}
+	s.Container = On(colour, PadHV(12, 4, Across(left, s.text, Row(8, s.more, s.button))))
+	s.Hide()
+	return s
+}
+
+// Say shows a sentence, a small note beside it, and a button unless action is empty.
+func (s *Strip) Say(sentence, note, action string, act func()) {
+	s.text.SetText(sentence)
+	s.more.Set(note)
+	s.more.Hidden = note == ""
+	s.button.SetText(action)
+	s.button.OnTapped = act
+	s.button.SetIcon(nil)
+	s.button.Hidden = action == ""
+	s.Show()
+	s.Refresh()
+}
+
+// SayUntilClosed shows a sentence that the person can close.
+func (s *Strip) SayUntilClosed(sentence string) {
+	s.Say(sentence, "", " ", s.Hide)
+	s.button.SetText("")
+	s.button.Importance = widget.LowImportance
+	s.button.SetIcon(theme.CancelIcon())
+}
+
+// Text is the sentence that is shown, empty while the strip is hidden.
+func (s *Strip) Text() string {
+	if s.Hidden {
+		return ""
+	}
+	return s.text.Text
+}
+
+// MarkLine is a mark with words beside it.
+func MarkLine(mark look.Mark, text string) (*fyne.Container, *Line) {
+	line := NewLine(text)
+	line.Colour = mark.Colour()
+	line.Bold = true
+	return Row(6, widget.NewIcon(mark.Resource()), line), line
+}

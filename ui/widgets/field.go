@@ -1,0 +1,111 @@
+package widgets
+
+import (
+	"fyne.io/fyne/v2"
+	"fyne.io/fyne/v2/canvas"
+	"fyne.io/fyne/v2/widget"
+
+	"countersign/ui/look"
+)
+
+// Field is a named input with a line under it that explains, or says what is wrong.
+type Field struct {
+	*fyne.Container
+	hint  string
+	below *Line
+	mark  *widget.Icon
+	wrong bool
+}
+
+// NewField returns a field around input. hint is shown while nothing is wrong; it may be empty.
+func NewField(name string, input fyne.CanvasObject, hint string) *Field {
+	label := NewCaption(name)
+	label.Colour = look.Text
+	f := &Field{hint: hint, below: NewCaption(hint), mark: widget.NewIcon(look.MarkProblem.Resource())}
+	f.Container = Stack(3, label, input, Across(f.mark, f.below, nil))
+	f.Wrong("")
+	return f
+}
+
+// Wrong shows what is wrong beside the field; an empty text shows the hint again.
+func (f *Field) Wrong(text string) {
+	f.wrong = text != ""
+	f.below.Colour = look.Secondary
+	f.below.Text = f.hint
+	f.mark.Hide()
+	if f.wrong {
+		f.below.Text, f.below.Colour = text, look.Attention
+		f.mark.Show()
+	}
+	line := f.Objects[2]
+	if f.below.Text == "" {
+		line.Hide()
+	} else {
+		line.Show()
+	}
+	f.below.Refresh()
+	f.Refresh()
+}
+
+// Hint changes what is shown while nothing is wrong.
+func (f *Field) Hint(text string) {
+	f.hint = text
+	if !f.wrong {
+		f.Wrong("")
+	}
+}
+
+// IsWrong says whether the field shows an error.
+func (f *Field) IsWrong() bool { return f.wrong }
+
+// Entry is a text entry that tells about Escape, and about Enter while it has one line.
+type Entry struct {
+	widget.Entry
+	OnEscape func()
+}
+
+// NewEntry returns an entry of one line.
+func NewEntry(placeholder string) *Entry {
+	e := &Entry{}
+	e.PlaceHolder = placeholder
+	e.ExtendBaseWidget(e)
+	return e
+}
+
+// NewSecret returns an entry of one line that shows dots.
+func NewSecret() *Entry {
+	e := NewEntry("")
+	e.Password = true
+	return e
+}
+
+// NewText returns an entry of several lines.
+func NewText(rows int) *Entry {
+	e := NewEntry("")
+	e.MultiLine, e.Wrapping = true, fyne.TextWrapWord
+	e.SetMinRowsVisible(rows)
+	return e
+}
+
+// TypedKey passes Escape on.
+func (e *Entry) TypedKey(k *fyne.KeyEvent) {
+	if k.Name == fyne.KeyEscape && e.OnEscape != nil {
+		e.OnEscape()
+		return
+	}
+	e.Entry.TypedKey(k)
+}
+
+// Empty is what a screen shows when it has nothing: a picture, a sentence, and perhaps one action.
+func Empty(picture fyne.Resource, sentence, action string, act func()) fyne.CanvasObject {
+	icon := canvas.NewImageFromResource(picture)
+	icon.FillMode = canvas.ImageFillContain
+	icon.SetMinSize(fyne.NewSquareSize(48))
+	text := widget.NewLabelWithStyle(sentence, fyne.TextAlignCenter, fyne.TextStyle{})
+	text.Wrapping = fyne.TextWrapWord
+	parts := []fyne.CanvasObject{icon, Wide(280, text)}
+	if action != "" {
+		parts = append(parts, Centre(widget.NewButton(action, act)))
+	}
+	return Centre(Stack(8, parts...))
+}

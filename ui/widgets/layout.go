@@ -1,0 +1,188 @@
+package widgets
+
+import (
+	"fyne.io/fyne/v2"
+	"fyne.io/fyne/v2/canvas"
+	"fyne.io/fyne/v2/container"
+	"fyne.io/fyne/v2/layout"
+	"fyne.io/fyne/v2/theme"
+	"fyne.io/fyne/v2/widget"
+
+	"countersign/ui/look"
+)
+
+// Back is a plain area in a colour of the theme that follows light and dark.
+type Back struct {
+	widget.BaseWidget
+	colour  fyne.ThemeColorName
+	outline fyne.ThemeColorName // empty for none
+}
+
+// NewBack returns an area of one colour.
+func NewBack(colour fyne.ThemeColorName) *Back {
+	b := &Back{colour: colour}
+	b.ExtendBaseWidget(b)
+	return b
+}
+
+// CreateRenderer is Fyne's.
+func (b *Back) CreateRenderer() fyne.WidgetRenderer {
+	r := &backRenderer{back: b, rect: canvas.NewRectangle(nil)}
+	r.apply()
+	return r
+}
+
+type backRenderer struct {
+	back *Back
+	rect *canvas.Rectangle
+}
+
+func (r *backRenderer) apply() {
+	th, variant := r.back.Theme(), fyne.CurrentApp().Settings().ThemeVariant()
+	r.rect.FillColor = th.Color(r.back.colour, variant)
+	if r.back.outline != "" {
+		r.rect.StrokeColor, r.rect.StrokeWidth = th.Color(r.back.outline, variant), 1
+		r.rect.CornerRadius = th.Size(theme.SizeNameCardRadius)
+	}
+}
+
+func (r *backRenderer) Layout(size fyne.Size)        { r.rect.Resize(size) }
+func (r *backRenderer) MinSize() fyne.Size           { return fyne.Size{} }
+func (r *backRenderer) Refresh()                     { r.apply(); r.rect.Refresh() }
+func (r *backRenderer) Objects() []fyne.CanvasObject { return []fyne.CanvasObject{r.rect} }
+func (r *backRenderer) Destroy()                     {}
+
+// Card is content on the surface colour with a fine edge.
+func Card(content fyne.CanvasObject) fyne.CanvasObject {
+	back := NewBack(look.Surface)
+	back.outline = look.Line
+	return container.NewStack(back, Pad(12, content))
+}
+
+// On is content over an area of one colour.
+func On(colour fyne.ThemeColorName, content fyne.CanvasObject) *fyne.Container {
+	return container.NewStack(NewBack(colour), content)
+}
+
+// Pad is content with n units of room on every side.
+func Pad(n float32, content fyne.CanvasObject) *fyne.Container { return PadHV(n, n, content) }
+
+// PadHV is content with room left and right, and above and below.
+func PadHV(h, v float32, content fyne.CanvasObject) *fyne.Container {
+	return container.New(layout.NewCustomPaddedLayout(v, v, h, h), content)
+}
+
+// Stack puts objects under each other with n units between them.
+func Stack(n float32, objects ...fyne.CanvasObject) *fyne.Container {
+	return container.New(layout.NewCustomPaddedVBoxLayout(n), objects...)
+}
+
+// Row puts objects beside each other with n units between them, each centred in height.
+func Row(n float32, objects ...fyne.CanvasObject) *fyne.Container {
+	for i, o := range objects {
+		if _, spacer := o.(layout.SpacerObject); !spacer {
+			objects[i] = container.New(&middle{}, o)
+		}
+	}
+	return container.New(layout.NewCustomPaddedHBoxLayout(n), objects...)
+}
+
+// Across is one line: left and right as wide as they need, the middle as wide as there is, all centred in height.
+// left and right may be nil.
+func Across(left, mid, right fyne.CanvasObject) *fyne.Container {
+	objects := []fyne.CanvasObject{}
+	wrap := func(o fyne.CanvasObject) fyne.CanvasObject {
+		if o == nil {
+			return nil
+		}
+		w := container.New(&middle{wide: o == mid}, o)
+		objects = append(objects, w)
+		return w
+	}
+	l, m, r := wrap(left), wrap(mid), wrap(right)
+	return container.New(&across{l, m, r}, objects...)
+}
+
+// middle centres its only object in height, and gives it its own width or, if wide, all there is.
+type middle struct{ wide bool }
+
+func (m *middle) Layout(objects []fyne.CanvasObject, size fyne.Size) {
+	for _, o := range objects {
+		least := o.MinSize()
+		width := least.Width
+		if m.wide {
+			width = size.Width
+		}
+		o.Resize(fyne.NewSize(width, min(least.Height, size.Height)))
+		o.Move(fyne.NewPos(0, max(0, (size.Height-least.Height)/2)))
+	}
+}
+
+func (m *middle) MinSize(objects []fyne.CanvasObject) fyne.Size {
+	if len(objects) == 0 || !objects[0].Visible() {
+		return fyne.Size{}
+	}
+	return objects[0].MinSize()
+}
+
+// across lays out Across with 8 units between its parts.
+type across struct{ left, mid, right fyne.CanvasObject }
+
+const gap = 8
+
+func (a *across) Layout(_ []fyne.CanvasObject, size fyne.Size) {
+	x, end := float32(0), size.Width
+	if w := width(a.left); w > 0 {
+		a.left.Resize(fyne.NewSize(w, size.Height))
+		a.left.Move(fyne.NewPos(0, 0))
+		x = w + gap
+	}
+	if w := width(a.right); w > 0 {
+		a.right.Resize(fyne.NewSize(w, size.Height))
+		a.right.Move(fyne.NewPos(size.Width-w, 0))
+		end -= w + gap
+	}
+	if a.mid != nil {
+		a.mid.Resize(fyne.NewSize(max(0, end-x), size.Height))
+		a.mid.Move(fyne.NewPos(x, 0))
+	}
+}
+
+func (a *across) MinSize([]fyne.CanvasObject) (size fyne.Size) {
+	for _, o := range []fyne.CanvasObject{a.left, a.mid, a.right} {
+		if w := width(o); w > 0 {
+			if size.Width > 0 {
+				size.Width += gap
+			}
+			size.Width += w
+			size.Height = max(size.Height, o.MinSize().Height)
+		}
+	}
+	return size
+}
+
+func width(o fyne.CanvasObject) float32 {
+	if o == nil || !o.Visible() {
+		return 0
+	}
+	return o.MinSize().Width
+}
+
+// Wide is content that is at least w units wide.
+func Wide(w float32, content fyne.CanvasObject) *fyne.Container {
+	return container.New(&wide{w}, content)
+}
+
+type wide struct{ width float32 }
+
+func (w *wide) Layout(objects []fyne.CanvasObject, size fyne.Size) {
+	for _, o := range objects {
+		o.Move(fyne.NewPos(0, 0))
+		o.Resize(size)
+	}
+}
+
+func (w *wide) MinSize(objects []fyne.CanvasObject) fyne.Size {
+	least := objects[0].MinSize()
+	return fyne.NewSize(max(w.width, least.Width), least.Height)
+}

@@ -1,0 +1,118 @@
+// Package widgets holds the pieces that several screens share. They show what they are given and call back; they know
+// nothing of packages, signers or the office.
+package widgets
+
+import (
+	"sort"
+
+	"fyne.io/fyne/v2"
+	"fyne.io/fyne/v2/canvas"
+	"fyne.io/fyne/v2/theme"
+	"fyne.io/fyne/v2/widget"
+
+	"countersign/ui/look"
+)
+
+// Line is one line of text without the padding of a label, in a colour and size of the theme. With Shorten it takes
+// what width it gets and ends in an ellipsis where that is too little.
+type Line struct {
+	widget.BaseWidget
+	Text    string
+	Colour  fyne.ThemeColorName
+	Scale   fyne.ThemeSizeName
+	Bold    bool
+	Shorten bool
+}
+
+// NewLine returns a line in body size and text colour that takes the width it needs.
+func NewLine(text string) *Line {
+	l := &Line{Text: text, Colour: look.Text, Scale: look.Body}
+	l.ExtendBaseWidget(l)
+	return l
+}
+
+// NewCaption returns a small line in the secondary colour that shortens itself.
+func NewCaption(text string) *Line {
+	l := NewLine(text)
+	l.Colour, l.Scale, l.Shorten = look.Secondary, look.Caption, true
+	return l
+}
+
+// NewHeading returns a line in heading size that shortens itself.
+func NewHeading(text string) *Line {
+	l := NewLine(text)
+	l.Scale, l.Bold, l.Shorten = look.Heading, true, true
+	return l
+}
+
+// NewTitle returns a bold line for the head of a section.
+func NewTitle(text string) *Line {
+	l := NewLine(text)
+	l.Bold, l.Shorten = true, true
+	return l
+}
+
+// Set changes the text.
+func (l *Line) Set(text string) {
+	if l.Text != text {
+		l.Text = text
+		l.Refresh()
+	}
+}
+
+// CreateRenderer is Fyne's.
+func (l *Line) CreateRenderer() fyne.WidgetRenderer {
+	r := &lineRenderer{line: l, text: canvas.NewText("", nil)}
+	r.apply()
+	return r
+}
+
+type lineRenderer struct {
+	line *Line
+	text *canvas.Text
+}
+
+func (r *lineRenderer) apply() {
+	th := r.line.Theme()
+	r.text.Color = th.Color(r.line.Colour, fyne.CurrentApp().Settings().ThemeVariant())
+	r.text.TextSize = th.Size(r.line.Scale)
+	r.text.TextStyle.Bold = r.line.Bold
+}
+
+// Layout fits the text into the width there is.
+func (r *lineRenderer) Layout(size fyne.Size) {
+	r.text.Text = r.line.Text
+	if r.line.Shorten && r.measure(r.line.Text) > size.Width {
+		r.text.Text = r.shortened(size.Width)
+	}
+	height := r.text.MinSize().Height
+	r.text.Resize(fyne.NewSize(size.Width, height))
+	r.text.Move(fyne.NewPos(0, (size.Height-height)/2))
+}
+
+func (r *lineRenderer) measure(text string) float32 {
+	return fyne.MeasureText(text, r.text.TextSize, r.text.TextStyle).Width
+}
+
+func (r *lineRenderer) shortened(width float32) string {
+	runes := []rune(r.line.Text)
+	n := sort.Search(len(runes), func(n int) bool { return r.measure(string(runes[:n+1])+"…") > width })
+	return string(runes[:n]) + "…"
+}
+
+func (r *lineRenderer) MinSize() fyne.Size {
+	size := fyne.MeasureText(r.line.Text, r.text.TextSize, r.text.TextStyle)
+	if r.line.Shorten {
+		size.Width = min(size.Width, 3*r.line.Theme().Size(theme.SizeNameText))
+	}
+	return size
+}
+
+func (r *lineRenderer) Refresh() {
+	r.apply()
+	r.Layout(r.line.Size())
+	r.text.Refresh()
+}
+
+func (r *lineRenderer) Objects() []fyne.CanvasObject { return []fyne.CanvasObject{r.text} }
+func (r *lineRenderer) Destroy()                     {}

@@ -1,0 +1,86 @@
+package widgets
+
+import (
+	"fyne.io/fyne/v2"
+	"fyne.io/fyne/v2/container"
+	"fyne.io/fyne/v2/layout"
+	"fyne.io/fyne/v2/widget"
+)
+
+// List is Fyne's list that also knows PageUp, PageDown, Home, End and Enter, and in which the arrows choose.
+type List struct {
+	widget.List
+	OnEnter func()
+	at      int
+}
+
+// NewList returns a list; see widget.NewList.
+func NewList(length func() int, create func() fyne.CanvasObject, update func(int, fyne.CanvasObject)) *List {
+	l := &List{at: -1}
+	l.Length, l.CreateItem, l.UpdateItem = length, create, update
+	l.ExtendBaseWidget(l)
+	return l
+}
+
+// Select chooses a row, as a tap on it does.
+func (l *List) Select(id widget.ListItemID) {
+	l.at = id
+	l.List.Select(id)
+}
+
+// Forget makes no row the chosen one.
+func (l *List) Forget() {
+	l.at = -1
+	l.UnselectAll()
+}
+
+// Chose tells the list which row was chosen by a tap; call it from OnSelected.
+func (l *List) Chose(id widget.ListItemID) { l.at = id }
+
+// TypedKey moves the choice.
+func (l *List) TypedKey(e *fyne.KeyEvent) {
+	last := l.Length() - 1
+	if last < 0 {
+		return
+	}
+	page := max(1, int(l.Size().Height/l.rowHeight())-1)
+	switch e.Name {
+	case fyne.KeyUp:
+		l.Select(max(0, l.at-1))
+	case fyne.KeyDown:
+		l.Select(min(last, l.at+1))
+	case fyne.KeyPageUp:
+		l.Select(max(0, l.at-page))
+	case fyne.KeyPageDown:
+		l.Select(min(last, max(0, l.at)+page))
+	case fyne.KeyHome:
+		l.Select(0)
+	case fyne.KeyEnd:
+		l.Select(last)
+	case fyne.KeyReturn, fyne.KeyEnter, fyne.KeySpace:
+		if l.OnEnter != nil && l.at >= 0 {
+			l.OnEnter()
+		}
+	default:
+		l.List.TypedKey(e)
+	}
+}
+
+func (l *List) rowHeight() float32 {
+	return max(1, l.CreateItem().MinSize().Height+l.Theme().Size("padding"))
+}
+
+// Centre puts content in the middle of the room there is, at its own size.
+func Centre(content fyne.CanvasObject) *fyne.Container { return container.NewCenter(content) }
+
+// Spacer takes the room that is left in a row or stack.
+func Spacer() fyne.CanvasObject { return layout.NewSpacer() }
+
+// Remake shows new content in a container that stays where it is.
+func Remake(in *fyne.Container, objects ...fyne.CanvasObject) {
+	in.Objects = objects
+	in.Refresh()
+}
+
+// At is the chosen row, -1 for none.
+func (l *List) At() int { return l.at }

@@ -1,0 +1,183 @@
+package widgets
+
+import (
+	"fyne.io/fyne/v2"
+	"fyne.io/fyne/v2/canvas"
+	"fyne.io/fyne/v2/container"
+	"fyne.io/fyne/v2/driver/desktop"
+	"fyne.io/fyne/v2/theme"
+	"fyne.io/fyne/v2/widget"
+
+	"countersign/ui/look"
+)
+
+// Press is content that can be pressed and chosen: an entry of the sidebar, a tab. It takes the focus, shows it, and
+// answers to Space and Enter.
+type Press struct {
+	widget.BaseWidget
+	OnPress   func()
+	content   fyne.CanvasObject
+	underline bool
+	chosen    bool
+	focused   bool
+	hovered   bool
+}
+
+// NewPress returns content that calls pressed.
+func NewPress(content fyne.CanvasObject, pressed func()) *Press {
+	p := &Press{content: content, OnPress: pressed}
+	p.ExtendBaseWidget(p)
+	return p
+}
+
+// Choose marks the content as the chosen one, or not.
+func (p *Press) Choose(chosen bool) {
+	if p.chosen != chosen {
+		p.chosen = chosen
+		p.Refresh()
+	}
+}
+
+// Tapped calls back.
+func (p *Press) Tapped(*fyne.PointEvent) {
+	if p.OnPress != nil {
+		p.OnPress()
+	}
+}
+
+// FocusGained is Fyne's.
+func (p *Press) FocusGained() { p.focused = true; p.Refresh() }
+
+// FocusLost is Fyne's.
+func (p *Press) FocusLost() { p.focused = false; p.Refresh() }
+
+// TypedRune is Fyne's.
+func (p *Press) TypedRune(rune) {}
+
+// TypedKey presses on Space and Enter.
+func (p *Press) TypedKey(e *fyne.KeyEvent) {
+	switch e.Name {
+	case fyne.KeySpace, fyne.KeyReturn, fyne.KeyEnter:
+		p.Tapped(nil)
+	}
+}
+
+// MouseIn is Fyne's.
+func (p *Press) MouseIn(*desktop.MouseEvent) { p.hovered = true; p.Refresh() }
+
+// MouseMoved is Fyne's.
+func (p *Press) MouseMoved(*desktop.MouseEvent) {}
+
+// MouseOut is Fyne's.
+func (p *Press) MouseOut() { p.hovered = false; p.Refresh() }
+
+// CreateRenderer is Fyne's.
+func (p *Press) CreateRenderer() fyne.WidgetRenderer {
+	r := &pressRenderer{press: p, back: canvas.NewRectangle(nil), bar: canvas.NewRectangle(nil)}
+	r.objects = []fyne.CanvasObject{r.back, r.bar, p.content}
+	r.apply()
+	return r
+}
+
+type pressRenderer struct {
+	press     *Press
+	back, bar *canvas.Rectangle
+	objects   []fyne.CanvasObject
+}
+
+func (r *pressRenderer) apply() {
+	p, th, variant := r.press, r.press.Theme(), fyne.CurrentApp().Settings().ThemeVariant()
+	r.back.CornerRadius = th.Size(theme.SizeNameButtonRadius)
+	r.back.FillColor, r.back.StrokeWidth = nil, 0
+	r.bar.FillColor = nil
+	switch {
+	case p.chosen && p.underline:
+		r.bar.FillColor = th.Color(look.Ink, variant)
+	case p.chosen:
+		r.back.FillColor = th.Color(look.Chosen, variant)
+	}
+	if p.hovered && r.back.FillColor == nil {
+		r.back.FillColor = th.Color(theme.ColorNameHover, variant)
+	}
+	if p.focused {
+		r.back.StrokeColor, r.back.StrokeWidth = th.Color(look.Ink, variant), 1.5
+	}
+}
+
+func (r *pressRenderer) Layout(size fyne.Size) {
+	r.back.Resize(size)
+	r.bar.Resize(fyne.NewSize(size.Width, 2))
+	r.bar.Move(fyne.NewPos(0, size.Height-2))
+	r.press.content.Resize(size)
+}
+
+func (r *pressRenderer) MinSize() fyne.Size           { return r.press.content.MinSize() }
+func (r *pressRenderer) Objects() []fyne.CanvasObject { return r.objects }
+func (r *pressRenderer) Destroy()                     {}
+func (r *pressRenderer) Refresh() {
+	r.apply()
+	r.back.Refresh()
+	r.bar.Refresh()
+	r.press.content.Refresh()
+}
+
+// NavItem is an entry of the sidebar: an icon and a word.
+func NavItem(icon fyne.Resource, text string, pressed func()) *Press {
+	return NewPress(PadHV(12, 8, Across(widget.NewIcon(icon), NewLine(text), nil)), pressed)
+}
+
+// Tabs are words in a row of which one is chosen, each with a count that is shown when it is not zero.
+type Tabs struct {
+	*fyne.Container
+	OnChosen func(index int)
+	names    []*Line
+	texts    []string
+	items    []*Press
+	chosen   int
+}
+
+// NewTabs returns tabs with the first one chosen.
+func NewTabs(texts []string, chosen func(index int)) *Tabs {
+	t := &Tabs{texts: texts, OnChosen: chosen}
+	row := container.NewHBox()
+	for i, text := range texts {
+		line := NewLine(text)
+		item := NewPress(PadHV(10, 7, line), func() { t.Choose(i) })
+		item.underline = true
+		t.names, t.items = append(t.names, line), append(t.items, item)
+		row.Add(item)
+	}
+	t.Container = row
+	t.show()
+	return t
+}
+
+// Choose chooses a tab and calls back when that is a change.
+func (t *Tabs) Choose(index int) {
+	if index == t.chosen {
+		return
+	}
+	t.chosen = index
+	t.show()
+	if t.OnChosen != nil {
+		t.OnChosen(index)
+	}
+}
+
+// Chosen is the index of the chosen tab.
+func (t *Tabs) Chosen() int { return t.chosen }
+
+// Label changes the text of a tab, for example to carry a count.
+func (t *Tabs) Label(index int, text string) { t.names[index].Set(text) }
+
+func (t *Tabs) show() {
+	for i, item := range t.items {
+		t.names[i].Bold = i == t.chosen
+		t.names[i].Colour = look.Secondary
+		if i == t.chosen {
+			t.names[i].Colour = look.Text
+		}
+		t.names[i].Refresh()
+		item.Choose(i == t.chosen)
+	}
+}

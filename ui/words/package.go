@@ -1,0 +1,233 @@
+package words
+
+import (
+	"path/filepath"
+	"slices"
+	"time"
+
+	"fyne.io/fyne/v2/lang"
+
+	"countersign/internal/agent"
+	"countersign/internal/store"
+	"countersign/ui/look"
+)
+
+// Standing is what a package means to a person, whatever the service calls it.
+type Standing int
+
+// The standings.
+const (
+	Open   Standing = iota // somebody still has to sign
+	Saving                 // signed by everyone, files not all saved
+	Saved                  // signed by everyone, files saved
+	Ended                  // withdrawn
+	Wrong                  // expired, declined, gone, or its files cannot be saved
+)
+
+// StandingOf judges a package. The words of the service for its states are in service-facts.md, section 5; unknown
+// ones count as open.
+func StandingOf(row agent.PackageRow) Standing {
+	switch {
+	case row.Problem != "":
+		return Wrong
+	case executed(row):
+		if row.FilesTotal > 0 && row.FilesDone >= row.FilesTotal {
+			return Saved
+		}
+		return Saving
+	case row.State == "rescinded":
+		return Ended
+	case row.Gone, row.State == "expired", row.State == "declined":
+		return Wrong
+	}
+	return Open
+}
+
+func executed(row agent.PackageRow) bool { return row.State == "executed" || !row.Executed.IsZero() }
+
+// Mark is the shape of a standing.
+func (s Standing) Mark() look.Mark {
+	return [...]look.Mark{Open: look.MarkNext, Saving: look.MarkSigned, Saved: look.MarkSaved, Ended: look.MarkEnded, Wrong: look.MarkProblem}[s]
+}
+
+// Word is the standing in a word or two.
+func (s Standing) Word() string {
+	switch s {
+	case Saving:
+		return lang.L("Signed")
+	case Saved:
+		return lang.L("Saved")
+	case Ended:
+		return lang.L("Withdrawn")
+	case Wrong:
+		return lang.L("Problem")
+	default:
+		return lang.L("Waiting")
+	}
+}
+
+// Line says where a package stands in one short line, for the list.
+func Line(row agent.PackageRow) string {
+	switch StandingOf(row) {
+	case Wrong:
+		return Trouble(row)
+	case Saved:
+		return lang.L("saved")
+	case Ended:
+		return lang.L("withdrawn")
+	case Saving:
+		if row.FilesTotal > 0 {
+			return lang.L("signed by everyone, {{.Done}} of {{.Total}} files saved", V{"Done": row.FilesDone, "Total": row.FilesTotal})
+		}
+		return lang.L("signed by everyone, files follow")
+	}
+	switch {
+	case len(row.Next) > 0:
+		return lang.L("waiting for {{.Who}}", V{"Who": Names(row.Next)})
+	case row.State == "draft":
+		return lang.L("not sent yet")
+	default:
+		return lang.L("waiting")
+	}
+}
+
+// Trouble says what is wrong with a package, empty when nothing is.
+func Trouble(row agent.PackageRow) string {
+	switch {
+	case row.Problem != "":
+		return row.Problem
+	case executed(row):
+		return ""
+	case row.Gone:
+		return lang.L("The signing service no longer has this package.")
+	case row.State == "expired":
+		return lang.L("The time to sign has run out.")
+	case row.State == "declined":
+		return lang.L("A signer declined.")
+	}
+	return ""
+}
+
+// Progress is "1 of 3 signed", empty while the signers are unknown.
+func Progress(row agent.PackageRow) string {
+	if row.SignersTotal == 0 {
+		return ""
+	}
+	return lang.L("{{.Done}} of {{.Total}} signed", V{"Done": row.SignersDone, "Total": row.SignersTotal})
+}
+
+// Title is a package's name, or a word where it has none.
+func Title(row agent.PackageRow) string {
+	if row.Name != "" {
+		return row.Name
+	}
+	return lang.L("Package without a name")
+}
+
+// SignerState is one signer's part in a package.
+type SignerState struct {
+	Mark look.Mark
+	Text string
+}
+
+// StateOf says where a signer stands: signed and when, whose turn it is, or later.
+func StateOf(now time.Time, row agent.PackageRow, signer store.Signer) SignerState {
+	if signedAll(row, signer.ID) {
+		text := lang.L("signed")
+		if at := lastSigned(row, signer.ID); !at.IsZero() {
+			text = lang.L("signed {{.When}}", V{"When": Clock(now, at)})
+		}
+		return SignerState{look.MarkSigned, text}
+	}
+	if s := StandingOf(row); s == Ended || (s == Wrong && row.Problem == "") {
+		return SignerState{look.MarkEnded, lang.L("did not sign")}
+	}
+	isNext := slices.ContainsFunc(row.Next, func(n store.Signer) bool { return n.ID == signer.ID && n.Email == signer.Email })
+	if isNext || len(row.Next) == 0 && !row.Sequential {
+		return SignerState{look.MarkNext, lang.L("to sign")}
+	}
+	return SignerState{look.MarkLater, lang.L("later")}
+}
+
+func signedAll(row agent.PackageRow, id string) bool {
+	if executed(row) {
+		return true
+	}
+	if id == "" || len(row.Documents) == 0 {
+		return false
+	}
+	for _, d := range row.Documents {
+		if !slices.Contains(d.SignedBy, id) {
+			return false
+		}
+	}
+	return true
+}
+
+func lastSigned(row agent.PackageRow, id string) (at time.Time) {
+	for _, m := range row.Timeline {
+		if m.What == "signed" && m.Who == id && m.Time.After(at) {
+			at = m.Time
+		}
+	}
+	return at
+}
+
+// Moment tells one line of a package's timeline.
+func Moment(row agent.PackageRow, m store.Moment) string {
+	who, what := signerName(row, m.Who), documentName(row, m.Ref)
+	switch m.What {
+	case "sent", "created":
+		return lang.L("Sent to {{.People}}", V{"People": People(len(row.Signers))})
+	case "signed", "document_signed":
+		if what == "" {
+			return lang.L("{{.Who}} signed", V{"Who": who})
+		}
+		return lang.L("{{.Who}} signed {{.Document}}", V{"Who": who, "Document": what})
+	case "document_executed":
+		return lang.L("{{.Document}} is signed by everyone", V{"Document": orSomething(what)})
+	case "executed", "package_executed":
+		return lang.L("Signed by everyone")
+	case "saved":
+		return lang.L("Saved {{.File}}", V{"File": filepath.Base(filepath.FromSlash(m.Ref))})
+	case "expired":
+		return lang.L("The time to sign has run out")
+	case "rescinded":
+		return lang.L("Withdrawn")
+	default:
+		return m.What
+	}
+}
+
+func signerName(row agent.PackageRow, id string) string {
+	for _, s := range row.Signers {
+		if s.ID == id && id != "" {
+			return Name(s)
+		}
+	}
+	return lang.L("Somebody")
+}
+
+func documentName(row agent.PackageRow, id string) string {
+	for _, d := range row.Documents {
+		if d.ID == id && id != "" {
+			return DocumentName(d)
+		}
+	}
+	return ""
+}
+
+// DocumentName is a document's name, else its file's, else a word.
+func DocumentName(d store.Document) string {
+	if d.Name != "" {
+		return d.Name
+	}
+	return orSomething(d.FileName)
+}
+
+func orSomething(name string) string {
+	if name == "" {
+		return lang.L("A document")
+	}
+	return name
+}

@@ -1,0 +1,125 @@
+// Package words turns the office's facts into the words people read: names, times, states. All of them go through
+// Fyne's lang, with the English text as the key. It formats what it is given, asks nobody and holds no state.
+package words
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"fyne.io/fyne/v2/lang"
+
+	"countersign/assets"
+	"countersign/internal/store"
+)
+
+// Load makes the translations known to Fyne. Without it, every text is the English of its key.
+func Load() error {
+	if err := lang.AddTranslationsFS(assets.Translations, "translations"); err != nil {
+		return fmt.Errorf("load the translations: %w", err)
+	}
+	return nil
+}
+
+// V are the values of a text with placeholders.
+type V map[string]any
+
+// Documents is "1 document", "2 documents".
+func Documents(n int) string { return lang.N("{{.PluralCount}} documents", n) }
+
+// People is "1 person", "2 people".
+func People(n int) string { return lang.N("{{.PluralCount}} people", n) }
+
+// Name is how a signer is called: the names, else the e-mail address, else "someone".
+func Name(s store.Signer) string {
+	if name := strings.TrimSpace(s.FirstName + " " + s.LastName); name != "" {
+		return name
+	}
+	if s.Email != "" {
+		return s.Email
+	}
+	return lang.L("someone")
+}
+
+// Names lists signers in a few words: "Ana Ruiz", "Ana Ruiz and Jan Weber", "Ana Ruiz and 3 others".
+func Names(signers []store.Signer) string {
+	switch len(signers) {
+	case 0:
+		return ""
+	case 1:
+		return Name(signers[0])
+	case 2:
+		return lang.L("{{.First}} and {{.Second}}", V{"First": Name(signers[0]), "Second": Name(signers[1])})
+	default:
+		return lang.L("{{.First}} and {{.Count}} others", V{"First": Name(signers[0]), "Count": len(signers) - 1})
+	}
+}
+
+// Age is how long ago something was, for a narrow column: "now", "5 min", "3 h", "4 d", then the date.
+func Age(now, t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	switch d := now.Sub(t); {
+	case d < time.Minute:
+		return lang.L("now")
+	case d < time.Hour:
+		return lang.L("{{.N}} min", V{"N": int(d.Minutes())})
+	case d < 24*time.Hour:
+		return lang.L("{{.N}} h", V{"N": int(d.Hours())})
+	case d < 14*24*time.Hour:
+		return lang.L("{{.N}} d", V{"N": int(d.Hours() / 24)})
+	default:
+		return date(now, t)
+	}
+}
+
+// Clock is a moment as briefly as it stays clear: "09:14" today, "Tue 09:14" within a week, else "2 Nov 09:14". The
+// zone is that of now.
+func Clock(now, t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	t = t.In(now.Location())
+	clock := t.Format("15:04")
+	switch {
+	case sameDay(now, t):
+		return clock
+	case now.Sub(t) < 6*24*time.Hour && t.Before(now):
+		return weekday(t) + " " + clock
+	case t.Year() == now.Year():
+		return date(now, t) + " " + clock
+	default:
+		return date(now, t)
+	}
+}
+
+// Day is a date with its weekday: "Tue 24 Nov", with the year when it is another one.
+func Day(now, t time.Time) string { return weekday(t.In(now.Location())) + " " + date(now, t) }
+
+func date(now, t time.Time) string {
+	t = t.In(now.Location())
+	text := fmt.Sprintf("%d %s", t.Day(), lang.X("month."+t.Format("Jan"), t.Format("Jan")))
+	if t.Year() != now.Year() {
+		text += t.Format(" 2006")
+	}
+	return text
+}
+
+func weekday(t time.Time) string { return lang.X("weekday."+t.Format("Mon"), t.Format("Mon")) }
+
+func sameDay(a, b time.Time) bool {
+	return a.Year() == b.Year() && a.YearDay() == b.YearDay()
+}
+
+// Size is a file's size: "840 KB", "2.4 MB".
+func Size(bytes int64) string {
+	switch {
+	case bytes < 1000:
+		return fmt.Sprintf("%d B", bytes)
+	case bytes < 1_000_000:
+		return fmt.Sprintf("%d KB", bytes/1000)
+	default:
+		return fmt.Sprintf("%.1f MB", float64(bytes)/1e6)
+	}
+}
