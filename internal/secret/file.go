@@ -1,0 +1,116 @@
+package secret
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// maxKeyFile is more than any text of a key, in bytes.
+const maxKeyFile = 4096
+
+// File returns a Keeper that keeps the key as base64 text in a file of mode 0600, for servers without a keyring. A file
+// that other users can read is refused (on Windows the folder's access list decides instead); a file that holds something else is
+// unavailable and never replaced. Hex is read too. The file is written whole or not at all.
+func File(path string) Keeper { return &file{path: path} }
+
+type file struct{ path string }
+
+func (f *file) unavailable(reason Reason, err error) error {
+	return &UnavailableError{Reason: reason, Path: f.path, err: err}
+}
+
+func (f *file) Load(context.Context) (Key, error) {
+	info, err := os.Stat(f.path) // before opening: a named pipe would block
+	if errors.Is(err, fs.ErrNotExist) {
+		return f.absent()
+	}
+	if err != nil {
+		return Key{}, f.unavailable(Unreadable, err)
+	}
+	if !info.Mode().IsRegular() {
+		return Key{}, f.unavailable(Malformed, errors.New("it is not a file"))
+	}
+	in, err := os.Open(f.path)
+	if err != nil {
+		return Key{}, f.unavailable(Unreadable, err)
+	}
+	defer in.Close()
+	if info, err = in.Stat(); err != nil {
+		return Key{}, f.unavailable(Unreadable, err)
+	}
+	if openToOthers(info) {
+		return Key{}, f.unavailable(TooOpen, fmt.Errorf("its mode is %04o", info.Mode().Perm()))
+	}
+	text, err := io.ReadAll(io.LimitReader(in, maxKeyFile))
+	if err != nil {
+		return Key{}, f.unavailable(Unreadable, err)
+	}
+	k, err := parseKey(string(text))
+	if err != nil {
+		return Key{}, f.unavailable(Malformed, err)
+	}
+	return k, nil
+}
+
+// absent tells a file that is not there from a link that leads nowhere: behind that there may be a key on a disk that is not
+// mounted.
+func (f *file) absent() (Key, error) {
+	if _, err := os.Lstat(f.path); err == nil {
+		return Key{}, f.unavailable(Unreadable, errors.New("it is a link that leads nowhere"))
+	}
+	return Key{}, ErrAbsent
+}
+
+func (f *file) Create(ctx context.Context) (Key, error) {
+	switch _, err := f.Load(ctx); {
+	case err == nil:
+		return Key{}, ErrPresent
+	case !errors.Is(err, ErrAbsent):
+		return Key{}, err
+	}
+	k := newKey()
+	if err := f.write(k); errors.Is(err, fs.ErrExist) {
+		return Key{}, ErrPresent // somebody was quicker
+	} else if err != nil {
+		return Key{}, f.unavailable(Unreadable, err)
+	}
+	kept, err := f.Load(ctx)
+	switch {
+	case errors.Is(err, ErrAbsent):
+		return Key{}, f.unavailable(NotKept, nil)
+	case err != nil:
+		return Key{}, err
+	case kept != k:
+		return Key{}, f.unavailable(Conflict, nil)
+	}
+	return k, nil
+}
+
+// write brings the key to disk under a temporary name and then gives the file its own, unless that is taken.
+func (f *file) write(k Key) (err error) {
+	folder := filepath.Dir(f.path)
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return err
+	}
+	temp, err := os.CreateTemp(folder, ".countersign-key-*") // mode 0600
+	if err != nil {
+		return err
+	}
+	defer os.Remove(temp.Name()) // fails after the rename, as it should
+	_, err = temp.WriteString(k.text() + "\n")
+	if err == nil {
+		err = temp.Sync()
+	}
+	if err := errors.Join(err, temp.Close()); err != nil {
+		return err
+	}
+	if err := renameNew(temp.Name(), f.path); err != nil {
+		return err
+	}
+	return syncFolder(folder)
+}

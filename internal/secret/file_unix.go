@@ -1,0 +1,20 @@
+//go:build unix
+
+package secret
+
+import (
+	"io/fs"
+	"os"
+)
+
+func openToOthers(info fs.FileInfo) bool { return info.Mode().Perm()&0o077 != 0 }
+
+// syncFolder makes a new name in folder survive a loss of power.
+func syncFolder(folder string) error {
+	d, err := os.Open(folder)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	return d.Sync()
+}
