@@ -1,0 +1,201 @@
+package tunnel_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"countersign/internal/tunnel"
+	"countersign/internal/tunnel/edge"
+)
+
+const (
+	token  = "2abcSECRETtokenXYZ"
+	domain = "office.ngrok.test"
+	public = "https://" + domain
+)
+
+// patience is how long a test waits for something that ought to happen.
+const patience = 15 * time.Second
+
+func startEdge(t *testing.T, opts edge.Options) *edge.Edge {
+	t.Helper()
+	e, err := edge.Start(opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := e.Close(); err != nil {
+			t.Errorf("close the edge: %v", err)
+		}
+	})
+	return e
+}
+
+func through(e *edge.Edge) tunnel.NgrokConfig {
+	return tunnel.NgrokConfig{Authtoken: token, Domain: domain, ConnectURL: e.ConnectAddr(), CAs: e.CAs()}
+}
+
+// running is a tunnel under test.
+type running struct {
+	t       *testing.T
+	states  chan tunnel.State
+	ended   chan error
+	cancel  context.CancelFunc
+	stopped bool
+	last    tunnel.State
+}
+
+// run starts a tunnel and stops it at the end of the test, checking that it stops in time.
+func run(t *testing.T, tun tunnel.Tunnel, h http.Handler) *running {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	r := &running{t: t, states: make(chan tunnel.State, 1000), ended: make(chan error, 1), cancel: cancel}
+	go func() { r.ended <- tun.Run(ctx, h, func(s tunnel.State) { r.states <- s }) }()
+	t.Cleanup(r.stop)
+	return r
+}
+
+// until returns the first reported state that satisfies want.
+func (r *running) until(what string, want func(tunnel.State) bool) tunnel.State {
+	r.t.Helper()
+	timeout := time.After(patience)
+	for {
+		select {
+		case r.last = <-r.states:
+			if want(r.last) {
+				return r.last
+			}
+		case err := <-r.ended:
+			r.stopped = true
+			r.t.Fatalf("waiting for %s: Run returned %v", what, err)
+		case <-timeout:
+			r.t.Fatalf("waiting for %s: still %+v", what, r.last)
+		}
+	}
+}
+
+func (r *running) up() tunnel.State {
+	r.t.Helper()
+	return r.until("up", func(s tunnel.State) bool { return s.Phase == tunnel.Up })
+}
+
+// wrong waits until the tunnel reports an error of the kind and checks what people are told.
+func (r *running) wrong(kind tunnel.Kind) *tunnel.Error {
+	r.t.Helper()
+	s := r.until(string(kind), func(s tunnel.State) bool { return kindOf(s.Err) == kind })
+	var e *tunnel.Error
+	errors.As(s.Err, &e)
+	sentenceIsFit(r.t, e)
+	return e
+}
+
+// end waits until Run returns by itself.
+func (r *running) end() error {
+	r.t.Helper()
+	select {
+	case err := <-r.ended:
+		r.stopped = true
+		return err
+	case <-time.After(patience):
+		r.t.Fatal("Run did not return")
+		return nil
+	}
+}
+
+// stop ends the tunnel and checks that Run returns nil within the promised 5 seconds.
+func (r *running) stop() {
+	r.cancel()
+	if r.stopped {
+		return
+	}
+	r.stopped = true
+	began := time.Now()
+	select {
+	case err := <-r.ended:
+		if err != nil {
+			r.t.Errorf("Run after cancel: %v", err)
+		}
+		if took := time.Since(began); took > 5*time.Second {
+			r.t.Errorf("Run took %v to return", took)
+		}
+	case <-time.After(patience):
+		r.t.Error("Run did not return after cancel")
+	}
+}
+
+func kindOf(err error) tunnel.Kind {
+	var e *tunnel.Error
+	if errors.As(err, &e) {
+		return e.Kind
+	}
+	return ""
+}
+
+func sentenceIsFit(t *testing.T, e *tunnel.Error) {
+	t.Helper()
+	for _, text := range []string{e.Sentence(), e.Error()} {
+		if strings.Contains(text, token) {
+			t.Errorf("%q discloses the authtoken", text)
+		}
+	}
+	sentence := e.Sentence()
+	for _, bad := range []string{"!", "please", "%!", "nil", "  ", "tunnel"} {
+		if strings.Contains(sentence, bad) {
+			t.Errorf("%q contains %q", sentence, bad)
+		}
+	}
+	if len(sentence) < 20 || strings.TrimSpace(sentence) != sentence {
+		t.Errorf("%q is no sentence", sentence)
+	}
+}
+
+// echo answers with the request's body.
+var echo = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = io.Copy(w, r.Body) })
+
+// hello answers "hello".
+var hello = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "hello") })
+
+// fetch gets url through the edge's public side and fails the test unless it answers 200.
+func fetch(t *testing.T, client *http.Client, url string) string {
+	t.Helper()
+	response, err := client.Get(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	if err != nil || response.StatusCode != http.StatusOK {
+		t.Fatalf("GET %s: %d %q %v", url, response.StatusCode, body, err)
+	}
+	return string(body)
+}
+
+// journal collects a log.
+type journal struct {
+	mu  sync.Mutex
+	buf bytes.Buffer
+}
+
+func (j *journal) Write(p []byte) (int, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.buf.Write(p)
+}
+
+func (j *journal) String() string {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.buf.String()
+}
+
+func (j *journal) logger() *slog.Logger {
+	return slog.New(slog.NewJSONHandler(j, &slog.HandlerOptions{Level: slog.LevelDebug}))
+}

@@ -1,0 +1,178 @@
+package tunnel
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/url"
+	"time"
+)
+
+// localWriteTimeout bounds one request from its header to the end of the answer, on connections of this computer.
+const localWriteTimeout = 60 * time.Second
+
+// ExternalConfig is for an office that has its own reverse proxy or tunnel.
+type ExternalConfig struct {
+	PublicURL string       // what the world calls; reported as it is
+	Listen    string       // where the proxy delivers, host:port, as plain HTTP with the path kept
+	Log       *slog.Logger // nil logs nothing
+}
+
+// External returns a tunnel behind the office's own proxy. It is up while it listens: whether the proxy works is for
+// others to find out. A port in use and a network that is not there yet are tried again for ever.
+func External(c ExternalConfig) Tunnel {
+	return local{
+		listen: c.Listen, publicURL: c.PublicURL, patient: true, log: c.Log,
+		check: func() *Error {
+			u, err := url.Parse(c.PublicURL)
+			if err != nil || (u.Scheme != "https" && u.Scheme != "http") || u.Hostname() == "" {
+				return &Error{Kind: Setting, Address: c.PublicURL, permanent: true}
+			}
+			return nil
+		},
+	}
+}
+
+// LoopbackConfig is for an address that only this computer reaches.
+type LoopbackConfig struct {
+	Listen      string // host:port with a loopback host; "" is 127.0.0.1 and a free port
+	Certificate tls.Certificate
+	Log         *slog.Logger // nil logs nothing
+}
+
+// Loopback returns a tunnel to https://localhost:PORT on this computer, for the demo and for the https://localhost
+// redirect. Somebody waits for it, so Run returns at once when it cannot listen, also when trying again might help.
+func Loopback(c LoopbackConfig) Tunnel {
+	secure := &tls.Config{
+		Certificates: []tls.Certificate{c.Certificate},
+		MinVersion:   tls.VersionTLS12,
+		NextProtos:   []string{"http/1.1"},
+	}
+	return local{
+		listen: c.Listen, secure: secure, log: c.Log,
+		url: func(at *net.TCPAddr) string { return "https://localhost:" + portOf(at) },
+		check: func() *Error {
+			if len(c.Certificate.Certificate) == 0 {
+				return &Error{Kind: Certificate, Address: c.Listen, permanent: true, cause: errors.New("no certificate")}
+			}
+			return onLoopback(c.Listen)
+		},
+	}
+}
+
+// Plain returns a tunnel to http://127.0.0.1:PORT for the redirect of RFC 8252 section 7.3. listen is host:port with a
+// loopback host; "" is 127.0.0.1 and a free port. Like Loopback, Run returns at once when it cannot listen.
+func Plain(listen string) Tunnel {
+	return local{
+		listen: listen,
+		url:    func(at *net.TCPAddr) string { return "http://" + at.String() },
+		check:  func() *Error { return onLoopback(listen) },
+	}
+}
+
+// local is a tunnel that ends on this computer.
+type local struct {
+	listen    string
+	publicURL string
+	url       func(at *net.TCPAddr) string // instead of publicURL
+	secure    *tls.Config
+	patient   bool // tries again when it cannot listen
+	check     func() *Error
+	log       *slog.Logger
+}
+
+// Run implements Tunnel.
+func (t local) Run(ctx context.Context, h http.Handler, report func(State)) error {
+	log := t.log
+	if log == nil {
+		log = slog.New(slog.DiscardHandler)
+	}
+	st := newStates(report)
+	if e := t.check(); e != nil {
+		st.down(e)
+		return e
+	}
+	st.connecting(nil)
+	waits := newWaits()
+	for {
+		began := time.Now()
+		e := t.once(ctx, h, st, log)
+		if e == nil {
+			return nil
+		}
+		st.down(e)
+		if e.permanent || !t.patient {
+			return e
+		}
+		if time.Since(began) > time.Minute {
+			waits.Reset()
+		}
+		if !pause(ctx, min(waits.NextBackOff(), longestWait)) {
+			return nil
+		}
+	}
+}
+
+// once listens and serves. It returns nil when ctx ended.
+func (t local) once(ctx context.Context, h http.Handler, st *states, log *slog.Logger) *Error {
+	at := t.listen
+	if at == "" {
+		at = "127.0.0.1:0"
+	}
+	var config net.ListenConfig
+	listener, err := config.Listen(ctx, "tcp", at)
+	if ctx.Err() != nil {
+		if err == nil {
+			listener.Close()
+		}
+		return nil
+	}
+	if err != nil {
+		return listenError(at, err)
+	}
+	srv := newServer(h, localWriteTimeout, log)
+	served := make(chan error, 1)
+	go func() { served <- srv.serve(listener, t.secure) }()
+	st.up(t.address(listener))
+	select {
+	case <-ctx.Done():
+		srv.shutdown()
+		<-served
+		return nil
+	case err := <-served:
+		srv.shutdown()
+		return listenError(at, err)
+	}
+}
+
+func (t local) address(l net.Listener) string {
+	if at, ok := l.Addr().(*net.TCPAddr); ok && t.url != nil {
+		return t.url(at)
+	}
+	return t.publicURL
+}
+
+func listenError(at string, err error) *Error {
+	busy := isInUse(err)
+	return &Error{Kind: Listen, Address: at, busy: busy, permanent: !busy && !isAbsent(err), cause: err}
+}
+
+// onLoopback refuses addresses that others on the network would reach.
+func onLoopback(listen string) *Error {
+	if listen == "" {
+		return nil
+	}
+	host, _, err := net.SplitHostPort(listen)
+	if err == nil && (host == "localhost" || net.ParseIP(host).IsLoopback()) {
+		return nil
+	}
+	return &Error{Kind: Listen, Address: listen, permanent: true, cause: errors.New("not an address of this computer alone")}
+}
+
+func portOf(at *net.TCPAddr) string {
+	_, port, _ := net.SplitHostPort(at.String())
+	return port
+}

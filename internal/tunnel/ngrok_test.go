@@ -1,0 +1,345 @@
+package tunnel_test
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"countersign/internal/tunnel"
+	"countersign/internal/tunnel/edge"
+)
+
+func TestRequestsArriveAsTheyWereSent(t *testing.T) {
+	e := startEdge(t, edge.Options{})
+	type seen struct {
+		host, uri, forwarded, proto string
+		length                      int64
+		sum                         [32]byte
+	}
+	got := make(chan seen, 1)
+	r := run(t, tunnel.Ngrok(through(e)), http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		got <- seen{r.Host, r.RequestURI, r.Header.Get("X-Forwarded-For"), r.Header.Get("X-Forwarded-Proto"),
+			r.ContentLength, sha256.Sum256(body)}
+	}))
+	if url := r.up().URL; url != public {
+		t.Fatalf("URL %q, want %q", url, public)
+	}
+
+	megabyte := make([]byte, 1<<20)
+	_, _ = rand.Read(megabyte)
+	for name, test := range map[string]struct {
+		body   []byte
+		length int64
+	}{
+		"empty":    {nil, 0},
+		"small":    {[]byte("{\"a\": 1}\r\n \x00"), 12},
+		"megabyte": {megabyte, 1 << 20},
+		"chunked":  {megabyte[:300_000], -1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			request, _ := http.NewRequest(http.MethodPost, public+"/events/a%2Fb?x=1&y=%20;z", bytes.NewReader(test.body))
+			if test.length < 0 {
+				request.Body, request.ContentLength = io.NopCloser(io.MultiReader(bytes.NewReader(test.body))), -1
+			}
+			request.Header.Set("X-Forwarded-For", "203.0.113.7")
+			response, err := e.Client().Do(request)
+			if err != nil {
+				t.Fatal(err)
+			}
+			response.Body.Close()
+			s := <-got
+			if s.host != domain || s.uri != "/events/a%2Fb?x=1&y=%20;z" || s.sum != sha256.Sum256(test.body) {
+				t.Errorf("arrived as %+v", s)
+			}
+			if s.length != test.length {
+				t.Errorf("length %d, want %d", s.length, test.length)
+			}
+			if s.forwarded != "203.0.113.7, 127.0.0.1" || s.proto != "https" {
+				t.Errorf("forwarded %q proto %q", s.forwarded, s.proto)
+			}
+		})
+	}
+}
+
+func TestWithoutADomainTheAccountsOwnIsUsed(t *testing.T) {
+	e := startEdge(t, edge.Options{Assigned: "calm-otter.ngrok.test"})
+	config := through(e)
+	config.Domain = ""
+	r := run(t, tunnel.Ngrok(config), hello)
+	if url := r.up().URL; url != "https://calm-otter.ngrok.test" {
+		t.Fatalf("URL %q", url)
+	}
+	e.KillSessions()
+	r.until("the loss", func(s tunnel.State) bool { return s.Phase == tunnel.Connecting })
+	if url := r.up().URL; url != "https://calm-otter.ngrok.test" {
+		t.Fatalf("URL after a loss %q", url)
+	}
+	fetch(t, e.Client(), "https://calm-otter.ngrok.test/")
+}
+
+func TestAPastedAddressIsADomain(t *testing.T) {
+	e := startEdge(t, edge.Options{})
+	config := through(e)
+	config.Domain = " " + public + "/"
+	if url := run(t, tunnel.Ngrok(config), hello).up().URL; url != public {
+		t.Fatalf("URL %q", url)
+	}
+}
+
+func TestAKilledSessionComesBackWithTheSameURL(t *testing.T) {
+	e := startEdge(t, edge.Options{})
+	r := run(t, tunnel.Ngrok(through(e)), hello)
+	r.up()
+	for range 3 {
+		e.KillSessions()
+		s := r.until("the loss", func(s tunnel.State) bool { return s.Phase != tunnel.Up })
+		if s.Phase != tunnel.Connecting || s.URL != public || kindOf(s.Err) != tunnel.Network {
+			t.Fatalf("a loss was reported as %+v", s)
+		}
+		if s := r.up(); s.URL != public || s.Err != nil {
+			t.Fatalf("back as %+v", s)
+		}
+		if body := fetch(t, e.Client(), public+"/"); body != "hello" {
+			t.Fatalf("body %q", body)
+		}
+	}
+}
+
+func TestAWrongTokenEndsWithinSeconds(t *testing.T) {
+	e := startEdge(t, edge.Options{Authtoken: "another"})
+	var log journal
+	config := through(e)
+	config.Log = log.logger()
+	began := time.Now()
+	r := run(t, tunnel.Ngrok(config), hello)
+	err := r.end()
+	if took := time.Since(began); took > 5*time.Second {
+		t.Errorf("took %v", took)
+	}
+	var wrong *tunnel.Error
+	if !errors.As(err, &wrong) || wrong.Kind != tunnel.Token || wrong.Code != "ERR_NGROK_107" || wrong.Temporary() {
+		t.Fatalf("ended with %v", err)
+	}
+	sentenceIsFit(t, wrong)
+	if want := "ngrok does not accept the authtoken."; !strings.HasPrefix(wrong.Sentence(), want) {
+		t.Errorf("sentence %q", wrong.Sentence())
+	}
+	if auths := e.Counts().Auths; auths != 2 {
+		t.Errorf("%d auths", auths)
+	}
+	if strings.Contains(log.String(), token) {
+		t.Errorf("the log discloses the authtoken:\n%s", log.String())
+	}
+	if !strings.Contains(log.String(), "Your authtoken: [secret]") {
+		t.Errorf("the edge's answer was not logged, so this test proves nothing:\n%s", log.String())
+	}
+}
+
+func TestATokenRevokedWhileRunningEnds(t *testing.T) {
+	e := startEdge(t, edge.Options{})
+	r := run(t, tunnel.Ngrok(through(e)), hello)
+	r.up()
+	e.RejectAuth("ERR_NGROK_300")
+	e.KillSessions()
+	if err := r.end(); kindOf(err) != tunnel.Token {
+		t.Fatalf("ended with %v", err)
+	}
+}
+
+func TestWhatOnlyAPersonCanMendEnds(t *testing.T) {
+	tests := map[string]struct {
+		prepare func(*edge.Edge, *tunnel.NgrokConfig)
+		kind    tunnel.Kind
+		names   string
+	}{
+		"no token":       {func(_ *edge.Edge, c *tunnel.NgrokConfig) { c.Authtoken = "" }, tunnel.Token, "authtoken"},
+		"foreign domain": {func(e *edge.Edge, _ *tunnel.NgrokConfig) { e.RejectBind("ERR_NGROK_320") }, tunnel.DomainNotYours, domain},
+		"broken domain":  {func(_ *edge.Edge, c *tunnel.NgrokConfig) { c.Domain = "https:// office" }, tunnel.Setting, "office"},
+		"domain and path": {func(_ *edge.Edge, c *tunnel.NgrokConfig) { c.Domain = domain + "/events" }, tunnel.Setting,
+			"/events"},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			e := startEdge(t, edge.Options{})
+			config := through(e)
+			test.prepare(e, &config)
+			r := run(t, tunnel.Ngrok(config), hello)
+			err := r.end()
+			var wrong *tunnel.Error
+			if !errors.As(err, &wrong) || wrong.Kind != test.kind || wrong.Temporary() {
+				t.Fatalf("ended with %v", err)
+			}
+			sentenceIsFit(t, wrong)
+			if !strings.Contains(wrong.Sentence(), test.names) {
+				t.Errorf("sentence %q does not name %q", wrong.Sentence(), test.names)
+			}
+		})
+	}
+}
+
+func TestADomainInUseIsReportedAtOnceAndTakenWhenFree(t *testing.T) {
+	e := startEdge(t, edge.Options{})
+	e.HoldDomain(domain, -1)
+	r := run(t, tunnel.Ngrok(through(e)), hello)
+	wrong := r.wrong(tunnel.DomainInUse)
+	if !wrong.Temporary() || wrong.Code != "ERR_NGROK_334" || !strings.Contains(wrong.Sentence(), domain) {
+		t.Errorf("reported %v: %s", wrong, wrong.Sentence())
+	}
+	e.FreeDomain(domain)
+	if url := r.up().URL; url != public {
+		t.Errorf("URL %q", url)
+	}
+}
+
+func TestADomainTakenDuringALossIsReportedAndTakenBack(t *testing.T) {
+	e := startEdge(t, edge.Options{})
+	r := run(t, tunnel.Ngrok(through(e)), hello)
+	r.up()
+	e.HoldDomain(domain, 4) // longer than one agent is kept
+	e.KillSessions()
+	r.wrong(tunnel.DomainInUse)
+	if url := r.up().URL; url != public {
+		t.Errorf("URL %q", url)
+	}
+}
+
+func TestLimitsAndUnknownRefusalsAreTriedAgain(t *testing.T) {
+	for code, kind := range map[string]tunnel.Kind{
+		"ERR_NGROK_725": tunnel.Quota, "ERR_NGROK_108": tunnel.Quota, "ERR_NGROK_9999": tunnel.Refused,
+	} {
+		t.Run(code, func(t *testing.T) {
+			e := startEdge(t, edge.Options{})
+			e.RejectAuth(code)
+			r := run(t, tunnel.Ngrok(through(e)), hello)
+			if wrong := r.wrong(kind); wrong.Code != code || !wrong.Temporary() {
+				t.Errorf("reported %v", wrong)
+			}
+			e.RejectAuth("")
+			r.up()
+		})
+	}
+}
+
+func TestASilentNetworkIsNoticed(t *testing.T) {
+	if racing {
+		t.Skip("short heartbeats")
+	}
+	e := startEdge(t, edge.Options{})
+	config := through(e)
+	config.HeartbeatInterval, config.HeartbeatTolerance = 300*time.Millisecond, 500*time.Millisecond
+	r := run(t, tunnel.Ngrok(config), hello)
+	r.up()
+	ctx, cancel := context.WithTimeout(context.Background(), patience)
+	defer cancel()
+	if err := e.Wait(ctx, func(c edge.Counts) bool { return c.Heartbeats > 1 }); err != nil {
+		t.Fatal(err)
+	}
+	e.Silence()
+	s := r.until("the loss", func(s tunnel.State) bool { return s.Phase != tunnel.Up })
+	if kindOf(s.Err) != tunnel.Network {
+		t.Errorf("reported %+v", s)
+	}
+	e.Speak()
+	r.up()
+	fetch(t, e.Client(), public+"/")
+}
+
+func TestAnAddressStoppedByNgrokIsOpenedAgain(t *testing.T) {
+	e := startEdge(t, edge.Options{})
+	r := run(t, tunnel.Ngrok(through(e)), hello)
+	r.up()
+	if err := e.StopTunnel(domain, "Stopped from the dashboard.", "ERR_NGROK_9040"); err != nil {
+		t.Fatal(err)
+	}
+	if wrong := r.wrong(tunnel.Stopped); wrong.Address != domain || wrong.Code != "ERR_NGROK_9040" {
+		t.Errorf("reported %v", wrong)
+	}
+	r.up()
+	fetch(t, e.Client(), public+"/")
+	// One address is bound, not the stopped one beside its successor.
+	if counts := e.Counts(); counts.Bound != 1 || counts.Sessions != 1 {
+		t.Errorf("after the stop %+v", counts)
+	}
+}
+
+func TestAStopFromTheDashboardDoesNotStopTheTunnel(t *testing.T) {
+	e := startEdge(t, edge.Options{})
+	r := run(t, tunnel.Ngrok(through(e)), hello)
+	r.up()
+	if err := e.Stop(); err != nil {
+		t.Fatal(err)
+	}
+	fetch(t, e.Client(), public+"/")
+}
+
+func TestAnAbsentServerIsWaitedFor(t *testing.T) {
+	e := startEdge(t, edge.Options{})
+	if err := e.Refuse(); err != nil {
+		t.Fatal(err)
+	}
+	r := run(t, tunnel.Ngrok(through(e)), hello)
+	wrong := r.wrong(tunnel.Network)
+	if !wrong.Temporary() || !strings.Contains(wrong.Sentence(), e.ConnectAddr()) {
+		t.Errorf("reported %v: %s", wrong, wrong.Sentence())
+	}
+	if err := e.Return(); err != nil {
+		t.Fatal(err)
+	}
+	r.up()
+
+	// The same after a loss: down while it is away, back with the same address.
+	if err := e.Refuse(); err != nil {
+		t.Fatal(err)
+	}
+	e.KillSessions()
+	s := r.until("down", func(s tunnel.State) bool { return s.Phase == tunnel.Down })
+	if kindOf(s.Err) != tunnel.Network || s.URL != public {
+		t.Errorf("reported %+v", s)
+	}
+	if err := e.Return(); err != nil {
+		t.Fatal(err)
+	}
+	r.up()
+	fetch(t, e.Client(), public+"/")
+}
+
+func TestANetworkThatOpensConnectionsIsNamed(t *testing.T) {
+	e := startEdge(t, edge.Options{})
+	e.ShowWrongCertificate(true)
+	r := run(t, tunnel.Ngrok(through(e)), hello)
+	if wrong := r.wrong(tunnel.Certificate); !wrong.Temporary() {
+		t.Errorf("reported %v", wrong)
+	}
+	e.ShowWrongCertificate(false)
+	r.up()
+}
+
+func TestWithoutOurCAsOnlyNgrokIsTrusted(t *testing.T) {
+	e := startEdge(t, edge.Options{})
+	config := through(e)
+	config.CAs = nil
+	run(t, tunnel.Ngrok(config), hello).wrong(tunnel.Certificate)
+}
+
+func TestTwoTunnelsOneAfterTheOther(t *testing.T) {
+	e := startEdge(t, edge.Options{})
+	tun := tunnel.Ngrok(through(e))
+	for range 2 {
+		r := run(t, tun, hello)
+		r.up()
+		fetch(t, e.Client(), public+"/")
+		r.stop()
+	}
+	// The address was given back, not left to time out.
+	if counts := e.Counts(); counts.Unbinds != 2 {
+		t.Errorf("%+v", counts)
+	}
+}

@@ -1,0 +1,5 @@
+//go:build !race
+
+package tunnel_test
+
+const racing = false
