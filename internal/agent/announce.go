@@ -1,0 +1,206 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"countersign/internal/esign"
+	"countersign/internal/store"
+)
+
+// fact is something that happened and that people are told of once. Its key is committed (store.Tx.Once) together
+// with what it is about, before it is raised: a crash in between costs a notification, never doubles one.
+type fact struct {
+	key         string
+	title, body string
+	quiet       bool // found by catching up: told in a summary when there are many
+}
+
+// Many facts at once become one summary: more than this many within the pause.
+const (
+	announceMany  = 12
+	announceQuiet = 3
+	announcePause = 300 * time.Millisecond
+)
+
+// announcer holds the facts that wait to be told.
+type announcer struct {
+	ring chan struct{}
+	mu   sync.Mutex
+	wait []fact
+}
+
+// announce queues facts; it does not block.
+func (a *Agent) announce(facts ...fact) {
+	if len(facts) == 0 {
+		return
+	}
+	a.announcer.mu.Lock()
+	a.announcer.wait = append(a.announcer.wait, facts...)
+	a.announcer.mu.Unlock()
+	poke(a.announcer.ring)
+}
+
+// runAnnounce raises notifications, apart from the loops that find the facts: a notification daemon may be slow.
+func (a *Agent) runAnnounce(ctx context.Context) error {
+	for {
+		select {
+		case <-a.announcer.ring:
+		case <-ctx.Done():
+			a.raiseAll(a.takeFacts())
+			return nil
+		}
+		facts := a.takeFacts()
+		// Catching up finds many in a moment; wait for the rest of them.
+		if len(facts) > 1 || len(facts) == 1 && facts[0].quiet {
+			sleep(ctx, announcePause)
+			facts = append(facts, a.takeFacts()...)
+		}
+		a.raiseAll(facts)
+	}
+}
+
+func (a *Agent) takeFacts() []fact {
+	a.announcer.mu.Lock()
+	defer a.announcer.mu.Unlock()
+	facts := a.announcer.wait
+	a.announcer.wait = nil
+	return facts
+}
+
+func (a *Agent) raiseAll(facts []fact) {
+	var quiet int
+	for _, f := range facts {
+		if f.quiet {
+			quiet++
+		}
+	}
+	if len(facts) > announceMany || quiet > announceQuiet {
+		a.raise(fact{title: fmt.Sprintf("%d packages moved on while you were away", len(facts)), body: summary(facts)})
+		return
+	}
+	for _, f := range facts {
+		a.raise(f)
+	}
+}
+
+// summary names the first few facts.
+func summary(facts []fact) string {
+	const show = 3
+	var titles []string
+	for _, f := range facts[:min(show, len(facts))] {
+		titles = append(titles, f.title)
+	}
+	text := strings.Join(titles, " ")
+	if more := len(facts) - show; more > 0 {
+		text += fmt.Sprintf(" And %d more.", more)
+	}
+	return text
+}
+
+func (a *Agent) raise(f fact) {
+	if a.p.Notify == nil {
+		return
+	}
+	if err := a.p.Notify(f.title, f.body); err != nil {
+		a.log.Warn("raise a notification", "err", err)
+		a.health.set("notify", Info, ActNone, "This computer shows no notifications at the moment; everything else works.")
+		return
+	}
+	a.health.clear("notify")
+}
+
+// signedFact is one person's signature on one document, in words.
+func signedFact(p store.Package, s signature, e esign.Event) fact {
+	return fact{
+		key:   "signed/" + s.documentID + "/" + s.signerID,
+		title: signedTitle(p, s.signerID),
+		body:  signedBody(p, s, e.NextSignerID),
+	}
+}
+
+func signedTitle(p store.Package, signerID string) string {
+	who := signerName(p, signerID)
+	if who == "" {
+		who = "Somebody"
+	}
+	return fmt.Sprintf("%s signed %s.", who, quote(packageName(p)))
+}
+
+func signedBody(p store.Package, s signature, next string) string {
+	var parts []string
+	if len(p.Documents) > 1 {
+		for _, d := range p.Documents {
+			if d.ID == s.documentID && documentName(d) != "" {
+				parts = append(parts, "Document: "+documentName(d)+".")
+			}
+		}
+	}
+	switch done, total := signersDone(p); {
+	case signerName(p, next) != "":
+		parts = append(parts, "Next: "+signerName(p, next)+".")
+	case total > 0 && done >= total:
+		parts = append(parts, "Everyone has signed.")
+	case total > 0:
+		parts = append(parts, fmt.Sprintf("%d of %d have signed everything.", done, total))
+	}
+	return strings.Join(parts, " ")
+}
+
+// savedFact is a package whose every file is on disk.
+func savedFact(p store.Package, jobs []store.Job) fact {
+	n := len(jobs)
+	body := fmt.Sprintf("%d documents saved in %s.", n, folderName(jobs))
+	if n == 1 {
+		body = fmt.Sprintf("%s saved in %s.", quote(filepath.Base(jobs[0].Target)), folderName(jobs))
+	} else if n <= 3 {
+		var names []string
+		for _, j := range jobs {
+			names = append(names, filepath.Base(j.Target))
+		}
+		body = fmt.Sprintf("Saved in %s: %s.", folderName(jobs), strings.Join(names, ", "))
+	}
+	return fact{
+		key:   "saved/" + p.ID,
+		title: quote(packageName(p)) + " is signed by everyone.",
+		body:  body,
+	}
+}
+
+func folderName(jobs []store.Job) string {
+	if len(jobs) == 0 {
+		return "the folder"
+	}
+	return filepath.Base(jobs[0].Folder)
+}
+
+// quote sets a name in typographic quotation marks.
+func quote(s string) string { return "“" + s + "”" }
+
+// eventSentence is an event as the activity list tells it.
+func eventSentence(p store.Package, e esign.Event) string {
+	name := quote(packageName(p))
+	switch e.Action {
+	case esign.DocumentSigned:
+		return signedTitle(p, e.SignerID)
+	case esign.DocumentExecuted:
+		for _, d := range p.Documents {
+			if d.ID == e.DocumentID && documentName(d) != "" {
+				return fmt.Sprintf("Document %s of %s is signed by everyone.", quote(documentName(d)), name)
+			}
+		}
+		return fmt.Sprintf("A document of %s is signed by everyone.", name)
+	case esign.PackageExecuted:
+		return name + " is signed by everyone."
+	case esign.PackageAdd:
+		return name + " was created."
+	case esign.PackageSent:
+		return name + " was sent."
+	default:
+		return fmt.Sprintf("The service reported %s for %s.", quote(e.Action), name)
+	}
+}

@@ -1,0 +1,250 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"countersign/internal/esign"
+	"countersign/internal/inbox"
+	"countersign/internal/store"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// newInbox makes the webhook receiver: verified events go to the store before they are answered.
+func (a *Agent) newInbox() *inbox.Inbox {
+	return inbox.New(inbox.Options{
+		Keys:   func() []inbox.Key { return a.endpoints.valid(a.now()) },
+		Header: func() string { return a.Settings().SignatureHeader },
+		Store:  a.storeEvent,
+		Wake:   func() { poke(a.rings.events) },
+		Now:    a.now,
+		Log:    a.log,
+	})
+}
+
+// serveEvent hands a request to the inbox. While the keyring is locked nothing can be verified, so the service is
+// asked to come again rather than told that its event is not authentic.
+func (a *Agent) serveEvent(w http.ResponseWriter, r *http.Request) {
+	if a.keys.locked() {
+		w.Header().Set("Retry-After", "60")
+		http.Error(w, http.StatusText(http.StatusServiceUnavailable), http.StatusServiceUnavailable)
+		return
+	}
+	a.inbox.ServeHTTP(w, r)
+}
+
+// storeEvent is the inbox's Store: the event is on disk when it returns without an error.
+func (a *Agent) storeEvent(_ context.Context, r inbox.Received) (added bool, err error) {
+	ev := store.Event{
+		ID: r.ID, Action: r.Event.Action, PackageID: r.Event.PackageID, Time: r.Event.Time,
+		Received: r.At, Body: r.Body, URL: r.URL,
+	}
+	if !r.Parsed {
+		ev.Outcome, ev.Reason, ev.Handled = store.EventOdd, r.Problem, r.At
+	}
+	err = a.st.Update(func(tx *store.Tx) error {
+		var err error
+		added, err = tx.AddEvent(ev)
+		return err
+	})
+	if err != nil {
+		return false, fmt.Errorf("store event %s: %w", ev.ID, err)
+	}
+	a.watchers.signal(StatusChanged)
+	return added, nil
+}
+
+// runEvents turns stored events into facts, oldest first. Events of one package keep their order; up to four
+// packages are worked on at once, because an unknown one costs a question to the service.
+func (a *Agent) runEvents(ctx context.Context) error {
+	for {
+		var pending []store.Event
+		err := a.st.View(func(tx *store.Tx) error {
+			var err error
+			pending, err = tx.PendingEvents(200)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		if len(pending) == 0 {
+			if !wait(ctx, time.Hour, a.rings.events) {
+				return nil
+			}
+			continue
+		}
+		byPackage := map[string][]store.Event{}
+		var order []string
+		for _, e := range pending {
+			if byPackage[e.PackageID] == nil {
+				order = append(order, e.PackageID)
+			}
+			byPackage[e.PackageID] = append(byPackage[e.PackageID], e)
+		}
+		g, gctx := errgroup.WithContext(ctx)
+		g.SetLimit(4)
+		for _, id := range order {
+			g.Go(func() error {
+				for _, e := range byPackage[id] {
+					if gctx.Err() != nil {
+						return nil
+					}
+					if err := a.handleEvent(gctx, e); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+		}
+		if err := g.Wait(); err != nil {
+			return err
+		}
+		if ctx.Err() != nil {
+			return nil
+		}
+	}
+}
+
+// knownActions are the kinds of events whose meaning is known.
+var knownActions = map[string]bool{
+	esign.DocumentSigned: true, esign.DocumentExecuted: true, esign.PackageExecuted: true,
+	esign.PackageAdd: true, esign.PackageSent: true,
+}
+
+// handleEvent draws the consequences of one stored event in one commit.
+func (a *Agent) handleEvent(ctx context.Context, ev store.Event) error {
+	e, err := esign.ParseEvent(ev.Body)
+	if err != nil || e.PackageID == "" {
+		reason := "The event names no package."
+		if err != nil {
+			reason = "The event could not be read."
+		}
+		return a.finishOdd(ev, reason)
+	}
+	status, asked := a.statusForEvent(ctx, e)
+	if ctx.Err() != nil {
+		return nil
+	}
+	var facts []fact
+	var line store.Activity
+	err = a.st.Update(func(tx *store.Tx) error {
+		facts = nil
+		stored, ok, err := tx.Event(ev.ID)
+		if err != nil || !ok || stored.Outcome != store.EventPending {
+			return err
+		}
+		p, err := a.packageForEvent(tx, e, ev.Received)
+		if err != nil {
+			return err
+		}
+		if asked {
+			applyStatus(&p, status, a.now())
+		}
+		news := applyEvent(&p, e, ev.Received)
+		p.NextCheck = a.now() // the event is a hint; the status call is the truth
+		if err := tx.PutPackage(p); err != nil {
+			return err
+		}
+		for _, s := range news {
+			f := signedFact(p, s, e)
+			if first, err := tx.Once(f.key, a.now()); err != nil {
+				return err
+			} else if first {
+				facts = append(facts, f)
+			}
+		}
+		stored.Outcome, stored.Handled = store.EventHandled, a.now()
+		if !knownActions[e.Action] {
+			stored.Outcome, stored.Reason = store.EventOdd, "This kind of event is not known; the package was checked all the same."
+		}
+		if err := tx.SetEvent(stored); err != nil {
+			return err
+		}
+		line = store.Activity{Time: ev.Received, Kind: "event", PackageID: p.ID, EventID: ev.ID, Text: eventSentence(p, e)}
+		return tx.AddActivity(line)
+	})
+	if err != nil {
+		return fmt.Errorf("handle event %s: %w", ev.ID, err)
+	}
+	if line.Text != "" {
+		a.tell(line)
+	}
+	a.announce(facts...)
+	poke(a.rings.reconcile)
+	poke(a.rings.outbox) // the event may carry the correlation id of a draft whose outcome is unknown
+	a.watchers.signal(PackagesChanged)
+	a.watchers.signal(StatusChanged)
+	return nil
+}
+
+// statusForEvent asks the service about a package that is new here, or whose signer is not known by name, so that
+// people read names. What it cannot learn now, reconcile will.
+func (a *Agent) statusForEvent(ctx context.Context, e esign.Event) (esign.Status, bool) {
+	if e.Action != esign.DocumentSigned {
+		return esign.Status{}, false
+	}
+	var p store.Package
+	var known bool
+	if err := a.st.View(func(tx *store.Tx) error {
+		var err error
+		p, known, err = tx.Package(e.PackageID)
+		return err
+	}); err != nil {
+		return esign.Status{}, false
+	}
+	meetSigner(&p, e.SignerID)
+	if known && (e.SignerID == "" || signerName(p, e.SignerID) != "") {
+		return esign.Status{}, false
+	}
+	client, online := a.online()
+	if !online {
+		return esign.Status{}, false
+	}
+	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+	defer cancel()
+	s, err := client.Status(ctx, e.PackageID)
+	return s, err == nil
+}
+
+// packageForEvent finds the package an event is about, or starts its record: made here when its external data
+// carries the id of one of our drafts, made elsewhere in the organization otherwise.
+func (a *Agent) packageForEvent(tx *store.Tx, e esign.Event, received time.Time) (store.Package, error) {
+	p, ok, err := tx.Package(e.PackageID)
+	if err != nil {
+		return p, err
+	}
+	if !ok {
+		p = store.Package{ID: e.PackageID, Origin: store.MadeElsewhere, Created: received}
+	}
+	if p.DraftID == "" {
+		if err := a.claimDraft(tx, &p, e.ExternalData); err != nil {
+			return p, err
+		}
+	}
+	return p, nil
+}
+
+// finishOdd keeps an authentic event that nothing can be done with, where people see it.
+func (a *Agent) finishOdd(ev store.Event, reason string) error {
+	err := a.st.Update(func(tx *store.Tx) error {
+		stored, ok, err := tx.Event(ev.ID)
+		if err != nil || !ok {
+			return err
+		}
+		stored.Outcome, stored.Reason, stored.Handled = store.EventOdd, reason, a.now()
+		return tx.SetEvent(stored)
+	})
+	if err != nil {
+		return err
+	}
+	a.record(store.Activity{Kind: "problem", EventID: ev.ID, Text: reason})
+	a.watchers.signal(StatusChanged)
+	return nil
+}
+
+// errGone is a package the service does not know (any more).
+var errGone = errors.New("the service does not know the package")

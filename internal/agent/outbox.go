@@ -1,0 +1,412 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"countersign/internal/esign"
+	"countersign/internal/store"
+
+	"github.com/google/uuid"
+)
+
+// correlationKey is the member of externalData that carries our draft's id, so that a package can be recognised in an
+// event or a listing when the answer of packages/add was lost.
+const correlationKey = "countersign"
+
+// uploadLife is how long an upload may wait for packages/add; the service keeps it for 24 hours.
+const uploadLife = 22 * time.Hour
+
+// outboxWatch lets Send wait for its draft, and hands it the progress. Safe for concurrent use.
+type outboxWatch struct {
+	mu   sync.Mutex
+	live map[string]*liveDraft
+}
+
+type liveDraft struct {
+	progress func(SendState)
+	sent     map[int]int64 // bytes per file
+	cancel   bool
+}
+
+// DraftError is a draft that was not accepted as it is. Nothing was stored or sent.
+type DraftError struct{ Text string }
+
+func (e *DraftError) Error() string { return e.Text }
+
+// Send stores the draft and brings it to the service; it returns when the service has accepted or refused it, or
+// when the outcome is unknown. When ctx ends earlier, the draft stays and goes out later. progress may be nil; it is
+// called from other goroutines and must not block.
+func (a *Agent) Send(ctx context.Context, d Draft, progress func(SendState)) (SendState, error) {
+	draft, err := a.newDraft(d)
+	if err != nil {
+		return SendState{}, err
+	}
+	if progress == nil {
+		progress = func(SendState) {}
+	}
+	changes, stop := a.Watch()
+	defer stop()
+	a.outbox.mu.Lock()
+	if a.outbox.live == nil {
+		a.outbox.live = map[string]*liveDraft{}
+	}
+	a.outbox.live[draft.ID] = &liveDraft{progress: progress, sent: map[int]int64{}}
+	a.outbox.mu.Unlock()
+	defer func() {
+		a.outbox.mu.Lock()
+		delete(a.outbox.live, draft.ID)
+		a.outbox.mu.Unlock()
+	}()
+	if err := a.st.Update(func(tx *store.Tx) error { return tx.PutDraft(draft) }); err != nil {
+		return SendState{}, fmt.Errorf("store the draft: %w", err)
+	}
+	poke(a.rings.outbox)
+	a.watchers.signal(OutboxChanged)
+	for {
+		state, err := a.draftState(draft.ID)
+		if err != nil {
+			return state, err
+		}
+		switch state.State {
+		case store.DraftSent, store.DraftFailed, store.DraftUnknown, store.DraftCancelled:
+			return state, nil
+		}
+		select {
+		case <-changes:
+		case <-ctx.Done():
+			return state, ctx.Err()
+		}
+	}
+}
+
+// Cancel withdraws a draft that has not been added yet. It reports whether it came in time.
+func (a *Agent) Cancel(draftID string) (bool, error) {
+	var cancelled bool
+	err := a.st.Update(func(tx *store.Tx) error {
+		d, ok, err := tx.Draft(draftID)
+		cancelled = err == nil && ok && (d.State == store.DraftQueued || d.State == store.DraftFailed)
+		if !cancelled {
+			return err
+		}
+		d.State, d.Changed = store.DraftCancelled, a.now()
+		return tx.PutDraft(d)
+	})
+	a.outbox.mu.Lock()
+	if l := a.outbox.live[draftID]; l != nil {
+		l.cancel = cancelled
+	}
+	a.outbox.mu.Unlock()
+	a.watchers.signal(OutboxChanged)
+	return cancelled, err
+}
+
+func (a *Agent) draftState(id string) (SendState, error) {
+	var s SendState
+	err := a.st.View(func(tx *store.Tx) error {
+		d, ok, err := tx.Draft(id)
+		if err != nil {
+			return err
+		}
+		if !ok {
+			return fmt.Errorf("draft %s is gone", id)
+		}
+		s = sendState(d)
+		return nil
+	})
+	return s, err
+}
+
+func sendState(d store.Draft) SendState {
+	s := SendState{DraftID: d.ID, State: d.State, PackageID: d.PackageID, Problem: d.Problem}
+	for _, f := range d.Files {
+		s.Total += f.Size
+		if f.FileID != "" {
+			s.Sent += f.Size
+		}
+	}
+	return s
+}
+
+// newDraft checks what a person wants to send.
+func (a *Agent) newDraft(d Draft) (store.Draft, error) {
+	out := store.Draft{
+		ID: uuid.NewString(), Name: strings.TrimSpace(d.Name), Message: d.Message, Sequential: d.Sequential, Due: d.Due,
+		ExternalData: d.ExternalData, State: store.DraftQueued, Created: a.now(), Changed: a.now(), NextTry: a.now(),
+	}
+	if len(d.Files) == 0 {
+		return out, &DraftError{"There is no document to send. Add at least one file."}
+	}
+	for i, path := range d.Files {
+		f, err := draftFile(path)
+		if err != nil {
+			return out, err
+		}
+		f.ExternalID = fmt.Sprintf("%s-%d", out.ID, i+1)
+		out.Files = append(out.Files, f)
+	}
+	if out.Name == "" {
+		out.Name = strings.TrimSuffix(out.Files[0].Name, filepath.Ext(out.Files[0].Name))
+	}
+	if len(d.Signers) == 0 {
+		return out, &DraftError{"Nobody is named to sign. Add at least one signer."}
+	}
+	seen := map[string]bool{}
+	for _, s := range d.Signers {
+		if !strings.Contains(s.Email, "@") {
+			return out, &DraftError{fmt.Sprintf("The e-mail address of %s is missing or incomplete.", quote(strings.TrimSpace(s.FirstName+" "+s.LastName)))}
+		}
+		if key := strings.ToLower(s.Email); seen[key] {
+			return out, &DraftError{fmt.Sprintf("%s is named twice as a signer.", s.Email)}
+		} else {
+			seen[key] = true
+		}
+		out.Signers = append(out.Signers, store.Signer{FirstName: s.FirstName, LastName: s.LastName, Email: s.Email})
+	}
+	if present(d.ExternalData) && !json.Valid(d.ExternalData) {
+		return out, &DraftError{"The reference data is not valid JSON."}
+	}
+	return out, nil
+}
+
+func draftFile(path string) (store.DraftFile, error) {
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return store.DraftFile{}, &DraftError{fmt.Sprintf("%s could not be found.", quote(path))}
+	}
+	name := filepath.Base(abs)
+	f, err := os.Open(abs)
+	if err != nil {
+		return store.DraftFile{}, &DraftError{fmt.Sprintf("%s could not be read. Check that it is there and that you may open it.", quote(name))}
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	switch {
+	case err != nil:
+		return store.DraftFile{}, &DraftError{fmt.Sprintf("%s could not be read.", quote(name))}
+	case info.IsDir():
+		return store.DraftFile{}, &DraftError{fmt.Sprintf("%s is a folder. Add the documents in it instead.", quote(name))}
+	case info.Size() == 0:
+		return store.DraftFile{}, &DraftError{fmt.Sprintf("%s is empty.", quote(name))}
+	}
+	return store.DraftFile{Path: abs, Name: name, Size: info.Size()}, nil
+}
+
+// runOutbox sends what waits, oldest first and one at a time.
+func (a *Agent) runOutbox(ctx context.Context) error {
+	if err := a.recoverAdding(); err != nil {
+		return err
+	}
+	for {
+		pause, err := a.sendDue(ctx)
+		if err != nil {
+			return err
+		}
+		if !wait(ctx, pause, a.rings.outbox) {
+			return nil
+		}
+	}
+}
+
+// recoverAdding finds drafts whose packages/add was under way when the program ended: nobody knows whether it was
+// handled, so nobody may send it again by itself.
+func (a *Agent) recoverAdding() error {
+	err := a.st.Update(func(tx *store.Tx) error {
+		drafts, err := tx.Drafts(store.DraftAdding)
+		if err != nil {
+			return err
+		}
+		for _, d := range drafts {
+			d.State, d.Changed, d.NextTry = store.DraftUnknown, a.now(), a.now()
+			d.Problem = unknownSentence(d)
+			if err := tx.PutDraft(d); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	a.tellUnknown()
+	return err
+}
+
+func unknownSentence(d store.Draft) string {
+	return fmt.Sprintf("The service did not confirm %s. Countersign is finding out whether it was sent; it will not be sent twice.", quote(d.Name))
+}
+
+func (a *Agent) sendDue(ctx context.Context) (time.Duration, error) {
+	const idle = time.Hour
+	for ctx.Err() == nil {
+		client, online := a.online()
+		if !online {
+			return idle, nil
+		}
+		var due []store.Draft
+		var next time.Time
+		err := a.st.View(func(tx *store.Tx) error {
+			var err error
+			if due, err = tx.DraftsDue(a.now()); err != nil {
+				return err
+			}
+			next, err = tx.NextDraft()
+			return err
+		})
+		if err != nil {
+			return 0, err
+		}
+		if len(due) == 0 {
+			return untilNext(a.now(), next, idle), nil
+		}
+		for _, d := range due {
+			if ctx.Err() != nil {
+				return 0, nil
+			}
+			if d.State == store.DraftUnknown {
+				err = a.resolveUnknown(ctx, client, d)
+			} else {
+				err = a.sendDraft(ctx, client, d)
+			}
+			if errors.Is(err, esign.ErrSignedOut) {
+				return idle, nil
+			}
+			if err != nil && ctx.Err() == nil && !errors.Is(err, errCancelled) {
+				return 0, err
+			}
+		}
+	}
+	return idle, nil
+}
+
+// sendDraft uploads what is not uploaded yet and adds the package.
+func (a *Agent) sendDraft(ctx context.Context, client *esign.Client, d store.Draft) error {
+	for i := range d.Files {
+		f := &d.Files[i]
+		if f.FileID != "" && a.now().Sub(f.Uploaded) < uploadLife {
+			a.progress(d, i, f.Size)
+			continue
+		}
+		if a.cancelled(d.ID) {
+			return nil
+		}
+		uploaded, err := a.upload(ctx, client, d, i)
+		if err != nil {
+			return a.draftRefused(ctx, d, err)
+		}
+		f.FileID, f.Uploaded = uploaded.ID, a.now()
+		if err := a.putDraft(d, store.DraftQueued); err != nil {
+			return err
+		}
+	}
+	if err := a.putDraft(d, store.DraftAdding); err != nil {
+		return err
+	}
+	a.p.Crash("adding")
+	added, err := client.AddPackage(ctx, newPackage(d))
+	a.p.Crash("added")
+	if err != nil {
+		return a.draftRefused(ctx, d, err)
+	}
+	a.noteServiceError(nil)
+	return a.draftSent(d, added)
+}
+
+func (a *Agent) upload(ctx context.Context, client *esign.Client, d store.Draft, i int) (esign.File, error) {
+	f := d.Files[i]
+	info, err := os.Stat(f.Path)
+	if err != nil {
+		return esign.File{}, &DraftError{fmt.Sprintf("%s is no longer where it was, or may not be opened. Add it again.", quote(f.Name))}
+	}
+	if info.Size() != f.Size {
+		return esign.File{}, &DraftError{fmt.Sprintf("%s was changed after it was added. Add it again.", quote(f.Name))}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	return client.Upload(ctx, esign.Upload{
+		FileName: f.Name, Size: f.Size, ExternalID: f.ExternalID,
+		Open: func() (io.ReadCloser, error) { return os.Open(f.Path) },
+		Progress: func(sent int64) {
+			a.progress(d, i, sent)
+			if a.cancelled(d.ID) {
+				cancel()
+			}
+		},
+	})
+}
+
+// progress tells the Send that waits for d how far its files are.
+func (a *Agent) progress(d store.Draft, file int, sent int64) {
+	a.outbox.mu.Lock()
+	live := a.outbox.live[d.ID]
+	if live == nil {
+		a.outbox.mu.Unlock()
+		return
+	}
+	live.sent[file] = sent
+	state := SendState{DraftID: d.ID, State: store.DraftQueued}
+	for i, f := range d.Files {
+		state.Total += f.Size
+		state.Sent += live.sent[i]
+	}
+	tell := live.progress
+	a.outbox.mu.Unlock()
+	tell(state)
+}
+
+func (a *Agent) cancelled(draftID string) bool {
+	a.outbox.mu.Lock()
+	defer a.outbox.mu.Unlock()
+	l := a.outbox.live[draftID]
+	return l != nil && l.cancel
+}
+
+// newPackage is d as the service takes it.
+func newPackage(d store.Draft) esign.NewPackage {
+	p := esign.NewPackage{
+		Name: d.Name, Message: d.Message, Sequential: d.Sequential, Due: d.Due,
+		ExternalData: withCorrelation(d.ExternalData, d.ID),
+	}
+	for _, s := range d.Signers {
+		p.Signers = append(p.Signers, esign.NewSigner{FirstName: s.FirstName, LastName: s.LastName, Email: s.Email})
+	}
+	for _, f := range d.Files {
+		p.Documents = append(p.Documents, esign.NewDocument{
+			FileID: f.FileID, FileName: f.Name, Name: strings.TrimSuffix(f.Name, filepath.Ext(f.Name)), ExternalID: f.ExternalID,
+		})
+	}
+	return p
+}
+
+// withCorrelation adds our id to the caller's data, which stays readable under its own names.
+func withCorrelation(data json.RawMessage, id string) json.RawMessage {
+	members := map[string]json.RawMessage{}
+	if present(data) && json.Unmarshal(data, &members) != nil {
+		members = map[string]json.RawMessage{"value": data}
+	}
+	members[correlationKey], _ = json.Marshal(id)
+	out, _ := json.Marshal(members)
+	return out
+}
+
+// correlation is the id of our draft in a package's external data, or "". Some services hand the data back as a
+// string that holds the JSON.
+func correlation(data json.RawMessage) string {
+	var members map[string]json.RawMessage
+	if json.Unmarshal(data, &members) != nil {
+		var inner string
+		if json.Unmarshal(data, &inner) != nil || json.Unmarshal([]byte(inner), &members) != nil {
+			return ""
+		}
+	}
+	var id string
+	if json.Unmarshal(members[correlationKey], &id) != nil {
+		return ""
+	}
+	return id
+}

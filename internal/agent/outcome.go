@@ -1,0 +1,266 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"countersign/internal/esign"
+	"countersign/internal/store"
+)
+
+// putDraft records where d stands, unless it was cancelled meanwhile.
+func (a *Agent) putDraft(d store.Draft, state store.DraftState) error {
+	err := a.st.Update(func(tx *store.Tx) error {
+		stored, ok, err := tx.Draft(d.ID)
+		if err != nil {
+			return err
+		}
+		if ok && stored.State == store.DraftCancelled {
+			return errCancelled
+		}
+		d.State, d.Changed = state, a.now()
+		return tx.PutDraft(d)
+	})
+	a.watchers.signal(OutboxChanged)
+	return err
+}
+
+var errCancelled = errors.New("the draft was cancelled")
+
+// draftSent records that the service has accepted d: the draft and its package in one commit.
+func (a *Agent) draftSent(d store.Draft, added esign.Added) error {
+	var line store.Activity
+	err := a.st.Update(func(tx *store.Tx) error {
+		p, ok, err := tx.Package(added.PackageID)
+		if err != nil {
+			return err
+		}
+		if !ok { // its first event may have come before this answer
+			p = store.Package{ID: added.PackageID, Created: a.now()}
+		}
+		fromDraft(&p, d, a.now())
+		setIf(&p.OrganizationID, added.OrganizationID)
+		setIf(&p.MemberID, added.MemberID)
+		if added.Status != nil {
+			applyStatus(&p, *added.Status, a.now())
+		}
+		if p.NextCheck.IsZero() {
+			p.NextCheck = a.now()
+		}
+		if err := tx.PutPackage(p); err != nil {
+			return err
+		}
+		d.State, d.PackageID, d.Problem, d.Changed = store.DraftSent, p.ID, "", a.now()
+		d.NextTry = time.Time{}
+		if err := tx.PutDraft(d); err != nil {
+			return err
+		}
+		line = store.Activity{
+			Time: a.now(), Kind: "sent", PackageID: p.ID,
+			Text: fmt.Sprintf("Sent %s to %s.", quote(packageName(p)), plural(len(d.Signers), "person", "people")),
+		}
+		return tx.AddActivity(line)
+	})
+	if err != nil {
+		return fmt.Errorf("record the sent package %s: %w", added.PackageID, err)
+	}
+	a.tell(line)
+	a.tellUnknown()
+	poke(a.rings.reconcile)
+	for _, c := range []Change{OutboxChanged, PackagesChanged, StatusChanged} {
+		a.watchers.signal(c)
+	}
+	return nil
+}
+
+// fromDraft makes p a package that was made here, from d.
+func fromDraft(p *store.Package, d store.Draft, now time.Time) {
+	p.Origin, p.DraftID = store.MadeHere, d.ID
+	setIf(&p.Name, d.Name)
+	p.Sequential = d.Sequential
+	if p.Due.IsZero() {
+		p.Due = d.Due
+	}
+	if p.State == "" {
+		p.State = "open"
+	}
+	if p.ExternalData == nil {
+		p.ExternalData = withCorrelation(d.ExternalData, d.ID)
+	}
+	if len(p.Signers) == 0 {
+		p.Signers = append(p.Signers, d.Signers...)
+	}
+	known := map[string]int{}
+	for i, x := range p.Documents {
+		known[x.ExternalID] = i
+	}
+	for _, f := range d.Files {
+		i, ok := known[f.ExternalID]
+		if !ok {
+			p.Documents = append(p.Documents, store.Document{ExternalID: f.ExternalID})
+			i = len(p.Documents) - 1
+		}
+		setIf(&p.Documents[i].FileName, f.Name)
+	}
+	addMoment(p, store.Moment{Time: now, What: momentSent})
+}
+
+// claimDraft makes p a package of ours when its external data carries the id of one of our drafts. A draft whose
+// outcome was unknown is thereby known to be sent.
+func (a *Agent) claimDraft(tx *store.Tx, p *store.Package, data json.RawMessage) error {
+	id := correlation(data)
+	if id == "" {
+		return nil
+	}
+	d, ok, err := tx.Draft(id)
+	if err != nil || !ok {
+		return err
+	}
+	if other, taken, err := tx.PackageByDraft(id); err != nil || taken && other.ID != p.ID {
+		return err
+	}
+	fromDraft(p, d, a.now())
+	if d.State == store.DraftUnknown {
+		d.State, d.PackageID, d.Problem, d.Changed = store.DraftSent, p.ID, "", a.now()
+		d.NextTry = time.Time{}
+		return tx.PutDraft(d)
+	}
+	return nil
+}
+
+// draftRefused handles a draft that did not become a package: refused for good, to be tried again later, or with an
+// outcome nobody knows.
+func (a *Agent) draftRefused(ctx context.Context, d store.Draft, cause error) error {
+	var bad *DraftError
+	var e *esign.Error
+	var file *esign.FileError
+	switch {
+	case errors.Is(cause, errCancelled) || a.cancelled(d.ID):
+		return nil
+	case errors.As(cause, &bad):
+		return a.failDraft(d, bad.Text)
+	case errors.As(cause, &file):
+		return a.failDraft(d, esign.Sentence(cause))
+	case errors.Is(cause, esign.ErrOutcomeUnknown):
+		a.log.Warn("the outcome of packages/add is unknown", "draft", d.ID, "err", cause)
+		d.Problem = unknownSentence(d)
+		d.NextTry = a.now()
+		err := a.putDraft(d, store.DraftUnknown)
+		a.tellUnknown()
+		a.watchers.signal(StatusChanged)
+		return err
+	case ctx.Err() != nil:
+		// Stopped on the way. Before packages/add nothing is lost; after it began, recoverAdding looks into it.
+		return nil
+	}
+	a.noteServiceError(cause)
+	if errors.Is(cause, esign.ErrSignedOut) {
+		return errors.Join(a.putDraft(d, store.DraftQueued), cause)
+	}
+	if errors.As(cause, &e) && !e.Temporary() {
+		return a.failDraft(d, esign.Sentence(cause))
+	}
+	d.Tries++
+	d.Problem = esign.Sentence(cause)
+	pause := a.backoff(d.Tries, 2*time.Second, 10*time.Minute)
+	if e != nil {
+		pause = max(pause, e.RetryAfter)
+	}
+	d.NextTry = a.now().Add(pause)
+	return a.putDraft(d, store.DraftQueued)
+}
+
+func (a *Agent) failDraft(d store.Draft, problem string) error {
+	d.Problem = problem
+	if err := a.putDraft(d, store.DraftFailed); err != nil && !errors.Is(err, errCancelled) {
+		return err
+	}
+	a.record(store.Activity{Kind: "problem", Text: fmt.Sprintf("%s was not sent. %s", quote(d.Name), problem)})
+	a.watchers.signal(StatusChanged)
+	return nil
+}
+
+// resolveUnknown looks for d's package in the service's list. Not finding it proves nothing: only an event, a listing
+// or a person decides.
+func (a *Agent) resolveUnknown(ctx context.Context, client *esign.Client, d store.Draft) error {
+	found, err := a.findPackage(ctx, client, d)
+	if ctx.Err() != nil {
+		return nil
+	}
+	if err == nil && found != "" {
+		return a.draftSent(d, esign.Added{PackageID: found})
+	}
+	if errors.Is(err, esign.ErrSignedOut) {
+		a.noteServiceError(err)
+		return err
+	}
+	d.Tries++
+	d.NextTry = a.now().Add(a.backoff(d.Tries, 5*time.Second, time.Hour))
+	return a.putDraft(d, store.DraftUnknown)
+}
+
+func (a *Agent) findPackage(ctx context.Context, client *esign.Client, d store.Draft) (string, error) {
+	var known store.Package
+	var ok bool
+	err := a.st.View(func(tx *store.Tx) error {
+		var err error
+		known, ok, err = tx.PackageByDraft(d.ID)
+		return err
+	})
+	if err != nil || ok {
+		return known.ID, err
+	}
+	list, err := client.List(ctx, esign.ListQuery{Take: 100})
+	if err != nil {
+		return "", err
+	}
+	for _, s := range list.Items {
+		if correlation(s.ExternalData) == d.ID {
+			return s.PackageID, nil
+		}
+	}
+	return "", nil
+}
+
+// Resolve is a person's decision about a draft whose outcome is unknown: it was sent after all (nothing more is
+// done), or it was not and goes out again.
+func (a *Agent) Resolve(draftID string, sendAgain bool) error {
+	err := a.st.Update(func(tx *store.Tx) error {
+		d, ok, err := tx.Draft(draftID)
+		if err != nil || !ok || d.State != store.DraftUnknown && d.State != store.DraftFailed {
+			return err
+		}
+		d.State, d.Problem, d.Tries, d.Changed, d.NextTry = store.DraftCancelled, "", 0, a.now(), time.Time{}
+		if sendAgain {
+			d.State, d.NextTry = store.DraftQueued, a.now()
+		}
+		return tx.PutDraft(d)
+	})
+	a.tellUnknown()
+	poke(a.rings.outbox)
+	a.watchers.signal(OutboxChanged)
+	a.watchers.signal(StatusChanged)
+	return err
+}
+
+// tellUnknown keeps the health issue about drafts with an unknown outcome in step.
+func (a *Agent) tellUnknown() {
+	var unknown []store.Draft
+	err := a.st.View(func(tx *store.Tx) error {
+		var err error
+		unknown, err = tx.Drafts(store.DraftUnknown)
+		return err
+	})
+	if err != nil || len(unknown) == 0 {
+		a.health.clear("outbox")
+		return
+	}
+	text := unknownSentence(unknown[0])
+	if len(unknown) > 1 {
+		text = fmt.Sprintf("The service did not confirm %d packages. Countersign is finding out whether they were sent; they will not be sent twice.", len(unknown))
+	}
+	a.health.set("outbox", Warning, ActReview, text)
+}

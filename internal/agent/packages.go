@@ -1,0 +1,295 @@
+package agent
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+
+	"countersign/internal/esign"
+	"countersign/internal/store"
+)
+
+// Words of a package's timeline.
+const (
+	momentSent     = "sent"
+	momentSigned   = "signed"
+	momentDocument = "document_executed"
+	momentExecuted = "executed"
+	momentSaved    = "saved"
+	momentEnded    = "ended" // expired, rescinded, gone
+)
+
+// stateExecuted is the one state interface.md names; the others are service-facts.md section 5.
+const stateExecuted = "executed"
+
+func ended(state string) bool { return state == "expired" || state == "rescinded" }
+
+// isFinal reports that nothing more is to be asked about p.
+func isFinal(p store.Package) bool {
+	return p.Gone || ended(p.State) || p.State == stateExecuted && p.Planned
+}
+
+// signature is one person's signing of one document.
+type signature struct{ documentID, signerID string }
+
+// addMoment adds a line to the timeline unless the same thing is there already.
+func addMoment(p *store.Package, m store.Moment) {
+	same := func(x store.Moment) bool { return x.What == m.What && x.Who == m.Who && x.Ref == m.Ref }
+	if !slices.ContainsFunc(p.Timeline, same) {
+		p.Timeline = append(p.Timeline, m)
+	}
+}
+
+// document returns p's document with that id, adding it when it is new. One of our own whose id the service had not
+// told is recognised by externalId.
+func document(p *store.Package, id, externalID string) *store.Document {
+	for i := range p.Documents {
+		if p.Documents[i].ID == id {
+			return &p.Documents[i]
+		}
+	}
+	for i := range p.Documents {
+		if d := &p.Documents[i]; d.ID == "" && externalID != "" && d.ExternalID == externalID {
+			d.ID = id
+			return d
+		}
+	}
+	p.Documents = append(p.Documents, store.Document{ID: id, ExternalID: externalID})
+	return &p.Documents[len(p.Documents)-1]
+}
+
+// meetSigner connects a signerId that an event brought with one of the people the package was sent to. In sequence
+// they sign in the order they were given; otherwise the id is only certain when one person is left.
+func meetSigner(p *store.Package, id string) {
+	if id == "" || signerIndex(p, id) >= 0 {
+		return
+	}
+	var open []int
+	for i, s := range p.Signers {
+		if s.ID == "" {
+			open = append(open, i)
+		}
+	}
+	if len(open) == 1 || len(open) > 0 && p.Sequential {
+		p.Signers[open[0]].ID = id
+	}
+}
+
+func signerIndex(p *store.Package, id string) int {
+	return slices.IndexFunc(p.Signers, func(s store.Signer) bool { return s.ID == id })
+}
+
+// noteSignature records one signature and reports whether it is news.
+func noteSignature(p *store.Package, s signature, externalID string, when time.Time) bool {
+	d := document(p, s.documentID, externalID)
+	if slices.Contains(d.SignedBy, s.signerID) {
+		return false
+	}
+	d.SignedBy = append(d.SignedBy, s.signerID)
+	addMoment(p, store.Moment{Time: when, What: momentSigned, Who: s.signerID, Ref: s.documentID})
+	return true
+}
+
+// noteExecuted records that everybody has signed, and reports whether it is news.
+func noteExecuted(p *store.Package, when time.Time) bool {
+	news := p.State != stateExecuted
+	p.State = stateExecuted
+	p.NextSigners = nil
+	if p.Executed.IsZero() {
+		p.Executed = when
+	}
+	for i := range p.Documents {
+		p.Documents[i].Executed = true
+	}
+	addMoment(p, store.Moment{Time: p.Executed, What: momentExecuted})
+	return news
+}
+
+// applyEvent draws e's facts into p and returns the signature it brought, if that is news.
+func applyEvent(p *store.Package, e esign.Event, received time.Time) (news []signature) {
+	when := e.Time
+	if when.IsZero() {
+		when = received
+	}
+	if p.OrganizationID == "" {
+		p.OrganizationID = e.OrganizationID
+	}
+	if p.MemberID == "" {
+		p.MemberID = e.MemberID
+	}
+	if present(e.ExternalData) {
+		p.ExternalData = e.ExternalData
+	}
+	switch e.Action {
+	case esign.DocumentSigned:
+		meetSigner(p, e.SignerID)
+		meetSigner(p, e.NextSignerID)
+		s := signature{e.DocumentID, e.SignerID}
+		if s.documentID != "" && noteSignature(p, s, e.ExternalID, when) {
+			news = append(news, s)
+		}
+		if p.State != stateExecuted {
+			p.NextSigners = slices.DeleteFunc(p.NextSigners, func(id string) bool { return id == e.SignerID })
+			if e.NextSignerID != "" && !slices.Contains(p.NextSigners, e.NextSignerID) {
+				p.NextSigners = append(p.NextSigners, e.NextSignerID)
+			}
+		}
+	case esign.DocumentExecuted:
+		if e.DocumentID != "" {
+			document(p, e.DocumentID, e.ExternalID).Executed = true
+			addMoment(p, store.Moment{Time: when, What: momentDocument, Ref: e.DocumentID})
+		}
+	case esign.PackageExecuted:
+		noteExecuted(p, when)
+	case esign.PackageSent:
+		addMoment(p, store.Moment{Time: when, What: momentSent})
+	}
+	return news
+}
+
+// applyStatus draws the service's answer into p: the truth, where the two differ. It returns the signatures p had
+// not known.
+func applyStatus(p *store.Package, s esign.Status, now time.Time) (news []signature) {
+	setIf(&p.Name, s.Name)
+	setIf(&p.OrganizationID, s.OrganizationID)
+	setIf(&p.MemberID, s.MemberID)
+	if s.Type != "" {
+		p.Sequential = strings.EqualFold(s.Type, "sequential")
+	}
+	if present(s.ExternalData) {
+		p.ExternalData = s.ExternalData
+	}
+	if !s.TimeSignBy.IsZero() {
+		p.Due = s.TimeSignBy
+	}
+	applySigners(p, s.Signers)
+	news = applyDocuments(p, s.Documents, now)
+
+	switch {
+	case s.State == stateExecuted || s.Executed:
+		noteExecuted(p, now)
+	case s.State != "" && p.State != stateExecuted: // executed is final: an older answer does not take it back
+		p.State = s.State
+		if ended(s.State) {
+			addMoment(p, store.Moment{Time: now, What: momentEnded, Ref: s.State})
+		}
+	}
+	p.Checked = now
+	p.Gone = false
+	return news
+}
+
+func applySigners(p *store.Package, signers []esign.Signer) {
+	for _, x := range signers {
+		i := signerIndex(p, x.ID)
+		if i < 0 {
+			i = slices.IndexFunc(p.Signers, func(s store.Signer) bool {
+				return s.ID == "" && strings.EqualFold(s.Email, x.Email)
+			})
+		}
+		if i < 0 {
+			p.Signers = append(p.Signers, store.Signer{})
+			i = len(p.Signers) - 1
+		}
+		signer := &p.Signers[i]
+		signer.ID = x.ID
+		setIf(&signer.FirstName, x.FirstName)
+		setIf(&signer.LastName, x.LastName)
+		setIf(&signer.Email, x.Email)
+	}
+}
+
+func applyDocuments(p *store.Package, documents []esign.Document, now time.Time) (news []signature) {
+	var next []string
+	revisions := false
+	for i, x := range documents {
+		// A bare answer carries ids alone; documents come in the order they were added.
+		if x.ExternalID == "" && i < len(p.Documents) && p.Documents[i].ID == "" && len(p.Documents) == len(documents) {
+			p.Documents[i].ID = x.ID
+		}
+		d := document(p, x.ID, x.ExternalID)
+		setIf(&d.Name, x.Name)
+		setIf(&d.FileName, x.FileName)
+		setIf(&d.ExternalID, x.ExternalID)
+		d.Executed = d.Executed || x.Executed
+		for _, r := range x.Revisions {
+			revisions = true
+			if r.IsSigned && noteSignature(p, signature{x.ID, r.SignerID}, "", now) {
+				news = append(news, signature{x.ID, r.SignerID})
+			}
+			if r.IsNext && !r.IsSigned && !slices.Contains(next, r.SignerID) {
+				next = append(next, r.SignerID)
+			}
+		}
+	}
+	if revisions {
+		p.NextSigners = next
+	}
+	return news
+}
+
+func setIf(field *string, value string) {
+	if value != "" {
+		*field = value
+	}
+}
+
+func present(raw json.RawMessage) bool { return len(raw) > 0 && string(raw) != "null" }
+
+// signersDone counts the people who have signed every document.
+func signersDone(p store.Package) (done, total int) {
+	total = len(p.Signers)
+	count := map[string]int{}
+	for _, d := range p.Documents {
+		for _, id := range d.SignedBy {
+			count[id]++
+		}
+	}
+	if p.State == stateExecuted {
+		if total == 0 {
+			total = len(count)
+		}
+		return total, total
+	}
+	for _, n := range count {
+		if n >= len(p.Documents) {
+			done++
+		}
+	}
+	return done, max(total, done)
+}
+
+// signerName is how people know the signer, or "" when nobody does.
+func signerName(p store.Package, id string) string {
+	i := signerIndex(&p, id)
+	if i < 0 || id == "" {
+		return ""
+	}
+	s := p.Signers[i]
+	if name := strings.TrimSpace(s.FirstName + " " + s.LastName); name != "" {
+		return name
+	}
+	return s.Email
+}
+
+// documentName is how people know the document.
+func documentName(d store.Document) string {
+	if d.Name != "" {
+		return d.Name
+	}
+	return d.FileName
+}
+
+// packageName is how people know the package.
+func packageName(p store.Package) string {
+	if p.Name != "" {
+		return p.Name
+	}
+	for _, d := range p.Documents {
+		if n := documentName(d); n != "" {
+			return n
+		}
+	}
+	return "a package made elsewhere"
+}

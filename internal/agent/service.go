@@ -1,0 +1,226 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"countersign/internal/esign"
+	"countersign/internal/store"
+)
+
+// docSettings names the document with the Settings; docAccount the one with the account.
+const (
+	docSettings = "settings"
+	docAccount  = "account"
+)
+
+// service is the signing service as the current settings describe it.
+type service struct {
+	config  esign.Config
+	session *esign.Session
+	client  *esign.Client
+}
+
+// account is who is signed in, as the store keeps it.
+type account struct {
+	Account
+	Subject  string    `json:"subject"`
+	Scopes   []string  `json:"scopes"`
+	SignedIn bool      `json:"signed_in"`
+	Since    time.Time `json:"since,omitzero"` // the first sign-in; packages finished before it are not fetched
+	Lapsed   bool      `json:"lapsed"`         // signed in once, and the service ended it
+	Fleeting bool      `json:"fleeting"`       // without offline_access: the sign-in ends with the program
+}
+
+func (x account) may(scope string) bool { return slices.Contains(x.Scopes, scope) }
+
+// connect builds the service from the settings and the client secret. It is called when either changed, with the
+// keys unlocked.
+func (a *Agent) connect() {
+	clientSecret, err := a.keys.get(sealedClientSecret)
+	if err != nil {
+		return
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.service != nil {
+		go closeSession(a.service.session)
+		a.service = nil
+	}
+	if !a.settings.Configured() {
+		return
+	}
+	config := esign.Config{
+		AuthURL: a.settings.AuthURL, BaseURL: a.settings.BaseURL,
+		ClientID: a.settings.ClientID, ClientSecret: string(clientSecret),
+		Scopes: a.settings.Scopes, SignatureHeader: a.settings.SignatureHeader,
+		HTTP: a.p.HTTP, Now: a.now, Log: a.log,
+	}
+	session := esign.NewSession(config, refreshVault{a.keys})
+	a.service = &service{config: config, session: session, client: esign.NewClient(config, session)}
+	// A sign-in without offline_access lives in memory and ended with the last run.
+	if a.account.SignedIn && a.account.Fleeting {
+		a.account.SignedIn, a.account.Lapsed = false, true
+	}
+	a.tellSignedOutLocked()
+}
+
+// closeSession ends a session that nobody is given any more. What it is just doing may take as long as the network.
+func closeSession(s *esign.Session) {
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	s.Close(ctx)
+}
+
+// tellSignedOutLocked keeps the health issue about the sign-in in step with the account.
+func (a *Agent) tellSignedOutLocked() {
+	switch {
+	case a.service == nil || a.account.SignedIn:
+		a.health.clear("signin")
+	case a.account.Lapsed && a.account.Fleeting:
+		a.health.set("signin", Problem, ActSignIn,
+			"The sign-in has ended, because the service was not asked to keep it (offline_access). Sign in again to keep saving documents.")
+	case a.account.Lapsed:
+		a.health.set("signin", Problem, ActSignIn, "Your sign-in has expired. Sign in again to keep saving documents.")
+	default:
+		a.health.set("signin", Problem, ActSignIn, "Nobody is signed in. Sign in to send documents and to receive signed ones.")
+	}
+}
+
+// checkSetUp says in health what is missing before anything can work.
+func (a *Agent) checkSetUp() {
+	a.mu.Lock()
+	s := a.settings
+	a.mu.Unlock()
+	if bad := s.Check(); len(bad) > 0 {
+		text := "Countersign is not set up yet. Enter the signing service's addresses in Settings."
+		if s.Configured() {
+			text = bad[0].Text
+		}
+		a.health.set("setup", Problem, ActSettings, text)
+		return
+	}
+	a.health.clear("setup")
+}
+
+// online returns the API client when somebody is signed in.
+func (a *Agent) online() (*esign.Client, bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.service == nil || !a.account.SignedIn || a.keys.locked() {
+		return nil, false
+	}
+	return a.service.client, true
+}
+
+// noteServiceError draws the general consequences of a failed call: a lapsed sign-in, a service that is out of
+// reach. It returns err unchanged.
+func (a *Agent) noteServiceError(err error) error {
+	var e *esign.Error
+	switch {
+	case err == nil:
+		a.health.clear("service")
+	case errors.Is(err, context.Canceled):
+	case errors.Is(err, esign.ErrSignedOut):
+		a.lapse()
+	case errors.As(err, &e) && (e.Kind == esign.Network || e.Kind == esign.Server || e.Kind == esign.TooMany || e.Kind == esign.BadAnswer):
+		a.health.set("service", Warning, ActRetry, esign.Sentence(err))
+	default:
+		a.health.clear("service")
+	}
+	return err
+}
+
+// lapse records that the service has ended the sign-in. Events keep being received and stored.
+func (a *Agent) lapse() {
+	a.mu.Lock()
+	if !a.account.SignedIn {
+		a.mu.Unlock()
+		return
+	}
+	a.account.SignedIn, a.account.Lapsed = false, true
+	acc := a.account
+	a.tellSignedOutLocked()
+	a.mu.Unlock()
+	if err := a.st.Update(func(tx *store.Tx) error { return tx.PutDoc(docAccount, acc) }); err != nil {
+		a.log.Error("record the lapsed sign-in", "err", err)
+	}
+	a.record(store.Activity{Kind: "signed_out", Text: "The sign-in has expired."})
+	a.watchers.signal(StatusChanged)
+}
+
+// Settings returns the current settings.
+func (a *Agent) Settings() Settings {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.settings
+}
+
+// HasSecrets reports which secrets are kept, never what they are.
+func (a *Agent) HasSecrets() (clientSecret, ngrokAuthtoken bool) {
+	c, _ := a.keys.get(sealedClientSecret)
+	n, _ := a.keys.get(sealedNgrokToken)
+	return len(c) > 0, len(n) > 0
+}
+
+// ConfigError is a configuration that was not accepted. Nothing was changed.
+type ConfigError struct{ Fields []FieldError }
+
+func (e *ConfigError) Error() string {
+	texts := make([]string, len(e.Fields))
+	for i, f := range e.Fields {
+		texts[i] = f.Text
+	}
+	return strings.Join(texts, " ")
+}
+
+// Configure checks and keeps the settings and whichever secrets are given, in one commit, and puts them to use at
+// once. A *ConfigError names what is wrong, field by field.
+func (a *Agent) Configure(ctx context.Context, s Settings, secrets Secrets) error {
+	s = s.complete()
+	if bad := s.Check(); len(bad) > 0 {
+		return &ConfigError{bad}
+	}
+	values := map[string][]byte{}
+	if secrets.ClientSecret != "" {
+		values[sealedClientSecret] = []byte(secrets.ClientSecret)
+	}
+	if secrets.NgrokAuthtoken != "" {
+		values[sealedNgrokToken] = []byte(secrets.NgrokAuthtoken)
+	}
+	if a.keys.locked() && !a.unlock(ctx) {
+		return fmt.Errorf("keep the settings: %w", errLocked)
+	}
+	if err := a.keys.put(values, func(tx *store.Tx) error { return tx.PutDoc(docSettings, s) }); err != nil {
+		return fmt.Errorf("keep the settings: %w", err)
+	}
+	a.mu.Lock()
+	old := a.settings
+	a.settings = s
+	a.mu.Unlock()
+	if len(values) > 0 {
+		a.health.clear("keyring-replaced")
+	}
+	a.checkSetUp()
+	if serviceChanged(old, s) || slices.Contains(slices.Collect(maps.Keys(values)), sealedClientSecret) {
+		a.connect()
+	}
+	a.health.clear("folder")
+	if secrets.NgrokAuthtoken != "" {
+		a.restartTunnel.Store(true)
+	}
+	a.wakeAll()
+	a.watchers.signal(SettingsChanged)
+	a.watchers.signal(StatusChanged)
+	return nil
+}
+
+func serviceChanged(a, b Settings) bool {
+	return a.AuthURL != b.AuthURL || a.BaseURL != b.BaseURL || a.ClientID != b.ClientID ||
+		a.SignatureHeader != b.SignatureHeader || !slices.Equal(a.Scopes, b.Scopes)
+}

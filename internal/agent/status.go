@@ -1,0 +1,205 @@
+package agent
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"path/filepath"
+
+	"countersign/internal/store"
+)
+
+// Status returns the whole state. It reads counters, never all packages, and may be called often.
+func (a *Agent) Status() Status {
+	s := Status{Version: a.p.Version, Health: a.health.list()}
+	a.mu.Lock()
+	s.SignedIn, s.Account, s.Tunnel = a.account.SignedIn, a.account.Account, a.tunnel
+	a.mu.Unlock()
+	if e := a.endpoints.get(); e != nil {
+		s.Endpoint = EndpointStatus{ID: e.ID, URL: e.URL, RegisteredAt: e.Registered}
+	}
+	s.Events.Rejected = a.rejected()
+	err := a.st.View(func(tx *store.Tx) error {
+		events, err := tx.EventCounts()
+		if err != nil {
+			return err
+		}
+		s.Events.Received, s.Events.Duplicates = events.Received, events.Duplicates
+		s.Events.Pending, s.Events.Problems = events.Pending, events.Odd
+		packages, err := tx.PackageCounts()
+		if err != nil {
+			return err
+		}
+		s.Packages = PackageCounts{packages.Total, packages.Open, packages.Executed, packages.Saved}
+		jobs, err := tx.JobCounts()
+		if err != nil {
+			return err
+		}
+		s.Saves = SaveCounts{jobs.Done, jobs.Pending, jobs.Failed}
+		s.Outbox, err = outboxCounts(tx)
+		return err
+	})
+	if err != nil {
+		a.log.Error("read the status", "err", err)
+	}
+	return s
+}
+
+func outboxCounts(tx *store.Tx) (c OutboxCounts, err error) {
+	drafts, err := tx.Drafts(store.DraftQueued, store.DraftAdding, store.DraftUnknown, store.DraftFailed)
+	for _, d := range drafts {
+		switch d.State {
+		case store.DraftUnknown:
+			c.Unknown++
+		case store.DraftFailed:
+			c.Failed++
+		default:
+			c.Pending++
+		}
+	}
+	return c, err
+}
+
+// Packages returns every package, newest first.
+func (a *Agent) Packages() []PackageRow {
+	var rows []PackageRow
+	err := a.st.View(func(tx *store.Tx) error {
+		return tx.Packages(func(p store.Package) bool {
+			if row, err := packageRow(tx, p); err == nil {
+				rows = append(rows, row)
+			}
+			return true
+		})
+	})
+	if err != nil {
+		a.log.Error("read the packages", "err", err)
+	}
+	return rows
+}
+
+// Package returns one package.
+func (a *Agent) Package(id string) (row PackageRow, ok bool) {
+	err := a.st.View(func(tx *store.Tx) error {
+		p, found, err := tx.Package(id)
+		if err != nil || !found {
+			return err
+		}
+		ok = true
+		row, err = packageRow(tx, p)
+		return err
+	})
+	if err != nil {
+		a.log.Error("read a package", "err", err)
+	}
+	return row, ok
+}
+
+func packageRow(tx *store.Tx, p store.Package) (PackageRow, error) {
+	row := PackageRow{Package: p}
+	row.Name = packageName(p)
+	row.SignersDone, row.SignersTotal = signersDone(p)
+	for _, id := range p.NextSigners {
+		if i := signerIndex(&p, id); i >= 0 {
+			row.Next = append(row.Next, p.Signers[i])
+		}
+	}
+	if !p.Planned {
+		return row, nil
+	}
+	jobs, err := tx.JobsOf(p.ID)
+	for _, j := range jobs {
+		row.FilesTotal++
+		if j.State == store.JobDone {
+			row.FilesDone++
+			row.Files = append(row.Files, filepath.Join(j.Folder, filepath.FromSlash(j.Target)))
+		}
+		row.Problem = cmp.Or(row.Problem, j.Problem)
+	}
+	return row, err
+}
+
+// Activity returns the newest lines of the activity list, newest first.
+func (a *Agent) Activity(limit int) []store.Activity {
+	var list []store.Activity
+	err := a.st.View(func(tx *store.Tx) error {
+		var err error
+		list, _, err = tx.Activities("", limit)
+		return err
+	})
+	if err != nil {
+		a.log.Error("read the activity", "err", err)
+	}
+	return list
+}
+
+// Drafts returns the drafts that are not packages yet, oldest first.
+func (a *Agent) Drafts() []store.Draft {
+	var list []store.Draft
+	err := a.st.View(func(tx *store.Tx) error {
+		var err error
+		list, err = tx.Drafts(store.DraftQueued, store.DraftAdding, store.DraftUnknown, store.DraftFailed)
+		return err
+	})
+	if err != nil {
+		a.log.Error("read the drafts", "err", err)
+	}
+	return list
+}
+
+// SignerPage returns the address of the page where that person signs, where the service gives one out.
+func (a *Agent) SignerPage(ctx context.Context, packageID, signerID string) (string, error) {
+	client, online := a.online()
+	if !online {
+		return "", &SignInError{"Sign in first; then the signer's page can be opened."}
+	}
+	link, err := client.SignLink(ctx, packageID, signerID)
+	return link.URL, err
+}
+
+// Act does the one action of an issue, as far as it needs no person's choice: retrying, unlocking, taking the
+// endpoint back. For the others it does nothing; the UI leads there.
+func (a *Agent) Act(ctx context.Context, i Issue) error {
+	switch i.Action {
+	case ActUnlock:
+		if !a.unlock(ctx) {
+			return errLocked
+		}
+		a.wakeAll()
+	case ActTakeEndpoint:
+		return a.setEndpoint(ctx, true)
+	case ActRetry:
+		if i.ID == "tunnel" {
+			a.retryTunnel()
+		}
+		if i.ID == "saves" {
+			if err := a.retrySaves(); err != nil {
+				return err
+			}
+		}
+		a.reconcileSoon("somebody asked")
+		a.wakeAll()
+	}
+	return nil
+}
+
+// retrySaves gives the files that were given up another chance.
+func (a *Agent) retrySaves() error {
+	err := a.st.Update(func(tx *store.Tx) error {
+		failed, err := tx.FailedJobs()
+		if err != nil {
+			return err
+		}
+		for _, j := range failed {
+			j.State, j.Planned, j.NextTry, j.Tries, j.Problem = store.JobPending, a.now(), a.now(), 0, ""
+			if err := tx.PutJob(j); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	a.tellSaves()
+	if err != nil {
+		return fmt.Errorf("try the failed files again: %w", err)
+	}
+	return nil
+}

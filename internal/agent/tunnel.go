@@ -1,0 +1,257 @@
+package agent
+
+import (
+	"context"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"countersign/internal/tunnel"
+)
+
+// callbackPath is where the sign-in returns, below the public address.
+const callbackPath = "/oauth/callback"
+
+// How long trouble with the public address may last before people are told. After a laptop slept, ngrok may hold
+// the old session for up to a minute, so a domain in use is given longer.
+const (
+	tunnelGrace      = 20 * time.Second
+	tunnelInUseGrace = 75 * time.Second
+)
+
+// runTunnel keeps the public address open as the settings describe it, and starts over when they change.
+func (a *Agent) runTunnel(ctx context.Context) error {
+	for ctx.Err() == nil {
+		s := a.Settings()
+		t, err := a.makeTunnel(s)
+		if err != nil {
+			a.tunnelFailed(err)
+		}
+		if t == nil {
+			a.setTunnel(tunnel.State{}, "off")
+			if !a.waitForTunnelSettings(ctx, s, 0) {
+				return nil
+			}
+			continue
+		}
+		err = a.holdTunnel(ctx, s, t)
+		if ctx.Err() != nil {
+			a.setTunnel(tunnel.State{}, "off")
+			return nil
+		}
+		if err != nil {
+			a.tunnelFailed(err)
+			a.setTunnel(tunnel.State{Phase: tunnel.Down, Err: err}, "down")
+			// Trying again cannot mend it, but a person can at the other end: come back now and then.
+			if !a.waitForTunnelSettings(ctx, s, 5*time.Minute) {
+				return nil
+			}
+		}
+	}
+	return nil
+}
+
+// holdTunnel runs t until ctx ends, t gives up, or the settings that made it change.
+func (a *Agent) holdTunnel(ctx context.Context, s Settings, t tunnel.Tunnel) error {
+	ctx, cancel := context.WithCancel(ctx)
+	var watching sync.WaitGroup
+	watching.Go(func() {
+		if a.waitForTunnelSettings(ctx, s, 0) {
+			cancel()
+		}
+	})
+	err := t.Run(ctx, http.HandlerFunc(a.serve), func(st tunnel.State) { a.setTunnel(st, string(st.Phase)) })
+	ended := ctx.Err() != nil
+	cancel()
+	watching.Wait()
+	if ended {
+		return nil
+	}
+	return err
+}
+
+// waitForTunnelSettings returns true when the tunnel is to be made anew: its settings changed, somebody asked for
+// a retry, or limit (0 for none) has passed.
+func (a *Agent) waitForTunnelSettings(ctx context.Context, was Settings, limit time.Duration) bool {
+	if limit > 0 {
+		return wait(ctx, limit, a.rings.tunnel)
+	}
+	for {
+		select {
+		case <-ctx.Done():
+			return false
+		case <-a.rings.tunnel:
+			if a.restartTunnel.Swap(false) || !sameTunnel(a.Settings(), was) {
+				return true
+			}
+		}
+	}
+}
+
+// retryTunnel makes the tunnel anew although its settings are the same: its authtoken changed, or somebody asked.
+func (a *Agent) retryTunnel() {
+	a.restartTunnel.Store(true)
+	poke(a.rings.tunnel)
+}
+
+func sameTunnel(a, b Settings) bool {
+	return a.Tunnel == b.Tunnel && a.NgrokDomain == b.NgrokDomain && a.NgrokConnectURL == b.NgrokConnectURL &&
+		a.NgrokCA == b.NgrokCA && a.PublicURL == b.PublicURL && a.Listen == b.Listen
+}
+
+// makeTunnel returns nil where there is to be none.
+func (a *Agent) makeTunnel(s Settings) (tunnel.Tunnel, error) {
+	switch s.Tunnel {
+	case TunnelNgrok:
+		token, err := a.keys.get(sealedNgrokToken)
+		if err != nil {
+			return nil, err
+		}
+		if len(token) == 0 {
+			return nil, errNoAuthtoken
+		}
+		pool, err := readCAs(s.NgrokCA)
+		if err != nil {
+			return nil, err
+		}
+		return tunnel.Ngrok(tunnel.NgrokConfig{
+			Authtoken: string(token), Domain: s.NgrokDomain, ConnectURL: s.NgrokConnectURL, CAs: pool, Log: a.log,
+		}), nil
+	case TunnelExternal:
+		return tunnel.External(tunnel.ExternalConfig{PublicURL: s.PublicURL, Listen: s.Listen, Log: a.log}), nil
+	case TunnelLoopback:
+		cert, err := a.localhostCertificate()
+		if err != nil {
+			return nil, err
+		}
+		return tunnel.Loopback(tunnel.LoopbackConfig{Listen: s.Listen, Certificate: cert, Log: a.log}), nil
+	default:
+		return nil, nil
+	}
+}
+
+var errNoAuthtoken = errors.New("no ngrok authtoken is set")
+
+func readCAs(file string) (*x509.CertPool, error) {
+	if file == "" {
+		return nil, nil
+	}
+	pem, err := os.ReadFile(file)
+	if err != nil {
+		return nil, fmt.Errorf("read the ngrok CA file: %w", err)
+	}
+	pool := x509.NewCertPool()
+	if !pool.AppendCertsFromPEM(pem) {
+		return nil, fmt.Errorf("the ngrok CA file %s holds no certificate", file)
+	}
+	return pool, nil
+}
+
+// setTunnel records where the tunnel is and wakes who depends on it.
+func (a *Agent) setTunnel(st tunnel.State, state string) {
+	a.mu.Lock()
+	old := a.tunnel
+	next := TunnelStatus{Kind: string(a.settings.Tunnel), State: state, URL: st.URL, Since: old.Since}
+	if next.State != old.State || next.URL != old.URL || old.Since.IsZero() {
+		next.Since = a.now()
+	}
+	a.tunnel = next
+	a.mu.Unlock()
+
+	switch {
+	case state == string(tunnel.Up):
+		a.health.clear("tunnel")
+		if old.State != state || old.URL != next.URL {
+			a.log.Info("the public address is open", "url", st.URL)
+			poke(a.rings.endpoint)
+			a.reconcileSoon(sweepReturn)
+		}
+	case st.Err != nil:
+		a.tunnelFailed(st.Err)
+	}
+	if next != old {
+		a.watchers.signal(StatusChanged)
+	}
+}
+
+// tunnelFailed tells people about a public address that is out of reach, once it has lasted a while.
+func (a *Agent) tunnelFailed(err error) {
+	a.mu.Lock()
+	since := a.tunnel.Since
+	a.mu.Unlock()
+	var e *tunnel.Error
+	known := errors.As(err, &e)
+	grace := tunnelGrace
+	if known && e.Kind == tunnel.DomainInUse {
+		grace = tunnelInUseGrace
+	}
+	if known && e.Temporary() && !since.IsZero() && a.now().Sub(since) < grace {
+		return
+	}
+	a.log.Warn("the public address is closed", "err", err)
+	switch {
+	case errors.Is(err, errNoAuthtoken):
+		a.health.set("tunnel", Problem, ActSettings, "The ngrok authtoken is missing. Enter it in Settings; until then signed documents arrive late.")
+	case errors.Is(err, errLocked): // the keyring issue says it
+	case known && e.Temporary():
+		a.health.set("tunnel", Problem, ActRetry, e.Sentence())
+	case known:
+		a.health.set("tunnel", Problem, ActSettings, e.Sentence())
+	default:
+		a.health.set("tunnel", Problem, ActSettings, "The public address could not be opened: "+err.Error()+".")
+	}
+}
+
+// serve routes what arrives at the public address.
+func (a *Agent) serve(w http.ResponseWriter, r *http.Request) {
+	s := a.Settings()
+	switch r.URL.Path {
+	case webhookPath(s):
+		a.serveEvent(w, r)
+	case callbackPath, basePath(s) + callbackPath, pathOf(s.RedirectURI):
+		a.serveCallback(w, r)
+	default:
+		http.NotFound(w, r)
+	}
+}
+
+// webhookURL is the address to register: the public address itself when it has a path, which an office with its own
+// proxy chose; otherwise one with a path, because services differ in how they write a bare host.
+func webhookURL(s Settings, public string) string {
+	if basePath(s) != "" {
+		return public
+	}
+	return strings.TrimSuffix(public, "/") + "/webhook"
+}
+
+func webhookPath(s Settings) string {
+	if s.Tunnel == TunnelExternal {
+		if p := pathOf(s.PublicURL); p != "" && p != "/" {
+			return p
+		}
+	}
+	return "/webhook"
+}
+
+// basePath is the path of the public address without a trailing slash; only an office's own proxy has one.
+func basePath(s Settings) string {
+	if s.Tunnel != TunnelExternal {
+		return ""
+	}
+	return strings.TrimSuffix(pathOf(s.PublicURL), "/")
+}
+
+// pathOf is the path of address, or "" where there is none.
+func pathOf(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return ""
+	}
+	return u.Path
+}

@@ -1,0 +1,172 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"countersign/internal/secret"
+	"countersign/internal/store"
+)
+
+// Names of the sealed values.
+const (
+	sealedClientSecret = "client-secret"
+	sealedNgrokToken   = "ngrok-authtoken"
+	sealedRefresh      = "refresh-token"
+	sealedEndpoint     = "endpoint"          // JSON of endpoint
+	sealedPrevious     = "endpoint-previous" // the one before, valid a little longer
+	sealedLocalhost    = "localhost-certificate"
+)
+
+// docKeyID names the document with the fingerprint of the key that sealed the values.
+const docKeyID = "key-id"
+
+// errLocked means that the key cannot be read now; the values are there and must be left alone.
+var errLocked = errors.New("the keyring is locked")
+
+// vault keeps the office's secrets sealed in the store. The key lives in the OS keyring (or a key file); it has
+// three states: present, absent (a fresh one is made) and unavailable (every get and put answers errLocked, and
+// nothing is touched). Safe for concurrent use.
+type vault struct {
+	st     *store.Store
+	keeper secret.Keeper
+
+	mu     sync.Mutex
+	box    *secret.Box
+	opened map[string][]byte // plain values, so that an event costs no AES and no transaction
+}
+
+// unlock loads the key, or makes one where there is none. replaced reports that values sealed by another key are
+// in the store: they cannot be opened any more and must be entered again.
+func (v *vault) unlock(ctx context.Context) (replaced bool, err error) {
+	key, err := v.keeper.Load(ctx)
+	if errors.Is(err, secret.ErrAbsent) {
+		key, err = v.keeper.Create(ctx)
+	}
+	if err != nil {
+		return false, err
+	}
+	var known string
+	if err := v.st.View(func(tx *store.Tx) error {
+		_, err := tx.GetDoc(docKeyID, &known)
+		return err
+	}); err != nil {
+		return false, err
+	}
+	if id := key.ID(); known != id {
+		if err := v.st.Update(func(tx *store.Tx) error { return tx.PutDoc(docKeyID, id) }); err != nil {
+			return false, err
+		}
+		replaced = known != ""
+	}
+	box, err := secret.NewBox(key)
+	if err != nil {
+		return false, err
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.box, v.opened = box, map[string][]byte{}
+	return replaced, nil
+}
+
+// locked reports whether unlock has not yet succeeded.
+func (v *vault) locked() bool {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.box == nil
+}
+
+// get returns the value name, or nil when there is none or when it was sealed by a key that is gone.
+func (v *vault) get(name string) ([]byte, error) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.box == nil {
+		return nil, errLocked
+	}
+	if plain, ok := v.opened[name]; ok {
+		return plain, nil
+	}
+	var sealed []byte
+	err := v.st.View(func(tx *store.Tx) error {
+		b, ok := tx.Sealed(name)
+		if ok {
+			sealed = append(sealed, b...)
+		}
+		return nil
+	})
+	if err != nil || sealed == nil {
+		return nil, err
+	}
+	plain, err := v.box.Open(name, sealed)
+	if errors.Is(err, secret.ErrWrongKey) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("open %s: %w", name, err)
+	}
+	v.opened[name] = plain
+	return plain, nil
+}
+
+// put seals values (nil forgets one) and commits them together with whatever also records. They are on disk when
+// it returns without an error.
+func (v *vault) put(values map[string][]byte, also ...func(*store.Tx) error) error {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.box == nil {
+		return errLocked
+	}
+	sealed := make(map[string][]byte, len(values))
+	for name, plain := range values {
+		if plain == nil {
+			sealed[name] = nil
+			continue
+		}
+		b, err := v.box.Seal(name, plain)
+		if err != nil {
+			return fmt.Errorf("seal %s: %w", name, err)
+		}
+		sealed[name] = b
+	}
+	err := v.st.Update(func(tx *store.Tx) error {
+		for name, b := range sealed {
+			if err := tx.PutSealed(name, b); err != nil {
+				return err
+			}
+		}
+		for _, f := range also {
+			if err := f(tx); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for name, plain := range values {
+		if plain == nil {
+			delete(v.opened, name)
+		} else {
+			v.opened[name] = plain
+		}
+	}
+	return nil
+}
+
+// refreshVault is the esign.Vault of this office.
+type refreshVault struct{ v *vault }
+
+func (r refreshVault) Refresh(context.Context) (string, error) {
+	b, err := r.v.get(sealedRefresh)
+	return string(b), err
+}
+
+func (r refreshVault) SetRefresh(_ context.Context, token string) error {
+	if token == "" {
+		return r.v.put(map[string][]byte{sealedRefresh: nil})
+	}
+	return r.v.put(map[string][]byte{sealedRefresh: []byte(token)})
+}

@@ -1,0 +1,227 @@
+package agent
+
+import (
+	"bytes"
+	"context"
+	"crypto/subtle"
+	"crypto/tls"
+	"net"
+	"net/http"
+	"net/url"
+	"sync"
+	"time"
+
+	"countersign/assets"
+	"countersign/internal/tunnel"
+)
+
+// localhostPort is where the sign-in returns with RedirectLocalhost, unless the settings name another port.
+const localhostPort = "46137"
+
+// wayBack is how one sign-in returns to this computer.
+type wayBack struct {
+	uri   string // the redirect_uri
+	close func() // gives up what was opened for it
+}
+
+// openWayBack opens the way back the settings chose. The tunnel is open already, or will be in a moment.
+func (a *Agent) openWayBack(ctx context.Context, s Settings) (wayBack, error) {
+	nothing := func() {}
+	switch s.Redirect {
+	case RedirectLocalhost:
+		cert, err := a.localhostCertificate()
+		if err != nil {
+			return wayBack{}, err
+		}
+		return a.listenForReturn(ctx, s, func(listen string) tunnel.Tunnel {
+			return tunnel.Loopback(tunnel.LoopbackConfig{Listen: listen, Certificate: cert, Log: a.log})
+		})
+	case RedirectLoopback:
+		return a.listenForReturn(ctx, s, tunnel.Plain)
+	case RedirectPaste:
+		if s.RedirectURI != "" {
+			return wayBack{s.RedirectURI, nothing}, nil
+		}
+		// The address registered is the tunnel's, whether or not it is open.
+		if s.Tunnel == TunnelExternal {
+			return wayBack{externalReturn(s), nothing}, nil
+		}
+		if s.NgrokDomain != "" {
+			return wayBack{httpsHost(s.NgrokDomain) + callbackPath, nothing}, nil
+		}
+	}
+	if s.RedirectURI != "" && s.Redirect != RedirectTunnel {
+		return wayBack{s.RedirectURI, nothing}, nil
+	}
+	public, err := a.waitForTunnel(ctx, 45*time.Second)
+	if err != nil {
+		return wayBack{}, err
+	}
+	switch {
+	case s.RedirectURI != "":
+		return wayBack{s.RedirectURI, nothing}, nil
+	case s.Tunnel == TunnelExternal:
+		return wayBack{externalReturn(s), nothing}, nil
+	default:
+		return wayBack{public + callbackPath, nothing}, nil
+	}
+}
+
+func externalReturn(s Settings) string {
+	u, err := url.Parse(s.PublicURL)
+	if err != nil {
+		return s.PublicURL
+	}
+	u.Path = basePath(s) + callbackPath
+	return u.String()
+}
+
+func httpsHost(domain string) string {
+	if u, err := url.Parse(domain); err == nil && u.Scheme != "" && u.Host != "" {
+		return "https://" + u.Host
+	}
+	return "https://" + domain
+}
+
+// waitForTunnel waits until the public address is open.
+func (a *Agent) waitForTunnel(ctx context.Context, limit time.Duration) (string, error) {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	changes, stop := a.Watch()
+	defer stop()
+	for {
+		a.mu.Lock()
+		t := a.tunnel
+		a.mu.Unlock()
+		if t.State == "up" {
+			return t.URL, nil
+		}
+		select {
+		case <-changes:
+		case <-ctx.Done():
+			return "", &SignInError{"The sign-in returns through the public address, and that is not open. " + a.tunnelTrouble()}
+		}
+	}
+}
+
+func (a *Agent) tunnelTrouble() string {
+	for _, i := range a.health.list() {
+		if i.ID == "tunnel" || i.ID == "setup" {
+			return i.Text
+		}
+	}
+	return "Check the internet connection and try again."
+}
+
+// listenForReturn opens a listener on this computer for the time of one sign-in. With a redirect address in the
+// settings its port is used, otherwise any free one.
+func (a *Agent) listenForReturn(ctx context.Context, s Settings, make func(listen string) tunnel.Tunnel) (wayBack, error) {
+	listen := "127.0.0.1:0"
+	if s.Redirect == RedirectLocalhost { // registered in advance, so always the same
+		listen = "127.0.0.1:" + localhostPort
+	}
+	path := callbackPath
+	if u, err := url.Parse(s.RedirectURI); err == nil && s.RedirectURI != "" {
+		path = u.Path
+		if u.Port() != "" {
+			listen = net.JoinHostPort("127.0.0.1", u.Port())
+		}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	up := newFuture[string]()
+	var running sync.WaitGroup
+	var failed error
+	running.Go(func() {
+		mux := http.NewServeMux()
+		mux.HandleFunc("GET "+path, a.serveCallback)
+		err := make(listen).Run(ctx, mux, func(st tunnel.State) {
+			if st.Phase == tunnel.Up {
+				up.set(st.URL)
+			}
+		})
+		failed = err
+		cancel()
+	})
+	closeAll := func() {
+		cancel()
+		running.Wait()
+	}
+	select {
+	case base := <-up.done():
+		uri := base + path
+		if s.RedirectURI != "" {
+			uri = s.RedirectURI
+		}
+		return wayBack{uri, closeAll}, nil
+	case <-ctx.Done():
+		closeAll()
+		if failed != nil {
+			return wayBack{}, failed
+		}
+		return wayBack{}, context.Cause(ctx)
+	}
+}
+
+// future is a value that is set once.
+type future[T any] struct {
+	once sync.Once
+	ch   chan T
+}
+
+func newFuture[T any]() *future[T]  { return &future[T]{ch: make(chan T, 1)} }
+func (f *future[T]) set(v T)        { f.once.Do(func() { f.ch <- v }) }
+func (f *future[T]) done() <-chan T { return f.ch }
+func sameState(got, want string) bool {
+	return subtle.ConstantTimeCompare([]byte(got), []byte(want)) == 1
+}
+
+// localhostCertificate is the certificate for https://localhost, made once and kept, so that the browser warns once.
+func (a *Agent) localhostCertificate() (tls.Certificate, error) {
+	pair, err := a.keys.get(sealedLocalhost)
+	if err != nil {
+		return tls.Certificate{}, err
+	}
+	if cert, err := tls.X509KeyPair(pair, pair); err == nil && a.now().Add(24*time.Hour).Before(cert.Leaf.NotAfter) {
+		return cert, nil
+	}
+	certPEM, keyPEM, err := tunnel.SelfSigned(a.now(), "localhost", "127.0.0.1", "::1")
+	if err != nil {
+		return tls.Certificate{}, err
+	}
+	if err := a.keys.put(map[string][]byte{sealedLocalhost: bytes.Join([][]byte{certPEM, keyPEM}, nil)}); err != nil {
+		return tls.Certificate{}, err
+	}
+	return tls.X509KeyPair(certPEM, keyPEM)
+}
+
+// serveCallback is where the browser returns. It answers with a page that says how the sign-in went; a request that
+// belongs to no sign-in of ours ends none.
+func (a *Agent) serveCallback(w http.ResponseWriter, r *http.Request) {
+	if r.Method != http.MethodGet {
+		w.Header().Set("Allow", http.MethodGet)
+		http.Error(w, http.StatusText(http.StatusMethodNotAllowed), http.StatusMethodNotAllowed)
+		return
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), 60*time.Second)
+	defer cancel()
+	err := a.deliver(ctx, r.URL.Query())
+	page := assets.Return{OK: err == nil}
+	status := http.StatusOK
+	if err != nil {
+		page.Problem = Sentence(err)
+		status = http.StatusBadRequest
+	} else {
+		a.mu.Lock()
+		page.Account = a.account.Email
+		a.mu.Unlock()
+	}
+	h := w.Header()
+	h.Set("Content-Type", "text/html; charset=utf-8")
+	h.Set("Cache-Control", "no-store")
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; img-src data:")
+	w.WriteHeader(status)
+	if err := assets.WriteReturn(w, page); err != nil {
+		a.log.Debug("write the return page", "err", err)
+	}
+}

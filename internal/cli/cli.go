@@ -1,0 +1,161 @@
+// Package cli is the commands: it reads the command line, finds or starts the agent of the data folder, and says how
+// it went in one line and an exit code. It knows how to reach a running instance, and what each command prints; how
+// anything is done is the agent's business. It knows no Fyne: the window is handed in by main.
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+
+	"countersign/internal/agent"
+
+	"github.com/alecthomas/kong"
+)
+
+// Exit codes.
+const (
+	exitDone   = 0
+	exitFailed = 1 // with one clear line on stderr
+	exitUsage  = 2
+)
+
+// Program is what main hands in.
+type Program struct {
+	Version string
+	// Window shows the window and the tray until the person quits. It must return after ctx ends.
+	Window func(ctx context.Context, w Window) error
+	// OpenAddress shows a web address in the browser.
+	OpenAddress func(address string) error
+
+	Stdin          io.Reader
+	Stdout, Stderr io.Writer
+}
+
+// Window is what a window needs.
+type Window struct {
+	Agent    *agent.Agent
+	Version  string
+	Files    []string        // to be sent, from the command line
+	Incoming <-chan []string // files of later starts
+	Demo     bool
+}
+
+// commands is the command line, as kong reads it.
+type commands struct {
+	Data    string `help:"The data folder." env:"COUNTERSIGN_DATA" placeholder:"DIR" type:"path"`
+	KeyFile string `help:"Keep the key in this file instead of the keyring (for servers)." placeholder:"FILE" type:"path"`
+	Debug   bool   `help:"Log in detail. Secrets are never logged."`
+
+	Open    openCmd    `cmd:"" default:"withargs" help:"Open the window; files given are made ready to send."`
+	Demo    demoCmd    `cmd:"" help:"Show the whole job on a signing service inside this program: no account, no internet."`
+	Serve   serveCmd   `cmd:"" help:"Work without a window until stopped."`
+	Setup   setupCmd   `cmd:"" help:"Set up without the window. Secrets come from COUNTERSIGN_CLIENT_SECRET and NGROK_AUTHTOKEN, or are asked for."`
+	Login   loginCmd   `cmd:"" help:"Sign in."`
+	Logout  logoutCmd  `cmd:"" help:"Sign out, at the service too."`
+	Send    sendCmd    `cmd:"" help:"Send documents for signature."`
+	Status  statusCmd  `cmd:"" help:"Show what is connected, waiting, saved and wrong."`
+	Sandbox sandboxCmd `cmd:"" help:"Run the embedded signing service alone, for trying things out and for tests."`
+	Version versionCmd `cmd:"" help:"Show the version."`
+}
+
+const description = `Countersign sends documents for signature and saves what comes back.
+
+Without a command it opens the window. With --data and --key-file every command works on another office's data.
+Exit codes: 0 done, 1 failed (with one line saying why), 2 wrong usage.`
+
+// exit unwinds kong's own exits (--help) to Main.
+type exit int
+
+// Main runs the command line args and returns the exit code.
+func Main(args []string, p Program) (code int) {
+	defer func() {
+		if r := recover(); r != nil {
+			e, ok := r.(exit)
+			if !ok {
+				panic(r)
+			}
+			code = int(e)
+		}
+	}()
+	var c commands
+	parser, err := kong.New(&c,
+		kong.Name("countersign"), kong.Description(description), kong.UsageOnError(),
+		kong.Writers(p.Stdout, p.Stderr), kong.Exit(func(code int) { panic(exit(code)) }),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100}),
+	)
+	if err != nil {
+		panic(err) // the grammar above is wrong
+	}
+	chosen, err := parser.Parse(args)
+	if err != nil {
+		fmt.Fprintf(p.Stderr, "countersign: %v. See countersign --help.\n", err)
+		return exitUsage
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	if err := c.complete(); err != nil {
+		return fail(p, err)
+	}
+	return fail(p, chosen.Run(&run{ctx: ctx, program: p, global: c}))
+}
+
+// run is what every command gets.
+type run struct {
+	ctx     context.Context
+	program Program
+	global  commands
+}
+
+// complete finds the data folder.
+func (c *commands) complete() error {
+	if c.Data != "" {
+		return nil
+	}
+	base, err := os.UserConfigDir()
+	if err != nil {
+		return &failure{"This computer names no folder for settings. Choose one with --data DIR."}
+	}
+	c.Data = filepath.Join(base, "countersign")
+	return nil
+}
+
+// failure is an error whose text is one sentence for people.
+type failure struct{ text string }
+
+func (f *failure) Error() string { return f.text }
+
+// usage is a command line that kong could not see to be wrong.
+type usage struct{ text string }
+
+func (u *usage) Error() string { return u.text }
+
+// fail says what went wrong, in one line, and picks the exit code.
+func fail(p Program, err error) int {
+	var wrong *usage
+	var known *failure
+	switch {
+	case err == nil:
+		return exitDone
+	case errors.As(err, &wrong):
+		fmt.Fprintf(p.Stderr, "countersign: %s See countersign --help.\n", wrong.text)
+		return exitUsage
+	case errors.As(err, &known):
+		fmt.Fprintf(p.Stderr, "countersign: %s\n", known.text)
+	default:
+		fmt.Fprintf(p.Stderr, "countersign: %s\n", agent.Sentence(err))
+	}
+	return exitFailed
+}
+
+type versionCmd struct{}
+
+func (versionCmd) Run(r *run) error {
+	_, err := fmt.Fprintf(r.program.Stdout, "countersign %s\n", r.program.Version)
+	return err
+}

@@ -1,0 +1,133 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+
+	"countersign/internal/agent"
+)
+
+// The control socket speaks HTTP with JSON bodies: one path per method of office. What takes time answers with one
+// JSON message per line, the last of which has Done set.
+const (
+	pathStatus    = "/status"
+	pathConfigure = "/configure"
+	pathSignIn    = "/login"
+	pathPaste     = "/paste"
+	pathSignOut   = "/logout"
+	pathSend      = "/send"
+	pathShow      = "/show"
+)
+
+// message is one line of an answer.
+type message struct {
+	Done     bool             `json:"done,omitempty"`
+	Error    string           `json:"error,omitempty"` // one sentence
+	Address  string           `json:"address,omitempty"`
+	State    *agent.SendState `json:"state,omitempty"`
+	Settings *agent.Settings  `json:"settings,omitempty"`
+}
+
+type pasteRequest struct {
+	Address string `json:"address"`
+}
+
+type showRequest struct {
+	Files []string `json:"files,omitempty"`
+}
+
+// controller is the office in this process, and its side of the control socket.
+type controller struct {
+	agent *agent.Agent
+	show  func(files []string)
+}
+
+func (c *controller) Status(context.Context) (agent.Status, error) { return c.agent.Status(), nil }
+
+func (c *controller) Configure(ctx context.Context, change settingsChange) (agent.Settings, error) {
+	s := change.apply(c.agent.Settings())
+	err := c.agent.Configure(ctx, s, change.Secrets)
+	return s, err
+}
+
+func (c *controller) SignIn(ctx context.Context, o agent.SignInOptions, open func(string) error) error {
+	return c.agent.SignIn(ctx, o, open)
+}
+
+func (c *controller) Paste(_ context.Context, address string) error { return c.agent.Paste(address) }
+
+func (c *controller) SignOut(ctx context.Context) error { return c.agent.SignOut(ctx) }
+
+func (c *controller) Send(ctx context.Context, d agent.Draft, progress func(agent.SendState)) (agent.SendState, error) {
+	return c.agent.Send(ctx, d, progress)
+}
+
+// handler serves the control socket.
+func (c *controller) handler() http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("GET "+pathStatus, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		json.NewEncoder(w).Encode(c.agent.Status())
+	})
+	mux.HandleFunc("POST "+pathConfigure, answer(func(ctx context.Context, change settingsChange, _ func(message)) (message, error) {
+		s, err := c.Configure(ctx, change)
+		return message{Settings: &s}, err
+	}))
+	mux.HandleFunc("POST "+pathSignIn, answer(func(ctx context.Context, o agent.SignInOptions, tell func(message)) (message, error) {
+		return message{}, c.SignIn(ctx, o, func(address string) error {
+			tell(message{Address: address})
+			return nil
+		})
+	}))
+	mux.HandleFunc("POST "+pathPaste, answer(func(ctx context.Context, p pasteRequest, _ func(message)) (message, error) {
+		return message{}, c.Paste(ctx, p.Address)
+	}))
+	mux.HandleFunc("POST "+pathSignOut, answer(func(ctx context.Context, _ struct{}, _ func(message)) (message, error) {
+		return message{}, c.SignOut(ctx)
+	}))
+	mux.HandleFunc("POST "+pathSend, answer(func(ctx context.Context, d agent.Draft, tell func(message)) (message, error) {
+		state, err := c.Send(ctx, d, func(s agent.SendState) { tell(message{State: &s}) })
+		return message{State: &state}, err
+	}))
+	mux.HandleFunc("POST "+pathShow, answer(func(_ context.Context, s showRequest, _ func(message)) (message, error) {
+		c.show(s.Files)
+		return message{}, nil
+	}))
+	return mux
+}
+
+// answer reads the request, runs do and writes its messages as they come, and what do returns as the last one. Only
+// one goroutine writes.
+func answer[T any](do func(ctx context.Context, request T, tell func(message)) (message, error)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		var request T
+		if err := json.NewDecoder(r.Body).Decode(&request); err != nil {
+			http.Error(w, "unreadable request", http.StatusBadRequest)
+			return
+		}
+		w.Header().Set("Content-Type", "application/x-ndjson")
+		lines := make(chan message, 64)
+		tell := func(m message) {
+			select {
+			case lines <- m:
+			default: // progress is news, not a record: what nobody takes is superseded
+			}
+		}
+		last := make(chan message, 1)
+		go func() {
+			m, err := do(r.Context(), request, tell)
+			m.Done, m.Error = true, agent.Sentence(err)
+			last <- m
+			close(lines)
+		}()
+		encoder := json.NewEncoder(w)
+		flusher := http.NewResponseController(w)
+		for m := range lines {
+			if encoder.Encode(m) != nil || flusher.Flush() != nil {
+				break
+			}
+		}
+		encoder.Encode(<-last)
+	}
+}

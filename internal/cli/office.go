@@ -1,0 +1,140 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"countersign/assets"
+	"countersign/internal/agent"
+	"countersign/internal/notify"
+	"countersign/internal/secret"
+	"countersign/internal/single"
+)
+
+// office is an agent, here or in the running instance.
+type office interface {
+	Status(ctx context.Context) (agent.Status, error)
+	Configure(ctx context.Context, change settingsChange) (agent.Settings, error)
+	SignIn(ctx context.Context, o agent.SignInOptions, open func(address string) error) error
+	Paste(ctx context.Context, address string) error
+	SignOut(ctx context.Context) error
+	Send(ctx context.Context, d agent.Draft, progress func(agent.SendState)) (agent.SendState, error)
+	Close() error
+}
+
+// office returns the running instance of the data folder, or starts an agent with the parts named (all for none)
+// that ends with Close.
+func (r *run) office(parts ...agent.Part) (office, error) {
+	remote, err := dial(r.global.Data)
+	if err == nil {
+		return remote, nil
+	}
+	if !errors.Is(err, single.ErrNotRunning) {
+		return nil, err
+	}
+	return r.start(parts)
+}
+
+// local is an agent in this process, with the data folder to itself.
+type local struct {
+	*controller
+	agent    *agent.Agent
+	instance *single.Instance
+	incoming chan []string
+	stop     context.CancelFunc
+	running  sync.WaitGroup
+}
+
+// start takes the data folder, opens its agent and runs the parts named; none for all.
+func (r *run) start(parts []agent.Part) (*local, error) {
+	if err := os.MkdirAll(r.global.Data, 0o700); err != nil {
+		return nil, &failure{fmt.Sprintf("The data folder %s cannot be made. Choose another one with --data.", r.global.Data)}
+	}
+	instance, err := single.Acquire(r.global.Data)
+	if errors.Is(err, single.ErrRunning) {
+		return nil, &failure{"Countersign is already running with this data folder, but does not answer. End it and try again."}
+	}
+	if err != nil {
+		return nil, err
+	}
+	logger, err := r.logger()
+	if err != nil {
+		instance.Close()
+		return nil, err
+	}
+	notifier := notify.New(notify.Options{App: "Countersign", Icon: icon(), Log: logger})
+	a, err := agent.Open(r.ctx, agent.Params{
+		DataDir: r.global.Data, Keeper: r.keeper(), Version: r.program.Version, Log: logger, Notify: notifier.Notify,
+	})
+	if err != nil {
+		instance.Close()
+		return nil, err
+	}
+	ctx, stop := context.WithCancel(context.WithoutCancel(r.ctx))
+	l := &local{
+		agent: a, instance: instance, stop: stop, incoming: make(chan []string, 16),
+		controller: &controller{agent: a},
+	}
+	l.controller.show = l.show
+	l.running.Go(func() {
+		if err := instance.Serve(l.controller.handler()); err != nil && ctx.Err() == nil {
+			logger.Error("serve the control socket", "err", err)
+		}
+	})
+	l.running.Go(func() { a.Run(ctx, parts...) })
+	return l, nil
+}
+
+// show brings the window up, if there is one, and hands it files.
+func (l *local) show(files []string) {
+	l.agent.Show()
+	if len(files) == 0 {
+		return
+	}
+	select {
+	case l.incoming <- files:
+	default: // a window that takes no files any more is closing
+	}
+}
+
+// Close stops the agent and gives the data folder back.
+func (l *local) Close() error {
+	l.stop()
+	err := l.instance.Close()
+	l.running.Wait()
+	return errors.Join(l.agent.Close(), err)
+}
+
+// keeper is where the key is.
+func (r *run) keeper() secret.Keeper {
+	if r.global.KeyFile != "" {
+		return secret.File(r.global.KeyFile)
+	}
+	return secret.Keyring("Countersign", "key of "+r.global.Data)
+}
+
+func icon() []byte {
+	b, err := assets.Icon(128)
+	if err != nil {
+		return nil
+	}
+	return b
+}
+
+// logger writes to the log file in the data folder; with --debug in detail.
+func (r *run) logger() (*slog.Logger, error) {
+	dir := filepath.Join(r.global.Data, "logs")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, &failure{fmt.Sprintf("The data folder %s cannot be written to. Choose another one with --data.", r.global.Data)}
+	}
+	level := slog.LevelInfo
+	if r.global.Debug {
+		level = slog.LevelDebug
+	}
+	return slog.New(slog.NewTextHandler(&logFile{path: filepath.Join(dir, "countersign.log")}, &slog.HandlerOptions{Level: level})), nil
+}

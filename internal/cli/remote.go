@@ -1,0 +1,134 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+
+	"countersign/internal/agent"
+	"countersign/internal/single"
+)
+
+// remote is the office of the running instance, reached through its control socket.
+type remote struct{ client *http.Client }
+
+// dial finds the running instance of the data folder; single.ErrNotRunning means that there is none.
+func dial(dataDir string) (*remote, error) {
+	c, err := single.Client(dataDir)
+	if err != nil {
+		return nil, err
+	}
+	return &remote{c}, nil
+}
+
+func (r *remote) Close() error {
+	r.client.CloseIdleConnections()
+	return nil
+}
+
+func (r *remote) Status(ctx context.Context) (s agent.Status, err error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://countersign"+pathStatus, nil)
+	if err != nil {
+		return s, err
+	}
+	resp, err := r.client.Do(req)
+	if err != nil {
+		return s, unreachable(ctx, err)
+	}
+	defer resp.Body.Close()
+	if err := json.NewDecoder(resp.Body).Decode(&s); err != nil {
+		return s, unreachable(ctx, err)
+	}
+	return s, nil
+}
+
+func (r *remote) Configure(ctx context.Context, change settingsChange) (s agent.Settings, err error) {
+	err = r.call(ctx, pathConfigure, change, func(m message) error {
+		if m.Settings != nil {
+			s = *m.Settings
+		}
+		return nil
+	})
+	return s, err
+}
+
+func (r *remote) SignIn(ctx context.Context, o agent.SignInOptions, open func(string) error) error {
+	return r.call(ctx, pathSignIn, o, func(m message) error {
+		if m.Address == "" {
+			return nil
+		}
+		return open(m.Address)
+	})
+}
+
+func (r *remote) Paste(ctx context.Context, address string) error {
+	return r.call(ctx, pathPaste, pasteRequest{address}, nil)
+}
+
+func (r *remote) SignOut(ctx context.Context) error { return r.call(ctx, pathSignOut, struct{}{}, nil) }
+
+func (r *remote) Send(ctx context.Context, d agent.Draft, progress func(agent.SendState)) (state agent.SendState, err error) {
+	err = r.call(ctx, pathSend, d, func(m message) error {
+		if m.State != nil {
+			state = *m.State
+			progress(state)
+		}
+		return nil
+	})
+	return state, err
+}
+
+// show brings the window of the running instance up and hands it files.
+func (r *remote) show(ctx context.Context, files []string) error {
+	return r.call(ctx, pathShow, showRequest{files}, nil)
+}
+
+// call posts request to path and hands each message of the answer to each, until the last one.
+func (r *remote) call(ctx context.Context, path string, request any, each func(message) error) error {
+	body, err := json.Marshal(request)
+	if err != nil {
+		return err
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://countersign"+path, bytes.NewReader(body))
+	if err != nil {
+		return err
+	}
+	resp, err := r.client.Do(req)
+	if err != nil {
+		return unreachable(ctx, err)
+	}
+	defer resp.Body.Close()
+	if resp.StatusCode != http.StatusOK {
+		return fmt.Errorf("the running instance answered %s", resp.Status)
+	}
+	for lines := json.NewDecoder(resp.Body); ; {
+		var m message
+		if err := lines.Decode(&m); err != nil {
+			return unreachable(ctx, err)
+		}
+		if each != nil {
+			if err := each(m); err != nil {
+				return err
+			}
+		}
+		if m.Error != "" {
+			return &failure{m.Error}
+		}
+		if m.Done {
+			return nil
+		}
+	}
+}
+
+func unreachable(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if errors.Is(err, single.ErrNotRunning) {
+		return err
+	}
+	return &failure{"The running Countersign did not answer. End it and try again."}
+}

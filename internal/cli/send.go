@@ -1,0 +1,119 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/mail"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"countersign/internal/agent"
+	"countersign/internal/store"
+)
+
+type sendCmd struct {
+	Files        []string `arg:"" name:"file" help:"The documents."`
+	To           []string `required:"" sep:"none" help:"A signer; repeat it for more, in their order." placeholder:"\"NAME <E-MAIL>\""`
+	Name         string   `help:"Name of the package; the first file's when left out."`
+	Message      string   `help:"A message to the signers."`
+	Sequential   bool     `help:"One signs after the other, in the order of --to."`
+	Due          string   `help:"Sign by this day (2026-12-31) or moment (RFC 3339)." placeholder:"DATE"`
+	ExternalData string   `help:"Reference data kept with the package, as JSON." placeholder:"JSON"`
+}
+
+func (c *sendCmd) Run(r *run) error {
+	draft, err := c.draft()
+	if err != nil {
+		return err
+	}
+	o, err := r.office(agent.PartOutbox)
+	if err != nil {
+		return err
+	}
+	defer o.Close()
+	bar := progressLine{w: r.program.Stderr}
+	state, err := o.Send(r.ctx, draft, bar.show)
+	bar.end()
+	if r.ctx.Err() != nil {
+		return &failure{"Stopped. What was not sent yet goes out the next time Countersign runs."}
+	}
+	if err != nil {
+		return err
+	}
+	switch state.State {
+	case store.DraftSent:
+		fmt.Fprintf(r.program.Stdout, "Sent. Package %s\n", state.PackageID)
+		return nil
+	case store.DraftCancelled:
+		return &failure{"The package was cancelled and not sent."}
+	default:
+		return &failure{state.Problem}
+	}
+}
+
+// draft is the command line as a draft; what is wrong with it is a usage error.
+func (c *sendCmd) draft() (agent.Draft, error) {
+	d := agent.Draft{Name: c.Name, Message: c.Message, Sequential: c.Sequential}
+	for _, f := range c.Files {
+		abs, err := filepath.Abs(f)
+		if err != nil {
+			return d, err
+		}
+		d.Files = append(d.Files, abs)
+	}
+	for _, to := range c.To {
+		s, err := parseSigner(to)
+		if err != nil {
+			return d, err
+		}
+		d.Signers = append(d.Signers, s)
+	}
+	if c.Due != "" {
+		due, err := parseDue(c.Due)
+		if err != nil {
+			return d, err
+		}
+		d.Due = due
+	}
+	if c.ExternalData != "" {
+		if !json.Valid([]byte(c.ExternalData)) {
+			return d, &usage{"The value of --external-data is not valid JSON."}
+		}
+		d.ExternalData = json.RawMessage(c.ExternalData)
+	}
+	return d, nil
+}
+
+// parseSigner reads "Ana Ruiz <ana@example.com>". The last word is the last name.
+func parseSigner(s string) (store.Signer, error) {
+	a, err := mail.ParseAddress(s)
+	if err != nil {
+		return store.Signer{}, &usage{fmt.Sprintf("%q is not a signer; write it as \"Ana Ruiz <ana@example.com>\".", s)}
+	}
+	name := strings.Fields(a.Name)
+	signer := store.Signer{Email: a.Address}
+	switch len(name) {
+	case 0:
+		local, _, _ := strings.Cut(a.Address, "@")
+		signer.FirstName = local
+	case 1:
+		signer.FirstName = name[0]
+	default:
+		signer.FirstName = strings.Join(name[:len(name)-1], " ")
+		signer.LastName = name[len(name)-1]
+	}
+	return signer, nil
+}
+
+// parseDue reads a moment, or a day, which lasts until midnight here.
+func parseDue(s string) (time.Time, error) {
+	if t, err := time.Parse(time.RFC3339, s); err == nil {
+		return t, nil
+	}
+	t, err := time.ParseInLocation(time.DateOnly, s, time.Local)
+	if err != nil {
+		return t, &usage{fmt.Sprintf("%q is not a date; write it as 2026-12-31.", s)}
+	}
+	return t.AddDate(0, 0, 1).Add(-time.Second), nil
+}

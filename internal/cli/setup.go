@@ -1,0 +1,139 @@
+package cli
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"strings"
+
+	"countersign/internal/agent"
+
+	"golang.org/x/term"
+)
+
+// setupCmd is everything the wizard asks. What is not given stays as it is.
+type setupCmd struct {
+	AuthURL         *string `help:"Sign-in address of the service." placeholder:"URL"`
+	BaseURL         *string `help:"API address of the service, with or without /api/v1." placeholder:"URL"`
+	ClientID        *string `help:"The OAuth client id." placeholder:"ID"`
+	Scope           *string `help:"Scopes, separated by spaces." placeholder:"SCOPES"`
+	Redirect        *string `help:"How the sign-in comes back: tunnel, localhost, loopback or paste." enum:"tunnel,localhost,loopback,paste" placeholder:"WAY"`
+	RedirectURI     *string `name:"redirect-uri" help:"The return address registered with the service, if it is not the one --redirect implies." placeholder:"URL"`
+	SignatureHeader *string `help:"Header that carries an event's signature." placeholder:"NAME"`
+
+	Tunnel          *string `help:"The public address: ngrok, external (an own proxy) or none." enum:"ngrok,external,none,loopback" placeholder:"KIND"`
+	NgrokDomain     *string `help:"The ngrok domain; empty for the account's own." placeholder:"DOMAIN"`
+	NgrokConnectURL *string `name:"ngrok-connect-url" help:"The ngrok server, where it is not ngrok's own." placeholder:"HOST:PORT"`
+	NgrokCA         *string `name:"ngrok-ca" help:"PEM file with the certificates to trust for the ngrok server." type:"path" placeholder:"FILE"`
+	PublicURL       *string `name:"public-url" help:"With --tunnel external: the public address that reaches --listen." placeholder:"URL"`
+	Listen          *string `help:"With --tunnel external: where to listen." placeholder:"HOST:PORT"`
+
+	SaveTo       *string `help:"The folder for signed documents; made if it is not there." type:"path" placeholder:"DIR"`
+	CAC          *bool   `name:"cac" negatable:"" help:"Save certificates too."`
+	MasterFile   *bool   `name:"masterfile" negatable:"" help:"Save master files too."`
+	NameTemplate *string `help:"Pattern of file names, such as \"{date} {package} - {document}\"." placeholder:"PATTERN"`
+}
+
+// settingsChange is what is to change; nil stays as it is. It travels over the control socket, which only the same
+// user reaches.
+type settingsChange struct {
+	Setup   setupCmd      `json:"setup"`
+	Secrets agent.Secrets `json:"secrets"`
+}
+
+func (c settingsChange) apply(s agent.Settings) agent.Settings {
+	x := c.Setup
+	set(&s.AuthURL, x.AuthURL)
+	set(&s.BaseURL, x.BaseURL)
+	set(&s.ClientID, x.ClientID)
+	if x.Scope != nil {
+		s.Scopes = strings.Fields(*x.Scope)
+	}
+	set(&s.Redirect, x.Redirect)
+	set(&s.RedirectURI, x.RedirectURI)
+	set(&s.SignatureHeader, x.SignatureHeader)
+	set(&s.Tunnel, x.Tunnel)
+	set(&s.NgrokDomain, x.NgrokDomain)
+	set(&s.NgrokConnectURL, x.NgrokConnectURL)
+	set(&s.NgrokCA, x.NgrokCA)
+	set(&s.PublicURL, x.PublicURL)
+	set(&s.Listen, x.Listen)
+	set(&s.SaveTo, x.SaveTo)
+	set(&s.NameTemplate, x.NameTemplate)
+	if x.CAC != nil {
+		s.SaveCAC = *x.CAC
+	}
+	if x.MasterFile != nil {
+		s.SaveMaster = *x.MasterFile
+	}
+	return s
+}
+
+func set[T ~string](field *T, value *string) {
+	if value != nil {
+		*field = T(*value)
+	}
+}
+
+func (c *setupCmd) Run(r *run) error {
+	change := settingsChange{Setup: *c}
+	var err error
+	if change.Secrets.ClientSecret, err = r.secret("COUNTERSIGN_CLIENT_SECRET", "Client secret", c.ClientID != nil); err != nil {
+		return err
+	}
+	wantsToken := c.Tunnel != nil && *c.Tunnel == string(agent.TunnelNgrok)
+	if change.Secrets.NgrokAuthtoken, err = r.secret("NGROK_AUTHTOKEN", "ngrok authtoken", wantsToken); err != nil {
+		return err
+	}
+	if c.SaveTo != nil {
+		if err := os.MkdirAll(*c.SaveTo, 0o755); err != nil {
+			return &failure{fmt.Sprintf("The folder %s cannot be made. Choose another one with --save-to.", *c.SaveTo)}
+		}
+	}
+	o, err := r.office(idle)
+	if err != nil {
+		return err
+	}
+	defer o.Close()
+	s, err := o.Configure(r.ctx, change)
+	if err != nil {
+		return err
+	}
+	fmt.Fprintf(r.program.Stdout, "Set up. Signed documents will be saved in %s.\n", s.SaveTo)
+	if address := s.ReturnAddress(); address != "" {
+		fmt.Fprintf(r.program.Stdout, "Return address to register with the service: %s\n", address)
+	}
+	return nil
+}
+
+// secret reads a secret from the environment, or asks for it when there is a person to ask; a terminal answers with
+// an empty line to leave it as it is.
+func (r *run) secret(variable, name string, ask bool) (string, error) {
+	if v, ok := os.LookupEnv(variable); ok {
+		return v, nil
+	}
+	in, isFile := r.program.Stdin.(*os.File)
+	if !ask || !isFile || !term.IsTerminal(int(in.Fd())) {
+		return "", nil
+	}
+	fmt.Fprintf(r.program.Stderr, "%s (empty to leave it as it is): ", name)
+	b, err := term.ReadPassword(int(in.Fd()))
+	fmt.Fprintln(r.program.Stderr)
+	if err != nil {
+		return "", &failure{"The " + name + " could not be read. Set " + variable + " instead."}
+	}
+	return string(b), nil
+}
+
+// lines sends each line of stdin until its end. The goroutine ends with the process: a blocked read cannot be
+// interrupted.
+func (r *run) lines() <-chan string {
+	out := make(chan string)
+	go func() {
+		defer close(out)
+		for s := bufio.NewScanner(r.program.Stdin); s.Scan(); {
+			out <- s.Text()
+		}
+	}()
+	return out
+}

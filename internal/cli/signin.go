@@ -1,0 +1,94 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+
+	"countersign/internal/agent"
+)
+
+type loginCmd struct {
+	NoBrowser bool   `help:"Print the address instead of opening the browser."`
+	Prompt    string `help:"login: sign in as someone else. consent: be asked for consent again." enum:",login,consent" default:"" placeholder:"KIND"`
+}
+
+func (c *loginCmd) Run(r *run) error {
+	o, err := r.office(agent.PartTunnel)
+	if err != nil {
+		return err
+	}
+	defer o.Close()
+	ctx, cancel := context.WithCancel(r.ctx)
+	defer cancel()
+	go c.paste(ctx, r, o)
+	err = o.SignIn(ctx, agent.SignInOptions{Prompt: c.Prompt}, func(address string) error { return c.show(r, address) })
+	if r.ctx.Err() != nil {
+		return &failure{"The sign-in was stopped."}
+	}
+	if err != nil {
+		return err
+	}
+	s, err := o.Status(r.ctx)
+	if err != nil {
+		return err
+	}
+	who := ""
+	if s.Account.Email != "" {
+		who = " as " + s.Account.Email
+	}
+	fmt.Fprintf(r.program.Stderr, "Signed in%s.\n", who)
+	for _, i := range s.Health {
+		if i.ID == "scope-offline" || i.ID == "scope-packages" {
+			fmt.Fprintln(r.program.Stderr, i.Text)
+		}
+	}
+	return nil
+}
+
+// show brings the address to the person: alone on a line, or in the browser.
+func (c *loginCmd) show(r *run, address string) error {
+	if !c.NoBrowser && r.program.OpenAddress != nil {
+		if err := r.program.OpenAddress(address); err == nil {
+			fmt.Fprintln(r.program.Stderr, "The sign-in is open in the browser. If it ends on a page that cannot be shown, paste that page's address here.")
+			return nil
+		}
+	}
+	fmt.Fprintln(r.program.Stdout, address)
+	return nil
+}
+
+// paste hands lines of stdin to the sign-in. A wrong one is told and waited out.
+func (c *loginCmd) paste(ctx context.Context, r *run, o office) {
+	lines := r.lines()
+	for {
+		select {
+		case line, ok := <-lines:
+			if !ok {
+				return
+			}
+			if line == "" {
+				continue
+			}
+			if err := o.Paste(ctx, line); err != nil && ctx.Err() == nil {
+				fail(r.program, err)
+			}
+		case <-ctx.Done():
+			return
+		}
+	}
+}
+
+type logoutCmd struct{}
+
+func (logoutCmd) Run(r *run) error {
+	o, err := r.office(idle)
+	if err != nil {
+		return err
+	}
+	defer o.Close()
+	if err := o.SignOut(r.ctx); err != nil {
+		return err
+	}
+	fmt.Fprintln(r.program.Stderr, "Signed out.")
+	return nil
+}
