@@ -129,3 +129,6 @@ func finalPath(dir *os.File) (string, error) {
 		buf = make([]uint16, n+1)
 	}
 }
+
+// beginFlush has no like here; the flush at the end does it all.
+func beginFlush(*os.File, int64, int64) {}

@@ -11,5 +11,5 @@
 //   - Every error can be told to a person in one sentence, see [Sentence].
 //
 // It does not know where the bytes come from, which packages exist, what was saved before, or when to try again: those are
-// its caller's. It logs nothing and starts no goroutine.
+// its caller's. It logs nothing and leaves no goroutine behind.
 package archive

@@ -10,6 +10,7 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
+	"syscall"
 
 	"golang.org/x/text/cases"
 	"golang.org/x/text/unicode/norm"
@@ -115,12 +116,26 @@ func (f *Folder) alike(sub, name string) ([]string, error) {
 
 // open opens a subfolder for reading. Unlike Root.Open it does not wait for ever when a pipe is there instead.
 func (f *Folder) open(sub string) (*os.File, error) {
-	root, err := f.root.OpenRoot(filepath.FromSlash(sub))
+	root, err := f.openRoot(sub)
 	if err != nil {
 		return nil, err
 	}
 	defer root.Close()
 	return root.Open(".")
+}
+
+// openRoot opens a subfolder for names below it. When something else than a folder is there, package os says so in words
+// only; here it is ENOTDIR, which isNotFolder knows.
+func (f *Folder) openRoot(sub string) (*os.Root, error) {
+	name := filepath.FromSlash(sub)
+	root, err := f.root.OpenRoot(name)
+	if err == nil {
+		return root, nil
+	}
+	if info, statErr := f.root.Stat(name); statErr == nil && !info.IsDir() {
+		return nil, &fs.PathError{Op: "open", Path: name, Err: syscall.ENOTDIR}
+	}
+	return nil, err
 }
 
 // folded is what is left of a name without case and without the ways to write an accent.

@@ -18,8 +18,8 @@ const (
 	// the 260 of old Windows when the folder's own path is short.
 	maxPath = 239
 
-	// numberRoom is left free by Name for the longest number expected, " (9999)".
-	numberRoom = 7
+	// numberRoom is left free by Name, so that Numbered cuts nothing below " (9999999)".
+	numberRoom = 10
 )
 
 // assemble joins folders and a file name within the limits. The longest elements give way first; suffix and ending stay.

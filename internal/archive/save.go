@@ -3,8 +3,6 @@ package archive
 import (
 	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -12,7 +10,6 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"sync"
 )
 
 // Request is one document to be saved.
@@ -48,11 +45,6 @@ const (
 // sniffed is where "%PDF-" must begin: readers accept some bytes before it, and 970 of 971 documents keep to this.
 const sniffed = 1024
 
-// bufferSize is a compromise between system calls and the processor's cache.
-const bufferSize = 256 << 10
-
-var buffers = sync.Pool{New: func() any { return new([bufferSize]byte) }}
-
 // Save writes one document. It returns when the file is on the disk under its final name, or when nothing of it is left:
 // any error removes the temporary file. It never replaces a file. When the target appears before the rename it fails with
 // ErrExists and still says what it had received, so the caller can ask Matches whether that is the very same document.
@@ -63,10 +55,8 @@ func (f *Folder) Save(ctx context.Context, r Request) (Saved, error) {
 	if !safe(r.Target) {
 		return Saved{}, f.fail(r.Target, ErrBadName, nil)
 	}
-	buf := buffers.Get().(*[bufferSize]byte)
-	defer buffers.Put(buf)
-
-	body := &intake{reader: reader{ctx, r.Body}, buf: buf[:]}
+	body := newIntake(ctx, r.Body)
+	defer body.close()
 	if err := f.sniff(body, r); err != nil {
 		return Saved{}, err
 	}
@@ -123,27 +113,15 @@ func (f *Folder) step(step Step, target string) {
 	}
 }
 
-// intake is a body being read: the bytes at hand and the error that came with them.
-type intake struct {
-	reader
-	buf []byte
-	n   int
-	err error
-}
-
 // sniff reads the beginning of the body and refuses what is not a PDF before a file is made.
 func (f *Folder) sniff(body *intake, r Request) error {
-	for body.n < sniffed && body.err == nil {
-		var n int
-		n, body.err = body.Read(body.buf[body.n:sniffed])
-		body.n += n
-	}
+	head, err := body.peek(sniffed)
 	switch {
-	case body.err != nil && body.err != io.EOF:
-		return f.download(r.Target, body.err)
-	case body.err == io.EOF && int64(body.n) < r.Declared:
-		return f.length(r, ErrShort, int64(body.n))
-	case !bytes.Contains(body.buf[:body.n], []byte("%PDF-")):
+	case err != nil && err != io.EOF:
+		return f.download(r.Target, err)
+	case err == io.EOF && int64(len(head)) < r.Declared:
+		return f.length(r, ErrShort, int64(len(head)))
+	case !bytes.Contains(head, []byte("%PDF-")):
 		return f.fail(r.Target, ErrNotPDF, nil)
 	}
 	return nil
@@ -161,7 +139,7 @@ func (f *Folder) prepare(sub string) (*os.Root, *os.File, error) {
 			return nil, nil, err
 		}
 	}
-	root, err := f.root.OpenRoot(name)
+	root, err := f.openRoot(sub)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -173,12 +151,11 @@ func (f *Folder) prepare(sub string) (*os.Root, *os.File, error) {
 	return root, dir, nil
 }
 
-// fill copies the body into file, what was sniffed of it first, hashing as it goes, and checks the length.
-func (f *Folder) fill(file io.Writer, body *intake, r Request) (Saved, error) {
-	sum := sha256.New()
+// fill copies the body into file, what was sniffed of it first, and checks the length.
+func (f *Folder) fill(file *os.File, body *intake, r Request) (Saved, error) {
 	size := int64(0)
 	for {
-		chunk := body.buf[:body.n]
+		chunk, err := body.next()
 		size += int64(len(chunk))
 		if r.Declared >= 0 && size > r.Declared {
 			return Saved{}, f.length(r, ErrLong, size)
@@ -186,19 +163,18 @@ func (f *Folder) fill(file io.Writer, body *intake, r Request) (Saved, error) {
 		if _, err := file.Write(chunk); err != nil {
 			return Saved{}, f.because(r.Target, err)
 		}
-		sum.Write(chunk) // never fails
-		if body.err != nil {
+		if err == io.EOF {
 			break
 		}
-		body.n, body.err = body.Read(body.buf)
-	}
-	if body.err != io.EOF {
-		return Saved{}, f.download(r.Target, body.err)
+		if err != nil {
+			return Saved{}, f.download(r.Target, err)
+		}
+		body.writtenBehind(file, size)
 	}
 	if size < r.Declared {
 		return Saved{}, f.length(r, ErrShort, size)
 	}
-	return Saved{Size: size, SHA256: hex.EncodeToString(sum.Sum(nil))}, nil
+	return Saved{Size: size, SHA256: body.digest()}, nil
 }
 
 // length is the error of a body that was longer or shorter than announced.
@@ -212,17 +188,4 @@ func (f *Folder) download(rel string, cause error) error {
 		return f.fail(rel, nil, cause)
 	}
 	return f.fail(rel, ErrDownload, cause)
-}
-
-// reader stops reading when its context ends.
-type reader struct {
-	ctx context.Context
-	r   io.Reader
-}
-
-func (r reader) Read(p []byte) (int, error) {
-	if err := r.ctx.Err(); err != nil {
-		return 0, err
-	}
-	return r.r.Read(p)
 }

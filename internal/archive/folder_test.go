@@ -1,0 +1,176 @@
+package archive
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestOpenFolderSaysWhatIsWrong(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	tests := []struct {
+		dir  string
+		want error
+		says string
+	}{
+		{filepath.Join(dir, "gone"), ErrMissing, `The folder "gone" is not there.`},
+		{filepath.Join(file, "below"), ErrNotFolder, `"below" is not a folder`},
+		{file, ErrNotFolder, `"file" is not a folder`},
+		{"relative", ErrNotFolder, `"relative" is not a folder`},
+	}
+	for _, tt := range tests {
+		_, err := OpenFolder(tt.dir)
+		if !errors.Is(err, tt.want) || !strings.Contains(Sentence(err), tt.says) {
+			t.Errorf("%s: got %v: %s", tt.dir, err, Sentence(err))
+		}
+	}
+}
+
+func TestFolderThatVanishesIsMissing(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "Signed")
+	if err := os.Mkdir(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	f := open(t, dir)
+	if err := os.Remove(dir); err != nil {
+		t.Skip("this system keeps open folders: ", err)
+	}
+	for _, target := range []string{"a.pdf", "sub/a.pdf"} {
+		_, err := f.Save(t.Context(), request(target, pdf(2000)))
+		if !errors.Is(err, ErrMissing) || !strings.Contains(Sentence(err), `"Signed"`) {
+			t.Errorf("%s: got %v", target, err)
+		}
+	}
+	if _, err := f.Exists("a.pdf"); !errors.Is(err, ErrMissing) {
+		t.Errorf("exists: got %v", err)
+	}
+}
+
+func TestNoLinkLeadsOut(t *testing.T) {
+	outside, dir := t.TempDir(), t.TempDir()
+	if err := os.Symlink(outside, filepath.Join(dir, "Lease")); err != nil {
+		t.Skip("no links here: ", err)
+	}
+	f := open(t, dir)
+	for _, target := range []string{"Lease/a.pdf", "Lease/deeper/a.pdf"} {
+		if _, err := f.Save(t.Context(), request(target, pdf(2000))); !errors.Is(err, ErrOutside) {
+			t.Errorf("%s: got %v", target, err)
+		}
+		if same, err := f.Matches(target, 2000, ""); same || err == nil {
+			t.Errorf("%s: matches (%v)", target, err)
+		}
+	}
+	wantFiles(t, outside)
+}
+
+func TestAFileInTheWayOfASubfolderIsNamed(t *testing.T) {
+	dir := t.TempDir()
+	f := open(t, dir)
+	if err := os.WriteFile(filepath.Join(dir, "Lease"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, target := range []string{"Lease/a.pdf", "Lease/b/a.pdf"} {
+		_, err := f.Save(t.Context(), request(target, pdf(2000)))
+		if !errors.Is(err, ErrNotFolder) || !strings.Contains(Sentence(err), "subfolder") {
+			t.Errorf("%s: got %v", target, err)
+		}
+		if there, err := f.Exists(target); there || err != nil {
+			t.Errorf("%s: exists %v, %v", target, there, err)
+		}
+		if same, err := f.Matches(target, 1, "00"); same || err != nil {
+			t.Errorf("%s: matches %v, %v", target, same, err)
+		}
+	}
+}
+
+func TestExistsKnowsTwins(t *testing.T) {
+	dir := t.TempDir()
+	f := open(t, dir)
+	for _, target := range []string{"Lease/Café.pdf", "lease/other.pdf", "Straße.pdf"} {
+		if _, err := f.Save(t.Context(), request(target, pdf(2000))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for target, want := range map[string]bool{
+		"Lease/Café.pdf":       true,
+		"lease/CAFÉ.PDF":       true,
+		"LEASE/cafe\u0301.pdf": true,
+		"LEASE/OTHER.pdf":      true,
+		"Lease":                true,
+		"STRASSE.pdf":          true,
+		"Lease/cafe.pdf":       false,
+		"other.pdf":            false,
+		"gone/x/Café.pdf":      false,
+	} {
+		if got, err := f.Exists(target); got != want || err != nil {
+			t.Errorf("%q: got %v, %v", target, got, err)
+		}
+	}
+}
+
+func TestMatchesOnlyRegularFiles(t *testing.T) {
+	dir := t.TempDir()
+	f := open(t, dir)
+	body := pdf(2000)
+	if _, err := f.Save(t.Context(), request("a.pdf", body)); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink("a.pdf", filepath.Join(dir, "b.pdf")); err != nil {
+		t.Skip("no links here: ", err)
+	}
+	for target, want := range map[string]bool{"a.pdf": true, "b.pdf": false, "gone.pdf": false, "gone/a.pdf": false} {
+		if got, err := f.Matches(target, 2000, digest(body)); got != want || err != nil {
+			t.Errorf("%s: got %v, %v", target, got, err)
+		}
+	}
+}
+
+func TestSweepRemovesOnlyOurLeftovers(t *testing.T) {
+	dir := t.TempDir()
+	f := open(t, dir)
+	mine, other := Token("mine"), Token("another computer's")
+	for _, name := range []string{
+		".countersign-" + mine + "-0123456789abcdef.part",
+		"a/b/.countersign-" + mine + "-fedcba9876543210.part",
+		"a/.countersign-" + other + "-0123456789abcdef.part",
+		".git/.countersign-" + mine + "-0123456789abcdef.part",
+		".countersign-notes.part",
+		"x.countersign-" + mine + "-0123456789abcdef.part",
+		".countersign-" + mine + "-0123456789abcdef.part.pdf",
+		"a/Contract.pdf",
+	} {
+		path := filepath.Join(dir, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	before := len(files(t, dir))
+	n, err := f.Sweep(t.Context(), func(token string) bool { return token != mine })
+	if n != 2 || err != nil {
+		t.Errorf("removed %d, %v", n, err)
+	}
+	if left := files(t, dir); len(left) != before-2 {
+		t.Errorf("left %q", left)
+	}
+	if n, err := f.Sweep(t.Context(), nil); n != 1 || err != nil {
+		t.Errorf("then removed %d, %v", n, err)
+	}
+}
+
+func TestSweepStopsWithItsContext(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := open(t, t.TempDir()).Sweep(ctx, nil); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+}

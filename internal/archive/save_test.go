@@ -1,0 +1,258 @@
+package archive
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"testing/iotest"
+)
+
+// pdf is a document of n bytes.
+func pdf(n int) []byte {
+	b := bytes.Repeat([]byte("0123456789abcdef"), n/16+1)[:n]
+	copy(b, "%PDF-1.7\n")
+	return b
+}
+
+func digest(b []byte) string {
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:])
+}
+
+func open(t *testing.T, dir string) *Folder {
+	t.Helper()
+	f, err := OpenFolder(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.Close() })
+	return f
+}
+
+func request(target string, body []byte) Request {
+	return Request{Target: target, Key: "p/d/executed", Declared: int64(len(body)), Body: bytes.NewReader(body)}
+}
+
+// files lists everything below dir but folders, sorted, with forward slashes.
+func files(t *testing.T, dir string) []string {
+	t.Helper()
+	var list []string
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		rel, err := filepath.Rel(dir, path)
+		list = append(list, filepath.ToSlash(rel))
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list
+}
+
+func wantFiles(t *testing.T, dir string, want ...string) {
+	t.Helper()
+	if got := files(t, dir); strings.Join(got, "|") != strings.Join(want, "|") {
+		t.Errorf("files are %q, want %q", got, want)
+	}
+}
+
+func TestSaveWritesTheWholeDocument(t *testing.T) {
+	for _, size := range []int{9, sniffed - 1, sniffed, sniffed + 1, bufferSize, 3*bufferSize + 7} {
+		dir := t.TempDir()
+		body := pdf(size)
+		saved, err := open(t, dir).Save(t.Context(), request("2026/Lease/a.pdf", body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if saved != (Saved{int64(size), digest(body)}) {
+			t.Errorf("%d bytes: got %+v", size, saved)
+		}
+		got, err := os.ReadFile(filepath.Join(dir, "2026", "Lease", "a.pdf"))
+		if err != nil || !bytes.Equal(got, body) {
+			t.Errorf("%d bytes: the file differs (%v)", size, err)
+		}
+		wantFiles(t, dir, "2026/Lease/a.pdf")
+	}
+}
+
+func TestSaveTakesAnyReader(t *testing.T) {
+	body := pdf(5000)
+	for name, r := range map[string]io.Reader{
+		"one byte at a time":     iotest.OneByteReader(bytes.NewReader(body)),
+		"error with last bytes":  iotest.DataErrReader(bytes.NewReader(body)),
+		"halves":                 iotest.HalfReader(bytes.NewReader(body)),
+		"header after some junk": io.MultiReader(strings.NewReader("\xef\xbb\xbf\n\n"), bytes.NewReader(body)),
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			if _, err := open(t, dir).Save(t.Context(), Request{Target: "a.pdf", Declared: -1, Body: r}); err != nil {
+				t.Fatal(err)
+			}
+			wantFiles(t, dir, "a.pdf")
+		})
+	}
+}
+
+func TestSaveRefusesWhatIsNotTheDocument(t *testing.T) {
+	broken := errors.New("connection reset by peer")
+	late := append(bytes.Repeat([]byte{' '}, sniffed), "%PDF-1.7"...)
+	tests := []struct {
+		name string
+		r    Request
+		want error
+	}{
+		{"page of HTML", Request{Declared: -1, Body: strings.NewReader("<html>Sign in</html>")}, ErrNotPDF},
+		{"nothing", Request{Declared: -1, Body: strings.NewReader("")}, ErrNotPDF},
+		{"nothing of something", Request{Declared: 10, Body: strings.NewReader("")}, ErrShort},
+		{"header too late", Request{Declared: -1, Body: bytes.NewReader(late)}, ErrNotPDF},
+		{"short in the beginning", Request{Declared: 100, Body: bytes.NewReader(pdf(99))}, ErrShort},
+		{"short by one", Request{Declared: 600001, Body: bytes.NewReader(pdf(600000))}, ErrShort},
+		{"long by one", Request{Declared: 599999, Body: bytes.NewReader(pdf(600000))}, ErrLong},
+		{"long in the beginning", Request{Declared: 20, Body: bytes.NewReader(pdf(21))}, ErrLong},
+		{"breaks off at once", Request{Declared: -1, Body: iotest.ErrReader(broken)}, broken},
+		{"breaks off in the beginning", Request{Declared: -1, Body: io.MultiReader(bytes.NewReader(pdf(500)), iotest.ErrReader(io.ErrUnexpectedEOF))}, io.ErrUnexpectedEOF},
+		{"breaks off later", Request{Declared: 700000, Body: io.MultiReader(bytes.NewReader(pdf(600000)), iotest.ErrReader(broken))}, ErrDownload},
+	}
+	for _, tt := range tests {
+		t.Run(tt.name, func(t *testing.T) {
+			dir := t.TempDir()
+			tt.r.Target = "Lease.pdf"
+			_, err := open(t, dir).Save(t.Context(), tt.r)
+			if !errors.Is(err, tt.want) {
+				t.Errorf("got %v, want %v", err, tt.want)
+			}
+			if text := Sentence(err); !strings.Contains(text, `"Lease.pdf"`) || !strings.HasSuffix(text, ".") {
+				t.Errorf("sentence is %q", text)
+			}
+			wantFiles(t, dir)
+		})
+	}
+}
+
+func TestErrorSaysHowMuchCame(t *testing.T) {
+	_, err := open(t, t.TempDir()).Save(t.Context(), Request{Target: "a.pdf", Declared: 5000, Body: bytes.NewReader(pdf(4000))})
+	var e *Error
+	if !errors.As(err, &e) || e.Got != 4000 || e.Want != 5000 {
+		t.Errorf("got %#v", err)
+	}
+}
+
+func TestSaveStopsWithItsContext(t *testing.T) {
+	dir := t.TempDir()
+	ctx, cancel := context.WithCancel(t.Context())
+	body := io.MultiReader(bytes.NewReader(pdf(300000)), readFunc(func(p []byte) (int, error) {
+		cancel()
+		return len(p), nil
+	}))
+	_, err := open(t, dir).Save(ctx, Request{Target: "a.pdf", Declared: -1, Body: body})
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+	wantFiles(t, dir)
+}
+
+type readFunc func([]byte) (int, error)
+
+func (f readFunc) Read(p []byte) (int, error) { return f(p) }
+
+func TestSaveNeverReplaces(t *testing.T) {
+	dir := t.TempDir()
+	f := open(t, dir)
+	old := pdf(2000)
+	if _, err := f.Save(t.Context(), request("a.pdf", old)); err != nil {
+		t.Fatal(err)
+	}
+	other := pdf(3000)
+	saved, err := f.Save(t.Context(), request("a.pdf", other))
+	if !errors.Is(err, ErrExists) || saved.SHA256 != digest(other) {
+		t.Errorf("got %+v, %v", saved, err)
+	}
+	if same, err := f.Matches("a.pdf", saved.Size, saved.SHA256); same || err != nil {
+		t.Errorf("another document matches (%v)", err)
+	}
+	if same, err := f.Matches("a.pdf", 2000, strings.ToUpper(digest(old))); !same || err != nil {
+		t.Errorf("the document itself does not match (%v)", err)
+	}
+	wantFiles(t, dir, "a.pdf")
+}
+
+func TestOnlyOneOfManySavesGetsTheName(t *testing.T) {
+	dir := t.TempDir()
+	f := open(t, dir)
+	var group sync.WaitGroup
+	results := make([]error, 16)
+	for i := range results {
+		group.Go(func() {
+			_, results[i] = f.Save(t.Context(), request("sub/a.pdf", pdf(2000+i)))
+		})
+	}
+	group.Wait()
+	won := 0
+	for _, err := range results {
+		switch {
+		case err == nil:
+			won++
+		case !errors.Is(err, ErrExists):
+			t.Error(err)
+		}
+	}
+	if won != 1 {
+		t.Errorf("%d saves got the same name", won)
+	}
+	wantFiles(t, dir, "sub/a.pdf")
+}
+
+func TestCommitComesBeforeTheName(t *testing.T) {
+	dir := t.TempDir()
+	f := open(t, dir)
+	body := pdf(2000)
+	r := request("a.pdf", body)
+	r.Commit = func(s Saved) error {
+		if s.SHA256 != digest(body) {
+			t.Errorf("commit of %+v", s)
+		}
+		if _, err := os.Stat(filepath.Join(dir, "a.pdf")); err == nil {
+			t.Error("the name is there before the commit")
+		}
+		return errors.New("database is closed")
+	}
+	if _, err := f.Save(t.Context(), r); err == nil || !strings.Contains(err.Error(), "database is closed") {
+		t.Errorf("got %v", err)
+	}
+	wantFiles(t, dir)
+}
+
+func TestStepsComeInOrder(t *testing.T) {
+	f := open(t, t.TempDir())
+	var got []string
+	f.Steps = func(s Step, target string) { got = append(got, string(s)+" "+target) }
+	if _, err := f.Save(t.Context(), request("a.pdf", pdf(2000))); err != nil {
+		t.Fatal(err)
+	}
+	want := "created a.pdf, written a.pdf, flushed a.pdf, named a.pdf, done a.pdf"
+	if s := strings.Join(got, ", "); s != want {
+		t.Errorf("got %s", s)
+	}
+}
+
+func TestSaveRefusesNamesItDidNotMake(t *testing.T) {
+	dir := t.TempDir()
+	f := open(t, dir)
+	for _, target := range []string{"", ".", "..", "../a.pdf", "/a.pdf", "a/../../b.pdf", `a\b.pdf`, "c:a.pdf", "a//b.pdf", ".hidden.pdf", "NUL", "con.pdf", "a\x00.pdf", "x./a.pdf"} {
+		if _, err := f.Save(t.Context(), request(target, pdf(2000))); !errors.Is(err, ErrBadName) {
+			t.Errorf("%q: got %v", target, err)
+		}
+	}
+	wantFiles(t, dir)
+}
