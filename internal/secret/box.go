@@ -41,7 +41,7 @@ func NewBox(k Key) (*Box, error) {
 		return nil, ErrNoKey
 	}
 	// The sealing key is derived: what Key.ID computes with the key itself then has nothing in common with it.
-	derived, err := hkdf.Key(sha256.New, k.b[:], nil, "countersign seal 1", 32)
+	derived, err := hkdf.Key(sha256.New, k.bytes(), nil, "countersign seal 1", 32)
 	if err != nil {
 		return nil, fmt.Errorf("derive the sealing key: %w", err)
 	}

@@ -4,6 +4,7 @@ import (
 	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
+	"crypto/subtle"
 	"encoding/base64"
 	"encoding/hex"
 	"errors"
@@ -13,19 +14,38 @@ import (
 )
 
 // Key is the office's 256-bit key. The zero Key is no key: a [Box] refuses it. Keys are compared with ==.
-type Key struct{ b [32]byte }
+type Key struct {
+	// Masked, because fmt prints the bytes of an unexported field in somebody's struct without asking the methods below.
+	masked [32]byte
+}
 
-// newKey makes a random key. crypto/rand does not fail.
-func newKey() Key {
-	var k Key
-	rand.Read(k.b[:])
+// mask hides keys in memory from being printed; it means nothing outside this process.
+var mask = randomBytes()
+
+// randomBytes never fails: crypto/rand ends the process instead.
+func randomBytes() (b [32]byte) {
+	rand.Read(b[:])
+	return b
+}
+
+func newKey() Key { return keyOf(randomBytes()) }
+
+func keyOf(b [32]byte) (k Key) {
+	subtle.XORBytes(k.masked[:], b[:], mask[:])
 	return k
+}
+
+// bytes is a copy of the key.
+func (k Key) bytes() []byte {
+	b := make([]byte, len(k.masked))
+	subtle.XORBytes(b, k.masked[:], mask[:])
+	return b
 }
 
 // ID is a short fingerprint: the same for the same key, and of no use to find the key. Keep it beside what was sealed, to
 // notice that the key was replaced.
 func (k Key) ID() string {
-	mac := hmac.New(sha256.New, k.b[:])
+	mac := hmac.New(sha256.New, k.bytes())
 	mac.Write([]byte("countersign key id 1"))
 	return hex.EncodeToString(mac.Sum(nil)[:8])
 }
@@ -48,7 +68,7 @@ func (k Key) MarshalText() ([]byte, error) { return []byte(hidden), nil }
 func (k Key) LogValue() slog.Value { return slog.StringValue(hidden) }
 
 // text is the form in which keepers store the key.
-func (k Key) text() string { return base64.StdEncoding.EncodeToString(k.b[:]) }
+func (k Key) text() string { return base64.StdEncoding.EncodeToString(k.bytes()) }
 
 var errNotAKey = errors.New("it is not 32 bytes as base64 or hex")
 
@@ -59,13 +79,13 @@ func parseKey(text string) (Key, error) {
 	if len(text) == 64 {
 		raw, err = hex.DecodeString(text)
 	}
-	var k Key
-	if err != nil || len(raw) != len(k.b) {
+	var b [32]byte
+	if err != nil || len(raw) != len(b) {
 		return Key{}, errNotAKey // without the cause, which might quote the text
 	}
-	copy(k.b[:], raw)
-	if k == (Key{}) {
+	copy(b[:], raw)
+	if b == [32]byte{} {
 		return Key{}, errNotAKey
 	}
-	return k, nil
+	return keyOf(b), nil
 }

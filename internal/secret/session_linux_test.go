@@ -1,0 +1,251 @@
+package secret
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/godbus/dbus/v5"
+	"go.uber.org/goleak"
+)
+
+// The tests of this file run against a real Secret Service on a private bus. Each starts this test binary again inside
+// dbus-run-session, with a home of its own, and is then carried out there. They fail where dbus-run-session or gnome-keyring-daemon is missing:
+// nothing else shows that a locked keyring is not taken for an empty one.
+
+const sessionEnv = "COUNTERSIGN_TEST_SESSION"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(sessionEnv) != "" {
+		os.Exit(m.Run()) // the D-Bus connection of go-keyring lives as long as the process
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// busConfig is a session bus without activatable services: only what a test starts is there.
+const busConfig = `<!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN" "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd">
+<busconfig><type>session</type><listen>unix:tmpdir=/tmp</listen><auth>EXTERNAL</auth>
+<policy context="default"><allow send_destination="*" eavesdrop="true"/><allow eavesdrop="true"/><allow own="*"/></policy>
+</busconfig>`
+
+// inSession reports whether the test already runs inside its private session. Outside of one it runs the test there
+// and takes over the outcome.
+func inSession(t *testing.T) bool {
+	t.Helper()
+	if os.Getenv(sessionEnv) == t.Name() {
+		return true
+	}
+	t.Parallel()
+	dir := t.TempDir()
+	config := filepath.Join(dir, "bus.conf")
+	if err := os.WriteFile(config, []byte(busConfig), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), "dbus-run-session", "--config-file="+config, "--",
+		os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v", "-test.timeout=60s")
+	cmd.Env = privateEnv(t, dir)
+	out, err := cmd.CombinedOutput()
+	if err != nil || !bytes.Contains(out, []byte("--- PASS: "+t.Name())) {
+		t.Fatalf("in its session: %v\n%s", err, out)
+	}
+	return false
+}
+
+// privateEnv is this process's environment with its own home and without a desktop.
+func privateEnv(t *testing.T, dir string) []string {
+	var env []string
+	for _, v := range os.Environ() {
+		name, _, _ := strings.Cut(v, "=")
+		if strings.HasPrefix(name, "XDG_") || strings.HasPrefix(name, "DBUS_") || strings.HasPrefix(name, "GNOME_") ||
+			name == "DISPLAY" || name == "WAYLAND_DISPLAY" || name == "HOME" {
+			continue
+		}
+		env = append(env, v)
+	}
+	for _, sub := range []string{"home", "run"} {
+		if err := os.Mkdir(filepath.Join(dir, sub), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return append(env, sessionEnv+"="+t.Name(), "HOME="+filepath.Join(dir, "home"), "XDG_RUNTIME_DIR="+filepath.Join(dir, "run"))
+}
+
+func bus(t *testing.T) *dbus.Conn {
+	t.Helper()
+	conn, err := dbus.ConnectSessionBus() // private: go-keyring has the shared one
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close() })
+	return conn
+}
+
+// startKeyring starts gnome-keyring and waits until it is on the bus. A password unlocks (and, the first time, makes)
+// the login keyring. stop ends it.
+func startKeyring(t *testing.T, password string) (stop func()) {
+	t.Helper()
+	conn := bus(t)
+	if err := conn.AddMatchSignal(dbus.WithMatchInterface("org.freedesktop.DBus"), dbus.WithMatchMember("NameOwnerChanged"),
+		dbus.WithMatchArg(0, "org.freedesktop.secrets")); err != nil {
+		t.Fatal(err)
+	}
+	signals := make(chan *dbus.Signal, 8)
+	conn.Signal(signals)
+	args := []string{"--foreground", "--components=secrets"}
+	if password != "" {
+		args = append(args, "--unlock")
+	}
+	cmd := exec.Command("gnome-keyring-daemon", args...)
+	cmd.Stdin, cmd.Stdout = strings.NewReader(password), io.Discard
+	if err := cmd.Start(); err != nil {
+		t.Fatalf("gnome-keyring-daemon: %v", err)
+	}
+	ended := make(chan struct{})
+	go func() { defer close(ended); _ = cmd.Wait() }()
+	stop = func() {
+		_ = cmd.Process.Kill()
+		<-ended
+	}
+	t.Cleanup(stop)
+	for deadline := time.After(20 * time.Second); ; {
+		select {
+		case s := <-signals:
+			if owner, ok := s.Body[2].(string); ok && owner != "" {
+				return stop
+			}
+		case <-ended:
+			t.Fatal("gnome-keyring-daemon ended")
+		case <-deadline:
+			t.Fatal("gnome-keyring-daemon did not come to the bus")
+		}
+	}
+}
+
+func testRing() Keeper { return Keyring("countersign-test", "key") }
+
+func TestARealKeyringKeepsTheContract(t *testing.T) {
+	if !inSession(t) {
+		return
+	}
+	startKeyring(t, "password")
+	testKeeper(t, testRing)
+}
+
+func TestALockedKeyringIsUnavailableAndKeepsItsKey(t *testing.T) {
+	if !inSession(t) {
+		return
+	}
+	stop := startKeyring(t, "password")
+	k, err := testRing().Create(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn := bus(t)
+	service := conn.Object("org.freedesktop.secrets", "/org/freedesktop/secrets")
+	if err := service.Call("org.freedesktop.Secret.Service.Lock", 0,
+		[]dbus.ObjectPath{"/org/freedesktop/secrets/collection/login"}).Err; err != nil {
+		t.Fatal(err)
+	}
+	expectUnavailable(t, Locked)
+	stop()
+
+	// Started again without the password, as after a log-in that did not unlock it.
+	stop = startKeyring(t, "")
+	expectUnavailable(t, Locked)
+	stop()
+
+	startKeyring(t, "password")
+	if got, err := testRing().Load(t.Context()); err != nil || got != k {
+		t.Errorf("after unlocking: %v; want the key from before", err)
+	}
+}
+
+func TestAKeyringThatNobodySetUpIsNotAbsent(t *testing.T) {
+	if !inSession(t) {
+		return
+	}
+	startKeyring(t, "") // no collection at all
+	expectUnavailable(t, Locked)
+}
+
+func TestNoKeyringServiceIsUnavailable(t *testing.T) {
+	if !inSession(t) {
+		return
+	}
+	expectUnavailable(t, NoService)
+}
+
+func TestAKeyringThatNeverAnswersIsUnavailableAfterThreeSeconds(t *testing.T) {
+	if !inSession(t) {
+		return
+	}
+	conn := bus(t)
+	if reply, err := conn.RequestName("org.freedesktop.secrets", dbus.NameFlagDoNotQueue); err != nil || reply != dbus.RequestNameReplyPrimaryOwner {
+		t.Fatal(reply, err)
+	}
+	calls := make(chan *dbus.Message, 64)
+	conn.Eavesdrop(calls) // takes every call, so that none is answered
+	start := time.Now()
+	_, err := testRing().Load(t.Context())
+	if took := time.Since(start); reasonOf(err) != TimedOut || took < ringTimeout || took > ringTimeout+2*time.Second {
+		t.Errorf("Load = %v after %v", err, took)
+	}
+	if len(calls) == 0 {
+		t.Error("the service was not asked")
+	}
+}
+
+func TestNoBusIsUnavailableAtOnce(t *testing.T) {
+	if !inSession(t) {
+		return
+	}
+	t.Setenv("DBUS_SESSION_BUS_ADDRESS", "unix:path=/nonexistent")
+	expectUnavailable(t, NoBus)
+}
+
+// An unset address makes the D-Bus library start a bus, and there a keyring that is empty: the key would seem absent.
+func TestAnUnsetBusAddressStartsNoStrayBus(t *testing.T) {
+	if !inSession(t) {
+		return
+	}
+	marker := filepath.Join(t.TempDir(), "started")
+	bin := t.TempDir()
+	script := "#!/bin/sh\ntouch '" + marker + "'\nexit 1\n"
+	if err := os.WriteFile(filepath.Join(bin, "dbus-launch"), []byte(script), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", bin)
+	for _, address := range []string{"", "autolaunch:"} {
+		t.Setenv("DBUS_SESSION_BUS_ADDRESS", address)
+		if err := reachable(); err == nil {
+			t.Logf("this computer has a session bus in /run/user; the library finds it and starts none")
+			continue
+		}
+		expectUnavailable(t, NoBus)
+	}
+	if _, err := os.Stat(marker); !errors.Is(err, os.ErrNotExist) {
+		t.Error("dbus-launch was started")
+	}
+}
+
+// expectUnavailable checks that neither Load nor Create gets at a key, and how fast they say so.
+func expectUnavailable(t *testing.T, want Reason) {
+	t.Helper()
+	for name, call := range map[string]func(context.Context) (Key, error){"Load": testRing().Load, "Create": testRing().Create} {
+		start := time.Now()
+		k, err := call(t.Context())
+		if reasonOf(err) != want || errors.Is(err, ErrAbsent) || k != (Key{}) {
+			t.Errorf("%s = %v, want %s", name, err, want)
+		}
+		if took := time.Since(start); took > 2*time.Second {
+			t.Errorf("%s took %v", name, took)
+		}
+	}
+}
