@@ -1,0 +1,421 @@
+package inbox
+
+import (
+	"bufio"
+	"context"
+	"encoding/base64"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"countersign/internal/esign"
+)
+
+func TestForgedRequestsAreRefusedAndNeverStored(t *testing.T) {
+	good := sign(hookURL, hookSecret, eventBody)
+	hexKey, _ := hex.DecodeString(hookSecret)
+	reencoded := strings.Replace(eventBody, `"externalData":null,`, `"externalData": null,`, 1)
+	h := esign.DefaultSignatureHeader
+	for _, c := range []struct {
+		name    string
+		body    string
+		headers []string
+		status  int
+	}{
+		{"no signature", eventBody, nil, 401},
+		{"an empty signature", eventBody, []string{h, ""}, 401},
+		{"a mangled signature", eventBody, []string{h, "!" + good[1:]}, 401},
+		{"a signature cut short", eventBody, []string{h, good[:40]}, 401},
+		{"a signature without padding", eventBody, []string{h, strings.TrimRight(good, "=")}, 401},
+		{"hex in place of base64", eventBody, []string{h, hex.EncodeToString(digest(hookURL, hookSecret, eventBody))}, 401},
+		{"url-safe base64", eventBody, []string{h, base64.URLEncoding.EncodeToString(digest(hookURL, "s3", eventBody))}, 401},
+		{"a signature over the body alone", eventBody, []string{h, sign("", hookSecret, eventBody)}, 401},
+		{"other letter case in the address", eventBody, []string{h, sign(strings.ToLower(hookURL), hookSecret, eventBody)}, 401},
+		{"a trailing slash on the address", eventBody, []string{h, sign(hookURL+"/", hookSecret, eventBody)}, 401},
+		{"JSON encoded again", reencoded, []string{h, good}, 401},
+		{"another secret", eventBody, []string{h, sign(hookURL, hookSecret+"0", eventBody)}, 401},
+		{"no secret", eventBody, []string{h, sign(hookURL, "", eventBody)}, 401},
+		{"the secret taken for hex", eventBody, []string{h, sign(hookURL, string(hexKey), eventBody)}, 401},
+		{"an empty body", "", []string{h, sign(hookURL, hookSecret, "")}, 401},
+		{"two signatures", eventBody, []string{h, good, h, good}, 401},
+		{"two signatures in one line", eventBody, []string{h, good + ", " + good}, 401},
+		{"the signature under another name", eventBody, []string{"X-Other-Signature", good}, 401},
+		{"a compressed body", eventBody, []string{h, good, "Content-Encoding", "gzip"}, 415},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var s shelf
+			in, address := serve(t, Options{Keys: oneKey, Store: s.store, Wake: func() { t.Error("woken") }})
+			res, body := send(t, request(t, address, c.body, c.headers...))
+			if res.StatusCode != c.status {
+				t.Errorf("status %d, want %d", res.StatusCode, c.status)
+			}
+			if body != "" {
+				t.Errorf("the sender was told %q", body)
+			}
+			if len(s.all()) != 0 || in.Counts().Received != 0 {
+				t.Error("it was stored")
+			}
+		})
+	}
+}
+
+func TestABodyOf32MBIsRefusedUnread(t *testing.T) {
+	var s shelf
+	in, address := serve(t, Options{Keys: oneKey, Store: s.store})
+	conn, err := net.Dial("tcp", strings.TrimPrefix(address, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	fmt.Fprintf(conn, "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\nX-Service-Signature: %s\r\n\r\n", 32<<20, sign(hookURL, hookSecret, eventBody))
+	res, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if res.StatusCode != http.StatusRequestEntityTooLarge || !res.Close {
+		t.Errorf("status %d, close %v", res.StatusCode, res.Close)
+	}
+	if in.Counts().Rejected[TooLarge] != 1 || len(s.all()) != 0 {
+		t.Errorf("%+v", in.Counts())
+	}
+}
+
+func TestAChunkedBodyIsRefusedOnceItIsTooLarge(t *testing.T) {
+	var s shelf
+	in := New(Options{Keys: oneKey, Store: s.store})
+	r := request(t, "/", "", signed(eventBody)...)
+	r.Body, r.ContentLength = io.NopCloser(io.LimitReader(endless('x'), 4<<20)), -1
+	rec := httptest.NewRecorder()
+	in.ServeHTTP(rec, r)
+	if rec.Code != http.StatusRequestEntityTooLarge || len(s.all()) != 0 {
+		t.Errorf("status %d", rec.Code)
+	}
+}
+
+type endless byte
+
+func (e endless) Read(p []byte) (int, error) {
+	for i := range p {
+		p[i] = byte(e)
+	}
+	return len(p), nil
+}
+
+func TestOtherMethodsAreToldWhichOneWorks(t *testing.T) {
+	_, address := serve(t, Options{Keys: oneKey, Store: new(shelf).store})
+	for _, method := range []string{http.MethodGet, http.MethodHead, http.MethodPut, http.MethodDelete, http.MethodOptions} {
+		r := request(t, address, eventBody, signed(eventBody)...)
+		r.Method = method
+		res, _ := send(t, r)
+		if res.StatusCode != http.StatusMethodNotAllowed || res.Header.Get("Allow") != http.MethodPost {
+			t.Errorf("%s: %d, Allow %q", method, res.StatusCode, res.Header.Get("Allow"))
+		}
+	}
+}
+
+func TestAuthenticEventsAreStoredBeforeTheAnswer(t *testing.T) {
+	large := `{"action":"package_sent","eventId":"e-2","externalData":"` + strings.Repeat("x", 300<<10) + `"}`
+	full := `{"eventId":"e-3","x":"` + strings.Repeat("x", maxBody-len(`{"eventId":"e-3","x":""}`)) + `"}`
+	for _, c := range []struct {
+		name, body, id, action string
+		parsed                 bool
+	}{
+		{"the plain case", eventBody, "e-1", "package_executed", true},
+		{"an unknown action", `{"action":"package_teleported","eventId":"e-9"}`, "e-9", "package_teleported", true},
+		{"white space and another order", "{ \"eventId\" : \"e-7\",\r\n\"action\":\"document_signed\" }\n", "e-7", "document_signed", true},
+		{"a large one", large, "e-2", "package_sent", true},
+		{"exactly as large as allowed", full, "e-3", "", true},
+		{"no eventId", `{"action":"package_executed"}`, "sha256:", "package_executed", true},
+		{"an absurd eventId", `{"eventId":"` + strings.Repeat("e", 300) + `"}`, "sha256:", "", true},
+		{"not JSON", `package executed!`, "sha256:", "", false},
+		{"not UTF-8", "{\"a\":\"\xff\"}", "sha256:", "", false},
+		{"a list", `[1]`, "sha256:", "", false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var s shelf
+			woken := make(chan struct{}, 1)
+			in, address := serve(t, Options{Keys: oneKey, Store: s.store, Wake: func() { woken <- struct{}{} }})
+			res, _ := send(t, request(t, address, c.body, signed(c.body)...))
+			if res.StatusCode != http.StatusOK {
+				t.Fatalf("status %d", res.StatusCode)
+			}
+			<-woken
+			kept := s.all()
+			if len(kept) != 1 || string(kept[0].Body) != c.body {
+				t.Fatalf("kept %d", len(kept))
+			}
+			r := kept[0]
+			if !strings.HasPrefix(r.ID, c.id) || r.Event.Action != c.action || r.Parsed != c.parsed || r.URL != hookURL {
+				t.Errorf("kept as %q %q %v %q", r.ID, r.Event.Action, r.Parsed, r.URL)
+			}
+			if r.Parsed == (r.Problem != "") {
+				t.Errorf("problem %q", r.Problem)
+			}
+			if in.Counts().Received != 1 {
+				t.Errorf("counts %+v", in.Counts())
+			}
+		})
+	}
+}
+
+func TestAChunkedEventIsAccepted(t *testing.T) {
+	var s shelf
+	_, address := serve(t, Options{Keys: oneKey, Store: s.store})
+	r := request(t, address, "", signed(eventBody)...)
+	r.Body, r.ContentLength = io.NopCloser(strings.NewReader(eventBody)), -1
+	if res, _ := send(t, r); res.StatusCode != http.StatusOK || len(s.all()) != 1 {
+		t.Errorf("status %d, %d kept", res.StatusCode, len(s.all()))
+	}
+}
+
+func TestADuplicateIsAnsweredLikeTheFirst(t *testing.T) {
+	var s shelf
+	woken := make(chan struct{}, 10)
+	in, address := serve(t, Options{Keys: oneKey, Store: s.store, Wake: func() { woken <- struct{}{} }})
+	for range 3 {
+		if res, _ := send(t, request(t, address, eventBody, signed(eventBody)...)); res.StatusCode != http.StatusOK {
+			t.Fatalf("status %d", res.StatusCode)
+		}
+	}
+	if c := in.Counts(); c.Received != 1 || c.Duplicates != 2 || len(woken) != 1 {
+		t.Errorf("%+v, woken %d times", c, len(woken))
+	}
+}
+
+func TestThePreviousKeyCountsWhileItIsGiven(t *testing.T) {
+	var s shelf
+	var mu sync.Mutex
+	keys := []Key{{hookURL, "new"}, {"https://old.example.com/h", "old"}}
+	_, address := serve(t, Options{Store: s.store, Keys: func() []Key {
+		mu.Lock()
+		defer mu.Unlock()
+		return keys
+	}})
+	header := func(k Key) []string { return []string{esign.DefaultSignatureHeader, sign(k.URL, k.Secret, eventBody)} }
+	old := header(keys[1])
+	if res, _ := send(t, request(t, address, eventBody, old...)); res.StatusCode != http.StatusOK {
+		t.Errorf("the previous key: %d", res.StatusCode)
+	}
+	if kept := s.all(); len(kept) != 1 || kept[0].URL != "https://old.example.com/h" {
+		t.Errorf("kept %v", kept)
+	}
+	mu.Lock()
+	keys = keys[:1]
+	mu.Unlock()
+	if res, _ := send(t, request(t, address, eventBody, old...)); res.StatusCode != http.StatusUnauthorized {
+		t.Errorf("the forgotten key: %d", res.StatusCode)
+	}
+}
+
+func TestTheHeaderNameIsASetting(t *testing.T) {
+	var s shelf
+	_, address := serve(t, Options{Keys: oneKey, Store: s.store, Header: func() string { return "X-Syngrafii-Signature" }})
+	sum := sign(hookURL, hookSecret, eventBody)
+	if res, _ := send(t, request(t, address, eventBody, "x-syngrafii-signature", sum)); res.StatusCode != http.StatusOK {
+		t.Errorf("status %d", res.StatusCode)
+	}
+	if res, _ := send(t, request(t, address, eventBody, esign.DefaultSignatureHeader, sum)); res.StatusCode != http.StatusUnauthorized {
+		t.Errorf("the other name: status %d", res.StatusCode)
+	}
+}
+
+func TestWhatCouldNotBeStoredIsAskedForAgain(t *testing.T) {
+	s := shelf{broken: errors.New("disk full")}
+	in, address := serve(t, Options{Keys: oneKey, Store: s.store, Wake: func() { t.Error("woken") }})
+	res, _ := send(t, request(t, address, eventBody, signed(eventBody)...))
+	if res.StatusCode != http.StatusServiceUnavailable || res.Header.Get("Retry-After") == "" {
+		t.Errorf("status %d, Retry-After %q", res.StatusCode, res.Header.Get("Retry-After"))
+	}
+	if c := in.Counts(); c.Rejected[NotStored] != 1 || c.Received != 0 {
+		t.Errorf("%+v", c)
+	}
+}
+
+// pipes is a listener of in-memory connections, so that time can be a fake.
+type pipes struct {
+	conns chan net.Conn
+	done  chan struct{}
+	once  sync.Once
+}
+
+func newPipes() *pipes { return &pipes{conns: make(chan net.Conn), done: make(chan struct{})} }
+
+func (p *pipes) Accept() (net.Conn, error) {
+	select {
+	case c := <-p.conns:
+		return c, nil
+	case <-p.done:
+		return nil, net.ErrClosed
+	}
+}
+func (p *pipes) Close() error   { p.once.Do(func() { close(p.done) }); return nil }
+func (p *pipes) Addr() net.Addr { return &net.TCPAddr{} }
+func (p *pipes) dial() net.Conn {
+	client, server := net.Pipe()
+	p.conns <- server
+	return client
+}
+
+func TestASlowBodyIsGivenUpAfterFifteenSeconds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var s shelf
+		in := New(Options{Keys: oneKey, Store: s.store})
+		l := newPipes()
+		server := &http.Server{Handler: in}
+		go server.Serve(l)
+		defer server.Close()
+
+		c := l.dial()
+		defer c.Close()
+		start := time.Now()
+		fmt.Fprintf(c, "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\nX-Service-Signature: %s\r\n\r\n{", sign(hookURL, hookSecret, eventBody))
+		res, err := http.ReadResponse(bufio.NewReader(c), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if res.StatusCode != http.StatusRequestTimeout || time.Since(start) != bodyTimeout {
+			t.Errorf("status %d after %v", res.StatusCode, time.Since(start))
+		}
+	})
+}
+
+func TestASlowStoreIsNotTakenForASlowSender(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var s shelf
+		in := New(Options{Keys: oneKey, Store: func(ctx context.Context, r Received) (bool, error) {
+			select {
+			case <-ctx.Done():
+				return false, ctx.Err()
+			case <-time.After(2 * bodyTimeout):
+			}
+			return s.store(ctx, r)
+		}})
+		l := newPipes()
+		server := &http.Server{Handler: in}
+		go server.Serve(l)
+		defer server.Close()
+		c := l.dial()
+		defer c.Close()
+		fmt.Fprintf(c, "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\nX-Service-Signature: %s\r\n\r\n%s",
+			len(eventBody), sign(hookURL, hookSecret, eventBody), eventBody)
+		res, err := http.ReadResponse(bufio.NewReader(c), nil)
+		if err != nil || res.StatusCode != http.StatusOK {
+			t.Errorf("%v %v", res, err)
+		}
+	})
+}
+
+func TestNoMoreThan64BodiesAreReadAtOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var s shelf
+		in := New(Options{Keys: oneKey, Store: s.store})
+		hang := func() (stop func()) {
+			r, w := io.Pipe()
+			req := httptest.NewRequest(http.MethodPost, "/", r)
+			req.Header.Set(esign.DefaultSignatureHeader, sign(hookURL, hookSecret, eventBody))
+			go in.ServeHTTP(httptest.NewRecorder(), req)
+			return func() { w.CloseWithError(io.ErrClosedPipe) }
+		}
+		var stops []func()
+		for range maxBodies {
+			stops = append(stops, hang())
+		}
+		synctest.Wait()
+		rec := httptest.NewRecorder()
+		in.ServeHTTP(rec, request(t, "/", eventBody, signed(eventBody)...))
+		if rec.Code != http.StatusServiceUnavailable || rec.Header().Get("Retry-After") == "" {
+			t.Errorf("status %d", rec.Code)
+		}
+		for _, stop := range stops {
+			stop()
+		}
+		synctest.Wait()
+		rec = httptest.NewRecorder()
+		in.ServeHTTP(rec, request(t, "/", eventBody, signed(eventBody)...))
+		if rec.Code != http.StatusOK || len(s.all()) != 1 {
+			t.Errorf("afterwards: status %d", rec.Code)
+		}
+		if n := in.Counts().Rejected[Cut]; n != maxBodies {
+			t.Errorf("%d were cut short", n)
+		}
+	})
+}
+
+func TestLargeBodiesDoNotCrowdOutSmallOnes(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var s shelf
+		in := New(Options{Keys: oneKey, Store: s.store})
+		var codes []int
+		var mu sync.Mutex
+		var pipes []*io.PipeWriter
+		for range largeBodies + 1 {
+			r, w := io.Pipe()
+			pipes = append(pipes, w)
+			go func() {
+				rec := httptest.NewRecorder()
+				req := httptest.NewRequest(http.MethodPost, "/", r)
+				req.Header.Set(esign.DefaultSignatureHeader, sign(hookURL, hookSecret, eventBody))
+				in.ServeHTTP(rec, req)
+				r.Close()
+				mu.Lock()
+				codes = append(codes, rec.Code)
+				mu.Unlock()
+			}()
+			go w.Write(make([]byte, smallBody+10))
+			synctest.Wait()
+		}
+		rec := httptest.NewRecorder()
+		in.ServeHTTP(rec, request(t, "/", eventBody, signed(eventBody)...))
+		if rec.Code != http.StatusOK {
+			t.Errorf("a small one: %d", rec.Code)
+		}
+		for _, w := range pipes {
+			w.Close()
+		}
+		synctest.Wait()
+		slices.Sort(codes)
+		if want := []int{401, 401, 401, 401, 503}; !slices.Equal(codes, want) {
+			t.Errorf("large ones: %v, want %v", codes, want)
+		}
+	})
+}
+
+func TestAFloodOfRefusalsIsASample(t *testing.T) {
+	now := time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)
+	var told []Refusal
+	in := New(Options{Keys: oneKey, Store: new(shelf).store, Now: func() time.Time { return now },
+		Refused: func(r Refusal) { told = append(told, r) }})
+	flood := func(n int) {
+		for range n {
+			in.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodPost, "/", strings.NewReader("x")))
+		}
+	}
+	flood(100)
+	if len(told) != 3 {
+		t.Fatalf("told %d times", len(told))
+	}
+	now = now.Add(time.Minute)
+	flood(1)
+	if last := told[len(told)-1]; len(told) != 4 || last.Suppressed != 97 || last.Reason != Unsigned || last.At != now {
+		t.Errorf("%+v", last)
+	}
+	if n := in.Counts().Rejected[Unsigned]; n != 101 {
+		t.Errorf("counted %d", n)
+	}
+}
+
+func TestAKeyPrintsWithoutItsSecret(t *testing.T) {
+	if s := fmt.Sprintf("%v %+v %#v %s", Key{hookURL, hookSecret}, Key{hookURL, hookSecret}, Key{hookURL, hookSecret}, oneKey()); strings.Contains(s, hookSecret) {
+		t.Error(s)
+	}
+}
