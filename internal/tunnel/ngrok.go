@@ -34,8 +34,9 @@ const ngrokServer = "connect.ngrok-agent.com:443"
 // Run ends early only for a wrong authtoken (refused twice), a domain that is not the account's, or settings that
 // cannot be understood. An address in use is reported at once as DomainInUse and tried again every few seconds: after a
 // sleep ngrok may hold the computer's own earlier session for a minute, so callers do well to tell people only then.
-// After Run returned, up to two goroutines of the SDK may live on for the rest of a wait (2 s, or one heartbeat
-// interval); they hold no connection and reach nothing of the caller's.
+// After Run returned, goroutines of the SDK may live on for a while, because it does not look up while it waits: 2 s
+// between two tries, one heartbeat interval and tolerance for a session that was lost. They hold no connection and
+// reach nothing of the caller's.
 func Ngrok(c NgrokConfig) Tunnel { return ngrokTunnel{c} }
 
 type ngrokTunnel struct{ config NgrokConfig }

@@ -94,6 +94,17 @@ func TestAPastedAddressIsADomain(t *testing.T) {
 	}
 }
 
+func TestAnAddressWithAPortIsADomain(t *testing.T) {
+	e := startEdge(t, edge.Options{})
+	config := through(e)
+	config.Domain = e.PublicAddr()
+	url := run(t, tunnel.Ngrok(config), hello).up().URL
+	if url != "https://"+e.PublicAddr() {
+		t.Fatalf("URL %q", url)
+	}
+	fetch(t, e.Client(), url+"/")
+}
+
 func TestAKilledSessionComesBackWithTheSameURL(t *testing.T) {
 	e := startEdge(t, edge.Options{})
 	r := run(t, tunnel.Ngrok(through(e)), hello)

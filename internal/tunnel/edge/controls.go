@@ -158,7 +158,8 @@ func (e *Edge) ShowWrongCertificate(wrong bool) {
 	e.wrongCert = wrong
 }
 
-// StopTunnel tells the agents that have host bound that this one address is stopped; their sessions stay.
+// StopTunnel tells the agent that has host bound that this one address is stopped; its session stays. Like Stop, it
+// waits while the edge is silent.
 func (e *Edge) StopTunnel(host, message, code string) error {
 	e.mu.Lock()
 	session, bind := e.findLocked(host)

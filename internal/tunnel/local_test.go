@@ -1,0 +1,253 @@
+package tunnel_test
+
+import (
+	"bufio"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"countersign/internal/tunnel"
+)
+
+// freeAddr is an address that was free a moment ago.
+func freeAddr(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
+
+func selfSigned(t *testing.T) (tls.Certificate, *http.Client) {
+	t.Helper()
+	certPEM, keyPEM, err := tunnel.SelfSigned(time.Now())
+	if err != nil {
+		t.Fatal(err)
+	}
+	pair, err := tls.X509KeyPair(certPEM, keyPEM)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool := x509.NewCertPool()
+	pool.AppendCertsFromPEM(certPEM)
+	client := &http.Client{Transport: &http.Transport{
+		TLSClientConfig: &tls.Config{RootCAs: pool}, DisableKeepAlives: true,
+	}}
+	return pair, client
+}
+
+func TestExternalServesPlainHTTPAndReportsThePublicURL(t *testing.T) {
+	for _, url := range []string{"https://sign.office.example", "https://sign.office.example/"} {
+		at := freeAddr(t)
+		r := run(t, tunnel.External(tunnel.ExternalConfig{PublicURL: url, Listen: at}),
+			http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w, r.Host+r.RequestURI) }))
+		if got := r.up().URL; got != url {
+			t.Errorf("URL %q, want %q as it was given", got, url)
+		}
+		if body := fetch(t, http.DefaultClient, "http://"+at+"/kept/path?x=1"); body != at+"/kept/path?x=1" {
+			t.Errorf("arrived as %q", body)
+		}
+		http.DefaultClient.CloseIdleConnections()
+		r.stop()
+	}
+}
+
+func TestExternalWaitsForAPortInUse(t *testing.T) {
+	squatter, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	at := squatter.Addr().String()
+	r := run(t, tunnel.External(tunnel.ExternalConfig{PublicURL: "https://sign.office.example", Listen: at}), hello)
+	wrong := r.wrong(tunnel.Listen)
+	if !wrong.Temporary() || !strings.Contains(wrong.Sentence(), at) {
+		t.Errorf("reported %v: %s", wrong, wrong.Sentence())
+	}
+	squatter.Close()
+	r.up()
+}
+
+func TestSettingsThatCannotWorkEndAtOnce(t *testing.T) {
+	pair, _ := selfSigned(t)
+	squatter, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer squatter.Close()
+	taken := squatter.Addr().String()
+	tests := map[string]struct {
+		tunnel tunnel.Tunnel
+		kind   tunnel.Kind
+	}{
+		"no public URL":        {tunnel.External(tunnel.ExternalConfig{Listen: "127.0.0.1:0"}), tunnel.Setting},
+		"no scheme":            {tunnel.External(tunnel.ExternalConfig{PublicURL: "office.example", Listen: "127.0.0.1:0"}), tunnel.Setting},
+		"no port":              {tunnel.External(tunnel.ExternalConfig{PublicURL: "https://office.example", Listen: "nonsense"}), tunnel.Listen},
+		"port too large":       {tunnel.External(tunnel.ExternalConfig{PublicURL: "https://office.example", Listen: "127.0.0.1:70000"}), tunnel.Listen},
+		"loopback to everyone": {tunnel.Loopback(tunnel.LoopbackConfig{Listen: "0.0.0.0:0", Certificate: pair}), tunnel.Listen},
+		"loopback any":         {tunnel.Loopback(tunnel.LoopbackConfig{Listen: ":0", Certificate: pair}), tunnel.Listen},
+		"no certificate":       {tunnel.Loopback(tunnel.LoopbackConfig{}), tunnel.Certificate},
+		"plain to everyone":    {tunnel.Plain("0.0.0.0:0"), tunnel.Listen},
+		"loopback port taken":  {tunnel.Loopback(tunnel.LoopbackConfig{Listen: taken, Certificate: pair}), tunnel.Listen},
+		"plain port taken":     {tunnel.Plain(taken), tunnel.Listen},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			var wrong *tunnel.Error
+			if err := run(t, test.tunnel, hello).end(); !errors.As(err, &wrong) || wrong.Kind != test.kind {
+				t.Fatalf("ended with %v", err)
+			}
+			sentenceIsFit(t, wrong)
+		})
+	}
+}
+
+func TestLoopbackIsHTTPSOnLocalhost(t *testing.T) {
+	pair, client := selfSigned(t)
+	r := run(t, tunnel.Loopback(tunnel.LoopbackConfig{Certificate: pair}), hello)
+	url := r.up().URL
+	if !strings.HasPrefix(url, "https://localhost:") {
+		t.Fatalf("URL %q", url)
+	}
+	if body := fetch(t, client, url+"/oauth/callback"); body != "hello" {
+		t.Errorf("body %q", body)
+	}
+}
+
+func TestPlainIsHTTPOnLoopback(t *testing.T) {
+	for listen, prefix := range map[string]string{
+		"": "http://127.0.0.1:", "localhost:0": "http://127.0.0.1:", "127.0.0.1:0": "http://127.0.0.1:",
+	} {
+		r := run(t, tunnel.Plain(listen), hello)
+		url := r.up().URL
+		if !strings.HasPrefix(url, prefix) {
+			t.Errorf("Plain(%q): URL %q", listen, url)
+		}
+		fetch(t, http.DefaultClient, url+"/")
+		http.DefaultClient.CloseIdleConnections()
+	}
+}
+
+func TestAPortIsFreeAgainAfterRun(t *testing.T) {
+	at := freeAddr(t)
+	for range 3 {
+		r := run(t, tunnel.Plain(at), hello)
+		r.up()
+		r.stop()
+	}
+}
+
+func TestSilentConnectionsDoNotDelayTheEnd(t *testing.T) {
+	r := run(t, tunnel.Plain(""), hello)
+	at := strings.TrimPrefix(r.up().URL, "http://")
+	conn, err := net.Dial("tcp", at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	fetch(t, http.DefaultClient, "http://"+at+"/") // accepted after conn, so conn is known too
+	http.DefaultClient.CloseIdleConnections()
+	began := time.Now()
+	r.stop()
+	if took := time.Since(began); took > time.Second {
+		t.Errorf("took %v", took)
+	}
+}
+
+func TestSlowClientsDoNotKeepOthersOut(t *testing.T) {
+	r := run(t, tunnel.Plain(""), echo)
+	url := r.up().URL
+	at := strings.TrimPrefix(url, "http://")
+	for i := range 600 {
+		conn, err := net.Dial("tcp", at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		switch i % 3 {
+		case 0: // says nothing
+		case 1: // never ends its header
+			_, _ = io.WriteString(conn, "POST / HTTP/1.1\r\nHost: x\r\nX-Slow: ")
+		case 2: // never ends its body
+			_, _ = io.WriteString(conn, "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\nbeg")
+		}
+		if i%100 != 99 {
+			continue
+		}
+		client := http.Client{Timeout: 5 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
+		response, err := client.Post(url, "text/plain", strings.NewReader("quick"))
+		if err != nil {
+			t.Fatalf("beside %d slow clients: %v", i+1, err)
+		}
+		body, _ := io.ReadAll(response.Body)
+		response.Body.Close()
+		if string(body) != "quick" {
+			t.Fatalf("beside %d slow clients: %q", i+1, body)
+		}
+	}
+}
+
+func TestHeadersAreBounded(t *testing.T) {
+	r := run(t, tunnel.Plain(""), hello)
+	at := strings.TrimPrefix(r.up().URL, "http://")
+	conn, err := net.Dial("tcp", at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	go fmt.Fprintf(conn, "GET / HTTP/1.1\r\nHost: x\r\nX-Large: %s\r\n\r\n", strings.Repeat("x", 64<<10))
+	response, err := http.ReadResponse(bufio.NewReader(conn), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	response.Body.Close()
+	if response.StatusCode != http.StatusRequestHeaderFieldsTooLarge {
+		t.Errorf("status %d", response.StatusCode)
+	}
+}
+
+func TestRunEndsWhenTheContextHasAlreadyEnded(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	for name, tun := range map[string]tunnel.Tunnel{
+		"plain": tunnel.Plain(""),
+		"ngrok": tunnel.Ngrok(tunnel.NgrokConfig{Authtoken: token, ConnectURL: freeAddr(t)}),
+	} {
+		if err := tun.Run(ctx, hello, func(tunnel.State) {}); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestASelfSignedCertificateFitsItsHosts(t *testing.T) {
+	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	certPEM, keyPEM, err := tunnel.SelfSigned(now, "sign.office.example", "192.0.2.7")
+	if err != nil {
+		t.Fatal(err)
+	}
+	pair, err := tls.X509KeyPair(certPEM, keyPEM)
+	if err != nil {
+		t.Fatal(err)
+	}
+	leaf := pair.Leaf
+	for host, fits := range map[string]bool{"sign.office.example": true, "192.0.2.7": true, "localhost": false} {
+		if err := leaf.VerifyHostname(host); (err == nil) != fits {
+			t.Errorf("%s: %v", host, err)
+		}
+	}
+	if leaf.IsCA {
+		t.Error("it could sign other certificates")
+	}
+	if leaf.NotBefore.After(now) || leaf.NotAfter.Before(now.AddDate(0, 11, 0)) || leaf.NotAfter.After(now.AddDate(0, 13, 0)) {
+		t.Errorf("valid from %v to %v", leaf.NotBefore, leaf.NotAfter)
+	}
+}
