@@ -144,6 +144,12 @@ func (s *Store) openError(err error) error {
 	if errors.Is(err, ErrCorrupt) {
 		return err
 	}
+	if f, openErr := os.Open(s.path); openErr == nil {
+		defer f.Close()
+		if damage := checkFile(f); damage != nil {
+			return s.corrupt(damage.Error())
+		}
+	}
 	return fmt.Errorf("open data file: %w", err)
 }
 

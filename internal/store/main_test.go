@@ -1,0 +1,65 @@
+package store
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) {
+	if path := os.Getenv(crashEnv); path != "" {
+		runUntilKilled(path)
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// day is the clock of the tests unless they bring their own.
+var day = time.Date(2026, 11, 21, 9, 0, 0, 0, time.UTC)
+
+func at0(offset time.Duration) time.Time { return day.Add(offset) }
+
+func openTest(t testing.TB, path string) *Store {
+	t.Helper()
+	s, err := Open(path, Options{Now: func() time.Time { return day }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+func newTest(t testing.TB) *Store {
+	t.Helper()
+	return openTest(t, filepath.Join(t.TempDir(), "state.db"))
+}
+
+func update(t testing.TB, s *Store, fn func(*Tx) error) {
+	t.Helper()
+	if err := s.Update(fn); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func view(t testing.TB, s *Store, fn func(*Tx) error) {
+	t.Helper()
+	if err := s.View(fn); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// read returns what one method of Tx returns.
+func read[T any](t testing.TB, s *Store, fn func(*Tx) (T, error)) (out T) {
+	t.Helper()
+	view(t, s, func(tx *Tx) (err error) {
+		out, err = fn(tx)
+		return err
+	})
+	return out
+}

@@ -1,0 +1,387 @@
+package store
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	bolt "go.etcd.io/bbolt"
+)
+
+func TestTheFileAndItsFolderArePrivate(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		return // access lists of the profile decide there
+	}
+	folder := filepath.Join(t.TempDir(), "a", "b")
+	path := filepath.Join(folder, "state.db")
+	if err := os.MkdirAll(folder, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // made, and found too open
+		s, err := Open(path, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		for name, want := range map[string]os.FileMode{path: 0o600, folder: 0o700} {
+			info, err := os.Stat(name)
+			if err != nil || info.Mode().Perm() != want {
+				t.Errorf("%s: %v, %v; want %v", name, info.Mode(), err, want)
+			}
+			if err := os.Chmod(name, want|0o055); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	entries, _ := os.ReadDir(folder)
+	if len(entries) != 1 {
+		t.Errorf("left behind: %v", entries)
+	}
+}
+
+func TestASecondOpenIsToldWithoutWaiting(t *testing.T) {
+	s := newTest(t)
+	start := time.Now()
+	_, err := Open(s.Path(), Options{})
+	if !errors.Is(err, ErrInUse) || errors.Is(err, ErrCorrupt) {
+		t.Errorf("Open = %v, want ErrInUse", err)
+	}
+	if took := time.Since(start); took > 2*time.Second {
+		t.Errorf("took %v", took)
+	}
+	update(t, s, putDoc("still works"))
+}
+
+// laterSchema is schema 2 as some later release may have it: it lists whom each job's file is for.
+func laterSchema(steps *[]string) []migration {
+	return append(slices.Clone(migrations), migration{2, func(tx *bolt.Tx) error {
+		*steps = append(*steps, "2")
+		b, err := tx.CreateBucket([]byte("kinds"))
+		if err != nil {
+			return err
+		}
+		return tx.Bucket([]byte(bucketJobs)).ForEach(func(k, v []byte) error {
+			var j Job
+			if err := json.Unmarshal(v, &j); err != nil {
+				return err
+			}
+			return b.Put([]byte(j.Kind), k)
+		})
+	}})
+}
+
+// olderFile makes a file of schema 1 with records in it.
+func olderFile(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "state.db")
+	s, err := open(path, Options{}, migrations[:1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	update(t, s, func(tx *Tx) error {
+		if _, err := tx.AddEvent(Event{ID: "old", Body: []byte("{}")}); err != nil {
+			return err
+		}
+		_, err := tx.PlanJob(Job{PackageID: "p", DocumentID: "d", Kind: "cac", Folder: "/f", Target: "x.pdf"})
+		return err
+	})
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+func TestAnOlderFileIsBroughtUpToDateOnce(t *testing.T) {
+	path := olderFile(t)
+	var ran []string
+	for range 2 {
+		s, err := open(path, Options{}, laterSchema(&ran))
+		if err != nil {
+			t.Fatal(err)
+		}
+		view(t, s, func(tx *Tx) error {
+			if _, ok, err := tx.Event("old"); err != nil || !ok {
+				t.Errorf("the old event is lost: %v", err)
+			}
+			if key, err := tx.get("kinds", []byte("cac")); err != nil || string(key) != "p/d/cac" {
+				t.Errorf("migrated record %q, %v", key, err)
+			}
+			return nil
+		})
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if len(ran) != 1 {
+		t.Errorf("the step ran %d times", len(ran))
+	}
+}
+
+func TestAMigrationThatFailsLeavesTheFileAsItWas(t *testing.T) {
+	path := olderFile(t)
+	var ran []string
+	steps := append(laterSchema(&ran), migration{3, func(*bolt.Tx) error { return errors.New("cannot") }})
+	before := readFile(t, path)
+	if _, err := open(path, Options{}, steps); err == nil || errors.Is(err, ErrCorrupt) {
+		t.Fatalf("Open = %v", err)
+	}
+	if !bytes.Equal(before, readFile(t, path)) {
+		t.Error("the file was changed")
+	}
+	s := openTest(t, path)
+	if _, ok, err := func() (e Event, ok bool, err error) {
+		err = s.View(func(tx *Tx) error { e, ok, err = tx.Event("old"); return err })
+		return
+	}(); err != nil || !ok {
+		t.Errorf("the old event is lost: %v", err)
+	}
+}
+
+func TestANewerFileIsRefusedAndUntouched(t *testing.T) {
+	path := olderFile(t)
+	var ran []string
+	s, err := open(path, Options{}, laterSchema(&ran))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	before := readFile(t, path)
+	if _, err := open(path, Options{}, migrations[:1]); !errors.Is(err, ErrNewer) || errors.Is(err, ErrCorrupt) {
+		t.Errorf("Open = %v, want ErrNewer", err)
+	}
+	if !bytes.Equal(before, readFile(t, path)) {
+		t.Error("the file was changed")
+	}
+}
+
+func readFile(t *testing.T, path string) []byte {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// filled returns the bytes of a file with enough records for several levels of pages.
+func filled(t *testing.T) []byte {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "state.db")
+	s, err := Open(path, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 3 { // several commits, so that both meta pages and a list of free pages are in use
+		update(t, s, func(tx *Tx) error {
+			for range 200 {
+				if err := tx.PutPackage(somePackage(rand.New(rand.NewPCG(1, uint64(tx.now().UnixNano()))))); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return readFile(t, path)
+}
+
+// tryDamaged opens a file with this content, reads and writes everything, and returns the first error. Only a crash of
+// the test process or an error other than ErrCorrupt is a failure.
+func tryDamaged(t *testing.T, content []byte) error {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "state.db")
+	if err := os.WriteFile(path, content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s, err := Open(path, Options{})
+	if err != nil {
+		if !bytes.Equal(content, readFile(t, path)) {
+			t.Errorf("the refused file was changed (%v)", err)
+		}
+		// Nothing holds the file any more: it can be set aside and a fresh one begun.
+		if _, err := SetAside(path, day); err != nil {
+			t.Errorf("set aside: %v", err)
+		}
+		fresh, err := Open(path, Options{})
+		if err != nil {
+			t.Fatalf("open afresh: %v", err)
+		}
+		if err := fresh.Close(); err != nil {
+			t.Error(err)
+		}
+	} else {
+		err = errors.Join(
+			s.View(func(tx *Tx) error { return tx.Packages(func(Package) bool { return true }) }),
+			s.View(func(tx *Tx) error { return tx.PackageLines(func(PackageLine) bool { return true }) }),
+			s.Update(func(tx *Tx) error { return tx.PutPackage(Package{ID: "new"}) }),
+			s.Close(),
+		)
+	}
+	if err != nil && !errors.Is(err, ErrCorrupt) {
+		t.Errorf("%v, want ErrCorrupt", err)
+	}
+	return err
+}
+
+func TestDamageIsAnErrorAndNoCrash(t *testing.T) {
+	good := filled(t)
+	page := os.Getpagesize()
+	wipe := func(from, to int) []byte {
+		b := bytes.Clone(good)
+		clear(b[from:to])
+		return b
+	}
+	cases := map[string][]byte{
+		"empty":              {},
+		"one byte":           {1},
+		"text":               []byte(strings.Repeat("This is a letter, not a database.\n", 1000)),
+		"zeros":              make([]byte, 64<<10),
+		"half":               good[:len(good)/2],
+		"two pages":          good[:2*page],
+		"one page":           good[:page],
+		"odd length":         good[:len(good)/2+17],
+		"both metas zeroed":  wipe(0, 2*page),
+		"all but the metas":  wipe(2*page, len(good)),
+		"second half zeroed": wipe(len(good)/2, len(good)),
+	}
+	for name, content := range cases {
+		t.Run(name, func(t *testing.T) {
+			err := tryDamaged(t, content)
+			var damage *CorruptError
+			if !errors.As(err, &damage) || damage.Path == "" || !strings.Contains(Sentence(err), damage.Path) {
+				t.Errorf("%v, want a CorruptError with its path", err)
+			}
+		})
+	}
+	for _, n := range []int{0, 1} {
+		t.Run(fmt.Sprintf("meta %d alone zeroed", n), func(t *testing.T) {
+			// That is what a crash in the middle of a commit leaves.
+			if err := tryDamaged(t, wipe(n*page, (n+1)*page)); err != nil {
+				t.Errorf("a torn meta page is not damage: %v", err)
+			}
+		})
+	}
+	t.Run("single pages", func(t *testing.T) {
+		rng := rand.New(rand.NewPCG(3, 4))
+		noticed := 0
+		for range 60 {
+			b := bytes.Clone(good)
+			from := (2 + rng.IntN(len(b)/page-2)) * page
+			if rng.IntN(2) == 0 {
+				clear(b[from : from+page])
+			} else {
+				for i := from; i < from+page; i++ {
+					b[i] = byte(rng.Uint32())
+				}
+			}
+			if tryDamaged(t, b) != nil {
+				noticed++
+			}
+		}
+		t.Logf("noticed %d of 60; the others were free pages", noticed)
+	})
+}
+
+func TestAnotherProgramsDatabaseIsNotTakenOver(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "state.db")
+	db, err := bolt.Open(path, 0o600, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Update(func(tx *bolt.Tx) error { _, err := tx.CreateBucket([]byte("theirs")); return err }); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := tryDamaged(t, readFile(t, path)); !errors.Is(err, ErrCorrupt) {
+		t.Errorf("%v, want ErrCorrupt", err)
+	}
+}
+
+// A file that shrinks under a running program is a memory fault in a mapped file, which ends a Go program unless it is caught.
+func TestAFileCutShortWhileOpenIsAnErrorAndNoCrash(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		return // a mapped file cannot be cut there
+	}
+	path := filepath.Join(t.TempDir(), "state.db")
+	if err := os.WriteFile(path, filled(t), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s, err := Open(path, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(path, int64(2*os.Getpagesize())); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.View(func(tx *Tx) error { return tx.Packages(func(Package) bool { return true }) }); !errors.Is(err, ErrCorrupt) {
+		t.Errorf("View = %v, want ErrCorrupt", err)
+	}
+	if err := s.Update(putDoc("x")); !errors.Is(err, ErrCorrupt) {
+		t.Errorf("Update = %v, want ErrCorrupt", err)
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestAPanicInAViewIsTheCallers(t *testing.T) {
+	s := newTest(t)
+	defer func() {
+		if v := recover(); v != "mine" {
+			t.Errorf("recovered %v", v)
+		}
+		update(t, s, putDoc("after"))
+	}()
+	_ = s.View(func(*Tx) error { panic("mine") })
+}
+
+func TestANilPointerInAnUpdateIsNotTakenForDamage(t *testing.T) {
+	s := newTest(t)
+	func() {
+		defer func() { _ = recover() }()
+		var p *Package
+		_ = s.Update(func(tx *Tx) error { return tx.PutPackage(*p) })
+	}()
+	update(t, s, putDoc("after"))
+}
+
+func TestSettingAsideNeverOverwrites(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "state.db")
+	names := map[string]string{}
+	for i := range 3 {
+		text := fmt.Sprint("damaged ", i)
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		to, err := SetAside(path, day)
+		if err != nil {
+			t.Fatal(err)
+		}
+		names[to] = text
+	}
+	for to, text := range names {
+		if got := readFile(t, to); string(got) != text {
+			t.Errorf("%s holds %q", to, got)
+		}
+	}
+	if len(names) != 3 {
+		t.Errorf("%d names", len(names))
+	}
+}

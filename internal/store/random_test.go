@@ -1,0 +1,192 @@
+package store
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+func someID(rng *rand.Rand, n int) string { return fmt.Sprintf("%04d", rng.IntN(n)) }
+
+func someTime(rng *rand.Rand) time.Time {
+	if rng.IntN(5) == 0 {
+		return time.Time{}
+	}
+	return at0(time.Duration(rng.IntN(200)-100) * time.Minute)
+}
+
+func pick[T any](rng *rand.Rand, from ...T) T { return from[rng.IntN(len(from))] }
+
+func somePackage(rng *rand.Rand) Package {
+	return Package{
+		ID:        someID(rng, 300),
+		Name:      "Lease agreement",
+		State:     pick(rng, "open", "executed", "expired", "rescinded", "", "EXECUTED", "brand-new"),
+		DraftID:   pick(rng, "", someID(rng, 20)),
+		Signers:   []Signer{{FirstName: "Ana", LastName: "Ruiz", Email: "ana@example.com"}},
+		Created:   someTime(rng),
+		NextCheck: someTime(rng),
+		Planned:   rng.IntN(2) == 0,
+		Saved:     rng.IntN(3) == 0,
+		Gone:      rng.IntN(9) == 0,
+	}
+}
+
+func someJob(rng *rand.Rand) Job {
+	return Job{
+		PackageID: someID(rng, 30), DocumentID: pick(rng, "", "d1", "d2"), Kind: pick(rng, "executed", "cac"),
+		Folder: pick(rng, "/f", "/F", "/g"), Target: pick(rng, "a/", "A/", "b/") + someID(rng, 40) + ".pdf",
+		State: pick(rng, JobPending, JobDone, JobFailed), NextTry: someTime(rng), Planned: someTime(rng), Done: someTime(rng),
+	}
+}
+
+// step makes one random change; refusals by contract are part of the game.
+func step(tx *Tx, rng *rand.Rand) error {
+	switch rng.IntN(9) {
+	case 0, 1:
+		_, err := tx.AddEvent(Event{ID: someID(rng, 200), Received: someTime(rng), Body: []byte("{}")})
+		return err
+	case 2:
+		e, ok, err := tx.Event(someID(rng, 200))
+		if err != nil || !ok {
+			return err
+		}
+		e.Outcome, e.Received = pick(rng, EventPending, EventHandled, EventOdd), someTime(rng)
+		return tx.SetEvent(e)
+	case 3, 4:
+		return tx.PutPackage(somePackage(rng))
+	case 5:
+		_, err := tx.PlanJob(someJob(rng))
+		return err
+	case 6:
+		return tx.PutJob(someJob(rng))
+	case 7:
+		return tx.PutDraft(Draft{ID: someID(rng, 50), NextTry: someTime(rng),
+			State: pick(rng, DraftQueued, DraftAdding, DraftUnknown, DraftSent, DraftFailed, DraftCancelled)})
+	default:
+		return tx.AddActivity(Activity{Time: someTime(rng), Text: "x"})
+	}
+}
+
+func TestCountersAndIndexesEqualARecount(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "state.db")
+	for seed := range uint64(4) {
+		rng := rand.New(rand.NewPCG(seed, 7))
+		s, err := Open(path, Options{Now: func() time.Time { return day }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for range 60 {
+			_ = s.Update(func(tx *Tx) error { // what fails in the middle is rolled back, which must not show either
+				for range rng.IntN(20) {
+					if err := step(tx, rng); err != nil && rng.IntN(3) == 0 {
+						return err
+					}
+				}
+				return nil
+			})
+		}
+		recount(t, s)
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// recount computes every counter and index from the records alone and compares.
+func recount(t *testing.T, s *Store) {
+	t.Helper()
+	view(t, s, func(tx *Tx) error {
+		want := map[string]int64{}
+		index := map[string]map[string]string{}
+		expect := func(f facets) {
+			for _, c := range f.counts {
+				want[c.name] += c.n
+			}
+			for _, e := range f.entries {
+				if index[e.bucket] == nil {
+					index[e.bucket] = map[string]string{}
+				}
+				index[e.bucket][string(e.key)] = string(e.value)
+			}
+		}
+		all := func(bucket string, each func(key, value []byte) error) {
+			b, err := tx.bucket(bucket)
+			if err == nil {
+				err = b.ForEach(each)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		own := func(ids, id string, row []byte) {
+			if got, _ := tx.get(ids, []byte(id)); string(got) != string(row) {
+				t.Errorf("%s %s leads to %x, not %x", ids, id, got, row)
+			}
+			index[ids] = addTo(index[ids], id, string(row))
+		}
+		all(bucketEvents, func(row, value []byte) error {
+			e, err := decode[Event](bucketEvents, row, value)
+			expect(eventFacets(e, row))
+			own(bucketEventIDs, e.ID, row)
+			return err
+		})
+		all(bucketPackages, func(row, value []byte) error {
+			p, err := decode[Package](bucketPackages, row, value)
+			expect(packageFacets(p, row))
+			own(bucketPackageIDs, p.ID, row)
+			return err
+		})
+		all(bucketJobs, func(key, value []byte) error {
+			j, err := decode[Job](bucketJobs, key, value)
+			expect(jobFacets(j))
+			return err
+		})
+		all(bucketDrafts, func(row, value []byte) error {
+			d, err := decode[Draft](bucketDrafts, row, value)
+			expect(draftFacets(d, row))
+			own(bucketDraftIDs, d.ID, row)
+			return err
+		})
+		all(bucketActivity, func(_, _ []byte) error { want["activity"]++; return nil })
+
+		all(bucketCounts, func(name, value []byte) error {
+			if got := decodeCount(value); got != want[string(name)] {
+				t.Errorf("counter %s is %d, recount says %d", name, got, want[string(name)])
+			}
+			delete(want, string(name))
+			return nil
+		})
+		for name, n := range want {
+			if n != 0 {
+				t.Errorf("counter %s is missing, recount says %d", name, n)
+			}
+		}
+		for _, bucket := range []string{bucketEventIDs, bucketEventsPending, bucketEventsOdd, bucketPackageIDs, bucketPackageLines,
+			bucketPackagesDue, bucketPackagesByDraft, bucketJobsDue, bucketJobsFailed, bucketJobsDone, bucketTargets,
+			bucketDraftIDs, bucketDraftStates, bucketDraftsDue} {
+			all(bucket, func(key, value []byte) error {
+				wanted, ok := index[bucket][string(key)]
+				if !ok || wanted != string(value) {
+					t.Errorf("%s has a wrong entry %x", bucket, key)
+				}
+				delete(index[bucket], string(key))
+				return nil
+			})
+			if n := len(index[bucket]); n != 0 {
+				t.Errorf("%s lacks %d entries", bucket, n)
+			}
+		}
+		return nil
+	})
+}
+
+func addTo(m map[string]string, key, value string) map[string]string {
+	if m == nil {
+		m = map[string]string{}
+	}
+	m[key] = value
+	return m
+}

@@ -1,0 +1,236 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+)
+
+// hold keeps the writer busy inside an Update until the returned function is called, so that what is queued meanwhile
+// shares the next commit.
+func hold(s *Store) (release func()) {
+	started, gate, done := make(chan struct{}), make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		_ = s.Update(func(*Tx) error { close(started); <-gate; return nil })
+	}()
+	<-started
+	return func() { close(gate); <-done }
+}
+
+// together queues all fns behind a held writer, lets go and returns how each ended, a panic as an error.
+func together(t *testing.T, s *Store, fns ...func(*Tx) error) []error {
+	t.Helper()
+	release := hold(s)
+	errs := make([]error, len(fns))
+	var wg sync.WaitGroup
+	for i, fn := range fns {
+		wg.Go(func() {
+			defer func() {
+				if v := recover(); v != nil {
+					errs[i] = fmt.Errorf("panic: %v", v)
+				}
+			}()
+			errs[i] = s.Update(fn)
+		})
+		waitQueued(s, i+1)
+	}
+	release()
+	wg.Wait()
+	return errs
+}
+
+func waitQueued(s *Store, n int) {
+	for {
+		s.mu.Lock()
+		have := len(s.queue)
+		s.mu.Unlock()
+		if have >= n {
+			return
+		}
+		runtime.Gosched()
+	}
+}
+
+func pagesWritten(s *Store) int64 {
+	stats := s.db.Stats()
+	return stats.TxStats.GetWrite()
+}
+
+func putDoc(name string) func(*Tx) error {
+	return func(tx *Tx) error { return tx.PutDoc(name, name) }
+}
+
+func hasDoc(t *testing.T, s *Store, name string) bool {
+	t.Helper()
+	var v string
+	return read(t, s, func(tx *Tx) (bool, error) { return tx.GetDoc(name, &v) })
+}
+
+func TestQueuedUpdatesShareOneCommit(t *testing.T) {
+	s := newTest(t)
+	before := pagesWritten(s)
+	update(t, s, putDoc("one"))
+	single := pagesWritten(s) - before
+	var fns []func(*Tx) error
+	for i := range 50 {
+		fns = append(fns, putDoc(fmt.Sprint("doc", i)))
+	}
+	before = pagesWritten(s)
+	for i, err := range together(t, s, fns...) {
+		if err != nil || !hasDoc(t, s, fmt.Sprint("doc", i)) {
+			t.Errorf("update %d: %v", i, err)
+		}
+	}
+	if all := pagesWritten(s) - before; all > 3*single {
+		t.Errorf("50 updates took %d page writes, one takes %d", all, single)
+	}
+}
+
+func TestAFailingUpdateHarmsNoNeighbour(t *testing.T) {
+	s := newTest(t)
+	boom := errors.New("boom")
+	errs := together(t, s,
+		putDoc("a"),
+		func(tx *Tx) error { _ = tx.PutDoc("failed", 1); return boom },
+		putDoc("b"),
+		func(*Tx) error { return boom }, // without having written
+		func(tx *Tx) error { _ = tx.PutDoc("panicked", 1); panic("ouch") },
+		putDoc("c"),
+	)
+	for i, want := range []string{"", "boom", "", "boom", "panic: ouch", ""} {
+		got := ""
+		if errs[i] != nil {
+			got, _, _ = strings.Cut(errs[i].Error(), "\n")
+		}
+		if got != want {
+			t.Errorf("update %d: %q, want %q", i, got, want)
+		}
+	}
+	for name, want := range map[string]bool{"a": true, "b": true, "c": true, "failed": false, "panicked": false} {
+		if got := hasDoc(t, s, name); got != want {
+			t.Errorf("document %s is there: %v, want %v", name, got, want)
+		}
+	}
+}
+
+// A neighbour's change that is rolled back must not be the reason of anybody's error.
+func TestAnErrorIsAboutWhatWasReallyCommitted(t *testing.T) {
+	s := newTest(t)
+	first := true
+	errs := together(t, s,
+		func(tx *Tx) error { // writes the first time, fails from then on
+			if !first {
+				return errors.New("not again")
+			}
+			first = false
+			return tx.PutDoc("ghost", 1)
+		},
+		func(tx *Tx) error { _ = tx.PutDoc("x", 1); return errors.New("always") },
+		func(tx *Tx) error {
+			var v int
+			if there, err := tx.GetDoc("ghost", &v); err != nil || there {
+				return errors.Join(err, errors.New("saw a ghost"))
+			}
+			return tx.PutDoc("clear", "yes")
+		},
+	)
+	if errs[2] != nil || !hasDoc(t, s, "clear") {
+		t.Errorf("third update: %v", errs[2])
+	}
+}
+
+func TestAPanicReachesTheCallerWithItsStack(t *testing.T) {
+	s := newTest(t)
+	defer func() {
+		v := fmt.Sprint(recover())
+		if !strings.Contains(v, "my mistake") || !strings.Contains(v, "writer_test.go") {
+			t.Errorf("recovered %.200s", v)
+		}
+		update(t, s, putDoc("after"))
+	}()
+	_ = s.Update(func(*Tx) error { panic("my mistake") })
+}
+
+func TestAnUpdateThatEndsItsGoroutineDoesNotEndTheStore(t *testing.T) {
+	s := newTest(t)
+	if err := s.Update(func(*Tx) error { runtime.Goexit(); return nil }); err == nil {
+		t.Error("no error")
+	}
+	update(t, s, putDoc("after"))
+}
+
+func TestAFailedUpdateChangesNothing(t *testing.T) {
+	s := newTest(t)
+	err := s.Update(func(tx *Tx) error {
+		if _, err := tx.AddEvent(Event{ID: "e"}); err != nil {
+			return err
+		}
+		return ErrNotFound
+	})
+	if !errors.Is(err, ErrNotFound) {
+		t.Fatal(err)
+	}
+	if c := read(t, s, (*Tx).EventCounts); c != (EventCounts{}) {
+		t.Errorf("counts %+v", c)
+	}
+}
+
+func TestCloseLetsQueuedUpdatesFinish(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "state.db")
+	s, err := Open(path, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	release := hold(s)
+	var failed atomic.Int32
+	var wg sync.WaitGroup
+	for i := range 20 {
+		wg.Go(func() {
+			if s.Update(putDoc(fmt.Sprint("doc", i))) != nil {
+				failed.Add(1)
+			}
+		})
+		waitQueued(s, i+1)
+	}
+	closed := make(chan error)
+	for range 2 {
+		go func() { closed <- s.Close() }()
+	}
+	release()
+	for range 2 {
+		if err := <-closed; err != nil {
+			t.Error(err)
+		}
+	}
+	wg.Wait()
+	if failed.Load() != 0 {
+		t.Errorf("%d queued updates failed", failed.Load())
+	}
+	if err := s.Update(putDoc("late")); !errors.Is(err, ErrClosed) {
+		t.Errorf("Update after Close = %v", err)
+	}
+	if err := s.View(func(*Tx) error { return nil }); !errors.Is(err, ErrClosed) {
+		t.Errorf("View after Close = %v", err)
+	}
+	again := openTest(t, path)
+	for i := range 20 {
+		if !hasDoc(t, again, fmt.Sprint("doc", i)) {
+			t.Errorf("document %d is missing", i)
+		}
+	}
+}
+
+func TestAnUpdateThatWritesNothingTouchesNoDisk(t *testing.T) {
+	s := newTest(t)
+	before := pagesWritten(s)
+	update(t, s, func(tx *Tx) error { _, err := tx.EventCounts(); return err })
+	if n := pagesWritten(s) - before; n != 0 {
+		t.Errorf("%d pages written", n)
+	}
+}
