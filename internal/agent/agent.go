@@ -68,6 +68,7 @@ type Agent struct {
 
 	health   *health
 	watchers watchers
+	closing  sync.WaitGroup // sessions that settings have replaced
 	inbox    *inbox.Inbox
 	rings    rings
 
@@ -240,6 +241,7 @@ func (a *Agent) Close() error {
 	if svc != nil {
 		closeSession(svc.session)
 	}
+	a.closing.Wait()
 	a.flushTally()
 	return a.st.Close()
 }

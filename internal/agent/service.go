@@ -49,7 +49,8 @@ func (a *Agent) connect() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.service != nil {
-		go closeSession(a.service.session)
+		old := a.service.session
+		a.closing.Go(func() { closeSession(old) })
 		a.service = nil
 	}
 	if !a.settings.Configured() {

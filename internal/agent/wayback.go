@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/subtle"
 	"crypto/tls"
+	"crypto/x509"
 	"net"
 	"net/http"
 	"net/url"
@@ -224,4 +225,10 @@ func (a *Agent) serveCallback(w http.ResponseWriter, r *http.Request) {
 	if err := assets.WriteReturn(w, page); err != nil {
 		a.log.Debug("write the return page", "err", err)
 	}
+}
+
+// LocalhostCertificate is the certificate of addresses on this computer, for whoever has to trust it.
+func (a *Agent) LocalhostCertificate() (*x509.Certificate, error) {
+	cert, err := a.localhostCertificate()
+	return cert.Leaf, err
 }

@@ -1,0 +1,122 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"countersign/internal/demo"
+	"countersign/internal/notify"
+	"countersign/internal/store"
+)
+
+type demoCmd struct {
+	Headless bool   `help:"Without a window: print what happens."`
+	Dir      string `help:"Folder for the signed documents; a new one by default." type:"path" placeholder:"DIR"`
+}
+
+func (c *demoCmd) Run(r *run) error {
+	if c.Dir == "" {
+		dir, err := os.MkdirTemp("", "countersign-signed-")
+		if err != nil {
+			return &failure{"No folder for the documents could be made. Choose one with --dir."}
+		}
+		c.Dir = dir
+	}
+	if c.Headless {
+		return c.headless(r)
+	}
+	d, err := demo.Start(r.ctx, demo.Options{
+		Folder: c.Dir, Version: r.program.Version, Pace: 3 * time.Second, ByHand: true, Log: demoLog(r),
+		Notify: notify.New(notify.Options{App: "Countersign demo", Icon: icon(), Log: demoLog(r)}).Notify,
+	})
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(r.ctx)
+	var playing sync.WaitGroup
+	playing.Go(func() {
+		if err := d.Play(ctx); err != nil && ctx.Err() == nil {
+			fail(r.program, err)
+		}
+	})
+	err = r.program.Window(ctx, Window{Agent: d.Agent, Version: r.program.Version, Demo: true})
+	cancel()
+	playing.Wait()
+	fmt.Fprintf(r.program.Stdout, "The signed documents are in %s.\n", c.Dir)
+	return errors.Join(err, d.Close())
+}
+
+// headless plays the demo and tells it as a timeline.
+func (c *demoCmd) headless(r *run) error {
+	story := &timeline{w: r.program.Stdout, began: time.Now()}
+	notifier := notify.New(notify.Options{App: "Countersign demo", Icon: icon(), Log: demoLog(r)})
+	story.line("Starting the signing service inside this program and an agent beside it.")
+	d, err := demo.Start(r.ctx, demo.Options{
+		Folder: c.Dir, Version: r.program.Version, Pace: 400 * time.Millisecond, Log: demoLog(r),
+		Step: func(a store.Activity) { story.line("%s", a.Text) },
+		Notify: func(title, body string) error {
+			story.line("  Notification: %s %s", title, body)
+			return notifier.Notify(title, body)
+		},
+	})
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeoutCause(r.ctx, time.Minute, errDemoSlow)
+	defer cancel()
+	err = errors.Join(d.Play(ctx), d.Close())
+	if err != nil {
+		return err
+	}
+	return story.end(c.Dir)
+}
+
+var errDemoSlow = &failure{"The demo did not finish within a minute."}
+
+func demoLog(r *run) *slog.Logger {
+	if !r.global.Debug {
+		return slog.New(slog.DiscardHandler)
+	}
+	return slog.New(slog.NewTextHandler(r.program.Stderr, &slog.HandlerOptions{Level: slog.LevelDebug}))
+}
+
+// timeline prints what happens, with the seconds since the start. Safe for concurrent use.
+type timeline struct {
+	w     io.Writer
+	began time.Time
+	mu    sync.Mutex
+}
+
+func (t *timeline) line(format string, args ...any) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	fmt.Fprintf(t.w, "%5.1f s  %s\n", time.Since(t.began).Seconds(), fmt.Sprintf(format, args...))
+}
+
+// end lists the documents.
+func (t *timeline) end(dir string) error {
+	t.line("Done. The documents are in %s:", dir)
+	return filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		info, err := d.Info()
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(dir, path)
+		if err != nil {
+			return err
+		}
+		_, err = fmt.Fprintf(t.w, "         %s (%d KB)\n", rel, (info.Size()+1023)/1024)
+		return err
+	})
+}

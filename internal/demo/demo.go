@@ -1,0 +1,160 @@
+// Package demo plays the whole job on the embedded signing service, with simulated signers: it needs no account and no
+// internet, and everything in it is real (the sign-in, the tunnel's address on this computer, the events and their
+// signatures, the PDFs) but the people. The demo command and the window's demo are the same demo. It keeps its state in
+// a folder of its own, which goes when the demo ends; the saved documents stay.
+package demo
+
+import (
+	"context"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"net/http"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"countersign/assets"
+	"countersign/internal/agent"
+	"countersign/internal/sandbox"
+	"countersign/internal/secret"
+	"countersign/internal/store"
+)
+
+// Options say how the demo runs.
+type Options struct {
+	Folder  string        // for the saved documents; made if it is not there
+	Version string        //
+	Pace    time.Duration // how long a simulated signer takes
+	ByHand  bool          // send one package more, which waits for the user's own hand
+	Log     *slog.Logger
+
+	Notify func(title, body string) error // nil raises none
+	Step   func(store.Activity)           // told of everything that happens; must not block; may be nil
+}
+
+// Demo is a running demo: the service and an agent that is set up for it.
+type Demo struct {
+	Agent   *agent.Agent
+	Service *sandbox.Server
+
+	o       Options
+	state   string // folder of state and samples, removed by Close
+	stop    context.CancelFunc
+	running sync.WaitGroup
+}
+
+// Start starts the service and the agent. Nothing is signed in or sent yet.
+func Start(ctx context.Context, o Options) (d *Demo, err error) {
+	if err := os.MkdirAll(o.Folder, 0o755); err != nil {
+		return nil, fmt.Errorf("make the folder for the documents: %w", err)
+	}
+	state, err := os.MkdirTemp("", "countersign-demo-")
+	if err != nil {
+		return nil, fmt.Errorf("make a folder for the demo: %w", err)
+	}
+	d = &Demo{o: o, state: state, stop: func() {}}
+	defer func() {
+		if err != nil {
+			d.Close()
+		}
+	}()
+	d.Agent, err = agent.Open(ctx, agent.Params{
+		DataDir: filepath.Join(state, "data"), Keeper: secret.Memory(), Version: o.Version, Log: o.Log,
+		Notify: o.Notify, ShowSteps: o.Step,
+	})
+	if err != nil {
+		return nil, err
+	}
+	own, err := d.Agent.LocalhostCertificate()
+	if err != nil {
+		return nil, err
+	}
+	trusted := x509.NewCertPool()
+	trusted.AddCert(own)
+	client := sandbox.DemoClient()
+	d.Service, err = sandbox.Start(sandbox.Options{
+		Dir: filepath.Join(state, "service"), Clients: []sandbox.Client{client}, AutoConsent: true,
+		DeliverCAs: trusted, Log: o.Log,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("start the signing service: %w", err)
+	}
+	s := agent.DefaultSettings()
+	s.AuthURL, s.BaseURL, s.ClientID = d.Service.URL(), d.Service.URL(), client.ID
+	s.Tunnel, s.Redirect = agent.TunnelLoopback, agent.RedirectLoopback
+	s.SaveTo, s.SaveCAC, s.SaveMaster = o.Folder, true, true
+	s.NameTemplate = "{package}/{document} - {kind}"
+	if err := d.Agent.Configure(ctx, s, agent.Secrets{ClientSecret: client.Secret}); err != nil {
+		return nil, err
+	}
+	run, stop := context.WithCancel(context.WithoutCancel(ctx))
+	d.stop = stop
+	d.running.Go(func() { d.Agent.Run(run) })
+	return d, nil
+}
+
+// Close ends agent and service, and removes their state. The saved documents stay.
+func (d *Demo) Close() error {
+	d.stop()
+	d.running.Wait()
+	var errs []error
+	if d.Agent != nil {
+		errs = append(errs, d.Agent.Close())
+	}
+	if d.Service != nil {
+		errs = append(errs, d.Service.Close())
+	}
+	return errors.Join(append(errs, os.RemoveAll(d.state))...)
+}
+
+// SignIn walks the whole OAuth flow, with a program in the browser's place.
+func (d *Demo) SignIn(ctx context.Context) error {
+	return d.Agent.SignIn(ctx, agent.SignInOptions{}, func(address string) error {
+		d.running.Go(func() { visit(ctx, address) })
+		return nil
+	})
+}
+
+// visit follows an address as a browser does. How it went is the sign-in's to say.
+func visit(ctx context.Context, address string) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	if err != nil {
+		return
+	}
+	client := &http.Client{Timeout: 30 * time.Second}
+	defer client.CloseIdleConnections()
+	resp, err := client.Do(req)
+	if err != nil {
+		return
+	}
+	io.Copy(io.Discard, resp.Body)
+	resp.Body.Close()
+}
+
+// samples writes the sample documents where they can be sent from.
+func (d *Demo) samples() (folder string, err error) {
+	folder = filepath.Join(d.state, "samples")
+	if err := os.MkdirAll(folder, 0o700); err != nil {
+		return "", err
+	}
+	all := assets.Samples()
+	entries, err := fs.ReadDir(all, ".")
+	if err != nil {
+		return "", err
+	}
+	for _, e := range entries {
+		b, err := fs.ReadFile(all, e.Name())
+		if err != nil {
+			return "", err
+		}
+		if err := os.WriteFile(filepath.Join(folder, e.Name()), b, 0o600); err != nil {
+			return "", err
+		}
+	}
+	return folder, nil
+}

@@ -1,0 +1,90 @@
+package demo
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"countersign/internal/store"
+
+	"github.com/pdfcpu/pdfcpu/pkg/api"
+	"go.uber.org/goleak"
+)
+
+// The demo is the whole job: packages go out, get signed, come back as PDFs, and people are told once of each fact.
+func TestDemoSavesEveryDocumentAndTellsOnce(t *testing.T) {
+	defer goleak.VerifyNone(t)
+	api.DisableConfigDir()
+	folder := t.TempDir()
+	var mu sync.Mutex
+	told := map[string]int{}
+	var steps []string
+	d, err := Start(t.Context(), Options{
+		Folder: folder, Version: "test",
+		Notify: func(title, body string) error {
+			mu.Lock()
+			defer mu.Unlock()
+			told[title+" "+body]++
+			return nil
+		},
+		Step: func(a store.Activity) {
+			mu.Lock()
+			defer mu.Unlock()
+			steps = append(steps, a.Text)
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = d.Play(t.Context())
+	status := d.Agent.Status()
+	if closeErr := d.Close(); closeErr != nil {
+		t.Error(closeErr)
+	}
+	if err != nil {
+		t.Fatalf("%v\n%s\nhealth: %+v", err, strings.Join(steps, "\n"), status.Health)
+	}
+	t.Log(strings.Join(steps, "\n"))
+	for fact, n := range told {
+		if n != 1 {
+			t.Errorf("told %d times: %s", n, fact)
+		}
+	}
+	// 2 documents x 2 signers + 1 document x 2 signers + 2 packages.
+	if len(told) != 8 {
+		t.Errorf("%d notifications, want 8: %v", len(told), told)
+	}
+	// Per document the executed PDF and the certificate, and a master file per package.
+	files := pdfs(t, folder)
+	if len(files) != 8 {
+		t.Errorf("%d files, want 8: %v", len(files), files)
+	}
+	for _, f := range files {
+		if err := api.ValidateFile(f, nil); err != nil {
+			t.Errorf("%s is no valid PDF: %v", f, err)
+		}
+	}
+	if status.Packages.Saved != 2 || status.Saves.Done != 8 || status.Events.Problems != 0 || len(status.Health) != 0 {
+		t.Errorf("status: %+v", status)
+	}
+	if _, err := os.Stat(d.state); !os.IsNotExist(err) {
+		t.Errorf("the demo's state is still in %s", d.state)
+	}
+}
+
+func pdfs(t *testing.T, dir string) (list []string) {
+	t.Helper()
+	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		if err == nil && !e.IsDir() {
+			list = append(list, path)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return list
+}

@@ -1,0 +1,114 @@
+package demo
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"countersign/internal/agent"
+	"countersign/internal/store"
+)
+
+var (
+	ana = store.Signer{FirstName: "Ana", LastName: "Ruiz", Email: "ana.ruiz@example.com"}
+	jan = store.Signer{FirstName: "Jan", LastName: "Weber", Email: "jan.weber@example.com"}
+	zoe = store.Signer{FirstName: "Zoë", LastName: "Keller", Email: "zoe.keller@example.com"}
+)
+
+// drafts are what the demo sends, from the samples in folder.
+func (d *Demo) drafts(folder string) []agent.Draft {
+	file := func(name string) string { return filepath.Join(folder, name) }
+	list := []agent.Draft{
+		{
+			Name: "Lease Sonnenweg 4", Files: []string{file("Lease Sonnenweg 4.pdf"), file("Mandate Keller.pdf")},
+			Signers: []store.Signer{jan, ana}, Sequential: true,
+			Message: "Dear both, here is the lease as agreed.", Due: time.Now().AddDate(0, 0, 14),
+		},
+		{Name: "Offer 2026-118", Files: []string{file("Offer 2026-118.pdf")}, Signers: []store.Signer{ana, zoe}},
+	}
+	if d.o.ByHand {
+		list = append(list, agent.Draft{
+			Name: "Mandate for you to sign", Files: []string{file("Mandate Keller.pdf")}, Signers: []store.Signer{zoe},
+			Message: "Open the signer's page from the package and sign with your own hand.",
+		})
+	}
+	return list
+}
+
+// Play signs in, sends the packages and plays their signers until every file is saved. A package that waits for the
+// user's own hand is sent and left.
+func (d *Demo) Play(ctx context.Context) error {
+	if err := d.SignIn(ctx); err != nil {
+		return err
+	}
+	if err := d.waitFor(ctx, func() bool { return d.Agent.Status().Endpoint.ID != "" }); err != nil {
+		return fmt.Errorf("register the endpoint: %w", err)
+	}
+	folder, err := d.samples()
+	if err != nil {
+		return err
+	}
+	var played []string
+	for i, draft := range d.drafts(folder) {
+		state, err := d.Agent.Send(ctx, draft, nil)
+		if err != nil {
+			return err
+		}
+		if state.State != store.DraftSent {
+			return fmt.Errorf("send %s: %s", draft.Name, state.Problem)
+		}
+		if i < 2 {
+			played = append(played, state.PackageID)
+		}
+	}
+	for _, id := range played {
+		if err := d.playSigners(ctx, id); err != nil {
+			return err
+		}
+	}
+	return d.waitFor(ctx, func() bool {
+		for _, id := range played {
+			if p, ok := d.Agent.Package(id); !ok || !p.Saved {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+// playSigners lets each signer of a package sign, one after the other.
+func (d *Demo) playSigners(ctx context.Context, packageID string) error {
+	for _, p := range d.Service.Packages() {
+		if p.PackageID != packageID {
+			continue
+		}
+		for _, s := range p.Signers {
+			pause := time.NewTimer(d.o.Pace)
+			select {
+			case <-pause.C:
+			case <-ctx.Done():
+				pause.Stop()
+				return ctx.Err()
+			}
+			if err := d.Service.Sign(packageID, s.SignerID); err != nil {
+				return fmt.Errorf("sign as %s: %w", s.Email, err)
+			}
+		}
+	}
+	return nil
+}
+
+// waitFor waits until done, looking again whenever something changed.
+func (d *Demo) waitFor(ctx context.Context, done func() bool) error {
+	changes, stop := d.Agent.Watch()
+	defer stop()
+	for !done() {
+		select {
+		case <-changes:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+	return nil
+}
