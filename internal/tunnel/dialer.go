@@ -21,7 +21,7 @@ type lifeline struct {
 
 	mu    sync.Mutex
 	ended bool
-	conns map[net.Conn]bool
+	conns map[*heldConn]bool
 }
 
 // Dial implements ngrok.Dialer.
@@ -56,7 +56,7 @@ func (l *lifeline) hold(conn net.Conn) (net.Conn, error) {
 	}
 	held := &heldConn{Conn: conn, line: l}
 	if l.conns == nil {
-		l.conns = make(map[net.Conn]bool)
+		l.conns = make(map[*heldConn]bool)
 	}
 	l.conns[held] = true
 	return held, nil
@@ -70,7 +70,7 @@ func (l *lifeline) cut() {
 	l.conns = nil
 	l.mu.Unlock()
 	for conn := range conns {
-		conn.(*heldConn).Conn.Close()
+		conn.Conn.Close()
 	}
 }
 

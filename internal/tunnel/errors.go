@@ -14,7 +14,7 @@ const (
 	DomainNotYours Kind = "domain_not_yours" // the address belongs to another account or to none
 	Quota          Kind = "quota"            // the ngrok plan's limits
 	Network        Kind = "network"          // no connection, or it was lost
-	Certificate    Kind = "certificate"      // the network opens encrypted connections, or the CA is the wrong one
+	Certificate    Kind = "certificate"      // the network opens encrypted connections, or a certificate is wrong
 	Listen         Kind = "listen"           // an address on this computer cannot be used
 	Stopped        Kind = "stopped"          // ngrok closed this one address
 	Refused        Kind = "refused"          // ngrok said no with a code this package does not know
@@ -29,7 +29,7 @@ type Error struct {
 	Address string
 
 	permanent bool
-	viaProxy  bool  // Address is a proxy
+	viaProxy  bool  // Network, Setting: about the proxy on the way
 	busy      bool  // Listen: another program has the port
 	cause     error // from this computer only; nil for an answer of ngrok
 }
@@ -71,6 +71,9 @@ func (e *Error) Sentence() string {
 		return "Your ngrok plan allows no more at the moment. Wait until its limit is renewed, or change the plan." +
 			e.code()
 	case Certificate:
+		if e.permanent {
+			return "The certificate for this computer's own address is missing. Start Countersign again to make a new one."
+		}
 		return fmt.Sprintf("The connection to %s is not private: the network opens encrypted connections, or the "+
 			"certificate file is the wrong one. Ask your administrator to let it through unopened, or choose the "+
 			"network's certificate file in Settings.", e.server())
@@ -85,6 +88,9 @@ func (e *Error) Sentence() string {
 	case Refused:
 		return fmt.Sprintf("ngrok refused the connection. Look up the code in ngrok's list of errors.%s", e.code())
 	case Setting:
+		if e.viaProxy {
+			return "This computer's setting for the network's proxy (HTTPS_PROXY) cannot be understood. Correct it there."
+		}
 		return fmt.Sprintf("The address %q in Settings is not complete. Correct it, for example https://office.example.com.",
 			e.Address)
 	}

@@ -36,6 +36,10 @@ type link struct {
 // openLink starts an agent whose connections go to f. The link must be closed.
 func openLink(config NgrokConfig, f *feed) (*link, error) {
 	l := &link{config: config, queue: newQueue(), done: make(chan struct{})}
+	l.line = &lifeline{
+		connect: dialDirect,
+		failed:  func(err error) { l.queue.add(event{kind: dialFailed, err: err}) },
+	}
 	options, err := l.options()
 	if err != nil {
 		return nil, err
@@ -51,15 +55,12 @@ func openLink(config NgrokConfig, f *feed) (*link, error) {
 	return l, nil
 }
 
+// options sets the agent up, and the lifeline for the proxy on the way.
 func (l *link) options() ([]ngrok.AgentOption, error) {
 	c := l.config
 	proxy, err := c.proxy()
 	if err != nil {
 		return nil, err
-	}
-	l.line = &lifeline{
-		connect: dialDirect,
-		failed:  func(err error) { l.queue.add(event{kind: dialFailed, err: err}) },
 	}
 	options := []ngrok.AgentOption{
 		ngrok.WithAuthtoken(c.Authtoken),

@@ -109,7 +109,7 @@ func (c NgrokConfig) check() *Error {
 		}
 	}
 	if _, err := c.proxy(); err != nil {
-		return &Error{Kind: Setting, Address: "HTTPS_PROXY", permanent: true}
+		return &Error{Kind: Setting, viaProxy: true, permanent: true}
 	}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
+	"io"
 	"log"
 	"net"
 	"net/http"
@@ -42,7 +43,7 @@ func newPublicServer(e *Edge) *http.Server {
 			},
 		},
 		FlushInterval: -1,
-		ErrorLog:      log.New(discard{}, "", 0),
+		ErrorLog:      log.New(io.Discard, "", 0),
 		ErrorHandler: func(w http.ResponseWriter, _ *http.Request, err error) {
 			if errors.Is(err, errNobody) {
 				http.Error(w, "The endpoint is offline.\r\n\r\nERR_NGROK_3200", http.StatusNotFound)
@@ -53,7 +54,7 @@ func newPublicServer(e *Edge) *http.Server {
 	}
 	return &http.Server{
 		ReadHeaderTimeout: 10 * time.Second,
-		ErrorLog:          log.New(discard{}, "", 0),
+		ErrorLog:          log.New(io.Discard, "", 0),
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			number := e.arrived(r)
 			recorder := &statusRecorder{ResponseWriter: w}
@@ -138,7 +139,3 @@ func (r *statusRecorder) WriteHeader(status int) {
 
 // Unwrap lets the proxy flush through the recorder.
 func (r *statusRecorder) Unwrap() http.ResponseWriter { return r.ResponseWriter }
-
-type discard struct{}
-
-func (discard) Write(p []byte) (int, error) { return len(p), nil }
