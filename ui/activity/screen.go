@@ -24,6 +24,7 @@ const most = 500
 // Screen is the activity screen. All methods belong to the window's goroutine.
 type Screen struct {
 	desk    *desk.Desk
+	reader  *work.Reader[[]store.Activity]
 	entries []store.Activity
 	list    *widgets.List
 	body    *fyne.Container
@@ -33,6 +34,7 @@ type Screen struct {
 // New returns the screen, empty until Reload.
 func New(d *desk.Desk) *Screen {
 	s := &Screen{desk: d, body: container.NewStack()}
+	s.reader = work.NewReader(d.Work, func(context.Context) []store.Activity { return d.Office.Activity(most) }, s.fill)
 	s.list = widgets.NewList(func() int { return len(s.entries) }, newLine, s.show)
 	s.list.HideSeparators = true
 	s.list.OnSelected = s.list.Chose
@@ -47,10 +49,7 @@ func New(d *desk.Desk) *Screen {
 func (s *Screen) Content() fyne.CanvasObject { return s.content }
 
 // Reload reads the list anew, beside the window's goroutine.
-func (s *Screen) Reload() {
-	work.Then(s.desk.Work, func(context.Context) ([]store.Activity, error) { return s.desk.Office.Activity(most), nil },
-		func(entries []store.Activity, _ error) { s.fill(entries) })
-}
+func (s *Screen) Reload() { s.reader.Ask() }
 
 func (s *Screen) fill(entries []store.Activity) {
 	s.entries = entries

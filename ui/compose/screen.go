@@ -24,6 +24,7 @@ import (
 // Screen is the send screen. All methods belong to the window's goroutine.
 type Screen struct {
 	desk    *desk.Desk
+	reader  *work.Reader[[]store.Draft]
 	content fyne.CanvasObject
 
 	files    []file
@@ -45,6 +46,7 @@ type Screen struct {
 // New returns the screen with one empty signer.
 func New(d *desk.Desk) *Screen {
 	s := &Screen{desk: d, fileBox: widgets.Stack(4), peopleBox: widgets.Stack(8), outbox: container.NewStack()}
+	s.reader = work.NewReader(d.Work, func(context.Context) []store.Draft { return d.Office.Drafts() }, s.showOutbox)
 	s.name, s.message, s.due = widgets.NewEntry(""), widgets.NewText(3), widgets.NewEntry(lang.L("no date"))
 	s.nameField = widgets.NewField(lang.L("Package name"), s.name, "")
 	s.dueField = widgets.NewField(lang.L("To be signed by"), s.due, "")
@@ -102,10 +104,7 @@ func (s *Screen) Focus() {
 }
 
 // Reload shows what is still on its way, beside the window's goroutine.
-func (s *Screen) Reload() {
-	work.Then(s.desk.Work, func(context.Context) ([]store.Draft, error) { return s.desk.Office.Drafts(), nil },
-		func(drafts []store.Draft, _ error) { s.showOutbox(drafts) })
-}
+func (s *Screen) Reload() { s.reader.Ask() }
 
 // filesChanged proposes a name until the person has typed another one.
 func (s *Screen) filesChanged() {
@@ -160,7 +159,9 @@ func (s *Screen) showWrong(w wrong) {
 		p.wrong("")
 	}
 	for i, p := range s.signing() {
-		p.wrong(w.signer[i])
+		if i < len(w.signer) {
+			p.wrong(w.signer[i])
+		}
 	}
 }
 
@@ -197,5 +198,26 @@ func draftState(d store.Draft) (look.Mark, string) {
 			return look.MarkNext, d.Problem
 		}
 		return look.MarkNext, lang.L("waiting to be sent, {{.Documents}}", words.V{"Documents": words.Documents(len(d.Files))})
+	}
+}
+
+// Fill shows a draft, for example to send a package again. Files are added with Add.
+func (s *Screen) Fill(d agent.Draft) {
+	s.order.SetSelected(s.order.Options[0])
+	if d.Sequential {
+		s.order.SetSelected(s.order.Options[1])
+	}
+	if d.Name != "" {
+		s.name.SetText(d.Name)
+	}
+	s.message.SetText(d.Message)
+	if !d.Due.IsZero() {
+		s.due.SetText(d.Due.In(s.desk.Now().Location()).Format("2006-01-02"))
+	}
+	if len(d.Signers) > 0 {
+		s.people = nil
+		for _, signer := range d.Signers {
+			s.addSigner(signer, false)
+		}
 	}
 }

@@ -16,6 +16,7 @@ import (
 	"countersign/ui/look"
 	"countersign/ui/widgets"
 	"countersign/ui/words"
+	"countersign/ui/work"
 )
 
 // links are the signers' pages that the service gives for a package, by the signer's place in it.
@@ -161,7 +162,7 @@ func (s *Screen) askForLinks(row agent.PackageRow) {
 		return
 	}
 	s.links[row.ID] = links{}
-	then(s.desk, func(ctx context.Context) (links, error) {
+	work.Then(s.desk.Work, func(ctx context.Context) (links, error) {
 		found := links{}
 		for i, signer := range row.Signers {
 			if signer.ID == "" {
@@ -172,7 +173,7 @@ func (s *Screen) askForLinks(row agent.PackageRow) {
 			}
 		}
 		return found, nil
-	}, func(found links) {
+	}, func(found links, _ error) {
 		if len(found) == 0 {
 			return
 		}

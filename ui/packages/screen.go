@@ -23,6 +23,7 @@ import (
 // Screen is the packages screen. All methods belong to the window's goroutine.
 type Screen struct {
 	desk    *desk.Desk
+	reader  *work.Reader[news]
 	content fyne.CanvasObject
 
 	rows   []listed         // everything, newest first
@@ -42,6 +43,7 @@ type Screen struct {
 // New returns the screen, empty until Reload.
 func New(d *desk.Desk) *Screen {
 	s := &Screen{desk: d, links: map[string]links{}}
+	s.reader = work.NewReader(d.Work, s.read, s.show)
 	s.search = widgets.NewEntry(lang.L("Search name, person or e-mail"))
 	s.search.SetIcon(theme.SearchIcon())
 	s.search.OnChanged = func(string) { s.filter() }
@@ -76,20 +78,23 @@ func New(d *desk.Desk) *Screen {
 func (s *Screen) Content() fyne.CanvasObject { return s.content }
 
 // Reload reads the packages anew, beside the window's goroutine.
-func (s *Screen) Reload() {
-	type news struct {
-		rows   []listed
-		folder string
-	}
-	read := func(context.Context) (news, error) {
-		return news{indexed(s.desk.Office.Packages()), s.desk.Office.Settings().SaveTo}, nil
-	}
-	then(s.desk, read, func(n news) {
-		s.rows, s.folder = n.rows, n.folder
-		s.where.Set(folderText(n.folder))
-		clear(s.links)
-		s.filter()
-	})
+func (s *Screen) Reload() { s.reader.Ask() }
+
+// news is what Reload reads.
+type news struct {
+	rows   []listed
+	folder string
+}
+
+func (s *Screen) read(context.Context) news {
+	return news{indexed(s.desk.Office.Packages()), s.desk.Office.Settings().SaveTo}
+}
+
+func (s *Screen) show(n news) {
+	s.rows, s.folder = n.rows, n.folder
+	s.where.Set(folderText(n.folder))
+	clear(s.links)
+	s.filter()
 }
 
 func folderText(folder string) string {
@@ -218,9 +223,4 @@ func (s *Screen) nothing() fyne.CanvasObject {
 	default:
 		return widgets.Empty(look.MarkLater.Resource(), lang.L("Nothing is finished yet."), "", nil)
 	}
-}
-
-// then runs work beside the window and shows its result; such work cannot fail.
-func then[T any](d *desk.Desk, job func(context.Context) (T, error), show func(T)) {
-	work.Then(d.Work, job, func(result T, _ error) { show(result) })
 }

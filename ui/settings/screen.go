@@ -24,6 +24,7 @@ import (
 // Screen is the settings screen. All methods belong to the window's goroutine.
 type Screen struct {
 	desk    *desk.Desk
+	reader  *work.Reader[news]
 	content fyne.CanvasObject
 	form    *form
 	kept    agent.Settings // as the office last gave them
@@ -38,6 +39,7 @@ type Screen struct {
 func New(d *desk.Desk) *Screen {
 	s := &Screen{desk: d, text: widgets.NewLine("")}
 	s.text.Shorten = true
+	s.reader = work.NewReader(d.Work, s.read, s.show)
 	s.form = newForm(s.changed, s.pickFolder)
 	s.save = widget.NewButton(lang.L("Save changes"), s.Save)
 	s.save.Importance = widget.HighImportance
@@ -57,24 +59,28 @@ func New(d *desk.Desk) *Screen {
 func (s *Screen) Content() fyne.CanvasObject { return s.content }
 
 // Reload reads the settings anew, beside the window's goroutine. What is typed and not saved stays.
-func (s *Screen) Reload() {
-	type news struct {
-		settings      agent.Settings
-		client, ngrok bool
+func (s *Screen) Reload() { s.reader.Ask() }
+
+// news is what Reload reads.
+type news struct {
+	settings      agent.Settings
+	client, ngrok bool
+}
+
+func (s *Screen) read(context.Context) news {
+	n := news{settings: s.desk.Office.Settings()}
+	n.client, n.ngrok = s.desk.Office.HasSecrets()
+	return n
+}
+
+func (s *Screen) show(n news) {
+	untouched := !s.dirty()
+	s.kept = n.settings
+	if untouched {
+		s.form.show(n.settings)
 	}
-	work.Then(s.desk.Work, func(context.Context) (news, error) {
-		n := news{settings: s.desk.Office.Settings()}
-		n.client, n.ngrok = s.desk.Office.HasSecrets()
-		return n, nil
-	}, func(n news, _ error) {
-		untouched := !s.dirty()
-		s.kept = n.settings
-		if untouched {
-			s.form.show(n.settings)
-		}
-		s.form.showSecrets(n.client, n.ngrok)
-		s.changed()
-	})
+	s.form.showSecrets(n.client, n.ngrok)
+	s.changed()
 }
 
 // PickFolder asks for the folder for signed documents and saves the choice.

@@ -11,9 +11,10 @@ import (
 // Strip is a line across the top with a sentence and at most one action. It is hidden until it has something to say.
 type Strip struct {
 	*fyne.Container
-	text   *widget.Label
-	more   *Line
-	button *widget.Button
+	Changed func() // called when the strip came or went, for whoever lays it out; may be nil
+	text    *widget.Label
+	more    *Line
+	button  *widget.Button
 }
 
 // NewStrip returns a hidden strip in a colour, with a mark at its start (nil for none).
@@ -40,12 +41,25 @@ func (s *Strip) Say(sentence, note, action string, act func()) {
 	s.button.SetIcon(nil)
 	s.button.Hidden = action == ""
 	s.Show()
+	s.tell()
+}
+
+// Clear says nothing any more.
+func (s *Strip) Clear() {
+	s.Hide()
+	s.tell()
+}
+
+func (s *Strip) tell() {
 	s.Refresh()
+	if s.Changed != nil {
+		s.Changed()
+	}
 }
 
 // SayUntilClosed shows a sentence that the person can close.
 func (s *Strip) SayUntilClosed(sentence string) {
-	s.Say(sentence, "", " ", s.Hide)
+	s.Say(sentence, "", " ", s.Clear)
 	s.button.SetText("")
 	s.button.Importance = widget.LowImportance
 	s.button.SetIcon(theme.CancelIcon())

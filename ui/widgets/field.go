@@ -3,6 +3,7 @@ package widgets
 import (
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/canvas"
+	"fyne.io/fyne/v2/driver/desktop"
 	"fyne.io/fyne/v2/widget"
 
 	"countersign/ui/look"
@@ -108,4 +109,15 @@ func Empty(picture fyne.Resource, sentence, action string, act func()) fyne.Canv
 		parts = append(parts, Centre(widget.NewButton(action, act)))
 	}
 	return Centre(Stack(8, parts...))
+}
+
+// TypedShortcut hands shortcuts that are not about text to the window; Fyne's entry would swallow them.
+func (e *Entry) TypedShortcut(shortcut fyne.Shortcut) {
+	if _, custom := shortcut.(*desktop.CustomShortcut); !custom {
+		e.Entry.TypedShortcut(shortcut)
+		return
+	}
+	if window, ok := fyne.CurrentApp().Driver().CanvasForObject(e).(fyne.Shortcutable); ok {
+		window.TypedShortcut(shortcut)
+	}
 }

@@ -1,6 +1,8 @@
 package widgets
 
 import (
+	"image/color"
+
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/canvas"
 	"fyne.io/fyne/v2/container"
@@ -27,7 +29,7 @@ func NewBack(colour fyne.ThemeColorName) *Back {
 
 // CreateRenderer is Fyne's.
 func (b *Back) CreateRenderer() fyne.WidgetRenderer {
-	r := &backRenderer{back: b, rect: canvas.NewRectangle(nil)}
+	r := &backRenderer{back: b, rect: canvas.NewRectangle(color.Transparent)}
 	r.apply()
 	return r
 }

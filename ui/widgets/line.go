@@ -3,6 +3,7 @@
 package widgets
 
 import (
+	"image/color"
 	"sort"
 
 	"fyne.io/fyne/v2"
@@ -62,7 +63,7 @@ func (l *Line) Set(text string) {
 
 // CreateRenderer is Fyne's.
 func (l *Line) CreateRenderer() fyne.WidgetRenderer {
-	r := &lineRenderer{line: l, text: canvas.NewText("", nil)}
+	r := &lineRenderer{line: l, text: canvas.NewText("", color.Transparent)}
 	r.apply()
 	return r
 }

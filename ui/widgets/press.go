@@ -1,6 +1,8 @@
 package widgets
 
 import (
+	"image/color"
+
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/canvas"
 	"fyne.io/fyne/v2/container"
@@ -73,7 +75,7 @@ func (p *Press) MouseOut() { p.hovered = false; p.Refresh() }
 
 // CreateRenderer is Fyne's.
 func (p *Press) CreateRenderer() fyne.WidgetRenderer {
-	r := &pressRenderer{press: p, back: canvas.NewRectangle(nil), bar: canvas.NewRectangle(nil)}
+	r := &pressRenderer{press: p, back: canvas.NewRectangle(color.Transparent), bar: canvas.NewRectangle(nil)}
 	r.objects = []fyne.CanvasObject{r.back, r.bar, p.content}
 	r.apply()
 	return r
@@ -88,15 +90,15 @@ type pressRenderer struct {
 func (r *pressRenderer) apply() {
 	p, th, variant := r.press, r.press.Theme(), fyne.CurrentApp().Settings().ThemeVariant()
 	r.back.CornerRadius = th.Size(theme.SizeNameButtonRadius)
-	r.back.FillColor, r.back.StrokeWidth = nil, 0
-	r.bar.FillColor = nil
+	r.back.FillColor, r.back.StrokeWidth = color.Transparent, 0
+	r.bar.FillColor = color.Transparent
 	switch {
 	case p.chosen && p.underline:
 		r.bar.FillColor = th.Color(look.Ink, variant)
 	case p.chosen:
 		r.back.FillColor = th.Color(look.Chosen, variant)
 	}
-	if p.hovered && r.back.FillColor == nil {
+	if p.hovered && r.back.FillColor == color.Transparent {
 		r.back.FillColor = th.Color(theme.ColorNameHover, variant)
 	}
 	if p.focused {

@@ -50,3 +50,23 @@ func TestNothingIsShownAfterClose(t *testing.T) {
 	p.Close()
 	q.Run()
 }
+
+func TestABurstOfQuestionsCostsTwoReadings(t *testing.T) {
+	q := NewQueue()
+	p := NewPool(t.Context(), q.Do)
+	defer p.Close()
+	value, shown := 0, 0
+	r := NewReader(p, func(context.Context) int { value++; return value }, func(v int) { shown = v })
+	for range 1000 {
+		r.Ask()
+	}
+	for {
+		p.Wait()
+		if !q.Run() {
+			break
+		}
+	}
+	if shown != 2 {
+		t.Errorf("the last value shown is %d, want 2", shown)
+	}
+}

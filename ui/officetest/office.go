@@ -1,0 +1,199 @@
+// Package officetest is an office made of values, for tests of the window and for looking at it. It behaves like the
+// agent where the window can tell: it remembers settings, tells watchers, and sends and signs in when it is told to.
+package officetest
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"countersign/internal/agent"
+	"countersign/internal/store"
+)
+
+// Office is the office. Its exported fields may be changed before it is handed over, later only through Change.
+type Office struct {
+	mu       sync.Mutex
+	State    agent.Status
+	Rows     []agent.PackageRow
+	Lines    []store.Activity
+	Waiting  []store.Draft
+	Kept     agent.Settings
+	Secret   agent.Secrets
+	Pages    map[string]string // signer id to the address of the page
+	watchers map[chan agent.Change]bool
+
+	// OnSend decides how sending ends; nil accepts at once. OnSignIn decides how signing in ends; nil waits for Paste.
+	OnSend      func(ctx context.Context, d agent.Draft, progress func(agent.SendState)) (agent.SendState, error)
+	OnSignIn    func(ctx context.Context, o agent.SignInOptions, open func(string) error) error
+	OnConfigure func(agent.Settings, agent.Secrets) error
+
+	Sent  []agent.Draft
+	Acted []agent.Issue
+	paste chan string
+}
+
+// Change changes the office and tells the watchers.
+func (o *Office) Change(kind agent.Change, change func(o *Office)) {
+	o.mu.Lock()
+	change(o)
+	watchers := make([]chan agent.Change, 0, len(o.watchers))
+	for c := range o.watchers {
+		watchers = append(watchers, c)
+	}
+	o.mu.Unlock()
+	for _, c := range watchers {
+		select {
+		case c <- kind:
+		default: // merged with the one that waits
+		}
+	}
+}
+
+func read[T any](o *Office, f func() T) T {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return f()
+}
+
+// Status and the following are desk.Office.
+func (o *Office) Status() agent.Status { return read(o, func() agent.Status { return o.State }) }
+
+// Packages is desk.Office's.
+func (o *Office) Packages() []agent.PackageRow {
+	return read(o, func() []agent.PackageRow { return append([]agent.PackageRow{}, o.Rows...) })
+}
+
+// Package is desk.Office's.
+func (o *Office) Package(id string) (agent.PackageRow, bool) {
+	for _, row := range o.Packages() {
+		if row.ID == id {
+			return row, true
+		}
+	}
+	return agent.PackageRow{}, false
+}
+
+// Activity is desk.Office's.
+func (o *Office) Activity(limit int) []store.Activity {
+	return read(o, func() []store.Activity { return append([]store.Activity{}, o.Lines[:min(limit, len(o.Lines))]...) })
+}
+
+// Drafts is desk.Office's.
+func (o *Office) Drafts() []store.Draft {
+	return read(o, func() []store.Draft { return append([]store.Draft{}, o.Waiting...) })
+}
+
+// Settings is desk.Office's.
+func (o *Office) Settings() agent.Settings { return read(o, func() agent.Settings { return o.Kept }) }
+
+// HasSecrets is desk.Office's.
+func (o *Office) HasSecrets() (clientSecret, ngrokToken bool) {
+	s := read(o, func() agent.Secrets { return o.Secret })
+	return s.ClientSecret != "", s.NgrokAuthtoken != ""
+}
+
+// Configure is desk.Office's.
+func (o *Office) Configure(_ context.Context, s agent.Settings, secrets agent.Secrets) error {
+	if o.OnConfigure != nil {
+		if err := o.OnConfigure(s, secrets); err != nil {
+			return err
+		}
+	}
+	o.Change(agent.SettingsChanged, func(o *Office) {
+		o.Kept = s
+		if secrets.ClientSecret != "" {
+			o.Secret.ClientSecret = secrets.ClientSecret
+		}
+		if secrets.NgrokAuthtoken != "" {
+			o.Secret.NgrokAuthtoken = secrets.NgrokAuthtoken
+		}
+	})
+	return nil
+}
+
+// SignIn is desk.Office's.
+func (o *Office) SignIn(ctx context.Context, options agent.SignInOptions, open func(string) error) error {
+	pasted := make(chan string, 1)
+	o.Change(agent.StatusChanged, func(o *Office) { o.paste = pasted })
+	if o.OnSignIn != nil {
+		if err := o.OnSignIn(ctx, options, open); err != nil {
+			return err
+		}
+	} else {
+		if err := open("https://sign.example.com/connect/authorize"); err != nil {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ctx.Err()
+		case <-pasted:
+		}
+	}
+	o.Change(agent.StatusChanged, func(o *Office) {
+		o.State.SignedIn, o.State.Account.Email = true, "office@example.com"
+	})
+	return nil
+}
+
+// Paste is desk.Office's.
+func (o *Office) Paste(address string) error {
+	pasted := read(o, func() chan string { return o.paste })
+	if pasted == nil {
+		return errors.New("no sign-in is waiting for an address")
+	}
+	if len(address) < 8 || address[:8] != "https://" {
+		return errors.New("this is not the address that the sign-in ended on")
+	}
+	pasted <- address
+	return nil
+}
+
+// SignOut is desk.Office's.
+func (o *Office) SignOut(context.Context) error {
+	o.Change(agent.StatusChanged, func(o *Office) { o.State.SignedIn, o.State.Account = false, agent.Account{} })
+	return nil
+}
+
+// Send is desk.Office's.
+func (o *Office) Send(ctx context.Context, d agent.Draft, progress func(agent.SendState)) (agent.SendState, error) {
+	o.Change(agent.OutboxChanged, func(o *Office) { o.Sent = append(o.Sent, d) })
+	if o.OnSend != nil {
+		return o.OnSend(ctx, d, progress)
+	}
+	row := agent.PackageRow{Package: store.Package{ID: "sent-1", Name: d.Name, State: "open", Origin: store.MadeHere,
+		Sequential: d.Sequential, Signers: d.Signers, Due: d.Due, Created: time.Now()}, SignersTotal: len(d.Signers)}
+	o.Change(agent.PackagesChanged, func(o *Office) { o.Rows = append([]agent.PackageRow{row}, o.Rows...) })
+	return agent.SendState{State: store.DraftSent, PackageID: row.ID}, nil
+}
+
+// Act is desk.Office's.
+func (o *Office) Act(_ context.Context, issue agent.Issue) error {
+	o.Change(agent.StatusChanged, func(o *Office) {
+		o.Acted = append(o.Acted, issue)
+		o.State.Health = nil
+	})
+	return nil
+}
+
+// Watch is desk.Office's.
+func (o *Office) Watch() (<-chan agent.Change, func()) {
+	c := make(chan agent.Change, 8)
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.watchers == nil {
+		o.watchers = map[chan agent.Change]bool{}
+	}
+	o.watchers[c] = true
+	return c, func() {
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		delete(o.watchers, c)
+	}
+}
+
+// SignerPage is desk.Office's.
+func (o *Office) SignerPage(_ context.Context, _, signerID string) (string, error) {
+	return read(o, func() string { return o.Pages[signerID] }), nil
+}

@@ -1,0 +1,117 @@
+package officetest
+
+import (
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"countersign/internal/agent"
+	"countersign/internal/store"
+)
+
+// Now is the moment at which all scenes play: a Saturday afternoon in an office one hour east of UTC.
+var Now = time.Date(2026, 11, 21, 14, 2, 0, 0, time.FixedZone("office", 3600))
+
+func signer(id, first, last string) store.Signer {
+	return store.Signer{ID: id, FirstName: first, LastName: last, Email: id + "@example.com"}
+}
+
+var (
+	jan  = signer("jan.weber", "Jan", "Weber")
+	ana  = signer("ana.ruiz", "Ana", "Ruiz")
+	bea  = signer("bjorn", "Björn", "Åkesson")
+	nova = signer("novak", "Irena", "Novák")
+	tom  = signer("keller", "Thomas", "Keller")
+)
+
+// Empty is an office on its first day: nobody signed in, nothing sent.
+func Empty() *Office {
+	return &Office{State: agent.Status{Version: "0.1.0", Tunnel: agent.TunnelStatus{Kind: "ngrok", State: "off"}},
+		Kept: Settings()}
+}
+
+// Settings are complete settings.
+func Settings() agent.Settings {
+	return agent.Settings{AuthURL: "https://sandbox.example.com", BaseURL: "https://sandbox.example.com/api/v1",
+		ClientID: "countersign-office", Scopes: []string{"openid", "profile", "offline_access", "organization"},
+		SignatureHeader: "X-Service-Signature", Redirect: agent.RedirectTunnel, Tunnel: agent.TunnelNgrok,
+		NgrokDomain: "office.ngrok.app", SaveTo: filepath.FromSlash("/home/office/Documents/Signed"), NameTemplate: "{package} - {document}"}
+}
+
+// Busy is an ordinary day: some wait, some are back, one is being saved.
+func Busy() *Office {
+	o := Empty()
+	o.State.SignedIn = true
+	o.State.Account = agent.Account{Email: "office@weber-partner.example", OrganizationID: "5b1e"}
+	o.State.Tunnel = agent.TunnelStatus{Kind: "ngrok", State: "up", URL: "https://office.ngrok.app"}
+	o.State.Packages = agent.PackageCounts{Total: 5, Open: 2, Executed: 2, Saved: 1}
+	o.State.Saves = agent.SaveCounts{Done: 3, Pending: 1}
+	o.Secret = agent.Secrets{ClientSecret: "x"}
+	lease := agent.PackageRow{Package: store.Package{ID: "p1", Name: "Lease Sonnenweg 4", State: "open", Sequential: true,
+		Created: Now.Add(-75 * time.Hour), Due: Now.AddDate(0, 0, 9), Signers: []store.Signer{jan, ana, bea},
+		Documents: []store.Document{{ID: "d1", Name: "Lease Sonnenweg 4", SignedBy: []string{jan.ID}}, {ID: "d2", Name: "House rules", SignedBy: []string{jan.ID}}},
+		Timeline: []store.Moment{{Time: Now.Add(-75 * time.Hour), What: "sent"}, {Time: Now.Add(-28 * time.Hour), What: "signed", Who: jan.ID, Ref: "d1"},
+			{Time: Now.Add(-28 * time.Hour), What: "signed", Who: jan.ID, Ref: "d2"}}},
+		SignersDone: 1, SignersTotal: 3, Next: []store.Signer{ana}}
+	offer := agent.PackageRow{Package: store.Package{ID: "p2", Name: "Offer 2026-118", State: "open", Created: Now.Add(-time.Hour),
+		Signers: []store.Signer{tom, nova}, Documents: []store.Document{{ID: "d3", Name: "Offer 2026-118"}}},
+		SignersTotal: 2, Next: []store.Signer{tom, nova}}
+	mandate := agent.PackageRow{Package: store.Package{ID: "p3", Name: "Mandate Keller", State: "executed", Created: Now.Add(-49 * time.Hour), Executed: Now.Add(-20 * time.Minute),
+		Signers: []store.Signer{nova, tom}, Documents: []store.Document{{ID: "d4", Name: "Letter of mandate", Executed: true, SignedBy: []string{nova.ID, tom.ID}}},
+		Timeline: []store.Moment{{Time: Now.Add(-49 * time.Hour), What: "sent"}, {Time: Now.Add(-30 * time.Hour), What: "signed", Who: nova.ID, Ref: "d4"},
+			{Time: Now.Add(-20 * time.Minute), What: "signed", Who: tom.ID, Ref: "d4"}, {Time: Now.Add(-20 * time.Minute), What: "executed"},
+			{Time: Now.Add(-19 * time.Minute), What: "saved", Ref: "Mandate Keller - Letter of mandate.pdf"}}},
+		SignersDone: 2, SignersTotal: 2, FilesDone: 2, FilesTotal: 2,
+		Files: []string{filepath.FromSlash("/home/office/Documents/Signed/Mandate Keller - Letter of mandate.pdf"), filepath.FromSlash("/home/office/Documents/Signed/Mandate Keller - certificate.pdf")}}
+	saving := mandate
+	saving.ID, saving.Name, saving.FilesDone, saving.Files = "p4", "Annual accounts 2025", 1, mandate.Files[:1]
+	withdrawn := agent.PackageRow{Package: store.Package{ID: "p5", Name: "Old offer", State: "rescinded", Created: Now.Add(-400 * 24 * time.Hour),
+		Signers: []store.Signer{tom}}, SignersTotal: 1}
+	o.Rows = []agent.PackageRow{offer, mandate, lease, saving, withdrawn}
+	o.Lines = []store.Activity{
+		{Time: Now.Add(-19 * time.Minute), Kind: "saved", PackageID: "p3", Text: "“Mandate Keller” is signed by everyone. 2 documents saved in Signed."},
+		{Time: Now.Add(-20 * time.Minute), Kind: "event", PackageID: "p3", Text: "Thomas Keller signed “Mandate Keller”."},
+		{Time: Now.Add(-time.Hour), Kind: "sent", PackageID: "p2", Text: "“Offer 2026-118” was sent to 2 people."},
+		{Time: Now.Add(-5 * time.Hour), Kind: "problem", Text: "The signing service did not answer. Trying again in 2 minutes."},
+		{Time: Now.Add(-28 * time.Hour), Kind: "event", PackageID: "p1", Text: "Jan Weber signed “Lease Sonnenweg 4”. Next: Ana Ruiz."},
+		{Time: Now.Add(-76 * time.Hour), Kind: "signed_in", Text: "Signed in as office@weber-partner.example."},
+	}
+	return o
+}
+
+// Wrong is a bad day: an expired sign-in, a full disk, a package that ran out of time.
+func Wrong() *Office {
+	o := Busy()
+	o.State.SignedIn, o.State.Account = false, agent.Account{}
+	o.State.Health = []agent.Issue{
+		{ID: "tunnel", Severity: agent.Warning, Since: Now.Add(-time.Hour), Text: "The office's address cannot be reached. News arrives later.", Action: agent.ActRetry},
+		{ID: "signin", Severity: agent.Problem, Since: Now.Add(-26 * time.Minute), Text: "Your sign-in has expired. Sign in again to keep saving documents.", Action: agent.ActSignIn},
+	}
+	full := o.Rows[1]
+	full.Problem, full.FilesDone, full.Files = "The disk with “Signed” is full. 1 document waits and will be saved when there is room.", 1, full.Files[:1]
+	expired := o.Rows[0]
+	expired.State = "expired"
+	o.Rows = []agent.PackageRow{full, expired, o.Rows[2]}
+	o.Waiting = []store.Draft{{ID: "x", Name: "Offer 2026-119", State: store.DraftUnknown}, {ID: "y", Name: "Letter", State: store.DraftFailed, Problem: "“Offer.pdf” is protected by a password. Remove the protection and add it again."}}
+	return o
+}
+
+// World is an office with long names, many signers and several scripts.
+func World() *Office {
+	o := Busy()
+	long := o.Rows[2]
+	long.ID, long.Name = "w1", "Μισθωτήριο κατοικίας – Договор аренды квартиры – Hợp đồng thuê nhà – a name that does not end where the column ends"
+	long.Signers = []store.Signer{signer("e.papadopoulou", "Ελένη", "Παπαδοπούλου"), signer("n", "Наталья", "Александровна-Преображенская"),
+		signer("nguyen", "Nguyễn", "Thị Minh Khai"), signer("o", "Ólöf", "Þórðardóttir"),
+		{ID: "very", Email: "a.very.long.address.that.never.seems.to.end@subdomain.of.a.long.company.example.com"}}
+	long.Next, long.SignersTotal, long.SignersDone = long.Signers[1:], 5, 1
+	many := o.Rows[0]
+	many.ID, many.Name, many.SignersTotal, many.SignersDone = "w2", "Resolution of the owners", 12, 7
+	for i := range 12 {
+		many.Signers = append(many.Signers, signer(fmt.Sprintf("owner%d", i), "Owner", fmt.Sprint(i)))
+	}
+	nameless := agent.PackageRow{Package: store.Package{ID: "w3", State: "open", Origin: store.MadeElsewhere, Created: Now.Add(-time.Minute)}}
+	o.Rows = append([]agent.PackageRow{long, many, nameless}, o.Rows...)
+	o.State.Account.Email = "a.very.long.account.name@subdomain.of.a.long.company.example.com"
+	return o
+}

@@ -1,0 +1,130 @@
+// Package ui is Countersign's window and tray: everything that imports Fyne lives here and below. It shows an Office
+// and passes on what people do; it holds no state of its own beyond what is typed, and knows nothing of the service,
+// the network or the store.
+//
+// This package only brings Fyne's driver, which needs cgo and a display, together with package window, which needs
+// neither. The screens are packages of their own: packages, compose, activity and settings, on the shared widgets and
+// look. None of them imports another.
+package ui
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"os"
+	"runtime/debug"
+	"time"
+
+	"fyne.io/fyne/v2"
+	"fyne.io/fyne/v2/app"
+
+	"countersign/assets"
+	"countersign/ui/look"
+	"countersign/ui/system"
+	"countersign/ui/window"
+	"countersign/ui/words"
+)
+
+// DefaultID is the program's identifier: where Fyne keeps its preferences, and the name of the tray's owner.
+const DefaultID = "ch.countersign.app"
+
+// Options say what Run shows. Office is required.
+type Options struct {
+	Office   Office
+	Version  string
+	Files    []string        // to be sent, from the command line
+	Incoming <-chan []string // files of later starts; an empty list only shows the window. May be nil
+	Demo     bool            // shows a banner that nothing leaves this computer
+	Hidden   bool            // starts in the tray, without a window
+	ID       string          // DefaultID when empty
+	Started  func()          // called once on Fyne's goroutine when the window is up; may be nil
+	Stopped  func()          // called once before Run returns, also after an error; may be nil
+}
+
+// Run shows the window and the tray until the person quits, ctx ends or the process gets SIGTERM. It must be called on
+// the main goroutine. When it returns, nothing it started runs any more. Without a display or without OpenGL it returns
+// system.ErrNoDisplay or system.ErrNoOpenGL, which say so plainly.
+func Run(ctx context.Context, o Options) (err error) {
+	if o.Stopped != nil {
+		defer o.Stopped()
+	}
+	if err := system.CheckDisplay(ctx, os.Getenv); err != nil {
+		return err
+	}
+	if err := words.Load(); err != nil {
+		return err
+	}
+	started := false
+	defer func() {
+		// Fyne's driver panics when it cannot make a window, which happens before the loop has started.
+		if reason := recover(); reason != nil {
+			if started {
+				panic(reason)
+			}
+			slog.Error("the window could not be made", "reason", fmt.Sprint(reason), "stack", string(debug.Stack()))
+			err = system.ErrNoOpenGL
+			system.Alert("Countersign", "Countersign: "+err.Error())
+		}
+	}()
+	a := newApp(o)
+	w := window.New(ctx, a, window.Options{Office: o.Office, System: system.Opener{}, Do: fyne.Do, Now: time.Now,
+		HasTray: system.HasTray, Quit: a.Quit, Version: o.Version, Demo: o.Demo})
+	defer w.Close()
+	a.Lifecycle().SetOnStarted(func() {
+		started = true
+		if o.Started != nil {
+			o.Started()
+		}
+	})
+	w.AttachTray()
+	w.Add(o.Files)
+	over, done := make(chan struct{}), make(chan struct{})
+	defer func() { close(over); <-done }()
+	go func() {
+		defer close(done)
+		follow(ctx, over, o.Incoming, w, a.Quit)
+	}()
+	if !o.Hidden {
+		w.Show()
+	}
+	a.Run()
+	return nil
+}
+
+// follow hands over the files of later starts until the window is over, and quits when ctx ends first.
+func follow(ctx context.Context, over <-chan struct{}, incoming <-chan []string, w *window.Window, quit func()) {
+	for {
+		select {
+		case <-over:
+			return
+		case <-ctx.Done():
+			fyne.Do(quit)
+			return
+		case files, open := <-incoming:
+			if !open {
+				incoming = nil
+				continue
+			}
+			w.Post(func() {
+				w.Show()
+				w.Add(files)
+			})
+		}
+	}
+}
+
+func newApp(o Options) fyne.App {
+	id := o.ID
+	if id == "" {
+		id = DefaultID
+	}
+	meta := fyne.AppMetadata{ID: id, Name: "Countersign", Version: o.Version, Migrations: map[string]bool{"fyneDo": true}}
+	if icon, err := assets.Icon(256); err == nil {
+		meta.Icon = fyne.NewStaticResource("countersign.png", icon)
+	}
+	app.SetMetadata(meta)
+	a := app.NewWithID(id)
+	a.Settings().SetTheme(look.New())
+	a.SetIcon(meta.Icon)
+	return a
+}

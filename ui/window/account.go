@@ -1,0 +1,177 @@
+package window
+
+import (
+	"context"
+	"errors"
+
+	"fyne.io/fyne/v2"
+	"fyne.io/fyne/v2/container"
+	"fyne.io/fyne/v2/lang"
+	"fyne.io/fyne/v2/theme"
+	"fyne.io/fyne/v2/widget"
+
+	"countersign/internal/agent"
+	"countersign/ui/desk"
+	"countersign/ui/look"
+	"countersign/ui/widgets"
+	"countersign/ui/work"
+)
+
+// account is the foot of the sidebar: who is signed in, and the way in and out.
+type account struct {
+	desk      *desk.Desk
+	clipboard fyne.Clipboard
+	content   *fyne.Container
+
+	signedIn bool
+	who      string
+	cancel   context.CancelFunc // ends the sign-in that runs; nil while none does
+	address  string             // what that sign-in wants to be shown in a browser
+	pasted   *widgets.Entry
+	problem  *widget.Label
+}
+
+func newAccount(d *desk.Desk, clipboard fyne.Clipboard) *account {
+	a := &account{desk: d, clipboard: clipboard, content: container.NewStack(), problem: widget.NewLabel("")}
+	a.problem.Wrapping, a.problem.SizeName = fyne.TextWrapWord, look.Caption
+	a.problem.Importance = widget.DangerImportance
+	a.pasted = widgets.NewEntry(lang.L("Paste the address here"))
+	a.pasted.OnSubmitted = func(string) { a.paste() }
+	a.pasted.OnEscape = a.stop
+	a.draw()
+	return a
+}
+
+// show takes what the office says.
+func (a *account) show(s agent.Status) {
+	a.signedIn, a.who = s.SignedIn, s.Account.Email
+	if a.who == "" && s.SignedIn {
+		a.who = s.Account.OrganizationID
+	}
+	if a.cancel == nil { // a running sign-in keeps its fields
+		a.draw()
+	}
+}
+
+func (a *account) draw() {
+	parts := widgets.Stack(8)
+	if a.problem.Text != "" {
+		parts.Add(a.problem)
+	}
+	switch {
+	case a.cancel != nil:
+		a.drawRunning(parts)
+	case a.signedIn:
+		more := widget.NewButtonWithIcon("", theme.MoreVerticalIcon(), nil)
+		more.Importance = widget.LowImportance
+		more.OnTapped = func() { a.menu(more) }
+		who := widgets.NewLine(a.who)
+		who.Shorten = true
+		parts.Add(widgets.Across(widget.NewIcon(look.MarkSigned.Resource()), widgets.Stack(1, who, widgets.NewCaption(lang.L("Signed in"))), more))
+	default:
+		state := widgets.NewCaption(lang.L("Not signed in"))
+		in := widget.NewButtonWithIcon(lang.L("Sign in"), theme.LoginIcon(), func() { a.signIn("") })
+		in.Importance = widget.HighImportance
+		parts.Add(widgets.Across(widget.NewIcon(look.MarkLater.Resource()), state, nil))
+		parts.Add(in)
+	}
+	widgets.Remake(a.content, widgets.PadHV(6, 8, parts))
+}
+
+func (a *account) drawRunning(parts *fyne.Container) {
+	text := widget.NewLabel(lang.L("Finish in the browser. If it does not come back here, copy the address it ends on."))
+	text.Wrapping, text.SizeName = fyne.TextWrapWord, look.Caption
+	parts.Add(text)
+	parts.Add(a.pasted)
+	use := widget.NewButton(lang.L("Use it"), a.paste)
+	parts.Add(container.NewGridWithColumns(2, widget.NewButton(lang.L("Cancel"), a.stop), use))
+	if a.address != "" {
+		link := widget.NewButtonWithIcon(lang.L("Copy the link"), theme.ContentCopyIcon(), func() { a.clipboard.SetContent(a.address) })
+		link.Importance = widget.LowImportance
+		parts.Add(link)
+	}
+}
+
+func (a *account) menu(at fyne.CanvasObject) {
+	items := fyne.NewMenu("",
+		fyne.NewMenuItem(lang.L("Sign in as someone else"), func() { a.signIn("login") }),
+		fyne.NewMenuItem(lang.L("Sign out"), a.signOut))
+	pop := widget.NewPopUpMenu(items, a.desk.Window.Canvas())
+	pop.ShowAtRelativePosition(fyne.NewPos(0, -pop.MinSize().Height), at)
+}
+
+// signIn runs a sign-in in the browser; prompt is as in agent.SignInOptions.
+func (a *account) signIn(prompt string) {
+	if a.cancel != nil {
+		return
+	}
+	a.address = ""
+	a.problem.SetText("")
+	a.pasted.SetText("")
+	a.cancel = work.Then(a.desk.Work, func(ctx context.Context) (struct{}, error) {
+		return struct{}{}, a.desk.Office.SignIn(ctx, agent.SignInOptions{Prompt: prompt}, a.open)
+	}, a.ended)
+	a.draw()
+}
+
+// open shows the address in the browser, from whatever goroutine. Without a browser the link can still be copied, so
+// the sign-in goes on.
+func (a *account) open(address string) error {
+	err := a.desk.System.OpenAddress(address)
+	a.desk.Work.Do(func() {
+		a.address = address
+		if err != nil {
+			a.problem.SetText(desk.Sentence(err.Error()))
+		}
+		a.draw()
+	})
+	return nil
+}
+
+func (a *account) ended(_ struct{}, err error) {
+	a.cancel, a.address = nil, ""
+	a.pasted.SetText("")
+	a.problem.SetText("")
+	if err != nil && !errors.Is(err, context.Canceled) {
+		a.problem.SetText(desk.Sentence(err.Error()))
+	}
+	a.reread()
+}
+
+// reread shows the account as it is now.
+func (a *account) reread() {
+	a.draw()
+	work.Then(a.desk.Work, func(context.Context) (agent.Status, error) { return a.desk.Office.Status(), nil },
+		func(s agent.Status, _ error) { a.show(s) })
+}
+
+func (a *account) paste() {
+	if a.pasted.Text == "" {
+		return
+	}
+	address := a.pasted.Text
+	work.Then(a.desk.Work, func(context.Context) (struct{}, error) { return struct{}{}, a.desk.Office.Paste(address) },
+		func(_ struct{}, err error) {
+			if err != nil {
+				a.problem.SetText(desk.Sentence(err.Error()))
+				a.draw()
+			}
+		})
+}
+
+func (a *account) stop() {
+	if a.cancel != nil {
+		a.cancel()
+	}
+}
+
+func (a *account) signOut() {
+	work.Then(a.desk.Work, func(ctx context.Context) (struct{}, error) {
+		return struct{}{}, a.desk.Office.SignOut(ctx)
+	}, func(_ struct{}, err error) {
+		if err != nil {
+			a.desk.Notice(desk.Sentence(err.Error()))
+		}
+		a.reread()
+	})
+}

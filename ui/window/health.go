@@ -1,0 +1,81 @@
+package window
+
+import (
+	"context"
+	"strings"
+
+	"fyne.io/fyne/v2/lang"
+
+	"countersign/internal/agent"
+	"countersign/ui/desk"
+	"countersign/ui/words"
+	"countersign/ui/work"
+)
+
+// showHealth shows the issue that matters most, or nothing.
+func (w *Window) showHealth(s agent.Status) {
+	issue, others := desk.Problem(s.Health)
+	w.issue = issue
+	if issue.Text == "" {
+		if w.health.Visible() {
+			w.health.Clear()
+		}
+		return
+	}
+	notes := []string{}
+	if since := w.since(issue.Since); since != "" {
+		notes = append(notes, since)
+	}
+	if others > 0 {
+		notes = append(notes, lang.L("and {{.N}} more", words.V{"N": others}))
+	}
+	w.health.Say(desk.Sentence(issue.Text), strings.Join(notes, ", "), actionWord(issue.Action), func() { w.act(issue) })
+}
+
+// actionWord is the text of an issue's button, empty when there is nothing to do.
+func actionWord(a agent.Action) string {
+	switch a {
+	case agent.ActSignIn:
+		return lang.L("Sign in")
+	case agent.ActSettings:
+		return lang.L("Open settings")
+	case agent.ActChooseFolder:
+		return lang.L("Choose a folder")
+	case agent.ActUnlock:
+		return lang.L("Unlock")
+	case agent.ActTakeEndpoint:
+		return lang.L("Receive here again")
+	case agent.ActRetry:
+		return lang.L("Try again")
+	case agent.ActReview:
+		return lang.L("Review")
+	}
+	return ""
+}
+
+// act does what the button of an issue says: here where it leads to a screen, else through the office.
+func (w *Window) act(issue agent.Issue) {
+	switch issue.Action {
+	case agent.ActSignIn:
+		w.account.signIn("")
+		return
+	case agent.ActSettings:
+		w.ShowSettings()
+		return
+	case agent.ActChooseFolder:
+		w.ShowSettings()
+		w.settings.PickFolder()
+		return
+	case agent.ActReview:
+		w.ShowCompose()
+		return
+	}
+	work.Then(w.pool, func(ctx context.Context) (struct{}, error) {
+		return struct{}{}, w.options.Office.Act(ctx, issue)
+	}, func(_ struct{}, err error) {
+		if err != nil {
+			w.desk.Notice(desk.Sentence(err.Error()))
+		}
+		w.status.Ask()
+	})
+}
