@@ -1,0 +1,213 @@
+package sandbox
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+
+	bolt "go.etcd.io/bbolt"
+)
+
+// The admin port: JSON over HTTP on a loopback address, for tests and for trying out failures. A POST may leave out
+// its body. Every answer is 200 with JSON, or an error {"error","message"}. A body's fields are as in the Go types
+// named here.
+//
+//	GET    /state                what there is: clients, endpoints (without secrets), counts
+//	GET    /packages             every package with its signers, their turns and links
+//	POST   /sign                 {"package_id", "signer_id"} one signer; without signer_id: everyone, to the end
+//	POST   /decline              {"package_id", "signer_id", "reason"}
+//	GET    /events               []Delivery: every event with its bytes and how it fared
+//	POST   /events/hold          keep events back
+//	POST   /events/release       {"order": "fifo" | "reverse" | "random"}
+//	POST   /events/disturb       Disturbance: duplicate, reorder, delay; {} ends it
+//	POST   /events/redeliver     {"event_id"} send it again
+//	POST   /events/forge         Forgery: any event or bytes, signed or not; answers {"status"} of the receiver
+//	GET    /faults               []Fault
+//	POST   /faults               Fault; answers {"id"}
+//	DELETE /faults, /faults/{id} remove all, or one
+//	POST   /tokens/expire        every access token has expired
+//	POST   /tokens/revoke        {"token"} one refresh token's family; {} all of them
+//	POST   /endpoint/replace     {"client_id", "url"} as another computer of the office would; client_id may be left out
+//	POST   /downloads/pad        {"bytes"} executed downloads are at least this large; 0 ends it
+//	GET    /requests             {"requests": []Request, "counts": per route}
+//	DELETE /requests             forget them
+func (s *Server) adminHandler() http.Handler {
+	mux := http.NewServeMux()
+	handle := func(pattern string, fn func(w http.ResponseWriter, r *http.Request) (any, error)) {
+		mux.HandleFunc(pattern, func(w http.ResponseWriter, r *http.Request) {
+			answer, err := fn(w, r)
+			if err != nil {
+				s.writeError(w, r, err)
+				return
+			}
+			if answer == nil {
+				answer = object{}
+			}
+			writeJSON(w, http.StatusOK, answer)
+		})
+	}
+	handle("GET /state", s.adminState)
+	handle("GET /packages", func(http.ResponseWriter, *http.Request) (any, error) { return s.Packages(), nil })
+	handle("POST /sign", s.adminSign)
+	handle("POST /decline", s.adminDecline)
+	handle("GET /events", func(http.ResponseWriter, *http.Request) (any, error) { return s.Deliveries() })
+	handle("POST /events/hold", func(http.ResponseWriter, *http.Request) (any, error) { s.Hold(); return nil, nil })
+	handle("POST /events/release", adminCall(func(in struct{ Order string }) error { return s.Release(in.Order) }))
+	handle("POST /events/disturb", adminCall(func(in Disturbance) error { s.Disturb(in); return nil }))
+	handle("POST /events/redeliver", adminCall(func(in struct {
+		EventID string `json:"event_id"`
+	}) error {
+		return s.Redeliver(in.EventID)
+	}))
+	handle("POST /events/forge", s.adminForge)
+	handle("GET /faults", func(http.ResponseWriter, *http.Request) (any, error) { return s.Faults(), nil })
+	handle("POST /faults", s.adminFault)
+	handle("DELETE /faults", func(http.ResponseWriter, *http.Request) (any, error) { s.Heal(0); return nil, nil })
+	handle("DELETE /faults/{id}", s.adminHeal)
+	handle("POST /tokens/expire", adminCall(func(struct{}) error { return s.ExpireAccessTokens() }))
+	handle("POST /tokens/revoke", adminCall(func(in struct{ Token string }) error { return s.RevokeRefreshTokens(in.Token) }))
+	handle("POST /endpoint/replace", adminCall(func(in struct {
+		ClientID string `json:"client_id"`
+		URL      string `json:"url"`
+	}) error {
+		return s.ReplaceEndpoint(in.ClientID, in.URL)
+	}))
+	handle("POST /downloads/pad", adminCall(func(in struct{ Bytes int64 }) error { s.PadDownloads(in.Bytes); return nil }))
+	handle("GET /requests", func(http.ResponseWriter, *http.Request) (any, error) {
+		requests, counts := s.Requests()
+		return object{"requests": requests, "counts": counts}, nil
+	})
+	handle("DELETE /requests", func(http.ResponseWriter, *http.Request) (any, error) { s.requests.clear(); return nil, nil })
+	return s.onlyPrograms(mux)
+}
+
+// onlyPrograms keeps web pages out: no page may act here because a browser on this machine can reach the port.
+func (s *Server) onlyPrograms(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s.workers.Add(1)
+		defer s.workers.Done()
+		host, _, err := net.SplitHostPort(r.Host)
+		if err != nil {
+			host = r.Host
+		}
+		if ip := net.ParseIP(strings.Trim(host, "[]")); (ip == nil || !ip.IsLoopback()) && host != "localhost" || r.Header.Get("Origin") != "" {
+			writeJSON(w, http.StatusForbidden, errorBody("admin_not_authorized", "The admin port is for programs on this machine."))
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// listenLoopback refuses to open the admin port to others.
+func listenLoopback(address string) (net.Listener, error) {
+	l, err := net.Listen("tcp", address)
+	if err != nil {
+		return nil, fmt.Errorf("opening the admin port %s: %w", address, err)
+	}
+	if a, ok := l.Addr().(*net.TCPAddr); !ok || !a.IP.IsLoopback() {
+		_ = l.Close()
+		return nil, fmt.Errorf("the admin port %s is not on a loopback address", address)
+	}
+	return l, nil
+}
+
+// adminCall is an operation that reads T and answers nothing.
+func adminCall[T any](fn func(T) error) func(http.ResponseWriter, *http.Request) (any, error) {
+	return func(w http.ResponseWriter, r *http.Request) (any, error) {
+		var in T
+		if err := readJSON(w, r, "admin", &in); err != nil {
+			return nil, err
+		}
+		return nil, fn(in)
+	}
+}
+
+func (s *Server) adminState(http.ResponseWriter, *http.Request) (any, error) {
+	endpoints, states := []object{}, map[string]int{}
+	now := s.opt.Now()
+	err := s.db.View(func(tx *bolt.Tx) error {
+		return errors.Join(
+			each(tx, bucketEndpoints, func(_ string, e endpoint) error {
+				endpoints = append(endpoints, object{
+					"event_endpoint_id": e.EventEndpointID, "client_id": e.ClientID, "name": e.Name, "url": e.URL, "time_set": e.TimeSet,
+				})
+				return nil
+			}),
+			each(tx, bucketPackages, func(_ string, p pack) error {
+				states[p.stateAt(now)]++
+				return nil
+			}))
+	})
+	if err != nil {
+		return nil, err
+	}
+	clients := []object{}
+	for _, c := range s.opt.Clients {
+		clients = append(clients, object{"id": c.ID, "name": c.Name, "redirects": c.Redirects})
+	}
+	s.delivery.mu.Lock()
+	defer s.delivery.mu.Unlock()
+	return object{
+		"url": s.url, "clients": clients, "users": s.opt.Users, "endpoints": endpoints, "packages": states,
+		"events": object{"held": s.delivery.held, "waiting": len(s.delivery.queue), "disturbance": s.delivery.disturbance},
+		"pad":    s.pad.bytes.Load(),
+	}, nil
+}
+
+type adminSigner struct {
+	PackageID string `json:"package_id"`
+	SignerID  string `json:"signer_id"`
+	Reason    string `json:"reason"`
+}
+
+func (s *Server) adminSign(w http.ResponseWriter, r *http.Request) (any, error) {
+	var in adminSigner
+	if err := readJSON(w, r, "admin", &in); err != nil {
+		return nil, err
+	}
+	if in.SignerID != "" {
+		return nil, s.Sign(in.PackageID, in.SignerID)
+	}
+	return nil, s.SignAll(in.PackageID)
+}
+
+func (s *Server) adminDecline(w http.ResponseWriter, r *http.Request) (any, error) {
+	var in adminSigner
+	if err := readJSON(w, r, "admin", &in); err != nil {
+		return nil, err
+	}
+	return nil, s.decline(in.PackageID, in.SignerID, in.Reason)
+}
+
+func (s *Server) adminForge(w http.ResponseWriter, r *http.Request) (any, error) {
+	var f Forgery
+	if err := readJSON(w, r, "admin", &f); err != nil {
+		return nil, err
+	}
+	status, err := s.Forge(r.Context(), f)
+	if err != nil {
+		return nil, err
+	}
+	return object{"status": status}, nil
+}
+
+func (s *Server) adminFault(w http.ResponseWriter, r *http.Request) (any, error) {
+	var f Fault
+	if err := readJSON(w, r, "admin", &f); err != nil {
+		return nil, err
+	}
+	return object{"id": s.Inject(f)}, nil
+}
+
+func (s *Server) adminHeal(_ http.ResponseWriter, r *http.Request) (any, error) {
+	id, err := strconv.Atoi(r.PathValue("id"))
+	if err != nil || !slices.ContainsFunc(s.Faults(), func(f Fault) bool { return f.ID == id }) {
+		return nil, notFound("fault")
+	}
+	s.Heal(id)
+	return nil, nil
+}

@@ -1,0 +1,168 @@
+package sandbox
+
+import (
+	"context"
+	"net/http"
+	"regexp"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Fault is a rule that makes the service misbehave. The first rule that matches a request and is not used up is
+// applied; the kinds can be combined where that makes sense (a delay with anything).
+type Fault struct {
+	ID     int    `json:"id"`
+	Method string `json:"method"` // "" matches every method
+	Path   string `json:"path"`   // glob over the path without /api/v1; * matches anything, also slashes
+	Skip   int    `json:"skip"`   // let this many matching requests pass first
+	Times  int    `json:"times"`  // apply this often, then no more; 0 is for ever
+
+	DelayMS       int               `json:"delay_ms"`       // wait before anything else
+	Status        int               `json:"status"`         // answer with this status instead of doing the work
+	Body          string            `json:"body"`           // with Status: the body; "" is an error of the service
+	Headers       map[string]string `json:"headers"`        // set on the answer, for instance Retry-After
+	Drop          bool              `json:"drop"`           // close the connection before doing or answering anything
+	LoseAnswer    bool              `json:"lose_answer"`    // do the work, then close the connection without an answer
+	TruncateAfter int64             `json:"truncate_after"` // > 0: cut the connection after this many bytes of body
+
+	Applied int `json:"applied"` // how often it was applied so far
+	seen    int
+}
+
+func (f *Fault) matches(method, path string) bool {
+	if f.Method != "" && !strings.EqualFold(f.Method, method) {
+		return false
+	}
+	if f.Path == "" {
+		return true
+	}
+	pattern := strings.ReplaceAll(regexp.QuoteMeta(f.Path), `\*`, ".*")
+	ok, _ := regexp.MatchString("^"+pattern+"$", path)
+	return ok
+}
+
+// faults may be used from any goroutine.
+type faults struct {
+	mu    sync.Mutex
+	rules []*Fault
+	last  int
+}
+
+func (f *faults) add(rule Fault) int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.last++
+	rule.ID, rule.Applied, rule.seen = f.last, 0, 0
+	f.rules = append(f.rules, &rule)
+	return rule.ID
+}
+
+// remove deletes one rule, or all of them for id 0.
+func (f *faults) remove(id int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	var kept []*Fault
+	for _, r := range f.rules {
+		if id != 0 && r.ID != id {
+			kept = append(kept, r)
+		}
+	}
+	f.rules = kept
+}
+
+func (f *faults) list() []Fault {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	all := make([]Fault, len(f.rules))
+	for i, r := range f.rules {
+		all[i] = *r
+	}
+	return all
+}
+
+// take returns the rule to apply to a request and counts it as applied.
+func (f *faults) take(method, path string) (Fault, bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, r := range f.rules {
+		if (r.Times > 0 && r.Applied >= r.Times) || !r.matches(method, path) {
+			continue
+		}
+		if r.seen++; r.seen <= r.Skip {
+			continue
+		}
+		r.Applied++
+		return *r, true
+	}
+	return Fault{}, false
+}
+
+// Inject adds a rule and returns its id.
+func (s *Server) Inject(rule Fault) int { return s.faults.add(rule) }
+
+// Heal removes the rule with this id, or every rule for 0.
+func (s *Server) Heal(id int) { s.faults.remove(id) }
+
+// Faults returns the rules with how often each was applied.
+func (s *Server) Faults() []Fault { return s.faults.list() }
+
+// misbehave serves a request under a rule.
+func (s *Server) misbehave(ctx context.Context, rule Fault, w http.ResponseWriter, r *http.Request, next http.Handler) {
+	if rule.DelayMS > 0 {
+		select {
+		case <-time.After(time.Duration(rule.DelayMS) * time.Millisecond):
+		case <-r.Context().Done():
+		case <-ctx.Done():
+		}
+	}
+	if rule.Drop {
+		panic(http.ErrAbortHandler)
+	}
+	if rule.LoseAnswer {
+		next.ServeHTTP(&deaf{header: http.Header{}}, r)
+		panic(http.ErrAbortHandler)
+	}
+	for name, value := range rule.Headers {
+		w.Header().Set(name, value)
+	}
+	if rule.TruncateAfter > 0 {
+		w = &truncated{ResponseWriter: w, left: rule.TruncateAfter}
+	}
+	if rule.Status == 0 {
+		next.ServeHTTP(w, r)
+		return
+	}
+	if rule.Body == "" {
+		writeJSON(w, rule.Status, errorBody("service_exception_injected", "This failure was asked for."))
+		return
+	}
+	if w.Header().Get("Content-Type") == "" {
+		w.Header().Set("Content-Type", "application/json; charset=utf-8")
+	}
+	w.WriteHeader(rule.Status)
+	_, _ = w.Write([]byte(rule.Body))
+}
+
+// deaf takes an answer that nobody will hear.
+type deaf struct{ header http.Header }
+
+func (d *deaf) Header() http.Header         { return d.header }
+func (d *deaf) WriteHeader(int)             {}
+func (d *deaf) Write(p []byte) (int, error) { return len(p), nil }
+
+// truncated lets so many bytes of body pass and then cuts the connection.
+type truncated struct {
+	http.ResponseWriter
+	left int64
+}
+
+func (t *truncated) Write(p []byte) (int, error) {
+	if int64(len(p)) <= t.left {
+		t.left -= int64(len(p))
+		return t.ResponseWriter.Write(p)
+	}
+	_, _ = t.ResponseWriter.Write(p[:t.left])
+	_ = http.NewResponseController(t.ResponseWriter).Flush()
+	panic(http.ErrAbortHandler)
+}

@@ -1,0 +1,221 @@
+package sandbox
+
+import (
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+
+	bolt "go.etcd.io/bbolt"
+)
+
+// visiblePack reads a package the caller may see.
+func (s *Server) visiblePack(id string, who caller) (*pack, error) {
+	if !who.canUsePackages() {
+		return nil, forbidden("package_not_authorized", "The organization or member scope is needed.")
+	}
+	p, err := read[pack](s.db, bucketPackages, id)
+	if errors.Is(err, errNotFound) {
+		return nil, notFound("package")
+	}
+	if err != nil {
+		return nil, err
+	}
+	if !who.sees(&p) {
+		return nil, notFound("package")
+	}
+	return &p, nil
+}
+
+// getPackage is GET /packages/{packageId}.
+func (s *Server) getPackage(_ http.ResponseWriter, r *http.Request, who caller) (any, error) {
+	p, err := s.visiblePack(r.PathValue("packageId"), who)
+	if err != nil {
+		return nil, err
+	}
+	return s.packageView(p), nil
+}
+
+// packageStatus is GET /packages/{packageId}/status.
+func (s *Server) packageStatus(_ http.ResponseWriter, r *http.Request, who caller) (any, error) {
+	p, err := s.visiblePack(r.PathValue("packageId"), who)
+	if err != nil {
+		return nil, err
+	}
+	return s.statusView(p), nil
+}
+
+// sendPackage is POST /packages/send: select, add and draft become open.
+func (s *Server) sendPackage(w http.ResponseWriter, r *http.Request, who caller) (any, error) {
+	return s.changeState(w, r, who, func(p *pack, _ string, now time.Time) ([]event, error) {
+		switch {
+		case p.State != stateDraft && p.State != stateAdd && p.State != stateSelect:
+			return nil, badRequest("package_invalid_state", "Only a draft can be sent.")
+		case len(p.Documents) == 0:
+			return nil, badRequest("package_add_no_documents", "An open package needs at least one document.")
+		case len(p.Signers) == 0:
+			return nil, badRequest("package_add_no_signers", "An open package needs at least one signer.")
+		}
+		p.State, p.TimeSent = stateOpen, &now
+		return packageEvents(p, []string{actionSent}, now), nil
+	})
+}
+
+// rescindPackage is POST /packages/rescind: an open package is withdrawn.
+func (s *Server) rescindPackage(w http.ResponseWriter, r *http.Request, who caller) (any, error) {
+	return s.changeState(w, r, who, func(p *pack, message string, now time.Time) ([]event, error) {
+		if state := p.stateAt(now); state != stateOpen && state != stateExpired {
+			return nil, badRequest("package_invalid_state", "Only a package that was sent and is not executed can be withdrawn.")
+		}
+		p.State, p.RescindMessage, p.TimeRescinded = stateRescinded, message, &now
+		return nil, nil
+	})
+}
+
+func (s *Server) changeState(w http.ResponseWriter, r *http.Request, who caller, change func(*pack, string, time.Time) ([]event, error)) (any, error) {
+	var body struct {
+		PackageID      string `json:"packageId"`
+		RescindMessage string `json:"rescindMessage"`
+	}
+	if err := readJSON(w, r, "package", &body); err != nil {
+		return nil, err
+	}
+	if _, err := s.visiblePack(body.PackageID, who); err != nil {
+		return nil, err
+	}
+	err := s.changePack(body.PackageID, func(p *pack, now time.Time) ([]event, error) {
+		return change(p, body.RescindMessage, now)
+	})
+	if err != nil {
+		return nil, err
+	}
+	return map[string]string{"packageId": body.PackageID}, nil
+}
+
+// signLink is POST /packages/{packageId}/link/sign/{signerId}.
+func (s *Server) signLink(_ http.ResponseWriter, r *http.Request, who caller) (any, error) {
+	p, err := s.visiblePack(r.PathValue("packageId"), who)
+	if err != nil {
+		return nil, err
+	}
+	sg, ok := p.signer(r.PathValue("signerId"))
+	if !ok {
+		return nil, notFound("signer")
+	}
+	if p.stateAt(s.opt.Now()) != stateOpen {
+		return nil, badRequest("package_invalid_state", "The package is not open for signing.")
+	}
+	return map[string]any{
+		"packageId": p.PackageID, "name": p.Name, "link": s.linkURL(sg.LinkToken), "type": "package_sign",
+		"token": sg.LinkToken, "timeExpires": stampOrNil(p.TimeSignBy),
+	}, nil
+}
+
+// listRequest is the body of packages/list. Teams and folders do not exist here.
+type listRequest struct {
+	MemberID   string   `json:"memberId"`
+	AllMembers bool     `json:"allMembers"`
+	Search     string   `json:"search"`
+	Types      []string `json:"types"`
+	States     []string `json:"states"`
+	IsExecuted *bool    `json:"isExecuted"`
+	Days       *int     `json:"days"`
+	Take       *int     `json:"take"`
+	Skip       int      `json:"skip"`
+}
+
+const (
+	defaultTake = 50
+	maxTake     = 500
+)
+
+// listPackages is POST /packages/list, newest first.
+func (s *Server) listPackages(w http.ResponseWriter, r *http.Request, who caller) (any, error) {
+	if !who.canUsePackages() {
+		return nil, forbidden("package_not_authorized", "The organization or member scope is needed.")
+	}
+	var q listRequest
+	if err := readJSON(w, r, "package", &q); err != nil {
+		return nil, err
+	}
+	take := defaultTake
+	if q.Take != nil {
+		take = *q.Take
+	}
+	if take < 1 || take > maxTake || q.Skip < 0 {
+		return nil, badRequest("package_range_take", "take must be between 1 and %d and skip must not be negative.", maxTake)
+	}
+	if (q.AllMembers || (q.MemberID != "" && q.MemberID != who.MemberID)) && !who.can("organization") {
+		return nil, forbidden("package_not_authorized", "The packages of other members need the organization scope.")
+	}
+	now := s.opt.Now()
+	var found []pack
+	err := s.db.View(func(tx *bolt.Tx) error {
+		return each(tx, bucketPackages, func(_ string, p pack) error {
+			if who.sees(&p) && q.matches(&p, who, now) {
+				found = append(found, p)
+			}
+			return nil
+		})
+	})
+	if err != nil {
+		return nil, err
+	}
+	slices.SortFunc(found, func(a, b pack) int {
+		if c := b.TimeCreated.Compare(a.TimeCreated); c != 0 {
+			return c
+		}
+		return strings.Compare(a.PackageID, b.PackageID)
+	})
+	items := []object{}
+	for i := q.Skip; i < min(len(found), q.Skip+take); i++ {
+		items = append(items, s.itemView(&found[i]))
+	}
+	return map[string]any{"items": items, "total": len(found), "take": take, "skip": q.Skip}, nil
+}
+
+func (q *listRequest) matches(p *pack, who caller, now time.Time) bool {
+	member := q.MemberID
+	setDefault(&member, who.MemberID)
+	switch {
+	case !q.AllMembers && p.MemberID != member,
+		len(q.Types) > 0 && !slices.Contains(q.Types, p.Type),
+		len(q.States) > 0 && !slices.Contains(q.States, p.stateAt(now)),
+		q.IsExecuted != nil && *q.IsExecuted != (p.State == stateExecuted),
+		q.Days != nil && (p.TimeSignBy == nil || p.TimeSignBy.After(now.AddDate(0, 0, *q.Days))):
+		return false
+	}
+	return p.mentions(q.Search)
+}
+
+// mentions reports whether every word of the search occurs in the package; a * at the end of a word matches any ending.
+func (p *pack) mentions(search string) bool {
+	wanted := strings.Fields(strings.ToLower(search))
+	if len(wanted) == 0 {
+		return true
+	}
+	text := []string{p.Name, p.Message, p.Description, string(p.ExternalData)}
+	for _, d := range p.Documents {
+		text = append(text, d.Name, d.FileName, string(d.ExternalID))
+	}
+	for _, sg := range p.Signers {
+		text = append(text, sg.FirstName, sg.LastName, sg.Email)
+	}
+	all := strings.ToLower(strings.Join(text, " "))
+	separators := func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("-_@.*", r)
+	}
+	words := strings.FieldsFunc(all, separators)
+	for _, w := range wanted {
+		prefix, open := strings.CutSuffix(w, "*")
+		ok := slices.ContainsFunc(words, func(word string) bool {
+			return word == prefix || (open && strings.HasPrefix(word, prefix))
+		})
+		if !ok {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,24 @@
+package sandbox
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+
+	"github.com/google/uuid"
+)
+
+// newToken is a secret of 256 random bits, safe in a URL.
+func newToken() string {
+	var b [32]byte
+	_, _ = rand.Read(b[:]) // never fails: crypto/rand ends the program instead
+	return base64.RawURLEncoding.EncodeToString(b[:])
+}
+
+// hashed is the form in which a token is stored, so that a copy of the state is no key.
+func hashed(token string) string {
+	sum := sha256.Sum256([]byte(token))
+	return base64.RawURLEncoding.EncodeToString(sum[:])
+}
+
+func newID() string { return uuid.NewString() }
