@@ -102,7 +102,7 @@ func (tx *Tx) PutPackage(p Package) error {
 }
 
 // Packages calls each with all packages, newest first by Created, until it returns false. Where a list needs only
-// a line of each, PackageLines is twenty times faster.
+// a line of each, PackageLines is many times faster.
 func (tx *Tx) Packages(each func(Package) bool) error {
 	return tx.newest(bucketPackages, "", func(row, value []byte) (bool, error) {
 		p, err := decode[Package](bucketPackages, row, value)

@@ -1,0 +1,157 @@
+package store
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+)
+
+func plan(t *testing.T, s *Store, j Job) (planned bool) {
+	t.Helper()
+	update(t, s, func(tx *Tx) (err error) { planned, err = tx.PlanJob(j); return err })
+	return planned
+}
+
+func putJob(t *testing.T, s *Store, j Job) {
+	t.Helper()
+	update(t, s, func(tx *Tx) error { return tx.PutJob(j) })
+}
+
+func jobKeys(jobs []Job) string {
+	var keys []string
+	for _, j := range jobs {
+		keys = append(keys, j.Key())
+	}
+	return strings.Join(keys, " ")
+}
+
+func TestPlanningTwiceIsHarmless(t *testing.T) {
+	s := newTest(t)
+	j := Job{PackageID: "p", DocumentID: "d", Kind: "executed", Folder: "/f", Target: "Lease.pdf"}
+	if !plan(t, s, j) {
+		t.Fatal("not planned")
+	}
+	j.Target = "Another name.pdf"
+	if plan(t, s, j) {
+		t.Error("planned again")
+	}
+	got := read(t, s, func(tx *Tx) (Job, error) { j, _, err := tx.Job(j.Key()); return j, err })
+	if got.Target != "Lease.pdf" || got.State != JobPending || !got.Planned.Equal(day) {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestTwoJobsNeverShareAName(t *testing.T) {
+	s := newTest(t)
+	plan(t, s, Job{PackageID: "p", Kind: "masterfile", Folder: "/home/office", Target: "2026/Größe Café.pdf"})
+	same := [][2]string{
+		{"/home/office", "2026/Größe Café.pdf"},
+		{"/home/office", "2026/GRÖSSE CAFÉ.PDF"},
+		{"/home/office", "2026/gro\u0308ße cafe\u0301.pdf"},
+		{"/home/office/", "2026//Größe Café.pdf"},
+		{"/home/office", `2026\Größe Café.pdf`},
+		{"/home/./office", "2026/Größe Café.pdf. "},
+	}
+	for _, name := range same {
+		if taken := read(t, s, func(tx *Tx) (bool, error) { return tx.TargetTaken(name[0], name[1]) }); !taken {
+			t.Errorf("%v counts as free", name)
+		}
+		err := s.Update(func(tx *Tx) error {
+			_, err := tx.PlanJob(Job{PackageID: "q", Kind: "masterfile", Folder: name[0], Target: name[1]})
+			return err
+		})
+		if !errors.Is(err, ErrTargetTaken) {
+			t.Errorf("%v: %v, want ErrTargetTaken", name, err)
+		}
+	}
+	for _, name := range [][2]string{{"/home/office", "2026/Größe Cafe.pdf"}, {"/home/other", "2026/Größe Café.pdf"}, {"/home/office", "2026 Größe Café.pdf"}} {
+		if taken := read(t, s, func(tx *Tx) (bool, error) { return tx.TargetTaken(name[0], name[1]) }); taken {
+			t.Errorf("%v counts as taken", name)
+		}
+	}
+}
+
+func TestANewNameMovesTheReservation(t *testing.T) {
+	s := newTest(t)
+	a := Job{PackageID: "a", Kind: "cac", Folder: "/f", Target: "one.pdf", State: JobPending, Planned: day}
+	b := Job{PackageID: "b", Kind: "cac", Folder: "/f", Target: "two.pdf", State: JobPending, Planned: day}
+	plan(t, s, a)
+	plan(t, s, b)
+	a.Target = "TWO.pdf"
+	if err := s.Update(func(tx *Tx) error { return tx.PutJob(a) }); !errors.Is(err, ErrTargetTaken) {
+		t.Errorf("%v, want ErrTargetTaken", err)
+	}
+	a.Target = "three.pdf"
+	putJob(t, s, a)
+	a.Target = "THREE.pdf" // its own name in other letters
+	putJob(t, s, a)
+	for name, want := range map[string]bool{"one.pdf": false, "two.pdf": true, "three.pdf": true} {
+		if taken := read(t, s, func(tx *Tx) (bool, error) { return tx.TargetTaken("/f", name) }); taken != want {
+			t.Errorf("%s taken: %v, want %v", name, taken, want)
+		}
+	}
+	if err := s.Update(func(tx *Tx) error { return tx.PutJob(Job{PackageID: "x", Kind: "cac"}) }); !errors.Is(err, ErrNotFound) {
+		t.Errorf("an unknown job: %v, want ErrNotFound", err)
+	}
+}
+
+func TestAJobThatFailedStillHoldsItsName(t *testing.T) {
+	s := newTest(t)
+	j := Job{PackageID: "p", Kind: "cac", Folder: "/f", Target: "x.pdf"}
+	plan(t, s, j)
+	j.State = JobFailed
+	putJob(t, s, j)
+	if !read(t, s, func(tx *Tx) (bool, error) { return tx.TargetTaken("/f", "x.pdf") }) {
+		t.Error("the name is free")
+	}
+}
+
+func TestIdentifiersThatWouldMixUpKeysAreRefused(t *testing.T) {
+	s := newTest(t)
+	for _, j := range []Job{
+		{PackageID: "a/b", Kind: "k"}, {PackageID: "a", DocumentID: "b/c", Kind: "k"}, {PackageID: "a", Kind: "k/"},
+		{PackageID: "", Kind: "k"}, {PackageID: "a", Kind: ""}, {PackageID: strings.Repeat("a", maxID+1), Kind: "k"},
+	} {
+		err := s.Update(func(tx *Tx) error { _, err := tx.PlanJob(j); return err })
+		if !errors.Is(err, ErrBadID) {
+			t.Errorf("%.40q: %v, want ErrBadID", j.Key(), err)
+		}
+	}
+}
+
+func TestJobsAreFoundByWhatIsToBeDone(t *testing.T) {
+	s := newTest(t)
+	put := func(id string, state JobState, next, done time.Duration) {
+		j := Job{PackageID: id, DocumentID: "d", Kind: "executed", Folder: "/f", Target: id}
+		plan(t, s, j)
+		j.State, j.NextTry, j.Done = state, at0(next), at0(done)
+		putJob(t, s, j)
+	}
+	put("late", JobPending, time.Hour, 0)
+	put("soon", JobPending, 0, 0)
+	put("sooner", JobPending, -time.Hour, 0)
+	put("done1", JobDone, 0, time.Minute)
+	put("done2", JobDone, 0, 2*time.Minute)
+	put("bad", JobFailed, 0, 0)
+	lists := map[string]func(tx *Tx) ([]Job, error){
+		"sooner/d/executed soon/d/executed": func(tx *Tx) ([]Job, error) { return tx.JobsDue(day, 10) },
+		"sooner/d/executed":                 func(tx *Tx) ([]Job, error) { return tx.JobsDue(day, 1) },
+		"done2/d/executed done1/d/executed": func(tx *Tx) ([]Job, error) { return tx.RecentSaved(10) },
+		"done2/d/executed":                  func(tx *Tx) ([]Job, error) { return tx.RecentSaved(1) },
+		"bad/d/executed":                    (*Tx).FailedJobs,
+		"soon/d/executed":                   func(tx *Tx) ([]Job, error) { return tx.JobsOf("soon") },
+		"":                                  func(tx *Tx) ([]Job, error) { return tx.JobsOf("soo") },
+	}
+	for want, list := range lists {
+		if got := jobKeys(read(t, s, list)); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+	if c := read(t, s, (*Tx).JobCounts); c != (JobCounts{Pending: 3, Done: 2, Failed: 1}) {
+		t.Errorf("%+v", c)
+	}
+	if next := read(t, s, (*Tx).NextJob); !next.Equal(at0(-time.Hour)) {
+		t.Errorf("next at %v", next)
+	}
+}

@@ -1,0 +1,185 @@
+package store
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+)
+
+func putPackages(t *testing.T, s *Store, all ...Package) {
+	t.Helper()
+	update(t, s, func(tx *Tx) error {
+		for _, p := range all {
+			if err := tx.PutPackage(p); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func packageIDs(all []Package) string {
+	var ids []string
+	for _, p := range all {
+		ids = append(ids, p.ID)
+	}
+	return strings.Join(ids, " ")
+}
+
+func TestAPackageComesBackAsItWasPut(t *testing.T) {
+	s := newTest(t)
+	want := Package{
+		ID: "p", Name: "Müller \u202e & Söhne", Origin: MadeHere, DraftID: "d", State: "open", Sequential: true,
+		Signers:   []Signer{{ID: "s1", FirstName: "Ana", LastName: "Ruiz", Email: "ana@example.com"}},
+		Documents: []Document{{ID: "d1", SignedBy: []string{"s1"}}}, NextSigners: []string{"s1"}, ExternalData: []byte(`null`),
+		Created: day, Due: at0(time.Hour), Checked: day, NextCheck: at0(time.Minute), Timeline: []Moment{{Time: day, What: "sent"}},
+	}
+	putPackages(t, s, want)
+	got := read(t, s, func(tx *Tx) (Package, error) { p, _, err := tx.Package("p"); return p, err })
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("got  %+v\nwant %+v", got, want)
+	}
+	if _, ok, err := func() (p Package, ok bool, err error) {
+		err = s.View(func(tx *Tx) error { p, ok, err = tx.Package("other"); return err })
+		return
+	}(); ok || err != nil {
+		t.Errorf("an unknown package: %v, %v", ok, err)
+	}
+}
+
+func TestPackagesComeNewestFirstAndStopWhenTold(t *testing.T) {
+	s := newTest(t)
+	for i, id := range []string{"b", "c", "a"} {
+		putPackages(t, s, Package{ID: id, Created: at0(time.Duration(i) * time.Hour)})
+	}
+	putPackages(t, s, Package{ID: "b", Name: "changed", Created: day}) // a change does not move it
+	list := func(limit int) string {
+		var got []Package
+		view(t, s, func(tx *Tx) error {
+			return tx.Packages(func(p Package) bool { got = append(got, p); return len(got) < limit })
+		})
+		return packageIDs(got)
+	}
+	if got := list(10); got != "a c b" {
+		t.Errorf("order %s", got)
+	}
+	if got := list(2); got != "a c" {
+		t.Errorf("first two %s", got)
+	}
+}
+
+func TestALineTellsWhatAListShows(t *testing.T) {
+	s := newTest(t)
+	putPackages(t, s, Package{ID: "p", Name: "Lease", State: "open", Origin: MadeElsewhere, Created: day, Due: at0(time.Hour),
+		Signers: []Signer{{FirstName: "Ana", LastName: "Ruiz", Email: "ana@example.com"}, {Email: "bo@example.com"}, {LastName: "Li"}, {}}})
+	putPackages(t, s, Package{ID: "p", Name: "Lease 2", State: "executed", Gone: true, Origin: MadeElsewhere, Created: day, Executed: at0(2 * time.Hour),
+		Signers: []Signer{{FirstName: "Ana", LastName: "Ruiz", Email: "ana@example.com"}, {Email: "bo@example.com"}, {LastName: "Li"}, {}}})
+	var got []PackageLine
+	view(t, s, func(tx *Tx) error {
+		return tx.PackageLines(func(l PackageLine) bool { got = append(got, l); return true })
+	})
+	want := []PackageLine{{ID: "p", Name: "Lease 2", State: "executed", Origin: MadeElsewhere, Gone: true, Created: day, Executed: at0(2 * time.Hour),
+		People: "Ana Ruiz <ana@example.com>, bo@example.com, Li"}}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("got  %+v\nwant %+v", got, want)
+	}
+}
+
+func TestADamagedLineIsAnErrorAndNoCrash(t *testing.T) {
+	whole := Package{ID: "p", Name: "Lease", Created: day}.line().encode()
+	for n := range whole {
+		if _, err := decodeLine(whole[:n]); err == nil {
+			t.Errorf("cut to %d of %d bytes it was accepted", n, len(whole))
+		}
+	}
+}
+
+func TestOnlyPackagesThatAreNotFinalAreAskedAbout(t *testing.T) {
+	cases := []struct {
+		p     Package
+		final bool
+	}{
+		{Package{State: "open"}, false},
+		{Package{State: ""}, false},
+		{Package{State: "something-new"}, false},
+		{Package{State: "executed"}, false},
+		{Package{State: "executed", Planned: true}, true},
+		{Package{State: "Executed", Planned: true}, true},
+		{Package{State: "open", Planned: true}, false},
+		{Package{State: "expired"}, true},
+		{Package{State: "rescinded"}, true},
+		{Package{State: "open", Gone: true}, true},
+		{Package{State: "executed", Gone: true}, true},
+	}
+	s := newTest(t)
+	var want []string
+	for i, c := range cases {
+		c.p.ID = fmt.Sprint("p", i)
+		c.p.NextCheck = at0(-time.Duration(i) * time.Minute) // later ones have been due for longer
+		if got := c.p.Final(); got != c.final {
+			t.Errorf("%+v: final %v, want %v", c.p, got, c.final)
+		}
+		putPackages(t, s, c.p)
+		if !c.final {
+			want = append([]string{c.p.ID}, want...)
+		}
+	}
+	due := func(at time.Time, limit int) string {
+		return packageIDs(read(t, s, func(tx *Tx) ([]Package, error) { return tx.PackagesDue(at, limit) }))
+	}
+	if got := due(day, 100); got != strings.Join(want, " ") {
+		t.Errorf("due: %s, want %v", got, want)
+	}
+	if got := due(day.Add(-time.Second), 100); strings.Contains(got+" ", "p0 ") {
+		t.Errorf("due a second early: %s", got)
+	}
+	if got := due(day, 2); got != strings.Join(want[:2], " ") {
+		t.Errorf("the two longest due: %s", got)
+	}
+	if got := packageIDs(read(t, s, (*Tx).AllOpen)); got != strings.Join(want, " ") {
+		t.Errorf("all open: %s", got)
+	}
+	if c := read(t, s, (*Tx).PackageCounts); c != (PackageCounts{Total: 11, Open: 4, Executed: 4}) {
+		t.Errorf("%+v", c)
+	}
+}
+
+func TestTheNextCheckIsKnownWithoutPolling(t *testing.T) {
+	s := newTest(t)
+	next := func() time.Time { return read(t, s, (*Tx).NextPackageCheck) }
+	if got := next(); !got.IsZero() {
+		t.Errorf("nothing to check, but next is %v", got)
+	}
+	putPackages(t, s, Package{ID: "a", NextCheck: at0(2 * time.Hour)}, Package{ID: "b", NextCheck: at0(time.Hour)}, Package{ID: "c", State: "expired", NextCheck: day})
+	if got := next(); !got.Equal(at0(time.Hour)) {
+		t.Errorf("next is %v", got)
+	}
+	putPackages(t, s, Package{ID: "d"})
+	if got := next(); got.IsZero() || got.After(day) {
+		t.Errorf("one is due at once, but next is %v", got)
+	}
+}
+
+func TestAPackageIsFoundByItsDraft(t *testing.T) {
+	s := newTest(t)
+	byDraft := func(id string) string {
+		p, ok := Package{}, false
+		view(t, s, func(tx *Tx) (err error) { p, ok, err = tx.PackageByDraft(id); return err })
+		if ok != (p.ID != "") {
+			t.Errorf("found %v, %q", ok, p.ID)
+		}
+		return p.ID
+	}
+	putPackages(t, s, Package{ID: "p1", DraftID: "d"}, Package{ID: "p2", DraftID: "d\x00"}, Package{ID: "p3"})
+	for draft, want := range map[string]string{"d": "p1", "d\x00": "p2", "": "", "x": ""} {
+		if got := byDraft(draft); got != want {
+			t.Errorf("draft %q: %q, want %q", draft, got, want)
+		}
+	}
+	putPackages(t, s, Package{ID: "p1"})
+	if got := byDraft("d"); got != "" {
+		t.Errorf("the link was taken back, but draft d still leads to %q", got)
+	}
+}
