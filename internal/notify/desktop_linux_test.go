@@ -1,0 +1,255 @@
+package notify
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"html"
+	"image"
+	"image/png"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/godbus/dbus/v5"
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// startBus runs a session bus of the test's own and makes it the session's.
+func startBus(t *testing.T) {
+	t.Helper()
+	path, err := exec.LookPath("dbus-run-session")
+	if err != nil {
+		t.Fatal("these tests need dbus-run-session (package dbus-daemon or dbus): ", err)
+	}
+	bus := exec.Command(path, "--", "sh", "-c", `echo "$DBUS_SESSION_BUS_ADDRESS"; cat`)
+	in, err := bus.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := bus.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := bus.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		in.Close()
+		bus.Wait()
+	})
+	address, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		t.Fatal("the bus did not start: ", err)
+	}
+	t.Setenv("DBUS_SESSION_BUS_ADDRESS", strings.TrimSpace(address))
+}
+
+// shown is a notification as the server got it.
+type shown struct {
+	App, Title, Body string
+	Hints            map[string]dbus.Variant
+	Sender           dbus.Sender
+}
+
+// server is a notification service on the private bus.
+type server struct {
+	can   []string
+	shown chan shown
+	hang  chan struct{} // nil answers at once
+}
+
+func (s *server) GetCapabilities() ([]string, *dbus.Error) { return s.can, nil }
+
+func (s *server) Notify(sender dbus.Sender, app string, _ uint32, _, title, body string, _ []string, hints map[string]dbus.Variant, _ int32) (uint32, *dbus.Error) {
+	if s.hang != nil {
+		<-s.hang
+	}
+	s.shown <- shown{app, title, body, hints, sender}
+	return 1, nil
+}
+
+func startServer(t *testing.T, s *server) {
+	t.Helper()
+	s.shown = make(chan shown, 100)
+	conn, err := dbus.ConnectSessionBus()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close() })
+	if err := conn.Export(s, object, service); err != nil {
+		t.Fatal(err)
+	}
+	if reply, err := conn.RequestName(service, dbus.NameFlagDoNotQueue); err != nil || reply != dbus.RequestNameReplyPrimaryOwner {
+		t.Fatal("own the name of the notification service: ", reply, err)
+	}
+}
+
+func newNotifier(t *testing.T, o Options) *Notifier {
+	t.Helper()
+	n := New(o)
+	t.Cleanup(func() { n.Close() })
+	return n
+}
+
+func TestDesktopShowsWhatWasMeant(t *testing.T) {
+	startBus(t)
+	for name, can := range map[string][]string{"markup": {"body", "body-markup"}, "plain text": {"body"}} {
+		t.Run(name, func(t *testing.T) {
+			s := &server{can: can}
+			startServer(t, s)
+			n := newNotifier(t, Options{App: "Countersign"})
+			texts := append(slices.Clone(nasty), struct{ name, text, want string }{
+				"long", strings.Repeat("契", 10000), strings.Repeat("契", maxBody-1) + "…",
+			})
+			for _, tt := range texts {
+				if err := n.Notify(tt.text, tt.text); err != nil {
+					t.Fatal(err)
+				}
+				got := <-s.shown
+				// What a person sees of a body with markup is its text.
+				body := got.Body
+				if name == "markup" {
+					if strings.ContainsAny(body, "<>") {
+						t.Errorf("%s: markup reached the desktop: %q", tt.name, body)
+					}
+					body = html.UnescapeString(body)
+				}
+				if body != tt.want {
+					t.Errorf("%s: body is %q, want %q", tt.name, body, tt.want)
+				}
+				if want := Harmless(tt.text, maxTitle); got.Title != want || got.App != "Countersign" {
+					t.Errorf("%s: %q shows title %q, want %q", tt.name, got.App, got.Title, want)
+				}
+			}
+		})
+	}
+}
+
+func TestIconIsSmall(t *testing.T) {
+	startBus(t)
+	s := &server{}
+	startServer(t, s)
+	var icon bytes.Buffer
+	if err := png.Encode(&icon, image.NewNRGBA(image.Rect(0, 0, 512, 256))); err != nil {
+		t.Fatal(err)
+	}
+	if err := newNotifier(t, Options{Icon: icon.Bytes()}).Notify("a", "b"); err != nil {
+		t.Fatal(err)
+	}
+	var got picture
+	if err := dbus.Store([]any{(<-s.shown).Hints["image-data"].Value()}, &got); err != nil {
+		t.Fatal(err)
+	}
+	if got.Width != 64 || got.Height != 32 || got.Stride != 256 || len(got.Data) != 64*32*4 || !got.Alpha {
+		t.Errorf("got %d x %d, %d bytes", got.Width, got.Height, len(got.Data))
+	}
+}
+
+func TestConnectionIsKeptAndOurOwn(t *testing.T) {
+	startBus(t)
+	s := &server{}
+	startServer(t, s)
+	n := newNotifier(t, Options{})
+	var senders []dbus.Sender
+	for range 2 {
+		if err := n.Notify("a", "b"); err != nil {
+			t.Fatal(err)
+		}
+		senders = append(senders, (<-s.shown).Sender)
+	}
+	shared, err := dbus.SessionBus()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer shared.Close()
+	if senders[0] != senders[1] || string(senders[0]) == shared.Names()[0] {
+		t.Errorf("senders are %v, the shared connection is %v", senders, shared.Names())
+	}
+}
+
+func TestBusThatRestartsIsFoundAgain(t *testing.T) {
+	n := newNotifier(t, Options{})
+	for range 2 {
+		t.Run("session", func(t *testing.T) {
+			startBus(t)
+			s := &server{}
+			startServer(t, s)
+			if err := n.Notify("a", "b"); err != nil {
+				t.Fatal(err)
+			}
+			<-s.shown
+		})
+	}
+}
+
+func TestServiceThatHangsIsGivenUp(t *testing.T) {
+	startBus(t)
+	s := &server{hang: make(chan struct{})}
+	startServer(t, s)
+	d := newDesktop("Countersign", nil, New(Options{}).log)
+	defer d.close()
+	defer close(s.hang)
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if err := d.raise(ctx, "a", "b"); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestWithoutABusNothingIsStarted(t *testing.T) {
+	t.Setenv("DBUS_SESSION_BUS_ADDRESS", "unix:path=/nonexistent")
+	bin := t.TempDir()
+	t.Setenv("PATH", bin)
+	ran := script(t, bin, "notify-send")
+	script(t, bin, "dbus-launch")
+	if err := newNotifier(t, Options{}).Notify("a", "b"); err == nil {
+		t.Error("no error")
+	}
+	if out, err := os.ReadFile(ran); err == nil {
+		t.Errorf("a command was started: %s", out)
+	}
+}
+
+func TestWithoutAServiceNotifySendIsAsked(t *testing.T) {
+	startBus(t)
+	bin := t.TempDir()
+	ran := script(t, bin, "notify-send")
+	t.Setenv("PATH", bin)
+	if err := newNotifier(t, Options{App: "Countersign", Icon: nil}).Notify("<b> $(x)", "<b> $(x)"); err != nil {
+		t.Fatal(err)
+	}
+	out, err := os.ReadFile(ran)
+	if err != nil || !strings.HasPrefix(string(out), "<b> ＄(x)\n&lt;b&gt; ＄(x)\n-a\nCountersign\n") {
+		t.Errorf("asked for %q, %v", out, err)
+	}
+	// beeep leaves godbus's shared connection open.
+	if shared, err := dbus.SessionBus(); err == nil {
+		shared.Close()
+	}
+}
+
+// script puts a command into bin that writes its arguments, a line each, into the file whose name is returned.
+func script(t *testing.T, bin, name string) string {
+	t.Helper()
+	ran := filepath.Join(t.TempDir(), "ran")
+	file, err := os.OpenFile(filepath.Join(bin, name), os.O_CREATE|os.O_WRONLY, 0o755)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.WriteString(file, "#!/bin/sh\nprintf '%s\\n' \"$@\" >> '"+ran+"'\n"); err != nil {
+		t.Fatal(err)
+	}
+	if err := file.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return ran
+}

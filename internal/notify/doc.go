@@ -1,0 +1,16 @@
+// Package notify raises desktop notifications and is the only place that does.
+//
+// It promises:
+//   - Text from outside is harmless when it leaves this package, on every path a desktop offers: see [Harmless].
+//   - A notification service that hangs holds up nobody for longer than five seconds, and costs one goroutine at most.
+//   - Nothing starts because of it: no D-Bus daemon, no shell where there is another way.
+//
+// On Linux it talks to the notification service over a D-Bus connection of its own and falls back on beeep (notify-send,
+// kdialog) where the session has a bus but no such service. beeep alone would use godbus's shared connection, which the
+// tray and the keyring live on too, would start a stray D-Bus daemon where there is none, and cannot be told to give up;
+// and asking the service what it understands is the only way to escape markup neither twice nor never. On Windows and
+// macOS it is beeep as it is.
+//
+// It does not know what it tells and to whom, what was told before, or whether anyone looks: one notification per fact is
+// the caller's promise.
+package notify

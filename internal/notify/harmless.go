@@ -1,0 +1,77 @@
+package notify
+
+import (
+	"strings"
+	"unicode"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+// Harmless makes a text one line of at most max characters (more end in "…") that no way to a screen can take for
+// anything but text. What becomes of what:
+//
+//   - Controls, bidirectional marks, zero-width and other invisible characters go; line ends and odd spaces are spaces.
+//   - Quotes become primes, ″ and ′, which read the same and are no quotes: PowerShell takes every curly quote for a
+//     straight one. The backtick is among them, its escape character.
+//   - The dollar sign becomes its wide form ＄, which begins no expression.
+//   - The backslash becomes ∖: notify-send and AppleScript unescape the plain one.
+//   - "]]>" is broken up, for it ends the CDATA section that Windows gets the text in.
+//   - A hyphen at the beginning becomes ‐, so that no command takes the text for an option.
+//
+// "<", ">" and "&" stay: whether they mean something is known only where the text is shown.
+func Harmless(s string, max int) string {
+	if max <= 0 {
+		return ""
+	}
+	s = norm.NFC.String(strings.ToValidUTF8(s, ""))
+	s = strings.Map(plain, s)
+	s = strings.Join(strings.Fields(s), " ")
+	s = strings.ReplaceAll(s, "]]>", "]] >")
+	if rest, found := strings.CutPrefix(s, "-"); found {
+		s = "\u2010" + rest
+	}
+	return capped(norm.NFC.String(s), max)
+}
+
+// plain is the character to write for r, or -1 for none.
+func plain(r rune) rune {
+	switch r {
+	case '$', '\ufe69':
+		return '＄'
+	case '\\':
+		return '∖'
+	case '\'', '`', '\u00b4', '\u2018', '\u2019', '\u201a', '\u201b', '\u2039', '\u203a', '\u275b', '\u275c', '\u275f', '\uff07', '\uff40':
+		return '′'
+	case unicode.ReplacementChar:
+		return -1
+	}
+	switch {
+	case unicode.Is(unicode.Quotation_Mark, r), 0x275d <= r && r <= 0x2760:
+		return '″'
+	case unicode.IsSpace(r), unicode.Is(unicode.Z, r), r == '\u2800': // the empty Braille pattern
+		return ' '
+	case unicode.In(r, unicode.C, unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector):
+		return -1
+	}
+	return r
+}
+
+// capped cuts s to max characters, the ellipsis being one of them. A mark stays with its letter or goes with it.
+func capped(s string, max int) string {
+	runes := []rune(s)
+	if len(runes) <= max {
+		return s
+	}
+	end := max - 1
+	for end > 0 && unicode.Is(unicode.M, runes[end]) {
+		end--
+	}
+	return strings.TrimRight(string(runes[:end]), " ") + "…"
+}
+
+// escaped is for services that read markup in the body (the Desktop Notifications Specification, "Markup").
+var escaped = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
+
+// unmarked is for Windows, where a library writes the text into XML and, when all else fails, into a script: what
+// looks like markup is replaced by what only looks like it.
+var unmarked = strings.NewReplacer("&", "＆", "<", "‹", ">", "›")

@@ -1,0 +1,126 @@
+package notify
+
+import (
+	"errors"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func TestRaiseGetsHarmlessText(t *testing.T) {
+	var title, body string
+	n := New(Options{Raise: func(t, b string) error { title, body = t, b; return nil }})
+	defer n.Close()
+	if err := n.Notify("$x\n", strings.Repeat("a", 10000)); err != nil {
+		t.Fatal(err)
+	}
+	if title != "＄x" || body != strings.Repeat("a", maxBody-1)+"…" {
+		t.Errorf("got %q, %q", title, body)
+	}
+}
+
+func TestErrorsAndPanicsOfTheDesktopComeBack(t *testing.T) {
+	broken := errors.New("no display")
+	n := New(Options{Raise: func(title, _ string) error {
+		if title == "panic" {
+			panic("nil icon")
+		}
+		return broken
+	}})
+	defer n.Close()
+	if err := n.Notify("a", "b"); !errors.Is(err, broken) {
+		t.Errorf("got %v", err)
+	}
+	if err := n.Notify("panic", "b"); err == nil || !strings.Contains(err.Error(), "nil icon") {
+		t.Errorf("got %v", err)
+	}
+	if err := n.Notify("a", "b"); !errors.Is(err, broken) {
+		t.Errorf("after a panic: got %v", err)
+	}
+}
+
+func TestAHangingDesktopHoldsUpNobodyForLong(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		hang := make(chan struct{})
+		var outstanding atomic.Int32
+		n := New(Options{Raise: func(string, string) error {
+			outstanding.Add(1)
+			defer outstanding.Add(-1)
+			<-hang
+			return nil
+		}})
+		start := time.Now()
+		if err := n.Notify("a", "b"); !errors.Is(err, ErrTimeout) {
+			t.Errorf("first: got %v", err)
+		}
+		if took := time.Since(start); took != limit {
+			t.Errorf("first took %v", took)
+		}
+		for range 3 {
+			start := time.Now()
+			if err := n.Notify("a", "b"); !errors.Is(err, ErrBusy) || time.Since(start) != 0 {
+				t.Errorf("later: got %v after %v", err, time.Since(start))
+			}
+		}
+		synctest.Wait()
+		if got := outstanding.Load(); got != 1 {
+			t.Errorf("%d goroutines wait", got)
+		}
+		close(hang)
+		synctest.Wait()
+		if err := n.Notify("a", "b"); err != nil {
+			t.Errorf("when it is back: got %v", err)
+		}
+		n.Close()
+	})
+}
+
+func TestNotificationsTakeTurns(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var at, most atomic.Int32
+		n := New(Options{Raise: func(string, string) error {
+			most.Store(max(most.Load(), at.Add(1)))
+			time.Sleep(time.Second) // of the bubble's clock
+			at.Add(-1)
+			return nil
+		}})
+		results := make(chan error, 4)
+		for range cap(results) {
+			go func() { results <- n.Notify("a", "b") }()
+		}
+		for range cap(results) {
+			if err := <-results; err != nil {
+				t.Error(err)
+			}
+		}
+		if most.Load() != 1 {
+			t.Errorf("%d at once", most.Load())
+		}
+		n.Close()
+	})
+}
+
+func TestCloseEndsWaiting(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		hang := make(chan struct{})
+		n := New(Options{Raise: func(string, string) error { <-hang; return nil }})
+		result := make(chan error, 2)
+		go func() { result <- n.Notify("a", "b") }()
+		synctest.Wait()
+		go func() { result <- n.Notify("a", "b") }()
+		synctest.Wait()
+		n.Close()
+		n.Close()
+		for range cap(result) {
+			if err := <-result; !errors.Is(err, ErrClosed) {
+				t.Errorf("got %v", err)
+			}
+		}
+		if err := n.Notify("a", "b"); !errors.Is(err, ErrClosed) {
+			t.Errorf("after: got %v", err)
+		}
+		close(hang)
+	})
+}
