@@ -9,6 +9,7 @@ import (
 	"os"
 	"path"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 
@@ -77,9 +78,17 @@ func (w *watcher) Write(p []byte) (int, error) {
 	if room := watched - len(w.head); room > 0 {
 		w.head = append(w.head, p[:min(room, len(p))]...)
 	}
-	seam := append(append([]byte(nil), w.tail...), p...)
-	w.encrypted = w.encrypted || encryptEntry.Match(seam)
-	w.tail = seam[max(0, len(seam)-watched):]
+	if !w.encrypted {
+		const word = len("/Encrypt ")
+		seam := append(slices.Clone(w.tail[max(0, len(w.tail)-word):]), p[:min(len(p), word)]...)
+		w.encrypted = encryptEntry.Match(seam) || encryptEntry.Match(p)
+	}
+	if len(p) >= watched {
+		w.tail = append(w.tail[:0], p[len(p)-watched:]...)
+	} else {
+		w.tail = append(w.tail, p...)
+		w.tail = append(w.tail[:0], w.tail[max(0, len(w.tail)-watched):]...)
+	}
 	return len(p), nil
 }
 

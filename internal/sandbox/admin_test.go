@@ -1,0 +1,261 @@
+package sandbox
+
+import (
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"io"
+	"net/http"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// try is a request that may fail; it reads the whole answer.
+func (r *rig) try(path string) (int, []byte, error) {
+	req, err := http.NewRequest("GET", r.s.URL()+path, nil)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+r.token)
+	resp, err := r.http.Do(req)
+	if err != nil {
+		return 0, nil, err
+	}
+	defer resp.Body.Close()
+	body, err := io.ReadAll(resp.Body)
+	return resp.StatusCode, body, err
+}
+
+func TestEveryFault(t *testing.T) {
+	r := start(t, Options{})
+	r.signIn(adminMail, allScopes)
+	const path = "/api/v1/organizations/info"
+	fine := func() {
+		t.Helper()
+		wantStatus(t, r.get(path), 200)
+	}
+
+	r.s.Inject(Fault{Path: "/organizations/*", Times: 2, Status: 429, Headers: map[string]string{"Retry-After": "7"}})
+	for range 2 {
+		a := r.get(path)
+		wantStatus(t, a, 429)
+		if a.Header.Get("Retry-After") != "7" || a.json(t)["error"] == nil {
+			t.Errorf("answer %v %s", a.Header, a.body)
+		}
+	}
+	fine()
+
+	r.s.Inject(Fault{Method: "get", Skip: 1, Times: 1, Status: 500, Body: "oops"})
+	fine()
+	if a := r.get(path); a.StatusCode != 500 || string(a.body) != "oops" {
+		t.Errorf("got %d %q", a.StatusCode, a.body)
+	}
+	fine()
+
+	r.s.Inject(Fault{Path: "/organizations/info", Times: 1, TruncateAfter: 10})
+	if _, body, err := r.try(path); !errors.Is(err, io.ErrUnexpectedEOF) || len(body) != 10 {
+		t.Errorf("truncated: %d bytes, %v", len(body), err)
+	}
+	fine()
+
+	r.s.Inject(Fault{Path: "/organizations/info", Times: 1, DelayMS: 1})
+	fine()
+
+	id := r.s.Inject(Fault{Method: "POST", Path: "/packages/add", Status: 503})
+	wantStatus(t, r.post("/packages/add", object{"name": "N", "type": "concurrent", "state": "draft"}), 503)
+	if got := len(r.s.Packages()); got != 0 {
+		t.Errorf("%d packages", got)
+	}
+	r.s.Heal(id)
+	if got := r.s.Faults(); len(got) != 4 || got[0].Applied != 2 {
+		t.Errorf("rules %+v", got)
+	}
+	r.s.Heal(0)
+	fine()
+}
+
+func TestDroppedAndLostAnswers(t *testing.T) {
+	r := start(t, Options{})
+	r.signIn(adminMail, allScopes)
+	add := func() error {
+		req, _ := http.NewRequest("POST", r.s.URL()+"/packages/add", strings.NewReader(`{"name":"N","type":"concurrent","state":"draft"}`))
+		req.Header.Set("Authorization", "Bearer "+r.token)
+		resp, err := r.http.Do(req)
+		if err == nil {
+			_ = resp.Body.Close()
+		}
+		return err
+	}
+	r.s.Inject(Fault{Path: "/packages/add", Times: 1, Drop: true})
+	if err := add(); err == nil || len(r.s.Packages()) != 0 {
+		t.Errorf("dropped: %v, %d packages", err, len(r.s.Packages()))
+	}
+	r.s.Inject(Fault{Path: "/packages/add", Times: 1, LoseAnswer: true})
+	if err := add(); err == nil || len(r.s.Packages()) != 1 {
+		t.Errorf("lost: %v, %d packages", err, len(r.s.Packages()))
+	}
+	requests, counts := r.s.Requests()
+	if last := requests[len(requests)-1]; last.Status != 0 || last.Fault != 2 || counts["POST /packages/add"] != 1 {
+		t.Errorf("log %+v, counts %v", last, counts)
+	}
+}
+
+func TestRequestLogHasNoSecrets(t *testing.T) {
+	r := start(t, Options{})
+	r.signIn(adminMail, allScopes)
+	p := r.add("concurrent", 1, "Ana")
+	page := r.s.SignerPage(p.PackageID, p.Signers[0].SignerID)
+	wantStatus(t, r.do("GET", page, "", nil), 200)
+	requests, counts := r.s.Requests()
+	for _, q := range requests {
+		if strings.Contains(q.Path, page[strings.LastIndex(page, "/")+1:]) || strings.Contains(q.Path, "?") {
+			t.Errorf("logged %+v", q)
+		}
+	}
+	if counts["GET /link/{token}"] != 1 || counts["POST /connect/token"] != 1 {
+		t.Errorf("counts %v", counts)
+	}
+}
+
+func TestAdminPortDoesWhatItsTableSays(t *testing.T) {
+	rc := newReceiver(t, nil)
+	r := start(t, quick(Options{AdminListen: "127.0.0.1:0"}, rc))
+	v := r.signIn(adminMail, allScopes)
+	secret := r.register(rc.URL)["secret"].(string)
+	p := r.add("Sequential", 1, "Ana", "Jan")
+	rc.next(t)
+	rc.next(t)
+	call := func(method, path, body string) answer {
+		t.Helper()
+		a := r.do(method, r.s.AdminURL()+path, "application/json", strings.NewReader(body))
+		wantStatus(t, a, 200)
+		return a
+	}
+	state := call("GET", "/state", "")
+	if strings.Contains(string(state.body), secret) || !strings.Contains(string(state.body), rc.URL) {
+		t.Errorf("state %s", state.body)
+	}
+	if got := call("GET", "/packages", ""); !strings.Contains(string(got.body), p.PackageID) {
+		t.Errorf("packages %s", got.body)
+	}
+	call("POST", "/events/hold", "")
+	call("POST", "/sign", `{"package_id":"`+p.PackageID+`","signer_id":"`+p.Signers[0].SignerID+`"}`)
+	call("POST", "/sign", `{"package_id":"`+p.PackageID+`"}`)
+	call("POST", "/events/release", `{"order":"reverse"}`)
+	if got := rc.next(t).event["action"]; got != "package_executed" {
+		t.Errorf("first came %v", got)
+	}
+	for range 3 {
+		rc.next(t)
+	}
+	call("POST", "/events/disturb", `{"reorder":true}`)
+	call("POST", "/events/disturb", `{}`)
+	if got := call("GET", "/events", ""); strings.Count(string(got.body), "event_id") != 6 {
+		t.Errorf("events %s", got.body)
+	}
+	if got := call("POST", "/events/forge", `{"action":"package_executed","signature":"wrong"}`).json(t)["status"]; got != 200.0 {
+		t.Errorf("forge %v", got)
+	}
+	rc.next(t)
+	id := call("POST", "/faults", `{"path":"/x","status":500}`).json(t)["id"].(float64)
+	if got := call("GET", "/faults", ""); !strings.Contains(string(got.body), `"/x"`) {
+		t.Errorf("faults %s", got.body)
+	}
+	call("DELETE", "/faults/"+strconv.Itoa(int(id)), "")
+	wantStatus(t, r.do("DELETE", r.s.AdminURL()+"/faults/99", "", nil), 404)
+	call("DELETE", "/faults", "")
+	call("POST", "/downloads/pad", `{"bytes":50000}`)
+	a := r.get("/packages/" + p.PackageID + "/documents/" + p.Documents[0].DocumentID + "/pdf/executed/download")
+	if len(a.body) != 50000 {
+		t.Errorf("%d bytes", len(a.body))
+	}
+	call("POST", "/endpoint/replace", `{"url":"https://other.example/"}`)
+	if got := call("GET", "/state", ""); !strings.Contains(string(got.body), "https://other.example/") {
+		t.Errorf("state %s", got.body)
+	}
+	call("POST", "/tokens/expire", "")
+	wantStatus(t, r.get("/organizations/info"), 401)
+	r.token = r.refresh(v["refresh_token"]).json(t)["access_token"].(string)
+	wantStatus(t, r.get("/organizations/info"), 200)
+	call("POST", "/tokens/revoke", `{"token":"`+v["refresh_token"].(string)+`"}`)
+	wantStatus(t, r.get("/organizations/info"), 401)
+	wantError(t, r.refresh(v["refresh_token"]), 400, "invalid_grant")
+	r.signIn(adminMail, allScopes)
+	call("POST", "/tokens/revoke", "")
+	wantStatus(t, r.get("/organizations/info"), 401)
+	if got := call("GET", "/requests", "").json(t)["counts"].(map[string]any)["POST /files/upload"]; got != 1.0 {
+		t.Errorf("counts %v", got)
+	}
+	call("DELETE", "/requests", "")
+	r.signIn(adminMail, allScopes)
+	q := r.add("concurrent", 1, "Ana")
+	call("POST", "/decline", `{"package_id":"`+q.PackageID+`","signer_id":"`+q.Signers[0].SignerID+`","reason":"no"}`)
+	wantError(t, r.do("POST", r.s.AdminURL()+"/sign", "", strings.NewReader(`{"package_id":"none"}`)), 404, "package_not_found")
+}
+
+func TestAdminPortIsForProgramsOnThisMachine(t *testing.T) {
+	r := start(t, Options{AdminListen: "127.0.0.1:0"})
+	wantStatus(t, r.do("GET", r.s.AdminURL()+"/state", "", nil, "Origin", "https://evil.example"), 403)
+	req, _ := http.NewRequest("GET", r.s.AdminURL()+"/state", nil)
+	req.Host = "rebound.example"
+	resp, err := r.http.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = resp.Body.Close()
+	if resp.StatusCode != 403 {
+		t.Errorf("another host name: %d", resp.StatusCode)
+	}
+	if s, err := Start(Options{AdminListen: "0.0.0.0:0"}); err == nil {
+		_ = s.Close()
+		t.Error("the admin port is open to others")
+	}
+}
+
+func TestOptionsThatCannotWorkAreRefused(t *testing.T) {
+	for _, o := range []Options{
+		{OnlyAPIPrefix: true, NoAPIPrefix: true},
+		{CertFile: "a"},
+		{CertFile: "missing.pem", KeyFile: "missing.key"},
+		{Clients: []Client{{}}},
+		{Clients: []Client{{ID: "c", Redirects: []string{"http://office.example/"}}}},
+		{Users: []User{{}}},
+		{Listen: "nowhere:x"},
+	} {
+		if s, err := Start(o); err == nil {
+			_ = s.Close()
+			t.Errorf("%+v was accepted", o)
+		}
+	}
+}
+
+func TestServesHTTPS(t *testing.T) {
+	rc := newReceiver(t, nil) // only for its certificate
+	cert, key := writeCertificate(t, rc)
+	r := start(t, Options{CertFile: cert, KeyFile: key})
+	if !strings.HasPrefix(r.s.URL(), "https://127.0.0.1:") {
+		t.Errorf("URL %s", r.s.URL())
+	}
+	resp, err := rc.Client().Get(r.s.URL() + "/.well-known/openid-configuration")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = resp.Body.Close()
+}
+
+// writeCertificate writes the certificate of a test server to files.
+func writeCertificate(t *testing.T, rc *receiver) (cert, key string) {
+	t.Helper()
+	pair := rc.TLS.Certificates[0]
+	der, err := x509.MarshalPKCS8PrivateKey(pair.PrivateKey)
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	cert, key = filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
+	mustWrite(t, cert, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: pair.Certificate[0]}))
+	mustWrite(t, key, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}))
+	return cert, key
+}

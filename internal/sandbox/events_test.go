@@ -1,0 +1,307 @@
+package sandbox
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"maps"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// authentic checks a delivery by interface.md, written here anew.
+func authentic(d delivered, url, secret string) bool {
+	h := hmac.New(sha256.New, []byte(secret))
+	h.Write(append([]byte(url), d.raw...))
+	got, err := base64.StdEncoding.DecodeString(d.signature)
+	return err == nil && hmac.Equal(got, h.Sum(nil))
+}
+
+var eventFields = map[string]string{
+	"package_add":       "action eventId eventOwnerMemberId eventOwnerOrganizationId eventTime externalData packageId",
+	"package_sent":      "action eventId eventOwnerMemberId eventOwnerOrganizationId eventTime externalData packageId",
+	"package_executed":  "action eventId eventOwnerMemberId eventOwnerOrganizationId eventTime externalData packageId",
+	"document_executed": "action documentId eventId eventTime externalId packageId",
+	"document_signed":   "action documentId eventId eventOwnerMemberId eventOwnerOrganizationId eventTime externalId nextSignerId packageId revisionId signerId",
+}
+
+func TestEventsCarryExactlyTheFieldsOfTheirKindAndAreSigned(t *testing.T) {
+	rc := newReceiver(t, nil)
+	r := start(t, quick(Options{}, rc))
+	r.signIn(adminMail, allScopes)
+	hook := rc.URL + "/Hooks/Sign/"
+	e := r.register(hook)
+	if e["name"] != "Countersign" || e["url"] != hook {
+		t.Errorf("endpoint %v", e)
+	}
+	p := r.add("Sequential", 1, "Ana", "Jan")
+	if err := r.s.SignAll(p.PackageID); err != nil {
+		t.Fatal(err)
+	}
+	ids := map[any]bool{}
+	var kinds []string
+	var next []any
+	for range 6 {
+		d := rc.next(t)
+		action := d.event["action"].(string)
+		kinds = append(kinds, action)
+		if got := strings.Join(slices.Sorted(maps.Keys(d.event)), " "); got != eventFields[action] {
+			t.Errorf("%s has %s", action, got)
+		}
+		if !authentic(d, hook, e["secret"].(string)) || d.path != "/Hooks/Sign/" {
+			t.Errorf("%s is not authentic", action)
+		}
+		if _, err := time.Parse("2006-01-02T15:04:05.9999999Z", d.event["eventTime"].(string)); err != nil || !strings.Contains(d.event["eventTime"].(string), ".") {
+			t.Errorf("eventTime %v", d.event["eventTime"])
+		}
+		if d.event["externalId"] != nil || d.event["externalData"] != nil {
+			t.Errorf("unset data is %v", d.event)
+		}
+		if action == "document_signed" {
+			next = append(next, d.event["nextSignerId"])
+		}
+		ids[d.event["eventId"]] = true
+	}
+	if got := strings.Join(kinds, " "); got != "package_add package_sent document_signed document_signed document_executed package_executed" {
+		t.Errorf("events %s", got)
+	}
+	if len(ids) != 6 || !slices.Equal(next, []any{p.Signers[1].SignerID, nil}) {
+		t.Errorf("%d event ids, next signers %v", len(ids), next)
+	}
+}
+
+func TestExternalDataComesBackInEvents(t *testing.T) {
+	rc := newReceiver(t, nil)
+	r := start(t, quick(Options{}, rc))
+	r.signIn(adminMail, allScopes)
+	r.register(rc.URL)
+	a := r.post("/packages/add", object{"name": "N", "type": "concurrent", "state": "open", "signers": people("A"),
+		"externalData": object{"case": 7}, "documents": []object{{"fileId": r.upload("a.pdf", samplePDF(t, 1)), "externalId": "d-1"}}})
+	wantStatus(t, a, 200)
+	if got := rc.next(t).event["externalData"].(map[string]any)["case"]; got != 7.0 {
+		t.Errorf("externalData %v", got)
+	}
+	rc.next(t)
+	if err := r.s.SignAll(a.json(t)["packageId"].(string)); err != nil {
+		t.Fatal(err)
+	}
+	if got := rc.next(t).event["externalId"]; got != "d-1" {
+		t.Errorf("externalId %v", got)
+	}
+}
+
+func TestSettingTheEndpointReplacesItWithAFreshSecret(t *testing.T) {
+	rc := newReceiver(t, nil)
+	r := start(t, quick(Options{}, rc))
+	r.signIn(adminMail, allScopes)
+	first := r.register(rc.URL + "/a")
+	second := r.register(rc.URL + "/a")
+	if first["secret"] == second["secret"] || first["eventEndpointId"] != second["eventEndpointId"] {
+		t.Errorf("%v then %v", first, second)
+	}
+	r.s.Hold()
+	r.add("concurrent", 1, "Ana")
+	third := r.register(rc.URL + "/b") // while events wait: they are signed with what is registered when they leave
+	if err := r.s.Release(""); err != nil {
+		t.Fatal(err)
+	}
+	if d := rc.next(t); d.path != "/b" || !authentic(d, rc.URL+"/b", third["secret"].(string)) {
+		t.Errorf("delivered to %s", d.path)
+	}
+	for _, bad := range []string{"", "http://127.0.0.1:1/", "http://office.example/", "office.example", "https://", "https://a.example/#x"} {
+		wantError(t, r.post("/events/endpoints/set", object{"url": bad}), 400, "event_endpoint_invalid_url")
+	}
+	wantStatus(t, r.post("/events/endpoints/set", object{"url": rc.URL + "/b", "delete": true}), 200)
+	wantError(t, r.post("/events/endpoints/set", object{"url": rc.URL + "/b", "delete": true}), 404, "event_endpoint_not_found")
+}
+
+func TestFailedDeliveryIsRepeatedWithTheSameBytes(t *testing.T) {
+	rc := newReceiver(t, func(n int) int {
+		if n <= 3 {
+			return http.StatusServiceUnavailable
+		}
+		return http.StatusNoContent
+	})
+	r := start(t, quick(Options{}, rc))
+	r.signIn(adminMail, allScopes)
+	r.register(rc.URL)
+	a := r.post("/packages/add", object{"name": "N", "type": "concurrent", "state": "draft"})
+	wantStatus(t, a, 200)
+	first := rc.next(t)
+	for range 3 {
+		if again := rc.next(t); string(again.raw) != string(first.raw) {
+			t.Error("the bytes changed")
+		}
+	}
+	waitFor(t, func() bool {
+		all, err := r.s.Deliveries()
+		return err == nil && len(all) == 1 && all[0].Delivered != nil && all[0].Attempts == 4 && all[0].Status == 204
+	})
+}
+
+// waitFor asks until the answer is yes. What it asks for follows soon from what has already happened.
+func waitFor(t *testing.T, ok func() bool) {
+	t.Helper()
+	tick := time.NewTicker(2 * time.Millisecond)
+	defer tick.Stop()
+	deadline := time.After(10 * time.Second)
+	for !ok() {
+		select {
+		case <-tick.C:
+		case <-deadline:
+			t.Fatal("it did not happen")
+		}
+	}
+}
+
+func TestUntrustedCertificateIsNoDelivery(t *testing.T) {
+	rc := newReceiver(t, nil)
+	o := quick(Options{}, rc)
+	r := start(t, o)
+	r.signIn(adminMail, allScopes)
+	u, _ := url.Parse(rc.URL)
+	r.register("https://localhost:" + u.Port()) // the certificate is for 127.0.0.1 and example.com
+	r.post("/packages/add", object{"name": "N", "type": "concurrent", "state": "draft"})
+	waitFor(t, func() bool {
+		all, err := r.s.Deliveries()
+		return err == nil && len(all) == 1 && strings.Contains(all[0].Problem, "certificate")
+	})
+}
+
+func TestDeliveryCanBeSentAnotherWay(t *testing.T) {
+	rc := newReceiver(t, nil)
+	o := quick(Options{}, rc)
+	o.DeliverVia = map[string]string{"example.com:443": strings.TrimPrefix(rc.URL, "https://")}
+	r := start(t, o)
+	r.signIn(adminMail, allScopes)
+	e := r.register("https://example.com/hook")
+	r.post("/packages/add", object{"name": "N", "type": "concurrent", "state": "draft"})
+	if d := rc.next(t); !authentic(d, "https://example.com/hook", e["secret"].(string)) {
+		t.Error("not authentic")
+	}
+}
+
+func TestEventsCanBeHeldReversedDuplicatedAndRepeated(t *testing.T) {
+	rc := newReceiver(t, nil)
+	r := start(t, quick(Options{}, rc))
+	r.signIn(adminMail, allScopes)
+	r.register(rc.URL)
+	r.s.Hold()
+	p := r.add("concurrent", 1, "Ana")
+	if err := r.s.SignAll(p.PackageID); err != nil {
+		t.Fatal(err)
+	}
+	if err := r.s.Release("reverse"); err != nil {
+		t.Fatal(err)
+	}
+	var kinds []string
+	var last delivered
+	for range 5 {
+		last = rc.next(t)
+		kinds = append(kinds, last.event["action"].(string))
+	}
+	if got := strings.Join(kinds, " "); got != "package_executed document_executed document_signed package_sent package_add" {
+		t.Errorf("reversed: %s", got)
+	}
+	if err := r.s.Redeliver(last.event["eventId"].(string)); err != nil {
+		t.Fatal(err)
+	}
+	if again := rc.next(t); string(again.raw) != string(last.raw) {
+		t.Error("another event came")
+	}
+	if r.s.Redeliver("unknown") == nil {
+		t.Error("an unknown event was sent again")
+	}
+	r.s.Disturb(Disturbance{Duplicate: 2, DelayMS: 1})
+	r.post("/packages/add", object{"name": "N", "type": "concurrent", "state": "draft"})
+	first := rc.next(t)
+	for range 2 {
+		if string(rc.next(t).raw) != string(first.raw) {
+			t.Error("a duplicate differs")
+		}
+	}
+	if r.s.Release("sideways") == nil {
+		t.Error("an unknown order is accepted")
+	}
+}
+
+func TestEndpointTakenOverStopsAuthenticating(t *testing.T) {
+	rc, thief := newReceiver(t, nil), newReceiver(t, nil)
+	o := quick(Options{}, rc)
+	o.DeliverCAs.AddCert(thief.Certificate())
+	r := start(t, o)
+	r.signIn(adminMail, allScopes)
+	r.register(rc.URL)
+	if err := r.s.ReplaceEndpoint("", thief.URL+"/theirs"); err != nil {
+		t.Fatal(err)
+	}
+	r.post("/packages/add", object{"name": "N", "type": "concurrent", "state": "draft"})
+	if d := thief.next(t); d.path != "/theirs" {
+		t.Errorf("delivered to %s", d.path)
+	}
+}
+
+func TestForgeries(t *testing.T) {
+	rc := newReceiver(t, func(n int) int { return 200 + n })
+	r := start(t, quick(Options{}, rc))
+	r.signIn(adminMail, allScopes)
+	body := `{"not json`
+	if _, err := r.s.Forge(t.Context(), Forgery{Action: "package_executed"}); err == nil {
+		t.Error("sent without an endpoint")
+	}
+	secret := r.register(rc.URL + "/h")["secret"].(string)
+	for i, c := range []struct {
+		f    Forgery
+		good bool
+	}{
+		{Forgery{Action: "package_executed"}, true},
+		{Forgery{Action: "document_signed", Signature: "wrong"}, false},
+		{Forgery{Action: "document_signed", Signature: "other-url"}, false},
+		{Forgery{Action: "document_executed", Signature: "none"}, false},
+		{Forgery{Action: "document_executed", Signature: "AAAA"}, false},
+		{Forgery{Body: &body}, true},
+		{Forgery{Action: "package_executed", Path: "/elsewhere"}, true},
+		{Forgery{Action: "package_executed", Fields: map[string]any{"packageId": nil}, Omit: []string{"eventId"}, Headers: map[string]string{"X-More": "1"}}, true},
+	} {
+		status, err := r.s.Forge(t.Context(), c.f)
+		if err != nil || status != 201+i {
+			t.Fatalf("%d: %d, %v", i, status, err)
+		}
+		d := rc.next(t)
+		if authentic(d, rc.URL+"/h", secret) != c.good {
+			t.Errorf("%d: authentic is not %v", i, c.good)
+		}
+		if c.f.Signature == "none" && len(d.header.Values("X-Service-Signature")) > 0 {
+			t.Error("a signature was sent")
+		}
+	}
+}
+
+func TestHeaderNameIsAnOption(t *testing.T) {
+	rc := newReceiver(t, nil)
+	o := quick(Options{SignatureHeader: "X-Other-Signature"}, rc)
+	r := start(t, o)
+	r.signIn(adminMail, allScopes)
+	r.register(rc.URL)
+	r.post("/packages/add", object{"name": "N", "type": "concurrent", "state": "draft"})
+	if d := rc.next(t); d.signature != "" || d.header.Get("X-Other-Signature") == "" {
+		t.Errorf("headers %v", d.header)
+	}
+}
+
+func TestReceiverThatHangsDoesNotBlockSigning(t *testing.T) {
+	hang := make(chan struct{})
+	rc := newReceiver(t, func(int) int { <-hang; return 200 })
+	defer close(hang)
+	r := start(t, quick(Options{DeliverTimeout: time.Minute}, rc))
+	r.signIn(adminMail, allScopes)
+	r.register(rc.URL)
+	p := r.add("concurrent", 1, "Ana")
+	if err := r.s.SignAll(p.PackageID); err != nil || r.find(p.PackageID).State != "executed" {
+		t.Errorf("not signed: %v", err)
+	}
+}
