@@ -76,6 +76,7 @@ type Agent struct {
 	settings Settings
 	service  *service // nil while not configured
 	tunnel   TunnelStatus
+	trouble  tunnelTrouble
 	login    *login // the sign-in that waits for its answer
 	account  account
 
@@ -84,6 +85,7 @@ type Agent struct {
 	outbox        outboxWatch
 	announcer     announcer
 	sweep         sweeper
+	silence       silence
 	before        tally        // as it was when the agent opened
 	written       atomic.Int64 // rejected requests, as on disk
 }

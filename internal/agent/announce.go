@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"path/filepath"
@@ -124,21 +125,13 @@ func signedFact(p store.Package, s signature, e esign.Event) fact {
 }
 
 func signedTitle(p store.Package, signerID string) string {
-	who := signerName(p, signerID)
-	if who == "" {
-		who = "Somebody"
-	}
-	return fmt.Sprintf("%s signed %s.", who, quote(packageName(p)))
+	return fmt.Sprintf("%s signed %s.", cmp.Or(signerName(p, signerID), "Somebody"), quote(packageName(p)))
 }
 
 func signedBody(p store.Package, s signature, next string) string {
 	var parts []string
-	if len(p.Documents) > 1 {
-		for _, d := range p.Documents {
-			if d.ID == s.documentID && documentName(d) != "" {
-				parts = append(parts, "Document: "+documentName(d)+".")
-			}
-		}
+	if d := nameOfDocument(p, s.documentID); d != "" && len(p.Documents) > 1 {
+		parts = append(parts, "Document: "+d+".")
 	}
 	switch done, total := signersDone(p); {
 	case signerName(p, next) != "":
@@ -186,12 +179,13 @@ func eventSentence(p store.Package, e esign.Event) string {
 	name := quote(packageName(p))
 	switch e.Action {
 	case esign.DocumentSigned:
+		if d := nameOfDocument(p, e.DocumentID); d != "" && len(p.Documents) > 1 {
+			return fmt.Sprintf("%s signed %s of %s.", cmp.Or(signerName(p, e.SignerID), "Somebody"), quote(d), name)
+		}
 		return signedTitle(p, e.SignerID)
 	case esign.DocumentExecuted:
-		for _, d := range p.Documents {
-			if d.ID == e.DocumentID && documentName(d) != "" {
-				return fmt.Sprintf("Document %s of %s is signed by everyone.", quote(documentName(d)), name)
-			}
+		if d := nameOfDocument(p, e.DocumentID); d != "" {
+			return fmt.Sprintf("Document %s of %s is signed by everyone.", quote(d), name)
 		}
 		return fmt.Sprintf("A document of %s is signed by everyone.", name)
 	case esign.PackageExecuted:

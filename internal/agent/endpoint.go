@@ -187,6 +187,7 @@ func (a *Agent) adoptEndpoint(x endpoint) error {
 		return fmt.Errorf("keep the endpoint: %w", err)
 	}
 	a.health.clear("endpoint")
+	a.silence.end()
 	a.health.clear("endpoint-lost")
 	a.record(store.Activity{Kind: "endpoint", Text: "The service now reports signatures to this computer."})
 	a.watchers.signal(StatusChanged)

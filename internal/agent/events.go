@@ -2,7 +2,6 @@ package agent
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"time"
@@ -164,6 +163,10 @@ func (a *Agent) handleEvent(ctx context.Context, ev store.Event) error {
 		if err := tx.SetEvent(stored); err != nil {
 			return err
 		}
+		line = store.Activity{}
+		if p.Origin == store.MadeHere && (e.Action == esign.PackageAdd || e.Action == esign.PackageSent) {
+			return nil // people know: they sent it
+		}
 		line = store.Activity{Time: ev.Received, Kind: "event", PackageID: p.ID, EventID: ev.ID, Text: eventSentence(p, e)}
 		return tx.AddActivity(line)
 	})
@@ -174,6 +177,7 @@ func (a *Agent) handleEvent(ctx context.Context, ev store.Event) error {
 		a.tell(line)
 	}
 	a.announce(facts...)
+	a.heard()
 	poke(a.rings.reconcile)
 	poke(a.rings.outbox) // the event may carry the correlation id of a draft whose outcome is unknown
 	a.watchers.signal(PackagesChanged)
@@ -245,6 +249,3 @@ func (a *Agent) finishOdd(ev store.Event, reason string) error {
 	a.watchers.signal(StatusChanged)
 	return nil
 }
-
-// errGone is a package the service does not know (any more).
-var errGone = errors.New("the service does not know the package")

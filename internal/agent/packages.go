@@ -281,6 +281,16 @@ func documentName(d store.Document) string {
 	return d.FileName
 }
 
+// nameOfDocument is how people know p's document with that id, or "".
+func nameOfDocument(p store.Package, id string) string {
+	for _, d := range p.Documents {
+		if d.ID == id {
+			return documentName(d)
+		}
+	}
+	return ""
+}
+
 // packageName is how people know the package.
 func packageName(p store.Package) string {
 	if p.Name != "" {

@@ -72,6 +72,8 @@ func (a *Agent) runReconcile(ctx context.Context) error {
 // reconcile asks about everything that is due and returns how long nothing will be.
 func (a *Agent) reconcile(ctx context.Context, limiter *rate.Limiter) (pause time.Duration, err error) {
 	const idle = time.Minute
+	a.tellSilence()
+	a.tellTunnel()
 	client, online := a.online()
 	if !online {
 		return idle, nil
@@ -217,15 +219,17 @@ func (a *Agent) applyCheck(id string, status esign.Status, quiet bool) error {
 	s := a.Settings()
 	names := a.openNames(s)
 	defer names.close()
+	listening := a.listeningSince()
 	var facts []fact
 	var planned int
+	var silent bool
 	err := a.st.Update(func(tx *store.Tx) error {
 		facts, planned = nil, 0
 		p, ok, err := tx.Package(id)
 		if err != nil || !ok {
 			return err
 		}
-		known := !p.Checked.IsZero()
+		known, open, checked := !p.Checked.IsZero(), p.State != stateExecuted, p.Checked
 		news := applyStatus(&p, status, a.now())
 		for _, x := range news {
 			f := signedFact(p, x, esign.Event{})
@@ -238,6 +242,7 @@ func (a *Agent) applyCheck(id string, status esign.Status, quiet bool) error {
 				facts = append(facts, f)
 			}
 		}
+		silent = known && open && p.State == stateExecuted && checked.After(listening) && !listening.IsZero()
 		if p.DraftID == "" {
 			if err := a.claimDraft(tx, &p, p.ExternalData); err != nil {
 				return err
@@ -256,6 +261,9 @@ func (a *Agent) applyCheck(id string, status esign.Status, quiet bool) error {
 	}
 	if planned > 0 {
 		poke(a.rings.save)
+	}
+	if silent {
+		a.silence.note(id, a.now())
 	}
 	a.announce(facts...)
 	a.watchers.signal(PackagesChanged)

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"crypto/x509"
 	"errors"
@@ -31,10 +32,12 @@ func (a *Agent) runTunnel(ctx context.Context) error {
 		s := a.Settings()
 		t, err := a.makeTunnel(s)
 		if err != nil {
-			a.tunnelFailed(err)
+			a.log.Warn("the public address cannot be opened", "err", err)
+			a.setTunnel(tunnel.State{Err: err}, "down")
+		} else if t == nil {
+			a.setTunnel(tunnel.State{}, "off")
 		}
 		if t == nil {
-			a.setTunnel(tunnel.State{}, "off")
 			if !a.waitForTunnelSettings(ctx, s, 0) {
 				return nil
 			}
@@ -46,7 +49,7 @@ func (a *Agent) runTunnel(ctx context.Context) error {
 			return nil
 		}
 		if err != nil {
-			a.tunnelFailed(err)
+			a.log.Warn("the public address was given up", "err", err)
 			a.setTunnel(tunnel.State{Phase: tunnel.Down, Err: err}, "down")
 			// Trying again cannot mend it, but a person can at the other end: come back now and then.
 			if !a.waitForTunnelSettings(ctx, s, 5*time.Minute) {
@@ -162,39 +165,53 @@ func (a *Agent) setTunnel(st tunnel.State, state string) {
 		next.Since = a.now()
 	}
 	a.tunnel = next
+	if state == string(tunnel.Up) || state == "off" {
+		a.trouble = tunnelTrouble{}
+	} else {
+		a.trouble.since = cmp.Or(a.trouble.since, a.now())
+		a.trouble.err = cmp.Or(st.Err, a.trouble.err)
+	}
 	a.mu.Unlock()
 
-	switch {
-	case state == string(tunnel.Up):
-		a.health.clear("tunnel")
+	a.tellTunnel()
+	if state == string(tunnel.Up) {
 		if old.State != state || old.URL != next.URL {
 			a.log.Info("the public address is open", "url", st.URL)
 			poke(a.rings.endpoint)
 			a.reconcileSoon(sweepReturn)
 		}
-	case st.Err != nil:
-		a.tunnelFailed(st.Err)
 	}
 	if next != old {
 		a.watchers.signal(StatusChanged)
 	}
 }
 
-// tunnelFailed tells people about a public address that is out of reach, once it has lasted a while.
-func (a *Agent) tunnelFailed(err error) {
+// tunnelTrouble is why the public address is closed, and since when: through all the attempts to open it.
+type tunnelTrouble struct {
+	err   error
+	since time.Time
+}
+
+// tellTunnel keeps the health issue about the public address in step. People are told once the trouble has lasted a
+// while, or at once when only they can end it.
+func (a *Agent) tellTunnel() {
 	a.mu.Lock()
-	since := a.tunnel.Since
+	trouble := a.trouble
 	a.mu.Unlock()
+	err := trouble.err
+	if err == nil {
+		a.health.clear("tunnel")
+		return
+	}
 	var e *tunnel.Error
 	known := errors.As(err, &e)
 	grace := tunnelGrace
 	if known && e.Kind == tunnel.DomainInUse {
 		grace = tunnelInUseGrace
 	}
-	if known && e.Temporary() && !since.IsZero() && a.now().Sub(since) < grace {
+	if known && e.Temporary() && a.now().Sub(trouble.since) < grace {
 		return
 	}
-	a.log.Warn("the public address is closed", "err", err)
 	switch {
 	case errors.Is(err, errNoAuthtoken):
 		a.health.set("tunnel", Problem, ActSettings, "The ngrok authtoken is missing. Enter it in Settings; until then signed documents arrive late.")

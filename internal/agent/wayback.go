@@ -100,12 +100,12 @@ func (a *Agent) waitForTunnel(ctx context.Context, limit time.Duration) (string,
 		select {
 		case <-changes:
 		case <-ctx.Done():
-			return "", &SignInError{"The sign-in returns through the public address, and that is not open. " + a.tunnelTrouble()}
+			return "", &SignInError{"The sign-in returns through the public address, and that is not open. " + a.tunnelAdvice()}
 		}
 	}
 }
 
-func (a *Agent) tunnelTrouble() string {
+func (a *Agent) tunnelAdvice() string {
 	for _, i := range a.health.list() {
 		if i.ID == "tunnel" || i.ID == "setup" {
 			return i.Text

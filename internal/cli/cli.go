@@ -30,6 +30,8 @@ type Program struct {
 	Version string
 	// Window shows the window and the tray until the person quits. It must return after ctx ends.
 	Window func(ctx context.Context, w Window) error
+	// Display says why no window can be shown on this computer; nil when one can.
+	Display func(ctx context.Context) error
 	// OpenAddress shows a web address in the browser.
 	OpenAddress func(address string) error
 

@@ -30,6 +30,10 @@ func (c *demoCmd) Run(r *run) error {
 		}
 		c.Dir = dir
 	}
+	if err := r.program.Display(r.ctx); err != nil && !c.Headless {
+		fmt.Fprintln(r.program.Stdout, "There is no display here, so the demo runs without its window.")
+		c.Headless = true
+	}
 	if c.Headless {
 		return c.headless(r)
 	}

@@ -1,0 +1,50 @@
+# Countersign. `make demo` shows the whole job; `make test` runs all tests. Both install what they need from Debian's or
+# Ubuntu's packages, and nothing else is downloaded but Go modules.
+
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+BINARY  := build/countersign
+
+BUILD_PACKAGES := gcc libc6-dev pkg-config libgl1-mesa-dev xorg-dev libxkbcommon-dev libwayland-dev
+TEST_PACKAGES  := xvfb openbox xdotool dbus gnome-keyring chromium imagemagick libgl1-mesa-dri
+
+# Packages whose tests cannot run with the race detector: the Fyne driver's C code is built anew for it, and ngrok's SDK
+# itself races when a session dies before its first heartbeat (both are tested without it).
+.PHONY: all build demo test check clean build-packages test-packages
+
+all: build
+
+build: build-packages
+	go build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o $(BINARY) .
+
+# Without a display the demo runs the same job headless, and says so.
+demo: build
+	$(BINARY) demo --dir build/demo
+
+test: build-packages test-packages
+	go test -race -timeout 20m $$(go list ./... | grep -v -e /internal/e2e -e /ui/app$$)
+	go test -timeout 20m ./internal/e2e ./ui/app
+
+# What a reader would miss and no test sees.
+check:
+	@test -z "$$(gofmt -l . | tee /dev/stderr)" || (echo "gofmt: the files above are not formatted" >&2; false)
+	go vet ./...
+	go tool staticcheck ./...
+
+clean:
+	rm -rf build
+
+build-packages:
+	@$(call install,$(BUILD_PACKAGES))
+
+test-packages:
+	@$(call install,$(TEST_PACKAGES))
+
+# install installs those of the packages $(1) that are missing; elsewhere than on Debian and Ubuntu it names them.
+define install
+missing=""; for p in $(1); do dpkg-query -W -f '$${Status}' $$p 2>/dev/null | grep -q 'ok installed' || missing="$$missing $$p"; done; \
+if [ -n "$$missing" ] && command -v apt-get >/dev/null; then \
+  as=""; [ "$$(id -u)" = 0 ] || as=sudo; \
+  echo "Installing:$$missing"; \
+  $$as apt-get update -qq && DEBIAN_FRONTEND=noninteractive $$as apt-get install -y -qq --no-install-recommends $$missing >/dev/null; \
+elif [ -n "$$missing" ]; then echo "This system has no apt-get; install the equivalents of:$$missing" >&2; fi
+endef

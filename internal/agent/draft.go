@@ -1,0 +1,132 @@
+package agent
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"countersign/internal/esign"
+	"countersign/internal/store"
+
+	"github.com/google/uuid"
+)
+
+// correlationKey is the member of externalData that carries our draft's id, so that a package can be recognised in an
+// event or a listing when the answer of packages/add was lost.
+const correlationKey = "countersign"
+
+// DraftError is a draft that was not accepted as it is. Nothing was stored or sent.
+type DraftError struct{ Text string }
+
+func (e *DraftError) Error() string { return e.Text }
+
+// newDraft checks what a person wants to send.
+func (a *Agent) newDraft(d Draft) (store.Draft, error) {
+	out := store.Draft{
+		ID: uuid.NewString(), Name: strings.TrimSpace(d.Name), Message: d.Message, Sequential: d.Sequential, Due: d.Due,
+		ExternalData: d.ExternalData, State: store.DraftQueued, Created: a.now(), Changed: a.now(), NextTry: a.now(),
+	}
+	if len(d.Files) == 0 {
+		return out, &DraftError{"There is no document to send. Add at least one file."}
+	}
+	for i, path := range d.Files {
+		f, err := draftFile(path)
+		if err != nil {
+			return out, err
+		}
+		f.ExternalID = fmt.Sprintf("%s-%d", out.ID, i+1)
+		out.Files = append(out.Files, f)
+	}
+	if out.Name == "" {
+		out.Name = strings.TrimSuffix(out.Files[0].Name, filepath.Ext(out.Files[0].Name))
+	}
+	if len(d.Signers) == 0 {
+		return out, &DraftError{"Nobody is named to sign. Add at least one signer."}
+	}
+	seen := map[string]bool{}
+	for _, s := range d.Signers {
+		if !strings.Contains(s.Email, "@") {
+			return out, &DraftError{fmt.Sprintf("The e-mail address of %s is missing or incomplete.", quote(strings.TrimSpace(s.FirstName+" "+s.LastName)))}
+		}
+		if key := strings.ToLower(s.Email); seen[key] {
+			return out, &DraftError{fmt.Sprintf("%s is named twice as a signer.", s.Email)}
+		} else {
+			seen[key] = true
+		}
+		out.Signers = append(out.Signers, store.Signer{FirstName: s.FirstName, LastName: s.LastName, Email: s.Email})
+	}
+	if present(d.ExternalData) && !json.Valid(d.ExternalData) {
+		return out, &DraftError{"The reference data is not valid JSON."}
+	}
+	return out, nil
+}
+
+func draftFile(path string) (store.DraftFile, error) {
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return store.DraftFile{}, &DraftError{fmt.Sprintf("%s could not be found.", quote(path))}
+	}
+	name := filepath.Base(abs)
+	f, err := os.Open(abs)
+	if err != nil {
+		return store.DraftFile{}, &DraftError{fmt.Sprintf("%s could not be read. Check that it is there and that you may open it.", quote(name))}
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	switch {
+	case err != nil:
+		return store.DraftFile{}, &DraftError{fmt.Sprintf("%s could not be read.", quote(name))}
+	case info.IsDir():
+		return store.DraftFile{}, &DraftError{fmt.Sprintf("%s is a folder. Add the documents in it instead.", quote(name))}
+	case info.Size() == 0:
+		return store.DraftFile{}, &DraftError{fmt.Sprintf("%s is empty.", quote(name))}
+	}
+	return store.DraftFile{Path: abs, Name: name, Size: info.Size()}, nil
+}
+
+// newPackage is d as the service takes it.
+func newPackage(d store.Draft) esign.NewPackage {
+	p := esign.NewPackage{
+		Name: d.Name, Message: d.Message, Sequential: d.Sequential, Due: d.Due,
+		ExternalData: withCorrelation(d.ExternalData, d.ID),
+	}
+	for _, s := range d.Signers {
+		p.Signers = append(p.Signers, esign.NewSigner{FirstName: s.FirstName, LastName: s.LastName, Email: s.Email})
+	}
+	for _, f := range d.Files {
+		p.Documents = append(p.Documents, esign.NewDocument{
+			FileID: f.FileID, FileName: f.Name, Name: strings.TrimSuffix(f.Name, filepath.Ext(f.Name)), ExternalID: f.ExternalID,
+		})
+	}
+	return p
+}
+
+// withCorrelation adds our id to the caller's data, which stays readable under its own names.
+func withCorrelation(data json.RawMessage, id string) json.RawMessage {
+	members := map[string]json.RawMessage{}
+	if present(data) && json.Unmarshal(data, &members) != nil {
+		members = map[string]json.RawMessage{"value": data}
+	}
+	members[correlationKey], _ = json.Marshal(id)
+	out, _ := json.Marshal(members)
+	return out
+}
+
+// correlation is the id of our draft in a package's external data, or "". Some services hand the data back as a
+// string that holds the JSON.
+func correlation(data json.RawMessage) string {
+	var members map[string]json.RawMessage
+	if json.Unmarshal(data, &members) != nil {
+		var inner string
+		if json.Unmarshal(data, &inner) != nil || json.Unmarshal([]byte(inner), &members) != nil {
+			return ""
+		}
+	}
+	var id string
+	if json.Unmarshal(members[correlationKey], &id) != nil {
+		return ""
+	}
+	return id
+}

@@ -1,0 +1,54 @@
+package agent
+
+import "context"
+
+// ForPeople is an Agent whose errors are sentences for people: what the window talks to. The cause stays reachable
+// for errors.As.
+type ForPeople struct{ *Agent }
+
+// plainError shows one sentence and keeps its cause.
+type plainError struct {
+	text string
+	err  error
+}
+
+func (e *plainError) Error() string { return e.text }
+func (e *plainError) Unwrap() error { return e.err }
+
+func plain(err error) error {
+	if err == nil {
+		return nil
+	}
+	return &plainError{Sentence(err), err}
+}
+
+// Configure is Agent.Configure.
+func (p ForPeople) Configure(ctx context.Context, s Settings, secrets Secrets) error {
+	return plain(p.Agent.Configure(ctx, s, secrets))
+}
+
+// SignIn is Agent.SignIn.
+func (p ForPeople) SignIn(ctx context.Context, o SignInOptions, open func(address string) error) error {
+	return plain(p.Agent.SignIn(ctx, o, open))
+}
+
+// Paste is Agent.Paste.
+func (p ForPeople) Paste(address string) error { return plain(p.Agent.Paste(address)) }
+
+// SignOut is Agent.SignOut.
+func (p ForPeople) SignOut(ctx context.Context) error { return plain(p.Agent.SignOut(ctx)) }
+
+// Send is Agent.Send.
+func (p ForPeople) Send(ctx context.Context, d Draft, progress func(SendState)) (SendState, error) {
+	state, err := p.Agent.Send(ctx, d, progress)
+	return state, plain(err)
+}
+
+// Act is Agent.Act.
+func (p ForPeople) Act(ctx context.Context, i Issue) error { return plain(p.Agent.Act(ctx, i)) }
+
+// SignerPage is Agent.SignerPage.
+func (p ForPeople) SignerPage(ctx context.Context, packageID, signerID string) (string, error) {
+	address, err := p.Agent.SignerPage(ctx, packageID, signerID)
+	return address, plain(err)
+}

@@ -1,0 +1,202 @@
+package house
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const (
+	root   = "../.."
+	module = "countersign"
+)
+
+// goPackage is what `go list -json` says of a package.
+type goPackage struct {
+	ImportPath   string
+	Dir          string
+	GoFiles      []string
+	Imports      []string
+	Deps         []string
+	TestImports  []string
+	XTestImports []string
+}
+
+func packages(t *testing.T) []goPackage {
+	t.Helper()
+	cmd := exec.Command("go", "list", "-json=ImportPath,Dir,GoFiles,Imports,Deps,TestImports,XTestImports", "./...")
+	cmd.Dir = root
+	var stderr bytes.Buffer
+	cmd.Stderr = &stderr
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("go list: %v\n%s", err, &stderr)
+	}
+	var list []goPackage
+	for d := json.NewDecoder(bytes.NewReader(out)); ; {
+		var p goPackage
+		if err := d.Decode(&p); errors.Is(err, io.EOF) {
+			return list
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, p)
+	}
+}
+
+func TestTheTopLevelIsTheAgreedOne(t *testing.T) {
+	agreed := []string{"go.mod", "go.sum", "main.go", "ui", "internal", "assets", "FyneApp.toml", "Makefile", "README.md"}
+	cmd := exec.Command("git", "ls-files")
+	cmd.Dir = root
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatalf("git ls-files: %v", err)
+	}
+	seen := map[string]bool{}
+	for _, f := range strings.Fields(string(out)) {
+		top, _, _ := strings.Cut(f, "/")
+		seen[top] = true
+	}
+	for top := range seen {
+		if !strings.HasPrefix(top, ".") && !slices.Contains(agreed, top) {
+			t.Errorf("%s lies beside the agreed top level", top)
+		}
+	}
+	for _, want := range agreed {
+		if !seen[want] {
+			t.Errorf("%s is missing from the top level", want)
+		}
+	}
+}
+
+func TestMainIsUnderSixtyLines(t *testing.T) {
+	b, err := os.ReadFile(filepath.Join(root, "main.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := bytes.Count(b, []byte("\n")); n >= 60 {
+		t.Errorf("main.go has %d lines", n)
+	}
+}
+
+func TestNothingBelowInternalImportsFyne(t *testing.T) {
+	for _, p := range packages(t) {
+		if !strings.HasPrefix(p.ImportPath, module+"/internal/") {
+			continue
+		}
+		for _, d := range p.Deps {
+			if strings.HasPrefix(d, "fyne.io/") {
+				t.Errorf("%s depends on %s", p.ImportPath, d)
+			}
+		}
+	}
+}
+
+// allowed says which packages of ours a package may import. What is not named may import none.
+var allowed = map[string][]string{
+	"":                     {"internal/cli", "internal/agent", "ui", "ui/system"},
+	"internal/cli":         {"internal/agent", "internal/demo", "internal/sandbox", "internal/single", "internal/notify", "internal/secret", "internal/store", "assets"},
+	"internal/demo":        {"internal/agent", "internal/sandbox", "internal/secret", "internal/store", "assets"},
+	"internal/agent":       {"internal/esign", "internal/tunnel", "internal/inbox", "internal/store", "internal/secret", "internal/archive", "internal/notify", "assets"},
+	"internal/inbox":       {"internal/esign"},
+	"internal/sandbox":     {},
+	"internal/esign":       {},
+	"internal/store":       {},
+	"internal/secret":      {},
+	"internal/archive":     {},
+	"internal/notify":      {},
+	"internal/single":      {},
+	"internal/tunnel":      {},
+	"internal/tunnel/edge": {},
+	"internal/house":       {},
+	"internal/e2e":         {"internal/tunnel/edge"},
+	"assets":               {},
+	"assets/gen":           {},
+}
+
+func TestLayersPointOneWay(t *testing.T) {
+	for _, p := range packages(t) {
+		name := strings.TrimPrefix(strings.TrimPrefix(p.ImportPath, module), "/")
+		if name == "ui" || strings.HasPrefix(name, "ui/") {
+			checkUI(t, name, p)
+			continue
+		}
+		may, known := allowed[name]
+		if !known {
+			t.Errorf("%s is not in the plan of the house", name)
+			continue
+		}
+		for _, i := range p.Imports {
+			other, ours := strings.CutPrefix(i, module+"/")
+			if ours && !slices.Contains(may, other) {
+				t.Errorf("%s must not import %s", name, other)
+			}
+		}
+	}
+}
+
+// checkUI: the UI talks to the agent, and knows the store's plain records; nothing else below internal/.
+func checkUI(t *testing.T, name string, p goPackage) {
+	for _, i := range p.Imports {
+		other, ours := strings.CutPrefix(i, module+"/internal/")
+		if ours && other != "agent" && other != "store" {
+			t.Errorf("%s must not import internal/%s", name, other)
+		}
+	}
+}
+
+func TestTheSandboxIsAnIndependentReading(t *testing.T) {
+	for _, p := range packages(t) {
+		if p.ImportPath != module+"/internal/sandbox" {
+			continue
+		}
+		for _, i := range slices.Concat(p.Imports, p.Deps, p.TestImports, p.XTestImports) {
+			if strings.HasPrefix(i, module+"/") && i != p.ImportPath {
+				t.Errorf("the sandbox depends on %s", i)
+			}
+		}
+	}
+}
+
+func TestEveryPackageAndFileKeepsItsShape(t *testing.T) {
+	for _, p := range packages(t) {
+		documented := false
+		for _, name := range p.GoFiles {
+			path := filepath.Join(p.Dir, name)
+			src, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			f, err := parser.ParseFile(token.NewFileSet(), path, src, parser.ParseComments)
+			if err != nil {
+				t.Fatal(err)
+			}
+			documented = documented || documents(f)
+			if n := bytes.Count(src, []byte("\n")); n > 400 {
+				t.Errorf("%s has %d lines: two topics?", path, n)
+			}
+			if m := leftToDo.Find(src); m != nil && !strings.HasSuffix(p.ImportPath, "/house") {
+				t.Errorf("%s leaves something to do: %s", path, m)
+			}
+		}
+		if len(p.GoFiles) > 0 && !documented {
+			t.Errorf("%s does not say what it is for", p.ImportPath)
+		}
+	}
+}
+
+var leftToDo = regexp.MustCompile(`\b(TODO|FIXME|XXX)\b`)
+
+// documents reports whether f has a package comment worth the name.
+func documents(f *ast.File) bool { return f.Doc != nil && len(f.Doc.Text()) > 60 }

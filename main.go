@@ -1,0 +1,34 @@
+// Command countersign sends documents for signature through an electronic signature service, keeps the office told,
+// and saves what comes back. The window is the product; the commands make it scriptable. See README.md.
+package main
+
+import (
+	"context"
+	"os"
+
+	"countersign/internal/agent"
+	"countersign/internal/cli"
+	"countersign/ui"
+	"countersign/ui/system"
+)
+
+// version is set when a release is linked.
+var version = "dev"
+
+func main() {
+	os.Exit(cli.Main(os.Args[1:], cli.Program{
+		Version:     version,
+		Window:      window,
+		Display:     func(ctx context.Context) error { return system.CheckDisplay(ctx, os.Getenv) },
+		OpenAddress: system.Opener{}.OpenAddress,
+		Stdin:       os.Stdin,
+		Stdout:      os.Stdout,
+		Stderr:      os.Stderr,
+	}))
+}
+
+func window(ctx context.Context, w cli.Window) error {
+	return ui.Run(ctx, ui.Options{
+		Office: agent.ForPeople{Agent: w.Agent}, Version: w.Version, Files: w.Files, Incoming: w.Incoming, Demo: w.Demo,
+	})
+}
