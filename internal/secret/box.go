@@ -21,8 +21,8 @@ var (
 	ErrDamaged = errors.New("the sealed value is damaged")
 )
 
-// A sealed value is version (1 byte), key ID (8 bytes), nonce (12 bytes), then AES-256-GCM's output. Version, key ID and name are
-// authenticated with it.
+// A sealed value is version (1 byte), key ID (8 bytes), nonce (12 bytes), then AES-256-GCM's output. Version, key ID
+// and name are authenticated with it.
 const (
 	boxVersion = 1
 	idSize     = 8
@@ -61,8 +61,8 @@ func NewBox(k Key) (*Box, error) {
 	return b, nil
 }
 
-// Seal encrypts plain so that only Open with the same key and the same name returns it. Sealing the same value twice gives
-// different bytes.
+// Seal encrypts plain so that only Open with the same key and the same name returns it. Sealing the same value twice
+// gives different bytes.
 func (b *Box) Seal(name string, plain []byte) ([]byte, error) {
 	if b == nil {
 		return nil, ErrNoKey
@@ -70,8 +70,8 @@ func (b *Box) Seal(name string, plain []byte) ([]byte, error) {
 	return b.aead.Seal(append([]byte(nil), b.head[:]...), nil, plain, b.bind(name)), nil
 }
 
-// Open returns what Seal sealed under name. ErrWrongKey: it was sealed with another key. ErrDamaged: with this key, but it is
-// not what was sealed under this name.
+// Open returns what Seal sealed under name. ErrWrongKey: it was sealed with another key. ErrDamaged: with this key,
+// but it is not what was sealed under this name.
 func (b *Box) Open(name string, sealed []byte) ([]byte, error) {
 	if b == nil {
 		return nil, ErrNoKey

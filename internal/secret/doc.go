@@ -1,14 +1,14 @@
 // Package secret keeps the office's one 256-bit key and seals values with it.
 //
-// The key lives in the keyring of the operating system ([Keyring]) or, where there is none, in a file ([File]). Everything else that is
-// secret is sealed under it by a [Box] and kept wherever the caller likes: keyrings cap sizes, prompt, hang, and cannot commit
-// together with other state.
+// The key lives in the keyring of the operating system ([Keyring]) or, where there is none, in a file ([File]).
+// Everything else that is secret is sealed under it by a [Box] and kept wherever the caller likes: keyrings cap
+// sizes, prompt, hang, and cannot commit together with other state.
 //
 // What it promises:
 //
 //   - A key has three states. Present: Load returns it. Absent: Load says [ErrAbsent], and the place was really
-//     looked into. Unavailable: anything else ([ErrUnavailable]): locked, no bus, no answer within three seconds, unreadable. Unavailable
-//     never becomes absent.
+//     looked into. Unavailable ([ErrUnavailable]): anything else, such as locked, no bus, unreadable, or no answer
+//     within three seconds. Unavailable never becomes absent.
 //   - No key is ever overwritten or deleted.
 //   - A key shows itself nowhere: not in logs, errors, JSON or fmt verbs.
 //

@@ -13,9 +13,9 @@ import (
 // maxKeyFile is more than any text of a key, in bytes.
 const maxKeyFile = 4096
 
-// File returns a Keeper that keeps the key as base64 text in a file of mode 0600, for servers without a keyring. A file
-// that other users can read is refused (on Windows the folder's access list decides instead); a file that holds something else is
-// unavailable and never replaced. Hex is read too. The file is written whole or not at all.
+// File returns a Keeper that keeps the key as base64 text in a file of mode 0600, for servers without a keyring. A
+// file that other users can read is refused (on Windows the folder's access list decides instead); a file that holds
+// something else is unavailable and never replaced. Hex is read too. The file is written whole or not at all.
 func File(path string) Keeper { return &file{path: path} }
 
 type file struct{ path string }
@@ -57,8 +57,8 @@ func (f *file) Load(context.Context) (Key, error) {
 	return k, nil
 }
 
-// absent tells a file that is not there from a link that leads nowhere: behind that there may be a key on a disk that is not
-// mounted.
+// absent tells a file that is not there from a link that leads nowhere: behind that there may be a key on a disk that
+// is not mounted.
 func (f *file) absent() (Key, error) {
 	if _, err := os.Lstat(f.path); err == nil {
 		return Key{}, f.unavailable(Unreadable, errors.New("it is a link that leads nowhere"))

@@ -9,8 +9,8 @@ import (
 
 // Keeper is a place for the one key. Its methods may be called from any goroutine.
 type Keeper interface {
-	// Load returns the key; ErrAbsent when there is certainly none; ErrUnavailable (an *UnavailableError) when that cannot be told or
-	// the key cannot be read now.
+	// Load returns the key; ErrAbsent when there is certainly none; ErrUnavailable (an *UnavailableError) when that
+	// cannot be told or the key cannot be read now.
 	Load(ctx context.Context) (Key, error)
 
 	// Create makes a key, keeps it, and returns it once it has been read back. It never overwrites: ErrPresent when

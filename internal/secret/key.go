@@ -15,7 +15,8 @@ import (
 
 // Key is the office's 256-bit key. The zero Key is no key: a [Box] refuses it. Keys are compared with ==.
 type Key struct {
-	// Masked, because fmt prints the bytes of an unexported field in somebody's struct without asking the methods below.
+	// Masked, because fmt prints the bytes of an unexported field in somebody's struct without asking the methods
+	// below.
 	masked [32]byte
 }
 
@@ -42,8 +43,8 @@ func (k Key) bytes() []byte {
 	return b
 }
 
-// ID is a short fingerprint: the same for the same key, and of no use to find the key. Keep it beside what was sealed, to
-// notice that the key was replaced.
+// ID is a short fingerprint: the same for the same key, and of no use to find the key. Keep it beside what was
+// sealed, to notice that the key was replaced.
 func (k Key) ID() string {
 	mac := hmac.New(sha256.New, k.bytes())
 	mac.Write([]byte("countersign key id 1"))

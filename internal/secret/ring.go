@@ -12,17 +12,19 @@ import (
 // ringTimeout is how long a keyring may take, over all steps of one Load or Create.
 const ringTimeout = 3 * time.Second
 
-// Keyring returns a Keeper for the entry (service, user) of the operating system's keyring: Secret Service on Linux, the
-// Keychain on macOS, the Credential Manager on Windows. Load and Create answer within three seconds.
+// Keyring returns a Keeper for the entry (service, user) of the operating system's keyring: Secret Service on Linux,
+// the Keychain on macOS, the Credential Manager on Windows. Load and Create answer within three seconds.
 //
-// A keyring may show a prompt and block for as long as nobody answers it. Such a call goes on in the background; its answer is
-// dropped. While a few of them hang, further calls wait for one to end (and time out) instead of adding prompts, and
-// Create never runs twice at a time: a late write can therefore not replace a key that a later Create has kept. Use one Keeper per entry and process.
+// A keyring may show a prompt and block for as long as nobody answers it. Such a call goes on in the background; its
+// answer is dropped. While a few of them hang, further calls wait for one to end (and time out) instead of adding
+// prompts, and Create never runs twice at a time: a late write can therefore not replace a key that a later Create
+// has kept. Use one Keeper per entry and process.
 func Keyring(service, user string) Keeper {
 	return newRing(osRing{service, user}, reachable, ringTimeout)
 }
 
-// entry is one entry of a keyring. Its methods may block for ever; get returns keyring.ErrNotFound when there is no entry.
+// entry is one entry of a keyring. Its methods may block for ever; get returns keyring.ErrNotFound when there is no
+// entry.
 type entry interface {
 	get() (string, error)
 	set(text string) error
@@ -135,8 +137,8 @@ func timedOut(ctx context.Context) error {
 	return &UnavailableError{Reason: TimedOut, err: ctx.Err()}
 }
 
-// guarded runs do and survives its panic: go-keyring trusts the service to answer with the right types, and a connection that
-// breaks during a prompt is a nil pointer in it.
+// guarded runs do and survives its panic: go-keyring trusts the service to answer with the right types, and a
+// connection that breaks during a prompt is a nil pointer in it.
 func guarded(ctx context.Context, do func(context.Context) (Key, error)) (a answer) {
 	defer func() {
 		if value := recover(); value != nil {

@@ -15,8 +15,9 @@ import (
 
 var errNoBus = errors.New("no D-Bus session bus")
 
-// reachable reports whether there is a session bus to ask. Without an address the D-Bus library would start dbus-launch, and with
-// it a bus of its own and a second, empty keyring: that must never happen. It looks where the library looks.
+// reachable reports whether there is a session bus to ask. Without an address the D-Bus library would start
+// dbus-launch, and with it a bus of its own and a second, empty keyring: that must never happen. It looks where the
+// library looks.
 func reachable() error {
 	if address := os.Getenv("DBUS_SESSION_BUS_ADDRESS"); address != "" && address != "autolaunch:" {
 		return nil

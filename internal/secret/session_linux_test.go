@@ -16,9 +16,9 @@ import (
 	"go.uber.org/goleak"
 )
 
-// The tests of this file run against a real Secret Service on a private bus. Each starts this test binary again inside
-// dbus-run-session, with a home of its own, and is then carried out there. They fail where dbus-run-session or gnome-keyring-daemon is missing:
-// nothing else shows that a locked keyring is not taken for an empty one.
+// The tests of this file run against a real Secret Service on a private bus. Each starts this test binary again
+// inside dbus-run-session, with a home of its own, and is then carried out there. They fail where dbus-run-session or
+// gnome-keyring-daemon is missing: nothing else shows that a locked keyring is not taken for an empty one.
 
 const sessionEnv = "COUNTERSIGN_TEST_SESSION"
 

@@ -26,8 +26,8 @@ func benchEvent(n int64) Event {
 	}
 }
 
-// BenchmarkIngest compares storing an event through Update (ours) with a bare bbolt Update per event with the same bytes
-// (floor), from 1, 8 and 50 callers at once.
+// BenchmarkIngest compares storing an event through Update (ours) with a bare bbolt Update per event with the same
+// bytes (floor), from 1, 8 and 50 callers at once.
 func BenchmarkIngest(b *testing.B) {
 	for _, callers := range []int{1, 8, 50} {
 		b.Run(fmt.Sprintf("floor/callers=%d", callers), func(b *testing.B) {

@@ -9,8 +9,8 @@ import (
 	"os"
 )
 
-// The layout of a bbolt file, as far as it is checked here (bbolt internal/common, stable since boltdb). All numbers are in the
-// byte order of the machine, which is little-endian wherever Countersign runs.
+// The layout of a bbolt file, as far as it is checked here (bbolt internal/common, stable since boltdb). All numbers
+// are in the byte order of the machine, which is little-endian wherever Countersign runs.
 const (
 	pageHeaderSize = 16 // id uint64, flags uint16, count uint16, overflow uint32
 	metaSize       = 64
@@ -59,8 +59,8 @@ func checkFile(f *os.File) error {
 	return nil
 }
 
-// newestMeta returns the valid meta page with the highest transaction number. One of the two may be torn: that is what
-// a crash in the middle of a commit leaves, and the other one is then the truth.
+// newestMeta returns the valid meta page with the highest transaction number. One of the two may be torn: that is
+// what a crash in the middle of a commit leaves, and the other one is then the truth.
 func newestMeta(r io.ReaderAt, size int64) (meta, error) {
 	best, found := readMeta(r, 0)
 	for pageSize := int64(1 << 10); pageSize <= 1<<16 && pageSize < size; pageSize <<= 1 {

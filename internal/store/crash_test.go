@@ -73,7 +73,8 @@ func TestWhatWasAcknowledgedSurvivesKill(t *testing.T) {
 	t.Logf("%d acknowledged updates over %d kills", len(acknowledged), rounds)
 }
 
-// killChildAfter runs a child until it has acknowledged n updates, kills it with nothing said, and adds what it had acknowledged.
+// killChildAfter runs a child until it has acknowledged n updates, kills it with nothing said, and adds what it had
+// acknowledged.
 func killChildAfter(t *testing.T, path string, n int, acknowledged map[string]bool) {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), os.Args[0])

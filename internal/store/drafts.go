@@ -29,7 +29,8 @@ func draftFacets(d Draft, row []byte) (f facets) {
 
 func stateKey(s DraftState) []byte { return append([]byte(s), 0) }
 
-// PutDraft stores a draft, new or changed. An empty State becomes DraftQueued, a zero Created now; Changed is set to now.
+// PutDraft stores a draft, new or changed. An empty State becomes DraftQueued, a zero Created now; Changed is set to
+// now.
 func (tx *Tx) PutDraft(d Draft) error {
 	row, value, err := tx.find(drafts, d.ID)
 	if err != nil {
@@ -99,8 +100,8 @@ func (tx *Tx) Drafts(states ...DraftState) ([]Draft, error) {
 	return list, nil
 }
 
-// DraftsDue returns the drafts in DraftQueued whose NextTry has come, longest due first. Drafts in other states are never due by
-// themselves: packages/add may have been sent for them, and what became of it is not a matter of time.
+// DraftsDue returns the drafts in DraftQueued whose NextTry has come, longest due first. Drafts in other states are
+// never due by themselves: packages/add may have been sent for them, and what became of it is not a matter of time.
 func (tx *Tx) DraftsDue(now time.Time) ([]Draft, error) {
 	var list []Draft
 	err := tx.oldest(bucketDraftsDue, nil, after(now), func(key, _ []byte) (bool, error) {
@@ -111,8 +112,8 @@ func (tx *Tx) DraftsDue(now time.Time) ([]Draft, error) {
 	return list, err
 }
 
-// NextDraft is the earliest NextTry of all queued drafts: 1970 when one has none and is due at once, the zero time when none is
-// queued.
+// NextDraft is the earliest NextTry of all queued drafts: 1970 when one has none and is due at once, the zero time
+// when none is queued.
 func (tx *Tx) NextDraft() (time.Time, error) { return tx.first(bucketDraftsDue) }
 
 // DraftCounts reads the counters; it does not scan.

@@ -67,8 +67,8 @@ func (tx *Tx) Event(id string) (Event, bool, error) {
 	return e, err == nil, err
 }
 
-// SetEvent replaces a stored event, or returns ErrNotFound. Copies stays as it is stored, so that a copy that arrives while an
-// event is handled is not forgotten.
+// SetEvent replaces a stored event, or returns ErrNotFound. Copies stays as it is stored, so that a copy that arrives
+// while an event is handled is not forgotten.
 func (tx *Tx) SetEvent(e Event) error {
 	row, value, err := tx.find(events, e.ID)
 	if err != nil {

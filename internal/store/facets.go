@@ -5,9 +5,9 @@ import (
 	"fmt"
 )
 
-// facets are everything that follows from one record: its entries in the indexes and its share of the counters. They are
-// computed from the record alone, so the way from the old facets to the new ones is the same for every change, and indexes and counters
-// cannot drift from the records.
+// facets are everything that follows from one record: its entries in the indexes and its share of the counters. They
+// are computed from the record alone, so the way from the old facets to the new ones is the same for every change,
+// and indexes and counters cannot drift from the records.
 type facets struct {
 	entries []entry
 	counts  []count

@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Once records that something was done which must not be done twice, such as one notification, and reports whether this
-// is the first time. Record it before doing it: then a crash loses one notification rather than repeating all.
+// Once records that something was done which must not be done twice, such as one notification, and reports whether
+// this is the first time. Record it before doing it: then a crash loses one notification rather than repeating all.
 func (tx *Tx) Once(fact string, now time.Time) (first bool, err error) {
 	key, err := idKey(fact)
 	if err != nil {

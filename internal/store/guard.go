@@ -8,12 +8,13 @@ import (
 	"strings"
 )
 
-// errUnreadable marks a record that is there but does not decode. guard turns it into a CorruptError, which knows the path.
+// errUnreadable marks a record that is there but does not decode. guard turns it into a CorruptError, which knows the
+// path.
 var errUnreadable = errors.New("unreadable record")
 
-// guard runs fn and turns the ways in which a damaged file shows itself into a CorruptError: bbolt's assertions, which
-// are panics; reads beyond the end of the mapped file, which are memory faults; and records that do not decode. A panic
-// that is the caller's own goes on.
+// guard runs fn and turns the ways in which a damaged file shows itself into a CorruptError: bbolt's assertions,
+// which are panics; reads beyond the end of the mapped file, which are memory faults; and records that do not decode.
+// A panic that is the caller's own goes on.
 func (s *Store) guard(fn func() error) (err error) {
 	old := debug.SetPanicOnFault(true)
 	defer debug.SetPanicOnFault(old)
@@ -52,7 +53,8 @@ func isFault(value any) bool {
 	return ok && fault.Addr() >= 4096
 }
 
-// inBolt reports whether the panic being recovered was raised in bbolt itself. It must be called by the deferred function.
+// inBolt reports whether the panic being recovered was raised in bbolt itself. It must be called by the deferred
+// function.
 func inBolt() bool {
 	var pcs [64]uintptr
 	frames := runtime.CallersFrames(pcs[:runtime.Callers(2, pcs[:])])

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 // JobCounts counts save jobs by state.
@@ -29,13 +30,13 @@ func jobFacets(j Job) (f facets) {
 	return f
 }
 
-// PlanJob stores a job unless its key is there already; then it changes nothing and returns false. It reserves the job's file
-// name: ErrTargetTaken when another job has it, so choose the name with TargetTaken in the same Update. An empty State
-// becomes JobPending, a zero Planned becomes now.
+// PlanJob stores a job unless its key is there already; then it changes nothing and returns false. It reserves the
+// job's file name: ErrTargetTaken when another job has it, so choose the name with TargetTaken in the same Update. An
+// empty State becomes JobPending, a zero Planned becomes now.
 func (tx *Tx) PlanJob(j Job) (planned bool, err error) {
 	// A slash inside a part would let two different jobs have one key.
 	for _, part := range []string{j.PackageID, j.DocumentID, j.Kind} {
-		if strings.Contains(part, "/") || len(part) > maxID {
+		if strings.Contains(part, "/") || len(part) > maxID || !utf8.ValidString(part) {
 			return false, fmt.Errorf("plan job %q: %w", j.Key(), ErrBadID)
 		}
 	}
@@ -86,8 +87,8 @@ func (tx *Tx) putJob(j Job, old facets) error {
 	return tx.refacet(old, jobFacets(j))
 }
 
-// TargetTaken reports whether a job, of whatever state, has reserved this name in this folder. Names that differ only in case or
-// Unicode normalisation are the same.
+// TargetTaken reports whether a job, of whatever state, has reserved this name in this folder. Names that differ only
+// in case or Unicode normalisation are the same.
 func (tx *Tx) TargetTaken(folder, target string) (bool, error) {
 	owner, err := tx.get(bucketTargets, targetKey(folder, target))
 	return owner != nil, err
@@ -128,8 +129,8 @@ func (tx *Tx) JobsDue(now time.Time, limit int) ([]Job, error) {
 	return list, err
 }
 
-// NextJob is the earliest NextTry of all pending jobs: 1970 when one has none and is due at once, the zero time when none is
-// pending.
+// NextJob is the earliest NextTry of all pending jobs: 1970 when one has none and is due at once, the zero time when
+// none is pending.
 func (tx *Tx) NextJob() (time.Time, error) { return tx.first(bucketJobsDue) }
 
 // FailedJobs returns all jobs that were given up, latest planned first.

@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"golang.org/x/text/cases"
 	"golang.org/x/text/unicode/norm"
@@ -19,12 +20,15 @@ import (
 // maxID is the longest identifier, in bytes, that is a key as it is. bbolt's own limit is 32 KiB.
 const maxID = 512
 
-// idKey is the key of an identifier from outside. A very long one is kept under its hash; the record itself
-// carries the whole.
+// idKey is the key of an identifier from outside. A very long one is kept under its hash; the record itself carries
+// the whole. Bytes that are not UTF-8 are refused: JSON would change them, and the record would not be found again
+// under the identifier it carries.
 func idKey(id string) ([]byte, error) {
 	switch {
 	case id == "":
 		return nil, fmt.Errorf("%w: it is empty", ErrBadID)
+	case !utf8.ValidString(id):
+		return nil, fmt.Errorf("%w: it is not text", ErrBadID)
 	case len(id) <= maxID:
 		return []byte(id), nil
 	}
@@ -76,9 +80,9 @@ func (c Cursor) key() ([]byte, error) {
 	return key, nil
 }
 
-// targetKey is the same for two names that any file system may take for one: it ignores case, Unicode normalisation, the kind of
-// slash, and dots and spaces at the end of an element (Windows drops them). That it takes a few names for the same that
-// are not costs no more than a number in a file name.
+// targetKey is the same for two names that any file system may take for one: it ignores case, Unicode normalisation,
+// the kind of slash, and dots and spaces at the end of an element (Windows drops them). That it takes a few names for
+// the same that are not costs no more than a number in a file name.
 func targetKey(folder, target string) []byte {
 	sum := sha256.Sum256([]byte(fold(filepath.Clean(folder)) + "\x00" + fold(target)))
 	return sum[:]

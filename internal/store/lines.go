@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// PackageLine is what a long list of packages shows and searches. It is kept beside the package in a form that reads at
-// a fraction of the cost of its JSON.
+// PackageLine is what a long list of packages shows and searches. It is kept beside the package in a form that reads
+// at a fraction of the cost of its JSON.
 type PackageLine struct {
 	ID       string
 	Name     string

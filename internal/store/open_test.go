@@ -200,8 +200,8 @@ func filled(t *testing.T) []byte {
 	return readFile(t, path)
 }
 
-// tryDamaged opens a file with this content, reads and writes everything, and returns the first error. Only a crash of
-// the test process or an error other than ErrCorrupt is a failure.
+// tryDamaged opens a file with this content, reads and writes everything, and returns the first error. Only a crash
+// of the test process or an error other than ErrCorrupt is a failure.
 func tryDamaged(t *testing.T, content []byte) error {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "state.db")
@@ -314,7 +314,8 @@ func TestAnotherProgramsDatabaseIsNotTakenOver(t *testing.T) {
 	}
 }
 
-// A file that shrinks under a running program is a memory fault in a mapped file, which ends a Go program unless it is caught.
+// A file that shrinks under a running program is a memory fault in a mapped file, which ends a Go program unless it
+// is caught.
 func TestAFileCutShortWhileOpenIsAnErrorAndNoCrash(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		return // a mapped file cannot be cut there

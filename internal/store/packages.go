@@ -25,8 +25,8 @@ func (p Package) isOver() bool {
 	return p.Gone || strings.EqualFold(p.State, "expired") || strings.EqualFold(p.State, "rescinded")
 }
 
-// Final reports that the service need not be asked about p again: it is executed and its files are planned, or it expired, was
-// rescinded or is gone.
+// Final reports that the service need not be asked about p again: it is executed and its files are planned, or it
+// expired, was rescinded or is gone.
 func (p Package) Final() bool {
 	if p.isExecuted() && !p.Gone {
 		return p.Planned
@@ -113,7 +113,8 @@ func (tx *Tx) Packages(each func(Package) bool) error {
 	})
 }
 
-// PackagesDue returns up to limit packages that are not [Package.Final] and whose NextCheck has come, longest due first.
+// PackagesDue returns up to limit packages that are not [Package.Final] and whose NextCheck has come, longest due
+// first.
 func (tx *Tx) PackagesDue(now time.Time, limit int) ([]Package, error) {
 	return tx.notFinal(after(now), limit)
 }
@@ -134,8 +135,8 @@ func (tx *Tx) notFinal(end []byte, limit int) ([]Package, error) {
 	return list, err
 }
 
-// NextPackageCheck is the earliest NextCheck of all packages that are not [Package.Final]: 1970 when one has none and is due at
-// once, the zero time when there is no such package.
+// NextPackageCheck is the earliest NextCheck of all packages that are not [Package.Final]: 1970 when one has none and
+// is due at once, the zero time when there is no such package.
 func (tx *Tx) NextPackageCheck() (time.Time, error) { return tx.first(bucketPackagesDue) }
 
 // PackageByDraft returns the package that was sent from a draft; the newest one, should there be several.

@@ -22,8 +22,8 @@ func syncFolder(folder string) error {
 	return d.Sync()
 }
 
-// tighten takes away what other users may do with a file or folder. A folder with the sticky bit (such as /tmp) is everybody's
-// and stays as it is.
+// tighten takes away what other users may do with a file or folder. A folder with the sticky bit (such as /tmp) is
+// everybody's and stays as it is.
 func tighten(path string, want os.FileMode) error {
 	info, err := os.Stat(path)
 	if err != nil {

@@ -70,8 +70,8 @@ func createBuckets(tx *bolt.Tx) error {
 
 var keySchema = []byte("schema")
 
-// migrate brings the file to the newest schema in one transaction: a step that fails leaves the file as it was. It writes nothing
-// when there is nothing to do.
+// migrate brings the file to the newest schema in one transaction: a step that fails leaves the file as it was. It
+// writes nothing when there is nothing to do.
 func migrate(db *bolt.DB, path string, steps []migration) error {
 	have, err := schemaOf(db)
 	if err != nil {

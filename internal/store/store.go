@@ -1,7 +1,6 @@
 package store
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -45,10 +44,10 @@ type Store struct {
 // Open opens the data file at path, creating it (mode 0600) and its folder (mode 0700) when there is none, and
 // brings an older schema up to date.
 //
-// It returns [ErrInUse], [ErrNewer] or [ErrCorrupt] for a file it must not use, and has not changed it then.
-// What to do about a damaged file is the caller's decision, see [SetAside]. Noticed at once: a file that is
-// empty, truncated, not a bbolt file or not Countersign's; two damaged meta pages; a damaged root or list of free pages. A damaged
-// page in the middle is noticed when it is reached: View and Update then return ErrCorrupt.
+// It returns [ErrInUse], [ErrNewer] or [ErrCorrupt] for a file it must not use, and has not changed it then. What to
+// do about a damaged file is the caller's decision, see [SetAside]. Noticed at once: a file that is empty, truncated,
+// not a bbolt file or not Countersign's; two damaged meta pages; a damaged root or list of free pages. A damaged page
+// in the middle is noticed when it is reached: View and Update then return ErrCorrupt.
 func Open(path string, opts Options) (*Store, error) {
 	return open(path, opts, migrations)
 }
@@ -169,8 +168,8 @@ func (s *Store) corrupt(reason string) *CorruptError {
 	return &CorruptError{Path: s.path, Reason: reason}
 }
 
-// release closes the file. After damage bbolt may hold its own locks for ever, so its Close cannot be trusted; closing
-// its file frees the lock that other processes see.
+// release closes the file. After damage bbolt may hold its own locks for ever, so its Close cannot be trusted;
+// closing its file frees the lock that other processes see.
 func (s *Store) release() error {
 	if s.db != nil && s.damage.Load() == nil {
 		return s.db.Close()
@@ -227,12 +226,12 @@ func (s *Store) Close() error {
 	if err := s.release(); err != nil {
 		return fmt.Errorf("close data file: %w", err)
 	}
-	s.log.Log(context.Background(), slog.LevelDebug, "data file closed", "path", s.path)
+	s.log.Debug("data file closed", "path", s.path)
 	return nil
 }
 
-// SetAside renames a damaged data file so that a fresh one can take its place, and returns its new name, which carries
-// the time. It never deletes or overwrites anything.
+// SetAside renames a damaged data file so that a fresh one can take its place, and returns its new name, which
+// carries the time. It never deletes or overwrites anything.
 func SetAside(path string, now time.Time) (string, error) {
 	stamp := now.UTC().Format("20060102-150405")
 	for n := 1; ; n++ {

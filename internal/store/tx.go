@@ -10,8 +10,8 @@ import (
 	bolt "go.etcd.io/bbolt"
 )
 
-// Tx is a transaction: everything in the file as it is at one moment, and inside [Store.Update] the changes to it. It belongs to the
-// goroutine that runs fn and ends with fn. Its methods return copies; what they return may be kept.
+// Tx is a transaction: everything in the file as it is at one moment, and inside [Store.Update] the changes to it. It
+// belongs to the goroutine that runs fn and ends with fn. Its methods return copies; what they return may be kept.
 //
 // Methods that change something fail inside View.
 type Tx struct {
@@ -140,7 +140,8 @@ func (tx *Tx) place(s shelf, id string, row []byte, at time.Time, record any) ([
 	return row, tx.put(s.rows, row, value)
 }
 
-// newest calls each with the records of a bucket from the newest, or from the one before the cursor, until it returns false or an error.
+// newest calls each with the records of a bucket from the newest, or from the one before the cursor, until it returns
+// false or an error.
 func (tx *Tx) newest(bucket string, before Cursor, each func(key, value []byte) (bool, error)) error {
 	b, err := tx.bucket(bucket)
 	if err != nil {

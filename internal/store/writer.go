@@ -36,11 +36,11 @@ var (
 
 // Update runs fn in a transaction and returns when the changes are on disk, or with fn's error and nothing changed.
 //
-// Updates that are called while another one is being committed share the next commit, so fifty callers cost hardly more than
-// one, and a single caller never waits for company. fn runs on the writer's goroutine, alone, and sees what the
-// updates before it wrote. It may run more than once (when a neighbour fails), so it must do nothing
-// but read and write through tx and set variables that it sets anew each time. It must not call Update, View or Close.
-// If fn panics, Update panics on the caller's goroutine.
+// Updates that are called while another one is being committed share the next commit, so fifty callers cost hardly
+// more than one, and a single caller never waits for company. fn runs on the writer's goroutine, alone, and sees what
+// the updates before it wrote. It may run more than once (when a neighbour fails), so it must do nothing but read and
+// write through tx and set variables that it sets anew each time. It must not call Update, View or Close. If fn
+// panics, Update panics on the caller's goroutine.
 func (s *Store) Update(fn func(*Tx) error) error {
 	r := &request{fn: fn, done: make(chan result, 1)}
 	if err := s.enqueue(r); err != nil {
@@ -113,8 +113,8 @@ func (s *Store) take() (batch []*request, closed bool) {
 	return batch, s.closed
 }
 
-// commit brings the batch to disk in one transaction. Requests that fail are run again alone afterwards, on what was then really
-// committed: their answer must not depend on a neighbour's changes that were rolled back.
+// commit brings the batch to disk in one transaction. Requests that fail are run again alone afterwards, on what was
+// then really committed: their answer must not depend on a neighbour's changes that were rolled back.
 func (s *Store) commit(batch []*request) {
 	good := batch
 	var bad []*request
