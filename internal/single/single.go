@@ -1,0 +1,199 @@
+package single
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+)
+
+// ErrRunning means that another process holds the data folder.
+var ErrRunning = errors.New("another instance runs with this data folder")
+
+// ErrNotRunning means that no process answers for the data folder.
+var ErrNotRunning = errors.New("no instance runs with this data folder")
+
+// ErrUnsafe means that the folder for the socket could be another user's, so it is not used.
+var ErrUnsafe = errors.New("the folder for the control socket is not this user's alone")
+
+// Sentence is an error of this package for people.
+func Sentence(err error) string {
+	switch {
+	case err == nil:
+		return ""
+	case errors.Is(err, ErrRunning):
+		return "Countersign is already running with this data folder."
+	case errors.Is(err, ErrNotRunning):
+		return "Countersign is not running with this data folder."
+	case errors.Is(err, ErrUnsafe):
+		return "Another user of this computer is in the way of Countersign's control socket."
+	case errors.Is(err, os.ErrNotExist):
+		return "The data folder is missing."
+	case errors.Is(err, os.ErrPermission):
+		return "Countersign may not use the data folder."
+	default:
+		return "The data folder could not be used."
+	}
+}
+
+const (
+	lockName   = "instance.lock"
+	socketName = "control.sock"
+
+	// startPatience is how long Acquire waits for a holder of the lock that does not answer: it is starting, or ending.
+	startPatience = 2 * time.Second
+	retryEvery    = 20 * time.Millisecond
+
+	maxBody     = 1 << 20
+	maxHeader   = 64 << 10
+	headerTime  = 5 * time.Second
+	idleTime    = 2 * time.Minute
+	closingTime = 2 * time.Second
+)
+
+// Instance is this process's hold on a data folder. Its methods may be called from several goroutines.
+type Instance struct {
+	lock     *os.File
+	listener net.Listener
+	server   *http.Server
+	stop     context.CancelFunc // ends the contexts of all requests
+
+	once sync.Once
+	err  error // of Close
+}
+
+// Acquire takes an existing data folder for this process, until Close or the end of the process. The socket takes
+// connections from now on; they wait for Serve. It fails with ErrRunning when another process has the folder, after
+// waiting up to two seconds for one that does not answer, since it may be about to end.
+func Acquire(dataDir string) (*Instance, error) {
+	dir, err := canonical(dataDir)
+	if err != nil {
+		return nil, err
+	}
+	lock, err := os.OpenFile(filepath.Join(dir, lockName), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("lock the data folder: %w", err)
+	}
+	if err := wait(lock, dir); err != nil {
+		lock.Close()
+		return nil, err
+	}
+	listener, err := listen(dir)
+	if err != nil {
+		lock.Close()
+		return nil, fmt.Errorf("open the control socket: %w", err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	return &Instance{
+		lock: lock, listener: listener, stop: stop,
+		server: &http.Server{
+			ReadHeaderTimeout: headerTime,
+			IdleTimeout:       idleTime,
+			MaxHeaderBytes:    maxHeader,
+			BaseContext:       func(net.Listener) context.Context { return ctx },
+			ErrorLog:          slog.NewLogLogger(slog.Default().Handler(), slog.LevelDebug),
+		},
+	}, nil
+}
+
+// wait takes the lock, or finds that its holder is well.
+func wait(lock *os.File, dir string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), startPatience)
+	defer cancel()
+	retry := time.NewTicker(retryEvery)
+	defer retry.Stop()
+	for {
+		locked, err := tryLock(lock)
+		if err != nil {
+			return fmt.Errorf("lock the data folder: %w", err)
+		}
+		if locked {
+			return nil
+		}
+		conn, err := dial(ctx, dir)
+		if err == nil {
+			conn.Close()
+			return ErrRunning
+		}
+		select {
+		case <-ctx.Done():
+			return ErrRunning
+		case <-retry.C:
+		}
+	}
+}
+
+// Serve answers requests with handler until Close; then it returns nil. Bodies end with an error after 1 MiB. Answers may
+// take as long as they like: their request's context ends when the client goes away and when the Instance closes. It is
+// called at most once.
+func (i *Instance) Serve(handler http.Handler) error {
+	i.server.Handler = http.MaxBytesHandler(handler, maxBody)
+	err := i.server.Serve(i.listener)
+	if errors.Is(err, http.ErrServerClosed) || errors.Is(err, net.ErrClosed) {
+		return nil
+	}
+	return fmt.Errorf("serve the control socket: %w", err)
+}
+
+// Close ends Serve, gives handlers two seconds to notice that their context has ended, removes the socket and lets go of
+// the folder, in this order. It may be called more than once.
+func (i *Instance) Close() error {
+	i.once.Do(func() {
+		i.stop()
+		ctx, cancel := context.WithTimeout(context.Background(), closingTime)
+		defer cancel()
+		i.err = i.server.Shutdown(ctx)
+		if i.err != nil {
+			i.server.Close()
+		}
+		// A server that never served knows no listener.
+		if err := i.listener.Close(); err != nil && !errors.Is(err, net.ErrClosed) {
+			i.err = errors.Join(i.err, err)
+		}
+		i.err = errors.Join(i.err, i.lock.Close())
+	})
+	return i.err
+}
+
+// Client returns a client of the instance that runs with the data folder. Any host name goes: "http://countersign/status".
+// It fails with ErrNotRunning when nobody answers; so do its requests, once the instance has ended. Call its
+// CloseIdleConnections when done.
+func Client(dataDir string) (*http.Client, error) {
+	dir, err := canonical(dataDir)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, fmt.Errorf("%w: %w", ErrNotRunning, err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), headerTime)
+	defer cancel()
+	first, err := dial(ctx, dir)
+	if err != nil {
+		return nil, err
+	}
+	first.Close()
+	return &http.Client{Transport: &http.Transport{
+		DialContext:        func(ctx context.Context, _, _ string) (net.Conn, error) { return dial(ctx, dir) },
+		DisableCompression: true,
+		IdleConnTimeout:    idleTime,
+	}}, nil
+}
+
+// canonical is the one path of a data folder, however it was written, so that all its names lead to the same socket.
+func canonical(dataDir string) (string, error) {
+	abs, err := filepath.Abs(dataDir)
+	if err == nil {
+		abs, err = filepath.EvalSymlinks(abs)
+	}
+	if err != nil {
+		return "", fmt.Errorf("find the data folder: %w", err)
+	}
+	return abs, nil
+}

@@ -1,0 +1,323 @@
+package single
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// start acquires dir and serves handler until the test ends.
+func start(t *testing.T, dir string, handler http.Handler) *Instance {
+	t.Helper()
+	i, err := Acquire(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	served := make(chan error, 1)
+	go func() { served <- i.Serve(handler) }()
+	t.Cleanup(func() {
+		i.Close()
+		if err := <-served; err != nil {
+			t.Error("serve: ", err)
+		}
+	})
+	return i
+}
+
+func client(t *testing.T, dir string) *http.Client {
+	t.Helper()
+	c, err := Client(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.CloseIdleConnections)
+	return c
+}
+
+// hello answers with the request's body.
+var hello = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	var large *http.MaxBytesError
+	if errors.As(err, &large) {
+		http.Error(w, "too large", http.StatusRequestEntityTooLarge)
+		return
+	}
+	fmt.Fprintf(w, "hello %s", body)
+})
+
+func post(c *http.Client, body string) (string, int, error) {
+	resp, err := c.Post("http://countersign/x", "text/plain", strings.NewReader(body))
+	if err != nil {
+		return "", 0, err
+	}
+	defer resp.Body.Close()
+	answer, err := io.ReadAll(resp.Body)
+	return string(answer), resp.StatusCode, err
+}
+
+func TestOnlyOneHasTheFolder(t *testing.T) {
+	dir := t.TempDir()
+	first := start(t, dir, hello)
+	if _, err := Acquire(dir); !errors.Is(err, ErrRunning) {
+		t.Fatalf("got %v", err)
+	}
+	if answer, _, err := post(client(t, dir), "you"); answer != "hello you" || err != nil {
+		t.Errorf("the first no longer answers: %q, %v", answer, err)
+	}
+	if err := first.Close(); err != nil {
+		t.Fatal(err)
+	}
+	start(t, dir, hello)
+	if answer, _, err := post(client(t, dir), "again"); answer != "hello again" || err != nil {
+		t.Errorf("the second does not answer: %q, %v", answer, err)
+	}
+}
+
+func TestOfManyStartsOneWins(t *testing.T) {
+	dir := t.TempDir()
+	var group sync.WaitGroup
+	instances := make([]*Instance, 8)
+	for n := range instances {
+		group.Go(func() {
+			i, err := Acquire(dir)
+			if err != nil && !errors.Is(err, ErrRunning) {
+				t.Error(err)
+			}
+			instances[n] = i
+		})
+	}
+	group.Wait()
+	won := 0
+	for _, i := range instances {
+		if i != nil {
+			won++
+			i.Close()
+		}
+	}
+	if won != 1 {
+		t.Errorf("%d have the folder", won)
+	}
+}
+
+func TestRequestsWaitForServe(t *testing.T) {
+	dir := t.TempDir()
+	i, err := Acquire(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := client(t, dir) // connects before anything serves
+	served := make(chan error, 1)
+	go func() { served <- i.Serve(hello) }()
+	if answer, _, err := post(c, "early"); answer != "hello early" || err != nil {
+		t.Errorf("got %q, %v", answer, err)
+	}
+	if err := i.Close(); err != nil {
+		t.Error(err)
+	}
+	if err := <-served; err != nil {
+		t.Error(err)
+	}
+}
+
+func TestNobodyAnswersWhereNobodyRuns(t *testing.T) {
+	dir := t.TempDir()
+	for _, dir := range []string{dir, filepath.Join(dir, "gone")} {
+		if _, err := Client(dir); !errors.Is(err, ErrNotRunning) {
+			t.Errorf("got %v", err)
+		}
+	}
+	i := start(t, dir, hello)
+	c := client(t, dir)
+	i.Close()
+	if _, _, err := post(c, ""); !errors.Is(err, ErrNotRunning) {
+		t.Errorf("after the end: got %v", err)
+	}
+	if err := i.Close(); err != nil {
+		t.Errorf("closing again: %v", err)
+	}
+}
+
+func TestCloseWithoutServe(t *testing.T) {
+	dir := t.TempDir()
+	i, err := Acquire(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := i.Close(); err != nil {
+		t.Error(err)
+	}
+	if err := i.Serve(hello); err != nil {
+		t.Error(err)
+	}
+	if left, _ := filepath.Glob(filepath.Join(dir, "*")); len(left) != 1 || filepath.Base(left[0]) != lockName {
+		t.Errorf("left %q", left)
+	}
+}
+
+func TestAcquireNeedsTheFolder(t *testing.T) {
+	if _, err := Acquire(filepath.Join(t.TempDir(), "gone")); !errors.Is(err, os.ErrNotExist) || Sentence(err) != "The data folder is missing." {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestAFolderHasOneName(t *testing.T) {
+	dir := t.TempDir()
+	link := filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink(dir, link); err != nil {
+		t.Skip("no links here: ", err)
+	}
+	start(t, dir, hello)
+	if _, err := Acquire(link); !errors.Is(err, ErrRunning) {
+		t.Errorf("got %v", err)
+	}
+	if answer, _, err := post(client(t, link+"/."), "x"); answer != "hello x" || err != nil {
+		t.Errorf("got %q, %v", answer, err)
+	}
+}
+
+func TestFiftyClientsAtOnce(t *testing.T) {
+	dir := t.TempDir()
+	start(t, dir, hello)
+	var group sync.WaitGroup
+	for n := range 50 {
+		group.Go(func() {
+			c, err := Client(dir)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			defer c.CloseIdleConnections()
+			for k := range 5 {
+				want := fmt.Sprintf("%d.%d", n, k)
+				if answer, _, err := post(c, want); answer != "hello "+want || err != nil {
+					t.Errorf("got %q, %v", answer, err)
+				}
+			}
+		})
+	}
+	group.Wait()
+}
+
+func TestLargeBodiesAreRefused(t *testing.T) {
+	dir := t.TempDir()
+	start(t, dir, hello)
+	c := client(t, dir)
+	if _, status, err := post(c, strings.Repeat("x", maxBody)); status != http.StatusOK || err != nil {
+		t.Errorf("1 MiB: %d, %v", status, err)
+	}
+	// The server may close before it has read all: then the client sees a broken connection instead of the answer.
+	if _, status, err := post(c, strings.Repeat("x", maxBody+1)); err == nil && status != http.StatusRequestEntityTooLarge {
+		t.Errorf("more: %d", status)
+	}
+}
+
+// stream sends lines for ever and tells when its request has ended.
+func stream(ended chan<- error) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		fmt.Fprintln(w, "line")
+		http.NewResponseController(w).Flush()
+		<-r.Context().Done()
+		ended <- r.Context().Err()
+	})
+}
+
+func TestStreamEndsWithItsClient(t *testing.T) {
+	dir := t.TempDir()
+	ended := make(chan error, 1)
+	start(t, dir, stream(ended))
+	ctx, cancel := context.WithCancel(t.Context())
+	resp := openStream(t, ctx, client(t, dir))
+	defer resp.Body.Close()
+	cancel()
+	if err := <-ended; !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestStreamEndsWithItsInstance(t *testing.T) {
+	dir := t.TempDir()
+	ended := make(chan error, 1)
+	i := start(t, dir, stream(ended))
+	resp := openStream(t, t.Context(), client(t, dir))
+	defer resp.Body.Close()
+	if err := i.Close(); err != nil {
+		t.Error(err)
+	}
+	if err := <-ended; !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// openStream has the first line of a stream when it returns.
+func openStream(t *testing.T, ctx context.Context, c *http.Client) *http.Response {
+	t.Helper()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://countersign/stream", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := c.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if line, err := bufio.NewReader(resp.Body).ReadString('\n'); line != "line\n" {
+		t.Fatal(line, err)
+	}
+	return resp
+}
+
+const childDir = "SINGLE_TEST_CHILD_DIR"
+
+// TestChild is the process that TestKilledInstanceLeavesNothingInTheWay kills.
+func TestChild(t *testing.T) {
+	dir := os.Getenv(childDir)
+	if dir == "" {
+		t.Skip("only as a child")
+	}
+	start(t, dir, hello)
+	fmt.Println("ready")
+	select {}
+}
+
+func TestKilledInstanceLeavesNothingInTheWay(t *testing.T) {
+	dir := t.TempDir()
+	for range 3 {
+		child := exec.Command(os.Args[0], "-test.run=^TestChild$")
+		child.Env = append(os.Environ(), childDir+"="+dir)
+		out, err := child.StdoutPipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := child.Start(); err != nil {
+			t.Fatal(err)
+		}
+		if line, err := bufio.NewReader(out).ReadString('\n'); line != "ready\n" {
+			t.Fatal(line, err)
+		}
+		if _, err := Acquire(dir); !errors.Is(err, ErrRunning) {
+			t.Fatalf("beside the child: got %v", err)
+		}
+		if answer, _, err := post(client(t, dir), "child"); answer != "hello child" || err != nil {
+			t.Errorf("the child answers %q, %v", answer, err)
+		}
+		child.Process.Kill()
+		child.Wait()
+		i, err := Acquire(dir)
+		if err != nil {
+			t.Fatalf("after the child: %v", err)
+		}
+		i.Close()
+	}
+}

@@ -1,0 +1,193 @@
+//go:build linux || darwin
+
+package single
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// maxSocketPath is the longest path a socket address holds, with room for its final zero: sun_path has 108 bytes on
+// Linux and 104 on macOS.
+const maxSocketPath = 103
+
+// tryLock takes the lock unless another process has it. Closing the file gives it back, and so does dying.
+func tryLock(lock *os.File) (bool, error) {
+	err := unix.Flock(int(lock.Fd()), unix.LOCK_EX|unix.LOCK_NB)
+	if errors.Is(err, unix.EWOULDBLOCK) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// place is a folder where the socket may be.
+type place struct {
+	dir string
+	own bool // made for the socket: it must be this user's alone
+}
+
+func (p place) socket() string { return filepath.Join(p.dir, socketName) }
+
+// places are where the socket of a data folder may be, the best first: in the folder itself, or, where that path is too
+// long or its file system has no sockets, in a folder named by its hash below those meant for such things. A client
+// looks into all, for it may not share the instance's environment.
+func places(dataDir string) []place {
+	sum := sha256.Sum256([]byte(dataDir))
+	name := "countersign-" + hex.EncodeToString(sum[:8])
+	list := []place{{dir: dataDir}}
+	for _, base := range []string{
+		os.Getenv("XDG_RUNTIME_DIR"), "/run/user/" + strconv.Itoa(os.Geteuid()), os.TempDir(), "/tmp",
+	} {
+		if !filepath.IsAbs(base) {
+			continue
+		}
+		if info, err := os.Stat(base); err != nil || !info.IsDir() {
+			continue
+		}
+		list = append(list, place{filepath.Join(base, name), true})
+	}
+	return slices.DeleteFunc(list, func(p place) bool { return len(p.socket()) > maxSocketPath })
+}
+
+// check makes sure of a folder of our own: a folder indeed, not a link, this user's, and closed to others.
+func (p place) check() error {
+	if !p.own {
+		return nil
+	}
+	info, err := os.Lstat(p.dir)
+	if err != nil {
+		return err
+	}
+	owner, known := info.Sys().(*syscall.Stat_t)
+	if !info.IsDir() || info.Mode().Perm() != 0o700 || !known || int(owner.Uid) != os.Geteuid() {
+		return fmt.Errorf("%s: %w", p.dir, ErrUnsafe)
+	}
+	return nil
+}
+
+// listen opens the socket at the first place that has sockets. The caller holds the lock, so a socket that is there is
+// left over from a process that was killed.
+func listen(dataDir string) (net.Listener, error) {
+	var failed []error
+	for _, p := range places(dataDir) {
+		l, err := p.listen()
+		if err == nil {
+			return l, nil
+		}
+		failed = append(failed, err)
+	}
+	if len(failed) == 0 {
+		return nil, errors.New("every path for it is too long")
+	}
+	return nil, errors.Join(failed...)
+}
+
+func (p place) listen() (net.Listener, error) {
+	if p.own {
+		if err := os.Mkdir(p.dir, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
+			return nil, err
+		}
+	}
+	if err := p.check(); err != nil {
+		return nil, err
+	}
+	path := p.socket()
+	if info, err := os.Lstat(path); err == nil && info.Mode().Type() == fs.ModeSocket {
+		if err := os.Remove(path); err != nil {
+			return nil, err
+		}
+	}
+	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
+	if err != nil {
+		return nil, err
+	}
+	// Until this call the umask decides who may connect; guarded asks everyone who they are in any case.
+	if err := os.Chmod(path, 0o600); err != nil {
+		l.Close()
+		return nil, err
+	}
+	return &guarded{l, p}, nil
+}
+
+// guarded lets in only processes of this user.
+type guarded struct {
+	*net.UnixListener
+	place place
+}
+
+// Close removes the socket, and the folder that was made for it.
+func (g *guarded) Close() error {
+	err := g.UnixListener.Close()
+	if err == nil && g.place.own {
+		_ = os.Remove(g.place.dir)
+	}
+	return err
+}
+
+func (g *guarded) Accept() (net.Conn, error) {
+	for {
+		conn, err := g.AcceptUnix()
+		if err != nil {
+			return nil, err
+		}
+		if err := samePeer(conn); err == nil {
+			return conn, nil
+		}
+		conn.Close()
+	}
+}
+
+// dial connects to the instance of a data folder.
+func dial(ctx context.Context, dataDir string) (net.Conn, error) {
+	var d net.Dialer
+	var failed []error
+	for _, p := range places(dataDir) {
+		if err := p.check(); err != nil {
+			failed = append(failed, err)
+			continue
+		}
+		conn, err := d.DialContext(ctx, "unix", p.socket())
+		if err != nil {
+			failed = append(failed, err)
+			continue
+		}
+		if err := samePeer(conn.(*net.UnixConn)); err != nil {
+			conn.Close()
+			return nil, err
+		}
+		return conn, nil
+	}
+	return nil, fmt.Errorf("%w: %w", ErrNotRunning, errors.Join(failed...))
+}
+
+// samePeer asks the system whether the process at the other end is this user's.
+func samePeer(conn *net.UnixConn) error {
+	raw, err := conn.SyscallConn()
+	if err != nil {
+		return err
+	}
+	var uid int
+	var asked error
+	if err := raw.Control(func(fd uintptr) { uid, asked = peerUID(int(fd)) }); err != nil {
+		return err
+	}
+	if asked != nil {
+		return fmt.Errorf("ask who is at the control socket: %w", asked)
+	}
+	if uid != os.Geteuid() {
+		return fmt.Errorf("another user is at the control socket: %w", ErrUnsafe)
+	}
+	return nil
+}
