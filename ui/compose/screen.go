@@ -49,21 +49,21 @@ func New(d *desk.Desk) *Screen {
 	s.reader = work.NewReader(d.Work, func(context.Context) []store.Draft { return d.Office.Drafts() }, s.showOutbox)
 	s.name, s.message, s.due = widgets.NewEntry(""), widgets.NewText(3), widgets.NewEntry(lang.L("no date"))
 	s.nameField = widgets.NewField(lang.L("Package name"), s.name, "")
+	s.due.ActionItem = widget.NewButtonWithIcon("", theme.CalendarIcon(), s.pickDay)
+	s.due.ActionItem.(*widget.Button).Importance = widget.LowImportance
 	s.dueField = widgets.NewField(lang.L("To be signed by"), s.due, "")
 	s.filesField = widgets.NewField(lang.L("Documents, in the order they are signed"), s.fileBox, "")
 	s.peopleField = widgets.NewField(lang.L("People who sign"), s.peopleBox, "")
-	s.due.ActionItem = widget.NewButtonWithIcon("", theme.CalendarIcon(), s.pickDay)
-	s.due.ActionItem.(*widget.Button).Importance = widget.LowImportance
 	all, inOrder := lang.L("All at once"), lang.L("One after the other")
 	s.order = widget.NewRadioGroup([]string{all, inOrder}, func(string) { s.showPeople() })
-	s.order.Horizontal, s.order.Required, s.order.Selected = true, true, all
+	s.order.Required, s.order.Selected = true, all
 	for _, e := range []*widgets.Entry{s.name, s.due} {
 		e.OnChanged = func(string) { s.changed() }
 		e.OnSubmitted = func(string) { s.Send() }
 	}
 	s.add = widget.NewButtonWithIcon(lang.L("Add documents"), theme.ContentAddIcon(), s.pickFiles)
 	s.addPerson = widget.NewButtonWithIcon(lang.L("Add a person"), theme.ContentAddIcon(), func() { s.addSigner(store.Signer{}, true) })
-	s.bar = newBar(s.Send, s.stop)
+	s.bar = newBar(s.Send, s.Stop)
 	left := widgets.Stack(12, s.filesField, container.NewHBox(s.add), s.nameField,
 		widgets.NewField(lang.L("Message to the signers"), s.message, ""), s.dueField)
 	right := widgets.Stack(12, s.peopleField, container.NewHBox(s.addPerson), s.order, s.outbox)

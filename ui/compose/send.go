@@ -41,8 +41,8 @@ func (s *Screen) Send() {
 	}, s.ended)
 }
 
-// stop cancels the sending that runs; how it ended is told by ended.
-func (s *Screen) stop() {
+// Stop cancels the sending that runs; how it ended is told by ended.
+func (s *Screen) Stop() {
 	if s.cancel != nil {
 		s.bar.progress(-1, lang.L("Stopping…"))
 		s.cancel()
@@ -123,6 +123,7 @@ type bar struct {
 	text     *widgets.Line
 	mark     *widget.Icon
 	amount   *widget.ProgressBar
+	room     *fyne.Container // around amount
 	send     *widget.Button
 	cancel   *widget.Button
 	messages *fyne.Container
@@ -135,8 +136,9 @@ func newBar(send, cancel func()) *bar {
 	b.send.Importance = widget.HighImportance
 	b.cancel = widget.NewButton(lang.L("Cancel"), cancel)
 	b.messages = widgets.Across(b.mark, b.text, nil)
-	middle := container.NewGridWithColumns(2, b.messages, widgets.PadHV(0, 8, b.amount))
-	b.content = container.NewVBox(widget.NewSeparator(), widgets.PadHV(20, 8, widgets.Across(nil, middle, container.NewHBox(b.cancel, b.send))))
+	b.room = widgets.Wide(260, b.amount)
+	middle := widgets.Across(nil, b.messages, b.room)
+	b.content = widgets.On(look.Paper, container.NewVBox(widget.NewSeparator(), widgets.PadHV(20, 8, widgets.Across(nil, middle, container.NewHBox(b.cancel, b.send)))))
 	b.offer(lang.L("Send"))
 	b.end("")
 	return b
@@ -147,7 +149,7 @@ func (b *bar) offer(text string) { b.send.SetText(text) }
 func (b *bar) begin() {
 	b.send.Hide()
 	b.cancel.Show()
-	b.amount.Show()
+	b.room.Show()
 	b.mark.Hide()
 	b.progress(0, lang.L("Preparing…"))
 }
@@ -164,7 +166,7 @@ func (b *bar) progress(part float64, text string) {
 // end shows the button again, with a quiet text.
 func (b *bar) end(text string) {
 	b.cancel.Hide()
-	b.amount.Hide()
+	b.room.Hide()
 	b.mark.Hide()
 	b.send.Show()
 	b.text.Colour, b.text.Text = look.Secondary, text

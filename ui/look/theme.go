@@ -87,7 +87,7 @@ var colours = map[fyne.ThemeColorName]pair{
 	theme.ColorNameMenuBackground:      {rgb(0xFFFFFF), rgb(0x1D2127)},
 	theme.ColorNameOverlayBackground:   {rgb(0xFFFFFF), rgb(0x1D2127)},
 	theme.ColorNameScrollBar:           {veil(0x1C2430, 0x55), veil(0xFFFFFF, 0x55)},
-	theme.ColorNameShadow:              {veil(0x1C2430, 0x2E), veil(0x000000, 0x66)},
+	theme.ColorNameShadow:              {veil(0x1C2430, 0x1C), veil(0x000000, 0x66)},
 }
 
 // Color returns the colour of a role.

@@ -79,7 +79,7 @@ func (s *Screen) headOf(row agent.PackageRow) fyne.CanvasObject {
 func warning(text string) fyne.CanvasObject {
 	label := widget.NewLabel(text)
 	label.Wrapping = fyne.TextWrapWord
-	return widgets.On(look.Wash, container.NewBorder(nil, nil, widgets.PadHV(12, 0, widgets.Centre(widget.NewIcon(look.MarkProblem.Resource()))), nil, label))
+	return widgets.On(look.Wash, widgets.PadHV(12, 0, container.NewBorder(nil, nil, widgets.Centre(widget.NewIcon(look.MarkProblem.Resource())), nil, label)))
 }
 
 func (s *Screen) signersOf(row agent.PackageRow) fyne.CanvasObject {

@@ -5,6 +5,7 @@ import (
 
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/container"
+	"fyne.io/fyne/v2/layout"
 	"fyne.io/fyne/v2/widget"
 
 	"countersign/internal/agent"
@@ -21,16 +22,18 @@ type item struct {
 	widget.BaseWidget
 	name, age, line *widgets.Line
 	marks           [mostMarks]*widget.Icon
+	cells           [mostMarks]*fyne.Container // around the marks
 	content         fyne.CanvasObject
 }
 
 func newItem() *item {
 	i := &item{name: widgets.NewTitle(""), age: widgets.NewCaption(""), line: widgets.NewCaption("")}
 	i.age.Shorten = false
-	row := container.NewHBox()
+	row := container.New(layout.NewCustomPaddedHBoxLayout(3))
 	for n := range i.marks {
 		i.marks[n] = widget.NewIcon(look.MarkLater.Resource())
-		row.Add(container.NewGridWrap(fyne.NewSquareSize(14), i.marks[n]))
+		i.cells[n] = container.NewGridWrap(fyne.NewSquareSize(15), i.marks[n])
+		row.Add(i.cells[n])
 	}
 	i.content = widgets.PadHV(12, 7, widgets.Stack(4,
 		widgets.Across(nil, i.name, i.age),
@@ -51,11 +54,11 @@ func (i *item) show(now time.Time, row agent.PackageRow) {
 	}
 	for n, icon := range i.marks {
 		if n >= len(marks) {
-			icon.Hide()
+			i.cells[n].Hide()
 			continue
 		}
 		icon.SetResource(marks[n].Resource())
-		icon.Show()
+		i.cells[n].Show()
 	}
 	i.line.Colour = look.Secondary
 	if words.StandingOf(row) == words.Wrong {

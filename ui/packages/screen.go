@@ -66,7 +66,7 @@ func New(d *desk.Desk) *Screen {
 	openFolder.Importance = widget.LowImportance
 	foot := widgets.On(look.Paper, widgets.PadHV(12, 4, widgets.Across(widget.NewIcon(theme.FolderIcon()), s.where, openFolder)))
 	head := widgets.Stack(4, widgets.PadHV(12, 0, s.search), widgets.PadHV(6, 0, s.tabs))
-	side := widgets.On(look.Surface, container.NewBorder(container.NewBorder(widgets.Pad(4, widgets.Spacer()), nil, nil, nil, head), container.NewVBox(widget.NewSeparator(), foot), nil, nil, s.left))
+	side := widgets.On(look.Surface, widgets.Frame(widgets.PadHV(0, 8, head), container.NewVBox(widget.NewSeparator(), foot), nil, s.left))
 	split := container.NewHSplit(side, widgets.On(look.Paper, s.detail))
 	split.SetOffset(0.41)
 	s.content = split
@@ -117,6 +117,14 @@ func (s *Screen) Show(id string) {
 		}
 	}
 	s.filter()
+}
+
+// Listed are the ids of the packages that tab and search leave, in their order.
+func (s *Screen) Listed() (ids []string) {
+	for _, r := range s.shown {
+		ids = append(ids, r.row.ID)
+	}
+	return ids
 }
 
 // OpenFolder opens the folder that files are saved in.

@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"fyne.io/fyne/v2"
-	"fyne.io/fyne/v2/container"
 	"fyne.io/fyne/v2/lang"
 	"fyne.io/fyne/v2/widget"
 
@@ -88,10 +87,10 @@ func (f *form) build(pickFolder func()) {
 	}
 	f.clientField = widgets.NewField(lang.L("Client secret"), f.clientSecret, "")
 	f.ngrokField = widgets.NewField(lang.L("ngrok authtoken"), f.ngrokToken, "")
-	two := func(a, b fyne.CanvasObject) fyne.CanvasObject { return container.NewGridWithColumns(2, a, b) }
+	two := func(a, b fyne.CanvasObject) fyne.CanvasObject { return widgets.Halves(a, b) }
 	saving := part(lang.L("Signed documents"),
 		field(fieldFolder, lang.L("Folder"), widgets.Across(nil, f.folder, folderButton(pickFolder)), ""),
-		field(fieldTemplate, lang.L("Name of a saved file"), f.template, ""), f.cac, f.master)
+		field(fieldTemplate, lang.L("Name of a saved file"), f.template, ""), widgets.Stack(0, f.cac, f.master))
 	service := part(lang.L("Signing service"),
 		two(field(fieldAuth, lang.L("Address for signing in"), f.auth, ""), field(fieldBase, lang.L("Address of the service"), f.base, "")),
 		two(field(fieldClient, lang.L("Client id"), f.client, ""), f.clientField),

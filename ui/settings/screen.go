@@ -47,8 +47,8 @@ func New(d *desk.Desk) *Screen {
 	for _, e := range s.form.entries() {
 		e.OnSubmitted = func(string) { s.Save() }
 	}
-	foot := container.NewVBox(widget.NewSeparator(),
-		widgets.PadHV(20, 8, widgets.Across(nil, s.text, container.NewHBox(s.undo, s.save))))
+	foot := widgets.On(look.Paper, container.NewVBox(widget.NewSeparator(),
+		widgets.PadHV(20, 8, widgets.Across(nil, s.text, container.NewHBox(s.undo, s.save)))))
 	head := widgets.PadHV(20, 16, widgets.NewHeading(lang.L("Settings")))
 	s.content = container.NewBorder(head, foot, nil, nil, container.NewVScroll(widgets.PadHV(20, 4, s.form.content)))
 	s.changed()
@@ -138,6 +138,15 @@ func enable(b *widget.Button, on bool) {
 func (s *Screen) say(colour fyne.ThemeColorName, text string) {
 	s.text.Colour, s.text.Text = colour, text
 	s.text.Refresh()
+}
+
+// Said is the sentence beside the buttons.
+func (s *Screen) Said() string { return s.text.Text }
+
+// Fill types settings into the fields without saving them, for example those of a preset.
+func (s *Screen) Fill(settings agent.Settings) {
+	s.form.show(settings)
+	s.changed()
 }
 
 // Undo shows the settings as they are kept.

@@ -10,7 +10,8 @@ import (
 
 // Strip is a line across the top with a sentence and at most one action. It is hidden until it has something to say.
 type Strip struct {
-	*fyne.Container
+	widget.BaseWidget
+	content *fyne.Container
 	Changed func() // called when the strip came or went, for whoever lays it out; may be nil
 	text    *widget.Label
 	more    *Line
@@ -26,10 +27,14 @@ func NewStrip(colour fyne.ThemeColorName, mark fyne.Resource) *Strip {
 	if mark != nil {
 		left = widget.NewIcon(mark)
 	}
-	s.Container = On(colour, PadHV(12, 4, Across(left, s.text, Row(8, s.more, s.button))))
+	s.content = On(colour, PadHV(12, 4, Across(left, s.text, Row(8, s.more, s.button))))
+	s.ExtendBaseWidget(s)
 	s.Hide()
 	return s
 }
+
+// CreateRenderer is Fyne's.
+func (s *Strip) CreateRenderer() fyne.WidgetRenderer { return widget.NewSimpleRenderer(s.content) }
 
 // Say shows a sentence, a small note beside it, and a button unless action is empty.
 func (s *Strip) Say(sentence, note, action string, act func()) {
@@ -51,7 +56,7 @@ func (s *Strip) Clear() {
 }
 
 func (s *Strip) tell() {
-	s.Refresh()
+	s.content.Refresh()
 	if s.Changed != nil {
 		s.Changed()
 	}

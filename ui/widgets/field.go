@@ -11,7 +11,9 @@ import (
 
 // Field is a named input with a line under it that explains, or says what is wrong.
 type Field struct {
-	*fyne.Container
+	widget.BaseWidget
+	parts *fyne.Container
+	line  *fyne.Container // mark and text below
 	hint  string
 	below *Line
 	mark  *widget.Icon
@@ -23,7 +25,9 @@ func NewField(name string, input fyne.CanvasObject, hint string) *Field {
 	label := NewCaption(name)
 	label.Colour = look.Text
 	f := &Field{hint: hint, below: NewCaption(hint), mark: widget.NewIcon(look.MarkProblem.Resource())}
-	f.Container = Stack(3, label, input, Across(f.mark, f.below, nil))
+	f.line = Across(f.mark, f.below, nil)
+	f.parts = Stack(3, label, input, f.line)
+	f.ExtendBaseWidget(f)
 	f.Wrong("")
 	return f
 }
@@ -38,15 +42,13 @@ func (f *Field) Wrong(text string) {
 		f.below.Text, f.below.Colour = text, look.Attention
 		f.mark.Show()
 	}
-	line := f.Objects[2]
-	if f.below.Text == "" {
-		line.Hide()
-	} else {
-		line.Show()
-	}
+	f.line.Hidden = f.below.Text == ""
 	f.below.Refresh()
-	f.Refresh()
+	f.parts.Refresh()
 }
+
+// CreateRenderer is Fyne's.
+func (f *Field) CreateRenderer() fyne.WidgetRenderer { return widget.NewSimpleRenderer(f.parts) }
 
 // Hint changes what is shown while nothing is wrong.
 func (f *Field) Hint(text string) {

@@ -111,11 +111,11 @@ type middle struct{ wide bool }
 func (m *middle) Layout(objects []fyne.CanvasObject, size fyne.Size) {
 	for _, o := range objects {
 		least := o.MinSize()
-		width := least.Width
 		if m.wide {
-			width = size.Width
+			o.Resize(fyne.NewSize(size.Width, least.Height))
+			least = fyne.NewSize(size.Width, o.MinSize().Height) // wrapped text knows its height only now
 		}
-		o.Resize(fyne.NewSize(width, min(least.Height, size.Height)))
+		o.Resize(fyne.NewSize(least.Width, min(least.Height, size.Height)))
 		o.Move(fyne.NewPos(0, max(0, (size.Height-least.Height)/2)))
 	}
 }
@@ -157,8 +157,8 @@ func (a *across) MinSize([]fyne.CanvasObject) (size fyne.Size) {
 				size.Width += gap
 			}
 			size.Width += w
-			size.Height = max(size.Height, o.MinSize().Height)
 		}
+		size.Height = max(size.Height, height(o)) // a line that has no text yet counts, too
 	}
 	return size
 }
@@ -168,6 +168,70 @@ func width(o fyne.CanvasObject) float32 {
 		return 0
 	}
 	return o.MinSize().Width
+}
+
+// Frame puts content between a top, a bottom and a left side, with no room between; each of the three may be nil.
+func Frame(top, bottom, left, content fyne.CanvasObject) *fyne.Container {
+	f := &frame{top, bottom, left, content}
+	objects := []fyne.CanvasObject{}
+	for _, o := range []fyne.CanvasObject{top, bottom, left, content} {
+		if o != nil {
+			objects = append(objects, o)
+		}
+	}
+	return container.New(f, objects...)
+}
+
+type frame struct{ top, bottom, left, content fyne.CanvasObject }
+
+func height(o fyne.CanvasObject) float32 {
+	if o == nil || !o.Visible() {
+		return 0
+	}
+	return o.MinSize().Height
+}
+
+func (f *frame) Layout(_ []fyne.CanvasObject, size fyne.Size) {
+	if f.top != nil {
+		f.top.Resize(fyne.NewSize(size.Width, f.top.Size().Height)) // so that text in it wraps before it is measured
+	}
+	top, bottom, left := height(f.top), height(f.bottom), width(f.left)
+	place := func(o fyne.CanvasObject, x, y, w, h float32) {
+		if o != nil {
+			o.Move(fyne.NewPos(x, y))
+			o.Resize(fyne.NewSize(w, h))
+		}
+	}
+	place(f.top, 0, 0, size.Width, top)
+	place(f.bottom, 0, size.Height-bottom, size.Width, bottom)
+	place(f.left, 0, top, left, size.Height-top-bottom)
+	place(f.content, left, top, size.Width-left, size.Height-top-bottom)
+}
+
+func (f *frame) MinSize([]fyne.CanvasObject) fyne.Size {
+	least := f.content.MinSize()
+	return fyne.NewSize(max(width(f.left)+least.Width, width(f.top), width(f.bottom)),
+		height(f.top)+height(f.bottom)+max(least.Height, height(f.left)))
+}
+
+// Halves are two things beside each other, equally wide, with 16 units between them.
+func Halves(a, b fyne.CanvasObject) *fyne.Container { return container.New(&halves{}, a, b) }
+
+type halves struct{}
+
+func (*halves) Layout(objects []fyne.CanvasObject, size fyne.Size) {
+	half := (size.Width - 2*gap) / 2
+	for i, o := range objects {
+		o.Resize(fyne.NewSize(half, size.Height))
+		o.Move(fyne.NewPos(float32(i)*(half+2*gap), 0))
+	}
+}
+
+func (*halves) MinSize(objects []fyne.CanvasObject) (size fyne.Size) {
+	for _, o := range objects {
+		size = size.Max(o.MinSize())
+	}
+	return fyne.NewSize(2*size.Width+2*gap, size.Height)
 }
 
 // Wide is content that is at least w units wide.

@@ -103,6 +103,7 @@ func (r *lineRenderer) shortened(width float32) string {
 
 func (r *lineRenderer) MinSize() fyne.Size {
 	size := fyne.MeasureText(r.line.Text, r.text.TextSize, r.text.TextStyle)
+	size.Height = fyne.MeasureText("M", r.text.TextSize, r.text.TextStyle).Height // also while there is no text
 	if r.line.Shorten {
 		size.Width = min(size.Width, 3*r.line.Theme().Size(theme.SizeNameText))
 	}

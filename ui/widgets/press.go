@@ -130,8 +130,9 @@ func NavItem(icon fyne.Resource, text string, pressed func()) *Press {
 
 // Tabs are words in a row of which one is chosen, each with a count that is shown when it is not zero.
 type Tabs struct {
-	*fyne.Container
+	widget.BaseWidget
 	OnChosen func(index int)
+	row      *fyne.Container
 	names    []*Line
 	texts    []string
 	items    []*Press
@@ -141,18 +142,21 @@ type Tabs struct {
 // NewTabs returns tabs with the first one chosen.
 func NewTabs(texts []string, chosen func(index int)) *Tabs {
 	t := &Tabs{texts: texts, OnChosen: chosen}
-	row := container.NewHBox()
+	t.row = container.NewHBox()
 	for i, text := range texts {
 		line := NewLine(text)
 		item := NewPress(PadHV(10, 7, line), func() { t.Choose(i) })
 		item.underline = true
 		t.names, t.items = append(t.names, line), append(t.items, item)
-		row.Add(item)
+		t.row.Add(item)
 	}
-	t.Container = row
+	t.ExtendBaseWidget(t)
 	t.show()
 	return t
 }
+
+// CreateRenderer is Fyne's.
+func (t *Tabs) CreateRenderer() fyne.WidgetRenderer { return widget.NewSimpleRenderer(t.row) }
 
 // Choose chooses a tab and calls back when that is a change.
 func (t *Tabs) Choose(index int) {

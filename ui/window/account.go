@@ -35,7 +35,7 @@ func newAccount(d *desk.Desk, clipboard fyne.Clipboard) *account {
 	a := &account{desk: d, clipboard: clipboard, content: container.NewStack(), problem: widget.NewLabel("")}
 	a.problem.Wrapping, a.problem.SizeName = fyne.TextWrapWord, look.Caption
 	a.problem.Importance = widget.DangerImportance
-	a.pasted = widgets.NewEntry(lang.L("Paste the address here"))
+	a.pasted = widgets.NewEntry(lang.L("Paste address"))
 	a.pasted.OnSubmitted = func(string) { a.paste() }
 	a.pasted.OnEscape = a.stop
 	a.draw()
@@ -65,9 +65,9 @@ func (a *account) draw() {
 		more := widget.NewButtonWithIcon("", theme.MoreVerticalIcon(), nil)
 		more.Importance = widget.LowImportance
 		more.OnTapped = func() { a.menu(more) }
-		who := widgets.NewLine(a.who)
-		who.Shorten = true
-		parts.Add(widgets.Across(widget.NewIcon(look.MarkSigned.Resource()), widgets.Stack(1, who, widgets.NewCaption(lang.L("Signed in"))), more))
+		state := widgets.NewLine(lang.L("Signed in"))
+		parts.Objects = []fyne.CanvasObject{widgets.Stack(0, append(parts.Objects,
+			widgets.Across(widget.NewIcon(look.MarkSigned.Resource()), state, more), widgets.NewCaption(a.who))...)}
 	default:
 		state := widgets.NewCaption(lang.L("Not signed in"))
 		in := widget.NewButtonWithIcon(lang.L("Sign in"), theme.LoginIcon(), func() { a.signIn("") })

@@ -17,13 +17,14 @@ const toldKey = "told-that-it-keeps-running"
 
 // keys are the shortcuts of the window. On a Mac, Fyne's default modifier is Command.
 func (w *Window) keys() {
-	for key, do := range map[fyne.KeyName]func(){
+	w.shortcuts = map[fyne.KeyName]func(){
 		fyne.KeyN:     w.ShowCompose,
 		fyne.KeyF:     func() { w.Go(showPackages); w.packages.Find() },
 		fyne.KeyComma: w.ShowSettings,
 		fyne.KeyW:     w.Hide,
 		fyne.KeyQ:     w.options.Quit,
-	} {
+	}
+	for key, do := range w.shortcuts {
 		w.window.Canvas().AddShortcut(&desktop.CustomShortcut{KeyName: key, Modifier: fyne.KeyModifierShortcutDefault},
 			func(fyne.Shortcut) { do() })
 	}

@@ -28,6 +28,7 @@ func (*piled) Layout(objects []fyne.CanvasObject, size fyne.Size) {
 		if !o.Visible() {
 			continue
 		}
+		o.Resize(fyne.NewSize(size.Width, o.Size().Height)) // so that text in it wraps before it is measured
 		height := o.MinSize().Height
 		o.Resize(fyne.NewSize(size.Width, height))
 		o.Move(fyne.NewPos(0, y))

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"fyne.io/fyne/v2"
+	"fyne.io/fyne/v2/canvas"
 	"fyne.io/fyne/v2/container"
 	"fyne.io/fyne/v2/lang"
 	"fyne.io/fyne/v2/theme"
@@ -69,6 +70,8 @@ type Window struct {
 	at       int
 	stage    *fyne.Container
 
+	shortcuts map[fyne.KeyName]func() // with the system's modifier
+
 	status  *work.Reader[agent.Status]
 	issue   agent.Issue // the one the strip shows
 	health  *widgets.Strip
@@ -115,7 +118,10 @@ func (w *Window) build() {
 	}
 	brand := widgets.NewLine("Countersign")
 	brand.Bold, brand.Scale = true, look.Title
-	head := widgets.PadHV(12, 14, widgets.Across(widgets.Wide(22, widget.NewIcon(w.icon(64))), brand, nil))
+	logo := canvas.NewImageFromResource(w.icon(64))
+	logo.FillMode = canvas.ImageFillContain
+	logo.SetMinSize(fyne.NewSquareSize(28))
+	head := widgets.PadHV(8, 14, widgets.Across(logo, brand, nil))
 	side := container.NewBorder(container.NewVBox(head, list), w.account.content, nil, nil)
 	w.stage = container.NewStack()
 	top := container.New(&piled{})
@@ -129,8 +135,8 @@ func (w *Window) build() {
 		top.Add(strip)
 	}
 	sidebar := widgets.Wide(190, widgets.Pad(8, side))
-	content := container.NewBorder(nil, nil, container.NewBorder(nil, nil, nil, widget.NewSeparator(), sidebar), nil,
-		container.NewBorder(top, nil, nil, nil, w.stage))
+	content := widgets.Frame(nil, nil, container.NewBorder(nil, nil, nil, widget.NewSeparator(), sidebar),
+		widgets.Frame(top, nil, nil, w.stage))
 	w.window.SetPadded(false)
 	w.window.SetContent(widgets.On(look.Paper, container.New(&floor{fyne.NewSize(860, 560)}, content)))
 	w.window.Resize(fyne.NewSize(1100, 720))
