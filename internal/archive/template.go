@@ -14,7 +14,7 @@ const DefaultTemplate = "{package} - {document}"
 // knows how deep to look.
 const maxElements = 8
 
-// Placeholders are the names a template may hold in braces, in the order they are shown to people.
+// placeholders are the names a template may hold in braces, in the order they are shown to people.
 var placeholders = []string{"date", "package", "document", "signer", "reference", "kind"}
 
 // Placeholders lists what a template may hold, with braces, in the order to show it to people.
