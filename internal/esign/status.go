@@ -25,6 +25,8 @@ type Status struct {
 	Executed       bool // the state, or the flag older services set beside it
 	ExternalData   json.RawMessage
 	TimeSignBy     time.Time
+	TimeCreated    time.Time  // from lists
+	TimeExecuted   time.Time  // from lists
 	Documents      []Document // in the package's order
 	Signers        []Signer   // in the package's order
 }
@@ -68,6 +70,8 @@ type packageRecord struct {
 	IsExecuted     flag                 `json:"isExecuted"`
 	ExternalData   json.RawMessage      `json:"externalData"`
 	TimeSignBy     stamp                `json:"timeSignBy"`
+	TimeCreated    stamp                `json:"timeCreated"`
+	TimeExecuted   stamp                `json:"timeExecuted"`
 	Documents      list[documentRecord] `json:"documents"`
 	Signers        list[signerRecord]   `json:"signers"`
 }
@@ -146,6 +150,8 @@ func (r packageRecord) status() Status {
 		Executed:       bool(r.IsExecuted) || strings.EqualFold(string(r.State), stateExecuted),
 		ExternalData:   rawOrNil(r.ExternalData),
 		TimeSignBy:     r.TimeSignBy.Time,
+		TimeCreated:    r.TimeCreated.Time,
+		TimeExecuted:   r.TimeExecuted.Time,
 	}
 	slices.SortStableFunc(r.Documents, func(a, b documentRecord) int { return cmp.Compare(a.Order+a.Index, b.Order+b.Index) })
 	slices.SortStableFunc(r.Signers, func(a, b signerRecord) int { return cmp.Compare(a.Order+a.Index, b.Order+b.Index) })

@@ -1,0 +1,271 @@
+package esign
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/go-jose/go-jose/v4"
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// provider is a small authorization server. Its fields are set before use; what it was asked is under mu.
+type provider struct {
+	t         *testing.T
+	handler   http.Handler
+	server    *httptest.Server // nil in a bubble
+	url       string
+	secret    string
+	discovery bool                    // serve the discovery document
+	path      string                  // in front of the discovered endpoints
+	idToken   map[string]any          // claims over the defaults; nil for no id_token
+	alg       jose.SignatureAlgorithm // ES256 unless set
+	expiresIn any                     // 1800 unless set; nil field left out when noExpiry
+	noExpiry  bool
+	userinfo  string // JSON, "" for 404
+	plain     bool   // answer JSON without saying so
+
+	// token may answer in place of the provider; it returns false to let it.
+	token func(w http.ResponseWriter, form url.Values, n int) bool
+
+	key *ecdsa.PrivateKey
+
+	mu        sync.Mutex
+	forms     []url.Values // POSTed to the token endpoint
+	revoked   []url.Values
+	nonce     string
+	challenge string
+	refresh   map[string]bool // tokens that work
+	issued    int
+}
+
+// newProvider runs a provider on loopback.
+func newProvider(t *testing.T, change func(p *provider)) *provider {
+	p := makeProvider(t, change)
+	p.server = httptest.NewServer(p.handler)
+	p.url = p.server.URL
+	t.Cleanup(p.server.Close)
+	return p
+}
+
+func makeProvider(t *testing.T, change func(p *provider)) *provider {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &provider{t: t, secret: "s3cr%t+&=/ é:", discovery: true, key: key, expiresIn: 1800, alg: jose.ES256,
+		idToken: map[string]any{}, refresh: map[string]bool{}}
+	if change != nil {
+		change(p)
+	}
+	mux := http.NewServeMux()
+	if p.discovery {
+		p.path = "/oidc"
+		mux.HandleFunc("GET /.well-known/openid-configuration", func(w http.ResponseWriter, r *http.Request) {
+			u := p.url + p.path
+			p.json(w, 200, map[string]any{"issuer": p.url, "authorization_endpoint": u + "/connect/authorize",
+				"token_endpoint": u + "/connect/token", "userinfo_endpoint": u + "/connect/userinfo",
+				"jwks_uri": u + "/keys", "revocation_endpoint": u + "/connect/revoke",
+				"id_token_signing_alg_values_supported": []string{"ES256", "HS256", "none"}})
+		})
+		mux.HandleFunc("GET "+p.path+"/keys", p.keys)
+	} else {
+		mux.HandleFunc("GET /.well-known/jwks", p.keys)
+	}
+	mux.HandleFunc("POST "+p.path+"/connect/token", p.serveToken)
+	mux.HandleFunc("POST "+p.path+"/connect/revoke", func(w http.ResponseWriter, r *http.Request) {
+		r.ParseForm()
+		p.mu.Lock()
+		p.revoked = append(p.revoked, r.PostForm)
+		p.mu.Unlock()
+	})
+	mux.HandleFunc("GET "+p.path+"/connect/userinfo", func(w http.ResponseWriter, r *http.Request) {
+		if p.userinfo == "" || !strings.HasPrefix(r.Header.Get("Authorization"), "Bearer at-") {
+			http.NotFound(w, r)
+			return
+		}
+		io.WriteString(w, p.userinfo)
+	})
+	p.handler = mux
+	return p
+}
+
+func (p *provider) config() Config {
+	cfg := Config{AuthURL: p.url, BaseURL: p.url, ClientID: "office&1", ClientSecret: p.secret, Scopes: DefaultScopes()}
+	if p.server != nil {
+		cfg.HTTP = p.server.Client()
+	}
+	return cfg
+}
+
+func (p *provider) json(w http.ResponseWriter, status int, v any) {
+	if !p.plain {
+		w.Header().Set("Content-Type", "application/json")
+	}
+	w.WriteHeader(status)
+	json.NewEncoder(w).Encode(v)
+}
+
+func (p *provider) keys(w http.ResponseWriter, r *http.Request) {
+	p.json(w, 200, jose.JSONWebKeySet{Keys: []jose.JSONWebKey{{Key: p.key.Public(), KeyID: "k1", Algorithm: "ES256", Use: "sig"}}})
+}
+
+// authorize plays the browser and the person: it returns the redirect's query.
+func (p *provider) authorize(address string) url.Values {
+	u, err := url.Parse(address)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	q := u.Query()
+	if q.Get("response_type") != "code" || q.Get("client_id") != "office&1" || q.Get("code_challenge_method") != "S256" {
+		p.t.Errorf("authorize was asked %v", q)
+	}
+	p.mu.Lock()
+	p.nonce, p.challenge = q.Get("nonce"), q.Get("code_challenge")
+	p.mu.Unlock()
+	return url.Values{"code": {"the-code"}, "state": {q.Get("state")}}
+}
+
+func (p *provider) serveToken(w http.ResponseWriter, r *http.Request) {
+	r.ParseForm()
+	p.mu.Lock()
+	p.forms = append(p.forms, r.PostForm)
+	n := len(p.forms)
+	p.mu.Unlock()
+	if p.token != nil && p.token(w, r.PostForm, n) {
+		return
+	}
+	p.grant(w, r.PostForm)
+}
+
+// grant answers as the interface says.
+func (p *provider) grant(w http.ResponseWriter, form url.Values) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if form.Get("client_id") != "office&1" || form.Get("client_secret") != p.secret {
+		p.json(w, 401, map[string]string{"error": "invalid_client"})
+		return
+	}
+	switch form.Get("grant_type") {
+	case "authorization_code":
+		sum := sha256.Sum256([]byte(form.Get("code_verifier")))
+		if form.Get("code") != "the-code" || form.Get("redirect_uri") == "" || base64.RawURLEncoding.EncodeToString(sum[:]) != p.challenge {
+			p.json(w, 400, map[string]string{"error": "invalid_grant", "error_description": "the-code is wrong"})
+			return
+		}
+	case "refresh_token":
+		if !p.refresh[form.Get("refresh_token")] {
+			p.json(w, 400, map[string]string{"error": "invalid_grant"})
+			return
+		}
+	default:
+		p.json(w, 400, map[string]string{"error": "unsupported_grant_type"})
+		return
+	}
+	p.issued++
+	refresh := fmt.Sprintf("rt-%d", p.issued)
+	p.refresh[refresh] = true
+	answer := map[string]any{"access_token": fmt.Sprintf("at-%d", p.issued), "refresh_token": refresh,
+		"token_type": "Bearer", "expires_in": p.expiresIn, "scope": "openid profile offline_access organization"}
+	if p.noExpiry {
+		delete(answer, "expires_in")
+	}
+	if p.idToken != nil {
+		answer["id_token"] = p.sign()
+	}
+	p.json(w, 200, answer)
+}
+
+func (p *provider) sign() string {
+	claims := map[string]any{"iss": p.url, "aud": "office&1", "sub": "u-1", "nonce": p.nonce,
+		"exp": time.Now().Add(5 * time.Minute).Unix(), "iat": time.Now().Unix(), "email": "ana@example.com",
+		"given_name": "Ana", "family_name": "Ruiz", "s:organization": "org-1", "s:member": "mem-1"}
+	for k, v := range p.idToken {
+		claims[k] = v
+	}
+	var key any = jose.JSONWebKey{Key: p.key, KeyID: "k1"}
+	if p.alg == jose.HS256 {
+		key = []byte(strings.Repeat(p.secret, 3))
+	}
+	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: p.alg, Key: key}, nil)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	payload, _ := json.Marshal(claims)
+	jws, err := signer.Sign(payload)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	s, _ := jws.CompactSerialize()
+	return s
+}
+
+func (p *provider) asked() []url.Values {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return append([]url.Values(nil), p.forms...)
+}
+
+// vault is a Vault in memory that can fail and records what happened.
+type vault struct {
+	mu     sync.Mutex
+	token  string
+	broken error
+	events []string
+}
+
+func (v *vault) Refresh(context.Context) (string, error) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.token, nil
+}
+
+func (v *vault) SetRefresh(_ context.Context, token string) error {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.broken != nil {
+		return v.broken
+	}
+	v.token = token
+	v.events = append(v.events, token)
+	return nil
+}
+
+func (v *vault) now() string { s, _ := v.Refresh(context.Background()); return s }
+
+func kindOf(err error) Kind {
+	var e *Error
+	if errors.As(err, &e) {
+		return e.Kind
+	}
+	return ""
+}
+
+// harmless fails the test when an error, printed in any way, shows one of the secrets.
+func harmless(t *testing.T, err error, secrets ...string) {
+	t.Helper()
+	for e := err; e != nil; e = errors.Unwrap(e) {
+		all := fmt.Sprintf("%v|%+v|%#v|%s", e, e, e, Sentence(e))
+		for _, s := range secrets {
+			if strings.Contains(all, s) || strings.Contains(all, url.QueryEscape(s)) {
+				t.Errorf("an error shows %q: %s", s, all)
+			}
+		}
+	}
+}

@@ -1,0 +1,306 @@
+package esign
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-jose/go-jose/v4"
+	"golang.org/x/oauth2"
+)
+
+const redirect = "https://office.example.com/oauth/callback"
+
+func signIn(t *testing.T, p *provider, change func(url.Values)) (Grant, error) {
+	t.Helper()
+	l, err := StartLogin(context.Background(), p.config(), redirect, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	q := p.authorize(l.AuthorizeURL())
+	if change != nil {
+		change(q)
+	}
+	return l.Finish(context.Background(), q)
+}
+
+func TestRFC7636AppendixB(t *testing.T) {
+	const verifier, challenge = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk", "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"
+	if got := oauth2.S256ChallengeFromVerifier(verifier); got != challenge {
+		t.Errorf("challenge %q", got)
+	}
+	l := &Login{cfg: Config{ClientID: "c"}, verifier: verifier}
+	l.server.AuthURL = "https://auth.example.com/connect/authorize"
+	u, _ := url.Parse(l.AuthorizeURL())
+	if u.Query().Get("code_challenge") != challenge || u.Query().Has("code_verifier") {
+		t.Errorf("address %v", u)
+	}
+}
+
+func TestSigningInWithAndWithoutDiscovery(t *testing.T) {
+	for name, discovery := range map[string]bool{"with discovery": true, "without": false} {
+		for name2, plain := range map[string]bool{"": false, ", JSON not called JSON": true} {
+			t.Run(name+name2, func(t *testing.T) {
+				p := newProvider(t, func(p *provider) { p.discovery, p.plain = discovery, plain })
+				g, err := signIn(t, p, nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				want := Account{"u-1", "ana@example.com", "Ana", "Ruiz", "org-1", "mem-1"}
+				if g.Account != want || g.Tokens.Access != "at-1" || g.Tokens.Refresh != "rt-1" || !slices.Contains(g.Scopes, "organization") {
+					t.Errorf("%+v %+v", g.Account, g.Scopes)
+				}
+				if d := g.Tokens.Expiry.Sub(g.Tokens.Issued); d != 1800*time.Second {
+					t.Errorf("lifetime %v", d)
+				}
+				if f := p.asked()[0]; f.Get("redirect_uri") != redirect || f.Get("code_verifier") == "" {
+					t.Errorf("form %v", f)
+				}
+			})
+		}
+	}
+}
+
+func TestTheAuthorizeAddress(t *testing.T) {
+	p := newProvider(t, nil)
+	address := func(prompt string) url.Values {
+		l, err := StartLogin(context.Background(), p.config(), redirect, prompt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		u, _ := url.Parse(l.AuthorizeURL())
+		if u.Query().Get("state") != l.State() || len(l.State()) < 43 {
+			t.Errorf("state %q", l.State())
+		}
+		return u.Query()
+	}
+	q := address("")
+	if q.Has("prompt") || q.Get("scope") != "openid profile offline_access organization" || q.Get("redirect_uri") != redirect || q.Get("nonce") == "" {
+		t.Errorf("%v", q)
+	}
+	if q := address("login"); q.Get("prompt") != "login" {
+		t.Errorf("%v", q)
+	}
+	if a, b := address("").Get("state"), address("").Get("state"); a == b {
+		t.Error("two sign-ins share a state")
+	}
+}
+
+func TestAnIDTokenThatDoesNotVerifyIsRefused(t *testing.T) {
+	for name, change := range map[string]func(*provider){
+		"another issuer":         func(p *provider) { p.idToken["iss"] = "https://evil.example.com" },
+		"another audience":       func(p *provider) { p.idToken["aud"] = "somebody-else" },
+		"another nonce":          func(p *provider) { p.idToken["nonce"] = "n" },
+		"no nonce":               func(p *provider) { p.idToken["nonce"] = nil },
+		"expired":                func(p *provider) { p.idToken["exp"] = time.Now().Add(-time.Hour).Unix() },
+		"no subject":             func(p *provider) { p.idToken["sub"] = "" },
+		"the client secret":      func(p *provider) { p.alg = jose.HS256 },
+		"another party's":        func(p *provider) { p.idToken["aud"] = []string{"office&1", "x"}; p.idToken["azp"] = "x" },
+		"issuer without discov.": func(p *provider) { p.discovery = false; p.idToken["iss"] = "https://evil.example.com" },
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newProvider(t, change)
+			g, err := signIn(t, p, nil)
+			if kindOf(err) != BadAnswer || g.Tokens.Access != "" {
+				t.Errorf("%v, %v", err, g)
+			}
+			harmless(t, err, p.secret, "at-1", "rt-1", "the-code")
+		})
+	}
+	t.Run("a little late is fine", func(t *testing.T) {
+		p := newProvider(t, func(p *provider) { p.idToken["exp"] = time.Now().Add(-20 * time.Second).Unix() })
+		if _, err := signIn(t, p, nil); err != nil {
+			t.Error(err)
+		}
+	})
+	t.Run("an issuer with a slash, without discovery", func(t *testing.T) {
+		p := newProvider(t, func(p *provider) { p.discovery = false })
+		p.idToken["iss"] = p.server.URL + "/"
+		if _, err := signIn(t, p, nil); err != nil {
+			t.Error(err)
+		}
+	})
+	t.Run("a key nobody published", func(t *testing.T) {
+		p, other := newProvider(t, nil), newProvider(t, nil)
+		p.token = func(w http.ResponseWriter, form url.Values, n int) bool {
+			other.nonce, other.idToken = p.nonce, map[string]any{"iss": p.server.URL}
+			p.json(w, 200, map[string]any{"access_token": "at-1", "id_token": other.sign()})
+			return true
+		}
+		if _, err := signIn(t, p, nil); kindOf(err) != BadAnswer {
+			t.Error(err)
+		}
+	})
+}
+
+func TestTheProfileCompletesTheAccount(t *testing.T) {
+	for _, c := range []struct {
+		name, userinfo string
+		idToken        map[string]any
+		want           Account
+	}{
+		{"no id_token", `{"sub":"u-2","email":"jan@example.com","s:organization":"o"}`, nil, Account{Subject: "u-2", Email: "jan@example.com", OrganizationID: "o"}},
+		{"no id_token and no profile", "", nil, Account{}},
+		{"an id_token without an address", `{"sub":"u-1","email":"ana@example.com"}`, map[string]any{"email": nil},
+			Account{Subject: "u-1", Email: "ana@example.com", OrganizationID: "org-1", MemberID: "mem-1"}},
+		{"a profile of somebody else", `{"sub":"u-9","email":"eve@example.com"}`, map[string]any{"email": nil},
+			Account{Subject: "u-1", GivenName: "Ana", FamilyName: "Ruiz", OrganizationID: "org-1", MemberID: "mem-1"}},
+		{"a broken profile", `<html>`, nil, Account{}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p := newProvider(t, func(p *provider) { p.userinfo, p.idToken = c.userinfo, c.idToken })
+			g, err := signIn(t, p, nil)
+			if err != nil || g.Account != c.want {
+				t.Errorf("%+v %v", g.Account, err)
+			}
+		})
+	}
+}
+
+func TestAStrayRedirectDoesNotEndTheSignIn(t *testing.T) {
+	p := newProvider(t, nil)
+	l, err := StartLogin(context.Background(), p.config(), redirect, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	good := p.authorize(l.AuthorizeURL())
+	for _, q := range []url.Values{
+		{"code": {"x"}}, {"code": {"x"}, "state": {"wrong"}}, {"error": {"access_denied"}, "state": {""}},
+		{"code": {"the-code"}, "state": {l.State(), l.State()}},
+		{"code": {"the-code"}, "state": {l.State()}, "iss": {"https://evil.example.com"}},
+	} {
+		if _, err := l.Finish(context.Background(), q); kindOf(err) != Invalid {
+			t.Errorf("%v: %v", q, err)
+		}
+	}
+	if n := len(p.asked()); n != 0 {
+		t.Fatalf("the token endpoint was asked %d times", n)
+	}
+	if _, err := l.Finish(context.Background(), good); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := l.Finish(context.Background(), good); kindOf(err) != Invalid {
+		t.Errorf("a second time: %v", err)
+	}
+	if n := len(p.asked()); n != 1 {
+		t.Errorf("the token endpoint was asked %d times", n)
+	}
+}
+
+func TestARefusedSignInSaysWhy(t *testing.T) {
+	for code, want := range map[string]Kind{
+		"access_denied": Denied, "login_required": Denied, "unauthorized_client": BadClient,
+		"server_error": Server, "invalid_scope": Refused,
+	} {
+		_, err := signIn(t, newProvider(t, nil), func(q url.Values) {
+			q.Del("code")
+			q.Set("error", code)
+			q.Set("error_description", "because\r\n\x1b[31m")
+		})
+		if kindOf(err) != want || strings.ContainsAny(Sentence(err), "\r\n\x1b") {
+			t.Errorf("%s: %v (%s)", code, err, Sentence(err))
+		}
+	}
+	t.Run("the code is not accepted", func(t *testing.T) {
+		p := newProvider(t, nil)
+		_, err := signIn(t, p, func(q url.Values) { q.Set("code", "another-code") })
+		if kindOf(err) != Invalid {
+			t.Error(err)
+		}
+		harmless(t, err, "another-code", "the-code", p.secret)
+	})
+	t.Run("the client secret is not accepted", func(t *testing.T) {
+		p := newProvider(t, nil)
+		cfg := p.config()
+		cfg.ClientSecret = "wrong-secret"
+		l, err := StartLogin(context.Background(), cfg, redirect, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = l.Finish(context.Background(), p.authorize(l.AuthorizeURL()))
+		if kindOf(err) != BadClient {
+			t.Error(err)
+		}
+		harmless(t, err, "wrong-secret", "the-code")
+	})
+}
+
+func TestAServerThatCannotBeReachedIsAnErrorAndNotOneWithoutDiscovery(t *testing.T) {
+	p := newProvider(t, nil)
+	cfg := p.config()
+	p.server.Close()
+	_, err := StartLogin(context.Background(), cfg, redirect, "")
+	if kindOf(err) != Network || Sentence(err) != "The signing service could not be reached. Check the internet connection." {
+		t.Errorf("%v (%s)", err, Sentence(err))
+	}
+	var e *Error
+	if errors.As(err, &e); !e.Temporary() {
+		t.Error("not temporary")
+	}
+}
+
+func TestDiscoveryThatIsNoneLeavesTheAddressesOfTheInterface(t *testing.T) {
+	for name, handler := range map[string]http.HandlerFunc{
+		"404":             http.NotFound,
+		"a page":          func(w http.ResponseWriter, r *http.Request) { w.Write([]byte("<html>hello</html>")) },
+		"an empty object": func(w http.ResponseWriter, r *http.Request) { w.Write([]byte("{}")) },
+		"plain http inside": func(w http.ResponseWriter, r *http.Request) {
+			w.Write([]byte(`{"token_endpoint":"http://auth.example.com/t","authorization_endpoint":"javascript:alert(1)"}`))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := httptest.NewServer(handler)
+			defer s.Close()
+			a, err := discover(context.Background(), Config{AuthURL: s.URL + "/", BaseURL: s.URL, ClientID: "c", HTTP: s.Client()})
+			if err != nil || a.TokenURL != s.URL+"/connect/token" || a.AuthURL != s.URL+"/connect/authorize" || a.JWKSURL != s.URL+"/.well-known/jwks" {
+				t.Errorf("%+v %v", a, err)
+			}
+		})
+	}
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Retry-After", "7")
+		w.WriteHeader(503)
+	}))
+	defer s.Close()
+	_, err := discover(context.Background(), Config{AuthURL: s.URL, BaseURL: s.URL, ClientID: "c", HTTP: s.Client()})
+	var e *Error
+	if !errors.As(err, &e) || e.Kind != Server || e.RetryAfter != 7*time.Second {
+		t.Errorf("503: %v", err)
+	}
+}
+
+func TestPastedAddresses(t *testing.T) {
+	for name, pasted := range map[string]string{
+		"the address":      redirect + "?code=a%2Bb&state=s",
+		"spaces around":    "  \n" + redirect + "?code=a%2Bb&state=s \t\r\n",
+		"wrapped lines":    redirect + "?code=a%2B\n   b&sta\nte=s",
+		"quotes":           `"` + redirect + `?code=a%2Bb&state=s"`,
+		"typographic ones": "„" + redirect + "?code=a%2Bb&state=s“",
+		"angle brackets":   "<" + redirect + "?code=a%2Bb&state=s>",
+		"no scheme":        "office.example.com/oauth/callback?code=a%2Bb&state=s",
+		"only the query":   "code=a%2Bb&state=s",
+		"with its mark":    "?code=a%2Bb&state=s",
+		"a fragment":       redirect + "?code=a%2Bb&state=s#_=_",
+		"page source":      redirect + "?code=a%2Bb&amp;state=s",
+	} {
+		v, err := ParseCallback(pasted)
+		if err != nil || v.Get("code") != "a+b" || v.Get("state") != "s" {
+			t.Errorf("%s: %v %v", name, v, err)
+		}
+	}
+	for name, pasted := range map[string]string{
+		"nothing": "", "no state": redirect + "?code=sEcReT", "something else": "https://example.com/sEcReT", "broken": "?code=%zz&state=sEcReT",
+	} {
+		_, err := ParseCallback(pasted)
+		if kindOf(err) != Invalid || Sentence(err) == "" {
+			t.Errorf("%s: %v", name, err)
+		}
+		harmless(t, err, "sEcReT")
+	}
+}
