@@ -180,7 +180,7 @@ func eventSentence(p store.Package, e esign.Event) string {
 	switch e.Action {
 	case esign.DocumentSigned:
 		if d := nameOfDocument(p, e.DocumentID); d != "" && len(p.Documents) > 1 {
-			return fmt.Sprintf("%s signed %s of %s.", cmp.Or(signerName(p, e.SignerID), "Somebody"), quote(d), name)
+			return fmt.Sprintf("%s signed %s in %s.", cmp.Or(signerName(p, e.SignerID), "Somebody"), quote(d), name)
 		}
 		return signedTitle(p, e.SignerID)
 	case esign.DocumentExecuted:
