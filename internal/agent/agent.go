@@ -36,6 +36,8 @@ import (
 	"countersign/internal/inbox"
 	"countersign/internal/secret"
 	"countersign/internal/store"
+
+	"github.com/google/uuid"
 )
 
 // Params are what an Agent needs from outside. Only DataDir, Keeper and Version are required.
@@ -66,6 +68,8 @@ type Agent struct {
 	st   *store.Store
 	keys *vault
 
+	installation string // tells this data folder from every other one
+
 	health   *health
 	watchers watchers
 	closing  sync.WaitGroup // sessions that settings have replaced
@@ -89,6 +93,9 @@ type Agent struct {
 	before        tally        // as it was when the agent opened
 	written       atomic.Int64 // rejected requests, as on disk
 }
+
+// docInstallation names the document with Agent.installation.
+const docInstallation = "installation"
 
 // rings wake the loops; each has room for one poke.
 type rings struct {
@@ -138,11 +145,19 @@ func Open(ctx context.Context, p Params) (*Agent, error) {
 
 // load reads the settings and the account, unlocks the keys and sets the service up.
 func (a *Agent) load(ctx context.Context) error {
-	err := a.st.View(func(tx *store.Tx) error {
+	err := a.st.Update(func(tx *store.Tx) error {
+		known, err := tx.GetDoc(docInstallation, &a.installation)
+		if err == nil && !known {
+			a.installation = uuid.NewString()
+			err = tx.PutDoc(docInstallation, a.installation)
+		}
+		if err != nil {
+			return err
+		}
 		if _, err := tx.GetDoc(docSettings, &a.settings); err != nil {
 			return err
 		}
-		_, err := tx.GetDoc(docAccount, &a.account)
+		_, err = tx.GetDoc(docAccount, &a.account)
 		return err
 	})
 	if err != nil {
@@ -181,9 +196,9 @@ func (a *Agent) unlock(ctx context.Context) bool {
 
 // keySentence is what a person reads when the key is out of reach.
 func keySentence(err error) string {
-	var s interface{ Sentence() string }
-	if errors.As(err, &s) {
-		return s.Sentence()
+	var u *secret.UnavailableError
+	if errors.As(err, &u) || !errors.Is(err, errLocked) {
+		return secret.Sentence(err)
 	}
 	return "The keyring is locked. Unlock it and try again; nothing was lost."
 }

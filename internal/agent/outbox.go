@@ -177,7 +177,17 @@ func (a *Agent) sendDue(ctx context.Context) (time.Duration, error) {
 			if due, err = tx.DraftsDue(a.now()); err != nil {
 				return err
 			}
-			next, err = tx.NextDraft()
+			if next, err = tx.NextDraft(); err != nil {
+				return err
+			}
+			unknown, err := tx.Drafts(store.DraftUnknown)
+			for _, d := range unknown {
+				if !d.NextTry.After(a.now()) {
+					due = append(due, d)
+				} else if next.IsZero() || d.NextTry.Before(next) {
+					next = d.NextTry
+				}
+			}
 			return err
 		})
 		if err != nil {

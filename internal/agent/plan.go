@@ -60,10 +60,11 @@ func (a *Agent) plan(tx *store.Tx, p *store.Package, s Settings, names nameChoos
 			PackageID: p.ID, DocumentID: d.ID, Kind: string(kind), Folder: s.SaveTo,
 			State: store.JobPending, Planned: a.now(), NextTry: a.now(),
 		}
-		j.Target = names.free(tx, names.template.Name(archive.Fields{
+		j.Wanted = names.template.Name(archive.Fields{
 			Date: p.Executed.Local(), Package: packageName(*p), Document: documentName(d), Signer: firstSigner(*p),
 			Reference: reference(*p), Kind: kind,
-		}))
+		})
+		j.Target = names.free(tx, j.Wanted)
 		ok, err := tx.PlanJob(j)
 		if ok {
 			planned++

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"time"
 
 	"countersign/internal/archive"
@@ -42,12 +43,31 @@ func (a *Agent) sweepLeftovers(ctx context.Context) {
 		return
 	}
 	defer f.Close()
-	if n, err := f.Sweep(ctx, func(string) bool { return false }); err != nil {
+	// Several computers may share the folder: only what belongs to jobs of ours goes.
+	ours := map[string]bool{}
+	err = a.st.View(func(tx *store.Tx) error {
+		pending, err := tx.JobsDue(endOfTime, math.MaxInt)
+		for _, j := range pending {
+			ours[archive.Token(a.tempKey(j))] = true
+		}
+		return err
+	})
+	if err != nil {
+		a.log.Warn("read the pending files", "err", err)
+		return
+	}
+	if n, err := f.Sweep(ctx, func(token string) bool { return !ours[token] }); err != nil {
 		a.log.Warn("remove leftover files", "err", err)
 	} else if n > 0 {
 		a.log.Info("removed leftover files", "count", n)
 	}
 }
+
+// endOfTime is later than anything is due.
+var endOfTime = time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// tempKey names a job's temporary file; no other computer's job has the same.
+func (a *Agent) tempKey(j store.Job) string { return a.installation + "/" + j.Key() }
 
 // saveDue works on all jobs that are due and returns how long nothing will be.
 func (a *Agent) saveDue(ctx context.Context) (time.Duration, error) {
@@ -126,7 +146,7 @@ func (a *Agent) saveJob(ctx context.Context, client *esign.Client, j store.Job) 
 	}
 	defer body.Body.Close()
 	saved, err := folder.Save(ctx, archive.Request{
-		Target: j.Target, Key: j.Key(), Declared: body.Length, Body: body.Body,
+		Target: j.Target, Key: a.tempKey(j), Declared: body.Length, Body: body.Body,
 		Commit: func(s archive.Saved) error {
 			j.Size, j.SHA256 = s.Size, s.SHA256
 			return a.st.Update(func(tx *store.Tx) error { return tx.PutJob(j) })

@@ -38,7 +38,7 @@ func (a *Agent) renameJob(folder *archive.Folder, j store.Job) error {
 	}
 	err := a.st.Update(func(tx *store.Tx) error {
 		names := nameChooser{path: j.Folder, folder: folder}
-		j.Target = names.free(tx, j.Target)
+		j.Target = names.free(tx, j.Wanted)
 		j.NextTry = a.now()
 		j.Size, j.SHA256 = 0, ""
 		return tx.PutJob(j)

@@ -195,7 +195,7 @@ func (a *Agent) Configure(ctx context.Context, s Settings, secrets Secrets) erro
 		values[sealedNgrokToken] = []byte(secrets.NgrokAuthtoken)
 	}
 	if a.keys.locked() && !a.unlock(ctx) {
-		return fmt.Errorf("keep the settings: %w", errLocked)
+		return fmt.Errorf("keep the settings: %w", a.keys.reason())
 	}
 	if err := a.keys.put(values, func(tx *store.Tx) error { return tx.PutDoc(docSettings, s) }); err != nil {
 		return fmt.Errorf("keep the settings: %w", err)

@@ -48,7 +48,7 @@ func (a *Agent) signIn(ctx context.Context, o SignInOptions, open func(address s
 	s, svc := a.settings, a.service
 	a.mu.Unlock()
 	if a.keys.locked() && !a.unlock(ctx) {
-		return errLocked
+		return a.keys.reason()
 	}
 	if svc == nil {
 		return &SignInError{"Countersign is not set up yet. Enter the signing service's addresses in Settings."}

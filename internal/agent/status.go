@@ -162,7 +162,7 @@ func (a *Agent) Act(ctx context.Context, i Issue) error {
 	switch i.Action {
 	case ActUnlock:
 		if !a.unlock(ctx) {
-			return errLocked
+			return a.keys.reason()
 		}
 		a.wakeAll()
 	case ActTakeEndpoint:

@@ -35,6 +35,7 @@ type vault struct {
 
 	mu     sync.Mutex
 	box    *secret.Box
+	why    error             // why box is nil
 	opened map[string][]byte // plain values, so that an event costs no AES and no transaction
 }
 
@@ -46,6 +47,9 @@ func (v *vault) unlock(ctx context.Context) (replaced bool, err error) {
 		key, err = v.keeper.Create(ctx)
 	}
 	if err != nil {
+		v.mu.Lock()
+		defer v.mu.Unlock()
+		v.why = err
 		return false, err
 	}
 	var known string
@@ -71,6 +75,21 @@ func (v *vault) unlock(ctx context.Context) (replaced bool, err error) {
 	return replaced, nil
 }
 
+// lockedError says why there is no key. mu is held.
+func (v *vault) lockedError() error {
+	if v.why == nil {
+		return errLocked
+	}
+	return fmt.Errorf("%w: %w", errLocked, v.why)
+}
+
+// reason is lockedError for whoever does not hold mu.
+func (v *vault) reason() error {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.lockedError()
+}
+
 // locked reports whether unlock has not yet succeeded.
 func (v *vault) locked() bool {
 	v.mu.Lock()
@@ -83,7 +102,7 @@ func (v *vault) get(name string) ([]byte, error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.box == nil {
-		return nil, errLocked
+		return nil, v.lockedError()
 	}
 	if plain, ok := v.opened[name]; ok {
 		return plain, nil
@@ -116,7 +135,7 @@ func (v *vault) put(values map[string][]byte, also ...func(*store.Tx) error) err
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.box == nil {
-		return errLocked
+		return v.lockedError()
 	}
 	sealed := make(map[string][]byte, len(values))
 	for name, plain := range values {

@@ -35,7 +35,7 @@ func (r *run) office(parts ...agent.Part) (office, error) {
 		return remote, nil
 	}
 	if !errors.Is(err, single.ErrNotRunning) {
-		return nil, err
+		return nil, &failure{single.Sentence(err)}
 	}
 	return r.start(parts)
 }
@@ -47,7 +47,9 @@ type local struct {
 	instance *single.Instance
 	incoming chan []string
 	stop     context.CancelFunc
-	running  sync.WaitGroup
+	notifier *notify.Notifier
+	working  sync.WaitGroup // the agent
+	serving  sync.WaitGroup // the control socket
 }
 
 // start takes the data folder, opens its agent and runs the parts named; none for all.
@@ -60,7 +62,7 @@ func (r *run) start(parts []agent.Part) (*local, error) {
 		return nil, &failure{"Countersign is already running with this data folder, but does not answer. End it and try again."}
 	}
 	if err != nil {
-		return nil, err
+		return nil, &failure{single.Sentence(err)}
 	}
 	logger, err := r.logger()
 	if err != nil {
@@ -77,16 +79,16 @@ func (r *run) start(parts []agent.Part) (*local, error) {
 	}
 	ctx, stop := context.WithCancel(context.WithoutCancel(r.ctx))
 	l := &local{
-		agent: a, instance: instance, stop: stop, incoming: make(chan []string, 16),
+		agent: a, instance: instance, notifier: notifier, stop: stop, incoming: make(chan []string, 16),
 		controller: &controller{agent: a},
 	}
 	l.controller.show = l.show
-	l.running.Go(func() {
+	l.serving.Go(func() {
 		if err := instance.Serve(l.controller.handler()); err != nil && ctx.Err() == nil {
 			logger.Error("serve the control socket", "err", err)
 		}
 	})
-	l.running.Go(func() { a.Run(ctx, parts...) })
+	l.working.Go(func() { a.Run(ctx, parts...) })
 	return l, nil
 }
 
@@ -102,12 +104,13 @@ func (l *local) show(files []string) {
 	}
 }
 
-// Close stops the agent and gives the data folder back.
+// Close stops the agent and gives the data folder back, last of all: who takes it next finds the state closed.
 func (l *local) Close() error {
 	l.stop()
-	err := l.instance.Close()
-	l.running.Wait()
-	return errors.Join(l.agent.Close(), err)
+	l.working.Wait()
+	err := errors.Join(l.agent.Close(), l.notifier.Close(), l.instance.Close())
+	l.serving.Wait()
+	return err
 }
 
 // keeper is where the key is.

@@ -47,7 +47,10 @@ func (c *openCmd) Run(r *run) error {
 		return running.show(r.ctx, files)
 	}
 	if !errors.Is(err, single.ErrNotRunning) {
-		return err
+		return &failure{single.Sentence(err)}
+	}
+	if err := r.program.Display(r.ctx); err != nil {
+		return &failure{"The window cannot be shown: " + err.Error() + "."}
 	}
 	l, err := r.start(nil)
 	if err != nil {

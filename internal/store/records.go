@@ -105,6 +105,7 @@ type Job struct {
 	Kind       string    `json:"kind"`                  // executed, cac, masterfile
 	Folder     string    `json:"folder"`                // absolute
 	Target     string    `json:"target"`                // relative to Folder, slash-separated, chosen once
+	Wanted     string    `json:"wanted,omitempty"` // Target as it would be were every name free
 	State      JobState  `json:"state"`
 	Planned    time.Time `json:"planned"`
 	Tries      int       `json:"tries,omitempty"`
