@@ -8,6 +8,7 @@ import (
 	"time"
 
 	bolt "go.etcd.io/bbolt"
+	bolterrors "go.etcd.io/bbolt/errors"
 )
 
 // Every record is one JSON value in one bbolt bucket, so a kill at any instruction leaves the last whole transaction.
@@ -37,7 +38,7 @@ var errNotFound = errors.New("not found")
 func openDB(dir string, durable bool) (*bolt.DB, error) {
 	path := filepath.Join(dir, "sandbox.db")
 	db, err := bolt.Open(path, 0o600, &bolt.Options{Timeout: 3 * time.Second, NoSync: !durable, NoFreelistSync: true})
-	if errors.Is(err, bolt.ErrTimeout) {
+	if errors.Is(err, bolterrors.ErrTimeout) {
 		return nil, fmt.Errorf("the folder %q is in use by another sandbox", dir)
 	}
 	if err != nil {

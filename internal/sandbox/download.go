@@ -85,7 +85,7 @@ func serveFile(w http.ResponseWriter, r *http.Request, path, name string, padTo 
 	if err != nil {
 		return fmt.Errorf("opening a signed document: %w", err)
 	}
-	defer f.Close() //nolint:errcheck // only read
+	defer f.Close() // only read
 	info, err := f.Stat()
 	if err != nil {
 		return fmt.Errorf("opening a signed document: %w", err)

@@ -124,7 +124,7 @@ func copyFile(target, source string) error {
 	if err != nil {
 		return fmt.Errorf("copying a document: %w", err)
 	}
-	defer in.Close() //nolint:errcheck // only read
+	defer in.Close() // only read
 	out, err := os.Create(target + ".part")
 	if err != nil {
 		return fmt.Errorf("copying a document: %w", err)

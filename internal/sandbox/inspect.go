@@ -110,7 +110,7 @@ func countPages(name string) (pages int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	defer f.Close() //nolint:errcheck // only read
+	defer f.Close() // only read
 	err = guarded(func() error {
 		pages, err = api.PageCount(f, pdfConfig())
 		return err

@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	bolt "go.etcd.io/bbolt"
@@ -38,6 +39,7 @@ type Server struct {
 	auto     *autoSigner
 	locks    packageLocks
 	pad      padding
+	swept    atomic.Pointer[time.Time] // when old uploads were last looked for
 
 	ctx     context.Context
 	cancel  context.CancelFunc
@@ -75,6 +77,10 @@ func (s *Server) openFolder() error {
 	for _, sub := range []string{"files", "signed"} {
 		if err := os.MkdirAll(filepath.Join(s.dir, sub), 0o700); err != nil {
 			return fmt.Errorf("making the sandbox folder: %w", err)
+		}
+		halves, _ := filepath.Glob(filepath.Join(s.dir, sub, "*.part")) // the pattern is well formed
+		for _, half := range halves {
+			_ = os.Remove(half) // left by a kill; it costs space, nothing else
 		}
 	}
 	return nil

@@ -244,7 +244,7 @@ func (s *Server) signerDocument(w http.ResponseWriter, r *http.Request) {
 		s.showFailure(w, err)
 		return
 	}
-	defer f.Close() //nolint:errcheck // only read
+	defer f.Close() // only read
 	w.Header().Set("Content-Type", "application/pdf")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	w.Header().Set("Content-Disposition", strings.Replace(attachment(d.Name+".pdf"), "attachment", "inline", 1))

@@ -104,7 +104,7 @@ func (s *Server) receive(body io.Reader, f file) (uploadedFile, error) {
 	answer := uploadedFile{ExternalID: orNull(f.ExternalID), FileName: f.FileName, Type: "temporary"}
 	target := s.filePath(f.FileID)
 	temp := target + ".part"
-	defer os.Remove(temp) //nolint:errcheck // gone already when all went well
+	defer os.Remove(temp) // gone already when all went well
 	look, err := saveAndInspect(temp, body)
 	if err != nil {
 		return answer, err
@@ -154,9 +154,13 @@ func bareUpload(f uploadedFile, now time.Time) any {
 
 func (s *Server) filePath(id string) string { return filepath.Join(s.dir, "files", id+".pdf") }
 
-// sweepFiles removes uploads that no package took in time.
+// sweepFiles removes uploads that no package took in time. It looks at all of them, so at most once an hour.
 func (s *Server) sweepFiles() error {
 	now := s.opt.Now()
+	last := s.swept.Load()
+	if last != nil && now.Sub(*last) < time.Hour || !s.swept.CompareAndSwap(last, &now) {
+		return nil
+	}
 	return s.db.Update(func(tx *bolt.Tx) error {
 		return sweep(tx, bucketFiles, func(f file) bool {
 			if !f.expired(now) {
