@@ -125,11 +125,16 @@ func noAnswer(op string, err error) *Error {
 	case errors.Is(err, errOtherHost), errors.Is(err, errTooLong):
 		return &Error{Op: op, Kind: BadAnswer, err: err}
 	}
+	if causeText(err) == "" {
+		err = errMalformed
+	}
 	return &Error{Op: op, Kind: Network, err: err}
 }
 
-// causeText is the text of causes whose text is known to be harmless, and the type of all others: the text of a
-// malformed answer, for one, quotes it.
+// errMalformed stands for causes whose text may hold anything: that of a malformed answer, for one, quotes it.
+var errMalformed = errors.New("no usable answer")
+
+// causeText is the text of causes whose text is known to be harmless, "" for all others.
 func causeText(err error) string {
 	var (
 		dns   *net.DNSError
@@ -141,7 +146,7 @@ func causeText(err error) string {
 		own   *Error
 	)
 	for _, known := range []error{context.Canceled, context.DeadlineExceeded, io.ErrUnexpectedEOF, io.EOF, errOtherHost,
-		errTooLong, errEncoded, errRejectedToken, errReplaced, errClosed, errMismatch, errChanged, net.ErrClosed} {
+		errTooLong, errMalformed, errNotServed, errEncoded, errRejectedToken, errReplaced, errClosed, errMismatch, errChanged, net.ErrClosed} {
 		if errors.Is(err, known) {
 			return known.Error()
 		}
@@ -158,7 +163,7 @@ func causeText(err error) string {
 	case errors.As(err, &ne) && ne.Timeout():
 		return "timed out"
 	}
-	return fmt.Sprintf("%T", err)
+	return ""
 }
 
 // statusKind is what an HTTP status means when nothing more is known (service-facts.md, 10; RFC 9110).

@@ -1,0 +1,432 @@
+package esign
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// tokens is a TokenSource that counts; every Invalidate of the current token makes a new one.
+type tokens struct {
+	mu      sync.Mutex
+	n       int
+	stuck   bool // Invalidate changes nothing
+	invalid []string
+}
+
+func (s *tokens) Access(context.Context) (string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return fmt.Sprintf("at-secret-%d", s.n), nil
+}
+
+func (s *tokens) Invalidate(access string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.invalid = append(s.invalid, access)
+	if !s.stuck {
+		s.n++
+	}
+}
+
+// api runs a service on loopback and returns a client of it.
+func api(t *testing.T, h http.Handler) (*Client, *tokens) {
+	t.Helper()
+	server := httptest.NewServer(h)
+	server.Config.ErrorLog = nil
+	t.Cleanup(server.Close)
+	src := &tokens{}
+	return NewClient(Config{AuthURL: server.URL, BaseURL: server.URL, ClientID: "c", HTTP: server.Client()}, src), src
+}
+
+// answering is a service that says the same to everything under the prefix.
+func answering(status int, body string, headers ...string) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		io.Copy(io.Discard, r.Body)
+		for i := 0; i < len(headers); i += 2 {
+			w.Header().Set(headers[i], headers[i+1])
+		}
+		w.WriteHeader(status)
+		io.WriteString(w, body)
+	}
+}
+
+const (
+	bareStatus = `{"packageId":"p-1","state":"executed","documents":[{"documentId":"d-1"},{"documentId":"d-2"}]}`
+	fullStatus = `{"packageId":"p-1","organizationId":"o-1","memberId":"m-1","name":"Lease","timeSignBy":"2026-12-01T10:00:00.5Z",
+		"type":"Sequential","state":"open","externalData":{"k":[1,2]},"isExecuted":false,"new":{"field":1},
+		"documents":[
+		 {"documentId":"d-2","fileId":"f-2","externalId":null,"name":"Two","fileName":"two.pdf","order":2,"isExecuted":false,"revisions":null},
+		 {"documentId":"d-1","fileId":"f-1","externalId":17,"name":"One","fileName":"one.pdf","order":1,"isExecuted":true,
+		  "revisions":[{"revisionId":"r-1","signerId":"s-1","isNext":false,"isSigned":true},{"revisionId":"r-2","signerId":"s-2","isNext":true}]}],
+		"signers":[{"signerId":"s-2","firstName":"Jan","lastName":"Weber","email":"jan@example.com","order":2},
+		 {"signerId":"s-1","firstName":"Ana","lastName":"Ruiz","email":"ana@example.com","order":1,"mobileNumber":null,"links":[]}]}`
+)
+
+func TestStatusReadsBothShapes(t *testing.T) {
+	t.Run("as in interface.md", func(t *testing.T) {
+		c, _ := api(t, answering(200, bareStatus))
+		s, err := c.Status(context.Background(), "p-1")
+		if err != nil || !s.Executed || s.State != "executed" || len(s.Documents) != 2 || s.Documents[1].ID != "d-2" || !s.Documents[0].Executed {
+			t.Errorf("%+v %v", s, err)
+		}
+	})
+	t.Run("as published", func(t *testing.T) {
+		c, _ := api(t, answering(200, "\xef\xbb\xbf"+fullStatus))
+		s, err := c.Status(context.Background(), "p-1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s.Executed || s.Name != "Lease" || s.Type != "Sequential" || string(s.ExternalData) != `{"k":[1,2]}` || s.TimeSignBy.Nanosecond() != 5e8 {
+			t.Errorf("%+v", s)
+		}
+		if d := s.Documents[0]; d.ID != "d-1" || d.ExternalID != "17" || !d.Executed || len(d.Revisions) != 2 || !d.Revisions[1].IsNext {
+			t.Errorf("documents %+v", s.Documents)
+		}
+		if s.Signers[0].FirstName != "Ana" || s.Signers[1].Email != "jan@example.com" {
+			t.Errorf("signers %+v", s.Signers)
+		}
+	})
+	for name, body := range map[string]string{
+		"wrapped":           `{"package":` + bareStatus + `}`,
+		"an older executed": `{"packageId":"P-1","state":"open","isExecuted":"true"}`,
+		"odd types":         `{"packageId":"p-1","state":"executed","name":null,"documents":null,"signers":"none","timeSignBy":"soon"}`,
+	} {
+		c, _ := api(t, answering(200, body))
+		if s, err := c.Status(context.Background(), "p-1"); err != nil || !s.Executed || s.PackageID != "p-1" {
+			t.Errorf("%s: %+v %v", name, s, err)
+		}
+	}
+	for name, body := range map[string]string{
+		"another package": `{"packageId":"p-2","state":"open"}`, "nothing": ``, "a page": `<html>`, "cut": bareStatus[:40], "no package": `{}`, "null": `null`,
+	} {
+		c, _ := api(t, answering(200, body))
+		if s, err := c.Status(context.Background(), "p-1"); kindOf(err) != BadAnswer {
+			t.Errorf("%s: %+v %v", name, s, err)
+		}
+	}
+}
+
+func TestTheBaseAddressMayOrMayNotHaveThePrefix(t *testing.T) {
+	for _, tail := range []string{"", "/", "/api/v1", "/api/v1/"} {
+		if got := (Config{BaseURL: "https://sign.example.com" + tail}).apiRoot(); got != "https://sign.example.com" {
+			t.Errorf("%q: %q", tail, got)
+		}
+	}
+	if got := (Config{BaseURL: "https://example.com/sign/api/v1/"}).apiRoot(); got != "https://example.com/sign" {
+		t.Errorf("below a path: %q", got)
+	}
+}
+
+func TestBothFormsOfAPathAreFoundAndRemembered(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		serve string
+		want  []string
+	}{
+		{"under the prefix", "/api/v1", []string{"/api/v1", "/api/v1"}},
+		{"without it", "", []string{"/api/v1", "", ""}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var asked []string
+			client, _ := api(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				asked = append(asked, strings.TrimSuffix(r.URL.Path, "/packages/p-1/status"))
+				if r.URL.Path != c.serve+"/packages/p-1/status" {
+					http.NotFound(w, r)
+					return
+				}
+				io.WriteString(w, bareStatus)
+			}))
+			for range 2 {
+				if _, err := client.Status(context.Background(), "p-1"); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if fmt.Sprint(asked) != fmt.Sprint(c.want) {
+				t.Errorf("asked %q", asked)
+			}
+		})
+	}
+	t.Run("the service's own 404 is an answer", func(t *testing.T) {
+		n := 0
+		client, _ := api(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			n++
+			w.WriteHeader(404)
+			io.WriteString(w, `{"error":"package_not_found","message":"No such package."}`)
+		}))
+		_, err := client.Status(context.Background(), "p-1")
+		var e *Error
+		if !errors.As(err, &e) || e.Kind != NotFound || e.Code != "package_not_found" || n != 1 {
+			t.Errorf("%v after %d", err, n)
+		}
+	})
+	t.Run("neither", func(t *testing.T) {
+		client, _ := api(t, http.NotFoundHandler())
+		if _, err := client.Status(context.Background(), "p-1"); kindOf(err) != NotFound {
+			t.Error(err)
+		}
+	})
+	t.Run("a POST arrives once and whole", func(t *testing.T) {
+		var bodies []string
+		client, _ := api(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if strings.HasPrefix(r.URL.Path, "/api/v1") {
+				w.WriteHeader(405)
+				return
+			}
+			b, _ := io.ReadAll(r.Body)
+			bodies = append(bodies, string(b))
+			io.WriteString(w, `{"endpoint":{"eventEndpointId":"e","url":"https://x.example.com/A/","secret":"s"}}`)
+		}))
+		if _, err := client.SetEndpoint(context.Background(), "https://x.example.com/A/"); err != nil || len(bodies) != 1 || bodies[0] != `{"url":"https://x.example.com/A/"}` {
+			t.Errorf("%v %q", err, bodies)
+		}
+	})
+}
+
+func TestARejectedTokenIsRenewedOnce(t *testing.T) {
+	var got []string
+	client, src := api(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		b, _ := io.ReadAll(r.Body)
+		got = append(got, r.Header.Get("Authorization")+" "+string(b))
+		if len(got) == 1 {
+			w.WriteHeader(401)
+			return
+		}
+		io.WriteString(w, `{"items":[]}`)
+	}))
+	if _, err := client.List(context.Background(), ListQuery{Search: "a"}); err != nil {
+		t.Fatal(err)
+	}
+	want := `{"search":"a","allMembers":true}`
+	if len(got) != 2 || got[0] != "Bearer at-secret-0 "+want || got[1] != "Bearer at-secret-1 "+want || src.invalid[0] != "at-secret-0" {
+		t.Errorf("%q", got)
+	}
+	for name, stuck := range map[string]bool{"always": false, "and there is no other token": true} {
+		n := 0
+		client, src := api(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { n++; w.WriteHeader(401) }))
+		src.stuck = stuck
+		_, err := client.Status(context.Background(), "p-1")
+		if !errors.Is(err, ErrSignedOut) || stuck && n != 1 || !stuck && n != 2 {
+			t.Errorf("%s: %v after %d", name, err, n)
+		}
+		harmless(t, err, "at-secret")
+	}
+}
+
+func TestRefusalsBecomeKindsAndSentences(t *testing.T) {
+	date := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	for _, c := range []struct {
+		name, body string
+		status     int
+		header     []string
+		kind       Kind
+		temporary  bool
+		after      time.Duration
+		message    string
+	}{
+		{"400", `{"error":"package_add_no_signers","message":"Add\u0000 a\r\nsigner\u202e."}`, 400, nil, Refused, false, 0, "Add a signer."},
+		{"403", `{"error":"package_not_authorized"}`, 403, nil, Forbidden, false, 0, ""},
+		{"404", `{"error":"package_not_found"}`, 404, nil, NotFound, false, 0, ""},
+		{"429 in seconds", `{"error":"too_many"}`, 429, []string{"Retry-After", "12"}, TooMany, true, 12 * time.Second, ""},
+		{"429 with a date", ``, 429, []string{"Retry-After", date.Add(90 * time.Second).Format(http.TimeFormat)}, TooMany, true, 90 * time.Second, ""},
+		{"429 in the past", ``, 429, []string{"Retry-After", "-5"}, TooMany, true, 0, ""},
+		{"429 for ever", ``, 429, []string{"Retry-After", "99999999999"}, TooMany, true, maxRetryAfter, ""},
+		{"500", `{"error":"package_exception_x"}`, 500, nil, Server, true, 0, ""},
+		{"503", `<html>maintenance`, 503, []string{"Retry-After", "1"}, Server, true, time.Second, ""},
+		{"302", ``, 302, []string{"Location", "https://evil.example.com/"}, BadAnswer, true, 0, ""},
+		{"an echo", `{"error":"x","message":"bad token at-secret-0 here"}`, 400, nil, Refused, false, 0, "bad token … here"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			client, _ := api(t, answering(c.status, c.body, c.header...))
+			client.cfg.Now = func() time.Time { return date }
+			_, err := client.Status(context.Background(), "p-1")
+			var e *Error
+			if !errors.As(err, &e) {
+				t.Fatal(err)
+			}
+			if e.Kind != c.kind || e.Temporary() != c.temporary || e.RetryAfter != c.after || e.Message != c.message {
+				t.Errorf("%s temporary=%v after=%v %q", e.Kind, e.Temporary(), e.RetryAfter, e.Message)
+			}
+			if s := Sentence(err); s == "" || strings.ContainsAny(s, "\r\n\x00") || strings.Contains(s, "http") {
+				t.Errorf("sentence %q", s)
+			}
+			harmless(t, err, "at-secret", "evil")
+		})
+	}
+}
+
+func TestCredentialsStayWithTheirHost(t *testing.T) {
+	var leaked []string
+	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		leaked = append(leaked, r.Method+" "+r.Header.Get("Authorization"))
+		io.WriteString(w, bareStatus)
+	}))
+	defer other.Close()
+	client, _ := api(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, other.URL+r.URL.Path+"?token=at-secret-0", http.StatusTemporaryRedirect)
+	}))
+	_, err := client.Status(context.Background(), "p-1")
+	if kindOf(err) != BadAnswer {
+		t.Errorf("%v", err)
+	}
+	harmless(t, err, "at-secret")
+	if _, err := client.AddPackage(context.Background(), NewPackage{Name: "n"}); errors.Is(err, ErrOutcomeUnknown) || err == nil {
+		t.Errorf("%v", err)
+	}
+	if len(leaked) != 0 {
+		t.Errorf("the other host saw %q", leaked)
+	}
+
+	hops := 0
+	client, _ = api(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if hops++; hops == 1 {
+			http.Redirect(w, r, "/api/v1/packages/p-1/status/", http.StatusPermanentRedirect)
+			return
+		}
+		io.WriteString(w, bareStatus)
+	}))
+	if _, err := client.Status(context.Background(), "p-1"); err != nil || hops != 2 {
+		t.Errorf("on the same host: %v", err)
+	}
+}
+
+func TestImplausibleIDsAreRefusedBeforeAnythingIsSent(t *testing.T) {
+	client, _ := api(t, http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("a request was made") }))
+	for _, bad := range []string{"", ".", "..", "a/b", `a\b`, "a/../b", "..%2f", "a?b", "a#b", "a b", "a\nb", strings.Repeat("x", 129)} {
+		_, err := client.Status(context.Background(), bad)
+		_, err2 := client.Download(context.Background(), ExecutedFile, "p", bad)
+		_, err3 := client.SignLink(context.Background(), bad, "s")
+		if kindOf(err) != Invalid || kindOf(err2) != Invalid || kindOf(err3) != Invalid {
+			t.Errorf("%q: %v, %v, %v", bad, err, err2, err3)
+		}
+	}
+}
+
+func TestTheEndpointIsKeptToTheLetter(t *testing.T) {
+	const asked = "https://Office.Example.com/Hooks/?a=1&b=<2>"
+	for name, c := range map[string]struct{ body, url string }{
+		"as in interface.md": {`{"endpoint":{"eventEndpointId":"e-1","name":"Countersign","url":"https://office.example.com/Hooks/","secret":"S +/=é"}}`, "https://office.example.com/Hooks/"},
+		"not wrapped":        {`{"eventEndpointId":"e-1","url":"https://office.example.com/Hooks/","secret":"S +/=é"}`, "https://office.example.com/Hooks/"},
+		"without the url":    {`{"endpoint":{"eventEndpointId":"e-1","secret":"S +/=é"}}`, asked},
+	} {
+		var sent map[string]any
+		client, _ := api(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			json.NewDecoder(r.Body).Decode(&sent)
+			io.WriteString(w, c.body)
+		}))
+		e, err := client.SetEndpoint(context.Background(), asked)
+		if err != nil || e.URL != c.url || e.Secret != "S +/=é" || e.ID != "e-1" || sent["url"] != asked || len(sent) != 1 {
+			t.Errorf("%s: %v %v, sent %v", name, e, err, sent)
+		}
+		if s := fmt.Sprintf("%v %+v %#v", e, e, e); strings.Contains(s, "S +/") {
+			t.Errorf("it prints its secret: %s", s)
+		}
+	}
+	client, _ := api(t, answering(200, `{"endpoint":{"eventEndpointId":"e-1","url":"https://x/"}}`))
+	if _, err := client.SetEndpoint(context.Background(), asked); kindOf(err) != BadAnswer {
+		t.Errorf("no secret: %v", err)
+	}
+	client, _ = api(t, answering(200, ``))
+	if err := client.DeleteEndpoint(context.Background(), asked); err != nil {
+		t.Errorf("deleting: %v", err)
+	}
+	client, _ = api(t, answering(404, `{"error":"endpoint_not_found"}`))
+	if err := client.DeleteEndpoint(context.Background(), asked); err != nil {
+		t.Errorf("deleting what is not there: %v", err)
+	}
+	client, _ = api(t, answering(403, `{"error":"endpoint_not_authorized"}`))
+	if err := client.DeleteEndpoint(context.Background(), asked); kindOf(err) != Forbidden {
+		t.Errorf("deleting without the right: %v", err)
+	}
+}
+
+func TestListsLinksAndTheOrganization(t *testing.T) {
+	client, _ := api(t, answering(200, `{"items":[`+fullStatus+`,{"odd":1},null,7],"total":9,"take":1,"skip":0}`))
+	if p, err := client.List(context.Background(), ListQuery{Take: 1}); err != nil || len(p.Items) != 1 || p.Total != 9 || p.Items[0].Name != "Lease" {
+		t.Errorf("%+v %v", p, err)
+	}
+	client, _ = api(t, answering(200, `[`+bareStatus+`]`))
+	if p, err := client.List(context.Background(), ListQuery{}); err != nil || len(p.Items) != 1 || p.Total != 1 {
+		t.Errorf("%+v %v", p, err)
+	}
+	client, _ = api(t, answering(200, `{"link":"https://sign.example.com/link/t","timeExpires":"2026-12-01T00:00:00Z"}`))
+	if l, err := client.SignLink(context.Background(), "p", "s"); err != nil || l.URL != "https://sign.example.com/link/t" || l.Expires.IsZero() {
+		t.Errorf("%v %v", l, err)
+	}
+	client, _ = api(t, answering(200, `{"link":"file:///etc/passwd"}`))
+	if _, err := client.SignLink(context.Background(), "p", "s"); kindOf(err) != BadAnswer {
+		t.Errorf("a link that is none: %v", err)
+	}
+	client, _ = api(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodPost {
+			w.WriteHeader(405)
+			return
+		}
+		io.WriteString(w, `{"organization":{"organizationId":"o-1","organizationName":"Office"},"members":[{"memberId":"m-1","email":"ana@example.com"}]}`)
+	}))
+	if o, err := client.Organization(context.Background()); err != nil || o.Name != "Office" || len(o.Members) != 1 {
+		t.Errorf("%+v %v", o, err)
+	}
+}
+
+func TestNetworkTroubleNeverShowsTheAddressOrTheToken(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			io.WriteString(c, "garbage at-secret-0 and worse\r\n\r\n")
+			c.Close()
+		}
+	}()
+	transport := &http.Transport{}
+	defer transport.CloseIdleConnections()
+	base := "http://" + l.Addr().String()
+	client := NewClient(Config{AuthURL: base, BaseURL: base, ClientID: "c", HTTP: &http.Client{Transport: transport}}, &tokens{})
+	_, err = client.Upload(context.Background(), fileOf("a.pdf", "%PDF-", "ext-secret"))
+	if kindOf(err) != Network {
+		t.Errorf("%v", err)
+	}
+	harmless(t, err, "at-secret", "ext-secret", "garbage", base)
+}
+
+func TestConfigSaysEverythingThatIsWrong(t *testing.T) {
+	good := Config{AuthURL: "https://auth.example.com/", BaseURL: "http://127.0.0.1:8080/api/v1", ClientID: "c"}
+	if err := good.Validate(); err != nil {
+		t.Error(err)
+	}
+	var ce *ConfigError
+	err := Config{AuthURL: "http://auth.example.com", BaseURL: "https://user:pass@example.com", SignatureHeader: "X Y", Scopes: []string{"a b"}}.Validate()
+	if !errors.As(err, &ce) || len(ce.Problems) != 5 || strings.Contains(err.Error(), "pass@") || Sentence(err) == "" {
+		t.Errorf("%v", err)
+	}
+	for _, bad := range []string{"", "example.com", "ftp://example.com", "https://", "https://x?y", "http://127.0.0.1.example.com", "http://[::2]", "javascript:alert(1)"} {
+		c := good
+		c.AuthURL = bad
+		if c.Validate() == nil {
+			t.Errorf("%q passed", bad)
+		}
+	}
+	secret := Config{ClientSecret: "sEcReT"}
+	if s := fmt.Sprintf("%v %+v %#v", secret, secret, secret); strings.Contains(s, "sEcReT") {
+		t.Error(s)
+	}
+	if _, err := NewClient(Config{}, &tokens{}).Status(context.Background(), "p"); !errors.As(err, &ce) {
+		t.Errorf("a call with it: %v", err)
+	}
+}

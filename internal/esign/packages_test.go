@@ -1,0 +1,359 @@
+package esign
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"mime/multipart"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"testing"
+	"time"
+)
+
+func offer() NewPackage {
+	return NewPackage{
+		Name: "Lease", Message: "Sign here", Sequential: true, Due: time.Date(2026, 12, 1, 11, 0, 0, 0, time.FixedZone("", 3600)),
+		Signers:      []NewSigner{{"Ana", "Ruiz", "ana@example.com"}},
+		Documents:    []NewDocument{{FileID: "f-1", FileName: "lease.pdf", Name: "lease", ExternalID: "x"}},
+		ExternalData: json.RawMessage(`{"draft":"d-1"}`),
+	}
+}
+
+func TestAddPackageSendsWhatThePublicDocumentsName(t *testing.T) {
+	var sent string
+	client, _ := api(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		b, _ := io.ReadAll(r.Body)
+		sent = string(b)
+		if r.Method != "POST" || r.URL.Path != "/api/v1/packages/add" || r.Header.Get("Content-Type") != "application/json" {
+			t.Errorf("%s %s %s", r.Method, r.URL, r.Header.Get("Content-Type"))
+		}
+		io.WriteString(w, `{"organizationId":"o-1","memberId":"m-1","packageId":"p-1"}`)
+	}))
+	a, err := client.AddPackage(context.Background(), offer())
+	if err != nil || a.PackageID != "p-1" || a.OrganizationID != "o-1" || a.MemberID != "m-1" || a.Status != nil {
+		t.Errorf("%+v %v", a, err)
+	}
+	want := `{"name":"Lease","type":"Sequential","state":"open","message":"Sign here","timeSignBy":"2026-12-01T10:00:00.000Z",` +
+		`"signers":[{"firstName":"Ana","lastName":"Ruiz","email":"ana@example.com"}],` +
+		`"documents":[{"fileId":"f-1","fileName":"lease.pdf","name":"lease","externalId":"x"}],` +
+		`"externalData":{"draft":"d-1"},"returnPackage":true}`
+	if sent != want {
+		t.Errorf("sent %s", sent)
+	}
+}
+
+func TestAddPackageReadsThePackageInTheAnswer(t *testing.T) {
+	client, _ := api(t, answering(200, `{"packageId":"p-1","package":`+fullStatus+`}`))
+	a, err := client.AddPackage(context.Background(), offer())
+	if err != nil || a.OrganizationID != "o-1" || a.Status == nil || a.Status.Signers[0].ID != "s-1" {
+		t.Errorf("%+v %v", a, err)
+	}
+	client, _ = api(t, answering(200, `{"packageId":"p-1","package":null}`))
+	if a, err := client.AddPackage(context.Background(), offer()); err != nil || a.PackageID != "p-1" || a.Status != nil {
+		t.Errorf("%+v %v", a, err)
+	}
+}
+
+func TestOnlyALostAnswerLeavesTheOutcomeUnknown(t *testing.T) {
+	hijack := func(after string) http.HandlerFunc {
+		return func(w http.ResponseWriter, r *http.Request) {
+			io.Copy(io.Discard, r.Body)
+			c, _, _ := http.NewResponseController(w).Hijack()
+			io.WriteString(c, after)
+			c.Close()
+		}
+	}
+	for _, c := range []struct {
+		name    string
+		handler http.Handler
+		unknown bool
+		kind    Kind
+	}{
+		{"connection lost", hijack(""), true, Unknown},
+		{"cut in the headers", hijack("HTTP/1.1 200 OK\r\nContent-"), true, Unknown},
+		{"cut in the body", hijack("HTTP/1.1 200 OK\r\nContent-Length: 90\r\n\r\n{\"packageId\":\"p"), true, Unknown},
+		{"half of the JSON", answering(200, `{"packageId":"p-1","pack`), true, Unknown},
+		{"a page", answering(200, `<html>`), true, Unknown},
+		{"no id", answering(200, `{}`), true, Unknown},
+		{"500", answering(500, `{"error":"package_exception_x"}`), true, Unknown},
+		{"504", answering(504, ``), true, Unknown},
+		{"400", answering(400, `{"error":"package_invalid_type"}`), false, Refused},
+		{"403", answering(403, ``), false, Forbidden},
+		{"401", answering(401, ``), false, SignedOut},
+		{"429", answering(429, ``), false, TooMany},
+		{"404", answering(404, ``), false, NotFound},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			n := 0
+			client, _ := api(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				n++
+				c.handler.ServeHTTP(w, r)
+			}))
+			_, err := client.AddPackage(context.Background(), offer())
+			if errors.Is(err, ErrOutcomeUnknown) != c.unknown || kindOf(err) != c.kind {
+				t.Errorf("%v", err)
+			}
+			if c.unknown && n != 1 {
+				t.Errorf("it was sent %d times", n)
+			}
+			var e *Error
+			if c.unknown && errors.As(err, &e) && e.Temporary() {
+				t.Error("it invites a repetition")
+			}
+		})
+	}
+	t.Run("never sent", func(t *testing.T) {
+		s := httptest.NewServer(nil)
+		s.Close()
+		client := NewClient(Config{AuthURL: s.URL, BaseURL: s.URL, ClientID: "c"}, &tokens{})
+		_, err := client.AddPackage(context.Background(), offer())
+		if errors.Is(err, ErrOutcomeUnknown) || kindOf(err) != Network {
+			t.Errorf("%v", err)
+		}
+	})
+	t.Run("not JSON", func(t *testing.T) {
+		client, _ := api(t, http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("sent") }))
+		p := offer()
+		p.ExternalData = json.RawMessage(`{`)
+		if _, err := client.AddPackage(context.Background(), p); kindOf(err) != Invalid {
+			t.Error(err)
+		}
+	})
+	t.Run("cancelled on the way", func(t *testing.T) {
+		ctx, cancel := context.WithCancel(context.Background())
+		client, _ := api(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			io.Copy(io.Discard, r.Body)
+			cancel()
+			<-r.Context().Done()
+		}))
+		if _, err := client.AddPackage(ctx, offer()); !errors.Is(err, ErrOutcomeUnknown) {
+			t.Error(err)
+		}
+	})
+}
+
+func fileOf(name, content, externalID string) Upload {
+	return Upload{FileName: name, Size: int64(len(content)), ExternalID: externalID,
+		Open: func() (io.ReadCloser, error) { return io.NopCloser(strings.NewReader(content)), nil }}
+}
+
+func TestAnUploadIsOneFileOfKnownLength(t *testing.T) {
+	for name, header := range map[string]string{
+		"Offer 118.pdf":    `form-data; name="file"; filename="Offer 118.pdf"`,
+		"Größe; 1\".PDF":   `form-data; name="file"; filename*=UTF-8''Gr%C3%B6%C3%9Fe%3B%201%22.PDF`,
+		"合同.docx":          `form-data; name="file"; filename*=UTF-8''%E5%90%88%E5%90%8C.docx`,
+		"100%.pdf":         `form-data; name="file"; filename*=UTF-8''100%25.pdf`,
+		"evil\r\nX: y.pdf": `form-data; name="file"; filename*=UTF-8''evil%0D%0AX%3A%20y.pdf`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			content := "%PDF-1.7\r\n--countersign-" + strings.Repeat("x", 100000)
+			var progress []int64
+			client, _ := api(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				if r.URL.Query().Get("externalId") != "ext 1" || r.ContentLength <= int64(len(content)) {
+					t.Errorf("%v, length %d", r.URL, r.ContentLength)
+				}
+				_, params, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
+				parts := multipart.NewReader(r.Body, params["boundary"])
+				part, err := parts.NextPart()
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				body, _ := io.ReadAll(part)
+				kind := map[bool]string{true: "application/pdf", false: "application/octet-stream"}[strings.HasSuffix(strings.ToLower(name), ".pdf")]
+				if got := part.Header.Get("Content-Disposition"); got != header || string(body) != content || part.Header.Get("Content-Type") != kind {
+					t.Errorf("%s, %s, %d bytes", got, part.Header.Get("Content-Type"), len(body))
+				}
+				if _, err := parts.NextPart(); err != io.EOF {
+					t.Errorf("more than one part: %v", err)
+				}
+				io.WriteString(w, `{"files":[{"fileId":"f-1","fileName":"as stored.pdf","isInvalid":false,"error":null}]}`)
+			}))
+			u := fileOf(name, content, "ext 1")
+			done := make(chan struct{})
+			u.Progress = func(n int64) {
+				if progress = append(progress, n); n == u.Size {
+					close(done)
+				}
+			}
+			f, err := client.Upload(context.Background(), u)
+			if err != nil || f.ID != "f-1" || f.Name != "as stored.pdf" {
+				t.Errorf("%+v %v", f, err)
+			}
+			<-done
+		})
+	}
+}
+
+func TestAllShapesOfAnUploadAnswer(t *testing.T) {
+	for name, c := range map[string]struct {
+		body    string
+		id      string
+		problem FileProblem
+	}{
+		"a list inside":    {`{"files":[{"fileId":"f-1"}]}`, "f-1", ""},
+		"one object":       {`{"fileId":"f-1","name":"a","timeCreated":"x","type":"temporary"}`, "f-1", ""},
+		"an array":         {`[{"fileId":"f-1","error":""}]`, "f-1", ""},
+		"a password":       {`{"files":[{"fileId":"f-1","isPasswordProtected":true,"isInvalid":true}]}`, "", FileProtected},
+		"not supported":    {`{"fileId":null,"isNotSupported":true}`, "", FileUnsupported},
+		"invalid":          {`[{"fileId":"f-1","isInvalid":"true"}]`, "", FileInvalid},
+		"an error":         {`{"fileId":"f-1","error":"pdf_header","message":"PDF header not found"}`, "", FileRejected},
+		"an error as flag": {`{"fileId":"f-1","error":false}`, "f-1", ""},
+	} {
+		client, _ := api(t, answering(200, c.body))
+		f, err := client.Upload(context.Background(), fileOf("Offer.pdf", "%PDF-", ""))
+		var fe *FileError
+		errors.As(err, &fe)
+		if f.ID != c.id || (fe != nil) != (c.problem != "") || fe != nil && fe.Problem != c.problem {
+			t.Errorf("%s: %+v %v", name, f, err)
+		}
+		if fe != nil && !strings.Contains(Sentence(err), `"Offer.pdf"`) {
+			t.Errorf("%s: the sentence does not name the file: %s", name, Sentence(err))
+		}
+	}
+	for name, body := range map[string]string{"nothing": `{}`, "empty list": `{"files":[]}`, "a page": `<html>`, "two": `[{"fileId":"a"},{"fileId":"b"}]`} {
+		client, _ := api(t, answering(200, body))
+		if _, err := client.Upload(context.Background(), fileOf("a.pdf", "%PDF-", "")); kindOf(err) != BadAnswer {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	client, _ := api(t, answering(413, ``))
+	if _, err := client.Upload(context.Background(), fileOf("a.pdf", "%PDF-", "")); Sentence(err) != `"a.pdf" is too large for the signing service.` {
+		t.Error(err)
+	}
+}
+
+func TestAFileThatIsNotWhatItWasIsNotSent(t *testing.T) {
+	client, _ := api(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if _, err := io.Copy(io.Discard, r.Body); err == nil {
+			t.Error("a whole body arrived")
+		}
+	}))
+	for name, c := range map[string]struct {
+		change func(*Upload)
+		want   FileProblem
+	}{
+		"shorter": {func(u *Upload) { u.Size += 10 }, FileChanged},
+		"longer":  {func(u *Upload) { u.Size -= 10 }, FileChanged},
+		"gone": {func(u *Upload) {
+			u.Open = func() (io.ReadCloser, error) { return os.Open(t.TempDir() + "/none") }
+		}, FileUnreadable},
+		"empty": {func(u *Upload) { u.Size = 0 }, FileEmpty},
+	} {
+		u := fileOf("a.pdf", strings.Repeat("x", 200000), "")
+		c.change(&u)
+		_, err := client.Upload(context.Background(), u)
+		var fe *FileError
+		if !errors.As(err, &fe) || fe.Problem != c.want {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestAnUploadStartsOverAfterARejectedToken(t *testing.T) {
+	n := 0
+	client, _ := api(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		b, _ := io.ReadAll(r.Body)
+		if n++; n == 1 {
+			w.WriteHeader(401)
+			return
+		}
+		if int64(len(b)) != r.ContentLength {
+			t.Errorf("%d of %d bytes", len(b), r.ContentLength)
+		}
+		io.WriteString(w, `{"fileId":"f-1"}`)
+	}))
+	if f, err := client.Upload(context.Background(), fileOf("a.pdf", "%PDF-", "")); err != nil || f.ID != "f-1" || n != 2 {
+		t.Errorf("%v %v", f, err)
+	}
+}
+
+func TestDownloads(t *testing.T) {
+	pdf := "%PDF-1.7 " + strings.Repeat("x", 100000)
+	for kind, path := range map[FileKind]string{
+		ExecutedFile: "/packages/p-1/documents/d-1/pdf/executed/download",
+		CACFile:      "/packages/p-1/documents/d-1/pdf/cac/download",
+		MasterFile:   "/masterfiles/p-1/pdf/download",
+	} {
+		client, _ := api(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path != path { // only without the prefix
+				http.NotFound(w, r)
+				return
+			}
+			if r.Header.Get("Accept-Encoding") != "identity" {
+				t.Errorf("Accept-Encoding %q", r.Header.Get("Accept-Encoding"))
+			}
+			w.Header().Set("Content-Type", "text/html") // a mistake that must not matter
+			w.Header().Set("Content-Length", fmt.Sprint(len(pdf)))
+			io.WriteString(w, pdf)
+		}))
+		d, err := client.Download(context.Background(), kind, "p-1", "d-1")
+		if err != nil {
+			t.Fatalf("%s: %v", kind, err)
+		}
+		b, err := io.ReadAll(d.Body)
+		d.Body.Close()
+		if err != nil || string(b) != pdf || d.Length != int64(len(pdf)) || d.ContentType != "text/html" {
+			t.Errorf("%s: %d bytes of %d, %v", kind, len(b), d.Length, err)
+		}
+	}
+}
+
+func TestWhatIsNoFileIsAnErrorWhateverItsStatus(t *testing.T) {
+	var gz bytes.Buffer
+	gz.WriteString("\x1f\x8b%PDF-")
+	for _, c := range []struct {
+		name, body string
+		status     int
+		header     []string
+		want       Kind
+	}{
+		{"not ready", `{"error":"document_not_ready","message":"Wait."}`, 200, nil, NotReady},
+		{"JSON that says nothing", ` {"state":"open"}`, 200, []string{"Content-Type", "application/pdf"}, NotReady},
+		{"refused", `{"error":"package_feature_cac"}`, 200, nil, Refused},
+		{"not allowed", `{"error":"document_not_authorized"}`, 200, nil, Forbidden},
+		{"not found", `{"error":"document_not_found"}`, 200, nil, NotFound},
+		{"a page", "\n<!DOCTYPE html><html>log in</html>", 200, nil, BadAnswer},
+		{"nothing", "", 200, nil, NotReady},
+		{"204", "", 204, nil, NotReady},
+		{"202", "{}", 202, nil, NotReady},
+		{"409", ``, 409, nil, NotReady},
+		{"404 without a word", ``, 404, nil, NotReady},
+		{"404 not found", `{"error":"document_not_found"}`, 404, nil, NotFound},
+		{"400 not executed", `{"error":"package_not_executed"}`, 400, nil, NotReady},
+		{"400 invalid", `{"error":"package_invalid_id"}`, 400, nil, Refused},
+		{"403", ``, 403, nil, Forbidden},
+		{"500", ``, 500, nil, Server},
+		{"compressed", gz.String(), 200, []string{"Content-Encoding", "gzip"}, BadAnswer},
+	} {
+		client, _ := api(t, answering(c.status, c.body, c.header...))
+		d, err := client.Download(context.Background(), ExecutedFile, "p-1", "d-1")
+		if kindOf(err) != c.want || d != nil {
+			t.Errorf("%s: %v, want %s", c.name, err, c.want)
+		}
+	}
+}
+
+func TestATruncatedDownloadIsANetworkError(t *testing.T) {
+	client, _ := api(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Length", "100000")
+		io.WriteString(w, "%PDF-"+strings.Repeat("x", 50000))
+	}))
+	d, err := client.Download(context.Background(), MasterFile, "p-1", "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Body.Close()
+	n, err := io.Copy(io.Discard, d.Body)
+	var e *Error
+	if n != 50005 || !errors.Is(err, io.ErrUnexpectedEOF) || !errors.As(err, &e) || !e.Temporary() {
+		t.Errorf("%d %v", n, err)
+	}
+}
