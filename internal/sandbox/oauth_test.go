@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"encoding/base64"
+	"encoding/json"
 	"io"
 	"net/http"
 	"net/url"
@@ -11,8 +12,6 @@ import (
 
 	"github.com/go-jose/go-jose/v4"
 	"github.com/go-jose/go-jose/v4/jwt"
-
-	"encoding/json"
 )
 
 func TestCodeFlowGivesTokensAsDescribed(t *testing.T) {
