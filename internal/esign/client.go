@@ -114,6 +114,10 @@ func (c *Client) do(ctx context.Context, k *call) (*http.Response, error) {
 		return res, err
 	}
 	res, second := c.authorized(ctx, k, first.other())
+	if second == nil && isPage(res) {
+		res.Body.Close() // the service's web application says 200 to any path that is not the API's
+		return nil, err
+	}
 	if notServed(second) {
 		return nil, err // neither; the first answer says as much as the second
 	}

@@ -175,6 +175,21 @@ func TestBothFormsOfAPathAreFoundAndRemembered(t *testing.T) {
 			t.Error(err)
 		}
 	})
+	t.Run("a web application beside the API is not the API", func(t *testing.T) {
+		client, _ := api(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if strings.HasPrefix(r.URL.Path, "/api/v1") {
+				w.WriteHeader(404)
+				return
+			}
+			io.WriteString(w, "<!DOCTYPE html><html>welcome</html>")
+		}))
+		if _, err := client.Status(context.Background(), "p-1"); kindOf(err) != NotFound {
+			t.Error(err)
+		}
+		if _, err := client.AddPackage(context.Background(), NewPackage{}); kindOf(err) != NotFound {
+			t.Error(err)
+		}
+	})
 	t.Run("a POST arrives once and whole", func(t *testing.T) {
 		var bodies []string
 		client, _ := api(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

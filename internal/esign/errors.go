@@ -69,12 +69,10 @@ func (e *Error) Error() string {
 	if e.Code != "" {
 		fmt.Fprintf(&b, " %s", e.Code)
 	}
-	switch {
-	case e.err == nil:
-	case e.Kind == NotKept: // a Vault's words are our own
-		fmt.Fprintf(&b, ": %v", e.err)
-	default:
-		fmt.Fprintf(&b, ": %s", causeText(e.err))
+	if e.err != nil && e.Kind == NotKept {
+		fmt.Fprintf(&b, ": %v", e.err) // a Vault's words are our own
+	} else if cause := causeText(e.err); cause != "" {
+		fmt.Fprintf(&b, ": %s", cause)
 	}
 	return b.String()
 }

@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
+	"strings"
 	"time"
 	"unicode/utf8"
 )
@@ -97,45 +97,52 @@ func checkJSON(raw []byte) error {
 	if !json.Valid(raw) {
 		return errors.New("it is not JSON")
 	}
+	return checkNames(raw)
+}
+
+// checkNames goes through valid JSON and says whether an object has a name twice, however it is escaped, or nesting
+// goes too deep. It is called for every authentic event, so it looks at bytes rather than at a Decoder's tokens.
+func checkNames(raw []byte) error {
 	type level struct {
-		keys  map[string]bool // nil in an array
-		value bool            // the next token is the value of a key
+		names map[string]bool // nil in an array
+		value bool            // a string here is a value, not a name
 	}
 	var open []level
-	d := json.NewDecoder(bytes.NewReader(raw))
-	d.UseNumber()
-	for {
-		token, err := d.Token()
-		if err == io.EOF {
-			return nil
-		}
-		if err != nil {
-			return errors.New("it is not JSON")
-		}
-		if token == json.Delim('}') || token == json.Delim(']') {
+	for i := 0; i < len(raw); i++ {
+		switch raw[i] {
+		case '{':
+			open = append(open, level{names: map[string]bool{}})
+		case '[':
+			open = append(open, level{value: true})
+		case '}', ']':
 			open = open[:len(open)-1]
-			continue
-		}
-		if n := len(open); n > 0 && open[n-1].keys != nil {
-			if top := &open[n-1]; top.value {
-				top.value = false
-			} else {
-				key := token.(string)
-				if top.keys[key] {
-					return errors.New("a name appears in it twice")
+		case ':':
+			open[len(open)-1].value = true
+		case ',':
+			top := &open[len(open)-1]
+			top.value = top.names == nil
+		case '"':
+			start := i
+			for i++; raw[i] != '"'; i++ {
+				if raw[i] == '\\' {
+					i++
 				}
-				top.keys[key], top.value = true, true
+			}
+			if len(open) == 0 || open[len(open)-1].value {
 				continue
 			}
-		}
-		switch token {
-		case json.Delim('{'):
-			open = append(open, level{keys: map[string]bool{}})
-		case json.Delim('['):
-			open = append(open, level{})
+			name := string(raw[start+1 : i])
+			if strings.Contains(name, `\`) {
+				json.Unmarshal(raw[start:i+1], &name)
+			}
+			if open[len(open)-1].names[name] {
+				return errors.New("a name appears in it twice")
+			}
+			open[len(open)-1].names[name] = true
 		}
 		if len(open) > maxEventDepth {
 			return errors.New("it is nested too deeply")
 		}
 	}
+	return nil
 }

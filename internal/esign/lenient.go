@@ -102,8 +102,8 @@ func parseTime(s string) (time.Time, bool) {
 		s = s[:i] + s[i+1:] // a dot with no digits after it
 	}
 	for _, layout := range timeLayouts {
-		if t, err := time.Parse(layout, s); err == nil {
-			return t.UTC(), true
+		if t, err := time.Parse(layout, s); err == nil && t.UTC().Year() >= 1 && t.UTC().Year() <= 9999 {
+			return t.UTC(), true // a year that JSON can hold
 		}
 	}
 	return time.Time{}, false

@@ -1,7 +1,10 @@
 package esign
 
 import (
+	"bufio"
+	"bytes"
 	"errors"
+	"io"
 	"net/http"
 	"sync"
 )
@@ -51,7 +54,7 @@ func (p *paths) form(route string) (form pathForm, sure bool) {
 func (p *paths) learn(route string, form pathForm, res *http.Response, err error) {
 	var e *Error
 	switch {
-	case err == nil && mediaType(res.Header) != "text/html":
+	case err == nil && !isPage(res):
 	case errors.As(err, &e) && e.Code != "" && e.Status != 0:
 	default:
 		return
@@ -62,4 +65,19 @@ func (p *paths) learn(route string, form pathForm, res *http.Response, err error
 		p.known = map[string]pathForm{}
 	}
 	p.known[route] = form
+}
+
+// isPage looks whether an answer is a web page. The label alone does not count: some servers put it on everything.
+func isPage(res *http.Response) bool {
+	if mediaType(res.Header) != "text/html" {
+		return false
+	}
+	r := bufio.NewReader(res.Body)
+	res.Body = struct {
+		io.Reader
+		io.Closer
+	}{r, res.Body}
+	head, _ := r.Peek(256)
+	head = bytes.TrimLeft(trimBOM(head), " \t\r\n")
+	return len(head) > 0 && head[0] == '<'
 }

@@ -1,0 +1,235 @@
+package esign
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+)
+
+func TestEventsOfEveryKind(t *testing.T) {
+	at := time.Date(2026, 11, 20, 9, 14, 0, 123456700, time.UTC)
+	for _, c := range []struct {
+		name, body string
+		want       Event
+	}{
+		{"package_executed", `{"action":"package_executed","packageId":"p","externalData":{"k":[1, 2]},"eventId":"e","eventOwnerOrganizationId":"o","eventOwnerMemberId":"m","eventTime":"2026-11-20T09:14:00.1234567Z"}`,
+			Event{Action: PackageExecuted, PackageID: "p", ExternalData: json.RawMessage(`{"k":[1, 2]}`), EventID: "e", OrganizationID: "o", MemberID: "m", Time: at}},
+		{"document_executed", `{"action":"document_executed","packageId":"p","documentId":"d","externalId":"x","eventId":"e","eventTime":"2026-11-20T09:14:00.1234567Z"}`,
+			Event{Action: DocumentExecuted, PackageID: "p", DocumentID: "d", ExternalID: "x", EventID: "e", Time: at}},
+		{"document_signed", `{"action":"document_signed","packageId":"p","documentId":"d","revisionId":"r","signerId":"s","nextSignerId":null,"externalId":null,"eventId":"e","eventOwnerOrganizationId":"o","eventOwnerMemberId":"m","eventTime":"2026-11-20T09:14:00.1234567Z"}`,
+			Event{Action: DocumentSigned, PackageID: "p", DocumentID: "d", RevisionID: "r", SignerID: "s", EventID: "e", OrganizationID: "o", MemberID: "m", Time: at}},
+		{"an unknown action with unknown fields", `{"action":"package_declined","why":{"deep":[{}]},"eventId":7}`, Event{Action: "package_declined", EventID: "7"}},
+		{"other letter case is another field", `{"Action":"package_executed","PACKAGEID":"p"}`, Event{}},
+		{"nothing in it", ` { } `, Event{}},
+		{"a byte order mark", "\xef\xbb\xbf{\"action\":\"a\"}", Event{Action: "a"}},
+		{"externalData null", `{"externalData":null,"externalId":null,"eventTime":null}`, Event{}},
+		{"an unreadable time", `{"eventTime":"yesterday"}`, Event{}},
+		{"a time of another type", `{"eventTime":{"s":1}}`, Event{}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			e, err := ParseEvent([]byte(c.body))
+			got, want := e, c.want
+			if err != nil || string(got.ExternalData) != string(want.ExternalData) || !got.Time.Equal(want.Time) {
+				t.Fatalf("%+v %v", e, err)
+			}
+			got.ExternalData, want.ExternalData, got.Time, want.Time = nil, nil, time.Time{}, time.Time{}
+			if !equalEvents(got, want) {
+				t.Errorf("%+v, want %+v", got, want)
+			}
+		})
+	}
+}
+
+func equalEvents(a, b Event) bool {
+	x, _ := json.Marshal(a)
+	y, _ := json.Marshal(b)
+	return string(x) == string(y)
+}
+
+func TestExternalIDMayBeAnyJSON(t *testing.T) {
+	for raw, want := range map[string]string{`"a\u0020b"`: "a b", `17`: "17", `1e3`: "1e3", `true`: "true", `{"a": 1}`: `{"a":1}`, `[ ]`: "[]", `null`: ""} {
+		e, err := ParseEvent([]byte(`{"externalId":` + raw + `}`))
+		if err != nil || e.ExternalID != want {
+			t.Errorf("%s: %q %v", raw, e.ExternalID, err)
+		}
+	}
+}
+
+func TestABodyThatTwoReadersCouldReadDifferentlyIsRefused(t *testing.T) {
+	deep := strings.Repeat("[", 65) + strings.Repeat("]", 65)
+	for name, body := range map[string]string{
+		"empty":                  ``,
+		"not JSON":               `package_executed`,
+		"cut":                    `{"action":"a"`,
+		"two values":             `{"action":"a"}{"action":"b"}`,
+		"a comment":              `{"action":"a"} // ok`,
+		"an array":               `[{"action":"a"}]`,
+		"null":                   `null`,
+		"a string":               `"a"`,
+		"not UTF-8":              "{\"action\":\"a\xff\"}",
+		"a key twice":            `{"packageId":"a","packageId":"b"}`,
+		"a key twice, escaped":   `{"packageId":"a","package\u0049d":"b"}`,
+		"a key twice, inside":    `{"externalData":{"id":1,"id":2}}`,
+		"a key twice in an item": `{"x":[1,{"a":1,"b":2,"a":3}]}`,
+		"too deep":               `{"externalData":` + deep + `}`,
+		"far too deep":           `{"externalData":` + strings.Repeat("[", 100000),
+		"an id that is none":     `{"packageId":{"a":1}}`,
+		"an action that is none": `{"action":true}`,
+	} {
+		e, err := ParseEvent([]byte(body))
+		if err == nil {
+			t.Errorf("%s: %+v", name, e)
+		} else if strings.Contains(err.Error(), "package_executed") || strings.Contains(err.Error(), `"a"`) {
+			t.Errorf("%s: the error quotes the body: %v", name, err)
+		}
+	}
+	if _, err := ParseEvent([]byte(`{"x":[{"a":1},{"a":1}],"y":{"a":1}}`)); err != nil {
+		t.Errorf("the same key in different objects: %v", err)
+	}
+}
+
+func TestTimesAsServicesWriteThem(t *testing.T) {
+	base := time.Date(2026, 11, 20, 9, 14, 0, 0, time.UTC)
+	for s, want := range map[string]time.Time{
+		"2026-11-20T09:14:00Z":                    base,
+		"2026-11-20T09:14:00.Z":                   base,
+		"2026-11-20T09:14:00.5Z":                  base.Add(500 * time.Millisecond),
+		"2026-11-20T09:14:00,5Z":                  base.Add(500 * time.Millisecond),
+		"2026-11-20T09:14:00.123456789Z":          base.Add(123456789),
+		"2026-11-20T09:14:00.123456789123Z":       base.Add(123456789),
+		"2026-11-20T09:14:00":                     base,
+		"2026-11-20 09:14:00.25":                  base.Add(250 * time.Millisecond),
+		"2026-11-20t09:14:00z":                    base,
+		"2026-11-20T10:14:00+01:00":               base,
+		"2026-11-20T10:14:00.0000000+0100":        base,
+		"2026-11-20T09:14Z":                       base,
+		" 2026-11-20T04:14:00-05 ":                base,
+		"":                                        {},
+		"2026-13-40T99:99:99Z":                    {},
+		"1763630040":                              {},
+		"2026-11-20T09:14:00.1.2Z":                {},
+		"999999999999999999999-11-20T09:14:00.5Z": {},
+	} {
+		if got, ok := parseTime(s); !got.Equal(want) || ok == want.IsZero() {
+			t.Errorf("%q: %v %v", s, got, ok)
+		}
+	}
+}
+
+// The published vectors of RFC 4231 show that key, message and hash are put together as they should be: the message
+// is cut in two, as address and body are.
+func TestRFC4231(t *testing.T) {
+	for _, c := range []struct{ name, key, data, mac string }{
+		{"4.3", "Jefe", "what do ya want for nothing?", "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843"},
+		{"4.2", strings.Repeat("\x0b", 20), "Hi There", "b0344c61d8db38535ca8afceaf0bf12b881dc200c9833da726e9376c2e32cff7"},
+		{"4.7", strings.Repeat("\xaa", 131), "Test Using Larger Than Block-Size Key - Hash Key First", "60e431591ee0b67f0d8a26aacbf5b77f8e0bc6213728c5140546040f0ee37f54"},
+	} {
+		mac, _ := hex.DecodeString(c.mac)
+		header := base64.StdEncoding.EncodeToString(mac)
+		for i := 1; i < len(c.data); i++ {
+			if !Verify(c.data[:i], c.key, header, []byte(c.data[i:])) {
+				t.Errorf("%s cut at %d: not verified", c.name, i)
+			}
+		}
+		if Verify(c.data[:3], c.key+"x", header, []byte(c.data[3:])) {
+			t.Errorf("%s: verified with another key", c.name)
+		}
+	}
+}
+
+func sum(url, secret, body string) []byte {
+	mac := hmac.New(sha256.New, []byte(secret))
+	mac.Write([]byte(url + body))
+	return mac.Sum(nil)
+}
+
+func TestOnlyTheExactSignatureVerifies(t *testing.T) {
+	const u, secret, body = "https://office.example.com/Hook", "6f9c2d41", `{"a":1}`
+	good := base64.StdEncoding.EncodeToString(sum(u, secret, body))
+	if !Verify(u, secret, good, []byte(body)) {
+		t.Fatal("the right one does not")
+	}
+	loose := good[:42] + string(good[42]+1) + "=" // the same 32 bytes, with a stray bit
+	for name, c := range map[string][4]string{
+		"no url":            {"", secret, base64.StdEncoding.EncodeToString(sum("", secret, body)), body},
+		"no secret":         {u, "", base64.StdEncoding.EncodeToString(sum(u, "", body)), body},
+		"no header":         {u, secret, "", body},
+		"no body":           {u, secret, base64.StdEncoding.EncodeToString(sum(u, secret, "")), ""},
+		"letter case":       {strings.ToLower(u), secret, good, body},
+		"a slash":           {u + "/", secret, good, body},
+		"space in the body": {u, secret, good, body + " "},
+		"hex":               {u, secret, hex.EncodeToString(sum(u, secret, body)), body},
+		"no padding":        {u, secret, strings.TrimRight(good, "="), body},
+		"a stray bit":       {u, secret, loose, body},
+		"a line break":      {u, secret, good[:20] + "\n" + good[20:], body},
+		"spaces around":     {u, secret, " " + good + " ", body},
+	} {
+		if Verify(c[0], c[1], c[2], []byte(c[3])) {
+			t.Errorf("%s: verified", name)
+		}
+	}
+	// UTF-8, a zero byte, an absurd length: a key is bytes.
+	for _, secret := range []string{"schlüssel 钥", "a\x00b", strings.Repeat("k", 10000)} {
+		if !Verify(u, secret, base64.StdEncoding.EncodeToString(sum(u, secret, body)), []byte(body)) {
+			t.Errorf("the secret of %d bytes does not verify", len(secret))
+		}
+	}
+}
+
+func FuzzVerify(f *testing.F) {
+	f.Add("https://x.example.com/", "secret", "", []byte("{}"))
+	f.Add("u", "s", base64.StdEncoding.EncodeToString(sum("u", "s", "b")), []byte("b"))
+	f.Add("", "", strings.Repeat("=", 44), []byte(nil))
+	f.Fuzz(func(t *testing.T, u, secret, header string, body []byte) {
+		right := base64.StdEncoding.EncodeToString(sum(u, secret, string(body)))
+		complete := u != "" && secret != "" && len(body) > 0
+		if got := Verify(u, secret, header, body); got != (complete && header == right) {
+			t.Errorf("%v for %q, the right one is %q", got, header, right)
+		}
+		if Verify(u, secret, right, body) != complete {
+			t.Error("the right one does not verify, or an incomplete one does")
+		}
+	})
+}
+
+func FuzzParseEvent(f *testing.F) {
+	for _, s := range []string{
+		`{"action":"package_executed","packageId":"p","externalData":{"a":[1]},"eventId":"e","eventTime":"2026-11-20T09:14:00.1234567Z"}`,
+		`{"externalId":1e9,"a":{"b":[{"c":null}]}}`, `{"a":1,"\u0061":2}`, `[]`, "\xef\xbb\xbf{}", `{"eventTime":"2026-11-20T09:14:00,5"}`,
+		"{\"a\":\"\xed\xa0\x80\"}", `{"a":"\ud800"}`, strings.Repeat(`{"a":`, 70) + "1" + strings.Repeat("}", 70),
+	} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		e, err := ParseEvent(raw)
+		if err != nil {
+			if !equalEvents(e, Event{}) {
+				t.Errorf("an error and an event: %+v", e)
+			}
+			return
+		}
+		if !json.Valid(trimBOM(raw)) || !utf8.Valid(raw) {
+			t.Error("accepted what is not JSON")
+		}
+		if e.ExternalData != nil && !json.Valid(e.ExternalData) {
+			t.Errorf("externalData %q", e.ExternalData)
+		}
+		if _, err := e.Time.MarshalJSON(); err != nil {
+			t.Errorf("a time that cannot be kept: %v", err)
+		}
+	})
+}
+
+func BenchmarkParseEvent(b *testing.B) {
+	raw := []byte(`{"action":"package_executed","packageId":"7b0c1f4e-0000-4000-8000-000000000001","externalData":null,"eventId":"e-1","eventOwnerOrganizationId":"o-1","eventOwnerMemberId":"m-1","eventTime":"2026-11-20T09:14:00.1234567Z"}`)
+	b.ReportAllocs()
+	for b.Loop() {
+		ParseEvent(raw)
+	}
+}

@@ -1,0 +1,88 @@
+package esign
+
+import (
+	"context"
+	"crypto/x509"
+	"errors"
+	"io"
+	"net"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func TestAConnectionWithoutAByteIsGivenUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		near, far := net.Pipe()
+		defer far.Close()
+		c := &watchedConn{Conn: near, idle: idleTimeout}
+		start := time.Now()
+		if _, err := c.Read(make([]byte, 1)); !errors.Is(err, os.ErrDeadlineExceeded) || time.Since(start) != idleTimeout {
+			t.Errorf("%v after %v", err, time.Since(start))
+		}
+	})
+}
+
+func TestWhileOneDirectionMovesTheOtherMayWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		near, far := net.Pipe()
+		c := &watchedConn{Conn: near, idle: idleTimeout}
+		answer := make(chan error)
+		go func() { // what net/http does during an upload
+			_, err := io.ReadFull(c, make([]byte, 2))
+			answer <- err
+		}()
+		for range 10 {
+			go io.ReadFull(far, make([]byte, 1))
+			time.Sleep(idleTimeout - time.Second)
+			if _, err := c.Write([]byte{1}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		io.WriteString(far, "ok")
+		if err := <-answer; err != nil {
+			t.Error(err)
+		}
+		near.Close()
+		far.Close()
+	})
+}
+
+func TestTheDefaultClientSaysWhatItMeansAboutCertificates(t *testing.T) {
+	s := httptest.NewTLSServer(nil)
+	defer s.Close()
+	s.Config.ErrorLog = nil
+	client := NewHTTPClient()
+	defer client.CloseIdleConnections()
+	_, err := NewClient(Config{AuthURL: s.URL, BaseURL: s.URL, ClientID: "c", HTTP: client}, &tokens{}).Status(context.Background(), "p")
+	var unknown x509.UnknownAuthorityError
+	if kindOf(err) != Network || !errors.As(err, &unknown) || !strings.Contains(Sentence(err), "not trusted") {
+		t.Errorf("%v (%s)", err, Sentence(err))
+	}
+}
+
+func TestEveryKindHasASentence(t *testing.T) {
+	for _, k := range []Kind{SignedOut, Denied, BadClient, Forbidden, NotFound, Refused, TooMany, Server, Network, NotReady, BadAnswer,
+		Unknown, NotKept, Interrupted, "new"} {
+		s := Sentence(&Error{Op: "o", Kind: k})
+		if s == "" || !strings.HasSuffix(s, ".") || strings.Contains(s, "!") {
+			t.Errorf("%s: %q", k, s)
+		}
+	}
+	for _, err := range []error{ErrSignedOut, ErrOutcomeUnknown, context.DeadlineExceeded, errors.New("x")} {
+		if Sentence(err) == "" {
+			t.Errorf("%v", err)
+		}
+	}
+	if Sentence(nil) != "" {
+		t.Error("nil has one")
+	}
+	for _, p := range []FileProblem{FileInvalid, FileUnsupported, FileProtected, FileRejected, FileTooLarge, FileChanged, FileUnreadable, FileEmpty} {
+		if s := Sentence(&FileError{FileName: "Offer.pdf", Problem: p}); !strings.Contains(s, `"Offer.pdf"`) {
+			t.Errorf("%s: %q", p, s)
+		}
+	}
+}
