@@ -78,7 +78,11 @@ func (s *Screen) personRow(i int, p *person) fyne.CanvasObject {
 }
 
 func (s *Screen) personTools(i int) fyne.CanvasObject {
-	return arrows(i, len(s.people), func(by int) {
+	places := 1 // where all sign at once, there is no order to change
+	if s.sequential() {
+		places = len(s.people)
+	}
+	return arrows(i, places, func(by int) {
 		move(s.people, i, by)
 		s.showPeople()
 		s.changed()

@@ -82,7 +82,7 @@ var colours = map[fyne.ThemeColorName]pair{
 	theme.ColorNameForegroundOnWarning: {rgb(0xFFFFFF), rgb(0x10161D)},
 	theme.ColorNameForegroundOnError:   {rgb(0xFFFFFF), rgb(0x10161D)},
 	theme.ColorNameInputBackground:     {rgb(0xFFFFFF), rgb(0x14171C)},
-	theme.ColorNameInputBorder:         {rgb(0xC9C6BE), rgb(0x434B57)},
+	theme.ColorNameInputBorder:         {rgb(0x93979D), rgb(0x6E7886)},
 	theme.ColorNameHeaderBackground:    {rgb(0xF3F1EB), rgb(0x1A1E24)},
 	theme.ColorNameMenuBackground:      {rgb(0xFFFFFF), rgb(0x1D2127)},
 	theme.ColorNameOverlayBackground:   {rgb(0xFFFFFF), rgb(0x1D2127)},

@@ -123,7 +123,10 @@ func (w *Window) build() {
 	logo.SetMinSize(fyne.NewSquareSize(28))
 	head := widgets.PadHV(8, 14, widgets.Across(logo, brand, nil))
 	side := container.NewBorder(container.NewVBox(head, list), w.account.content, nil, nil)
-	w.stage = container.NewStack()
+	w.stage = container.NewStack() // holds all screens, so that hidden ones follow light and dark, too
+	for _, s := range w.screens {
+		w.stage.Add(s.Content())
+	}
 	top := container.New(&piled{})
 	if w.options.Demo {
 		demo := widgets.NewStrip(look.Calm, nil)
@@ -152,7 +155,14 @@ func (w *Window) Go(to int) {
 	for i, item := range w.nav {
 		item.Choose(i == to)
 	}
-	widgets.Remake(w.stage, w.screens[to].Content())
+	for i, s := range w.screens {
+		if i == to {
+			s.Content().Show()
+		} else {
+			s.Content().Hide()
+		}
+	}
+	w.stage.Refresh()
 	w.window.Canvas().Focus(nil)
 }
 

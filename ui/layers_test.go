@@ -1,0 +1,61 @@
+package ui
+
+import (
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// TestLayersPointOneWay reads the imports of everything under ui: only this package brings Fyne's driver, screens do
+// not know each other, widgets and look know nothing of the office, and nobody reaches past the agent.
+func TestLayersPointOneWay(t *testing.T) {
+	screens := []string{"packages", "compose", "activity", "settings"}
+	forbidden := map[string][]string{
+		"look":    {"countersign/internal", "countersign/ui"},
+		"work":    {"countersign", "fyne.io"},
+		"system":  {"countersign", "fyne.io"},
+		"widgets": {"countersign/internal", "countersign/ui/desk", "countersign/ui/words"},
+		"desk":    {"countersign/ui/widgets", "countersign/ui/words"},
+	}
+	for _, s := range screens {
+		for _, other := range append(screens, "window") {
+			if other != s {
+				forbidden[s] = append(forbidden[s], "countersign/ui/"+other)
+			}
+		}
+	}
+	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") {
+			return err
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ImportsOnly)
+		if err != nil {
+			return err
+		}
+		layer := filepath.Dir(path)
+		bans := append([]string{"countersign/internal/esign", "countersign/internal/inbox", "countersign/internal/tunnel",
+			"countersign/internal/secret", "countersign/internal/archive", "countersign/internal/notify"}, forbidden[layer]...)
+		if layer != "." {
+			bans = append(bans, "fyne.io/fyne/v2/app")
+		}
+		for _, spec := range file.Imports {
+			name, err := strconv.Unquote(spec.Path.Value)
+			if err != nil {
+				return err
+			}
+			for _, ban := range bans {
+				if name == ban || strings.HasPrefix(name, ban+"/") {
+					t.Errorf("%s must not import %s", path, name)
+				}
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,88 @@
+package widgets
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"fyne.io/fyne/v2"
+	"fyne.io/fyne/v2/test"
+
+	"countersign/ui/look"
+)
+
+func TestALineNeverGrowsOutOfItsRoom(t *testing.T) {
+	test.NewTempApp(t)
+	l := NewCaption("a.very.long.address.that.never.ends@example.com")
+	r := test.WidgetRenderer(l).(*lineRenderer)
+	for _, width := range []float32{0, 5, 40, 120, 1000} {
+		l.Resize(fyne.NewSize(width, 20))
+		if width >= 40 && r.measure(r.text.Text) > width {
+			t.Errorf("at %v the text %q is too wide", width, r.text.Text)
+		}
+		if width < 300 && !strings.HasSuffix(r.text.Text, "…") {
+			t.Errorf("at %v the text %q does not say that it goes on", width, r.text.Text)
+		}
+	}
+	if r.text.Text != l.Text {
+		t.Errorf("with enough room all is shown, got %q", r.text.Text)
+	}
+}
+
+func TestTheListKnowsItsKeys(t *testing.T) {
+	test.NewTempApp(t)
+	chosen := -1
+	l := NewList(func() int { return 100 }, func() fyne.CanvasObject { return NewLine("row") },
+		func(id int, o fyne.CanvasObject) { o.(*Line).Set(fmt.Sprint(id)) })
+	l.OnSelected = func(id int) { chosen = id }
+	entered := 0
+	l.OnEnter = func() { entered++ }
+	l.Resize(fyne.NewSize(200, 230))
+	page := int(230/l.rowHeight()) - 1
+	for _, c := range []struct {
+		key  fyne.KeyName
+		want int
+	}{
+		{fyne.KeyDown, 0}, {fyne.KeyDown, 1}, {fyne.KeyUp, 0}, {fyne.KeyUp, 0}, {fyne.KeyPageDown, page}, {fyne.KeyPageUp, 0},
+		{fyne.KeyEnd, 99}, {fyne.KeyDown, 99}, {fyne.KeyPageDown, 99}, {fyne.KeyHome, 0},
+	} {
+		l.TypedKey(&fyne.KeyEvent{Name: c.key})
+		if chosen != c.want {
+			t.Errorf("%s chose %d, want %d", c.key, chosen, c.want)
+		}
+	}
+	l.TypedKey(&fyne.KeyEvent{Name: fyne.KeyReturn})
+	if entered != 1 {
+		t.Error("Enter opens")
+	}
+}
+
+func TestAFieldShowsItsHintUntilSomethingIsWrong(t *testing.T) {
+	test.NewTempApp(t)
+	f := NewField("Name", NewEntry(""), "as on the passport")
+	f.Wrong("Type the name.")
+	if f.below.Text != "Type the name." || f.below.Colour != look.Attention || !f.mark.Visible() {
+		t.Error("an error has a mark, a colour and words")
+	}
+	f.Hint("another hint")
+	if f.below.Text != "Type the name." {
+		t.Error("a hint does not hide an error")
+	}
+	f.Wrong("")
+	if f.below.Text != "another hint" || f.mark.Visible() {
+		t.Errorf("got %q", f.below.Text)
+	}
+}
+
+func TestPressAnswersToTheKeyboard(t *testing.T) {
+	test.NewTempApp(t)
+	pressed := 0
+	p := NewPress(NewLine("x"), func() { pressed++ })
+	for _, key := range []fyne.KeyName{fyne.KeySpace, fyne.KeyReturn, fyne.KeyEnter, fyne.KeyA} {
+		p.TypedKey(&fyne.KeyEvent{Name: key})
+	}
+	test.Tap(p)
+	if pressed != 4 {
+		t.Errorf("pressed %d times", pressed)
+	}
+}
