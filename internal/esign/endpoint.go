@@ -18,8 +18,13 @@ type Endpoint struct {
 	Secret string
 }
 
-func (e Endpoint) String() string       { return fmt.Sprintf("esign.Endpoint{%s %s}", e.ID, e.URL) }
-func (e Endpoint) GoString() string     { return e.String() }
+// String leaves the secret out.
+func (e Endpoint) String() string { return fmt.Sprintf("esign.Endpoint{%s %s}", e.ID, e.URL) }
+
+// GoString is String.
+func (e Endpoint) GoString() string { return e.String() }
+
+// LogValue is String.
 func (e Endpoint) LogValue() slog.Value { return slog.StringValue(e.String()) }
 
 type endpointRequest struct {

@@ -50,7 +50,7 @@ var (
 // service said, for people, and is not part of the text.
 type Error struct {
 	Op         string        // what was being done, to which object: "asking for the status of package 5b1e"
-	Kind       Kind          //
+	Kind       Kind          // what to do about it
 	Status     int           // HTTP status, 0 when there was no answer
 	Code       string        // the service's error code, "" when it gave none
 	Message    string        // the service's words, one line, at most 300 characters

@@ -47,6 +47,9 @@ type Login struct {
 // StartLogin prepares a sign-in (RFC 6749, 4.1 with RFC 7636) that comes back to redirectURI. prompt is "", "login"
 // or "consent" (interface.md, "GET /connect/authorize").
 func StartLogin(ctx context.Context, cfg Config, redirectURI, prompt string) (*Login, error) {
+	if redirectURI == "" {
+		return nil, invalid("starting the sign-in", "There is no address yet for the sign-in to come back to.")
+	}
 	server, err := discover(ctx, cfg)
 	if err != nil {
 		return nil, err

@@ -3,79 +3,14 @@ package esign
 import (
 	"context"
 	"errors"
-	"io"
-	"log"
-	"net"
 	"net/http"
 	"net/url"
 	"slices"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 )
-
-// bubble runs f in a synctest bubble with a provider behind in-memory connections, so that time is a fake and
-// waiting costs nothing.
-func bubble(t *testing.T, change func(*provider), f func(t *testing.T, p *provider, cfg Config)) {
-	synctest.Test(t, func(t *testing.T) {
-		p := makeProvider(t, change)
-		p.url = "http://127.0.0.1:1"
-		conns := make(chan net.Conn)
-		server := &http.Server{Handler: p.handler, ErrorLog: log.New(io.Discard, "", 0)}
-		l := &pipeListener{conns: conns, done: make(chan struct{})}
-		go server.Serve(l)
-		transport := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-			near, far := net.Pipe()
-			select {
-			case conns <- far:
-				return near, nil
-			case <-ctx.Done():
-				return nil, ctx.Err()
-			}
-		}}
-		cfg := p.config()
-		cfg.HTTP = &http.Client{Transport: transport}
-		f(t, p, cfg)
-		transport.CloseIdleConnections()
-		server.Close()
-	})
-}
-
-type pipeListener struct {
-	conns chan net.Conn
-	done  chan struct{}
-	once  sync.Once
-}
-
-func (l *pipeListener) Accept() (net.Conn, error) {
-	select {
-	case c := <-l.conns:
-		return c, nil
-	case <-l.done:
-		return nil, net.ErrClosed
-	}
-}
-func (l *pipeListener) Close() error   { l.once.Do(func() { close(l.done) }); return nil }
-func (l *pipeListener) Addr() net.Addr { return &net.TCPAddr{} }
-
-func started(p *provider, cfg Config) (*Session, *vault) {
-	p.mu.Lock()
-	p.refresh["rt-0"] = true
-	p.mu.Unlock()
-	v := &vault{token: "rt-0"}
-	return NewSession(cfg, v), v
-}
-
-func access(t *testing.T, s *Session) string {
-	t.Helper()
-	a, err := s.Access(context.Background())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return a
-}
 
 func TestATokenIsUsedUntilShortlyBeforeItsEnd(t *testing.T) {
 	for _, c := range []struct {
@@ -227,58 +162,6 @@ func TestAnAnswerThatHangsIsGivenUp(t *testing.T) {
 	})
 }
 
-func TestOnlyInvalidGrantMeansSignedOut(t *testing.T) {
-	for _, c := range []struct {
-		name   string
-		status int
-		body   string
-		want   Kind
-	}{
-		{"invalid_grant", 400, `{"error":"invalid_grant","error_description":"rt-0 is used up"}`, SignedOut},
-		{"invalid_grant as 200", 200, `{"error":"invalid_grant"}`, SignedOut},
-		{"invalid_client", 401, `{"error":"invalid_client"}`, BadClient},
-		{"401 without a word", 401, ``, BadClient},
-		{"invalid_request", 400, `{"error":"invalid_request"}`, Refused},
-		{"a gateway's 403", 403, `<html>`, Forbidden},
-		{"429", 429, `{"error":"invalid_grant"}`, TooMany},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			bubble(t, func(p *provider) {
-				p.token = func(w http.ResponseWriter, _ url.Values, n int) bool {
-					if n == 1 {
-						w.WriteHeader(c.status)
-						w.Write([]byte(c.body))
-					}
-					return n == 1
-				}
-			}, func(t *testing.T, p *provider, cfg Config) {
-				s, v := started(p, cfg)
-				_, err := s.Access(context.Background())
-				if kindOf(err) != c.want || errors.Is(err, ErrSignedOut) != (c.want == SignedOut) {
-					t.Fatalf("%v", err)
-				}
-				harmless(t, err, "rt-0", p.secret)
-				if c.want != SignedOut {
-					access(t, s)
-					return
-				}
-				if _, err := s.Access(context.Background()); !errors.Is(err, ErrSignedOut) || len(p.asked()) != 1 {
-					t.Errorf("it did not stay signed out: %v", err)
-				}
-				if v.now() != "rt-0" {
-					t.Error("the vault was changed")
-				}
-				if err := s.Adopt(context.Background(), Tokens{Access: "a", Refresh: "r", Expiry: time.Now().Add(time.Hour)}); err != nil {
-					t.Fatal(err)
-				}
-				if access(t, s) != "a" || v.now() != "r" {
-					t.Error("signing in again did not help")
-				}
-			})
-		})
-	}
-}
-
 func TestAnotherProcessMayHaveRenewedMeanwhile(t *testing.T) {
 	v := &vault{token: "rt-0"}
 	bubble(t, func(p *provider) {
@@ -400,74 +283,5 @@ func TestAdoptWinsOverARenewalUnderWay(t *testing.T) {
 		if v.now() != "r" || access(t, s) != "a" {
 			t.Error("the old renewal won")
 		}
-	})
-}
-
-func TestRevokeForgetsHereAndTellsTheService(t *testing.T) {
-	bubble(t, nil, func(t *testing.T, p *provider, cfg Config) {
-		s, v := started(p, cfg)
-		access(t, s)
-		if err := s.Revoke(context.Background()); err != nil {
-			t.Fatal(err)
-		}
-		if len(p.revoked) != 2 || p.revoked[0].Get("token") != "rt-1" || p.revoked[0].Get("token_type_hint") != "refresh_token" ||
-			p.revoked[1].Get("token") != "at-1" || p.revoked[0].Get("client_secret") != p.secret {
-			t.Errorf("%v", p.revoked)
-		}
-		if _, err := s.Access(context.Background()); !errors.Is(err, ErrSignedOut) || v.now() != "" {
-			t.Errorf("%v, the vault holds %q", err, v.now())
-		}
-	})
-	t.Run("also when it does not answer", func(t *testing.T) {
-		bubble(t, nil, func(t *testing.T, p *provider, cfg Config) {
-			s, v := started(p, cfg)
-			cfg.HTTP.Transport.(*http.Transport).DialContext = func(context.Context, string, string) (net.Conn, error) {
-				return nil, &net.OpError{Op: "dial", Err: errors.New("down")}
-			}
-			if err := s.Revoke(context.Background()); kindOf(err) != Network || v.now() != "" {
-				t.Errorf("%v, the vault holds %q", err, v.now())
-			}
-		})
-	})
-}
-
-func TestCloseWaitsForTheRenewalUnderWay(t *testing.T) {
-	bubble(t, nil, func(t *testing.T, p *provider, cfg Config) {
-		hold := make(chan struct{})
-		p.token = func(http.ResponseWriter, url.Values, int) bool { <-hold; return false }
-		s, v := started(p, cfg)
-		go s.Access(context.Background())
-		synctest.Wait()
-		var closed atomic.Bool
-		go func() { s.Close(context.Background()); closed.Store(true) }()
-		synctest.Wait()
-		if closed.Load() {
-			t.Error("it did not wait")
-		}
-		close(hold)
-		synctest.Wait()
-		if !closed.Load() || v.now() != "rt-1" {
-			t.Errorf("the vault holds %q", v.now())
-		}
-		if _, err := s.Access(context.Background()); kindOf(err) != Interrupted {
-			t.Error(err)
-		}
-	})
-	t.Run("but no longer than it may", func(t *testing.T) {
-		bubble(t, func(p *provider) {
-			p.token = func(http.ResponseWriter, url.Values, int) bool { time.Sleep(20 * time.Second); return false }
-		}, func(t *testing.T, p *provider, cfg Config) {
-			s, _ := started(p, cfg)
-			go s.Access(context.Background())
-			synctest.Wait()
-			ctx, cancel := context.WithTimeout(context.Background(), time.Second)
-			defer cancel()
-			start := time.Now()
-			s.Close(ctx)
-			if d := time.Since(start); d != time.Second {
-				t.Errorf("%v", d)
-			}
-			time.Sleep(time.Minute)
-		})
 	})
 }

@@ -20,10 +20,15 @@ type Tokens struct {
 	Expiry  time.Time // of Access
 }
 
+// String tells until when, and no token.
 func (t Tokens) String() string {
 	return fmt.Sprintf("esign.Tokens{until %s}", t.Expiry.Format(time.RFC3339))
 }
-func (t Tokens) GoString() string     { return t.String() }
+
+// GoString is String.
+func (t Tokens) GoString() string { return t.String() }
+
+// LogValue is String.
 func (t Tokens) LogValue() slog.Value { return slog.StringValue(t.String()) }
 
 // Vault keeps the refresh token. A Session calls it from one goroutine at a time. Its errors must not quote the token.

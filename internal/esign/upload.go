@@ -38,12 +38,12 @@ type FileProblem string
 const (
 	FileInvalid     FileProblem = "invalid"            // damaged, or not what its name says
 	FileUnsupported FileProblem = "not supported"      // a format the service does not take
-	FileProtected   FileProblem = "password protected" //
+	FileProtected   FileProblem = "password protected" // cannot be opened without one
 	FileRejected    FileProblem = "rejected"           // for the reason in Message, if there is one
-	FileTooLarge    FileProblem = "too large"          //
+	FileTooLarge    FileProblem = "too large"          // for the service
 	FileChanged     FileProblem = "changed"            // while it was being sent
 	FileUnreadable  FileProblem = "unreadable"         // on this computer
-	FileEmpty       FileProblem = "empty"              //
+	FileEmpty       FileProblem = "empty"              // has no bytes at all
 )
 
 // FileError says that one file cannot be sent as it is; trying again does not help.

@@ -34,8 +34,13 @@ type Key struct {
 	Secret string
 }
 
-func (k Key) String() string       { return "inbox.Key{" + k.URL + "}" }
-func (k Key) GoString() string     { return k.String() }
+// String leaves the secret out.
+func (k Key) String() string { return "inbox.Key{" + k.URL + "}" }
+
+// GoString is String.
+func (k Key) GoString() string { return k.String() }
+
+// LogValue is String.
 func (k Key) LogValue() slog.Value { return slog.StringValue(k.String()) }
 
 // Received is one authentic notification.
