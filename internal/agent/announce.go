@@ -116,11 +116,11 @@ func (a *Agent) raise(f fact) {
 }
 
 // signedFact is one person's signature on one document, in words.
-func signedFact(p store.Package, s signature, e esign.Event) fact {
+func signedFact(p store.Package, s signature) fact {
 	return fact{
 		key:   "signed/" + s.documentID + "/" + s.signerID,
 		title: signedTitle(p, s.signerID),
-		body:  signedBody(p, s, e.NextSignerID),
+		body:  signedBody(p, s),
 	}
 }
 
@@ -128,16 +128,16 @@ func signedTitle(p store.Package, signerID string) string {
 	return fmt.Sprintf("%s signed %s.", cmp.Or(signerName(p, signerID), "Somebody"), quote(packageName(p)))
 }
 
-func signedBody(p store.Package, s signature, next string) string {
+func signedBody(p store.Package, s signature) string {
 	var parts []string
 	if d := nameOfDocument(p, s.documentID); d != "" && len(p.Documents) > 1 {
 		parts = append(parts, "Document: "+d+".")
 	}
 	switch done, total := signersDone(p); {
-	case signerName(p, next) != "":
-		parts = append(parts, "Next: "+signerName(p, next)+".")
 	case total > 0 && done >= total:
 		parts = append(parts, "Everyone has signed.")
+	case len(p.NextSigners) == 1 && signerName(p, p.NextSigners[0]) != "":
+		parts = append(parts, "Next: "+signerName(p, p.NextSigners[0])+".")
 	case total > 0:
 		parts = append(parts, fmt.Sprintf("%d of %d have signed everything.", done, total))
 	}

@@ -149,7 +149,7 @@ func (a *Agent) handleEvent(ctx context.Context, ev store.Event) error {
 			return err
 		}
 		for _, s := range news {
-			f := signedFact(p, s, e)
+			f := signedFact(p, s)
 			if first, err := tx.Once(f.key, a.now()); err != nil {
 				return err
 			} else if first {

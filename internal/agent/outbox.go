@@ -166,6 +166,7 @@ func unknownSentence(d store.Draft) string {
 func (a *Agent) sendDue(ctx context.Context) (time.Duration, error) {
 	const idle = time.Hour
 	for ctx.Err() == nil {
+		a.tellUnknown() // an event may have told
 		client, online := a.online()
 		if !online {
 			return idle, nil

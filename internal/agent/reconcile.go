@@ -232,7 +232,7 @@ func (a *Agent) applyCheck(id string, status esign.Status, quiet bool) error {
 		known, open, checked := !p.Checked.IsZero(), p.State != stateExecuted, p.Checked
 		news := applyStatus(&p, status, a.now())
 		for _, x := range news {
-			f := signedFact(p, x, esign.Event{})
+			f := signedFact(p, x)
 			f.quiet = quiet
 			first, err := tx.Once(f.key, a.now())
 			if err != nil {

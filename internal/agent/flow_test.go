@@ -1,0 +1,205 @@
+package agent
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"countersign/internal/sandbox"
+	"countersign/internal/store"
+)
+
+func TestASignedPackageIsSavedAndToldOnce(t *testing.T) {
+	for name, bare := range map[string]bool{"full answers": false, "bare answers": true} {
+		t.Run(name, func(t *testing.T) {
+			o := newOffice(t, sandbox.Options{Bare: bare})
+			id := o.send()
+			for i, s := range o.service.Packages()[0].Signers {
+				if err := o.service.Sign(id, s.SignerID); err != nil {
+					t.Fatal(err)
+				}
+				o.eventually("the signature is told", func() bool { return len(o.notifications()) > i })
+			}
+			o.eventually("saved", func() bool { return o.Status().Packages.Saved == 1 })
+			o.eventually("told", func() bool { return len(o.notifications()) >= 3 })
+			for _, want := range []string{
+				"Ana Ruiz signed “Offer”. Next: Jan Weber.", "Jan Weber signed “Offer”.", "“Offer” is signed by everyone. “Offer - Offer 2026-118.pdf” saved in",
+			} {
+				if n := o.count(want); n != 1 {
+					t.Errorf("told %d times: %s\n%s", n, want, strings.Join(o.notifications(), "\n"))
+				}
+			}
+			if got := o.files(); !slices.Equal(got, []string{"Offer - Offer 2026-118.pdf"}) {
+				t.Errorf("files: %q", got)
+			}
+			if h := o.Status().Health; len(h) != 0 {
+				t.Errorf("health: %+v", h)
+			}
+		})
+	}
+}
+
+func TestWhatHappenedWhileTheProgramWasOffIsCaughtUp(t *testing.T) {
+	o := newOffice(t, sandbox.Options{})
+	id := o.send()
+	o.stop()
+	o.service.Hold()
+	if err := o.service.SignAll(id); err != nil {
+		t.Fatal(err)
+	}
+	o.open()
+	o.run()
+	o.eventually("saved without an event", func() bool { return o.Status().Packages.Saved == 1 })
+	received := o.Status().Events.Received
+	if err := o.service.Release("reverse"); err != nil {
+		t.Fatal(err)
+	}
+	o.eventually("the late events are handled", func() bool {
+		e := o.Status().Events
+		return e.Received >= received+4 && e.Pending == 0
+	})
+	if got := o.files(); len(got) != 1 {
+		t.Errorf("files: %q", got)
+	}
+	o.eventually("people are told", func() bool { return len(o.notifications()) >= 3 })
+	for _, text := range []string{"Ana Ruiz signed", "Jan Weber signed", "is signed by everyone"} {
+		if n := o.count(text); n != 1 {
+			t.Errorf("told %d times: %s", n, text)
+		}
+	}
+}
+
+func TestDuplicatedAndReorderedEventsMakeOneFileAndOneNotification(t *testing.T) {
+	o := newOffice(t, sandbox.Options{})
+	o.service.Disturb(sandbox.Disturbance{Duplicate: 2, Reorder: true})
+	id := o.send()
+	o.service.Hold()
+	if err := o.service.SignAll(id); err != nil {
+		t.Fatal(err)
+	}
+	if err := o.service.Release("random"); err != nil {
+		t.Fatal(err)
+	}
+	o.eventually("saved", func() bool { return o.Status().Packages.Saved == 1 })
+	o.eventually("duplicates came", func() bool { s := o.Status().Events; return s.Duplicates >= 4 && s.Pending == 0 })
+	if got := o.files(); len(got) != 1 {
+		t.Errorf("files: %q", got)
+	}
+	o.eventually("people are told", func() bool { return len(o.notifications()) >= 3 })
+	for _, text := range []string{"Ana Ruiz signed", "Jan Weber signed", "is signed by everyone"} {
+		if n := o.count(text); n != 1 {
+			t.Errorf("told %d times: %s", n, text)
+		}
+	}
+}
+
+func TestAMissingFolderStopsTheQueueWithOneSentenceAndResumes(t *testing.T) {
+	o := newOffice(t, sandbox.Options{})
+	id := o.send()
+	away := o.folder + "-away"
+	if err := os.Rename(o.folder, away); err != nil {
+		t.Fatal(err)
+	}
+	if err := o.service.SignAll(id); err != nil {
+		t.Fatal(err)
+	}
+	o.eventually("people are told", func() bool { return o.issue("folder") != nil })
+	if text := o.issue("folder").Text; !strings.Contains(text, "1 document waits") {
+		t.Errorf("text: %s", text)
+	}
+	if err := os.Rename(away, o.folder); err != nil {
+		t.Fatal(err)
+	}
+	o.eventually("saved", func() bool { return o.Status().Packages.Saved == 1 && o.issue("folder") == nil })
+}
+
+func TestAFileOfThatNameIsNeverOverwritten(t *testing.T) {
+	o := newOffice(t, sandbox.Options{})
+	mine := filepath.Join(o.folder, "Offer - Offer 2026-118.pdf")
+	if err := os.WriteFile(mine, []byte("the office's own"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	id := o.send()
+	if err := o.service.SignAll(id); err != nil {
+		t.Fatal(err)
+	}
+	o.eventually("saved", func() bool { return o.Status().Packages.Saved == 1 })
+	if b, err := os.ReadFile(mine); err != nil || string(b) != "the office's own" {
+		t.Errorf("the office's file: %q, %v", b, err)
+	}
+	if got := o.files(); !slices.Contains(got, "Offer - Offer 2026-118 (2).pdf") {
+		t.Errorf("files: %q", got)
+	}
+}
+
+func TestALostAnswerToAddNeverMakesASecondPackage(t *testing.T) {
+	o := newOffice(t, sandbox.Options{})
+	o.eventually("the endpoint is registered", func() bool { return o.Status().Endpoint.ID != "" })
+	o.service.Hold()
+	o.service.Inject(sandbox.Fault{Method: "POST", Path: "/packages/add", Times: 1, LoseAnswer: true})
+	o.service.Inject(sandbox.Fault{Method: "POST", Path: "/packages/list", Status: 500})
+	state, err := o.Send(t.Context(), o.draft(), nil)
+	if err != nil || state.State != store.DraftUnknown || state.Problem == "" {
+		t.Fatalf("send: %+v, %v", state, err)
+	}
+	o.eventually("people are told", func() bool { return o.Status().Outbox.Unknown == 1 && o.issue("outbox") != nil })
+	o.restart()
+	if o.Status().Outbox.Unknown != 1 {
+		t.Errorf("after a restart: %+v", o.Status().Outbox)
+	}
+	if err := o.service.Release(""); err != nil {
+		t.Fatal(err)
+	}
+	o.eventually("an event tells", func() bool { return o.Status().Outbox.Unknown == 0 && o.issue("outbox") == nil })
+	if n := len(o.service.Packages()); n != 1 {
+		t.Errorf("%d packages", n)
+	}
+	if p := o.Packages(); len(p) != 1 || p[0].Origin != store.MadeHere || p[0].DraftID != state.DraftID {
+		t.Errorf("packages: %+v", p)
+	}
+}
+
+func TestALapsedSignInIsToldAndTheNextOneContinues(t *testing.T) {
+	o := newOffice(t, sandbox.Options{})
+	id := o.send()
+	if err := o.service.ExpireAccessTokens(); err != nil {
+		t.Fatal(err)
+	}
+	if err := o.service.RevokeRefreshTokens(""); err != nil {
+		t.Fatal(err)
+	}
+	if err := o.service.SignAll(id); err != nil {
+		t.Fatal(err)
+	}
+	o.eventually("people are told", func() bool { return o.issue("signin") != nil })
+	o.eventually("events are stored all the same", func() bool { return o.Status().Events.Received >= 4 })
+	if err := o.SignIn(t.Context(), SignInOptions{}, visit); err != nil {
+		t.Fatal(err)
+	}
+	o.eventually("saved", func() bool { return o.Status().Packages.Saved == 1 && o.issue("signin") == nil })
+}
+
+func TestSigningOutDeletesTheEndpointAndForgetsTheTokens(t *testing.T) {
+	o := newOffice(t, sandbox.Options{})
+	o.send()
+	if err := o.SignOut(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if s := o.Status(); s.SignedIn || s.Endpoint.ID != "" || s.Account.Email != "" {
+		t.Errorf("status: %+v", s)
+	}
+	requests, _ := o.service.Requests()
+	var deleted, revoked bool
+	for _, r := range requests {
+		revoked = revoked || strings.HasSuffix(r.Path, "/connect/revoke") && r.Status == 200
+		deleted = deleted || strings.HasSuffix(r.Path, "/events/endpoints/set") && r.Status == 200
+	}
+	if !deleted || !revoked {
+		t.Errorf("deleted %v, revoked %v", deleted, revoked)
+	}
+	if b, err := o.keys.get(sealedRefresh); err != nil || b != nil {
+		t.Errorf("a refresh token is kept: %v", err)
+	}
+}

@@ -1,0 +1,228 @@
+package agent
+
+import (
+	"context"
+	"crypto/x509"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"countersign/assets"
+	"countersign/internal/sandbox"
+	"countersign/internal/secret"
+	"countersign/internal/store"
+
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// testOffice is an agent with a whole signing service as its counterpart.
+type testOffice struct {
+	*Agent
+	t       *testing.T
+	service *sandbox.Server
+	keeper  secret.Keeper
+	data    string
+	folder  string
+	stop    func()
+
+	mu   sync.Mutex
+	told []string
+}
+
+// newOffice starts a service and an agent that is set up for it and signed in.
+func newOffice(t *testing.T, service sandbox.Options, settings ...func(*Settings)) *testOffice {
+	t.Helper()
+	o := &testOffice{t: t, keeper: secret.Memory(), data: t.TempDir(), folder: t.TempDir()}
+	o.open()
+	cert, err := o.LocalhostCertificate()
+	if err != nil {
+		t.Fatal(err)
+	}
+	service.AutoConsent = true
+	service.DeliverCAs = x509.NewCertPool()
+	service.DeliverCAs.AddCert(cert)
+	service.RetryFirst = 50 * time.Millisecond
+	client := sandbox.DemoClient()
+	service.Clients = []sandbox.Client{client}
+	if o.service, err = sandbox.Start(service); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { o.service.Close() })
+	s := DefaultSettings()
+	s.AuthURL, s.BaseURL, s.ClientID = o.service.URL(), o.service.URL(), client.ID
+	s.Tunnel, s.Redirect, s.SaveTo = TunnelLoopback, RedirectLoopback, o.folder
+	for _, set := range settings {
+		set(&s)
+	}
+	if err := o.Configure(t.Context(), s, Secrets{ClientSecret: client.Secret}); err != nil {
+		t.Fatal(err)
+	}
+	o.run()
+	t.Cleanup(func() { o.stop() })
+	if err := o.SignIn(t.Context(), SignInOptions{}, visit); err != nil {
+		t.Fatal(err)
+	}
+	return o
+}
+
+// visit plays the browser.
+func visit(address string) error {
+	go func() {
+		client := &http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{}}
+		defer client.CloseIdleConnections()
+		if resp, err := client.Get(address); err == nil {
+			io.Copy(io.Discard, resp.Body)
+			resp.Body.Close()
+		}
+	}()
+	return nil
+}
+
+func (o *testOffice) open() {
+	o.t.Helper()
+	a, err := Open(o.t.Context(), Params{
+		DataDir: o.data, Keeper: o.keeper, Version: "test", Jitter: func() float64 { return 0 },
+		Notify: func(title, body string) error {
+			o.mu.Lock()
+			defer o.mu.Unlock()
+			o.told = append(o.told, title+" "+body)
+			return nil
+		},
+	})
+	if err != nil {
+		o.t.Fatal(err)
+	}
+	o.Agent = a
+	o.stop = func() { a.Close() }
+}
+
+// run runs the agent until stop, which may be called more than once.
+func (o *testOffice) run() {
+	ctx, cancel := context.WithCancel(context.Background())
+	var running sync.WaitGroup
+	a := o.Agent
+	running.Go(func() { a.Run(ctx) })
+	var once sync.Once
+	o.stop = func() {
+		once.Do(func() {
+			cancel()
+			running.Wait()
+			if err := a.Close(); err != nil {
+				o.t.Error(err)
+			}
+		})
+	}
+}
+
+// restart ends the agent and starts another one on the same data.
+func (o *testOffice) restart() {
+	o.t.Helper()
+	o.stop()
+	o.open()
+	o.run()
+}
+
+// eventually waits until ok, looking again whenever the agent says that something changed.
+func (o *testOffice) eventually(what string, ok func() bool) {
+	o.t.Helper()
+	changes, stop := o.Watch()
+	defer stop()
+	limit := time.NewTimer(20 * time.Second)
+	defer limit.Stop()
+	look := time.NewTicker(50 * time.Millisecond) // the service changes too, and it does not say so
+	defer look.Stop()
+	for !ok() {
+		select {
+		case <-changes:
+		case <-look.C:
+		case <-limit.C:
+			o.t.Fatalf("never: %s\nstatus: %+v\nactivity: %+v", what, o.Status(), o.Activity(20))
+		}
+	}
+}
+
+// sample writes a sample document and returns its path.
+func (o *testOffice) sample() string {
+	o.t.Helper()
+	src, err := assets.Samples().Open("Offer 2026-118.pdf")
+	if err != nil {
+		o.t.Fatal(err)
+	}
+	defer src.Close()
+	b, err := io.ReadAll(src)
+	if err != nil {
+		o.t.Fatal(err)
+	}
+	path := filepath.Join(o.t.TempDir(), "Offer 2026-118.pdf")
+	if err := os.WriteFile(path, b, 0o600); err != nil {
+		o.t.Fatal(err)
+	}
+	return path
+}
+
+// draft is one document for Ana and Jan, in sequence.
+func (o *testOffice) draft() Draft {
+	return Draft{
+		Name: "Offer", Files: []string{o.sample()}, Sequential: true,
+		Signers: []store.Signer{
+			{FirstName: "Ana", LastName: "Ruiz", Email: "ana@example.com"},
+			{FirstName: "Jan", LastName: "Weber", Email: "jan@example.com"},
+		},
+	}
+}
+
+// send sends the draft and returns its package.
+func (o *testOffice) send() (packageID string) {
+	o.t.Helper()
+	o.eventually("the endpoint is registered", func() bool { return o.Status().Endpoint.ID != "" })
+	state, err := o.Send(o.t.Context(), o.draft(), nil)
+	if err != nil || state.State != store.DraftSent {
+		o.t.Fatalf("send: %+v, %v", state, err)
+	}
+	return state.PackageID
+}
+
+func (o *testOffice) notifications() []string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return append([]string(nil), o.told...)
+}
+
+// count is how many notifications hold text.
+func (o *testOffice) count(text string) (n int) {
+	for _, s := range o.notifications() {
+		if strings.Contains(s, text) {
+			n++
+		}
+	}
+	return n
+}
+
+func (o *testOffice) issue(id string) *Issue {
+	for _, i := range o.Status().Health {
+		if i.ID == id {
+			return &i
+		}
+	}
+	return nil
+}
+
+// files are the names in the folder.
+func (o *testOffice) files() (names []string) {
+	o.t.Helper()
+	entries, err := os.ReadDir(o.folder)
+	if err != nil {
+		o.t.Fatal(err)
+	}
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	return names
+}
