@@ -15,9 +15,7 @@ import (
 	"countersign/internal/agent"
 	"countersign/internal/store"
 	"countersign/ui/desk"
-	"countersign/ui/look"
 	"countersign/ui/widgets"
-	"countersign/ui/words"
 	"countersign/ui/work"
 )
 
@@ -33,6 +31,7 @@ type Screen struct {
 	tried    bool               // the button was pressed: from now on errors show as they are typed
 	cancel   context.CancelFunc // ends the sending that runs; nil while none does
 	locked   bool
+	refused  string // the draft that the office keeps of the last attempt; sending anew replaces it
 
 	fileBox, peopleBox, outbox *fyne.Container
 	filesField, peopleField    *widgets.Field
@@ -162,42 +161,6 @@ func (s *Screen) showWrong(w wrong) {
 		if i < len(w.signer) {
 			p.wrong(w.signer[i])
 		}
-	}
-}
-
-func (s *Screen) showOutbox(drafts []store.Draft) {
-	list := widgets.Stack(8)
-	for _, d := range drafts {
-		mark, text := draftState(d)
-		note := widgets.NewCaption(text)
-		note.Colour = mark.Colour()
-		name := widgets.NewLine(d.Name)
-		name.Shorten = true
-		list.Add(widgets.Across(widget.NewIcon(mark.Resource()), widgets.Stack(1, name, note), nil))
-	}
-	if len(list.Objects) == 0 {
-		widgets.Remake(s.outbox)
-		return
-	}
-	widgets.Remake(s.outbox, widgets.Stack(8, widgets.NewTitle(lang.L("On their way")), widgets.Card(list)))
-}
-
-func draftState(d store.Draft) (look.Mark, string) {
-	switch d.State {
-	case store.DraftUnknown:
-		return look.MarkProblem, lang.L("The answer was lost. It may have been sent; do not send it again yet.")
-	case store.DraftFailed:
-		if d.Problem != "" {
-			return look.MarkProblem, d.Problem
-		}
-		return look.MarkProblem, lang.L("The signing service refused it.")
-	case store.DraftAdding:
-		return look.MarkNext, lang.L("Handing the package over…")
-	default:
-		if d.Problem != "" {
-			return look.MarkNext, d.Problem
-		}
-		return look.MarkNext, lang.L("waiting to be sent, {{.Documents}}", words.V{"Documents": words.Documents(len(d.Files))})
 	}
 }
 

@@ -34,14 +34,21 @@ func (s *Screen) Send() {
 	s.showWrong(wrong{})
 	s.lock(true)
 	s.bar.begin()
+	refused := s.refused
+	s.refused = ""
 	s.cancel = work.Then(s.desk.Work, func(ctx context.Context) (agent.SendState, error) {
+		if refused != "" { // what is typed now takes the place of what was refused
+			if err := s.desk.Office.Resolve(refused, false); err != nil {
+				return agent.SendState{}, err
+			}
+		}
 		return s.desk.Office.Send(ctx, d, func(state agent.SendState) {
 			s.desk.Work.Do(func() { s.bar.progress(percent(state), stage(state)) })
 		})
 	}, s.ended)
 }
 
-// Stop cancels the sending that runs; how it ended is told by ended.
+// Stop takes back the sending that runs, where that comes in time; how it ended is told by ended.
 func (s *Screen) Stop() {
 	if s.cancel != nil {
 		s.bar.progress(-1, lang.L("Stopping…"))
@@ -49,8 +56,12 @@ func (s *Screen) Stop() {
 	}
 }
 
-// ended shows how sending ended. Only an accepted package, or one that may have been accepted, empties the screen.
+// ended shows how sending ended. What is typed goes away only when the office has taken it over.
 func (s *Screen) ended(state agent.SendState, err error) {
+	if errors.Is(err, context.Canceled) && state.DraftID != "" {
+		s.takeBack(state.DraftID) // the office would send it later, all the same
+		return
+	}
 	s.cancel = nil
 	s.lock(false)
 	d := s.draft()
@@ -62,17 +73,42 @@ func (s *Screen) ended(state agent.SendState, err error) {
 	case state.State == store.DraftUnknown:
 		s.clear()
 		s.bar.say(look.MarkProblem, lang.L("The answer was lost. Countersign keeps the package and finds out whether it was sent."))
-	case state.State == store.DraftCancelled || errors.Is(err, context.Canceled):
+	case state.State == store.DraftCancelled, errors.Is(err, context.Canceled):
 		s.bar.end(lang.L("Stopped. Nothing was sent."))
-	case state.Problem != "":
-		s.bar.say(look.MarkProblem, desk.Sentence(state.Problem))
-	case err != nil:
+	case err != nil && state.Problem == "":
 		s.bar.say(look.MarkProblem, desk.Sentence(err.Error()))
 	default:
-		s.clear()
-		s.bar.end(lang.L("Countersign sends it as soon as it can."))
+		s.refused = state.DraftID
+		s.bar.say(look.MarkProblem, problemOf(state))
 	}
 	s.changed()
+}
+
+func problemOf(state agent.SendState) string {
+	if state.Problem == "" {
+		return lang.L("The signing service refused it.")
+	}
+	return desk.Sentence(state.Problem)
+}
+
+// takeBack withdraws a draft that the person stopped. When that comes too late, the office has it.
+func (s *Screen) takeBack(id string) {
+	work.Then(s.desk.Work, func(context.Context) (bool, error) { return s.desk.Office.Cancel(id) }, func(inTime bool, err error) {
+		s.cancel = nil
+		s.lock(false)
+		switch {
+		case inTime:
+			s.bar.end(lang.L("Stopped. Nothing was sent."))
+		case err != nil:
+			s.clear()
+			s.bar.say(look.MarkProblem, desk.Sentence(err.Error()))
+		default:
+			s.clear()
+			s.bar.say(look.MarkProblem, lang.L("Too late: the package is already with the signing service."))
+		}
+		s.changed()
+		s.Reload()
+	})
 }
 
 // clear makes room for the next package.

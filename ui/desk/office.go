@@ -17,7 +17,7 @@ type Office interface {
 	Packages() []agent.PackageRow // newest first
 	Package(id string) (agent.PackageRow, bool)
 	Activity(limit int) []store.Activity // newest first
-	Drafts() []store.Draft               // not yet packages: on their way, unknown or refused; newest first
+	Drafts() []store.Draft               // not yet packages: on their way, unknown or refused; oldest first
 	Settings() agent.Settings
 	HasSecrets() (clientSecret, ngrokToken bool)
 
@@ -29,8 +29,13 @@ type Office interface {
 	Paste(address string) error
 	SignOut(ctx context.Context) error
 	// Send blocks until the package is accepted, refused or unknown, or ctx ended; progress may come from any
-	// goroutine. A refusal is a SendState with a Problem; an error means that nothing was begun or ctx ended.
+	// goroutine. A refusal is a SendState with a Problem; an error means that nothing was begun or ctx ended. When
+	// ctx ends early, the draft that the SendState names stays and goes out later, unless Cancel withdraws it.
 	Send(ctx context.Context, draft agent.Draft, progress func(agent.SendState)) (agent.SendState, error)
+	// Cancel withdraws a draft that has not been handed over yet, and says whether it came in time.
+	Cancel(draftID string) (inTime bool, err error)
+	// Resolve is a person's decision about a draft that is unknown or refused: send it again, or forget it.
+	Resolve(draftID string, sendAgain bool) error
 	// Act does the one action of a health issue, where the agent can do it.
 	Act(ctx context.Context, issue agent.Issue) error
 	// Watch tells what changed until stop is called; the channel is then closed. Changes may be merged.

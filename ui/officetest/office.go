@@ -31,7 +31,9 @@ type Office struct {
 
 	Sent  []agent.Draft
 	Acted []agent.Issue
-	paste chan string
+
+	Cancelled []string
+	paste     chan string
 }
 
 // Change changes the office and tells the watchers.
@@ -166,6 +168,39 @@ func (o *Office) Send(ctx context.Context, d agent.Draft, progress func(agent.Se
 		Sequential: d.Sequential, Signers: d.Signers, Due: d.Due, Created: time.Now()}, SignersTotal: len(d.Signers)}
 	o.Change(agent.PackagesChanged, func(o *Office) { o.Rows = append([]agent.PackageRow{row}, o.Rows...) })
 	return agent.SendState{State: store.DraftSent, PackageID: row.ID}, nil
+}
+
+// Cancel is desk.Office's. A draft that is with the service, here one that is "adding", comes too late.
+func (o *Office) Cancel(draftID string) (inTime bool, err error) {
+	o.Change(agent.OutboxChanged, func(o *Office) {
+		o.Cancelled = append(o.Cancelled, draftID)
+		inTime = true
+		for i, d := range o.Waiting {
+			if d.ID == draftID && d.State != store.DraftQueued {
+				inTime = false
+			} else if d.ID == draftID {
+				o.Waiting = append(o.Waiting[:i:i], o.Waiting[i+1:]...)
+			}
+		}
+	})
+	return inTime, nil
+}
+
+// Resolve is desk.Office's.
+func (o *Office) Resolve(draftID string, sendAgain bool) error {
+	o.Change(agent.OutboxChanged, func(o *Office) {
+		left := []store.Draft{}
+		for _, d := range o.Waiting {
+			if d.ID == draftID && sendAgain {
+				d.State, d.Problem = store.DraftQueued, ""
+			} else if d.ID == draftID {
+				continue
+			}
+			left = append(left, d)
+		}
+		o.Waiting = left
+	})
+	return nil
 }
 
 // Act is desk.Office's.

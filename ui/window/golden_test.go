@@ -95,7 +95,7 @@ func sending(b *bench) {
 		progress(agent.SendState{State: store.DraftQueued, Sent: 620_000, Total: 1_252_211})
 		close(half)
 		<-ctx.Done()
-		return agent.SendState{State: store.DraftCancelled}, ctx.Err()
+		return agent.SendState{DraftID: "d1", State: store.DraftQueued}, ctx.Err()
 	}
 	fill(b)
 	b.window.compose.Send()

@@ -105,8 +105,28 @@ func TestCancelEndsTheSendingThatRuns(t *testing.T) {
 	sending(b)
 	b.window.compose.Stop()
 	b.settle()
-	if len(b.office.Sent) != 1 {
-		t.Errorf("sent %d times", len(b.office.Sent))
+	if len(b.office.Sent) != 1 || len(b.office.Cancelled) != 1 || b.office.Cancelled[0] != "d1" {
+		t.Errorf("sent %d, withdrawn %v: what is stopped must not go out later", len(b.office.Sent), b.office.Cancelled)
+	}
+}
+
+func TestWhatWasRefusedIsReplacedByTheNextAttempt(t *testing.T) {
+	b := newBench(t, officetest.Busy())
+	b.office.OnSend = func(context.Context, agent.Draft, func(agent.SendState)) (agent.SendState, error) {
+		b.office.Change(agent.OutboxChanged, func(o *officetest.Office) {
+			o.Waiting = append(o.Waiting, store.Draft{ID: fmt.Sprint("d", len(o.Sent)), State: store.DraftFailed, Problem: "No."})
+		})
+		return agent.SendState{DraftID: "d1", State: store.DraftFailed, Problem: "No."}, nil
+	}
+	b.window.Add([]string{b.file("a.pdf", 10)})
+	b.settle()
+	b.window.compose.Fill(agent.Draft{Signers: signers(1)})
+	for range 2 {
+		b.window.compose.Send()
+		b.settle()
+	}
+	if left := b.office.Drafts(); len(left) != 1 || left[0].ID != "d2" {
+		t.Errorf("the office still keeps %v", left)
 	}
 }
 

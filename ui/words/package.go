@@ -31,7 +31,7 @@ func StandingOf(row agent.PackageRow) Standing {
 	case row.Problem != "":
 		return Wrong
 	case executed(row):
-		if row.FilesTotal > 0 && row.FilesDone >= row.FilesTotal {
+		if row.Saved || row.FilesTotal > 0 && row.FilesDone >= row.FilesTotal {
 			return Saved
 		}
 		return Saving
@@ -190,13 +190,26 @@ func Moment(row agent.PackageRow, m store.Moment) string {
 		return lang.L("Signed by everyone")
 	case "saved":
 		return lang.L("Saved {{.File}}", V{"File": filepath.Base(filepath.FromSlash(m.Ref))})
+	case "ended":
+		return ending(m.Ref)
+	default:
+		return m.What
+	}
+}
+
+// ending says how a package ended without being signed by everyone; state is the service's word, or "gone".
+func ending(state string) string {
+	switch state {
 	case "expired":
 		return lang.L("The time to sign has run out")
 	case "rescinded":
 		return lang.L("Withdrawn")
-	default:
-		return m.What
+	case "declined":
+		return lang.L("A signer declined")
+	case "gone":
+		return lang.L("The signing service no longer has it")
 	}
+	return lang.L("Ended: {{.State}}", V{"State": state})
 }
 
 func signerName(row agent.PackageRow, id string) string {

@@ -1,0 +1,105 @@
+package compose
+
+import (
+	"context"
+
+	"fyne.io/fyne/v2"
+	"fyne.io/fyne/v2/container"
+	"fyne.io/fyne/v2/dialog"
+	"fyne.io/fyne/v2/lang"
+	"fyne.io/fyne/v2/widget"
+
+	"countersign/internal/store"
+	"countersign/ui/desk"
+	"countersign/ui/look"
+	"countersign/ui/widgets"
+	"countersign/ui/words"
+	"countersign/ui/work"
+)
+
+// showOutbox lists the drafts that are not packages yet, each with what can be done about it.
+func (s *Screen) showOutbox(drafts []store.Draft) {
+	list := widgets.Stack(12)
+	for _, d := range drafts {
+		list.Add(s.draftRow(d))
+	}
+	if len(list.Objects) == 0 {
+		widgets.Remake(s.outbox)
+		return
+	}
+	widgets.Remake(s.outbox, widgets.Stack(8, widgets.NewTitle(lang.L("On their way")), widgets.Card(list)))
+}
+
+func (s *Screen) draftRow(d store.Draft) fyne.CanvasObject {
+	mark, text := draftState(d)
+	name := widgets.NewLine(d.Name)
+	name.Shorten = true
+	note := widget.NewLabel(text)
+	note.Wrapping, note.SizeName = fyne.TextWrapWord, look.Caption
+	row := widgets.Stack(2, widgets.Across(widget.NewIcon(mark.Resource()), name, nil), note)
+	forget := func() { s.decide(func() error { return s.desk.Office.Resolve(d.ID, false) }) }
+	again := func() { s.decide(func() error { return s.desk.Office.Resolve(d.ID, true) }) }
+	button := func(text string, do func()) fyne.CanvasObject { return widget.NewButton(text, do) }
+	switch d.State {
+	case store.DraftUnknown:
+		row.Add(container.NewHBox(button(lang.L("It was sent"), forget), button(lang.L("Send again"), func() { s.askTwice(again) })))
+	case store.DraftFailed:
+		row.Add(container.NewHBox(button(lang.L("Remove"), forget), button(lang.L("Send again"), again)))
+	case store.DraftQueued:
+		row.Add(container.NewHBox(button(lang.L("Do not send"), func() { s.withdraw(d.ID) })))
+	}
+	return row
+}
+
+// askTwice asks before something is sent that may have been sent already.
+func (s *Screen) askTwice(again func()) {
+	dialog.ShowConfirm(lang.L("Send it again?"), lang.L("If the first attempt did arrive, the signers get it twice."),
+		func(yes bool) {
+			if yes {
+				again()
+			}
+		}, s.desk.Window)
+}
+
+// withdraw takes a waiting draft back, and says so when that comes too late.
+func (s *Screen) withdraw(id string) {
+	work.Then(s.desk.Work, func(context.Context) (bool, error) { return s.desk.Office.Cancel(id) }, func(inTime bool, err error) {
+		switch {
+		case err != nil:
+			s.desk.Notice(desk.Sentence(err.Error()))
+		case !inTime:
+			s.desk.Notice(lang.L("Too late: the package is already with the signing service."))
+		}
+		s.Reload()
+	})
+}
+
+// decide lets the office act on a draft, beside the window's goroutine.
+func (s *Screen) decide(act func() error) {
+	work.Then(s.desk.Work, func(context.Context) (struct{}, error) { return struct{}{}, act() }, func(_ struct{}, err error) {
+		if err != nil {
+			s.desk.Notice(desk.Sentence(err.Error()))
+		}
+		s.Reload()
+	})
+}
+
+// draftState is where a draft stands, as a shape and in words.
+func draftState(d store.Draft) (look.Mark, string) {
+	switch d.State {
+	case store.DraftUnknown:
+		return look.MarkProblem, lang.L("The answer was lost. It may have been sent; Countersign is finding out.")
+	case store.DraftFailed:
+		if d.Problem != "" {
+			return look.MarkProblem, d.Problem
+		}
+		return look.MarkProblem, lang.L("The signing service refused it.")
+	case store.DraftAdding:
+		return look.MarkNext, lang.L("Handing the package over…")
+	default:
+		if d.Problem != "" {
+			return look.MarkNext, d.Problem
+		}
+		return look.MarkNext, lang.L("waiting to be sent, {{.Documents}}", words.V{"Documents": words.Documents(len(d.Files))})
+	}
+}
