@@ -68,7 +68,7 @@ func Run(ctx context.Context, o Options) (err error) {
 	}()
 	a := newApp(o)
 	w := window.New(ctx, a, window.Options{Office: o.Office, System: system.Opener{}, Do: fyne.Do, Now: time.Now,
-		HasTray: system.HasTray, Quit: a.Quit, Version: o.Version, Demo: o.Demo})
+		HasTray: system.HasTray, Quit: a.Quit, Demo: o.Demo})
 	defer w.Close()
 	a.Lifecycle().SetOnStarted(func() {
 		started = true

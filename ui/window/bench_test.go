@@ -49,7 +49,7 @@ func newBench(t *testing.T, office *officetest.Office) *bench {
 	b.app.Settings().SetTheme(look.New())
 	b.window = New(t.Context(), b.app, Options{Office: office, System: b.opened, Do: b.queue.Do,
 		Now: func() time.Time { return officetest.Now }, HasTray: func(context.Context) bool { return b.tray },
-		Quit: func() { b.quits++ }, Version: "0.1.0"})
+		Quit: func() { b.quits++ }})
 	t.Cleanup(func() { b.window.Close(); b.window.window.Close() })
 	b.window.Show()
 	b.settle()

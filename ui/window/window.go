@@ -26,7 +26,7 @@ import (
 	"countersign/ui/work"
 )
 
-// Options are what a window is made of. All fields but Demo and Version are required.
+// Options are what a window is made of. All fields but Demo are required.
 type Options struct {
 	Office  desk.Office
 	System  desk.System
@@ -34,7 +34,6 @@ type Options struct {
 	Now     func() time.Time
 	HasTray func(context.Context) bool // whether a hidden window can be found again
 	Quit    func()
-	Version string
 	Demo    bool
 }
 
