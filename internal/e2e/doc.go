@@ -1,0 +1,13 @@
+// Package e2e holds the end-to-end tests: they drive the real program as its users do, from outside, and nothing else is
+// in it.
+//
+// What they promise: every part is real. The program is built from this module and run as a process of its own, with
+// its keys in a gnome-keyring, its notifications on a private D-Bus, its tray read through a StatusNotifierWatcher, its
+// window on an X server, its sign-in walked by an HTTP client and by Chromium, and `countersign sandbox` as the service,
+// also a process of its own. Nothing leaves this computer, and whatever a test starts has ended when it returns.
+//
+// What they must not know: how the program works inside. They read what it prints, `status --json`, the files it saves
+// and what the service says it was asked; of this module they import only the stand-in for ngrok's servers.
+//
+// They run on Linux and need the Debian packages that `make test` installs; a missing one fails them by name.
+package e2e

@@ -1,0 +1,197 @@
+//go:build linux
+
+package e2e
+
+import (
+	"bytes"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/json"
+	"encoding/pem"
+	"io"
+	"log"
+	"math/big"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+)
+
+// authority issues the certificates of one test's public addresses.
+type authority struct {
+	cert *x509.Certificate
+	key  *ecdsa.PrivateKey
+	file string // PEM
+	pool *x509.CertPool
+}
+
+func newAuthority(t *testing.T) *authority {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "the test's authority"}, IsCA: true, BasicConstraintsValid: true,
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(24 * time.Hour), KeyUsage: x509.KeyUsageCertSign,
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a := &authority{key: key, pool: x509.NewCertPool(), file: filepath.Join(shortDir(t), "ca.pem")}
+	if a.cert, err = x509.ParseCertificate(der); err != nil {
+		t.Fatal(err)
+	}
+	a.pool.AddCert(a.cert)
+	if err := os.WriteFile(a.file, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+// leaf is a certificate for 127.0.0.1.
+func (a *authority) leaf(t *testing.T) tls.Certificate {
+	t.Helper()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: "office"}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
+		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(24 * time.Hour),
+		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
+	}
+	der, err := x509.CreateCertificate(rand.Reader, template, a.cert, key.Public(), a.key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
+}
+
+// answered is a webhook request as the office's proxy saw it pass.
+type answered struct {
+	EventID   string
+	Body      []byte
+	Signature string
+	Status    int // what the program answered
+}
+
+// front is the office's own reverse proxy: HTTPS outside, plain HTTP to the program inside, the path kept. It is the
+// witness of what the program has answered.
+type front struct {
+	url       string // without a trailing slash
+	authority *authority
+	inside    string // where the program listens
+
+	mu     sync.Mutex
+	events []answered
+}
+
+func newFront(t *testing.T) *front {
+	t.Helper()
+	f := &front{authority: newAuthority(t), inside: freeAddress(t)}
+	quiet := log.New(io.Discard, "", 0)
+	proxy := &httputil.ReverseProxy{
+		Rewrite: func(r *httputil.ProxyRequest) {
+			r.Out.URL.Scheme, r.Out.URL.Host = "http", f.inside
+			r.Out.Host = r.In.Host
+			r.SetXForwarded()
+		},
+		Transport: &http.Transport{DisableKeepAlives: true}, // the program is killed and started again
+		ErrorLog:  quiet,
+	}
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			w.WriteHeader(http.StatusBadGateway)
+			return
+		}
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		m := &meter{ResponseWriter: w}
+		proxy.ServeHTTP(m, r)
+		if r.Method == http.MethodPost {
+			f.note(answered{eventID(body), body, r.Header.Get("X-Service-Signature"), m.status})
+		}
+	}))
+	server.Config.ErrorLog = quiet
+	server.TLS = &tls.Config{Certificates: []tls.Certificate{f.authority.leaf(t)}}
+	server.StartTLS()
+	t.Cleanup(server.Close)
+	f.url = server.URL
+	return f
+}
+
+func (f *front) note(a answered) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.events = append(f.events, a)
+}
+
+// passed returns the webhook requests that came through, oldest first.
+func (f *front) passed() []answered {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Clone(f.events)
+}
+
+// accepted returns the ids of the events that were answered 2xx, each once.
+func (f *front) accepted() []string {
+	var ids []string
+	for _, a := range f.passed() {
+		if a.Status/100 == 2 && !slices.Contains(ids, a.EventID) {
+			ids = append(ids, a.EventID)
+		}
+	}
+	return ids
+}
+
+func eventID(body []byte) string {
+	var e struct {
+		EventID string `json:"eventId"`
+	}
+	json.Unmarshal(body, &e)
+	return e.EventID
+}
+
+// meter notes the status of an answer.
+type meter struct {
+	http.ResponseWriter
+	status int
+}
+
+func (m *meter) WriteHeader(status int) {
+	m.status = status
+	m.ResponseWriter.WriteHeader(status)
+}
+
+// lastLoopback numbers the loopback addresses given out, so that no two programs of a test run meet on one.
+var lastLoopback struct {
+	sync.Mutex
+	n byte
+}
+
+// freeAddress is a host:port nobody else uses: an address of this computer of its own, and a port the kernel chose.
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	lastLoopback.Lock()
+	lastLoopback.n++
+	host := net.IPv4(127, 77, byte(os.Getpid()), lastLoopback.n).String()
+	lastLoopback.Unlock()
+	l, err := net.Listen("tcp", net.JoinHostPort(host, "0"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}

@@ -1,0 +1,59 @@
+//go:build linux
+
+package e2e
+
+import (
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/godbus/dbus/v5"
+)
+
+// note is one notification as the desktop was asked to show it.
+type note struct{ App, Title, Body string }
+
+// notes is a notification service that remembers everything. Safe for concurrent use.
+type notes struct {
+	mu  sync.Mutex
+	all []note
+}
+
+// serveNotifications makes conn the notification service of its bus.
+func serveNotifications(t *testing.T, conn *dbus.Conn) *notes {
+	t.Helper()
+	n := &notes{}
+	if err := conn.Export(notesService{n}, "/org/freedesktop/Notifications", "org.freedesktop.Notifications"); err != nil {
+		t.Fatal(err)
+	}
+	reply, err := conn.RequestName("org.freedesktop.Notifications", dbus.NameFlagDoNotQueue)
+	if err != nil || reply != dbus.RequestNameReplyPrimaryOwner {
+		t.Fatalf("become the notification service: %v, %v", reply, err)
+	}
+	return n
+}
+
+// list returns what was shown so far, oldest first.
+func (n *notes) list() []note {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return slices.Clone(n.all)
+}
+
+// notesService is the D-Bus side of notes: the Desktop Notifications Specification 1.2.
+type notesService struct{ n *notes }
+
+func (s notesService) Notify(app string, _ uint32, _, title, body string, _ []string, _ map[string]dbus.Variant, _ int32) (uint32, *dbus.Error) {
+	s.n.mu.Lock()
+	defer s.n.mu.Unlock()
+	s.n.all = append(s.n.all, note{app, title, body})
+	return uint32(len(s.n.all)), nil
+}
+
+func (s notesService) GetCapabilities() ([]string, *dbus.Error) { return []string{"body"}, nil }
+
+func (s notesService) CloseNotification(uint32) *dbus.Error { return nil }
+
+func (s notesService) GetServerInformation() (string, string, string, string, *dbus.Error) {
+	return "notes", "countersign", "1", "1.2", nil
+}
