@@ -98,11 +98,11 @@ func New(ctx context.Context, app fyne.App, o Options) *Window {
 	w.window.SetCloseIntercept(w.Hide)
 	w.window.SetOnDropped(w.OnDropped)
 	w.Go(showPackages)
+	w.watch() // before the first reading, so that no change falls between
 	w.status.Ask()
 	for _, s := range w.screens {
 		s.Reload()
 	}
-	w.watch()
 	return w
 }
 
