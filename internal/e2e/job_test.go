@@ -39,7 +39,7 @@ func TestTheWholeJob(t *testing.T) {
 
 	o.savedAsServed(lease, offer)
 	o.toldOnce(false, lease, offer)
-	o.statusIsRight()
+	o.statusIsRight(f.url)
 	if labels := desk.keyringItems(); len(labels) != 1 {
 		t.Errorf("the keyring holds %q, want the one key", labels)
 	}
@@ -124,18 +124,21 @@ var wordsAfter = regexp.MustCompile(`^(Next: .+\.|Everyone has signed\.|\d of \d
 func quoted(name string) string { return "″" + name + "″" }
 
 // toldOnce checks that people were told of every signature and every saved package, once each, in the right words.
-// nameless is a service that never says who its signers are.
-func (o *office) toldOnce(nameless bool, packages ...pack) {
+// bare is a service that never says who its signers are, nor how its documents are called: people know them by the order
+// they sign in, if there is one, and by the file's name.
+func (o *office) toldOnce(bare bool, packages ...pack) {
 	o.t.Helper()
 	want := map[string]int{}
 	for _, p := range packages {
 		for _, d := range p.Documents {
 			for _, s := range p.Signers {
 				key := s.Name + " signed " + quoted(p.Name) + "."
-				if nameless {
+				if bare && p.Name == "Offer" {
 					key = "Somebody signed " + quoted(p.Name) + "."
 				}
-				if len(p.Documents) > 1 {
+				if len(p.Documents) > 1 && bare {
+					key += "|Document: " + d.Name + ".pdf."
+				} else if len(p.Documents) > 1 {
 					key += "|Document: " + d.Name + "."
 				}
 				want[key]++
@@ -187,16 +190,16 @@ func (o *office) toldOnce(nameless bool, packages ...pack) {
 	}
 }
 
-// statusIsRight checks every value of status --json after both packages are saved.
-func (o *office) statusIsRight() {
+// statusIsRight checks every value of status --json after both packages are saved, at the public address.
+func (o *office) statusIsRight(public string) {
 	o.t.Helper()
 	o.until("every event has arrived", func(s status) bool { return s.Events.Pending == 0 && o.service.allDelivered() })
 	s := o.status()
 	if s.Version != "dev" || !s.SignedIn || s.Account.Email != olivia || s.Account.OrganizationID == "" || s.Account.MemberID == "" {
 		o.t.Errorf("version and account: %+v", s)
 	}
-	if s.Tunnel.Kind != "external" || s.Tunnel.State != "up" || s.Tunnel.URL != o.front.url {
-		o.t.Errorf("tunnel: %+v, want %s", s.Tunnel, o.front.url)
+	if s.Tunnel.Kind != "external" || s.Tunnel.State != "up" || s.Tunnel.URL != public {
+		o.t.Errorf("tunnel: %+v, want %s", s.Tunnel, public)
 	}
 	if urls := o.service.endpoints(); s.Endpoint.ID == "" || s.Endpoint.RegisteredAt.IsZero() || !slices.Equal(urls, []string{s.Endpoint.URL}) {
 		o.t.Errorf("endpoint: %+v, and the service has %s", s.Endpoint, urls)
