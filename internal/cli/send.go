@@ -32,6 +32,13 @@ func (c *sendCmd) Run(r *run) error {
 		return err
 	}
 	defer o.Close()
+	status, err := o.Status(r.ctx)
+	if err != nil {
+		return err
+	}
+	if !status.SignedIn { // the draft would wait for a person, and so would whoever typed this
+		return &failure{"Nobody is signed in, so nothing was sent. Sign in with countersign login first."}
+	}
 	bar := progressLine{w: r.program.Stderr}
 	state, err := o.Send(r.ctx, draft, bar.show)
 	bar.end()
