@@ -19,7 +19,7 @@ import (
 // The people the sandbox knows.
 const (
 	olivia = "olivia.office@example.com" // an Organization Administrator
-	max    = "max.member@example.com"    // a plain member
+	maxim  = "max.member@example.com"    // a plain member
 )
 
 // selfReturn is a return address of the tests' own, to get tokens beside the program's.
@@ -213,7 +213,7 @@ func (s *service) token() string {
 		"response_type": {"code"}, "client_id": {s.client}, "redirect_uri": {selfReturn}, "scope": {"profile organization"}, "state": {"s"},
 		"code_challenge": {base64.RawURLEncoding.EncodeToString(sum[:])}, "code_challenge_method": {"S256"},
 	}
-	_, end, err := newVisitor(nil).signIn(s.t.Context(), s.url+"/connect/authorize?"+q.Encode(), olivia, true)
+	_, end, err := newVisitor(nil, selfReturn).signIn(s.t.Context(), s.url+"/connect/authorize?"+q.Encode(), olivia, true)
 	if err != nil {
 		s.t.Fatal(err)
 	}

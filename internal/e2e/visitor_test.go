@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/cookiejar"
 	"net/url"
@@ -16,24 +17,42 @@ import (
 )
 
 // visitor walks the service's pages as a person with a browser does, without a browser.
-type visitor struct{ client *http.Client }
+type visitor struct {
+	client    *http.Client
+	transport *http.Transport
+}
 
-// newVisitor trusts what the front, which may be nil, shows.
-func newVisitor(a *authority) *visitor {
+// newVisitor trusts what a issued, if there is one, and stops where it is sent to one of the addresses nobody, where
+// nobody listens.
+func newVisitor(a *authority, nobody ...string) *visitor {
 	jar, _ := cookiejar.New(nil) // without options there is nothing to fail
 	transport := &http.Transport{DisableKeepAlives: true}
 	if a != nil {
 		transport.TLSClientConfig = &tls.Config{RootCAs: a.pool}
 	}
-	return &visitor{&http.Client{Jar: jar, Transport: transport, CheckRedirect: func(r *http.Request, via []*http.Request) error {
+	client := &http.Client{Jar: jar, Transport: transport, CheckRedirect: func(r *http.Request, via []*http.Request) error {
 		if len(via) > 10 {
 			return errors.New("redirected without end")
 		}
-		if strings.HasPrefix(r.URL.String(), selfReturn+"?") {
-			return http.ErrUseLastResponse // nobody listens there: the address is what was wanted
+		for _, address := range nobody {
+			if strings.HasPrefix(r.URL.String(), address+"?") {
+				return http.ErrUseLastResponse
+			}
 		}
 		return nil
-	}}}
+	}}
+	return &visitor{client, transport}
+}
+
+// reach sends connections for one address to another.
+func (v *visitor) reach(address, instead string) {
+	dialer := &net.Dialer{}
+	v.transport.DialContext = func(ctx context.Context, network, to string) (net.Conn, error) {
+		if to == address {
+			to = instead
+		}
+		return dialer.DialContext(ctx, network, to)
+	}
 }
 
 var flowField = regexp.MustCompile(`name="flow" value="([^"]+)"`)
