@@ -26,6 +26,14 @@ var pictures embed.FS
 //go:embed samples
 var samples embed.FS
 
+//go:embed services.json
+var services []byte
+
+// Services returns the presets of signing services as JSON: a list of objects with name, auth_url, base_url and
+// signature_header. The first is the neutral one of the interface; the hosts are from service-facts.md, 1, that their
+// sign-in lies on the same host is inferred there.
+func Services() []byte { return services }
+
 //go:embed web/return.html
 var returnPage string
 

@@ -76,18 +76,20 @@ type Agent struct {
 	inbox    *inbox.Inbox
 	rings    rings
 
-	mu       sync.Mutex // guards what follows
-	settings Settings
-	service  *service // nil while not configured
-	tunnel   TunnelStatus
-	trouble  tunnelTrouble
-	login    *login // the sign-in that waits for its answer
-	account  account
+	mu          sync.Mutex // guards what follows
+	settings    Settings
+	service     *service // nil while not configured
+	tunnel      TunnelStatus
+	trouble     tunnelTrouble
+	login       *login // the sign-in that waits for its answer
+	account     account
+	pausedUntil time.Time
 
 	restartTunnel atomic.Bool
 	endpoints     endpoints
 	outbox        outboxWatch
 	announcer     announcer
+	refusals      refusals
 	sweep         sweeper
 	silence       silence
 	before        tally        // as it was when the agent opened

@@ -18,6 +18,7 @@ import (
 type fact struct {
 	key         string
 	title, body string
+	executed    bool // a finished package, not a single signature
 	quiet       bool // found by catching up: told in a summary when there are many
 }
 
@@ -104,7 +105,7 @@ func summary(facts []fact) string {
 }
 
 func (a *Agent) raise(f fact) {
-	if a.p.Notify == nil {
+	if a.p.Notify == nil || a.silenced(f) {
 		return
 	}
 	if err := a.p.Notify(f.title, f.body); err != nil {
@@ -158,9 +159,10 @@ func savedFact(p store.Package, jobs []store.Job) fact {
 		body = fmt.Sprintf("Saved in %s: %s.", folderName(jobs), strings.Join(names, ", "))
 	}
 	return fact{
-		key:   "saved/" + p.ID,
-		title: quote(packageName(p)) + " is signed by everyone.",
-		body:  body,
+		key:      "saved/" + p.ID,
+		executed: true,
+		title:    quote(packageName(p)) + " is signed by everyone.",
+		body:     body,
 	}
 }
 

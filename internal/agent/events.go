@@ -16,12 +16,13 @@ import (
 // newInbox makes the webhook receiver: verified events go to the store before they are answered.
 func (a *Agent) newInbox() *inbox.Inbox {
 	return inbox.New(inbox.Options{
-		Keys:   func() []inbox.Key { return a.endpoints.valid(a.now()) },
-		Header: func() string { return a.Settings().SignatureHeader },
-		Store:  a.storeEvent,
-		Wake:   func() { poke(a.rings.events) },
-		Now:    a.now,
-		Log:    a.log,
+		Keys:    func() []inbox.Key { return a.endpoints.valid(a.now()) },
+		Header:  func() string { return a.Settings().SignatureHeader },
+		Store:   a.storeEvent,
+		Wake:    func() { poke(a.rings.events) },
+		Refused: a.noteRefusal,
+		Now:     a.now,
+		Log:     a.log,
 	})
 }
 
@@ -145,7 +146,7 @@ func (a *Agent) handleEvent(ctx context.Context, ev store.Event) error {
 		}
 		news := applyEvent(&p, e, ev.Received)
 		p.NextCheck = a.now() // the event is a hint; the status call is the truth
-		if err := tx.PutPackage(p); err != nil {
+		if err := putPackage(tx, p); err != nil {
 			return err
 		}
 		for _, s := range news {

@@ -156,7 +156,7 @@ func TestALostAnswerToAddNeverMakesASecondPackage(t *testing.T) {
 	if n := len(o.service.Packages()); n != 1 {
 		t.Errorf("%d packages", n)
 	}
-	if p := o.Packages(); len(p) != 1 || p[0].Origin != store.MadeHere || p[0].DraftID != state.DraftID {
+	if p := o.Lines(); len(p) != 1 || p[0].Origin != store.MadeHere {
 		t.Errorf("packages: %+v", p)
 	}
 }

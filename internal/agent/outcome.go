@@ -50,12 +50,15 @@ func (a *Agent) draftSent(d store.Draft, added esign.Added) error {
 		if p.NextCheck.IsZero() {
 			p.NextCheck = a.now()
 		}
-		if err := tx.PutPackage(p); err != nil {
+		if err := putPackage(tx, p); err != nil {
 			return err
 		}
 		d.State, d.PackageID, d.Problem, d.Changed = store.DraftSent, p.ID, "", a.now()
 		d.NextTry = time.Time{}
 		if err := tx.PutDraft(d); err != nil {
+			return err
+		}
+		if err := rememberPeople(tx, d.Signers); err != nil {
 			return err
 		}
 		line = store.Activity{

@@ -33,6 +33,13 @@ func isFinal(p store.Package) bool {
 // signature is one person's signing of one document.
 type signature struct{ documentID, signerID string }
 
+// putPackage stores p with what follows from the rest of it.
+func putPackage(tx *store.Tx, p store.Package) error {
+	p.SignersDone, p.SignersTotal = signersDone(p)
+	p.Reference = reference(p)
+	return tx.PutPackage(p)
+}
+
 // addMoment adds a line to the timeline unless the same thing is there already.
 func addMoment(p *store.Package, m store.Moment) {
 	same := func(x store.Moment) bool { return x.What == m.What && x.Who == m.Who && x.Ref == m.Ref }
@@ -291,6 +298,9 @@ func nameOfDocument(p store.Package, id string) string {
 	return ""
 }
 
+// nameless is a package of which only the id is known.
+const nameless = "A package made elsewhere"
+
 // packageName is how people know the package.
 func packageName(p store.Package) string {
 	if p.Name != "" {
@@ -301,5 +311,5 @@ func packageName(p store.Package) string {
 			return n
 		}
 	}
-	return "a package made elsewhere"
+	return nameless
 }

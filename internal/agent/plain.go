@@ -52,3 +52,32 @@ func (p ForPeople) SignerPage(ctx context.Context, packageID, signerID string) (
 	address, err := p.Agent.SignerPage(ctx, packageID, signerID)
 	return address, plain(err)
 }
+
+// SaveAgain is Agent.SaveAgain.
+func (p ForPeople) SaveAgain(packageID string) error { return plain(p.Agent.SaveAgain(packageID)) }
+
+// EditPage is Agent.EditPage.
+func (p ForPeople) EditPage(ctx context.Context, packageID string) (string, error) {
+	address, err := p.Agent.EditPage(ctx, packageID)
+	return address, plain(err)
+}
+
+// RetryEvent is Agent.RetryEvent.
+func (p ForPeople) RetryEvent(eventID string) error { return plain(p.Agent.RetryEvent(eventID)) }
+
+// TestService is Agent.TestService.
+func (p ForPeople) TestService(ctx context.Context, s Settings) error {
+	return plain(p.Agent.TestService(ctx, s))
+}
+
+// TestTunnel is Agent.TestTunnel.
+func (p ForPeople) TestTunnel(ctx context.Context, s Settings, secrets Secrets) (string, error) {
+	address, err := p.Agent.TestTunnel(ctx, s, secrets)
+	return address, plain(err)
+}
+
+// PreviewName is Agent.PreviewName.
+func (p ForPeople) PreviewName(s Settings) (string, error) {
+	name, err := p.Agent.PreviewName(s)
+	return name, plain(err)
+}

@@ -2,7 +2,10 @@ package agent
 
 import (
 	"encoding/json"
+	"os"
+	"path/filepath"
 	"strings"
+	"time"
 
 	"countersign/internal/archive"
 	"countersign/internal/store"
@@ -16,13 +19,13 @@ type nameChooser struct {
 	folder   *archive.Folder
 }
 
-func (a *Agent) openNames(s Settings) nameChooser {
+func (a *Agent) openNames(s Settings, folder string) nameChooser {
 	t, err := archive.Parse(s.NameTemplate)
 	if err != nil {
 		t, _ = archive.Parse(archive.DefaultTemplate)
 	}
-	n := nameChooser{template: t, path: s.SaveTo}
-	if f, err := archive.OpenFolder(s.SaveTo); err == nil {
+	n := nameChooser{template: t, path: folder}
+	if f, err := archive.OpenFolder(folder); err == nil {
 		n.folder = f
 	}
 	return n
@@ -44,26 +47,45 @@ func (n nameChooser) free(tx *store.Tx, rel string) string {
 		if taken, err := tx.TargetTaken(n.path, name); err == nil && taken {
 			continue
 		}
-		if n.folder != nil {
-			if exists, err := n.folder.Exists(name); err == nil && exists {
-				continue
-			}
+		if n.exists(name) {
+			continue
 		}
 		return name
 	}
+}
+
+// exists reports whether a file of that name is known to be in the folder.
+func (n nameChooser) exists(rel string) bool {
+	if n.folder == nil {
+		return false
+	}
+	there, err := n.folder.Exists(rel)
+	return err == nil && there
+}
+
+// saveFolder is where p's documents go: the office's folder, or beside the original when that was chosen and it is
+// still there.
+func (a *Agent) saveFolder(s Settings, p store.Package) string {
+	if !s.BesideOriginal || p.DraftID == "" {
+		return s.SaveTo
+	}
+	if d, ok := a.DraftOf(p.ID); ok && len(d.Files) > 0 {
+		folder := filepath.Dir(d.Files[0].Path)
+		if info, err := os.Stat(folder); err == nil && info.IsDir() {
+			return folder
+		}
+	}
+	return s.SaveTo
 }
 
 // plan records a job per wanted file of an executed package, each with its name, before the first byte is asked for.
 func (a *Agent) plan(tx *store.Tx, p *store.Package, s Settings, names nameChooser) (planned int, err error) {
 	add := func(d store.Document, kind archive.Kind) error {
 		j := store.Job{
-			PackageID: p.ID, DocumentID: d.ID, Kind: string(kind), Folder: s.SaveTo,
+			PackageID: p.ID, DocumentID: d.ID, Kind: string(kind), Folder: names.path,
 			State: store.JobPending, Planned: a.now(), NextTry: a.now(),
 		}
-		j.Wanted = names.template.Name(archive.Fields{
-			Date: p.Executed.Local(), Package: packageName(*p), Document: documentName(d), Signer: firstSigner(*p),
-			Reference: reference(*p), Kind: kind,
-		})
+		j.Wanted = names.template.Name(nameFields(*p, d, kind, p.Executed))
 		j.Target = names.free(tx, j.Wanted)
 		ok, err := tx.PlanJob(j)
 		if ok {
@@ -91,6 +113,14 @@ func (a *Agent) plan(tx *store.Tx, p *store.Package, s Settings, names nameChoos
 	}
 	p.Planned = true
 	return planned, nil
+}
+
+// nameFields are what a file's name is made of.
+func nameFields(p store.Package, d store.Document, kind archive.Kind, executed time.Time) archive.Fields {
+	return archive.Fields{
+		Date: executed.Local(), Package: packageName(p), Document: documentName(d), Signer: firstSigner(p),
+		Reference: p.Reference, Kind: kind,
+	}
 }
 
 func firstSigner(p store.Package) string {

@@ -168,7 +168,7 @@ func (a *Agent) markOpenDue() error {
 				continue
 			}
 			p.NextCheck = now
-			if err := tx.PutPackage(p); err != nil {
+			if err := putPackage(tx, p); err != nil {
 				return err
 			}
 		}
@@ -207,17 +207,17 @@ func (a *Agent) missPackage(id string, cause *esign.Error) error {
 		if cause.Kind == esign.NotFound && (age > 24*time.Hour || p.Origin == store.MadeElsewhere && age > time.Hour) {
 			p.Gone = true
 			addMoment(&p, store.Moment{Time: now, What: momentEnded, Ref: "gone"})
-			return tx.PutPackage(p)
+			return putPackage(tx, p)
 		}
 		p.NextCheck = now.Add(min(max(age, 10*time.Second), 6*time.Hour))
-		return tx.PutPackage(p)
+		return putPackage(tx, p)
 	})
 }
 
 // applyCheck records a status answer and plans the files of a package that is executed.
 func (a *Agent) applyCheck(id string, status esign.Status, quiet bool) error {
 	s := a.Settings()
-	names := a.openNames(s)
+	names := a.openNames(s, a.saveFolder(s, a.packageOrZero(id)))
 	defer names.close()
 	listening := a.listeningSince()
 	var facts []fact
@@ -254,7 +254,7 @@ func (a *Agent) applyCheck(id string, status esign.Status, quiet bool) error {
 			}
 		}
 		p.NextCheck = a.now().Add(a.checkPause(p, s))
-		return tx.PutPackage(p)
+		return putPackage(tx, p)
 	})
 	if err != nil {
 		return fmt.Errorf("record the status of package %s: %w", id, err)
@@ -323,7 +323,7 @@ func (a *Agent) discover(ctx context.Context, client *esign.Client) error {
 				if !s.TimeCreated.IsZero() {
 					p.Created = s.TimeCreated
 				}
-				if err := tx.PutPackage(p); err != nil {
+				if err := putPackage(tx, p); err != nil {
 					return err
 				}
 			}

@@ -180,7 +180,8 @@ func (a *Agent) finishJob(j store.Job) error {
 			return err
 		}
 		p.Saved = allDone(jobs)
-		if err := tx.PutPackage(p); err != nil {
+		p.Problem = firstProblem(jobs)
+		if err := putPackage(tx, p); err != nil {
 			return err
 		}
 		line = store.Activity{
@@ -210,6 +211,15 @@ func (a *Agent) finishJob(j store.Job) error {
 	a.watchers.signal(PackagesChanged)
 	a.watchers.signal(StatusChanged)
 	return nil
+}
+
+func firstProblem(jobs []store.Job) string {
+	for _, j := range jobs {
+		if j.State != store.JobDone && j.Problem != "" {
+			return j.Problem
+		}
+	}
+	return ""
 }
 
 func allDone(jobs []store.Job) bool {

@@ -82,6 +82,9 @@ func (a *Agent) jobLater(j store.Job, problem string, atLeast time.Duration) err
 		}
 		stored.Tries++
 		stored.Problem = problem
+		if err := setProblem(tx, j.PackageID, problem); err != nil {
+			return err
+		}
 		stored.NextTry = a.now().Add(max(a.backoff(stored.Tries, 2*time.Second, 2*time.Hour), atLeast))
 		if a.now().Sub(stored.Planned) > giveUpAfter {
 			stored.State = store.JobFailed
@@ -90,6 +93,16 @@ func (a *Agent) jobLater(j store.Job, problem string, atLeast time.Duration) err
 	})
 	a.tellSaves()
 	return err
+}
+
+// setProblem notes at a package what keeps its files from being saved; "" when nothing does.
+func setProblem(tx *store.Tx, packageID, problem string) error {
+	p, ok, err := tx.Package(packageID)
+	if err != nil || !ok || p.Problem == problem {
+		return err
+	}
+	p.Problem = problem
+	return putPackage(tx, p)
 }
 
 // tellSaves keeps the health issue about files that wait for the service in step.

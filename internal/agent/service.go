@@ -137,8 +137,19 @@ func (a *Agent) noteServiceError(err error) error {
 	return err
 }
 
-// lapse records that the service has ended the sign-in. Events keep being received and stored.
+// lapse records that the service has ended the sign-in. Events keep being received and stored. One call that was
+// refused with a token that is otherwise good does not end it.
 func (a *Agent) lapse() {
+	a.mu.Lock()
+	svc := a.service
+	a.mu.Unlock()
+	if svc != nil {
+		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		defer cancel()
+		if _, err := svc.session.Access(ctx); !errors.Is(err, esign.ErrSignedOut) {
+			return
+		}
+	}
 	a.mu.Lock()
 	if !a.account.SignedIn {
 		a.mu.Unlock()

@@ -30,7 +30,7 @@ const (
 func (a *Agent) runTunnel(ctx context.Context) error {
 	for ctx.Err() == nil {
 		s := a.Settings()
-		t, err := a.makeTunnel(s)
+		t, err := a.makeTunnel(s, "")
 		if err != nil {
 			a.log.Warn("the public address cannot be opened", "err", err)
 			a.setTunnel(tunnel.State{Err: err}, "down")
@@ -108,15 +108,18 @@ func sameTunnel(a, b Settings) bool {
 		a.NgrokCA == b.NgrokCA && a.PublicURL == b.PublicURL && a.Listen == b.Listen
 }
 
-// makeTunnel returns nil where there is to be none.
-func (a *Agent) makeTunnel(s Settings) (tunnel.Tunnel, error) {
+// makeTunnel returns nil where there is to be none. Without an authtoken the kept one is used.
+func (a *Agent) makeTunnel(s Settings, authtoken string) (tunnel.Tunnel, error) {
 	switch s.Tunnel {
 	case TunnelNgrok:
-		token, err := a.keys.get(sealedNgrokToken)
-		if err != nil {
-			return nil, err
+		if authtoken == "" {
+			kept, err := a.keys.get(sealedNgrokToken)
+			if err != nil {
+				return nil, err
+			}
+			authtoken = string(kept)
 		}
-		if len(token) == 0 {
+		if authtoken == "" {
 			return nil, errNoAuthtoken
 		}
 		pool, err := readCAs(s.NgrokCA)
@@ -124,7 +127,7 @@ func (a *Agent) makeTunnel(s Settings) (tunnel.Tunnel, error) {
 			return nil, err
 		}
 		return tunnel.Ngrok(tunnel.NgrokConfig{
-			Authtoken: string(token), Domain: s.NgrokDomain, ConnectURL: s.NgrokConnectURL, CAs: pool, Log: a.log,
+			Authtoken: authtoken, Domain: s.NgrokDomain, ConnectURL: s.NgrokConnectURL, CAs: pool, Log: a.log,
 		}), nil
 	case TunnelExternal:
 		return tunnel.External(tunnel.ExternalConfig{PublicURL: s.PublicURL, Listen: s.Listen, Log: a.log}), nil

@@ -111,13 +111,10 @@ type Issue struct {
 // PackageRow is a package as a list shows it.
 type PackageRow struct {
 	store.Package
-	SignersDone  int            // signers who have signed everything
-	SignersTotal int            // 0 while unknown
-	Next         []store.Signer // whose turn it is
-	FilesDone    int
-	FilesTotal   int      // 0 until planned
-	Files        []string // absolute paths of the saved files
-	Problem      string   // the first problem with saving, one sentence
+	Next       []store.Signer // whose turn it is
+	FilesDone  int
+	FilesTotal int      // 0 until planned
+	Files      []string // absolute paths of the saved files
 }
 
 // Draft is what a person wants to send.

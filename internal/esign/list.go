@@ -76,6 +76,22 @@ func (c *Client) SignLink(ctx context.Context, packageID, signerID string) (Sign
 		return SignLink{}, err
 	}
 	k.path = "/packages/" + p + "/link/sign/" + s
+	return c.link(ctx, k)
+}
+
+// EditLink makes a link to the service's own editor for a package, which lives only briefly (service-facts.md, 7).
+func (c *Client) EditLink(ctx context.Context, packageID string) (SignLink, error) {
+	k := &call{op: "making a link to edit package " + cleanMessage(packageID), route: "packages/link/edit", method: http.MethodPost}
+	p, err := id(k.op, "package id", packageID)
+	if err != nil {
+		return SignLink{}, err
+	}
+	k.path = "/packages/" + p + "/link/edit"
+	return c.link(ctx, k)
+}
+
+// link makes the call k and reads the link it answers.
+func (c *Client) link(ctx context.Context, k *call) (SignLink, error) {
 	var said struct {
 		Link    text  `json:"link"`
 		Expires stamp `json:"timeExpires"`

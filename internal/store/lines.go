@@ -3,6 +3,8 @@ package store
 import (
 	"encoding/binary"
 	"fmt"
+	"math"
+	"slices"
 	"strings"
 	"time"
 )
@@ -10,48 +12,82 @@ import (
 // PackageLine is what a long list of packages shows and searches. It is kept beside the package in a form that reads
 // at a fraction of the cost of its JSON.
 type PackageLine struct {
-	ID       string
-	Name     string
-	State    string
-	Origin   Origin
-	People   string // names and addresses of the signers, separated by ", "
-	Gone     bool
-	Created  time.Time
-	Due      time.Time
-	Executed time.Time
+	ID           string
+	Name         string
+	State        string
+	Origin       Origin
+	People       string // names and addresses of the signers, separated by ", "
+	Next         string // names of those whose turn it is, separated by ", "
+	Words        string // names of documents and files, and the reference, for the search
+	SignersDone  int
+	SignersTotal int // 0 while unknown
+	Gone         bool
+	Planned      bool // its files are planned
+	Saved        bool // its files are on disk
+	Problem      bool // its files cannot be saved for now
+	Created      time.Time
+	Due          time.Time
+	Executed     time.Time
 }
 
 func (p Package) line() PackageLine {
-	var people []string
+	var people, next, words []string
 	for _, s := range p.Signers {
 		name := strings.TrimSpace(s.FirstName + " " + s.LastName)
-		switch {
-		case name == "":
+		if name == "" {
 			name = s.Email
-		case s.Email != "":
+		}
+		if slices.Contains(p.NextSigners, s.ID) && name != "" {
+			next = append(next, name)
+		}
+		if s.Email != "" && s.Email != name {
 			name += " <" + s.Email + ">"
 		}
 		if name != "" {
 			people = append(people, name)
 		}
 	}
+	for _, d := range p.Documents {
+		words = append(words, d.Name, d.FileName)
+	}
+	words = append(words, p.Reference)
 	return PackageLine{
-		ID: p.ID, Name: p.Name, State: p.State, Origin: p.Origin, People: strings.Join(people, ", "), Gone: p.Gone,
+		ID: p.ID, Name: p.Name, State: p.State, Origin: p.Origin, People: strings.Join(people, ", "),
+		Next: strings.Join(next, ", "), Words: strings.Join(words, "\n"),
+		SignersDone: p.SignersDone, SignersTotal: p.SignersTotal,
+		Gone: p.Gone, Planned: p.Planned, Saved: p.Saved, Problem: p.Problem != "",
 		Created: p.Created, Due: p.Due, Executed: p.Executed,
 	}
 }
 
-// encode writes three stamps, a byte of flags, and five strings, each after its length as a uvarint.
+// Flags of an encoded line.
+const (
+	lineGone = 1 << iota
+	linePlanned
+	lineSaved
+	lineProblem
+)
+
+// texts are the line's strings, in the order they are kept.
+func (l *PackageLine) texts() []*string {
+	return []*string{&l.ID, &l.Name, &l.State, (*string)(&l.Origin), &l.People, &l.Next, &l.Words}
+}
+
+// encode writes three stamps, a byte of flags, two counts, and the texts, each after its length as a uvarint.
 func (l PackageLine) encode() []byte {
 	b := join(stamp(l.Created), stamp(l.Due), stamp(l.Executed))
 	flags := byte(0)
-	if l.Gone {
-		flags = 1
+	for flag, set := range map[byte]bool{lineGone: l.Gone, linePlanned: l.Planned, lineSaved: l.Saved, lineProblem: l.Problem} {
+		if set {
+			flags |= flag
+		}
 	}
 	b = append(b, flags)
-	for _, s := range []string{l.ID, l.Name, l.State, string(l.Origin), l.People} {
-		b = binary.AppendUvarint(b, uint64(len(s)))
-		b = append(b, s...)
+	b = binary.AppendUvarint(b, uint64(max(l.SignersDone, 0)))
+	b = binary.AppendUvarint(b, uint64(max(l.SignersTotal, 0)))
+	for _, s := range l.texts() {
+		b = binary.AppendUvarint(b, uint64(len(*s)))
+		b = append(b, *s...)
 	}
 	return b
 }
@@ -61,24 +97,33 @@ func decodeLine(b []byte) (PackageLine, error) {
 	if len(b) < head {
 		return PackageLine{}, fmt.Errorf("%w: a package line of %d bytes", errUnreadable, len(b))
 	}
+	flags := b[24]
 	l := PackageLine{
 		Created:  stampTime(b),
 		Due:      stampTime(b[8:]),
 		Executed: stampTime(b[16:]),
-		Gone:     b[24] == 1,
+		Gone:     flags&lineGone != 0, Planned: flags&linePlanned != 0, Saved: flags&lineSaved != 0, Problem: flags&lineProblem != 0,
 	}
-	rest, texts := b[head:], string(b[head:]) // one allocation for all five
-	var fields [5]string
-	for i := range fields {
+	rest, text := b[head:], string(b[head:]) // one allocation for all texts
+	number := func() (int, bool) {
 		n, size := binary.Uvarint(rest)
-		if size <= 0 || n > uint64(len(rest)-size) {
+		if size <= 0 || n > math.MaxInt32 {
+			return 0, false
+		}
+		rest, text = rest[size:], text[size:]
+		return int(n), true
+	}
+	var ok1, ok2 bool
+	l.SignersDone, ok1 = number()
+	l.SignersTotal, ok2 = number()
+	for _, s := range l.texts() {
+		n, ok := number()
+		if !ok || !ok1 || !ok2 || n > len(rest) {
 			return PackageLine{}, fmt.Errorf("%w: a package line is cut short", errUnreadable)
 		}
-		end := size + int(n)
-		fields[i] = texts[size:end]
-		rest, texts = rest[end:], texts[end:]
+		*s = text[:n]
+		rest, text = rest[n:], text[n:]
 	}
-	l.ID, l.Name, l.State, l.Origin, l.People = fields[0], fields[1], fields[2], Origin(fields[3]), fields[4]
 	return l, nil
 }
 

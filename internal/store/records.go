@@ -78,6 +78,10 @@ type Package struct {
 	Planned        bool            `json:"planned,omitempty"`   // save jobs exist
 	Saved          bool            `json:"saved,omitempty"`     // every wanted file is on disk
 	Gone           bool            `json:"gone,omitempty"`      // the service no longer knows it
+	Reference      string          `json:"reference,omitempty"` // the caller's own word for it, from ExternalData
+	SignersDone    int             `json:"signers_done,omitempty"`
+	SignersTotal   int             `json:"signers_total,omitempty"` // 0 while unknown
+	Problem        string          `json:"problem,omitempty"`       // what keeps its files from being saved, one sentence
 	Timeline       []Moment        `json:"timeline,omitempty"`
 }
 
@@ -105,7 +109,7 @@ type Job struct {
 	Kind       string    `json:"kind"`                  // executed, cac, masterfile
 	Folder     string    `json:"folder"`                // absolute
 	Target     string    `json:"target"`                // relative to Folder, slash-separated, chosen once
-	Wanted     string    `json:"wanted,omitempty"` // Target as it would be were every name free
+	Wanted     string    `json:"wanted,omitempty"`      // Target as it would be were every name free
 	State      JobState  `json:"state"`
 	Planned    time.Time `json:"planned"`
 	Tries      int       `json:"tries,omitempty"`

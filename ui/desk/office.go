@@ -4,6 +4,7 @@ package desk
 
 import (
 	"context"
+	"time"
 
 	"countersign/internal/agent"
 	"countersign/internal/store"
@@ -16,6 +17,44 @@ type Office interface {
 	Status() agent.Status
 	Packages() []agent.PackageRow // newest first
 	Package(id string) (agent.PackageRow, bool)
+	// Lines are all packages in a few words, newest first: 50,000 in some milliseconds. Package has the details.
+	Lines() []store.PackageLine
+	// SaveAgain fetches the files of an executed package once more.
+	SaveAgain(packageID string) error
+	// DraftOf is the draft a package was sent from, when it was made here.
+	DraftOf(packageID string) (store.Draft, bool)
+	// EditPage returns the address of the service's own editor for a package.
+	EditPage(ctx context.Context, packageID string) (string, error)
+	// Inspect looks at a file that is to be sent; it may take a moment.
+	Inspect(ctx context.Context, path string) agent.FileInfo
+	// People are the signers used before, most recent first.
+	People() []store.Signer
+	// Saved are the files saved last, newest first.
+	Saved(limit int) []store.Job
+
+	// Events are all authentic events, newest first, a page at a time; the cursor of the first page is "".
+	Events(before store.Cursor, limit int) (page []store.Event, next store.Cursor)
+	// Refused are samples of refused requests, newest first.
+	Refused() []agent.Refusal
+	// RetryEvent handles an event once more.
+	RetryEvent(eventID string) error
+
+	// Pause raises no notifications until then; Paused is zero when they are not paused.
+	Pause(until time.Time)
+	Paused() time.Time
+
+	// TestService asks whether there is a signing service at the addresses of the settings.
+	TestService(ctx context.Context, settings agent.Settings) error
+	// TestTunnel opens the public address of the settings for a moment and returns it.
+	TestTunnel(ctx context.Context, settings agent.Settings, secrets agent.Secrets) (publicURL string, err error)
+	// PreviewName is what a file of a real package would be called with the settings.
+	PreviewName(settings agent.Settings) (string, error)
+	// Services are the presets of signing services, the neutral one first.
+	Services() []agent.Preset
+	// About says where things are; Diagnostics is a text for whoever helps, without secrets.
+	About() agent.About
+	Diagnostics() string
+
 	Activity(limit int) []store.Activity // newest first
 	Drafts() []store.Draft               // not yet packages: on their way, unknown or refused; oldest first
 	Settings() agent.Settings

@@ -5,6 +5,7 @@ package officetest
 import (
 	"context"
 	"errors"
+	"image"
 	"sync"
 	"time"
 
@@ -17,11 +18,18 @@ type Office struct {
 	mu       sync.Mutex
 	State    agent.Status
 	Rows     []agent.PackageRow
-	Lines    []store.Activity
+	Happened []store.Activity
 	Waiting  []store.Draft
 	Kept     agent.Settings
 	Secret   agent.Secrets
-	Pages    map[string]string // signer id to the address of the page
+	Pages    map[string]string      // signer or package id to the address of the page
+	Origins  map[string]store.Draft // package id to the draft it was sent from
+	Pictures map[string]image.Image // file name to page 1
+	Files    []store.Job            // saved last
+	Known    []store.Signer
+	Arrived  []store.Event // newest first
+	Turned   []agent.Refusal
+	Quiet    time.Time // notifications are paused until then
 	watchers map[chan agent.Change]bool
 
 	// OnSend decides how sending ends; nil accepts at once. OnSignIn decides how signing in ends; nil waits for Paste.
@@ -29,8 +37,14 @@ type Office struct {
 	OnSignIn    func(ctx context.Context, o agent.SignInOptions, open func(string) error) error
 	OnConfigure func(agent.Settings, agent.Secrets) error
 
+	OnInspect     func(path string) agent.FileInfo
+	OnTestService func(agent.Settings) error
+	OnTestTunnel  func(agent.Settings, agent.Secrets) (string, error)
+	OnPreviewName func(agent.Settings) (string, error)
+
 	Sent  []agent.Draft
 	Acted []agent.Issue
+	Again []string // packages to be saved again
 
 	Cancelled []string
 	paste     chan string
@@ -62,24 +76,11 @@ func read[T any](o *Office, f func() T) T {
 // Status and the following are desk.Office.
 func (o *Office) Status() agent.Status { return read(o, func() agent.Status { return o.State }) }
 
-// Packages is desk.Office's.
-func (o *Office) Packages() []agent.PackageRow {
-	return read(o, func() []agent.PackageRow { return append([]agent.PackageRow{}, o.Rows...) })
-}
-
-// Package is desk.Office's.
-func (o *Office) Package(id string) (agent.PackageRow, bool) {
-	for _, row := range o.Packages() {
-		if row.ID == id {
-			return row, true
-		}
-	}
-	return agent.PackageRow{}, false
-}
-
 // Activity is desk.Office's.
 func (o *Office) Activity(limit int) []store.Activity {
-	return read(o, func() []store.Activity { return append([]store.Activity{}, o.Lines[:min(limit, len(o.Lines))]...) })
+	return read(o, func() []store.Activity {
+		return append([]store.Activity{}, o.Happened[:min(limit, len(o.Happened))]...)
+	})
 }
 
 // Drafts is desk.Office's.
@@ -165,7 +166,7 @@ func (o *Office) Send(ctx context.Context, d agent.Draft, progress func(agent.Se
 		return o.OnSend(ctx, d, progress)
 	}
 	row := agent.PackageRow{Package: store.Package{ID: "sent-1", Name: d.Name, State: "open", Origin: store.MadeHere,
-		Sequential: d.Sequential, Signers: d.Signers, Due: d.Due, Created: time.Now()}, SignersTotal: len(d.Signers)}
+		Sequential: d.Sequential, Signers: d.Signers, Due: d.Due, Created: time.Now(), SignersTotal: len(d.Signers)}}
 	o.Change(agent.PackagesChanged, func(o *Office) { o.Rows = append([]agent.PackageRow{row}, o.Rows...) })
 	return agent.SendState{State: store.DraftSent, PackageID: row.ID}, nil
 }

@@ -51,24 +51,24 @@ func Busy() *Office {
 		Created: Now.Add(-75 * time.Hour), Due: Now.AddDate(0, 0, 9), Signers: []store.Signer{jan, ana, bea},
 		Documents: []store.Document{{ID: "d1", Name: "Lease Sonnenweg 4", SignedBy: []string{jan.ID}}, {ID: "d2", Name: "House rules", SignedBy: []string{jan.ID}}},
 		Timeline: []store.Moment{{Time: Now.Add(-75 * time.Hour), What: "sent"}, {Time: Now.Add(-28 * time.Hour), What: "signed", Who: jan.ID, Ref: "d1"},
-			{Time: Now.Add(-28 * time.Hour), What: "signed", Who: jan.ID, Ref: "d2"}}},
-		SignersDone: 1, SignersTotal: 3, Next: []store.Signer{ana}}
+			{Time: Now.Add(-28 * time.Hour), What: "signed", Who: jan.ID, Ref: "d2"}},
+		SignersDone: 1, SignersTotal: 3}, Next: []store.Signer{ana}}
 	offer := agent.PackageRow{Package: store.Package{ID: "p2", Name: "Offer 2026-118", State: "open", Created: Now.Add(-time.Hour),
-		Signers: []store.Signer{tom, nova}, Documents: []store.Document{{ID: "d3", Name: "Offer 2026-118"}}},
-		SignersTotal: 2, Next: []store.Signer{tom, nova}}
+		Signers: []store.Signer{tom, nova}, Documents: []store.Document{{ID: "d3", Name: "Offer 2026-118"}},
+		SignersTotal: 2}, Next: []store.Signer{tom, nova}}
 	mandate := agent.PackageRow{Package: store.Package{ID: "p3", Name: "Mandate Keller", State: "executed", Created: Now.Add(-49 * time.Hour), Executed: Now.Add(-20 * time.Minute),
 		Signers: []store.Signer{nova, tom}, Documents: []store.Document{{ID: "d4", Name: "Letter of mandate", Executed: true, SignedBy: []string{nova.ID, tom.ID}}},
 		Timeline: []store.Moment{{Time: Now.Add(-49 * time.Hour), What: "sent"}, {Time: Now.Add(-30 * time.Hour), What: "signed", Who: nova.ID, Ref: "d4"},
 			{Time: Now.Add(-20 * time.Minute), What: "signed", Who: tom.ID, Ref: "d4"}, {Time: Now.Add(-20 * time.Minute), What: "executed"},
-			{Time: Now.Add(-19 * time.Minute), What: "saved", Ref: "Mandate Keller - Letter of mandate.pdf"}}},
-		SignersDone: 2, SignersTotal: 2, FilesDone: 2, FilesTotal: 2,
+			{Time: Now.Add(-19 * time.Minute), What: "saved", Ref: "Mandate Keller - Letter of mandate.pdf"}},
+		SignersDone: 2, SignersTotal: 2}, FilesDone: 2, FilesTotal: 2,
 		Files: []string{filepath.FromSlash("/home/office/Documents/Signed/Mandate Keller - Letter of mandate.pdf"), filepath.FromSlash("/home/office/Documents/Signed/Mandate Keller - certificate.pdf")}}
 	saving := mandate
-	saving.ID, saving.Name, saving.FilesDone, saving.Files = "p4", "Annual accounts 2025", 1, mandate.Files[:1]
+	saving.ID, saving.Name, saving.FilesDone, saving.Files, saving.Saved = "p4", "Annual accounts 2025", 1, mandate.Files[:1], false
 	withdrawn := agent.PackageRow{Package: store.Package{ID: "p5", Name: "Old offer", State: "rescinded", Created: Now.Add(-400 * 24 * time.Hour),
-		Signers: []store.Signer{tom}}, SignersTotal: 1}
+		Signers: []store.Signer{tom}, SignersTotal: 1}}
 	o.Rows = []agent.PackageRow{offer, mandate, lease, saving, withdrawn}
-	o.Lines = []store.Activity{
+	o.Happened = []store.Activity{
 		{Time: Now.Add(-19 * time.Minute), Kind: "saved", PackageID: "p3", Text: "“Mandate Keller” is signed by everyone. 2 documents saved in Signed."},
 		{Time: Now.Add(-20 * time.Minute), Kind: "event", PackageID: "p3", Text: "Thomas Keller signed “Mandate Keller”."},
 		{Time: Now.Add(-time.Hour), Kind: "sent", PackageID: "p2", Text: "“Offer 2026-118” was sent to 2 people."},
@@ -88,6 +88,7 @@ func Wrong() *Office {
 		{ID: "signin", Severity: agent.Problem, Since: Now.Add(-26 * time.Minute), Text: "Your sign-in has expired. Sign in again to keep saving documents.", Action: agent.ActSignIn},
 	}
 	full := o.Rows[1]
+	full.Saved = false
 	full.Problem, full.FilesDone, full.Files = "The disk with “Signed” is full. 1 document waits and will be saved when there is room.", 1, full.Files[:1]
 	expired := o.Rows[0]
 	expired.State = "expired"

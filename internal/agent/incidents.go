@@ -1,0 +1,99 @@
+package agent
+
+import (
+	"fmt"
+	"sync"
+	"time"
+
+	"countersign/internal/inbox"
+	"countersign/internal/store"
+)
+
+// Events returns authentic events, newest first, from before on ("" for the newest), and where the next page begins.
+func (a *Agent) Events(before store.Cursor, limit int) (list []store.Event, next store.Cursor) {
+	err := a.st.View(func(tx *store.Tx) error {
+		var err error
+		list, next, err = tx.Events(before, limit)
+		return err
+	})
+	if err != nil {
+		a.log.Error("read the events", "err", err)
+	}
+	return list, next
+}
+
+// RetryEvent handles an event once more: one that could not be understood, by a newer version perhaps, or one whose
+// package deserves another look.
+func (a *Agent) RetryEvent(eventID string) error {
+	err := a.st.Update(func(tx *store.Tx) error {
+		e, ok, err := tx.Event(eventID)
+		if err != nil || !ok {
+			return err
+		}
+		e.Outcome, e.Reason, e.Handled = store.EventPending, "", time.Time{}
+		return tx.SetEvent(e)
+	})
+	if err != nil {
+		return fmt.Errorf("handle event %s again: %w", eventID, err)
+	}
+	poke(a.rings.events)
+	return nil
+}
+
+// Refusal is a sample of the requests that were refused.
+type Refusal struct {
+	Time   time.Time
+	Reason string // one sentence
+	Remote string // who asked, as far as it can be told
+	More   int    // further ones that were not sampled
+}
+
+// refusalsMost is how many samples are kept, in memory alone: refused requests are no way to fill the disk.
+const refusalsMost = 200
+
+// refusals are the samples, oldest first. Safe for concurrent use.
+type refusals struct {
+	mu   sync.Mutex
+	list []Refusal
+}
+
+// Refused returns the samples, newest first.
+func (a *Agent) Refused() []Refusal {
+	a.refusals.mu.Lock()
+	defer a.refusals.mu.Unlock()
+	out := make([]Refusal, 0, len(a.refusals.list))
+	for i := len(a.refusals.list) - 1; i >= 0; i-- {
+		out = append(out, a.refusals.list[i])
+	}
+	return out
+}
+
+func (a *Agent) noteRefusal(r inbox.Refusal) {
+	a.refusals.mu.Lock()
+	a.refusals.list = append(a.refusals.list, Refusal{r.At, refusalSentence(r.Reason), r.Remote, int(r.Suppressed)})
+	if over := len(a.refusals.list) - refusalsMost; over > 0 {
+		a.refusals.list = append([]Refusal(nil), a.refusals.list[over:]...)
+	}
+	a.refusals.mu.Unlock()
+	a.watchers.signal(ActivityChanged)
+	a.watchers.signal(StatusChanged)
+}
+
+func refusalSentence(r inbox.Reason) string {
+	switch r {
+	case inbox.Unsigned:
+		return "A request without a signature was refused."
+	case inbox.Forged:
+		return "A request with a signature that is not the service's was refused."
+	case inbox.TooLarge:
+		return "A request that was too large was refused."
+	case inbox.WrongMethod:
+		return "A request that was no event was refused."
+	case inbox.NotStored:
+		return "An event could not be stored; the service was asked to send it again."
+	case inbox.Busy:
+		return "Too many requests came at once; the service was asked to send this one again."
+	default:
+		return "A request that did not arrive whole was refused."
+	}
+}

@@ -1,0 +1,132 @@
+package agent
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"countersign/internal/esign"
+	"countersign/internal/store"
+)
+
+// Saved returns the files saved last, newest first.
+func (a *Agent) Saved(limit int) []store.Job {
+	var list []store.Job
+	err := a.st.View(func(tx *store.Tx) error {
+		var err error
+		list, err = tx.RecentSaved(limit)
+		return err
+	})
+	if err != nil {
+		a.log.Error("read the saved files", "err", err)
+	}
+	return list
+}
+
+// SaveAgain fetches the files of an executed package once more. One that is missing gets its name back; beside one
+// that is there the next free name is taken.
+func (a *Agent) SaveAgain(packageID string) error {
+	s := a.Settings()
+	err := a.st.Update(func(tx *store.Tx) error {
+		p, ok, err := tx.Package(packageID)
+		if err != nil || !ok || p.State != stateExecuted {
+			return err
+		}
+		jobs, err := tx.JobsOf(packageID)
+		if err != nil {
+			return err
+		}
+		for _, j := range jobs {
+			j.State, j.Planned, j.NextTry = store.JobPending, a.now(), a.now()
+			j.Tries, j.Problem, j.Size, j.SHA256 = 0, "", 0, ""
+			if j.Folder != s.SaveTo && !s.BesideOriginal {
+				j.Folder = s.SaveTo
+			}
+			names := a.openNames(s, j.Folder)
+			if names.exists(j.Target) {
+				j.Target = names.free(tx, cmp.Or(j.Wanted, j.Target))
+			}
+			names.close()
+			if err := tx.PutJob(j); err != nil {
+				return err
+			}
+		}
+		p.Saved, p.Planned = false, len(jobs) > 0
+		return putPackage(tx, p)
+	})
+	if err != nil {
+		return fmt.Errorf("save package %s again: %w", packageID, err)
+	}
+	poke(a.rings.save)
+	poke(a.rings.reconcile)
+	a.watchers.signal(PackagesChanged)
+	return nil
+}
+
+// DraftOf returns the draft that a package was sent from, when it was made here.
+func (a *Agent) DraftOf(packageID string) (d store.Draft, ok bool) {
+	err := a.st.View(func(tx *store.Tx) error {
+		p, known, err := tx.Package(packageID)
+		if err != nil || !known || p.DraftID == "" {
+			return err
+		}
+		d, ok, err = tx.Draft(p.DraftID)
+		return err
+	})
+	if err != nil {
+		a.log.Error("read a draft", "err", err)
+	}
+	return d, ok
+}
+
+// EditPage returns the address of the service's own editor for a package, where fields are placed.
+func (a *Agent) EditPage(ctx context.Context, packageID string) (string, error) {
+	return a.linkTo(func(client *esign.Client) (esign.SignLink, error) { return client.EditLink(ctx, packageID) })
+}
+
+// SignerPage returns the address of the page where that person signs, where the service gives one out.
+func (a *Agent) SignerPage(ctx context.Context, packageID, signerID string) (string, error) {
+	return a.linkTo(func(client *esign.Client) (esign.SignLink, error) { return client.SignLink(ctx, packageID, signerID) })
+}
+
+func (a *Agent) linkTo(ask func(*esign.Client) (esign.SignLink, error)) (string, error) {
+	client, online := a.online()
+	if !online {
+		return "", &SignInError{"Sign in first; then the page can be opened."}
+	}
+	link, err := ask(client)
+	return link.URL, a.noteServiceError(err)
+}
+
+// docPeople names the document with the people who were asked to sign before, most recent first.
+const docPeople = "people"
+
+// peopleMost is how many people are remembered.
+const peopleMost = 500
+
+// People returns the signers used before, most recent first.
+func (a *Agent) People() []store.Signer {
+	var people []store.Signer
+	err := a.st.View(func(tx *store.Tx) error {
+		_, err := tx.GetDoc(docPeople, &people)
+		return err
+	})
+	if err != nil {
+		a.log.Error("read the people", "err", err)
+	}
+	return people
+}
+
+// rememberPeople puts signers to the front of the people used before.
+func rememberPeople(tx *store.Tx, signers []store.Signer) error {
+	var people []store.Signer
+	if _, err := tx.GetDoc(docPeople, &people); err != nil {
+		return err
+	}
+	for _, s := range slices.Backward(signers) {
+		people = slices.DeleteFunc(people, func(x store.Signer) bool { return x.Email == s.Email })
+		people = slices.Insert(people, 0, store.Signer{FirstName: s.FirstName, LastName: s.LastName, Email: s.Email})
+	}
+	return tx.PutDoc(docPeople, people[:min(len(people), peopleMost)])
+}

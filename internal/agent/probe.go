@@ -1,0 +1,234 @@
+package agent
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"time"
+
+	"countersign/assets"
+	"countersign/internal/archive"
+	"countersign/internal/esign"
+	"countersign/internal/store"
+	"countersign/internal/tunnel"
+)
+
+// Preset is a signing service that is known by name.
+type Preset struct {
+	Name            string `json:"name"`
+	AuthURL         string `json:"auth_url"`
+	BaseURL         string `json:"base_url"`
+	SignatureHeader string `json:"signature_header"`
+}
+
+// Services returns the presets, the neutral one first.
+func (a *Agent) Services() []Preset {
+	var list []Preset
+	if err := json.Unmarshal(assets.Services(), &list); err != nil {
+		a.log.Error("read the presets", "err", err)
+	}
+	return list
+}
+
+// TestService asks whether there is a signing service at the addresses of s: it begins a sign-in that nobody finishes.
+func (a *Agent) TestService(ctx context.Context, s Settings) error {
+	s = s.complete()
+	for _, f := range s.Check() {
+		if f.Field == "auth_url" || f.Field == "base_url" || f.Field == "client_id" {
+			return &ConfigError{[]FieldError{f}}
+		}
+	}
+	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
+	defer cancel()
+	flow, err := esign.StartLogin(ctx, esign.Config{
+		AuthURL: s.AuthURL, BaseURL: s.BaseURL, ClientID: s.ClientID, Scopes: s.Scopes,
+		SignatureHeader: s.SignatureHeader, HTTP: a.p.HTTP, Now: a.now, Log: a.log,
+	}, cmp.Or(s.ReturnAddress(), "https://localhost"+callbackPath), "")
+	if err != nil {
+		return err
+	}
+	return a.answersAt(ctx, flow.AuthorizeURL())
+}
+
+// answersAt reports whether something answers at the sign-in page's address; what it answers is for the browser.
+func (a *Agent) answersAt(ctx context.Context, address string) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	if err != nil {
+		return err
+	}
+	client := a.p.HTTP
+	if client == nil {
+		client = esign.NewHTTPClient()
+		defer client.CloseIdleConnections()
+	}
+	alone := *client
+	alone.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	resp, err := alone.Do(req)
+	if err != nil {
+		return &SignInError{"Nothing answers at the sign-in address. Check it, and the internet connection."}
+	}
+	defer resp.Body.Close()
+	io.Copy(io.Discard, io.LimitReader(resp.Body, 64<<10))
+	if resp.StatusCode == http.StatusNotFound || resp.StatusCode >= 500 {
+		return &SignInError{"The sign-in address answers, but not as a signing service. Check it."}
+	}
+	return nil
+}
+
+// TestTunnel opens the public address of s for a moment and returns it. With an own public address it also asks
+// whether what is sent there arrives here.
+func (a *Agent) TestTunnel(ctx context.Context, s Settings, secrets Secrets) (publicURL string, err error) {
+	s = s.complete()
+	if s.Tunnel == TunnelNone {
+		return "", nil
+	}
+	for _, f := range s.Check() {
+		switch f.Field {
+		case "ngrok_domain", "ngrok_connect_url", "public_url", "listen", "tunnel":
+			return "", &ConfigError{[]FieldError{f}}
+		}
+	}
+	if now := a.Status().Tunnel; sameTunnel(s, a.Settings()) && secrets.NgrokAuthtoken == "" && now.State == "up" {
+		return now.URL, nil // the very address is open already
+	}
+	t, err := a.makeTunnel(s, secrets.NgrokAuthtoken)
+	if err != nil {
+		return "", tunnelError(err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	return a.tryTunnel(ctx, s, t)
+}
+
+func (a *Agent) tryTunnel(ctx context.Context, s Settings, t tunnel.Tunnel) (string, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	mark := "/countersign-check/" + rand.Text()
+	up := newFuture[string]()
+	var last error
+	ended := make(chan error, 1)
+	go func() {
+		ended <- t.Run(ctx, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if !strings.HasSuffix(r.URL.Path, mark) {
+				http.NotFound(w, r)
+				return
+			}
+			io.WriteString(w, mark)
+		}), func(st tunnel.State) {
+			if st.Phase == tunnel.Up {
+				up.set(st.URL)
+			} else if st.Err != nil {
+				last = st.Err // read after Run has returned
+			}
+		})
+	}()
+	stop := func() error {
+		cancel()
+		return cmp.Or(<-ended, last)
+	}
+	select {
+	case public := <-up.done():
+		var err error
+		if s.Tunnel == TunnelExternal {
+			err = arrives(ctx, strings.TrimSuffix(public, "/")+mark, mark)
+		}
+		stop()
+		return public, err
+	case err := <-ended:
+		cancel()
+		return "", tunnelError(cmp.Or(err, last))
+	case <-ctx.Done():
+		return "", tunnelError(stop())
+	}
+}
+
+// arrives asks for address and expects mark.
+func arrives(ctx context.Context, address, mark string) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	if err != nil {
+		return err
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return &SignInError{"The public address does not answer from here. Check that it leads to this computer and has a valid certificate."}
+	}
+	defer resp.Body.Close()
+	got, _ := io.ReadAll(io.LimitReader(resp.Body, 4096))
+	if string(got) != mark {
+		return &SignInError{"The public address answers, but does not lead to this computer with its path kept. Check the proxy."}
+	}
+	return nil
+}
+
+// tunnelError is err with a sentence for people.
+func tunnelError(err error) error {
+	if err == nil {
+		return &SignInError{"The public address did not open in time. Check the internet connection and try again."}
+	}
+	if err == errNoAuthtoken {
+		return &SignInError{"The ngrok authtoken is missing."}
+	}
+	return err
+}
+
+// PreviewName is what the files of a real package, the latest one, would be called with s; of a made-up one where
+// there is none.
+func (a *Agent) PreviewName(s Settings) (string, error) {
+	t, err := archive.Parse(s.NameTemplate)
+	if err != nil {
+		return "", err
+	}
+	p := store.Package{
+		Name: "Lease Sonnenweg 4", Reference: "2026-118",
+		Signers:   []store.Signer{{FirstName: "Jan", LastName: "Weber"}},
+		Documents: []store.Document{{ID: "1", Name: "Lease"}},
+	}
+	err = a.st.View(func(tx *store.Tx) error {
+		return tx.Packages(func(x store.Package) bool {
+			if len(x.Documents) == 0 {
+				return true
+			}
+			p = x
+			return false
+		})
+	})
+	if err != nil {
+		return "", err
+	}
+	return t.Name(nameFields(p, p.Documents[0], archive.Executed, a.now())), nil
+}
+
+// About is what the About page and a report of a problem say.
+type About struct {
+	Version string
+	DataDir string
+	LogFile string
+}
+
+// About returns where things are.
+func (a *Agent) About() About {
+	return About{Version: a.p.Version, DataDir: a.p.DataDir, LogFile: filepath.Join(a.p.DataDir, "logs", "countersign.log")}
+}
+
+// Diagnostics is a text for whoever is asked for help: versions, settings and state, and nothing secret.
+func (a *Agent) Diagnostics() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "Countersign %s, %s/%s, %s\n\n", a.p.Version, runtime.GOOS, runtime.GOARCH, a.now().Format(time.RFC3339))
+	for _, part := range []struct {
+		name  string
+		value any
+	}{{"settings", a.Settings()}, {"status", a.Status()}} {
+		text, err := json.MarshalIndent(part.value, "", "  ")
+		if err != nil {
+			continue
+		}
+		fmt.Fprintf(&b, "%s: %s\n\n", part.name, text)
+	}
+	return b.String()
+}
