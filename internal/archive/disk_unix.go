@@ -27,7 +27,9 @@ func isMissing(err error) bool {
 
 func isReadOnly(err error) bool { return errors.Is(err, syscall.EROFS) }
 
-func isNotFolder(err error) bool { return errors.Is(err, syscall.ENOTDIR) }
+func isNotFolder(err error) bool {
+	return errors.Is(err, syscall.ENOTDIR) || errors.Is(err, ErrNotFolder)
+}
 
 // writable asks whether this user may make files in dir.
 func writable(dir string) error { return unix.Access(dir, unix.W_OK|unix.X_OK) }

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"io/fs"
 	"os"
-	"syscall"
 	"time"
 	"unsafe"
 
@@ -32,8 +31,9 @@ func isMissing(err error) bool {
 
 func isReadOnly(err error) bool { return errors.Is(err, windows.ERROR_WRITE_PROTECT) }
 
+// isNotFolder does not ask for ENOTDIR, which is the same as ERROR_PATH_NOT_FOUND here.
 func isNotFolder(err error) bool {
-	return errors.Is(err, windows.ERROR_DIRECTORY) || errors.Is(err, syscall.ENOTDIR)
+	return errors.Is(err, windows.ERROR_DIRECTORY) || errors.Is(err, ErrNotFolder)
 }
 
 // writable cannot be asked cheaply here: the first save tells.

@@ -122,6 +122,8 @@ func kindOf(err error) error {
 		return ErrFull
 	case errors.Is(err, fs.ErrExist):
 		return ErrExists
+	case errors.Is(err, ErrNotFolder):
+		return ErrNotFolder
 	case isMissing(err), errors.Is(err, fs.ErrNotExist):
 		return ErrMissing
 	case isReadOnly(err), errors.Is(err, fs.ErrPermission):

@@ -10,7 +10,6 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
-	"syscall"
 
 	"golang.org/x/text/cases"
 	"golang.org/x/text/unicode/norm"
@@ -124,18 +123,28 @@ func (f *Folder) open(sub string) (*os.File, error) {
 	return root.Open(".")
 }
 
-// openRoot opens a subfolder for names below it. When something else than a folder is there, package os says so in words
-// only; here it is ENOTDIR, which isNotFolder knows.
+// openRoot opens a subfolder for names below it.
 func (f *Folder) openRoot(sub string) (*os.Root, error) {
 	name := filepath.FromSlash(sub)
 	root, err := f.root.OpenRoot(name)
-	if err == nil {
-		return root, nil
+	if err != nil {
+		return nil, f.inTheWay(name, err)
 	}
-	if info, statErr := f.root.Stat(name); statErr == nil && !info.IsDir() {
-		return nil, &fs.PathError{Op: "open", Path: name, Err: syscall.ENOTDIR}
+	return root, nil
+}
+
+// inTheWay is err, or ErrNotFolder when something else than a folder is at name or on the way there: package os says
+// that in words only, and Windows not at all.
+func (f *Folder) inTheWay(name string, err error) error {
+	for ; name != "."; name = filepath.Dir(name) {
+		if info, statErr := f.root.Stat(name); statErr == nil {
+			if info.IsDir() {
+				return err
+			}
+			return &fs.PathError{Op: "open", Path: name, Err: ErrNotFolder}
+		}
 	}
-	return nil, err
+	return err
 }
 
 // folded is what is left of a name without case and without the ways to write an accent.

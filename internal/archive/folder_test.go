@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 )
@@ -15,13 +16,18 @@ func TestOpenFolderSaysWhatIsWrong(t *testing.T) {
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
+	below := ErrNotFolder
+	says := `"below" is not a folder`
+	if runtime.GOOS == "windows" { // which does not tell a file on the way from nothing at all
+		below, says = ErrMissing, `The folder "below" is not there.`
+	}
 	tests := []struct {
 		dir  string
 		want error
 		says string
 	}{
 		{filepath.Join(dir, "gone"), ErrMissing, `The folder "gone" is not there.`},
-		{filepath.Join(file, "below"), ErrNotFolder, `"below" is not a folder`},
+		{filepath.Join(file, "below"), below, says},
 		{file, ErrNotFolder, `"file" is not a folder`},
 		{"relative", ErrNotFolder, `"relative" is not a folder`},
 	}
@@ -57,6 +63,9 @@ func TestNoLinkLeadsOut(t *testing.T) {
 	outside, dir := t.TempDir(), t.TempDir()
 	if err := os.Symlink(outside, filepath.Join(dir, "Lease")); err != nil {
 		t.Skip("no links here: ", err)
+	}
+	if info, err := os.Stat(filepath.Join(dir, "Lease")); err != nil || !info.IsDir() {
+		t.Skip("links lead nowhere here, as under Wine: ", err)
 	}
 	f := open(t, dir)
 	for _, target := range []string{"Lease/a.pdf", "Lease/deeper/a.pdf"} {

@@ -133,7 +133,7 @@ func (f *Folder) prepare(sub string) (*os.Root, *os.File, error) {
 	name := filepath.FromSlash(sub)
 	if _, err := f.root.Stat(name); errors.Is(err, fs.ErrNotExist) {
 		if err := f.root.MkdirAll(name, 0o777); err != nil {
-			return nil, nil, err
+			return nil, nil, f.inTheWay(name, err)
 		}
 		if err := f.flushFolders(path.Dir(sub)); err != nil {
 			return nil, nil, err
