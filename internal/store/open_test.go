@@ -204,7 +204,13 @@ func filled(t *testing.T) []byte {
 // of the test process or an error other than ErrCorrupt is a failure.
 func tryDamaged(t *testing.T, content []byte) error {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "state.db")
+	dir, err := os.MkdirTemp("", "damaged")
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Once bbolt met the damage itself, the file stays mapped, and Windows does not remove it before the process ends.
+	defer os.RemoveAll(dir)
+	path := filepath.Join(dir, "state.db")
 	if err := os.WriteFile(path, content, 0o600); err != nil {
 		t.Fatal(err)
 	}

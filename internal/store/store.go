@@ -102,6 +102,9 @@ func (s *Store) openFile(wait time.Duration, steps []migration) (err error) {
 		}
 	}()
 	err = s.guard(func() error {
+		if err := s.inspect(wait); err != nil {
+			return err
+		}
 		db, err := bolt.Open(s.path, 0o600, &bolt.Options{
 			Timeout:      wait,
 			FreelistType: bolt.FreelistMapType,
@@ -112,16 +115,13 @@ func (s *Store) openFile(wait time.Duration, steps []migration) (err error) {
 					return nil, err
 				}
 				s.file = f
-				return f, s.checkSize(f)
+				return f, nil
 			},
 		})
 		if err != nil {
 			return s.openError(err)
 		}
 		s.db = db
-		if err := checkFile(s.file); err != nil {
-			return s.corrupt(err.Error())
-		}
 		return migrate(db, s.path, steps)
 	})
 	if err != nil {
@@ -129,6 +129,35 @@ func (s *Store) openFile(wait time.Duration, steps []migration) (err error) {
 	}
 	if err := tighten(s.path, 0o600); err != nil {
 		s.log.Warn("the data file could not be made private", "path", s.path, "err", err)
+	}
+	return nil
+}
+
+// inspect looks for damage before bbolt may write. On Windows bbolt makes a file as long as the memory it maps it to, at
+// once: a truncated one would be neither recognised afterwards nor left as it was.
+func (s *Store) inspect(wait time.Duration) (err error) {
+	var file *os.File
+	db, err := bolt.Open(s.path, 0o600, &bolt.Options{
+		Timeout:  wait,
+		ReadOnly: true,
+		OpenFile: func(name string, flag int, mode os.FileMode) (*os.File, error) {
+			f, err := os.OpenFile(name, flag&^os.O_CREATE, mode)
+			if err != nil {
+				return nil, err
+			}
+			if err := s.checkSize(f); err != nil {
+				return nil, errors.Join(err, f.Close())
+			}
+			file = f
+			return f, nil
+		},
+	})
+	if err != nil {
+		return s.openError(err)
+	}
+	defer func() { err = errors.Join(err, db.Close()) }()
+	if err := checkFile(file); err != nil {
+		return s.corrupt(err.Error())
 	}
 	return nil
 }
