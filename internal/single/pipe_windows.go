@@ -24,6 +24,10 @@ func tryLock(lock *os.File) (bool, error) {
 	return err == nil, err
 }
 
+// pipeBuffer is how many bytes wait in the pipe, in each direction. Without room, every write lasts until the other end
+// reads, and a client that does not read would hold up Close.
+const pipeBuffer = 64 << 10
+
 // pipe is the name for a data folder. Paths differ in case without meaning another folder.
 func pipe(dataDir string) string {
 	sum := sha256.Sum256([]byte(strings.ToLower(dataDir)))
@@ -39,6 +43,8 @@ func listen(dataDir string) (net.Listener, error) {
 	}
 	return winio.ListenPipe(pipe(dataDir), &winio.PipeConfig{
 		SecurityDescriptor: fmt.Sprintf("O:%[1]sD:P(D;;GA;;;NU)(A;;GA;;;%[1]s)", sid),
+		InputBufferSize:    pipeBuffer,
+		OutputBufferSize:   pipeBuffer,
 	})
 }
 

@@ -17,7 +17,10 @@ import (
 	"go.uber.org/goleak"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	// go-winio waits for all pipes of the process in one goroutine, for ever.
+	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/Microsoft/go-winio.ioCompletionProcessor"))
+}
 
 // start acquires dir and serves handler until the test ends.
 func start(t *testing.T, dir string, handler http.Handler) *Instance {
@@ -178,6 +181,9 @@ func TestAFolderHasOneName(t *testing.T) {
 	link := filepath.Join(t.TempDir(), "link")
 	if err := os.Symlink(dir, link); err != nil {
 		t.Skip("no links here: ", err)
+	}
+	if _, err := os.Stat(link); err != nil {
+		t.Skip("links lead nowhere here, as under Wine: ", err)
 	}
 	start(t, dir, hello)
 	if _, err := Acquire(link); !errors.Is(err, ErrRunning) {
