@@ -7,9 +7,11 @@ import (
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
+	"crypto/sha256"
 	"crypto/tls"
 	"crypto/x509"
 	"crypto/x509/pkix"
+	"encoding/base64"
 	"encoding/json"
 	"encoding/pem"
 	"io"
@@ -87,12 +89,24 @@ type answered struct {
 	Status    int // what the program answered
 }
 
+// fingerprint is the hash of a certificate's public key, as Chromium takes it for one it may trust.
+func fingerprint(t *testing.T, c tls.Certificate) string {
+	t.Helper()
+	x, err := x509.ParseCertificate(c.Certificate[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	sum := sha256.Sum256(x.RawSubjectPublicKeyInfo)
+	return base64.StdEncoding.EncodeToString(sum[:])
+}
+
 // front is the office's own reverse proxy: HTTPS outside, plain HTTP to the program inside, the path kept. It is the
 // witness of what the program has answered.
 type front struct {
 	url       string // without a trailing slash
 	authority *authority
 	inside    string // where the program listens
+	pin       string // fingerprint of its certificate
 
 	mu     sync.Mutex
 	events []answered
@@ -125,7 +139,8 @@ func newFront(t *testing.T) *front {
 		}
 	}))
 	server.Config.ErrorLog = quiet
-	server.TLS = &tls.Config{Certificates: []tls.Certificate{f.authority.leaf(t)}}
+	leaf := f.authority.leaf(t)
+	server.TLS, f.pin = &tls.Config{Certificates: []tls.Certificate{leaf}}, fingerprint(t, leaf)
 	server.StartTLS()
 	t.Cleanup(server.Close)
 	f.url = server.URL
