@@ -1,0 +1,151 @@
+//go:build linux
+
+package e2e
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/godbus/dbus/v5"
+	"github.com/godbus/dbus/v5/prop"
+)
+
+// tray is the panel of a desktop: a StatusNotifierWatcher, and the host that shows its items.
+type tray struct {
+	t          *testing.T
+	bus        *dbus.Conn
+	registered chan trayItem
+}
+
+// trayItem is one icon and its menu.
+type trayItem struct {
+	tray   *tray
+	object dbus.BusObject
+	menu   dbus.BusObject
+}
+
+func serveTray(t *testing.T, conn *dbus.Conn) *tray {
+	t.Helper()
+	const path, name = "/StatusNotifierWatcher", "org.kde.StatusNotifierWatcher"
+	x := &tray{t: t, bus: conn, registered: make(chan trayItem, 8)}
+	if err := conn.Export(watcher{x}, path, name); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := prop.Export(conn, path, prop.Map{name: {
+		"RegisteredStatusNotifierItems":  {Value: []string{}},
+		"IsStatusNotifierHostRegistered": {Value: true},
+		"ProtocolVersion":                {Value: int32(0)},
+	}}); err != nil {
+		t.Fatal(err)
+	}
+	reply, err := conn.RequestName(name, dbus.NameFlagDoNotQueue)
+	if err != nil || reply != dbus.RequestNameReplyPrimaryOwner {
+		t.Fatalf("become the tray: %v, %v", reply, err)
+	}
+	return x
+}
+
+// watcher is the D-Bus side of tray.
+type watcher struct{ tray *tray }
+
+// RegisterStatusNotifierItem takes a bus name, or the path of an object of the sender.
+func (w watcher) RegisterStatusNotifierItem(service string, sender dbus.Sender) *dbus.Error {
+	path := dbus.ObjectPath("/StatusNotifierItem")
+	if strings.HasPrefix(service, "/") {
+		path = dbus.ObjectPath(service)
+	}
+	w.tray.registered <- trayItem{tray: w.tray, object: w.tray.bus.Object(string(sender), path)}
+	return nil
+}
+
+func (w watcher) RegisterStatusNotifierHost(string) *dbus.Error { return nil }
+
+// item waits for the program's icon.
+func (x *tray) item() trayItem {
+	x.t.Helper()
+	select {
+	case i := <-x.registered:
+		eventually(x.t, "the icon has a menu", func() bool {
+			v, err := i.object.GetProperty("org.kde.StatusNotifierItem.Menu")
+			path, ok := v.Value().(dbus.ObjectPath)
+			if err != nil || !ok {
+				return false
+			}
+			i.menu = x.bus.Object(i.object.Destination(), path)
+			return true
+		})
+		return i
+	case <-time.After(patience):
+		x.t.Fatal("no icon came to the tray")
+		return trayItem{}
+	}
+}
+
+func (i trayItem) title() string {
+	i.tray.t.Helper()
+	v, err := i.object.GetProperty("org.kde.StatusNotifierItem.Title")
+	if err != nil {
+		i.tray.t.Fatal(err)
+	}
+	title, _ := v.Value().(string)
+	return title
+}
+
+// entry is one line of the menu. Its id changes whenever the menu does.
+type entry struct {
+	id    int32
+	label string
+}
+
+func (i trayItem) entries() (list []entry) {
+	i.tray.t.Helper()
+	type layout struct {
+		ID       int32
+		Props    map[string]dbus.Variant
+		Children []dbus.Variant
+	}
+	var revision uint32
+	var root layout
+	err := i.menu.Call("com.canonical.dbusmenu.GetLayout", 0, int32(0), int32(-1), []string{}).Store(&revision, &root)
+	if err != nil {
+		i.tray.t.Fatalf("read the tray's menu: %v", err)
+	}
+	for _, child := range root.Children {
+		var l layout
+		if err := dbus.Store([]any{child.Value()}, &l); err != nil {
+			i.tray.t.Fatalf("read the tray's menu: %v", err)
+		}
+		label, _ := l.Props["label"].Value().(string)
+		list = append(list, entry{l.ID, strings.ReplaceAll(label, "_", "")})
+	}
+	return list
+}
+
+// labels are the words of the menu, from the top; a line between others is empty.
+func (i trayItem) labels() (list []string) {
+	i.tray.t.Helper()
+	for _, e := range i.entries() {
+		list = append(list, e.label)
+	}
+	return append(list, "")[:max(1, len(list))]
+}
+
+// click chooses the entry with this label.
+func (i trayItem) click(label string) {
+	i.tray.t.Helper()
+	all := i.entries()
+	n := slices.IndexFunc(all, func(e entry) bool { return e.label == label })
+	if n < 0 {
+		i.tray.t.Fatalf("the tray's menu has no %q", label)
+	}
+	call := i.menu.Call("com.canonical.dbusmenu.Event", 0, all[n].id, "clicked", dbus.MakeVariant(""), uint32(time.Now().Unix()))
+	if call.Err != nil {
+		i.tray.t.Fatalf("click %q in the tray: %v", label, call.Err)
+	}
+}
+
+func contains(list []string, part string) bool {
+	return slices.ContainsFunc(list, func(s string) bool { return strings.Contains(s, part) })
+}
