@@ -1,0 +1,116 @@
+package officetest
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"image"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"countersign/internal/agent"
+	"countersign/internal/store"
+)
+
+// Lines is desk.Office's.
+func (o *Office) Lines() []store.PackageLine {
+	return read(o, func() []store.PackageLine {
+		lines := make([]store.PackageLine, len(o.Rows))
+		for i, row := range o.Rows {
+			lines[i] = lineOf(row)
+		}
+		return lines
+	})
+}
+
+// lineOf is what the store keeps of a package for the list.
+func lineOf(row agent.PackageRow) store.PackageLine {
+	var people, next, words []string
+	for _, s := range row.Signers {
+		people = append(people, nameOf(s)+" <"+s.Email+">")
+	}
+	for _, s := range row.Next {
+		next = append(next, nameOf(s))
+	}
+	for _, d := range row.Documents {
+		words = append(words, d.Name, d.FileName)
+	}
+	return store.PackageLine{ID: row.ID, Name: row.Name, State: row.State, Origin: row.Origin,
+		People: strings.Join(people, ", "), Next: strings.Join(next, ", "), Words: strings.Join(append(words, row.Reference), "\n"),
+		SignersDone: row.SignersDone, SignersTotal: row.SignersTotal, Gone: row.Gone, Planned: row.FilesTotal > 0,
+		Saved: row.FilesTotal > 0 && row.FilesDone == row.FilesTotal, Problem: row.Problem != "",
+		Created: row.Created, Due: row.Due, Executed: row.Executed}
+}
+
+func nameOf(s store.Signer) string {
+	return cmp.Or(strings.TrimSpace(s.FirstName+" "+s.LastName), s.Email)
+}
+
+// Package is desk.Office's.
+func (o *Office) Package(id string) (agent.PackageRow, bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for _, row := range o.Rows {
+		if row.ID == id {
+			return row, true
+		}
+	}
+	return agent.PackageRow{}, false
+}
+
+// SaveAgain is desk.Office's.
+func (o *Office) SaveAgain(packageID string) error {
+	o.Change(agent.PackagesChanged, func(o *Office) { o.Again = append(o.Again, packageID) })
+	return nil
+}
+
+// DraftOf is desk.Office's.
+func (o *Office) DraftOf(packageID string) (store.Draft, bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	d, ok := o.Origins[packageID]
+	return d, ok
+}
+
+// EditPage is desk.Office's.
+func (o *Office) EditPage(_ context.Context, packageID string) (string, error) {
+	if page := read(o, func() string { return o.Pages[packageID] }); page != "" {
+		return page, nil
+	}
+	return "", errors.New("the signing service gave no address for this package")
+}
+
+// Preview is desk.Office's.
+func (o *Office) Preview(_ context.Context, path string, _ int) (image.Image, error) {
+	if picture := read(o, func() image.Image { return o.Pictures[filepath.Base(path)] }); picture != nil {
+		return picture, nil
+	}
+	return nil, errors.New("there is no picture")
+}
+
+// Saved is desk.Office's.
+func (o *Office) Saved(limit int) []store.Job {
+	return read(o, func() []store.Job { return append([]store.Job{}, o.Files[:min(limit, len(o.Files))]...) })
+}
+
+// People is desk.Office's.
+func (o *Office) People() []store.Signer {
+	return read(o, func() []store.Signer { return append([]store.Signer{}, o.Known...) })
+}
+
+// Inspect is desk.Office's; what OnInspect does not say is a good file of one page.
+func (o *Office) Inspect(_ context.Context, path string) agent.FileInfo {
+	if o.OnInspect != nil {
+		return o.OnInspect(path)
+	}
+	return agent.FileInfo{Path: path, Name: filepath.Base(path), Size: 48_211, Pages: 1}
+}
+
+// Pause is desk.Office's.
+func (o *Office) Pause(until time.Time) {
+	o.Change(agent.StatusChanged, func(o *Office) { o.Quiet = until })
+}
+
+// Paused is desk.Office's.
+func (o *Office) Paused() time.Time { return read(o, func() time.Time { return o.Quiet }) }

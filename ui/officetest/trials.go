@@ -1,0 +1,47 @@
+package officetest
+
+import (
+	"context"
+	"strings"
+
+	"countersign/internal/agent"
+)
+
+// TestService is desk.Office's; OnTestService decides, nil is content.
+func (o *Office) TestService(_ context.Context, s agent.Settings) error {
+	if o.OnTestService != nil {
+		return o.OnTestService(s)
+	}
+	return nil
+}
+
+// TestTunnel is desk.Office's; OnTestTunnel decides, nil is content.
+func (o *Office) TestTunnel(_ context.Context, s agent.Settings, secrets agent.Secrets) (string, error) {
+	if o.OnTestTunnel != nil {
+		return o.OnTestTunnel(s, secrets)
+	}
+	return "https://office.ngrok.app", nil
+}
+
+// PreviewName is desk.Office's; OnPreviewName decides, nil fills in the lease.
+func (o *Office) PreviewName(s agent.Settings) (string, error) {
+	if o.OnPreviewName != nil {
+		return o.OnPreviewName(s)
+	}
+	return strings.NewReplacer("{package}", "Lease Sonnenweg 4", "{document}", "Lease", "{date}", "2026-11-21",
+		"{signer}", "Jan Weber", "{reference}", "2026-118", "{kind}", "signed").Replace(s.NameTemplate) + ".pdf", nil
+}
+
+// Services is desk.Office's.
+func (o *Office) Services() []agent.Preset {
+	return []agent.Preset{{Name: "Other service", SignatureHeader: "X-Service-Signature"},
+		{Name: "Example Sign", AuthURL: "https://sign.example.com", BaseURL: "https://sign.example.com", SignatureHeader: "X-Example-Signature"}}
+}
+
+// About is desk.Office's.
+func (o *Office) About() agent.About {
+	return agent.About{Version: "1.0", DataDir: "/home/office/.config/countersign", LogFile: "/home/office/.config/countersign/logs/countersign.log"}
+}
+
+// Diagnostics is desk.Office's.
+func (o *Office) Diagnostics() string { return "Countersign 1.0\n" }
