@@ -151,13 +151,17 @@ func TestTheWindowAndTheTrayShowTheOffice(t *testing.T) {
 	o.savedAsServed(lease)
 	o.toldOnce(false, lease)
 
-	// A second start hands its files over and ends.
+	// Files dropped on the window are made ready to send.
 	before := w.picture()
+	desk.dragger().drop(w.id, sample(t, "Mandate Keller"))
+	dropped := w.changesFrom(before)
+
+	// A second start hands its files over and ends.
 	second := start(t, desk.env(), program, append(o.global, sample(t, "Offer 2026-118"))...)
 	if code := second.wait(); code != 0 {
 		t.Errorf("the second start ended with %d: %s", code, second.stderr)
 	}
-	composing := w.changesFrom(before)
+	composing := w.changesFrom(dropped)
 
 	// Closed, it stays in the tray and comes back from there.
 	if _, err := desk.run("xdotool", "windowactivate", "--sync", w.id, "key", "--window", w.id, "ctrl+w"); err != nil {
@@ -171,7 +175,7 @@ func TestTheWindowAndTheTrayShowTheOffice(t *testing.T) {
 	w = desk.window("Countersign")
 	w.drawn()
 	if os.Getenv("COUNTERSIGN_E2E_PICTURES") != "" {
-		keepPictures(t, map[string]image.Image{"first": first, "saved": before, "composing": composing})
+		keepPictures(t, map[string]image.Image{"first": first, "saved": before, "dropped": dropped, "composing": composing})
 	}
 
 	icon.click("Quit")
