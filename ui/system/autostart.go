@@ -1,0 +1,62 @@
+package system
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+// Autostart starts Countersign in the tray when the person signs in to the computer: an entry in the desktop's
+// autostart folder (Desktop Application Autostart Specification), in the Run key of the Windows registry, or a launch
+// agent of macOS. It is the person's own, never the whole computer's. The zero value is ready; its methods may be
+// called from any goroutine.
+type Autostart struct{}
+
+// hiddenFlag makes the program start in the tray; see the open command.
+const hiddenFlag = "--hidden"
+
+// Enabled reports whether Countersign starts by itself, also when somebody else than this program arranged it.
+func (Autostart) Enabled() (bool, error) {
+	on, err := autostarts()
+	if err != nil {
+		return false, fmt.Errorf("this computer does not say whether Countersign starts by itself: %w", err)
+	}
+	return on, nil
+}
+
+// Set turns it on or off. Turning it on again is the way to follow a program that was moved.
+func (Autostart) Set(on bool) error {
+	program, err := os.Executable()
+	if err == nil && on {
+		err = autostart(program)
+	} else if err == nil {
+		err = noAutostart()
+	}
+	if err != nil {
+		return fmt.Errorf("this computer does not let Countersign change what starts by itself: %w", err)
+	}
+	return nil
+}
+
+// replace writes a file of settings whole or not at all, and its folder where that is missing.
+func replace(path string, content []byte) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	temp, err := os.CreateTemp(filepath.Dir(path), ".countersign-*")
+	if err != nil {
+		return err
+	}
+	defer os.Remove(temp.Name()) // fails after the rename, as it should
+	_, err = temp.Write(content)
+	if errClose := temp.Close(); err == nil {
+		err = errClose
+	}
+	if err == nil {
+		err = os.Chmod(temp.Name(), 0o644)
+	}
+	if err != nil {
+		return err
+	}
+	return os.Rename(temp.Name(), path)
+}

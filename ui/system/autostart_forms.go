@@ -1,0 +1,72 @@
+package system
+
+import (
+	"bytes"
+	"encoding/xml"
+	"strings"
+)
+
+// What the three systems want to read. These are plain functions of the program's path, apart from the systems, so
+// that all of them are tested everywhere.
+
+// desktopEntry is an autostart file of the desktop (Desktop Entry Specification 1.5).
+func desktopEntry(program string) []byte {
+	return []byte("[Desktop Entry]\nType=Application\nName=Countersign\n" +
+		"Comment=Saves signed documents while you work\nIcon=countersign\n" +
+		"Exec=" + desktopQuote(program) + " " + hiddenFlag + "\nTerminal=false\nX-GNOME-Autostart-enabled=true\n")
+}
+
+// notHere is an entry of the person's that hides one for the whole computer.
+var notHere = []byte("[Desktop Entry]\nType=Application\nName=Countersign\nHidden=true\n")
+
+// desktopQuote writes one argument of an Exec line: quoted, then escaped as any string value is, and with the percent
+// sign doubled, which would announce a field.
+func desktopQuote(arg string) string {
+	quoted := strings.NewReplacer(`\`, `\\`, `"`, `\"`, "`", "\\`", `$`, `\$`).Replace(arg)
+	return `"` + strings.NewReplacer(`\`, `\\`, `%`, `%%`, "\n", `\n`, "\t", `\t`).Replace(quoted) + `"`
+}
+
+// startsEntry reports whether a desktop would follow an entry.
+func startsEntry(entry []byte) bool {
+	for line := range strings.Lines(string(entry)) {
+		key, value, _ := strings.Cut(strings.TrimSpace(line), "=")
+		switch strings.TrimSpace(key) + "=" + strings.TrimSpace(value) {
+		case "Hidden=true", "X-GNOME-Autostart-enabled=false":
+			return false
+		}
+	}
+	return true
+}
+
+// launchAgent is a property list for launchd (launchd.plist(5)); only a session with a screen runs it.
+func launchAgent(label, program string) []byte {
+	var b bytes.Buffer
+	text := func(s string) {
+		_ = xml.EscapeText(&b, []byte(s)) // a buffer takes everything
+	}
+	b.WriteString(xml.Header + `<!DOCTYPE plist PUBLIC "-//Apple//DTD PLIST 1.0//EN" "http://www.apple.com/DTDs/PropertyList-1.0.dtd">
+<plist version="1.0">
+<dict>
+	<key>Label</key>
+	<string>`)
+	text(label)
+	b.WriteString("</string>\n\t<key>ProgramArguments</key>\n\t<array>\n\t\t<string>")
+	text(program)
+	b.WriteString("</string>\n\t\t<string>" + hiddenFlag + `</string>
+	</array>
+	<key>RunAtLoad</key>
+	<true/>
+	<key>LimitLoadToSessionType</key>
+	<string>Aqua</string>
+</dict>
+</plist>
+`)
+	return b.Bytes()
+}
+
+// runCommand is a value of the Run key of the Windows registry: a command line. A path cannot contain a double quote.
+func runCommand(program string) string { return `"` + program + `" ` + hiddenFlag }
+
+// approved reads a value below StartupApproved, where the Task Manager of Windows keeps what a person switched off: the
+// first byte is odd then.
+func approved(value []byte) bool { return len(value) == 0 || value[0]&1 == 0 }

@@ -1,0 +1,70 @@
+//go:build !windows && !darwin
+
+package system
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+const autostartName = "autostart/countersign.desktop"
+
+// everybodys is where an administrator makes Countersign start for all people of the computer; an entry of the person's
+// own counts more.
+func everybodys() string {
+	dirs := os.Getenv("XDG_CONFIG_DIRS")
+	if dirs == "" {
+		dirs = "/etc/xdg"
+	}
+	for _, dir := range filepath.SplitList(dirs) {
+		path := filepath.Join(dir, autostartName)
+		if _, err := os.Stat(path); err == nil && filepath.IsAbs(path) {
+			return path
+		}
+	}
+	return ""
+}
+
+func ownAutostart() (string, error) {
+	base, err := os.UserConfigDir()
+	return filepath.Join(base, autostartName), err
+}
+
+func autostarts() (bool, error) {
+	own, err := ownAutostart()
+	if err != nil {
+		return false, err
+	}
+	entry, err := os.ReadFile(own)
+	if all := everybodys(); errors.Is(err, fs.ErrNotExist) && all != "" {
+		entry, err = os.ReadFile(all)
+	}
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return err == nil && startsEntry(entry), err
+}
+
+func autostart(program string) error {
+	own, err := ownAutostart()
+	if err != nil {
+		return err
+	}
+	return replace(own, desktopEntry(program))
+}
+
+func noAutostart() error {
+	own, err := ownAutostart()
+	if err != nil {
+		return err
+	}
+	if everybodys() != "" {
+		return replace(own, notHere)
+	}
+	if err := os.Remove(own); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}

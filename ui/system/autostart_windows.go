@@ -1,0 +1,70 @@
+package system
+
+import (
+	"errors"
+
+	"golang.org/x/sys/windows/registry"
+)
+
+// The installer writes the same value when asked to.
+const (
+	runKey      = `Software\Microsoft\Windows\CurrentVersion\Run`
+	approvedKey = `Software\Microsoft\Windows\CurrentVersion\Explorer\StartupApproved\Run`
+	runName     = "Countersign"
+)
+
+func autostarts() (bool, error) {
+	switch _, there, err := runValue(runKey, registry.Key.GetStringValue); {
+	case err != nil, !there:
+		return false, err
+	}
+	state, _, err := runValue(approvedKey, registry.Key.GetBinaryValue)
+	return err == nil && approved(state), err
+}
+
+func autostart(program string) error {
+	key, _, err := registry.CreateKey(registry.CURRENT_USER, runKey, registry.SET_VALUE)
+	if err != nil {
+		return err
+	}
+	defer key.Close()
+	if err := key.SetStringValue(runName, runCommand(program)); err != nil {
+		return err
+	}
+	return forget(approvedKey) // what the Task Manager says against it
+}
+
+func noAutostart() error { return forget(runKey) }
+
+// runValue reads the program's value of a key, and whether it is there.
+func runValue[T any](path string, get func(registry.Key, string) (T, uint32, error)) (value T, there bool, err error) {
+	key, err := registry.OpenKey(registry.CURRENT_USER, path, registry.QUERY_VALUE)
+	if errors.Is(err, registry.ErrNotExist) {
+		return value, false, nil
+	}
+	if err != nil {
+		return value, false, err
+	}
+	defer key.Close()
+	value, _, err = get(key, runName)
+	if errors.Is(err, registry.ErrNotExist) {
+		return value, false, nil
+	}
+	return value, err == nil, err
+}
+
+// forget removes the program's value of a key.
+func forget(path string) error {
+	key, err := registry.OpenKey(registry.CURRENT_USER, path, registry.SET_VALUE)
+	if errors.Is(err, registry.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer key.Close()
+	if err := key.DeleteValue(runName); !errors.Is(err, registry.ErrNotExist) {
+		return err
+	}
+	return nil
+}
