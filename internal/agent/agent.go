@@ -56,6 +56,10 @@ type Params struct {
 	// ShowSteps receives each Activity as it is recorded. It must not block. Nil for none.
 	ShowSteps func(store.Activity)
 
+	// PagePainter is a program and its first arguments that draws page 1 of a document, see preview.Page. Without it
+	// there are no pictures.
+	PagePainter []string
+
 	// Crash is called at named points of saving and sending; tests end the process there. Nil in production.
 	Crash func(point string)
 }

@@ -3,10 +3,13 @@ package agent
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
+	"image"
 	"slices"
 
 	"countersign/internal/esign"
+	"countersign/internal/preview"
 	"countersign/internal/store"
 )
 
@@ -97,6 +100,17 @@ func (a *Agent) linkTo(ask func(*esign.Client) (esign.SignLink, error)) (string,
 	}
 	link, err := ask(client)
 	return link.URL, a.noteServiceError(err)
+}
+
+// errNoPicture is the answer where no pictures are drawn.
+var errNoPicture = errors.New("no picture")
+
+// Preview draws page 1 of a document on this computer, width pixels wide.
+func (a *Agent) Preview(ctx context.Context, path string, width int) (image.Image, error) {
+	if len(a.p.PagePainter) == 0 {
+		return nil, errNoPicture
+	}
+	return preview.Page(ctx, a.p.PagePainter[0], a.p.PagePainter[1:], path, width)
 }
 
 // docPeople names the document with the people who were asked to sign before, most recent first.

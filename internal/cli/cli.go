@@ -64,6 +64,7 @@ type commands struct {
 	Status  statusCmd  `cmd:"" help:"Show what is connected, waiting, saved and wrong."`
 	Sandbox sandboxCmd `cmd:"" help:"Run the embedded signing service alone, for trying things out and for tests."`
 	Version versionCmd `cmd:"" help:"Show the version."`
+	Page    pageCmd    `cmd:"" hidden:"" help:"Draw page 1 of a document, for the window."`
 }
 
 const description = `Countersign sends documents for signature and saves what comes back.

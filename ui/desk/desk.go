@@ -16,7 +16,13 @@ type System interface {
 	ShowInFolder(path string) error   // the file's folder, with the file marked where the system can
 }
 
-// Desk is handed to every screen. All fields are set.
+// Autostart decides whether the program starts with the computer. Its methods may take a moment.
+type Autostart interface {
+	Enabled() (bool, error)
+	Set(on bool) error
+}
+
+// Desk is handed to every screen. All fields but Autostart are set.
 type Desk struct {
 	Office Office
 	System System
@@ -24,7 +30,10 @@ type Desk struct {
 	Now    func() time.Time // also fixes the time zone in which times are shown
 	Window fyne.Window      // for dialogs and focus
 	Notice func(text string)
+	Copy   func(text string) // to the clipboard
 	Go     Ways
+
+	Autostart Autostart // nil where the program cannot start with the computer
 }
 
 // Ways lead from one screen to another.
@@ -32,6 +41,7 @@ type Ways interface {
 	ShowPackage(id string)
 	ShowSettings()
 	ShowCompose()
+	ShowHelp()
 }
 
 // OpenAddress opens an address and tells the person when that fails.

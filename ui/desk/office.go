@@ -4,6 +4,7 @@ package desk
 
 import (
 	"context"
+	"image"
 	"time"
 
 	"countersign/internal/agent"
@@ -27,6 +28,8 @@ type Office interface {
 	EditPage(ctx context.Context, packageID string) (string, error)
 	// Inspect looks at a file that is to be sent; it may take a moment.
 	Inspect(ctx context.Context, path string) agent.FileInfo
+	// Preview draws page 1 of a document on this computer, width pixels wide; an error means that there is no picture.
+	Preview(ctx context.Context, path string, width int) (image.Image, error)
 	// People are the signers used before, most recent first.
 	People() []store.Signer
 	// Saved are the files saved last, newest first.
