@@ -1,8 +1,6 @@
 package compose
 
 import (
-	"os"
-	"path/filepath"
 	"slices"
 	"testing"
 	"time"
@@ -13,31 +11,6 @@ import (
 
 var now = time.Date(2026, 11, 21, 14, 2, 0, 0, time.FixedZone("office", 3600))
 
-func TestFilesThatCannotBeSentSayWhy(t *testing.T) {
-	dir := t.TempDir()
-	write := func(name, text string) string {
-		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-		return path
-	}
-	good, empty := write("good.pdf", "%PDF-"), write("empty.pdf", "")
-	files := inspect([]string{good, empty, dir, filepath.Join(dir, "gone.pdf")})
-	got := []string{}
-	for _, f := range files {
-		got = append(got, f.problem)
-	}
-	want := []string{"", "This file is empty.", "This is a folder. Add the files in it.", "This file is no longer there."}
-	if !slices.Equal(got, want) {
-		t.Errorf("got %q", got)
-	}
-	again := merge(files, inspect([]string{good, write("new.pdf", "x")}))
-	if len(again) != 5 || again[4].name() != "new.pdf" {
-		t.Errorf("the same file is added once, a new one at the end: %v", again)
-	}
-}
-
 func TestTheNameIsProposedFromTheFirstFile(t *testing.T) {
 	for path, want := range map[string]string{
 		"/x/Lease Sonnenweg 4.pdf": "Lease Sonnenweg 4",
@@ -45,7 +18,7 @@ func TestTheNameIsProposedFromTheFirstFile(t *testing.T) {
 		"/x/.pdf":                  "",
 		"/x/Vertrag v1.2.docx":     "Vertrag v1.2",
 	} {
-		if got := proposedName([]file{{path: path}}); got != want {
+		if got := proposedName(path); got != want {
 			t.Errorf("%s: %q, want %q", path, got, want)
 		}
 	}
@@ -54,34 +27,37 @@ func TestTheNameIsProposedFromTheFirstFile(t *testing.T) {
 func TestErrorsStandBesideTheirField(t *testing.T) {
 	ana := store.Signer{FirstName: "Ana", LastName: "Ruiz", Email: "ana@example.com"}
 	with := func(change func(*store.Signer)) store.Signer { s := ana; change(&s); return s }
-	good := []file{{path: "/x/a.pdf"}}
+	good := []*document{{path: "/x/a.pdf", looked: true}}
 	for name, c := range map[string]struct {
-		files   []file
+		docs    []*document
+		each    bool
 		name    string
 		signers []store.Signer
 		due     string
 		want    wrong
 	}{
-		"fine":            {good, "A", []store.Signer{ana}, "2026-11-21", wrong{signer: []string{""}}},
-		"nothing":         {nil, "", nil, "", wrong{files: "Add at least one document.", signers: "Add at least one person who signs."}},
-		"bad file":        {[]file{{path: "a", problem: "x"}}, "A", []store.Signer{ana}, "", wrong{files: "Remove or replace the marked document.", signer: []string{""}}},
-		"no package name": {good, "  ", []store.Signer{ana}, "", wrong{name: "Give the package a name.", signer: []string{""}}},
-		"one name is enough": {good, "A", []store.Signer{with(func(s *store.Signer) { s.FirstName = "" })}, "",
+		"fine":            {good, false, "A", []store.Signer{ana}, "2026-11-21", wrong{signer: []string{""}}},
+		"nothing":         {nil, false, "", nil, "", wrong{files: "Add at least one document.", signers: "Add at least one person who signs."}},
+		"bad file":        {[]*document{{looked: true, info: agent.FileInfo{Problem: "x"}}}, false, "A", []store.Signer{ana}, "", wrong{files: "Remove or replace the marked document.", signer: []string{""}}},
+		"still reading":   {[]*document{{path: "a"}}, false, "A", []store.Signer{ana}, "", wrong{files: "The documents are still being read. Send again in a moment.", signer: []string{""}}},
+		"each by itself":  {append(good, good...), true, "", []store.Signer{ana}, "", wrong{signer: []string{""}}},
+		"no package name": {good, false, "  ", []store.Signer{ana}, "", wrong{name: "Give the package a name.", signer: []string{""}}},
+		"one name is enough": {good, false, "A", []store.Signer{with(func(s *store.Signer) { s.FirstName = "" })}, "",
 			wrong{signer: []string{""}}},
-		"no name": {good, "A", []store.Signer{{Email: "a@b.ch"}}, "", wrong{signer: []string{"Type the name."}}},
-		"no address": {good, "A", []store.Signer{with(func(s *store.Signer) { s.Email = "" })}, "",
+		"no name": {good, false, "A", []store.Signer{{Email: "a@b.ch"}}, "", wrong{signer: []string{"Type the name."}}},
+		"no address": {good, false, "A", []store.Signer{with(func(s *store.Signer) { s.Email = "" })}, "",
 			wrong{signer: []string{"Type the e-mail address."}}},
-		"half an address": {good, "A", []store.Signer{with(func(s *store.Signer) { s.Email = "ana@example" })}, "",
+		"half an address": {good, false, "A", []store.Signer{with(func(s *store.Signer) { s.Email = "ana@example" })}, "",
 			wrong{signer: []string{"This is not an e-mail address."}}},
-		"a name in the address": {good, "A", []store.Signer{with(func(s *store.Signer) { s.Email = "Ana <ana@example.com>" })}, "",
+		"a name in the address": {good, false, "A", []store.Signer{with(func(s *store.Signer) { s.Email = "Ana <ana@example.com>" })}, "",
 			wrong{signer: []string{"This is not an e-mail address."}}},
-		"twice": {good, "A", []store.Signer{ana, with(func(s *store.Signer) { s.Email = "ANA@example.com" })}, "",
+		"twice": {good, false, "A", []store.Signer{ana, with(func(s *store.Signer) { s.Email = "ANA@example.com" })}, "",
 			wrong{signer: []string{"", "This address is there twice."}}},
-		"yesterday": {good, "A", []store.Signer{ana}, "2026-11-20", wrong{due: "This day is over.", signer: []string{""}}},
-		"no day":    {good, "A", []store.Signer{ana}, "next week", wrong{due: "Write the date as 2026-12-31.", signer: []string{""}}},
+		"yesterday": {good, false, "A", []store.Signer{ana}, "2026-11-20", wrong{due: "This day is over.", signer: []string{""}}},
+		"no day":    {good, false, "A", []store.Signer{ana}, "next week", wrong{due: "Write the date as 2026-12-31.", signer: []string{""}}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := check(c.files, agent.Draft{Name: c.name, Signers: c.signers, Due: parseDue(c.due, now.Location())}, c.due, now)
+			got := check(c.docs, agent.Draft{Name: c.name, Signers: c.signers, Due: parseDue(c.due, now.Location())}, c.each, c.due, now)
 			if got.files != c.want.files || got.signers != c.want.signers || got.name != c.want.name || got.due != c.want.due ||
 				!slices.Equal(got.signer, c.want.signer) && len(c.want.signer) > 0 {
 				t.Errorf("got %+v, want %+v", got, c.want)
@@ -91,18 +67,107 @@ func TestErrorsStandBesideTheirField(t *testing.T) {
 }
 
 func TestADueDayEndsAtMidnightInTheOffice(t *testing.T) {
-	got := parseDue("2026-11-30", now.Location())
-	if want := time.Date(2026, 11, 30, 22, 59, 59, 0, time.UTC); !got.Equal(want) {
-		t.Errorf("got %v", got.UTC())
+	want := time.Date(2026, 11, 30, 22, 59, 59, 0, time.UTC)
+	for _, text := range []string{"2026-11-30", " 2026-11-30 ", "30.11.2026", "30. 11. 2026"} {
+		if got := parseDue(text, now.Location()); !got.Equal(want) {
+			t.Errorf("%q: %v", text, got.UTC())
+		}
+	}
+	for _, text := range []string{"", "tomorrow", "2026-02-30", "11/30/2026", "30.11."} {
+		if got := parseDue(text, now.Location()); !got.IsZero() {
+			t.Errorf("%q is no day, got %v", text, got)
+		}
 	}
 }
 
-func TestMovingStaysInsideTheList(t *testing.T) {
-	list := []int{1, 2, 3}
-	move(list, 0, -1)
-	move(list, 2, 1)
-	move(list, 2, -1)
-	if !slices.Equal(list, []int{1, 3, 2}) {
-		t.Errorf("got %v", list)
+func TestMovingKeepsTheOrderOfTheOthers(t *testing.T) {
+	for _, c := range []struct {
+		from, to int
+		want     []int
+	}{{0, 2, []int{2, 3, 1, 4}}, {3, 1, []int{1, 4, 2, 3}}, {0, -1, []int{1, 2, 3, 4}}, {3, 4, []int{1, 2, 3, 4}}, {1, 1, []int{1, 2, 3, 4}}} {
+		list := []int{1, 2, 3, 4}
+		moveTo(list, c.from, c.to)
+		if !slices.Equal(list, c.want) {
+			t.Errorf("%d to %d: got %v, want %v", c.from, c.to, list, c.want)
+		}
+	}
+}
+
+func TestPastedPeopleAreTakenApart(t *testing.T) {
+	ana := store.Signer{FirstName: "Ana", LastName: "Ruiz", Email: "ana@example.com"}
+	jan := store.Signer{FirstName: "Jan Peter", LastName: "Weber", Email: "jan@example.com"}
+	for text, want := range map[string][]store.Signer{
+		"Ana Ruiz <ana@example.com>":                                          {ana},
+		"  \"Ana Ruiz\"   <ana@example.com>\n":                                {ana},
+		"Ruiz, Ana <ana@example.com>":                                         {ana},
+		"\"Ruiz, Ana\" <ana@example.com>; Weber, Jan Peter <jan@example.com>": {ana, jan},
+		"Ana Ruiz <ana@example.com>, Jan Peter Weber <jan@example.com>,":      {ana, jan},
+		"Ana Ruiz <ana@example.com>\r\nJan Peter Weber <jan@example.com>":     {ana, jan},
+		"ana@example.com": {{Email: "ana@example.com"}},
+		"Наталья Соколова <n@example.com>":      {{FirstName: "Наталья", LastName: "Соколова", Email: "n@example.com"}},
+		"Cher <cher@example.com>":               {{FirstName: "Cher", Email: "cher@example.com"}},
+		"Ana Ruiz":                              nil,
+		"Ana <ana@example>":                     nil,
+		"Ana <ana@example.com":                  nil,
+		"write to ana@example.com":              nil,
+		"Ana Ruiz <ana@example.com> and others": nil,
+		"":                                      nil,
+	} {
+		if got := addresses(text); !slices.Equal(got, want) {
+			t.Errorf("%q: got %+v", text, got)
+		}
+	}
+}
+
+func TestPeopleAreOfferedByTheBeginningOfANameOrAddress(t *testing.T) {
+	known := []store.Signer{{FirstName: "Ana", LastName: "Ruiz", Email: "ana.ruiz@example.com"},
+		{FirstName: "Jan", LastName: "Weber", Email: "jw@example.com"}, {FirstName: "Anatol", LastName: "van Dam", Email: "avd@example.com"}}
+	for text, want := range map[string]int{"an": 2, "ANA R": 1, "ruiz": 1, "jw@": 1, "dam": 1, "uiz": 0, "": 3, "ana.ruiz@example.com": 0} {
+		if got := matching(known, text, nil); len(got) != want {
+			t.Errorf("%q: got %v, want %d", text, got, want)
+		}
+	}
+	if got := matching(known, "an", map[string]bool{"ana.ruiz@example.com": true}); len(got) != 1 || got[0].FirstName != "Anatol" {
+		t.Errorf("who signs already is not offered again: %v", got)
+	}
+}
+
+func TestProgressIsSharedOutOverTheFilesInTheirOrder(t *testing.T) {
+	sizes := []int64{100, 0, 50}
+	for name, c := range map[string]struct {
+		state agent.SendState
+		want  []float64
+	}{
+		"nothing yet":   {agent.SendState{}, []float64{0, 0, 0}},
+		"in the first":  {agent.SendState{State: store.DraftQueued, Sent: 25, Total: 150}, []float64{0.25, 0, 0}},
+		"in the second": {agent.SendState{State: store.DraftQueued, Sent: 125, Total: 150}, []float64{1, 0, 0.5}},
+		"handed over":   {agent.SendState{State: store.DraftAdding, Total: 150}, []float64{1, 0, 1}},
+	} {
+		if got := parts(c.state, sizes); !slices.Equal(got, c.want) {
+			t.Errorf("%s: got %v, want %v", name, got, c.want)
+		}
+	}
+}
+
+func TestEachDocumentCanBecomeItsOwnPackage(t *testing.T) {
+	docs := []*document{{path: "/x/a_1.pdf", draft: "old"}, {path: "/x/b.pdf", draft: "old"}}
+	d := agent.Draft{Name: "All", Message: "hello"}
+	one := pack(docs, d, false)
+	if len(one) != 1 || one[0].draft.Name != "All" || !slices.Equal(one[0].draft.Files, []string{"/x/a_1.pdf", "/x/b.pdf"}) || !slices.Equal(one[0].replaces, []string{"old"}) {
+		t.Errorf("one package: %+v", one[0])
+	}
+	each := pack(docs, d, true)
+	if len(each) != 2 || each[0].draft.Name != "a 1" || each[1].draft.Name != "b" || each[1].draft.Message != "hello" ||
+		!slices.Equal(each[1].draft.Files, []string{"/x/b.pdf"}) || len(each[0].replaces)+len(each[1].replaces) != 1 {
+		t.Errorf("a package each: %+v %+v", each[0], each[1])
+	}
+}
+
+func TestTheReferenceTravelsAsTheStoreReadsIt(t *testing.T) {
+	if got := string(externalData(`A "1"`)); got != `{"reference":"A \"1\""}` {
+		t.Errorf("got %s", got)
+	}
+	if externalData("") != nil || referenceIn(nil) != "" || referenceIn(externalData("K-7")) != "K-7" {
+		t.Error("no reference is no data, and what was sent is read again")
 	}
 }

@@ -1,32 +1,98 @@
 package compose
 
 import (
+	"context"
+	"image"
+	"path/filepath"
 	"slices"
-	"time"
 
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/canvas"
-	"fyne.io/fyne/v2/container"
 	"fyne.io/fyne/v2/dialog"
 	"fyne.io/fyne/v2/lang"
-	"fyne.io/fyne/v2/theme"
-	"fyne.io/fyne/v2/widget"
+	"fyne.io/fyne/v2/storage"
 
 	"countersign/ui/desk"
 	"countersign/ui/look"
 	"countersign/ui/widgets"
-	"countersign/ui/words"
 )
+
+// Add adds files, in the order they come; those that cannot be sent say so beside their name. A file that is there
+// already is looked at anew.
+func (s *Screen) Add(paths []string) {
+	if len(paths) == 0 {
+		return
+	}
+	if s.run != nil {
+		s.desk.Notice(lang.L("A package is on its way. Add files when it is sent."))
+		return
+	}
+	var fresh []*document
+	for _, path := range paths {
+		i := slices.IndexFunc(s.docs, func(d *document) bool { return d.path == path })
+		if i < 0 {
+			i = len(s.docs)
+			s.docs = append(s.docs, s.newDocument(path))
+		}
+		s.docs[i].looked, s.docs[i].refused = false, ""
+		fresh = append(fresh, s.docs[i])
+	}
+	s.filesChanged()
+	s.inspect(fresh)
+}
+
+// inspect asks the office about documents, one after the other, beside the window's goroutine. Taking a document away
+// meanwhile does no harm.
+func (s *Screen) inspect(docs []*document) {
+	s.desk.Work.Start(func(ctx context.Context) {
+		for _, d := range docs {
+			if ctx.Err() != nil {
+				return
+			}
+			info := s.desk.Office.Inspect(ctx, d.path) // the path never changes
+			s.desk.Work.Do(func() {
+				d.info, d.looked = info, true
+				d.show(len(s.docs) > 1, s.run != nil)
+				s.changed()
+			})
+			if info.Problem == "" {
+				s.preview(ctx, d)
+			}
+		}
+	})
+}
+
+// previewer is an office that can make pictures of documents.
+type previewer interface {
+	Preview(ctx context.Context, path string, width int) (image.Image, error)
+}
+
+// preview shows page 1 where the office has a picture of it. It runs beside the window's goroutine.
+func (s *Screen) preview(ctx context.Context, d *document) {
+	office, ok := s.desk.Office.(previewer)
+	if !ok {
+		return
+	}
+	if page, err := office.Preview(ctx, d.path, 3*int(pictureSize.Width)); err == nil {
+		s.desk.Work.Do(func() { d.showPage(page) })
+	}
+}
 
 // showFiles shows the documents, or the place to drop them.
 func (s *Screen) showFiles() {
 	s.fileBox.Objects = nil
-	if len(s.files) == 0 {
+	if len(s.docs) == 0 {
 		s.fileBox.Add(dropTarget())
 	}
-	for i, f := range s.files {
-		s.fileBox.Add(s.fileRow(i, f))
+	for _, d := range s.docs {
+		d.show(len(s.docs) > 1, s.run != nil)
+		s.fileBox.Add(d.row)
 	}
+	s.filesField.Hint("")
+	if len(s.docs) > 1 && s.run == nil {
+		s.filesField.Hint(lang.L("Drag the lines, or press Alt with an arrow key, to change the order."))
+	}
+	s.each.Hidden = len(s.docs) < 2
 	s.filesField.Refresh()
 }
 
@@ -39,68 +105,59 @@ func dropTarget() fyne.CanvasObject {
 	return widgets.Card(widgets.PadHV(0, 28, widgets.Stack(8, arrow, widgets.Centre(say))))
 }
 
-func (s *Screen) fileRow(i int, f file) fyne.CanvasObject {
-	name, note := widgets.NewLine(f.name()), widgets.NewCaption(words.Size(f.size))
-	name.Shorten = true
-	icon := theme.DocumentIcon()
-	if f.problem != "" {
-		note.Set(f.problem)
-		note.Colour = look.Attention
-		icon = look.MarkProblem.Resource()
-	}
-	tools := arrows(i, len(s.files), func(by int) {
-		move(s.files, i, by)
-		s.filesChanged()
-	}, func() {
-		s.files = slices.Delete(s.files, i, i+1)
-		s.filesChanged()
-	})
-	return widgets.Card(widgets.Across(widget.NewIcon(icon), widgets.Stack(1, name, note), tools))
-}
-
-// arrows are the buttons that move an entry up and down and take it away.
-func arrows(i, of int, moved func(by int), removed func()) fyne.CanvasObject {
-	row := container.New(&tight{})
-	tool := func(icon fyne.Resource, enabled bool, do func()) {
-		b := widget.NewButtonWithIcon("", icon, do)
-		b.Importance = widget.LowImportance
-		if !enabled {
-			b.Disable()
+// filesChanged shows the documents and proposes a name until the person has typed another one.
+func (s *Screen) filesChanged() {
+	if s.name.Text == "" || s.name.Text == s.proposed {
+		s.proposed = ""
+		if len(s.docs) > 0 {
+			s.proposed = proposedName(s.docs[0].path)
 		}
-		row.Add(b)
+		s.name.SetText(s.proposed)
 	}
-	if of > 1 {
-		tool(theme.MoveUpIcon(), i > 0, func() { moved(-1) })
-		tool(theme.MoveDownIcon(), i < of-1, func() { moved(1) })
-	}
-	tool(theme.DeleteIcon(), true, removed)
-	return row
+	s.showFiles()
+	s.changed()
 }
 
-// tight puts its objects side by side without room between them.
-type tight struct{}
+func (s *Screen) moveDocument(d *document, by int) {
+	from := slices.Index(s.docs, d)
+	s.placeDocument(from, from+by)
+}
 
-func (*tight) Layout(objects []fyne.CanvasObject, size fyne.Size) {
-	x := float32(0)
-	for _, o := range objects {
-		least := o.MinSize()
-		o.Resize(least)
-		o.Move(fyne.NewPos(x, (size.Height-least.Height)/2))
-		x += least.Width
+func (s *Screen) dragDocument(d *document, y float32) {
+	from := slices.Index(s.docs, d)
+	s.placeDocument(from, placeAt(s.fileBox.Objects, from, y))
+}
+
+func (s *Screen) placeDocument(from, to int) {
+	if s.run == nil && moveTo(s.docs, from, to) {
+		s.filesChanged()
 	}
 }
 
-func (*tight) MinSize(objects []fyne.CanvasObject) (size fyne.Size) {
-	for _, o := range objects {
-		least := o.MinSize()
-		size = fyne.NewSize(size.Width+least.Width, max(size.Height, least.Height))
+// removeDocument takes a document away and leaves the focus where the next one is.
+func (s *Screen) removeDocument(d *document) {
+	i := slices.Index(s.docs, d)
+	if i < 0 || s.run != nil {
+		return
 	}
-	return size
+	s.docs = slices.Delete(s.docs, i, i+1)
+	s.filesChanged()
+	switch next := min(i, len(s.docs)-1); {
+	case next < 0:
+		s.desk.Window.Canvas().Focus(s.add)
+	case len(s.docs) == 1:
+		s.desk.Window.Canvas().Focus(s.docs[0].remove)
+	default:
+		s.desk.Window.Canvas().Focus(s.docs[next].grip)
+	}
 }
 
-// pickFiles asks for one file after the other, as Fyne's dialog allows; dropping takes many at once.
+// endings are the kinds of documents that the dialog shows; dropping takes any, and the service decides.
+var endings = []string{".pdf", ".PDF", ".docx", ".DOCX", ".doc", ".DOC", ".odt", ".ODT", ".rtf", ".RTF", ".xlsx", ".pptx", ".txt"}
+
+// pickFiles asks for a file, as Fyne's dialog allows; the next time it begins in the same folder.
 func (s *Screen) pickFiles() {
-	dialog.ShowFileOpen(func(r fyne.URIReadCloser, err error) {
+	pick := dialog.NewFileOpen(func(r fyne.URIReadCloser, err error) {
 		if err != nil {
 			s.desk.Notice(desk.Sentence(err.Error()))
 			return
@@ -112,21 +169,16 @@ func (s *Screen) pickFiles() {
 		if err := r.Close(); err != nil {
 			s.desk.Notice(desk.Sentence(err.Error()))
 		}
+		s.folder = filepath.Dir(path)
 		s.Add([]string{path})
+		s.desk.Window.Canvas().Focus(s.add)
 	}, s.desk.Window)
-}
-
-// pickDay shows a calendar under the due date.
-func (s *Screen) pickDay() {
-	var pop *widget.PopUp
-	start := s.desk.Now()
-	if due := parseDue(s.due.Text, start.Location()); !due.IsZero() {
-		start = due
+	pick.SetFilter(storage.NewExtensionFileFilter(endings))
+	if s.folder != "" {
+		if folder, err := storage.ListerForURI(storage.NewFileURI(s.folder)); err == nil {
+			pick.SetLocation(folder)
+		}
 	}
-	calendar := widget.NewCalendar(start, func(day time.Time) {
-		s.due.SetText(day.Format("2006-01-02"))
-		pop.Hide()
-	})
-	pop = widget.NewPopUp(calendar, s.desk.Window.Canvas())
-	pop.ShowAtRelativePosition(fyne.NewPos(0, -calendar.MinSize().Height), s.due)
+	pick.Resize(s.desk.Window.Canvas().Size())
+	pick.Show()
 }

@@ -21,6 +21,10 @@ import (
 func (s *Screen) showOutbox(drafts []store.Draft) {
 	list := widgets.Stack(12)
 	for _, d := range drafts {
+		if s.run.owns(d) { // the bar tells about it
+			s.hintOf(d)
+			continue
+		}
 		list.Add(s.draftRow(d))
 	}
 	if len(list.Objects) == 0 {
@@ -28,6 +32,13 @@ func (s *Screen) showOutbox(drafts []store.Draft) {
 		return
 	}
 	widgets.Remake(s.outbox, widgets.Stack(8, widgets.NewTitle(lang.L("On their way")), widgets.Card(list)))
+}
+
+// hintOf says what keeps a draft that is being sent.
+func (s *Screen) hintOf(d store.Draft) {
+	if d.State == store.DraftQueued && d.Problem != "" && !s.run.stopping {
+		s.bar.progress(-1, desk.Sentence(d.Problem))
+	}
 }
 
 func (s *Screen) draftRow(d store.Draft) fyne.CanvasObject {
@@ -39,12 +50,13 @@ func (s *Screen) draftRow(d store.Draft) fyne.CanvasObject {
 	row := widgets.Stack(2, widgets.Across(widget.NewIcon(mark.Resource()), name, nil), note)
 	forget := func() { s.decide(func() error { return s.desk.Office.Resolve(d.ID, false) }) }
 	again := func() { s.decide(func() error { return s.desk.Office.Resolve(d.ID, true) }) }
-	button := func(text string, do func()) fyne.CanvasObject { return widget.NewButton(text, do) }
+	button := func(text string, do func()) fyne.CanvasObject { return s.newButton(text, nil, do) }
 	switch d.State {
 	case store.DraftUnknown:
 		row.Add(container.NewHBox(button(lang.L("It was sent"), forget), button(lang.L("Send again"), func() { s.askTwice(again) })))
 	case store.DraftFailed:
-		row.Add(container.NewHBox(button(lang.L("Remove"), forget), button(lang.L("Send again"), again)))
+		row.Add(container.NewHBox(button(lang.L("Discard"), forget), button(lang.L("Change"), func() { s.edit(d) }),
+			button(lang.L("Send again"), again)))
 	case store.DraftQueued:
 		row.Add(container.NewHBox(button(lang.L("Do not send"), func() { s.withdraw(d.ID) })))
 	}
@@ -91,14 +103,14 @@ func draftState(d store.Draft) (look.Mark, string) {
 		return look.MarkProblem, lang.L("The answer was lost. It may have been sent; Countersign is finding out.")
 	case store.DraftFailed:
 		if d.Problem != "" {
-			return look.MarkProblem, d.Problem
+			return look.MarkProblem, desk.Sentence(d.Problem)
 		}
 		return look.MarkProblem, lang.L("The signing service refused it.")
 	case store.DraftAdding:
 		return look.MarkNext, lang.L("Handing the package over…")
 	default:
 		if d.Problem != "" {
-			return look.MarkNext, d.Problem
+			return look.MarkNext, desk.Sentence(d.Problem)
 		}
 		return look.MarkNext, lang.L("waiting to be sent, {{.Documents}}", words.V{"Documents": words.Documents(len(d.Files))})
 	}

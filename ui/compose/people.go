@@ -8,16 +8,25 @@ import (
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/container"
 	"fyne.io/fyne/v2/lang"
+	"fyne.io/fyne/v2/theme"
+	"fyne.io/fyne/v2/widget"
 
 	"countersign/internal/store"
 	"countersign/ui/look"
 	"countersign/ui/widgets"
 )
 
-// person is the fields of one signer. It keeps its entries while people are moved, so that nothing typed is lost.
+// person is the fields of one signer, and their row. It stays the same while people are moved, so that nothing typed
+// and no focus is lost.
 type person struct {
-	first, last, email *widgets.Entry
+	screen             *Screen
+	first, last, email *input
 	problem            *widgets.Line
+	number             *widgets.Line
+	grip               *grip
+	remove             *button
+	offers             *offers
+	row                fyne.CanvasObject
 }
 
 func (p *person) signer() store.Signer {
@@ -31,21 +40,101 @@ func (p *person) wrong(text string) {
 	p.problem.Refresh()
 }
 
-func (p *person) entries() []*widgets.Entry { return []*widgets.Entry{p.first, p.last, p.email} }
+func (p *person) entries() []*input { return []*input{p.first, p.last, p.email} }
 
-// addSigner adds a person; focus puts the cursor there.
-func (s *Screen) addSigner(signer store.Signer, focus bool) {
-	p := &person{first: widgets.NewEntry(lang.L("First name")), last: widgets.NewEntry(lang.L("Last name")),
-		email: widgets.NewEntry(lang.L("E-mail")), problem: widgets.NewCaption("")}
-	p.problem.Colour = look.Attention
-	p.problem.Hide()
+func (p *person) fill(signer store.Signer) {
 	for i, text := range []string{signer.FirstName, signer.LastName, signer.Email} {
 		p.entries()[i].SetText(text)
 	}
+}
+
+func (s *Screen) newPerson(signer store.Signer) *person {
+	p := &person{screen: s, first: s.newInput(lang.L("First name")), last: s.newInput(lang.L("Last name")),
+		email: s.newInput(lang.L("E-mail")), problem: widgets.NewCaption(""), number: widgets.NewTitle("")}
+	p.problem.Colour, p.number.Colour, p.number.Shorten = look.Attention, look.Secondary, false
+	p.problem.Hide()
+	p.grip = s.newGrip(func(by int) { s.movePerson(p, by) }, func(y float32) { s.dragPerson(p, y) }, func() { s.removeSigner(p) })
+	p.remove = s.newButton("", theme.DeleteIcon(), func() { s.removeSigner(p) })
+	p.remove.Importance = widget.LowImportance
+	p.offers = newOffers(p)
+	p.fill(signer)
 	for _, e := range p.entries() {
-		e.OnChanged = func(string) { s.changed() }
-		e.OnSubmitted = func(string) { s.Send() }
+		e.OnChanged = func(string) { s.changed(); p.offers.typed(e) }
+		e.onKey = p.offers.key
+		e.onText = p.shortcut
+		e.onFocus = p.focus
 	}
+	hold := container.NewVBox(widgets.Centre(p.number), p.grip)
+	names := container.NewGridWithColumns(2, p.first, p.last)
+	fields := widgets.Stack(6, names, widgets.Across(nil, p.email, p.remove), p.offers.box, p.problem)
+	p.row = tightCard(widgets.PadHV(2, 4, container.NewBorder(nil, nil, widgets.PadHV(0, 8, hold), nil, fields)))
+	return p
+}
+
+// show brings the row up to date: place counts from 1, and ordered says that the order matters.
+func (p *person) show(place int, ordered, many, locked bool) {
+	p.number.Set(strconv.Itoa(place))
+	p.number.Hidden = !ordered
+	p.grip.Hidden = !ordered || !many || locked
+	p.remove.Hidden = locked
+	p.row.Refresh()
+}
+
+// shortcut moves the person with Alt and an arrow, and takes pasted people apart.
+func (p *person) shortcut(shortcut fyne.Shortcut) bool {
+	if by := step(shortcut); by != 0 {
+		p.screen.movePerson(p, by)
+		return true
+	}
+	paste, ok := shortcut.(*fyne.ShortcutPaste)
+	if !ok || paste.Clipboard == nil {
+		return false
+	}
+	text := paste.Clipboard.Content()
+	people := addresses(text)
+	if len(people) == 0 || len(people) == 1 && !strings.Contains(text, "<") && p.first.Text+p.last.Text != "" {
+		return false // words, or an address for somebody who has a name
+	}
+	p.take(people)
+	return true
+}
+
+// focus takes typed people apart when a field is left, and shows only the offers of the field that is in use.
+func (p *person) focus(in *input, here bool) {
+	if here {
+		for _, other := range p.screen.people {
+			other.offers.clear()
+		}
+		return
+	}
+	if strings.Contains(in.Text, "<") {
+		if people := addresses(in.Text); len(people) > 0 {
+			p.take(people)
+		}
+	}
+}
+
+// take puts the first of some people here and the others behind.
+func (p *person) take(people []store.Signer) {
+	s := p.screen
+	mine := people[0]
+	if mine.FirstName+mine.LastName == "" {
+		mine.FirstName, mine.LastName = strings.TrimSpace(p.first.Text), strings.TrimSpace(p.last.Text)
+	}
+	p.fill(mine)
+	p.offers.clear()
+	at := slices.Index(s.people, p) + 1
+	for _, signer := range people[1:] {
+		s.people = slices.Insert(s.people, at, s.newPerson(signer))
+		at++
+	}
+	s.showPeople()
+	s.changed()
+}
+
+// addSigner adds a person; focus puts the cursor there.
+func (s *Screen) addSigner(signer store.Signer, focus bool) {
+	p := s.newPerson(signer)
 	s.people = append(s.people, p)
 	s.showPeople()
 	s.changed()
@@ -57,40 +146,36 @@ func (s *Screen) addSigner(signer store.Signer, focus bool) {
 func (s *Screen) showPeople() {
 	s.peopleBox.Objects = nil
 	for i, p := range s.people {
-		s.peopleBox.Add(s.personRow(i, p))
+		p.show(i+1, s.sequential(), len(s.people) > 1, s.run != nil)
+		s.peopleBox.Add(p.row)
 	}
 	s.peopleField.Refresh()
 }
 
-func (s *Screen) personRow(i int, p *person) fyne.CanvasObject {
-	var tools fyne.CanvasObject = widgets.Spacer()
-	if !s.locked {
-		tools = s.personTools(i)
-	}
-	names := container.NewGridWithColumns(2, p.first, p.last)
-	fields := widgets.Stack(6, names, widgets.Across(nil, p.email, tools), p.problem)
-	if !s.sequential() {
-		return widgets.Card(fields)
-	}
-	number := widgets.NewTitle(strconv.Itoa(i+1) + ".")
-	number.Shorten, number.Colour = false, look.Secondary
-	return widgets.Card(container.NewBorder(nil, nil, widgets.PadHV(0, 8, container.NewVBox(number)), nil, fields))
+func (s *Screen) movePerson(p *person, by int) {
+	from := slices.Index(s.people, p)
+	s.placePerson(from, from+by)
 }
 
-func (s *Screen) personTools(i int) fyne.CanvasObject {
-	places := 1 // where all sign at once, there is no order to change
-	if s.sequential() {
-		places = len(s.people)
-	}
-	return arrows(i, places, func(by int) {
-		move(s.people, i, by)
+func (s *Screen) dragPerson(p *person, y float32) {
+	from := slices.Index(s.people, p)
+	s.placePerson(from, placeAt(s.peopleBox.Objects, from, y))
+}
+
+// placePerson moves a person where there is an order to change.
+func (s *Screen) placePerson(from, to int) {
+	if s.run == nil && s.sequential() && moveTo(s.people, from, to) {
 		s.showPeople()
 		s.changed()
-	}, func() { s.removeSigner(i) })
+	}
 }
 
 // removeSigner takes a person away; one empty person always stays.
-func (s *Screen) removeSigner(i int) {
+func (s *Screen) removeSigner(p *person) {
+	i := slices.Index(s.people, p)
+	if i < 0 || s.run != nil {
+		return
+	}
 	s.people = slices.Delete(s.people, i, i+1)
 	if len(s.people) == 0 {
 		s.addSigner(store.Signer{}, true)
@@ -98,4 +183,5 @@ func (s *Screen) removeSigner(i int) {
 	}
 	s.showPeople()
 	s.changed()
+	s.desk.Window.Canvas().Focus(s.people[min(i, len(s.people)-1)].remove)
 }

@@ -1,5 +1,5 @@
-// Package compose is the screen on which a package is put together and sent. What is typed stays until the service has
-// accepted it. It hands a draft to the office and shows how that ends; it does not know how sending works.
+// Package compose is the screen on which packages are put together and sent. What is typed stays until the office has
+// taken it over. It hands drafts to the office and shows how that ends; it does not know how sending works.
 package compose
 
 import (
@@ -16,111 +16,117 @@ import (
 	"countersign/internal/store"
 	"countersign/ui/desk"
 	"countersign/ui/widgets"
+	"countersign/ui/words"
 	"countersign/ui/work"
 )
+
+var noSigner store.Signer
 
 // Screen is the send screen. All methods belong to the window's goroutine.
 type Screen struct {
 	desk    *desk.Desk
-	reader  *work.Reader[[]store.Draft]
+	reader  *work.Reader[news]
 	content fyne.CanvasObject
+	scrolls []*container.Scroll
 
-	files    []file
+	docs     []*document
 	people   []*person
-	proposed string             // the name that was filled in by itself
-	tried    bool               // the button was pressed: from now on errors show as they are typed
-	cancel   context.CancelFunc // ends the sending that runs; nil while none does
-	locked   bool
-	refused  string // the draft that the office keeps of the last attempt; sending anew replaces it
+	known    []store.Signer // people used before, most recent first
+	proposed string         // the name that was filled in by itself
+	folder   string         // where the last file was picked
+	tried    bool           // the button was pressed: from now on errors show as they are typed
+	run      *run           // what is on its way; nil while nothing is
 
-	fileBox, peopleBox, outbox *fyne.Container
-	filesField, peopleField    *widgets.Field
-	name, message, due         *widgets.Entry
-	nameField, dueField        *widgets.Field
-	order                      *widget.RadioGroup
-	add, addPerson             *widget.Button
-	bar                        *bar
+	fileBox, peopleBox, outbox    *fyne.Container
+	filesField, peopleField       *widgets.Field
+	name, message, due, reference *input
+	nameField, dueField           *widgets.Field
+	each, order                   *widget.RadioGroup
+	add, addPerson, day           *button
+	bar                           *bar
 }
 
 // New returns the screen with one empty signer.
 func New(d *desk.Desk) *Screen {
-	s := &Screen{desk: d, fileBox: widgets.Stack(4), peopleBox: widgets.Stack(8), outbox: container.NewStack()}
-	s.reader = work.NewReader(d.Work, func(context.Context) []store.Draft { return d.Office.Drafts() }, s.showOutbox)
-	s.name, s.message, s.due = widgets.NewEntry(""), widgets.NewText(3), widgets.NewEntry(lang.L("no date"))
+	s := &Screen{desk: d, fileBox: widgets.Stack(4), peopleBox: widgets.Stack(6), outbox: container.NewStack()}
+	s.reader = work.NewReader(d.Work, s.read, s.show)
+	s.name, s.message, s.due, s.reference = s.newInput(""), s.newText(2), s.newInput(lang.L("no date")), s.newInput("")
+	s.day = s.newButton("", theme.CalendarIcon(), s.pickDay)
+	s.day.Importance = widget.LowImportance
+	s.due.ActionItem = s.day
 	s.nameField = widgets.NewField(lang.L("Package name"), s.name, "")
-	s.due.ActionItem = widget.NewButtonWithIcon("", theme.CalendarIcon(), s.pickDay)
-	s.due.ActionItem.(*widget.Button).Importance = widget.LowImportance
 	s.dueField = widgets.NewField(lang.L("To be signed by"), s.due, "")
 	s.filesField = widgets.NewField(lang.L("Documents, in the order they are signed"), s.fileBox, "")
 	s.peopleField = widgets.NewField(lang.L("People who sign"), s.peopleBox, "")
-	all, inOrder := lang.L("All at once"), lang.L("One after the other")
-	s.order = widget.NewRadioGroup([]string{all, inOrder}, func(string) { s.showPeople() })
-	s.order.Required, s.order.Selected = true, all
-	for _, e := range []*widgets.Entry{s.name, s.due} {
-		e.OnChanged = func(string) { s.changed() }
-		e.OnSubmitted = func(string) { s.Send() }
-	}
-	s.add = widget.NewButtonWithIcon(lang.L("Add documents"), theme.ContentAddIcon(), s.pickFiles)
-	s.addPerson = widget.NewButtonWithIcon(lang.L("Add a person"), theme.ContentAddIcon(), func() { s.addSigner(store.Signer{}, true) })
-	s.bar = newBar(s.Send, s.Stop)
-	left := widgets.Stack(12, s.filesField, container.NewHBox(s.add), s.nameField,
-		widgets.NewField(lang.L("Message to the signers"), s.message, ""), s.dueField)
-	right := widgets.Stack(12, s.peopleField, container.NewHBox(s.addPerson), s.order, s.outbox)
-	columns := container.NewGridWithColumns(2,
-		container.NewVScroll(widgets.PadHV(20, 4, left)), container.NewVScroll(widgets.PadHV(20, 4, right)))
-	head := widgets.PadHV(20, 16, widgets.NewHeading(lang.L("New package")))
-	s.content = container.NewBorder(head, s.bar.content, nil, nil, columns)
-	s.addSigner(store.Signer{}, false)
+	s.each = choice(lang.L("One package"), lang.L("One package for each document"), func() { s.changed() })
+	s.order = choice(lang.L("All at once"), lang.L("One after the other"), func() { s.showPeople() })
+	s.add = s.newButton(lang.L("Add documents"), theme.ContentAddIcon(), s.pickFiles)
+	s.addPerson = s.newButton(lang.L("Add a person"), theme.ContentAddIcon(), func() { s.addSigner(noSigner, true) })
+	s.bar = newBar(s)
+	s.layOut()
+	s.addSigner(noSigner, false)
 	s.showFiles()
 	return s
+}
+
+// choice is a choice of two, the first to begin with.
+func choice(first, second string, changed func()) *widget.RadioGroup {
+	r := widget.NewRadioGroup([]string{first, second}, func(string) { changed() })
+	r.Required, r.Selected = true, first
+	return r
+}
+
+func (s *Screen) layOut() {
+	reference := widgets.NewField(lang.L("Your reference"), s.reference, "")
+	left := widgets.Stack(12, s.filesField, container.NewHBox(s.add), s.each, s.nameField,
+		widgets.NewField(lang.L("Message to the signers"), s.message, ""), widgets.Halves(s.dueField, reference))
+	right := widgets.Stack(12, s.peopleField, container.NewHBox(s.addPerson), s.order, s.outbox)
+	columns := container.NewGridWithColumns(2)
+	for _, column := range []fyne.CanvasObject{left, right} {
+		scroll := container.NewVScroll(widgets.PadHV(20, 4, column))
+		s.scrolls = append(s.scrolls, scroll)
+		columns.Add(scroll)
+	}
+	head := widgets.PadHV(20, 16, widgets.NewHeading(lang.L("New package")))
+	s.content = container.NewBorder(head, s.bar.content, nil, nil, columns)
 }
 
 // Content is what the window shows.
 func (s *Screen) Content() fyne.CanvasObject { return s.content }
 
-// Add looks at files and adds them; those that cannot be sent are shown with the reason.
-func (s *Screen) Add(paths []string) {
-	if len(paths) == 0 {
-		return
-	}
-	if s.cancel != nil {
-		s.desk.Notice(lang.L("A package is on its way. Add files when it is sent."))
-		return
-	}
-	work.Then(s.desk.Work, func(context.Context) ([]file, error) { return inspect(paths), nil }, func(files []file, _ error) {
-		s.files = merge(s.files, files)
-		s.filesChanged()
-	})
-}
-
 // Focus puts the cursor where work goes on.
 func (s *Screen) Focus() {
-	if len(s.files) > 0 && len(s.people) > 0 {
+	if len(s.docs) > 0 && len(s.people) > 0 {
 		s.desk.Window.Canvas().Focus(s.people[0].first)
 		return
 	}
 	s.desk.Window.Canvas().Focus(s.add)
 }
 
-// Reload shows what is still on its way, beside the window's goroutine.
+// news is what Reload reads.
+type news struct {
+	drafts []store.Draft
+	people []store.Signer
+}
+
+// Reload reads what is still on its way and whom to suggest, beside the window's goroutine.
 func (s *Screen) Reload() { s.reader.Ask() }
 
-// filesChanged proposes a name until the person has typed another one.
-func (s *Screen) filesChanged() {
-	if s.name.Text == "" || s.name.Text == s.proposed {
-		s.proposed = proposedName(s.files)
-		s.name.SetText(s.proposed)
-	}
-	s.showFiles()
-	s.changed()
+func (s *Screen) read(context.Context) news {
+	return news{s.desk.Office.Drafts(), s.desk.Office.People()}
+}
+
+func (s *Screen) show(n news) {
+	s.known = n.people
+	s.showOutbox(n.drafts)
 }
 
 // draft is what is typed, as the office takes it. Signers that are wholly empty are left out beside others.
 func (s *Screen) draft() agent.Draft {
-	d := agent.Draft{Name: strings.TrimSpace(s.name.Text), Message: strings.TrimSpace(s.message.Text),
-		Sequential: s.sequential(), Due: parseDue(s.due.Text, s.desk.Now().Location())}
-	for _, f := range s.files {
-		d.Files = append(d.Files, f.path)
+	d := agent.Draft{Name: strings.TrimSpace(s.name.Text), Message: strings.TrimSpace(s.message.Text), Sequential: s.sequential(),
+		Due: parseDue(s.due.Text, s.desk.Now().Location()), ExternalData: externalData(strings.TrimSpace(s.reference.Text))}
+	for _, doc := range s.docs {
+		d.Files = append(d.Files, doc.path)
 	}
 	for _, p := range s.signing() {
 		d.Signers = append(d.Signers, p.signer())
@@ -130,22 +136,37 @@ func (s *Screen) draft() agent.Draft {
 
 func (s *Screen) sequential() bool { return s.order.Selected == s.order.Options[1] }
 
+// separate says that every document becomes a package of its own.
+func (s *Screen) separate() bool { return len(s.docs) > 1 && s.each.Selected == s.each.Options[1] }
+
 // signing are the people with anything typed.
 func (s *Screen) signing() (people []*person) {
 	for _, p := range s.people {
-		if p.signer() != (store.Signer{}) {
+		if p.signer() != noSigner {
 			people = append(people, p)
 		}
 	}
 	return people
 }
 
-// changed updates the button, and the errors once the person has tried to send.
+// changed updates the button, and the errors once the person has tried to send. A day that is over shows at once.
 func (s *Screen) changed() {
+	if s.run != nil {
+		return
+	}
 	d := s.draft()
-	s.bar.offer(promise(s.files, d.Signers))
+	s.bar.offer(promise(len(s.docs), d.Signers, s.separate()))
+	s.nameField.Hidden = s.separate() // each is named after its document
+	s.nameField.Refresh()
+	s.dueField.Hint("")
+	if !d.Due.IsZero() {
+		s.dueField.Hint(words.Day(s.desk.Now(), d.Due))
+	}
+	w := check(s.docs, d, s.separate(), s.due.Text, s.desk.Now())
 	if s.tried {
-		s.showWrong(check(s.files, d, s.due.Text, s.desk.Now()))
+		s.showWrong(w)
+	} else if !d.Due.IsZero() || s.due.Text == "" {
+		s.dueField.Wrong(w.due)
 	}
 }
 
@@ -160,27 +181,6 @@ func (s *Screen) showWrong(w wrong) {
 	for i, p := range s.signing() {
 		if i < len(w.signer) {
 			p.wrong(w.signer[i])
-		}
-	}
-}
-
-// Fill shows a draft, for example to send a package again. Files are added with Add.
-func (s *Screen) Fill(d agent.Draft) {
-	s.order.SetSelected(s.order.Options[0])
-	if d.Sequential {
-		s.order.SetSelected(s.order.Options[1])
-	}
-	if d.Name != "" {
-		s.name.SetText(d.Name)
-	}
-	s.message.SetText(d.Message)
-	if !d.Due.IsZero() {
-		s.due.SetText(d.Due.In(s.desk.Now().Location()).Format("2006-01-02"))
-	}
-	if len(d.Signers) > 0 {
-		s.people = nil
-		for _, signer := range d.Signers {
-			s.addSigner(signer, false)
 		}
 	}
 }

@@ -1,0 +1,91 @@
+package compose
+
+import (
+	"fyne.io/fyne/v2"
+	"fyne.io/fyne/v2/container"
+	"fyne.io/fyne/v2/lang"
+	"fyne.io/fyne/v2/theme"
+	"fyne.io/fyne/v2/widget"
+
+	"countersign/ui/look"
+	"countersign/ui/widgets"
+)
+
+// bar is the line at the bottom: one button that says what it will do; while sending, how far it is and the ways to
+// stop or to let it go on alone.
+type bar struct {
+	content             fyne.CanvasObject
+	text                *widget.Label
+	mark                *widget.Icon
+	edge                fyne.CanvasObject // above, while nothing is sent
+	amount              *meter            // in its place while something is
+	send, leave, cancel *button
+}
+
+func newBar(s *Screen) *bar {
+	b := &bar{text: widget.NewLabel(""), mark: widget.NewIcon(look.MarkProblem.Resource()), edge: widget.NewSeparator(), amount: newMeter(3)}
+	b.text.Wrapping = fyne.TextWrapWord
+	b.send = s.newButton("", theme.MailSendIcon(), s.Send)
+	b.send.Importance = widget.HighImportance
+	b.leave = s.newButton(lang.L("Continue in the background"), nil, s.Leave)
+	b.cancel = s.newButton(lang.L("Cancel"), nil, s.Stop)
+	line := widgets.Across(b.mark, b.text, container.NewHBox(b.leave, b.cancel, b.send))
+	b.content = widgets.On(look.Paper, widgets.Stack(0, b.edge, b.amount.content, widgets.PadHV(20, 8, line)))
+	b.offer(lang.L("Send"))
+	b.end("")
+	return b
+}
+
+func (b *bar) offer(text string) { b.send.SetText(text) }
+
+func (b *bar) begin() {
+	b.working(true)
+	b.mark.Hide()
+	b.progress(0, lang.L("Preparing…"))
+	b.content.Refresh()
+}
+
+func (b *bar) working(yes bool) {
+	for _, o := range []fyne.CanvasObject{b.leave, b.cancel, b.amount.content} {
+		if yes {
+			o.Show()
+		} else {
+			o.Hide()
+		}
+	}
+	for _, o := range []fyne.CanvasObject{b.send, b.edge} {
+		if yes {
+			o.Hide()
+		} else {
+			o.Show()
+		}
+	}
+}
+
+// progress shows how far it is; a negative part leaves the meter as it is.
+func (b *bar) progress(part float64, text string) {
+	if part >= 0 {
+		b.amount.set(part)
+	}
+	b.text.Importance = widget.MediumImportance
+	b.text.SetText(text)
+}
+
+// end shows the button again, with a quiet text.
+func (b *bar) end(text string) {
+	b.working(false)
+	b.mark.Hide()
+	b.text.Importance = widget.LowImportance
+	b.text.SetText(text)
+	b.content.Refresh()
+}
+
+// say shows the button again, with a text that matters.
+func (b *bar) say(mark look.Mark, text string) {
+	b.working(false)
+	b.mark.SetResource(mark.Resource())
+	b.mark.Show()
+	b.text.Importance = widget.DangerImportance
+	b.text.SetText(text)
+	b.content.Refresh()
+}

@@ -1,0 +1,63 @@
+package compose
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"fyne.io/fyne/v2/lang"
+
+	"countersign/internal/agent"
+)
+
+// wrong says what keeps a draft from being sent: a sentence for each field, empty where it is fine.
+type wrong struct {
+	files, signers, due, name string
+	signer                    []string // one for each signer
+}
+
+func (w wrong) any() bool {
+	return w.files+w.signers+w.due+w.name+strings.Join(w.signer, "") != ""
+}
+
+// check judges what was typed. due is the text of the date field beside its meaning; each says that every document
+// becomes a package of its own, with its own name.
+func check(docs []*document, d agent.Draft, each bool, due string, now time.Time) wrong {
+	w := wrong{signer: make([]string, len(d.Signers))}
+	switch {
+	case len(docs) == 0:
+		w.files = lang.L("Add at least one document.")
+	case slices.ContainsFunc(docs, func(f *document) bool { return f.info.Problem != "" }):
+		w.files = lang.L("Remove or replace the marked document.")
+	case slices.ContainsFunc(docs, func(f *document) bool { return !f.looked }):
+		w.files = lang.L("The documents are still being read. Send again in a moment.")
+	}
+	if strings.TrimSpace(d.Name) == "" && len(docs) > 0 && !each {
+		w.name = lang.L("Give the package a name.")
+	}
+	if len(d.Signers) == 0 {
+		w.signers = lang.L("Add at least one person who signs.")
+	}
+	seen := map[string]bool{}
+	for i, s := range d.Signers {
+		mail := strings.ToLower(s.Email)
+		switch {
+		case s.FirstName == "" && s.LastName == "":
+			w.signer[i] = lang.L("Type the name.")
+		case s.Email == "":
+			w.signer[i] = lang.L("Type the e-mail address.")
+		case !isAddress(s.Email):
+			w.signer[i] = lang.L("This is not an e-mail address.")
+		case seen[mail]:
+			w.signer[i] = lang.L("This address is there twice.")
+		}
+		seen[mail] = true
+	}
+	switch {
+	case due != "" && d.Due.IsZero():
+		w.due = lang.L("Write the date as 2026-12-31.")
+	case !d.Due.IsZero() && !d.Due.After(now):
+		w.due = lang.L("This day is over.")
+	}
+	return w
+}

@@ -1,0 +1,169 @@
+package compose
+
+import (
+	"image"
+	"path/filepath"
+	"strings"
+
+	"fyne.io/fyne/v2"
+	"fyne.io/fyne/v2/canvas"
+	"fyne.io/fyne/v2/container"
+	"fyne.io/fyne/v2/theme"
+	"fyne.io/fyne/v2/widget"
+
+	"countersign/internal/agent"
+	"countersign/ui/desk"
+	"countersign/ui/look"
+	"countersign/ui/widgets"
+	"countersign/ui/words"
+)
+
+// document is a file that was added, and its row. The row stays the same while documents change their order, so that a
+// drag or the focus never loses it.
+type document struct {
+	path    string
+	info    agent.FileInfo // what the office says of it, once looked is set
+	looked  bool
+	refused string // why it was not taken the last time, a sentence; empty when it was not refused by itself
+	draft   string // what the office keeps of that attempt; sending anew replaces it
+
+	row        fyne.CanvasObject
+	grip       *grip
+	name, note *widgets.Line
+	busy       *widget.Activity
+	picture    *fyne.Container // page 1, or an icon
+	meter      *meter
+	say        *widget.Label // what is wrong, on as many lines as it needs
+	remove     *button
+}
+
+func (d *document) title() string {
+	if d.info.Name != "" {
+		return d.info.Name
+	}
+	return filepath.Base(d.path)
+}
+
+// pictureSize is the room for page 1 in a row.
+var pictureSize = fyne.NewSize(30, 40)
+
+func (s *Screen) newDocument(path string) *document {
+	d := &document{path: path, name: widgets.NewLine(""), note: widgets.NewCaption(""), busy: widget.NewActivity(),
+		meter: newMeter(4), say: widget.NewLabel("")}
+	d.name.Shorten = true
+	d.say.Wrapping, d.say.SizeName = fyne.TextWrapWord, look.Caption
+	d.remove = s.newButton("", theme.DeleteIcon(), func() { s.removeDocument(d) })
+	d.remove.Importance = widget.LowImportance
+	d.grip = s.newGrip(func(by int) { s.moveDocument(d, by) }, func(y float32) { s.dragDocument(d, y) }, func() { s.removeDocument(d) })
+	d.picture = container.NewStack()
+	sheet := container.NewGridWrap(pictureSize, d.picture)
+	left := widgets.Row(4, d.grip, container.NewStack(sheet, widgets.Centre(d.busy)))
+	text := widgets.Stack(2, d.name, d.note, d.meter.content)
+	d.row = tightCard(widgets.Stack(0, widgets.Across(left, text, d.remove), d.say))
+	return d
+}
+
+// tightCard is a card with less room than usual, so that many documents stay in sight.
+func tightCard(content fyne.CanvasObject) fyne.CanvasObject {
+	return container.NewStack(widgets.Card(widgets.Spacer()), widgets.PadHV(8, 6, content))
+}
+
+// show brings the row up to date. many says that there is an order to change; locked that the document is on its way.
+func (d *document) show(many, locked bool) {
+	d.name.Set(d.title())
+	d.note.Set(d.facts())
+	d.grip.Hidden = !many || locked
+	d.remove.Hidden = locked
+	d.note.Hidden, d.meter.content.Hidden = locked, !locked
+	d.sayWhat()
+	if d.looked {
+		d.busy.Stop()
+		d.busy.Hide()
+	} else {
+		d.busy.Show()
+		d.busy.Start()
+	}
+	icon := theme.DocumentIcon()
+	if d.wrong() {
+		icon = look.MarkProblem.Resource()
+	}
+	if _, isIcon := first(d.picture).(*widget.Icon); (isIcon || len(d.picture.Objects) == 0) && d.looked {
+		widgets.Remake(d.picture, widgets.Centre(container.NewGridWrap(fyne.NewSquareSize(20), widget.NewIcon(icon))))
+	}
+	d.row.Refresh()
+}
+
+func first(c *fyne.Container) fyne.CanvasObject {
+	if len(c.Objects) == 0 {
+		return nil
+	}
+	return c.Objects[0]
+}
+
+func (d *document) wrong() bool { return d.info.Problem != "" || d.refused != "" }
+
+// facts are "3 pages · 48 KB".
+func (d *document) facts() string {
+	if !d.looked {
+		return ""
+	}
+	var facts []string
+	if d.info.Pages > 0 {
+		facts = append(facts, pages(d.info.Pages))
+	}
+	if d.info.Size > 0 {
+		facts = append(facts, words.Size(d.info.Size))
+	}
+	return strings.Join(facts, " · ")
+}
+
+// sayWhat shows the gravest thing there is to know, or nothing.
+func (d *document) sayWhat() {
+	text, importance := d.info.Problem, widget.DangerImportance
+	switch {
+	case text != "":
+	case d.refused != "":
+		text = d.refused
+	default:
+		text, importance = d.info.Warning, widget.WarningImportance
+	}
+	d.say.Importance, d.say.Hidden = importance, text == ""
+	d.say.SetText(desk.Sentence(text))
+}
+
+// showPage puts a picture of page 1 in the icon's place.
+func (d *document) showPage(page image.Image) {
+	img := canvas.NewImageFromImage(page)
+	img.FillMode, img.ScaleMode = canvas.ImageFillContain, canvas.ImageScaleSmooth
+	widgets.Remake(d.picture, img)
+}
+
+// meter is a thin bar that fills from the left.
+type meter struct {
+	content *fyne.Container
+	height  float32
+	part    float32
+}
+
+func newMeter(height float32) *meter {
+	m := &meter{height: height}
+	m.content = container.New(m, widgets.NewBack(theme.ColorNameButton), widgets.NewBack(look.Ink))
+	return m
+}
+
+// set fills part of it, from 0 to 1.
+func (m *meter) set(part float64) {
+	m.part = float32(min(1, max(0, part)))
+	m.content.Refresh()
+}
+
+// Layout is Fyne's.
+func (m *meter) Layout(objects []fyne.CanvasObject, size fyne.Size) {
+	for i, width := range []float32{size.Width, size.Width * m.part} {
+		objects[i].Move(fyne.NewPos(0, (size.Height-m.height)/2))
+		objects[i].Resize(fyne.NewSize(width, m.height))
+	}
+}
+
+// MinSize is Fyne's.
+func (m *meter) MinSize([]fyne.CanvasObject) fyne.Size { return fyne.NewSize(0, m.height) }

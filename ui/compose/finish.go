@@ -1,0 +1,114 @@
+package compose
+
+import (
+	"slices"
+
+	"fyne.io/fyne/v2/lang"
+
+	"countersign/ui/look"
+	"countersign/ui/words"
+)
+
+// finish shows how a run ended. What is typed goes away only when the office has taken it over; of several packages,
+// those that it has not stay here, each with its reason.
+func (s *Screen) finish(r *run) {
+	s.run = nil
+	for _, p := range r.parcels {
+		for _, doc := range p.docs {
+			doc.draft, doc.refused = "", ""
+			if p.fate == refused {
+				doc.draft = p.state.DraftID
+				if len(r.parcels) > 1 {
+					doc.refused = p.problem
+				}
+			}
+		}
+		if p.fate.gone() {
+			s.docs = slices.DeleteFunc(s.docs, func(d *document) bool { return slices.Contains(p.docs, d) })
+		}
+	}
+	s.lock(false)
+	people := len(s.draft().Signers)
+	if len(s.docs) == 0 {
+		s.clear()
+	} else {
+		s.filesChanged()
+	}
+	s.tell(r, people)
+	s.changed()
+	s.Reload()
+}
+
+// tell says in one sentence how a run ended, and shows the package that was sent.
+func (s *Screen) tell(r *run, people int) {
+	of := map[fate][]*parcel{}
+	for _, p := range r.parcels {
+		of[p.fate] = append(of[p.fate], p)
+	}
+	all, name := len(r.parcels), r.parcels[0].draft.Name
+	s.bar.end("")
+	switch {
+	case len(of[sent]) == all:
+		s.desk.Notice(sentText(name, all, people))
+		s.desk.Go.ShowPackage(r.parcels[0].state.PackageID)
+	case len(of[unknown]) > 0:
+		s.bar.say(look.MarkProblem, lang.L("The answer was lost. Countersign keeps the package and finds out whether it was sent."))
+	case len(of[stopped]) == all:
+		s.bar.end(lang.L("Stopped. Nothing was sent."))
+	case len(of[refused]) == 1:
+		s.bar.say(look.MarkProblem, of[refused][0].problem)
+	case len(of[refused]) > 1:
+		s.bar.say(look.MarkProblem, lang.L("{{.Sent}} of {{.Packages}} were sent. Why the others were not stands beside them.",
+			words.V{"Sent": len(of[sent]), "Packages": packages(all)}))
+	case len(of[waiting]) > 0 && of[waiting][0].problem != "":
+		s.bar.say(look.MarkProblem, of[waiting][0].problem)
+	case len(of[waiting]) > 0:
+		s.desk.Notice(lang.L("“{{.Name}}” is kept and goes out by itself as soon as it can.", words.V{"Name": name}))
+	default:
+		s.bar.end(lang.L("Stopped. {{.Sent}} of {{.Packages}} were sent.", words.V{"Sent": len(of[sent]), "Packages": packages(all)}))
+	}
+}
+
+func sentText(name string, all, people int) string {
+	if all > 1 {
+		return lang.L("{{.Packages}} are on their way to {{.People}}.", words.V{"Packages": packages(all), "People": words.People(people)})
+	}
+	return lang.L("“{{.Name}}” is on its way to {{.People}}.", words.V{"Name": name, "People": words.People(people)})
+}
+
+// clear makes room for the next package.
+func (s *Screen) clear() {
+	s.docs, s.people, s.proposed, s.tried = nil, nil, "", false
+	for _, e := range []*input{s.name, s.message, s.due, s.reference} {
+		e.SetText("")
+	}
+	s.each.SetSelected(s.each.Options[0])
+	s.order.SetSelected(s.order.Options[0])
+	s.showWrong(wrong{})
+	s.bar.end("")
+	s.showFiles()
+	s.addSigner(noSigner, false)
+}
+
+// lock keeps the fields from being changed while their content is on its way.
+func (s *Screen) lock(locked bool) {
+	fields := []interface {
+		Enable()
+		Disable()
+	}{s.name, s.message, s.due, s.reference, s.order, s.each, s.add, s.addPerson, s.day}
+	for _, p := range s.people {
+		p.offers.clear()
+		for _, e := range p.entries() {
+			fields = append(fields, e)
+		}
+	}
+	for _, f := range fields {
+		if locked {
+			f.Disable()
+		} else {
+			f.Enable()
+		}
+	}
+	s.showPeople()
+	s.showFiles()
+}

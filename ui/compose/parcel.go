@@ -1,0 +1,122 @@
+package compose
+
+import (
+	"sync"
+	"time"
+
+	"countersign/internal/agent"
+	"countersign/internal/store"
+)
+
+// parcel is one package on its way: all documents together, or one of them.
+type parcel struct {
+	draft    agent.Draft
+	docs     []*document
+	replaces []string // drafts that the office keeps of refused attempts
+	fate     fate
+	state    agent.SendState
+	problem  string // a sentence; empty when nothing went wrong
+}
+
+// fate is how the sending of a parcel ended.
+type fate int
+
+const (
+	onItsWay fate = iota // not ended
+	sent
+	unknown // the answer was lost; the office finds out
+	waiting // the office keeps it and sends it later
+	stopped // taken back, nothing was sent
+	refused // by the service, or it could not begin
+)
+
+// gone says that the office has the parcel, so that what was typed is not needed here any more.
+func (f fate) gone() bool { return f == sent || f == unknown || f == waiting }
+
+// pack makes parcels of a draft: one, or one for each document, which then gives it its name.
+func pack(docs []*document, d agent.Draft, each bool) (list []*parcel) {
+	seen := map[string]bool{}
+	add := func(d agent.Draft, docs ...*document) {
+		p := &parcel{draft: d, docs: docs}
+		p.draft.Files = nil
+		for _, doc := range docs {
+			p.draft.Files = append(p.draft.Files, doc.path)
+			if doc.draft != "" && !seen[doc.draft] {
+				p.replaces = append(p.replaces, doc.draft)
+				seen[doc.draft] = true
+			}
+		}
+		list = append(list, p)
+	}
+	if !each {
+		add(d, docs...)
+		return list
+	}
+	for _, doc := range docs {
+		d.Name = proposedName(doc.path)
+		add(d, doc)
+	}
+	return list
+}
+
+// run is one press of the button: parcels on their way, until the last one has ended.
+type run struct {
+	parcels  []*parcel
+	began    time.Time
+	open     int // parcels that have not ended
+	cancel   []func()
+	stopping bool // the person takes it back
+	leaving  bool // the person lets the office do the rest
+	hint     string
+}
+
+// owns says whether a draft of the office is one of the parcels that are on their way.
+func (r *run) owns(d store.Draft) bool {
+	if r == nil || d.Created.Before(r.began) || len(d.Files) == 0 {
+		return false
+	}
+	for _, p := range r.parcels {
+		if p.state.DraftID == d.ID || p.draft.Name == d.Name && p.draft.Files[0] == d.Files[0].Path {
+			return true
+		}
+	}
+	return false
+}
+
+// amounts are the bytes that are on the service and those that shall be.
+func (r *run) amounts() (done, total int64) {
+	for _, p := range r.parcels {
+		for _, doc := range p.docs {
+			total += doc.info.Size
+		}
+		done += p.state.Sent
+		if p.fate == sent {
+			done += p.state.Total - p.state.Sent
+		}
+	}
+	return min(done, total), total
+}
+
+// gauge carries progress to the window's goroutine: of many reports only the newest is shown. Safe for concurrent use.
+type gauge struct {
+	mu     sync.Mutex
+	newest agent.SendState
+	waits  bool
+}
+
+// put keeps a state and says whether somebody has to be sent for it.
+func (g *gauge) put(s agent.SendState) bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.newest = s
+	first := !g.waits
+	g.waits = true
+	return first
+}
+
+func (g *gauge) take() agent.SendState {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.waits = false
+	return g.newest
+}
