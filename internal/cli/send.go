@@ -36,6 +36,11 @@ func (c *sendCmd) Run(r *run) error {
 	if err != nil {
 		return err
 	}
+	for _, i := range status.Health {
+		if i.ID == "keyring" { // without the key nothing goes out, and unlocking may take a person till tomorrow
+			return &failure{i.Text}
+		}
+	}
 	if !status.SignedIn { // the draft would wait for a person, and so would whoever typed this
 		return &failure{"Nobody is signed in, so nothing was sent. Sign in with countersign login first."}
 	}
