@@ -15,7 +15,7 @@ import (
 
 // busConfig is a session bus on which nothing is started on demand: only what a test starts is there.
 const busConfig = `<!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Configuration 1.0//EN" "http://www.freedesktop.org/standards/dbus/1.0/busconfig.dtd">
-<busconfig><type>session</type><listen>unix:tmpdir=/tmp</listen><auth>EXTERNAL</auth>
+<busconfig><type>session</type><listen>unix:tmpdir=FOLDER</listen><auth>EXTERNAL</auth>
 <policy context="default"><allow send_destination="*" eavesdrop="true"/><allow eavesdrop="true"/><allow own="*"/></policy>
 </busconfig>`
 
@@ -26,6 +26,7 @@ type desktop struct {
 	address string
 	display string
 	bus     *dbus.Conn // the test's own
+	keyring *process
 	notes   *notes
 }
 
@@ -39,7 +40,7 @@ func newDesktop(t *testing.T) *desktop {
 		}
 	}
 	config := filepath.Join(d.home, "bus.conf")
-	if err := os.WriteFile(config, []byte(busConfig), 0o600); err != nil {
+	if err := os.WriteFile(config, []byte(strings.ReplaceAll(busConfig, "FOLDER", d.home)), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	d.address = "unix:path=/nonexistent" // an unset one starts stray daemons
@@ -78,11 +79,11 @@ func (d *desktop) connect() *dbus.Conn {
 // startKeyring starts and unlocks gnome-keyring, and waits until it serves.
 func (d *desktop) startKeyring() {
 	d.t.Helper()
-	p := start(d.t, d.env(), "gnome-keyring-daemon", "--foreground", "--unlock", "--components=secrets")
-	if _, err := p.in.Write([]byte("a password")); err != nil {
+	d.keyring = start(d.t, d.env(), "gnome-keyring-daemon", "--foreground", "--unlock", "--components=secrets")
+	if _, err := d.keyring.in.Write([]byte("a password")); err != nil {
 		d.t.Fatal(err)
 	}
-	if err := p.in.Close(); err != nil {
+	if err := d.keyring.in.Close(); err != nil {
 		d.t.Fatal(err)
 	}
 	eventually(d.t, "the keyring serves", func() bool {
@@ -90,6 +91,13 @@ func (d *desktop) startKeyring() {
 		err := d.bus.BusObject().Call("org.freedesktop.DBus.NameHasOwner", 0, "org.freedesktop.secrets").Store(&owned)
 		return err == nil && owned
 	})
+}
+
+// restartKeyring unlocks a locked keyring as logging in again does.
+func (d *desktop) restartKeyring() {
+	d.t.Helper()
+	d.keyring.kill()
+	d.startKeyring()
 }
 
 // startDisplay gives the session a screen and a window manager.

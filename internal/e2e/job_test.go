@@ -40,6 +40,10 @@ func TestTheWholeJob(t *testing.T) {
 	o.savedAsServed(lease, offer)
 	o.toldOnce(false, lease, offer)
 	o.statusIsRight(f.url)
+	o.hasDocumentedNames()
+	if text := o.must("status"); !strings.Contains(text, "signed in as "+olivia) || !strings.Contains(text, "everything works") {
+		t.Errorf("status says\n%s", text)
+	}
 	if labels := desk.keyringItems(); len(labels) != 1 {
 		t.Errorf("the keyring holds %q, want the one key", labels)
 	}
@@ -56,6 +60,9 @@ func TestTheWholeJob(t *testing.T) {
 	}
 	o.stop()
 	o.keepsSecrets()
+	if code := s.p.stop(); code != 0 {
+		t.Errorf("the sandbox ended with %d: %s", code, s.p.stderr)
+	}
 }
 
 // sendLease sends the package with two documents and two signers, one after the other.
