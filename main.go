@@ -30,5 +30,6 @@ func main() {
 func window(ctx context.Context, w cli.Window) error {
 	return ui.Run(ctx, ui.Options{
 		Office: agent.ForPeople{Agent: w.Agent}, Version: w.Version, Files: w.Files, Incoming: w.Incoming, Demo: w.Demo,
+		Hidden: w.Hidden,
 	})
 }

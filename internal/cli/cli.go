@@ -46,6 +46,7 @@ type Window struct {
 	Files    []string        // to be sent, from the command line
 	Incoming <-chan []string // files of later starts
 	Demo     bool
+	Hidden   bool // starts in the tray
 }
 
 // commands is the command line, as kong reads it.
@@ -86,16 +87,9 @@ func Main(args []string, p Program) (code int) {
 			code = int(e)
 		}
 	}()
+	terminal := console{}.attach(&p)
 	var c commands
-	parser, err := kong.New(&c,
-		kong.Name("countersign"), kong.Description(description), kong.UsageOnError(),
-		kong.Writers(p.Stdout, p.Stderr), kong.Exit(func(code int) { panic(exit(code)) }),
-		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100}),
-	)
-	if err != nil {
-		panic(err) // the grammar above is wrong
-	}
-	chosen, err := parser.Parse(args)
+	chosen, err := parser(&c, p).Parse(args)
 	if err != nil {
 		fmt.Fprintf(p.Stderr, "countersign: %v. See countersign --help.\n", err)
 		return exitUsage
@@ -105,7 +99,24 @@ func Main(args []string, p Program) (code int) {
 	if err := c.complete(); err != nil {
 		return fail(p, err)
 	}
-	return fail(p, chosen.Run(&run{ctx: ctx, program: p, global: c}))
+	return fail(p, chosen.Run(&run{ctx: ctx, program: p, global: c, terminal: terminal}))
+}
+
+func parser(c *commands, p Program) *kong.Kong {
+	k, err := kong.New(c,
+		kong.Name("countersign"), kong.Description(description), kong.UsageOnError(),
+		kong.Writers(p.Stdout, p.Stderr), kong.Exit(func(code int) { panic(exit(code)) }),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100}),
+	)
+	if err != nil {
+		panic(err) // the grammar above is wrong
+	}
+	return k
+}
+
+// Grammar is the command line as data, for the manual page.
+func Grammar() *kong.Application {
+	return parser(new(commands), Program{Stdout: io.Discard, Stderr: io.Discard}).Model
 }
 
 // run is what every command gets.
@@ -113,6 +124,8 @@ type run struct {
 	ctx     context.Context
 	program Program
 	global  commands
+
+	terminal console
 }
 
 // complete finds the data folder.

@@ -51,6 +51,7 @@ func (c *demoCmd) Run(r *run) error {
 			fail(r.program, err)
 		}
 	})
+	r.terminal.detach()
 	err = r.program.Window(ctx, Window{Agent: d.Agent, Version: r.program.Version, Demo: true})
 	cancel()
 	playing.Wait()

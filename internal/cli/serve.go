@@ -29,7 +29,8 @@ func (serveCmd) Run(r *run) error {
 }
 
 type openCmd struct {
-	Files []string `arg:"" optional:"" name:"file" help:"Documents to send."`
+	Files  []string `arg:"" optional:"" name:"file" help:"Documents to send."`
+	Hidden bool     `help:"Start in the tray, without the window, as when the computer starts."`
 }
 
 func (c *openCmd) Run(r *run) error {
@@ -44,6 +45,9 @@ func (c *openCmd) Run(r *run) error {
 	running, err := dial(r.global.Data)
 	if err == nil {
 		defer running.Close()
+		if c.Hidden && len(files) == 0 {
+			return nil
+		}
 		return running.show(r.ctx, files)
 	}
 	if !errors.Is(err, single.ErrNotRunning) {
@@ -56,8 +60,9 @@ func (c *openCmd) Run(r *run) error {
 	if err != nil {
 		return err
 	}
+	r.terminal.detach()
 	err = r.program.Window(r.ctx, Window{
-		Agent: l.agent, Version: r.program.Version, Files: files, Incoming: l.incoming,
+		Agent: l.agent, Version: r.program.Version, Files: files, Incoming: l.incoming, Hidden: c.Hidden,
 	})
 	return errors.Join(err, l.Close())
 }

@@ -1,0 +1,10 @@
+//go:build !windows
+
+package cli
+
+// console is the terminal a command was started from. Here every program has it from the start.
+type console struct{}
+
+func (console) attach(*Program) console { return console{} }
+
+func (console) detach() {}
