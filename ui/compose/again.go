@@ -1,7 +1,6 @@
 package compose
 
 import (
-	"context"
 	"time"
 
 	"fyne.io/fyne/v2"
@@ -11,7 +10,6 @@ import (
 
 	"countersign/internal/agent"
 	"countersign/internal/store"
-	"countersign/ui/work"
 )
 
 // Fill shows a draft, for example to send a package again. Files are added with Add. Without signers or a name, those
@@ -37,45 +35,34 @@ func (s *Screen) Fill(d agent.Draft) {
 	}
 }
 
-// Again makes a new package like one that was sent: its people, order, message and reference, and its files where they
-// still are. It asks before it takes the place of something typed.
-func (s *Screen) Again(packageID string) {
+// Like begins a new package like a draft, for example that of a package that was sent: its people, order, message,
+// reference and files. Files that are gone say so in their line. It asks before it takes the place of something typed.
+func (s *Screen) Like(d agent.Draft) {
 	if s.run != nil {
 		s.desk.Notice(lang.L("A package is on its way. Go on when it is sent."))
 		return
 	}
-	work.Then(s.desk.Work, func(context.Context) (store.Draft, error) { return s.past(packageID), nil }, func(d store.Draft, _ error) {
-		s.replace(func() { s.begin(d) })
-	})
+	s.replace(func() { s.begin(d) })
 }
 
-// past is the draft that a package was sent from, or what is known of one made elsewhere.
-func (s *Screen) past(packageID string) store.Draft {
-	if d, ok := s.desk.Office.DraftOf(packageID); ok {
-		return d
-	}
-	row, _ := s.desk.Office.Package(packageID)
-	return store.Draft{Name: row.Name, Sequential: row.Sequential, Signers: row.Signers, ExternalData: externalData(row.Reference)}
-}
-
-// begin fills an empty screen with a draft that the office knows.
-func (s *Screen) begin(d store.Draft) {
+// begin fills an empty screen with a draft.
+func (s *Screen) begin(d agent.Draft) {
 	s.clear()
-	s.Fill(agent.Draft{Name: d.Name, Message: d.Message, Sequential: d.Sequential, Due: d.Due, Signers: d.Signers, ExternalData: d.ExternalData})
-	var paths []string
-	for _, f := range d.Files {
-		paths = append(paths, f.Path)
-	}
-	s.Add(paths)
+	s.Fill(d)
+	s.Add(d.Files)
 	s.Focus()
 }
 
 // edit brings back a draft that was not taken, to be changed and sent in its place.
-func (s *Screen) edit(d store.Draft) {
+func (s *Screen) edit(kept store.Draft) {
+	d := agent.Draft{Name: kept.Name, Message: kept.Message, Sequential: kept.Sequential, Due: kept.Due, Signers: kept.Signers, ExternalData: kept.ExternalData}
+	for _, f := range kept.Files {
+		d.Files = append(d.Files, f.Path)
+	}
 	s.replace(func() {
 		s.begin(d)
 		if len(s.docs) > 0 {
-			s.docs[0].draft = d.ID
+			s.docs[0].draft = kept.ID
 		}
 	})
 }

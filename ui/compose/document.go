@@ -74,7 +74,7 @@ func (d *document) show(many, locked bool) {
 	d.note.Set(d.facts())
 	d.grip.Hidden = !many || locked
 	d.remove.Hidden = locked
-	d.note.Hidden, d.meter.content.Hidden = locked, !locked
+	d.note.Hidden, d.meter.content.Hidden = locked || d.note.Text == "", !locked
 	d.sayWhat()
 	if d.looked {
 		d.busy.Stop()

@@ -2,7 +2,6 @@ package compose
 
 import (
 	"context"
-	"image"
 	"path/filepath"
 	"slices"
 
@@ -62,18 +61,9 @@ func (s *Screen) inspect(docs []*document) {
 	})
 }
 
-// previewer is an office that can make pictures of documents.
-type previewer interface {
-	Preview(ctx context.Context, path string, width int) (image.Image, error)
-}
-
 // preview shows page 1 where the office has a picture of it. It runs beside the window's goroutine.
 func (s *Screen) preview(ctx context.Context, d *document) {
-	office, ok := s.desk.Office.(previewer)
-	if !ok {
-		return
-	}
-	if page, err := office.Preview(ctx, d.path, 3*int(pictureSize.Width)); err == nil {
+	if page, err := s.desk.Office.Preview(ctx, d.path, 3*int(pictureSize.Width)); err == nil {
 		s.desk.Work.Do(func() { d.showPage(page) })
 	}
 }

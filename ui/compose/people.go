@@ -76,7 +76,7 @@ func (p *person) show(place int, ordered, many, locked bool) {
 	p.number.Set(strconv.Itoa(place))
 	p.number.Hidden = !ordered
 	p.grip.Hidden = !ordered || !many || locked
-	p.remove.Hidden = locked
+	p.remove.Hidden = locked || !many
 	p.row.Refresh()
 }
 

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"fyne.io/fyne/v2"
+	"fyne.io/fyne/v2/container"
 
 	"countersign/internal/store"
 	"countersign/ui/widgets"
@@ -48,10 +49,12 @@ func (o *offers) show(list []store.Signer) {
 	o.box.Objects = nil
 	for _, signer := range list {
 		name := widgets.NewLine(words.Name(signer))
-		row := widgets.NewPress(widgets.PadHV(8, 5, widgets.Across(nil, widgets.NewCaption(signer.Email), name)), func() { o.take(signer) })
-		if signer.Email == words.Name(signer) {
-			row = widgets.NewPress(widgets.PadHV(8, 5, name), func() { o.take(signer) })
+		name.Shorten = true
+		var line fyne.CanvasObject = name
+		if signer.Email != name.Text {
+			line = container.NewGridWithColumns(2, name, widgets.NewCaption(signer.Email))
 		}
+		row := widgets.NewPress(widgets.PadHV(8, 5, line), func() { o.take(signer) })
 		o.rows = append(o.rows, row)
 		o.box.Add(row)
 	}
