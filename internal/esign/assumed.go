@@ -23,8 +23,9 @@ const (
 	// Source: OpenID Connect Core 3.1.3.7 allows "some small leeway" without a number.
 	idTokenLeeway = time.Minute
 
-	// interface.md allows client credentials in the header or in the body. The body leaves no doubt whether the two
-	// halves of the header are form-encoded first (RFC 6749, 2.3.1), which servers disagree about.
+	// interface.md allows client credentials in the header or in the body. The body goes first, because it leaves no
+	// doubt whether the two halves of the header are form-encoded (RFC 6749, 2.3.1), which servers disagree about; a
+	// server that takes only the header is tried with it, literally and then encoded.
 	clientAuthInBody = true
 
 	// service-facts.md, 3: a part name is not shown. Many form parsers take a part without one for no file at all.

@@ -19,6 +19,7 @@ type authority struct {
 	// Issuers are accepted in an id_token. Discovery names exactly one; without it auth_url counts, with and without
 	// the trailing slash.
 	Issuers []string
+	auth    *clientAuth
 }
 
 const discoveryPath = "/.well-known/openid-configuration"
@@ -58,6 +59,7 @@ func discover(ctx context.Context, cfg Config) (authority, error) {
 		},
 		RevokeURL: root + "/connect/revoke",
 		Issuers:   []string{root, root + "/"},
+		auth:      newClientAuth(cfg, nil),
 	}
 	if res.StatusCode != http.StatusOK {
 		return a, nil
@@ -66,15 +68,16 @@ func discover(ctx context.Context, cfg Config) (authority, error) {
 	if err != nil {
 		return authority{}, noAnswer(op, err)
 	}
-	a.adopt(body)
+	a.adopt(cfg, body)
 	return a, nil
 }
 
 // adopt takes over what a discovery document says, where it is usable.
-func (a *authority) adopt(document []byte) {
+func (a *authority) adopt(cfg Config, document []byte) {
 	var said struct {
 		oidc.ProviderConfig
-		RevokeURL string `json:"revocation_endpoint"`
+		RevokeURL string   `json:"revocation_endpoint"`
+		Methods   []string `json:"token_endpoint_auth_methods_supported"`
 	}
 	if json.Unmarshal(trimBOM(document), &said) != nil {
 		return
@@ -94,21 +97,26 @@ func (a *authority) adopt(document []byte) {
 			*e.to = e.from
 		}
 	}
+	a.auth = newClientAuth(cfg, said.Methods)
 	if said.IssuerURL != "" {
 		a.Issuers = []string{said.IssuerURL}
 	}
 }
 
-// oauth is the client's registration in the terms of x/oauth2.
+// client is the HTTP client for requests that carry the client's credentials in their body.
+func (a authority) client(cfg Config) *http.Client {
+	client := cfg.oauthClient()
+	client.Transport = authTransport{client.Transport, a.auth}
+	return client
+}
+
+// oauth is the client's registration in the terms of x/oauth2. Its requests go through client, which moves the
+// credentials where the server takes them.
 func (a authority) oauth(cfg Config, redirectURI string) *oauth2.Config {
-	style := oauth2.AuthStyleInHeader
-	if clientAuthInBody {
-		style = oauth2.AuthStyleInParams
-	}
 	return &oauth2.Config{
 		ClientID:     cfg.ClientID,
 		ClientSecret: cfg.ClientSecret,
-		Endpoint:     oauth2.Endpoint{AuthURL: a.AuthURL, TokenURL: a.TokenURL, AuthStyle: style},
+		Endpoint:     oauth2.Endpoint{AuthURL: a.AuthURL, TokenURL: a.TokenURL, AuthStyle: oauth2.AuthStyleInParams},
 		RedirectURL:  redirectURI,
 		Scopes:       cfg.Scopes,
 	}

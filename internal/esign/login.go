@@ -97,7 +97,7 @@ func (l *Login) Finish(ctx context.Context, callback url.Values) (Grant, error) 
 
 	ctx, cancel := context.WithTimeout(ctx, callBound)
 	defer cancel()
-	ctx = oidc.ClientContext(ctx, l.cfg.oauthClient())
+	ctx = oidc.ClientContext(ctx, l.server.client(l.cfg))
 	answer, err := l.server.oauth(l.cfg, l.redirect).Exchange(ctx, code, oauth2.VerifierOption(l.verifier))
 	if err != nil {
 		e := tokenError(op, err, l.cfg.now(), code, l.verifier, l.cfg.ClientSecret)

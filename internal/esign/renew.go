@@ -109,7 +109,7 @@ func (s *Session) redeemOnce(ctx context.Context, op, refresh string) (Tokens, e
 	// A third of the whole, so that one answer that hangs leaves time for another attempt.
 	one, cancel := context.WithTimeout(ctx, refreshBound/3)
 	defer cancel()
-	one = oidc.ClientContext(one, s.cfg.oauthClient())
+	one = oidc.ClientContext(one, s.server.client(s.cfg))
 	answer, err := s.server.oauth(s.cfg, "").TokenSource(one, &oauth2.Token{RefreshToken: refresh}).Token()
 	if err != nil {
 		return Tokens{}, tokenError(op, err, s.cfg.now(), refresh, s.cfg.ClientSecret)
@@ -183,7 +183,7 @@ func (s *Session) revoke(ctx context.Context, op, token, hint string) error {
 		return noAnswer(op, err)
 	}
 	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	res, err := s.cfg.oauthClient().Do(req)
+	res, err := s.server.client(s.cfg).Do(req)
 	if err != nil {
 		return noAnswer(op, err)
 	}
