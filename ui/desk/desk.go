@@ -41,6 +41,7 @@ type Ways interface {
 	ShowPackage(id string)
 	ShowSettings()
 	ShowCompose()
+	SendLike(draft agent.Draft) // shows the screen for a new package, filled in; the files are added when they are there
 	ShowHelp()
 }
 

@@ -16,7 +16,6 @@ import (
 // off its own goroutine. Errors and texts are sentences for people.
 type Office interface {
 	Status() agent.Status
-	Packages() []agent.PackageRow // newest first
 	Package(id string) (agent.PackageRow, bool)
 	// Lines are all packages in a few words, newest first: 50,000 in some milliseconds. Package has the details.
 	Lines() []store.PackageLine

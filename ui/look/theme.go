@@ -41,6 +41,28 @@ type Theme struct{ base fyne.Theme }
 // New returns the theme.
 func New() *Theme { return &Theme{theme.DefaultTheme()} }
 
+// For returns the theme for a choice in the settings: "light", "dark", or as the system is for anything else.
+func For(choice string) fyne.Theme {
+	switch choice {
+	case "light":
+		return fixed{New(), theme.VariantLight}
+	case "dark":
+		return fixed{New(), theme.VariantDark}
+	}
+	return New()
+}
+
+// fixed is the theme in one variant, whatever the system prefers.
+type fixed struct {
+	*Theme
+	variant fyne.ThemeVariant
+}
+
+// Color returns the colour of a role in the one variant.
+func (f fixed) Color(name fyne.ThemeColorName, _ fyne.ThemeVariant) color.Color {
+	return f.Theme.Color(name, f.variant)
+}
+
 func rgb(v uint32) color.NRGBA {
 	return color.NRGBA{R: uint8(v >> 16), G: uint8(v >> 8), B: uint8(v), A: 0xFF}
 }

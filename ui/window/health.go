@@ -70,8 +70,9 @@ func (w *Window) act(issue agent.Issue) {
 		w.ShowCompose()
 		return
 	}
+	office := w.desk.Office
 	work.Then(w.pool, func(ctx context.Context) (struct{}, error) {
-		return struct{}{}, w.options.Office.Act(ctx, issue)
+		return struct{}{}, office.Act(ctx, issue)
 	}, func(_ struct{}, err error) {
 		if err != nil {
 			w.desk.Notice(desk.Sentence(err.Error()))

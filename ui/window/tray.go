@@ -50,7 +50,10 @@ func (t *tray) attach(w *Window) {
 }
 
 // AttachTray puts Countersign into the system's tray. Call it once, on Fyne's goroutine.
-func (w *Window) AttachTray() { w.tray.attach(w) }
+func (w *Window) AttachTray() {
+	w.inTray = true
+	w.tray.attach(w)
+}
 
 func (t *tray) icon(state assets.Tray) {
 	if t.shown == state {

@@ -5,28 +5,20 @@ package window
 
 import (
 	"context"
+	"sync/atomic"
 	"time"
 
 	"fyne.io/fyne/v2"
-	"fyne.io/fyne/v2/canvas"
-	"fyne.io/fyne/v2/container"
 	"fyne.io/fyne/v2/lang"
-	"fyne.io/fyne/v2/theme"
-	"fyne.io/fyne/v2/widget"
 
 	"countersign/internal/agent"
-	"countersign/ui/activity"
-	"countersign/ui/compose"
 	"countersign/ui/desk"
-	"countersign/ui/look"
-	"countersign/ui/packages"
-	"countersign/ui/settings"
-	"countersign/ui/widgets"
+	"countersign/ui/setup"
 	"countersign/ui/words"
 	"countersign/ui/work"
 )
 
-// Options are what a window is made of. All fields but Demo are required.
+// Options are what a window is made of. All fields but Demo, StartDemo and Autostart are required.
 type Options struct {
 	Office  desk.Office
 	System  desk.System
@@ -34,7 +26,11 @@ type Options struct {
 	Now     func() time.Time
 	HasTray func(context.Context) bool // whether a hidden window can be found again
 	Quit    func()
-	Demo    bool
+	Demo    bool // Office is the demo's
+
+	// StartDemo starts the demo, for "Try it without an account"; ctx bounds only the start. Nil where there is none.
+	StartDemo func(ctx context.Context) (office desk.Office, stop func(), err error)
+	Autostart desk.Autostart // nil where the program cannot start with the computer
 }
 
 // screen is one of the pages beside the sidebar.
@@ -49,6 +45,7 @@ const (
 	showCompose
 	showActivity
 	showSettings
+	showAbout
 )
 
 // Window is the main window. Its methods belong to Fyne's goroutine, except where they say otherwise.
@@ -56,93 +53,31 @@ type Window struct {
 	app     fyne.App
 	window  fyne.Window
 	options Options
-	desk    *desk.Desk
-	pool    *work.Pool // slow work of the screens
-	watcher *work.Pool // the one that waits for changes
+	own     *work.Pool // for what outlives a change of office or language
+	room               // what it shows now; see enter
 
-	packages *packages.Screen
-	compose  *compose.Screen
-	activity *activity.Screen
-	settings *settings.Screen
-	screens  []screen
-	nav      []*widgets.Press
-	at       int
-	stage    *fyne.Container
-
+	at        int
 	shortcuts map[fyne.KeyName]func() // with the system's modifier
-
-	status  *work.Reader[agent.Status]
-	issue   agent.Issue // the one the strip shows
-	health  *widgets.Strip
-	notice  *widgets.Strip
-	account *account
-	tray    *tray
+	tray      *tray
+	inTray    bool
+	language  string
+	theme     string
+	answers   setup.Answers        // what was typed into the wizard, kept while the demo is shown
+	played    atomic.Pointer[demo] // the demo that was started here; nil while none runs
 }
 
 // New makes the window, hidden, and begins to follow the office. Close ends that.
 func New(ctx context.Context, app fyne.App, o Options) *Window {
-	w := &Window{app: app, options: o, window: app.NewWindow("Countersign"), at: -1,
-		pool: work.NewPool(ctx, o.Do), watcher: work.NewPool(ctx, o.Do)}
-	w.health = widgets.NewStrip(look.Wash, look.MarkProblem.Resource())
-	w.notice = widgets.NewStrip(look.Calm, nil)
-	w.desk = &desk.Desk{Office: o.Office, System: o.System, Work: w.pool, Now: o.Now, Window: w.window,
-		Notice: w.notice.SayUntilClosed, Go: w}
-	w.packages, w.compose = packages.New(w.desk), compose.New(w.desk)
-	w.activity, w.settings = activity.New(w.desk), settings.New(w.desk)
-	w.screens = []screen{w.packages, w.compose, w.activity, w.settings}
-	w.account = newAccount(w.desk, w.app.Clipboard())
-	w.status = work.NewReader(w.pool, func(context.Context) agent.Status { return o.Office.Status() }, w.showStatus)
-	w.tray = newTray(app, w)
-	w.build()
-	w.keys()
-	w.window.SetCloseIntercept(w.Hide)
-	w.window.SetOnDropped(w.OnDropped)
-	w.Go(showPackages)
-	w.watch() // before the first reading, so that no change falls between
-	w.status.Ask()
-	for _, s := range w.screens {
-		s.Reload()
-	}
-	return w
-}
-
-func (w *Window) build() {
-	names := []string{lang.L("Packages"), lang.L("Send"), lang.L("Activity"), lang.L("Settings")}
-	icons := []fyne.Resource{theme.StorageIcon(), theme.MailSendIcon(), theme.HistoryIcon(), theme.SettingsIcon()}
-	list := widgets.Stack(4)
-	for i, name := range names {
-		item := widgets.NavItem(icons[i], name, func() { w.Go(i) })
-		w.nav = append(w.nav, item)
-		list.Add(item)
-	}
-	brand := widgets.NewLine("Countersign")
-	brand.Bold, brand.Scale = true, look.Title
-	logo := canvas.NewImageFromResource(w.icon(64))
-	logo.FillMode = canvas.ImageFillContain
-	logo.SetMinSize(fyne.NewSquareSize(28))
-	head := widgets.PadHV(8, 14, widgets.Across(logo, brand, nil))
-	side := container.NewBorder(container.NewVBox(head, list), w.account.content, nil, nil)
-	w.stage = container.NewStack() // holds all screens, so that hidden ones follow light and dark, too
-	for _, s := range w.screens {
-		w.stage.Add(s.Content())
-	}
-	top := container.New(&piled{})
-	if w.options.Demo {
-		demo := widgets.NewStrip(look.Calm, nil)
-		demo.Say(lang.L("Demo: the signing service runs inside this program. Nothing leaves this computer."), "", "", nil)
-		top.Add(demo)
-	}
-	for _, strip := range []*widgets.Strip{w.health, w.notice} {
-		strip.Changed = func() { top.Refresh(); w.window.Content().Refresh() }
-		top.Add(strip)
-	}
-	sidebar := widgets.Wide(190, widgets.Pad(8, side))
-	content := widgets.Frame(nil, nil, container.NewBorder(nil, nil, nil, widget.NewSeparator(), sidebar),
-		widgets.Frame(top, nil, nil, w.stage))
+	w := &Window{app: app, options: o, window: app.NewWindow("Countersign"), own: work.NewPool(ctx, o.Do)}
 	w.window.SetPadded(false)
-	w.window.SetContent(widgets.On(look.Paper, container.New(&floor{fyne.NewSize(860, 560)}, content)))
 	w.window.Resize(fyne.NewSize(1100, 720))
 	w.window.SetIcon(w.icon(128))
+	w.window.SetCloseIntercept(w.Hide)
+	w.window.SetOnDropped(w.OnDropped)
+	w.keys()
+	w.listen()
+	w.enter(o.Office, o.Demo)
+	return w
 }
 
 // Go shows a screen.
@@ -171,6 +106,9 @@ func (w *Window) ShowPackage(id string) {
 	w.packages.Show(id)
 }
 
+// ShowHelp shows what the program is and how it is used.
+func (w *Window) ShowHelp() { w.Go(showAbout) }
+
 // ShowSettings shows the settings.
 func (w *Window) ShowSettings() { w.Go(showSettings) }
 
@@ -178,6 +116,12 @@ func (w *Window) ShowSettings() { w.Go(showSettings) }
 func (w *Window) ShowCompose() {
 	w.Go(showCompose)
 	w.compose.Focus()
+}
+
+// SendLike shows the screen for a new package, filled in like an earlier one.
+func (w *Window) SendLike(draft agent.Draft) {
+	w.Go(showCompose)
+	w.compose.Like(draft)
 }
 
 // Show brings the window to the front.
@@ -211,19 +155,41 @@ func (w *Window) OnDropped(_ fyne.Position, uris []fyne.URI) {
 	w.Add(paths)
 }
 
+// readSettings follows the settings that concern the window itself.
+func (w *Window) readSettings() {
+	office := w.desk.Office
+	work.Then(w.pool, func(context.Context) (agent.Settings, error) { return office.Settings(), nil },
+		func(s agent.Settings, _ error) { w.follows(s) })
+}
+
 // Close ends everything the window started and waits for it. Call it when Fyne's loop has ended.
 func (w *Window) Close() {
-	w.watcher.Close()
-	w.pool.Close()
+	w.room.close()
+	w.own.Close()
+	w.endDemo()
 }
 
 // Post runs f on Fyne's goroutine. It may be called from any goroutine.
-func (w *Window) Post(f func()) { w.pool.Do(f) }
+func (w *Window) Post(f func()) { w.own.Do(f) }
 
 // watch follows the office and reloads what changed.
 func (w *Window) watch() {
-	changes, stop := w.options.Office.Watch()
-	w.watcher.Start(func(ctx context.Context) {
+	follow(w.watcher, w.desk.Office, w.changed)
+}
+
+// listen shows the window when a later start asks for it, also while the demo is shown.
+func (w *Window) listen() {
+	follow(w.own, w.options.Office, func(change agent.Change) {
+		if change == agent.ShowRequested {
+			w.Show()
+		}
+	})
+}
+
+// follow tells of an office's changes, on the window's goroutine, until the pool closes.
+func follow(pool *work.Pool, office desk.Office, tell func(agent.Change)) {
+	changes, stop := office.Watch()
+	pool.Start(func(ctx context.Context) {
 		defer stop()
 		for {
 			select {
@@ -233,7 +199,7 @@ func (w *Window) watch() {
 				if !open {
 					return
 				}
-				w.watcher.Do(func() { w.changed(change) })
+				pool.Do(func() { tell(change) })
 			}
 		}
 	})
@@ -250,8 +216,7 @@ func (w *Window) changed(change agent.Change) {
 	case agent.SettingsChanged:
 		w.settings.Reload()
 		w.packages.Reload()
-	case agent.ShowRequested:
-		w.Show()
+		w.readSettings()
 	}
 	w.status.Ask() // nearly everything is counted in it
 }

@@ -22,6 +22,9 @@ func NewPool(ctx context.Context, do func(func())) *Pool {
 	return &Pool{ctx: ctx, cancel: cancel, do: do}
 }
 
+// Inner returns a pool whose jobs also end when p is closed or stopped.
+func (p *Pool) Inner() *Pool { return NewPool(p.ctx, p.do) }
+
 // Do runs f on the window's goroutine, unless the pool is closed by then.
 func (p *Pool) Do(f func()) {
 	p.do(func() {
@@ -44,6 +47,9 @@ func (p *Pool) Start(job func(context.Context)) context.CancelFunc {
 
 // Wait returns when no job runs.
 func (p *Pool) Wait() { p.wg.Wait() }
+
+// Stop ends all jobs without waiting for them; Close does that. What they wanted to show afterwards is dropped.
+func (p *Pool) Stop() { p.cancel() }
 
 // Close ends all jobs and waits for them. What they wanted to show afterwards is dropped.
 func (p *Pool) Close() {

@@ -1,0 +1,148 @@
+// Package about is the screen that helps: how the work is done, which keys there are, what this program is and where
+// its data lies, and a text for whoever helps from afar. It only reads; it changes nothing of the office.
+package about
+
+import (
+	"context"
+	"runtime"
+
+	"fyne.io/fyne/v2"
+	"fyne.io/fyne/v2/container"
+	"fyne.io/fyne/v2/lang"
+	"fyne.io/fyne/v2/theme"
+	"fyne.io/fyne/v2/widget"
+
+	"countersign/internal/agent"
+	"countersign/ui/desk"
+	"countersign/ui/look"
+	"countersign/ui/widgets"
+	"countersign/ui/words"
+	"countersign/ui/work"
+)
+
+// Screen is the help screen. All methods belong to the window's goroutine.
+type Screen struct {
+	desk    *desk.Desk
+	reader  *work.Reader[agent.About]
+	content fyne.CanvasObject
+	about   agent.About
+
+	version, data, log *widgets.Line
+	copied             *widgets.Line
+}
+
+// New returns the screen; Reload fills in what the office knows.
+func New(d *desk.Desk) *Screen {
+	s := &Screen{desk: d, version: value(), data: value(), log: value(), copied: widgets.NewCaption("")}
+	s.copied.Colour = look.Done
+	s.reader = work.NewReader(d.Work, func(context.Context) agent.About { return d.Office.About() }, s.show)
+	head := widgets.PadHV(20, 16, widgets.NewHeading(lang.L("Help")))
+	parts := widgets.Stack(16, s.help(), keys(), s.facts(), widgets.Spacer())
+	s.content = container.NewBorder(head, nil, nil, nil, container.NewVScroll(widgets.PadHV(20, 4, parts)))
+	return s
+}
+
+// Content is what the window shows.
+func (s *Screen) Content() fyne.CanvasObject { return s.content }
+
+// Reload reads where things are, beside the window's goroutine.
+func (s *Screen) Reload() { s.reader.Ask() }
+
+func (s *Screen) show(a agent.About) {
+	s.about = a
+	s.version.Set(a.Version)
+	s.data.Set(a.DataDir)
+	s.log.Set(a.LogFile)
+}
+
+// help says in order how the work is done.
+func (s *Screen) help() fyne.CanvasObject {
+	steps := widgets.Stack(2)
+	for _, step := range []struct {
+		mark look.Mark
+		text string
+	}{
+		{look.MarkDrop, lang.L("Drop documents anywhere in this window, say who signs, and send.")},
+		{look.MarkNext, lang.L("The signing service writes to everyone. Packages shows who has signed and who is next.")},
+		{look.MarkSaved, lang.L("When everyone has signed, the documents are saved in your folder. What was missed while Countersign was closed is saved at the next start.")},
+		{look.MarkProblem, lang.L("When something is wrong, the top of the window says what, since when, and what to do.")},
+	} {
+		text := widget.NewLabel(step.text)
+		text.Wrapping = fyne.TextWrapWord
+		steps.Add(widgets.Across(widget.NewIcon(step.mark.Resource()), text, nil))
+	}
+	return part(lang.L("How it works"), steps)
+}
+
+// keys lists the shortcuts of the window.
+func keys() fyne.CanvasObject {
+	grid := container.NewGridWithColumns(2)
+	for _, k := range []struct{ key, text string }{
+		{shortcut("N"), lang.L("New package")},
+		{shortcut("F"), lang.L("Search packages")},
+		{shortcut(","), lang.L("Settings")},
+		{shortcut("W"), lang.L("Close the window; Countersign keeps running")},
+		{shortcut("Q"), lang.L("Quit")},
+		{lang.L("Enter"), lang.L("The main button of the screen")},
+		{lang.L("Escape"), lang.L("Leave")},
+		{lang.L("Tab"), lang.L("The next field")},
+	} {
+		name := widgets.NewLine(k.key)
+		name.Bold = true
+		text := widgets.NewLine(k.text)
+		text.Shorten = true
+		grid.Add(widgets.PadHV(0, 3, widgets.Across(widgets.Wide(76, name), text, nil)))
+	}
+	return part(lang.L("Keys"), grid)
+}
+
+// shortcut is how a key with the system's modifier is called.
+func shortcut(key string) string {
+	if runtime.GOOS == "darwin" {
+		return lang.L("Cmd+{{.Key}}", words.V{"Key": key})
+	}
+	return lang.L("Ctrl+{{.Key}}", words.V{"Key": key})
+}
+
+func (s *Screen) facts() fyne.CanvasObject {
+	open := widget.NewButton(lang.L("Open folder"), func() { s.desk.OpenFile(s.about.DataDir) })
+	show := widget.NewButton(lang.L("Show in folder"), func() { s.desk.ShowInFolder(s.about.LogFile) })
+	diagnostics := widget.NewButtonWithIcon(lang.L("Copy diagnostics"), theme.ContentCopyIcon(), s.CopyDiagnostics)
+	note := widget.NewLabel(lang.L("Diagnostics are settings and state as text, for whoever helps you. They hold no passwords, keys or documents."))
+	note.Wrapping, note.SizeName = fyne.TextWrapWord, look.Caption
+	return part(lang.L("About Countersign"),
+		fact(lang.L("Version"), s.version, nil),
+		fact(lang.L("Data folder"), s.data, open),
+		fact(lang.L("Log"), s.log, show),
+		widgets.Across(nil, note, widgets.Row(8, s.copied, diagnostics)))
+}
+
+// CopyDiagnostics puts a text for whoever helps into the clipboard, and says so.
+func (s *Screen) CopyDiagnostics() {
+	work.Then(s.desk.Work, func(context.Context) (string, error) { return s.desk.Office.Diagnostics(), nil },
+		func(text string, _ error) {
+			s.desk.Copy(text)
+			s.copied.Shorten = false
+			s.copied.Set(lang.L("Copied."))
+			s.content.Refresh()
+		})
+}
+
+// Copied says whether the screen says that the diagnostics are in the clipboard.
+func (s *Screen) Copied() bool { return s.copied.Text != "" }
+
+func value() *widgets.Line {
+	line := widgets.NewLine("")
+	line.Shorten = true
+	return line
+}
+
+func fact(name string, value, action fyne.CanvasObject) fyne.CanvasObject {
+	label := widgets.NewLine(name)
+	label.Colour = look.Secondary
+	return widgets.Across(widgets.Wide(120, label), value, action)
+}
+
+func part(title string, objects ...fyne.CanvasObject) fyne.CanvasObject {
+	return widgets.Stack(8, widgets.NewTitle(title), widgets.Card(widgets.Stack(8, objects...)))
+}

@@ -1,0 +1,138 @@
+package setup
+
+import (
+	"cmp"
+	"context"
+	"net/url"
+	"slices"
+
+	"fyne.io/fyne/v2"
+	"fyne.io/fyne/v2/lang"
+
+	"countersign/internal/agent"
+	"countersign/ui/check"
+	"countersign/ui/look"
+	"countersign/ui/widgets"
+)
+
+const caption = look.Caption
+
+// address is the step that asks how the service reaches this computer.
+type address struct {
+	*step
+	screen                       *Screen
+	kind                         *ways
+	token, domain                *widgets.Entry
+	public, listen               *widgets.Entry
+	ngrok, external, none, found *fyne.Container
+	foundLine                    *widgets.Line
+	tokenKept                    bool
+}
+
+var tunnels = []agent.TunnelKind{agent.TunnelNgrok, agent.TunnelExternal, agent.TunnelNone}
+
+func newAddress(s *Screen) *address {
+	p := &address{screen: s, token: widgets.NewSecret(), domain: widgets.NewEntry("office.ngrok.app"),
+		public: widgets.NewEntry("https://sign.office.example"), listen: widgets.NewEntry("127.0.0.1:8080")}
+	a := s.answers
+	s.bind(p.token, &a.secrets.NgrokAuthtoken)
+	s.bind(p.domain, &a.settings.NgrokDomain)
+	s.bind(p.public, &a.settings.PublicURL)
+	s.bind(p.listen, &a.settings.Listen)
+	fields := map[string]*widgets.Field{
+		check.NgrokToken: widgets.NewField(lang.L("ngrok authtoken"), p.token, lang.L("From the page “Your Authtoken” of the ngrok account.")),
+		check.NgrokDomain: widgets.NewField(lang.L("The office's domain"), p.domain,
+			lang.L("Leave it empty for the domain that belongs to the account.")),
+		check.PublicURL: widgets.NewField(lang.L("Public address"), p.public, ""),
+		check.Listen:    widgets.NewField(lang.L("Where the proxy sends to"), p.listen, ""),
+	}
+	p.kind = newWays([]way{
+		{lang.L("An ngrok address"), lang.L("ngrok gives this computer an address of its own. A free account will do.")},
+		{lang.L("Our own reverse proxy"), lang.L("The office has a web address and passes on to this computer what arrives there.")},
+		{lang.L("None: ask from time to time"), lang.L("Works everywhere. News of signatures arrives some minutes later.")},
+	}, p.choose)
+	p.ngrok = widgets.Stack(12, widgets.Halves(fields[check.NgrokToken], fields[check.NgrokDomain]))
+	p.external = widgets.Stack(12, widgets.Halves(fields[check.PublicURL], fields[check.Listen]),
+		words(lang.L("The proxy must keep the path of what it passes on.")))
+	mark, line := widgets.MarkLine(look.MarkSigned, "")
+	p.found, p.foundLine = mark, line
+	content := widgets.Stack(16, widgets.Card(p.kind.content), widgets.Stack(0, p.ngrok, p.external), p.found)
+	p.step = &step{name: lang.L("Public address"), title: lang.L("How does the service reach this computer?"),
+		text:    lang.L("The service reports every signature to an address on the internet. Countersign keeps it open and tests it now."),
+		content: content, fields: fields, next: lang.L("Test and continue"), asking: lang.L("Opening the address for a moment…"),
+		enter: p.enter, ask: p.ask, answered: p.answered, blame: check.Tunnel}
+	p.first = p.kind.items[0]
+	return p
+}
+
+func (p *address) know(k kept) {
+	p.tokenKept = k.ngrok
+	if k.ngrok {
+		p.fields[check.NgrokToken].Hint(lang.L("Kept in the keyring. Type to replace it."))
+	}
+}
+
+func (p *address) enter() {
+	kind := p.screen.answers.settings.Tunnel
+	p.kind.choose(max(0, slices.Index(tunnels, kind)))
+	p.first = p.kind.items[p.kind.chosen]
+}
+
+// choose shows what goes with a kind of address.
+func (p *address) choose(i int) {
+	a := p.screen.answers
+	a.settings.Tunnel = tunnels[i]
+	p.ngrok.Hidden = a.settings.Tunnel != agent.TunnelNgrok
+	p.external.Hidden = a.settings.Tunnel != agent.TunnelExternal
+	p.next = lang.L("Test and continue")
+	p.blame = map[agent.TunnelKind]string{agent.TunnelNgrok: check.NgrokToken, agent.TunnelExternal: check.PublicURL}[tunnels[i]]
+	if a.settings.Tunnel == agent.TunnelNone {
+		p.next = lang.L("Continue")
+	}
+	p.showFound()
+	p.screen.bar.next.SetText(p.next)
+	p.content.Refresh()
+}
+
+// showFound says that this very address was open a moment ago.
+func (p *address) showFound() {
+	a := p.screen.answers
+	p.found.Hidden = a.address == "" || a.opened != a.fingerprint()
+	p.foundLine.Set(lang.L("It works: {{.Address}}", values{"Address": a.address}))
+}
+
+type values = map[string]any
+
+func (p *address) check(wrong map[string]string) {
+	a := p.screen.answers
+	if a.settings.Tunnel == agent.TunnelNgrok && a.secrets.NgrokAuthtoken == "" && !p.tokenKept {
+		wrong[check.NgrokToken] = lang.L("Type the authtoken of the ngrok account.")
+	}
+}
+
+// ask opens the address for a moment, unless that very address did open before.
+func (p *address) ask() func(context.Context) error {
+	a := p.screen.answers
+	if a.settings.Tunnel == agent.TunnelNone || a.address != "" && a.opened == a.fingerprint() {
+		return nil
+	}
+	office, settings, secrets, mark := p.screen.desk.Office, a.settings, a.secrets, a.fingerprint()
+	return func(ctx context.Context) error {
+		public, err := office.TestTunnel(ctx, settings, secrets)
+		if err != nil {
+			return err
+		}
+		p.screen.desk.Work.Do(func() { a.opened, a.address = mark, public })
+		return nil
+	}
+}
+
+// answered takes the domain that ngrok gave, where none was typed: the return address to register needs it.
+func (p *address) answered() {
+	a := p.screen.answers
+	if u, err := url.Parse(a.address); err == nil && a.settings.Tunnel == agent.TunnelNgrok && a.settings.NgrokDomain == "" {
+		p.domain.SetText(cmp.Or(u.Host, a.settings.NgrokDomain))
+		a.opened = a.fingerprint()
+	}
+	p.showFound()
+}

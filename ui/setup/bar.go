@@ -1,0 +1,74 @@
+package setup
+
+import (
+	"fyne.io/fyne/v2"
+	"fyne.io/fyne/v2/container"
+	"fyne.io/fyne/v2/lang"
+	"fyne.io/fyne/v2/theme"
+	"fyne.io/fyne/v2/widget"
+
+	"countersign/ui/look"
+	"countersign/ui/widgets"
+)
+
+// bar is the line at the bottom: back, what is going on, and the way on. While something runs, it can be stopped.
+type bar struct {
+	content          fyne.CanvasObject
+	back, next, stop *widget.Button
+	mark             *widget.Icon
+	text             *widget.Label
+	moves            *widget.ProgressBarInfinite
+	room             *fyne.Container // around moves
+}
+
+func newBar(back, next, stop func()) *bar {
+	b := &bar{mark: widget.NewIcon(look.MarkProblem.Resource()), text: widget.NewLabel(""), moves: widget.NewProgressBarInfinite()}
+	b.text.Wrapping = fyne.TextWrapWord
+	b.back = widget.NewButtonWithIcon(lang.L("Back"), theme.NavigateBackIcon(), back)
+	b.next = widget.NewButton("", next)
+	b.next.Importance = widget.HighImportance
+	b.stop = widget.NewButton(lang.L("Cancel"), stop)
+	b.moves.Stop()
+	b.room = widgets.Wide(160, b.moves)
+	said := widgets.Across(b.mark, b.text, b.room)
+	b.content = widgets.On(look.Paper, container.NewVBox(widget.NewSeparator(), widgets.PadHV(24, 10,
+		widgets.Across(b.back, said, container.NewHBox(b.stop, b.next)))))
+	return b
+}
+
+// rest shows the buttons of a step, with nothing to say.
+func (b *bar) rest(back bool, next string) {
+	b.moves.Stop()
+	b.room.Hide()
+	b.stop.Hide()
+	b.back.Hidden = !back
+	b.back.Enable()
+	b.next.SetText(next)
+	b.next.Show()
+	b.say("", "")
+}
+
+// busy says what runs and offers to stop it.
+func (b *bar) busy(text string) {
+	b.say("", text)
+	b.room.Show()
+	b.moves.Start()
+	b.stop.Show()
+	b.next.Hide()
+	b.back.Disable()
+	b.content.Refresh()
+}
+
+// say shows a text; with a mark one that matters.
+func (b *bar) say(mark look.Mark, text string) {
+	b.mark.Hidden = mark == ""
+	if mark != "" {
+		b.mark.SetResource(mark.Resource())
+	}
+	b.text.Importance = widget.MediumImportance
+	if mark == look.MarkProblem {
+		b.text.Importance = widget.DangerImportance
+	}
+	b.text.SetText(text)
+	b.content.Refresh()
+}

@@ -1,0 +1,109 @@
+package setup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+
+	"fyne.io/fyne/v2"
+	"fyne.io/fyne/v2/dialog"
+	"fyne.io/fyne/v2/lang"
+	"fyne.io/fyne/v2/theme"
+	"fyne.io/fyne/v2/widget"
+
+	"countersign/internal/agent"
+	"countersign/ui/check"
+	"countersign/ui/desk"
+	"countersign/ui/widgets"
+	"countersign/ui/work"
+)
+
+// folder is the step that asks where signed documents go. After it, the office gets all settings.
+type folder struct {
+	*step
+	screen      *Screen
+	path        *widgets.Entry
+	name        *widgets.Line
+	cac, master *widget.Check
+}
+
+func newFolder(s *Screen) *folder {
+	p := &folder{screen: s, path: widgets.NewEntry(""), name: widgets.NewLine("")}
+	a := s.answers
+	s.bind(p.path, &a.settings.SaveTo)
+	p.name.Shorten = true
+	p.cac = widget.NewCheck(lang.L("Also save the certificate of each document"), func(on bool) { a.settings.SaveCAC = on })
+	p.master = widget.NewCheck(lang.L("Also save the master file of each package"), func(on bool) { a.settings.SaveMaster = on })
+	p.cac.SetChecked(a.settings.SaveCAC)
+	p.master.SetChecked(a.settings.SaveMaster)
+	choose := widget.NewButtonWithIcon(lang.L("Choose…"), theme.FolderOpenIcon(), p.pick)
+	fields := map[string]*widgets.Field{
+		check.SaveTo: widgets.NewField(lang.L("Folder"), widgets.Across(nil, p.path, choose), lang.L("It is made if it is not there.")),
+	}
+	content := widgets.Card(widgets.Stack(12, fields[check.SaveTo], widgets.NewField(lang.L("A saved file is called, for example"), p.name, ""),
+		widgets.Stack(0, p.cac, p.master), words(lang.L("Settings has more: other names, a folder per package or month, beside the original."))))
+	p.step = &step{name: lang.L("Folder"), title: lang.L("Where do signed documents go?"),
+		text:    lang.L("When everyone has signed, Countersign saves the documents here. It never overwrites a file."),
+		content: content, first: p.path, fields: fields, next: lang.L("Continue"), enter: p.enter,
+		asking: lang.L("Keeping the settings…"), ask: p.ask, answered: func() { a.finished = true }, blame: check.SaveTo}
+	return p
+}
+
+func (p *folder) enter() {
+	office, settings := p.screen.desk.Office, p.screen.answers.settings
+	work.Then(p.screen.desk.Work, func(context.Context) (string, error) { return office.PreviewName(settings) },
+		func(name string, _ error) { p.name.Set(name) })
+}
+
+func (p *folder) pick() {
+	dialog.ShowFolderOpen(func(chosen fyne.ListableURI, err error) {
+		switch {
+		case err != nil:
+			p.screen.Say(desk.Sentence(err.Error()))
+		case chosen != nil:
+			p.path.SetText(chosen.Path())
+		}
+	}, p.screen.desk.Window)
+}
+
+// errFolder is a folder that cannot be used.
+type errFolder struct{ text string }
+
+func (e *errFolder) Error() string { return e.text }
+
+// ask makes the folder, tries to write there, and hands all settings to the office.
+func (p *folder) ask() func(context.Context) error {
+	a := p.screen.answers
+	office, settings, secrets := p.screen.desk.Office, p.screen.given(), a.secrets
+	return func(ctx context.Context) error {
+		if err := usable(settings.SaveTo); err != nil {
+			return err
+		}
+		return office.Configure(ctx, settings, secrets)
+	}
+}
+
+// given are the settings as the office gets them: without what was typed for choices that were not taken.
+func (s *Screen) given() agent.Settings {
+	settings := s.answers.settings
+	if settings.Redirect != agent.RedirectPaste {
+		settings.RedirectURI = ""
+	}
+	return settings
+}
+
+// usable makes a folder if need be, and makes sure that files can be written there.
+func usable(path string) error {
+	if err := os.MkdirAll(path, 0o755); err != nil {
+		return &errFolder{lang.L("This folder cannot be made. Choose another one.")}
+	}
+	f, err := os.CreateTemp(path, ".countersign-*")
+	if err != nil {
+		return &errFolder{lang.L("Nothing can be written into this folder. Choose another one.")}
+	}
+	if err := errors.Join(f.Close(), os.Remove(f.Name())); err != nil {
+		return fmt.Errorf("try the folder: %w", err)
+	}
+	return nil
+}

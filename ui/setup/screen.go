@@ -1,0 +1,302 @@
+// Package setup is the wizard of the first run: the service, the public address, the way back of the sign-in, the
+// folder, the sign-in. Each step is checked before the next, what is wrong stands beside its field, and nothing typed
+// is lost by going back or by looking at the demo. It hands the settings to the office as a whole, after the folder; it
+// does not know how anything is done.
+package setup
+
+import (
+	"context"
+	"errors"
+
+	"fyne.io/fyne/v2"
+	"fyne.io/fyne/v2/container"
+	"fyne.io/fyne/v2/lang"
+	"fyne.io/fyne/v2/widget"
+
+	"countersign/internal/agent"
+	"countersign/ui/check"
+	"countersign/ui/desk"
+	"countersign/ui/look"
+	"countersign/ui/widgets"
+	"countersign/ui/work"
+)
+
+// Ways lead out of the wizard.
+type Ways struct {
+	Done func()                 // the office is set up, signed in or not
+	Demo func() (cancel func()) // starts the demo in this window; nil where there is none
+}
+
+// step is one page.
+type step struct {
+	name, title, text string
+	content           fyne.CanvasObject
+	first             fyne.Focusable
+	fields            map[string]*widgets.Field
+	enter             func()                             // shows what follows from the steps before; may be nil
+	asking            string                             // what is said while others are asked
+	ask               func() func(context.Context) error // prepares asking others, which happens beside the window; may be nil, also what it returns
+	answered          func()                             // after that, without an error; may be nil
+	blame             string                             // the field beside which an error stands that names none
+	next              string                             // the button
+}
+
+// Screen is the wizard. All methods belong to the window's goroutine.
+type Screen struct {
+	desk    *desk.Desk
+	answers *Answers
+	ways    Ways
+	content fyne.CanvasObject
+	steps   []*step
+	list    *fyne.Container
+	page    *fyne.Container
+	bar     *bar
+	demo    *widget.Button
+	cancel  func() // ends what runs; nil while nothing does
+	playing bool   // what runs is the start of the demo
+
+	service *service
+	address *address
+	back    *wayBack
+	folder  *folder
+	signIn  *signIn
+}
+
+// New returns the wizard where answers left it.
+func New(d *desk.Desk, answers *Answers, ways Ways) *Screen {
+	answers.begin(d.Office.Settings()) // from memory, like the question whether there is a wizard at all
+	s := &Screen{desk: d, answers: answers, ways: ways, list: widgets.Stack(2), page: container.NewStack()}
+	s.bar = newBar(s.Back, s.Next, s.Stop)
+	s.service, s.address, s.back = newService(s), newAddress(s), newWayBack(s)
+	s.folder, s.signIn = newFolder(s), newSignIn(s)
+	s.steps = []*step{s.service.step, s.address.step, s.back.step, s.folder.step, s.signIn.step}
+	s.build()
+	s.show(answers.at)
+	work.Then(d.Work, func(context.Context) (kept, error) {
+		client, ngrok := d.Office.HasSecrets()
+		return kept{client, ngrok, d.Office.Services()}, nil
+	}, func(k kept, _ error) { s.service.know(k); s.address.know(k) })
+	return s
+}
+
+// kept is what the office knows already.
+type kept struct {
+	client, ngrok bool
+	services      []agent.Preset
+}
+
+// Content is what the window shows.
+func (s *Screen) Content() fyne.CanvasObject { return s.content }
+
+// Finishing says that the wizard has handed over the settings, or is about to: it ends by itself.
+func (s *Screen) Finishing() bool { return s.answers.finished || s.cancel != nil && !s.playing }
+
+// Say tells the person something that belongs to no field.
+func (s *Screen) Say(text string) { s.bar.say(look.MarkProblem, text) }
+
+func (s *Screen) build() {
+	brand := widgets.NewLine("Countersign")
+	brand.Bold, brand.Scale = true, look.Title
+	intro := widget.NewLabel(lang.L("Five short steps, then documents can be sent and come back signed."))
+	intro.Wrapping, intro.SizeName = fyne.TextWrapWord, look.Caption
+	top := widgets.Stack(8, widgets.PadHV(12, 8, brand), intro, s.list)
+	var foot fyne.CanvasObject = widgets.Spacer()
+	s.demo = widget.NewButton(lang.L("Try it without an account"), s.Demo)
+	if s.ways.Demo != nil {
+		text := widget.NewLabel(lang.L("The demo plays the whole job on this computer, with made-up signers."))
+		text.Wrapping, text.SizeName = fyne.TextWrapWord, look.Caption
+		foot = widgets.Stack(4, text, widgets.PadHV(8, 4, s.demo))
+	}
+	side := widgets.Wide(240, widgets.Pad(8, container.NewBorder(top, foot, nil, nil)))
+	scroll := container.NewVScroll(widgets.PadHV(32, 24, s.page))
+	s.content = widgets.Frame(nil, nil, container.NewBorder(nil, nil, nil, widget.NewSeparator(), side),
+		container.NewBorder(nil, s.bar.content, nil, nil, scroll))
+}
+
+// current is the step that is shown.
+func (s *Screen) current() *step { return s.steps[s.answers.at] }
+
+// show shows a step with what was typed into it.
+func (s *Screen) show(at int) {
+	s.answers.at = at
+	s.answers.reached = max(s.answers.reached, at)
+	p := s.current()
+	if p.enter != nil {
+		p.enter()
+	}
+	text := widget.NewLabel(p.text)
+	text.Wrapping = fyne.TextWrapWord
+	s.page.Objects = []fyne.CanvasObject{widgets.Stack(8, widgets.NewHeading(p.title), text, p.content)}
+	s.page.Refresh()
+	s.bar.rest(at > 0, p.next)
+	s.showList()
+	if p.first != nil {
+		s.desk.Window.Canvas().Focus(p.first)
+	}
+}
+
+// showList shows the steps at the side; those that were reached lead there.
+func (s *Screen) showList() {
+	s.list.Objects = nil
+	for i, p := range s.steps {
+		mark := look.MarkLater
+		switch {
+		case i == s.answers.at:
+			mark = look.MarkNext
+		case i < s.answers.reached:
+			mark = look.MarkSigned
+		}
+		name := widgets.NewLine(p.name)
+		name.Bold = i == s.answers.at
+		if i > s.answers.reached {
+			name.Colour = look.Secondary
+		}
+		row := widgets.PadHV(12, 8, widgets.Across(widget.NewIcon(mark.Resource()), name, nil))
+		if i > s.answers.reached || i == s.answers.at {
+			s.list.Add(row)
+			continue
+		}
+		s.list.Add(widgets.NewPress(row, func() { s.jump(i) }))
+	}
+	s.list.Refresh()
+}
+
+// jump goes to a step that was reached before; forwards only as far as all is right.
+func (s *Screen) jump(to int) {
+	if s.cancel != nil {
+		return
+	}
+	if to > s.answers.at && !s.right() {
+		return
+	}
+	s.show(to)
+}
+
+// Back shows the step before, with everything that was typed.
+func (s *Screen) Back() {
+	if s.cancel == nil && s.answers.at > 0 {
+		s.show(s.answers.at - 1)
+	}
+}
+
+// Next checks the step and shows the next one, or says beside the field what is wrong.
+func (s *Screen) Next() {
+	if s.cancel != nil || !s.right() {
+		return
+	}
+	p := s.current()
+	var ask func(context.Context) error
+	if p.ask != nil {
+		ask = p.ask()
+	}
+	if ask == nil {
+		s.forward()
+		return
+	}
+	s.bar.busy(p.asking)
+	s.cancel = work.Then(s.desk.Work, func(ctx context.Context) (struct{}, error) { return struct{}{}, ask(ctx) },
+		func(_ struct{}, err error) { s.asked(p, err) })
+}
+
+// asked goes on after others were asked.
+func (s *Screen) asked(p *step, err error) {
+	s.cancel = nil
+	s.bar.rest(s.answers.at > 0, p.next)
+	switch {
+	case errors.Is(err, context.Canceled):
+	case err != nil:
+		s.blame(p, err)
+	default:
+		if p.answered != nil {
+			p.answered()
+		}
+		s.forward()
+	}
+}
+
+func (s *Screen) forward() {
+	if s.answers.at == len(s.steps)-1 {
+		s.ways.Done()
+		return
+	}
+	s.show(s.answers.at + 1)
+}
+
+// Stop ends what runs: a check, the sign-in, the start of the demo.
+func (s *Screen) Stop() {
+	if s.cancel != nil {
+		s.cancel()
+	}
+}
+
+// right checks what is typed in this step, and shows what is wrong beside its field.
+func (s *Screen) right() bool {
+	p := s.current()
+	wrong := check.Settings(s.answers.settings)
+	s.address.check(wrong)
+	s.service.check(wrong)
+	all := true
+	for key, field := range p.fields {
+		field.Wrong(wrong[key])
+		all = all && wrong[key] == ""
+	}
+	s.bar.say("", "")
+	if !all {
+		s.bar.say(look.MarkProblem, lang.L("Something is missing. It is marked above."))
+	}
+	s.page.Refresh()
+	return all
+}
+
+// blame shows an error beside the field it is about, on the step of that field.
+func (s *Screen) blame(p *step, err error) {
+	var config *agent.ConfigError
+	if errors.As(err, &config) {
+		for _, f := range config.Fields {
+			if at, field := s.find(f.Field); field != nil {
+				if s.steps[at] != p {
+					s.show(at)
+				}
+				field.Wrong(desk.Sentence(f.Text))
+				s.bar.say(look.MarkProblem, lang.L("Something is missing. It is marked above."))
+				s.page.Refresh()
+				return
+			}
+		}
+	}
+	text := desk.Sentence(err.Error())
+	if field := p.fields[p.blame]; field != nil {
+		field.Wrong(text)
+		s.page.Refresh()
+		return
+	}
+	s.bar.say(look.MarkProblem, text)
+}
+
+func (s *Screen) find(key string) (at int, field *widgets.Field) {
+	for i, p := range s.steps {
+		if f := p.fields[key]; f != nil {
+			return i, f
+		}
+	}
+	return 0, nil
+}
+
+// Demo starts the demo, which then takes this window's place.
+func (s *Screen) Demo() {
+	if s.cancel != nil || s.ways.Demo == nil {
+		return
+	}
+	s.bar.busy(lang.L("Starting the demo…"))
+	s.playing = true
+	s.cancel = s.ways.Demo()
+}
+
+// DemoFailed says why the demo did not start; an empty text when it was stopped.
+func (s *Screen) DemoFailed(text string) {
+	s.cancel, s.playing = nil, false
+	s.bar.rest(s.answers.at > 0, s.current().next)
+	if text != "" {
+		s.bar.say(look.MarkProblem, text)
+	}
+}

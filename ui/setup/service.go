@@ -1,0 +1,121 @@
+package setup
+
+import (
+	"context"
+	"strings"
+
+	"fyne.io/fyne/v2"
+	"fyne.io/fyne/v2/lang"
+	"fyne.io/fyne/v2/widget"
+
+	"countersign/internal/agent"
+	"countersign/ui/check"
+	"countersign/ui/widgets"
+)
+
+// service is the step that asks which signing service it is, and who the office is there.
+type service struct {
+	*step
+	screen               *Screen
+	preset               *widget.Select
+	presets              []agent.Preset
+	auth, base           *widgets.Entry
+	client, secret       *widgets.Entry
+	secretKept, choosing bool
+}
+
+func newService(s *Screen) *service {
+	p := &service{screen: s, auth: widgets.NewEntry("https://sign.example.com"), base: widgets.NewEntry("https://sign.example.com/api/v1"),
+		client: widgets.NewEntry(""), secret: widgets.NewSecret()}
+	p.preset = widget.NewSelect(nil, p.choose)
+	p.preset.PlaceHolder = lang.L("Choose a service")
+	a := s.answers
+	s.bind(p.auth, &a.settings.AuthURL)
+	s.bind(p.base, &a.settings.BaseURL)
+	s.bind(p.client, &a.settings.ClientID)
+	s.bind(p.secret, &a.secrets.ClientSecret)
+	fields := map[string]*widgets.Field{
+		check.AuthURL:      widgets.NewField(lang.L("Address for signing in"), p.auth, ""),
+		check.BaseURL:      widgets.NewField(lang.L("Address of the service"), p.base, ""),
+		check.ClientID:     widgets.NewField(lang.L("Client id"), p.client, ""),
+		check.ClientSecret: widgets.NewField(lang.L("Client secret"), p.secret, ""),
+	}
+	content := widgets.Stack(16,
+		widgets.Card(widgets.Stack(12, widgets.NewField(lang.L("Signing service"), p.preset, ""),
+			widgets.Halves(fields[check.AuthURL], fields[check.BaseURL]))),
+		widgets.Card(widgets.Stack(12, widgets.Halves(fields[check.ClientID], fields[check.ClientSecret]),
+			words(lang.L("The service gives both out when it registers Countersign for the office. It asks for the return address; the third step shows it.")))))
+	p.step = &step{name: lang.L("Signing service"), title: lang.L("Which service does the office sign with?"),
+		text:    lang.L("Countersign sends documents through the office's account with a signing service."),
+		content: content, first: p.preset, fields: fields, next: lang.L("Continue"),
+		asking: lang.L("Looking for the service…"), ask: p.ask, blame: check.AuthURL}
+	return p
+}
+
+// know shows the services that are known by name, and whether a client secret is kept already.
+func (p *service) know(k kept) {
+	p.presets, p.secretKept = k.services, k.client
+	p.preset.Options = nil
+	for _, preset := range k.services {
+		name := preset.Name
+		if preset.AuthURL == "" {
+			name = lang.L("Other service")
+		}
+		p.preset.Options = append(p.preset.Options, name)
+	}
+	p.preset.Selected = p.screen.answers.preset
+	p.preset.Refresh()
+	if k.client {
+		p.fields[check.ClientSecret].Hint(lang.L("Kept in the keyring. Type to replace it."))
+	}
+}
+
+// choose fills in a preset. The neutral one empties what another preset has filled in, and leaves what was typed.
+func (p *service) choose(name string) {
+	a := p.screen.answers
+	var before, now agent.Preset
+	for i, option := range p.preset.Options {
+		if option == a.preset {
+			before = p.presets[i]
+		}
+		if option == name {
+			now = p.presets[i]
+		}
+	}
+	a.preset = name
+	a.settings.SignatureHeader = now.SignatureHeader
+	if now.AuthURL != "" || p.auth.Text == before.AuthURL {
+		p.auth.SetText(now.AuthURL)
+	}
+	if now.BaseURL != "" || p.base.Text == before.BaseURL {
+		p.base.SetText(now.BaseURL)
+	}
+}
+
+// check says what check.Settings cannot know.
+func (p *service) check(wrong map[string]string) {
+	if p.screen.answers.secrets.ClientSecret == "" && !p.secretKept {
+		wrong[check.ClientSecret] = lang.L("Type the client secret that the service gave you.")
+	}
+}
+
+func (p *service) ask() func(context.Context) error {
+	office, settings := p.screen.desk.Office, p.screen.answers.settings
+	return func(ctx context.Context) error { return office.TestService(ctx, settings) }
+}
+
+// bind shows a text and keeps what is typed, without the room around it.
+func (s *Screen) bind(e *widgets.Entry, into *string) {
+	e.SetText(*into)
+	e.OnChanged = func(text string) { *into = strings.TrimSpace(text) }
+	e.OnSubmitted = func(string) { s.Next() }
+	e.OnEscape = s.Back
+}
+
+// words is a small explanation.
+func words(text string) fyne.CanvasObject {
+	label := widget.NewLabel(text)
+	label.Wrapping, label.SizeName = fyne.TextWrapWord, caption
+	label.Importance = widget.LowImportance
+	return label
+}

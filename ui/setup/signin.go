@@ -1,0 +1,108 @@
+package setup
+
+import (
+	"context"
+	"errors"
+
+	"fyne.io/fyne/v2"
+	"fyne.io/fyne/v2/lang"
+	"fyne.io/fyne/v2/theme"
+	"fyne.io/fyne/v2/widget"
+
+	"countersign/internal/agent"
+	"countersign/ui/desk"
+	"countersign/ui/look"
+	"countersign/ui/widgets"
+	"countersign/ui/work"
+)
+
+// signIn is the last step: the browser opens, and comes back.
+type signIn struct {
+	*step
+	screen  *Screen
+	pasted  *widgets.Entry
+	field   *widgets.Field
+	running *fyne.Container
+	link    *widget.Button
+	address string // what the browser was told to show
+}
+
+func newSignIn(s *Screen) *signIn {
+	p := &signIn{screen: s, pasted: widgets.NewEntry("https://")}
+	p.pasted.OnSubmitted = func(string) { p.paste() }
+	p.pasted.OnEscape = s.Stop
+	p.field = widgets.NewField(lang.L("Address on which the browser ended"),
+		widgets.Across(nil, p.pasted, widget.NewButton(lang.L("Use it"), p.paste)), "")
+	p.link = widget.NewButtonWithIcon(lang.L("Copy the link"), theme.ContentCopyIcon(), func() { s.desk.Copy(p.address) })
+	p.running = widgets.Stack(12, words(lang.L("Finish in the browser. If it does not come back here, copy the address it ends on.")),
+		p.field, widgets.Row(8, p.link))
+	p.running.Hide()
+	later := widget.NewButton(lang.L("Sign in later"), func() {
+		if s.cancel == nil {
+			s.ways.Done()
+		}
+	})
+	later.Importance = widget.LowImportance
+	content := widgets.Stack(16, widgets.Card(widgets.Stack(12,
+		words(lang.L("Use the account that may send documents for the whole office. Countersign never sees the password.")), p.running)), widgets.Row(8, later))
+	p.step = &step{name: lang.L("Sign in"), title: lang.L("Everything is set up. Sign in."),
+		text:    lang.L("The browser shows the page of the signing service. When you have signed in there, Countersign starts to work."),
+		content: content, next: lang.L("Sign in"), enter: p.rest,
+		asking: lang.L("Waiting for the browser…"), ask: p.ask}
+	return p
+}
+
+func (p *signIn) rest() {
+	p.running.Hide()
+	p.field.Wrong("")
+	p.pasted.SetText("")
+}
+
+// ask runs the sign-in.
+func (p *signIn) ask() func(context.Context) error {
+	office, d := p.screen.desk.Office, p.screen.desk
+	p.rest()
+	p.address = ""
+	open := func(address string) error {
+		err := d.System.OpenAddress(address)
+		d.Work.Do(func() { p.opened(address, err) })
+		return nil // without a browser the link can still be copied
+	}
+	return func(ctx context.Context) error {
+		err := office.SignIn(ctx, agent.SignInOptions{}, open)
+		d.Work.Do(p.ended)
+		if ctx.Err() != nil && err != nil {
+			return errors.Join(context.Canceled, err)
+		}
+		return err
+	}
+}
+
+func (p *signIn) opened(address string, err error) {
+	p.address = address
+	p.running.Show()
+	p.content.Refresh()
+	if err != nil {
+		p.screen.bar.say(look.MarkProblem, desk.Sentence(err.Error()))
+	}
+}
+
+func (p *signIn) ended() {
+	p.running.Hide()
+	p.content.Refresh()
+}
+
+// paste hands over the address on which the browser ended.
+func (p *signIn) paste() {
+	text, office := p.pasted.Text, p.screen.desk.Office
+	if text == "" || p.screen.cancel == nil {
+		return
+	}
+	work.Then(p.screen.desk.Work, func(context.Context) (struct{}, error) { return struct{}{}, office.Paste(text) },
+		func(_ struct{}, err error) {
+			if err != nil {
+				p.field.Wrong(desk.Sentence(err.Error()))
+				p.content.Refresh()
+			}
+		})
+}

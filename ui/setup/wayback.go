@@ -1,0 +1,98 @@
+package setup
+
+import (
+	"slices"
+
+	"fyne.io/fyne/v2"
+	"fyne.io/fyne/v2/lang"
+	"fyne.io/fyne/v2/theme"
+	"fyne.io/fyne/v2/widget"
+
+	"countersign/internal/agent"
+	"countersign/ui/check"
+	"countersign/ui/look"
+	"countersign/ui/widgets"
+)
+
+// wayBack is the step that asks how the sign-in returns from the browser.
+type wayBack struct {
+	*step
+	screen     *Screen
+	kind       *ways
+	registered *widgets.Entry
+	other      *widgets.Field
+	shown      *widgets.Line
+	copied     *widgets.Line
+	card       *fyne.Container
+}
+
+var redirects = []agent.RedirectKind{agent.RedirectTunnel, agent.RedirectLocalhost, agent.RedirectPaste}
+
+func newWayBack(s *Screen) *wayBack {
+	p := &wayBack{screen: s, registered: widgets.NewEntry("https://office.example/callback"), shown: widgets.NewLine(""), copied: widgets.NewCaption("")}
+	p.shown.Bold, p.shown.Shorten = true, true
+	p.copied.Colour = look.Done
+	s.bind(p.registered, &s.answers.settings.RedirectURI)
+	p.registered.OnChanged = func(text string) {
+		s.answers.settings.RedirectURI = text
+		p.showAddress()
+	}
+	p.kind = newWays([]way{
+		{lang.L("Through the office's public address"), lang.L("The browser ends on the office's own address. On ngrok's free plan it shows a page of ngrok first; go on from there.")},
+		{lang.L("To this computer, https://localhost"), lang.L("Works without a public address. The browser warns once about a certificate that was made on this computer.")},
+		{lang.L("By pasting the address"), lang.L("Works always: you copy the address on which the browser ended, and paste it here.")},
+	}, p.choose)
+	p.other = widgets.NewField(lang.L("Return address registered with the service"), p.registered,
+		lang.L("Only if another address than the one below is registered already."))
+	copyIt := widget.NewButtonWithIcon(lang.L("Copy"), theme.ContentCopyIcon(), p.copy)
+	p.card = widgets.Stack(0, widgets.Card(widgets.Stack(6, widgets.NewCaption(lang.L("Address to register with the signing service")),
+		widgets.Across(nil, p.shown, widgets.Row(8, p.copied, copyIt)),
+		words(lang.L("The service accepts a sign-in only if exactly this address is registered for the client id.")))))
+	fields := map[string]*widgets.Field{check.RedirectURI: p.other}
+	p.step = &step{name: lang.L("Way back"), title: lang.L("How does the sign-in come back?"),
+		text:    lang.L("You sign in with the browser. Afterwards the browser goes to a return address, where Countersign waits for it."),
+		content: widgets.Stack(16, widgets.Card(p.kind.content), p.other, p.card), fields: fields, next: lang.L("Continue"), enter: p.enter}
+	p.first = p.kind.items[0]
+	return p
+}
+
+func (p *wayBack) enter() {
+	s := &p.screen.answers.settings
+	public := s.Tunnel != agent.TunnelNone
+	p.kind.offer(0, public)
+	if !public && s.Redirect == agent.RedirectTunnel {
+		s.Redirect = agent.RedirectLocalhost
+	}
+	p.kind.choose(max(0, slices.Index(redirects, s.Redirect)))
+	p.first = p.kind.items[p.kind.chosen]
+}
+
+func (p *wayBack) choose(i int) {
+	p.screen.answers.settings.Redirect = redirects[i]
+	p.other.Hidden = redirects[i] != agent.RedirectPaste
+	p.copied.Set("")
+	p.showAddress()
+}
+
+// returns is the address to register; empty when nothing that was typed tells it.
+func (p *wayBack) returns() string {
+	s := p.screen.answers.settings
+	if s.Redirect != agent.RedirectPaste {
+		s.RedirectURI = "" // belongs to pasting
+	}
+	return s.ReturnAddress()
+}
+
+func (p *wayBack) showAddress() {
+	address := p.returns()
+	p.card.Hidden = address == ""
+	p.shown.Set(address)
+	p.content.Refresh()
+}
+
+func (p *wayBack) copy() {
+	p.screen.desk.Copy(p.returns())
+	p.copied.Shorten = false
+	p.copied.Set(lang.L("Copied."))
+	p.content.Refresh()
+}

@@ -1,0 +1,97 @@
+package window
+
+import (
+	"context"
+	"errors"
+
+	"fyne.io/fyne/v2/lang"
+
+	"countersign/ui/desk"
+	"countersign/ui/look"
+	"countersign/ui/setup"
+	"countersign/ui/widgets"
+	"countersign/ui/work"
+)
+
+// openSetup shows the wizard in place of the screens, with what was typed into it before.
+func (w *Window) openSetup() {
+	at := *w.desk
+	w.setup = setup.New(&at, &w.answers, setup.Ways{Done: w.closeSetup, Demo: w.demoWay()})
+	at.Notice = w.setup.Say
+	w.hang(w.setup.Content())
+}
+
+// closeSetup shows the screens.
+func (w *Window) closeSetup() {
+	w.setup = nil
+	w.answers = setup.Answers{}
+	w.hang(w.main)
+	w.at = -1
+	w.Go(showPackages)
+	w.settings.Reload()
+}
+
+// demo is the demo that was started here: an office to look at, and how to end it.
+type demo struct {
+	office desk.Office
+	stop   func()
+}
+
+// demoWay starts the demo; nil where there is none.
+func (w *Window) demoWay() func() (cancel func()) {
+	if w.options.StartDemo == nil {
+		return nil
+	}
+	return w.tryDemo
+}
+
+// tryDemo shows the demo as soon as it has started; the returned function gives up waiting for it.
+func (w *Window) tryDemo() (cancel func()) {
+	return work.Then(w.own, func(ctx context.Context) (*demo, error) {
+		office, stop, err := w.options.StartDemo(ctx)
+		if err != nil {
+			return nil, err
+		}
+		d := &demo{office, stop}
+		w.played.Store(d) // from here on Close ends it, should nobody else
+		if ctx.Err() != nil {
+			w.endDemo()
+		}
+		return d, ctx.Err()
+	}, func(d *demo, err error) {
+		switch {
+		case errors.Is(err, context.Canceled):
+			w.setup.DemoFailed("")
+		case err != nil:
+			w.setup.DemoFailed(desk.Sentence(err.Error()))
+		default:
+			w.at = showPackages
+			w.enter(d.office, true)
+		}
+	})
+}
+
+// endDemo ends the demo that was started here, if there is one. It may be called from any goroutine and takes a moment.
+func (w *Window) endDemo() {
+	if d := w.played.Swap(nil); d != nil {
+		d.stop()
+	}
+}
+
+// LeaveDemo goes back to the office, and ends the demo beside the window's goroutine.
+func (w *Window) LeaveDemo() {
+	w.at = showPackages
+	w.enter(w.options.Office, w.options.Demo)
+	w.own.Start(func(context.Context) { w.endDemo() })
+}
+
+// demoStrip says that this is the demo and, when it was started from the wizard, how to leave it.
+func (w *Window) demoStrip() *widgets.Strip {
+	strip := widgets.NewStrip(look.Calm, nil)
+	leave := ""
+	if w.played.Load() != nil {
+		leave = lang.L("Leave the demo")
+	}
+	strip.Say(lang.L("Demo: the signing service runs inside this program. Nothing leaves this computer."), "", leave, w.LeaveDemo)
+	return strip
+}

@@ -1,0 +1,162 @@
+package window
+
+import (
+	"context"
+
+	"fyne.io/fyne/v2"
+	"fyne.io/fyne/v2/canvas"
+	"fyne.io/fyne/v2/container"
+	"fyne.io/fyne/v2/lang"
+	"fyne.io/fyne/v2/theme"
+	"fyne.io/fyne/v2/widget"
+
+	"countersign/internal/agent"
+	"countersign/ui/about"
+	"countersign/ui/activity"
+	"countersign/ui/compose"
+	"countersign/ui/desk"
+	"countersign/ui/look"
+	"countersign/ui/packages"
+	"countersign/ui/settings"
+	"countersign/ui/setup"
+	"countersign/ui/widgets"
+	"countersign/ui/words"
+	"countersign/ui/work"
+)
+
+// room is what the window shows of one office in one language. Another office or language gets a room of its own.
+type room struct {
+	desk    *desk.Desk
+	pool    *work.Pool // slow work of the screens
+	watcher *work.Pool // the one that waits for changes
+	demo    bool
+
+	packages *packages.Screen
+	compose  *compose.Screen
+	activity *activity.Screen
+	settings *settings.Screen
+	about    *about.Screen
+	screens  []screen
+	nav      []*widgets.Press
+	stage    *fyne.Container
+	setup    *setup.Screen // nil when the office is set up
+	main     *fyne.Container
+
+	status  *work.Reader[agent.Status]
+	issue   agent.Issue // the one the strip shows
+	health  *widgets.Strip
+	notice  *widgets.Strip
+	account *account
+}
+
+// leave ends everything the room runs, without waiting; what it wanted to show is dropped.
+func (r *room) leave() {
+	r.watcher.Stop()
+	r.pool.Stop()
+}
+
+func (r *room) close() {
+	r.watcher.Close()
+	r.pool.Close()
+}
+
+// enter shows an office in place of the one before, in the language it has chosen.
+func (w *Window) enter(office desk.Office, demo bool) {
+	before, at := w.room, w.at
+	s := office.Settings() // from memory: the window must know at once whether to begin with the wizard
+	w.speak(s.Language)
+	w.paint(s.Theme)
+	w.room = room{demo: demo, pool: w.own.Inner(), watcher: w.own.Inner(),
+		health: widgets.NewStrip(look.Wash, look.MarkProblem.Resource()), notice: widgets.NewStrip(look.Calm, nil)}
+	w.desk = &desk.Desk{Office: office, System: w.options.System, Work: w.pool, Now: w.options.Now, Window: w.window,
+		Notice: w.notice.SayUntilClosed, Copy: w.app.Clipboard().SetContent, Autostart: w.options.Autostart, Go: w}
+	w.packages, w.compose = packages.New(w.desk), compose.New(w.desk)
+	w.activity, w.settings, w.about = activity.New(w.desk), settings.New(w.desk), about.New(w.desk)
+	w.screens = []screen{w.packages, w.compose, w.activity, w.settings, w.about}
+	w.account = newAccount(w.desk, w.app.Clipboard())
+	w.status = work.NewReader(w.pool, func(context.Context) agent.Status { return office.Status() }, w.showStatus)
+	w.tray = newTray(w.app, w)
+	w.build()
+	if w.inTray {
+		w.tray.attach(w)
+	}
+	w.at = -1
+	w.Go(at)
+	if !s.Configured() {
+		w.openSetup()
+	}
+	w.watch() // before the first reading, so that no change falls between
+	w.status.Ask()
+	for _, s := range w.screens {
+		s.Reload()
+	}
+	if before.pool != nil {
+		before.leave()
+		w.own.Start(func(context.Context) { before.close() })
+	}
+}
+
+// speak makes all texts from now on those of a language; see words.Use.
+func (w *Window) speak(language string) {
+	w.language = language
+	words.Use(language)
+}
+
+// paint makes the window light or dark, or as the system is.
+func (w *Window) paint(kind string) {
+	if w.theme == kind {
+		return
+	}
+	w.theme = kind
+	w.app.Settings().SetTheme(look.For(kind))
+}
+
+// follows shows settings that concern the window itself.
+func (w *Window) follows(s agent.Settings) {
+	w.paint(s.Theme)
+	switch {
+	case w.language != s.Language:
+		w.enter(w.desk.Office, w.demo)
+	case w.setup != nil && s.Configured() && !w.setup.Finishing():
+		w.closeSetup() // it was set up from elsewhere
+	}
+}
+
+func (w *Window) build() {
+	names := []string{lang.L("Packages"), lang.L("Send"), lang.L("Activity"), lang.L("Settings"), lang.L("Help")}
+	icons := []fyne.Resource{theme.StorageIcon(), theme.MailSendIcon(), theme.HistoryIcon(), theme.SettingsIcon(), theme.HelpIcon()}
+	list := widgets.Stack(4)
+	for i, name := range names {
+		item := widgets.NavItem(icons[i], name, func() { w.Go(i) })
+		w.nav = append(w.nav, item)
+		list.Add(item)
+	}
+	brand := widgets.NewLine("Countersign")
+	brand.Bold, brand.Scale = true, look.Title
+	logo := canvas.NewImageFromResource(w.icon(64))
+	logo.FillMode = canvas.ImageFillContain
+	logo.SetMinSize(fyne.NewSquareSize(28))
+	head := widgets.PadHV(8, 14, widgets.Across(logo, brand, nil))
+	side := container.NewBorder(container.NewVBox(head, list), w.account.content, nil, nil)
+	w.stage = container.NewStack() // holds all screens, so that hidden ones follow light and dark, too
+	for _, s := range w.screens {
+		w.stage.Add(s.Content())
+	}
+	top := container.New(&piled{})
+	if w.demo {
+		top.Add(w.demoStrip())
+	}
+	for _, strip := range []*widgets.Strip{w.health, w.notice} {
+		strip.Changed = func() { top.Refresh(); w.window.Content().Refresh() }
+		top.Add(strip)
+	}
+	sidebar := widgets.Wide(190, widgets.Pad(8, side))
+	w.main = widgets.Frame(nil, nil, container.NewBorder(nil, nil, nil, widget.NewSeparator(), sidebar),
+		widgets.Frame(top, nil, nil, w.stage))
+	w.hang(w.main)
+}
+
+// hang shows something as the whole window.
+func (w *Window) hang(content fyne.CanvasObject) {
+	w.window.SetContent(widgets.On(look.Paper, container.New(&floor{fyne.NewSize(860, 560)}, content)))
+}
