@@ -78,6 +78,9 @@ func (r *remote) Send(ctx context.Context, d agent.Draft, progress func(agent.Se
 		}
 		return nil
 	})
+	if errors.Is(err, errSilent) { // the draft is kept and may still go out: trying again could send it twice
+		err = &failure{"Countersign ended before it said whether the package was sent. Look at countersign status before sending it again."}
+	}
 	return state, err
 }
 
@@ -130,5 +133,8 @@ func unreachable(ctx context.Context, err error) error {
 	if errors.Is(err, single.ErrNotRunning) {
 		return err
 	}
-	return &failure{"The running Countersign did not answer. End it and try again."}
+	return errSilent
 }
+
+// errSilent is a running instance that was reached and then said nothing, or no more.
+var errSilent = &failure{"The running Countersign did not answer. End it and try again."}
