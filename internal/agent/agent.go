@@ -142,6 +142,7 @@ func Open(ctx context.Context, p Params) (*Agent, error) {
 	}
 	a.health = newHealth(p.Now, func() { a.watchers.signal(StatusChanged) })
 	a.announcer.ring = ring()
+	a.endpoints.changing = ring()
 	if err := a.load(ctx); err != nil {
 		st.Close()
 		return nil, err
@@ -191,7 +192,7 @@ func (a *Agent) unlock(ctx context.Context) bool {
 	a.health.clear("keyring")
 	if replaced {
 		a.health.set("keyring-replaced", Problem, ActSettings,
-			"The key to the saved sign-in is no longer in the keyring. Enter the client secret in Settings and sign in again; documents and packages are not affected.")
+			"The key to the saved sign-in was replaced. Enter the client secret in Settings and sign in again; documents and packages are not affected.")
 	}
 	if err := a.endpoints.load(a.keys, a.now()); err != nil {
 		a.log.Error("read the endpoint", "err", err)

@@ -32,6 +32,18 @@ type endpoints struct {
 	mu       sync.Mutex
 	current  *endpoint
 	previous *endpoint
+
+	changing chan struct{} // holds one value while a change is under way at the service: one at a time, in order
+}
+
+// change waits until no other change is under way; done ends this one.
+func (e *endpoints) change(ctx context.Context) (done func(), err error) {
+	select {
+	case e.changing <- struct{}{}:
+		return func() { <-e.changing }, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
 }
 
 func (e *endpoints) load(keys *vault, now time.Time) error {
@@ -110,6 +122,11 @@ func (a *Agent) runEndpoint(ctx context.Context) error {
 // setEndpoint registers the public address if that is needed and possible now; force registers it even if it seems
 // to be registered already, to take it back from another computer.
 func (a *Agent) setEndpoint(ctx context.Context, force bool) error {
+	done, err := a.endpoints.change(ctx)
+	if err != nil {
+		return err
+	}
+	defer done()
 	a.mu.Lock()
 	s, t, acc := a.settings, a.tunnel, a.account
 	a.mu.Unlock()
@@ -194,14 +211,19 @@ func (a *Agent) adoptEndpoint(x endpoint) error {
 	return nil
 }
 
-// dropEndpoint deletes the endpoint at the service, as far as it can be reached, and forgets it here. Events that
+// dropEndpoint waits for a registration that is under way, and the endpoint at the service, as far as it can be reached, and forgets it here. Events that
 // are still on their way count for a little longer.
 func (a *Agent) dropEndpoint(ctx context.Context, client *esign.Client) error {
+	done, err := a.endpoints.change(ctx)
+	if err != nil {
+		return err
+	}
+	defer done()
 	old := a.endpoints.get()
 	if old == nil {
 		return nil
 	}
-	err := client.DeleteEndpoint(ctx, old.URL)
+	err = client.DeleteEndpoint(ctx, old.URL)
 	previous := *old
 	previous.Until = a.now().Add(previousLife)
 	b, jsonErr := json.Marshal(previous)

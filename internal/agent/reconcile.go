@@ -27,9 +27,24 @@ const sweepPause = 5 * time.Minute
 
 // sweeper remembers that all open packages are to be asked about. Safe for concurrent use.
 type sweeper struct {
-	mu   sync.Mutex
-	due  bool
-	last time.Time
+	mu    sync.Mutex
+	due   bool
+	last  time.Time
+	quiet time.Time // until then the service is left alone, whoever asks
+}
+
+// rest leaves the service alone until then.
+func (s *sweeper) rest(until time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.quiet = until
+}
+
+// resting is how long the service is still to be left alone. A clock that was set back does not prolong it beyond a day.
+func (s *sweeper) resting(now time.Time) time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return min(s.quiet.Sub(now), 24*time.Hour)
 }
 
 // reconcileSoon asks for the status of every package that is not final: something may have been missed.
@@ -74,6 +89,9 @@ func (a *Agent) reconcile(ctx context.Context, limiter *rate.Limiter) (pause tim
 	const idle = time.Minute
 	a.tellSilence()
 	a.tellTunnel()
+	if wait := a.sweep.resting(a.now()); wait > 0 {
+		return wait, nil
+	}
 	client, online := a.online()
 	if !online {
 		return idle, nil
@@ -118,6 +136,7 @@ func (a *Agent) reconcile(ctx context.Context, limiter *rate.Limiter) (pause tim
 			return 0, nil
 		}
 		if pause, stop := pauseFor(err); stop {
+			a.sweep.rest(a.now().Add(pause))
 			return pause, nil
 		}
 	}

@@ -208,6 +208,17 @@ func (a *Agent) checkOrganization(old account, next esign.Account) error {
 	return &SignInError{"This account belongs to another organization than the packages here. Sign in with the office's own account."}
 }
 
+// lostSecrets names what cannot be undone at the service because the key that sealed it is gone.
+func (a *Agent) lostSecrets(acc account) (left []string) {
+	if token, err := a.keys.get(sealedRefresh); !acc.Fleeting && (err != nil || token == nil) {
+		left = append(left, "the sign-in could not be revoked, because its key is gone")
+	}
+	if a.endpoints.get() == nil && a.keys.has(sealedEndpoint) {
+		left = append(left, "its endpoint could not be deleted, because its key is gone")
+	}
+	return left
+}
+
 // tellScopes says in health what a narrower grant means for the office.
 func (a *Agent) tellScopes(acc account) {
 	if acc.Fleeting {
@@ -229,9 +240,11 @@ func (a *Agent) tellScopes(acc account) {
 func (a *Agent) SignOut(ctx context.Context) error {
 	a.mu.Lock()
 	svc, acc := a.service, a.account
+	a.account.SignedIn = false // from here on no loop begins anything more
 	a.mu.Unlock()
 	var left []string
 	if svc != nil && acc.SignedIn {
+		left = a.lostSecrets(acc)
 		ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
 		defer cancel()
 		if err := a.dropEndpoint(ctx, svc.client); err != nil {

@@ -129,6 +129,15 @@ func (v *vault) get(name string) ([]byte, error) {
 	return plain, nil
 }
 
+// has reports whether there is a sealed value of that name, whether or not it can be opened.
+func (v *vault) has(name string) (there bool) {
+	err := v.st.View(func(tx *store.Tx) error {
+		_, there = tx.Sealed(name)
+		return nil
+	})
+	return err == nil && there
+}
+
 // put seals values (nil forgets one) and commits them together with whatever also records. They are on disk when
 // it returns without an error.
 func (v *vault) put(values map[string][]byte, also ...func(*store.Tx) error) error {

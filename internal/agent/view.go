@@ -34,14 +34,40 @@ type TunnelStatus struct {
 	Kind  string    `json:"kind"`
 	State string    `json:"state"`
 	URL   string    `json:"url"`
-	Since time.Time `json:"since,omitzero"`
+	Since time.Time `json:"since"`
+}
+
+// MarshalJSON writes null for a moment that is not known: every field is always there.
+func (t TunnelStatus) MarshalJSON() ([]byte, error) {
+	type plain TunnelStatus // without this method
+	return json.Marshal(struct {
+		plain
+		Since *time.Time `json:"since"`
+	}{plain(t), known(t.Since)})
+}
+
+// known is nil for the zero time.
+func known(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	return &t
 }
 
 // EndpointStatus is the webhook endpoint as the service last confirmed it; ID is empty when there is none.
 type EndpointStatus struct {
 	ID           string    `json:"id"`
 	URL          string    `json:"url"`
-	RegisteredAt time.Time `json:"registered_at,omitzero"`
+	RegisteredAt time.Time `json:"registered_at"`
+}
+
+// MarshalJSON writes null for a moment that is not known: every field is always there.
+func (e EndpointStatus) MarshalJSON() ([]byte, error) {
+	type plain EndpointStatus // without this method
+	return json.Marshal(struct {
+		plain
+		RegisteredAt *time.Time `json:"registered_at"`
+	}{plain(e), known(e.RegisteredAt)})
 }
 
 // EventCounts counts webhook requests. Received is the number of distinct authentic events stored; Problems are
