@@ -81,11 +81,8 @@ func (c *chromium) shows(text string) {
 func TestSignInAndSignaturesInARealBrowser(t *testing.T) {
 	t.Parallel()
 	desk := newDesktop(t)
-	f := newFront(t)
-	s := startService(t, desk.env(), serviceOptions{
-		redirects: []string{f.url + "/oauth/callback"}, flags: []string{"--trust", f.authority.file},
-	})
-	o := newOffice(t, desk, s, f)
+	o := usualOffice(t, desk)
+	s, f := o.service, o.front
 	o.setup()
 	o.serve()
 	c := startChromium(t, desk, f)

@@ -89,11 +89,8 @@ func (o *office) hasDocumentedNames() {
 func TestALockedKeyringIsToldAndNothingIsLost(t *testing.T) {
 	t.Parallel()
 	desk := newDesktop(t)
-	f := newFront(t)
-	s := startService(t, desk.env(), serviceOptions{
-		redirects: []string{f.url + "/oauth/callback"}, flags: []string{"--trust", f.authority.file},
-	})
-	o := newOffice(t, desk, s, f)
+	o := usualOffice(t, desk)
+	s, f := o.service, o.front
 	o.setup()
 	o.serve()
 	o.mustLogin()

@@ -35,11 +35,8 @@ func TestNothingIsLostOrDoneTwiceWhenTheProgramIsKilled(t *testing.T) {
 	}
 	t.Logf("COUNTERSIGN_E2E_SEED=%d", seed)
 	desk := newDesktop(t)
-	f := newFront(t)
-	s := startService(t, desk.env(), serviceOptions{
-		redirects: []string{f.url + "/oauth/callback"}, flags: []string{"--trust", f.authority.file},
-	})
-	c := &crash{office: newOffice(t, desk, s, f), random: rand.New(rand.NewPCG(seed, 0)), seen: map[string][32]byte{}}
+	c := &crash{office: usualOffice(t, desk), random: rand.New(rand.NewPCG(seed, 0)), seen: map[string][32]byte{}}
+	s := c.service
 	c.setup()
 	c.serve()
 	c.mustLogin()

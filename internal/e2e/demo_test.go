@@ -106,7 +106,7 @@ func TestTheDemoRunsInAWindow(t *testing.T) {
 	desk.startDisplay()
 	d := startDemo(t, desk)
 	w := desk.window("Countersign")
-	empty := w.picture()
+	empty := w.drawn()
 	eventually(t, "a document is saved", func() bool { return len(d.files()) > 0 })
 	w.changesFrom(empty)
 	if told := desk.notes.list(); len(told) == 0 || told[0].App != "Countersign demo" {

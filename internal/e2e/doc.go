@@ -9,5 +9,8 @@
 // What they must not know: how the program works inside. They read what it prints, `status --json`, the files it saves
 // and what the service says it was asked; of this module they import only the stand-in for ngrok's servers.
 //
+// Two variables help a developer: COUNTERSIGN_E2E_SEED plays the kills of an earlier run again, and
+// COUNTERSIGN_E2E_PICTURES names a folder for screenshots of the window.
+//
 // They run on Linux and need the Debian packages that `make test` installs; a missing one fails them by name.
 package e2e

@@ -107,7 +107,7 @@ type forgery struct {
 	status int // the answer wanted; 0 is 401
 }
 
-// forgeries are the twelve kinds of requests that must not get in.
+// forgeries are the requests that must not get in, each wrong in one way.
 func forgeries(r registration) []forgery {
 	body := event(nil)
 	one := func(value string) http.Header { return http.Header{"X-Service-Signature": {value}} }
@@ -170,12 +170,8 @@ func (o *office) post(body []byte, header http.Header) int {
 func TestNobodyGetsInAndOddEventsAreKept(t *testing.T) {
 	t.Parallel()
 	desk := newDesktop(t)
-	f := newFront(t)
-	s := startService(t, desk.env(), serviceOptions{
-		redirects: []string{f.url + "/oauth/callback"}, flags: []string{"--trust", f.authority.file},
-	})
-	wire := newTap(t, s)
-	o := newOffice(t, desk, s, f)
+	o := usualOffice(t, desk)
+	f, wire := o.front, newTap(t, o.service)
 	o.setup("--base-url", wire.url)
 	o.serve()
 	o.mustLogin()
@@ -218,7 +214,6 @@ func TestNobodyGetsInAndOddEventsAreKept(t *testing.T) {
 // oddEvents posts authentic events that are strange, which are all to be accepted, kept and visible.
 func (o *office) oddEvents(key registration) {
 	o.t.Helper()
-	// The fourth is no event at all, the last is a duplicate of the first.
 	first := event(map[string]any{"action": "package_teleported"})
 	odd := map[string][]byte{
 		"an unknown action":     first,

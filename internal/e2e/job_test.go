@@ -19,11 +19,8 @@ import (
 func TestTheWholeJob(t *testing.T) {
 	t.Parallel()
 	desk := newDesktop(t)
-	f := newFront(t)
-	s := startService(t, desk.env(), serviceOptions{
-		redirects: []string{f.url + "/oauth/callback"}, flags: []string{"--trust", f.authority.file},
-	})
-	o := newOffice(t, desk, s, f)
+	o := usualOffice(t, desk)
+	s, f := o.service, o.front
 	o.serve() // before anything is set up
 	o.setup()
 	if s := o.status(); s.SignedIn || s.issue("signin") == "" || len(s.Health) != 1 {

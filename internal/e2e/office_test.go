@@ -49,6 +49,16 @@ func newOffice(t *testing.T, desk *desktop, s *service, f *front) *office {
 	return o
 }
 
+// usualOffice makes an office with a public address and a service that knows it; flags are the service's.
+func usualOffice(t *testing.T, desk *desktop, flags ...string) *office {
+	t.Helper()
+	f := newFront(t)
+	s := startService(t, desk.env(), serviceOptions{
+		redirects: []string{f.url + "/oauth/callback"}, flags: append([]string{"--trust", f.authority.file}, flags...),
+	})
+	return newOffice(t, desk, s, f)
+}
+
 // result is how a command ended.
 type result struct {
 	code           int

@@ -101,19 +101,14 @@ func (s *service) try(method, path string, in, out any) error {
 type pack struct {
 	ID        string `json:"package_id"`
 	Name      string `json:"name"`
-	State     string `json:"state"`
 	Documents []struct {
-		ID       string `json:"document_id"`
-		Name     string `json:"name"`
-		Executed bool   `json:"executed"`
+		ID   string `json:"document_id"`
+		Name string `json:"name"`
 	} `json:"documents"`
 	Signers []struct {
-		ID     string `json:"signer_id"`
-		Name   string `json:"name"`
-		Email  string `json:"email"`
-		Turn   bool   `json:"turn"`
-		Signed bool   `json:"signed"`
-		Page   string `json:"page"`
+		Name string `json:"name"`
+		Turn bool   `json:"turn"`
+		Page string `json:"page"`
 	} `json:"signers"`
 }
 
@@ -147,12 +142,7 @@ func (s *service) signAll(packageID string) {
 // sentEvent is an event and how its delivery fared.
 type sentEvent struct {
 	ID        string     `json:"event_id"`
-	Action    string     `json:"action"`
-	PackageID string     `json:"package_id"`
-	Body      string     `json:"body"`
 	Delivered *time.Time `json:"delivered"`
-	Status    int        `json:"status"`
-	GivenUp   bool       `json:"given_up"`
 }
 
 func (s *service) events() (list []sentEvent) {

@@ -16,11 +16,8 @@ func (s *service) misbehave(fault map[string]any) {
 func TestAnUnrulyServiceCostsNothing(t *testing.T) {
 	t.Parallel()
 	desk := newDesktop(t)
-	f := newFront(t)
-	s := startService(t, desk.env(), serviceOptions{
-		redirects: []string{f.url + "/oauth/callback"}, flags: []string{"--trust", f.authority.file, "--token-lifetime", "3s"},
-	})
-	o := newOffice(t, desk, s, f)
+	o := usualOffice(t, desk, "--token-lifetime", "3s")
+	s := o.service
 	o.setup()
 	o.serve()
 	o.mustLogin()
@@ -52,11 +49,8 @@ func TestAnUnrulyServiceCostsNothing(t *testing.T) {
 func TestALostAnswerNeverMakesASecondPackage(t *testing.T) {
 	t.Parallel()
 	desk := newDesktop(t)
-	f := newFront(t)
-	s := startService(t, desk.env(), serviceOptions{
-		redirects: []string{f.url + "/oauth/callback"}, flags: []string{"--trust", f.authority.file, "--bare"},
-	})
-	o := newOffice(t, desk, s, f)
+	o := usualOffice(t, desk, "--bare")
+	s := o.service
 	o.setup()
 	o.serve()
 	o.mustLogin()

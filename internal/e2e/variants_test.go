@@ -91,11 +91,8 @@ func playVariant(t *testing.T, v variant) {
 func TestCommandsWorkWithoutARunningProgram(t *testing.T) {
 	t.Parallel()
 	desk := newDesktop(t)
-	f := newFront(t)
-	s := startService(t, desk.env(), serviceOptions{
-		redirects: []string{f.url + "/oauth/callback"}, flags: []string{"--trust", f.authority.file},
-	})
-	o := newOffice(t, desk, s, f)
+	o := usualOffice(t, desk)
+	s := o.service
 	o.setup()
 	o.mustLogin()
 	if s := o.status(); !s.SignedIn || s.Account.Email != olivia {

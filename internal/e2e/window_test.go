@@ -68,6 +68,18 @@ func (w *window) drawn() image.Image {
 	return picture
 }
 
+// still waits until nothing moves any more.
+func (w *window) still() image.Image {
+	w.d.t.Helper()
+	last := w.picture()
+	eventually(w.d.t, "the window is still", func() bool {
+		before := last
+		last = w.picture()
+		return differing(before, last) == 0
+	})
+	return last
+}
+
 // changesFrom waits until the window looks quite different, and returns how.
 func (w *window) changesFrom(before image.Image) image.Image {
 	w.d.t.Helper()
@@ -116,11 +128,8 @@ func TestTheWindowAndTheTrayShowTheOffice(t *testing.T) {
 	desk := newDesktop(t)
 	desk.startDisplay()
 	tray := serveTray(t, desk.connect())
-	f := newFront(t)
-	s := startService(t, desk.env(), serviceOptions{
-		redirects: []string{f.url + "/oauth/callback"}, flags: []string{"--trust", f.authority.file},
-	})
-	o := newOffice(t, desk, s, f)
+	o := usualOffice(t, desk)
+	s := o.service
 	o.setup()
 	o.open()
 	w := desk.window("Countersign")
@@ -152,7 +161,7 @@ func TestTheWindowAndTheTrayShowTheOffice(t *testing.T) {
 	o.toldOnce(false, lease)
 
 	// Files dropped on the window are made ready to send.
-	before := w.picture()
+	before := w.still()
 	desk.dragger().drop(w.id, sample(t, "Mandate Keller"))
 	dropped := w.changesFrom(before)
 
