@@ -15,7 +15,7 @@ const DefaultTemplate = "{package} - {document}"
 const maxElements = 8
 
 // placeholders are the names a template may hold in braces, in the order they are shown to people.
-var placeholders = []string{"date", "package", "document", "signer", "reference", "kind"}
+var placeholders = []string{"date", "month", "year", "package", "document", "signer", "reference", "kind"}
 
 // Placeholders lists what a template may hold, with braces, in the order to show it to people.
 func Placeholders() []string {
@@ -49,7 +49,7 @@ func (k Kind) word() string {
 
 // Fields are the values a name is made of. Everything but Date and Kind comes from outside and is taken to be hostile.
 type Fields struct {
-	Date      time.Time // {date}, as YYYY-MM-DD in its own location; nothing when zero
+	Date      time.Time // {date}, as YYYY-MM-DD in its own location, {month} as YYYY-MM, {year}; nothing when zero
 	Package   string    // {package}
 	Document  string    // {document}; the ending of its original file (.docx, .pdf) is left out
 	Signer    string    // {signer}
@@ -202,11 +202,11 @@ func separator(literal string) bool {
 // value is a field as text from which no path can be made: see [flat].
 func (f Fields) value(field string) string {
 	switch field {
-	case "date":
+	case "date", "month", "year":
 		if f.Date.IsZero() {
 			return ""
 		}
-		return f.Date.Format(time.DateOnly)
+		return f.Date.Format(map[string]string{"date": time.DateOnly, "month": "2006-01", "year": "2006"}[field])
 	case "package":
 		return flat(withoutEnding(flat(f.Package)))
 	case "document":

@@ -31,6 +31,7 @@ func TestNameFollowsTheTemplate(t *testing.T) {
 		{"default", "", lease, "Lease Sonnenweg 4 - Contract.pdf"},
 		{"everything", "{date}/{signer}/{reference} {package} {document} ({kind})", lease,
 			"2026-11-21/Ana Ruiz/2026-118 Lease Sonnenweg 4 Contract (signed).pdf"},
+		{"a folder per month", "{year}/{month}/{package} - {document}", lease, "2026/2026-11/Lease Sonnenweg 4 - Contract.pdf"},
 		{"spelling of placeholders is free", "{ Package }/{DOCUMENT}", lease, "Lease Sonnenweg 4/Contract.pdf"},
 		{"an ending in the template is not doubled", "{document}.pdf", lease, "Contract.pdf"},
 		{"certificate", "", with(func(f *Fields) { f.Kind = CAC }), "Lease Sonnenweg 4 - Contract - certificate.pdf"},
@@ -166,7 +167,7 @@ func TestNumberedKeepsEndingAndFolder(t *testing.T) {
 func TestParseSaysWhatIsWrong(t *testing.T) {
 	tests := []struct{ name, text, says string }{
 		{"unknown placeholder", "{packge}", "{packge}"},
-		{"unknown placeholder tells the known", "{x}", "{date}, {package}, {document}, {signer}, {reference}, {kind}"},
+		{"unknown placeholder tells the known", "{x}", "{date}, {month}, {year}, {package}, {document}, {signer}, {reference}, {kind}"},
 		{"open brace", "{package", "does not close"},
 		{"closed brace", "package}", "not opened"},
 		{"upwards", "../{document}", "cannot leave the folder"},
