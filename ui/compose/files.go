@@ -169,6 +169,6 @@ func (s *Screen) pickFiles() {
 			pick.SetLocation(folder)
 		}
 	}
-	pick.Resize(s.desk.Window.Canvas().Size())
 	pick.Show()
+	pick.Resize(s.desk.Window.Canvas().Size()) // Fyne's dialog has no size to change before it is shown
 }
