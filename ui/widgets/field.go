@@ -15,7 +15,7 @@ type Field struct {
 	parts *fyne.Container
 	line  *fyne.Container // mark and text below
 	hint  string
-	below *Line
+	below *Prose
 	mark  *widget.Icon
 	wrong bool
 }
@@ -24,7 +24,7 @@ type Field struct {
 func NewField(name string, input fyne.CanvasObject, hint string) *Field {
 	label := NewCaption(name)
 	label.Colour = look.Text
-	f := &Field{hint: hint, below: NewCaption(hint), mark: widget.NewIcon(look.MarkProblem.Resource())}
+	f := &Field{hint: hint, below: NewProse(hint), mark: widget.NewIcon(look.MarkProblem.Resource())}
 	f.line = Across(f.mark, f.below, nil)
 	f.parts = Stack(3, label, input, f.line)
 	f.ExtendBaseWidget(f)
@@ -58,13 +58,34 @@ func (f *Field) Hint(text string) {
 	}
 }
 
+// Note shows a passing remark in place of the hint, in a colour of its own; an empty text shows the hint again. An error
+// goes before it.
+func (f *Field) Note(colour fyne.ThemeColorName, text string) {
+	if f.wrong {
+		return
+	}
+	f.Wrong("")
+	if text == "" {
+		return
+	}
+	f.below.Text, f.below.Colour = text, colour
+	f.line.Hidden = false
+	f.below.Refresh()
+	f.parts.Refresh()
+}
+
+// Said is the text under the input: what is wrong, a remark, or the hint.
+func (f *Field) Said() string { return f.below.Text }
+
 // IsWrong says whether the field shows an error.
 func (f *Field) IsWrong() bool { return f.wrong }
 
-// Entry is a text entry that tells about Escape, and about Enter while it has one line.
+// Entry is a text entry that tells about Escape, and about Enter while it has one line. OnKey may take any other key
+// before the entry gets it.
 type Entry struct {
 	widget.Entry
 	OnEscape func()
+	OnKey    func(*fyne.KeyEvent) (taken bool)
 }
 
 // NewEntry returns an entry of one line.
@@ -90,8 +111,11 @@ func NewText(rows int) *Entry {
 	return e
 }
 
-// TypedKey passes Escape on.
+// TypedKey passes Escape on, and what OnKey takes.
 func (e *Entry) TypedKey(k *fyne.KeyEvent) {
+	if e.OnKey != nil && e.OnKey(k) {
+		return
+	}
 	if k.Name == fyne.KeyEscape && e.OnEscape != nil {
 		e.OnEscape()
 		return

@@ -86,3 +86,30 @@ func TestPressAnswersToTheKeyboard(t *testing.T) {
 		t.Errorf("pressed %d times", pressed)
 	}
 }
+
+func TestALongSentenceIsReadToItsEnd(t *testing.T) {
+	letters := func(s string) float32 { return float32(len([]rune(s))) }
+	for _, c := range []struct {
+		text  string
+		width float32
+		want  string
+	}{
+		{"one two three", 0, "one two three"}, // no room yet: the height of one line
+		{"one two three", 100, "one two three"},
+		{"one two three", 7, "one two|three"},
+		{"one extraordinarily two", 7, "one|extraordinarily|two"},
+		{"", 7, ""},
+	} {
+		if got := strings.Join(wrap(c.text, c.width, letters), "|"); got != c.want {
+			t.Errorf("%q at %v: %q, want %q", c.text, c.width, got, c.want)
+		}
+	}
+	test.NewTempApp(t)
+	p := NewProse("The public address does not answer from here. Check that it leads to this computer.")
+	p.Resize(fyne.NewSize(1000, 20))
+	one := p.MinSize().Height
+	p.Resize(fyne.NewSize(120, 20))
+	if many := p.MinSize().Height; many < 3*one {
+		t.Errorf("a narrow text is %v high, a wide one %v", many, one)
+	}
+}

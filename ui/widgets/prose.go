@@ -1,0 +1,110 @@
+package widgets
+
+import (
+	"image/color"
+	"strings"
+
+	"fyne.io/fyne/v2"
+	"fyne.io/fyne/v2/canvas"
+	"fyne.io/fyne/v2/theme"
+	"fyne.io/fyne/v2/widget"
+
+	"countersign/ui/look"
+)
+
+// Prose is a text that takes as many lines as it needs, without the padding of a label, so that a long sentence beside
+// a field is read to its end.
+type Prose struct {
+	widget.BaseWidget
+	Text   string
+	Colour fyne.ThemeColorName
+	Scale  fyne.ThemeSizeName
+}
+
+// NewProse returns a small text in the secondary colour.
+func NewProse(text string) *Prose {
+	p := &Prose{Text: text, Colour: look.Secondary, Scale: look.Caption}
+	p.ExtendBaseWidget(p)
+	return p
+}
+
+// Set changes the text.
+func (p *Prose) Set(text string) {
+	if p.Text != text {
+		p.Text = text
+		p.Refresh()
+	}
+}
+
+// CreateRenderer is Fyne's.
+func (p *Prose) CreateRenderer() fyne.WidgetRenderer {
+	return &proseRenderer{prose: p}
+}
+
+type proseRenderer struct {
+	prose *Prose
+	lines []fyne.CanvasObject
+}
+
+// wrap cuts a text into lines of at most a width, between words; a longer word stays whole. Without a width yet, it is
+// one line.
+func wrap(text string, width float32, measure func(string) float32) (lines []string) {
+	if width <= 0 {
+		return []string{text}
+	}
+	line := ""
+	for _, word := range strings.Fields(text) {
+		longer := strings.TrimSpace(line + " " + word)
+		if line != "" && measure(longer) > width {
+			lines = append(lines, line)
+			longer = word
+		}
+		line = longer
+	}
+	return append(lines, line)
+}
+
+func (r *proseRenderer) size() float32 { return r.prose.Theme().Size(r.prose.Scale) }
+
+func (r *proseRenderer) wrapped(width float32) []string {
+	return wrap(r.prose.Text, width, func(s string) float32 { return fyne.MeasureText(s, r.size(), fyne.TextStyle{}).Width })
+}
+
+func (r *proseRenderer) height() float32 {
+	return fyne.MeasureText("M", r.size(), fyne.TextStyle{}).Height
+}
+
+// Layout wraps the text into the width there is.
+func (r *proseRenderer) Layout(size fyne.Size) {
+	texts := r.wrapped(size.Width)
+	for len(r.lines) < len(texts) {
+		r.lines = append(r.lines, canvas.NewText("", color.Transparent))
+	}
+	r.lines = r.lines[:len(texts)]
+	colour := r.prose.Theme().Color(r.prose.Colour, fyne.CurrentApp().Settings().ThemeVariant())
+	height := r.height()
+	for i, text := range texts {
+		line := r.lines[i].(*canvas.Text)
+		line.Text, line.TextSize, line.Color = text, r.size(), colour
+		line.Move(fyne.NewPos(0, float32(i)*height))
+		line.Resize(fyne.NewSize(size.Width, height))
+	}
+}
+
+// MinSize is as high as the text is at its present width.
+func (r *proseRenderer) MinSize() fyne.Size {
+	lines := len(r.wrapped(r.prose.Size().Width))
+	return fyne.NewSize(3*r.prose.Theme().Size(theme.SizeNameText), float32(lines)*r.height())
+}
+
+// Refresh wraps anew.
+func (r *proseRenderer) Refresh() {
+	r.Layout(r.prose.Size())
+	for _, line := range r.lines {
+		line.Refresh()
+	}
+	canvas.Refresh(r.prose)
+}
+
+func (r *proseRenderer) Objects() []fyne.CanvasObject { return r.lines }
+func (r *proseRenderer) Destroy()                     {}
