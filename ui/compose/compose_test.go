@@ -1,0 +1,317 @@
+package compose
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"fyne.io/fyne/v2"
+	"fyne.io/fyne/v2/test"
+
+	"countersign/internal/agent"
+	"countersign/internal/store"
+	"countersign/ui/officetest"
+)
+
+var big, small = fyne.NewSize(905, 720), fyne.NewSize(665, 560) // what the window leaves beside the sidebar
+
+func TestAPackageIsSentByKeysAlone(t *testing.T) {
+	office := officetest.Busy()
+	office.Known = []store.Signer{jan, ana}
+	b := newBench(t, office)
+	b.add("b.pdf", "Lease.pdf") // as the program's arguments
+	b.window.Canvas().Focus(b.screen.docs[0].grip)
+	b.alt(fyne.KeyDown) // Lease.pdf comes first
+	b.tab(5)            // remove, add, one package or one for each
+	if b.focused() != fyne.Focusable(b.screen.name) {
+		t.Fatalf("Tab should have come to the name, is at %T", b.focused())
+	}
+	b.tab(1)
+	b.write("Hello")
+	b.tab(1) // also out of a field of several lines
+	b.write("2026-11-30")
+	b.tab(1) // its calendar
+	b.tab(1)
+	b.write("K-7")
+	b.tab(1)
+	b.write("an")
+	b.key(fyne.KeyDown)
+	b.key(fyne.KeyReturn) // takes Ana, does not send
+	if len(office.Sent) != 0 || b.screen.people[0].signer() != ana {
+		t.Fatalf("sent %d, the signer is %+v", len(office.Sent), b.screen.people[0].signer())
+	}
+	b.key(fyne.KeyReturn)
+	b.settle()
+	if len(office.Sent) != 1 {
+		t.Fatalf("sent %d; the bar says %q", len(office.Sent), b.screen.bar.text.Text)
+	}
+	got := office.Sent[0]
+	if got.Name != "Lease" || got.Message != "Hello" || !slices.Equal(got.Signers, []store.Signer{ana}) || string(got.ExternalData) != `{"reference":"K-7"}` ||
+		got.Due.Format(time.DateOnly) != "2026-11-30" || !strings.HasSuffix(got.Files[0], "Lease.pdf") || len(got.Files) != 2 {
+		t.Errorf("sent %+v", got)
+	}
+	if len(b.shown) != 1 || len(b.notices) != 1 || b.notices[0] != "“Lease” is on its way to 1 person." {
+		t.Errorf("shown %v, said %q", b.shown, b.notices)
+	}
+}
+
+func TestDraggingMovesDocumentsAndPeople(t *testing.T) {
+	b := newBench(t, officetest.Busy())
+	b.add("a.pdf", "b.pdf", "c.pdf")
+	drag := func(g *grip, rows []fyne.CanvasObject, to int) {
+		at := fyne.CurrentApp().Driver().AbsolutePositionForObject(rows[to])
+		g.Dragged(&fyne.DragEvent{PointEvent: fyne.PointEvent{AbsolutePosition: at.AddXY(0, rows[to].Size().Height*0.6)}})
+		g.DragEnd()
+	}
+	drag(b.screen.docs[0].grip, b.screen.fileBox.Objects, 2)
+	if got := fmt.Sprint(b.names()); got != "[b.pdf c.pdf a.pdf]" {
+		t.Errorf("got %s", got)
+	}
+	b.screen.Fill(filled(ana, jan))
+	drag(b.screen.people[0].grip, b.screen.peopleBox.Objects, 1)
+	if b.screen.people[0].signer() != ana {
+		t.Error("where all sign at once there is no order to change")
+	}
+	b.screen.order.SetSelected(b.screen.order.Options[1])
+	drag(b.screen.people[0].grip, b.screen.peopleBox.Objects, 1)
+	if b.screen.people[0].signer() != jan {
+		t.Error("in sequence, a drag changes the order")
+	}
+}
+
+func TestThePointerFindsTheGrip(t *testing.T) {
+	b := newBench(t, officetest.Busy())
+	b.add("a.pdf", "b.pdf")
+	reached := false
+	b.screen.docs[0].grip.drag = func(float32) { reached = true }
+	at := fyne.CurrentApp().Driver().AbsolutePositionForObject(b.screen.docs[0].grip).AddXY(10, 10)
+	test.Drag(b.window.Canvas(), at, 0, 5)
+	if !reached {
+		t.Error("a drag on the grip must reach it")
+	}
+}
+
+func TestTheDialogOpensAgainWhereItWas(t *testing.T) {
+	b := newBench(t, officetest.Busy())
+	b.screen.folder = t.TempDir()
+	b.window.Canvas().Focus(b.screen.add)
+	b.key(fyne.KeyReturn)
+	if b.window.Canvas().Overlays().Top() == nil {
+		t.Error("Enter on the button opens the dialog")
+	}
+}
+
+func TestPastingFillsTheFields(t *testing.T) {
+	b := newBench(t, officetest.Busy())
+	b.window.Canvas().Focus(b.screen.people[0].first)
+	b.paste("Ana Ruiz <ana.ruiz@example.com>; Jan Weber <jan.weber@example.com>")
+	if got := b.screen.draft().Signers; !slices.Equal(got, []store.Signer{ana, jan}) {
+		t.Errorf("got %+v", got)
+	}
+	b.screen.addSigner(noSigner, true)
+	b.paste("Just a name")
+	if got := b.screen.people[2].first.Text; got != "Just a name" {
+		t.Errorf("words are pasted as they are, got %q", got)
+	}
+	b.window.Canvas().Focus(b.screen.people[2].email)
+	b.write("Bo Li <bo@example.com>")
+	b.tab(1)
+	if got := b.screen.people[2].signer(); got != (store.Signer{FirstName: "Bo", LastName: "Li", Email: "bo@example.com"}) {
+		t.Errorf("what is typed is taken apart when the field is left, got %+v", got)
+	}
+}
+
+func TestWhatCannotBeSentSaysSoAtOnce(t *testing.T) {
+	office := officetest.Busy()
+	office.OnInspect = func(path string) agent.FileInfo {
+		return agent.FileInfo{Path: path, Name: "Offer.pdf", Size: 1, Problem: "“Offer.pdf” is protected by a password. Remove the protection and add it again"}
+	}
+	b := newBench(t, office)
+	b.add("Offer.pdf")
+	d := b.screen.docs[0]
+	if !d.say.Visible() || !strings.HasSuffix(d.say.Text, "add it again.") {
+		t.Errorf("said %q", d.say.Text)
+	}
+	b.screen.Fill(filled(ana))
+	b.screen.Send()
+	b.settle()
+	if len(office.Sent) != 0 {
+		t.Error("it must not be sent")
+	}
+	b.screen.due.SetText("2026-11-20")
+	if !b.screen.dueField.IsWrong() {
+		t.Error("a day that is over is refused while it is typed")
+	}
+}
+
+func TestSeveralDocumentsBecomeAPackageEach(t *testing.T) {
+	office := officetest.Busy()
+	office.OnSend = func(_ context.Context, d agent.Draft, _ func(agent.SendState)) (agent.SendState, error) {
+		if d.Name == "b" {
+			return agent.SendState{DraftID: "draft-b", State: store.DraftFailed, Problem: "the service did not like it"}, nil
+		}
+		return agent.SendState{State: store.DraftSent, PackageID: d.Name}, nil
+	}
+	b := newBench(t, office)
+	b.add("a.pdf", "b.pdf", "c.pdf")
+	b.screen.Fill(filled(ana))
+	b.screen.each.SetSelected(b.screen.each.Options[1])
+	if got := b.screen.bar.send.Text; got != "Send 3 packages to 1 person" {
+		t.Errorf("the button says %q", got)
+	}
+	b.screen.Send()
+	b.settle()
+	if len(office.Sent) != 3 || len(office.Sent[0].Files) != 1 {
+		t.Fatalf("sent %+v", office.Sent)
+	}
+	if got := fmt.Sprint(b.names()); got != "[b.pdf]" || b.screen.docs[0].refused != "The service did not like it." || b.screen.docs[0].draft != "draft-b" {
+		t.Errorf("what was refused stays with its reason: %s %+v", got, b.screen.docs[0].refused)
+	}
+	if b.screen.people[0].signer() != ana {
+		t.Error("and so do the people")
+	}
+}
+
+// slow makes an office whose sending waits for the person.
+func slow(office *officetest.Office) (begun <-chan struct{}) {
+	began := make(chan struct{})
+	office.OnSend = func(ctx context.Context, _ agent.Draft, progress func(agent.SendState)) (agent.SendState, error) {
+		progress(agent.SendState{DraftID: "d1", State: store.DraftQueued, Sent: 60_000, Total: 96_422})
+		close(began)
+		<-ctx.Done()
+		return agent.SendState{DraftID: "d1", State: store.DraftQueued}, ctx.Err()
+	}
+	return began
+}
+
+func TestSendingShowsABarForEachFileAndCanGoOnAlone(t *testing.T) {
+	office := officetest.Busy()
+	office.State.SignedIn = false
+	begun := slow(office)
+	b := newBench(t, office)
+	b.add("a.pdf", "b.pdf")
+	b.screen.Fill(filled(ana))
+	b.screen.Send()
+	<-begun
+	b.until(func() bool { return b.screen.docs[0].meter.part == 1 && b.screen.run.hint != "" })
+	if part := b.screen.docs[1].meter.part; part < 0.2 || part > 0.3 {
+		t.Errorf("of the second file %v is sent", part)
+	}
+	b.screen.Add([]string{"/x/c.pdf"})
+	if len(b.screen.docs) != 2 {
+		t.Error("nothing is added to what is on its way")
+	}
+	b.screen.Leave()
+	b.settle()
+	if len(office.Cancelled) != 0 || len(b.screen.docs) != 0 || b.screen.run != nil {
+		t.Error("the office keeps it, and there is room for the next")
+	}
+	if last := b.notices[len(b.notices)-1]; last != "“a” is kept and goes out by itself as soon as it can." {
+		t.Errorf("said %q", last)
+	}
+}
+
+func TestStoppingTakesBackInTimeOrSaysThatItIsTooLate(t *testing.T) {
+	for name, c := range map[string]struct {
+		state store.DraftState
+		left  int
+		said  string
+	}{
+		"in time":  {store.DraftQueued, 1, "Stopped. Nothing was sent."},
+		"too late": {store.DraftAdding, 0, "Too late: the package is already with the signing service."},
+	} {
+		t.Run(name, func(t *testing.T) {
+			office := officetest.Busy()
+			office.Waiting = []store.Draft{{ID: "d1", Name: "a", State: c.state}}
+			begun := slow(office)
+			b := newBench(t, office)
+			b.add("a.pdf")
+			b.screen.Fill(filled(ana))
+			b.screen.Send()
+			<-begun
+			b.screen.Stop()
+			b.settle()
+			if len(b.screen.docs) != c.left || b.screen.bar.text.Text != c.said || len(office.Cancelled) != 1 {
+				t.Errorf("%d documents left, said %q", len(b.screen.docs), b.screen.bar.text.Text)
+			}
+		})
+	}
+}
+
+func TestDraftsOfAnEarlierStartAreShownAndDecided(t *testing.T) {
+	office := officetest.Busy()
+	office.Waiting = []store.Draft{
+		{ID: "q", Name: "Queued", State: store.DraftQueued, Problem: "the signing service did not answer"},
+		{ID: "f", Name: "Refused", State: store.DraftFailed, Problem: "No.", Signers: []store.Signer{jan}, Files: []store.DraftFile{{Path: "/x/r.pdf"}}},
+	}
+	b := newBench(t, office)
+	b.screen.edit(office.Waiting[1])
+	b.settle()
+	if got := b.screen.draft(); got.Name != "Refused" || len(got.Files) != 1 || !slices.Equal(got.Signers, []store.Signer{jan}) {
+		t.Fatalf("brought back %+v", got)
+	}
+	b.screen.Send()
+	b.settle()
+	if left := office.Drafts(); len(left) != 1 || left[0].ID != "q" {
+		t.Errorf("what is sent now takes the place of what was refused: %+v", left)
+	}
+}
+
+func TestAPastPackageIsSentAgainLikeBefore(t *testing.T) {
+	b := newBench(t, officetest.Busy())
+	b.screen.Like(agent.Draft{Name: "Lease", Message: "hello", Sequential: true, Signers: []store.Signer{ana, jan},
+		Due: officetest.Now.Add(-time.Hour), ExternalData: externalData("K-7"), Files: []string{"/x/lease.pdf"}})
+	b.settle()
+	got := b.screen.draft()
+	if got.Name != "Lease" || got.Message != "hello" || !got.Sequential || len(got.Signers) != 2 || !got.Due.IsZero() || referenceIn(got.ExternalData) != "K-7" || len(got.Files) != 1 {
+		t.Errorf("got %+v", got)
+	}
+	b.screen.Like(agent.Draft{Name: "Another", Signers: []store.Signer{jan}})
+	if b.window.Canvas().Overlays().Top() == nil || b.screen.name.Text != "Lease" {
+		t.Error("it asks before it takes the place of something typed")
+	}
+}
+
+func TestAnErrorBeforeAnythingBeganKeepsWhatIsTyped(t *testing.T) {
+	office := officetest.Busy()
+	office.OnSend = func(context.Context, agent.Draft, func(agent.SendState)) (agent.SendState, error) {
+		return agent.SendState{}, errors.New("the disk is full")
+	}
+	b := newBench(t, office)
+	b.add("a.pdf")
+	b.screen.Fill(filled(ana))
+	b.screen.Send()
+	b.settle()
+	if b.screen.bar.text.Text != "The disk is full." || len(b.screen.docs) != 1 {
+		t.Errorf("said %q", b.screen.bar.text.Text)
+	}
+}
+
+func TestProgressFromAnyGoroutineShowsTheNewest(t *testing.T) {
+	g := &gauge{}
+	var wg sync.WaitGroup
+	sent := 0
+	var mu sync.Mutex
+	for i := range 100 {
+		wg.Go(func() {
+			if g.put(agent.SendState{Sent: int64(i)}) {
+				mu.Lock()
+				sent++
+				mu.Unlock()
+			}
+		})
+	}
+	wg.Wait()
+	if sent != 1 {
+		t.Errorf("asked %d times to be shown", sent)
+	}
+	g.put(agent.SendState{Sent: 7})
+	if got := g.take().Sent; got != 7 {
+		t.Errorf("showed %d", got)
+	}
+}

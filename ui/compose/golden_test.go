@@ -1,0 +1,200 @@
+package compose
+
+import (
+	"bytes"
+	"flag"
+	"image"
+	"image/color"
+	"image/png"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"fyne.io/fyne/v2"
+	"fyne.io/fyne/v2/driver/software"
+
+	"countersign/internal/agent"
+	"countersign/internal/store"
+	"countersign/ui/look"
+	"countersign/ui/officetest"
+	"countersign/ui/widgets"
+)
+
+var update = flag.Bool("update", false, "write the golden pictures anew; look at each of them before committing")
+
+func TestTheScreenLooksAsItWasApproved(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		act   func(*testing.T, *officetest.Office) *bench
+		size  fyne.Size
+		theme string
+		scale float32
+	}{
+		{"empty", empty, big, "light", 1},
+		{"filled", lease, big, "light", 1},
+		{"filled-dark-200", lease, small, "dark", 2},
+		{"suggestions", suggesting, small, "light", 1},
+		{"wrong", wrongEverywhere, small, "dark", 1},
+		{"sending", underWay, big, "light", 1},
+		{"world", world, small, "light", 1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			b := c.act(t, officetest.Busy())
+			b.app.Settings().SetTheme(look.For(c.theme))
+			compare(t, c.name, b.picture(c.size, c.scale))
+		})
+	}
+}
+
+func empty(t *testing.T, o *officetest.Office) *bench { return newBench(t, o) }
+
+// page is a picture of a page: lines on a sheet.
+func page() image.Image {
+	img := image.NewGray(image.Rect(0, 0, 90, 127))
+	for i := range img.Pix {
+		x, y := i%90, i/90
+		img.Pix[i] = 255
+		if y > 12 && y < 110 && y%8 < 2 && x > 12 && x < 78-y%5*4 {
+			img.SetGray(x, y, color.Gray{90})
+		}
+		if x == 0 || y == 0 || x == 89 || y == 126 {
+			img.SetGray(x, y, color.Gray{190})
+		}
+	}
+	return img
+}
+
+// told makes an office that knows some files.
+func told(o *officetest.Office) *officetest.Office {
+	o.Pictures = map[string]image.Image{"Lease Sonnenweg 4.pdf": page()}
+	infos := map[string]agent.FileInfo{
+		"Lease Sonnenweg 4.pdf": {Size: 48_211, Pages: 3},
+		"House rules.docx":      {Size: 1_204_000},
+		"Floor plans.pdf":       {Size: 148_000_000, Pages: 112, Warning: "“Floor plans.pdf” is 148 MB large; sending it takes a while."},
+		"Offer.pdf":             {Size: 90_211, Problem: "“Offer.pdf” is protected by a password. Remove the protection and add it again."},
+		"Empty.pdf":             {Problem: "“Empty.pdf” is empty."},
+	}
+	o.OnInspect = func(path string) agent.FileInfo {
+		info := infos[filepath.Base(path)]
+		info.Path, info.Name = path, filepath.Base(path)
+		return info
+	}
+	return o
+}
+
+func lease(t *testing.T, o *officetest.Office) *bench {
+	b := newBench(t, told(o))
+	b.add("Lease Sonnenweg 4.pdf", "House rules.docx", "Floor plans.pdf")
+	b.screen.Fill(agent.Draft{Message: "Here is the lease as we discussed it on the phone.", Sequential: true, Signers: []store.Signer{jan, ana},
+		Due: time.Date(2026, 11, 30, 23, 59, 59, 0, officetest.Now.Location()), ExternalData: externalData("2026-118")})
+	return b
+}
+
+func suggesting(t *testing.T, o *officetest.Office) *bench {
+	o.Known = []store.Signer{ana, {FirstName: "Anatol", LastName: "van Dam", Email: "a.very.long.address@subdomain.of.a.company.example.com"},
+		{Email: "andere@example.com"}, jan}
+	b := newBench(t, told(o))
+	b.add("Lease Sonnenweg 4.pdf")
+	b.window.Canvas().Focus(b.screen.people[0].first)
+	b.write("an")
+	b.key(fyne.KeyDown)
+	return b
+}
+
+func wrongEverywhere(t *testing.T, o *officetest.Office) *bench {
+	o.Waiting = officetest.Wrong().Waiting
+	b := newBench(t, told(o))
+	b.add("Offer.pdf", "Empty.pdf")
+	b.screen.Fill(agent.Draft{Signers: []store.Signer{{FirstName: "Ana", Email: "ana@example"}}})
+	b.screen.due.SetText("2026-11-01")
+	b.screen.Send()
+	return b
+}
+
+func underWay(t *testing.T, o *officetest.Office) *bench {
+	begun := slow(o)
+	b := lease(t, o)
+	b.screen.Send()
+	<-begun
+	b.until(func() bool { return b.screen.docs[0].meter.part == 1 })
+	return b
+}
+
+func world(t *testing.T, o *officetest.Office) *bench {
+	b := newBench(t, told(o))
+	b.add("Μισθωτήριο κατοικίας – Договор аренды квартиры – a name that does not end where the column ends.pdf")
+	b.screen.Fill(agent.Draft{Signers: officetest.World().Rows[0].Signers[1:4], Sequential: true})
+	return b
+}
+
+// picture renders the screen by the software painter.
+func (b *bench) picture(size fyne.Size, scale float32) image.Image {
+	c := software.NewCanvas()
+	c.SetPadded(false)
+	c.SetScale(scale)
+	c.SetContent(widgets.On(look.Paper, b.screen.Content()))
+	c.Resize(size)
+	b.queue.Run()
+	return c.Capture()
+}
+
+// compare allows for rounding between machines: a picture differs when more than one pixel in 500 clearly does.
+func compare(t *testing.T, name string, got image.Image) {
+	t.Helper()
+	path := filepath.Join("testdata", name+".png")
+	if *update {
+		write(t, path, got)
+		return
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := png.Decode(bytes.NewReader(data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want.Bounds().Size() != got.Bounds().Size() {
+		t.Fatalf("the picture is %v, approved was %v", got.Bounds().Size(), want.Bounds().Size())
+	}
+	differ, size := 0, got.Bounds().Size()
+	for y := range size.Y {
+		for x := range size.X {
+			if far(want.At(x, y), got.At(x, y)) {
+				differ++
+			}
+		}
+	}
+	if differ*500 > size.X*size.Y {
+		failed := filepath.Join(os.TempDir(), "countersign-compose-"+name+".png")
+		write(t, failed, got)
+		t.Errorf("%d pixels differ from what was approved; look at %s and run with -update if it is right", differ, failed)
+	}
+}
+
+func far(a, b color.Color) bool {
+	r1, g1, b1, _ := a.RGBA()
+	r2, g2, b2, _ := b.RGBA()
+	for _, d := range []int{int(r1) - int(r2), int(g1) - int(g2), int(b1) - int(b2)} {
+		if max(d, -d) > 24*0x101 {
+			return true
+		}
+	}
+	return false
+}
+
+func write(t *testing.T, path string, img image.Image) {
+	t.Helper()
+	var out bytes.Buffer
+	encoder := png.Encoder{CompressionLevel: png.BestCompression}
+	if err := encoder.Encode(&out, img); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, out.Bytes(), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
