@@ -277,6 +277,24 @@ func TestAPastPackageIsSentAgainLikeBefore(t *testing.T) {
 	}
 }
 
+func TestAPackageThatNeedsItsFieldsPlacedIsNotSaidToBeOnItsWay(t *testing.T) {
+	office := officetest.Busy()
+	office.OnSend = func(context.Context, agent.Draft, func(agent.SendState)) (agent.SendState, error) {
+		office.Change(agent.PackagesChanged, func(o *officetest.Office) {
+			o.Rows = append(o.Rows, agent.PackageRow{Package: store.Package{ID: "n1", Name: "a", State: "draft"}})
+		})
+		return agent.SendState{State: store.DraftSent, PackageID: "n1"}, nil
+	}
+	b := newBench(t, office)
+	b.add("a.pdf")
+	b.screen.Fill(filled(ana))
+	b.screen.Send()
+	b.settle()
+	if len(b.shown) != 1 || b.shown[0] != "n1" || !strings.Contains(b.notices[0], "who signs where") {
+		t.Errorf("shown %v, said %q", b.shown, b.notices)
+	}
+}
+
 func TestAnErrorBeforeAnythingBeganKeepsWhatIsTyped(t *testing.T) {
 	office := officetest.Busy()
 	office.OnSend = func(context.Context, agent.Draft, func(agent.SendState)) (agent.SendState, error) {

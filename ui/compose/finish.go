@@ -1,12 +1,14 @@
 package compose
 
 import (
+	"context"
 	"slices"
 
 	"fyne.io/fyne/v2/lang"
 
 	"countersign/ui/look"
 	"countersign/ui/words"
+	"countersign/ui/work"
 )
 
 // finish shows how a run ended. What is typed goes away only when the office has taken it over; of several packages,
@@ -49,8 +51,7 @@ func (s *Screen) tell(r *run, people int) {
 	s.bar.end("")
 	switch {
 	case len(of[sent]) == all:
-		s.desk.Notice(sentText(name, all, people))
-		s.desk.Go.ShowPackage(r.parcels[0].state.PackageID)
+		s.present(r.parcels[0].state.PackageID, name, sentText(name, all, people))
 	case len(of[unknown]) > 0:
 		s.bar.say(look.MarkProblem, lang.L("The answer was lost. Countersign keeps the package and finds out whether it was sent."))
 	case len(of[stopped]) == all:
@@ -67,6 +68,21 @@ func (s *Screen) tell(r *run, people int) {
 	default:
 		s.bar.end(lang.L("Stopped. {{.Sent}} of {{.Packages}} were sent.", words.V{"Sent": len(of[sent]), "Packages": packages(all)}))
 	}
+}
+
+// present shows the package that was sent. One that the service keeps until its fields are placed is not on its way
+// yet; the screen of packages offers the editor for that.
+func (s *Screen) present(id, name, text string) {
+	work.Then(s.desk.Work, func(context.Context) (string, error) {
+		row, _ := s.desk.Office.Package(id)
+		return row.State, nil
+	}, func(state string, _ error) {
+		if state == "draft" {
+			text = lang.L("“{{.Name}}” is with the signing service. Say there who signs where, then it goes out.", words.V{"Name": name})
+		}
+		s.desk.Notice(text)
+		s.desk.Go.ShowPackage(id)
+	})
 }
 
 func sentText(name string, all, people int) string {
