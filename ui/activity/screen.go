@@ -1,8 +1,11 @@
-// Package activity is the screen that lists what happened, newest first. It reads from the office and changes nothing.
+// Package activity is the screen of what happened: the office's own diary in words, every event of the signing service
+// as it came, and samples of the requests that were refused. It reads from the office page by page, asks it to handle
+// an event once more, and writes events to a file; it decides nothing itself.
 package activity
 
 import (
 	"context"
+	"fmt"
 
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/container"
@@ -10,104 +13,110 @@ import (
 	"fyne.io/fyne/v2/theme"
 	"fyne.io/fyne/v2/widget"
 
+	"countersign/internal/agent"
 	"countersign/internal/store"
 	"countersign/ui/desk"
-	"countersign/ui/look"
 	"countersign/ui/widgets"
-	"countersign/ui/words"
 	"countersign/ui/work"
 )
 
-// most is how many lines are listed.
+// The tabs, in their order.
+const (
+	tabHappened = iota
+	tabEvents
+	tabRefused
+)
+
+// most is how many lines of the diary are listed.
 const most = 500
 
 // Screen is the activity screen. All methods belong to the window's goroutine.
 type Screen struct {
 	desk    *desk.Desk
-	reader  *work.Reader[[]store.Activity]
-	entries []store.Activity
-	list    *widgets.List
+	reader  *work.Reader[news]
+	names   *names
+	tabs    *widgets.Tabs
+	export  *widget.Button
+	stop    context.CancelFunc // ends the export that runs; nil while none does
 	body    *fyne.Container
 	content fyne.CanvasObject
+
+	happened diary
+	events   events
+	refused  refusals
 }
 
 // New returns the screen, empty until Reload.
 func New(d *desk.Desk) *Screen {
-	s := &Screen{desk: d, body: container.NewStack()}
-	s.reader = work.NewReader(d.Work, func(context.Context) []store.Activity { return d.Office.Activity(most) }, s.fill)
-	s.list = widgets.NewList(func() int { return len(s.entries) }, newLine, s.show)
-	s.list.HideSeparators = true
-	s.list.OnSelected = s.list.Chose
-	s.list.OnEnter = s.openChosen
-	head := widgets.PadHV(20, 16, widgets.NewHeading(lang.L("Activity")))
-	s.content = container.NewBorder(head, nil, nil, nil, widgets.PadHV(12, 0, s.body))
-	s.fill(nil)
+	s := &Screen{desk: d, body: container.NewStack(), names: &names{office: d.Office, known: map[string]string{}}}
+	s.reader = work.NewReader(d.Work, s.read, s.fill)
+	s.happened.build(s)
+	s.events.build(s)
+	s.refused.build(s)
+	s.tabs = widgets.NewTabs(tabTexts(agent.EventCounts{}), func(int) { s.show() })
+	s.export = widget.NewButtonWithIcon(lang.L("Export as CSV…"), theme.DocumentSaveIcon(), s.pressExport)
+	head := widgets.PadHV(20, 12, widgets.Across(nil, widgets.NewHeading(lang.L("Activity")), s.export))
+	s.content = widgets.Frame(container.NewVBox(head, widgets.PadHV(14, 0, s.tabs)), nil, nil, s.body)
+	s.show()
 	return s
 }
 
 // Content is what the window shows.
 func (s *Screen) Content() fyne.CanvasObject { return s.content }
 
-// Reload reads the list anew, beside the window's goroutine.
+// Reload reads everything anew, beside the window's goroutine. Choices and views stay where they are.
 func (s *Screen) Reload() { s.reader.Ask() }
 
-func (s *Screen) fill(entries []store.Activity) {
-	s.entries = entries
-	if len(entries) == 0 {
-		widgets.Remake(s.body, widgets.Empty(theme.HistoryIcon(), lang.L("Nothing has happened yet."), "", nil))
-		return
+// ShowEvents shows the tab of the events.
+func (s *Screen) ShowEvents() { s.tabs.Choose(tabEvents) }
+
+// ChooseEvent chooses a row of the events.
+func (s *Screen) ChooseEvent(row int) { s.events.list.Select(row) }
+
+// ShowRefused shows the tab of what was refused.
+func (s *Screen) ShowRefused() { s.tabs.Choose(tabRefused) }
+
+// news is what Reload reads.
+type news struct {
+	happened []store.Activity
+	events   []event
+	next     store.Cursor
+	refused  []agent.Refusal
+	counts   agent.EventCounts
+}
+
+func (s *Screen) read(context.Context) news {
+	n := news{happened: s.desk.Office.Activity(most), refused: s.desk.Office.Refused(), counts: s.desk.Office.Status().Events}
+	n.events, n.next = s.names.page("", int(s.events.wanted.Load()))
+	return n
+}
+
+func (s *Screen) fill(n news) {
+	s.happened.fill(n.happened)
+	s.events.fill(n.events, n.next)
+	s.refused.fill(n.refused, n.counts.Rejected)
+	for i, text := range tabTexts(n.counts) {
+		s.tabs.Label(i, text)
 	}
-	widgets.Remake(s.body, s.list)
-	s.list.Refresh()
+	s.show()
 }
 
-func (s *Screen) openChosen() {
-	if at := s.list.At(); at >= 0 && at < len(s.entries) && s.entries[at].PackageID != "" {
-		s.desk.Go.ShowPackage(s.entries[at].PackageID)
+func tabTexts(counts agent.EventCounts) []string {
+	texts := []string{lang.L("What happened"), lang.L("Events"), lang.L("Refused")}
+	for i, n := range []int{0, counts.Received, counts.Rejected} {
+		if n > 0 {
+			texts[i] = fmt.Sprintf("%s %d", texts[i], n)
+		}
 	}
+	return texts
 }
 
-// line is one row: when, a shape, what, and a way to the package.
-type line struct {
-	widget.BaseWidget
-	when, text *widgets.Line
-	mark       *widget.Icon
-	open       *widget.Button
-	content    fyne.CanvasObject
-}
-
-func newLine() fyne.CanvasObject {
-	l := &line{when: widgets.NewCaption(""), text: widgets.NewLine(""), mark: widget.NewIcon(look.MarkLater.Resource())}
-	l.text.Shorten = true
-	l.open = widget.NewButtonWithIcon("", theme.NavigateNextIcon(), nil)
-	l.open.Importance = widget.LowImportance
-	l.content = widgets.PadHV(8, 0, widgets.Across(widgets.Row(8, widgets.Wide(92, l.when), l.mark), l.text, l.open))
-	l.ExtendBaseWidget(l)
-	return l
-}
-
-// CreateRenderer is Fyne's.
-func (l *line) CreateRenderer() fyne.WidgetRenderer { return widget.NewSimpleRenderer(l.content) }
-
-func (s *Screen) show(id int, o fyne.CanvasObject) {
-	l, entry := o.(*line), s.entries[id]
-	l.when.Set(words.Clock(s.desk.Now(), entry.Time))
-	l.text.Set(entry.Text)
-	l.mark.SetResource(markOf(entry.Kind).Resource())
-	l.open.OnTapped = func() { s.desk.Go.ShowPackage(entry.PackageID) }
-	l.open.Hidden = entry.PackageID == ""
-	l.content.Refresh()
-}
-
-func markOf(kind string) look.Mark {
-	switch kind {
-	case "saved":
-		return look.MarkSaved
-	case "event", "signed", "executed":
-		return look.MarkSigned
-	case "problem", "failed":
-		return look.MarkProblem
-	default:
-		return look.MarkLater
+// show shows the chosen tab.
+func (s *Screen) show() {
+	parts := [...]fyne.CanvasObject{s.happened.content(), s.events.content(), s.refused.content()}
+	if now := parts[s.tabs.Chosen()]; len(s.body.Objects) == 0 || s.body.Objects[0] != now {
+		widgets.Remake(s.body, now)
 	}
+	s.export.Hidden = s.tabs.Chosen() != tabEvents
+	s.export.Refresh()
 }

@@ -9,8 +9,10 @@ import (
 	"countersign/ui/work"
 )
 
-// System opens things outside the program. Its methods return at once.
+// System opens things outside the program. Its methods may be called from any goroutine and return at once, but Exists,
+// which may have to wait for a disk.
 type System interface {
+	Exists(path string) bool
 	OpenAddress(address string) error // https and http only
 	OpenFile(path string) error       // a file or a folder, with the program meant for it
 	ShowInFolder(path string) error   // the file's folder, with the file marked where the system can
@@ -41,7 +43,7 @@ type Ways interface {
 	ShowPackage(id string)
 	ShowSettings()
 	ShowCompose()
-	SendLike(draft agent.Draft) // shows the screen for a new package, filled in; the files are added when they are there
+	SendLike(draft agent.Draft) // shows the screen for a new package, filled in like an earlier one
 	ShowHelp()
 }
 

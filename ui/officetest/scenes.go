@@ -2,6 +2,7 @@ package officetest
 
 import (
 	"fmt"
+	"image"
 	"path/filepath"
 	"time"
 
@@ -76,6 +77,17 @@ func Busy() *Office {
 		{Time: Now.Add(-28 * time.Hour), Kind: "event", PackageID: "p1", Text: "Jan Weber signed “Lease Sonnenweg 4”. Next: Ana Ruiz."},
 		{Time: Now.Add(-76 * time.Hour), Kind: "signed_in", Text: "Signed in as office@weber-partner.example."},
 	}
+	signed := filepath.FromSlash("/home/office/Documents/Signed")
+	o.Files = []store.Job{{PackageID: "p3", Folder: signed, Target: "Mandate Keller - Letter of mandate.pdf"},
+		{PackageID: "p3", Folder: signed, Target: "Mandate Keller - certificate.pdf"}}
+	o.Origins = map[string]store.Draft{"p1": {Name: lease.Name, Sequential: true, Signers: lease.Signers, Message: "As discussed.",
+		Files: []store.DraftFile{{Path: filepath.FromSlash("/home/office/Documents/Lease Sonnenweg 4.pdf"), Name: "Lease Sonnenweg 4.pdf"}}}}
+	o.Pictures = map[string]image.Image{"Lease Sonnenweg 4.pdf": Page(), "Mandate Keller - Letter of mandate.pdf": Page(), "Mandate Keller - certificate.pdf": Page()}
+	o.Arrived = arrived()
+	o.Turned = []agent.Refusal{
+		{Time: Now.Add(-2 * time.Hour), Reason: "A request with a signature that is not the service's was refused.", Remote: "203.0.113.9", More: 41},
+		{Time: Now.Add(-30 * time.Hour), Reason: "A request without a signature was refused.", Remote: "198.51.100.4"}}
+	o.State.Events = agent.EventCounts{Received: len(o.Arrived), Rejected: 43, Pending: 1, Problems: 1}
 	return o
 }
 
@@ -84,8 +96,8 @@ func Wrong() *Office {
 	o := Busy()
 	o.State.SignedIn, o.State.Account = false, agent.Account{}
 	o.State.Health = []agent.Issue{
-		{ID: "tunnel", Severity: agent.Warning, Since: Now.Add(-time.Hour), Text: "The office's address cannot be reached. News arrives later.", Action: agent.ActRetry},
 		{ID: "signin", Severity: agent.Problem, Since: Now.Add(-26 * time.Minute), Text: "Your sign-in has expired. Sign in again to keep saving documents.", Action: agent.ActSignIn},
+		{ID: "tunnel", Severity: agent.Warning, Since: Now.Add(-time.Hour), Text: "The office's address cannot be reached. News arrives later.", Action: agent.ActRetry},
 	}
 	full := o.Rows[1]
 	full.Saved = false

@@ -1,7 +1,6 @@
 package packages
 
 import (
-	"context"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -13,40 +12,48 @@ import (
 	"fyne.io/fyne/v2/widget"
 
 	"countersign/internal/agent"
+	"countersign/internal/store"
 	"countersign/ui/look"
 	"countersign/ui/widgets"
 	"countersign/ui/words"
-	"countersign/ui/work"
 )
 
-// links are the signers' pages that the service gives for a package, by the signer's place in it.
-type links map[int]string
+// show shows a package on the right; another one than before starts at its top.
+func (s *Screen) show(p paper) {
+	fresh := p.row.ID != s.paper.row.ID
+	s.paper = p
+	s.draw(fresh)
+	if p.known {
+		s.fetch(p, fresh)
+	}
+}
 
-// showDetail shows the chosen package on the right; fresh starts at its top.
-func (s *Screen) showDetail(fresh bool) {
-	row, ok := s.chosenRow()
-	if !ok {
+func (s *Screen) draw(fresh bool) {
+	p := s.paper
+	if !p.known {
 		widgets.Remake(s.detail)
 		return
 	}
-	page := widgets.Stack(16, s.headOf(row))
-	if trouble := words.Trouble(row); trouble != "" {
+	page := widgets.Stack(16, s.headOf(p))
+	if trouble := words.Trouble(p.row); trouble != "" {
 		page.Add(warning(trouble))
 	}
-	page.Add(s.signersOf(row))
-	page.Add(s.documentsOf(row))
-	if len(row.Files) > 0 {
-		page.Add(s.filesOf(row))
+	if len(p.missing) > 0 {
+		page.Add(warning(lang.N("{{.PluralCount}} saved files are no longer where they were saved. Save them again, or leave them where they are now.", len(p.missing))))
 	}
-	if len(row.Timeline) > 0 {
-		page.Add(s.timelineOf(row))
+	page.Add(s.signersOf(p.row))
+	page.Add(s.documentsOf(p))
+	if len(p.row.Files) > 0 {
+		page.Add(s.filesOf(p))
+	}
+	if len(p.row.Timeline) > 0 {
+		page.Add(s.timelineOf(p.row))
 	}
 	scroll := container.NewVScroll(widgets.PadHV(20, 16, page))
 	if old, ok := s.scrolled(); ok && !fresh {
 		scroll.Offset = old
 	}
 	widgets.Remake(s.detail, scroll)
-	s.askForLinks(row)
 }
 
 func (s *Screen) scrolled() (fyne.Position, bool) {
@@ -60,20 +67,34 @@ func (s *Screen) scrolled() (fyne.Position, bool) {
 	return scroll.Offset, true
 }
 
-func (s *Screen) headOf(row agent.PackageRow) fyne.CanvasObject {
-	standing := words.StandingOf(row)
+func isOpen(row agent.PackageRow) bool { return words.StandingOf(row) == words.Open }
+
+func (s *Screen) headOf(p paper) fyne.CanvasObject {
+	row, standing := p.row, words.StandingOf(p.row)
 	state, _ := widgets.MarkLine(standing.Mark(), standing.Word())
 	facts := []string{words.Documents(len(row.Documents))}
 	if row.FilesTotal > 0 {
 		facts = append(facts, lang.L("{{.Done}} of {{.Total}} files saved", words.V{"Done": row.FilesDone, "Total": row.FilesTotal}))
 	}
-	if !row.Created.IsZero() {
+	if !row.Created.IsZero() && !words.IsDraft(row.State) {
 		facts = append(facts, lang.L("sent {{.When}}", words.V{"When": words.Clock(s.desk.Now(), row.Created)}))
 	}
-	if !row.Due.IsZero() && standing == words.Open {
-		facts = append(facts, lang.L("to be signed by {{.When}}", words.V{"When": words.Day(s.desk.Now(), row.Due)}))
+	if row.Reference != "" {
+		facts = append(facts, lang.L("reference {{.Reference}}", words.V{"Reference": row.Reference}))
 	}
-	return widgets.Stack(6, widgets.Across(nil, widgets.NewHeading(words.Title(row)), state), widgets.NewCaption(strings.Join(facts, " · ")))
+	if row.Origin == store.MadeElsewhere {
+		facts = append(facts, lang.L("made elsewhere in the organization"))
+	}
+	head := widgets.Stack(6, widgets.Across(nil, widgets.NewHeading(words.Title(row.Name)), state), widgets.NewCaption(strings.Join(facts, " · ")))
+	if due, colour := words.Due(s.desk.Now(), row.Due, standing); due != "" {
+		line := widgets.NewCaption(due)
+		line.Colour = colour
+		head.Add(line)
+	}
+	if actions := s.actionsOf(p); len(actions) > 0 {
+		head.Add(widgets.PadHV(0, 4, widgets.Row(8, actions...)))
+	}
+	return head
 }
 
 func warning(text string) fyne.CanvasObject {
@@ -84,21 +105,21 @@ func warning(text string) fyne.CanvasObject {
 
 func (s *Screen) signersOf(row agent.PackageRow) fyne.CanvasObject {
 	title := lang.L("Signers")
-	if progress := words.Progress(row); progress != "" {
+	if progress := words.Progress(row.SignersDone, row.SignersTotal); progress != "" {
 		title += "  ·  " + progress
 	}
 	list := widgets.Stack(10)
+	addresses := s.links[paper{row: row}.linksKey()]
 	for i, signer := range row.Signers {
 		state := words.StateOf(s.desk.Now(), row, signer)
 		when := widgets.NewCaption(state.Text)
 		when.Shorten, when.Colour = false, state.Mark.Colour()
 		right := widgets.Row(8, when)
-		if address := s.links[row.ID][i]; address != "" && state.Mark == look.MarkNext {
+		if address := addresses[i]; address != "" && state.Mark == look.MarkNext {
 			sign := widget.NewButton(lang.L("Sign as {{.Who}}…", words.V{"Who": words.Name(signer)}), func() { s.desk.OpenAddress(address) })
 			right = widgets.Row(8, sign)
 		}
-		who := widgets.Stack(1, widgets.NewLine(words.Name(signer)))
-		who.Objects[0].(*widgets.Line).Shorten = true
+		who := widgets.Stack(1, shortLine(words.Name(signer)))
 		if signer.Email != "" && signer.Email != words.Name(signer) {
 			who.Add(widgets.NewCaption(signer.Email))
 		}
@@ -110,33 +131,41 @@ func (s *Screen) signersOf(row agent.PackageRow) fyne.CanvasObject {
 	return section(title, list)
 }
 
-func (s *Screen) documentsOf(row agent.PackageRow) fyne.CanvasObject {
+func (s *Screen) documentsOf(p paper) fyne.CanvasObject {
 	list := widgets.Stack(8)
-	for _, d := range row.Documents {
-		name := widgets.NewLine(words.DocumentName(d))
-		name.Shorten = true
-		state := lang.L("{{.Done}} of {{.Total}} signed", words.V{"Done": len(d.SignedBy), "Total": len(row.Signers)})
+	if pages := s.picturesOf(p); pages != nil {
+		list.Add(pages)
+	}
+	for _, d := range p.row.Documents {
+		state := words.Progress(len(d.SignedBy), len(p.row.Signers))
 		if d.Executed {
 			state = lang.L("signed by everyone")
 		}
 		note := widgets.NewCaption(state)
 		note.Shorten = false
-		list.Add(widgets.Across(widget.NewIcon(theme.DocumentIcon()), name, note))
+		list.Add(widgets.Across(widget.NewIcon(theme.DocumentIcon()), shortLine(words.DocumentName(d)), note))
 	}
-	if len(row.Documents) == 0 {
+	if len(p.row.Documents) == 0 {
 		list.Add(widgets.NewCaption(lang.L("The documents are not known yet.")))
 	}
 	return section(lang.L("Documents"), list)
 }
 
-func (s *Screen) filesOf(row agent.PackageRow) fyne.CanvasObject {
-	list := widgets.Stack(4)
-	for _, path := range row.Files {
-		name := widgets.NewLine(filepath.Base(path))
-		name.Shorten = true
+func (s *Screen) filesOf(p paper) fyne.CanvasObject {
+	list := widgets.Stack(8)
+	for _, path := range p.row.Files {
+		mark, place := look.MarkSaved, filepath.Dir(path)
+		if p.missing[path] {
+			mark, place = look.MarkProblem, lang.L("no longer in {{.Folder}}", words.V{"Folder": filepath.Dir(path)})
+		}
 		open := widget.NewButton(lang.L("Open"), func() { s.desk.OpenFile(path) })
 		show := widget.NewButton(lang.L("Show in folder"), func() { s.desk.ShowInFolder(path) })
-		list.Add(widgets.Across(widget.NewIcon(look.MarkSaved.Resource()), name, container.NewHBox(open, show)))
+		if p.missing[path] {
+			open.Disable()
+			show.Disable()
+		}
+		name := widgets.Stack(1, shortLine(filepath.Base(path)), widgets.NewCaption(place))
+		list.Add(widgets.Across(widget.NewIcon(mark.Resource()), name, widgets.Row(4, open, show)))
 	}
 	return section(lang.L("Saved files"), list)
 }
@@ -145,9 +174,7 @@ func (s *Screen) timelineOf(row agent.PackageRow) fyne.CanvasObject {
 	list := widgets.Stack(6)
 	for _, m := range slices.Backward(row.Timeline) {
 		when := widgets.NewCaption(words.Clock(s.desk.Now(), m.Time))
-		text := widgets.NewLine(words.Moment(row, m))
-		text.Shorten = true
-		list.Add(widgets.Across(widgets.Wide(92, when), text, nil))
+		list.Add(widgets.Across(widgets.Wide(92, when), shortLine(words.Moment(row, m)), nil))
 	}
 	return section(lang.L("What happened"), list)
 }
@@ -156,30 +183,8 @@ func section(title string, content fyne.CanvasObject) fyne.CanvasObject {
 	return widgets.Stack(8, widgets.NewTitle(title), widgets.Card(content))
 }
 
-// askForLinks asks once for the pages of those who are to sign, and shows them when the service gives any.
-func (s *Screen) askForLinks(row agent.PackageRow) {
-	if _, asked := s.links[row.ID]; asked || words.StandingOf(row) != words.Open {
-		return
-	}
-	s.links[row.ID] = links{}
-	work.Then(s.desk.Work, func(ctx context.Context) (links, error) {
-		found := links{}
-		for i, signer := range row.Signers {
-			if signer.ID == "" {
-				continue
-			}
-			if address, err := s.desk.Office.SignerPage(ctx, row.ID, signer.ID); err == nil && address != "" {
-				found[i] = address
-			}
-		}
-		return found, nil
-	}, func(found links, _ error) {
-		if len(found) == 0 {
-			return
-		}
-		s.links[row.ID] = found
-		if s.chosen == row.ID {
-			s.showDetail(false)
-		}
-	})
+func shortLine(text string) *widgets.Line {
+	line := widgets.NewLine(text)
+	line.Shorten = true
+	return line
 }

@@ -5,10 +5,11 @@ import (
 
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/container"
+	"fyne.io/fyne/v2/lang"
 	"fyne.io/fyne/v2/layout"
 	"fyne.io/fyne/v2/widget"
 
-	"countersign/internal/agent"
+	"countersign/internal/store"
 	"countersign/ui/look"
 	"countersign/ui/widgets"
 	"countersign/ui/words"
@@ -17,18 +18,18 @@ import (
 // mostMarks is how many signers a row shows as shapes; more are said in words.
 const mostMarks = 5
 
-// item is one row of the list: name and age, then a shape for each signer and where the package stands.
+// item is one row of the list: name and age, then a shape for each signer, where the package stands, and its due date.
 type item struct {
 	widget.BaseWidget
-	name, age, line *widgets.Line
-	marks           [mostMarks]*widget.Icon
-	cells           [mostMarks]*fyne.Container // around the marks
-	content         fyne.CanvasObject
+	name, age, line, due *widgets.Line
+	marks                [mostMarks]*widget.Icon
+	cells                [mostMarks]*fyne.Container // around the marks
+	content              fyne.CanvasObject
 }
 
 func newItem() *item {
-	i := &item{name: widgets.NewTitle(""), age: widgets.NewCaption(""), line: widgets.NewCaption("")}
-	i.age.Shorten = false
+	i := &item{name: widgets.NewTitle(""), age: widgets.NewCaption(""), line: widgets.NewCaption(""), due: widgets.NewCaption("")}
+	i.age.Shorten, i.due.Shorten = false, false
 	row := container.New(layout.NewCustomPaddedHBoxLayout(3))
 	for n := range i.marks {
 		i.marks[n] = widget.NewIcon(look.MarkLater.Resource())
@@ -37,7 +38,7 @@ func newItem() *item {
 	}
 	i.content = widgets.PadHV(12, 7, widgets.Stack(4,
 		widgets.Across(nil, i.name, i.age),
-		widgets.Across(row, i.line, nil)))
+		widgets.Across(row, i.line, i.due)))
 	i.ExtendBaseWidget(i)
 	return i
 }
@@ -45,13 +46,10 @@ func newItem() *item {
 // CreateRenderer is Fyne's.
 func (i *item) CreateRenderer() fyne.WidgetRenderer { return widget.NewSimpleRenderer(i.content) }
 
-func (i *item) show(now time.Time, row agent.PackageRow) {
-	i.name.Set(words.Title(row))
-	i.age.Set(words.Age(now, row.Created))
-	marks, text := marksOf(now, row), words.Line(row)
-	if row.SignersTotal > mostMarks {
-		text = words.Progress(row) + " · " + text
-	}
+func (i *item) show(now time.Time, r listed) {
+	i.name.Text = words.Title(r.line.Name)
+	i.age.Text = words.Age(now, r.line.Created)
+	marks := marksOf(r)
 	for n, icon := range i.marks {
 		if n >= len(marks) {
 			i.cells[n].Hide()
@@ -60,25 +58,44 @@ func (i *item) show(now time.Time, row agent.PackageRow) {
 		icon.SetResource(marks[n].Resource())
 		i.cells[n].Show()
 	}
-	i.line.Colour = look.Secondary
-	if words.StandingOf(row) == words.Wrong {
+	i.line.Text, i.line.Colour = textOf(r), look.Secondary
+	if r.standing == words.Wrong {
 		i.line.Colour = look.Attention
 	}
-	i.line.Text = text
-	i.line.Refresh()
+	i.due.Text, i.due.Colour = words.Due(now, r.line.Due, r.standing)
 	i.content.Refresh()
 }
 
-// marksOf is a shape for each signer, after a triangle when something is wrong; one shape where there are too many
-// signers or none is known.
-func marksOf(now time.Time, row agent.PackageRow) []look.Mark {
-	standing := words.StandingOf(row)
-	if standing == words.Wrong || standing == words.Saved || len(row.Signers) == 0 || len(row.Signers) > mostMarks {
-		return []look.Mark{standing.Mark()}
+// textOf is what the row says beside the shapes.
+func textOf(r listed) string {
+	text := words.Line(r.line)
+	if r.line.SignersTotal > mostMarks && r.standing == words.Open {
+		text = words.Progress(r.line.SignersDone, r.line.SignersTotal) + " · " + text
 	}
-	var marks []look.Mark
-	for _, s := range row.Signers {
-		marks = append(marks, words.StateOf(now, row, s).Mark)
+	if r.line.Origin == store.MadeElsewhere {
+		text += " · " + lang.L("made elsewhere")
+	}
+	return text
+}
+
+// marksOf is a shape for each signer: first those who have signed, then those whose turn it is, then the others. It is
+// one shape where the package is no longer open, there are too many signers or none is known.
+func marksOf(r listed) []look.Mark {
+	l := r.line
+	if r.standing != words.Open || l.SignersTotal == 0 || l.SignersTotal > mostMarks || words.IsDraft(l.State) {
+		return []look.Mark{r.standing.Mark()}
+	}
+	marks := make([]look.Mark, l.SignersTotal)
+	turn := l.SignersDone + len(words.NextOf(l))
+	for n := range marks {
+		switch {
+		case n < l.SignersDone:
+			marks[n] = look.MarkSigned
+		case n < turn:
+			marks[n] = look.MarkNext
+		default:
+			marks[n] = look.MarkLater
+		}
 	}
 	return marks
 }

@@ -1,10 +1,15 @@
 // Package packages is the screen that shows what was sent, what is waiting and what came back. It reads packages from
-// the office and opens saved files; it changes nothing.
+// the office, opens saved files, and passes on what people want done with a package; it decides nothing itself.
+//
+// The list holds one light line for each package, of tens of thousands if need be; only the chosen package is read
+// whole. Both readings, and the pictures of pages, happen beside the window's goroutine.
 package packages
 
 import (
 	"context"
 	"fmt"
+	"image"
+	"strings"
 
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/container"
@@ -12,7 +17,6 @@ import (
 	"fyne.io/fyne/v2/theme"
 	"fyne.io/fyne/v2/widget"
 
-	"countersign/internal/agent"
 	"countersign/ui/desk"
 	"countersign/ui/look"
 	"countersign/ui/widgets"
@@ -26,11 +30,21 @@ type Screen struct {
 	reader  *work.Reader[news]
 	content fyne.CanvasObject
 
-	rows   []listed         // everything, newest first
-	shown  []listed         // what tab and search leave
-	chosen string           // package id
-	folder string           // where files are saved
-	links  map[string]links // by package id
+	all    *index
+	found  []int32 // places in all that the search leaves
+	sought string  // the search that left them
+	shown  []int32 // what the tab leaves of them
+	chosen string  // package id
+	wanted string  // chosen before it was listed: it goes to a tab that shows it
+	folder string  // where files are saved
+
+	paper    paper            // the chosen package, as far as it is read
+	reading  bool             // it is being read
+	again    bool             // and must be read once more
+	links    map[string]links // by package id and who is next
+	pictures map[string]image.Image
+	stay     context.Context // ends when another package is chosen
+	leave    context.CancelFunc
 
 	tabs   *widgets.Tabs
 	search *widgets.Entry
@@ -42,20 +56,21 @@ type Screen struct {
 
 // New returns the screen, empty until Reload.
 func New(d *desk.Desk) *Screen {
-	s := &Screen{desk: d, links: map[string]links{}}
-	s.reader = work.NewReader(d.Work, s.read, s.show)
-	s.search = widgets.NewEntry(lang.L("Search name, person or e-mail"))
+	s := &Screen{desk: d, all: newIndex(nil), links: map[string]links{}, pictures: map[string]image.Image{}, leave: func() {}}
+	s.reader = work.NewReader(d.Work, s.read, s.fill)
+	s.search = widgets.NewEntry(lang.L("Search name, person or file"))
 	s.search.SetIcon(theme.SearchIcon())
 	s.search.OnChanged = func(string) { s.filter() }
 	s.search.OnEscape = s.leaveSearch
 	s.search.OnSubmitted = func(string) { s.enterList() }
-	s.tabs = widgets.NewTabs(s.tabTexts([4]int{}), func(int) { s.filter() })
+	s.search.OnKey = s.moveFromSearch
+	s.tabs = widgets.NewTabs(s.tabTexts([tabCount]int{}), func(int) { s.filter() })
 	s.list = widgets.NewList(func() int { return len(s.shown) },
 		func() fyne.CanvasObject { return newItem() },
-		func(id int, o fyne.CanvasObject) { o.(*item).show(s.desk.Now(), s.shown[id].row) })
+		func(id int, o fyne.CanvasObject) { o.(*item).show(s.desk.Now(), s.at(id)) })
 	s.list.OnSelected = func(id int) {
 		s.list.Chose(id)
-		s.choose(s.shown[id].row.ID)
+		s.choose(s.at(id).line.ID)
 	}
 	s.list.OnEnter = s.openFirstFile
 	s.list.HideSeparators = true
@@ -77,52 +92,40 @@ func New(d *desk.Desk) *Screen {
 // Content is what the window shows.
 func (s *Screen) Content() fyne.CanvasObject { return s.content }
 
-// Reload reads the packages anew, beside the window's goroutine.
+// Reload reads the packages anew, beside the window's goroutine. The choice, the view of the list and that of the
+// chosen package stay where they are.
 func (s *Screen) Reload() { s.reader.Ask() }
-
-// news is what Reload reads.
-type news struct {
-	rows   []listed
-	folder string
-}
-
-func (s *Screen) read(context.Context) news {
-	return news{indexed(s.desk.Office.Packages()), s.desk.Office.Settings().SaveTo}
-}
-
-func (s *Screen) show(n news) {
-	s.rows, s.folder = n.rows, n.folder
-	s.where.Set(folderText(n.folder))
-	clear(s.links)
-	s.filter()
-}
-
-func folderText(folder string) string {
-	if folder == "" {
-		return lang.L("No folder is chosen yet")
-	}
-	return lang.L("Saved in {{.Folder}}", words.V{"Folder": folder})
-}
 
 // Find puts the focus into the search field.
 func (s *Screen) Find() { s.desk.Window.Canvas().Focus(s.search) }
 
-// Show chooses a package, in whatever tab it is.
+// Show chooses a package, in whatever tab it is, also one that is not listed yet.
 func (s *Screen) Show(id string) {
-	s.search.SetText("")
-	s.chosen = id
-	for i, r := range s.rows {
-		if r.row.ID == id && !inTab(s.tabs.Chosen(), s.rows[i].row) {
-			s.tabs.Choose(tabAll)
-		}
+	s.wanted, s.chosen = id, id
+	if s.search.Text != "" {
+		s.search.SetText("") // filters, too
 	}
+	s.reveal()
 	s.filter()
+	s.readPaper()
+}
+
+// reveal goes to a tab that shows the wanted package, once it is listed.
+func (s *Screen) reveal() {
+	place, listed := s.all.places[s.wanted]
+	if !listed {
+		return
+	}
+	s.wanted = ""
+	if tab := s.tabs.Chosen(); tab != tabAll && tabOf(s.all.rows[place].standing) != tab {
+		s.tabs.Choose(tabAll)
+	}
 }
 
 // Listed are the ids of the packages that tab and search leave, in their order.
 func (s *Screen) Listed() (ids []string) {
-	for _, r := range s.shown {
-		ids = append(ids, r.row.ID)
+	for i := range s.shown {
+		ids = append(ids, s.at(i).line.ID)
 	}
 	return ids
 }
@@ -136,6 +139,9 @@ func (s *Screen) OpenFolder() {
 	s.desk.OpenFile(s.folder)
 }
 
+// at is a row of the list.
+func (s *Screen) at(row int) listed { return s.all.rows[s.shown[row]] }
+
 func (s *Screen) leaveSearch() {
 	if s.search.Text != "" {
 		s.search.SetText("")
@@ -146,70 +152,32 @@ func (s *Screen) leaveSearch() {
 
 func (s *Screen) enterList() {
 	s.desk.Window.Canvas().Focus(s.list)
-	if len(s.shown) > 0 && s.chosenIndex() < 0 {
+	if len(s.shown) > 0 && s.list.At() < 0 {
 		s.list.Select(0)
 	}
 }
 
+// moveFromSearch moves the choice while the search keeps the focus.
+func (s *Screen) moveFromSearch(e *fyne.KeyEvent) bool {
+	switch e.Name {
+	case fyne.KeyUp, fyne.KeyDown, fyne.KeyPageUp, fyne.KeyPageDown:
+		s.list.TypedKey(e)
+		return true
+	}
+	return false
+}
+
 func (s *Screen) openFirstFile() {
-	if row, ok := s.chosenRow(); ok && len(row.Files) > 0 {
-		s.desk.OpenFile(row.Files[0])
+	if s.paper.row.ID == s.chosen && len(s.paper.row.Files) > 0 {
+		s.desk.OpenFile(s.paper.row.Files[0])
 	}
 }
 
-func (s *Screen) choose(id string) {
-	changed := s.chosen != id
-	s.chosen = id
-	s.showDetail(changed)
-}
-
-func (s *Screen) chosenIndex() int {
-	for i, r := range s.shown {
-		if r.row.ID == s.chosen {
-			return i
-		}
-	}
-	return -1
-}
-
-func (s *Screen) chosenRow() (agent.PackageRow, bool) {
-	if i := s.chosenIndex(); i >= 0 {
-		return s.shown[i].row, true
-	}
-	return agent.PackageRow{}, false
-}
-
-// filter applies tab and search, keeps the choice where it can, and shows the result.
-func (s *Screen) filter() {
-	var counts [4]int
-	s.shown, counts = sift(s.rows, s.tabs.Chosen(), s.search.Text)
-	for i, text := range s.tabTexts(counts) {
-		s.tabs.Label(i, text)
-	}
-	if len(s.shown) == 0 {
-		widgets.Remake(s.left, s.nothing())
-	} else {
-		widgets.Remake(s.left, s.list)
-	}
-	at := s.chosenIndex()
-	if at < 0 && len(s.shown) > 0 {
-		at, s.chosen = 0, s.shown[0].row.ID
-	}
-	s.list.Refresh()
-	if at >= 0 {
-		s.list.UnselectAll() // the same row number may be another package now
-		s.list.Select(at)
-		return
-	}
-	s.list.Forget()
-	s.showDetail(true)
-}
-
-func (s *Screen) tabTexts(counts [4]int) []string {
+func (s *Screen) tabTexts(counts [tabCount]int) []string {
 	texts := []string{lang.L("Waiting"), lang.L("Done"), lang.L("Problems"), lang.L("All")}
-	for _, i := range []int{tabWaiting, tabProblems} {
-		if counts[i] > 0 {
-			texts[i] = fmt.Sprintf("%s %d", texts[i], counts[i])
+	for i, n := range counts {
+		if n > 0 {
+			texts[i] = fmt.Sprintf("%s %d", texts[i], n)
 		}
 	}
 	return texts
@@ -219,10 +187,10 @@ func (s *Screen) tabTexts(counts [4]int) []string {
 func (s *Screen) nothing() fyne.CanvasObject {
 	icon := look.MarkSigned.Resource()
 	switch {
-	case s.search.Text != "":
+	case strings.TrimSpace(s.search.Text) != "":
 		return widgets.Empty(theme.SearchIcon(), lang.L("Nothing found for “{{.Text}}”.", words.V{"Text": s.search.Text}),
 			lang.L("Clear search"), func() { s.search.SetText("") })
-	case len(s.rows) == 0:
+	case len(s.all.rows) == 0:
 		return widgets.Empty(look.MarkDrop.Resource(), lang.L("Nothing has been sent yet."), lang.L("New package"), s.desk.Go.ShowCompose)
 	case s.tabs.Chosen() == tabWaiting:
 		return widgets.Empty(icon, lang.L("Nothing is waiting for a signature."), lang.L("New package"), s.desk.Go.ShowCompose)

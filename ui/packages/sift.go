@@ -2,8 +2,12 @@ package packages
 
 import (
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
-	"countersign/internal/agent"
+	"golang.org/x/text/unicode/norm"
+
+	"countersign/internal/store"
 	"countersign/ui/words"
 )
 
@@ -13,48 +17,65 @@ const (
 	tabDone
 	tabProblems
 	tabAll
+	tabCount
 )
 
-// listed is a package with what never changes while it is listed: its place and its text for the search.
+// listed is a package of the list with what the search and the tabs need of it.
 type listed struct {
-	row  agent.PackageRow
-	text string // lower case
+	line     store.PackageLine
+	standing words.Standing
+	text     string // folded
 }
 
-// indexed prepares packages for search. It runs off the window's goroutine, so that a key stroke only compares.
-func indexed(rows []agent.PackageRow) []listed {
-	all := make([]listed, len(rows))
-	var b strings.Builder
-	for i, row := range rows {
-		b.Reset()
-		b.WriteString(row.Name)
-		for _, s := range row.Signers {
-			b.WriteString("\n" + s.FirstName + " " + s.LastName + "\n" + s.Email)
-		}
-		for _, d := range row.Documents {
-			b.WriteString("\n" + d.Name + "\n" + d.FileName)
-		}
-		all[i] = listed{row, strings.ToLower(b.String())}
+// index is every package, newest first, prepared for tabs and search. It is not changed once it is made, so it is made
+// off the window's goroutine and a key stroke only compares.
+type index struct {
+	rows   []listed
+	places map[string]int32 // package id to its place in rows
+}
+
+func newIndex(lines []store.PackageLine) *index {
+	x := &index{rows: make([]listed, len(lines)), places: make(map[string]int32, len(lines))}
+	for i, l := range lines {
+		x.rows[i] = listed{l, words.StandingOfLine(l), fold(l.Name + "\n" + l.People + "\n" + l.Words)}
+		x.places[l.ID] = int32(i)
 	}
-	return all
+	return x
 }
 
-// sift returns what belongs into a tab and has all words of the search, and how many match in every tab.
-func sift(rows []listed, tab int, search string) (shown []listed, counts [4]int) {
-	wanted := strings.Fields(strings.ToLower(search))
-	for _, r := range rows {
-		if !matches(r.text, wanted) {
-			continue
-		}
-		for t := range counts {
-			if !inTab(t, r.row) {
-				continue
-			}
-			counts[t]++
-			if t == tab {
-				shown = append(shown, r)
+// search returns the places of the packages that have all words of text, among the places given; nil means all.
+func (x *index) search(text string, among []int32) []int32 {
+	wanted := strings.Fields(fold(text))
+	if among == nil {
+		found := make([]int32, 0, len(x.rows))
+		for i := range x.rows {
+			if matches(x.rows[i].text, wanted) {
+				found = append(found, int32(i))
 			}
 		}
+		return found
+	}
+	found := make([]int32, 0, len(among))
+	for _, i := range among {
+		if matches(x.rows[i].text, wanted) {
+			found = append(found, i)
+		}
+	}
+	return found
+}
+
+// sort returns those of the places found that belong into a tab, and how many belong into each.
+func (x *index) sort(found []int32, tab int) (shown []int32, counts [tabCount]int) {
+	for _, i := range found {
+		own := tabOf(x.rows[i].standing)
+		counts[own]++
+		if own == tab && tab != tabAll {
+			shown = append(shown, i)
+		}
+	}
+	counts[tabAll] = len(found)
+	if tab == tabAll {
+		shown = found
 	}
 	return shown, counts
 }
@@ -68,15 +89,35 @@ func matches(text string, wanted []string) bool {
 	return true
 }
 
-func inTab(tab int, row agent.PackageRow) bool {
-	switch standing := words.StandingOf(row); tab {
-	case tabWaiting:
-		return standing == words.Open
-	case tabDone:
-		return standing == words.Saving || standing == words.Saved
-	case tabProblems:
-		return standing == words.Wrong
+// tabOf is the tab of a standing; what was withdrawn is only among all.
+func tabOf(s words.Standing) int {
+	switch s {
+	case words.Open:
+		return tabWaiting
+	case words.Saving, words.Saved:
+		return tabDone
+	case words.Wrong:
+		return tabProblems
 	default:
-		return true
+		return tabAll
 	}
+}
+
+// undivided are letters that Unicode does not take apart into a letter and its mark, but people type without it.
+var undivided = strings.NewReplacer("ß", "ss", "ø", "o", "ł", "l", "đ", "d", "æ", "ae", "œ", "oe", "ı", "i")
+
+// fold makes text comparable for people: neither case nor accents matter, nor how they are encoded.
+func fold(text string) string {
+	text = strings.ToLower(text)
+	for i := 0; i < len(text); i++ {
+		if text[i] >= utf8.RuneSelf {
+			return undivided.Replace(strings.Map(func(r rune) rune {
+				if unicode.Is(unicode.Mn, r) {
+					return -1
+				}
+				return r
+			}, norm.NFD.String(text)))
+		}
+	}
+	return text
 }

@@ -1,13 +1,17 @@
 package packages
 
 import (
+	"fmt"
+	"strings"
 	"testing"
+	"time"
 
+	"countersign/internal/store"
 	"countersign/ui/officetest"
 )
 
 func TestTabsAndSearchLeaveWhatBelongsThere(t *testing.T) {
-	rows := indexed(officetest.Busy().Rows)
+	x := newIndex(officetest.Busy().Lines())
 	for _, c := range []struct {
 		name   string
 		tab    int
@@ -20,24 +24,71 @@ func TestTabsAndSearchLeaveWhatBelongsThere(t *testing.T) {
 		{"all, also the withdrawn", tabAll, "", "p2 p3 p1 p4 p5"},
 		{"a person", tabAll, "åkesson", "p1"},
 		{"any case", tabAll, "ÅKESSON", "p1"},
+		{"without accents", tabAll, "akesson bjorn", "p1"},
+		{"with accents taken apart", tabAll, "A\u030akesson", "p1"},
 		{"an address", tabAll, "ana.ruiz@", "p1"},
 		{"a document", tabAll, "house rules", "p1"},
 		{"words in any order", tabAll, "weber lease", "p1"},
 		{"nothing", tabAll, "xyz", ""},
 	} {
-		shown, _ := sift(rows, c.tab, c.search)
-		got := ""
-		for i, r := range shown {
-			if i > 0 {
-				got += " "
-			}
-			got += r.row.ID
+		shown, _ := x.sort(x.search(c.search, nil), c.tab)
+		ids := []string{}
+		for _, i := range shown {
+			ids = append(ids, x.rows[i].line.ID)
 		}
-		if got != c.want {
+		if got := strings.Join(ids, " "); got != c.want {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
 		}
 	}
-	if _, counts := sift(rows, tabWaiting, ""); counts != [4]int{2, 2, 0, 5} {
+	if _, counts := x.sort(x.search("", nil), tabWaiting); counts != [tabCount]int{2, 2, 0, 5} {
 		t.Errorf("counts %v", counts)
+	}
+}
+
+func TestLettersAreComparedAsPeopleTypeThem(t *testing.T) {
+	for in, want := range map[string]string{"Straße": "strasse", "Łódź": "lodz", "Nguyễn Đức": "nguyen duc", "Παπαδοπούλου": "παπαδοπουλου",
+		"Ünal İnce": "unal ince", "Þórðardóttir": "þorðardottir", "ASCII only": "ascii only"} {
+		if got := fold(in); got != want {
+			t.Errorf("%q is compared as %q, want %q", in, got, want)
+		}
+	}
+}
+
+// office is a large one: n packages, a third of them with letters outside ASCII.
+func office(n int) []store.PackageLine {
+	lines := make([]store.PackageLine, n)
+	states := []string{"open", "executed", "expired", "rescinded"}
+	for i := range lines {
+		lines[i] = store.PackageLine{ID: fmt.Sprint("p", i), Name: fmt.Sprintf("Lease Sonnenweg %d, second floor", i),
+			State: states[i%4], People: "Jan Weber <jan.weber@example.com>, Ana Ruiz <ana.ruiz@example.com>", Next: "Ana Ruiz",
+			Words: fmt.Sprintf("Lease\nLease Sonnenweg %d.pdf\nHouse rules\nHouse rules.pdf\n2026-%d", i, i), SignersTotal: 2,
+			Created: time.Unix(int64(1_790_000_000-i), 0)}
+		if i%3 == 0 {
+			lines[i].People = "Björn Åkesson <bjorn@example.com>, Ελένη Παπαδοπούλου <eleni@example.com>"
+		}
+	}
+	return lines
+}
+
+func BenchmarkIndexOf50000(b *testing.B) {
+	lines := office(50_000)
+	for b.Loop() {
+		newIndex(lines)
+	}
+}
+
+// BenchmarkFirstKeyOf50000 searches everything, as the first key of a search does; later ones search what it left.
+func BenchmarkFirstKeyOf50000(b *testing.B) {
+	x := newIndex(office(50_000))
+	for b.Loop() {
+		x.sort(x.search("w", nil), tabWaiting)
+	}
+}
+
+// BenchmarkRareWordIn50000 is the worst case: every text is read to its end.
+func BenchmarkRareWordIn50000(b *testing.B) {
+	x := newIndex(office(50_000))
+	for b.Loop() {
+		x.sort(x.search("sonnenallee åkessen", nil), tabAll)
 	}
 }

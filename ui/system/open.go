@@ -45,6 +45,13 @@ func (Opener) ShowInFolder(path string) error {
 	return start(fmt.Sprintf("the folder of %q", filepath.Base(path)), revealCommand(path))
 }
 
+// Exists says whether a file is still there. One that is out of reach, on a drive that is not connected for example,
+// is not taken for lost.
+func (Opener) Exists(path string) bool {
+	_, err := os.Stat(path)
+	return !os.IsNotExist(err)
+}
+
 // existing makes path absolute, so that it cannot be read as an option, and checks that something is there.
 func existing(path string) (string, error) {
 	abs, err := filepath.Abs(path)

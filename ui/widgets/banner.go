@@ -2,7 +2,6 @@ package widgets
 
 import (
 	"fyne.io/fyne/v2"
-	"fyne.io/fyne/v2/theme"
 	"fyne.io/fyne/v2/widget"
 
 	"countersign/ui/look"
@@ -13,8 +12,10 @@ type Strip struct {
 	widget.BaseWidget
 	content *fyne.Container
 	Changed func() // called when the strip came or went, for whoever lays it out; may be nil
+	OnNote  func() // makes the note something to press; nil for a plain note
 	text    *widget.Label
 	more    *Line
+	link    *widget.Button // the note, when it can be pressed
 	button  *widget.Button
 }
 
@@ -27,7 +28,9 @@ func NewStrip(colour fyne.ThemeColorName, mark fyne.Resource) *Strip {
 	if mark != nil {
 		left = widget.NewIcon(mark)
 	}
-	s.content = On(colour, PadHV(12, 4, Across(left, s.text, Row(8, s.more, s.button))))
+	s.link = widget.NewButton("", func() { s.OnNote() })
+	s.link.Importance = widget.LowImportance
+	s.content = On(colour, PadHV(12, 4, Across(left, s.text, Row(8, s.more, s.link, s.button))))
 	s.ExtendBaseWidget(s)
 	s.Hide()
 	return s
@@ -40,7 +43,9 @@ func (s *Strip) CreateRenderer() fyne.WidgetRenderer { return widget.NewSimpleRe
 func (s *Strip) Say(sentence, note, action string, act func()) {
 	s.text.SetText(sentence)
 	s.more.Set(note)
-	s.more.Hidden = note == ""
+	s.more.Hidden = note == "" || s.OnNote != nil
+	s.link.SetText(note)
+	s.link.Hidden = note == "" || s.OnNote == nil
 	s.button.SetText(action)
 	s.button.OnTapped = act
 	s.button.SetIcon(nil)
@@ -60,14 +65,6 @@ func (s *Strip) tell() {
 	if s.Changed != nil {
 		s.Changed()
 	}
-}
-
-// SayUntilClosed shows a sentence that the person can close.
-func (s *Strip) SayUntilClosed(sentence string) {
-	s.Say(sentence, "", " ", s.Clear)
-	s.button.SetText("")
-	s.button.Importance = widget.LowImportance
-	s.button.SetIcon(theme.CancelIcon())
 }
 
 // Text is the sentence that is shown, empty while the strip is hidden.

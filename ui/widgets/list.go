@@ -4,10 +4,12 @@ import (
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/container"
 	"fyne.io/fyne/v2/layout"
+	"fyne.io/fyne/v2/theme"
 	"fyne.io/fyne/v2/widget"
 )
 
-// List is Fyne's list that also knows PageUp, PageDown, Home, End and Enter, and in which the arrows choose.
+// List is Fyne's list that also knows PageUp, PageDown, Home, End and Enter, in which the arrows choose, and whose rows
+// may change under the person without the choice or the view jumping. Its rows are all equally high.
 type List struct {
 	widget.List
 	OnEnter func()
@@ -22,20 +24,41 @@ func NewList(length func() int, create func() fyne.CanvasObject, update func(int
 	return l
 }
 
-// Select chooses a row, as a tap on it does.
+// Select chooses a row, as a tap on it does, and scrolls to it.
 func (l *List) Select(id widget.ListItemID) {
 	l.at = id
 	l.List.Select(id)
-}
-
-// Forget makes no row the chosen one.
-func (l *List) Forget() {
-	l.at = -1
-	l.UnselectAll()
+	l.Highlight(id) // where Fyne shows the focus
 }
 
 // Chose tells the list which row was chosen by a tap; call it from OnSelected.
 func (l *List) Chose(id widget.ListItemID) { l.at = id }
+
+// At is the chosen row, -1 for none.
+func (l *List) At() int { return l.at }
+
+// Top is the row at the upper edge, and how much of it is scrolled out of sight.
+func (l *List) Top() (row int, hidden float32) {
+	height, offset := l.rowHeight(), l.GetScrollOffset()
+	row = int(offset / height)
+	return row, offset - float32(row)*height
+}
+
+// Renew draws the rows after they changed. chosen is the row that is the chosen one now, -1 for none; top and hidden
+// are as Top gives them. Nobody is told: what is chosen has not changed, only its place.
+func (l *List) Renew(chosen, top int, hidden float32) {
+	tell := l.OnSelected
+	l.OnSelected = nil
+	l.at = chosen
+	l.UnselectAll()
+	if chosen >= 0 {
+		l.List.Select(chosen)
+	}
+	l.OnSelected = tell
+	l.Refresh()
+	l.Highlight(max(chosen, 0))
+	l.ScrollToOffset(float32(top)*l.rowHeight() + hidden)
+}
 
 // TypedKey moves the choice.
 func (l *List) TypedKey(e *fyne.KeyEvent) {
@@ -43,16 +66,15 @@ func (l *List) TypedKey(e *fyne.KeyEvent) {
 	if last < 0 {
 		return
 	}
-	page := max(1, int(l.Size().Height/l.rowHeight())-1)
 	switch e.Name {
 	case fyne.KeyUp:
 		l.Select(max(0, l.at-1))
 	case fyne.KeyDown:
 		l.Select(min(last, l.at+1))
 	case fyne.KeyPageUp:
-		l.Select(max(0, l.at-page))
+		l.Select(max(0, l.at-l.page()))
 	case fyne.KeyPageDown:
-		l.Select(min(last, max(0, l.at)+page))
+		l.Select(min(last, max(0, l.at)+l.page()))
 	case fyne.KeyHome:
 		l.Select(0)
 	case fyne.KeyEnd:
@@ -66,8 +88,11 @@ func (l *List) TypedKey(e *fyne.KeyEvent) {
 	}
 }
 
+// page is how many rows PageUp and PageDown move: one less than fit, so that one stays in sight.
+func (l *List) page() int { return max(1, int(l.Size().Height/l.rowHeight())-1) }
+
 func (l *List) rowHeight() float32 {
-	return max(1, l.CreateItem().MinSize().Height+l.Theme().Size("padding"))
+	return max(1, l.CreateItem().MinSize().Height+l.Theme().Size(theme.SizeNamePadding))
 }
 
 // Centre puts content in the middle of the room there is, at its own size.
@@ -81,6 +106,3 @@ func Remake(in *fyne.Container, objects ...fyne.CanvasObject) {
 	in.Objects = objects
 	in.Refresh()
 }
-
-// At is the chosen row, -1 for none.
-func (l *List) At() int { return l.at }

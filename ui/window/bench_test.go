@@ -34,10 +34,41 @@ type bench struct {
 	opened *opened
 	quits  int
 	tray   bool
+	alarms []alarm
+}
+
+// alarm is what waits for a time to pass.
+type alarm struct {
+	after time.Duration
+	ring  chan time.Time
+}
+
+func (b *bench) after(d time.Duration) <-chan time.Time {
+	ring := make(chan time.Time, 1)
+	b.alarms = append(b.alarms, alarm{d, ring})
+	return ring
+}
+
+// pass rings all alarms of up to d; what follows comes later.
+func (b *bench) pass(d time.Duration) {
+	left := b.alarms[:0:0]
+	for _, a := range b.alarms {
+		if a.after <= d {
+			a.ring <- officetest.Now.Add(a.after)
+		} else {
+			left = append(left, a)
+		}
+	}
+	b.alarms = left
 }
 
 // opened is a desk.System that remembers.
-type opened struct{ addresses, files, shown []string }
+type opened struct {
+	addresses, files, shown []string
+	lost                    map[string]bool // files that are no longer there
+}
+
+func (o *opened) Exists(p string) bool { return !o.lost[p] }
 
 func (o *opened) OpenAddress(a string) error  { o.addresses = append(o.addresses, a); return nil }
 func (o *opened) OpenFile(p string) error     { o.files = append(o.files, p); return nil }
@@ -49,7 +80,7 @@ func newBench(t *testing.T, office *officetest.Office) *bench {
 	b.app.Settings().SetTheme(look.New())
 	b.window = New(t.Context(), b.app, Options{Office: office, System: b.opened, Do: b.queue.Do,
 		Now: func() time.Time { return officetest.Now }, HasTray: func(context.Context) bool { return b.tray },
-		Quit: func() { b.quits++ }})
+		Quit: func() { b.quits++ }, After: b.after})
 	t.Cleanup(func() { b.window.Close(); b.window.window.Close() })
 	b.window.Show()
 	b.settle()

@@ -55,12 +55,18 @@ func TestTheWindowLooksAsItWasApproved(t *testing.T) {
 		{"packages-wrong-dark", officetest.Wrong(), func(b *bench) { b.window.packages.Show("p3") }, big, true, 1},
 		{"packages-world", officetest.World(), plain, small, false, 1},
 		{"packages-saved", officetest.Busy(), func(b *bench) { b.window.ShowPackage("p3"); b.settle() }, big, false, 1},
+		{"packages-lost", officetest.Busy(), lost, small, true, 2},
 		{"send-empty", officetest.Busy(), to(showCompose), big, false, 1},
 		{"send-filled", officetest.Busy(), fill, big, false, 1},
 		{"send-filled-dark-200", officetest.Busy(), fill, small, true, 2},
 		{"send-wrong", officetest.Wrong(), func(b *bench) { b.window.Go(showCompose); b.window.compose.Send() }, small, false, 1},
 		{"send-busy", officetest.Busy(), sending, big, false, 1},
 		{"activity", officetest.Busy(), to(showActivity), big, false, 1},
+		{"activity-events", officetest.Busy(), events, big, false, 1},
+		{"activity-odd-dark", officetest.Busy(), func(b *bench) { events(b); b.window.activity.ChooseEvent(5) }, small, true, 1},
+		{"activity-refused", officetest.Busy(), func(b *bench) { b.window.Go(showActivity); b.window.activity.ShowRefused() }, small, false, 1},
+		{"status-wrong", officetest.Wrong(), to(showStatus), big, false, 1},
+		{"status-dark", officetest.Busy(), said, small, true, 1},
 		{"activity-empty-dark", officetest.Empty(), to(showActivity), small, true, 1},
 		{"settings", officetest.Busy(), to(showSettings), big, false, 1},
 		{"settings-dark", officetest.Busy(), to(showSettings), small, true, 1},
@@ -77,6 +83,25 @@ func TestTheWindowLooksAsItWasApproved(t *testing.T) {
 			compare(t, c.name, b.picture(c.size, c.scale))
 		})
 	}
+}
+
+func events(b *bench) {
+	b.window.Go(showActivity)
+	b.window.activity.ShowEvents()
+}
+
+// lost shows a saved package one of whose files is gone.
+func lost(b *bench) {
+	b.opened.lost = map[string]bool{b.office.Rows[1].Files[1]: true}
+	b.window.ShowPackage("p3")
+	b.settle()
+}
+
+// said is the status of a day on which all is well, below passing news.
+func said(b *bench) {
+	b.window.Go(showStatus)
+	b.window.desk.Notice("6 events were exported.")
+	b.window.desk.Notice("“Mandate Keller - certificate.pdf” is no longer where it was saved (/home/office/Documents/Signed).")
 }
 
 var big, small = fyne.NewSize(1100, 720), fyne.NewSize(860, 560)

@@ -29,7 +29,7 @@ func (w *Window) showHealth(s agent.Status) {
 	if others > 0 {
 		notes = append(notes, lang.L("and {{.N}} more", words.V{"N": others}))
 	}
-	w.health.Say(desk.Sentence(issue.Text), strings.Join(notes, ", "), actionWord(issue.Action), func() { w.act(issue) })
+	w.health.Say(desk.Sentence(issue.Text), strings.Join(notes, ", "), actionWord(issue.Action), func() { w.act(issue, nil) })
 }
 
 // actionWord is the text of an issue's button, empty when there is nothing to do.
@@ -53,8 +53,9 @@ func actionWord(a agent.Action) string {
 	return ""
 }
 
-// act does what the button of an issue says: here where it leads to a screen, else through the office.
-func (w *Window) act(issue agent.Issue) {
+// act does what the button of an issue says: here where it leads to a screen, else through the office. done, which may
+// be nil, is called when the office has done its part.
+func (w *Window) act(issue agent.Issue, done func()) {
 	switch issue.Action {
 	case agent.ActSignIn:
 		w.account.signIn("")
@@ -76,6 +77,9 @@ func (w *Window) act(issue agent.Issue) {
 	}, func(_ struct{}, err error) {
 		if err != nil {
 			w.desk.Notice(desk.Sentence(err.Error()))
+		}
+		if done != nil {
+			done()
 		}
 		w.status.Ask()
 	})

@@ -19,10 +19,11 @@ func (f *floor) Layout(objects []fyne.CanvasObject, size fyne.Size) {
 
 func (f *floor) MinSize([]fyne.CanvasObject) fyne.Size { return f.least }
 
-// piled puts what is visible under each other without room between; nothing visible takes no room.
-type piled struct{}
+// piled puts what is visible under each other with some room between, and measures text only when its width is known;
+// nothing visible takes no room.
+type piled struct{ gap float32 }
 
-func (*piled) Layout(objects []fyne.CanvasObject, size fyne.Size) {
+func (p *piled) Layout(objects []fyne.CanvasObject, size fyne.Size) {
 	y := float32(0)
 	for _, o := range objects {
 		if !o.Visible() {
@@ -32,16 +33,17 @@ func (*piled) Layout(objects []fyne.CanvasObject, size fyne.Size) {
 		height := o.MinSize().Height
 		o.Resize(fyne.NewSize(size.Width, height))
 		o.Move(fyne.NewPos(0, y))
-		y += height
+		y += height + p.gap
 	}
 }
 
-func (*piled) MinSize(objects []fyne.CanvasObject) (size fyne.Size) {
+func (p *piled) MinSize(objects []fyne.CanvasObject) (size fyne.Size) {
 	for _, o := range objects {
 		if o.Visible() {
-			size.Height += o.MinSize().Height
+			size.Height += o.MinSize().Height + p.gap
 		}
 	}
+	size.Height = max(0, size.Height-p.gap)
 	return size
 }
 

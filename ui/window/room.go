@@ -2,6 +2,7 @@ package window
 
 import (
 	"context"
+	"time"
 
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/canvas"
@@ -42,10 +43,13 @@ type room struct {
 	setup    *setup.Screen // nil when the office is set up
 	main     *fyne.Container
 
-	status  *work.Reader[agent.Status]
+	status  *work.Reader[overview]
 	issue   agent.Issue // the one the strip shows
 	health  *widgets.Strip
-	notice  *widgets.Strip
+	notice  *widgets.Toasts
+	matters *matters
+	paused  time.Time // as the tray shows it
+	stale   bool      // the activity has changed while it was not shown
 	account *account
 }
 
@@ -67,14 +71,16 @@ func (w *Window) enter(office desk.Office, demo bool) {
 	w.speak(s.Language)
 	w.paint(s.Theme)
 	w.room = room{demo: demo, pool: w.own.Inner(), watcher: w.own.Inner(),
-		health: widgets.NewStrip(look.Wash, look.MarkProblem.Resource()), notice: widgets.NewStrip(look.Calm, nil)}
+		health: widgets.NewStrip(look.Wash, look.MarkProblem.Resource())}
+	w.notice = widgets.NewToasts(w.later)
 	w.desk = &desk.Desk{Office: office, System: w.options.System, Work: w.pool, Now: w.options.Now, Window: w.window,
-		Notice: w.notice.SayUntilClosed, Copy: w.app.Clipboard().SetContent, Autostart: w.options.Autostart, Go: w}
+		Notice: w.notice.Say, Copy: w.app.Clipboard().SetContent, Autostart: w.options.Autostart, Go: w}
 	w.packages, w.compose = packages.New(w.desk), compose.New(w.desk)
 	w.activity, w.settings, w.about = activity.New(w.desk), settings.New(w.desk), about.New(w.desk)
-	w.screens = []screen{w.packages, w.compose, w.activity, w.settings, w.about}
+	w.matters = newMatters(w)
+	w.screens = []screen{w.packages, w.compose, w.activity, w.matters, w.settings, w.about}
 	w.account = newAccount(w.desk, w.app.Clipboard())
-	w.status = work.NewReader(w.pool, func(context.Context) agent.Status { return office.Status() }, w.showStatus)
+	w.status = work.NewReader(w.pool, func(context.Context) overview { return overviewOf(office) }, w.showOverview)
 	w.tray = newTray(w.app, w)
 	w.build()
 	if w.inTray {
@@ -123,8 +129,8 @@ func (w *Window) follows(s agent.Settings) {
 }
 
 func (w *Window) build() {
-	names := []string{lang.L("Packages"), lang.L("Send"), lang.L("Activity"), lang.L("Settings"), lang.L("Help")}
-	icons := []fyne.Resource{theme.StorageIcon(), theme.MailSendIcon(), theme.HistoryIcon(), theme.SettingsIcon(), theme.HelpIcon()}
+	names := []string{lang.L("Packages"), lang.L("Send"), lang.L("Activity"), lang.L("Status"), lang.L("Settings"), lang.L("Help")}
+	icons := []fyne.Resource{theme.StorageIcon(), theme.MailSendIcon(), theme.HistoryIcon(), theme.InfoIcon(), theme.SettingsIcon(), theme.HelpIcon()}
 	list := widgets.Stack(4)
 	for i, name := range names {
 		item := widgets.NavItem(icons[i], name, func() { w.Go(i) })
@@ -146,13 +152,12 @@ func (w *Window) build() {
 	if w.demo {
 		top.Add(w.demoStrip())
 	}
-	for _, strip := range []*widgets.Strip{w.health, w.notice} {
-		strip.Changed = func() { top.Refresh(); w.window.Content().Refresh() }
-		top.Add(strip)
-	}
+	w.health.OnNote = w.ShowStatus
+	w.health.Changed = func() { top.Refresh(); w.window.Content().Refresh() }
+	top.Add(w.health)
 	sidebar := widgets.Wide(190, widgets.Pad(8, side))
-	w.main = widgets.Frame(nil, nil, container.NewBorder(nil, nil, nil, widget.NewSeparator(), sidebar),
-		widgets.Frame(top, nil, nil, w.stage))
+	w.main = container.NewStack(widgets.Frame(nil, nil, container.NewBorder(nil, nil, nil, widget.NewSeparator(), sidebar),
+		widgets.Frame(top, nil, nil, w.stage)), w.notice)
 	w.hang(w.main)
 }
 

@@ -1,7 +1,11 @@
 package window
 
 import (
+	"context"
 	"fmt"
+	"path"
+	"path/filepath"
+	"time"
 
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/driver/desktop"
@@ -9,33 +13,73 @@ import (
 
 	"countersign/assets"
 	"countersign/internal/agent"
+	"countersign/internal/store"
 	"countersign/ui/desk"
+	"countersign/ui/words"
+	"countersign/ui/work"
 )
 
 // tray is the icon in the panel and its menu. It talks to the panel only when something changed: every change crosses
 // D-Bus.
 type tray struct {
-	app            desktop.App // nil where Fyne has no tray
-	menu           *fyne.Menu
-	state, account *fyne.MenuItem
-	shown          assets.Tray
+	app    desktop.App // nil where Fyne has no tray
+	window *Window
+	menu   *fyne.Menu
+	shown  assets.Tray
+	says   string // the labels of the menu, to know a change
 }
 
 // traySize suits panels of 22 px at up to three times the density; larger icons cost time on D-Bus.
 const traySize = 64
 
+// pauseFor is how long notifications are paused from the tray.
+const pauseFor = time.Hour
+
 func newTray(app fyne.App, w *Window) *tray {
-	t := &tray{state: fyne.NewMenuItem("Countersign", nil), account: fyne.NewMenuItem(lang.L("Not signed in"), nil)}
-	t.state.Disabled, t.account.Disabled = true, true
+	t := &tray{window: w, menu: fyne.NewMenu("Countersign")}
+	t.app, _ = app.(desktop.App)
+	t.menu.Items = t.items("Countersign", lang.L("Not signed in"), overview{})
+	return t
+}
+
+// items are the entries of the menu: how it stands, what came back last, what can be begun, and the way out.
+func (t *tray) items(state, account string, o overview) []*fyne.MenuItem {
+	w := t.window
+	said := func(label string) *fyne.MenuItem {
+		item := fyne.NewMenuItem(label, nil)
+		item.Disabled = true
+		return item
+	}
+	items := []*fyne.MenuItem{said(state), said(account), fyne.NewMenuItemSeparator()}
+	if len(o.saved) > 0 {
+		items = append(items, said(lang.L("Saved last")))
+		for _, j := range o.saved {
+			items = append(items, fyne.NewMenuItem(shorten(path.Base(j.Target)), func() { w.desk.OpenFile(pathOf(j)) }))
+		}
+	}
+	pause := fyne.NewMenuItem(lang.L("Pause notifications for an hour"), func() { w.pause(w.options.Now().Add(pauseFor)) })
+	if !o.paused.IsZero() {
+		label := lang.L("Resume notifications, paused until {{.When}}", words.V{"When": words.Clock(w.options.Now(), o.paused)})
+		pause = fyne.NewMenuItem(label, func() { w.pause(time.Time{}) })
+	}
 	quit := fyne.NewMenuItem(lang.L("Quit"), w.options.Quit)
 	quit.IsQuit = true
-	t.menu = fyne.NewMenu("Countersign", t.state, t.account, fyne.NewMenuItemSeparator(),
-		fyne.NewMenuItem(lang.L("New package"), func() { w.Show(); w.ShowCompose() }),
+	return append(items, fyne.NewMenuItem(lang.L("Open folder"), w.packages.OpenFolder),
+		fyne.NewMenuItemSeparator(),
+		fyne.NewMenuItem(lang.L("New package"), func() { w.Show(); w.ShowCompose() }), pause,
+		fyne.NewMenuItemSeparator(),
 		fyne.NewMenuItem(lang.L("Open Countersign"), w.Show),
-		fyne.NewMenuItem(lang.L("Open folder"), func() { w.packages.OpenFolder() }),
-		fyne.NewMenuItemSeparator(), quit)
-	t.app, _ = app.(desktop.App)
-	return t
+		fyne.NewMenuItem(lang.L("Settings"), func() { w.Show(); w.ShowSettings() }),
+		quit)
+}
+
+func pathOf(j store.Job) string { return filepath.Join(j.Folder, filepath.FromSlash(j.Target)) }
+
+// pause pauses notifications until then, or resumes them.
+func (w *Window) pause(until time.Time) {
+	office := w.desk.Office
+	work.Then(w.pool, func(context.Context) (struct{}, error) { office.Pause(until); return struct{}{}, nil },
+		func(struct{}, error) { w.status.Ask() })
 }
 
 // attach puts the icon into the panel.
@@ -68,13 +112,23 @@ func (t *tray) icon(state assets.Tray) {
 	t.app.SetSystemTrayIcon(fyne.NewStaticResource(fmt.Sprintf("tray-%s.png", state), data))
 }
 
-func (t *tray) show(s agent.Status) {
-	state, account := stateLine(s), accountLine(s)
-	if t.app == nil || (t.state.Label == state && t.account.Label == account && t.shown == trayState(s)) {
+func (t *tray) show(o overview) {
+	if t.app == nil {
 		return
 	}
-	t.icon(trayState(s))
-	t.state.Label, t.account.Label = state, account
+	t.icon(trayState(o.status))
+	items := t.items(stateLine(o.status), accountLine(o.status), o)
+	says := ""
+	for _, item := range items {
+		says += item.Label + "\n"
+	}
+	for _, j := range o.saved {
+		says += pathOf(j) + "\n"
+	}
+	if says == t.says {
+		return
+	}
+	t.says, t.menu.Items = says, items
 	t.menu.Refresh()
 }
 
@@ -90,7 +144,7 @@ func trayState(s agent.Status) assets.Tray {
 	return assets.TrayFine
 }
 
-// longest is how many characters of a state fit into a menu.
+// longest is how many characters of a line fit into a menu.
 const longest = 72
 
 func stateLine(s agent.Status) string {

@@ -18,7 +18,7 @@ import (
 	"countersign/ui/work"
 )
 
-// Options are what a window is made of. All fields but Demo, StartDemo and Autostart are required.
+// Options are what a window is made of. All fields but Demo, After, StartDemo and Autostart are required.
 type Options struct {
 	Office  desk.Office
 	System  desk.System
@@ -26,7 +26,8 @@ type Options struct {
 	Now     func() time.Time
 	HasTray func(context.Context) bool // whether a hidden window can be found again
 	Quit    func()
-	Demo    bool // Office is the demo's
+	Demo    bool                                 // Office is the demo's
+	After   func(time.Duration) <-chan time.Time // time.After when nil
 
 	// StartDemo starts the demo, for "Try it without an account"; ctx bounds only the start. Nil where there is none.
 	StartDemo func(ctx context.Context) (office desk.Office, stop func(), err error)
@@ -44,6 +45,7 @@ const (
 	showPackages = iota
 	showCompose
 	showActivity
+	showStatus
 	showSettings
 	showAbout
 )
@@ -68,6 +70,9 @@ type Window struct {
 
 // New makes the window, hidden, and begins to follow the office. Close ends that.
 func New(ctx context.Context, app fyne.App, o Options) *Window {
+	if o.After == nil {
+		o.After = time.After
+	}
 	w := &Window{app: app, options: o, window: app.NewWindow("Countersign"), own: work.NewPool(ctx, o.Do)}
 	w.window.SetPadded(false)
 	w.window.Resize(fyne.NewSize(1100, 720))
@@ -98,6 +103,10 @@ func (w *Window) Go(to int) {
 	}
 	w.stage.Refresh()
 	w.window.Canvas().Focus(nil)
+	if to == showActivity && w.stale {
+		w.stale = false
+		w.activity.Reload()
+	}
 }
 
 // ShowPackage shows a package.
@@ -108,6 +117,9 @@ func (w *Window) ShowPackage(id string) {
 
 // ShowHelp shows what the program is and how it is used.
 func (w *Window) ShowHelp() { w.Go(showAbout) }
+
+// ShowStatus shows what is wrong, and how the office is connected.
+func (w *Window) ShowStatus() { w.Go(showStatus) }
 
 // ShowSettings shows the settings.
 func (w *Window) ShowSettings() { w.Go(showSettings) }
@@ -210,7 +222,9 @@ func (w *Window) changed(change agent.Change) {
 	case agent.PackagesChanged:
 		w.packages.Reload()
 	case agent.ActivityChanged:
-		w.activity.Reload()
+		if w.stale = w.at != showActivity; !w.stale {
+			w.activity.Reload()
+		}
 	case agent.OutboxChanged:
 		w.compose.Reload()
 	case agent.SettingsChanged:
@@ -219,12 +233,6 @@ func (w *Window) changed(change agent.Change) {
 		w.readSettings()
 	}
 	w.status.Ask() // nearly everything is counted in it
-}
-
-func (w *Window) showStatus(s agent.Status) {
-	w.showHealth(s)
-	w.account.show(s)
-	w.tray.show(s)
 }
 
 // since is "since 14:02".

@@ -12,7 +12,6 @@ import (
 	"fyne.io/fyne/v2/storage"
 	"fyne.io/fyne/v2/test"
 
-	"countersign/assets"
 	"countersign/internal/agent"
 	"countersign/internal/store"
 	"countersign/ui/officetest"
@@ -130,22 +129,6 @@ func TestWhatWasRefusedIsReplacedByTheNextAttempt(t *testing.T) {
 	}
 }
 
-func TestTheHealthStripOffersItsOneAction(t *testing.T) {
-	b := newBench(t, officetest.Wrong())
-	if !strings.HasPrefix(b.window.health.Text(), "Your sign-in has expired.") {
-		t.Errorf("the gravest issue comes first, got %q", b.window.health.Text())
-	}
-	b.office.Change(agent.StatusChanged, func(o *officetest.Office) {
-		o.State.Health = []agent.Issue{{ID: "net", Severity: agent.Warning, Text: "the address cannot be reached", Action: agent.ActRetry}}
-	})
-	b.until(func() bool { return b.window.health.Text() == "The address cannot be reached." })
-	b.window.act(b.window.issue)
-	b.settle()
-	if len(b.office.Acted) != 1 || b.window.health.Text() != "" {
-		t.Errorf("acted %v, strip %q", b.office.Acted, b.window.health.Text())
-	}
-}
-
 func TestSigningInByPaste(t *testing.T) {
 	b := newBench(t, officetest.Empty())
 	signingIn(b)
@@ -242,60 +225,15 @@ func TestLargeOfficesStayQuick(t *testing.T) {
 	}
 }
 
-func TestTheTrayTellsTheState(t *testing.T) {
-	busy, wrong, empty := officetest.Busy().State, officetest.Wrong().State, officetest.Empty().State
-	for _, c := range []struct {
-		name, line, account string
-		status              agent.Status
-		icon                assets.Tray
-	}{
-		{"first day", "Everything is signed and saved", "Not signed in", empty, assets.TrayFine},
-		{"saving", "Saving 1 document", "office@weber-partner.example", busy, assets.TrayWorking},
-		{"wrong", "Your sign-in has expired. Sign in again to keep saving documents.", "Not signed in", wrong, assets.TrayAttention},
-	} {
-		if got := stateLine(c.status); got != c.line {
-			t.Errorf("%s: %q", c.name, got)
-		}
-		if got := accountLine(c.status); got != c.account {
-			t.Errorf("%s: %q", c.name, got)
-		}
-		if got := trayState(c.status); got != c.icon {
-			t.Errorf("%s: %q", c.name, got)
-		}
-	}
-}
-
-// panel is an app with a tray that remembers what it was told.
-type panel struct {
-	fyne.App
-	menu  *fyne.Menu
-	icons []string
-}
-
-func (p *panel) SetSystemTrayMenu(m *fyne.Menu)       { p.menu = m }
-func (p *panel) SetSystemTrayIcon(icon fyne.Resource) { p.icons = append(p.icons, icon.Name()) }
-func (p *panel) SetSystemTrayWindow(fyne.Window)      {}
-
-func TestThePanelHearsOnlyOfChanges(t *testing.T) {
+func TestSendAgainFillsInWhatWasSent(t *testing.T) {
 	b := newBench(t, officetest.Busy())
-	p := &panel{App: b.app}
-	tray := newTray(p, b.window)
-	tray.attach(b.window)
-	for range 5 {
-		tray.show(officetest.Busy().State)
-	}
-	tray.show(officetest.Wrong().State)
-	if got := strings.Join(p.icons, " "); got != "tray-fine.png tray-working.png tray-attention.png" {
-		t.Errorf("icons: %s", got)
-	}
-	labels := []string{}
-	for _, item := range p.menu.Items {
-		if !item.IsSeparator {
-			labels = append(labels, item.Label)
-		}
-	}
-	if got := strings.Join(labels[2:], ", "); got != "New package, Open Countersign, Open folder, Quit" {
-		t.Errorf("menu: %s", got)
+	path := b.file("Lease.pdf", 10)
+	b.window.SendLike(agent.Draft{Name: "Lease Sonnenweg 4", Files: []string{path}, Signers: signers(2), Sequential: true})
+	b.settle()
+	b.window.compose.Send()
+	b.settle()
+	if len(b.office.Sent) != 1 || len(b.office.Sent[0].Signers) != 2 || !b.office.Sent[0].Sequential || b.office.Sent[0].Files[0] != path {
+		t.Errorf("sent %+v", b.office.Sent)
 	}
 }
 

@@ -27,17 +27,21 @@ const (
 // StandingOf judges a package. The words of the service for its states are in service-facts.md, section 5; unknown
 // ones count as open.
 func StandingOf(row agent.PackageRow) Standing {
+	saved := row.Saved || row.FilesTotal > 0 && row.FilesDone >= row.FilesTotal
+	return standing(row.Problem != "", executed(row), saved, row.Gone, row.State)
+}
+
+func standing(problem, executed, saved, gone bool, state string) Standing {
 	switch {
-	case row.Problem != "":
+	case problem:
 		return Wrong
-	case executed(row):
-		if row.Saved || row.FilesTotal > 0 && row.FilesDone >= row.FilesTotal {
-			return Saved
-		}
+	case executed && saved:
+		return Saved
+	case executed:
 		return Saving
-	case row.State == "rescinded":
+	case state == "rescinded":
 		return Ended
-	case row.Gone, row.State == "expired", row.State == "declined":
+	case gone, state == "expired", state == "declined":
 		return Wrong
 	}
 	return Open
@@ -66,31 +70,6 @@ func (s Standing) Word() string {
 	}
 }
 
-// Line says where a package stands in one short line, for the list.
-func Line(row agent.PackageRow) string {
-	switch StandingOf(row) {
-	case Wrong:
-		return Trouble(row)
-	case Saved:
-		return lang.L("saved")
-	case Ended:
-		return lang.L("withdrawn")
-	case Saving:
-		if row.FilesTotal > 0 {
-			return lang.L("signed by everyone, {{.Done}} of {{.Total}} files saved", V{"Done": row.FilesDone, "Total": row.FilesTotal})
-		}
-		return lang.L("signed by everyone, files follow")
-	}
-	switch {
-	case len(row.Next) > 0:
-		return lang.L("waiting for {{.Who}}", V{"Who": Names(row.Next)})
-	case row.State == "draft":
-		return lang.L("not sent yet")
-	default:
-		return lang.L("waiting")
-	}
-}
-
 // Trouble says what is wrong with a package, empty when nothing is.
 func Trouble(row agent.PackageRow) string {
 	switch {
@@ -98,28 +77,34 @@ func Trouble(row agent.PackageRow) string {
 		return row.Problem
 	case executed(row):
 		return ""
-	case row.Gone:
+	}
+	return trouble(row.Gone, row.State)
+}
+
+func trouble(gone bool, state string) string {
+	switch {
+	case gone:
 		return lang.L("The signing service no longer has this package.")
-	case row.State == "expired":
+	case state == "expired":
 		return lang.L("The time to sign has run out.")
-	case row.State == "declined":
+	case state == "declined":
 		return lang.L("A signer declined.")
 	}
 	return ""
 }
 
 // Progress is "1 of 3 signed", empty while the signers are unknown.
-func Progress(row agent.PackageRow) string {
-	if row.SignersTotal == 0 {
+func Progress(done, total int) string {
+	if total == 0 {
 		return ""
 	}
-	return lang.L("{{.Done}} of {{.Total}} signed", V{"Done": row.SignersDone, "Total": row.SignersTotal})
+	return lang.L("{{.Done}} of {{.Total}} signed", V{"Done": done, "Total": total})
 }
 
 // Title is a package's name, or a word where it has none.
-func Title(row agent.PackageRow) string {
-	if row.Name != "" {
-		return row.Name
+func Title(name string) string {
+	if name != "" {
+		return name
 	}
 	return lang.L("Package without a name")
 }
@@ -132,7 +117,8 @@ type SignerState struct {
 
 // StateOf says where a signer stands: signed and when, whose turn it is, or later.
 func StateOf(now time.Time, row agent.PackageRow, signer store.Signer) SignerState {
-	if signedAll(row, signer.ID) {
+	done, total := signed(row, signer.ID), len(row.Documents)
+	if executed(row) || total > 0 && done == total {
 		text := lang.L("signed")
 		if at := lastSigned(row, signer.ID); !at.IsZero() {
 			text = lang.L("signed {{.When}}", V{"When": Clock(now, at)})
@@ -142,6 +128,9 @@ func StateOf(now time.Time, row agent.PackageRow, signer store.Signer) SignerSta
 	if s := StandingOf(row); s == Ended || (s == Wrong && row.Problem == "") {
 		return SignerState{look.MarkEnded, lang.L("did not sign")}
 	}
+	if done > 0 {
+		return SignerState{look.MarkNext, lang.L("{{.Done}} of {{.Total}} signed", V{"Done": done, "Total": total})}
+	}
 	isNext := slices.ContainsFunc(row.Next, func(n store.Signer) bool { return n.ID == signer.ID && n.Email == signer.Email })
 	if isNext || len(row.Next) == 0 && !row.Sequential {
 		return SignerState{look.MarkNext, lang.L("to sign")}
@@ -149,19 +138,14 @@ func StateOf(now time.Time, row agent.PackageRow, signer store.Signer) SignerSta
 	return SignerState{look.MarkLater, lang.L("later")}
 }
 
-func signedAll(row agent.PackageRow, id string) bool {
-	if executed(row) {
-		return true
-	}
-	if id == "" || len(row.Documents) == 0 {
-		return false
-	}
+// signed counts the documents that a person has signed.
+func signed(row agent.PackageRow, id string) (n int) {
 	for _, d := range row.Documents {
-		if !slices.Contains(d.SignedBy, id) {
-			return false
+		if id != "" && slices.Contains(d.SignedBy, id) {
+			n++
 		}
 	}
-	return true
+	return n
 }
 
 func lastSigned(row agent.PackageRow, id string) (at time.Time) {

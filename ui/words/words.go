@@ -41,17 +41,17 @@ func Name(s store.Signer) string {
 	return lang.L("someone")
 }
 
-// Names lists signers in a few words: "Ana Ruiz", "Ana Ruiz and Jan Weber", "Ana Ruiz and 3 others".
-func Names(signers []store.Signer) string {
-	switch len(signers) {
+// Names lists people in a few words: "Ana Ruiz", "Ana Ruiz and Jan Weber", "Ana Ruiz and 3 others".
+func Names(names []string) string {
+	switch len(names) {
 	case 0:
 		return ""
 	case 1:
-		return Name(signers[0])
+		return names[0]
 	case 2:
-		return lang.L("{{.First}} and {{.Second}}", V{"First": Name(signers[0]), "Second": Name(signers[1])})
+		return lang.L("{{.First}} and {{.Second}}", V{"First": names[0], "Second": names[1]})
 	default:
-		return lang.L("{{.First}} and {{.Count}} others", V{"First": Name(signers[0]), "Count": len(signers) - 1})
+		return lang.L("{{.First}} and {{.Count}} others", V{"First": names[0], "Count": len(names) - 1})
 	}
 }
 

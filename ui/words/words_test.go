@@ -4,8 +4,11 @@ import (
 	"testing"
 	"time"
 
+	"fyne.io/fyne/v2"
+
 	"countersign/internal/agent"
 	"countersign/internal/store"
+	"countersign/ui/look"
 )
 
 var now = time.Date(2026, 11, 21, 14, 2, 0, 0, time.FixedZone("office", 3600))
@@ -37,7 +40,7 @@ func TestTimesAreShortAndClear(t *testing.T) {
 
 func TestStandingIsWhatAPersonWouldSay(t *testing.T) {
 	row := func(state string, done, total int, problem string) agent.PackageRow {
-		return agent.PackageRow{Package: store.Package{State: state}, FilesDone: done, FilesTotal: total, Problem: problem}
+		return agent.PackageRow{Package: store.Package{State: state, Problem: problem}, FilesDone: done, FilesTotal: total}
 	}
 	for name, c := range map[string]struct {
 		row  agent.PackageRow
@@ -64,16 +67,52 @@ func TestStandingIsWhatAPersonWouldSay(t *testing.T) {
 }
 
 func TestNamesFallBackToWhatIsKnown(t *testing.T) {
-	ana, mail := store.Signer{FirstName: "Ana", LastName: "Ruiz"}, store.Signer{Email: "jan@example.com"}
-	for want, in := range map[string][]store.Signer{
-		"":                             nil,
-		"Ana Ruiz":                     {ana},
-		"Ana Ruiz and jan@example.com": {ana, mail},
-		"Ana Ruiz and 2 others":        {ana, mail, {}},
-		"someone":                      {{}},
+	for want, in := range map[string]store.Signer{
+		"Ana Ruiz":        {FirstName: "Ana", LastName: "Ruiz"},
+		"jan@example.com": {Email: "jan@example.com"},
+		"someone":         {},
 	} {
+		if got := Name(in); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+	for want, in := range map[string][]string{"": nil, "Ana": {"Ana"}, "Ana and Jan": {"Ana", "Jan"}, "Ana and 2 others": {"Ana", "Jan", "Bo"}} {
 		if got := Names(in); got != want {
 			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
+func TestALineSaysWhoIsNextAndWhatIsDue(t *testing.T) {
+	for want, l := range map[string]store.PackageLine{
+		"waiting for Ana and Jan":          {State: "open", Next: "Ana, Jan"},
+		"waiting":                          {State: "open"},
+		"not sent yet":                     {State: "draft", Next: "Ana"},
+		"signed by everyone, files follow": {State: "executed"},
+		"saved":                            {State: "executed", Saved: true},
+		"withdrawn":                        {State: "rescinded"},
+		"The time to sign has run out.":    {State: "expired"},
+		"The signing service no longer has this package.": {State: "open", Gone: true},
+		"Its files could not be saved yet.":               {State: "executed", Problem: true},
+	} {
+		if got := Line(l); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+	for _, c := range []struct {
+		due    time.Time
+		where  Standing
+		text   string
+		colour fyne.ThemeColorName
+	}{
+		{now.Add(-time.Hour), Open, "was due Sat 21 Nov", look.Attention},
+		{now.Add(48 * time.Hour), Open, "due Mon 23 Nov", look.Waiting},
+		{now.Add(240 * time.Hour), Open, "due Tue 1 Dec", look.Secondary},
+		{now.Add(240 * time.Hour), Saved, "", look.Secondary},
+		{time.Time{}, Open, "", look.Secondary},
+	} {
+		if text, colour := Due(now, c.due, c.where); text != c.text || colour != c.colour {
+			t.Errorf("got %q in %s, want %q in %s", text, colour, c.text, c.colour)
 		}
 	}
 }
@@ -82,7 +121,7 @@ func TestASignerHasSignedWhenEveryDocumentIs(t *testing.T) {
 	ana, jan := store.Signer{ID: "a", FirstName: "Ana"}, store.Signer{ID: "j", FirstName: "Jan"}
 	row := agent.PackageRow{Package: store.Package{State: "open", Sequential: true, Signers: []store.Signer{ana, jan},
 		Documents: []store.Document{{ID: "1", SignedBy: []string{"a"}}, {ID: "2"}}}, Next: []store.Signer{ana}}
-	if got := StateOf(now, row, ana).Text; got != "to sign" {
+	if got := StateOf(now, row, ana).Text; got != "1 of 2 signed" {
 		t.Errorf("one of two documents signed: %q", got)
 	}
 	if got := StateOf(now, row, jan).Text; got != "later" {

@@ -1,0 +1,237 @@
+package activity
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"fyne.io/fyne/v2"
+	"fyne.io/fyne/v2/container"
+	"fyne.io/fyne/v2/lang"
+	"fyne.io/fyne/v2/theme"
+	"fyne.io/fyne/v2/widget"
+
+	"countersign/internal/store"
+	"countersign/ui/desk"
+	"countersign/ui/look"
+	"countersign/ui/widgets"
+	"countersign/ui/words"
+	"countersign/ui/work"
+)
+
+const (
+	pageLength = 200   // events that are read at a time
+	mostAnew   = 2_000 // events that are read anew after a change; older ones stay as they were read
+	nearTheEnd = 20    // rows before the last that ask for the next page
+)
+
+// event is an event with the name of its package.
+type event struct {
+	store.Event
+	name string
+}
+
+// names finds the names of packages. Safe for concurrent use.
+type names struct {
+	office desk.Office
+	mu     sync.Mutex
+	known  map[string]string
+}
+
+func (n *names) of(id string) string {
+	if id == "" {
+		return ""
+	}
+	n.mu.Lock()
+	name, known := n.known[id]
+	n.mu.Unlock()
+	if known {
+		return name
+	}
+	row, found := n.office.Package(id)
+	if !found || row.Name == "" {
+		return "" // it may get one later
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.known[id] = row.Name
+	return row.Name
+}
+
+// page reads a page of events, newest first; next is empty when it was the last.
+func (n *names) page(before store.Cursor, limit int) (page []event, next store.Cursor) {
+	list, next := n.office.Events(before, limit)
+	page = make([]event, len(list))
+	for i, e := range list {
+		page[i] = event{e, n.of(e.PackageID)}
+	}
+	if len(list) < limit {
+		next = ""
+	}
+	return page, next
+}
+
+// events is the tab of the events, newest first, of which as many pages are read as the person has looked at.
+type events struct {
+	screen  *Screen
+	list    *widgets.List
+	letter  letter // the chosen event
+	split   fyne.CanvasObject
+	empty   fyne.CanvasObject
+	rows    []event
+	next    store.Cursor // where the next page begins; empty when there is none
+	reading bool
+	chosen  string       // event id
+	wanted  atomic.Int32 // how many are to be read anew
+}
+
+func (v *events) build(s *Screen) {
+	v.screen = s
+	v.wanted.Store(pageLength)
+	v.list = widgets.NewList(func() int { return len(v.rows) }, newEventRow, v.update)
+	v.list.HideSeparators = true
+	v.list.OnSelected = func(id int) {
+		v.list.Chose(id)
+		v.choose(id)
+	}
+	v.list.OnEnter = func() { v.letter.openPackage() }
+	v.letter.build(s)
+	split := container.NewHSplit(widgets.PadHV(8, 4, v.list), v.letter.content)
+	split.SetOffset(0.45)
+	v.split = split
+	v.empty = widgets.Empty(theme.MailComposeIcon(), lang.L("No event has come yet. They come when somebody signs."), "", nil)
+}
+
+func (v *events) content() fyne.CanvasObject {
+	if len(v.rows) == 0 {
+		return v.empty
+	}
+	return v.split
+}
+
+// fill takes the newest events; those behind them stay.
+func (v *events) fill(fresh []event, next store.Cursor) {
+	top, hidden := v.list.Top()
+	anchor := ""
+	if top > 0 && top < len(v.rows) {
+		anchor = v.rows[top].ID
+	}
+	v.rows, v.next = merge(v.rows, v.next, fresh, next)
+	if row := v.rowOf(anchor); row >= 0 {
+		top = row
+	}
+	v.list.Renew(v.rowOf(v.chosen), top, hidden)
+	if len(v.rows) > 0 {
+		v.choose(max(0, v.rowOf(v.chosen)))
+	}
+}
+
+// merge puts fresh, the newest events, in front of those that were read before. When the two do not meet, because so
+// many came meanwhile, the old ones are dropped: a list never has a gap.
+func merge(old []event, oldNext store.Cursor, fresh []event, next store.Cursor) ([]event, store.Cursor) {
+	if len(fresh) == 0 || next == "" {
+		return fresh, next
+	}
+	last := fresh[len(fresh)-1].ID
+	for i := range old {
+		if old[i].ID == last {
+			return append(fresh, old[i+1:]...), oldNextOr(next, oldNext, len(old)-i-1)
+		}
+	}
+	return fresh, next
+}
+
+// oldNextOr is the cursor behind the old events where some of them stay, else that behind the fresh ones.
+func oldNextOr(next, oldNext store.Cursor, stay int) store.Cursor {
+	if stay > 0 {
+		return oldNext
+	}
+	return next
+}
+
+func (v *events) rowOf(id string) int {
+	for i := range v.rows {
+		if v.rows[i].ID == id {
+			return i
+		}
+	}
+	return -1
+}
+
+func (v *events) choose(row int) {
+	v.chosen = v.rows[row].ID
+	v.letter.show(v.rows[row])
+}
+
+// more reads the next page, when there is one.
+func (v *events) more() {
+	if v.reading || v.next == "" {
+		return
+	}
+	v.reading = true
+	from := v.next
+	type page struct {
+		rows []event
+		next store.Cursor
+	}
+	work.Then(v.screen.desk.Work, func(context.Context) (p page, _ error) {
+		p.rows, p.next = v.screen.names.page(from, pageLength)
+		return p, nil
+	}, func(p page, _ error) {
+		v.reading = false
+		if v.next != from {
+			return // dropped meanwhile
+		}
+		v.rows, v.next = append(v.rows, p.rows...), p.next
+		v.wanted.Store(int32(min(len(v.rows), mostAnew)))
+		v.list.Refresh()
+	})
+}
+
+// eventRow is one row: kind and time, then the package and what became of the event.
+type eventRow struct {
+	widget.BaseWidget
+	kind, when, name, state *widgets.Line
+	mark                    *widget.Icon
+	content                 fyne.CanvasObject
+}
+
+func newEventRow() fyne.CanvasObject {
+	r := &eventRow{kind: widgets.NewTitle(""), when: widgets.NewCaption(""), name: widgets.NewCaption(""), state: widgets.NewCaption(""),
+		mark: widget.NewIcon(look.MarkLater.Resource())}
+	r.when.Shorten, r.state.Shorten = false, false
+	mark := container.NewGridWrap(fyne.NewSquareSize(15), r.mark)
+	r.content = widgets.PadHV(12, 6, widgets.Stack(4, widgets.Across(nil, r.kind, r.when), widgets.Across(mark, r.name, r.state)))
+	r.ExtendBaseWidget(r)
+	return r
+}
+
+// CreateRenderer is Fyne's.
+func (r *eventRow) CreateRenderer() fyne.WidgetRenderer { return widget.NewSimpleRenderer(r.content) }
+
+func (v *events) update(id int, o fyne.CanvasObject) {
+	r, e := o.(*eventRow), v.rows[id]
+	mark, state := words.EventState(e.Event)
+	r.kind.Text, r.when.Text = words.EventKind(e.Event), words.Clock(v.screen.desk.Now(), e.Received)
+	r.name.Text = nameOf(e)
+	r.state.Text, r.state.Colour = strings.Join([]string{lang.L("verified"), state}, " · "), look.Secondary
+	if mark == look.MarkProblem {
+		r.state.Colour = look.Attention
+	}
+	r.mark.SetResource(mark.Resource())
+	r.content.Refresh()
+	if id >= len(v.rows)-nearTheEnd {
+		v.more()
+	}
+}
+
+func nameOf(e event) string {
+	switch {
+	case e.name != "":
+		return e.name
+	case e.PackageID != "":
+		return e.PackageID
+	}
+	return lang.L("no package")
+}

@@ -1,0 +1,114 @@
+package activity
+
+import (
+	"context"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"time"
+
+	"fyne.io/fyne/v2"
+	"fyne.io/fyne/v2/dialog"
+	"fyne.io/fyne/v2/lang"
+	"fyne.io/fyne/v2/theme"
+
+	"countersign/internal/store"
+	"countersign/ui/desk"
+	"countersign/ui/words"
+	"countersign/ui/work"
+)
+
+// pressExport asks for a file, or stops the export that runs.
+func (s *Screen) pressExport() {
+	if s.stop != nil {
+		s.stop()
+		return
+	}
+	ask := dialog.NewFileSave(func(file fyne.URIWriteCloser, err error) {
+		switch {
+		case err != nil:
+			s.desk.Notice(desk.Sentence(err.Error()))
+		case file != nil:
+			s.Export(file, file.URI().Name())
+		}
+	}, s.desk.Window)
+	ask.SetFileName("countersign-" + s.desk.Now().Format("2006-01-02") + ".csv")
+	ask.Show()
+	ask.Resize(fyne.NewSize(760, 520)) // Fyne's dialog has no size to change before it is shown
+}
+
+// Export writes all events to a file beside the window's goroutine, closes it, and says how it went. Pressing the
+// button again stops it.
+func (s *Screen) Export(file io.WriteCloser, name string) {
+	s.stop = work.Then(s.desk.Work, func(ctx context.Context) (int, error) {
+		n, err := writeEvents(ctx, file, s.names, s.desk.Now().Location())
+		return n, errors.Join(err, file.Close())
+	}, func(n int, err error) {
+		s.stop = nil
+		s.export.SetIcon(theme.DocumentSaveIcon())
+		s.export.SetText(lang.L("Export as CSV…"))
+		switch {
+		case errors.Is(err, context.Canceled):
+			s.desk.Notice(lang.L("The export was stopped. “{{.File}}” is not complete.", words.V{"File": name}))
+		case err != nil:
+			s.desk.Notice(lang.L("“{{.File}}” could not be written completely. Check that there is room on the disk, and export again.", words.V{"File": name}))
+		default:
+			s.desk.Notice(lang.N("{{.PluralCount}} events were exported.", n))
+		}
+	})
+	s.export.SetIcon(theme.CancelIcon())
+	s.export.SetText(lang.L("Stop the export"))
+}
+
+// writeEvents writes every event, newest first, a page at a time, as CSV (RFC 4180) with times in a zone. It returns
+// how many it wrote.
+func writeEvents(ctx context.Context, to io.Writer, from *names, zone *time.Location) (n int, err error) {
+	out := csv.NewWriter(to)
+	if err := out.Write([]string{"received", "happened", "kind", "package", "package_id", "event_id", "verified", "outcome", "reason", "handled", "came_again", "body"}); err != nil {
+		return 0, fmt.Errorf("write the head of the export: %w", err)
+	}
+	stamp := func(t time.Time) string {
+		if t.IsZero() {
+			return ""
+		}
+		return t.In(zone).Format(time.RFC3339)
+	}
+	cursor := store.Cursor("")
+	for {
+		page, next := from.page(cursor, pageLength)
+		for _, e := range page {
+			_, outcome := words.EventState(e.Event)
+			row := []string{stamp(e.Received), stamp(e.Time), words.EventKind(e.Event), e.name, e.PackageID, e.ID, "yes", outcome, e.Reason,
+				stamp(e.Handled), strconv.Itoa(e.Copies), string(e.Body)}
+			for i := range row {
+				row[i] = harmless(row[i])
+			}
+			if err := out.Write(row); err != nil {
+				return n, fmt.Errorf("write event %s: %w", e.ID, err)
+			}
+			n++
+		}
+		out.Flush()
+		if err := out.Error(); err != nil {
+			return n, fmt.Errorf("write the export: %w", err)
+		}
+		if next == "" {
+			return n, nil
+		}
+		if err := ctx.Err(); err != nil {
+			return n, err
+		}
+		cursor = next
+	}
+}
+
+// harmless keeps spreadsheets from taking text from outside for a formula.
+func harmless(cell string) string {
+	if strings.IndexAny(cell, "=+-@\t\r") == 0 {
+		return "'" + cell
+	}
+	return cell
+}

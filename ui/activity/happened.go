@@ -1,0 +1,118 @@
+package activity
+
+import (
+	"fyne.io/fyne/v2"
+	"fyne.io/fyne/v2/lang"
+	"fyne.io/fyne/v2/theme"
+	"fyne.io/fyne/v2/widget"
+
+	"countersign/internal/store"
+	"countersign/ui/look"
+	"countersign/ui/widgets"
+	"countersign/ui/words"
+)
+
+// diary is the tab of what happened, in words, newest first.
+type diary struct {
+	screen  *Screen
+	entries []store.Activity
+	list    *widgets.List
+	inset   fyne.CanvasObject // the list with room around it
+	empty   fyne.CanvasObject
+}
+
+func (d *diary) build(s *Screen) {
+	d.screen = s
+	d.list = widgets.NewList(func() int { return len(d.entries) }, newLine, d.update)
+	d.list.HideSeparators = true
+	d.list.OnSelected = d.list.Chose
+	d.list.OnEnter = d.openChosen
+	d.inset = widgets.PadHV(12, 4, d.list)
+	d.empty = widgets.Empty(theme.HistoryIcon(), lang.L("Nothing has happened yet."), "", nil)
+}
+
+func (d *diary) content() fyne.CanvasObject {
+	if len(d.entries) == 0 {
+		return d.empty
+	}
+	return d.inset
+}
+
+func (d *diary) fill(entries []store.Activity) {
+	top, hidden := d.list.Top()
+	// Lines are only ever added in front, so the ones there were are found by counting from the end of the old list.
+	added := addedInFront(d.entries, entries)
+	chosen := d.list.At()
+	if chosen >= 0 {
+		chosen = min(chosen+added, len(entries)-1)
+	}
+	if top > 0 {
+		top += added
+	}
+	d.entries = entries
+	d.list.Renew(chosen, top, hidden)
+}
+
+// addedInFront is how many lines are newer than the newest of the old ones.
+func addedInFront(old, now []store.Activity) int {
+	if len(old) == 0 {
+		return 0
+	}
+	for i, a := range now {
+		if a == old[0] {
+			return i
+		}
+	}
+	return 0
+}
+
+func (d *diary) openChosen() {
+	if at := d.list.At(); at >= 0 && at < len(d.entries) && d.entries[at].PackageID != "" {
+		d.screen.desk.Go.ShowPackage(d.entries[at].PackageID)
+	}
+}
+
+// line is one row: when, a shape, what, and a way to the package.
+type line struct {
+	widget.BaseWidget
+	when, text *widgets.Line
+	mark       *widget.Icon
+	open       *widget.Button
+	content    fyne.CanvasObject
+}
+
+func newLine() fyne.CanvasObject {
+	l := &line{when: widgets.NewCaption(""), text: widgets.NewLine(""), mark: widget.NewIcon(look.MarkLater.Resource())}
+	l.text.Shorten = true
+	l.open = widget.NewButtonWithIcon("", theme.NavigateNextIcon(), nil)
+	l.open.Importance = widget.LowImportance
+	l.content = widgets.PadHV(8, 0, widgets.Across(widgets.Row(8, widgets.Wide(92, l.when), l.mark), l.text, l.open))
+	l.ExtendBaseWidget(l)
+	return l
+}
+
+// CreateRenderer is Fyne's.
+func (l *line) CreateRenderer() fyne.WidgetRenderer { return widget.NewSimpleRenderer(l.content) }
+
+func (d *diary) update(id int, o fyne.CanvasObject) {
+	l, entry := o.(*line), d.entries[id]
+	l.when.Set(words.Clock(d.screen.desk.Now(), entry.Time))
+	l.text.Set(entry.Text)
+	l.mark.SetResource(markOf(entry.Kind).Resource())
+	l.open.OnTapped = func() { d.screen.desk.Go.ShowPackage(entry.PackageID) }
+	l.open.Hidden = entry.PackageID == ""
+	l.content.Refresh()
+}
+
+func markOf(kind string) look.Mark {
+	switch kind {
+	case "saved":
+		return look.MarkSaved
+	case "event", "signed", "executed":
+		return look.MarkSigned
+	case "problem", "failed":
+		return look.MarkProblem
+	default:
+		return look.MarkLater
+	}
+}

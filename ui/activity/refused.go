@@ -1,0 +1,85 @@
+package activity
+
+import (
+	"fyne.io/fyne/v2"
+	"fyne.io/fyne/v2/lang"
+	"fyne.io/fyne/v2/widget"
+
+	"countersign/internal/agent"
+	"countersign/ui/look"
+	"countersign/ui/widgets"
+	"countersign/ui/words"
+)
+
+// refusals is the tab of what was refused: how many, and samples.
+type refusals struct {
+	screen *Screen
+	rows   []agent.Refusal
+	total  *widgets.Line
+	list   *widgets.List
+	page   fyne.CanvasObject
+	empty  fyne.CanvasObject
+}
+
+func (r *refusals) build(s *Screen) {
+	r.screen = s
+	r.total = widgets.NewCaption("")
+	r.list = widgets.NewList(func() int { return len(r.rows) }, newRefusalRow, r.update)
+	r.list.HideSeparators = true
+	r.list.OnSelected = r.list.Chose
+	r.page = widgets.Frame(widgets.PadHV(24, 10, r.total), nil, nil, widgets.PadHV(12, 0, r.list))
+	r.empty = widgets.Empty(look.MarkSigned.Resource(), lang.L("No request was refused. Requests that do not carry the right signature would be listed here."), "", nil)
+}
+
+func (r *refusals) content() fyne.CanvasObject {
+	if len(r.rows) == 0 {
+		return r.empty
+	}
+	return r.page
+}
+
+func (r *refusals) fill(rows []agent.Refusal, total int) {
+	r.rows = rows
+	for _, row := range rows {
+		total = max(total, 1+row.More)
+	}
+	r.total.Set(lang.N("{{.PluralCount}} requests were refused. None of them changed anything. These are samples:", total))
+	top, hidden := r.list.Top()
+	r.list.Renew(-1, top, hidden)
+}
+
+// refusalRow is one row: when, why, and from where with how many more like it.
+type refusalRow struct {
+	widget.BaseWidget
+	when, why, from *widgets.Line
+	content         fyne.CanvasObject
+}
+
+func newRefusalRow() fyne.CanvasObject {
+	r := &refusalRow{when: widgets.NewCaption(""), why: widgets.NewLine(""), from: widgets.NewCaption("")}
+	r.why.Shorten = true
+	icon := widget.NewIcon(look.MarkEnded.Resource())
+	r.content = widgets.PadHV(12, 4, widgets.Across(widgets.Row(8, widgets.Wide(92, r.when), icon), widgets.Stack(1, r.why, r.from), nil))
+	r.ExtendBaseWidget(r)
+	return r
+}
+
+// CreateRenderer is Fyne's.
+func (r *refusalRow) CreateRenderer() fyne.WidgetRenderer { return widget.NewSimpleRenderer(r.content) }
+
+func (r *refusals) update(id int, o fyne.CanvasObject) {
+	row, refusal := o.(*refusalRow), r.rows[id]
+	row.when.Text, row.why.Text = words.Clock(r.screen.desk.Now(), refusal.Time), refusal.Reason
+	from := words.V{"Address": refusal.Remote, "N": refusal.More}
+	switch {
+	case refusal.More > 0 && refusal.Remote != "":
+		row.from.Text = lang.L("from {{.Address}}, and {{.N}} more of this kind", from)
+	case refusal.More > 0:
+		row.from.Text = lang.L("and {{.N}} more of this kind", from)
+	case refusal.Remote != "":
+		row.from.Text = lang.L("from {{.Address}}", from)
+	default:
+		row.from.Text = ""
+	}
+	row.content.Refresh()
+}

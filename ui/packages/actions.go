@@ -1,0 +1,68 @@
+package packages
+
+import (
+	"context"
+
+	"fyne.io/fyne/v2"
+	"fyne.io/fyne/v2/lang"
+	"fyne.io/fyne/v2/theme"
+	"fyne.io/fyne/v2/widget"
+
+	"countersign/internal/agent"
+	"countersign/ui/desk"
+	"countersign/ui/words"
+	"countersign/ui/work"
+)
+
+// actionsOf are the buttons for what can be done with a package.
+func (s *Screen) actionsOf(p paper) (buttons []fyne.CanvasObject) {
+	if words.IsDraft(p.row.State) {
+		edit := widget.NewButtonWithIcon(lang.L("Open in the editor"), theme.DocumentCreateIcon(), nil)
+		edit.Importance = widget.HighImportance
+		edit.OnTapped = func() { edit.Disable(); s.openEditor(p.row.ID, edit.Enable) }
+		buttons = append(buttons, edit)
+	}
+	if standing := words.StandingOf(p.row); standing == words.Saved || standing == words.Wrong && len(p.row.Files) > 0 {
+		buttons = append(buttons, widget.NewButtonWithIcon(lang.L("Save again"), theme.DownloadIcon(), func() { s.saveAgain(p.row) }))
+	}
+	if p.sentHere {
+		buttons = append(buttons, widget.NewButtonWithIcon(lang.L("Send again like this"), theme.MailForwardIcon(), func() { s.sendAgain(p) }))
+	}
+	return buttons
+}
+
+// openEditor shows the service's own editor for a package; done is called in any case.
+func (s *Screen) openEditor(id string, done func()) {
+	work.Then(s.desk.Work, func(ctx context.Context) (string, error) { return s.desk.Office.EditPage(ctx, id) },
+		func(address string, err error) {
+			done()
+			if err != nil {
+				s.desk.Notice(desk.Sentence(err.Error()))
+				return
+			}
+			s.desk.OpenAddress(address)
+		})
+}
+
+func (s *Screen) saveAgain(row agent.PackageRow) {
+	work.Then(s.desk.Work, func(context.Context) (struct{}, error) { return struct{}{}, s.desk.Office.SaveAgain(row.ID) },
+		func(_ struct{}, err error) {
+			if err != nil {
+				s.desk.Notice(desk.Sentence(err.Error()))
+				return
+			}
+			s.desk.Notice(lang.L("The files of “{{.Package}}” are being saved again.", words.V{"Package": words.Title(row.Name)}))
+		})
+}
+
+// sendAgain takes files, people, order, message and reference to a new package. The due date is not taken along: it
+// would be over. Files that are gone say so there.
+func (s *Screen) sendAgain(p paper) {
+	d := p.draft
+	files := make([]string, len(d.Files))
+	for i, f := range d.Files {
+		files[i] = f.Path
+	}
+	s.desk.Go.SendLike(agent.Draft{Name: d.Name, Message: d.Message, Files: files, Signers: d.Signers,
+		Sequential: d.Sequential, ExternalData: d.ExternalData})
+}

@@ -1,0 +1,203 @@
+package packages
+
+import (
+	"context"
+	"image"
+	"path/filepath"
+	"strings"
+
+	"countersign/internal/agent"
+	"countersign/internal/store"
+	"countersign/ui/work"
+)
+
+// paper is all that is known about the chosen package, read beside the window's goroutine.
+type paper struct {
+	row       agent.PackageRow
+	known     bool
+	draft     store.Draft     // what it was sent from
+	sentHere  bool            // draft is known
+	originals []string        // the files it was sent from that are still there
+	missing   map[string]bool // saved files that are no longer where they were saved
+}
+
+// readPaper reads the chosen package, one reading at a time, so that holding an arrow key does not pile them up.
+func (s *Screen) readPaper() {
+	if s.reading {
+		s.again = true
+		return
+	}
+	id := s.chosen
+	if id == "" {
+		s.show(paper{})
+		return
+	}
+	s.reading = true
+	work.Then(s.desk.Work, func(context.Context) (paper, error) { return s.paperOf(id), nil }, func(p paper, _ error) {
+		s.reading = false
+		if s.chosen == id {
+			s.show(p)
+		}
+		if s.again || s.chosen != id {
+			s.again = false
+			s.readPaper()
+		}
+	})
+}
+
+// paperOf runs off the window's goroutine.
+func (s *Screen) paperOf(id string) (p paper) {
+	p.row, p.known = s.desk.Office.Package(id)
+	if !p.known {
+		return p
+	}
+	p.draft, p.sentHere = s.desk.Office.DraftOf(id)
+	for _, f := range p.draft.Files {
+		if s.desk.System.Exists(f.Path) {
+			p.originals = append(p.originals, f.Path)
+		}
+	}
+	p.missing = map[string]bool{}
+	for _, path := range p.row.Files {
+		if !s.desk.System.Exists(path) {
+			p.missing[path] = true
+		}
+	}
+	return p
+}
+
+// pages are the files of which a picture of page 1 is worth showing: what was saved, before that what was sent.
+func (p paper) pages() (paths []string) {
+	for _, path := range p.row.Files {
+		if isPDF(path) && !p.missing[path] {
+			paths = append(paths, path)
+		}
+	}
+	if len(paths) == 0 {
+		paths = p.originals
+	}
+	return paths[:min(len(paths), mostPictures)]
+}
+
+func isPDF(path string) bool { return strings.EqualFold(filepath.Ext(path), ".pdf") }
+
+const (
+	mostPictures = 4   // of one package
+	keepPictures = 64  // in memory
+	pictureWidth = 240 // pixels: enough for twice the density
+)
+
+// links are the signers' pages that the service gives for a package, by the signer's place in it.
+type links map[int]string
+
+// linksKey changes when another person is to sign.
+func (p paper) linksKey() string {
+	key := p.row.ID
+	for _, next := range p.row.Next {
+		key += "\n" + next.ID
+	}
+	return key
+}
+
+// fetch asks, once for each, for what takes the network or a moment: the pages of those who are to sign, and the
+// pictures. It stops when another package is chosen, and what had not come by then is asked for again next time.
+func (s *Screen) fetch(p paper, fresh bool) {
+	if fresh {
+		s.leave()
+		s.stay, s.leave = context.WithCancel(context.Background())
+	}
+	key := p.linksKey()
+	if _, asked := s.links[key]; !asked && isOpen(p.row) {
+		s.links[key] = links{}
+		s.fetchLinks(s.stay, p.row, key)
+	}
+	var paths []string
+	for _, path := range p.pages() {
+		if _, asked := s.pictures[path]; !asked {
+			paths = append(paths, path)
+		}
+	}
+	if len(paths) > 0 {
+		s.fetchPictures(s.stay, p.row.ID, paths)
+	}
+}
+
+func (s *Screen) fetchLinks(left context.Context, row agent.PackageRow, key string) {
+	work.Then(s.desk.Work, func(ctx context.Context) (links, error) {
+		ctx, stop := either(ctx, left)
+		defer stop()
+		found := links{}
+		for i, signer := range row.Signers {
+			if signer.ID == "" {
+				continue
+			}
+			if address, err := s.desk.Office.SignerPage(ctx, row.ID, signer.ID); err == nil && address != "" {
+				found[i] = address
+			}
+		}
+		return found, ctx.Err()
+	}, func(found links, err error) {
+		if err != nil {
+			delete(s.links, key)
+			return
+		}
+		s.links[key] = found
+		if len(found) > 0 {
+			s.redraw(row.ID)
+		}
+	})
+}
+
+func (s *Screen) fetchPictures(left context.Context, id string, paths []string) {
+	if len(s.pictures) > keepPictures {
+		clear(s.pictures)
+	}
+	for _, path := range paths {
+		s.pictures[path] = nil // asked
+	}
+	type pictures map[string]image.Image
+	work.Then(s.desk.Work, func(ctx context.Context) (pictures, error) {
+		ctx, stop := either(ctx, left)
+		defer stop()
+		found := pictures{}
+		for _, path := range paths {
+			picture, err := s.desk.Office.Preview(ctx, path, pictureWidth)
+			if ctx.Err() != nil {
+				return found, nil
+			}
+			if err != nil {
+				picture = nil // no picture: the name says enough
+			}
+			found[path] = picture
+		}
+		return found, nil
+	}, func(found pictures, _ error) {
+		fresh := false
+		for _, path := range paths {
+			picture, tried := found[path]
+			if !tried {
+				delete(s.pictures, path)
+				continue
+			}
+			s.pictures[path] = picture
+			fresh = fresh || picture != nil
+		}
+		if fresh {
+			s.redraw(id)
+		}
+	})
+}
+
+// either is a context that also ends with left.
+func either(ctx, left context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(ctx)
+	stop := context.AfterFunc(left, cancel)
+	return ctx, func() { stop(); cancel() }
+}
+
+// redraw shows the chosen package with what came in meanwhile.
+func (s *Screen) redraw(id string) {
+	if s.chosen == id && s.paper.row.ID == id {
+		s.draw(false)
+	}
+}

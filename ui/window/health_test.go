@@ -1,0 +1,58 @@
+package window
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"fyne.io/fyne/v2"
+
+	"countersign/internal/agent"
+	"countersign/ui/officetest"
+)
+
+func TestToastsGoAwayByThemselvesAndLeaveTheFocus(t *testing.T) {
+	b := newBench(t, officetest.Busy())
+	b.press(fyne.KeyF)
+	focused := b.window.window.Canvas().Focused()
+	for _, text := range []string{"One.", "Two.", "Two.", "Three.", "Four."} {
+		b.window.desk.Notice(text)
+	}
+	if b.window.notice.Text() != "Four." || b.window.window.Canvas().Focused() != focused || b.window.window.Canvas().Overlays().Top() != nil {
+		t.Error("a toast is shown over the window without taking anything from it")
+	}
+	b.pass(14 * time.Second)
+	b.until(func() bool { return b.window.notice.Text() == "" })
+}
+
+func TestTheStatusScreenListsEverythingWithItsAction(t *testing.T) {
+	b := newBench(t, officetest.Wrong())
+	b.window.health.OnNote()
+	if b.window.at != showStatus {
+		t.Fatal("the strip leads to all that is wrong")
+	}
+	if got := len(b.window.matters.issues.Objects); got != 2 {
+		t.Errorf("%d issues are listed, want 2", got)
+	}
+	b.office.Change(agent.StatusChanged, func(o *officetest.Office) { o.State.Health = nil })
+	b.until(func() bool { return b.window.health.Text() == "" })
+	if got := len(b.window.matters.issues.Objects); got != 1 {
+		t.Errorf("%d lines when all is well, want one that says so", got)
+	}
+}
+
+func TestTheHealthStripOffersItsOneAction(t *testing.T) {
+	b := newBench(t, officetest.Wrong())
+	if !strings.HasPrefix(b.window.health.Text(), "Your sign-in has expired.") {
+		t.Errorf("the gravest issue comes first, got %q", b.window.health.Text())
+	}
+	b.office.Change(agent.StatusChanged, func(o *officetest.Office) {
+		o.State.Health = []agent.Issue{{ID: "net", Severity: agent.Warning, Text: "the address cannot be reached", Action: agent.ActRetry}}
+	})
+	b.until(func() bool { return b.window.health.Text() == "The address cannot be reached." })
+	b.window.act(b.window.issue, nil)
+	b.settle()
+	if len(b.office.Acted) != 1 || b.window.health.Text() != "" {
+		t.Errorf("acted %v, strip %q", b.office.Acted, b.window.health.Text())
+	}
+}

@@ -1,0 +1,146 @@
+package window
+
+import (
+	"fyne.io/fyne/v2"
+	"fyne.io/fyne/v2/container"
+	"fyne.io/fyne/v2/lang"
+	"fyne.io/fyne/v2/widget"
+
+	"countersign/internal/agent"
+	"countersign/ui/desk"
+	"countersign/ui/look"
+	"countersign/ui/widgets"
+	"countersign/ui/words"
+)
+
+// matters is the screen that says everything that is wrong, since when and what to do about it, and how the office is
+// connected.
+type matters struct {
+	window  *Window
+	issues  *fyne.Container
+	facts   *fyne.Container
+	content fyne.CanvasObject
+}
+
+func newMatters(w *Window) *matters {
+	m := &matters{window: w, issues: container.New(&piled{gap: 8}), facts: widgets.Stack(10)}
+	page := widgets.Stack(16, widgets.NewHeading(lang.L("Status")), m.issues, widgets.NewTitle(lang.L("How it stands")), widgets.Card(m.facts))
+	m.content = container.NewVScroll(widgets.PadHV(20, 16, page))
+	return m
+}
+
+// Content is what the window shows.
+func (m *matters) Content() fyne.CanvasObject { return m.content }
+
+// Reload reads the status anew.
+func (m *matters) Reload() { m.window.status.Ask() }
+
+func (m *matters) show(s agent.Status) {
+	var cards []fyne.CanvasObject
+	for _, issue := range s.Health { // the gravest first
+		cards = append(cards, m.issue(issue))
+	}
+	if len(cards) == 0 {
+		fine, _ := widgets.MarkLine(look.MarkSigned, lang.L("Everything works."))
+		cards = append(cards, widgets.Card(fine))
+	}
+	widgets.Remake(m.issues, cards...)
+	widgets.Remake(m.facts, m.factsOf(s)...)
+}
+
+// issue is one thing that is wrong, with its one action.
+func (m *matters) issue(issue agent.Issue) fyne.CanvasObject {
+	mark, colour := look.MarkNext, look.Surface
+	switch issue.Severity {
+	case agent.Problem:
+		mark, colour = look.MarkProblem, look.Wash
+	case agent.Info:
+		mark = look.MarkLater
+	}
+	text := widget.NewLabel(desk.Sentence(issue.Text))
+	text.Wrapping = fyne.TextWrapWord
+	since := widgets.NewCaption(m.window.since(issue.Since))
+	since.Shorten = false
+	right := widgets.Row(8, since)
+	if word := actionWord(issue.Action); word != "" {
+		button := widget.NewButton(word, nil)
+		button.OnTapped = func() {
+			button.Disable()
+			m.window.act(issue, button.Enable)
+			if leads(issue.Action) {
+				button.Enable()
+			}
+		}
+		if issue.Severity == agent.Problem {
+			button.Importance = widget.HighImportance
+		}
+		right = widgets.Row(8, since, button)
+	}
+	return widgets.On(colour, widgets.PadHV(12, 8, widgets.Across(widget.NewIcon(mark.Resource()), text, right)))
+}
+
+// leads says whether an action leads to a screen, so that its button can be pressed again at once.
+func leads(a agent.Action) bool {
+	switch a {
+	case agent.ActSignIn, agent.ActSettings, agent.ActChooseFolder, agent.ActReview:
+		return true
+	}
+	return false
+}
+
+// factsOf are lines of a name and how it stands.
+func (m *matters) factsOf(s agent.Status) []fyne.CanvasObject {
+	line := func(mark look.Mark, name, value, note string) fyne.CanvasObject {
+		text := widgets.NewLine(value)
+		text.Shorten = true
+		what := widgets.Stack(1, text)
+		if note != "" {
+			what.Add(widgets.NewCaption(note))
+		}
+		return widgets.Across(widgets.Row(8, widget.NewIcon(mark.Resource()), widgets.Wide(150, widgets.NewCaption(name))), what, nil)
+	}
+	account := line(look.MarkLater, lang.L("Signing service"), lang.L("Not signed in"), "")
+	if s.SignedIn {
+		account = line(look.MarkSigned, lang.L("Signing service"), lang.L("Signed in"), s.Account.Email)
+	}
+	address, where := m.addressOf(s.Tunnel)
+	events := lang.N("{{.PluralCount}} events came in", s.Events.Received)
+	waiting := lang.L("{{.Waiting}} waiting, {{.Odd}} not understood, {{.Refused}} requests refused",
+		words.V{"Waiting": s.Events.Pending, "Odd": s.Events.Problems, "Refused": s.Events.Rejected})
+	saves := lang.N("{{.PluralCount}} files saved", s.Saves.Done)
+	left := lang.L("{{.Waiting}} waiting, {{.Failed}} given up", words.V{"Waiting": s.Saves.Pending, "Failed": s.Saves.Failed})
+	packages := lang.N("{{.PluralCount}} packages wait for signatures", s.Packages.Open)
+	total := lang.L("{{.Total}} in all, {{.Executed}} signed by everyone", words.V{"Total": s.Packages.Total, "Executed": s.Packages.Executed})
+	return []fyne.CanvasObject{account, line(address, lang.L("Public address"), where, s.Tunnel.URL),
+		line(markOf(s.Events.Pending, s.Events.Problems), lang.L("Events"), events, waiting),
+		line(markOf(s.Packages.Open, 0), lang.L("Packages"), packages, total),
+		line(markOf(s.Saves.Pending, s.Saves.Failed), lang.L("Saved files"), saves, left)}
+}
+
+func markOf(waiting, wrong int) look.Mark {
+	switch {
+	case wrong > 0:
+		return look.MarkProblem
+	case waiting > 0:
+		return look.MarkNext
+	}
+	return look.MarkSigned
+}
+
+// addressOf says how the public address stands.
+func (m *matters) addressOf(t agent.TunnelStatus) (look.Mark, string) {
+	since := words.V{"When": words.Clock(m.window.options.Now(), t.Since)}
+	switch {
+	case t.Kind == string(agent.TunnelNone):
+		return look.MarkLater, lang.L("None: the service is asked from time to time")
+	case t.State == "up" && !t.Since.IsZero():
+		return look.MarkSigned, lang.L("Open since {{.When}}", since)
+	case t.State == "up":
+		return look.MarkSigned, lang.L("Open")
+	case t.State == "connecting":
+		return look.MarkNext, lang.L("Being opened")
+	case t.State == "down":
+		return look.MarkProblem, lang.L("Out of reach")
+	}
+	return look.MarkLater, lang.L("Closed")
+}

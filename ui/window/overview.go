@@ -1,0 +1,52 @@
+package window
+
+import (
+	"context"
+	"time"
+
+	"countersign/internal/agent"
+	"countersign/internal/store"
+	"countersign/ui/desk"
+)
+
+// lastSaved is how many saved files the tray offers.
+const lastSaved = 5
+
+// overview is what the strip, the status screen, the account and the tray show.
+type overview struct {
+	status agent.Status
+	saved  []store.Job // newest first
+	paused time.Time   // notifications are paused until then; zero when they are not
+}
+
+func overviewOf(office desk.Office) overview {
+	return overview{office.Status(), office.Saved(lastSaved), office.Paused()}
+}
+
+func (w *Window) showOverview(o overview) {
+	if !o.paused.After(w.options.Now()) {
+		o.paused = time.Time{}
+	}
+	if o.paused != w.paused {
+		w.paused = o.paused
+		if !o.paused.IsZero() {
+			w.later(o.paused.Sub(w.options.Now()), w.status.Ask) // the tray says so until then
+		}
+	}
+	w.showHealth(o.status)
+	w.matters.show(o.status)
+	w.account.show(o.status)
+	w.tray.show(o)
+}
+
+// later calls f on the window's goroutine when d has passed, unless the room is left by then.
+func (w *Window) later(d time.Duration, f func()) {
+	pool, passed := w.watcher, w.options.After(d)
+	pool.Start(func(ctx context.Context) {
+		select {
+		case <-ctx.Done():
+		case <-passed:
+			pool.Do(f)
+		}
+	})
+}

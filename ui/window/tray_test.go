@@ -1,0 +1,127 @@
+package window
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"fyne.io/fyne/v2"
+
+	"countersign/assets"
+	"countersign/internal/agent"
+	"countersign/ui/officetest"
+)
+
+func TestTheTrayTellsTheState(t *testing.T) {
+	busy, wrong, empty := officetest.Busy().State, officetest.Wrong().State, officetest.Empty().State
+	for _, c := range []struct {
+		name, line, account string
+		status              agent.Status
+		icon                assets.Tray
+	}{
+		{"first day", "Everything is signed and saved", "Not signed in", empty, assets.TrayFine},
+		{"saving", "Saving 1 document", "office@weber-partner.example", busy, assets.TrayWorking},
+		{"wrong", "Your sign-in has expired. Sign in again to keep saving documents.", "Not signed in", wrong, assets.TrayAttention},
+	} {
+		if got := stateLine(c.status); got != c.line {
+			t.Errorf("%s: %q", c.name, got)
+		}
+		if got := accountLine(c.status); got != c.account {
+			t.Errorf("%s: %q", c.name, got)
+		}
+		if got := trayState(c.status); got != c.icon {
+			t.Errorf("%s: %q", c.name, got)
+		}
+	}
+}
+
+// panel is an app with a tray that remembers what it was told.
+type panel struct {
+	fyne.App
+	menu  *fyne.Menu
+	icons []string
+}
+
+func (p *panel) SetSystemTrayMenu(m *fyne.Menu)       { p.menu = m }
+func (p *panel) SetSystemTrayIcon(icon fyne.Resource) { p.icons = append(p.icons, icon.Name()) }
+func (p *panel) SetSystemTrayWindow(fyne.Window)      {}
+
+func TestThePanelHearsOnlyOfChanges(t *testing.T) {
+	b := newBench(t, officetest.Busy())
+	p := &panel{App: b.app}
+	tray := newTray(p, b.window)
+	tray.attach(b.window)
+	for range 5 {
+		tray.show(overviewOf(b.office))
+	}
+	items := tray.menu.Items
+	tray.show(overviewOf(b.office))
+	if &items[0] != &tray.menu.Items[0] {
+		t.Error("a menu that says the same is not sent again")
+	}
+	tray.show(overview{status: officetest.Wrong().State})
+	if got := strings.Join(p.icons, " "); got != "tray-fine.png tray-working.png tray-attention.png" {
+		t.Errorf("icons: %s", got)
+	}
+}
+
+// labels are the entries of the tray's menu.
+func (p *panel) labels() (labels []string) {
+	for _, item := range p.menu.Items {
+		if !item.IsSeparator {
+			labels = append(labels, item.Label)
+		}
+	}
+	return labels
+}
+
+// press does what an entry of the tray's menu does.
+func (p *panel) press(t *testing.T, label string) {
+	t.Helper()
+	for _, item := range p.menu.Items {
+		if item.Label == label {
+			item.Action()
+			return
+		}
+	}
+	t.Fatalf("the menu has no %q: %q", label, p.labels())
+}
+
+func TestTheTrayOffersWhatCameBackLastAndAPause(t *testing.T) {
+	b := newBench(t, officetest.Busy())
+	p := &panel{App: b.app}
+	b.window.tray = newTray(p, b.window)
+	b.window.AttachTray()
+	b.window.status.Ask()
+	b.settle()
+	want := "Saving 1 document, office@weber-partner.example, Saved last, Mandate Keller - Letter of mandate.pdf, Mandate Keller - certificate.pdf, " +
+		"Open folder, New package, Pause notifications for an hour, Open Countersign, Settings, Quit"
+	if got := strings.Join(p.labels(), ", "); got != want {
+		t.Errorf("menu: %s", got)
+	}
+	p.press(t, "Mandate Keller - certificate.pdf")
+	if len(b.opened.files) != 1 || filepath.Base(b.opened.files[0]) != "Mandate Keller - certificate.pdf" {
+		t.Errorf("opened %v", b.opened.files)
+	}
+	p.press(t, "Settings")
+	if b.window.at != showSettings {
+		t.Error("Settings leads to the settings")
+	}
+	p.press(t, "Pause notifications for an hour")
+	b.settle()
+	if got := b.office.Paused(); !got.Equal(officetest.Now.Add(time.Hour)) {
+		t.Errorf("paused until %v", got)
+	}
+	p.press(t, "Resume notifications, paused until 15:02")
+	b.settle()
+	if !b.office.Paused().IsZero() {
+		t.Error("still paused")
+	}
+	p.press(t, "Pause notifications for an hour")
+	b.settle()
+	b.office.Quiet = time.Time{} // the agent forgets a pause that is over
+	b.pass(time.Hour)
+	b.until(func() bool { return slices.Contains(p.labels(), "Pause notifications for an hour") })
+}
