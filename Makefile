@@ -7,22 +7,24 @@ BINARY  := build/countersign
 BUILD_PACKAGES := gcc libc6-dev pkg-config libgl1-mesa-dev xorg-dev libxkbcommon-dev libwayland-dev
 TEST_PACKAGES  := xvfb openbox xdotool dbus gnome-keyring chromium imagemagick libgl1-mesa-dri
 
-# Packages whose tests cannot run with the race detector: the Fyne driver's C code is built anew for it, and ngrok's SDK
-# itself races when a session dies before its first heartbeat (both are tested without it).
+# Tested without the race detector: what links Fyne's driver, whose C code would be compiled once more for it alone
+# (minutes), and the end-to-end tests, which look at the program from outside.
+PLAIN := . ./ui ./internal/e2e
+
 .PHONY: all build demo test check clean build-packages test-packages
 
 all: build
 
 build: build-packages
-	go build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o $(BINARY) .
+	go build -ldflags '-X main.version=$(VERSION)' -o $(BINARY) .
 
 # Without a display the demo runs the same job headless, and says so.
 demo: build
 	$(BINARY) demo --dir build/demo
 
 test: build-packages test-packages
-	go test -race -timeout 20m $$(go list ./... | grep -v -e /internal/e2e -e /ui/app$$)
-	go test -timeout 20m ./internal/e2e ./ui/app
+	go test -race -timeout 20m $$(go list ./... | grep -vxF "$$(go list $(PLAIN))")
+	go test -timeout 20m $(PLAIN)
 
 # What a reader would miss and no test sees.
 check:
