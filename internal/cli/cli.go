@@ -87,6 +87,7 @@ func Main(args []string, p Program) (code int) {
 			code = int(e)
 		}
 	}()
+	secrets := takeSecrets()
 	terminal := console{}.attach(&p)
 	var c commands
 	chosen, err := parser(&c, p).Parse(args)
@@ -99,7 +100,7 @@ func Main(args []string, p Program) (code int) {
 	if err := c.complete(); err != nil {
 		return fail(p, err)
 	}
-	return fail(p, chosen.Run(&run{ctx: ctx, program: p, global: c, terminal: terminal}))
+	return fail(p, chosen.Run(&run{ctx: ctx, program: p, global: c, secrets: secrets, terminal: terminal}))
 }
 
 func parser(c *commands, p Program) *kong.Kong {
@@ -124,6 +125,7 @@ type run struct {
 	ctx     context.Context
 	program Program
 	global  commands
+	secrets map[string]string // from the environment, by the variable's name
 
 	terminal console
 }

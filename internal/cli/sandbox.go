@@ -47,7 +47,7 @@ func (c *sandboxCmd) Run(r *run) error {
 	o.Log = slog.New(slog.NewTextHandler(r.program.Stderr, &slog.HandlerOptions{Level: level}))
 	client := sandbox.DemoClient()
 	if c.ClientID != "" {
-		client = sandbox.Client{ID: c.ClientID, Secret: os.Getenv("COUNTERSIGN_CLIENT_SECRET"), Name: "Countersign"}
+		client = sandbox.Client{ID: c.ClientID, Secret: r.secrets[clientSecretVariable], Name: "Countersign"}
 	}
 	client.Redirects = append(client.Redirects, c.Redirect...)
 	o.Clients = []sandbox.Client{client}

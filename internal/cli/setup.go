@@ -78,11 +78,11 @@ func set[T ~string](field *T, value *string) {
 func (c *setupCmd) Run(r *run) error {
 	change := settingsChange{Setup: *c}
 	var err error
-	if change.Secrets.ClientSecret, err = r.secret("COUNTERSIGN_CLIENT_SECRET", "Client secret", c.ClientID != nil); err != nil {
+	if change.Secrets.ClientSecret, err = r.secret(clientSecretVariable, "Client secret", c.ClientID != nil); err != nil {
 		return err
 	}
 	wantsToken := c.Tunnel != nil && *c.Tunnel == string(agent.TunnelNgrok)
-	if change.Secrets.NgrokAuthtoken, err = r.secret("NGROK_AUTHTOKEN", "ngrok authtoken", wantsToken); err != nil {
+	if change.Secrets.NgrokAuthtoken, err = r.secret(authtokenVariable, "ngrok authtoken", wantsToken); err != nil {
 		return err
 	}
 	if c.SaveTo != nil {
@@ -109,7 +109,7 @@ func (c *setupCmd) Run(r *run) error {
 // secret reads a secret from the environment, or asks for it when there is a person to ask; a terminal answers with
 // an empty line to leave it as it is.
 func (r *run) secret(variable, name string, ask bool) (string, error) {
-	if v, ok := os.LookupEnv(variable); ok {
+	if v, ok := r.secrets[variable]; ok {
 		return v, nil
 	}
 	in, isFile := r.program.Stdin.(*os.File)
