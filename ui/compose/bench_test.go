@@ -48,6 +48,8 @@ func (b *bench) ShowSettings()         {}
 func (b *bench) ShowCompose()          {}
 func (b *bench) ShowHelp()             {}
 func (b *bench) SendLike(agent.Draft)  {}
+func (b *bench) SignIn(string)         {}
+func (b *bench) SignOut()              {}
 
 func newBench(t *testing.T, office *officetest.Office) *bench {
 	t.Helper()
@@ -112,7 +114,7 @@ func (b *bench) focused() fyne.Focusable { return b.window.Canvas().Focused() }
 
 func (b *bench) tab(times int) {
 	for range times {
-		test.FocusNext(b.window.Canvas())
+		b.window.Canvas().FocusNext()
 	}
 }
 

@@ -96,16 +96,6 @@ func TestThePointerFindsTheGrip(t *testing.T) {
 	}
 }
 
-func TestTheDialogOpensAgainWhereItWas(t *testing.T) {
-	b := newBench(t, officetest.Busy())
-	b.screen.folder = t.TempDir()
-	b.window.Canvas().Focus(b.screen.add)
-	b.key(fyne.KeyReturn)
-	if b.window.Canvas().Overlays().Top() == nil {
-		t.Error("Enter on the button opens the dialog")
-	}
-}
-
 func TestPastingFillsTheFields(t *testing.T) {
 	b := newBench(t, officetest.Busy())
 	b.window.Canvas().Focus(b.screen.people[0].first)

@@ -2,16 +2,12 @@ package compose
 
 import (
 	"context"
-	"path/filepath"
 	"slices"
 
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/canvas"
-	"fyne.io/fyne/v2/dialog"
 	"fyne.io/fyne/v2/lang"
-	"fyne.io/fyne/v2/storage"
 
-	"countersign/ui/desk"
 	"countersign/ui/look"
 	"countersign/ui/widgets"
 )
@@ -140,35 +136,4 @@ func (s *Screen) removeDocument(d *document) {
 	default:
 		s.desk.Window.Canvas().Focus(s.docs[next].grip)
 	}
-}
-
-// endings are the kinds of documents that the dialog shows; dropping takes any, and the service decides.
-var endings = []string{".pdf", ".PDF", ".docx", ".DOCX", ".doc", ".DOC", ".odt", ".ODT", ".rtf", ".RTF", ".xlsx", ".pptx", ".txt"}
-
-// pickFiles asks for a file, as Fyne's dialog allows; the next time it begins in the same folder.
-func (s *Screen) pickFiles() {
-	pick := dialog.NewFileOpen(func(r fyne.URIReadCloser, err error) {
-		if err != nil {
-			s.desk.Notice(desk.Sentence(err.Error()))
-			return
-		}
-		if r == nil {
-			return
-		}
-		path := r.URI().Path()
-		if err := r.Close(); err != nil {
-			s.desk.Notice(desk.Sentence(err.Error()))
-		}
-		s.folder = filepath.Dir(path)
-		s.Add([]string{path})
-		s.desk.Window.Canvas().Focus(s.add)
-	}, s.desk.Window)
-	pick.SetFilter(storage.NewExtensionFileFilter(endings))
-	if s.folder != "" {
-		if folder, err := storage.ListerForURI(storage.NewFileURI(s.folder)); err == nil {
-			pick.SetLocation(folder)
-		}
-	}
-	pick.Show()
-	pick.Resize(s.desk.Window.Canvas().Size()) // Fyne's dialog has no size to change before it is shown
 }

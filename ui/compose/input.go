@@ -89,10 +89,11 @@ func (i *input) FocusLost() {
 type button struct {
 	widget.Button
 	screen *Screen
+	escape func()
 }
 
 func (s *Screen) newButton(text string, icon fyne.Resource, pressed func()) *button {
-	b := &button{screen: s}
+	b := &button{screen: s, escape: s.unfocus}
 	b.Text, b.Icon, b.OnTapped = text, icon, pressed
 	b.ExtendBaseWidget(b)
 	return b
@@ -104,7 +105,7 @@ func (b *button) TypedKey(k *fyne.KeyEvent) {
 	case fyne.KeyReturn, fyne.KeyEnter:
 		b.Tapped(nil)
 	case fyne.KeyEscape:
-		b.screen.unfocus()
+		b.escape()
 	default:
 		b.Button.TypedKey(k)
 	}
