@@ -20,6 +20,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -27,8 +28,6 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"os"
-	"path/filepath"
-	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -62,15 +61,32 @@ type Params struct {
 
 	// Crash is called at named points of saving and sending; tests end the process there. Nil in production.
 	Crash func(point string)
+
+	Pace Pace // the zero value is right for production
+}
+
+// Pace is how fast the agent tries again and how much it asks of the service. Zero fields take the defaults.
+type Pace struct {
+	Retry    time.Duration // the pause after a first failed call; it doubles with each further one. 2 s
+	Folder   time.Duration // the pause after the folder could not take a file; likewise. 10 s
+	Statuses float64       // status calls per second, 10; four times as many at the beginning
+}
+
+func (p Pace) complete() Pace {
+	p.Retry = cmp.Or(p.Retry, 2*time.Second)
+	p.Folder = cmp.Or(p.Folder, 10*time.Second)
+	p.Statuses = cmp.Or(p.Statuses, 10)
+	return p
 }
 
 // Agent is one office's agent. All methods are safe for concurrent use.
 type Agent struct {
-	p    Params
-	log  *slog.Logger
-	now  func() time.Time
-	st   *store.Store
-	keys *vault
+	p      Params
+	log    *slog.Logger
+	now    func() time.Time
+	st     *state
+	keys   *vault
+	mirror *mirror
 
 	installation string // tells this data folder from every other one
 
@@ -80,6 +96,8 @@ type Agent struct {
 	inbox    *inbox.Inbox
 	rings    rings
 
+	unlocking sync.Mutex // held by whoever asks the keyring
+
 	mu          sync.Mutex // guards what follows
 	settings    Settings
 	service     *service // nil while not configured
@@ -88,13 +106,19 @@ type Agent struct {
 	login       *login // the sign-in that waits for its answer
 	account     account
 	pausedUntil time.Time
+	awake       time.Time // when the computer was last seen to have slept
+	backlog     int       // packages that wait to be asked about in this round
 
 	restartTunnel atomic.Bool
 	endpoints     endpoints
+	waiting       atomic.Int64 // events that wait for a registration under way
 	outbox        outboxWatch
 	announcer     announcer
 	refusals      refusals
 	sweep         sweeper
+	rest          rest
+	troubles      troubles
+	saves         saveWatch
 	silence       silence
 	before        tally        // as it was when the agent opened
 	written       atomic.Int64 // rejected requests, as on disk
@@ -130,29 +154,37 @@ func Open(ctx context.Context, p Params) (*Agent, error) {
 	if err := os.MkdirAll(p.DataDir, 0o700); err != nil {
 		return nil, fmt.Errorf("make the data folder: %w", err)
 	}
-	st, err := store.Open(filepath.Join(p.DataDir, "state.db"), store.Options{Now: p.Now, Log: p.Log})
+	p.Pace = p.Pace.complete()
+	st, aside, err := openState(p)
 	if err != nil {
-		return nil, fmt.Errorf("open the state: %w", err)
+		return nil, err
 	}
 	ring := func() chan struct{} { return make(chan struct{}, 1) }
 	a := &Agent{
-		p: p, log: p.Log, now: p.Now, st: st,
-		keys:  &vault{st: st, keeper: p.Keeper},
+		p: p, log: p.Log, now: p.Now,
 		rings: rings{ring(), ring(), ring(), ring(), ring(), ring()},
 	}
 	a.health = newHealth(p.Now, func() { a.watchers.signal(StatusChanged) })
+	a.st = &state{Store: st, health: a.health}
+	a.mirror = &mirror{path: mirrorFile(p.DataDir), st: a.st}
+	a.keys = &vault{st: a.st, keeper: p.Keeper, changed: a.keepPrecious}
 	a.announcer.ring = ring()
 	a.endpoints.changing = ring()
-	if err := a.load(ctx); err != nil {
+	if err := a.load(ctx, aside); err != nil {
 		st.Close()
 		return nil, err
 	}
 	return a, nil
 }
 
-// load reads the settings and the account, unlocks the keys and sets the service up.
-func (a *Agent) load(ctx context.Context) error {
-	err := a.st.Update(func(tx *store.Tx) error {
+// load reads the settings and the account, unlocks the keys and sets the service up. aside names a damaged file that
+// was set aside.
+func (a *Agent) load(ctx context.Context, aside string) error {
+	restored, err := a.mirror.restore()
+	if err != nil {
+		return err
+	}
+	err = a.st.Update(func(tx *store.Tx) error {
 		known, err := tx.GetDoc(docInstallation, &a.installation)
 		if err == nil && !known {
 			a.installation = uuid.NewString()
@@ -178,22 +210,25 @@ func (a *Agent) load(ctx context.Context) error {
 	a.inbox = a.newInbox()
 	a.unlock(ctx)
 	a.checkSetUp()
+	a.keepPrecious()
+	a.tellRestored(aside, restored)
 	return nil
 }
 
-// unlock tries to read the key and says in health how it went.
+// unlock tries to read the key and says in health how it went. It reports whether the keys are open.
 func (a *Agent) unlock(ctx context.Context) bool {
-	replaced, err := a.keys.unlock(ctx)
-	if err != nil {
+	a.unlocking.Lock()
+	defer a.unlocking.Unlock()
+	if !a.keys.locked() {
+		return true
+	}
+	if err := a.keys.unlock(ctx); err != nil {
 		a.log.Warn("the key is not available", "err", err)
 		a.health.set("keyring", Problem, ActUnlock, keySentence(err))
 		return false
 	}
 	a.health.clear("keyring")
-	if replaced {
-		a.health.set("keyring-replaced", Problem, ActSettings,
-			"The key to the saved sign-in was replaced. Enter the client secret in Settings and sign in again; documents and packages are not affected.")
-	}
+	a.tellReplaced()
 	if err := a.endpoints.load(a.keys, a.now()); err != nil {
 		a.log.Error("read the endpoint", "err", err)
 	}
@@ -210,99 +245,18 @@ func keySentence(err error) string {
 	return "The keyring is locked. Unlock it and try again; nothing was lost."
 }
 
-// Part names a piece of the agent for Run.
-type Part string
-
-const (
-	PartTunnel    Part = "tunnel"
-	PartEndpoint  Part = "endpoint"
-	PartEvents    Part = "events"
-	PartReconcile Part = "reconcile"
-	PartSave      Part = "save"
-	PartOutbox    Part = "outbox"
-)
-
-// Run works until ctx ends, then returns nil with every goroutine gone. With no parts named all of them run; a
-// command that needs one thing alone names it.
-func (a *Agent) Run(ctx context.Context, only ...Part) error {
-	all := []part{
-		{string(PartTunnel), a.runTunnel},
-		{string(PartEndpoint), a.runEndpoint},
-		{string(PartEvents), a.runEvents},
-		{string(PartReconcile), a.runReconcile},
-		{string(PartSave), a.runSaves},
-		{string(PartOutbox), a.runOutbox},
-	}
-	always := []part{
-		{"keys", a.runKeys},
-		{"tally", a.runTally},
-	}
-	// Notifications stop last: a fact that is committed as told must be told.
-	announcing, stopAnnouncing := context.WithCancel(context.WithoutCancel(ctx))
-	var announcer sync.WaitGroup
-	announcer.Go(func() { a.supervise(announcing, part{"announce", a.runAnnounce}) })
-	defer announcer.Wait()
-	defer stopAnnouncing()
-
-	var wg sync.WaitGroup
-	for _, p := range all {
-		if len(only) == 0 || slices.Contains(only, Part(p.name)) {
-			wg.Go(func() { a.supervise(ctx, p) })
-		}
-	}
-	for _, p := range always {
-		wg.Go(func() { a.supervise(ctx, p) })
-	}
-	wg.Wait()
-	return nil
-}
-
-// Close closes the store. Call it after Run has returned.
-func (a *Agent) Close() error {
-	a.mu.Lock()
-	svc := a.service
-	a.mu.Unlock()
-	if svc != nil {
-		closeSession(svc.session)
-	}
-	a.closing.Wait()
-	a.flushTally()
-	return a.st.Close()
-}
-
 // Watch returns a channel that names what changed; see Change. Call stop when done with it.
 func (a *Agent) Watch() (changes <-chan Change, stop func()) { return a.watchers.watch() }
 
 // Show asks whoever watches to bring the window up.
 func (a *Agent) Show() { a.watchers.signal(ShowRequested) }
 
-// runKeys tries the keyring again while it is locked: a person may unlock it at any time.
-func (a *Agent) runKeys(ctx context.Context) error {
-	for a.keys.locked() {
-		if !sleep(ctx, time.Minute) {
-			return nil
-		}
-		if a.unlock(ctx) {
-			a.wakeAll()
-		}
-	}
-	<-ctx.Done()
-	return nil
-}
-
-// wakeAll pokes every loop: something they all depend on has changed.
-func (a *Agent) wakeAll() {
-	for _, r := range []chan struct{}{a.rings.tunnel, a.rings.endpoint, a.rings.events, a.rings.reconcile, a.rings.save, a.rings.outbox} {
-		poke(r)
-	}
-}
-
 // record adds a line to the activity list.
 func (a *Agent) record(x store.Activity) {
 	if x.Time.IsZero() {
 		x.Time = a.now()
 	}
-	if err := a.st.Update(func(tx *store.Tx) error { return tx.AddActivity(x) }); err != nil {
+	if err := a.st.Update(func(tx *store.Tx) error { return addActivity(tx, x) }); err != nil {
 		a.log.Error("record an activity", "err", err)
 	}
 	a.tell(x)
@@ -310,6 +264,7 @@ func (a *Agent) record(x store.Activity) {
 
 // tell shows an activity that is already stored.
 func (a *Agent) tell(x store.Activity) {
+	x.Text = oneLine(x.Text, activityMost)
 	if a.p.ShowSteps != nil {
 		a.p.ShowSteps(x)
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -17,6 +18,7 @@ import (
 // with what it is about, before it is raised: a crash in between costs a notification, never doubles one.
 type fact struct {
 	key         string
+	packageID   string
 	title, body string
 	executed    bool // a finished package, not a single signature
 	quiet       bool // found by catching up: told in a summary when there are many
@@ -28,6 +30,16 @@ const (
 	announceQuiet = 3
 	announcePause = 300 * time.Millisecond
 )
+
+// While more than this many packages or files wait, the agent is catching up: facts are held back for one summary, but
+// not longer than people would wait for the first word.
+const (
+	catchingUpMany = 5
+	catchingUpMost = 2 * time.Minute
+)
+
+// announceEnd is how long the last notifications may take when the program ends.
+const announceEnd = 3 * time.Second
 
 // announcer holds the facts that wait to be told.
 type announcer struct {
@@ -53,17 +65,66 @@ func (a *Agent) runAnnounce(ctx context.Context) error {
 		select {
 		case <-a.announcer.ring:
 		case <-ctx.Done():
-			a.raiseAll(a.takeFacts())
+			a.raiseLast()
 			return nil
 		}
-		facts := a.takeFacts()
 		// Catching up finds many in a moment; wait for the rest of them.
-		if len(facts) > 1 || len(facts) == 1 && facts[0].quiet {
+		if n, quiet := a.factsWaiting(); n > 1 || quiet {
 			sleep(ctx, announcePause)
-			facts = append(facts, a.takeFacts()...)
+			a.holdBack(ctx)
 		}
-		a.raiseAll(facts)
+		if ctx.Err() != nil {
+			a.raiseLast()
+			return nil
+		}
+		a.raiseAll(a.takeFacts())
 	}
+}
+
+// holdBack waits for the end of catching up.
+func (a *Agent) holdBack(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, catchingUpMost)
+	defer cancel()
+	for a.catchingUp() && sleep(ctx, announcePause) {
+	}
+}
+
+// catchingUp reports whether more waits than the ordinary work of a moment: packages to be asked about, or files to be
+// saved that nothing keeps from it.
+func (a *Agent) catchingUp() bool {
+	a.mu.Lock()
+	waiting := a.backlog
+	a.mu.Unlock()
+	if waiting > catchingUpMany {
+		return true
+	}
+	now := a.now()
+	if a.saves.blocking(now) || a.rest.left(now) > 0 {
+		return false
+	}
+	err := a.st.View(func(tx *store.Tx) error {
+		due, err := tx.JobsDue(now, catchingUpMany+1)
+		waiting = len(due)
+		return err
+	})
+	_, online := a.online()
+	return err == nil && online && waiting > catchingUpMany
+}
+
+func (a *Agent) setBacklog(n int) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.backlog = n
+}
+
+// factsWaiting is how many facts wait, and whether any was found by catching up.
+func (a *Agent) factsWaiting() (n int, quiet bool) {
+	a.announcer.mu.Lock()
+	defer a.announcer.mu.Unlock()
+	for _, f := range a.announcer.wait {
+		quiet = quiet || f.quiet
+	}
+	return len(a.announcer.wait), quiet
 }
 
 func (a *Agent) takeFacts() []fact {
@@ -74,15 +135,41 @@ func (a *Agent) takeFacts() []fact {
 	return facts
 }
 
+// raiseLast tells what is left when the program ends. A desktop that hangs must not hold it up; the goroutine then
+// lives on for as long as Params.Notify does.
+func (a *Agent) raiseLast() {
+	facts := a.takeFacts()
+	if len(facts) == 0 {
+		return
+	}
+	told := make(chan struct{})
+	go func() {
+		defer close(told)
+		a.raiseAll(facts)
+	}()
+	limit := time.NewTimer(announceEnd)
+	defer limit.Stop()
+	select {
+	case <-told:
+	case <-limit.C:
+		a.log.Warn("the desktop did not take the last notifications", "count", len(facts))
+	}
+}
+
 func (a *Agent) raiseAll(facts []fact) {
 	var quiet int
+	about := map[string]bool{}
 	for _, f := range facts {
+		about[f.packageID] = true
 		if f.quiet {
 			quiet++
 		}
 	}
 	if len(facts) > announceMany || quiet > announceQuiet {
-		a.raise(fact{title: fmt.Sprintf("%d packages moved on while you were away", len(facts)), body: summary(facts)})
+		finished := slices.ContainsFunc(facts, func(f fact) bool { return f.executed })
+		a.raise(fact{
+			title: plural(len(about), "package", "packages") + " moved on while you were away", body: summary(facts), executed: finished,
+		})
 		return
 	}
 	for _, f := range facts {
@@ -90,12 +177,16 @@ func (a *Agent) raiseAll(facts []fact) {
 	}
 }
 
-// summary names the first few facts.
+// summary names the first few facts, finished packages before single signatures.
 func summary(facts []fact) string {
 	const show = 3
 	var titles []string
-	for _, f := range facts[:min(show, len(facts))] {
-		titles = append(titles, f.title)
+	for _, wanted := range []bool{true, false} {
+		for _, f := range facts {
+			if f.executed == wanted && len(titles) < show {
+				titles = append(titles, f.title)
+			}
+		}
 	}
 	text := strings.Join(titles, " ")
 	if more := len(facts) - show; more > 0 {
@@ -108,7 +199,7 @@ func (a *Agent) raise(f fact) {
 	if a.p.Notify == nil || a.silenced(f) {
 		return
 	}
-	if err := a.p.Notify(f.title, f.body); err != nil {
+	if err := a.p.Notify(oneLine(f.title, titleMost), oneLine(f.body, bodyMost)); err != nil {
 		a.log.Warn("raise a notification", "err", err)
 		a.health.set("notify", Info, ActNone, "This computer shows no notifications at the moment; everything else works.")
 		return
@@ -119,9 +210,10 @@ func (a *Agent) raise(f fact) {
 // signedFact is one person's signature on one document, in words.
 func signedFact(p store.Package, s signature) fact {
 	return fact{
-		key:   "signed/" + s.documentID + "/" + s.signerID,
-		title: signedTitle(p, s.signerID),
-		body:  signedBody(p, s),
+		key:       "signed/" + s.documentID + "/" + s.signerID,
+		packageID: p.ID,
+		title:     signedTitle(p, s.signerID),
+		body:      signedBody(p, s),
 	}
 }
 
@@ -159,10 +251,11 @@ func savedFact(p store.Package, jobs []store.Job) fact {
 		body = fmt.Sprintf("Saved in %s: %s.", folderName(jobs), strings.Join(names, ", "))
 	}
 	return fact{
-		key:      "saved/" + p.ID,
-		executed: true,
-		title:    quote(packageName(p)) + " is signed by everyone.",
-		body:     body,
+		key:       "saved/" + p.ID,
+		packageID: p.ID,
+		executed:  true,
+		title:     quote(packageName(p)) + " is signed by everyone.",
+		body:      body,
 	}
 }
 
@@ -172,9 +265,6 @@ func folderName(jobs []store.Job) string {
 	}
 	return filepath.Base(jobs[0].Folder)
 }
-
-// quote sets a name in typographic quotation marks.
-func quote(s string) string { return "“" + s + "”" }
 
 // eventSentence is an event as the activity list tells it.
 func eventSentence(p store.Package, e esign.Event) string {

@@ -27,11 +27,16 @@ type endpoint struct {
 	Until      time.Time `json:"until,omitzero"` // when it ceases to count; zero while it is current
 }
 
-// endpoints are the current registration and the one before it. Safe for concurrent use.
+// formerMost bounds how many former registrations are kept; each lives for previousLife only.
+const formerMost = 8
+
+// endpoints are the current registration and those before it. Safe for concurrent use.
 type endpoints struct {
-	mu       sync.Mutex
-	current  *endpoint
-	previous *endpoint
+	mu      sync.Mutex
+	current *endpoint
+	former  []endpoint    // newest first
+	asking  chan struct{} // while a registration is under way: closed when it is over
+	unsure  bool          // a registration was sent, and what became of it is not known
 
 	changing chan struct{} // holds one value while a change is under way at the service: one at a time, in order
 }
@@ -47,30 +52,30 @@ func (e *endpoints) change(ctx context.Context) (done func(), err error) {
 }
 
 func (e *endpoints) load(keys *vault, now time.Time) error {
-	current, err := readEndpoint(keys, sealedEndpoint)
+	var current *endpoint
+	var former []endpoint
+	if b, err := keys.get(sealedEndpoint); err != nil {
+		return err
+	} else if b != nil {
+		if err := json.Unmarshal(b, &current); err != nil {
+			return fmt.Errorf("read the endpoint: %w", err)
+		}
+	}
+	b, err := keys.get(sealedFormer)
 	if err != nil {
 		return err
 	}
-	previous, err := readEndpoint(keys, sealedPrevious)
-	if err != nil {
-		return err
+	if b != nil && json.Unmarshal(b, &former) != nil { // an earlier version kept one alone
+		var one endpoint
+		if err := json.Unmarshal(b, &one); err != nil {
+			return fmt.Errorf("read the former endpoints: %w", err)
+		}
+		former = []endpoint{one}
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.current, e.previous = current, previous
+	e.current, e.former = current, stillValid(former, now)
 	return nil
-}
-
-func readEndpoint(keys *vault, name string) (*endpoint, error) {
-	b, err := keys.get(name)
-	if err != nil || b == nil {
-		return nil, err
-	}
-	var x endpoint
-	if err := json.Unmarshal(b, &x); err != nil {
-		return nil, fmt.Errorf("read the %s: %w", name, err)
-	}
-	return &x, nil
 }
 
 func (e *endpoints) get() (current *endpoint) {
@@ -87,10 +92,33 @@ func (e *endpoints) valid(now time.Time) []inbox.Key {
 	if e.current != nil {
 		keys = append(keys, inbox.Key{URL: e.current.URL, Secret: e.current.Secret})
 	}
-	if e.previous != nil && now.Before(e.previous.Until) {
-		keys = append(keys, inbox.Key{URL: e.previous.URL, Secret: e.previous.Secret})
+	for _, x := range stillValid(e.former, now) {
+		keys = append(keys, inbox.Key{URL: x.URL, Secret: x.Secret})
 	}
 	return keys
+}
+
+// replace makes next (nil for none) the current registration and returns those that count beside it.
+func (e *endpoints) replace(next *endpoint, now time.Time) (former []endpoint) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.former = stillValid(e.former, now)
+	if e.current != nil {
+		last := *e.current
+		last.Until = now.Add(previousLife)
+		e.former = append([]endpoint{last}, e.former[:min(len(e.former), formerMost-1)]...)
+	}
+	e.current = next
+	return e.former
+}
+
+func stillValid(list []endpoint, now time.Time) (valid []endpoint) {
+	for _, x := range list {
+		if now.Before(x.Until) {
+			valid = append(valid, x)
+		}
+	}
+	return valid
 }
 
 // runEndpoint registers the public address whenever it, the account or the client changed.
@@ -101,11 +129,11 @@ func (a *Agent) runEndpoint(ctx context.Context) error {
 		pause := time.Hour
 		if err != nil && ctx.Err() == nil {
 			tries++
-			pause = a.backoff(tries, 2*time.Second, 5*time.Minute)
+			pause = a.backoff(tries, a.p.Pace.Retry, 5*time.Minute)
 			var e *esign.Error
 			if errors.As(err, &e) {
 				pause = max(pause, e.RetryAfter)
-				if !e.Temporary() {
+				if !e.Temporary() && e.Kind != esign.Interrupted {
 					pause = time.Hour
 				}
 			}
@@ -148,22 +176,27 @@ func (a *Agent) setEndpoint(ctx context.Context, force bool) error {
 	}
 	want := webhookURL(s, t.URL)
 	old := a.endpoints.get()
-	if !force && old != nil && old.Asked == want && old.ClientID == s.ClientID && old.Secret != "" {
+	if !force && old != nil && old.Asked == want && old.ClientID == s.ClientID && old.Secret != "" && !a.endpointUnsure() {
 		a.health.clear("endpoint")
 		return nil
 	}
-	answer, err := client.SetEndpoint(ctx, want)
+	if left := a.rest.left(a.now()); left > 0 && !force {
+		return &esign.Error{Op: "registering the webhook endpoint", Kind: esign.TooMany, RetryAfter: left}
+	}
+	answer, err := a.askForEndpoint(ctx, client, want)
 	if err != nil {
-		a.noteServiceError(err)
+		a.noteServiceError(ctx, err)
 		var e *esign.Error
 		if errors.As(err, &e) && e.Kind == esign.Forbidden {
 			a.endpointForbidden()
+		} else if errors.As(err, &e) && e.Kind == esign.SignedOut && !a.signedOut(err) {
+			a.health.set("endpoint", Warning, ActRetry, "The signing service does not let the account that is signed in receive its reports. Signed documents are found by asking now and then; they arrive later.")
 		} else if !errors.Is(err, esign.ErrSignedOut) && ctx.Err() == nil {
 			a.health.set("endpoint", Warning, ActRetry, esign.Sentence(err))
 		}
 		return err
 	}
-	a.noteServiceError(nil)
+	a.noteServiceError(ctx, nil)
 	return a.adoptEndpoint(endpoint{
 		ID: answer.ID, URL: answer.URL, Secret: answer.Secret,
 		Asked: want, ClientID: s.ClientID, Registered: a.now(),
@@ -178,30 +211,10 @@ func (a *Agent) endpointForbidden() {
 // adoptEndpoint makes x the current endpoint: first in memory, because its events may already be on their way,
 // then on disk.
 func (a *Agent) adoptEndpoint(x endpoint) error {
-	e := &a.endpoints
-	e.mu.Lock()
-	if e.current != nil {
-		previous := *e.current
-		previous.Until = a.now().Add(previousLife)
-		e.previous = &previous
-	}
-	e.current = &x
-	previous := e.previous
-	e.mu.Unlock()
-
-	values := map[string][]byte{}
-	for name, v := range map[string]*endpoint{sealedEndpoint: &x, sealedPrevious: previous} {
-		if v == nil {
-			continue
-		}
-		b, err := json.Marshal(v)
-		if err != nil {
-			return err
-		}
-		values[name] = b
-	}
-	if err := a.keys.put(values); err != nil {
-		return fmt.Errorf("keep the endpoint: %w", err)
+	former := a.endpoints.replace(&x, a.now())
+	a.endpoints.settle(false)
+	if err := a.keepEndpoints(&x, former); err != nil {
+		return err
 	}
 	a.health.clear("endpoint")
 	a.silence.end()
@@ -211,8 +224,8 @@ func (a *Agent) adoptEndpoint(x endpoint) error {
 	return nil
 }
 
-// dropEndpoint waits for a registration that is under way, and the endpoint at the service, as far as it can be reached, and forgets it here. Events that
-// are still on their way count for a little longer.
+// dropEndpoint deletes the endpoint at the service, as far as it can be reached, and forgets it here, after a
+// registration that is under way. Events that are still on their way count for a little longer.
 func (a *Agent) dropEndpoint(ctx context.Context, client *esign.Client) error {
 	done, err := a.endpoints.change(ctx)
 	if err != nil {
@@ -224,17 +237,29 @@ func (a *Agent) dropEndpoint(ctx context.Context, client *esign.Client) error {
 		return nil
 	}
 	err = client.DeleteEndpoint(ctx, old.URL)
-	previous := *old
-	previous.Until = a.now().Add(previousLife)
-	b, jsonErr := json.Marshal(previous)
-	if jsonErr != nil {
-		return jsonErr
+	former := a.endpoints.replace(nil, a.now())
+	a.endpoints.settle(false)
+	return errors.Join(a.keepEndpoints(nil, former), err)
+}
+
+// keepEndpoints puts the registrations on disk, and with them that nothing is unsure.
+func (a *Agent) keepEndpoints(current *endpoint, former []endpoint) error {
+	values := map[string][]byte{sealedEndpoint: nil}
+	if current != nil {
+		b, err := json.Marshal(current)
+		if err != nil {
+			return err
+		}
+		values[sealedEndpoint] = b
 	}
-	if putErr := a.keys.put(map[string][]byte{sealedEndpoint: nil, sealedPrevious: b}); putErr != nil {
-		return putErr
+	b, err := json.Marshal(former)
+	if err != nil {
+		return err
 	}
-	a.endpoints.mu.Lock()
-	a.endpoints.current, a.endpoints.previous = nil, &previous
-	a.endpoints.mu.Unlock()
-	return err
+	values[sealedFormer] = b
+	err = a.keys.put(values, func(tx *store.Tx) error { return tx.PutDoc(docAsking, nil) })
+	if err != nil {
+		return fmt.Errorf("keep the endpoint: %w", err)
+	}
+	return nil
 }

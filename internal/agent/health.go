@@ -36,15 +36,16 @@ func (h *health) set(id string, severity Severity, action Action, text string) {
 	}
 }
 
-// clear ends the issue id; ending one that is not set does nothing.
-func (h *health) clear(id string) {
+// clear ends the issue id and reports whether it was set; ending one that is not does nothing.
+func (h *health) clear(id string) (was bool) {
 	h.mu.Lock()
-	_, was := h.issues[id]
+	_, was = h.issues[id]
 	delete(h.issues, id)
 	h.mu.Unlock()
 	if was {
 		h.changed()
 	}
+	return was
 }
 
 // has reports whether the issue id is set.

@@ -8,6 +8,7 @@ import (
 	"image"
 	"slices"
 
+	"countersign/internal/archive"
 	"countersign/internal/esign"
 	"countersign/internal/preview"
 	"countersign/internal/store"
@@ -46,11 +47,9 @@ func (a *Agent) SaveAgain(packageID string) error {
 			if j.Folder != s.SaveTo && !s.BesideOriginal {
 				j.Folder = s.SaveTo
 			}
-			names := a.openNames(s, j.Folder)
-			if names.exists(j.Target) {
-				j.Target = names.free(tx, cmp.Or(j.Wanted, j.Target))
+			if err := a.nameAgain(tx, &j); err != nil {
+				return err
 			}
-			names.close()
 			if err := tx.PutJob(j); err != nil {
 				return err
 			}
@@ -65,6 +64,21 @@ func (a *Agent) SaveAgain(packageID string) error {
 	poke(a.rings.reconcile)
 	a.watchers.signal(PackagesChanged)
 	return nil
+}
+
+// nameAgain keeps j's name when no file has it, and chooses the next free one otherwise. In a folder that is out of
+// reach only the names of other jobs are known; the save itself never overwrites.
+func (a *Agent) nameAgain(tx *store.Tx, j *store.Job) (err error) {
+	folder, err := archive.OpenFolder(j.Folder)
+	if err != nil {
+		return nil
+	}
+	defer folder.Close()
+	if there, err := folder.Exists(j.Target); err != nil || !there {
+		return err
+	}
+	j.Target, err = freeName(tx, folder, cmp.Or(j.Wanted, j.Target))
+	return err
 }
 
 // DraftOf returns the draft that a package was sent from, when it was made here.
@@ -85,21 +99,21 @@ func (a *Agent) DraftOf(packageID string) (d store.Draft, ok bool) {
 
 // EditPage returns the address of the service's own editor for a package, where fields are placed.
 func (a *Agent) EditPage(ctx context.Context, packageID string) (string, error) {
-	return a.linkTo(func(client *esign.Client) (esign.SignLink, error) { return client.EditLink(ctx, packageID) })
+	return a.linkTo(ctx, func(client *esign.Client) (esign.SignLink, error) { return client.EditLink(ctx, packageID) })
 }
 
 // SignerPage returns the address of the page where that person signs, where the service gives one out.
 func (a *Agent) SignerPage(ctx context.Context, packageID, signerID string) (string, error) {
-	return a.linkTo(func(client *esign.Client) (esign.SignLink, error) { return client.SignLink(ctx, packageID, signerID) })
+	return a.linkTo(ctx, func(client *esign.Client) (esign.SignLink, error) { return client.SignLink(ctx, packageID, signerID) })
 }
 
-func (a *Agent) linkTo(ask func(*esign.Client) (esign.SignLink, error)) (string, error) {
+func (a *Agent) linkTo(ctx context.Context, ask func(*esign.Client) (esign.SignLink, error)) (string, error) {
 	client, online := a.online()
 	if !online {
 		return "", &SignInError{"Sign in first; then the page can be opened."}
 	}
 	link, err := ask(client)
-	return link.URL, a.noteServiceError(err)
+	return link.URL, a.noteServiceError(ctx, err)
 }
 
 // errNoPicture is the answer where no pictures are drawn.

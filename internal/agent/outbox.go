@@ -57,6 +57,18 @@ func (a *Agent) Send(ctx context.Context, d Draft, progress func(SendState)) (Se
 	}
 	poke(a.rings.outbox)
 	a.watchers.signal(OutboxChanged)
+	return a.followDraft(ctx, draft, d.Patience, changes)
+}
+
+// followDraft waits until the draft is sent, refused or unknown; no longer than patience for a service that does not
+// take it.
+func (a *Agent) followDraft(ctx context.Context, draft store.Draft, patience time.Duration, changes <-chan Change) (SendState, error) {
+	var late <-chan time.Time
+	if patience > 0 {
+		t := time.NewTicker(patience)
+		defer t.Stop()
+		late = t.C
+	}
 	for {
 		state, err := a.draftState(draft.ID)
 		if err != nil {
@@ -68,10 +80,23 @@ func (a *Agent) Send(ctx context.Context, d Draft, progress func(SendState)) (Se
 		}
 		select {
 		case <-changes:
+		case <-late:
+			_, online := a.online()
+			if state.Problem != "" || !online { // an upload that gets on is not late
+				return state, &DraftError{waitingSentence(draft, state, online)}
+			}
 		case <-ctx.Done():
 			return state, ctx.Err()
 		}
 	}
+}
+
+func waitingSentence(d store.Draft, s SendState, online bool) string {
+	why := s.Problem
+	if !online {
+		why = "Nobody is signed in."
+	}
+	return fmt.Sprintf("%s is not sent yet. %s It is kept and goes out as soon as that is possible; do not send it again.", quote(d.Name), why)
 }
 
 // Cancel withdraws a draft that has not been added yet. It reports whether it came in time.
@@ -171,6 +196,9 @@ func (a *Agent) sendDue(ctx context.Context) (time.Duration, error) {
 		if !online {
 			return idle, nil
 		}
+		if left := a.rest.left(a.now()); left > 0 {
+			return left, nil
+		}
 		var due []store.Draft
 		var next time.Time
 		err := a.st.View(func(tx *store.Tx) error {
@@ -206,10 +234,10 @@ func (a *Agent) sendDue(ctx context.Context) (time.Duration, error) {
 			} else {
 				err = a.sendDraft(ctx, client, d)
 			}
-			if errors.Is(err, esign.ErrSignedOut) {
+			if a.signedOut(err) {
 				return idle, nil
 			}
-			if err != nil && ctx.Err() == nil && !errors.Is(err, errCancelled) {
+			if err != nil && ctx.Err() == nil && !errors.Is(err, errDecided) {
 				return 0, err
 			}
 		}
@@ -246,7 +274,7 @@ func (a *Agent) sendDraft(ctx context.Context, client *esign.Client, d store.Dra
 	if err != nil {
 		return a.draftRefused(ctx, d, err)
 	}
-	a.noteServiceError(nil)
+	a.noteServiceError(ctx, nil)
 	return a.draftSent(d, added)
 }
 

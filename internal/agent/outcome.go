@@ -11,15 +11,16 @@ import (
 	"countersign/internal/store"
 )
 
-// putDraft records where d stands, unless it was cancelled meanwhile.
+// putDraft records where d stands, unless that was decided meanwhile: a person cancelled it, or an event told that it was
+// sent.
 func (a *Agent) putDraft(d store.Draft, state store.DraftState) error {
 	err := a.st.Update(func(tx *store.Tx) error {
 		stored, ok, err := tx.Draft(d.ID)
 		if err != nil {
 			return err
 		}
-		if ok && stored.State == store.DraftCancelled {
-			return errCancelled
+		if ok && (stored.State == store.DraftCancelled || stored.State == store.DraftSent) {
+			return errDecided
 		}
 		d.State, d.Changed = state, a.now()
 		return tx.PutDraft(d)
@@ -28,7 +29,7 @@ func (a *Agent) putDraft(d store.Draft, state store.DraftState) error {
 	return err
 }
 
-var errCancelled = errors.New("the draft was cancelled")
+var errDecided = errors.New("the draft was cancelled or sent meanwhile")
 
 // draftSent records that the service has accepted d: the draft and its package in one commit.
 func (a *Agent) draftSent(d store.Draft, added esign.Added) error {
@@ -65,7 +66,7 @@ func (a *Agent) draftSent(d store.Draft, added esign.Added) error {
 			Time: a.now(), Kind: "sent", PackageID: p.ID,
 			Text: fmt.Sprintf("Sent %s to %s.", quote(packageName(p)), plural(len(d.Signers), "person", "people")),
 		}
-		return tx.AddActivity(line)
+		return addActivity(tx, line)
 	})
 	if err != nil {
 		return fmt.Errorf("record the sent package %s: %w", added.PackageID, err)
@@ -126,7 +127,8 @@ func (a *Agent) claimDraft(tx *store.Tx, p *store.Package, data json.RawMessage)
 		return err
 	}
 	fromDraft(p, d, a.now())
-	if d.State == store.DraftUnknown {
+	// A queued draft has its answer still to come, or was sent by a life that ended before the answer was kept.
+	if d.State == store.DraftUnknown || d.State == store.DraftQueued || d.State == store.DraftFailed {
 		d.State, d.PackageID, d.Problem, d.Changed = store.DraftSent, p.ID, "", a.now()
 		d.NextTry = time.Time{}
 		return tx.PutDraft(d)
@@ -141,7 +143,7 @@ func (a *Agent) draftRefused(ctx context.Context, d store.Draft, cause error) er
 	var e *esign.Error
 	var file *esign.FileError
 	switch {
-	case errors.Is(cause, errCancelled) || a.cancelled(d.ID):
+	case errors.Is(cause, errDecided) || a.cancelled(d.ID):
 		return nil
 	case errors.As(cause, &bad):
 		return a.failDraft(d, bad.Text)
@@ -159,16 +161,21 @@ func (a *Agent) draftRefused(ctx context.Context, d store.Draft, cause error) er
 		// Stopped on the way. Before packages/add nothing is lost; after it began, recoverAdding looks into it.
 		return nil
 	}
-	a.noteServiceError(cause)
-	if errors.Is(cause, esign.ErrSignedOut) {
+	a.noteServiceError(ctx, cause)
+	if a.signedOut(cause) {
 		return errors.Join(a.putDraft(d, store.DraftQueued), cause)
 	}
-	if errors.As(cause, &e) && !e.Temporary() {
-		return a.failDraft(d, esign.Sentence(cause))
+	d.Problem = esign.Sentence(cause)
+	if errors.As(cause, &e) {
+		switch {
+		case e.Kind == esign.SignedOut:
+			return a.failDraft(d, "The signing service does not let the account that is signed in send documents.")
+		case !e.Temporary() && e.Kind != esign.Interrupted && e.Kind != esign.BadClient:
+			return a.failDraft(d, d.Problem)
+		}
 	}
 	d.Tries++
-	d.Problem = esign.Sentence(cause)
-	pause := a.backoff(d.Tries, 2*time.Second, 10*time.Minute)
+	pause := a.backoff(d.Tries, a.p.Pace.Retry, 10*time.Minute)
 	if e != nil {
 		pause = max(pause, e.RetryAfter)
 	}
@@ -178,7 +185,7 @@ func (a *Agent) draftRefused(ctx context.Context, d store.Draft, cause error) er
 
 func (a *Agent) failDraft(d store.Draft, problem string) error {
 	d.Problem = problem
-	if err := a.putDraft(d, store.DraftFailed); err != nil && !errors.Is(err, errCancelled) {
+	if err := a.putDraft(d, store.DraftFailed); err != nil && !errors.Is(err, errDecided) {
 		return err
 	}
 	a.record(store.Activity{Kind: "problem", Text: fmt.Sprintf("%s was not sent. %s", quote(d.Name), problem)})
@@ -196,12 +203,14 @@ func (a *Agent) resolveUnknown(ctx context.Context, client *esign.Client, d stor
 	if err == nil && found != "" {
 		return a.draftSent(d, esign.Added{PackageID: found})
 	}
-	if errors.Is(err, esign.ErrSignedOut) {
-		a.noteServiceError(err)
+	if err != nil {
+		a.noteServiceError(ctx, err)
+	}
+	if a.signedOut(err) {
 		return err
 	}
 	d.Tries++
-	d.NextTry = a.now().Add(a.backoff(d.Tries, 5*time.Second, time.Hour))
+	d.NextTry = a.now().Add(a.backoff(d.Tries, 2*a.p.Pace.Retry, time.Hour))
 	return a.putDraft(d, store.DraftUnknown)
 }
 

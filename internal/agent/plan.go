@@ -11,56 +11,39 @@ import (
 	"countersign/internal/store"
 )
 
-// nameChooser chooses names that are free in the folder. Without a folder, because it is missing just now, only the
-// names of other jobs are known; the save itself never overwrites.
-type nameChooser struct {
-	template archive.Template
-	path     string
-	folder   *archive.Folder
+// freeTarget is the first of rel, "rel (2)", "rel (3)" ... that no other job has reserved. Whether a file of that name
+// is in the folder is seen when the bytes are there: it may be the very document, saved before the state was lost.
+func freeTarget(tx *store.Tx, folder, rel string) (string, error) {
+	for i := 1; ; i++ {
+		name := archive.Numbered(rel, i)
+		if taken, err := tx.TargetTaken(folder, name); err != nil || !taken {
+			return name, err
+		}
+	}
 }
 
-func (a *Agent) openNames(s Settings, folder string) nameChooser {
+// freeName is freeTarget for a name that no file in the folder has either.
+func freeName(tx *store.Tx, folder *archive.Folder, rel string) (string, error) {
+	for i := 1; ; i++ {
+		name := archive.Numbered(rel, i)
+		if taken, err := tx.TargetTaken(folder.Dir(), name); err != nil {
+			return "", err
+		} else if taken {
+			continue
+		}
+		if there, err := folder.Exists(name); err != nil || !there {
+			return name, err
+		}
+	}
+}
+
+// template is how files are named; one that is not understood any more gives way to the default.
+func (s Settings) template() archive.Template {
 	t, err := archive.Parse(s.NameTemplate)
 	if err != nil {
 		t, _ = archive.Parse(archive.DefaultTemplate)
 	}
-	n := nameChooser{template: t, path: folder}
-	if f, err := archive.OpenFolder(folder); err == nil {
-		n.folder = f
-	}
-	return n
-}
-
-func (n nameChooser) close() {
-	if n.folder != nil {
-		n.folder.Close()
-	}
-}
-
-// free is the first of rel, "rel (2)", "rel (3)" ... that no file and no other job has.
-func (n nameChooser) free(tx *store.Tx, rel string) string {
-	for i := 1; ; i++ {
-		name := rel
-		if i > 1 {
-			name = archive.Numbered(rel, i)
-		}
-		if taken, err := tx.TargetTaken(n.path, name); err == nil && taken {
-			continue
-		}
-		if n.exists(name) {
-			continue
-		}
-		return name
-	}
-}
-
-// exists reports whether a file of that name is known to be in the folder.
-func (n nameChooser) exists(rel string) bool {
-	if n.folder == nil {
-		return false
-	}
-	there, err := n.folder.Exists(rel)
-	return err == nil && there
+	return t
 }
 
 // saveFolder is where p's documents go: the office's folder, or beside the original when that was chosen and it is
@@ -79,14 +62,21 @@ func (a *Agent) saveFolder(s Settings, p store.Package) string {
 }
 
 // plan records a job per wanted file of an executed package, each with its name, before the first byte is asked for.
-func (a *Agent) plan(tx *store.Tx, p *store.Package, s Settings, names nameChooser) (planned int, err error) {
+func (a *Agent) plan(tx *store.Tx, p *store.Package, s Settings, folder string) (planned int, err error) {
+	names := s.template()
 	add := func(d store.Document, kind archive.Kind) error {
 		j := store.Job{
-			PackageID: p.ID, DocumentID: d.ID, Kind: string(kind), Folder: names.path,
+			PackageID: p.ID, DocumentID: d.ID, Kind: string(kind), Folder: folder,
 			State: store.JobPending, Planned: a.now(), NextTry: a.now(),
 		}
-		j.Wanted = names.template.Name(nameFields(*p, d, kind, p.Executed))
-		j.Target = names.free(tx, j.Wanted)
+		if _, known, err := tx.Job(j.Key()); err != nil || known {
+			return err
+		}
+		j.Wanted = names.Name(nameFields(*p, d, kind, p.Executed))
+		var err error
+		if j.Target, err = freeTarget(tx, folder, j.Wanted); err != nil {
+			return err
+		}
 		ok, err := tx.PlanJob(j)
 		if ok {
 			planned++

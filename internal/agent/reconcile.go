@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"sync"
 	"time"
 
@@ -14,11 +15,11 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// The request budget of reconciling: status calls at once, per second, and in a burst.
+// The request budget of reconciling: status calls at once, and in a burst as so many seconds' worth; per second it is
+// Pace.Statuses.
 const (
 	statusAtOnce = 4
-	statusPerSec = 10
-	statusBurst  = 40
+	statusBurst  = 4
 )
 
 // sweepPause is the least time between two sweeps over all open packages that nothing but a returning connection
@@ -27,24 +28,9 @@ const sweepPause = 5 * time.Minute
 
 // sweeper remembers that all open packages are to be asked about. Safe for concurrent use.
 type sweeper struct {
-	mu    sync.Mutex
-	due   bool
-	last  time.Time
-	quiet time.Time // until then the service is left alone, whoever asks
-}
-
-// rest leaves the service alone until then.
-func (s *sweeper) rest(until time.Time) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.quiet = until
-}
-
-// resting is how long the service is still to be left alone. A clock that was set back does not prolong it beyond a day.
-func (s *sweeper) resting(now time.Time) time.Duration {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return min(s.quiet.Sub(now), 24*time.Hour)
+	mu   sync.Mutex
+	due  bool
+	last time.Time
 }
 
 // reconcileSoon asks for the status of every package that is not final: something may have been missed.
@@ -66,7 +52,7 @@ const sweepReturn = "the public address is open again"
 // otherwise at a pace that slows as packages grow old.
 func (a *Agent) runReconcile(ctx context.Context) error {
 	a.reconcileSoon("start")
-	limiter := rate.NewLimiter(statusPerSec, statusBurst)
+	limiter := rate.NewLimiter(rate.Limit(a.p.Pace.Statuses), max(1, int(statusBurst*a.p.Pace.Statuses)))
 	for {
 		pause, err := a.reconcile(ctx, limiter)
 		if err != nil {
@@ -78,10 +64,19 @@ func (a *Agent) runReconcile(ctx context.Context) error {
 		}
 		// The wall clock runs on while a computer sleeps, timers do not.
 		if a.now().Round(0).Sub(slept.Round(0)) > pause+time.Minute {
-			a.reconcileSoon("the computer woke up")
-			a.wakeAll()
+			a.wokeUp()
 		}
 	}
+}
+
+// wokeUp is called when the wall clock has moved on without the timers: whatever was under way before is over.
+func (a *Agent) wokeUp() {
+	a.mu.Lock()
+	a.awake = a.now()
+	a.mu.Unlock()
+	a.saves.unblock()
+	a.reconcileSoon("the computer woke up")
+	a.wakeAll()
 }
 
 // reconcile asks about everything that is due and returns how long nothing will be.
@@ -89,21 +84,23 @@ func (a *Agent) reconcile(ctx context.Context, limiter *rate.Limiter) (pause tim
 	const idle = time.Minute
 	a.tellSilence()
 	a.tellTunnel()
-	if wait := a.sweep.resting(a.now()); wait > 0 {
-		return wait, nil
-	}
 	client, online := a.online()
 	if !online {
 		return idle, nil
 	}
+	if left := a.rest.left(a.now()); left > 0 {
+		return min(left, idle), nil
+	}
 	if a.takeSweep() {
-		if err := a.markOpenDue(); err != nil {
+		if err := a.markAllDue(); err != nil {
 			return 0, err
 		}
-		if err := a.discover(ctx, client); err != nil && ctx.Err() == nil {
+		poke(a.rings.save)
+		if err := a.discover(ctx, client, limiter); err != nil && ctx.Err() == nil {
 			a.log.Info("list packages", "err", err)
 		}
 	}
+	defer a.setBacklog(0)
 	for ctx.Err() == nil {
 		var due []store.Package
 		var next time.Time
@@ -121,47 +118,45 @@ func (a *Agent) reconcile(ctx context.Context, limiter *rate.Limiter) (pause tim
 		if len(due) == 0 {
 			return untilNext(a.now(), next, idle), nil
 		}
-		// More at once than a person would cause: catching up, to be told in a summary.
-		quiet := len(due) > 5
-		g, gctx := errgroup.WithContext(ctx)
-		g.SetLimit(statusAtOnce)
-		for _, p := range due {
-			if err := limiter.Wait(gctx); err != nil {
-				break
+		a.setBacklog(len(due))
+		if err := a.checkPackages(ctx, client, limiter, due); err != nil {
+			if ctx.Err() != nil || a.signedOut(err) {
+				return idle, nil
 			}
-			g.Go(func() error { return a.checkPackage(gctx, client, p, quiet) })
-		}
-		err = g.Wait()
-		if ctx.Err() != nil {
-			return 0, nil
-		}
-		if pause, stop := pauseFor(err); stop {
-			a.sweep.rest(a.now().Add(pause))
-			return pause, nil
+			var e *esign.Error
+			if !errors.As(err, &e) {
+				return 0, err
+			}
+			return a.pauseAfter(err, a.troubles.round()), nil
 		}
 	}
 	return idle, nil
 }
+
+// checkPackages asks about every package in due. It stops early with an error that concerns the service as a whole.
+func (a *Agent) checkPackages(ctx context.Context, client *esign.Client, limiter *rate.Limiter, due []store.Package) error {
+	// More at once than a person would cause: catching up, to be told in a summary.
+	quiet := len(due) > 5
+	g, gctx := errgroup.WithContext(ctx)
+	g.SetLimit(statusAtOnce)
+	for _, p := range due {
+		if err := limiter.Wait(gctx); err != nil {
+			break
+		}
+		g.Go(func() error { return a.checkPackage(gctx, client, p, quiet) })
+	}
+	return g.Wait()
+}
+
+// pauseLeast keeps a loop from running at full speed should what is next never come.
+const pauseLeast = 20 * time.Millisecond
 
 // untilNext is the time from now to next, at most limit; limit when there is no next.
 func untilNext(now, next time.Time, limit time.Duration) time.Duration {
 	if next.IsZero() {
 		return limit
 	}
-	return max(min(next.Sub(now), limit), 0)
-}
-
-// pauseFor says how long to leave the service alone after err.
-func pauseFor(err error) (time.Duration, bool) {
-	var e *esign.Error
-	switch {
-	case err == nil:
-		return 0, false
-	case errors.As(err, &e) && e.RetryAfter > 0:
-		return e.RetryAfter, true
-	default:
-		return 15 * time.Second, true
-	}
+	return max(min(next.Sub(now), limit), pauseLeast)
 }
 
 func (a *Agent) takeSweep() bool {
@@ -174,8 +169,8 @@ func (a *Agent) takeSweep() bool {
 	return due
 }
 
-// markOpenDue makes every package that is not final due now.
-func (a *Agent) markOpenDue() error {
+// markAllDue makes every package that is not final due now, and every file that waits for a try far away.
+func (a *Agent) markAllDue() error {
 	now := a.now()
 	return a.st.Update(func(tx *store.Tx) error {
 		open, err := tx.AllOpen()
@@ -191,30 +186,69 @@ func (a *Agent) markOpenDue() error {
 				return err
 			}
 		}
-		return nil
+		waiting, err := tx.JobsDue(endOfTime, math.MaxInt)
+		for _, j := range waiting {
+			if j.NextTry.Sub(now) < sweepPause {
+				continue
+			}
+			j.NextTry = now
+			if err := tx.PutJob(j); err != nil {
+				return err
+			}
+		}
+		return err
 	})
 }
 
 // checkPackage asks for one package's status and draws the consequences: facts, save jobs, the time to ask again.
-// Only an error that concerns the service as a whole is returned.
+// Only an error that concerns the service as a whole is returned; what only this package meets puts it alone off.
 func (a *Agent) checkPackage(ctx context.Context, client *esign.Client, p store.Package, quiet bool) error {
 	status, err := client.Status(ctx, p.ID)
-	a.noteServiceError(err)
+	a.noteServiceError(ctx, err)
 	var e *esign.Error
 	switch {
 	case err == nil:
+		a.troubles.end(p.ID)
 		return a.applyCheck(p.ID, status, quiet)
 	case ctx.Err() != nil:
 		return nil
-	case errors.As(err, &e) && (e.Kind == esign.NotFound || e.Kind == esign.Forbidden || e.Kind == esign.Refused):
-		return a.missPackage(p.ID, e)
-	default:
+	case !errors.As(err, &e), a.signedOut(err):
 		return err
 	}
+	switch e.Kind {
+	case esign.NotFound, esign.Forbidden, esign.Refused:
+		return a.missPackage(p.ID, e)
+	case esign.BadClient, esign.NotKept, esign.Interrupted:
+		return err
+	case esign.TooMany:
+		if e.RetryAfter > 0 {
+			return err
+		}
+	}
+	tries, row := a.troubles.begin(p.ID)
+	if err := a.putOff(p.ID, a.backoff(tries, a.p.Pace.Retry, time.Hour)); err != nil {
+		return err
+	}
+	if row > statusAtOnce {
+		return e
+	}
+	return nil
+}
+
+// putOff leaves a package alone for a while.
+func (a *Agent) putOff(id string, pause time.Duration) error {
+	return a.st.Update(func(tx *store.Tx) error {
+		p, ok, err := tx.Package(id)
+		if err != nil || !ok {
+			return err
+		}
+		p.NextCheck = a.now().Add(pause)
+		return putPackage(tx, p)
+	})
 }
 
 // missPackage notes that the service does not (or may not) tell about a package. A new one may only be late; an old
-// one is gone.
+// one is gone, when the service says so in its own words and not merely in a page that is not there.
 func (a *Agent) missPackage(id string, cause *esign.Error) error {
 	return a.st.Update(func(tx *store.Tx) error {
 		p, ok, err := tx.Package(id)
@@ -223,12 +257,13 @@ func (a *Agent) missPackage(id string, cause *esign.Error) error {
 		}
 		now := a.now()
 		age := now.Sub(p.Created)
-		if cause.Kind == esign.NotFound && (age > 24*time.Hour || p.Origin == store.MadeElsewhere && age > time.Hour) {
+		sure := cause.Kind == esign.NotFound && cause.Code != ""
+		if sure && (age > 24*time.Hour || p.Origin == store.MadeElsewhere && age > time.Hour) {
 			p.Gone = true
 			addMoment(&p, store.Moment{Time: now, What: momentEnded, Ref: "gone"})
 			return putPackage(tx, p)
 		}
-		p.NextCheck = now.Add(min(max(age, 10*time.Second), 6*time.Hour))
+		p.NextCheck = now.Add(min(max(age, 5*a.p.Pace.Retry), 6*time.Hour))
 		return putPackage(tx, p)
 	})
 }
@@ -236,8 +271,7 @@ func (a *Agent) missPackage(id string, cause *esign.Error) error {
 // applyCheck records a status answer and plans the files of a package that is executed.
 func (a *Agent) applyCheck(id string, status esign.Status, quiet bool) error {
 	s := a.Settings()
-	names := a.openNames(s, a.saveFolder(s, a.packageOrZero(id)))
-	defer names.close()
+	folder := a.saveFolder(s, a.packageOrZero(id))
 	listening := a.listeningSince()
 	var facts []fact
 	var planned int
@@ -268,7 +302,7 @@ func (a *Agent) applyCheck(id string, status esign.Status, quiet bool) error {
 			}
 		}
 		if p.State == stateExecuted && !p.Planned && len(p.Documents) > 0 {
-			if planned, err = a.plan(tx, &p, s, names); err != nil {
+			if planned, err = a.plan(tx, &p, s, folder); err != nil {
 				return err
 			}
 		}
@@ -295,7 +329,7 @@ func (a *Agent) checkPause(p store.Package, s Settings) time.Duration {
 	var pause time.Duration
 	switch {
 	case p.State == stateExecuted: // waits for its documents to be listed
-		pause = 30 * time.Second
+		return min(max(a.now().Sub(p.Executed), 30*time.Second), time.Hour)
 	case age < time.Hour:
 		pause = 5 * time.Minute
 	case age < 24*time.Hour:
@@ -309,51 +343,4 @@ func (a *Agent) checkPause(p store.Package, s Settings) time.Duration {
 		pause /= 10
 	}
 	return pause
-}
-
-// discover finds packages of the organization that were made elsewhere while this computer did not listen, as far as
-// the service offers a list. What was finished before the office first signed in is not fetched.
-func (a *Agent) discover(ctx context.Context, client *esign.Client) error {
-	const page, most = 100, 2000
-	a.mu.Lock()
-	since := a.account.Since
-	a.mu.Unlock()
-	for skip := 0; skip < most; skip += page {
-		list, err := client.List(ctx, esign.ListQuery{Take: page, Skip: skip})
-		if err != nil {
-			return err
-		}
-		fresh := 0
-		err = a.st.Update(func(tx *store.Tx) error {
-			fresh = 0
-			for _, s := range list.Items {
-				_, known, err := tx.Package(s.PackageID)
-				if err != nil {
-					return err
-				}
-				if known || s.PackageID == "" || ended(s.State) || s.State == "draft" {
-					continue
-				}
-				if (s.State == stateExecuted || s.Executed) && s.TimeExecuted.Before(since) {
-					continue
-				}
-				fresh++
-				p := store.Package{ID: s.PackageID, Origin: store.MadeElsewhere, Name: s.Name, Created: a.now(), NextCheck: a.now()}
-				if !s.TimeCreated.IsZero() {
-					p.Created = s.TimeCreated
-				}
-				if err := putPackage(tx, p); err != nil {
-					return err
-				}
-			}
-			return nil
-		})
-		if err != nil {
-			return err
-		}
-		if len(list.Items) < page || fresh == 0 {
-			return nil
-		}
-	}
-	return nil
 }

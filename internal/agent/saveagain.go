@@ -1,10 +1,10 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
 	"time"
 
 	"countersign/internal/archive"
@@ -12,41 +12,67 @@ import (
 	"countersign/internal/store"
 )
 
-// giveUpAfter is how long a file that the service does not give is asked for.
-const giveUpAfter = 14 * 24 * time.Hour
+// A file that the service does not give is asked for this long and this often: a computer that was off for weeks has
+// not asked.
+const (
+	giveUpAfter = 14 * 24 * time.Hour
+	giveUpTries = 30
+)
 
 // jobNotSaved handles a download that did not end as a file.
-func (a *Agent) jobNotSaved(ctx context.Context, folder *archive.Folder, j store.Job, err error) error {
+func (a *Agent) jobNotSaved(ctx context.Context, j store.Job, err error) error {
 	switch {
-	case ctx.Err() != nil:
+	case ctx.Err() != nil, errors.Is(err, errMoved):
 		return nil
-	case errors.Is(err, archive.ErrExists):
-		return a.renameJob(folder, j)
 	case errors.Is(err, archive.ErrFull), errors.Is(err, archive.ErrMissing),
 		errors.Is(err, archive.ErrReadOnly), errors.Is(err, archive.ErrNotFolder):
 		return a.blockFolder(j, err)
+	case errors.Is(err, archive.ErrDownload):
+		return a.jobFailed(j, err, archive.Sentence(err))
 	default:
 		return a.jobLater(j, archive.Sentence(err), 0)
 	}
 }
 
-// renameJob is for a target that somebody took meanwhile: the same bytes are our own file of an earlier run, others
-// are left alone and ours gets the next free name.
-func (a *Agent) renameJob(folder *archive.Folder, j store.Job) error {
-	if same, err := folder.Matches(j.Target, j.Size, j.SHA256); err == nil && same {
-		return a.finishJob(j)
+// renameJob is for a target that is taken. A file with the very bytes is the document, saved before the state was lost
+// or by hand; others are left alone, and the job gets the next name. saved is what was received, zero when nothing was.
+func (a *Agent) renameJob(folder *archive.Folder, j store.Job, saved archive.Saved) error {
+	wanted := cmp.Or(j.Wanted, j.Target)
+	for i := 1; saved.SHA256 != ""; i++ {
+		name := archive.Numbered(wanted, i)
+		if there, err := folder.Exists(name); err != nil || !there {
+			break
+		}
+		same, err := folder.Matches(name, saved.Size, saved.SHA256)
+		if err != nil || !same {
+			continue
+		}
+		found := j
+		found.Target, found.Size, found.SHA256 = name, saved.Size, saved.SHA256
+		err = a.finishJob(found, true)
+		if !errors.Is(err, store.ErrTargetTaken) { // another document's, which only looks the same
+			return err
+		}
 	}
 	err := a.st.Update(func(tx *store.Tx) error {
-		names := nameChooser{path: j.Folder, folder: folder}
-		j.Target = names.free(tx, j.Wanted)
-		j.NextTry = a.now()
-		j.Size, j.SHA256 = 0, ""
-		return tx.PutJob(j)
+		stored, ok, err := tx.Job(j.Key())
+		if err != nil || !ok || stored.Folder != j.Folder {
+			return err
+		}
+		// Its own reservation is not in the way, but the file of that name is.
+		if stored.Target, err = freeName(tx, folder, wanted); err != nil {
+			return err
+		}
+		stored.Size, stored.SHA256 = 0, ""
+		// A folder that keeps saying so must not be asked without a pause.
+		if stored.Tries++; stored.Tries > 3 {
+			stored.NextTry = a.now().Add(a.backoff(stored.Tries-3, a.p.Pace.Retry, time.Hour))
+		}
+		return tx.PutJob(stored)
 	})
 	if err != nil {
-		return err
+		return fmt.Errorf("choose another name for %s: %w", j.Target, err)
 	}
-	poke(a.rings.save)
 	return nil
 }
 
@@ -55,29 +81,46 @@ func (a *Agent) jobRefused(ctx context.Context, j store.Job, err error) error {
 	if ctx.Err() != nil {
 		return nil
 	}
-	a.noteServiceError(err)
+	a.noteServiceError(ctx, err)
 	var e *esign.Error
-	if !errors.As(err, &e) {
-		return err // signed out: the queue waits for the next sign-in
-	}
-	switch e.Kind {
-	case esign.SignedOut:
-		return err
-	case esign.TooMany:
-		if later := a.jobLater(j, "", e.RetryAfter); later != nil {
-			return later
-		}
-		return err
+	switch {
+	case !errors.As(err, &e), a.signedOut(err):
+		return err // the queue waits for the next sign-in
+	case e.Kind == esign.BadClient, e.Kind == esign.NotKept, e.Kind == esign.Interrupted:
+		return err // nothing is wrong with this file
+	case e.Kind == esign.TooMany:
+		return errors.Join(a.jobLater(j, "", e.RetryAfter), err)
+	case e.Kind == esign.SignedOut:
+		return a.jobLater(j, "The signing service does not give this document to the account that is signed in.", 0)
+	case e.Kind == esign.Network, e.Kind == esign.Server, e.Kind == esign.BadAnswer:
+		return a.jobFailed(j, err, esign.Sentence(err))
 	default:
 		return a.jobLater(j, esign.Sentence(err), e.RetryAfter)
 	}
+}
+
+// jobFailed puts off a job that the service failed to give. When several in a row fail, nothing is wrong with the
+// files, and the queue pauses.
+func (a *Agent) jobFailed(j store.Job, cause error, problem string) error {
+	var after time.Duration
+	var e *esign.Error
+	if errors.As(cause, &e) {
+		after = e.RetryAfter
+	}
+	if err := a.jobLater(j, problem, after); err != nil {
+		return err
+	}
+	if a.saves.fail() > savesAtOnce {
+		return cause
+	}
+	return nil
 }
 
 // jobLater puts a job off: seconds at first, then minutes and hours, for days. After that a person decides.
 func (a *Agent) jobLater(j store.Job, problem string, atLeast time.Duration) error {
 	err := a.st.Update(func(tx *store.Tx) error {
 		stored, ok, err := tx.Job(j.Key())
-		if err != nil || !ok {
+		if err != nil || !ok || stored.State == store.JobDone {
 			return err
 		}
 		stored.Tries++
@@ -85,8 +128,8 @@ func (a *Agent) jobLater(j store.Job, problem string, atLeast time.Duration) err
 		if err := setProblem(tx, j.PackageID, problem); err != nil {
 			return err
 		}
-		stored.NextTry = a.now().Add(max(a.backoff(stored.Tries, 2*time.Second, 2*time.Hour), atLeast))
-		if a.now().Sub(stored.Planned) > giveUpAfter {
+		stored.NextTry = a.now().Add(max(a.backoff(stored.Tries, a.p.Pace.Retry, 2*time.Hour), atLeast))
+		if a.now().Sub(stored.Planned) > giveUpAfter && stored.Tries > giveUpTries {
 			stored.State = store.JobFailed
 		}
 		return tx.PutJob(stored)
@@ -120,42 +163,4 @@ func (a *Agent) tellSaves() {
 	a.health.set("saves", Problem, ActRetry, fmt.Sprintf(
 		"%s could not be saved: the service did not give %s for two weeks. Try again, or fetch %s from the service's own pages.",
 		plural(failed, "document", "documents"), plural2(failed, "it", "them"), plural2(failed, "it", "them")))
-}
-
-// blockFolder says once what is wrong with the folder and stops the queue until it is well again.
-func (a *Agent) blockFolder(j store.Job, cause error) error {
-	var waiting int
-	if err := a.st.View(func(tx *store.Tx) error {
-		c, err := tx.JobCounts()
-		waiting = c.Pending
-		return err
-	}); err != nil {
-		return err
-	}
-	name := quote(filepath.Base(j.Folder))
-	wait := plural(waiting, "document waits", "documents wait")
-	var text string
-	action := ActChooseFolder
-	switch {
-	case errors.Is(cause, archive.ErrFull):
-		text = fmt.Sprintf("The disk with %s is full. %s and will be saved when there is room.", name, wait)
-		action = ActNone
-	case errors.Is(cause, archive.ErrReadOnly):
-		text = fmt.Sprintf("Countersign may not write to the folder %s. %s; change its permissions or choose another folder.", name, wait)
-	case errors.Is(cause, archive.ErrMissing):
-		text = fmt.Sprintf("The folder %s is not there. %s and will be saved when it is back; or choose another folder.", name, wait)
-	default:
-		text = archive.Sentence(cause) + " " + wait + "."
-	}
-	a.health.set("folder", Problem, action, text)
-	return &folderBlocked{cause}
-}
-
-func plural(n int, one, many string) string { return fmt.Sprintf("%d %s", n, plural2(n, one, many)) }
-
-func plural2(n int, one, many string) string {
-	if n == 1 {
-		return one
-	}
-	return many
 }

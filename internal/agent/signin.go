@@ -185,6 +185,11 @@ func (a *Agent) adopt(ctx context.Context, svc *service, g esign.Grant) error {
 		text = "Signed in as " + acc.Email + "."
 	}
 	a.record(store.Activity{Kind: "signed_in", Text: text})
+	a.tellReplaced()
+	a.rest.stop()
+	if err := a.askAgainForGone(); err != nil {
+		a.log.Error("look for packages again", "err", err)
+	}
 	a.reconcileSoon("somebody signed in")
 	a.wakeAll()
 	a.watchers.signal(StatusChanged)

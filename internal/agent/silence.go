@@ -51,10 +51,13 @@ func (a *Agent) listeningSince() time.Time {
 	if e == nil || a.tunnel.State != "up" {
 		return time.Time{}
 	}
-	if e.Registered.After(a.tunnel.Since) {
-		return e.Registered
+	since := a.tunnel.Since
+	for _, t := range []time.Time{e.Registered, a.awake} {
+		if t.After(since) {
+			since = t
+		}
 	}
-	return a.tunnel.Since
+	return since
 }
 
 // heard ends the silence: the service does report to this computer.

@@ -170,6 +170,8 @@ func (a *Agent) Act(ctx context.Context, i Issue) error {
 				return err
 			}
 		}
+		a.rest.stop()
+		a.saves.unblock()
 		a.reconcileSoon("somebody asked")
 		a.wakeAll()
 	}

@@ -13,27 +13,34 @@ type part struct {
 	run  func(context.Context) error
 }
 
+// wellAfter is how long a loop must run before it counts as well again.
+const wellAfter = time.Minute
+
 // supervise keeps p running until ctx ends. A loop that fails or panics is reported to health, rests, and starts
-// again; the rest doubles up to a minute and starts small again after the loop has run well for a minute.
+// again; the rest doubles up to a minute. It starts small again, and the report ends, once the loop has run for a
+// minute.
 func (a *Agent) supervise(ctx context.Context, p part) {
-	rest := time.Second
-	for {
+	issue := "internal-" + p.name
+	for tries := 1; ; tries++ {
 		began := a.now()
+		well := time.AfterFunc(wellAfter, func() { a.health.clear(issue) })
 		err := protect(ctx, p)
+		well.Stop()
 		if ctx.Err() != nil {
 			return
 		}
-		if a.now().Sub(began) > time.Minute {
-			rest = time.Second
+		if a.now().Sub(began) > wellAfter {
+			tries = 1
 		}
+		rest := a.backoff(tries, a.p.Pace.Retry/2, time.Minute)
 		a.log.Error("a part stopped and starts again", "part", p.name, "err", err, "rest", rest)
-		a.health.set("internal-"+p.name, Problem, ActRetry,
-			"A part of Countersign stopped unexpectedly and is being started again; nothing was lost.")
+		if !a.health.has("data") { // which says why
+			a.health.set(issue, Problem, ActRetry,
+				"A part of Countersign stopped unexpectedly and is being started again; nothing was lost.")
+		}
 		if !sleep(ctx, rest) {
 			return
 		}
-		rest = min(2*rest, time.Minute)
-		a.health.clear("internal-" + p.name)
 	}
 }
 

@@ -26,6 +26,10 @@ const (
 	tunnelInUseGrace = 75 * time.Second
 )
 
+// tunnelLook is the longest pause before a public address that could not be opened, for a reason that trying again does
+// not mend, is tried all the same.
+const tunnelLook = 5 * time.Minute
+
 // runTunnel keeps the public address open as the settings describe it, and starts over when they change.
 func (a *Agent) runTunnel(ctx context.Context) error {
 	for ctx.Err() == nil {
@@ -38,7 +42,11 @@ func (a *Agent) runTunnel(ctx context.Context) error {
 			a.setTunnel(tunnel.State{}, "off")
 		}
 		if t == nil {
-			if !a.waitForTunnelSettings(ctx, s, 0) {
+			limit := time.Duration(0)
+			if err != nil { // what is missing may come without new settings: the key, a file
+				limit = tunnelLook
+			}
+			if !a.waitForTunnelSettings(ctx, s, limit) {
 				return nil
 			}
 			continue
@@ -52,7 +60,7 @@ func (a *Agent) runTunnel(ctx context.Context) error {
 			a.log.Warn("the public address was given up", "err", err)
 			a.setTunnel(tunnel.State{Phase: tunnel.Down, Err: err}, "down")
 			// Trying again cannot mend it, but a person can at the other end: come back now and then.
-			if !a.waitForTunnelSettings(ctx, s, 5*time.Minute) {
+			if !a.waitForTunnelSettings(ctx, s, tunnelLook) {
 				return nil
 			}
 		}

@@ -152,6 +152,10 @@ type Draft struct {
 	Sequential   bool            `json:"sequential,omitempty"`
 	Due          time.Time       `json:"due,omitzero"`
 	ExternalData json.RawMessage `json:"external_data,omitempty"`
+
+	// Patience is how long Send waits for a service that does not take the draft; 0 is without limit. The draft goes
+	// out later all the same.
+	Patience time.Duration `json:"patience,omitempty"`
 }
 
 // SendState is how a draft ended, or where it stands.

@@ -1,0 +1,95 @@
+package agent
+
+import (
+	"context"
+	"math"
+	"slices"
+
+	"countersign/internal/archive"
+	"countersign/internal/store"
+)
+
+// docLeft names the document with the folders that settings have left: temporary files of ours may still be in them.
+const docLeft = "folders-left"
+
+// leaveFolder remembers a folder for the next start.
+func leaveFolder(tx *store.Tx, folder string) error {
+	var left []string
+	if _, err := tx.GetDoc(docLeft, &left); err != nil {
+		return err
+	}
+	if slices.Contains(left, folder) {
+		return nil
+	}
+	return tx.PutDoc(docLeft, append(left, folder))
+}
+
+// sweepLeftovers removes temporary files that an earlier run left behind in the office's folder and in those it had
+// before. A folder that is not there now is looked into once files are to be saved in it, or with the next start.
+func (a *Agent) sweepLeftovers(ctx context.Context) {
+	var left []string
+	if err := a.st.View(func(tx *store.Tx) error {
+		left = nil
+		_, err := tx.GetDoc(docLeft, &left)
+		return err
+	}); err != nil {
+		a.log.Warn("read the folders left", "err", err)
+		return
+	}
+	if s := a.Settings(); s.SaveTo != "" {
+		a.sweepFolder(ctx, s.SaveTo)
+	}
+	remaining := slices.DeleteFunc(slices.Clone(left), func(folder string) bool { return a.sweepFolder(ctx, folder) })
+	if len(remaining) == len(left) {
+		return
+	}
+	if err := a.st.Update(func(tx *store.Tx) error { return tx.PutDoc(docLeft, remaining) }); err != nil {
+		a.log.Warn("forget the folders left", "err", err)
+	}
+}
+
+// sweepFolders does the same for the folders of jobs, once per run each. No save is under way.
+func (a *Agent) sweepFolders(ctx context.Context, jobs []store.Job) {
+	for _, j := range jobs {
+		if !a.saves.swept(j.Folder) {
+			a.sweepFolder(ctx, j.Folder)
+		}
+	}
+}
+
+// sweepFolder reports whether the folder could be looked through.
+func (a *Agent) sweepFolder(ctx context.Context, folder string) bool {
+	f, err := archive.OpenFolder(folder)
+	if err != nil {
+		return false
+	}
+	defer f.Close()
+	// Several computers may share the folder: only what belongs to jobs of ours goes.
+	ours := map[string]bool{}
+	err = a.st.View(func(tx *store.Tx) error {
+		clear(ours)
+		pending, err := tx.JobsDue(endOfTime, math.MaxInt)
+		if err != nil {
+			return err
+		}
+		failed, err := tx.FailedJobs()
+		for _, j := range append(pending, failed...) {
+			ours[archive.Token(a.tempKey(j))] = true
+		}
+		return err
+	})
+	if err != nil {
+		a.log.Warn("read the pending files", "err", err)
+		return false
+	}
+	n, err := f.Sweep(ctx, func(token string) bool { return !ours[token] })
+	if err != nil {
+		a.log.Warn("remove leftover files", "err", err)
+		return false
+	}
+	if n > 0 {
+		a.log.Info("removed leftover files", "count", n)
+	}
+	a.saves.sweptNow(folder)
+	return true
+}

@@ -1,0 +1,190 @@
+package agent
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"sync"
+
+	"countersign/internal/store"
+)
+
+// precious is the small part of the state that the service cannot give back: who this office is, and what it needs to
+// sign in. It is mirrored in a second file, from which a lost or damaged state.db is begun anew; the rest is read from
+// the service again. What is secret is sealed there as it is in the store.
+type precious struct {
+	Version      int               `json:"version"`
+	Installation string            `json:"installation"`
+	Settings     *Settings         `json:"settings,omitempty"`
+	Account      *account          `json:"account,omitempty"`
+	KeyID        string            `json:"key_id,omitempty"`
+	Sealed       map[string][]byte `json:"sealed,omitempty"`
+}
+
+const preciousVersion = 1
+
+// sealedNames are the sealed values worth mirroring: all of them.
+var sealedNames = []string{
+	sealedClientSecret, sealedNgrokToken, sealedRefresh, sealedEndpoint, sealedFormer, sealedLocalhost,
+}
+
+// mirror writes precious beside state.db. Safe for concurrent use.
+type mirror struct {
+	path string
+	st   *state
+
+	mu   sync.Mutex
+	last []byte // what is in the file
+}
+
+func mirrorFile(dataDir string) string { return filepath.Join(dataDir, "office.json") }
+
+// write brings the file up to date with the store; it costs no disk when it is. The file is always whole: the old one
+// or the new one.
+func (m *mirror) write() error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	var x precious
+	err := m.st.View(func(tx *store.Tx) (err error) {
+		x, err = readPrecious(tx)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("read what is to be mirrored: %w", err)
+	}
+	text, err := json.MarshalIndent(x, "", "  ")
+	if err != nil {
+		return fmt.Errorf("mirror the settings: %w", err)
+	}
+	if bytes.Equal(text, m.last) {
+		return nil
+	}
+	if err := replaceFile(m.path, text); err != nil {
+		return fmt.Errorf("mirror the settings: %w", err)
+	}
+	m.last = text
+	return nil
+}
+
+func readPrecious(tx *store.Tx) (x precious, err error) {
+	x.Version, x.Sealed = preciousVersion, map[string][]byte{}
+	var s Settings
+	var acc account
+	settings, err1 := tx.GetDoc(docSettings, &s)
+	known, err2 := tx.GetDoc(docAccount, &acc)
+	_, err3 := tx.GetDoc(docInstallation, &x.Installation)
+	_, err4 := tx.GetDoc(docKeyID, &x.KeyID)
+	if settings {
+		x.Settings = &s
+	}
+	if known {
+		x.Account = &acc
+	}
+	for _, name := range sealedNames {
+		if b, ok := tx.Sealed(name); ok {
+			x.Sealed[name] = bytes.Clone(b)
+		}
+	}
+	return x, errors.Join(err1, err2, err3, err4)
+}
+
+// restore puts what the file holds into a store that knows nothing yet, and reports whether there was anything. A file
+// that is not there, or that nobody can read, restores nothing.
+func (m *mirror) restore() (restored bool, err error) {
+	text, err := os.ReadFile(m.path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("read the mirrored settings: %w", err)
+	}
+	var x precious
+	if json.Unmarshal(text, &x) != nil || x.Version != preciousVersion || x.Installation == "" {
+		return false, nil
+	}
+	err = m.st.Update(func(tx *store.Tx) error {
+		restored = false
+		var here string
+		if known, err := tx.GetDoc(docInstallation, &here); err != nil || known {
+			return err
+		}
+		restored = true
+		return writePrecious(tx, x)
+	})
+	if err != nil {
+		return false, fmt.Errorf("restore the settings: %w", err)
+	}
+	return restored, nil
+}
+
+func writePrecious(tx *store.Tx, x precious) error {
+	errs := []error{tx.PutDoc(docInstallation, x.Installation)}
+	if x.Settings != nil {
+		errs = append(errs, tx.PutDoc(docSettings, x.Settings))
+	}
+	if x.Account != nil {
+		errs = append(errs, tx.PutDoc(docAccount, x.Account))
+	}
+	if x.KeyID != "" {
+		errs = append(errs, tx.PutDoc(docKeyID, x.KeyID))
+	}
+	for name, b := range x.Sealed {
+		errs = append(errs, tx.PutSealed(name, b))
+	}
+	return errors.Join(errs...)
+}
+
+// replaceFile makes path hold text, whatever interrupts it: the old content or the new, never a part.
+func replaceFile(path string, text []byte) (err error) {
+	temp := path + ".new"
+	f, err := os.OpenFile(temp, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(text)
+	err = errors.Join(err, f.Sync(), f.Close())
+	if err == nil {
+		err = os.Rename(temp, path)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(temp))
+	}
+	if runtime.GOOS == "windows" {
+		return nil // a folder cannot be flushed there
+	}
+	dir, err := os.Open(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	return errors.Join(dir.Sync(), dir.Close())
+}
+
+// keepPrecious mirrors what has just been committed. That it fails keeps nothing else from working.
+func (a *Agent) keepPrecious() {
+	if err := a.mirror.write(); err != nil {
+		a.log.Error("mirror the settings", "err", err)
+	}
+}
+
+// tellRestored says once what became of a state that was lost.
+func (a *Agent) tellRestored(aside string, restored bool) {
+	if aside == "" && !restored {
+		return
+	}
+	text := "The data file was missing."
+	if aside != "" {
+		text = fmt.Sprintf("The data file was damaged; it is kept as %s.", quote(filepath.Base(aside)))
+	}
+	if restored {
+		text += " The settings and the sign-in were restored, and the packages are read from the service again; drafts that were not sent yet have to be made again."
+	} else {
+		text += " Set Countersign up again; signed documents that were saved are where they were."
+	}
+	a.health.set("data-restored", Warning, ActNone, text)
+	a.record(store.Activity{Kind: "problem", Text: text})
+}

@@ -1,0 +1,180 @@
+package agent
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"countersign/internal/archive"
+	"countersign/internal/esign"
+	"countersign/internal/store"
+)
+
+// folderPauseMost is the longest pause between two looks at a folder that takes no files.
+const folderPauseMost = 5 * time.Minute
+
+// saveWatch is what the saving loop remembers beside the store: folders that take no files just now, folders that
+// were swept, and how many downloads failed in a row. Safe for concurrent use.
+type saveWatch struct {
+	mu      sync.Mutex
+	blocked map[string]*block
+	clean   map[string]bool
+	fails   int
+}
+
+// block is a folder that could not take a file.
+type block struct {
+	until time.Time
+	tries int
+}
+
+// block leaves folder alone for pause(n) after its nth failure in a row. Downloads that fail side by side count once.
+func (w *saveWatch) block(folder string, now time.Time, pause func(n int) time.Duration) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.blocked == nil {
+		w.blocked = map[string]*block{}
+	}
+	b := w.blocked[folder]
+	if b == nil {
+		b = &block{}
+		w.blocked[folder] = b
+	}
+	if b.until.After(now) {
+		return
+	}
+	b.tries++
+	b.until = now.Round(0).Add(pause(b.tries))
+}
+
+// isBlocked reports whether folder is to be left alone. A clock that was set back unblocks it.
+func (w *saveWatch) isBlocked(folder string, now time.Time) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	b := w.blocked[folder]
+	return b != nil && b.until.After(now) && b.until.Sub(now) <= 2*folderPauseMost
+}
+
+// blocking reports whether any folder is blocked.
+func (w *saveWatch) blocking(now time.Time) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, b := range w.blocked {
+		if b.until.After(now) {
+			return true
+		}
+	}
+	return false
+}
+
+// nextTry is when the next blocked folder may be looked at.
+func (w *saveWatch) nextTry(now time.Time) time.Time {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	next := now.Add(folderPauseMost)
+	for _, b := range w.blocked {
+		if b.until.After(now) && b.until.Before(next) {
+			next = b.until
+		}
+	}
+	return next
+}
+
+// open notes that folder took a file, and reports whether no other one is in trouble.
+func (w *saveWatch) open(folder string) (allWell bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.blocked, folder)
+	return len(w.blocked) == 0
+}
+
+// unblock gives every folder another chance at once.
+func (w *saveWatch) unblock() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	clear(w.blocked)
+}
+
+func (w *saveWatch) swept(folder string) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.clean[folder]
+}
+
+func (w *saveWatch) sweptNow(folder string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.clean == nil {
+		w.clean = map[string]bool{}
+	}
+	w.clean[folder] = true
+}
+
+// fail counts a download that the service did not give, and returns how many there were in a row.
+func (w *saveWatch) fail() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.fails++
+	return w.fails
+}
+
+func (w *saveWatch) worked() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.fails = 0
+}
+
+// pauseAfter says how long to leave the service alone after err, the nth failure in a row.
+func (a *Agent) pauseAfter(err error, n int) time.Duration {
+	pause := a.backoff(n, a.p.Pace.Retry, 2*time.Minute)
+	var e *esign.Error
+	if errors.As(err, &e) {
+		pause = max(pause, e.RetryAfter)
+	}
+	return pause
+}
+
+// blockFolder says once what is wrong with the folder, and leaves its files until it is well again.
+func (a *Agent) blockFolder(j store.Job, cause error) error {
+	var waiting int
+	if err := a.st.View(func(tx *store.Tx) error {
+		c, err := tx.JobCounts()
+		waiting = c.Pending
+		return err
+	}); err != nil {
+		return err
+	}
+	a.saves.block(j.Folder, a.now(), func(n int) time.Duration { return a.backoff(n, a.p.Pace.Folder, folderPauseMost) })
+	if office := a.Settings().SaveTo; j.Folder != office && a.saves.isBlocked(office, a.now()) {
+		return nil // one message, and that folder's matters more
+	}
+	text, action := folderSentence(j.Folder, cause, plural(waiting, "document waits", "documents wait"))
+	a.health.set("folder", Problem, action, text)
+	return nil
+}
+
+// folderSentence says what keeps a folder from taking files. wait is "3 documents wait".
+func folderSentence(folder string, cause error, wait string) (text string, action Action) {
+	name := quote(filepath.Base(folder))
+	switch {
+	case errors.Is(cause, archive.ErrFull):
+		return fmt.Sprintf("The disk with %s is full. %s and will be saved when there is room.", name, wait), ActNone
+	case errors.Is(cause, archive.ErrReadOnly):
+		return fmt.Sprintf("Countersign may not write to the folder %s. %s; change its permissions or choose another folder.", name, wait), ActChooseFolder
+	case errors.Is(cause, archive.ErrMissing):
+		return fmt.Sprintf("The folder %s is not there. %s and will be saved when it is back; or choose another folder.", name, wait), ActChooseFolder
+	default:
+		return archive.Sentence(cause) + " " + wait + ".", ActChooseFolder
+	}
+}
+
+func plural(n int, one, many string) string { return fmt.Sprintf("%d %s", n, plural2(n, one, many)) }
+
+func plural2(n int, one, many string) string {
+	if n == 1 {
+		return one
+	}
+	return many
+}

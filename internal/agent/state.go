@@ -1,0 +1,93 @@
+package agent
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"sync/atomic"
+
+	"countersign/internal/store"
+)
+
+// state is the office's store with an eye on what keeps it from working: a full disk or a damaged file shows in health
+// for as long as it lasts, whichever loop met it. Safe for concurrent use.
+type state struct {
+	*store.Store
+	health  *health
+	damaged atomic.Bool // met while running; Close sets the file aside
+}
+
+// stateFile is where the state is.
+func stateFile(dataDir string) string { return filepath.Join(dataDir, "state.db") }
+
+// openState opens the state of p. A damaged file is set aside, never deleted; aside then names it, and what is open is
+// empty. Every other error of store.Open is returned as it is, wrapped.
+func openState(p Params) (st *store.Store, aside string, err error) {
+	o := store.Options{Now: p.Now, Log: p.Log}
+	st, err = store.Open(stateFile(p.DataDir), o)
+	if errors.Is(err, store.ErrCorrupt) {
+		p.Log.Error("the data file is damaged and is set aside", "err", err)
+		if aside, err = store.SetAside(stateFile(p.DataDir), p.Now()); err != nil {
+			return nil, "", fmt.Errorf("set the damaged state aside: %w", err)
+		}
+		st, err = store.Open(stateFile(p.DataDir), o)
+	}
+	if err != nil {
+		return nil, "", fmt.Errorf("open the state: %w", err)
+	}
+	return st, aside, nil
+}
+
+// Update is store.Update.
+func (s *state) Update(fn func(*store.Tx) error) error {
+	var refused error // what fn said itself is no trouble of the disk
+	err := s.Store.Update(func(tx *store.Tx) error {
+		refused = fn(tx)
+		return refused
+	})
+	if err == nil || refused == nil {
+		s.note(err)
+	}
+	return err
+}
+
+// View is store.View.
+func (s *state) View(fn func(*store.Tx) error) error {
+	err := s.Store.View(fn)
+	if errors.Is(err, store.ErrCorrupt) {
+		s.note(err)
+	}
+	return err
+}
+
+// note keeps the health issue about the state in step.
+func (s *state) note(err error) {
+	switch {
+	case err == nil:
+		if !s.damaged.Load() {
+			s.health.clear("data")
+		}
+	case errors.Is(err, store.ErrClosed):
+	case errors.Is(err, store.ErrCorrupt):
+		s.damaged.Store(true)
+		s.health.set("data", Problem, ActNone,
+			"Countersign's data file is damaged. Quit Countersign and start it again: it keeps the damaged file, restores the settings and reads the packages from the service.")
+	case diskFull(err):
+		s.health.set("data", Problem, ActNone,
+			"The disk with Countersign's own data is full. Events are refused until there is room, so that the service sends them again; then everything continues by itself.")
+	default:
+		s.health.set("data", Problem, ActNone,
+			"Countersign's own data could not be written. Check the disk; events are refused until it works, so that the service sends them again.")
+	}
+}
+
+// Close closes the file, and sets one that proved damaged aside, so that the next start begins with a whole one.
+func (s *state) Close() error {
+	path := s.Path()
+	err := s.Store.Close()
+	if !s.damaged.Load() {
+		return err
+	}
+	_, asideErr := store.SetAside(path, s.health.now())
+	return errors.Join(err, asideErr)
+}
