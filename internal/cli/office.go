@@ -72,7 +72,7 @@ func (r *run) start(parts []agent.Part) (*local, error) {
 	notifier := notify.New(notify.Options{App: "Countersign", Icon: icon(), Log: logger})
 	a, err := agent.Open(r.ctx, agent.Params{
 		DataDir: r.global.Data, Keeper: r.keeper(), Version: r.program.Version, Log: logger, Notify: notifier.Notify,
-		PagePainter: pagePainter(),
+		PagePainter: pagePainter(), Crash: crashAt(os.Getenv(crashVariable)),
 	})
 	if err != nil {
 		instance.Close()
