@@ -3,7 +3,6 @@ package agent
 import (
 	"context"
 	"fmt"
-	"net/http"
 	"time"
 
 	"countersign/internal/esign"
@@ -24,17 +23,6 @@ func (a *Agent) newInbox() *inbox.Inbox {
 		Now:     a.now,
 		Log:     a.log,
 	})
-}
-
-// serveEvent hands a request to the inbox. While the keyring is locked nothing can be verified, so the service is
-// asked to come again rather than told that its event is not authentic.
-func (a *Agent) serveEvent(w http.ResponseWriter, r *http.Request) {
-	if a.keys.locked() {
-		w.Header().Set("Retry-After", "60")
-		http.Error(w, http.StatusText(http.StatusServiceUnavailable), http.StatusServiceUnavailable)
-		return
-	}
-	a.inbox.ServeHTTP(w, r)
 }
 
 // storeEvent is the inbox's Store: the event is on disk when it returns without an error.
@@ -142,11 +130,12 @@ func (a *Agent) handleEvent(ctx context.Context, ev store.Event) error {
 		if err != nil {
 			return err
 		}
-		if asked {
+		p.Gone = false // the service knows it after all
+		news := applyEvent(&p, e, ev.Received)
+		if asked { // for the names; what it tells beyond the event is old, or the next event's news
 			applyStatus(&p, status, a.now())
 		}
-		news := applyEvent(&p, e, ev.Received)
-		p.NextCheck = a.now() // the event is a hint; the status call is the truth
+		a.checkSoon(&p)
 		if err := putPackage(tx, p); err != nil {
 			return err
 		}
@@ -170,7 +159,7 @@ func (a *Agent) handleEvent(ctx context.Context, ev store.Event) error {
 			return nil // people know: they sent it
 		}
 		line = store.Activity{Time: ev.Received, Kind: "event", PackageID: p.ID, EventID: ev.ID, Text: eventSentence(p, e)}
-		return tx.AddActivity(line)
+		return addActivity(tx, line)
 	})
 	if err != nil {
 		return fmt.Errorf("handle event %s: %w", ev.ID, err)
@@ -185,6 +174,19 @@ func (a *Agent) handleEvent(ctx context.Context, ev store.Event) error {
 	a.watchers.signal(PackagesChanged)
 	a.watchers.signal(StatusChanged)
 	return nil
+}
+
+// checkSoon has the service asked about p: an event is a hint, the status call is the truth. Events of one moment share
+// a call; a package that everybody has signed does not wait for them.
+func (a *Agent) checkSoon(p *store.Package) {
+	next := a.now()
+	if p.State != stateExecuted {
+		next = next.Add(a.p.Pace.Retry)
+		if p.NextCheck.Before(next) && !p.NextCheck.IsZero() {
+			return
+		}
+	}
+	p.NextCheck = next
 }
 
 // statusForEvent asks the service about a package that is new here, or whose signer is not known by name, so that

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"os"
+	"path/filepath"
 	"time"
 
 	"countersign/internal/archive"
@@ -17,8 +19,11 @@ import (
 // savesAtOnce is how many files are downloaded side by side.
 const savesAtOnce = 4
 
-// runSaves downloads what is planned. Trouble with the folder stops the whole queue with one message and resumes by
-// itself; trouble with one file leaves the others alone.
+// endOfTime is later than anything is due.
+var endOfTime = time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// runSaves downloads what is planned. Trouble with a folder stops its files with one message and resumes by itself;
+// trouble with one file leaves the others alone.
 func (a *Agent) runSaves(ctx context.Context) error {
 	a.sweepLeftovers(ctx)
 	for {
@@ -32,40 +37,6 @@ func (a *Agent) runSaves(ctx context.Context) error {
 	}
 }
 
-// sweepLeftovers removes temporary files that an earlier run left behind.
-func (a *Agent) sweepLeftovers(ctx context.Context) {
-	s := a.Settings()
-	if s.SaveTo == "" {
-		return
-	}
-	f, err := archive.OpenFolder(s.SaveTo)
-	if err != nil {
-		return
-	}
-	defer f.Close()
-	// Several computers may share the folder: only what belongs to jobs of ours goes.
-	ours := map[string]bool{}
-	err = a.st.View(func(tx *store.Tx) error {
-		pending, err := tx.JobsDue(endOfTime, math.MaxInt)
-		for _, j := range pending {
-			ours[archive.Token(a.tempKey(j))] = true
-		}
-		return err
-	})
-	if err != nil {
-		a.log.Warn("read the pending files", "err", err)
-		return
-	}
-	if n, err := f.Sweep(ctx, func(token string) bool { return !ours[token] }); err != nil {
-		a.log.Warn("remove leftover files", "err", err)
-	} else if n > 0 {
-		a.log.Info("removed leftover files", "count", n)
-	}
-}
-
-// endOfTime is later than anything is due.
-var endOfTime = time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)
-
 // tempKey names a job's temporary file; no other computer's job has the same.
 func (a *Agent) tempKey(j store.Job) string { return a.installation + "/" + j.Key() }
 
@@ -77,22 +48,17 @@ func (a *Agent) saveDue(ctx context.Context) (time.Duration, error) {
 		if !online {
 			return idle, nil
 		}
-		var due []store.Job
-		var next time.Time
-		err := a.st.View(func(tx *store.Tx) error {
-			var err error
-			if due, err = tx.JobsDue(a.now(), 100); err != nil {
-				return err
-			}
-			next, err = tx.NextJob()
-			return err
-		})
+		if left := a.rest.left(a.now()); left > 0 {
+			return left, nil
+		}
+		due, pause, err := a.jobsDue(idle)
 		if err != nil {
 			return 0, err
 		}
 		if len(due) == 0 {
-			return untilNext(a.now(), next, idle), nil
+			return pause, nil
 		}
+		a.sweepFolders(ctx, due)
 		g, gctx := errgroup.WithContext(ctx)
 		g.SetLimit(savesAtOnce)
 		for _, j := range due {
@@ -102,31 +68,60 @@ func (a *Agent) saveDue(ctx context.Context) (time.Duration, error) {
 			g.Go(func() error { return a.saveJob(gctx, client, j) })
 		}
 		err = g.Wait()
-		var blocked *folderBlocked
 		switch {
-		case ctx.Err() != nil || errors.Is(err, esign.ErrSignedOut):
+		case ctx.Err() != nil || a.signedOut(err):
 			return idle, nil
-		case errors.As(err, &blocked):
-			return 10 * time.Second, nil
 		case err != nil:
-			if pause, stop := pauseFor(err); stop {
-				return pause, nil
-			}
-		default:
-			a.health.clear("folder")
+			return a.pauseAfter(err, a.saves.fail()), nil
 		}
 	}
 	return idle, nil
 }
 
-// folderBlocked stops the queue: the folder cannot take any file now.
-type folderBlocked struct{ cause error }
-
-func (e *folderBlocked) Error() string { return "save: " + e.cause.Error() }
-func (e *folderBlocked) Unwrap() error { return e.cause }
+// jobsDue returns the jobs that can be worked on now, a hundred at most; without any, how long there will be none.
+func (a *Agent) jobsDue(idle time.Duration) (due []store.Job, pause time.Duration, err error) {
+	const most = 100
+	now := a.now()
+	if !a.saves.blocking(now) {
+		var next time.Time
+		err = a.st.View(func(tx *store.Tx) error {
+			if due, err = tx.JobsDue(now, most); err != nil {
+				return err
+			}
+			next, err = tx.NextJob()
+			return err
+		})
+		return due, untilNext(now, next, idle), err
+	}
+	// Jobs of a folder that takes no files stay due, so that the others have to be looked for among them.
+	next := a.saves.nextTry(now)
+	err = a.st.View(func(tx *store.Tx) error {
+		due = nil
+		all, err := tx.JobsDue(endOfTime, math.MaxInt)
+		for _, j := range all {
+			if a.saves.isBlocked(j.Folder, now) {
+				continue
+			}
+			if j.NextTry.After(now) {
+				if j.NextTry.Before(next) {
+					next = j.NextTry
+				}
+				break
+			}
+			if due = append(due, j); len(due) == most {
+				break
+			}
+		}
+		return err
+	})
+	return due, untilNext(now, next, idle), err
+}
 
 // saveJob brings one file to the folder. It returns an error only when the queue is to pause.
 func (a *Agent) saveJob(ctx context.Context, client *esign.Client, j store.Job) error {
+	if a.saves.isBlocked(j.Folder, a.now()) {
+		return nil
+	}
 	folder, err := archive.OpenFolder(j.Folder)
 	if err != nil {
 		return a.blockFolder(j, err)
@@ -137,8 +132,12 @@ func (a *Agent) saveJob(ctx context.Context, client *esign.Client, j store.Job) 
 	// The bytes were complete and the rename may have happened when the program ended: the file is recognised.
 	if j.SHA256 != "" {
 		if same, err := folder.Matches(j.Target, j.Size, j.SHA256); err == nil && same {
-			return a.finishJob(j)
+			return a.finishJob(j, false)
 		}
+	}
+	// A name that only a Mac or a Windows computer takes for the same is taken all the same.
+	if there, err := folder.Exists(j.Target); err == nil && there && !exactly(folder, j.Target) {
+		return a.renameJob(folder, j, archive.Saved{})
 	}
 	body, err := client.Download(ctx, esign.FileKind(j.Kind), j.PackageID, j.DocumentID)
 	if err != nil {
@@ -149,20 +148,50 @@ func (a *Agent) saveJob(ctx context.Context, client *esign.Client, j store.Job) 
 		Target: j.Target, Key: a.tempKey(j), Declared: body.Length, Body: body.Body,
 		Commit: func(s archive.Saved) error {
 			defer a.p.Crash("save committed")
-			j.Size, j.SHA256 = s.Size, s.SHA256
-			return a.st.Update(func(tx *store.Tx) error { return tx.PutJob(j) })
+			return a.st.Update(func(tx *store.Tx) error { return commitBytes(tx, j, s) })
 		},
 	})
-	if err == nil {
-		a.noteServiceError(nil)
+	switch {
+	case err == nil:
+		a.noteServiceError(ctx, nil)
+		a.saves.worked()
+		if a.saves.open(j.Folder) {
+			a.health.clear("folder")
+		}
 		j.Size, j.SHA256 = saved.Size, saved.SHA256
-		return a.finishJob(j)
+		return a.finishJob(j, false)
+	case errors.Is(err, archive.ErrExists):
+		a.noteServiceError(ctx, nil)
+		return a.renameJob(folder, j, saved)
 	}
-	return a.jobNotSaved(ctx, folder, j, err)
+	return a.jobNotSaved(ctx, j, err)
 }
 
-// finishJob records a file that is on disk, and announces its package when it was the last one.
-func (a *Agent) finishJob(j store.Job) error {
+// exactly reports whether something is at rel to the letter.
+func exactly(folder *archive.Folder, rel string) bool {
+	_, err := os.Lstat(filepath.Join(folder.Dir(), filepath.FromSlash(rel)))
+	return err == nil
+}
+
+// errMoved gives a save up whose job was sent to another folder meanwhile.
+var errMoved = errors.New("the file is to be saved elsewhere")
+
+// commitBytes records what the file will be, so that it is recognised should the program end right after its rename.
+func commitBytes(tx *store.Tx, j store.Job, s archive.Saved) error {
+	stored, ok, err := tx.Job(j.Key())
+	if err != nil {
+		return err
+	}
+	if !ok || stored.Folder != j.Folder || stored.Target != j.Target {
+		return errMoved
+	}
+	stored.Size, stored.SHA256 = s.Size, s.SHA256
+	return tx.PutJob(stored)
+}
+
+// finishJob records a file that is on disk, and announces its package when it was the last one. recognised is a file
+// that was there before this program saved it.
+func (a *Agent) finishJob(j store.Job, recognised bool) error {
 	var facts []fact
 	var line store.Activity
 	err := a.st.Update(func(tx *store.Tx) error {
@@ -189,7 +218,10 @@ func (a *Agent) finishJob(j store.Job) error {
 			Time: a.now(), Kind: "saved", PackageID: p.ID,
 			Text: fmt.Sprintf("Saved %s in %s.", quote(j.Target), j.Folder),
 		}
-		if err := tx.AddActivity(line); err != nil {
+		if recognised {
+			line.Text = fmt.Sprintf("Found %s in %s; it is the same document.", quote(j.Target), j.Folder)
+		}
+		if err := addActivity(tx, line); err != nil {
 			return err
 		}
 		if !p.Saved {
@@ -199,7 +231,7 @@ func (a *Agent) finishJob(j store.Job) error {
 		first, err := tx.Once(f.key, a.now())
 		if err == nil && first {
 			// A package that was executed long before it was saved here is news of a moment gone by.
-			f.quiet = a.now().Sub(p.Executed) > 10*time.Minute
+			f.quiet = recognised || a.now().Sub(p.Executed) > 10*time.Minute
 			facts = append(facts, f)
 		}
 		return err

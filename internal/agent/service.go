@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -71,9 +70,13 @@ func (a *Agent) connect() {
 	a.tellSignedOutLocked()
 }
 
+// closeLimit is how long a renewal under way may take to finish when it is no longer wanted: its answer may hold the
+// only refresh token, but nothing may hold up the end of the program for five seconds.
+const closeLimit = 4 * time.Second
+
 // closeSession ends a session that nobody is given any more. What it is just doing may take as long as the network.
 func closeSession(s *esign.Session) {
-	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), closeLimit)
 	defer cancel()
 	s.Close(ctx)
 }
@@ -119,32 +122,45 @@ func (a *Agent) online() (*esign.Client, bool) {
 	return a.service.client, true
 }
 
-// noteServiceError draws the general consequences of a failed call: a lapsed sign-in, a service that is out of
-// reach. It returns err unchanged.
-func (a *Agent) noteServiceError(err error) error {
+// noteServiceError draws the general consequences of a failed call (of a successful one for nil): a lapsed sign-in, a
+// service that is out of reach or wants to be left alone. It returns err unchanged.
+func (a *Agent) noteServiceError(ctx context.Context, err error) error {
 	var e *esign.Error
 	switch {
 	case err == nil:
-		a.health.clear("service")
-	case errors.Is(err, context.Canceled):
+		a.serviceAnswers()
+	case ctx.Err() != nil, errors.Is(err, context.Canceled):
 	case errors.Is(err, esign.ErrSignedOut):
-		a.lapse()
-	case errors.As(err, &e) && (e.Kind == esign.Network || e.Kind == esign.Server || e.Kind == esign.TooMany || e.Kind == esign.BadAnswer):
+		a.lapse(ctx)
+	case !errors.As(err, &e), e.Kind == esign.Interrupted:
+	case e.Kind == esign.NotKept: // the keyring's or the disk's trouble, which has its own issue
+	case e.Kind == esign.BadClient:
+		a.health.set("client", Problem, ActSettings, esign.Sentence(err))
+	case e.Kind == esign.Network, e.Kind == esign.Server, e.Kind == esign.TooMany, e.Kind == esign.BadAnswer:
+		a.rest.until(a.now(), e.RetryAfter)
 		a.health.set("service", Warning, ActRetry, esign.Sentence(err))
 	default:
-		a.health.clear("service")
+		a.serviceAnswers()
 	}
 	return err
 }
 
+// serviceAnswers ends what was told about a service that did not. Whatever was put off meanwhile need not wait longer.
+func (a *Agent) serviceAnswers() {
+	a.health.clear("client")
+	if a.health.clear("service") {
+		a.reconcileSoon(sweepReturn)
+	}
+}
+
 // lapse records that the service has ended the sign-in. Events keep being received and stored. One call that was
 // refused with a token that is otherwise good does not end it.
-func (a *Agent) lapse() {
+func (a *Agent) lapse(ctx context.Context) {
 	a.mu.Lock()
 	svc := a.service
 	a.mu.Unlock()
 	if svc != nil {
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
+		ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 		defer cancel()
 		if _, err := svc.session.Access(ctx); !errors.Is(err, esign.ErrSignedOut) {
 			return
@@ -162,8 +178,39 @@ func (a *Agent) lapse() {
 	if err := a.st.Update(func(tx *store.Tx) error { return tx.PutDoc(docAccount, acc) }); err != nil {
 		a.log.Error("record the lapsed sign-in", "err", err)
 	}
+	a.keepPrecious()
 	a.record(store.Activity{Kind: "signed_out", Text: "The sign-in has expired."})
 	a.watchers.signal(StatusChanged)
+}
+
+// signedOut reports whether err means that nobody is signed in any more. A service that refuses one object with a
+// token it accepts elsewhere is not such a case.
+func (a *Agent) signedOut(err error) bool {
+	if !errors.Is(err, esign.ErrSignedOut) {
+		return false
+	}
+	_, online := a.online()
+	return !online
+}
+
+// tellReplaced keeps the health issue about values in step that only a key which is gone can open.
+func (a *Agent) tellReplaced() {
+	var missing []string
+	for name, what := range map[string]string{
+		sealedClientSecret: "enter the client secret in Settings", sealedNgrokToken: "enter the ngrok authtoken in Settings", sealedRefresh: "sign in",
+	} {
+		if a.keys.lost(name) {
+			missing = append(missing, what)
+		}
+	}
+	if len(missing) == 0 {
+		a.health.clear("keyring-replaced")
+		return
+	}
+	slices.Sort(missing)
+	a.health.set("keyring-replaced", Problem, ActSettings, fmt.Sprintf(
+		"The key to what Countersign keeps secret was replaced. To go on, %s; documents and packages are not affected.",
+		strings.Join(missing, ", ")))
 }
 
 // Settings returns the current settings.
@@ -178,61 +225,4 @@ func (a *Agent) HasSecrets() (clientSecret, ngrokAuthtoken bool) {
 	c, _ := a.keys.get(sealedClientSecret)
 	n, _ := a.keys.get(sealedNgrokToken)
 	return len(c) > 0, len(n) > 0
-}
-
-// ConfigError is a configuration that was not accepted. Nothing was changed.
-type ConfigError struct{ Fields []FieldError }
-
-func (e *ConfigError) Error() string {
-	texts := make([]string, len(e.Fields))
-	for i, f := range e.Fields {
-		texts[i] = f.Text
-	}
-	return strings.Join(texts, " ")
-}
-
-// Configure checks and keeps the settings and whichever secrets are given, in one commit, and puts them to use at
-// once. A *ConfigError names what is wrong, field by field.
-func (a *Agent) Configure(ctx context.Context, s Settings, secrets Secrets) error {
-	s = s.complete()
-	if bad := s.Check(); len(bad) > 0 {
-		return &ConfigError{bad}
-	}
-	values := map[string][]byte{}
-	if secrets.ClientSecret != "" {
-		values[sealedClientSecret] = []byte(secrets.ClientSecret)
-	}
-	if secrets.NgrokAuthtoken != "" {
-		values[sealedNgrokToken] = []byte(secrets.NgrokAuthtoken)
-	}
-	if a.keys.locked() && !a.unlock(ctx) {
-		return fmt.Errorf("keep the settings: %w", a.keys.reason())
-	}
-	if err := a.keys.put(values, func(tx *store.Tx) error { return tx.PutDoc(docSettings, s) }); err != nil {
-		return fmt.Errorf("keep the settings: %w", err)
-	}
-	a.mu.Lock()
-	old := a.settings
-	a.settings = s
-	a.mu.Unlock()
-	if len(values) > 0 {
-		a.health.clear("keyring-replaced")
-	}
-	a.checkSetUp()
-	if serviceChanged(old, s) || slices.Contains(slices.Collect(maps.Keys(values)), sealedClientSecret) {
-		a.connect()
-	}
-	a.health.clear("folder")
-	if secrets.NgrokAuthtoken != "" {
-		a.restartTunnel.Store(true)
-	}
-	a.wakeAll()
-	a.watchers.signal(SettingsChanged)
-	a.watchers.signal(StatusChanged)
-	return nil
-}
-
-func serviceChanged(a, b Settings) bool {
-	return a.AuthURL != b.AuthURL || a.BaseURL != b.BaseURL || a.ClientID != b.ClientID ||
-		a.SignatureHeader != b.SignatureHeader || !slices.Equal(a.Scopes, b.Scopes)
 }

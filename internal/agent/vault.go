@@ -16,7 +16,7 @@ const (
 	sealedNgrokToken   = "ngrok-authtoken"
 	sealedRefresh      = "refresh-token"
 	sealedEndpoint     = "endpoint"          // JSON of endpoint
-	sealedPrevious     = "endpoint-previous" // the one before, valid a little longer
+	sealedFormer       = "endpoint-previous" // JSON of those before, valid a little longer
 	sealedLocalhost    = "localhost-certificate"
 )
 
@@ -30,8 +30,9 @@ var errLocked = errors.New("the keyring is locked")
 // three states: present, absent (a fresh one is made) and unavailable (every get and put answers errLocked, and
 // nothing is touched). Safe for concurrent use.
 type vault struct {
-	st     *store.Store
-	keeper secret.Keeper
+	st      *state
+	keeper  secret.Keeper
+	changed func() // called after every commit
 
 	mu     sync.Mutex
 	box    *secret.Box
@@ -39,40 +40,61 @@ type vault struct {
 	opened map[string][]byte // plain values, so that an event costs no AES and no transaction
 }
 
-// unlock loads the key, or makes one where there is none. replaced reports that values sealed by another key are
-// in the store: they cannot be opened any more and must be entered again.
-func (v *vault) unlock(ctx context.Context) (replaced bool, err error) {
+// unlock loads the key, or makes one where there is certainly none. Values that another key has sealed stay as they
+// are: when that key comes back, they are of use again.
+func (v *vault) unlock(ctx context.Context) error {
 	key, err := v.keeper.Load(ctx)
 	if errors.Is(err, secret.ErrAbsent) {
 		key, err = v.keeper.Create(ctx)
+	}
+	if errors.Is(err, secret.ErrPresent) { // made by somebody else in between
+		key, err = v.keeper.Load(ctx)
 	}
 	if err != nil {
 		v.mu.Lock()
 		defer v.mu.Unlock()
 		v.why = err
-		return false, err
+		return err
+	}
+	box, err := secret.NewBox(key)
+	if err != nil {
+		return err
 	}
 	var known string
 	if err := v.st.View(func(tx *store.Tx) error {
 		_, err := tx.GetDoc(docKeyID, &known)
 		return err
 	}); err != nil {
-		return false, err
+		return err
 	}
 	if id := key.ID(); known != id {
 		if err := v.st.Update(func(tx *store.Tx) error { return tx.PutDoc(docKeyID, id) }); err != nil {
-			return false, err
+			return err
 		}
-		replaced = known != ""
-	}
-	box, err := secret.NewBox(key)
-	if err != nil {
-		return false, err
+		v.changed()
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.box, v.opened = box, map[string][]byte{}
-	return replaced, nil
+	return nil
+}
+
+// lost reports whether the value name is there, but sealed by a key that is not.
+func (v *vault) lost(name string) bool {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.box == nil {
+		return false
+	}
+	var foreign bool
+	err := v.st.View(func(tx *store.Tx) error {
+		if b, ok := tx.Sealed(name); ok {
+			_, err := v.box.Open(name, b)
+			foreign = errors.Is(err, secret.ErrWrongKey)
+		}
+		return nil
+	})
+	return err == nil && foreign
 }
 
 // lockedError says why there is no key. mu is held.
@@ -141,6 +163,14 @@ func (v *vault) has(name string) (there bool) {
 // put seals values (nil forgets one) and commits them together with whatever also records. They are on disk when
 // it returns without an error.
 func (v *vault) put(values map[string][]byte, also ...func(*store.Tx) error) error {
+	err := v.commit(values, also)
+	if err == nil {
+		v.changed()
+	}
+	return err
+}
+
+func (v *vault) commit(values map[string][]byte, also []func(*store.Tx) error) error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.box == nil {
