@@ -45,6 +45,8 @@ type Ways interface {
 	ShowCompose()
 	SendLike(draft agent.Draft) // shows the screen for a new package, filled in like an earlier one
 	ShowHelp()
+	SignIn(prompt string) // begins a sign-in in the browser; prompt as in agent.SignInOptions
+	SignOut()
 }
 
 // OpenAddress opens an address and tells the person when that fails.

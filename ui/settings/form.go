@@ -1,171 +1,207 @@
 package settings
 
 import (
-	"slices"
 	"strings"
 
-	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/lang"
+	"fyne.io/fyne/v2/theme"
 	"fyne.io/fyne/v2/widget"
 
 	"countersign/internal/agent"
+	"countersign/ui/check"
 	"countersign/ui/widgets"
+	"countersign/ui/words"
 )
 
-// form is the fields. It turns settings into what is shown and back, and knows nothing of saving.
+// The tabs, in their order.
+const (
+	tabDocuments = iota
+	tabNotices
+	tabProgram
+	tabService
+)
+
+// form is the settings as inputs. It turns settings into what is shown and back, and knows nothing of keeping them.
 type form struct {
-	content fyne.CanvasObject
-	fields  map[string]*widgets.Field
+	knobs   []*knob
+	inputs  map[*widgets.Entry]*knob // nil for the secrets
+	changed func(*knob)              // while something is typed
+	chosen  func(*knob)              // when a choice was made
 
-	auth, base, client, scopes, header *widgets.Entry
-	redirectURI                        *widgets.Entry
-	domain, connect, ca                *widgets.Entry
-	public, listen                     *widgets.Entry
-	folder, template                   *widgets.Entry
-	clientSecret, ngrokToken           *widgets.Entry
-	clientField, ngrokField            *widgets.Field
-	redirect, tunnel                   *choice
-	cac, master                        *widget.Check
-	ngrokPart, externalPart, nonePart  *fyne.Container
+	template, folder         *widgets.Entry
+	clientSecret, ngrokToken *widgets.Entry
+	clientField, ngrokField  *widgets.Field
+	redirect, tunnel         *choice
+	shapes                   *choice
+	by                       map[string]*knob
+	filling                  bool // what changes is no person\'s doing
 }
 
-// choice is a selection of which each text stands for a value.
-type choice struct {
-	*widget.Select
-	values []string
-}
-
-func newChoice(values, texts []string, changed func()) *choice {
-	return &choice{widget.NewSelect(texts, func(string) { changed() }), values}
-}
-
-func (c *choice) value() string {
-	if i := c.SelectedIndex(); i >= 0 {
-		return c.values[i]
-	}
-	return ""
-}
-
-func (c *choice) show(value string) {
-	if i := slices.Index(c.values, value); i >= 0 {
-		c.Selected = c.Options[i]
-	} else {
-		c.Selected = ""
-	}
-	c.Refresh()
-}
-
-func newForm(changed, pickFolder func()) *form {
-	f := &form{fields: map[string]*widgets.Field{}}
-	entry := func(placeholder string) *widgets.Entry { return widgets.NewEntry(placeholder) }
-	f.auth, f.base = entry("https://sign.example.com"), entry("https://sign.example.com/api/v1")
-	f.client, f.scopes, f.header = entry(""), entry("openid profile offline_access organization"), entry("X-Service-Signature")
-	f.redirectURI, f.domain, f.connect, f.ca = entry(lang.L("as it follows from the choice above")), entry("office.ngrok.app"), entry(""), entry("")
-	f.public, f.listen = entry("https://sign.office.example"), entry("127.0.0.1:8080")
-	f.folder, f.template = entry(""), entry("")
-	f.clientSecret, f.ngrokToken = widgets.NewSecret(), widgets.NewSecret()
-	f.redirect = newChoice(
-		[]string{string(agent.RedirectTunnel), string(agent.RedirectLocalhost), string(agent.RedirectLoopback), string(agent.RedirectPaste)},
-		[]string{lang.L("Through the office's public address"), lang.L("To this computer, https://localhost"),
-			lang.L("To this computer, http://127.0.0.1"), lang.L("By pasting the address")}, changed)
-	f.tunnel = newChoice(
-		[]string{string(agent.TunnelNgrok), string(agent.TunnelExternal), string(agent.TunnelNone), string(agent.TunnelLoopback)},
-		[]string{lang.L("An ngrok address"), lang.L("Our own reverse proxy"), lang.L("None: ask from time to time"), lang.L("This computer only (demo)")}, changed)
-	f.cac = widget.NewCheck(lang.L("Also save the certificate of each document"), func(bool) { changed() })
-	f.master = widget.NewCheck(lang.L("Also save the master file of each package"), func(bool) { changed() })
-	for _, e := range append(f.entries(), f.clientSecret, f.ngrokToken) {
-		e.OnChanged = func(string) { changed() }
-	}
-	f.build(pickFolder)
+func newForm(changed, chosen func(*knob), pickFolder func()) *form {
+	f := &form{inputs: map[*widgets.Entry]*knob{}, by: map[string]*knob{}}
+	f.changed, f.chosen = f.byHand(changed), f.byHand(chosen)
+	f.documents(pickFolder)
+	f.notices()
+	f.program()
+	f.service()
 	return f
 }
 
-func (f *form) build(pickFolder func()) {
-	field := func(key, name string, input fyne.CanvasObject, hint string) fyne.CanvasObject {
-		f.fields[key] = widgets.NewField(name, input, hint)
-		return f.fields[key]
-	}
-	f.clientField = widgets.NewField(lang.L("Client secret"), f.clientSecret, "")
-	f.ngrokField = widgets.NewField(lang.L("ngrok authtoken"), f.ngrokToken, "")
-	two := func(a, b fyne.CanvasObject) fyne.CanvasObject { return widgets.Halves(a, b) }
-	saving := part(lang.L("Signed documents"),
-		field(fieldFolder, lang.L("Folder"), widgets.Across(nil, f.folder, folderButton(pickFolder)), ""),
-		field(fieldTemplate, lang.L("Name of a saved file"), f.template, ""), widgets.Stack(0, f.cac, f.master))
-	service := part(lang.L("Signing service"),
-		two(field(fieldAuth, lang.L("Address for signing in"), f.auth, ""), field(fieldBase, lang.L("Address of the service"), f.base, "")),
-		two(field(fieldClient, lang.L("Client id"), f.client, ""), f.clientField),
-		two(field(fieldScopes, lang.L("Scopes"), f.scopes, ""), field(fieldHeader, lang.L("Header that carries the signature"), f.header, "")))
-	signin := part(lang.L("Signing in"),
-		two(widgets.NewField(lang.L("How the browser comes back"), f.redirect.Select, ""),
-			field(fieldRedirect, lang.L("Registered return address"), f.redirectURI, "")))
-	f.ngrokPart = widgets.Stack(12,
-		two(field(fieldDomain, lang.L("The office's domain"), f.domain, ""), f.ngrokField),
-		two(field(fieldConnect, lang.L("Other ngrok server (optional)"), f.connect, ""), widgets.NewField(lang.L("Its certificate file (optional)"), f.ca, "")))
-	f.externalPart = widgets.Stack(12, two(field(fieldPublic, lang.L("Public address"), f.public, ""), field(fieldListen, lang.L("Where the proxy sends to"), f.listen, "")))
-	f.nonePart = widgets.Stack(0, widgets.NewCaption(lang.L("News of signatures arrives later: Countersign asks the service from time to time.")))
-	address := part(lang.L("Public address"),
-		widgets.NewField(lang.L("How the service reaches this computer"), f.tunnel.Select, ""), f.ngrokPart, f.externalPart, f.nonePart)
-	f.content = widgets.Stack(16, saving, service, signin, address, widgets.Spacer())
-}
-
-func part(title string, objects ...fyne.CanvasObject) fyne.CanvasObject {
-	return widgets.Stack(8, widgets.NewTitle(title), widgets.Card(widgets.Stack(12, objects...)))
-}
-
-// entries are all fields of one line that are not secret.
-func (f *form) entries() []*widgets.Entry {
-	return []*widgets.Entry{f.auth, f.base, f.client, f.scopes, f.header, f.redirectURI, f.domain, f.connect, f.ca,
-		f.public, f.listen, f.folder, f.template}
-}
-
-// adapt shows the fields that go with the chosen kind of address.
-func (f *form) adapt() {
-	kind := agent.TunnelKind(f.tunnel.value())
-	for part, shown := range map[*fyne.Container]bool{f.ngrokPart: kind == agent.TunnelNgrok,
-		f.externalPart: kind == agent.TunnelExternal, f.nonePart: kind == agent.TunnelNone} {
-		if part.Visible() != shown {
-			part.Hidden = !shown
-			f.content.Refresh()
+// byHand passes on what a person does.
+func (f *form) byHand(tell func(*knob)) func(*knob) {
+	return func(k *knob) {
+		if !f.filling {
+			tell(k)
 		}
 	}
 }
 
-func (f *form) show(s agent.Settings) {
-	texts := []string{s.AuthURL, s.BaseURL, s.ClientID, strings.Join(s.Scopes, " "), s.SignatureHeader, s.RedirectURI,
-		s.NgrokDomain, s.NgrokConnectURL, s.NgrokCA, s.PublicURL, s.Listen, s.SaveTo, s.NameTemplate}
-	for i, e := range f.entries() {
-		e.SetText(texts[i])
+// add takes a knob into the form; typed is its input when it is typed.
+func (f *form) add(k *knob, typed *widgets.Entry) *knob {
+	f.knobs = append(f.knobs, k)
+	f.by[k.key] = k
+	if typed != nil {
+		f.inputs[typed] = k
+		typed.OnChanged = func(string) { f.changed(k) }
 	}
-	f.redirect.show(string(s.Redirect))
-	f.tunnel.show(string(s.Tunnel))
-	f.cac.SetChecked(s.SaveCAC)
-	f.master.SetChecked(s.SaveMaster)
+	return k
 }
 
-// settings is what is shown. kept supplies what the form has no field for, and what is not chosen.
+func (f *form) documents(pickFolder func()) {
+	f.folder, f.template = widgets.NewEntry(""), widgets.NewEntry("")
+	choose := widget.NewButtonWithIcon(lang.L("Choose…"), theme.FolderOpenIcon(), pickFolder)
+	f.text(check.SaveTo, "", "", f.folder, func(s *agent.Settings) *string { return &s.SaveTo }).field =
+		widgets.NewField(lang.L("Folder"), widgets.Across(nil, f.folder, choose), lang.L("It is made if it is not there."))
+	f.text(check.Template, lang.L("Name of a saved file"), lang.L("You can use {date} {month} {year} {package} {document} {signer} {reference} {kind}. What stands before a / is a folder."),
+		f.template, func(s *agent.Settings) *string { return &s.NameTemplate })
+	f.shapes = newChoice(
+		[]string{"{package} - {document}", "{package}/{document}", "{month}/{package} - {document}", "{year}/{month}/{package} - {document}",
+			"{date} {package} - {document}", "{reference} {package} - {document}"},
+		[]string{lang.L("All in one folder"), lang.L("A folder per package"), lang.L("A folder per month"), lang.L("A folder per year and month"),
+			lang.L("All in one folder, by date"), lang.L("All in one folder, by reference")}, func() { f.shape() })
+	f.shapes.PlaceHolder = lang.L("An own pattern")
+	f.flag("beside_original", lang.L("Save beside the original what was sent from this computer"), func(s *agent.Settings) *bool { return &s.BesideOriginal })
+	f.flag("save_cac", lang.L("Also save the certificate of each document"), func(s *agent.Settings) *bool { return &s.SaveCAC })
+	f.flag("save_masterfile", lang.L("Also save the master file of each package"), func(s *agent.Settings) *bool { return &s.SaveMaster })
+}
+
+// flag makes a check box of a setting that is on or off.
+func (f *form) flag(key, name string, at func(*agent.Settings) *bool) *knob {
+	var k *knob
+	k = f.check(key, widget.NewCheck(name, func(bool) { f.chosen(k) }), at)
+	return k
+}
+
+// shape takes a ready-made pattern for the names.
+func (f *form) shape() {
+	if v := f.shapes.value(); v != "" && v != typed(f.template) {
+		f.template.SetText(v)
+		f.chosen(f.by[check.Template])
+	}
+}
+
+func (f *form) notices() {
+	var k *knob
+	c := newChoice([]string{string(agent.NotifyEach), string(agent.NotifyExecuted), string(agent.NotifyNone)},
+		[]string{lang.L("Each signature and each finished package"), lang.L("Finished packages only"), lang.L("None")}, func() { f.chosen(k) })
+	k = f.pick(check.Notify, lang.L("Notifications"), "", c,
+		func(s agent.Settings) string {
+			if s.Notify == "" {
+				return string(agent.NotifyEach)
+			}
+			return string(s.Notify)
+		},
+		func(s *agent.Settings, v string) { s.Notify = agent.NotifyKind(v) })
+	f.text(check.QuietFrom, lang.L("Quiet from"), lang.L("No notifications in these hours. Leave both empty for none."), widgets.NewEntry("22:00"),
+		func(s *agent.Settings) *string { return &s.QuietFrom })
+	f.text(check.QuietTo, lang.L("Quiet until"), "", widgets.NewEntry("07:00"), func(s *agent.Settings) *string { return &s.QuietTo })
+}
+
+func (f *form) program() {
+	var look, tongue *knob
+	themes := newChoice([]string{"", "light", "dark"}, []string{lang.L("As the system"), lang.L("Light"), lang.L("Dark")}, func() { f.chosen(look) })
+	look = f.pick("theme", lang.L("Colours"), "", themes,
+		func(s agent.Settings) string { return s.Theme }, func(s *agent.Settings, v string) { s.Theme = v })
+	codes, names := []string{""}, []string{lang.L("As the system")}
+	for _, code := range words.Languages() {
+		codes, names = append(codes, code), append(names, words.LanguageName(code))
+	}
+	languages := newChoice(codes, names, func() { f.chosen(tongue) })
+	tongue = f.pick("language", lang.L("Language"), "", languages,
+		func(s agent.Settings) string { return s.Language }, func(s *agent.Settings, v string) { s.Language = v })
+}
+
+func (f *form) service() {
+	plain := func(key, name, placeholder, hint string, at func(*agent.Settings) *string) {
+		f.text(key, name, hint, widgets.NewEntry(placeholder), at)
+	}
+	plain(check.AuthURL, lang.L("Address for signing in"), "https://sign.example.com", "", func(s *agent.Settings) *string { return &s.AuthURL })
+	plain(check.BaseURL, lang.L("Address of the service"), "https://sign.example.com/api/v1", "", func(s *agent.Settings) *string { return &s.BaseURL })
+	plain(check.ClientID, lang.L("Client id"), "", "", func(s *agent.Settings) *string { return &s.ClientID })
+	plain(check.Header, lang.L("Header that carries the signature"), "X-Service-Signature", "", func(s *agent.Settings) *string { return &s.SignatureHeader })
+	scopes := widgets.NewEntry("openid profile offline_access organization")
+	k := f.text(check.Scopes, lang.L("Scopes"), "", scopes, func(s *agent.Settings) *string { return new(string) })
+	k.get = func() string { return strings.Join(strings.Fields(scopes.Text), " ") }
+	k.read = func(s agent.Settings) string { return strings.Join(s.Scopes, " ") }
+	k.write = func(s *agent.Settings, v string) { s.Scopes = strings.Fields(v) }
+	f.clientSecret, f.ngrokToken = widgets.NewSecret(), widgets.NewSecret()
+	f.clientField = widgets.NewField(lang.L("Client secret"), f.clientSecret, "")
+	f.ngrokField = widgets.NewField(lang.L("ngrok authtoken"), f.ngrokToken, "")
+	for _, e := range []*widgets.Entry{f.clientSecret, f.ngrokToken} {
+		f.inputs[e] = nil
+		e.OnChanged = func(string) { f.changed(nil) }
+	}
+	f.redirect = newChoice(
+		[]string{string(agent.RedirectTunnel), string(agent.RedirectLocalhost), string(agent.RedirectLoopback), string(agent.RedirectPaste)},
+		[]string{lang.L("Through the office's public address"), lang.L("To this computer, https://localhost"),
+			lang.L("To this computer, http://127.0.0.1"), lang.L("By pasting the address")}, func() { f.chosen(f.by[check.Redirect]) })
+	f.pick(check.Redirect, lang.L("How the browser comes back"), "", f.redirect,
+		func(s agent.Settings) string { return string(s.Redirect) }, func(s *agent.Settings, v string) { s.Redirect = agent.RedirectKind(v) })
+	plain(check.RedirectURI, lang.L("Registered return address"), lang.L("as it follows from the choice above"), "", func(s *agent.Settings) *string { return &s.RedirectURI })
+	f.tunnel = newChoice(
+		[]string{string(agent.TunnelNgrok), string(agent.TunnelExternal), string(agent.TunnelNone), string(agent.TunnelLoopback)},
+		[]string{lang.L("An ngrok address"), lang.L("Our own reverse proxy"), lang.L("None: ask from time to time"), lang.L("This computer only (demo)")},
+		func() { f.chosen(f.by[check.Tunnel]) })
+	f.pick(check.Tunnel, lang.L("How the service reaches this computer"), "", f.tunnel,
+		func(s agent.Settings) string { return string(s.Tunnel) }, func(s *agent.Settings, v string) { s.Tunnel = agent.TunnelKind(v) })
+	plain(check.NgrokDomain, lang.L("The office's domain"), "office.ngrok.app", lang.L("Leave it empty for the domain that belongs to the account."), func(s *agent.Settings) *string { return &s.NgrokDomain })
+	plain(check.NgrokConnect, lang.L("Other ngrok server (optional)"), "", "", func(s *agent.Settings) *string { return &s.NgrokConnectURL })
+	plain("ngrok_ca", lang.L("Its certificate file (optional)"), "", "", func(s *agent.Settings) *string { return &s.NgrokCA })
+	plain(check.PublicURL, lang.L("Public address"), "https://sign.office.example", "", func(s *agent.Settings) *string { return &s.PublicURL })
+	plain(check.Listen, lang.L("Where the proxy sends to"), "127.0.0.1:8080", "", func(s *agent.Settings) *string { return &s.Listen })
+}
+
+// show shows settings; before are those that were shown last. What was changed since stays as it was typed.
+func (f *form) show(now, before agent.Settings, all bool) {
+	f.filling = true
+	defer func() { f.filling = false }()
+	for _, k := range f.knobs {
+		if all || !k.differs(before) {
+			if v := k.read(now); all || k.get() != v {
+				k.set(v)
+			}
+		}
+	}
+}
+
+// settings is what is shown. kept supplies what the form has no input for.
 func (f *form) settings(kept agent.Settings) agent.Settings {
 	s := kept
-	into := []*string{&s.AuthURL, &s.BaseURL, &s.ClientID, new(string), &s.SignatureHeader, &s.RedirectURI,
-		&s.NgrokDomain, &s.NgrokConnectURL, &s.NgrokCA, &s.PublicURL, &s.Listen, &s.SaveTo, &s.NameTemplate}
-	for i, e := range f.entries() {
-		*into[i] = strings.TrimSpace(e.Text)
+	for _, k := range f.knobs {
+		if k.differs(kept) {
+			k.write(&s, k.get())
+		}
 	}
-	s.Scopes = strings.Fields(f.scopes.Text)
-	if v := f.redirect.value(); v != "" {
-		s.Redirect = agent.RedirectKind(v)
-	}
-	if v := f.tunnel.value(); v != "" {
-		s.Tunnel = agent.TunnelKind(v)
-	}
-	s.SaveCAC, s.SaveMaster = f.cac.Checked, f.master.Checked
 	return s
 }
 
 func (f *form) secrets() agent.Secrets {
-	return agent.Secrets{ClientSecret: strings.TrimSpace(f.clientSecret.Text), NgrokAuthtoken: strings.TrimSpace(f.ngrokToken.Text)}
+	return agent.Secrets{ClientSecret: typed(f.clientSecret), NgrokAuthtoken: typed(f.ngrokToken)}
 }
 
 func (f *form) clearSecrets() {
+	f.filling = true
+	defer func() { f.filling = false }()
 	f.clientSecret.SetText("")
 	f.ngrokToken.SetText("")
 }
@@ -176,14 +212,6 @@ func (f *form) showSecrets(client, ngrok bool) {
 			field.Hint(lang.L("Kept in the keyring. Type to replace it."))
 		} else {
 			field.Hint(lang.L("Not set."))
-		}
-	}
-}
-
-func (f *form) showWrong(wrong map[string]string) {
-	for key, field := range f.fields {
-		if field.IsWrong() || wrong[key] != "" {
-			field.Wrong(wrong[key])
 		}
 	}
 }

@@ -1,9 +1,11 @@
-// Package settings is the screen on which an office chooses how Countersign works. It shows what the office keeps,
-// checks what is typed, and hands it back as a whole. Secrets go one way only: in.
+// Package settings is the screen on which an office chooses how Countersign works. A choice is kept at once, a text
+// when the person leaves its field or presses Enter; beside the field it says that it is changed, kept, or what is wrong
+// with it. What is wrong stays as it was typed, and does not keep the rest from being kept. Secrets go one way only: in.
 package settings
 
 import (
 	"context"
+	"errors"
 	"reflect"
 	"strings"
 
@@ -11,10 +13,10 @@ import (
 	"fyne.io/fyne/v2/container"
 	"fyne.io/fyne/v2/dialog"
 	"fyne.io/fyne/v2/lang"
-	"fyne.io/fyne/v2/theme"
 	"fyne.io/fyne/v2/widget"
 
 	"countersign/internal/agent"
+	"countersign/ui/check"
 	"countersign/ui/desk"
 	"countersign/ui/look"
 	"countersign/ui/widgets"
@@ -27,11 +29,21 @@ type Screen struct {
 	reader  *work.Reader[news]
 	content fyne.CanvasObject
 	form    *form
-	kept    agent.Settings // as the office last gave them
-	saving  bool
+	pages   []fyne.CanvasObject
+	scroll  *container.Scroll
+	tabs    *widgets.Tabs
 
+	kept          agent.Settings // as the office last gave them
+	loaded        bool           // the office has given them at least once
+	saving, again bool
+
+	preview *preview
+	account *account
+	tests   *tests
+	starter *starter
+
+	foot *fyne.Container
 	text *widgets.Line
-	save *widget.Button
 	undo *widget.Button
 }
 
@@ -40,69 +52,187 @@ func New(d *desk.Desk) *Screen {
 	s := &Screen{desk: d, text: widgets.NewLine("")}
 	s.text.Shorten = true
 	s.reader = work.NewReader(d.Work, s.read, s.show)
-	s.form = newForm(s.changed, s.pickFolder)
-	s.save = widget.NewButton(lang.L("Save changes"), s.Save)
-	s.save.Importance = widget.HighImportance
-	s.undo = widget.NewButton(lang.L("Undo"), s.Undo)
-	for _, e := range s.form.entries() {
+	s.form = newForm(s.changed, s.chosen, s.PickFolder)
+	for e, k := range s.form.inputs {
 		e.OnSubmitted = func(string) { s.Save() }
+		e.OnFocusLost = func() { s.left(e) }
+		e.OnEscape = func() { s.takeBack(e, k) }
 	}
-	foot := widgets.On(look.Paper, container.NewVBox(widget.NewSeparator(),
-		widgets.PadHV(20, 8, widgets.Across(nil, s.text, container.NewHBox(s.undo, s.save)))))
-	head := widgets.PadHV(20, 16, widgets.NewHeading(lang.L("Settings")))
-	s.content = container.NewBorder(head, foot, nil, nil, container.NewVScroll(widgets.PadHV(20, 4, s.form.content)))
-	s.changed()
+	s.preview, s.account = newPreview(s), newAccount(s)
+	s.tests, s.starter = newTests(s), newStarter(s)
+	s.build()
+	s.offerUndo()
 	return s
 }
 
 // Content is what the window shows.
 func (s *Screen) Content() fyne.CanvasObject { return s.content }
 
-// Reload reads the settings anew, beside the window's goroutine. What is typed and not saved stays.
+// Reload reads the settings anew, beside the window's goroutine. What is typed and not kept stays.
 func (s *Screen) Reload() { s.reader.Ask() }
 
 // news is what Reload reads.
 type news struct {
 	settings      agent.Settings
+	status        agent.Status
 	client, ngrok bool
+	autostart     bool
+	autostartErr  error
 }
 
 func (s *Screen) read(context.Context) news {
-	n := news{settings: s.desk.Office.Settings()}
+	n := news{settings: s.desk.Office.Settings(), status: s.desk.Office.Status()}
 	n.client, n.ngrok = s.desk.Office.HasSecrets()
+	if s.desk.Autostart != nil {
+		n.autostart, n.autostartErr = s.desk.Autostart.Enabled()
+	}
 	return n
 }
 
 func (s *Screen) show(n news) {
-	untouched := !s.dirty()
-	s.kept = n.settings
-	if untouched {
-		s.form.show(n.settings)
-	}
+	s.form.show(n.settings, s.kept, !s.loaded)
+	s.kept, s.loaded = n.settings, true
 	s.form.showSecrets(n.client, n.ngrok)
-	s.changed()
+	s.account.show(n.status)
+	s.tests.show(n.status)
+	s.starter.show(n.autostart, n.autostartErr)
+	s.adapt()
+	s.offerUndo()
+	s.preview.ask()
 }
 
-// PickFolder asks for the folder for signed documents and saves the choice.
-func (s *Screen) PickFolder() { s.askFolder(s.Save) }
+// settings is what is shown, kept or not.
+func (s *Screen) settings() agent.Settings { return s.form.settings(s.kept) }
 
-func (s *Screen) pickFolder() { s.askFolder(func() {}) }
-
-func (s *Screen) askFolder(chosen func()) {
+// PickFolder asks for the folder for signed documents and keeps the choice.
+func (s *Screen) PickFolder() {
+	s.tabs.Choose(tabDocuments)
 	dialog.ShowFolderOpen(func(folder fyne.ListableURI, err error) {
 		switch {
 		case err != nil:
 			s.desk.Notice(desk.Sentence(err.Error()))
 		case folder != nil:
 			s.form.folder.SetText(folder.Path())
-			chosen()
+			s.Save()
 		}
 	}, s.desk.Window)
 }
 
 // dirty says whether something is typed that is not kept.
 func (s *Screen) dirty() bool {
-	return s.form.secrets() != (agent.Secrets{}) || !reflect.DeepEqual(normal(s.form.settings(s.kept)), normal(s.kept))
+	if s.form.secrets() != (agent.Secrets{}) {
+		return true
+	}
+	for _, k := range s.form.knobs {
+		if k.differs(s.kept) {
+			return true
+		}
+	}
+	return false
+}
+
+// changed says beside a field that it is not kept yet; k is nil for a secret.
+func (s *Screen) changed(k *knob) {
+	s.say(look.Secondary, "")
+	if k != nil {
+		k.field.Wrong("")
+		if k.differs(s.kept) {
+			k.field.Note(look.Waiting, lang.L("Changed. Enter saves it, Escape takes it back."))
+		}
+	}
+	s.adapt()
+	s.offerUndo()
+	s.preview.ask()
+}
+
+// chosen keeps a choice at once.
+func (s *Screen) chosen(k *knob) {
+	s.changed(k)
+	s.Save()
+}
+
+// left keeps what was typed once the person has gone on to something else. When the whole window lost the focus,
+// nothing is kept: the address may be half typed, to be completed from another window.
+func (s *Screen) left(e *widgets.Entry) {
+	work.Then(s.desk.Work, func(context.Context) (struct{}, error) { return struct{}{}, nil }, func(struct{}, error) {
+		if s.desk.Window.Canvas().Focused() != fyne.Focusable(e) {
+			s.Save()
+		}
+	})
+}
+
+// takeBack shows what is kept in place of what is typed in one field.
+func (s *Screen) takeBack(e *widgets.Entry, k *knob) {
+	if k == nil {
+		e.SetText("")
+		return
+	}
+	e.SetText(k.read(s.kept)) // which also takes the remark away
+}
+
+// Undo shows the settings as they are kept.
+func (s *Screen) Undo() {
+	s.form.show(s.kept, s.kept, true)
+	s.form.clearSecrets()
+	for _, k := range s.form.knobs {
+		k.field.Wrong("")
+	}
+	s.say(look.Secondary, "")
+	s.adapt()
+	s.offerUndo()
+	s.preview.ask()
+}
+
+// Fill types settings into the fields without keeping them, for example those of a preset.
+func (s *Screen) Fill(settings agent.Settings) {
+	s.form.show(settings, s.kept, true)
+	s.adapt()
+	s.offerUndo()
+}
+
+// Save keeps all that is right and shows beside its field what is wrong, which stays as it was typed.
+func (s *Screen) Save() {
+	if s.saving {
+		s.again = true
+		return
+	}
+	shown, secrets := s.settings(), s.form.secrets()
+	s.showWrong(check.Settings(shown))
+	settings := s.acceptable(shown)
+	if reflect.DeepEqual(normal(settings), normal(s.kept)) && secrets == (agent.Secrets{}) {
+		return
+	}
+	s.saving = true
+	moved := settings.SaveTo != s.kept.SaveTo
+	work.Then(s.desk.Work, func(ctx context.Context) (struct{}, error) {
+		if moved {
+			if err := check.Folder(settings.SaveTo); err != nil {
+				return struct{}{}, &agent.ConfigError{Fields: []agent.FieldError{{Field: check.SaveTo, Text: err.Error()}}}
+			}
+		}
+		return struct{}{}, s.desk.Office.Configure(ctx, settings, secrets)
+	}, func(_ struct{}, err error) { s.saved(settings, secrets, err) })
+}
+
+// acceptable is as much of what is shown as can be kept: a field that is wrong stays as it is kept, and where that does
+// not do, like with an address that lacks a part, all of the public address and the way back.
+func (s *Screen) acceptable(shown agent.Settings) agent.Settings {
+	wrong := check.Settings(shown)
+	for _, also := range [][]string{nil, {check.Tunnel, check.NgrokDomain, check.NgrokConnect, "ngrok_ca", check.PublicURL, check.Listen, check.Redirect, check.RedirectURI},
+		{check.QuietFrom, check.QuietTo}} {
+		for _, key := range also {
+			wrong[key] = "as it was"
+		}
+		for key := range wrong {
+			if k := s.form.by[key]; k != nil {
+				k.write(&shown, k.read(s.kept))
+			}
+		}
+		if len(check.Settings(shown)) == 0 {
+			return shown
+		}
+	}
+	return s.kept
 }
 
 // normal makes an absent list and an empty one the same.
@@ -111,84 +241,77 @@ func normal(a agent.Settings) agent.Settings {
 	return a
 }
 
-func (s *Screen) changed() {
-	s.form.adapt()
-	dirty := s.dirty()
-	enable(s.save, dirty && !s.saving)
-	enable(s.undo, dirty && !s.saving)
-	if dirty {
-		s.form.showWrong(check(s.form.settings(s.kept)))
-		s.say(look.Secondary, lang.L("Not saved yet."))
+// saved says beside each field how it went.
+func (s *Screen) saved(settings agent.Settings, secrets agent.Secrets, err error) {
+	s.saving = false
+	if err != nil {
+		s.blame(err)
+		return
+	}
+	before := s.kept
+	s.kept = settings
+	for _, k := range s.form.knobs {
+		if !k.differs(s.kept) && k.read(before) != k.read(s.kept) {
+			k.field.Note(look.Done, lang.L("Saved and in use."))
+		}
+	}
+	if s.form.secrets() == secrets {
+		s.form.clearSecrets()
+	}
+	if s.dirty() {
+		s.say(look.Attention, lang.L("Not everything is saved: something is marked."))
 	} else {
-		s.form.showWrong(nil)
-		if s.text.Colour == look.Secondary {
-			s.say(look.Secondary, "")
+		s.say(look.Done, lang.L("Saved and in use."))
+	}
+	s.offerUndo()
+	s.Reload()
+	if s.again {
+		s.again = false
+		s.Save()
+	}
+}
+
+// showWrong marks what is wrong. The marks of other fields go.
+func (s *Screen) showWrong(wrong map[string]string) {
+	for _, k := range s.form.knobs {
+		if k.field.IsWrong() || wrong[k.key] != "" {
+			k.field.Wrong(wrong[k.key])
+		}
+	}
+	if len(wrong) > 0 {
+		s.say(look.Attention, lang.L("Not everything is saved: something is marked."))
+	}
+}
+
+// blame shows an error of the office beside the fields it names, else at the foot.
+func (s *Screen) blame(err error) {
+	s.say(look.Attention, desk.Sentence(err.Error()))
+	var config *agent.ConfigError
+	if !errors.As(err, &config) {
+		return
+	}
+	for _, wrong := range config.Fields {
+		if k := s.form.by[wrong.Field]; k != nil {
+			k.field.Wrong(desk.Sentence(wrong.Text))
+			s.tabs.Choose(k.tab)
 		}
 	}
 }
 
-func enable(b *widget.Button, on bool) {
-	if on {
-		b.Enable()
-	} else {
-		b.Disable()
-	}
+func (s *Screen) offerUndo() {
+	s.undo.Hidden = !s.dirty()
+	s.foot.Hidden = s.undo.Hidden && s.text.Text == ""
+	s.foot.Refresh()
+	s.content.Refresh()
 }
 
 func (s *Screen) say(colour fyne.ThemeColorName, text string) {
 	s.text.Colour, s.text.Text = colour, text
 	s.text.Refresh()
+	if s.undo != nil {
+		s.offerUndo()
+	}
 }
 
-// Said is the sentence beside the buttons.
+// Said is the sentence at the foot.
 func (s *Screen) Said() string { return s.text.Text }
-
-// Fill types settings into the fields without saving them, for example those of a preset.
-func (s *Screen) Fill(settings agent.Settings) {
-	s.form.show(settings)
-	s.changed()
-}
-
-// Undo shows the settings as they are kept.
-func (s *Screen) Undo() {
-	s.form.show(s.kept)
-	s.form.clearSecrets()
-	s.say(look.Secondary, "")
-	s.changed()
-}
-
-// Save hands the settings to the office, which keeps and applies them. On an error everything typed stays.
-func (s *Screen) Save() {
-	if s.saving || !s.dirty() {
-		return
-	}
-	settings, secrets := s.form.settings(s.kept), s.form.secrets()
-	if wrong := check(settings); len(wrong) > 0 {
-		s.form.showWrong(wrong)
-		s.say(look.Attention, lang.L("Not saved: something is marked above."))
-		return
-	}
-	s.saving = true
-	s.changed()
-	s.say(look.Secondary, lang.L("Saving…"))
-	work.Then(s.desk.Work, func(ctx context.Context) (struct{}, error) {
-		return struct{}{}, s.desk.Office.Configure(ctx, settings, secrets)
-	}, func(_ struct{}, err error) {
-		s.saving = false
-		if err != nil {
-			s.changed()
-			s.say(look.Attention, desk.Sentence(err.Error()))
-			return
-		}
-		s.kept = settings
-		s.form.clearSecrets()
-		s.say(look.Done, lang.L("Saved and in use."))
-		s.changed()
-		s.Reload()
-	})
-}
-
-// folderButton is the button beside the folder's field.
-func folderButton(pick func()) *widget.Button {
-	return widget.NewButtonWithIcon(lang.L("Choose…"), theme.FolderOpenIcon(), pick)
-}

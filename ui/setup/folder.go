@@ -2,9 +2,6 @@ package setup
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"os"
 
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/dialog"
@@ -67,17 +64,12 @@ func (p *folder) pick() {
 	}, p.screen.desk.Window)
 }
 
-// errFolder is a folder that cannot be used.
-type errFolder struct{ text string }
-
-func (e *errFolder) Error() string { return e.text }
-
 // ask makes the folder, tries to write there, and hands all settings to the office.
 func (p *folder) ask() func(context.Context) error {
 	a := p.screen.answers
 	office, settings, secrets := p.screen.desk.Office, p.screen.given(), a.secrets
 	return func(ctx context.Context) error {
-		if err := usable(settings.SaveTo); err != nil {
+		if err := check.Folder(settings.SaveTo); err != nil {
 			return err
 		}
 		return office.Configure(ctx, settings, secrets)
@@ -91,19 +83,4 @@ func (s *Screen) given() agent.Settings {
 		settings.RedirectURI = ""
 	}
 	return settings
-}
-
-// usable makes a folder if need be, and makes sure that files can be written there.
-func usable(path string) error {
-	if err := os.MkdirAll(path, 0o755); err != nil {
-		return &errFolder{lang.L("This folder cannot be made. Choose another one.")}
-	}
-	f, err := os.CreateTemp(path, ".countersign-*")
-	if err != nil {
-		return &errFolder{lang.L("Nothing can be written into this folder. Choose another one.")}
-	}
-	if err := errors.Join(f.Close(), os.Remove(f.Name())); err != nil {
-		return fmt.Errorf("try the folder: %w", err)
-	}
-	return nil
 }

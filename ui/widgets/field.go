@@ -20,11 +20,13 @@ type Field struct {
 	wrong bool
 }
 
-// NewField returns a field around input. hint is shown while nothing is wrong; it may be empty.
+// NewField returns a field around input. The name may be empty, where the input has its own; so may the hint, which is
+// shown while nothing is wrong.
 func NewField(name string, input fyne.CanvasObject, hint string) *Field {
 	label := NewCaption(name)
 	label.Colour = look.Text
 	f := &Field{hint: hint, below: NewProse(hint), mark: widget.NewIcon(look.MarkProblem.Resource())}
+	label.Hidden = name == ""
 	f.line = Across(f.mark, f.below, nil)
 	f.parts = Stack(3, label, input, f.line)
 	f.ExtendBaseWidget(f)
@@ -81,11 +83,13 @@ func (f *Field) Said() string { return f.below.Text }
 func (f *Field) IsWrong() bool { return f.wrong }
 
 // Entry is a text entry that tells about Escape, and about Enter while it has one line. OnKey may take any other key
-// before the entry gets it.
+// before the entry gets it. OnFocusLost tells that the entry lost the focus, be it to another place of the window or with the
+// whole window.
 type Entry struct {
 	widget.Entry
-	OnEscape func()
-	OnKey    func(*fyne.KeyEvent) (taken bool)
+	OnEscape    func()
+	OnFocusLost func()
+	OnKey       func(*fyne.KeyEvent) (taken bool)
 }
 
 // NewEntry returns an entry of one line.
@@ -135,6 +139,14 @@ func Empty(picture fyne.Resource, sentence, action string, act func()) fyne.Canv
 		parts = append(parts, Centre(widget.NewButton(action, act)))
 	}
 	return Centre(Stack(8, parts...))
+}
+
+// FocusLost tells OnFocusLost.
+func (e *Entry) FocusLost() {
+	e.Entry.FocusLost()
+	if e.OnFocusLost != nil {
+		e.OnFocusLost()
+	}
 }
 
 // TypedShortcut hands shortcuts that are not about text to the window; Fyne's entry would swallow them.

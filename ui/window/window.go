@@ -130,6 +130,12 @@ func (w *Window) ShowCompose() {
 	w.compose.Focus()
 }
 
+// SignIn begins a sign-in in the browser, which the foot of the sidebar follows.
+func (w *Window) SignIn(prompt string) { w.account.signIn(prompt) }
+
+// SignOut signs out, and shows at the foot of the sidebar how that went.
+func (w *Window) SignOut() { w.account.signOut() }
+
 // SendLike shows the screen for a new package, filled in like an earlier one.
 func (w *Window) SendLike(draft agent.Draft) {
 	w.Go(showCompose)

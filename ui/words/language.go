@@ -18,6 +18,11 @@ import (
 // Languages are the languages that can be chosen, as in agent.Settings, without "" for that of the system.
 func Languages() []string { return []string{"en", "fr", "de", "es"} }
 
+// LanguageName is what a language is called by those who speak it.
+func LanguageName(code string) string {
+	return map[string]string{"en": "English", "fr": "Français", "de": "Deutsch", "es": "Español"}[code]
+}
+
 // chosen is the language that was chosen instead of the system's; nil for the system's.
 var chosen atomic.Pointer[catalogue]
 

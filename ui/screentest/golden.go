@@ -1,0 +1,93 @@
+package screentest
+
+import (
+	"bytes"
+	"flag"
+	"image"
+	"image/draw"
+	"image/png"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"fyne.io/fyne/v2"
+	"fyne.io/fyne/v2/driver/software"
+
+	"countersign/ui/look"
+	"countersign/ui/widgets"
+)
+
+var update = flag.Bool("update", false, "write the golden pictures anew; look at each of them before committing")
+
+// The sizes of the window: as it opens, and as small as it gets.
+var Big, Small = fyne.NewSize(1100, 720), fyne.NewSize(860, 560)
+
+// Looks compares the window with the approved picture testdata/name.png. theme is as in look.For, scale 1 or 2.
+func (b *Bench) Looks(name, theme string, size fyne.Size, scale float32) {
+	b.t.Helper()
+	b.App.Settings().SetTheme(look.For(theme))
+	c := software.NewCanvas()
+	c.SetPadded(false)
+	c.SetScale(scale)
+	c.SetContent(widgets.On(look.Paper, b.Window.Content()))
+	c.Resize(size)
+	b.queue.Run()
+	compare(b.t, name, c.Capture())
+}
+
+// compare allows for rounding between machines: a picture differs when more than one pixel in 500 clearly does.
+func compare(t *testing.T, name string, got image.Image) {
+	t.Helper()
+	path := filepath.Join("testdata", name+".png")
+	if *update {
+		write(t, path, got)
+		return
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := png.Decode(bytes.NewReader(data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want.Bounds().Size() != got.Bounds().Size() {
+		t.Fatalf("the picture is %v, approved was %v", got.Bounds().Size(), want.Bounds().Size())
+	}
+	x, y := rgba(want), rgba(got)
+	differ := 0
+	for i := 0; i < len(x.Pix); i += 4 {
+		for k := range 3 {
+			if d := int(x.Pix[i+k]) - int(y.Pix[i+k]); d > 24 || d < -24 {
+				differ++
+				break
+			}
+		}
+	}
+	if differ*500 > len(x.Pix)/4 {
+		failed := filepath.Join(os.TempDir(), "countersign-"+name+".png")
+		write(t, failed, got)
+		t.Errorf("%d pixels differ from what was approved; look at %s and run with -update if it is right", differ, failed)
+	}
+}
+
+func rgba(img image.Image) *image.RGBA {
+	out := image.NewRGBA(image.Rect(0, 0, img.Bounds().Dx(), img.Bounds().Dy()))
+	draw.Draw(out, out.Bounds(), img, img.Bounds().Min, draw.Src)
+	return out
+}
+
+func write(t *testing.T, path string, img image.Image) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	encoder := png.Encoder{CompressionLevel: png.BestCompression}
+	if err := encoder.Encode(&out, img); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, out.Bytes(), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,52 @@
+package settings
+
+import (
+	"fyne.io/fyne/v2"
+	"fyne.io/fyne/v2/lang"
+	"fyne.io/fyne/v2/theme"
+	"fyne.io/fyne/v2/widget"
+
+	"countersign/internal/agent"
+	"countersign/ui/look"
+	"countersign/ui/widgets"
+	"countersign/ui/words"
+)
+
+// account says who is signed in. Signing in and out is the window's.
+type account struct {
+	screen          *Screen
+	content         *fyne.Container
+	mark            *widget.Icon
+	who, of         *widgets.Line
+	in, other, gone *widget.Button
+}
+
+func newAccount(s *Screen) *account {
+	a := &account{screen: s, mark: widget.NewIcon(look.MarkLater.Resource()), who: widgets.NewLine(lang.L("Not signed in")), of: widgets.NewCaption("")}
+	a.who.Shorten = true
+	a.in = widget.NewButtonWithIcon(lang.L("Sign in"), theme.LoginIcon(), func() { s.desk.Go.SignIn("") })
+	a.in.Importance = widget.HighImportance
+	a.other = widget.NewButton(lang.L("Sign in as someone else"), func() { s.desk.Go.SignIn("login") })
+	a.gone = widget.NewButtonWithIcon(lang.L("Sign out"), theme.LogoutIcon(), s.desk.Go.SignOut)
+	a.content = widgets.Across(a.mark, widgets.Stack(2, a.who, a.of), widgets.Row(8, a.in, a.other, a.gone))
+	a.show(agent.Status{})
+	return a
+}
+
+func (a *account) show(s agent.Status) {
+	a.in.Hidden = s.SignedIn
+	a.other.Hidden, a.gone.Hidden = !s.SignedIn, !s.SignedIn
+	a.mark.SetResource(look.MarkLater.Resource())
+	a.who.Text, a.of.Text = lang.L("Not signed in"), lang.L("What is signed meanwhile is saved after the next sign-in.")
+	if s.SignedIn {
+		a.mark.SetResource(look.MarkSigned.Resource())
+		a.who.Text, a.of.Text = lang.L("Signed in"), ""
+		if s.Account.Email != "" {
+			a.who.Text = lang.L("Signed in as {{.Who}}", words.V{"Who": s.Account.Email})
+		}
+		if s.Account.OrganizationID != "" {
+			a.of.Text = lang.L("Organization {{.ID}}", words.V{"ID": s.Account.OrganizationID})
+		}
+	}
+	a.content.Refresh()
+}

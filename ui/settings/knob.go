@@ -1,0 +1,97 @@
+package settings
+
+import (
+	"slices"
+	"strings"
+
+	"fyne.io/fyne/v2/widget"
+
+	"countersign/internal/agent"
+	"countersign/ui/widgets"
+)
+
+// knob is one setting with its input. Its value is a text, whatever the input is.
+type knob struct {
+	key   string // as in package check
+	field *widgets.Field
+	tab   int
+	get   func() string
+	set   func(string)
+	read  func(agent.Settings) string
+	write func(*agent.Settings, string)
+}
+
+// differs says whether something else is shown than is kept.
+func (k *knob) differs(kept agent.Settings) bool { return k.get() != k.read(kept) }
+
+// on and off are the values of a check box.
+const on, off = "on", ""
+
+func flag(set bool) string {
+	if set {
+		return on
+	}
+	return off
+}
+
+// text makes a knob of a typed text.
+func (f *form) text(key, name, hint string, e *widgets.Entry, at func(*agent.Settings) *string) *knob {
+	return f.add(&knob{key: key, field: widgets.NewField(name, e, hint), get: func() string { return typed(e) }, set: e.SetText,
+		read:  func(s agent.Settings) string { return *at(&s) },
+		write: func(s *agent.Settings, v string) { *at(s) = v },
+	}, e)
+}
+
+// choice is a selection of which each text stands for a value.
+type choice struct {
+	*widget.Select
+	values []string
+}
+
+func newChoice(values, texts []string, changed func()) *choice {
+	return &choice{widget.NewSelect(texts, func(string) { changed() }), values}
+}
+
+func (c *choice) value() string {
+	if i := c.SelectedIndex(); i >= 0 {
+		return c.values[i]
+	}
+	return ""
+}
+
+func (c *choice) show(value string) {
+	if i := slices.Index(c.values, value); i >= 0 {
+		c.Selected = c.Options[i]
+	} else {
+		c.Selected = ""
+	}
+	c.Refresh()
+}
+
+// pick makes a knob of a choice. A value of a later version that is not among the choices stays until another is chosen.
+func (f *form) pick(key, name, hint string, c *choice, read func(agent.Settings) string, write func(*agent.Settings, string)) *knob {
+	unknown := ""
+	return f.add(&knob{key: key, field: widgets.NewField(name, c.Select, hint),
+		get: func() string {
+			if c.SelectedIndex() < 0 {
+				return unknown
+			}
+			return c.value()
+		},
+		set:  func(v string) { unknown = v; c.show(v) },
+		read: read, write: write,
+	}, nil)
+}
+
+// check makes a knob of a check box.
+func (f *form) check(key string, c *widget.Check, at func(*agent.Settings) *bool) *knob {
+	return f.add(&knob{key: key, field: widgets.NewField("", c, ""),
+		get:   func() string { return flag(c.Checked) },
+		set:   func(v string) { c.Checked = v == on; c.Refresh() },
+		read:  func(s agent.Settings) string { return flag(*at(&s)) },
+		write: func(s *agent.Settings, v string) { *at(s) = v == on },
+	}, nil)
+}
+
+// typed is what stands in an entry.
+func typed(e *widgets.Entry) string { return strings.TrimSpace(e.Text) }

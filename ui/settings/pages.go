@@ -1,0 +1,109 @@
+package settings
+
+import (
+	"fyne.io/fyne/v2"
+	"fyne.io/fyne/v2/container"
+	"fyne.io/fyne/v2/lang"
+	"fyne.io/fyne/v2/widget"
+
+	"countersign/internal/agent"
+	"countersign/ui/check"
+	"countersign/ui/look"
+	"countersign/ui/widgets"
+)
+
+// build puts the inputs onto their pages.
+func (s *Screen) build() {
+	s.undo = widget.NewButton(lang.L("Undo"), s.Undo)
+	s.foot = widgets.On(look.Paper, container.NewVBox(widget.NewSeparator(),
+		widgets.PadHV(20, 8, widgets.Across(nil, s.text, s.undo))))
+	s.pages = []fyne.CanvasObject{s.documents(), s.notices(), s.program(), s.service()}
+	s.tabs = widgets.NewTabs([]string{lang.L("Documents"), lang.L("Notifications"), lang.L("This program"), lang.L("Service and account")}, s.turn)
+	stack := container.NewStack()
+	for _, p := range s.pages {
+		stack.Add(p)
+	}
+	s.scroll = container.NewVScroll(widgets.PadHV(20, 8, stack))
+	head := widgets.Stack(4, widgets.PadHV(20, 16, widgets.NewHeading(lang.L("Settings"))), widgets.PadHV(12, 0, s.tabs))
+	s.content = container.NewBorder(head, s.foot, nil, nil, s.scroll)
+	s.turn(tabDocuments)
+}
+
+// turn shows a page.
+func (s *Screen) turn(page int) {
+	for i, p := range s.pages {
+		if i == page {
+			p.Show()
+		} else {
+			p.Hide()
+		}
+	}
+	s.scroll.ScrollToTop()
+	s.scroll.Refresh()
+}
+
+// place returns the field of a setting, and remembers on which page it stands.
+func (s *Screen) place(key string, tab int) fyne.CanvasObject {
+	k := s.form.by[key]
+	k.tab = tab
+	return k.field
+}
+
+func page(parts ...fyne.CanvasObject) fyne.CanvasObject {
+	return widgets.Stack(16, append(parts, widgets.Spacer())...)
+}
+
+func part(title string, objects ...fyne.CanvasObject) fyne.CanvasObject {
+	return widgets.Stack(8, widgets.NewTitle(title), widgets.Card(widgets.Stack(12, objects...)))
+}
+
+func (s *Screen) documents() fyne.CanvasObject {
+	at := func(key string) fyne.CanvasObject { return s.place(key, tabDocuments) }
+	return page(
+		part(lang.L("Where signed documents go"), at(check.SaveTo), at("beside_original")),
+		part(lang.L("How they are called"), widgets.Halves(widgets.NewField(lang.L("Ready-made names"), s.form.shapes.Select, ""), at(check.Template)),
+			s.preview.content),
+		part(lang.L("What is saved"), widgets.Stack(0, at("save_cac"), at("save_masterfile"))))
+}
+
+func (s *Screen) notices() fyne.CanvasObject {
+	at := func(key string) fyne.CanvasObject { return s.place(key, tabNotices) }
+	return page(part(lang.L("Notifications"), at(check.Notify), widgets.Halves(at(check.QuietFrom), at(check.QuietTo)),
+		widgets.NewProse(lang.L("What happens is always in Activity, whether it was told or not."))))
+}
+
+func (s *Screen) program() fyne.CanvasObject {
+	at := func(key string) fyne.CanvasObject { return s.place(key, tabProgram) }
+	parts := []fyne.CanvasObject{part(lang.L("Look and language"), widgets.Halves(at("theme"), at("language")))}
+	if s.desk.Autostart != nil {
+		parts = append(parts, part(lang.L("Starting"), s.starter.content))
+	}
+	return page(parts...)
+}
+
+func (s *Screen) service() fyne.CanvasObject {
+	at := func(key string) fyne.CanvasObject { return s.place(key, tabService) }
+	two := func(a, b fyne.CanvasObject) fyne.CanvasObject { return widgets.Halves(a, b) }
+	t := s.tests
+	t.ngrok = widgets.Stack(12, two(at(check.NgrokDomain), s.form.ngrokField), two(at(check.NgrokConnect), at("ngrok_ca")))
+	t.external = widgets.Stack(12, two(at(check.PublicURL), at(check.Listen)))
+	t.none = widgets.Stack(0, widgets.NewProse(lang.L("News of signatures arrives later: Countersign asks the service from time to time.")))
+	return page(
+		part(lang.L("Account"), s.account.content),
+		part(lang.L("Signing service"), two(at(check.AuthURL), at(check.BaseURL)), two(at(check.ClientID), s.form.clientField),
+			two(at(check.Scopes), at(check.Header)), t.service.content),
+		part(lang.L("Public address"), at(check.Tunnel), t.ngrok, t.external, t.none, t.tunnel.content),
+		part(lang.L("Signing in"), two(at(check.Redirect), at(check.RedirectURI)), t.back))
+}
+
+// adapt shows the inputs that go with the chosen kind of address, and the ready-made name that fits.
+func (s *Screen) adapt() {
+	kind := agent.TunnelKind(s.form.tunnel.value())
+	for part, shown := range map[*fyne.Container]bool{s.tests.ngrok: kind == agent.TunnelNgrok,
+		s.tests.external: kind == agent.TunnelExternal, s.tests.none: kind == agent.TunnelNone} {
+		part.Hidden = !shown
+	}
+	s.form.shapes.show(typed(s.form.template))
+	s.tests.showReturn()
+	s.content.Refresh()
+}

@@ -1,0 +1,65 @@
+package settings
+
+import (
+	"context"
+	"path/filepath"
+
+	"fyne.io/fyne/v2"
+	"fyne.io/fyne/v2/lang"
+	"fyne.io/fyne/v2/widget"
+
+	"countersign/internal/agent"
+	"countersign/ui/check"
+	"countersign/ui/desk"
+	"countersign/ui/look"
+	"countersign/ui/widgets"
+	"countersign/ui/work"
+)
+
+// preview shows, while the pattern is typed, what a file of a real package would be called.
+type preview struct {
+	screen  *Screen
+	content fyne.CanvasObject
+	line    *widgets.Line
+	asked   agent.Settings
+	turn    int // of the question asked last; answers to earlier ones are dropped
+}
+
+func newPreview(s *Screen) *preview {
+	p := &preview{screen: s, line: widgets.NewLine("")}
+	p.line.Shorten = true
+	label := widgets.NewCaption(lang.L("A file of the latest package would be saved as"))
+	label.Colour = look.Text
+	p.content = widgets.Stack(4, label, widgets.Across(widget.NewIcon(look.MarkSaved.Resource()), p.line, nil))
+	return p
+}
+
+// ask previews what is shown now.
+func (p *preview) ask() {
+	settings, office := p.screen.settings(), p.screen.desk.Office
+	if settings.NameTemplate == p.asked.NameTemplate && settings.SaveTo == p.asked.SaveTo {
+		return
+	}
+	p.asked = settings
+	p.turn++
+	turn := p.turn
+	work.Then(p.screen.desk.Work, func(context.Context) (string, error) { return office.PreviewName(settings) },
+		func(name string, err error) {
+			if turn == p.turn {
+				p.show(settings, name, err)
+			}
+		})
+}
+
+func (p *preview) show(settings agent.Settings, name string, err error) {
+	field := p.screen.form.by[check.Template].field
+	if err != nil {
+		p.line.Set(lang.L("not yet: the pattern is not complete"))
+		field.Wrong(desk.Sentence(err.Error()))
+		return
+	}
+	p.line.Set(filepath.Join(filepath.Base(settings.SaveTo), filepath.FromSlash(name)))
+}
+
+// Preview is the name that is shown.
+func (s *Screen) Preview() string { return s.preview.line.Text }

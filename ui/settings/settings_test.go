@@ -1,0 +1,279 @@
+package settings
+
+import (
+	"errors"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"fyne.io/fyne/v2"
+	"fyne.io/fyne/v2/test"
+	"go.uber.org/goleak"
+
+	"countersign/internal/agent"
+	"countersign/ui/check"
+	"countersign/ui/officetest"
+	"countersign/ui/screentest"
+	"countersign/ui/widgets"
+	"countersign/ui/words"
+)
+
+func TestMain(m *testing.M) {
+	if err := words.Load(); err != nil {
+		panic(err)
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// starts is a desk.Autostart in memory.
+type starts struct {
+	on  bool
+	err error
+}
+
+func (s *starts) Enabled() (bool, error) { return s.on, nil }
+func (s *starts) Set(on bool) error {
+	if s.err == nil {
+		s.on = on
+	}
+	return s.err
+}
+
+func shown(t *testing.T, office *officetest.Office) (*screentest.Bench, *Screen) {
+	t.Helper()
+	b := screentest.New(t, office)
+	b.Desk.Autostart = &starts{}
+	s := New(b.Desk)
+	b.Show(s.Content())
+	s.Reload()
+	b.Settle()
+	return b, s
+}
+
+// entry is the input of a setting.
+func entry(t *testing.T, s *Screen, key string) *widgets.Entry {
+	t.Helper()
+	for e, k := range s.form.inputs {
+		if k != nil && k.key == key {
+			return e
+		}
+	}
+	t.Fatalf("no input for %s", key)
+	return nil
+}
+
+func said(s *Screen, key string) string { return s.form.by[key].field.Said() }
+
+func TestTheFormGivesBackWhatItWasShown(t *testing.T) {
+	test.NewTempApp(t)
+	s := officetest.Settings()
+	s.RedirectURI, s.NgrokConnectURL, s.NgrokCA, s.PublicURL, s.Listen = "https://a.ch/b", "h:1", "/ca.pem", "https://c.ch", "h:2"
+	s.SaveCAC, s.BesideOriginal, s.Redirect, s.Tunnel = true, true, agent.RedirectPaste, agent.TunnelExternal
+	s.Notify, s.QuietFrom, s.QuietTo, s.Theme, s.Language = agent.NotifyExecuted, "22:00", "07:00", "dark", "de"
+	ignore := func(*knob) {}
+	f := newForm(ignore, ignore, func() {})
+	f.show(s, agent.Settings{}, true)
+	if got := f.settings(agent.Settings{}); !reflect.DeepEqual(got, s) {
+		t.Errorf("got %+v, want %+v", got, s)
+	}
+	unknown := s
+	unknown.Tunnel = "carrier pigeon" // of a later version: kept until something else is chosen
+	f.show(unknown, s, true)
+	if got := f.settings(unknown); got.Tunnel != unknown.Tunnel {
+		t.Errorf("got %q", got.Tunnel)
+	}
+}
+
+func TestAChoiceIsKeptAtOnce(t *testing.T) {
+	b, s := shown(t, officetest.Busy())
+	s.form.by["theme"].field.Said()
+	s.form.tunnel.SetSelected(s.form.tunnel.Options[2]) // none: the sign-in cannot come back through it
+	b.Settle()
+	if got := b.Office.Settings().Tunnel; got != agent.TunnelNgrok || !s.form.by[check.Redirect].field.IsWrong() {
+		t.Fatalf("tunnel is %q; what does not fit together is not kept but marked: %q", got, said(s, check.Redirect))
+	}
+	s.form.redirect.SetSelected(s.form.redirect.Options[1])
+	b.Settle()
+	got := b.Office.Settings()
+	if got.Tunnel != agent.TunnelNone || got.Redirect != agent.RedirectLocalhost || s.Said() != "Saved and in use." {
+		t.Errorf("got %q %q, said %q", got.Tunnel, got.Redirect, s.Said())
+	}
+	if said(s, check.Redirect) != "Saved and in use." {
+		t.Errorf("beside the field: %q", said(s, check.Redirect))
+	}
+}
+
+func TestATextIsKeptWhenThePersonGoesOn(t *testing.T) {
+	b, s := shown(t, officetest.Busy())
+	s.tabs.Choose(tabService)
+	e := entry(t, s, check.ClientID)
+	canvas := b.Window.Canvas()
+	canvas.Focus(e)
+	e.SetText("half")
+	if !strings.HasPrefix(said(s, check.ClientID), "Changed.") {
+		t.Errorf("a changed field says so beside itself, got %q", said(s, check.ClientID))
+	}
+	e.FocusLost() // with the whole window: the canvas still has it
+	b.Settle()
+	if got := b.Office.Settings().ClientID; got == "half" {
+		t.Fatal("half a text was kept while the person looked something up in another window")
+	}
+	canvas.Focus(entry(t, s, check.BaseURL))
+	b.Settle()
+	if got := b.Office.Settings().ClientID; got != "half" {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestOneWrongFieldKeepsNothingElseFromBeingKept(t *testing.T) {
+	b, s := shown(t, officetest.Busy())
+	e := entry(t, s, check.NgrokDomain)
+	e.SetText("https://office.ngrok.app/path")
+	entry(t, s, check.ClientID).SetText("another-client")
+	s.Save()
+	b.Settle()
+	got := b.Office.Settings()
+	if got.ClientID != "another-client" || got.NgrokDomain != "office.ngrok.app" {
+		t.Errorf("kept %q and %q", got.ClientID, got.NgrokDomain)
+	}
+	if e.Text != "https://office.ngrok.app/path" || !s.form.by[check.NgrokDomain].field.IsWrong() {
+		t.Errorf("what is wrong stays and is marked: %q", e.Text)
+	}
+	b.Office.Change(agent.SettingsChanged, func(*officetest.Office) {})
+	s.Reload()
+	b.Settle()
+	if e.Text != "https://office.ngrok.app/path" {
+		t.Errorf("typed and lost: %q", e.Text)
+	}
+	e.OnEscape()
+	b.Settle()
+	if e.Text != "office.ngrok.app" || s.dirty() {
+		t.Errorf("Escape takes it back, got %q", e.Text)
+	}
+}
+
+func TestTheOfficesRefusalStandsBesideItsField(t *testing.T) {
+	office := officetest.Busy()
+	office.OnConfigure = func(agent.Settings, agent.Secrets) error {
+		return &agent.ConfigError{Fields: []agent.FieldError{{Field: "listen", Text: "the port is taken"}}}
+	}
+	b, s := shown(t, office)
+	entry(t, s, check.ClientID).SetText("x")
+	s.Save()
+	b.Settle()
+	if said(s, check.Listen) != "The port is taken." || s.tabs.Chosen() != tabService {
+		t.Errorf("beside the field: %q", said(s, check.Listen))
+	}
+	office.OnConfigure = func(agent.Settings, agent.Secrets) error { return errors.New("the keyring is locked") }
+	s.Save()
+	b.Settle()
+	if s.Said() != "The keyring is locked." || entry(t, s, check.ClientID).Text != "x" {
+		t.Errorf("said %q", s.Said())
+	}
+}
+
+func TestANameIsPreviewedWhileItIsTyped(t *testing.T) {
+	office := officetest.Busy()
+	office.OnPreviewName = func(s agent.Settings) (string, error) {
+		if strings.Contains(s.NameTemplate, "{x}") {
+			return "", errors.New("there is no placeholder {x}")
+		}
+		return strings.ReplaceAll(s.NameTemplate, "{package}", "Offer") + ".pdf", nil
+	}
+	b, s := shown(t, office)
+	s.form.template.SetText("{package} signed")
+	b.Settle()
+	if want := filepath.FromSlash("Signed/Offer signed.pdf"); s.Preview() != want {
+		t.Errorf("got %q, want %q", s.Preview(), want)
+	}
+	s.form.template.SetText("{x}")
+	b.Settle()
+	if said(s, check.Template) != "There is no placeholder {x}." {
+		t.Errorf("beside the field: %q", said(s, check.Template))
+	}
+	s.form.shapes.SetSelected(s.form.shapes.Options[1])
+	b.Settle()
+	if got := b.Office.Settings().NameTemplate; got != "{package}/{document}" {
+		t.Errorf("a ready-made name is kept at once, got %q", got)
+	}
+}
+
+func TestSecretsGoOneWay(t *testing.T) {
+	b, s := shown(t, officetest.Busy())
+	s.form.ngrokToken.SetText("token")
+	s.Save()
+	b.Settle()
+	if b.Office.Secret.NgrokAuthtoken != "token" || s.form.ngrokToken.Text != "" || s.dirty() {
+		t.Error("a secret is handed over and not shown any more")
+	}
+	if !strings.HasPrefix(s.form.ngrokField.Said(), "Kept in the keyring.") {
+		t.Errorf("beside the field: %q", s.form.ngrokField.Said())
+	}
+}
+
+func TestATestTellsHowItWent(t *testing.T) {
+	office := officetest.Busy()
+	b, s := shown(t, office)
+	s.tests.tunnel.press()
+	b.Settle()
+	if s.tests.tunnel.line.Text != "It works: https://office.ngrok.app" {
+		t.Errorf("said %q", s.tests.tunnel.line.Text)
+	}
+	office.OnTestService = func(agent.Settings) error { return errors.New("nothing answers there") }
+	s.tests.service.press()
+	b.Settle()
+	if s.tests.service.line.Text != "Nothing answers there." {
+		t.Errorf("said %q", s.tests.service.line.Text)
+	}
+}
+
+func TestStartingWithTheComputer(t *testing.T) {
+	b, s := shown(t, officetest.Busy())
+	auto := b.Desk.Autostart.(*starts)
+	s.starter.check.SetChecked(true)
+	b.Settle()
+	if !auto.on {
+		t.Error("not set")
+	}
+	auto.err = errors.New("the folder is read-only")
+	s.starter.check.SetChecked(false)
+	b.Settle()
+	if !s.starter.check.Checked || s.starter.field.Said() != "The folder is read-only." {
+		t.Errorf("shown %v, said %q", s.starter.check.Checked, s.starter.field.Said())
+	}
+}
+
+func TestTheScreenLooksAsItWasApproved(t *testing.T) {
+	wrong := func(b *screentest.Bench, s *Screen) {
+		s.tabs.Choose(tabService)
+		s.form.tunnel.SetSelected(s.form.tunnel.Options[1])
+		entry(t, s, check.AuthURL).SetText("sign.example.com")
+		s.Save()
+		b.Settle()
+	}
+	tab := func(i int) func(*screentest.Bench, *Screen) {
+		return func(_ *screentest.Bench, s *Screen) { s.tabs.Choose(i) }
+	}
+	for _, c := range []struct {
+		name, theme string
+		act         func(*screentest.Bench, *Screen)
+		size        fyne.Size
+		scale       float32
+	}{
+		{"documents", "light", func(b *screentest.Bench, s *Screen) {
+			s.form.template.SetText("{date} {package}/{document}")
+			b.Settle()
+		}, screentest.Big, 1},
+		{"notices-dark", "dark", tab(tabNotices), screentest.Small, 1},
+		{"program", "light", tab(tabProgram), screentest.Small, 1},
+		{"service-200", "light", tab(tabService), screentest.Small, 2},
+		{"service-wrong", "light", wrong, screentest.Big, 1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			b, s := shown(t, officetest.Busy())
+			c.act(b, s)
+			b.Looks(c.name, c.theme, c.size, c.scale)
+		})
+	}
+}

@@ -1,0 +1,57 @@
+package settings
+
+import (
+	"context"
+
+	"fyne.io/fyne/v2"
+	"fyne.io/fyne/v2/lang"
+	"fyne.io/fyne/v2/widget"
+
+	"countersign/ui/desk"
+	"countersign/ui/look"
+	"countersign/ui/widgets"
+	"countersign/ui/work"
+)
+
+// starter is the choice whether the program starts with the computer, which the computer keeps, not the office.
+type starter struct {
+	screen  *Screen
+	content fyne.CanvasObject
+	field   *widgets.Field
+	check   *widget.Check
+}
+
+func newStarter(s *Screen) *starter {
+	t := &starter{screen: s}
+	t.check = widget.NewCheck(lang.L("Start Countersign when the computer starts"), t.set)
+	t.field = widgets.NewField("", t.check, lang.L("It starts in the tray, so that nothing is missed."))
+	t.content = t.field
+	return t
+}
+
+// show shows how it is, without setting anything.
+func (t *starter) show(on bool, err error) {
+	if err != nil {
+		t.field.Wrong(desk.Sentence(err.Error()))
+		t.check.Disable()
+		return
+	}
+	t.check.Enable()
+	t.check.Checked = on
+	t.check.Refresh()
+}
+
+func (t *starter) set(on bool) {
+	autostart := t.screen.desk.Autostart
+	work.Then(t.screen.desk.Work, func(context.Context) (struct{}, error) { return struct{}{}, autostart.Set(on) },
+		func(_ struct{}, err error) {
+			if err != nil {
+				t.check.Checked = !on
+				t.check.Refresh()
+				t.field.Wrong(desk.Sentence(err.Error()))
+				return
+			}
+			t.field.Wrong("")
+			t.field.Note(look.Done, lang.L("Saved and in use."))
+		})
+}

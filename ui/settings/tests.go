@@ -1,0 +1,135 @@
+package settings
+
+import (
+	"context"
+	"errors"
+
+	"fyne.io/fyne/v2"
+	"fyne.io/fyne/v2/lang"
+	"fyne.io/fyne/v2/theme"
+	"fyne.io/fyne/v2/widget"
+
+	"countersign/internal/agent"
+	"countersign/ui/desk"
+	"countersign/ui/look"
+	"countersign/ui/widgets"
+	"countersign/ui/words"
+	"countersign/ui/work"
+)
+
+// tests try what is typed for the service and the public address, and show what to register for the way back.
+type tests struct {
+	screen                *Screen
+	service, tunnel       *trial
+	ngrok, external, none *fyne.Container
+	back                  *fyne.Container
+	address               *widgets.Line
+	copied                *widgets.Line
+}
+
+func newTests(s *Screen) *tests {
+	t := &tests{screen: s, address: widgets.NewLine(""), copied: widgets.NewCaption("")}
+	t.service = newTrial(s, lang.L("Test the service"), func(ctx context.Context, settings agent.Settings, _ agent.Secrets) (string, error) {
+		return lang.L("The service answers."), s.desk.Office.TestService(ctx, settings)
+	})
+	t.tunnel = newTrial(s, lang.L("Test the address"), func(ctx context.Context, settings agent.Settings, secrets agent.Secrets) (string, error) {
+		address, err := s.desk.Office.TestTunnel(ctx, settings, secrets)
+		return lang.L("It works: {{.Address}}", words.V{"Address": address}), err
+	})
+	t.address.Shorten, t.address.Bold = true, true
+	t.copied.Colour, t.copied.Shorten = look.Done, false
+	copyIt := widget.NewButtonWithIcon(lang.L("Copy"), theme.ContentCopyIcon(), func() {
+		s.desk.Copy(t.address.Text)
+		t.copied.Set(lang.L("Copied."))
+		t.back.Refresh()
+	})
+	t.back = widgets.Stack(4, widgets.NewCaption(lang.L("Address to register with the signing service")),
+		widgets.Across(nil, t.address, widgets.Row(8, t.copied, copyIt)))
+	return t
+}
+
+// show says how the public address is now.
+func (t *tests) show(s agent.Status) {
+	t.tunnel.button.Hidden = t.screen.kept.Tunnel == agent.TunnelNone
+	if t.tunnel.said {
+		return // the answer to a test stays until the next one
+	}
+	switch {
+	case s.Tunnel.State == "up":
+		t.tunnel.say(look.MarkSigned, lang.L("Open: {{.Address}}", words.V{"Address": s.Tunnel.URL}))
+	case s.Tunnel.State == "down":
+		t.tunnel.say(look.MarkProblem, lang.L("It cannot be reached now."))
+	case s.Tunnel.State == "connecting":
+		t.tunnel.say(look.MarkNext, lang.L("Opening…"))
+	default:
+		t.tunnel.say("", "")
+	}
+}
+
+// showReturn shows the return address that follows from what is chosen.
+func (t *tests) showReturn() {
+	address := t.screen.settings().ReturnAddress()
+	if t.address.Text != address {
+		t.copied.Set("")
+		t.address.Set(address)
+	}
+	t.back.Hidden = address == ""
+}
+
+// trial is a button that tries something, with the answer beside it. Pressed again, it stops.
+type trial struct {
+	screen  *Screen
+	content *fyne.Container
+	button  *widget.Button
+	name    string
+	mark    *widget.Icon
+	line    *widgets.Prose
+	try     func(context.Context, agent.Settings, agent.Secrets) (string, error)
+	cancel  context.CancelFunc
+	said    bool // the line is the answer of a trial
+}
+
+func newTrial(s *Screen, name string, try func(context.Context, agent.Settings, agent.Secrets) (string, error)) *trial {
+	t := &trial{screen: s, name: name, try: try, mark: widget.NewIcon(look.MarkSigned.Resource()), line: widgets.NewProse("")}
+	t.button = widget.NewButton(name, t.press)
+	t.content = widgets.Across(t.mark, t.line, t.button)
+	t.say("", "")
+	return t
+}
+
+func (t *trial) press() {
+	if t.cancel != nil {
+		t.cancel()
+		return
+	}
+	settings, secrets := t.screen.settings(), t.screen.form.secrets()
+	t.button.SetText(lang.L("Stop"))
+	t.say(look.MarkNext, lang.L("Testing…"))
+	t.cancel = work.Then(t.screen.desk.Work, func(ctx context.Context) (string, error) { return t.try(ctx, settings, secrets) }, t.ended)
+}
+
+func (t *trial) ended(answer string, err error) {
+	t.cancel, t.said = nil, true
+	t.button.SetText(t.name)
+	switch {
+	case errors.Is(err, context.Canceled):
+		t.said = false
+		t.say("", "")
+	case err != nil:
+		t.say(look.MarkProblem, desk.Sentence(err.Error()))
+	default:
+		t.say(look.MarkSigned, answer)
+	}
+}
+
+func (t *trial) say(mark look.Mark, text string) {
+	t.mark.Hidden = mark == ""
+	t.line.Colour = look.Secondary
+	if mark != "" {
+		t.mark.SetResource(mark.Resource())
+		t.line.Colour = mark.Colour()
+	}
+	t.line.Text = text
+	t.line.Refresh()
+	t.content.Refresh()
+}

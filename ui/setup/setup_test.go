@@ -1,0 +1,317 @@
+package setup
+
+import (
+	"context"
+	"errors"
+	"path/filepath"
+	"testing"
+
+	"fyne.io/fyne/v2"
+	"go.uber.org/goleak"
+
+	"countersign/internal/agent"
+	"countersign/ui/check"
+	"countersign/ui/officetest"
+	"countersign/ui/screentest"
+	wordsof "countersign/ui/words"
+)
+
+func TestMain(m *testing.M) {
+	if err := wordsof.Load(); err != nil {
+		panic(err)
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// wizard is the wizard on its bench, in an office that nobody has set up.
+type wizard struct {
+	*screentest.Bench
+	*Screen
+	t       *testing.T
+	answers *Answers
+	done    int
+	demos   int
+}
+
+func first(t *testing.T) *wizard {
+	t.Helper()
+	t.Setenv("HOME", "/home/office")
+	office := officetest.Empty()
+	office.Kept = agent.DefaultSettings()
+	w := &wizard{Bench: screentest.New(t, office), t: t, answers: &Answers{}}
+	w.open()
+	return w
+}
+
+// open shows the wizard, as at the start and after a look at the demo.
+func (w *wizard) open() {
+	w.Screen = New(w.Desk, w.answers, Ways{Done: func() { w.done++ }, Demo: func() func() { w.demos++; return func() { w.DemoFailed("") } }})
+	w.Bench.Show(w.Content())
+}
+
+func (w *wizard) next() {
+	w.Next()
+	w.Settle()
+}
+
+func (w *wizard) at() string { return w.current().name }
+
+// said is what stands beside a field of the step that is shown.
+func (w *wizard) said(key string) string {
+	w.t.Helper()
+	f := w.current().fields[key]
+	if f == nil {
+		w.t.Fatalf("%s is not on the step %q", key, w.at())
+	}
+	if !f.IsWrong() {
+		return ""
+	}
+	return f.Said()
+}
+
+func (w *wizard) fillService() {
+	w.service.preset.SetSelected("Example Sign")
+	w.service.client.SetText("office-client")
+	w.service.secret.SetText("s3cret")
+}
+
+// to goes to a step by filling in what is needed.
+func (w *wizard) to(name string) {
+	w.t.Helper()
+	w.fillService()
+	w.address.token.SetText("token")
+	for range w.steps {
+		if w.at() == name {
+			return
+		}
+		if w.at() == "Folder" {
+			w.folder.path.SetText(filepath.Join(w.t.TempDir(), "Signed"))
+		}
+		w.next()
+	}
+	w.t.Fatalf("ended at %q", w.at())
+}
+
+func TestTheWholeWay(t *testing.T) {
+	w := first(t)
+	w.to("Sign in")
+	kept := w.Office.Settings()
+	if kept.AuthURL != "https://sign.example.com" || kept.SignatureHeader != "X-Example-Signature" || kept.ClientID != "office-client" ||
+		kept.NgrokDomain != "office.ngrok.app" || kept.Redirect != agent.RedirectTunnel || filepath.Base(kept.SaveTo) != "Signed" {
+		t.Errorf("kept %+v", kept)
+	}
+	if w.Office.Secret != (agent.Secrets{ClientSecret: "s3cret", NgrokAuthtoken: "token"}) {
+		t.Error("the secrets are not kept")
+	}
+	if !w.Finishing() {
+		t.Error("from here on the wizard ends by itself")
+	}
+	w.Next()
+	w.Until(func() bool { return w.signIn.address != "" })
+	if len(w.Opened) != 1 {
+		t.Errorf("opened %v", w.Opened)
+	}
+	w.signIn.pasted.SetText("nonsense")
+	w.signIn.paste()
+	w.Until(func() bool { return w.signIn.field.IsWrong() })
+	w.signIn.pasted.SetText("https://office.ngrok.app/oauth/callback?code=1")
+	w.signIn.paste()
+	w.Until(func() bool { return w.done == 1 })
+	if !w.Office.Status().SignedIn {
+		t.Error("not signed in")
+	}
+}
+
+func TestEachStepIsCheckedBeforeTheNext(t *testing.T) {
+	w := first(t)
+	w.next()
+	for _, key := range []string{check.AuthURL, check.BaseURL, check.ClientID, check.ClientSecret} {
+		if w.said(key) == "" {
+			t.Errorf("%s is empty and not marked", key)
+		}
+	}
+	w.fillService()
+	w.Office.OnTestService = func(agent.Settings) error { return errors.New("nothing answers at the sign-in address") }
+	w.next()
+	if w.at() != "Signing service" || w.said(check.AuthURL) != "Nothing answers at the sign-in address." {
+		t.Fatalf("at %q: %q", w.at(), w.said(check.AuthURL))
+	}
+	w.Office.OnTestService = nil
+	w.next()
+	w.next()
+	if w.at() != "Public address" || w.said(check.NgrokToken) == "" {
+		t.Fatalf("at %q", w.at())
+	}
+	w.address.token.SetText("wrong")
+	w.Office.OnTestTunnel = func(agent.Settings, agent.Secrets) (string, error) {
+		return "", errors.New("ngrok does not know this authtoken")
+	}
+	w.next()
+	if w.said(check.NgrokToken) != "Ngrok does not know this authtoken." {
+		t.Errorf("beside the token: %q", w.said(check.NgrokToken))
+	}
+	w.address.kind.choose(1)
+	w.next()
+	if w.said(check.PublicURL) == "" || w.said(check.Listen) == "" {
+		t.Error("an own address needs its parts")
+	}
+}
+
+func TestAnAddressThatDidOpenIsNotTestedTwice(t *testing.T) {
+	w := first(t)
+	tests := 0
+	w.Office.OnTestTunnel = func(agent.Settings, agent.Secrets) (string, error) {
+		tests++
+		return "https://quick-fox.ngrok-free.app", nil
+	}
+	w.to("Way back")
+	if w.back.returns() != "https://quick-fox.ngrok-free.app/oauth/callback" {
+		t.Errorf("the domain that ngrok gave is part of the return address, got %q", w.back.returns())
+	}
+	w.back.copy()
+	if len(w.Copied) != 1 || w.Copied[0] != "https://quick-fox.ngrok-free.app/oauth/callback" {
+		t.Errorf("copied %v", w.Copied)
+	}
+	w.Back()
+	if !w.address.found.Visible() {
+		t.Error("that it works is still said")
+	}
+	w.next()
+	w.Back()
+	w.address.token.SetText("another")
+	w.next()
+	if tests != 2 || w.at() != "Way back" {
+		t.Errorf("tested %d times, at %q", tests, w.at())
+	}
+}
+
+func TestWithoutAnAddressTheSignInComesBackAnotherWay(t *testing.T) {
+	w := first(t)
+	w.to("Public address")
+	w.address.kind.choose(2)
+	w.next()
+	if w.answers.settings.Redirect != agent.RedirectLocalhost || w.back.kind.items[0].Visible() {
+		t.Errorf("the way is %q", w.answers.settings.Redirect)
+	}
+	w.back.kind.choose(2)
+	w.next()
+	if w.said(check.RedirectURI) == "" {
+		t.Error("to paste, the registered address must be known")
+	}
+	w.back.registered.SetText("https://office.example/back")
+	w.next()
+	if w.at() != "Folder" {
+		t.Errorf("at %q: %q", w.at(), w.said(check.RedirectURI))
+	}
+}
+
+func TestNothingTypedIsLost(t *testing.T) {
+	w := first(t)
+	w.to("Folder")
+	w.folder.path.SetText("/elsewhere")
+	for range 3 {
+		w.Back()
+	}
+	if w.at() != "Signing service" || w.service.secret.Text != "s3cret" {
+		t.Fatalf("at %q", w.at())
+	}
+	w.Screen.Demo()
+	if w.demos != 1 || w.Finishing() {
+		t.Error("the demo is on its way")
+	}
+	w.DemoFailed("The demo could not start.")
+	w.open() // a new room: the demo was shown, or the language was changed
+	if w.at() != "Signing service" || w.service.client.Text != "office-client" || w.service.secret.Text != "s3cret" ||
+		w.service.preset.Selected != "Example Sign" || w.address.token.Text != "token" || w.folder.path.Text != "/elsewhere" {
+		t.Error("something typed is lost")
+	}
+	w.jump(3)
+	if w.at() != "Folder" {
+		t.Errorf("a step that was reached can be shown again, at %q", w.at())
+	}
+}
+
+func TestARefusalLeadsToTheStepOfItsField(t *testing.T) {
+	w := first(t)
+	w.Office.OnConfigure = func(agent.Settings, agent.Secrets) error {
+		return &agent.ConfigError{Fields: []agent.FieldError{{Field: "ngrok_domain", Text: "the domain is not the office's"}}}
+	}
+	w.to("Folder")
+	w.folder.path.SetText(filepath.Join(t.TempDir(), "Signed"))
+	w.next()
+	if w.at() != "Public address" || w.said(check.NgrokDomain) != "The domain is not the office's." {
+		t.Fatalf("at %q", w.at())
+	}
+	w.Office.OnConfigure = func(agent.Settings, agent.Secrets) error { return errors.New("the keyring is locked") }
+	w.show(3)
+	w.next()
+	if w.said(check.SaveTo) != "The keyring is locked." || w.Finishing() {
+		t.Errorf("said %q", w.said(check.SaveTo))
+	}
+}
+
+func TestAFolderThatCannotBeMadeIsToldBesideIt(t *testing.T) {
+	w := first(t)
+	w.to("Folder")
+	w.folder.path.SetText(filepath.Join("/dev/null", "Signed"))
+	w.next()
+	if w.said(check.SaveTo) == "" || w.answers.finished {
+		t.Error("the folder cannot be made")
+	}
+}
+
+func TestWhatRunsCanBeStopped(t *testing.T) {
+	w := first(t)
+	w.to("Sign in")
+	w.Next()
+	w.Until(func() bool { return w.signIn.address != "" })
+	w.Stop()
+	w.Settle()
+	if w.at() != "Sign in" || w.done != 0 || w.bar.text.Text != "" || w.signIn.running.Visible() {
+		t.Errorf("at %q, said %q", w.at(), w.bar.text.Text)
+	}
+	w.Office.OnSignIn = func(context.Context, agent.SignInOptions, func(string) error) error {
+		return errors.New("the account may not send")
+	}
+	w.next()
+	if w.bar.text.Text != "The account may not send." {
+		t.Errorf("said %q", w.bar.text.Text)
+	}
+}
+
+func TestTheWizardLooksAsItWasApproved(t *testing.T) {
+	for _, c := range []struct {
+		name, theme string
+		act         func(*wizard)
+		size        fyne.Size
+		scale       float32
+	}{
+		{"service", "light", func(*wizard) {}, screentest.Big, 1},
+		{"service-wrong-dark", "dark", func(w *wizard) { w.next() }, screentest.Small, 1},
+		{"address", "light", func(w *wizard) {
+			w.Office.OnTestTunnel = func(agent.Settings, agent.Secrets) (string, error) {
+				return "", errors.New("another computer is using the address office.ngrok.app. Close Countersign there, or use another address")
+			}
+			w.fillService()
+			w.next()
+			w.address.token.SetText("token")
+			w.next()
+		}, screentest.Small, 1},
+		{"wayback-200", "light", func(w *wizard) { w.to("Way back") }, screentest.Small, 2},
+		{"folder-dark", "dark", func(w *wizard) {
+			w.to("Folder")
+			w.folder.path.SetText("/home/office/Documents/Signed")
+		}, screentest.Big, 1},
+		{"signing-in", "light", func(w *wizard) {
+			w.to("Sign in")
+			w.Next()
+			w.Until(func() bool { return w.signIn.address != "" })
+		}, screentest.Big, 1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := first(t)
+			c.act(w)
+			w.Looks(c.name, c.theme, c.size, c.scale)
+		})
+	}
+}
