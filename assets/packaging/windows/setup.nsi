@@ -1,0 +1,132 @@
+; Countersign's installer: for the person who runs it, without an administrator. internal/release gives PROGRAM (the
+; program's file), NOTICES, ICON, OUT (the installer's file), VERSION, NUMBERS (four, with dots) and, where installers are signed, SIGN
+; (a command that signs the file named as its last argument).
+;
+; Silently: Countersign-setup.exe /S [/AUTOSTART] [/D=C:\folder]; it ends with 2 when Countersign is running.
+Target amd64-unicode
+SetCompressor /SOLID lzma
+SetDateSave off
+RequestExecutionLevel user
+ManifestDPIAware true
+ManifestSupportedOS Win10
+!include MUI2.nsh
+!include FileFunc.nsh
+
+Name "Countersign"
+OutFile "${OUT}"
+BrandingText "Countersign ${VERSION}"
+InstallDir "$LOCALAPPDATA\Programs\Countersign"
+InstallDirRegKey HKCU "Software\Countersign" "InstallDir"
+VIProductVersion "${NUMBERS}"
+VIAddVersionKey ProductName "Countersign"
+VIAddVersionKey ProductVersion "${VERSION}"
+VIAddVersionKey FileVersion "${VERSION}"
+VIAddVersionKey FileDescription "Countersign installer"
+VIAddVersionKey LegalCopyright ""
+!ifdef SIGN
+  !uninstfinalize '${SIGN} "%1"'
+!endif
+
+!define RUN_KEY "Software\Microsoft\Windows\CurrentVersion\Run"
+!define APPROVED_KEY "Software\Microsoft\Windows\CurrentVersion\Explorer\StartupApproved\Run"
+!define UNINSTALL_KEY "Software\Microsoft\Windows\CurrentVersion\Uninstall\Countersign"
+
+!define MUI_ICON "${ICON}"
+!define MUI_UNICON "${ICON}"
+!define MUI_ABORTWARNING
+!define MUI_FINISHPAGE_RUN "$INSTDIR\Countersign.exe"
+!insertmacro MUI_PAGE_COMPONENTS
+!insertmacro MUI_PAGE_DIRECTORY
+!insertmacro MUI_PAGE_INSTFILES
+!insertmacro MUI_PAGE_FINISH
+!insertmacro MUI_UNPAGE_CONFIRM
+!insertmacro MUI_UNPAGE_INSTFILES
+!insertmacro MUI_LANGUAGE English
+
+; A program that runs cannot be replaced. Only the person can end it: it may be in the middle of a sending.
+!macro WAIT_FOR_END un
+Function ${un}WaitForEnd
+  again:
+  IfFileExists "$INSTDIR\Countersign.exe" 0 ended
+  ClearErrors
+  FileOpen $0 "$INSTDIR\Countersign.exe" a
+  IfErrors running
+  FileClose $0
+  Goto ended
+  running:
+  MessageBox MB_RETRYCANCEL|MB_ICONEXCLAMATION "Countersign is running. Choose Quit in its menu beside the clock, then try again." /SD IDCANCEL IDRETRY again
+  SetErrorLevel 2
+  Quit
+  ended:
+FunctionEnd
+!macroend
+!insertmacro WAIT_FOR_END ""
+!insertmacro WAIT_FOR_END "un."
+
+Section "Countersign" the_program
+  SectionIn RO
+  Call WaitForEnd
+  SetOutPath "$INSTDIR"
+  File "/oname=Countersign.exe" "${PROGRAM}"
+  File "/oname=NOTICES.txt" "${NOTICES}"
+  WriteUninstaller "$INSTDIR\uninstall.exe"
+  CreateShortCut "$SMPROGRAMS\Countersign.lnk" "$INSTDIR\Countersign.exe"
+  WriteRegStr HKCU "Software\Countersign" "InstallDir" "$INSTDIR"
+  WriteRegStr HKCU "${UNINSTALL_KEY}" "DisplayName" "Countersign"
+  WriteRegStr HKCU "${UNINSTALL_KEY}" "DisplayVersion" "${VERSION}"
+  WriteRegStr HKCU "${UNINSTALL_KEY}" "Publisher" "Countersign"
+  WriteRegStr HKCU "${UNINSTALL_KEY}" "DisplayIcon" "$INSTDIR\Countersign.exe"
+  WriteRegStr HKCU "${UNINSTALL_KEY}" "InstallLocation" "$INSTDIR"
+  WriteRegStr HKCU "${UNINSTALL_KEY}" "UninstallString" '"$INSTDIR\uninstall.exe"'
+  WriteRegStr HKCU "${UNINSTALL_KEY}" "QuietUninstallString" '"$INSTDIR\uninstall.exe" /S'
+  WriteRegDWORD HKCU "${UNINSTALL_KEY}" "NoModify" 1
+  WriteRegDWORD HKCU "${UNINSTALL_KEY}" "NoRepair" 1
+  ${GetSize} "$INSTDIR" "/S=0K" $0 $1 $2
+  WriteRegDWORD HKCU "${UNINSTALL_KEY}" "EstimatedSize" $0
+SectionEnd
+
+Section "Send to > Countersign" send_to
+  CreateShortCut "$SENDTO\Countersign.lnk" "$INSTDIR\Countersign.exe"
+SectionEnd
+
+Section /o "Start with Windows, beside the clock" start_with_windows
+  WriteRegStr HKCU "${RUN_KEY}" "Countersign" '"$INSTDIR\Countersign.exe" --hidden'
+  DeleteRegValue HKCU "${APPROVED_KEY}" "Countersign"
+SectionEnd
+
+LangString about_program ${LANG_ENGLISH} "The program, in the Start menu."
+LangString about_sendto ${LANG_ENGLISH} "Send PDF and Word files from the Explorer: right click, Send to, Countersign."
+LangString about_autostart ${LANG_ENGLISH} "Signed documents are saved as soon as you sign in to Windows. The settings can change this later."
+!insertmacro MUI_FUNCTION_DESCRIPTION_BEGIN
+  !insertmacro MUI_DESCRIPTION_TEXT ${the_program} $(about_program)
+  !insertmacro MUI_DESCRIPTION_TEXT ${send_to} $(about_sendto)
+  !insertmacro MUI_DESCRIPTION_TEXT ${start_with_windows} $(about_autostart)
+!insertmacro MUI_FUNCTION_DESCRIPTION_END
+
+Function .onInit
+  ${GetParameters} $0
+  ClearErrors
+  ${GetOptions} $0 "/AUTOSTART" $1
+  IfErrors +2
+  !insertmacro SelectSection ${start_with_windows}
+FunctionEnd
+
+Section "Uninstall"
+  Call un.WaitForEnd
+  Delete "$INSTDIR\Countersign.exe"
+  Delete "$INSTDIR\NOTICES.txt"
+  Delete "$INSTDIR\uninstall.exe"
+  RMDir "$INSTDIR"
+  Delete "$SMPROGRAMS\Countersign.lnk"
+  Delete "$SENDTO\Countersign.lnk"
+  DeleteRegValue HKCU "${RUN_KEY}" "Countersign"
+  DeleteRegValue HKCU "${APPROVED_KEY}" "Countersign"
+  DeleteRegKey HKCU "${UNINSTALL_KEY}"
+  DeleteRegKey HKCU "Software\Countersign"
+  ; The folder is the one that the program uses when it is told no other.
+  IfFileExists "$APPDATA\countersign\*.*" 0 done
+  MessageBox MB_YESNO|MB_ICONQUESTION|MB_DEFBUTTON2 "Remove Countersign's settings and its list of packages too? Documents that were saved stay where they are." /SD IDNO IDNO done
+  RMDir /r "$APPDATA\countersign"
+  RMDir /r "$APPDATA\fyne\ch.countersign.app"
+  done:
+SectionEnd

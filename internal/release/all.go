@@ -1,0 +1,162 @@
+package main
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+type allCmd struct{}
+
+// Run makes a release of the last commit. It works on a copy of the commit, so that nothing else in the tree can get
+// in, and still demands a clean tree, so that nobody believes that more was released.
+func (allCmd) Run(ctx context.Context, c *commandLine) error {
+	p, err := c.product(ctx)
+	if err != nil {
+		return err
+	}
+	if c.Version == "" {
+		return errors.New("a release needs a version: make release VERSION=1.2.0")
+	}
+	changed, err := output(ctx, p.root, "git", "status", "--porcelain")
+	if err != nil {
+		return err
+	}
+	if changed != "" {
+		return fmt.Errorf("the tree is not clean; commit these or put them away first:\n%s", changed)
+	}
+	copied, err := os.MkdirTemp("", "countersign-release-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(copied)
+	if err := p.export(ctx, copied); err != nil {
+		return err
+	}
+	p.out = filepath.Join(p.out, "release")
+	p.root = copied
+	if err := os.RemoveAll(p.out); err != nil {
+		return err
+	}
+	if err := p.release(ctx); err != nil {
+		return err
+	}
+	fmt.Printf("Countersign %s is in %s. The bundle for macOS is not part of it: `make macos` needs a Mac.\n", p.said(), p.out)
+	return nil
+}
+
+// export copies the last commit into dir.
+func (p product) export(ctx context.Context, dir string) error {
+	archive := filepath.Join(dir, "tree.tar")
+	if err := run(ctx, p.root, nil, "git", "archive", "--output", archive, "HEAD"); err != nil {
+		return err
+	}
+	if err := run(ctx, dir, nil, "tar", "--extract", "--file", archive); err != nil {
+		return err
+	}
+	return os.Remove(archive)
+}
+
+// release makes everything that is published of p, in p.out.
+func (p product) release(ctx context.Context) error {
+	work, err := os.MkdirTemp("", "countersign-build-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(work)
+	if err := os.MkdirAll(p.out, 0o755); err != nil {
+		return err
+	}
+	published := p.out
+	p.out = work
+	linux, err := p.linuxProgram(ctx)
+	if err != nil {
+		return err
+	}
+	windows, err := p.windowsProgram(ctx)
+	if err != nil {
+		return err
+	}
+	deb, err := p.deb(ctx, linux)
+	if err != nil {
+		return err
+	}
+	tarball, err := p.tarball(ctx, linux)
+	if err != nil {
+		return err
+	}
+	setup, err := p.windowsInstaller(ctx, windows, "Countersign-"+p.version+"-setup.exe")
+	if err != nil {
+		return err
+	}
+	notices, err := p.notices(ctx, linux, windows)
+	if err != nil {
+		return err
+	}
+	bill, err := p.bill(ctx, linux, windows)
+	if err != nil {
+		return err
+	}
+	for name, from := range map[string]string{
+		filepath.Base(deb): deb, filepath.Base(tarball): tarball, filepath.Base(setup): setup,
+		"Countersign-" + p.version + "-windows-amd64.exe": windows, "countersign-" + p.version + "-linux-amd64": linux,
+	} {
+		if err := copyFile(from, filepath.Join(published, name)); err != nil {
+			return err
+		}
+	}
+	return errors.Join(
+		write(filepath.Join(published, "NOTICES.txt"), notices),
+		write(filepath.Join(published, "countersign-"+p.version+".cdx.json"), bill),
+		writeSums(published),
+	)
+}
+
+func copyFile(from, to string) error {
+	content, err := os.ReadFile(from)
+	if err != nil {
+		return err
+	}
+	info, err := os.Stat(from)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(to, content, info.Mode().Perm())
+}
+
+// writeSums writes the SHA-256 sums of the files in dir as sha256sum checks them.
+func writeSums(dir string) error {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	var lines []string
+	for _, e := range entries {
+		sum, err := sumOf(filepath.Join(dir, e.Name()))
+		if err != nil {
+			return err
+		}
+		lines = append(lines, sum+"  "+e.Name()+"\n")
+	}
+	slices.Sort(lines)
+	return write(filepath.Join(dir, "SHA256SUMS"), []byte(strings.Join(lines, "")))
+}
+
+func sumOf(path string) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	sum := sha256.New()
+	if _, err := io.Copy(sum, f); err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("%x", sum.Sum(nil)), nil
+}

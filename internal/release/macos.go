@@ -1,0 +1,112 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strconv"
+	"strings"
+)
+
+type macosCmd struct{}
+
+// Run writes what needs no Mac everywhere, and the bundle on a Mac.
+func (macosCmd) Run(ctx context.Context, c *commandLine) error {
+	p, err := c.product(ctx)
+	if err != nil {
+		return err
+	}
+	bundle := filepath.Join(p.out, "Countersign.app")
+	if err := p.bundleForms(bundle); err != nil {
+		return err
+	}
+	if runtime.GOOS != "darwin" {
+		return errors.New("the program for macOS can be built on a Mac only (Apple's frameworks are needed to link it); " +
+			bundle + " has everything else")
+	}
+	return p.bundle(ctx, bundle)
+}
+
+// bundleForms writes the parts of the bundle that are not code.
+func (p product) bundleForms(bundle string) error {
+	plist, err := p.form("macos/Info.plist", map[string]string{"Short": strings.Join(p.numbers(3), ".")})
+	if err != nil {
+		return err
+	}
+	icon, err := p.icns()
+	if err != nil {
+		return err
+	}
+	return errors.Join(
+		write(filepath.Join(bundle, "Contents", "Info.plist"), plist),
+		write(filepath.Join(bundle, "Contents", "PkgInfo"), []byte("APPL????")),
+		write(filepath.Join(bundle, "Contents", "Resources", "countersign.icns"), icon),
+	)
+}
+
+// bundle builds the program for both kinds of Mac into one file, adds the notices, signs the bundle with SIGN_IDENTITY
+// (or for this Mac alone) and packs it.
+func (p product) bundle(ctx context.Context, bundle string) error {
+	var parts []string
+	for _, arch := range []string{"amd64", "arm64"} {
+		part := filepath.Join(p.out, "macos", "countersign-"+arch)
+		if err := p.build(ctx, part, "-s -w", "GOOS=darwin", "GOARCH="+arch); err != nil {
+			return err
+		}
+		parts = append(parts, part)
+	}
+	notices, err := p.notices(ctx, parts...)
+	if err != nil {
+		return err
+	}
+	if err := write(filepath.Join(bundle, "Contents", "Resources", "NOTICES.txt"), notices); err != nil {
+		return err
+	}
+	program := filepath.Join(bundle, "Contents", "MacOS", "countersign")
+	if err := os.MkdirAll(filepath.Dir(program), 0o755); err != nil {
+		return err
+	}
+	if err := run(ctx, p.out, nil, "lipo", append([]string{"-create", "-output", program}, parts...)...); err != nil {
+		return err
+	}
+	identity := os.Getenv("SIGN_IDENTITY")
+	if identity == "" {
+		identity = "-"
+		fmt.Println("Countersign.app is signed for this Mac alone: SIGN_IDENTITY names no certificate.")
+	}
+	err = run(ctx, p.out, nil, "codesign", "--force", "--options", "runtime", "--entitlements",
+		p.packaging("macos", "entitlements.plist"), "--sign", identity, bundle)
+	if err != nil {
+		return err
+	}
+	return run(ctx, p.out, nil, "ditto", "-c", "-k", "--keepParent", bundle,
+		filepath.Join(p.out, "Countersign-"+p.version+"-macos.zip"))
+}
+
+// icnsKinds are the kinds of pictures in an .icns file that are PNG, with their size in pixels; a size twice is for
+// screens of one and two pixels per point.
+var icnsKinds = []struct {
+	kind string
+	size int
+}{{"icp5", 32}, {"ic11", 32}, {"icp6", 64}, {"ic12", 64}, {"ic07", 128}, {"ic08", 256}, {"ic13", 256}, {"ic09", 512}, {"ic14", 512}}
+
+// icns packs our icons as macOS reads them: after the length of the whole, each picture with its kind and length.
+func (p product) icns() ([]byte, error) {
+	var body bytes.Buffer
+	for _, k := range icnsKinds {
+		picture, err := os.ReadFile(filepath.Join(p.root, "assets", "icons", "icon-"+strconv.Itoa(k.size)+".png"))
+		if err != nil {
+			return nil, err
+		}
+		body.WriteString(k.kind)
+		body.Write(binary.BigEndian.AppendUint32(nil, uint32(8+len(picture))))
+		body.Write(picture)
+	}
+	head := binary.BigEndian.AppendUint32([]byte("icns"), uint32(8+body.Len()))
+	return append(head, body.Bytes()...), nil
+}

@@ -1,0 +1,88 @@
+// Command release makes what people install: the Windows program and its installer, the Debian package, the archive
+// for other Linuxes, the bundle for macOS, and a whole release with check sums, licence notices and a bill of
+// materials. The Makefile calls it, and has installed the tools of the system that it calls in turn.
+//
+// It promises that the same commit and version give the same bytes, on any day and in any folder, as long as the tools are
+// the same: times come from the commit, nothing of this computer's paths goes in, and lists are sorted. The texts and forms it
+// fills in are in assets/packaging. It knows nothing of how Countersign works, apart from its command line, for the
+// manual page.
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+
+	"github.com/alecthomas/kong"
+)
+
+// commandLine is what the Makefile says.
+type commandLine struct {
+	Root    string `help:"The source tree." default:"." type:"existingdir"`
+	Out     string `help:"Where the results go." default:"build" type:"path"`
+	Version string `name:"set-version" help:"The version; what git describes when left out."`
+
+	Windows windowsCmd `cmd:"" help:"Countersign.exe and its installer."`
+	Deb     debCmd     `cmd:"" help:"The Debian package."`
+	Tar     tarCmd     `cmd:"" help:"The archive with its install script."`
+	Sign    signCmd    `cmd:"" help:"Sign one file for Windows, with SIGN_PFX and SIGN_PASSWORD_FILE."`
+	Macos   macosCmd   `cmd:"" help:"The bundle; needs a Mac."`
+	All     allCmd     `cmd:"" help:"A release, from a clean tree: everything but the bundle for macOS, with sums, notices and bill of materials."`
+}
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	var c commandLine
+	chosen := kong.Parse(&c, kong.Name("release"), kong.UsageOnError(), kong.BindTo(ctx, (*context.Context)(nil)))
+	if err := chosen.Run(&c); err != nil {
+		fmt.Fprintln(os.Stderr, "release:", err)
+		os.Exit(1)
+	}
+}
+
+type windowsCmd struct{}
+
+func (windowsCmd) Run(ctx context.Context, c *commandLine) error {
+	p, err := c.product(ctx)
+	if err != nil {
+		return err
+	}
+	program, err := p.windowsProgram(ctx)
+	if err != nil {
+		return err
+	}
+	_, err = p.windowsInstaller(ctx, program, "Countersign-setup.exe")
+	return err
+}
+
+type debCmd struct{}
+
+func (debCmd) Run(ctx context.Context, c *commandLine) error {
+	p, err := c.product(ctx)
+	if err != nil {
+		return err
+	}
+	program, err := p.linuxProgram(ctx)
+	if err != nil {
+		return err
+	}
+	_, err = p.deb(ctx, program)
+	return err
+}
+
+type tarCmd struct{}
+
+func (tarCmd) Run(ctx context.Context, c *commandLine) error {
+	p, err := c.product(ctx)
+	if err != nil {
+		return err
+	}
+	program, err := p.linuxProgram(ctx)
+	if err != nil {
+		return err
+	}
+	_, err = p.tarball(ctx, program)
+	return err
+}
