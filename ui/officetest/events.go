@@ -2,25 +2,21 @@ package officetest
 
 import (
 	"errors"
-	"strconv"
+	"slices"
 
 	"countersign/internal/agent"
 	"countersign/internal/store"
 )
 
-// Events is desk.Office's. Its cursor is the number of events that came before.
+// Events is desk.Office's. Its cursor is the id of the last event of the page before.
 func (o *Office) Events(before store.Cursor, limit int) ([]store.Event, store.Cursor) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	from, err := strconv.Atoi(string(before))
-	if err != nil {
-		from = 0
-	}
-	from = min(from, len(o.Arrived))
+	from := 1 + slices.IndexFunc(o.Arrived, func(e store.Event) bool { return e.ID == string(before) })
 	to := min(from+limit, len(o.Arrived))
 	next := store.Cursor("")
-	if to < len(o.Arrived) {
-		next = store.Cursor(strconv.Itoa(to))
+	if from < to && to < len(o.Arrived) {
+		next = store.Cursor(o.Arrived[to-1].ID)
 	}
 	return append([]store.Event{}, o.Arrived[from:to]...), next
 }

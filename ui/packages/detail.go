@@ -24,7 +24,7 @@ func (s *Screen) show(p paper) {
 	s.paper = p
 	s.draw(fresh)
 	if p.known {
-		s.fetch(p, fresh)
+		s.fetch(p)
 	}
 }
 

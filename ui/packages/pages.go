@@ -3,6 +3,7 @@ package packages
 import (
 	"image"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"fyne.io/fyne/v2"
@@ -55,10 +56,11 @@ func pageNames(paths []string) []string {
 			shared = shared[:strings.LastIndexByte(shared[:len(shared)-1], ' ')+1] // whole words
 		}
 	}
+	if slices.Contains(names, shared) {
+		return names // one of them would have no name left
+	}
 	for i := range names {
-		if rest := strings.TrimLeft(names[i][len(shared):], " -–_"); rest != "" {
-			names[i] = rest
-		}
+		names[i] = strings.TrimLeft(names[i][len(shared):], " -–_")
 	}
 	return names
 }

@@ -23,11 +23,14 @@ type paper struct {
 
 // readPaper reads the chosen package, one reading at a time, so that holding an arrow key does not pile them up.
 func (s *Screen) readPaper() {
+	id := s.chosen
+	if id != s.paper.row.ID {
+		s.leave()
+	}
 	if s.reading {
 		s.again = true
 		return
 	}
-	id := s.chosen
 	if id == "" {
 		s.show(paper{})
 		return
@@ -101,9 +104,8 @@ func (p paper) linksKey() string {
 
 // fetch asks, once for each, for what takes the network or a moment: the pages of those who are to sign, and the
 // pictures. It stops when another package is chosen, and what had not come by then is asked for again next time.
-func (s *Screen) fetch(p paper, fresh bool) {
-	if fresh {
-		s.leave()
+func (s *Screen) fetch(p paper) {
+	if s.stay == nil || s.stay.Err() != nil {
 		s.stay, s.leave = context.WithCancel(context.Background())
 	}
 	key := p.linksKey()

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/test"
@@ -111,5 +112,57 @@ func TestALongSentenceIsReadToItsEnd(t *testing.T) {
 	p.Resize(fyne.NewSize(120, 20))
 	if many := p.MinSize().Height; many < 3*one {
 		t.Errorf("a narrow text is %v high, a wide one %v", many, one)
+	}
+}
+
+func TestRowsMayChangeWithoutAJump(t *testing.T) {
+	test.NewTempApp(t)
+	rows, told := 100, 0
+	l := NewList(func() int { return rows }, func() fyne.CanvasObject { return NewLine("row") },
+		func(id int, o fyne.CanvasObject) { o.(*Line).Set(fmt.Sprint(id)) })
+	l.OnSelected = func(int) { told++ }
+	l.Resize(fyne.NewSize(200, 230))
+	l.Select(50)
+	l.ScrollTo(20)
+	top, hidden := l.Top()
+	rows += 7
+	l.Renew(57, top+7, hidden)
+	if now, _ := l.Top(); now != top+7 || l.At() != 57 || told != 1 {
+		t.Errorf("at row %d, chosen %d, told %d times", now, l.At(), told)
+	}
+	rows = 2
+	l.Renew(-1, 0, 0)
+	if now, _ := l.Top(); now != 0 || l.At() != -1 {
+		t.Errorf("a list that has become short is seen from its top, not from %d", now)
+	}
+}
+
+func TestAToastEndsWhenItHasBeenRead(t *testing.T) {
+	test.NewTempApp(t).Settings().SetTheme(look.New())
+	type end struct {
+		after time.Duration
+		over  func()
+	}
+	var ends []end
+	toasts := NewToasts(func(d time.Duration, over func()) { ends = append(ends, end{d, over}) })
+	long := strings.Repeat("a long sentence ", 40)
+	for _, text := range []string{"One.", "Two.", "One.", long} {
+		toasts.Say(text)
+	}
+	if len(toasts.shown) != 3 || toasts.Text() != long {
+		t.Fatalf("%d toasts, the newest %q", len(toasts.shown), toasts.Text())
+	}
+	if ends[0].after < 4*time.Second || ends[3].after > 14*time.Second || ends[3].after <= ends[0].after {
+		t.Errorf("they end after %v and %v", ends[0].after, ends[3].after)
+	}
+	ends[0].over() // the first "One." was replaced: its end must not end the second
+	if len(toasts.shown) != 3 {
+		t.Error("a toast that was said again ends with its first time")
+	}
+	for _, e := range ends {
+		e.over()
+	}
+	if toasts.Text() != "" {
+		t.Errorf("%q stays", toasts.Text())
 	}
 }

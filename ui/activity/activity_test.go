@@ -1,0 +1,279 @@
+package activity
+
+import (
+	"bytes"
+	"context"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"fyne.io/fyne/v2"
+	"fyne.io/fyne/v2/test"
+	"go.uber.org/goleak"
+
+	"countersign/internal/agent"
+	"countersign/internal/store"
+	"countersign/ui/desk"
+	"countersign/ui/look"
+	"countersign/ui/officetest"
+	"countersign/ui/words"
+	"countersign/ui/work"
+)
+
+func TestMain(m *testing.M) {
+	if err := words.Load(); err != nil {
+		panic(err)
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// bench is the screen in a window of Fyne's test driver, before an office made of values. The test's goroutine is the
+// window's.
+type bench struct {
+	desk.Ways // the other ones are not taken from here
+	office    *officetest.Office
+	queue     *work.Queue
+	pool      *work.Pool
+	screen    *Screen
+	notices   []string
+	copied    string
+	shown     []string // packages
+}
+
+func (b *bench) ShowPackage(id string) { b.shown = append(b.shown, id) }
+
+func newBench(t *testing.T, office *officetest.Office) *bench {
+	t.Helper()
+	b := &bench{office: office, queue: work.NewQueue()}
+	app := test.NewTempApp(t)
+	app.Settings().SetTheme(look.New())
+	b.pool = work.NewPool(t.Context(), b.queue.Do)
+	window := app.NewWindow("")
+	b.screen = New(&desk.Desk{Office: office, Work: b.pool, Window: window, Go: b,
+		Now:    func() time.Time { return officetest.Now },
+		Copy:   func(text string) { b.copied = text },
+		Notice: func(text string) { b.notices = append(b.notices, text) }})
+	window.SetContent(b.screen.Content())
+	window.Resize(fyne.NewSize(900, 600))
+	window.Show()
+	t.Cleanup(func() { b.pool.Close(); window.Close() })
+	b.reload()
+	return b
+}
+
+func (b *bench) reload() {
+	b.screen.Reload()
+	b.settle()
+}
+
+// settle lets all work end and shows its results.
+func (b *bench) settle() {
+	for {
+		b.pool.Wait()
+		if !b.queue.Run() {
+			return
+		}
+	}
+}
+
+// numbered are n events, newest first, numbered from the oldest on.
+func numbered(n int) []store.Event {
+	list := make([]store.Event, n)
+	for i := range list {
+		list[i] = store.Event{ID: fmt.Sprint("e", n-i), Action: "document_signed", PackageID: "p1", Outcome: store.EventHandled,
+			Received: officetest.Now.Add(-time.Duration(i) * time.Minute), Body: []byte(`{"a":1}`)}
+	}
+	return list
+}
+
+func TestEventsAreReadAsFarAsTheyAreLookedAt(t *testing.T) {
+	office := officetest.Busy()
+	office.Arrived = numbered(1000)
+	b := newBench(t, office)
+	b.screen.ShowEvents()
+	if got := len(b.screen.events.rows); got != pageLength {
+		t.Errorf("%d events are read at first, want %d", got, pageLength)
+	}
+	b.screen.ChooseEvent(150)
+	b.screen.events.list.ScrollTo(pageLength - 1)
+	b.settle()
+	if got := len(b.screen.events.rows); got != 2*pageLength {
+		t.Errorf("at the end of the first page %d events are read, want %d", got, 2*pageLength)
+	}
+	top, _ := b.screen.events.list.Top()
+	office.Change(agent.ActivityChanged, func(o *officetest.Office) { o.Arrived = append(numbered(1003)[:3], o.Arrived...) })
+	b.reload()
+	if now, _ := b.screen.events.list.Top(); now != top+3 || b.screen.events.list.At() != 153 || b.screen.events.chosen != "e850" {
+		t.Errorf("the view moved from %d to %d; chosen is %s in row %d", top, now, b.screen.events.chosen, b.screen.events.list.At())
+	}
+	for range 20 {
+		b.screen.events.list.ScrollTo(len(b.screen.events.rows) - 1)
+		b.settle()
+	}
+	rows := b.screen.events.rows
+	if len(rows) != 1003 || rows[0].ID != "e1003" || rows[1002].ID != "e1" {
+		t.Errorf("%d rows from %s to %s", len(rows), rows[0].ID, rows[len(rows)-1].ID)
+	}
+}
+
+func TestAListOfEventsNeverHasAGap(t *testing.T) {
+	make := func(ids ...string) (list []event) {
+		for _, id := range ids {
+			list = append(list, event{Event: store.Event{ID: id}})
+		}
+		return list
+	}
+	for _, c := range []struct {
+		name       string
+		old, fresh []event
+		next       store.Cursor
+		want       string
+		cursor     store.Cursor
+	}{
+		{"one came", make("4", "3", "2", "1"), make("5", "4", "3"), "n", "5 4 3 2 1", "o"},
+		{"too many came", make("4", "3"), make("9", "8", "7"), "n", "9 8 7", "n"},
+		{"all are read", make("4", "3"), make("5", "4", "3"), "", "5 4 3", ""},
+		{"they meet at the end", make("4", "3"), make("5", "4", "3"), "n", "5 4 3", "n"},
+		{"none is left", make("4"), nil, "", "", ""},
+	} {
+		got, cursor := merge(c.old, "o", c.fresh, c.next)
+		ids := []string{}
+		for _, e := range got {
+			ids = append(ids, e.ID)
+		}
+		if strings.Join(ids, " ") != c.want || cursor != c.cursor {
+			t.Errorf("%s: %v with cursor %q, want %s with %q", c.name, ids, cursor, c.want, c.cursor)
+		}
+	}
+}
+
+func TestAnEventThatWasNotUnderstoodCanBeTriedAgain(t *testing.T) {
+	b := newBench(t, officetest.Busy())
+	b.screen.ShowEvents()
+	b.screen.ChooseEvent(5)
+	b.screen.events.letter.retry(func() { t.Error("it can be tried") })
+	b.settle()
+	if got := b.screen.events.letter.event; got.Outcome != store.EventPending || got.Reason != "" {
+		t.Errorf("it is %q, %q", got.Outcome, got.Reason)
+	}
+	b.office.Change(agent.ActivityChanged, func(o *officetest.Office) { o.Arrived[5].ID = "another" })
+	failed := false
+	b.screen.events.letter.retry(func() { failed = true })
+	b.settle()
+	if !failed || len(b.notices) != 1 || b.notices[0] != "This event is no longer kept." {
+		t.Errorf("said %q", b.notices)
+	}
+}
+
+func TestABodyIsShownAndCopiedAsItCame(t *testing.T) {
+	office := officetest.Busy()
+	raw := `{"b":1,  "a":"` + strings.Repeat("ä", mostShown) + `"}`
+	office.Arrived[0].Body = []byte(raw)
+	office.Arrived[1].Body = []byte("\xff not JSON")
+	b := newBench(t, office)
+	l := &b.screen.events.letter
+	b.screen.ChooseEvent(0)
+	if !strings.HasPrefix(l.body.Text, "{\n  \"b\": 1,\n") || len(l.body.Text) > mostShown+8 || l.note.Hidden {
+		t.Errorf("shows %.40q of %d bytes", l.body.Text, len(l.body.Text))
+	}
+	l.form.Choose(formRaw)
+	if l.text() != raw {
+		t.Error("what is copied is exactly what came")
+	}
+	b.screen.ChooseEvent(1)
+	if l.body.Text != "\uFFFD not JSON" || !l.note.Hidden {
+		t.Errorf("shows %q", l.body.Text)
+	}
+}
+
+// sheet is a file in memory that may be full.
+type sheet struct {
+	bytes.Buffer
+	room   int
+	closed bool
+}
+
+func (s *sheet) Write(p []byte) (int, error) {
+	if s.Len()+len(p) > s.room {
+		return 0, errors.New("no space left on device")
+	}
+	return s.Buffer.Write(p)
+}
+
+func (s *sheet) Close() error { s.closed = true; return nil }
+
+func TestAllEventsAreExported(t *testing.T) {
+	office := officetest.Busy()
+	office.Arrived = append(office.Arrived, numbered(450)...)
+	office.Arrived[0].Reason = "=HYPERLINK(\"http://example.com\")"
+	b := newBench(t, office)
+	file := &sheet{room: 1 << 20}
+	b.screen.Export(file, "events.csv")
+	b.settle()
+	rows, err := csv.NewReader(&file.Buffer).ReadAll()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(rows) != 457 || !file.closed || b.notices[0] != "456 events were exported." || b.screen.stop != nil {
+		t.Fatalf("%d rows, said %q", len(rows), b.notices)
+	}
+	if got := strings.Join(rows[1][:11], "|"); got != "2026-11-21T13:42:00+01:00|2026-11-21T13:42:00+01:00|The package is signed by everyone|Mandate Keller|p3|e-5|yes|waiting to be handled|'=HYPERLINK(\"http://example.com\")||0" {
+		t.Errorf("the first row is %s", got)
+	}
+	if rows[1][11] != string(office.Arrived[0].Body) {
+		t.Errorf("the body is %s", rows[1][11])
+	}
+}
+
+func TestAFullDiskIsSaid(t *testing.T) {
+	b := newBench(t, officetest.Busy())
+	file := &sheet{room: 100}
+	b.screen.Export(file, "events.csv")
+	b.settle()
+	if len(b.notices) != 1 || !strings.HasPrefix(b.notices[0], "“events.csv” could not be written completely.") || !file.closed {
+		t.Errorf("said %q", b.notices)
+	}
+}
+
+func TestAnExportCanBeStopped(t *testing.T) {
+	office := officetest.Busy()
+	office.Arrived = numbered(1000)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	n, err := writeEvents(ctx, &sheet{room: 1 << 20}, &names{office: office, known: map[string]string{}}, time.UTC)
+	if n != pageLength || !errors.Is(err, context.Canceled) {
+		t.Errorf("wrote %d, %v", n, err)
+	}
+}
+
+func TestWhatWasRefusedIsCountedAndSampled(t *testing.T) {
+	b := newBench(t, officetest.Busy())
+	b.screen.ShowRefused()
+	if got := b.screen.refused.total.Text; got != "43 requests were refused. None of them changed anything. These are samples:" {
+		t.Errorf("says %q", got)
+	}
+	row := newRefusalRow()
+	b.screen.refused.update(0, row)
+	if got := row.(*refusalRow).from.Text; got != "from 203.0.113.9, and 41 more of this kind" {
+		t.Errorf("says %q", got)
+	}
+}
+
+func TestTheDiaryKeepsItsPlace(t *testing.T) {
+	b := newBench(t, officetest.Busy())
+	b.screen.happened.list.Select(2)
+	b.office.Change(agent.ActivityChanged, func(o *officetest.Office) {
+		o.Happened = append([]store.Activity{{Time: officetest.Now, Kind: "event", Text: "Ana Ruiz signed."}}, o.Happened...)
+	})
+	b.reload()
+	if b.screen.happened.list.At() != 3 {
+		t.Errorf("chosen is row %d, want 3", b.screen.happened.list.At())
+	}
+	b.screen.happened.openChosen()
+	if len(b.shown) != 1 || b.shown[0] != "p2" {
+		t.Errorf("shown %v", b.shown)
+	}
+}

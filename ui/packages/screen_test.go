@@ -1,0 +1,260 @@
+package packages
+
+import (
+	"context"
+	"fmt"
+	"image"
+	"strings"
+	"testing"
+	"time"
+
+	"fyne.io/fyne/v2"
+	"fyne.io/fyne/v2/test"
+	"fyne.io/fyne/v2/widget"
+
+	"countersign/internal/agent"
+	"countersign/internal/store"
+	"countersign/ui/desk"
+	"countersign/ui/look"
+	"countersign/ui/officetest"
+)
+
+// many is an office with n open packages.
+func many(n int) *officetest.Office {
+	o := officetest.Busy()
+	o.Rows = make([]agent.PackageRow, n)
+	for i := range o.Rows {
+		o.Rows[i].Package = store.Package{ID: fmt.Sprint("n", i), Name: fmt.Sprintf("Package %d", i), State: "open", Created: officetest.Now.Add(-time.Duration(i) * time.Hour)}
+	}
+	return o
+}
+
+func TestAReloadMovesNeitherTheChoiceNorTheView(t *testing.T) {
+	b := newBench(t, many(200))
+	s := b.screen
+	s.list.Select(100)
+	b.settle()
+	s.list.ScrollTo(60)
+	top, hidden := s.list.Top()
+	b.office.Change(agent.PackagesChanged, func(o *officetest.Office) {
+		o.Rows = append(many(3).Rows, o.Rows...)
+		for i := range 3 {
+			o.Rows[i].ID = fmt.Sprint("new", i)
+		}
+	})
+	b.reload()
+	newTop, newHidden := s.list.Top()
+	if newTop != top+3 || newHidden-hidden > 1 || hidden-newHidden > 1 {
+		t.Errorf("the view moved from row %d to %d, three rows came in front", top, newTop)
+	}
+	if s.chosen != "n100" || s.list.At() != 103 || s.paper.row.ID != "n100" {
+		t.Errorf("chosen %s in row %d, shown %s", s.chosen, s.list.At(), s.paper.row.ID)
+	}
+}
+
+func TestAtTheTopTheNewestIsSeen(t *testing.T) {
+	b := newBench(t, many(200))
+	b.office.Change(agent.PackagesChanged, func(o *officetest.Office) {
+		o.Rows = append([]agent.PackageRow{{Package: store.Package{ID: "new", State: "open"}}}, o.Rows...)
+	})
+	b.reload()
+	if top, hidden := b.screen.list.Top(); top != 0 || hidden != 0 || b.screen.chosen != "n0" {
+		t.Errorf("at row %d, %s is chosen", top, b.screen.chosen)
+	}
+}
+
+func TestAPackageThatIsSignedMeanwhileStaysInView(t *testing.T) {
+	b := newBench(t, officetest.Busy())
+	b.screen.Show("p1")
+	b.settle()
+	b.office.Change(agent.PackagesChanged, func(o *officetest.Office) { o.Rows[2].State = "executed" })
+	b.reload()
+	if b.screen.chosen != "p1" || b.screen.paper.row.State != "executed" || b.screen.list.At() != -1 {
+		t.Errorf("chosen %s, row %d", b.screen.chosen, b.screen.list.At())
+	}
+	b.screen.tabs.Choose(tabDone)
+	b.settle()
+	if b.screen.list.At() < 0 {
+		t.Error("in its new tab it is the chosen row")
+	}
+}
+
+func TestAPackageCanBeShownBeforeItIsListed(t *testing.T) {
+	b := newBench(t, officetest.Busy())
+	b.screen.search.SetText("offer")
+	b.screen.Show("late")
+	b.settle()
+	late := agent.PackageRow{Package: store.Package{ID: "late", Name: "Late", State: "executed"}}
+	b.office.Change(agent.PackagesChanged, func(o *officetest.Office) { o.Rows = append([]agent.PackageRow{late}, o.Rows...) })
+	b.reload()
+	if b.screen.paper.row.ID != "late" || b.screen.tabs.Chosen() != tabAll || b.screen.list.At() != 0 {
+		t.Errorf("shown %q in tab %d, row %d", b.screen.paper.row.ID, b.screen.tabs.Chosen(), b.screen.list.At())
+	}
+}
+
+func TestHoldingAnArrowKeyReadsOnlyWhereItEnds(t *testing.T) {
+	b := newBench(t, many(200))
+	counted := &counting{Office: b.office}
+	b.screen.desk.Office = counted
+	for range 100 {
+		b.screen.search.TypedKey(&fyne.KeyEvent{Name: fyne.KeyDown})
+	}
+	b.settle()
+	if b.screen.paper.row.ID != "n100" || counted.read > 3 {
+		t.Errorf("shows %s after %d readings", b.screen.paper.row.ID, counted.read)
+	}
+}
+
+// counting counts how many packages are read whole. The pool reads one at a time here.
+type counting struct {
+	desk.Office
+	read int
+}
+
+func (c *counting) Package(id string) (agent.PackageRow, bool) {
+	c.read++
+	return c.Office.Package(id)
+}
+
+func TestSendAgainTakesEverythingButTheDueDate(t *testing.T) {
+	b := newBench(t, officetest.Busy())
+	b.screen.Show("p1")
+	b.settle()
+	press(t, b.screen.actionsOf(b.screen.paper), "Send again like this")
+	if len(b.like) != 1 || len(b.like[0].Files) != 1 || len(b.like[0].Signers) != 3 || !b.like[0].Sequential || !b.like[0].Due.IsZero() {
+		t.Errorf("began %+v", b.like)
+	}
+}
+
+// press presses the button of a text.
+func press(t *testing.T, objects []fyne.CanvasObject, text string) {
+	t.Helper()
+	for _, o := range objects {
+		if button, ok := o.(*widget.Button); ok && button.Text == text {
+			button.OnTapped()
+			return
+		}
+	}
+	t.Fatalf("there is no button %q", text)
+}
+
+func TestADraftIsOpenedInTheServicesEditor(t *testing.T) {
+	office := officetest.Busy()
+	office.Rows[0].State = "draft"
+	b := newBench(t, office)
+	b.screen.Show("p2")
+	b.settle()
+	press(t, b.screen.actionsOf(b.screen.paper), "Open in the editor")
+	b.settle()
+	if len(b.opened) != 0 || len(b.notices) != 1 || !strings.HasPrefix(b.notices[0], "The signing service gave no address") {
+		t.Errorf("opened %v, said %q", b.opened, b.notices)
+	}
+	office.Pages = map[string]string{"p2": "https://sign.example.com/edit/p2"}
+	press(t, b.screen.actionsOf(b.screen.paper), "Open in the editor")
+	b.settle()
+	if len(b.opened) != 1 || b.opened[0] != "https://sign.example.com/edit/p2" {
+		t.Errorf("opened %v", b.opened)
+	}
+}
+
+func TestFilesThatAreGoneAreSaidAndSavedAgain(t *testing.T) {
+	b := newBench(t, officetest.Busy())
+	b.lost = map[string]bool{b.office.Rows[1].Files[0]: true}
+	b.screen.Show("p3")
+	b.settle()
+	if len(b.screen.paper.missing) != 1 || len(b.screen.paper.pages()) != 1 {
+		t.Errorf("missing %v, pages of %v", b.screen.paper.missing, b.screen.paper.pages())
+	}
+	press(t, b.screen.actionsOf(b.screen.paper), "Save again")
+	b.settle()
+	if len(b.office.Again) != 1 || b.office.Again[0] != "p3" || len(b.notices) != 1 {
+		t.Errorf("saved %v again, said %q", b.office.Again, b.notices)
+	}
+}
+
+// slow is an office whose pictures take until they are let go.
+type slow struct {
+	desk.Office
+	asked chan string
+	let   chan image.Image
+}
+
+func (s *slow) Preview(ctx context.Context, path string, _ int) (image.Image, error) {
+	s.asked <- path
+	select {
+	case picture := <-s.let:
+		return picture, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+func TestAPictureThatIsLeftIsNotWaitedFor(t *testing.T) {
+	b := newBench(t, officetest.Busy())
+	office := &slow{Office: b.office, asked: make(chan string, 8), let: make(chan image.Image, 8)}
+	b.screen.desk.Office = office
+	b.screen.Show("p3")
+	b.queue.Until(func() bool { return b.screen.paper.row.ID == "p3" }, t.Context().Done())
+	<-office.asked
+	b.screen.Show("p5") // has no files; the pictures of p3 are given up
+	b.settle()
+	if b.screen.paper.row.ID != "p5" || len(b.screen.pictures) != 0 {
+		t.Errorf("shows %s, keeps %v", b.screen.paper.row.ID, b.screen.pictures)
+	}
+	office.let <- officetest.Page()
+	office.let <- officetest.Page()
+	b.screen.Show("p3")
+	b.settle()
+	if len(b.screen.pictures) != 2 || b.screen.picturesOf(b.screen.paper) == nil {
+		t.Error("the second time the pictures come")
+	}
+}
+
+func TestEveryRowSaysWhereItsPackageStands(t *testing.T) {
+	rows := map[string]listed{}
+	for _, r := range newIndex(officetest.World().Lines()).rows {
+		rows[r.line.ID] = r
+	}
+	for id, want := range map[string]string{
+		"p2": "waiting for Thomas Keller and Irena Novák",
+		"w2": "7 of 12 signed · waiting for Thomas Keller and Irena Novák",
+		"w3": "waiting · made elsewhere",
+		"p5": "withdrawn",
+	} {
+		if got := textOf(rows[id]); got != want {
+			t.Errorf("%s says %q, want %q", id, got, want)
+		}
+	}
+	if got := fmt.Sprint(marksOf(rows["p1"])); got != fmt.Sprint([]look.Mark{look.MarkSigned, look.MarkNext, look.MarkLater}) {
+		t.Errorf("the lease has the shapes %s", got)
+	}
+	if got := len(marksOf(rows["w2"])); got != 1 {
+		t.Errorf("twelve signers have %d shapes", got)
+	}
+}
+
+func TestPagesAreCalledByWhatTellsThemApart(t *testing.T) {
+	for want, paths := range map[string][]string{
+		"Lease":                         {"/a/Lease.pdf"},
+		"Letter of mandate|certificate": {"/a/Mandate Keller - Letter of mandate.pdf", "/a/Mandate Keller - certificate.pdf"},
+		"Lease|Lease (2)":               {"/a/Lease.pdf", "/a/Lease (2).pdf"},
+		"a|b":                           {"/a/a.pdf", "/a/b.pdf"},
+	} {
+		if got := strings.Join(pageNames(paths), "|"); got != want {
+			t.Errorf("%v are called %q, want %q", paths, got, want)
+		}
+	}
+}
+
+// BenchmarkKeyIn50000 types and deletes a letter in the search of a window that shows 50,000 packages: what a person
+// waits for before the next letter.
+func BenchmarkKeyIn50000(b *testing.B) {
+	bench := newBench(b, many(50_000))
+	bench.screen.search.FocusGained()
+	for b.Loop() {
+		test.Type(bench.screen.search, "4")
+		bench.queue.Run()
+		bench.screen.search.TypedKey(&fyne.KeyEvent{Name: fyne.KeyBackspace})
+		bench.queue.Run()
+	}
+}
