@@ -45,6 +45,20 @@ func (s *Screen) Like(d agent.Draft) {
 	s.replace(func() { s.begin(d) })
 }
 
+// Typed is what is typed, for another screen to Resume; nothing while it is on its way, as the office has it then.
+func (s *Screen) Typed() agent.Draft {
+	if s.run != nil {
+		return agent.Draft{}
+	}
+	return s.draft()
+}
+
+// Resume shows what was typed into another screen, which has gone: the window was given another language.
+func (s *Screen) Resume(d agent.Draft) {
+	s.Fill(d)
+	s.Add(d.Files)
+}
+
 // begin fills an empty screen with a draft.
 func (s *Screen) begin(d agent.Draft) {
 	s.clear()

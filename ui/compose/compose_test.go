@@ -181,14 +181,13 @@ func slow(office *officetest.Office) (begun <-chan struct{}) {
 
 func TestSendingShowsABarForEachFileAndCanGoOnAlone(t *testing.T) {
 	office := officetest.Busy()
-	office.State.SignedIn = false
 	begun := slow(office)
 	b := newBench(t, office)
 	b.add("a.pdf", "b.pdf")
 	b.screen.Fill(filled(ana))
 	b.screen.Send()
 	<-begun
-	b.until(func() bool { return b.screen.docs[0].meter.part == 1 && b.screen.run.hint != "" })
+	b.until(func() bool { return b.screen.docs[0].meter.part == 1 })
 	if part := b.screen.docs[1].meter.part; part < 0.2 || part > 0.3 {
 		t.Errorf("of the second file %v is sent", part)
 	}
@@ -203,6 +202,33 @@ func TestSendingShowsABarForEachFileAndCanGoOnAlone(t *testing.T) {
 	}
 	if last := b.notices[len(b.notices)-1]; last != "“a” is kept and goes out by itself as soon as it can." {
 		t.Errorf("said %q", last)
+	}
+}
+
+func TestWhileNobodyIsSignedInItSaysWhatItWaitsFor(t *testing.T) {
+	office := officetest.Busy()
+	office.State.SignedIn = false
+	office.OnSend = func(ctx context.Context, d agent.Draft, _ func(agent.SendState)) (agent.SendState, error) {
+		office.Change(agent.OutboxChanged, func(o *officetest.Office) {
+			o.Waiting = []store.Draft{{ID: "d1", Name: d.Name, State: store.DraftQueued, Created: officetest.Now, Files: []store.DraftFile{{Path: d.Files[0]}}}}
+		})
+		<-ctx.Done()
+		return agent.SendState{DraftID: "d1", State: store.DraftQueued}, ctx.Err()
+	}
+	b := newBench(t, office)
+	b.add("a.pdf")
+	b.screen.Fill(filled(ana))
+	b.screen.Send()
+	b.until(func() bool { return strings.HasPrefix(b.screen.bar.text.Text, "Nobody is signed in.") })
+	b.until(func() bool { return len(office.Drafts()) == 1 })
+	b.screen.showOutbox(office.Drafts())
+	if len(b.screen.outbox.Objects) != 0 {
+		t.Error("what the bar tells about is not told again beside")
+	}
+	b.screen.Leave()
+	b.settle()
+	if len(b.screen.outbox.Objects) == 0 {
+		t.Error("what is left to the office shows as on its way")
 	}
 }
 
@@ -264,6 +290,19 @@ func TestAPastPackageIsSentAgainLikeBefore(t *testing.T) {
 	b.screen.Like(agent.Draft{Name: "Another", Signers: []store.Signer{jan}})
 	if b.window.Canvas().Overlays().Top() == nil || b.screen.name.Text != "Lease" {
 		t.Error("it asks before it takes the place of something typed")
+	}
+}
+
+func TestWhatIsTypedMovesToAScreenInAnotherLanguage(t *testing.T) {
+	b := newBench(t, officetest.Busy())
+	b.add("a.pdf")
+	b.screen.name.SetText("My own name")
+	b.screen.Fill(agent.Draft{Message: "hello", Signers: []store.Signer{{Email: "half@"}, jan}, Sequential: true, ExternalData: externalData("K-7")})
+	other := newBench(t, b.office)
+	other.screen.Resume(b.screen.Typed())
+	other.settle()
+	if got, want := fmt.Sprint(other.screen.draft()), fmt.Sprint(b.screen.draft()); got != want {
+		t.Errorf("got %s, want %s", got, want)
 	}
 }
 

@@ -67,7 +67,6 @@ type run struct {
 	cancel   []func()
 	stopping bool // the person takes it back
 	leaving  bool // the person lets the office do the rest
-	hint     string
 }
 
 // owns says whether a draft of the office is one of the parcels that are on their way.

@@ -62,8 +62,7 @@ func (s *Screen) hand(r *run, p *parcel) context.CancelFunc {
 func (s *Screen) askWhetherSignedIn(r *run) {
 	work.Then(s.desk.Work, func(context.Context) (bool, error) { return s.desk.Office.Status().SignedIn, nil }, func(in bool, _ error) {
 		if !in && s.run == r {
-			r.hint = lang.L("Nobody is signed in. The package is kept and goes out after the next sign-in.")
-			s.bar.progress(-1, r.hint)
+			s.bar.progress(-1, lang.L("Nobody is signed in. The package is kept and goes out after the next sign-in."))
 		}
 	})
 }

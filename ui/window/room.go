@@ -79,6 +79,9 @@ func (w *Window) enter(office desk.Office, demo bool) {
 	w.activity, w.settings, w.about = activity.New(w.desk), settings.New(w.desk), about.New(w.desk)
 	w.matters = newMatters(w)
 	w.screens = []screen{w.packages, w.compose, w.activity, w.matters, w.settings, w.about}
+	if before.desk != nil && before.desk.Office == office {
+		w.compose.Resume(before.compose.Typed())
+	}
 	w.account = newAccount(w.desk, w.app.Clipboard())
 	w.status = work.NewReader(w.pool, func(context.Context) overview { return overviewOf(office) }, w.showOverview)
 	w.tray = newTray(w.app, w)
