@@ -19,6 +19,7 @@ import (
 	"fyne.io/fyne/v2/app"
 
 	"countersign/assets"
+	"countersign/ui/desk"
 	"countersign/ui/look"
 	"countersign/ui/system"
 	"countersign/ui/window"
@@ -39,6 +40,11 @@ type Options struct {
 	ID       string          // DefaultID when empty
 	Started  func()          // called once on Fyne's goroutine when the window is up; may be nil
 	Stopped  func()          // called once before Run returns, also after an error; may be nil
+
+	// StartDemo starts the demo beside the office, for a person who has no account yet; ctx bounds only the start, stop
+	// ends it and waits. Nil where there is none. Its error is a sentence.
+	StartDemo func(ctx context.Context) (office Office, stop func(), err error)
+	Autostart desk.Autostart // whether the program starts with the computer; nil where that cannot be chosen
 }
 
 // Run shows the window and the tray until the person quits, ctx ends or the process gets SIGTERM. It must be called on
@@ -68,7 +74,7 @@ func Run(ctx context.Context, o Options) (err error) {
 	}()
 	a := newApp(o)
 	w := window.New(ctx, a, window.Options{Office: o.Office, System: system.Opener{}, Do: fyne.Do, Now: time.Now,
-		HasTray: system.HasTray, Quit: a.Quit, Demo: o.Demo})
+		HasTray: system.HasTray, Quit: a.Quit, Demo: o.Demo, StartDemo: o.StartDemo, Autostart: o.Autostart})
 	defer w.Close()
 	a.Lifecycle().SetOnStarted(func() {
 		started = true

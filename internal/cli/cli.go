@@ -47,6 +47,8 @@ type Window struct {
 	Incoming <-chan []string // files of later starts
 	Demo     bool
 	Hidden   bool // starts in the tray
+	// StartDemo starts the demo beside the office, for a person who has no account yet; nil in the demo itself.
+	StartDemo func(ctx context.Context) (a *agent.Agent, stop func(), err error)
 }
 
 // commands is the command line, as kong reads it.

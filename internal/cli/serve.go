@@ -63,6 +63,7 @@ func (c *openCmd) Run(r *run) error {
 	r.terminal.detach()
 	err = r.program.Window(r.ctx, Window{
 		Agent: l.agent, Version: r.program.Version, Files: files, Incoming: l.incoming, Hidden: c.Hidden,
+		StartDemo: r.startDemo,
 	})
 	return errors.Join(err, l.Close())
 }

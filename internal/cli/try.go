@@ -1,0 +1,42 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"countersign/internal/agent"
+	"countersign/internal/demo"
+	"countersign/internal/notify"
+)
+
+// startDemo starts the demo beside the office, for a window in which nobody has set anything up. stop ends it and
+// waits; the documents it saved stay in a folder beside other temporary files.
+func (r *run) startDemo(ctx context.Context) (a *agent.Agent, stop func(), err error) {
+	folder := filepath.Join(os.TempDir(), "Countersign demo")
+	notifier := notify.New(notify.Options{App: "Countersign demo", Icon: icon(), Log: demoLog(r)})
+	d, err := demo.Start(ctx, demo.Options{
+		Folder: folder, Version: r.program.Version, Pace: 3 * time.Second, ByHand: true, Log: demoLog(r), Notify: notifier.Notify,
+	})
+	if err != nil {
+		return nil, nil, errors.Join(err, notifier.Close())
+	}
+	playing, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	var plays sync.WaitGroup
+	plays.Go(func() {
+		if err := d.Play(playing); err != nil && playing.Err() == nil {
+			fail(r.program, fmt.Errorf("play the demo: %w", err))
+		}
+	})
+	return d.Agent, func() {
+		cancel()
+		plays.Wait()
+		if err := errors.Join(d.Close(), notifier.Close()); err != nil {
+			fail(r.program, err)
+		}
+	}, nil
+}
