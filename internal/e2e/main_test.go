@@ -63,5 +63,6 @@ func build(m *testing.M) int {
 		return 1
 	}
 	api.DisableConfigDir()
+	defer suffered.report()
 	return m.Run()
 }

@@ -29,6 +29,7 @@ type office struct {
 	data, folder string
 	global       []string // flags of every command
 	secrets      []string // environment of setup
+	more         []string // environment of every command
 	socket       *http.Client
 	running      *process
 }
@@ -68,7 +69,7 @@ type result struct {
 // begin starts a command.
 func (o *office) begin(command string, args ...string) *process {
 	o.t.Helper()
-	env := o.desk.env()
+	env := o.desk.env(o.more...)
 	if command == "setup" {
 		env = append(env, o.secrets...)
 	}

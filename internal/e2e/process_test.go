@@ -192,6 +192,15 @@ func eventuallyWithin(t *testing.T, limit time.Duration, what string, ok func() 
 	}
 }
 
+// readNames returns the names in a folder.
+func readNames(dir string) (names []string, err error) {
+	list, err := os.ReadDir(dir)
+	for _, e := range list {
+		names = append(names, e.Name())
+	}
+	return names, err
+}
+
 // shortDir is a temporary folder with a path that leaves room for a socket's name.
 func shortDir(t *testing.T) string {
 	t.Helper()
