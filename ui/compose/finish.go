@@ -64,7 +64,7 @@ func (s *Screen) tell(r *run, people int) {
 	case len(of[waiting]) > 0 && of[waiting][0].problem != "":
 		s.bar.say(look.MarkProblem, of[waiting][0].problem)
 	case len(of[waiting]) > 0:
-		s.desk.Notice(lang.L("“{{.Name}}” is kept and goes out by itself as soon as it can.", words.V{"Name": name}))
+		s.desk.Notice(lang.L("“{{.Name}}” is kept and goes out by itself as soon as it can.", words.V{"Name": of[waiting][0].draft.Name}))
 	default:
 		s.bar.end(lang.L("Stopped. {{.Sent}} of {{.Packages}} were sent.", words.V{"Sent": len(of[sent]), "Packages": packages(all)}))
 	}
@@ -77,7 +77,7 @@ func (s *Screen) present(id, name, text string) {
 		row, _ := s.desk.Office.Package(id)
 		return row.State, nil
 	}, func(state string, _ error) {
-		if state == "draft" {
+		if words.IsDraft(state) {
 			text = lang.L("“{{.Name}}” is with the signing service. Say there who signs where, then it goes out.", words.V{"Name": name})
 		}
 		s.desk.Notice(text)
