@@ -15,10 +15,16 @@ import (
 
 //go:generate go run ./gen
 
-// Translations holds translations/LANGUAGE.json as Fyne's lang package reads them. English is complete.
+// Translations holds translations/LANGUAGE.json as Fyne's lang package reads them. All are complete.
 //
 //go:embed translations
 var Translations embed.FS
+
+// Sentences holds sentences/LANGUAGE.json: what the packages below the window say to people in English, and how that is
+// said in another language. See package words.
+//
+//go:embed sentences
+var Sentences embed.FS
 
 //go:embed icons icon.svg marks
 var pictures embed.FS

@@ -3,6 +3,8 @@ package words
 import (
 	"encoding/json"
 	"fmt"
+	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -11,6 +13,7 @@ import (
 	"fyne.io/fyne/v2/lang"
 	"golang.org/x/text/feature/plural"
 	"golang.org/x/text/language"
+	"golang.org/x/text/message"
 
 	"countersign/assets"
 )
@@ -23,13 +26,18 @@ func LanguageName(code string) string {
 	return map[string]string{"en": "English", "fr": "Français", "de": "Deutsch", "es": "Español"}[code]
 }
 
-// chosen is the language that was chosen instead of the system's; nil for the system's.
+// chosen is the language in use; nil before the first Use.
 var chosen atomic.Pointer[catalogue]
 
-// hook puts the choice in front of Fyne's lookup, once, before anything is said. Fyne itself follows the system alone,
-// but its functions are variables, which its own widgets use, too.
+// system is the one of our languages that Fyne took from the system: it says so itself, in a text that all of them have.
+// Fyne's own lookups follow the system alone.
+var system = func() string { return "en" }
+
+// hook puts the choice in front of Fyne's lookups, once, before anything is said. They are variables, which Fyne's own
+// widgets use, too.
 var hook = sync.OnceFunc(func() {
 	localize, plurals, keyed := lang.L, lang.N, lang.X
+	system = func() string { return keyed("language.code", "en") }
 	lang.L = func(text string, data ...any) string {
 		if said, ok := chosen.Load().say(text, plural.Other, data); ok {
 			return said
@@ -39,7 +47,7 @@ var hook = sync.OnceFunc(func() {
 	lang.N = func(text string, count int, data ...any) string {
 		c := chosen.Load()
 		if len(data) == 0 {
-			data = []any{V{"PluralCount": count}}
+			data = []any{V{"PluralCount": Number(count)}}
 		}
 		if said, ok := c.say(text, c.form(count), data); ok {
 			return said
@@ -55,12 +63,16 @@ var hook = sync.OnceFunc(func() {
 })
 
 // Use makes all texts from now on those of a language, or of the system's for "". A text that is already shown stays
-// as it is. The first call must come before anybody else speaks; later ones may come from any goroutine. A language
-// that is not known is the system's.
+// as it is. The first call must come after Load and before anybody else speaks; later ones may come from any
+// goroutine. A language that is not known is the system's.
 func Use(code string) {
 	hook()
+	if !slices.Contains(Languages(), code) {
+		code = system()
+	}
 	c, err := load(code)
 	if err != nil {
+		slog.Error("the language cannot be used", "language", code, "err", err)
 		c = nil
 	}
 	chosen.Store(c)
@@ -68,14 +80,13 @@ func Use(code string) {
 
 // catalogue is the texts of one language. A nil catalogue knows none. It does not change.
 type catalogue struct {
-	tag   language.Tag
-	texts map[string]map[plural.Form]string
+	tag     language.Tag
+	texts   map[string]map[plural.Form]string
+	book    *book // what the packages below the window say; nil for English
+	numbers *message.Printer
 }
 
 func load(code string) (*catalogue, error) {
-	if code == "" {
-		return nil, nil
-	}
 	tag, err := language.Parse(code)
 	if err != nil {
 		return nil, fmt.Errorf("read the language %q: %w", code, err)
@@ -88,7 +99,10 @@ func load(code string) (*catalogue, error) {
 	if err := json.Unmarshal(data, &raw); err != nil {
 		return nil, fmt.Errorf("read the translations of %q: %w", code, err)
 	}
-	c := &catalogue{tag: tag, texts: map[string]map[plural.Form]string{}}
+	c := &catalogue{tag: tag, texts: map[string]map[plural.Form]string{}, numbers: message.NewPrinter(tag)}
+	if c.book, err = loadBook(code); err != nil {
+		return nil, err
+	}
 	for key, value := range raw {
 		if c.texts[key], err = forms(value); err != nil {
 			return nil, fmt.Errorf("read the translation of %q: %w", key, err)
@@ -139,6 +153,11 @@ func (c *catalogue) say(key string, form plural.Form, data []any) (said string, 
 	if !strings.Contains(text, "{{") {
 		return text, true
 	}
+	if len(data) > 0 {
+		if values, simple := data[0].(V); simple {
+			return fill(text, values), true
+		}
+	}
 	t, err := template.New("").Parse(text)
 	if err != nil {
 		return "", false
@@ -152,4 +171,15 @@ func (c *catalogue) say(key string, form plural.Form, data []any) (said string, 
 		return "", false
 	}
 	return out.String(), true
+}
+
+// fill puts the values into a text, each as it is, whatever it contains.
+func fill(text string, values V) string {
+	return placeholder.ReplaceAllStringFunc(text, func(hole string) string {
+		value, ok := values[hole[len("{{."):len(hole)-len("}}")]]
+		if !ok {
+			return hole
+		}
+		return fmt.Sprint(value)
+	})
 }

@@ -4,11 +4,14 @@ import (
 	"encoding/json"
 	"flag"
 	"go/ast"
+	"go/build"
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -63,7 +66,29 @@ func texts(t *testing.T) (plural map[string]bool) {
 	for _, day := range strings.Fields("Mon Tue Wed Thu Fri Sat Sun") {
 		plural["weekday."+day] = false
 	}
+	plural["language.code"] = false
+	for _, key := range fynes(t) {
+		plural[key] = plural[key]
+	}
 	return plural
+}
+
+// fynes are the texts of Fyne's own widgets. Fyne would say them in the system's language, whatever was chosen.
+func fynes(t *testing.T) (keys []string) {
+	t.Helper()
+	fyne, err := build.Import("fyne.io/fyne/v2/lang", ".", build.FindOnly)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(filepath.Join(fyne.Dir, "translations", "base.en.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	texts := map[string]any{}
+	if err := json.Unmarshal(data, &texts); err != nil {
+		t.Fatal(err)
+	}
+	return slices.Collect(maps.Keys(texts))
 }
 
 func fun0(fun *ast.SelectorExpr, ok bool) (string, bool) {

@@ -95,31 +95,21 @@ func Clock(now, t time.Time) string {
 }
 
 // Day is a date with its weekday: "Tue 24 Nov", with the year when it is another one.
-func Day(now, t time.Time) string { return weekday(t.In(now.Location())) + " " + date(now, t) }
+func Day(now, t time.Time) string {
+	return lang.X("date.weekday", "{{.Weekday}} {{.Date}}", V{"Weekday": weekday(t.In(now.Location())), "Date": date(now, t)})
+}
 
 func date(now, t time.Time) string {
 	t = t.In(now.Location())
-	text := fmt.Sprintf("%d %s", t.Day(), lang.X("month."+t.Format("Jan"), t.Format("Jan")))
+	values := V{"Day": t.Day(), "Month": lang.X("month."+t.Format("Jan"), t.Format("Jan")), "Year": t.Year()}
 	if t.Year() != now.Year() {
-		text += t.Format(" 2006")
+		return lang.X("date.year", "{{.Day}} {{.Month}} {{.Year}}", values)
 	}
-	return text
+	return lang.X("date.day", "{{.Day}} {{.Month}}", values)
 }
 
 func weekday(t time.Time) string { return lang.X("weekday."+t.Format("Mon"), t.Format("Mon")) }
 
 func sameDay(a, b time.Time) bool {
 	return a.Year() == b.Year() && a.YearDay() == b.YearDay()
-}
-
-// Size is a file's size: "840 KB", "2.4 MB".
-func Size(bytes int64) string {
-	switch {
-	case bytes < 1000:
-		return fmt.Sprintf("%d B", bytes)
-	case bytes < 1_000_000:
-		return fmt.Sprintf("%d KB", bytes/1000)
-	default:
-		return fmt.Sprintf("%.1f MB", float64(bytes)/1e6)
-	}
 }
