@@ -208,10 +208,12 @@ func TestSendingShowsABarForEachFileAndCanGoOnAlone(t *testing.T) {
 func TestWhileNobodyIsSignedInItSaysWhatItWaitsFor(t *testing.T) {
 	office := officetest.Busy()
 	office.State.SignedIn = false
+	stored := make(chan struct{})
 	office.OnSend = func(ctx context.Context, d agent.Draft, _ func(agent.SendState)) (agent.SendState, error) {
 		office.Change(agent.OutboxChanged, func(o *officetest.Office) {
 			o.Waiting = []store.Draft{{ID: "d1", Name: d.Name, State: store.DraftQueued, Created: officetest.Now, Files: []store.DraftFile{{Path: d.Files[0]}}}}
 		})
+		close(stored)
 		<-ctx.Done()
 		return agent.SendState{DraftID: "d1", State: store.DraftQueued}, ctx.Err()
 	}
@@ -220,7 +222,7 @@ func TestWhileNobodyIsSignedInItSaysWhatItWaitsFor(t *testing.T) {
 	b.screen.Fill(filled(ana))
 	b.screen.Send()
 	b.until(func() bool { return strings.HasPrefix(b.screen.bar.text.Text, "Nobody is signed in.") })
-	b.until(func() bool { return len(office.Drafts()) == 1 })
+	<-stored
 	b.screen.showOutbox(office.Drafts())
 	if len(b.screen.outbox.Objects) != 0 {
 		t.Error("what the bar tells about is not told again beside")
