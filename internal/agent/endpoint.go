@@ -133,7 +133,7 @@ func (a *Agent) runEndpoint(ctx context.Context) error {
 			var e *esign.Error
 			if errors.As(err, &e) {
 				pause = max(pause, e.RetryAfter)
-				if !e.Temporary() && e.Kind != esign.Interrupted {
+				if !e.Temporary() && !concernsAll(err) {
 					pause = time.Hour
 				}
 			}
@@ -186,13 +186,8 @@ func (a *Agent) setEndpoint(ctx context.Context, force bool) error {
 	answer, err := a.askForEndpoint(ctx, client, want)
 	if err != nil {
 		a.noteServiceError(ctx, err)
-		var e *esign.Error
-		if errors.As(err, &e) && e.Kind == esign.Forbidden {
-			a.endpointForbidden()
-		} else if errors.As(err, &e) && e.Kind == esign.SignedOut && !a.signedOut(err) {
-			a.health.set("endpoint", Warning, ActRetry, "The signing service does not let the account that is signed in receive its reports. Signed documents are found by asking now and then; they arrive later.")
-		} else if !errors.Is(err, esign.ErrSignedOut) && ctx.Err() == nil {
-			a.health.set("endpoint", Warning, ActRetry, esign.Sentence(err))
+		if ctx.Err() == nil {
+			a.tellEndpoint(err)
 		}
 		return err
 	}
@@ -201,6 +196,18 @@ func (a *Agent) setEndpoint(ctx context.Context, force bool) error {
 		ID: answer.ID, URL: answer.URL, Secret: answer.Secret,
 		Asked: want, ClientID: s.ClientID, Registered: a.now(),
 	})
+}
+
+// tellEndpoint says in health why there is no endpoint.
+func (a *Agent) tellEndpoint(err error) {
+	var e *esign.Error
+	switch {
+	case concernsAll(err), a.signedOut(err): // said elsewhere
+	case errors.As(err, &e) && (e.Kind == esign.Forbidden || e.Kind == esign.SignedOut):
+		a.endpointForbidden()
+	default:
+		a.health.set("endpoint", Warning, ActRetry, esign.Sentence(err))
+	}
 }
 
 func (a *Agent) endpointForbidden() {

@@ -31,15 +31,27 @@ type testOffice struct {
 	data    string
 	folder  string
 	stop    func()
+	adjust  func(*Params) // nil for Params as they are
 
 	mu   sync.Mutex
 	told []string
 }
 
+// quick makes the agent try again at once.
+func quick(p *Params) {
+	p.Pace = Pace{Retry: 10 * time.Millisecond, Folder: 10 * time.Millisecond, Statuses: 1000}
+}
+
 // newOffice starts a service and an agent that is set up for it and signed in.
 func newOffice(t *testing.T, service sandbox.Options, settings ...func(*Settings)) *testOffice {
 	t.Helper()
-	o := &testOffice{t: t, keeper: secret.Memory(), data: t.TempDir(), folder: t.TempDir()}
+	return newOfficeWith(t, nil, service, settings...)
+}
+
+// newOfficeWith is newOffice with other Params.
+func newOfficeWith(t *testing.T, adjust func(*Params), service sandbox.Options, settings ...func(*Settings)) *testOffice {
+	t.Helper()
+	o := &testOffice{t: t, keeper: secret.Memory(), data: t.TempDir(), folder: t.TempDir(), adjust: adjust}
 	o.open()
 	cert, err := o.LocalhostCertificate()
 	if err != nil {
@@ -87,7 +99,7 @@ func visit(address string) error {
 
 func (o *testOffice) open() {
 	o.t.Helper()
-	a, err := Open(o.t.Context(), Params{
+	p := Params{
 		DataDir: o.data, Keeper: o.keeper, Version: "test", Jitter: func() float64 { return 0 },
 		Notify: func(title, body string) error {
 			o.mu.Lock()
@@ -95,7 +107,11 @@ func (o *testOffice) open() {
 			o.told = append(o.told, title+" "+body)
 			return nil
 		},
-	})
+	}
+	if o.adjust != nil {
+		o.adjust(&p)
+	}
+	a, err := Open(o.t.Context(), p)
 	if err != nil {
 		o.t.Fatal(err)
 	}

@@ -261,11 +261,11 @@ func (a *Agent) sendDraft(ctx context.Context, client *esign.Client, d store.Dra
 			return a.draftRefused(ctx, d, err)
 		}
 		f.FileID, f.Uploaded = uploaded.ID, a.now()
-		if err := a.putDraft(d, store.DraftQueued); err != nil {
+		if err := a.putDraft(&d, store.DraftQueued); err != nil {
 			return err
 		}
 	}
-	if err := a.putDraft(d, store.DraftAdding); err != nil {
+	if err := a.putDraft(&d, store.DraftAdding); err != nil {
 		return err
 	}
 	a.p.Crash("adding")

@@ -11,25 +11,29 @@ import (
 	"countersign/internal/store"
 )
 
-// putDraft records where d stands, unless that was decided meanwhile: a person cancelled it, or an event told that it was
-// sent.
-func (a *Agent) putDraft(d store.Draft, state store.DraftState) error {
+// putDraft records that d has gone on to state, unless it was decided meanwhile: a person cancelled it or had it sent
+// again, or an event told that it was sent.
+func (a *Agent) putDraft(d *store.Draft, state store.DraftState) error {
+	next := *d
 	err := a.st.Update(func(tx *store.Tx) error {
 		stored, ok, err := tx.Draft(d.ID)
 		if err != nil {
 			return err
 		}
-		if ok && (stored.State == store.DraftCancelled || stored.State == store.DraftSent) {
+		if !ok || stored.State != d.State {
 			return errDecided
 		}
-		d.State, d.Changed = state, a.now()
-		return tx.PutDraft(d)
+		next.State, next.Changed = state, a.now()
+		return tx.PutDraft(next)
 	})
+	if err == nil {
+		*d = next
+	}
 	a.watchers.signal(OutboxChanged)
 	return err
 }
 
-var errDecided = errors.New("the draft was cancelled or sent meanwhile")
+var errDecided = errors.New("the draft was decided about meanwhile")
 
 // draftSent records that the service has accepted d: the draft and its package in one commit.
 func (a *Agent) draftSent(d store.Draft, added esign.Added) error {
@@ -153,7 +157,7 @@ func (a *Agent) draftRefused(ctx context.Context, d store.Draft, cause error) er
 		a.log.Warn("the outcome of packages/add is unknown", "draft", d.ID, "err", cause)
 		d.Problem = unknownSentence(d)
 		d.NextTry = a.now()
-		err := a.putDraft(d, store.DraftUnknown)
+		err := a.putDraft(&d, store.DraftUnknown)
 		a.tellUnknown()
 		a.watchers.signal(StatusChanged)
 		return err
@@ -163,14 +167,14 @@ func (a *Agent) draftRefused(ctx context.Context, d store.Draft, cause error) er
 	}
 	a.noteServiceError(ctx, cause)
 	if a.signedOut(cause) {
-		return errors.Join(a.putDraft(d, store.DraftQueued), cause)
+		return errors.Join(a.putDraft(&d, store.DraftQueued), cause)
 	}
 	d.Problem = esign.Sentence(cause)
-	if errors.As(cause, &e) {
+	if errors.As(cause, &e) && !concernsAll(cause) {
 		switch {
 		case e.Kind == esign.SignedOut:
 			return a.failDraft(d, "The signing service does not let the account that is signed in send documents.")
-		case !e.Temporary() && e.Kind != esign.Interrupted && e.Kind != esign.BadClient:
+		case !e.Temporary():
 			return a.failDraft(d, d.Problem)
 		}
 	}
@@ -180,12 +184,12 @@ func (a *Agent) draftRefused(ctx context.Context, d store.Draft, cause error) er
 		pause = max(pause, e.RetryAfter)
 	}
 	d.NextTry = a.now().Add(pause)
-	return a.putDraft(d, store.DraftQueued)
+	return a.putDraft(&d, store.DraftQueued)
 }
 
 func (a *Agent) failDraft(d store.Draft, problem string) error {
 	d.Problem = problem
-	if err := a.putDraft(d, store.DraftFailed); err != nil && !errors.Is(err, errDecided) {
+	if err := a.putDraft(&d, store.DraftFailed); err != nil && !errors.Is(err, errDecided) {
 		return err
 	}
 	a.record(store.Activity{Kind: "problem", Text: fmt.Sprintf("%s was not sent. %s", quote(d.Name), problem)})
@@ -211,7 +215,7 @@ func (a *Agent) resolveUnknown(ctx context.Context, client *esign.Client, d stor
 	}
 	d.Tries++
 	d.NextTry = a.now().Add(a.backoff(d.Tries, 2*a.p.Pace.Retry, time.Hour))
-	return a.putDraft(d, store.DraftUnknown)
+	return a.putDraft(&d, store.DraftUnknown)
 }
 
 func (a *Agent) findPackage(ctx context.Context, client *esign.Client, d store.Draft) (string, error) {
@@ -225,13 +229,20 @@ func (a *Agent) findPackage(ctx context.Context, client *esign.Client, d store.D
 	if err != nil || ok {
 		return known.ID, err
 	}
-	list, err := client.List(ctx, esign.ListQuery{Take: 100})
-	if err != nil {
-		return "", err
-	}
-	for _, s := range list.Items {
-		if correlation(s.ExternalData) == d.ID {
-			return s.PackageID, nil
+	// Lists come newest first; where they do not, and the package is far down, its event or a person decides.
+	const page, most = 100, 1000
+	for skip := 0; skip < most; skip += page {
+		list, err := client.List(ctx, esign.ListQuery{Take: page, Skip: skip})
+		if err != nil {
+			return "", err
+		}
+		for _, s := range list.Items {
+			if correlation(s.ExternalData) == d.ID {
+				return s.PackageID, nil
+			}
+		}
+		if len(list.Items) < page || allBefore(list.Items, d.Created.Add(-listedMargin)) {
+			break
 		}
 	}
 	return "", nil

@@ -212,14 +212,13 @@ func (a *Agent) checkPackage(ctx context.Context, client *esign.Client, p store.
 		return a.applyCheck(p.ID, status, quiet)
 	case ctx.Err() != nil:
 		return nil
-	case !errors.As(err, &e), a.signedOut(err):
+	case concernsAll(err), a.signedOut(err):
 		return err
 	}
+	errors.As(err, &e)
 	switch e.Kind {
 	case esign.NotFound, esign.Forbidden, esign.Refused:
 		return a.missPackage(p.ID, e)
-	case esign.BadClient, esign.NotKept, esign.Interrupted:
-		return err
 	case esign.TooMany:
 		if e.RetryAfter > 0 {
 			return err

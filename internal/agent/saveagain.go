@@ -82,12 +82,12 @@ func (a *Agent) jobRefused(ctx context.Context, j store.Job, err error) error {
 		return nil
 	}
 	a.noteServiceError(ctx, err)
-	var e *esign.Error
-	switch {
-	case !errors.As(err, &e), a.signedOut(err):
-		return err // the queue waits for the next sign-in
-	case e.Kind == esign.BadClient, e.Kind == esign.NotKept, e.Kind == esign.Interrupted:
+	if concernsAll(err) || a.signedOut(err) {
 		return err // nothing is wrong with this file
+	}
+	var e *esign.Error
+	errors.As(err, &e)
+	switch {
 	case e.Kind == esign.TooMany:
 		return errors.Join(a.jobLater(j, "", e.RetryAfter), err)
 	case e.Kind == esign.SignedOut:

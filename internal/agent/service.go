@@ -62,7 +62,7 @@ func (a *Agent) connect() {
 		HTTP: a.p.HTTP, Now: a.now, Log: a.log,
 	}
 	session := esign.NewSession(config, refreshVault{a.keys, a.p.Crash})
-	a.service = &service{config: config, session: session, client: esign.NewClient(config, session)}
+	a.service = &service{config: config, session: session, client: esign.NewClient(config, renewing{session})}
 	// A sign-in without offline_access lives in memory and ended with the last run.
 	if a.account.SignedIn && a.account.Fleeting {
 		a.account.SignedIn, a.account.Lapsed = false, true
@@ -122,10 +122,38 @@ func (a *Agent) online() (*esign.Client, bool) {
 	return a.service.client, true
 }
 
+// renewing is the session as the client's source of tokens. It marks what went wrong while renewing the sign-in, so
+// that it is not taken for the service's word about a package.
+type renewing struct{ *esign.Session }
+
+// Access is esign.Session.Access.
+func (r renewing) Access(ctx context.Context) (string, error) {
+	access, err := r.Session.Access(ctx)
+	if err != nil {
+		return "", &renewalError{err}
+	}
+	return access, nil
+}
+
+type renewalError struct{ err error }
+
+func (e *renewalError) Error() string { return e.err.Error() }
+func (e *renewalError) Unwrap() error { return e.err }
+
+// concernsAll reports whether a failed call says nothing about its object: the sign-in could not be renewed, or the
+// call was never made.
+func concernsAll(err error) bool {
+	var renewal *renewalError
+	var e *esign.Error
+	return errors.As(err, &renewal) || !errors.As(err, &e) ||
+		e.Kind == esign.BadClient || e.Kind == esign.NotKept || e.Kind == esign.Interrupted
+}
+
 // noteServiceError draws the general consequences of a failed call (of a successful one for nil): a lapsed sign-in, a
 // service that is out of reach or wants to be left alone. It returns err unchanged.
 func (a *Agent) noteServiceError(ctx context.Context, err error) error {
 	var e *esign.Error
+	var renewal *renewalError
 	switch {
 	case err == nil:
 		a.serviceAnswers()
@@ -139,6 +167,8 @@ func (a *Agent) noteServiceError(ctx context.Context, err error) error {
 	case e.Kind == esign.Network, e.Kind == esign.Server, e.Kind == esign.TooMany, e.Kind == esign.BadAnswer:
 		a.rest.until(a.now(), e.RetryAfter)
 		a.health.set("service", Warning, ActRetry, esign.Sentence(err))
+	case errors.As(err, &renewal):
+		a.health.set("service", Warning, ActRetry, "The sign-in could not be renewed. "+esign.Sentence(err))
 	default:
 		a.serviceAnswers()
 	}

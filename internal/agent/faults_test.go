@@ -1,0 +1,327 @@
+package agent
+
+import (
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"countersign/internal/sandbox"
+	"countersign/internal/store"
+)
+
+// weather is a way for a call to fail. Its rule is completed with the path of the call.
+type weather struct {
+	name string
+	rule func(stranger string) sandbox.Fault
+	nobo bool // nobody listens there
+}
+
+func answering(status int, header ...string) func(string) sandbox.Fault {
+	return func(string) sandbox.Fault {
+		f := sandbox.Fault{Status: status, Headers: map[string]string{}}
+		for i := 0; i < len(header); i += 2 {
+			f.Headers[header[i]] = header[i+1]
+		}
+		return f
+	}
+}
+
+func weathers() []weather {
+	return []weather{
+		{name: "refused", nobo: true},
+		{name: "slow", rule: func(string) sandbox.Fault { return sandbox.Fault{DelayMS: 100} }},
+		{name: "hanging", rule: func(string) sandbox.Fault { return sandbox.Fault{DelayMS: 60_000} }},
+		{name: "dropped", rule: func(string) sandbox.Fault { return sandbox.Fault{Drop: true} }},
+		{name: "cut in the middle", rule: func(string) sandbox.Fault { return sandbox.Fault{TruncateAfter: 20} }},
+		{name: "400", rule: answering(400)},
+		{name: "401", rule: answering(401)},
+		{name: "403", rule: answering(403)},
+		{name: "404", rule: answering(404)},
+		{name: "429 with seconds", rule: answering(429, "Retry-After", "1")},
+		{name: "429 with a date", rule: func(string) sandbox.Fault {
+			return answering(429, "Retry-After", time.Now().Add(1500*time.Millisecond).UTC().Format(http.TimeFormat))("")
+		}},
+		{name: "500", rule: answering(500)},
+		{name: "a web page", rule: func(string) sandbox.Fault {
+			return sandbox.Fault{Status: 200, Body: "<html>Welcome</html>", Headers: map[string]string{"Content-Type": "text/html"}}
+		}},
+		{name: "nothing", rule: func(string) sandbox.Fault {
+			return sandbox.Fault{Status: 200, Body: "\n", Headers: map[string]string{"Content-Type": "application/pdf"}}
+		}},
+		{name: "a redirect", rule: func(stranger string) sandbox.Fault {
+			return answering(307, "Location", stranger+"/elsewhere")("")
+		}},
+	}
+}
+
+// What people read, in part.
+const (
+	noAnswer    = "did not answer"
+	unreachable = "could not be reached"
+	ownProblem  = "a problem of its own"
+	slowDown    = "asks to slow down"
+	odd         = "could not be understood"
+	notYet      = "has not finished the document yet"
+	fine        = "" // there is nothing to tell
+)
+
+// serviceTold is what health says while a call that concerns the service fails.
+var serviceTold = map[string]string{
+	"refused": unreachable, "slow": fine, "hanging": noAnswer, "dropped": noAnswer, "cut in the middle": noAnswer,
+	"429 with seconds": slowDown, "429 with a date": slowDown, "500": ownProblem,
+	"a web page": odd, "nothing": odd, "a redirect": odd,
+}
+
+// faultyCall is one of the service's calls, how it comes about, and where its trouble is told.
+type faultyCall struct {
+	path  string                         // as Fault.Path
+	part  string                         // of its path, for nobody listening there
+	begin func(o *testOffice, id string) // makes the agent call
+	told  func(o *testOffice) string     // what people read about it now
+	want  map[string]string              // per weather, where it is not serviceTold
+	well  func(o *testOffice, id string) bool
+}
+
+func healthOf(id string) func(o *testOffice) string {
+	return func(o *testOffice) string {
+		if i := o.issue(id); i != nil {
+			return i.Text
+		}
+		return ""
+	}
+}
+
+func saved(o *testOffice, _ string) bool { return o.Status().Packages.Saved == 1 }
+
+func signAll(o *testOffice, id string) {
+	if err := o.service.SignAll(id); err != nil {
+		o.t.Error(err)
+	}
+}
+
+func faultyCalls() map[string]faultyCall {
+	return map[string]faultyCall{
+		"token": {
+			path: "/connect/token", part: "/connect/token", told: anyHealth("service", "client", "signin"), well: saved,
+			begin: func(o *testOffice, id string) {
+				if err := o.service.ExpireAccessTokens(); err != nil {
+					o.t.Error(err)
+				}
+				signAll(o, id)
+			},
+			want: map[string]string{
+				"400": "could not be renewed", "401": "could not be renewed", "403": "could not be renewed", "404": "could not be renewed",
+				"cut in the middle": "",
+			},
+		},
+		"status": {
+			path: "/packages/*/status", part: "/status", told: healthOf("service"), well: saved, begin: signAll,
+			want: map[string]string{"400": fine, "401": fine, "403": fine, "404": fine},
+		},
+		"download": {
+			path: "/packages/*/download", part: "/download", well: saved, begin: signAll,
+			told: func(o *testOffice) string { return o.packageOrZero(o.Lines()[0].ID).Problem },
+			want: map[string]string{
+				"400": notYet, "401": "does not give this document", "403": "does not allow", "404": notYet, "nothing": notYet,
+				"429 with seconds": fine, "429 with a date": fine,
+			},
+		},
+		"endpoints/set": {
+			path: "/events/endpoints/set", part: "/endpoints/set", told: anyHealth("endpoint"),
+			begin: func(o *testOffice, _ string) { go o.setEndpoint(o.t.Context(), true) },
+			well: func(o *testOffice, _ string) bool {
+				requests, _ := o.service.Requests()
+				last := requests[len(requests)-1]
+				for _, r := range requests {
+					if strings.HasSuffix(r.Path, "/endpoints/set") {
+						last = r
+					}
+				}
+				return last.Status == 200 && last.Fault == 0 && o.issue("endpoint") == nil
+			},
+			want: map[string]string{"400": "refused", "401": "may not receive", "403": "may not receive", "404": "does not know"},
+		},
+	}
+}
+
+func anyHealth(ids ...string) func(o *testOffice) string {
+	return func(o *testOffice) string {
+		var texts []string
+		for _, id := range ids {
+			if i := o.issue(id); i != nil {
+				texts = append(texts, i.Text)
+			}
+		}
+		return strings.Join(texts, " ")
+	}
+}
+
+func TestEveryCallSurvivesEveryFault(t *testing.T) {
+	for name, call := range faultyCalls() {
+		for _, w := range weathers() {
+			t.Run(name+"/"+w.name, func(t *testing.T) {
+				t.Parallel()
+				o, b := stormy(t, sandbox.Options{})
+				other := newStranger(t)
+				id := o.send()
+				o.brew(call, w, b, other)
+				call.begin(o, id)
+				want, own := call.want[w.name]
+				if !own {
+					want = serviceTold[w.name]
+				}
+				o.eventually("people are told: "+want, func() bool {
+					return o.struck(w, call) && (want == fine || strings.Contains(call.told(o), want))
+				})
+				if w.name == "slow" {
+					o.eventually("it works all the same", func() bool { return call.well(o, id) })
+				}
+				o.clearUp(b)
+				o.Act(t.Context(), Issue{Action: ActRetry}) // what was refused for good waits for a person
+				o.eventually("it works again", func() bool { return call.well(o, id) })
+				o.eventually("nothing is wrong any more", func() bool { return len(o.Status().Health) == 0 })
+				if v := other.visits(); len(v) > 0 {
+					t.Errorf("another host was asked: %q", v)
+				}
+				if n := len(o.service.Packages()); n != 1 {
+					t.Errorf("%d packages", n)
+				}
+			})
+		}
+	}
+}
+
+// brew makes the call fail as w says.
+func (o *testOffice) brew(call faultyCall, w weather, b *bounded, other *stranger) {
+	if w.nobo {
+		b.meetNobodyAt(call.part)
+		return
+	}
+	rule := w.rule(other.URL)
+	rule.Path = call.path
+	o.service.Inject(rule)
+}
+
+// struck reports whether the weather was met.
+func (o *testOffice) struck(w weather, _ faultyCall) bool {
+	if w.nobo {
+		return true
+	}
+	for _, f := range o.service.Faults() {
+		if f.Applied > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+func (o *testOffice) clearUp(b *bounded) {
+	b.meetNobodyAt("")
+	o.service.Heal(0)
+}
+
+func TestADraftSurvivesEveryFaultOfItsCallsAndIsNeverSentTwice(t *testing.T) {
+	const failed, queued, unknown, sent = store.DraftFailed, store.DraftQueued, store.DraftUnknown, store.DraftSent
+	states := map[string]map[string]store.DraftState{
+		"/files/upload": {
+			"400": failed, "401": failed, "403": failed, "404": failed, "slow": sent,
+		},
+		"/packages/add": {
+			"400": failed, "401": failed, "403": failed, "404": failed, "slow": sent,
+			"hanging": unknown, "dropped": unknown, "cut in the middle": unknown, "500": unknown, "a web page": unknown, "nothing": unknown,
+		},
+	}
+	for path, ends := range states {
+		for _, w := range weathers() {
+			t.Run(strings.TrimPrefix(path, "/")+"/"+w.name, func(t *testing.T) {
+				t.Parallel()
+				o, b := stormy(t, sandbox.Options{})
+				other := newStranger(t)
+				o.eventually("the endpoint is registered", func() bool { return o.Status().Endpoint.ID != "" })
+				o.service.Hold() // only a listing or a person can tell what became of it
+				o.brew(faultyCall{path: path, part: path}, w, b, other)
+				want := ends[w.name]
+				if want == "" {
+					want = queued
+				}
+				result := make(chan SendState, 1)
+				go func() {
+					state, _ := o.Send(t.Context(), o.draft(), nil)
+					result <- state
+				}()
+				o.eventually("it is "+string(want), func() bool { return o.draftIs(want) })
+				o.clearUp(b)
+				if want == unknown && w.name != "cut in the middle" {
+					// The service did nothing, which nobody here can know: a person decides.
+					if err := o.Resolve(o.Drafts()[0].ID, true); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if want == failed {
+					if state := <-result; state.Problem == "" {
+						t.Errorf("no word why: %+v", state)
+					}
+					if err := o.Resolve(o.Drafts()[0].ID, true); err != nil {
+						t.Fatal(err)
+					}
+				}
+				o.eventually("it is sent", func() bool { return o.draftIs(sent) && len(o.service.Packages()) > 0 })
+				if n := len(o.service.Packages()); n != 1 {
+					t.Errorf("%d packages", n)
+				}
+				if v := other.visits(); len(v) > 0 {
+					t.Errorf("another host was asked: %q", v)
+				}
+			})
+		}
+	}
+}
+
+// draftIs reports whether the one draft is in that state, with a sentence where it waits.
+func (o *testOffice) draftIs(want store.DraftState) (ok bool) {
+	err := o.st.View(func(tx *store.Tx) error {
+		drafts, err := tx.Drafts()
+		if err == nil && len(drafts) == 1 {
+			d := drafts[0]
+			ok = d.State == want && (want == store.DraftSent || d.Problem != "")
+		}
+		return err
+	})
+	return err == nil && ok
+}
+
+func TestPackagesMadeElsewhereAreFoundWhenTheListWorksAgain(t *testing.T) {
+	for _, w := range weathers() {
+		t.Run(w.name, func(t *testing.T) {
+			t.Parallel()
+			o, b := stormy(t, sandbox.Options{}, func(s *Settings) { s.Tunnel = TunnelNone })
+			other := newStranger(t)
+			o.brew(faultyCall{path: "/packages/list", part: "/packages/list"}, w, b, other)
+			o.colleague(t, 1)
+			o.reconcileSoon("test")
+			o.eventually("the list is asked for", func() bool { return o.struck(w, faultyCall{}) })
+			o.clearUp(b)
+			o.Act(t.Context(), Issue{Action: ActRetry})
+			o.eventually("the package is found and saved", func() bool { return o.Status().Packages.Saved == 1 })
+			if v := other.visits(); len(v) > 0 {
+				t.Errorf("another host was asked: %q", v)
+			}
+		})
+	}
+}
+
+func TestAShortFileIsNeverSaved(t *testing.T) {
+	o, _ := stormy(t, sandbox.Options{})
+	o.service.PadDownloads(200 << 10)
+	id := o.send()
+	o.service.Inject(sandbox.Fault{Path: "/packages/*/download", Times: 3, TruncateAfter: 100 << 10})
+	signAll(o, id)
+	o.eventually("saved", func() bool { return saved(o, id) })
+	info, err := os.Stat(filepath.Join(o.folder, o.files()[0]))
+	if err != nil || info.Size() < 200<<10 || len(o.files()) != 1 {
+		t.Errorf("files: %q, %v, %v", o.files(), info, err)
+	}
+}
