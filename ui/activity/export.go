@@ -16,7 +16,6 @@ import (
 	"fyne.io/fyne/v2/theme"
 
 	"countersign/internal/store"
-	"countersign/ui/desk"
 	"countersign/ui/words"
 	"countersign/ui/work"
 )
@@ -30,7 +29,7 @@ func (s *Screen) pressExport() {
 	ask := dialog.NewFileSave(func(file fyne.URIWriteCloser, err error) {
 		switch {
 		case err != nil:
-			s.desk.Notice(desk.Sentence(err.Error()))
+			s.desk.Notice(words.Sentence(err.Error()))
 		case file != nil:
 			s.Export(file, file.URI().Name())
 		}

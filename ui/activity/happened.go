@@ -97,7 +97,7 @@ func (l *line) CreateRenderer() fyne.WidgetRenderer { return widget.NewSimpleRen
 func (d *diary) update(id int, o fyne.CanvasObject) {
 	l, entry := o.(*line), d.entries[id]
 	l.when.Set(words.Clock(d.screen.desk.Now(), entry.Time))
-	l.text.Set(entry.Text)
+	l.text.Set(words.Phrase(entry.Text))
 	l.mark.SetResource(markOf(entry.Kind).Resource())
 	l.open.OnTapped = func() { d.screen.desk.Go.ShowPackage(entry.PackageID) }
 	l.open.Hidden = entry.PackageID == ""

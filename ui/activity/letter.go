@@ -13,7 +13,6 @@ import (
 	"fyne.io/fyne/v2/widget"
 
 	"countersign/internal/store"
-	"countersign/ui/desk"
 	"countersign/ui/look"
 	"countersign/ui/widgets"
 	"countersign/ui/words"
@@ -80,7 +79,7 @@ func (l *letter) head() fyne.CanvasObject {
 	title.Scale = look.Title
 	head := widgets.Stack(6, widgets.Across(nil, title, state))
 	if l.event.Reason != "" {
-		why := widget.NewLabel(l.event.Reason)
+		why := widget.NewLabel(words.Sentence(l.event.Reason))
 		why.Wrapping = fyne.TextWrapWord
 		head.Add(widgets.On(look.Wash, why))
 	}
@@ -138,7 +137,7 @@ func (l *letter) retry(failed func()) {
 	}, func(_ struct{}, err error) {
 		if err != nil {
 			failed()
-			l.screen.desk.Notice(desk.Sentence(err.Error()))
+			l.screen.desk.Notice(words.Sentence(err.Error()))
 		}
 		l.screen.Reload()
 	})

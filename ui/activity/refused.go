@@ -69,7 +69,7 @@ func (r *refusalRow) CreateRenderer() fyne.WidgetRenderer { return widget.NewSim
 
 func (r *refusals) update(id int, o fyne.CanvasObject) {
 	row, refusal := o.(*refusalRow), r.rows[id]
-	row.when.Text, row.why.Text = words.Clock(r.screen.desk.Now(), refusal.Time), refusal.Reason
+	row.when.Text, row.why.Text = words.Clock(r.screen.desk.Now(), refusal.Time), words.Sentence(refusal.Reason)
 	from := words.V{"Address": refusal.Remote, "N": refusal.More}
 	switch {
 	case refusal.More > 0 && refusal.Remote != "":

@@ -9,7 +9,6 @@ import (
 	"fyne.io/fyne/v2/widget"
 
 	"countersign/internal/agent"
-	"countersign/ui/desk"
 	"countersign/ui/words"
 	"countersign/ui/work"
 )
@@ -37,7 +36,7 @@ func (s *Screen) openEditor(id string, done func()) {
 		func(address string, err error) {
 			done()
 			if err != nil {
-				s.desk.Notice(desk.Sentence(err.Error()))
+				s.desk.Notice(words.Sentence(err.Error()))
 				return
 			}
 			s.desk.OpenAddress(address)
@@ -48,7 +47,7 @@ func (s *Screen) saveAgain(row agent.PackageRow) {
 	work.Then(s.desk.Work, func(context.Context) (struct{}, error) { return struct{}{}, s.desk.Office.SaveAgain(row.ID) },
 		func(_ struct{}, err error) {
 			if err != nil {
-				s.desk.Notice(desk.Sentence(err.Error()))
+				s.desk.Notice(words.Sentence(err.Error()))
 				return
 			}
 			s.desk.Notice(lang.L("The files of “{{.Package}}” are being saved again.", words.V{"Package": words.Title(row.Name)}))

@@ -14,6 +14,7 @@ import (
 	"countersign/ui/desk"
 	"countersign/ui/look"
 	"countersign/ui/widgets"
+	"countersign/ui/words"
 	"countersign/ui/work"
 )
 
@@ -121,7 +122,7 @@ func (a *account) open(address string) error {
 	a.desk.Work.Do(func() {
 		a.address = address
 		if err != nil {
-			a.problem.SetText(desk.Sentence(err.Error()))
+			a.problem.SetText(words.Sentence(err.Error()))
 		}
 		a.draw()
 	})
@@ -133,7 +134,7 @@ func (a *account) ended(_ struct{}, err error) {
 	a.pasted.SetText("")
 	a.problem.SetText("")
 	if err != nil && !errors.Is(err, context.Canceled) {
-		a.problem.SetText(desk.Sentence(err.Error()))
+		a.problem.SetText(words.Sentence(err.Error()))
 	}
 	a.reread()
 }
@@ -153,7 +154,7 @@ func (a *account) paste() {
 	work.Then(a.desk.Work, func(context.Context) (struct{}, error) { return struct{}{}, a.desk.Office.Paste(address) },
 		func(_ struct{}, err error) {
 			if err != nil {
-				a.problem.SetText(desk.Sentence(err.Error()))
+				a.problem.SetText(words.Sentence(err.Error()))
 				a.draw()
 			}
 		})
@@ -170,7 +171,7 @@ func (a *account) signOut() {
 		return struct{}{}, a.desk.Office.SignOut(ctx)
 	}, func(_ struct{}, err error) {
 		if err != nil {
-			a.desk.Notice(desk.Sentence(err.Error()))
+			a.desk.Notice(words.Sentence(err.Error()))
 		}
 		a.reread()
 	})

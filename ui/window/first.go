@@ -10,6 +10,7 @@ import (
 	"countersign/ui/look"
 	"countersign/ui/setup"
 	"countersign/ui/widgets"
+	"countersign/ui/words"
 	"countersign/ui/work"
 )
 
@@ -63,7 +64,7 @@ func (w *Window) tryDemo() (cancel func()) {
 		case errors.Is(err, context.Canceled):
 			w.setup.DemoFailed("")
 		case err != nil:
-			w.setup.DemoFailed(desk.Sentence(err.Error()))
+			w.setup.DemoFailed(words.Sentence(err.Error()))
 		default:
 			w.at = showPackages
 			w.enter(d.office, true)

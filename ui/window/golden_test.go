@@ -64,8 +64,6 @@ func TestTheWindowLooksAsItWasApproved(t *testing.T) {
 		{"status-wrong", officetest.Wrong(), to(showStatus), big, false, 1},
 		{"status-dark", officetest.Busy(), said, small, true, 1},
 		{"activity-empty-dark", officetest.Empty(), to(showActivity), small, true, 1},
-		{"settings", officetest.Busy(), to(showSettings), big, false, 1},
-		{"settings-dark", officetest.Busy(), to(showSettings), small, true, 1},
 		{"signing-in", officetest.Empty(), signingIn, small, false, 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -29,7 +29,7 @@ func (w *Window) showHealth(s agent.Status) {
 	if others > 0 {
 		notes = append(notes, lang.L("and {{.N}} more", words.V{"N": others}))
 	}
-	w.health.Say(desk.Sentence(issue.Text), strings.Join(notes, ", "), actionWord(issue.Action), func() { w.act(issue, nil) })
+	w.health.Say(words.Sentence(issue.Text), strings.Join(notes, ", "), actionWord(issue.Action), func() { w.act(issue, nil) })
 }
 
 // actionWord is the text of an issue's button, empty when there is nothing to do.
@@ -76,7 +76,7 @@ func (w *Window) act(issue agent.Issue, done func()) {
 		return struct{}{}, office.Act(ctx, issue)
 	}, func(_ struct{}, err error) {
 		if err != nil {
-			w.desk.Notice(desk.Sentence(err.Error()))
+			w.desk.Notice(words.Sentence(err.Error()))
 		}
 		if done != nil {
 			done()

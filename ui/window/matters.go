@@ -37,12 +37,12 @@ func (m *matters) Reload() { m.window.status.Ask() }
 
 func (m *matters) show(s agent.Status) {
 	var cards []fyne.CanvasObject
-	for _, issue := range s.Health { // the gravest first
-		cards = append(cards, m.issue(issue))
-	}
-	if len(cards) == 0 {
+	if gravest, _ := desk.Problem(s.Health); gravest.Text == "" {
 		fine, _ := widgets.MarkLine(look.MarkSigned, lang.L("Everything works."))
 		cards = append(cards, widgets.Card(fine))
+	}
+	for _, issue := range s.Health { // the gravest first
+		cards = append(cards, m.issue(issue))
 	}
 	widgets.Remake(m.issues, cards...)
 	widgets.Remake(m.facts, m.factsOf(s)...)
@@ -57,7 +57,7 @@ func (m *matters) issue(issue agent.Issue) fyne.CanvasObject {
 	case agent.Info:
 		mark = look.MarkLater
 	}
-	text := widget.NewLabel(desk.Sentence(issue.Text))
+	text := widget.NewLabel(words.Sentence(issue.Text))
 	text.Wrapping = fyne.TextWrapWord
 	since := widgets.NewCaption(m.window.since(issue.Since))
 	since.Shorten = false

@@ -151,7 +151,7 @@ func stateLine(s agent.Status) string {
 	issue, _ := desk.Problem(s.Health)
 	switch {
 	case issue.Text != "":
-		return shorten(desk.Sentence(issue.Text))
+		return shorten(words.Sentence(issue.Text))
 	case s.Outbox.Pending > 0:
 		return lang.N("Sending {{.PluralCount}} packages", s.Outbox.Pending)
 	case s.Saves.Pending > 0:

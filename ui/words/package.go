@@ -74,7 +74,7 @@ func (s Standing) Word() string {
 func Trouble(row agent.PackageRow) string {
 	switch {
 	case row.Problem != "":
-		return row.Problem
+		return Sentence(row.Problem)
 	case executed(row):
 		return ""
 	}
