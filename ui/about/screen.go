@@ -67,9 +67,7 @@ func (s *Screen) help() fyne.CanvasObject {
 		{look.MarkSaved, lang.L("When everyone has signed, the documents are saved in your folder. What was missed while Countersign was closed is saved at the next start.")},
 		{look.MarkProblem, lang.L("When something is wrong, the top of the window says what, since when, and what to do.")},
 	} {
-		text := widget.NewLabel(step.text)
-		text.Wrapping = fyne.TextWrapWord
-		steps.Add(widgets.Across(widget.NewIcon(step.mark.Resource()), text, nil))
+		steps.Add(widgets.PadHV(0, 4, widgets.Across(widget.NewIcon(step.mark.Resource()), widgets.NewParagraph(step.text), nil)))
 	}
 	return part(lang.L("How it works"), steps)
 }
@@ -108,8 +106,7 @@ func (s *Screen) facts() fyne.CanvasObject {
 	open := widget.NewButton(lang.L("Open folder"), func() { s.desk.OpenFile(s.about.DataDir) })
 	show := widget.NewButton(lang.L("Show in folder"), func() { s.desk.ShowInFolder(s.about.LogFile) })
 	diagnostics := widget.NewButtonWithIcon(lang.L("Copy diagnostics"), theme.ContentCopyIcon(), s.CopyDiagnostics)
-	note := widget.NewLabel(lang.L("Diagnostics are settings and state as text, for whoever helps you. They hold no passwords, keys or documents."))
-	note.Wrapping, note.SizeName = fyne.TextWrapWord, look.Caption
+	note := widgets.NewProse(lang.L("Diagnostics are settings and state as text, for whoever helps you. They hold no passwords, keys or documents."))
 	return part(lang.L("About Countersign"),
 		fact(lang.L("Version"), s.version, nil),
 		fact(lang.L("Data folder"), s.data, open),

@@ -61,6 +61,7 @@ func (f *form) add(k *knob, typed *widgets.Entry) *knob {
 	f.knobs = append(f.knobs, k)
 	f.by[k.key] = k
 	if typed != nil {
+		k.typed = true
 		f.inputs[typed] = k
 		typed.OnChanged = func(string) { f.changed(k) }
 	}
@@ -72,7 +73,7 @@ func (f *form) documents(pickFolder func()) {
 	choose := widget.NewButtonWithIcon(lang.L("Choose…"), theme.FolderOpenIcon(), pickFolder)
 	f.text(check.SaveTo, "", "", f.folder, func(s *agent.Settings) *string { return &s.SaveTo }).field =
 		widgets.NewField(lang.L("Folder"), widgets.Across(nil, f.folder, choose), lang.L("It is made if it is not there."))
-	f.text(check.Template, lang.L("Name of a saved file"), lang.L("You can use {date} {month} {year} {package} {document} {signer} {reference} {kind}. What stands before a / is a folder."),
+	f.text(check.Template, lang.L("Name of a saved file"), "",
 		f.template, func(s *agent.Settings) *string { return &s.NameTemplate })
 	f.shapes = newChoice(
 		[]string{"{package} - {document}", "{package}/{document}", "{month}/{package} - {document}", "{year}/{month}/{package} - {document}",
@@ -104,7 +105,7 @@ func (f *form) notices() {
 	var k *knob
 	c := newChoice([]string{string(agent.NotifyEach), string(agent.NotifyExecuted), string(agent.NotifyNone)},
 		[]string{lang.L("Each signature and each finished package"), lang.L("Finished packages only"), lang.L("None")}, func() { f.chosen(k) })
-	k = f.pick(check.Notify, lang.L("Notifications"), "", c,
+	k = f.pick(check.Notify, lang.L("Tell about"), "", c,
 		func(s agent.Settings) string {
 			if s.Notify == "" {
 				return string(agent.NotifyEach)

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"fyne.io/fyne/v2/lang"
 	"fyne.io/fyne/v2/widget"
 
 	"countersign/internal/agent"
@@ -15,6 +16,7 @@ type knob struct {
 	key   string // as in package check
 	field *widgets.Field
 	tab   int
+	typed bool // a text, not a choice
 	get   func() string
 	set   func(string)
 	read  func(agent.Settings) string
@@ -23,6 +25,14 @@ type knob struct {
 
 // differs says whether something else is shown than is kept.
 func (k *knob) differs(kept agent.Settings) bool { return k.get() != k.read(kept) }
+
+// remark says beside the input that it is changed, and what to do about that.
+func (k *knob) remark() string {
+	if k.typed {
+		return lang.L("Changed. Enter saves it, Escape takes it back.")
+	}
+	return lang.L("Changed, not saved yet.")
+}
 
 // on and off are the values of a check box.
 const on, off = "on", ""
@@ -71,7 +81,7 @@ func (c *choice) show(value string) {
 // pick makes a knob of a choice. A value of a later version that is not among the choices stays until another is chosen.
 func (f *form) pick(key, name, hint string, c *choice, read func(agent.Settings) string, write func(*agent.Settings, string)) *knob {
 	unknown := ""
-	return f.add(&knob{key: key, field: widgets.NewField(name, c.Select, hint),
+	return f.add(&knob{key: key, field: widgets.NewField(name, widgets.Outlined(c.Select), hint),
 		get: func() string {
 			if c.SelectedIndex() < 0 {
 				return unknown

@@ -61,7 +61,8 @@ func (s *Screen) documents() fyne.CanvasObject {
 	at := func(key string) fyne.CanvasObject { return s.place(key, tabDocuments) }
 	return page(
 		part(lang.L("Where signed documents go"), at(check.SaveTo), at("beside_original")),
-		part(lang.L("How they are called"), widgets.Halves(widgets.NewField(lang.L("Ready-made names"), s.form.shapes.Select, ""), at(check.Template)),
+		part(lang.L("How they are called"), widgets.Halves(widgets.NewField(lang.L("Ready-made names"), widgets.Outlined(s.form.shapes.Select), ""), at(check.Template)),
+			widgets.NewProse(lang.L("You can use {date} {month} {year} {package} {document} {signer} {reference} {kind}. What stands before a / is a folder.")),
 			s.preview.content),
 		part(lang.L("What is saved"), widgets.Stack(0, at("save_cac"), at("save_masterfile"))))
 }

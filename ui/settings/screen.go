@@ -137,7 +137,7 @@ func (s *Screen) changed(k *knob) {
 	if k != nil {
 		k.field.Wrong("")
 		if k.differs(s.kept) {
-			k.field.Note(look.Waiting, lang.L("Changed. Enter saves it, Escape takes it back."))
+			k.field.Note(look.Waiting, k.remark())
 		}
 	}
 	s.adapt()

@@ -13,9 +13,8 @@ import (
 	"countersign/ui/check"
 	"countersign/ui/look"
 	"countersign/ui/widgets"
+	"countersign/ui/words"
 )
-
-const caption = look.Caption
 
 // address is the step that asks how the service reaches this computer.
 type address struct {
@@ -53,7 +52,7 @@ func newAddress(s *Screen) *address {
 	}, p.choose)
 	p.ngrok = widgets.Stack(12, widgets.Halves(fields[check.NgrokToken], fields[check.NgrokDomain]))
 	p.external = widgets.Stack(12, widgets.Halves(fields[check.PublicURL], fields[check.Listen]),
-		words(lang.L("The proxy must keep the path of what it passes on.")))
+		note(lang.L("The proxy must keep the path of what it passes on.")))
 	mark, line := widgets.MarkLine(look.MarkSigned, "")
 	p.found, p.foundLine = mark, line
 	content := widgets.Stack(16, widgets.Card(p.kind.content), widgets.Stack(0, p.ngrok, p.external), p.found)
@@ -98,10 +97,8 @@ func (p *address) choose(i int) {
 func (p *address) showFound() {
 	a := p.screen.answers
 	p.found.Hidden = a.address == "" || a.opened != a.fingerprint()
-	p.foundLine.Set(lang.L("It works: {{.Address}}", values{"Address": a.address}))
+	p.foundLine.Set(lang.L("It works: {{.Address}}", words.V{"Address": a.address}))
 }
-
-type values = map[string]any
 
 func (p *address) check(wrong map[string]string) {
 	a := p.screen.answers

@@ -16,14 +16,13 @@ type bar struct {
 	content          fyne.CanvasObject
 	back, next, stop *widget.Button
 	mark             *widget.Icon
-	text             *widget.Label
+	text             *widgets.Prose
 	moves            *widget.ProgressBarInfinite
 	room             *fyne.Container // around moves
 }
 
 func newBar(back, next, stop func()) *bar {
-	b := &bar{mark: widget.NewIcon(look.MarkProblem.Resource()), text: widget.NewLabel(""), moves: widget.NewProgressBarInfinite()}
-	b.text.Wrapping = fyne.TextWrapWord
+	b := &bar{mark: widget.NewIcon(look.MarkProblem.Resource()), text: widgets.NewParagraph(""), moves: widget.NewProgressBarInfinite()}
 	b.back = widget.NewButtonWithIcon(lang.L("Back"), theme.NavigateBackIcon(), back)
 	b.next = widget.NewButton("", next)
 	b.next.Importance = widget.HighImportance
@@ -65,10 +64,10 @@ func (b *bar) say(mark look.Mark, text string) {
 	if mark != "" {
 		b.mark.SetResource(mark.Resource())
 	}
-	b.text.Importance = widget.MediumImportance
-	if mark == look.MarkProblem {
-		b.text.Importance = widget.DangerImportance
+	b.text.Colour, b.text.Text = look.Text, text
+	if mark != "" {
+		b.text.Colour = mark.Colour()
 	}
-	b.text.SetText(text)
+	b.text.Refresh()
 	b.content.Refresh()
 }

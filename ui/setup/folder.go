@@ -39,7 +39,7 @@ func newFolder(s *Screen) *folder {
 		check.SaveTo: widgets.NewField(lang.L("Folder"), widgets.Across(nil, p.path, choose), lang.L("It is made if it is not there.")),
 	}
 	content := widgets.Card(widgets.Stack(12, fields[check.SaveTo], widgets.NewField(lang.L("A saved file is called, for example"), p.name, ""),
-		widgets.Stack(0, p.cac, p.master), words(lang.L("Settings has more: other names, a folder per package or month, beside the original."))))
+		widgets.Stack(0, p.cac, p.master), note(lang.L("Settings has more: other names, a folder per package or month, beside the original."))))
 	p.step = &step{name: lang.L("Folder"), title: lang.L("Where do signed documents go?"),
 		text:    lang.L("When everyone has signed, Countersign saves the documents here. It never overwrites a file."),
 		content: content, first: p.path, fields: fields, next: lang.L("Continue"), enter: p.enter,

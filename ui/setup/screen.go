@@ -9,10 +9,12 @@ import (
 	"errors"
 
 	"fyne.io/fyne/v2"
+	"fyne.io/fyne/v2/canvas"
 	"fyne.io/fyne/v2/container"
 	"fyne.io/fyne/v2/lang"
 	"fyne.io/fyne/v2/widget"
 
+	"countersign/assets"
 	"countersign/internal/agent"
 	"countersign/ui/check"
 	"countersign/ui/desk"
@@ -95,22 +97,32 @@ func (s *Screen) Finishing() bool { return s.answers.finished || s.cancel != nil
 func (s *Screen) Say(text string) { s.bar.say(look.MarkProblem, text) }
 
 func (s *Screen) build() {
-	brand := widgets.NewLine("Countersign")
-	brand.Bold, brand.Scale = true, look.Title
-	intro := widget.NewLabel(lang.L("Five short steps, then documents can be sent and come back signed."))
-	intro.Wrapping, intro.SizeName = fyne.TextWrapWord, look.Caption
-	top := widgets.Stack(8, widgets.PadHV(12, 8, brand), intro, s.list)
+	intro := widgets.NewProse(lang.L("Five short steps, then documents can be sent and come back signed."))
+	top := widgets.Stack(8, brand(), widgets.PadHV(12, 4, intro), s.list)
 	var foot fyne.CanvasObject = widgets.Spacer()
 	s.demo = widget.NewButton(lang.L("Try it without an account"), s.Demo)
 	if s.ways.Demo != nil {
-		text := widget.NewLabel(lang.L("The demo plays the whole job on this computer, with made-up signers."))
-		text.Wrapping, text.SizeName = fyne.TextWrapWord, look.Caption
-		foot = widgets.Stack(4, text, widgets.PadHV(8, 4, s.demo))
+		text := widgets.NewProse(lang.L("The demo plays the whole job on this computer, with made-up signers."))
+		foot = widgets.Stack(4, widgets.PadHV(12, 4, text), widgets.PadHV(8, 4, s.demo))
 	}
 	side := widgets.Wide(240, widgets.Pad(8, container.NewBorder(top, foot, nil, nil)))
 	scroll := container.NewVScroll(widgets.PadHV(32, 24, s.page))
 	s.content = widgets.Frame(nil, nil, container.NewBorder(nil, nil, nil, widget.NewSeparator(), side),
 		container.NewBorder(nil, s.bar.content, nil, nil, scroll))
+}
+
+// brand is the program's icon and name.
+func brand() fyne.CanvasObject {
+	name := widgets.NewLine("Countersign")
+	name.Bold, name.Scale = true, look.Title
+	var logo fyne.CanvasObject
+	if data, err := assets.Icon(64); err == nil {
+		picture := canvas.NewImageFromResource(fyne.NewStaticResource("countersign-64.png", data))
+		picture.FillMode = canvas.ImageFillContain
+		picture.SetMinSize(fyne.NewSquareSize(28))
+		logo = picture
+	}
+	return widgets.PadHV(8, 14, widgets.Across(logo, name, nil))
 }
 
 // current is the step that is shown.
@@ -124,9 +136,7 @@ func (s *Screen) show(at int) {
 	if p.enter != nil {
 		p.enter()
 	}
-	text := widget.NewLabel(p.text)
-	text.Wrapping = fyne.TextWrapWord
-	s.page.Objects = []fyne.CanvasObject{widgets.Stack(8, widgets.NewHeading(p.title), text, p.content)}
+	s.page.Objects = []fyne.CanvasObject{widgets.Stack(16, widgets.Stack(8, widgets.NewHeading(p.title), widgets.NewParagraph(p.text)), p.content)}
 	s.page.Refresh()
 	s.bar.rest(at > 0, p.next)
 	s.showList()

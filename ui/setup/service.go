@@ -41,10 +41,10 @@ func newService(s *Screen) *service {
 		check.ClientSecret: widgets.NewField(lang.L("Client secret"), p.secret, ""),
 	}
 	content := widgets.Stack(16,
-		widgets.Card(widgets.Stack(12, widgets.NewField(lang.L("Signing service"), p.preset, ""),
+		widgets.Card(widgets.Stack(12, widgets.NewField(lang.L("Signing service"), widgets.Outlined(p.preset), ""),
 			widgets.Halves(fields[check.AuthURL], fields[check.BaseURL]))),
 		widgets.Card(widgets.Stack(12, widgets.Halves(fields[check.ClientID], fields[check.ClientSecret]),
-			words(lang.L("The service gives both out when it registers Countersign for the office. It asks for the return address; the third step shows it.")))))
+			note(lang.L("The service gives both out when it registers Countersign for the office. It asks for the return address; the third step shows it.")))))
 	p.step = &step{name: lang.L("Signing service"), title: lang.L("Which service does the office sign with?"),
 		text:    lang.L("Countersign sends documents through the office's account with a signing service."),
 		content: content, first: p.preset, fields: fields, next: lang.L("Continue"),
@@ -112,10 +112,5 @@ func (s *Screen) bind(e *widgets.Entry, into *string) {
 	e.OnEscape = s.Back
 }
 
-// words is a small explanation.
-func words(text string) fyne.CanvasObject {
-	label := widget.NewLabel(text)
-	label.Wrapping, label.SizeName = fyne.TextWrapWord, caption
-	label.Importance = widget.LowImportance
-	return label
-}
+// note is a small explanation.
+func note(text string) fyne.CanvasObject { return widgets.NewProse(text) }

@@ -13,11 +13,11 @@ import (
 	"countersign/ui/check"
 	"countersign/ui/officetest"
 	"countersign/ui/screentest"
-	wordsof "countersign/ui/words"
+	"countersign/ui/words"
 )
 
 func TestMain(m *testing.M) {
-	if err := wordsof.Load(); err != nil {
+	if err := words.Load(); err != nil {
 		panic(err)
 	}
 	goleak.VerifyTestMain(m)

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"fyne.io/fyne/v2"
+	"fyne.io/fyne/v2/container"
 	"fyne.io/fyne/v2/lang"
 	"fyne.io/fyne/v2/theme"
 	"fyne.io/fyne/v2/widget"
@@ -23,6 +24,7 @@ type signIn struct {
 	pasted  *widgets.Entry
 	field   *widgets.Field
 	running *fyne.Container
+	later   *widget.Button
 	link    *widget.Button
 	address string // what the browser was told to show
 }
@@ -34,17 +36,17 @@ func newSignIn(s *Screen) *signIn {
 	p.field = widgets.NewField(lang.L("Address on which the browser ended"),
 		widgets.Across(nil, p.pasted, widget.NewButton(lang.L("Use it"), p.paste)), "")
 	p.link = widget.NewButtonWithIcon(lang.L("Copy the link"), theme.ContentCopyIcon(), func() { s.desk.Copy(p.address) })
-	p.running = widgets.Stack(12, words(lang.L("Finish in the browser. If it does not come back here, copy the address it ends on.")),
+	p.running = widgets.Stack(12, note(lang.L("Finish in the browser. If it does not come back here, copy the address it ends on.")),
 		p.field, widgets.Row(8, p.link))
 	p.running.Hide()
-	later := widget.NewButton(lang.L("Sign in later"), func() {
+	p.later = widget.NewButton(lang.L("Sign in later"), func() {
 		if s.cancel == nil {
 			s.ways.Done()
 		}
 	})
-	later.Importance = widget.LowImportance
+	p.later.Importance = widget.LowImportance
 	content := widgets.Stack(16, widgets.Card(widgets.Stack(12,
-		words(lang.L("Use the account that may send documents for the whole office. Countersign never sees the password.")), p.running)), widgets.Row(8, later))
+		note(lang.L("Use the account that may send documents for the whole office. Countersign never sees the password.")), p.running)), container.NewHBox(p.later))
 	p.step = &step{name: lang.L("Sign in"), title: lang.L("Everything is set up. Sign in."),
 		text:    lang.L("The browser shows the page of the signing service. When you have signed in there, Countersign starts to work."),
 		content: content, next: lang.L("Sign in"), enter: p.rest,
@@ -81,6 +83,7 @@ func (p *signIn) ask() func(context.Context) error {
 func (p *signIn) opened(address string, err error) {
 	p.address = address
 	p.running.Show()
+	p.later.Hide()
 	p.content.Refresh()
 	if err != nil {
 		p.screen.bar.say(look.MarkProblem, desk.Sentence(err.Error()))
@@ -89,6 +92,7 @@ func (p *signIn) opened(address string, err error) {
 
 func (p *signIn) ended() {
 	p.running.Hide()
+	p.later.Show()
 	p.content.Refresh()
 }
 

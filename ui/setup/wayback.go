@@ -47,7 +47,7 @@ func newWayBack(s *Screen) *wayBack {
 	copyIt := widget.NewButtonWithIcon(lang.L("Copy"), theme.ContentCopyIcon(), p.copy)
 	p.card = widgets.Stack(0, widgets.Card(widgets.Stack(6, widgets.NewCaption(lang.L("Address to register with the signing service")),
 		widgets.Across(nil, p.shown, widgets.Row(8, p.copied, copyIt)),
-		words(lang.L("The service accepts a sign-in only if exactly this address is registered for the client id.")))))
+		note(lang.L("The service accepts a sign-in only if exactly this address is registered for the client id.")))))
 	fields := map[string]*widgets.Field{check.RedirectURI: p.other}
 	p.step = &step{name: lang.L("Way back"), title: lang.L("How does the sign-in come back?"),
 		text:    lang.L("You sign in with the browser. Afterwards the browser goes to a return address, where Countersign waits for it."),

@@ -2,7 +2,6 @@ package setup
 
 import (
 	"fyne.io/fyne/v2"
-	"fyne.io/fyne/v2/container"
 	"fyne.io/fyne/v2/theme"
 	"fyne.io/fyne/v2/widget"
 
@@ -26,11 +25,9 @@ func newWays(list []way, changed func(int)) *ways {
 	for i, entry := range list {
 		name := widgets.NewLine(entry.name)
 		name.Bold = true
-		text := widget.NewLabel(entry.text)
-		text.Wrapping, text.SizeName = fyne.TextWrapWord, caption
 		mark := widget.NewIcon(theme.RadioButtonIcon())
-		body := container.NewVBox(widgets.PadHV(8, 0, name), text)
-		item := widgets.NewPress(widgets.PadHV(8, 6, widgets.Across(mark, body, nil)), func() { w.choose(i) })
+		body := widgets.Stack(3, name, widgets.NewProse(entry.text))
+		item := widgets.NewPress(widgets.PadHV(10, 8, widgets.Across(mark, body, nil)), func() { w.choose(i) })
 		w.items, w.marks = append(w.items, item), append(w.marks, mark)
 		w.content.Add(item)
 	}

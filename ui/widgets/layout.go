@@ -20,7 +20,7 @@ type Back struct {
 	outline fyne.ThemeColorName // empty for none
 }
 
-// NewBack returns an area of one colour.
+// NewBack returns an area of one colour; of none for "".
 func NewBack(colour fyne.ThemeColorName) *Back {
 	b := &Back{colour: colour}
 	b.ExtendBaseWidget(b)
@@ -41,7 +41,10 @@ type backRenderer struct {
 
 func (r *backRenderer) apply() {
 	th, variant := r.back.Theme(), fyne.CurrentApp().Settings().ThemeVariant()
-	r.rect.FillColor = th.Color(r.back.colour, variant)
+	r.rect.FillColor = color.Transparent
+	if r.back.colour != "" {
+		r.rect.FillColor = th.Color(r.back.colour, variant)
+	}
 	if r.back.outline != "" {
 		r.rect.StrokeColor, r.rect.StrokeWidth = th.Color(r.back.outline, variant), 1
 		r.rect.CornerRadius = th.Size(theme.SizeNameCardRadius)
@@ -76,8 +79,23 @@ func PadHV(h, v float32, content fyne.CanvasObject) *fyne.Container {
 
 // Stack puts objects under each other with n units between them.
 func Stack(n float32, objects ...fyne.CanvasObject) *fyne.Container {
-	return container.New(layout.NewCustomPaddedVBoxLayout(n), objects...)
+	return container.New(stack{layout.NewCustomPaddedVBoxLayout(n)}, objects...)
 }
+
+// stack gives its objects their width before it asks for their height, so that wrapped text is as high as it is at that
+// width, not as it was at the one before.
+type stack struct{ under fyne.Layout }
+
+func (s stack) Layout(objects []fyne.CanvasObject, size fyne.Size) {
+	for _, o := range objects {
+		if o.Visible() && o.Size().Width != size.Width {
+			o.Resize(fyne.NewSize(size.Width, o.Size().Height))
+		}
+	}
+	s.under.Layout(objects, size)
+}
+
+func (s stack) MinSize(objects []fyne.CanvasObject) fyne.Size { return s.under.MinSize(objects) }
 
 // Row puts objects beside each other with n units between them, each centred in height.
 func Row(n float32, objects ...fyne.CanvasObject) *fyne.Container {

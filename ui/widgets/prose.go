@@ -21,6 +21,13 @@ type Prose struct {
 	Scale  fyne.ThemeSizeName
 }
 
+// NewParagraph returns a text in body size and text colour.
+func NewParagraph(text string) *Prose {
+	p := NewProse(text)
+	p.Colour, p.Scale = look.Text, look.Body
+	return p
+}
+
 // NewProse returns a small text in the secondary colour.
 func NewProse(text string) *Prose {
 	p := &Prose{Text: text, Colour: look.Secondary, Scale: look.Caption}
