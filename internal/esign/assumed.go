@@ -1,6 +1,9 @@
 package esign
 
-import "time"
+import (
+	"net/http"
+	"time"
+)
 
 // Everything here is a choice that neither interface.md nor service-facts.md nor an RFC settles. When the truth
 // becomes known, this is the file to change.
@@ -78,3 +81,7 @@ var notReadyWords = []string{"not_ready", "notready", "not_executed", "not_avail
 //   - Deleting an endpoint the service does not know is a success (endpoint.go).
 //   - A redirect is followed to the same scheme, host and port only (http.go).
 //   - An event without an offset in eventTime is in UTC, as interface.md, "Events" says it is (lenient.go).
+
+// interface.md lists /connect/revoke and shows no method, parameters or answer: a service that answers like one without
+// the path has no revocation, and forgetting the tokens is all there is to signing out.
+var noRevocation = []int{http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusNotImplemented}

@@ -51,7 +51,9 @@ func newPickyServer(t *testing.T, methods []string, accepts func(*http.Request) 
 
 func header(pair string) func(*http.Request) bool {
 	want := "Basic " + base64.StdEncoding.EncodeToString([]byte(pair))
-	return func(r *http.Request) bool { return r.Header.Get("Authorization") == want && r.PostFormValue("client_secret") == "" }
+	return func(r *http.Request) bool {
+		return r.Header.Get("Authorization") == want && r.PostFormValue("client_secret") == ""
+	}
 }
 
 func TestCredentialsArePresentedInTheWayTheServerTakes(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
 
@@ -189,8 +190,13 @@ func (s *Session) revoke(ctx context.Context, op, token, hint string) error {
 	}
 	defer res.Body.Close()
 	io.Copy(io.Discard, io.LimitReader(res.Body, maxError))
-	if res.StatusCode/100 != 2 {
+	switch {
+	case res.StatusCode/100 == 2:
+		return nil
+	case slices.Contains(noRevocation, res.StatusCode):
+		s.cfg.log().Info("The service offers no revocation; the tokens were forgotten here", "status", res.StatusCode)
+		return nil
+	default:
 		return &Error{Op: op, Kind: statusKind(res.StatusCode), Status: res.StatusCode}
 	}
-	return nil
 }
