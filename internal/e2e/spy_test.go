@@ -1,0 +1,134 @@
+//go:build linux
+
+package e2e
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/hex"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// spy stands where the service's public address leads, and notes every secret that passes. Safe for concurrent use.
+type spy struct {
+	url string
+
+	mu    sync.Mutex
+	known map[string]string // what it is, by the secret
+}
+
+// newSpy passes everything on to the service that is going to listen at address.
+func newSpy(t *testing.T, address string) *spy {
+	t.Helper()
+	x := &spy{known: map[string]string{}}
+	proxy := &httputil.ReverseProxy{
+		Rewrite: func(r *httputil.ProxyRequest) {
+			r.SetURL(&url.URL{Scheme: "http", Host: address})
+			r.Out.Host = r.In.Host
+		},
+		ModifyResponse: x.answer,
+	}
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasPrefix(r.URL.Path, "/connect/") && r.Method == http.MethodPost {
+			x.request(r)
+		}
+		proxy.ServeHTTP(w, r)
+	}))
+	t.Cleanup(server.Close)
+	x.url = server.URL
+	return x
+}
+
+// note remembers a secret.
+func (x *spy) note(what, secret string) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if secret != "" {
+		x.known[secret] = what
+	}
+}
+
+// request reads a request to the token or the revocation endpoint.
+func (x *spy) request(r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	r.Body = io.NopCloser(bytes.NewReader(body))
+	if err != nil {
+		return
+	}
+	form, err := url.ParseQuery(string(body))
+	if err != nil {
+		return
+	}
+	for field, what := range map[string]string{"code": "code", "code_verifier": "verifier", "refresh_token": "refresh token", "token": "revoked token"} {
+		x.note(what, form.Get(field))
+	}
+	if basic, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Basic "); ok {
+		x.note("client's credentials", basic)
+	}
+}
+
+// answer reads the answers that hold secrets.
+func (x *spy) answer(r *http.Response) error {
+	if !strings.HasSuffix(r.Request.URL.Path, "/connect/token") && !strings.HasSuffix(r.Request.URL.Path, "/events/endpoints/set") {
+		return nil
+	}
+	b, err := io.ReadAll(r.Body)
+	r.Body = io.NopCloser(bytes.NewReader(b))
+	var held struct {
+		Access   string `json:"access_token"`
+		Refresh  string `json:"refresh_token"`
+		ID       string `json:"id_token"`
+		Endpoint registration
+	}
+	if err == nil && json.Unmarshal(b, &held) == nil {
+		x.note("access token", held.Access)
+		x.note("refresh token", held.Refresh)
+		x.note("id_token", held.ID)
+		x.note("endpoint secret", held.Endpoint.Secret)
+	}
+	return err
+}
+
+// secrets returns what passed, by the secret.
+func (x *spy) secrets() map[string]string {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	all := map[string]string{}
+	for s, what := range x.known {
+		all[s] = what
+	}
+	return all
+}
+
+// disguises are the ways a text may be written down: as it is, in an address, in JSON, in base64 wherever it begins, and
+// in hexadecimal.
+func disguises(text string) [][]byte {
+	quoted, _ := json.Marshal(text) // a string can always be written
+	forms := [][]byte{[]byte(text), []byte(url.QueryEscape(text)), quoted[1 : len(quoted)-1], []byte(hex.EncodeToString([]byte(text)))}
+	for _, encoding := range []*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {
+		for shift := range 3 {
+			// The characters at both ends depend on what stands beside the text.
+			e := encoding.EncodeToString([]byte("xxx"[:shift] + text))
+			forms = append(forms, []byte(e[(shift*8+5)/6:len(e)-2]))
+		}
+	}
+	return forms
+}
+
+// holds reports whether b has text in it, in whatever disguise.
+func holds(b []byte, text string) bool {
+	for _, form := range disguises(text) {
+		if bytes.Contains(b, form) {
+			return true
+		}
+	}
+	return false
+}
