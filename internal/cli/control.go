@@ -11,6 +11,7 @@ import (
 // The control socket speaks HTTP with JSON bodies: one path per method of office. What takes time answers with one
 // JSON message per line, the last of which has Done set.
 const (
+	pathHello     = "/hello"
 	pathStatus    = "/status"
 	pathConfigure = "/configure"
 	pathSignIn    = "/login"
@@ -29,6 +30,11 @@ type message struct {
 	Settings *agent.Settings  `json:"settings,omitempty"`
 }
 
+// hello is what an instance says of itself.
+type hello struct {
+	Brief bool `json:"brief"` // a command with the data folder to itself, done in a moment: come again then
+}
+
 type pasteRequest struct {
 	Address string `json:"address"`
 }
@@ -41,6 +47,7 @@ type showRequest struct {
 type controller struct {
 	agent *agent.Agent
 	show  func(files []string)
+	brief bool // this is a single command, which does nothing for others
 }
 
 func (c *controller) Status(context.Context) (agent.Status, error) { return c.agent.Status(), nil }
@@ -66,10 +73,17 @@ func (c *controller) Send(ctx context.Context, d agent.Draft, progress func(agen
 // handler serves the control socket.
 func (c *controller) handler() http.Handler {
 	mux := http.NewServeMux()
+	mux.HandleFunc("GET "+pathHello, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		json.NewEncoder(w).Encode(hello{Brief: c.brief})
+	})
 	mux.HandleFunc("GET "+pathStatus, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		json.NewEncoder(w).Encode(c.agent.Status())
 	})
+	if c.brief {
+		return mux
+	}
 	mux.HandleFunc("POST "+pathConfigure, answer(func(ctx context.Context, change settingsChange, _ func(message)) (message, error) {
 		s, err := c.Configure(ctx, change)
 		return message{Settings: &s}, err

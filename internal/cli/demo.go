@@ -37,26 +37,14 @@ func (c *demoCmd) Run(r *run) error {
 	if c.Headless {
 		return c.headless(r)
 	}
-	d, err := demo.Start(r.ctx, demo.Options{
-		Folder: c.Dir, Version: r.program.Version, Pace: 3 * time.Second, ByHand: true, Log: demoLog(r),
-		Notify: notify.New(notify.Options{App: "Countersign demo", Icon: icon(), Log: demoLog(r)}).Notify,
-	})
+	a, end, err := r.startDemo(r.ctx, c.Dir)
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithCancel(r.ctx)
-	var playing sync.WaitGroup
-	playing.Go(func() {
-		if err := d.Play(ctx); err != nil && ctx.Err() == nil {
-			fail(r.program, err)
-		}
-	})
 	r.terminal.detach()
-	err = r.program.Window(ctx, Window{Agent: d.Agent, Version: r.program.Version, Demo: true})
-	cancel()
-	playing.Wait()
+	err = r.program.Window(r.ctx, Window{Agent: a, Version: r.program.Version, Demo: true})
 	fmt.Fprintf(r.program.Stdout, "The signed documents are in %s.\n", c.Dir)
-	return errors.Join(err, d.Close())
+	return errors.Join(err, end())
 }
 
 // headless plays the demo and tells it as a timeline.

@@ -27,17 +27,12 @@ type office interface {
 	Close() error
 }
 
-// office returns the running instance of the data folder, or starts an agent with the parts named (all for none)
-// that ends with Close.
-func (r *run) office(parts ...agent.Part) (office, error) {
-	remote, err := dial(r.global.Data)
-	if err == nil {
-		return remote, nil
-	}
-	if !errors.Is(err, single.ErrNotRunning) {
-		return nil, &failure{single.Sentence(err)}
-	}
-	return r.start(parts)
+// office returns the running instance of the data folder, or starts an agent with the parts named that ends with
+// Close.
+func (r *run) office(part agent.Part) (office, error) {
+	return dial(r, part == look,
+		func(running *remote) office { return running },
+		func() (office, error) { return r.start(part) })
 }
 
 // local is an agent in this process, with the data folder to itself.
@@ -53,13 +48,13 @@ type local struct {
 }
 
 // start takes the data folder, opens its agent and runs the parts named; none for all.
-func (r *run) start(parts []agent.Part) (*local, error) {
+func (r *run) start(parts ...agent.Part) (*local, error) {
 	if err := os.MkdirAll(r.global.Data, 0o700); err != nil {
 		return nil, &failure{fmt.Sprintf("The data folder %s cannot be made. Choose another one with --data.", r.global.Data)}
 	}
 	instance, err := single.Acquire(r.global.Data)
 	if errors.Is(err, single.ErrRunning) {
-		return nil, &failure{"Countersign is already running with this data folder, but does not answer. End it and try again."}
+		return nil, err
 	}
 	if err != nil {
 		return nil, &failure{single.Sentence(err)}
@@ -81,7 +76,7 @@ func (r *run) start(parts []agent.Part) (*local, error) {
 	ctx, stop := context.WithCancel(context.WithoutCancel(r.ctx))
 	l := &local{
 		agent: a, instance: instance, notifier: notifier, stop: stop, incoming: make(chan []string, 16),
-		controller: &controller{agent: a},
+		controller: &controller{agent: a, brief: len(parts) > 0},
 	}
 	l.controller.show = l.show
 	l.serving.Go(func() {

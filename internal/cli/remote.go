@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"time"
 
 	"countersign/internal/agent"
 	"countersign/internal/single"
@@ -15,13 +16,54 @@ import (
 // remote is the office of the running instance, reached through its control socket.
 type remote struct{ client *http.Client }
 
-// dial finds the running instance of the data folder; single.ErrNotRunning means that there is none.
-func dial(dataDir string) (*remote, error) {
-	c, err := single.Client(dataDir)
-	if err != nil {
-		return nil, err
+// Where another command has the data folder to itself, the next one waits for its turn.
+const (
+	turnPatience = 5 * time.Minute
+	turnPause    = 100 * time.Millisecond
+)
+
+// dial finds the running instance of the data folder. Another command at work there is waited for, unless it is only
+// to be looked at. Without a running instance it returns what start makes of the data folder.
+func dial[T any](r *run, look bool, found func(*remote) T, start func() (T, error)) (T, error) {
+	var none T
+	ctx, cancel := context.WithTimeout(r.ctx, turnPatience)
+	defer cancel()
+	for {
+		client, err := single.Client(r.global.Data)
+		switch {
+		case errors.Is(err, single.ErrNotRunning):
+			made, err := start()
+			if !errors.Is(err, single.ErrRunning) { // another command was quicker
+				return made, err
+			}
+		case err != nil:
+			return none, &failure{single.Sentence(err)}
+		default:
+			running := &remote{client}
+			if said, err := running.hello(ctx); err == nil && (look || !said.Brief) {
+				return found(running), nil
+			}
+			running.Close()
+		}
+		select {
+		case <-time.After(turnPause):
+		case <-ctx.Done():
+			return none, &failure{"Another Countersign is busy with this data folder, or does not answer. End it and try again."}
+		}
 	}
-	return &remote{c}, nil
+}
+
+func (r *remote) hello(ctx context.Context) (h hello, err error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://countersign"+pathHello, nil)
+	if err != nil {
+		return h, err
+	}
+	resp, err := r.client.Do(req)
+	if err != nil {
+		return h, err
+	}
+	defer resp.Body.Close()
+	return h, json.NewDecoder(resp.Body).Decode(&h)
 }
 
 func (r *remote) Close() error {

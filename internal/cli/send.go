@@ -12,6 +12,10 @@ import (
 	"countersign/internal/store"
 )
 
+// sendPatience is how long the command waits for a service that does not answer, before it says so and leaves the rest
+// to the next run.
+const sendPatience = time.Minute
+
 type sendCmd struct {
 	Files        []string `arg:"" name:"file" help:"The documents."`
 	To           []string `required:"" sep:"none" help:"A signer; repeat it for more, in their order." placeholder:"\"NAME <E-MAIL>\""`
@@ -48,7 +52,7 @@ func (c *sendCmd) Run(r *run) error {
 	state, err := o.Send(r.ctx, draft, bar.show)
 	bar.end()
 	if r.ctx.Err() != nil {
-		return &failure{"Stopped. What was not sent yet goes out the next time Countersign runs."}
+		return &failure{"Stopped waiting. What was not sent yet is kept and goes out by itself; do not send it again."}
 	}
 	if err != nil {
 		return err
@@ -66,7 +70,7 @@ func (c *sendCmd) Run(r *run) error {
 
 // draft is the command line as a draft; what is wrong with it is a usage error.
 func (c *sendCmd) draft() (agent.Draft, error) {
-	d := agent.Draft{Name: c.Name, Message: c.Message, Sequential: c.Sequential}
+	d := agent.Draft{Name: c.Name, Message: c.Message, Sequential: c.Sequential, Patience: sendPatience}
 	for _, f := range c.Files {
 		abs, err := filepath.Abs(f)
 		if err != nil {

@@ -6,22 +6,25 @@ import (
 	"path/filepath"
 
 	"countersign/internal/agent"
-	"countersign/internal/single"
 )
 
-// idle is a part no agent has: an agent with it alone runs no loop, for commands that only read or write the state.
-const idle agent.Part = "idle"
+// Parts no agent has: an agent with one of them alone runs no loop, for commands that only read or write the state.
+const (
+	idle agent.Part = "idle"
+	look agent.Part = "look" // and does not mind who else is at work
+)
 
 type serveCmd struct{}
 
 func (serveCmd) Run(r *run) error {
-	if running, err := dial(r.global.Data); err == nil {
-		running.Close()
-		return &failure{"Countersign is already running with this data folder."}
-	}
-	l, err := r.start(nil)
+	l, err := dial(r, false,
+		func(running *remote) *local { running.Close(); return nil },
+		func() (*local, error) { return r.start() })
 	if err != nil {
 		return err
+	}
+	if l == nil {
+		return &failure{"Countersign is already running with this data folder."}
 	}
 	fmt.Fprintf(r.program.Stderr, "Countersign is running with %s. Stop it with Ctrl+C.\n", r.global.Data)
 	<-r.ctx.Done()
@@ -34,6 +37,7 @@ type openCmd struct {
 }
 
 func (c *openCmd) Run(r *run) error {
+	var handed error // how a running instance took the files
 	files := make([]string, len(c.Files))
 	for i, f := range c.Files {
 		abs, err := filepath.Abs(f)
@@ -42,28 +46,27 @@ func (c *openCmd) Run(r *run) error {
 		}
 		files[i] = abs
 	}
-	running, err := dial(r.global.Data)
-	if err == nil {
-		defer running.Close()
-		if c.Hidden && len(files) == 0 {
+	l, err := dial(r, false,
+		func(running *remote) *local {
+			defer running.Close()
+			if !c.Hidden || len(files) > 0 {
+				handed = running.show(r.ctx, files)
+			}
 			return nil
-		}
-		return running.show(r.ctx, files)
-	}
-	if !errors.Is(err, single.ErrNotRunning) {
-		return &failure{single.Sentence(err)}
-	}
-	if err := r.program.Display(r.ctx); err != nil {
-		return &failure{"The window cannot be shown: " + err.Error() + "."}
-	}
-	l, err := r.start(nil)
-	if err != nil {
-		return err
+		},
+		func() (*local, error) {
+			if err := r.program.Display(r.ctx); err != nil {
+				return nil, &failure{"The window cannot be shown: " + err.Error() + "."}
+			}
+			return r.start()
+		})
+	if err != nil || l == nil {
+		return errors.Join(err, handed)
 	}
 	r.terminal.detach()
 	err = r.program.Window(r.ctx, Window{
 		Agent: l.agent, Version: r.program.Version, Files: files, Incoming: l.incoming, Hidden: c.Hidden,
-		StartDemo: r.startDemo,
+		StartDemo: r.tryDemo,
 	})
 	return errors.Join(err, l.Close())
 }

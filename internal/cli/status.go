@@ -19,7 +19,7 @@ type statusCmd struct {
 }
 
 func (c *statusCmd) Run(r *run) error {
-	o, err := r.office(idle)
+	o, err := r.office(look)
 	if err != nil {
 		return err
 	}

@@ -14,13 +14,26 @@ import (
 	"countersign/internal/notify"
 )
 
-// startDemo starts the demo beside the office, for a window in which nobody has set anything up. stop ends it and
-// waits; the documents it saved stay in a folder beside other temporary files.
-func (r *run) startDemo(ctx context.Context) (a *agent.Agent, stop func(), err error) {
-	folder := filepath.Join(os.TempDir(), "Countersign demo")
+// tryDemo starts the demo beside the office, for a window in which nobody has set anything up. stop ends it and waits;
+// the documents it saved stay in a folder beside other temporary files.
+func (r *run) tryDemo(ctx context.Context) (a *agent.Agent, stop func(), err error) {
+	a, end, err := r.startDemo(ctx, filepath.Join(os.TempDir(), "Countersign demo"))
+	if err != nil {
+		return nil, nil, err
+	}
+	return a, func() {
+		if err := end(); err != nil {
+			fail(r.program, err)
+		}
+	}, nil
+}
+
+// startDemo starts the demo for a window and plays it. end stops it and waits; the documents in folder stay.
+func (r *run) startDemo(ctx context.Context, folder string) (a *agent.Agent, end func() error, err error) {
 	notifier := notify.New(notify.Options{App: "Countersign demo", Icon: icon(), Log: demoLog(r)})
 	d, err := demo.Start(ctx, demo.Options{
-		Folder: folder, Version: r.program.Version, Pace: 3 * time.Second, ByHand: true, Log: demoLog(r), Notify: notifier.Notify,
+		Folder: folder, Version: r.program.Version, Pace: 3 * time.Second, ByHand: true, Log: demoLog(r),
+		Notify: notifier.Notify, PagePainter: pagePainter(),
 	})
 	if err != nil {
 		return nil, nil, errors.Join(err, notifier.Close())
@@ -32,11 +45,9 @@ func (r *run) startDemo(ctx context.Context) (a *agent.Agent, stop func(), err e
 			fail(r.program, fmt.Errorf("play the demo: %w", err))
 		}
 	})
-	return d.Agent, func() {
+	return d.Agent, func() error {
 		cancel()
 		plays.Wait()
-		if err := errors.Join(d.Close(), notifier.Close()); err != nil {
-			fail(r.program, err)
-		}
+		return errors.Join(d.Close(), notifier.Close())
 	}, nil
 }

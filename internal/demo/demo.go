@@ -33,6 +33,8 @@ type Options struct {
 	ByHand  bool          // send one package more, which waits for the user's own hand
 	Log     *slog.Logger
 
+	PagePainter []string // see agent.Params
+
 	Notify func(title, body string) error // nil raises none
 	Step   func(store.Activity)           // told of everything that happens; must not block; may be nil
 }
@@ -65,7 +67,7 @@ func Start(ctx context.Context, o Options) (d *Demo, err error) {
 	}()
 	d.Agent, err = agent.Open(ctx, agent.Params{
 		DataDir: filepath.Join(state, "data"), Keeper: secret.Memory(), Version: o.Version, Log: o.Log,
-		Notify: o.Notify, ShowSteps: o.Step,
+		Notify: o.Notify, ShowSteps: o.Step, PagePainter: o.PagePainter,
 	})
 	if err != nil {
 		return nil, err
