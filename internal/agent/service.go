@@ -205,12 +205,15 @@ func (a *Agent) lapse(ctx context.Context) {
 	acc := a.account
 	a.tellSignedOutLocked()
 	a.mu.Unlock()
+	a.watchers.signal(StatusChanged)
+	if a.keys.lost(sealedRefresh) {
+		return // the key may come back, and with it the sign-in
+	}
 	if err := a.st.Update(func(tx *store.Tx) error { return tx.PutDoc(docAccount, acc) }); err != nil {
 		a.log.Error("record the lapsed sign-in", "err", err)
 	}
 	a.keepPrecious()
 	a.record(store.Activity{Kind: "signed_out", Text: "The sign-in has expired."})
-	a.watchers.signal(StatusChanged)
 }
 
 // signedOut reports whether err means that nobody is signed in any more. A service that refuses one object with a

@@ -1,0 +1,197 @@
+package agent
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"countersign/internal/archive"
+	"countersign/internal/sandbox"
+	"countersign/internal/store"
+)
+
+const offerFile = "Offer - Offer 2026-118.pdf"
+
+func TestFilesThatWaitMoveToTheNewFolder(t *testing.T) {
+	o := newOfficeWith(t, quick, sandbox.Options{})
+	id := o.send()
+	old := o.folder
+	if err := os.Rename(old, old+"-away"); err != nil {
+		t.Fatal(err)
+	}
+	signAll(o, id)
+	o.eventually("people are told", func() bool { return o.issue("folder") != nil })
+	o.folder = t.TempDir()
+	s := o.Settings()
+	s.SaveTo = o.folder
+	if err := o.Configure(t.Context(), s, Secrets{}); err != nil {
+		t.Fatal(err)
+	}
+	o.eventually("saved", func() bool { return o.Status().Packages.Saved == 1 && o.issue("folder") == nil })
+	if got := o.files(); !slices.Equal(got, []string{offerFile}) {
+		t.Errorf("files: %q", got)
+	}
+	if row, _ := o.Package(id); len(row.Files) != 1 || filepath.Dir(row.Files[0]) != o.folder {
+		t.Errorf("the package says %q", row.Files)
+	}
+}
+
+func TestAFolderThatChangesInTheMiddleOfSavesLosesNothing(t *testing.T) {
+	o := newOfficeWith(t, quick, sandbox.Options{})
+	o.service.PadDownloads(2 << 20)
+	folders := []string{o.folder, t.TempDir(), t.TempDir()}
+	var ids []string
+	for range 6 {
+		ids = append(ids, o.send())
+	}
+	for i, id := range ids {
+		signAll(o, id)
+		s := o.Settings()
+		s.SaveTo = folders[i%len(folders)]
+		if err := o.Configure(t.Context(), s, Secrets{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	o.eventually("saved", func() bool { return o.Status().Packages.Saved == len(ids) })
+	var total int
+	for _, folder := range folders {
+		o.folder = folder
+		for _, name := range o.files() {
+			if strings.HasSuffix(name, ".pdf") {
+				total++
+			}
+		}
+	}
+	if total != len(ids) {
+		t.Errorf("%d files", total)
+	}
+	for _, id := range ids {
+		row, _ := o.Package(id)
+		for _, path := range row.Files {
+			if info, err := os.Stat(path); err != nil || info.Size() < 2<<20 {
+				t.Errorf("%s: %v, %v", path, info, err)
+			}
+		}
+	}
+}
+
+func TestOneFolderInTroubleLeavesTheOthersAlone(t *testing.T) {
+	o := newOfficeWith(t, quick, sandbox.Options{}, func(s *Settings) { s.BesideOriginal = true })
+	o.eventually("the endpoint is registered", func() bool { return o.Status().Endpoint.ID != "" })
+	d := o.draft()
+	state, err := o.Send(t.Context(), d, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	beside := filepath.Dir(d.Files[0])
+	o.service.Inject(sandbox.Fault{Path: "/packages/*/download", Status: 500, Times: 2})
+	signAll(o, state.PackageID)
+	o.eventually("its file is planned", func() bool { row, _ := o.Package(state.PackageID); return row.Planned })
+	if err := os.Rename(beside, beside+"-away"); err != nil {
+		t.Fatal(err)
+	}
+	o.eventually("people are told", func() bool { return o.issue("folder") != nil })
+	foreign := o.foreign("Elsewhere")
+	signAll(o, foreign)
+	o.eventually("the other one is saved", func() bool { row, _ := o.Package(foreign); return row.Saved })
+	if err := os.Rename(beside+"-away", beside); err != nil {
+		t.Fatal(err)
+	}
+	o.eventually("and so is this", func() bool { return o.Status().Packages.Saved == 2 && o.issue("folder") == nil })
+}
+
+func TestTheSameDocumentIsRecognisedAndOthersAreNumbered(t *testing.T) {
+	o := newOfficeWith(t, quick, sandbox.Options{})
+	first := o.send()
+	signAll(o, first)
+	o.eventually("saved", func() bool { return saved(o, first) })
+	second := o.send()
+	other := filepath.Join(o.folder, "Offer - Offer 2026-118 (2).pdf")
+	if err := os.WriteFile(other, []byte("the office's own"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	twin := filepath.Join(o.folder, strings.ToUpper("Offer - Offer 2026-118 (3)")+".PDF")
+	if err := os.WriteFile(twin, []byte("the same on a Mac"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	signAll(o, second)
+	o.eventually("saved", func() bool { return o.Status().Packages.Saved == 2 })
+	if got := o.files(); len(got) != 4 || !slices.Contains(got, "Offer - Offer 2026-118 (4).pdf") {
+		t.Errorf("files: %q", got)
+	}
+	// The whole state is lost; the folder is not.
+	o.loseState()
+	o.eventually("both are found again", func() bool { return o.Status().Packages.Saved == 2 })
+	if got := o.files(); len(got) != 4 {
+		t.Errorf("files: %q", got)
+	}
+}
+
+// loseState ends the agent, damages its data file and starts another agent.
+func (o *testOffice) loseState() {
+	o.t.Helper()
+	o.stop()
+	if err := os.Truncate(stateFile(o.data), 5000); err != nil {
+		o.t.Fatal(err)
+	}
+	o.open()
+	o.run()
+}
+
+func TestLinksAndSubfoldersDoNotLeadOutOfTheFolder(t *testing.T) {
+	o := newOfficeWith(t, quick, sandbox.Options{}, func(s *Settings) { s.NameTemplate = "{package}/{document}" })
+	outside := t.TempDir()
+	if err := os.Symlink(outside, filepath.Join(o.folder, "Offer")); err != nil {
+		t.Skip(err)
+	}
+	id := o.send()
+	signAll(o, id)
+	o.eventually("people are told", func() bool { return o.packageOrZero(id).Problem != "" })
+	if entries, err := os.ReadDir(outside); err != nil || len(entries) > 0 {
+		t.Errorf("outside: %v, %v", entries, err)
+	}
+	if err := os.Remove(filepath.Join(o.folder, "Offer")); err != nil {
+		t.Fatal(err)
+	}
+	o.eventually("saved", func() bool { return saved(o, id) })
+	if _, err := os.Stat(filepath.Join(o.folder, "Offer", "Offer 2026-118.pdf")); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestLeftoversOfAFormerFolderAreRemovedWithTheNextStart(t *testing.T) {
+	o := newOfficeWith(t, quick, sandbox.Options{})
+	id := o.send()
+	old := o.folder
+	o.service.Inject(sandbox.Fault{Path: "/packages/*/download", Status: 500})
+	signAll(o, id)
+	o.eventually("it is planned", func() bool { row, _ := o.Package(id); return row.Planned })
+	left := o.leftover(old)
+	s := o.Settings()
+	s.SaveTo = t.TempDir()
+	if err := o.Configure(t.Context(), s, Secrets{}); err != nil {
+		t.Fatal(err)
+	}
+	o.restart()
+	o.eventually("it is gone", func() bool { _, err := os.Stat(left); return os.IsNotExist(err) })
+}
+
+// leftover leaves a temporary file of the one job in the folder, as a crash would.
+func (o *testOffice) leftover(folder string) (path string) {
+	o.t.Helper()
+	var jobs []store.Job
+	err := o.st.View(func(tx *store.Tx) (err error) {
+		jobs, err = tx.JobsDue(endOfTime, 10)
+		return err
+	})
+	if err != nil || len(jobs) != 1 {
+		o.t.Fatalf("jobs: %+v, %v", jobs, err)
+	}
+	path = filepath.Join(folder, ".countersign-"+archive.Token(o.tempKey(jobs[0]))+"-0123456789abcdef.part")
+	if err := os.WriteFile(path, []byte("half a document"), 0o600); err != nil {
+		o.t.Fatal(err)
+	}
+	return path
+}

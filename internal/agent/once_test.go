@@ -1,0 +1,87 @@
+package agent
+
+import (
+	"errors"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"countersign/internal/sandbox"
+	"countersign/internal/secret"
+	"countersign/internal/store"
+
+	bolt "go.etcd.io/bbolt"
+)
+
+func TestAHundredCallsAtOnceCauseOneRenewal(t *testing.T) {
+	o := newOffice(t, sandbox.Options{})
+	id := o.send()
+	if err := o.service.ExpireAccessTokens(); err != nil {
+		t.Fatal(err)
+	}
+	a := o.Agent
+	a.mu.Lock()
+	old, _ := a.service.session.Access(t.Context())
+	a.service.session.Invalidate(old)
+	a.mu.Unlock()
+	before := calls(o.service, "POST /connect/token")
+	var all sync.WaitGroup
+	for range 100 {
+		all.Go(func() {
+			if err := o.status(t.Context(), id); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	if n := calls(o.service, "POST /connect/token") - before; n != 1 {
+		t.Errorf("%d renewals", n)
+	}
+}
+
+func TestADataFolderHasOneAgent(t *testing.T) {
+	o := newOffice(t, sandbox.Options{})
+	_, err := Open(t.Context(), Params{DataDir: o.data, Keeper: o.keeper})
+	if !errors.Is(err, store.ErrInUse) || !strings.Contains(Sentence(err), "already running") {
+		t.Errorf("got %v: %s", err, Sentence(err))
+	}
+	if s := o.Status(); !s.SignedIn {
+		t.Errorf("the first one: %+v", s)
+	}
+}
+
+func TestDataOfANewerVersionIsRefusedAndLeftAlone(t *testing.T) {
+	data := t.TempDir()
+	open := func() (*Agent, error) { return Open(t.Context(), Params{DataDir: data, Keeper: secret.Memory()}) }
+	a, err := open()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := a.Close(); err != nil {
+		t.Fatal(err)
+	}
+	raiseSchema(t, stateFile(data))
+	_, err = open()
+	if !errors.Is(err, store.ErrNewer) || !strings.Contains(Sentence(err), "newer version") {
+		t.Errorf("got %v: %s", err, Sentence(err))
+	}
+	aside, err := filepath.Glob(filepath.Join(data, "state.db.*"))
+	if err != nil || len(aside) > 0 {
+		t.Errorf("set aside: %q, %v", aside, err)
+	}
+}
+
+// raiseSchema makes the file look as a later version would write it.
+func raiseSchema(t *testing.T, path string) {
+	t.Helper()
+	db, err := bolt.Open(path, 0o600, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	err = db.Update(func(tx *bolt.Tx) error { return tx.Bucket([]byte("meta")).Put([]byte("schema"), []byte("99")) })
+	if err != nil {
+		t.Fatal(err)
+	}
+}
