@@ -73,7 +73,7 @@ func New(d *desk.Desk, answers *Answers, ways Ways) *Screen {
 	s.folder, s.signIn = newFolder(s), newSignIn(s)
 	s.steps = []*step{s.service.step, s.address.step, s.back.step, s.folder.step, s.signIn.step}
 	s.build()
-	s.show(answers.at)
+	s.turn(answers.at)
 	work.Then(d.Work, func(context.Context) (kept, error) {
 		client, ngrok := d.Office.HasSecrets()
 		return kept{client, ngrok, d.Office.Services()}, nil
@@ -95,6 +95,9 @@ func (s *Screen) Finishing() bool { return s.answers.finished || s.cancel != nil
 
 // Say tells the person something that belongs to no field.
 func (s *Screen) Say(text string) { s.bar.say(look.MarkProblem, text) }
+
+// Said is what the wizard says at its foot.
+func (s *Screen) Said() string { return s.bar.text.Text }
 
 func (s *Screen) build() {
 	intro := widgets.NewProse(lang.L("Five short steps, then documents can be sent and come back signed."))
@@ -128,8 +131,21 @@ func brand() fyne.CanvasObject {
 // current is the step that is shown.
 func (s *Screen) current() *step { return s.steps[s.answers.at] }
 
-// show shows a step with what was typed into it.
+// show shows a step, with the cursor in it.
 func (s *Screen) show(at int) {
+	s.turn(at)
+	s.Focus()
+}
+
+// Focus puts the cursor where the step begins.
+func (s *Screen) Focus() {
+	if p := s.current(); p.first != nil {
+		s.desk.Window.Canvas().Focus(p.first)
+	}
+}
+
+// turn shows a step with what was typed into it.
+func (s *Screen) turn(at int) {
 	s.answers.at = at
 	s.answers.reached = max(s.answers.reached, at)
 	p := s.current()
@@ -140,9 +156,6 @@ func (s *Screen) show(at int) {
 	s.page.Refresh()
 	s.bar.rest(at > 0, p.next)
 	s.showList()
-	if p.first != nil {
-		s.desk.Window.Canvas().Focus(p.first)
-	}
 }
 
 // showList shows the steps at the side; those that were reached lead there.
@@ -187,6 +200,15 @@ func (s *Screen) Back() {
 	if s.cancel == nil && s.answers.at > 0 {
 		s.show(s.answers.at - 1)
 	}
+}
+
+// Leave stops what runs, else shows the step before.
+func (s *Screen) Leave() {
+	if s.cancel != nil {
+		s.Stop()
+		return
+	}
+	s.Back()
 }
 
 // Next checks the step and shows the next one, or says beside the field what is wrong.

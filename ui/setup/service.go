@@ -109,7 +109,7 @@ func (s *Screen) bind(e *widgets.Entry, into *string) {
 	e.SetText(*into)
 	e.OnChanged = func(text string) { *into = strings.TrimSpace(text) }
 	e.OnSubmitted = func(string) { s.Next() }
-	e.OnEscape = s.Back
+	e.OnEscape = s.Leave
 }
 
 // note is a small explanation.

@@ -20,6 +20,7 @@ func (w *Window) openSetup() {
 	w.setup = setup.New(&at, &w.answers, setup.Ways{Done: w.closeSetup, Demo: w.demoWay()})
 	at.Notice = w.setup.Say
 	w.hang(w.setup.Content())
+	w.setup.Focus()
 }
 
 // closeSetup shows the screens.
@@ -27,8 +28,9 @@ func (w *Window) closeSetup() {
 	w.setup = nil
 	w.answers = setup.Answers{}
 	w.hang(w.main)
+	at := w.at // Send, when files were handed over meanwhile
 	w.at = -1
-	w.Go(showPackages)
+	w.Go(at)
 	w.settings.Reload()
 }
 

@@ -26,7 +26,11 @@ func (w *Window) keys() {
 	}
 	for key, do := range w.shortcuts {
 		w.window.Canvas().AddShortcut(&desktop.CustomShortcut{KeyName: key, Modifier: fyne.KeyModifierShortcutDefault},
-			func(fyne.Shortcut) { do() })
+			func(fyne.Shortcut) {
+				if w.setup == nil || key == fyne.KeyW || key == fyne.KeyQ { // behind the wizard there is nothing to lead to
+					do()
+				}
+			})
 	}
 	w.window.Canvas().SetOnTypedKey(w.onKey)
 }
@@ -37,6 +41,10 @@ func (w *Window) onKey(e *fyne.KeyEvent) {
 	case fyne.KeyEscape:
 		w.leave()
 	case fyne.KeyReturn, fyne.KeyEnter:
+		if w.setup != nil {
+			w.setup.Next()
+			return
+		}
 		switch w.at {
 		case showCompose:
 			w.compose.Send()
@@ -50,6 +58,10 @@ func (w *Window) onKey(e *fyne.KeyEvent) {
 func (w *Window) leave() {
 	if top := w.window.Canvas().Overlays().Top(); top != nil {
 		top.Hide()
+		return
+	}
+	if w.setup != nil {
+		w.setup.Leave()
 		return
 	}
 	w.Go(showPackages)

@@ -127,7 +127,9 @@ func (w *Window) ShowSettings() { w.Go(showSettings) }
 // ShowCompose shows the screen for a new package.
 func (w *Window) ShowCompose() {
 	w.Go(showCompose)
-	w.compose.Focus()
+	if w.setup == nil {
+		w.compose.Focus()
+	}
 }
 
 // SignIn begins a sign-in in the browser, which the foot of the sidebar follows.

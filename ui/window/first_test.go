@@ -1,0 +1,117 @@
+package window
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"fyne.io/fyne/v2"
+
+	"countersign/internal/agent"
+	"countersign/ui/desk"
+	"countersign/ui/officetest"
+	"countersign/ui/words"
+)
+
+// unset is an office that nobody has set up.
+func unset() *officetest.Office {
+	o := officetest.Empty()
+	o.Kept = agent.DefaultSettings()
+	return o
+}
+
+// playing makes the demo of a bench start as told, and counts how often it was ended.
+func (b *bench) playing(office desk.Office, err error) (ended *int) {
+	ended = new(int)
+	b.window.options.StartDemo = func(context.Context) (desk.Office, func(), error) {
+		if err != nil {
+			return nil, nil, err
+		}
+		return office, func() { *ended++ }, nil
+	}
+	b.window.openSetup() // anew, now that there is a demo
+	return ended
+}
+
+func TestTheWizardComesFirstAndGivesWayWhenAllIsSetUp(t *testing.T) {
+	b := newBench(t, unset())
+	if b.window.setup == nil {
+		t.Fatal("an office that is not set up begins with the wizard")
+	}
+	b.window.Add([]string{b.file("a.pdf", 10)})
+	b.settle()
+	b.office.Change(agent.SettingsChanged, func(o *officetest.Office) { o.Kept = officetest.Settings() }) // by the command
+	b.until(func() bool { return b.window.setup == nil })
+	if b.window.at != showCompose {
+		t.Error("files that were handed over meanwhile wait in Send")
+	}
+	if set := newBench(t, officetest.Busy()); set.window.setup != nil {
+		t.Error("an office that is set up needs no wizard")
+	}
+}
+
+func TestTheDemoTakesTheWindowAndGivesItBack(t *testing.T) {
+	b := newBench(t, unset())
+	ended := b.playing(officetest.Busy(), nil)
+	b.window.setup.Demo()
+	b.until(func() bool { return b.window.demo })
+	b.settle()
+	if b.window.setup != nil || b.window.desk.Office == desk.Office(b.office) || b.window.account.who == "" {
+		t.Error("the demo's office is shown, signed in")
+	}
+	b.office.Change(agent.ShowRequested, func(*officetest.Office) {}) // of a second start: still heard
+	b.window.LeaveDemo()
+	b.settle()
+	b.window.own.Close()
+	if b.window.demo || b.window.setup == nil || *ended != 1 {
+		t.Errorf("the wizard is back and the demo ended %d times", *ended)
+	}
+}
+
+func TestADemoThatDoesNotStartIsToldInTheWizard(t *testing.T) {
+	b := newBench(t, unset())
+	b.playing(nil, errors.New("the disk is full"))
+	b.window.setup.Demo()
+	b.until(func() bool { return b.window.setup.Said() != "" && b.window.setup.Said() != "Starting the demo…" })
+	if b.window.setup.Said() != "The disk is full." || b.window.demo {
+		t.Errorf("said %q", b.window.setup.Said())
+	}
+}
+
+func TestADemoEndsWithTheWindow(t *testing.T) {
+	b := newBench(t, unset())
+	ended := b.playing(officetest.Busy(), nil)
+	b.window.setup.Demo()
+	b.until(func() bool { return b.window.demo })
+	b.window.Close()
+	if *ended != 1 {
+		t.Errorf("ended %d times", *ended)
+	}
+}
+
+func TestThemeAndLanguageChangeLive(t *testing.T) {
+	b := newBench(t, officetest.Busy())
+	t.Cleanup(func() { words.Use("") })
+	b.window.Go(showSettings)
+	b.office.Change(agent.SettingsChanged, func(o *officetest.Office) { o.Kept.Theme = "dark" })
+	b.until(func() bool { return b.window.theme == "dark" })
+	room := b.window.pool
+	b.office.Change(agent.SettingsChanged, func(o *officetest.Office) { o.Kept.Language = "en" })
+	b.until(func() bool { return b.window.language == "en" })
+	b.settle()
+	if b.window.pool == room || b.window.at != showSettings {
+		t.Error("another language makes all texts anew, on the same screen")
+	}
+}
+
+func TestTheWizardKnowsItsKeys(t *testing.T) {
+	b := newBench(t, unset())
+	b.window.onKey(&fyne.KeyEvent{Name: fyne.KeyReturn})
+	if b.window.setup.Said() == "" {
+		t.Error("Enter goes on, and says what is missing")
+	}
+	b.window.onKey(&fyne.KeyEvent{Name: fyne.KeyEscape})
+	if b.window.setup == nil {
+		t.Error("Escape does not leave the wizard")
+	}
+}
