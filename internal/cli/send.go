@@ -107,8 +107,12 @@ func parseSigner(s string) (store.Signer, error) {
 	if err != nil {
 		return store.Signer{}, &usage{fmt.Sprintf("%q is not a signer; write it as \"Ana Ruiz <ana@example.com>\".", s)}
 	}
-	name := strings.Fields(a.Name)
 	signer := store.Signer{Email: a.Address}
+	if last, first, ok := strings.Cut(a.Name, ","); ok { // "Ruiz, Ana"
+		signer.FirstName, signer.LastName = strings.TrimSpace(first), strings.TrimSpace(last)
+		return signer, nil
+	}
+	name := strings.Fields(a.Name)
 	switch len(name) {
 	case 0:
 		local, _, _ := strings.Cut(a.Address, "@")

@@ -118,6 +118,7 @@ var allowed = map[string][]string{
 	"internal/notify":      {},
 	"internal/single":      {},
 	"internal/preview":     {},
+	"internal/release":     {},
 	"internal/tunnel":      {},
 	"internal/tunnel/edge": {},
 	"internal/house":       {},
