@@ -1,0 +1,210 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"countersign/internal/agent"
+	"countersign/internal/store"
+
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// shell runs commands on one data folder with a key file.
+type shell struct {
+	t    *testing.T
+	data string
+}
+
+func newShell(t *testing.T) shell {
+	t.Helper()
+	t.Setenv("COUNTERSIGN_CLIENT_SECRET", "s3cret")
+	return shell{t, filepath.Join(t.TempDir(), "data")}
+}
+
+func (s shell) run(args ...string) (code int, stdout, stderr string) {
+	s.t.Helper()
+	var out, err bytes.Buffer
+	args = append(args, "--data", s.data, "--key-file", s.data+".key")
+	code = Main(args, Program{
+		Version: "1.2.3", Stdin: strings.NewReader(""), Stdout: &out, Stderr: &err,
+		Display: func(context.Context) error { return errors.New("no display") },
+	})
+	return code, out.String(), err.String()
+}
+
+func (s shell) setUp(more ...string) {
+	s.t.Helper()
+	args := append([]string{"setup", "--auth-url", "https://sign.example.com", "--base-url", "https://sign.example.com/api/v1",
+		"--client-id", "office", "--tunnel", "none", "--redirect", "localhost", "--save-to", filepath.Join(s.t.TempDir(), "Signed")}, more...)
+	if code, _, stderr := s.run(args...); code != 0 {
+		s.t.Fatalf("setup: %d %s", code, stderr)
+	}
+}
+
+func (s shell) status() (status agent.Status) {
+	s.t.Helper()
+	code, stdout, stderr := s.run("status", "--json")
+	if code != 0 {
+		s.t.Fatalf("status: %d %s", code, stderr)
+	}
+	if err := json.Unmarshal([]byte(stdout), &status); err != nil {
+		s.t.Fatal(err)
+	}
+	return status
+}
+
+func TestUsageErrorsExitWithTwoAndFailuresWithOneLine(t *testing.T) {
+	s := newShell(t)
+	for name, c := range map[string]struct {
+		args []string
+		code int
+		says string
+	}{
+		"unknown flag":        {[]string{"status", "--bogus"}, 2, "unknown flag --bogus"},
+		"no file":             {[]string{"send", "--to", "ana@example.com"}, 2, "<file>"},
+		"no signer":           {[]string{"send", "x.pdf"}, 2, "--to"},
+		"bad signer":          {[]string{"send", "x.pdf", "--to", "Ana"}, 2, "is not a signer"},
+		"bad date":            {[]string{"send", "x.pdf", "--to", "ana@example.com", "--due", "soon"}, 2, "is not a date"},
+		"bad reference":       {[]string{"send", "x.pdf", "--to", "ana@example.com", "--external-data", "{"}, 2, "not valid JSON"},
+		"bad tunnel":          {[]string{"setup", "--tunnel", "string"}, 2, "--tunnel"},
+		"nothing set up":      {[]string{"login", "--no-browser"}, 1, "not set up"},
+		"nobody signed in":    {[]string{"send", "x.pdf", "--to", "ana@example.com"}, 1, "Nobody is signed in"},
+		"no display":          {[]string{"open"}, 1, "cannot be shown"},
+		"address without TLS": {[]string{"setup", "--auth-url", "http://sign.example.com"}, 1, "must begin with https://"},
+		"unknown placeholder": {[]string{"setup", "--auth-url", "https://a.example", "--base-url", "https://a.example", "--client-id", "x", "--tunnel", "none", "--redirect", "localhost", "--save-to", t.TempDir(), "--name-template", "{nonsense}"}, 1, "{nonsense}"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			code, stdout, stderr := s.run(c.args...)
+			if code != c.code || !strings.Contains(stderr, c.says) {
+				t.Errorf("exit code %d, stderr %q", code, stderr)
+			}
+			if strings.Count(strings.TrimSpace(stderr), "\n") > 0 || stdout != "" {
+				t.Errorf("more than one line: %q %q", stdout, stderr)
+			}
+		})
+	}
+}
+
+func TestSetupChangesOnlyWhatIsGiven(t *testing.T) {
+	s := newShell(t)
+	s.setUp("--cac", "--scope", "profile organization")
+	if code, _, stderr := s.run("setup", "--masterfile", "--no-cac"); code != 0 {
+		t.Fatalf("%d %s", code, stderr)
+	}
+	var r run
+	r.ctx = t.Context()
+	r.global = commands{Data: s.data, KeyFile: s.data + ".key"}
+	l, err := r.start(idle)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	got := l.agent.Settings()
+	if got.SaveCAC || !got.SaveMaster || got.ClientID != "office" || strings.Join(got.Scopes, " ") != "profile organization" {
+		t.Errorf("settings: %+v", got)
+	}
+	if secret, _ := l.agent.HasSecrets(); !secret {
+		t.Error("the client secret was not kept")
+	}
+}
+
+func TestStatusHasEveryFieldEvenWhenNothingIsKnown(t *testing.T) {
+	s := newShell(t)
+	_, stdout, _ := s.run("status", "--json")
+	var got map[string]map[string]any
+	var rest map[string]any
+	if err := json.Unmarshal([]byte(stdout), &rest); err != nil {
+		t.Fatal(err)
+	}
+	json.Unmarshal([]byte(stdout), &got) // the objects; the others stay empty
+	for object, fields := range map[string]string{
+		"account": "email organization_id member_id", "tunnel": "kind state url since", "endpoint": "id url registered_at",
+		"events": "received rejected duplicates pending problems", "packages": "total open executed saved",
+		"saves": "done pending failed", "outbox": "pending unknown failed",
+	} {
+		for _, f := range strings.Fields(fields) {
+			if _, ok := got[object][f]; !ok {
+				t.Errorf("%s.%s is missing", object, f)
+			}
+		}
+		if n := len(strings.Fields(fields)); len(got[object]) != n {
+			t.Errorf("%s has %d fields, documented are %d", object, len(got[object]), n)
+		}
+	}
+	if rest["version"] != "1.2.3" || rest["signed_in"] != false {
+		t.Errorf("%v", rest)
+	}
+	if _, ok := rest["health"].([]any); !ok {
+		t.Error("health is no list")
+	}
+}
+
+func TestStatusInWordsNeedsNoManual(t *testing.T) {
+	s := newShell(t)
+	s.setUp()
+	code, stdout, _ := s.run("status")
+	if code != 0 || !strings.Contains(stdout, "not signed in") || !strings.Contains(stdout, "Nobody is signed in.") {
+		t.Errorf("%d\n%s", code, stdout)
+	}
+}
+
+func TestASecondInstanceIsFoundAndWaitedFor(t *testing.T) {
+	s := newShell(t)
+	s.setUp()
+	r := run{ctx: t.Context(), global: commands{Data: s.data, KeyFile: s.data + ".key"}}
+	brief, err := r.start(idle)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// A command that only looks does not wait; one that works waits for its turn.
+	s.status()
+	done := make(chan int)
+	go func() {
+		code, _, _ := s.run("logout")
+		done <- code
+	}()
+	select {
+	case <-done:
+		t.Fatal("two commands worked on the same data at once")
+	case <-time.After(3 * turnPause):
+	}
+	if err := brief.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if code := <-done; code != 0 {
+		t.Errorf("logout: %d", code)
+	}
+}
+
+func TestSignersAreReadAsPeopleWriteThem(t *testing.T) {
+	for text, want := range map[string]store.Signer{
+		"Ana Ruiz <ana@example.com>":       {FirstName: "Ana", LastName: "Ruiz", Email: "ana@example.com"},
+		"Ana María Ruiz <ana@example.com>": {FirstName: "Ana María", LastName: "Ruiz", Email: "ana@example.com"},
+		"Cher <cher@example.com>":          {FirstName: "Cher", Email: "cher@example.com"},
+		"jan@example.com":                  {FirstName: "jan", Email: "jan@example.com"},
+		"\"Weber, Jan\" <jan@example.com>": {FirstName: "Jan", LastName: "Weber", Email: "jan@example.com"},
+	} {
+		if got, err := parseSigner(text); err != nil || got != want {
+			t.Errorf("%s: %+v, %v", text, got, err)
+		}
+	}
+}
+
+func TestADueDayLastsUntilItsEnd(t *testing.T) {
+	got, err := parseDue("2026-12-31")
+	if want := time.Date(2026, 12, 31, 23, 59, 59, 0, time.Local); err != nil || !got.Equal(want) {
+		t.Errorf("%v, %v", got, err)
+	}
+	if got, err := parseDue("2026-12-31T12:00:00Z"); err != nil || !got.Equal(time.Date(2026, 12, 31, 12, 0, 0, 0, time.UTC)) {
+		t.Errorf("%v, %v", got, err)
+	}
+}
