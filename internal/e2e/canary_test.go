@@ -10,7 +10,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"syscall"
 	"testing"
 )
 
@@ -160,8 +159,7 @@ func (w *wiretap) goesWrong() {
 // dies has the program write down all its goroutines, as after a crash.
 func (w *wiretap) dies() {
 	w.t.Helper()
-	w.running.signal(syscall.SIGQUIT)
-	w.running.wait()
+	w.running.quit()
 	dump := w.running.stderr.String()
 	if !strings.Contains(dump, "goroutine ") {
 		w.t.Errorf("there is no dump: %.200s", dump)

@@ -165,6 +165,13 @@ func (p *process) kill() {
 	<-p.ended
 }
 
+// quit ends a Go program at once and has it say what its goroutines were doing.
+func (p *process) quit() {
+	p.t.Helper()
+	p.signal(syscall.SIGQUIT)
+	p.wait()
+}
+
 func (p *process) signal(s os.Signal) {
 	if err := p.cmd.Process.Signal(s); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		p.t.Errorf("signal %s: %v", p.name, err)

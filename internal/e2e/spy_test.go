@@ -8,6 +8,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"io"
+	"log"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -34,7 +35,7 @@ func newSpy(t *testing.T, address string) *spy {
 			r.SetURL(&url.URL{Scheme: "http", Host: address})
 			r.Out.Host = r.In.Host
 		},
-		ModifyResponse: x.answer,
+		ModifyResponse: x.answer, ErrorLog: log.New(io.Discard, "", 0),
 	}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if strings.HasPrefix(r.URL.Path, "/connect/") && r.Method == http.MethodPost {

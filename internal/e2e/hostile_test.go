@@ -1,0 +1,175 @@
+//go:build linux
+
+package e2e
+
+import (
+	"encoding/base64"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+)
+
+// besiegedMemory is how much more memory the program may take while strangers do what they can, in KiB.
+const besiegedMemory = 48 << 10
+
+// TestStrangersCostLittleAndKeepNobodyOut besieges the listener in every way at once while a package is signed.
+func TestStrangersCostLittleAndKeepNobodyOut(t *testing.T) {
+	o := usualOffice(t, newDesktop(t)) // not beside other tests: it measures
+	o.more = []string{"GOTRACEBACK=all"}
+	o.setup()
+	o.serve()
+	o.mustLogin()
+	o.registered()
+	o.works(false)
+	quiet := o.running.goroutines()
+	o.serve()
+	o.registered()
+	o.until("everything is at rest", func(s status) bool { return s.Events.Pending == 0 && s.Saves.Pending == 0 })
+	before := o.running.costs()
+
+	s := besiege(t, o)
+	s.everyWay()
+	most := before
+	watch := make(chan struct{})
+	s.all.Go(func() {
+		defer close(watch)
+		for look := time.NewTicker(50 * time.Millisecond); ; {
+			select {
+			case <-look.C:
+				c := o.running.costs()
+				most.memory, most.files = max(most.memory, c.memory), max(most.files, c.files)
+			case <-s.ctx.Done():
+				look.Stop()
+				return
+			}
+		}
+	})
+	began := time.Now()
+	received := o.status().Events.Received
+	p := o.siegeLease()
+	o.until("the signatures are reported through the crowd", func(st status) bool { return st.Events.Received > received })
+	eventually(t, "every event gets through", o.service.allDelivered)
+	o.until("the package is saved", func(s status) bool { return s.Packages.Saved == s.Packages.Total })
+	through := time.Since(began)
+	<-time.After(max(0, 10*time.Second-through)) // the siege goes on long enough to run into every time limit
+	s.end()
+	<-watch
+	o.savedAsServed(p...)
+
+	if most.memory-before.memory > besiegedMemory {
+		t.Errorf("the siege took %d KiB of memory more, %d in all", most.memory-before.memory, most.memory)
+	}
+	var after costs
+	eventually(t, "no connection is left", func() bool {
+		after = o.running.costs()
+		return after.files <= before.files+2
+	})
+	left := o.running.goroutines()
+	if left > quiet+4 {
+		t.Errorf("after the siege there are %d goroutines, %d without one", left, quiet)
+	}
+	t.Logf("%d connections and requests; legitimate work took %v; memory %d -> %d -> %d KiB, open files %d -> %d -> %d, goroutines %d and %d",
+		s.made.Load(), through.Round(time.Millisecond), before.memory, most.memory, after.memory, before.files, most.files, after.files, quiet, left)
+}
+
+// everyWay lets in everybody who means ill.
+func (s *siege) everyWay() {
+	wellFormed := base64.StdEncoding.EncodeToString(make([]byte, 32))
+	signed := http.Header{"X-Service-Signature": {wellFormed}}
+	flood := http.Header{"X-Service-Signature": {wellFormed}}
+	for i := range 2000 {
+		flood.Set(fmt.Sprintf("X-Flood-%d", i), strings.Repeat("a", 1000))
+	}
+	begun := "POST /webhook HTTP/1.1\r\nHost: " + s.host + "\r\nX-Service-Signature: " + wellFormed + "\r\n"
+	big := func() io.Reader { return io.LimitReader(zeros{}, 200<<20) }
+
+	s.crowd(2000, time.Second, func(int) { s.dawdle("") })
+	s.crowd(100, time.Second, func(int) { s.dawdle("POST /webhook HTTP/1.1\r\nHost: ") })
+	s.crowd(50, time.Second, func(int) { s.drip() })
+	s.crowd(150, time.Second, func(int) { s.dawdle(begun + "Content-Length: 1000\r\n\r\n{") })
+	s.crowd(20, time.Second, func(int) { s.dawdle(begun + "Content-Length: 900000\r\n\r\n" + strings.Repeat("a", 100<<10)) })
+	s.crowd(4, 500*time.Millisecond, func(int) { s.ask("POST", "/webhook", nil, big(), 200<<20) })
+	s.crowd(4, 500*time.Millisecond, func(int) { s.ask("POST", "/webhook", signed, big(), 200<<20) })
+	s.crowd(4, 500*time.Millisecond, func(int) { s.ask("POST", "/webhook", signed, big(), -1) })
+	s.crowd(4, 500*time.Millisecond, func(int) { s.ask("POST", "/oauth/callback", nil, big(), -1) })
+	s.crowd(4, 200*time.Millisecond, func(int) { s.ask("POST", "/webhook", flood, strings.NewReader("{}"), 2) })
+	methods := []string{"GET", "HEAD", "PUT", "DELETE", "OPTIONS", "PATCH", "TRACE", "CONNECT", "BREW"}
+	s.crowd(len(methods), 200*time.Millisecond, func(n int) { s.ask(methods[n], "/webhook", nil, nil, 0) })
+	paths := []string{
+		"/", "/webhook/", "/WEBHOOK", "//webhook", "/webhook%2f", "/../webhook", "/status", "/send", "/debug/pprof/", "/oauth/callback/x",
+		"/webhook?" + strings.Repeat("a", 8000), "/oauth/callback?code=a&state=b", "/oauth/callback?error=access_denied",
+	}
+	s.crowd(len(paths), 200*time.Millisecond, func(n int) { s.ask("POST", paths[n], signed, strings.NewReader("{}"), 2) })
+	s.crowd(len(paths), 200*time.Millisecond, func(n int) { s.ask("GET", paths[n], nil, nil, 0) })
+	garbage := []string{"\x00\x01\x02\x03", "GET\r\n\r\n", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "\x16\x03\x01\x02\x00\x01\x00", "POST /webhook HTTP/9.9\r\n\r\n",
+		begun + "Content-Length: 5\r\nContent-Length: 6\r\n\r\nhello", begun + "Transfer-Encoding: chunked\r\n\r\nffffffffffffffffff\r\n",
+		begun + "Transfer-Encoding: chunked\r\nContent-Length: 3\r\n\r\n0\r\n\r\n", begun + "Expect: 100-continue\r\nContent-Length: 10\r\n\r\n"}
+	s.crowd(len(garbage), 200*time.Millisecond, func(n int) { s.dawdle(garbage[n]) })
+}
+
+// siegeLease sends a package, lets everybody sign, and returns all there are.
+func (o *office) siegeLease() []pack {
+	o.t.Helper()
+	o.must("send", sample(o.t, "Offer 2026-118"), "--name", "Besieged", "--to", ana, "--to", "Jan Weber <jan.weber@example.com>")
+	o.service.signAll(o.service.named("Besieged").ID)
+	return o.service.packages()
+}
+
+// TestSignedNonsenseIsKeptAndHurtsNobody posts bodies that are authentic and as odd as JSON can be.
+func TestSignedNonsenseIsKeptAndHurtsNobody(t *testing.T) {
+	t.Parallel()
+	o := usualOffice(t, newDesktop(t))
+	wire := newTap(t, o.service)
+	o.setup("--base-url", wire.url)
+	o.serve()
+	o.mustLogin()
+	o.registered()
+	key := wire.registration()
+	id := func(n int) string { return fmt.Sprintf(`"eventId":"00000000-0000-4000-8000-%012d"`, n) }
+	bodies := []string{
+		"{", "}", "nul", "null", "[]", `""`, "7", "{}{}", "\ufeff{}", "\x00", "{\x00}", `{"action":}`, `{"action":"package_executed",}`, "{'action':'x'}",
+		strings.Repeat("[", 1<<20-1), strings.Repeat(`{"a":`, 200000), strings.Repeat("[", 9000) + strings.Repeat("]", 9000),
+		`{"a":` + strings.Repeat("[", 9990) + strings.Repeat("]", 9990) + `,` + id(1) + `}`,
+		`{"action":"package_executed","action":"document_signed",` + id(2) + `,` + id(3) + `,"packageId":"a","packageId":"b"}`,
+		`{"ACTION":"package_executed","Action":"x","action":"package_executed",` + id(4) + `}`,
+		"{\"action\":\"\xff\xfe\xfd\"," + id(5) + ",\"packageId\":\"\xc3\x28\"}",
+		`{"action":"\ud800\udfff\ud800",` + id(6) + `}`,
+		`{"action":7,"packageId":{},"eventId":[],"eventTime":true}`,
+		`{"action":"package_executed","packageId":"../../etc/passwd",` + id(7) + `}`,
+		`{"action":"package_executed","packageId":"` + strings.Repeat("a", 900000) + `",` + id(8) + `}`,
+		`{"action":"` + strings.Repeat("x", 500000) + `","packageId":"p",` + id(9) + `}`,
+		`{"eventId":"` + strings.Repeat("e", 100000) + `","action":"package_executed"}`,
+		`{"eventId":"a\nb\u0000","action":"package_executed","packageId":"\u202e"}`,
+		`{"action":"package_executed","eventTime":"9999999999-13-45T99:99:99Z",` + id(10) + `}`,
+		`{"action":"package_executed","n":1e999999999,` + id(11) + `}`,
+		`{"externalData":` + strings.Repeat(`{"a":`, 5000) + `1` + strings.Repeat("}", 5000) + `,"action":"package_executed","packageId":"x",` + id(12) + `}`,
+		`{"` + strings.Repeat(`a":1,"`, 100000) + `b":1,` + id(13) + `}`,
+	}
+	before := o.running.costs()
+	for _, b := range bodies {
+		if got := o.post([]byte(b), http.Header{"X-Service-Signature": {signature(key, []byte(b))}}); got != http.StatusOK {
+			t.Errorf("%.60q was answered %d", b, got)
+		}
+	}
+	suffered.add(hostile, len(bodies))
+	st := o.until("all of it is stored and dealt with", func(s status) bool { return s.Events.Received == len(bodies) && s.Events.Pending == 0 })
+	if st.Events.Problems == 0 || st.Events.Rejected != 0 {
+		t.Errorf("afterwards: %+v", st.Events)
+	}
+	o.sendOffer()
+	o.service.signAll(o.service.named("Offer").ID)
+	o.until("a true package is saved", func(s status) bool { return s.Packages.Saved == 1 })
+	after := o.running.costs()
+	if after.memory-before.memory > besiegedMemory {
+		t.Errorf("nonsense took %d KiB", after.memory-before.memory)
+	}
+	if n := len(o.desk.notes.list()); n != 3 {
+		t.Errorf("%d notifications, want those of the one true package: %q", n, o.desk.notes.list())
+	}
+	o.stop()
+	o.serve()
+	o.until("it is all there after a restart", func(s status) bool { return s.Events.Received >= len(bodies) && s.SignedIn })
+}
