@@ -32,7 +32,13 @@ func (o *testOffice) foreign(name string) (packageID string) {
 	if !online {
 		o.t.Fatal("nobody is signed in")
 	}
-	file, err := client.Upload(o.t.Context(), uploadOf(o.sample()))
+	return o.foreignBy(client, o.sample(), name)
+}
+
+// foreignBy makes it with a client that need not be the office's.
+func (o *testOffice) foreignBy(client *esign.Client, path, name string) (packageID string) {
+	o.t.Helper()
+	file, err := client.Upload(o.t.Context(), uploadOf(path))
 	if err != nil {
 		o.t.Fatal(err)
 	}

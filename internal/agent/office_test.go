@@ -148,9 +148,15 @@ func (o *testOffice) restart() {
 // eventually waits until ok, looking again whenever the agent says that something changed.
 func (o *testOffice) eventually(what string, ok func() bool) {
 	o.t.Helper()
+	o.within(20*time.Second, what, ok)
+}
+
+// within is eventually with another patience.
+func (o *testOffice) within(patience time.Duration, what string, ok func() bool) {
+	o.t.Helper()
 	changes, stop := o.Watch()
 	defer stop()
-	limit := time.NewTimer(20 * time.Second)
+	limit := time.NewTimer(patience)
 	defer limit.Stop()
 	look := time.NewTicker(50 * time.Millisecond) // the service changes too, and it does not say so
 	defer look.Stop()

@@ -103,6 +103,9 @@ func (m *mirror) restore() (restored bool, err error) {
 	if err != nil {
 		return false, fmt.Errorf("read the mirrored settings: %w", err)
 	}
+	m.mu.Lock()
+	m.last = text
+	m.mu.Unlock()
 	var x precious
 	if json.Unmarshal(text, &x) != nil || x.Version != preciousVersion || x.Installation == "" {
 		return false, nil

@@ -1,0 +1,124 @@
+package agent
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"countersign/internal/sandbox"
+	"countersign/internal/store"
+)
+
+func TestADamagedDataFileIsSetAsideToldAndRebuilt(t *testing.T) {
+	damages := map[string]func(t *testing.T, path string){
+		"truncated": func(t *testing.T, path string) {
+			if err := os.Truncate(path, 5000); err != nil {
+				t.Fatal(err)
+			}
+		},
+		"empty": func(t *testing.T, path string) {
+			if err := os.Truncate(path, 0); err != nil {
+				t.Fatal(err)
+			}
+		},
+		"overwritten": func(t *testing.T, path string) {
+			if err := os.WriteFile(path, bytes.Repeat([]byte("no database "), 10_000), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		},
+		"missing": func(t *testing.T, path string) {
+			if err := os.Remove(path); err != nil {
+				t.Fatal(err)
+			}
+		},
+	}
+	for name, damage := range damages {
+		t.Run(name, func(t *testing.T) {
+			o := newOfficeWith(t, quick, sandbox.Options{})
+			executed := o.send()
+			signAll(o, executed)
+			o.eventually("saved", func() bool { return saved(o, executed) })
+			open := o.send()
+			o.stop()
+			damage(t, stateFile(o.data))
+			o.open()
+			o.run()
+			if o.issue("data-restored") == nil {
+				t.Errorf("health: %+v", o.Status().Health)
+			}
+			if s := o.Settings(); s.SaveTo != o.folder || !o.Status().SignedIn {
+				t.Errorf("settings: %+v, status: %+v", s, o.Status())
+			}
+			if set, _ := o.HasSecrets(); !set {
+				t.Error("the client secret is lost")
+			}
+			o.eventually("packages are read again", func() bool {
+				p := o.Status().Packages
+				return p.Total == 2 && p.Saved == 1
+			})
+			signAll(o, open)
+			o.eventually("work goes on", func() bool { return o.Status().Packages.Saved == 2 })
+			if got := o.files(); len(got) != 2 {
+				t.Errorf("files: %q", got)
+			}
+			aside, err := filepath.Glob(stateFile(o.data) + ".damaged-*")
+			if err != nil || (len(aside) == 1) != (name != "missing") {
+				t.Errorf("set aside: %q, %v", aside, err)
+			}
+		})
+	}
+}
+
+func TestDamageMetWhileRunningIsToldAndMendedByTheNextStart(t *testing.T) {
+	o := newOfficeWith(t, quick, sandbox.Options{})
+	id := o.send()
+	o.st.note(&store.CorruptError{Path: stateFile(o.data), Reason: "a test says so"})
+	if i := o.issue("data"); i == nil {
+		t.Fatalf("health: %+v", o.Status().Health)
+	}
+	o.restart()
+	o.eventually("it is rebuilt", func() bool { return o.Status().Packages.Total == 1 && o.issue("data") == nil })
+	signAll(o, id)
+	o.eventually("work goes on", func() bool { return o.Status().Packages.Saved == 1 })
+	if aside, err := filepath.Glob(stateFile(o.data) + ".damaged-*"); err != nil || len(aside) != 1 {
+		t.Errorf("set aside: %q, %v", aside, err)
+	}
+}
+
+func TestTheMirrorHoldsNoSecretInTheClearAndIsWrittenOnlyOnChange(t *testing.T) {
+	o := newOfficeWith(t, quick, sandbox.Options{})
+	o.eventually("the endpoint is registered", func() bool { return o.Status().Endpoint.ID != "" })
+	o.stop()
+	path := mirrorFile(o.data)
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, secret := range map[string]string{
+		"client secret": sandbox.DemoClient().Secret, "endpoint secret": o.endpoints.get().Secret,
+	} {
+		if bytes.Contains(text, []byte(secret)) {
+			t.Errorf("the %s is in the mirror", name)
+		}
+	}
+	info, err := os.Stat(path)
+	if err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("mode: %v, %v", info.Mode(), err)
+	}
+	o.open()
+	if again, err := os.Stat(path); err != nil || !os.SameFile(info, again) && slices.Equal(text, mustRead(t, path)) {
+		t.Errorf("the mirror was written again without a change: %v", err)
+	}
+	o.Close()
+}
+
+func mustRead(t *testing.T, path string) []byte {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}

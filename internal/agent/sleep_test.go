@@ -1,0 +1,231 @@
+package agent
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"countersign/internal/sandbox"
+)
+
+// wallClock is a wall clock that can jump, as after a sleep; timers do not notice.
+type wallClock struct {
+	mu  sync.Mutex
+	off time.Duration
+}
+
+func (c *wallClock) now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return time.Now().Add(c.off)
+}
+
+func (c *wallClock) jump(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.off += d
+}
+
+// sleepy is an office whose computer can sleep.
+func sleepy(t *testing.T, service sandbox.Options, settings ...func(*Settings)) (*testOffice, *wallClock) {
+	t.Helper()
+	c := &wallClock{}
+	service.Now = c.now
+	return newOfficeWith(t, func(p *Params) { quick(p); p.Now = c.now }, service, settings...), c
+}
+
+// wake lets d go by unnoticed, and then what a loop does that looks at the clock.
+func (o *testOffice) wake(c *wallClock, d time.Duration) {
+	c.jump(d)
+	poke(o.rings.reconcile)
+}
+
+func TestAfterASleepEverythingContinues(t *testing.T) {
+	o, c := sleepy(t, sandbox.Options{})
+	id := o.send()
+	o.eventually("the package was asked about", func() bool { return !o.packageOrZero(id).Checked.IsZero() })
+	o.service.Hold() // nothing reaches a computer that sleeps
+	signAll(o, id)
+	o.wake(c, 9*time.Hour) // the access token has expired, too
+	o.eventually("saved", func() bool { return saved(o, id) })
+	if n := calls(o.service, "POST /connect/token"); n < 2 {
+		t.Errorf("%d token calls", n)
+	}
+	// What happened while the computer slept is no sign of another one.
+	c.jump(2 * silenceGrace)
+	poke(o.rings.reconcile)
+	if err := o.service.Release("reverse"); err != nil {
+		t.Fatal(err)
+	}
+	o.eventually("the late events are handled", func() bool { e := o.Status().Events; return e.Received >= 4 && e.Pending == 0 })
+	if o.issue("endpoint-lost") != nil {
+		t.Errorf("health: %+v", o.Status().Health)
+	}
+	o.eventually("told once", func() bool { return o.count("is signed by everyone") == 1 })
+}
+
+func TestAnEndpointThatAnotherComputerTookIsToldAndTakenBack(t *testing.T) {
+	o, c := sleepy(t, sandbox.Options{})
+	id := o.send()
+	if err := o.service.ReplaceEndpoint("", "https://localhost:1/other"); err != nil {
+		t.Fatal(err)
+	}
+	o.wake(c, 9*time.Hour)
+	checked := o.packageOrZero(id).Checked
+	o.eventually("the package was asked about since", func() bool { return o.packageOrZero(id).Checked.After(checked) })
+	o.eventually("the sleep was noticed", func() bool { return !o.wokeAt().IsZero() })
+	c.jump(time.Minute)
+	again := o.packageOrZero(id).Checked
+	o.reconcileSoon("test")
+	o.eventually("and once more", func() bool { return o.packageOrZero(id).Checked.After(again) })
+	signAll(o, id)
+	o.reconcileSoon("test")
+	o.eventually("saved without an event", func() bool { return saved(o, id) })
+	c.jump(2 * silenceGrace)
+	poke(o.rings.reconcile)
+	o.eventually("people are told", func() bool { return o.issue("endpoint-lost") != nil })
+	if err := o.Act(t.Context(), *o.issue("endpoint-lost")); err != nil {
+		t.Fatal(err)
+	}
+	if o.issue("endpoint-lost") != nil {
+		t.Errorf("health: %+v", o.Status().Health)
+	}
+	next := o.send()
+	signAll(o, next)
+	o.eventually("events arrive again", func() bool { return o.Status().Events.Received >= 4 })
+}
+
+func (o *testOffice) wokeAt() time.Time {
+	o.Agent.mu.Lock()
+	defer o.Agent.mu.Unlock()
+	return o.awake
+}
+
+func TestAThousandMissedCompletionsAreCaughtUpWithinTheBudget(t *testing.T) {
+	const many = 1000
+	if testing.Short() {
+		t.Skip("a thousand packages")
+	}
+	asking := newCounter(t)
+	o := newOfficeWith(t, func(p *Params) { quick(p); p.HTTP = asking.client() }, sandbox.Options{DeliverWorkers: 4})
+	ours, theirs := 8*many/10, 2*many/10
+	ids := o.prepare(ours, theirs)
+	asking.reset()
+	total := calls(o.service, "GET /packages/{packageId}/status")
+	o.open()
+	began := time.Now()
+	o.run()
+	o.within(2*time.Minute, "caught up", func() bool { return o.Status().Packages.Saved == many })
+	t.Logf("caught up %d packages in %v", many, time.Since(began).Round(time.Millisecond))
+	if err := o.service.Release("random"); err != nil {
+		t.Fatal(err)
+	}
+	o.within(time.Minute, "the late events are handled", func() bool {
+		e := o.Status().Events
+		return e.Received >= many && e.Pending == 0
+	})
+	for _, id := range ids {
+		if n := asking.count("/packages/" + id + "/status"); n < 1 || n > 2 {
+			t.Errorf("package %s was asked about %d times", id, n)
+		}
+		if n := asking.count("/packages/" + id + "/documents/"); n != 1 {
+			t.Errorf("the file of package %s was asked for %d times", id, n)
+		}
+	}
+	t.Logf("%d status calls", calls(o.service, "GET /packages/{packageId}/status")-total)
+	if got := o.files(); len(got) != many {
+		t.Errorf("%d files", len(got))
+	}
+	o.eventually("people are told", func() bool { return o.count("1000 packages moved on") == 1 })
+	var finished int
+	for _, n := range o.notifications() {
+		if strings.Contains(n, "moved on") || strings.Contains(n, "signed by everyone") {
+			finished++
+		}
+	}
+	if finished != 1 {
+		t.Errorf("%d notifications: %q", finished, o.notifications()[:min(10, len(o.notifications()))])
+	}
+}
+
+// prepare makes packages here and elsewhere, with nobody listening, and has them all signed. The office is closed then.
+func (o *testOffice) prepare(ours, theirs int) (ids []string) {
+	o.t.Helper()
+	o.eventually("the endpoint is registered", func() bool { return o.Status().Endpoint.ID != "" })
+	o.service.Hold()
+	d := o.draft()
+	d.Signers = d.Signers[:1]
+	for i := range ours {
+		d.Name = fmt.Sprintf("Ours %d", i+1)
+		state, err := o.Send(o.t.Context(), d, nil)
+		if err != nil || state.PackageID == "" {
+			o.t.Fatalf("send: %+v, %v", state, err)
+		}
+		ids = append(ids, state.PackageID)
+	}
+	o.eventually("all of them were asked about", func() bool {
+		for _, id := range ids {
+			if o.packageOrZero(id).Checked.IsZero() {
+				return false
+			}
+		}
+		return true
+	})
+	client, _ := o.online()
+	path := o.sample()
+	for i := range theirs {
+		ids = append(ids, o.foreignBy(client, path, fmt.Sprintf("Elsewhere %d", i+1)))
+	}
+	if n := o.Status().Packages.Total; n != ours {
+		o.t.Fatalf("%d packages are known", n)
+	}
+	o.stop()
+	for _, id := range ids {
+		signAll(o, id)
+	}
+	return ids
+}
+
+// counter is an HTTP client that counts what is asked for.
+type counter struct {
+	transport *http.Transport
+	mu        sync.Mutex
+	paths     []string
+}
+
+func newCounter(t *testing.T) *counter {
+	t.Helper()
+	c := &counter{transport: &http.Transport{MaxIdleConnsPerHost: 8}}
+	t.Cleanup(c.transport.CloseIdleConnections)
+	return c
+}
+
+func (c *counter) client() *http.Client { return &http.Client{Transport: c} }
+
+func (c *counter) RoundTrip(r *http.Request) (*http.Response, error) {
+	c.mu.Lock()
+	c.paths = append(c.paths, r.URL.Path)
+	c.mu.Unlock()
+	return c.transport.RoundTrip(r)
+}
+
+func (c *counter) reset() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.paths = nil
+}
+
+// count is how many requests had part in their path.
+func (c *counter) count(part string) (n int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, p := range c.paths {
+		if strings.Contains(p, part) {
+			n++
+		}
+	}
+	return n
+}
