@@ -1,0 +1,187 @@
+//go:build linux
+
+package e2e
+
+import (
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// nobody is a user of this computer who owns nothing.
+const nobody = 65534
+
+// asNobody runs do on a thread that belongs to nobody, and forgets the thread.
+func asNobody(t *testing.T, do func() error) error {
+	t.Helper()
+	done := make(chan error)
+	go func() {
+		runtime.LockOSThread() // and never unlocked: the thread ends with this goroutine
+		// The raw calls change this thread alone; those of package syscall would change all.
+		if _, _, errno := unix.RawSyscall(unix.SYS_SETRESGID, nobody, nobody, nobody); errno != 0 {
+			done <- errno
+			return
+		}
+		if _, _, errno := unix.RawSyscall(unix.SYS_SETRESUID, nobody, nobody, nobody); errno != 0 {
+			done <- errno
+			return
+		}
+		done <- do()
+	}()
+	return <-done
+}
+
+func TestTheControlSocketIsForItsUserAlone(t *testing.T) {
+	t.Parallel()
+	if os.Geteuid() != 0 {
+		t.Skip("only root can try to be somebody else")
+	}
+	o := usualOffice(t, newDesktop(t))
+	o.setup()
+	o.serve()
+	socket := filepath.Join(o.data, "control.sock")
+	request := func(path string) func() error {
+		return func() error {
+			conn, err := net.DialTimeout("unix", path, patience)
+			if err != nil {
+				return err
+			}
+			defer conn.Close()
+			conn.SetDeadline(time.Now().Add(patience))
+			if _, err := io.WriteString(conn, "GET /status HTTP/1.0\r\n\r\n"); err != nil {
+				return err
+			}
+			answer, err := io.ReadAll(conn)
+			if len(answer) > 0 {
+				return errAnswered
+			}
+			return errors.Join(errRefused, err)
+		}
+	}
+	if err := asNobody(t, request(socket)); !errors.Is(err, fs.ErrPermission) {
+		t.Errorf("another user who connects sees %v, want no way to the socket", err)
+	}
+	for _, name := range []string{"state.db", "logs/countersign.log"} {
+		err := asNobody(t, func() error {
+			f, err := os.Open(filepath.Join(o.data, name))
+			if err == nil {
+				f.Close()
+			}
+			return err
+		})
+		if !errors.Is(err, fs.ErrPermission) {
+			t.Errorf("another user who opens %s sees %v", name, err)
+		}
+	}
+	// Even where somebody has opened the folder and the socket to everyone, the program asks who is there.
+	for path, mode := range map[string]os.FileMode{filepath.Dir(o.data): 0o755, o.data: 0o755, socket: 0o777} {
+		if err := os.Chmod(path, mode); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := asNobody(t, request(socket)); !errors.Is(err, errRefused) {
+		t.Errorf("another user at an open socket sees %v, want to be refused without a word", err)
+	}
+	if err := request(socket)(); !errors.Is(err, errAnswered) {
+		t.Errorf("its own user sees %v", err)
+	}
+}
+
+// How a control socket treats whoever connects.
+var (
+	errAnswered = errors.New("answered")
+	errRefused  = errors.New("refused")
+)
+
+// TestOnlyTheRightAnswerEndsASignIn sends everything but the right answer to the return address while somebody signs
+// in, and then the right one twice.
+func TestOnlyTheRightAnswerEndsASignIn(t *testing.T) {
+	t.Parallel()
+	for way, flags := range map[string][]string{"tunnel": nil, "loopback": {"--redirect", "loopback"}} {
+		t.Run(way, func(t *testing.T) {
+			t.Parallel()
+			desk, f := newDesktop(t), newFront(t)
+			s := startService(t, desk.env(), serviceOptions{
+				redirects: []string{f.url + "/oauth/callback", "http://127.0.0.1/oauth/callback"}, flags: []string{"--trust", f.authority.file},
+			})
+			o := newOffice(t, desk, s, f)
+			o.setup(flags...)
+			o.serve()
+
+			p := o.begin("login", "--no-browser")
+			authorize, err := url.Parse("http" + p.line("http"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			back := authorize.Query().Get("redirect_uri")
+			v := newVisitor(f.authority)
+			unrelated := []string{
+				"", "?", "?code=a", "?state=b", "?code=a&state=b", "?error=access_denied", "?error=access_denied&state=b", "?code=&state=",
+				"?code=a&state=" + strings.Repeat("s", 7000), "?code=a&code=b&state=c&state=d", "?%ff=%ff", "?state=" + authorize.Query().Get("nonce") + "&code=a",
+			}
+			for _, query := range unrelated {
+				answer(t, v, http.MethodGet, back+query)
+				answer(t, v, http.MethodPost, back+query)
+			}
+			suffered.add(hostile, 2*len(unrelated))
+			select {
+			case <-p.ended:
+				t.Fatalf("an unrelated request ended the sign-in: %s", p.stderr)
+			default:
+			}
+			if st, err := o.ask(); err != nil || st.SignedIn {
+				t.Errorf("before the sign-in: %+v, %v", st, err)
+			}
+			page, end, err := v.signIn(t.Context(), authorize.String(), olivia, true)
+			if err != nil || !strings.Contains(page, "You are signed in") {
+				t.Fatalf("the right answer ends on %q, %v", page, err)
+			}
+			if code := p.wait(); code != 0 {
+				t.Errorf("login ended with %d: %s", code, p.stderr)
+			}
+			exchanged := len(s.requests("/connect/token"))
+			if said := answer(t, v, http.MethodGet, end.String()); strings.Contains(said, "You are signed in") {
+				t.Errorf("the same answer again is taken for a sign-in: %q", said)
+			}
+			st, err := o.ask()
+			if err != nil || !st.SignedIn || len(s.requests("/connect/token")) != exchanged {
+				t.Errorf("after the same answer again: %+v, %v, %d exchanges, not %d", st, err, len(s.requests("/connect/token")), exchanged)
+			}
+		})
+	}
+}
+
+// answer is what a request is told; where the listener is gone already, nothing.
+func answer(t *testing.T, v *visitor, method, address string) string {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), method, address, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := v.client.Do(req)
+	if errors.Is(err, syscall.ECONNREFUSED) {
+		return ""
+	}
+	if err != nil {
+		t.Fatalf("%s %s: %v", method, address, err)
+	}
+	defer resp.Body.Close()
+	b, err := io.ReadAll(resp.Body)
+	if err != nil && !errors.Is(err, context.Canceled) {
+		t.Fatal(err)
+	}
+	return string(b)
+}
