@@ -12,10 +12,12 @@ import (
 )
 
 // putDraft records that d has gone on to state, unless it was decided meanwhile: a person cancelled it or had it sent
-// again, or an event told that it was sent.
+// again, or an event told that it was sent. A draft that has its package already is never added.
 func (a *Agent) putDraft(d *store.Draft, state store.DraftState) error {
 	next := *d
+	var sent bool
 	err := a.st.Update(func(tx *store.Tx) error {
+		sent = false
 		stored, ok, err := tx.Draft(d.ID)
 		if err != nil {
 			return err
@@ -24,10 +26,22 @@ func (a *Agent) putDraft(d *store.Draft, state store.DraftState) error {
 			return errDecided
 		}
 		next.State, next.Changed = state, a.now()
+		if state == store.DraftAdding {
+			p, known, err := tx.PackageByDraft(d.ID)
+			if err != nil {
+				return err
+			}
+			if sent = known; sent {
+				next.State, next.PackageID, next.Problem, next.NextTry = store.DraftSent, p.ID, "", time.Time{}
+			}
+		}
 		return tx.PutDraft(next)
 	})
 	if err == nil {
 		*d = next
+	}
+	if err == nil && sent {
+		err = errDecided
 	}
 	a.watchers.signal(OutboxChanged)
 	return err

@@ -53,21 +53,28 @@ const sweepReturn = "the public address is open again"
 func (a *Agent) runReconcile(ctx context.Context) error {
 	a.reconcileSoon("start")
 	limiter := rate.NewLimiter(rate.Limit(a.p.Pace.Statuses), max(1, int(statusBurst*a.p.Pace.Statuses)))
+	seen, clock := a.now().Round(0), time.Now()
 	for {
 		pause, err := a.reconcile(ctx, limiter)
 		if err != nil {
 			return err
 		}
-		slept := a.now()
+		slept := a.now().Round(0)
 		if !wait(ctx, pause, a.rings.reconcile) {
 			return nil
 		}
-		// The wall clock runs on while a computer sleeps, timers do not.
-		if a.now().Round(0).Sub(slept.Round(0)) > pause+time.Minute {
+		// The wall clock runs on while a computer sleeps. Where the monotonic one does not, the two drift apart, whatever
+		// was under way; where it does, the timer is late.
+		wall, passed := a.now().Round(0), time.Since(clock)
+		if wall.Sub(seen)-passed > sleepLeast || wall.Sub(slept) > pause+sleepLeast {
 			a.wokeUp()
 		}
+		seen, clock = wall, clock.Add(passed)
 	}
 }
+
+// sleepLeast is how long a computer must have slept to be noticed.
+const sleepLeast = time.Minute
 
 // wokeUp is called when the wall clock has moved on without the timers: whatever was under way before is over.
 func (a *Agent) wokeUp() {

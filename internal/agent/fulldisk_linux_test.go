@@ -1,0 +1,166 @@
+package agent
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"countersign/internal/sandbox"
+)
+
+var errDiskFull = fmt.Errorf("save: %w", syscall.ENOSPC)
+
+const smallDisk = "AGENT_TEST_SMALL_DISK"
+
+// TestFullAndReadOnlyDisks runs TestSmallDiskChild in a name space of its own, where it may mount small disks without
+// touching anything outside, as root and without.
+func TestFullAndReadOnlyDisks(t *testing.T) {
+	child := exec.Command(os.Args[0], "-test.run=^TestSmallDiskChild$", "-test.v")
+	child.Env = append(os.Environ(), smallDisk+"="+t.TempDir())
+	child.SysProcAttr = &syscall.SysProcAttr{
+		Cloneflags:  syscall.CLONE_NEWUSER | syscall.CLONE_NEWNS,
+		UidMappings: []syscall.SysProcIDMap{{HostID: os.Getuid(), Size: 1}},
+		GidMappings: []syscall.SysProcIDMap{{HostID: os.Getgid(), Size: 1}},
+	}
+	out, err := child.CombinedOutput()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		t.Skipf("this system allows no name spaces, so small disks are not tested: %v", err)
+	}
+	if err != nil || !strings.Contains(string(out), "--- PASS: TestSmallDiskChild") {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+func TestSmallDiskChild(t *testing.T) {
+	dir := os.Getenv(smallDisk)
+	if dir == "" {
+		t.Skip("only as a child")
+	}
+	t.Run("the folder", func(t *testing.T) { fullFolder(t, mount(t, dir, "folder", "size=2m")) })
+	t.Run("a read-only folder", func(t *testing.T) { readOnlyFolder(t, mount(t, dir, "read-only", "size=2m")) })
+	t.Run("the data", func(t *testing.T) { fullData(t, mount(t, dir, "data", "size=8m")) })
+}
+
+func mount(t *testing.T, dir, name, size string) string {
+	t.Helper()
+	path := filepath.Join(dir, name)
+	if err := os.Mkdir(path, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Mount("none", path, "tmpfs", 0, size); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// fill leaves next to nothing of the disk with dir, until the file it returns is removed.
+func fill(t *testing.T, dir string) (file string) {
+	t.Helper()
+	file = filepath.Join(dir, "filler")
+	f, err := os.Create(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	for chunk := 64 << 10; chunk >= 4096; chunk /= 2 {
+		for {
+			if _, err := f.Write(make([]byte, chunk)); err != nil {
+				break
+			}
+		}
+	}
+	return file
+}
+
+func fullFolder(t *testing.T, dir string) {
+	o := newOfficeWith(t, quick, sandbox.Options{}, func(s *Settings) { s.SaveTo = dir })
+	id := o.send()
+	filler := fill(t, dir)
+	signAll(o, id)
+	o.eventually("people are told", func() bool { return o.says("folder", "is full. 1 document waits") })
+	asked := calls(o.service, "GET /packages/{packageId}/documents/{documentId}/pdf/executed/download")
+	if asked > 20 {
+		t.Errorf("asked %d times", asked)
+	}
+	if err := os.Remove(filler); err != nil {
+		t.Fatal(err)
+	}
+	o.eventually("saved", func() bool { return saved(o, id) && o.issue("folder") == nil })
+}
+
+func readOnlyFolder(t *testing.T, dir string) {
+	o := newOfficeWith(t, quick, sandbox.Options{}, func(s *Settings) { s.SaveTo = dir })
+	id := o.send()
+	if err := syscall.Mount("none", dir, "tmpfs", syscall.MS_REMOUNT|syscall.MS_RDONLY, ""); err != nil {
+		t.Fatal(err)
+	}
+	signAll(o, id)
+	o.eventually("people are told", func() bool { return o.says("folder", "may not write") })
+	if err := syscall.Mount("none", dir, "tmpfs", syscall.MS_REMOUNT, ""); err != nil {
+		t.Fatal(err)
+	}
+	o.eventually("saved", func() bool { return saved(o, id) && o.issue("folder") == nil })
+}
+
+func fullData(t *testing.T, dir string) {
+	folder := t.TempDir()
+	o := newOfficeWith(t, quick, sandbox.Options{RetryMax: 100 * time.Millisecond}, func(s *Settings) { s.SaveTo = folder })
+	o.stop()
+	moved := filepath.Join(dir, "office")
+	if err := os.CopyFS(moved, os.DirFS(o.data)); err != nil {
+		t.Fatal(err)
+	}
+	o.data = moved
+	o.open()
+	o.run()
+	id := o.send()
+	filler := fill(t, dir)
+	signAll(o, id)
+	// Small commits may still fit into the file as it is; larger ones do not.
+	for i := 0; ; i++ {
+		if issue := o.issue("data"); issue != nil {
+			if !strings.Contains(issue.Text, "is full") {
+				t.Errorf("health: %s", issue.Text)
+			}
+			break
+		}
+		if i > 2000 {
+			t.Fatal("the disk is never full")
+		}
+		o.service.Forge(t.Context(), sandbox.Forgery{Action: "document_executed", Fields: map[string]any{"padding": strings.Repeat("x", 20_000)}})
+	}
+	if err := os.Remove(filler); err != nil {
+		t.Fatal(err)
+	}
+	o.eventually("everything continues", func() bool {
+		return saved(o, id) && o.issue("data") == nil && o.Status().Events.Pending == 0
+	})
+	sent, err := o.service.Deliveries()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ours int
+	for _, d := range sent {
+		if d.PackageID == id {
+			ours++
+		}
+	}
+	o.eventually("every event of the package was stored", func() bool {
+		list, _ := o.Events("", 5000)
+		n := 0
+		for _, e := range list {
+			if e.PackageID == id {
+				n++
+			}
+		}
+		return n == ours
+	})
+	o.stop()
+}

@@ -1,0 +1,163 @@
+package agent
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"countersign/internal/sandbox"
+	"countersign/internal/store"
+)
+
+func TestEventsBeforeTheAnswerOfAddBelongToTheDraft(t *testing.T) {
+	o := newOfficeWith(t, quick, sandbox.Options{})
+	o.eventually("the endpoint is registered", func() bool { return o.Status().Endpoint.ID != "" })
+	// The work is done and its events come, long before the answer does not.
+	o.service.Inject(sandbox.Fault{Path: "/packages/add", Times: 1, LoseAnswer: true})
+	o.service.Inject(sandbox.Fault{Path: "/packages/list", Status: 500})
+	state, err := o.Send(t.Context(), o.draft(), nil)
+	if err != nil || state.State != store.DraftUnknown && state.State != store.DraftSent {
+		t.Fatalf("send: %+v, %v", state, err)
+	}
+	o.eventually("the event tells", func() bool { return o.draftIs(store.DraftSent) })
+	id := o.service.Packages()[0].PackageID
+	signAll(o, id)
+	o.eventually("saved", func() bool { return saved(o, id) })
+	if l := o.Lines(); len(l) != 1 || l[0].Origin != store.MadeHere || l[0].Name != "Offer" {
+		t.Errorf("packages: %+v", l)
+	}
+	if n := len(o.service.Packages()); n != 1 {
+		t.Errorf("%d packages", n)
+	}
+}
+
+func TestADraftThatIsToBeSentAgainIsNotOnceItsEventCame(t *testing.T) {
+	o := newOfficeWith(t, quick, sandbox.Options{})
+	o.eventually("the endpoint is registered", func() bool { return o.Status().Endpoint.ID != "" })
+	o.service.Hold()
+	o.service.Inject(sandbox.Fault{Path: "/packages/add", Times: 1, LoseAnswer: true})
+	o.service.Inject(sandbox.Fault{Path: "/packages/list", Status: 500})
+	state, err := o.Send(t.Context(), o.draft(), nil)
+	if err != nil || state.State != store.DraftUnknown {
+		t.Fatalf("send: %+v, %v", state, err)
+	}
+	o.service.Inject(sandbox.Fault{Path: "/files/upload", Status: 500})
+	o.service.Inject(sandbox.Fault{Path: "/packages/add", Status: 429, Headers: map[string]string{"Retry-After": "1"}})
+	if err := o.Resolve(state.DraftID, true); err != nil {
+		t.Fatal(err)
+	}
+	if err := o.service.Release(""); err != nil {
+		t.Fatal(err)
+	}
+	o.eventually("the event tells", func() bool { return o.draftIs(store.DraftSent) })
+	o.service.Heal(0)
+	poke(o.rings.outbox)
+	o.Act(t.Context(), Issue{Action: ActRetry})
+	o.eventually("the package is known", func() bool { return len(o.Lines()) == 1 && o.Lines()[0].Origin == store.MadeHere })
+	if n := len(o.service.Packages()); n != 1 {
+		t.Errorf("%d packages", n)
+	}
+}
+
+func TestTheFirstSignatureOnAPackageMadeElsewhereIsTold(t *testing.T) {
+	o := newOfficeWith(t, quick, sandbox.Options{})
+	o.eventually("the endpoint is registered", func() bool { return o.Status().Endpoint.ID != "" })
+	o.service.Hold()
+	id := o.foreign("Lease")
+	signAll(o, id)
+	if err := o.service.Release(""); err != nil {
+		t.Fatal(err)
+	}
+	o.eventually("saved", func() bool { return saved(o, id) })
+	o.eventually("told", func() bool {
+		return o.count("Ana Ruiz signed “Lease”") == 1 && o.count("“Lease” is signed by everyone") == 1
+	})
+}
+
+func TestReplayedEventsChangeNothing(t *testing.T) {
+	o := newOfficeWith(t, quick, sandbox.Options{})
+	id := o.send()
+	signAll(o, id)
+	o.eventually("saved", func() bool { return saved(o, id) })
+	o.eventually("told", func() bool { return len(o.notifications()) == 3 })
+	sent, err := o.service.Deliveries()
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := o.Status().Events
+	for range 3 {
+		for _, d := range sent {
+			if err := o.service.Redeliver(d.EventID); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	o.eventually("they came", func() bool { return o.Status().Events.Duplicates >= before.Duplicates+3*len(sent) })
+	// The same facts under a new eventId are no news either.
+	status, err := o.service.Forge(t.Context(), sandbox.Forgery{Action: "package_executed", Fields: map[string]any{"packageId": id}})
+	if err != nil || status != 200 {
+		t.Fatalf("%d, %v", status, err)
+	}
+	o.eventually("it is handled", func() bool { e := o.Status().Events; return e.Received == before.Received+1 && e.Pending == 0 })
+	if n := len(o.notifications()); n != 3 || len(o.files()) != 1 {
+		t.Errorf("%d notifications, %d files", n, len(o.files()))
+	}
+}
+
+func TestEventsWhileSignedOutAreKeptAndUsedLater(t *testing.T) {
+	o := newOfficeWith(t, quick, sandbox.Options{})
+	id := o.send()
+	foreign := o.foreign("Elsewhere")
+	if err := o.service.RevokeRefreshTokens(""); err != nil {
+		t.Fatal(err)
+	}
+	if err := o.service.ExpireAccessTokens(); err != nil {
+		t.Fatal(err)
+	}
+	o.reconcileSoon("test")
+	o.eventually("the sign-in has lapsed", func() bool { return !o.Status().SignedIn })
+	signAll(o, id)
+	signAll(o, foreign)
+	o.eventually("events are handled", func() bool { e := o.Status().Events; return e.Received >= 8 && e.Pending == 0 })
+	o.restart()
+	if err := o.SignIn(t.Context(), SignInOptions{}, visit); err != nil {
+		t.Fatal(err)
+	}
+	o.eventually("both are saved", func() bool { return o.Status().Packages.Saved == 2 })
+}
+
+func TestAnEventThatCannotBeStoredIsSentAgain(t *testing.T) {
+	o := newOfficeWith(t, quick, sandbox.Options{RetryMax: 100 * time.Millisecond})
+	id := o.send()
+	o.st.note(errDiskFull)
+	if !o.says("data", "is full") {
+		t.Errorf("health: %+v", o.Status().Health)
+	}
+	signAll(o, id)
+	o.eventually("a commit that works ends it", func() bool { return saved(o, id) && o.issue("data") == nil })
+}
+
+func TestAPackageTheServiceDoesNotKnowIsAskedAboutAgainAfterTheNextSignIn(t *testing.T) {
+	o, c := sleepy(t, sandbox.Options{})
+	id := o.send()
+	o.eventually("it was asked about", func() bool { return !o.packageOrZero(id).Checked.IsZero() })
+	// A page that is not there says nothing about a package.
+	page := o.service.Inject(sandbox.Fault{Path: "/packages/*/status", Status: 404, Body: "<h1>Not found</h1>", Headers: map[string]string{"Content-Type": "text/html"}})
+	o.wake(c, 48*time.Hour)
+	o.eventually("it is missed", func() bool { return o.service.Faults()[0].Applied > 1 })
+	if o.packageOrZero(id).Gone {
+		t.Fatal("taken for gone")
+	}
+	o.service.Heal(page)
+	o.service.Inject(sandbox.Fault{Path: "/packages/*/status", Status: 404, Body: `{"error":"package_not_found","message":"No."}`})
+	o.wake(c, time.Hour)
+	o.eventually("it is gone", func() bool { return o.packageOrZero(id).Gone })
+	o.service.Heal(0)
+	if err := o.SignIn(t.Context(), SignInOptions{}, visit); err != nil {
+		t.Fatal(err)
+	}
+	o.eventually("it is back", func() bool { return !o.packageOrZero(id).Gone })
+	if s := o.packageOrZero(id).State; !strings.EqualFold(s, "open") {
+		t.Errorf("state %q", s)
+	}
+}
