@@ -93,12 +93,17 @@ func (s *Screen) show(n news) {
 	s.form.show(n.settings, s.kept, !s.loaded)
 	s.kept, s.loaded = n.settings, true
 	s.form.showSecrets(n.client, n.ngrok)
-	s.account.show(n.status)
-	s.tests.show(n.status)
+	s.ShowStatus(n.status)
 	s.starter.show(n.autostart, n.autostartErr)
 	s.adapt()
 	s.offerUndo()
 	s.preview.ask()
+}
+
+// ShowStatus shows who is signed in and how the public address is.
+func (s *Screen) ShowStatus(status agent.Status) {
+	s.account.show(status)
+	s.tests.show(status)
 }
 
 // settings is what is shown, kept or not.

@@ -19,13 +19,13 @@ import (
 // address is the step that asks how the service reaches this computer.
 type address struct {
 	*step
-	screen                       *Screen
-	kind                         *ways
-	token, domain                *widgets.Entry
-	public, listen               *widgets.Entry
-	ngrok, external, none, found *fyne.Container
-	foundLine                    *widgets.Line
-	tokenKept                    bool
+	screen                 *Screen
+	kind                   *ways
+	token, domain          *widgets.Entry
+	public, listen         *widgets.Entry
+	ngrok, external, found *fyne.Container
+	foundLine              *widgets.Line
+	tokenKept              bool
 }
 
 var tunnels = []agent.TunnelKind{agent.TunnelNgrok, agent.TunnelExternal, agent.TunnelNone}

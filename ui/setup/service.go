@@ -16,12 +16,12 @@ import (
 // service is the step that asks which signing service it is, and who the office is there.
 type service struct {
 	*step
-	screen               *Screen
-	preset               *widget.Select
-	presets              []agent.Preset
-	auth, base           *widgets.Entry
-	client, secret       *widgets.Entry
-	secretKept, choosing bool
+	screen         *Screen
+	preset         *widget.Select
+	presets        []agent.Preset
+	auth, base     *widgets.Entry
+	client, secret *widgets.Entry
+	secretKept     bool
 }
 
 func newService(s *Screen) *service {

@@ -36,6 +36,7 @@ func (w *Window) showOverview(o overview) {
 	w.showHealth(o.status)
 	w.matters.show(o.status)
 	w.account.show(o.status)
+	w.settings.ShowStatus(o.status)
 	w.tray.show(o)
 }
 
