@@ -15,8 +15,9 @@ type note struct{ App, Title, Body string }
 
 // notes is a notification service that remembers everything. Safe for concurrent use.
 type notes struct {
-	mu  sync.Mutex
-	all []note
+	mu     sync.Mutex
+	all    []note
+	markup bool
 }
 
 // serveNotifications makes conn the notification service of its bus.
@@ -40,6 +41,13 @@ func (n *notes) list() []note {
 	return slices.Clone(n.all)
 }
 
+// readMarkup makes it a service that takes "<b>" in a body for a wish.
+func (n *notes) readMarkup() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.markup = true
+}
+
 // notesService is the D-Bus side of notes: the Desktop Notifications Specification 1.2.
 type notesService struct{ n *notes }
 
@@ -50,7 +58,14 @@ func (s notesService) Notify(app string, _ uint32, _, title, body string, _ []st
 	return uint32(len(s.n.all)), nil
 }
 
-func (s notesService) GetCapabilities() ([]string, *dbus.Error) { return []string{"body"}, nil }
+func (s notesService) GetCapabilities() ([]string, *dbus.Error) {
+	s.n.mu.Lock()
+	defer s.n.mu.Unlock()
+	if s.n.markup {
+		return []string{"body", "body-markup"}, nil
+	}
+	return []string{"body"}, nil
+}
 
 func (s notesService) CloseNotification(uint32) *dbus.Error { return nil }
 

@@ -1,0 +1,145 @@
+//go:build linux
+
+package e2e
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"unicode"
+)
+
+// TestAHostileServiceIsShownHarmlessly has the service call every package, signer and document of another computer of
+// the office something long and nasty, which no service lets its own users do.
+func TestAHostileServiceIsShownHarmlessly(t *testing.T) {
+	t.Parallel()
+	desk := newDesktop(t)
+	desk.notes.readMarkup()
+	o := usualOffice(t, desk, "--redirect", "http://127.0.0.1/oauth/callback")
+	nasty := "$(touch /tmp/never) `x` <b>&\x1b[31m\u202e\n../../" + strings.Repeat("\u0416\u0301<", 5000)
+	o.setup("--base-url", newLiar(t, o.service, nasty))
+	o.serve()
+	o.mustLogin()
+	o.registered()
+
+	other := newOffice(t, newDesktop(t), o.service, nil)
+	other.setup("--tunnel", "none", "--redirect", "loopback")
+	other.mustLogin()
+	other.must("send", sample(t, "Offer 2026-118"), "--name", "Offer", "--to", ana)
+	o.until("the package made elsewhere is known", func(s status) bool { return s.Packages.Total == 1 })
+	o.service.signAll(o.service.named("Offer").ID)
+	o.until("it is saved", func(s status) bool { return s.Packages.Saved == 1 })
+	eventually(t, "people are told", func() bool { return len(desk.notes.list()) == 2 })
+	for line := range strings.Lines(o.must("status")) {
+		harmless(t, "status", strings.TrimSpace(line), 1000)
+	}
+	o.stop()
+	suffered.add(hostile, 1)
+	o.isHarmless()
+	if n := len(o.files()); n != 3 {
+		t.Errorf("%d files are saved: %q", n, o.files())
+	}
+}
+
+// newLiar stands in front of the service's API and gives every name in its answers another value.
+func newLiar(t *testing.T, s *service, name string) (address string) {
+	t.Helper()
+	to, err := url.Parse(s.url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := httptest.NewServer(&httputil.ReverseProxy{
+		Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(to) },
+		ModifyResponse: func(r *http.Response) error {
+			if !strings.HasPrefix(r.Header.Get("Content-Type"), "application/json") {
+				return nil
+			}
+			b, err := io.ReadAll(r.Body)
+			var all any
+			if err == nil && json.Unmarshal(b, &all) == nil {
+				rename(all, name)
+				b, err = json.Marshal(all)
+			}
+			r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(b)), int64(len(b))
+			r.Header.Del("Content-Length")
+			return err
+		},
+	})
+	t.Cleanup(server.Close)
+	return server.URL
+}
+
+// rename changes every name below v.
+func rename(v any, name string) {
+	switch v := v.(type) {
+	case map[string]any:
+		for key, value := range v {
+			switch key {
+			case "name", "firstName", "lastName", "fileName", "email", "message", "externalId":
+				v[key] = name
+			default:
+				rename(value, name)
+			}
+		}
+	case []any:
+		for _, value := range v {
+			rename(value, name)
+		}
+	}
+}
+
+// isHarmless checks all that was shown and saved.
+func (o *office) isHarmless() {
+	o.t.Helper()
+	for _, note := range o.desk.notes.list() {
+		harmless(o.t, "a notification's title", note.Title, 100)
+		harmless(o.t, "a notification's body", note.Body, 2000)
+		if strings.ContainsAny(note.Body, "<>") || loneAmpersand.MatchString(note.Body) {
+			o.t.Errorf("a notification's body has markup in it: %q", note.Body)
+		}
+	}
+	for _, name := range o.files() {
+		for _, part := range strings.Split(name, string(filepath.Separator)) {
+			harmlessFileName(o.t, part)
+		}
+	}
+	if names, err := readNames(filepath.Dir(o.folder)); err != nil || len(names) != 2 {
+		o.t.Errorf("beside the data and the documents there is something: %q, %v", names, err)
+	}
+}
+
+var loneAmpersand = regexp.MustCompile(`&($|[^agl#q]|a[^mp]|g[^t]|l[^t])`)
+
+// harmless checks that a text is one line of at most so many characters, none of which does more than be seen.
+func harmless(t *testing.T, what, text string, most int) {
+	t.Helper()
+	if n := len([]rune(text)); n > most {
+		t.Errorf("%s is %d characters long: %.60q", what, n, text)
+	}
+	for _, r := range text {
+		if r != ' ' && !unicode.IsGraphic(r) || unicode.Is(unicode.Bidi_Control, r) || unicode.Is(unicode.Cf, r) {
+			t.Errorf("%s holds %U: %.80q", what, r, text)
+			return
+		}
+	}
+}
+
+// reserved are names that Windows keeps for devices.
+var reserved = regexp.MustCompile(`(?i)^(con|prn|aux|nul|com\d|lpt\d)(\.|$)`)
+
+func harmlessFileName(t *testing.T, name string) {
+	t.Helper()
+	harmless(t, "a file's name", name, 255)
+	if len(name) > 255 || strings.ContainsAny(name, `<>:"/\|?*`) || strings.HasPrefix(name, ".") || strings.HasSuffix(name, ".") ||
+		strings.HasSuffix(name, " ") || strings.HasPrefix(name, " ") || reserved.MatchString(name) {
+		t.Errorf("a file is called %q", name)
+	}
+}
