@@ -6,6 +6,7 @@ import (
 	"fyne.io/fyne/v2/lang"
 	"golang.org/x/text/feature/plural"
 	"golang.org/x/text/language"
+	"golang.org/x/text/message"
 )
 
 func TestAChosenLanguageGoesBeforeThatOfTheSystem(t *testing.T) {
@@ -13,8 +14,8 @@ func TestAChosenLanguageGoesBeforeThatOfTheSystem(t *testing.T) {
 		t.Fatal(err)
 	}
 	Use("en")
-	t.Cleanup(func() { chosen.Store(nil) })
-	chosen.Store(&catalogue{tag: language.French, texts: map[string]map[plural.Form]string{
+	t.Cleanup(func() { Use("") })
+	chosen.Store(&catalogue{tag: language.French, numbers: message.NewPrinter(language.French), texts: map[string]map[plural.Form]string{
 		"Settings":                   {plural.Other: "Réglages"},
 		"since {{.When}}":            {plural.Other: "depuis {{.When}}"},
 		"{{.PluralCount}} documents": {plural.One: "{{.PluralCount}} document", plural.Other: "{{.PluralCount}} documents signés"},
