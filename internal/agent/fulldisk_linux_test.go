@@ -2,7 +2,6 @@ package agent
 
 import (
 	"errors"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -13,8 +12,6 @@ import (
 
 	"countersign/internal/sandbox"
 )
-
-var errDiskFull = fmt.Errorf("save: %w", syscall.ENOSPC)
 
 const smallDisk = "AGENT_TEST_SMALL_DISK"
 

@@ -1,7 +1,10 @@
 package agent
 
 import (
+	"errors"
+	"fmt"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -125,6 +128,8 @@ func TestEventsWhileSignedOutAreKeptAndUsedLater(t *testing.T) {
 	}
 	o.eventually("both are saved", func() bool { return o.Status().Packages.Saved == 2 })
 }
+
+var errDiskFull = fmt.Errorf("save: %w", errors.New(syscall.ENOSPC.Error()))
 
 func TestAnEventThatCannotBeStoredIsSentAgain(t *testing.T) {
 	o := newOfficeWith(t, quick, sandbox.Options{RetryMax: 100 * time.Millisecond})

@@ -1,0 +1,209 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"countersign/internal/secret"
+	"countersign/internal/store"
+)
+
+// canned is a service without a network, so that hours pass in a moment. It knows nothing, or answers nothing.
+type canned struct {
+	asked atomic.Int64
+	dead  atomic.Bool
+}
+
+func (c *canned) RoundTrip(r *http.Request) (*http.Response, error) {
+	c.asked.Add(1)
+	if r.Body != nil {
+		io.Copy(io.Discard, r.Body)
+		r.Body.Close()
+	}
+	if c.dead.Load() {
+		return nil, errors.New("nobody answers")
+	}
+	status, body := http.StatusOK, `{"items":[],"total":0}`
+	switch {
+	case strings.HasSuffix(r.URL.Path, "/connect/token"):
+		body = `{"access_token":"a","refresh_token":"r","token_type":"Bearer","expires_in":1800}`
+	case strings.HasSuffix(r.URL.Path, "/status"):
+		id := strings.Split(strings.TrimPrefix(r.URL.Path, "/api/v1"), "/")[2]
+		body = fmt.Sprintf(`{"packageId":%q,"state":"open","documents":[]}`, id)
+	case strings.HasPrefix(r.URL.Path, "/.well-known"):
+		status, body = http.StatusNotFound, "{}"
+	}
+	return &http.Response{
+		StatusCode: status, Status: http.StatusText(status), Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Header: http.Header{"Content-Type": {"application/json"}}, ContentLength: int64(len(body)),
+		Body: io.NopCloser(strings.NewReader(body)), Request: r,
+	}, nil
+}
+
+// quietOffice starts a signed-in agent without a network, inside a bubble.
+func quietOffice(t *testing.T, packages int) (*Agent, *canned, func()) {
+	t.Helper()
+	c := &canned{}
+	a, err := Open(t.Context(), Params{
+		DataDir: t.TempDir(), Keeper: secret.Memory(), HTTP: &http.Client{Transport: c}, Jitter: func() float64 { return 0 },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := DefaultSettings()
+	s.AuthURL, s.BaseURL, s.ClientID = "https://sign.test", "https://sign.test", "office"
+	s.Tunnel, s.Redirect, s.RedirectURI, s.SaveTo = TunnelNone, RedirectPaste, "https://localhost/oauth/callback", t.TempDir()
+	acc := account{SignedIn: true, Since: time.Now(), Scopes: []string{"organization"}}
+	err = a.keys.put(map[string][]byte{sealedRefresh: []byte("r")}, func(tx *store.Tx) error {
+		for i := range packages {
+			p := store.Package{ID: fmt.Sprintf("p%d", i), Origin: store.MadeHere, Created: time.Now(), NextCheck: time.Now()}
+			if err := putPackage(tx, p); err != nil {
+				return err
+			}
+		}
+		return tx.PutDoc(docAccount, acc)
+	})
+	a.mu.Lock()
+	a.account = acc
+	a.mu.Unlock()
+	if err == nil {
+		err = a.Configure(t.Context(), s, Secrets{ClientSecret: "secret"})
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	var running sync.WaitGroup
+	running.Go(func() { a.Run(ctx) })
+	return a, c, func() {
+		cancel()
+		running.Wait()
+		if err := a.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestAnIdleOfficeWritesNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a, c, stop := quietOffice(t, 0)
+		defer stop()
+		time.Sleep(2 * time.Minute)
+		files := []string{stateFile(a.p.DataDir), mirrorFile(a.p.DataDir)}
+		before, asked := written(t, files), c.asked.Load()
+		time.Sleep(3 * time.Hour)
+		if after := written(t, files); after != before {
+			t.Errorf("written in three idle hours:\n%s\n%s", before, after)
+		}
+		if n := c.asked.Load() - asked; n != 0 {
+			t.Errorf("%d requests in three idle hours", n)
+		}
+	})
+}
+
+// written is when each file was last written, and how large it is.
+func written(t *testing.T, files []string) string {
+	t.Helper()
+	var b strings.Builder
+	for _, f := range files {
+		info, err := os.Stat(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintln(&b, f, info.ModTime(), info.Size())
+	}
+	return b.String()
+}
+
+func TestADeadServiceIsAskedRarelyAndAtOnceWhenItIsBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a, c, stop := quietOffice(t, 300)
+		defer stop()
+		time.Sleep(2 * time.Minute)
+		if n := c.asked.Load(); n < 300 || n > 1500 {
+			t.Errorf("%d requests at the beginning", n)
+		}
+		c.dead.Store(true)
+		a.reconcileSoon("test")
+		time.Sleep(5 * time.Minute)
+		before := c.asked.Load()
+		time.Sleep(time.Hour)
+		if n := c.asked.Load() - before; n < 10 || n > 500 {
+			t.Errorf("%d requests in an hour of silence", n)
+		}
+		if !a.health.has("service") {
+			t.Errorf("health: %+v", a.health.list())
+		}
+		c.dead.Store(false)
+		time.Sleep(3 * time.Minute)
+		if a.health.has("service") {
+			t.Errorf("health: %+v", a.health.list())
+		}
+		var late int
+		err := a.st.View(func(tx *store.Tx) error {
+			return tx.Packages(func(p store.Package) bool {
+				if time.Since(p.Checked) > 3*time.Minute {
+					late++
+				}
+				return true
+			})
+		})
+		if err != nil || late > 0 {
+			t.Errorf("%d packages were not asked about since, %v", late, err)
+		}
+	})
+}
+
+func TestALoopThatFailsRestsLongerAndLonger(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a, _, stop := quietOffice(t, 0)
+		defer stop()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+		defer cancel()
+		var starts int
+		a.supervise(ctx, part{"test", func(context.Context) error {
+			starts++
+			if starts%2 == 0 {
+				panic("a bug")
+			}
+			return errors.New("a failure")
+		}})
+		if starts < 50 || starts > 80 {
+			t.Errorf("%d starts in an hour", starts)
+		}
+		if !a.health.has("internal-test") {
+			t.Error("nobody was told")
+		}
+	})
+}
+
+func TestALoopThatIsWellAgainIsNotReportedAnyMore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a, _, stop := quietOffice(t, 0)
+		defer stop()
+		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+		defer cancel()
+		failed := false
+		a.supervise(ctx, part{"test", func(ctx context.Context) error {
+			if !failed {
+				failed = true
+				return errors.New("a failure")
+			}
+			<-ctx.Done()
+			return nil
+		}})
+		if a.health.has("internal-test") {
+			t.Error("still reported")
+		}
+	})
+}
