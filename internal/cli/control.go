@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"net/http"
 
 	"countersign/internal/agent"
@@ -67,7 +68,11 @@ func (c *controller) Paste(_ context.Context, address string) error { return c.a
 func (c *controller) SignOut(ctx context.Context) error { return c.agent.SignOut(ctx) }
 
 func (c *controller) Send(ctx context.Context, d agent.Draft, progress func(agent.SendState)) (agent.SendState, error) {
-	return c.agent.Send(ctx, d, progress)
+	state, err := c.agent.Send(ctx, d, progress)
+	if errors.Is(err, context.Canceled) && state.DraftID != "" { // kept, and sent later: sending it again would make two
+		err = &agent.DraftError{Text: sendStopped}
+	}
+	return state, err
 }
 
 // handler serves the control socket.

@@ -16,6 +16,9 @@ import (
 // to the next run.
 const sendPatience = time.Minute
 
+// sendStopped is what people read when waiting ends before the service has taken the package.
+const sendStopped = "Stopped waiting. What was not sent yet is kept and goes out by itself; do not send it again."
+
 type sendCmd struct {
 	Files        []string `arg:"" name:"file" help:"The documents."`
 	To           []string `required:"" sep:"none" help:"A signer; repeat it for more, in their order." placeholder:"\"NAME <E-MAIL>\""`
@@ -52,7 +55,7 @@ func (c *sendCmd) Run(r *run) error {
 	state, err := o.Send(r.ctx, draft, bar.show)
 	bar.end()
 	if r.ctx.Err() != nil {
-		return &failure{"Stopped waiting. What was not sent yet is kept and goes out by itself; do not send it again."}
+		return &failure{sendStopped}
 	}
 	if err != nil {
 		return err
