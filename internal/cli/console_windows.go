@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"errors"
 	"os"
 
 	"golang.org/x/sys/windows"
@@ -26,8 +27,9 @@ func (console) attach(p *Program) console {
 	if out && err {
 		return console{}
 	}
-	if ok, _, _ := attachConsole.Call(attachParentProcess); ok == 0 {
-		return console{} // it was not started from a console
+	// Access is denied to who has a console already, if without streams.
+	if ok, _, reason := attachConsole.Call(attachParentProcess); ok == 0 && !errors.Is(reason, windows.ERROR_ACCESS_DENIED) {
+		return console{} // it was not started from one
 	}
 	if f, openErr := os.OpenFile("CONOUT$", os.O_RDWR, 0); openErr == nil {
 		if !out {
