@@ -49,6 +49,8 @@ type controller struct {
 	agent *agent.Agent
 	show  func(files []string)
 	brief bool // this is a single command, which does nothing for others
+
+	ending context.Context // done when the agent is about to stop, and so are the requests under way
 }
 
 func (c *controller) Status(context.Context) (agent.Status, error) { return c.agent.Status(), nil }
@@ -89,36 +91,36 @@ func (c *controller) handler() http.Handler {
 	if c.brief {
 		return mux
 	}
-	mux.HandleFunc("POST "+pathConfigure, answer(func(ctx context.Context, change settingsChange, _ func(message)) (message, error) {
+	mux.HandleFunc("POST "+pathConfigure, answer(c.ending, func(ctx context.Context, change settingsChange, _ func(message)) (message, error) {
 		s, err := c.Configure(ctx, change)
 		return message{Settings: &s}, err
 	}))
-	mux.HandleFunc("POST "+pathSignIn, answer(func(ctx context.Context, o agent.SignInOptions, tell func(message)) (message, error) {
+	mux.HandleFunc("POST "+pathSignIn, answer(c.ending, func(ctx context.Context, o agent.SignInOptions, tell func(message)) (message, error) {
 		return message{}, c.SignIn(ctx, o, func(address string) error {
 			tell(message{Address: address})
 			return nil
 		})
 	}))
-	mux.HandleFunc("POST "+pathPaste, answer(func(ctx context.Context, p pasteRequest, _ func(message)) (message, error) {
+	mux.HandleFunc("POST "+pathPaste, answer(c.ending, func(ctx context.Context, p pasteRequest, _ func(message)) (message, error) {
 		return message{}, c.Paste(ctx, p.Address)
 	}))
-	mux.HandleFunc("POST "+pathSignOut, answer(func(ctx context.Context, _ struct{}, _ func(message)) (message, error) {
+	mux.HandleFunc("POST "+pathSignOut, answer(c.ending, func(ctx context.Context, _ struct{}, _ func(message)) (message, error) {
 		return message{}, c.SignOut(ctx)
 	}))
-	mux.HandleFunc("POST "+pathSend, answer(func(ctx context.Context, d agent.Draft, tell func(message)) (message, error) {
+	mux.HandleFunc("POST "+pathSend, answer(c.ending, func(ctx context.Context, d agent.Draft, tell func(message)) (message, error) {
 		state, err := c.Send(ctx, d, func(s agent.SendState) { tell(message{State: &s}) })
 		return message{State: &state}, err
 	}))
-	mux.HandleFunc("POST "+pathShow, answer(func(_ context.Context, s showRequest, _ func(message)) (message, error) {
+	mux.HandleFunc("POST "+pathShow, answer(c.ending, func(_ context.Context, s showRequest, _ func(message)) (message, error) {
 		c.show(s.Files)
 		return message{}, nil
 	}))
 	return mux
 }
 
-// answer reads the request, runs do and writes its messages as they come, and what do returns as the last one. Only
-// one goroutine writes.
-func answer[T any](do func(ctx context.Context, request T, tell func(message)) (message, error)) http.HandlerFunc {
+// answer reads the request, runs do, until ending at most, and writes its messages as they come, and what do returns as
+// the last one. Only one goroutine writes.
+func answer[T any](ending context.Context, do func(ctx context.Context, request T, tell func(message)) (message, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		var request T
 		if err := json.NewDecoder(r.Body).Decode(&request); err != nil {
@@ -126,6 +128,9 @@ func answer[T any](do func(ctx context.Context, request T, tell func(message)) (
 			return
 		}
 		w.Header().Set("Content-Type", "application/x-ndjson")
+		ctx, cancel := context.WithCancel(r.Context())
+		defer cancel()
+		defer context.AfterFunc(ending, cancel)()
 		lines := make(chan message, 64)
 		tell := func(m message) {
 			select {
@@ -135,7 +140,7 @@ func answer[T any](do func(ctx context.Context, request T, tell func(message)) (
 		}
 		last := make(chan message, 1)
 		go func() {
-			m, err := do(r.Context(), request, tell)
+			m, err := do(ctx, request, tell)
 			m.Done, m.Error = true, agent.Sentence(err)
 			last <- m
 			close(lines)
