@@ -37,9 +37,7 @@ func BenchmarkEventToFileToNotification(b *testing.B) {
 			o.knowAll(benchPackages)
 			run, stop := o.start()
 			b.StartTimer()
-			for i := range benchPackages {
-				o.deliver(i)
-			}
+			o.deliverAll(benchPackages)
 			o.waitTold(run)
 			b.StopTimer()
 			stop()
@@ -192,12 +190,20 @@ func (o *benchOffice) start() (ctx context.Context, stop func()) {
 	}
 }
 
-// deliver hands the event of package i to the handler, as the tunnel does.
-func (o *benchOffice) deliver(i int) {
-	status := deliverEvent(o.serveEvent, o.secret, i)
-	if status != http.StatusOK {
-		o.b.Fatalf("event %d: %d", i, status)
+// deliverAll hands an event per package to the handler, as the tunnel does with eight connections.
+func (o *benchOffice) deliverAll(n int) {
+	var next atomic.Int64
+	var connections sync.WaitGroup
+	for range 8 {
+		connections.Go(func() {
+			for i := next.Add(1) - 1; i < int64(n); i = next.Add(1) - 1 {
+				if status := deliverEvent(o.serveEvent, o.secret, int(i)); status != http.StatusOK {
+					o.b.Errorf("event %d: %d", i, status)
+				}
+			}
+		})
 	}
+	connections.Wait()
 }
 
 // waitTold waits until every package is saved and at least one notification tells.

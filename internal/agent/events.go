@@ -47,8 +47,11 @@ func (a *Agent) storeEvent(_ context.Context, r inbox.Received) (added bool, err
 	return added, nil
 }
 
-// runEvents turns stored events into facts, oldest first. Events of one package keep their order; up to four
-// packages are worked on at once, because an unknown one costs a question to the service.
+// questionsAtOnce is how many packages the service is asked about at once because of events.
+const questionsAtOnce = 4
+
+// runEvents turns stored events into facts, oldest first. Events of one package keep their order; several packages are
+// worked on at once, because an unknown one costs a question to the service.
 func (a *Agent) runEvents(ctx context.Context) error {
 	for {
 		var pending []store.Event
@@ -75,14 +78,15 @@ func (a *Agent) runEvents(ctx context.Context) error {
 			byPackage[e.PackageID] = append(byPackage[e.PackageID], e)
 		}
 		g, gctx := errgroup.WithContext(ctx)
-		g.SetLimit(4)
+		g.SetLimit(committing)
+		questions := newSlots(questionsAtOnce)
 		for _, id := range order {
 			g.Go(func() error {
 				for _, e := range byPackage[id] {
 					if gctx.Err() != nil {
 						return nil
 					}
-					if err := a.handleEvent(gctx, e); err != nil {
+					if err := a.handleEvent(gctx, e, questions); err != nil {
 						return err
 					}
 				}
@@ -105,7 +109,7 @@ var knownActions = map[string]bool{
 }
 
 // handleEvent draws the consequences of one stored event in one commit.
-func (a *Agent) handleEvent(ctx context.Context, ev store.Event) error {
+func (a *Agent) handleEvent(ctx context.Context, ev store.Event, questions slots) error {
 	e, err := esign.ParseEvent(ev.Body)
 	if err != nil || e.PackageID == "" {
 		reason := "The event names no package."
@@ -114,7 +118,7 @@ func (a *Agent) handleEvent(ctx context.Context, ev store.Event) error {
 		}
 		return a.finishOdd(ev, reason)
 	}
-	status, asked := a.statusForEvent(ctx, e)
+	status, asked := a.statusForEvent(ctx, e, questions)
 	if ctx.Err() != nil {
 		return nil
 	}
@@ -191,7 +195,7 @@ func (a *Agent) checkSoon(p *store.Package) {
 
 // statusForEvent asks the service about a package that is new here, or whose signer is not known by name, so that
 // people read names. What it cannot learn now, reconcile will.
-func (a *Agent) statusForEvent(ctx context.Context, e esign.Event) (esign.Status, bool) {
+func (a *Agent) statusForEvent(ctx context.Context, e esign.Event, questions slots) (esign.Status, bool) {
 	if e.Action != esign.DocumentSigned {
 		return esign.Status{}, false
 	}
@@ -209,9 +213,10 @@ func (a *Agent) statusForEvent(ctx context.Context, e esign.Event) (esign.Status
 		return esign.Status{}, false
 	}
 	client, online := a.online()
-	if !online {
+	if !online || a.rest.left(a.now()) > 0 || !questions.take(ctx) {
 		return esign.Status{}, false
 	}
+	defer questions.give()
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	s, err := client.Status(ctx, e.PackageID)

@@ -145,12 +145,17 @@ func (a *Agent) checkPackages(ctx context.Context, client *esign.Client, limiter
 	// More at once than a person would cause: catching up, to be told in a summary.
 	quiet := len(due) > 5
 	g, gctx := errgroup.WithContext(ctx)
-	g.SetLimit(statusAtOnce)
+	g.SetLimit(committing)
+	questions := newSlots(statusAtOnce)
 	for _, p := range due {
-		if err := limiter.Wait(gctx); err != nil {
+		if err := limiter.Wait(gctx); err != nil || !questions.take(gctx) {
 			break
 		}
-		g.Go(func() error { return a.checkPackage(gctx, client, p, quiet) })
+		g.Go(func() error {
+			status, err := client.Status(gctx, p.ID)
+			questions.give()
+			return a.notePackage(gctx, p, status, err, quiet)
+		})
 	}
 	return g.Wait()
 }
@@ -207,10 +212,9 @@ func (a *Agent) markAllDue() error {
 	})
 }
 
-// checkPackage asks for one package's status and draws the consequences: facts, save jobs, the time to ask again.
-// Only an error that concerns the service as a whole is returned; what only this package meets puts it alone off.
-func (a *Agent) checkPackage(ctx context.Context, client *esign.Client, p store.Package, quiet bool) error {
-	status, err := client.Status(ctx, p.ID)
+// notePackage draws the consequences of a status answer: facts, save jobs, the time to ask again. Only an error that
+// concerns the service as a whole is returned; what only this package meets puts it alone off.
+func (a *Agent) notePackage(ctx context.Context, p store.Package, status esign.Status, err error, quiet bool) error {
 	a.noteServiceError(ctx, err)
 	var e *esign.Error
 	switch {

@@ -7,6 +7,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
 
 	"countersign/internal/archive"
@@ -60,12 +61,13 @@ func (a *Agent) saveDue(ctx context.Context) (time.Duration, error) {
 		}
 		a.sweepFolders(ctx, due)
 		g, gctx := errgroup.WithContext(ctx)
-		g.SetLimit(savesAtOnce)
+		g.SetLimit(committing)
+		downloads := newSlots(savesAtOnce)
 		for _, j := range due {
 			if gctx.Err() != nil {
 				break
 			}
-			g.Go(func() error { return a.saveJob(gctx, client, j) })
+			g.Go(func() error { return a.saveJob(gctx, client, j, downloads) })
 		}
 		err = g.Wait()
 		switch {
@@ -118,7 +120,12 @@ func (a *Agent) jobsDue(idle time.Duration) (due []store.Job, pause time.Duratio
 }
 
 // saveJob brings one file to the folder. It returns an error only when the queue is to pause.
-func (a *Agent) saveJob(ctx context.Context, client *esign.Client, j store.Job) error {
+func (a *Agent) saveJob(ctx context.Context, client *esign.Client, j store.Job, downloads slots) error {
+	if !downloads.take(ctx) {
+		return nil
+	}
+	received := sync.OnceFunc(downloads.give)
+	defer received()
 	if a.saves.isBlocked(j.Folder, a.now()) {
 		return nil
 	}
