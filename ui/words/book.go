@@ -134,9 +134,10 @@ func (b *book) part(text string) (said string, ok bool) {
 	if trimmed == "" {
 		return text, false
 	}
-	said, ok = b.exact[trimmed]
-	for i := 0; !ok && i < len(b.patterns); i++ {
-		said, ok = b.patterns[i].say(trimmed, b.phrase)
+	said, ok = b.match(trimmed)
+	if !ok && !strings.HasSuffix(trimmed, ".") { // cut short in its last name, for a notification
+		said, ok = b.match(trimmed + ".")
+		said = strings.TrimSuffix(said, ".")
 	}
 	if !ok {
 		return text, false
@@ -145,19 +146,28 @@ func (b *book) part(text string) (said string, ok bool) {
 	return before + said + after, true
 }
 
+func (b *book) match(sentence string) (said string, ok bool) {
+	said, ok = b.exact[sentence]
+	for i := 0; !ok && i < len(b.patterns); i++ {
+		said, ok = b.patterns[i].say(sentence, b.phrase)
+	}
+	return said, ok
+}
+
 // phrase translates the value of a {{.Phrase}}.
 func (b *book) phrase(value string) string {
-	if said, ok := b.part(value); ok {
+	if said, ok := b.exact[value]; ok {
 		return said
 	}
-	for _, joint := range []string{", ", and} {
-		if head, tail, ok := strings.Cut(value, joint); ok {
-			if first, known := b.part(head); known {
-				if joint == and {
-					joint = b.exact[strings.TrimSpace(and)]
-					joint = " " + joint + " "
-				}
-				return first + joint + b.phrase(tail)
+	for _, joint := range []string{and, ", "} {
+		for i := 0; ; i += len(joint) {
+			at := strings.Index(value[i:], joint)
+			if at < 0 {
+				break
+			}
+			i += at
+			if first, ok := b.exact[value[:i]]; ok {
+				return first + strings.Replace(joint, "and", b.exact["and"], 1) + b.phrase(value[i+len(joint):])
 			}
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 )
 
 // pattern is one English sentence with values in it, and its translation.
@@ -85,31 +86,31 @@ const folded = rune(0xF0000)
 
 // fold puts one character in the place of each name in quotation marks, so that nothing in a name is taken for a
 // sentence, a value or a placeholder.
+//
+// It is not ok where a name has a quotation mark of its own, so that nobody can tell where it ends. A name may lack the
+// closing one when the text was cut short, which its end then says: "…".
 func fold(text string) (short string, names []string, ok bool) {
+	if !utf8.ValidString(text) {
+		return "", nil, false
+	}
+	switch open := strings.Count(text, "“") - strings.Count(text, "”"); {
+	case open == 1 && strings.HasSuffix(text, "…"):
+	case open != 0:
+		return "", nil, false
+	}
 	var out strings.Builder
-	for rest := text; rest != ""; {
-		end := closing(rest, out.Len() == 0 || strings.HasSuffix(out.String(), " "))
-		if end > 0 {
+	for rest, start := text, true; rest != ""; {
+		if end := closing(rest, start); end > 0 {
 			out.WriteRune(folded + rune(len(names)))
-			names = append(names, rest[:end])
-			rest = rest[end:]
+			names, rest, start = append(names, rest[:end]), rest[end:], false
 			continue
 		}
-		r, size := rune(rest[0]), 1
-		if r >= 0x80 {
-			for i, first := range rest {
-				if i > 0 {
-					size = i
-					break
-				}
-				r, size = first, len(rest)
-			}
-		}
+		r, size := utf8.DecodeRuneInString(rest)
 		if r >= folded {
 			return "", nil, false
 		}
-		out.WriteString(rest[:size])
-		rest = rest[size:]
+		out.WriteRune(r)
+		rest, start = rest[size:], r == ' '
 	}
 	return out.String(), names, true
 }
@@ -137,14 +138,10 @@ func closing(text string, atStart bool) int {
 			}
 		}
 	}
-	// A name with a mark of its own; the first closing one must do.
-	if i := strings.Index(text, "”"); i > 0 {
-		return i + len("”")
-	}
-	return 0
+	return len(text) // cut short, see fold
 }
 
-// unquote is what stands between the quotation marks.
+// unquote is what stands between the quotation marks; of a name that was cut short, what is left of it.
 func unquote(name string) (string, bool) {
 	if strings.HasPrefix(name, `"`) {
 		inner, err := strconv.Unquote(name)
