@@ -11,7 +11,7 @@ TEST_PACKAGES  := xvfb openbox xdotool dbus gnome-keyring chromium imagemagick l
 # (minutes), and the end-to-end tests, which look at the program from outside.
 PLAIN := . ./ui ./internal/e2e
 
-.PHONY: all build demo test check clean build-packages test-packages
+.PHONY: all build demo test torture bench check clean build-packages test-packages
 
 all: build
 
@@ -25,6 +25,22 @@ demo: build
 test: build-packages test-packages
 	go test -race -timeout 20m $$(go list ./... | grep -vxF "$$(go list $(PLAIN))")
 	go test -timeout 20m $(PLAIN)
+
+# Kills the program, cuts it off, feeds it nonsense and besieges it for TIME, then says what was lost. SEED makes the
+# choices of an earlier run again; FIGURES names a file for the table.
+TIME    ?= 5m
+SEED    ?=
+FIGURES ?=
+TORTURE := NothingIsLost|Strangers|SignedNonsense|Hostile|OnlyTheRight|SecretsAre|ManySends|TwoStarts|ItEnds|ControlSocket
+
+torture: build-packages test-packages
+	COUNTERSIGN_E2E_TORTURE=$(TIME) COUNTERSIGN_E2E_SEED=$(SEED) COUNTERSIGN_E2E_FIGURES=$(FIGURES) \
+	  go test -count=1 -timeout 4h -v -run '$(TORTURE)' ./internal/e2e
+
+# Measures the program beside what it cannot do without, on this machine.
+bench: build-packages test-packages
+	go test -run '^$$' -bench . ./internal/inbox ./internal/store ./internal/archive ./internal/agent
+	go test -run '^$$' -bench . -benchtime 1x -timeout 1h ./internal/e2e
 
 # What a reader would miss and no test sees.
 check:

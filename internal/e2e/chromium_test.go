@@ -14,12 +14,12 @@ import (
 
 // chromium is a real browser without a window.
 type chromium struct {
-	t   *testing.T
+	t   testing.TB
 	ctx context.Context
 }
 
 // startChromium starts a browser that trusts the front's certificate, and nothing else it would not trust anyway.
-func startChromium(t *testing.T, d *desktop, f *front) *chromium {
+func startChromium(t testing.TB, d *desktop, f *front) *chromium {
 	t.Helper()
 	allocator, stop := chromedp.NewExecAllocator(context.Background(),
 		chromedp.ExecPath("chromium"), chromedp.UserDataDir(filepath.Join(d.home, "chromium")),

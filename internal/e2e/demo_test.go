@@ -31,7 +31,7 @@ type demo struct {
 	folder, temp string
 }
 
-func startDemo(t *testing.T, desk *desktop, flags ...string) *demo {
+func startDemo(t testing.TB, desk *desktop, flags ...string) *demo {
 	t.Helper()
 	d := &demo{folder: filepath.Join(shortDir(t), "Signed"), temp: shortDir(t)}
 	d.process = start(t, desk.env("TMPDIR="+d.temp), program, append([]string{"demo", "--dir", d.folder}, flags...)...)

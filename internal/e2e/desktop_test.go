@@ -21,7 +21,7 @@ const busConfig = `<!DOCTYPE busconfig PUBLIC "-//freedesktop//DTD D-Bus Bus Con
 
 // desktop is one person's session: a home, a bus with a keyring and a notification service, and perhaps a display.
 type desktop struct {
-	t       *testing.T
+	t       testing.TB
 	home    string
 	address string
 	display string
@@ -31,7 +31,7 @@ type desktop struct {
 }
 
 // newDesktop starts a session without a display.
-func newDesktop(t *testing.T) *desktop {
+func newDesktop(t testing.TB) *desktop {
 	t.Helper()
 	d := &desktop{t: t, home: shortDir(t)}
 	for _, sub := range []string{"home", "run"} {

@@ -34,7 +34,7 @@ type tap struct {
 	last registration
 }
 
-func newTap(t *testing.T, s *service) *tap {
+func newTap(t testing.TB, s *service) *tap {
 	t.Helper()
 	to, err := url.Parse(s.url)
 	if err != nil {

@@ -37,7 +37,7 @@ type authority struct {
 	pool *x509.CertPool
 }
 
-func newAuthority(t *testing.T) *authority {
+func newAuthority(t testing.TB) *authority {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -63,7 +63,7 @@ func newAuthority(t *testing.T) *authority {
 }
 
 // leaf is a certificate for 127.0.0.1.
-func (a *authority) leaf(t *testing.T) tls.Certificate {
+func (a *authority) leaf(t testing.TB) tls.Certificate {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -88,7 +88,7 @@ type answered struct {
 }
 
 // fingerprint is the hash of a certificate's public key, as Chromium takes it for one it may trust.
-func fingerprint(t *testing.T, c tls.Certificate) string {
+func fingerprint(t testing.TB, c tls.Certificate) string {
 	t.Helper()
 	x, err := x509.ParseCertificate(c.Certificate[0])
 	if err != nil {
@@ -110,7 +110,7 @@ type front struct {
 	events []answered
 }
 
-func newFront(t *testing.T) *front {
+func newFront(t testing.TB) *front {
 	t.Helper()
 	f := &front{authority: newAuthority(t), inside: freeAddress(t)}
 	quiet := log.New(io.Discard, "", 0)
@@ -195,7 +195,7 @@ var lastLoopback struct {
 }
 
 // freeAddress is a host:port nobody else uses: an address of this computer of its own, and a port the kernel chose.
-func freeAddress(t *testing.T) string {
+func freeAddress(t testing.TB) string {
 	t.Helper()
 	lastLoopback.Lock()
 	lastLoopback.n++

@@ -50,7 +50,7 @@ func TestAHostileServiceIsShownHarmlessly(t *testing.T) {
 }
 
 // newLiar stands in front of the service's API and gives every name in its answers another value.
-func newLiar(t *testing.T, s *service, name string) (address string) {
+func newLiar(t testing.TB, s *service, name string) (address string) {
 	t.Helper()
 	to, err := url.Parse(s.url)
 	if err != nil {
@@ -119,7 +119,7 @@ func (o *office) isHarmless() {
 var loneAmpersand = regexp.MustCompile(`&($|[^agl#q]|a[^mp]|g[^t]|l[^t])`)
 
 // harmless checks that a text is one line of at most so many characters, none of which does more than be seen.
-func harmless(t *testing.T, what, text string, most int) {
+func harmless(t testing.TB, what, text string, most int) {
 	t.Helper()
 	if n := len([]rune(text)); n > most {
 		t.Errorf("%s is %d characters long: %.60q", what, n, text)
@@ -135,7 +135,7 @@ func harmless(t *testing.T, what, text string, most int) {
 // reserved are names that Windows keeps for devices.
 var reserved = regexp.MustCompile(`(?i)^(con|prn|aux|nul|com\d|lpt\d)(\.|$)`)
 
-func harmlessFileName(t *testing.T, name string) {
+func harmlessFileName(t testing.TB, name string) {
 	t.Helper()
 	harmless(t, "a file's name", name, 255)
 	if len(name) > 255 || strings.ContainsAny(name, `<>:"/\|?*`) || strings.HasPrefix(name, ".") || strings.HasSuffix(name, ".") ||

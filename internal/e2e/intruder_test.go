@@ -25,7 +25,7 @@ import (
 const nobody = 65534
 
 // asNobody runs do on a thread that belongs to nobody, and forgets the thread.
-func asNobody(t *testing.T, do func() error) error {
+func asNobody(t testing.TB, do func() error) error {
 	t.Helper()
 	done := make(chan error)
 	go func() {
@@ -165,7 +165,7 @@ func TestOnlyTheRightAnswerEndsASignIn(t *testing.T) {
 }
 
 // answer is what a request is told; where the listener is gone already, nothing.
-func answer(t *testing.T, v *visitor, method, address string) string {
+func answer(t testing.TB, v *visitor, method, address string) string {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), method, address, nil)
 	if err != nil {

@@ -26,7 +26,7 @@ type ngrok struct {
 	answers int // lines read so far
 }
 
-func startNgrok(t *testing.T, env []string) *ngrok {
+func startNgrok(t testing.TB, env []string) *ngrok {
 	t.Helper()
 	n := &ngrok{process: start(t, append(env, helperEnv+"=edge"), os.Args[0], "-host", domain, "-authtoken", authtoken)}
 	n.read(&n.Addresses)

@@ -21,7 +21,7 @@ type notes struct {
 }
 
 // serveNotifications makes conn the notification service of its bus.
-func serveNotifications(t *testing.T, conn *dbus.Conn) *notes {
+func serveNotifications(t testing.TB, conn *dbus.Conn) *notes {
 	t.Helper()
 	n := &notes{}
 	if err := conn.Export(notesService{n}, "/org/freedesktop/Notifications", "org.freedesktop.Notifications"); err != nil {

@@ -21,7 +21,7 @@ import (
 
 // office is one data folder of the program under test, with its desktop, its service and its public address.
 type office struct {
-	t       *testing.T
+	t       testing.TB
 	desk    *desktop
 	service *service
 	front   *front
@@ -35,7 +35,7 @@ type office struct {
 }
 
 // newOffice makes an office that nothing is set up in.
-func newOffice(t *testing.T, desk *desktop, s *service, f *front) *office {
+func newOffice(t testing.TB, desk *desktop, s *service, f *front) *office {
 	t.Helper()
 	dir := shortDir(t)
 	o := &office{t: t, desk: desk, service: s, front: f, data: filepath.Join(dir, "data"), folder: filepath.Join(dir, "Signed")}
@@ -51,7 +51,7 @@ func newOffice(t *testing.T, desk *desktop, s *service, f *front) *office {
 }
 
 // usualOffice makes an office with a public address and a service that knows it; flags are the service's.
-func usualOffice(t *testing.T, desk *desktop, flags ...string) *office {
+func usualOffice(t testing.TB, desk *desktop, flags ...string) *office {
 	t.Helper()
 	f := newFront(t)
 	s := startService(t, desk.env(), serviceOptions{
@@ -278,7 +278,7 @@ func (o *office) contents() map[[32]byte]string {
 }
 
 // sample is the path of a document to send: pages with words, made by the program's own demo samples.
-func sample(t *testing.T, name string) string {
+func sample(t testing.TB, name string) string {
 	t.Helper()
 	path, err := filepath.Abs(filepath.Join("..", "..", "assets", "samples", name+".pdf"))
 	if err == nil {

@@ -64,7 +64,7 @@ func (s *transcript) String() string {
 // process is a program that a test started. It ends with the test at the latest, and with the test binary should that
 // be killed.
 type process struct {
-	t              *testing.T
+	t              testing.TB
 	name           string
 	cmd            *exec.Cmd
 	in             io.WriteCloser
@@ -73,7 +73,7 @@ type process struct {
 }
 
 // start runs a program with exactly the environment env.
-func start(t *testing.T, env []string, path string, args ...string) *process {
+func start(t testing.TB, env []string, path string, args ...string) *process {
 	t.Helper()
 	p := &process{t: t, name: path, cmd: exec.Command(path, args...), stdout: newTranscript(), stderr: newTranscript(), ended: make(chan struct{})}
 	p.cmd.Env = env
@@ -180,12 +180,12 @@ func (p *process) signal(s os.Signal) {
 
 // eventually asks until ok, and fails the test when that takes too long. What it waits for is in another process, so
 // there is nothing to wait on but the answer.
-func eventually(t *testing.T, what string, ok func() bool) {
+func eventually(t testing.TB, what string, ok func() bool) {
 	t.Helper()
 	eventuallyWithin(t, patience, what, ok)
 }
 
-func eventuallyWithin(t *testing.T, limit time.Duration, what string, ok func() bool) {
+func eventuallyWithin(t testing.TB, limit time.Duration, what string, ok func() bool) {
 	t.Helper()
 	deadline := time.After(limit)
 	again := time.NewTicker(25 * time.Millisecond)
@@ -209,7 +209,7 @@ func readNames(dir string) (names []string, err error) {
 }
 
 // shortDir is a temporary folder with a path that leaves room for a socket's name.
-func shortDir(t *testing.T) string {
+func shortDir(t testing.TB) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "cs-")
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 )
 
 // scopedOffice is an office whose program runs and is set up with other scopes.
-func scopedOffice(t *testing.T, scope string) *office {
+func scopedOffice(t testing.TB, scope string) *office {
 	t.Helper()
 	desk := newDesktop(t)
 	o := usualOffice(t, desk)

@@ -27,7 +27,7 @@ const selfReturn = "http://127.0.0.1/e2e"
 
 // service is `countersign sandbox` as a process of its own.
 type service struct {
-	t              *testing.T
+	t              testing.TB
 	url, admin     string
 	client, secret string
 	prefix         string // of the API's paths
@@ -42,7 +42,7 @@ type serviceOptions struct {
 	prefix    string // "" is /api/v1; "none" is none
 }
 
-func startService(t *testing.T, env []string, o serviceOptions) *service {
+func startService(t testing.TB, env []string, o serviceOptions) *service {
 	t.Helper()
 	s := &service{t: t, client: "office-client", secret: o.secret, prefix: "/api/v1"}
 	if s.secret == "" {

@@ -20,7 +20,7 @@ import (
 
 // siege is many strangers at one address, until it is lifted.
 type siege struct {
-	t       *testing.T
+	t       testing.TB
 	address string
 	host    string // as the public address has it
 
@@ -31,7 +31,7 @@ type siege struct {
 	strict http.Transport
 }
 
-func besiege(t *testing.T, o *office) *siege {
+func besiege(t testing.TB, o *office) *siege {
 	t.Helper()
 	s := &siege{t: t, address: o.front.inside, host: strings.TrimPrefix(o.front.url, "https://")}
 	s.ctx, s.lift = context.WithCancel(t.Context())

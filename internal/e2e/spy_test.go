@@ -27,7 +27,7 @@ type spy struct {
 }
 
 // newSpy passes everything on to the service that is going to listen at address.
-func newSpy(t *testing.T, address string) *spy {
+func newSpy(t testing.TB, address string) *spy {
 	t.Helper()
 	x := &spy{known: map[string]string{}}
 	proxy := &httputil.ReverseProxy{

@@ -62,7 +62,7 @@ func TestNothingIsLostOrDoneTwiceWhenTheProgramIsKilled(t *testing.T) {
 
 // newTorture sets an office up that everybody is signed in at, and that works a little more slowly than usual, so that
 // there is something to be killed in.
-func newTorture(t *testing.T, keyFile bool) *torture {
+func newTorture(t testing.TB, keyFile bool) *torture {
 	t.Helper()
 	c := &torture{office: usualOffice(t, newDesktop(t)), seen: map[string][32]byte{}}
 	if keyFile {

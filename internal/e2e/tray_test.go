@@ -14,7 +14,7 @@ import (
 
 // tray is the panel of a desktop: a StatusNotifierWatcher, and the host that shows its items.
 type tray struct {
-	t          *testing.T
+	t          testing.TB
 	bus        *dbus.Conn
 	registered chan trayItem
 }
@@ -26,7 +26,7 @@ type trayItem struct {
 	menu   dbus.BusObject
 }
 
-func serveTray(t *testing.T, conn *dbus.Conn) *tray {
+func serveTray(t testing.TB, conn *dbus.Conn) *tray {
 	t.Helper()
 	const path, name = "/StatusNotifierWatcher", "org.kde.StatusNotifierWatcher"
 	x := &tray{t: t, bus: conn, registered: make(chan trayItem, 8)}

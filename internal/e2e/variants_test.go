@@ -49,7 +49,7 @@ func TestTheWholeJobWithServicesAndOfficesOfAllKinds(t *testing.T) {
 	}
 }
 
-func playVariant(t *testing.T, v variant) {
+func playVariant(t testing.TB, v variant) {
 	desk := newDesktop(t)
 	f := newFront(t)
 	v.service.redirects = []string{f.url + v.path + "/oauth/callback"}

@@ -195,7 +195,7 @@ func TestTheWindowAndTheTrayShowTheOffice(t *testing.T) {
 }
 
 // keepPictures writes screenshots where a developer wants to look at them.
-func keepPictures(t *testing.T, pictures map[string]image.Image) {
+func keepPictures(t testing.TB, pictures map[string]image.Image) {
 	t.Helper()
 	for name, p := range pictures {
 		var b bytes.Buffer

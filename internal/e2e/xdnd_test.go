@@ -16,7 +16,7 @@ import (
 // dragger is an X client that drags files onto other windows by the XDND protocol, version 5. It speaks X11 itself: what
 // little is needed of the protocol is less than a library, and it moves no pointer that another test could be using.
 type dragger struct {
-	t      *testing.T
+	t      testing.TB
 	conn   net.Conn
 	root   uint32
 	window uint32 // of its own, the source of the drag
