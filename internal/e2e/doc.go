@@ -7,10 +7,12 @@
 // also a process of its own. Nothing leaves this computer, and whatever a test starts has ended when it returns.
 //
 // What they must not know: how the program works inside. They read what it prints, `status --json`, the files it saves
-// and what the service says it was asked; of this module they import only the stand-in for ngrok's servers.
+// and what the service says it was asked; of this module they import only the stand-in for ngrok's servers, and, to have
+// 50,000 packages to measure with, the store.
 //
-// Two variables help a developer: COUNTERSIGN_E2E_SEED plays the kills of an earlier run again, and
-// COUNTERSIGN_E2E_PICTURES names a folder for screenshots of the window.
+// Variables help a developer: COUNTERSIGN_E2E_SEED makes the choices of an earlier run of kills again,
+// COUNTERSIGN_E2E_TORTURE says for how long to go on with them (`make torture`), COUNTERSIGN_E2E_FIGURES names a file for
+// what came of it, and COUNTERSIGN_E2E_PICTURES a folder for screenshots of the window.
 //
 // They run on Linux and need the Debian packages that `make test` installs; a missing one fails them by name.
 package e2e
