@@ -12,7 +12,6 @@ import (
 	"fyne.io/fyne/v2/widget"
 
 	"countersign/internal/agent"
-	"countersign/ui/desk"
 	"countersign/ui/look"
 	"countersign/ui/widgets"
 	"countersign/ui/words"
@@ -128,7 +127,7 @@ func (d *document) sayWhat() {
 		text, importance = d.info.Warning, widget.WarningImportance
 	}
 	d.say.Importance, d.say.Hidden = importance, text == ""
-	d.say.SetText(desk.Sentence(text))
+	d.say.SetText(words.Sentence(text))
 }
 
 // showPage puts a picture of page 1 in the icon's place.

@@ -10,7 +10,6 @@ import (
 	"fyne.io/fyne/v2/widget"
 
 	"countersign/internal/store"
-	"countersign/ui/desk"
 	"countersign/ui/look"
 	"countersign/ui/widgets"
 	"countersign/ui/words"
@@ -37,7 +36,7 @@ func (s *Screen) showOutbox(drafts []store.Draft) {
 // hintOf says what keeps a draft that is being sent.
 func (s *Screen) hintOf(d store.Draft) {
 	if d.State == store.DraftQueued && d.Problem != "" && !s.run.stopping {
-		s.bar.progress(-1, desk.Sentence(d.Problem))
+		s.bar.progress(-1, words.Sentence(d.Problem))
 	}
 }
 
@@ -78,7 +77,7 @@ func (s *Screen) withdraw(id string) {
 	work.Then(s.desk.Work, func(context.Context) (bool, error) { return s.desk.Office.Cancel(id) }, func(inTime bool, err error) {
 		switch {
 		case err != nil:
-			s.desk.Notice(desk.Sentence(err.Error()))
+			s.desk.Notice(words.Sentence(err.Error()))
 		case !inTime:
 			s.desk.Notice(lang.L("Too late: the package is already with the signing service."))
 		}
@@ -90,7 +89,7 @@ func (s *Screen) withdraw(id string) {
 func (s *Screen) decide(act func() error) {
 	work.Then(s.desk.Work, func(context.Context) (struct{}, error) { return struct{}{}, act() }, func(_ struct{}, err error) {
 		if err != nil {
-			s.desk.Notice(desk.Sentence(err.Error()))
+			s.desk.Notice(words.Sentence(err.Error()))
 		}
 		s.Reload()
 	})
@@ -103,14 +102,14 @@ func draftState(d store.Draft) (look.Mark, string) {
 		return look.MarkProblem, lang.L("The answer was lost. It may have been sent; Countersign is finding out.")
 	case store.DraftFailed:
 		if d.Problem != "" {
-			return look.MarkProblem, desk.Sentence(d.Problem)
+			return look.MarkProblem, words.Sentence(d.Problem)
 		}
 		return look.MarkProblem, lang.L("The signing service refused it.")
 	case store.DraftAdding:
 		return look.MarkNext, lang.L("Handing the package over…")
 	default:
 		if d.Problem != "" {
-			return look.MarkNext, desk.Sentence(d.Problem)
+			return look.MarkNext, words.Sentence(d.Problem)
 		}
 		return look.MarkNext, lang.L("waiting to be sent, {{.Documents}}", words.V{"Documents": words.Documents(len(d.Files))})
 	}

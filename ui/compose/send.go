@@ -8,8 +8,8 @@ import (
 
 	"countersign/internal/agent"
 	"countersign/internal/store"
-	"countersign/ui/desk"
 	"countersign/ui/look"
+	"countersign/ui/words"
 	"countersign/ui/work"
 )
 
@@ -125,7 +125,7 @@ func (s *Screen) arrived(r *run, p *parcel, state agent.SendState, err error) {
 	case ended, state.State == store.DraftCancelled:
 		p.fate = stopped
 	case err != nil && state.Problem == "":
-		p.problem = desk.Sentence(err.Error())
+		p.problem = words.Sentence(err.Error())
 	default:
 		p.problem = problemOf(state)
 	}
@@ -136,7 +136,7 @@ func problemOf(state agent.SendState) string {
 	if state.Problem == "" {
 		return lang.L("The signing service refused it.")
 	}
-	return desk.Sentence(state.Problem)
+	return words.Sentence(state.Problem)
 }
 
 // takeBack withdraws a parcel that the person stopped. When that comes too late, the office has it.
@@ -145,7 +145,7 @@ func (s *Screen) takeBack(r *run, p *parcel) {
 		p.fate = stopped
 		switch {
 		case err != nil:
-			p.fate, p.problem = waiting, desk.Sentence(err.Error())
+			p.fate, p.problem = waiting, words.Sentence(err.Error())
 		case !inTime:
 			p.fate, p.problem = waiting, lang.L("Too late: the package is already with the signing service.")
 		}

@@ -6,6 +6,7 @@ import (
 	"fyne.io/fyne/v2"
 
 	"countersign/internal/agent"
+	"countersign/ui/words"
 	"countersign/ui/work"
 )
 
@@ -60,7 +61,7 @@ func (d *Desk) ShowInFolder(path string) { d.tell(d.System.ShowInFolder(path)) }
 
 func (d *Desk) tell(err error) {
 	if err != nil {
-		d.Notice(Sentence(err.Error()))
+		d.Notice(words.Sentence(err.Error()))
 	}
 }
 

@@ -22,16 +22,3 @@ func TestTheGravestAndOldestIssueIsShownFirst(t *testing.T) {
 		t.Errorf("an info needs nobody, got %s and %d others", worst.ID, others)
 	}
 }
-
-func TestErrorsBecomeSentences(t *testing.T) {
-	for in, want := range map[string]string{
-		"":                  "",
-		"the disk is full":  "The disk is full.",
-		"örtlich gesperrt ": "Örtlich gesperrt.",
-		"Signed out.":       "Signed out.",
-	} {
-		if got := Sentence(in); got != want {
-			t.Errorf("%q became %q, want %q", in, got, want)
-		}
-	}
-}

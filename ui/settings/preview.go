@@ -10,9 +10,9 @@ import (
 
 	"countersign/internal/agent"
 	"countersign/ui/check"
-	"countersign/ui/desk"
 	"countersign/ui/look"
 	"countersign/ui/widgets"
+	"countersign/ui/words"
 	"countersign/ui/work"
 )
 
@@ -55,7 +55,7 @@ func (p *preview) show(settings agent.Settings, name string, err error) {
 	field := p.screen.form.by[check.Template].field
 	if err != nil {
 		p.line.Set(lang.L("not yet: the pattern is not complete"))
-		field.Wrong(desk.Sentence(err.Error()))
+		field.Wrong(words.Sentence(err.Error()))
 		return
 	}
 	p.line.Set(filepath.Join(filepath.Base(settings.SaveTo), filepath.FromSlash(name)))

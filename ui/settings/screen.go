@@ -20,6 +20,7 @@ import (
 	"countersign/ui/desk"
 	"countersign/ui/look"
 	"countersign/ui/widgets"
+	"countersign/ui/words"
 	"countersign/ui/work"
 )
 
@@ -115,7 +116,7 @@ func (s *Screen) PickFolder() {
 	dialog.ShowFolderOpen(func(folder fyne.ListableURI, err error) {
 		switch {
 		case err != nil:
-			s.desk.Notice(desk.Sentence(err.Error()))
+			s.desk.Notice(words.Sentence(err.Error()))
 		case folder != nil:
 			s.form.folder.SetText(folder.Path())
 			s.Save()
@@ -290,14 +291,14 @@ func (s *Screen) showWrong(wrong map[string]string) {
 
 // blame shows an error of the office beside the fields it names, else at the foot.
 func (s *Screen) blame(err error) {
-	s.say(look.Attention, desk.Sentence(err.Error()))
+	s.say(look.Attention, words.Sentence(err.Error()))
 	var config *agent.ConfigError
 	if !errors.As(err, &config) {
 		return
 	}
 	for _, wrong := range config.Fields {
 		if k := s.form.by[wrong.Field]; k != nil {
-			k.field.Wrong(desk.Sentence(wrong.Text))
+			k.field.Wrong(words.Sentence(wrong.Text))
 			s.tabs.Choose(k.tab)
 		}
 	}

@@ -7,9 +7,9 @@ import (
 	"fyne.io/fyne/v2/lang"
 	"fyne.io/fyne/v2/widget"
 
-	"countersign/ui/desk"
 	"countersign/ui/look"
 	"countersign/ui/widgets"
+	"countersign/ui/words"
 	"countersign/ui/work"
 )
 
@@ -32,7 +32,7 @@ func newStarter(s *Screen) *starter {
 // show shows how it is, without setting anything.
 func (t *starter) show(on bool, err error) {
 	if err != nil {
-		t.field.Wrong(desk.Sentence(err.Error()))
+		t.field.Wrong(words.Sentence(err.Error()))
 		t.check.Disable()
 		return
 	}
@@ -48,7 +48,7 @@ func (t *starter) set(on bool) {
 			if err != nil {
 				t.check.Checked = !on
 				t.check.Refresh()
-				t.field.Wrong(desk.Sentence(err.Error()))
+				t.field.Wrong(words.Sentence(err.Error()))
 				return
 			}
 			t.field.Wrong("")

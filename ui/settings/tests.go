@@ -10,7 +10,6 @@ import (
 	"fyne.io/fyne/v2/widget"
 
 	"countersign/internal/agent"
-	"countersign/ui/desk"
 	"countersign/ui/look"
 	"countersign/ui/widgets"
 	"countersign/ui/words"
@@ -116,7 +115,7 @@ func (t *trial) ended(answer string, err error) {
 		t.said = false
 		t.say("", "")
 	case err != nil:
-		t.say(look.MarkProblem, desk.Sentence(err.Error()))
+		t.say(look.MarkProblem, words.Sentence(err.Error()))
 	default:
 		t.say(look.MarkSigned, answer)
 	}

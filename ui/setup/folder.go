@@ -11,8 +11,8 @@ import (
 
 	"countersign/internal/agent"
 	"countersign/ui/check"
-	"countersign/ui/desk"
 	"countersign/ui/widgets"
+	"countersign/ui/words"
 	"countersign/ui/work"
 )
 
@@ -57,7 +57,7 @@ func (p *folder) pick() {
 	dialog.ShowFolderOpen(func(chosen fyne.ListableURI, err error) {
 		switch {
 		case err != nil:
-			p.screen.Say(desk.Sentence(err.Error()))
+			p.screen.Say(words.Sentence(err.Error()))
 		case chosen != nil:
 			p.path.SetText(chosen.Path())
 		}

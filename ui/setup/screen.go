@@ -20,6 +20,7 @@ import (
 	"countersign/ui/desk"
 	"countersign/ui/look"
 	"countersign/ui/widgets"
+	"countersign/ui/words"
 	"countersign/ui/work"
 )
 
@@ -289,14 +290,14 @@ func (s *Screen) blame(p *step, err error) {
 				if s.steps[at] != p {
 					s.show(at)
 				}
-				field.Wrong(desk.Sentence(f.Text))
+				field.Wrong(words.Sentence(f.Text))
 				s.bar.say(look.MarkProblem, lang.L("Something is missing. It is marked above."))
 				s.page.Refresh()
 				return
 			}
 		}
 	}
-	text := desk.Sentence(err.Error())
+	text := words.Sentence(err.Error())
 	if field := p.fields[p.blame]; field != nil {
 		field.Wrong(text)
 		s.page.Refresh()

@@ -147,7 +147,7 @@ func TestEachStepIsCheckedBeforeTheNext(t *testing.T) {
 		return "", errors.New("ngrok does not know this authtoken")
 	}
 	w.next()
-	if w.said(check.NgrokToken) != "Ngrok does not know this authtoken." {
+	if w.said(check.NgrokToken) != "ngrok does not know this authtoken." {
 		t.Errorf("beside the token: %q", w.said(check.NgrokToken))
 	}
 	w.address.kind.choose(1)

@@ -11,9 +11,9 @@ import (
 	"fyne.io/fyne/v2/widget"
 
 	"countersign/internal/agent"
-	"countersign/ui/desk"
 	"countersign/ui/look"
 	"countersign/ui/widgets"
+	"countersign/ui/words"
 	"countersign/ui/work"
 )
 
@@ -86,7 +86,7 @@ func (p *signIn) opened(address string, err error) {
 	p.later.Hide()
 	p.content.Refresh()
 	if err != nil {
-		p.screen.bar.say(look.MarkProblem, desk.Sentence(err.Error()))
+		p.screen.bar.say(look.MarkProblem, words.Sentence(err.Error()))
 	}
 }
 
@@ -105,7 +105,7 @@ func (p *signIn) paste() {
 	work.Then(p.screen.desk.Work, func(context.Context) (struct{}, error) { return struct{}{}, office.Paste(text) },
 		func(_ struct{}, err error) {
 			if err != nil {
-				p.field.Wrong(desk.Sentence(err.Error()))
+				p.field.Wrong(words.Sentence(err.Error()))
 				p.content.Refresh()
 			}
 		})

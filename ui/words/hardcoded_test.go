@@ -24,7 +24,7 @@ var notWords = []string{
 }
 
 // notWindow are folders under ui whose texts are for tests, or what the system says, which the phrasebook has.
-var notWindow = []string{"officetest", "screentest", "system"}
+var notWindow = []string{"officetest", "screentest", "system", "testdata"}
 
 // wordy is a text that people would read: two words, or one that begins with a capital.
 var wordy = regexp.MustCompile(`\p{L}{2,}[,;:.]? \p{L}|^\P{L}*\p{Lu}\p{Ll}+`)

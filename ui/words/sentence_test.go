@@ -91,6 +91,19 @@ func TestHostileNamesPassThrough(t *testing.T) {
 	}
 }
 
+func TestErrorsBecomeSentences(t *testing.T) {
+	for in, want := range map[string]string{
+		"":                  "",
+		"the disk is full":  "The disk is full.",
+		"örtlich gesperrt ": "Örtlich gesperrt.",
+		"Signed out.":       "Signed out.",
+	} {
+		if got := Sentence(in); got != want {
+			t.Errorf("%q became %q, want %q", in, got, want)
+		}
+	}
+}
+
 func FuzzNothingIsLostInTranslation(f *testing.F) {
 	c, err := load("fr")
 	if err != nil {

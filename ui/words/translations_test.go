@@ -68,7 +68,9 @@ func texts(t *testing.T) (plural map[string]bool) {
 	}
 	plural["language.code"] = false
 	for _, key := range fynes(t) {
-		plural[key] = plural[key]
+		if _, ours := plural[key]; !ours {
+			plural[key] = false
+		}
 	}
 	return plural
 }
