@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"golang.org/x/sync/errgroup"
 )
 
 type allCmd struct{}
@@ -83,16 +85,15 @@ func (p product) release(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	deb, err := p.deb(ctx, linux)
-	if err != nil {
-		return err
-	}
-	tarball, err := p.tarball(ctx, linux)
-	if err != nil {
-		return err
-	}
-	setup, err := p.windowsInstaller(ctx, windows, "Countersign-"+p.version+"-setup.exe")
-	if err != nil {
+	var deb, tarball, setup string
+	packing, packCtx := errgroup.WithContext(ctx) // each of them squeezes on one processor for long
+	packing.Go(func() (err error) { deb, err = p.deb(packCtx, linux); return })
+	packing.Go(func() (err error) { tarball, err = p.tarball(packCtx, linux); return })
+	packing.Go(func() (err error) {
+		setup, err = p.windowsInstaller(packCtx, windows, "Countersign-"+p.version+"-setup.exe")
+		return
+	})
+	if err := packing.Wait(); err != nil {
 		return err
 	}
 	notices, err := p.notices(ctx, linux, windows)

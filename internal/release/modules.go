@@ -89,6 +89,13 @@ var licenceName = regexp.MustCompile(`(?i)^(un)?(licen[cs]es?|copying|notice|ofl
 
 var isCode = regexp.MustCompile(`(?i)\.(go|c|h|js|json|ya?ml|html|tmpl|py|sh)$`)
 
+// mustGoAlong reports whether a file is called so, or lies in a folder that is (https://reuse.software).
+func mustGoAlong(path string) bool {
+	name := filepath.Base(path)
+	reuse := strings.EqualFold(filepath.Base(filepath.Dir(path)), "licenses")
+	return (reuse || licenceName.MatchString(name)) && !isCode.MatchString(name)
+}
+
 // licenceTexts are those in a module's folder and below: code of others that it brings along has its own. What is for the
 // module's tests is in no program.
 func licenceTexts(dir string) ([]string, error) {
@@ -103,7 +110,7 @@ func licenceTexts(dir string) ([]string, error) {
 			return err
 		case d.IsDir() && (d.Name() == "testdata" || d.Name() == "node_modules"):
 			return filepath.SkipDir
-		case !d.Type().IsRegular(), !licenceName.MatchString(d.Name()), isCode.MatchString(d.Name()):
+		case !d.Type().IsRegular(), !mustGoAlong(path):
 			return nil
 		}
 		content, err := os.ReadFile(path)

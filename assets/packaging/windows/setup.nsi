@@ -107,8 +107,9 @@ Function .onInit
   ${GetParameters} $0
   ClearErrors
   ${GetOptions} $0 "/AUTOSTART" $1
-  IfErrors +2
+  IfErrors not_asked
   !insertmacro SelectSection ${start_with_windows}
+  not_asked:
 FunctionEnd
 
 Section "Uninstall"

@@ -1,0 +1,115 @@
+//go:build shipping
+
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestTheDebianPackageInAFreshDebian(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root can make a Debian to install into")
+	}
+	root := filepath.Join(t.TempDir(), "root")
+	host := command{env: []string{"DEBIAN_FRONTEND=noninteractive", "LC_ALL=C"}}
+	host.must(t, "debootstrap", "--variant=minbase", "--include=ca-certificates", "bookworm", root)
+	for _, name := range []string{"resolv.conf", "hosts"} {
+		if content, err := os.ReadFile("/etc/" + name); err == nil {
+			if err := os.WriteFile(filepath.Join(root, "etc", name), content, 0o644); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if err := copyFile(shipped(t).deb, filepath.Join(root, "countersign.deb")); err != nil {
+		t.Fatal(err)
+	}
+	in := func(args ...string) string {
+		t.Helper()
+		return host.must(t, append([]string{"chroot", root, "env", "-i", "HOME=/root", "PATH=/usr/sbin:/usr/bin:/sbin:/bin",
+			"DEBIAN_FRONTEND=noninteractive", "LC_ALL=C"}, args...)...)
+	}
+	before := in("dpkg-query", "--show")
+	in("apt-get", "update", "-qq")
+	in("apt-get", "install", "-qq", "--no-install-recommends", "/countersign.deb")
+	// What is declared is enough for the linker and for what the window loads by itself when it opens.
+	if out := in("ldd", "/usr/bin/countersign"); strings.Contains(out, "not found") {
+		t.Errorf("libraries are missing:\n%s", out)
+	}
+	libraries := in("ldconfig", "-p")
+	for _, name := range []string{"libX11.so.6", "libXcursor.so.1", "libXi.so.6", "libXinerama.so.1", "libXrandr.so.2", "libXrender.so.1",
+		"libXext.so.6", "libX11-xcb.so.1", "libXxf86vm.so.1", "libxkbcommon.so.0", "libGL.so.1", "libwayland-client.so.0"} {
+		if !strings.Contains(libraries, name+" ") {
+			t.Errorf("nothing that the package depends on brings %s", name)
+		}
+	}
+	if out := in("countersign", "version"); out != "countersign 9.8.7 ("+shipped(t).p.commit+")\n" {
+		t.Errorf("its version is %q", out)
+	}
+	if out := in("countersign", "--help"); !strings.Contains(out, "Usage: countersign") {
+		t.Errorf("its help is %q", out)
+	}
+	in("countersign", "demo", "--headless", "--dir", "/root/Signed")
+	wantDocuments(t, filepath.Join(root, "root", "Signed"))
+	in("sh", "-c", "cd / && md5sum --quiet --check /var/lib/dpkg/info/countersign.md5sums")
+	files := in("dpkg", "--listfiles", "countersign")
+	in("apt-get", "purge", "-qq", "countersign")
+	for _, path := range strings.Fields(files) {
+		if info, err := os.Lstat(filepath.Join(root, path)); err == nil && !info.IsDir() {
+			t.Errorf("%s is still there", path)
+		}
+	}
+	in("apt-get", "autoremove", "--purge", "-qq")
+	if after := in("dpkg-query", "--show"); after != before {
+		t.Errorf("before the package was installed there was\n%s\nafterwards\n%s", before, after)
+	}
+	wantDocuments(t, filepath.Join(root, "root", "Signed"))
+}
+
+func TestMenuEntryAndDescriptionAreValid(t *testing.T) {
+	dir := t.TempDir()
+	c := command{dir: dir}
+	c.must(t, "dpkg-deb", "--extract", shipped(t).deb, dir)
+	c.must(t, "desktop-file-validate", "usr/share/applications/countersign.desktop",
+		"usr/share/doc/countersign/examples/countersign-autostart.desktop")
+	c.must(t, "appstreamcli", "validate", "--no-net", "usr/share/metainfo/ch.countersign.app.metainfo.xml")
+	c.must(t, "sh", "-c", "zcat usr/share/man/man1/countersign.1.gz | mandoc -T lint -W warning")
+}
+
+func TestTheArchiveInstallsForOnePerson(t *testing.T) {
+	dir := t.TempDir()
+	home := filepath.Join(dir, "home of $ana")
+	if err := os.Mkdir(home, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	c := command{dir: dir, env: []string{"HOME=" + home, "XDG_CONFIG_HOME=", "XDG_DATA_HOME=", "PATH=/usr/bin:/bin"}}
+	c.must(t, "tar", "--extract", "--file", shipped(t).tarball)
+	install := filepath.Join(dir, "countersign-9.8.7", "install.sh")
+	out := c.must(t, install, "--autostart")
+	program := filepath.Join(home, ".local", "bin", "countersign")
+	if !strings.Contains(out, program) || !strings.Contains(out, "not in your PATH") {
+		t.Errorf("it said %q", out)
+	}
+	c.must(t, program, "demo", "--headless", "--dir", filepath.Join(dir, "Signed"))
+	wantDocuments(t, filepath.Join(dir, "Signed"))
+	for _, entry := range []string{".local/share/applications/countersign.desktop", ".config/autostart/countersign.desktop"} {
+		c.must(t, "desktop-file-validate", filepath.Join(home, entry))
+		content, err := os.ReadFile(filepath.Join(home, entry))
+		if want := `Exec="` + strings.ReplaceAll(program, "$", `\\$`) + `" `; err != nil || !strings.Contains(string(content), want) {
+			t.Errorf("%s has no line that begins with %s: %v\n%s", entry, want, err, content)
+		}
+	}
+	c.must(t, install) // over the first, as an upgrade is
+	c.must(t, install, "--uninstall")
+	left, err := exec.Command("find", home, "-type", "f").Output()
+	if err != nil || len(left) != 0 {
+		t.Errorf("left: %s, %v", left, err)
+	}
+	wantFile(t, filepath.Join(home, ".local"), false)
+	if out, code := c.run(t, install, "--tomato"); code != 2 || !strings.Contains(out, "Usage") {
+		t.Errorf("a wrong flag ends with %d: %s", code, out)
+	}
+}

@@ -1,0 +1,102 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestLicenceTextsAreFoundWhereverTheyAre(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"LICENSE":                  "one\r\ntext\n",
+		"third_party/font/OFL.txt": "two",
+		"copy/license.md":          "one\ntext",
+		"NOTICE":                   "three",
+		"UNLICENSE":                "four",
+		"licenses.go":              "code",
+		"testdata/LICENSE":         "tests",
+		"LICENSES/MIT.txt":         "in a folder of that name",
+		"empty/COPYING":            " \n",
+	} {
+		if err := write(filepath.Join(dir, filepath.FromSlash(name)), []byte(text)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	texts, err := licenceTexts(dir)
+	if got := strings.Join(texts, "|"); err != nil || got != "one\ntext|in a folder of that name|three|four|two" {
+		t.Errorf("got %q, %v", got, err)
+	}
+}
+
+func TestAModuleWithoutALicenceIsAnError(t *testing.T) {
+	for name, dir := range map[string]string{"empty": t.TempDir(), "not there": ""} {
+		if texts, err := licenceTexts(dir); err == nil {
+			t.Errorf("%s: got %q", name, texts)
+		}
+	}
+}
+
+// Of this test program itself, which has a good part of the product's modules in it.
+func TestNoticesAndBillNameEveryModule(t *testing.T) {
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := here(t)
+	modules, err := p.modules(t.Context(), self)
+	if err != nil {
+		t.Fatal(err)
+	}
+	notices, err := p.notices(t.Context(), self)
+	if err != nil {
+		t.Fatal(err)
+	}
+	bill, err := p.bill(t.Context(), self)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var read struct {
+		BomFormat, SpecVersion, SerialNumber string
+		Components                           []struct {
+			Name, Version, Purl string
+			Licenses            []struct{ License struct{ ID, Name string } }
+		}
+	}
+	if err := json.Unmarshal(bill, &read); err != nil || read.BomFormat != "CycloneDX" || read.SpecVersion != "1.6" {
+		t.Errorf("the bill is %s %s, %v", read.BomFormat, read.SpecVersion, err)
+	}
+	if !strings.HasPrefix(read.SerialNumber, "urn:uuid:") || len(read.Components) != len(modules) || len(modules) < 20 {
+		t.Fatalf("serial number %q, %d components, %d modules", read.SerialNumber, len(read.Components), len(modules))
+	}
+	for i, m := range modules {
+		c := read.Components[i]
+		if c.Name != m.path || c.Version != m.version || c.Purl != "pkg:golang/"+m.path+"@"+m.version || len(c.Licenses) == 0 {
+			t.Errorf("%s is in the bill as %+v", m.path, c)
+		}
+		for _, l := range c.Licenses {
+			if l.License.ID == "" && !knownText(m) {
+				t.Errorf("nobody knows the licence of %s: %s", m.path, l.License.Name)
+			}
+		}
+		if !bytes.Contains(notices, []byte("\n"+m.name()+"\n")) {
+			t.Errorf("%s is not in the notices", m.path)
+		}
+		for _, text := range m.texts {
+			if !bytes.Contains(notices, []byte(text)) {
+				t.Errorf("a text of %s is not in the notices", m.path)
+			}
+		}
+	}
+	again, err := p.bill(t.Context(), self)
+	if err != nil || !bytes.Equal(bill, again) {
+		t.Errorf("the bill differs the second time: %v", err)
+	}
+}
+
+// knownText reports whether a module brings texts that are no licence of its own kind: a list of authors, a notice of
+// a picture or a colour profile.
+func knownText(m module) bool { return len(m.texts) > 1 }

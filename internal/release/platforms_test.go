@@ -1,0 +1,58 @@
+//go:build shipping
+
+package main
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// inWineToo are the packages whose tests run on Windows as well; the keyring of Windows stays out of them by itself.
+var inWineToo = []string{
+	"internal/archive", "internal/store", "internal/secret", "internal/single", "internal/esign", "internal/inbox",
+	"internal/notify", "ui/system",
+}
+
+func TestPackagesKeepTheirPromisesOnWindows(t *testing.T) {
+	w, _ := newWine(t, "")
+	root := shipped(t).p.root
+	toWindows := command{dir: root, env: []string{"GOOS=windows", "GOARCH=amd64", "CGO_ENABLED=0"}}
+	for _, name := range inWineToo {
+		t.Run(filepath.Base(name), func(t *testing.T) {
+			program := filepath.Join(t.TempDir(), "test.exe")
+			toWindows.must(t, "go", "test", "-c", "-o", program, "./"+name)
+			there := command{dir: filepath.Join(root, name), env: w.env} // where its testdata is
+			out, code := there.run(t, "wine", program, "-test.v", "-test.timeout=3m")
+			if code != 0 || !strings.Contains(out, "\nPASS") {
+				t.Errorf("it ended with %d\n%s", code, out)
+			}
+			for line := range strings.Lines(out) {
+				if strings.Contains(line, "--- SKIP") {
+					t.Log(strings.TrimSpace(line))
+				}
+			}
+		})
+	}
+}
+
+// No Mac is at hand: what needs no C is compiled and vetted for it, and for Windows, which is quicker than Wine.
+func TestOtherSystemsCompile(t *testing.T) {
+	root := shipped(t).p.root
+	for _, system := range []string{"GOOS=darwin", "GOOS=windows"} {
+		c := command{dir: root, env: []string{system, "GOARCH=amd64", "CGO_ENABLED=0"}}
+		packages := []string{"go", "vet"}
+		listed := c.must(t, "go", "list", "-e", "-f", `{{.ImportPath}} {{join .Deps " "}}`, "./...")
+		for line := range strings.Lines(listed) {
+			words := strings.Fields(line)
+			if !slices.Contains(words, "fyne.io/fyne/v2/app") { // whose driver is C
+				packages = append(packages, words[0])
+			}
+		}
+		if len(packages) < 20 {
+			t.Fatalf("only %q need no C", packages)
+		}
+		c.must(t, packages...)
+	}
+}

@@ -1,0 +1,191 @@
+package main
+
+import (
+	"archive/tar"
+	"bytes"
+	"context"
+	"encoding/xml"
+	"errors"
+	"image/png"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestVersionsAreWhatEachSystemAllows(t *testing.T) {
+	for version, want := range map[string]struct{ debian, four string }{
+		"1.2.3":            {"1.2.3", "1.2.3.0"},
+		"1.2.0-rc.1":       {"1.2.0+rc.1", "1.2.0.0"},
+		"1.2.3-4-gabc1234": {"1.2.3+4+gabc1234", "1.2.3.4"},
+		"92d9f51-dirty":    {"0~92d9f51+dirty", "0.0.0.0"},
+		"92d9f51":          {"0~92d9f51", "0.0.0.0"},
+		"dev":              {"0~dev", "0.0.0.0"},
+		"1.99999":          {"1.99999", "1.0.0.0"},
+	} {
+		p := product{version: version}
+		if got := p.debianVersion(); got != want.debian {
+			t.Errorf("%s: Debian gets %s, want %s", version, got, want.debian)
+		}
+		if got := strings.Join(p.numbers(4), "."); got != want.four {
+			t.Errorf("%s: Windows gets %s, want %s", version, got, want.four)
+		}
+	}
+}
+
+func TestTheProgramSaysVersionAndCommit(t *testing.T) {
+	for _, tt := range []struct{ version, commit, want string }{
+		{"1.2.3", "0123456789ab", "1.2.3 (0123456789ab)"},
+		{"1.2.3-4-g0123456", "0123456789ab", "1.2.3-4-g0123456"},
+		{"1.2.3", "", "1.2.3"},
+	} {
+		if got := (product{version: tt.version, commit: tt.commit}).said(); got != tt.want {
+			t.Errorf("got %s, want %s", got, tt.want)
+		}
+	}
+}
+
+func TestTheBundleIsWhatMacOSReads(t *testing.T) {
+	p := here(t)
+	bundle := filepath.Join(p.out, "Countersign.app")
+	if err := p.bundleForms(bundle); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{filepath.Join(bundle, "Contents", "Info.plist"), p.packaging("macos", "entitlements.plist")} {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for d := xml.NewDecoder(bytes.NewReader(text)); ; {
+			if _, err := d.Token(); errors.Is(err, io.EOF) {
+				break
+			} else if err != nil {
+				t.Fatalf("%s: %v", path, err)
+			}
+		}
+	}
+	plist, err := os.ReadFile(filepath.Join(bundle, "Contents", "Info.plist"))
+	if err != nil || !bytes.Contains(plist, []byte("<key>CFBundleShortVersionString</key>\n\t<string>1.2.3</string>")) {
+		t.Errorf("the version is not in Info.plist: %v", err)
+	}
+	icon, err := os.ReadFile(filepath.Join(bundle, "Contents", "Resources", "countersign.icns"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantIcns(t, icon)
+}
+
+// wantIcns reads an .icns file entry by entry.
+func wantIcns(t *testing.T, icon []byte) {
+	t.Helper()
+	length := func(b []byte) int { return int(b[4])<<24 | int(b[5])<<16 | int(b[6])<<8 | int(b[7]) }
+	if string(icon[:4]) != "icns" || length(icon) != len(icon) {
+		t.Fatalf("it begins with %q", icon[:8])
+	}
+	rest := icon[8:]
+	for _, k := range icnsKinds {
+		if len(rest) < 8 || string(rest[:4]) != k.kind || length(rest) > len(rest) {
+			t.Fatalf("where %s should be is %q", k.kind, rest[:min(8, len(rest))])
+		}
+		picture, err := png.DecodeConfig(bytes.NewReader(rest[8:length(rest)]))
+		if err != nil || picture.Width != k.size || picture.Height != k.size {
+			t.Errorf("%s: %v, %v", k.kind, picture, err)
+		}
+		rest = rest[length(rest):]
+	}
+	if len(rest) != 0 {
+		t.Errorf("%d bytes are left over", len(rest))
+	}
+}
+
+func TestArchivesDependOnTheirContentAlone(t *testing.T) {
+	if _, err := exec.LookPath("xz"); err != nil {
+		t.Skip("there is no xz here")
+	}
+	p := here(t)
+	files := []file{{"b/two", 0o644, []byte("2")}, {"a/one", 0o755, []byte("1")}}
+	var written [2][]byte
+	for i := range written {
+		path := filepath.Join(t.TempDir(), "x.tar.xz")
+		if err := p.writeTar(t.Context(), path, files); err != nil {
+			t.Fatal(err)
+		}
+		files[0], files[1] = files[1], files[0]
+		content, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		written[i] = content
+	}
+	if !bytes.Equal(written[0], written[1]) {
+		t.Error("the order in which the files came shows")
+	}
+	cmd := exec.CommandContext(t.Context(), "xz", "--decompress", "--stdout")
+	cmd.Stdin = bytes.NewReader(written[0])
+	plain, err := cmd.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, err := tar.NewReader(bytes.NewReader(plain)).Next()
+	if err != nil || first.Name != "a/one" || first.Mode != 0o755 || first.Uid != 0 || !first.ModTime.Equal(p.made) {
+		t.Errorf("the first entry is %+v, %v", first, err)
+	}
+}
+
+// repository is a git repository with one commit.
+func repository(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "a"), []byte("a"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{
+		{"init", "--quiet"}, {"add", "a"},
+		{"-c", "user.name=Ana", "-c", "user.email=ana@example.com", "commit", "--quiet", "--message=Begin"},
+	} {
+		if err := run(t.Context(), dir, nil, "git", args...); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+func TestAReleaseNeedsACleanTreeAndAVersion(t *testing.T) {
+	dir := repository(t)
+	c := &commandLine{Root: dir, Out: t.TempDir()}
+	if err := (allCmd{}).Run(context.Background(), c); err == nil || !strings.Contains(err.Error(), "needs a version") {
+		t.Errorf("without a version: %v", err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "stray.go"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	c.Version = "1.0.0"
+	if err := (allCmd{}).Run(context.Background(), c); err == nil || !strings.Contains(err.Error(), "stray.go") {
+		t.Errorf("with a stray file: %v", err)
+	}
+}
+
+func TestSumsAreAsSha256sumChecksThem(t *testing.T) {
+	dir := t.TempDir()
+	if err := write(filepath.Join(dir, "abc"), []byte("abc")); err != nil {
+		t.Fatal(err)
+	}
+	if err := writeSums(dir); err != nil {
+		t.Fatal(err)
+	}
+	got, err := os.ReadFile(filepath.Join(dir, "SHA256SUMS"))
+	const want = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad  abc\n" // FIPS 180-2, B.1
+	if string(got) != want || err != nil {
+		t.Errorf("got %s, %v", got, err)
+	}
+}
+
+func TestAMissingToolIsNamed(t *testing.T) {
+	t.Setenv("PATH", t.TempDir())
+	err := run(t.Context(), t.TempDir(), nil, "makensis")
+	if err == nil || !strings.Contains(err.Error(), "this computer has no makensis") {
+		t.Errorf("got %v", err)
+	}
+}

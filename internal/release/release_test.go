@@ -1,0 +1,102 @@
+//go:build shipping
+
+package main
+
+import (
+	"bytes"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestTheSameTreeGivesTheSameBytesElsewhere(t *testing.T) {
+	first := shipped(t)
+	elsewhere := filepath.Join(t.TempDir(), "another folder")
+	p := first.p
+	p.root, p.out = elsewhere, t.TempDir()
+	// What is committed and what is about to be; not what a build left in the tree.
+	files, err := output(t.Context(), first.p.root, "git", "ls-files", "--cached", "--others", "--exclude-standard")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range strings.Split(files, "\n") {
+		if err := os.MkdirAll(filepath.Dir(filepath.Join(elsewhere, name)), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := copyFile(filepath.Join(first.p.root, name), filepath.Join(elsewhere, name)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := p.release(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	want, got := sums(t, first.p.out), sums(t, p.out)
+	for _, name := range slices.Sorted(maps.Keys(want)) {
+		if got[name] != want[name] {
+			t.Errorf("%s differs", name)
+		}
+	}
+	if len(want) != len(got) || len(want) != 8 {
+		t.Errorf("%d files are published, %d elsewhere", len(want), len(got))
+	}
+	command{dir: p.out}.must(t, "sha256sum", "--check", "--strict", "SHA256SUMS")
+}
+
+func sums(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := map[string]string{}
+	for _, e := range entries {
+		if found[e.Name()], err = sumOf(filepath.Join(dir, e.Name())); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return found
+}
+
+func TestWhatIsSignedIsSignedThroughout(t *testing.T) {
+	dir := t.TempDir()
+	c := command{dir: dir}
+	c.must(t, "openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=Countersign test", "-days", "2",
+		"-addext", "extendedKeyUsage=codeSigning", "-keyout", "key.pem", "-out", "cert.pem")
+	c.must(t, "openssl", "pkcs12", "-export", "-inkey", "key.pem", "-in", "cert.pem", "-passout", "pass:for tests", "-out", "cert.pfx")
+	if err := os.WriteFile(filepath.Join(dir, "password"), []byte("for tests"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("SIGN_PFX", filepath.Join(dir, "cert.pfx"))
+	t.Setenv("SIGN_PASSWORD_FILE", filepath.Join(dir, "password"))
+	// A small program of Go stands for the real one, which takes long to pack.
+	write(filepath.Join(dir, "go.mod"), []byte("module small\n"))
+	write(filepath.Join(dir, "main.go"), []byte("package main\n\nfunc main() {}\n"))
+	small := filepath.Join(dir, "small.exe")
+	command{dir: dir, env: []string{"GOOS=windows", "CGO_ENABLED=0", "GOFLAGS="}}.must(t, "go", "build", "-o", small, ".")
+	p := shipped(t).p
+	p.out = dir
+	if err := p.sign(t.Context(), small); err != nil {
+		t.Fatal(err)
+	}
+	setup, err := p.windowsInstaller(t.Context(), small, "Countersign-setup.exe")
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, home := newWine(t, "")
+	w.must(t, "wine", setup, "/S")
+	installed := filepath.Join(home, "AppData", "Local", "Programs", "Countersign")
+	for _, path := range []string{small, setup, filepath.Join(installed, "Countersign.exe"), filepath.Join(installed, "uninstall.exe")} {
+		out, _ := exec.Command("osslsigncode", "verify", "-CAfile", filepath.Join(dir, "cert.pem"), path).CombinedOutput()
+		if !bytes.Contains(out, []byte("CN=Countersign test")) || !bytes.Contains(out, []byte("Signature verification: ok")) {
+			t.Errorf("%s: %s", path, out)
+		}
+	}
+	t.Setenv("SIGN_PASSWORD_FILE", filepath.Join(dir, "cert.pem"))
+	if err := p.sign(t.Context(), small); err == nil {
+		t.Error("a wrong password was taken")
+	}
+}

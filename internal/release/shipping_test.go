@@ -1,0 +1,133 @@
+//go:build shipping
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// The tests of this tag install what is shipped where it belongs: Windows programs in Wine, the Debian package in a fresh
+// Debian, the archive in an empty home. `make test-shipping` runs them, and installs what they need.
+
+// built is a release as it is published, made once for all tests.
+type built struct {
+	p                                   product
+	linux, windows, setup, deb, tarball string
+}
+
+var build = sync.OnceValues(func() (built, error) {
+	ctx := context.Background()
+	dir, err := os.MkdirTemp("", "countersign-shipping-")
+	if err != nil {
+		return built{}, err
+	}
+	c := commandLine{Root: filepath.Join("..", ".."), Out: dir, Version: "9.8.7"}
+	p, err := c.product(ctx)
+	if err != nil {
+		return built{}, err
+	}
+	return built{
+		p: p, linux: filepath.Join(dir, "countersign-9.8.7-linux-amd64"),
+		windows: filepath.Join(dir, "Countersign-9.8.7-windows-amd64.exe"), setup: filepath.Join(dir, "Countersign-9.8.7-setup.exe"),
+		deb: filepath.Join(dir, "countersign_9.8.7_amd64.deb"), tarball: filepath.Join(dir, "countersign-9.8.7-linux-amd64.tar.xz"),
+	}, p.release(ctx)
+})
+
+func shipped(t *testing.T) built {
+	t.Helper()
+	b, err := build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func TestMain(m *testing.M) {
+	if len(os.Args) == 3 && os.Args[1] == "sign" { // the installer's compiler calls back, as it does the real program
+		if err := (&signCmd{File: os.Args[2]}).Run(context.Background()); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	code := m.Run()
+	if b, _ := build(); b.p.out != "" {
+		os.RemoveAll(b.p.out)
+	}
+	os.RemoveAll(empty())
+	os.Exit(code)
+}
+
+// command is an environment for tools.
+type command struct {
+	env []string
+	dir string
+}
+
+// run runs a tool to its end and returns what it printed on both streams, and its exit code.
+func (c command) run(t *testing.T, args ...string) (string, int) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Minute) // also when the test is over
+	defer cancel()
+	cmd := exec.CommandContext(ctx, args[0], args[1:]...)
+	cmd.Env, cmd.Dir = append(os.Environ(), c.env...), c.dir
+	cmd.WaitDelay = 5 * time.Second
+	out, err := cmd.CombinedOutput()
+	if cmd.ProcessState == nil || ctx.Err() != nil {
+		t.Fatalf("%s: %v\n%s", args[0], err, out)
+	}
+	return string(out), cmd.ProcessState.ExitCode()
+}
+
+// must runs a tool that has to succeed.
+func (c command) must(t *testing.T, args ...string) string {
+	t.Helper()
+	out, code := c.run(t, args...)
+	if code != 0 {
+		t.Fatalf("%s ended with %d:\n%s", strings.Join(args, " "), code, out)
+	}
+	return out
+}
+
+// wantDocuments checks what the demo saves: the signed documents of its two packages, whole.
+func wantDocuments(t *testing.T, dir string) {
+	t.Helper()
+	n := 0
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		content, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		if !strings.HasSuffix(path, ".pdf") || !bytes.HasPrefix(content, []byte("%PDF-")) {
+			t.Errorf("%s is no PDF document", path)
+		}
+		n++
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n < 8 {
+		t.Errorf("%d documents were saved", n)
+	}
+}
+
+func wantFile(t *testing.T, path string, there bool) {
+	t.Helper()
+	if _, err := os.Lstat(path); (err == nil) != there {
+		t.Errorf("%s: there is %v, want %v", path, err == nil, there)
+	}
+}

@@ -1,0 +1,234 @@
+//go:build shipping
+
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// inWine is the environment of a Windows in a folder, on a display or on none.
+func inWine(prefix, display string) command {
+	return command{dir: prefix, env: []string{
+		"WINEPREFIX=" + prefix, "WINEARCH=win64", "WINEDEBUG=-all", "WINEDLLOVERRIDES=mscoree,mshtml=", "DISPLAY=" + display,
+		"LIBGL_ALWAYS_SOFTWARE=1", "XDG_RUNTIME_DIR=" + prefix, "DBUS_SESSION_BUS_ADDRESS=unix:path=/nonexistent",
+	}}
+}
+
+// empty is a new Windows, made once, with what Wine 8 lacks put in.
+var empty = sync.OnceValue(func() string {
+	prefix, err := os.MkdirTemp("", "countersign-wine-")
+	if err != nil {
+		panic(err)
+	}
+	return prefix
+})
+
+// newWine is a Windows of the test's own, and the folder of its person.
+func newWine(t *testing.T, display string) (command, string) {
+	t.Helper()
+	if _, err := os.Stat(filepath.Join(empty(), "ready")); err != nil {
+		fillWine(t, empty())
+	}
+	prefix := filepath.Join(t.TempDir(), "wine")
+	w := inWine(prefix, display)
+	command{}.must(t, "cp", "--archive", empty(), prefix)
+	t.Cleanup(func() {
+		w.run(t, "wineserver", "--kill") // the one of this prefix
+		w.run(t, "wineserver", "--wait")
+	})
+	home, err := filepath.Glob(filepath.Join(prefix, "drive_c", "users", "*", "AppData"))
+	if err != nil || len(home) != 1 {
+		t.Fatalf("the person's folder: %q, %v", home, err)
+	}
+	return w, filepath.Dir(home[0])
+}
+
+func fillWine(t *testing.T, prefix string) {
+	t.Helper()
+	w := inWine(prefix, "")
+	w.must(t, "wineboot", "--init")
+	w.must(t, "wineserver", "--wait")
+	w.must(t, mingwGCC, "-shared", "-O1", "-s", "-o",
+		filepath.Join(prefix, "drive_c", "windows", "system32", "bcryptprimitives.dll"),
+		shipped(t).p.packaging("wine", "bcryptprimitives.c"), "-ladvapi32")
+	if err := os.WriteFile(filepath.Join(prefix, "ready"), nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestTheWindowsProgramDoesTheWholeJob(t *testing.T) {
+	w, home := newWine(t, "")
+	dir := filepath.Join(home, "Signed")
+	out := w.must(t, "wine", shipped(t).windows, "demo", "--headless", "--dir", `Z:`+strings.ReplaceAll(dir, "/", `\`))
+	if !strings.Contains(out, "Done.") {
+		t.Errorf("it printed\n%s", out)
+	}
+	wantDocuments(t, dir)
+	if out := w.must(t, "wine", shipped(t).windows, "version"); !strings.Contains(out, "countersign 9.8.7 (") {
+		t.Errorf("its version is %q", out)
+	}
+	if out, code := w.run(t, "wine", shipped(t).windows, "--tomato"); code != 2 || !strings.Contains(out, "unknown flag") {
+		t.Errorf("a wrong flag ends with %d: %s", code, out)
+	}
+}
+
+func TestCommandsPrintWhereTheyAreStarted(t *testing.T) {
+	w, home := newWine(t, "")
+	program := `Z:` + strings.ReplaceAll(shipped(t).windows, "/", `\`)
+	batch := `"` + program + `" version >"%USERPROFILE%\said.txt"` + "\r\n"
+	if err := os.WriteFile(filepath.Join(home, "ask.bat"), []byte(batch), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	w.must(t, "wine", "cmd", "/c", `%USERPROFILE%\ask.bat`)
+	said, err := os.ReadFile(filepath.Join(home, "said.txt"))
+	if err != nil || !strings.Contains(string(said), "countersign 9.8.7") {
+		t.Errorf("into a file it printed %q, %v", said, err)
+	}
+	w.must(t, mingwGCC, "-municode", "-O1", "-s", "-o", filepath.Join(w.dir, "bare.exe"), shipped(t).p.packaging("wine", "bare.c"))
+	// script(1) is the terminal that Wine makes a console of.
+	out := w.must(t, "script", "--quiet", "--return", "--command", "wine bare.exe '"+program+"' version", "/dev/null")
+	if !strings.Contains(out, "countersign 9.8.7") {
+		t.Errorf("into the console it printed %q", out)
+	}
+}
+
+// parts are where the installer puts things, below the person's folder.
+var parts = []string{
+	"AppData/Local/Programs/Countersign/Countersign.exe", "AppData/Local/Programs/Countersign/NOTICES.txt",
+	"AppData/Local/Programs/Countersign/uninstall.exe",
+	"AppData/Roaming/Microsoft/Windows/SendTo/Countersign.lnk",
+	"AppData/Roaming/Microsoft/Windows/Start Menu/Programs/Countersign.lnk",
+}
+
+const (
+	runRegistry       = `HKCU\Software\Microsoft\Windows\CurrentVersion\Run`
+	uninstallRegistry = `HKCU\Software\Microsoft\Windows\CurrentVersion\Uninstall\Countersign`
+)
+
+func TestTheInstallerLeavesWhatItShould(t *testing.T) {
+	w, home := newWine(t, "")
+	data := filepath.Join(home, "AppData", "Roaming", "countersign", "state.db")
+	if err := write(data, []byte("packages")); err != nil {
+		t.Fatal(err)
+	}
+	there := func(want bool) {
+		t.Helper()
+		for _, part := range parts {
+			wantFile(t, filepath.Join(home, filepath.FromSlash(part)), want)
+		}
+	}
+	installed := filepath.Join(home, filepath.FromSlash(parts[0]))
+	w.must(t, "wine", shipped(t).setup, "/S")
+	there(true)
+	if out := w.must(t, "wine", "reg", "query", uninstallRegistry); !strings.Contains(out, "9.8.7") || !strings.Contains(out, "uninstall.exe") {
+		t.Errorf("Apps & features shows\n%s", out)
+	}
+	if out, _ := w.run(t, "wine", "reg", "query", runRegistry); strings.Contains(out, "Countersign") {
+		t.Errorf("it starts with Windows, and nobody asked for that:\n%s", out)
+	}
+	if out := w.must(t, "wine", installed, "version"); !strings.Contains(out, "9.8.7") {
+		t.Errorf("installed is %q", out)
+	}
+	w.must(t, "wine", shipped(t).setup, "/S", "/AUTOSTART") // over the first
+	if out := w.must(t, "wine", "reg", "query", runRegistry); !strings.Contains(out, `Countersign.exe" --hidden`) {
+		t.Errorf("it does not start with Windows:\n%s", out)
+	}
+	w.must(t, "wine", filepath.Join(filepath.Dir(installed), "uninstall.exe"), "/S")
+	w.must(t, "wineserver", "-w") // the uninstaller goes on as a copy of itself
+	there(false)
+	wantFile(t, filepath.Dir(installed), false)
+	wantFile(t, data, true)
+	if out, code := w.run(t, "wine", "reg", "query", uninstallRegistry); code == 0 {
+		t.Errorf("Apps & features still shows\n%s", out)
+	}
+	if out, _ := w.run(t, "wine", "reg", "query", runRegistry); strings.Contains(out, "Countersign") {
+		t.Errorf("it still starts with Windows:\n%s", out)
+	}
+}
+
+func TestAProgramThatRunsIsNotReplaced(t *testing.T) {
+	w, home := newWine(t, "")
+	w.must(t, "wine", shipped(t).setup, "/S")
+	installed := filepath.Join(home, filepath.FromSlash(parts[0]))
+	serve := exec.Command("wine", installed, "--key-file", `C:\key`, "serve")
+	serve.Env, serve.Dir = append(os.Environ(), w.env...), w.dir
+	said, err := serve.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := serve.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer serve.Wait()
+	defer w.run(t, "wineserver", "--kill")
+	if _, err := said.Read(make([]byte, 1)); err != nil { // it says that it runs
+		t.Fatal(err)
+	}
+	if out := w.must(t, "wine", installed, "status"); !strings.Contains(out, "not signed in") {
+		t.Errorf("beside it, status says %q", out)
+	}
+	if out, code := w.run(t, "wine", installed, "serve"); code != 1 || !strings.Contains(out, "already running") {
+		t.Errorf("a second one ends with %d: %s", code, out)
+	}
+	if _, code := w.run(t, "wine", shipped(t).setup, "/S"); code != 2 {
+		t.Errorf("the installer ends with %d", code)
+	}
+	wantFile(t, installed, true)
+}
+
+func TestTheWindowAppearsOnWindows(t *testing.T) {
+	display := newDisplay(t)
+	w, home := newWine(t, display)
+	demo := exec.Command("wine", shipped(t).windows, "demo", "--dir", "Z:"+strings.ReplaceAll(filepath.Join(home, "Signed"), "/", `\`))
+	demo.Env, demo.Dir = append(os.Environ(), w.env...), w.dir
+	if err := demo.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer demo.Wait()
+	defer w.run(t, "wineserver", "--kill")
+	x := command{env: []string{"DISPLAY=" + display}}
+	found := make(chan string, 1)
+	go func() {
+		out, _ := x.run(t, "timeout", "60", "xdotool", "search", "--sync", "--onlyvisible", "--name", "^Countersign$")
+		found <- strings.TrimSpace(out)
+	}()
+	if id := <-found; id == "" {
+		t.Fatal("no window is called Countersign")
+	}
+	if dir := os.Getenv("COUNTERSIGN_PICTURES"); dir != "" {
+		<-time.After(3 * time.Second) // for a person to look at: let it paint
+		x.must(t, "import", "-window", "root", filepath.Join(dir, "wine.png"))
+	}
+}
+
+// newDisplay is an X server of the test's own.
+func newDisplay(t *testing.T) string {
+	t.Helper()
+	read, written, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := exec.Command("Xvfb", "-displayfd", "3", "-screen", "0", "1280x900x24", "-nolisten", "tcp")
+	x.ExtraFiles = []*os.File{written}
+	if err := x.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		x.Process.Kill()
+		x.Wait()
+	})
+	written.Close()
+	defer read.Close()
+	number := make([]byte, 16)
+	n, err := read.Read(number)
+	if err != nil {
+		t.Fatal("Xvfb does not start: ", err)
+	}
+	return ":" + strings.TrimSpace(string(number[:n]))
+}
