@@ -10,6 +10,7 @@ import (
 	"countersign/internal/cli"
 	"countersign/ui"
 	"countersign/ui/system"
+	"countersign/ui/words"
 )
 
 // version is set when a release is linked.
@@ -20,6 +21,7 @@ func main() {
 		Version:     version,
 		Window:      window,
 		Display:     func(ctx context.Context) error { return system.CheckDisplay(ctx, os.Getenv) },
+		Say:         words.Phrase,
 		OpenAddress: system.Opener{}.OpenAddress,
 		Stdin:       os.Stdin,
 		Stdout:      os.Stdout,

@@ -32,6 +32,9 @@ type Program struct {
 	Window func(ctx context.Context, w Window) error
 	// Display says why no window can be shown on this computer; nil when one can.
 	Display func(ctx context.Context) error
+	// Say turns what a notification says into the language of the window. Without a window notifications are English,
+	// as all commands are; so they are when Say is nil.
+	Say func(english string) string
 	// OpenAddress shows a web address in the browser.
 	OpenAddress func(address string) error
 
@@ -130,6 +133,7 @@ type run struct {
 	secrets map[string]string // from the environment, by the variable's name
 
 	terminal console
+	windowed bool // a window is about to be shown
 }
 
 // complete finds the data folder.

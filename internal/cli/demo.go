@@ -37,6 +37,7 @@ func (c *demoCmd) Run(r *run) error {
 	if c.Headless {
 		return c.headless(r)
 	}
+	r.windowed = true
 	a, end, err := r.startDemo(r.ctx, c.Dir)
 	if err != nil {
 		return err

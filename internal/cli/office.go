@@ -66,7 +66,7 @@ func (r *run) start(parts ...agent.Part) (*local, error) {
 	}
 	notifier := notify.New(notify.Options{App: "Countersign", Icon: icon(), Log: logger})
 	a, err := agent.Open(r.ctx, agent.Params{
-		DataDir: r.global.Data, Keeper: r.keeper(), Version: r.program.Version, Log: logger, Notify: notifier.Notify,
+		DataDir: r.global.Data, Keeper: r.keeper(), Version: r.program.Version, Log: logger, Notify: r.notify(notifier.Notify),
 		PagePainter: pagePainter(), Crash: crashAt(os.Getenv(crashVariable)),
 	})
 	if err != nil {
@@ -107,6 +107,15 @@ func (l *local) Close() error {
 	err := errors.Join(l.agent.Close(), l.notifier.Close(), l.instance.Close())
 	l.serving.Wait()
 	return err
+}
+
+// notify is raise in the language of the window, where there is one.
+func (r *run) notify(raise func(title, body string) error) func(title, body string) error {
+	say := r.program.Say
+	if !r.windowed || say == nil {
+		return raise
+	}
+	return func(title, body string) error { return raise(say(title), say(body)) }
 }
 
 // keeper is where the key is.

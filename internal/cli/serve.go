@@ -58,6 +58,7 @@ func (c *openCmd) Run(r *run) error {
 			if err := r.program.Display(r.ctx); err != nil {
 				return nil, &failure{"The window cannot be shown: " + err.Error() + "."}
 			}
+			r.windowed = true
 			return r.start()
 		})
 	if err != nil || l == nil {
