@@ -1,0 +1,199 @@
+package store
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+// writeFixtures makes TestStateOfEveryReleaseOpens write the files of the newest schema instead of reading them. That is
+// right while a schema has not been released, and never afterwards: the files are what is on people's disks.
+const writeFixtures = "STORE_WRITE_FIXTURES"
+
+// released is the data file of a schema, and what was in it, as JSON.
+func released(version int) (file, content string) {
+	base := filepath.Join("testdata", fmt.Sprintf("schema-%d", version))
+	return base + ".db", base + ".json"
+}
+
+// everything is what the methods of Tx read, of every kind of record.
+type everything struct {
+	Events, Pending, Odd          []Event
+	Packages, Open, Due           []Package
+	Lines                         []PackageLine
+	OfDraft                       Package
+	Jobs, JobsDue, Failed, Recent []Job
+	Drafts, DraftsDue             []Draft
+	Activities                    []Activity
+	EventCounts                   EventCounts
+	PackageCounts                 PackageCounts
+	JobCounts                     JobCounts
+	DraftCounts                   DraftCounts
+	NextJob, NextDraft, NextCheck time.Time
+	Sealed                        []byte
+	Doc                           map[string]any
+}
+
+func readEverything(tx *Tx) (e everything, err error) {
+	var failed []error
+	keep := func(err error) { failed = append(failed, err) }
+	e.Events, _, err = tx.Events("", 100)
+	keep(err)
+	e.Pending, err = tx.PendingEvents(100)
+	keep(err)
+	e.Odd, err = tx.OddEvents(100)
+	keep(err)
+	keep(tx.Packages(func(p Package) bool { e.Packages = append(e.Packages, p); return true }))
+	keep(tx.PackageLines(func(l PackageLine) bool { e.Lines = append(e.Lines, l); return true }))
+	e.Open, err = tx.AllOpen()
+	keep(err)
+	e.Due, err = tx.PackagesDue(at0(2*time.Hour), 100)
+	keep(err)
+	e.OfDraft, _, err = tx.PackageByDraft("draft-sent")
+	keep(err)
+	e.Jobs, err = tx.JobsOf("package-executed")
+	keep(err)
+	e.JobsDue, err = tx.JobsDue(at0(2*time.Hour), 100)
+	keep(err)
+	e.Failed, err = tx.FailedJobs()
+	keep(err)
+	e.Recent, err = tx.RecentSaved(10)
+	keep(err)
+	e.Drafts, err = tx.Drafts()
+	keep(err)
+	e.DraftsDue, err = tx.DraftsDue(at0(2 * time.Hour))
+	keep(err)
+	e.Activities, _, err = tx.Activities("", 100)
+	keep(err)
+	e.EventCounts, err = tx.EventCounts()
+	keep(err)
+	e.PackageCounts, err = tx.PackageCounts()
+	keep(err)
+	e.JobCounts, err = tx.JobCounts()
+	keep(err)
+	e.DraftCounts, err = tx.DraftCounts()
+	keep(err)
+	e.NextJob, err = tx.NextJob()
+	keep(err)
+	e.NextDraft, err = tx.NextDraft()
+	keep(err)
+	e.NextCheck, err = tx.NextPackageCheck()
+	keep(err)
+	e.Sealed, _ = tx.Sealed("refresh token")
+	_, err = tx.GetDoc("settings", &e.Doc)
+	keep(err)
+	return e, errors.Join(failed...)
+}
+
+// fillEverything writes one record of every kind in every state, with every field that people could miss.
+func fillEverything(tx *Tx) error {
+	var failed []error
+	keep := func(err error) { failed = append(failed, err) }
+	ana := Signer{ID: "s1", FirstName: "Ana", LastName: "Ruiz", Email: "ana@example.com"}
+	jan := Signer{ID: "s2", FirstName: "Jan", LastName: "Weber", Email: "jan@example.com"}
+	lease := Document{ID: "d1", Name: "Lease", FileName: "lease.pdf", ExternalID: "x1", Executed: true, SignedBy: []string{"s1", "s2"}}
+	for i, outcome := range []Outcome{EventPending, EventHandled, EventOdd} {
+		_, err := tx.AddEvent(Event{ID: fmt.Sprint("event-", i), Action: "package_executed", PackageID: "package-executed",
+			Time: at0(time.Minute), Received: at0(time.Duration(i) * time.Hour), Body: []byte(`{"eventId":"1"}`),
+			URL: "https://example.com/hook", Outcome: outcome, Reason: "Why.", Copies: i})
+		keep(err)
+	}
+	keep(tx.PutPackage(Package{ID: "package-open", Name: "Öffnung", Origin: MadeHere, DraftID: "draft-sent", State: "open",
+		Sequential: true, Signers: []Signer{ana, jan}, NextSigners: []string{"s2"}, Documents: []Document{lease},
+		ExternalData: json.RawMessage(`{"a":1}`), Created: day, Due: at0(time.Hour), NextCheck: at0(time.Hour),
+		Reference: "R-1", SignersDone: 1, SignersTotal: 2, Timeline: []Moment{{Time: day, What: "signed", Who: "s1", Ref: "d1"}}}))
+	keep(tx.PutPackage(Package{ID: "package-executed", Name: "Lease", Origin: MadeElsewhere, State: "executed", OrganizationID: "o",
+		MemberID: "m", Signers: []Signer{ana}, Documents: []Document{lease}, Created: at0(time.Minute), Executed: at0(time.Hour),
+		Checked: at0(time.Hour), Planned: true, Saved: true}))
+	keep(tx.PutPackage(Package{ID: "package-gone", Origin: MadeElsewhere, Created: at0(time.Hour), Gone: true, Problem: "It is gone."}))
+	for _, j := range []Job{
+		{Kind: "executed", DocumentID: "d1", Target: "Lease/Lease - signed.pdf", State: JobDone, Size: 123, SHA256: "ab", Done: at0(time.Hour)},
+		{Kind: "cac", DocumentID: "d1", Target: "Lease/Lease - certificate.pdf", State: JobFailed, Tries: 9, Problem: "Full."},
+		{Kind: "masterfile", Target: "Lease/master file.pdf", Wanted: "Lease/master.pdf", State: JobPending, NextTry: at0(time.Hour)},
+	} {
+		j.PackageID, j.Folder, j.Planned = "package-executed", "/srv/signed", day
+		_, err := tx.PlanJob(j)
+		keep(err)
+	}
+	for _, state := range []DraftState{DraftQueued, DraftAdding, DraftUnknown, DraftSent, DraftFailed, DraftCancelled} {
+		keep(tx.PutDraft(Draft{ID: "draft-" + string(state), Name: "Offer", Message: "Please.", Due: at0(time.Hour),
+			ExternalData: json.RawMessage(`{"b":2}`), Signers: []Signer{ana, jan}, State: state, Created: day, Tries: 1,
+			NextTry: at0(time.Hour), Problem: "Refused.", PackageID: "package-open",
+			Files: []DraftFile{{Path: "/a.pdf", Name: "a.pdf", Size: 1, SHA256: "cd", ExternalID: "x", FileID: "f", Uploaded: day}}}))
+	}
+	keep(tx.AddActivity(Activity{Time: day, Kind: "saved", PackageID: "package-executed", EventID: "event-1", Text: "Saved."}))
+	_, err := tx.Once("notified package-executed", day)
+	keep(err)
+	keep(tx.PutSealed("refresh token", []byte{1, 2, 3, 0xff}))
+	keep(tx.PutDoc("settings", map[string]any{"save_to": "/srv/signed"}))
+	return errors.Join(failed...)
+}
+
+// asJSON is everything in a form that does not depend on how a field is empty.
+func asJSON(t *testing.T, e everything) []byte {
+	t.Helper()
+	b, err := json.MarshalIndent(e, "", "\t")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return append(b, '\n')
+}
+
+func TestStateOfEveryReleaseOpens(t *testing.T) {
+	newest := migrations[len(migrations)-1].version
+	if os.Getenv(writeFixtures) != "" {
+		writeReleased(t, newest)
+	}
+	for version := 1; version <= newest; version++ {
+		file, content := released(version)
+		want := readFile(t, content)
+		path := filepath.Join(t.TempDir(), "state.db")
+		if err := os.WriteFile(path, readFile(t, file), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		s := openTest(t, path)
+		if got := asJSON(t, read(t, s, readEverything)); !bytes.Equal(got, want) {
+			t.Errorf("the state of schema %d is read as\n%s", version, got)
+		}
+		// What was done stays done, and the file takes new records.
+		update(t, s, func(tx *Tx) error {
+			if first, err := tx.Once("notified package-executed", day); first || err != nil {
+				t.Errorf("schema %d: what was notified is notified again (%v)", version, err)
+			}
+			taken, err := tx.TargetTaken("/srv/signed", "Lease/LEASE - signed.pdf")
+			if !taken || err != nil {
+				t.Errorf("schema %d: a file name is free again (%v)", version, err)
+			}
+			p, _, err := tx.Package("package-open")
+			if err != nil {
+				return err
+			}
+			p.State = "executed"
+			return errors.Join(tx.PutPackage(p), tx.PutPackage(Package{ID: "new", Created: at0(3 * time.Hour)}))
+		})
+		if n := len(read(t, s, readEverything).Packages); n != 4 {
+			t.Errorf("schema %d: %d packages after one was added", version, n)
+		}
+	}
+}
+
+// writeReleased writes the files of a schema.
+func writeReleased(t *testing.T, version int) {
+	t.Helper()
+	file, content := released(version)
+	path := filepath.Join(t.TempDir(), "state.db")
+	s := openTest(t, path)
+	update(t, s, fillEverything)
+	e := read(t, s, readEverything)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := errors.Join(os.MkdirAll("testdata", 0o755), os.WriteFile(file, readFile(t, path), 0o644), os.WriteFile(content, asJSON(t, e), 0o644)); err != nil {
+		t.Fatal(err)
+	}
+}
