@@ -66,3 +66,49 @@ if [ -n "$$missing" ] && command -v apt-get >/dev/null; then \
   $$as apt-get update -qq && DEBIAN_FRONTEND=noninteractive $$as apt-get install -y -qq --no-install-recommends $$missing >/dev/null; \
 elif [ -n "$$missing" ]; then echo "This system has no apt-get; install the equivalents of:$$missing" >&2; fi
 endef
+
+# --- shipping
+
+.PHONY: windows deb tar macos release test-shipping
+.PHONY: windows-packages deb-packages tar-packages shipping-packages
+
+WINDOWS_PACKAGES  := gcc-mingw-w64-x86-64 mingw-w64-x86-64-dev nsis osslsigncode
+DEB_PACKAGES      := dpkg xz-utils
+TAR_PACKAGES      := xz-utils
+SHIPPING_PACKAGES := wine wine64 xvfb xdotool libgl1-mesa-dri openssl bsdutils debootstrap desktop-file-utils appstream mandoc
+
+# Without VERSION these are called as git describes the tree; what a release is called, its maker says.
+SHIP := go run ./internal/release $(if $(filter command line environment,$(origin VERSION)),--set-version '$(VERSION)')
+
+windows: build-packages windows-packages
+	$(SHIP) windows
+
+deb: build-packages deb-packages
+	$(SHIP) deb
+
+tar: build-packages tar-packages
+	$(SHIP) tar
+
+# Works on a Mac; elsewhere it makes what needs none, and says so.
+macos:
+	$(SHIP) macos
+
+release: build-packages windows-packages deb-packages tar-packages
+	$(SHIP) all
+
+# Installs what is shipped in Wine, in a fresh Debian and in an empty home, and builds it all twice.
+test-shipping: build-packages windows-packages deb-packages tar-packages shipping-packages
+	go vet -tags shipping ./internal/release
+	go test -tags shipping -count=1 -timeout 25m -v ./internal/release
+
+windows-packages:
+	@$(call install,$(WINDOWS_PACKAGES))
+
+deb-packages:
+	@$(call install,$(DEB_PACKAGES))
+
+tar-packages:
+	@$(call install,$(TAR_PACKAGES))
+
+shipping-packages:
+	@$(call install,$(SHIPPING_PACKAGES))
