@@ -83,11 +83,12 @@ var savePoints = []string{
 
 func (c *torture) diesReceiving() {
 	for _, point := range savePoints {
+		name := "Dies at " + point
+		c.mustSend(name, sample(c.t, "Lease Sonnenweg 4"), sample(c.t, "Mandate Keller"))
+		eventually(c.t, "its making is reported", c.service.allDelivered)
 		c.untilCrash(point, func() {
 			c.answers()
 			c.registered()
-			name := "Dies at " + point
-			c.mustSend(name, sample(c.t, "Lease Sonnenweg 4"), sample(c.t, "Mandate Keller"))
 			c.service.signAll(c.service.named(name).ID)
 		})
 		n := len(c.service.packages())

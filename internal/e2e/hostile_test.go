@@ -166,10 +166,11 @@ func TestSignedNonsenseIsKeptAndHurtsNobody(t *testing.T) {
 	if after.memory-before.memory > besiegedMemory {
 		t.Errorf("nonsense took %d KiB", after.memory-before.memory)
 	}
+	eventually(t, "people are told", func() bool { return len(o.desk.notes.list()) >= 3 })
+	o.stop()
 	if n := len(o.desk.notes.list()); n != 3 {
 		t.Errorf("%d notifications, want those of the one true package: %q", n, o.desk.notes.list())
 	}
-	o.stop()
 	o.serve()
 	o.until("it is all there after a restart", func(s status) bool { return s.Events.Received >= len(bodies) && s.SignedIn })
 }

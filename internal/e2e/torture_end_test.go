@@ -11,7 +11,7 @@ import (
 // settling is how long the program may take to catch up after everything: it may have been told to wait.
 const settling = 3 * time.Minute
 
-// settles lets everyone sign and waits until the program has caught up.
+// settles lets everyone sign, waits until the program has caught up, and has it do one thing more, in peace.
 func (c *torture) settles() {
 	c.t.Helper()
 	c.service.tell("POST", "/events/disturb", map[string]any{}, nil)
@@ -19,8 +19,15 @@ func (c *torture) settles() {
 	for _, p := range c.service.packages() {
 		c.service.signAll(p.ID)
 	}
+	c.catchesUp()
 	c.mustSend("In peace", sample(c.t, "Offer 2026-118"))
 	c.service.signAll(c.service.named("In peace").ID)
+	c.catchesUp()
+}
+
+// catchesUp waits until all that has happened at the service has happened here.
+func (c *torture) catchesUp() {
+	c.t.Helper()
 	n := len(c.service.packages())
 	// The service itself waits ever longer with events it could not deliver: have them come now.
 	for _, e := range c.service.events() {
@@ -80,6 +87,11 @@ func (c *torture) nothingIsMissing() {
 	// A draft may stay unknown only when there is no package of it.
 	if missing := c.neverSent(byName); s.Outbox.Unknown > missing {
 		c.loss("%d drafts are unknown, %d never became packages", s.Outbox.Unknown, missing)
+	}
+	for _, name := range c.denied {
+		if byName[name] != 0 {
+			c.loss("%q was sent, though send said that it could be tried again", name)
+		}
 	}
 	failed := c.t.Failed()
 	c.savedAsServed(packages...)

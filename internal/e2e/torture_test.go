@@ -23,9 +23,10 @@ const (
 // torture is an office whose program is killed again and again.
 type torture struct {
 	*office
-	seen  map[string][32]byte // every file that was ever found under its final name
-	sent  []string            // the names of all packages that were, or were to be, sent
-	kills int
+	seen   map[string][32]byte // every file that was ever found under its final name
+	sent   []string            // the names of all packages that were, or were to be, sent
+	denied []string            // of these, those that send invited to send again
+	kills  int
 }
 
 // TestNothingIsLostOrDoneTwiceWhenTheProgramIsKilled kills the program at random moments while it starts, sends, signs
