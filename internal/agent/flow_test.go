@@ -96,7 +96,7 @@ func TestDuplicatedAndReorderedEventsMakeOneFileAndOneNotification(t *testing.T)
 }
 
 func TestAMissingFolderStopsTheQueueWithOneSentenceAndResumes(t *testing.T) {
-	o := newOffice(t, sandbox.Options{})
+	o := newOfficeWith(t, quick, sandbox.Options{})
 	id := o.send()
 	away := o.folder + "-away"
 	if err := os.Rename(o.folder, away); err != nil {

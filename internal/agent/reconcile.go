@@ -278,6 +278,9 @@ func (a *Agent) missPackage(id string, cause *esign.Error) error {
 	})
 }
 
+// newFor is how long a package is new: whatever happens to it is news.
+const newFor = 10 * time.Minute
+
 // applyCheck records a status answer and plans the files of a package that is executed.
 func (a *Agent) applyCheck(id string, status esign.Status, quiet bool) error {
 	s := a.Settings()
@@ -293,6 +296,8 @@ func (a *Agent) applyCheck(id string, status esign.Status, quiet bool) error {
 			return err
 		}
 		known, open, checked := !p.Checked.IsZero(), p.State != stateExecuted, p.Checked
+		// Signatures that were there before the package was known are old, unless everything about it is new.
+		tell := known || a.now().Sub(p.Created) < newFor
 		news := applyStatus(&p, status, a.now())
 		for _, x := range news {
 			f := signedFact(p, x)
@@ -301,7 +306,7 @@ func (a *Agent) applyCheck(id string, status esign.Status, quiet bool) error {
 			if err != nil {
 				return err
 			}
-			if first && known {
+			if first && tell {
 				facts = append(facts, f)
 			}
 		}
