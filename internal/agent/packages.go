@@ -25,11 +25,6 @@ const stateExecuted = "executed"
 
 func ended(state string) bool { return state == "expired" || state == "rescinded" }
 
-// isFinal reports that nothing more is to be asked about p.
-func isFinal(p store.Package) bool {
-	return p.Gone || ended(p.State) || p.State == stateExecuted && p.Planned
-}
-
 // signature is one person's signing of one document.
 type signature struct{ documentID, signerID string }
 

@@ -70,8 +70,7 @@ func (r *run) start(parts ...agent.Part) (*local, error) {
 		PagePainter: pagePainter(), Crash: crashAt(os.Getenv(crashVariable)),
 	})
 	if err != nil {
-		instance.Close()
-		return nil, err
+		return nil, errors.Join(err, notifier.Close(), instance.Close())
 	}
 	ctx, stop := context.WithCancel(context.WithoutCancel(r.ctx))
 	l := &local{
