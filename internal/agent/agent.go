@@ -16,6 +16,10 @@
 // The loops share no memory but what Agent names; they meet in the store and wake each other with pokes. Each loop
 // can be killed at any instruction and started again: what it has promised is in the store.
 //
+// What keeps a fault from spreading has a file each: rest.go leaves a service alone that asks for it, troubles.go and
+// savewatch.go put off one package or one folder and not the others, asking.go covers the moments in which nobody knows
+// the endpoint's secret, state.go and precious.go survive a full disk and a damaged data file.
+//
 // It must not know how things look (ui), nor how they are kept, sealed, signed or written (the leaves).
 package agent
 
@@ -232,6 +236,7 @@ func (a *Agent) unlock(ctx context.Context) bool {
 	if err := a.endpoints.load(a.keys, a.now()); err != nil {
 		a.log.Error("read the endpoint", "err", err)
 	}
+	a.recallAsking()
 	a.connect()
 	return true
 }

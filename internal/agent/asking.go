@@ -57,11 +57,11 @@ func (a *Agent) askForEndpoint(ctx context.Context, client *esign.Client, url st
 	if err := a.st.Update(func(tx *store.Tx) error { return tx.PutDoc(docAsking, url) }); err != nil {
 		return esign.Endpoint{}, err
 	}
+	_, unsure := a.endpoints.pending()
 	a.endpoints.begin()
 	answer, err := client.SetEndpoint(ctx, url)
 	if err != nil {
-		_, before := a.endpoints.pending()
-		a.endpoints.settle(before && mayHaveHappened(err))
+		a.endpoints.settle(unsure || mayHaveHappened(err))
 	}
 	return answer, err
 }
@@ -79,11 +79,15 @@ func mayHaveHappened(err error) bool {
 	return false
 }
 
+// recallAsking remembers a registration of an earlier run whose answer was not kept.
+func (a *Agent) recallAsking() {
+	if a.endpointUnsure() {
+		a.endpoints.settle(true)
+	}
+}
+
 // endpointUnsure reports whether a registration was sent whose answer is not kept, in this run or an earlier one.
 func (a *Agent) endpointUnsure() bool {
-	if _, unsure := a.endpoints.pending(); unsure {
-		return true
-	}
 	var url string
 	var asked bool
 	err := a.st.View(func(tx *store.Tx) (err error) {

@@ -60,7 +60,7 @@ func (a *Agent) Configure(ctx context.Context, s Settings, secrets Secrets) erro
 		a.connect()
 		a.rest.stop()
 	}
-	a.saves.unblock()
+	a.saves.forget()
 	a.health.clear("folder")
 	if secrets.NgrokAuthtoken != "" {
 		a.restartTunnel.Store(true)

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"countersign/internal/archive"
 	"countersign/internal/sandbox"
@@ -75,6 +76,23 @@ func TestAFolderThatChangesInTheMiddleOfSavesLosesNothing(t *testing.T) {
 			}
 		}
 	}
+}
+
+func TestAFolderThatIsBackIsNotReportedAnyMoreWhoeverAsked(t *testing.T) {
+	o := newOfficeWith(t, func(p *Params) { quick(p); p.Pace.Folder = time.Hour }, sandbox.Options{})
+	id := o.send()
+	if err := os.Rename(o.folder, o.folder+"-away"); err != nil {
+		t.Fatal(err)
+	}
+	signAll(o, id)
+	o.eventually("people are told", func() bool { return o.issue("folder") != nil })
+	if err := os.Rename(o.folder+"-away", o.folder); err != nil {
+		t.Fatal(err)
+	}
+	if err := o.Act(t.Context(), Issue{ID: "service", Action: ActRetry}); err != nil {
+		t.Fatal(err)
+	}
+	o.eventually("saved", func() bool { return saved(o, id) && o.issue("folder") == nil })
 }
 
 func TestOneFolderInTroubleLeavesTheOthersAlone(t *testing.T) {

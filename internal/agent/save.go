@@ -134,6 +134,9 @@ func (a *Agent) saveJob(ctx context.Context, client *esign.Client, j store.Job, 
 		return a.blockFolder(j, err)
 	}
 	defer folder.Close()
+	if a.saves.open(j.Folder, false) {
+		a.health.clear("folder")
+	}
 	folder.Steps = func(step archive.Step, _ string) { a.p.Crash("save " + string(step)) }
 
 	// The bytes were complete and the rename may have happened when the program ended: the file is recognised.
@@ -162,7 +165,7 @@ func (a *Agent) saveJob(ctx context.Context, client *esign.Client, j store.Job, 
 	case err == nil:
 		a.noteServiceError(ctx, nil)
 		a.saves.worked()
-		if a.saves.open(j.Folder) {
+		if a.saves.open(j.Folder, true) {
 			a.health.clear("folder")
 		}
 		j.Size, j.SHA256 = saved.Size, saved.SHA256

@@ -28,10 +28,11 @@ type saveWatch struct {
 type block struct {
 	until time.Time
 	tries int
+	full  bool // it is there, but has no room
 }
 
 // block leaves folder alone for pause(n) after its nth failure in a row. Downloads that fail side by side count once.
-func (w *saveWatch) block(folder string, now time.Time, pause func(n int) time.Duration) {
+func (w *saveWatch) block(folder string, full bool, now time.Time, pause func(n int) time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.blocked == nil {
@@ -46,6 +47,7 @@ func (w *saveWatch) block(folder string, now time.Time, pause func(n int) time.D
 		return
 	}
 	b.tries++
+	b.full = full
 	b.until = now.Round(0).Add(pause(b.tries))
 }
 
@@ -82,16 +84,30 @@ func (w *saveWatch) nextTry(now time.Time) time.Time {
 	return next
 }
 
-// open notes that folder took a file, and reports whether no other one is in trouble.
-func (w *saveWatch) open(folder string) (allWell bool) {
+// open notes that folder could be opened, or even took a file, and reports whether that ended the last trouble of any
+// folder. Being opened says nothing about a full one.
+func (w *saveWatch) open(folder string, took bool) (allWell bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	b := w.blocked[folder]
+	if b == nil || b.full && !took {
+		return false
+	}
 	delete(w.blocked, folder)
 	return len(w.blocked) == 0
 }
 
 // unblock gives every folder another chance at once.
 func (w *saveWatch) unblock() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for _, b := range w.blocked {
+		b.until, b.tries = time.Time{}, 0
+	}
+}
+
+// forget is unblock when the files that waited may be meant for other folders now.
+func (w *saveWatch) forget() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	clear(w.blocked)
@@ -146,7 +162,7 @@ func (a *Agent) blockFolder(j store.Job, cause error) error {
 	}); err != nil {
 		return err
 	}
-	a.saves.block(j.Folder, a.now(), func(n int) time.Duration { return a.backoff(n, a.p.Pace.Folder, folderPauseMost) })
+	a.saves.block(j.Folder, errors.Is(cause, archive.ErrFull), a.now(), func(n int) time.Duration { return a.backoff(n, a.p.Pace.Folder, folderPauseMost) })
 	if office := a.Settings().SaveTo; j.Folder != office && a.saves.isBlocked(office, a.now()) {
 		return nil // one message, and that folder's matters more
 	}
