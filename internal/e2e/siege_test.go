@@ -4,10 +4,12 @@ package e2e
 
 import (
 	"context"
+	"encoding/binary"
 	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"net/netip"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -145,6 +147,29 @@ func (p *process) costs() (c costs) {
 	}
 	c.files = len(names)
 	return c
+}
+
+// connectionsAt counts the connections that somebody on this computer has taken at an address and not closed (proc(5),
+// net/tcp).
+func connectionsAt(t testing.TB, address string) (n int) {
+	t.Helper()
+	a, err := netip.ParseAddrPort(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	table, err := os.ReadFile("/proc/net/tcp")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ip := a.Addr().As4()
+	local := fmt.Sprintf("%08X:%04X", binary.LittleEndian.Uint32(ip[:]), a.Port())
+	const established, closeWait = "01", "08"
+	for line := range strings.Lines(string(table)) {
+		if f := strings.Fields(line); len(f) > 3 && f[1] == local && (f[3] == established || f[3] == closeWait) {
+			n++
+		}
+	}
+	return n
 }
 
 // goroutines ends a Go program the way that has it list its goroutines, and counts them.
