@@ -73,7 +73,7 @@ func TestMenuEntryAndDescriptionAreValid(t *testing.T) {
 	dir := t.TempDir()
 	c := command{dir: dir}
 	c.must(t, "dpkg-deb", "--extract", shipped(t).deb, dir)
-	c.must(t, "desktop-file-validate", "usr/share/applications/countersign.desktop",
+	c.must(t, "desktop-file-validate", "usr/share/applications/ch.countersign.app.desktop",
 		"usr/share/doc/countersign/examples/countersign-autostart.desktop")
 	c.must(t, "appstreamcli", "validate", "--no-net", "usr/share/metainfo/ch.countersign.app.metainfo.xml")
 	c.must(t, "sh", "-c", "zcat usr/share/man/man1/countersign.1.gz | mandoc -T lint -W warning")
@@ -95,7 +95,7 @@ func TestTheArchiveInstallsForOnePerson(t *testing.T) {
 	}
 	c.must(t, program, "demo", "--headless", "--dir", filepath.Join(dir, "Signed"))
 	wantDocuments(t, filepath.Join(dir, "Signed"))
-	for _, entry := range []string{".local/share/applications/countersign.desktop", ".config/autostart/countersign.desktop"} {
+	for _, entry := range []string{".local/share/applications/ch.countersign.app.desktop", ".config/autostart/countersign.desktop"} {
 		c.must(t, "desktop-file-validate", filepath.Join(home, entry))
 		content, err := os.ReadFile(filepath.Join(home, entry))
 		if want := `Exec="` + strings.ReplaceAll(program, "$", `\\$`) + `" `; err != nil || !strings.Contains(string(content), want) {

@@ -52,7 +52,7 @@ func (p product) linuxFiles(ctx context.Context, program string) ([]file, error)
 		{"share/doc/countersign/copyright", 0o644, notices},
 	}
 	from := map[string]string{
-		"share/applications/countersign.desktop":                       p.packaging("linux", "countersign.desktop"),
+		"share/applications/ch.countersign.app.desktop":                p.packaging("linux", "ch.countersign.app.desktop"),
 		"share/doc/countersign/examples/countersign-autostart.desktop": p.packaging("linux", "countersign-autostart.desktop"),
 		"share/icons/hicolor/scalable/apps/countersign.svg":            filepath.Join(p.root, "assets", "icon.svg"),
 	}

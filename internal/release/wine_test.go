@@ -9,7 +9,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
 )
 
 // inWine is the environment of a Windows in a folder, on a display or on none.
@@ -193,17 +192,9 @@ func TestTheWindowAppearsOnWindows(t *testing.T) {
 	defer demo.Wait()
 	defer w.run(t, "wineserver", "--kill")
 	x := command{env: []string{"DISPLAY=" + display}}
-	found := make(chan string, 1)
-	go func() {
-		out, _ := x.run(t, "timeout", "60", "xdotool", "search", "--sync", "--onlyvisible", "--name", "^Countersign$")
-		found <- strings.TrimSpace(out)
-	}()
-	if id := <-found; id == "" {
-		t.Fatal("no window is called Countersign")
-	}
-	if dir := os.Getenv("COUNTERSIGN_PICTURES"); dir != "" {
-		<-time.After(3 * time.Second) // for a person to look at: let it paint
-		x.must(t, "import", "-window", "root", filepath.Join(dir, "wine.png"))
+	out, _ := x.run(t, "timeout", "60", "xdotool", "search", "--sync", "--onlyvisible", "--name", "^Countersign$")
+	if strings.TrimSpace(out) == "" {
+		t.Error("no window is called Countersign")
 	}
 }
 
