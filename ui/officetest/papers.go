@@ -40,7 +40,7 @@ func arrived() []store.Event {
 		return e
 	}
 	odd := store.Event{ID: "sha256:9f86d081884c7d65", Received: Now.Add(-50 * time.Hour), Body: []byte("{\"action\": \"pack"), URL: "https://office.ngrok.app/events/4f1c",
-		Outcome: store.EventOdd, Reason: "The event could not be read: it ends too early.", Handled: Now.Add(-50 * time.Hour)}
+		Outcome: store.EventOdd, Reason: "The event could not be read.", Handled: Now.Add(-50 * time.Hour)}
 	again := at("e-3", "document_signed", "p3", `"documentId":"d4","signerId":"keller",`, 20*time.Minute, store.EventHandled)
 	again.Copies = 2
 	return []store.Event{

@@ -72,8 +72,8 @@ func Busy() *Office {
 	o.Happened = []store.Activity{
 		{Time: Now.Add(-19 * time.Minute), Kind: "saved", PackageID: "p3", Text: "“Mandate Keller” is signed by everyone. 2 documents saved in Signed."},
 		{Time: Now.Add(-20 * time.Minute), Kind: "event", PackageID: "p3", Text: "Thomas Keller signed “Mandate Keller”."},
-		{Time: Now.Add(-time.Hour), Kind: "sent", PackageID: "p2", Text: "“Offer 2026-118” was sent to 2 people."},
-		{Time: Now.Add(-5 * time.Hour), Kind: "problem", Text: "The signing service did not answer. Trying again in 2 minutes."},
+		{Time: Now.Add(-time.Hour), Kind: "sent", PackageID: "p2", Text: "Sent “Offer 2026-118” to 2 people."},
+		{Time: Now.Add(-5 * time.Hour), Kind: "problem", Text: "“Letter” was not sent. The signing service did not answer."},
 		{Time: Now.Add(-28 * time.Hour), Kind: "event", PackageID: "p1", Text: "Jan Weber signed “Lease Sonnenweg 4”. Next: Ana Ruiz."},
 		{Time: Now.Add(-76 * time.Hour), Kind: "signed_in", Text: "Signed in as office@weber-partner.example."},
 	}
@@ -97,7 +97,7 @@ func Wrong() *Office {
 	o.State.SignedIn, o.State.Account = false, agent.Account{}
 	o.State.Health = []agent.Issue{
 		{ID: "signin", Severity: agent.Problem, Since: Now.Add(-26 * time.Minute), Text: "Your sign-in has expired. Sign in again to keep saving documents.", Action: agent.ActSignIn},
-		{ID: "tunnel", Severity: agent.Warning, Since: Now.Add(-time.Hour), Text: "The office's address cannot be reached. News arrives later.", Action: agent.ActRetry},
+		{ID: "tunnel", Severity: agent.Warning, Since: Now.Add(-time.Hour), Text: "There is no connection to ngrok. Check the internet connection. Trying again.", Action: agent.ActRetry},
 	}
 	full := o.Rows[1]
 	full.Saved = false

@@ -136,7 +136,7 @@ func (m *matters) addressOf(t agent.TunnelStatus) (look.Mark, string) {
 	case t.State == "up" && !t.Since.IsZero():
 		return look.MarkSigned, lang.L("Open since {{.When}}", since)
 	case t.State == "up":
-		return look.MarkSigned, lang.L("Open")
+		return look.MarkSigned, lang.X("address.open", "Open")
 	case t.State == "connecting":
 		return look.MarkNext, lang.L("Being opened")
 	case t.State == "down":

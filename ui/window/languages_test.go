@@ -1,0 +1,115 @@
+package window
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+
+	"fyne.io/fyne/v2"
+	"fyne.io/fyne/v2/canvas"
+	"fyne.io/fyne/v2/test"
+	"fyne.io/fyne/v2/theme"
+
+	"countersign/ui/look"
+	"countersign/ui/officetest"
+	"countersign/ui/words"
+)
+
+// inLanguage is an office whose window speaks a language.
+func inLanguage(t *testing.T, code string, o *officetest.Office) *bench {
+	t.Helper()
+	o.Kept.Language = code
+	t.Cleanup(func() { words.Use("en") })
+	return newBench(t, o)
+}
+
+// TestTheWindowLooksAsApprovedInEveryLanguage looks most at German, whose words are the longest.
+func TestTheWindowLooksAsApprovedInEveryLanguage(t *testing.T) {
+	to := func(screen int) func(*bench) { return func(b *bench) { b.window.Go(screen) } }
+	for _, c := range []struct {
+		name     string
+		language string
+		office   *officetest.Office
+		act      func(*bench)
+		size     fyne.Size
+	}{
+		{"packages", "de", officetest.Busy(), func(*bench) {}, big},
+		{"packages-small", "de", officetest.Busy(), func(*bench) {}, small},
+		{"packages-wrong", "de", officetest.Wrong(), func(b *bench) { b.window.packages.Show("p3"); b.settle() }, small},
+		{"packages-saved", "de", officetest.Busy(), func(b *bench) { b.window.packages.Show("p3"); b.settle() }, big},
+		{"send-empty", "de", officetest.Busy(), to(showCompose), small},
+		{"send-filled", "de", officetest.Busy(), fill, small},
+		{"send-wrong", "de", officetest.Wrong(), func(b *bench) { b.window.Go(showCompose); b.window.compose.Send() }, small},
+		{"activity", "de", officetest.Busy(), to(showActivity), small},
+		{"events", "de", officetest.Busy(), events, small},
+		{"refused", "de", officetest.Busy(), func(b *bench) { b.window.Go(showActivity); b.window.activity.ShowRefused() }, small},
+		{"status", "de", officetest.Wrong(), to(showStatus), small},
+		{"help", "de", officetest.Busy(), to(showAbout), small},
+		{"signing-in", "de", officetest.Empty(), signingIn, small},
+		{"packages", "fr", officetest.Wrong(), func(*bench) {}, small},
+		{"send-filled", "fr", officetest.Busy(), fill, small},
+		{"status", "fr", officetest.Wrong(), to(showStatus), small},
+		{"packages", "es", officetest.Busy(), func(*bench) {}, small},
+		{"send-filled", "es", officetest.Busy(), fill, small},
+		{"activity", "es", officetest.Busy(), to(showActivity), small},
+	} {
+		name := c.language + "-" + c.name
+		t.Run(name, func(t *testing.T) {
+			b := inLanguage(t, c.language, c.office)
+			b.app.Settings().SetTheme(tinted{look.New(), theme.VariantLight})
+			c.act(b)
+			compare(t, strings.ToLower(name), b.picture(c.size, 1))
+		})
+	}
+}
+
+// english are words that German texts do not have. Names of people, documents and files are made up of others.
+var english = regexp.MustCompile(`(?i)(^|\PL)(the|and|is|were|not|to|of|by|with|for|from|your|you|sign|signed|signing|saved|waiting|document|documents|package|packages|people)(\PL|$)`)
+
+// names are what the made-up office calls its documents, and the message it writes; they stay as they are.
+var names = regexp.MustCompile(`Letter of mand\pL*|Signed/[^.]*\.pdf|in Signed|„Signed“|\{\w+\}|https://\S*|Here is the lease.*|the phone\.|/home/office/Documents/\w*|"\w+":.*`)
+
+func TestNoScreenLeavesEnglishBehind(t *testing.T) {
+	for name, office := range map[string]*officetest.Office{"busy": officetest.Busy(), "wrong": officetest.Wrong(), "empty": officetest.Empty()} {
+		t.Run(name, func(t *testing.T) {
+			b := inLanguage(t, "de", office)
+			for screen := range b.window.screens {
+				b.window.Go(screen)
+				b.settle()
+				wantGerman(t, b)
+			}
+			fill(b)
+			b.settle()
+			wantGerman(t, b)
+			events(b)
+			b.settle()
+			wantGerman(t, b)
+			b.window.activity.ShowRefused()
+			b.settle()
+			wantGerman(t, b)
+			for _, row := range office.Rows {
+				b.window.ShowPackage(row.ID)
+				b.settle()
+				wantGerman(t, b)
+			}
+			for _, item := range b.window.tray.menu.Items {
+				if text := names.ReplaceAllString(item.Label, ""); english.MatchString(text) {
+					t.Errorf("the tray says %q", text)
+				}
+			}
+		})
+	}
+}
+
+func wantGerman(t *testing.T, b *bench) {
+	t.Helper()
+	for _, o := range test.LaidOutObjects(b.window.window.Content()) {
+		shown, ok := o.(*canvas.Text)
+		if !ok {
+			continue
+		}
+		if text := names.ReplaceAllString(shown.Text, ""); english.MatchString(text) {
+			t.Errorf("%q is English", text)
+		}
+	}
+}
