@@ -1,5 +1,6 @@
-// Package words turns the office's facts into the words people read: names, times, states. All of them go through
-// Fyne's lang, with the English text as the key. It formats what it is given, asks nobody and holds no state.
+// Package words turns the office's facts into the words people read: names, times, numbers, states. All of them go
+// through Fyne's lang, with the English text as the key; what the packages below the window say in English goes through
+// a phrasebook, see Sentence. It formats what it is given and asks nobody; its only state is the language in use.
 package words
 
 import (
