@@ -13,11 +13,10 @@ import (
 	"countersign/ui/check"
 	"countersign/ui/officetest"
 	"countersign/ui/screentest"
-	"countersign/ui/words"
 )
 
 func TestMain(m *testing.M) {
-	if err := words.Load(); err != nil {
+	if err := officetest.English(); err != nil {
 		panic(err)
 	}
 	goleak.VerifyTestMain(m)

@@ -13,12 +13,11 @@ import (
 
 	"countersign/ui/look"
 	"countersign/ui/officetest"
-	"countersign/ui/words"
 	"countersign/ui/work"
 )
 
 func TestMain(m *testing.M) {
-	if err := words.Load(); err != nil {
+	if err := officetest.English(); err != nil {
 		panic(err)
 	}
 	goleak.VerifyTestMain(m)
