@@ -61,10 +61,20 @@ func (p product) modules(ctx context.Context, programs ...string) ([]module, err
 		if err != nil {
 			return nil, fmt.Errorf("find the licence of %s: %w", path, err)
 		}
+		if file := bundled[path]; file != "" {
+			text, err := os.ReadFile(p.packaging("licences", file))
+			if err != nil {
+				return nil, fmt.Errorf("find the licences of what is in %s: %w", path, err)
+			}
+			texts = append(texts, tidy(text))
+		}
 		list = append(list, module{path, versions[path], texts})
 	}
 	return list, nil
 }
+
+// bundled are the texts for modules that bring along the work of others without its licences, in assets/packaging/licences.
+var bundled = map[string]string{"github.com/klippa-app/go-pdfium": "pdfium.txt"}
 
 // folders are where the modules lie that were downloaded for the build, by path@version.
 func (p product) folders(ctx context.Context) (map[string]string, error) {

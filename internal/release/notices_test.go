@@ -40,6 +40,18 @@ func TestAModuleWithoutALicenceIsAnError(t *testing.T) {
 	}
 }
 
+func TestWhatModulesBundleHasItsTexts(t *testing.T) {
+	for module, file := range bundled {
+		text, err := os.ReadFile(here(t).packaging("licences", file))
+		if err != nil || len(text) < 1000 {
+			t.Errorf("%s: %d bytes, %v", module, len(text), err)
+		}
+		if list, err := output(t.Context(), here(t).root, "go", "list", "-m", module); err != nil {
+			t.Errorf("%s is no module of ours any more: %s %v", module, list, err)
+		}
+	}
+}
+
 // Of this test program itself, which has a good part of the product's modules in it.
 func TestNoticesAndBillNameEveryModule(t *testing.T) {
 	self, err := os.Executable()
