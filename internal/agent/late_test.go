@@ -87,6 +87,8 @@ func TestReplayedEventsChangeNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	// The file may be there before the last event is: asking for the status found it.
+	o.eventually("every event came", func() bool { e := o.Status().Events; return e.Received >= len(sent) && e.Pending == 0 })
 	before := o.Status().Events
 	for range 3 {
 		for _, d := range sent {
