@@ -31,6 +31,7 @@ var build = sync.OnceValues(func() (built, error) {
 	if err != nil {
 		return built{}, err
 	}
+	leftovers = append(leftovers, dir)
 	c := commandLine{Root: filepath.Join("..", ".."), Out: dir, Version: "9.8.7"}
 	p, err := c.product(ctx)
 	if err != nil {
@@ -42,6 +43,9 @@ var build = sync.OnceValues(func() (built, error) {
 		deb: filepath.Join(dir, "countersign_9.8.7_amd64.deb"), tarball: filepath.Join(dir, "countersign-9.8.7-linux-amd64.tar.xz"),
 	}, p.release(ctx)
 })
+
+// leftovers are what all tests share, to be removed after the last one.
+var leftovers []string
 
 func shipped(t *testing.T) built {
 	t.Helper()
@@ -61,10 +65,9 @@ func TestMain(m *testing.M) {
 		os.Exit(0)
 	}
 	code := m.Run()
-	if b, _ := build(); b.p.out != "" {
-		os.RemoveAll(b.p.out)
+	for _, dir := range leftovers {
+		os.RemoveAll(dir)
 	}
-	os.RemoveAll(empty())
 	os.Exit(code)
 }
 

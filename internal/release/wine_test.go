@@ -25,6 +25,7 @@ var empty = sync.OnceValue(func() string {
 	if err != nil {
 		panic(err)
 	}
+	leftovers = append(leftovers, prefix)
 	return prefix
 })
 

@@ -1,6 +1,6 @@
 ; Countersign's installer: for the person who runs it, without an administrator. internal/release gives PROGRAM (the
-; program's file), NOTICES, ICON, OUT (the installer's file), VERSION, NUMBERS (four, with dots) and, where installers are signed, SIGN
-; (a command that signs the file named as its last argument).
+; program's file), NOTICES, ICON, OUT (the installer's file), VERSION, NUMBERS (four, with dots) and, where installers
+; are signed, SIGN (a command that signs the file named as its last argument).
 ;
 ; Silently: Countersign-setup.exe /S [/AUTOSTART] [/D=C:\folder]; it ends with 2 when Countersign is running.
 Target amd64-unicode
