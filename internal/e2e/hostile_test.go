@@ -178,3 +178,22 @@ func TestSignedNonsenseIsKeptAndHurtsNobody(t *testing.T) {
 	o.serve()
 	o.until("it is all there after a restart", func(s status) bool { return s.Events.Received >= len(bodies) && s.SignedIn })
 }
+
+// TestStrangersWhoDawdleKeepNobodyOut has strangers begin bodies that they never send, again as soon as they lose their
+// place, and nothing else that would have them thrown out.
+func TestStrangersWhoDawdleKeepNobodyOut(t *testing.T) {
+	t.Parallel()
+	o := usualOffice(t, newDesktop(t))
+	o.setup()
+	o.serve()
+	o.mustLogin()
+	o.registered()
+	s := besiege(t, o)
+	defer s.end()
+	begun := "POST /webhook HTTP/1.1\r\nHost: " + s.host + "\r\nX-Service-Signature: " + base64.StdEncoding.EncodeToString(make([]byte, 32)) + "\r\n"
+	s.crowd(150, time.Millisecond, func(int) { s.dawdle(begun + "Content-Length: 1000\r\n\r\n{") })
+	eventually(t, "the strangers are there", func() bool { return connectionsAt(t, o.front.inside) > 100 })
+	o.siegeLease()
+	eventually(t, "every event gets through", o.service.allDelivered)
+	o.until("every event is stored", func(s status) bool { return s.Events.Received == len(o.service.events()) && s.Events.Pending == 0 })
+}

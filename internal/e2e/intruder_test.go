@@ -62,7 +62,7 @@ func TestTheControlSocketIsForItsUserAlone(t *testing.T) {
 			defer conn.Close()
 			conn.SetDeadline(time.Now().Add(patience))
 			if _, err := io.WriteString(conn, "GET /status HTTP/1.0\r\n\r\n"); err != nil {
-				return err
+				return errors.Join(errRefused, err) // hung up before the question was out
 			}
 			answer, err := io.ReadAll(conn)
 			if len(answer) > 0 {

@@ -103,6 +103,46 @@ func TestNoMoreThan64BodiesAreReadAtOnce(t *testing.T) {
 	})
 }
 
+func TestWhoSendsSlowlyLosesTheirPlace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var s shelf
+		in := New(Options{Keys: oneKey, Store: s.store})
+		l := newPipes()
+		server := &http.Server{Handler: in}
+		go server.Serve(l)
+		defer server.Close()
+		begun := func(length int, sent string) net.Conn {
+			c := l.dial()
+			fmt.Fprintf(c, "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\nX-Service-Signature: %s\r\n\r\n%s", length, sign(hookURL, hookSecret, eventBody), sent)
+			return c
+		}
+		answered := func(c net.Conn) int {
+			res, err := http.ReadResponse(bufio.NewReader(c), nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return res.StatusCode
+		}
+		first := begun(100, "{")
+		defer first.Close()
+		synctest.Wait()
+		for range maxBodies - 1 {
+			defer begun(100, "{").Close()
+		}
+		synctest.Wait()
+
+		start := time.Now()
+		event := begun(len(eventBody), string(eventBody))
+		defer event.Close()
+		if code := answered(first); code != http.StatusRequestTimeout || time.Since(start) != fairTime {
+			t.Errorf("the first to dawdle was answered %d after %v", code, time.Since(start))
+		}
+		if code := answered(event); code != http.StatusOK || time.Since(start) != fairTime || len(s.all()) != 1 {
+			t.Errorf("the event was answered %d after %v", code, time.Since(start))
+		}
+	})
+}
+
 func TestLargeBodiesDoNotCrowdOutSmallOnes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var s shelf

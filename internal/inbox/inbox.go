@@ -77,7 +77,7 @@ type Options struct {
 // a proxy in front may have changed it and the signature covers the whole address anyway.
 type Inbox struct {
 	opt    Options
-	bodies bodies
+	bodies *bodies
 	counts *counter
 }
 
@@ -105,7 +105,7 @@ func (in *Inbox) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	connection := http.NewResponseController(w)
 	connection.SetReadDeadline(time.Now().Add(bodyTimeout))
 
-	received, reason := in.receive(r)
+	received, reason := in.receive(r, func() { connection.SetReadDeadline(time.Now()) })
 	if reason != "" {
 		in.refuse(w, r, reason)
 		return
@@ -126,13 +126,13 @@ func (in *Inbox) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // receive reads and verifies. The room the body took is free again when it returns: what it returns is a copy, made
-// only for those who belong here.
-func (in *Inbox) receive(r *http.Request) (Received, Reason) {
+// only for those who belong here. interrupt ends the reading of a body that takes too long.
+func (in *Inbox) receive(r *http.Request, interrupt func()) (Received, Reason) {
 	signature, reason := in.admit(r)
 	if reason != "" {
 		return Received{}, reason
 	}
-	body, release, reason := in.bodies.read(r)
+	body, release, reason := in.bodies.read(r, interrupt)
 	defer release()
 	if reason != "" {
 		return Received{}, reason
