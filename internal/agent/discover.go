@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"countersign/internal/esign"
@@ -24,6 +25,49 @@ const (
 	listedMargin = 24 * time.Hour
 	listMost     = 20_000
 )
+
+// How often the service's list is read when nothing asks for it: it finds packages made elsewhere whose event never
+// came. A service that has no list for us is asked once a day whether that is still so.
+const (
+	listSeldom  = time.Hour        // while events arrive
+	listOften   = 10 * time.Minute // while none can
+	listRefused = 24 * time.Hour
+)
+
+// listing is when the service's list is read next (zero: now), and how many tries in a row have failed.
+type listing struct {
+	next  time.Time
+	tries int
+}
+
+// lookAround reads the service's list when it is time, and reports whether it was. A reading that failed is tried again
+// by itself.
+func (a *Agent) lookAround(ctx context.Context, client *esign.Client, limiter *rate.Limiter, l *listing) bool {
+	now := a.now().Round(0)
+	if left := l.next.Sub(now); left > 0 && left <= listRefused { // more: the clock was set back
+		return false
+	}
+	pause := listSeldom
+	err := a.discover(ctx, client, limiter)
+	var e *esign.Error
+	switch {
+	case err == nil:
+		l.tries = 0
+		if a.endpoints.get() == nil {
+			pause = listOften
+		}
+	case errors.As(err, &e) && !e.Temporary() && !concernsAll(err):
+		l.tries, pause = 0, listRefused
+	default:
+		l.tries++
+		pause = max(a.backoff(l.tries, a.p.Pace.Retry, listSeldom), a.rest.left(now))
+	}
+	if err != nil && ctx.Err() == nil {
+		a.log.Info("list packages", "err", err, "again in", pause)
+	}
+	l.next = now.Add(pause)
+	return true
+}
 
 // discover finds packages of the organization that were made elsewhere while this computer did not listen, as far as
 // the service offers a list. It reads on to what was made before the last complete reading, so that one that broke off
@@ -51,7 +95,7 @@ func (a *Agent) discover(ctx context.Context, client *esign.Client, limiter *rat
 		}
 		list, err := client.List(ctx, esign.ListQuery{Take: page, Skip: skip})
 		if err != nil {
-			return err
+			return a.noteListError(ctx, err)
 		}
 		if err := a.meetPackages(list.Items, since); err != nil {
 			return err
@@ -60,12 +104,22 @@ func (a *Agent) discover(ctx context.Context, client *esign.Client, limiter *rat
 			break
 		}
 	}
-	if began.Sub(last.Through) < time.Hour && last.Since.Equal(since) {
+	if began.Sub(last.Through) < listedMargin && last.Since.Equal(since) {
 		return nil // it says as much as it did
 	}
 	return a.st.Update(func(tx *store.Tx) error {
 		return tx.PutDoc(docListed, listed{Through: began, Since: since})
 	})
+}
+
+// noteListError is noteServiceError for what would befall any other call too: a list that does not work is no reason to
+// say that the service does not. It returns err unchanged.
+func (a *Agent) noteListError(ctx context.Context, err error) error {
+	var e *esign.Error
+	if concernsAll(err) || errors.As(err, &e) && (e.Kind == esign.Network || e.Kind == esign.SignedOut || e.RetryAfter > 0) {
+		return a.noteServiceError(ctx, err)
+	}
+	return err
 }
 
 // allBefore reports whether every package was made before then; one that does not say when was not.

@@ -53,9 +53,10 @@ const sweepReturn = "the public address is open again"
 func (a *Agent) runReconcile(ctx context.Context) error {
 	a.reconcileSoon("start")
 	limiter := rate.NewLimiter(rate.Limit(a.p.Pace.Statuses), max(1, int(statusBurst*a.p.Pace.Statuses)))
+	var list listing
 	seen, clock := a.now().Round(0), time.Now()
 	for {
-		pause, err := a.reconcile(ctx, limiter)
+		pause, err := a.reconcile(ctx, limiter, &list)
 		if err != nil {
 			return err
 		}
@@ -86,26 +87,26 @@ func (a *Agent) wokeUp() {
 	a.wakeAll()
 }
 
+// idleMost is the longest pause between two looks at what is due.
+const idleMost = time.Minute
+
 // reconcile asks about everything that is due and returns how long nothing will be.
-func (a *Agent) reconcile(ctx context.Context, limiter *rate.Limiter) (pause time.Duration, err error) {
-	const idle = time.Minute
+func (a *Agent) reconcile(ctx context.Context, limiter *rate.Limiter, list *listing) (pause time.Duration, err error) {
 	a.tellSilence()
 	a.tellTunnel()
 	client, online := a.online()
 	if !online {
-		return idle, nil
+		return idleMost, nil
 	}
 	if left := a.rest.left(a.now()); left > 0 {
-		return min(left, idle), nil
+		return min(left, idleMost), nil
 	}
 	if a.takeSweep() {
 		if err := a.markAllDue(); err != nil {
 			return 0, err
 		}
 		poke(a.rings.save)
-		if err := a.discover(ctx, client, limiter); err != nil && ctx.Err() == nil {
-			a.log.Info("list packages", "err", err)
-		}
+		list.next = time.Time{}
 	}
 	defer a.setBacklog(0)
 	for ctx.Err() == nil {
@@ -123,12 +124,15 @@ func (a *Agent) reconcile(ctx context.Context, limiter *rate.Limiter) (pause tim
 			return 0, err
 		}
 		if len(due) == 0 {
-			return untilNext(a.now(), next, idle), nil
+			if a.lookAround(ctx, client, limiter, list) {
+				continue // it may have met packages
+			}
+			return min(untilNext(a.now(), next, idleMost), max(list.next.Sub(a.now()), pauseLeast)), nil
 		}
 		a.setBacklog(len(due))
 		if err := a.checkPackages(ctx, client, limiter, due); err != nil {
 			if ctx.Err() != nil || a.signedOut(err) {
-				return idle, nil
+				return idleMost, nil
 			}
 			var e *esign.Error
 			if !errors.As(err, &e) {
@@ -137,7 +141,7 @@ func (a *Agent) reconcile(ctx context.Context, limiter *rate.Limiter) (pause tim
 			return a.pauseAfter(err, a.troubles.round()), nil
 		}
 	}
-	return idle, nil
+	return idleMost, nil
 }
 
 // checkPackages asks about every package in due. It stops early with an error that concerns the service as a whole.

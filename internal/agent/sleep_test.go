@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"countersign/internal/sandbox"
+
+	"golang.org/x/time/rate"
 )
 
 // wallClock is a wall clock that can jump, as after a sleep; timers do not notice.
@@ -229,4 +231,26 @@ func (c *counter) count(part string) (n int) {
 		}
 	}
 	return n
+}
+
+func TestTheListIsReadNowAndThen(t *testing.T) {
+	o, c := sleepy(t, sandbox.Options{}, func(s *Settings) { s.Tunnel = TunnelNone })
+	client, _ := o.online()
+	limiter, l := rate.NewLimiter(rate.Inf, 1), &listing{}
+	look := func(after time.Duration, want bool) {
+		t.Helper()
+		c.jump(after)
+		if got := o.lookAround(t.Context(), client, limiter, l); got != want {
+			t.Errorf("after %v: read: %v", after, got)
+		}
+	}
+	look(0, true)
+	look(listOften/2, false)
+	look(listOften, true)
+	look(-9*listRefused, true) // a clock that was wrong
+	o.service.Inject(sandbox.Fault{Path: "/packages/list", Status: 403})
+	look(listOften+time.Second, true)
+	look(2*listOften, false)
+	o.service.Heal(0)
+	look(listRefused, true)
 }

@@ -23,6 +23,7 @@ type bounded struct {
 	mu     sync.Mutex
 	haste  bool
 	refuse string
+	calm   sync.WaitGroup // patient requests that wait for their answer
 }
 
 const answerWithin = 400 * time.Millisecond
@@ -43,6 +44,9 @@ func (b *bounded) RoundTrip(r *http.Request) (*http.Response, error) {
 	refuse, transport := b.refuse, b.patient
 	if b.haste {
 		transport = b.hasty
+	} else {
+		b.calm.Add(1)
+		defer b.calm.Done()
 	}
 	b.mu.Unlock()
 	if refuse != "" && strings.Contains(r.URL.Path, refuse) {
@@ -92,8 +96,9 @@ func stormy(t *testing.T, service sandbox.Options, settings ...func(*Settings)) 
 	b := newBounded(t)
 	o := newOfficeWith(t, func(p *Params) { quick(p); p.HTTP = b.client() }, service, settings...)
 	b.mu.Lock()
-	defer b.mu.Unlock()
 	b.haste = true
+	b.mu.Unlock()
+	b.calm.Wait() // one that went out before would wait for as long as the weather lasts
 	return o, b
 }
 
