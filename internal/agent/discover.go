@@ -29,8 +29,8 @@ const (
 // How often the service's list is read when nothing asks for it: it finds packages made elsewhere whose event never
 // came. A service that has no list for us is asked once a day whether that is still so.
 const (
-	listSeldom  = time.Hour        // while events arrive
-	listOften   = 10 * time.Minute // while none can
+	listSeldom  = 6 * time.Hour    // while events arrive
+	listOften   = 20 * time.Minute // while none can
 	listRefused = 24 * time.Hour
 )
 
@@ -60,7 +60,7 @@ func (a *Agent) lookAround(ctx context.Context, client *esign.Client, limiter *r
 		l.tries, pause = 0, listRefused
 	default:
 		l.tries++
-		pause = max(a.backoff(l.tries, a.p.Pace.Retry, listSeldom), a.rest.left(now))
+		pause = max(a.backoff(l.tries, a.p.Pace.Retry, time.Hour), a.rest.left(now))
 	}
 	if err != nil && ctx.Err() == nil {
 		a.log.Info("list packages", "err", err, "again in", pause)

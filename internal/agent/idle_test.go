@@ -101,12 +101,14 @@ func TestAnIdleOfficeWritesNothing(t *testing.T) {
 		time.Sleep(2 * time.Minute)
 		files := []string{stateFile(a.p.DataDir), mirrorFile(a.p.DataDir)}
 		before, asked := written(t, files), c.asked.Load()
-		time.Sleep(3 * time.Hour)
+		const hours = 3
+		time.Sleep(hours * time.Hour)
 		if after := written(t, files); after != before {
 			t.Errorf("written in three idle hours:\n%s\n%s", before, after)
 		}
-		if n := c.asked.Load() - asked; n != 0 {
-			t.Errorf("%d requests in three idle hours", n)
+		// Without events the list alone tells of packages made elsewhere; an access token lasts for half an hour.
+		if n, most := c.asked.Load()-asked, int64(hours*(time.Hour/listOften+2)); n > most {
+			t.Errorf("%d requests in three idle hours, more than %d", n, most)
 		}
 	})
 }
