@@ -8,6 +8,8 @@ import (
 	"go/parser"
 	"go/token"
 	"io"
+	"io/fs"
+	"iter"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -55,16 +57,39 @@ func packages(t *testing.T) []goPackage {
 	}
 }
 
-func TestTheTopLevelIsTheAgreedOne(t *testing.T) {
-	agreed := []string{"go.mod", "go.sum", "main.go", "ui", "internal", "assets", "FyneApp.toml", "Makefile", "README.md"}
+// tracked yields the files that git keeps, as slashed paths from the top.
+func tracked(t *testing.T) iter.Seq[string] {
+	t.Helper()
 	cmd := exec.Command("git", "ls-files", "-z")
 	cmd.Dir = root
 	out, err := cmd.Output()
 	if err != nil {
 		t.Fatalf("git ls-files: %v", err)
 	}
+	return strings.SplitSeq(strings.TrimRight(string(out), "\x00"), "\x00")
+}
+
+// A binary that slips into a commit stays in every clone for ever.
+func TestNothingBuiltIsKept(t *testing.T) {
+	const most = 1 << 20
+	for f := range tracked(t) {
+		info, err := os.Lstat(filepath.Join(root, f))
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // removed, and not yet committed
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if info.Size() > most {
+			t.Errorf("%s has %d bytes, more than %d", f, info.Size(), most)
+		}
+	}
+}
+
+func TestTheTopLevelIsTheAgreedOne(t *testing.T) {
+	agreed := []string{"go.mod", "go.sum", "main.go", "ui", "internal", "assets", "FyneApp.toml", "Makefile", "README.md"}
 	seen := map[string]bool{}
-	for f := range strings.SplitSeq(strings.TrimRight(string(out), "\x00"), "\x00") {
+	for f := range tracked(t) {
 		top, _, _ := strings.Cut(f, "/")
 		seen[top] = true
 	}
