@@ -12,7 +12,7 @@ import (
 // inWineToo are the packages whose tests run on Windows as well; the keyring of Windows stays out of them by itself.
 var inWineToo = []string{
 	"internal/archive", "internal/store", "internal/secret", "internal/single", "internal/esign", "internal/inbox",
-	"internal/notify", "ui/system",
+	"internal/notify", "internal/agent", "internal/sandbox", "internal/tunnel", "internal/tunnel/edge", "internal/cli", "internal/preview", "internal/demo", "ui/system", "ui/desk", "ui/check", "ui/words",
 }
 
 func TestPackagesKeepTheirPromisesOnWindows(t *testing.T) {

@@ -35,7 +35,7 @@ func (f *file) Load(context.Context) (Key, error) {
 	if !info.Mode().IsRegular() {
 		return Key{}, f.unavailable(Malformed, errors.New("it is not a file"))
 	}
-	in, err := os.Open(f.path)
+	in, err := openFile(f.path)
 	if err != nil {
 		return Key{}, f.unavailable(Unreadable, err)
 	}

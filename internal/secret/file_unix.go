@@ -9,6 +9,8 @@ import (
 
 func openToOthers(info fs.FileInfo) bool { return info.Mode().Perm()&0o077 != 0 }
 
+func openFile(path string) (*os.File, error) { return os.Open(path) }
+
 // syncFolder makes a new name in folder survive a loss of power.
 func syncFolder(folder string) error {
 	d, err := os.Open(folder)
