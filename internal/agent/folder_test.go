@@ -107,9 +107,8 @@ func TestOneFolderInTroubleLeavesTheOthersAlone(t *testing.T) {
 	o.service.Inject(sandbox.Fault{Path: "/packages/*/download", Status: 500, Times: 2})
 	signAll(o, state.PackageID)
 	o.eventually("its file is planned", func() bool { row, _ := o.Package(state.PackageID); return row.Planned })
-	if err := os.Rename(beside, beside+"-away"); err != nil {
-		t.Fatal(err)
-	}
+	// On Windows a folder in use, if only for a try, cannot be moved.
+	o.eventually("the folder is moved", func() bool { return os.Rename(beside, beside+"-away") == nil })
 	o.eventually("people are told", func() bool { return o.issue("folder") != nil })
 	foreign := o.foreign("Elsewhere")
 	signAll(o, foreign)
@@ -161,8 +160,12 @@ func (o *testOffice) loseState() {
 func TestLinksAndSubfoldersDoNotLeadOutOfTheFolder(t *testing.T) {
 	o := newOfficeWith(t, quick, sandbox.Options{}, func(s *Settings) { s.NameTemplate = "{package}/{document}" })
 	outside := t.TempDir()
-	if err := os.Symlink(outside, filepath.Join(o.folder, "Offer")); err != nil {
-		t.Skip(err)
+	link := filepath.Join(o.folder, "Offer")
+	if err := os.Symlink(outside, link); err != nil {
+		t.Skip("no links here: ", err)
+	}
+	if info, err := os.Stat(link); err != nil || !info.IsDir() {
+		t.Skip("links lead nowhere here, as under Wine: ", err)
 	}
 	id := o.send()
 	signAll(o, id)
@@ -170,7 +173,7 @@ func TestLinksAndSubfoldersDoNotLeadOutOfTheFolder(t *testing.T) {
 	if entries, err := os.ReadDir(outside); err != nil || len(entries) > 0 {
 		t.Errorf("outside: %v, %v", entries, err)
 	}
-	if err := os.Remove(filepath.Join(o.folder, "Offer")); err != nil {
+	if err := os.Remove(link); err != nil {
 		t.Fatal(err)
 	}
 	o.eventually("saved", func() bool { return saved(o, id) })

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -131,7 +130,7 @@ func TestEventsWhileSignedOutAreKeptAndUsedLater(t *testing.T) {
 	o.eventually("both are saved", func() bool { return o.Status().Packages.Saved == 2 })
 }
 
-var errDiskFull = fmt.Errorf("save: %w", errors.New(syscall.ENOSPC.Error()))
+var errDiskFull = fmt.Errorf("save: %w", errors.New(errNoRoom.Error()))
 
 func TestAnEventThatCannotBeStoredIsSentAgain(t *testing.T) {
 	o := newOfficeWith(t, quick, sandbox.Options{RetryMax: 100 * time.Millisecond})

@@ -1,0 +1,7 @@
+//go:build unix
+
+package agent
+
+import "syscall"
+
+const errNoRoom = syscall.ENOSPC
