@@ -41,7 +41,12 @@ VIAddVersionKey LegalCopyright ""
 !insertmacro MUI_PAGE_FINISH
 !insertmacro MUI_UNPAGE_CONFIRM
 !insertmacro MUI_UNPAGE_INSTFILES
+; The first is the one for every other Windows.
 !insertmacro MUI_LANGUAGE English
+!insertmacro MUI_LANGUAGE French
+!insertmacro MUI_LANGUAGE German
+!insertmacro MUI_LANGUAGE Spanish
+!include "texts.nsh"
 
 ; A program that runs cannot be replaced. Only the person can end it: it may be in the middle of a sending.
 !macro WAIT_FOR_END un
@@ -54,7 +59,7 @@ Function ${un}WaitForEnd
   FileClose $0
   Goto ended
   running:
-  MessageBox MB_RETRYCANCEL|MB_ICONEXCLAMATION "Countersign is running. Choose Quit in its menu beside the clock, then try again." /SD IDCANCEL IDRETRY again
+  MessageBox MB_RETRYCANCEL|MB_ICONEXCLAMATION "$(is_running)" /SD IDCANCEL IDRETRY again
   SetErrorLevel 2
   Quit
   ended:
@@ -85,18 +90,15 @@ Section "Countersign" the_program
   WriteRegDWORD HKCU "${UNINSTALL_KEY}" "EstimatedSize" $0
 SectionEnd
 
-Section "Send to > Countersign" send_to
+Section "$(send_to_name)" send_to
   CreateShortCut "$SENDTO\Countersign.lnk" "$INSTDIR\Countersign.exe"
 SectionEnd
 
-Section /o "Start with Windows, beside the clock" start_with_windows
+Section /o "$(autostart_name)" start_with_windows
   WriteRegStr HKCU "${RUN_KEY}" "Countersign" '"$INSTDIR\Countersign.exe" --hidden'
   DeleteRegValue HKCU "${APPROVED_KEY}" "Countersign"
 SectionEnd
 
-LangString about_program ${LANG_ENGLISH} "The program, in the Start menu."
-LangString about_sendto ${LANG_ENGLISH} "Send PDF and Word files from the Explorer: right click, Send to, Countersign."
-LangString about_autostart ${LANG_ENGLISH} "Signed documents are saved as soon as you sign in to Windows. The settings can change this later."
 !insertmacro MUI_FUNCTION_DESCRIPTION_BEGIN
   !insertmacro MUI_DESCRIPTION_TEXT ${the_program} $(about_program)
   !insertmacro MUI_DESCRIPTION_TEXT ${send_to} $(about_sendto)
@@ -110,6 +112,10 @@ Function .onInit
   IfErrors not_asked
   !insertmacro SelectSection ${start_with_windows}
   not_asked:
+FunctionEnd
+
+Function un.onInit
+  !insertmacro MUI_UNGETLANGUAGE
 FunctionEnd
 
 Section "Uninstall"
@@ -126,7 +132,7 @@ Section "Uninstall"
   DeleteRegKey HKCU "Software\Countersign"
   ; The folder is the one that the program uses when it is told no other.
   IfFileExists "$APPDATA\countersign\*.*" 0 done
-  MessageBox MB_YESNO|MB_ICONQUESTION|MB_DEFBUTTON2 "Remove Countersign's settings and its list of packages too? Documents that were saved stay where they are." /SD IDNO IDNO done
+  MessageBox MB_YESNO|MB_ICONQUESTION|MB_DEFBUTTON2 "$(remove_data)" /SD IDNO IDNO done
   RMDir /r "$APPDATA\countersign"
   RMDir /r "$APPDATA\fyne\ch.countersign.app"
   done:

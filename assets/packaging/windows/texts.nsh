@@ -1,0 +1,33 @@
+﻿; What the installer says, in Countersign's languages; NSIS brings the rest. The file is UTF-8, with a mark that says so.
+
+LangString send_to_name ${LANG_ENGLISH} "Send to > Countersign"
+LangString autostart_name ${LANG_ENGLISH} "Start with Windows"
+LangString about_program ${LANG_ENGLISH} "The program, in the Start menu."
+LangString about_sendto ${LANG_ENGLISH} "Send PDF and Word files from the Explorer: right click, Send to, Countersign."
+LangString about_autostart ${LANG_ENGLISH} "Signed documents are saved as soon as you sign in to Windows. The settings can change this later."
+LangString is_running ${LANG_ENGLISH} "Countersign is running. Choose Quit in its menu beside the clock, then try again."
+LangString remove_data ${LANG_ENGLISH} "Remove Countersign's settings and its list of packages too? Documents that were saved stay where they are."
+
+LangString send_to_name ${LANG_FRENCH} "Envoyer vers > Countersign"
+LangString autostart_name ${LANG_FRENCH} "Démarrer avec Windows"
+LangString about_program ${LANG_FRENCH} "Le programme, dans le menu Démarrer."
+LangString about_sendto ${LANG_FRENCH} "Envoyez des fichiers PDF et Word depuis l’Explorateur : clic droit, Envoyer vers, Countersign."
+LangString about_autostart ${LANG_FRENCH} "Les documents signés sont enregistrés dès que vous ouvrez votre session Windows. Les réglages permettent de changer cela plus tard."
+LangString is_running ${LANG_FRENCH} "Countersign est en cours d’exécution. Choisissez Quitter dans son menu près de l’horloge, puis réessayez."
+LangString remove_data ${LANG_FRENCH} "Supprimer aussi les réglages de Countersign et sa liste d’enveloppes ? Les documents enregistrés restent où ils sont."
+
+LangString send_to_name ${LANG_GERMAN} "Senden an > Countersign"
+LangString autostart_name ${LANG_GERMAN} "Mit Windows starten"
+LangString about_program ${LANG_GERMAN} "Das Programm, im Startmenü."
+LangString about_sendto ${LANG_GERMAN} "PDF- und Word-Dateien aus dem Explorer senden: rechte Maustaste, Senden an, Countersign."
+LangString about_autostart ${LANG_GERMAN} "Unterschriebene Dokumente werden gespeichert, sobald Sie sich bei Windows anmelden. Das lässt sich später in den Einstellungen ändern."
+LangString is_running ${LANG_GERMAN} "Countersign läuft noch. Wählen Sie Beenden in seinem Menü neben der Uhr und versuchen Sie es dann erneut."
+LangString remove_data ${LANG_GERMAN} "Auch die Einstellungen und die Paketliste von Countersign entfernen? Gespeicherte Dokumente bleiben, wo sie sind."
+
+LangString send_to_name ${LANG_SPANISH} "Enviar a > Countersign"
+LangString autostart_name ${LANG_SPANISH} "Iniciar con Windows"
+LangString about_program ${LANG_SPANISH} "El programa, en el menú Inicio."
+LangString about_sendto ${LANG_SPANISH} "Envíe archivos PDF y Word desde el Explorador: clic derecho, Enviar a, Countersign."
+LangString about_autostart ${LANG_SPANISH} "Los documentos firmados se guardan en cuanto inicia sesión en Windows. Los ajustes permiten cambiarlo más tarde."
+LangString is_running ${LANG_SPANISH} "Countersign se está ejecutando. Elija Salir en su menú junto al reloj e inténtelo de nuevo."
+LangString remove_data ${LANG_SPANISH} "¿Quitar también los ajustes de Countersign y su lista de paquetes? Los documentos guardados se quedan donde están."
