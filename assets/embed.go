@@ -75,11 +75,11 @@ func Samples() fs.FS {
 	return sub
 }
 
-// Return says what the browser shows when a sign-in comes back.
+// Return says what the browser shows when a sign-in comes back. The texts are in Language, a code for HTML or "".
 type Return struct {
-	OK      bool
-	Account string // who is signed in; may be empty
-	Problem string // when not OK: one sentence for people; may be empty
+	OK                  bool
+	Language            string
+	Heading, Text, Next string // a line each: how it went, the detail, what to do now
 }
 
 // WriteReturn writes the page for r as HTML. The page loads nothing from elsewhere, and all texts are escaped.

@@ -61,10 +61,9 @@ func TestReturnPageSaysWhatHappenedAndEscapesIt(t *testing.T) {
 		in   Return
 		want string
 	}{
-		"signed in":          {Return{OK: true, Account: "office@example.com"}, "works for office@example.com"},
-		"signed in, no name": {Return{OK: true}, "Countersign is connected."},
-		"failed":             {Return{Problem: "The office <b>refused</b>."}, "The office &lt;b&gt;refused&lt;/b&gt;."},
-		"failed, no reason":  {Return{}, "did not confirm the sign-in"},
+		"signed in":  {Return{OK: true, Text: "It works for office@example.com."}, "works for office@example.com"},
+		"failed":     {Return{Text: "The office <b>refused</b>."}, "The office &lt;b&gt;refused&lt;/b&gt;."},
+		"a language": {Return{Language: "de"}, `<html lang="de">`},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

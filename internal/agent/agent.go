@@ -56,6 +56,10 @@ type Params struct {
 	// Notify raises a desktop notification. Nil raises none.
 	Notify func(title, body string) error
 
+	// Say translates what people read beside the window: the page that the browser shows after a sign-in. Nil leaves it
+	// in English.
+	Say func(english string) string
+
 	// ShowSteps receives each Activity as it is recorded. It must not block. Nil for none.
 	ShowSteps func(store.Activity)
 
@@ -151,6 +155,9 @@ func Open(ctx context.Context, p Params) (*Agent, error) {
 	}
 	if p.Jitter == nil {
 		p.Jitter = rand.Float64
+	}
+	if p.Say == nil {
+		p.Say = func(english string) string { return english }
 	}
 	if p.Crash == nil {
 		p.Crash = func(string) {}

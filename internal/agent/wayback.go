@@ -6,6 +6,7 @@ import (
 	"crypto/subtle"
 	"crypto/tls"
 	"crypto/x509"
+	"fmt"
 	"net"
 	"net/http"
 	"net/url"
@@ -206,15 +207,25 @@ func (a *Agent) serveCallback(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), 60*time.Second)
 	defer cancel()
 	err := a.deliver(ctx, r.URL.Query())
-	page := assets.Return{OK: err == nil}
-	status := http.StatusOK
-	if err != nil {
-		page.Problem = Sentence(err)
-		status = http.StatusBadRequest
-	} else {
-		a.mu.Lock()
-		page.Account = a.account.Email
-		a.mu.Unlock()
+	a.mu.Lock()
+	account, language := a.account.Email, a.settings.Language
+	a.mu.Unlock()
+	status, page := http.StatusOK, assets.Return{
+		OK: true, Heading: "You are signed in.", Text: "Countersign is connected.",
+		Next: "You can close this page and go back to Countersign.",
+	}
+	switch {
+	case err != nil:
+		status, page = http.StatusBadRequest, assets.Return{
+			Heading: "The sign-in did not work.", Text: Sentence(err),
+			Next: "Go back to Countersign and sign in again. You can close this page.",
+		}
+	case account != "":
+		page.Text = fmt.Sprintf("Countersign now works for %s.", account)
+	}
+	page.Language = language
+	for _, text := range []*string{&page.Heading, &page.Text, &page.Next} {
+		*text = a.p.Say(*text)
 	}
 	h := w.Header()
 	h.Set("Content-Type", "text/html; charset=utf-8")

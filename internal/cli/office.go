@@ -67,7 +67,7 @@ func (r *run) start(parts ...agent.Part) (*local, error) {
 	notifier := notify.New(notify.Options{App: "Countersign", Icon: icon(), Log: logger})
 	a, err := agent.Open(r.ctx, agent.Params{
 		DataDir: r.global.Data, Keeper: r.keeper(), Version: r.program.Version, Log: logger, Notify: r.notify(notifier.Notify),
-		PagePainter: pagePainter(), Crash: crashAt(os.Getenv(crashVariable)),
+		Say: r.say(), PagePainter: pagePainter(), Crash: crashAt(os.Getenv(crashVariable)),
 	})
 	if err != nil {
 		return nil, errors.Join(err, notifier.Close(), instance.Close())
@@ -110,11 +110,19 @@ func (l *local) Close() error {
 
 // notify is raise in the language of the window, where there is one.
 func (r *run) notify(raise func(title, body string) error) func(title, body string) error {
-	say := r.program.Say
-	if !r.windowed || say == nil {
+	say := r.say()
+	if say == nil {
 		return raise
 	}
 	return func(title, body string) error { return raise(say(title), say(body)) }
+}
+
+// say translates what people read beside the window; nil without one, where everything is English.
+func (r *run) say() func(english string) string {
+	if !r.windowed {
+		return nil
+	}
+	return r.program.Say
 }
 
 // keeper is where the key is.

@@ -36,6 +36,7 @@ type Options struct {
 	PagePainter []string // see agent.Params
 
 	Notify func(title, body string) error // nil raises none
+	Say    func(english string) string    // see agent.Params
 	Step   func(store.Activity)           // told of everything that happens; must not block; may be nil
 }
 
@@ -67,7 +68,7 @@ func Start(ctx context.Context, o Options) (d *Demo, err error) {
 	}()
 	d.Agent, err = agent.Open(ctx, agent.Params{
 		DataDir: filepath.Join(state, "data"), Keeper: secret.Memory(), Version: o.Version, Log: o.Log,
-		Notify: o.Notify, ShowSteps: o.Step, PagePainter: o.PagePainter,
+		Notify: o.Notify, Say: o.Say, ShowSteps: o.Step, PagePainter: o.PagePainter,
 	})
 	if err != nil {
 		return nil, err

@@ -1,0 +1,43 @@
+package agent
+
+import (
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"countersign/internal/sandbox"
+)
+
+func TestTheBrowserIsToldInTheLanguageOfTheWindow(t *testing.T) {
+	shout := func(p *Params) { p.Say = strings.ToUpper }
+	o := newOfficeWith(t, shout, sandbox.Options{}, func(s *Settings) { s.Language = "de" })
+	pages := make(chan string, 1)
+	read := func(address string) error {
+		go func() {
+			client := &http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{}}
+			defer client.CloseIdleConnections()
+			resp, err := client.Get(address)
+			if err != nil {
+				pages <- err.Error()
+				return
+			}
+			defer resp.Body.Close()
+			page, _ := io.ReadAll(resp.Body)
+			pages <- string(page)
+		}()
+		return nil
+	}
+	if err := o.SignIn(t.Context(), SignInOptions{}, read); err != nil {
+		t.Fatal(err)
+	}
+	page := <-pages
+	for _, want := range []string{
+		`<html lang="de">`, "YOU ARE SIGNED IN.", "COUNTERSIGN NOW WORKS FOR OLIVIA.OFFICE@EXAMPLE.COM.", "YOU CAN CLOSE THIS PAGE",
+	} {
+		if !strings.Contains(page, want) {
+			t.Errorf("the page lacks %q:\n%s", want, page)
+		}
+	}
+}
