@@ -32,8 +32,8 @@ type Program struct {
 	Window func(ctx context.Context, w Window) error
 	// Display says why no window can be shown on this computer; nil when one can.
 	Display func(ctx context.Context) error
-	// Say turns what notifications and the page after a sign-in say into the language of the window. Without a window notifications are English,
-	// all of it is English, as all commands are; so it is when Say is nil.
+	// Say turns what notifications and the page after a sign-in say into the language of the window. Without a window
+	// they are English, as all commands are; so they are when Say is nil.
 	Say func(english string) string
 	// OpenAddress shows a web address in the browser.
 	OpenAddress func(address string) error
