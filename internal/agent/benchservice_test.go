@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"time"
 )
 
 // benchService answers from memory what a signing service answers about packages p0, p1 ... that are all executed.
@@ -57,7 +58,8 @@ func (s *benchService) Close() {
 
 // deliverEvent signs the event that package i is executed and hands it to handle.
 func deliverEvent(handle http.HandlerFunc, secret string, i int) (status int) {
-	body := fmt.Appendf(nil, `{"action":"package_executed","packageId":"p%d","externalData":null,"eventId":"00000000-0000-4000-8000-%012d","eventTime":"2026-11-21T12:00:00.000Z"}`, i, i)
+	body := fmt.Appendf(nil, `{"action":"package_executed","packageId":"p%d","externalData":null,"eventId":"00000000-0000-4000-8000-%012d","eventTime":%q}`,
+		i, i, time.Now().UTC().Format("2006-01-02T15:04:05.000Z"))
 	mac := hmac.New(sha256.New, []byte(secret))
 	mac.Write([]byte(benchURL))
 	mac.Write(body)

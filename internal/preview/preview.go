@@ -26,7 +26,7 @@ import (
 const (
 	maxFile  = 64 << 20 // bytes
 	maxWidth = 2000     // pixels
-	patience = 20 * time.Second
+	patience = time.Minute // on a slow and busy computer compiling PDFium alone takes a good part of it
 )
 
 // errTooLarge is a file that is not drawn.
@@ -89,7 +89,7 @@ func read(path string) ([]byte, error) {
 }
 
 // Page draws page 1 of the PDF file at path in a child process: program, started with args, the path and the width,
-// must call Draw and print the PNG. It gives up after 20 seconds or with ctx.
+// must call Draw and print the PNG. It gives up after a minute or with ctx.
 func Page(ctx context.Context, program string, args []string, path string, width int) (image.Image, error) {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
