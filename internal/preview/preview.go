@@ -24,8 +24,8 @@ import (
 
 // Limits of what is drawn.
 const (
-	maxFile  = 64 << 20 // bytes
-	maxWidth = 2000     // pixels
+	maxFile  = 64 << 20    // bytes
+	maxWidth = 2000        // pixels
 	patience = time.Minute // on a slow and busy computer compiling PDFium alone takes a good part of it
 )
 
