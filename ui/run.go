@@ -82,8 +82,6 @@ func Run(ctx context.Context, o Options) (err error) {
 			o.Started()
 		}
 	})
-	w.AttachTray()
-	w.Add(o.Files)
 	over, done := make(chan struct{}), make(chan struct{})
 	defer func() { close(over); <-done }()
 	go func() {
@@ -93,6 +91,8 @@ func Run(ctx context.Context, o Options) (err error) {
 	if !o.Hidden {
 		w.Show()
 	}
+	w.AttachTray() // after the window is shown: Fyne makes another one for it, which takes as long again
+	w.Add(o.Files)
 	a.Run()
 	return nil
 }
