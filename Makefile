@@ -44,7 +44,7 @@ bench: build-packages test-packages
 
 # What a reader would miss and no test sees.
 check:
-	@test -z "$$(gofmt -l . | tee /dev/stderr)" || (echo "gofmt: the files above are not formatted" >&2; false)
+	@odd=$$(gofmt -l .) && test -z "$$odd" || (printf 'gofmt: not formatted:\n%s\n' "$$odd" >&2; false)
 	go vet ./...
 	go tool staticcheck ./...
 
