@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"countersign/internal/sandbox"
 	"countersign/internal/store"
@@ -179,6 +180,26 @@ func TestALapsedSignInIsToldAndTheNextOneContinues(t *testing.T) {
 		t.Fatal(err)
 	}
 	o.eventually("saved", func() bool { return o.Status().Packages.Saved == 1 && o.issue("signin") == nil })
+}
+
+func TestSendDoesNotWaitForAPersonToSignIn(t *testing.T) {
+	o := newOffice(t, sandbox.Options{})
+	if err := o.service.ExpireAccessTokens(); err != nil {
+		t.Fatal(err)
+	}
+	if err := o.service.RevokeRefreshTokens(""); err != nil {
+		t.Fatal(err)
+	}
+	d := o.draft()
+	d.Patience = time.Hour
+	_, err := o.Send(t.Context(), d, nil)
+	if err == nil || !strings.Contains(err.Error(), "Nobody is signed in. It is kept") {
+		t.Errorf("send: %v", err)
+	}
+	if err := o.SignIn(t.Context(), SignInOptions{}, visit); err != nil {
+		t.Fatal(err)
+	}
+	o.eventually("it goes out", func() bool { return len(o.service.Packages()) == 1 })
 }
 
 func TestSigningOutDeletesTheEndpointAndForgetsTheTokens(t *testing.T) {

@@ -61,7 +61,7 @@ func (a *Agent) Send(ctx context.Context, d Draft, progress func(SendState)) (Se
 }
 
 // followDraft waits until the draft is sent, refused or unknown; no longer than patience for a service that does not
-// take it.
+// take it, and not for a person who has to sign in first.
 func (a *Agent) followDraft(ctx context.Context, draft store.Draft, patience time.Duration, changes <-chan Change) (SendState, error) {
 	var late <-chan time.Time
 	if patience > 0 {
@@ -77,6 +77,9 @@ func (a *Agent) followDraft(ctx context.Context, draft store.Draft, patience tim
 		switch state.State {
 		case store.DraftSent, store.DraftFailed, store.DraftUnknown, store.DraftCancelled:
 			return state, nil
+		}
+		if late != nil && !a.isSignedIn() {
+			return state, &DraftError{waitingSentence(draft, state, false)}
 		}
 		select {
 		case <-changes:

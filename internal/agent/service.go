@@ -122,6 +122,13 @@ func (a *Agent) online() (*esign.Client, bool) {
 	return a.service.client, true
 }
 
+// isSignedIn is whether somebody is signed in, though the keys may be locked for now.
+func (a *Agent) isSignedIn() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.account.SignedIn
+}
+
 // renewing is the session as the client's source of tokens. It marks what went wrong while renewing the sign-in, so
 // that it is not taken for the service's word about a package.
 type renewing struct{ *esign.Session }
