@@ -3,26 +3,17 @@ package about
 import (
 	"testing"
 
-	"go.uber.org/goleak"
-
 	"countersign/ui/officetest"
 	"countersign/ui/screentest"
 )
 
-func TestMain(m *testing.M) {
-	if err := officetest.English(); err != nil {
-		panic(err)
-	}
-	goleak.VerifyTestMain(m)
-}
+func TestMain(m *testing.M) { screentest.Main(m) }
 
 func shown(t *testing.T) (*screentest.Bench, *Screen) {
 	t.Helper()
 	b := screentest.New(t, officetest.Busy())
 	s := New(b.Desk)
-	b.Show(s.Content())
-	s.Reload()
-	b.Settle()
+	b.Open(s, screentest.Big)
 	return b, s
 }
 

@@ -22,21 +22,27 @@ var update = flag.Bool("update", false, "write the golden pictures anew; look at
 // The sizes of the window: as it opens, and as small as it gets.
 var Big, Small = fyne.NewSize(1100, 720), fyne.NewSize(860, 560)
 
+// Picture renders content by the software painter, in the app's theme and with what has come in by now. scale is 1 or 2.
+func (s *Stage) Picture(content fyne.CanvasObject, size fyne.Size, scale float32) image.Image {
+	c := software.NewCanvas()
+	c.SetPadded(false)
+	c.SetScale(scale)
+	c.SetContent(content)
+	c.Resize(size)
+	s.Run()
+	return c.Capture()
+}
+
 // Looks compares the window with the approved picture testdata/name.png. theme is as in look.For, scale 1 or 2.
 func (b *Bench) Looks(name, theme string, size fyne.Size, scale float32) {
 	b.t.Helper()
 	b.App.Settings().SetTheme(look.For(theme))
-	c := software.NewCanvas()
-	c.SetPadded(false)
-	c.SetScale(scale)
-	c.SetContent(widgets.On(look.Paper, b.Window.Content()))
-	c.Resize(size)
-	b.queue.Run()
-	compare(b.t, name, c.Capture())
+	Compare(b.t, name, b.Picture(widgets.On(look.Paper, b.Window.Content()), size, scale))
 }
 
-// compare allows for rounding between machines: a picture differs when more than one pixel in 500 clearly does.
-func compare(t *testing.T, name string, got image.Image) {
+// Compare fails the test when a picture is not the approved testdata/name.png of the package under test. It allows for
+// rounding between machines: a picture differs when more than one pixel in 500 clearly does.
+func Compare(t testing.TB, name string, got image.Image) {
 	t.Helper()
 	path := filepath.Join("testdata", name+".png")
 	if *update {
@@ -65,10 +71,20 @@ func compare(t *testing.T, name string, got image.Image) {
 		}
 	}
 	if differ*500 > len(x.Pix)/4 {
-		failed := filepath.Join(os.TempDir(), "countersign-"+name+".png")
+		failed := filepath.Join(os.TempDir(), "countersign-"+tested(t)+"-"+name+".png")
 		write(t, failed, got)
 		t.Errorf("%d pixels differ from what was approved; look at %s and run with -update if it is right", differ, failed)
 	}
+}
+
+// tested is the folder of the package under test, in which go test runs it: two packages have pictures of one name.
+func tested(t testing.TB) string {
+	t.Helper()
+	dir, err := os.Getwd()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return filepath.Base(dir)
 }
 
 func rgba(img image.Image) *image.RGBA {
@@ -77,7 +93,7 @@ func rgba(img image.Image) *image.RGBA {
 	return out
 }
 
-func write(t *testing.T, path string, img image.Image) {
+func write(t testing.TB, path string, img image.Image) {
 	t.Helper()
 	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		t.Fatal(err)

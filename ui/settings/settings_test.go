@@ -9,7 +9,6 @@ import (
 
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/test"
-	"go.uber.org/goleak"
 
 	"countersign/internal/agent"
 	"countersign/ui/check"
@@ -18,12 +17,7 @@ import (
 	"countersign/ui/widgets"
 )
 
-func TestMain(m *testing.M) {
-	if err := officetest.English(); err != nil {
-		panic(err)
-	}
-	goleak.VerifyTestMain(m)
-}
+func TestMain(m *testing.M) { screentest.Main(m) }
 
 // starts is a desk.Autostart in memory.
 type starts struct {
@@ -44,9 +38,7 @@ func shown(t *testing.T, office *officetest.Office) (*screentest.Bench, *Screen)
 	b := screentest.New(t, office)
 	b.Desk.Autostart = &starts{}
 	s := New(b.Desk)
-	b.Show(s.Content())
-	s.Reload()
-	b.Settle()
+	b.Open(s, screentest.Big)
 	return b, s
 }
 

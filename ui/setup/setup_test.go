@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"fyne.io/fyne/v2"
-	"go.uber.org/goleak"
 
 	"countersign/internal/agent"
 	"countersign/ui/check"
@@ -15,12 +15,7 @@ import (
 	"countersign/ui/screentest"
 )
 
-func TestMain(m *testing.M) {
-	if err := officetest.English(); err != nil {
-		panic(err)
-	}
-	goleak.VerifyTestMain(m)
-}
+func TestMain(m *testing.M) { screentest.Main(m) }
 
 // wizard is the wizard on its bench, in an office that nobody has set up.
 type wizard struct {
@@ -45,7 +40,7 @@ func first(t *testing.T) *wizard {
 // open shows the wizard, as at the start and after a look at the demo.
 func (w *wizard) open() {
 	w.Screen = New(w.Desk, w.answers, Ways{Done: func() { w.done++ }, Demo: func() func() { w.demos++; return func() { w.DemoFailed("") } }})
-	w.Bench.Show(w.Content())
+	w.Bench.Show(w.Content(), screentest.Big)
 }
 
 func (w *wizard) next() {
@@ -107,8 +102,8 @@ func TestTheWholeWay(t *testing.T) {
 	}
 	w.Next()
 	w.Until(func() bool { return w.signIn.address != "" })
-	if len(w.Opened) != 1 {
-		t.Errorf("opened %v", w.Opened)
+	if len(w.System.Opened) != 1 || !strings.HasPrefix(w.System.Opened[0], "address ") {
+		t.Errorf("opened %v", w.System.Opened)
 	}
 	w.signIn.pasted.SetText("nonsense")
 	w.signIn.paste()

@@ -1,0 +1,40 @@
+package screentest
+
+import "countersign/internal/agent"
+
+// System is a desk.System that remembers.
+type System struct {
+	Opened []string        // what was opened, after its kind: "address https://…", "file /…", "folder of /…"
+	Lost   map[string]bool // files that are no longer there
+}
+
+func (s *System) open(what string) error { s.Opened = append(s.Opened, what); return nil }
+
+// Exists is desk.System's: a file is there unless it is lost.
+func (s *System) Exists(path string) bool { return !s.Lost[path] }
+
+// OpenAddress is desk.System's.
+func (s *System) OpenAddress(address string) error { return s.open("address " + address) }
+
+// OpenFile is desk.System's.
+func (s *System) OpenFile(path string) error { return s.open("file " + path) }
+
+// ShowInFolder is desk.System's.
+func (s *System) ShowInFolder(path string) error { return s.open("folder of " + path) }
+
+// ways are desk.Ways that remember.
+type ways struct{ b *Bench }
+
+func (w ways) went(where string) { w.b.Went = append(w.b.Went, where) }
+
+func (w ways) ShowPackage(id string) { w.went("package " + id) }
+func (w ways) ShowSettings()         { w.went("settings") }
+func (w ways) ShowCompose()          { w.went("compose") }
+func (w ways) ShowHelp()             { w.went("help") }
+func (w ways) SignIn(prompt string)  { w.went("sign in " + prompt) }
+func (w ways) SignOut()              { w.went("sign out") }
+
+func (w ways) SendLike(d agent.Draft) {
+	w.went("send like")
+	w.b.Like = append(w.b.Like, d)
+}
