@@ -25,7 +25,7 @@ func TestAPackageIsSentByKeysAlone(t *testing.T) {
 	office.Known = []store.Signer{jan, ana}
 	b := newBench(t, office)
 	b.add("b.pdf", "Lease.pdf") // as the program's arguments
-	b.window.Canvas().Focus(b.screen.docs[0].grip)
+	b.Window.Canvas().Focus(b.screen.docs[0].grip)
 	b.alt(fyne.KeyDown) // Lease.pdf comes first
 	b.tab(5)            // remove, add, one package or one for each
 	if b.focused() != fyne.Focusable(b.screen.name) {
@@ -46,7 +46,7 @@ func TestAPackageIsSentByKeysAlone(t *testing.T) {
 		t.Fatalf("sent %d, the signer is %+v", len(office.Sent), b.screen.people[0].signer())
 	}
 	b.key(fyne.KeyReturn)
-	b.settle()
+	b.Settle()
 	if len(office.Sent) != 1 {
 		t.Fatalf("sent %d; the bar says %q", len(office.Sent), b.screen.bar.text.Text)
 	}
@@ -55,8 +55,8 @@ func TestAPackageIsSentByKeysAlone(t *testing.T) {
 		got.Due.Format(time.DateOnly) != "2026-11-30" || !strings.HasSuffix(got.Files[0], "Lease.pdf") || len(got.Files) != 2 {
 		t.Errorf("sent %+v", got)
 	}
-	if len(b.shown) != 1 || len(b.notices) != 1 || b.notices[0] != "“Lease” is on its way to 1 person." {
-		t.Errorf("shown %v, said %q", b.shown, b.notices)
+	if len(b.Went) != 1 || len(b.Notices) != 1 || b.Notices[0] != "“Lease” is on its way to 1 person." {
+		t.Errorf("shown %v, said %q", b.Went, b.Notices)
 	}
 }
 
@@ -90,7 +90,7 @@ func TestThePointerFindsTheGrip(t *testing.T) {
 	reached := false
 	b.screen.docs[0].grip.drag = func(float32) { reached = true }
 	at := fyne.CurrentApp().Driver().AbsolutePositionForObject(b.screen.docs[0].grip).AddXY(10, 10)
-	test.Drag(b.window.Canvas(), at, 0, 5)
+	test.Drag(b.Window.Canvas(), at, 0, 5)
 	if !reached {
 		t.Error("a drag on the grip must reach it")
 	}
@@ -98,7 +98,7 @@ func TestThePointerFindsTheGrip(t *testing.T) {
 
 func TestPastingFillsTheFields(t *testing.T) {
 	b := newBench(t, officetest.Busy())
-	b.window.Canvas().Focus(b.screen.people[0].first)
+	b.Window.Canvas().Focus(b.screen.people[0].first)
 	b.paste("Ana Ruiz <ana.ruiz@example.com>; Jan Weber <jan.weber@example.com>")
 	if got := b.screen.draft().Signers; !slices.Equal(got, []store.Signer{ana, jan}) {
 		t.Errorf("got %+v", got)
@@ -108,7 +108,7 @@ func TestPastingFillsTheFields(t *testing.T) {
 	if got := b.screen.people[2].first.Text; got != "Just a name" {
 		t.Errorf("words are pasted as they are, got %q", got)
 	}
-	b.window.Canvas().Focus(b.screen.people[2].email)
+	b.Window.Canvas().Focus(b.screen.people[2].email)
 	b.write("Bo Li <bo@example.com>")
 	b.tab(1)
 	if got := b.screen.people[2].signer(); got != (store.Signer{FirstName: "Bo", LastName: "Li", Email: "bo@example.com"}) {
@@ -129,7 +129,7 @@ func TestWhatCannotBeSentSaysSoAtOnce(t *testing.T) {
 	}
 	b.screen.Fill(filled(ana))
 	b.screen.Send()
-	b.settle()
+	b.Settle()
 	if len(office.Sent) != 0 {
 		t.Error("it must not be sent")
 	}
@@ -155,7 +155,7 @@ func TestSeveralDocumentsBecomeAPackageEach(t *testing.T) {
 		t.Errorf("the button says %q", got)
 	}
 	b.screen.Send()
-	b.settle()
+	b.Settle()
 	if len(office.Sent) != 3 || len(office.Sent[0].Files) != 1 {
 		t.Fatalf("sent %+v", office.Sent)
 	}
@@ -187,7 +187,7 @@ func TestSendingShowsABarForEachFileAndCanGoOnAlone(t *testing.T) {
 	b.screen.Fill(filled(ana))
 	b.screen.Send()
 	<-begun
-	b.until(func() bool { return b.screen.docs[0].meter.part == 1 })
+	b.Until(func() bool { return b.screen.docs[0].meter.part == 1 })
 	if part := b.screen.docs[1].meter.part; part < 0.2 || part > 0.3 {
 		t.Errorf("of the second file %v is sent", part)
 	}
@@ -196,11 +196,11 @@ func TestSendingShowsABarForEachFileAndCanGoOnAlone(t *testing.T) {
 		t.Error("nothing is added to what is on its way")
 	}
 	b.screen.Leave()
-	b.settle()
+	b.Settle()
 	if len(office.Cancelled) != 0 || len(b.screen.docs) != 0 || b.screen.run != nil {
 		t.Error("the office keeps it, and there is room for the next")
 	}
-	if last := b.notices[len(b.notices)-1]; last != "“a” is kept and goes out by itself as soon as it can." {
+	if last := b.Notices[len(b.Notices)-1]; last != "“a” is kept and goes out by itself as soon as it can." {
 		t.Errorf("said %q", last)
 	}
 }
@@ -221,14 +221,14 @@ func TestWhileNobodyIsSignedInItSaysWhatItWaitsFor(t *testing.T) {
 	b.add("a.pdf")
 	b.screen.Fill(filled(ana))
 	b.screen.Send()
-	b.until(func() bool { return strings.HasPrefix(b.screen.bar.text.Text, "Nobody is signed in.") })
+	b.Until(func() bool { return strings.HasPrefix(b.screen.bar.text.Text, "Nobody is signed in.") })
 	<-stored
 	b.screen.showOutbox(office.Drafts())
 	if len(b.screen.outbox.Objects) != 0 {
 		t.Error("what the bar tells about is not told again beside")
 	}
 	b.screen.Leave()
-	b.settle()
+	b.Settle()
 	if len(b.screen.outbox.Objects) == 0 {
 		t.Error("what is left to the office shows as on its way")
 	}
@@ -253,7 +253,7 @@ func TestStoppingTakesBackInTimeOrSaysThatItIsTooLate(t *testing.T) {
 			b.screen.Send()
 			<-begun
 			b.screen.Stop()
-			b.settle()
+			b.Settle()
 			if len(b.screen.docs) != c.left || b.screen.bar.text.Text != c.said || len(office.Cancelled) != 1 {
 				t.Errorf("%d documents left, said %q", len(b.screen.docs), b.screen.bar.text.Text)
 			}
@@ -269,12 +269,12 @@ func TestDraftsOfAnEarlierStartAreShownAndDecided(t *testing.T) {
 	}
 	b := newBench(t, office)
 	b.screen.edit(office.Waiting[1])
-	b.settle()
+	b.Settle()
 	if got := b.screen.draft(); got.Name != "Refused" || len(got.Files) != 1 || !slices.Equal(got.Signers, []store.Signer{jan}) {
 		t.Fatalf("brought back %+v", got)
 	}
 	b.screen.Send()
-	b.settle()
+	b.Settle()
 	if left := office.Drafts(); len(left) != 1 || left[0].ID != "q" {
 		t.Errorf("what is sent now takes the place of what was refused: %+v", left)
 	}
@@ -284,13 +284,13 @@ func TestAPastPackageIsSentAgainLikeBefore(t *testing.T) {
 	b := newBench(t, officetest.Busy())
 	b.screen.Like(agent.Draft{Name: "Lease", Message: "hello", Sequential: true, Signers: []store.Signer{ana, jan},
 		Due: officetest.Now.Add(-time.Hour), ExternalData: externalData("K-7"), Files: []string{"/x/lease.pdf"}})
-	b.settle()
+	b.Settle()
 	got := b.screen.draft()
 	if got.Name != "Lease" || got.Message != "hello" || !got.Sequential || len(got.Signers) != 2 || !got.Due.IsZero() || referenceIn(got.ExternalData) != "K-7" || len(got.Files) != 1 {
 		t.Errorf("got %+v", got)
 	}
 	b.screen.Like(agent.Draft{Name: "Another", Signers: []store.Signer{jan}})
-	if b.window.Canvas().Overlays().Top() == nil || b.screen.name.Text != "Lease" {
+	if b.Window.Canvas().Overlays().Top() == nil || b.screen.name.Text != "Lease" {
 		t.Error("it asks before it takes the place of something typed")
 	}
 }
@@ -300,9 +300,9 @@ func TestWhatIsTypedMovesToAScreenInAnotherLanguage(t *testing.T) {
 	b.add("a.pdf")
 	b.screen.name.SetText("My own name")
 	b.screen.Fill(agent.Draft{Message: "hello", Signers: []store.Signer{{Email: "half@"}, jan}, Sequential: true, ExternalData: externalData("K-7")})
-	other := newBench(t, b.office)
+	other := newBench(t, b.Office)
 	other.screen.Resume(b.screen.Typed())
-	other.settle()
+	other.Settle()
 	if got, want := fmt.Sprint(other.screen.draft()), fmt.Sprint(b.screen.draft()); got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
@@ -320,9 +320,9 @@ func TestAPackageThatNeedsItsFieldsPlacedIsNotSaidToBeOnItsWay(t *testing.T) {
 	b.add("a.pdf")
 	b.screen.Fill(filled(ana))
 	b.screen.Send()
-	b.settle()
-	if len(b.shown) != 1 || b.shown[0] != "n1" || !strings.Contains(b.notices[0], "who signs where") {
-		t.Errorf("shown %v, said %q", b.shown, b.notices)
+	b.Settle()
+	if len(b.Went) != 1 || b.Went[0] != "package n1" || !strings.Contains(b.Notices[0], "who signs where") {
+		t.Errorf("shown %v, said %q", b.Went, b.Notices)
 	}
 }
 
@@ -335,7 +335,7 @@ func TestAnErrorBeforeAnythingBeganKeepsWhatIsTyped(t *testing.T) {
 	b.add("a.pdf")
 	b.screen.Fill(filled(ana))
 	b.screen.Send()
-	b.settle()
+	b.Settle()
 	if b.screen.bar.text.Text != "The disk is full." || len(b.screen.docs) != 1 {
 		t.Errorf("said %q", b.screen.bar.text.Text)
 	}

@@ -7,9 +7,8 @@ import (
 
 	"countersign/internal/agent"
 	"countersign/internal/store"
+	"countersign/ui/officetest"
 )
-
-var now = time.Date(2026, 11, 21, 14, 2, 0, 0, time.FixedZone("office", 3600))
 
 func TestTheNameIsProposedFromTheFirstFile(t *testing.T) {
 	for path, want := range map[string]string{
@@ -57,7 +56,7 @@ func TestErrorsStandBesideTheirField(t *testing.T) {
 		"no day":    {good, false, "A", []store.Signer{ana}, "next week", wrong{due: "Write the date as 2026-12-31.", signer: []string{""}}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := check(c.docs, agent.Draft{Name: c.name, Signers: c.signers, Due: parseDue(c.due, now.Location())}, c.each, c.due, now)
+			got := check(c.docs, agent.Draft{Name: c.name, Signers: c.signers, Due: parseDue(c.due, officetest.Now.Location())}, c.each, c.due, officetest.Now)
 			if got.files != c.want.files || got.signers != c.want.signers || got.name != c.want.name || got.due != c.want.due ||
 				!slices.Equal(got.signer, c.want.signer) && len(c.want.signer) > 0 {
 				t.Errorf("got %+v, want %+v", got, c.want)
@@ -69,12 +68,12 @@ func TestErrorsStandBesideTheirField(t *testing.T) {
 func TestADueDayEndsAtMidnightInTheOffice(t *testing.T) {
 	want := time.Date(2026, 11, 30, 22, 59, 59, 0, time.UTC)
 	for _, text := range []string{"2026-11-30", " 2026-11-30 ", "30.11.2026", "30. 11. 2026"} {
-		if got := parseDue(text, now.Location()); !got.Equal(want) {
+		if got := parseDue(text, officetest.Now.Location()); !got.Equal(want) {
 			t.Errorf("%q: %v", text, got.UTC())
 		}
 	}
 	for _, text := range []string{"", "tomorrow", "2026-02-30", "11/30/2026", "30.11."} {
-		if got := parseDue(text, now.Location()); !got.IsZero() {
+		if got := parseDue(text, officetest.Now.Location()); !got.IsZero() {
 			t.Errorf("%q is no day, got %v", text, got)
 		}
 	}

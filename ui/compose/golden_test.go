@@ -1,27 +1,18 @@
 package compose
 
 import (
-	"bytes"
-	"flag"
 	"image"
 	"image/color"
-	"image/png"
-	"os"
 	"path/filepath"
 	"testing"
 	"time"
 
 	"fyne.io/fyne/v2"
-	"fyne.io/fyne/v2/driver/software"
 
 	"countersign/internal/agent"
 	"countersign/internal/store"
-	"countersign/ui/look"
 	"countersign/ui/officetest"
-	"countersign/ui/widgets"
 )
-
-var update = flag.Bool("update", false, "write the golden pictures anew; look at each of them before committing")
 
 func TestTheScreenLooksAsItWasApproved(t *testing.T) {
 	for _, c := range []struct {
@@ -41,8 +32,7 @@ func TestTheScreenLooksAsItWasApproved(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			b := c.act(t, officetest.Busy())
-			b.app.Settings().SetTheme(look.For(c.theme))
-			compare(t, c.name, b.picture(c.size, c.scale))
+			b.Looks(c.name, c.theme, c.size, c.scale)
 		})
 	}
 }
@@ -96,7 +86,7 @@ func suggesting(t *testing.T, o *officetest.Office) *bench {
 		{Email: "andere@example.com"}, jan}
 	b := newBench(t, told(o))
 	b.add("Lease Sonnenweg 4.pdf")
-	b.window.Canvas().Focus(b.screen.people[0].first)
+	b.Window.Canvas().Focus(b.screen.people[0].first)
 	b.write("an")
 	b.key(fyne.KeyDown)
 	return b
@@ -117,7 +107,7 @@ func underWay(t *testing.T, o *officetest.Office) *bench {
 	b := lease(t, o)
 	b.screen.Send()
 	<-begun
-	b.until(func() bool { return b.screen.docs[0].meter.part == 1 })
+	b.Until(func() bool { return b.screen.docs[0].meter.part == 1 })
 	return b
 }
 
@@ -126,75 +116,4 @@ func world(t *testing.T, o *officetest.Office) *bench {
 	b.add("Μισθωτήριο κατοικίας – Договор аренды квартиры – a name that does not end where the column ends.pdf")
 	b.screen.Fill(agent.Draft{Signers: officetest.World().Rows[0].Signers[1:4], Sequential: true})
 	return b
-}
-
-// picture renders the screen by the software painter.
-func (b *bench) picture(size fyne.Size, scale float32) image.Image {
-	c := software.NewCanvas()
-	c.SetPadded(false)
-	c.SetScale(scale)
-	c.SetContent(widgets.On(look.Paper, b.screen.Content()))
-	c.Resize(size)
-	b.queue.Run()
-	return c.Capture()
-}
-
-// compare allows for rounding between machines: a picture differs when more than one pixel in 500 clearly does.
-func compare(t *testing.T, name string, got image.Image) {
-	t.Helper()
-	path := filepath.Join("testdata", name+".png")
-	if *update {
-		write(t, path, got)
-		return
-	}
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	want, err := png.Decode(bytes.NewReader(data))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if want.Bounds().Size() != got.Bounds().Size() {
-		t.Fatalf("the picture is %v, approved was %v", got.Bounds().Size(), want.Bounds().Size())
-	}
-	differ, size := 0, got.Bounds().Size()
-	for y := range size.Y {
-		for x := range size.X {
-			if far(want.At(x, y), got.At(x, y)) {
-				differ++
-			}
-		}
-	}
-	if differ*500 > size.X*size.Y {
-		failed := filepath.Join(os.TempDir(), "countersign-compose-"+name+".png")
-		write(t, failed, got)
-		t.Errorf("%d pixels differ from what was approved; look at %s and run with -update if it is right", differ, failed)
-	}
-}
-
-func far(a, b color.Color) bool {
-	r1, g1, b1, _ := a.RGBA()
-	r2, g2, b2, _ := b.RGBA()
-	for _, d := range []int{int(r1) - int(r2), int(g1) - int(g2), int(b1) - int(b2)} {
-		if max(d, -d) > 24*0x101 {
-			return true
-		}
-	}
-	return false
-}
-
-func write(t *testing.T, path string, img image.Image) {
-	t.Helper()
-	var out bytes.Buffer
-	encoder := png.Encoder{CompressionLevel: png.BestCompression}
-	if err := encoder.Encode(&out, img); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, out.Bytes(), 0o644); err != nil {
-		t.Fatal(err)
-	}
 }

@@ -30,13 +30,13 @@ func TestSeveralFilesArePickedByKeys(t *testing.T) {
 	b := newBench(t, officetest.Busy())
 	dir := folder(t)
 	b.screen.folder = dir
-	b.window.Canvas().Focus(b.screen.add)
+	b.Window.Canvas().Focus(b.screen.add)
 	b.key(fyne.KeyReturn)
-	b.settle()
+	b.Settle()
 	press := func(keys ...fyne.KeyName) {
 		for _, key := range keys {
 			b.key(key)
-			b.settle()
+			b.Settle()
 		}
 	}
 	// zoning, A.DOCX, b.pdf
@@ -46,7 +46,7 @@ func TestSeveralFilesArePickedByKeys(t *testing.T) {
 	if got := fmt.Sprint(b.names()); got != "[plan.pdf b.pdf]" {
 		t.Errorf("got %s", got)
 	}
-	if b.window.Canvas().Overlays().Top() != nil || b.focused() != fyne.Focusable(b.screen.add) || b.screen.folder != dir {
+	if b.Window.Canvas().Overlays().Top() != nil || b.focused() != fyne.Focusable(b.screen.add) || b.screen.folder != dir {
 		t.Error("afterwards one more Enter goes on where it was")
 	}
 	press(fyne.KeyReturn, fyne.KeyEnd, fyne.KeyUp, fyne.KeyReturn)
@@ -54,7 +54,7 @@ func TestSeveralFilesArePickedByKeys(t *testing.T) {
 		t.Errorf("with nothing chosen, Enter takes the line: %s", got)
 	}
 	press(fyne.KeyReturn, fyne.KeyEscape)
-	if b.window.Canvas().Overlays().Top() != nil || len(b.screen.docs) != 3 {
+	if b.Window.Canvas().Overlays().Top() != nil || len(b.screen.docs) != 3 {
 		t.Error("Escape leaves")
 	}
 }
@@ -63,8 +63,8 @@ func TestAFolderThatIsGoneSaysSo(t *testing.T) {
 	b := newBench(t, officetest.Busy())
 	b.screen.folder = filepath.Join(t.TempDir(), "gone")
 	b.screen.pickFiles()
-	b.settle()
-	if b.window.Canvas().Overlays().Top() == nil {
+	b.Settle()
+	if b.Window.Canvas().Overlays().Top() == nil {
 		t.Fatal("the picker is shown")
 	}
 	lines, err := listed(b.screen.folder)
