@@ -11,71 +11,27 @@ import (
 	"time"
 
 	"fyne.io/fyne/v2"
-	"fyne.io/fyne/v2/test"
-	"go.uber.org/goleak"
 
 	"countersign/internal/agent"
 	"countersign/internal/store"
-	"countersign/ui/desk"
-	"countersign/ui/look"
 	"countersign/ui/officetest"
-	"countersign/ui/work"
+	"countersign/ui/screentest"
 )
 
-func TestMain(m *testing.M) {
-	if err := officetest.English(); err != nil {
-		panic(err)
-	}
-	goleak.VerifyTestMain(m)
-}
+func TestMain(m *testing.M) { screentest.Main(m) }
 
-// bench is the screen in a window of Fyne's test driver, before an office made of values. The test's goroutine is the
-// window's.
+// bench is the screen on its bench.
 type bench struct {
-	desk.Ways // the other ones are not taken from here
-	office    *officetest.Office
-	queue     *work.Queue
-	pool      *work.Pool
-	screen    *Screen
-	notices   []string
-	copied    string
-	shown     []string // packages
+	*screentest.Bench
+	screen *Screen
 }
-
-func (b *bench) ShowPackage(id string) { b.shown = append(b.shown, id) }
 
 func newBench(t *testing.T, office *officetest.Office) *bench {
 	t.Helper()
-	b := &bench{office: office, queue: work.NewQueue()}
-	app := test.NewTempApp(t)
-	app.Settings().SetTheme(look.New())
-	b.pool = work.NewPool(t.Context(), b.queue.Do)
-	window := app.NewWindow("")
-	b.screen = New(&desk.Desk{Office: office, Work: b.pool, Window: window, Go: b,
-		Now:    func() time.Time { return officetest.Now },
-		Copy:   func(text string) { b.copied = text },
-		Notice: func(text string) { b.notices = append(b.notices, text) }})
-	window.SetContent(b.screen.Content())
-	window.Resize(fyne.NewSize(900, 600))
-	window.Show()
-	t.Cleanup(func() { b.pool.Close(); window.Close() })
-	b.reload()
+	b := &bench{Bench: screentest.New(t, office)}
+	b.screen = New(b.Desk)
+	b.Open(b.screen, fyne.NewSize(900, 600))
 	return b
-}
-
-func (b *bench) reload() {
-	b.screen.Reload()
-	b.settle()
-}
-
-// settle lets all work end and shows its results.
-func (b *bench) settle() {
-	for {
-		b.pool.Wait()
-		if !b.queue.Run() {
-			return
-		}
-	}
 }
 
 // numbered are n events, newest first, numbered from the oldest on.
@@ -98,19 +54,19 @@ func TestEventsAreReadAsFarAsTheyAreLookedAt(t *testing.T) {
 	}
 	b.screen.ChooseEvent(150)
 	b.screen.events.list.ScrollTo(pageLength - 1)
-	b.settle()
+	b.Settle()
 	if got := len(b.screen.events.rows); got != 2*pageLength {
 		t.Errorf("at the end of the first page %d events are read, want %d", got, 2*pageLength)
 	}
 	top, _ := b.screen.events.list.Top()
 	office.Change(agent.ActivityChanged, func(o *officetest.Office) { o.Arrived = append(numbered(1003)[:3], o.Arrived...) })
-	b.reload()
+	b.Reload()
 	if now, _ := b.screen.events.list.Top(); now != top+3 || b.screen.events.list.At() != 153 || b.screen.events.chosen != "e850" {
 		t.Errorf("the view moved from %d to %d; chosen is %s in row %d", top, now, b.screen.events.chosen, b.screen.events.list.At())
 	}
 	for range 20 {
 		b.screen.events.list.ScrollTo(len(b.screen.events.rows) - 1)
-		b.settle()
+		b.Settle()
 	}
 	rows := b.screen.events.rows
 	if len(rows) != 1003 || rows[0].ID != "e1003" || rows[1002].ID != "e1" {
@@ -154,16 +110,16 @@ func TestAnEventThatWasNotUnderstoodCanBeTriedAgain(t *testing.T) {
 	b.screen.ShowEvents()
 	b.screen.ChooseEvent(5)
 	b.screen.events.letter.retry(func() { t.Error("it can be tried") })
-	b.settle()
+	b.Settle()
 	if got := b.screen.events.letter.event; got.Outcome != store.EventPending || got.Reason != "" {
 		t.Errorf("it is %q, %q", got.Outcome, got.Reason)
 	}
-	b.office.Change(agent.ActivityChanged, func(o *officetest.Office) { o.Arrived[5].ID = "another" })
+	b.Office.Change(agent.ActivityChanged, func(o *officetest.Office) { o.Arrived[5].ID = "another" })
 	failed := false
 	b.screen.events.letter.retry(func() { failed = true })
-	b.settle()
-	if !failed || len(b.notices) != 1 || b.notices[0] != "This event is no longer kept." {
-		t.Errorf("said %q", b.notices)
+	b.Settle()
+	if !failed || len(b.Notices) != 1 || b.Notices[0] != "This event is no longer kept." {
+		t.Errorf("said %q", b.Notices)
 	}
 }
 
@@ -211,13 +167,13 @@ func TestAllEventsAreExported(t *testing.T) {
 	b := newBench(t, office)
 	file := &sheet{room: 1 << 20}
 	b.screen.Export(file, "events.csv")
-	b.settle()
+	b.Settle()
 	rows, err := csv.NewReader(&file.Buffer).ReadAll()
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(rows) != 457 || !file.closed || b.notices[0] != "456 events were exported." || b.screen.stop != nil {
-		t.Fatalf("%d rows, said %q", len(rows), b.notices)
+	if len(rows) != 457 || !file.closed || b.Notices[0] != "456 events were exported." || b.screen.stop != nil {
+		t.Fatalf("%d rows, said %q", len(rows), b.Notices)
 	}
 	if got := strings.Join(rows[1][:11], "|"); got != "2026-11-21T13:42:00+01:00|2026-11-21T13:42:00+01:00|The package is signed by everyone|Mandate Keller|p3|e-5|yes|waiting to be handled|'=HYPERLINK(\"http://example.com\")||0" {
 		t.Errorf("the first row is %s", got)
@@ -231,9 +187,9 @@ func TestAFullDiskIsSaid(t *testing.T) {
 	b := newBench(t, officetest.Busy())
 	file := &sheet{room: 100}
 	b.screen.Export(file, "events.csv")
-	b.settle()
-	if len(b.notices) != 1 || !strings.HasPrefix(b.notices[0], "“events.csv” could not be written completely.") || !file.closed {
-		t.Errorf("said %q", b.notices)
+	b.Settle()
+	if len(b.Notices) != 1 || !strings.HasPrefix(b.Notices[0], "“events.csv” could not be written completely.") || !file.closed {
+		t.Errorf("said %q", b.Notices)
 	}
 }
 
@@ -264,15 +220,15 @@ func TestWhatWasRefusedIsCountedAndSampled(t *testing.T) {
 func TestTheDiaryKeepsItsPlace(t *testing.T) {
 	b := newBench(t, officetest.Busy())
 	b.screen.happened.list.Select(2)
-	b.office.Change(agent.ActivityChanged, func(o *officetest.Office) {
+	b.Office.Change(agent.ActivityChanged, func(o *officetest.Office) {
 		o.Happened = append([]store.Activity{{Time: officetest.Now, Kind: "event", Text: "Ana Ruiz signed."}}, o.Happened...)
 	})
-	b.reload()
+	b.Reload()
 	if b.screen.happened.list.At() != 3 {
 		t.Errorf("chosen is row %d, want 3", b.screen.happened.list.At())
 	}
 	b.screen.happened.openChosen()
-	if len(b.shown) != 1 || b.shown[0] != "p2" {
-		t.Errorf("shown %v", b.shown)
+	if len(b.Went) != 1 || b.Went[0] != "package p2" {
+		t.Errorf("shown %v", b.Went)
 	}
 }

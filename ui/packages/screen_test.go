@@ -33,16 +33,16 @@ func TestAReloadMovesNeitherTheChoiceNorTheView(t *testing.T) {
 	b := newBench(t, many(200))
 	s := b.screen
 	s.list.Select(100)
-	b.settle()
+	b.Settle()
 	s.list.ScrollTo(60)
 	top, hidden := s.list.Top()
-	b.office.Change(agent.PackagesChanged, func(o *officetest.Office) {
+	b.Office.Change(agent.PackagesChanged, func(o *officetest.Office) {
 		o.Rows = append(many(3).Rows, o.Rows...)
 		for i := range 3 {
 			o.Rows[i].ID = fmt.Sprint("new", i)
 		}
 	})
-	b.reload()
+	b.Reload()
 	newTop, newHidden := s.list.Top()
 	if newTop != top+3 || newHidden-hidden > 1 || hidden-newHidden > 1 {
 		t.Errorf("the view moved from row %d to %d, three rows came in front", top, newTop)
@@ -54,10 +54,10 @@ func TestAReloadMovesNeitherTheChoiceNorTheView(t *testing.T) {
 
 func TestAtTheTopTheNewestIsSeen(t *testing.T) {
 	b := newBench(t, many(200))
-	b.office.Change(agent.PackagesChanged, func(o *officetest.Office) {
+	b.Office.Change(agent.PackagesChanged, func(o *officetest.Office) {
 		o.Rows = append([]agent.PackageRow{{Package: store.Package{ID: "new", State: "open"}}}, o.Rows...)
 	})
-	b.reload()
+	b.Reload()
 	if top, hidden := b.screen.list.Top(); top != 0 || hidden != 0 || b.screen.chosen != "n0" {
 		t.Errorf("at row %d, %s is chosen", top, b.screen.chosen)
 	}
@@ -66,14 +66,14 @@ func TestAtTheTopTheNewestIsSeen(t *testing.T) {
 func TestAPackageThatIsSignedMeanwhileStaysInView(t *testing.T) {
 	b := newBench(t, officetest.Busy())
 	b.screen.Show("p1")
-	b.settle()
-	b.office.Change(agent.PackagesChanged, func(o *officetest.Office) { o.Rows[2].State = "executed" })
-	b.reload()
+	b.Settle()
+	b.Office.Change(agent.PackagesChanged, func(o *officetest.Office) { o.Rows[2].State = "executed" })
+	b.Reload()
 	if b.screen.chosen != "p1" || b.screen.paper.row.State != "executed" || b.screen.list.At() != -1 {
 		t.Errorf("chosen %s, row %d", b.screen.chosen, b.screen.list.At())
 	}
 	b.screen.tabs.Choose(tabDone)
-	b.settle()
+	b.Settle()
 	if b.screen.list.At() < 0 {
 		t.Error("in its new tab it is the chosen row")
 	}
@@ -83,10 +83,10 @@ func TestAPackageCanBeShownBeforeItIsListed(t *testing.T) {
 	b := newBench(t, officetest.Busy())
 	b.screen.search.SetText("offer")
 	b.screen.Show("late")
-	b.settle()
+	b.Settle()
 	late := agent.PackageRow{Package: store.Package{ID: "late", Name: "Late", State: "executed"}}
-	b.office.Change(agent.PackagesChanged, func(o *officetest.Office) { o.Rows = append([]agent.PackageRow{late}, o.Rows...) })
-	b.reload()
+	b.Office.Change(agent.PackagesChanged, func(o *officetest.Office) { o.Rows = append([]agent.PackageRow{late}, o.Rows...) })
+	b.Reload()
 	if b.screen.paper.row.ID != "late" || b.screen.tabs.Chosen() != tabAll || b.screen.list.At() != 0 {
 		t.Errorf("shown %q in tab %d, row %d", b.screen.paper.row.ID, b.screen.tabs.Chosen(), b.screen.list.At())
 	}
@@ -94,12 +94,12 @@ func TestAPackageCanBeShownBeforeItIsListed(t *testing.T) {
 
 func TestHoldingAnArrowKeyReadsOnlyWhereItEnds(t *testing.T) {
 	b := newBench(t, many(200))
-	counted := &counting{Office: b.office}
+	counted := &counting{Office: b.Office}
 	b.screen.desk.Office = counted
 	for range 100 {
 		b.screen.search.TypedKey(&fyne.KeyEvent{Name: fyne.KeyDown})
 	}
-	b.settle()
+	b.Settle()
 	if b.screen.paper.row.ID != "n100" || counted.read > 3 {
 		t.Errorf("shows %s after %d readings", b.screen.paper.row.ID, counted.read)
 	}
@@ -119,10 +119,10 @@ func (c *counting) Package(id string) (agent.PackageRow, bool) {
 func TestSendAgainTakesEverythingButTheDueDate(t *testing.T) {
 	b := newBench(t, officetest.Busy())
 	b.screen.Show("p1")
-	b.settle()
+	b.Settle()
 	press(t, b.screen.actionsOf(b.screen.paper), "Send again like this")
-	if len(b.like) != 1 || len(b.like[0].Files) != 1 || len(b.like[0].Signers) != 3 || !b.like[0].Sequential || !b.like[0].Due.IsZero() {
-		t.Errorf("began %+v", b.like)
+	if len(b.Like) != 1 || len(b.Like[0].Files) != 1 || len(b.Like[0].Signers) != 3 || !b.Like[0].Sequential || !b.Like[0].Due.IsZero() {
+		t.Errorf("began %+v", b.Like)
 	}
 }
 
@@ -143,32 +143,32 @@ func TestADraftIsOpenedInTheServicesEditor(t *testing.T) {
 	office.Rows[0].State = "draft"
 	b := newBench(t, office)
 	b.screen.Show("p2")
-	b.settle()
+	b.Settle()
 	press(t, b.screen.actionsOf(b.screen.paper), "Open in the editor")
-	b.settle()
-	if len(b.opened) != 0 || len(b.notices) != 1 || !strings.HasPrefix(b.notices[0], "The signing service gave no address") {
-		t.Errorf("opened %v, said %q", b.opened, b.notices)
+	b.Settle()
+	if len(b.System.Opened) != 0 || len(b.Notices) != 1 || !strings.HasPrefix(b.Notices[0], "The signing service gave no address") {
+		t.Errorf("opened %v, said %q", b.System.Opened, b.Notices)
 	}
 	office.Pages = map[string]string{"p2": "https://sign.example.com/edit/p2"}
 	press(t, b.screen.actionsOf(b.screen.paper), "Open in the editor")
-	b.settle()
-	if len(b.opened) != 1 || b.opened[0] != "https://sign.example.com/edit/p2" {
-		t.Errorf("opened %v", b.opened)
+	b.Settle()
+	if len(b.System.Opened) != 1 || b.System.Opened[0] != "address https://sign.example.com/edit/p2" {
+		t.Errorf("opened %v", b.System.Opened)
 	}
 }
 
 func TestFilesThatAreGoneAreSaidAndSavedAgain(t *testing.T) {
 	b := newBench(t, officetest.Busy())
-	b.lost = map[string]bool{b.office.Rows[1].Files[0]: true}
+	b.System.Lost = map[string]bool{b.Office.Rows[1].Files[0]: true}
 	b.screen.Show("p3")
-	b.settle()
+	b.Settle()
 	if len(b.screen.paper.missing) != 1 || len(b.screen.paper.pages()) != 1 {
 		t.Errorf("missing %v, pages of %v", b.screen.paper.missing, b.screen.paper.pages())
 	}
 	press(t, b.screen.actionsOf(b.screen.paper), "Save again")
-	b.settle()
-	if len(b.office.Again) != 1 || b.office.Again[0] != "p3" || len(b.notices) != 1 {
-		t.Errorf("saved %v again, said %q", b.office.Again, b.notices)
+	b.Settle()
+	if len(b.Office.Again) != 1 || b.Office.Again[0] != "p3" || len(b.Notices) != 1 {
+		t.Errorf("saved %v again, said %q", b.Office.Again, b.Notices)
 	}
 }
 
@@ -191,20 +191,20 @@ func (s *slow) Preview(ctx context.Context, path string, _ int) (image.Image, er
 
 func TestAPictureThatIsLeftIsNotWaitedFor(t *testing.T) {
 	b := newBench(t, officetest.Busy())
-	office := &slow{Office: b.office, asked: make(chan string, 8), let: make(chan image.Image, 8)}
+	office := &slow{Office: b.Office, asked: make(chan string, 8), let: make(chan image.Image, 8)}
 	b.screen.desk.Office = office
 	b.screen.Show("p3")
-	b.queue.Until(func() bool { return b.screen.paper.row.ID == "p3" }, t.Context().Done())
+	b.Until(func() bool { return b.screen.paper.row.ID == "p3" })
 	<-office.asked
 	b.screen.Show("p5") // has no files; the pictures of p3 are given up
-	b.settle()
+	b.Settle()
 	if b.screen.paper.row.ID != "p5" || len(b.screen.pictures) != 0 {
 		t.Errorf("shows %s, keeps %v", b.screen.paper.row.ID, b.screen.pictures)
 	}
 	office.let <- officetest.Page()
 	office.let <- officetest.Page()
 	b.screen.Show("p3")
-	b.settle()
+	b.Settle()
 	if len(b.screen.pictures) != 2 || b.screen.picturesOf(b.screen.paper) == nil {
 		t.Error("the second time the pictures come")
 	}
@@ -253,8 +253,8 @@ func BenchmarkKeyIn50000(b *testing.B) {
 	bench.screen.search.FocusGained()
 	for b.Loop() {
 		test.Type(bench.screen.search, "4")
-		bench.queue.Run()
+		bench.Run()
 		bench.screen.search.TypedKey(&fyne.KeyEvent{Name: fyne.KeyBackspace})
-		bench.queue.Run()
+		bench.Run()
 	}
 }
