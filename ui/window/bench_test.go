@@ -8,29 +8,18 @@ import (
 	"time"
 
 	"fyne.io/fyne/v2"
-	"fyne.io/fyne/v2/test"
-	"go.uber.org/goleak"
 
-	"countersign/ui/look"
 	"countersign/ui/officetest"
-	"countersign/ui/work"
+	"countersign/ui/screentest"
 )
 
-func TestMain(m *testing.M) {
-	if err := officetest.English(); err != nil {
-		panic(err)
-	}
-	goleak.VerifyTestMain(m)
-}
+func TestMain(m *testing.M) { screentest.Main(m) }
 
-// bench is a window on Fyne's test driver before an office made of values. The test's goroutine is the window's.
+// bench is a whole window on its stage.
 type bench struct {
+	*screentest.Stage
 	t      *testing.T
-	app    fyne.App
-	office *officetest.Office
-	queue  *work.Queue
 	window *Window
-	opened *opened
 	quits  int
 	tray   bool
 	alarms []alarm
@@ -61,49 +50,22 @@ func (b *bench) pass(d time.Duration) {
 	b.alarms = left
 }
 
-// opened is a desk.System that remembers.
-type opened struct {
-	addresses, files, shown []string
-	lost                    map[string]bool // files that are no longer there
-}
-
-func (o *opened) Exists(p string) bool { return !o.lost[p] }
-
-func (o *opened) OpenAddress(a string) error  { o.addresses = append(o.addresses, a); return nil }
-func (o *opened) OpenFile(p string) error     { o.files = append(o.files, p); return nil }
-func (o *opened) ShowInFolder(p string) error { o.shown = append(o.shown, p); return nil }
-
 func newBench(t *testing.T, office *officetest.Office) *bench {
 	t.Helper()
-	b := &bench{t: t, app: test.NewTempApp(t), office: office, queue: work.NewQueue(), opened: &opened{}, tray: true}
-	b.app.Settings().SetTheme(look.New())
-	b.window = New(t.Context(), b.app, Options{Office: office, System: b.opened, Do: b.queue.Do,
-		Now: func() time.Time { return officetest.Now }, HasTray: func(context.Context) bool { return b.tray },
-		Quit: func() { b.quits++ }, After: b.after})
+	b := &bench{Stage: screentest.NewStage(t, office), t: t, tray: true}
+	b.window = New(t.Context(), b.App, Options{Office: office, System: b.System, Do: b.Do, Now: b.Now,
+		HasTray: func(context.Context) bool { return b.tray }, Quit: func() { b.quits++ }, After: b.after})
+	b.Wait = func() { b.window.pool.Wait() } // another language has another pool
 	t.Cleanup(func() { b.window.Close(); b.window.window.Close() })
 	b.window.Show()
-	b.settle()
+	b.Settle()
 	return b
 }
 
-// settle lets all work end and shows its results. It must not be used while work waits for the test.
-func (b *bench) settle() {
-	for {
-		b.window.pool.Wait()
-		if !b.queue.Run() {
-			return
-		}
-	}
-}
-
-// until shows results until done, and fails after ten seconds.
-func (b *bench) until(done func() bool) {
+// looks compares the window with the approved picture testdata/name.png.
+func (b *bench) looks(name string, size fyne.Size, scale float32) {
 	b.t.Helper()
-	ctx, cancel := context.WithTimeout(b.t.Context(), 10*time.Second)
-	defer cancel()
-	if !b.queue.Until(done, ctx.Done()) {
-		b.t.Fatal("what was expected did not happen")
-	}
+	screentest.Compare(b.t, name, b.Picture(b.window.window.Content(), size, scale))
 }
 
 // file makes a file of a size and returns its path.

@@ -39,9 +39,9 @@ func TestTheWizardComesFirstAndGivesWayWhenAllIsSetUp(t *testing.T) {
 		t.Fatal("an office that is not set up begins with the wizard")
 	}
 	b.window.Add([]string{b.file("a.pdf", 10)})
-	b.settle()
-	b.office.Change(agent.SettingsChanged, func(o *officetest.Office) { o.Kept = officetest.Settings() }) // by the command
-	b.until(func() bool { return b.window.setup == nil })
+	b.Settle()
+	b.Office.Change(agent.SettingsChanged, func(o *officetest.Office) { o.Kept = officetest.Settings() }) // by the command
+	b.Until(func() bool { return b.window.setup == nil })
 	if b.window.at != showCompose {
 		t.Error("files that were handed over meanwhile wait in Send")
 	}
@@ -54,14 +54,14 @@ func TestTheDemoTakesTheWindowAndGivesItBack(t *testing.T) {
 	b := newBench(t, unset())
 	ended := b.playing(officetest.Busy(), nil)
 	b.window.setup.Demo()
-	b.until(func() bool { return b.window.demo })
-	b.settle()
-	if b.window.setup != nil || b.window.desk.Office == desk.Office(b.office) || b.window.account.who == "" {
+	b.Until(func() bool { return b.window.demo })
+	b.Settle()
+	if b.window.setup != nil || b.window.desk.Office == desk.Office(b.Office) || b.window.account.who == "" {
 		t.Error("the demo's office is shown, signed in")
 	}
-	b.office.Change(agent.ShowRequested, func(*officetest.Office) {}) // of a second start: still heard
+	b.Office.Change(agent.ShowRequested, func(*officetest.Office) {}) // of a second start: still heard
 	b.window.LeaveDemo()
-	b.settle()
+	b.Settle()
 	b.window.own.Close()
 	if b.window.demo || b.window.setup == nil || *ended != 1 {
 		t.Errorf("the wizard is back and the demo ended %d times", *ended)
@@ -72,7 +72,7 @@ func TestADemoThatDoesNotStartIsToldInTheWizard(t *testing.T) {
 	b := newBench(t, unset())
 	b.playing(nil, errors.New("the disk is full"))
 	b.window.setup.Demo()
-	b.until(func() bool { return b.window.setup.Said() != "" && b.window.setup.Said() != "Starting the demo…" })
+	b.Until(func() bool { return b.window.setup.Said() != "" && b.window.setup.Said() != "Starting the demo…" })
 	if b.window.setup.Said() != "The disk is full." || b.window.demo {
 		t.Errorf("said %q", b.window.setup.Said())
 	}
@@ -82,7 +82,7 @@ func TestADemoEndsWithTheWindow(t *testing.T) {
 	b := newBench(t, unset())
 	ended := b.playing(officetest.Busy(), nil)
 	b.window.setup.Demo()
-	b.until(func() bool { return b.window.demo })
+	b.Until(func() bool { return b.window.demo })
 	b.window.Close()
 	if *ended != 1 {
 		t.Errorf("ended %d times", *ended)
@@ -93,12 +93,12 @@ func TestThemeAndLanguageChangeLive(t *testing.T) {
 	b := newBench(t, officetest.Busy())
 	t.Cleanup(func() { words.Use("") })
 	b.window.Go(showSettings)
-	b.office.Change(agent.SettingsChanged, func(o *officetest.Office) { o.Kept.Theme = "dark" })
-	b.until(func() bool { return b.window.theme == "dark" })
+	b.Office.Change(agent.SettingsChanged, func(o *officetest.Office) { o.Kept.Theme = "dark" })
+	b.Until(func() bool { return b.window.theme == "dark" })
 	room := b.window.pool
-	b.office.Change(agent.SettingsChanged, func(o *officetest.Office) { o.Kept.Language = "en" })
-	b.until(func() bool { return b.window.language == "en" })
-	b.settle()
+	b.Office.Change(agent.SettingsChanged, func(o *officetest.Office) { o.Kept.Language = "en" })
+	b.Until(func() bool { return b.window.language == "en" })
+	b.Settle()
 	if b.window.pool == room || b.window.at != showSettings {
 		t.Error("another language makes all texts anew, on the same screen")
 	}

@@ -22,7 +22,7 @@ func TestToastsGoAwayByThemselvesAndLeaveTheFocus(t *testing.T) {
 		t.Error("a toast is shown over the window without taking anything from it")
 	}
 	b.pass(14 * time.Second)
-	b.until(func() bool { return b.window.notice.Text() == "" })
+	b.Until(func() bool { return b.window.notice.Text() == "" })
 }
 
 func TestTheStatusScreenListsEverythingWithItsAction(t *testing.T) {
@@ -34,8 +34,8 @@ func TestTheStatusScreenListsEverythingWithItsAction(t *testing.T) {
 	if got := len(b.window.matters.issues.Objects); got != 2 {
 		t.Errorf("%d issues are listed, want 2", got)
 	}
-	b.office.Change(agent.StatusChanged, func(o *officetest.Office) { o.State.Health = nil })
-	b.until(func() bool { return b.window.health.Text() == "" })
+	b.Office.Change(agent.StatusChanged, func(o *officetest.Office) { o.State.Health = nil })
+	b.Until(func() bool { return b.window.health.Text() == "" })
 	if got := len(b.window.matters.issues.Objects); got != 1 {
 		t.Errorf("%d lines when all is well, want one that says so", got)
 	}
@@ -46,13 +46,13 @@ func TestTheHealthStripOffersItsOneAction(t *testing.T) {
 	if !strings.HasPrefix(b.window.health.Text(), "Your sign-in has expired.") {
 		t.Errorf("the gravest issue comes first, got %q", b.window.health.Text())
 	}
-	b.office.Change(agent.StatusChanged, func(o *officetest.Office) {
+	b.Office.Change(agent.StatusChanged, func(o *officetest.Office) {
 		o.State.Health = []agent.Issue{{ID: "net", Severity: agent.Warning, Text: "the address cannot be reached", Action: agent.ActRetry}}
 	})
-	b.until(func() bool { return b.window.health.Text() == "The address cannot be reached." })
+	b.Until(func() bool { return b.window.health.Text() == "The address cannot be reached." })
 	b.window.act(b.window.issue, nil)
-	b.settle()
-	if len(b.office.Acted) != 1 || b.window.health.Text() != "" {
-		t.Errorf("acted %v, strip %q", b.office.Acted, b.window.health.Text())
+	b.Settle()
+	if len(b.Office.Acted) != 1 || b.window.health.Text() != "" {
+		t.Errorf("acted %v, strip %q", b.Office.Acted, b.window.health.Text())
 	}
 }

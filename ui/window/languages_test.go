@@ -2,16 +2,15 @@ package window
 
 import (
 	"regexp"
-	"strings"
 	"testing"
 
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/canvas"
 	"fyne.io/fyne/v2/test"
-	"fyne.io/fyne/v2/theme"
 
 	"countersign/ui/look"
 	"countersign/ui/officetest"
+	"countersign/ui/screentest"
 	"countersign/ui/words"
 )
 
@@ -33,32 +32,32 @@ func TestTheWindowLooksAsApprovedInEveryLanguage(t *testing.T) {
 		act      func(*bench)
 		size     fyne.Size
 	}{
-		{"packages", "de", officetest.Busy(), func(*bench) {}, big},
-		{"packages-small", "de", officetest.Busy(), func(*bench) {}, small},
-		{"packages-wrong", "de", officetest.Wrong(), func(b *bench) { b.window.packages.Show("p3"); b.settle() }, small},
-		{"packages-saved", "de", officetest.Busy(), func(b *bench) { b.window.packages.Show("p3"); b.settle() }, big},
-		{"send-empty", "de", officetest.Busy(), to(showCompose), small},
-		{"send-filled", "de", officetest.Busy(), fill, small},
-		{"send-wrong", "de", officetest.Wrong(), func(b *bench) { b.window.Go(showCompose); b.window.compose.Send() }, small},
-		{"activity", "de", officetest.Busy(), to(showActivity), small},
-		{"events", "de", officetest.Busy(), events, small},
-		{"refused", "de", officetest.Busy(), func(b *bench) { b.window.Go(showActivity); b.window.activity.ShowRefused() }, small},
-		{"status", "de", officetest.Wrong(), to(showStatus), small},
-		{"help", "de", officetest.Busy(), to(showAbout), small},
-		{"signing-in", "de", officetest.Empty(), signingIn, small},
-		{"packages", "fr", officetest.Wrong(), func(*bench) {}, small},
-		{"send-filled", "fr", officetest.Busy(), fill, small},
-		{"status", "fr", officetest.Wrong(), to(showStatus), small},
-		{"packages", "es", officetest.Busy(), func(*bench) {}, small},
-		{"send-filled", "es", officetest.Busy(), fill, small},
-		{"activity", "es", officetest.Busy(), to(showActivity), small},
+		{"packages", "de", officetest.Busy(), func(*bench) {}, screentest.Big},
+		{"packages-small", "de", officetest.Busy(), func(*bench) {}, screentest.Small},
+		{"packages-wrong", "de", officetest.Wrong(), func(b *bench) { b.window.packages.Show("p3"); b.Settle() }, screentest.Small},
+		{"packages-saved", "de", officetest.Busy(), func(b *bench) { b.window.packages.Show("p3"); b.Settle() }, screentest.Big},
+		{"send-empty", "de", officetest.Busy(), to(showCompose), screentest.Small},
+		{"send-filled", "de", officetest.Busy(), fill, screentest.Small},
+		{"send-wrong", "de", officetest.Wrong(), func(b *bench) { b.window.Go(showCompose); b.window.compose.Send() }, screentest.Small},
+		{"activity", "de", officetest.Busy(), to(showActivity), screentest.Small},
+		{"events", "de", officetest.Busy(), events, screentest.Small},
+		{"refused", "de", officetest.Busy(), func(b *bench) { b.window.Go(showActivity); b.window.activity.ShowRefused() }, screentest.Small},
+		{"status", "de", officetest.Wrong(), to(showStatus), screentest.Small},
+		{"help", "de", officetest.Busy(), to(showAbout), screentest.Small},
+		{"signing-in", "de", officetest.Empty(), signingIn, screentest.Small},
+		{"packages", "fr", officetest.Wrong(), func(*bench) {}, screentest.Small},
+		{"send-filled", "fr", officetest.Busy(), fill, screentest.Small},
+		{"status", "fr", officetest.Wrong(), to(showStatus), screentest.Small},
+		{"packages", "es", officetest.Busy(), func(*bench) {}, screentest.Small},
+		{"send-filled", "es", officetest.Busy(), fill, screentest.Small},
+		{"activity", "es", officetest.Busy(), to(showActivity), screentest.Small},
 	} {
 		name := c.language + "-" + c.name
 		t.Run(name, func(t *testing.T) {
 			b := inLanguage(t, c.language, c.office)
-			b.app.Settings().SetTheme(tinted{look.New(), theme.VariantLight})
+			b.App.Settings().SetTheme(look.For("light"))
 			c.act(b)
-			compare(t, strings.ToLower(name), b.picture(c.size, 1))
+			b.looks(name, c.size, 1)
 		})
 	}
 }
@@ -75,21 +74,21 @@ func TestNoScreenLeavesEnglishBehind(t *testing.T) {
 			b := inLanguage(t, "de", office)
 			for screen := range b.window.screens {
 				b.window.Go(screen)
-				b.settle()
+				b.Settle()
 				wantGerman(t, b)
 			}
 			fill(b)
-			b.settle()
+			b.Settle()
 			wantGerman(t, b)
 			events(b)
-			b.settle()
+			b.Settle()
 			wantGerman(t, b)
 			b.window.activity.ShowRefused()
-			b.settle()
+			b.Settle()
 			wantGerman(t, b)
 			for _, row := range office.Rows {
 				b.window.ShowPackage(row.ID)
-				b.settle()
+				b.Settle()
 				wantGerman(t, b)
 			}
 			for _, item := range b.window.tray.menu.Items {

@@ -50,14 +50,14 @@ func (p *panel) SetSystemTrayWindow(fyne.Window)      {}
 
 func TestThePanelHearsOnlyOfChanges(t *testing.T) {
 	b := newBench(t, officetest.Busy())
-	p := &panel{App: b.app}
+	p := &panel{App: b.App}
 	tray := newTray(p, b.window)
 	tray.attach(b.window)
 	for range 5 {
-		tray.show(overviewOf(b.office))
+		tray.show(overviewOf(b.Office))
 	}
 	items := tray.menu.Items
-	tray.show(overviewOf(b.office))
+	tray.show(overviewOf(b.Office))
 	if &items[0] != &tray.menu.Items[0] {
 		t.Error("a menu that says the same is not sent again")
 	}
@@ -91,37 +91,37 @@ func (p *panel) press(t *testing.T, label string) {
 
 func TestTheTrayOffersWhatCameBackLastAndAPause(t *testing.T) {
 	b := newBench(t, officetest.Busy())
-	p := &panel{App: b.app}
+	p := &panel{App: b.App}
 	b.window.tray = newTray(p, b.window)
 	b.window.AttachTray()
 	b.window.status.Ask()
-	b.settle()
+	b.Settle()
 	want := "Saving 1 document, office@weber-partner.example, Saved last, Mandate Keller - Letter of mandate.pdf, Mandate Keller - certificate.pdf, " +
 		"Open folder, New package, Pause notifications for an hour, Open Countersign, Settings, Quit"
 	if got := strings.Join(p.labels(), ", "); got != want {
 		t.Errorf("menu: %s", got)
 	}
 	p.press(t, "Mandate Keller - certificate.pdf")
-	if len(b.opened.files) != 1 || filepath.Base(b.opened.files[0]) != "Mandate Keller - certificate.pdf" {
-		t.Errorf("opened %v", b.opened.files)
+	if len(b.System.Opened) != 1 || b.System.Opened[0] != "file "+filepath.FromSlash("/home/office/Documents/Signed/Mandate Keller - certificate.pdf") {
+		t.Errorf("opened %v", b.System.Opened)
 	}
 	p.press(t, "Settings")
 	if b.window.at != showSettings {
 		t.Error("Settings leads to the settings")
 	}
 	p.press(t, "Pause notifications for an hour")
-	b.settle()
-	if got := b.office.Paused(); !got.Equal(officetest.Now.Add(time.Hour)) {
+	b.Settle()
+	if got := b.Office.Paused(); !got.Equal(officetest.Now.Add(time.Hour)) {
 		t.Errorf("paused until %v", got)
 	}
 	p.press(t, "Resume notifications, paused until 15:02")
-	b.settle()
-	if !b.office.Paused().IsZero() {
+	b.Settle()
+	if !b.Office.Paused().IsZero() {
 		t.Error("still paused")
 	}
 	p.press(t, "Pause notifications for an hour")
-	b.settle()
-	b.office.Quiet = time.Time{} // the agent forgets a pause that is over
+	b.Settle()
+	b.Office.Quiet = time.Time{} // the agent forgets a pause that is over
 	b.pass(time.Hour)
-	b.until(func() bool { return slices.Contains(p.labels(), "Pause notifications for an hour") })
+	b.Until(func() bool { return slices.Contains(p.labels(), "Pause notifications for an hour") })
 }

@@ -20,7 +20,7 @@ import (
 func (b *bench) press(key fyne.KeyName) {
 	b.t.Helper()
 	b.window.shortcuts[key]() // the test driver's canvas drops shortcuts
-	b.settle()
+	b.Settle()
 }
 
 func signers(n int) (list []store.Signer) {
@@ -34,15 +34,15 @@ func TestDroppedFilesGoToSend(t *testing.T) {
 	b := newBench(t, officetest.Busy())
 	path := b.file("Offer 100% ä.pdf", 10)
 	b.window.OnDropped(fyne.Position{}, []fyne.URI{storage.NewFileURI(path)})
-	b.settle()
+	b.Settle()
 	if b.window.at != showCompose {
 		t.Fatal("a drop must lead to Send")
 	}
 	b.window.compose.Fill(agent.Draft{Signers: signers(1)})
 	b.window.compose.Send()
-	b.settle()
-	if len(b.office.Sent) != 1 || b.office.Sent[0].Files[0] != path || b.office.Sent[0].Name != "Offer 100% ä" {
-		t.Errorf("sent %+v", b.office.Sent)
+	b.Settle()
+	if len(b.Office.Sent) != 1 || b.Office.Sent[0].Files[0] != path || b.Office.Sent[0].Name != "Offer 100% ä" {
+		t.Errorf("sent %+v", b.Office.Sent)
 	}
 	if b.window.at != showPackages || !strings.Contains(b.window.notice.Text(), "is on its way to 1 person") {
 		t.Errorf("after sending, the package is shown and said: %q", b.window.notice.Text())
@@ -75,25 +75,25 @@ func TestNothingTypedIsLostWhenSendingFails(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t, officetest.Busy())
-			b.office.OnSend = func(context.Context, agent.Draft, func(agent.SendState)) (agent.SendState, error) {
+			b.Office.OnSend = func(context.Context, agent.Draft, func(agent.SendState)) (agent.SendState, error) {
 				return c.state, c.err
 			}
 			b.window.Add([]string{b.file("a.pdf", 10)})
-			b.settle()
+			b.Settle()
 			b.window.compose.Fill(agent.Draft{Message: "hello", Signers: signers(2), Sequential: true})
 			b.window.compose.Send()
-			b.settle()
+			b.Settle()
 			b.window.compose.Send() // sends the same again when it was kept, and nothing when it was not
-			b.settle()
+			b.Settle()
 			want := 1
 			if c.kept {
 				want = 2
 			}
-			if len(b.office.Sent) != want {
-				t.Fatalf("sent %d times, want %d", len(b.office.Sent), want)
+			if len(b.Office.Sent) != want {
+				t.Fatalf("sent %d times, want %d", len(b.Office.Sent), want)
 			}
-			if c.kept && fmt.Sprint(b.office.Sent[0]) != fmt.Sprint(b.office.Sent[1]) {
-				t.Errorf("something typed was lost: %v became %v", b.office.Sent[0], b.office.Sent[1])
+			if c.kept && fmt.Sprint(b.Office.Sent[0]) != fmt.Sprint(b.Office.Sent[1]) {
+				t.Errorf("something typed was lost: %v became %v", b.Office.Sent[0], b.Office.Sent[1])
 			}
 		})
 	}
@@ -103,28 +103,28 @@ func TestCancelEndsTheSendingThatRuns(t *testing.T) {
 	b := newBench(t, officetest.Busy())
 	sending(b)
 	b.window.compose.Stop()
-	b.settle()
-	if len(b.office.Sent) != 1 || len(b.office.Cancelled) != 1 || b.office.Cancelled[0] != "d1" {
-		t.Errorf("sent %d, withdrawn %v: what is stopped must not go out later", len(b.office.Sent), b.office.Cancelled)
+	b.Settle()
+	if len(b.Office.Sent) != 1 || len(b.Office.Cancelled) != 1 || b.Office.Cancelled[0] != "d1" {
+		t.Errorf("sent %d, withdrawn %v: what is stopped must not go out later", len(b.Office.Sent), b.Office.Cancelled)
 	}
 }
 
 func TestWhatWasRefusedIsReplacedByTheNextAttempt(t *testing.T) {
 	b := newBench(t, officetest.Busy())
-	b.office.OnSend = func(context.Context, agent.Draft, func(agent.SendState)) (agent.SendState, error) {
-		b.office.Change(agent.OutboxChanged, func(o *officetest.Office) {
+	b.Office.OnSend = func(context.Context, agent.Draft, func(agent.SendState)) (agent.SendState, error) {
+		b.Office.Change(agent.OutboxChanged, func(o *officetest.Office) {
 			o.Waiting = append(o.Waiting, store.Draft{ID: fmt.Sprint("d", len(o.Sent)), State: store.DraftFailed, Problem: "No."})
 		})
 		return agent.SendState{DraftID: "d1", State: store.DraftFailed, Problem: "No."}, nil
 	}
 	b.window.Add([]string{b.file("a.pdf", 10)})
-	b.settle()
+	b.Settle()
 	b.window.compose.Fill(agent.Draft{Signers: signers(1)})
 	for range 2 {
 		b.window.compose.Send()
-		b.settle()
+		b.Settle()
 	}
-	if left := b.office.Drafts(); len(left) != 1 || left[0].ID != "d2" {
+	if left := b.Office.Drafts(); len(left) != 1 || left[0].ID != "d2" {
 		t.Errorf("the office still keeps %v", left)
 	}
 }
@@ -132,28 +132,28 @@ func TestWhatWasRefusedIsReplacedByTheNextAttempt(t *testing.T) {
 func TestSigningInByPaste(t *testing.T) {
 	b := newBench(t, officetest.Empty())
 	signingIn(b)
-	if len(b.opened.addresses) != 1 {
-		t.Fatalf("opened %v", b.opened.addresses)
+	if len(b.System.Opened) != 1 || !strings.HasPrefix(b.System.Opened[0], "address ") {
+		t.Fatalf("opened %v", b.System.Opened)
 	}
 	a := b.window.account
 	a.pasted.SetText("nonsense")
 	a.paste()
-	b.until(func() bool { return strings.HasPrefix(a.problem.Text, "This is not the address") })
+	b.Until(func() bool { return strings.HasPrefix(a.problem.Text, "This is not the address") })
 	a.pasted.SetText("https://localhost/oauth/callback?code=1")
 	a.paste()
-	b.until(func() bool { return a.signedIn && a.cancel == nil })
+	b.Until(func() bool { return a.signedIn && a.cancel == nil })
 	if a.pasted.Text != "" || a.problem.Text != "" {
 		t.Errorf("left behind: %q %q", a.pasted.Text, a.problem.Text)
 	}
 	a.signOut()
-	b.until(func() bool { return !a.signedIn })
+	b.Until(func() bool { return !a.signedIn })
 }
 
 func TestACancelledSignInSaysNothing(t *testing.T) {
 	b := newBench(t, officetest.Empty())
 	signingIn(b)
 	b.window.account.stop()
-	b.until(func() bool { return b.window.account.cancel == nil })
+	b.Until(func() bool { return b.window.account.cancel == nil })
 	if b.window.account.problem.Text != "" {
 		t.Errorf("got %q", b.window.account.problem.Text)
 	}
@@ -186,13 +186,13 @@ func TestShortcutsLeadThroughTheWindow(t *testing.T) {
 func TestClosingHidesAndSaysSoOnlyWithoutATray(t *testing.T) {
 	b := newBench(t, officetest.Busy())
 	b.window.Hide()
-	b.settle()
+	b.Settle()
 	if b.window.window.Canvas().Overlays().Top() != nil {
 		t.Error("with a tray nothing needs saying")
 	}
 	b.tray = false
 	b.window.Hide()
-	b.settle()
+	b.Settle()
 	if b.window.window.Canvas().Overlays().Top() == nil {
 		t.Error("without a tray it says that it keeps running")
 	}
@@ -229,18 +229,18 @@ func TestSendAgainFillsInWhatWasSent(t *testing.T) {
 	b := newBench(t, officetest.Busy())
 	path := b.file("Lease.pdf", 10)
 	b.window.SendLike(agent.Draft{Name: "Lease Sonnenweg 4", Files: []string{path}, Signers: signers(2), Sequential: true})
-	b.settle()
+	b.Settle()
 	b.window.compose.Send()
-	b.settle()
-	if len(b.office.Sent) != 1 || len(b.office.Sent[0].Signers) != 2 || !b.office.Sent[0].Sequential || b.office.Sent[0].Files[0] != path {
-		t.Errorf("sent %+v", b.office.Sent)
+	b.Settle()
+	if len(b.Office.Sent) != 1 || len(b.Office.Sent[0].Signers) != 2 || !b.Office.Sent[0].Sequential || b.Office.Sent[0].Files[0] != path {
+		t.Errorf("sent %+v", b.Office.Sent)
 	}
 }
 
 func TestSettingsAreCheckedBeforeTheyAreSaved(t *testing.T) {
 	b := newBench(t, officetest.Busy())
 	var saved []agent.Settings
-	b.office.OnConfigure = func(s agent.Settings, _ agent.Secrets) error {
+	b.Office.OnConfigure = func(s agent.Settings, _ agent.Secrets) error {
 		saved = append(saved, s)
 		return errors.New("the folder cannot be written to")
 	}
@@ -249,20 +249,20 @@ func TestSettingsAreCheckedBeforeTheyAreSaved(t *testing.T) {
 	bad.NgrokDomain, good.NgrokDomain = "https://office.ngrok.app/path", "other.ngrok.app"
 	s.Fill(bad)
 	s.Save()
-	b.settle()
+	b.Settle()
 	if len(saved) != 0 {
 		t.Fatal("a bad domain must not be saved")
 	}
 	s.Fill(good)
 	s.Save()
-	b.settle()
+	b.Settle()
 	if len(saved) != 1 || saved[0].NgrokDomain != "other.ngrok.app" || s.Said() != "The folder cannot be written to." {
 		t.Fatalf("saved %v, said %q", saved, s.Said())
 	}
-	b.office.OnConfigure = nil
+	b.Office.OnConfigure = nil
 	s.Save()
-	b.settle()
-	if b.office.Settings().NgrokDomain != "other.ngrok.app" || s.Said() != "Saved and in use." {
-		t.Errorf("after an error, what was typed is still there: %q, said %q", b.office.Settings().NgrokDomain, s.Said())
+	b.Settle()
+	if b.Office.Settings().NgrokDomain != "other.ngrok.app" || s.Said() != "Saved and in use." {
+		t.Errorf("after an error, what was typed is still there: %q, said %q", b.Office.Settings().NgrokDomain, s.Said())
 	}
 }
