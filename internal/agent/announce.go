@@ -29,6 +29,7 @@ const (
 	announceMany  = 12
 	announceQuiet = 3
 	announcePause = 300 * time.Millisecond
+	announceStep  = 20 * time.Millisecond // between two looks at whether there is still something to wait for
 )
 
 // While more than this many packages or files wait, the agent is catching up: facts are held back for one summary, but
@@ -68,9 +69,7 @@ func (a *Agent) runAnnounce(ctx context.Context) error {
 			a.raiseLast()
 			return nil
 		}
-		// Catching up finds many in a moment; wait for the rest of them.
 		if n, quiet := a.factsWaiting(); n > 1 || quiet {
-			sleep(ctx, announcePause)
 			a.holdBack(ctx)
 		}
 		if ctx.Err() != nil {
@@ -81,12 +80,43 @@ func (a *Agent) runAnnounce(ctx context.Context) error {
 	}
 }
 
-// holdBack waits for the end of catching up.
+// holdBack waits for the rest of what is found in one moment, and for the end of catching up; not at all when nothing
+// more is to come.
 func (a *Agent) holdBack(ctx context.Context) {
-	ctx, cancel := context.WithTimeout(ctx, catchingUpMost)
-	defer cancel()
-	for a.catchingUp() && sleep(ctx, announcePause) {
+	var lull time.Duration // since catching up was over
+	for waited := time.Duration(0); waited < catchingUpMost && lull < announcePause && a.moreToCome(); waited += announceStep {
+		if lull += announceStep; a.catchingUp() {
+			lull = 0
+		}
+		if !sleep(ctx, announceStep) {
+			return
+		}
 	}
+}
+
+// moreToCome reports whether something is under way that may end as a fact: an event, a question to the service, a file.
+// Whatever ended before has announced its facts.
+func (a *Agent) moreToCome() bool {
+	var found int
+	err := a.st.View(func(tx *store.Tx) error {
+		now := a.now()
+		events, err := tx.PendingEvents(1)
+		if err != nil {
+			return err
+		}
+		packages, err := tx.PackagesDue(now, 1)
+		if err != nil {
+			return err
+		}
+		jobs, err := tx.JobsDue(now, 1)
+		found = len(events) + len(packages) + len(jobs)
+		return err
+	})
+	// Looked at last: what is recorded is announced a moment later, by whoever is still at work.
+	a.mu.Lock()
+	found += a.backlog
+	a.mu.Unlock()
+	return err == nil && found+len(a.saves.busy()) > 0
 }
 
 // catchingUp reports whether more waits than the ordinary work of a moment: packages to be asked about, or files to be

@@ -118,14 +118,16 @@ func (a *Agent) handleEvent(ctx context.Context, ev store.Event, questions slots
 		}
 		return a.finishOdd(ev, reason)
 	}
-	status, asked := a.statusForEvent(ctx, e, questions)
+	before := a.packageOrZero(e.PackageID)
+	status, asked := a.statusForEvent(ctx, before, e, questions)
 	if ctx.Err() != nil {
 		return nil
 	}
-	var facts []fact
+	draw := a.drawing(before)
+	var found findings
 	var line store.Activity
 	err = a.st.Update(func(tx *store.Tx) error {
-		facts = nil
+		found = findings{}
 		stored, ok, err := tx.Event(ev.ID)
 		if err != nil || !ok || stored.Outcome != store.EventPending {
 			return err
@@ -136,21 +138,25 @@ func (a *Agent) handleEvent(ctx context.Context, ev store.Event, questions slots
 		}
 		p.Gone = false // the service knows it after all
 		news := applyEvent(&p, e, ev.Received)
-		if asked { // for the names; what it tells beyond the event is old, or the next event's news
-			applyStatus(&p, status, a.now())
+		switch {
+		case asked && e.Action == esign.PackageExecuted && p.DraftID == before.DraftID:
+			if found, err = draw(tx, &p, status); err != nil {
+				return err
+			}
+		case asked && e.Action == esign.DocumentSigned:
+			applyStatus(&p, status, a.now()) // for the names; what it tells beyond the event is old, or the next event's news
+			a.checkSoon(&p)
+		default:
+			a.checkSoon(&p)
 		}
-		a.checkSoon(&p)
 		if err := putPackage(tx, p); err != nil {
 			return err
 		}
-		for _, s := range news {
-			f := signedFact(p, s)
-			if first, err := tx.Once(f.key, a.now()); err != nil {
-				return err
-			} else if first {
-				facts = append(facts, f)
-			}
+		facts, err := a.firstTold(tx, p, news)
+		if err != nil {
+			return err
 		}
+		found.facts = append(found.facts, facts...)
 		stored.Outcome, stored.Handled = store.EventHandled, a.now()
 		if !knownActions[e.Action] {
 			stored.Outcome, stored.Reason = store.EventOdd, "This kind of event is not known; the package was checked all the same."
@@ -171,7 +177,7 @@ func (a *Agent) handleEvent(ctx context.Context, ev store.Event, questions slots
 	if line.Text != "" {
 		a.tell(line)
 	}
-	a.announce(facts...)
+	a.follow(found)
 	a.heard()
 	poke(a.rings.reconcile)
 	poke(a.rings.outbox) // the event may carry the correlation id of a draft whose outcome is unknown
@@ -193,27 +199,29 @@ func (a *Agent) checkSoon(p *store.Package) {
 	p.NextCheck = next
 }
 
-// statusForEvent asks the service about a package that is new here, or whose signer is not known by name, so that
-// people read names. What it cannot learn now, reconcile will.
-func (a *Agent) statusForEvent(ctx context.Context, e esign.Event, questions slots) (esign.Status, bool) {
-	if e.Action != esign.DocumentSigned {
-		return esign.Status{}, false
-	}
-	var p store.Package
-	var known bool
-	if err := a.st.View(func(tx *store.Tx) error {
-		var err error
-		p, known, err = tx.Package(e.PackageID)
-		return err
-	}); err != nil {
-		return esign.Status{}, false
-	}
-	meetSigner(&p, e.SignerID)
-	if known && (e.SignerID == "" || signerName(p, e.SignerID) != "") {
-		return esign.Status{}, false
-	}
+// statusForEvent asks the service about p when that spares people or the disk something: a signer who is not known by
+// name, or a package that everybody has signed, whose files can then be planned in the commit that handles the event.
+// What it cannot learn now, reconcile will.
+func (a *Agent) statusForEvent(ctx context.Context, p store.Package, e esign.Event, questions slots) (esign.Status, bool) {
 	client, online := a.online()
-	if !online || a.rest.left(a.now()) > 0 || !questions.take(ctx) {
+	if !online || a.rest.left(a.now()) > 0 {
+		return esign.Status{}, false
+	}
+	switch e.Action {
+	case esign.DocumentSigned:
+		meetSigner(&p, e.SignerID)
+		if p.ID != "" && (e.SignerID == "" || signerName(p, e.SignerID) != "") {
+			return esign.Status{}, false
+		}
+	case esign.PackageExecuted:
+		// A service that is in trouble must not hold up events.
+		if p.ID == "" || p.Final() || a.health.has("service") || !a.sweep.budget(a.p.Pace).Allow() {
+			return esign.Status{}, false
+		}
+	default:
+		return esign.Status{}, false
+	}
+	if !questions.take(ctx) {
 		return esign.Status{}, false
 	}
 	defer questions.give()

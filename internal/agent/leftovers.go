@@ -66,6 +66,7 @@ func (a *Agent) sweepFolder(ctx context.Context, folder string) bool {
 	defer f.Close()
 	// Several computers may share the folder: only what belongs to jobs of ours goes.
 	ours := map[string]bool{}
+	busy := a.saves.busy()
 	err = a.st.View(func(tx *store.Tx) error {
 		clear(ours)
 		pending, err := tx.JobsDue(endOfTime, math.MaxInt)
@@ -74,7 +75,7 @@ func (a *Agent) sweepFolder(ctx context.Context, folder string) bool {
 		}
 		failed, err := tx.FailedJobs()
 		for _, j := range append(pending, failed...) {
-			ours[archive.Token(a.tempKey(j))] = true
+			ours[archive.Token(a.tempKey(j))] = !busy[j.Key()]
 		}
 		return err
 	})

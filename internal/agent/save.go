@@ -7,6 +7,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
 
@@ -17,7 +18,7 @@ import (
 	"golang.org/x/sync/errgroup"
 )
 
-// savesAtOnce is how many files are downloaded side by side.
+// savesAtOnce is how many files are downloaded side by side, and how many are flushed.
 const savesAtOnce = 4
 
 // endOfTime is later than anything is due.
@@ -41,49 +42,70 @@ func (a *Agent) runSaves(ctx context.Context) error {
 // tempKey names a job's temporary file; no other computer's job has the same.
 func (a *Agent) tempKey(j store.Job) string { return a.installation + "/" + j.Key() }
 
-// saveDue works on all jobs that are due and returns how long nothing will be.
-func (a *Agent) saveDue(ctx context.Context) (time.Duration, error) {
+// saveDue works on all jobs that are due and returns how long nothing will be. Those that become due meanwhile do not
+// wait for a large file.
+func (a *Agent) saveDue(ctx context.Context) (pause time.Duration, err error) {
 	const idle = time.Hour
-	for ctx.Err() == nil {
+	g, gctx := errgroup.WithContext(ctx)
+	g.SetLimit(committing)
+	limits := saveLimits{downloads: newSlots(savesAtOnce), flushes: newSlots(savesAtOnce)}
+	for gctx.Err() == nil {
 		client, online := a.online()
 		if !online {
-			return idle, nil
+			pause = idle
+			break
 		}
-		if left := a.rest.left(a.now()); left > 0 {
-			return left, nil
+		if pause = a.rest.left(a.now()); pause > 0 {
+			break
 		}
-		due, pause, err := a.jobsDue(idle)
-		if err != nil {
-			return 0, err
-		}
-		if len(due) == 0 {
-			return pause, nil
+		var due []store.Job
+		busy := a.saves.busy()
+		if due, pause, err = a.jobsDue(busy, idle); err != nil || len(due)+len(busy) == 0 {
+			break
 		}
 		a.sweepFolders(ctx, due)
-		g, gctx := errgroup.WithContext(ctx)
-		g.SetLimit(committing)
-		downloads := newSlots(savesAtOnce)
 		for _, j := range due {
-			if gctx.Err() != nil {
-				break
-			}
-			g.Go(func() error { return a.saveJob(gctx, client, j, downloads) })
+			a.saves.begin(j.Key())
+			g.Go(func() error {
+				defer a.saveEnds(j)
+				return a.saveJob(gctx, client, j, limits)
+			})
 		}
-		err = g.Wait()
-		switch {
-		case ctx.Err() != nil || a.signedOut(err):
-			return idle, nil
-		case err != nil:
-			return a.pauseAfter(err, a.saves.fail()), nil
+		if len(due) == 0 {
+			wait(gctx, lookAgain, a.rings.save)
 		}
 	}
-	return idle, nil
+	failed := g.Wait()
+	switch {
+	case err != nil:
+		return 0, err
+	case ctx.Err() != nil || a.signedOut(failed):
+		return idle, nil
+	case failed != nil:
+		return a.pauseAfter(failed, a.saves.fail()), nil
+	}
+	return pause, nil
 }
 
-// jobsDue returns the jobs that can be worked on now, a hundred at most; without any, how long there will be none.
-func (a *Agent) jobsDue(idle time.Duration) (due []store.Job, pause time.Duration, err error) {
+// lookAgain is how often to look for what became due by the time while files are under way.
+const lookAgain = time.Second
+
+// saveLimits bound what is done at once: the network and the disk are not faster with more.
+type saveLimits struct{ downloads, flushes slots }
+
+// saveEnds is called when nobody works on j any more. It may be due again, under another name.
+func (a *Agent) saveEnds(j store.Job) {
+	if last := a.saves.end(j.Key()); last {
+		poke(a.rings.save)
+	}
+}
+
+// jobsDue returns the jobs that can be worked on now, a hundred at most; without any, how long there will be none. Those
+// that were busy before it was called are left out, even if they have ended since.
+func (a *Agent) jobsDue(busy map[string]bool, idle time.Duration) (due []store.Job, pause time.Duration, err error) {
 	const most = 100
 	now := a.now()
+	defer func() { due = slices.DeleteFunc(due, func(j store.Job) bool { return busy[j.Key()] }) }()
 	if !a.saves.blocking(now) {
 		var next time.Time
 		err = a.st.View(func(tx *store.Tx) error {
@@ -120,11 +142,11 @@ func (a *Agent) jobsDue(idle time.Duration) (due []store.Job, pause time.Duratio
 }
 
 // saveJob brings one file to the folder. It returns an error only when the queue is to pause.
-func (a *Agent) saveJob(ctx context.Context, client *esign.Client, j store.Job, downloads slots) error {
-	if !downloads.take(ctx) {
+func (a *Agent) saveJob(ctx context.Context, client *esign.Client, j store.Job, limits saveLimits) error {
+	if !limits.downloads.take(ctx) {
 		return nil
 	}
-	received := sync.OnceFunc(downloads.give)
+	received := sync.OnceFunc(limits.downloads.give)
 	defer received()
 	if a.saves.isBlocked(j.Folder, a.now()) {
 		return nil
@@ -137,7 +159,13 @@ func (a *Agent) saveJob(ctx context.Context, client *esign.Client, j store.Job, 
 	if a.saves.open(j.Folder, false) {
 		a.health.clear("folder")
 	}
-	folder.Steps = func(step archive.Step, _ string) { a.p.Crash("save " + string(step)) }
+	folder.Flushes = limits.flushes
+	folder.Steps = func(step archive.Step, _ string) {
+		a.p.Crash("save " + string(step))
+		if step == archive.StepWritten {
+			received() // from here on only the disk is waited for
+		}
+	}
 
 	// The bytes were complete and the rename may have happened when the program ended: the file is recognised.
 	if j.SHA256 != "" {

@@ -3,6 +3,7 @@ package agent
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"sync"
 	"time"
@@ -15,13 +16,39 @@ import (
 // folderPauseMost is the longest pause between two looks at a folder that takes no files.
 const folderPauseMost = 5 * time.Minute
 
-// saveWatch is what the saving loop remembers beside the store: folders that take no files just now, folders that
-// were swept, and how many downloads failed in a row. Safe for concurrent use.
+// saveWatch is what the saving loop remembers beside the store: jobs under way, folders that take no files just now,
+// folders that were swept, and how many downloads failed in a row. Safe for concurrent use.
 type saveWatch struct {
-	mu      sync.Mutex
-	blocked map[string]*block
-	clean   map[string]bool
-	fails   int
+	mu       sync.Mutex
+	underWay map[string]bool // keys of jobs
+	blocked  map[string]*block
+	clean    map[string]bool
+	fails    int
+}
+
+// begin notes that the job of that key is worked on.
+func (w *saveWatch) begin(key string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.underWay == nil {
+		w.underWay = map[string]bool{}
+	}
+	w.underWay[key] = true
+}
+
+// end notes that it is no longer, and reports whether no job is now.
+func (w *saveWatch) end(key string) (last bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.underWay, key)
+	return len(w.underWay) == 0
+}
+
+// busy returns the keys of all jobs that are worked on.
+func (w *saveWatch) busy() map[string]bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return maps.Clone(w.underWay)
 }
 
 // block is a folder that could not take a file.

@@ -21,4 +21,4 @@ func (s slots) take(ctx context.Context) bool {
 func (s slots) give() { <-s }
 
 // committing is how many goroutines of a loop may wait for a commit.
-const committing = 24
+const committing = 48

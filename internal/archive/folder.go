@@ -22,9 +22,15 @@ type Folder struct {
 	root *os.Root
 	dir  string
 
-	// Steps, when set, is called on the saving goroutine after each step of Save, with the target: a test that kills the
-	// process there sees what a crash at that point leaves behind. Set it before the first Save.
+	// Steps, when set, is called on the saving goroutine after each step of Save, with the target: a caller learns when the
+	// body has been read, and a test that kills the process there sees what a crash at that point leaves behind. Set it
+	// before the first Save.
 	Steps func(Step, string)
+
+	// Flushes, when set, bounds by its capacity how many flushes run at once in all folders that share it. A disk is not
+	// faster with more of them, and whoever else waits for it, such as the caller's database, waits longer. Set it before
+	// the first Save.
+	Flushes chan struct{}
 }
 
 // OpenFolder opens an existing folder by its absolute path. It fails with ErrMissing, ErrNotFolder or ErrReadOnly, the
@@ -96,10 +102,17 @@ func (f *Folder) alike(sub, name string) ([]string, error) {
 	}
 	defer dir.Close()
 	want := folded(name)
+	plain := ascii(want)
 	var found []string
 	for {
 		names, err := dir.Readdirnames(1024)
 		for _, entry := range names {
+			if plain && ascii(entry) {
+				if strings.EqualFold(entry, want) {
+					found = append(found, entry)
+				}
+				continue
+			}
 			if folded(entry) == want {
 				found = append(found, entry)
 			}
@@ -222,6 +235,15 @@ func (f *Folder) flushFolders(sub string) error {
 		}
 		sub = path.Dir(sub)
 	}
+}
+
+// flush waits for its turn and runs do.
+func (f *Folder) flush(do func() error) error {
+	if f.Flushes != nil {
+		f.Flushes <- struct{}{}
+		defer func() { <-f.Flushes }()
+	}
+	return do()
 }
 
 // fail makes the error for one file, or for the folder itself when rel is ".".

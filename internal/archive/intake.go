@@ -127,12 +127,13 @@ func (in *intake) digest() string {
 	return hex.EncodeToString(in.sum.Sum(nil))
 }
 
-// close ends the goroutine and gives the buffers back.
+// close ends the goroutine and gives the buffers back. Closing again does nothing.
 func (in *intake) close() {
 	in.stop()
 	for _, buf := range in.all {
 		buffers.Put(buf)
 	}
+	in.all = nil
 }
 
 // writtenBehind asks the system, now and then, to begin writing the first size bytes of file.

@@ -82,7 +82,8 @@ func (f *Folder) Save(ctx context.Context, r Request) (Saved, error) {
 		return Saved{}, err
 	}
 	f.step(StepWritten, r.Target)
-	if err := temp.finish(); err != nil {
+	body.close() // whoever waits for the disk holds no memory
+	if err := f.flush(temp.finish); err != nil {
 		return Saved{}, f.because(r.Target, err)
 	}
 	f.step(StepFlushed, r.Target)
@@ -100,7 +101,7 @@ func (f *Folder) Save(ctx context.Context, r Request) (Saved, error) {
 	}
 	temp.kept = true
 	f.step(StepNamed, r.Target)
-	if err := flushFolder(dir); err != nil {
+	if err := f.flush(func() error { return flushFolder(dir) }); err != nil {
 		return saved, f.because(r.Target, err)
 	}
 	f.step(StepDone, r.Target)

@@ -14,6 +14,7 @@ import (
 	"sync"
 	"testing"
 	"testing/iotest"
+	"time"
 )
 
 // pdf is a document of n bytes.
@@ -255,4 +256,38 @@ func TestSaveRefusesNamesItDidNotMake(t *testing.T) {
 		}
 	}
 	wantFiles(t, dir)
+}
+
+func TestFlushesTakeTurns(t *testing.T) {
+	dir := t.TempDir()
+	f := open(t, dir)
+	f.Flushes = make(chan struct{}, 1)
+	f.Flushes <- struct{}{} // another file's flush
+	written, flushed := make(chan struct{}), make(chan struct{})
+	f.Steps = func(step Step, _ string) {
+		switch step {
+		case StepWritten:
+			close(written)
+		case StepFlushed:
+			close(flushed)
+		}
+	}
+	done := make(chan error, 1)
+	go func() {
+		_, err := f.Save(context.Background(), request("a.pdf", pdf(5000)))
+		done <- err
+	}()
+	<-written
+	select {
+	case <-flushed:
+		t.Error("flushed out of turn")
+	case <-time.After(50 * time.Millisecond):
+	}
+	<-f.Flushes
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+	if len(f.Flushes) != 0 {
+		t.Error("a turn was not given back")
+	}
 }

@@ -90,10 +90,22 @@ func targetKey(folder, target string) []byte {
 
 func fold(name string) string {
 	name = strings.ReplaceAll(name, `\`, "/")
-	name = norm.NFD.String(cases.Fold().String(strings.ToUpper(norm.NFD.String(name))))
+	if ascii(name) {
+		name = strings.ToLower(name) // the same, many times faster
+	} else {
+		name = foldText(name)
+	}
 	elements := strings.Split(path.Clean(name), "/")
 	for i, e := range elements {
 		elements[i] = strings.TrimRight(e, ". ")
 	}
 	return strings.Join(elements, "/")
+}
+
+func foldText(name string) string {
+	return norm.NFD.String(cases.Fold().String(strings.ToUpper(norm.NFD.String(name))))
+}
+
+func ascii(s string) bool {
+	return strings.IndexFunc(s, func(r rune) bool { return r >= utf8.RuneSelf }) < 0
 }

@@ -1,0 +1,302 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"countersign/internal/archive"
+	"countersign/internal/secret"
+	"countersign/internal/store"
+)
+
+// executedService answers, without a network, that every package is executed, and gives its document dPACKAGE.
+type executedService struct {
+	asked atomic.Int64             // status calls
+	hold  map[string]chan struct{} // by package: its document ends when this is closed
+	begun chan string              // packages whose document is asked for, when not nil
+}
+
+func (s *executedService) RoundTrip(r *http.Request) (*http.Response, error) {
+	status := http.StatusOK
+	answer := func(kind, body string, rest io.Reader) (*http.Response, error) {
+		return &http.Response{
+			StatusCode: status, Status: http.StatusText(status), Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, ContentLength: -1,
+			Header: http.Header{"Content-Type": {kind}}, Body: io.NopCloser(io.MultiReader(strings.NewReader(body), rest)), Request: r,
+		}, nil
+	}
+	path := strings.Split(strings.TrimPrefix(r.URL.Path, "/api/v1"), "/")
+	switch {
+	case strings.HasSuffix(r.URL.Path, "/connect/token"):
+		return answer("application/json", `{"access_token":"a","refresh_token":"r","token_type":"Bearer","expires_in":1800}`, strings.NewReader(""))
+	case strings.HasSuffix(r.URL.Path, "/status"):
+		s.asked.Add(1)
+		id := path[2]
+		return answer("application/json", fmt.Sprintf(
+			`{"packageId":%q,"state":"executed","isExecuted":true,"documents":[{"documentId":"d%s","name":"Contract %s","isExecuted":true}]}`, id, id, id), strings.NewReader(""))
+	case strings.HasSuffix(r.URL.Path, "/download"):
+		if s.begun != nil {
+			s.begun <- path[2]
+		}
+		return answer("application/pdf", "%PDF-1.7\n", waiting{r.Context(), s.hold[path[2]]})
+	case strings.HasSuffix(r.URL.Path, "/list"):
+		return answer("application/json", `{"items":[],"total":0}`, strings.NewReader(""))
+	}
+	status = http.StatusNotFound
+	return answer("application/json", "{}", strings.NewReader(""))
+}
+
+// waiting ends when until is closed; at once when it is nil.
+type waiting struct {
+	ctx   context.Context
+	until chan struct{}
+}
+
+func (w waiting) Read([]byte) (int, error) {
+	if w.until == nil {
+		return 0, io.EOF
+	}
+	select {
+	case <-w.until:
+		return 0, io.EOF
+	case <-w.ctx.Done():
+		return 0, w.ctx.Err()
+	}
+}
+
+// openExecuted opens an agent of s that is signed in.
+func openExecuted(t *testing.T, s *executedService, adjust func(*Params)) *Agent {
+	t.Helper()
+	p := Params{DataDir: t.TempDir(), Keeper: secret.Memory(), HTTP: &http.Client{Transport: s}}
+	if adjust != nil {
+		adjust(&p)
+	}
+	a, err := Open(t.Context(), p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := a.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	settings := DefaultSettings()
+	settings.AuthURL, settings.BaseURL, settings.ClientID = "https://sign.test", "https://sign.test", "office"
+	settings.Tunnel, settings.Redirect, settings.RedirectURI = TunnelNone, RedirectPaste, "https://localhost/oauth/callback"
+	settings.SaveTo = t.TempDir()
+	if err := a.keys.put(map[string][]byte{sealedRefresh: []byte("r")}); err != nil {
+		t.Fatal(err)
+	}
+	a.mu.Lock()
+	a.account = account{SignedIn: true, Since: time.Now(), Scopes: []string{"organization"}}
+	a.mu.Unlock()
+	if err := a.Configure(t.Context(), settings, Secrets{ClientSecret: "secret"}); err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+// runParts runs the parts until the end of the test.
+func runParts(t *testing.T, a *Agent, parts ...Part) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	var running sync.WaitGroup
+	running.Go(func() { a.Run(ctx, parts...) })
+	t.Cleanup(func() {
+		cancel()
+		running.Wait()
+	})
+}
+
+// executed stores a package that is known and, when planned, the job of its file.
+func executed(t *testing.T, a *Agent, id string, planned bool) {
+	t.Helper()
+	err := a.st.Update(func(tx *store.Tx) error {
+		p := store.Package{ID: id, Name: "Package " + id, Origin: store.MadeHere, State: "open", Created: time.Now(), NextCheck: time.Now().Add(time.Hour)}
+		if planned {
+			p.State, p.Documents = stateExecuted, []store.Document{{ID: "d" + id, Name: "Contract " + id}}
+			if _, err := a.plan(tx, &p, a.Settings(), a.Settings().SaveTo); err != nil {
+				return err
+			}
+		}
+		return putPackage(tx, p)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	poke(a.rings.save)
+}
+
+// happened stores the event that package id is executed.
+func happened(t *testing.T, a *Agent, id string) {
+	t.Helper()
+	err := a.st.Update(func(tx *store.Tx) error {
+		_, err := tx.AddEvent(store.Event{
+			ID: "event-" + id, Action: "package_executed", PackageID: id, Received: time.Now(),
+			Body: fmt.Appendf(nil, `{"action":"package_executed","packageId":%q,"eventId":"event-%s"}`, id, id),
+		})
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	poke(a.rings.events)
+}
+
+// waitUntil looks again whenever the agent says that something changed.
+func waitUntil(t *testing.T, a *Agent, what string, ok func() bool) {
+	t.Helper()
+	changes, stop := a.Watch()
+	defer stop()
+	limit := time.After(20 * time.Second)
+	look := time.NewTicker(20 * time.Millisecond)
+	defer look.Stop()
+	for !ok() {
+		select {
+		case <-changes:
+		case <-look.C:
+		case <-limit:
+			t.Fatalf("never: %s; %+v", what, a.Status())
+		}
+	}
+}
+
+func TestALargeFileDoesNotHoldUpTheNext(t *testing.T) {
+	s := &executedService{hold: map[string]chan struct{}{"large": make(chan struct{})}, begun: make(chan string, 9)}
+	a := openExecuted(t, s, nil)
+	executed(t, a, "large", true)
+	runParts(t, a, PartSave)
+	waitUntil(t, a, "the large one is under way", func() bool { return len(s.begun) == 1 })
+	executed(t, a, "next", true)
+	waitUntil(t, a, "the next one is saved", func() bool { return a.packageOrZero("next").Saved })
+	if a.packageOrZero("large").Saved {
+		t.Error("the large one was never under way")
+	}
+	close(s.hold["large"])
+	waitUntil(t, a, "the large one is saved", func() bool { return a.packageOrZero("large").Saved })
+	if n := len(s.begun); n != 2 {
+		t.Errorf("%d downloads of two files", n)
+	}
+}
+
+func TestFilesThatWaitForTheDiskDoNotHoldUpDownloads(t *testing.T) {
+	const many = 3 * savesAtOnce
+	written, carryOn := make(chan struct{}, many), make(chan struct{})
+	a := openExecuted(t, &executedService{}, func(p *Params) {
+		p.Crash = func(point string) {
+			switch point {
+			case "save written":
+				written <- struct{}{}
+			case "save flushed":
+				<-carryOn
+			}
+		}
+	})
+	for i := range many {
+		executed(t, a, fmt.Sprint("p", i), true)
+	}
+	runParts(t, a, PartSave)
+	limit := time.After(20 * time.Second)
+	for i := range many {
+		select {
+		case <-written:
+		case <-limit:
+			t.Errorf("only %d files were received while the others waited", i)
+			close(carryOn)
+			return
+		}
+	}
+	close(carryOn)
+	waitUntil(t, a, "all are saved", func() bool { return a.Status().Packages.Saved == many })
+}
+
+func TestASweepLeavesWhatIsUnderWay(t *testing.T) {
+	a := openExecuted(t, &executedService{}, nil)
+	executed(t, a, "p", true)
+	executed(t, a, "q", true)
+	var temps []string
+	for _, id := range []string{"p", "q"} {
+		key := store.Job{PackageID: id, DocumentID: "d" + id, Kind: string(archive.Executed)}.Key()
+		if id == "p" {
+			a.saves.begin(key)
+		}
+		name := ".countersign-" + archive.Token(a.installation+"/"+key) + "-0123456789abcdef.part"
+		temps = append(temps, filepath.Join(a.Settings().SaveTo, name))
+		if err := os.WriteFile(temps[len(temps)-1], nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	a.sweepFolder(t.Context(), a.Settings().SaveTo)
+	if _, err := os.Stat(temps[0]); err != nil {
+		t.Error("the file under way:", err)
+	}
+	if _, err := os.Stat(temps[1]); err == nil {
+		t.Error("the leftover is still there")
+	}
+}
+
+func TestAnExecutedPackageIsPlannedInTheCommitOfItsEvent(t *testing.T) {
+	s := &executedService{}
+	a := openExecuted(t, s, nil)
+	executed(t, a, "p", false)
+	happened(t, a, "p")
+	runParts(t, a, PartEvents, PartSave) // nobody reconciles
+	waitUntil(t, a, "it is saved", func() bool { return a.packageOrZero("p").Saved })
+	if n := s.asked.Load(); n != 1 {
+		t.Errorf("asked %d times", n)
+	}
+}
+
+func TestAServiceInTroubleDoesNotHoldUpEvents(t *testing.T) {
+	s := &executedService{}
+	a := openExecuted(t, s, nil)
+	executed(t, a, "p", false)
+	a.health.set("service", Warning, ActRetry, "The service is out of reach.")
+	happened(t, a, "p")
+	runParts(t, a, PartEvents)
+	waitUntil(t, a, "the event is handled", func() bool { return a.Status().Events.Pending == 0 })
+	p := a.packageOrZero("p")
+	if s.asked.Load() != 0 || p.State != stateExecuted || p.Planned || p.NextCheck.After(time.Now()) {
+		t.Errorf("asked %d times; %+v", s.asked.Load(), p)
+	}
+}
+
+func TestWhatIsFoundTogetherIsToldAtOnceWhenNothingMoreIsToCome(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var told atomic.Int64
+		a := openExecuted(t, &executedService{}, func(p *Params) {
+			p.Notify = func(string, string) error { told.Add(1); return nil }
+		})
+		runParts(t, a, PartOutbox)
+		synctest.Wait()
+		a.announce(fact{key: "1", title: "One."}, fact{key: "2", title: "Two."})
+		synctest.Wait()
+		if told.Load() != 2 {
+			t.Errorf("told %d at once", told.Load())
+		}
+		// A package that is still to be asked about may bring more; people do not wait for it forever.
+		executed(t, a, "p", false)
+		if err := a.putOff("p", 0); err != nil {
+			t.Fatal(err)
+		}
+		a.announce(fact{key: "3", title: "Three."}, fact{key: "4", title: "Four."})
+		synctest.Wait()
+		if told.Load() != 2 {
+			t.Errorf("told %d while more was under way", told.Load())
+		}
+		time.Sleep(announcePause + announceStep)
+		synctest.Wait()
+		if told.Load() != 4 {
+			t.Errorf("told %d after the pause", told.Load())
+		}
+	})
+}
