@@ -1,0 +1,104 @@
+package agent
+
+import (
+	"fmt"
+	"time"
+
+	"countersign/internal/esign"
+	"countersign/internal/store"
+)
+
+// newFor is how long a package is new: whatever happens to it is news.
+const newFor = 10 * time.Minute
+
+// applyCheck records a status answer and plans the files of a package that is executed.
+func (a *Agent) applyCheck(id string, status esign.Status, quiet bool) error {
+	draw := a.drawing(a.packageOrZero(id))
+	listening := a.listeningSince()
+	var found findings
+	var silent bool
+	err := a.st.Update(func(tx *store.Tx) error {
+		found = findings{}
+		p, ok, err := tx.Package(id)
+		if err != nil || !ok {
+			return err
+		}
+		known, open, checked := !p.Checked.IsZero(), p.State != stateExecuted, p.Checked
+		if found, err = draw(tx, &p, status); err != nil {
+			return err
+		}
+		silent = known && open && p.State == stateExecuted && checked.After(listening) && !listening.IsZero()
+		return putPackage(tx, p)
+	})
+	if err != nil {
+		return fmt.Errorf("record the status of package %s: %w", id, err)
+	}
+	if silent {
+		a.silence.note(id, a.now())
+	}
+	for i := range found.facts {
+		found.facts[i].quiet = quiet
+	}
+	a.follow(found)
+	a.watchers.signal(PackagesChanged)
+	return nil
+}
+
+// findings are what follows from a status answer or an event once it is recorded.
+type findings struct {
+	facts   []fact
+	planned int // files
+}
+
+// follow does what was found; the findings are committed.
+func (a *Agent) follow(f findings) {
+	if f.planned > 0 {
+		poke(a.rings.save)
+	}
+	a.announce(f.facts...)
+}
+
+// drawing returns what draws a status answer into p, which is known so far as before: signatures, save jobs once it is
+// executed, and the time to ask again.
+func (a *Agent) drawing(before store.Package) func(tx *store.Tx, p *store.Package, status esign.Status) (findings, error) {
+	s := a.Settings()
+	folder := a.saveFolder(s, before)
+	return func(tx *store.Tx, p *store.Package, status esign.Status) (f findings, err error) {
+		// Signatures that were there before the package was known are old, unless everything about it is new.
+		tell := !p.Checked.IsZero() || a.now().Sub(p.Created) < newFor
+		news := applyStatus(p, status, a.now())
+		if f.facts, err = a.firstTold(tx, *p, news); err != nil {
+			return f, err
+		}
+		if !tell {
+			f.facts = nil
+		}
+		if p.DraftID == "" {
+			if err := a.claimDraft(tx, p, p.ExternalData); err != nil {
+				return f, err
+			}
+		}
+		if p.State == stateExecuted && !p.Planned && len(p.Documents) > 0 {
+			if f.planned, err = a.plan(tx, p, s, folder); err != nil {
+				return f, err
+			}
+		}
+		p.NextCheck = a.now().Add(a.checkPause(*p, s))
+		return f, nil
+	}
+}
+
+// firstTold turns signatures into facts, without those that people were told of before.
+func (a *Agent) firstTold(tx *store.Tx, p store.Package, news []signature) (facts []fact, err error) {
+	for _, s := range news {
+		f := signedFact(p, s)
+		first, err := tx.Once(f.key, a.now())
+		if err != nil {
+			return nil, err
+		}
+		if first {
+			facts = append(facts, f)
+		}
+	}
+	return facts, nil
+}
