@@ -1,6 +1,7 @@
 package archive
 
 import (
+	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -237,11 +238,15 @@ func (f *Folder) flushFolders(sub string) error {
 	}
 }
 
-// flush waits for its turn and runs do.
-func (f *Folder) flush(do func() error) error {
+// flush waits for its turn, or for the end of ctx, and runs do.
+func (f *Folder) flush(ctx context.Context, do func() error) error {
 	if f.Flushes != nil {
-		f.Flushes <- struct{}{}
-		defer func() { <-f.Flushes }()
+		select {
+		case f.Flushes <- struct{}{}:
+			defer func() { <-f.Flushes }()
+		case <-ctx.Done():
+			return ctx.Err()
+		}
 	}
 	return do()
 }

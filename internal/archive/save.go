@@ -83,7 +83,7 @@ func (f *Folder) Save(ctx context.Context, r Request) (Saved, error) {
 	}
 	f.step(StepWritten, r.Target)
 	body.close() // whoever waits for the disk holds no memory
-	if err := f.flush(temp.finish); err != nil {
+	if err := f.flush(ctx, temp.finish); err != nil {
 		return Saved{}, f.because(r.Target, err)
 	}
 	f.step(StepFlushed, r.Target)
@@ -101,7 +101,8 @@ func (f *Folder) Save(ctx context.Context, r Request) (Saved, error) {
 	}
 	temp.kept = true
 	f.step(StepNamed, r.Target)
-	if err := f.flush(func() error { return flushFolder(dir) }); err != nil {
+	// The file has its name: what is left is done even if nobody waits for it any more.
+	if err := f.flush(context.WithoutCancel(ctx), func() error { return flushFolder(dir) }); err != nil {
 		return saved, f.because(r.Target, err)
 	}
 	f.step(StepDone, r.Target)

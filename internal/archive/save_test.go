@@ -291,3 +291,20 @@ func TestFlushesTakeTurns(t *testing.T) {
 		t.Error("a turn was not given back")
 	}
 }
+
+func TestAFileThatWaitsForItsTurnCanBeGivenUp(t *testing.T) {
+	dir := t.TempDir()
+	f := open(t, dir)
+	f.Flushes = make(chan struct{}, 1)
+	f.Flushes <- struct{}{} // a flush that does not end
+	ctx, cancel := context.WithCancel(t.Context())
+	f.Steps = func(step Step, _ string) {
+		if step == StepWritten {
+			cancel()
+		}
+	}
+	if _, err := f.Save(ctx, request("a.pdf", pdf(5000))); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+	wantFiles(t, dir)
+}
