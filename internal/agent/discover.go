@@ -93,7 +93,7 @@ func (a *Agent) discover(ctx context.Context, client *esign.Client, limiter *rat
 		if err := limiter.Wait(ctx); err != nil {
 			return err
 		}
-		list, err := client.List(ctx, esign.ListQuery{Take: page, Skip: skip})
+		list, err := readList(ctx, client, esign.ListQuery{Take: page, Skip: skip})
 		if err != nil {
 			return a.noteListError(ctx, err)
 		}
@@ -110,6 +110,13 @@ func (a *Agent) discover(ctx context.Context, client *esign.Client, limiter *rat
 	return a.st.Update(func(tx *store.Tx) error {
 		return tx.PutDoc(docListed, listed{Through: began, Since: since})
 	})
+}
+
+// readList reads a page of the list. Packages that are known wait for it, so it is given up early.
+func readList(ctx context.Context, client *esign.Client, q esign.ListQuery) (esign.Page, error) {
+	ctx, cancel := context.WithTimeout(ctx, 15*time.Second)
+	defer cancel()
+	return client.List(ctx, q)
 }
 
 // noteListError is noteServiceError for what would befall any other call too: a list that does not work is no reason to

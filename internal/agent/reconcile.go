@@ -118,6 +118,7 @@ func (a *Agent) reconcile(ctx context.Context, limiter *rate.Limiter, list *list
 		poke(a.rings.save)
 		list.next = time.Time{}
 	}
+	a.lookAround(ctx, client, limiter, list) // first: what it meets is caught up with, and told of, together with the rest
 	defer a.setBacklog(0)
 	for ctx.Err() == nil {
 		var due []store.Package
@@ -133,13 +134,10 @@ func (a *Agent) reconcile(ctx context.Context, limiter *rate.Limiter, list *list
 		if err != nil {
 			return 0, err
 		}
-		a.setBacklog(len(due))
 		if len(due) == 0 {
-			if a.lookAround(ctx, client, limiter, list) {
-				continue // it may have met packages
-			}
 			return min(untilNext(a.now(), next, idleMost), max(list.next.Sub(a.now()), pauseLeast)), nil
 		}
+		a.setBacklog(len(due))
 		if err := a.checkPackages(ctx, client, limiter, due); err != nil {
 			if ctx.Err() != nil || a.signedOut(err) {
 				return idleMost, nil
