@@ -94,7 +94,7 @@ func moveJobs(tx *store.Tx, old, next string, now clock) error {
 			continue
 		}
 		j.Folder = next
-		if j.Target, err = freeTarget(tx, next, j.Wanted); err != nil {
+		if j.Target, err = freeTarget(tx, next, wantedName(j)); err != nil {
 			return err
 		}
 		j.Size, j.SHA256 = 0, ""

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -144,6 +145,83 @@ func TestTheSameDocumentIsRecognisedAndOthersAreNumbered(t *testing.T) {
 	if got := o.files(); len(got) != 4 {
 		t.Errorf("files: %q", got)
 	}
+}
+
+func TestADocumentIsRecognisedUnderANameThatAnotherOneHasReserved(t *testing.T) {
+	const first, twin, second = "Offer - Offer 2026-118.pdf", "OFFER - Offer 2026-118 (2).pdf", "Offer - Offer 2026-118 (3).pdf"
+	for name, reserve := range map[string]func(a, b *store.Job){ // how the two are planned anew after a loss
+		"crosswise": func(a, b *store.Job) { a.Target, b.Target = second, first },
+		"crosswise, with other bytes promised": func(a, b *store.Job) {
+			a.Target, b.Target = second, first
+			b.Size, b.SHA256 = 1, strings.Repeat("0", 64)
+		},
+		"a name that a Mac takes for taken": func(a, b *store.Job) { a.Target, b.Target = "Offer - Offer 2026-118 (2).pdf", first },
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := newOfficeWith(t, quick, sandbox.Options{})
+			if err := os.WriteFile(filepath.Join(o.folder, twin), []byte("the office's own"), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			var ids []string
+			for n, file := range []string{first, second} {
+				ids = append(ids, o.send())
+				signAll(o, ids[n])
+				o.eventually("saved", func() bool { return slices.Contains(o.files(), file) && o.Status().Packages.Saved == n+1 })
+			}
+			a, b := o.job(ids[0]), o.job(ids[1])
+			o.stop()
+			o.open()
+			err := o.st.Update(func(tx *store.Tx) error {
+				before := []store.Job{a, b}
+				for _, j := range []*store.Job{&a, &b} {
+					j.State, j.NextTry, j.Size, j.SHA256 = store.JobPending, time.Now(), 0, ""
+				}
+				reserve(&a, &b)
+				for i, j := range []*store.Job{&a, &b} { // no name is reserved twice, not even for a moment
+					before[i].Target = "away " + j.PackageID
+					if err := tx.PutJob(before[i]); err != nil {
+						return err
+					}
+				}
+				for _, j := range []store.Job{a, b} {
+					p, _, err := tx.Package(j.PackageID)
+					if err != nil {
+						return err
+					}
+					p.Saved = false
+					if err := errors.Join(tx.PutJob(j), putPackage(tx, p)); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			o.run()
+			o.eventually("both are found again", func() bool { return o.Status().Packages.Saved == 2 })
+			if got := o.files(); len(got) != 3 {
+				t.Errorf("files: %q", got)
+			}
+			if a, b := o.job(ids[0]), o.job(ids[1]); a.Target != first || b.Target != second {
+				t.Errorf("%q and %q", a.Target, b.Target)
+			}
+		})
+	}
+}
+
+// job is the one file of a package.
+func (o *testOffice) job(packageID string) store.Job {
+	o.t.Helper()
+	var jobs []store.Job
+	err := o.st.View(func(tx *store.Tx) (err error) {
+		jobs, err = tx.JobsOf(packageID)
+		return err
+	})
+	if err != nil || len(jobs) != 1 {
+		o.t.Fatalf("jobs: %+v, %v", jobs, err)
+	}
+	return jobs[0]
 }
 
 // loseState ends the agent, damages its data file and starts another agent.

@@ -1,7 +1,6 @@
 package agent
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -66,18 +65,22 @@ func (a *Agent) SaveAgain(packageID string) error {
 	return nil
 }
 
-// nameAgain keeps j's name when no file has it, and chooses the next free one otherwise. In a folder that is out of
-// reach only the names of other jobs are known; the save itself never overwrites.
-func (a *Agent) nameAgain(tx *store.Tx, j *store.Job) (err error) {
-	folder, err := archive.OpenFolder(j.Folder)
-	if err != nil {
-		return nil
+// nameAgain keeps j's name when no file and no other job has it, and chooses the next free one otherwise. In a folder that
+// is out of reach only the names of other jobs are known; the save itself never overwrites.
+func (a *Agent) nameAgain(tx *store.Tx, j *store.Job) error {
+	inUse := unseen
+	if folder, err := archive.OpenFolder(j.Folder); err == nil {
+		defer folder.Close()
+		inUse = folder.Exists
 	}
-	defer folder.Close()
-	if there, err := folder.Exists(j.Target); err != nil || !there {
+	other, taken, err := tx.JobAt(j.Folder, j.Target)
+	if taken = taken && other.Key() != j.Key(); err == nil && !taken {
+		taken, err = inUse(j.Target)
+	}
+	if err != nil || !taken {
 		return err
 	}
-	j.Target, err = freeName(tx, folder, cmp.Or(j.Wanted, j.Target))
+	j.Target, err = freeName(tx, j.Folder, wantedName(*j), inUse)
 	return err
 }
 

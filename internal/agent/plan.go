@@ -1,7 +1,9 @@
 package agent
 
 import (
+	"cmp"
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -14,27 +16,53 @@ import (
 // freeTarget is the first of rel, "rel (2)", "rel (3)" ... that no other job has reserved. Whether a file of that name
 // is in the folder is seen when the bytes are there: it may be the very document, saved before the state was lost.
 func freeTarget(tx *store.Tx, folder, rel string) (string, error) {
+	return freeName(tx, folder, rel, unseen)
+}
+
+// unseen is for freeName in a folder that is not looked into.
+func unseen(string) (bool, error) { return false, nil }
+
+// freeName is freeTarget for a name that inUse does not know either.
+func freeName(tx *store.Tx, folder, rel string, inUse func(name string) (bool, error)) (string, error) {
 	for i := 1; ; i++ {
 		name := archive.Numbered(rel, i)
-		if taken, err := tx.TargetTaken(folder, name); err != nil || !taken {
+		_, taken, err := tx.JobAt(folder, name)
+		if err == nil && !taken {
+			taken, err = inUse(name)
+		}
+		if err != nil || !taken {
 			return name, err
 		}
 	}
 }
 
-// freeName is freeTarget for a name that no file in the folder has either.
-func freeName(tx *store.Tx, folder *archive.Folder, rel string) (string, error) {
-	for i := 1; ; i++ {
-		name := archive.Numbered(rel, i)
-		if taken, err := tx.TargetTaken(folder.Dir(), name); err != nil {
-			return "", err
-		} else if taken {
-			continue
-		}
-		if there, err := folder.Exists(name); err != nil || !there {
-			return name, err
-		}
+// wantedName is j's name as it would be were every name free; the first jobs there were did not keep it.
+func wantedName(j store.Job) string { return cmp.Or(j.Wanted, j.Target) }
+
+// makeWay gives j the name of a file that has its very bytes, when another job had only reserved that name and would
+// drive j to a second copy. That job gets the name j had: its own file may be the one that is there. A job whose file has
+// these bytes too, or will have, stays.
+func makeWay(tx *store.Tx, j store.Job) error {
+	other, taken, err := tx.JobAt(j.Folder, j.Target)
+	if err != nil || !taken || other.Key() == j.Key() || other.State == store.JobDone || other.SHA256 == j.SHA256 {
+		return err
 	}
+	mine, ok, err := tx.Job(j.Key())
+	if err != nil || !ok {
+		return err
+	}
+	given := mine.Target
+	mine.Target = j.Target
+	// Whoever is saving the other file now meets this one or errMoved.
+	if other.Target, err = freeTarget(tx, other.Folder, given); err != nil {
+		return err
+	}
+	other.Size, other.SHA256 = 0, ""
+	if err := errors.Join(tx.PutJob(other), tx.PutJob(mine)); err != nil {
+		return err
+	}
+	other.Target = given
+	return tx.PutJob(other)
 }
 
 // template is how files are named; one that is not understood any more gives way to the default.

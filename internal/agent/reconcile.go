@@ -164,8 +164,12 @@ func (a *Agent) checkPackages(ctx context.Context, client *esign.Client, limiter
 			break
 		}
 		g.Go(func() error {
+			answered := sync.OnceFunc(questions.give)
+			defer answered()
 			status, err := client.Status(gctx, p.ID)
-			questions.give()
+			if err == nil { // a failure may be the last: nobody asks on until it is noted
+				answered()
+			}
 			return a.notePackage(gctx, p, status, err, quiet)
 		})
 	}

@@ -174,7 +174,7 @@ func (a *Agent) saveJob(ctx context.Context, client *esign.Client, j store.Job, 
 		}
 	}
 	// A name that only a Mac or a Windows computer takes for the same is taken all the same.
-	if there, err := folder.Exists(j.Target); err == nil && there && !exactly(folder, j.Target) {
+	if twin, err := hasTwin(folder, j.Target); err == nil && twin {
 		return a.renameJob(folder, j, archive.Saved{})
 	}
 	body, err := client.Download(ctx, esign.FileKind(j.Kind), j.PackageID, j.DocumentID)
@@ -205,10 +205,12 @@ func (a *Agent) saveJob(ctx context.Context, client *esign.Client, j store.Job, 
 	return a.jobNotSaved(ctx, j, err)
 }
 
-// exactly reports whether something is at rel to the letter.
-func exactly(folder *archive.Folder, rel string) bool {
-	_, err := os.Lstat(filepath.Join(folder.Dir(), filepath.FromSlash(rel)))
-	return err == nil
+// hasTwin reports whether something has the name rel on a Mac or a Windows computer, but not to the letter here.
+func hasTwin(folder *archive.Folder, rel string) (bool, error) {
+	if _, err := os.Lstat(filepath.Join(folder.Dir(), filepath.FromSlash(rel))); err == nil {
+		return false, nil
+	}
+	return folder.Exists(rel)
 }
 
 // errMoved gives a save up whose job was sent to another folder meanwhile.
@@ -234,6 +236,11 @@ func (a *Agent) finishJob(j store.Job, recognised bool) error {
 	var line store.Activity
 	err := a.st.Update(func(tx *store.Tx) error {
 		facts, line = nil, store.Activity{}
+		if recognised {
+			if err := makeWay(tx, j); err != nil {
+				return err
+			}
+		}
 		j.State, j.Done, j.Problem, j.NextTry = store.JobDone, a.now(), "", time.Time{}
 		if err := tx.PutJob(j); err != nil {
 			return err

@@ -1,7 +1,6 @@
 package agent
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -37,7 +36,7 @@ func (a *Agent) jobNotSaved(ctx context.Context, j store.Job, err error) error {
 // renameJob is for a target that is taken. A file with the very bytes is the document, saved before the state was lost
 // or by hand; others are left alone, and the job gets the next name. saved is what was received, zero when nothing was.
 func (a *Agent) renameJob(folder *archive.Folder, j store.Job, saved archive.Saved) error {
-	wanted := cmp.Or(j.Wanted, j.Target)
+	wanted := wantedName(j)
 	for i := 1; saved.SHA256 != ""; i++ {
 		name := archive.Numbered(wanted, i)
 		if there, err := folder.Exists(name); err != nil || !there {
@@ -59,8 +58,12 @@ func (a *Agent) renameJob(folder *archive.Folder, j store.Job, saved archive.Sav
 		if err != nil || !ok || stored.Folder != j.Folder {
 			return err
 		}
-		// Its own reservation is not in the way, but the file of that name is.
-		if stored.Target, err = freeName(tx, folder, wanted); err != nil {
+		// Its own reservation is not in the way, but the file of that name is. Without bytes no file was compared yet.
+		inUse := folder.Exists
+		if saved.SHA256 == "" {
+			inUse = func(name string) (bool, error) { return hasTwin(folder, name) }
+		}
+		if stored.Target, err = freeName(tx, j.Folder, wanted, inUse); err != nil {
 			return err
 		}
 		stored.Size, stored.SHA256 = 0, ""

@@ -31,7 +31,7 @@ func jobFacets(j Job) (f facets) {
 }
 
 // PlanJob stores a job unless its key is there already; then it changes nothing and returns false. It reserves the
-// job's file name: ErrTargetTaken when another job has it, so choose the name with TargetTaken in the same Update. An
+// job's file name: ErrTargetTaken when another job has it, so choose the name with JobAt in the same Update. An
 // empty State becomes JobPending, a zero Planned becomes now.
 func (tx *Tx) PlanJob(j Job) (planned bool, err error) {
 	// A slash inside a part would let two different jobs have one key.
@@ -87,11 +87,15 @@ func (tx *Tx) putJob(j Job, old facets) error {
 	return tx.refacet(old, jobFacets(j))
 }
 
-// TargetTaken reports whether a job, of whatever state, has reserved this name in this folder. Names that differ only
-// in case or Unicode normalisation are the same.
-func (tx *Tx) TargetTaken(folder, target string) (bool, error) {
+// JobAt returns the job, of whatever state, that has reserved this name in this folder. Names that differ only in case
+// or Unicode normalisation are the same.
+func (tx *Tx) JobAt(folder, target string) (Job, bool, error) {
 	owner, err := tx.get(bucketTargets, targetKey(folder, target))
-	return owner != nil, err
+	if err != nil || owner == nil {
+		return Job{}, false, err
+	}
+	j, err := at[Job](tx, bucketJobs, owner)
+	return j, err == nil, err
 }
 
 // Job returns the job with this [Job.Key].

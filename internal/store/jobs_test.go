@@ -42,6 +42,14 @@ func TestPlanningTwiceIsHarmless(t *testing.T) {
 	}
 }
 
+func isReserved(t *testing.T, s *Store, folder, target string) bool {
+	t.Helper()
+	return read(t, s, func(tx *Tx) (bool, error) {
+		_, taken, err := tx.JobAt(folder, target)
+		return taken, err
+	})
+}
+
 func TestTwoJobsNeverShareAName(t *testing.T) {
 	s := newTest(t)
 	plan(t, s, Job{PackageID: "p", Kind: "masterfile", Folder: "/home/office", Target: "2026/Größe Café.pdf"})
@@ -54,7 +62,7 @@ func TestTwoJobsNeverShareAName(t *testing.T) {
 		{"/home/./office", "2026/Größe Café.pdf. "},
 	}
 	for _, name := range same {
-		if taken := read(t, s, func(tx *Tx) (bool, error) { return tx.TargetTaken(name[0], name[1]) }); !taken {
+		if taken := isReserved(t, s, name[0], name[1]); !taken {
 			t.Errorf("%v counts as free", name)
 		}
 		err := s.Update(func(tx *Tx) error {
@@ -66,7 +74,7 @@ func TestTwoJobsNeverShareAName(t *testing.T) {
 		}
 	}
 	for _, name := range [][2]string{{"/home/office", "2026/Größe Cafe.pdf"}, {"/home/other", "2026/Größe Café.pdf"}, {"/home/office", "2026 Größe Café.pdf"}} {
-		if taken := read(t, s, func(tx *Tx) (bool, error) { return tx.TargetTaken(name[0], name[1]) }); taken {
+		if taken := isReserved(t, s, name[0], name[1]); taken {
 			t.Errorf("%v counts as taken", name)
 		}
 	}
@@ -87,7 +95,7 @@ func TestANewNameMovesTheReservation(t *testing.T) {
 	a.Target = "THREE.pdf" // its own name in other letters
 	putJob(t, s, a)
 	for name, want := range map[string]bool{"one.pdf": false, "two.pdf": true, "three.pdf": true} {
-		if taken := read(t, s, func(tx *Tx) (bool, error) { return tx.TargetTaken("/f", name) }); taken != want {
+		if taken := isReserved(t, s, "/f", name); taken != want {
 			t.Errorf("%s taken: %v, want %v", name, taken, want)
 		}
 	}
@@ -102,7 +110,7 @@ func TestAJobThatFailedStillHoldsItsName(t *testing.T) {
 	plan(t, s, j)
 	j.State = JobFailed
 	putJob(t, s, j)
-	if !read(t, s, func(tx *Tx) (bool, error) { return tx.TargetTaken("/f", "x.pdf") }) {
+	if !isReserved(t, s, "/f", "x.pdf") {
 		t.Error("the name is free")
 	}
 }

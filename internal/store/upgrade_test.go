@@ -165,7 +165,7 @@ func TestStateOfEveryReleaseOpens(t *testing.T) {
 			if first, err := tx.Once("notified package-executed", day); first || err != nil {
 				t.Errorf("schema %d: what was notified is notified again (%v)", version, err)
 			}
-			taken, err := tx.TargetTaken("/srv/signed", "Lease/LEASE - signed.pdf")
+			_, taken, err := tx.JobAt("/srv/signed", "Lease/LEASE - signed.pdf")
 			if !taken || err != nil {
 				t.Errorf("schema %d: a file name is free again (%v)", version, err)
 			}
