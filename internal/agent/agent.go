@@ -41,6 +41,7 @@ import (
 	"countersign/internal/store"
 
 	"github.com/google/uuid"
+	"golang.org/x/time/rate"
 )
 
 // Params are what an Agent needs from outside. Only DataDir, Keeper and Version are required.
@@ -123,6 +124,7 @@ type Agent struct {
 	outbox        outboxWatch
 	announcer     announcer
 	refusals      refusals
+	budget        *rate.Limiter
 	sweep         sweeper
 	rest          rest
 	troubles      troubles
@@ -172,7 +174,7 @@ func Open(ctx context.Context, p Params) (*Agent, error) {
 	}
 	ring := func() chan struct{} { return make(chan struct{}, 1) }
 	a := &Agent{
-		p: p, log: p.Log, now: p.Now,
+		p: p, log: p.Log, now: p.Now, budget: newBudget(p.Pace),
 		rings: rings{ring(), ring(), ring(), ring(), ring(), ring()},
 	}
 	a.health = newHealth(p.Now, func() { a.watchers.signal(StatusChanged) })

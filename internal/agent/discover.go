@@ -7,8 +7,6 @@ import (
 
 	"countersign/internal/esign"
 	"countersign/internal/store"
-
-	"golang.org/x/time/rate"
 )
 
 // docListed names the document with when the service's list was last read to its end, or to what was known before.
@@ -40,15 +38,14 @@ type listing struct {
 	tries int
 }
 
-// lookAround reads the service's list when it is time, and reports whether it was. A reading that failed is tried again
-// by itself.
-func (a *Agent) lookAround(ctx context.Context, client *esign.Client, limiter *rate.Limiter, l *listing) bool {
+// lookAround reads the service's list when it is time. A reading that failed is tried again by itself.
+func (a *Agent) lookAround(ctx context.Context, client *esign.Client, l *listing) {
 	now := a.now().Round(0)
 	if left := l.next.Sub(now); left > 0 && left <= listRefused { // more: the clock was set back
-		return false
+		return
 	}
 	pause := listSeldom
-	err := a.discover(ctx, client, limiter)
+	err := a.discover(ctx, client)
 	var e *esign.Error
 	switch {
 	case err == nil:
@@ -66,13 +63,12 @@ func (a *Agent) lookAround(ctx context.Context, client *esign.Client, limiter *r
 		a.log.Info("list packages", "err", err, "again in", pause)
 	}
 	l.next = now.Add(pause)
-	return true
 }
 
 // discover finds packages of the organization that were made elsewhere while this computer did not listen, as far as
 // the service offers a list. It reads on to what was made before the last complete reading, so that one that broke off
 // in the middle leaves no gap. What was finished before the office first signed in is not fetched.
-func (a *Agent) discover(ctx context.Context, client *esign.Client, limiter *rate.Limiter) error {
+func (a *Agent) discover(ctx context.Context, client *esign.Client) error {
 	const page = 100
 	a.mu.Lock()
 	since := a.account.Since
@@ -90,7 +86,7 @@ func (a *Agent) discover(ctx context.Context, client *esign.Client, limiter *rat
 		known = time.Time{}
 	}
 	for skip := 0; skip < listMost; skip += page {
-		if err := limiter.Wait(ctx); err != nil {
+		if err := a.budget.Wait(ctx); err != nil {
 			return err
 		}
 		list, err := readList(ctx, client, esign.ListQuery{Take: page, Skip: skip})

@@ -215,7 +215,7 @@ func (a *Agent) statusForEvent(ctx context.Context, p store.Package, e esign.Eve
 		}
 	case esign.PackageExecuted:
 		// A service that is in trouble must not hold up events.
-		if p.ID == "" || p.Final() || a.health.has("service") || !a.sweep.budget(a.p.Pace).Allow() {
+		if p.ID == "" || p.Final() || a.health.has("service") || !a.budget.Allow() {
 			return esign.Status{}, false
 		}
 	default:

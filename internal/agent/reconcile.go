@@ -25,22 +25,16 @@ const (
 // asked for.
 const sweepPause = 5 * time.Minute
 
-// sweeper remembers that all open packages are to be asked about, and how much may be asked. Safe for concurrent use.
-type sweeper struct {
-	mu      sync.Mutex
-	due     bool
-	last    time.Time
-	limiter *rate.Limiter
+// newBudget returns what all questions about packages share.
+func newBudget(pace Pace) *rate.Limiter {
+	return rate.NewLimiter(rate.Limit(pace.Statuses), max(1, int(statusBurst*pace.Statuses)))
 }
 
-// budget is what all questions about packages share.
-func (s *sweeper) budget(pace Pace) *rate.Limiter {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.limiter == nil {
-		s.limiter = rate.NewLimiter(rate.Limit(pace.Statuses), max(1, int(statusBurst*pace.Statuses)))
-	}
-	return s.limiter
+// sweeper remembers that all open packages are to be asked about. Safe for concurrent use.
+type sweeper struct {
+	mu   sync.Mutex
+	due  bool
+	last time.Time
 }
 
 // reconcileSoon asks for the status of every package that is not final: something may have been missed.
@@ -62,11 +56,10 @@ const sweepReturn = "the public address is open again"
 // otherwise at a pace that slows as packages grow old.
 func (a *Agent) runReconcile(ctx context.Context) error {
 	a.reconcileSoon("start")
-	limiter := a.sweep.budget(a.p.Pace)
 	var list listing
 	seen, clock := a.now().Round(0), time.Now()
 	for {
-		pause, err := a.reconcile(ctx, limiter, &list)
+		pause, err := a.reconcile(ctx, &list)
 		if err != nil {
 			return err
 		}
@@ -101,7 +94,7 @@ func (a *Agent) wokeUp() {
 const idleMost = time.Minute
 
 // reconcile asks about everything that is due and returns how long nothing will be.
-func (a *Agent) reconcile(ctx context.Context, limiter *rate.Limiter, list *listing) (pause time.Duration, err error) {
+func (a *Agent) reconcile(ctx context.Context, list *listing) (pause time.Duration, err error) {
 	a.tellSilence()
 	a.tellTunnel()
 	client, online := a.online()
@@ -118,7 +111,7 @@ func (a *Agent) reconcile(ctx context.Context, limiter *rate.Limiter, list *list
 		poke(a.rings.save)
 		list.next = time.Time{}
 	}
-	a.lookAround(ctx, client, limiter, list) // first: what it meets is caught up with, and told of, together with the rest
+	a.lookAround(ctx, client, list) // first: what it meets is caught up with, and told of, together with the rest
 	defer a.setBacklog(0)
 	for ctx.Err() == nil {
 		var due []store.Package
@@ -138,7 +131,7 @@ func (a *Agent) reconcile(ctx context.Context, limiter *rate.Limiter, list *list
 			return min(untilNext(a.now(), next, idleMost), max(list.next.Sub(a.now()), pauseLeast)), nil
 		}
 		a.setBacklog(len(due))
-		if err := a.checkPackages(ctx, client, limiter, due); err != nil {
+		if err := a.checkPackages(ctx, client, due); err != nil {
 			if ctx.Err() != nil || a.signedOut(err) {
 				return idleMost, nil
 			}
@@ -153,14 +146,14 @@ func (a *Agent) reconcile(ctx context.Context, limiter *rate.Limiter, list *list
 }
 
 // checkPackages asks about every package in due. It stops early with an error that concerns the service as a whole.
-func (a *Agent) checkPackages(ctx context.Context, client *esign.Client, limiter *rate.Limiter, due []store.Package) error {
+func (a *Agent) checkPackages(ctx context.Context, client *esign.Client, due []store.Package) error {
 	// More at once than a person would cause: catching up, to be told in a summary.
 	quiet := len(due) > 5
 	g, gctx := errgroup.WithContext(ctx)
 	g.SetLimit(committing)
 	questions := newSlots(statusAtOnce)
 	for _, p := range due {
-		if err := limiter.Wait(gctx); err != nil || !questions.take(gctx) {
+		if err := a.budget.Wait(gctx); err != nil || !questions.take(gctx) {
 			break
 		}
 		g.Go(func() error {

@@ -10,8 +10,6 @@ import (
 	"time"
 
 	"countersign/internal/sandbox"
-
-	"golang.org/x/time/rate"
 )
 
 // wallClock is a wall clock that can jump, as after a sleep; timers do not notice.
@@ -236,11 +234,13 @@ func (c *counter) count(part string) (n int) {
 func TestTheListIsReadNowAndThen(t *testing.T) {
 	o, c := sleepy(t, sandbox.Options{}, func(s *Settings) { s.Tunnel = TunnelNone })
 	client, _ := o.online()
-	limiter, l := rate.NewLimiter(rate.Inf, 1), &listing{}
+	l := &listing{}
 	look := func(after time.Duration, want bool) {
 		t.Helper()
 		c.jump(after)
-		if got := o.lookAround(t.Context(), client, limiter, l); got != want {
+		before := l.next
+		o.lookAround(t.Context(), client, l)
+		if got := !l.next.Equal(before); got != want {
 			t.Errorf("after %v: read: %v", after, got)
 		}
 	}
