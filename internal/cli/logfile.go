@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"log/slog"
 	"os"
 	"sync"
 )
@@ -8,13 +9,34 @@ import (
 // logLimit is the size in bytes at which the log starts anew; one older file is kept.
 const logLimit = 4 << 20
 
-// logFile is a log that cannot fill the disk. It is opened with the first line. Safe for concurrent use.
+// logFile is a log that cannot fill the disk. It is opened with the first line, also after Close. Safe for concurrent use.
 type logFile struct {
 	path string
 
 	mu   sync.Mutex
 	file *os.File
 	size int64
+}
+
+// logger writes to l, with debug in detail.
+func (l *logFile) logger(debug bool) *slog.Logger {
+	level := slog.LevelInfo
+	if debug {
+		level = slog.LevelDebug
+	}
+	return slog.New(slog.NewTextHandler(l, &slog.HandlerOptions{Level: level}))
+}
+
+// Close gives the file back: on Windows nobody else can set it aside or remove it before.
+func (l *logFile) Close() error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.file == nil {
+		return nil
+	}
+	err := l.file.Close()
+	l.file = nil
+	return err
 }
 
 func (l *logFile) Write(p []byte) (int, error) {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"sync"
@@ -40,6 +39,7 @@ type local struct {
 	*controller
 	agent    *agent.Agent
 	instance *single.Instance
+	log      *logFile
 	incoming chan []string
 	stop     context.CancelFunc
 	notifier *notify.Notifier
@@ -59,22 +59,23 @@ func (r *run) start(parts ...agent.Part) (*local, error) {
 	if err != nil {
 		return nil, &failure{single.Sentence(err)}
 	}
-	logger, err := r.logger()
+	log, err := r.log()
 	if err != nil {
 		instance.Close()
 		return nil, err
 	}
+	logger := log.logger(r.global.Debug)
 	notifier := notify.New(notify.Options{App: "Countersign", Icon: icon(), Log: logger})
 	a, err := agent.Open(r.ctx, agent.Params{
 		DataDir: r.global.Data, Keeper: r.keeper(), Version: r.program.Version, Log: logger, Notify: r.notify(notifier.Notify),
 		Say: r.say(), PagePainter: pagePainter(), Crash: crashAt(os.Getenv(crashVariable)),
 	})
 	if err != nil {
-		return nil, errors.Join(err, notifier.Close(), instance.Close())
+		return nil, errors.Join(err, notifier.Close(), log.Close(), instance.Close())
 	}
 	ctx, stop := context.WithCancel(context.WithoutCancel(r.ctx))
 	l := &local{
-		agent: a, instance: instance, notifier: notifier, stop: stop, incoming: make(chan []string, 16),
+		agent: a, instance: instance, log: log, notifier: notifier, stop: stop, incoming: make(chan []string, 16),
 		controller: &controller{agent: a, brief: len(parts) > 0, ending: ctx},
 	}
 	l.controller.show = l.show
@@ -103,7 +104,7 @@ func (l *local) show(files []string) {
 func (l *local) Close() error {
 	l.stop()
 	l.working.Wait()
-	err := errors.Join(l.agent.Close(), l.notifier.Close(), l.instance.Close())
+	err := errors.Join(l.agent.Close(), l.notifier.Close(), l.log.Close(), l.instance.Close())
 	l.serving.Wait()
 	return err
 }
@@ -141,15 +142,11 @@ func icon() []byte {
 	return b
 }
 
-// logger writes to the log file in the data folder; with --debug in detail.
-func (r *run) logger() (*slog.Logger, error) {
+// log is the log file in the data folder.
+func (r *run) log() (*logFile, error) {
 	dir := filepath.Join(r.global.Data, "logs")
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, &failure{fmt.Sprintf("The data folder %s cannot be written to. Choose another one with --data.", r.global.Data)}
 	}
-	level := slog.LevelInfo
-	if r.global.Debug {
-		level = slog.LevelDebug
-	}
-	return slog.New(slog.NewTextHandler(&logFile{path: filepath.Join(dir, "countersign.log")}, &slog.HandlerOptions{Level: level})), nil
+	return &logFile{path: filepath.Join(dir, "countersign.log")}, nil
 }

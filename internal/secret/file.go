@@ -60,8 +60,8 @@ func (f *file) Load(context.Context) (Key, error) {
 // absent tells a file that is not there from a link that leads nowhere: behind that there may be a key on a disk that
 // is not mounted.
 func (f *file) absent() (Key, error) {
-	if _, err := os.Lstat(f.path); err == nil {
-		return Key{}, f.unavailable(Unreadable, errors.New("it is a link that leads nowhere"))
+	if target, err := os.Readlink(f.path); err == nil {
+		return Key{}, f.unavailable(Unreadable, fmt.Errorf("it is a link to %s, where nothing is", target))
 	}
 	return Key{}, ErrAbsent
 }
