@@ -53,7 +53,7 @@ type running struct {
 	last    tunnel.State
 }
 
-// run starts a tunnel and stops it at the end of the test, checking that it stops in time.
+// run starts a tunnel and stops it at the end of the test, checking that it stops.
 func run(t *testing.T, tun tunnel.Tunnel, h http.Handler) *running {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -110,21 +110,18 @@ func (r *running) end() error {
 	}
 }
 
-// stop ends the tunnel and checks that Run returns nil within the promised 5 seconds.
+// stop ends the tunnel and checks that Run returns nil. That it does so within the promised 5 seconds is checked by a
+// clock of the test's own, in server_test.go.
 func (r *running) stop() {
 	r.cancel()
 	if r.stopped {
 		return
 	}
 	r.stopped = true
-	began := time.Now()
 	select {
 	case err := <-r.ended:
 		if err != nil {
 			r.t.Errorf("Run after cancel: %v", err)
-		}
-		if took := time.Since(began); took > 5*time.Second {
-			r.t.Errorf("Run took %v to return", took)
 		}
 	case <-time.After(patience):
 		r.t.Error("Run did not return after cancel")

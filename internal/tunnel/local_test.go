@@ -146,23 +146,6 @@ func TestAPortIsFreeAgainAfterRun(t *testing.T) {
 	}
 }
 
-func TestSilentConnectionsDoNotDelayTheEnd(t *testing.T) {
-	r := run(t, tunnel.Plain(""), hello)
-	at := strings.TrimPrefix(r.up().URL, "http://")
-	conn, err := net.Dial("tcp", at)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer conn.Close()
-	fetch(t, http.DefaultClient, "http://"+at+"/") // accepted after conn, so conn is known too
-	http.DefaultClient.CloseIdleConnections()
-	began := time.Now()
-	r.stop()
-	if took := time.Since(began); took > time.Second {
-		t.Errorf("took %v", took)
-	}
-}
-
 func TestSlowClientsDoNotKeepOthersOut(t *testing.T) {
 	r := run(t, tunnel.Plain(""), echo)
 	url := r.up().URL

