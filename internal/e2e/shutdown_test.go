@@ -57,11 +57,11 @@ func TestItEndsInTheMiddleOfEverything(t *testing.T) {
 		"a client that says nothing": func(c *torture) {
 			s := besiege(c.t, c.office)
 			defer s.end()
+			open := c.running.costs().files
 			s.crowd(50, time.Minute, func(int) { s.dawdle("") })
 			s.crowd(50, time.Minute, func(int) {
 				s.dawdle("POST /webhook HTTP/1.1\r\nHost: " + s.host + "\r\nX-Service-Signature: " + strings.Repeat("A", 43) + "=\r\nContent-Length: 9\r\n\r\n{")
 			})
-			open := c.running.costs().files
 			eventually(c.t, "they are connected", func() bool { return c.running.costs().files > open+50 })
 			c.endsWell()
 		},
