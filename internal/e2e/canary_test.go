@@ -151,6 +151,9 @@ func (w *wiretap) goesWrong() {
 	w.run("status", "--json")
 	w.mustLogin()
 	w.registered()
+	// The draft goes out now. What the service reports of it has to be kept before nobody listens any more.
+	w.until("what waited has been sent", func(s status) bool { return s.Outbox.Pending+s.Outbox.Unknown == 0 })
+	eventually(w.t, "every event is delivered", w.service.allDelivered)
 	w.run("logout")
 	w.mustLogin()
 	w.registered()
