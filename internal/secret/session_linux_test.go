@@ -182,7 +182,8 @@ func TestNoKeyringServiceIsUnavailable(t *testing.T) {
 	expectUnavailable(t, NoService)
 }
 
-func TestAKeyringThatNeverAnswersIsUnavailableAfterThreeSeconds(t *testing.T) {
+// After how long, ring_test.go says by a clock of its own.
+func TestAKeyringThatNeverAnswersIsUnavailable(t *testing.T) {
 	if !inSession(t) {
 		return
 	}
@@ -192,10 +193,8 @@ func TestAKeyringThatNeverAnswersIsUnavailableAfterThreeSeconds(t *testing.T) {
 	}
 	calls := make(chan *dbus.Message, 64)
 	conn.Eavesdrop(calls) // takes every call, so that none is answered
-	start := time.Now()
-	_, err := testRing().Load(t.Context())
-	if took := time.Since(start); reasonOf(err) != TimedOut || took < ringTimeout || took > ringTimeout+2*time.Second {
-		t.Errorf("Load = %v after %v", err, took)
+	if _, err := testRing().Load(t.Context()); reasonOf(err) != TimedOut {
+		t.Errorf("Load = %v", err)
 	}
 	if len(calls) == 0 {
 		t.Error("the service was not asked")
@@ -235,17 +234,14 @@ func TestAnUnsetBusAddressStartsNoStrayBus(t *testing.T) {
 	}
 }
 
-// expectUnavailable checks that neither Load nor Create gets at a key, and how fast they say so.
+// expectUnavailable checks that neither Load nor Create gets at a key. Had they waited, they would say that the time is
+// over.
 func expectUnavailable(t *testing.T, want Reason) {
 	t.Helper()
 	for name, call := range map[string]func(context.Context) (Key, error){"Load": testRing().Load, "Create": testRing().Create} {
-		start := time.Now()
 		k, err := call(t.Context())
 		if reasonOf(err) != want || errors.Is(err, ErrAbsent) || k != (Key{}) {
 			t.Errorf("%s = %v, want %s", name, err, want)
-		}
-		if took := time.Since(start); took > 2*time.Second {
-			t.Errorf("%s took %v", name, took)
 		}
 	}
 }
