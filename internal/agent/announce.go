@@ -3,6 +3,7 @@ package agent
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -10,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"countersign/internal/archive"
 	"countersign/internal/esign"
 	"countersign/internal/store"
 )
@@ -32,15 +34,16 @@ const (
 	announceStep  = 20 * time.Millisecond // between two looks at whether there is still something to wait for
 )
 
-// While more than this many packages or files wait, the agent is catching up: facts are held back for one summary, but
-// not longer than people would wait for the first word.
+// While more than this many packages or files wait, the agent is catching up: facts are held back for one summary, for
+// the last few of them too, but not longer than people would wait for the first word.
 const (
 	catchingUpMany = 5
+	catchingUpLast = 10 * time.Second
 	catchingUpMost = 2 * time.Minute
 )
 
 // announceEnd is how long the last notifications may take when the program ends.
-const announceEnd = 3 * time.Second
+const announceEnd = 2 * time.Second
 
 // announcer holds the facts that wait to be told.
 type announcer struct {
@@ -66,27 +69,24 @@ func (a *Agent) runAnnounce(ctx context.Context) error {
 		select {
 		case <-a.announcer.ring:
 		case <-ctx.Done():
-			a.raiseLast()
-			return nil
 		}
-		if n, quiet := a.factsWaiting(); n > 1 || quiet {
+		if n, quiet := a.factsWaiting(); ctx.Err() == nil && (n > 1 || quiet) {
 			a.holdBack(ctx)
 		}
-		if ctx.Err() != nil {
-			a.raiseLast()
-			return nil
+		last := ctx.Err() != nil
+		if err := a.tellFacts(ctx, a.takeFacts()); last || err != nil {
+			return err
 		}
-		a.raiseAll(a.takeFacts())
 	}
 }
 
 // holdBack waits for the rest of what is found in one moment, and for the end of catching up; not at all when nothing
 // more is to come.
 func (a *Agent) holdBack(ctx context.Context) {
-	var lull time.Duration // since catching up was over
-	for waited := time.Duration(0); waited < catchingUpMost && lull < announcePause && a.moreToCome(); waited += announceStep {
-		if lull += announceStep; a.catchingUp() {
-			lull = 0
+	until := announcePause
+	for waited := time.Duration(0); waited < until && a.moreToCome(); waited += announceStep {
+		if a.catchingUp() {
+			until = min(waited+catchingUpLast, catchingUpMost)
 		}
 		if !sleep(ctx, announceStep) {
 			return
@@ -97,19 +97,24 @@ func (a *Agent) holdBack(ctx context.Context) {
 // moreToCome reports whether something is under way that may end as a fact: an event, a question to the service, a file.
 // Whatever ended before has announced its facts.
 func (a *Agent) moreToCome() bool {
+	now := a.now()
+	_, online := a.online()
+	asking := online && a.rest.left(now) == 0
+	saving := asking && !a.saves.blocking(now)
 	var found int
 	err := a.st.View(func(tx *store.Tx) error {
-		now := a.now()
 		events, err := tx.PendingEvents(1)
-		if err != nil {
-			return err
+		found = len(events)
+		if err == nil && asking {
+			var packages []store.Package
+			packages, err = tx.PackagesDue(now, 1)
+			found += len(packages)
 		}
-		packages, err := tx.PackagesDue(now, 1)
-		if err != nil {
-			return err
+		if err == nil && saving {
+			var jobs []store.Job
+			jobs, err = tx.JobsDue(now, 1)
+			found += len(jobs)
 		}
-		jobs, err := tx.JobsDue(now, 1)
-		found = len(events) + len(packages) + len(jobs)
 		return err
 	})
 	// Looked at last: what is recorded is announced a moment later, by whoever is still at work.
@@ -165,26 +170,36 @@ func (a *Agent) takeFacts() []fact {
 	return facts
 }
 
-// raiseLast tells what is left when the program ends. A desktop that hangs must not hold it up; the goroutine then
-// lives on for as long as Params.Notify does.
-func (a *Agent) raiseLast() {
-	facts := a.takeFacts()
+// tellFacts tells facts. A desktop that hangs must not hold up the end of the program: once ctx has ended it has
+// announceEnd, and the goroutine lives on for as long as Params.Notify does.
+func (a *Agent) tellFacts(ctx context.Context, facts []fact) error {
 	if len(facts) == 0 {
-		return
+		return nil
 	}
-	told := make(chan struct{})
+	told := make(chan error, 1)
 	go func() {
-		defer close(told)
-		a.raiseAll(facts)
+		told <- protect(ctx, part{"announce", func(context.Context) error {
+			a.raiseAll(facts)
+			return nil
+		}})
 	}()
+	select {
+	case err := <-told:
+		return err
+	case <-ctx.Done():
+	}
 	limit := time.NewTimer(announceEnd)
 	defer limit.Stop()
 	select {
-	case <-told:
+	case err := <-told:
+		return err
 	case <-limit.C:
 		a.log.Warn("the desktop did not take the last notifications", "count", len(facts))
+		return errDesktopHangs
 	}
 }
+
+var errDesktopHangs = errors.New("the desktop takes no notifications")
 
 func (a *Agent) raiseAll(facts []fact) {
 	var quiet int
@@ -267,18 +282,51 @@ func signedBody(p store.Package, s signature) string {
 	return strings.Join(parts, " ")
 }
 
-// savedFact is a package whose every file is on disk.
+// auxiliaryTries is how often a certificate or a master file may fail before people are told of their package without
+// it: some documents have none.
+const auxiliaryTries = 5
+
+// isSaved reports whether every signed document is on disk, and what goes with them too as far as it can be had.
+func isSaved(jobs []store.Job) bool {
+	return len(jobs) > 0 && !slices.ContainsFunc(jobs, func(j store.Job) bool {
+		return j.State != store.JobDone && (j.Kind == string(archive.Executed) || j.Tries < auxiliaryTries)
+	})
+}
+
+// firstSaved is the fact that a package is saved, when people were not told yet. found is set when its last file was
+// there before this program saved it.
+func (a *Agent) firstSaved(tx *store.Tx, p store.Package, jobs []store.Job, found bool) ([]fact, error) {
+	if !isSaved(jobs) {
+		return nil, nil
+	}
+	f := savedFact(p, jobs)
+	first, err := tx.Once(f.key, a.now())
+	if err != nil || !first {
+		return nil, err
+	}
+	// A package that was executed long before it was saved here is news of a moment gone by.
+	f.quiet = found || a.now().Sub(p.Executed) > newFor
+	return []fact{f}, nil
+}
+
+// savedFact is a package whose files are on disk, as far as they can be had.
 func savedFact(p store.Package, jobs []store.Job) fact {
-	n := len(jobs)
-	body := fmt.Sprintf("%d documents saved in %s.", n, folderName(jobs))
+	saved := slices.DeleteFunc(slices.Clone(jobs), func(j store.Job) bool { return j.State != store.JobDone })
+	n := len(saved)
+	body := fmt.Sprintf("%d documents saved in %s.", n, folderName(saved))
 	if n == 1 {
-		body = fmt.Sprintf("%s saved in %s.", quote(filepath.Base(jobs[0].Target)), folderName(jobs))
+		body = fmt.Sprintf("%s saved in %s.", quote(filepath.Base(saved[0].Target)), folderName(saved))
 	} else if n <= 3 {
 		var names []string
-		for _, j := range jobs {
+		for _, j := range saved {
 			names = append(names, filepath.Base(j.Target))
 		}
-		body = fmt.Sprintf("Saved in %s: %s.", folderName(jobs), strings.Join(names, ", "))
+		body = fmt.Sprintf("Saved in %s: %s.", folderName(saved), strings.Join(names, ", "))
+	}
+	if missing := len(jobs) - n; missing == 1 {
+		body += " One more file is not ready yet."
+	} else if missing > 1 {
+		body += fmt.Sprintf(" %d more files are not ready yet.", missing)
 	}
 	return fact{
 		key:       "saved/" + p.ID,

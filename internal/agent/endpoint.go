@@ -185,6 +185,9 @@ func (a *Agent) setEndpoint(ctx context.Context, force bool) error {
 	}
 	answer, err := a.askForEndpoint(ctx, client, want)
 	if err != nil {
+		if force {
+			poke(a.rings.endpoint) // what became of it may not be known: then the loop sets it again
+		}
 		a.noteServiceError(ctx, err)
 		if ctx.Err() == nil {
 			a.tellEndpoint(err)

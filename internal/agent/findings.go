@@ -2,6 +2,7 @@ package agent
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"countersign/internal/esign"
@@ -78,7 +79,7 @@ func (a *Agent) drawing(before store.Package) func(tx *store.Tx, p *store.Packag
 				return f, err
 			}
 		}
-		if p.State == stateExecuted && !p.Planned && len(p.Documents) > 0 {
+		if p.State == stateExecuted && !p.Planned && listsDocuments(status) {
 			if f.planned, err = a.plan(tx, p, s, folder); err != nil {
 				return f, err
 			}
@@ -86,6 +87,11 @@ func (a *Agent) drawing(before store.Package) func(tx *store.Tx, p *store.Packag
 		p.NextCheck = a.now().Add(a.checkPause(*p, s))
 		return f, nil
 	}
+}
+
+// listsDocuments reports whether the service says which documents there are. Without them nothing can be planned yet.
+func listsDocuments(s esign.Status) bool {
+	return slices.ContainsFunc(s.Documents, func(d esign.Document) bool { return d.ID != "" })
 }
 
 // firstTold turns signatures into facts, without those that people were told of before.

@@ -17,6 +17,8 @@ import (
 func TestAHundredCallsAtOnceCauseOneRenewal(t *testing.T) {
 	o := newOffice(t, sandbox.Options{})
 	id := o.send()
+	o.eventually("nothing asks any more", func() bool { return !o.packageOrZero(id).Checked.IsZero() && !o.moreToCome() })
+	before := calls(o.service, "POST /connect/token")
 	if err := o.service.ExpireAccessTokens(); err != nil {
 		t.Fatal(err)
 	}
@@ -25,7 +27,6 @@ func TestAHundredCallsAtOnceCauseOneRenewal(t *testing.T) {
 	old, _ := a.service.session.Access(t.Context())
 	a.service.session.Invalidate(old)
 	a.mu.Unlock()
-	before := calls(o.service, "POST /connect/token")
 	var all sync.WaitGroup
 	for range 100 {
 		all.Go(func() {

@@ -229,8 +229,8 @@ func commitBytes(tx *store.Tx, j store.Job, s archive.Saved) error {
 	return tx.PutJob(stored)
 }
 
-// finishJob records a file that is on disk, and announces its package when it was the last one. recognised is a file
-// that was there before this program saved it.
+// finishJob records a file that is on disk, and announces its package when that was what it waited for. recognised is a
+// file that was there before this program saved it.
 func (a *Agent) finishJob(j store.Job, recognised bool) error {
 	var facts []fact
 	var line store.Activity
@@ -259,6 +259,9 @@ func (a *Agent) finishJob(j store.Job, recognised bool) error {
 		if err := putPackage(tx, p); err != nil {
 			return err
 		}
+		if facts, err = a.firstSaved(tx, p, jobs, recognised); err != nil {
+			return err
+		}
 		line = store.Activity{
 			Time: a.now(), Kind: "saved", PackageID: p.ID,
 			Text: fmt.Sprintf("Saved %s in %s.", quote(j.Target), j.Folder),
@@ -266,20 +269,7 @@ func (a *Agent) finishJob(j store.Job, recognised bool) error {
 		if recognised {
 			line.Text = fmt.Sprintf("Found %s in %s; it is the same document.", quote(j.Target), j.Folder)
 		}
-		if err := addActivity(tx, line); err != nil {
-			return err
-		}
-		if !p.Saved {
-			return nil
-		}
-		f := savedFact(p, jobs)
-		first, err := tx.Once(f.key, a.now())
-		if err == nil && first {
-			// A package that was executed long before it was saved here is news of a moment gone by.
-			f.quiet = recognised || a.now().Sub(p.Executed) > 10*time.Minute
-			facts = append(facts, f)
-		}
-		return err
+		return addActivity(tx, line)
 	})
 	if err != nil {
 		return fmt.Errorf("record the saved file %s: %w", j.Target, err)

@@ -121,34 +121,44 @@ func (a *Agent) jobFailed(j store.Job, cause error, problem string) error {
 
 // jobLater puts a job off: seconds at first, then minutes and hours, for days. After that a person decides.
 func (a *Agent) jobLater(j store.Job, problem string, atLeast time.Duration) error {
+	var facts []fact
 	err := a.st.Update(func(tx *store.Tx) error {
+		facts = nil
 		stored, ok, err := tx.Job(j.Key())
 		if err != nil || !ok || stored.State == store.JobDone {
 			return err
 		}
 		stored.Tries++
 		stored.Problem = problem
-		if err := setProblem(tx, j.PackageID, problem); err != nil {
-			return err
-		}
 		stored.NextTry = a.now().Add(max(a.backoff(stored.Tries, a.p.Pace.Retry, 2*time.Hour), atLeast))
 		if a.now().Sub(stored.Planned) > giveUpAfter && stored.Tries > giveUpTries {
 			stored.State = store.JobFailed
 		}
-		return tx.PutJob(stored)
+		if err := tx.PutJob(stored); err != nil {
+			return err
+		}
+		p, ok, err := tx.Package(j.PackageID)
+		if err != nil || !ok {
+			return err
+		}
+		if p.Problem != problem {
+			p.Problem = problem
+			if err := putPackage(tx, p); err != nil {
+				return err
+			}
+		}
+		jobs, err := tx.JobsOf(j.PackageID)
+		if err != nil {
+			return err
+		}
+		facts, err = a.firstSaved(tx, p, jobs, false)
+		return err
 	})
+	if err == nil {
+		a.announce(facts...)
+	}
 	a.tellSaves()
 	return err
-}
-
-// setProblem notes at a package what keeps its files from being saved; "" when nothing does.
-func setProblem(tx *store.Tx, packageID, problem string) error {
-	p, ok, err := tx.Package(packageID)
-	if err != nil || !ok || p.Problem == problem {
-		return err
-	}
-	p.Problem = problem
-	return putPackage(tx, p)
 }
 
 // tellSaves keeps the health issue about files that wait for the service in step.

@@ -72,7 +72,7 @@ func (a *Agent) connect() {
 
 // closeLimit is how long a renewal under way may take to finish when it is no longer wanted: its answer may hold the
 // only refresh token, but nothing may hold up the end of the program for five seconds.
-const closeLimit = 4 * time.Second
+const closeLimit = 3 * time.Second
 
 // closeSession ends a session that nobody is given any more. What it is just doing may take as long as the network.
 func closeSession(s *esign.Session) {

@@ -1,0 +1,89 @@
+package agent
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"countersign/internal/esign"
+	"countersign/internal/sandbox"
+	"countersign/internal/store"
+)
+
+func TestAPackageWithoutItsCertificateIsToldOfAllTheSame(t *testing.T) {
+	o := newOfficeWith(t, quick, sandbox.Options{}, func(s *Settings) { s.SaveCAC = true })
+	id := o.send()
+	o.service.Inject(sandbox.Fault{Path: "*/cac/download", Status: 404})
+	signAll(o, id)
+	o.eventually("people are told", func() bool { return o.count("is signed by everyone") == 1 })
+	if n := o.count("Offer 2026-118.pdf” saved in"); n != 1 {
+		t.Errorf("told: %q", o.notifications())
+	}
+	if n := o.count("One more file is not ready yet."); n != 1 {
+		t.Errorf("told: %q", o.notifications())
+	}
+	o.service.Heal(0)
+	o.eventually("the certificate comes", func() bool { row, _ := o.Package(id); return row.Saved && row.Problem == "" })
+	o.stop()
+	if n := o.count("is signed by everyone"); n != 1 {
+		t.Errorf("told: %q", o.notifications())
+	}
+}
+
+func TestAPackageIsToldOfWithItsCertificateWhenThatIsOnlySlow(t *testing.T) {
+	o := newOfficeWith(t, quick, sandbox.Options{}, func(s *Settings) { s.SaveCAC = true })
+	id := o.send()
+	o.service.Inject(sandbox.Fault{Path: "*/cac/download", Status: 404, Times: auxiliaryTries - 1})
+	signAll(o, id)
+	o.eventually("people are told", func() bool { return o.count("is signed by everyone") == 1 })
+	if n := o.count("not ready yet"); n != 0 {
+		t.Errorf("told: %q", o.notifications())
+	}
+}
+
+func TestNobodyComesAfterTheSummary(t *testing.T) {
+	const many = 12
+	o := newOfficeWith(t, quick, sandbox.Options{})
+	ids := o.prepare(many, 0)
+	o.service.Inject(sandbox.Fault{Path: "/packages/" + ids[many-1] + "/*/download", DelayMS: 1500})
+	o.open()
+	o.run()
+	o.eventually("saved", func() bool { return o.Status().Packages.Saved == many })
+	o.eventually("people are told", func() bool { return o.count("12 packages moved on") == 1 })
+	o.stop()
+	for _, n := range o.notifications() {
+		if strings.Contains(n, "signed by everyone") && !strings.Contains(n, "moved on") {
+			t.Errorf("told: %q", n)
+		}
+	}
+}
+
+func TestAnExecutedPackageWaitsForItsDocumentsToBeListed(t *testing.T) {
+	o := newOfficeWith(t, quick, sandbox.Options{}, func(s *Settings) { s.SaveMaster = true })
+	id := o.send()
+	o.eventually("it was asked about", func() bool { return !o.packageOrZero(id).Checked.IsZero() })
+	o.stop()
+	o.open()
+	for name, documents := range map[string][]esign.Document{"none": nil, "none with an id": {{Name: "Offer"}}} {
+		// As a draft's package is before the service named its documents.
+		err := o.st.Update(func(tx *store.Tx) error {
+			p, _, err := tx.Package(id)
+			for i := range p.Documents {
+				p.Documents[i].ID = ""
+			}
+			return errors.Join(err, putPackage(tx, p))
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := o.applyCheck(id, esign.Status{PackageID: id, State: stateExecuted, Documents: documents}, false); err != nil {
+			t.Fatal(err)
+		}
+		if p := o.packageOrZero(id); p.State != stateExecuted || p.Planned || p.Final() {
+			t.Errorf("%s: %+v", name, p)
+		}
+	}
+	signAll(o, id)
+	o.run()
+	o.eventually("its files are saved", func() bool { return saved(o, id) && len(o.files()) == 2 })
+}
