@@ -105,15 +105,49 @@ func TestHoldingAnArrowKeyReadsOnlyWhereItEnds(t *testing.T) {
 	}
 }
 
-// counting counts how many packages are read whole. The pool reads one at a time here.
+// counting counts how often all packages are listed, and how many are read whole. The pool reads one at a time here.
 type counting struct {
 	desk.Office
-	read int
+	listed, read int
+}
+
+func (c *counting) Lines() []store.PackageLine {
+	c.listed++
+	return c.Office.Lines()
 }
 
 func (c *counting) Package(id string) (agent.PackageRow, bool) {
 	c.read++
 	return c.Office.Package(id)
+}
+
+// A key is searched for in what was read before, and draws the rows in view. How long that takes, BenchmarkKeyIn50000
+// measures.
+func TestAKeyDoesAsMuchInALargeOfficeAsInASmallOne(t *testing.T) {
+	type work struct{ listed, read, made, drawn int }
+	workOf := func(n int) (w work) {
+		b := newBench(t, many(n))
+		s := b.screen
+		counted := &counting{Office: b.Office}
+		s.desk.Office = counted
+		create, update := s.list.CreateItem, s.list.UpdateItem
+		s.list.CreateItem = func() fyne.CanvasObject { w.made++; return create() }
+		s.list.UpdateItem = func(id int, o fyne.CanvasObject) { w.drawn++; update(id, o) }
+		all := s.all
+		for _, key := range []string{"4", "2"} {
+			test.Type(s.search, key)
+			b.Settle()
+		}
+		if got := s.Listed(); s.all != all || got[0] != "n42" || s.paper.row.ID != "n42" {
+			t.Errorf("of %d packages %v are found, %s is shown", n, got[0], s.paper.row.ID)
+		}
+		w.listed, w.read = counted.listed, counted.read
+		return w
+	}
+	small, large := workOf(500), workOf(50_000) // each finds more than fits into the window
+	if large != small || large.listed > 0 || large.read > 2 || large.drawn == 0 {
+		t.Errorf("a large office costs %+v, a small one %+v", large, small)
+	}
 }
 
 func TestSendAgainTakesEverythingButTheDueDate(t *testing.T) {

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/storage"
@@ -204,24 +203,6 @@ func TestSearchFindsPeopleAndKeepsThePackageThatWasChosen(t *testing.T) {
 	test.Type(b.window.window.Canvas().Focused(), "RUIZ lease")
 	if got := b.window.packages.Listed(); len(got) != 1 || got[0] != "p1" {
 		t.Errorf("found %v", got)
-	}
-}
-
-func TestLargeOfficesStayQuick(t *testing.T) {
-	office := officetest.Busy()
-	for i := range 50_000 {
-		row := office.Rows[i%5]
-		row.ID, row.Name = fmt.Sprint("n", i), fmt.Sprintf("Package %d", i)
-		office.Rows = append(office.Rows, row)
-	}
-	b := newBench(t, office)
-	b.press(fyne.KeyF)
-	begin := time.Now()
-	test.Type(b.window.window.Canvas().Focused(), "4999")
-	if took := time.Since(begin) / 4; took > 150*time.Millisecond { // the target is 50; slow machines share their cores
-		t.Errorf("one key took %v", took)
-	} else {
-		t.Logf("one key took %v", took)
 	}
 }
 
