@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/pdfcpu/pdfcpu/pkg/api"
 )
@@ -68,11 +67,9 @@ func TestTheDemoShowsTheWholeJob(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			desk := newDesktop(t)
-			began := time.Now()
 			d := startDemo(t, desk, flags...)
-			code, took := d.wait(), time.Since(began)
-			if code != 0 || took > time.Minute {
-				t.Fatalf("the demo ended with %d after %v: %s", code, took, d.stderr)
+			if code := d.wait(); code != 0 {
+				t.Fatalf("the demo ended with %d: %s", code, d.stderr)
 			}
 			for _, want := range []string{
 				"Signed in as " + olivia, "Sent “Lease Sonnenweg 4” to 2 people.", "Jan Weber signed “Mandate Keller”",
