@@ -23,7 +23,7 @@ import (
 func bareWindow(b *testing.B) string {
 	b.Helper()
 	path := filepath.Join(shortDir(b), "barewindow")
-	if out, err := exec.Command("go", "build", "-o", path, "countersign/ui/testdata/barewindow").CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "build", "-buildvcs=false", "-o", path, "countersign/ui/testdata/barewindow").CombinedOutput(); err != nil {
 		b.Fatalf("build the bare window: %v\n%s", err, out)
 	}
 	return path
