@@ -108,6 +108,7 @@ func (a *Agent) reconcile(ctx context.Context, list *listing) (pause time.Durati
 		if err := a.markAllDue(); err != nil {
 			return 0, err
 		}
+		a.saves.held.stop()
 		poke(a.rings.save)
 		list.next = time.Time{}
 	}

@@ -43,24 +43,24 @@ func (a *Agent) runSaves(ctx context.Context) error {
 func (a *Agent) tempKey(j store.Job) string { return a.installation + "/" + j.Key() }
 
 // saveDue works on all jobs that are due and returns how long nothing will be. Those that become due meanwhile do not
-// wait for a large file.
+// wait for a large file, and that goes on when others fail.
 func (a *Agent) saveDue(ctx context.Context) (pause time.Duration, err error) {
 	const idle = time.Hour
-	g, gctx := errgroup.WithContext(ctx)
+	var g errgroup.Group
 	g.SetLimit(committing)
 	limits := saveLimits{downloads: newSlots(savesAtOnce), flushes: newSlots(savesAtOnce)}
-	for gctx.Err() == nil {
+	for ctx.Err() == nil {
 		client, online := a.online()
 		if !online {
 			pause = idle
 			break
 		}
-		if pause = a.rest.left(a.now()); pause > 0 {
-			break
-		}
 		var due []store.Job
 		busy := a.saves.busy()
-		if due, pause, err = a.jobsDue(busy, idle); err != nil || len(due)+len(busy) == 0 {
+		if pause = a.savesRest(); pause == 0 {
+			due, pause, err = a.jobsDue(busy, idle)
+		}
+		if err != nil || len(due)+len(busy) == 0 {
 			break
 		}
 		a.sweepFolders(ctx, due)
@@ -68,23 +68,24 @@ func (a *Agent) saveDue(ctx context.Context) (pause time.Duration, err error) {
 			a.saves.begin(j.Key())
 			g.Go(func() error {
 				defer a.saveEnds(j)
-				return a.saveJob(gctx, client, j, limits)
+				if err := a.saveJob(ctx, client, j, limits); err != nil {
+					a.saves.hold(a.now(), func(n int) time.Duration { return a.pauseAfter(err, n) })
+				}
+				return nil
 			})
 		}
 		if len(due) == 0 {
-			wait(gctx, lookAgain, a.rings.save)
+			wait(ctx, lookAgain, a.rings.save)
 		}
 	}
-	failed := g.Wait()
-	switch {
-	case err != nil:
-		return 0, err
-	case ctx.Err() != nil || a.signedOut(failed):
-		return idle, nil
-	case failed != nil:
-		return a.pauseAfter(failed, a.saves.fail()), nil
-	}
-	return pause, nil
+	g.Wait()
+	return pause, err
+}
+
+// savesRest is how long no download begins, for the service is in trouble or asked for it.
+func (a *Agent) savesRest() time.Duration {
+	now := a.now()
+	return max(a.rest.left(now), a.saves.held.left(now))
 }
 
 // lookAgain is how often to look for what became due by the time while files are under way.
@@ -148,7 +149,7 @@ func (a *Agent) saveJob(ctx context.Context, client *esign.Client, j store.Job, 
 	}
 	received := sync.OnceFunc(limits.downloads.give)
 	defer received()
-	if a.saves.isBlocked(j.Folder, a.now()) {
+	if a.saves.isBlocked(j.Folder, a.now()) || a.savesRest() > 0 {
 		return nil
 	}
 	folder, err := archive.OpenFolder(j.Folder)

@@ -24,6 +24,7 @@ type executedService struct {
 	asked atomic.Int64             // status calls
 	hold  map[string]chan struct{} // by package: its document ends when this is closed
 	begun chan string              // packages whose document is asked for, when not nil
+	busy  atomic.Bool              // no document is given: too many requests
 }
 
 func (s *executedService) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -46,6 +47,10 @@ func (s *executedService) RoundTrip(r *http.Request) (*http.Response, error) {
 	case strings.HasSuffix(r.URL.Path, "/download"):
 		if s.begun != nil {
 			s.begun <- path[2]
+		}
+		if s.busy.Load() {
+			status = http.StatusTooManyRequests
+			return answer("application/json", "{}", strings.NewReader(""))
 		}
 		return answer("application/pdf", "%PDF-1.7\n", waiting{r.Context(), s.hold[path[2]]})
 	case strings.HasSuffix(r.URL.Path, "/list"):
@@ -185,6 +190,31 @@ func TestALargeFileDoesNotHoldUpTheNext(t *testing.T) {
 	waitUntil(t, a, "the large one is saved", func() bool { return a.packageOrZero("large").Saved })
 	if n := len(s.begun); n != 2 {
 		t.Errorf("%d downloads of two files", n)
+	}
+}
+
+func TestADownloadUnderWaySurvivesTheTroubleOfOthers(t *testing.T) {
+	s := &executedService{hold: map[string]chan struct{}{"large": make(chan struct{})}, begun: make(chan string, 1000)}
+	a := openExecuted(t, s, quick)
+	executed(t, a, "large", true)
+	runParts(t, a, PartSave)
+	waitUntil(t, a, "the large one is under way", func() bool { return len(s.begun) == 1 })
+	s.busy.Store(true)
+	executed(t, a, "next", true)
+	waitUntil(t, a, "the next one fails again and again", func() bool { return len(s.begun) > 5 })
+	s.busy.Store(false)
+	waitUntil(t, a, "the next one is saved", func() bool { return a.packageOrZero("next").Saved })
+	close(s.hold["large"])
+	waitUntil(t, a, "the large one is saved", func() bool { return a.packageOrZero("large").Saved })
+	close(s.begun)
+	var begun int
+	for id := range s.begun {
+		if id == "large" {
+			begun++
+		}
+	}
+	if begun != 1 {
+		t.Errorf("the large one was begun %d times", begun)
 	}
 }
 

@@ -24,6 +24,8 @@ type saveWatch struct {
 	blocked  map[string]*block
 	clean    map[string]bool
 	fails    int
+
+	held rest // until when no download begins
 }
 
 // begin notes that the job of that key is worked on.
@@ -124,8 +126,9 @@ func (w *saveWatch) open(folder string, took bool) (allWell bool) {
 	return len(w.blocked) == 0
 }
 
-// unblock gives every folder another chance at once.
+// unblock gives the service and every folder another chance at once.
 func (w *saveWatch) unblock() {
+	w.held.stop()
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, b := range w.blocked {
@@ -135,6 +138,7 @@ func (w *saveWatch) unblock() {
 
 // forget is unblock when the files that waited may be meant for other folders now.
 func (w *saveWatch) forget() {
+	w.held.stop()
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	clear(w.blocked)
@@ -161,6 +165,17 @@ func (w *saveWatch) fail() int {
 	defer w.mu.Unlock()
 	w.fails++
 	return w.fails
+}
+
+// hold lets no download begin for pause(n) after the nth failure in a row; those under way go on. Failures side by side
+// count once.
+func (w *saveWatch) hold(now time.Time, pause func(n int) time.Duration) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.held.left(now) == 0 {
+		w.fails++
+		w.held.until(now, pause(w.fails))
+	}
 }
 
 func (w *saveWatch) worked() {

@@ -187,6 +187,7 @@ func (a *Agent) adopt(ctx context.Context, svc *service, g esign.Grant) error {
 	a.record(store.Activity{Kind: "signed_in", Text: text})
 	a.tellReplaced()
 	a.rest.stop()
+	a.saves.held.stop()
 	if err := a.askAgainForGone(); err != nil {
 		a.log.Error("look for packages again", "err", err)
 	}
