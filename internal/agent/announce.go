@@ -100,7 +100,7 @@ func (a *Agent) moreToCome() bool {
 	now := a.now()
 	_, online := a.online()
 	asking := online && a.rest.left(now) == 0
-	saving := asking && !a.saves.blocking(now)
+	saving := online && a.savesRest() == 0 && !a.saves.blocking(now)
 	var found int
 	err := a.st.View(func(tx *store.Tx) error {
 		events, err := tx.PendingEvents(1)
@@ -134,7 +134,7 @@ func (a *Agent) catchingUp() bool {
 		return true
 	}
 	now := a.now()
-	if a.saves.blocking(now) || a.rest.left(now) > 0 {
+	if a.saves.blocking(now) || a.savesRest() > 0 {
 		return false
 	}
 	err := a.st.View(func(tx *store.Tx) error {
