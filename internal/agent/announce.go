@@ -300,13 +300,23 @@ func (a *Agent) firstSaved(tx *store.Tx, p store.Package, jobs []store.Job, foun
 		return nil, nil
 	}
 	f := savedFact(p, jobs)
-	first, err := tx.Once(f.key, a.now())
-	if err != nil || !first {
-		return nil, err
-	}
 	// A package that was executed long before it was saved here is news of a moment gone by.
 	f.quiet = found || a.now().Sub(p.Executed) > newFor
-	return []fact{f}, nil
+	return a.untold(tx, f)
+}
+
+// untold leaves out the facts that people were told of before, and notes that they are told of the others.
+func (a *Agent) untold(tx *store.Tx, all ...fact) (news []fact, err error) {
+	for _, f := range all {
+		first, err := tx.Once(f.key, a.now())
+		if err != nil {
+			return nil, err
+		}
+		if first {
+			news = append(news, f)
+		}
+	}
+	return news, nil
 }
 
 // savedFact is a package whose files are on disk, as far as they can be had.

@@ -97,14 +97,7 @@ func listsDocuments(s esign.Status) bool {
 // firstTold turns signatures into facts, without those that people were told of before.
 func (a *Agent) firstTold(tx *store.Tx, p store.Package, news []signature) (facts []fact, err error) {
 	for _, s := range news {
-		f := signedFact(p, s)
-		first, err := tx.Once(f.key, a.now())
-		if err != nil {
-			return nil, err
-		}
-		if first {
-			facts = append(facts, f)
-		}
+		facts = append(facts, signedFact(p, s))
 	}
-	return facts, nil
+	return a.untold(tx, facts...)
 }

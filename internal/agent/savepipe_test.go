@@ -175,12 +175,19 @@ func waitUntil(t *testing.T, a *Agent, what string, ok func() bool) {
 	}
 }
 
-func TestALargeFileDoesNotHoldUpTheNext(t *testing.T) {
-	s := &executedService{hold: map[string]chan struct{}{"large": make(chan struct{})}, begun: make(chan string, 9)}
-	a := openExecuted(t, s, nil)
+// largeUnderWay is an agent in the middle of the document of package "large", which ends when its hold is closed.
+func largeUnderWay(t *testing.T, adjust func(*Params)) (*executedService, *Agent) {
+	t.Helper()
+	s := &executedService{hold: map[string]chan struct{}{"large": make(chan struct{})}, begun: make(chan string, 1000)}
+	a := openExecuted(t, s, adjust)
 	executed(t, a, "large", true)
 	runParts(t, a, PartSave)
 	waitUntil(t, a, "the large one is under way", func() bool { return len(s.begun) == 1 })
+	return s, a
+}
+
+func TestALargeFileDoesNotHoldUpTheNext(t *testing.T) {
+	s, a := largeUnderWay(t, nil)
 	executed(t, a, "next", true)
 	waitUntil(t, a, "the next one is saved", func() bool { return a.packageOrZero("next").Saved })
 	if a.packageOrZero("large").Saved {
@@ -194,11 +201,7 @@ func TestALargeFileDoesNotHoldUpTheNext(t *testing.T) {
 }
 
 func TestADownloadUnderWaySurvivesTheTroubleOfOthers(t *testing.T) {
-	s := &executedService{hold: map[string]chan struct{}{"large": make(chan struct{})}, begun: make(chan string, 1000)}
-	a := openExecuted(t, s, quick)
-	executed(t, a, "large", true)
-	runParts(t, a, PartSave)
-	waitUntil(t, a, "the large one is under way", func() bool { return len(s.begun) == 1 })
+	s, a := largeUnderWay(t, quick)
 	s.busy.Store(true)
 	executed(t, a, "next", true)
 	waitUntil(t, a, "the next one fails again and again", func() bool { return len(s.begun) > 5 })
