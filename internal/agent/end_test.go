@@ -163,3 +163,16 @@ func TestACleanStopInTheMiddleOfEverythingIsContinued(t *testing.T) {
 		t.Errorf("%d packages", n)
 	}
 }
+
+func TestNobodyIsToldOfProgressOnceSendHasReturned(t *testing.T) {
+	told := 0
+	live := &liveDraft{progress: func(SendState) { told++ }}
+	live.tell(SendState{})
+	live.end()
+	live.tell(SendState{})
+	if told != 1 {
+		t.Errorf("told %d times, want once", told)
+	}
+	nobody := &liveDraft{}
+	nobody.tell(SendState{})
+}

@@ -23,34 +23,51 @@ type outboxWatch struct {
 }
 
 type liveDraft struct {
-	progress func(SendState)
-	sent     map[int]int64 // bytes per file
-	cancel   bool
+	sent   map[int]int64 // bytes per file
+	cancel bool
+
+	telling  sync.Mutex      // held while progress is called
+	progress func(SendState) // nil once Send has returned
+}
+
+// tell calls progress, unless nobody waits any more.
+func (l *liveDraft) tell(s SendState) {
+	l.telling.Lock()
+	defer l.telling.Unlock()
+	if l.progress != nil {
+		l.progress(s)
+	}
+}
+
+// end returns once progress is called no more.
+func (l *liveDraft) end() {
+	l.telling.Lock()
+	defer l.telling.Unlock()
+	l.progress = nil
 }
 
 // Send stores the draft and brings it to the service; it returns when the service has accepted or refused it, or
 // when the outcome is unknown. When ctx ends earlier, the draft stays and goes out later. progress may be nil; it is
-// called from other goroutines and must not block.
+// called from other goroutines, must not block, and is not called after Send has returned.
 func (a *Agent) Send(ctx context.Context, d Draft, progress func(SendState)) (SendState, error) {
 	draft, err := a.newDraft(d)
 	if err != nil {
 		return SendState{}, err
 	}
-	if progress == nil {
-		progress = func(SendState) {}
-	}
+	live := &liveDraft{progress: progress, sent: map[int]int64{}}
 	changes, stop := a.Watch()
 	defer stop()
 	a.outbox.mu.Lock()
 	if a.outbox.live == nil {
 		a.outbox.live = map[string]*liveDraft{}
 	}
-	a.outbox.live[draft.ID] = &liveDraft{progress: progress, sent: map[int]int64{}}
+	a.outbox.live[draft.ID] = live
 	a.outbox.mu.Unlock()
 	defer func() {
 		a.outbox.mu.Lock()
 		delete(a.outbox.live, draft.ID)
 		a.outbox.mu.Unlock()
+		live.end()
 	}()
 	if err := a.st.Update(func(tx *store.Tx) error { return tx.PutDraft(draft) }); err != nil {
 		return SendState{}, fmt.Errorf("store the draft: %w", err)
@@ -318,9 +335,8 @@ func (a *Agent) progress(d store.Draft, file int, sent int64) {
 		state.Total += f.Size
 		state.Sent += live.sent[i]
 	}
-	tell := live.progress
 	a.outbox.mu.Unlock()
-	tell(state)
+	live.tell(state)
 }
 
 func (a *Agent) cancelled(draftID string) bool {

@@ -119,7 +119,8 @@ func (c *controller) handler() http.Handler {
 }
 
 // answer reads the request, runs do, until ending at most, and writes its messages as they come, and what do returns as
-// the last one. Only one goroutine writes.
+// the last one. Only one goroutine writes at a time. do may be survived by what it has started: what is told after its end
+// goes nowhere. Its panic ends the request alone (net/http).
 func answer[T any](ending context.Context, do func(ctx context.Context, request T, tell func(message)) (message, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		var request T
@@ -131,27 +132,66 @@ func answer[T any](ending context.Context, do func(ctx context.Context, request 
 		ctx, cancel := context.WithCancel(r.Context())
 		defer cancel()
 		defer context.AfterFunc(ending, cancel)()
-		lines := make(chan message, 64)
-		tell := func(m message) {
-			select {
-			case lines <- m:
-			default: // progress is news, not a record: what nobody takes is superseded
-			}
-		}
-		last := make(chan message, 1)
-		go func() {
-			m, err := do(ctx, request, tell)
-			m.Done, m.Error = true, agent.Sentence(err)
-			last <- m
-			close(lines)
-		}()
-		encoder := json.NewEncoder(w)
-		flusher := http.NewResponseController(w)
-		for m := range lines {
-			if encoder.Encode(m) != nil || flusher.Flush() != nil {
-				break
-			}
-		}
-		encoder.Encode(<-last)
+		lines := newLines(w)
+		defer lines.end()
+		m, err := do(ctx, request, lines.tell)
+		lines.end()
+		m.Done, m.Error = true, agent.Sentence(err)
+		lines.encoder.Encode(m)
 	}
 }
+
+// lines writes messages on a goroutine of its own, so that a slow reader holds up nobody.
+type lines struct {
+	encoder *json.Encoder
+	flusher *http.ResponseController
+	news    chan message // never closed, because nobody knows when the last one tells
+	over    context.CancelFunc
+	written chan struct{} // closed when the goroutine is gone
+}
+
+func newLines(w http.ResponseWriter) *lines {
+	l := &lines{
+		encoder: json.NewEncoder(w), flusher: http.NewResponseController(w),
+		news: make(chan message, 64), written: make(chan struct{}),
+	}
+	ctx, over := context.WithCancel(context.Background())
+	l.over = over
+	go l.write(ctx.Done())
+	return l
+}
+
+// tell hands m over. It never blocks: progress is news, not a record, and what nobody takes is superseded.
+func (l *lines) tell(m message) {
+	select {
+	case l.news <- m:
+	default:
+	}
+}
+
+// end returns when what was told so far is written, as far as anybody reads it. It may be called more than once.
+func (l *lines) end() {
+	l.over()
+	<-l.written
+}
+
+func (l *lines) write(over <-chan struct{}) {
+	defer close(l.written)
+	for {
+		select {
+		case m := <-l.news:
+			if !l.put(m) {
+				return
+			}
+		case <-over:
+			for range len(l.news) {
+				if !l.put(<-l.news) {
+					return
+				}
+			}
+			return
+		}
+	}
+}
+
+func (l *lines) put(m message) bool { return l.encoder.Encode(m) == nil && l.flusher.Flush() == nil }

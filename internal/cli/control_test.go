@@ -1,0 +1,103 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"log"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+
+	"countersign/internal/agent"
+)
+
+type asked struct{}
+
+// messages are the lines of an answer.
+func messages(t *testing.T, body io.Reader) (all []message) {
+	t.Helper()
+	for d := json.NewDecoder(body); ; {
+		var m message
+		switch err := d.Decode(&m); {
+		case errors.Is(err, io.EOF):
+			return all
+		case err != nil:
+			t.Fatal(err)
+		}
+		all = append(all, m)
+	}
+}
+
+// An upload may report its progress a moment after its Send has returned.
+func TestProgressAfterTheEndHarmsNothing(t *testing.T) {
+	var late func(message)
+	s := httptest.NewServer(answer(t.Context(), func(_ context.Context, _ asked, tell func(message)) (message, error) {
+		late = tell
+		tell(message{State: &agent.SendState{Sent: 1}})
+		return message{State: &agent.SendState{Sent: 2}}, nil
+	}))
+	defer s.Close()
+	resp, err := s.Client().Post(s.URL, "", strings.NewReader("{}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	all := messages(t, resp.Body)
+	for range 100 {
+		late(message{})
+	}
+	if len(all) != 2 || all[0].Done || all[0].State.Sent != 1 || !all[1].Done || all[1].State.Sent != 2 {
+		t.Errorf("the answer was %+v", all)
+	}
+}
+
+func TestProgressFromManyEndsWithTheAnswer(t *testing.T) {
+	var still sync.WaitGroup
+	s := httptest.NewServer(answer(t.Context(), func(ctx context.Context, _ asked, tell func(message)) (message, error) {
+		for range 4 {
+			still.Go(func() {
+				for ctx.Err() == nil { // beyond the end of the answer
+					tell(message{Address: "https://sign.example.com"})
+				}
+			})
+		}
+		return message{}, nil
+	}))
+	defer s.Close()
+	for range 20 {
+		resp, err := s.Client().Post(s.URL, "", strings.NewReader("{}"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		all := messages(t, resp.Body)
+		resp.Body.Close()
+		for i, m := range all {
+			if last := i == len(all)-1; m.Done != last {
+				t.Fatalf("message %d of %d is %+v", i, len(all), m)
+			}
+		}
+		if len(all) == 0 {
+			t.Fatal("no answer")
+		}
+	}
+	still.Wait()
+}
+
+func TestAPanicEndsItsRequestAlone(t *testing.T) {
+	s := httptest.NewUnstartedServer(answer(t.Context(), func(context.Context, asked, func(message)) (message, error) {
+		panic("a fault")
+	}))
+	s.Config.ErrorLog = log.New(io.Discard, "", 0)
+	s.Start()
+	defer s.Close()
+	for range 2 {
+		resp, err := s.Client().Post(s.URL, "", strings.NewReader("{}"))
+		if err == nil {
+			resp.Body.Close()
+			t.Error("a request that panicked was answered")
+		}
+	}
+}
