@@ -141,14 +141,15 @@ func (a *Agent) meetPackages(items []esign.Status, since time.Time) error {
 	err := a.st.Update(func(tx *store.Tx) error {
 		fresh = 0
 		for _, s := range items {
-			if s.PackageID == "" || ended(s.State) || s.State == "draft" {
+			state := store.PackageState(s.State)
+			if s.PackageID == "" || ended(state) || state == store.PackageDraft {
 				continue
 			}
 			_, known, err := tx.Package(s.PackageID)
 			if err != nil {
 				return err
 			}
-			finished := s.State == stateExecuted || s.Executed
+			finished := state == store.PackageExecuted
 			if known || finished && s.TimeExecuted.Before(since) && s.TimeCreated.Before(since) {
 				continue
 			}

@@ -190,7 +190,7 @@ func (a *Agent) handleEvent(ctx context.Context, ev store.Event, questions slots
 // a call; a package that everybody has signed does not wait for them.
 func (a *Agent) checkSoon(p *store.Package) {
 	next := a.now()
-	if p.State != stateExecuted {
+	if p.State != store.PackageExecuted {
 		next = next.Add(a.p.Pace.Retry)
 		if p.NextCheck.Before(next) && !p.NextCheck.IsZero() {
 			return

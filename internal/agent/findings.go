@@ -24,11 +24,11 @@ func (a *Agent) applyCheck(id string, status esign.Status, quiet bool) error {
 		if err != nil || !ok {
 			return err
 		}
-		known, open, checked := !p.Checked.IsZero(), p.State != stateExecuted, p.Checked
+		known, open, checked := !p.Checked.IsZero(), p.State != store.PackageExecuted, p.Checked
 		if found, err = draw(tx, &p, status); err != nil {
 			return err
 		}
-		silent = known && open && p.State == stateExecuted && checked.After(listening) && !listening.IsZero()
+		silent = known && open && p.State == store.PackageExecuted && checked.After(listening) && !listening.IsZero()
 		return putPackage(tx, p)
 	})
 	if err != nil {
@@ -79,7 +79,7 @@ func (a *Agent) drawing(before store.Package) func(tx *store.Tx, p *store.Packag
 				return f, err
 			}
 		}
-		if p.State == stateExecuted && !p.Planned && listsDocuments(status) {
+		if p.State == store.PackageExecuted && !p.Planned && listsDocuments(status) {
 			if f.planned, err = a.plan(tx, p, s, folder); err != nil {
 				return f, err
 			}

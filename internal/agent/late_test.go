@@ -3,7 +3,6 @@ package agent
 import (
 	"errors"
 	"fmt"
-	"strings"
 	"testing"
 	"time"
 
@@ -165,7 +164,7 @@ func TestAPackageTheServiceDoesNotKnowIsAskedAboutAgainAfterTheNextSignIn(t *tes
 		t.Fatal(err)
 	}
 	o.eventually("it is back", func() bool { return !o.packageOrZero(id).Gone })
-	if s := o.packageOrZero(id).State; !strings.EqualFold(s, "open") {
+	if s := o.packageOrZero(id).State; s != store.PackageOpen {
 		t.Errorf("state %q", s)
 	}
 }

@@ -33,7 +33,7 @@ func (a *Agent) SaveAgain(packageID string) error {
 	s := a.Settings()
 	err := a.st.Update(func(tx *store.Tx) error {
 		p, ok, err := tx.Package(packageID)
-		if err != nil || !ok || p.State != stateExecuted {
+		if err != nil || !ok || p.State != store.PackageExecuted {
 			return err
 		}
 		jobs, err := tx.JobsOf(packageID)

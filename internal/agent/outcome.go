@@ -107,7 +107,7 @@ func fromDraft(p *store.Package, d store.Draft, now time.Time) {
 		p.Due = d.Due
 	}
 	if p.State == "" {
-		p.State = "open"
+		p.State = store.PackageOpen
 	}
 	if p.ExternalData == nil {
 		p.ExternalData = withCorrelation(d.ExternalData, d.ID)

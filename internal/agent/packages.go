@@ -20,10 +20,10 @@ const (
 	momentEnded    = "ended" // expired, rescinded, gone
 )
 
-// stateExecuted is the one state interface.md names; the others are service-facts.md section 5.
-const stateExecuted = "executed"
-
-func ended(state string) bool { return state == "expired" || state == "rescinded" }
+// ended: nobody signs it any more.
+func ended(state store.PackageState) bool {
+	return state == store.PackageExpired || state == store.PackageRescinded
+}
 
 // signature is one person's signing of one document.
 type signature struct{ documentID, signerID string }
@@ -96,8 +96,8 @@ func noteSignature(p *store.Package, s signature, externalID string, when time.T
 
 // noteExecuted records that everybody has signed, and reports whether it is news.
 func noteExecuted(p *store.Package, when time.Time) bool {
-	news := p.State != stateExecuted
-	p.State = stateExecuted
+	news := p.State != store.PackageExecuted
+	p.State = store.PackageExecuted
 	p.NextSigners = nil
 	if p.Executed.IsZero() {
 		p.Executed = when
@@ -132,7 +132,7 @@ func applyEvent(p *store.Package, e esign.Event, received time.Time) (news []sig
 		if s.documentID != "" && noteSignature(p, s, e.ExternalID, when) {
 			news = append(news, s)
 		}
-		if p.State != stateExecuted {
+		if p.State != store.PackageExecuted {
 			p.NextSigners = slices.DeleteFunc(p.NextSigners, func(id string) bool { return id == e.SignerID })
 			if e.NextSignerID != "" && !slices.Contains(p.NextSigners, e.NextSignerID) {
 				p.NextSigners = append(p.NextSigners, e.NextSignerID)
@@ -170,12 +170,12 @@ func applyStatus(p *store.Package, s esign.Status, now time.Time) (news []signat
 	news = applyDocuments(p, s.Documents, now)
 
 	switch {
-	case s.State == stateExecuted || s.Executed:
+	case s.State == esign.Executed:
 		noteExecuted(p, now)
-	case s.State != "" && p.State != stateExecuted: // executed is final: an older answer does not take it back
-		p.State = s.State
-		if ended(s.State) {
-			addMoment(p, store.Moment{Time: now, What: momentEnded, Ref: s.State})
+	case s.State != "" && p.State != store.PackageExecuted: // executed is final: an older answer does not take it back
+		p.State = store.PackageState(s.State)
+		if ended(p.State) {
+			addMoment(p, store.Moment{Time: now, What: momentEnded, Ref: string(s.State)})
 		}
 	}
 	p.Checked = now
@@ -249,7 +249,7 @@ func signersDone(p store.Package) (done, total int) {
 			count[id]++
 		}
 	}
-	if p.State == stateExecuted {
+	if p.State == store.PackageExecuted {
 		if total == 0 {
 			total = len(count)
 		}

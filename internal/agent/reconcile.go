@@ -293,7 +293,7 @@ func (a *Agent) checkPause(p store.Package, s Settings) time.Duration {
 	age := a.now().Sub(p.Created)
 	var pause time.Duration
 	switch {
-	case p.State == stateExecuted: // waits for its documents to be listed
+	case p.State == store.PackageExecuted: // waits for its documents to be listed
 		return min(max(a.now().Sub(p.Executed), 30*time.Second), time.Hour)
 	case age < time.Hour:
 		pause = 5 * time.Minute

@@ -128,7 +128,7 @@ func executed(t *testing.T, a *Agent, id string, planned bool) {
 	err := a.st.Update(func(tx *store.Tx) error {
 		p := store.Package{ID: id, Name: "Package " + id, Origin: store.MadeHere, State: "open", Created: time.Now(), NextCheck: time.Now().Add(time.Hour)}
 		if planned {
-			p.State, p.Documents = stateExecuted, []store.Document{{ID: "d" + id, Name: "Contract " + id}}
+			p.State, p.Documents = store.PackageExecuted, []store.Document{{ID: "d" + id, Name: "Contract " + id}}
 			if _, err := a.plan(tx, &p, a.Settings(), a.Settings().SaveTo); err != nil {
 				return err
 			}
@@ -298,7 +298,7 @@ func TestAServiceInTroubleDoesNotHoldUpEvents(t *testing.T) {
 	runParts(t, a, PartEvents)
 	waitUntil(t, a, "the event is handled", func() bool { return a.Status().Events.Pending == 0 })
 	p := a.packageOrZero("p")
-	if s.asked.Load() != 0 || p.State != stateExecuted || p.Planned || p.NextCheck.After(time.Now()) {
+	if s.asked.Load() != 0 || p.State != store.PackageExecuted || p.Planned || p.NextCheck.After(time.Now()) {
 		t.Errorf("asked %d times; %+v", s.asked.Load(), p)
 	}
 }

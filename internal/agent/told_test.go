@@ -76,10 +76,10 @@ func TestAnExecutedPackageWaitsForItsDocumentsToBeListed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := o.applyCheck(id, esign.Status{PackageID: id, State: stateExecuted, Documents: documents}, false); err != nil {
+		if err := o.applyCheck(id, esign.Status{PackageID: id, State: esign.Executed, Documents: documents}, false); err != nil {
 			t.Fatal(err)
 		}
-		if p := o.packageOrZero(id); p.State != stateExecuted || p.Planned || p.Final() {
+		if p := o.packageOrZero(id); p.State != store.PackageExecuted || p.Planned || p.Final() {
 			t.Errorf("%s: %+v", name, p)
 		}
 	}

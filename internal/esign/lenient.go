@@ -27,6 +27,16 @@ func (t *text) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
+// state is text that tells one of a few states, in one form: in lower case and without space around it.
+type state string
+
+func (s *state) UnmarshalJSON(b []byte) error {
+	var t text
+	t.UnmarshalJSON(b)
+	*s = state(strings.ToLower(strings.TrimSpace(string(t))))
+	return nil
+}
+
 // flag is true for true, "true", 1 and "1".
 type flag bool
 

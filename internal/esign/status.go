@@ -10,8 +10,12 @@ import (
 	"time"
 )
 
-// stateExecuted is the one state interface.md names: every document is signed by every signer.
-const stateExecuted = "executed"
+// State is where a package stands, in the service's word. It is the one form of it whatever answer it came in: in lower
+// case, and Executed where only a flag beside the word says so. New words may appear (service-facts.md, 5).
+type State string
+
+// Executed is the one state interface.md names: every document is signed by every signer.
+const Executed State = "executed"
 
 // Status is where a package stands. What the service did not say is zero: interface.md promises PackageID, State and
 // the documents' ids, service-facts.md, 6 and 7.1 the rest.
@@ -20,9 +24,8 @@ type Status struct {
 	OrganizationID string
 	MemberID       string
 	Name           string
-	State          string // the service's word; new ones may appear
+	State          State
 	Type           string
-	Executed       bool // the state, or the flag older services set beside it
 	ExternalData   json.RawMessage
 	TimeSignBy     time.Time
 	TimeCreated    time.Time  // from lists
@@ -65,7 +68,7 @@ type packageRecord struct {
 	OrganizationID text                 `json:"organizationId"`
 	MemberID       text                 `json:"memberId"`
 	Name           text                 `json:"name"`
-	State          text                 `json:"state"`
+	State          state                `json:"state"`
 	Type           text                 `json:"type"`
 	IsExecuted     flag                 `json:"isExecuted"`
 	ExternalData   json.RawMessage      `json:"externalData"`
@@ -145,19 +148,21 @@ func (r packageRecord) status() Status {
 		OrganizationID: string(r.OrganizationID),
 		MemberID:       string(r.MemberID),
 		Name:           string(r.Name),
-		State:          string(r.State),
+		State:          State(r.State),
 		Type:           string(r.Type),
-		Executed:       bool(r.IsExecuted) || strings.EqualFold(string(r.State), stateExecuted),
 		ExternalData:   rawOrNil(r.ExternalData),
 		TimeSignBy:     r.TimeSignBy.Time,
 		TimeCreated:    r.TimeCreated.Time,
 		TimeExecuted:   r.TimeExecuted.Time,
 	}
+	if r.IsExecuted { // service-facts.md, 5: before 4.0 an executed package was open, with this flag
+		s.State = Executed
+	}
 	slices.SortStableFunc(r.Documents, func(a, b documentRecord) int { return cmp.Compare(a.Order+a.Index, b.Order+b.Index) })
 	slices.SortStableFunc(r.Signers, func(a, b signerRecord) int { return cmp.Compare(a.Order+a.Index, b.Order+b.Index) })
 	for _, d := range r.Documents {
 		if d.DocumentID != "" {
-			s.Documents = append(s.Documents, d.document(s.Executed))
+			s.Documents = append(s.Documents, d.document(s.State == Executed))
 		}
 	}
 	for _, p := range r.Signers {

@@ -14,7 +14,7 @@ import (
 type PackageLine struct {
 	ID           string
 	Name         string
-	State        string
+	State        PackageState
 	Origin       Origin
 	People       string // names and addresses of the signers, separated by ", "
 	Next         string // names of those whose turn it is, separated by ", "
@@ -70,7 +70,7 @@ const (
 
 // texts are the line's strings, in the order they are kept.
 func (l *PackageLine) texts() []*string {
-	return []*string{&l.ID, &l.Name, &l.State, (*string)(&l.Origin), &l.People, &l.Next, &l.Words}
+	return []*string{&l.ID, &l.Name, (*string)(&l.State), (*string)(&l.Origin), &l.People, &l.Next, &l.Words}
 }
 
 // encode writes three stamps, a byte of flags, two counts, and the texts, each after its length as a uvarint.
@@ -124,6 +124,7 @@ func decodeLine(b []byte) (PackageLine, error) {
 		*s = text[:n]
 		rest, text = rest[n:], text[n:]
 	}
+	l.State = l.State.normal()
 	return l, nil
 }
 

@@ -3,7 +3,6 @@ package store
 import (
 	"bytes"
 	"fmt"
-	"strings"
 	"time"
 )
 
@@ -17,18 +16,15 @@ type PackageCounts struct {
 	Saved    int // Package.Saved is set
 }
 
-// isExecuted is about the service's word (interface.md, States and transitions).
-func (p Package) isExecuted() bool { return strings.EqualFold(p.State, "executed") }
-
 // isOver: it will never be executed (states of service-facts.md section 5).
 func (p Package) isOver() bool {
-	return p.Gone || strings.EqualFold(p.State, "expired") || strings.EqualFold(p.State, "rescinded")
+	return p.Gone || p.State == PackageExpired || p.State == PackageRescinded
 }
 
 // Final reports that the service need not be asked about p again: it is executed and its files are planned, or it
 // expired, was rescinded or is gone.
 func (p Package) Final() bool {
-	if p.isExecuted() && !p.Gone {
+	if p.State == PackageExecuted && !p.Gone {
 		return p.Planned
 	}
 	return p.isOver()
@@ -38,7 +34,7 @@ func packageFacets(p Package, row []byte) (f facets) {
 	f.entry(bucketPackageLines, p.line().encode(), row)
 	f.count("packages", 1)
 	switch {
-	case p.isExecuted():
+	case p.State == PackageExecuted:
 		f.count("packages.executed", 1)
 	case !p.isOver():
 		f.count("packages.open", 1)
@@ -90,6 +86,7 @@ func (tx *Tx) PutPackage(p Package) error {
 	if p.Created.IsZero() {
 		p.Created = tx.now()
 	}
+	p.State = p.State.normal()
 	inUTC(&p.Created, &p.Due, &p.Executed, &p.Checked, &p.NextCheck)
 	p.Timeline = append([]Moment(nil), p.Timeline...)
 	for i := range p.Timeline {

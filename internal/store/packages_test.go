@@ -1,6 +1,7 @@
 package store
 
 import (
+	"encoding/json"
 	"fmt"
 	"reflect"
 	"strings"
@@ -87,6 +88,26 @@ func TestALineTellsWhatAListShows(t *testing.T) {
 	}
 }
 
+func TestAStoredStateHasOneFormHoweverItWasSpelled(t *testing.T) {
+	s := newTest(t)
+	putPackages(t, s, Package{ID: "p", State: " Executed", Created: day})
+	// As an earlier version stored it: the service's own spelling.
+	var old Package
+	if err := json.Unmarshal([]byte(`{"id":"q","state":"EXPIRED "}`), &old); err != nil || old.State != PackageExpired || !old.Final() {
+		t.Errorf("%+v, %v", old, err)
+	}
+	line, err := decodeLine(PackageLine{ID: "q", State: "Rescinded"}.encode())
+	if err != nil || line.State != PackageRescinded {
+		t.Errorf("%+v, %v", line, err)
+	}
+	if p := read(t, s, func(tx *Tx) (Package, error) { p, _, err := tx.Package("p"); return p, err }); p.State != PackageExecuted {
+		t.Errorf("%+v", p)
+	}
+	if c := read(t, s, (*Tx).PackageCounts); c != (PackageCounts{Total: 1, Executed: 1}) {
+		t.Errorf("%+v", c)
+	}
+}
+
 func TestADamagedLineIsAnErrorAndNoCrash(t *testing.T) {
 	whole := Package{ID: "p", Name: "Lease", Created: day}.line().encode()
 	for n := range whole {
@@ -118,10 +139,10 @@ func TestOnlyPackagesThatAreNotFinalAreAskedAbout(t *testing.T) {
 	for i, c := range cases {
 		c.p.ID = fmt.Sprint("p", i)
 		c.p.NextCheck = at0(-time.Duration(i) * time.Minute) // later ones have been due for longer
-		if got := c.p.Final(); got != c.final {
-			t.Errorf("%+v: final %v, want %v", c.p, got, c.final)
-		}
 		putPackages(t, s, c.p)
+		if got := read(t, s, func(tx *Tx) (Package, error) { p, _, err := tx.Package(c.p.ID); return p, err }); got.Final() != c.final {
+			t.Errorf("%+v: final %v, want %v", got, got.Final(), c.final)
+		}
 		if !c.final {
 			want = append([]string{c.p.ID}, want...)
 		}

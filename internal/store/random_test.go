@@ -23,7 +23,7 @@ func somePackage(rng *rand.Rand) Package {
 	return Package{
 		ID:        someID(rng, 300),
 		Name:      "Lease agreement",
-		State:     pick(rng, "open", "executed", "expired", "rescinded", "", "EXECUTED", "brand-new"),
+		State:     pick[PackageState](rng, "open", "executed", "expired", "rescinded", "", "EXECUTED", "brand-new"),
 		DraftID:   pick(rng, "", someID(rng, 20)),
 		Signers:   []Signer{{FirstName: "Ana", LastName: "Ruiz", Email: "ana@example.com"}},
 		Created:   someTime(rng),

@@ -2,6 +2,7 @@ package store
 
 import (
 	"encoding/json"
+	"strings"
 	"time"
 )
 
@@ -56,6 +57,30 @@ type Document struct {
 	SignedBy   []string `json:"signed_by,omitempty"` // signerIds, in the order they signed
 }
 
+// PackageState is where a package stands, in the service's word (service-facts.md, 5). New words may appear; they are
+// in lower case and without space around them, whatever was written.
+type PackageState string
+
+const (
+	PackageDraft     PackageState = "draft"
+	PackageOpen      PackageState = "open"
+	PackageExecuted  PackageState = "executed" // signed by everyone
+	PackageExpired   PackageState = "expired"
+	PackageRescinded PackageState = "rescinded"
+)
+
+func (s PackageState) normal() PackageState {
+	return PackageState(strings.ToLower(strings.TrimSpace(string(s))))
+}
+
+// UnmarshalJSON brings a word that an earlier version stored as the service wrote it to its one form.
+func (s *PackageState) UnmarshalJSON(b []byte) error {
+	var word string
+	err := json.Unmarshal(b, &word)
+	*s = PackageState(word).normal()
+	return err
+}
+
 // Package is what is known about one package of the organization.
 type Package struct {
 	ID             string          `json:"id"`
@@ -64,7 +89,7 @@ type Package struct {
 	DraftID        string          `json:"draft_id,omitempty"` // the draft it was sent from, when made here
 	OrganizationID string          `json:"organization_id,omitempty"`
 	MemberID       string          `json:"member_id,omitempty"`
-	State          string          `json:"state,omitempty"` // the service's word: open, executed, expired, rescinded, ...
+	State          PackageState    `json:"state,omitempty"`
 	Sequential     bool            `json:"sequential,omitempty"`
 	Signers        []Signer        `json:"signers,omitempty"`
 	Documents      []Document      `json:"documents,omitempty"`

@@ -6,6 +6,7 @@ import (
 
 	"fyne.io/fyne/v2/lang"
 
+	"countersign/internal/store"
 	"countersign/ui/look"
 	"countersign/ui/words"
 	"countersign/ui/work"
@@ -73,10 +74,10 @@ func (s *Screen) tell(r *run, people int) {
 // present shows the package that was sent. One that the service keeps until its fields are placed is not on its way
 // yet; the screen of packages offers the editor for that.
 func (s *Screen) present(id, name, text string) {
-	work.Then(s.desk.Work, func(context.Context) (string, error) {
+	work.Then(s.desk.Work, func(context.Context) (store.PackageState, error) {
 		row, _ := s.desk.Office.Package(id)
 		return row.State, nil
-	}, func(state string, _ error) {
+	}, func(state store.PackageState, _ error) {
 		if words.IsDraft(state) {
 			text = lang.L("“{{.Name}}” is with the signing service. Say there who signs where, then it goes out.", words.V{"Name": name})
 		}

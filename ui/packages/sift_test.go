@@ -57,7 +57,7 @@ func TestLettersAreComparedAsPeopleTypeThem(t *testing.T) {
 // office is a large one: n packages, a third of them with letters outside ASCII.
 func office(n int) []store.PackageLine {
 	lines := make([]store.PackageLine, n)
-	states := []string{"open", "executed", "expired", "rescinded"}
+	states := []store.PackageState{"open", "executed", "expired", "rescinded"}
 	for i := range lines {
 		lines[i] = store.PackageLine{ID: fmt.Sprint("p", i), Name: fmt.Sprintf("Lease Sonnenweg %d, second floor", i),
 			State: states[i%4], People: "Jan Weber <jan.weber@example.com>, Ana Ruiz <ana.ruiz@example.com>", Next: "Ana Ruiz",

@@ -13,7 +13,7 @@ import (
 
 // StandingOfLine judges a package by what a list knows of it.
 func StandingOfLine(l store.PackageLine) Standing {
-	return standing(l.Problem, l.State == "executed" || !l.Executed.IsZero(), l.Saved, l.Gone, l.State)
+	return standing(l.Problem, l.State == store.PackageExecuted || !l.Executed.IsZero(), l.Saved, l.Gone, l.State)
 }
 
 // Line says where a package stands in one short line, for the list.
@@ -42,7 +42,7 @@ func Line(l store.PackageLine) string {
 }
 
 // IsDraft says whether the service still waits for the package to be completed in its own editor.
-func IsDraft(state string) bool { return state == "draft" }
+func IsDraft(state store.PackageState) bool { return state == store.PackageDraft }
 
 // NextOf are the names of those whose turn it is.
 func NextOf(l store.PackageLine) []string {

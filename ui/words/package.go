@@ -31,7 +31,7 @@ func StandingOf(row agent.PackageRow) Standing {
 	return standing(row.Problem != "", executed(row), saved, row.Gone, row.State)
 }
 
-func standing(problem, executed, saved, gone bool, state string) Standing {
+func standing(problem, executed, saved, gone bool, state store.PackageState) Standing {
 	switch {
 	case problem:
 		return Wrong
@@ -39,15 +39,17 @@ func standing(problem, executed, saved, gone bool, state string) Standing {
 		return Saved
 	case executed:
 		return Saving
-	case state == "rescinded":
+	case state == store.PackageRescinded:
 		return Ended
-	case gone, state == "expired", state == "declined":
+	case gone, state == store.PackageExpired, state == "declined":
 		return Wrong
 	}
 	return Open
 }
 
-func executed(row agent.PackageRow) bool { return row.State == "executed" || !row.Executed.IsZero() }
+func executed(row agent.PackageRow) bool {
+	return row.State == store.PackageExecuted || !row.Executed.IsZero()
+}
 
 // Mark is the shape of a standing.
 func (s Standing) Mark() look.Mark {
@@ -81,11 +83,11 @@ func Trouble(row agent.PackageRow) string {
 	return trouble(row.Gone, row.State)
 }
 
-func trouble(gone bool, state string) string {
+func trouble(gone bool, state store.PackageState) string {
 	switch {
 	case gone:
 		return lang.L("The signing service no longer has this package.")
-	case state == "expired":
+	case state == store.PackageExpired:
 		return lang.L("The time to sign has run out.")
 	case state == "declined":
 		return lang.L("A signer declined.")

@@ -39,7 +39,7 @@ func TestTimesAreShortAndClear(t *testing.T) {
 }
 
 func TestStandingIsWhatAPersonWouldSay(t *testing.T) {
-	row := func(state string, done, total int, problem string) agent.PackageRow {
+	row := func(state store.PackageState, done, total int, problem string) agent.PackageRow {
 		return agent.PackageRow{Package: store.Package{State: state, Problem: problem}, FilesDone: done, FilesTotal: total}
 	}
 	for name, c := range map[string]struct {
