@@ -24,6 +24,7 @@ const benchFile = 200 << 10
 
 func newBenchService() *benchService {
 	pdf := append([]byte("%PDF-1.7\n"), bytes.Repeat([]byte("0123456789abcde\n"), benchFile/16)...)
+	pdf = append(pdf, "%%EOF\n"...)
 	mux := http.NewServeMux()
 	for _, prefix := range []string{"", "/api/v1"} {
 		mux.HandleFunc("GET "+prefix+"/packages/{p}/status", func(w http.ResponseWriter, r *http.Request) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"image"
 	"slices"
+	"time"
 
 	"countersign/internal/archive"
 	"countersign/internal/esign"
@@ -43,6 +44,7 @@ func (a *Agent) SaveAgain(packageID string) error {
 		for _, j := range jobs {
 			j.State, j.Planned, j.NextTry = store.JobPending, a.now(), a.now()
 			j.Tries, j.Problem, j.Size, j.SHA256 = 0, "", 0, ""
+			j.Unproven, j.UnprovenAt = "", time.Time{}
 			if j.Folder != s.SaveTo && !s.BesideOriginal {
 				j.Folder = s.SaveTo
 			}

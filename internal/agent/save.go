@@ -184,7 +184,7 @@ func (a *Agent) saveJob(ctx context.Context, client *esign.Client, j store.Job, 
 	}
 	defer body.Body.Close()
 	saved, err := folder.Save(ctx, archive.Request{
-		Target: j.Target, Key: a.tempKey(j), Declared: body.Length, Body: body.Body,
+		Target: j.Target, Key: a.tempKey(j), Declared: body.Length, Body: body.Body, Before: a.cameBefore(j, body.Length),
 		Commit: func(s archive.Saved) error {
 			defer a.p.Crash("save committed")
 			return a.st.Update(func(tx *store.Tx) error { return commitBytes(tx, j, s) })
@@ -202,6 +202,8 @@ func (a *Agent) saveJob(ctx context.Context, client *esign.Client, j store.Job, 
 	case errors.Is(err, archive.ErrExists):
 		a.noteServiceError(ctx, nil)
 		return a.renameJob(folder, j, saved)
+	case errors.Is(err, archive.ErrNoEnd):
+		return a.jobUnproven(j, err, saved)
 	}
 	return a.jobNotSaved(ctx, j, err)
 }
@@ -269,6 +271,9 @@ func (a *Agent) finishJob(j store.Job, recognised bool) error {
 		}
 		if recognised {
 			line.Text = fmt.Sprintf("Found %s in %s; it is the same document.", quote(j.Target), j.Folder)
+		}
+		if j.Unproven != "" && j.Unproven == j.SHA256 {
+			line.Text += " It does not end as a PDF does, but it came twice the same: open it and see whether it is complete."
 		}
 		return addActivity(tx, line)
 	})

@@ -52,7 +52,7 @@ func (s *executedService) RoundTrip(r *http.Request) (*http.Response, error) {
 			status = http.StatusTooManyRequests
 			return answer("application/json", "{}", strings.NewReader(""))
 		}
-		return answer("application/pdf", "%PDF-1.7\n", waiting{r.Context(), s.hold[path[2]]})
+		return answer("application/pdf", "%PDF-1.7\n%%EOF\n", waiting{r.Context(), s.hold[path[2]]})
 	case strings.HasSuffix(r.URL.Path, "/list"):
 		return answer("application/json", `{"items":[],"total":0}`, strings.NewReader(""))
 	}

@@ -7,6 +7,7 @@
 //   - [Folder.Save] never replaces a file. The bytes go to a hidden temporary file in the folder of the target, are checked,
 //     flushed and then renamed without replacing; the folder is flushed last. After any error the temporary file is gone;
 //     after a crash [Folder.Sweep] removes it.
+//   - What cannot prove that it is whole, by the end of a PDF or by coming twice the same, gets no final name.
 //   - Memory does not grow with the size of a document.
 //   - Every error can be told to a person in one sentence, see [Sentence].
 //

@@ -21,6 +21,7 @@ var (
 	ErrNotPDF    = errors.New("not a PDF document")                   // no %PDF- within the first KiB
 	ErrShort     = errors.New("fewer bytes came than were announced") // see Error.Got and Error.Want
 	ErrLong      = errors.New("more bytes came than were announced")  // see Error.Want
+	ErrNoEnd     = errors.New("the end of the document is missing")   // or it never had one, see Request.Before
 	ErrDownload  = errors.New("the download broke off")               // the body's own error is wrapped too
 )
 
@@ -85,6 +86,8 @@ func (e *Error) Sentence() string {
 		return fmt.Sprintf("%s cannot be the name of a file.", file)
 	case ErrNotPDF:
 		return fmt.Sprintf("The service sent something else than a PDF for %s.", file)
+	case ErrNoEnd:
+		return fmt.Sprintf("%s came without the end of a PDF. It is downloaded again to be sure that nothing is missing.", file)
 	case ErrShort, ErrLong, ErrDownload:
 		return fmt.Sprintf("The download of %s broke off.", file)
 	}

@@ -19,6 +19,11 @@ type Request struct {
 	Declared int64     // bytes the sender announced, -1 when it did not; a short or long body is refused
 	Body     io.Reader // read to its end, not closed
 
+	// Before is the SHA-256, in hex, of what an earlier try received and could not prove to be whole; empty for none. The
+	// same bytes once more are taken for the document. The caller sees to it that the tries are far enough apart not to
+	// share the trouble that cut the first one off.
+	Before string
+
 	// Commit, when set, is called once the bytes are on the disk under their temporary name, with what the file will
 	// be. What it records lets a restart recognise the finished file with Matches instead of loading it again. An error
 	// from it gives the save up.
@@ -49,6 +54,9 @@ const sniffed = 1024
 // any error removes the temporary file. It never replaces a file. When the target appears before the rename it fails with
 // ErrExists and still says what it had received, so the caller can ask Matches whether that is the very same document.
 //
+// A document proves that it is whole by its end, or by coming twice the same. One that does neither fails with ErrNoEnd,
+// which also says what was received: the caller tries again and gives it as Request.Before.
+//
 // The context stops it between two reads of the body; a body that blocks in Read must end by the same context, as that of
 // an HTTP answer does. After the rename it no longer stops.
 func (f *Folder) Save(ctx context.Context, r Request) (Saved, error) {
@@ -57,9 +65,12 @@ func (f *Folder) Save(ctx context.Context, r Request) (Saved, error) {
 	}
 	body := newIntake(ctx, r.Body)
 	defer body.close()
-	if err := f.sniff(body, r); err != nil {
+	head, err := f.sniff(body, r)
+	if err != nil {
 		return Saved{}, err
 	}
+	var proof evidence
+	proof.begin(head)
 	root, dir, err := f.prepare(path.Dir(r.Target))
 	if err != nil {
 		return Saved{}, f.because(r.Target, err)
@@ -77,9 +88,12 @@ func (f *Folder) Save(ctx context.Context, r Request) (Saved, error) {
 	defer temp.discard()
 	f.step(StepCreated, r.Target)
 
-	saved, err := f.fill(temp.file, body, r)
+	saved, err := f.fill(temp.file, body, r, &proof)
 	if err != nil {
 		return Saved{}, err
+	}
+	if !proof.whole(saved.Size) && saved.SHA256 != r.Before {
+		return saved, f.fail(r.Target, ErrNoEnd, nil)
 	}
 	f.step(StepWritten, r.Target)
 	body.close() // whoever waits for the disk holds no memory
@@ -115,18 +129,19 @@ func (f *Folder) step(step Step, target string) {
 	}
 }
 
-// sniff reads the beginning of the body and refuses what is not a PDF before a file is made.
-func (f *Folder) sniff(body *intake, r Request) error {
+// sniff reads the beginning of the body and refuses what is not a PDF before a file is made. The beginning is valid until
+// the body is read.
+func (f *Folder) sniff(body *intake, r Request) ([]byte, error) {
 	head, err := body.peek(sniffed)
 	switch {
 	case err != nil && err != io.EOF:
-		return f.download(r.Target, err)
+		return nil, f.download(r.Target, err)
 	case err == io.EOF && int64(len(head)) < r.Declared:
-		return f.length(r, ErrShort, int64(len(head)))
+		return nil, f.length(r, ErrShort, int64(len(head)))
 	case !bytes.Contains(head, []byte("%PDF-")):
-		return f.fail(r.Target, ErrNotPDF, nil)
+		return nil, f.fail(r.Target, ErrNotPDF, nil)
 	}
-	return nil
+	return head, nil
 }
 
 // prepare makes the subfolder and opens it, both as a root for names and as a file to flush. A new subfolder is flushed
@@ -153,8 +168,8 @@ func (f *Folder) prepare(sub string) (*os.Root, *os.File, error) {
 	return root, dir, nil
 }
 
-// fill copies the body into file, what was sniffed of it first, and checks the length.
-func (f *Folder) fill(file *os.File, body *intake, r Request) (Saved, error) {
+// fill copies the body into file, what was sniffed of it first, checks the length and shows the bytes to proof.
+func (f *Folder) fill(file *os.File, body *intake, r Request, proof *evidence) (Saved, error) {
 	size := int64(0)
 	for {
 		chunk, err := body.next()
@@ -165,6 +180,7 @@ func (f *Folder) fill(file *os.File, body *intake, r Request) (Saved, error) {
 		if _, err := file.Write(chunk); err != nil {
 			return Saved{}, f.because(r.Target, err)
 		}
+		proof.pass(chunk)
 		if err == io.EOF {
 			break
 		}

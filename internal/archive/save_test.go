@@ -17,10 +17,11 @@ import (
 	"time"
 )
 
-// pdf is a document of n bytes.
+// pdf is a document of n bytes, at least 16.
 func pdf(n int) []byte {
 	b := bytes.Repeat([]byte("0123456789abcdef"), n/16+1)[:n]
 	copy(b, "%PDF-1.7\n")
+	copy(b[n-7:], "\n%%EOF\n")
 	return b
 }
 
@@ -69,7 +70,7 @@ func wantFiles(t *testing.T, dir string, want ...string) {
 }
 
 func TestSaveWritesTheWholeDocument(t *testing.T) {
-	for _, size := range []int{9, sniffed - 1, sniffed, sniffed + 1, bufferSize, 3*bufferSize + 7} {
+	for _, size := range []int{16, sniffed - 1, sniffed, sniffed + 1, bufferSize, 3*bufferSize + 7} {
 		dir := t.TempDir()
 		body := pdf(size)
 		saved, err := open(t, dir).Save(t.Context(), request("2026/Lease/a.pdf", body))

@@ -52,7 +52,7 @@ func answering(status int, body string, headers ...string) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		io.Copy(io.Discard, r.Body)
 		for i := 0; i < len(headers); i += 2 {
-			w.Header().Set(headers[i], headers[i+1])
+			w.Header().Add(headers[i], headers[i+1])
 		}
 		w.WriteHeader(status)
 		io.WriteString(w, body)

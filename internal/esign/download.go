@@ -23,11 +23,14 @@ const (
 // Download is a file on its way. Whoever gets it closes Body.
 type Download struct {
 	Body        io.ReadCloser // its errors are *Error; a file that ends early is one
-	Length      int64         // bytes, -1 when the service did not say
+	Length      int64         // bytes of Body, -1 when the service did not say. It does not prove that the file is whole
 	ContentType string        // as declared, may be anything
 }
 
-var errEncoded = errors.New("the file is compressed in a way that was not asked for")
+var (
+	errEncoded = errors.New("the file is compressed in a way that was not asked for")
+	errPart    = errors.New("the answer is a part of the file")
+)
 
 // Download begins to download a file; documentID is not used for a MasterFile. NotReady means to ask again later.
 // NotFound is worth a few more tries, since it is not known what the service says of a file it has not made yet. An
@@ -72,11 +75,16 @@ func (c *Client) Download(ctx context.Context, kind FileKind, packageID, documen
 
 // checkDownload looks at the beginning of a 2xx answer: is it a file at all?
 func checkDownload(op string, res *http.Response, body *bufio.Reader) error {
+	if res.StatusCode == http.StatusPartialContent || res.Header.Get("Content-Range") != "" { // no range was asked for
+		return &Error{Op: op, Kind: BadAnswer, Status: res.StatusCode, err: errPart}
+	}
 	if res.StatusCode != http.StatusOK { // 202, 204: accepted, but there is nothing yet
 		return &Error{Op: op, Kind: NotReady, Status: res.StatusCode}
 	}
-	if e := res.Header.Get("Content-Encoding"); e != "" && !strings.EqualFold(e, "identity") {
-		return &Error{Op: op, Kind: BadAnswer, Status: res.StatusCode, err: errEncoded}
+	for _, e := range res.Header.Values("Content-Encoding") {
+		if e != "" && !strings.EqualFold(e, "identity") {
+			return &Error{Op: op, Kind: BadAnswer, Status: res.StatusCode, err: errEncoded}
+		}
 	}
 	head, err := body.Peek(512)
 	if err != nil && err != io.EOF {

@@ -332,6 +332,9 @@ func TestWhatIsNoFileIsAnErrorWhateverItsStatus(t *testing.T) {
 		{"403", ``, 403, nil, Forbidden},
 		{"500", ``, 500, nil, Server},
 		{"compressed", gz.String(), 200, []string{"Content-Encoding", "gzip"}, BadAnswer},
+		{"compressed twice", gz.String(), 200, []string{"Content-Encoding", "identity", "Content-Encoding", "gzip"}, BadAnswer},
+		{"a part", "%PDF-", 206, []string{"Content-Range", "bytes 0-4/100"}, BadAnswer},
+		{"a part that is called the whole", "%PDF-", 200, []string{"Content-Range", "bytes 0-4/100"}, BadAnswer},
 	} {
 		client, _ := api(t, answering(c.status, c.body, c.header...))
 		d, err := client.Download(context.Background(), ExecutedFile, "p-1", "d-1")

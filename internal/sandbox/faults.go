@@ -25,6 +25,10 @@ type Fault struct {
 	Drop          bool              `json:"drop"`           // close the connection before doing or answering anything
 	LoseAnswer    bool              `json:"lose_answer"`    // do the work, then close the connection without an answer
 	TruncateAfter int64             `json:"truncate_after"` // > 0: cut the connection after this many bytes of body
+	EndAfter      int64             `json:"end_after"`      // != 0: end the body after this many bytes as if that were all; < 0 counts from its end
+	Framing       Framing           `json:"framing"`        // how the end of the body is told
+	Gzip          bool              `json:"gzip"`           // compress the body, asked for or not
+	Range         string            `json:"range"`          // take this for the request's Range header
 
 	Applied int `json:"applied"` // how often it was applied so far
 	seen    int
@@ -125,6 +129,12 @@ func (s *Server) misbehave(ctx context.Context, rule Fault, w http.ResponseWrite
 	}
 	for name, value := range rule.Headers {
 		w.Header().Set(name, value)
+	}
+	if rule.Range != "" {
+		r.Header.Set("Range", rule.Range)
+	}
+	if rule.EndAfter != 0 || rule.Framing != FramingAsIs || rule.Gzip {
+		defer reframe(&w, rule)()
 	}
 	if rule.TruncateAfter > 0 {
 		w = &truncated{ResponseWriter: w, left: rule.TruncateAfter}

@@ -76,7 +76,7 @@ func (tx *Tx) putJob(j Job, old facets) error {
 	if owner != nil && string(owner) != j.Key() {
 		return fmt.Errorf("reserve %q: %w", j.Target, ErrTargetTaken)
 	}
-	inUTC(&j.Planned, &j.NextTry, &j.Done)
+	inUTC(&j.Planned, &j.NextTry, &j.Done, &j.UnprovenAt)
 	value, err := json.Marshal(j)
 	if err != nil {
 		return fmt.Errorf("encode job %q: %w", j.Key(), err)

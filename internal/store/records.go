@@ -143,6 +143,10 @@ type Job struct {
 	Size       int64     `json:"size,omitempty"`    // bytes, when done
 	SHA256     string    `json:"sha256,omitempty"`  // hex, when done
 	Done       time.Time `json:"done,omitzero"`
+
+	// What a try received that could not prove to be the whole document, and when it came first.
+	Unproven   string    `json:"unproven,omitempty"` // SHA-256, hex
+	UnprovenAt time.Time `json:"unproven_at,omitzero"`
 }
 
 // Key is the job's identity in the store.
