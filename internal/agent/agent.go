@@ -12,6 +12,7 @@
 //	save.go       downloads planned files into the folder
 //	outbox.go     uploads drafts and adds packages
 //	announce.go   raises notifications
+//	forget.go     forgets the contents of old events
 //
 // The loops share no memory but what Agent names; they meet in the store and wake each other with pokes. Each loop
 // can be killed at any instruction and started again: what it has promised is in the store.

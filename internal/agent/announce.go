@@ -308,7 +308,7 @@ func (a *Agent) firstSaved(tx *store.Tx, p store.Package, jobs []store.Job, foun
 // untold leaves out the facts that people were told of before, and notes that they are told of the others.
 func (a *Agent) untold(tx *store.Tx, all ...fact) (news []fact, err error) {
 	for _, f := range all {
-		first, err := tx.Once(f.key, a.now())
+		first, err := tx.Once(f.key)
 		if err != nil {
 			return nil, err
 		}

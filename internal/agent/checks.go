@@ -52,6 +52,9 @@ func (s Settings) Check() []FieldError {
 			say(f.field, "Quiet hours need a time such as 22:00.")
 		}
 	}
+	if n := s.complete().KeepEvents; n < 1 || n > keepEventsMost {
+		say("keep_events_days", "The contents of events can be kept for 1 to 3650 days.")
+	}
 	return bad
 }
 

@@ -38,6 +38,9 @@ func (a *Agent) Run(ctx context.Context, only ...Part) error {
 		{"tally", a.runTally},
 		{"session", a.runSession},
 	}
+	if len(only) == 0 {
+		beside = append(beside, part{"forget", a.runForget})
+	}
 	wanted := func(p part) bool {
 		named := slices.Contains([]Part{PartTunnel, PartEndpoint, PartEvents, PartReconcile, PartSave, PartOutbox}, Part(p.name))
 		return len(only) == 0 || !named || slices.Contains(only, Part(p.name))

@@ -56,6 +56,8 @@ type Settings struct {
 	QuietFrom string     `json:"quiet_from,omitempty"` // "22:00" here; no notifications from then ...
 	QuietTo   string     `json:"quiet_to,omitempty"`   // ... until then; both empty for no quiet hours
 
+	KeepEvents int `json:"keep_events_days,omitempty"` // for how many days the contents of handled events are kept, 1 to 3650
+
 	Theme    string `json:"theme,omitempty"`    // "" follows the system, light, dark
 	Language string `json:"language,omitempty"` // "" follows the system, or en, fr, de, es
 }
@@ -75,6 +77,7 @@ func DefaultSettings() Settings {
 		Tunnel:          TunnelNgrok,
 		NameTemplate:    archive.DefaultTemplate,
 		Notify:          NotifyEach,
+		KeepEvents:      KeepEventsDays,
 	}
 }
 
@@ -98,6 +101,9 @@ func (s Settings) complete() Settings {
 	}
 	if s.Notify == "" {
 		s.Notify = d.Notify
+	}
+	if s.KeepEvents == 0 {
+		s.KeepEvents = d.KeepEvents
 	}
 	return s
 }

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bufio"
+	"cmp"
 	"fmt"
 	"os"
 	"strings"
@@ -32,6 +33,7 @@ type setupCmd struct {
 	CAC          *bool   `name:"cac" negatable:"" help:"Save certificates too."`
 	MasterFile   *bool   `name:"masterfile" negatable:"" help:"Save master files too."`
 	NameTemplate *string `help:"Pattern of file names, such as \"{date} {package} - {document}\"." placeholder:"PATTERN"`
+	KeepEvents   *int    `help:"For how many days the contents of handled events are kept (90)." placeholder:"DAYS"`
 }
 
 // settingsChange is what is to change; nil stays as it is. It travels over the control socket, which only the same
@@ -65,6 +67,9 @@ func (c settingsChange) apply(s agent.Settings) agent.Settings {
 	}
 	if x.MasterFile != nil {
 		s.SaveMaster = *x.MasterFile
+	}
+	if x.KeepEvents != nil {
+		s.KeepEvents = cmp.Or(*x.KeepEvents, -1) // 0 would mean the default
 	}
 	return s
 }

@@ -23,6 +23,9 @@ func eventFacets(e Event, row []byte) (f facets) {
 		f.entry(bucketEventsOdd, nil, row)
 		f.count("events.odd", 1)
 	}
+	if e.forgettable() {
+		f.entry(bucketEventsOld, nil, oldKey(e, row))
+	}
 	return f
 }
 
@@ -33,7 +36,8 @@ func (tx *Tx) AddEvent(e Event) (added bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	if value != nil {
+	switch {
+	case value != nil:
 		stored, err := decode[Event](bucketEvents, row, value)
 		if err != nil {
 			return false, err
@@ -41,9 +45,16 @@ func (tx *Tx) AddEvent(e Event) (added bool, err error) {
 		again := stored
 		again.Copies++
 		return false, tx.putEvent(again, row, eventFacets(stored, row))
+	case row != nil:
+		return false, tx.forgottenAgain(e.ID, row)
 	}
 	if e.Received.IsZero() {
 		e.Received = tx.now()
+	}
+	if e.Outcome != EventPending {
+		if e.Day, err = tx.days(); err != nil {
+			return false, err
+		}
 	}
 	return true, tx.putEvent(e, nil, facets{})
 }
@@ -68,7 +79,7 @@ func (tx *Tx) Event(id string) (Event, bool, error) {
 }
 
 // SetEvent replaces a stored event, or returns ErrNotFound. Copies stays as it is stored, so that a copy that arrives
-// while an event is handled is not forgotten.
+// while an event is handled is not forgotten; Day is set when the event is done.
 func (tx *Tx) SetEvent(e Event) error {
 	row, value, err := tx.find(events, e.ID)
 	if err != nil {
@@ -81,7 +92,15 @@ func (tx *Tx) SetEvent(e Event) error {
 	if err != nil {
 		return err
 	}
-	e.Copies = stored.Copies
+	e.Copies, e.Day = stored.Copies, stored.Day
+	switch {
+	case e.Outcome == EventPending:
+		e.Day = 0
+	case stored.Outcome == EventPending:
+		if e.Day, err = tx.days(); err != nil {
+			return err
+		}
+	}
 	return tx.putEvent(e, row, eventFacets(stored, row))
 }
 

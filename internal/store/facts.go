@@ -2,23 +2,33 @@ package store
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
-	"time"
 )
 
 // Once records that something was done which must not be done twice, such as one notification, and reports whether
 // this is the first time. Record it before doing it: then a crash loses one notification rather than repeating all.
-func (tx *Tx) Once(fact string, now time.Time) (first bool, err error) {
-	key, err := idKey(fact)
+func (tx *Tx) Once(fact string) (first bool, err error) {
+	id, err := idKey(fact)
 	if err != nil {
 		return false, fmt.Errorf("record fact: %w", err)
 	}
+	key := factKey(id)
 	have, err := tx.get(bucketOnce, key)
 	if err != nil || have != nil {
 		return false, err
 	}
-	return true, tx.put(bucketOnce, key, []byte(now.UTC().Format(time.RFC3339)))
+	return true, tx.put(bucketOnce, key, noted)
+}
+
+// noted is the value of a fact: there is nothing to say but that it is there.
+var noted = []byte{1}
+
+// factKey is a fact in sixteen bytes: facts are kept for ever, so that nobody is told of anything twice.
+func factKey(fact []byte) []byte {
+	sum := sha256.Sum256(fact)
+	return sum[:16]
 }
 
 // Sealed returns the sealed bytes kept under name, and whether there are any.

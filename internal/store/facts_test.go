@@ -94,7 +94,7 @@ func TestAFactIsFirstOnceEvenAfterARestart(t *testing.T) {
 		}
 		for _, fact := range []string{"executed:p1", "executed:p2"} {
 			update(t, s, func(tx *Tx) error {
-				first, err := tx.Once(fact, day)
+				first, err := tx.Once(fact)
 				firsts = append(firsts, first)
 				return err
 			})

@@ -66,10 +66,13 @@ func TestASecondOpenIsToldWithoutWaiting(t *testing.T) {
 	update(t, s, putDoc("still works"))
 }
 
-// laterSchema is schema 2 as some later release may have it: it lists whom each job's file is for.
+// newest is the schema of this release.
+var newest = migrations[len(migrations)-1].version
+
+// laterSchema is the next schema as some later release may have it: it lists whom each job's file is for.
 func laterSchema(steps *[]string) []migration {
-	return append(slices.Clone(migrations), migration{2, func(tx *bolt.Tx) error {
-		*steps = append(*steps, "2")
+	return append(slices.Clone(migrations), migration{newest + 1, func(tx *bolt.Tx) error {
+		*steps = append(*steps, "later")
 		b, err := tx.CreateBucket([]byte("kinds"))
 		if err != nil {
 			return err
@@ -84,11 +87,11 @@ func laterSchema(steps *[]string) []migration {
 	}})
 }
 
-// olderFile makes a file of schema 1 with records in it.
+// olderFile makes a file of this release's schema with records in it.
 func olderFile(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "state.db")
-	s, err := open(path, Options{}, migrations[:1])
+	s, err := open(path, Options{}, migrations)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -134,7 +137,7 @@ func TestAnOlderFileIsBroughtUpToDateOnce(t *testing.T) {
 func TestAMigrationThatFailsLeavesTheFileAsItWas(t *testing.T) {
 	path := olderFile(t)
 	var ran []string
-	steps := append(laterSchema(&ran), migration{3, func(*bolt.Tx) error { return errors.New("cannot") }})
+	steps := append(laterSchema(&ran), migration{newest + 2, func(*bolt.Tx) error { return errors.New("cannot") }})
 	before := readFile(t, path)
 	if _, err := open(path, Options{}, steps); err == nil || errors.Is(err, ErrCorrupt) {
 		t.Fatalf("Open = %v", err)
@@ -162,7 +165,7 @@ func TestANewerFileIsRefusedAndUntouched(t *testing.T) {
 		t.Fatal(err)
 	}
 	before := readFile(t, path)
-	if _, err := open(path, Options{}, migrations[:1]); !errors.Is(err, ErrNewer) || errors.Is(err, ErrCorrupt) {
+	if _, err := open(path, Options{}, migrations); !errors.Is(err, ErrNewer) || errors.Is(err, ErrCorrupt) {
 		t.Errorf("Open = %v, want ErrNewer", err)
 	}
 	if !bytes.Equal(before, readFile(t, path)) {

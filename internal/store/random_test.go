@@ -1,6 +1,7 @@
 package store
 
 import (
+	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
 	"path/filepath"
@@ -44,9 +45,9 @@ func someJob(rng *rand.Rand) Job {
 
 // step makes one random change; refusals by contract are part of the game.
 func step(tx *Tx, rng *rand.Rand) error {
-	switch rng.IntN(9) {
+	switch rng.IntN(11) {
 	case 0, 1:
-		_, err := tx.AddEvent(Event{ID: someID(rng, 200), Received: someTime(rng), Body: []byte("{}")})
+		_, err := tx.AddEvent(Event{ID: someID(rng, 200), Received: someTime(rng), Body: []byte("{}"), PackageID: pick(rng, "", "p")})
 		return err
 	case 2:
 		e, ok, err := tx.Event(someID(rng, 200))
@@ -65,6 +66,12 @@ func step(tx *Tx, rng *rand.Rand) error {
 	case 7:
 		return tx.PutDraft(Draft{ID: someID(rng, 50), NextTry: someTime(rng),
 			State: pick(rng, DraftQueued, DraftAdding, DraftUnknown, DraftSent, DraftFailed, DraftCancelled)})
+	case 8:
+		_, err := tx.CountDay(day.AddDate(0, 0, rng.IntN(30)))
+		return err
+	case 9:
+		_, err := tx.ForgetEvents(rng.IntN(20), 5)
+		return err
 	default:
 		return tx.AddActivity(Activity{Time: someTime(rng), Text: "x"})
 	}
@@ -133,6 +140,15 @@ func recount(t *testing.T, s *Store) {
 			own(bucketEventIDs, e.ID, row)
 			return err
 		})
+		all(bucketEventIDs, func(id, left []byte) error {
+			if len(left) == rowLength {
+				return nil
+			}
+			copies, _ := binary.Uvarint(left)
+			expect(forgottenFacets(int(copies)))
+			index[bucketEventIDs] = addTo(index[bucketEventIDs], string(id), string(left))
+			return nil
+		})
 		all(bucketPackages, func(row, value []byte) error {
 			p, err := decode[Package](bucketPackages, row, value)
 			expect(packageFacets(p, row))
@@ -164,7 +180,7 @@ func recount(t *testing.T, s *Store) {
 				t.Errorf("counter %s is missing, recount says %d", name, n)
 			}
 		}
-		for _, bucket := range []string{bucketEventIDs, bucketEventsPending, bucketEventsOdd, bucketPackageIDs, bucketPackageLines,
+		for _, bucket := range []string{bucketEventIDs, bucketEventsPending, bucketEventsOdd, bucketEventsOld, bucketPackageIDs, bucketPackageLines,
 			bucketPackagesDue, bucketPackagesByDraft, bucketJobsDue, bucketJobsFailed, bucketJobsDone, bucketTargets,
 			bucketDraftIDs, bucketDraftStates, bucketDraftsDue} {
 			all(bucket, func(key, value []byte) error {

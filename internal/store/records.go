@@ -27,6 +27,7 @@ type Event struct {
 	Outcome   Outcome         `json:"outcome,omitempty"`
 	Reason    string          `json:"reason,omitempty"` // why it is odd, one sentence
 	Handled   time.Time       `json:"handled,omitzero"`
+	Day       int             `json:"day,omitempty"`    // when it was handled, in days counted by Tx.CountDay
 	Copies    int             `json:"copies,omitempty"` // how often it came again
 	Extra     json.RawMessage `json:"extra,omitempty"`
 }

@@ -16,9 +16,10 @@ const (
 	bucketCounts = "counts" // counter name -> int64, big-endian
 
 	bucketEvents        = "events"         // row -> Event
-	bucketEventIDs      = "event_ids"      // id -> row
+	bucketEventIDs      = "event_ids"      // id -> row, or what is left of a forgotten event, see forgotten
 	bucketEventsPending = "events_pending" // row
 	bucketEventsOdd     = "events_odd"     // row
+	bucketEventsOld     = "events_old"     // Event.Day as four bytes, row: events that can be forgotten in time
 
 	bucketPackages        = "packages"        // row -> Package
 	bucketPackageIDs      = "package_ids"     // id -> row
@@ -35,7 +36,7 @@ const (
 	bucketDraftStates     = "drafts_by_state" // state, 0, row
 	bucketDraftsDue       = "drafts_due"      // stamp of NextTry, row
 	bucketActivity        = "activity"        // row -> Activity
-	bucketOnce            = "once"            // fact -> time
+	bucketOnce            = "facts"           // hash of a fact
 	bucketSealed          = "sealed"          // name -> bytes
 	bucketDocs            = "docs"            // name -> JSON
 )
@@ -49,6 +50,7 @@ type migration struct {
 // migrations are all of them, in order, without gaps. A release never changes one that has shipped; it adds one.
 var migrations = []migration{
 	{1, createBuckets},
+	{2, prepareForgetting},
 }
 
 // createBuckets is schema 1.
@@ -59,13 +61,44 @@ func createBuckets(tx *bolt.Tx) error {
 		bucketPackages, bucketPackageIDs, bucketPackageLines, bucketPackagesDue, bucketPackagesByDraft,
 		bucketJobs, bucketJobsDue, bucketJobsFailed, bucketJobsDone, bucketTargets,
 		bucketDrafts, bucketDraftIDs, bucketDraftStates, bucketDraftsDue,
-		bucketActivity, bucketOnce, bucketSealed, bucketDocs,
+		bucketActivity, bucketFacts1, bucketSealed, bucketDocs,
 	} {
 		if _, err := tx.CreateBucketIfNotExists([]byte(name)); err != nil {
 			return fmt.Errorf("create bucket %s: %w", name, err)
 		}
 	}
 	return nil
+}
+
+// bucketFacts1 is where schema 1 kept facts: fact -> time.
+const bucketFacts1 = "once"
+
+// prepareForgetting is schema 2: events that are done are in the index by which they are forgotten, as of a day before
+// the first that is counted; facts take sixteen bytes each instead of their whole text.
+func prepareForgetting(tx *bolt.Tx) error {
+	old, err := tx.CreateBucketIfNotExists([]byte(bucketEventsOld))
+	if err != nil {
+		return err
+	}
+	err = tx.Bucket([]byte(bucketEvents)).ForEach(func(row, value []byte) error {
+		e, err := decode[Event](bucketEvents, row, value)
+		if err != nil || !e.forgettable() {
+			return err
+		}
+		return old.Put(oldKey(e, row), nil)
+	})
+	if err != nil {
+		return err
+	}
+	facts, err := tx.CreateBucketIfNotExists([]byte(bucketOnce))
+	if err != nil {
+		return err
+	}
+	err = tx.Bucket([]byte(bucketFacts1)).ForEach(func(fact, _ []byte) error { return facts.Put(factKey(fact), noted) })
+	if err != nil {
+		return err
+	}
+	return tx.DeleteBucket([]byte(bucketFacts1))
 }
 
 var keySchema = []byte("schema")

@@ -78,14 +78,19 @@ func decode[T any](bucket string, key, value []byte) (T, error) {
 // shelf is a bucket of records in the order of time and the bucket of identifiers that leads to them.
 type shelf struct{ rows, ids string }
 
-// find returns the row of id and its record's JSON, both nil when there is none.
+// rowLength is the length of a row in bytes. What is shorter in a bucket of identifiers is no row but all that is left
+// of a forgotten record.
+const rowLength = 16
+
+// find returns the row of id and its record's JSON, both nil when there is none. Of a forgotten record it returns what
+// is left in place of the row, and no JSON.
 func (tx *Tx) find(s shelf, id string) (row, value []byte, err error) {
 	key, err := idKey(id)
 	if err != nil {
 		return nil, nil, nil // nothing is ever kept under such an identifier
 	}
-	if row, err = tx.get(s.ids, key); err != nil || row == nil {
-		return nil, nil, err
+	if row, err = tx.get(s.ids, key); err != nil || len(row) != rowLength {
+		return row, nil, err
 	}
 	if value, err = tx.get(s.rows, row); err != nil {
 		return nil, nil, err

@@ -37,6 +37,7 @@ const (
 	Notify       = "notify"
 	QuietFrom    = "quiet_from"
 	QuietTo      = "quiet_to"
+	KeepEvents   = "keep_events_days"
 )
 
 // Settings returns a sentence per field that is wrong; none when all can be kept.
@@ -71,6 +72,7 @@ func Settings(s agent.Settings) map[string]string {
 	clock := lang.L("Write a time such as 22:00.")
 	say(QuietFrom, quiet && !isClock(s.QuietFrom), clock)
 	say(QuietTo, quiet && !isClock(s.QuietTo), clock)
+	say(KeepEvents, s.KeepEvents < 0 || s.KeepEvents > 3650, lang.L("Type a number of days from 1 to 3650."))
 	return wrong
 }
 

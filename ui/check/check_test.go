@@ -37,6 +37,9 @@ func TestSettingsAreJudgedByField(t *testing.T) {
 		"no name":                   {func(s *agent.Settings) { s.NameTemplate = " " }, []string{Template}},
 		"quiet hours":               {func(s *agent.Settings) { s.QuietFrom, s.QuietTo = "22:00", "7:00" }, nil},
 		"quiet without an end":      {func(s *agent.Settings) { s.QuietFrom = "22:00" }, []string{QuietTo}},
+		"a day too few":             {func(s *agent.Settings) { s.KeepEvents = -1 }, []string{KeepEvents}},
+		"ten years":                 {func(s *agent.Settings) { s.KeepEvents = 3650 }, nil},
+		"a day too many":            {func(s *agent.Settings) { s.KeepEvents = 3651 }, []string{KeepEvents}},
 		"quiet from ten":            {func(s *agent.Settings) { s.QuietFrom, s.QuietTo = "ten", "07:00" }, []string{QuietFrom}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -1,6 +1,8 @@
 package settings
 
 import (
+	"cmp"
+	"strconv"
 	"strings"
 
 	"fyne.io/fyne/v2/lang"
@@ -130,6 +132,16 @@ func (f *form) program() {
 	languages := newChoice(codes, names, func() { f.chosen(tongue) })
 	tongue = f.pick("language", lang.L("Language"), "", languages,
 		func(s agent.Settings) string { return s.Language }, func(s *agent.Settings, v string) { s.Language = v })
+	days := widgets.NewEntry(strconv.Itoa(agent.KeepEventsDays))
+	k := f.text(check.KeepEvents, lang.L("Days to keep the contents of events"), lang.L("Packages and what was saved stay in the list."),
+		days, func(s *agent.Settings) *string { return new(string) })
+	k.read = func(s agent.Settings) string { return strconv.Itoa(cmp.Or(s.KeepEvents, agent.KeepEventsDays)) }
+	k.write = func(s *agent.Settings, v string) {
+		var err error
+		if s.KeepEvents, err = strconv.Atoi(v); err != nil || s.KeepEvents == 0 {
+			s.KeepEvents = -1 // 0 would mean the default
+		}
+	}
 }
 
 func (f *form) service() {

@@ -75,7 +75,8 @@ func (s *Screen) notices() fyne.CanvasObject {
 
 func (s *Screen) program() fyne.CanvasObject {
 	at := func(key string) fyne.CanvasObject { return s.place(key, tabProgram) }
-	parts := []fyne.CanvasObject{part(lang.L("Look and language"), widgets.Halves(at("theme"), at("language")))}
+	parts := []fyne.CanvasObject{part(lang.L("Look and language"), widgets.Halves(at("theme"), at("language"))),
+		part(lang.L("Storage"), at(check.KeepEvents))}
 	if s.desk.Autostart != nil {
 		parts = append(parts, part(lang.L("Starting"), s.starter.content))
 	}

@@ -60,6 +60,7 @@ func TestTheFormGivesBackWhatItWasShown(t *testing.T) {
 	test.NewTempApp(t)
 	s := officetest.Settings()
 	s.RedirectURI, s.NgrokConnectURL, s.NgrokCA, s.PublicURL, s.Listen = "https://a.ch/b", "h:1", "/ca.pem", "https://c.ch", "h:2"
+	s.KeepEvents = 45
 	s.SaveCAC, s.BesideOriginal, s.Redirect, s.Tunnel = true, true, agent.RedirectPaste, agent.TunnelExternal
 	s.Notify, s.QuietFrom, s.QuietTo, s.Theme, s.Language = agent.NotifyExecuted, "22:00", "07:00", "dark", "de"
 	ignore := func(*knob) {}

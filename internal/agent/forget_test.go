@@ -1,0 +1,66 @@
+package agent
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"countersign/internal/store"
+)
+
+func TestAnEventIsForgottenOnceItIsOldAndNeverHandledTwice(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a, _, stop := quietOffice(t, 0)
+		defer stop()
+		s := a.Settings()
+		s.KeepEvents = 3
+		if err := a.Configure(t.Context(), s, Secrets{}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Minute)
+		e := store.Event{ID: "e", PackageID: "p", Outcome: store.EventHandled, Received: time.Now(), Body: []byte("{}")}
+		add := func() (added bool) {
+			err := a.st.Update(func(tx *store.Tx) (err error) {
+				added, err = tx.AddEvent(e)
+				return err
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return added
+		}
+		if !add() {
+			t.Fatal("it is new")
+		}
+		time.Sleep(3 * 24 * time.Hour)
+		if list, _ := a.Events("", 10); len(list) != 1 {
+			t.Error("forgotten too early")
+		}
+		time.Sleep(24*time.Hour + forgetOften)
+		if list, _ := a.Events("", 10); len(list) != 0 {
+			t.Error("not forgotten")
+		}
+		if add() {
+			t.Error("its copy is taken for new")
+		}
+		if events := a.Status().Events; events.Received != 1 || events.Duplicates != 1 {
+			t.Errorf("counted %+v", events)
+		}
+	})
+}
+
+func TestDaysToKeepEventsAreChecked(t *testing.T) {
+	for days, want := range map[int]int{0: 0, 1: 0, 90: 0, 3650: 0, -1: 1, 3651: 1} {
+		s := DefaultSettings()
+		s.KeepEvents = days
+		n := 0
+		for _, f := range s.Check() {
+			if f.Field == "keep_events_days" {
+				n++
+			}
+		}
+		if n != want {
+			t.Errorf("%d days: %d findings, want %d", days, n, want)
+		}
+	}
+}
