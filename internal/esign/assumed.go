@@ -11,6 +11,9 @@ const (
 	// The sample of interface.md, "Token response", for an answer without expires_in; a wrong guess costs one 401.
 	assumedLifetime = 1800 * time.Second
 
+	// Source: none. A lifetime beyond this is taken for this; a wrong guess costs one 401.
+	longestLifetime = 24 * time.Hour
+
 	// interface.md, "Token rules" 1 says "short" and no more: renew this long before the end, or a tenth of the
 	// lifetime when that is less, so that a token of three seconds is of use too.
 	refreshSkew = 30 * time.Second
@@ -80,6 +83,8 @@ var notReadyWords = []string{"not_ready", "notready", "not_executed", "not_avail
 //   - 408, 5xx and an unreadable 2xx to packages/add may mean that the package exists (packages.go).
 //   - Deleting an endpoint the service does not know is a success (endpoint.go).
 //   - A redirect is followed to the same scheme, host and port only (http.go).
+//   - A token answer with either token is a success whatever else it holds; 4xx without a readable OAuth error is no
+//     word about the sign-in (tokenanswer.go).
 //   - An event without an offset in eventTime is in UTC, as interface.md, "Events" says it is (lenient.go).
 
 // interface.md lists /connect/revoke and shows no method, parameters or answer: a service that answers like one without

@@ -3,7 +3,6 @@ package esign
 import (
 	"bytes"
 	"encoding/base64"
-	"encoding/json"
 	"io"
 	"net/http"
 	"net/url"
@@ -147,10 +146,8 @@ func unknownClient(res *http.Response) bool {
 	if err != nil {
 		return false
 	}
-	var said struct {
-		Error string `json:"error"`
-	}
-	if json.Unmarshal(trimBOM(body), &said) != nil || said.Error == "" {
+	said, _ := readTokenAnswer(body)
+	if said.Error == "" {
 		return res.StatusCode == http.StatusUnauthorized // of whatever shape: 401 is about the client
 	}
 	return said.Error == "invalid_client"

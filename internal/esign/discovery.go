@@ -110,15 +110,13 @@ func (a authority) client(cfg Config) *http.Client {
 	return client
 }
 
-// oauth is the client's registration in the terms of x/oauth2. Its requests go through client, which moves the
-// credentials where the server takes them.
+// oauth is the client's registration in the terms of x/oauth2, which knows how to ask for authorization.
 func (a authority) oauth(cfg Config, redirectURI string) *oauth2.Config {
 	return &oauth2.Config{
-		ClientID:     cfg.ClientID,
-		ClientSecret: cfg.ClientSecret,
-		Endpoint:     oauth2.Endpoint{AuthURL: a.AuthURL, TokenURL: a.TokenURL, AuthStyle: oauth2.AuthStyleInParams},
-		RedirectURL:  redirectURI,
-		Scopes:       cfg.Scopes,
+		ClientID:    cfg.ClientID,
+		Endpoint:    oauth2.Endpoint{AuthURL: a.AuthURL},
+		RedirectURL: redirectURI,
+		Scopes:      cfg.Scopes,
 	}
 }
 

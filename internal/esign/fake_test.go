@@ -44,7 +44,8 @@ type provider struct {
 	// token may answer in place of the provider; it returns false to let it.
 	token func(w http.ResponseWriter, form url.Values, n int) bool
 
-	key *ecdsa.PrivateKey
+	key      *ecdsa.PrivateKey
+	keysFail int // how often the keys are not to be had
 
 	mu        sync.Mutex
 	forms     []url.Values // POSTed to the token endpoint
@@ -123,6 +124,11 @@ func (p *provider) json(w http.ResponseWriter, status int, v any) {
 }
 
 func (p *provider) keys(w http.ResponseWriter, r *http.Request) {
+	if p.keysFail > 0 {
+		p.keysFail--
+		w.WriteHeader(http.StatusServiceUnavailable)
+		return
+	}
 	p.json(w, 200, jose.JSONWebKeySet{Keys: []jose.JSONWebKey{{Key: p.key.Public(), KeyID: "k1", Algorithm: "ES256", Use: "sig"}}})
 }
 

@@ -3,6 +3,7 @@ package esign
 import (
 	"context"
 	"errors"
+	"strings"
 	"time"
 
 	"github.com/coreos/go-oidc/v3/oidc"
@@ -12,6 +13,8 @@ import (
 var (
 	errMismatch      = errors.New("the state or issuer does not match")
 	errRejectedToken = errors.New("the id_token was not accepted")
+	errStaleToken    = errors.New("the id_token has expired")
+	errNoKeys        = errors.New("the keys for the id_token could not be fetched")
 )
 
 // asymmetric are the algorithms a published key can verify. HS256 and none are not among them: the first would let
@@ -36,7 +39,7 @@ func (c claims) account() Account {
 
 // identify says who signed in: from the id_token, which must verify when there is one, and from userinfo for what
 // the id_token does not say. Userinfo failing is no reason to fail a sign-in.
-func (l *Login) identify(ctx context.Context, answer *oauth2.Token, idToken string, scopes []string) (Account, error) {
+func (l *Login) identify(ctx context.Context, access, idToken string, scopes []string) (Account, error) {
 	var a Account
 	if idToken != "" {
 		c, err := l.verifyIDToken(ctx, idToken)
@@ -45,10 +48,10 @@ func (l *Login) identify(ctx context.Context, answer *oauth2.Token, idToken stri
 		}
 		a = c.account()
 	}
-	if a.Email != "" || !hasScope(scopes, "profile") {
+	if a.Email != "" || access == "" || !hasScope(scopes, "profile") {
 		return a, nil
 	}
-	more, err := l.userInfo(ctx, answer)
+	more, err := l.userInfo(ctx, access)
 	if err != nil {
 		l.cfg.log().Warn("The account's profile could not be read; the sign-in goes on without it")
 		return a, nil
@@ -67,10 +70,12 @@ func (l *Login) identify(ctx context.Context, answer *oauth2.Token, idToken stri
 	return more, nil
 }
 
-// verifyIDToken checks signature, issuer, audience, expiry and nonce (OpenID Connect Core 3.1.3.7).
+// verifyIDToken checks signature, issuer, audience, expiry and nonce (OpenID Connect Core 3.1.3.7). The tokens that came
+// with one that fails must not be used; the error says what was wrong with it.
 func (l *Login) verifyIDToken(ctx context.Context, raw string) (claims, error) {
 	rejected := &Error{Op: "verifying who signed in", Kind: BadAnswer, err: errRejectedToken}
-	verifier := oidc.NewVerifier("", oidc.NewRemoteKeySet(ctx, l.server.JWKSURL), &oidc.Config{
+	keys := &patientKeys{KeySet: oidc.NewRemoteKeySet(ctx, l.server.JWKSURL)}
+	verifier := oidc.NewVerifier("", keys, &oidc.Config{
 		ClientID:             l.cfg.ClientID,
 		SupportedSigningAlgs: asymmetric,
 		SkipIssuerCheck:      true, // done below: there may be two spellings
@@ -81,7 +86,13 @@ func (l *Login) verifyIDToken(ctx context.Context, raw string) (claims, error) {
 		if ctx.Err() != nil {
 			return claims{}, noAnswer(rejected.Op, ctx.Err())
 		}
-		// The library's text may quote claims. What it says is one of: key set, signature, audience, expiry, form.
+		var expired *oidc.TokenExpiredError
+		switch { // the library's text may quote claims
+		case keys.missing:
+			rejected.err = errNoKeys
+		case errors.As(err, &expired):
+			rejected.err = errStaleToken
+		}
 		return claims{}, rejected
 	}
 	var c claims
@@ -95,8 +106,32 @@ func (l *Login) verifyIDToken(ctx context.Context, raw string) (claims, error) {
 	return c, nil
 }
 
-func (l *Login) userInfo(ctx context.Context, answer *oauth2.Token) (Account, error) {
-	info, err := l.server.NewProvider(ctx).UserInfo(ctx, oauth2.StaticTokenSource(answer))
+// patientKeys ask again for keys that cannot be fetched: the code is used up by then, and the whole sign-in with it.
+type patientKeys struct {
+	oidc.KeySet
+	missing bool // at the last try
+}
+
+// VerifySignature is oidc.KeySet.VerifySignature.
+func (k *patientKeys) VerifySignature(ctx context.Context, jwt string) ([]byte, error) {
+	pause := refreshPause
+	for attempt := 1; ; attempt++ {
+		payload, err := k.KeySet.VerifySignature(ctx, jwt)
+		k.missing = err != nil && strings.HasPrefix(err.Error(), "fetching keys") // all that the library says of it
+		if !k.missing || attempt == refreshAttempts {
+			return payload, err
+		}
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-time.After(pause):
+		}
+		pause *= 2
+	}
+}
+
+func (l *Login) userInfo(ctx context.Context, access string) (Account, error) {
+	info, err := l.server.NewProvider(ctx).UserInfo(ctx, oauth2.StaticTokenSource(&oauth2.Token{AccessToken: access}))
 	if err != nil {
 		return Account{}, err
 	}

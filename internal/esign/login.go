@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"crypto/subtle"
 	"encoding/base64"
+	"errors"
 	"net/url"
 	"sync"
 
@@ -97,18 +98,24 @@ func (l *Login) Finish(ctx context.Context, callback url.Values) (Grant, error) 
 
 	ctx, cancel := context.WithTimeout(ctx, callBound)
 	defer cancel()
-	ctx = oidc.ClientContext(ctx, l.server.client(l.cfg))
-	answer, err := l.server.oauth(l.cfg, l.redirect).Exchange(ctx, code, oauth2.VerifierOption(l.verifier))
-	if err != nil {
-		e := tokenError(op, err, l.cfg.now(), code, l.verifier, l.cfg.ClientSecret)
-		if e.Kind == SignedOut { // here it is the code that is not accepted
+	answer, err := l.server.askForTokens(ctx, l.cfg, op, url.Values{
+		"grant_type": {"authorization_code"}, "code": {code}, "redirect_uri": {l.redirect}, "code_verifier": {l.verifier},
+	}, code, l.verifier)
+	var e *Error
+	if errors.As(err, &e) {
+		switch {
+		case e.Kind == SignedOut: // here it is the code that is not accepted
 			e.Kind, e.Message = Invalid, "The sign-in took too long or was already used. Sign in again."
+		case e.Kind == BadAnswer && e.err == nil: // the code is used up all the same
+			e.err = errNoTokens
 		}
-		return Grant{}, e
 	}
-	g := Grant{Tokens: tokensFrom(answer, l.cfg.now()), Scopes: scopesFrom(answer, l.cfg.Scopes)}
-	idToken, _ := answer.Extra("id_token").(string)
-	g.Account, err = l.identify(ctx, answer, idToken, g.Scopes)
+	if err != nil {
+		return Grant{}, err
+	}
+	g := Grant{Tokens: answer.tokens(l.cfg.now()), Scopes: answer.scopesOr(l.cfg.Scopes)}
+	ctx = oidc.ClientContext(ctx, l.server.client(l.cfg))
+	g.Account, err = l.identify(ctx, g.Tokens.Access, string(answer.ID), g.Scopes)
 	if err != nil {
 		return Grant{}, err
 	}

@@ -304,3 +304,43 @@ func TestPastedAddresses(t *testing.T) {
 		harmless(t, err, "sEcReT")
 	}
 }
+
+func TestASignInThatIsNotUsedSaysWhatHappened(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(*provider)
+		says   string
+	}{
+		"another audience": {func(p *provider) { p.idToken["aud"] = "x" }, "could not be verified"},
+		"out of date":      {func(p *provider) { p.idToken["exp"] = time.Now().Add(-time.Hour).Unix() }, "Check the date and the time"},
+		"no keys":          {func(p *provider) { p.keysFail = 100 }, "keys could not be read"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, nil, func(t *testing.T, p *provider, cfg Config) {
+				c.change(p)
+				g, err := signInWith(t, p, cfg)
+				if kindOf(err) != BadAnswer || g.Tokens.Refresh != "" || !strings.Contains(Sentence(err), c.says) || !strings.Contains(strings.ToLower(Sentence(err)), "sign in again") {
+					t.Errorf("%v: %s", err, Sentence(err))
+				}
+				harmless(t, err, "at-1", "rt-1", "the-code", p.secret)
+			})
+		})
+	}
+}
+
+func TestKeysThatAreAMomentAwayDoNotCostTheSignIn(t *testing.T) {
+	bubble(t, nil, func(t *testing.T, p *provider, cfg Config) {
+		p.keysFail = 2
+		if g, err := signInWith(t, p, cfg); err != nil || g.Account.Email != "ana@example.com" {
+			t.Errorf("%v %+v", err, g.Account)
+		}
+	})
+}
+
+func signInWith(t *testing.T, p *provider, cfg Config) (Grant, error) {
+	t.Helper()
+	l, err := StartLogin(context.Background(), cfg, redirect, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l.Finish(context.Background(), p.authorize(l.AuthorizeURL()))
+}

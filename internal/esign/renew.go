@@ -10,9 +10,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/coreos/go-oidc/v3/oidc"
-	"golang.org/x/oauth2"
 )
 
 // renew redeems the kept refresh token and returns the new access token. Only the flight under way calls it.
@@ -47,6 +44,22 @@ func (s *Session) renew(ctx context.Context) (string, error) {
 			t, err = s.redeem(ctx, op, kept)
 		}
 	}
+	// An answer that brought a refresh token alone has replaced the old one all the same: the new one is kept, and
+	// redeemed in turn. Where it is not accepted, the old one may still be, in its grace.
+	for rest := refreshAttempts; err == nil && t.Access == ""; rest-- {
+		if _, kerr := s.commit(op, t); kerr != nil {
+			return "", kerr
+		}
+		if rest == 0 {
+			err = &Error{Op: op, Kind: BadAnswer}
+			break
+		}
+		former := kept
+		kept = t.Refresh
+		if t, err = s.redeem(ctx, op, kept); errors.Is(err, ErrSignedOut) {
+			t, err = s.redeem(ctx, op, former)
+		}
+	}
 	if err != nil {
 		if errors.Is(err, ErrSignedOut) {
 			s.end()
@@ -59,7 +72,7 @@ func (s *Session) renew(ctx context.Context) (string, error) {
 	return s.commit(op, t)
 }
 
-// commit puts the new refresh token into the Vault, and only then hands out the access token.
+// commit puts the new refresh token into the Vault, and only then hands out the access token, if there is one.
 func (s *Session) commit(op string, t Tokens) (string, error) {
 	s.pending = &t
 	if t.Refresh != "" {
@@ -110,12 +123,25 @@ func (s *Session) redeemOnce(ctx context.Context, op, refresh string) (Tokens, e
 	// A third of the whole, so that one answer that hangs leaves time for another attempt.
 	one, cancel := context.WithTimeout(ctx, refreshBound/3)
 	defer cancel()
-	one = oidc.ClientContext(one, s.server.client(s.cfg))
-	answer, err := s.server.oauth(s.cfg, "").TokenSource(one, &oauth2.Token{RefreshToken: refresh}).Token()
+	answer, err := s.server.askForTokens(one, s.cfg, op,
+		url.Values{"grant_type": {"refresh_token"}, "refresh_token": {refresh}}, refresh)
 	if err != nil {
-		return Tokens{}, tokenError(op, err, s.cfg.now(), refresh, s.cfg.ClientSecret)
+		s.forgetServer(err)
+		return Tokens{}, err
 	}
-	return tokensFrom(answer, s.cfg.now()), nil
+	t := answer.tokens(s.cfg.now())
+	if t.Access == "" && (t.Refresh == "" || t.Refresh == refresh) {
+		return Tokens{}, &Error{Op: op, Kind: BadAnswer}
+	}
+	return t, nil
+}
+
+// forgetServer has the endpoints discovered anew when what answers is not the token endpoint, or no more.
+func (s *Session) forgetServer(err error) {
+	var e *Error
+	if errors.As(err, &e) && (e.Kind == BadAnswer || e.Kind == NotFound) {
+		s.server = nil
+	}
 }
 
 // answerLost is true when the service may have redeemed the token without us knowing the new one. A connection that

@@ -61,8 +61,15 @@ func (e *Error) Sentence() string {
 	case NotReady:
 		return "The signing service has not finished the document yet."
 	case BadAnswer:
-		if errors.Is(e.err, errRejectedToken) {
-			return "The sign-in could not be verified. Sign in again."
+		switch {
+		case errors.Is(e.err, errRejectedToken):
+			return "What the signing service says about who signed in could not be verified, so the sign-in is not used. Sign in again."
+		case errors.Is(e.err, errStaleToken):
+			return "What the signing service says about who signed in is out of date, so the sign-in is not used. Check the date and the time of this computer and sign in again."
+		case errors.Is(e.err, errNoKeys):
+			return "The signing service's keys could not be read, so nobody can say who signed in. Sign in again in a few minutes."
+		case errors.Is(e.err, errNoTokens):
+			return "The signing service ended the sign-in with an answer that could not be understood. Sign in again."
 		}
 		return "The signing service gave an answer that could not be understood. Check its address in Settings."
 	case Unknown:

@@ -89,11 +89,17 @@ func TestALostAnswerIsAskedForAgainWithTheSameToken(t *testing.T) {
 			w.Header().Set("Content-Length", "500")
 			w.Write([]byte(`{"access_token":"at-9","refresh_`))
 		},
-		"half of it":      func(w http.ResponseWriter) { w.Write([]byte(`{"access_token":"at-9","refresh_`)) },
-		"a page":          func(w http.ResponseWriter) { w.Write([]byte("<html>busy</html>")) },
-		"502":             func(w http.ResponseWriter) { w.WriteHeader(502) },
-		"500 with a code": func(w http.ResponseWriter) { w.WriteHeader(500); w.Write([]byte(`{"error":"invalid_grant"}`)) },
-		"no access token": func(w http.ResponseWriter) { w.Write([]byte(`{"refresh_token":"rt-9"}`)) },
+		"half of it":             func(w http.ResponseWriter) { w.Write([]byte(`{"access_token":"at-9","refresh_`)) },
+		"a page":                 func(w http.ResponseWriter) { w.Write([]byte("<html>busy</html>")) },
+		"502":                    func(w http.ResponseWriter) { w.WriteHeader(502) },
+		"500 with a code":        func(w http.ResponseWriter) { w.WriteHeader(500); w.Write([]byte(`{"error":"invalid_grant"}`)) },
+		"a gateway's 403":        func(w http.ResponseWriter) { w.WriteHeader(403); w.Write([]byte("<html>no</html>")) },
+		"a gateway's 400":        func(w http.ResponseWriter) { w.WriteHeader(400); w.Write([]byte("<html>bad request</html>")) },
+		"a page in a wrong form": func(w http.ResponseWriter) { w.WriteHeader(404); w.Write([]byte("error in %zz")) },
+		"nothing":                func(w http.ResponseWriter) {},
+		"null":                   func(w http.ResponseWriter) { w.Write([]byte("null")) },
+		"an empty object":        func(w http.ResponseWriter) { w.Write([]byte("{}")) },
+		"busy as 200":            func(w http.ResponseWriter) { w.Write([]byte(`{"error":"temporarily_unavailable"}`)) },
 	}
 	for name, answer := range lost {
 		t.Run(name, func(t *testing.T) {

@@ -24,7 +24,9 @@ func TestOnlyInvalidGrantMeansSignedOut(t *testing.T) {
 		{"invalid_client", 401, `{"error":"invalid_client"}`, BadClient},
 		{"401 without a word", 401, ``, BadClient},
 		{"invalid_request", 400, `{"error":"invalid_request"}`, Refused},
-		{"a gateway's 403", 403, `<html>`, Forbidden},
+		{"an object for an error", 400, `{"error":{"code":"invalid_grant"}}`, SignedOut},
+		{"a number for an error", 400, `{"error":17}`, Refused},
+		{"another object", 400, `{"error":{"code":4,"message":"no"}}`, Refused},
 		{"429", 429, `{"error":"invalid_grant"}`, TooMany},
 	} {
 		t.Run(c.name, func(t *testing.T) {
