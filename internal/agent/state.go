@@ -23,7 +23,7 @@ func stateFile(dataDir string) string { return filepath.Join(dataDir, "state.db"
 // openState opens the state of p. A damaged file is set aside, never deleted; aside then names it, and what is open is
 // empty. Every other error of store.Open is returned as it is, wrapped.
 func openState(p Params) (st *store.Store, aside string, err error) {
-	o := store.Options{Now: p.Now, Log: p.Log}
+	o := store.Options{Now: p.Now, Log: p.Log, Compact: true}
 	st, err = store.Open(stateFile(p.DataDir), o)
 	if errors.Is(err, store.ErrCorrupt) {
 		p.Log.Error("the data file is damaged and is set aside", "err", err)

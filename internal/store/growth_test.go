@@ -120,10 +120,14 @@ func (o *practice) parcel() {
 	}
 }
 
-// work is so many days with so many packages each.
-func (o *practice) work(days, packages int) {
+// work is so many days with so many packages each, after which events are forgotten that were done before the last keep
+// of them.
+func (o *practice) work(days, packages, keep int) {
 	for range days {
 		morning := o.now
+		update(o.t, o.s, func(tx *Tx) error { _, err := tx.CountDay(o.now); return err })
+		for forget(o.t, o.s, keep) > 0 {
+		}
 		for range packages {
 			o.parcel()
 		}
@@ -156,7 +160,19 @@ func (o *practice) shares() map[string]int {
 	return out
 }
 
-// BenchmarkAYear measures what an office of 200 packages a day leaves on the disk in a year.
+func TestEventsTakeNoMoreRoomAfterTheirTime(t *testing.T) {
+	o := newPractice(t)
+	defer o.s.Close()
+	o.work(60, 4, 20)
+	before := o.shares()["events"]
+	o.work(120, 4, 20)
+	if after := o.shares()["events"]; after > before*5/4 {
+		t.Errorf("events took %d bytes after 60 days and %d after 180", before, after)
+	}
+}
+
+// BenchmarkAYear measures what an office of 200 packages a day leaves on the disk in a year, and what a copy of what is in
+// use costs.
 func BenchmarkAYear(b *testing.B) {
 	days := 365
 	if testing.Short() {
@@ -164,13 +180,19 @@ func BenchmarkAYear(b *testing.B) {
 	}
 	for b.Loop() {
 		o := newPractice(b)
-		o.work(days, 200)
+		o.work(days, 200, 90)
 		b.ReportMetric(float64(o.size())/(1<<20), "MiB")
 		for name, n := range o.shares() {
 			if n > 1<<20 {
 				b.ReportMetric(float64(n)/(1<<20), name+"-MiB")
 			}
 		}
+		began, small := time.Now(), o.s.Path()+".compact"
+		if err := o.s.copyTo(b.Context(), small, time.Second); err != nil {
+			b.Fatal(err)
+		}
+		b.ReportMetric(time.Since(began).Seconds(), "s-to-copy")
+		b.ReportMetric(float64(len(readFile(b, small)))/(1<<20), "MiB-copied")
 		o.s.Close()
 	}
 }

@@ -13,6 +13,9 @@ func TestMain(m *testing.M) {
 	if path := os.Getenv(crashEnv); path != "" {
 		runUntilKilled(path)
 	}
+	if path := os.Getenv(compactEnv); path != "" {
+		compactUntilKilled(path)
+	}
 	goleak.VerifyTestMain(m)
 }
 

@@ -11,6 +11,32 @@ func isDiskFull(err error) bool {
 	return errors.Is(err, windows.ERROR_DISK_FULL) || errors.Is(err, windows.ERROR_HANDLE_DISK_FULL)
 }
 
+// replaceLocked gives temp the name of a locked file, which must be let go for that.
+func replaceLocked(temp, path string, release func() error) error {
+	if err := release(); err != nil {
+		return err
+	}
+	from, err := windows.UTF16PtrFromString(temp)
+	if err != nil {
+		return err
+	}
+	to, err := windows.UTF16PtrFromString(path)
+	if err != nil {
+		return err
+	}
+	return windows.MoveFileEx(from, to, windows.MOVEFILE_REPLACE_EXISTING|windows.MOVEFILE_WRITE_THROUGH)
+}
+
+// freeSpace is what is left for this user on the disk of folder, in bytes.
+func freeSpace(folder string) (free uint64, known bool) {
+	name, err := windows.UTF16PtrFromString(folder)
+	if err != nil {
+		return 0, false
+	}
+	err = windows.GetDiskFreeSpaceEx(name, &free, nil, nil)
+	return free, err == nil
+}
+
 // syncFolder does nothing: NTFS journals names by itself.
 func syncFolder(string) error { return nil }
 

@@ -19,6 +19,13 @@ type Options struct {
 	Now         func() time.Time // the clock, for records that leave their time open; time.Now when nil
 	Log         *slog.Logger     // nil discards
 	LockTimeout time.Duration    // how long to wait for another process to let go; 150 ms when zero
+
+	// Compact lets Open make a file smaller of which most is free. Where a file cannot be replaced while it is open, on
+	// Windows, its lock is lost for a moment: the caller keeps other processes away from the folder, as package single
+	// does.
+	Compact     bool
+	CompactTime time.Duration // how much longer Open may take for it; 10 s when zero
+	compactGain int64         // so many bytes must be free, and as many as are in use; 32 MiB when zero
 }
 
 // Store is an open data file. All methods may be called from any goroutine.
@@ -62,6 +69,12 @@ func open(path string, opts Options, steps []migration) (*Store, error) {
 	if opts.LockTimeout == 0 {
 		opts.LockTimeout = 150 * time.Millisecond
 	}
+	if opts.CompactTime == 0 {
+		opts.CompactTime = compactTime
+	}
+	if opts.compactGain == 0 {
+		opts.compactGain = compactGain
+	}
 	if err := prepareFolder(path, opts.Log); err != nil {
 		return nil, err
 	}
@@ -77,6 +90,11 @@ func open(path string, opts Options, steps []migration) (*Store, error) {
 	}
 	if err := s.openFile(opts.LockTimeout, steps); err != nil {
 		return nil, err
+	}
+	if opts.Compact {
+		if err := s.compact(opts, steps); err != nil {
+			return nil, err
+		}
 	}
 	go s.write()
 	return s, nil
@@ -105,6 +123,23 @@ func (s *Store) openFile(wait time.Duration, steps []migration) (err error) {
 		if err := s.inspect(wait); err != nil {
 			return err
 		}
+		if err := s.lockFile(wait); err != nil {
+			return err
+		}
+		return migrate(s.db, s.path, steps)
+	})
+	if err != nil {
+		return err
+	}
+	if err := tighten(s.path, 0o600); err != nil {
+		s.log.Warn("the data file could not be made private", "path", s.path, "err", err)
+	}
+	return nil
+}
+
+// lockFile opens the file for this process alone. The wait for a file that was replaced meanwhile begins anew.
+func (s *Store) lockFile(wait time.Duration) error {
+	for range 3 {
 		db, err := bolt.Open(s.path, 0o600, &bolt.Options{
 			Timeout:      wait,
 			FreelistType: bolt.FreelistMapType,
@@ -122,15 +157,19 @@ func (s *Store) openFile(wait time.Duration, steps []migration) (err error) {
 			return s.openError(err)
 		}
 		s.db = db
-		return migrate(db, s.path, steps)
-	})
-	if err != nil {
-		return err
+		owns, err := s.ownsName()
+		if err != nil {
+			return fmt.Errorf("open data file: %w", err)
+		}
+		if owns {
+			return nil
+		}
+		if err := s.release(); err != nil {
+			return fmt.Errorf("open data file: %w", err)
+		}
+		s.db, s.file = nil, nil
 	}
-	if err := tighten(s.path, 0o600); err != nil {
-		s.log.Warn("the data file could not be made private", "path", s.path, "err", err)
-	}
-	return nil
+	return fmt.Errorf("open %s: %w", s.path, ErrInUse)
 }
 
 // inspect looks for damage before bbolt may write. On Windows bbolt makes a file as long as the memory it maps it to, at
