@@ -213,7 +213,7 @@ func (a *Agent) raiseAll(facts []fact) {
 	if len(facts) > announceMany || quiet > announceQuiet {
 		finished := slices.ContainsFunc(facts, func(f fact) bool { return f.executed })
 		a.raise(fact{
-			title: plural(len(about), "package", "packages") + " moved on while you were away", body: summary(facts), executed: finished,
+			title: plural(len(about), "package changed while you were away", "packages changed while you were away"), body: summary(facts), executed: finished,
 		})
 		return
 	}
@@ -263,7 +263,7 @@ func signedFact(p store.Package, s signature) fact {
 }
 
 func signedTitle(p store.Package, signerID string) string {
-	return fmt.Sprintf("%s signed %s.", cmp.Or(signerName(p, signerID), "Somebody"), quote(packageName(p)))
+	return fmt.Sprintf("%s signed %s.", cmp.Or(signerName(p, signerID), "Someone"), quote(packageName(p)))
 }
 
 func signedBody(p store.Package, s signature) string {
@@ -277,7 +277,7 @@ func signedBody(p store.Package, s signature) string {
 	case len(p.NextSigners) == 1 && signerName(p, p.NextSigners[0]) != "":
 		parts = append(parts, "Next: "+signerName(p, p.NextSigners[0])+".")
 	case total > 0:
-		parts = append(parts, fmt.Sprintf("%d of %d have signed everything.", done, total))
+		parts = append(parts, fmt.Sprintf("%d of %d signers have signed.", done, total))
 	}
 	return strings.Join(parts, " ")
 }
@@ -323,7 +323,7 @@ func (a *Agent) untold(tx *store.Tx, all ...fact) (news []fact, err error) {
 func savedFact(p store.Package, jobs []store.Job) fact {
 	saved := slices.DeleteFunc(slices.Clone(jobs), func(j store.Job) bool { return j.State != store.JobDone })
 	n := len(saved)
-	body := fmt.Sprintf("%d documents saved in %s.", n, folderName(saved))
+	body := fmt.Sprintf("%d files saved in %s.", n, folderName(saved))
 	if n == 1 {
 		body = fmt.Sprintf("%s saved in %s.", quote(filepath.Base(saved[0].Target)), folderName(saved))
 	} else if n <= 3 {
@@ -342,7 +342,7 @@ func savedFact(p store.Package, jobs []store.Job) fact {
 		key:       "saved/" + p.ID,
 		packageID: p.ID,
 		executed:  true,
-		title:     quote(packageName(p)) + " is signed by everyone.",
+		title:     "Everyone has signed " + quote(packageName(p)) + ".",
 		body:      body,
 	}
 }
@@ -360,16 +360,16 @@ func eventSentence(p store.Package, e esign.Event) string {
 	switch e.Action {
 	case esign.DocumentSigned:
 		if d := nameOfDocument(p, e.DocumentID); d != "" && len(p.Documents) > 1 {
-			return fmt.Sprintf("%s signed %s in %s.", cmp.Or(signerName(p, e.SignerID), "Somebody"), quote(d), name)
+			return fmt.Sprintf("%s signed %s in %s.", cmp.Or(signerName(p, e.SignerID), "Someone"), quote(d), name)
 		}
 		return signedTitle(p, e.SignerID)
 	case esign.DocumentExecuted:
 		if d := nameOfDocument(p, e.DocumentID); d != "" {
-			return fmt.Sprintf("Document %s of %s is signed by everyone.", quote(d), name)
+			return fmt.Sprintf("Everyone has signed %s in %s.", quote(d), name)
 		}
-		return fmt.Sprintf("A document of %s is signed by everyone.", name)
+		return fmt.Sprintf("Everyone has signed a document in %s.", name)
 	case esign.PackageExecuted:
-		return name + " is signed by everyone."
+		return "Everyone has signed " + name + "."
 	case esign.PackageAdd:
 		return name + " was created."
 	case esign.PackageSent:

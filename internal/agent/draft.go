@@ -43,7 +43,7 @@ func (a *Agent) newDraft(d Draft) (store.Draft, error) {
 		out.Name = strings.TrimSuffix(out.Files[0].Name, filepath.Ext(out.Files[0].Name))
 	}
 	if len(d.Signers) == 0 {
-		return out, &DraftError{"Nobody is named to sign. Add at least one signer."}
+		return out, &DraftError{"There are no signers. Add at least one signer."}
 	}
 	seen := map[string]bool{}
 	for _, s := range d.Signers {
@@ -51,7 +51,7 @@ func (a *Agent) newDraft(d Draft) (store.Draft, error) {
 			return out, &DraftError{fmt.Sprintf("The e-mail address of %s is missing or incomplete.", quote(strings.TrimSpace(s.FirstName+" "+s.LastName)))}
 		}
 		if key := strings.ToLower(s.Email); seen[key] {
-			return out, &DraftError{fmt.Sprintf("%s is named twice as a signer.", s.Email)}
+			return out, &DraftError{fmt.Sprintf("%s is listed twice as a signer.", s.Email)}
 		} else {
 			seen[key] = true
 		}

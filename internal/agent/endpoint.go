@@ -163,7 +163,7 @@ func (a *Agent) setEndpoint(ctx context.Context, force bool) error {
 	case s.Tunnel == TunnelNone:
 		a.health.clear("endpoint")
 		if s.Configured() {
-			a.health.set("no-tunnel", Info, ActNone, "There is no public address, so signed documents are found by asking the service now and then; they arrive later.")
+			a.health.set("no-tunnel", Info, ActNone, "There is no public address. Countersign checks for signed documents regularly, so they arrive a little later.")
 		}
 		return nil
 	case !online || t.State != "up":
@@ -215,7 +215,7 @@ func (a *Agent) tellEndpoint(err error) {
 
 func (a *Agent) endpointForbidden() {
 	a.health.set("endpoint", Warning, ActSignIn,
-		"This account may not receive events for the organization; an administrator can. Signed documents are found by asking the service now and then; they arrive later.")
+		"This account may not receive events for the organization; an administrator can. Countersign checks for signed documents regularly, so they arrive a little later.")
 }
 
 // adoptEndpoint makes x the current endpoint: first in memory, because its events may already be on their way,

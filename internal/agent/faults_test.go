@@ -61,8 +61,8 @@ func weathers() []weather {
 const (
 	noAnswer    = "did not answer"
 	unreachable = "could not be reached"
-	ownProblem  = "a problem of its own"
-	slowDown    = "asks to slow down"
+	ownProblem  = "technical problem"
+	slowDown    = "Too many requests"
 	odd         = "could not be understood"
 	notYet      = "has not finished the document yet"
 	fine        = "" // there is nothing to tell
@@ -125,7 +125,7 @@ func faultyCalls() map[string]faultyCall {
 			path: "/packages/*/download", part: "/download", well: saved, begin: signAll,
 			told: func(o *testOffice) string { return o.packageOrZero(o.Lines()[0].ID).Problem },
 			want: map[string]string{
-				"400": notYet, "401": "does not give this document", "403": "does not allow", "404": notYet, "nothing": notYet,
+				"400": notYet, "401": "permission to download", "403": "does not allow", "404": notYet, "nothing": notYet,
 				"429 with seconds": fine, "429 with a date": fine,
 			},
 		},

@@ -26,7 +26,7 @@ func TestASignedPackageIsSavedAndToldOnce(t *testing.T) {
 			o.eventually("saved", func() bool { return o.Status().Packages.Saved == 1 })
 			o.eventually("told", func() bool { return len(o.notifications()) >= 3 })
 			for _, want := range []string{
-				"Ana Ruiz signed “Offer”. Next: Jan Weber.", "Jan Weber signed “Offer”.", "“Offer” is signed by everyone. “Offer - Offer 2026-118.pdf” saved in",
+				"Ana Ruiz signed “Offer”. Next: Jan Weber.", "Jan Weber signed “Offer”.", "Everyone has signed “Offer”. “Offer - Offer 2026-118.pdf” saved in",
 			} {
 				if n := o.count(want); n != 1 {
 					t.Errorf("told %d times: %s\n%s", n, want, strings.Join(o.notifications(), "\n"))
@@ -65,7 +65,7 @@ func TestWhatHappenedWhileTheProgramWasOffIsCaughtUp(t *testing.T) {
 		t.Errorf("files: %q", got)
 	}
 	o.eventually("people are told", func() bool { return len(o.notifications()) >= 3 })
-	for _, text := range []string{"Ana Ruiz signed", "Jan Weber signed", "is signed by everyone"} {
+	for _, text := range []string{"Ana Ruiz signed", "Jan Weber signed", "Everyone has signed “"} {
 		if n := o.count(text); n != 1 {
 			t.Errorf("told %d times: %s", n, text)
 		}
@@ -89,7 +89,7 @@ func TestDuplicatedAndReorderedEventsMakeOneFileAndOneNotification(t *testing.T)
 		t.Errorf("files: %q", got)
 	}
 	o.eventually("people are told", func() bool { return len(o.notifications()) >= 3 })
-	for _, text := range []string{"Ana Ruiz signed", "Jan Weber signed", "is signed by everyone"} {
+	for _, text := range []string{"Ana Ruiz signed", "Jan Weber signed", "Everyone has signed “"} {
 		if n := o.count(text); n != 1 {
 			t.Errorf("told %d times: %s", n, text)
 		}
@@ -107,7 +107,7 @@ func TestAMissingFolderStopsTheQueueWithOneSentenceAndResumes(t *testing.T) {
 		t.Fatal(err)
 	}
 	o.eventually("people are told", func() bool { return o.issue("folder") != nil })
-	if text := o.issue("folder").Text; !strings.Contains(text, "1 document waits") {
+	if text := o.issue("folder").Text; !strings.Contains(text, "1 file is waiting") {
 		t.Errorf("text: %s", text)
 	}
 	if err := os.Rename(away, o.folder); err != nil {
@@ -193,7 +193,7 @@ func TestSendDoesNotWaitForAPersonToSignIn(t *testing.T) {
 	d := o.draft()
 	d.Patience = time.Hour
 	_, err := o.Send(t.Context(), d, nil)
-	if err == nil || !strings.Contains(err.Error(), "Nobody is signed in. It is kept") {
+	if err == nil || !strings.Contains(err.Error(), "You are not signed in. It will be sent") {
 		t.Errorf("send: %v", err)
 	}
 	if err := o.SignIn(t.Context(), SignInOptions{}, visit); err != nil {

@@ -81,7 +81,7 @@ func fullFolder(t *testing.T, dir string) {
 	id := o.send()
 	filler := fill(t, dir)
 	signAll(o, id)
-	o.eventually("people are told", func() bool { return o.says("folder", "is full. 1 document waits") })
+	o.eventually("people are told", func() bool { return o.says("folder", "is full. 1 file is waiting") })
 	asked := calls(o.service, "GET /packages/{packageId}/documents/{documentId}/pdf/executed/download")
 	if asked > 20 {
 		t.Errorf("asked %d times", asked)

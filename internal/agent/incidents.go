@@ -82,9 +82,9 @@ func (a *Agent) noteRefusal(r inbox.Refusal) {
 func refusalSentence(r inbox.Reason) string {
 	switch r {
 	case inbox.Unsigned:
-		return "A request without a signature was refused."
+		return "A request without an event signature was blocked."
 	case inbox.Forged:
-		return "A request with a signature that is not the service's was refused."
+		return "A request with a false event signature was blocked."
 	case inbox.TooLarge:
 		return "A request that was too large was refused."
 	case inbox.WrongMethod:

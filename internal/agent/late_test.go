@@ -71,7 +71,7 @@ func TestTheFirstSignatureOnAPackageMadeElsewhereIsTold(t *testing.T) {
 	}
 	o.eventually("saved", func() bool { return saved(o, id) })
 	o.eventually("told", func() bool {
-		return o.count("Ana Ruiz signed “Lease”") == 1 && o.count("“Lease” is signed by everyone") == 1
+		return o.count("Ana Ruiz signed “Lease”") == 1 && o.count("Everyone has signed “Lease”") == 1
 	})
 }
 

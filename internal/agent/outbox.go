@@ -114,9 +114,9 @@ func (a *Agent) followDraft(ctx context.Context, draft store.Draft, patience tim
 func waitingSentence(d store.Draft, s SendState, online bool) string {
 	why := s.Problem
 	if !online {
-		why = "Nobody is signed in."
+		why = "You are not signed in."
 	}
-	return fmt.Sprintf("%s is not sent yet. %s It is kept and goes out as soon as that is possible; do not send it again.", quote(d.Name), why)
+	return fmt.Sprintf("%s is not sent yet. %s It will be sent automatically as soon as possible. Do not send it again.", quote(d.Name), why)
 }
 
 // Cancel withdraws a draft that has not been added yet. It reports whether it came in time.
@@ -205,7 +205,7 @@ func (a *Agent) recoverAdding() error {
 }
 
 func unknownSentence(d store.Draft) string {
-	return fmt.Sprintf("The service did not confirm %s. Countersign is finding out whether it was sent; it will not be sent twice.", quote(d.Name))
+	return fmt.Sprintf("The service did not confirm %s. Countersign is checking whether it was sent. It will not be sent twice.", quote(d.Name))
 }
 
 func (a *Agent) sendDue(ctx context.Context) (time.Duration, error) {

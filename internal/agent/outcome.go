@@ -187,7 +187,7 @@ func (a *Agent) draftRefused(ctx context.Context, d store.Draft, cause error) er
 	if errors.As(cause, &e) && !concernsAll(cause) {
 		switch {
 		case e.Kind == esign.SignedOut:
-			return a.failDraft(d, "The signing service does not let the account that is signed in send documents.")
+			return a.failDraft(d, "Your account does not have permission to send documents.")
 		case !e.Temporary():
 			return a.failDraft(d, d.Problem)
 		}
@@ -297,7 +297,7 @@ func (a *Agent) tellUnknown() {
 	}
 	text := unknownSentence(unknown[0])
 	if len(unknown) > 1 {
-		text = fmt.Sprintf("The service did not confirm %d packages. Countersign is finding out whether they were sent; they will not be sent twice.", len(unknown))
+		text = fmt.Sprintf("The service did not confirm %d packages. Countersign is checking whether they were sent. They will not be sent twice.", len(unknown))
 	}
 	a.health.set("outbox", Warning, ActReview, text)
 }

@@ -295,7 +295,7 @@ func nameOfDocument(p store.Package, id string) string {
 }
 
 // nameless is a package of which only the id is known.
-const nameless = "A package made elsewhere"
+const nameless = "Untitled package"
 
 // packageName is how people know the package.
 func packageName(p store.Package) string {

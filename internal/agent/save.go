@@ -270,7 +270,7 @@ func (a *Agent) finishJob(j store.Job, recognised bool) error {
 			Text: fmt.Sprintf("Saved %s in %s.", quote(j.Target), j.Folder),
 		}
 		if recognised {
-			line.Text = fmt.Sprintf("Found %s in %s; it is the same document.", quote(j.Target), j.Folder)
+			line.Text = fmt.Sprintf("%s was already in %s and was not saved again.", quote(j.Target), j.Folder)
 		}
 		if j.Unproven != "" && j.Unproven == j.SHA256 {
 			line.Text += " It does not end as a PDF does, but it came twice the same: open it and see whether it is complete."

@@ -94,7 +94,7 @@ func (a *Agent) jobRefused(ctx context.Context, j store.Job, err error) error {
 	case e.Kind == esign.TooMany:
 		return errors.Join(a.jobLater(j, "", e.RetryAfter), err)
 	case e.Kind == esign.SignedOut:
-		return a.jobLater(j, "The signing service does not give this document to the account that is signed in.", 0)
+		return a.jobLater(j, "Your account does not have permission to download this document.", 0)
 	case e.Kind == esign.Network, e.Kind == esign.Server, e.Kind == esign.BadAnswer:
 		return a.jobFailed(j, err, esign.Sentence(err))
 	default:
@@ -174,6 +174,6 @@ func (a *Agent) tellSaves() {
 		return
 	}
 	a.health.set("saves", Problem, ActRetry, fmt.Sprintf(
-		"%s could not be saved: the service did not give %s for two weeks. Try again, or fetch %s from the service's own pages.",
+		"%s could not be saved. The signing service has not provided %s for two weeks. Try again, or download %s from the signing service's website.",
 		plural(failed, "document", "documents"), plural2(failed, "it", "them"), plural2(failed, "it", "them")))
 }

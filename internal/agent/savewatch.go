@@ -208,21 +208,21 @@ func (a *Agent) blockFolder(j store.Job, cause error) error {
 	if office := a.Settings().SaveTo; j.Folder != office && a.saves.isBlocked(office, a.now()) {
 		return nil // one message, and that folder's matters more
 	}
-	text, action := folderSentence(j.Folder, cause, plural(waiting, "document waits", "documents wait"))
+	text, action := folderSentence(j.Folder, cause, plural(waiting, "file is waiting", "files are waiting"))
 	a.health.set("folder", Problem, action, text)
 	return nil
 }
 
-// folderSentence says what keeps a folder from taking files. wait is "3 documents wait".
+// folderSentence says what keeps a folder from taking files. wait is "3 files are waiting".
 func folderSentence(folder string, cause error, wait string) (text string, action Action) {
 	name := quote(filepath.Base(folder))
 	switch {
 	case errors.Is(cause, archive.ErrFull):
 		return fmt.Sprintf("The disk with %s is full. %s and will be saved when there is room.", name, wait), ActNone
 	case errors.Is(cause, archive.ErrReadOnly):
-		return fmt.Sprintf("Countersign may not write to the folder %s. %s; change its permissions or choose another folder.", name, wait), ActChooseFolder
+		return fmt.Sprintf("Countersign is not allowed to save in the folder %s. %s to be saved. Change the folder's permissions or choose another folder.", name, wait), ActChooseFolder
 	case errors.Is(cause, archive.ErrMissing):
-		return fmt.Sprintf("The folder %s is not there. %s and will be saved when it is back; or choose another folder.", name, wait), ActChooseFolder
+		return fmt.Sprintf("The folder %s cannot be found. %s until the folder is back. You can also choose another folder.", name, wait), ActChooseFolder
 	default:
 		return archive.Sentence(cause) + " " + wait + ".", ActChooseFolder
 	}

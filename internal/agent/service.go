@@ -88,11 +88,11 @@ func (a *Agent) tellSignedOutLocked() {
 		a.health.clear("signin")
 	case a.account.Lapsed && a.account.Fleeting:
 		a.health.set("signin", Problem, ActSignIn,
-			"The sign-in has ended, because the service was not asked to keep it (offline_access). Sign in again to keep saving documents.")
+			"Your sign-in has expired because the scope offline_access is missing in Settings. Sign in again to keep saving documents.")
 	case a.account.Lapsed:
 		a.health.set("signin", Problem, ActSignIn, "Your sign-in has expired. Sign in again to keep saving documents.")
 	default:
-		a.health.set("signin", Problem, ActSignIn, "Nobody is signed in. Sign in to send documents and to receive signed ones.")
+		a.health.set("signin", Problem, ActSignIn, "You are not signed in. Sign in to send documents and to receive signed ones.")
 	}
 }
 
@@ -249,7 +249,7 @@ func (a *Agent) tellReplaced() {
 	}
 	slices.Sort(missing)
 	a.health.set("keyring-replaced", Problem, ActSettings, fmt.Sprintf(
-		"The key to what Countersign keeps secret was replaced. To go on, %s; documents and packages are not affected.",
+		"Countersign cannot read its stored passwords because their key was replaced. To continue, %s. Documents and packages are not affected.",
 		strings.Join(missing, ", ")))
 }
 

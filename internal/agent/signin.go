@@ -235,7 +235,7 @@ func (a *Agent) tellScopes(acc account) {
 	}
 	if !acc.may("organization") && !acc.may("member") {
 		a.health.set("scope-packages", Warning, ActSignIn,
-			"This sign-in may not add packages, because neither organization nor member was granted. Sign in with an account that may.")
+			"Your account does not have permission to send packages (scope organization or member). Sign in with an account that has permission.")
 	} else {
 		a.health.clear("scope-packages")
 	}

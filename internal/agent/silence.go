@@ -70,6 +70,6 @@ func (a *Agent) heard() {
 func (a *Agent) tellSilence() {
 	if a.silence.lasting(a.now()) {
 		a.health.set("endpoint-lost", Warning, ActTakeEndpoint,
-			"Packages were finished without word from the service. Another computer may have taken over its reports; documents are still saved, only later.")
+			"The signing service did not report some signatures to this computer. The events might be going to another computer. Documents are still saved, but later.")
 	}
 }

@@ -65,7 +65,7 @@ func TestAfterASleepEverythingContinues(t *testing.T) {
 	if o.issue("endpoint-lost") != nil {
 		t.Errorf("health: %+v", o.Status().Health)
 	}
-	o.eventually("told once", func() bool { return o.count("is signed by everyone") == 1 })
+	o.eventually("told once", func() bool { return o.count("Everyone has signed “") == 1 })
 }
 
 func TestAnEndpointThatAnotherComputerTookIsToldAndTakenBack(t *testing.T) {
@@ -140,10 +140,10 @@ func TestManyMissedCompletionsAreCaughtUpWithinTheBudget(t *testing.T) {
 	if got := o.files(); len(got) != many {
 		t.Errorf("%d files", len(got))
 	}
-	o.eventually("people are told", func() bool { return o.count(fmt.Sprintf("%d packages moved on", many)) == 1 })
+	o.eventually("people are told", func() bool { return o.count(fmt.Sprintf("%d packages changed", many)) == 1 })
 	var finished int
 	for _, n := range o.notifications() {
-		if strings.Contains(n, "moved on") || strings.Contains(n, "signed by everyone") {
+		if strings.Contains(n, "changed while you were away") || strings.Contains(n, "Everyone has signed “") {
 			finished++
 		}
 	}
@@ -266,7 +266,7 @@ func TestAListThatHangsHoldsNothingBack(t *testing.T) {
 	id := o.send()
 	signAll(o, id)
 	began := time.Now()
-	o.eventually("saved and told", func() bool { return saved(o, id) && o.count("is signed by everyone") == 1 })
+	o.eventually("saved and told", func() bool { return saved(o, id) && o.count("Everyone has signed “") == 1 })
 	if took := time.Since(began); took > 10*time.Second {
 		t.Errorf("after %v", took)
 	}

@@ -74,7 +74,7 @@ func (s *state) note(err error) {
 			"Countersign's data file is damaged. Quit Countersign and start it again: it keeps the damaged file, restores the settings and reads the packages from the service.")
 	case diskFull(err):
 		s.health.set("data", Problem, ActNone,
-			"The disk with Countersign's own data is full. Events are refused until there is room, so that the service sends them again; then everything continues by itself.")
+			"The disk with Countersign's own data is full. Free up space. Countersign will then continue automatically, and the signing service will resend what it could not deliver.")
 	default:
 		s.health.set("data", Problem, ActNone,
 			"Countersign's own data could not be written. Check the disk; events are refused until it works, so that the service sends them again.")

@@ -68,7 +68,9 @@ func TestHostileNamesReachNoScreenAsTheyAre(t *testing.T) {
 		signAll(o, p.PackageID)
 	}
 	o.eventually("saved", func() bool { return o.Status().Packages.Saved == len(packages) })
-	o.eventually("told", func() bool { return o.count("is signed by everyone") > 0 || o.count("moved on") > 0 })
+	o.eventually("told", func() bool {
+		return o.count("Everyone has signed “") > 0 || o.count("changed while you were away") > 0
+	})
 	for _, n := range o.notifications() {
 		harmless(t, "notification", n, titleMost+bodyMost+1)
 	}

@@ -15,7 +15,7 @@ func TestAPackageWithoutItsCertificateIsToldOfAllTheSame(t *testing.T) {
 	id := o.send()
 	o.service.Inject(sandbox.Fault{Path: "*/cac/download", Status: 404})
 	signAll(o, id)
-	o.eventually("people are told", func() bool { return o.count("is signed by everyone") == 1 })
+	o.eventually("people are told", func() bool { return o.count("Everyone has signed “") == 1 })
 	if n := o.count("Offer 2026-118.pdf” saved in"); n != 1 {
 		t.Errorf("told: %q", o.notifications())
 	}
@@ -25,7 +25,7 @@ func TestAPackageWithoutItsCertificateIsToldOfAllTheSame(t *testing.T) {
 	o.service.Heal(0)
 	o.eventually("the certificate comes", func() bool { row, _ := o.Package(id); return row.Saved && row.Problem == "" })
 	o.stop()
-	if n := o.count("is signed by everyone"); n != 1 {
+	if n := o.count("Everyone has signed “"); n != 1 {
 		t.Errorf("told: %q", o.notifications())
 	}
 }
@@ -35,7 +35,7 @@ func TestAPackageIsToldOfWithItsCertificateWhenThatIsOnlySlow(t *testing.T) {
 	id := o.send()
 	o.service.Inject(sandbox.Fault{Path: "*/cac/download", Status: 404, Times: auxiliaryTries - 1})
 	signAll(o, id)
-	o.eventually("people are told", func() bool { return o.count("is signed by everyone") == 1 })
+	o.eventually("people are told", func() bool { return o.count("Everyone has signed “") == 1 })
 	if n := o.count("not ready yet"); n != 0 {
 		t.Errorf("told: %q", o.notifications())
 	}
@@ -49,10 +49,10 @@ func TestNobodyComesAfterTheSummary(t *testing.T) {
 	o.open()
 	o.run()
 	o.eventually("saved", func() bool { return o.Status().Packages.Saved == many })
-	o.eventually("people are told", func() bool { return o.count("12 packages moved on") == 1 })
+	o.eventually("people are told", func() bool { return o.count("12 packages changed") == 1 })
 	o.stop()
 	for _, n := range o.notifications() {
-		if strings.Contains(n, "signed by everyone") && !strings.Contains(n, "moved on") {
+		if strings.Contains(n, "Everyone has signed “") && !strings.Contains(n, "changed while you were away") {
 			t.Errorf("told: %q", n)
 		}
 	}

@@ -101,7 +101,7 @@ func (a *Agent) waitForTunnel(ctx context.Context, limit time.Duration) (string,
 		select {
 		case <-changes:
 		case <-ctx.Done():
-			return "", &SignInError{"The sign-in returns through the public address, and that is not open. " + a.tunnelAdvice()}
+			return "", &SignInError{"The browser returns through the public address, which is not connected. " + a.tunnelAdvice()}
 		}
 	}
 }

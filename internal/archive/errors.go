@@ -72,24 +72,24 @@ func (e *Error) Sentence() string {
 	case ErrFull:
 		return fmt.Sprintf("The disk with %s is full.", folder)
 	case ErrMissing:
-		return fmt.Sprintf("The folder %s is not there. It was moved or deleted, or its drive is not connected.", folder)
+		return fmt.Sprintf("The folder %s cannot be found. It was moved or deleted, or its drive is not connected.", folder)
 	case ErrNotFolder:
 		if e.File != "" {
 			return fmt.Sprintf("%s was not saved, because a file in %s has the name of its subfolder.", file, folder)
 		}
 		return fmt.Sprintf("%s is not a folder on this computer.", folder)
 	case ErrReadOnly:
-		return fmt.Sprintf("Countersign may not write to the folder %s.", folder)
+		return fmt.Sprintf("Countersign is not allowed to save in the folder %s.", folder)
 	case ErrOutside:
 		return fmt.Sprintf("%s was not saved, because a link inside %s leads out of it.", file, folder)
 	case ErrBadName:
 		return fmt.Sprintf("%s cannot be the name of a file.", file)
 	case ErrNotPDF:
-		return fmt.Sprintf("The service sent something else than a PDF for %s.", file)
+		return fmt.Sprintf("The signing service did not send a PDF for %s.", file)
 	case ErrNoEnd:
 		return fmt.Sprintf("%s came without the end of a PDF. It is downloaded again to be sure that nothing is missing.", file)
 	case ErrShort, ErrLong, ErrDownload:
-		return fmt.Sprintf("The download of %s broke off.", file)
+		return fmt.Sprintf("The download of %s was interrupted.", file)
 	}
 	if e.File == "" {
 		return fmt.Sprintf("The folder %s could not be used.", folder)

@@ -19,14 +19,14 @@ func TestOpenFolderSaysWhatIsWrong(t *testing.T) {
 	below := ErrNotFolder
 	says := `"below" is not a folder`
 	if runtime.GOOS == "windows" { // which does not tell a file on the way from nothing at all
-		below, says = ErrMissing, `The folder "below" is not there.`
+		below, says = ErrMissing, `The folder "below" cannot be found.`
 	}
 	tests := []struct {
 		dir  string
 		want error
 		says string
 	}{
-		{filepath.Join(dir, "gone"), ErrMissing, `The folder "gone" is not there.`},
+		{filepath.Join(dir, "gone"), ErrMissing, `The folder "gone" cannot be found.`},
 		{filepath.Join(file, "below"), below, says},
 		{file, ErrNotFolder, `"file" is not a folder`},
 		{"relative", ErrNotFolder, `"relative" is not a folder`},

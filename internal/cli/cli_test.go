@@ -155,7 +155,7 @@ func TestStatusInWordsNeedsNoManual(t *testing.T) {
 	s := newShell(t)
 	s.setUp()
 	code, stdout, _ := s.run("status")
-	if code != 0 || !strings.Contains(stdout, "not signed in") || !strings.Contains(stdout, "Nobody is signed in.") {
+	if code != 0 || !strings.Contains(stdout, "not signed in") || !strings.Contains(stdout, "You are not signed in.") {
 		t.Errorf("%d\n%s", code, stdout)
 	}
 }

@@ -15,7 +15,7 @@ import (
 // setupCmd is everything the wizard asks. What is not given stays as it is.
 type setupCmd struct {
 	AuthURL         *string `help:"Sign-in address of the service." placeholder:"URL"`
-	BaseURL         *string `help:"API address of the service, with or without /api/v1." placeholder:"URL"`
+	BaseURL         *string `help:"service address of the service, with or without /api/v1." placeholder:"URL"`
 	ClientID        *string `help:"The OAuth client id." placeholder:"ID"`
 	Scope           *string `help:"Scopes, separated by spaces." placeholder:"SCOPES"`
 	Redirect        *string `help:"How the sign-in comes back: tunnel, localhost, loopback or paste." enum:"tunnel,localhost,loopback,paste" placeholder:"WAY"`

@@ -139,7 +139,7 @@ func (w *wiretap) goesWrong() {
 	s.misbehave(map[string]any{"path": "/packages/add", "status": 400, "body": `{"error":"package_invalid","message":"No."}`, "times": 1})
 	s.misbehave(map[string]any{"path": "/connect/token", "lose_answer": true, "times": 1})
 	s.tell("POST", "/tokens/expire", nil, nil)
-	if r := w.run("send", sample(w.t, "Offer 2026-118"), "--name", "Refused", "--to", ana); r.code != 1 {
+	if r := w.run("send", sample(w.t, "Offer 2026-118"), "--name", "Blocked", "--to", ana); r.code != 1 {
 		w.t.Errorf("a refused package: %+v", r)
 	}
 	s.tell("POST", "/tokens/revoke", map[string]any{}, nil)

@@ -73,7 +73,7 @@ func TestTheDemoShowsTheWholeJob(t *testing.T) {
 			}
 			for _, want := range []string{
 				"Signed in as " + olivia, "Sent “Lease Sonnenweg 4” to 2 people.", "Jan Weber signed “Mandate Keller”",
-				"“Offer 2026-118” is signed by everyone.", "Notification: Zoë Keller signed “Offer 2026-118”.", "Done. The documents are in " + d.folder,
+				"Everyone has signed “Offer 2026-118”.", "Notification: Zoë Keller signed “Offer 2026-118”.", "Done. The documents are in " + d.folder,
 			} {
 				if !strings.Contains(d.stdout.String(), want) {
 					t.Errorf("the timeline does not tell %q:\n%s", want, d.stdout)

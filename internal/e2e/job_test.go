@@ -122,7 +122,7 @@ func (o *office) savedAsServed(packages ...pack) {
 
 // wordsAfter are what a signature's notification says behind the document's name; which of them depends on whether the
 // event or the status brought the news.
-var wordsAfter = regexp.MustCompile(`^(Next: .+\.|Everyone has signed\.|\d of \d have signed everything\.)?$`)
+var wordsAfter = regexp.MustCompile(`^(Next: .+\.|Everyone has signed\.|\d of \d signers have signed\.)?$`)
 
 // quoted is a name as notifications show it: quotation marks that no program takes for its own.
 func quoted(name string) string { return "″" + name + "″" }
@@ -138,7 +138,7 @@ func (o *office) toldOnce(bare bool, packages ...pack) {
 			for _, s := range p.Signers {
 				key := s.Name + " signed " + quoted(p.Name) + "."
 				if bare && p.Name == "Offer" {
-					key = "Somebody signed " + quoted(p.Name) + "."
+					key = "Someone signed " + quoted(p.Name) + "."
 				}
 				if len(p.Documents) > 1 && bare {
 					key += "|Document: " + d.Name + ".pdf."
@@ -148,7 +148,7 @@ func (o *office) toldOnce(bare bool, packages ...pack) {
 				want[key]++
 			}
 		}
-		want[quoted(p.Name)+" is signed by everyone."]++
+		want["Everyone has signed "+quoted(p.Name)+"."]++
 	}
 	total := 0
 	for _, n := range want {
@@ -159,7 +159,7 @@ func (o *office) toldOnce(bare bool, packages ...pack) {
 	for _, n := range o.desk.notes.list() {
 		key := n.Title
 		switch {
-		case strings.HasSuffix(n.Title, "is signed by everyone."):
+		case strings.HasPrefix(n.Title, "Everyone has signed "):
 			if !strings.Contains(n.Body, "saved in Signed") && !strings.HasPrefix(n.Body, "Saved in Signed: ") {
 				o.t.Errorf("a saved package is told as %q", n)
 			}

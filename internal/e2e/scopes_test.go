@@ -88,7 +88,7 @@ func TestAMemberWithoutTheMemberScopeIsToldAtOnce(t *testing.T) {
 	if r.code != 0 || !strings.Contains(r.stderr, "may not add packages") {
 		t.Errorf("login ended with %d: %s", r.code, r.stderr)
 	}
-	if text := o.status().issue("scope-packages"); !strings.Contains(text, "Sign in with an account that may.") {
+	if text := o.status().issue("scope-packages"); !strings.Contains(text, "Sign in with an account that has permission.") {
 		t.Errorf("status says %q", text)
 	}
 	send := o.command("send", sample(t, "Offer 2026-118"), "--to", "ana@example.com")

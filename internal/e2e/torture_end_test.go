@@ -121,7 +121,7 @@ func (c *torture) neverSent(byName map[string]int) (n int) {
 // which nothing disturbed, are there.
 func (c *torture) toldAtMostOnce() {
 	c.t.Helper()
-	for _, key := range []string{"Ana Ruiz signed " + quoted("In peace") + ".", quoted("In peace") + " is signed by everyone."} {
+	for _, key := range []string{"Ana Ruiz signed " + quoted("In peace") + ".", "Everyone has signed " + quoted("In peace") + "."} {
 		eventually(c.t, "told: "+key, func() bool {
 			return slices.ContainsFunc(c.desk.notes.list(), func(n note) bool { return n.Title == key || strings.Contains(n.Body, key) })
 		})

@@ -43,10 +43,10 @@ func (c Config) Validate() error {
 	var problems []string
 	add := func(format string, args ...any) { problems = append(problems, fmt.Sprintf(format, args...)) }
 
-	if p := addressProblem("authorization", c.AuthURL); p != "" {
+	if p := addressProblem("sign-in", c.AuthURL); p != "" {
 		add("%s", p)
 	}
-	if p := addressProblem("API", c.BaseURL); p != "" {
+	if p := addressProblem("service", c.BaseURL); p != "" {
 		add("%s", p)
 	}
 	switch {

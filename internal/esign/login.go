@@ -128,7 +128,7 @@ func (l *Login) claim(callback url.Values) error {
 	states := callback["state"]
 	if len(states) != 1 || subtle.ConstantTimeCompare([]byte(states[0]), []byte(l.state)) != 1 {
 		return &Error{Op: op, Kind: Invalid, err: errMismatch,
-			Message: "That answer belongs to another sign-in. Sign in again."}
+			Message: "That address belongs to another sign-in attempt. Sign in again."}
 	}
 	// RFC 9207: the server may say who it is.
 	if iss := callback.Get("iss"); iss != "" && !l.server.issued(iss) {

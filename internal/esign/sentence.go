@@ -33,7 +33,7 @@ func Sentence(err error) string {
 	case errors.Is(err, context.DeadlineExceeded):
 		return "The signing service did not answer."
 	}
-	return "Something unexpected went wrong; the log says more."
+	return "Something went wrong. For details, open the log in Help."
 }
 
 // Sentence is the error in plain words.
@@ -46,16 +46,16 @@ func (e *Error) Sentence() string {
 	case BadClient:
 		return "The signing service does not accept the client id or the client secret. Check both in Settings."
 	case Forbidden:
-		return e.saying("This account may not do that. Ask an administrator of the organization, or sign in with another account.",
+		return e.saying("Your account does not have permission to do this. Ask an administrator of the organization, or sign in with another account.",
 			"The signing service does not allow this account to do that: %s")
 	case NotFound:
 		return "The signing service does not know this, or this account may not see it."
 	case Refused:
 		return e.saying("The signing service refused the request.", "The signing service refused the request: %s")
 	case TooMany:
-		return "The signing service asks to slow down."
+		return "Too many requests were sent to the signing service."
 	case Server:
-		return "The signing service has a problem of its own."
+		return "The signing service has a technical problem."
 	case Network:
 		return networkSentence(e.err)
 	case NotReady:
@@ -81,7 +81,7 @@ func (e *Error) Sentence() string {
 	case Interrupted:
 		return "This was stopped before it was finished."
 	}
-	return "Something unexpected went wrong; the log says more."
+	return "Something went wrong. For details, open the log in Help."
 }
 
 // saying uses the service's own words when there are any.

@@ -148,7 +148,7 @@ func (s *Server) advanceAs(w http.ResponseWriter, r *http.Request, in login, u U
 	switch {
 	case !signedIn && silent:
 		s.logins.end(in.id)
-		req.fail(w, r, refuse("login_required", "Nobody is signed in."))
+		req.fail(w, r, refuse("login_required", "You are not signed in."))
 	case !signedIn:
 		http.Redirect(w, r, "/connect/login?flow="+in.id, http.StatusSeeOther)
 	case (asked || !s.consented(u, req)) && silent:

@@ -65,17 +65,17 @@ func (e *Error) Sentence() string {
 		return fmt.Sprintf("Another computer is using %s. Close Countersign there, or use another address in Settings.",
 			e.domain())
 	case DomainNotYours:
-		return fmt.Sprintf("Your ngrok account may not use %s. Enter one of its own addresses in Settings, or none.",
+		return fmt.Sprintf("Your ngrok account is not allowed to use %s. Enter one of its own addresses in Settings, or none.",
 			e.domain())
 	case Quota:
-		return "Your ngrok plan allows no more at the moment. Wait until its limit is renewed, or change the plan." +
+		return "You have reached the limit of your ngrok plan. Wait until its limit is renewed, or change the plan." +
 			e.code()
 	case Certificate:
 		if e.permanent {
 			return "The certificate for this computer's own address is missing. Start Countersign again to make a new one."
 		}
-		return fmt.Sprintf("The connection to %s is not private: the network opens encrypted connections, or the "+
-			"certificate file is the wrong one. Ask your administrator to let it through unopened, or choose the "+
+		return fmt.Sprintf("The connection to %s is not secure. Your network inspects encrypted connections, or the "+
+			"certificate file is wrong. Ask your administrator to exclude it from inspection, or choose the "+
 			"network's certificate file in Settings.", e.server())
 	case Listen:
 		if e.busy {

@@ -63,8 +63,8 @@ func (s *Screen) help() fyne.CanvasObject {
 		text string
 	}{
 		{look.MarkDrop, lang.L("Drop documents anywhere in this window, say who signs, and send.")},
-		{look.MarkNext, lang.L("The signing service writes to everyone. Packages shows who has signed and who is next.")},
-		{look.MarkSaved, lang.L("When everyone has signed, the documents are saved in your folder. What was missed while Countersign was closed is saved at the next start.")},
+		{look.MarkNext, lang.L("The signing service e-mails the signers. Packages shows who has signed and who is next.")},
+		{look.MarkSaved, lang.L("When everyone has signed, Countersign saves the documents in your folder. Documents signed while it was closed are saved when you start it again.")},
 		{look.MarkProblem, lang.L("When something is wrong, the top of the window says what, since when, and what to do.")},
 	} {
 		steps.Add(widgets.PadHV(0, 4, widgets.Across(widget.NewIcon(step.mark.Resource()), widgets.NewParagraph(step.text), nil)))
@@ -82,7 +82,7 @@ func keys() fyne.CanvasObject {
 		{shortcut("W"), lang.L("Close the window; Countersign keeps running")},
 		{shortcut("Q"), lang.L("Quit")},
 		{lang.L("Enter"), lang.L("The main button of the screen")},
-		{lang.L("Escape"), lang.L("Leave")},
+		{lang.L("Escape"), lang.L("Cancel or go back")},
 		{lang.L("Tab"), lang.L("The next field")},
 	} {
 		name := widgets.NewLine(k.key)
@@ -91,7 +91,7 @@ func keys() fyne.CanvasObject {
 		text.Shorten = true
 		grid.Add(widgets.PadHV(0, 3, widgets.Across(widgets.Wide(76, name), text, nil)))
 	}
-	return part(lang.L("Keys"), grid)
+	return part(lang.L("Keyboard shortcuts"), grid)
 }
 
 // shortcut is how a key with the system's modifier is called.
@@ -106,7 +106,7 @@ func (s *Screen) facts() fyne.CanvasObject {
 	open := widget.NewButton(lang.L("Open folder"), func() { s.desk.OpenFile(s.about.DataDir) })
 	show := widget.NewButton(lang.L("Show in folder"), func() { s.desk.ShowInFolder(s.about.LogFile) })
 	diagnostics := widget.NewButtonWithIcon(lang.L("Copy diagnostics"), theme.ContentCopyIcon(), s.CopyDiagnostics)
-	note := widgets.NewProse(lang.L("Diagnostics are settings and state as text, for whoever helps you. They hold no passwords, keys or documents."))
+	note := widgets.NewProse(lang.L("Diagnostics are your settings and status as text for support. They contain no passwords, keys or documents."))
 	return part(lang.L("About Countersign"),
 		fact(lang.L("Version"), s.version, nil),
 		fact(lang.L("Data folder"), s.data, open),

@@ -175,7 +175,7 @@ func TestAllEventsAreExported(t *testing.T) {
 	if len(rows) != 457 || !file.closed || b.Notices[0] != "456 events were exported." || b.screen.stop != nil {
 		t.Fatalf("%d rows, said %q", len(rows), b.Notices)
 	}
-	if got := strings.Join(rows[1][:11], "|"); got != "2026-11-21T13:42:00+01:00|2026-11-21T13:42:00+01:00|The package is signed by everyone|Mandate Keller|p3|e-5|yes|waiting to be handled|'=HYPERLINK(\"http://example.com\")||0" {
+	if got := strings.Join(rows[1][:11], "|"); got != "2026-11-21T13:42:00+01:00|2026-11-21T13:42:00+01:00|The package is signed by everyone|Mandate Keller|p3|e-5|yes|waiting to be processed|'=HYPERLINK(\"http://example.com\")||0" {
 		t.Errorf("the first row is %s", got)
 	}
 	if rows[1][11] != string(office.Arrived[0].Body) {
@@ -207,7 +207,7 @@ func TestAnExportCanBeStopped(t *testing.T) {
 func TestWhatWasRefusedIsCountedAndSampled(t *testing.T) {
 	b := newBench(t, officetest.Busy())
 	b.screen.ShowRefused()
-	if got := b.screen.refused.total.Text; got != "43 requests were refused. None of them changed anything. These are samples:" {
+	if got := b.screen.refused.total.Text; got != "43 requests were blocked. None of them changed anything. Examples:" {
 		t.Errorf("says %q", got)
 	}
 	row := newRefusalRow()

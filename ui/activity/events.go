@@ -100,7 +100,7 @@ func (v *events) build(s *Screen) {
 	split := container.NewHSplit(widgets.PadHV(8, 4, v.list), v.letter.content)
 	split.SetOffset(0.45)
 	v.split = split
-	v.empty = widgets.Empty(theme.MailComposeIcon(), lang.L("No event has come yet. They come when somebody signs."), "", nil)
+	v.empty = widgets.Empty(theme.MailComposeIcon(), lang.L("No events yet. One arrives each time someone signs."), "", nil)
 }
 
 func (v *events) content() fyne.CanvasObject {

@@ -66,7 +66,7 @@ func (s *Screen) Export(file io.WriteCloser, name string) {
 // how many it wrote.
 func writeEvents(ctx context.Context, to io.Writer, from *names, zone *time.Location) (n int, err error) {
 	out := csv.NewWriter(to)
-	if err := out.Write([]string{"received", "happened", "kind", "package", "package_id", "event_id", "verified", "outcome", "reason", "handled", "came_again", "body"}); err != nil {
+	if err := out.Write([]string{"received", "happened", "kind", "package", "package_id", "event_id", "verified", "outcome", "reason", "processed", "came_again", "body"}); err != nil {
 		return 0, fmt.Errorf("write the head of the export: %w", err)
 	}
 	stamp := func(t time.Time) string {

@@ -41,7 +41,7 @@ const (
 func (l *letter) build(s *Screen) {
 	l.screen = s
 	l.content = container.NewStack()
-	l.form = widgets.NewTabs([]string{lang.L("Easy to read"), lang.L("As it came")}, func(int) { l.showBody() })
+	l.form = widgets.NewTabs([]string{lang.L("Formatted"), lang.L("Original")}, func(int) { l.showBody() })
 	l.body = widget.NewLabelWithStyle("", fyne.TextAlignLeading, fyne.TextStyle{Monospace: true})
 	l.body.Selectable, l.body.Wrapping = true, fyne.TextWrapBreak
 	l.body.SizeName = look.Caption
@@ -100,13 +100,13 @@ func (l *letter) facts() fyne.CanvasObject {
 	}
 	add(lang.L("Package"), nameOf(e))
 	add(lang.L("Received"), words.Exactly(now, e.Received))
-	add(lang.L("Happened"), words.Exactly(now, e.Time))
-	add(lang.L("Handled"), words.Exactly(now, e.Handled))
-	add(lang.L("Verified"), lang.L("The signature is right for {{.Address}}", words.V{"Address": e.URL}))
+	add(lang.L("Occurred"), words.Exactly(now, e.Time))
+	add(lang.L("Processed"), words.Exactly(now, e.Handled))
+	add(lang.L("Verified"), lang.L("Event signature valid for {{.Address}}", words.V{"Address": e.URL}))
 	if e.Copies > 0 {
-		add(lang.L("Came again"), lang.N("{{.PluralCount}} times", e.Copies))
+		add(lang.L("Received again"), lang.N("{{.PluralCount}} times", e.Copies))
 	}
-	add(lang.L("Number"), e.ID)
+	add(lang.L("Event ID"), e.ID)
 	return list
 }
 

@@ -28,7 +28,7 @@ func (r *refusals) build(s *Screen) {
 	r.list.HideSeparators = true
 	r.list.OnSelected = r.list.Chose
 	r.page = widgets.Frame(widgets.PadHV(24, 10, r.total), nil, nil, widgets.PadHV(12, 0, r.list))
-	r.empty = widgets.Empty(look.MarkSigned.Resource(), lang.L("No request was refused. Requests that do not carry the right signature would be listed here."), "", nil)
+	r.empty = widgets.Empty(look.MarkSigned.Resource(), lang.L("Nothing has been blocked. Requests without a valid event signature are listed here."), "", nil)
 }
 
 func (r *refusals) content() fyne.CanvasObject {
@@ -43,7 +43,7 @@ func (r *refusals) fill(rows []agent.Refusal, total int) {
 	for _, row := range rows {
 		total = max(total, 1+row.More)
 	}
-	r.total.Set(lang.N("{{.PluralCount}} requests were refused. None of them changed anything. These are samples:", total))
+	r.total.Set(lang.N("{{.PluralCount}} requests were blocked. None of them changed anything. Examples:", total))
 	top, hidden := r.list.Top()
 	r.list.Renew(-1, top, hidden)
 }

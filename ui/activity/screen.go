@@ -102,7 +102,7 @@ func (s *Screen) fill(n news) {
 }
 
 func tabTexts(counts agent.EventCounts) []string {
-	texts := []string{lang.L("What happened"), lang.L("Events"), lang.L("Refused")}
+	texts := []string{lang.L("What happened"), lang.L("Events"), lang.L("Blocked")}
 	for i, n := range []int{0, counts.Received, counts.Rejected} {
 		if n > 0 {
 			texts[i] = fmt.Sprintf("%s %d", texts[i], n)

@@ -48,7 +48,7 @@ func Settings(s agent.Settings) map[string]string {
 			wrong[field] = text
 		}
 	}
-	address := lang.L("Write an address that begins with https://.")
+	address := lang.L("Enter an address that starts with https://.")
 	say(AuthURL, !isWeb(s.AuthURL), address)
 	say(BaseURL, !isWeb(s.BaseURL), address)
 	say(ClientID, s.ClientID == "", lang.L("Type the client id that the service gave you."))

@@ -11,14 +11,14 @@ import (
 // touches the disk and may take a moment. Its errors are sentences.
 func Folder(path string) error {
 	if err := os.MkdirAll(path, 0o755); err != nil {
-		return errors.New(lang.L("This folder cannot be made. Choose another one."))
+		return errors.New(lang.L("This folder cannot be created. Choose another one."))
 	}
 	f, err := os.CreateTemp(path, ".countersign-*")
 	if err != nil {
-		return errors.New(lang.L("Nothing can be written into this folder. Choose another one."))
+		return errors.New(lang.L("Files cannot be saved in this folder. Choose another one."))
 	}
 	if errors.Join(f.Close(), os.Remove(f.Name())) != nil {
-		return errors.New(lang.L("Nothing can be written into this folder. Choose another one."))
+		return errors.New(lang.L("Files cannot be saved in this folder. Choose another one."))
 	}
 	return nil
 }

@@ -39,7 +39,7 @@ func (s *Screen) Fill(d agent.Draft) {
 // reference and files. Files that are gone say so in their line. It asks before it takes the place of something typed.
 func (s *Screen) Like(d agent.Draft) {
 	if s.run != nil {
-		s.desk.Notice(lang.L("A package is on its way. Go on when it is sent."))
+		s.desk.Notice(lang.L("A package is being sent. Continue when it is done."))
 		return
 	}
 	s.replace(func() { s.begin(d) })
@@ -87,7 +87,7 @@ func (s *Screen) replace(fill func()) {
 		fill()
 		return
 	}
-	dialog.ShowConfirm(lang.L("Begin anew?"), lang.L("What is typed under “Send” now would be lost."), func(yes bool) {
+	dialog.ShowConfirm(lang.L("Start over?"), lang.L("What you entered under “Send” will be deleted."), func(yes bool) {
 		if yes {
 			fill()
 		}

@@ -30,34 +30,34 @@ func check(docs []*document, d agent.Draft, each bool, due string, now time.Time
 	case slices.ContainsFunc(docs, func(f *document) bool { return f.info.Problem != "" }):
 		w.files = lang.L("Remove or replace the marked document.")
 	case slices.ContainsFunc(docs, func(f *document) bool { return !f.looked }):
-		w.files = lang.L("The documents are still being read. Send again in a moment.")
+		w.files = lang.L("The documents are still loading. Try again in a moment.")
 	}
 	if strings.TrimSpace(d.Name) == "" && len(docs) > 0 && !each {
 		w.name = lang.L("Give the package a name.")
 	}
 	if len(d.Signers) == 0 {
-		w.signers = lang.L("Add at least one person who signs.")
+		w.signers = lang.L("Add at least one signer.")
 	}
 	seen := map[string]bool{}
 	for i, s := range d.Signers {
 		mail := strings.ToLower(s.Email)
 		switch {
 		case s.FirstName == "" && s.LastName == "":
-			w.signer[i] = lang.L("Type the name.")
+			w.signer[i] = lang.L("Enter a name.")
 		case s.Email == "":
-			w.signer[i] = lang.L("Type the e-mail address.")
+			w.signer[i] = lang.L("Enter an e-mail address.")
 		case !isAddress(s.Email):
 			w.signer[i] = lang.L("This is not an e-mail address.")
 		case seen[mail]:
-			w.signer[i] = lang.L("This address is there twice.")
+			w.signer[i] = lang.L("This e-mail address is already in the list.")
 		}
 		seen[mail] = true
 	}
 	switch {
 	case due != "" && d.Due.IsZero():
-		w.due = lang.L("Write the date as 2026-12-31.")
+		w.due = lang.L("Enter a date, for example 2026-12-31.")
 	case !d.Due.IsZero() && !d.Due.After(now):
-		w.due = lang.L("This day is over.")
+		w.due = lang.L("This date has passed.")
 	}
 	return w
 }

@@ -55,7 +55,7 @@ func TestAPackageIsSentByKeysAlone(t *testing.T) {
 		got.Due.Format(time.DateOnly) != "2026-11-30" || !strings.HasSuffix(got.Files[0], "Lease.pdf") || len(got.Files) != 2 {
 		t.Errorf("sent %+v", got)
 	}
-	if len(b.Went) != 1 || len(b.Notices) != 1 || b.Notices[0] != "“Lease” is on its way to 1 person." {
+	if len(b.Went) != 1 || len(b.Notices) != 1 || b.Notices[0] != "“Lease” was sent to 1 person." {
 		t.Errorf("shown %v, said %q", b.Went, b.Notices)
 	}
 }
@@ -200,7 +200,7 @@ func TestSendingShowsABarForEachFileAndCanGoOnAlone(t *testing.T) {
 	if len(office.Cancelled) != 0 || len(b.screen.docs) != 0 || b.screen.run != nil {
 		t.Error("the office keeps it, and there is room for the next")
 	}
-	if last := b.Notices[len(b.Notices)-1]; last != "“a” is kept and goes out by itself as soon as it can." {
+	if last := b.Notices[len(b.Notices)-1]; last != "“a” will be sent automatically as soon as possible." {
 		t.Errorf("said %q", last)
 	}
 }
@@ -221,7 +221,7 @@ func TestWhileNobodyIsSignedInItSaysWhatItWaitsFor(t *testing.T) {
 	b.add("a.pdf")
 	b.screen.Fill(filled(ana))
 	b.screen.Send()
-	b.Until(func() bool { return strings.HasPrefix(b.screen.bar.text.Text, "Nobody is signed in.") })
+	b.Until(func() bool { return strings.HasPrefix(b.screen.bar.text.Text, "You are not signed in.") })
 	<-stored
 	b.screen.showOutbox(office.Drafts())
 	if len(b.screen.outbox.Objects) != 0 {
@@ -240,8 +240,8 @@ func TestStoppingTakesBackInTimeOrSaysThatItIsTooLate(t *testing.T) {
 		left  int
 		said  string
 	}{
-		"in time":  {store.DraftQueued, 1, "Stopped. Nothing was sent."},
-		"too late": {store.DraftAdding, 0, "Too late: the package is already with the signing service."},
+		"in time":  {store.DraftQueued, 1, "Cancelled. Nothing was sent."},
+		"too late": {store.DraftAdding, 0, "Too late to cancel. The signing service already has the package."},
 	} {
 		t.Run(name, func(t *testing.T) {
 			office := officetest.Busy()
@@ -321,7 +321,7 @@ func TestAPackageThatNeedsItsFieldsPlacedIsNotSaidToBeOnItsWay(t *testing.T) {
 	b.screen.Fill(filled(ana))
 	b.screen.Send()
 	b.Settle()
-	if len(b.Went) != 1 || b.Went[0] != "package n1" || !strings.Contains(b.Notices[0], "who signs where") {
+	if len(b.Went) != 1 || b.Went[0] != "package n1" || !strings.Contains(b.Notices[0], "where each signer signs") {
 		t.Errorf("shown %v, said %q", b.Went, b.Notices)
 	}
 }

@@ -70,7 +70,7 @@ func promise(documents int, signers []store.Signer, each bool) string {
 func stage(adding bool, sent, total int64) string {
 	switch {
 	case adding:
-		return lang.L("Handing the package over…")
+		return lang.L("Sending the package…")
 	case total > 0:
 		return fmt.Sprintf("%s %s / %s", lang.L("Uploading…"), words.Size(sent), words.Size(total))
 	}

@@ -19,7 +19,7 @@ func (s *Screen) Add(paths []string) {
 		return
 	}
 	if s.run != nil {
-		s.desk.Notice(lang.L("A package is on its way. Add files when it is sent."))
+		s.desk.Notice(lang.L("A package is being sent. Add files when it is done."))
 		return
 	}
 	var fresh []*document
@@ -76,7 +76,7 @@ func (s *Screen) showFiles() {
 	}
 	s.filesField.Hint("")
 	if len(s.docs) > 1 && s.run == nil {
-		s.filesField.Hint(lang.L("Drag the lines, or press Alt with an arrow key, to change the order."))
+		s.filesField.Hint(lang.L("To change the order, drag a row or press Alt and an arrow key."))
 	}
 	s.each.Hidden = len(s.docs) < 2
 	s.filesField.Refresh()

@@ -54,20 +54,20 @@ func (s *Screen) tell(r *run, people int) {
 	case len(of[sent]) == all:
 		s.present(r.parcels[0].state.PackageID, name, sentText(name, all, people))
 	case len(of[unknown]) > 0:
-		s.bar.say(look.MarkProblem, lang.L("The answer was lost. Countersign keeps the package and finds out whether it was sent."))
+		s.bar.say(look.MarkProblem, lang.L("The connection was lost. Countersign has kept the package and is checking whether it was sent."))
 	case len(of[stopped]) == all:
-		s.bar.end(lang.L("Stopped. Nothing was sent."))
+		s.bar.end(lang.L("Cancelled. Nothing was sent."))
 	case len(of[refused]) == 1:
 		s.bar.say(look.MarkProblem, of[refused][0].problem)
 	case len(of[refused]) > 1:
-		s.bar.say(look.MarkProblem, lang.L("{{.Sent}} of {{.Packages}} were sent. Why the others were not stands beside them.",
+		s.bar.say(look.MarkProblem, lang.L("{{.Sent}} of {{.Packages}} sent. The reason is shown next to each of the others.",
 			words.V{"Sent": len(of[sent]), "Packages": packages(all)}))
 	case len(of[waiting]) > 0 && of[waiting][0].problem != "":
 		s.bar.say(look.MarkProblem, of[waiting][0].problem)
 	case len(of[waiting]) > 0:
-		s.desk.Notice(lang.L("“{{.Name}}” is kept and goes out by itself as soon as it can.", words.V{"Name": of[waiting][0].draft.Name}))
+		s.desk.Notice(lang.L("“{{.Name}}” will be sent automatically as soon as possible.", words.V{"Name": of[waiting][0].draft.Name}))
 	default:
-		s.bar.end(lang.L("Stopped. {{.Sent}} of {{.Packages}} were sent.", words.V{"Sent": len(of[sent]), "Packages": packages(all)}))
+		s.bar.end(lang.L("Cancelled. {{.Sent}} of {{.Packages}} sent.", words.V{"Sent": len(of[sent]), "Packages": packages(all)}))
 	}
 }
 
@@ -79,7 +79,7 @@ func (s *Screen) present(id, name, text string) {
 		return row.State, nil
 	}, func(state store.PackageState, _ error) {
 		if words.IsDraft(state) {
-			text = lang.L("“{{.Name}}” is with the signing service. Say there who signs where, then it goes out.", words.V{"Name": name})
+			text = lang.L("“{{.Name}}” is not sent yet. Finish it in the browser by marking where each signer signs.", words.V{"Name": name})
 		}
 		s.desk.Notice(text)
 		s.desk.Go.ShowPackage(id)
@@ -88,9 +88,9 @@ func (s *Screen) present(id, name, text string) {
 
 func sentText(name string, all, people int) string {
 	if all > 1 {
-		return lang.L("{{.Packages}} are on their way to {{.People}}.", words.V{"Packages": packages(all), "People": words.People(people)})
+		return lang.L("{{.Packages}} were sent to {{.People}}.", words.V{"Packages": packages(all), "People": words.People(people)})
 	}
-	return lang.L("“{{.Name}}” is on its way to {{.People}}.", words.V{"Name": name, "People": words.People(people)})
+	return lang.L("“{{.Name}}” was sent to {{.People}}.", words.V{"Name": name, "People": words.People(people)})
 }
 
 // clear makes room for the next package.

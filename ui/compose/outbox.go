@@ -30,7 +30,7 @@ func (s *Screen) showOutbox(drafts []store.Draft) {
 		widgets.Remake(s.outbox)
 		return
 	}
-	widgets.Remake(s.outbox, widgets.Stack(8, widgets.NewTitle(lang.L("On their way")), widgets.Card(list)))
+	widgets.Remake(s.outbox, widgets.Stack(8, widgets.NewTitle(lang.L("Outbox")), widgets.Card(list)))
 }
 
 // hintOf says what keeps a draft that is being sent.
@@ -52,19 +52,19 @@ func (s *Screen) draftRow(d store.Draft) fyne.CanvasObject {
 	button := func(text string, do func()) fyne.CanvasObject { return s.newButton(text, nil, do) }
 	switch d.State {
 	case store.DraftUnknown:
-		row.Add(container.NewHBox(button(lang.L("It was sent"), forget), button(lang.L("Send again"), func() { s.askTwice(again) })))
+		row.Add(container.NewHBox(button(lang.L("Mark as sent"), forget), button(lang.L("Send again"), func() { s.askTwice(again) })))
 	case store.DraftFailed:
-		row.Add(container.NewHBox(button(lang.L("Discard"), forget), button(lang.L("Change"), func() { s.edit(d) }),
+		row.Add(container.NewHBox(button(lang.L("Discard"), forget), button(lang.L("Edit"), func() { s.edit(d) }),
 			button(lang.L("Send again"), again)))
 	case store.DraftQueued:
-		row.Add(container.NewHBox(button(lang.L("Do not send"), func() { s.withdraw(d.ID) })))
+		row.Add(container.NewHBox(button(lang.L("Cancel sending"), func() { s.withdraw(d.ID) })))
 	}
 	return row
 }
 
 // askTwice asks before something is sent that may have been sent already.
 func (s *Screen) askTwice(again func()) {
-	dialog.ShowConfirm(lang.L("Send it again?"), lang.L("If the first attempt did arrive, the signers get it twice."),
+	dialog.ShowConfirm(lang.L("Send it again?"), lang.L("If the first attempt got through, the signers will receive the package twice."),
 		func(yes bool) {
 			if yes {
 				again()
@@ -79,7 +79,7 @@ func (s *Screen) withdraw(id string) {
 		case err != nil:
 			s.desk.Notice(words.Sentence(err.Error()))
 		case !inTime:
-			s.desk.Notice(lang.L("Too late: the package is already with the signing service."))
+			s.desk.Notice(lang.L("Too late to cancel. The signing service already has the package."))
 		}
 		s.Reload()
 	})
@@ -99,14 +99,14 @@ func (s *Screen) decide(act func() error) {
 func draftState(d store.Draft) (look.Mark, string) {
 	switch d.State {
 	case store.DraftUnknown:
-		return look.MarkProblem, lang.L("The answer was lost. It may have been sent; Countersign is finding out.")
+		return look.MarkProblem, lang.L("The connection was lost. Countersign is checking whether the package was sent.")
 	case store.DraftFailed:
 		if d.Problem != "" {
 			return look.MarkProblem, words.Sentence(d.Problem)
 		}
-		return look.MarkProblem, lang.L("The signing service refused it.")
+		return look.MarkProblem, lang.L("The signing service did not accept the package.")
 	case store.DraftAdding:
-		return look.MarkNext, lang.L("Handing the package over…")
+		return look.MarkNext, lang.L("Sending the package…")
 	default:
 		if d.Problem != "" {
 			return look.MarkNext, words.Sentence(d.Problem)

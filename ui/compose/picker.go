@@ -58,7 +58,7 @@ func (s *Screen) pickFiles() {
 		b.escape = p.leave
 	}
 	head := widgets.Stack(8, widgets.NewHeading(lang.L("Add documents")), widgets.Across(nil, p.why, up), p.places())
-	keys := widgets.NewCaption(lang.L("Space chooses, Enter takes what is chosen."))
+	keys := widgets.NewCaption(lang.L("Press Space to select files and Enter to add them."))
 	foot := widgets.Across(nil, keys, container.NewHBox(leave, p.add))
 	content := widgets.Pad(12, container.NewBorder(head, widgets.PadHV(0, 8, foot), nil, nil, p.list))
 	p.pop = widget.NewModalPopUp(content, s.desk.Window.Canvas())

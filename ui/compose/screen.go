@@ -50,18 +50,18 @@ type Screen struct {
 func New(d *desk.Desk) *Screen {
 	s := &Screen{desk: d, fileBox: widgets.Stack(4), peopleBox: widgets.Stack(6), outbox: container.NewStack()}
 	s.reader = work.NewReader(d.Work, s.read, s.show)
-	s.name, s.message, s.due, s.reference = s.newInput(""), s.newText(2), s.newInput(lang.L("no date")), s.newInput("")
+	s.name, s.message, s.due, s.reference = s.newInput(""), s.newText(2), s.newInput(lang.L("No due date")), s.newInput("")
 	s.day = s.newButton("", theme.CalendarIcon(), s.pickDay)
 	s.day.Importance = widget.LowImportance
 	s.due.ActionItem = s.day
 	s.nameField = widgets.NewField(lang.L("Package name"), s.name, "")
-	s.dueField = widgets.NewField(lang.L("To be signed by"), s.due, "")
-	s.filesField = widgets.NewField(lang.L("Documents, in the order they are signed"), s.fileBox, "")
-	s.peopleField = widgets.NewField(lang.L("People who sign"), s.peopleBox, "")
-	s.each = choice(lang.L("One package"), lang.L("One package for each document"), func() { s.changed() })
-	s.order = choice(lang.L("All at once"), lang.L("One after the other"), func() { s.showPeople() })
+	s.dueField = widgets.NewField(lang.L("Due date"), s.due, "")
+	s.filesField = widgets.NewField(lang.L("Documents, in signing order"), s.fileBox, "")
+	s.peopleField = widgets.NewField(lang.L("Signers"), s.peopleBox, "")
+	s.each = choice(lang.L("All documents in one package"), lang.L("A separate package for each document"), func() { s.changed() })
+	s.order = choice(lang.L("In any order"), lang.L("In the order shown"), func() { s.showPeople() })
 	s.add = s.newButton(lang.L("Add documents"), theme.ContentAddIcon(), s.pickFiles)
-	s.addPerson = s.newButton(lang.L("Add a person"), theme.ContentAddIcon(), func() { s.addSigner(noSigner, true) })
+	s.addPerson = s.newButton(lang.L("Add signer"), theme.ContentAddIcon(), func() { s.addSigner(noSigner, true) })
 	s.bar = newBar(s)
 	s.layOut()
 	s.addSigner(noSigner, false)
@@ -77,7 +77,7 @@ func choice(first, second string, changed func()) *widget.RadioGroup {
 }
 
 func (s *Screen) layOut() {
-	reference := widgets.NewField(lang.L("Your reference"), s.reference, "")
+	reference := widgets.NewField(lang.L("Reference"), s.reference, "")
 	left := widgets.Stack(12, s.filesField, container.NewHBox(s.add), s.each, s.nameField,
 		widgets.NewField(lang.L("Message to the signers"), s.message, ""), widgets.Halves(s.dueField, reference))
 	right := widgets.Stack(12, s.peopleField, container.NewHBox(s.addPerson), s.order, s.outbox)

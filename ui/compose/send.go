@@ -23,7 +23,7 @@ func (s *Screen) Send() {
 	d := s.draft()
 	if w := check(s.docs, d, s.separate(), s.due.Text, s.desk.Now()); w.any() {
 		s.showWrong(w)
-		s.bar.say(look.MarkProblem, lang.L("Something is missing. It is marked above."))
+		s.bar.say(look.MarkProblem, lang.L("Check the marked fields."))
 		return
 	}
 	s.showWrong(wrong{})
@@ -62,7 +62,7 @@ func (s *Screen) hand(r *run, p *parcel) context.CancelFunc {
 func (s *Screen) askWhetherSignedIn(r *run) {
 	work.Then(s.desk.Work, func(context.Context) (bool, error) { return s.desk.Office.Status().SignedIn, nil }, func(in bool, _ error) {
 		if !in && s.run == r {
-			s.bar.progress(-1, lang.L("Nobody is signed in. The package is kept and goes out after the next sign-in."))
+			s.bar.progress(-1, lang.L("You are not signed in. The package will be sent after you sign in."))
 		}
 	})
 }
@@ -134,7 +134,7 @@ func (s *Screen) arrived(r *run, p *parcel, state agent.SendState, err error) {
 
 func problemOf(state agent.SendState) string {
 	if state.Problem == "" {
-		return lang.L("The signing service refused it.")
+		return lang.L("The signing service did not accept the package.")
 	}
 	return words.Sentence(state.Problem)
 }
@@ -147,7 +147,7 @@ func (s *Screen) takeBack(r *run, p *parcel) {
 		case err != nil:
 			p.fate, p.problem = waiting, words.Sentence(err.Error())
 		case !inTime:
-			p.fate, p.problem = waiting, lang.L("Too late: the package is already with the signing service.")
+			p.fate, p.problem = waiting, lang.L("Too late to cancel. The signing service already has the package.")
 		}
 		s.settle(r, p)
 	})

@@ -70,7 +70,7 @@ func Busy() *Office {
 		Signers: []store.Signer{tom}, SignersTotal: 1}}
 	o.Rows = []agent.PackageRow{offer, mandate, lease, saving, withdrawn}
 	o.Happened = []store.Activity{
-		{Time: Now.Add(-19 * time.Minute), Kind: "saved", PackageID: "p3", Text: "“Mandate Keller” is signed by everyone. 2 documents saved in Signed."},
+		{Time: Now.Add(-19 * time.Minute), Kind: "saved", PackageID: "p3", Text: "Everyone has signed “Mandate Keller”. 2 files saved in Signed."},
 		{Time: Now.Add(-20 * time.Minute), Kind: "event", PackageID: "p3", Text: "Thomas Keller signed “Mandate Keller”."},
 		{Time: Now.Add(-time.Hour), Kind: "sent", PackageID: "p2", Text: "Sent “Offer 2026-118” to 2 people."},
 		{Time: Now.Add(-5 * time.Hour), Kind: "problem", Text: "“Letter” was not sent. The signing service did not answer."},
@@ -85,8 +85,8 @@ func Busy() *Office {
 	o.Pictures = map[string]image.Image{"Lease Sonnenweg 4.pdf": Page(), "Mandate Keller - Letter of mandate.pdf": Page(), "Mandate Keller - certificate.pdf": Page()}
 	o.Arrived = arrived()
 	o.Turned = []agent.Refusal{
-		{Time: Now.Add(-2 * time.Hour), Reason: "A request with a signature that is not the service's was refused.", Remote: "203.0.113.9", More: 41},
-		{Time: Now.Add(-30 * time.Hour), Reason: "A request without a signature was refused.", Remote: "198.51.100.4"}}
+		{Time: Now.Add(-2 * time.Hour), Reason: "A request with a false event signature was blocked.", Remote: "203.0.113.9", More: 41},
+		{Time: Now.Add(-30 * time.Hour), Reason: "A request without an event signature was blocked.", Remote: "198.51.100.4"}}
 	o.State.Events = agent.EventCounts{Received: len(o.Arrived), Rejected: 43, Pending: 1, Problems: 1}
 	return o
 }
@@ -101,7 +101,7 @@ func Wrong() *Office {
 	}
 	full := o.Rows[1]
 	full.Saved = false
-	full.Problem, full.FilesDone, full.Files = "The disk with “Signed” is full. 1 document waits and will be saved when there is room.", 1, full.Files[:1]
+	full.Problem, full.FilesDone, full.Files = "The disk with “Signed” is full. 1 file is waiting and will be saved when there is room.", 1, full.Files[:1]
 	expired := o.Rows[0]
 	expired.State = "expired"
 	o.Rows = []agent.PackageRow{full, expired, o.Rows[2]}

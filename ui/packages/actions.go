@@ -16,7 +16,7 @@ import (
 // actionsOf are the buttons for what can be done with a package.
 func (s *Screen) actionsOf(p paper) (buttons []fyne.CanvasObject) {
 	if words.IsDraft(p.row.State) {
-		edit := widget.NewButtonWithIcon(lang.L("Open in the editor"), theme.DocumentCreateIcon(), nil)
+		edit := widget.NewButtonWithIcon(lang.L("Finish in the browser…"), theme.DocumentCreateIcon(), nil)
 		edit.Importance = widget.HighImportance
 		edit.OnTapped = func() { edit.Disable(); s.openEditor(p.row.ID, edit.Enable) }
 		buttons = append(buttons, edit)
@@ -25,7 +25,7 @@ func (s *Screen) actionsOf(p paper) (buttons []fyne.CanvasObject) {
 		buttons = append(buttons, widget.NewButtonWithIcon(lang.L("Save again"), theme.DownloadIcon(), func() { s.saveAgain(p.row) }))
 	}
 	if p.sentHere {
-		buttons = append(buttons, widget.NewButtonWithIcon(lang.L("Send again like this"), theme.MailForwardIcon(), func() { s.sendAgain(p) }))
+		buttons = append(buttons, widget.NewButtonWithIcon(lang.L("Use for a new package"), theme.MailForwardIcon(), func() { s.sendAgain(p) }))
 	}
 	return buttons
 }

@@ -39,7 +39,7 @@ func (s *Screen) draw(fresh bool) {
 		page.Add(warning(trouble))
 	}
 	if len(p.missing) > 0 {
-		page.Add(warning(lang.N("{{.PluralCount}} saved files are no longer where they were saved. Save them again, or leave them where they are now.", len(p.missing))))
+		page.Add(warning(lang.N("{{.PluralCount}} saved files cannot be found in their folders. Save them again, unless you moved them yourself.", len(p.missing))))
 	}
 	page.Add(s.signersOf(p.row))
 	page.Add(s.documentsOf(p))
@@ -83,7 +83,7 @@ func (s *Screen) headOf(p paper) fyne.CanvasObject {
 		facts = append(facts, lang.L("reference {{.Reference}}", words.V{"Reference": row.Reference}))
 	}
 	if row.Origin == store.MadeElsewhere {
-		facts = append(facts, lang.L("made elsewhere in the organization"))
+		facts = append(facts, lang.L("created elsewhere in your organization"))
 	}
 	head := widgets.Stack(6, widgets.Across(nil, widgets.NewHeading(words.Title(row.Name)), state), widgets.NewCaption(strings.Join(facts, " · ")))
 	if due, colour := words.Due(s.desk.Now(), row.Due, standing); due != "" {
@@ -126,7 +126,7 @@ func (s *Screen) signersOf(row agent.PackageRow) fyne.CanvasObject {
 		list.Add(widgets.Across(widget.NewIcon(state.Mark.Resource()), who, right))
 	}
 	if len(row.Signers) == 0 {
-		list.Add(widgets.NewCaption(lang.L("The signing service has not told yet who signs.")))
+		list.Add(widgets.NewCaption(lang.L("The signing service has not listed the signers yet.")))
 	}
 	return section(title, list)
 }
@@ -139,14 +139,14 @@ func (s *Screen) documentsOf(p paper) fyne.CanvasObject {
 	for _, d := range p.row.Documents {
 		state := words.Progress(len(d.SignedBy), len(p.row.Signers))
 		if d.Executed {
-			state = lang.L("signed by everyone")
+			state = lang.L("fully signed")
 		}
 		note := widgets.NewCaption(state)
 		note.Shorten = false
 		list.Add(widgets.Across(widget.NewIcon(theme.DocumentIcon()), shortLine(words.DocumentName(d)), note))
 	}
 	if len(p.row.Documents) == 0 {
-		list.Add(widgets.NewCaption(lang.L("The documents are not known yet.")))
+		list.Add(widgets.NewCaption(lang.L("The signing service has not listed the documents yet.")))
 	}
 	return section(lang.L("Documents"), list)
 }

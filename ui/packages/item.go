@@ -73,7 +73,7 @@ func textOf(r listed) string {
 		text = words.Progress(r.line.SignersDone, r.line.SignersTotal) + " · " + text
 	}
 	if r.line.Origin == store.MadeElsewhere {
-		text += " · " + lang.L("made elsewhere")
+		text += " · " + lang.L("created elsewhere")
 	}
 	return text
 }

@@ -47,7 +47,7 @@ func folderText(folder string) string {
 	if folder == "" {
 		return lang.L("No folder is chosen yet")
 	}
-	return lang.L("Saved in {{.Folder}}", words.V{"Folder": folder})
+	return lang.L("Folder: {{.Folder}}", words.V{"Folder": folder})
 }
 
 // filter applies tab and search after the person changed them, keeps the choice where it can, and shows the result.

@@ -58,7 +58,7 @@ type Screen struct {
 func New(d *desk.Desk) *Screen {
 	s := &Screen{desk: d, all: newIndex(nil), links: map[string]links{}, pictures: map[string]image.Image{}, leave: func() {}}
 	s.reader = work.NewReader(d.Work, s.read, s.fill)
-	s.search = widgets.NewEntry(lang.L("Search name, person or file"))
+	s.search = widgets.NewEntry(lang.L("Search by name, signer or file"))
 	s.search.SetIcon(theme.SearchIcon())
 	s.search.OnChanged = func(string) { s.filter() }
 	s.search.OnEscape = s.leaveSearch

@@ -154,7 +154,7 @@ func TestSendAgainTakesEverythingButTheDueDate(t *testing.T) {
 	b := newBench(t, officetest.Busy())
 	b.screen.Show("p1")
 	b.Settle()
-	press(t, b.screen.actionsOf(b.screen.paper), "Send again like this")
+	press(t, b.screen.actionsOf(b.screen.paper), "Use for a new package")
 	if len(b.Like) != 1 || len(b.Like[0].Files) != 1 || len(b.Like[0].Signers) != 3 || !b.Like[0].Sequential || !b.Like[0].Due.IsZero() {
 		t.Errorf("began %+v", b.Like)
 	}
@@ -178,13 +178,13 @@ func TestADraftIsOpenedInTheServicesEditor(t *testing.T) {
 	b := newBench(t, office)
 	b.screen.Show("p2")
 	b.Settle()
-	press(t, b.screen.actionsOf(b.screen.paper), "Open in the editor")
+	press(t, b.screen.actionsOf(b.screen.paper), "Finish in the browser…")
 	b.Settle()
 	if len(b.System.Opened) != 0 || len(b.Notices) != 1 || !strings.HasPrefix(b.Notices[0], "The signing service gave no address") {
 		t.Errorf("opened %v, said %q", b.System.Opened, b.Notices)
 	}
 	office.Pages = map[string]string{"p2": "https://sign.example.com/edit/p2"}
-	press(t, b.screen.actionsOf(b.screen.paper), "Open in the editor")
+	press(t, b.screen.actionsOf(b.screen.paper), "Finish in the browser…")
 	b.Settle()
 	if len(b.System.Opened) != 1 || b.System.Opened[0] != "address https://sign.example.com/edit/p2" {
 		t.Errorf("opened %v", b.System.Opened)
@@ -252,7 +252,7 @@ func TestEveryRowSaysWhereItsPackageStands(t *testing.T) {
 	for id, want := range map[string]string{
 		"p2": "waiting for Thomas Keller and Irena Novák",
 		"w2": "7 of 12 signed · waiting for Thomas Keller and Irena Novák",
-		"w3": "waiting · made elsewhere",
+		"w3": "waiting · created elsewhere",
 		"p5": "withdrawn",
 	} {
 		if got := textOf(rows[id]); got != want {

@@ -75,15 +75,15 @@ func (f *form) documents(pickFolder func()) {
 	choose := widget.NewButtonWithIcon(lang.L("Choose…"), theme.FolderOpenIcon(), pickFolder)
 	f.text(check.SaveTo, "", "", f.folder, func(s *agent.Settings) *string { return &s.SaveTo }).field =
 		widgets.NewField(lang.L("Folder"), widgets.Across(nil, f.folder, choose), lang.L("It is made if it is not there."))
-	f.text(check.Template, lang.L("Name of a saved file"), "",
+	f.text(check.Template, lang.L("File name pattern"), "",
 		f.template, func(s *agent.Settings) *string { return &s.NameTemplate })
 	f.shapes = newChoice(
 		[]string{"{package} - {document}", "{package}/{document}", "{month}/{package} - {document}", "{year}/{month}/{package} - {document}",
 			"{date} {package} - {document}", "{reference} {package} - {document}"},
 		[]string{lang.L("All in one folder"), lang.L("A folder per package"), lang.L("A folder per month"), lang.L("A folder per year and month"),
 			lang.L("All in one folder, by date"), lang.L("All in one folder, by reference")}, func() { f.shape() })
-	f.shapes.PlaceHolder = lang.L("An own pattern")
-	f.flag("beside_original", lang.L("Save beside the original what was sent from this computer"), func(s *agent.Settings) *bool { return &s.BesideOriginal })
+	f.shapes.PlaceHolder = lang.L("Custom pattern")
+	f.flag("beside_original", lang.L("Save signed copies next to the originals sent from this computer"), func(s *agent.Settings) *bool { return &s.BesideOriginal })
 	f.flag("save_cac", lang.L("Also save the certificate of each document"), func(s *agent.Settings) *bool { return &s.SaveCAC })
 	f.flag("save_masterfile", lang.L("Also save the master file of each package"), func(s *agent.Settings) *bool { return &s.SaveMaster })
 }
@@ -106,8 +106,8 @@ func (f *form) shape() {
 func (f *form) notices() {
 	var k *knob
 	c := newChoice([]string{string(agent.NotifyEach), string(agent.NotifyExecuted), string(agent.NotifyNone)},
-		[]string{lang.L("Each signature and each finished package"), lang.L("Finished packages only"), lang.L("None")}, func() { f.chosen(k) })
-	k = f.pick(check.Notify, lang.L("Tell about"), "", c,
+		[]string{lang.L("Each signature and fully signed packages"), lang.L("Fully signed packages only"), lang.L("Nothing")}, func() { f.chosen(k) })
+	k = f.pick(check.Notify, lang.L("Notify me about"), "", c,
 		func(s agent.Settings) string {
 			if s.Notify == "" {
 				return string(agent.NotifyEach)
@@ -115,17 +115,17 @@ func (f *form) notices() {
 			return string(s.Notify)
 		},
 		func(s *agent.Settings, v string) { s.Notify = agent.NotifyKind(v) })
-	f.text(check.QuietFrom, lang.L("Quiet from"), lang.L("No notifications in these hours. Leave both empty for none."), widgets.NewEntry("22:00"),
+	f.text(check.QuietFrom, lang.L("Quiet from"), lang.L("No notifications between these times. Leave both empty to be notified at any time."), widgets.NewEntry("22:00"),
 		func(s *agent.Settings) *string { return &s.QuietFrom })
 	f.text(check.QuietTo, lang.L("Quiet until"), "", widgets.NewEntry("07:00"), func(s *agent.Settings) *string { return &s.QuietTo })
 }
 
 func (f *form) program() {
 	var look, tongue *knob
-	themes := newChoice([]string{"", "light", "dark"}, []string{lang.L("As the system"), lang.L("Light"), lang.L("Dark")}, func() { f.chosen(look) })
-	look = f.pick("theme", lang.L("Colours"), "", themes,
+	themes := newChoice([]string{"", "light", "dark"}, []string{lang.L("Same as the system"), lang.L("Light"), lang.L("Dark")}, func() { f.chosen(look) })
+	look = f.pick("theme", lang.L("Theme"), "", themes,
 		func(s agent.Settings) string { return s.Theme }, func(s *agent.Settings, v string) { s.Theme = v })
-	codes, names := []string{""}, []string{lang.L("As the system")}
+	codes, names := []string{""}, []string{lang.L("Same as the system")}
 	for _, code := range words.Languages() {
 		codes, names = append(codes, code), append(names, words.LanguageName(code))
 	}
@@ -148,10 +148,10 @@ func (f *form) service() {
 	plain := func(key, name, placeholder, hint string, at func(*agent.Settings) *string) {
 		f.text(key, name, hint, widgets.NewEntry(placeholder), at)
 	}
-	plain(check.AuthURL, lang.L("Address for signing in"), "https://sign.example.com", "", func(s *agent.Settings) *string { return &s.AuthURL })
-	plain(check.BaseURL, lang.L("Address of the service"), "https://sign.example.com/api/v1", "", func(s *agent.Settings) *string { return &s.BaseURL })
+	plain(check.AuthURL, lang.L("Sign-in address"), "https://sign.example.com", "", func(s *agent.Settings) *string { return &s.AuthURL })
+	plain(check.BaseURL, lang.L("Service address"), "https://sign.example.com/api/v1", "", func(s *agent.Settings) *string { return &s.BaseURL })
 	plain(check.ClientID, lang.L("Client id"), "", "", func(s *agent.Settings) *string { return &s.ClientID })
-	plain(check.Header, lang.L("Header that carries the signature"), "X-Service-Signature", "", func(s *agent.Settings) *string { return &s.SignatureHeader })
+	plain(check.Header, lang.L("Event signature header"), "X-Service-Signature", "", func(s *agent.Settings) *string { return &s.SignatureHeader })
 	scopes := widgets.NewEntry("openid profile offline_access organization")
 	k := f.text(check.Scopes, lang.L("Scopes"), "", scopes, func(s *agent.Settings) *string { return new(string) })
 	k.get = func() string { return strings.Join(strings.Fields(scopes.Text), " ") }
@@ -167,17 +167,17 @@ func (f *form) service() {
 	f.redirect = newChoice(
 		[]string{string(agent.RedirectTunnel), string(agent.RedirectLocalhost), string(agent.RedirectLoopback), string(agent.RedirectPaste)},
 		[]string{lang.L("Through the office's public address"), lang.L("To this computer, https://localhost"),
-			lang.L("To this computer, http://127.0.0.1"), lang.L("By pasting the address")}, func() { f.chosen(f.by[check.Redirect]) })
-	f.pick(check.Redirect, lang.L("How the browser comes back"), "", f.redirect,
+			lang.L("To this computer, http://127.0.0.1"), lang.L("By copy and paste")}, func() { f.chosen(f.by[check.Redirect]) })
+	f.pick(check.Redirect, lang.L("How the browser returns to Countersign"), "", f.redirect,
 		func(s agent.Settings) string { return string(s.Redirect) }, func(s *agent.Settings, v string) { s.Redirect = agent.RedirectKind(v) })
 	plain(check.RedirectURI, lang.L("Registered return address"), lang.L("as it follows from the choice above"), "", func(s *agent.Settings) *string { return &s.RedirectURI })
 	f.tunnel = newChoice(
 		[]string{string(agent.TunnelNgrok), string(agent.TunnelExternal), string(agent.TunnelNone), string(agent.TunnelLoopback)},
-		[]string{lang.L("An ngrok address"), lang.L("Our own reverse proxy"), lang.L("None: ask from time to time"), lang.L("This computer only (demo)")},
+		[]string{lang.L("An ngrok address"), lang.L("Your office's web server (reverse proxy)"), lang.L("No public address"), lang.L("This computer only (demo)")},
 		func() { f.chosen(f.by[check.Tunnel]) })
 	f.pick(check.Tunnel, lang.L("How the service reaches this computer"), "", f.tunnel,
 		func(s agent.Settings) string { return string(s.Tunnel) }, func(s *agent.Settings, v string) { s.Tunnel = agent.TunnelKind(v) })
-	plain(check.NgrokDomain, lang.L("The office's domain"), "office.ngrok.app", lang.L("Leave it empty for the domain that belongs to the account."), func(s *agent.Settings) *string { return &s.NgrokDomain })
+	plain(check.NgrokDomain, lang.L("ngrok domain"), "office.ngrok.app", lang.L("Leave empty to use your ngrok account's own domain."), func(s *agent.Settings) *string { return &s.NgrokDomain })
 	plain(check.NgrokConnect, lang.L("Other ngrok server (optional)"), "", "", func(s *agent.Settings) *string { return &s.NgrokConnectURL })
 	plain("ngrok_ca", lang.L("Its certificate file (optional)"), "", "", func(s *agent.Settings) *string { return &s.NgrokCA })
 	plain(check.PublicURL, lang.L("Public address"), "https://sign.office.example", "", func(s *agent.Settings) *string { return &s.PublicURL })
@@ -222,7 +222,7 @@ func (f *form) clearSecrets() {
 func (f *form) showSecrets(client, ngrok bool) {
 	for field, has := range map[*widgets.Field]bool{f.clientField: client, f.ngrokField: ngrok} {
 		if has {
-			field.Hint(lang.L("Kept in the keyring. Type to replace it."))
+			field.Hint(lang.L("Stored in the keyring. Enter a new one to replace it."))
 		} else {
 			field.Hint(lang.L("Not set."))
 		}

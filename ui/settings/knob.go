@@ -29,7 +29,7 @@ func (k *knob) differs(kept agent.Settings) bool { return k.get() != k.read(kept
 // remark says beside the input that it is changed, and what to do about that.
 func (k *knob) remark() string {
 	if k.typed {
-		return lang.L("Changed. Enter saves it, Escape takes it back.")
+		return lang.L("Changed. Press Enter to save or Escape to undo.")
 	}
 	return lang.L("Changed, not saved yet.")
 }

@@ -18,7 +18,7 @@ func (s *Screen) build() {
 	s.foot = widgets.On(look.Paper, container.NewVBox(widget.NewSeparator(),
 		widgets.PadHV(20, 8, widgets.Across(nil, s.text, s.undo))))
 	s.pages = []fyne.CanvasObject{s.documents(), s.notices(), s.program(), s.service()}
-	s.tabs = widgets.NewTabs([]string{lang.L("Documents"), lang.L("Notifications"), lang.L("This program"), lang.L("Service and account")}, s.turn)
+	s.tabs = widgets.NewTabs([]string{lang.L("Documents"), lang.L("Notifications"), lang.L("General"), lang.L("Service and account")}, s.turn)
 	stack := container.NewStack()
 	for _, p := range s.pages {
 		stack.Add(p)
@@ -61,7 +61,7 @@ func (s *Screen) documents() fyne.CanvasObject {
 	at := func(key string) fyne.CanvasObject { return s.place(key, tabDocuments) }
 	return page(
 		part(lang.L("Where signed documents go"), at(check.SaveTo), at("beside_original")),
-		part(lang.L("How they are called"), widgets.Halves(widgets.NewField(lang.L("Ready-made names"), widgets.Outlined(s.form.shapes.Select), ""), at(check.Template)),
+		part(lang.L("File names"), widgets.Halves(widgets.NewField(lang.L("Ready-made names"), widgets.Outlined(s.form.shapes.Select), ""), at(check.Template)),
 			widgets.NewProse(lang.L("You can use {date} {month} {year} {package} {document} {signer} {reference} {kind}. What stands before a / is a folder.")),
 			s.preview.content),
 		part(lang.L("What is saved"), widgets.Stack(0, at("save_cac"), at("save_masterfile"))))
@@ -78,7 +78,7 @@ func (s *Screen) program() fyne.CanvasObject {
 	parts := []fyne.CanvasObject{part(lang.L("Look and language"), widgets.Halves(at("theme"), at("language"))),
 		part(lang.L("Storage"), at(check.KeepEvents))}
 	if s.desk.Autostart != nil {
-		parts = append(parts, part(lang.L("Starting"), s.starter.content))
+		parts = append(parts, part(lang.L("Startup"), s.starter.content))
 	}
 	return page(parts...)
 }
@@ -89,7 +89,7 @@ func (s *Screen) service() fyne.CanvasObject {
 	t := s.tests
 	t.ngrok = widgets.Stack(12, two(at(check.NgrokDomain), s.form.ngrokField), two(at(check.NgrokConnect), at("ngrok_ca")))
 	t.external = widgets.Stack(12, two(at(check.PublicURL), at(check.Listen)))
-	t.none = widgets.Stack(0, widgets.NewProse(lang.L("News of signatures arrives later: Countersign asks the service from time to time.")))
+	t.none = widgets.Stack(0, widgets.NewProse(lang.L("Signatures show up a little later. Countersign checks for them regularly.")))
 	return page(
 		part(lang.L("Account"), s.account.content),
 		part(lang.L("Signing service"), two(at(check.AuthURL), at(check.BaseURL)), two(at(check.ClientID), s.form.clientField),

@@ -28,7 +28,7 @@ type preview struct {
 func newPreview(s *Screen) *preview {
 	p := &preview{screen: s, line: widgets.NewLine("")}
 	p.line.Shorten = true
-	label := widgets.NewCaption(lang.L("A file of the latest package would be saved as"))
+	label := widgets.NewCaption(lang.L("Example from the latest package"))
 	label.Colour = look.Text
 	p.content = widgets.Stack(4, label, widgets.Across(widget.NewIcon(look.MarkSaved.Resource()), p.line, nil))
 	return p
@@ -54,7 +54,7 @@ func (p *preview) ask() {
 func (p *preview) show(settings agent.Settings, name string, err error) {
 	field := p.screen.form.by[check.Template].field
 	if err != nil {
-		p.line.Set(lang.L("not yet: the pattern is not complete"))
+		p.line.Set(lang.L("no example: the pattern is incomplete"))
 		field.Wrong(words.Sentence(err.Error()))
 		return
 	}

@@ -199,7 +199,7 @@ func TestSecretsGoOneWay(t *testing.T) {
 	if b.Office.Secret.NgrokAuthtoken != "token" || s.form.ngrokToken.Text != "" || s.dirty() {
 		t.Error("a secret is handed over and not shown any more")
 	}
-	if !strings.HasPrefix(s.form.ngrokField.Said(), "Kept in the keyring.") {
+	if !strings.HasPrefix(s.form.ngrokField.Said(), "Stored in the keyring.") {
 		t.Errorf("beside the field: %q", s.form.ngrokField.Said())
 	}
 }

@@ -24,7 +24,7 @@ type starter struct {
 func newStarter(s *Screen) *starter {
 	t := &starter{screen: s}
 	t.check = widget.NewCheck(lang.L("Start Countersign when the computer starts"), t.set)
-	t.field = widgets.NewField("", t.check, lang.L("It starts in the tray, so that nothing is missed."))
+	t.field = widgets.NewField("", t.check, lang.L("It starts in the tray and saves signed documents from there."))
 	t.content = t.field
 	return t
 }

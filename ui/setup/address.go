@@ -40,15 +40,15 @@ func newAddress(s *Screen) *address {
 	s.bind(p.listen, &a.settings.Listen)
 	fields := map[string]*widgets.Field{
 		check.NgrokToken: widgets.NewField(lang.L("ngrok authtoken"), p.token, lang.L("From the page “Your Authtoken” of the ngrok account.")),
-		check.NgrokDomain: widgets.NewField(lang.L("The office's domain"), p.domain,
-			lang.L("Leave it empty for the domain that belongs to the account.")),
+		check.NgrokDomain: widgets.NewField(lang.L("ngrok domain"), p.domain,
+			lang.L("Leave empty to use your ngrok account's own domain.")),
 		check.PublicURL: widgets.NewField(lang.L("Public address"), p.public, ""),
 		check.Listen:    widgets.NewField(lang.L("Where the proxy sends to"), p.listen, ""),
 	}
 	p.kind = newWays([]way{
 		{lang.L("An ngrok address"), lang.L("ngrok gives this computer an address of its own. A free account will do.")},
-		{lang.L("Our own reverse proxy"), lang.L("The office has a web address and passes on to this computer what arrives there.")},
-		{lang.L("None: ask from time to time"), lang.L("Works everywhere. News of signatures arrives some minutes later.")},
+		{lang.L("Your office's web server (reverse proxy)"), lang.L("It forwards what it receives to this computer.")},
+		{lang.L("No public address"), lang.L("Works everywhere. Signatures show up a few minutes later.")},
 	}, p.choose)
 	p.ngrok = widgets.Stack(12, widgets.Halves(fields[check.NgrokToken], fields[check.NgrokDomain]))
 	p.external = widgets.Stack(12, widgets.Halves(fields[check.PublicURL], fields[check.Listen]),
@@ -57,7 +57,7 @@ func newAddress(s *Screen) *address {
 	p.found, p.foundLine = mark, line
 	content := widgets.Stack(16, widgets.Card(p.kind.content), widgets.Stack(0, p.ngrok, p.external), p.found)
 	p.step = &step{name: lang.L("Public address"), title: lang.L("How does the service reach this computer?"),
-		text:    lang.L("The service reports every signature to an address on the internet. Countersign keeps it open and tests it now."),
+		text:    lang.L("The signing service reports each signature to a public address that leads to this computer. This step tests it."),
 		content: content, fields: fields, next: lang.L("Test and continue"), asking: lang.L("Opening the address for a moment…"),
 		enter: p.enter, ask: p.ask, answered: p.answered, blame: check.Tunnel}
 	p.first = p.kind.items[0]
@@ -67,7 +67,7 @@ func newAddress(s *Screen) *address {
 func (p *address) know(k kept) {
 	p.tokenKept = k.ngrok
 	if k.ngrok {
-		p.fields[check.NgrokToken].Hint(lang.L("Kept in the keyring. Type to replace it."))
+		p.fields[check.NgrokToken].Hint(lang.L("Stored in the keyring. Enter a new one to replace it."))
 	}
 }
 

@@ -38,8 +38,8 @@ func newFolder(s *Screen) *folder {
 	fields := map[string]*widgets.Field{
 		check.SaveTo: widgets.NewField(lang.L("Folder"), widgets.Across(nil, p.path, choose), lang.L("It is made if it is not there.")),
 	}
-	content := widgets.Card(widgets.Stack(12, fields[check.SaveTo], widgets.NewField(lang.L("A saved file is called, for example"), p.name, ""),
-		widgets.Stack(0, p.cac, p.master), note(lang.L("Settings has more: other names, a folder per package or month, beside the original."))))
+	content := widgets.Card(widgets.Stack(12, fields[check.SaveTo], widgets.NewField(lang.L("Example file name"), p.name, ""),
+		widgets.Stack(0, p.cac, p.master), note(lang.L("In Settings, you can change file names, add subfolders, or save next to the originals."))))
 	p.step = &step{name: lang.L("Folder"), title: lang.L("Where do signed documents go?"),
 		text:    lang.L("When everyone has signed, Countersign saves the documents here. It never overwrites a file."),
 		content: content, first: p.path, fields: fields, next: lang.L("Continue"), enter: p.enter,

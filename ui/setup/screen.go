@@ -101,12 +101,12 @@ func (s *Screen) Say(text string) { s.bar.say(look.MarkProblem, text) }
 func (s *Screen) Said() string { return s.bar.text.Text }
 
 func (s *Screen) build() {
-	intro := widgets.NewProse(lang.L("Five short steps, then documents can be sent and come back signed."))
+	intro := widgets.NewProse(lang.L("Five short steps, then you can send documents and get them back signed."))
 	top := widgets.Stack(8, brand(), widgets.PadHV(12, 4, intro), s.list)
 	var foot fyne.CanvasObject = widgets.Spacer()
 	s.demo = widget.NewButton(lang.L("Try it without an account"), s.Demo)
 	if s.ways.Demo != nil {
-		text := widgets.NewProse(lang.L("The demo plays the whole job on this computer, with made-up signers."))
+		text := widgets.NewProse(lang.L("The demo shows how it all works, on this computer only and with made-up signers."))
 		foot = widgets.Stack(4, widgets.PadHV(12, 4, text), widgets.PadHV(8, 4, s.demo))
 	}
 	side := widgets.Wide(240, widgets.Pad(8, container.NewBorder(top, foot, nil, nil)))
@@ -275,7 +275,7 @@ func (s *Screen) right() bool {
 	}
 	s.bar.say("", "")
 	if !all {
-		s.bar.say(look.MarkProblem, lang.L("Something is missing. It is marked above."))
+		s.bar.say(look.MarkProblem, lang.L("Check the marked fields."))
 	}
 	s.page.Refresh()
 	return all
@@ -291,7 +291,7 @@ func (s *Screen) blame(p *step, err error) {
 					s.show(at)
 				}
 				field.Wrong(words.Sentence(f.Text))
-				s.bar.say(look.MarkProblem, lang.L("Something is missing. It is marked above."))
+				s.bar.say(look.MarkProblem, lang.L("Check the marked fields."))
 				s.page.Refresh()
 				return
 			}

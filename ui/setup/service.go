@@ -35,8 +35,8 @@ func newService(s *Screen) *service {
 	s.bind(p.client, &a.settings.ClientID)
 	s.bind(p.secret, &a.secrets.ClientSecret)
 	fields := map[string]*widgets.Field{
-		check.AuthURL:      widgets.NewField(lang.L("Address for signing in"), p.auth, ""),
-		check.BaseURL:      widgets.NewField(lang.L("Address of the service"), p.base, ""),
+		check.AuthURL:      widgets.NewField(lang.L("Sign-in address"), p.auth, ""),
+		check.BaseURL:      widgets.NewField(lang.L("Service address"), p.base, ""),
 		check.ClientID:     widgets.NewField(lang.L("Client id"), p.client, ""),
 		check.ClientSecret: widgets.NewField(lang.L("Client secret"), p.secret, ""),
 	}
@@ -44,9 +44,9 @@ func newService(s *Screen) *service {
 		widgets.Card(widgets.Stack(12, widgets.NewField(lang.L("Signing service"), widgets.Outlined(p.preset), ""),
 			widgets.Halves(fields[check.AuthURL], fields[check.BaseURL]))),
 		widgets.Card(widgets.Stack(12, widgets.Halves(fields[check.ClientID], fields[check.ClientSecret]),
-			note(lang.L("The service gives both out when it registers Countersign for the office. It asks for the return address; the third step shows it.")))))
-	p.step = &step{name: lang.L("Signing service"), title: lang.L("Which service does the office sign with?"),
-		text:    lang.L("Countersign sends documents through the office's account with a signing service."),
+			note(lang.L("You get both from the signing service when it registers Countersign. It will ask for the return address, which step 3 shows.")))))
+	p.step = &step{name: lang.L("Signing service"), title: lang.L("Which signing service does your office use?"),
+		text:    lang.L("Countersign sends documents through your office's account with this service."),
 		content: content, first: p.preset, fields: fields, next: lang.L("Continue"),
 		asking: lang.L("Looking for the service…"), ask: p.ask, blame: check.AuthURL}
 	return p
@@ -66,7 +66,7 @@ func (p *service) know(k kept) {
 	p.preset.Selected = p.screen.answers.preset
 	p.preset.Refresh()
 	if k.client {
-		p.fields[check.ClientSecret].Hint(lang.L("Kept in the keyring. Type to replace it."))
+		p.fields[check.ClientSecret].Hint(lang.L("Stored in the keyring. Enter a new one to replace it."))
 	}
 }
 

@@ -158,7 +158,7 @@ func TestAnAddressThatDidOpenIsNotTestedTwice(t *testing.T) {
 		tests++
 		return "https://quick-fox.ngrok-free.app", nil
 	}
-	w.to("Way back")
+	w.to("Return address")
 	if w.back.returns() != "https://quick-fox.ngrok-free.app/oauth/callback" {
 		t.Errorf("the domain that ngrok gave is part of the return address, got %q", w.back.returns())
 	}
@@ -174,7 +174,7 @@ func TestAnAddressThatDidOpenIsNotTestedTwice(t *testing.T) {
 	w.Back()
 	w.address.token.SetText("another")
 	w.next()
-	if tests != 2 || w.at() != "Way back" {
+	if tests != 2 || w.at() != "Return address" {
 		t.Errorf("tested %d times, at %q", tests, w.at())
 	}
 }
@@ -291,7 +291,7 @@ func TestTheWizardLooksAsItWasApproved(t *testing.T) {
 			w.address.token.SetText("token")
 			w.next()
 		}, screentest.Small, 1},
-		{"wayback-200", "light", func(w *wizard) { w.to("Way back") }, screentest.Small, 2},
+		{"wayback-200", "light", func(w *wizard) { w.to("Return address") }, screentest.Small, 2},
 		{"folder-dark", "dark", func(w *wizard) {
 			w.to("Folder")
 			w.folder.path.SetText("/home/office/Documents/Signed")

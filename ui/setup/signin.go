@@ -33,10 +33,10 @@ func newSignIn(s *Screen) *signIn {
 	p := &signIn{screen: s, pasted: widgets.NewEntry("https://")}
 	p.pasted.OnSubmitted = func(string) { p.paste() }
 	p.pasted.OnEscape = s.Stop
-	p.field = widgets.NewField(lang.L("Address on which the browser ended"),
-		widgets.Across(nil, p.pasted, widget.NewButton(lang.L("Use it"), p.paste)), "")
-	p.link = widget.NewButtonWithIcon(lang.L("Copy the link"), theme.ContentCopyIcon(), func() { s.desk.Copy(p.address) })
-	p.running = widgets.Stack(12, note(lang.L("Finish in the browser. If it does not come back here, copy the address it ends on.")),
+	p.field = widgets.NewField(lang.L("Address from the browser"),
+		widgets.Across(nil, p.pasted, widget.NewButton(lang.L("Continue"), p.paste)), "")
+	p.link = widget.NewButtonWithIcon(lang.L("Copy sign-in link"), theme.ContentCopyIcon(), func() { s.desk.Copy(p.address) })
+	p.running = widgets.Stack(12, note(lang.L("Finish in your browser. If nothing happens here, copy the address from the browser and paste it below.")),
 		p.field, widgets.Row(8, p.link))
 	p.running.Hide()
 	p.later = widget.NewButton(lang.L("Sign in later"), func() {
@@ -46,9 +46,9 @@ func newSignIn(s *Screen) *signIn {
 	})
 	p.later.Importance = widget.LowImportance
 	content := widgets.Stack(16, widgets.Card(widgets.Stack(12,
-		note(lang.L("Use the account that may send documents for the whole office. Countersign never sees the password.")), p.running)), container.NewHBox(p.later))
-	p.step = &step{name: lang.L("Sign in"), title: lang.L("Everything is set up. Sign in."),
-		text:    lang.L("The browser shows the page of the signing service. When you have signed in there, Countersign starts to work."),
+		note(lang.L("Use an account that is allowed to send documents for your office. Countersign never sees the password.")), p.running)), container.NewHBox(p.later))
+	p.step = &step{name: lang.L("Sign in"), title: lang.L("Sign in to finish"),
+		text:    lang.L("Your browser opens the signing service's sign-in page. Once you have signed in there, Countersign is ready."),
 		content: content, next: lang.L("Sign in"), enter: p.rest,
 		asking: lang.L("Waiting for the browser…"), ask: p.ask}
 	return p

@@ -38,19 +38,19 @@ func newWayBack(s *Screen) *wayBack {
 		p.showAddress()
 	}
 	p.kind = newWays([]way{
-		{lang.L("Through the office's public address"), lang.L("The browser ends on the office's own address. On ngrok's free plan it shows a page of ngrok first; go on from there.")},
+		{lang.L("Through the office's public address"), lang.L("The browser returns through your public address. With a free ngrok plan, a page from ngrok appears first. Continue from there.")},
 		{lang.L("To this computer, https://localhost"), lang.L("Works without a public address. The browser warns once about a certificate that was made on this computer.")},
-		{lang.L("By pasting the address"), lang.L("Works always: you copy the address on which the browser ended, and paste it here.")},
+		{lang.L("By copy and paste"), lang.L("Always works. After you sign in, you copy the address from the browser and paste it into Countersign.")},
 	}, p.choose)
 	p.other = widgets.NewField(lang.L("Return address registered with the service"), p.registered,
-		lang.L("Only if another address than the one below is registered already."))
+		lang.L("Fill in only if a different address is already registered."))
 	copyIt := widget.NewButtonWithIcon(lang.L("Copy"), theme.ContentCopyIcon(), p.copy)
 	p.card = widgets.Stack(0, widgets.Card(widgets.Stack(6, widgets.NewCaption(lang.L("Address to register with the signing service")),
 		widgets.Across(nil, p.shown, widgets.Row(8, p.copied, copyIt)),
-		note(lang.L("The service accepts a sign-in only if exactly this address is registered for the client id.")))))
+		note(lang.L("You can sign in only if exactly this address is registered for your client ID.")))))
 	fields := map[string]*widgets.Field{check.RedirectURI: p.other}
-	p.step = &step{name: lang.L("Way back"), title: lang.L("How does the sign-in come back?"),
-		text:    lang.L("You sign in with the browser. Afterwards the browser goes to a return address, where Countersign waits for it."),
+	p.step = &step{name: lang.L("Return address"), title: lang.L("How does the browser return to Countersign?"),
+		text:    lang.L("You sign in with your browser. It then opens the return address, and Countersign knows that you are signed in."),
 		content: widgets.Stack(16, widgets.Card(p.kind.content), p.other, p.card), fields: fields, next: lang.L("Continue"), enter: p.enter}
 	p.first = p.kind.items[0]
 	return p

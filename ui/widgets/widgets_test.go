@@ -61,12 +61,12 @@ func TestTheListKnowsItsKeys(t *testing.T) {
 func TestAFieldShowsItsHintUntilSomethingIsWrong(t *testing.T) {
 	test.NewTempApp(t)
 	f := NewField("Name", NewEntry(""), "as on the passport")
-	f.Wrong("Type the name.")
-	if f.below.Text != "Type the name." || f.below.Colour != look.Attention || !f.mark.Visible() {
+	f.Wrong("Enter a name.")
+	if f.below.Text != "Enter a name." || f.below.Colour != look.Attention || !f.mark.Visible() {
 		t.Error("an error has a mark, a colour and words")
 	}
 	f.Hint("another hint")
-	if f.below.Text != "Type the name." {
+	if f.below.Text != "Enter a name." {
 		t.Error("a hint does not hide an error")
 	}
 	f.Wrong("")

@@ -80,14 +80,14 @@ func (a *account) draw() {
 }
 
 func (a *account) drawRunning(parts *fyne.Container) {
-	text := widget.NewLabel(lang.L("Finish in the browser. If it does not come back here, copy the address it ends on."))
+	text := widget.NewLabel(lang.L("Finish in your browser. If nothing happens here, copy the address from the browser and paste it below."))
 	text.Wrapping, text.SizeName = fyne.TextWrapWord, look.Caption
 	parts.Add(text)
 	parts.Add(a.pasted)
-	use := widget.NewButton(lang.L("Use it"), a.paste)
+	use := widget.NewButton(lang.L("Continue"), a.paste)
 	parts.Add(container.NewGridWithColumns(2, widget.NewButton(lang.L("Cancel"), a.stop), use))
 	if a.address != "" {
-		link := widget.NewButtonWithIcon(lang.L("Copy the link"), theme.ContentCopyIcon(), func() { a.clipboard.SetContent(a.address) })
+		link := widget.NewButtonWithIcon(lang.L("Copy sign-in link"), theme.ContentCopyIcon(), func() { a.clipboard.SetContent(a.address) })
 		link.Importance = widget.LowImportance
 		parts.Add(link)
 	}

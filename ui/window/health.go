@@ -27,7 +27,7 @@ func (w *Window) showHealth(s agent.Status) {
 		notes = append(notes, since)
 	}
 	if others > 0 {
-		notes = append(notes, lang.L("and {{.N}} more", words.V{"N": others}))
+		notes = append(notes, lang.N("{{.PluralCount}} more problems", others))
 	}
 	w.health.Say(words.Sentence(issue.Text), strings.Join(notes, ", "), actionWord(issue.Action), func() { w.act(issue, nil) })
 }
@@ -44,11 +44,11 @@ func actionWord(a agent.Action) string {
 	case agent.ActUnlock:
 		return lang.L("Unlock")
 	case agent.ActTakeEndpoint:
-		return lang.L("Receive here again")
+		return lang.L("Report to this computer")
 	case agent.ActRetry:
 		return lang.L("Try again")
 	case agent.ActReview:
-		return lang.L("Review")
+		return lang.L("Show in Send")
 	}
 	return ""
 }

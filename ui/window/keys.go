@@ -83,7 +83,7 @@ func (w *Window) Hide() {
 }
 
 func (w *Window) tellThatItKeepsRunning() {
-	text := widget.NewLabel(lang.L("Countersign goes on saving signed documents without its window. Start it again to see the window."))
+	text := widget.NewLabel(lang.L("Countersign keeps saving signed documents after you close the window. To open the window, start Countersign again."))
 	text.Wrapping = fyne.TextWrapWord
 	ask := dialog.NewCustomConfirm(lang.L("Keep running?"), lang.L("Keep running"), lang.L("Quit"), text, func(keep bool) {
 		if !keep {

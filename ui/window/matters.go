@@ -24,7 +24,7 @@ type matters struct {
 
 func newMatters(w *Window) *matters {
 	m := &matters{window: w, issues: container.New(&piled{gap: 8}), facts: widgets.Stack(10)}
-	page := widgets.Stack(16, widgets.NewHeading(lang.L("Status")), m.issues, widgets.NewTitle(lang.L("How it stands")), widgets.Card(m.facts))
+	page := widgets.Stack(16, widgets.NewHeading(lang.L("Status")), m.issues, widgets.NewTitle(lang.L("Overview")), widgets.Card(m.facts))
 	m.content = container.NewVScroll(widgets.PadHV(20, 16, page))
 	return m
 }
@@ -104,12 +104,12 @@ func (m *matters) factsOf(s agent.Status) []fyne.CanvasObject {
 		account = line(look.MarkSigned, lang.L("Signing service"), lang.L("Signed in"), s.Account.Email)
 	}
 	address, where := m.addressOf(s.Tunnel)
-	events := lang.N("{{.PluralCount}} events came in", s.Events.Received)
-	waiting := lang.L("{{.Waiting}} waiting, {{.Odd}} not understood, {{.Refused}} requests refused",
-		words.V{"Waiting": s.Events.Pending, "Odd": s.Events.Problems, "Refused": s.Events.Rejected})
+	events := lang.N("{{.PluralCount}} events received", s.Events.Received)
+	waiting := lang.L("{{.Waiting}} waiting, {{.Odd}} with problems, {{.Refused}} requests blocked",
+		words.V{"Waiting": s.Events.Pending, "Odd": s.Events.Problems, "Blocked": s.Events.Rejected})
 	saves := lang.N("{{.PluralCount}} files saved", s.Saves.Done)
-	left := lang.L("{{.Waiting}} waiting, {{.Failed}} given up", words.V{"Waiting": s.Saves.Pending, "Failed": s.Saves.Failed})
-	packages := lang.N("{{.PluralCount}} packages wait for signatures", s.Packages.Open)
+	left := lang.L("{{.Waiting}} waiting, {{.Failed}} failed", words.V{"Waiting": s.Saves.Pending, "Failed": s.Saves.Failed})
+	packages := lang.N("{{.PluralCount}} packages waiting for signatures", s.Packages.Open)
 	total := lang.L("{{.Total}} in all, {{.Executed}} signed by everyone", words.V{"Total": s.Packages.Total, "Executed": s.Packages.Executed})
 	return []fyne.CanvasObject{account, line(address, lang.L("Public address"), where, s.Tunnel.URL),
 		line(markOf(s.Events.Pending, s.Events.Problems), lang.L("Events"), events, waiting),
@@ -132,15 +132,15 @@ func (m *matters) addressOf(t agent.TunnelStatus) (look.Mark, string) {
 	since := words.V{"When": words.Clock(m.window.options.Now(), t.Since)}
 	switch {
 	case t.Kind == string(agent.TunnelNone):
-		return look.MarkLater, lang.L("None: the service is asked from time to time")
+		return look.MarkLater, lang.L("None. Countersign checks regularly.")
 	case t.State == "up" && !t.Since.IsZero():
-		return look.MarkSigned, lang.L("Open since {{.When}}", since)
+		return look.MarkSigned, lang.L("Connected since {{.When}}", since)
 	case t.State == "up":
 		return look.MarkSigned, lang.X("address.open", "Open")
 	case t.State == "connecting":
-		return look.MarkNext, lang.L("Being opened")
+		return look.MarkNext, lang.L("Connecting")
 	case t.State == "down":
-		return look.MarkProblem, lang.L("Out of reach")
+		return look.MarkProblem, lang.L("Not reachable")
 	}
-	return look.MarkLater, lang.L("Closed")
+	return look.MarkLater, lang.L("Not connected")
 }

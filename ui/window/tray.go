@@ -52,7 +52,7 @@ func (t *tray) items(state, account string, o overview) []*fyne.MenuItem {
 	}
 	items := []*fyne.MenuItem{said(state), said(account), fyne.NewMenuItemSeparator()}
 	if len(o.saved) > 0 {
-		items = append(items, said(lang.L("Saved last")))
+		items = append(items, said(lang.L("Recently saved")))
 		for _, j := range o.saved {
 			items = append(items, fyne.NewMenuItem(shorten(path.Base(j.Target)), func() { w.desk.OpenFile(pathOf(j)) }))
 		}
@@ -155,9 +155,9 @@ func stateLine(s agent.Status) string {
 	case s.Outbox.Pending > 0:
 		return lang.N("Sending {{.PluralCount}} packages", s.Outbox.Pending)
 	case s.Saves.Pending > 0:
-		return lang.N("Saving {{.PluralCount}} documents", s.Saves.Pending)
+		return lang.N("Saving {{.PluralCount}} files", s.Saves.Pending)
 	case s.Packages.Open > 0:
-		return lang.N("{{.PluralCount}} packages wait for signatures", s.Packages.Open)
+		return lang.N("{{.PluralCount}} packages waiting for signatures", s.Packages.Open)
 	}
 	return lang.L("Everything is signed and saved")
 }

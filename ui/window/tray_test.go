@@ -22,7 +22,7 @@ func TestTheTrayTellsTheState(t *testing.T) {
 		icon                assets.Tray
 	}{
 		{"first day", "Everything is signed and saved", "Not signed in", empty, assets.TrayFine},
-		{"saving", "Saving 1 document", "office@weber-partner.example", busy, assets.TrayWorking},
+		{"saving", "Saving 1 file", "office@weber-partner.example", busy, assets.TrayWorking},
 		{"wrong", "Your sign-in has expired. Sign in again to keep saving documents.", "Not signed in", wrong, assets.TrayAttention},
 	} {
 		if got := stateLine(c.status); got != c.line {
@@ -96,7 +96,7 @@ func TestTheTrayOffersWhatCameBackLastAndAPause(t *testing.T) {
 	b.window.AttachTray()
 	b.window.status.Ask()
 	b.Settle()
-	want := "Saving 1 document, office@weber-partner.example, Saved last, Mandate Keller - Letter of mandate.pdf, Mandate Keller - certificate.pdf, " +
+	want := "Saving 1 file, office@weber-partner.example, Recently saved, Mandate Keller - Letter of mandate.pdf, Mandate Keller - certificate.pdf, " +
 		"Open folder, New package, Pause notifications for an hour, Open Countersign, Settings, Quit"
 	if got := strings.Join(p.labels(), ", "); got != want {
 		t.Errorf("menu: %s", got)

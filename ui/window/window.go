@@ -169,7 +169,7 @@ func (w *Window) OnDropped(_ fyne.Position, uris []fyne.URI) {
 		}
 	}
 	if len(paths) == 0 && len(uris) > 0 {
-		w.desk.Notice(lang.L("Only files of this computer can be added. Save it first, then drop it here."))
+		w.desk.Notice(lang.L("Only files on this computer can be added. Save the file first, then drop it here."))
 		return
 	}
 	w.Add(paths)

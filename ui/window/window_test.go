@@ -43,7 +43,7 @@ func TestDroppedFilesGoToSend(t *testing.T) {
 	if len(b.Office.Sent) != 1 || b.Office.Sent[0].Files[0] != path || b.Office.Sent[0].Name != "Offer 100% ä" {
 		t.Errorf("sent %+v", b.Office.Sent)
 	}
-	if b.window.at != showPackages || !strings.Contains(b.window.notice.Text(), "is on its way to 1 person") {
+	if b.window.at != showPackages || !strings.Contains(b.window.notice.Text(), "was sent to 1 person") {
 		t.Errorf("after sending, the package is shown and said: %q", b.window.notice.Text())
 	}
 }
@@ -55,7 +55,7 @@ func TestAWebAddressCannotBeDropped(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.window.OnDropped(fyne.Position{}, []fyne.URI{uri})
-	if b.window.at != showPackages || !strings.Contains(b.window.notice.Text(), "Only files of this computer") {
+	if b.window.at != showPackages || !strings.Contains(b.window.notice.Text(), "Only files on this computer") {
 		t.Errorf("got %q", b.window.notice.Text())
 	}
 }

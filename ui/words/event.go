@@ -24,7 +24,7 @@ func EventKind(e store.Event) string {
 	case "package_sent", "package_send":
 		return lang.L("A package was sent")
 	case "":
-		return lang.L("Not readable")
+		return lang.L("Unreadable event")
 	}
 	return e.Action
 }
@@ -33,11 +33,11 @@ func EventKind(e store.Event) string {
 func EventState(e store.Event) (look.Mark, string) {
 	switch e.Outcome {
 	case store.EventHandled:
-		return look.MarkSigned, lang.L("handled")
+		return look.MarkSigned, lang.L("processed")
 	case store.EventOdd:
-		return look.MarkProblem, lang.L("not understood")
+		return look.MarkProblem, lang.L("could not be processed")
 	default:
-		return look.MarkNext, lang.L("waiting to be handled")
+		return look.MarkNext, lang.L("waiting to be processed")
 	}
 }
 

@@ -21,7 +21,7 @@ func Line(l store.PackageLine) string {
 	switch StandingOfLine(l) {
 	case Wrong:
 		if l.Problem {
-			return lang.L("Its files could not be saved yet.")
+			return lang.L("Not all files could be saved yet.")
 		}
 		return trouble(l.Gone, l.State)
 	case Saved:
@@ -29,7 +29,7 @@ func Line(l store.PackageLine) string {
 	case Ended:
 		return lang.L("withdrawn")
 	case Saving:
-		return lang.L("signed by everyone, files follow")
+		return lang.L("fully signed, files not saved yet")
 	}
 	switch {
 	case IsDraft(l.State):

@@ -88,9 +88,9 @@ func trouble(gone bool, state store.PackageState) string {
 	case gone:
 		return lang.L("The signing service no longer has this package.")
 	case state == store.PackageExpired:
-		return lang.L("The time to sign has run out.")
+		return lang.L("Expired before everyone signed.")
 	case state == "declined":
-		return lang.L("A signer declined.")
+		return lang.L("A signer declined to sign.")
 	}
 	return ""
 }
@@ -108,7 +108,7 @@ func Title(name string) string {
 	if name != "" {
 		return name
 	}
-	return lang.L("Package without a name")
+	return lang.L("Untitled package")
 }
 
 // SignerState is one signer's part in a package.
@@ -135,9 +135,9 @@ func StateOf(now time.Time, row agent.PackageRow, signer store.Signer) SignerSta
 	}
 	isNext := slices.ContainsFunc(row.Next, func(n store.Signer) bool { return n.ID == signer.ID && n.Email == signer.Email })
 	if isNext || len(row.Next) == 0 && !row.Sequential {
-		return SignerState{look.MarkNext, lang.L("to sign")}
+		return SignerState{look.MarkNext, lang.L("their turn to sign")}
 	}
-	return SignerState{look.MarkLater, lang.L("later")}
+	return SignerState{look.MarkLater, lang.L("not their turn yet")}
 }
 
 // signed counts the documents that a person has signed.
@@ -171,9 +171,9 @@ func Moment(row agent.PackageRow, m store.Moment) string {
 		}
 		return lang.L("{{.Who}} signed {{.Document}}", V{"Who": who, "Document": what})
 	case "document_executed":
-		return lang.L("{{.Document}} is signed by everyone", V{"Document": orSomething(what)})
+		return lang.L("Everyone has signed {{.Document}}", V{"Document": orSomething(what)})
 	case "executed", "package_executed":
-		return lang.L("Signed by everyone")
+		return lang.L("Everyone has signed")
 	case "saved":
 		return lang.L("Saved {{.File}}", V{"File": filepath.Base(filepath.FromSlash(m.Ref))})
 	case "ended":
@@ -187,13 +187,13 @@ func Moment(row agent.PackageRow, m store.Moment) string {
 func ending(state string) string {
 	switch state {
 	case "expired":
-		return lang.L("The time to sign has run out")
+		return lang.L("Expired before everyone signed")
 	case "rescinded":
 		return lang.L("Withdrawn")
 	case "declined":
-		return lang.L("A signer declined")
+		return lang.L("A signer declined to sign")
 	case "gone":
-		return lang.L("The signing service no longer has it")
+		return lang.L("No longer at the signing service")
 	}
 	return lang.L("Ended: {{.State}}", V{"State": state})
 }
@@ -204,7 +204,7 @@ func signerName(row agent.PackageRow, id string) string {
 			return Name(s)
 		}
 	}
-	return lang.L("Somebody")
+	return lang.L("Someone")
 }
 
 func documentName(row agent.PackageRow, id string) string {

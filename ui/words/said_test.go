@@ -100,45 +100,38 @@ var asSaid = map[string][]string{
 		"The sign-in address \"x\" must begin with https://.", "The service address \"x\" must begin with https://."},
 	"The public address {{}}.": {"The public address is missing.", "The public address \"x\" is not a web address.",
 		"The public address \"x\" must begin with https://."},
-	"The {{}} address is missing.":               {"The authorization address is missing.", "The API address is missing."},
-	"The {{}} address is not a web address.":     {"The authorization address is not a web address.", "The API address is not a web address."},
-	"The {{}} address must start with https://.": {"The authorization address must start with https://.", "The API address must start with https://."},
+	"The {{}} address is missing.":               {"The sign-in address is missing.", "The service address is missing."},
+	"The {{}} address is not a web address.":     {"The sign-in address is not a web address.", "The service address is not a web address."},
+	"The {{}} address must start with https://.": {"The sign-in address must start with https://.", "The service address must start with https://."},
 	"The {{}} address must not contain a user name, a question mark or a number sign.": {
-		"The authorization address must not contain a user name, a question mark or a number sign.",
-		"The API address must not contain a user name, a question mark or a number sign."},
+		"The sign-in address must not contain a user name, a question mark or a number sign.",
+		"The service address must not contain a user name, a question mark or a number sign."},
 	"The signing service gave a {{}} that cannot be used.": {"The signing service gave a package id that cannot be used.",
 		"The signing service gave a document id that cannot be used.", "The signing service gave a signer id that cannot be used."},
 
-	"{{}} signed {{}}.":         {"Ana Ruiz signed “Lease”.", "Somebody signed “Lease”."},
-	"{{}} signed {{}} in {{}}.": {"Ana Ruiz signed “a.pdf” in “Lease”.", "Somebody signed “a.pdf” in “Lease”."},
+	"{{}} signed {{}}.":         {"Ana Ruiz signed “Lease”.", "Someone signed “Lease”."},
+	"{{}} signed {{}} in {{}}.": {"Ana Ruiz signed “a.pdf” in “Lease”.", "Someone signed “a.pdf” in “Lease”."},
 	"Sent {{}} to {{}}.":        {"Sent “Lease” to 1 person.", "Sent “Lease” to 3 people."},
-	"{{}} It is kept and goes out as soon as that is possible; do not send it again.": {
-		"It is kept and goes out as soon as that is possible; do not send it again."},
-	"{{}} and will be saved when there is room.": {"1 document waits and will be saved when there is room.",
-		"3 documents wait and will be saved when there is room."},
-	"{{}} and will be saved when it is back; or choose another folder.": {
-		"1 document waits and will be saved when it is back; or choose another folder.",
-		"3 documents wait and will be saved when it is back; or choose another folder."},
-	"{{}}; change its permissions or choose another folder.": {"1 document waits; change its permissions or choose another folder.",
-		"3 documents wait; change its permissions or choose another folder."},
-	"{{}} could not be saved: the service did not give {{}} for two weeks.": {
-		"1 document could not be saved: the service did not give it for two weeks.",
-		"3 documents could not be saved: the service did not give them for two weeks."},
-	"Try again, or fetch {{}} from the service's own pages.": {"Try again, or fetch it from the service's own pages.",
-		"Try again, or fetch them from the service's own pages."},
+	"{{}} It will be sent automatically as soon as possible.": {"It will be sent automatically as soon as possible."},
+	"{{}} and will be saved when there is room.": {"1 file is waiting and will be saved when there is room.",
+		"3 files are waiting and will be saved when there is room."},
+	"{{}} until the folder is back.": {"1 file is waiting until the folder is back.", "3 files are waiting until the folder is back."},
+	"{{}} to be saved.":              {"1 file is waiting to be saved.", "3 files are waiting to be saved."},
+	"{{}} could not be saved.":       {"1 file could not be saved.", "3 files could not be saved."},
+	"The signing service has not provided {{}} for two weeks.": {"The signing service has not provided it for two weeks.",
+		"The signing service has not provided them for two weeks."},
+	"Try again, or download {{}} from the signing service's website.": {"Try again, or download it from the signing service's website.",
+		"Try again, or download them from the signing service's website."},
 	"Signed out on this computer, but at the service {{}}.": {"Signed out on this computer, but at the service its endpoint could not be deleted.",
 		"Signed out on this computer, but at the service its endpoint could not be deleted and the sign-in could not be revoked.",
 		"Signed out on this computer, but at the service the sign-in could not be revoked, because its key is gone and its endpoint could not be deleted, because its key is gone."},
-	"To go on, {{}}; documents and packages are not affected.": {"To go on, sign in; documents and packages are not affected.",
-		"To go on, enter the client secret in Settings, enter the ngrok authtoken in Settings, sign in; documents and packages are not affected."},
+	"To continue, {{}}.": {"To continue, sign in.", "To continue, enter the client secret in Settings, enter the ngrok authtoken in Settings, sign in."},
 
-	"Another computer is using {{}}.":      {"Another computer is using the address a.b.", "Another computer is using the address of your ngrok account."},
-	"Your ngrok account may not use {{}}.": {"Your ngrok account may not use the address a.b.", "Your ngrok account may not use the address of your ngrok account."},
-	"ngrok closed {{}}.":                   {"ngrok closed the address a.b.", "ngrok closed the address of your ngrok account."},
-	"There is no connection to {{}}.":      {"There is no connection to ngrok.", "There is no connection to ngrok (a.b:443)."},
-	"The connection to {{}} is not private: the network opens encrypted connections, or the certificate file is the wrong one.": {
-		"The connection to ngrok is not private: the network opens encrypted connections, or the certificate file is the wrong one.",
-		"The connection to ngrok (a.b:443) is not private: the network opens encrypted connections, or the certificate file is the wrong one."},
+	"Another computer is using {{}}.":                {"Another computer is using the address a.b.", "Another computer is using the address of your ngrok account."},
+	"Your ngrok account is not allowed to use {{}}.": {"Your ngrok account is not allowed to use the address a.b.", "Your ngrok account is not allowed to use the address of your ngrok account."},
+	"ngrok closed {{}}.":                             {"ngrok closed the address a.b.", "ngrok closed the address of your ngrok account."},
+	"There is no connection to {{}}.":                {"There is no connection to ngrok.", "There is no connection to ngrok (a.b:443)."},
+	"The connection to {{}} is not secure.":          {"The connection to ngrok is not secure.", "The connection to ngrok (a.b:443) is not secure."},
 }
 
 // notForPeople are texts that look like sentences and that the window never shows, and why.
@@ -147,7 +140,8 @@ var notForPeople = map[string]string{"As discussed.": "a person's own message in
 // alsoSaid are texts that the window shows although they do not look like sentences: a title, a name, the end of a
 // sentence that is made elsewhere, and the errors of package system, which begin small.
 var alsoSaid = []string{
-	"3 packages moved on while you were away", "A package made elsewhere", "3 documents wait.", "1 document waits.",
+	"3 packages changed while you were away", "1 package changed while you were away", "Untitled package",
+	"3 files are waiting to be saved.", "1 file is waiting to be saved.",
 	"This computer does not say whether Countersign starts by itself: x.", "This computer does not let Countersign change what starts by itself: x.",
 	"This is not a web address that can be opened.", "\"a.pdf\" is no longer where it was saved (/home).",
 	"The browser could not be opened: this computer has no program for it.", "\"a.pdf\" could not be opened: this computer has no program for it.",

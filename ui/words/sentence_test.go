@@ -23,17 +23,17 @@ func TestSentencesOfTheAgentAreSaidInTheLanguageOfTheWindow(t *testing.T) {
 	for english, want := range map[string]string{
 		"Signed out.":                        "Abgemeldet.",
 		"The signing service did not answer": "Der Signaturdienst hat nicht geantwortet.",
-		"Your sign-in has expired. Sign in again to keep saving documents.":                       "Ihre Anmeldung ist abgelaufen. Melden Sie sich erneut an, damit Dokumente weiter gespeichert werden.",
-		"The disk with “Signed” is full. 1 document waits and will be saved when there is room.":  "Der Datenträger mit „Signed“ ist voll. 1 Dokument wartet und wird gespeichert, sobald Platz ist.",
-		"The disk with “Signed” is full. 12 documents wait and will be saved when there is room.": "Der Datenträger mit „Signed“ ist voll. 12 Dokumente warten und werden gespeichert, sobald Platz ist.",
-		"Somebody signed “Lease”.":                                                                         "Jemand hat „Lease“ unterschrieben.",
-		"Dr. Ana Ruiz signed “Lease”. Everyone has signed.":                                                "Dr. Ana Ruiz hat „Lease“ unterschrieben. Alle haben unterschrieben.",
-		"“A package made elsewhere” was sent.":                                                             "„Ein Paket von anderswo“ wurde gesendet.",
-		"“Lease” was not sent. The signing service refused the request: no signer. Call us":                "„Lease“ wurde nicht gesendet. Der Signaturdienst hat die Anfrage abgelehnt: no signer. Call us.",
-		"To go on, enter the client secret in Settings, sign in; documents and packages are not affected.": "Damit es weitergeht: Client-Geheimnis in den Einstellungen eintragen, anmelden; Dokumente und Pakete sind nicht betroffen.",
-		"Signed out on this computer, but at the service its endpoint could not be deleted and the sign-in could not be revoked, because its key is gone.": "Auf diesem Computer abgemeldet, aber beim Dienst gilt: die Empfangsadresse ließ sich nicht löschen und die Anmeldung ließ sich nicht widerrufen, weil ihr Schlüssel fehlt.",
+		"Your sign-in has expired. Sign in again to keep saving documents.":                          "Ihre Anmeldung ist abgelaufen. Melden Sie sich erneut an, damit Dokumente weiter gespeichert werden.",
+		"The disk with “Signed” is full. 1 file is waiting and will be saved when there is room.":    "Der Datenträger mit „Signed“ ist voll. 1 Datei wird gespeichert, sobald Platz ist.",
+		"The disk with “Signed” is full. 12 files are waiting and will be saved when there is room.": "Der Datenträger mit „Signed“ ist voll. 12 Dateien werden gespeichert, sobald Platz ist.",
+		"Someone signed “Lease”.":                                                                             "Jemand hat „Lease“ unterschrieben.",
+		"Dr. Ana Ruiz signed “Lease”. Everyone has signed.":                                                   "Dr. Ana Ruiz hat „Lease“ unterschrieben. Alle haben unterschrieben.",
+		"“Untitled package” was sent.":                                                                        "„Paket ohne Namen“ wurde gesendet.",
+		"“Lease” was not sent. The signing service refused the request: no signer. Call us":                   "„Lease“ wurde nicht gesendet. Der Signaturdienst hat die Anfrage abgelehnt: no signer. Call us.",
+		"To continue, enter the client secret in Settings, sign in. Documents and packages are not affected.": "Damit es weitergeht: Client-Secret in den Einstellungen eingeben, anmelden. Dokumente und Pakete sind nicht betroffen.",
+		"Signed out on this computer, but at the service its endpoint could not be deleted and the sign-in could not be revoked, because its key is gone.": "Auf diesem Computer abgemeldet, beim Dienst nicht vollständig: die Empfangsadresse ließ sich nicht löschen und die Anmeldung ließ sich nicht widerrufen, weil ihr Schlüssel fehlt.",
 		`"Offer \"2026\".pdf" is empty.`:                                        `„Offer "2026".pdf“ ist leer.`,
-		"ngrok closed the address a.ngrok.app. Opening it again. (ERR_NGROK_1)": "ngrok hat die Adresse a.ngrok.app geschlossen. Sie wird wieder geöffnet. (ERR_NGROK_1).",
+		"ngrok closed the address a.ngrok.app. Opening it again. (ERR_NGROK_1)": "ngrok hat die Adresse a.ngrok.app abgeschaltet. Die Verbindung wird wiederhergestellt. (ERR_NGROK_1).",
 		"Ana signed “A name that is too long for a notific…":                    "Ana hat „A name that is too long for a notific…“ unterschrieben",
 		"": "",
 	} {
@@ -41,7 +41,7 @@ func TestSentencesOfTheAgentAreSaidInTheLanguageOfTheWindow(t *testing.T) {
 			t.Errorf("%q:\n got %q\nwant %q", english, got, want)
 		}
 	}
-	if got := Phrase("3 packages moved on while you were away"); got != "3 Pakete kamen in Ihrer Abwesenheit voran" {
+	if got := Phrase("3 packages changed while you were away"); got != "Neues zu 3 Paketen in Ihrer Abwesenheit" {
 		t.Errorf("a title gets no full stop: %q", got)
 	}
 }
@@ -68,13 +68,13 @@ func TestHostileNamesPassThrough(t *testing.T) {
 	german(t)
 	for _, name := range []string{
 		"Stay in London. It was sent.", "x” y", "the “best” one", "“", "{{.Package}}", "{{.Who}} signed", "(.+?)", "$1 ${1}", `\E.*\Q`,
-		"Signed out.", "1 document waits.", " . ! ", "ngrok closed", "sign in", "名前。と名前", "עסקה", "a\nb", "%s %d",
+		"Signed out.", "1 file is waiting to be saved.", " . ! ", "ngrok closed", "sign in", "名前。と名前", "עסקה", "a\nb", "%s %d",
 	} {
 		for pattern, want := range map[string]string{
-			"“%” was sent.":                                  "„%“ wurde gesendet.",
-			"Ana signed “%” in “Lease”.":                     "Ana hat „%“ in „Lease“ unterschrieben.",
-			"“%” was sent. “Other” was created.":             "„%“ wurde gesendet. „Other“ wurde angelegt.",
-			"Document “a.pdf” of “%” is signed by everyone.": "Dokument „a.pdf“ aus „%“ ist von allen unterschrieben.",
+			"“%” was sent.":                       "„%“ wurde gesendet.",
+			"Ana signed “%” in “Lease”.":          "Ana hat „%“ in „Lease“ unterschrieben.",
+			"“%” was sent. “Other” was created.":  "„%“ wurde gesendet. „Other“ wurde angelegt.",
+			"Everyone has signed “a.pdf” in “%”.": "Alle haben „a.pdf“ aus „%“ unterschrieben.",
 		} {
 			english := strings.Replace(pattern, "%", name, 1)
 			got := Phrase(english)
@@ -128,6 +128,6 @@ func BenchmarkSentence(b *testing.B) {
 		b.Fatal(err)
 	}
 	for b.Loop() {
-		c.book.translate("The disk with “Signed” is full. 12 documents wait and will be saved when there is room.")
+		c.book.translate("The disk with “Signed” is full. 12 files are waiting and will be saved when there is room.")
 	}
 }

@@ -85,15 +85,15 @@ func TestNamesFallBackToWhatIsKnown(t *testing.T) {
 
 func TestALineSaysWhoIsNextAndWhatIsDue(t *testing.T) {
 	for want, l := range map[string]store.PackageLine{
-		"waiting for Ana and Jan":          {State: "open", Next: "Ana, Jan"},
-		"waiting":                          {State: "open"},
-		"not sent yet":                     {State: "draft", Next: "Ana"},
-		"signed by everyone, files follow": {State: "executed"},
-		"saved":                            {State: "executed", Saved: true},
-		"withdrawn":                        {State: "rescinded"},
-		"The time to sign has run out.":    {State: "expired"},
+		"waiting for Ana and Jan":           {State: "open", Next: "Ana, Jan"},
+		"waiting":                           {State: "open"},
+		"not sent yet":                      {State: "draft", Next: "Ana"},
+		"fully signed, files not saved yet": {State: "executed"},
+		"saved":                             {State: "executed", Saved: true},
+		"withdrawn":                         {State: "rescinded"},
+		"Expired before everyone signed.":   {State: "expired"},
 		"The signing service no longer has this package.": {State: "open", Gone: true},
-		"Its files could not be saved yet.":               {State: "executed", Problem: true},
+		"Not all files could be saved yet.":               {State: "executed", Problem: true},
 	} {
 		if got := Line(l); got != want {
 			t.Errorf("got %q, want %q", got, want)
@@ -124,7 +124,7 @@ func TestASignerHasSignedWhenEveryDocumentIs(t *testing.T) {
 	if got := StateOf(now, row, ana).Text; got != "1 of 2 signed" {
 		t.Errorf("one of two documents signed: %q", got)
 	}
-	if got := StateOf(now, row, jan).Text; got != "later" {
+	if got := StateOf(now, row, jan).Text; got != "not their turn yet" {
 		t.Errorf("not his turn: %q", got)
 	}
 	row.Documents[1].SignedBy = []string{"a"}
