@@ -32,16 +32,16 @@ const (
 	listRefused = 24 * time.Hour
 )
 
-// listing is when the service's list is read next (zero: now), and how many tries in a row have failed.
+// listing is how long the service's list is not read again, and how many tries in a row have failed.
 type listing struct {
-	next  time.Time
+	rest  cooldown
 	tries int
 }
 
 // lookAround reads the service's list when it is time. A reading that failed is tried again by itself.
 func (a *Agent) lookAround(ctx context.Context, client *esign.Client, l *listing) {
-	now := a.now().Round(0)
-	if left := l.next.Sub(now); left > 0 && left <= listRefused { // more: the clock was set back
+	now := a.now()
+	if !l.rest.over(now) {
 		return
 	}
 	pause := listSeldom
@@ -62,7 +62,7 @@ func (a *Agent) lookAround(ctx context.Context, client *esign.Client, l *listing
 	if err != nil && ctx.Err() == nil {
 		a.log.Info("list packages", "err", err, "again in", pause)
 	}
-	l.next = now.Add(pause)
+	l.rest = coolFor(now, pause)
 }
 
 // discover finds packages of the organization that were made elsewhere while this computer did not listen, as far as

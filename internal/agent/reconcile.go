@@ -3,7 +3,6 @@ package agent
 import (
 	"context"
 	"errors"
-	"math"
 	"sync"
 	"time"
 
@@ -21,36 +20,10 @@ const (
 	statusBurst  = 4
 )
 
-// sweepPause is the least time between two sweeps over all open packages that nothing but a returning connection
-// asked for.
-const sweepPause = 5 * time.Minute
-
 // newBudget returns what all questions about packages share.
 func newBudget(pace Pace) *rate.Limiter {
 	return rate.NewLimiter(rate.Limit(pace.Statuses), max(1, int(statusBurst*pace.Statuses)))
 }
-
-// sweeper remembers that all open packages are to be asked about. Safe for concurrent use.
-type sweeper struct {
-	mu   sync.Mutex
-	due  bool
-	last time.Time
-}
-
-// reconcileSoon asks for the status of every package that is not final: something may have been missed.
-func (a *Agent) reconcileSoon(why string) {
-	a.sweep.mu.Lock()
-	soon := a.sweep.due || a.now().Sub(a.sweep.last) > sweepPause || why != sweepReturn
-	a.sweep.due = a.sweep.due || soon
-	a.sweep.mu.Unlock()
-	if soon {
-		a.log.Debug("reconcile", "why", why)
-		poke(a.rings.reconcile)
-	}
-}
-
-// sweepReturn is the reason that may come in bursts: a tunnel that flaps.
-const sweepReturn = "the public address is open again"
 
 // runReconcile asks for the truth: on start, on wake, when the tunnel or the sign-in returns, after an event, and
 // otherwise at a pace that slows as packages grow old.
@@ -104,13 +77,13 @@ func (a *Agent) reconcile(ctx context.Context, list *listing) (pause time.Durati
 	if left := a.rest.left(a.now()); left > 0 {
 		return min(left, idleMost), nil
 	}
-	if a.takeSweep() {
+	if a.sweep.take(a.now()) {
 		if err := a.markAllDue(); err != nil {
 			return 0, err
 		}
 		a.saves.held.stop()
 		poke(a.rings.save)
-		list.next = time.Time{}
+		list.rest = cooldown{}
 	}
 	a.lookAround(ctx, client, list) // first: what it meets is caught up with, and told of, together with the rest
 	defer a.setBacklog(0)
@@ -129,7 +102,8 @@ func (a *Agent) reconcile(ctx context.Context, list *listing) (pause time.Durati
 			return 0, err
 		}
 		if len(due) == 0 {
-			return min(untilNext(a.now(), next, idleMost), max(list.next.Sub(a.now()), pauseLeast)), nil
+			pause = min(untilNext(a.now(), next, idleMost), a.sweep.left(a.now(), idleMost), list.rest.left(a.now()))
+			return max(pause, pauseLeast), nil
 		}
 		a.setBacklog(len(due))
 		if err := a.checkPackages(ctx, client, due); err != nil {
@@ -179,47 +153,6 @@ func untilNext(now, next time.Time, limit time.Duration) time.Duration {
 		return limit
 	}
 	return max(min(next.Sub(now), limit), pauseLeast)
-}
-
-func (a *Agent) takeSweep() bool {
-	a.sweep.mu.Lock()
-	defer a.sweep.mu.Unlock()
-	due := a.sweep.due
-	if due {
-		a.sweep.due, a.sweep.last = false, a.now()
-	}
-	return due
-}
-
-// markAllDue makes every package that is not final due now, and every file that waits for a try far away.
-func (a *Agent) markAllDue() error {
-	now := a.now()
-	return a.st.Update(func(tx *store.Tx) error {
-		open, err := tx.AllOpen()
-		if err != nil {
-			return err
-		}
-		for _, p := range open {
-			if p.NextCheck.Before(now) {
-				continue
-			}
-			p.NextCheck = now
-			if err := putPackage(tx, p); err != nil {
-				return err
-			}
-		}
-		waiting, err := tx.JobsDue(endOfTime, math.MaxInt)
-		for _, j := range waiting {
-			if j.NextTry.Sub(now) < sweepPause {
-				continue
-			}
-			j.NextTry = now
-			if err := tx.PutJob(j); err != nil {
-				return err
-			}
-		}
-		return err
-	})
 }
 
 // notePackage draws the consequences of a status answer: facts, save jobs, the time to ask again. Only an error that

@@ -15,18 +15,16 @@ const restMost = 24 * time.Hour
 // that, whatever pokes it; a person who asks does not. Safe for concurrent use.
 type rest struct {
 	mu  sync.Mutex
-	end time.Time // wall time, zero for now
+	now cooldown
 }
 
 // until makes the service rest for d from now on, or longer if it rests longer already.
 func (r *rest) until(now time.Time, d time.Duration) {
-	if d <= 0 {
-		return
-	}
+	d = min(d, restMost)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if to := now.Round(0).Add(min(d, restMost)); to.After(r.end) {
-		r.end = to
+	if d > r.now.left(now) {
+		r.now = coolFor(now, d)
 	}
 }
 
@@ -34,15 +32,11 @@ func (r *rest) until(now time.Time, d time.Duration) {
 func (r *rest) left(now time.Time) time.Duration {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	d := r.end.Sub(now.Round(0))
-	if d > restMost { // the clock was set back
-		r.end, d = time.Time{}, 0
-	}
-	return max(d, 0)
+	return r.now.left(now)
 }
 
 func (r *rest) stop() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.end = time.Time{}
+	r.now = cooldown{}
 }

@@ -55,13 +55,13 @@ func (w *saveWatch) busy() map[string]bool {
 
 // block is a folder that could not take a file.
 type block struct {
-	until time.Time
+	rest  cooldown
 	tries int
 	full  bool // it is there, but has no room
 }
 
-// block leaves folder alone for pause(n) after its nth failure in a row. Downloads that fail side by side count once.
-func (w *saveWatch) block(folder string, full bool, now time.Time, pause func(n int) time.Duration) {
+// block leaves folder alone for after(n) after its nth failure in a row. Downloads that fail side by side count once.
+func (w *saveWatch) block(folder string, full bool, now time.Time, after func(n int) time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.blocked == nil {
@@ -72,20 +72,20 @@ func (w *saveWatch) block(folder string, full bool, now time.Time, pause func(n 
 		b = &block{}
 		w.blocked[folder] = b
 	}
-	if b.until.After(now) {
+	if !b.rest.over(now) {
 		return
 	}
 	b.tries++
 	b.full = full
-	b.until = now.Round(0).Add(pause(b.tries))
+	b.rest = coolFor(now, after(b.tries))
 }
 
-// isBlocked reports whether folder is to be left alone. A clock that was set back unblocks it.
+// isBlocked reports whether folder is to be left alone.
 func (w *saveWatch) isBlocked(folder string, now time.Time) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	b := w.blocked[folder]
-	return b != nil && b.until.After(now) && b.until.Sub(now) <= 2*folderPauseMost
+	return b != nil && !b.rest.over(now)
 }
 
 // blocking reports whether any folder is blocked.
@@ -93,7 +93,7 @@ func (w *saveWatch) blocking(now time.Time) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, b := range w.blocked {
-		if b.until.After(now) {
+		if !b.rest.over(now) {
 			return true
 		}
 	}
@@ -104,13 +104,13 @@ func (w *saveWatch) blocking(now time.Time) bool {
 func (w *saveWatch) nextTry(now time.Time) time.Time {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	next := now.Add(folderPauseMost)
+	least := folderPauseMost
 	for _, b := range w.blocked {
-		if b.until.After(now) && b.until.Before(next) {
-			next = b.until
+		if left := b.rest.left(now); left > 0 {
+			least = min(least, left)
 		}
 	}
-	return next
+	return now.Add(least)
 }
 
 // open notes that folder could be opened, or even took a file, and reports whether that ended the last trouble of any
@@ -132,7 +132,7 @@ func (w *saveWatch) unblock() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, b := range w.blocked {
-		b.until, b.tries = time.Time{}, 0
+		b.rest, b.tries = cooldown{}, 0
 	}
 }
 

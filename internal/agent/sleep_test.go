@@ -238,9 +238,9 @@ func TestTheListIsReadNowAndThen(t *testing.T) {
 	look := func(after time.Duration, want bool) {
 		t.Helper()
 		c.jump(after)
-		before := l.next
+		before := l.rest
 		o.lookAround(t.Context(), client, l)
-		if got := !l.next.Equal(before); got != want {
+		if got := l.rest != before; got != want {
 			t.Errorf("after %v: read: %v", after, got)
 		}
 	}

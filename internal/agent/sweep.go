@@ -1,0 +1,96 @@
+package agent
+
+import (
+	"math"
+	"sync"
+	"time"
+
+	"countersign/internal/store"
+)
+
+// sweepPause is the least time between two sweeps over all open packages that nothing but a returning connection
+// asked for.
+const sweepPause = 5 * time.Minute
+
+// sweeper remembers that all open packages are to be asked about. Whoever asks for a sweep is owed one: if not at once,
+// then when the pause after the last one is over. Safe for concurrent use.
+type sweeper struct {
+	mu     sync.Mutex
+	owed   bool
+	atOnce bool     // it does not wait for the pause
+	rest   cooldown // after the last one
+}
+
+// owe asks for a sweep.
+func (s *sweeper) owe(atOnce bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.owed, s.atOnce = true, s.atOnce || atOnce
+}
+
+// take reports whether a sweep is to begin now, and begins the pause after it.
+func (s *sweeper) take(now time.Time) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.owed || !s.atOnce && !s.rest.over(now) {
+		return false
+	}
+	s.owed, s.atOnce = false, false
+	s.rest = coolFor(now, sweepPause)
+	return true
+}
+
+// left is how long until the sweep that is owed may begin; limit when none is owed before.
+func (s *sweeper) left(now time.Time, limit time.Duration) time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case !s.owed:
+		return limit
+	case s.atOnce:
+		return 0
+	default:
+		return min(s.rest.left(now), limit)
+	}
+}
+
+// sweepReturn is the reason that may come in bursts: a tunnel that flaps.
+const sweepReturn = "the public address is open again"
+
+// reconcileSoon asks for the status of every package that is not final: something may have been missed.
+func (a *Agent) reconcileSoon(why string) {
+	a.log.Debug("reconcile", "why", why)
+	a.sweep.owe(why != sweepReturn)
+	poke(a.rings.reconcile)
+}
+
+// markAllDue makes every package that is not final due now, and every file that waits for a try far away.
+func (a *Agent) markAllDue() error {
+	now := a.now()
+	return a.st.Update(func(tx *store.Tx) error {
+		open, err := tx.AllOpen()
+		if err != nil {
+			return err
+		}
+		for _, p := range open {
+			if p.NextCheck.Before(now) {
+				continue
+			}
+			p.NextCheck = now
+			if err := putPackage(tx, p); err != nil {
+				return err
+			}
+		}
+		waiting, err := tx.JobsDue(endOfTime, math.MaxInt)
+		for _, j := range waiting {
+			if j.NextTry.Sub(now) < sweepPause {
+				continue
+			}
+			j.NextTry = now
+			if err := tx.PutJob(j); err != nil {
+				return err
+			}
+		}
+		return err
+	})
+}
