@@ -108,16 +108,16 @@ type Agent struct {
 
 	unlocking sync.Mutex // held by whoever asks the keyring
 
-	mu          sync.Mutex // guards what follows
-	settings    Settings
-	service     *service // nil while not configured
-	tunnel      TunnelStatus
-	trouble     tunnelTrouble
-	login       *login // the sign-in that waits for its answer
-	account     account
-	pausedUntil time.Time
-	awake       time.Time // when the computer was last seen to have slept
-	backlog     int       // packages that wait to be asked about in this round
+	mu       sync.Mutex // guards what follows
+	settings Settings
+	service  *service // nil while not configured
+	tunnel   TunnelStatus
+	trouble  tunnelTrouble
+	login    *login // the sign-in that waits for its answer
+	account  account
+	snooze   cooldown  // no notifications
+	awake    time.Time // when the computer was last seen to have slept
+	backlog  int       // packages that wait to be asked about in this round
 
 	restartTunnel atomic.Bool
 	endpoints     endpoints
@@ -224,6 +224,7 @@ func (a *Agent) load(ctx context.Context, aside string) error {
 	a.inbox = a.newInbox()
 	a.unlock(ctx)
 	a.checkSetUp()
+	a.mendSince(0)
 	a.keepPrecious()
 	a.tellRestored(aside, restored)
 	return nil

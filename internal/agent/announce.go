@@ -107,12 +107,12 @@ func (a *Agent) moreToCome() bool {
 		found = len(events)
 		if err == nil && asking {
 			var packages []store.Package
-			packages, err = tx.PackagesDue(now, 1)
+			packages, err = tx.PackagesDue(a.due(packageWaitMost), 1)
 			found += len(packages)
 		}
 		if err == nil && saving {
 			var jobs []store.Job
-			jobs, err = tx.JobsDue(now, 1)
+			jobs, err = tx.JobsDue(a.due(jobWaitMost), 1)
 			found += len(jobs)
 		}
 		return err
@@ -138,7 +138,7 @@ func (a *Agent) catchingUp() bool {
 		return false
 	}
 	err := a.st.View(func(tx *store.Tx) error {
-		due, err := tx.JobsDue(now, catchingUpMany+1)
+		due, err := tx.JobsDue(a.due(jobWaitMost), catchingUpMany+1)
 		waiting = len(due)
 		return err
 	})

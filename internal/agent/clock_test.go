@@ -1,10 +1,17 @@
 package agent
 
 import (
+	"context"
+	"errors"
+	"net/http"
+	"os"
+	"path/filepath"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"countersign/internal/esign"
 	"countersign/internal/store"
 	"countersign/internal/tunnel"
 )
@@ -52,6 +59,200 @@ func TestAConnectionThatReturnsSoonAfterASweepIsOwedOne(t *testing.T) {
 		time.Sleep(2 * sweepPause)
 		if a.packageOrZero("older").Checked.IsZero() {
 			t.Error("the package was not asked about when the service answered again")
+		}
+	})
+}
+
+// waits stores one of everything that waits, each for d: a package, a file and a draft.
+func waits(t *testing.T, a *Agent, d time.Duration) {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "Offer.pdf")
+	if err := os.WriteFile(path, []byte("%PDF-1.7"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	stored, stop := context.WithCancel(t.Context())
+	stop() // it is kept; the test does not wait until it is sent
+	if _, err := a.Send(stored, Draft{Files: []string{path}, Signers: []store.Signer{{Email: "ana@example.com"}}}, nil); !errors.Is(err, context.Canceled) {
+		t.Fatal(err)
+	}
+	next := a.now().Add(d)
+	err := a.st.Update(func(tx *store.Tx) error {
+		drafts, err := tx.Drafts(store.DraftQueued)
+		for _, draft := range drafts {
+			draft.NextTry = next
+			err = errors.Join(err, tx.PutDraft(draft))
+		}
+		_, planErr := tx.PlanJob(store.Job{PackageID: "executed", DocumentID: "d", Kind: "executed", Folder: a.Settings().SaveTo,
+			Target: "Lease.pdf", NextTry: next})
+		return errors.Join(err, planErr, putPackage(tx, store.Package{ID: "open", Created: a.now(), NextCheck: next}))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// tried fails unless everything that waits stores was tried.
+func (c *canned) tried(t *testing.T, when string) {
+	t.Helper()
+	for _, end := range []string{"/packages/open/status", "/packages/executed/documents/d/pdf/executed/download", "/files/upload"} {
+		if c.count(end) == 0 {
+			t.Errorf("%s: %s was not asked for", when, end)
+		}
+	}
+}
+
+func TestAClockThatIsPutRightWhileTheProgramRunsHoldsNothingUp(t *testing.T) {
+	for _, fast := range []time.Duration{3 * time.Hour, 400 * 24 * time.Hour} {
+		synctest.Test(t, func(t *testing.T) {
+			clock := &wallClock{}
+			clock.jump(fast)
+			a, c, stop := quietOffice(t, 0, func(p *Params) { p.Now = clock.now })
+			defer stop()
+			time.Sleep(5 * time.Minute)
+			a.rest.until(a.now(), time.Hour) // while it rests, nothing that waits is tried
+			waits(t, a, 5*time.Minute)
+			before := c.count("/packages/list")
+			clock.jump(-fast)
+			time.Sleep(2 * time.Minute)
+			c.tried(t, "two minutes later")
+			if c.count("/packages/list") == before {
+				t.Error("the list was not read")
+			}
+		})
+	}
+}
+
+func TestAClockThatWasPutRightWhileTheProgramWasOffHoldsNothingUp(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		clock := &wallClock{}
+		clock.jump(5 * time.Hour)
+		var p Params
+		a, _, stop := quietOffice(t, 0, func(x *Params) { x.Now = clock.now; p = *x })
+		a.rest.until(a.now(), time.Hour)
+		waits(t, a, 5*time.Minute)
+		stop()
+		clock.jump(-5 * time.Hour)
+		c := &canned{}
+		p.HTTP = &http.Client{Transport: c}
+		a, err := Open(t.Context(), p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		running, end := context.WithCancel(t.Context())
+		var done sync.WaitGroup
+		done.Go(func() { a.Run(running) })
+		time.Sleep(time.Minute)
+		c.tried(t, "a minute after the start")
+		end()
+		done.Wait()
+		if err := a.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func TestTryAgainTriesEverythingThatWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a, c, stop := quietOffice(t, 0)
+		defer stop()
+		time.Sleep(time.Minute)
+		a.rest.until(a.now(), time.Hour)
+		waits(t, a, 9*time.Minute)
+		time.Sleep(time.Minute)
+		if err := a.Act(t.Context(), Issue{ID: "service", Action: ActRetry}); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Second)
+		c.tried(t, "at once")
+	})
+}
+
+func TestACooldownIsBelievedFromTheMomentItWasDecidedOn(t *testing.T) {
+	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	for at, want := range map[time.Duration]time.Duration{
+		0: time.Hour, 20 * time.Minute: 40 * time.Minute, time.Hour: 0, 30 * time.Hour: 0,
+		-clockSlack: time.Hour + clockSlack, -clockSlack - 1: 0, -30 * time.Hour: 0,
+	} {
+		if got := coolFor(now, time.Hour).left(now.Add(at)); got != want {
+			t.Errorf("%v on: %v left, want %v", at, got, want)
+		}
+	}
+	if !(cooldown{}).over(now) {
+		t.Error("the zero cooldown is not over")
+	}
+}
+
+func TestAFormerEndpointAndASnoozeEndThoughTheClockIsSetBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		clock := &wallClock{}
+		a, _, stop := quietOffice(t, 0, func(p *Params) { p.Now = clock.now })
+		defer stop()
+		a.endpoints.replace(&endpoint{URL: "https://old.test", Secret: "s"}, a.now())
+		a.endpoints.replace(nil, a.now())
+		a.Pause(a.now().Add(time.Hour))
+		if len(a.endpoints.valid(a.now())) != 1 || a.Paused().IsZero() {
+			t.Fatal("they ended at once")
+		}
+		clock.jump(-5 * time.Hour)
+		if n := len(a.endpoints.valid(a.now())); n != 0 {
+			t.Errorf("%d former secrets count for hours", n)
+		}
+		if until := a.Paused(); !until.IsZero() {
+			t.Errorf("nobody is told anything until %v, and it is %v", until, a.now())
+		}
+	})
+}
+
+func TestWhatWasFinishedWhileTheClockWasFastIsFetched(t *testing.T) {
+	for name, back := range map[string]time.Duration{"while it runs": -48 * time.Hour, "while it was off": 0} {
+		synctest.Test(t, func(t *testing.T) {
+			clock := &wallClock{}
+			a, _, stop := quietOffice(t, 0, func(p *Params) { p.Now = clock.now })
+			defer stop()
+			signedIn := time.Now()
+			finished := signedIn.Add(time.Hour)
+			a.mu.Lock()
+			a.account.Since = signedIn.Add(48 * time.Hour) // as the fast clock said
+			a.mu.Unlock()
+			time.Sleep(2 * time.Hour)
+			a.mendSince(back)
+			a.mu.Lock()
+			since := a.account.Since
+			a.mu.Unlock()
+			if back != 0 && !since.Equal(signedIn) {
+				t.Errorf("%s: signed in at %v, want %v", name, since, signedIn)
+			}
+			err := a.meetPackages([]esign.Status{{PackageID: "p", State: esign.Executed, TimeCreated: finished, TimeExecuted: finished}}, since)
+			if _, known := a.Package("p"); err != nil || !known {
+				t.Errorf("%s: the package is not known, %v", name, err)
+			}
+		})
+	}
+}
+
+func TestAListMarkThatLiesAheadIsNotBelieved(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a, _, stop := quietOffice(t, 0)
+		defer stop()
+		time.Sleep(time.Minute)
+		a.mu.Lock()
+		since := a.account.Since
+		a.mu.Unlock()
+		mark := func() (m listed) {
+			if err := a.st.View(func(tx *store.Tx) error { _, err := tx.GetDoc(docListed, &m); return err }); err != nil {
+				t.Fatal(err)
+			}
+			return m
+		}
+		err := a.st.Update(func(tx *store.Tx) error {
+			return tx.PutDoc(docListed, listed{Through: a.now().Add(300 * time.Hour), Since: since})
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(listOften + time.Minute)
+		if m := mark(); m.Through.After(a.now()) {
+			t.Errorf("the list counts as read through %v, and it is %v", m.Through, a.now())
 		}
 	})
 }

@@ -3,7 +3,6 @@ package agent
 import (
 	"context"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
@@ -81,7 +80,7 @@ func moveJobs(tx *store.Tx, old, next string, now clock) error {
 	if old == next || old == "" || next == "" {
 		return nil
 	}
-	waiting, err := tx.JobsDue(endOfTime, math.MaxInt)
+	waiting, err := tx.PendingJobs()
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,10 @@
 package agent
 
-import "time"
+import (
+	"time"
+
+	"countersign/internal/store"
+)
 
 // clockSlack is how far a clock may be put back without anybody minding: a time server does that now and then.
 const clockSlack = time.Minute
@@ -27,3 +31,33 @@ func (c cooldown) left(now time.Time) time.Duration {
 
 // over reports whether c has ended.
 func (c cooldown) over(now time.Time) bool { return c.left(now) == 0 }
+
+// The longest that something stored waits for its next try, by what it is; none of it is believed beyond that. The
+// backoffs, which are a little uneven, the ages of packages and what a service may ask for (restMost) stay within.
+const (
+	packageWaitMost = 30 * time.Hour
+	jobWaitMost     = restMost + clockSlack
+	draftWaitMost   = draftPauseMost*6/5 + clockSlack
+	unknownWaitMost = unknownPauseMost*6/5 + clockSlack
+)
+
+// due asks the store for what is due now, of what waits longest at most.
+func (a *Agent) due(longest time.Duration) store.Due {
+	return store.Due{Now: a.now().Round(0), Longest: longest}
+}
+
+// farAhead is how much further on the service's clock may be than this computer's.
+const farAhead = 24 * time.Hour
+
+// age is how long ago then was. What lies a little ahead has just happened, by another clock; what lies far ahead was
+// noted by a clock that was wrong, and nobody knows: it is a day old.
+func (a *Agent) age(then time.Time) time.Duration {
+	switch age := a.now().Sub(then); {
+	case age >= 0:
+		return age
+	case age > -farAhead:
+		return 0
+	default:
+		return 24 * time.Hour
+	}
+}

@@ -81,6 +81,9 @@ func (a *Agent) discover(ctx context.Context, client *esign.Client) error {
 	}); err != nil {
 		return err
 	}
+	if last.Through.After(began.Add(clockSlack)) { // by a clock that was wrong
+		last = listed{}
+	}
 	known := last.Through.Add(-listedMargin)
 	if last.Through.IsZero() || !last.Since.Equal(since) {
 		known = time.Time{}

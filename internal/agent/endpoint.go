@@ -114,7 +114,7 @@ func (e *endpoints) replace(next *endpoint, now time.Time) (former []endpoint) {
 
 func stillValid(list []endpoint, now time.Time) (valid []endpoint) {
 	for _, x := range list {
-		if now.Before(x.Until) {
+		if !(cooldown{x.Until.Add(-previousLife), x.Until}).over(now) {
 			valid = append(valid, x)
 		}
 	}

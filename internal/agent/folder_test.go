@@ -282,7 +282,7 @@ func (o *testOffice) leftover(folder string) (path string) {
 	o.t.Helper()
 	var jobs []store.Job
 	err := o.st.View(func(tx *store.Tx) (err error) {
-		jobs, err = tx.JobsDue(endOfTime, 10)
+		jobs, err = tx.PendingJobs()
 		return err
 	})
 	if err != nil || len(jobs) != 1 {

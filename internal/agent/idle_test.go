@@ -22,10 +22,24 @@ import (
 type canned struct {
 	asked atomic.Int64
 	dead  atomic.Bool
+	paths sync.Map // path -> how often it was asked for
+}
+
+// count is how often a path that ends so was asked for.
+func (c *canned) count(end string) (n int64) {
+	c.paths.Range(func(path, times any) bool {
+		if strings.HasSuffix(path.(string), end) {
+			n += times.(*atomic.Int64).Load()
+		}
+		return true
+	})
+	return n
 }
 
 func (c *canned) RoundTrip(r *http.Request) (*http.Response, error) {
 	c.asked.Add(1)
+	times, _ := c.paths.LoadOrStore(r.URL.Path, &atomic.Int64{})
+	times.(*atomic.Int64).Add(1)
 	if r.Body != nil {
 		io.Copy(io.Discard, r.Body)
 		r.Body.Close()
@@ -51,12 +65,16 @@ func (c *canned) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // quietOffice starts a signed-in agent without a network, inside a bubble.
-func quietOffice(t *testing.T, packages int) (*Agent, *canned, func()) {
+func quietOffice(t *testing.T, packages int, adjust ...func(*Params)) (*Agent, *canned, func()) {
 	t.Helper()
 	c := &canned{}
-	a, err := Open(t.Context(), Params{
+	p := Params{
 		DataDir: t.TempDir(), Keeper: secret.Memory(), HTTP: &http.Client{Transport: c}, Jitter: func() float64 { return 0 },
-	})
+	}
+	for _, f := range adjust {
+		f(&p)
+	}
+	a, err := Open(t.Context(), p)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,7 +2,6 @@ package agent
 
 import (
 	"context"
-	"math"
 	"slices"
 
 	"countersign/internal/archive"
@@ -69,7 +68,7 @@ func (a *Agent) sweepFolder(ctx context.Context, folder string) bool {
 	busy := a.saves.busy()
 	err = a.st.View(func(tx *store.Tx) error {
 		clear(ours)
-		pending, err := tx.JobsDue(endOfTime, math.MaxInt)
+		pending, err := tx.PendingJobs()
 		if err != nil {
 			return err
 		}

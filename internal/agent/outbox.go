@@ -16,6 +16,12 @@ import (
 // uploadLife is how long an upload may wait for packages/add; the service keeps it for 24 hours.
 const uploadLife = 22 * time.Hour
 
+// The longest pause before a draft is tried again, and before its package is looked for again.
+const (
+	draftPauseMost   = 10 * time.Minute
+	unknownPauseMost = time.Hour
+)
+
 // outboxWatch lets Send wait for its draft, and hands it the progress. Safe for concurrent use.
 type outboxWatch struct {
 	mu   sync.Mutex
@@ -223,7 +229,7 @@ func (a *Agent) sendDue(ctx context.Context) (time.Duration, error) {
 		var next time.Time
 		err := a.st.View(func(tx *store.Tx) error {
 			var err error
-			if due, err = tx.DraftsDue(a.now()); err != nil {
+			if due, err = tx.DraftsDue(a.due(draftWaitMost)); err != nil {
 				return err
 			}
 			if next, err = tx.NextDraft(); err != nil {
@@ -231,7 +237,7 @@ func (a *Agent) sendDue(ctx context.Context) (time.Duration, error) {
 			}
 			unknown, err := tx.Drafts(store.DraftUnknown)
 			for _, d := range unknown {
-				if !d.NextTry.After(a.now()) {
+				if a.due(unknownWaitMost).Left(d.NextTry) == 0 {
 					due = append(due, d)
 				} else if next.IsZero() || d.NextTry.Before(next) {
 					next = d.NextTry
@@ -269,7 +275,7 @@ func (a *Agent) sendDue(ctx context.Context) (time.Duration, error) {
 func (a *Agent) sendDraft(ctx context.Context, client *esign.Client, d store.Draft) error {
 	for i := range d.Files {
 		f := &d.Files[i]
-		if f.FileID != "" && a.now().Sub(f.Uploaded) < uploadLife {
+		if f.FileID != "" && !coolFor(f.Uploaded, uploadLife).over(a.now()) {
 			a.progress(d, i, f.Size)
 			continue
 		}

@@ -193,11 +193,8 @@ func (a *Agent) draftRefused(ctx context.Context, d store.Draft, cause error) er
 		}
 	}
 	d.Tries++
-	pause := a.backoff(d.Tries, a.p.Pace.Retry, 10*time.Minute)
-	if e != nil {
-		pause = max(pause, e.RetryAfter)
-	}
-	d.NextTry = a.now().Add(pause)
+	// A service that wants to be left alone is left alone by all (noteServiceError).
+	d.NextTry = a.now().Add(a.backoff(d.Tries, a.p.Pace.Retry, draftPauseMost))
 	return a.putDraft(&d, store.DraftQueued)
 }
 
@@ -228,7 +225,7 @@ func (a *Agent) resolveUnknown(ctx context.Context, client *esign.Client, d stor
 		return err
 	}
 	d.Tries++
-	d.NextTry = a.now().Add(a.backoff(d.Tries, 2*a.p.Pace.Retry, time.Hour))
+	d.NextTry = a.now().Add(a.backoff(d.Tries, 2*a.p.Pace.Retry, unknownPauseMost))
 	return a.putDraft(&d, store.DraftUnknown)
 }
 

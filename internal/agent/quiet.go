@@ -5,7 +5,7 @@ import "time"
 // Pause raises no notifications until then; a moment gone by ends the pause.
 func (a *Agent) Pause(until time.Time) {
 	a.mu.Lock()
-	a.pausedUntil = until
+	a.snooze = cooldown{a.now(), until.Round(0)}
 	a.mu.Unlock()
 	a.watchers.signal(StatusChanged)
 }
@@ -14,10 +14,10 @@ func (a *Agent) Pause(until time.Time) {
 func (a *Agent) Paused() time.Time {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if !a.now().Before(a.pausedUntil) {
+	if a.snooze.over(a.now()) {
 		return time.Time{}
 	}
-	return a.pausedUntil
+	return a.snooze.until
 }
 
 // silenced reports that f is not to be raised: people chose not to be told, or not now. What happened stays in the

@@ -30,37 +30,20 @@ func newBudget(pace Pace) *rate.Limiter {
 func (a *Agent) runReconcile(ctx context.Context) error {
 	a.reconcileSoon("start")
 	var list listing
-	seen, clock := a.now().Round(0), time.Now()
+	clock := watchClock(a.now())
 	for {
 		pause, err := a.reconcile(ctx, &list)
 		if err != nil {
 			return err
 		}
-		slept := a.now().Round(0)
+		clock.wait(a.now(), pause)
 		if !wait(ctx, pause, a.rings.reconcile) {
 			return nil
 		}
-		// The wall clock runs on while a computer sleeps. Where the monotonic one does not, the two drift apart, whatever
-		// was under way; where it does, the timer is late.
-		wall, passed := a.now().Round(0), time.Since(clock)
-		if wall.Sub(seen)-passed > sleepLeast || wall.Sub(slept) > pause+sleepLeast {
-			a.wokeUp()
+		if by := clock.jumped(a.now()); by != 0 {
+			a.wokeUp(by)
 		}
-		seen, clock = wall, clock.Add(passed)
 	}
-}
-
-// sleepLeast is how long a computer must have slept to be noticed.
-const sleepLeast = time.Minute
-
-// wokeUp is called when the wall clock has moved on without the timers: whatever was under way before is over.
-func (a *Agent) wokeUp() {
-	a.mu.Lock()
-	a.awake = a.now()
-	a.mu.Unlock()
-	a.saves.unblock()
-	a.reconcileSoon("the computer woke up")
-	a.wakeAll()
 }
 
 // idleMost is the longest pause between two looks at what is due.
@@ -92,7 +75,7 @@ func (a *Agent) reconcile(ctx context.Context, list *listing) (pause time.Durati
 		var next time.Time
 		err := a.st.View(func(tx *store.Tx) error {
 			var err error
-			if due, err = tx.PackagesDue(a.now(), 200); err != nil {
+			if due, err = tx.PackagesDue(a.due(packageWaitMost), 200); err != nil {
 				return err
 			}
 			next, err = tx.NextPackageCheck()
@@ -209,7 +192,7 @@ func (a *Agent) missPackage(id string, cause *esign.Error) error {
 			return err
 		}
 		now := a.now()
-		age := now.Sub(p.Created)
+		age := a.age(p.Created)
 		sure := cause.Kind == esign.NotFound && cause.Code != ""
 		if sure && (age > 24*time.Hour || p.Origin == store.MadeElsewhere && age > time.Hour) {
 			p.Gone = true
@@ -223,11 +206,11 @@ func (a *Agent) missPackage(id string, cause *esign.Error) error {
 
 // checkPause is how long a package may be left alone: the older, the longer; without events, less.
 func (a *Agent) checkPause(p store.Package, s Settings) time.Duration {
-	age := a.now().Sub(p.Created)
+	age := a.age(p.Created)
 	var pause time.Duration
 	switch {
 	case p.State == store.PackageExecuted: // waits for its documents to be listed
-		return min(max(a.now().Sub(p.Executed), 30*time.Second), time.Hour)
+		return min(max(a.age(p.Executed), 30*time.Second), time.Hour)
 	case age < time.Hour:
 		pause = 5 * time.Minute
 	case age < 24*time.Hour:

@@ -5,9 +5,6 @@ import (
 	"time"
 )
 
-// clock is the wall clock.
-type clock func() time.Time
-
 // restMost bounds how long the service is left alone at its own word, so that a wrong clock cannot silence the program.
 const restMost = 24 * time.Hour
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -20,9 +19,6 @@ import (
 
 // savesAtOnce is how many files are downloaded side by side, and how many are flushed.
 const savesAtOnce = 4
-
-// endOfTime is later than anything is due.
-var endOfTime = time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // runSaves downloads what is planned. Trouble with a folder stops its files with one message and resumes by itself;
 // trouble with one file leaves the others alone.
@@ -110,7 +106,7 @@ func (a *Agent) jobsDue(busy map[string]bool, idle time.Duration) (due []store.J
 	if !a.saves.blocking(now) {
 		var next time.Time
 		err = a.st.View(func(tx *store.Tx) error {
-			if due, err = tx.JobsDue(now, most); err != nil {
+			if due, err = tx.JobsDue(a.due(jobWaitMost), most); err != nil {
 				return err
 			}
 			next, err = tx.NextJob()
@@ -122,16 +118,16 @@ func (a *Agent) jobsDue(busy map[string]bool, idle time.Duration) (due []store.J
 	next := a.saves.nextTry(now)
 	err = a.st.View(func(tx *store.Tx) error {
 		due = nil
-		all, err := tx.JobsDue(endOfTime, math.MaxInt)
+		all, err := tx.PendingJobs()
 		for _, j := range all {
 			if a.saves.isBlocked(j.Folder, now) {
 				continue
 			}
-			if j.NextTry.After(now) {
+			if a.due(jobWaitMost).Left(j.NextTry) > 0 {
 				if j.NextTry.Before(next) {
 					next = j.NextTry
 				}
-				break
+				continue
 			}
 			if due = append(due, j); len(due) == most {
 				break

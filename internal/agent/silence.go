@@ -51,9 +51,10 @@ func (a *Agent) listeningSince() time.Time {
 	if e == nil || a.tunnel.State != "up" {
 		return time.Time{}
 	}
-	since := a.tunnel.Since
-	for _, t := range []time.Time{e.Registered, a.awake} {
-		if t.After(since) {
+	now := a.now()
+	var since time.Time
+	for _, t := range []time.Time{a.tunnel.Since, e.Registered, a.awake} {
+		if t.After(since) && !t.After(now) { // what lies ahead was noted by a clock that was wrong
 			since = t
 		}
 	}

@@ -22,14 +22,13 @@ const wellAfter = time.Minute
 func (a *Agent) supervise(ctx context.Context, p part) {
 	issue := "internal-" + p.name
 	for tries := 1; ; tries++ {
-		began := a.now()
 		well := time.AfterFunc(wellAfter, func() { a.health.clear(issue) })
 		err := protect(ctx, p)
-		well.Stop()
+		wasWell := !well.Stop()
 		if ctx.Err() != nil {
 			return
 		}
-		if a.now().Sub(began) > wellAfter {
+		if wasWell {
 			tries = 1
 		}
 		rest := a.backoff(tries, a.p.Pace.Retry/2, time.Minute)

@@ -1,7 +1,6 @@
 package agent
 
 import (
-	"math"
 	"sync"
 	"time"
 
@@ -64,7 +63,7 @@ func (a *Agent) reconcileSoon(why string) {
 	poke(a.rings.reconcile)
 }
 
-// markAllDue makes every package that is not final due now, and every file that waits for a try far away.
+// markAllDue makes everything that waits for its time due now: packages that are not final, files and drafts.
 func (a *Agent) markAllDue() error {
 	now := a.now()
 	return a.st.Update(func(tx *store.Tx) error {
@@ -81,9 +80,12 @@ func (a *Agent) markAllDue() error {
 				return err
 			}
 		}
-		waiting, err := tx.JobsDue(endOfTime, math.MaxInt)
+		waiting, err := tx.PendingJobs()
+		if err != nil {
+			return err
+		}
 		for _, j := range waiting {
-			if j.NextTry.Sub(now) < sweepPause {
+			if j.NextTry.Before(now) {
 				continue
 			}
 			j.NextTry = now
@@ -91,6 +93,19 @@ func (a *Agent) markAllDue() error {
 				return err
 			}
 		}
-		return err
+		drafts, err := tx.Drafts(store.DraftQueued, store.DraftUnknown)
+		if err != nil {
+			return err
+		}
+		for _, d := range drafts {
+			if d.NextTry.Before(now) {
+				continue
+			}
+			d.NextTry = now
+			if err := tx.PutDraft(d); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 }

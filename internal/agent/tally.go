@@ -47,11 +47,13 @@ func (a *Agent) runTally(ctx context.Context) error {
 
 func (a *Agent) flushTally() {
 	n := a.rejected()
-	if a.written.Swap(int64(n)) == int64(n) {
+	if a.written.Load() == int64(n) {
 		return
 	}
 	if err := a.st.Update(func(tx *store.Tx) error { return tx.PutDoc(docTally, tally{n}) }); err != nil {
-		a.log.Warn("write the tally", "err", err)
+		a.log.Warn("write the tally", "err", err) // the next minute tries again
+	} else {
+		a.written.Store(int64(n))
 	}
 	a.watchers.signal(StatusChanged)
 }

@@ -220,7 +220,7 @@ func (a *Agent) tellTunnel() {
 	if known && e.Kind == tunnel.DomainInUse {
 		grace = tunnelInUseGrace
 	}
-	if known && e.Temporary() && a.now().Sub(trouble.since) < grace {
+	if known && e.Temporary() && !coolFor(trouble.since, grace).over(a.now()) {
 		return
 	}
 	switch {

@@ -183,7 +183,7 @@ func (a *Agent) localhostCertificate() (tls.Certificate, error) {
 	if err != nil {
 		return tls.Certificate{}, err
 	}
-	if cert, err := tls.X509KeyPair(pair, pair); err == nil && a.now().Add(24*time.Hour).Before(cert.Leaf.NotAfter) {
+	if cert, err := tls.X509KeyPair(pair, pair); err == nil && a.inForce(cert.Leaf) {
 		return cert, nil
 	}
 	certPEM, keyPEM, err := tunnel.SelfSigned(a.now(), "localhost", "127.0.0.1", "::1")
@@ -194,6 +194,13 @@ func (a *Agent) localhostCertificate() (tls.Certificate, error) {
 		return tls.Certificate{}, err
 	}
 	return tls.X509KeyPair(certPEM, keyPEM)
+}
+
+// inForce reports whether a browser will take cert today and tomorrow. One that is not in force yet was made by a clock
+// that was fast.
+func (a *Agent) inForce(cert *x509.Certificate) bool {
+	now := a.now()
+	return !now.Before(cert.NotBefore) && now.Add(24*time.Hour).Before(cert.NotAfter)
 }
 
 // serveCallback is where the browser returns. It answers with a page that says how the sign-in went; a request that

@@ -238,6 +238,7 @@ func TestARejectedTokenIsRenewedOnce(t *testing.T) {
 
 func TestRefusalsBecomeKindsAndSentences(t *testing.T) {
 	date := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	stamp := func(later time.Duration) string { return date.Add(later).Format(http.TimeFormat) }
 	for _, c := range []struct {
 		name, body string
 		status     int
@@ -251,7 +252,8 @@ func TestRefusalsBecomeKindsAndSentences(t *testing.T) {
 		{"403", `{"error":"package_not_authorized"}`, 403, nil, Forbidden, false, 0, ""},
 		{"404", `{"error":"package_not_found"}`, 404, nil, NotFound, false, 0, ""},
 		{"429 in seconds", `{"error":"too_many"}`, 429, []string{"Retry-After", "12"}, TooMany, true, 12 * time.Second, ""},
-		{"429 with a date", ``, 429, []string{"Retry-After", date.Add(90 * time.Second).Format(http.TimeFormat)}, TooMany, true, 90 * time.Second, ""},
+		{"429 with a date", ``, 429, []string{"Retry-After", stamp(90 * time.Second), "Date", stamp(0)}, TooMany, true, 90 * time.Second, ""},
+		{"429 by a clock ahead of ours", ``, 429, []string{"Retry-After", stamp(3*time.Hour + time.Minute), "Date", stamp(3 * time.Hour)}, TooMany, true, time.Minute, ""},
 		{"429 in the past", ``, 429, []string{"Retry-After", "-5"}, TooMany, true, 0, ""},
 		{"429 for ever", ``, 429, []string{"Retry-After", "99999999999"}, TooMany, true, maxRetryAfter, ""},
 		{"500", `{"error":"package_exception_x"}`, 500, nil, Server, true, 0, ""},

@@ -224,13 +224,17 @@ func scrub(s string, secrets []string) string {
 	return s
 }
 
-// retryAfter reads the header in both its forms, seconds and date (RFC 9110, 10.2.3).
+// retryAfter reads the header in both its forms, seconds and date (RFC 9110, 10.2.3). A date is the service's, and so is
+// what it is counted from when the answer says (RFC 9110, 6.6.1): the clock of this computer may be wrong.
 func retryAfter(h http.Header, now time.Time) time.Duration {
 	v := strings.TrimSpace(h.Get("Retry-After"))
 	var d time.Duration
 	if n, err := strconv.ParseInt(v, 10, 64); err == nil {
 		d = time.Duration(min(n, int64(maxRetryAfter/time.Second))) * time.Second
 	} else if t, err := http.ParseTime(v); err == nil {
+		if date, err := http.ParseTime(h.Get("Date")); err == nil {
+			now = date
+		}
 		d = t.Sub(now)
 	}
 	return max(0, min(d, maxRetryAfter))

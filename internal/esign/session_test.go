@@ -43,6 +43,21 @@ func TestATokenIsUsedUntilShortlyBeforeItsEnd(t *testing.T) {
 	}
 }
 
+func TestATokenThatAFastClockGotIsNotBelievedOnceTheClockIsRight(t *testing.T) {
+	bubble(t, nil, func(t *testing.T, p *provider, cfg Config) {
+		fast := 5 * time.Hour
+		cfg.Now = func() time.Time { return time.Now().Add(fast) }
+		s, _ := started(p, cfg)
+		if access(t, s) != "at-1" {
+			t.Fatal("not renewed")
+		}
+		fast = 0
+		if a := access(t, s); a != "at-2" {
+			t.Errorf("%s is to be good for hours", a)
+		}
+	})
+}
+
 func TestManyCallersShareOneRenewalAndNoneIsAheadOfTheVault(t *testing.T) {
 	bubble(t, nil, func(t *testing.T, p *provider, cfg Config) {
 		s, v := started(p, cfg)

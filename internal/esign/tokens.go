@@ -34,8 +34,9 @@ type Vault interface {
 	SetRefresh(ctx context.Context, token string) error
 }
 
-// usable is true while the access token may be handed out: until shortly before its end when it can be renewed.
+// usable is true while the access token may be handed out: until shortly before its end when it can be renewed. One that
+// came in the future came by a clock that was wrong, and nobody knows how long it still lives.
 func (t Tokens) usable(now time.Time) bool {
 	skew := min(refreshSkew, t.Expiry.Sub(t.Issued)/10)
-	return t.Access != "" && now.Before(t.Expiry.Add(-skew))
+	return t.Access != "" && now.Before(t.Expiry.Add(-skew)) && !now.Before(t.Issued.Add(-refreshSkew))
 }

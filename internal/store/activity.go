@@ -39,7 +39,7 @@ func (tx *Tx) trimActivity() error {
 		return err
 	}
 	var drop [][]byte
-	if err := tx.oldest(bucketActivity, nil, nil, func(key, _ []byte) (bool, error) {
+	if err := tx.oldest(bucketActivity, nil, func(key, _ []byte) (bool, error) {
 		drop = append(drop, bytes.Clone(key))
 		return int64(len(drop)) < have-maxActivities, nil
 	}); err != nil {

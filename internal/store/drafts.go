@@ -88,7 +88,7 @@ func (tx *Tx) Drafts(states ...DraftState) ([]Draft, error) {
 			continue
 		}
 		prefix := stateKey(state)
-		if err := tx.oldest(bucketDraftStates, prefix, nil, func(key, _ []byte) (bool, error) {
+		if err := tx.oldest(bucketDraftStates, prefix, func(key, _ []byte) (bool, error) {
 			d, err := at[Draft](tx, bucketDrafts, key[len(prefix):])
 			list = append(list, d)
 			return true, err
@@ -100,11 +100,11 @@ func (tx *Tx) Drafts(states ...DraftState) ([]Draft, error) {
 	return list, nil
 }
 
-// DraftsDue returns the drafts in DraftQueued whose NextTry has come, longest due first. Drafts in other states are
+// DraftsDue returns the drafts in DraftQueued that are due by their NextTry, longest due first. Drafts in other states are
 // never due by themselves: packages/add may have been sent for them, and what became of it is not a matter of time.
-func (tx *Tx) DraftsDue(now time.Time) ([]Draft, error) {
+func (tx *Tx) DraftsDue(due Due) ([]Draft, error) {
 	var list []Draft
-	err := tx.oldest(bucketDraftsDue, nil, after(now), func(key, _ []byte) (bool, error) {
+	err := tx.due(bucketDraftsDue, due, func(key []byte) (bool, error) {
 		d, err := at[Draft](tx, bucketDrafts, key[8:])
 		list = append(list, d)
 		return true, err

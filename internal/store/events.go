@@ -107,7 +107,7 @@ func (tx *Tx) SetEvent(e Event) error {
 // PendingEvents returns up to limit events that wait to be handled, oldest first.
 func (tx *Tx) PendingEvents(limit int) ([]Event, error) {
 	var list []Event
-	err := tx.oldest(bucketEventsPending, nil, nil, func(row, _ []byte) (bool, error) {
+	err := tx.oldest(bucketEventsPending, nil, func(row, _ []byte) (bool, error) {
 		if len(list) >= limit {
 			return false, nil
 		}

@@ -26,8 +26,8 @@ func TestDraftsAreFoundByStateAndOnlyQueuedOnesAreDue(t *testing.T) {
 	lists := map[string]func(tx *Tx) ([]Draft, error){
 		"6 5 4 3 2 1 0": func(tx *Tx) ([]Draft, error) { return tx.Drafts() },
 		"5 1 0":         func(tx *Tx) ([]Draft, error) { return tx.Drafts(DraftQueued, DraftFailed, DraftQueued) },
-		"1 0":           func(tx *Tx) ([]Draft, error) { return tx.DraftsDue(day) },
-		"1":             func(tx *Tx) ([]Draft, error) { return tx.DraftsDue(at0(-time.Second)) },
+		"1 0":           func(tx *Tx) ([]Draft, error) { return tx.DraftsDue(Due{Now: day}) },
+		"1":             func(tx *Tx) ([]Draft, error) { return tx.DraftsDue(Due{Now: at0(-time.Second)}) },
 	}
 	for want, list := range lists {
 		if got := draftIDs(read(t, s, list)); got != want {

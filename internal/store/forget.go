@@ -66,7 +66,7 @@ func (tx *Tx) ForgetEvents(keep, limit int) (forgotten int, err error) {
 	}
 	var rows [][]byte
 	end := binary.BigEndian.AppendUint32(nil, uint32(days-keep))
-	err = tx.oldest(bucketEventsOld, nil, end, func(key, _ []byte) (bool, error) {
+	err = tx.between(bucketEventsOld, nil, end, func(key, _ []byte) (bool, error) {
 		rows = append(rows, slices.Clone(key[4:]))
 		return len(rows) < limit, nil
 	})

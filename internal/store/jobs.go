@@ -111,7 +111,7 @@ func (tx *Tx) Job(key string) (Job, bool, error) {
 // JobsOf returns all jobs of a package.
 func (tx *Tx) JobsOf(packageID string) ([]Job, error) {
 	var list []Job
-	err := tx.oldest(bucketJobs, []byte(packageID+"/"), nil, func(key, value []byte) (bool, error) {
+	err := tx.oldest(bucketJobs, []byte(packageID+"/"), func(key, value []byte) (bool, error) {
 		j, err := decode[Job](bucketJobs, key, value)
 		list = append(list, j)
 		return true, err
@@ -119,13 +119,24 @@ func (tx *Tx) JobsOf(packageID string) ([]Job, error) {
 	return list, err
 }
 
-// JobsDue returns up to limit pending jobs whose NextTry has come, longest due first.
-func (tx *Tx) JobsDue(now time.Time, limit int) ([]Job, error) {
+// JobsDue returns up to limit pending jobs that are due by their NextTry, longest due first.
+func (tx *Tx) JobsDue(d Due, limit int) ([]Job, error) {
 	var list []Job
-	err := tx.oldest(bucketJobsDue, nil, after(now), func(key, _ []byte) (bool, error) {
+	err := tx.due(bucketJobsDue, d, func(key []byte) (bool, error) {
 		if len(list) == limit {
 			return false, nil
 		}
+		j, err := at[Job](tx, bucketJobs, key[8:])
+		list = append(list, j)
+		return true, err
+	})
+	return list, err
+}
+
+// PendingJobs returns all pending jobs, in the order of NextTry.
+func (tx *Tx) PendingJobs() ([]Job, error) {
+	var list []Job
+	err := tx.oldest(bucketJobsDue, nil, func(key, _ []byte) (bool, error) {
 		j, err := at[Job](tx, bucketJobs, key[8:])
 		list = append(list, j)
 		return true, err

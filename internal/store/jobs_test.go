@@ -143,8 +143,8 @@ func TestJobsAreFoundByWhatIsToBeDone(t *testing.T) {
 	put("done2", JobDone, 0, 2*time.Minute)
 	put("bad", JobFailed, 0, 0)
 	lists := map[string]func(tx *Tx) ([]Job, error){
-		"sooner/d/executed soon/d/executed": func(tx *Tx) ([]Job, error) { return tx.JobsDue(day, 10) },
-		"sooner/d/executed":                 func(tx *Tx) ([]Job, error) { return tx.JobsDue(day, 1) },
+		"sooner/d/executed soon/d/executed": func(tx *Tx) ([]Job, error) { return tx.JobsDue(Due{Now: day}, 10) },
+		"sooner/d/executed":                 func(tx *Tx) ([]Job, error) { return tx.JobsDue(Due{Now: day}, 1) },
 		"done2/d/executed done1/d/executed": func(tx *Tx) ([]Job, error) { return tx.RecentSaved(10) },
 		"done2/d/executed":                  func(tx *Tx) ([]Job, error) { return tx.RecentSaved(1) },
 		"bad/d/executed":                    (*Tx).FailedJobs,
@@ -172,5 +172,34 @@ func TestPlainNamesFoldLikeAllOthers(t *testing.T) {
 	}
 	if ascii("\u212a") || ascii("\xff") {
 		t.Error("not plain")
+	}
+}
+
+func TestWhatLiesFurtherAheadThanAnythingWaitsIsDue(t *testing.T) {
+	s := newTest(t)
+	const longest = time.Hour
+	for id, wait := range map[string]time.Duration{"a-due": 0, "b-waits": longest, "c-wrong": longest + 1, "d-never": 200 * 365 * 24 * time.Hour} {
+		next := at0(wait)
+		putPackages(t, s, Package{ID: id, NextCheck: next})
+		plan(t, s, Job{PackageID: id, DocumentID: "d", Kind: "executed", Folder: "/f", Target: id, NextTry: next})
+		update(t, s, func(tx *Tx) error { return tx.PutDraft(Draft{ID: id, NextTry: next}) })
+		if left := (Due{day, longest}).Left(next); (left == 0) != (id != "b-waits") {
+			t.Errorf("%s waits %v", id, left)
+		}
+	}
+	for what, got := range map[string]string{
+		"packages": packageIDs(read(t, s, func(tx *Tx) ([]Package, error) { return tx.PackagesDue(Due{day, longest}, 10) })),
+		"jobs":     strings.ReplaceAll(jobKeys(read(t, s, func(tx *Tx) ([]Job, error) { return tx.JobsDue(Due{day, longest}, 10) })), "/d/executed", ""),
+		"drafts":   draftIDs(read(t, s, func(tx *Tx) ([]Draft, error) { return tx.DraftsDue(Due{day, longest}) })),
+	} {
+		if got != "a-due c-wrong d-never" {
+			t.Errorf("%s due: %s", what, got)
+		}
+	}
+	if got := packageIDs(read(t, s, func(tx *Tx) ([]Package, error) { return tx.PackagesDue(Due{day, longest}, 1) })); got != "a-due" {
+		t.Errorf("one that is due: %s", got)
+	}
+	if got := read(t, s, (*Tx).PendingJobs); len(got) != 4 {
+		t.Errorf("pending: %s", jobKeys(got))
 	}
 }

@@ -110,21 +110,24 @@ func (tx *Tx) Packages(each func(Package) bool) error {
 	})
 }
 
-// PackagesDue returns up to limit packages that are not [Package.Final] and whose NextCheck has come, longest due
-// first.
-func (tx *Tx) PackagesDue(now time.Time, limit int) ([]Package, error) {
-	return tx.notFinal(after(now), limit)
-}
-
-// AllOpen returns every package that is not [Package.Final], in the order of NextCheck.
-func (tx *Tx) AllOpen() ([]Package, error) { return tx.notFinal(nil, -1) }
-
-func (tx *Tx) notFinal(end []byte, limit int) ([]Package, error) {
+// PackagesDue returns up to limit packages that are not [Package.Final] and due by their NextCheck, longest due first.
+func (tx *Tx) PackagesDue(d Due, limit int) ([]Package, error) {
 	var list []Package
-	err := tx.oldest(bucketPackagesDue, nil, end, func(key, _ []byte) (bool, error) {
+	err := tx.due(bucketPackagesDue, d, func(key []byte) (bool, error) {
 		if len(list) == limit {
 			return false, nil
 		}
+		p, err := at[Package](tx, bucketPackages, key[8:])
+		list = append(list, p)
+		return true, err
+	})
+	return list, err
+}
+
+// AllOpen returns every package that is not [Package.Final], in the order of NextCheck.
+func (tx *Tx) AllOpen() ([]Package, error) {
+	var list []Package
+	err := tx.oldest(bucketPackagesDue, nil, func(key, _ []byte) (bool, error) {
 		p, err := at[Package](tx, bucketPackages, key[8:])
 		list = append(list, p)
 		return true, err
@@ -142,7 +145,7 @@ func (tx *Tx) PackageByDraft(draftID string) (found Package, ok bool, err error)
 	if prefix == nil {
 		return Package{}, false, nil
 	}
-	err = tx.oldest(bucketPackagesByDraft, prefix, nil, func(key, _ []byte) (bool, error) {
+	err = tx.oldest(bucketPackagesByDraft, prefix, func(key, _ []byte) (bool, error) {
 		if len(key) != len(prefix)+16 {
 			return true, nil
 		}

@@ -148,7 +148,7 @@ func TestOnlyPackagesThatAreNotFinalAreAskedAbout(t *testing.T) {
 		}
 	}
 	due := func(at time.Time, limit int) string {
-		return packageIDs(read(t, s, func(tx *Tx) ([]Package, error) { return tx.PackagesDue(at, limit) }))
+		return packageIDs(read(t, s, func(tx *Tx) ([]Package, error) { return tx.PackagesDue(Due{Now: at}, limit) }))
 	}
 	if got := due(day, 100); got != strings.Join(want, " ") {
 		t.Errorf("due: %s, want %v", got, want)

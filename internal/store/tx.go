@@ -173,18 +173,24 @@ func (tx *Tx) newest(bucket string, before Cursor, each func(key, value []byte) 
 	return nil
 }
 
-// oldest calls each with the keys of a bucket that have the prefix and are below end (nil: all), in order, until
-// it returns false or an error.
-func (tx *Tx) oldest(bucket string, prefix, end []byte, each func(key, value []byte) (bool, error)) error {
+// oldest calls each with the keys of a bucket that have the prefix, in order, until it returns false or an error.
+func (tx *Tx) oldest(bucket string, prefix []byte, each func(key, value []byte) (bool, error)) error {
+	return tx.between(bucket, prefix, nil, func(key, value []byte) (bool, error) {
+		if !bytes.HasPrefix(key, prefix) {
+			return false, nil
+		}
+		return each(key, value)
+	})
+}
+
+// between does the same for the keys from start on and below end (nil: all).
+func (tx *Tx) between(bucket string, start, end []byte, each func(key, value []byte) (bool, error)) error {
 	b, err := tx.bucket(bucket)
 	if err != nil {
 		return err
 	}
 	c := b.Cursor()
-	for key, value := c.Seek(prefix); key != nil && bytes.HasPrefix(key, prefix); key, value = c.Next() {
-		if end != nil && bytes.Compare(key, end) >= 0 {
-			return nil
-		}
+	for key, value := c.Seek(start); key != nil && (end == nil || bytes.Compare(key, end) < 0); key, value = c.Next() {
 		if more, err := each(key, value); err != nil || !more {
 			return err
 		}
