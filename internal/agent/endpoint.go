@@ -229,6 +229,7 @@ func (a *Agent) adoptEndpoint(x endpoint) error {
 	a.health.clear("endpoint")
 	a.silence.end()
 	a.health.clear("endpoint-lost")
+	a.reconcileSoon("the endpoint is registered") // what happened until now was reported to nobody, or to another computer
 	a.record(store.Activity{Kind: "endpoint", Text: "The service now reports signatures to this computer."})
 	a.watchers.signal(StatusChanged)
 	return nil
