@@ -61,22 +61,15 @@ func (a *Agent) askForEndpoint(ctx context.Context, client *esign.Client, url st
 	a.endpoints.begin()
 	answer, err := client.SetEndpoint(ctx, url)
 	if err != nil {
-		a.endpoints.settle(unsure || mayHaveHappened(err))
+		a.endpoints.settle(unsure || mayBeDone(err))
 	}
 	return answer, err
 }
 
-// mayHaveHappened reports whether the service may have done what it gave no usable answer to.
-func mayHaveHappened(err error) bool {
+// mayBeDone reports whether the service may have done what it gave no usable answer to.
+func mayBeDone(err error) bool {
 	var e *esign.Error
-	if !errors.As(err, &e) {
-		return false
-	}
-	switch e.Kind {
-	case esign.Network, esign.Server, esign.BadAnswer, esign.Interrupted:
-		return true
-	}
-	return false
+	return errors.As(err, &e) && e.MayBeDone
 }
 
 // recallAsking remembers a registration of an earlier run whose answer was not kept.

@@ -232,6 +232,7 @@ func TestADraftSurvivesEveryFaultOfItsCallsAndIsNeverSentTwice(t *testing.T) {
 		"/packages/add": {
 			"400": failed, "401": failed, "403": failed, "404": failed, "slow": sent,
 			"hanging": unknown, "dropped": unknown, "cut in the middle": unknown, "500": unknown, "a web page": unknown, "nothing": unknown,
+			"a redirect": unknown,
 		},
 	}
 	for path, ends := range states {

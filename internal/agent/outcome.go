@@ -169,6 +169,9 @@ func (a *Agent) draftRefused(ctx context.Context, d store.Draft, cause error) er
 		return a.failDraft(d, esign.Sentence(cause))
 	case errors.Is(cause, esign.ErrOutcomeUnknown):
 		a.log.Warn("the outcome of packages/add is unknown", "draft", d.ID, "err", cause)
+		if errors.As(cause, &e) {
+			a.rest.until(a.now(), e.RetryAfter)
+		}
 		d.Problem = unknownSentence(d)
 		d.NextTry = a.now()
 		err := a.putDraft(&d, store.DraftUnknown)

@@ -80,9 +80,15 @@ var notReadyWords = []string{"not_ready", "notready", "not_executed", "not_avail
 //     is tried once (paths.go); interface.md, "Endpoints" writes both forms.
 //   - Discovery that answers 4xx or no usable JSON is no discovery; an endpoint it names on plain http is ignored in
 //     favour of the one in interface.md (discovery.go).
-//   - 408, 5xx and an unreadable 2xx to packages/add may mean that the package exists (packages.go).
+//   - Once packages/add went out, only a clear refusal means that there is no package: a 4xx but 408 with an error code of
+//     the service (service-facts.md, 10: words joined by "_", but {type}_exception_{error}), a 401 with WWW-Authenticate
+//     (RFC 9110, 15.5.2: "has not been applied"; 11.6.1 demands the header) and a 429 with Retry-After (RFC 6585, 4),
+//     which say themselves that they come before any work. Any other answer, a redirect, a page of a proxy, a bare 401,
+//     404 or 429 among them, may come from somebody in between who does not know (sending.go).
+//   - packages/add takes the form of its path from the calls before it, and interface.md's own without any (paths.go).
 //   - Deleting an endpoint the service does not know is a success (endpoint.go).
-//   - A redirect is followed to the same scheme, host and port only (http.go).
+//   - A redirect is followed to the same scheme, host and port only; that of a download also to another host by https,
+//     without the token; that of packages/add never (http.go).
 //   - A token answer with either token is a success whatever else it holds; 4xx without a readable OAuth error is no
 //     word about the sign-in (tokenanswer.go).
 //   - An event without an offset in eventTime is in UTC, as interface.md, "Events" says it is (lenient.go).

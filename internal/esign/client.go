@@ -8,10 +8,8 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/http/httptrace"
 	"net/url"
 	"strings"
-	"sync/atomic"
 	"time"
 )
 
@@ -51,8 +49,27 @@ type call struct {
 	length      int64
 	contentType string
 
-	// sent is set once the headers of the last attempt went out. Before that, the service cannot have done anything.
-	sent atomic.Bool
+	// single is a call whose work must not be done twice. It follows no redirect, tries no other form of its path, and
+	// net/http is not given the means to send its body again.
+	single bool
+
+	// redirect says where the call may be sent on to; nil is redirectSameHost.
+	redirect redirectRule
+}
+
+func (k *call) redirects() redirectRule {
+	switch {
+	case k.single:
+		return redirectNowhere
+	case k.redirect != nil:
+		return k.redirect
+	}
+	return redirectSameHost
+}
+
+// unreadable is a 2xx that nobody can make sense of.
+func (k *call) unreadable() *Error {
+	return &Error{Op: k.op, Kind: BadAnswer, Status: http.StatusOK, MayBeDone: true}
 }
 
 // jsonBody gives the call a JSON body.
@@ -78,7 +95,7 @@ func (c *Client) json(ctx context.Context, k *call, out any) error {
 		return err
 	}
 	if err := json.Unmarshal(body, out); err != nil {
-		return &Error{Op: k.op, Kind: BadAnswer, Status: http.StatusOK}
+		return k.unreadable()
 	}
 	return nil
 }
@@ -96,7 +113,7 @@ func (c *Client) answer(ctx context.Context, k *call) ([]byte, error) {
 		err = errTooLong
 	}
 	if err != nil {
-		return nil, noAnswer(k.op, err)
+		return nil, noAnswer(k.op, err).maybe(true)
 	}
 	return trimBOM(body), nil
 }
@@ -108,6 +125,9 @@ func (c *Client) do(ctx context.Context, k *call) (*http.Response, error) {
 		return nil, err
 	}
 	first, sure := c.paths.form(k.route)
+	if !sure && k.single {
+		first, sure = c.paths.formOfOthers(), true
+	}
 	res, err := c.authorized(ctx, k, first)
 	if sure || !notServed(err) {
 		c.paths.learn(k.route, first, res, err)
@@ -127,18 +147,19 @@ func (c *Client) do(ctx context.Context, k *call) (*http.Response, error) {
 
 // authorized sends the call under one form of its path, and once more with a new token when the first is not accepted.
 func (c *Client) authorized(ctx context.Context, k *call, form pathForm) (*http.Response, error) {
-	k.sent.Store(false)
 	access, err := c.tokens.Access(ctx)
 	if err != nil {
 		return nil, during(k.op, err)
 	}
 	res, err := c.once(ctx, k, form, access)
 	var e *Error
-	if !errors.As(err, &e) || e.Status != http.StatusUnauthorized {
+	if !errors.As(err, &e) || e.Kind != SignedOut {
 		return res, err
 	}
 	c.tokens.Invalidate(access)
-	k.sent.Store(false) // a 401 did nothing
+	if k.single && e.MayBeDone {
+		return nil, err
+	}
 	renewed, rerr := c.tokens.Access(ctx)
 	if rerr != nil {
 		return nil, during(k.op, rerr)
@@ -170,8 +191,8 @@ func (c *Client) once(ctx context.Context, k *call, form pathForm, access string
 	if len(k.query) > 0 {
 		address += "?" + k.query.Encode()
 	}
-	trace := &httptrace.ClientTrace{WroteHeaders: func() { k.sent.Store(true) }}
-	req, err := http.NewRequestWithContext(httptrace.WithClientTrace(ctx, trace), k.method, address, nil)
+	var sent sending
+	req, err := http.NewRequestWithContext(sent.watch(ctx), k.method, address, nil)
 	if err != nil {
 		return nil, noAnswer(k.op, err)
 	}
@@ -180,7 +201,10 @@ func (c *Client) once(ctx context.Context, k *call, form pathForm, access string
 		if err != nil {
 			return nil, err
 		}
-		req.Body, req.GetBody, req.ContentLength = body, k.open, k.length
+		req.Body, req.ContentLength = body, k.length
+		if !k.single {
+			req.GetBody = k.open
+		}
 		req.Header.Set("Content-Type", k.contentType)
 	}
 	req.Header.Set("Accept", k.accept)
@@ -191,13 +215,13 @@ func (c *Client) once(ctx context.Context, k *call, form pathForm, access string
 	}
 
 	start := c.cfg.now()
-	res, err := c.cfg.httpClient().Do(req)
+	res, err := c.cfg.httpClient(k.redirects()).Do(req)
 	if err != nil {
 		var file *FileError
 		if errors.As(err, &file) {
 			return nil, file
 		}
-		e := noAnswer(k.op, err)
+		e := noAnswer(k.op, err).maybe(sent.mayHaveArrived(ctx))
 		c.cfg.log().Debug("API call failed", "route", k.route, "kind", e.Kind)
 		return nil, e
 	}
@@ -206,6 +230,9 @@ func (c *Client) once(ctx context.Context, k *call, form pathForm, access string
 		return res, nil
 	}
 	defer res.Body.Close()
+	if !sameOrigin(res.Request.URL, req.URL) {
+		return nil, c.elsewhere(k, res)
+	}
 	return nil, c.refusal(k, res, access)
 }
 
@@ -224,11 +251,18 @@ func (c *Client) refusal(k *call, res *http.Response, access string) *Error {
 		e.Code = cleanCode(code, access, c.cfg.ClientSecret)
 		e.Message = cleanMessage(message, access, c.cfg.ClientSecret)
 	}
+	e.MayBeDone = !clearRefusal(res, code)
 	unserved := res.StatusCode == http.StatusNotFound || res.StatusCode == http.StatusMethodNotAllowed
 	if unserved && !ok {
 		e.err = errNotServed
 	}
 	return e
+}
+
+// elsewhere is a refusal by another host than the service's, which knows nothing of packages, and of sign-ins neither:
+// what it says, the service may say differently the next time.
+func (c *Client) elsewhere(k *call, res *http.Response) *Error {
+	return &Error{Op: k.op, Kind: Server, Status: res.StatusCode, RetryAfter: retryAfter(res.Header, c.cfg.now())}
 }
 
 // serviceError reads {"error": "<code>", "message": "<text>"}. ok is false when it is not that.

@@ -42,6 +42,8 @@ func (c *Client) Download(ctx context.Context, kind FileKind, packageID, documen
 		route:  "download/" + string(kind),
 		method: http.MethodGet,
 		accept: "application/pdf, */*;q=0.5",
+
+		redirect: redirectToStorage,
 	}
 	p, err := id(k.op, "package id", packageID)
 	if err != nil {

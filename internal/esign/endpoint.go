@@ -55,7 +55,7 @@ func (c *Client) SetEndpoint(ctx context.Context, url string) (Endpoint, error) 
 		Secret string  `json:"secret"`
 	}
 	if err := json.Unmarshal(unwrap(raw, "endpoint"), &said); err != nil || said.Secret == "" {
-		return Endpoint{}, &Error{Op: k.op, Kind: BadAnswer, Status: http.StatusOK}
+		return Endpoint{}, k.unreadable()
 	}
 	e := Endpoint{ID: string(said.ID), Name: string(said.Name), URL: url, Secret: said.Secret}
 	if said.URL != nil && *said.URL != "" {

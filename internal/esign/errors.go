@@ -56,6 +56,10 @@ type Error struct {
 	Message    string        // the service's words, one line, at most 300 characters
 	RetryAfter time.Duration // 0 when the service did not say
 
+	// MayBeDone says that the request went out and was not clearly refused, so that the service may have done what it
+	// was asked. It says nothing about a call that changes nothing.
+	MayBeDone bool
+
 	err error // the cause; never a *url.Error or an oauth2 error, whose texts hold what must stay secret
 }
 
@@ -127,6 +131,13 @@ func noAnswer(op string, err error) *Error {
 		err = errMalformed
 	}
 	return &Error{Op: op, Kind: Network, err: err}
+}
+
+// maybe is e with MayBeDone set so.
+func (e *Error) maybe(done bool) *Error {
+	marked := *e
+	marked.MayBeDone = done
+	return &marked
 }
 
 // errMalformed stands for causes whose text may hold anything: that of a malformed answer, for one, quotes it.

@@ -22,6 +22,9 @@ const (
 
 var errOtherHost = errors.New("the service redirected to another address, which was not followed")
 
+// redirectRule is a http.Client.CheckRedirect. There are three, from the narrowest to the widest.
+type redirectRule func(req *http.Request, via []*http.Request) error
+
 // NewHTTPClient returns a client for this package: 30 s each to connect, to agree on TLS and to begin an answer, and
 // 60 s without a byte in either direction. There is no limit on the whole, so that a long download may take its time.
 func NewHTTPClient() *http.Client {
@@ -67,25 +70,29 @@ func (c *watchedConn) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// httpClient is the configured client with the rule that a request, and what it carries, stays with its host.
-func (c Config) httpClient() *http.Client {
+// httpClient is the configured client, following redirects by one rule.
+func (c Config) httpClient(rule redirectRule) *http.Client {
 	client := c.HTTP
 	if client == nil {
 		client = sharedHTTPClient()
 	}
 	restricted := *client
-	restricted.CheckRedirect = sameHostOnly
+	restricted.CheckRedirect = rule
 	return &restricted
 }
 
 // oauthClient is httpClient for golang.org/x/oauth2 and go-oidc, which read whole answers and trust Content-Type.
 func (c Config) oauthClient() *http.Client {
-	client := c.httpClient()
+	client := c.httpClient(redirectSameHost)
 	client.Transport = boundedTransport{client.Transport}
 	return client
 }
 
-func sameHostOnly(req *http.Request, via []*http.Request) error {
+// redirectNowhere takes a redirect for the answer: what was asked may be done already.
+func redirectNowhere(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+
+// redirectSameHost keeps a request, and what it carries, with its host.
+func redirectSameHost(req *http.Request, via []*http.Request) error {
 	first := via[0]
 	if len(via) > maxRedirects || !sameOrigin(req.URL, first.URL) {
 		return errOtherHost
@@ -94,6 +101,26 @@ func sameHostOnly(req *http.Request, via []*http.Request) error {
 		// 301, 302 and 303 would turn a POST into a GET. The answer itself says more than what that would find.
 		return http.ErrUseLastResponse
 	}
+	return nil
+}
+
+// redirectToStorage is redirectSameHost for a request without a body that may also be sent on to another host by
+// https: a place that the service keeps files at. Nothing that belongs to the service goes there, nor comes back with
+// it: net/http would keep the token for another port and for hosts below the first.
+func redirectToStorage(req *http.Request, via []*http.Request) error {
+	first := via[0].URL
+	away := !sameOrigin(req.URL, first)
+	for _, before := range via {
+		away = away || !sameOrigin(before.URL, first)
+	}
+	switch {
+	case !away:
+		return redirectSameHost(req, via)
+	case len(via) > maxRedirects, req.URL.Scheme != "https":
+		return errOtherHost
+	}
+	req.Header.Del("Authorization")
+	req.Header.Del("Referer")
 	return nil
 }
 

@@ -23,9 +23,11 @@ type Page struct {
 	Total int // in the whole list; at least len(Items)
 }
 
+const listRoute = "packages/list"
+
 // List lists packages of the whole organization where the account may see them.
 func (c *Client) List(ctx context.Context, q ListQuery) (Page, error) {
-	k := &call{op: "listing packages", route: "packages/list", method: http.MethodPost, path: "/packages/list"}
+	k := &call{op: "listing packages", route: listRoute, method: http.MethodPost, path: "/packages/list"}
 	err := k.jsonBody(struct {
 		Search     string   `json:"search,omitempty"`
 		States     []string `json:"states,omitempty"`
@@ -45,7 +47,7 @@ func (c *Client) List(ctx context.Context, q ListQuery) (Page, error) {
 		Total number `json:"total"`
 	}
 	if json.Unmarshal(unwrap(raw, "items"), &items) != nil {
-		return Page{}, &Error{Op: k.op, Kind: BadAnswer, Status: http.StatusOK}
+		return Page{}, k.unreadable()
 	}
 	json.Unmarshal(raw, &said) // a bare array has no total
 	page := Page{Total: int(said.Total)}
@@ -101,7 +103,7 @@ func (c *Client) link(ctx context.Context, k *call) (SignLink, error) {
 	}
 	// It is going to be opened in a browser, which would also start other programs for other schemes.
 	if u, err := url.Parse(string(said.Link)); err != nil || u.Host == "" || !secureURL(u) {
-		return SignLink{}, &Error{Op: k.op, Kind: BadAnswer, Status: http.StatusOK}
+		return SignLink{}, k.unreadable()
 	}
 	return SignLink{string(said.Link), said.Expires.Time}, nil
 }

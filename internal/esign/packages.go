@@ -65,10 +65,10 @@ type addDocument struct {
 }
 
 // AddPackage creates a package and sends it for signature (interface.md, POST /api/v1/packages/add). It is never
-// repeated here. An error that is ErrOutcomeUnknown means that the package may exist; any other means that it does
-// not, and Temporary says whether asking again may help.
+// repeated here but after a token that was refused before any work. An error that is ErrOutcomeUnknown means that the
+// package may exist; any other means that it does not, and Temporary says whether asking again may help.
 func (c *Client) AddPackage(ctx context.Context, p NewPackage) (Added, error) {
-	k := &call{op: fmt.Sprintf("sending the package %q", p.Name), route: "packages/add", method: http.MethodPost, path: "/packages/add"}
+	k := &call{op: fmt.Sprintf("sending the package %q", p.Name), route: "packages/add", method: http.MethodPost, path: "/packages/add", single: true}
 	if err := k.jsonBody(addBody(p)); err != nil {
 		return Added{}, err
 	}
@@ -76,24 +76,19 @@ func (c *Client) AddPackage(ctx context.Context, p NewPackage) (Added, error) {
 	defer cancel()
 	body, err := c.answer(ctx, k)
 	if err != nil {
-		return Added{}, k.outcome(err)
+		return Added{}, outcome(err)
 	}
 	added, ok := readAdded(body)
 	if !ok {
-		return Added{}, &Error{Op: k.op, Kind: Unknown, Status: http.StatusOK}
+		return Added{}, outcome(k.unreadable())
 	}
 	return added, nil
 }
 
 // outcome makes an error Unknown where the service may have done what it was asked.
-func (k *call) outcome(err error) error {
+func outcome(err error) error {
 	var e *Error
-	if !k.sent.Load() || !errors.As(err, &e) || errors.Is(e.err, errOtherHost) {
-		return err
-	}
-	done := e.Status == 0 || e.Status/100 == 2 || e.Status >= 500 ||
-		e.Status == http.StatusRequestTimeout || e.Status == http.StatusSeeOther
-	if !done {
+	if !errors.As(err, &e) || !e.MayBeDone {
 		return err
 	}
 	unknown := *e

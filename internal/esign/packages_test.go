@@ -10,7 +10,6 @@ import (
 	"mime"
 	"mime/multipart"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"strings"
 	"testing"
@@ -59,84 +58,6 @@ func TestAddPackageReadsThePackageInTheAnswer(t *testing.T) {
 	if a, err := client.AddPackage(context.Background(), offer()); err != nil || a.PackageID != "p-1" || a.Status != nil {
 		t.Errorf("%+v %v", a, err)
 	}
-}
-
-func TestOnlyALostAnswerLeavesTheOutcomeUnknown(t *testing.T) {
-	hijack := func(after string) http.HandlerFunc {
-		return func(w http.ResponseWriter, r *http.Request) {
-			io.Copy(io.Discard, r.Body)
-			c, _, _ := http.NewResponseController(w).Hijack()
-			io.WriteString(c, after)
-			c.Close()
-		}
-	}
-	for _, c := range []struct {
-		name    string
-		handler http.Handler
-		unknown bool
-		kind    Kind
-	}{
-		{"connection lost", hijack(""), true, Unknown},
-		{"cut in the headers", hijack("HTTP/1.1 200 OK\r\nContent-"), true, Unknown},
-		{"cut in the body", hijack("HTTP/1.1 200 OK\r\nContent-Length: 90\r\n\r\n{\"packageId\":\"p"), true, Unknown},
-		{"half of the JSON", answering(200, `{"packageId":"p-1","pack`), true, Unknown},
-		{"a page", answering(200, `<html>`), true, Unknown},
-		{"no id", answering(200, `{}`), true, Unknown},
-		{"500", answering(500, `{"error":"package_exception_x"}`), true, Unknown},
-		{"504", answering(504, ``), true, Unknown},
-		{"400", answering(400, `{"error":"package_invalid_type"}`), false, Refused},
-		{"403", answering(403, ``), false, Forbidden},
-		{"401", answering(401, ``), false, SignedOut},
-		{"429", answering(429, ``), false, TooMany},
-		{"404", answering(404, ``), false, NotFound},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			n := 0
-			client, _ := api(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-				n++
-				c.handler.ServeHTTP(w, r)
-			}))
-			_, err := client.AddPackage(context.Background(), offer())
-			if errors.Is(err, ErrOutcomeUnknown) != c.unknown || kindOf(err) != c.kind {
-				t.Errorf("%v", err)
-			}
-			if c.unknown && n != 1 {
-				t.Errorf("it was sent %d times", n)
-			}
-			var e *Error
-			if c.unknown && errors.As(err, &e) && e.Temporary() {
-				t.Error("it invites a repetition")
-			}
-		})
-	}
-	t.Run("never sent", func(t *testing.T) {
-		s := httptest.NewServer(nil)
-		s.Close()
-		client := NewClient(Config{AuthURL: s.URL, BaseURL: s.URL, ClientID: "c"}, &tokens{})
-		_, err := client.AddPackage(context.Background(), offer())
-		if errors.Is(err, ErrOutcomeUnknown) || kindOf(err) != Network {
-			t.Errorf("%v", err)
-		}
-	})
-	t.Run("not JSON", func(t *testing.T) {
-		client, _ := api(t, http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("sent") }))
-		p := offer()
-		p.ExternalData = json.RawMessage(`{`)
-		if _, err := client.AddPackage(context.Background(), p); kindOf(err) != Invalid {
-			t.Error(err)
-		}
-	})
-	t.Run("cancelled on the way", func(t *testing.T) {
-		ctx, cancel := context.WithCancel(context.Background())
-		client, _ := api(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			io.Copy(io.Discard, r.Body)
-			cancel()
-			<-r.Context().Done()
-		}))
-		if _, err := client.AddPackage(ctx, offer()); !errors.Is(err, ErrOutcomeUnknown) {
-			t.Error(err)
-		}
-	})
 }
 
 func fileOf(name, content, externalID string) Upload {

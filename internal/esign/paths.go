@@ -49,6 +49,16 @@ func (p *paths) form(route string) (form pathForm, sure bool) {
 	return form, sure
 }
 
+// formOfOthers is the form for a call that cannot try both: that of the calls that go before it.
+func (p *paths) formOfOthers() pathForm {
+	for _, route := range []string{uploadRoute, listRoute} {
+		if form, sure := p.form(route); sure {
+			return form
+		}
+	}
+	return prefixed
+}
+
 // learn takes an answer of the API itself, good or bad, as proof that the form is served. A web page is no such
 // answer, and neither is what a gateway says in front of it.
 func (p *paths) learn(route string, form pathForm, res *http.Response, err error) {

@@ -73,7 +73,7 @@ func (e *Error) Sentence() string {
 		}
 		return "The signing service gave an answer that could not be understood. Check its address in Settings."
 	case Unknown:
-		return "The connection was lost before the signing service confirmed the package; it may or may not have been sent."
+		return "The signing service did not confirm the package; it may or may not have been sent."
 	case Invalid:
 		return e.Message
 	case NotKept:

@@ -87,11 +87,13 @@ func (e *FileError) Sentence() string {
 	return fmt.Sprintf("The signing service cannot use %q; it may be damaged.", e.FileName)
 }
 
+const uploadRoute = "files/upload"
+
 var errChanged = errors.New("its size is not what it was")
 
 // Upload sends a file in constant memory. A file the service cannot use is a *FileError.
 func (c *Client) Upload(ctx context.Context, u Upload) (File, error) {
-	k := &call{op: fmt.Sprintf("sending the file %q", u.FileName), route: "files/upload", method: http.MethodPost, path: "/files/upload"}
+	k := &call{op: fmt.Sprintf("sending the file %q", u.FileName), route: uploadRoute, method: http.MethodPost, path: "/files/upload"}
 	if u.Size <= 0 {
 		return File{}, &FileError{FileName: u.FileName, Problem: FileEmpty}
 	}
@@ -108,7 +110,7 @@ func (c *Client) Upload(ctx context.Context, u Upload) (File, error) {
 	if err != nil {
 		return File{}, err
 	}
-	return readUpload(k.op, u.FileName, body)
+	return readUpload(k, u.FileName, body)
 }
 
 type uploadRecord struct {
@@ -124,10 +126,10 @@ type uploadRecord struct {
 
 // readUpload takes all three shapes of the answer: {"files":[...]}, one object, an array (service-facts.md, 3). A 200
 // can carry a file that failed.
-func readUpload(op, name string, body []byte) (File, error) {
+func readUpload(k *call, name string, body []byte) (File, error) {
 	var files list[uploadRecord]
 	if json.Unmarshal(unwrap(body, "files", "file"), &files) != nil || len(files) != 1 {
-		return File{}, &Error{Op: op, Kind: BadAnswer, Status: http.StatusOK}
+		return File{}, k.unreadable()
 	}
 	f := files[0]
 	failed := &FileError{FileName: name, Message: cleanMessage(firstOf(string(f.Message), string(f.Error)))}
@@ -141,7 +143,7 @@ func readUpload(op, name string, body []byte) (File, error) {
 	case f.Error != "":
 		failed.Problem = FileRejected
 	case f.FileID == "":
-		return File{}, &Error{Op: op, Kind: BadAnswer, Status: http.StatusOK}
+		return File{}, k.unreadable()
 	default:
 		return File{ID: string(f.FileID), Name: firstOf(string(f.FileName), string(f.Name), name)}, nil
 	}

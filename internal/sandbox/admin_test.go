@@ -96,8 +96,12 @@ func TestDroppedAndLostAnswers(t *testing.T) {
 	if err := add(); err == nil || len(r.s.Packages()) != 1 {
 		t.Errorf("lost: %v, %d packages", err, len(r.s.Packages()))
 	}
+	r.s.Inject(Fault{Path: "/packages/add", Times: 1, AfterWork: true, Status: 307, Headers: map[string]string{"Location": "/packages/add"}})
+	if err := add(); err != nil || len(r.s.Packages()) != 2 {
+		t.Errorf("redirected: %v, %d packages", err, len(r.s.Packages()))
+	}
 	requests, counts := r.s.Requests()
-	if last := requests[len(requests)-1]; last.Status != 0 || last.Fault != 2 || counts["POST /packages/add"] != 1 {
+	if last := requests[len(requests)-1]; last.Status != 307 || last.Fault != 3 || counts["POST /packages/add"] != 2 {
 		t.Errorf("log %+v, counts %v", last, counts)
 	}
 }

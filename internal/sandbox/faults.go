@@ -24,6 +24,7 @@ type Fault struct {
 	Headers       map[string]string `json:"headers"`        // set on the answer, for instance Retry-After
 	Drop          bool              `json:"drop"`           // close the connection before doing or answering anything
 	LoseAnswer    bool              `json:"lose_answer"`    // do the work, then close the connection without an answer
+	AfterWork     bool              `json:"after_work"`     // with Status: do the work first of all, and then answer as if not
 	TruncateAfter int64             `json:"truncate_after"` // > 0: cut the connection after this many bytes of body
 	EndAfter      int64             `json:"end_after"`      // != 0: end the body after this many bytes as if that were all; < 0 counts from its end
 	Framing       Framing           `json:"framing"`        // how the end of the body is told
@@ -113,6 +114,9 @@ func (s *Server) Faults() []Fault { return s.faults.list() }
 
 // misbehave serves a request under a rule.
 func (s *Server) misbehave(ctx context.Context, rule Fault, w http.ResponseWriter, r *http.Request, next http.Handler) {
+	if rule.AfterWork && rule.Status != 0 {
+		next.ServeHTTP(&deaf{header: http.Header{}}, r)
+	}
 	if rule.DelayMS > 0 {
 		select {
 		case <-time.After(time.Duration(rule.DelayMS) * time.Millisecond):
@@ -144,7 +148,7 @@ func (s *Server) misbehave(ctx context.Context, rule Fault, w http.ResponseWrite
 		return
 	}
 	if rule.Body == "" {
-		writeJSON(w, rule.Status, errorBody("service_exception_injected", "This failure was asked for."))
+		writeJSON(w, rule.Status, errorBody(injectedCode(rule.Status), "This failure was asked for."))
 		return
 	}
 	if w.Header().Get("Content-Type") == "" {
@@ -152,6 +156,14 @@ func (s *Server) misbehave(ctx context.Context, rule Fault, w http.ResponseWrite
 	}
 	w.WriteHeader(rule.Status)
 	_, _ = w.Write([]byte(rule.Body))
+}
+
+// injectedCode is an exception for what went wrong in the service, and a refusal for the rest.
+func injectedCode(status int) string {
+	if status >= 500 {
+		return "service_exception_injected"
+	}
+	return "service_refusal_injected"
 }
 
 // deaf takes an answer that nobody will hear.

@@ -1,0 +1,423 @@
+package esign
+
+import (
+	"bufio"
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"golang.org/x/net/http2"
+)
+
+// A package that was made and then sent again is the embarrassment that these tests are about.
+
+func TestOnlyAClearRefusalMeansThatThereIsNoPackage(t *testing.T) {
+	hijack := func(after string) http.HandlerFunc {
+		return func(w http.ResponseWriter, r *http.Request) {
+			io.Copy(io.Discard, r.Body)
+			c, _, _ := http.NewResponseController(w).Hijack()
+			io.WriteString(c, after)
+			c.Close()
+		}
+	}
+	const page = "<html><h1>Sign in to the guest network</h1></html>"
+	html := []string{"Content-Type", "text/html"}
+	for _, c := range []struct {
+		name    string
+		handler http.Handler
+		kind    Kind
+	}{
+		{"connection lost", hijack(""), Unknown},
+		{"cut in the headers", hijack("HTTP/1.1 200 OK\r\nContent-"), Unknown},
+		{"cut in the body", hijack("HTTP/1.1 200 OK\r\nContent-Length: 90\r\n\r\n{\"packageId\":\"p"), Unknown},
+		{"cut in a refusal", hijack("HTTP/1.1 400 Bad Request\r\nContent-Length: 90\r\n\r\n{\"error\":\"package_inv"), Unknown},
+		{"no HTTP", hijack("220 mail.example.com ESMTP\r\n"), Unknown},
+		{"another protocol", hijack("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: x\r\n\r\n"), Unknown},
+		{"only interim answers", hijack("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\n\r\n"), Unknown},
+		{"half of the JSON", answering(200, `{"packageId":"p-1","pack`), Unknown},
+		{"a page", answering(200, page, html...), Unknown},
+		{"no id", answering(200, `{}`), Unknown},
+		{"accepted for later", answering(202, ``), Unknown},
+		{"no content", answering(204, ``), Unknown},
+		{"too long", answering(200, strings.Repeat(" ", maxJSON+1)), Unknown},
+		{"300", answering(300, ``), Unknown},
+		{"304", answering(304, ``), Unknown},
+		{"a redirect to nowhere", answering(302, ``), Unknown},
+		{"408", answering(408, `{"error":"package_invalid_time"}`), Unknown},
+		{"500", answering(500, `{"error":"package_exception_x"}`), Unknown},
+		{"502", answering(502, page, html...), Unknown},
+		{"503 with a time", answering(503, ``, "Retry-After", "1"), Unknown},
+		{"504", answering(504, ``), Unknown},
+		{"an exception called 400", answering(400, `{"error":"package_exception_mail","message":"Mail failed."}`), Unknown},
+		{"a gateway's JSON", answering(404, `{"status":404,"error":"Not Found","path":"/packages/add"}`), Unknown},
+		{"a gateway's words", answering(403, `{"message":"Forbidden"}`), Unknown},
+		{"a bare 401", answering(401, ``), Unknown},
+		{"a bare 429", answering(429, ``), Unknown},
+		{"a bare 404", answering(404, ``), Unknown},
+		{"a bare 405", answering(405, ``), Unknown},
+		{"a proxy's 400", answering(400, page, html...), Unknown},
+		{"a proxy's 403", answering(403, page, html...), Unknown},
+		{"a proxy's 404", answering(404, page, html...), Unknown},
+		{"a proxy's 413", answering(413, page, html...), Unknown},
+		{"a bare 425", answering(425, ``), Unknown},
+		{"a proxy's 451", answering(451, page, html...), Unknown},
+
+		{"400", answering(400, `{"error":"package_invalid_type","message":"No such type."}`), Refused},
+		{"403", answering(403, `{"error":"package_not_authorized"}`), Forbidden},
+		{"404", answering(404, `{"error":"file_not_found"}`), NotFound},
+		{"409", answering(409, `{"error":"package_duplicate_recipients"}`), Refused},
+		{"413", answering(413, `{"error":"package_length_body"}`), Refused},
+		{"401", answering(401, ``, "WWW-Authenticate", `Bearer error="invalid_token"`), SignedOut},
+		{"401 in words", answering(401, `{"error":"access_token_invalid"}`), SignedOut},
+		{"429", answering(429, ``, "Retry-After", "1"), TooMany},
+		{"429 in words", answering(429, `{"error":"too_many_requests"}`), TooMany},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			n := 0
+			client, _ := api(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				n++
+				c.handler.ServeHTTP(w, r)
+			}))
+			_, err := client.AddPackage(context.Background(), offer())
+			if kindOf(err) != c.kind || errors.Is(err, ErrOutcomeUnknown) != (c.kind == Unknown) {
+				t.Errorf("%v", err)
+			}
+			if c.kind == Unknown && n != 1 {
+				t.Errorf("it was sent %d times", n)
+			}
+			var e *Error
+			if c.kind == Unknown && errors.As(err, &e) && e.Temporary() {
+				t.Error("it invites a repetition")
+			}
+			harmless(t, err, "at-secret", "guest")
+		})
+	}
+	t.Run("never sent", func(t *testing.T) {
+		s := httptest.NewServer(nil)
+		s.Close()
+		client := NewClient(Config{AuthURL: s.URL, BaseURL: s.URL, ClientID: "c"}, &tokens{})
+		_, err := client.AddPackage(context.Background(), offer())
+		if errors.Is(err, ErrOutcomeUnknown) || kindOf(err) != Network {
+			t.Errorf("%v", err)
+		}
+	})
+	t.Run("not JSON", func(t *testing.T) {
+		client, _ := api(t, http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("sent") }))
+		p := offer()
+		p.ExternalData = json.RawMessage(`{`)
+		if _, err := client.AddPackage(context.Background(), p); kindOf(err) != Invalid {
+			t.Error(err)
+		}
+	})
+	t.Run("cancelled on the way", func(t *testing.T) {
+		ctx, cancel := context.WithCancel(context.Background())
+		client, _ := api(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			io.Copy(io.Discard, r.Body)
+			cancel()
+			<-r.Context().Done()
+		}))
+		if _, err := client.AddPackage(ctx, offer()); !errors.Is(err, ErrOutcomeUnknown) {
+			t.Error(err)
+		}
+	})
+	t.Run("no answer in time", func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
+		defer cancel()
+		client, _ := api(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			io.Copy(io.Discard, r.Body)
+			<-r.Context().Done()
+		}))
+		if _, err := client.AddPackage(ctx, offer()); !errors.Is(err, ErrOutcomeUnknown) {
+			t.Error(err)
+		}
+	})
+}
+
+func TestAPackageFollowsNoRedirect(t *testing.T) {
+	var elsewhere atomic.Int64
+	other := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { elsewhere.Add(1) }))
+	defer other.Close()
+	for _, status := range []int{301, 302, 303, 307, 308} {
+		for where, to := range map[string]string{"same host": "/api/v1/packages/add/", "other host": other.URL} {
+			t.Run(fmt.Sprint(status, " ", where), func(t *testing.T) {
+				n := 0
+				client, _ := api(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					n++
+					http.Redirect(w, r, to, status)
+				}))
+				if _, err := client.AddPackage(context.Background(), offer()); !errors.Is(err, ErrOutcomeUnknown) || n != 1 {
+					t.Errorf("%v after %d", err, n)
+				}
+				if _, err := client.Upload(context.Background(), fileOf("a.pdf", "%PDF-", "")); kindOf(err) != BadAnswer {
+					t.Errorf("an upload: %v", err)
+				}
+			})
+		}
+	}
+	if n := elsewhere.Load(); n != 0 {
+		t.Errorf("the other host was asked %d times", n)
+	}
+}
+
+func TestAPackageIsSentAgainOnlyAfterATokenThatWasRefusedBeforeAnyWork(t *testing.T) {
+	for name, c := range map[string]struct {
+		header string
+		sent   int
+	}{"clearly": {`Bearer realm="x"`, 2}, "by somebody": {"", 1}} {
+		n := 0
+		client, src := api(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if n++; n > 1 {
+				io.WriteString(w, `{"packageId":"p-1"}`)
+				return
+			}
+			if c.header != "" {
+				w.Header().Set("WWW-Authenticate", c.header)
+			}
+			w.WriteHeader(401)
+		}))
+		_, err := client.AddPackage(context.Background(), offer())
+		if n != c.sent || (err == nil) != (c.sent == 2) || errors.Is(err, ErrOutcomeUnknown) != (c.sent == 1) {
+			t.Errorf("%s: %v after %d", name, err, n)
+		}
+		if len(src.invalid) != 1 {
+			t.Errorf("%s: the token is still in use", name)
+		}
+	}
+}
+
+func TestAPackageTakesTheFormOfItsPathFromTheUploadBeforeIt(t *testing.T) {
+	var asked []string
+	client, _ := api(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		io.Copy(io.Discard, r.Body)
+		asked = append(asked, r.URL.Path)
+		if strings.HasPrefix(r.URL.Path, apiPrefix) {
+			http.NotFound(w, r)
+			return
+		}
+		io.WriteString(w, `{"fileId":"f-1","packageId":"p-1"}`)
+	}))
+	if _, err := client.Upload(context.Background(), fileOf("a.pdf", "%PDF-", "")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := client.AddPackage(context.Background(), offer()); err != nil {
+		t.Fatal(err)
+	}
+	if got := strings.Join(asked, " "); got != "/api/v1/files/upload /files/upload /packages/add" {
+		t.Errorf("asked %s", got)
+	}
+}
+
+// net/http itself sends some requests again: over a kept connection that is gone, and over HTTP/2 when the server resets
+// their stream in certain ways.
+func TestNetHTTPDoesNotSendAPackageAgain(t *testing.T) {
+	t.Run("over a connection that the server gives up", func(t *testing.T) {
+		l := listen(t)
+		var n atomic.Int64
+		go func() {
+			for {
+				c, err := l.Accept()
+				if err != nil {
+					return
+				}
+				go func() { // answers once, takes the second request, and hangs up
+					defer c.Close()
+					r := bufio.NewReader(c)
+					for range 2 {
+						req, err := http.ReadRequest(r)
+						if err != nil {
+							return
+						}
+						io.Copy(io.Discard, req.Body)
+						if strings.HasSuffix(req.URL.Path, "/add") {
+							n.Add(1)
+							return
+						}
+						io.WriteString(c, "HTTP/1.1 200 OK\r\nContent-Length: 12\r\n\r\n{\"items\":[]}")
+					}
+				}()
+			}
+		}()
+		transport := &http.Transport{}
+		defer transport.CloseIdleConnections()
+		base := "http://" + l.Addr().String()
+		client := NewClient(Config{AuthURL: base, BaseURL: base, ClientID: "c", HTTP: &http.Client{Transport: transport}}, &tokens{})
+		if _, err := client.List(context.Background(), ListQuery{}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := client.AddPackage(context.Background(), offer()); !errors.Is(err, ErrOutcomeUnknown) || n.Load() != 1 {
+			t.Errorf("%v after %d", err, n.Load())
+		}
+	})
+	for _, code := range []http2.ErrCode{http2.ErrCodeProtocol, http2.ErrCodeRefusedStream, http2.ErrCodeInternal} {
+		t.Run("over HTTP/2: "+code.String(), func(t *testing.T) {
+			client, n := resetting(t, code)
+			if _, err := client.AddPackage(context.Background(), offer()); !errors.Is(err, ErrOutcomeUnknown) || n.Load() != 1 {
+				t.Errorf("%v after %d", err, n.Load())
+			}
+		})
+	}
+}
+
+func listen(t *testing.T) net.Listener {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { l.Close() })
+	return l
+}
+
+// resetting is a service that takes a whole request over HTTP/2 and then resets its stream.
+func resetting(t *testing.T, code http2.ErrCode) (*Client, *atomic.Int64) {
+	t.Helper()
+	lender := httptest.NewUnstartedServer(nil) // of a certificate
+	lender.EnableHTTP2 = true
+	lender.StartTLS()
+	t.Cleanup(lender.Close)
+	l := tls.NewListener(listen(t), &tls.Config{Certificates: lender.TLS.Certificates, NextProtos: []string{"h2"}})
+	n := new(atomic.Int64)
+	go func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			go func() {
+				defer c.Close()
+				if _, err := io.ReadFull(c, make([]byte, len(http2.ClientPreface))); err != nil {
+					return
+				}
+				framer := http2.NewFramer(c, c)
+				framer.WriteSettings()
+				for {
+					f, err := framer.ReadFrame()
+					if err != nil {
+						return
+					}
+					switch f := f.(type) {
+					case *http2.SettingsFrame:
+						if !f.IsAck() {
+							framer.WriteSettingsAck()
+						}
+					case *http2.DataFrame:
+						if f.StreamEnded() {
+							n.Add(1)
+							framer.WriteRSTStream(f.StreamID, code)
+						}
+					}
+				}
+			}()
+		}
+	}()
+	base := "https://" + l.Addr().String()
+	return NewClient(Config{AuthURL: base, BaseURL: base, ClientID: "c", HTTP: lender.Client()}, &tokens{}), n
+}
+
+func TestEveryCallSaysWhetherItMayBeDone(t *testing.T) {
+	for name, c := range map[string]struct {
+		handler http.Handler
+		may     bool
+	}{
+		"no usable answer": {answering(200, `<html>`), true},
+		"an error":         {answering(500, ``), true},
+		"a page":           {answering(403, `<html>`), true},
+		"a redirect":       {answering(302, ``), true},
+		"a refusal":        {answering(403, `{"error":"event_endpoint_not_authorized"}`), false},
+	} {
+		client, _ := api(t, c.handler)
+		_, set := client.SetEndpoint(context.Background(), "https://x.example.com/")
+		_, sent := client.Upload(context.Background(), fileOf("a.pdf", "%PDF-", ""))
+		_, link := client.SignLink(context.Background(), "p", "s")
+		for call, err := range map[string]error{"endpoints/set": set, "files/upload": sent, "link/sign": link} {
+			var e *Error
+			if !errors.As(err, &e) || e.MayBeDone != c.may {
+				t.Errorf("%s to %s: %v, %v", name, call, err, e)
+			}
+		}
+	}
+	s := httptest.NewServer(nil)
+	s.Close()
+	_, err := NewClient(Config{AuthURL: s.URL, BaseURL: s.URL, ClientID: "c"}, &tokens{}).SetEndpoint(context.Background(), "https://x.example.com/")
+	var e *Error
+	if !errors.As(err, &e) || e.MayBeDone {
+		t.Errorf("never sent: %v", err)
+	}
+}
+
+func TestADownloadMayComeFromAStorageThatGetsNoToken(t *testing.T) {
+	const file = "%PDF-1.7 signed"
+	var seen []string
+	note := func(r *http.Request) {
+		seen = append(seen, r.URL.Path+" "+r.Header.Get("Authorization")+r.Header.Get("Referer")+r.Header.Get("Cookie"))
+	}
+	var service *httptest.Server
+	var storage *httptest.Server
+	mux := http.NewServeMux()
+	storage = httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		note(r)
+		switch r.URL.Path {
+		case "/file":
+			io.WriteString(w, file)
+		case "/back":
+			http.Redirect(w, r, service.URL+"/open", http.StatusFound)
+		default:
+			w.WriteHeader(http.StatusUnauthorized)
+		}
+	}))
+	defer storage.Close()
+	plain := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { note(r) }))
+	defer plain.Close()
+	mux.HandleFunc("/open", func(w http.ResponseWriter, r *http.Request) {
+		note(r)
+		io.WriteString(w, file)
+	})
+	to := ""
+	mux.HandleFunc("/api/v1/", func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, to, http.StatusFound) })
+	service = httptest.NewTLSServer(mux)
+	defer service.Close()
+	src := &tokens{}
+	// Both servers have the same certificate and the same name; only their ports differ, which net/http does not look at.
+	client := NewClient(Config{AuthURL: service.URL, BaseURL: service.URL, ClientID: "c", HTTP: service.Client()}, src)
+
+	for _, way := range []string{"/file", "/back"} {
+		to = storage.URL + way
+		d, err := client.Download(context.Background(), ExecutedFile, "p", "d")
+		if err != nil {
+			t.Fatalf("%s: %v", way, err)
+		}
+		b, err := io.ReadAll(d.Body)
+		d.Body.Close()
+		if string(b) != file || err != nil {
+			t.Errorf("%s: %q, %v", way, b, err)
+		}
+	}
+	if got := strings.Join(seen, ","); got != "/file ,/back ,/open " {
+		t.Errorf("credentials were seen: %q", got)
+	}
+
+	to, seen = storage.URL+"/expired", nil
+	_, err := client.Download(context.Background(), ExecutedFile, "p", "d")
+	if kindOf(err) != Server || len(src.invalid) != 0 {
+		t.Errorf("a storage ends the sign-in: %v, %q", err, src.invalid)
+	}
+
+	to, seen = plain.URL+"/file", nil
+	if _, err := client.Download(context.Background(), ExecutedFile, "p", "d"); kindOf(err) != BadAnswer || len(seen) != 0 {
+		t.Errorf("in the clear: %v, %q", err, seen)
+	}
+	to = storage.URL + "/file"
+	if _, err := client.Status(context.Background(), "p"); kindOf(err) != BadAnswer || len(seen) != 0 {
+		t.Errorf("another call: %v, %q", err, seen)
+	}
+}
