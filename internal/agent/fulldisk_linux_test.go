@@ -99,7 +99,7 @@ func readOnlyFolder(t *testing.T, dir string) {
 		t.Fatal(err)
 	}
 	signAll(o, id)
-	o.eventually("people are told", func() bool { return o.says("folder", "may not write") })
+	o.eventually("people are told", func() bool { return o.says("folder", "not allowed to save") })
 	if err := syscall.Mount("none", dir, "tmpfs", syscall.MS_REMOUNT, ""); err != nil {
 		t.Fatal(err)
 	}
