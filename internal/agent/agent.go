@@ -32,7 +32,6 @@ import (
 	"log/slog"
 	"math/rand/v2"
 	"net/http"
-	"os"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -47,7 +46,7 @@ import (
 
 // Params are what an Agent needs from outside. Only DataDir, Keeper and Version are required.
 type Params struct {
-	DataDir string        // holds state.db; created with mode 0700 when missing
+	DataDir string        // holds state.db; made when it is missing, and closed to others
 	Keeper  secret.Keeper // where the key is
 	Version string
 	Log     *slog.Logger
@@ -164,9 +163,6 @@ func Open(ctx context.Context, p Params) (*Agent, error) {
 	}
 	if p.Crash == nil {
 		p.Crash = func(string) {}
-	}
-	if err := os.MkdirAll(p.DataDir, 0o700); err != nil {
-		return nil, fmt.Errorf("make the data folder: %w", err)
 	}
 	p.Pace = p.Pace.complete()
 	st, aside, err := openState(p)

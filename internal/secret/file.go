@@ -8,14 +8,16 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"countersign/internal/private"
 )
 
 // maxKeyFile is more than any text of a key, in bytes.
 const maxKeyFile = 4096
 
-// File returns a Keeper that keeps the key as base64 text in a file of mode 0600, for servers without a keyring. A
-// file that other users can read is refused (on Windows the folder's access list decides instead); a file that holds
-// something else is unavailable and never replaced. Hex is read too. The file is written whole or not at all.
+// File returns a Keeper that keeps the key as base64 text in a file that is this user's alone, for servers without a
+// keyring. A file that other users can read, by its mode or its access list, is refused; a file that holds something else
+// is unavailable and never replaced. Hex is read too. The file is written whole or not at all.
 func File(path string) Keeper { return &file{path: path} }
 
 type file struct{ path string }
@@ -40,11 +42,10 @@ func (f *file) Load(context.Context) (Key, error) {
 		return Key{}, f.unavailable(Unreadable, err)
 	}
 	defer in.Close()
-	if info, err = in.Stat(); err != nil {
+	if err := private.OpenToOthers(in); errors.Is(err, private.ErrOpen) {
+		return Key{}, f.unavailable(TooOpen, err)
+	} else if err != nil {
 		return Key{}, f.unavailable(Unreadable, err)
-	}
-	if openToOthers(info) {
-		return Key{}, f.unavailable(TooOpen, fmt.Errorf("its mode is %04o", info.Mode().Perm()))
 	}
 	text, err := io.ReadAll(io.LimitReader(in, maxKeyFile))
 	if err != nil {
@@ -97,7 +98,7 @@ func (f *file) write(k Key) (err error) {
 	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return err
 	}
-	temp, err := os.CreateTemp(folder, ".countersign-key-*") // mode 0600
+	temp, err := private.CreateTemp(folder, ".countersign-key-*")
 	if err != nil {
 		return err
 	}

@@ -2,12 +2,7 @@
 
 package secret
 
-import (
-	"io/fs"
-	"os"
-)
-
-func openToOthers(info fs.FileInfo) bool { return info.Mode().Perm()&0o077 != 0 }
+import "os"
 
 func openFile(path string) (*os.File, error) { return os.Open(path) }
 

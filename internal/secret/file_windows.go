@@ -2,15 +2,11 @@ package secret
 
 import (
 	"errors"
-	"io/fs"
 	"os"
 	"time"
 
 	"golang.org/x/sys/windows"
 )
-
-// openToOthers knows nothing here: Go's modes do not show access lists.
-func openToOthers(fs.FileInfo) bool { return false }
 
 // syncFolder does nothing: renameNew writes through.
 func syncFolder(string) error { return nil }

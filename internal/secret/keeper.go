@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"sync"
 )
 
@@ -105,6 +106,9 @@ func (e *UnavailableError) sentence() string {
 		}
 		return "The keyring's entry for Countersign does not hold a key; put the right one back or remove it."
 	case TooOpen:
+		if runtime.GOOS == "windows" {
+			return fmt.Sprintf("The key file %s can be read by other users of this computer; leave nobody but yourself under Security in its properties.", e.Path)
+		}
 		return fmt.Sprintf("The key file %s can be read by other users of this computer; make it private with chmod 600.", e.Path)
 	case Unreadable:
 		return fmt.Sprintf("The key file %s cannot be used; check that it and its folder are yours.", e.Path)

@@ -15,13 +15,12 @@ import (
 	"testing/synctest"
 	"time"
 
+	"countersign/internal/private"
+
 	bolt "go.etcd.io/bbolt"
 )
 
 func TestTheFileAndItsFolderArePrivate(t *testing.T) {
-	if runtime.GOOS == "windows" {
-		return // access lists of the profile decide there
-	}
 	folder := filepath.Join(t.TempDir(), "a", "b")
 	path := filepath.Join(folder, "state.db")
 	if err := os.MkdirAll(folder, 0o755); err != nil {
@@ -37,8 +36,15 @@ func TestTheFileAndItsFolderArePrivate(t *testing.T) {
 		}
 		for name, want := range map[string]os.FileMode{path: 0o600, folder: 0o700} {
 			info, err := os.Stat(name)
-			if err != nil || info.Mode().Perm() != want {
+			if err != nil || info.Mode().Perm() != want && runtime.GOOS != "windows" {
 				t.Errorf("%s: %v, %v; want %v", name, info.Mode(), err, want)
+			}
+			f, err := os.Open(name)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := errors.Join(private.OpenToOthers(f), f.Close()); err != nil {
+				t.Errorf("%s: %v", name, err)
 			}
 			if err := os.Chmod(name, want|0o055); err != nil {
 				t.Fatal(err)

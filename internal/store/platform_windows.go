@@ -2,7 +2,6 @@ package store
 
 import (
 	"errors"
-	"os"
 
 	"golang.org/x/sys/windows"
 )
@@ -39,6 +38,3 @@ func freeSpace(folder string) (free uint64, known bool) {
 
 // syncFolder does nothing: NTFS journals names by itself.
 func syncFolder(string) error { return nil }
-
-// tighten does nothing: the user's configuration folder is private by its access list.
-func tighten(string, os.FileMode) error { return nil }

@@ -10,6 +10,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"countersign/internal/private"
+
 	bolt "go.etcd.io/bbolt"
 	bolterrors "go.etcd.io/bbolt/errors"
 )
@@ -103,11 +105,13 @@ func open(path string, opts Options, steps []migration) (*Store, error) {
 // prepareFolder makes the folder, or makes an existing one private.
 func prepareFolder(path string, log *slog.Logger) error {
 	folder := filepath.Dir(path)
-	if err := os.MkdirAll(folder, 0o700); err != nil {
-		return fmt.Errorf("create data folder: %w", err)
-	}
-	if err := tighten(folder, 0o700); err != nil {
+	err := private.Folder(folder)
+	if errors.Is(err, private.ErrStaysOpen) {
 		log.Warn("the data folder could not be made private", "folder", folder, "err", err)
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("create data folder: %w", err)
 	}
 	return nil
 }
@@ -131,7 +135,7 @@ func (s *Store) openFile(wait time.Duration, steps []migration) (err error) {
 	if err != nil {
 		return err
 	}
-	if err := tighten(s.path, 0o600); err != nil {
+	if err := private.Files(s.path); err != nil {
 		s.log.Warn("the data file could not be made private", "path", s.path, "err", err)
 	}
 	return nil

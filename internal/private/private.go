@@ -1,0 +1,70 @@
+// Package private keeps files and folders to the user who runs the program, by the means of the system: mode bits on
+// Unix, access lists on Windows.
+//
+// It promises:
+//   - What it makes is private from its first moment: nobody can open it in between.
+//   - What is there and is open to others is closed to them. What is private already is not written to.
+//   - A folder that is meant for everybody (one with the sticky bit, such as /tmp; on Windows the top of a disk) keeps its
+//     rights.
+//
+// On Windows the system itself keeps access, as in every profile: programs for backups and against viruses run as SYSTEM,
+// and it could take the rights anyway. Administrators can do so too, but by a deliberate act, and not by just looking.
+//
+// It does not know what is kept, and never follows a link inside a folder.
+package private
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+)
+
+// Folder makes a folder, with those above it where they are missing, or makes one that is there private. What lies in it
+// already is out of reach of others on Unix; on Windows it takes the folder's rights over unless it has rights of its own.
+// With [ErrStaysOpen] the folder is there and can be used, but is not private: a disk may know no rights, or the folder may
+// be another's.
+func Folder(path string) error {
+	if err := makeFolder(path); err != nil {
+		return err
+	}
+	if err := tightenFolder(path); err != nil {
+		return fmt.Errorf("%w: %w", ErrStaysOpen, err)
+	}
+	return nil
+}
+
+// Files makes those of the files and folders that are there private, and returns the errors of all that could not be. A
+// link is left alone.
+func Files(paths ...string) error {
+	var failed []error
+	for _, path := range paths {
+		info, err := os.Lstat(path)
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			continue
+		case err != nil:
+		case info.IsDir():
+			err = tightenFolder(path)
+		case info.Mode().IsRegular():
+			err = tightenFile(path)
+		}
+		if err != nil {
+			failed = append(failed, err)
+		}
+	}
+	return errors.Join(failed...)
+}
+
+// CreateTemp is os.CreateTemp for a private file.
+func CreateTemp(folder, pattern string) (*os.File, error) { return createTemp(folder, pattern) }
+
+// OpenToOthers says why an open file can be read, or replaced, by somebody else; nil when it cannot. On Windows the
+// system and its administrators do not count.
+func OpenToOthers(f *os.File) error { return openToOthers(f) }
+
+// ErrStaysOpen means that a folder could not be closed to others.
+var ErrStaysOpen = errors.New("others keep access to the folder")
+
+// ErrOpen means that others have rights to a file.
+var ErrOpen = errors.New("other users have access to it")

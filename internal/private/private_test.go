@@ -1,0 +1,95 @@
+package private
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// others reports whether others have rights to a file or folder.
+func others(t *testing.T, path string) bool {
+	t.Helper()
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	err = OpenToOthers(f)
+	if err != nil && !errors.Is(err, ErrOpen) {
+		t.Fatal(err)
+	}
+	return err != nil
+}
+
+func TestWhatIsMadeIsPrivate(t *testing.T) {
+	top := t.TempDir()
+	openUp(t, top)
+	folder := filepath.Join(top, "a", "b")
+	for range 2 { // made, and there
+		if err := Folder(folder); err != nil {
+			t.Fatal(err)
+		}
+		if others(t, folder) {
+			t.Error("the folder is open to others")
+		}
+	}
+	temp, err := CreateTemp(top, "key-*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer temp.Close()
+	if _, err := temp.WriteString("key"); err != nil {
+		t.Error(err)
+	}
+	if err := OpenToOthers(temp); err != nil {
+		t.Errorf("a new file in an open folder: %v", err)
+	}
+	other, err := CreateTemp(top, "key-*")
+	if err != nil || other.Name() == temp.Name() {
+		t.Errorf("a second one: %v", err)
+	}
+	other.Close()
+}
+
+func TestWhatIsOpenIsClosed(t *testing.T) {
+	top := t.TempDir()
+	folder, file := filepath.Join(top, "folder"), filepath.Join(top, "file")
+	if err := os.Mkdir(folder, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(file, []byte("x"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	openUp(t, folder)
+	openUp(t, file)
+	if !others(t, folder) || !others(t, file) {
+		t.Fatal("the test opens nothing")
+	}
+	if err := errors.Join(Folder(folder), Files(file, filepath.Join(top, "missing"))); err != nil {
+		t.Fatal(err)
+	}
+	if others(t, folder) || others(t, file) {
+		t.Error("still open to others")
+	}
+	if err := os.WriteFile(filepath.Join(folder, "new"), nil, 0o600); err != nil {
+		t.Errorf("the owner is shut out: %v", err)
+	}
+	if b, err := os.ReadFile(file); string(b) != "x" || err != nil {
+		t.Errorf("the owner reads %q, %v", b, err)
+	}
+}
+
+func TestWhatIsPrivateIsNotWrittenTo(t *testing.T) {
+	folder := filepath.Join(t.TempDir(), "folder")
+	if err := Folder(folder); err != nil {
+		t.Fatal(err)
+	}
+	before := changed(t, folder)
+	if err := Folder(folder); err != nil {
+		t.Fatal(err)
+	}
+	if after := changed(t, folder); after != before {
+		t.Errorf("written: %s, then %s", before, after)
+	}
+}

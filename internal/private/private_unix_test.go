@@ -1,0 +1,80 @@
+//go:build unix
+
+package private
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+)
+
+func openUp(t *testing.T, path string) {
+	t.Helper()
+	if err := os.Chmod(path, 0o755); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// changed is when the rights were last written.
+func changed(t *testing.T, path string) string {
+	t.Helper()
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return fmt.Sprintf("%+v %+v", info.Mode(), info.Sys().(*syscall.Stat_t).Ctim)
+}
+
+func TestModesAreAsTheyShouldBeWhateverTheUmask(t *testing.T) {
+	old := syscall.Umask(0)
+	defer syscall.Umask(old)
+	folder := filepath.Join(t.TempDir(), "a", "b")
+	if err := Folder(folder); err != nil {
+		t.Fatal(err)
+	}
+	temp, err := CreateTemp(folder, "x")
+	if err != nil {
+		t.Fatal(err)
+	}
+	temp.Close()
+	for path, want := range map[string]os.FileMode{filepath.Dir(folder): 0o700, folder: 0o700, temp.Name(): 0o600} {
+		if info, err := os.Stat(path); err != nil || info.Mode().Perm() != want {
+			t.Errorf("%s has %v, %v", path, info.Mode(), err)
+		}
+	}
+}
+
+func TestAFolderForEverybodyKeepsItsRights(t *testing.T) {
+	folder := filepath.Join(t.TempDir(), "tmp")
+	if err := os.Mkdir(folder, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(folder, 0o777|os.ModeSticky); err != nil {
+		t.Fatal(err)
+	}
+	if err := Folder(folder); err != nil {
+		t.Fatal(err)
+	}
+	if info, err := os.Stat(folder); err != nil || info.Mode().Perm() != 0o777 {
+		t.Errorf("it has %v, %v", info.Mode(), err)
+	}
+}
+
+func TestALinkLeadsNowhere(t *testing.T) {
+	dir := t.TempDir()
+	theirs, link := filepath.Join(dir, "theirs"), filepath.Join(dir, "link")
+	if err := os.WriteFile(theirs, nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(theirs, link); err != nil {
+		t.Fatal(err)
+	}
+	if err := Files(link); err != nil {
+		t.Fatal(err)
+	}
+	if !others(t, theirs) {
+		t.Error("what a link leads to was changed")
+	}
+}
