@@ -107,19 +107,21 @@ type Agent struct {
 
 	unlocking sync.Mutex // held by whoever asks the keyring
 
-	mu       sync.Mutex // guards what follows
-	settings Settings
-	service  *service // nil while not configured
-	tunnel   TunnelStatus
-	trouble  tunnelTrouble
-	login    *login // the sign-in that waits for its answer
-	account  account
-	snooze   cooldown  // no notifications
-	awake    time.Time // when the computer was last seen to have slept
-	backlog  int       // packages that wait to be asked about in this round
+	office kept[office]
+	pause  kept[cooldown] // no notifications
+
+	telling sync.Mutex // held from reading the office to saying in health what follows
+
+	mu      sync.Mutex // guards what follows, none of which is on disk
+	tunnel  TunnelStatus
+	trouble tunnelTrouble
+	login   *login    // the sign-in that waits for its answer
+	awake   time.Time // when the computer was last seen to have slept
+	backlog int       // packages that wait to be asked about in this round
 
 	restartTunnel atomic.Bool
 	endpoints     endpoints
+	farewells     farewells
 	waiting       atomic.Int64 // events that wait for a registration under way
 	outbox        outboxWatch
 	announcer     announcer
@@ -139,7 +141,7 @@ const docInstallation = "installation"
 
 // rings wake the loops; each has room for one poke.
 type rings struct {
-	tunnel, endpoint, events, reconcile, save, outbox chan struct{}
+	tunnel, endpoint, events, reconcile, save, outbox, farewells, session chan struct{}
 }
 
 // ErrLocked is returned for what needs the keyring while it is locked.
@@ -172,7 +174,7 @@ func Open(ctx context.Context, p Params) (*Agent, error) {
 	ring := func() chan struct{} { return make(chan struct{}, 1) }
 	a := &Agent{
 		p: p, log: p.Log, now: p.Now, budget: newBudget(p.Pace),
-		rings: rings{ring(), ring(), ring(), ring(), ring(), ring()},
+		rings: rings{ring(), ring(), ring(), ring(), ring(), ring(), ring(), ring()},
 	}
 	a.health = newHealth(p.Now, func() { a.watchers.signal(StatusChanged) })
 	a.st = &state{Store: st, health: a.health}
@@ -180,6 +182,7 @@ func Open(ctx context.Context, p Params) (*Agent, error) {
 	a.keys = &vault{st: a.st, keeper: p.Keeper, changed: a.keepPrecious}
 	a.announcer.ring = ring()
 	a.endpoints.changing = ring()
+	a.farewells.saying = ring()
 	if err := a.load(ctx, aside); err != nil {
 		st.Close()
 		return nil, err
@@ -194,6 +197,8 @@ func (a *Agent) load(ctx context.Context, aside string) error {
 	if err != nil {
 		return err
 	}
+	var here office
+	var pause [2]time.Time
 	err = a.st.Update(func(tx *store.Tx) error {
 		known, err := tx.GetDoc(docInstallation, &a.installation)
 		if err == nil && !known {
@@ -203,17 +208,22 @@ func (a *Agent) load(ctx context.Context, aside string) error {
 		if err != nil {
 			return err
 		}
-		if _, err := tx.GetDoc(docSettings, &a.settings); err != nil {
+		if _, err := tx.GetDoc(docSettings, &here.settings); err != nil {
 			return err
 		}
-		_, err = tx.GetDoc(docAccount, &a.account)
+		if _, err := tx.GetDoc(docPause, &pause); err != nil {
+			return err
+		}
+		_, err = tx.GetDoc(docAccount, &here.account)
 		return err
 	})
 	if err != nil {
 		return fmt.Errorf("read the settings: %w", err)
 	}
-	a.settings = a.settings.complete()
-	a.tunnel = TunnelStatus{Kind: string(a.settings.Tunnel), State: "off"}
+	here.settings, here.account = here.settings.complete(), here.account.resumed()
+	a.office.set(here)
+	a.pause.set(cooldown{pause[0], pause[1]})
+	a.tunnel = TunnelStatus{Kind: string(here.settings.Tunnel), State: "off"}
 	if err := a.loadTally(); err != nil {
 		return err
 	}
@@ -245,6 +255,7 @@ func (a *Agent) unlock(ctx context.Context) bool {
 	}
 	a.recallAsking()
 	a.connect()
+	poke(a.rings.farewells)
 	return true
 }
 

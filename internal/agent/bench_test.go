@@ -173,13 +173,11 @@ func newBenchOffice(b *testing.B, service *benchService) *benchOffice {
 	if err := a.keys.put(map[string][]byte{sealedRefresh: []byte("r")}); err != nil {
 		b.Fatal(err)
 	}
-	a.mu.Lock()
-	a.account = acc
-	a.mu.Unlock()
+	a.office.set(office{settings: a.Settings(), account: acc})
 	if err := a.Configure(b.Context(), s, Secrets{ClientSecret: "secret"}); err != nil {
 		b.Fatal(err)
 	}
-	a.endpoints.replace(&endpoint{ID: "e", URL: benchURL, Secret: o.secret}, a.now())
+	a.endpoints.follow(&endpoint{ID: "e", URL: benchURL, Secret: o.secret}, nil, false)
 	return o
 }
 

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"errors"
 	"time"
 
 	"countersign/internal/store"
@@ -66,24 +67,21 @@ const sinceUnsure = 90 * 24 * time.Hour
 // mendSince puts the moment of the first sign-in right when it lies ahead: what was finished before it is not fetched,
 // and nothing may be taken for that. by is how far the clock was set back, 0 when that is not known.
 func (a *Agent) mendSince(by time.Duration) {
-	a.mu.Lock()
-	acc := a.account
-	a.mu.Unlock()
-	now := a.now()
-	if !acc.Since.After(now.Add(clockSlack)) {
-		return
-	}
-	if since := acc.Since.Add(by); by != 0 && !since.After(now) {
-		acc.Since = since
-	} else {
-		acc.Since = now.Add(-sinceUnsure)
-	}
-	if err := a.st.Update(func(tx *store.Tx) error { return tx.PutDoc(docAccount, acc) }); err != nil {
+	err := a.office.change(func(o office) (office, error) {
+		now, acc := a.now(), &o.account
+		if !acc.Since.After(now.Add(clockSlack)) {
+			return o, errDecided
+		}
+		if since := acc.Since.Add(by); by != 0 && !since.After(now) {
+			acc.Since = since
+		} else {
+			acc.Since = now.Add(-sinceUnsure)
+		}
+		return o, a.st.Update(func(tx *store.Tx) error { return tx.PutDoc(docAccount, o.account) })
+	})
+	if err == nil {
+		a.keepPrecious()
+	} else if !errors.Is(err, errDecided) {
 		a.log.Error("record since when somebody is signed in", "err", err)
-		return
 	}
-	a.mu.Lock()
-	a.account.Since = acc.Since
-	a.mu.Unlock()
-	a.keepPrecious()
 }

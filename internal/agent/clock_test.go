@@ -187,8 +187,8 @@ func TestAFormerEndpointAndASnoozeEndThoughTheClockIsSetBack(t *testing.T) {
 		clock := &wallClock{}
 		a, _, stop := quietOffice(t, 0, func(p *Params) { p.Now = clock.now })
 		defer stop()
-		a.endpoints.replace(&endpoint{URL: "https://old.test", Secret: "s"}, a.now())
-		a.endpoints.replace(nil, a.now())
+		a.endpoints.follow(&endpoint{URL: "https://old.test", Secret: "s"}, nil, false)
+		a.endpoints.follow(nil, a.endpoints.formerAfter(a.now()), false)
 		a.Pause(a.now().Add(time.Hour))
 		if len(a.endpoints.valid(a.now())) != 1 || a.Paused().IsZero() {
 			t.Fatal("they ended at once")
@@ -211,14 +211,12 @@ func TestWhatWasFinishedWhileTheClockWasFastIsFetched(t *testing.T) {
 			defer stop()
 			signedIn := time.Now()
 			finished := signedIn.Add(time.Hour)
-			a.mu.Lock()
-			a.account.Since = signedIn.Add(48 * time.Hour) // as the fast clock said
-			a.mu.Unlock()
+			fast := a.office.get()
+			fast.account.Since = signedIn.Add(48 * time.Hour) // as the fast clock said
+			a.office.set(fast)
 			time.Sleep(2 * time.Hour)
 			a.mendSince(back)
-			a.mu.Lock()
-			since := a.account.Since
-			a.mu.Unlock()
+			since := a.office.get().account.Since
 			if back != 0 && !since.Equal(signedIn) {
 				t.Errorf("%s: signed in at %v, want %v", name, since, signedIn)
 			}
@@ -235,9 +233,7 @@ func TestAListMarkThatLiesAheadIsNotBelieved(t *testing.T) {
 		a, _, stop := quietOffice(t, 0)
 		defer stop()
 		time.Sleep(time.Minute)
-		a.mu.Lock()
-		since := a.account.Since
-		a.mu.Unlock()
+		since := a.office.get().account.Since
 		mark := func() (m listed) {
 			if err := a.st.View(func(tx *store.Tx) error { _, err := tx.GetDoc(docListed, &m); return err }); err != nil {
 				t.Fatal(err)

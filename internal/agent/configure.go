@@ -38,26 +38,42 @@ func (a *Agent) Configure(ctx context.Context, s Settings, secrets Secrets) erro
 	if a.keys.locked() && !a.unlock(ctx) {
 		return fmt.Errorf("keep the settings: %w", a.keys.reason())
 	}
-	a.mu.Lock()
-	old := a.settings
-	a.mu.Unlock()
-	err := a.keys.put(values, func(tx *store.Tx) error {
-		if err := moveJobs(tx, old.SaveTo, s.SaveTo, a.now); err != nil {
-			return err
+	var before, after office
+	var retire func()
+	err := a.office.change(func(o office) (_ office, err error) {
+		before, after = o, o
+		if after.service, retire, err = a.newService(o, s, values[sealedClientSecret]); err != nil {
+			return o, err
 		}
-		return tx.PutDoc(docSettings, s)
+		after.settings = s
+		ended := o.service != nil && after.service != nil && after.service.session != o.service.session
+		if ended {
+			after.account = o.account.resumed() // without offline_access that session had the only token
+		}
+		return after, a.keys.put(values, func(tx *store.Tx) error {
+			if err := moveJobs(tx, o.settings.SaveTo, s.SaveTo, a.now); err != nil {
+				return err
+			}
+			if ended {
+				if err := tx.PutDoc(docAccount, after.account); err != nil {
+					return err
+				}
+			}
+			return tx.PutDoc(docSettings, s)
+		})
 	})
 	if err != nil {
 		return fmt.Errorf("keep the settings: %w", err)
 	}
-	a.mu.Lock()
-	a.settings = s
-	a.mu.Unlock()
+	retire()
 	a.tellReplaced()
 	a.checkSetUp()
-	if _, replaced := values[sealedClientSecret]; replaced || serviceChanged(old, s) {
-		a.connect()
+	a.tellSignedOut()
+	if after.service != before.service {
 		a.rest.stop()
+		if after.service == nil || before.service == nil || !sameClient(after.service.config, before.service.config) {
+			a.replaceLogin(nil, errMovedOn)
+		}
 	}
 	a.saves.forget()
 	a.health.clear("folder")

@@ -70,9 +70,7 @@ func (a *Agent) lookAround(ctx context.Context, client *esign.Client, l *listing
 // in the middle leaves no gap. What was finished before the office first signed in is not fetched.
 func (a *Agent) discover(ctx context.Context, client *esign.Client) error {
 	const page = 100
-	a.mu.Lock()
-	since := a.account.Since
-	a.mu.Unlock()
+	since := a.office.get().account.Since
 	began := a.now()
 	var last listed
 	if err := a.st.View(func(tx *store.Tx) error {

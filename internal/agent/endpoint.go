@@ -38,17 +38,40 @@ type endpoints struct {
 	asking  chan struct{} // while a registration is under way: closed when it is over
 	unsure  bool          // a registration was sent, and what became of it is not known
 
-	changing chan struct{} // holds one value while a change is under way at the service: one at a time, in order
+	changing chan struct{}      // holds one value while a change is under way at the service: one at a time, in order
+	cancel   context.CancelFunc // ends that change early; nil while there is none
 }
 
-// change waits until no other change is under way; done ends this one.
-func (e *endpoints) change(ctx context.Context) (done func(), err error) {
+// change waits until no other change is under way; done ends this one, and a takeOver ends its context.
+func (e *endpoints) change(ctx context.Context) (_ context.Context, done func(), err error) {
 	select {
 	case e.changing <- struct{}{}:
-		return func() { <-e.changing }, nil
 	case <-ctx.Done():
-		return nil, ctx.Err()
+		return nil, nil, ctx.Err()
 	}
+	ctx, cancel := context.WithCancel(ctx)
+	e.mu.Lock()
+	e.cancel = cancel
+	e.mu.Unlock()
+	return ctx, func() {
+		cancel()
+		e.mu.Lock()
+		e.cancel = nil
+		e.mu.Unlock()
+		<-e.changing
+	}, nil
+}
+
+// takeOver is change that does not wait for a service that hangs.
+func (e *endpoints) takeOver(ctx context.Context) (done func(), err error) {
+	e.mu.Lock()
+	cancel := e.cancel
+	e.mu.Unlock()
+	if cancel != nil {
+		cancel()
+	}
+	_, done, err = e.change(ctx)
+	return done, err
 }
 
 func (e *endpoints) load(keys *vault, now time.Time) error {
@@ -98,18 +121,25 @@ func (e *endpoints) valid(now time.Time) []inbox.Key {
 	return keys
 }
 
-// replace makes next (nil for none) the current registration and returns those that count beside it.
-func (e *endpoints) replace(next *endpoint, now time.Time) (former []endpoint) {
+// formerAfter are the registrations that count beside the next one, once that (or none) is the current one.
+func (e *endpoints) formerAfter(now time.Time) []endpoint {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.former = stillValid(e.former, now)
-	if e.current != nil {
-		last := *e.current
-		last.Until = now.Add(previousLife)
-		e.former = append([]endpoint{last}, e.former[:min(len(e.former), formerMost-1)]...)
+	former := stillValid(e.former, now)
+	if e.current == nil {
+		return former
 	}
-	e.current = next
-	return e.former
+	last := *e.current
+	last.Until = now.Add(previousLife)
+	return append([]endpoint{last}, former[:min(len(former), formerMost-1)]...)
+}
+
+// follow makes current (nil for none) and former what counts, once they are on disk.
+func (e *endpoints) follow(current *endpoint, former []endpoint, unsure bool) {
+	e.mu.Lock()
+	e.current, e.former = current, former
+	e.mu.Unlock()
+	e.settle(unsure)
 }
 
 func stillValid(list []endpoint, now time.Time) (valid []endpoint) {
@@ -150,15 +180,17 @@ func (a *Agent) runEndpoint(ctx context.Context) error {
 // setEndpoint registers the public address if that is needed and possible now; force registers it even if it seems
 // to be registered already, to take it back from another computer.
 func (a *Agent) setEndpoint(ctx context.Context, force bool) error {
-	done, err := a.endpoints.change(ctx)
+	ctx, done, err := a.endpoints.change(ctx)
 	if err != nil {
 		return err
 	}
 	defer done()
 	a.mu.Lock()
-	s, t, acc := a.settings, a.tunnel, a.account
+	t := a.tunnel
 	a.mu.Unlock()
-	client, online := a.online()
+	o := a.office.get()
+	s, acc := o.settings, o.account
+	client, online := a.onlineIn(o)
 	switch {
 	case s.Tunnel == TunnelNone:
 		a.health.clear("endpoint")
@@ -218,14 +250,20 @@ func (a *Agent) endpointForbidden() {
 		"This account may not receive events for the organization; an administrator can. Countersign checks for signed documents regularly, so they arrive a little later.")
 }
 
-// adoptEndpoint makes x the current endpoint: first in memory, because its events may already be on their way,
-// then on disk.
+// adoptEndpoint makes x the current endpoint: on disk, and then in memory. Its events may already be on their way; they
+// wait until it is known, see serveEvent.
 func (a *Agent) adoptEndpoint(x endpoint) error {
-	former := a.endpoints.replace(&x, a.now())
-	a.endpoints.settle(false)
-	if err := a.keepEndpoints(&x, former); err != nil {
+	former := a.endpoints.formerAfter(a.now())
+	values := map[string][]byte{}
+	if err := endpointValues(values, &x, former); err != nil {
 		return err
 	}
+	err := a.keys.put(values, func(tx *store.Tx) error { return tx.PutDoc(docAsking, nil) })
+	if err != nil {
+		a.endpoints.settle(true) // the service signs with a secret that is lost
+		return fmt.Errorf("keep the endpoint: %w", err)
+	}
+	a.endpoints.follow(&x, former, false)
 	a.health.clear("endpoint")
 	a.silence.end()
 	a.health.clear("endpoint-lost")
@@ -235,42 +273,29 @@ func (a *Agent) adoptEndpoint(x endpoint) error {
 	return nil
 }
 
-// dropEndpoint deletes the endpoint at the service, as far as it can be reached, and forgets it here, after a
-// registration that is under way. Events that are still on their way count for a little longer.
-func (a *Agent) dropEndpoint(ctx context.Context, client *esign.Client) error {
-	done, err := a.endpoints.change(ctx)
-	if err != nil {
+// endpointAtService is the address that the service reports to; it may have taken one whose registration was cut short.
+func (a *Agent) endpointAtService() (address string) {
+	if old := a.endpoints.get(); old != nil {
+		address = old.URL
+	}
+	var asked string
+	err := a.st.View(func(tx *store.Tx) error {
+		_, err := tx.GetDoc(docAsking, &asked)
 		return err
+	})
+	if err == nil && asked != "" {
+		return asked
 	}
-	defer done()
-	old := a.endpoints.get()
-	if old == nil {
-		return nil
-	}
-	err = client.DeleteEndpoint(ctx, old.URL)
-	former := a.endpoints.replace(nil, a.now())
-	a.endpoints.settle(false)
-	return errors.Join(a.keepEndpoints(nil, former), err)
+	return address
 }
 
-// keepEndpoints puts the registrations on disk, and with them that nothing is unsure.
-func (a *Agent) keepEndpoints(current *endpoint, former []endpoint) error {
-	values := map[string][]byte{sealedEndpoint: nil}
+// endpointValues adds the registrations to the values of a commit.
+func endpointValues(values map[string][]byte, current *endpoint, former []endpoint) error {
+	values[sealedEndpoint] = nil
 	if current != nil {
-		b, err := json.Marshal(current)
-		if err != nil {
+		if err := putJSON(values, sealedEndpoint, current); err != nil {
 			return err
 		}
-		values[sealedEndpoint] = b
 	}
-	b, err := json.Marshal(former)
-	if err != nil {
-		return err
-	}
-	values[sealedFormer] = b
-	err = a.keys.put(values, func(tx *store.Tx) error { return tx.PutDoc(docAsking, nil) })
-	if err != nil {
-		return fmt.Errorf("keep the endpoint: %w", err)
-	}
-	return nil
+	return putJSON(values, sealedFormer, former)
 }

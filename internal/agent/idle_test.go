@@ -91,9 +91,7 @@ func quietOffice(t *testing.T, packages int, adjust ...func(*Params)) (*Agent, *
 		}
 		return tx.PutDoc(docAccount, acc)
 	})
-	a.mu.Lock()
-	a.account = acc
-	a.mu.Unlock()
+	a.office.set(office{settings: a.Settings(), account: acc})
 	if err == nil {
 		err = a.Configure(t.Context(), s, Secrets{ClientSecret: "secret"})
 	}

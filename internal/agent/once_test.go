@@ -23,10 +23,9 @@ func TestAHundredCallsAtOnceCauseOneRenewal(t *testing.T) {
 		t.Fatal(err)
 	}
 	a := o.Agent
-	a.mu.Lock()
-	old, _ := a.service.session.Access(t.Context())
-	a.service.session.Invalidate(old)
-	a.mu.Unlock()
+	session := a.office.get().service.session
+	old, _ := session.Access(t.Context())
+	session.Invalidate(old)
 	var all sync.WaitGroup
 	for range 100 {
 		all.Go(func() {

@@ -137,6 +137,7 @@ func (a *Agent) Cancel(draftID string) (bool, error) {
 		d.State, d.Changed = store.DraftCancelled, a.now()
 		return tx.PutDraft(d)
 	})
+	cancelled = cancelled && err == nil // what is not on disk is not cancelled
 	a.outbox.mu.Lock()
 	if l := a.outbox.live[draftID]; l != nil {
 		l.cancel = cancelled

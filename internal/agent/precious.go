@@ -30,7 +30,7 @@ const preciousVersion = 1
 
 // sealedNames are the sealed values worth mirroring: all of them.
 var sealedNames = []string{
-	sealedClientSecret, sealedNgrokToken, sealedRefresh, sealedEndpoint, sealedFormer, sealedLocalhost,
+	sealedClientSecret, sealedNgrokToken, sealedRefresh, sealedEndpoint, sealedFormer, sealedLocalhost, sealedFarewells,
 }
 
 // mirror writes precious beside state.db. Safe for concurrent use.

@@ -1,23 +1,35 @@
 package agent
 
-import "time"
+import (
+	"time"
 
-// Pause raises no notifications until then; a moment gone by ends the pause.
+	"countersign/internal/store"
+)
+
+// docPause names the document with the two ends of the pause of notifications.
+const docPause = "paused"
+
+// Pause raises no notifications until then, also after a restart; a moment gone by ends the pause.
 func (a *Agent) Pause(until time.Time) {
-	a.mu.Lock()
-	a.snooze = cooldown{a.now(), until.Round(0)}
-	a.mu.Unlock()
+	pause := cooldown{a.now().Round(0), until.Round(0)}
+	err := a.pause.change(func(cooldown) (cooldown, error) {
+		return pause, a.st.Update(func(tx *store.Tx) error {
+			return tx.PutDoc(docPause, [2]time.Time{pause.from, pause.until})
+		})
+	})
+	if err != nil { // which health says
+		a.log.Error("pause notifications", "err", err)
+	}
 	a.watchers.signal(StatusChanged)
 }
 
 // Paused returns until when notifications are paused; zero when they are not.
 func (a *Agent) Paused() time.Time {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.snooze.over(a.now()) {
+	pause := a.pause.get()
+	if pause.over(a.now()) {
 		return time.Time{}
 	}
-	return a.snooze.until
+	return pause.until
 }
 
 // silenced reports that f is not to be raised: people chose not to be told, or not now. What happened stays in the

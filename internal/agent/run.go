@@ -37,6 +37,7 @@ func (a *Agent) Run(ctx context.Context, only ...Part) error {
 		{"keys", a.runKeys},
 		{"tally", a.runTally},
 		{"session", a.runSession},
+		{"farewells", a.runFarewells},
 	}
 	if len(only) == 0 {
 		beside = append(beside, part{"forget", a.runForget})
@@ -67,13 +68,15 @@ func (a *Agent) Run(ctx context.Context, only ...Part) error {
 	return nil
 }
 
-// runSession ends the session with ctx, so that a renewal of the sign-in that hangs does so while the other parts end.
+// runSession records that the service has ended the sign-in. With ctx it ends the session, so that a renewal that hangs
+// ends while the other parts do.
 func (a *Agent) runSession(ctx context.Context) error {
-	<-ctx.Done()
-	a.mu.Lock()
-	svc := a.service
-	a.mu.Unlock()
-	if svc != nil {
+	for wait(ctx, time.Hour, a.rings.session) {
+		if o := a.office.get(); o.account.SignedIn && !o.signedIn() {
+			a.lapse(ctx)
+		}
+	}
+	if svc := a.office.get().service; svc != nil {
 		closeSession(svc.session)
 	}
 	return nil
@@ -81,10 +84,7 @@ func (a *Agent) runSession(ctx context.Context) error {
 
 // Close closes the store. Call it after Run has returned.
 func (a *Agent) Close() error {
-	a.mu.Lock()
-	svc := a.service
-	a.mu.Unlock()
-	if svc != nil {
+	if svc := a.office.get().service; svc != nil {
 		closeSession(svc.session)
 	}
 	a.closing.Wait()
@@ -109,7 +109,7 @@ func (a *Agent) runKeys(ctx context.Context) error {
 
 // wakeAll pokes every loop: something they all depend on has changed.
 func (a *Agent) wakeAll() {
-	for _, r := range []chan struct{}{a.rings.tunnel, a.rings.endpoint, a.rings.events, a.rings.reconcile, a.rings.save, a.rings.outbox} {
+	for _, r := range []chan struct{}{a.rings.tunnel, a.rings.endpoint, a.rings.events, a.rings.reconcile, a.rings.save, a.rings.outbox, a.rings.farewells} {
 		poke(r)
 	}
 }

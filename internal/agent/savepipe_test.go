@@ -101,9 +101,7 @@ func openExecuted(t *testing.T, s *executedService, adjust func(*Params)) *Agent
 	if err := a.keys.put(map[string][]byte{sealedRefresh: []byte("r")}); err != nil {
 		t.Fatal(err)
 	}
-	a.mu.Lock()
-	a.account = account{SignedIn: true, Since: time.Now(), Scopes: []string{"organization"}}
-	a.mu.Unlock()
+	a.office.set(office{settings: a.Settings(), account: account{SignedIn: true, Since: time.Now(), Scopes: []string{"organization"}}})
 	if err := a.Configure(t.Context(), settings, Secrets{ClientSecret: "secret"}); err != nil {
 		t.Fatal(err)
 	}

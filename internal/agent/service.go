@@ -23,6 +23,7 @@ type service struct {
 	config  esign.Config
 	session *esign.Session
 	client  *esign.Client
+	vault   refreshVault // the session's
 }
 
 // account is who is signed in, as the store keeps it.
@@ -38,36 +39,73 @@ type account struct {
 
 func (x account) may(scope string) bool { return slices.Contains(x.Scopes, scope) }
 
-// connect builds the service from the settings and the client secret. It is called when either changed, with the
-// keys unlocked.
+// resumed is the account as a new run finds it: a sign-in without offline_access lived in memory and ended with the
+// last one.
+func (x account) resumed() account {
+	if x.SignedIn && x.Fleeting {
+		x.SignedIn, x.Lapsed = false, true
+	}
+	return x
+}
+
+// connect makes the service anew from the settings and the client secret, once the keys are unlocked.
 func (a *Agent) connect() {
-	clientSecret, err := a.keys.get(sealedClientSecret)
+	retire := func() {}
+	err := a.office.change(func(o office) (office, error) {
+		var err error
+		o.service, retire, err = a.newService(o, o.settings, nil)
+		return o, err
+	})
 	if err != nil {
-		return
+		a.log.Error("read the client secret", "err", err)
+	} else {
+		retire()
 	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.service != nil {
-		old := a.service.session
-		a.closing.Go(func() { closeSession(old) })
-		a.service = nil
-	}
-	if !a.settings.Configured() {
-		return
+	a.tellSignedOut()
+}
+
+// newService is the service that the settings next describe; nil while they describe none. clientSecret is nil for the
+// kept one. The session goes on where the same client asks the same server. Otherwise retire, to be called once the new
+// service is in use, closes the one before, and its successor does not begin before that has ended.
+func (a *Agent) newService(before office, next Settings, clientSecret []byte) (_ *service, retire func(), err error) {
+	if clientSecret == nil {
+		if clientSecret, err = a.keys.get(sealedClientSecret); err != nil {
+			return nil, nil, err
+		}
 	}
 	config := esign.Config{
-		AuthURL: a.settings.AuthURL, BaseURL: a.settings.BaseURL,
-		ClientID: a.settings.ClientID, ClientSecret: string(clientSecret),
-		Scopes: a.settings.Scopes, SignatureHeader: a.settings.SignatureHeader,
+		AuthURL: next.AuthURL, BaseURL: next.BaseURL,
+		ClientID: next.ClientID, ClientSecret: string(clientSecret),
+		Scopes: next.Scopes, SignatureHeader: next.SignatureHeader,
 		HTTP: a.p.HTTP, Now: a.now, Log: a.log,
 	}
-	session := esign.NewSession(config, refreshVault{a.keys, a.p.Crash})
-	a.service = &service{config: config, session: session, client: esign.NewClient(config, renewing{session})}
-	// A sign-in without offline_access lives in memory and ended with the last run.
-	if a.account.SignedIn && a.account.Fleeting {
-		a.account.SignedIn, a.account.Lapsed = false, true
+	old := before.service
+	if old != nil && sameClient(old.config, config) {
+		if !serviceChanged(before.settings, next) {
+			return old, func() {}, nil
+		}
+		return &service{config, old.session, esign.NewClient(config, renewing{old.session, a.rings.session}), old.vault}, func() {}, nil
 	}
-	a.tellSignedOutLocked()
+	over := make(chan struct{})
+	retire = func() {
+		a.closing.Go(func() {
+			defer close(over)
+			if old != nil {
+				closeSession(old.session)
+			}
+		})
+	}
+	if !next.Configured() {
+		return nil, retire, nil
+	}
+	vault := refreshVault{a.keys, a.p.Crash, over}
+	session := esign.NewSession(config, vault)
+	return &service{config, session, esign.NewClient(config, renewing{session, a.rings.session}), vault}, retire, nil
+}
+
+// sameClient reports whether both ask the same server as the same client.
+func sameClient(a, b esign.Config) bool {
+	return a.AuthURL == b.AuthURL && a.BaseURL == b.BaseURL && a.ClientID == b.ClientID && a.ClientSecret == b.ClientSecret
 }
 
 // closeLimit is how long a renewal under way may take to finish when it is no longer wanted: its answer may hold the
@@ -81,15 +119,18 @@ func closeSession(s *esign.Session) {
 	s.Close(ctx)
 }
 
-// tellSignedOutLocked keeps the health issue about the sign-in in step with the account.
-func (a *Agent) tellSignedOutLocked() {
+// tellSignedOut keeps the health issue about the sign-in in step with the account.
+func (a *Agent) tellSignedOut() {
+	a.telling.Lock()
+	defer a.telling.Unlock()
+	o := a.office.get()
 	switch {
-	case a.service == nil || a.account.SignedIn:
+	case o.service == nil || o.signedIn():
 		a.health.clear("signin")
-	case a.account.Lapsed && a.account.Fleeting:
+	case o.account.Lapsed && o.account.Fleeting:
 		a.health.set("signin", Problem, ActSignIn,
 			"Your sign-in has expired because the scope offline_access is missing in Settings. Sign in again to keep saving documents.")
-	case a.account.Lapsed:
+	case o.account.Lapsed, o.account.SignedIn: // the latter as long as the lapse is not on disk
 		a.health.set("signin", Problem, ActSignIn, "Your sign-in has expired. Sign in again to keep saving documents.")
 	default:
 		a.health.set("signin", Problem, ActSignIn, "You are not signed in. Sign in to send documents and to receive signed ones.")
@@ -98,9 +139,9 @@ func (a *Agent) tellSignedOutLocked() {
 
 // checkSetUp says in health what is missing before anything can work.
 func (a *Agent) checkSetUp() {
-	a.mu.Lock()
-	s := a.settings
-	a.mu.Unlock()
+	a.telling.Lock()
+	defer a.telling.Unlock()
+	s := a.Settings()
 	if bad := s.Check(); len(bad) > 0 {
 		text := "Countersign is not set up yet. Enter the signing service's addresses in Settings."
 		if s.Configured() {
@@ -114,28 +155,32 @@ func (a *Agent) checkSetUp() {
 
 // online returns the API client when somebody is signed in.
 func (a *Agent) online() (*esign.Client, bool) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.service == nil || !a.account.SignedIn || a.keys.locked() {
+	return a.onlineIn(a.office.get())
+}
+
+func (a *Agent) onlineIn(o office) (*esign.Client, bool) {
+	if o.service == nil || !o.signedIn() || a.keys.locked() {
 		return nil, false
 	}
-	return a.service.client, true
+	return o.service.client, true
 }
 
 // isSignedIn is whether somebody is signed in, though the keys may be locked for now.
-func (a *Agent) isSignedIn() bool {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.account.SignedIn
-}
+func (a *Agent) isSignedIn() bool { return a.office.get().signedIn() }
 
 // renewing is the session as the client's source of tokens. It marks what went wrong while renewing the sign-in, so
-// that it is not taken for the service's word about a package.
-type renewing struct{ *esign.Session }
+// that it is not taken for the service's word about a package, and rings when the service has ended it.
+type renewing struct {
+	*esign.Session
+	ended chan<- struct{}
+}
 
 // Access is esign.Session.Access.
 func (r renewing) Access(ctx context.Context) (string, error) {
 	access, err := r.Session.Access(ctx)
+	if errors.Is(err, esign.ErrSignedOut) {
+		poke(r.ended)
+	}
 	if err != nil {
 		return "", &renewalError{err}
 	}
@@ -193,34 +238,32 @@ func (a *Agent) serviceAnswers() {
 // lapse records that the service has ended the sign-in. Events keep being received and stored. One call that was
 // refused with a token that is otherwise good does not end it.
 func (a *Agent) lapse(ctx context.Context) {
-	a.mu.Lock()
-	svc := a.service
-	a.mu.Unlock()
-	if svc != nil {
+	if svc := a.office.get().service; svc != nil {
 		ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 		defer cancel()
 		if _, err := svc.session.Access(ctx); !errors.Is(err, esign.ErrSignedOut) {
 			return
 		}
 	}
-	a.mu.Lock()
-	if !a.account.SignedIn {
-		a.mu.Unlock()
-		return
-	}
-	a.account.SignedIn, a.account.Lapsed = false, true
-	acc := a.account
-	a.tellSignedOutLocked()
-	a.mu.Unlock()
+	err := a.office.change(func(o office) (office, error) {
+		if !o.account.SignedIn || o.signedIn() { // somebody signed out, or in, meanwhile
+			return o, errDecided
+		}
+		if a.keys.lost(sealedRefresh) {
+			return o, errDecided // the key may come back, and with it the sign-in
+		}
+		o.account.SignedIn, o.account.Lapsed = false, true
+		return o, a.st.Update(func(tx *store.Tx) error { return tx.PutDoc(docAccount, o.account) })
+	})
+	a.tellSignedOut()
 	a.watchers.signal(StatusChanged)
-	if a.keys.lost(sealedRefresh) {
-		return // the key may come back, and with it the sign-in
-	}
-	if err := a.st.Update(func(tx *store.Tx) error { return tx.PutDoc(docAccount, acc) }); err != nil {
+	switch {
+	case err == nil:
+		a.keepPrecious()
+		a.record(store.Activity{Kind: "signed_out", Text: "The sign-in has expired."})
+	case !errors.Is(err, errDecided):
 		a.log.Error("record the lapsed sign-in", "err", err)
 	}
-	a.keepPrecious()
-	a.record(store.Activity{Kind: "signed_out", Text: "The sign-in has expired."})
 }
 
 // signedOut reports whether err means that nobody is signed in any more. A service that refuses one object with a
@@ -254,11 +297,7 @@ func (a *Agent) tellReplaced() {
 }
 
 // Settings returns the current settings.
-func (a *Agent) Settings() Settings {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.settings
-}
+func (a *Agent) Settings() Settings { return a.office.get().settings }
 
 // HasSecrets reports which secrets are kept, never what they are.
 func (a *Agent) HasSecrets() (clientSecret, ngrokAuthtoken bool) {

@@ -16,6 +16,7 @@ type login struct {
 	state  string
 	answer chan answer
 	ended  chan struct{} // closed when nobody waits any more
+	why    error         // why not, for the sign-in itself; set before ended is closed
 }
 
 // pasteLimit bounds how long the exchange of a pasted address may take.
@@ -44,21 +45,22 @@ func (a *Agent) SignIn(ctx context.Context, o SignInOptions, open func(address s
 }
 
 func (a *Agent) signIn(ctx context.Context, o SignInOptions, open func(address string) error) error {
-	a.mu.Lock()
-	s, svc := a.settings, a.service
-	a.mu.Unlock()
 	if a.keys.locked() && !a.unlock(ctx) {
 		return a.keys.reason()
 	}
-	if svc == nil {
-		return &SignInError{"Countersign is not set up yet. Enter the signing service's addresses in Settings."}
+	if a.office.get().service == nil {
+		return errNotSetUp
 	}
-	back, err := a.openWayBack(ctx, s)
+	back, err := a.openWayBack(ctx, a.Settings())
 	if err != nil {
 		return err
 	}
 	defer back.close()
 
+	svc := a.office.get().service
+	if svc == nil {
+		return errNotSetUp
+	}
 	flow, err := esign.StartLogin(ctx, svc.config, back.uri, o.Prompt)
 	if err != nil {
 		return fmt.Errorf("start the sign-in: %w", err)
@@ -72,27 +74,38 @@ func (a *Agent) signIn(ctx context.Context, o SignInOptions, open func(address s
 	case got := <-l.answer:
 		grant, err := flow.Finish(ctx, got.query)
 		if err == nil {
-			err = a.adopt(ctx, svc, grant)
+			err = a.adopt(ctx, l, svc, grant)
 		}
 		got.result <- err
 		return err
 	case <-l.ended:
-		return &SignInError{"Another sign-in was started instead of this one."}
+		return l.why
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
 }
 
+var (
+	errNotSetUp   = &SignInError{"Countersign is not set up yet. Enter the signing service's addresses in Settings."}
+	errOtherLogin = &SignInError{"Another sign-in was started instead of this one."}
+	errMovedOn    = &SignInError{"The settings of the signing service were changed meanwhile. Sign in again."}
+)
+
 func (a *Agent) startLogin(state string) *login {
 	l := &login{state: state, answer: make(chan answer), ended: make(chan struct{})}
+	a.replaceLogin(l, errOtherLogin)
+	return l
+}
+
+// replaceLogin makes next (nil for none) the sign-in that waits, and ends the one before.
+func (a *Agent) replaceLogin(next *login, why error) {
 	a.mu.Lock()
-	old := a.login
-	a.login = l
-	a.mu.Unlock()
-	if old != nil {
+	defer a.mu.Unlock()
+	if old := a.login; old != nil {
+		old.why = why
 		close(old.ended)
 	}
-	return l
+	a.login = next
 }
 
 func (a *Agent) endLogin(l *login) {
@@ -102,6 +115,16 @@ func (a *Agent) endLogin(l *login) {
 		a.login = nil
 		close(l.ended)
 	}
+}
+
+// waitsFor returns nil while l is the sign-in that waits, and otherwise why it is not.
+func (a *Agent) waitsFor(l *login) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.login != l {
+		return l.why
+	}
+	return nil
 }
 
 // errNoLogin is the answer to a callback or a pasted address that belongs to no sign-in of ours.
@@ -144,41 +167,39 @@ func (a *Agent) Paste(address string) error {
 	return a.deliver(ctx, query)
 }
 
-// adopt keeps the tokens and the account, first on disk and then in memory.
-func (a *Agent) adopt(ctx context.Context, svc *service, g esign.Grant) error {
-	a.mu.Lock()
-	old := a.account
-	a.mu.Unlock()
-	if err := a.checkOrganization(old, g.Account); err != nil {
-		return err
-	}
-	acc := account{
-		Account: Account{
-			Email: g.Account.Email, OrganizationID: g.Account.OrganizationID, MemberID: g.Account.MemberID,
-		},
-		Subject: g.Account.Subject, Scopes: g.Scopes, SignedIn: true, Since: old.Since,
-		Fleeting: g.Tokens.Refresh == "",
-	}
-	if acc.Since.IsZero() {
-		acc.Since = a.now()
-	}
-	refresh := []byte(g.Tokens.Refresh)
-	if len(refresh) == 0 {
-		refresh = nil
-	}
-	err := a.keys.put(map[string][]byte{sealedRefresh: refresh},
-		func(tx *store.Tx) error { return tx.PutDoc(docAccount, acc) })
+// adopt keeps the tokens and the account in one commit, unless l or the service was replaced while the person signed in.
+// Tokens that are not kept are revoked.
+func (a *Agent) adopt(ctx context.Context, l *login, svc *service, g esign.Grant) error {
+	err := a.office.change(func(o office) (office, error) {
+		if err := a.waitsFor(l); err != nil {
+			return o, err
+		}
+		if o.service == nil || !sameClient(o.service.config, svc.config) {
+			return o, errMovedOn
+		}
+		if err := a.checkOrganization(o.account, g.Account); err != nil {
+			return o, err
+		}
+		o.account = a.newAccount(o.account, g)
+		ctx := context.WithoutCancel(ctx)
+		return o, o.service.session.Adopt(ctx, g.Tokens, func(refresh string) error {
+			if err := o.service.vault.wait(ctx); err != nil {
+				return err
+			}
+			var token []byte
+			if refresh != "" {
+				token = []byte(refresh)
+			}
+			return a.keys.put(map[string][]byte{sealedRefresh: token},
+				func(tx *store.Tx) error { return tx.PutDoc(docAccount, o.account) })
+		})
+	})
 	if err != nil {
+		a.discard(svc, g.Tokens)
 		return fmt.Errorf("keep the sign-in: %w", err)
 	}
-	if err := svc.session.Adopt(context.WithoutCancel(ctx), g.Tokens); err != nil {
-		return fmt.Errorf("keep the sign-in: %w", err)
-	}
-
-	a.mu.Lock()
-	a.account = acc
-	a.tellSignedOutLocked()
-	a.mu.Unlock()
+	acc := a.office.get().account
+	a.tellSignedOut()
 	a.tellScopes(acc)
 	text := "Signed in."
 	if acc.Email != "" {
@@ -195,6 +216,21 @@ func (a *Agent) adopt(ctx context.Context, svc *service, g esign.Grant) error {
 	a.wakeAll()
 	a.watchers.signal(StatusChanged)
 	return nil
+}
+
+// newAccount is who signed in with g, after old.
+func (a *Agent) newAccount(old account, g esign.Grant) account {
+	acc := account{
+		Account: Account{
+			Email: g.Account.Email, OrganizationID: g.Account.OrganizationID, MemberID: g.Account.MemberID,
+		},
+		Subject: g.Account.Subject, Scopes: g.Scopes, SignedIn: true, Since: old.Since,
+		Fleeting: g.Tokens.Refresh == "",
+	}
+	if acc.Since.IsZero() {
+		acc.Since = a.now().Round(0).UTC() // as it is read again
+	}
+	return acc
 }
 
 // checkOrganization refuses an account of another organization while packages of the first one are here.
@@ -241,44 +277,72 @@ func (a *Agent) tellScopes(acc account) {
 	}
 }
 
-// SignOut deletes the endpoint, revokes the sign-in and forgets the tokens. What cannot be done at the service,
-// because it is out of reach, does not keep it from happening here; the error then says what is left.
+// SignOut ends the sign-in here, in one commit, and then deletes the endpoint and revokes the tokens at the service.
+// What cannot be done there, because it is out of reach, does not keep it from happening here; the error then says what
+// is left, and it is tried again.
 func (a *Agent) SignOut(ctx context.Context) error {
-	a.mu.Lock()
-	svc, acc := a.service, a.account
-	a.account.SignedIn = false // from here on no loop begins anything more
-	a.mu.Unlock()
+	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
+	defer cancel()
 	var left []string
-	if svc != nil && acc.SignedIn {
-		left = a.lostSecrets(acc)
-		ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
-		defer cancel()
-		if err := a.dropEndpoint(ctx, svc.client); err != nil {
-			a.log.Warn("delete the endpoint", "err", err)
-			left = append(left, "its endpoint could not be deleted")
+	var owed string
+	err := a.office.change(func(o office) (next office, err error) {
+		if o.signedIn() {
+			left = a.lostSecrets(o.account)
 		}
-		if err := svc.session.Revoke(ctx); err != nil {
-			a.log.Warn("revoke the sign-in", "err", err)
-			left = append(left, "the sign-in could not be revoked")
-		}
-	}
-	acc = account{Account: Account{OrganizationID: acc.OrganizationID}, Since: acc.Since}
-	err := a.keys.put(map[string][]byte{sealedRefresh: nil},
-		func(tx *store.Tx) error { return tx.PutDoc(docAccount, acc) })
+		was := o
+		o.account = account{Account: Account{OrganizationID: o.account.OrganizationID}, Since: o.account.Since}
+		owed, err = a.leave(ctx, was, map[string][]byte{},
+			func(tx *store.Tx) error { return tx.PutDoc(docAccount, o.account) })
+		return o, err
+	})
 	if err != nil {
 		return fmt.Errorf("forget the sign-in: %w", err)
 	}
-	a.mu.Lock()
-	a.account = acc
-	a.mu.Unlock()
-	a.connect()
+	a.tellSignedOut()
 	a.health.clear("scope-offline")
 	a.health.clear("scope-packages")
 	a.health.clear("endpoint")
 	a.record(store.Activity{Kind: "signed_out", Text: "Signed out."})
 	a.watchers.signal(StatusChanged)
+	if owed != "" {
+		left = append(left, a.sayFarewell(ctx, owed, false)...)
+		poke(a.rings.farewells)
+	}
 	if len(left) > 0 {
 		return &SignInError{"Signed out on this computer, but at the service " + strings.Join(left, " and ") + "."}
 	}
 	return nil
+}
+
+// leave ends the sign-in of o in one commit with values and also. What the service is to be told is owed from then on,
+// under the id that is returned; it is "" when there is nothing to tell. Events that are still on their way count for a
+// little longer.
+func (a *Agent) leave(ctx context.Context, o office, values map[string][]byte, also ...func(*store.Tx) error) (owed string, err error) {
+	values[sealedRefresh] = nil
+	if o.service == nil || !o.signedIn() {
+		return "", a.keys.put(values, also...)
+	}
+	done, err := a.endpoints.takeOver(ctx)
+	if err != nil {
+		return "", err
+	}
+	defer done()
+	former := a.endpoints.formerAfter(a.now())
+	if err := endpointValues(values, nil, former); err != nil {
+		return "", err
+	}
+	also = append(also, func(tx *store.Tx) error { return tx.PutDoc(docAsking, nil) })
+	err = o.service.session.Leave(ctx, func(t esign.Tokens) error {
+		f := a.newFarewell(o.service, t)
+		f.Endpoint = a.endpointAtService()
+		err := a.owe(f, t, values, also...)
+		if err == nil && (t.Refresh != "" || t.Access != "") {
+			owed = f.ID
+		}
+		return err
+	})
+	if err == nil {
+		a.endpoints.follow(nil, former, false)
+	}
+	return owed, err
 }

@@ -12,8 +12,10 @@ import (
 // Status returns the whole state. It reads counters, never all packages, and may be called often.
 func (a *Agent) Status() Status {
 	s := Status{Version: a.p.Version, Health: a.health.list()}
+	o := a.office.get()
+	s.SignedIn, s.Account = o.signedIn(), o.account.Account
 	a.mu.Lock()
-	s.SignedIn, s.Account, s.Tunnel = a.account.SignedIn, a.account.Account, a.tunnel
+	s.Tunnel = a.tunnel
 	a.mu.Unlock()
 	if e := a.endpoints.get(); e != nil {
 		s.Endpoint = EndpointStatus{ID: e.ID, URL: e.URL, RegisteredAt: e.Registered}

@@ -51,9 +51,9 @@ func (a *Agent) flushTally() {
 		return
 	}
 	if err := a.st.Update(func(tx *store.Tx) error { return tx.PutDoc(docTally, tally{n}) }); err != nil {
-		a.log.Warn("write the tally", "err", err) // the next minute tries again
-	} else {
-		a.written.Store(int64(n))
+		a.log.Warn("write the tally", "err", err)
+		return
 	}
+	a.written.Store(int64(n))
 	a.watchers.signal(StatusChanged)
 }

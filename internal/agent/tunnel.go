@@ -169,9 +169,10 @@ func readCAs(file string) (*x509.CertPool, error) {
 
 // setTunnel records where the tunnel is and wakes who depends on it.
 func (a *Agent) setTunnel(st tunnel.State, state string) {
+	kind := string(a.Settings().Tunnel)
 	a.mu.Lock()
 	old := a.tunnel
-	next := TunnelStatus{Kind: string(a.settings.Tunnel), State: state, URL: st.URL, Since: old.Since}
+	next := TunnelStatus{Kind: kind, State: state, URL: st.URL, Since: old.Since}
 	if next.State != old.State || next.URL != old.URL || old.Since.IsZero() {
 		next.Since = a.now()
 	}

@@ -18,6 +18,7 @@ const (
 	sealedEndpoint     = "endpoint"          // JSON of endpoint
 	sealedFormer       = "endpoint-previous" // JSON of those before, valid a little longer
 	sealedLocalhost    = "localhost-certificate"
+	sealedFarewells    = "farewells" // JSON of what is owed to services that were left
 )
 
 // docKeyID names the document with the fingerprint of the key that sealed the values.
@@ -218,14 +219,31 @@ func (v *vault) commit(values map[string][]byte, also []func(*store.Tx) error) e
 type refreshVault struct {
 	v     *vault
 	crash func(point string)
+	free  <-chan struct{} // closed once the session before has ended: the token has one owner
 }
 
-func (r refreshVault) Refresh(context.Context) (string, error) {
+// wait returns when the token has no other owner.
+func (r refreshVault) wait(ctx context.Context) error {
+	select {
+	case <-r.free:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (r refreshVault) Refresh(ctx context.Context) (string, error) {
+	if err := r.wait(ctx); err != nil {
+		return "", err
+	}
 	b, err := r.v.get(sealedRefresh)
 	return string(b), err
 }
 
-func (r refreshVault) SetRefresh(_ context.Context, token string) error {
+func (r refreshVault) SetRefresh(ctx context.Context, token string) error {
+	if err := r.wait(ctx); err != nil {
+		return err
+	}
 	if token == "" {
 		return r.v.put(map[string][]byte{sealedRefresh: nil})
 	}

@@ -214,9 +214,8 @@ func (a *Agent) serveCallback(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), 60*time.Second)
 	defer cancel()
 	err := a.deliver(ctx, r.URL.Query())
-	a.mu.Lock()
-	account, language := a.account.Email, a.settings.Language
-	a.mu.Unlock()
+	o := a.office.get()
+	account, language := o.account.Email, o.settings.Language
 	status, page := http.StatusOK, assets.Return{
 		OK: true, Heading: "You are signed in.", Text: "Countersign is connected.",
 		Next: "You can close this page and go back to Countersign.",

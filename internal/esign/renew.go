@@ -85,7 +85,7 @@ func (s *Session) commit(op string, t Tokens) (string, error) {
 	return t.Access, nil
 }
 
-// replacedOr is errReplaced when Adopt or Revoke ended this flight, so that whoever waits looks again.
+// replacedOr is errReplaced when Adopt, Leave or Revoke ended this flight, so that whoever waits looks again.
 func (s *Session) replacedOr(ctx context.Context, err error) error {
 	if errors.Is(ctx.Err(), context.Canceled) {
 		return &Error{Op: "renewing the sign-in", Kind: Interrupted, err: errReplaced}
@@ -161,25 +161,16 @@ func answerLost(err error) bool {
 	return false
 }
 
-// Revoke ends the sign-in: here always, at the service as well as it can (RFC 7009, refresh token first, then the
-// access token). The error says what failed: forgetting (NotKept) or telling the service.
+// Revoke tells the service that the sign-in is over (RFC 7009, refresh token first, then the access token), and forgets
+// the tokens once it knows. On an error they are still there to try again with.
 func (s *Session) Revoke(ctx context.Context) error {
 	const op = "signing out"
 	return s.exclusive(ctx, op, func(ctx context.Context) error {
-		refresh, err := s.vault.Refresh(ctx)
+		t, err := s.all(ctx, op)
 		if err != nil {
-			err = &Error{Op: op, Kind: NotKept, err: err}
+			return err
 		}
-		if s.pending != nil && s.pending.Refresh != "" {
-			refresh = s.pending.Refresh
-		}
-		access := s.unexpired(s.cfg.now())
-		s.pending = nil
-		s.end()
-		if kerr := s.keep(op, ""); kerr != nil {
-			err = kerr
-		}
-		for _, t := range []struct{ token, hint string }{{refresh, "refresh_token"}, {access, "access_token"}} {
+		for _, t := range []struct{ token, hint string }{{t.Refresh, "refresh_token"}, {t.Access, "access_token"}} {
 			if t.token == "" {
 				continue
 			}
@@ -187,7 +178,15 @@ func (s *Session) Revoke(ctx context.Context) error {
 				err = rerr
 			}
 		}
-		return err
+		if err == nil {
+			err = s.keep(op, "")
+		}
+		if err != nil {
+			return err
+		}
+		s.pending = nil
+		s.end()
+		return nil
 	})
 }
 

@@ -15,9 +15,11 @@ var (
 // Session turns one kept refresh token into access tokens. The access token stays in memory, the refresh token in
 // the Vault. It is safe for concurrent use.
 //
-// At most one flight is under way at a time: a renewal, an Adopt or a Revoke. Only a flight calls the Vault. A
-// renewal runs on its own goroutine and context, because a caller that gives up must not take along an answer that
-// holds the only valid refresh token; everybody else waits for it.
+// It is the one owner of its sign-in. At most one flight is under way at a time: a renewal, an Adopt, a Leave or a
+// Revoke. A flight reaches from reading the kept token over the exchange and the commit to what Access hands out, and
+// only a flight calls the Vault: none can spend or overwrite what another one keeps. A renewal runs on its own goroutine
+// and context, because a caller that gives up must not take along an answer that holds the only valid refresh token;
+// everybody else waits for it.
 type Session struct {
 	cfg   Config
 	vault Vault
@@ -35,7 +37,7 @@ type Session struct {
 
 type flight struct {
 	cancel context.CancelFunc
-	done   chan struct{} // closed when access and err are set; neither is after an Adopt or a Revoke
+	done   chan struct{} // closed when access and err are set; neither is after what was no renewal
 	access string
 	err    error
 }
@@ -135,21 +137,69 @@ func (s *Session) exclusive(ctx context.Context, op string, do func(ctx context.
 	}
 }
 
-// Adopt makes the tokens of a finished sign-in the ones in use: the refresh token is in the Vault when it returns
-// nil. On an error nothing changed.
-func (s *Session) Adopt(ctx context.Context, t Tokens) error {
+// Adopt makes the tokens of a finished sign-in the ones in use. keep commits the refresh token ("" for none) and
+// whatever belongs to the same sign-in, at once; nil is for the Vault alone. A renewal under way is over before keep is
+// called, and Access waits until it has returned. On an error nothing changed.
+func (s *Session) Adopt(ctx context.Context, t Tokens, keep func(refresh string) error) error {
 	const op = "keeping the sign-in"
 	if t.Issued.IsZero() {
 		t.Issued = s.cfg.now()
 	}
 	return s.exclusive(ctx, op, func(context.Context) error {
-		if err := s.keep(op, t.Refresh); err != nil {
-			return err
+		if keep == nil {
+			keep = s.inVault
+		}
+		if err := keep(t.Refresh); err != nil {
+			return &Error{Op: op, Kind: NotKept, err: err}
 		}
 		s.pending = nil
 		s.use(t)
 		return nil
 	})
+}
+
+// Leave ends the sign-in here, without a word to the service. forget commits that it has ended; it is given the tokens
+// as they are, so that it can keep them for whoever revokes them. On an error nothing changed.
+func (s *Session) Leave(ctx context.Context, forget func(Tokens) error) error {
+	const op = "signing out"
+	return s.exclusive(ctx, op, func(ctx context.Context) error {
+		t, err := s.all(ctx, op)
+		if err != nil {
+			return err
+		}
+		if err := forget(t); err != nil {
+			return &Error{Op: op, Kind: NotKept, err: err}
+		}
+		s.pending = nil
+		s.end()
+		return nil
+	})
+}
+
+// all is every token there is: an access token as long as it lives. Only the flight under way calls it.
+func (s *Session) all(ctx context.Context, op string) (Tokens, error) {
+	refresh, err := s.vault.Refresh(ctx)
+	if err != nil {
+		return Tokens{}, &Error{Op: op, Kind: NotKept, err: err}
+	}
+	if s.pending != nil && s.pending.Refresh != "" {
+		refresh = s.pending.Refresh
+	}
+	s.mu.Lock()
+	t := s.tokens
+	s.mu.Unlock()
+	if !s.cfg.now().Before(t.Expiry) {
+		t.Access = ""
+	}
+	t.Refresh = refresh
+	return t, nil
+}
+
+// Ended reports whether the service has ended the sign-in, or Leave or Revoke has: only Adopt helps.
+func (s *Session) Ended() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.out
 }
 
 // Invalidate says that the service did not accept an access token, so that the next Access renews it. A token that
@@ -180,15 +230,20 @@ func (s *Session) Close(ctx context.Context) {
 	}
 }
 
-// keep puts a refresh token into the Vault. It is not the caller's to cancel: the service has already replaced the
-// old one.
+// keep puts a refresh token into the Vault.
 func (s *Session) keep(op, refresh string) error {
-	ctx, cancel := context.WithTimeout(context.Background(), refreshBound/2)
-	defer cancel()
-	if err := s.vault.SetRefresh(ctx, refresh); err != nil {
+	if err := s.inVault(refresh); err != nil {
 		return &Error{Op: op, Kind: NotKept, err: err}
 	}
 	return nil
+}
+
+// inVault is keep without a word about what it was for. It is not the caller's to cancel: the service has already
+// replaced the old token.
+func (s *Session) inVault(refresh string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), refreshBound/2)
+	defer cancel()
+	return s.vault.SetRefresh(ctx, refresh)
 }
 
 // use makes t the tokens that Access hands out.

@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -251,7 +252,7 @@ func TestWithoutARefreshTokenTheAccessTokenLivesOut(t *testing.T) {
 	bubble(t, nil, func(t *testing.T, p *provider, cfg Config) {
 		v := &vault{token: "rt-of-before"}
 		s := NewSession(cfg, v)
-		if err := s.Adopt(context.Background(), Tokens{Access: "a", Expiry: time.Now().Add(time.Minute)}); err != nil {
+		if err := s.Adopt(context.Background(), Tokens{Access: "a", Expiry: time.Now().Add(time.Minute)}, nil); err != nil {
 			t.Fatal(err)
 		}
 		if v.now() != "" {
@@ -293,7 +294,7 @@ func TestAdoptWinsOverARenewalUnderWay(t *testing.T) {
 		got := make(chan string)
 		go func() { a, _ := s.Access(context.Background()); got <- a }()
 		synctest.Wait()
-		if err := s.Adopt(context.Background(), Tokens{Access: "a", Refresh: "r", Expiry: time.Now().Add(time.Hour)}); err != nil {
+		if err := s.Adopt(context.Background(), Tokens{Access: "a", Refresh: "r", Expiry: time.Now().Add(time.Hour)}, nil); err != nil {
 			t.Fatal(err)
 		}
 		if a := <-got; a != "a" {
@@ -303,6 +304,115 @@ func TestAdoptWinsOverARenewalUnderWay(t *testing.T) {
 		synctest.Wait()
 		if v.now() != "r" || access(t, s) != "a" {
 			t.Error("the old renewal won")
+		}
+	})
+}
+
+// watched is a Vault that says what is done with it, before it is done.
+type watched struct {
+	*vault
+	at func(point string)
+}
+
+func (w watched) Refresh(ctx context.Context) (string, error) {
+	w.at("reading")
+	return w.vault.Refresh(ctx)
+}
+
+func (w watched) SetRefresh(ctx context.Context, token string) error {
+	w.at("keeping")
+	defer w.at("kept")
+	return w.vault.SetRefresh(ctx, token)
+}
+
+func TestASignInHasOneOwnerAtEveryPointOfARenewal(t *testing.T) {
+	for _, point := range []string{"reading", "asking", "answering", "keeping", "kept"} {
+		t.Run(point, func(t *testing.T) {
+			bubble(t, nil, func(t *testing.T, p *provider, cfg Config) {
+				reached, release := make(chan struct{}), make(chan struct{})
+				var held atomic.Bool
+				at := func(here string) {
+					if here == point && held.CompareAndSwap(false, true) {
+						close(reached)
+						<-release
+					}
+				}
+				p.token = func(w http.ResponseWriter, form url.Values, n int) bool {
+					at("asking")
+					p.grant(w, form)
+					at("answering")
+					return true
+				}
+				_, v := started(p, cfg)
+				s := NewSession(cfg, watched{v, at})
+				renewed := make(chan string)
+				go func() { a, _ := s.Access(context.Background()); renewed <- a }()
+				<-reached
+				adopted := make(chan error)
+				var keeping atomic.Bool
+				go func() {
+					adopted <- s.Adopt(context.Background(), Tokens{Access: "a", Refresh: "r", Expiry: time.Now().Add(time.Hour)},
+						func(refresh string) error {
+							keeping.Store(true)
+							return v.SetRefresh(context.Background(), refresh)
+						})
+				}()
+				synctest.Wait()
+				inVault := point == "reading" || point == "keeping" || point == "kept"
+				if keeping.Load() && inVault {
+					t.Error("kept while the renewal has the vault")
+				}
+				close(release)
+				if err := <-adopted; err != nil {
+					t.Fatal(err)
+				}
+				<-renewed
+				if v.now() != "r" || access(t, s) != "a" {
+					t.Errorf("the vault holds %q, and %q is handed out", v.now(), access(t, s))
+				}
+				for _, f := range p.asked() {
+					if f.Get("refresh_token") == "r" {
+						t.Error("the new token was spent by the old sign-in")
+					}
+				}
+			})
+		})
+	}
+}
+
+func TestASignInThatCannotBeKeptChangesNothing(t *testing.T) {
+	bubble(t, nil, func(t *testing.T, p *provider, cfg Config) {
+		s, v := started(p, cfg)
+		before := access(t, s)
+		full := errors.New("disk full")
+		err := s.Adopt(context.Background(), Tokens{Access: "a", Refresh: "r", Expiry: time.Now().Add(time.Hour)},
+			func(string) error { return full })
+		if !errors.Is(err, full) || kindOf(err) != NotKept {
+			t.Errorf("%v", err)
+		}
+		err = s.Leave(context.Background(), func(t Tokens) error { return full })
+		if !errors.Is(err, full) || s.Ended() {
+			t.Errorf("%v, ended: %v", err, s.Ended())
+		}
+		if access(t, s) != before || v.now() != "rt-1" {
+			t.Errorf("the vault holds %q, and %q is handed out", v.now(), access(t, s))
+		}
+	})
+}
+
+func TestLeavingHandsOverTheTokensAndEndsTheSession(t *testing.T) {
+	bubble(t, nil, func(t *testing.T, p *provider, cfg Config) {
+		s, _ := started(p, cfg)
+		access(t, s)
+		var left Tokens
+		if err := s.Leave(context.Background(), func(t Tokens) error { left = t; return nil }); err != nil {
+			t.Fatal(err)
+		}
+		if left.Access != "at-1" || left.Refresh != "rt-1" || !s.Ended() {
+			t.Errorf("%q %q, ended: %v", left.Access, left.Refresh, s.Ended())
+		}
+		if _, err := s.Access(context.Background()); !errors.Is(err, ErrSignedOut) || len(p.revoked) > 0 {
+			t.Errorf("%v, revoked: %v", err, p.revoked)
 		}
 	})
 }

@@ -55,7 +55,7 @@ func TestOnlyInvalidGrantMeansSignedOut(t *testing.T) {
 				if v.now() != "rt-0" {
 					t.Error("the vault was changed")
 				}
-				if err := s.Adopt(context.Background(), Tokens{Access: "a", Refresh: "r", Expiry: time.Now().Add(time.Hour)}); err != nil {
+				if err := s.Adopt(context.Background(), Tokens{Access: "a", Refresh: "r", Expiry: time.Now().Add(time.Hour)}, nil); err != nil {
 					t.Fatal(err)
 				}
 				if access(t, s) != "a" || v.now() != "r" {
@@ -66,7 +66,7 @@ func TestOnlyInvalidGrantMeansSignedOut(t *testing.T) {
 	}
 }
 
-func TestRevokeForgetsHereAndTellsTheService(t *testing.T) {
+func TestRevokeTellsTheServiceAndThenForgets(t *testing.T) {
 	bubble(t, nil, func(t *testing.T, p *provider, cfg Config) {
 		s, v := started(p, cfg)
 		access(t, s)
@@ -81,13 +81,13 @@ func TestRevokeForgetsHereAndTellsTheService(t *testing.T) {
 			t.Errorf("%v, the vault holds %q", err, v.now())
 		}
 	})
-	t.Run("also when it does not answer", func(t *testing.T) {
+	t.Run("not before it answers", func(t *testing.T) {
 		bubble(t, nil, func(t *testing.T, p *provider, cfg Config) {
 			s, v := started(p, cfg)
 			cfg.HTTP.Transport.(*http.Transport).DialContext = func(context.Context, string, string) (net.Conn, error) {
 				return nil, &net.OpError{Op: "dial", Err: errors.New("down")}
 			}
-			if err := s.Revoke(context.Background()); kindOf(err) != Network || v.now() != "" {
+			if err := s.Revoke(context.Background()); kindOf(err) != Network || v.now() != "rt-0" || s.Ended() {
 				t.Errorf("%v, the vault holds %q", err, v.now())
 			}
 		})

@@ -184,7 +184,7 @@ func TestTheNewRefreshTokenIsKeptBeforeTheRestIsJudged(t *testing.T) {
 		}
 		v := &vault{}
 		s := NewSession(p.config(), v)
-		if err := s.Adopt(context.Background(), g.Tokens); err != nil || v.now() != "rt-9" {
+		if err := s.Adopt(context.Background(), g.Tokens, nil); err != nil || v.now() != "rt-9" {
 			t.Fatalf("%v, the vault holds %s", err, v.now())
 		}
 		if access(t, s) != "at-1" {

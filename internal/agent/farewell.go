@@ -1,0 +1,281 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+	"time"
+
+	"countersign/internal/esign"
+	"countersign/internal/store"
+
+	"github.com/google/uuid"
+)
+
+// farewell is what a service that this office has left is still to be told: that its endpoint is to be deleted, and the
+// sign-in revoked. It is owed from the commit on that ended the sign-in here, and carries all it takes.
+type farewell struct {
+	ID           string    `json:"id"`
+	AuthURL      string    `json:"auth_url"`
+	BaseURL      string    `json:"base_url"`
+	ClientID     string    `json:"client_id"`
+	ClientSecret string    `json:"client_secret,omitempty"`
+	Refresh      string    `json:"refresh,omitempty"`
+	Endpoint     string    `json:"endpoint,omitempty"` // the address to delete
+	Since        time.Time `json:"since"`
+	Next         time.Time `json:"next"` // when to try again
+	Tries        int       `json:"tries,omitempty"`
+}
+
+// How long a service that does not answer is told, how often at most, and how many times the sign-in is kept for the
+// endpoint's sake, which cannot be deleted without it.
+const (
+	farewellMost  = 7 * 24 * time.Hour
+	farewellPause = 6 * time.Hour
+	farewellHolds = 5
+)
+
+// farewells are those that are owed. The list itself is sealed in the store. Safe for concurrent use.
+type farewells struct {
+	saying chan struct{} // holds one value while one is said
+
+	mu     sync.Mutex              // held while the list is read, changed and committed
+	access map[string]esign.Tokens // farewell id -> access token, which is in memory only
+}
+
+// owe commits that f is owed, together with values and also; with nothing to say, those alone.
+func (a *Agent) owe(f farewell, t esign.Tokens, values map[string][]byte, also ...func(*store.Tx) error) error {
+	a.farewells.mu.Lock()
+	defer a.farewells.mu.Unlock()
+	if f.Refresh == "" && t.Access == "" {
+		return a.keys.put(values, also...)
+	}
+	list, err := a.readFarewells()
+	if err != nil {
+		return err
+	}
+	if err := putJSON(values, sealedFarewells, append(list, f)); err != nil {
+		return err
+	}
+	if err := a.keys.put(values, also...); err != nil {
+		return err
+	}
+	if a.farewells.access == nil {
+		a.farewells.access = map[string]esign.Tokens{}
+	}
+	a.farewells.access[f.ID] = t
+	return nil
+}
+
+// newFarewell is a farewell from svc.
+func (a *Agent) newFarewell(svc *service, t esign.Tokens) farewell {
+	c := svc.config
+	return farewell{
+		ID: uuid.NewString(), AuthURL: c.AuthURL, BaseURL: c.BaseURL, ClientID: c.ClientID, ClientSecret: c.ClientSecret,
+		Refresh: t.Refresh, Since: a.now(), Next: a.now(),
+	}
+}
+
+// discard owes the revocation of tokens that svc has given out and nobody is going to use.
+func (a *Agent) discard(svc *service, t esign.Tokens) {
+	if err := a.owe(a.newFarewell(svc, t), t, map[string][]byte{}); err != nil {
+		a.log.Warn("revoke a sign-in that is not used", "err", err)
+	}
+	poke(a.rings.farewells)
+}
+
+// readFarewells returns the list. mu is held.
+func (a *Agent) readFarewells() (list []farewell, err error) {
+	b, err := a.keys.get(sealedFarewells)
+	if err != nil || b == nil {
+		return nil, err
+	}
+	if err := json.Unmarshal(b, &list); err != nil {
+		return nil, fmt.Errorf("read what is owed to services that were left: %w", err)
+	}
+	return list, nil
+}
+
+// owed returns what is owed now.
+func (a *Agent) owed() ([]farewell, error) {
+	a.farewells.mu.Lock()
+	defer a.farewells.mu.Unlock()
+	return a.readFarewells()
+}
+
+// amend commits a change of one farewell, or its end when keep is false.
+func (a *Agent) amend(id string, change func(*farewell) (keep bool)) error {
+	a.farewells.mu.Lock()
+	defer a.farewells.mu.Unlock()
+	list, err := a.readFarewells()
+	if err != nil {
+		return err
+	}
+	list = slices.Clone(list)
+	i := slices.IndexFunc(list, func(f farewell) bool { return f.ID == id })
+	if i < 0 {
+		return nil
+	}
+	keep := change(&list[i])
+	if !keep {
+		list = slices.Delete(list, i, i+1)
+	}
+	values := map[string][]byte{sealedFarewells: nil}
+	if len(list) > 0 {
+		if err := putJSON(values, sealedFarewells, list); err != nil {
+			return err
+		}
+	}
+	if err := a.keys.put(values); err != nil {
+		return err
+	}
+	if !keep {
+		delete(a.farewells.access, id)
+	}
+	return nil
+}
+
+func putJSON(values map[string][]byte, name string, v any) error {
+	b, err := json.Marshal(v)
+	if err == nil {
+		values[name] = b
+	}
+	return err
+}
+
+// runFarewells says what is owed, more and more rarely to a service that does not answer.
+func (a *Agent) runFarewells(ctx context.Context) error {
+	for {
+		list, err := a.owed()
+		if err != nil && !errors.Is(err, errLocked) {
+			return err
+		}
+		pause := time.Hour
+		for _, f := range list {
+			left := f.Next.Sub(a.now())
+			if left > 0 && left <= 2*farewellPause { // more: the clock was set back
+				pause = min(pause, left)
+				continue
+			}
+			a.sayFarewell(ctx, f.ID, f.Tries < farewellHolds)
+			pause = 0
+		}
+		if pause == 0 && ctx.Err() == nil {
+			continue
+		}
+		if !wait(ctx, pause, a.rings.farewells) {
+			return nil
+		}
+	}
+}
+
+// sayFarewell tells one service what it is owed, and returns what it could not be told. hold keeps the sign-in for
+// another time while the endpoint cannot be deleted.
+func (a *Agent) sayFarewell(ctx context.Context, id string, hold bool) (left []string) {
+	unsaid := []string{"its endpoint could not be deleted", "the sign-in could not be revoked"}
+	select {
+	case a.farewells.saying <- struct{}{}:
+		defer func() { <-a.farewells.saying }()
+	case <-ctx.Done():
+		return unsaid
+	}
+	list, err := a.owed()
+	if err != nil {
+		return unsaid
+	}
+	i := slices.IndexFunc(list, func(f farewell) bool { return f.ID == id })
+	if i < 0 {
+		return nil
+	}
+	f := list[i]
+	config := esign.Config{
+		AuthURL: f.AuthURL, BaseURL: f.BaseURL, ClientID: f.ClientID, ClientSecret: f.ClientSecret,
+		HTTP: a.p.HTTP, Now: a.now, Log: a.log,
+	}
+	session := esign.NewSession(config, farewellVault{a, id})
+	defer closeSession(session)
+	a.farewells.mu.Lock()
+	t := a.farewells.access[id]
+	a.farewells.mu.Unlock()
+	if t.Access != "" {
+		if err := session.Adopt(ctx, t, func(string) error { return nil }); err != nil {
+			return unsaid
+		}
+	}
+	again := false
+	if f.Endpoint != "" {
+		err := a.deleteEndpoint(ctx, esign.NewClient(config, session), config, f.Endpoint)
+		if err != nil {
+			a.log.Warn("delete the endpoint", "err", err)
+			left = append(left, unsaid[0])
+			again = tellAgain(err)
+		}
+		if !again {
+			f.Endpoint = ""
+		}
+	}
+	if again && hold {
+		left = unsaid
+	} else if err := session.Revoke(ctx); err != nil {
+		a.log.Warn("revoke the sign-in", "err", err)
+		left = append(left, unsaid[1])
+		again = tellAgain(err)
+	} else {
+		again = false
+	}
+	if ctx.Err() == nil && a.now().Sub(f.Since) > farewellMost {
+		again = false
+	}
+	err = a.amend(id, func(x *farewell) bool {
+		x.Endpoint, x.Tries = f.Endpoint, x.Tries+1
+		x.Next = a.now().Add(a.backoff(x.Tries, 30*a.p.Pace.Retry, farewellPause))
+		return again || ctx.Err() != nil
+	})
+	if err != nil {
+		a.log.Warn("note what a service was told", "err", err)
+	}
+	return left
+}
+
+// tellAgain reports whether what failed may succeed another time.
+func tellAgain(err error) bool {
+	var e *esign.Error
+	return !errors.Is(err, esign.ErrSignedOut) && (!errors.As(err, &e) || e.Temporary() || e.Kind == esign.NotKept || e.Kind == esign.Interrupted)
+}
+
+// deleteEndpoint deletes an endpoint of config's client, unless that has been registered anew meanwhile, which replaced
+// it.
+func (a *Agent) deleteEndpoint(ctx context.Context, client *esign.Client, config esign.Config, address string) error {
+	_, done, err := a.endpoints.change(ctx)
+	if err != nil {
+		return err
+	}
+	defer done()
+	if o := a.office.get(); o.service != nil && o.signedIn() && sameClient(o.service.config, config) {
+		return nil
+	}
+	return client.DeleteEndpoint(ctx, address)
+}
+
+// farewellVault is the esign.Vault of a sign-in that is over here.
+type farewellVault struct {
+	a  *Agent
+	id string
+}
+
+func (v farewellVault) Refresh(context.Context) (string, error) {
+	list, err := v.a.owed()
+	for _, f := range list {
+		if f.ID == v.id {
+			return f.Refresh, err
+		}
+	}
+	return "", err
+}
+
+func (v farewellVault) SetRefresh(_ context.Context, token string) error {
+	return v.a.amend(v.id, func(f *farewell) bool { f.Refresh = token; return true })
+}
