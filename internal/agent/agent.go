@@ -37,6 +37,7 @@ import (
 	"time"
 
 	"countersign/internal/inbox"
+	"countersign/internal/preview"
 	"countersign/internal/secret"
 	"countersign/internal/store"
 
@@ -64,9 +65,9 @@ type Params struct {
 	// ShowSteps receives each Activity as it is recorded. It must not block. Nil for none.
 	ShowSteps func(store.Activity)
 
-	// PagePainter is a program and its first arguments that draws page 1 of a document, see preview.Page. Without it
-	// there are no pictures.
-	PagePainter []string
+	// DocumentReader is a program and its first arguments that looks into documents, see preview.NewReader. Without it
+	// pages are not counted and there are no pictures.
+	DocumentReader []string
 
 	// Crash is called at named points of saving and sending; tests end the process there. Nil in production.
 	Crash func(point string)
@@ -99,11 +100,12 @@ type Agent struct {
 
 	installation string // tells this data folder from every other one
 
-	health   *health
-	watchers watchers
-	closing  sync.WaitGroup // sessions that settings have replaced
-	inbox    *inbox.Inbox
-	rings    rings
+	health    *health
+	documents *preview.Reader
+	watchers  watchers
+	closing   sync.WaitGroup // sessions that settings have replaced
+	inbox     *inbox.Inbox
+	rings     rings
 
 	unlocking sync.Mutex // held by whoever asks the keyring
 
@@ -173,7 +175,7 @@ func Open(ctx context.Context, p Params) (*Agent, error) {
 	}
 	ring := func() chan struct{} { return make(chan struct{}, 1) }
 	a := &Agent{
-		p: p, log: p.Log, now: p.Now, budget: newBudget(p.Pace),
+		p: p, log: p.Log, now: p.Now, budget: newBudget(p.Pace), documents: preview.NewReader(p.DocumentReader...),
 		rings: rings{ring(), ring(), ring(), ring(), ring(), ring(), ring(), ring()},
 	}
 	a.health = newHealth(p.Now, func() { a.watchers.signal(StatusChanged) })

@@ -2,7 +2,6 @@ package agent
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"image"
 	"slices"
@@ -10,7 +9,6 @@ import (
 
 	"countersign/internal/archive"
 	"countersign/internal/esign"
-	"countersign/internal/preview"
 	"countersign/internal/store"
 )
 
@@ -121,15 +119,9 @@ func (a *Agent) linkTo(ctx context.Context, ask func(*esign.Client) (esign.SignL
 	return link.URL, a.noteServiceError(ctx, err)
 }
 
-// errNoPicture is the answer where no pictures are drawn.
-var errNoPicture = errors.New("no picture")
-
 // Preview draws page 1 of a document on this computer, width pixels wide.
 func (a *Agent) Preview(ctx context.Context, path string, width int) (image.Image, error) {
-	if len(a.p.PagePainter) == 0 {
-		return nil, errNoPicture
-	}
-	return preview.Page(ctx, a.p.PagePainter[0], a.p.PagePainter[1:], path, width)
+	return a.documents.FirstPage(ctx, path, width)
 }
 
 // docPeople names the document with the people who were asked to sign before, most recent first.

@@ -7,12 +7,14 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
 	"countersign/assets"
+	"countersign/internal/preview"
 	"countersign/internal/sandbox"
 	"countersign/internal/secret"
 	"countersign/internal/store"
@@ -20,7 +22,23 @@ import (
 	"go.uber.org/goleak"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// TestMain is the reader of documents as well, see readDocuments.
+func TestMain(m *testing.M) {
+	if len(os.Args) == 3 && os.Args[1] == "page" {
+		width, err := strconv.Atoi(os.Args[2])
+		if err == nil {
+			err = preview.Serve(context.Background(), os.Stdin, os.Stdout, width)
+		}
+		if err != nil {
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// readDocuments has this program read documents.
+func readDocuments(p *Params) { p.DocumentReader = []string{os.Args[0], "page"} }
 
 // testOffice is an agent with a whole signing service as its counterpart.
 type testOffice struct {

@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"strings"
 	"syscall"
 
 	"countersign/internal/agent"
@@ -70,7 +71,7 @@ type commands struct {
 	Status  statusCmd  `cmd:"" help:"Show what is connected, waiting, saved and wrong."`
 	Sandbox sandboxCmd `cmd:"" help:"Run the embedded signing service alone, for trying things out and for tests."`
 	Version versionCmd `cmd:"" help:"Show the version."`
-	Page    pageCmd    `cmd:"" hidden:"" help:"Draw page 1 of a document, for the window."`
+	Page    pageCmd    `cmd:"" hidden:"" help:"Read a document, for the window."`
 }
 
 const description = `Countersign sends documents for signature and saves what comes back.
@@ -102,11 +103,13 @@ func Main(args []string, p Program) (code int) {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := c.complete(); err != nil {
+	if err := c.complete(); err != nil && !readsDocument(chosen) { // that one knows no data folder
 		return fail(p, err)
 	}
 	return fail(p, chosen.Run(&run{ctx: ctx, program: p, global: c, secrets: secrets, terminal: terminal}))
 }
+
+func readsDocument(chosen *kong.Context) bool { return strings.HasPrefix(chosen.Command(), "page ") }
 
 func parser(c *commands, p Program) *kong.Kong {
 	k, err := kong.New(c,

@@ -68,7 +68,7 @@ func (r *run) start(parts ...agent.Part) (*local, error) {
 	notifier := notify.New(notify.Options{App: "Countersign", Icon: icon(), Log: logger})
 	a, err := agent.Open(r.ctx, agent.Params{
 		DataDir: r.global.Data, Keeper: r.keeper(), Version: r.program.Version, Log: logger, Notify: r.notify(notifier.Notify),
-		Say: r.say(), PagePainter: pagePainter(), Crash: crashAt(os.Getenv(crashVariable)),
+		Say: r.say(), DocumentReader: documentReader(), Crash: crashAt(os.Getenv(crashVariable)),
 	})
 	if err != nil {
 		return nil, errors.Join(err, notifier.Close(), log.Close(), instance.Close())

@@ -6,21 +6,20 @@ import (
 	"countersign/internal/preview"
 )
 
-// pageCmd is the child process in which the window has documents drawn.
+// pageCmd is the process in which a document is read, see preview.Reader.
 type pageCmd struct {
-	File  string `arg:""`
-	Width int    `arg:""`
+	Width int `arg:""`
 }
 
 func (c *pageCmd) Run(r *run) error {
-	if err := preview.Draw(r.ctx, c.File, c.Width, r.program.Stdout); err != nil {
-		return &failure{"The page could not be drawn: " + err.Error() + "."}
+	if err := preview.Serve(r.ctx, os.Stdin, r.program.Stdout, c.Width); err != nil {
+		return &failure{"The document could not be read: " + err.Error() + "."}
 	}
 	return nil
 }
 
-// pagePainter is this program as the painter of pages; nil where it does not know its own path.
-func pagePainter() []string {
+// documentReader is this program as the reader of documents; nil where it does not know its own path.
+func documentReader() []string {
 	self, err := os.Executable()
 	if err != nil {
 		return nil

@@ -33,7 +33,7 @@ type Options struct {
 	ByHand  bool          // send one package more, which waits for the user's own hand
 	Log     *slog.Logger
 
-	PagePainter []string // see agent.Params
+	DocumentReader []string // see agent.Params
 
 	Notify func(title, body string) error // nil raises none
 	Say    func(english string) string    // see agent.Params
@@ -68,7 +68,7 @@ func Start(ctx context.Context, o Options) (d *Demo, err error) {
 	}()
 	d.Agent, err = agent.Open(ctx, agent.Params{
 		DataDir: filepath.Join(state, "data"), Keeper: secret.Memory(), Version: o.Version, Log: o.Log,
-		Notify: o.Notify, Say: o.Say, ShowSteps: o.Step, PagePainter: o.PagePainter,
+		Notify: o.Notify, Say: o.Say, ShowSteps: o.Step, DocumentReader: o.DocumentReader,
 	})
 	if err != nil {
 		return nil, err

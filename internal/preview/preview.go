@@ -1,6 +1,15 @@
-// Package preview draws the first page of a PDF, small, for a list. Documents come from outside and are taken to be
-// hostile: they are read by PDFium compiled to WebAssembly, which sees nothing but the bytes it is given, in a process
-// of its own that ends with the picture and costs its memory only meanwhile. It knows nothing of the office.
+// Package preview looks into PDF documents: how many pages there are, and what the first one looks like. It is the one
+// place that reads documents from outside, and takes them to be hostile.
+//
+// It promises:
+//   - A document is read in a process of its own that ends with the answer, by PDFium compiled to WebAssembly, which
+//     reaches nothing but the bytes it is given. One such process runs at a time.
+//   - That process is bounded, see confine, and gets no secrets: neither the environment nor the path of the document.
+//     When it takes too long, or when nobody waits any more, it is killed.
+//   - The size of a picture is decided before it is drawn.
+//   - Nothing is decoded here. An answer is a few numbers and as many raw pixels as they say, checked before they are read.
+//
+// It knows nothing of the office, and what to tell people of a document that cannot be read is the caller's business.
 package preview
 
 import (
@@ -9,104 +18,169 @@ import (
 	"errors"
 	"fmt"
 	"image"
-	"image/png"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
-
-	"github.com/klippa-app/go-pdfium/requests"
-	"github.com/klippa-app/go-pdfium/webassembly"
-	"github.com/tetratelabs/wazero"
 )
 
-// Limits of what is drawn.
+// What is told of a document that cannot be looked into.
+var (
+	ErrNotPDF     = errors.New("not a PDF document") // no %PDF- within the first KiB
+	ErrPassword   = errors.New("protected by a password")
+	ErrUnreadable = errors.New("cannot be read") // damaged, or reading it takes more than it may
+	ErrTooLarge   = errors.New("too large to be looked into")
+)
+
+// errNoReader is the answer where no program reads documents.
+var errNoReader = errors.New("nothing here reads documents")
+
+// Limits of what is read and drawn.
 const (
-	maxFile  = 64 << 20    // bytes
-	maxWidth = 2000        // pixels
-	patience = time.Minute // on a slow and busy computer compiling PDFium alone takes a good part of it
+	maxFile  = 64 << 20 // bytes
+	maxWidth = 1000     // pixels
+	maxTall  = 4        // times the width
+
+	startPatience = time.Minute      // compiling PDFium, the first time, on a slow and busy computer
+	readPatience  = 30 * time.Second // from then on
 )
 
-// errTooLarge is a file that is not drawn.
-var errTooLarge = errors.New("too large for a preview")
+// Reader looks into documents. Its methods may be called from several goroutines; they wait for each other.
+type Reader struct {
+	program []string
+	turn    chan struct{} // held by whoever has a process
 
-// Draw writes page 1 of the PDF file at path to w as a PNG of that width in pixels. It needs about 100 MB while it
-// runs: it is what the child process of Page does.
-func Draw(ctx context.Context, path string, width int, w io.Writer) (err error) {
+	// What a test sees and changes.
+	patience time.Duration
+	ended    func(*os.ProcessState)
+}
+
+// NewReader returns a Reader whose processes are the program, started with its arguments and a width. It must call
+// Serve. Without a program nothing is read.
+func NewReader(program ...string) *Reader {
+	return &Reader{program: program, turn: make(chan struct{}, 1), patience: readPatience}
+}
+
+// Pages counts the pages of the document at path.
+func (r *Reader) Pages(ctx context.Context, path string) (int, error) {
+	got, _, err := r.look(ctx, path, 0)
+	return int(got.Pages), err
+}
+
+// FirstPage draws page 1 of the document at path, width pixels wide; one that is very tall is drawn narrower.
+func (r *Reader) FirstPage(ctx context.Context, path string, width int) (image.Image, error) {
 	if width < 1 || width > maxWidth {
-		return fmt.Errorf("a width of %d pixels cannot be drawn", width)
+		return nil, fmt.Errorf("a width of %d pixels cannot be drawn", width)
 	}
-	doc, err := read(path)
-	if err != nil {
-		return err
-	}
-	// Compiling PDFium takes more than a second; the result is kept for the next time.
-	compiled := wazero.NewRuntimeConfig()
-	if dir, err := os.UserCacheDir(); err == nil {
-		if cache, err := wazero.NewCompilationCacheWithDir(filepath.Join(dir, "countersign", "preview")); err == nil {
-			defer cache.Close(ctx)
-			compiled = compiled.WithCompilationCache(cache)
-		}
-	}
-	pool, err := webassembly.Init(webassembly.Config{
-		MinIdle: 1, MaxIdle: 1, MaxTotal: 1, RuntimeConfig: compiled,
-		FSConfig: wazero.NewFSConfig(), // nothing of the disk is shown to it
-	})
-	if err != nil {
-		return fmt.Errorf("start the PDF renderer: %w", err)
-	}
-	defer func() { err = errors.Join(err, pool.Close()) }()
-	instance, err := pool.GetInstance(patience)
-	if err != nil {
-		return fmt.Errorf("start the PDF renderer: %w", err)
-	}
-	defer instance.Close()
-	opened, err := instance.OpenDocument(&requests.OpenDocument{File: &doc})
-	if err != nil {
-		return fmt.Errorf("open %s: %w", filepath.Base(path), err)
-	}
-	page, err := instance.RenderPageInPixels(&requests.RenderPageInPixels{
-		Page: requests.Page{ByIndex: &requests.PageByIndex{Document: opened.Document, Index: 0}}, Width: width,
-	})
-	if err != nil {
-		return fmt.Errorf("draw page 1 of %s: %w", filepath.Base(path), err)
-	}
-	defer page.Cleanup()
-	return png.Encode(w, page.Result.Image)
-}
-
-func read(path string) ([]byte, error) {
-	info, err := os.Stat(path)
+	_, img, err := r.look(ctx, path, width)
 	if err != nil {
 		return nil, err
-	}
-	if info.Size() > maxFile {
-		return nil, errTooLarge
-	}
-	return os.ReadFile(path)
-}
-
-// Page draws page 1 of the PDF file at path in a child process: program, started with args, the path and the width,
-// must call Draw and print the PNG. It gives up after a minute or with ctx.
-func Page(ctx context.Context, program string, args []string, path string, width int) (image.Image, error) {
-	ctx, cancel := context.WithTimeout(ctx, patience)
-	defer cancel()
-	abs, err := filepath.Abs(path) // so that it cannot be read as a flag
-	if err != nil {
-		return nil, err
-	}
-	cmd := exec.CommandContext(ctx, program, append(args, abs, strconv.Itoa(width))...)
-	cmd.WaitDelay = time.Second
-	var out bytes.Buffer
-	cmd.Stdout = &out
-	if err := cmd.Run(); err != nil {
-		return nil, fmt.Errorf("draw %s: %w", filepath.Base(path), err)
-	}
-	img, err := png.Decode(&out)
-	if err != nil {
-		return nil, fmt.Errorf("read the picture of %s: %w", filepath.Base(path), err)
 	}
 	return img, nil
+}
+
+// look has the document at path read, and page 1 drawn when width is not 0.
+func (r *Reader) look(ctx context.Context, path string, width int) (reply, *image.RGBA, error) {
+	f, err := openDocument(path)
+	if err != nil {
+		return reply{}, nil, err
+	}
+	defer f.Close()
+	if len(r.program) == 0 {
+		return reply{}, nil, errNoReader
+	}
+	select {
+	case r.turn <- struct{}{}:
+		defer func() { <-r.turn }()
+	case <-ctx.Done():
+		return reply{}, nil, ctx.Err()
+	}
+	got, img, err := r.ask(ctx, f, width)
+	if err != nil {
+		return reply{}, nil, fmt.Errorf("look into %s: %w", filepath.Base(path), err)
+	}
+	return got, img, nil
+}
+
+// openDocument opens a file that may be read: a regular one, not too large, that begins as a PDF does.
+func openDocument(path string) (*os.File, error) {
+	info, err := os.Stat(path) // opening a pipe would wait for its other end
+	if err != nil {
+		return nil, err
+	}
+	if !info.Mode().IsRegular() {
+		return nil, fmt.Errorf("%s: %w", filepath.Base(path), ErrNotPDF)
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	head := make([]byte, 1024)
+	n, err := f.ReadAt(head, 0) // the process reads from the beginning, too
+	switch {
+	case err != nil && err != io.EOF:
+	case !bytes.Contains(head[:n], []byte("%PDF-")):
+		err = fmt.Errorf("%s: %w", filepath.Base(path), ErrNotPDF)
+	case info.Size() > maxFile:
+		err = fmt.Errorf("%s: %w", filepath.Base(path), ErrTooLarge)
+	default:
+		return f, nil
+	}
+	f.Close()
+	return nil, err
+}
+
+// ask runs a process that reads the document and returns its answer.
+func (r *Reader) ask(ctx context.Context, document *os.File, width int) (reply, *image.RGBA, error) {
+	caller := ctx
+	ctx, kill := context.WithCancel(ctx)
+	defer kill()
+	cmd := exec.CommandContext(ctx, r.program[0], slices.Concat(r.program[1:], []string{strconv.Itoa(width)})...)
+	cmd.Stdin, cmd.Env = document, harmlessEnvironment(os.Environ())
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return reply{}, nil, err
+	}
+	if err := cmd.Start(); err != nil {
+		return reply{}, nil, fmt.Errorf("start the reader of documents: %w", err)
+	}
+	defer func() {
+		kill()
+		_ = cmd.Wait() // it was killed, or said all
+		if r.ended != nil {
+			r.ended(cmd.ProcessState)
+		}
+	}()
+
+	timer := time.AfterFunc(startPatience, kill)
+	defer timer.Stop()
+	var ready [1]byte
+	if _, err := io.ReadFull(out, ready[:]); err != nil || ready[0] != isReady {
+		return reply{}, nil, fmt.Errorf("the reader of documents did not start: %w", errors.Join(caller.Err(), err))
+	}
+	// From here on whatever goes wrong is the document's fault.
+	timer.Reset(r.patience)
+	got, img, err := receive(out, width)
+	if err != nil && caller.Err() != nil {
+		return reply{}, nil, caller.Err()
+	}
+	return got, img, err
+}
+
+// harmlessEnvironment is what of an environment a process that reads documents gets: where it may keep the compiled
+// PDFium, and nothing secret.
+func harmlessEnvironment(all []string) []string {
+	kept := []string{} // nil would be everything
+	for _, e := range all {
+		name, _, _ := strings.Cut(e, "=")
+		switch strings.ToUpper(name) {
+		case "HOME", "XDG_CACHE_HOME", "LOCALAPPDATA", "SYSTEMROOT":
+			kept = append(kept, e)
+		}
+	}
+	return kept
 }

@@ -3,55 +3,80 @@ package preview
 import (
 	"bytes"
 	"context"
+	"errors"
 	"image"
-	"image/png"
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strconv"
+	"strings"
 	"testing"
+	"time"
 
 	"countersign/assets"
 )
 
-// TestMain is the child process of Page as well: the program draws with the same binary.
-func TestMain(m *testing.M) {
-	if len(os.Args) == 4 && os.Args[1] == "draw" {
-		width, err := strconv.Atoi(os.Args[3])
-		if err == nil {
-			err = Draw(context.Background(), os.Args[2], width, os.Stdout)
-		}
-		if err != nil {
-			os.Exit(1)
-		}
-		os.Exit(0)
-	}
-	os.Exit(m.Run())
-}
+// reader is a Reader of one of the programs.
+func reader(program string) *Reader { return NewReader(os.Args[0], program) }
 
-func sample(t *testing.T) string {
+func put(t *testing.T, body []byte) string {
 	t.Helper()
-	b, err := fs.ReadFile(assets.Samples(), "Offer 2026-118.pdf")
-	if err != nil {
-		t.Fatal(err)
-	}
 	path := filepath.Join(t.TempDir(), "Offer.pdf")
-	if err := os.WriteFile(path, b, 0o600); err != nil {
+	if err := os.WriteFile(path, body, 0o600); err != nil {
 		t.Fatal(err)
 	}
 	return path
 }
 
-func TestTheFirstPageIsDrawnInAProcessOfItsOwn(t *testing.T) {
-	img, err := Page(t.Context(), os.Args[0], []string{"draw"}, sample(t), 200)
+func sample(t *testing.T, name string) string {
+	t.Helper()
+	b, err := fs.ReadFile(assets.Samples(), name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if w := img.Bounds().Dx(); w != 200 {
-		t.Errorf("%d pixels wide", w)
+	return put(t, b)
+}
+
+func TestPagesAreCountedAndTheFirstOneDrawn(t *testing.T) {
+	path := sample(t, "Offer 2026-118.pdf")
+	if n, err := reader("read").Pages(t.Context(), path); n != 1 || err != nil {
+		t.Errorf("%d pages, %v", n, err)
+	}
+	if n, err := reader("read").Pages(t.Context(), sample(t, "Lease Sonnenweg 4.pdf")); n != 2 || err != nil {
+		t.Errorf("the lease: %d pages, %v", n, err)
+	}
+	img, err := reader("read").FirstPage(t.Context(), path, 200)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if size := img.Bounds().Size(); size != image.Pt(200, 283) {
+		t.Errorf("a picture of %v", size)
 	}
 	if !inked(img) {
 		t.Error("the page is blank")
+	}
+}
+
+func TestALargeDocumentIsStillRead(t *testing.T) {
+	// White space before the table of objects, which the disk does not store.
+	body := onePage(a4, "", stream("", []byte("0 0 300 300 re f")))
+	at := bytes.LastIndex(body, []byte("xref\n0 "))
+	path := put(t, body[:at])
+	if err := os.Truncate(path, maxFile-1000); err != nil {
+		t.Fatal(err)
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	if _, err := f.WriteString(strings.Replace(string(body[at:]), strconv.Itoa(at), strconv.Itoa(maxFile-1000), 1)); err != nil {
+		t.Fatal(err)
+	}
+	img, err := reader("read").FirstPage(t.Context(), path, 90)
+	if err != nil || !inked(img) {
+		t.Error(err)
 	}
 }
 
@@ -68,19 +93,106 @@ func inked(img image.Image) bool {
 	return false
 }
 
-func TestWhatIsNoPDFGivesAnErrorAndNoPicture(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "not.pdf")
-	if err := os.WriteFile(path, []byte("%PDF-1.7\nnothing follows"), 0o600); err != nil {
+func TestWhatCannotBeReadIsSaid(t *testing.T) {
+	long := put(t, []byte("%PDF-1.7\n"))
+	if err := os.Truncate(long, maxFile+1); err != nil {
 		t.Fatal(err)
 	}
-	var out bytes.Buffer
-	if err := Draw(t.Context(), path, 200, &out); err == nil {
-		t.Error("drawn")
+	for _, tt := range []struct {
+		name, path string
+		want       error
+	}{
+		{"no PDF", put(t, []byte("PK\x03\x04")), ErrNotPDF},
+		{"empty", put(t, nil), ErrNotPDF},
+		{"a folder", t.TempDir(), ErrNotPDF},
+		{"absent", filepath.Join(t.TempDir(), "none.pdf"), fs.ErrNotExist},
+		{"damaged", put(t, []byte("%PDF-1.7\nnothing follows")), ErrUnreadable},
+		{"without pages", put(t, file("<</Type/Catalog/Pages 2 0 R>>", "<</Type/Pages/Kids[]/Count 0>>")), ErrUnreadable},
+		{"too large", long, ErrTooLarge},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			if n, err := reader("read").Pages(t.Context(), tt.path); n != 0 || !errors.Is(err, tt.want) {
+				t.Errorf("%d pages, %v", n, err)
+			}
+			if img, err := reader("read").FirstPage(t.Context(), tt.path, 200); img != nil || !errors.Is(err, tt.want) {
+				t.Errorf("a picture: %v", err)
+			}
+		})
 	}
-	if _, err := png.Decode(&out); err == nil {
-		t.Error("a picture came out")
+}
+
+func TestAProcessThatFailsSaysNothingOfTheDocument(t *testing.T) {
+	path := sample(t, "Offer 2026-118.pdf")
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	for name, r := range map[string]*Reader{"none": NewReader(), "not there": NewReader(filepath.Join(t.TempDir(), "none")), "fails": reader("fails")} {
+		if _, err := r.Pages(t.Context(), path); err == nil || errors.Is(err, ErrUnreadable) {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
-	if _, err := Page(t.Context(), os.Args[0], []string{"draw"}, path, 200); err == nil {
-		t.Error("the child drew it")
+	if _, err := reader("read").Pages(ended, path); !errors.Is(err, context.Canceled) {
+		t.Errorf("nobody waits: %v", err)
+	}
+}
+
+func TestAProcessThatIsTakenOverIsBounded(t *testing.T) {
+	t.Setenv("COUNTERSIGN_CLIENT_SECRET", "secret")
+	t.Setenv("HOME", t.TempDir())
+	path := sample(t, "Offer 2026-118.pdf")
+	for name, patience := range map[string]time.Duration{
+		"burns": time.Minute, "eats": time.Minute, "hangs": time.Second, "floods": time.Minute, "lies": time.Minute,
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := reader(name)
+			r.patience = patience
+			r.ended = func(p *os.ProcessState) {
+				if peak(p) > 3*testMemory/2 || p.UserTime() > 4*testCPU {
+					t.Errorf("it had %d MB and %v", peak(p)>>20, p.UserTime())
+				}
+			}
+			began := time.Now()
+			if img, err := r.FirstPage(t.Context(), path, 90); img != nil || !errors.Is(err, ErrUnreadable) {
+				t.Errorf("%v", err)
+			}
+			if took := time.Since(began); took > 20*time.Second {
+				t.Errorf("it took %v", took)
+			}
+		})
+	}
+	if runtime.GOOS == "windows" {
+		return // a job keeps nobody from opening files, and Windows adds to every environment
+	}
+	for _, name := range []string{"opens", "tells"} {
+		if n, err := reader(name).Pages(t.Context(), path); n != 1 || err != nil {
+			t.Errorf("%s: %d, %v", name, n, err)
+		}
+	}
+}
+
+func TestOneProcessRunsAtATimeAndEndsWithItsCaller(t *testing.T) {
+	path := sample(t, "Offer 2026-118.pdf")
+	r := reader("hangs")
+	ended := make(chan *os.ProcessState, 2)
+	r.ended = func(p *os.ProcessState) { ended <- p }
+	ctx, cancel := context.WithCancel(t.Context())
+	first := make(chan error, 1)
+	go func() {
+		_, err := r.Pages(ctx, path)
+		first <- err
+	}()
+	for len(r.turn) == 0 {
+		time.Sleep(time.Millisecond)
+	}
+	impatient, stop := context.WithTimeout(t.Context(), 300*time.Millisecond)
+	defer stop()
+	if _, err := r.Pages(impatient, path); !errors.Is(err, context.DeadlineExceeded) || len(ended) != 0 {
+		t.Errorf("the second one: %v, and %d have run", err, len(ended))
+	}
+	cancel()
+	if err := <-first; !errors.Is(err, context.Canceled) {
+		t.Errorf("the first one: %v", err)
+	}
+	if p := <-ended; p.Success() {
+		t.Error("it was not killed")
 	}
 }

@@ -50,7 +50,7 @@ func (s *Screen) inspect(docs []*document) {
 				d.show(len(s.docs) > 1, s.run != nil)
 				s.changed()
 			})
-			if info.Problem == "" {
+			if info.Problem == "" && info.Pages > 0 {
 				s.preview(ctx, d)
 			}
 		}

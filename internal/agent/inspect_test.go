@@ -1,0 +1,60 @@
+package agent
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"countersign/internal/sandbox"
+	"countersign/internal/secret"
+	"countersign/internal/store"
+)
+
+func TestAFileIsLookedAtBeforeItIsSent(t *testing.T) {
+	o := &testOffice{t: t, data: t.TempDir(), keeper: secret.Memory(), adjust: readDocuments}
+	o.open()
+	defer o.stop()
+	write := func(name, body string) string {
+		path := filepath.Join(t.TempDir(), name)
+		if err := os.WriteFile(path, []byte(body), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	for _, tt := range []struct {
+		path             string
+		pages            int
+		problem, warning string
+	}{
+		{path: o.sample(), pages: 1},
+		{path: write("a.pdf", "PK"), problem: "not a PDF document, although its name says so"},
+		{path: write("b.pdf", "%PDF-1.7\n%%EOF\n"), warning: "cannot be read on this computer and may be damaged; it can still be sent"},
+		{path: write("c.docx", "%PDF-1.7\n%%EOF\n")},
+		{path: filepath.Join(t.TempDir(), "d.pdf"), problem: "d.pdf"},
+	} {
+		i := o.Inspect(t.Context(), tt.path)
+		if i.Pages != tt.pages || (i.Problem == "") != (tt.problem == "") || (i.Warning == "") != (tt.warning == "") ||
+			!strings.Contains(i.Problem, tt.problem) || !strings.Contains(i.Warning, tt.warning) {
+			t.Errorf("%s: %+v", filepath.Base(tt.path), i)
+		}
+	}
+	if picture, err := o.Preview(t.Context(), o.sample(), 90); err != nil || picture.Bounds().Dx() != 90 {
+		t.Errorf("a picture: %v", err)
+	}
+}
+
+func TestAFileThatCannotBeReadHereCanStillBeSent(t *testing.T) {
+	o := newOfficeWith(t, func(p *Params) { quick(p); readDocuments(p) }, sandbox.Options{})
+	d := o.draft()
+	d.Files = []string{filepath.Join(t.TempDir(), "Odd.pdf")}
+	if err := os.WriteFile(d.Files[0], []byte("%PDF-1.7\nnothing that anybody understands\nstartxref\n9\n%%EOF\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if i := o.Inspect(t.Context(), d.Files[0]); i.Problem != "" || !strings.Contains(i.Warning, "can still be sent") {
+		t.Errorf("%+v", i)
+	}
+	if state, err := o.Send(t.Context(), d, nil); err != nil || state.State != store.DraftSent {
+		t.Errorf("%+v, %v", state, err)
+	}
+}

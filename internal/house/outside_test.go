@@ -1,0 +1,61 @@
+package house
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// parsers are packages that read whole documents, pictures or archives: where a few bytes from outside become gigabytes.
+var parsers = []string{
+	"github.com/pdfcpu/", "github.com/klippa-app/", "github.com/tetratelabs/", "codeberg.org/go-pdf/",
+	"image/gif", "image/jpeg", "image/png", "golang.org/x/image/", "archive/", "compress/", "encoding/gob", "encoding/xml",
+}
+
+// ownData are the packages beside preview that may import some of them, because what they read is this program's own.
+var ownData = map[string][]string{
+	"assets/gen":       {"codeberg.org/go-pdf/fpdf", "golang.org/x/image/vector", "image/png"}, // draws icons and samples
+	"internal/notify":  {"golang.org/x/image/draw", "image/png"},                               // the program's icon
+	"internal/release": {"archive/tar", "compress/gzip"},                                       // writes packages
+	"ui/screentest":    {"image/png"},                                                          // reads the tests' pictures
+	"ui/system":        {"encoding/xml"},                                                       // writes a text with markup
+}
+
+func TestDocumentsFromOutsideAreReadInOnePlace(t *testing.T) {
+	for _, p := range packages(t) {
+		name := strings.TrimPrefix(strings.TrimPrefix(p.ImportPath, module), "/")
+		if name == "internal/preview" || name == "internal/sandbox" { // the sandbox stands for somebody else's service
+			continue
+		}
+		for _, i := range p.Imports {
+			parses := slices.ContainsFunc(parsers, func(prefix string) bool { return strings.HasPrefix(i, prefix) })
+			if parses && !slices.Contains(ownData[name], i) {
+				t.Errorf("%s reads with %s; only internal/preview reads what comes from outside", name, i)
+			}
+		}
+	}
+}
+
+// fyneLoaders show a picture that Fyne itself reads from a file or an address, in this process.
+var fyneLoaders = regexp.MustCompile(`\b(NewImageFrom(File|URI|Reader)|LoadResourceFrom\w+|NewRasterFromImage\w*|SetIconFromFile)\(|\bimage\.Decode`)
+
+func TestTheWindowLoadsNoPictures(t *testing.T) {
+	for _, f := range tracked(t) {
+		if !strings.HasSuffix(f, ".go") || strings.HasSuffix(f, "_test.go") {
+			continue
+		}
+		b, err := os.ReadFile(filepath.Join(root, f))
+		if os.IsNotExist(err) {
+			continue // removed, and not yet committed
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if m := fyneLoaders.Find(b); m != nil {
+			t.Errorf("%s: %s reads a picture", f, m)
+		}
+	}
+}

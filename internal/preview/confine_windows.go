@@ -1,0 +1,52 @@
+package preview
+
+import (
+	"fmt"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/windows"
+)
+
+// confine bounds this process from now on by a job of its own: the memory it has in bytes, the processor's time it uses
+// beyond what it has used, after which the system ends it, and it starts no other process.
+func confine(memory uint64, cpu time.Duration) error {
+	used, err := cpuTime()
+	if err != nil {
+		return err
+	}
+	job, err := windows.CreateJobObject(nil, nil) // kept until the process ends
+	if err != nil {
+		return fmt.Errorf("make a job: %w", err)
+	}
+	limits := windows.JOBOBJECT_EXTENDED_LIMIT_INFORMATION{ProcessMemoryLimit: uintptr(memory)}
+	limits.BasicLimitInformation.LimitFlags = windows.JOB_OBJECT_LIMIT_PROCESS_MEMORY | windows.JOB_OBJECT_LIMIT_PROCESS_TIME |
+		windows.JOB_OBJECT_LIMIT_ACTIVE_PROCESS | windows.JOB_OBJECT_LIMIT_DIE_ON_UNHANDLED_EXCEPTION
+	limits.BasicLimitInformation.ActiveProcessLimit = 1
+	limits.BasicLimitInformation.PerProcessUserTimeLimit = int64((used + cpu) / tick)
+	_, err = windows.SetInformationJobObject(job, windows.JobObjectExtendedLimitInformation,
+		uintptr(unsafe.Pointer(&limits)), uint32(unsafe.Sizeof(limits)))
+	if err != nil {
+		return fmt.Errorf("set the job's limits: %w", err)
+	}
+	if err := windows.AssignProcessToJobObject(job, windows.CurrentProcess()); err != nil {
+		return fmt.Errorf("enter the job: %w", err)
+	}
+	watch(memory, used+cpu)
+	return nil
+}
+
+// tick is the unit of the times of processes.
+const tick = 100 * time.Nanosecond
+
+// cpuTime is the processor's time that this process has used.
+func cpuTime() (time.Duration, error) {
+	var created, exited, kernel, user windows.Filetime
+	if err := windows.GetProcessTimes(windows.CurrentProcess(), &created, &exited, &kernel, &user); err != nil {
+		return 0, fmt.Errorf("ask for the time used: %w", err)
+	}
+	ticks := func(t windows.Filetime) time.Duration {
+		return time.Duration(int64(t.HighDateTime)<<32 | int64(t.LowDateTime))
+	}
+	return tick * (ticks(kernel) + ticks(user)), nil
+}
