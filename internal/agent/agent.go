@@ -37,6 +37,7 @@ import (
 	"time"
 
 	"countersign/internal/inbox"
+	"countersign/internal/locations"
 	"countersign/internal/preview"
 	"countersign/internal/secret"
 	"countersign/internal/store"
@@ -180,7 +181,7 @@ func Open(ctx context.Context, p Params) (*Agent, error) {
 	}
 	a.health = newHealth(p.Now, func() { a.watchers.signal(StatusChanged) })
 	a.st = &state{Store: st, health: a.health}
-	a.mirror = &mirror{path: mirrorFile(p.DataDir), st: a.st}
+	a.mirror = &mirror{path: locations.Mirror(p.DataDir), st: a.st}
 	a.keys = &vault{st: a.st, keeper: p.Keeper, changed: a.keepPrecious}
 	a.announcer.ring = ring()
 	a.endpoints.changing = ring()

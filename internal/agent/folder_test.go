@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"countersign/internal/archive"
+	"countersign/internal/locations"
 	"countersign/internal/sandbox"
 	"countersign/internal/store"
 )
@@ -228,7 +229,7 @@ func (o *testOffice) job(packageID string) store.Job {
 func (o *testOffice) loseState() {
 	o.t.Helper()
 	o.stop()
-	if err := os.Truncate(stateFile(o.data), 5000); err != nil {
+	if err := os.Truncate(locations.State(o.data), 5000); err != nil {
 		o.t.Fatal(err)
 	}
 	o.open()

@@ -14,6 +14,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"countersign/internal/locations"
 	"countersign/internal/secret"
 	"countersign/internal/store"
 )
@@ -115,7 +116,7 @@ func TestAnIdleOfficeWritesNothing(t *testing.T) {
 		a, c, stop := quietOffice(t, 0)
 		defer stop()
 		time.Sleep(2 * time.Minute)
-		files := []string{stateFile(a.p.DataDir), mirrorFile(a.p.DataDir)}
+		files := []string{locations.State(a.p.DataDir), locations.Mirror(a.p.DataDir)}
 		before, asked := written(t, files), c.asked.Load()
 		const hours = 3
 		time.Sleep(hours * time.Hour)

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"countersign/internal/locations"
 	"countersign/internal/sandbox"
 	"countersign/internal/store"
 )
@@ -43,7 +44,7 @@ func TestADamagedDataFileIsSetAsideToldAndRebuilt(t *testing.T) {
 			o.eventually("saved", func() bool { return saved(o, executed) })
 			open := o.send()
 			o.stop()
-			damage(t, stateFile(o.data))
+			damage(t, locations.State(o.data))
 			o.open()
 			o.run()
 			if o.issue("data-restored") == nil {
@@ -64,7 +65,7 @@ func TestADamagedDataFileIsSetAsideToldAndRebuilt(t *testing.T) {
 			if got := o.files(); len(got) != 2 {
 				t.Errorf("files: %q", got)
 			}
-			aside, err := filepath.Glob(stateFile(o.data) + ".damaged-*")
+			aside, err := filepath.Glob(locations.State(o.data) + ".damaged-*")
 			if err != nil || (len(aside) == 1) != (name != "missing") {
 				t.Errorf("set aside: %q, %v", aside, err)
 			}
@@ -75,7 +76,7 @@ func TestADamagedDataFileIsSetAsideToldAndRebuilt(t *testing.T) {
 func TestDamageMetWhileRunningIsToldAndMendedByTheNextStart(t *testing.T) {
 	o := newOfficeWith(t, quick, sandbox.Options{})
 	id := o.send()
-	o.st.note(&store.CorruptError{Path: stateFile(o.data), Reason: "a test says so"})
+	o.st.note(&store.CorruptError{Path: locations.State(o.data), Reason: "a test says so"})
 	if i := o.issue("data"); i == nil {
 		t.Fatalf("health: %+v", o.Status().Health)
 	}
@@ -83,7 +84,7 @@ func TestDamageMetWhileRunningIsToldAndMendedByTheNextStart(t *testing.T) {
 	o.eventually("it is rebuilt", func() bool { return o.Status().Packages.Total == 1 && o.issue("data") == nil })
 	signAll(o, id)
 	o.eventually("work goes on", func() bool { return o.Status().Packages.Saved == 1 })
-	if aside, err := filepath.Glob(stateFile(o.data) + ".damaged-*"); err != nil || len(aside) != 1 {
+	if aside, err := filepath.Glob(locations.State(o.data) + ".damaged-*"); err != nil || len(aside) != 1 {
 		t.Errorf("set aside: %q, %v", aside, err)
 	}
 }
@@ -92,7 +93,7 @@ func TestTheMirrorHoldsNoSecretInTheClearAndIsWrittenOnlyOnChange(t *testing.T) 
 	o := newOfficeWith(t, quick, sandbox.Options{})
 	o.eventually("the endpoint is registered", func() bool { return o.Status().Endpoint.ID != "" })
 	o.stop()
-	path := mirrorFile(o.data)
+	path := locations.Mirror(o.data)
 	text, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"testing"
 
+	"countersign/internal/locations"
 	"countersign/internal/sandbox"
 	"countersign/internal/secret"
 	"countersign/internal/store"
@@ -61,7 +62,7 @@ func TestDataOfANewerVersionIsRefusedAndLeftAlone(t *testing.T) {
 	if err := a.Close(); err != nil {
 		t.Fatal(err)
 	}
-	raiseSchema(t, stateFile(data))
+	raiseSchema(t, locations.State(data))
 	_, err = open()
 	if !errors.Is(err, store.ErrNewer) || !strings.Contains(Sentence(err), "newer version") {
 		t.Errorf("got %v: %s", err, Sentence(err))

@@ -42,8 +42,6 @@ type mirror struct {
 	last []byte // what is in the file
 }
 
-func mirrorFile(dataDir string) string { return filepath.Join(dataDir, "office.json") }
-
 // write brings the file up to date with the store; it costs no disk when it is. The file is always whole: the old one
 // or the new one.
 func (m *mirror) write() error {

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"path/filepath"
 	"runtime"
 	"strings"
 	"time"
@@ -16,6 +15,7 @@ import (
 	"countersign/assets"
 	"countersign/internal/archive"
 	"countersign/internal/esign"
+	"countersign/internal/locations"
 	"countersign/internal/store"
 	"countersign/internal/tunnel"
 )
@@ -213,7 +213,7 @@ type About struct {
 
 // About returns where things are.
 func (a *Agent) About() About {
-	return About{Version: a.p.Version, DataDir: a.p.DataDir, LogFile: filepath.Join(a.p.DataDir, "logs", "countersign.log")}
+	return About{Version: a.p.Version, DataDir: a.p.DataDir, LogFile: locations.Log(a.p.DataDir)}
 }
 
 // Diagnostics is a text for whoever is asked for help: versions, settings and state, and nothing secret.

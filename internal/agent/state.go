@@ -3,9 +3,9 @@ package agent
 import (
 	"errors"
 	"fmt"
-	"path/filepath"
 	"sync/atomic"
 
+	"countersign/internal/locations"
 	"countersign/internal/store"
 )
 
@@ -17,20 +17,17 @@ type state struct {
 	damaged atomic.Bool // met while running; Close sets the file aside
 }
 
-// stateFile is where the state is.
-func stateFile(dataDir string) string { return filepath.Join(dataDir, "state.db") }
-
 // openState opens the state of p. A damaged file is set aside, never deleted; aside then names it, and what is open is
 // empty. Every other error of store.Open is returned as it is, wrapped.
 func openState(p Params) (st *store.Store, aside string, err error) {
 	o := store.Options{Now: p.Now, Log: p.Log, Compact: true}
-	st, err = store.Open(stateFile(p.DataDir), o)
+	st, err = store.Open(locations.State(p.DataDir), o)
 	if errors.Is(err, store.ErrCorrupt) {
 		p.Log.Error("the data file is damaged and is set aside", "err", err)
-		if aside, err = store.SetAside(stateFile(p.DataDir), p.Now()); err != nil {
+		if aside, err = store.SetAside(locations.State(p.DataDir), p.Now()); err != nil {
 			return nil, "", fmt.Errorf("set the damaged state aside: %w", err)
 		}
-		st, err = store.Open(stateFile(p.DataDir), o)
+		st, err = store.Open(locations.State(p.DataDir), o)
 	}
 	if err != nil {
 		return nil, "", fmt.Errorf("open the state: %w", err)

@@ -10,11 +10,11 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"strings"
 	"syscall"
 
 	"countersign/internal/agent"
+	"countersign/internal/locations"
 
 	"github.com/alecthomas/kong"
 )
@@ -57,6 +57,8 @@ type Window struct {
 
 // commands is the command line, as kong reads it.
 type commands struct {
+	home home
+
 	Data    string `help:"The data folder." env:"COUNTERSIGN_DATA" placeholder:"DIR" type:"path"`
 	KeyFile string `help:"Keep the key in this file instead of the keyring (for servers)." placeholder:"FILE" type:"path"`
 	Debug   bool   `help:"Log in detail. Secrets are never logged."`
@@ -136,7 +138,8 @@ type run struct {
 	secrets map[string]string // from the environment, by the variable's name
 
 	terminal console
-	windowed bool // a window is about to be shown
+	windowed bool  // a window is about to be shown
+	stays    error // why the data of an earlier version was not moved
 }
 
 // complete finds the data folder.
@@ -144,11 +147,11 @@ func (c *commands) complete() error {
 	if c.Data != "" {
 		return nil
 	}
-	base, err := os.UserConfigDir()
-	if err != nil {
+	var err error
+	if c.home.belongs, c.home.former, err = locations.Default(); err != nil {
 		return &failure{"This computer names no folder for settings. Choose one with --data DIR."}
 	}
-	c.Data = filepath.Join(base, "countersign")
+	c.Data = c.home.inForce()
 	return nil
 }
 

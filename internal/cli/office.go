@@ -5,12 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"sync"
 
 	"countersign/assets"
 	"countersign/internal/agent"
+	"countersign/internal/locations"
 	"countersign/internal/notify"
+	"countersign/internal/private"
 	"countersign/internal/secret"
 	"countersign/internal/single"
 )
@@ -49,15 +50,9 @@ type local struct {
 
 // start takes the data folder, opens its agent and runs the parts named; none for all.
 func (r *run) start(parts ...agent.Part) (*local, error) {
-	if err := os.MkdirAll(r.global.Data, 0o700); err != nil {
-		return nil, &failure{fmt.Sprintf("The data folder %s cannot be made. Choose another one with --data.", r.global.Data)}
-	}
-	instance, err := single.Acquire(r.global.Data)
-	if errors.Is(err, single.ErrRunning) {
-		return nil, err
-	}
+	instance, err := r.take()
 	if err != nil {
-		return nil, &failure{single.Sentence(err)}
+		return nil, err
 	}
 	log, err := r.log()
 	if err != nil {
@@ -65,6 +60,12 @@ func (r *run) start(parts ...agent.Part) (*local, error) {
 		return nil, err
 	}
 	logger := log.logger(r.global.Debug)
+	if r.stays != nil {
+		logger.Warn("the data could not be moved to where it belongs, or not cleanly", "folder", r.global.Data, "err", r.stays)
+	}
+	if err := private.Files(locations.All(r.global.Data)...); err != nil {
+		logger.Warn("what is in the data folder could not be made private", "err", err)
+	}
 	notifier := notify.New(notify.Options{App: "Countersign", Icon: icon(), Log: logger})
 	a, err := agent.Open(r.ctx, agent.Params{
 		DataDir: r.global.Data, Keeper: r.keeper(), Version: r.program.Version, Log: logger, Notify: r.notify(notifier.Notify),
@@ -86,6 +87,33 @@ func (r *run) start(parts ...agent.Part) (*local, error) {
 	})
 	l.working.Go(func() { a.Run(ctx, parts...) })
 	return l, nil
+}
+
+// take makes the data folder where it is missing, and takes it for this process.
+func (r *run) take() (*single.Instance, error) {
+	stays, err := r.global.home.settle()
+	if err != nil {
+		return nil, err
+	}
+	r.stays = stays
+	if r.global.home != (home{}) {
+		r.global.Data = r.global.home.inForce()
+	}
+	if err := private.Folder(r.global.Data); err != nil && !errors.Is(err, private.ErrStaysOpen) {
+		return nil, &failure{fmt.Sprintf("The data folder %s cannot be made. Choose another one with --data.", r.global.Data)}
+	}
+	instance, err := single.Acquire(r.global.Data)
+	switch {
+	case errors.Is(err, single.ErrRunning):
+		return nil, err
+	case err != nil:
+		return nil, &failure{single.Sentence(err)}
+	}
+	if r.global.home != (home{}) && r.global.home.inForce() != r.global.Data {
+		r.global.Data = r.global.home.inForce()
+		return nil, errors.Join(single.ErrRunning, instance.Close()) // another start moved it just now, and runs
+	}
+	return instance, nil
 }
 
 // show brings the window up, if there is one, and hands it files.
@@ -131,7 +159,7 @@ func (r *run) keeper() secret.Keeper {
 	if r.global.KeyFile != "" {
 		return secret.File(r.global.KeyFile)
 	}
-	return secret.Keyring("Countersign", "key of "+r.global.Data)
+	return r.global.home.ring(r.global.Data)
 }
 
 func icon() []byte {
@@ -144,9 +172,8 @@ func icon() []byte {
 
 // log is the log file in the data folder.
 func (r *run) log() (*logFile, error) {
-	dir := filepath.Join(r.global.Data, "logs")
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if err := private.Folder(locations.Logs(r.global.Data)); err != nil && !errors.Is(err, private.ErrStaysOpen) {
 		return nil, &failure{fmt.Sprintf("The data folder %s cannot be written to. Choose another one with --data.", r.global.Data)}
 	}
-	return &logFile{path: filepath.Join(dir, "countersign.log")}, nil
+	return &logFile{path: locations.Log(r.global.Data)}, nil
 }

@@ -146,14 +146,15 @@ func TestNothingBelowInternalImportsFyne(t *testing.T) {
 // private stands below them, for it is what the system's own calls should be: a file that is its owner's alone.
 var allowed = map[string][]string{
 	"":                     {"internal/cli", "internal/agent", "ui", "ui/system", "ui/words"},
-	"internal/cli":         {"internal/agent", "internal/demo", "internal/sandbox", "internal/single", "internal/notify", "internal/secret", "internal/store", "internal/preview", "assets"},
+	"internal/cli":         {"internal/agent", "internal/demo", "internal/sandbox", "internal/single", "internal/notify", "internal/secret", "internal/store", "internal/preview", "internal/locations", "internal/private", "assets"},
 	"internal/demo":        {"internal/agent", "internal/sandbox", "internal/secret", "internal/store", "assets"},
-	"internal/agent":       {"internal/esign", "internal/tunnel", "internal/inbox", "internal/store", "internal/secret", "internal/archive", "internal/notify", "internal/preview", "assets"},
+	"internal/agent":       {"internal/esign", "internal/tunnel", "internal/inbox", "internal/store", "internal/secret", "internal/archive", "internal/notify", "internal/preview", "internal/locations", "assets"},
 	"internal/inbox":       {"internal/esign"},
 	"internal/sandbox":     {},
 	"internal/esign":       {},
 	"internal/store":       {"internal/private"},
 	"internal/secret":      {"internal/private"},
+	"internal/locations":   {"internal/private"},
 	"internal/private":     {},
 	"internal/archive":     {},
 	"internal/notify":      {},

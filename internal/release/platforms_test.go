@@ -11,7 +11,7 @@ import (
 
 // inWineToo are the packages whose tests run on Windows as well; the keyring of Windows stays out of them by itself.
 var inWineToo = []string{
-	"internal/archive", "internal/store", "internal/secret", "internal/private", "internal/single", "internal/esign", "internal/inbox",
+	"internal/archive", "internal/store", "internal/secret", "internal/private", "internal/locations", "internal/single", "internal/esign", "internal/inbox",
 	"internal/notify", "internal/tunnel", "internal/tunnel/edge", "internal/sandbox", "internal/demo", "internal/preview",
 	"internal/agent", "internal/cli", "ui/system", "ui/desk", "ui/check",
 }

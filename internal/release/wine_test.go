@@ -113,7 +113,7 @@ const (
 
 func TestTheInstallerLeavesWhatItShould(t *testing.T) {
 	w, home := newWine(t, "")
-	data := filepath.Join(home, "AppData", "Roaming", "countersign", "state.db")
+	data := filepath.Join(home, "AppData", "Local", "countersign", "state.db")
 	if err := write(data, []byte("packages")); err != nil {
 		t.Fatal(err)
 	}

@@ -130,9 +130,13 @@ Section "Uninstall"
   DeleteRegValue HKCU "${APPROVED_KEY}" "Countersign"
   DeleteRegKey HKCU "${UNINSTALL_KEY}"
   DeleteRegKey HKCU "Software\Countersign"
-  ; The folder is the one that the program uses when it is told no other.
+  ; The folder is the one that the program uses when it is told no other, or the one that earlier versions used.
+  IfFileExists "$LOCALAPPDATA\countersign\*.*" ask
   IfFileExists "$APPDATA\countersign\*.*" 0 done
+  ask:
   MessageBox MB_YESNO|MB_ICONQUESTION|MB_DEFBUTTON2 "$(remove_data)" /SD IDNO IDNO done
+  RMDir /r "$LOCALAPPDATA\countersign"
+  RMDir /r "$LOCALAPPDATA\countersign.moving"
   RMDir /r "$APPDATA\countersign"
   RMDir /r "$APPDATA\fyne\ch.countersign.app"
   done:

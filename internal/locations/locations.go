@@ -1,0 +1,67 @@
+// Package locations is the map of where Countersign keeps things: which folder is an office's data folder, what lies in
+// it under which name, and how the data of an earlier version comes to where it belongs now.
+//
+// It promises that a move neither loses nor doubles anything, whenever it is interrupted: at every moment one folder is in
+// force (InForce), and it is whole.
+//
+// It does not know what is in the files.
+package locations
+
+import (
+	"os"
+	"path/filepath"
+)
+
+// The names in a data folder.
+const (
+	state  = "state.db"        // everything that must not be forgotten
+	mirror = "office.json"     // what is needed to begin anew without state
+	logs   = "logs"            // a folder
+	outbox = "outbox"          // a folder: what waits to be sent
+	lock   = "instance.lock"   // held by the instance that runs
+	socket = "control.sock"    // the way to that instance, on Unix
+	origin = "moved-from.json" // while a move is not finished: where the data came from
+)
+
+// State is the file with the state of a data folder.
+func State(folder string) string { return filepath.Join(folder, state) }
+
+// Mirror is the file with the small part of the state that nobody else has.
+func Mirror(folder string) string { return filepath.Join(folder, mirror) }
+
+// Logs is the folder of the logs.
+func Logs(folder string) string { return filepath.Join(folder, logs) }
+
+// Log is the log. A full one is set aside as its name with ".1".
+func Log(folder string) string { return filepath.Join(folder, logs, "countersign.log") }
+
+// All are the files and folders that may lie in a data folder, but for damaged files that were set aside.
+func All(folder string) []string {
+	return []string{
+		State(folder), Mirror(folder), filepath.Join(folder, lock), filepath.Join(folder, socket), filepath.Join(folder, origin),
+		Logs(folder), Log(folder), Log(folder) + ".1", filepath.Join(folder, outbox),
+	}
+}
+
+// Default is the data folder of this user, and the one that earlier versions used where that was another. On Windows it
+// lies in the part of the profile that stays on the computer: the rest of it is copied from and to a server whenever
+// somebody signs in and out, and a database that a copy has overtaken is a lost one.
+func Default() (folder, former string, err error) { return defaults() }
+
+// InForce is the one of two folders where the data is: where it belongs, unless only the former one has any.
+func InForce(folder, former string) string {
+	if former != "" && !holds(folder) && holds(former) {
+		return former
+	}
+	return folder
+}
+
+// holds reports whether there is an office's data in a folder.
+func holds(folder string) bool {
+	for _, path := range []string{State(folder), Mirror(folder)} {
+		if _, err := os.Lstat(path); err == nil {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,7 @@
+//go:build unix
+
+package locations
+
+import "syscall"
+
+const otherDisk = syscall.EXDEV
