@@ -9,6 +9,7 @@ import (
 )
 
 func TestABombEndsInItsProcessAndCostsTheProgramNothing(t *testing.T) {
+	skipWithRaceDetector(t)
 	for name, body := range bombs() {
 		t.Run(name, func(t *testing.T) {
 			path := put(t, body)

@@ -80,11 +80,8 @@ var programs = map[string]func(width int) error{
 	}),
 }
 
-// testMemory and testCPU bound the programs that were taken over.
-const (
-	testMemory = 256 << 20
-	testCPU    = time.Second
-)
+// testCPU bounds the programs that were taken over.
+const testCPU = time.Second
 
 func confined(then func()) func(int) error {
 	return func(int) error {

@@ -17,6 +17,13 @@ import (
 	"countersign/assets"
 )
 
+func skipWithRaceDetector(t *testing.T) {
+	t.Helper()
+	if raceDetector {
+		t.Skip("its memory counts")
+	}
+}
+
 // reader is a Reader of one of the programs.
 func reader(program string) *Reader { return NewReader(os.Args[0], program) }
 
@@ -59,6 +66,7 @@ func TestPagesAreCountedAndTheFirstOneDrawn(t *testing.T) {
 }
 
 func TestALargeDocumentIsStillRead(t *testing.T) {
+	skipWithRaceDetector(t)
 	// White space before the table of objects, which the disk does not store.
 	body := onePage(a4, "", stream("", []byte("0 0 300 300 re f")))
 	at := bytes.LastIndex(body, []byte("xref\n0 "))
@@ -143,6 +151,9 @@ func TestAProcessThatIsTakenOverIsBounded(t *testing.T) {
 		"burns": time.Minute, "eats": time.Minute, "hangs": time.Second, "floods": time.Minute, "lies": time.Minute,
 	} {
 		t.Run(name, func(t *testing.T) {
+			if name == "eats" {
+				skipWithRaceDetector(t)
+			}
 			r := reader(name)
 			r.patience = patience
 			r.ended = func(p *os.ProcessState) {
