@@ -135,6 +135,7 @@ type Agent struct {
 	troubles      troubles
 	saves         saveWatch
 	silence       silence
+	aside         asides
 	before        tally        // as it was when the agent opened
 	written       atomic.Int64 // rejected requests, as on disk
 }

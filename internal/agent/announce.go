@@ -286,10 +286,11 @@ func signedBody(p store.Package, s signature) string {
 // it: some documents have none.
 const auxiliaryTries = 5
 
-// isSaved reports whether every signed document is on disk, and what goes with them too as far as it can be had.
+// isSaved reports whether every signed document is on disk that the service can be asked for, and what goes with them too
+// as far as it can be had.
 func isSaved(jobs []store.Job) bool {
 	return len(jobs) > 0 && !slices.ContainsFunc(jobs, func(j store.Job) bool {
-		return j.State != store.JobDone && (j.Kind == string(archive.Executed) || j.Tries < auxiliaryTries)
+		return j.State != store.JobDone && !unusable(j) && (j.Kind == string(archive.Executed) || j.Tries < auxiliaryTries)
 	})
 }
 
@@ -333,7 +334,9 @@ func savedFact(p store.Package, jobs []store.Job) fact {
 		}
 		body = fmt.Sprintf("Saved in %s: %s.", folderName(saved), strings.Join(names, ", "))
 	}
-	if missing := len(jobs) - n; missing == 1 {
+	if n == 0 {
+		body = "None of its files could be downloaded." + onItsPages
+	} else if missing := len(jobs) - n; missing == 1 {
 		body += " One more file is not ready yet."
 	} else if missing > 1 {
 		body += fmt.Sprintf(" %d more files are not ready yet.", missing)

@@ -139,11 +139,16 @@ func allBefore(items []esign.Status, then time.Time) bool {
 // meetPackages starts a record for every package of a listing that is not known and not over.
 func (a *Agent) meetPackages(items []esign.Status, since time.Time) error {
 	var fresh int
+	for _, s := range items {
+		if s.PackageID != "" && !esign.UsableID(s.PackageID) {
+			a.tellUnusable(s.PackageID, "", "The service's list names a package by an id that cannot be used."+onItsPages)
+		}
+	}
 	err := a.st.Update(func(tx *store.Tx) error {
 		fresh = 0
 		for _, s := range items {
 			state := store.PackageState(s.State)
-			if s.PackageID == "" || ended(state) || state == store.PackageDraft {
+			if !esign.UsableID(s.PackageID) || ended(state) || state == store.PackageDraft {
 				continue
 			}
 			_, known, err := tx.Package(s.PackageID)

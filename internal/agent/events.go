@@ -2,7 +2,9 @@ package agent
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"countersign/internal/esign"
@@ -57,14 +59,16 @@ func (a *Agent) runEvents(ctx context.Context) error {
 		var pending []store.Event
 		err := a.st.View(func(tx *store.Tx) error {
 			var err error
-			pending, err = tx.PendingEvents(200)
+			pending, err = tx.PendingEvents(200 + a.aside.count())
 			return err
 		})
 		if err != nil {
 			return err
 		}
+		all := len(pending)
+		pending = slices.DeleteFunc(pending, func(e store.Event) bool { return a.leftAlone("event " + e.ID) })
 		if len(pending) == 0 {
-			if !wait(ctx, time.Hour, a.rings.events) {
+			if !wait(ctx, a.pauseBeside(all, time.Hour), a.rings.events) {
 				return nil
 			}
 			continue
@@ -86,7 +90,7 @@ func (a *Agent) runEvents(ctx context.Context) error {
 					if gctx.Err() != nil {
 						return nil
 					}
-					if err := a.handleEvent(gctx, e, questions); err != nil {
+					if err := a.takeEvent(gctx, e, questions); err != nil {
 						return err
 					}
 				}
@@ -108,6 +112,25 @@ var knownActions = map[string]bool{
 	esign.PackageAdd: true, esign.PackageSent: true,
 }
 
+// takeEvent handles one stored event. One that cannot be handled is kept where people see it, and holds up no other.
+func (a *Agent) takeEvent(ctx context.Context, ev store.Event, questions slots) error {
+	key := "event " + ev.ID
+	err := a.one(ctx, key, func() error { return a.handleEvent(ctx, ev, questions) })
+	if err != nil || !a.leftAlone(key) {
+		return err
+	}
+	var own *objectError
+	err = a.finishOdd(ev, "The event could not be handled. What it is about is found by asking the service, only later.")
+	if errors.As(err, &own) {
+		return nil // it waits until it is no longer left alone
+	}
+	if err == nil {
+		a.aside.done(key)
+		a.tellAside()
+	}
+	return err
+}
+
 // handleEvent draws the consequences of one stored event in one commit.
 func (a *Agent) handleEvent(ctx context.Context, ev store.Event, questions slots) error {
 	e, err := esign.ParseEvent(ev.Body)
@@ -117,6 +140,13 @@ func (a *Agent) handleEvent(ctx context.Context, ev store.Event, questions slots
 			reason = "The event could not be read."
 		}
 		return a.finishOdd(ev, reason)
+	}
+	if !esign.UsableID(e.PackageID) {
+		return a.finishOdd(ev, "The event names a package by an id that cannot be used."+onItsPages)
+	}
+	odd := ""
+	if e.DocumentID != "" && !esign.UsableID(e.DocumentID) {
+		e.DocumentID, odd = "", "The event names a document by an id that cannot be used; the package was checked all the same."
 	}
 	before := a.packageOrZero(e.PackageID)
 	status, asked := a.statusForEvent(ctx, before, e, questions)
@@ -159,7 +189,10 @@ func (a *Agent) handleEvent(ctx context.Context, ev store.Event, questions slots
 		found.facts = append(found.facts, facts...)
 		stored.Outcome, stored.Handled = store.EventHandled, a.now()
 		if !knownActions[e.Action] {
-			stored.Outcome, stored.Reason = store.EventOdd, "This kind of event is not known; the package was checked all the same."
+			odd = "This kind of event is not known; the package was checked all the same."
+		}
+		if odd != "" {
+			stored.Outcome, stored.Reason = store.EventOdd, odd
 		}
 		if err := tx.SetEvent(stored); err != nil {
 			return err

@@ -23,7 +23,8 @@ import (
 type canned struct {
 	asked atomic.Int64
 	dead  atomic.Bool
-	paths sync.Map // path -> how often it was asked for
+	say   func(path string) string // what is answered instead; "" for what always is. Nil for none
+	paths sync.Map                 // path -> how often it was asked for
 }
 
 // count is how often a path that ends so was asked for.
@@ -57,6 +58,11 @@ func (c *canned) RoundTrip(r *http.Request) (*http.Response, error) {
 		body = fmt.Sprintf(`{"packageId":%q,"state":"open","documents":[]}`, id)
 	case strings.HasPrefix(r.URL.Path, "/.well-known"):
 		status, body = http.StatusNotFound, "{}"
+	}
+	if c.say != nil {
+		if said := c.say(r.URL.Path); said != "" {
+			status, body = http.StatusOK, said
+		}
 	}
 	return &http.Response{
 		StatusCode: status, Status: http.StatusText(status), Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"sync"
 	"time"
 
@@ -249,22 +250,33 @@ func (a *Agent) sendDue(ctx context.Context) (time.Duration, error) {
 		if err != nil {
 			return 0, err
 		}
+		all := len(due)
+		due = slices.DeleteFunc(due, func(d store.Draft) bool { return a.leftAlone("draft " + d.ID) })
 		if len(due) == 0 {
-			return untilNext(a.now(), next, idle), nil
+			return a.pauseBeside(all, untilNext(a.now(), next, idle)), nil
 		}
 		for _, d := range due {
 			if ctx.Err() != nil {
 				return 0, nil
 			}
-			if d.State == store.DraftUnknown {
-				err = a.resolveUnknown(ctx, client, d)
-			} else {
-				err = a.sendDraft(ctx, client, d)
-			}
+			err = a.one(ctx, "draft "+d.ID, func() (err error) {
+				if d.State == store.DraftUnknown {
+					err = a.resolveUnknown(ctx, client, d)
+				} else {
+					err = a.sendDraft(ctx, client, d)
+				}
+				if errors.Is(err, errDecided) {
+					return nil
+				}
+				return err
+			})
 			if a.signedOut(err) {
 				return idle, nil
 			}
-			if err != nil && ctx.Err() == nil && !errors.Is(err, errDecided) {
+			if err == nil && a.leftAlone("draft "+d.ID) {
+				err = a.recoverAdding() // packages/add may have been sent for it
+			}
+			if err != nil && ctx.Err() == nil {
 				return 0, err
 			}
 		}

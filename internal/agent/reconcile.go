@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync"
 	"time"
 
@@ -53,6 +54,7 @@ const idleMost = time.Minute
 func (a *Agent) reconcile(ctx context.Context, list *listing) (pause time.Duration, err error) {
 	a.tellSilence()
 	a.tellTunnel()
+	a.tellAside()
 	client, online := a.online()
 	if !online {
 		return idleMost, nil
@@ -75,7 +77,7 @@ func (a *Agent) reconcile(ctx context.Context, list *listing) (pause time.Durati
 		var next time.Time
 		err := a.st.View(func(tx *store.Tx) error {
 			var err error
-			if due, err = tx.PackagesDue(a.due(packageWaitMost), 200); err != nil {
+			if due, err = tx.PackagesDue(a.due(packageWaitMost), 200+a.aside.count()); err != nil {
 				return err
 			}
 			next, err = tx.NextPackageCheck()
@@ -84,9 +86,11 @@ func (a *Agent) reconcile(ctx context.Context, list *listing) (pause time.Durati
 		if err != nil {
 			return 0, err
 		}
+		all := len(due)
+		due = slices.DeleteFunc(due, func(p store.Package) bool { return a.leftAlone("package " + p.ID) })
 		if len(due) == 0 {
 			pause = min(untilNext(a.now(), next, idleMost), a.sweep.left(a.now(), idleMost), list.rest.left(a.now()))
-			return max(pause, pauseLeast), nil
+			return a.pauseBeside(all, max(pause, pauseLeast)), nil
 		}
 		a.setBacklog(len(due))
 		if err := a.checkPackages(ctx, client, due); err != nil {
@@ -121,7 +125,7 @@ func (a *Agent) checkPackages(ctx context.Context, client *esign.Client, due []s
 			if err == nil { // a failure may be the last: nobody asks on until it is noted
 				answered()
 			}
-			return a.notePackage(gctx, p, status, err, quiet)
+			return a.one(gctx, "package "+p.ID, func() error { return a.notePackage(gctx, p, status, err, quiet) })
 		})
 	}
 	return g.Wait()
@@ -154,6 +158,8 @@ func (a *Agent) notePackage(ctx context.Context, p store.Package, status esign.S
 	}
 	errors.As(err, &e)
 	switch e.Kind {
+	case esign.Invalid:
+		return a.setIDAside(p.ID, esign.Sentence(err)+onItsPages)
 	case esign.NotFound, esign.Forbidden, esign.Refused:
 		return a.missPackage(p.ID, e)
 	case esign.TooMany:
@@ -169,6 +175,19 @@ func (a *Agent) notePackage(ctx context.Context, p store.Package, status esign.S
 		return e
 	}
 	return nil
+}
+
+// setIDAside says of a package that its id cannot be used.
+func (a *Agent) setIDAside(id, problem string) error {
+	a.tellUnusable(id, id, problem)
+	return a.st.Update(func(tx *store.Tx) error {
+		p, ok, err := tx.Package(id)
+		if err != nil || !ok {
+			return err
+		}
+		p.NextCheck, p.Problem = a.now().Add(unusablePause), problem
+		return putPackage(tx, p)
+	})
 }
 
 // putOff leaves a package alone for a while.

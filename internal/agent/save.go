@@ -64,7 +64,8 @@ func (a *Agent) saveDue(ctx context.Context) (pause time.Duration, err error) {
 			a.saves.begin(j.Key())
 			g.Go(func() error {
 				defer a.saveEnds(j)
-				if err := a.saveJob(ctx, client, j, limits); err != nil {
+				err := a.one(ctx, "file "+j.Key(), func() error { return a.saveJob(ctx, client, j, limits) })
+				if err != nil {
 					a.saves.hold(a.now(), func(n int) time.Duration { return a.pauseAfter(err, n) })
 				}
 				return nil
@@ -100,9 +101,14 @@ func (a *Agent) saveEnds(j store.Job) {
 // jobsDue returns the jobs that can be worked on now, a hundred at most; without any, how long there will be none. Those
 // that were busy before it was called are left out, even if they have ended since.
 func (a *Agent) jobsDue(busy map[string]bool, idle time.Duration) (due []store.Job, pause time.Duration, err error) {
-	const most = 100
+	most := 100 + a.aside.count()
 	now := a.now()
-	defer func() { due = slices.DeleteFunc(due, func(j store.Job) bool { return busy[j.Key()] }) }()
+	defer func() {
+		alone := len(due)
+		due = slices.DeleteFunc(due, func(j store.Job) bool { return a.leftAlone("file " + j.Key()) })
+		pause = a.pauseBeside(alone-len(due), pause)
+		due = slices.DeleteFunc(due, func(j store.Job) bool { return busy[j.Key()] })
+	}()
 	if !a.saves.blocking(now) {
 		var next time.Time
 		err = a.st.View(func(tx *store.Tx) error {

@@ -91,6 +91,10 @@ func (a *Agent) jobRefused(ctx context.Context, j store.Job, err error) error {
 	var e *esign.Error
 	errors.As(err, &e)
 	switch {
+	case e.Kind == esign.Invalid: // the service was not asked
+		problem := esign.Sentence(err) + onItsPages
+		a.tellUnusable(j.Key(), j.PackageID, problem)
+		return a.jobLater(j, problem, unusablePause)
 	case e.Kind == esign.TooMany:
 		return errors.Join(a.jobLater(j, "", e.RetryAfter), err)
 	case e.Kind == esign.SignedOut:

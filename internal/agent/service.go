@@ -212,7 +212,7 @@ func (a *Agent) noteServiceError(ctx context.Context, err error) error {
 	case ctx.Err() != nil, errors.Is(err, context.Canceled):
 	case errors.Is(err, esign.ErrSignedOut):
 		a.lapse(ctx)
-	case !errors.As(err, &e), e.Kind == esign.Interrupted:
+	case !errors.As(err, &e), e.Kind == esign.Interrupted, e.Kind == esign.Invalid: // the service was not asked
 	case e.Kind == esign.NotKept: // the keyring's or the disk's trouble, which has its own issue
 	case e.Kind == esign.BadClient:
 		a.health.set("client", Problem, ActSettings, esign.Sentence(err))

@@ -42,11 +42,21 @@ func (s *state) Update(fn func(*store.Tx) error) error {
 		refused = fn(tx)
 		return refused
 	})
-	if err == nil || refused == nil {
+	switch {
+	case refused == nil, errors.Is(err, store.ErrCorrupt):
 		s.note(err)
+	case err != nil:
+		err = &objectError{err}
 	}
 	return err
 }
+
+// objectError is a failure that concerns one object: its record could not be changed like that, or brought a bug to light.
+// It says nothing about the disk, the service or any other object.
+type objectError struct{ err error }
+
+func (e *objectError) Error() string { return e.err.Error() }
+func (e *objectError) Unwrap() error { return e.err }
 
 // View is store.View.
 func (s *state) View(fn func(*store.Tx) error) error {

@@ -46,7 +46,7 @@ func (a *Agent) supervise(ctx context.Context, p part) {
 func protect(ctx context.Context, p part) (err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			err = fmt.Errorf("%s: panic: %v\n%s", p.name, r, debug.Stack())
+			err = &objectError{fmt.Errorf("%s: panic: %v\n%s", p.name, r, debug.Stack())}
 		}
 	}()
 	return p.run(ctx)

@@ -281,11 +281,15 @@ func serviceError(body []byte) (code, message string, ok bool) {
 	return string(said.Error), string(said.Message), true
 }
 
+// UsableID reports whether an identifier can be part of a path. The service can be asked about nothing under another one.
+func UsableID(s string) bool {
+	return s != "" && len(s) <= maxID && !strings.Contains(s, "..") && s != "." &&
+		!strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r == 0x7f || strings.ContainsRune(`/\%?#`, r) })
+}
+
 // id checks an identifier before it becomes part of a path, and escapes it.
 func id(op, what, s string) (string, error) {
-	bad := s == "" || len(s) > maxID || strings.Contains(s, "..") || s == "." ||
-		strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r == 0x7f || strings.ContainsRune(`/\%?#`, r) })
-	if bad {
+	if !UsableID(s) {
 		return "", invalid(op, fmt.Sprintf("The signing service gave a %s that cannot be used.", what))
 	}
 	return url.PathEscape(s), nil

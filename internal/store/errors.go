@@ -25,7 +25,7 @@ var (
 	// ErrTargetTaken means that another job has reserved the same file name.
 	ErrTargetTaken = errors.New("the file name is reserved by another document")
 
-	// ErrBadID means that an identifier is empty, not UTF-8, or cannot be part of a job's key.
+	// ErrBadID means that an identifier is empty or not UTF-8.
 	ErrBadID = errors.New("the identifier cannot be used")
 )
 

@@ -3,7 +3,6 @@ package store
 import (
 	"encoding/json"
 	"fmt"
-	"strings"
 	"time"
 	"unicode/utf8"
 )
@@ -34,13 +33,8 @@ func jobFacets(j Job) (f facets) {
 // job's file name: ErrTargetTaken when another job has it, so choose the name with JobAt in the same Update. An
 // empty State becomes JobPending, a zero Planned becomes now.
 func (tx *Tx) PlanJob(j Job) (planned bool, err error) {
-	// A slash inside a part would let two different jobs have one key.
-	for _, part := range []string{j.PackageID, j.DocumentID, j.Kind} {
-		if strings.Contains(part, "/") || len(part) > maxID || !utf8.ValidString(part) {
-			return false, fmt.Errorf("plan job %q: %w", j.Key(), ErrBadID)
-		}
-	}
-	if j.PackageID == "" || j.Kind == "" {
+	text := utf8.ValidString(j.PackageID) && utf8.ValidString(j.DocumentID) && utf8.ValidString(j.Kind)
+	if j.PackageID == "" || j.Kind == "" || !text {
 		return false, fmt.Errorf("plan job %q: %w", j.Key(), ErrBadID)
 	}
 	if _, ok, err := tx.Job(j.Key()); err != nil || ok {
@@ -111,7 +105,7 @@ func (tx *Tx) Job(key string) (Job, bool, error) {
 // JobsOf returns all jobs of a package.
 func (tx *Tx) JobsOf(packageID string) ([]Job, error) {
 	var list []Job
-	err := tx.oldest(bucketJobs, []byte(packageID+"/"), func(key, value []byte) (bool, error) {
+	err := tx.oldest(bucketJobs, []byte(keyPart(packageID)+"/"), func(key, value []byte) (bool, error) {
 		j, err := decode[Job](bucketJobs, key, value)
 		list = append(list, j)
 		return true, err

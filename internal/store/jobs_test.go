@@ -2,6 +2,7 @@ package store
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -115,12 +116,28 @@ func TestAJobThatFailedStillHoldsItsName(t *testing.T) {
 	}
 }
 
-func TestIdentifiersThatWouldMixUpKeysAreRefused(t *testing.T) {
+func TestWhateverTheIdentifiersAreTwoJobsAreTwo(t *testing.T) {
 	s := newTest(t)
-	for _, j := range []Job{
-		{PackageID: "a/b", Kind: "k"}, {PackageID: "a", DocumentID: "b/c", Kind: "k"}, {PackageID: "a", Kind: "k/"},
-		{PackageID: "", Kind: "k"}, {PackageID: "a", Kind: ""}, {PackageID: strings.Repeat("a", maxID+1), Kind: "k"},
-	} {
+	long := strings.Repeat("a", 10_000)
+	ids := []string{"a", "a/b", "/", "a/", "b/c", "..", "%", "%2F", "a\x00b", "\n", long, long + "b", keyPart("a/b")[1:]}
+	n := 0
+	for _, pkg := range ids {
+		for _, doc := range append(ids, "") {
+			n++
+			plan(t, s, Job{PackageID: pkg, DocumentID: doc, Kind: "executed", Folder: "/f", Target: fmt.Sprint(n)})
+		}
+	}
+	if c := read(t, s, (*Tx).JobCounts); c.Pending != n {
+		t.Errorf("%d jobs", c.Pending)
+	}
+	for _, pkg := range ids {
+		for _, j := range read(t, s, func(tx *Tx) ([]Job, error) { return tx.JobsOf(pkg) }) {
+			if j.PackageID != pkg {
+				t.Errorf("a job of %.20q is among those of %.20q", j.PackageID, pkg)
+			}
+		}
+	}
+	for _, j := range []Job{{PackageID: "", Kind: "k"}, {PackageID: "a", Kind: ""}, {PackageID: "a", DocumentID: "\xff", Kind: "k"}} {
 		err := s.Update(func(tx *Tx) error { _, err := tx.PlanJob(j); return err })
 		if !errors.Is(err, ErrBadID) {
 			t.Errorf("%.40q: %v, want ErrBadID", j.Key(), err)

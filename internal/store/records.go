@@ -1,6 +1,8 @@
 package store
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"strings"
 	"time"
@@ -150,8 +152,20 @@ type Job struct {
 	UnprovenAt time.Time `json:"unproven_at,omitzero"`
 }
 
-// Key is the job's identity in the store.
-func (j Job) Key() string { return j.PackageID + "/" + j.DocumentID + "/" + j.Kind }
+// Key is the job's identity in the store: its three parts, of which none has a slash in it.
+func (j Job) Key() string {
+	return keyPart(j.PackageID) + "/" + keyPart(j.DocumentID) + "/" + keyPart(j.Kind)
+}
+
+// keyPart is an identifier of whatever form as a part of a key: itself, or its hash after a percent sign, which none that
+// is kept as it is holds.
+func keyPart(id string) string {
+	if len(id) <= maxID && !strings.ContainsAny(id, "/%") {
+		return id
+	}
+	sum := sha256.Sum256([]byte(id))
+	return "%" + hex.EncodeToString(sum[:])
+}
 
 // DraftState is where a draft stands on its way out.
 type DraftState string

@@ -1,0 +1,150 @@
+package agent
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"countersign/internal/esign"
+	"countersign/internal/inbox"
+	"countersign/internal/store"
+)
+
+// oddIDs are identifiers that cannot be part of a path.
+var oddIDs = []string{"a/b", "../../etc", "..", "%2F", "a?b", "a#b", `a\b`, "a b", "a\x00b", "line\nfeed", strings.Repeat("a", 10_000)}
+
+// receive stores an event as the inbox does.
+func receive(t *testing.T, a *Agent, fields map[string]string) {
+	t.Helper()
+	body, err := json.Marshal(fields)
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := esign.ParseEvent(body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := a.storeEvent(t.Context(), inbox.Received{ID: e.EventID, Event: e, Parsed: true, Body: body, At: a.now()}); err != nil {
+		t.Fatal(err)
+	}
+	poke(a.rings.events)
+}
+
+func TestAnIDThatCannotBeUsedHoldsNothingUp(t *testing.T) {
+	documents := []map[string]string{{"documentId": "good"}}
+	var listed []map[string]string
+	for i, id := range oddIDs {
+		documents = append(documents, map[string]string{"documentId": id, "name": fmt.Sprint("Odd ", i)})
+		listed = append(listed, map[string]string{"packageId": id, "state": "open"})
+	}
+	listed = append(listed, map[string]string{"packageId": "listed", "state": "open"})
+	answers := map[string]any{
+		"/packages/mixed/status": map[string]any{"packageId": "mixed", "name": "Mixed", "state": "executed", "documents": documents},
+		"/packages/odd/status":   map[string]any{"packageId": "odd", "name": "Odd", "state": "executed", "documents": documents[1:]},
+		"/packages/list":         map[string]any{"items": listed, "total": len(listed)},
+	}
+	synctest.Test(t, func(t *testing.T) {
+		var mu sync.Mutex
+		var told []string
+		a, c, stop := quietOffice(t, 0, func(p *Params) {
+			p.Notify = func(title, body string) error {
+				mu.Lock()
+				defer mu.Unlock()
+				told = append(told, title+" "+body)
+				return nil
+			}
+		})
+		defer stop()
+		time.Sleep(time.Second)
+		c.say = func(path string) string {
+			if strings.HasSuffix(path, "/download") {
+				return "%PDF-1.7\n%%EOF\n"
+			}
+			for end, answer := range answers {
+				if strings.HasSuffix(path, end) {
+					b, _ := json.Marshal(answer)
+					return string(b)
+				}
+			}
+			return ""
+		}
+		for i, id := range oddIDs {
+			receive(t, a, map[string]string{"action": "package_executed", "eventId": fmt.Sprint("p", i), "packageId": id})
+			receive(t, a, map[string]string{"action": "document_signed", "eventId": fmt.Sprint("d", i), "packageId": "mixed", "documentId": id, "signerId": id})
+		}
+		receive(t, a, map[string]string{"action": "package_executed", "eventId": "e1", "packageId": "mixed"})
+		receive(t, a, map[string]string{"action": "package_executed", "eventId": "e2", "packageId": "odd"})
+		a.reconcileSoon("test")
+		time.Sleep(5 * time.Minute)
+
+		s := a.Status()
+		if s.Events.Pending != 0 || s.Events.Problems != 2*len(oddIDs) {
+			t.Errorf("events: %+v", s.Events)
+		}
+		for _, i := range s.Health {
+			if strings.HasPrefix(i.ID, "internal-") || i.ID == "aside" {
+				t.Errorf("health: %+v", i)
+			}
+		}
+		mixed, _ := a.Package("mixed")
+		if mixed.FilesDone != 1 || mixed.FilesTotal != len(documents) || mixed.Saved || mixed.Problem == "" {
+			t.Errorf("%d of %d files, saved %v, problem %q", mixed.FilesDone, mixed.FilesTotal, mixed.Saved, mixed.Problem)
+		}
+		if c.count("/packages/listed/status") == 0 {
+			t.Error("the package after the odd ones of the list is not known")
+		}
+		mu.Lock()
+		all := strings.Join(told, "\n")
+		mu.Unlock()
+		if strings.Count(all, "“Mixed”") != 1 || strings.Count(all, "“Odd”. None of its files") != 1 {
+			t.Errorf("told: %s", all)
+		}
+		var lines int
+		for _, x := range a.Activity(1000) {
+			if strings.Contains(x.Text, "cannot be used") && x.Kind == "problem" {
+				lines++
+			}
+		}
+		time.Sleep(48 * time.Hour)
+		for _, x := range a.Activity(1000) {
+			if strings.Contains(x.Text, "cannot be used") && x.Kind == "problem" {
+				lines--
+			}
+		}
+		if lines != 0 {
+			t.Errorf("%d lines more after two days", -lines)
+		}
+	})
+}
+
+func TestAnObjectThatCannotBeWorkedOnIsLeftAloneAndTheRestIsNot(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a, _, stop := quietOffice(t, 0)
+		defer stop()
+		refuse := func() error { return a.st.Update(func(*store.Tx) error { return errors.New("not like that") }) }
+		for key, do := range map[string]func() error{"package a": refuse, "file b": func() error { panic("a bug") }} {
+			if err := a.one(t.Context(), key, do); err != nil || !a.leftAlone(key) {
+				t.Errorf("%s: %v, left alone %v", key, err, a.leftAlone(key))
+			}
+		}
+		for _, err := range []error{os.ErrPermission, context.Canceled, &esign.Error{Kind: esign.Network}} {
+			if got := a.one(t.Context(), "draft c", func() error { return err }); got != err || a.leftAlone("draft c") {
+				t.Errorf("%v ends no round: %v", err, got)
+			}
+		}
+		if !a.health.has("aside") {
+			t.Errorf("nobody was told: %+v", a.health.list())
+		}
+		time.Sleep(asidePause + 2*time.Minute)
+		if a.leftAlone("package a") || a.health.has("aside") {
+			t.Errorf("still left alone: %+v", a.health.list())
+		}
+	})
+}
