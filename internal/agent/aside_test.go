@@ -1,11 +1,14 @@
 package agent
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -14,7 +17,10 @@ import (
 
 	"countersign/internal/esign"
 	"countersign/internal/inbox"
+	"countersign/internal/locations"
 	"countersign/internal/store"
+
+	bolt "go.etcd.io/bbolt"
 )
 
 // oddIDs are identifiers that cannot be part of a path.
@@ -147,4 +153,66 @@ func TestAnObjectThatCannotBeWorkedOnIsLeftAloneAndTheRestIsNot(t *testing.T) {
 			t.Errorf("still left alone: %+v", a.health.list())
 		}
 	})
+}
+
+func TestAPackageWhoseRecordCannotBeReadHoldsUpNoOther(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a, c, stop := quietOffice(t, 3)
+		time.Sleep(time.Minute)
+		stopped := a.p
+		stop()
+		spoilRecord(t, locations.State(stopped.DataDir), `"id":"p1"`)
+		c2 := &canned{}
+		stopped.HTTP = &http.Client{Transport: c2}
+		b, err := Open(t.Context(), stopped)
+		if err != nil {
+			t.Fatal(err)
+		}
+		running, end := context.WithCancel(t.Context())
+		var done sync.WaitGroup
+		done.Go(func() { b.Run(running) })
+		time.Sleep(time.Minute)
+		receive(t, b, map[string]string{"action": "package_executed", "eventId": "e1", "packageId": "p1"})
+		receive(t, b, map[string]string{"action": "package_executed", "eventId": "e2", "packageId": "p2"})
+		time.Sleep(time.Minute)
+		if c.count("/packages/p1/status") == 0 || c2.count("/packages/p0/status") == 0 || c2.count("/packages/p2/status") == 0 {
+			t.Error("not every other package was asked about")
+		}
+		if e := b.Status().Events; e.Pending != 0 || e.Problems != 1 {
+			t.Errorf("events: %+v", e)
+		}
+		if !b.health.has("records") || b.health.has("data") || b.health.has("internal-reconcile") || b.health.has("internal-events") {
+			t.Errorf("health: %+v", b.health.list())
+		}
+		end()
+		done.Wait()
+		if err := b.Close(); err != nil {
+			t.Error(err)
+		}
+		if aside, _ := filepath.Glob(locations.State(stopped.DataDir) + ".damaged*"); len(aside) > 0 {
+			t.Errorf("the whole file was set aside: %v", aside)
+		}
+	})
+}
+
+// spoilRecord makes the package unreadable in whose record that stands.
+func spoilRecord(t *testing.T, file, part string) {
+	t.Helper()
+	db, err := bolt.Open(file, 0o600, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = db.Update(func(tx *bolt.Tx) error {
+		packages := tx.Bucket([]byte("packages"))
+		c := packages.Cursor()
+		for key, value := c.First(); key != nil; key, value = c.Next() {
+			if strings.Contains(string(value), part) {
+				return packages.Put(bytes.Clone(key), value[:len(value)/2])
+			}
+		}
+		return errors.New("no such record")
+	})
+	if err := errors.Join(err, db.Close()); err != nil {
+		t.Fatal(err)
+	}
 }

@@ -42,6 +42,7 @@ func (s *state) Update(fn func(*store.Tx) error) error {
 		refused = fn(tx)
 		return refused
 	})
+	s.tellUnreadable()
 	switch {
 	case refused == nil, errors.Is(err, store.ErrCorrupt):
 		s.note(err)
@@ -49,6 +50,14 @@ func (s *state) Update(fn func(*store.Tx) error) error {
 		err = &objectError{err}
 	}
 	return err
+}
+
+// tellUnreadable says in health that records are left out.
+func (s *state) tellUnreadable() {
+	if s.Unreadable() > 0 {
+		s.health.set("records", Warning, ActNone,
+			"Part of Countersign's own data cannot be read and is left out; everything else works. Compare the latest packages with the service's own pages.")
+	}
 }
 
 // objectError is a failure that concerns one object: its record could not be changed like that, or brought a bug to light.
@@ -61,8 +70,12 @@ func (e *objectError) Unwrap() error { return e.err }
 // View is store.View.
 func (s *state) View(fn func(*store.Tx) error) error {
 	err := s.Store.View(fn)
-	if errors.Is(err, store.ErrCorrupt) {
+	s.tellUnreadable()
+	switch {
+	case errors.Is(err, store.ErrCorrupt):
 		s.note(err)
+	case errors.Is(err, store.ErrRecord):
+		err = &objectError{err}
 	}
 	return err
 }

@@ -78,8 +78,7 @@ func (tx *Tx) Drafts(states ...DraftState) ([]Draft, error) {
 	if len(states) == 0 {
 		err := tx.newest(bucketDrafts, "", func(row, value []byte) (bool, error) {
 			d, err := decode[Draft](bucketDrafts, row, value)
-			list = append(list, d)
-			return true, err
+			return true, collect(tx, &list, d, err)
 		})
 		return list, err
 	}
@@ -90,8 +89,7 @@ func (tx *Tx) Drafts(states ...DraftState) ([]Draft, error) {
 		prefix := stateKey(state)
 		if err := tx.oldest(bucketDraftStates, prefix, func(key, _ []byte) (bool, error) {
 			d, err := at[Draft](tx, bucketDrafts, key[len(prefix):])
-			list = append(list, d)
-			return true, err
+			return true, collect(tx, &list, d, err)
 		}); err != nil {
 			return nil, err
 		}
@@ -106,8 +104,7 @@ func (tx *Tx) DraftsDue(due Due) ([]Draft, error) {
 	var list []Draft
 	err := tx.due(bucketDraftsDue, due, func(key []byte) (bool, error) {
 		d, err := at[Draft](tx, bucketDrafts, key[8:])
-		list = append(list, d)
-		return true, err
+		return true, collect(tx, &list, d, err)
 	})
 	return list, err
 }

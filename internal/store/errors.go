@@ -19,6 +19,10 @@ var (
 	// ErrClosed means that the store has been closed.
 	ErrClosed = errors.New("the data file is closed")
 
+	// ErrRecord means that one record cannot be read, though the file around it is well. It stays as it is; lists leave
+	// it out (see [Store.Unreadable]).
+	ErrRecord = errors.New("a record cannot be read")
+
 	// ErrNotFound means that a record to change does not exist.
 	ErrNotFound = errors.New("no such record")
 

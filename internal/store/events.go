@@ -1,6 +1,9 @@
 package store
 
-import "fmt"
+import (
+	"errors"
+	"fmt"
+)
 
 var events = shelf{rows: bucketEvents, ids: bucketEventIDs}
 
@@ -39,6 +42,10 @@ func (tx *Tx) AddEvent(e Event) (added bool, err error) {
 	switch {
 	case value != nil:
 		stored, err := decode[Event](bucketEvents, row, value)
+		if errors.Is(err, ErrRecord) { // it is there, and its copy would not be another
+			tx.leaveOut(err)
+			return false, nil
+		}
 		if err != nil {
 			return false, err
 		}
@@ -112,8 +119,7 @@ func (tx *Tx) PendingEvents(limit int) ([]Event, error) {
 			return false, nil
 		}
 		e, err := at[Event](tx, bucketEvents, row)
-		list = append(list, e)
-		return true, err
+		return true, collect(tx, &list, e, err)
 	})
 	return list, err
 }
@@ -126,8 +132,7 @@ func (tx *Tx) OddEvents(limit int) ([]Event, error) {
 			return false, nil
 		}
 		e, err := at[Event](tx, bucketEvents, row)
-		list = append(list, e)
-		return true, err
+		return true, collect(tx, &list, e, err)
 	})
 	return list, err
 }

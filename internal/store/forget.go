@@ -2,6 +2,7 @@ package store
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -83,6 +84,10 @@ func (tx *Tx) ForgetEvents(keep, limit int) (forgotten int, err error) {
 
 func (tx *Tx) forgetEvent(row []byte) error {
 	e, err := at[Event](tx, bucketEvents, row)
+	if errors.Is(err, ErrRecord) {
+		tx.leaveOut(err)
+		return nil // it stays as it is
+	}
 	if err != nil {
 		return err
 	}

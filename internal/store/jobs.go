@@ -2,7 +2,9 @@ package store
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"strings"
 	"time"
 	"unicode/utf8"
 )
@@ -102,11 +104,17 @@ func (tx *Tx) Job(key string) (Job, bool, error) {
 	return j, err == nil, err
 }
 
-// JobsOf returns all jobs of a package.
+// JobsOf returns all jobs of a package. One that cannot be read is JobFailed, and nothing more is known of it: a package
+// must not look complete without it.
 func (tx *Tx) JobsOf(packageID string) ([]Job, error) {
 	var list []Job
 	err := tx.oldest(bucketJobs, []byte(keyPart(packageID)+"/"), func(key, value []byte) (bool, error) {
 		j, err := decode[Job](bucketJobs, key, value)
+		if errors.Is(err, ErrRecord) {
+			tx.leaveOut(err)
+			parts := strings.Split(string(key), "/")
+			j, err = Job{PackageID: packageID, DocumentID: parts[1], Kind: parts[len(parts)-1], State: JobFailed}, nil
+		}
 		list = append(list, j)
 		return true, err
 	})
@@ -121,8 +129,7 @@ func (tx *Tx) JobsDue(d Due, limit int) ([]Job, error) {
 			return false, nil
 		}
 		j, err := at[Job](tx, bucketJobs, key[8:])
-		list = append(list, j)
-		return true, err
+		return true, collect(tx, &list, j, err)
 	})
 	return list, err
 }
@@ -132,8 +139,7 @@ func (tx *Tx) PendingJobs() ([]Job, error) {
 	var list []Job
 	err := tx.oldest(bucketJobsDue, nil, func(key, _ []byte) (bool, error) {
 		j, err := at[Job](tx, bucketJobs, key[8:])
-		list = append(list, j)
-		return true, err
+		return true, collect(tx, &list, j, err)
 	})
 	return list, err
 }
@@ -155,8 +161,7 @@ func (tx *Tx) newestJobs(index string, limit int) ([]Job, error) {
 			return false, nil
 		}
 		j, err := at[Job](tx, bucketJobs, key[8:])
-		list = append(list, j)
-		return true, err
+		return true, collect(tx, &list, j, err)
 	})
 	return list, err
 }

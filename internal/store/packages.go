@@ -2,6 +2,7 @@ package store
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"time"
 )
@@ -103,6 +104,10 @@ func (tx *Tx) PutPackage(p Package) error {
 func (tx *Tx) Packages(each func(Package) bool) error {
 	return tx.newest(bucketPackages, "", func(row, value []byte) (bool, error) {
 		p, err := decode[Package](bucketPackages, row, value)
+		if errors.Is(err, ErrRecord) {
+			tx.leaveOut(err)
+			return true, nil
+		}
 		if err != nil {
 			return false, err
 		}
@@ -118,8 +123,7 @@ func (tx *Tx) PackagesDue(d Due, limit int) ([]Package, error) {
 			return false, nil
 		}
 		p, err := at[Package](tx, bucketPackages, key[8:])
-		list = append(list, p)
-		return true, err
+		return true, collect(tx, &list, p, err)
 	})
 	return list, err
 }
@@ -129,8 +133,7 @@ func (tx *Tx) AllOpen() ([]Package, error) {
 	var list []Package
 	err := tx.oldest(bucketPackagesDue, nil, func(key, _ []byte) (bool, error) {
 		p, err := at[Package](tx, bucketPackages, key[8:])
-		list = append(list, p)
-		return true, err
+		return true, collect(tx, &list, p, err)
 	})
 	return list, err
 }
@@ -150,6 +153,10 @@ func (tx *Tx) PackageByDraft(draftID string) (found Package, ok bool, err error)
 			return true, nil
 		}
 		p, err := at[Package](tx, bucketPackages, key[len(prefix):])
+		if errors.Is(err, ErrRecord) {
+			tx.leaveOut(err)
+			return true, nil
+		}
 		if err == nil && p.DraftID == draftID {
 			found, ok = p, true
 		}

@@ -47,6 +47,8 @@ type Store struct {
 	wake   chan struct{} // capacity 1: there is something in queue, or closed
 	done   chan struct{} // closed when the writer has ended
 
+	unreadable map[string]bool // records that were met and left out, by what was wrong; under mu
+
 	damage atomic.Pointer[CorruptError] // set once damage was met; nothing is read or written after that
 }
 
@@ -269,6 +271,26 @@ func (s *Store) View(fn func(*Tx) error) error {
 		return ErrClosed
 	}
 	return err
+}
+
+// noteUnreadable notes a record that is left out.
+func (s *Store) noteUnreadable(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.unreadable[err.Error()] {
+		s.log.Error("a record cannot be read and is left out", "err", err)
+		if s.unreadable == nil {
+			s.unreadable = map[string]bool{}
+		}
+		s.unreadable[err.Error()] = true
+	}
+}
+
+// Unreadable is how many records were met so far that cannot be read and are left out. They stay in the file as they are.
+func (s *Store) Unreadable() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.unreadable)
 }
 
 // usable reports why the store cannot be used, or nil.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"time"
 
@@ -15,12 +16,14 @@ import (
 //
 // Methods that change something fail inside View.
 type Tx struct {
-	bolt   *bolt.Tx
-	now    func() time.Time
+	bolt       *bolt.Tx
+	now        func() time.Time
+	unreadable func(error) // told of a record that is left out; nil for nobody
+
 	writes int // how many changes were made, so that a failed fn that made none needs no rollback
 }
 
-func (s *Store) newTx(b *bolt.Tx) *Tx { return &Tx{bolt: b, now: s.now} }
+func (s *Store) newTx(b *bolt.Tx) *Tx { return &Tx{bolt: b, now: s.now, unreadable: s.noteUnreadable} }
 
 func (tx *Tx) bucket(name string) (*bolt.Bucket, error) {
 	b := tx.bolt.Bucket([]byte(name))
@@ -63,6 +66,26 @@ func (tx *Tx) del(bucket string, key []byte) error {
 	return nil
 }
 
+// collect adds a record that was read to a list. One that cannot be read is left out and noted, so that it holds up none
+// of the others.
+func collect[T any](tx *Tx, list *[]T, record T, err error) error {
+	switch {
+	case err == nil:
+		*list = append(*list, record)
+	case errors.Is(err, ErrRecord):
+		tx.leaveOut(err)
+		return nil
+	}
+	return err
+}
+
+// leaveOut notes a record that cannot be read.
+func (tx *Tx) leaveOut(err error) {
+	if tx.unreadable != nil {
+		tx.unreadable(err)
+	}
+}
+
 // decode reads the record that is there under key.
 func decode[T any](bucket string, key, value []byte) (T, error) {
 	var record T
@@ -70,7 +93,8 @@ func decode[T any](bucket string, key, value []byte) (T, error) {
 		return record, fmt.Errorf("%w: %s %x is missing", errUnreadable, bucket, key)
 	}
 	if err := json.Unmarshal(value, &record); err != nil {
-		return record, fmt.Errorf("%w: %s %x: %v", errUnreadable, bucket, key, err)
+		var none T
+		return none, fmt.Errorf("%w: %s %x: %v", ErrRecord, bucket, key, err)
 	}
 	return record, nil
 }
@@ -207,12 +231,8 @@ func page[T any](tx *Tx, bucket string, before Cursor, limit int) (records []T, 
 			return false, nil
 		}
 		record, err := decode[T](bucket, key, value)
-		if err != nil {
-			return false, err
-		}
-		records = append(records, record)
 		last = key
-		return true, nil
+		return true, collect(tx, &records, record, err)
 	})
 	return records, next, err
 }
