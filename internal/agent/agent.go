@@ -17,9 +17,11 @@
 // The loops share no memory but what Agent names; they meet in the store and wake each other with pokes. Each loop
 // can be killed at any instruction and started again: what it has promised is in the store.
 //
-// What keeps a fault from spreading has a file each: rest.go leaves a service alone that asks for it, troubles.go and
-// savewatch.go put off one package or one folder and not the others, asking.go covers the moments in which nobody knows
-// the endpoint's secret, state.go and precious.go survive a full disk and a damaged data file.
+// What keeps a fault from spreading has a file each: rest.go leaves a service alone that asks for it, troubles.go,
+// savewatch.go and aside.go put off one package, one folder or whatever is wrong by itself and not the others, sweep.go
+// limits how often everything is asked about, cooldown.go and clock.go believe no moment that a wrong clock has noted,
+// asking.go covers the moments in which nobody knows the endpoint's secret, state.go and precious.go survive a full disk
+// and a damaged data file.
 //
 // It must not know how things look (ui), nor how they are kept, sealed, signed or written (the leaves).
 package agent
