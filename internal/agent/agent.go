@@ -233,6 +233,9 @@ func (a *Agent) load(ctx context.Context, aside string) error {
 	if err := a.loadTally(); err != nil {
 		return err
 	}
+	if err := a.recallSilence(); err != nil {
+		return fmt.Errorf("read what is known of the endpoint: %w", err)
+	}
 	a.inbox = a.newInbox()
 	a.unlock(ctx)
 	a.checkSetUp()

@@ -50,7 +50,7 @@ func (a *Agent) lookAround(ctx context.Context, client *esign.Client, l *listing
 	switch {
 	case err == nil:
 		l.tries = 0
-		if a.endpoints.get() == nil {
+		if a.deaf() {
 			pause = listOften
 		}
 	case errors.As(err, &e) && !e.Temporary() && !concernsAll(err):

@@ -199,6 +199,9 @@ func (a *Agent) setEndpoint(ctx context.Context, force bool) error {
 		}
 		return nil
 	case !online || t.State != "up":
+		if force {
+			return &SignInError{"The service can send events to this computer only while somebody is signed in and the public address is open. Try again then."}
+		}
 		return nil
 	}
 	a.health.clear("no-tunnel")
@@ -211,6 +214,9 @@ func (a *Agent) setEndpoint(ctx context.Context, force bool) error {
 	if !force && old != nil && old.Asked == want && old.ClientID == s.ClientID && old.Secret != "" && !a.endpointUnsure() {
 		a.health.clear("endpoint")
 		return nil
+	}
+	if a.silence.lost() && old != nil && !force && !a.endpointUnsure() {
+		return nil // it may be another computer's by now: a person decides who has it
 	}
 	if left := a.rest.left(a.now()); left > 0 && !force {
 		return &esign.Error{Op: "registering the webhook endpoint", Kind: esign.TooMany, RetryAfter: left}
@@ -258,25 +264,25 @@ func (a *Agent) adoptEndpoint(x endpoint) error {
 	if err := endpointValues(values, &x, former); err != nil {
 		return err
 	}
-	err := a.keys.put(values, func(tx *store.Tx) error { return tx.PutDoc(docAsking, nil) })
+	err := a.keys.put(values, endpointSettled)
 	if err != nil {
 		a.endpoints.settle(true) // the service signs with a secret that is lost
 		return fmt.Errorf("keep the endpoint: %w", err)
 	}
 	a.endpoints.follow(&x, former, false)
 	a.health.clear("endpoint")
-	a.silence.end()
-	a.health.clear("endpoint-lost")
+	a.forgetSilence()
 	a.reconcileSoon("the endpoint is registered") // what happened until now was reported to nobody, or to another computer
 	a.record(store.Activity{Kind: "endpoint", Text: "The service now reports signatures to this computer."})
 	a.watchers.signal(StatusChanged)
 	return nil
 }
 
-// endpointAtService is the address that the service reports to; it may have taken one whose registration was cut short.
-func (a *Agent) endpointAtService() (address string) {
-	if old := a.endpoints.get(); old != nil {
-		address = old.URL
+// endpointAtService is the registration to delete at the service; it may have taken one whose answer was cut short. One
+// that is known to have gone to another computer is left there.
+func (a *Agent) endpointAtService() (address, id string) {
+	if old := a.endpoints.get(); old != nil && !a.silence.lost() {
+		address, id = old.URL, old.ID
 	}
 	var asked string
 	err := a.st.View(func(tx *store.Tx) error {
@@ -284,9 +290,9 @@ func (a *Agent) endpointAtService() (address string) {
 		return err
 	})
 	if err == nil && asked != "" {
-		return asked
+		return asked, ""
 	}
-	return address
+	return address, id
 }
 
 // endpointValues adds the registrations to the values of a commit.
@@ -298,4 +304,15 @@ func endpointValues(values map[string][]byte, current *endpoint, former []endpoi
 		}
 	}
 	return putJSON(values, sealedFormer, former)
+}
+
+// endpointSettled records, with a registration, that nothing is unsure about it and nothing lost.
+func endpointSettled(tx *store.Tx) error {
+	return errors.Join(tx.PutDoc(docAsking, nil), tx.PutDoc(docLost, nil))
+}
+
+// forgetSilence starts over after a registration: what was missed before it says nothing about it.
+func (a *Agent) forgetSilence() {
+	a.silence.end()
+	a.health.clear("endpoint-lost")
 }

@@ -211,7 +211,7 @@ func (a *Agent) handleEvent(ctx context.Context, ev store.Event, questions slots
 		a.tell(line)
 	}
 	a.follow(found)
-	a.heard()
+	a.heard(e, ev.Received)
 	poke(a.rings.reconcile)
 	poke(a.rings.outbox) // the event may carry the correlation id of a draft whose outcome is unknown
 	a.watchers.signal(PackagesChanged)

@@ -25,6 +25,7 @@ type farewell struct {
 	ClientSecret string    `json:"client_secret,omitempty"`
 	Refresh      string    `json:"refresh,omitempty"`
 	Endpoint     string    `json:"endpoint,omitempty"` // the address to delete
+	EndpointID   string    `json:"endpoint_id,omitempty"`
 	Since        time.Time `json:"since"`
 	Next         time.Time `json:"next"` // when to try again
 	Tries        int       `json:"tries,omitempty"`
@@ -207,10 +208,10 @@ func (a *Agent) sayFarewell(ctx context.Context, id string, hold bool) (left []s
 	}
 	again := false
 	if f.Endpoint != "" {
-		err := a.deleteEndpoint(ctx, esign.NewClient(config, session), config, f.Endpoint)
+		err := a.deleteEndpoint(ctx, esign.NewClient(config, session), config, f)
 		if err != nil {
 			a.log.Warn("delete the endpoint", "err", err)
-			left = append(left, unsaid[0])
+			left = append(left, endpointLeft(err))
 			again = tellAgain(err)
 		}
 		if !again {
@@ -243,12 +244,14 @@ func (a *Agent) sayFarewell(ctx context.Context, id string, hold bool) (left []s
 // tellAgain reports whether what failed may succeed another time.
 func tellAgain(err error) bool {
 	var e *esign.Error
-	return !errors.Is(err, esign.ErrSignedOut) && (!errors.As(err, &e) || e.Temporary() || e.Kind == esign.NotKept || e.Kind == esign.Interrupted)
+	var others *othersEndpointError
+	return !errors.As(err, &others) && !errors.Is(err, esign.ErrSignedOut) && (!errors.As(err, &e) || e.Temporary() || e.Kind == esign.NotKept || e.Kind == esign.Interrupted)
 }
 
 // deleteEndpoint deletes an endpoint of config's client, unless that has been registered anew meanwhile, which replaced
-// it.
-func (a *Agent) deleteEndpoint(ctx context.Context, client *esign.Client, config esign.Config, address string) error {
+// it. Whether another computer has registered since cannot be asked; where the service's answer shows that one had, the
+// error is an *othersEndpointError.
+func (a *Agent) deleteEndpoint(ctx context.Context, client *esign.Client, config esign.Config, f farewell) error {
 	_, done, err := a.endpoints.change(ctx)
 	if err != nil {
 		return err
@@ -257,7 +260,30 @@ func (a *Agent) deleteEndpoint(ctx context.Context, client *esign.Client, config
 	if o := a.office.get(); o.service != nil && o.signedIn() && sameClient(o.service.config, config) {
 		return nil
 	}
-	return client.DeleteEndpoint(ctx, address)
+	deleted, err := client.DeleteEndpoint(ctx, f.Endpoint)
+	if err == nil && differ(deleted.URL, f.Endpoint) && differ(deleted.ID, f.EndpointID) {
+		return &othersEndpointError{deleted}
+	}
+	return err
+}
+
+// differ is true for two that are known and not the same.
+func differ(a, b string) bool { return a != "" && b != "" && a != b }
+
+// othersEndpointError is a deletion that hit the registration of another computer.
+type othersEndpointError struct{ deleted esign.Endpoint }
+
+func (e *othersEndpointError) Error() string {
+	return "deleted another computer's endpoint: " + e.deleted.String()
+}
+
+// endpointLeft names what is left at the service of an endpoint that was not simply deleted.
+func endpointLeft(err error) string {
+	var others *othersEndpointError
+	if errors.As(err, &others) {
+		return "the events for another computer were turned off until somebody takes them back there"
+	}
+	return "its endpoint could not be deleted"
 }
 
 // farewellVault is the esign.Vault of a sign-in that is over here.

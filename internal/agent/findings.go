@@ -24,11 +24,11 @@ func (a *Agent) applyCheck(id string, status esign.Status, quiet bool) error {
 		if err != nil || !ok {
 			return err
 		}
-		known, open, checked := !p.Checked.IsZero(), p.State != store.PackageExecuted, p.Checked
+		before := p
 		if found, err = draw(tx, &p, status); err != nil {
 			return err
 		}
-		silent = known && open && p.State == store.PackageExecuted && checked.After(listening) && !listening.IsZero()
+		silent = owesEvent(before, p, found.moved, listening, a.now())
 		return putPackage(tx, p)
 	})
 	if err != nil {
@@ -48,7 +48,8 @@ func (a *Agent) applyCheck(id string, status esign.Status, quiet bool) error {
 // findings are what follows from a status answer or an event once it is recorded.
 type findings struct {
 	facts   []fact
-	planned int // files
+	planned int  // files
+	moved   bool // something happened that an event should have told
 }
 
 // follow does what was found; the findings are committed.
@@ -67,7 +68,9 @@ func (a *Agent) drawing(before store.Package) func(tx *store.Tx, p *store.Packag
 	return func(tx *store.Tx, p *store.Package, status esign.Status) (f findings, err error) {
 		// Signatures that were there before the package was known are old, unless everything about it is new.
 		tell := !p.Checked.IsZero() || a.now().Sub(p.Created) < newFor
+		executed := p.State == store.PackageExecuted
 		news := applyStatus(p, status, a.now())
+		f.moved = len(news) > 0 || !executed && p.State == store.PackageExecuted
 		if f.facts, err = a.firstTold(tx, *p, news); err != nil {
 			return f, err
 		}

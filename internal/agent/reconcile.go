@@ -239,7 +239,7 @@ func (a *Agent) checkPause(p store.Package, s Settings) time.Duration {
 	default:
 		pause = 12 * time.Hour
 	}
-	if a.endpoints.get() == nil || s.Tunnel == TunnelNone {
+	if a.deaf() || s.Tunnel == TunnelNone {
 		pause /= 10
 	}
 	return pause

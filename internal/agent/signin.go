@@ -331,10 +331,10 @@ func (a *Agent) leave(ctx context.Context, o office, values map[string][]byte, a
 	if err := endpointValues(values, nil, former); err != nil {
 		return "", err
 	}
-	also = append(also, func(tx *store.Tx) error { return tx.PutDoc(docAsking, nil) })
+	also = append(also, endpointSettled)
 	err = o.service.session.Leave(ctx, func(t esign.Tokens) error {
 		f := a.newFarewell(o.service, t)
-		f.Endpoint = a.endpointAtService()
+		f.Endpoint, f.EndpointID = a.endpointAtService()
 		err := a.owe(f, t, values, also...)
 		if err == nil && (t.Refresh != "" || t.Access != "") {
 			owed = f.ID
@@ -343,6 +343,7 @@ func (a *Agent) leave(ctx context.Context, o office, values map[string][]byte, a
 	})
 	if err == nil {
 		a.endpoints.follow(nil, former, false)
+		a.forgetSilence()
 	}
 	return owed, err
 }

@@ -1,6 +1,7 @@
 package esign
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -48,35 +49,47 @@ func (c *Client) SetEndpoint(ctx context.Context, url string) (Endpoint, error) 
 	if err := c.json(ctx, k, &raw); err != nil {
 		return Endpoint{}, err
 	}
-	var said struct {
-		ID     text    `json:"eventEndpointId"`
-		Name   text    `json:"name"`
-		URL    *string `json:"url"`
-		Secret string  `json:"secret"`
-	}
-	if err := json.Unmarshal(unwrap(raw, "endpoint"), &said); err != nil || said.Secret == "" {
+	e := readEndpoint(raw)
+	if e.Secret == "" {
 		return Endpoint{}, k.unreadable()
 	}
-	e := Endpoint{ID: string(said.ID), Name: string(said.Name), URL: url, Secret: said.Secret}
-	if said.URL != nil && *said.URL != "" {
-		e.URL = *said.URL
-	}
+	e.URL = cmp.Or(e.URL, url)
 	return e, nil
 }
 
-// DeleteEndpoint removes the endpoint. One that is not there any more is no error.
-func (c *Client) DeleteEndpoint(ctx context.Context, url string) error {
+// readEndpoint is the endpoint of an answer; what it does not say is "".
+func readEndpoint(answer []byte) Endpoint {
+	var said struct {
+		ID     text `json:"eventEndpointId"`
+		Name   text `json:"name"`
+		URL    text `json:"url"`
+		Secret text `json:"secret"`
+	}
+	if json.Unmarshal(unwrap(answer, "endpoint"), &said) != nil {
+		return Endpoint{}
+	}
+	return Endpoint{ID: string(said.ID), Name: string(said.Name), URL: string(said.URL), Secret: string(said.Secret)}
+}
+
+// DeleteEndpoint removes the endpoint of this OAuth client, whosever registration it is, and returns what the service
+// says it removed, as far as it does. One that is not there any more is no error.
+func (c *Client) DeleteEndpoint(ctx context.Context, url string) (Endpoint, error) {
 	k := &call{op: "removing the address for events", route: "endpoints/set", method: http.MethodPost, path: endpointPath}
 	if url == "" {
-		return invalid(k.op, "There is no address to remove.")
+		return Endpoint{}, invalid(k.op, "There is no address to remove.")
 	}
 	if err := k.jsonBody(endpointRequest{URL: url, Delete: true}); err != nil {
-		return err
+		return Endpoint{}, err
 	}
-	err := c.json(ctx, k, nil)
+	ctx, cancel := context.WithTimeout(ctx, callBound)
+	defer cancel()
+	body, err := c.answer(ctx, k)
 	var e *Error
 	if errors.As(err, &e) && e.Kind == NotFound && !notServed(err) {
-		return nil
+		return Endpoint{}, nil
 	}
-	return err
+	if err != nil {
+		return Endpoint{}, err
+	}
+	return readEndpoint(body), nil
 }

@@ -35,15 +35,19 @@ func TestTheEndpointIsKeptToTheLetter(t *testing.T) {
 		t.Errorf("no secret: %v", err)
 	}
 	client, _ = api(t, answering(200, ``))
-	if err := client.DeleteEndpoint(context.Background(), asked); err != nil {
-		t.Errorf("deleting: %v", err)
+	if e, err := client.DeleteEndpoint(context.Background(), asked); err != nil || e != (Endpoint{}) {
+		t.Errorf("deleting: %v %v", e, err)
+	}
+	client, _ = api(t, answering(200, `{"endpoint":{"eventEndpointId":"e-2","url":"https://other/"}}`))
+	if e, err := client.DeleteEndpoint(context.Background(), asked); err != nil || e.ID != "e-2" || e.URL != "https://other/" {
+		t.Errorf("deleting another's: %v %v", e, err)
 	}
 	client, _ = api(t, answering(404, `{"error":"endpoint_not_found"}`))
-	if err := client.DeleteEndpoint(context.Background(), asked); err != nil {
+	if _, err := client.DeleteEndpoint(context.Background(), asked); err != nil {
 		t.Errorf("deleting what is not there: %v", err)
 	}
 	client, _ = api(t, answering(403, `{"error":"endpoint_not_authorized"}`))
-	if err := client.DeleteEndpoint(context.Background(), asked); kindOf(err) != Forbidden {
+	if _, err := client.DeleteEndpoint(context.Background(), asked); kindOf(err) != Forbidden {
 		t.Errorf("deleting without the right: %v", err)
 	}
 }

@@ -31,7 +31,7 @@ import (
 //	DELETE /faults, /faults/{id} remove all, or one
 //	POST   /tokens/expire        every access token has expired
 //	POST   /tokens/revoke        {"token"} one refresh token's family; {} all of them
-//	POST   /endpoint/replace     {"client_id", "url"} as another computer of the office would; client_id may be left out
+//	POST   /endpoint/replace     {"client_id", "url"} as another computer of the office would, "" to delete; client_id may be left out
 //	POST   /downloads/pad        {"bytes"} executed downloads are at least this large; 0 ends it
 //	GET    /requests             {"requests": []Request, "counts": per route}
 //	DELETE /requests             forget them

@@ -111,13 +111,13 @@ func (s *Server) RevokeRefreshTokens(token string) error {
 }
 
 // ReplaceEndpoint registers another address for a client in every organization that has people, as another computer
-// with the same client id would; "" is the first client.
+// of the office would; with "" it deletes what is registered, as that one would by signing out.
 func (s *Server) ReplaceEndpoint(clientID, url string) error {
 	setDefault(&clientID, s.opt.Clients[0].ID)
 	if _, ok := s.client(clientID); !ok {
 		return notFound("client")
 	}
-	if !usableEndpoint(url) {
+	if url != "" && !usableEndpoint(url) {
 		return badRequest("event_endpoint_invalid_url", "The url must be a complete HTTPS address.")
 	}
 	done := map[string]bool{}
@@ -126,11 +126,34 @@ func (s *Server) ReplaceEndpoint(clientID, url string) error {
 			continue
 		}
 		done[u.OrganizationID] = true
-		if _, err := s.replaceEndpoint(u.OrganizationID, clientID, url); err != nil {
+		var err error
+		if url == "" {
+			_, err = s.deleteEndpoint(u.OrganizationID, clientID)
+		} else {
+			_, err = s.replaceEndpoint(u.OrganizationID, clientID, url)
+		}
+		if err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// EndpointURLs are the addresses registered for a client, one for each organization.
+func (s *Server) EndpointURLs(clientID string) (urls []string) {
+	setDefault(&clientID, s.opt.Clients[0].ID)
+	err := s.db.View(func(tx *bolt.Tx) error {
+		return each(tx, bucketEndpoints, func(_ string, e endpoint) error {
+			if e.ClientID == clientID {
+				urls = append(urls, e.URL)
+			}
+			return nil
+		})
+	})
+	if err != nil {
+		s.log.Error("reading the endpoints failed", "error", err)
+	}
+	return urls
 }
 
 // Forgery is an event, or any bytes, sent to a registered endpoint without anything having happened.

@@ -37,7 +37,7 @@ func (s *Server) setEndpoint(w http.ResponseWriter, r *http.Request, who caller)
 	var e endpoint
 	var err error
 	if body.Delete {
-		e, err = s.deleteEndpoint(who)
+		e, err = s.deleteEndpoint(who.OrganizationID, who.ClientID)
 	} else if !usableEndpoint(body.URL) {
 		err = badRequest("event_endpoint_invalid_url", "The url must be a complete HTTPS address.")
 	} else {
@@ -75,9 +75,10 @@ func (s *Server) replaceEndpoint(organizationID, clientID, address string) (endp
 	return e, err
 }
 
-func (s *Server) deleteEndpoint(who caller) (endpoint, error) {
+// deleteEndpoint removes what is registered for a client, whatever its address is.
+func (s *Server) deleteEndpoint(organizationID, clientID string) (endpoint, error) {
 	var e endpoint
-	key := endpointKey(who.OrganizationID, who.ClientID)
+	key := endpointKey(organizationID, clientID)
 	err := s.db.Update(func(tx *bolt.Tx) (err error) {
 		e, err = get[endpoint](tx, bucketEndpoints, key)
 		if errors.Is(err, errNotFound) {

@@ -124,6 +124,7 @@ var asSaid = map[string][]string{
 		"Try again, or download them from the signing service's website."},
 	"Signed out on this computer, but at the service {{}}.": {"Signed out on this computer, but at the service its endpoint could not be deleted.",
 		"Signed out on this computer, but at the service its endpoint could not be deleted and the sign-in could not be revoked.",
+		"Signed out on this computer, but at the service the events for another computer were turned off until somebody takes them back there.",
 		"Signed out on this computer, but at the service the sign-in could not be revoked, because its key is gone and its endpoint could not be deleted, because its key is gone."},
 	"To continue, {{}}.": {"To continue, sign in.", "To continue, enter the client secret in Settings, enter the ngrok authtoken in Settings, sign in."},
 

@@ -1,0 +1,228 @@
+package agent
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"countersign/internal/sandbox"
+	"countersign/internal/store"
+)
+
+const otherComputer = "https://localhost:1/other"
+
+// listening is an office with an open package that was asked about while the service reported to it.
+func listening(t *testing.T) (o *testOffice, c *wallClock, packageID string) {
+	t.Helper()
+	o, c = sleepy(t, sandbox.Options{})
+	packageID = o.send()
+	o.eventually("what is under way has arrived", func() bool {
+		all, err := o.service.Deliveries()
+		return err == nil && !slices.ContainsFunc(all, func(d sandbox.Delivery) bool { return d.Delivered == nil && !d.GivenUp }) && o.Status().Events.Pending == 0
+	})
+	o.eventually("the package was asked about", func() bool {
+		c.jump(time.Second)
+		o.reconcileSoon("test")
+		since := o.listeningSince()
+		return !since.IsZero() && o.packageOrZero(packageID).Checked.After(since)
+	})
+	return o, c, packageID
+}
+
+// lose has the office find out that the service does not report to it, by what signing does.
+func (o *testOffice) lose(c *wallClock, packageID string, sign func(packageID string) error) {
+	o.t.Helper()
+	if err := sign(packageID); err != nil {
+		o.t.Fatal(err)
+	}
+	o.eventually("it was found out", func() bool {
+		o.reconcileSoon("test")
+		p := o.packageOrZero(packageID)
+		return p.SignersDone > 0 || p.State == store.PackageExecuted
+	})
+	c.jump(2 * silenceGrace)
+	poke(o.rings.reconcile)
+	o.eventually("people are told", func() bool { return o.issue("endpoint-lost") != nil })
+}
+
+// signOne lets the person sign whose turn it is.
+func (o *testOffice) signOne(packageID string) error {
+	for _, p := range o.service.Packages() {
+		for _, s := range p.Signers {
+			if p.PackageID == packageID && s.Turn {
+				return o.service.Sign(packageID, s.SignerID)
+			}
+		}
+	}
+	return nil
+}
+
+func TestAnEndpointThatIsGoneIsToldAndTakenBack(t *testing.T) {
+	for name, c := range map[string]struct {
+		url  string
+		sign func(o *testOffice) func(string) error
+	}{
+		"taken over, found by a signature":  {otherComputer, func(o *testOffice) func(string) error { return o.signOne }},
+		"deleted, found by a signature":     {"", func(o *testOffice) func(string) error { return o.signOne }},
+		"deleted, found when all is signed": {"", func(o *testOffice) func(string) error { return o.service.SignAll }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o, clock, id := listening(t)
+			if err := o.service.ReplaceEndpoint("", c.url); err != nil {
+				t.Fatal(err)
+			}
+			o.lose(clock, id, c.sign(o))
+			o.restart()
+			issue := o.issue("endpoint-lost")
+			if issue == nil || issue.Action != ActTakeEndpoint {
+				t.Fatalf("after a restart health is %+v", o.Status().Health)
+			}
+			o.eventually("the public address is open", func() bool { return o.Status().Tunnel.State == "up" })
+			if err := o.Act(t.Context(), *issue); err != nil {
+				t.Fatal(err)
+			}
+			if urls := o.service.EndpointURLs(""); len(urls) != 1 || urls[0] != o.Status().Endpoint.URL || o.issue("endpoint-lost") != nil {
+				t.Errorf("registered is %v, health is %+v", urls, o.Status().Health)
+			}
+			o.restart()
+			if o.issue("endpoint-lost") != nil {
+				t.Error("it was taken back and is told all the same")
+			}
+		})
+	}
+}
+
+func TestSigningOutLeavesTheEndpointThatIsKnownToBeAnothers(t *testing.T) {
+	o, clock, id := listening(t)
+	if err := o.service.ReplaceEndpoint("", otherComputer); err != nil {
+		t.Fatal(err)
+	}
+	o.lose(clock, id, o.signOne)
+	o.restart() // what is known outlives the program
+	if err := o.SignOut(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if urls := o.service.EndpointURLs(""); !slices.Equal(urls, []string{otherComputer}) {
+		t.Errorf("registered is %v", urls)
+	}
+	if o.issue("endpoint-lost") != nil || o.Status().Endpoint.ID != "" {
+		t.Errorf("signed out: %+v", o.Status())
+	}
+	// Whoever signs in here again wants the reports here.
+	if err := o.SignIn(t.Context(), SignInOptions{}, visit); err != nil {
+		t.Fatal(err)
+	}
+	o.eventually("it is registered", func() bool { return !slices.Contains(o.service.EndpointURLs(""), otherComputer) })
+}
+
+func TestSigningOutSaysThatAnothersEndpointWasDeleted(t *testing.T) {
+	o, _, _ := listening(t)
+	if err := o.service.ReplaceEndpoint("", otherComputer); err != nil {
+		t.Fatal(err)
+	}
+	err := o.SignOut(t.Context())
+	if err == nil || !strings.Contains(Sentence(err), "events for another computer") {
+		t.Errorf("said: %v", err)
+	}
+	if o.Status().SignedIn {
+		t.Error("still signed in")
+	}
+}
+
+func TestSigningOutDeletesTheOwnEndpoint(t *testing.T) {
+	o, _, _ := listening(t)
+	if err := o.SignOut(t.Context()); err != nil {
+		t.Error(err)
+	}
+	if urls := o.service.EndpointURLs(""); len(urls) > 0 {
+		t.Errorf("registered is %v", urls)
+	}
+}
+
+func TestAnEndpointThatIsKnownToBeAnothersIsNotReplacedUnasked(t *testing.T) {
+	o, _, _ := listening(t)
+	if err := o.service.ReplaceEndpoint("", otherComputer); err != nil {
+		t.Fatal(err)
+	}
+	o.silence.lose(o.now())
+	o.endpoints.mu.Lock()
+	o.endpoints.current.Asked = "https://the-address-of-before.example.com" // the public address has changed
+	o.endpoints.mu.Unlock()
+	if err := o.setEndpoint(t.Context(), false); err != nil || o.service.EndpointURLs("")[0] != otherComputer {
+		t.Errorf("%v, registered is %v", err, o.service.EndpointURLs(""))
+	}
+	if err := o.setEndpoint(t.Context(), true); err != nil || o.service.EndpointURLs("")[0] == otherComputer || o.silence.lost() {
+		t.Errorf("taken back: %v, registered is %v", err, o.service.EndpointURLs(""))
+	}
+}
+
+func TestTakingTheReportsBackSaysWhyItCannotBe(t *testing.T) {
+	o, _, _ := listening(t)
+	o.stop()
+	o.open()
+	if err := o.Act(t.Context(), Issue{ID: "endpoint-lost", Action: ActTakeEndpoint}); err == nil || !strings.Contains(Sentence(err), "public address is open") {
+		t.Errorf("said: %v", err)
+	}
+}
+
+func TestAnEventEndsTheSilenceItExplains(t *testing.T) {
+	found := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	silent := func() *silence {
+		s := &silence{}
+		s.note("a", found)
+		s.note("b", found)
+		return s
+	}
+	late := found.Add(silenceGrace)
+	s := silent()
+	if s.overdue(late.Add(-1)) || !s.overdue(late) || !s.overdue(found.Add(-time.Hour)) {
+		t.Error("overdue at the wrong time")
+	}
+	if s.hears("c", found.Add(-time.Minute)); !s.overdue(late) {
+		t.Error("an event that was stored before it was found explains nothing")
+	}
+	if s.hears("a", found.Add(-time.Minute)); !s.overdue(late) {
+		t.Error("the event of one package explains the other")
+	}
+	if s.hears("b", found.Add(-time.Minute)); s.overdue(late) {
+		t.Error("an event of its own does not explain a package")
+	}
+	s = silent()
+	if s.hears("c", found.Add(time.Second)); s.overdue(late) {
+		t.Error("an event that comes after it does not end the silence")
+	}
+	s.lose(late)
+	if s.hears("c", late.Add(-time.Second)) || !s.hears("c", late.Add(time.Second)) {
+		t.Error("what is known to be lost is found by the wrong event")
+	}
+	if (&silence{}).hears("c", found) {
+		t.Error("nothing was lost")
+	}
+}
+
+func TestWhatIsOwedAnEvent(t *testing.T) {
+	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+	since := now.Add(-8 * time.Hour)
+	done := store.Package{State: store.PackageExecuted}
+	for name, c := range map[string]struct {
+		before    store.Package
+		moved     bool
+		listening time.Time
+		want      bool
+	}{
+		"asked about since":                  {store.Package{Checked: now.Add(-time.Hour)}, true, since, true},
+		"asked about since, nothing new":     {store.Package{Checked: now.Add(-time.Hour)}, false, since, false},
+		"asked about before":                 {store.Package{Checked: since.Add(-time.Hour)}, true, since, false},
+		"while nobody listened":              {store.Package{Checked: now.Add(-time.Hour)}, true, time.Time{}, false},
+		"met in the list, finished since":    {store.Package{Executed: now.Add(-time.Hour)}, true, since, true},
+		"met in the list, finished just now": {store.Package{Executed: now.Add(-time.Minute)}, true, since, false},
+		"met in the list, finished before":   {store.Package{Executed: since.Add(time.Minute)}, true, since, false},
+		"met in the list, nobody says when":  {store.Package{}, true, since, false},
+		"met by its event":                   {store.Package{State: store.PackageExecuted, Executed: now.Add(-time.Hour)}, true, since, false},
+	} {
+		if got := owesEvent(c.before, done, c.moved, c.listening, now); got != c.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
