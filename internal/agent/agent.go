@@ -1,9 +1,9 @@
 // Package agent is the office's agent: the only package that knows the whole flow. It signs in, keeps the public
 // address open, registers it as the webhook endpoint, handles stored events, asks the service for the truth,
-// saves executed documents, sends drafts and says what is wrong. The UI and the commands talk to it alone.
+// saves executed documents, sends drafts and says what is wrong. The UI and the commands reach the office through it alone.
 //
-// One run from start to end: Open reads the state and unlocks the keys; Run starts one supervised loop per file of
-// this package:
+// One run from start to end: Open reads the state and unlocks the keys; Run starts supervised loops, of which those with
+// the work have a file each:
 //
 //	tunnel.go     keeps the public address open and routes what arrives
 //	endpoint.go   registers that address with the service
@@ -23,7 +23,8 @@
 // asking.go covers the moments in which nobody knows the endpoint's secret, state.go and precious.go survive a full disk
 // and a damaged data file.
 //
-// It must not know how things look (ui), nor how they are kept, sealed, signed or written (the leaves).
+// It must not know how things look (ui), how a notification is raised (Params.Notify), nor how things are kept, sealed,
+// signed or written (the leaves).
 package agent
 
 import (

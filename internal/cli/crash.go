@@ -8,7 +8,7 @@ import (
 )
 
 // crashVariable is for the tests that kill the real program, and does nothing unless it is set: with
-// COUNTERSIGN_CRASH_AT=POINT:N the process ends, as in a power cut, when it passes agent.Params.Crash's POINT for the
+// COUNTERSIGN_CRASH_AT=POINT:N the process ends at once, as by SIGKILL, when it passes agent.Params.Crash's POINT for the
 // Nth time. It gives nobody power over the program: who sets a process's environment can end the process anyway.
 const crashVariable = "COUNTERSIGN_CRASH_AT"
 

@@ -159,7 +159,7 @@ func (p *process) stop() int {
 	return p.cmd.ProcessState.ExitCode()
 }
 
-// kill ends the process at once, as a power cut does.
+// kill ends the process at once. What the system has taken over from it, flushed or not, stays: a power cut is worse.
 func (p *process) kill() {
 	p.signal(syscall.SIGKILL)
 	<-p.ended

@@ -148,7 +148,7 @@ var allowed = map[string][]string{
 	"":                     {"internal/cli", "internal/agent", "ui", "ui/system", "ui/words"},
 	"internal/cli":         {"internal/agent", "internal/demo", "internal/sandbox", "internal/single", "internal/notify", "internal/secret", "internal/store", "internal/preview", "internal/locations", "internal/private", "assets"},
 	"internal/demo":        {"internal/agent", "internal/sandbox", "internal/secret", "internal/store", "assets"},
-	"internal/agent":       {"internal/esign", "internal/tunnel", "internal/inbox", "internal/store", "internal/secret", "internal/archive", "internal/notify", "internal/preview", "internal/locations", "assets"},
+	"internal/agent":       {"internal/esign", "internal/tunnel", "internal/inbox", "internal/store", "internal/secret", "internal/archive", "internal/preview", "internal/locations", "assets"},
 	"internal/inbox":       {"internal/esign"},
 	"internal/sandbox":     {},
 	"internal/esign":       {},

@@ -3,14 +3,17 @@
 //
 // What it promises:
 //
-//   - [Store.Update] returns nil only when its changes are on disk. Whatever it acknowledged survives kill -9 and a
-//     loss of power, as far as the disk tells the truth.
+//   - [Store.Update] returns nil only when its changes are flushed to the disk. Whatever it acknowledged survives
+//     kill -9: that is tested. A loss of power is another thing, of which kill -9 shows nothing; bbolt flushes what it
+//     takes to survive one, on a disk that tells the truth about it.
 //   - An Update happens as a whole or not at all, and one that fails or panics does not harm those that share its
 //     commit.
 //   - Counters and indexes always agree with the records: all three change in one transaction, in one place
 //     (facets.go).
-//   - A file written by a newer version, in use by another process or damaged is never changed.
-//   - Opening reads a handful of pages, however many records there are.
+//   - Open changes no file that a newer version wrote, that another process uses, or that it finds damaged.
+//   - Opening reads the list of free pages and a handful of others, however many records there are; but for the once that
+//     brings an older file up to date, or makes one smaller that has become mostly free (compact.go).
+//   - What is forgotten (forget.go) is old by the days on which the program ran, whatever the clock says.
 //
 // Identifiers come from outside. They are keys here and never paths; an empty one is refused, a very long one is
 // kept under its hash. Times are stored and returned in UTC.

@@ -1,5 +1,5 @@
 // Package look is how Countersign looks: its colours, sizes and marks. It is the only place in ui with a colour
-// literal; everything else names a role. It knows nothing of screens or of the office.
+// literal, apart from what is drawn for tests; everything else names a role. It knows nothing of screens or of the office.
 package look
 
 import (

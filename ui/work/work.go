@@ -1,5 +1,5 @@
 // Package work keeps slow things off the window's goroutine and brings their results back to it. It is the one place
-// where ui starts goroutines; when Close returns, all of them are gone. It knows nothing of what the work is.
+// where the screens start goroutines; when Close returns, all of them are gone. It knows nothing of what the work is.
 package work
 
 import (
