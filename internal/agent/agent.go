@@ -10,7 +10,7 @@
 //	events.go     turns stored events into facts about packages
 //	reconcile.go  asks for the status of packages that are not final
 //	save.go       downloads planned files into the folder
-//	outbox.go     uploads drafts and adds packages
+//	outbox.go     uploads drafts and adds packages; copies.go has their bytes
 //	announce.go   raises notifications
 //	forget.go     forgets the contents of old events
 //
@@ -130,6 +130,7 @@ type Agent struct {
 	farewells     farewells
 	waiting       atomic.Int64 // events that wait for a registration under way
 	outbox        outboxWatch
+	copies        copies
 	announcer     announcer
 	refusals      refusals
 	budget        *rate.Limiter

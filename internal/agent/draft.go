@@ -3,7 +3,6 @@ package agent
 import (
 	"encoding/json"
 	"fmt"
-	"os"
 	"path/filepath"
 	"strings"
 
@@ -32,7 +31,7 @@ func (a *Agent) newDraft(d Draft) (store.Draft, error) {
 		return out, &DraftError{"There is no document to send. Add at least one file."}
 	}
 	for i, path := range d.Files {
-		f, err := draftFile(path)
+		f, err := a.draftFile(path)
 		if err != nil {
 			return out, err
 		}
@@ -63,13 +62,15 @@ func (a *Agent) newDraft(d Draft) (store.Draft, error) {
 	return out, nil
 }
 
-func draftFile(path string) (store.DraftFile, error) {
+// draftFile looks at the file at path, or at the copy of one that is there no more.
+func (a *Agent) draftFile(path string) (store.DraftFile, error) {
 	abs, err := filepath.Abs(path)
 	if err != nil {
 		return store.DraftFile{}, &DraftError{fmt.Sprintf("%s could not be found.", quote(path))}
 	}
 	name := filepath.Base(abs)
-	f, err := os.Open(abs)
+	bytes := a.given(abs)
+	f, err := openFile(bytes)
 	if err != nil {
 		return store.DraftFile{}, &DraftError{fmt.Sprintf("%s could not be read. Check that it is there and that you may open it.", quote(name))}
 	}
@@ -83,7 +84,11 @@ func draftFile(path string) (store.DraftFile, error) {
 	case info.Size() == 0:
 		return store.DraftFile{}, &DraftError{fmt.Sprintf("%s is empty.", quote(name))}
 	}
-	return store.DraftFile{Path: abs, Name: name, Size: info.Size()}, nil
+	file := store.DraftFile{Path: abs, Name: name, Size: info.Size()}
+	if bytes != abs {
+		file.Copy = filepath.Base(bytes)
+	}
+	return file, nil
 }
 
 // newPackage is d as the service takes it.

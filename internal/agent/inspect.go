@@ -25,19 +25,20 @@ type FileInfo struct {
 
 // Inspect looks at a file that is to be sent. It may take a moment; run it off the UI's goroutine.
 func (a *Agent) Inspect(ctx context.Context, path string) FileInfo {
-	f, err := draftFile(path)
+	f, err := a.draftFile(path)
 	info := FileInfo{Path: f.Path, Name: f.Name, Size: f.Size}
 	if err != nil {
 		info.Path, info.Name, info.Problem = path, filepath.Base(path), Sentence(err)
 		return info
 	}
+	a.hold(ctx, f)
 	if f.Size > hugeFile {
 		info.Warning = fmt.Sprintf("%s is %d MB large; sending it takes a while.", quote(f.Name), f.Size/1_000_000)
 	}
 	if !strings.EqualFold(filepath.Ext(f.Name), ".pdf") {
 		return info
 	}
-	info.Pages, err = a.documents.Pages(ctx, f.Path)
+	info.Pages, err = a.documents.Pages(ctx, a.bytesOf(f))
 	switch {
 	case errors.Is(err, preview.ErrNotPDF):
 		info.Problem = fmt.Sprintf("%s is not a PDF document, although its name says so.", quote(f.Name))

@@ -121,7 +121,7 @@ func (a *Agent) linkTo(ctx context.Context, ask func(*esign.Client) (esign.SignL
 
 // Preview draws page 1 of a document on this computer, width pixels wide.
 func (a *Agent) Preview(ctx context.Context, path string, width int) (image.Image, error) {
-	return a.documents.FirstPage(ctx, path, width)
+	return a.documents.FirstPage(ctx, a.given(path), width)
 }
 
 // docPeople names the document with the people who were asked to sign before, most recent first.

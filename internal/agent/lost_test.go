@@ -44,6 +44,10 @@ func TestADamagedDataFileIsSetAsideToldAndRebuilt(t *testing.T) {
 			o.eventually("saved", func() bool { return saved(o, executed) })
 			open := o.send()
 			o.stop()
+			waits := filepath.Join(o.copiesDir(), "of-a-draft-that-waited")
+			if err := os.WriteFile(waits, []byte("%PDF-"), 0o600); err != nil {
+				t.Fatal(err)
+			}
 			damage(t, locations.State(o.data))
 			o.open()
 			o.run()
@@ -64,6 +68,9 @@ func TestADamagedDataFileIsSetAsideToldAndRebuilt(t *testing.T) {
 			o.eventually("work goes on", func() bool { return o.Status().Packages.Saved == 2 })
 			if got := o.files(); len(got) != 2 {
 				t.Errorf("files: %q", got)
+			}
+			if kept, err := filepath.Glob(filepath.Join(o.copiesDir()+".lost-*", filepath.Base(waits))); err != nil || len(kept) != 1 {
+				t.Errorf("the copies of a draft that waited: %q, %v", kept, err)
 			}
 			aside, err := filepath.Glob(locations.State(o.data) + ".damaged-*")
 			if err != nil || (len(aside) == 1) != (name != "missing") {

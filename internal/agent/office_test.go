@@ -51,6 +51,8 @@ type testOffice struct {
 	stop    func()
 	adjust  func(*Params) // nil for Params as they are
 
+	serviceDir string // see keeping
+
 	mu   sync.Mutex
 	told []string
 }

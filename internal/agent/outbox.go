@@ -53,9 +53,9 @@ func (l *liveDraft) end() {
 	l.progress = nil
 }
 
-// Send stores the draft and brings it to the service; it returns when the service has accepted or refused it, or
-// when the outcome is unknown. When ctx ends earlier, the draft stays and goes out later. progress may be nil; it is
-// called from other goroutines, must not block, and is not called after Send has returned.
+// Send takes copies of the files, stores the draft and brings it to the service; it returns when the service has accepted
+// or refused it, or when the outcome is unknown. When ctx ends earlier, the draft stays and goes out later. progress may
+// be nil; it is called from several goroutines, must not block, and is not called after Send has returned.
 func (a *Agent) Send(ctx context.Context, d Draft, progress func(SendState)) (SendState, error) {
 	draft, err := a.newDraft(d)
 	if err != nil {
@@ -76,12 +76,39 @@ func (a *Agent) Send(ctx context.Context, d Draft, progress func(SendState)) (Se
 		a.outbox.mu.Unlock()
 		live.end()
 	}()
-	if err := a.st.Update(func(tx *store.Tx) error { return tx.PutDraft(draft) }); err != nil {
-		return SendState{}, fmt.Errorf("store the draft: %w", err)
+	if err := a.storeDraft(ctx, &draft, d.Replaces); err != nil {
+		return SendState{}, err
 	}
+	live.tell(sendState(draft)) // from here on it is kept
 	poke(a.rings.outbox)
 	a.watchers.signal(OutboxChanged)
 	return a.followDraft(ctx, draft, d.Patience, changes)
+}
+
+// storeDraft takes copies of the draft's files and stores it in the place of others that were refused. From its return on
+// the draft goes out, as it was given, whatever becomes of this process or of the files.
+func (a *Agent) storeDraft(ctx context.Context, d *store.Draft, replaces []string) error {
+	a.copies.taking.RLock()
+	defer a.copies.taking.RUnlock()
+	// Whoever stops waiting, as by Ctrl+C, is told that it is kept.
+	if err := a.takeCopies(context.WithoutCancel(ctx), d); err != nil {
+		return err
+	}
+	a.p.Crash("taken")
+	err := a.st.Update(func(tx *store.Tx) error {
+		for _, id := range replaces {
+			if err := a.resolveDraft(tx, id, false); err != nil {
+				return err
+			}
+		}
+		return tx.PutDraft(*d)
+	})
+	if err != nil {
+		return fmt.Errorf("store the draft: %w", err)
+	}
+	a.p.Crash("stored")
+	a.release(*d)
+	return nil
 }
 
 // followDraft waits until the draft is sent, refused or unknown; no longer than patience for a service that does not
@@ -144,6 +171,7 @@ func (a *Agent) Cancel(draftID string) (bool, error) {
 		l.cancel = cancelled
 	}
 	a.outbox.mu.Unlock()
+	poke(a.rings.outbox) // which lets go of the copies
 	a.watchers.signal(OutboxChanged)
 	return cancelled, err
 }
@@ -180,8 +208,10 @@ func (a *Agent) runOutbox(ctx context.Context) error {
 	if err := a.recoverAdding(); err != nil {
 		return err
 	}
+	a.sweepCopies()
 	for {
 		pause, err := a.sendDue(ctx)
+		a.sweepCopies()
 		if err != nil {
 			return err
 		}
@@ -319,7 +349,8 @@ func (a *Agent) sendDraft(ctx context.Context, client *esign.Client, d store.Dra
 
 func (a *Agent) upload(ctx context.Context, client *esign.Client, d store.Draft, i int) (esign.File, error) {
 	f := d.Files[i]
-	info, err := os.Stat(f.Path)
+	path := a.bytesOf(f)
+	info, err := os.Stat(path)
 	if err != nil {
 		return esign.File{}, &DraftError{fmt.Sprintf("%s is no longer where it was, or may not be opened. Add it again.", quote(f.Name))}
 	}
@@ -329,8 +360,8 @@ func (a *Agent) upload(ctx context.Context, client *esign.Client, d store.Draft,
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	return client.Upload(ctx, esign.Upload{
-		FileName: f.Name, Size: f.Size, ExternalID: f.ExternalID,
-		Open: func() (io.ReadCloser, error) { return os.Open(f.Path) },
+		FileName: f.Name, Size: f.Size, SHA256: f.SHA256, ExternalID: f.ExternalID,
+		Open: func() (io.ReadCloser, error) { return os.Open(path) },
 		Progress: func(sent int64) {
 			a.progress(d, i, sent)
 			if a.cancelled(d.ID) {

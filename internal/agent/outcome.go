@@ -265,22 +265,24 @@ func (a *Agent) findPackage(ctx context.Context, client *esign.Client, d store.D
 // Resolve is a person's decision about a draft whose outcome is unknown: it was sent after all (nothing more is
 // done), or it was not and goes out again.
 func (a *Agent) Resolve(draftID string, sendAgain bool) error {
-	err := a.st.Update(func(tx *store.Tx) error {
-		d, ok, err := tx.Draft(draftID)
-		if err != nil || !ok || d.State != store.DraftUnknown && d.State != store.DraftFailed {
-			return err
-		}
-		d.State, d.Problem, d.Tries, d.Changed, d.NextTry = store.DraftCancelled, "", 0, a.now(), time.Time{}
-		if sendAgain {
-			d.State, d.NextTry = store.DraftQueued, a.now()
-		}
-		return tx.PutDraft(d)
-	})
+	err := a.st.Update(func(tx *store.Tx) error { return a.resolveDraft(tx, draftID, sendAgain) })
 	a.tellUnknown()
 	poke(a.rings.outbox)
 	a.watchers.signal(OutboxChanged)
 	a.watchers.signal(StatusChanged)
 	return err
+}
+
+func (a *Agent) resolveDraft(tx *store.Tx, draftID string, sendAgain bool) error {
+	d, ok, err := tx.Draft(draftID)
+	if err != nil || !ok || d.State != store.DraftUnknown && d.State != store.DraftFailed {
+		return err
+	}
+	d.State, d.Problem, d.Tries, d.Changed, d.NextTry = store.DraftCancelled, "", 0, a.now(), time.Time{}
+	if sendAgain {
+		d.State, d.NextTry = store.DraftQueued, a.now()
+	}
+	return tx.PutDraft(d)
 }
 
 // tellUnknown keeps the health issue about drafts with an unknown outcome in step.

@@ -177,6 +177,7 @@ func (a *Agent) tellRestored(aside string, restored bool) {
 	if aside == "" && !restored {
 		return
 	}
+	a.setCopiesAside()
 	text := "The data file was missing."
 	if aside != "" {
 		text = fmt.Sprintf("The data file was damaged; it is kept as %s.", quote(filepath.Base(aside)))

@@ -147,11 +147,14 @@ type PackageRow struct {
 type Draft struct {
 	Name         string          `json:"name"`
 	Message      string          `json:"message,omitempty"`
-	Files        []string        `json:"files"` // paths on this computer
+	Files        []string        `json:"files"` // paths on this computer; Send takes copies
 	Signers      []store.Signer  `json:"signers"`
 	Sequential   bool            `json:"sequential,omitempty"`
 	Due          time.Time       `json:"due,omitzero"`
 	ExternalData json.RawMessage `json:"external_data,omitempty"`
+
+	// Replaces are the ids of refused drafts whose place this one takes.
+	Replaces []string `json:"replaces,omitempty"`
 
 	// Patience is how long Send waits for a service that does not take the draft; 0 is without limit. The draft goes
 	// out later all the same.

@@ -1,5 +1,6 @@
 // Package archive is where an executed document becomes a file: it chooses names that are safe on every system, and it
-// saves bytes so that a file under its final name is always whole.
+// saves bytes so that a file under its final name is always whole. It takes copies of the files that are to be signed,
+// too.
 //
 // It promises:
 //   - A name made here stays inside the folder, whatever the package, document or signer is called. Only the template's
@@ -8,6 +9,7 @@
 //     flushed and then renamed without replacing; the folder is flushed last. After any error the temporary file is gone;
 //     after a crash [Folder.Sweep] removes it.
 //   - What cannot prove that it is whole, by the end of a PDF or by coming twice the same, gets no final name.
+//   - [Folder.Take] copies a file as it was at one moment, or not at all.
 //   - Memory does not grow with the size of a document.
 //   - Every error can be told to a person in one sentence, see [Sentence].
 //

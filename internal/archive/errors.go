@@ -23,6 +23,8 @@ var (
 	ErrLong      = errors.New("more bytes came than were announced")  // see Error.Want
 	ErrNoEnd     = errors.New("the end of the document is missing")   // or it never had one, see Request.Before
 	ErrDownload  = errors.New("the download broke off")               // the body's own error is wrapped too
+	ErrChanged   = errors.New("the file was changed meanwhile")       // while it was taken
+	ErrUnread    = errors.New("the file could not be read")           // that is to be taken
 )
 
 // Error says what went wrong with which file or folder.

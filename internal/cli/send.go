@@ -54,8 +54,11 @@ func (c *sendCmd) Run(r *run) error {
 	bar := progressLine{w: r.program.Stderr}
 	state, err := o.Send(r.ctx, draft, bar.show)
 	bar.end()
-	if r.ctx.Err() != nil {
+	switch {
+	case r.ctx.Err() != nil && state.DraftID != "":
 		return &failure{sendStopped}
+	case r.ctx.Err() != nil:
+		return &failure{"Stopped before Countersign said that it keeps the package. Look at countersign status before sending it again."}
 	}
 	if err != nil {
 		return err

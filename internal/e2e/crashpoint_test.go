@@ -3,6 +3,8 @@
 package e2e
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -12,7 +14,7 @@ import (
 func TestNothingIsLostBetweenTwoSteps(t *testing.T) {
 	t.Parallel()
 	for name, play := range map[string]func(*torture){
-		"sending": (*torture).diesSending, "receiving and saving": (*torture).diesReceiving, "renewing the sign-in": (*torture).diesRenewing,
+		"taking the files": (*torture).diesTaking, "sending": (*torture).diesSending, "receiving and saving": (*torture).diesReceiving, "renewing the sign-in": (*torture).diesRenewing,
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -72,6 +74,53 @@ func (c *torture) diesSending() {
 		if n != x.made {
 			c.loss("killed at %q, the service has %d packages %q", x.point, n, name)
 		}
+	}
+}
+
+// diesTaking ends the program with copies of the documents that belong to no draft yet, and with a draft that nobody was
+// told of. The documents themselves are gone when it starts again.
+func (c *torture) diesTaking() {
+	for _, x := range []struct {
+		point string
+		made  int
+	}{{"taken", 0}, {"stored", 1}} {
+		name := "Dies with the files " + x.point
+		document := filepath.Join(c.t.TempDir(), "Offer.pdf")
+		b, err := os.ReadFile(sample(c.t, "Offer 2026-118"))
+		if err == nil {
+			err = os.WriteFile(document, b, 0o600)
+		}
+		if err != nil {
+			c.t.Fatal(err)
+		}
+		if x.made == 1 {
+			c.sent = append(c.sent, name)
+		}
+		c.untilCrash(x.point+":1", func() {
+			c.answers()
+			c.registered()
+			send := c.begin("send", document, "--name", name, "--to", ana)
+			if code := send.wait(); code != 1 || !strings.Contains(send.stderr.String(), "Countersign ended before it said") {
+				c.t.Errorf("send ended with %d: %s", code, send.stderr)
+			}
+			if err := os.Remove(document); err != nil {
+				c.t.Error(err)
+			}
+		})
+		c.mustSend("After "+name, sample(c.t, "Offer 2026-118")) // and so whatever went before it is sent
+		n := 0
+		for _, p := range c.service.packages() {
+			if p.Name == name {
+				n++
+			}
+		}
+		if n != x.made {
+			c.loss("killed with the files %s, the service has %d packages %q", x.point, n, name)
+		}
+		eventually(c.t, "no copy is left", func() bool {
+			copies, err := os.ReadDir(filepath.Join(c.data, "outbox"))
+			return err == nil && len(copies) == 0
+		})
 	}
 }
 

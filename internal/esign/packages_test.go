@@ -163,6 +163,7 @@ func TestAFileThatIsNotWhatItWasIsNotSent(t *testing.T) {
 	}{
 		"shorter": {func(u *Upload) { u.Size += 10 }, FileChanged},
 		"longer":  {func(u *Upload) { u.Size -= 10 }, FileChanged},
+		"other":   {func(u *Upload) { u.SHA256 = strings.Repeat("0", 64) }, FileChanged},
 		"gone": {func(u *Upload) {
 			u.Open = func() (io.ReadCloser, error) { return os.Open(t.TempDir() + "/none") }
 		}, FileUnreadable},

@@ -3,9 +3,12 @@ package esign
 import (
 	"context"
 	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"hash"
 	"io"
 	"net/http"
 	"net/url"
@@ -17,6 +20,7 @@ import (
 type Upload struct {
 	FileName   string // without a folder
 	Size       int64  // bytes; the file must have exactly as many
+	SHA256     string // hex, what the file must be; empty for anything of that size
 	ExternalID string // may be empty
 
 	// Open returns the file from its beginning; it may be called more than once.
@@ -89,7 +93,7 @@ func (e *FileError) Sentence() string {
 
 const uploadRoute = "files/upload"
 
-var errChanged = errors.New("its size is not what it was")
+var errChanged = errors.New("it is not what it was")
 
 // Upload sends a file in constant memory. A file the service cannot use is a *FileError.
 func (c *Client) Upload(ctx context.Context, u Upload) (File, error) {
@@ -180,25 +184,28 @@ func (f *form) open() (io.ReadCloser, error) {
 	if err != nil {
 		return nil, &FileError{FileName: f.upload.FileName, Problem: FileUnreadable, err: err}
 	}
-	exact := &exactReader{file: file, upload: f.upload}
+	exact := &exactReader{file: file, upload: f.upload, sum: sha256.New()}
 	return struct {
 		io.Reader
 		io.Closer
 	}{io.MultiReader(strings.NewReader(f.header), exact, strings.NewReader(f.footer)), file}, nil
 }
 
-// exactReader reads a file that must have exactly the size it had, and reports progress.
+// exactReader reads a file that must be exactly what it was, and reports progress. The end of the body follows only on a
+// file that is: the service gets a request that was cut off otherwise.
 type exactReader struct {
 	file   io.Reader
 	upload Upload
+	sum    hash.Hash
 	sent   int64
 }
 
 func (r *exactReader) Read(p []byte) (int, error) {
 	n, err := r.file.Read(p)
 	r.sent += int64(n)
+	r.sum.Write(p[:n])
 	switch {
-	case r.sent > r.upload.Size, err == io.EOF && r.sent < r.upload.Size:
+	case r.sent > r.upload.Size, err == io.EOF && !r.whole():
 		return 0, &FileError{FileName: r.upload.FileName, Problem: FileChanged, err: errChanged}
 	case err != nil && err != io.EOF:
 		return 0, &FileError{FileName: r.upload.FileName, Problem: FileUnreadable, err: err}
@@ -207,6 +214,11 @@ func (r *exactReader) Read(p []byte) (int, error) {
 		r.upload.Progress(r.sent)
 	}
 	return n, err
+}
+
+func (r *exactReader) whole() bool {
+	sum := r.upload.SHA256
+	return r.sent == r.upload.Size && (sum == "" || strings.EqualFold(sum, hex.EncodeToString(r.sum.Sum(nil))))
 }
 
 // fileNameParam is filename="..." for plain names and RFC 5987's filename* for all others, as service-facts.md, 3

@@ -35,11 +35,14 @@ func Logs(folder string) string { return filepath.Join(folder, logs) }
 // Log is the log. A full one is set aside as its name with ".1".
 func Log(folder string) string { return filepath.Join(folder, logs, "countersign.log") }
 
+// Outbox is the folder with the copies of the files that are to be sent.
+func Outbox(folder string) string { return filepath.Join(folder, outbox) }
+
 // All are the files and folders that may lie in a data folder, but for damaged files that were set aside.
 func All(folder string) []string {
 	return []string{
 		State(folder), Mirror(folder), filepath.Join(folder, lock), filepath.Join(folder, socket), filepath.Join(folder, origin),
-		Logs(folder), Log(folder), Log(folder) + ".1", filepath.Join(folder, outbox),
+		Logs(folder), Log(folder), Log(folder) + ".1", Outbox(folder),
 	}
 }
 

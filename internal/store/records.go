@@ -198,12 +198,14 @@ type Draft struct {
 	PackageID    string          `json:"package_id,omitempty"`
 }
 
-// DraftFile is one file of a draft. Path is on this computer; FileID is set once it is uploaded.
+// DraftFile is one file of a draft. Path is where it was found on this computer, Copy what was taken of it there and then,
+// and what goes out; FileID is set once it is uploaded.
 type DraftFile struct {
 	Path       string    `json:"path"`
+	Copy       string    `json:"copy,omitempty"` // the copy's name in the outbox folder; empty in drafts of earlier versions
 	Name       string    `json:"name"`
-	Size       int64     `json:"size"`
-	SHA256     string    `json:"sha256,omitempty"`
+	Size       int64     `json:"size"`             // bytes
+	SHA256     string    `json:"sha256,omitempty"` // hex, of the copy
 	ExternalID string    `json:"external_id,omitempty"`
 	FileID     string    `json:"file_id,omitempty"`
 	Uploaded   time.Time `json:"uploaded,omitzero"` // a temporary upload lives 24 hours

@@ -152,12 +152,12 @@ func TestEachDocumentCanBecomeItsOwnPackage(t *testing.T) {
 	docs := []*document{{path: "/x/a_1.pdf", draft: "old"}, {path: "/x/b.pdf", draft: "old"}}
 	d := agent.Draft{Name: "All", Message: "hello"}
 	one := pack(docs, d, false)
-	if len(one) != 1 || one[0].draft.Name != "All" || !slices.Equal(one[0].draft.Files, []string{"/x/a_1.pdf", "/x/b.pdf"}) || !slices.Equal(one[0].replaces, []string{"old"}) {
+	if len(one) != 1 || one[0].draft.Name != "All" || !slices.Equal(one[0].draft.Files, []string{"/x/a_1.pdf", "/x/b.pdf"}) || !slices.Equal(one[0].draft.Replaces, []string{"old"}) {
 		t.Errorf("one package: %+v", one[0])
 	}
 	each := pack(docs, d, true)
 	if len(each) != 2 || each[0].draft.Name != "a 1" || each[1].draft.Name != "b" || each[1].draft.Message != "hello" ||
-		!slices.Equal(each[1].draft.Files, []string{"/x/b.pdf"}) || len(each[0].replaces)+len(each[1].replaces) != 1 {
+		!slices.Equal(each[1].draft.Files, []string{"/x/b.pdf"}) || len(each[0].draft.Replaces)+len(each[1].draft.Replaces) != 1 {
 		t.Errorf("a package each: %+v %+v", each[0], each[1])
 	}
 }

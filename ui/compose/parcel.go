@@ -10,12 +10,11 @@ import (
 
 // parcel is one package on its way: all documents together, or one of them.
 type parcel struct {
-	draft    agent.Draft
-	docs     []*document
-	replaces []string // drafts that the office keeps of refused attempts
-	fate     fate
-	state    agent.SendState
-	problem  string // a sentence; empty when nothing went wrong
+	draft   agent.Draft
+	docs    []*document
+	fate    fate
+	state   agent.SendState
+	problem string // a sentence; empty when nothing went wrong
 }
 
 // fate is how the sending of a parcel ended.
@@ -42,7 +41,7 @@ func pack(docs []*document, d agent.Draft, each bool) (list []*parcel) {
 		for _, doc := range docs {
 			p.draft.Files = append(p.draft.Files, doc.path)
 			if doc.draft != "" && !seen[doc.draft] {
-				p.replaces = append(p.replaces, doc.draft)
+				p.draft.Replaces = append(p.draft.Replaces, doc.draft)
 				seen[doc.draft] = true
 			}
 		}

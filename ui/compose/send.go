@@ -41,15 +41,10 @@ func (s *Screen) Send() {
 	s.askWhetherSignedIn(s.run)
 }
 
-// hand gives a parcel to the office; a draft that was refused before makes room for it first.
+// hand gives a parcel to the office.
 func (s *Screen) hand(r *run, p *parcel) context.CancelFunc {
 	g := &gauge{}
 	return work.Then(s.desk.Work, func(ctx context.Context) (agent.SendState, error) {
-		for _, id := range p.replaces {
-			if err := s.desk.Office.Resolve(id, false); err != nil {
-				return agent.SendState{}, err
-			}
-		}
 		return s.desk.Office.Send(ctx, p.draft, func(state agent.SendState) {
 			if g.put(state) {
 				s.desk.Work.Do(func() { s.progress(r, p, g.take()) })

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"image"
+	"slices"
 	"sync"
 	"time"
 
@@ -161,7 +162,10 @@ func (o *Office) SignOut(context.Context) error {
 
 // Send is desk.Office's.
 func (o *Office) Send(ctx context.Context, d agent.Draft, progress func(agent.SendState)) (agent.SendState, error) {
-	o.Change(agent.OutboxChanged, func(o *Office) { o.Sent = append(o.Sent, d) })
+	o.Change(agent.OutboxChanged, func(o *Office) {
+		o.Sent = append(o.Sent, d)
+		o.Waiting = slices.DeleteFunc(slices.Clone(o.Waiting), func(kept store.Draft) bool { return slices.Contains(d.Replaces, kept.ID) })
+	})
 	if o.OnSend != nil {
 		return o.OnSend(ctx, d, progress)
 	}

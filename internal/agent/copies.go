@@ -1,0 +1,278 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"countersign/internal/archive"
+	"countersign/internal/locations"
+	"countersign/internal/store"
+
+	"github.com/google/uuid"
+)
+
+// What goes out is what was given, whatever becomes of the file it was read from: a copy of it is in the data folder, for
+// its owner alone, before its draft is stored, and stays as long as the draft may be sent.
+const (
+	draftMost  = 2_000_000_000 // bytes of all files of a draft
+	copySpare  = 4 << 20       // bytes that must stay free beside a copy, for everything else
+	heldLarge  = 128 << 20     // bytes of a file that is held
+	heldMany   = 16            // files that are held
+	heldPeriod = 24 * time.Hour
+
+	heldPrefix = "held-"
+)
+
+// copies guards the folder. Safe for concurrent use.
+type copies struct {
+	taking sync.RWMutex // held for reading from before a copy is made until it is recorded, and for writing by the sweep
+
+	mu   sync.Mutex
+	held []heldCopy // oldest first
+}
+
+// heldCopy is the copy of a file that was shown to Inspect from a place where files do not last, for the draft that may
+// come of it: mail programs hand out temporary files and remove them at once. The same goes for the copy of a refused
+// draft that is to be changed.
+type heldCopy struct {
+	path, name string
+	taken      time.Time
+}
+
+func (a *Agent) copiesDir() string { return locations.Outbox(a.p.DataDir) }
+
+// bytesOf is the path of the bytes that go out for f.
+func (a *Agent) bytesOf(f store.DraftFile) string {
+	if f.Copy == "" {
+		return f.Path
+	}
+	return filepath.Join(a.copiesDir(), f.Copy)
+}
+
+// takeCopies copies the files of a draft that is to be stored, and says in d what they are.
+func (a *Agent) takeCopies(ctx context.Context, d *store.Draft) error {
+	var total int64
+	for _, f := range d.Files {
+		total += f.Size
+	}
+	if total > draftMost {
+		return &DraftError{fmt.Sprintf("The documents of %s have %d MB together; Countersign sends up to %d MB at once. Send fewer or smaller documents.",
+			quote(d.Name), total/1_000_000, draftMost/1_000_000)}
+	}
+	for i := range d.Files {
+		f := &d.Files[i]
+		name := fmt.Sprintf("%s-%d", d.ID, i+1)
+		saved, err := a.takeCopy(ctx, a.bytesOf(*f), name)
+		if err != nil {
+			return a.copyError(*f, err)
+		}
+		f.Copy, f.Size, f.SHA256 = name, saved.Size, saved.SHA256
+	}
+	return nil
+}
+
+func (a *Agent) takeCopy(ctx context.Context, path, name string) (archive.Saved, error) {
+	source, err := openFile(path)
+	if err != nil {
+		return archive.Saved{}, errors.Join(archive.ErrUnread, err)
+	}
+	defer source.Close()
+	if err := os.MkdirAll(a.copiesDir(), 0o700); err != nil {
+		return archive.Saved{}, err
+	}
+	data, err := filepath.Abs(a.p.DataDir)
+	if err != nil {
+		return archive.Saved{}, err
+	}
+	folder, err := archive.OpenFolder(data)
+	if err != nil {
+		return archive.Saved{}, err
+	}
+	defer folder.Close()
+	return folder.Take(ctx, archive.Taking{Target: filepath.Base(a.copiesDir()) + "/" + name, Source: source, Spare: copySpare})
+}
+
+func (a *Agent) copyError(f store.DraftFile, err error) error {
+	name := quote(f.Name)
+	switch {
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		return err
+	case errors.Is(err, archive.ErrChanged):
+		return &DraftError{fmt.Sprintf("Another program is just changing %s. Save and close it there, then send it again.", name)}
+	case errors.Is(err, archive.ErrUnread):
+		return &DraftError{fmt.Sprintf("%s could not be read. Check that it is there and that you may open it.", name)}
+	case errors.Is(err, archive.ErrFull):
+		return &DraftError{fmt.Sprintf("The disk has no room for the copy of %s that Countersign sends. Make room, then send it again.", name)}
+	}
+	a.log.Error("copy a file to be sent", "err", err)
+	return &DraftError{fmt.Sprintf("Countersign could not copy %s into its data folder, so nothing was sent. Check the disk, then send it again.", name)}
+}
+
+// hold keeps a copy of a file that may be gone by the time it is sent. That it fails is told when it matters.
+func (a *Agent) hold(ctx context.Context, f store.DraftFile) {
+	lasts := f.Copy == "" && !fleeting(f.Path)
+	if lasts || f.Size > heldLarge || strings.HasPrefix(f.Copy, heldPrefix) {
+		return
+	}
+	a.copies.taking.RLock()
+	defer a.copies.taking.RUnlock()
+	name := heldPrefix + uuid.NewString()
+	if _, err := a.takeCopy(ctx, a.bytesOf(f), name); err != nil {
+		a.log.Warn("hold a copy of a temporary file", "err", err)
+		return
+	}
+	a.copies.mu.Lock()
+	defer a.copies.mu.Unlock()
+	a.copies.drop(func(h heldCopy) bool { return h.path == f.Path })
+	a.copies.held = append(a.copies.held, heldCopy{f.Path, name, a.now()})
+	a.copies.held = a.copies.held[max(0, len(a.copies.held)-heldMany):]
+}
+
+func (c *copies) drop(which func(heldCopy) bool) { c.held = slices.DeleteFunc(c.held, which) }
+
+// release lets go of the copies held for the files of a draft that is stored, and so has copies of its own.
+func (a *Agent) release(d store.Draft) {
+	a.copies.mu.Lock()
+	defer a.copies.mu.Unlock()
+	a.copies.drop(func(h heldCopy) bool {
+		return slices.ContainsFunc(d.Files, func(f store.DraftFile) bool { return f.Path == h.path })
+	})
+}
+
+// fleeting reports whether path is in a folder for files that do not last.
+func fleeting(path string) bool {
+	cache, _ := os.UserCacheDir() // "" for none
+	for _, dir := range []string{os.TempDir(), "/tmp", "/var/tmp", os.Getenv("XDG_RUNTIME_DIR"), cache} {
+		for _, dir := range []string{dir, resolved(dir)} {
+			if rel, err := filepath.Rel(dir, path); dir != "" && err == nil && filepath.IsLocal(rel) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// resolved is dir without links, "" when there is no such folder.
+func resolved(dir string) string {
+	dir, err := filepath.EvalSymlinks(dir)
+	if err != nil {
+		return ""
+	}
+	return dir
+}
+
+// given is where the bytes are that were given as the file at path: there, or in a copy when nothing is there any more.
+func (a *Agent) given(path string) string {
+	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
+		return path
+	}
+	if name := a.copyOf(path); name != "" {
+		return filepath.Join(a.copiesDir(), name)
+	}
+	return path
+}
+
+// copyOf is the name of the newest copy of the file at path, "" for none.
+func (a *Agent) copyOf(path string) (name string) {
+	a.copies.mu.Lock()
+	for _, h := range a.copies.held {
+		if h.path == path {
+			name = h.name
+		}
+	}
+	a.copies.mu.Unlock()
+	if name != "" {
+		return name
+	}
+	drafts, err := a.waitingDrafts() // newest first
+	if err != nil {
+		a.log.Error("read the drafts", "err", err)
+	}
+	for _, d := range drafts {
+		for _, f := range d.Files {
+			if f.Path == path && f.Copy != "" {
+				return f.Copy
+			}
+		}
+	}
+	return ""
+}
+
+// waitingDrafts are those whose bytes may still be needed.
+func (a *Agent) waitingDrafts() (drafts []store.Draft, err error) {
+	err = a.st.View(func(tx *store.Tx) (err error) {
+		drafts, err = tx.Drafts(store.DraftQueued, store.DraftAdding, store.DraftUnknown, store.DraftFailed)
+		return err
+	})
+	return drafts, err
+}
+
+// sweepCopies removes what no draft needs any more, and what a kill left behind. It comes again: a moment at which a
+// draft is just being made is not the right one.
+func (a *Agent) sweepCopies() {
+	if !a.copies.taking.TryLock() {
+		return
+	}
+	defer a.copies.taking.Unlock()
+	entries, err := os.ReadDir(a.copiesDir())
+	if len(entries) == 0 {
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			a.log.Warn("look through the copies", "err", err)
+		}
+		return
+	}
+	drafts, err := a.waitingDrafts()
+	if err != nil {
+		a.log.Warn("look which copies are needed", "err", err)
+		return
+	}
+	needed := map[string]bool{}
+	for _, d := range drafts {
+		for _, f := range d.Files {
+			needed[f.Copy] = true
+		}
+	}
+	a.copies.mu.Lock()
+	a.copies.drop(func(h heldCopy) bool { return a.now().Sub(h.taken).Abs() > heldPeriod })
+	for _, h := range a.copies.held {
+		needed[h.name] = true
+	}
+	a.copies.mu.Unlock()
+	for _, e := range entries {
+		if needed[e.Name()] {
+			continue
+		}
+		if err := os.Remove(filepath.Join(a.copiesDir(), e.Name())); err != nil {
+			a.log.Warn("remove a copy", "err", err)
+		}
+	}
+}
+
+// setCopiesAside keeps the copies of drafts that a lost data file knew.
+func (a *Agent) setCopiesAside() {
+	aside := a.copiesDir() + a.now().UTC().Format(".lost-20060102T150405")
+	if err := os.Rename(a.copiesDir(), aside); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		a.log.Warn("set the copies aside", "err", err)
+	}
+}
+
+// openFile opens a file that a person named. A pipe or a device, which might never be opened or never end, is none.
+func openFile(path string) (*os.File, error) {
+	const none = fs.ModeNamedPipe | fs.ModeSocket | fs.ModeDevice | fs.ModeCharDevice
+	info, err := os.Stat(path)
+	if err != nil {
+		return nil, err
+	}
+	if info.Mode()&none != 0 {
+		return nil, &fs.PathError{Op: "open", Path: path, Err: errors.New("not a file")}
+	}
+	return os.Open(path)
+}

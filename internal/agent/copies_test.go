@@ -1,0 +1,262 @@
+package agent
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"countersign/internal/sandbox"
+	"countersign/internal/store"
+)
+
+// uploaded are the files that the service was given.
+func (o *testOffice) uploaded() (files [][]byte) {
+	o.t.Helper()
+	paths, err := filepath.Glob(filepath.Join(o.serviceDir, "files", "*.pdf"))
+	if err != nil {
+		o.t.Fatal(err)
+	}
+	for _, path := range paths {
+		files = append(files, mustRead(o.t, path))
+	}
+	return files
+}
+
+// kept are the names of the copies in the data folder.
+func (o *testOffice) kept() (names []string) {
+	o.t.Helper()
+	entries, err := os.ReadDir(o.copiesDir())
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		o.t.Fatal(err)
+	}
+	for _, e := range entries {
+		names = append(names, e.Name())
+	}
+	return names
+}
+
+// keeping is an office whose service keeps what it is given in a folder that the test can look into.
+func keeping(t *testing.T, adjust func(*Params)) *testOffice {
+	t.Helper()
+	dir := t.TempDir()
+	o := newOfficeWith(t, func(p *Params) {
+		quick(p)
+		if adjust != nil {
+			adjust(p)
+		}
+	}, sandbox.Options{Dir: dir})
+	o.serviceDir = dir
+	return o
+}
+
+func TestWhatGoesOutIsWhatWasGivenWhateverBecomesOfTheFile(t *testing.T) {
+	for name, change := range map[string]func(path string) error{
+		"edited, of the same length": func(path string) error {
+			b, err := os.ReadFile(path)
+			if err != nil {
+				return err
+			}
+			return os.WriteFile(path, bytes.Replace(b, []byte("%PDF-1."), []byte("%PDF-2."), 1), 0o600)
+		},
+		"longer": func(path string) error {
+			f, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
+			if err != nil {
+				return err
+			}
+			_, err = f.WriteString("\nmore")
+			return errors.Join(err, f.Close())
+		},
+		"deleted": os.Remove,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			o := keeping(t, nil)
+			fault := o.service.Inject(sandbox.Fault{Path: "/files/upload", Status: 503})
+			d := o.draft()
+			given := mustRead(t, d.Files[0])
+			go o.Send(t.Context(), d, nil)
+			o.eventually("it waits", func() bool { return o.draftIs(store.DraftQueued) })
+			info, err := os.Stat(filepath.Join(o.copiesDir(), o.kept()[0]))
+			if err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o600 {
+				t.Errorf("mode %v, %v", info.Mode(), err)
+			}
+			if err := change(d.Files[0]); err != nil {
+				t.Fatal(err)
+			}
+			o.restart()
+			o.service.Heal(fault)
+			o.eventually("it is sent", func() bool { return o.draftIs(store.DraftSent) })
+			for _, got := range o.uploaded() { // twice, when the restart came in between
+				if !bytes.Equal(got, given) {
+					t.Error("other bytes went out")
+				}
+			}
+			if n := len(o.service.Packages()); n != 1 {
+				t.Errorf("%d packages", n)
+			}
+			o.eventually("the copy is gone", func() bool { return len(o.kept()) == 0 })
+		})
+	}
+}
+
+func TestADamagedCopyIsNeverSent(t *testing.T) {
+	o := keeping(t, nil)
+	fault := o.service.Inject(sandbox.Fault{Path: "/files/upload", Status: 503})
+	go o.Send(t.Context(), o.draft(), nil)
+	o.eventually("it waits", func() bool { return o.draftIs(store.DraftQueued) })
+	path := filepath.Join(o.copiesDir(), o.kept()[0])
+	b := mustRead(t, path)
+	b[len(b)/2] ^= 1
+	if err := os.WriteFile(path, b, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	o.service.Heal(fault)
+	o.eventually("it is refused", func() bool { return o.draftIs(store.DraftFailed) })
+	if got := o.uploaded(); len(got) != 0 || len(o.service.Packages()) != 0 {
+		t.Errorf("%d files, %d packages", len(got), len(o.service.Packages()))
+	}
+}
+
+func TestCopiesStayAsLongAsTheirDraftMayBeSent(t *testing.T) {
+	o := keeping(t, nil)
+	fault := o.service.Inject(sandbox.Fault{Path: "/packages/add", Status: 403})
+	d := o.draft()
+	given := mustRead(t, d.Files[0])
+	if state, err := o.Send(t.Context(), d, nil); err != nil || state.State != store.DraftFailed {
+		t.Fatalf("%+v, %v", state, err)
+	}
+	if err := os.RemoveAll(filepath.Dir(d.Files[0])); err != nil {
+		t.Fatal(err)
+	}
+	o.restart()
+	if len(o.kept()) != 1 {
+		t.Fatalf("kept: %q", o.kept())
+	}
+
+	// Changed and sent in its place, from the copy.
+	again := d
+	again.Name, again.Replaces = "Offer, second try", []string{o.Drafts()[0].ID}
+	if info := o.Inspect(t.Context(), d.Files[0]); info.Problem != "" || info.Size != int64(len(given)) || info.Path != d.Files[0] {
+		t.Errorf("the copy is not found: %+v", info)
+	}
+	if state, err := o.Send(t.Context(), again, nil); err != nil || state.State != store.DraftFailed {
+		t.Fatalf("%+v, %v", state, err)
+	}
+	if all := o.Drafts(); len(all) != 1 || all[0].Name != again.Name {
+		t.Errorf("drafts: %+v", all)
+	}
+	o.eventually("the first copy is gone", func() bool { return len(o.kept()) == 1 })
+
+	o.service.Heal(fault)
+	if err := o.Resolve(o.Drafts()[0].ID, true); err != nil {
+		t.Fatal(err)
+	}
+	o.eventually("it is sent", func() bool { return len(o.service.Packages()) == 1 })
+	for _, got := range o.uploaded() {
+		if !bytes.Equal(got, given) {
+			t.Error("other bytes went out")
+		}
+	}
+	o.eventually("the copy is gone", func() bool { return len(o.kept()) == 0 })
+}
+
+func TestCopiesOfWhatIsTakenBackGo(t *testing.T) {
+	o := keeping(t, nil)
+	o.service.Inject(sandbox.Fault{Path: "/files/upload", Status: 503})
+	ctx, stop := context.WithCancel(t.Context())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		o.Send(ctx, o.draft(), nil)
+	}()
+	o.eventually("it waits", func() bool { return o.draftIs(store.DraftQueued) })
+	if ok, err := o.Cancel(o.Drafts()[0].ID); !ok || err != nil {
+		t.Fatal(ok, err)
+	}
+	o.eventually("the copy is gone", func() bool { return len(o.kept()) == 0 })
+	stop()
+	<-done
+}
+
+func TestWhatAKillLeavesIsSweptAndNothingElse(t *testing.T) {
+	o := keeping(t, nil)
+	o.service.Inject(sandbox.Fault{Path: "/files/upload", Status: 503})
+	go o.Send(t.Context(), o.draft(), nil)
+	o.eventually("it waits", func() bool { return o.draftIs(store.DraftQueued) })
+	o.stop()
+	mine := o.kept()[0]
+	for _, left := range []string{"4b3c0000-0000-4000-8000-000000000000-1", ".countersign-0011223344556677-0011223344556677.part", "held-x"} {
+		if err := os.WriteFile(filepath.Join(o.copiesDir(), left), []byte("%PDF-"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	o.open()
+	o.run()
+	o.eventually("swept", func() bool { return len(o.kept()) == 1 })
+	if o.kept()[0] != mine {
+		t.Errorf("kept: %q", o.kept())
+	}
+}
+
+func TestATemporaryFileThatIsGoneBeforeItIsSentGoesOut(t *testing.T) {
+	o := keeping(t, nil)
+	d := o.draft() // its file is in the system's folder for temporary files
+	given := mustRead(t, d.Files[0])
+	if info := o.Inspect(t.Context(), d.Files[0]); info.Problem != "" {
+		t.Fatal(info.Problem)
+	}
+	if err := os.Remove(d.Files[0]); err != nil {
+		t.Fatal(err)
+	}
+	state, err := o.Send(t.Context(), d, nil)
+	if err != nil || state.State != store.DraftSent {
+		t.Fatalf("%+v, %v", state, err)
+	}
+	if got := o.uploaded(); len(got) != 1 || !bytes.Equal(got[0], given) {
+		t.Errorf("%d files went out, or other bytes", len(got))
+	}
+	o.eventually("nothing is held any more", func() bool { return len(o.kept()) == 0 })
+}
+
+func TestDraftsOfAnEarlierVersionGoOutFromWhereTheirFilesAre(t *testing.T) {
+	o := keeping(t, nil)
+	d := o.draft()
+	old, err := o.newDraft(d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := o.st.Update(func(tx *store.Tx) error { return tx.PutDraft(old) }); err != nil {
+		t.Fatal(err)
+	}
+	poke(o.rings.outbox)
+	o.eventually("it is sent", func() bool { return o.draftIs(store.DraftSent) })
+	if got := o.uploaded(); len(got) != 1 || !bytes.Equal(got[0], mustRead(t, d.Files[0])) {
+		t.Error("other bytes went out")
+	}
+}
+
+func TestWhatCannotBeTakenIsSaidAndNotStored(t *testing.T) {
+	o := keeping(t, nil)
+	huge := filepath.Join(t.TempDir(), "Plans.pdf")
+	if err := os.WriteFile(huge, []byte("%PDF-1.7"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Truncate(huge, draftMost+1); err != nil { // it takes no room
+		t.Fatal(err)
+	}
+	d := o.draft()
+	d.Files = []string{huge}
+	_, err := o.Send(t.Context(), d, nil)
+	if text := Sentence(err); !strings.Contains(text, "Send fewer or smaller documents.") {
+		t.Errorf("%q", text)
+	}
+	if len(o.Drafts()) != 0 || len(o.kept()) != 0 {
+		t.Errorf("drafts: %+v, copies: %q", o.Drafts(), o.kept())
+	}
+}
