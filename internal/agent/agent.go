@@ -18,10 +18,10 @@
 // can be killed at any instruction and started again: what it has promised is in the store.
 //
 // What keeps a fault from spreading has a file each: rest.go leaves a service alone that asks for it, troubles.go,
-// savewatch.go and aside.go put off one package, one folder or whatever is wrong by itself and not the others, sweep.go
-// limits how often everything is asked about, cooldown.go and clock.go believe no moment that a wrong clock has noted,
-// asking.go covers the moments in which nobody knows the endpoint's secret, state.go and precious.go survive a full disk
-// and a damaged data file.
+// savewatch.go and aside.go put off one package, one folder or whatever is wrong by itself and not the others,
+// withheld.go gives up nothing that the service refuses, sweep.go limits how often everything is asked about,
+// cooldown.go and clock.go believe no moment that a wrong clock has noted, asking.go covers the moments in which nobody
+// knows the endpoint's secret, state.go and precious.go survive a full disk and a damaged data file.
 //
 // It must not know how things look (ui), how a notification is raised (Params.Notify), nor how things are kept, sealed,
 // signed or written (the leaves).
@@ -137,6 +137,7 @@ type Agent struct {
 	sweep         sweeper
 	rest          rest
 	troubles      troubles
+	singled       singled
 	saves         saveWatch
 	silence       silence
 	aside         asides

@@ -100,11 +100,7 @@ func moveJobs(tx *store.Tx, old, next string, now clock) error {
 	if err != nil {
 		return err
 	}
-	failed, err := tx.FailedJobs()
-	if err != nil {
-		return err
-	}
-	for _, j := range append(waiting, failed...) {
+	for _, j := range waiting {
 		if j.Folder != old {
 			continue
 		}
@@ -113,9 +109,7 @@ func moveJobs(tx *store.Tx, old, next string, now clock) error {
 			return err
 		}
 		j.Size, j.SHA256 = 0, ""
-		if j.State == store.JobPending {
-			j.NextTry = now()
-		}
+		j.NextTry = now()
 		if err := tx.PutJob(j); err != nil {
 			return err
 		}

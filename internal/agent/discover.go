@@ -136,7 +136,8 @@ func allBefore(items []esign.Status, then time.Time) bool {
 	return true
 }
 
-// meetPackages starts a record for every package of a listing that is not known and not over.
+// meetPackages draws what a part of the list shows into the store: a record for every package that is not known and not
+// over, and another look at those that are over here and not there.
 func (a *Agent) meetPackages(items []esign.Status, since time.Time) error {
 	var fresh int
 	for _, s := range items {
@@ -147,31 +148,27 @@ func (a *Agent) meetPackages(items []esign.Status, since time.Time) error {
 	err := a.st.Update(func(tx *store.Tx) error {
 		fresh = 0
 		for _, s := range items {
-			state := store.PackageState(s.State)
-			if !esign.UsableID(s.PackageID) || ended(state) || state == store.PackageDraft {
+			if !esign.UsableID(s.PackageID) {
 				continue
 			}
-			_, known, err := tx.Package(s.PackageID)
+			p, known, err := tx.Package(s.PackageID)
 			if err != nil {
 				return err
 			}
-			finished := state == store.PackageExecuted
-			if known || finished && s.TimeExecuted.Before(since) && s.TimeCreated.Before(since) {
+			var news bool
+			if known {
+				news = a.openAgain(&p, s)
+			} else {
+				p, news = a.meet(s, since)
+			}
+			if !news {
 				continue
 			}
 			fresh++
-			p := store.Package{
-				ID: s.PackageID, Origin: store.MadeElsewhere, Name: s.Name, Created: a.now(), NextCheck: a.now(),
-				ExternalData: s.ExternalData,
-			}
-			if !s.TimeCreated.IsZero() {
-				p.Created = s.TimeCreated
-			}
-			if finished {
-				p.Executed = s.TimeExecuted
-			}
-			if err := a.claimDraft(tx, &p, s.ExternalData); err != nil {
-				return err
+			if p.DraftID == "" {
+				if err := a.claimDraft(tx, &p, s.ExternalData); err != nil {
+					return err
+				}
 			}
 			if err := putPackage(tx, p); err != nil {
 				return err
@@ -186,35 +183,44 @@ func (a *Agent) meetPackages(items []esign.Status, since time.Time) error {
 	return err
 }
 
-// askAgainForGone gives packages that the service did not know another chance: whoever signed in now may see more.
-func (a *Agent) askAgainForGone() error {
-	var gone []string
-	err := a.st.View(func(tx *store.Tx) error {
-		gone = nil
-		return tx.PackageLines(func(l store.PackageLine) bool {
-			if l.Gone && !ended(l.State) {
-				gone = append(gone, l.ID)
-			}
-			return true
-		})
-	})
-	if err != nil || len(gone) == 0 {
-		return err
+// meet begins the record of a package that is not known, unless it is over, or was before the office first signed in.
+func (a *Agent) meet(s esign.Status, since time.Time) (p store.Package, wanted bool) {
+	state := store.PackageState(s.State)
+	executed := state == store.PackageExecuted
+	if s.PackageID == "" || state.Over() || state == store.PackageDraft ||
+		executed && s.TimeExecuted.Before(since) && s.TimeCreated.Before(since) {
+		return p, false
 	}
-	return a.st.Update(func(tx *store.Tx) error {
-		for _, id := range gone {
-			p, ok, err := tx.Package(id)
-			if err != nil {
-				return err
-			}
-			if !ok {
-				continue
-			}
-			p.Gone, p.NextCheck = false, a.now()
-			if err := putPackage(tx, p); err != nil {
-				return err
-			}
+	p = store.Package{
+		ID: s.PackageID, Origin: store.MadeElsewhere, Name: s.Name, Created: a.now(), NextCheck: a.now(),
+		ExternalData: s.ExternalData,
+	}
+	if !s.TimeCreated.IsZero() {
+		p.Created = s.TimeCreated
+	}
+	if executed {
+		p.Executed = s.TimeExecuted
+	}
+	return p, true
+}
+
+// openAgain has the service asked about a package that is over here, when the list shows that it is not: it was signed
+// by everyone after all, or its time to sign was extended.
+func (a *Agent) openAgain(p *store.Package, s esign.Status) (news bool) {
+	switch state := store.PackageState(s.State); {
+	case p.State == store.PackageExecuted:
+		return false // it is asked about until its files are planned
+	case state == store.PackageExecuted:
+		when := s.TimeExecuted
+		if when.IsZero() {
+			when = a.now()
 		}
-		return nil
-	})
+		noteExecuted(p, when)
+	case p.State.Over() && state != "" && !state.Over():
+		p.State = state
+	default:
+		return false
+	}
+	p.NextCheck = a.now()
+	return true
 }

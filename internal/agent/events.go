@@ -166,7 +166,6 @@ func (a *Agent) handleEvent(ctx context.Context, ev store.Event, questions slots
 		if err != nil {
 			return err
 		}
-		p.Gone = false // the service knows it after all
 		news := applyEvent(&p, e, ev.Received)
 		switch {
 		case asked && e.Action == esign.PackageExecuted && p.DraftID == before.DraftID:

@@ -58,6 +58,7 @@ func (a *Agent) follow(f findings) {
 		poke(a.rings.save)
 	}
 	a.announce(f.facts...)
+	a.tellHandedOut()
 }
 
 // drawing returns what draws a status answer into p, which is known so far as before: signatures, save jobs once it is
@@ -87,6 +88,7 @@ func (a *Agent) drawing(before store.Package) func(tx *store.Tx, p *store.Packag
 				return f, err
 			}
 		}
+		noteAnswer(p, a.now())
 		p.NextCheck = a.now().Add(a.checkPause(*p, s))
 		return f, nil
 	}

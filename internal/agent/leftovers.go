@@ -69,11 +69,7 @@ func (a *Agent) sweepFolder(ctx context.Context, folder string) bool {
 	err = a.st.View(func(tx *store.Tx) error {
 		clear(ours)
 		pending, err := tx.PendingJobs()
-		if err != nil {
-			return err
-		}
-		failed, err := tx.FailedJobs()
-		for _, j := range append(pending, failed...) {
+		for _, j := range pending {
 			ours[archive.Token(a.tempKey(j))] = !busy[j.Key()]
 		}
 		return err

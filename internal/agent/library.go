@@ -54,6 +54,7 @@ func (a *Agent) SaveAgain(packageID string) error {
 			}
 		}
 		p.Saved, p.Planned = false, len(jobs) > 0
+		p.NextCheck = a.now() // where nothing is planned, the service is asked once more
 		return putPackage(tx, p)
 	})
 	if err != nil {

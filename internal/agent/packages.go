@@ -17,13 +17,8 @@ const (
 	momentDocument = "document_executed"
 	momentExecuted = "executed"
 	momentSaved    = "saved"
-	momentEnded    = "ended" // expired, rescinded, gone
+	momentEnded    = "ended" // expired, rescinded
 )
-
-// ended: nobody signs it any more.
-func ended(state store.PackageState) bool {
-	return state == store.PackageExpired || state == store.PackageRescinded
-}
 
 // signature is one person's signing of one document.
 type signature struct{ documentID, signerID string }
@@ -174,12 +169,11 @@ func applyStatus(p *store.Package, s esign.Status, now time.Time) (news []signat
 		noteExecuted(p, now)
 	case s.State != "" && p.State != store.PackageExecuted: // executed is final: an older answer does not take it back
 		p.State = store.PackageState(s.State)
-		if ended(p.State) {
+		if p.State.Over() {
 			addMoment(p, store.Moment{Time: now, What: momentEnded, Ref: string(s.State)})
 		}
 	}
 	p.Checked = now
-	p.Gone = false
 	return news
 }
 

@@ -55,6 +55,7 @@ func (a *Agent) reconcile(ctx context.Context, list *listing) (pause time.Durati
 	a.tellSilence()
 	a.tellTunnel()
 	a.tellAside()
+	a.tellWithheld()
 	client, online := a.online()
 	if !online {
 		return idleMost, nil
@@ -150,6 +151,7 @@ func (a *Agent) notePackage(ctx context.Context, p store.Package, status esign.S
 	switch {
 	case err == nil:
 		a.troubles.end(p.ID)
+		a.singled.work(p.ID)
 		return a.applyCheck(p.ID, status, quiet)
 	case ctx.Err() != nil:
 		return nil
@@ -160,15 +162,21 @@ func (a *Agent) notePackage(ctx context.Context, p store.Package, status esign.S
 	switch e.Kind {
 	case esign.Invalid:
 		return a.setIDAside(p.ID, esign.Sentence(err)+onItsPages)
-	case esign.NotFound, esign.Forbidden, esign.Refused:
-		return a.missPackage(p.ID, e)
+	case esign.NotFound, esign.Forbidden, esign.Refused, esign.SignedOut:
+		return a.missPackage(p.ID, e, 0)
 	case esign.TooMany:
 		if e.RetryAfter > 0 {
 			return err
 		}
 	}
 	tries, row := a.troubles.begin(p.ID)
-	if err := a.putOff(p.ID, a.backoff(tries, a.p.Pace.Retry, time.Hour)); err != nil {
+	pause := a.backoff(tries, a.p.Pace.Retry, time.Hour)
+	if a.refuses(p.ID, e) {
+		err = a.missPackage(p.ID, e, pause)
+	} else {
+		err = a.putOff(p.ID, pause)
+	}
+	if err != nil {
 		return err
 	}
 	if row > statusAtOnce {
@@ -198,27 +206,6 @@ func (a *Agent) putOff(id string, pause time.Duration) error {
 			return err
 		}
 		p.NextCheck = a.now().Add(pause)
-		return putPackage(tx, p)
-	})
-}
-
-// missPackage notes that the service does not (or may not) tell about a package. A new one may only be late; an old
-// one is gone, when the service says so in its own words and not merely in a page that is not there.
-func (a *Agent) missPackage(id string, cause *esign.Error) error {
-	return a.st.Update(func(tx *store.Tx) error {
-		p, ok, err := tx.Package(id)
-		if err != nil || !ok {
-			return err
-		}
-		now := a.now()
-		age := a.age(p.Created)
-		sure := cause.Kind == esign.NotFound && cause.Code != ""
-		if sure && (age > 24*time.Hour || p.Origin == store.MadeElsewhere && age > time.Hour) {
-			p.Gone = true
-			addMoment(&p, store.Moment{Time: now, What: momentEnded, Ref: "gone"})
-			return putPackage(tx, p)
-		}
-		p.NextCheck = now.Add(min(max(age, 5*a.p.Pace.Retry), 6*time.Hour))
 		return putPackage(tx, p)
 	})
 }

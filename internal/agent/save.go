@@ -247,6 +247,7 @@ func (a *Agent) finishJob(j store.Job, recognised bool) error {
 			}
 		}
 		j.State, j.Done, j.Problem, j.NextTry = store.JobDone, a.now(), "", time.Time{}
+		j.Refused = time.Time{}
 		if err := tx.PutJob(j); err != nil {
 			return err
 		}
@@ -284,6 +285,8 @@ func (a *Agent) finishJob(j store.Job, recognised bool) error {
 	}
 	a.tell(line)
 	a.announce(facts...)
+	a.singled.work(j.Key())
+	a.tellHandedOut()
 	a.watchers.signal(PackagesChanged)
 	a.watchers.signal(StatusChanged)
 	return nil

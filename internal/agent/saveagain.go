@@ -11,11 +11,17 @@ import (
 	"countersign/internal/store"
 )
 
-// A file that the service does not give is asked for this long and this often: a computer that was off for weeks has
-// not asked.
+// A file that the service has not given for this long, though it was asked this often (a computer that was off for weeks
+// has not asked), is asked for about once a day. It is never given up.
 const (
-	giveUpAfter = 14 * 24 * time.Hour
-	giveUpTries = 30
+	failedAfter = 14 * 24 * time.Hour
+	failedTries = 30
+)
+
+// The longest pauses between two tries to get a file: while it is expected, and when it has failed.
+const (
+	savePauseMost   = 2 * time.Hour
+	failedPauseMost = 20 * time.Hour
 )
 
 // jobNotSaved handles a download that did not end as a file.
@@ -27,9 +33,9 @@ func (a *Agent) jobNotSaved(ctx context.Context, j store.Job, err error) error {
 		errors.Is(err, archive.ErrReadOnly), errors.Is(err, archive.ErrNotFolder):
 		return a.blockFolder(j, err)
 	case errors.Is(err, archive.ErrDownload):
-		return a.jobFailed(j, err, archive.Sentence(err))
+		return a.jobFailed(j, err, archive.Sentence(err), true)
 	default:
-		return a.jobLater(j, archive.Sentence(err), 0)
+		return a.jobLater(j, archive.Sentence(err), 0, false)
 	}
 }
 
@@ -90,31 +96,30 @@ func (a *Agent) jobRefused(ctx context.Context, j store.Job, err error) error {
 	}
 	var e *esign.Error
 	errors.As(err, &e)
-	switch {
-	case e.Kind == esign.Invalid: // the service was not asked
+	refused := a.refuses(j.Key(), e)
+	switch e.Kind {
+	case esign.Invalid: // the service was not asked
 		problem := esign.Sentence(err) + onItsPages
 		a.tellUnusable(j.Key(), j.PackageID, problem)
-		return a.jobLater(j, problem, unusablePause)
-	case e.Kind == esign.TooMany:
-		return errors.Join(a.jobLater(j, "", e.RetryAfter), err)
-	case e.Kind == esign.SignedOut:
-		return a.jobLater(j, "Your account does not have permission to download this document.", 0)
-	case e.Kind == esign.Network, e.Kind == esign.Server, e.Kind == esign.BadAnswer:
-		return a.jobFailed(j, err, esign.Sentence(err))
+		return a.jobLater(j, problem, unusablePause, true)
+	case esign.TooMany:
+		return errors.Join(a.jobLater(j, "", e.RetryAfter, refused), err)
+	case esign.Network, esign.Server, esign.BadAnswer:
+		return a.jobFailed(j, err, esign.Sentence(err), refused)
 	default:
-		return a.jobLater(j, esign.Sentence(err), e.RetryAfter)
+		return a.jobLater(j, refusalProblem(e), e.RetryAfter, refused)
 	}
 }
 
 // jobFailed puts off a job that the service failed to give. When several in a row fail, nothing is wrong with the
 // files, and the queue pauses.
-func (a *Agent) jobFailed(j store.Job, cause error, problem string) error {
+func (a *Agent) jobFailed(j store.Job, cause error, problem string, refused bool) error {
 	var after time.Duration
 	var e *esign.Error
 	if errors.As(cause, &e) {
 		after = e.RetryAfter
 	}
-	if err := a.jobLater(j, problem, after); err != nil {
+	if err := a.jobLater(j, problem, after, refused); err != nil {
 		return err
 	}
 	if a.saves.fail() > savesAtOnce {
@@ -123,8 +128,9 @@ func (a *Agent) jobFailed(j store.Job, cause error, problem string) error {
 	return nil
 }
 
-// jobLater puts a job off: seconds at first, then minutes and hours, for days. After that a person decides.
-func (a *Agent) jobLater(j store.Job, problem string, atLeast time.Duration) error {
+// jobLater puts a job off: seconds at first, then minutes and hours, and about a day in the end. refused is set when that
+// is the service's doing.
+func (a *Agent) jobLater(j store.Job, problem string, atLeast time.Duration, refused bool) error {
 	var facts []fact
 	err := a.st.Update(func(tx *store.Tx) error {
 		facts = nil
@@ -134,10 +140,14 @@ func (a *Agent) jobLater(j store.Job, problem string, atLeast time.Duration) err
 		}
 		stored.Tries++
 		stored.Problem = problem
-		stored.NextTry = a.now().Add(max(a.backoff(stored.Tries, a.p.Pace.Retry, 2*time.Hour), atLeast))
-		if a.now().Sub(stored.Planned) > giveUpAfter && stored.Tries > giveUpTries {
-			stored.State = store.JobFailed
+		now, most := a.now(), savePauseMost
+		if refused {
+			refusedFor(&stored.Refused, now)
 		}
+		if now.Sub(stored.Planned) > failedAfter && stored.Tries > failedTries {
+			stored.State, most = store.JobFailed, failedPauseMost
+		}
+		stored.NextTry = now.Add(max(a.backoff(stored.Tries, a.p.Pace.Retry, most), atLeast))
 		if err := tx.PutJob(stored); err != nil {
 			return err
 		}
@@ -161,23 +171,6 @@ func (a *Agent) jobLater(j store.Job, problem string, atLeast time.Duration) err
 	if err == nil {
 		a.announce(facts...)
 	}
-	a.tellSaves()
+	a.tellWithheld()
 	return err
-}
-
-// tellSaves keeps the health issue about files that wait for the service in step.
-func (a *Agent) tellSaves() {
-	var failed int
-	err := a.st.View(func(tx *store.Tx) error {
-		c, err := tx.JobCounts()
-		failed = c.Failed
-		return err
-	})
-	if err != nil || failed == 0 {
-		a.health.clear("saves")
-		return
-	}
-	a.health.set("saves", Problem, ActRetry, fmt.Sprintf(
-		"%s could not be saved. The signing service has not provided %s for two weeks. Try again, or download %s from the signing service's website.",
-		plural(failed, "document", "documents"), plural2(failed, "it", "them"), plural2(failed, "it", "them")))
 }

@@ -229,6 +229,7 @@ func (a *Agent) noteServiceError(ctx context.Context, err error) error {
 
 // serviceAnswers ends what was told about a service that did not. Whatever was put off meanwhile need not wait longer.
 func (a *Agent) serviceAnswers() {
+	a.singled.answered()
 	a.health.clear("client")
 	if a.health.clear("service") {
 		a.reconcileSoon(sweepReturn)

@@ -209,9 +209,6 @@ func (a *Agent) adopt(ctx context.Context, l *login, svc *service, g esign.Grant
 	a.tellReplaced()
 	a.rest.stop()
 	a.saves.held.stop()
-	if err := a.askAgainForGone(); err != nil {
-		a.log.Error("look for packages again", "err", err)
-	}
 	a.reconcileSoon("somebody signed in")
 	a.wakeAll()
 	a.watchers.signal(StatusChanged)

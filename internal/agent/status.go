@@ -184,7 +184,7 @@ func (a *Agent) Act(ctx context.Context, i Issue) error {
 	return nil
 }
 
-// retrySaves gives the files that were given up another chance.
+// retrySaves asks for the files now that the service did not give for weeks, and as often as for new ones.
 func (a *Agent) retrySaves() error {
 	err := a.st.Update(func(tx *store.Tx) error {
 		failed, err := tx.FailedJobs()
@@ -199,7 +199,7 @@ func (a *Agent) retrySaves() error {
 		}
 		return nil
 	})
-	a.tellSaves()
+	a.tellWithheld()
 	if err != nil {
 		return fmt.Errorf("try the failed files again: %w", err)
 	}

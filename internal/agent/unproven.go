@@ -47,5 +47,5 @@ func (a *Agent) jobUnproven(j store.Job, cause error, got archive.Saved) error {
 	if err != nil {
 		return fmt.Errorf("record what came of %s: %w", j.Target, err)
 	}
-	return a.jobLater(j, archive.Sentence(cause), wait)
+	return a.jobLater(j, archive.Sentence(cause), wait, true)
 }

@@ -20,13 +20,16 @@ func jobFacets(j Job) (f facets) {
 	key := []byte(j.Key())
 	f.entry(bucketTargets, key, targetKey(j.Folder, j.Target))
 	f.count("jobs."+string(j.State), 1)
-	switch j.State {
-	case JobPending:
-		f.entry(bucketJobsDue, nil, stamp(j.NextTry), key)
-	case JobFailed:
-		f.entry(bucketJobsFailed, nil, stamp(j.Planned), key)
-	case JobDone:
+	if j.State == JobDone {
 		f.entry(bucketJobsDone, nil, stamp(j.Done), key)
+		return f
+	}
+	f.entry(bucketJobsDue, nil, stamp(j.NextTry), key)
+	if j.State == JobFailed {
+		f.entry(bucketJobsFailed, nil, stamp(j.Planned), key)
+	}
+	if !j.Refused.IsZero() {
+		f.entry(bucketJobsRefused, nil, stamp(j.Refused), key)
 	}
 	return f
 }
@@ -72,7 +75,7 @@ func (tx *Tx) putJob(j Job, old facets) error {
 	if owner != nil && string(owner) != j.Key() {
 		return fmt.Errorf("reserve %q: %w", j.Target, ErrTargetTaken)
 	}
-	inUTC(&j.Planned, &j.NextTry, &j.Done, &j.UnprovenAt)
+	inUTC(&j.Planned, &j.NextTry, &j.Done, &j.UnprovenAt, &j.Refused)
 	value, err := json.Marshal(j)
 	if err != nil {
 		return fmt.Errorf("encode job %q: %w", j.Key(), err)
@@ -121,7 +124,7 @@ func (tx *Tx) JobsOf(packageID string) ([]Job, error) {
 	return list, err
 }
 
-// JobsDue returns up to limit pending jobs that are due by their NextTry, longest due first.
+// JobsDue returns up to limit jobs that are not done and due by their NextTry, longest due first.
 func (tx *Tx) JobsDue(d Due, limit int) ([]Job, error) {
 	var list []Job
 	err := tx.due(bucketJobsDue, d, func(key []byte) (bool, error) {
@@ -134,7 +137,7 @@ func (tx *Tx) JobsDue(d Due, limit int) ([]Job, error) {
 	return list, err
 }
 
-// PendingJobs returns all pending jobs, in the order of NextTry.
+// PendingJobs returns all jobs that are not done, in the order of NextTry.
 func (tx *Tx) PendingJobs() ([]Job, error) {
 	var list []Job
 	err := tx.oldest(bucketJobsDue, nil, func(key, _ []byte) (bool, error) {
@@ -144,11 +147,22 @@ func (tx *Tx) PendingJobs() ([]Job, error) {
 	return list, err
 }
 
-// NextJob is the earliest NextTry of all pending jobs: 1970 when one has none and is due at once, the zero time when
-// none is pending.
+// NextJob is the earliest NextTry of all jobs that are not done: 1970 when one has none and is due at once, the zero
+// time when all are done.
 func (tx *Tx) NextJob() (time.Time, error) { return tx.first(bucketJobsDue) }
 
-// FailedJobs returns all jobs that were given up, latest planned first.
+// JobsRefused returns the jobs that the service has not given since then or longer, the longest refused first.
+func (tx *Tx) JobsRefused(since time.Time) ([]Job, error) {
+	var list []Job
+	err := tx.between(bucketJobsRefused, nil, after(since), func(key, _ []byte) (bool, error) {
+		j, err := at[Job](tx, bucketJobs, key[8:])
+		list = append(list, j)
+		return true, err
+	})
+	return list, err
+}
+
+// FailedJobs returns all jobs in JobFailed, latest planned first.
 func (tx *Tx) FailedJobs() ([]Job, error) { return tx.newestJobs(bucketJobsFailed, -1) }
 
 // RecentSaved returns up to n jobs that are done, latest first.

@@ -158,9 +158,9 @@ func TestJobsAreFoundByWhatIsToBeDone(t *testing.T) {
 	put("sooner", JobPending, -time.Hour, 0)
 	put("done1", JobDone, 0, time.Minute)
 	put("done2", JobDone, 0, 2*time.Minute)
-	put("bad", JobFailed, 0, 0)
+	put("bad", JobFailed, -time.Minute, 0)
 	lists := map[string]func(tx *Tx) ([]Job, error){
-		"sooner/d/executed soon/d/executed": func(tx *Tx) ([]Job, error) { return tx.JobsDue(Due{Now: day}, 10) },
+		"sooner/d/executed bad/d/executed soon/d/executed": func(tx *Tx) ([]Job, error) { return tx.JobsDue(Due{Now: day}, 10) },
 		"sooner/d/executed":                 func(tx *Tx) ([]Job, error) { return tx.JobsDue(Due{Now: day}, 1) },
 		"done2/d/executed done1/d/executed": func(tx *Tx) ([]Job, error) { return tx.RecentSaved(10) },
 		"done2/d/executed":                  func(tx *Tx) ([]Job, error) { return tx.RecentSaved(1) },

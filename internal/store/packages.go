@@ -9,7 +9,7 @@ import (
 
 var packages = shelf{rows: bucketPackages, ids: bucketPackageIDs}
 
-// PackageCounts counts packages. Packages that expired, were rescinded or are gone count in Total alone.
+// PackageCounts counts packages. Packages that expired or were rescinded count in Total alone.
 type PackageCounts struct {
 	Total    int
 	Open     int // may still be signed
@@ -17,18 +17,16 @@ type PackageCounts struct {
 	Saved    int // Package.Saved is set
 }
 
-// isOver: it will never be executed (states of service-facts.md section 5).
-func (p Package) isOver() bool {
-	return p.Gone || p.State == PackageExpired || p.State == PackageRescinded
-}
+// Over reports that nobody signs it any more (service-facts.md, 5), unless it is opened again.
+func (s PackageState) Over() bool { return s == PackageExpired || s == PackageRescinded }
 
-// Final reports that the service need not be asked about p again: it is executed and its files are planned, or it
-// expired, was rescinded or is gone.
+// Final reports that the service need not be asked about p again: it is executed and its files are planned, or nobody
+// signs it any more. That the service does not tell about it is never final.
 func (p Package) Final() bool {
-	if p.State == PackageExecuted && !p.Gone {
+	if p.State == PackageExecuted {
 		return p.Planned
 	}
-	return p.isOver()
+	return p.State.Over()
 }
 
 func packageFacets(p Package, row []byte) (f facets) {
@@ -37,7 +35,7 @@ func packageFacets(p Package, row []byte) (f facets) {
 	switch {
 	case p.State == PackageExecuted:
 		f.count("packages.executed", 1)
-	case !p.isOver():
+	case !p.State.Over():
 		f.count("packages.open", 1)
 	}
 	if p.Saved {
@@ -45,6 +43,9 @@ func packageFacets(p Package, row []byte) (f facets) {
 	}
 	if !p.Final() {
 		f.entry(bucketPackagesDue, nil, stamp(p.NextCheck), row)
+	}
+	if p.State == PackageExecuted && !p.Planned && !p.Refused.IsZero() {
+		f.entry(bucketPackagesRefused, nil, stamp(p.Refused), row)
 	}
 	if p.DraftID != "" {
 		f.entry(bucketPackagesByDraft, nil, draftKey(p.DraftID), row)
@@ -88,7 +89,7 @@ func (tx *Tx) PutPackage(p Package) error {
 		p.Created = tx.now()
 	}
 	p.State = p.State.normal()
-	inUTC(&p.Created, &p.Due, &p.Executed, &p.Checked, &p.NextCheck)
+	inUTC(&p.Created, &p.Due, &p.Executed, &p.Checked, &p.NextCheck, &p.Refused)
 	p.Timeline = append([]Moment(nil), p.Timeline...)
 	for i := range p.Timeline {
 		inUTC(&p.Timeline[i].Time)
@@ -134,6 +135,18 @@ func (tx *Tx) AllOpen() ([]Package, error) {
 	err := tx.oldest(bucketPackagesDue, nil, func(key, _ []byte) (bool, error) {
 		p, err := at[Package](tx, bucketPackages, key[8:])
 		return true, collect(tx, &list, p, err)
+	})
+	return list, err
+}
+
+// PackagesRefused returns the packages that everybody has signed and whose files cannot be planned, because the service
+// has not told what that needs since then or longer; the longest refused first.
+func (tx *Tx) PackagesRefused(since time.Time) ([]Package, error) {
+	var list []Package
+	err := tx.between(bucketPackagesRefused, nil, after(since), func(key, _ []byte) (bool, error) {
+		p, err := at[Package](tx, bucketPackages, key[8:])
+		list = append(list, p)
+		return true, err
 	})
 	return list, err
 }

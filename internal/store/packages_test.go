@@ -131,8 +131,10 @@ func TestOnlyPackagesThatAreNotFinalAreAskedAbout(t *testing.T) {
 		{Package{State: "open", Planned: true}, false},
 		{Package{State: "expired"}, true},
 		{Package{State: "rescinded"}, true},
-		{Package{State: "open", Gone: true}, true},
-		{Package{State: "executed", Gone: true}, true},
+		{Package{State: "open", Gone: true}, false},
+		{Package{State: "executed", Gone: true}, false},
+		{Package{State: "executed", Gone: true, Planned: true}, true},
+		{Package{State: "expired", Gone: true}, true},
 	}
 	s := newTest(t)
 	var want []string
@@ -162,8 +164,38 @@ func TestOnlyPackagesThatAreNotFinalAreAskedAbout(t *testing.T) {
 	if got := packageIDs(read(t, s, (*Tx).AllOpen)); got != strings.Join(want, " ") {
 		t.Errorf("all open: %s", got)
 	}
-	if c := read(t, s, (*Tx).PackageCounts); c != (PackageCounts{Total: 11, Open: 4, Executed: 4}) {
+	if c := read(t, s, (*Tx).PackageCounts); c != (PackageCounts{Total: 13, Open: 5, Executed: 5}) {
 		t.Errorf("%+v", c)
+	}
+}
+
+func TestWhatTheServiceDoesNotHandOutIsFoundByHowLong(t *testing.T) {
+	s := newTest(t)
+	putPackages(t, s,
+		Package{ID: "long", State: "executed", Refused: at0(-2 * time.Hour)},
+		Package{ID: "short", State: "executed", Refused: at0(-time.Minute)},
+		Package{ID: "never", State: "executed"},
+		Package{ID: "planned", State: "executed", Planned: true, Refused: at0(-2 * time.Hour)},
+		Package{ID: "open", State: "open", Refused: at0(-2 * time.Hour)})
+	for id, refused := range map[string]time.Duration{"long": -3 * time.Hour, "short": -time.Minute, "done": -3 * time.Hour} {
+		j := Job{PackageID: id, Kind: "executed", Folder: "/f", Target: id, Refused: at0(refused)}
+		plan(t, s, j)
+		if j.State = JobFailed; id == "done" {
+			j.State = JobDone
+		}
+		putJob(t, s, j)
+	}
+	for since, want := range map[time.Duration]string{-time.Hour: "long", 0: "long short", -4 * time.Hour: ""} {
+		if got := packageIDs(read(t, s, func(tx *Tx) ([]Package, error) { return tx.PackagesRefused(at0(since)) })); got != want {
+			t.Errorf("refused since %v: packages %q, want %q", since, got, want)
+		}
+		var ids []string
+		for _, j := range read(t, s, func(tx *Tx) ([]Job, error) { return tx.JobsRefused(at0(since)) }) {
+			ids = append(ids, j.PackageID)
+		}
+		if got := strings.Join(ids, " "); got != want {
+			t.Errorf("refused since %v: jobs %q, want %q", since, got, want)
+		}
 	}
 }
 

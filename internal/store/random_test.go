@@ -32,6 +32,7 @@ func somePackage(rng *rand.Rand) Package {
 		Planned:   rng.IntN(2) == 0,
 		Saved:     rng.IntN(3) == 0,
 		Gone:      rng.IntN(9) == 0,
+		Refused:   someTime(rng),
 	}
 }
 
@@ -39,7 +40,7 @@ func someJob(rng *rand.Rand) Job {
 	return Job{
 		PackageID: someID(rng, 30), DocumentID: pick(rng, "", "d1", "d2"), Kind: pick(rng, "executed", "cac"),
 		Folder: pick(rng, "/f", "/F", "/g"), Target: pick(rng, "a/", "A/", "b/") + someID(rng, 40) + ".pdf",
-		State: pick(rng, JobPending, JobDone, JobFailed), NextTry: someTime(rng), Planned: someTime(rng), Done: someTime(rng),
+		State: pick(rng, JobPending, JobDone, JobFailed), NextTry: someTime(rng), Planned: someTime(rng), Done: someTime(rng), Refused: someTime(rng),
 	}
 }
 
@@ -181,7 +182,7 @@ func recount(t *testing.T, s *Store) {
 			}
 		}
 		for _, bucket := range []string{bucketEventIDs, bucketEventsPending, bucketEventsOdd, bucketEventsOld, bucketPackageIDs, bucketPackageLines,
-			bucketPackagesDue, bucketPackagesByDraft, bucketJobsDue, bucketJobsFailed, bucketJobsDone, bucketTargets,
+			bucketPackagesDue, bucketPackagesRefused, bucketPackagesByDraft, bucketJobsDue, bucketJobsRefused, bucketJobsFailed, bucketJobsDone, bucketTargets,
 			bucketDraftIDs, bucketDraftStates, bucketDraftsDue} {
 			all(bucket, func(key, value []byte) error {
 				wanted, ok := index[bucket][string(key)]

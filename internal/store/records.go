@@ -105,7 +105,8 @@ type Package struct {
 	NextCheck      time.Time       `json:"next_check,omitzero"` // when to ask again
 	Planned        bool            `json:"planned,omitempty"`   // save jobs exist
 	Saved          bool            `json:"saved,omitempty"`     // every wanted file is on disk
-	Gone           bool            `json:"gone,omitempty"`      // the service no longer knows it
+	Refused        time.Time       `json:"refused,omitzero"`    // since when the service does not tell what its files need
+	Gone           bool            `json:"gone,omitempty"`      // the service has not shown it for a while; it is asked all the same
 	Reference      string          `json:"reference,omitempty"` // the caller's own word for it, from ExternalData
 	SignersDone    int             `json:"signers_done,omitempty"`
 	SignersTotal   int             `json:"signers_total,omitempty"` // 0 while unknown
@@ -127,7 +128,7 @@ type JobState string
 const (
 	JobPending JobState = "pending"
 	JobDone    JobState = "done"
-	JobFailed  JobState = "failed" // given up; a person can try again
+	JobFailed  JobState = "failed" // the service did not give it for weeks; it is asked rarely, and a person can ask now
 )
 
 // Job is one file to be saved. Its key is PackageID/DocumentID/Kind, so planning twice is harmless.
@@ -142,6 +143,7 @@ type Job struct {
 	Planned    time.Time `json:"planned"`
 	Tries      int       `json:"tries,omitempty"`
 	NextTry    time.Time `json:"next_try,omitzero"`
+	Refused    time.Time `json:"refused,omitzero"`  // since when the service does not give it
 	Problem    string    `json:"problem,omitempty"` // one sentence for people
 	Size       int64     `json:"size,omitempty"`    // bytes, when done
 	SHA256     string    `json:"sha256,omitempty"`  // hex, when done

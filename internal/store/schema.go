@@ -21,24 +21,26 @@ const (
 	bucketEventsOdd     = "events_odd"     // row
 	bucketEventsOld     = "events_old"     // Event.Day as four bytes, row: events that can be forgotten in time
 
-	bucketPackages        = "packages"        // row -> Package
-	bucketPackageIDs      = "package_ids"     // id -> row
-	bucketPackageLines    = "package_lines"   // row -> PackageLine
-	bucketPackagesDue     = "packages_due"    // stamp of NextCheck, row
-	bucketPackagesByDraft = "packages_drafts" // draft id -> row
-	bucketJobs            = "jobs"            // Job.Key -> Job
-	bucketJobsDue         = "jobs_due"        // stamp of NextTry, Job.Key
-	bucketJobsFailed      = "jobs_failed"     // stamp of Planned, Job.Key
-	bucketJobsDone        = "jobs_done"       // stamp of Done, Job.Key
-	bucketTargets         = "targets"         // targetKey -> Job.Key
-	bucketDrafts          = "drafts"          // row -> Draft
-	bucketDraftIDs        = "draft_ids"       // id -> row
-	bucketDraftStates     = "drafts_by_state" // state, 0, row
-	bucketDraftsDue       = "drafts_due"      // stamp of NextTry, row
-	bucketActivity        = "activity"        // row -> Activity
-	bucketOnce            = "facts"           // hash of a fact
-	bucketSealed          = "sealed"          // name -> bytes
-	bucketDocs            = "docs"            // name -> JSON
+	bucketPackages        = "packages"         // row -> Package
+	bucketPackageIDs      = "package_ids"      // id -> row
+	bucketPackageLines    = "package_lines"    // row -> PackageLine
+	bucketPackagesDue     = "packages_due"     // stamp of NextCheck, row
+	bucketPackagesRefused = "packages_refused" // stamp of Refused, row: signed by everyone, and not planned
+	bucketPackagesByDraft = "packages_drafts"  // draft id -> row
+	bucketJobs            = "jobs"             // Job.Key -> Job
+	bucketJobsDue         = "jobs_due"         // stamp of NextTry, Job.Key
+	bucketJobsRefused     = "jobs_refused"     // stamp of Refused, Job.Key: not done
+	bucketJobsFailed      = "jobs_failed"      // stamp of Planned, Job.Key
+	bucketJobsDone        = "jobs_done"        // stamp of Done, Job.Key
+	bucketTargets         = "targets"          // targetKey -> Job.Key
+	bucketDrafts          = "drafts"           // row -> Draft
+	bucketDraftIDs        = "draft_ids"        // id -> row
+	bucketDraftStates     = "drafts_by_state"  // state, 0, row
+	bucketDraftsDue       = "drafts_due"       // stamp of NextTry, row
+	bucketActivity        = "activity"         // row -> Activity
+	bucketOnce            = "facts"            // hash of a fact
+	bucketSealed          = "sealed"           // name -> bytes
+	bucketDocs            = "docs"             // name -> JSON
 )
 
 // migration brings the schema from version-1 to version. It must do so from whatever any earlier release left behind.
@@ -51,6 +53,7 @@ type migration struct {
 var migrations = []migration{
 	{1, createBuckets},
 	{2, prepareForgetting},
+	{3, nothingIsGivenUp},
 }
 
 // createBuckets is schema 1.

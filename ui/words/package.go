@@ -86,7 +86,7 @@ func Trouble(row agent.PackageRow) string {
 func trouble(gone bool, state store.PackageState) string {
 	switch {
 	case gone:
-		return lang.L("The signing service no longer has this package.")
+		return lang.L("The signing service does not show this package at the moment.")
 	case state == store.PackageExpired:
 		return lang.L("Expired before everyone signed.")
 	case state == "declined":
@@ -183,7 +183,7 @@ func Moment(row agent.PackageRow, m store.Moment) string {
 	}
 }
 
-// ending says how a package ended without being signed by everyone; state is the service's word, or "gone".
+// ending says how a package ended without being signed by everyone; state is the service's word.
 func ending(state string) string {
 	switch state {
 	case "expired":
@@ -192,8 +192,6 @@ func ending(state string) string {
 		return lang.L("Withdrawn")
 	case "declined":
 		return lang.L("A signer declined to sign")
-	case "gone":
-		return lang.L("No longer at the signing service")
 	}
 	return lang.L("Ended: {{.State}}", V{"State": state})
 }

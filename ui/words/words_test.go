@@ -92,8 +92,8 @@ func TestALineSaysWhoIsNextAndWhatIsDue(t *testing.T) {
 		"saved":                             {State: "executed", Saved: true},
 		"withdrawn":                         {State: "rescinded"},
 		"Expired before everyone signed.":   {State: "expired"},
-		"The signing service no longer has this package.": {State: "open", Gone: true},
-		"Not all files could be saved yet.":               {State: "executed", Problem: true},
+		"The signing service does not show this package at the moment.": {State: "open", Gone: true},
+		"Not all files could be saved yet.":                             {State: "executed", Problem: true},
 	} {
 		if got := Line(l); got != want {
 			t.Errorf("got %q, want %q", got, want)

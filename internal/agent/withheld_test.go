@@ -1,0 +1,265 @@
+package agent
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"countersign/internal/esign"
+	"countersign/internal/sandbox"
+	"countersign/internal/store"
+)
+
+// refusalsOfOne are the ways in which a service may refuse one object and not the others.
+func refusalsOfOne() map[string]sandbox.Fault {
+	page := map[string]string{"Content-Type": "text/html"}
+	return map[string]sandbox.Fault{
+		"401":               {Status: 401, Body: `{"error":"unauthorized","message":"No."}`},
+		"403":               {Status: 403, Body: `{"error":"package_not_authorized","message":"No."}`},
+		"404 with a code":   {Status: 404, Body: `{"error":"package_not_found","message":"No."}`},
+		"404 without":       {Status: 404, Body: `<h1>Not found</h1>`, Headers: page},
+		"400":               {Status: 400, Body: `{"error":"package_invalid_state","message":"No."}`},
+		"410":               {Status: 410, Body: `{"error":"package_not_found","message":"No."}`},
+		"500":               {Status: 500},
+		"no document named": {Status: 200, Body: `{"state":"executed","documents":[]}`},
+	}
+}
+
+// wakes lets d pass so often; each time, what is refused of a package is asked for once more.
+func (o *testOffice) wakes(c *wallClock, id string, times int, d time.Duration) {
+	o.t.Helper()
+	for range times {
+		before := o.asked(id)
+		o.wake(c, d)
+		o.eventually("it is asked for again", func() bool {
+			c.jump(5 * time.Second) // for what was asked just before
+			poke(o.rings.reconcile)
+			poke(o.rings.save)
+			return o.asked(id) != before
+		})
+	}
+}
+
+// asked changes whenever an answer about a package, or one of its files, is recorded.
+func (o *testOffice) asked(id string) string {
+	p := o.packageOrZero(id)
+	if !p.Planned {
+		return p.NextCheck.String() + p.Refused.String()
+	}
+	j := o.job(id)
+	return fmt.Sprint(j.Tries, j.Refused)
+}
+
+func TestWhatEverybodySignedIsAskedForUntilItComesWhateverTheRefusal(t *testing.T) {
+	for name, fault := range refusalsOfOne() {
+		for what, path := range map[string]string{"status": "/packages/*/status", "file": "*/executed/download"} {
+			if what == "file" && fault.Status == 200 {
+				continue
+			}
+			t.Run(what+" "+name, func(t *testing.T) {
+				t.Parallel()
+				o, c := sleepy(t, sandbox.Options{})
+				id := o.send()
+				o.eventually("it was asked about", func() bool { return !o.packageOrZero(id).Checked.IsZero() })
+				fault.Path = path
+				o.service.Inject(fault)
+				signAll(o, id)
+				o.eventually("its end is known", func() bool { return o.packageOrZero(id).State == store.PackageExecuted })
+				o.eventually("it is refused", func() bool {
+					p := o.packageOrZero(id)
+					return !p.Refused.IsZero() || p.Planned && !o.job(id).Refused.IsZero()
+				})
+				o.wakes(c, id, 1, 30*time.Minute)
+				if i := o.issue("withheld"); i != nil {
+					t.Fatalf("told after half an hour: %+v", i)
+				}
+				o.wakes(c, id, 1, 31*time.Minute)
+				o.eventually("people are told", func() bool { return o.issue("withheld") != nil })
+				if i := o.issue("withheld"); i.Action != ActRetry || !strings.Contains(i.Text, "“Offer” is signed by everyone, but") {
+					t.Errorf("told: %+v", i)
+				}
+				o.wakes(c, id, failedTries+2, 13*time.Hour)
+				o.eventually("it is still asked for", func() bool {
+					p := o.packageOrZero(id)
+					return !p.Final() || !o.nextJob().IsZero()
+				})
+				if row, _ := o.Package(id); row.Problem == "" {
+					t.Error("the list does not say that something is wrong")
+				}
+				o.service.Heal(0)
+				if err := o.Act(t.Context(), *o.issue("withheld")); err != nil {
+					t.Fatal(err)
+				}
+				o.eventually("saved", func() bool { return saved(o, id) })
+				o.eventually("nothing is wrong any more", func() bool {
+					row, _ := o.Package(id)
+					return o.issue("withheld") == nil && o.issue("saves") == nil && row.Problem == "" && row.Refused.IsZero()
+				})
+			})
+		}
+	}
+}
+
+// nextJob is when the next file is asked for; zero when none is wanted.
+func (o *testOffice) nextJob() (next time.Time) {
+	o.t.Helper()
+	if err := o.st.View(func(tx *store.Tx) (err error) {
+		next, err = tx.NextJob()
+		return err
+	}); err != nil {
+		o.t.Fatal(err)
+	}
+	return next
+}
+
+func TestARefusedPackageIsAskedAboutMoreAndMoreRarelyButAtLeastDaily(t *testing.T) {
+	o, c := sleepy(t, sandbox.Options{})
+	id := o.send()
+	o.stop()
+	o.open()
+	defer o.stop()
+	for _, state := range []store.PackageState{store.PackageOpen, "", "brand new", store.PackageExecuted} {
+		if err := o.st.Update(func(tx *store.Tx) error {
+			p, _, err := tx.Package(id)
+			p.State, p.Refused = state, time.Time{}
+			if err != nil {
+				return err
+			}
+			return putPackage(tx, p)
+		}); err != nil {
+			t.Fatal(err)
+		}
+		asked, began := 0, c.now()
+		for c.now().Sub(began) < 60*24*time.Hour {
+			asked++
+			if err := o.missPackage(id, &esign.Error{Kind: esign.NotFound, Status: 404, Code: "package_not_found"}, 0); err != nil {
+				t.Fatal(err)
+			}
+			p := o.packageOrZero(id)
+			pause := p.NextCheck.Sub(c.now())
+			if p.Final() || pause > missMost || pause < 0 {
+				t.Fatalf("%q: asked again after %v, final: %v", state, pause, p.Final())
+			}
+			c.jump(pause + time.Second)
+		}
+		if asked < 60 || asked > 100 {
+			t.Errorf("%q: asked %d times in 60 days", state, asked)
+		}
+		if got := o.packageOrZero(id); !got.Gone {
+			t.Errorf("%q: not said to be missing", state)
+		}
+	}
+}
+
+func TestARefusedFileIsAskedForMoreAndMoreRarelyButAtLeastDaily(t *testing.T) {
+	o, c := sleepy(t, sandbox.Options{}, func(s *Settings) { s.SaveCAC = true })
+	id := o.send()
+	o.service.Inject(sandbox.Fault{Path: "*/download", Status: 403})
+	signAll(o, id)
+	o.eventually("its files are planned", func() bool { return o.packageOrZero(id).Planned })
+	o.stop()
+	o.open()
+	defer o.stop()
+	for key := range map[string]bool{o.jobOf(id, "executed").Key(): true, o.jobOf(id, "cac").Key(): true} {
+		asked, began := 0, c.now()
+		for c.now().Sub(began) < 60*24*time.Hour {
+			asked++
+			j := o.jobByKey(key)
+			if err := o.jobRefused(t.Context(), j, &esign.Error{Kind: esign.Forbidden, Status: 403}); err != nil {
+				t.Fatal(err)
+			}
+			j = o.jobByKey(key)
+			pause := j.NextTry.Sub(c.now())
+			if pause > 24*time.Hour || o.nextJob().IsZero() {
+				t.Fatalf("%s: asked for again after %v: %+v", key, pause, j)
+			}
+			c.jump(pause + time.Second)
+		}
+		if asked < 60 || asked > 300 {
+			t.Errorf("%s: asked for %d times in 60 days", key, asked)
+		}
+	}
+	if o.issue("withheld") == nil || o.issue("saves") == nil {
+		t.Errorf("health: %+v", o.Status().Health)
+	}
+}
+
+func (o *testOffice) jobOf(packageID, kind string) (found store.Job) {
+	o.t.Helper()
+	if err := o.st.View(func(tx *store.Tx) error {
+		jobs, err := tx.JobsOf(packageID)
+		for _, j := range jobs {
+			if j.Kind == kind {
+				found = j
+			}
+		}
+		return err
+	}); err != nil || found.Kind == "" {
+		o.t.Fatalf("no %s job: %v", kind, err)
+	}
+	return found
+}
+
+func (o *testOffice) jobByKey(key string) (j store.Job) {
+	o.t.Helper()
+	if err := o.st.View(func(tx *store.Tx) (err error) {
+		j, _, err = tx.Job(key)
+		return err
+	}); err != nil {
+		o.t.Fatal(err)
+	}
+	return j
+}
+
+func TestWhatTheListShowsAsExecutedIsFetchedThoughItWasOverHere(t *testing.T) {
+	for _, over := range []store.PackageState{store.PackageExpired, store.PackageRescinded} {
+		t.Run(string(over), func(t *testing.T) {
+			t.Parallel()
+			o, c := sleepy(t, sandbox.Options{})
+			id := o.send()
+			o.eventually("it was asked about", func() bool { return !o.packageOrZero(id).Checked.IsZero() })
+			o.stop()
+			o.service.Hold() // its event never comes
+			signAll(o, id)
+			o.open()
+			if err := o.st.Update(func(tx *store.Tx) error {
+				p, _, err := tx.Package(id)
+				p.State = over
+				if err != nil {
+					return err
+				}
+				return putPackage(tx, p)
+			}); err != nil {
+				t.Fatal(err)
+			}
+			// A status call that refuses it as well only holds it up.
+			o.service.Inject(sandbox.Fault{Path: "/packages/*/status", Status: 404, Times: 2, Body: `{"error":"package_not_found","message":"No."}`})
+			o.run()
+			o.eventually("saved", func() bool { poke(o.rings.reconcile); return saved(o, id) })
+			if o.count("is signed by everyone") != 1 {
+				o.eventually("told", func() bool { return o.count("is signed by everyone") == 1 })
+			}
+			_ = c
+		})
+	}
+}
+
+func TestTroubleWithOneThingIsToldFromTroubleWithTheService(t *testing.T) {
+	var s singled
+	if s.fail("a") {
+		t.Error("a first failure says nothing")
+	}
+	if s.fail("a") {
+		t.Error("nothing else was answered between the two")
+	}
+	s.answered()
+	if !s.fail("a") || s.fail("a") {
+		t.Error("an answer to something else makes the trouble that thing's own, once")
+	}
+	s.answered()
+	s.work("a")
+	if s.fail("a") {
+		t.Error("it worked between the two")
+	}
+}
