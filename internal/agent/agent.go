@@ -8,7 +8,7 @@
 //	tunnel.go     keeps the public address open and routes what arrives
 //	endpoint.go   registers that address with the service
 //	events.go     turns stored events into facts about packages
-//	reconcile.go  asks for the status of packages that are not final
+//	reconcile.go  asks for the status of packages that are not final, and reads the list (discover.go, listing.go)
 //	save.go       downloads planned files into the folder
 //	outbox.go     uploads drafts and adds packages; copies.go has their bytes
 //	announce.go   raises notifications
@@ -137,6 +137,7 @@ type Agent struct {
 	sweep         sweeper
 	rest          rest
 	troubles      troubles
+	finding       map[string]*reading // draft id -> how far its package was looked for; of the outbox loop alone
 	singled       singled
 	saves         saveWatch
 	silence       silence
@@ -183,7 +184,8 @@ func Open(ctx context.Context, p Params) (*Agent, error) {
 	ring := func() chan struct{} { return make(chan struct{}, 1) }
 	a := &Agent{
 		p: p, log: p.Log, now: p.Now, budget: newBudget(p.Pace), documents: preview.NewReader(p.DocumentReader...),
-		rings: rings{ring(), ring(), ring(), ring(), ring(), ring(), ring(), ring()},
+		finding: map[string]*reading{},
+		rings:   rings{ring(), ring(), ring(), ring(), ring(), ring(), ring(), ring()},
 	}
 	a.health = newHealth(p.Now, func() { a.watchers.signal(StatusChanged) })
 	a.st = &state{Store: st, health: a.health}

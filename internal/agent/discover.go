@@ -15,46 +15,56 @@ const docListed = "listed"
 // listed is that moment; everything made before it and not final is known here.
 type listed struct {
 	Through time.Time `json:"through"`
-	Since   time.Time `json:"since"` // the account.Since it was read with
+	Whole   time.Time `json:"whole,omitzero"` // when it was last read to its very end
+	Since   time.Time `json:"since"`          // the account.Since it was read with
 }
 
-// listedMargin allows for a service whose clock is not ours, and listMost for one whose list never ends.
-const (
-	listedMargin = 24 * time.Hour
-	listMost     = 20_000
-)
+// known is what a reading that begins now need not read: what was made before. Now and then it is everything all the
+// same, for the list may show that a package is not over that was over here. A moment to come is that of a wrong clock.
+func (l listed) known(now, since time.Time) time.Time {
+	whole := now.Sub(l.Whole)
+	if l.Through.After(now.Add(clockSlack)) || !l.Since.Equal(since) || whole < 0 || whole > listWholly {
+		return time.Time{}
+	}
+	return l.Through.Add(-listedMargin)
+}
+
+// listedMargin allows for a service whose clock is not ours.
+const listedMargin = 24 * time.Hour
 
 // How often the service's list is read when nothing asks for it: it finds packages made elsewhere whose event never
-// came. A service that has no list for us is asked once a day whether that is still so.
+// came. A service that has no list for us is asked once a day whether that is still so, and a list that took long to
+// read is left alone for longer.
 const (
 	listSeldom  = 6 * time.Hour    // while events arrive
 	listOften   = 20 * time.Minute // while none can
 	listRefused = 24 * time.Hour
+	listPerPage = 10 * time.Second // for each page of the last reading at least
+	listWholly  = 7 * 24 * time.Hour
 )
 
-// listing is how long the service's list is not read again, and how many tries in a row have failed.
+// listing is how long the service's list is not read again, how many tries in a row have failed, and a reading that is
+// not done.
 type listing struct {
-	rest  cooldown
-	tries int
+	rest    cooldown
+	tries   int
+	reading *reading
+	since   time.Time // the account.Since that reading began with
 }
 
-// lookAround reads the service's list when it is time. A reading that failed is tried again by itself.
+// lookAround reads the service's list when it is time. A reading that failed is continued by itself.
 func (a *Agent) lookAround(ctx context.Context, client *esign.Client, l *listing) {
 	now := a.now()
 	if !l.rest.over(now) {
 		return
 	}
-	pause := listSeldom
-	err := a.discover(ctx, client)
+	pause, err := a.discover(ctx, client, l)
 	var e *esign.Error
 	switch {
 	case err == nil:
 		l.tries = 0
-		if a.deaf() {
-			pause = listOften
-		}
 	case errors.As(err, &e) && !e.Temporary() && !concernsAll(err):
-		l.tries, pause = 0, listRefused
+		l.tries, pause, l.reading = 0, listRefused, nil
 	default:
 		l.tries++
 		pause = max(a.backoff(l.tries, a.p.Pace.Retry, time.Hour), a.rest.left(now))
@@ -67,53 +77,58 @@ func (a *Agent) lookAround(ctx context.Context, client *esign.Client, l *listing
 
 // discover finds packages of the organization that were made elsewhere while this computer did not listen, as far as
 // the service offers a list. It reads on to what was made before the last complete reading, so that one that broke off
-// in the middle leaves no gap. What was finished before the office first signed in is not fetched.
-func (a *Agent) discover(ctx context.Context, client *esign.Client) error {
-	const page = 100
+// in the middle leaves no gap. A long list is read in several rounds; what one did not read is owed to the next, which
+// may begin after pause. What was finished before the office first signed in is not fetched.
+func (a *Agent) discover(ctx context.Context, client *esign.Client, l *listing) (pause time.Duration, err error) {
 	since := a.office.get().account.Since
-	began := a.now()
 	var last listed
 	if err := a.st.View(func(tx *store.Tx) error {
 		_, err := tx.GetDoc(docListed, &last)
 		return err
 	}); err != nil {
-		return err
+		return 0, err
 	}
-	if last.Through.After(began.Add(clockSlack)) { // by a clock that was wrong
-		last = listed{}
+	if l.reading == nil || !l.since.Equal(since) {
+		l.reading, l.since = newReading(a.now(), last.known(a.now(), since)), since
 	}
-	known := last.Through.Add(-listedMargin)
-	if last.Through.IsZero() || !last.Since.Equal(since) {
-		known = time.Time{}
-	}
-	for skip := 0; skip < listMost; skip += page {
+	r := l.reading
+	end := listMore
+	for range listRound {
 		if err := a.budget.Wait(ctx); err != nil {
-			return err
+			return 0, err
 		}
-		list, err := readList(ctx, client, esign.ListQuery{Take: page, Skip: skip})
-		if err != nil {
-			return a.noteListError(ctx, err)
+		var items []esign.Status
+		if items, end, err = r.next(ctx, client); err != nil {
+			return 0, a.noteListError(ctx, err)
 		}
-		if err := a.meetPackages(list.Items, since); err != nil {
-			return err
+		if err := a.meetPackages(items, since); err != nil {
+			return 0, err
 		}
-		if len(list.Items) < page || allBefore(list.Items, known) {
+		if end != listMore {
 			break
 		}
 	}
-	if began.Sub(last.Through) < listedMargin && last.Since.Equal(since) {
-		return nil // it says as much as it did
+	if end == listMore {
+		return 0, nil
 	}
-	return a.st.Update(func(tx *store.Tx) error {
-		return tx.PutDoc(docListed, listed{Through: began, Since: since})
-	})
-}
-
-// readList reads a page of the list. Packages that are known wait for it, so it is given up early.
-func readList(ctx context.Context, client *esign.Client, q esign.ListQuery) (esign.Page, error) {
-	ctx, cancel := context.WithTimeout(ctx, 15*time.Second)
-	defer cancel()
-	return client.List(ctx, q)
+	l.reading = nil
+	pause = listSeldom
+	if a.deaf() {
+		pause = listOften
+	}
+	pause = max(pause, time.Duration(r.pages)*listPerPage)
+	if end == listTorn {
+		a.log.Info("the list of packages moved while it was read; it is read once more", "pages", r.pages)
+		return pause, nil
+	}
+	if !r.known.IsZero() && r.began.Sub(last.Through) < listedMargin {
+		return pause, nil // the document says as much already
+	}
+	next := listed{Through: r.began, Whole: last.Whole, Since: since}
+	if r.known.IsZero() {
+		next.Whole = r.began
+	}
+	return pause, a.st.Update(func(tx *store.Tx) error { return tx.PutDoc(docListed, next) })
 }
 
 // noteListError is noteServiceError for what would befall any other call too: a list that does not work is no reason to
@@ -124,16 +139,6 @@ func (a *Agent) noteListError(ctx context.Context, err error) error {
 		return a.noteServiceError(ctx, err)
 	}
 	return err
-}
-
-// allBefore reports whether every package was made before then; one that does not say when was not.
-func allBefore(items []esign.Status, then time.Time) bool {
-	for _, s := range items {
-		if s.TimeCreated.IsZero() || !s.TimeCreated.Before(then) {
-			return false
-		}
-	}
-	return true
 }
 
 // meetPackages draws what a part of the list shows into the store: a record for every package that is not known and not
@@ -204,12 +209,14 @@ func (a *Agent) meet(s esign.Status, since time.Time) (p store.Package, wanted b
 	return p, true
 }
 
-// openAgain has the service asked about a package that is over here, when the list shows that it is not: it was signed
-// by everyone after all, or its time to sign was extended.
+// openAgain has the service asked about a package at once of which the list knows more: it was signed by everyone, or it is
+// over here and not there, because its time to sign was extended. For one that the status call does not tell about, the
+// list's word counts.
 func (a *Agent) openAgain(p *store.Package, s esign.Status) (news bool) {
 	switch state := store.PackageState(s.State); {
 	case p.State == store.PackageExecuted:
 		return false // it is asked about until its files are planned
+	case state == store.PackageExecuted && !p.State.Over() && p.Refused.IsZero():
 	case state == store.PackageExecuted:
 		when := s.TimeExecuted
 		if when.IsZero() {

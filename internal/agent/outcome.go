@@ -214,7 +214,7 @@ func (a *Agent) failDraft(d store.Draft, problem string) error {
 // resolveUnknown looks for d's package in the service's list. Not finding it proves nothing: only an event, a listing
 // or a person decides.
 func (a *Agent) resolveUnknown(ctx context.Context, client *esign.Client, d store.Draft) error {
-	found, err := a.findPackage(ctx, client, d)
+	found, more, err := a.findPackage(ctx, client, d)
 	if ctx.Err() != nil {
 		return nil
 	}
@@ -227,39 +227,52 @@ func (a *Agent) resolveUnknown(ctx context.Context, client *esign.Client, d stor
 	if a.signedOut(err) {
 		return err
 	}
-	d.Tries++
-	d.NextTry = a.now().Add(a.backoff(d.Tries, 2*a.p.Pace.Retry, unknownPauseMost))
+	d.NextTry = a.now()
+	if !more {
+		d.Tries++
+		d.NextTry = a.now().Add(a.backoff(d.Tries, 2*a.p.Pace.Retry, unknownPauseMost))
+	}
 	return a.putDraft(&d, store.DraftUnknown)
 }
 
-func (a *Agent) findPackage(ctx context.Context, client *esign.Client, d store.Draft) (string, error) {
+// findPackage looks for d's package here and in the service's list, where a package of that age can be. more is set when
+// there is more to read, which the next call does. It is called by one goroutine.
+func (a *Agent) findPackage(ctx context.Context, client *esign.Client, d store.Draft) (id string, more bool, err error) {
 	var known store.Package
 	var ok bool
-	err := a.st.View(func(tx *store.Tx) error {
+	err = a.st.View(func(tx *store.Tx) error {
 		var err error
 		known, ok, err = tx.PackageByDraft(d.ID)
 		return err
 	})
+	r := a.finding[d.ID]
+	delete(a.finding, d.ID)
 	if err != nil || ok {
-		return known.ID, err
+		return known.ID, false, err
 	}
-	// Lists come newest first; where they do not, and the package is far down, its event or a person decides.
-	const page, most = 100, 1000
-	for skip := 0; skip < most; skip += page {
-		list, err := client.List(ctx, esign.ListQuery{Take: page, Skip: skip})
-		if err != nil {
-			return "", err
+	if r == nil {
+		r = newReading(a.now(), d.Created.Add(-listedMargin))
+	}
+	for range listRound {
+		if err := a.budget.Wait(ctx); err != nil {
+			return "", false, err
 		}
-		for _, s := range list.Items {
+		items, end, err := r.next(ctx, client)
+		if err != nil {
+			a.finding[d.ID] = r
+			return "", false, err
+		}
+		for _, s := range items {
 			if correlation(s.ExternalData) == d.ID {
-				return s.PackageID, nil
+				return s.PackageID, false, nil
 			}
 		}
-		if len(list.Items) < page || allBefore(list.Items, d.Created.Add(-listedMargin)) {
-			break
+		if end != listMore {
+			return "", false, nil
 		}
 	}
-	return "", nil
+	a.finding[d.ID] = r
+	return "", true, nil
 }
 
 // Resolve is a person's decision about a draft whose outcome is unknown: it was sent after all (nothing more is

@@ -65,7 +65,7 @@ func noteAnswer(p *store.Package, now time.Time) {
 	p.Gone = false
 	if p.State == store.PackageExecuted && !p.Planned {
 		if refusedFor(&p.Refused, now) >= withheldAfter {
-			p.Problem = "The signing service does not say which documents the package has."
+			p.Problem = "The signing service does not list the documents of this package."
 		}
 		return
 	}
@@ -130,12 +130,12 @@ func (a *Agent) tellWithheld() {
 	case 1:
 		for _, name := range names {
 			a.health.set("withheld", Problem, ActRetry, fmt.Sprintf(
-				"%s is signed by everyone, but the signing service does not hand it out. Countersign keeps asking. Try again, or sign in with an account that may see it.",
+				"Everyone has signed %s, but the signing service does not provide it. Countersign keeps asking. Try again, or sign in with an account that may see it.",
 				quote(name)))
 		}
 	default:
 		a.health.set("withheld", Problem, ActRetry, fmt.Sprintf(
-			"%d packages are signed by everyone, but the signing service does not hand them out. Countersign keeps asking. Try again, or sign in with an account that may see them.",
+			"Everyone has signed %d packages, but the signing service does not provide them. Countersign keeps asking. Try again, or sign in with an account that may see them.",
 			len(names)))
 	}
 	if extras == 0 {

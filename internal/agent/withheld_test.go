@@ -76,7 +76,7 @@ func TestWhatEverybodySignedIsAskedForUntilItComesWhateverTheRefusal(t *testing.
 				}
 				o.wakes(c, id, 1, 31*time.Minute)
 				o.eventually("people are told", func() bool { return o.issue("withheld") != nil })
-				if i := o.issue("withheld"); i.Action != ActRetry || !strings.Contains(i.Text, "“Offer” is signed by everyone, but") {
+				if i := o.issue("withheld"); i.Action != ActRetry || !strings.Contains(i.Text, "Everyone has signed “Offer”, but") {
 					t.Errorf("told: %+v", i)
 				}
 				o.wakes(c, id, failedTries+2, 13*time.Hour)
@@ -216,7 +216,7 @@ func TestWhatTheListShowsAsExecutedIsFetchedThoughItWasOverHere(t *testing.T) {
 	for _, over := range []store.PackageState{store.PackageExpired, store.PackageRescinded} {
 		t.Run(string(over), func(t *testing.T) {
 			t.Parallel()
-			o, c := sleepy(t, sandbox.Options{})
+			o := newOfficeWith(t, quick, sandbox.Options{})
 			id := o.send()
 			o.eventually("it was asked about", func() bool { return !o.packageOrZero(id).Checked.IsZero() })
 			o.stop()
@@ -237,10 +237,7 @@ func TestWhatTheListShowsAsExecutedIsFetchedThoughItWasOverHere(t *testing.T) {
 			o.service.Inject(sandbox.Fault{Path: "/packages/*/status", Status: 404, Times: 2, Body: `{"error":"package_not_found","message":"No."}`})
 			o.run()
 			o.eventually("saved", func() bool { poke(o.rings.reconcile); return saved(o, id) })
-			if o.count("is signed by everyone") != 1 {
-				o.eventually("told", func() bool { return o.count("is signed by everyone") == 1 })
-			}
-			_ = c
+			o.eventually("told", func() bool { return o.count("Everyone has signed “Offer”.") == 1 })
 		})
 	}
 }

@@ -52,6 +52,10 @@ const (
 	// service-facts.md, 6: the method of organizations/info is not shown. GET first, POST with {} after a 404 or 405.
 	organizationPath = "/organizations/info"
 
+	// service-facts.md, 7: "created" is the one value of sortBy that was seen, and no direction; it is taken for newest
+	// first, as "last_used" of templates must be. Nothing relies on it: whoever reads a list looks at the order it has.
+	listNewestFirst = "created"
+
 	// Source: none ("size limits: not shown"). What an answer may cost in memory.
 	maxJSON  = 8 << 20
 	maxError = 64 << 10

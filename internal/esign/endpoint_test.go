@@ -58,8 +58,16 @@ func TestListsLinksAndTheOrganization(t *testing.T) {
 		t.Errorf("%+v %v", p, err)
 	}
 	client, _ = api(t, answering(200, `[`+bareStatus+`]`))
-	if p, err := client.List(context.Background(), ListQuery{}); err != nil || len(p.Items) != 1 || p.Total != 1 {
+	if p, err := client.List(context.Background(), ListQuery{}); err != nil || len(p.Items) != 1 || p.Total != 0 {
 		t.Errorf("%+v %v", p, err)
+	}
+	var asked struct{ SortBy string }
+	client, _ = api(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		json.NewDecoder(r.Body).Decode(&asked)
+		fmt.Fprint(w, `{"items":[]}`)
+	}))
+	if _, err := client.List(context.Background(), ListQuery{NewestFirst: true}); err != nil || asked.SortBy != "created" {
+		t.Errorf("asked to sort by %q, %v", asked.SortBy, err)
 	}
 	client, _ = api(t, answering(200, `{"link":"https://sign.example.com/link/t","timeExpires":"2026-12-01T00:00:00Z"}`))
 	if l, err := client.SignLink(context.Background(), "p", "s"); err != nil || l.URL != "https://sign.example.com/link/t" || l.Expires.IsZero() {

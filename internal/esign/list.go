@@ -11,16 +11,17 @@ import (
 
 // ListQuery selects packages; zero fields do not restrict (service-facts.md, 7).
 type ListQuery struct {
-	Search string   // full text
-	States []string // the service's words
-	Take   int      // at most that many; 0 leaves it to the service
-	Skip   int
+	Search      string   // full text
+	States      []string // the service's words
+	NewestFirst bool     // asks for that order, by creation; whether it is kept shows in the answer alone
+	Take        int      // at most that many; 0 leaves it to the service, which may give fewer in any case
+	Skip        int
 }
 
 // Page is a part of a list.
 type Page struct {
 	Items []Status
-	Total int // in the whole list; at least len(Items)
+	Total int // in the whole list, as the service says; 0 when it does not
 }
 
 const listRoute = "packages/list"
@@ -28,13 +29,18 @@ const listRoute = "packages/list"
 // List lists packages of the whole organization where the account may see them.
 func (c *Client) List(ctx context.Context, q ListQuery) (Page, error) {
 	k := &call{op: "listing packages", route: listRoute, method: http.MethodPost, path: "/packages/list"}
+	var sortBy string
+	if q.NewestFirst {
+		sortBy = listNewestFirst
+	}
 	err := k.jsonBody(struct {
 		Search     string   `json:"search,omitempty"`
 		States     []string `json:"states,omitempty"`
+		SortBy     string   `json:"sortBy,omitempty"`
 		AllMembers bool     `json:"allMembers"`
 		Take       int      `json:"take,omitempty"`
 		Skip       int      `json:"skip,omitempty"`
-	}{q.Search, q.States, true, q.Take, q.Skip})
+	}{q.Search, q.States, sortBy, true, q.Take, q.Skip})
 	if err != nil {
 		return Page{}, err
 	}
@@ -56,7 +62,6 @@ func (c *Client) List(ctx context.Context, q ListQuery) (Page, error) {
 			page.Items = append(page.Items, r.status())
 		}
 	}
-	page.Total = max(page.Total, len(page.Items))
 	return page, nil
 }
 

@@ -33,6 +33,7 @@ import (
 //	POST   /tokens/revoke        {"token"} one refresh token's family; {} all of them
 //	POST   /endpoint/replace     {"client_id", "url"} as another computer of the office would, "" to delete; client_id may be left out
 //	POST   /downloads/pad        {"bytes"} executed downloads are at least this large; 0 ends it
+//	POST   /lists/habits         ListHabits: another order, short pages, items that move while pages are read; {} ends it
 //	GET    /requests             {"requests": []Request, "counts": per route}
 //	DELETE /requests             forget them
 func (s *Server) adminHandler() http.Handler {
@@ -77,6 +78,7 @@ func (s *Server) adminHandler() http.Handler {
 		return s.ReplaceEndpoint(in.ClientID, in.URL)
 	}))
 	handle("POST /downloads/pad", adminCall(func(in struct{ Bytes int64 }) error { s.PadDownloads(in.Bytes); return nil }))
+	handle("POST /lists/habits", adminCall(func(in ListHabits) error { s.SetListHabits(in); return nil }))
 	handle("GET /requests", func(http.ResponseWriter, *http.Request) (any, error) {
 		requests, counts := s.Requests()
 		return object{"requests": requests, "counts": counts}, nil

@@ -122,6 +122,7 @@ type listRequest struct {
 	States     []string `json:"states"`
 	IsExecuted *bool    `json:"isExecuted"`
 	Days       *int     `json:"days"`
+	SortBy     string   `json:"sortBy"` // created, newest first; anything else is refused
 	Take       *int     `json:"take"`
 	Skip       int      `json:"skip"`
 }
@@ -131,7 +132,7 @@ const (
 	maxTake     = 500
 )
 
-// listPackages is POST /packages/list, newest first.
+// listPackages is POST /packages/list.
 func (s *Server) listPackages(w http.ResponseWriter, r *http.Request, who caller) (any, error) {
 	if !who.canUsePackages() {
 		return nil, forbidden("package_not_authorized", "The organization or member scope is needed.")
@@ -146,6 +147,9 @@ func (s *Server) listPackages(w http.ResponseWriter, r *http.Request, who caller
 	}
 	if take < 1 || take > maxTake || q.Skip < 0 {
 		return nil, badRequest("package_range_take", "take must be between 1 and %d and skip must not be negative.", maxTake)
+	}
+	if q.SortBy != "" && q.SortBy != "created" {
+		return nil, badRequest("package_invalid_sortBy", "Packages cannot be sorted by that.")
 	}
 	if (q.AllMembers || (q.MemberID != "" && q.MemberID != who.MemberID)) && !who.can("organization") {
 		return nil, forbidden("package_not_authorized", "The packages of other members need the organization scope.")
@@ -163,14 +167,9 @@ func (s *Server) listPackages(w http.ResponseWriter, r *http.Request, who caller
 	if err != nil {
 		return nil, err
 	}
-	slices.SortFunc(found, func(a, b pack) int {
-		if c := b.TimeCreated.Compare(a.TimeCreated); c != 0 {
-			return c
-		}
-		return strings.Compare(a.PackageID, b.PackageID)
-	})
+	from, to := s.lists.part(found, q.Skip, take)
 	items := []object{}
-	for i := q.Skip; i < min(len(found), q.Skip+take); i++ {
+	for i := from; i < to; i++ {
 		items = append(items, s.itemView(&found[i]))
 	}
 	return map[string]any{"items": items, "total": len(found), "take": take, "skip": q.Skip}, nil

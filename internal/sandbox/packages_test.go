@@ -136,6 +136,30 @@ func TestListFiltersAndPages(t *testing.T) {
 		}
 	}
 	wantError(t, r.post("/packages/list", object{"take": 100000}), 400, "package_range_take")
+	wantError(t, r.post("/packages/list", object{"sortBy": "size"}), 400, "package_invalid_sortBy")
+	for _, c := range []struct {
+		habits ListHabits
+		pages  string // taken by two, each after as many as there were
+	}{
+		{ListHabits{}, "Offer 4 Offer 3 | Offer 2 Offer 1 | Offer 0 | "},
+		{ListHabits{Order: "oldest"}, "Offer 0 Offer 1 | Offer 2 Offer 3 | Offer 4 | "},
+		{ListHabits{Order: "name", MostTake: 1}, "Offer 0 | Offer 1 | Offer 2 | "},
+		{ListHabits{NoSkip: true}, "Offer 4 Offer 3 | Offer 4 Offer 3 | Offer 4 Offer 3 | "},
+		{ListHabits{Shift: 1}, "Offer 4 Offer 3 | Offer 3 Offer 2 | Offer 2 Offer 1 | "},
+		{ListHabits{Shift: -1}, "Offer 4 Offer 3 | Offer 1 Offer 0 |  | "},
+	} {
+		r.s.SetListHabits(c.habits)
+		var pages string
+		for skip := 0; strings.Count(pages, "|") < 3; {
+			names, _ := list(object{"sortBy": "created", "take": 2, "skip": skip})
+			skip += len(names)
+			pages += strings.Join(names, " ") + " | "
+		}
+		if !strings.HasPrefix(pages, c.pages) {
+			t.Errorf("%+v: %q", c.habits, pages)
+		}
+	}
+	r.s.SetListHabits(ListHabits{})
 
 	r.signIn(memberMail, "member")
 	if names, _ := list(object{}); len(names) != 0 {

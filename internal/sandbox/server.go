@@ -39,6 +39,7 @@ type Server struct {
 	auto     *autoSigner
 	locks    packageLocks
 	pad      padding
+	lists    lists
 	swept    atomic.Pointer[time.Time] // when old uploads were last looked for
 
 	ctx     context.Context

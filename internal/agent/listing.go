@@ -1,0 +1,173 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"countersign/internal/esign"
+)
+
+const (
+	listPage    = 100 // items asked for at once; the service may give fewer
+	listOverlap = 10  // items asked for twice, so that a page that begins too late is noticed
+	listRound   = 20  // pages read in one go; the rest is owed to the next
+	listStale   = 3   // pages without anything new after which a list has no more
+	listBacks   = 10  // steps back after which a list moves too much to be read
+
+	// listProof is how many packages must be newest first before the list is taken to be: that many are not by chance.
+	listProof = 20
+)
+
+// reading goes through the service's list page by page, and may pause between two. It relies on nothing that the service
+// has not shown: neither on the order that was asked for, nor on the size of a page, nor on the list standing still. Only
+// where what came is newest first does it end before the list does, at what is known already.
+type reading struct {
+	began time.Time
+	known time.Time // whatever was made before is known; zero to read to the end
+	pages int       // read so far
+
+	skip     int
+	seen     map[string]bool
+	previous map[string]bool // the packages of the page before, unless that has no overlap with the next
+	unsorted bool            // the service refuses to be asked for an order
+	stale    int
+	backs    int
+
+	last       time.Time // when the package read last was made
+	proof      int       // packages that were older than the one before
+	disordered bool
+}
+
+// newReading begins at the newest package. known is as in reading.
+func newReading(began, known time.Time) *reading {
+	return &reading{began: began, known: known, seen: map[string]bool{}}
+}
+
+// outcome of reading a page.
+type outcome int
+
+const (
+	listMore  outcome = iota // there is more to read
+	listWhole                // everything was read, or everything back to what is known
+	listTorn                 // there is nothing more to read, but something was missed
+)
+
+// next reads a page. The service's rate is kept by the caller. After an error the same page is read again.
+func (r *reading) next(ctx context.Context, client *esign.Client) ([]esign.Status, outcome, error) {
+	q := esign.ListQuery{NewestFirst: !r.unsorted, Take: listPage, Skip: r.skip}
+	page, err := readList(ctx, client, q)
+	var e *esign.Error
+	if errors.As(err, &e) && e.Kind == esign.Refused && q.NewestFirst && r.pages == 0 {
+		r.unsorted, q.NewestFirst = true, false
+		page, err = readList(ctx, client, q)
+	}
+	if err != nil {
+		return nil, listMore, err
+	}
+	r.pages++
+	return page.Items, r.take(page), nil
+}
+
+// take draws what a page says about the list into r.
+func (r *reading) take(page esign.Page) outcome {
+	gap := len(r.previous) > 0 && !anyOf(page.Items, r.previous)
+	fresh := r.see(page.Items)
+	switch {
+	case gap && (fresh > 0 || len(page.Items) == 0):
+		// Something was taken out of the list: what was not read yet has moved to where was read already.
+		if r.backs++; r.backs > listBacks {
+			return listTorn
+		}
+		back := len(page.Items)
+		if back == 0 {
+			back = listPage
+		}
+		if r.skip = max(0, r.skip-back); r.skip == 0 {
+			r.previous = nil
+		}
+		return listMore
+	case len(page.Items) == 0:
+		return r.end(page.Total)
+	case fresh == 0 && r.skip+len(page.Items) > len(r.seen): // else this is where it was read before
+		if r.stale++; r.stale >= listStale {
+			return r.end(page.Total)
+		}
+	case fresh > 0:
+		r.stale = 0
+	}
+	if !r.known.IsZero() && !r.disordered && r.proof >= listProof && allBefore(page.Items, r.known) {
+		return listWhole
+	}
+	overlap := min(listOverlap, len(page.Items)/4)
+	if page.Total > 0 && len(r.seen) >= page.Total {
+		overlap = 0 // the next page should be empty
+	}
+	r.skip += len(page.Items) - overlap
+	r.previous = nil
+	if overlap > 0 {
+		r.previous = ids(page.Items)
+	}
+	return listMore
+}
+
+// see notes which packages were read, how many of them for the first time, and whether those are newest first.
+func (r *reading) see(items []esign.Status) (fresh int) {
+	for _, s := range items {
+		if r.seen[s.PackageID] {
+			continue
+		}
+		fresh++
+		r.seen[s.PackageID] = true
+		switch {
+		case s.TimeCreated.IsZero(), !r.last.IsZero() && s.TimeCreated.After(r.last):
+			r.disordered = true
+		case s.TimeCreated.Before(r.last):
+			r.proof++
+		}
+		r.last = s.TimeCreated
+	}
+	return fresh
+}
+
+// end is for a list that gives no more. When the service says that there is, something was missed.
+func (r *reading) end(total int) outcome {
+	if len(r.seen) < total {
+		return listTorn
+	}
+	return listWhole
+}
+
+func ids(items []esign.Status) map[string]bool {
+	set := make(map[string]bool, len(items))
+	for _, s := range items {
+		set[s.PackageID] = true
+	}
+	return set
+}
+
+func anyOf(items []esign.Status, known map[string]bool) bool {
+	for _, s := range items {
+		if known[s.PackageID] {
+			return true
+		}
+	}
+	return false
+}
+
+// allBefore reports whether every package was made before then; one that does not say when was not.
+func allBefore(items []esign.Status, then time.Time) bool {
+	for _, s := range items {
+		if s.TimeCreated.IsZero() || !s.TimeCreated.Before(then) {
+			return false
+		}
+	}
+	return true
+}
+
+// readList reads a page of the list. Packages that are known wait for it, so it is given up early.
+func readList(ctx context.Context, client *esign.Client, q esign.ListQuery) (esign.Page, error) {
+	ctx, cancel := context.WithTimeout(ctx, 15*time.Second)
+	defer cancel()
+	return client.List(ctx, q)
+}

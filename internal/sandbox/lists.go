@@ -1,0 +1,71 @@
+package sandbox
+
+import (
+	"cmp"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// ListHabits are the ways of packages/list that nobody promised not to have. The zero value has none of them.
+type ListHabits struct {
+	Order    string `json:"order"`     // whatever sortBy asks for: newest (as for ""), oldest, name, or random, which is another one each time
+	MostTake int    `json:"most_take"` // a page has at most so many items, whatever take asks for; 0 is no such limit
+	NoSkip   bool   `json:"no_skip"`   // every page is the first one
+	Shift    int    `json:"shift"`     // so many items come in before each further page, which repeats as many; below 0 so many are gone, which leaves as many out
+}
+
+// lists holds how lists are answered. It may be used from any goroutine.
+type lists struct {
+	mu     sync.Mutex
+	habits ListHabits
+	pages  int // read since the last first one
+}
+
+// SetListHabits makes packages/list answer in that way from now on.
+func (s *Server) SetListHabits(h ListHabits) {
+	s.lists.mu.Lock()
+	defer s.lists.mu.Unlock()
+	s.lists.habits, s.lists.pages = h, 0
+}
+
+// part puts found, which is newest first, into the order of the day and says which part of it is the page.
+func (l *lists) part(found []pack, skip, take int) (from, to int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	h := l.habits
+	sortPacks(found, h.Order)
+	if h.MostTake > 0 {
+		take = min(take, h.MostTake)
+	}
+	if skip == 0 {
+		l.pages = 0
+	}
+	from = skip
+	if skip > 0 && skip < len(found) {
+		l.pages++
+		from = max(0, skip-h.Shift*l.pages)
+	}
+	if h.NoSkip {
+		from = 0
+	}
+	from = min(from, len(found))
+	return from, min(len(found), from+take)
+}
+
+// sortPacks sorts by creation, newest first, unless order says otherwise.
+func sortPacks(list []pack, order string) {
+	slices.SortFunc(list, func(a, b pack) int {
+		switch order {
+		case "oldest":
+			a, b = b, a
+		case "name":
+			return cmp.Or(strings.Compare(a.Name, b.Name), strings.Compare(a.PackageID, b.PackageID))
+		}
+		return cmp.Or(b.TimeCreated.Compare(a.TimeCreated), strings.Compare(a.PackageID, b.PackageID))
+	})
+	if order == "random" {
+		rand.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
+	}
+}
