@@ -39,7 +39,7 @@ test: build-packages test-packages
 TIME    ?= 5m
 SEED    ?=
 FIGURES ?=
-TORTURE := NothingIsLost|Strangers|SignedNonsense|Hostile|OnlyTheRight|SecretsAre|ManySends|TwoStarts|ItEnds|ControlSocket
+TORTURE := NothingIsLost|Strangers|SignedNonsense|Hostile|OnlyTheRight|SecretsAre|ManySends|TwoStarts|ItEnds|ItQuits|ControlSocket
 
 torture: export COUNTERSIGN_E2E_TORTURE = $(TIME)
 torture: export COUNTERSIGN_E2E_SEED = $(SEED)

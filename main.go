@@ -32,7 +32,7 @@ func main() {
 func window(ctx context.Context, w cli.Window) error {
 	o := ui.Options{
 		Office: agent.ForPeople{Agent: w.Agent}, Version: w.Version, Files: w.Files, Incoming: w.Incoming, Demo: w.Demo,
-		Hidden: w.Hidden, Autostart: system.Autostart{},
+		Hidden: w.Hidden, Autostart: system.Autostart{}, Ending: w.Ending,
 	}
 	if w.StartDemo != nil {
 		o.StartDemo = func(ctx context.Context) (ui.Office, func(), error) {

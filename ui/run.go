@@ -41,6 +41,7 @@ type Options struct {
 	ID       string          // DefaultID when empty
 	Started  func()          // called once on Fyne's goroutine when the window is up; may be nil
 	Stopped  func()          // called once before Run returns, also after an error; may be nil
+	Ending   func()          // called as soon as the window begins to end, from any goroutine, perhaps more than once; may be nil
 
 	// StartDemo starts the demo beside the office, for a person who has no account yet; ctx bounds only the start, stop
 	// ends it and waits. Nil where there is none. Its error is a sentence.
@@ -74,8 +75,9 @@ func Run(ctx context.Context, o Options) (err error) {
 		}
 	}()
 	a := newApp(o)
-	w := window.New(ctx, a, window.Options{Office: o.Office, System: system.Opener{}, Do: fyne.Do, Now: time.Now,
-		HasTray: system.HasTray, Quit: a.Quit, Demo: o.Demo, StartDemo: o.StartDemo, Autostart: o.Autostart})
+	loop := &loop{app: a, ending: o.Ending}
+	w := window.New(ctx, a, window.Options{Office: o.Office, System: system.Opener{}, Do: loop.do, Now: time.Now,
+		HasTray: system.HasTray, Quit: loop.quit, Demo: o.Demo, StartDemo: o.StartDemo, Autostart: o.Autostart})
 	defer w.Close()
 	a.Lifecycle().SetOnStarted(func() {
 		started = true
@@ -87,25 +89,25 @@ func Run(ctx context.Context, o Options) (err error) {
 	defer func() { close(over); <-done }()
 	go func() {
 		defer close(done)
-		follow(ctx, over, o.Incoming, w, a.Quit)
+		follow(ctx, over, o.Incoming, w, loop)
 	}()
 	if !o.Hidden {
 		w.Show()
 	}
 	w.AttachTray() // after the window is shown: Fyne makes another one for it, which takes as long again
 	w.Add(o.Files)
-	a.Run()
+	loop.run()
 	return nil
 }
 
 // follow hands over the files of later starts until the window is over, and quits when ctx ends first.
-func follow(ctx context.Context, over <-chan struct{}, incoming <-chan []string, w *window.Window, quit func()) {
+func follow(ctx context.Context, over <-chan struct{}, incoming <-chan []string, w *window.Window, loop *loop) {
 	for {
 		select {
 		case <-over:
 			return
 		case <-ctx.Done():
-			fyne.Do(quit)
+			loop.do(loop.quit)
 			return
 		case files, open := <-incoming:
 			if !open {

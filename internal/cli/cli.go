@@ -51,6 +51,9 @@ type Window struct {
 	Incoming <-chan []string // files of later starts
 	Demo     bool
 	Hidden   bool // starts in the tray
+	// Ending is called when the window begins to end, from any goroutine and perhaps more than once: from then on the
+	// program ends in time, even if Window never returns.
+	Ending func()
 	// StartDemo starts the demo beside the office, for a person who has no account yet; nil in the demo itself.
 	StartDemo func(ctx context.Context) (a *agent.Agent, stop func(), err error)
 }

@@ -43,9 +43,11 @@ func (c *demoCmd) Run(r *run) error {
 		return err
 	}
 	r.terminal.detach()
-	err = r.program.Window(r.ctx, Window{Agent: a, Version: r.program.Version, Demo: true})
+	ending := newEnding(end, demoLog(r))
+	defer context.AfterFunc(r.ctx, ending.begin)()
+	err = r.program.Window(r.ctx, Window{Agent: a, Version: r.program.Version, Demo: true, Ending: ending.begin})
 	fmt.Fprintf(r.program.Stdout, "The signed documents are in %s.\n", c.Dir)
-	return errors.Join(err, end())
+	return errors.Join(err, ending.end())
 }
 
 // headless plays the demo and tells it as a timeline.

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -28,7 +29,7 @@ func (serveCmd) Run(r *run) error {
 	}
 	fmt.Fprintf(r.program.Stderr, "Countersign is running with %s. Stop it with Ctrl+C.\n", r.global.Data)
 	<-r.ctx.Done()
-	return l.Close()
+	return newEnding(l.Close, l.log.logger(r.global.Debug)).end()
 }
 
 type openCmd struct {
@@ -65,9 +66,11 @@ func (c *openCmd) Run(r *run) error {
 		return errors.Join(err, handed)
 	}
 	r.terminal.detach()
+	ending := newEnding(l.Close, l.log.logger(r.global.Debug))
+	defer context.AfterFunc(r.ctx, ending.begin)()
 	err = r.program.Window(r.ctx, Window{
 		Agent: l.agent, Version: r.program.Version, Files: files, Incoming: l.incoming, Hidden: c.Hidden,
-		StartDemo: r.tryDemo,
+		StartDemo: r.tryDemo, Ending: ending.begin,
 	})
-	return errors.Join(err, l.Close())
+	return errors.Join(err, ending.end())
 }

@@ -25,7 +25,8 @@ type desktop struct {
 	home    string
 	address string
 	display string
-	bus     *dbus.Conn // the test's own
+	screen  *os.Process // shows the display
+	bus     *dbus.Conn  // the test's own
 	keyring *process
 	notes   *notes
 }
@@ -115,6 +116,7 @@ func (d *desktop) startDisplay() {
 		d.t.Fatalf("start Xvfb: %v", err)
 	}
 	number.Close()
+	d.screen = x.Process
 	d.t.Cleanup(func() {
 		x.Process.Kill()
 		x.Wait()
