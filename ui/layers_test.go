@@ -4,7 +4,9 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"os"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -57,6 +59,27 @@ func TestLayersPointOneWay(t *testing.T) {
 			}
 		}
 		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestNothingGoesPastOurOwnWidgets: what floats over a window is opened in one place, which also closes it, and what is
+// pressed shows the focus and answers to Enter. Fyne's own do neither.
+func TestNothingGoesPastOurOwnWidgets(t *testing.T) {
+	past := regexp.MustCompile(`fyne/v2/dialog"|\bwidget\.(New(Modal)?PopUp|ShowPopUp|ShowModalPopUp|NewPopUpMenu|ShowPopUpMenu|PopUp\b|NewCalendar|` +
+		`NewButton|Button\b|NewCheck|Check\b|NewSelect|Select\b|NewRadio|RadioGroup\b|NewEntry|NewMultiLineEntry|NewPasswordEntry|Entry\b|NewList\b|NewHyperlink|NewSlider|NewTable|NewTree|NewAccordion)|` +
+		`Overlays\(\)\.(Add|Remove)`)
+	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") || filepath.Dir(path) == "widgets" {
+			return err
+		}
+		source, err := os.ReadFile(path)
+		if found := past.Find(source); found != nil {
+			t.Errorf("%s uses %s; package widgets has its like", path, found)
+		}
+		return err
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -158,7 +158,7 @@ func (a *Agent) Cancel(draftID string) (bool, error) {
 	var cancelled bool
 	err := a.st.Update(func(tx *store.Tx) error {
 		d, ok, err := tx.Draft(draftID)
-		cancelled = err == nil && ok && (d.State == store.DraftQueued || d.State == store.DraftFailed)
+		cancelled = err == nil && ok && (d.State == store.DraftHeld || d.State == store.DraftQueued || d.State == store.DraftFailed)
 		if !cancelled {
 			return err
 		}

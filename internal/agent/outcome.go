@@ -275,8 +275,8 @@ func (a *Agent) findPackage(ctx context.Context, client *esign.Client, d store.D
 	return "", true, nil
 }
 
-// Resolve is a person's decision about a draft whose outcome is unknown: it was sent after all (nothing more is
-// done), or it was not and goes out again.
+// Resolve is a person's decision about a draft whose outcome is unknown, that was refused or that is held: it goes out
+// (again), or nothing more is done about it.
 func (a *Agent) Resolve(draftID string, sendAgain bool) error {
 	err := a.st.Update(func(tx *store.Tx) error { return a.resolveDraft(tx, draftID, sendAgain) })
 	a.tellUnknown()
@@ -288,7 +288,7 @@ func (a *Agent) Resolve(draftID string, sendAgain bool) error {
 
 func (a *Agent) resolveDraft(tx *store.Tx, draftID string, sendAgain bool) error {
 	d, ok, err := tx.Draft(draftID)
-	if err != nil || !ok || d.State != store.DraftUnknown && d.State != store.DraftFailed {
+	if err != nil || !ok || d.State != store.DraftUnknown && d.State != store.DraftFailed && d.State != store.DraftHeld {
 		return err
 	}
 	d.State, d.Problem, d.Tries, d.Changed, d.NextTry = store.DraftCancelled, "", 0, a.now(), time.Time{}

@@ -44,6 +44,12 @@ func (p ForPeople) Send(ctx context.Context, d Draft, progress func(SendState)) 
 	return state, plain(err)
 }
 
+// Hold is Agent.Hold.
+func (p ForPeople) Hold(d Draft) (string, error) {
+	id, err := p.Agent.Hold(d)
+	return id, plain(err)
+}
+
 // Act is Agent.Act.
 func (p ForPeople) Act(ctx context.Context, i Issue) error { return plain(p.Agent.Act(ctx, i)) }
 

@@ -143,7 +143,7 @@ func (a *Agent) Drafts() []store.Draft {
 	var list []store.Draft
 	err := a.st.View(func(tx *store.Tx) error {
 		var err error
-		list, err = tx.Drafts(store.DraftQueued, store.DraftAdding, store.DraftUnknown, store.DraftFailed)
+		list, err = tx.Drafts(store.DraftHeld, store.DraftQueued, store.DraftAdding, store.DraftUnknown, store.DraftFailed)
 		return err
 	})
 	if err != nil {

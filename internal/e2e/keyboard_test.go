@@ -55,7 +55,11 @@ func TestDroppedFilesAreSentByKeysAlone(t *testing.T) {
 	w.types("Ruiz")
 	w.keys("Tab")
 	w.types("ana.ruiz@example.com")
-	w.keys("Return")
+	w.keys("Return") // goes on, and sends nothing
+	w.keys("ctrl+Return")
+	if s, err := o.ask(); err != nil || s.Packages.Total+s.Outbox.Pending > 0 {
+		t.Errorf("it is sent before it can be taken back: %+v, %v", s, err)
+	}
 
 	o.until("the service has the package", func(s status) bool { return s.Packages.Total == 1 && s.Outbox.Pending == 0 })
 	p := o.service.named("Mandate Keller")

@@ -139,8 +139,9 @@ func TestTheWindowAndTheTrayShowTheOffice(t *testing.T) {
 	if title := icon.title(); title != "Countersign" {
 		t.Errorf("the tray icon is called %q", title)
 	}
+	eventually(t, "the tray says who is signed in", func() bool { return contains(icon.labels(), "Not signed in") })
 	labels := icon.labels()
-	for _, want := range []string{"Not signed in", "New package", "Open Countersign", "Open folder", "Quit"} {
+	for _, want := range []string{"New package", "Open Countersign", "Open folder", "Quit"} {
 		if !contains(labels, want) {
 			t.Errorf("the tray's menu is %q, without %q", labels, want)
 		}

@@ -178,6 +178,7 @@ func keyPart(id string) string {
 type DraftState string
 
 const (
+	DraftHeld      DraftState = "held"      // not to be sent yet: a person can still take it back
 	DraftQueued    DraftState = "queued"    // stored, nothing sent yet, or uploads in progress
 	DraftAdding    DraftState = "adding"    // packages/add may have been sent
 	DraftUnknown   DraftState = "unknown"   // its answer was lost

@@ -81,7 +81,8 @@ func keys() fyne.CanvasObject {
 		{shortcut(","), lang.L("Settings")},
 		{shortcut("W"), lang.L("Close the window; Countersign keeps running")},
 		{shortcut("Q"), lang.L("Quit")},
-		{lang.L("Enter"), lang.L("The main button of the screen")},
+		{lang.L("Enter"), lang.L("The next field, or what has the focus")},
+		{shortcut(lang.L("Enter")), lang.L("Send")},
 		{lang.L("Escape"), lang.L("Cancel or go back")},
 		{lang.L("Tab"), lang.L("The next field")},
 	} {
@@ -103,9 +104,9 @@ func shortcut(key string) string {
 }
 
 func (s *Screen) facts() fyne.CanvasObject {
-	open := widget.NewButton(lang.L("Open folder"), func() { s.desk.OpenFile(s.about.DataDir) })
-	show := widget.NewButton(lang.L("Show in folder"), func() { s.desk.ShowInFolder(s.about.LogFile) })
-	diagnostics := widget.NewButtonWithIcon(lang.L("Copy diagnostics"), theme.ContentCopyIcon(), s.CopyDiagnostics)
+	open := widgets.NewButton(lang.L("Open folder"), func() { s.desk.OpenFile(s.about.DataDir) })
+	show := widgets.NewButton(lang.L("Show in folder"), func() { s.desk.ShowInFolder(s.about.LogFile) })
+	diagnostics := widgets.NewButtonWithIcon(lang.L("Copy diagnostics"), theme.ContentCopyIcon(), s.CopyDiagnostics)
 	note := widgets.NewProse(lang.L("Diagnostics are your settings and status as text for support. They contain no passwords, keys or documents."))
 	return part(lang.L("About Countersign"),
 		fact(lang.L("Version"), s.version, nil),

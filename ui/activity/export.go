@@ -6,16 +6,17 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
 
-	"fyne.io/fyne/v2"
-	"fyne.io/fyne/v2/dialog"
 	"fyne.io/fyne/v2/lang"
 	"fyne.io/fyne/v2/theme"
 
 	"countersign/internal/store"
+	"countersign/ui/browse"
 	"countersign/ui/words"
 	"countersign/ui/work"
 )
@@ -26,17 +27,18 @@ func (s *Screen) pressExport() {
 		s.stop()
 		return
 	}
-	ask := dialog.NewFileSave(func(file fyne.URIWriteCloser, err error) {
-		switch {
-		case err != nil:
-			s.desk.Notice(words.Sentence(err.Error()))
-		case file != nil:
-			s.Export(file, file.URI().Name())
-		}
-	}, s.desk.Window)
-	ask.SetFileName("countersign-" + s.desk.Now().Format("2006-01-02") + ".csv")
-	ask.Show()
-	ask.Resize(fyne.NewSize(760, 520)) // Fyne's dialog has no size to change before it is shown
+	name := "countersign-" + s.desk.Now().Format("2006-01-02") + ".csv"
+	browse.Save(s.desk, lang.L("Export as CSV…"), "", name, func(path string) {
+		work.Then(s.desk.Work, func(context.Context) (*os.File, error) {
+			return os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+		}, func(file *os.File, err error) {
+			if err != nil {
+				s.desk.Notice(lang.L("“{{.File}}” cannot be written there. Choose another folder.", words.V{"File": filepath.Base(path)}))
+				return
+			}
+			s.Export(file, filepath.Base(path))
+		})
+	})
 }
 
 // Export writes all events to a file beside the window's goroutine, closes it, and says how it went. Pressing the

@@ -77,14 +77,14 @@ type line struct {
 	widget.BaseWidget
 	when, text *widgets.Line
 	mark       *widget.Icon
-	open       *widget.Button
+	open       *widgets.Button
 	content    fyne.CanvasObject
 }
 
 func newLine() fyne.CanvasObject {
 	l := &line{when: widgets.NewCaption(""), text: widgets.NewLine(""), mark: widget.NewIcon(look.MarkLater.Resource())}
 	l.text.Shorten = true
-	l.open = widget.NewButtonWithIcon("", theme.NavigateNextIcon(), nil)
+	l.open = widgets.NewButtonWithIcon("", theme.NavigateNextIcon(), nil)
 	l.open.Importance = widget.LowImportance
 	l.content = widgets.PadHV(8, 0, widgets.Across(widgets.Row(8, widgets.Wide(92, l.when), l.mark), l.text, l.open))
 	l.ExtendBaseWidget(l)

@@ -111,12 +111,12 @@ func (l *letter) facts() fyne.CanvasObject {
 }
 
 func (l *letter) buttons() fyne.CanvasObject {
-	again := widget.NewButtonWithIcon(lang.L("Try again"), theme.ViewRefreshIcon(), nil)
+	again := widgets.NewButtonWithIcon(lang.L("Try again"), theme.ViewRefreshIcon(), nil)
 	again.OnTapped = func() { again.Disable(); l.retry(again.Enable) }
 	if l.event.Outcome == store.EventPending {
 		again.Disable() // it is waiting already
 	}
-	open := widget.NewButtonWithIcon(lang.L("Show the package"), theme.StorageIcon(), l.openPackage)
+	open := widgets.NewButtonWithIcon(lang.L("Show the package"), theme.StorageIcon(), l.openPackage)
 	if l.event.name == "" {
 		open.Disable()
 	}
@@ -144,7 +144,7 @@ func (l *letter) retry(failed func()) {
 }
 
 func (l *letter) paper() fyne.CanvasObject {
-	copyAll := widget.NewButtonWithIcon(lang.L("Copy"), theme.ContentCopyIcon(), func() {
+	copyAll := widgets.NewButtonWithIcon(lang.L("Copy"), theme.ContentCopyIcon(), func() {
 		l.screen.desk.Copy(l.text())
 		l.screen.desk.Notice(lang.L("The event is copied."))
 	})

@@ -11,7 +11,6 @@ import (
 	"fyne.io/fyne/v2/container"
 	"fyne.io/fyne/v2/lang"
 	"fyne.io/fyne/v2/theme"
-	"fyne.io/fyne/v2/widget"
 
 	"countersign/internal/agent"
 	"countersign/internal/store"
@@ -36,11 +35,13 @@ type Screen struct {
 	reader  *work.Reader[news]
 	names   *names
 	tabs    *widgets.Tabs
-	export  *widget.Button
+	export  *widgets.Button
 	stop    context.CancelFunc // ends the export that runs; nil while none does
 	body    *fyne.Container
 	content fyne.CanvasObject
 
+	last     news // that was shown
+	loaded   bool // the office has told: before, an empty list says nothing
 	happened diary
 	events   events
 	refused  refusals
@@ -54,7 +55,7 @@ func New(d *desk.Desk) *Screen {
 	s.events.build(s)
 	s.refused.build(s)
 	s.tabs = widgets.NewTabs(tabTexts(agent.EventCounts{}), func(int) { s.show() })
-	s.export = widget.NewButtonWithIcon(lang.L("Export as CSV…"), theme.DocumentSaveIcon(), s.pressExport)
+	s.export = widgets.NewButtonWithIcon(lang.L("Export as CSV…"), theme.DocumentSaveIcon(), s.pressExport)
 	head := widgets.PadHV(20, 12, widgets.Across(nil, widgets.NewHeading(lang.L("Activity")), s.export))
 	s.content = widgets.Frame(container.NewVBox(head, widgets.PadHV(14, 0, s.tabs)), nil, nil, s.body)
 	s.show()
@@ -66,6 +67,21 @@ func (s *Screen) Content() fyne.CanvasObject { return s.content }
 
 // Reload reads everything anew, beside the window's goroutine. Choices and views stay where they are.
 func (s *Screen) Reload() { s.reader.Ask() }
+
+// Continue shows what another screen of the same office showed, in the same place: the window was given another language.
+func (s *Screen) Continue(old *Screen) {
+	if !old.loaded {
+		return
+	}
+	s.events.wanted.Store(old.events.wanted.Load())
+	s.events.chosen = old.events.chosen
+	s.fill(old.last)
+	s.tabs.Choose(old.tabs.Chosen())
+	for list, before := range map[*widgets.List]*widgets.List{s.happened.list: old.happened.list, s.events.list: old.events.list, s.refused.list: old.refused.list} {
+		top, hidden := before.Top()
+		list.Renew(before.At(), top, hidden)
+	}
+}
 
 // ShowEvents shows the tab of the events.
 func (s *Screen) ShowEvents() { s.tabs.Choose(tabEvents) }
@@ -92,6 +108,7 @@ func (s *Screen) read(context.Context) news {
 }
 
 func (s *Screen) fill(n news) {
+	s.loaded, s.last = true, n
 	s.happened.fill(n.happened)
 	s.events.fill(n.events, n.next)
 	s.refused.fill(n.refused, n.counts.Rejected)
@@ -111,9 +128,14 @@ func tabTexts(counts agent.EventCounts) []string {
 	return texts
 }
 
+var nothing = widgets.Spacer()
+
 // show shows the chosen tab.
 func (s *Screen) show() {
 	parts := [...]fyne.CanvasObject{s.happened.content(), s.events.content(), s.refused.content()}
+	if !s.loaded {
+		parts[s.tabs.Chosen()] = nothing
+	}
 	if now := parts[s.tabs.Chosen()]; len(s.body.Objects) == 0 || s.body.Objects[0] != now {
 		widgets.Remake(s.body, now)
 	}

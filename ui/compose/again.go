@@ -3,13 +3,12 @@ package compose
 import (
 	"time"
 
-	"fyne.io/fyne/v2"
-	"fyne.io/fyne/v2/dialog"
 	"fyne.io/fyne/v2/lang"
-	"fyne.io/fyne/v2/widget"
 
 	"countersign/internal/agent"
 	"countersign/internal/store"
+	"countersign/ui/browse"
+	"countersign/ui/widgets"
 )
 
 // Fill shows a draft, for example to send a package again. Files are added with Add. Without signers or a name, those
@@ -87,25 +86,29 @@ func (s *Screen) replace(fill func()) {
 		fill()
 		return
 	}
-	dialog.ShowConfirm(lang.L("Start over?"), lang.L("What you entered under “Send” will be deleted."), func(yes bool) {
-		if yes {
-			fill()
-		}
-	}, s.desk.Window)
+	widgets.Ask(s.desk.Window.Canvas(), widgets.Question{Title: lang.L("Start over?"), Text: lang.L("What you entered under “Send” will be deleted."),
+		Safe: lang.L("Keep it"), Do: lang.L("Start over"), OnDo: fill})
+}
+
+// pickFiles shows the folder that documents were added from the last time.
+func (s *Screen) pickFiles() {
+	browse.Files(s.desk, s.folder, func(folder string, paths []string) {
+		s.folder = folder
+		s.Add(paths)
+	})
 }
 
 // pickDay shows a calendar at the due date.
 func (s *Screen) pickDay() {
-	var pop *widget.PopUp
 	start := s.desk.Now()
 	if due := parseDue(s.due.Text, start.Location()); !due.IsZero() {
 		start = due
 	}
-	calendar := widget.NewCalendar(start, func(day time.Time) {
+	var pop *widgets.PopUp
+	calendar := widgets.NewCalendar(s.desk.Now(), start, func(day time.Time) {
 		s.due.SetText(day.Format(time.DateOnly))
-		pop.Hide()
+		pop.Close()
 		s.desk.Window.Canvas().Focus(s.due)
 	})
-	pop = widget.NewPopUp(calendar, s.desk.Window.Canvas())
-	pop.ShowAtRelativePosition(fyne.NewPos(0, -calendar.MinSize().Height), s.due)
+	pop = widgets.OpenAt(s.desk.Window.Canvas(), calendar, s.due, calendar.First(start), nil)
 }

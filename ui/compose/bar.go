@@ -19,7 +19,8 @@ type bar struct {
 	mark                *widget.Icon
 	edge                fyne.CanvasObject // above, while nothing is sent
 	amount              *meter            // in its place while something is
-	send, leave, cancel *button
+	send, leave, cancel *widgets.Button
+	marks               bool // it says that fields are marked
 }
 
 func newBar(s *Screen) *bar {
@@ -62,6 +63,13 @@ func (b *bar) working(yes bool) {
 	}
 }
 
+// wait has no button while what was pressed can be taken back elsewhere.
+func (b *bar) wait() {
+	b.end("")
+	b.send.Hide()
+	b.content.Refresh()
+}
+
 // progress shows how far it is; a negative part leaves the meter as it is.
 func (b *bar) progress(part float64, text string) {
 	if part >= 0 {
@@ -73,6 +81,7 @@ func (b *bar) progress(part float64, text string) {
 
 // end shows the button again, with a quiet text.
 func (b *bar) end(text string) {
+	b.marks = false
 	b.working(false)
 	b.mark.Hide()
 	b.text.Importance = widget.LowImportance
@@ -80,8 +89,20 @@ func (b *bar) end(text string) {
 	b.content.Refresh()
 }
 
+// marked says whether fields are marked.
+func (b *bar) marked(any bool) {
+	switch {
+	case any:
+		b.say(look.MarkProblem, lang.L("Check the marked fields."))
+	case b.marks:
+		b.end("")
+	}
+	b.marks = any
+}
+
 // say shows the button again, with a text that matters.
 func (b *bar) say(mark look.Mark, text string) {
+	b.marks = false
 	b.working(false)
 	b.mark.SetResource(mark.Resource())
 	b.mark.Show()

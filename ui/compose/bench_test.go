@@ -48,6 +48,12 @@ func (b *bench) names() (list []string) {
 	return list
 }
 
+// send presses the button, and goes on until the packages are handed over; see screentest.Bench.Patient.
+func (b *bench) send() {
+	b.screen.Send()
+	b.Until(func() bool { return b.screen.run == nil || b.screen.run.cancel != nil || b.Patient && len(b.Deeds) > 0 })
+}
+
 // The keyboard, as the driver hands it on.
 
 func (b *bench) focused() fyne.Focusable { return b.Window.Canvas().Focused() }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"fyne.io/fyne/v2"
+	"fyne.io/fyne/v2/driver/desktop"
 	"fyne.io/fyne/v2/test"
 
 	"countersign/internal/agent"
@@ -46,6 +47,12 @@ func TestAPackageIsSentByKeysAlone(t *testing.T) {
 		t.Fatalf("sent %d, the signer is %+v", len(office.Sent), b.screen.people[0].signer())
 	}
 	b.key(fyne.KeyReturn)
+	b.Settle()
+	if len(office.Sent) != 0 || b.focused() == fyne.Focusable(b.screen.people[0].email) {
+		t.Fatal("Enter goes to the next field, and sends nothing")
+	}
+	b.Window.Canvas().Focus(b.screen.people[0].email)
+	b.focused().(fyne.Shortcutable).TypedShortcut(&desktop.CustomShortcut{KeyName: fyne.KeyReturn, Modifier: fyne.KeyModifierControl})
 	b.Settle()
 	if len(office.Sent) != 1 {
 		t.Fatalf("sent %d; the bar says %q", len(office.Sent), b.screen.bar.text.Text)
@@ -128,7 +135,7 @@ func TestWhatCannotBeSentSaysSoAtOnce(t *testing.T) {
 		t.Errorf("said %q", d.say.Text)
 	}
 	b.screen.Fill(filled(ana))
-	b.screen.Send()
+	b.send()
 	b.Settle()
 	if len(office.Sent) != 0 {
 		t.Error("it must not be sent")
@@ -154,7 +161,7 @@ func TestSeveralDocumentsBecomeAPackageEach(t *testing.T) {
 	if got := b.screen.bar.send.Text; got != "Send 3 packages to 1 person" {
 		t.Errorf("the button says %q", got)
 	}
-	b.screen.Send()
+	b.send()
 	b.Settle()
 	if len(office.Sent) != 3 || len(office.Sent[0].Files) != 1 {
 		t.Fatalf("sent %+v", office.Sent)
@@ -185,7 +192,7 @@ func TestSendingShowsABarForEachFileAndCanGoOnAlone(t *testing.T) {
 	b := newBench(t, office)
 	b.add("a.pdf", "b.pdf")
 	b.screen.Fill(filled(ana))
-	b.screen.Send()
+	b.send()
 	<-begun
 	b.Until(func() bool { return b.screen.docs[0].meter.part == 1 })
 	if part := b.screen.docs[1].meter.part; part < 0.2 || part > 0.3 {
@@ -220,7 +227,7 @@ func TestWhileNobodyIsSignedInItSaysWhatItWaitsFor(t *testing.T) {
 	b := newBench(t, office)
 	b.add("a.pdf")
 	b.screen.Fill(filled(ana))
-	b.screen.Send()
+	b.send()
 	b.Until(func() bool { return strings.HasPrefix(b.screen.bar.text.Text, "You are not signed in.") })
 	<-stored
 	b.screen.showOutbox(office.Drafts())
@@ -250,7 +257,7 @@ func TestStoppingTakesBackInTimeOrSaysThatItIsTooLate(t *testing.T) {
 			b := newBench(t, office)
 			b.add("a.pdf")
 			b.screen.Fill(filled(ana))
-			b.screen.Send()
+			b.send()
 			<-begun
 			b.screen.Stop()
 			b.Settle()
@@ -273,7 +280,7 @@ func TestDraftsOfAnEarlierStartAreShownAndDecided(t *testing.T) {
 	if got := b.screen.draft(); got.Name != "Refused" || len(got.Files) != 1 || !slices.Equal(got.Signers, []store.Signer{jan}) {
 		t.Fatalf("brought back %+v", got)
 	}
-	b.screen.Send()
+	b.send()
 	b.Settle()
 	if left := office.Drafts(); len(left) != 1 || left[0].ID != "q" {
 		t.Errorf("what is sent now takes the place of what was refused: %+v", left)
@@ -319,7 +326,7 @@ func TestAPackageThatNeedsItsFieldsPlacedIsNotSaidToBeOnItsWay(t *testing.T) {
 	b := newBench(t, office)
 	b.add("a.pdf")
 	b.screen.Fill(filled(ana))
-	b.screen.Send()
+	b.send()
 	b.Settle()
 	if len(b.Went) != 1 || b.Went[0] != "package n1" || !strings.Contains(b.Notices[0], "where each signer signs") {
 		t.Errorf("shown %v, said %q", b.Went, b.Notices)
@@ -334,7 +341,7 @@ func TestAnErrorBeforeAnythingBeganKeepsWhatIsTyped(t *testing.T) {
 	b := newBench(t, office)
 	b.add("a.pdf")
 	b.screen.Fill(filled(ana))
-	b.screen.Send()
+	b.send()
 	b.Settle()
 	if b.screen.bar.text.Text != "The disk is full." || len(b.screen.docs) != 1 {
 		t.Errorf("said %q", b.screen.bar.text.Text)

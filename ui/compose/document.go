@@ -33,7 +33,7 @@ type document struct {
 	picture    *fyne.Container // page 1, or an icon
 	meter      *meter
 	say        *widget.Label // what is wrong, on as many lines as it needs
-	remove     *button
+	remove     *widgets.Button
 }
 
 func (d *document) title() string {

@@ -98,14 +98,14 @@ func wrongEverywhere(t *testing.T, o *officetest.Office) *bench {
 	b.add("Offer.pdf", "Empty.pdf")
 	b.screen.Fill(agent.Draft{Signers: []store.Signer{{FirstName: "Ana", Email: "ana@example"}}})
 	b.screen.due.SetText("2026-11-01")
-	b.screen.Send()
+	b.send()
 	return b
 }
 
 func underWay(t *testing.T, o *officetest.Office) *bench {
 	begun := slow(o)
 	b := lease(t, o)
-	b.screen.Send()
+	b.send()
 	<-begun
 	b.Until(func() bool { return b.screen.docs[0].meter.part == 1 })
 	return b

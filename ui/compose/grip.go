@@ -70,8 +70,6 @@ func (g *grip) TypedKey(k *fyne.KeyEvent) {
 	switch k.Name {
 	case fyne.KeyDelete, fyne.KeyBackspace:
 		g.remove()
-	case fyne.KeyReturn, fyne.KeyEnter:
-		g.screen.Send()
 	case fyne.KeyEscape:
 		g.screen.unfocus()
 	}

@@ -3,7 +3,6 @@ package compose
 import (
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/driver/desktop"
-	"fyne.io/fyne/v2/widget"
 
 	"countersign/ui/widgets"
 )
@@ -22,7 +21,7 @@ func (s *Screen) newInput(placeholder string) *input {
 	i := &input{screen: s}
 	i.PlaceHolder = placeholder
 	i.OnChanged = func(string) { s.changed() }
-	i.OnSubmitted = func(string) { s.Send() }
+	i.OnSubmitted = func(string) { s.desk.Window.Canvas().FocusNext() }
 	i.OnEscape = s.unfocus
 	i.ExtendBaseWidget(i)
 	return i
@@ -85,36 +84,12 @@ func (i *input) FocusLost() {
 	}
 }
 
-// button is a button that Enter presses, too, and that Escape leaves.
-type button struct {
-	widget.Button
-	screen *Screen
-	escape func()
-}
-
-func (s *Screen) newButton(text string, icon fyne.Resource, pressed func()) *button {
-	b := &button{screen: s, escape: s.unfocus}
-	b.Text, b.Icon, b.OnTapped = text, icon, pressed
-	b.ExtendBaseWidget(b)
+// newButton is a button of this screen, which scrolls to where it has the focus, and that Escape leaves.
+func (s *Screen) newButton(text string, icon fyne.Resource, pressed func()) *widgets.Button {
+	b := widgets.NewButtonWithIcon(text, icon, pressed)
+	b.OnEscape = s.unfocus
+	b.OnFocus = func() { s.reveal(b) }
 	return b
-}
-
-// TypedKey is Fyne's.
-func (b *button) TypedKey(k *fyne.KeyEvent) {
-	switch k.Name {
-	case fyne.KeyReturn, fyne.KeyEnter:
-		b.Tapped(nil)
-	case fyne.KeyEscape:
-		b.escape()
-	default:
-		b.Button.TypedKey(k)
-	}
-}
-
-// FocusGained is Fyne's.
-func (b *button) FocusGained() {
-	b.Button.FocusGained()
-	b.screen.reveal(b)
 }
 
 // unfocus leaves a field; the next Escape is the window's, which leaves the screen.

@@ -5,11 +5,11 @@ import (
 
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/container"
-	"fyne.io/fyne/v2/dialog"
 	"fyne.io/fyne/v2/lang"
 	"fyne.io/fyne/v2/widget"
 
 	"countersign/internal/store"
+	"countersign/ui/desk"
 	"countersign/ui/look"
 	"countersign/ui/widgets"
 	"countersign/ui/words"
@@ -47,15 +47,22 @@ func (s *Screen) draftRow(d store.Draft) fyne.CanvasObject {
 	note := widget.NewLabel(text)
 	note.Wrapping, note.SizeName = fyne.TextWrapWord, look.Caption
 	row := widgets.Stack(2, widgets.Across(widget.NewIcon(mark.Resource()), name, nil), note)
+	soon := func(says func(int) string, do func()) { s.desk.Soon(desk.Deed{Says: says, Do: do}) }
 	forget := func() { s.decide(func() error { return s.desk.Office.Resolve(d.ID, false) }) }
 	again := func() { s.decide(func() error { return s.desk.Office.Resolve(d.ID, true) }) }
 	button := func(text string, do func()) fyne.CanvasObject { return s.newButton(text, nil, do) }
+	discard := func() {
+		soon(func(n int) string { return lang.N("Discarding it in {{.PluralCount}} seconds", n) }, forget)
+	}
+	resend := func() { soon(func(n int) string { return lang.N("Sending in {{.PluralCount}} seconds", n) }, again) }
 	switch d.State {
+	case store.DraftHeld:
+		row.Add(container.NewHBox(button(lang.L("Discard"), discard), button(lang.L("Edit"), func() { s.edit(d) }), button(lang.L("Send"), resend)))
 	case store.DraftUnknown:
-		row.Add(container.NewHBox(button(lang.L("Mark as sent"), forget), button(lang.L("Send again"), func() { s.askTwice(again) })))
+		row.Add(container.NewHBox(button(lang.L("Mark as sent"), discard), button(lang.L("Send again"), func() { s.askTwice(again) })))
 	case store.DraftFailed:
-		row.Add(container.NewHBox(button(lang.L("Discard"), forget), button(lang.L("Edit"), func() { s.edit(d) }),
-			button(lang.L("Send again"), again)))
+		row.Add(container.NewHBox(button(lang.L("Discard"), discard), button(lang.L("Edit"), func() { s.edit(d) }),
+			button(lang.L("Send again"), resend)))
 	case store.DraftQueued:
 		row.Add(container.NewHBox(button(lang.L("Cancel sending"), func() { s.withdraw(d.ID) })))
 	}
@@ -64,12 +71,8 @@ func (s *Screen) draftRow(d store.Draft) fyne.CanvasObject {
 
 // askTwice asks before something is sent that may have been sent already.
 func (s *Screen) askTwice(again func()) {
-	dialog.ShowConfirm(lang.L("Send it again?"), lang.L("If the first attempt got through, the signers will receive the package twice."),
-		func(yes bool) {
-			if yes {
-				again()
-			}
-		}, s.desk.Window)
+	widgets.Ask(s.desk.Window.Canvas(), widgets.Question{Title: lang.L("Send it again?"), Text: lang.L("If the first attempt got through, the signers will receive the package twice."),
+		Safe: lang.L("Wait"), Do: lang.L("Send again"), OnDo: again})
 }
 
 // withdraw takes a waiting draft back, and says so when that comes too late.
@@ -98,6 +101,8 @@ func (s *Screen) decide(act func() error) {
 // draftState is where a draft stands, as a shape and in words.
 func draftState(d store.Draft) (look.Mark, string) {
 	switch d.State {
+	case store.DraftHeld:
+		return look.MarkLater, lang.L("Not sent: the program ended while it could be taken back.")
 	case store.DraftUnknown:
 		return look.MarkProblem, lang.L("The connection was lost. Countersign is checking whether the package was sent.")
 	case store.DraftFailed:

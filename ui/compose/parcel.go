@@ -12,6 +12,7 @@ import (
 type parcel struct {
 	draft   agent.Draft
 	docs    []*document
+	held    string // the draft that the office keeps until this one is sent; empty for none
 	fate    fate
 	state   agent.SendState
 	problem string // a sentence; empty when nothing went wrong

@@ -24,7 +24,7 @@ type person struct {
 	problem            *widgets.Line
 	number             *widgets.Line
 	grip               *grip
-	remove             *button
+	remove             *widgets.Button
 	offers             *offers
 	row                fyne.CanvasObject
 }

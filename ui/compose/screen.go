@@ -41,8 +41,8 @@ type Screen struct {
 	filesField, peopleField       *widgets.Field
 	name, message, due, reference *input
 	nameField, dueField           *widgets.Field
-	each, order                   *widget.RadioGroup
-	add, addPerson, day           *button
+	each, order                   *widgets.Choice
+	add, addPerson, day           *widgets.Button
 	bar                           *bar
 }
 
@@ -58,8 +58,8 @@ func New(d *desk.Desk) *Screen {
 	s.dueField = widgets.NewField(lang.L("Due date"), s.due, "")
 	s.filesField = widgets.NewField(lang.L("Documents, in signing order"), s.fileBox, "")
 	s.peopleField = widgets.NewField(lang.L("Signers"), s.peopleBox, "")
-	s.each = choice(lang.L("All documents in one package"), lang.L("A separate package for each document"), func() { s.changed() })
-	s.order = choice(lang.L("In any order"), lang.L("In the order shown"), func() { s.showPeople() })
+	s.each = widgets.NewChoice([]string{lang.L("All documents in one package"), lang.L("A separate package for each document")}, func() { s.changed() })
+	s.order = widgets.NewChoice([]string{lang.L("In any order"), lang.L("In the order shown")}, func() { s.showPeople() })
 	s.add = s.newButton(lang.L("Add documents"), theme.ContentAddIcon(), s.pickFiles)
 	s.addPerson = s.newButton(lang.L("Add signer"), theme.ContentAddIcon(), func() { s.addSigner(noSigner, true) })
 	s.bar = newBar(s)
@@ -67,13 +67,6 @@ func New(d *desk.Desk) *Screen {
 	s.addSigner(noSigner, false)
 	s.showFiles()
 	return s
-}
-
-// choice is a choice of two, the first to begin with.
-func choice(first, second string, changed func()) *widget.RadioGroup {
-	r := widget.NewRadioGroup([]string{first, second}, func(string) { changed() })
-	r.Required, r.Selected = true, first
-	return r
 }
 
 func (s *Screen) layOut() {
@@ -165,6 +158,9 @@ func (s *Screen) changed() {
 	w := check(s.docs, d, s.separate(), s.due.Text, s.desk.Now())
 	if s.tried {
 		s.showWrong(w)
+		if b := s.bar; b.marks || w.any() {
+			b.marked(w.any())
+		}
 	} else if !d.Due.IsZero() || s.due.Text == "" {
 		s.dueField.Wrong(w.due)
 	}

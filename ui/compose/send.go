@@ -8,12 +8,12 @@ import (
 
 	"countersign/internal/agent"
 	"countersign/internal/store"
-	"countersign/ui/look"
+	"countersign/ui/desk"
 	"countersign/ui/words"
 	"countersign/ui/work"
 )
 
-// Send checks what is typed and sends it. What is wrong shows beside its field, and nothing is sent. The office stores
+// Send checks what is typed and sends it some seconds later, if nobody takes it back. What is wrong shows beside its field, and nothing is sent. The office stores
 // every package before it sends anything, so that it goes out even when the program ends in between.
 func (s *Screen) Send() {
 	if s.run != nil {
@@ -23,22 +23,70 @@ func (s *Screen) Send() {
 	d := s.draft()
 	if w := check(s.docs, d, s.separate(), s.due.Text, s.desk.Now()); w.any() {
 		s.showWrong(w)
-		s.bar.say(look.MarkProblem, lang.L("Check the marked fields."))
+		s.bar.marked(true)
 		return
 	}
 	s.showWrong(wrong{})
 	s.run = &run{parcels: pack(s.docs, d, s.separate()), began: s.desk.Now()}
 	s.run.open = len(s.run.parcels)
+	s.lock(true)
+	s.bar.wait()
+	s.hold(s.run)
+}
+
+// hold keeps what is about to be sent, so that it is not lost when the program ends, and leaves some seconds to take it
+// back. What could not be kept is not held up: sending it says why.
+func (s *Screen) hold(r *run) {
+	drafts := make([]agent.Draft, len(r.parcels))
+	for i, p := range r.parcels {
+		drafts[i] = p.draft
+	}
+	work.Then(s.desk.Work, func(context.Context) (ids []string, _ error) {
+		for _, d := range drafts {
+			id, err := s.desk.Office.Hold(d)
+			if err != nil {
+				id = ""
+			}
+			ids = append(ids, id)
+		}
+		return ids, nil
+	}, func(ids []string, _ error) {
+		for i, p := range r.parcels {
+			if p.held = ids[i]; p.held != "" {
+				p.draft.Replaces = append(p.draft.Replaces, p.held)
+			}
+		}
+		s.desk.Soon(desk.Deed{Do: func() { s.launch(r) }, Undone: func() { s.undo(r) },
+			Says: func(seconds int) string { return lang.N("Sending in {{.PluralCount}} seconds", seconds) }})
+	})
+}
+
+// undo makes what was about to be sent something typed again.
+func (s *Screen) undo(r *run) {
+	for _, p := range r.parcels {
+		if id := p.held; id != "" {
+			s.decide(func() error { _, err := s.desk.Office.Cancel(id); return err })
+		}
+	}
+	s.run = nil
+	s.lock(false)
+	s.bar.end(lang.L("Nothing was sent."))
+	s.changed()
+	s.desk.Go.ShowCompose()
+}
+
+// launch hands everything to the office.
+func (s *Screen) launch(r *run) {
 	for _, doc := range s.docs {
 		doc.refused = ""
 		doc.meter.set(0)
 	}
-	s.lock(true)
+	r.began = s.desk.Now()
 	s.bar.begin()
-	for _, p := range s.run.parcels {
-		s.run.cancel = append(s.run.cancel, s.hand(s.run, p))
+	for _, p := range r.parcels {
+		r.cancel = append(r.cancel, s.hand(r, p))
 	}
-	s.askWhetherSignedIn(s.run)
+	s.askWhetherSignedIn(r)
 }
 
 // hand gives a parcel to the office.
@@ -82,7 +130,7 @@ func (s *Screen) progress(r *run, p *parcel, state agent.SendState) {
 
 // Stop takes back what is on its way, where that comes in time; how it ended is told by finish.
 func (s *Screen) Stop() {
-	if s.run == nil || s.run.stopping || s.run.leaving {
+	if s.run == nil || s.run.cancel == nil || s.run.stopping || s.run.leaving {
 		return
 	}
 	s.run.stopping = true
@@ -94,7 +142,7 @@ func (s *Screen) Stop() {
 
 // Leave lets the office finish by itself, also after a restart, and makes room for the next package.
 func (s *Screen) Leave() {
-	if s.run == nil || s.run.stopping || s.run.leaving {
+	if s.run == nil || s.run.cancel == nil || s.run.stopping || s.run.leaving {
 		return
 	}
 	s.run.leaving = true

@@ -34,9 +34,17 @@ type Desk struct {
 	Window fyne.Window      // for dialogs and focus
 	Notice func(text string)
 	Copy   func(text string) // to the clipboard
+	Soon   func(Deed)        // does what cannot be taken back, after some seconds in which it can
 	Go     Ways
 
 	Autostart Autostart // nil where the program cannot start with the computer
+}
+
+// Deed is something that cannot be taken back once it is done.
+type Deed struct {
+	Says   func(seconds int) string // what will be done, and in how many seconds
+	Do     func()
+	Undone func() // instead of Do; may be nil
 }
 
 // Ways lead from one screen to another.

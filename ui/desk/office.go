@@ -73,6 +73,9 @@ type Office interface {
 	// goroutine. A refusal is a SendState with a Problem; an error means that nothing was begun or ctx ended. When
 	// ctx ends early, the draft that the SendState names stays and goes out later, unless Cancel withdraws it.
 	Send(ctx context.Context, draft agent.Draft, progress func(agent.SendState)) (agent.SendState, error)
+	// Hold keeps a draft that can still be taken back, also over a restart; Send with its id in Draft.Replaces sends it, Cancel
+	// or Resolve forget it.
+	Hold(draft agent.Draft) (id string, err error)
 	// Cancel withdraws a draft that has not been handed over yet, and says whether it came in time.
 	Cancel(draftID string) (inTime bool, err error)
 	// Resolve is a person's decision about a draft that is unknown or refused: send it again, or forget it.

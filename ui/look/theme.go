@@ -25,6 +25,7 @@ const (
 	Chosen  fyne.ThemeColorName = "countersignChosen"  // behind the chosen entry of the sidebar
 	Wash    fyne.ThemeColorName = "countersignWash"    // behind the health strip
 	Calm    fyne.ThemeColorName = "countersignCalm"    // behind the notice and the demo banner
+	Veil    fyne.ThemeColorName = "countersignVeil"    // over the window behind a question
 )
 
 // Text sizes.
@@ -90,6 +91,7 @@ var colours = map[fyne.ThemeColorName]pair{
 	Chosen:    {rgb(0xE3EAF1), rgb(0x26323F)},
 	Wash:      {rgb(0xFDF3F0), rgb(0x33231F)},
 	Calm:      {rgb(0xF1F5F9), rgb(0x1F2B38)},
+	Veil:      {veil(0x1C2430, 0x59), veil(0x000000, 0x8C)},
 
 	theme.ColorNameButton:              {rgb(0xEFEDE7), rgb(0x2A3039)},
 	theme.ColorNameDisabledButton:      {rgb(0xF1EFEA), rgb(0x22272E)},

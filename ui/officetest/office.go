@@ -5,8 +5,11 @@ package officetest
 import (
 	"context"
 	"errors"
+	"fmt"
 	"image"
+	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -21,6 +24,7 @@ type Office struct {
 	Rows     []agent.PackageRow
 	Happened []store.Activity
 	Waiting  []store.Draft
+	Held     int // how many drafts were held
 	Kept     agent.Settings
 	Secret   agent.Secrets
 	Pages    map[string]string      // signer or package id to the address of the page
@@ -163,8 +167,9 @@ func (o *Office) SignOut(context.Context) error {
 // Send is desk.Office's.
 func (o *Office) Send(ctx context.Context, d agent.Draft, progress func(agent.SendState)) (agent.SendState, error) {
 	o.Change(agent.OutboxChanged, func(o *Office) {
-		o.Sent = append(o.Sent, d)
 		o.Waiting = slices.DeleteFunc(slices.Clone(o.Waiting), func(kept store.Draft) bool { return slices.Contains(d.Replaces, kept.ID) })
+		d.Replaces = slices.DeleteFunc(append([]string(nil), d.Replaces...), func(id string) bool { return strings.HasPrefix(id, "held-") })
+		o.Sent = append(o.Sent, d)
 	})
 	if o.OnSend != nil {
 		return o.OnSend(ctx, d, progress)
@@ -175,13 +180,27 @@ func (o *Office) Send(ctx context.Context, d agent.Draft, progress func(agent.Se
 	return agent.SendState{State: store.DraftSent, PackageID: row.ID}, nil
 }
 
+// Hold is desk.Office's.
+func (o *Office) Hold(d agent.Draft) (id string, err error) {
+	o.Change(agent.OutboxChanged, func(o *Office) {
+		o.Held++
+		id = fmt.Sprint("held-", o.Held)
+		kept := store.Draft{ID: id, State: store.DraftHeld, Name: d.Name, Message: d.Message, Signers: d.Signers, Created: Now}
+		for _, path := range d.Files {
+			kept.Files = append(kept.Files, store.DraftFile{Path: path, Name: filepath.Base(path)})
+		}
+		o.Waiting = append(o.Waiting, kept)
+	})
+	return id, nil
+}
+
 // Cancel is desk.Office's. A draft that is with the service, here one that is "adding", comes too late.
 func (o *Office) Cancel(draftID string) (inTime bool, err error) {
 	o.Change(agent.OutboxChanged, func(o *Office) {
 		o.Cancelled = append(o.Cancelled, draftID)
 		inTime = true
 		for i, d := range o.Waiting {
-			if d.ID == draftID && d.State != store.DraftQueued {
+			if d.ID == draftID && d.State != store.DraftQueued && d.State != store.DraftHeld {
 				inTime = false
 			} else if d.ID == draftID {
 				o.Waiting = append(o.Waiting[:i:i], o.Waiting[i+1:]...)

@@ -9,6 +9,7 @@ import (
 	"fyne.io/fyne/v2/widget"
 
 	"countersign/internal/agent"
+	"countersign/ui/widgets"
 	"countersign/ui/words"
 	"countersign/ui/work"
 )
@@ -16,16 +17,16 @@ import (
 // actionsOf are the buttons for what can be done with a package.
 func (s *Screen) actionsOf(p paper) (buttons []fyne.CanvasObject) {
 	if words.IsDraft(p.row.State) {
-		edit := widget.NewButtonWithIcon(lang.L("Finish in the browser…"), theme.DocumentCreateIcon(), nil)
+		edit := widgets.NewButtonWithIcon(lang.L("Finish in the browser…"), theme.DocumentCreateIcon(), nil)
 		edit.Importance = widget.HighImportance
 		edit.OnTapped = func() { edit.Disable(); s.openEditor(p.row.ID, edit.Enable) }
 		buttons = append(buttons, edit)
 	}
 	if standing := words.StandingOf(p.row); standing == words.Saved || standing == words.Wrong && len(p.row.Files) > 0 {
-		buttons = append(buttons, widget.NewButtonWithIcon(lang.L("Save again"), theme.DownloadIcon(), func() { s.saveAgain(p.row) }))
+		buttons = append(buttons, widgets.NewButtonWithIcon(lang.L("Save again"), theme.DownloadIcon(), func() { s.saveAgain(p.row) }))
 	}
 	if p.sentHere {
-		buttons = append(buttons, widget.NewButtonWithIcon(lang.L("Use for a new package"), theme.MailForwardIcon(), func() { s.sendAgain(p) }))
+		buttons = append(buttons, widgets.NewButtonWithIcon(lang.L("Use for a new package"), theme.MailForwardIcon(), func() { s.sendAgain(p) }))
 	}
 	return buttons
 }

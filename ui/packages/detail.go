@@ -32,6 +32,9 @@ func (s *Screen) draw(fresh bool) {
 	p := s.paper
 	if !p.known {
 		widgets.Remake(s.detail)
+		if p.row.Name != "" {
+			widgets.Remake(s.detail, container.NewVScroll(widgets.PadHV(20, 16, widgets.NewHeading(words.Title(p.row.Name)))))
+		}
 		return
 	}
 	page := widgets.Stack(16, s.headOf(p))
@@ -116,7 +119,7 @@ func (s *Screen) signersOf(row agent.PackageRow) fyne.CanvasObject {
 		when.Shorten, when.Colour = false, state.Mark.Colour()
 		right := widgets.Row(8, when)
 		if address := addresses[i]; address != "" && state.Mark == look.MarkNext {
-			sign := widget.NewButton(lang.L("Sign as {{.Who}}…", words.V{"Who": words.Name(signer)}), func() { s.desk.OpenAddress(address) })
+			sign := widgets.NewButton(lang.L("Sign as {{.Who}}…", words.V{"Who": words.Name(signer)}), func() { s.desk.OpenAddress(address) })
 			right = widgets.Row(8, sign)
 		}
 		who := widgets.Stack(1, shortLine(words.Name(signer)))
@@ -158,8 +161,8 @@ func (s *Screen) filesOf(p paper) fyne.CanvasObject {
 		if p.missing[path] {
 			mark, place = look.MarkProblem, lang.L("no longer in {{.Folder}}", words.V{"Folder": filepath.Dir(path)})
 		}
-		open := widget.NewButton(lang.L("Open"), func() { s.desk.OpenFile(path) })
-		show := widget.NewButton(lang.L("Show in folder"), func() { s.desk.ShowInFolder(path) })
+		open := widgets.NewButton(lang.L("Open"), func() { s.desk.OpenFile(path) })
+		show := widgets.NewButton(lang.L("Show in folder"), func() { s.desk.ShowInFolder(path) })
 		if p.missing[path] {
 			open.Disable()
 			show.Disable()

@@ -29,7 +29,7 @@ func (s *Screen) fill(n news) {
 	if top > 0 && top < len(s.shown) {
 		anchor = s.at(top).line.ID
 	}
-	s.all, s.folder, s.found = n.all, n.folder, nil
+	s.all, s.folder, s.found, s.loaded = n.all, n.folder, nil, true
 	s.where.Set(folderText(n.folder))
 	s.reveal()
 	s.sift()

@@ -26,6 +26,7 @@ func (s *Screen) readPaper() {
 	id := s.chosen
 	if id != s.paper.row.ID {
 		s.leave()
+		s.show(s.known(id)) // never what belongs to another one
 	}
 	if s.reading {
 		s.again = true
@@ -46,6 +47,15 @@ func (s *Screen) readPaper() {
 			s.readPaper()
 		}
 	})
+}
+
+// known is as much of a package as the list knows: its name, until the rest is read.
+func (s *Screen) known(id string) (p paper) {
+	p.row.ID = id
+	if place, listed := s.all.places[id]; listed {
+		p.row.Name = s.all.rows[place].line.Name
+	}
+	return p
 }
 
 // paperOf runs off the window's goroutine.

@@ -37,6 +37,7 @@ type Screen struct {
 	chosen string  // package id
 	wanted string  // chosen before it was listed: it goes to a tab that shows it
 	folder string  // where files are saved
+	loaded bool    // the office has told: before, an empty list says nothing
 
 	paper    paper            // the chosen package, as far as it is read
 	reading  bool             // it is being read
@@ -77,7 +78,7 @@ func New(d *desk.Desk) *Screen {
 	s.left = container.NewStack()
 	s.detail = container.NewStack()
 	s.where = widgets.NewCaption("")
-	openFolder := widget.NewButtonWithIcon(lang.L("Open folder"), theme.FolderOpenIcon(), s.OpenFolder)
+	openFolder := widgets.NewButtonWithIcon(lang.L("Open folder"), theme.FolderOpenIcon(), s.OpenFolder)
 	openFolder.Importance = widget.LowImportance
 	foot := widgets.On(look.Paper, widgets.PadHV(12, 4, widgets.Across(widget.NewIcon(theme.FolderIcon()), s.where, openFolder)))
 	head := widgets.Stack(4, widgets.PadHV(12, 0, s.search), widgets.PadHV(6, 0, s.tabs))
@@ -95,6 +96,27 @@ func (s *Screen) Content() fyne.CanvasObject { return s.content }
 // Reload reads the packages anew, beside the window's goroutine. The choice, the view of the list and that of the
 // chosen package stay where they are.
 func (s *Screen) Reload() { s.reader.Ask() }
+
+// Continue shows what another screen of the same office showed, in the same place: the window was given another language.
+func (s *Screen) Continue(old *Screen) {
+	if !old.loaded {
+		return
+	}
+	top, hidden := old.list.Top()
+	at, _ := old.scrolled()
+	s.all, s.found, s.folder, s.loaded, s.links, s.pictures = old.all, nil, old.folder, true, old.links, old.pictures
+	s.chosen, s.wanted, s.paper, s.search.Text = old.chosen, old.wanted, old.paper, old.search.Text
+	s.where.Set(folderText(s.folder))
+	s.tabs.Choose(old.tabs.Chosen())
+	s.sift()
+	s.list.Renew(s.rowOf(s.chosen), top, hidden)
+	s.draw(true)
+	if len(s.detail.Objects) > 0 {
+		if scroll, ok := s.detail.Objects[0].(*container.Scroll); ok {
+			scroll.Offset = at
+		}
+	}
+}
 
 // Find puts the focus into the search field.
 func (s *Screen) Find() { s.desk.Window.Canvas().Focus(s.search) }
@@ -129,6 +151,9 @@ func (s *Screen) Listed() (ids []string) {
 	}
 	return ids
 }
+
+// Chosen is the id of the chosen package, empty when there is none.
+func (s *Screen) Chosen() string { return s.chosen }
 
 // OpenFolder opens the folder that files are saved in.
 func (s *Screen) OpenFolder() {
@@ -187,6 +212,8 @@ func (s *Screen) tabTexts(counts [tabCount]int) []string {
 func (s *Screen) nothing() fyne.CanvasObject {
 	icon := look.MarkSigned.Resource()
 	switch {
+	case !s.loaded:
+		return widgets.Spacer()
 	case strings.TrimSpace(s.search.Text) != "":
 		return widgets.Empty(theme.SearchIcon(), lang.L("Nothing found for “{{.Text}}”.", words.V{"Text": s.search.Text}),
 			lang.L("Clear search"), func() { s.search.SetText("") })

@@ -10,13 +10,13 @@ import (
 
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/test"
-	"fyne.io/fyne/v2/widget"
 
 	"countersign/internal/agent"
 	"countersign/internal/store"
 	"countersign/ui/desk"
 	"countersign/ui/look"
 	"countersign/ui/officetest"
+	"countersign/ui/widgets"
 )
 
 // many is an office with n open packages.
@@ -164,7 +164,7 @@ func TestSendAgainTakesEverythingButTheDueDate(t *testing.T) {
 func press(t *testing.T, objects []fyne.CanvasObject, text string) {
 	t.Helper()
 	for _, o := range objects {
-		if button, ok := o.(*widget.Button); ok && button.Text == text {
+		if button, ok := o.(*widgets.Button); ok && button.Text == text {
 			button.OnTapped()
 			return
 		}

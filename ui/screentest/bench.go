@@ -20,6 +20,8 @@ type Bench struct {
 	Notices, Copied []string      // what was said and copied
 	Went            []string      // the ways that were taken
 	Like            []agent.Draft // what SendLike was to begin with
+	Deeds           []desk.Deed   // what waits to be done
+	Patient         bool          // lets deeds wait; else they are done at once
 
 	open Screen
 }
@@ -39,6 +41,13 @@ func New(t testing.TB, office *officetest.Office) *Bench {
 	b.Window = b.App.NewWindow("")
 	b.Window.SetPadded(false)
 	b.Desk = &desk.Desk{Office: office, System: b.System, Work: pool, Window: b.Window, Go: ways{b}, Now: b.Now,
+		Soon: func(deed desk.Deed) {
+			if !b.Patient {
+				deed.Do()
+				return
+			}
+			b.Deeds = append(b.Deeds, deed)
+		},
 		Notice: func(text string) { b.Notices = append(b.Notices, text) },
 		Copy:   func(text string) { b.Copied = append(b.Copied, text) }}
 	t.Cleanup(func() { pool.Close(); b.Window.Close() })

@@ -18,22 +18,23 @@ type account struct {
 	content         *fyne.Container
 	mark            *widget.Icon
 	who, of         *widgets.Line
-	in, other, gone *widget.Button
+	in, other, gone *widgets.Button
 }
 
 func newAccount(s *Screen) *account {
 	a := &account{screen: s, mark: widget.NewIcon(look.MarkLater.Resource()), who: widgets.NewLine(lang.L("Not signed in")), of: widgets.NewCaption("")}
 	a.who.Shorten = true
-	a.in = widget.NewButtonWithIcon(lang.L("Sign in"), theme.LoginIcon(), func() { s.desk.Go.SignIn("") })
+	a.in = widgets.NewButtonWithIcon(lang.L("Sign in"), theme.LoginIcon(), func() { s.desk.Go.SignIn("") })
 	a.in.Importance = widget.HighImportance
-	a.other = widget.NewButton(lang.L("Sign in as someone else"), func() { s.desk.Go.SignIn("login") })
-	a.gone = widget.NewButtonWithIcon(lang.L("Sign out"), theme.LogoutIcon(), s.desk.Go.SignOut)
+	a.other = widgets.NewButton(lang.L("Sign in as someone else"), func() { s.desk.Go.SignIn("login") })
+	a.gone = widgets.NewButtonWithIcon(lang.L("Sign out"), theme.LogoutIcon(), s.desk.Go.SignOut)
 	a.content = widgets.Across(a.mark, widgets.Stack(2, a.who, a.of), widgets.Row(8, a.in, a.other, a.gone))
-	a.show(agent.Status{})
+	a.content.Hide() // until it is known
 	return a
 }
 
 func (a *account) show(s agent.Status) {
+	a.content.Show()
 	a.in.Hidden = s.SignedIn
 	a.other.Hidden, a.gone.Hidden = !s.SignedIn, !s.SignedIn
 	a.mark.SetResource(look.MarkLater.Resource())

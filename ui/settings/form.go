@@ -7,7 +7,6 @@ import (
 
 	"fyne.io/fyne/v2/lang"
 	"fyne.io/fyne/v2/theme"
-	"fyne.io/fyne/v2/widget"
 
 	"countersign/internal/agent"
 	"countersign/ui/check"
@@ -72,7 +71,7 @@ func (f *form) add(k *knob, typed *widgets.Entry) *knob {
 
 func (f *form) documents(pickFolder func()) {
 	f.folder, f.template = widgets.NewEntry(""), widgets.NewEntry("")
-	choose := widget.NewButtonWithIcon(lang.L("Choose…"), theme.FolderOpenIcon(), pickFolder)
+	choose := widgets.NewButtonWithIcon(lang.L("Choose…"), theme.FolderOpenIcon(), pickFolder)
 	f.text(check.SaveTo, "", "", f.folder, func(s *agent.Settings) *string { return &s.SaveTo }).field =
 		widgets.NewField(lang.L("Folder"), widgets.Across(nil, f.folder, choose), lang.L("It is made if it is not there."))
 	f.text(check.Template, lang.L("File name pattern"), "",
@@ -91,7 +90,7 @@ func (f *form) documents(pickFolder func()) {
 // flag makes a check box of a setting that is on or off.
 func (f *form) flag(key, name string, at func(*agent.Settings) *bool) *knob {
 	var k *knob
-	k = f.check(key, widget.NewCheck(name, func(bool) { f.chosen(k) }), at)
+	k = f.check(key, widgets.NewCheck(name, func(bool) { f.chosen(k) }), at)
 	return k
 }
 

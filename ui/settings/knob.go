@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"fyne.io/fyne/v2/lang"
-	"fyne.io/fyne/v2/widget"
 
 	"countersign/internal/agent"
 	"countersign/ui/widgets"
@@ -54,12 +53,12 @@ func (f *form) text(key, name, hint string, e *widgets.Entry, at func(*agent.Set
 
 // choice is a selection of which each text stands for a value.
 type choice struct {
-	*widget.Select
+	*widgets.Select
 	values []string
 }
 
 func newChoice(values, texts []string, changed func()) *choice {
-	return &choice{widget.NewSelect(texts, func(string) { changed() }), values}
+	return &choice{widgets.NewSelect(texts, func(string) { changed() }), values}
 }
 
 func (c *choice) value() string {
@@ -94,7 +93,7 @@ func (f *form) pick(key, name, hint string, c *choice, read func(agent.Settings)
 }
 
 // check makes a knob of a check box.
-func (f *form) check(key string, c *widget.Check, at func(*agent.Settings) *bool) *knob {
+func (f *form) check(key string, c *widgets.Check, at func(*agent.Settings) *bool) *knob {
 	return f.add(&knob{key: key, field: widgets.NewField("", c, ""),
 		get:   func() string { return flag(c.Checked) },
 		set:   func(v string) { c.Checked = v == on; c.Refresh() },

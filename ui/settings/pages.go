@@ -14,7 +14,7 @@ import (
 
 // build puts the inputs onto their pages.
 func (s *Screen) build() {
-	s.undo = widget.NewButton(lang.L("Undo"), s.Undo)
+	s.undo = widgets.NewButton(lang.L("Undo"), s.Undo)
 	s.foot = widgets.On(look.Paper, container.NewVBox(widget.NewSeparator(),
 		widgets.PadHV(20, 8, widgets.Across(nil, s.text, s.undo))))
 	s.pages = []fyne.CanvasObject{s.documents(), s.notices(), s.program(), s.service()}

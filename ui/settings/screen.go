@@ -11,11 +11,10 @@ import (
 
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/container"
-	"fyne.io/fyne/v2/dialog"
 	"fyne.io/fyne/v2/lang"
-	"fyne.io/fyne/v2/widget"
 
 	"countersign/internal/agent"
+	"countersign/ui/browse"
 	"countersign/ui/check"
 	"countersign/ui/desk"
 	"countersign/ui/look"
@@ -45,7 +44,7 @@ type Screen struct {
 
 	foot *fyne.Container
 	text *widgets.Line
-	undo *widget.Button
+	undo *widgets.Button
 }
 
 // New returns the screen, empty until Reload.
@@ -101,6 +100,27 @@ func (s *Screen) show(n news) {
 	s.preview.ask()
 }
 
+// Continue shows what another screen of the same office showed, in the same place and with what is typed there: the window
+// was given another language.
+func (s *Screen) Continue(old *Screen) {
+	if !old.loaded {
+		return
+	}
+	typed, secrets := old.settings(), old.form.secrets()
+	s.form.show(typed, s.kept, true)
+	s.kept, s.loaded = old.kept, true
+	s.form.filling = true
+	s.form.clientSecret.SetText(secrets.ClientSecret)
+	s.form.ngrokToken.SetText(secrets.NgrokAuthtoken)
+	s.form.filling = false
+	s.tabs.Choose(old.tabs.Chosen())
+	s.adapt()
+	s.offerUndo()
+	s.preview.ask()
+	s.scroll.Offset = old.scroll.Offset
+	s.scroll.Refresh()
+}
+
 // ShowStatus shows who is signed in and how the public address is.
 func (s *Screen) ShowStatus(status agent.Status) {
 	s.account.show(status)
@@ -113,16 +133,17 @@ func (s *Screen) settings() agent.Settings { return s.form.settings(s.kept) }
 // PickFolder asks for the folder for signed documents and keeps the choice.
 func (s *Screen) PickFolder() {
 	s.tabs.Choose(tabDocuments)
-	dialog.ShowFolderOpen(func(folder fyne.ListableURI, err error) {
-		switch {
-		case err != nil:
-			s.desk.Notice(words.Sentence(err.Error()))
-		case folder != nil:
-			s.form.folder.SetText(folder.Path())
-			s.Save()
-		}
-	}, s.desk.Window)
+	browse.Folder(s.desk, typed(s.form.folder), func(path string) {
+		s.form.folder.SetText(path)
+		s.Save()
+	})
 }
+
+// ShowProgram shows the page of the program itself: colours, language, starting.
+func (s *Screen) ShowProgram() { s.tabs.Choose(tabProgram) }
+
+// ShowsProgram says whether the page of the program itself is shown.
+func (s *Screen) ShowsProgram() bool { return s.tabs.Chosen() == tabProgram }
 
 // dirty says whether something is typed that is not kept.
 func (s *Screen) dirty() bool {
@@ -139,13 +160,14 @@ func (s *Screen) dirty() bool {
 
 // changed says beside a field that it is not kept yet; k is nil for a secret.
 func (s *Screen) changed(k *knob) {
-	s.say(look.Secondary, "")
+	s.tests.forget()
 	if k != nil {
 		k.field.Wrong("")
 		if k.differs(s.kept) {
 			k.field.Note(look.Waiting, k.remark())
 		}
 	}
+	s.sayMarked()
 	s.adapt()
 	s.offerUndo()
 	s.preview.ask()
@@ -284,9 +306,18 @@ func (s *Screen) showWrong(wrong map[string]string) {
 			k.field.Wrong(wrong[k.key])
 		}
 	}
-	if len(wrong) > 0 {
-		s.say(look.Attention, lang.L("Not everything is saved: something is marked."))
+	s.sayMarked()
+}
+
+// sayMarked says at the foot whether a field is marked, for as long as one is.
+func (s *Screen) sayMarked() {
+	for _, k := range s.form.knobs {
+		if k.field.IsWrong() {
+			s.say(look.Attention, lang.L("Not everything is saved: something is marked."))
+			return
+		}
 	}
+	s.say(look.Secondary, "")
 }
 
 // blame shows an error of the office beside the fields it names, else at the foot.

@@ -5,7 +5,6 @@ import (
 
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/lang"
-	"fyne.io/fyne/v2/widget"
 
 	"countersign/ui/look"
 	"countersign/ui/widgets"
@@ -18,12 +17,12 @@ type starter struct {
 	screen  *Screen
 	content fyne.CanvasObject
 	field   *widgets.Field
-	check   *widget.Check
+	check   *widgets.Check
 }
 
 func newStarter(s *Screen) *starter {
 	t := &starter{screen: s}
-	t.check = widget.NewCheck(lang.L("Start Countersign when the computer starts"), t.set)
+	t.check = widgets.NewCheck(lang.L("Start Countersign when the computer starts"), t.set)
 	t.field = widgets.NewField("", t.check, lang.L("It starts in the tray and saves signed documents from there."))
 	t.content = t.field
 	return t

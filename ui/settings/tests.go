@@ -37,7 +37,7 @@ func newTests(s *Screen) *tests {
 	})
 	t.address.Shorten, t.address.Bold = true, true
 	t.copied.Colour, t.copied.Shorten = look.Done, false
-	copyIt := widget.NewButtonWithIcon(lang.L("Copy"), theme.ContentCopyIcon(), func() {
+	copyIt := widgets.NewButtonWithIcon(lang.L("Copy"), theme.ContentCopyIcon(), func() {
 		s.desk.Copy(t.address.Text)
 		t.copied.Set(lang.L("Copied."))
 		t.back.Refresh()
@@ -75,11 +75,21 @@ func (t *tests) showReturn() {
 	t.back.Hidden = address == ""
 }
 
+// forget takes away the answers to what was tested: something else stands there now.
+func (t *tests) forget() {
+	for _, x := range []*trial{t.service, t.tunnel} {
+		if x.said {
+			x.said = false
+			x.say("", "")
+		}
+	}
+}
+
 // trial is a button that tries something, with the answer beside it. Pressed again, it stops.
 type trial struct {
 	screen  *Screen
 	content *fyne.Container
-	button  *widget.Button
+	button  *widgets.Button
 	name    string
 	mark    *widget.Icon
 	line    *widgets.Prose
@@ -90,7 +100,7 @@ type trial struct {
 
 func newTrial(s *Screen, name string, try func(context.Context, agent.Settings, agent.Secrets) (string, error)) *trial {
 	t := &trial{screen: s, name: name, try: try, mark: widget.NewIcon(look.MarkSigned.Resource()), line: widgets.NewProse("")}
-	t.button = widget.NewButton(name, t.press)
+	t.button = widgets.NewButton(name, t.press)
 	t.content = widgets.Across(t.mark, t.line, t.button)
 	t.say("", "")
 	return t

@@ -14,7 +14,7 @@ import (
 // bar is the line at the bottom: back, what is going on, and the way on. While something runs, it can be stopped.
 type bar struct {
 	content          fyne.CanvasObject
-	back, next, stop *widget.Button
+	back, next, stop *widgets.Button
 	mark             *widget.Icon
 	text             *widgets.Prose
 	moves            *widget.ProgressBarInfinite
@@ -23,10 +23,10 @@ type bar struct {
 
 func newBar(back, next, stop func()) *bar {
 	b := &bar{mark: widget.NewIcon(look.MarkProblem.Resource()), text: widgets.NewParagraph(""), moves: widget.NewProgressBarInfinite()}
-	b.back = widget.NewButtonWithIcon(lang.L("Back"), theme.NavigateBackIcon(), back)
-	b.next = widget.NewButton("", next)
+	b.back = widgets.NewButtonWithIcon(lang.L("Back"), theme.NavigateBackIcon(), back)
+	b.next = widgets.NewButton("", next)
 	b.next.Importance = widget.HighImportance
-	b.stop = widget.NewButton(lang.L("Cancel"), stop)
+	b.stop = widgets.NewButton(lang.L("Cancel"), stop)
 	b.moves.Stop()
 	b.room = widgets.Wide(160, b.moves)
 	said := widgets.Across(b.mark, b.text, b.room)

@@ -3,16 +3,13 @@ package setup
 import (
 	"context"
 
-	"fyne.io/fyne/v2"
-	"fyne.io/fyne/v2/dialog"
 	"fyne.io/fyne/v2/lang"
 	"fyne.io/fyne/v2/theme"
-	"fyne.io/fyne/v2/widget"
 
 	"countersign/internal/agent"
+	"countersign/ui/browse"
 	"countersign/ui/check"
 	"countersign/ui/widgets"
-	"countersign/ui/words"
 	"countersign/ui/work"
 )
 
@@ -22,7 +19,7 @@ type folder struct {
 	screen      *Screen
 	path        *widgets.Entry
 	name        *widgets.Line
-	cac, master *widget.Check
+	cac, master *widgets.Check
 }
 
 func newFolder(s *Screen) *folder {
@@ -30,11 +27,11 @@ func newFolder(s *Screen) *folder {
 	a := s.answers
 	s.bind(p.path, &a.settings.SaveTo)
 	p.name.Shorten = true
-	p.cac = widget.NewCheck(lang.L("Also save the certificate of each document"), func(on bool) { a.settings.SaveCAC = on })
-	p.master = widget.NewCheck(lang.L("Also save the master file of each package"), func(on bool) { a.settings.SaveMaster = on })
+	p.cac = widgets.NewCheck(lang.L("Also save the certificate of each document"), func(on bool) { a.settings.SaveCAC = on })
+	p.master = widgets.NewCheck(lang.L("Also save the master file of each package"), func(on bool) { a.settings.SaveMaster = on })
 	p.cac.SetChecked(a.settings.SaveCAC)
 	p.master.SetChecked(a.settings.SaveMaster)
-	choose := widget.NewButtonWithIcon(lang.L("Choose…"), theme.FolderOpenIcon(), p.pick)
+	choose := widgets.NewButtonWithIcon(lang.L("Choose…"), theme.FolderOpenIcon(), p.pick)
 	fields := map[string]*widgets.Field{
 		check.SaveTo: widgets.NewField(lang.L("Folder"), widgets.Across(nil, p.path, choose), lang.L("It is made if it is not there.")),
 	}
@@ -54,14 +51,7 @@ func (p *folder) enter() {
 }
 
 func (p *folder) pick() {
-	dialog.ShowFolderOpen(func(chosen fyne.ListableURI, err error) {
-		switch {
-		case err != nil:
-			p.screen.Say(words.Sentence(err.Error()))
-		case chosen != nil:
-			p.path.SetText(chosen.Path())
-		}
-	}, p.screen.desk.Window)
+	browse.Folder(p.screen.desk, p.screen.answers.settings.SaveTo, p.path.SetText)
 }
 
 // ask makes the folder, tries to write there, and hands all settings to the office.

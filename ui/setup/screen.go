@@ -54,7 +54,7 @@ type Screen struct {
 	list    *fyne.Container
 	page    *fyne.Container
 	bar     *bar
-	demo    *widget.Button
+	demo    *widgets.Button
 	cancel  func() // ends what runs; nil while nothing does
 	playing bool   // what runs is the start of the demo
 
@@ -104,7 +104,7 @@ func (s *Screen) build() {
 	intro := widgets.NewProse(lang.L("Five short steps, then you can send documents and get them back signed."))
 	top := widgets.Stack(8, brand(), widgets.PadHV(12, 4, intro), s.list)
 	var foot fyne.CanvasObject = widgets.Spacer()
-	s.demo = widget.NewButton(lang.L("Try it without an account"), s.Demo)
+	s.demo = widgets.NewButton(lang.L("Try it without an account"), s.Demo)
 	if s.ways.Demo != nil {
 		text := widgets.NewProse(lang.L("The demo shows how it all works, on this computer only and with made-up signers."))
 		foot = widgets.Stack(4, widgets.PadHV(12, 4, text), widgets.PadHV(8, 4, s.demo))
@@ -262,12 +262,35 @@ func (s *Screen) Stop() {
 	}
 }
 
-// right checks what is typed in this step, and shows what is wrong beside its field.
-func (s *Screen) right() bool {
-	p := s.current()
+// wrong is what cannot be right in what is typed so far, by the field.
+func (s *Screen) wrong() map[string]string {
 	wrong := check.Settings(s.answers.settings)
 	s.address.check(wrong)
 	s.service.check(wrong)
+	return wrong
+}
+
+// touched takes away the marks of what has become right, and with the last one what the foot says.
+func (s *Screen) touched() {
+	if s.cancel != nil || s.bar == nil || s.bar.text.Text == "" || len(s.steps) == 0 {
+		return
+	}
+	wrong, any := s.wrong(), false
+	for key, field := range s.current().fields {
+		if field.IsWrong() {
+			field.Wrong(wrong[key])
+			any = any || field.IsWrong()
+		}
+	}
+	if !any {
+		s.bar.say("", "")
+	}
+	s.page.Refresh()
+}
+
+// right checks what is typed in this step, and shows what is wrong beside its field.
+func (s *Screen) right() bool {
+	p, wrong := s.current(), s.wrong()
 	all := true
 	for key, field := range p.fields {
 		field.Wrong(wrong[key])

@@ -6,7 +6,6 @@ import (
 
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/lang"
-	"fyne.io/fyne/v2/widget"
 
 	"countersign/internal/agent"
 	"countersign/ui/check"
@@ -17,7 +16,7 @@ import (
 type service struct {
 	*step
 	screen         *Screen
-	preset         *widget.Select
+	preset         *widgets.Select
 	presets        []agent.Preset
 	auth, base     *widgets.Entry
 	client, secret *widgets.Entry
@@ -27,7 +26,7 @@ type service struct {
 func newService(s *Screen) *service {
 	p := &service{screen: s, auth: widgets.NewEntry("https://sign.example.com"), base: widgets.NewEntry("https://sign.example.com/api/v1"),
 		client: widgets.NewEntry(""), secret: widgets.NewSecret()}
-	p.preset = widget.NewSelect(nil, p.choose)
+	p.preset = widgets.NewSelect(nil, p.choose)
 	p.preset.PlaceHolder = lang.L("Choose a service")
 	a := s.answers
 	s.bind(p.auth, &a.settings.AuthURL)
@@ -107,7 +106,10 @@ func (p *service) ask() func(context.Context) error {
 // bind shows a text and keeps what is typed, without the room around it.
 func (s *Screen) bind(e *widgets.Entry, into *string) {
 	e.SetText(*into)
-	e.OnChanged = func(text string) { *into = strings.TrimSpace(text) }
+	e.OnChanged = func(text string) {
+		*into = strings.TrimSpace(text)
+		s.touched()
+	}
 	e.OnSubmitted = func(string) { s.Next() }
 	e.OnEscape = s.Leave
 }

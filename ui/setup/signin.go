@@ -24,8 +24,8 @@ type signIn struct {
 	pasted  *widgets.Entry
 	field   *widgets.Field
 	running *fyne.Container
-	later   *widget.Button
-	link    *widget.Button
+	later   *widgets.Button
+	link    *widgets.Button
 	address string // what the browser was told to show
 }
 
@@ -34,12 +34,12 @@ func newSignIn(s *Screen) *signIn {
 	p.pasted.OnSubmitted = func(string) { p.paste() }
 	p.pasted.OnEscape = s.Stop
 	p.field = widgets.NewField(lang.L("Address from the browser"),
-		widgets.Across(nil, p.pasted, widget.NewButton(lang.L("Continue"), p.paste)), "")
-	p.link = widget.NewButtonWithIcon(lang.L("Copy sign-in link"), theme.ContentCopyIcon(), func() { s.desk.Copy(p.address) })
+		widgets.Across(nil, p.pasted, widgets.NewButton(lang.L("Continue"), p.paste)), "")
+	p.link = widgets.NewButtonWithIcon(lang.L("Copy sign-in link"), theme.ContentCopyIcon(), func() { s.desk.Copy(p.address) })
 	p.running = widgets.Stack(12, note(lang.L("Finish in your browser. If nothing happens here, copy the address from the browser and paste it below.")),
 		p.field, widgets.Row(8, p.link))
 	p.running.Hide()
-	p.later = widget.NewButton(lang.L("Sign in later"), func() {
+	p.later = widgets.NewButton(lang.L("Sign in later"), func() {
 		if s.cancel == nil {
 			s.ways.Done()
 		}

@@ -6,7 +6,6 @@ import (
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/lang"
 	"fyne.io/fyne/v2/theme"
-	"fyne.io/fyne/v2/widget"
 
 	"countersign/internal/agent"
 	"countersign/ui/check"
@@ -36,6 +35,7 @@ func newWayBack(s *Screen) *wayBack {
 	p.registered.OnChanged = func(text string) {
 		s.answers.settings.RedirectURI = text
 		p.showAddress()
+		s.touched()
 	}
 	p.kind = newWays([]way{
 		{lang.L("Through the office's public address"), lang.L("The browser returns through your public address. With a free ngrok plan, a page from ngrok appears first. Continue from there.")},
@@ -44,7 +44,7 @@ func newWayBack(s *Screen) *wayBack {
 	}, p.choose)
 	p.other = widgets.NewField(lang.L("Return address registered with the service"), p.registered,
 		lang.L("Fill in only if a different address is already registered."))
-	copyIt := widget.NewButtonWithIcon(lang.L("Copy"), theme.ContentCopyIcon(), p.copy)
+	copyIt := widgets.NewButtonWithIcon(lang.L("Copy"), theme.ContentCopyIcon(), p.copy)
 	p.card = widgets.Stack(0, widgets.Card(widgets.Stack(6, widgets.NewCaption(lang.L("Address to register with the signing service")),
 		widgets.Across(nil, p.shown, widgets.Row(8, p.copied, copyIt)),
 		note(lang.L("You can sign in only if exactly this address is registered for your client ID.")))))

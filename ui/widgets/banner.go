@@ -15,20 +15,20 @@ type Strip struct {
 	OnNote  func() // makes the note something to press; nil for a plain note
 	text    *widget.Label
 	more    *Line
-	link    *widget.Button // the note, when it can be pressed
-	button  *widget.Button
+	link    *Button // the note, when it can be pressed
+	button  *Button
 }
 
 // NewStrip returns a hidden strip in a colour, with a mark at its start (nil for none).
 func NewStrip(colour fyne.ThemeColorName, mark fyne.Resource) *Strip {
-	s := &Strip{text: widget.NewLabel(""), more: NewCaption(""), button: widget.NewButton("", nil)}
+	s := &Strip{text: widget.NewLabel(""), more: NewCaption(""), button: NewButton("", nil)}
 	s.text.Wrapping = fyne.TextWrapWord
 	s.more.Shorten = false
 	var left fyne.CanvasObject
 	if mark != nil {
 		left = widget.NewIcon(mark)
 	}
-	s.link = widget.NewButton("", func() { s.OnNote() })
+	s.link = NewButton("", func() { s.OnNote() })
 	s.link.Importance = widget.LowImportance
 	s.content = On(colour, PadHV(12, 4, Across(left, s.text, Row(8, s.more, s.link, s.button))))
 	s.ExtendBaseWidget(s)

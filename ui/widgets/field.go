@@ -90,6 +90,7 @@ type Entry struct {
 	OnEscape    func()
 	OnFocusLost func()
 	OnKey       func(*fyne.KeyEvent) (taken bool)
+	focused     bool
 }
 
 // NewEntry returns an entry of one line.
@@ -117,14 +118,15 @@ func NewText(rows int) *Entry {
 
 // TypedKey passes Escape on, and what OnKey takes.
 func (e *Entry) TypedKey(k *fyne.KeyEvent) {
-	if e.OnKey != nil && e.OnKey(k) {
-		return
-	}
-	if k.Name == fyne.KeyEscape && e.OnEscape != nil {
+	switch {
+	case e.OnKey != nil && e.OnKey(k):
+	case k.Name == fyne.KeyEscape && e.OnEscape != nil:
 		e.OnEscape()
-		return
+	case k.Name == fyne.KeyEscape, isEnter(k) && !e.MultiLine && e.OnSubmitted == nil:
+		pass(e, k)
+	default:
+		e.Entry.TypedKey(k)
 	}
-	e.Entry.TypedKey(k)
 }
 
 // Empty is what a screen shows when it has nothing: a picture, a sentence, and perhaps one action.
@@ -136,13 +138,25 @@ func Empty(picture fyne.Resource, sentence, action string, act func()) fyne.Canv
 	text.Wrapping = fyne.TextWrapWord
 	parts := []fyne.CanvasObject{icon, Wide(280, text)}
 	if action != "" {
-		parts = append(parts, Centre(widget.NewButton(action, act)))
+		parts = append(parts, Centre(NewButton(action, act)))
 	}
 	return Centre(Stack(8, parts...))
 }
 
+// CreateRenderer is Fyne's.
+func (e *Entry) CreateRenderer() fyne.WidgetRenderer {
+	return newRinged(e.Entry.CreateRenderer(), e, e.Theme, func() bool { return e.focused && !e.Disabled() })
+}
+
+// FocusGained is Fyne's.
+func (e *Entry) FocusGained() {
+	e.focused = true
+	e.Entry.FocusGained()
+}
+
 // FocusLost tells OnFocusLost.
 func (e *Entry) FocusLost() {
+	e.focused = false
 	e.Entry.FocusLost()
 	if e.OnFocusLost != nil {
 		e.OnFocusLost()

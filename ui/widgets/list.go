@@ -14,6 +14,7 @@ type List struct {
 	widget.List
 	OnEnter func()
 	at      int
+	focused bool
 }
 
 // NewList returns a list; see widget.NewList.
@@ -23,6 +24,17 @@ func NewList(length func() int, create func() fyne.CanvasObject, update func(int
 	l.ExtendBaseWidget(l)
 	return l
 }
+
+// CreateRenderer is Fyne's.
+func (l *List) CreateRenderer() fyne.WidgetRenderer {
+	return newRinged(l.List.CreateRenderer(), l, l.Theme, func() bool { return l.focused })
+}
+
+// FocusGained is Fyne's.
+func (l *List) FocusGained() { l.focused = true; l.List.FocusGained() }
+
+// FocusLost is Fyne's.
+func (l *List) FocusLost() { l.focused = false; l.List.FocusLost() }
 
 // Select chooses a row, as a tap on it does, and scrolls to it.
 func (l *List) Select(id widget.ListItemID) {
@@ -63,7 +75,8 @@ func (l *List) Renew(chosen, top int, hidden float32) {
 // TypedKey moves the choice.
 func (l *List) TypedKey(e *fyne.KeyEvent) {
 	last := l.Length() - 1
-	if last < 0 {
+	if last < 0 || e.Name == fyne.KeyEscape {
+		pass(l, e)
 		return
 	}
 	switch e.Name {

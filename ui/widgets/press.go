@@ -13,8 +13,8 @@ import (
 	"countersign/ui/look"
 )
 
-// Press is content that can be pressed and chosen: an entry of the sidebar, a tab. It takes the focus, shows it, and
-// answers to Space and Enter.
+// Press is content that can be pressed and chosen: an entry of the sidebar, a tab. It takes the focus, shows it, answers
+// to Space and Enter, and leaves other keys to the window.
 type Press struct {
 	widget.BaseWidget
 	OnPress   func()
@@ -23,6 +23,25 @@ type Press struct {
 	chosen    bool
 	focused   bool
 	hovered   bool
+	step      func(by int) // moves the choice within its group; nil outside one
+}
+
+// Group makes presses one group, in which the arrows move the choice and the focus, as Home and End do. at is the chosen
+// one; hidden ones are passed over.
+func Group(items []*Press, at func() int, choose func(int)) {
+	for i, item := range items {
+		item.step = func(by int) {
+			for next := i + by; next >= 0 && next < len(items); next += by {
+				if items[next].Visible() {
+					choose(next)
+					if c := fyne.CurrentApp().Driver().CanvasForObject(item); c != nil {
+						c.Focus(items[at()])
+					}
+					return
+				}
+			}
+		}
+	}
 }
 
 // NewPress returns content that calls pressed.
@@ -61,6 +80,18 @@ func (p *Press) TypedKey(e *fyne.KeyEvent) {
 	switch e.Name {
 	case fyne.KeySpace, fyne.KeyReturn, fyne.KeyEnter:
 		p.Tapped(nil)
+	case fyne.KeyUp, fyne.KeyLeft, fyne.KeyDown, fyne.KeyRight:
+		if p.step == nil {
+			pass(p, e)
+			return
+		}
+		by := 1
+		if e.Name == fyne.KeyUp || e.Name == fyne.KeyLeft {
+			by = -1
+		}
+		p.step(by)
+	default:
+		pass(p, e)
 	}
 }
 
@@ -75,8 +106,8 @@ func (p *Press) MouseOut() { p.hovered = false; p.Refresh() }
 
 // CreateRenderer is Fyne's.
 func (p *Press) CreateRenderer() fyne.WidgetRenderer {
-	r := &pressRenderer{press: p, back: canvas.NewRectangle(color.Transparent), bar: canvas.NewRectangle(nil)}
-	r.objects = []fyne.CanvasObject{r.back, r.bar, p.content}
+	r := &pressRenderer{press: p, back: canvas.NewRectangle(color.Transparent), bar: canvas.NewRectangle(nil), ring: newRing()}
+	r.objects = append([]fyne.CanvasObject{r.back, r.bar, p.content}, r.ring.objects()...)
 	r.apply()
 	return r
 }
@@ -84,13 +115,14 @@ func (p *Press) CreateRenderer() fyne.WidgetRenderer {
 type pressRenderer struct {
 	press     *Press
 	back, bar *canvas.Rectangle
+	ring      *ring
 	objects   []fyne.CanvasObject
 }
 
 func (r *pressRenderer) apply() {
 	p, th, variant := r.press, r.press.Theme(), fyne.CurrentApp().Settings().ThemeVariant()
 	r.back.CornerRadius = th.Size(theme.SizeNameButtonRadius)
-	r.back.FillColor, r.back.StrokeWidth = color.Transparent, 0
+	r.back.FillColor = color.Transparent
 	r.bar.FillColor = color.Transparent
 	switch {
 	case p.chosen && p.underline:
@@ -101,13 +133,12 @@ func (r *pressRenderer) apply() {
 	if p.hovered && r.back.FillColor == color.Transparent {
 		r.back.FillColor = th.Color(theme.ColorNameHover, variant)
 	}
-	if p.focused {
-		r.back.StrokeColor, r.back.StrokeWidth = th.Color(look.Ink, variant), 1.5
-	}
+	r.ring.show(th, p.focused)
 }
 
 func (r *pressRenderer) Layout(size fyne.Size) {
 	r.back.Resize(size)
+	r.ring.layout(size)
 	r.bar.Resize(fyne.NewSize(size.Width, 2))
 	r.bar.Move(fyne.NewPos(0, size.Height-2))
 	r.press.content.Resize(size)
@@ -150,6 +181,7 @@ func NewTabs(texts []string, chosen func(index int)) *Tabs {
 		t.names, t.items = append(t.names, line), append(t.items, item)
 		t.row.Add(item)
 	}
+	Group(t.items, t.Chosen, t.Choose)
 	t.ExtendBaseWidget(t)
 	t.show()
 	return t

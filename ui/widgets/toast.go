@@ -48,7 +48,7 @@ func (t *Toasts) Say(text string) {
 	label := widget.NewLabel(text)
 	label.Wrapping = fyne.TextWrapWord
 	x := &toast{text: text}
-	end := widget.NewButtonWithIcon("", theme.CancelIcon(), func() { t.end(x) })
+	end := NewButtonWithIcon("", theme.CancelIcon(), func() { t.end(x) })
 	end.Importance = widget.LowImportance
 	back := NewBack(look.Calm)
 	back.outline = look.Line

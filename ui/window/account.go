@@ -24,6 +24,7 @@ type account struct {
 	clipboard fyne.Clipboard
 	content   *fyne.Container
 
+	known    bool // the office has told who is signed in
 	signedIn bool
 	who      string
 	cancel   context.CancelFunc // ends the sign-in that runs; nil while none does
@@ -45,7 +46,7 @@ func newAccount(d *desk.Desk, clipboard fyne.Clipboard) *account {
 
 // show takes what the office says.
 func (a *account) show(s agent.Status) {
-	a.signedIn, a.who = s.SignedIn, s.Account.Email
+	a.known, a.signedIn, a.who = true, s.SignedIn, s.Account.Email
 	if a.who == "" && s.SignedIn {
 		a.who = s.Account.OrganizationID
 	}
@@ -63,15 +64,15 @@ func (a *account) draw() {
 	case a.cancel != nil:
 		a.drawRunning(parts)
 	case a.signedIn:
-		more := widget.NewButtonWithIcon("", theme.MoreVerticalIcon(), nil)
+		more := widgets.NewButtonWithIcon("", theme.MoreVerticalIcon(), nil)
 		more.Importance = widget.LowImportance
 		more.OnTapped = func() { a.menu(more) }
 		state := widgets.NewLine(lang.L("Signed in"))
 		parts.Objects = []fyne.CanvasObject{widgets.Stack(0, append(parts.Objects,
 			widgets.Across(widget.NewIcon(look.MarkSigned.Resource()), state, more), widgets.NewCaption(a.who))...)}
-	default:
+	case a.known:
 		state := widgets.NewCaption(lang.L("Not signed in"))
-		in := widget.NewButtonWithIcon(lang.L("Sign in"), theme.LoginIcon(), func() { a.signIn("") })
+		in := widgets.NewButtonWithIcon(lang.L("Sign in"), theme.LoginIcon(), func() { a.signIn("") })
 		in.Importance = widget.HighImportance
 		parts.Add(widgets.Across(widget.NewIcon(look.MarkLater.Resource()), state, nil))
 		parts.Add(in)
@@ -84,10 +85,10 @@ func (a *account) drawRunning(parts *fyne.Container) {
 	text.Wrapping, text.SizeName = fyne.TextWrapWord, look.Caption
 	parts.Add(text)
 	parts.Add(a.pasted)
-	use := widget.NewButton(lang.L("Continue"), a.paste)
-	parts.Add(container.NewGridWithColumns(2, widget.NewButton(lang.L("Cancel"), a.stop), use))
+	use := widgets.NewButton(lang.L("Continue"), a.paste)
+	parts.Add(container.NewGridWithColumns(2, widgets.NewButton(lang.L("Cancel"), a.stop), use))
 	if a.address != "" {
-		link := widget.NewButtonWithIcon(lang.L("Copy sign-in link"), theme.ContentCopyIcon(), func() { a.clipboard.SetContent(a.address) })
+		link := widgets.NewButtonWithIcon(lang.L("Copy sign-in link"), theme.ContentCopyIcon(), func() { a.clipboard.SetContent(a.address) })
 		link.Importance = widget.LowImportance
 		parts.Add(link)
 	}
@@ -96,9 +97,8 @@ func (a *account) drawRunning(parts *fyne.Container) {
 func (a *account) menu(at fyne.CanvasObject) {
 	items := fyne.NewMenu("",
 		fyne.NewMenuItem(lang.L("Sign in as someone else"), func() { a.signIn("login") }),
-		fyne.NewMenuItem(lang.L("Sign out"), a.signOut))
-	pop := widget.NewPopUpMenu(items, a.desk.Window.Canvas())
-	pop.ShowAtRelativePosition(fyne.NewPos(0, -pop.MinSize().Height), at)
+		fyne.NewMenuItem(lang.L("Sign out"), a.askSignOut))
+	widgets.OpenMenu(a.desk.Window.Canvas(), items, at)
 }
 
 // signIn runs a sign-in in the browser; prompt is as in agent.SignInOptions.
@@ -164,6 +164,13 @@ func (a *account) stop() {
 	if a.cancel != nil {
 		a.cancel()
 	}
+}
+
+// askSignOut asks before what takes a sign-in in the browser to take back.
+func (a *account) askSignOut() {
+	widgets.Ask(a.desk.Window.Canvas(), widgets.Question{Title: lang.L("Sign out?"),
+		Text: lang.L("Until the next sign-in nothing is sent, and signed documents are not saved."),
+		Safe: lang.L("Stay signed in"), Do: lang.L("Sign out"), OnDo: a.signOut})
 }
 
 func (a *account) signOut() {

@@ -62,6 +62,22 @@ func newBench(t *testing.T, office *officetest.Office) *bench {
 	return b
 }
 
+// send presses the button of the screen for a new package and lets the seconds pass in which that can be taken back.
+func (b *bench) send() {
+	b.window.compose.Send()
+	b.Settle()
+	b.grace()
+}
+
+// grace lets the seconds pass in which something can be taken back.
+func (b *bench) grace() {
+	for b.window.grace.Busy() {
+		said := b.window.grace.Text()
+		b.pass(time.Second)
+		b.Until(func() bool { return b.window.grace.Text() != said })
+	}
+}
+
 // looks compares the window with the approved picture testdata/name.png.
 func (b *bench) looks(name string, size fyne.Size, scale float32) {
 	b.t.Helper()

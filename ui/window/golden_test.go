@@ -90,7 +90,7 @@ func sending(b *bench) {
 		return agent.SendState{DraftID: "d1", State: store.DraftQueued}, ctx.Err()
 	}
 	fill(b)
-	b.window.compose.Send()
+	b.send()
 	<-half
 	b.Run()
 }

@@ -4,11 +4,10 @@ import (
 	"context"
 
 	"fyne.io/fyne/v2"
-	"fyne.io/fyne/v2/dialog"
 	"fyne.io/fyne/v2/driver/desktop"
 	"fyne.io/fyne/v2/lang"
-	"fyne.io/fyne/v2/widget"
 
+	"countersign/ui/widgets"
 	"countersign/ui/work"
 )
 
@@ -23,6 +22,9 @@ func (w *Window) keys() {
 		fyne.KeyComma: w.ShowSettings,
 		fyne.KeyW:     w.Hide,
 		fyne.KeyQ:     w.options.Quit,
+
+		fyne.KeyReturn: w.sendNow,
+		fyne.KeyEnter:  w.sendNow,
 	}
 	for key, do := range w.shortcuts {
 		w.window.Canvas().AddShortcut(&desktop.CustomShortcut{KeyName: key, Modifier: fyne.KeyModifierShortcutDefault},
@@ -35,20 +37,26 @@ func (w *Window) keys() {
 	w.window.Canvas().SetOnTypedKey(w.onKey)
 }
 
-// onKey gets keys that no field wants: Enter does the primary thing, Escape leaves.
+// sendNow is Ctrl+Enter: Enter alone sends nothing.
+func (w *Window) sendNow() {
+	if w.at == showCompose {
+		w.compose.Send()
+	}
+}
+
+// onKey gets keys that no field wants: Enter goes on, where that can be taken back, and Escape leaves.
 func (w *Window) onKey(e *fyne.KeyEvent) {
 	switch e.Name {
 	case fyne.KeyEscape:
 		w.leave()
 	case fyne.KeyReturn, fyne.KeyEnter:
-		if w.setup != nil {
+		if w.setup != nil && w.window.Canvas().Overlays().Top() == nil {
 			w.setup.Next()
 			return
 		}
-		switch w.at {
-		case showCompose:
-			w.compose.Send()
-		case showSettings:
+		switch {
+		case w.window.Canvas().Overlays().Top() != nil: // a question has its own buttons
+		case w.at == showSettings:
 			w.settings.Save()
 		}
 	}
@@ -56,8 +64,7 @@ func (w *Window) onKey(e *fyne.KeyEvent) {
 
 // leave closes what is on top, or goes back to the packages.
 func (w *Window) leave() {
-	if top := w.window.Canvas().Overlays().Top(); top != nil {
-		top.Hide()
+	if widgets.CloseTop(w.window.Canvas()) {
 		return
 	}
 	if w.setup != nil {
@@ -83,16 +90,10 @@ func (w *Window) Hide() {
 }
 
 func (w *Window) tellThatItKeepsRunning() {
-	text := widget.NewLabel(lang.L("Countersign keeps saving signed documents after you close the window. To open the window, start Countersign again."))
-	text.Wrapping = fyne.TextWrapWord
-	ask := dialog.NewCustomConfirm(lang.L("Keep running?"), lang.L("Keep running"), lang.L("Quit"), text, func(keep bool) {
-		if !keep {
-			w.options.Quit()
-			return
-		}
-		w.app.Preferences().SetBool(toldKey, true)
-		w.window.Hide()
-	}, w.window)
-	ask.Resize(fyne.NewSize(420, 200))
-	ask.Show()
+	widgets.Ask(w.window.Canvas(), widgets.Question{Title: lang.L("Keep running?"),
+		Text: lang.L("Countersign keeps saving signed documents after you close the window. To open the window, start Countersign again."),
+		Safe: lang.L("Keep running"), Do: lang.L("Quit"), OnDo: w.options.Quit, OnSafe: func() {
+			w.app.Preferences().SetBool(toldKey, true)
+			w.window.Hide()
+		}})
 }

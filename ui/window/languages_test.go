@@ -38,7 +38,7 @@ func TestTheWindowLooksAsApprovedInEveryLanguage(t *testing.T) {
 		{"packages-saved", "de", officetest.Busy(), func(b *bench) { b.window.packages.Show("p3"); b.Settle() }, screentest.Big},
 		{"send-empty", "de", officetest.Busy(), to(showCompose), screentest.Small},
 		{"send-filled", "de", officetest.Busy(), fill, screentest.Small},
-		{"send-wrong", "de", officetest.Wrong(), func(b *bench) { b.window.Go(showCompose); b.window.compose.Send() }, screentest.Small},
+		{"send-wrong", "de", officetest.Wrong(), func(b *bench) { b.window.Go(showCompose); b.send() }, screentest.Small},
 		{"activity", "de", officetest.Busy(), to(showActivity), screentest.Small},
 		{"events", "de", officetest.Busy(), events, screentest.Small},
 		{"refused", "de", officetest.Busy(), func(b *bench) { b.window.Go(showActivity); b.window.activity.ShowRefused() }, screentest.Small},

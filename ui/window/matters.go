@@ -63,7 +63,7 @@ func (m *matters) issue(issue agent.Issue) fyne.CanvasObject {
 	since.Shorten = false
 	right := widgets.Row(8, since)
 	if word := actionWord(issue.Action); word != "" {
-		button := widget.NewButton(word, nil)
+		button := widgets.NewButton(word, nil)
 		button.OnTapped = func() {
 			button.Disable()
 			m.window.act(issue, button.Enable)

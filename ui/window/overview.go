@@ -4,6 +4,8 @@ import (
 	"context"
 	"time"
 
+	"fyne.io/fyne/v2/lang"
+
 	"countersign/internal/agent"
 	"countersign/internal/store"
 	"countersign/ui/desk"
@@ -24,6 +26,7 @@ func overviewOf(office desk.Office) overview {
 }
 
 func (w *Window) showOverview(o overview) {
+	w.last = &o
 	if !o.paused.After(w.options.Now()) {
 		o.paused = time.Time{}
 	}
@@ -39,6 +42,9 @@ func (w *Window) showOverview(o overview) {
 	w.settings.ShowStatus(o.status)
 	w.tray.show(o)
 }
+
+// soon does what cannot be taken back, unless the person presses Undo in time; also while the window is hidden.
+func (w *Window) soon(deed desk.Deed) { w.grace.Begin(deed.Says, lang.L("Undo"), deed.Do, deed.Undone) }
 
 // later calls f on the window's goroutine when d has passed, unless the room is left by then.
 func (w *Window) later(d time.Duration, f func()) {

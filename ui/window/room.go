@@ -44,9 +44,11 @@ type room struct {
 	main     *fyne.Container
 
 	status  *work.Reader[overview]
+	last    *overview   // that was shown; nil before the first
 	issue   agent.Issue // the one the strip shows
 	health  *widgets.Strip
 	notice  *widgets.Toasts
+	grace   *widgets.Grace
 	matters *matters
 	paused  time.Time // as the tray shows it
 	stale   bool      // the activity has changed while it was not shown
@@ -73,13 +75,16 @@ func (w *Window) enter(office desk.Office, demo bool) {
 	w.room = room{demo: demo, pool: w.own.Inner(), watcher: w.own.Inner(),
 		health: widgets.NewStrip(look.Wash, look.MarkProblem.Resource())}
 	w.notice = widgets.NewToasts(w.later)
-	w.desk = &desk.Desk{Office: office, System: w.options.System, Work: w.pool, Now: w.options.Now, Window: w.window,
+	w.grace = widgets.NewGrace(w.later)
+	w.desk = &desk.Desk{Soon: w.soon, Office: office, System: w.options.System, Work: w.pool, Now: w.options.Now, Window: w.window,
 		Notice: w.notice.Say, Copy: w.app.Clipboard().SetContent, Autostart: w.options.Autostart, Go: w}
 	w.packages, w.compose = packages.New(w.desk), compose.New(w.desk)
 	w.activity, w.settings, w.about = activity.New(w.desk), settings.New(w.desk), about.New(w.desk)
 	w.matters = newMatters(w)
 	w.screens = []screen{w.packages, w.compose, w.activity, w.matters, w.settings, w.about}
-	if before.desk != nil && before.desk.Office == office {
+	same := before.desk != nil && before.desk.Office == office
+	if same {
+		widgets.CloseAll(w.window.Canvas())
 		w.compose.Resume(before.compose.Typed())
 	}
 	w.account = newAccount(w.desk, w.app.Clipboard())
@@ -91,6 +96,14 @@ func (w *Window) enter(office desk.Office, demo bool) {
 	}
 	w.at = -1
 	w.Go(at)
+	if same {
+		w.packages.Continue(before.packages)
+		w.activity.Continue(before.activity)
+		w.settings.Continue(before.settings)
+		if before.last != nil {
+			w.showOverview(*before.last)
+		}
+	}
 	if !s.Configured() {
 		w.openSetup()
 	}
@@ -124,6 +137,8 @@ func (w *Window) paint(kind string) {
 func (w *Window) follows(s agent.Settings) {
 	w.paint(s.Theme)
 	switch {
+	case w.language != s.Language && w.grace.Busy():
+		w.grace.Empty = w.readSettings // what waits belongs to these screens
 	case w.language != s.Language:
 		w.enter(w.desk.Office, w.demo)
 	case w.setup != nil && s.Configured() && !w.setup.Finishing():
@@ -157,10 +172,11 @@ func (w *Window) build() {
 	}
 	w.health.OnNote = w.ShowStatus
 	w.health.Changed = func() { top.Refresh(); w.window.Content().Refresh() }
+	w.grace.Changed = func() { w.window.Content().Refresh() }
 	top.Add(w.health)
 	sidebar := widgets.Wide(190, widgets.Pad(8, side))
 	w.main = container.NewStack(widgets.Frame(nil, nil, container.NewBorder(nil, nil, nil, widget.NewSeparator(), sidebar),
-		widgets.Frame(top, nil, nil, w.stage)), w.notice)
+		widgets.Frame(top, w.grace, nil, container.NewStack(w.stage, w.notice))))
 	w.hang(w.main)
 }
 

@@ -38,7 +38,7 @@ const pauseFor = time.Hour
 func newTray(app fyne.App, w *Window) *tray {
 	t := &tray{window: w, menu: fyne.NewMenu("Countersign")}
 	t.app, _ = app.(desktop.App)
-	t.menu.Items = t.items("Countersign", lang.L("Not signed in"), overview{})
+	t.menu.Items = t.items("Countersign", "", overview{})
 	return t
 }
 
@@ -50,7 +50,11 @@ func (t *tray) items(state, account string, o overview) []*fyne.MenuItem {
 		item.Disabled = true
 		return item
 	}
-	items := []*fyne.MenuItem{said(state), said(account), fyne.NewMenuItemSeparator()}
+	items := []*fyne.MenuItem{said(state)}
+	if account != "" { // it is not known at once
+		items = append(items, said(account))
+	}
+	items = append(items, fyne.NewMenuItemSeparator())
 	if len(o.saved) > 0 {
 		items = append(items, said(lang.L("Recently saved")))
 		for _, j := range o.saved {

@@ -135,8 +135,8 @@ func (w *Window) ShowCompose() {
 // SignIn begins a sign-in in the browser, which the foot of the sidebar follows.
 func (w *Window) SignIn(prompt string) { w.account.signIn(prompt) }
 
-// SignOut signs out, and shows at the foot of the sidebar how that went.
-func (w *Window) SignOut() { w.account.signOut() }
+// SignOut signs out once the person has confirmed it, and shows at the foot of the sidebar how that went.
+func (w *Window) SignOut() { w.account.askSignOut() }
 
 // SendLike shows the screen for a new package, filled in like an earlier one.
 func (w *Window) SendLike(draft agent.Draft) {

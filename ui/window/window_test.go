@@ -38,13 +38,45 @@ func TestDroppedFilesGoToSend(t *testing.T) {
 		t.Fatal("a drop must lead to Send")
 	}
 	b.window.compose.Fill(agent.Draft{Signers: signers(1)})
-	b.window.compose.Send()
+	b.send()
 	b.Settle()
 	if len(b.Office.Sent) != 1 || b.Office.Sent[0].Files[0] != path || b.Office.Sent[0].Name != "Offer 100% ä" {
 		t.Errorf("sent %+v", b.Office.Sent)
 	}
 	if b.window.at != showPackages || !strings.Contains(b.window.notice.Text(), "was sent to 1 person") {
 		t.Errorf("after sending, the package is shown and said: %q", b.window.notice.Text())
+	}
+}
+
+func TestWhatIsSentCanBeTakenBack(t *testing.T) {
+	b := newBench(t, officetest.Busy())
+	b.window.Add([]string{b.file("a.pdf", 10)})
+	b.Settle()
+	b.window.compose.Fill(agent.Draft{Message: "hello", Signers: signers(1)})
+	press := func() {
+		b.window.compose.Send()
+		b.Settle()
+		if b.window.grace.Text() != "Sending in 8 seconds" || len(b.Office.Drafts()) != 1 {
+			t.Fatalf("said %q; %d drafts are kept, should the program end now", b.window.grace.Text(), len(b.Office.Drafts()))
+		}
+	}
+	press()
+	b.window.Go(showActivity) // wherever the person is
+	b.window.window.Hide()
+	b.window.grace.Undo()
+	b.Settle()
+	if len(b.Office.Sent) != 0 || len(b.Office.Drafts()) != 0 || b.window.at != showCompose || b.window.compose.Typed().Message != "hello" {
+		t.Errorf("sent %d, kept %d: what was taken back is as it was typed", len(b.Office.Sent), len(b.Office.Drafts()))
+	}
+	press()
+	b.window.follows(agent.Settings{Language: "de", AuthURL: "x"})
+	if b.window.language == "de" {
+		t.Error("another language waits for what is to be done")
+	}
+	b.grace()
+	b.Settle()
+	if len(b.Office.Sent) != 1 || len(b.Office.Drafts()) != 0 {
+		t.Errorf("sent %d, kept %d", len(b.Office.Sent), len(b.Office.Drafts()))
 	}
 }
 
@@ -80,9 +112,9 @@ func TestNothingTypedIsLostWhenSendingFails(t *testing.T) {
 			b.window.Add([]string{b.file("a.pdf", 10)})
 			b.Settle()
 			b.window.compose.Fill(agent.Draft{Message: "hello", Signers: signers(2), Sequential: true})
-			b.window.compose.Send()
+			b.send()
 			b.Settle()
-			b.window.compose.Send() // sends the same again when it was kept, and nothing when it was not
+			b.send() // sends the same again when it was kept, and nothing when it was not
 			b.Settle()
 			want := 1
 			if c.kept {
@@ -120,7 +152,7 @@ func TestWhatWasRefusedIsReplacedByTheNextAttempt(t *testing.T) {
 	b.Settle()
 	b.window.compose.Fill(agent.Draft{Signers: signers(1)})
 	for range 2 {
-		b.window.compose.Send()
+		b.send()
 		b.Settle()
 	}
 	if left := b.Office.Drafts(); len(left) != 1 || left[0].ID != "d2" {
@@ -211,7 +243,7 @@ func TestSendAgainFillsInWhatWasSent(t *testing.T) {
 	path := b.file("Lease.pdf", 10)
 	b.window.SendLike(agent.Draft{Name: "Lease Sonnenweg 4", Files: []string{path}, Signers: signers(2), Sequential: true})
 	b.Settle()
-	b.window.compose.Send()
+	b.send()
 	b.Settle()
 	if len(b.Office.Sent) != 1 || len(b.Office.Sent[0].Signers) != 2 || !b.Office.Sent[0].Sequential || b.Office.Sent[0].Files[0] != path {
 		t.Errorf("sent %+v", b.Office.Sent)

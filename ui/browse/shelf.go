@@ -1,4 +1,4 @@
-package compose
+package browse
 
 import (
 	"path/filepath"
@@ -13,15 +13,15 @@ import (
 	"countersign/ui/words"
 )
 
-// shelf is the picker's list.
+// shelf is the dialog's list.
 type shelf struct {
 	widgets.List
-	picker *picker
+	browser *browser
 }
 
-func newShelf(p *picker) *shelf {
-	l := &shelf{picker: p}
-	l.Length = func() int { return len(p.lines) }
+func newShelf(b *browser) *shelf {
+	l := &shelf{browser: b}
+	l.Length = func() int { return len(b.lines) }
 	l.CreateItem = func() fyne.CanvasObject { return newShelfRow(l) }
 	l.UpdateItem = func(at int, o fyne.CanvasObject) { o.(*shelfRow).show(at) }
 	l.OnSelected = l.Chose
@@ -33,15 +33,15 @@ func newShelf(p *picker) *shelf {
 func (l *shelf) TypedKey(k *fyne.KeyEvent) {
 	switch k.Name {
 	case fyne.KeySpace:
-		l.picker.press(l.At())
+		l.browser.press(l.At())
 	case fyne.KeyReturn, fyne.KeyEnter:
-		if at := l.At(); at >= 0 && at < len(l.picker.lines) {
-			l.picker.enter(at)
+		if at := l.At(); at >= 0 && at < len(l.browser.lines) {
+			l.browser.enter(at)
 		}
 	case fyne.KeyBackspace:
-		l.picker.up()
+		l.browser.up()
 	case fyne.KeyEscape:
-		l.picker.leave()
+		l.browser.leave()
 	default:
 		l.List.TypedKey(k)
 	}
@@ -72,19 +72,21 @@ func (r *shelfRow) CreateRenderer() fyne.WidgetRenderer { return widget.NewSimpl
 // Tapped is Fyne's.
 func (r *shelfRow) Tapped(*fyne.PointEvent) {
 	r.list.Select(r.at)
-	r.list.picker.press(r.at)
-	r.list.picker.screen.desk.Window.Canvas().Focus(r.list)
+	r.list.browser.press(r.at)
+	r.list.browser.desk.Window.Canvas().Focus(r.list)
 }
 
 func (r *shelfRow) show(at int) {
-	line := r.list.picker.lines[at]
+	line := r.list.browser.lines[at]
 	r.at = at
 	r.name.Set(filepath.Base(line.path))
 	size, icon := words.Size(line.size), theme.CheckButtonIcon()
 	switch {
+	case !r.list.browser.many && !line.folder:
+		icon = theme.DocumentIcon()
 	case line.folder:
 		size, icon = "", theme.FolderIcon()
-	case slices.Contains(r.list.picker.chosen, line.path):
+	case slices.Contains(r.list.browser.chosen, line.path):
 		icon = theme.NewColoredResource(theme.CheckButtonCheckedIcon(), look.Ink)
 	}
 	r.size.Set(size)

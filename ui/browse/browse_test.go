@@ -1,0 +1,160 @@
+package browse
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"fyne.io/fyne/v2"
+
+	"countersign/ui/officetest"
+	"countersign/ui/screentest"
+	"countersign/ui/widgets"
+)
+
+func TestMain(m *testing.M) { screentest.Main(m) }
+
+type bench struct {
+	*screentest.Bench
+	opener *widgets.Button // has the focus before
+}
+
+func newBench(t *testing.T) *bench {
+	t.Helper()
+	b := &bench{screentest.New(t, officetest.Busy()), widgets.NewButton("open", nil)}
+	b.Show(b.opener, screentest.Big)
+	b.Window.Canvas().Focus(b.opener)
+	b.Window.Canvas().SetOnTypedKey(func(e *fyne.KeyEvent) {
+		if e.Name == fyne.KeyEscape {
+			widgets.CloseTop(b.Window.Canvas())
+		}
+	})
+	return b
+}
+
+func (b *bench) press(keys ...fyne.KeyName) {
+	for _, key := range keys {
+		b.Window.Canvas().Focused().TypedKey(&fyne.KeyEvent{Name: key})
+		b.Settle()
+	}
+}
+
+func (b *bench) closed(t *testing.T) {
+	t.Helper()
+	if b.Window.Canvas().Overlays().Top() != nil || b.Window.Canvas().Focused() != fyne.Focusable(b.opener) {
+		t.Error("afterwards the focus is where it was, and nothing covers the window")
+	}
+}
+
+// folder makes a folder with two documents, another folder with one, and what is not listed.
+func folder(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := os.Mkdir(filepath.Join(dir, "zoning"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"b.pdf", "A.DOCX", "program.exe", ".hidden.pdf", "zoning/plan.pdf"} {
+		if err := os.WriteFile(filepath.Join(dir, filepath.FromSlash(name)), []byte("x"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+func TestSeveralFilesAreChosenByKeys(t *testing.T) {
+	b := newBench(t)
+	dir := folder(t)
+	var got []string
+	in := ""
+	open := func() {
+		got = nil
+		Files(b.Desk, dir, func(folder string, paths []string) {
+			in = folder
+			for _, p := range paths {
+				got = append(got, filepath.Base(p))
+			}
+		})
+		b.Settle()
+	}
+	open()
+	// zoning, A.DOCX, b.pdf
+	b.press(fyne.KeyReturn, fyne.KeySpace, fyne.KeyBackspace) // into the folder, its plan, and back
+	b.press(fyne.KeyEnd, fyne.KeySpace, fyne.KeyUp, fyne.KeySpace, fyne.KeySpace, fyne.KeyReturn)
+	if fmt.Sprint(got) != "[plan.pdf b.pdf]" || in != dir {
+		t.Errorf("got %s in %s", got, in)
+	}
+	b.closed(t)
+	open()
+	b.press(fyne.KeyEnd, fyne.KeyUp, fyne.KeyReturn)
+	if fmt.Sprint(got) != "[A.DOCX]" {
+		t.Errorf("with nothing chosen, Enter takes the line: %s", got)
+	}
+	open()
+	b.press(fyne.KeyEscape)
+	if len(got) != 0 {
+		t.Error("Escape takes nothing")
+	}
+	b.closed(t)
+}
+
+func TestAFolderIsChosenAlsoOneThatIsNotThereYet(t *testing.T) {
+	b := newBench(t)
+	dir := folder(t)
+	got := ""
+	open := func(at string) *browser {
+		d := Folder(b.Desk, at, func(path string) { got = path })
+		b.Settle()
+		return d
+	}
+	d := open(filepath.Join(dir, "new", "Signed"))
+	if d.folder != dir || d.path.Text != filepath.Join(dir, "new", "Signed") || len(d.lines) != 1 || d.why.Said() == "" {
+		t.Errorf("it lists %s with %d lines, the path is %s, said %q", d.folder, len(d.lines), d.path.Text, d.why.Said())
+	}
+	d.add.OnTapped()
+	if got != filepath.Join(dir, "new", "Signed") {
+		t.Errorf("got %s", got)
+	}
+	b.closed(t)
+	d = open(dir)
+	b.press(fyne.KeyReturn) // opens zoning
+	d.add.OnTapped()
+	if got != filepath.Join(dir, "zoning") {
+		t.Errorf("got %s", got)
+	}
+	d = open(dir)
+	d.path.SetText("Signed")
+	d.add.OnTapped()
+	if !d.why.IsWrong() {
+		t.Error("a path that begins nowhere is refused")
+	}
+}
+
+func TestNoFileIsOverwritten(t *testing.T) {
+	b := newBench(t)
+	dir := folder(t)
+	got := ""
+	d := Save(b.Desk, "Export", dir, "b.pdf", func(path string) { got = path })
+	b.Settle()
+	d.done()
+	b.Settle()
+	if got != "" || b.Window.Canvas().Overlays().Top() == nil {
+		t.Fatalf("took %s, which is there already", got)
+	}
+	d.name.SetText("c.pdf")
+	d.done()
+	b.Settle()
+	if got != filepath.Join(dir, "c.pdf") {
+		t.Errorf("got %s", got)
+	}
+	b.closed(t)
+}
+
+func TestAFolderThatIsGoneSaysSo(t *testing.T) {
+	b := newBench(t)
+	d := Files(b.Desk, filepath.Join(t.TempDir(), "gone"), nil)
+	b.Settle()
+	if !d.why.IsWrong() {
+		t.Error("it says nothing")
+	}
+}

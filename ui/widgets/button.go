@@ -1,0 +1,63 @@
+package widgets
+
+import (
+	"fyne.io/fyne/v2"
+	"fyne.io/fyne/v2/widget"
+)
+
+// Button is Fyne's button that shows the focus, is pressed by Enter, too, keeps the focus when a key presses it, and
+// leaves other keys to the window.
+type Button struct {
+	widget.Button
+	OnEscape func()                    // in place of the window; may be nil
+	OnFocus  func()                    // may be nil
+	OnKey    func(*fyne.KeyEvent) bool // gets keys first and says whether it used one; may be nil
+	focused  bool
+}
+
+// NewButton returns a button with a text.
+func NewButton(text string, pressed func()) *Button { return NewButtonWithIcon(text, nil, pressed) }
+
+// NewButtonWithIcon returns a button with an icon and perhaps a text.
+func NewButtonWithIcon(text string, icon fyne.Resource, pressed func()) *Button {
+	b := &Button{}
+	b.Text, b.Icon, b.OnTapped = text, icon, pressed
+	b.ExtendBaseWidget(b)
+	return b
+}
+
+// CreateRenderer is Fyne's.
+func (b *Button) CreateRenderer() fyne.WidgetRenderer {
+	b.ExtendBaseWidget(b)
+	return newRinged(b.Button.CreateRenderer(), b, b.Theme, func() bool { return b.focused })
+}
+
+// FocusGained is Fyne's.
+func (b *Button) FocusGained() {
+	b.focused = true
+	b.Button.FocusGained()
+	if b.OnFocus != nil {
+		b.OnFocus()
+	}
+}
+
+// FocusLost is Fyne's.
+func (b *Button) FocusLost() {
+	b.focused = false
+	b.Button.FocusLost()
+}
+
+// TypedKey is Fyne's.
+func (b *Button) TypedKey(e *fyne.KeyEvent) {
+	switch {
+	case b.OnKey != nil && b.OnKey(e):
+	case isEnter(e) || e.Name == fyne.KeySpace:
+		if !b.Disabled() && b.OnTapped != nil {
+			b.OnTapped()
+		}
+	case e.Name == fyne.KeyEscape && b.OnEscape != nil:
+		b.OnEscape()
+	default:
+		pass(b, e)
+	}
+}

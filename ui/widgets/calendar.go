@@ -1,0 +1,117 @@
+package widgets
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"fyne.io/fyne/v2"
+	"fyne.io/fyne/v2/container"
+	"fyne.io/fyne/v2/lang"
+	"fyne.io/fyne/v2/theme"
+	"fyne.io/fyne/v2/widget"
+)
+
+// Calendar shows a month to choose a day from. Today is marked, days before it cannot be chosen. The arrows move by a day
+// or a week, PageUp and PageDown by a month; Enter chooses.
+type Calendar struct {
+	widget.BaseWidget
+	today, month time.Time // the first moments of today and of the month that is shown
+	chosen       func(time.Time)
+	name         *Line
+	grid         *fyne.Container
+	days         []*Button
+	content      fyne.CanvasObject
+}
+
+// NewCalendar returns a calendar at the month of start. Days are those of now's time zone.
+func NewCalendar(now, start time.Time, chosen func(day time.Time)) *Calendar {
+	c := &Calendar{today: dayOf(now, now.Day()), month: dayOf(start.In(now.Location()), 1), chosen: chosen, name: NewTitle(""), grid: container.NewGridWithColumns(7)}
+	c.name.Shorten = false
+	turn := func(icon fyne.Resource, by int) *Button {
+		b := NewButtonWithIcon("", icon, func() { c.turn(c.month.AddDate(0, by, 0)) })
+		b.Importance = widget.LowImportance
+		return b
+	}
+	head := container.NewBorder(nil, nil, turn(theme.NavigateBackIcon(), -1), turn(theme.NavigateNextIcon(), 1), Centre(c.name))
+	c.content = Pad(8, Stack(4, head, c.grid))
+	c.ExtendBaseWidget(c)
+	c.turn(c.month)
+	return c
+}
+
+func dayOf(t time.Time, day int) time.Time {
+	return time.Date(t.Year(), t.Month(), day, 0, 0, 0, 0, t.Location())
+}
+
+// CreateRenderer is Fyne's.
+func (c *Calendar) CreateRenderer() fyne.WidgetRenderer { return widget.NewSimpleRenderer(c.content) }
+
+// First is where the cursor begins: a day of the month that may be chosen.
+func (c *Calendar) First(day time.Time) fyne.Focusable {
+	day = dayOf(day.In(c.today.Location()), day.In(c.today.Location()).Day())
+	if day.Before(c.today) {
+		day = c.today
+	}
+	c.turn(dayOf(day, 1))
+	return c.days[day.Day()-1]
+}
+
+// turn shows a month.
+func (c *Calendar) turn(month time.Time) {
+	c.month = month
+	short := month.Format("Jan")
+	c.name.Set(lang.X("month."+short, short) + " " + strconv.Itoa(month.Year()))
+	c.grid.Objects, c.days = nil, nil
+	for day := range time.Weekday(7) {
+		name := ((day + 1) % 7).String()[:3]
+		line := NewCaption(lang.X("weekday."+name, name))
+		line.Shorten = false
+		c.grid.Add(Centre(line))
+	}
+	for range (int(month.Weekday()) + 6) % 7 {
+		c.grid.Add(Spacer())
+	}
+	for day := month; day.Month() == month.Month(); day = day.AddDate(0, 0, 1) {
+		b := NewButton(strconv.Itoa(day.Day()), func() { c.chosen(day) })
+		b.Importance = widget.LowImportance
+		b.OnKey = func(e *fyne.KeyEvent) bool { return c.key(day, e) }
+		switch {
+		case day.Equal(c.today):
+			b.Importance = widget.MediumImportance
+		case day.Before(c.today):
+			b.Disable()
+		}
+		c.days = append(c.days, b)
+		c.grid.Add(b)
+	}
+	c.grid.Refresh()
+}
+
+// key moves the cursor from a day, and says whether the key was one of those.
+func (c *Calendar) key(from time.Time, e *fyne.KeyEvent) bool {
+	to := from
+	switch e.Name {
+	case fyne.KeyLeft:
+		to = from.AddDate(0, 0, -1)
+	case fyne.KeyRight:
+		to = from.AddDate(0, 0, 1)
+	case fyne.KeyUp:
+		to = from.AddDate(0, 0, -7)
+	case fyne.KeyDown:
+		to = from.AddDate(0, 0, 7)
+	case fyne.KeyPageUp:
+		to = from.AddDate(0, -1, 0)
+	case fyne.KeyPageDown:
+		to = from.AddDate(0, 1, 0)
+	default:
+		return false
+	}
+	if window := fyne.CurrentApp().Driver().CanvasForObject(c); window != nil {
+		window.Focus(c.First(to))
+	}
+	return true
+}
+
+// Month is the name of the month that is shown.
+func (c *Calendar) Month() string { return strings.TrimSpace(c.name.Text) }

@@ -1,0 +1,136 @@
+package widgets
+
+import (
+	"image"
+	"image/color"
+	"math"
+	"testing"
+
+	"fyne.io/fyne/v2"
+	"fyne.io/fyne/v2/container"
+	"fyne.io/fyne/v2/test"
+	"fyne.io/fyne/v2/theme"
+	"fyne.io/fyne/v2/widget"
+
+	"countersign/ui/look"
+)
+
+// TestTheFocusIsSeenOnEveryWidget compares pictures of everything that takes the focus, with and without it, in both
+// themes: at least as many pixels as a line around it change, each to a colour that stands out against the one before
+// (WCAG 2.2, 2.4.13).
+func TestTheFocusIsSeenOnEveryWidget(t *testing.T) {
+	button := func(importance widget.Importance) fyne.Focusable {
+		b := NewButtonWithIcon("Send 2 documents", theme.MailSendIcon(), func() {})
+		b.Importance = importance
+		return b
+	}
+	check := NewCheck("Also save the certificate", func(bool) {})
+	marked := NewCheck("Also save the certificate", func(bool) {})
+	marked.Checked = true
+	chosen := NavItem(theme.StorageIcon(), "Packages", func() {})
+	chosen.Choose(true)
+	list := NewList(func() int { return 3 }, func() fyne.CanvasObject { return NewLine("row") }, func(int, fyne.CanvasObject) {})
+	for name, w := range map[string]fyne.Focusable{
+		"button": button(widget.MediumImportance), "primary button": button(widget.HighImportance), "quiet button": button(widget.LowImportance),
+		"dangerous button": button(widget.DangerImportance), "check": check, "marked check": marked, "selection": NewSelect([]string{"One", "Two"}, func(string) {}),
+		"entry": NewEntry(""), "text": NewText(3), "secret": NewSecret(), "entry of the sidebar": NavItem(theme.StorageIcon(), "Packages", func() {}),
+		"chosen entry of the sidebar": chosen, "tab": NewTabs([]string{"One", "Two"}, nil).items[0], "choice": NewChoice([]string{"One", "Two"}, func() {}).items[0],
+		"list": list,
+	} {
+		for _, kind := range []string{"light", "dark"} {
+			app := test.NewTempApp(t)
+			app.Settings().SetTheme(look.For(kind))
+			window := app.NewWindow("")
+			o := w.(fyne.CanvasObject)
+			window.SetContent(container.NewStack(NewBack(look.Paper), container.NewPadded(o)))
+			window.Resize(fyne.NewSize(260, 120))
+			before := window.Canvas().Capture()
+			window.Canvas().Focus(w)
+			after := window.Canvas().Capture()
+			window.Canvas().Unfocus()
+			around := 2 * int(o.Size().Width+o.Size().Height)
+			if n := standOut(before, after); n < around {
+				t.Errorf("%s, %s: only %d pixels stand out, want %d", name, kind, n, around)
+			}
+			window.Close()
+		}
+	}
+}
+
+// standOut counts the pixels that have a contrast of at least 3 to what they were.
+func standOut(before, after image.Image) (n int) {
+	bounds := before.Bounds()
+	for y := bounds.Min.Y; y < bounds.Max.Y; y++ {
+		for x := bounds.Min.X; x < bounds.Max.X; x++ {
+			a, b := luminance(before.At(x, y)), luminance(after.At(x, y))
+			if (math.Max(a, b)+0.05)/(math.Min(a, b)+0.05) >= 3 {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// luminance is that of WCAG 2.2.
+func luminance(c color.Color) float64 {
+	r, g, b, _ := c.RGBA()
+	f := func(v uint32) float64 {
+		s := float64(v) / 0xFFFF
+		if s <= 0.03928 {
+			return s / 12.92
+		}
+		return math.Pow((s+0.055)/1.055, 2.4)
+	}
+	return 0.2126*f(r) + 0.7152*f(g) + 0.0722*f(b)
+}
+
+func TestKeysPressAndChoose(t *testing.T) {
+	app := test.NewTempApp(t)
+	window := app.NewWindow("")
+	pressed, passed, chosen := 0, 0, ""
+	button := NewButton("Go", func() { pressed++ })
+	var choice *Choice
+	choice = NewChoice([]string{"a", "b", "c"}, func() { chosen = choice.Selected })
+	check := NewCheck("on", func(bool) {})
+	tabs := NewTabs([]string{"x", "y"}, nil)
+	window.SetContent(container.NewVBox(button, choice, check, tabs))
+	window.Canvas().SetOnTypedKey(func(*fyne.KeyEvent) { passed++ })
+	press := func(on fyne.Focusable, keys ...fyne.KeyName) {
+		window.Canvas().Focus(on)
+		for _, k := range keys {
+			window.Canvas().Focused().TypedKey(&fyne.KeyEvent{Name: k})
+		}
+	}
+	press(button, fyne.KeyReturn, fyne.KeySpace, fyne.KeyEnter)
+	if pressed != 3 || window.Canvas().Focused() != fyne.Focusable(button) {
+		t.Errorf("pressed %d times, and the focus is at %T", pressed, window.Canvas().Focused())
+	}
+	button.Disable()
+	button.TypedKey(&fyne.KeyEvent{Name: fyne.KeyReturn})
+	if pressed != 3 {
+		t.Error("what is disabled is not pressed")
+	}
+	press(choice.items[0], fyne.KeyDown, fyne.KeyRight, fyne.KeyDown)
+	if chosen != "c" || window.Canvas().Focused() != fyne.Focusable(choice.items[2]) {
+		t.Errorf("chose %q", chosen)
+	}
+	press(choice.items[2], fyne.KeyUp)
+	if chosen != "b" {
+		t.Errorf("chose %q", chosen)
+	}
+	press(tabs.items[0], fyne.KeyRight)
+	if tabs.Chosen() != 1 {
+		t.Error("the arrows do not move between tabs")
+	}
+	press(check, fyne.KeyReturn)
+	if !check.Checked {
+		t.Error("Enter does not check")
+	}
+	passed = 0
+	for _, o := range []fyne.Focusable{button, choice.items[0], check, tabs.items[0], NewSelect(nil, nil), NewEntry("")} {
+		o.TypedKey(&fyne.KeyEvent{Name: fyne.KeyEscape})
+	}
+	if passed != 6 {
+		t.Errorf("%d of 6 leave Escape to the window", passed)
+	}
+}

@@ -1,0 +1,125 @@
+package widgets
+
+import (
+	"time"
+
+	"fyne.io/fyne/v2"
+	"fyne.io/fyne/v2/widget"
+
+	"countersign/ui/look"
+)
+
+// graceSeconds is how long something that cannot be taken back waits for whoever thinks better of it.
+const graceSeconds = 8
+
+// Grace is lines that say what is about to be done, each with its seconds and a button that prevents it. It takes no room
+// while there is none. What is not done when the program ends is not done.
+type Grace struct {
+	widget.BaseWidget
+	Changed func() // called when a line came or went, for whoever lays it out; may be nil
+	Empty   func() // called once when the last line went; may be nil
+	later   func(d time.Duration, over func())
+	box     *fyne.Container
+	lines   []*graceLine
+}
+
+type graceLine struct {
+	says   func(seconds int) string
+	do     func()
+	left   int
+	text   *Line
+	button *Button
+	object fyne.CanvasObject
+	over   bool
+}
+
+// NewGrace returns no lines yet. later calls over on the window's goroutine when d has passed.
+func NewGrace(later func(d time.Duration, over func())) *Grace {
+	g := &Grace{later: later, box: Stack(0)}
+	g.ExtendBaseWidget(g)
+	g.Hide()
+	return g
+}
+
+// CreateRenderer is Fyne's.
+func (g *Grace) CreateRenderer() fyne.WidgetRenderer { return widget.NewSimpleRenderer(g.box) }
+
+// Begin lets something wait: do is called when the time is up, undone, which may be nil, when the button undo was pressed
+// before.
+func (g *Grace) Begin(says func(seconds int) string, undo string, do, undone func()) {
+	l := &graceLine{says: says, do: do, left: graceSeconds, text: NewLine("")}
+	l.text.Bold, l.text.Shorten = true, true
+	l.button = NewButton(undo, func() {
+		g.end(l)
+		if undone != nil {
+			undone()
+		}
+	})
+	l.object = On(look.Calm, PadHV(20, 6, Across(nil, l.text, l.button)))
+	l.text.Set(says(l.left))
+	g.lines = append(g.lines, l)
+	g.draw()
+	g.tick(l)
+}
+
+// Busy says whether something waits.
+func (g *Grace) Busy() bool { return len(g.lines) > 0 }
+
+// Text is the newest line, empty when there is none.
+func (g *Grace) Text() string {
+	if !g.Busy() {
+		return ""
+	}
+	return g.lines[len(g.lines)-1].text.Text
+}
+
+// Undo prevents what the newest line says.
+func (g *Grace) Undo() {
+	if g.Busy() {
+		g.lines[len(g.lines)-1].button.OnTapped()
+	}
+}
+
+func (g *Grace) tick(l *graceLine) {
+	g.later(time.Second, func() {
+		if l.over {
+			return
+		}
+		if l.left--; l.left > 0 {
+			l.text.Set(l.says(l.left))
+			g.tick(l)
+			return
+		}
+		g.end(l)
+		l.do()
+	})
+}
+
+func (g *Grace) end(gone *graceLine) {
+	gone.over = true
+	kept := g.lines[:0:0]
+	for _, l := range g.lines {
+		if l != gone {
+			kept = append(kept, l)
+		}
+	}
+	g.lines = kept
+	g.draw()
+	if then := g.Empty; then != nil && !g.Busy() {
+		g.Empty = nil
+		then()
+	}
+}
+
+func (g *Grace) draw() {
+	g.Hidden = !g.Busy()
+	g.box.Objects = nil
+	for _, l := range g.lines {
+		g.box.Add(l.object)
+	}
+	g.box.Refresh()
+	g.Refresh()
+	if g.Changed != nil {
+		g.Changed()
+	}
+}

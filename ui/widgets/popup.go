@@ -1,0 +1,173 @@
+package widgets
+
+import (
+	"image/color"
+
+	"fyne.io/fyne/v2"
+	"fyne.io/fyne/v2/canvas"
+	"fyne.io/fyne/v2/container"
+	"fyne.io/fyne/v2/theme"
+	"fyne.io/fyne/v2/widget"
+
+	"countersign/ui/look"
+)
+
+// PopUp is content over a window, which it covers: what is below gets neither mouse nor keys. All pop-ups of ours are
+// made by Open, OpenAt, Ask or OpenMenu, and every way to close one takes it from the window: Fyne's own can be hidden and
+// still cover it, unseen, so that no click arrives any more.
+type PopUp struct {
+	widget.BaseWidget
+	window  fyne.Canvas
+	content fyne.CanvasObject
+	least   fyne.Size         // of the panel
+	at      fyne.CanvasObject // near what it stands; nil for the middle, over a veil
+	before  fyne.Focusable    // had the focus
+	over    func()
+	open    bool
+}
+
+// Open shows content in the middle of a window, at least as large as least as far as there is room, with the cursor in
+// first, which may be nil. It stays until Close or Escape. over is called when it is closed, however; it may be nil.
+func Open(window fyne.Canvas, content fyne.CanvasObject, least fyne.Size, first fyne.Focusable, over func()) *PopUp {
+	return open(&PopUp{window: window, content: content, least: least, over: over}, first)
+}
+
+// OpenAt shows content beside an object of the window. A press elsewhere closes it, too.
+func OpenAt(window fyne.Canvas, content, at fyne.CanvasObject, first fyne.Focusable, over func()) *PopUp {
+	return open(&PopUp{window: window, content: content, at: at, over: over}, first)
+}
+
+func open(p *PopUp, first fyne.Focusable) *PopUp {
+	p.before, p.open = p.window.Focused(), true
+	p.ExtendBaseWidget(p)
+	p.window.Overlays().Add(p)
+	p.Resize(p.window.Size())
+	if first != nil {
+		p.window.Focus(first)
+	}
+	return p
+}
+
+// Close takes the pop-up from its window and gives the focus back. Once it is closed it does nothing.
+func (p *PopUp) Close() {
+	if !p.open {
+		return
+	}
+	p.open = false
+	p.window.Overlays().Remove(p)
+	if p.before != nil {
+		p.window.Focus(p.before)
+	}
+	if p.over != nil {
+		p.over()
+	}
+}
+
+// Hide closes: there is no hidden pop-up.
+func (p *PopUp) Hide() { p.Close() }
+
+// CloseTop closes what lies uppermost over a window, of ours or of Fyne's own menus, and says whether there was anything.
+func CloseTop(window fyne.Canvas) bool {
+	top := window.Overlays().Top()
+	if p, ours := top.(*PopUp); ours {
+		p.Close()
+		return true
+	}
+	if top == nil {
+		return false
+	}
+	if beside, ok := top.(fyne.Tappable); ok { // a menu is dismissed by a press beside it
+		beside.Tapped(&fyne.PointEvent{})
+	}
+	window.Overlays().Remove(top)
+	return true
+}
+
+// CloseAll closes everything that lies over a window.
+func CloseAll(window fyne.Canvas) {
+	for CloseTop(window) {
+		continue
+	}
+}
+
+// OpenMenu shows a menu above an object of the window.
+func OpenMenu(window fyne.Canvas, menu *fyne.Menu, at fyne.CanvasObject) {
+	pop := widget.NewPopUpMenu(menu, window)
+	pop.ShowAtRelativePosition(fyne.NewPos(0, -pop.MinSize().Height), at)
+}
+
+// Tapped is a press beside the content.
+func (p *PopUp) Tapped(*fyne.PointEvent) {
+	if p.at != nil {
+		p.Close()
+	}
+}
+
+// TappedSecondary is a press beside the content.
+func (p *PopUp) TappedSecondary(*fyne.PointEvent) { p.Tapped(nil) }
+
+// CreateRenderer is Fyne's.
+func (p *PopUp) CreateRenderer() fyne.WidgetRenderer {
+	r := &popUpRenderer{pop: p, veil: canvas.NewRectangle(color.Transparent)}
+	back := NewBack(theme.ColorNameOverlayBackground)
+	back.outline = look.Line
+	r.panel = container.NewStack(&catcher{}, back, p.content)
+	if c, ok := r.panel.Objects[0].(*catcher); ok {
+		c.ExtendBaseWidget(c)
+	}
+	r.apply()
+	return r
+}
+
+// catcher keeps presses on the panel from being presses beside it.
+type catcher struct{ widget.BaseWidget }
+
+func (c *catcher) Tapped(*fyne.PointEvent)          {}
+func (c *catcher) TappedSecondary(*fyne.PointEvent) {}
+
+// CreateRenderer is Fyne's.
+func (c *catcher) CreateRenderer() fyne.WidgetRenderer {
+	return widget.NewSimpleRenderer(canvas.NewRectangle(color.Transparent))
+}
+
+type popUpRenderer struct {
+	pop   *PopUp
+	veil  *canvas.Rectangle
+	panel *fyne.Container
+}
+
+func (r *popUpRenderer) apply() {
+	r.veil.FillColor = color.Transparent
+	if r.pop.at == nil {
+		r.veil.FillColor = r.pop.Theme().Color(look.Veil, fyne.CurrentApp().Settings().ThemeVariant())
+	}
+}
+
+func (r *popUpRenderer) Layout(room fyne.Size) {
+	const margin = 16
+	r.veil.Resize(room)
+	r.panel.Resize(fyne.NewSize(min(max(r.pop.least.Width, r.panel.MinSize().Width), room.Width-2*margin), r.panel.Size().Height))
+	size := r.panel.MinSize().Max(r.pop.least) // wrapped text knows its height only now
+	size = fyne.NewSize(min(size.Width, room.Width-2*margin), min(size.Height, room.Height-2*margin))
+	at := fyne.NewPos((room.Width-size.Width)/2, (room.Height-size.Height)/2)
+	if r.pop.at != nil {
+		edge := fyne.CurrentApp().Driver().AbsolutePositionForObject(r.pop.at)
+		at = fyne.NewPos(edge.X, edge.Y-size.Height) // above, as what it belongs to is mostly low in the window
+		if at.Y < margin {
+			at.Y = edge.Y + r.pop.at.Size().Height
+		}
+		at = fyne.NewPos(max(margin, min(at.X, room.Width-size.Width-margin)), max(margin, min(at.Y, room.Height-size.Height-margin)))
+	}
+	r.panel.Resize(size)
+	r.panel.Move(at)
+}
+
+func (r *popUpRenderer) MinSize() fyne.Size           { return fyne.Size{} }
+func (r *popUpRenderer) Objects() []fyne.CanvasObject { return []fyne.CanvasObject{r.veil, r.panel} }
+func (r *popUpRenderer) Destroy()                     {}
+func (r *popUpRenderer) Refresh() {
+	r.apply()
+	r.Layout(r.pop.Size())
+	r.veil.Refresh()
+	r.panel.Refresh()
+}

@@ -1,0 +1,89 @@
+package widgets
+
+import (
+	"image/color"
+
+	"fyne.io/fyne/v2"
+	"fyne.io/fyne/v2/canvas"
+	"fyne.io/fyne/v2/theme"
+
+	"countersign/ui/look"
+)
+
+// ring marks what has the focus: a line of ink, and within it one of paper, so that one of the two stands out against
+// whatever they are on, be it a page or a button of ink.
+type ring struct{ outer, inner *canvas.Rectangle }
+
+const ringWidth = 2
+
+func newRing() *ring {
+	return &ring{outer: canvas.NewRectangle(color.Transparent), inner: canvas.NewRectangle(color.Transparent)}
+}
+
+func (r *ring) objects() []fyne.CanvasObject { return []fyne.CanvasObject{r.outer, r.inner} }
+
+func (r *ring) layout(size fyne.Size) {
+	r.outer.Move(fyne.NewPos(0, 0))
+	r.outer.Resize(size)
+	r.inner.Move(fyne.NewPos(ringWidth, ringWidth))
+	r.inner.Resize(fyne.NewSize(max(0, size.Width-2*ringWidth), max(0, size.Height-2*ringWidth)))
+}
+
+// show draws the ring, or takes it away.
+func (r *ring) show(th fyne.Theme, focused bool) {
+	variant := fyne.CurrentApp().Settings().ThemeVariant()
+	radius := th.Size(theme.SizeNameButtonRadius)
+	for part, colour := range map[*canvas.Rectangle]fyne.ThemeColorName{r.outer: look.Ink, r.inner: look.Paper} {
+		part.StrokeColor, part.StrokeWidth = color.Transparent, 0
+		if focused {
+			part.StrokeColor, part.StrokeWidth = th.Color(colour, variant), ringWidth
+		}
+	}
+	r.outer.CornerRadius, r.inner.CornerRadius = radius, radius-ringWidth
+	r.outer.Refresh()
+	r.inner.Refresh()
+}
+
+// ringed is one of Fyne's renderers with a ring around what it draws.
+type ringed struct {
+	fyne.WidgetRenderer
+	of      fyne.Widget
+	theme   func() fyne.Theme
+	focused func() bool
+	ring    *ring
+}
+
+func newRinged(r fyne.WidgetRenderer, of fyne.Widget, th func() fyne.Theme, focused func() bool) fyne.WidgetRenderer {
+	x := &ringed{WidgetRenderer: r, of: of, theme: th, focused: focused, ring: newRing()}
+	x.ring.show(th(), focused())
+	return x
+}
+
+func (r *ringed) Layout(size fyne.Size) {
+	r.WidgetRenderer.Layout(size)
+	r.ring.layout(size)
+}
+
+func (r *ringed) Refresh() {
+	r.ring.show(r.theme(), r.focused())
+	r.ring.layout(r.of.Size())
+	r.WidgetRenderer.Refresh()
+}
+
+func (r *ringed) Objects() []fyne.CanvasObject {
+	return append(r.WidgetRenderer.Objects()[:len(r.WidgetRenderer.Objects()):len(r.WidgetRenderer.Objects())], r.ring.objects()...)
+}
+
+// pass hands a key that a widget has no use for to the window, as it gets those that no widget has the focus for.
+func pass(from fyne.CanvasObject, e *fyne.KeyEvent) {
+	window := fyne.CurrentApp().Driver().CanvasForObject(from)
+	if window == nil {
+		return
+	}
+	if typed := window.OnTypedKey(); typed != nil {
+		typed(e)
+	}
+}
+
+// isEnter says whether a key is one of the two that go on.
+func isEnter(e *fyne.KeyEvent) bool { return e.Name == fyne.KeyReturn || e.Name == fyne.KeyEnter }
