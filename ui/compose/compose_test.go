@@ -371,3 +371,18 @@ func TestProgressFromAnyGoroutineShowsTheNewest(t *testing.T) {
 		t.Errorf("showed %d", got)
 	}
 }
+
+func TestTheFootGoesWithTheLastMark(t *testing.T) {
+	b := newBench(t, officetest.Busy())
+	b.add("a.pdf")
+	b.screen.Fill(filled(ana))
+	b.screen.people[0].email.SetText("nobody")
+	b.send()
+	if b.screen.bar.text.Text == "" {
+		t.Fatal("what is wrong is not said")
+	}
+	b.screen.people[0].email.SetText(ana.Email)
+	if b.screen.bar.text.Text != "" {
+		t.Errorf("nothing is marked any more, but the foot says %q", b.screen.bar.text.Text)
+	}
+}

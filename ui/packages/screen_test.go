@@ -292,3 +292,16 @@ func BenchmarkKeyIn50000(b *testing.B) {
 		bench.Run()
 	}
 }
+
+func TestDetailsNeverStandBesideTheRowOfAnotherPackage(t *testing.T) {
+	b := newBench(t, officetest.Busy())
+	b.screen.Show("p1")
+	b.Settle()
+	for _, id := range []string{"p3", "not listed yet"} {
+		b.screen.Show(id) // and nothing is read
+		if b.screen.paper.row.ID != id || b.screen.paper.known {
+			t.Errorf("%s is chosen beside the details of %s", id, b.screen.paper.row.ID)
+		}
+		b.Settle()
+	}
+}

@@ -309,3 +309,17 @@ func TestTheWizardLooksAsItWasApproved(t *testing.T) {
 		})
 	}
 }
+
+func TestTheFootGoesWithTheLastMark(t *testing.T) {
+	w := first(t)
+	w.fillService()
+	w.service.client.SetText("")
+	w.Next()
+	if w.Said() == "" {
+		t.Fatal("what is wrong is not said")
+	}
+	w.service.client.SetText("office")
+	if w.Said() != "" {
+		t.Errorf("nothing is marked any more, but the foot says %q", w.Said())
+	}
+}
