@@ -11,7 +11,7 @@
 //	reconcile.go  asks for the status of packages that are not final, and reads the list (discover.go, listing.go)
 //	save.go       downloads planned files into the folder
 //	outbox.go     uploads drafts and adds packages; copies.go has their bytes
-//	announce.go   raises notifications
+//	announce.go   raises notifications; moment.go makes few of many
 //	forget.go     forgets the contents of old events
 //
 // The loops share no memory but what Agent names; they meet in the store and wake each other with pokes. Each loop
@@ -21,9 +21,7 @@
 // savewatch.go and aside.go put off one package, one folder or whatever is wrong by itself and not the others,
 // withheld.go gives up nothing that the service refuses, sweep.go limits how often everything is asked about,
 // cooldown.go and clock.go believe no moment that a wrong clock has noted, asking.go covers the moments in which nobody
-// knows the endpoint's secret, state.go and precious.go survive a full disk and a damaged data file. kept.go holds what
-// is in memory and on disk: the disk first. issuer.go keeps what one service gave out from every other one, and
-// farewell.go tells a service that was left.
+// knows the endpoint's secret, state.go and precious.go survive a full disk and a damaged data file.
 //
 // It must not know how things look (ui), how a notification is raised (Params.Notify), nor how things are kept, sealed,
 // signed or written (the leaves).
@@ -144,6 +142,7 @@ type Agent struct {
 	saves         saveWatch
 	silence       silence
 	aside         asides
+	noRecords     atomic.Bool  // the service has no full records of packages, see withDeclined
 	before        tally        // as it was when the agent opened
 	written       atomic.Int64 // rejected requests, as on disk
 }
@@ -153,7 +152,7 @@ const docInstallation = "installation"
 
 // rings wake the loops; each has room for one poke.
 type rings struct {
-	tunnel, endpoint, events, reconcile, save, outbox, farewells, session chan struct{}
+	tunnel, endpoint, events, reconcile, save, outbox, farewells, session, problems chan struct{}
 }
 
 // ErrLocked is returned for what needs the keyring while it is locked.
@@ -187,9 +186,12 @@ func Open(ctx context.Context, p Params) (*Agent, error) {
 	a := &Agent{
 		p: p, log: p.Log, now: p.Now, budget: newBudget(p.Pace), documents: preview.NewReader(p.DocumentReader...),
 		finding: map[string]*reading{},
-		rings:   rings{ring(), ring(), ring(), ring(), ring(), ring(), ring(), ring()},
+		rings:   rings{ring(), ring(), ring(), ring(), ring(), ring(), ring(), ring(), ring()},
 	}
-	a.health = newHealth(p.Now, func() { a.watchers.signal(StatusChanged) })
+	a.health = newHealth(p.Now, func() {
+		a.watchers.signal(StatusChanged)
+		poke(a.rings.problems)
+	})
 	a.st = &state{Store: st, health: a.health}
 	a.mirror = &mirror{path: locations.Mirror(p.DataDir), st: a.st}
 	a.keys = &vault{st: a.st, keeper: p.Keeper, changed: a.keepPrecious}
@@ -227,10 +229,8 @@ func (a *Agent) load(ctx context.Context, aside string) error {
 		if _, err := tx.GetDoc(docPause, &pause); err != nil {
 			return err
 		}
-		if _, err = tx.GetDoc(docAccount, &here.account); err != nil {
-			return err
-		}
-		return tx.UseService(here.settings.home()) // which an earlier version did not note
+		_, err = tx.GetDoc(docAccount, &here.account)
+		return err
 	})
 	if err != nil {
 		return fmt.Errorf("read the settings: %w", err)
@@ -267,11 +267,8 @@ func (a *Agent) unlock(ctx context.Context) bool {
 		return false
 	}
 	a.health.clear("keyring")
-	if err := a.keys.adopt(a.Settings()); err != nil {
-		a.log.Error("name the issuer of what is kept", "err", err)
-	}
 	a.tellReplaced()
-	if err := a.endpoints.load(a.keys, a.Settings().issuer(), a.now()); err != nil {
+	if err := a.endpoints.load(a.keys, a.now()); err != nil {
 		a.log.Error("read the endpoint", "err", err)
 	}
 	a.recallAsking()

@@ -21,17 +21,31 @@ import (
 type fact struct {
 	key         string
 	packageID   string
+	kind        factKind
 	title, body string
-	executed    bool // a finished package, not a single signature
-	quiet       bool // found by catching up: told in a summary when there are many
+	who         string // the signer's id, of a signature
+	name        string // and name
+	partial     bool   // the person has other documents of the package left to sign
+	complete    bool   // the signature after which nobody is left to sign
+	quiet       bool   // found by catching up: told in a summary when there are many
 }
 
-// Many facts at once become one summary: more than this many within the pause.
+// factKind is what a fact is about.
+type factKind int
+
 const (
-	announceMany  = 12
-	announceQuiet = 3
+	factOther    factKind = iota
+	factSigned            // one person's signature on one document
+	factDeclined          // one person's refusal
+	factSaved             // a package that everyone has signed, with its files
+	factProblem           // what keeps the office from its documents
+)
+
+// announceStep is the time between two looks at whether there is still something to wait for; announcePause is how long
+// facts that were found together may take to meet.
+const (
 	announcePause = 300 * time.Millisecond
-	announceStep  = 20 * time.Millisecond // between two looks at whether there is still something to wait for
+	announceStep  = 20 * time.Millisecond
 )
 
 // While more than this many packages or files wait, the agent is catching up: facts are held back for one summary, for
@@ -47,9 +61,10 @@ const announceEnd = 2 * time.Second
 
 // announcer holds the facts that wait to be told.
 type announcer struct {
-	ring chan struct{}
-	mu   sync.Mutex
-	wait []fact
+	ring   chan struct{}
+	mu     sync.Mutex
+	wait   []fact
+	moment moment // only runAnnounce's
 }
 
 // announce queues facts; it does not block.
@@ -65,16 +80,17 @@ func (a *Agent) announce(facts ...fact) {
 
 // runAnnounce raises notifications, apart from the loops that find the facts: a notification daemon may be slow.
 func (a *Agent) runAnnounce(ctx context.Context) error {
+	m := &a.announcer.moment
 	for {
-		select {
-		case <-a.announcer.ring:
-		case <-ctx.Done():
+		if !wait(ctx, m.left(time.Now()), a.announcer.ring) {
+			m.add(time.Now(), a.unsilenced(a.takeFacts())...)
+			return a.tellNotices(ctx, m.take(time.Now(), true))
 		}
-		if n, quiet := a.factsWaiting(); ctx.Err() == nil && (n > 1 || quiet) {
+		if n, quiet := a.factsWaiting(); n > 1 || quiet {
 			a.holdBack(ctx)
 		}
-		last := ctx.Err() != nil
-		if err := a.tellFacts(ctx, a.takeFacts()); last || err != nil {
+		m.add(time.Now(), a.unsilenced(a.takeFacts())...)
+		if err := a.tellNotices(ctx, m.take(time.Now(), false)); err != nil {
 			return err
 		}
 	}
@@ -170,16 +186,18 @@ func (a *Agent) takeFacts() []fact {
 	return facts
 }
 
-// tellFacts tells facts. A desktop that hangs must not hold up the end of the program: once ctx has ended it has
-// announceEnd, and the goroutine lives on for as long as Params.Notify does.
-func (a *Agent) tellFacts(ctx context.Context, facts []fact) error {
-	if len(facts) == 0 {
+// tellNotices raises notifications. A desktop that hangs must not hold up the end of the program: once ctx has ended it
+// has announceEnd, and the goroutine lives on for as long as Params.Notify does.
+func (a *Agent) tellNotices(ctx context.Context, notices []notice) error {
+	if len(notices) == 0 {
 		return nil
 	}
 	told := make(chan error, 1)
 	go func() {
 		told <- protect(ctx, part{"announce", func(context.Context) error {
-			a.raiseAll(facts)
+			for _, n := range notices {
+				a.raise(n)
+			}
 			return nil
 		}})
 	}()
@@ -194,57 +212,23 @@ func (a *Agent) tellFacts(ctx context.Context, facts []fact) error {
 	case err := <-told:
 		return err
 	case <-limit.C:
-		a.log.Warn("the desktop did not take the last notifications", "count", len(facts))
+		a.log.Warn("the desktop did not take the last notifications", "count", len(notices))
 		return errDesktopHangs
 	}
 }
 
 var errDesktopHangs = errors.New("the desktop takes no notifications")
 
-func (a *Agent) raiseAll(facts []fact) {
-	var quiet int
-	about := map[string]bool{}
-	for _, f := range facts {
-		about[f.packageID] = true
-		if f.quiet {
-			quiet++
-		}
-	}
-	if len(facts) > announceMany || quiet > announceQuiet {
-		finished := slices.ContainsFunc(facts, func(f fact) bool { return f.executed })
-		a.raise(fact{
-			title: plural(len(about), "package changed while you were away", "packages changed while you were away"), body: summary(facts), executed: finished,
-		})
-		return
-	}
-	for _, f := range facts {
-		a.raise(f)
-	}
+// unsilenced are the facts that people want to be told of, and now.
+func (a *Agent) unsilenced(facts []fact) []fact {
+	return slices.DeleteFunc(facts, a.silenced)
 }
 
-// summary names the first few facts, finished packages before single signatures.
-func summary(facts []fact) string {
-	const show = 3
-	var titles []string
-	for _, wanted := range []bool{true, false} {
-		for _, f := range facts {
-			if f.executed == wanted && len(titles) < show {
-				titles = append(titles, f.title)
-			}
-		}
-	}
-	text := strings.Join(titles, " ")
-	if more := len(facts) - show; more > 0 {
-		text += fmt.Sprintf(" And %d more.", more)
-	}
-	return text
-}
-
-func (a *Agent) raise(f fact) {
-	if a.p.Notify == nil || a.silenced(f) {
+func (a *Agent) raise(n notice) {
+	if a.p.Notify == nil {
 		return
 	}
-	if err := a.p.Notify(oneLine(f.title, titleMost), oneLine(f.body, bodyMost)); err != nil {
+	if err := a.p.Notify(oneLine(n.title, titleMost), oneLine(n.body, bodyMost)); err != nil {
 		a.log.Warn("raise a notification", "err", err)
 		a.health.set("notify", Info, ActNone, "This computer shows no notifications at the moment; everything else works.")
 		return
@@ -257,22 +241,39 @@ func signedFact(p store.Package, s signature) fact {
 	return fact{
 		key:       "signed/" + s.documentID + "/" + s.signerID,
 		packageID: p.ID,
+		kind:      factSigned,
 		title:     signedTitle(p, s.signerID),
 		body:      signedBody(p, s),
+		who:       s.signerID,
+		name:      signerName(p, s.signerID),
+		partial:   !signedAll(p, s.signerID),
 	}
+}
+
+// signedAll reports whether a person has signed every document of p.
+func signedAll(p store.Package, signerID string) bool {
+	return !slices.ContainsFunc(p.Documents, func(d store.Document) bool { return !slices.Contains(d.SignedBy, signerID) })
+}
+
+func everyoneSigned(p store.Package) bool {
+	done, total := signersDone(p)
+	return total > 0 && done >= total
 }
 
 func signedTitle(p store.Package, signerID string) string {
 	return fmt.Sprintf("%s signed %s.", cmp.Or(signerName(p, signerID), "Someone"), quote(packageName(p)))
 }
 
+// documentPrefix begins what is said of one of several documents.
+const documentPrefix = "Document: "
+
 func signedBody(p store.Package, s signature) string {
 	var parts []string
 	if d := nameOfDocument(p, s.documentID); d != "" && len(p.Documents) > 1 {
-		parts = append(parts, "Document: "+d+".")
+		parts = append(parts, documentPrefix+quote(d)+".")
 	}
 	switch done, total := signersDone(p); {
-	case total > 0 && done >= total:
+	case everyoneSigned(p):
 		parts = append(parts, "Everyone has signed.")
 	case len(p.NextSigners) == 1 && signerName(p, p.NextSigners[0]) != "":
 		parts = append(parts, "Next: "+signerName(p, p.NextSigners[0])+".")
@@ -344,7 +345,7 @@ func savedFact(p store.Package, jobs []store.Job) fact {
 	return fact{
 		key:       "saved/" + p.ID,
 		packageID: p.ID,
-		executed:  true,
+		kind:      factSaved,
 		title:     "Everyone has signed " + quote(packageName(p)) + ".",
 		body:      body,
 	}

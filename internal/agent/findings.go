@@ -3,6 +3,7 @@ package agent
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"countersign/internal/esign"
@@ -75,6 +76,17 @@ func (a *Agent) drawing(before store.Package) func(tx *store.Tx, p *store.Packag
 		if f.facts, err = a.firstTold(tx, *p, news); err != nil {
 			return f, err
 		}
+		declined, err := a.untold(tx, declinedFacts(*p)...)
+		if err != nil {
+			return f, err
+		}
+		for _, d := range declined {
+			line := store.Activity{Time: a.now(), Kind: "problem", PackageID: p.ID, Text: strings.TrimSpace(d.title + " " + d.body)}
+			if err := addActivity(tx, line); err != nil {
+				return f, err
+			}
+		}
+		f.facts = append(f.facts, declined...)
 		if !tell {
 			f.facts = nil
 		}
@@ -102,7 +114,9 @@ func listsDocuments(s esign.Status) bool {
 // firstTold turns signatures into facts, without those that people were told of before.
 func (a *Agent) firstTold(tx *store.Tx, p store.Package, news []signature) (facts []fact, err error) {
 	for _, s := range news {
-		facts = append(facts, signedFact(p, s))
+		f := signedFact(p, s)
+		f.complete = everyoneSigned(p) && s.signerID == news[len(news)-1].signerID
+		facts = append(facts, f)
 	}
 	return a.untold(tx, facts...)
 }

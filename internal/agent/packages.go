@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -17,6 +18,7 @@ const (
 	momentDocument = "document_executed"
 	momentExecuted = "executed"
 	momentSaved    = "saved"
+	momentDeclined = "declined"
 	momentEnded    = "ended" // expired, rescinded
 )
 
@@ -161,7 +163,7 @@ func applyStatus(p *store.Package, s esign.Status, now time.Time) (news []signat
 	if !s.TimeSignBy.IsZero() {
 		p.Due = s.TimeSignBy
 	}
-	applySigners(p, s.Signers)
+	applySigners(p, s.Signers, now)
 	news = applyDocuments(p, s.Documents, now)
 
 	switch {
@@ -177,7 +179,7 @@ func applyStatus(p *store.Package, s esign.Status, now time.Time) (news []signat
 	return news
 }
 
-func applySigners(p *store.Package, signers []esign.Signer) {
+func applySigners(p *store.Package, signers []esign.Signer, now time.Time) {
 	for _, x := range signers {
 		i := signerIndex(p, x.ID)
 		if i < 0 {
@@ -194,7 +196,35 @@ func applySigners(p *store.Package, signers []esign.Signer) {
 		setIf(&signer.FirstName, x.FirstName)
 		setIf(&signer.LastName, x.LastName)
 		setIf(&signer.Email, x.Email)
+		applyDecline(p, signer, x, now)
 	}
+}
+
+// applyDecline notes that a signer declined. One who is asked again, or replaced, has not declined any more.
+func applyDecline(p *store.Package, signer *store.Signer, x esign.Signer, now time.Time) {
+	switch {
+	case x.Declined && signer.Declined.IsZero():
+		signer.Declined, signer.DeclineReason = cmp.Or(x.DeclinedAt, now), oneLine(x.Reason, nameMost)
+		addMoment(p, store.Moment{Time: signer.Declined, What: momentDeclined, Who: signer.ID})
+	case !x.Declined && x.StateTold:
+		signer.Declined, signer.DeclineReason = time.Time{}, ""
+	}
+}
+
+// waitsFor is whose turn it is where the service told no more than who signs: the first who has not signed in sequence,
+// everyone who has not otherwise.
+func waitsFor(p store.Package) (ids []string) {
+	for _, s := range p.Signers {
+		if s.ID == "" || !s.Declined.IsZero() || len(p.Documents) > 0 && !slices.ContainsFunc(p.Documents, func(d store.Document) bool {
+			return !slices.Contains(d.SignedBy, s.ID)
+		}) {
+			continue
+		}
+		if ids = append(ids, s.ID); p.Sequential {
+			break
+		}
+	}
+	return ids
 }
 
 func applyDocuments(p *store.Package, documents []esign.Document, now time.Time) (news []signature) {
@@ -220,9 +250,15 @@ func applyDocuments(p *store.Package, documents []esign.Document, now time.Time)
 			}
 		}
 	}
-	if revisions {
-		p.NextSigners = next
+	if !revisions {
+		if next = p.NextSigners; len(next) == 0 {
+			next = waitsFor(*p)
+		}
 	}
+	p.NextSigners = slices.DeleteFunc(next, func(id string) bool {
+		i := signerIndex(p, id)
+		return i >= 0 && !p.Signers[i].Declined.IsZero()
+	})
 	return news
 }
 
@@ -263,7 +299,11 @@ func signerName(p store.Package, id string) string {
 	if i < 0 || id == "" {
 		return ""
 	}
-	s := p.Signers[i]
+	return personName(p.Signers[i])
+}
+
+// personName is how people know a signer: by name, else by e-mail address.
+func personName(s store.Signer) string {
 	if name := strings.TrimSpace(s.FirstName + " " + s.LastName); name != "" {
 		return name
 	}

@@ -37,7 +37,7 @@ func (a *Agent) Paused() time.Time {
 func (a *Agent) silenced(f fact) bool {
 	s := a.Settings()
 	switch {
-	case s.Notify == NotifyNone, s.Notify == NotifyExecuted && !f.executed:
+	case s.Notify == NotifyNone, s.Notify == NotifyExecuted && f.kind == factSigned:
 		return true
 	case !a.Paused().IsZero():
 		return true

@@ -124,6 +124,7 @@ func (a *Agent) checkPackages(ctx context.Context, client *esign.Client, due []s
 			defer answered()
 			status, err := client.Status(gctx, p.ID)
 			if err == nil { // a failure may be the last: nobody asks on until it is noted
+				status = a.withDeclined(gctx, client, status)
 				answered()
 			}
 			return a.one(gctx, "package "+p.ID, func() error { return a.notePackage(gctx, p, status, err, quiet) })

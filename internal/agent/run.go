@@ -38,6 +38,7 @@ func (a *Agent) Run(ctx context.Context, only ...Part) error {
 		{"tally", a.runTally},
 		{"session", a.runSession},
 		{"farewells", a.runFarewells},
+		{"problems", a.runProblems},
 	}
 	if len(only) == 0 {
 		beside = append(beside, part{"forget", a.runForget})

@@ -5,6 +5,7 @@ package e2e
 import (
 	"bytes"
 	"crypto/sha256"
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -120,71 +121,80 @@ func (o *office) savedAsServed(packages ...pack) {
 	}
 }
 
-// wordsAfter are what a signature's notification says behind the document's name; which of them depends on whether the
-// event or the status brought the news.
+// wordsAfter are what a signature's notification says behind the documents; which of them depends on whether the event
+// or the status brought the news.
 var wordsAfter = regexp.MustCompile(`^(Next: .+\.|Everyone has signed\.|\d of \d signers have signed\.)?$`)
 
 // quoted is a name as notifications show it: quotation marks that no program takes for its own.
 func quoted(name string) string { return "″" + name + "″" }
 
-// toldOnce checks that people were told of every signature and every saved package, once each, in the right words.
-// bare is a service that never says who its signers are, nor how its documents are called: people know them by the order
-// they sign in, if there is one, and by the file's name.
+// toldOnce checks that people were told once of every saved package, with who signed last, and of every other signature:
+// one person's signatures of one moment together, none of them twice. bare is a service that never says who its signers
+// are: people know them by the order they sign in, if there is one.
 func (o *office) toldOnce(bare bool, packages ...pack) {
 	o.t.Helper()
-	want := map[string]int{}
-	for _, p := range packages {
-		for _, d := range p.Documents {
-			for _, s := range p.Signers {
-				key := s.Name + " signed " + quoted(p.Name) + "."
-				if bare && p.Name == "Offer" {
-					key = "Someone signed " + quoted(p.Name) + "."
-				}
-				if len(p.Documents) > 1 && bare {
-					key += "|Document: " + d.Name + ".pdf."
-				} else if len(p.Documents) > 1 {
-					key += "|Document: " + d.Name + "."
-				}
-				want[key]++
+	everyone := func(p pack) string { return "Everyone has signed " + quoted(p.Name) + "." }
+	// The last notification may be on its way when the status already says that all is saved.
+	eventually(o.t, "everything is told", func() bool {
+		for _, p := range packages {
+			if !slices.ContainsFunc(o.desk.notes.list(), func(n note) bool { return n.Title == everyone(p) }) {
+				return false
 			}
 		}
-		want["Everyone has signed "+quoted(p.Name)+"."]++
-	}
-	total := 0
-	for _, n := range want {
-		total += n
-	}
-	// The last notification may be on its way when the status already says that all is saved.
-	eventually(o.t, "everything is told", func() bool { return len(o.desk.notes.list()) >= total })
+		return true
+	})
+	told := map[string]int{} // documents, by the title of what told of them
+	last := map[string]string{}
 	for _, n := range o.desk.notes.list() {
-		key := n.Title
+		body := n.Body
+		if who, rest, found := strings.Cut(body, " signed last. "); found {
+			last[n.Title], body = who, rest
+		}
+		var count int
 		switch {
 		case strings.HasPrefix(n.Title, "Everyone has signed "):
-			if !strings.Contains(n.Body, "saved in Signed") && !strings.HasPrefix(n.Body, "Saved in Signed: ") {
+			told[n.Title]++
+			if !strings.Contains(body, "saved in Signed") && !strings.HasPrefix(body, "Saved in Signed: ") {
 				o.t.Errorf("a saved package is told as %q", n)
 			}
-		case strings.HasPrefix(n.Body, "Document: "):
-			document, rest, _ := strings.Cut(n.Body, ". ")
-			key += "|" + strings.TrimSuffix(document, ".") + "."
-			if !wordsAfter.MatchString(rest) {
-				o.t.Errorf("a signature is told as %q", n)
+			continue
+		case strings.HasPrefix(body, "Document: "):
+			document, rest, _ := strings.Cut(body, ". ")
+			key := n.Title + "|" + strings.TrimSuffix(document, ".")
+			if told[key]++; told[key] > 1 {
+				o.t.Errorf("told twice: %q", n)
 			}
+			count, body = 1, rest
 		default:
-			if !wordsAfter.MatchString(n.Body) {
-				o.t.Errorf("a signature is told as %q", n)
+			if _, err := fmt.Sscanf(body, "%d documents signed.", &count); err != nil {
+				count = 1
 			}
+			body = strings.TrimSpace(strings.TrimPrefix(body, fmt.Sprintf("%d documents signed.", count)))
+		}
+		told[n.Title] += count
+		if !wordsAfter.MatchString(body) {
+			o.t.Errorf("a signature is told as %q", n)
 		}
 		if n.App != "Countersign" {
 			o.t.Errorf("the notification %q comes from %q", n.Title, n.App)
 		}
-		want[key]--
 	}
-	for key, n := range want {
-		if n > 0 {
-			o.t.Errorf("nobody was told (%d times): %s", n, key)
+	for _, p := range packages {
+		if n := told[everyone(p)]; n != 1 {
+			o.t.Errorf("told %d times: %s", n, everyone(p))
 		}
-		if n < 0 {
-			o.t.Errorf("told %d times too often: %s", -n, key)
+		for _, s := range p.Signers {
+			key, most := s.Name+" signed "+quoted(p.Name)+".", len(p.Documents)
+			if bare && p.Name == "Offer" {
+				key, most = "Someone signed "+quoted(p.Name)+".", len(p.Documents)*len(p.Signers)
+			}
+			n := told[key]
+			if n > most {
+				o.t.Errorf("told of %d documents, of %d there are: %s", n, most, key)
+			}
+			if n == 0 && last[everyone(p)] != s.Name && !bare {
+				o.t.Errorf("nobody was told: %s", key)
+			}
 		}
 	}
 	if o.t.Failed() {

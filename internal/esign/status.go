@@ -60,6 +60,13 @@ type Signer struct {
 	LastName  string
 	Email     string
 	Order     int
+
+	// Declined is set once the person refused to sign; when and why only as far as the service said. StateTold says
+	// whether the answer told anything of the kind: a status may name the signers without it, a full record does not.
+	Declined   bool
+	DeclinedAt time.Time
+	Reason     string
+	StateTold  bool
 }
 
 // packageRecord is every published shape of a package at once.
@@ -105,16 +112,45 @@ type signerRecord struct {
 	Email     text   `json:"email"`
 	Order     number `json:"order"`
 	Index     number `json:"index"`
+
+	State          state `json:"state"`
+	TimeDeclined   stamp `json:"timeDeclined"`
+	DeclineReason  text  `json:"declineReason"`
+	DeclineMessage text  `json:"declineMessage"`
+}
+
+// signer is the record as the rest of the program knows it (service-facts.md, 7.1).
+func (r signerRecord) signer() Signer {
+	s := Signer{
+		ID: string(r.SignerID), FirstName: string(r.FirstName), LastName: string(r.LastName), Email: string(r.Email),
+		Order: int(r.Order + r.Index), StateTold: r.State != "" || !r.TimeDeclined.IsZero(),
+	}
+	if s.Declined = r.State == "declined" || !r.TimeDeclined.IsZero(); s.Declined {
+		s.DeclinedAt = r.TimeDeclined.Time
+		s.Reason = cmp.Or(string(r.DeclineMessage), string(r.DeclineReason))
+	}
+	return s
+}
+
+// Package asks for the full record of a package (service-facts.md, 7), which tells of its signers what a status leaves
+// out: who declined, and why.
+func (c *Client) Package(ctx context.Context, packageID string) (Status, error) {
+	return c.record(ctx, "asking for the record of package ", "packages/get", packageID, "")
 }
 
 // Status asks where a package stands (interface.md, GET /packages/{packageId}/status).
 func (c *Client) Status(ctx context.Context, packageID string) (Status, error) {
-	k := &call{op: "asking for the status of package " + cleanMessage(packageID), route: "packages/status", method: http.MethodGet}
+	return c.record(ctx, "asking for the status of package ", "packages/status", packageID, "/status")
+}
+
+// record asks for what is kept of a package under its path and end.
+func (c *Client) record(ctx context.Context, op, route, packageID, end string) (Status, error) {
+	k := &call{op: op + cleanMessage(packageID), route: route, method: http.MethodGet}
 	escaped, err := id(k.op, "package id", packageID)
 	if err != nil {
 		return Status{}, err
 	}
-	k.path = "/packages/" + escaped + "/status"
+	k.path = "/packages/" + escaped + end
 	var raw json.RawMessage
 	if err := c.json(ctx, k, &raw); err != nil {
 		return Status{}, err
@@ -166,8 +202,7 @@ func (r packageRecord) status() Status {
 		}
 	}
 	for _, p := range r.Signers {
-		s.Signers = append(s.Signers, Signer{string(p.SignerID), string(p.FirstName), string(p.LastName), string(p.Email),
-			int(p.Order + p.Index)})
+		s.Signers = append(s.Signers, p.signer())
 	}
 	return s
 }

@@ -182,7 +182,7 @@ func (s *Server) adminDecline(w http.ResponseWriter, r *http.Request) (any, erro
 	if err := readJSON(w, r, "admin", &in); err != nil {
 		return nil, err
 	}
-	return nil, s.decline(in.PackageID, in.SignerID, in.Reason)
+	return nil, s.Decline(in.PackageID, in.SignerID, in.Reason)
 }
 
 func (s *Server) adminForge(w http.ResponseWriter, r *http.Request) (any, error) {

@@ -103,8 +103,8 @@ func (p *pack) allExecuted() bool {
 	return len(p.Documents) > 0
 }
 
-// decline takes a signer out. The package stays open, and waits: what the real service does is not documented.
-func (s *Server) decline(packageID, signerID, reason string) error {
+// Decline takes a signer out. The package stays open, and waits: what the real service does is not documented.
+func (s *Server) Decline(packageID, signerID, reason string) error {
 	return s.changePack(packageID, func(p *pack, now time.Time) ([]event, error) {
 		sg, ok := p.signer(signerID)
 		if !ok {

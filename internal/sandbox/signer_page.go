@@ -170,7 +170,7 @@ func (s *Server) signerChoice(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if r.PostFormValue("do") == "decline" {
-		err = s.decline(in.pack.PackageID, in.signer.SignerID, strings.TrimSpace(r.PostFormValue("reason")))
+		err = s.Decline(in.pack.PackageID, in.signer.SignerID, strings.TrimSpace(r.PostFormValue("reason")))
 	} else {
 		how := signature{PNG: drawn(r.PostFormValue("drawn"))}
 		if how.PNG == nil {

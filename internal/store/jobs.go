@@ -24,13 +24,11 @@ func jobFacets(j Job) (f facets) {
 		f.entry(bucketJobsDone, nil, stamp(j.Done), key)
 		return f
 	}
-	if !j.Away {
-		f.entry(bucketJobsDue, nil, stamp(j.NextTry), key)
-	}
+	f.entry(bucketJobsDue, nil, stamp(j.NextTry), key)
 	if j.State == JobFailed {
 		f.entry(bucketJobsFailed, nil, stamp(j.Planned), key)
 	}
-	if !j.Away && !j.Refused.IsZero() {
+	if !j.Refused.IsZero() {
 		f.entry(bucketJobsRefused, nil, stamp(j.Refused), key)
 	}
 	return f
@@ -53,11 +51,6 @@ func (tx *Tx) PlanJob(j Job) (planned bool, err error) {
 	if j.Planned.IsZero() {
 		j.Planned = tx.now()
 	}
-	p, _, err := tx.Package(j.PackageID)
-	if err != nil {
-		return false, err
-	}
-	j.Service = p.Service
 	return true, tx.putJob(j, facets{})
 }
 
@@ -81,9 +74,6 @@ func (tx *Tx) putJob(j Job, old facets) error {
 	}
 	if owner != nil && string(owner) != j.Key() {
 		return fmt.Errorf("reserve %q: %w", j.Target, ErrTargetTaken)
-	}
-	if err := tx.home(&j.Service, &j.Away); err != nil {
-		return err
 	}
 	inUTC(&j.Planned, &j.NextTry, &j.Done, &j.UnprovenAt, &j.Refused)
 	value, err := json.Marshal(j)

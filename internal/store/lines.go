@@ -19,6 +19,7 @@ type PackageLine struct {
 	People       string // names and addresses of the signers, separated by ", "
 	Next         string // names of those whose turn it is, separated by ", "
 	Words        string // names of documents and files, and the reference, for the search
+	Declined     string // names of those who declined to sign, separated by ", "
 	SignersDone  int
 	SignersTotal int // 0 while unknown
 	Gone         bool
@@ -31,7 +32,7 @@ type PackageLine struct {
 }
 
 func (p Package) line() PackageLine {
-	var people, next, words []string
+	var people, next, declined, words []string
 	for _, s := range p.Signers {
 		name := strings.TrimSpace(s.FirstName + " " + s.LastName)
 		if name == "" {
@@ -39,6 +40,9 @@ func (p Package) line() PackageLine {
 		}
 		if slices.Contains(p.NextSigners, s.ID) && name != "" {
 			next = append(next, name)
+		}
+		if !s.Declined.IsZero() && name != "" {
+			declined = append(declined, name)
 		}
 		if s.Email != "" && s.Email != name {
 			name += " <" + s.Email + ">"
@@ -53,7 +57,7 @@ func (p Package) line() PackageLine {
 	words = append(words, p.Reference)
 	return PackageLine{
 		ID: p.ID, Name: p.Name, State: p.State, Origin: p.Origin, People: strings.Join(people, ", "),
-		Next: strings.Join(next, ", "), Words: strings.Join(words, "\n"),
+		Next: strings.Join(next, ", "), Words: strings.Join(words, "\n"), Declined: strings.Join(declined, ", "),
 		SignersDone: p.SignersDone, SignersTotal: p.SignersTotal,
 		Gone: p.Gone, Planned: p.Planned, Saved: p.Saved, Problem: p.Problem != "",
 		Created: p.Created, Due: p.Due, Executed: p.Executed,
@@ -66,18 +70,23 @@ const (
 	linePlanned
 	lineSaved
 	lineProblem
+	lineDeclined
 )
 
-// texts are the line's strings, in the order they are kept.
-func (l *PackageLine) texts() []*string {
-	return []*string{&l.ID, &l.Name, (*string)(&l.State), (*string)(&l.Origin), &l.People, &l.Next, &l.Words}
+// texts are the line's strings, in the order they are kept; who declined only where somebody did.
+func (l *PackageLine) texts(declined bool) []*string {
+	texts := []*string{&l.ID, &l.Name, (*string)(&l.State), (*string)(&l.Origin), &l.People, &l.Next, &l.Words}
+	if declined {
+		texts = append(texts, &l.Declined)
+	}
+	return texts
 }
 
 // encode writes three stamps, a byte of flags, two counts, and the texts, each after its length as a uvarint.
 func (l PackageLine) encode() []byte {
 	b := join(stamp(l.Created), stamp(l.Due), stamp(l.Executed))
 	flags := byte(0)
-	for flag, set := range map[byte]bool{lineGone: l.Gone, linePlanned: l.Planned, lineSaved: l.Saved, lineProblem: l.Problem} {
+	for flag, set := range map[byte]bool{lineGone: l.Gone, linePlanned: l.Planned, lineSaved: l.Saved, lineProblem: l.Problem, lineDeclined: l.Declined != ""} {
 		if set {
 			flags |= flag
 		}
@@ -85,7 +94,7 @@ func (l PackageLine) encode() []byte {
 	b = append(b, flags)
 	b = binary.AppendUvarint(b, uint64(max(l.SignersDone, 0)))
 	b = binary.AppendUvarint(b, uint64(max(l.SignersTotal, 0)))
-	for _, s := range l.texts() {
+	for _, s := range l.texts(l.Declined != "") {
 		b = binary.AppendUvarint(b, uint64(len(*s)))
 		b = append(b, *s...)
 	}
@@ -116,7 +125,7 @@ func decodeLine(b []byte) (PackageLine, error) {
 	var ok1, ok2 bool
 	l.SignersDone, ok1 = number()
 	l.SignersTotal, ok2 = number()
-	for _, s := range l.texts() {
+	for _, s := range l.texts(flags&lineDeclined != 0) {
 		n, ok := number()
 		if !ok || !ok1 || !ok2 || n > len(rest) {
 			return PackageLine{}, fmt.Errorf("%w: a package line is cut short", errUnreadable)

@@ -29,9 +29,8 @@ type Event struct {
 	Outcome   Outcome         `json:"outcome,omitempty"`
 	Reason    string          `json:"reason,omitempty"` // why it is odd, one sentence
 	Handled   time.Time       `json:"handled,omitzero"`
-	Day       int             `json:"day,omitempty"`     // when it was handled, in days counted by Tx.CountDay
-	Copies    int             `json:"copies,omitempty"`  // how often it came again
-	Service   string          `json:"service,omitempty"` // whose it is, as Package.Service
+	Day       int             `json:"day,omitempty"`    // when it was handled, in days counted by Tx.CountDay
+	Copies    int             `json:"copies,omitempty"` // how often it came again
 	Extra     json.RawMessage `json:"extra,omitempty"`
 }
 
@@ -49,6 +48,9 @@ type Signer struct {
 	FirstName string `json:"first_name,omitempty"`
 	LastName  string `json:"last_name,omitempty"`
 	Email     string `json:"email,omitempty"`
+
+	Declined      time.Time `json:"declined,omitzero"` // when the person refused to sign
+	DeclineReason string    `json:"decline_reason,omitempty"`
 }
 
 // Document is one document of a package.
@@ -113,8 +115,6 @@ type Package struct {
 	SignersTotal   int             `json:"signers_total,omitempty"` // 0 while unknown
 	Problem        string          `json:"problem,omitempty"`       // what keeps its files from being saved, one sentence
 	Timeline       []Moment        `json:"timeline,omitempty"`
-	Service        string          `json:"service,omitempty"` // the service it is at, as UseService names it
-	Away           bool            `json:"away,omitempty"`    // that is not the one in use; set by the store
 }
 
 // Moment is one line of a package's timeline.
@@ -151,8 +151,6 @@ type Job struct {
 	Size       int64     `json:"size,omitempty"`    // bytes, when done
 	SHA256     string    `json:"sha256,omitempty"`  // hex, when done
 	Done       time.Time `json:"done,omitzero"`
-	Service    string    `json:"service,omitempty"` // its package's
-	Away       bool      `json:"away,omitempty"`    // likewise
 
 	// What a try received that could not prove to be the whole document, and when it came first.
 	Unproven   string    `json:"unproven,omitempty"` // SHA-256, hex
@@ -204,8 +202,6 @@ type Draft struct {
 	NextTry      time.Time       `json:"next_try,omitzero"`
 	Problem      string          `json:"problem,omitempty"`
 	PackageID    string          `json:"package_id,omitempty"`
-	Service      string          `json:"service,omitempty"` // the service it is for, as Package.Service
-	Away         bool            `json:"away,omitempty"`    // that is not the one in use; set by the store
 }
 
 // DraftFile is one file of a draft. Path is where it was found on this computer, Copy what was taken of it there and then,

@@ -126,6 +126,9 @@ func (s *Screen) signersOf(row agent.PackageRow) fyne.CanvasObject {
 		if signer.Email != "" && signer.Email != words.Name(signer) {
 			who.Add(widgets.NewCaption(signer.Email))
 		}
+		if signer.DeclineReason != "" {
+			who.Add(widgets.NewCaption(lang.L("Reason: {{.Reason}}", words.V{"Reason": signer.DeclineReason})))
+		}
 		list.Add(widgets.Across(widget.NewIcon(state.Mark.Resource()), who, right))
 	}
 	if len(row.Signers) == 0 {

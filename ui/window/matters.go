@@ -106,7 +106,7 @@ func (m *matters) factsOf(s agent.Status) []fyne.CanvasObject {
 	address, where := m.addressOf(s.Tunnel)
 	events := lang.N("{{.PluralCount}} events received", s.Events.Received)
 	waiting := lang.L("{{.Waiting}} waiting, {{.Odd}} with problems, {{.Refused}} requests blocked",
-		words.V{"Waiting": s.Events.Pending, "Odd": s.Events.Problems, "Blocked": s.Events.Rejected})
+		words.V{"Waiting": s.Events.Pending, "Odd": s.Events.Problems, "Refused": s.Events.Rejected})
 	saves := lang.N("{{.PluralCount}} files saved", s.Saves.Done)
 	left := lang.L("{{.Waiting}} waiting, {{.Failed}} failed", words.V{"Waiting": s.Saves.Pending, "Failed": s.Saves.Failed})
 	packages := lang.N("{{.PluralCount}} packages waiting for signatures", s.Packages.Open)

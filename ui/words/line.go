@@ -13,7 +13,7 @@ import (
 
 // StandingOfLine judges a package by what a list knows of it.
 func StandingOfLine(l store.PackageLine) Standing {
-	return standing(l.Problem, l.State == store.PackageExecuted || !l.Executed.IsZero(), l.Saved, l.Gone, l.State)
+	return standing(l.Problem, l.State == store.PackageExecuted || !l.Executed.IsZero(), l.Saved, l.Gone || l.Declined != "", l.State)
 }
 
 // Line says where a package stands in one short line, for the list.
@@ -22,6 +22,9 @@ func Line(l store.PackageLine) string {
 	case Wrong:
 		if l.Problem {
 			return lang.L("Not all files could be saved yet.")
+		}
+		if l.Declined != "" && !l.Gone && l.State != store.PackageExpired {
+			return declined(strings.Split(l.Declined, ", "))
 		}
 		return trouble(l.Gone, l.State)
 	case Saved:

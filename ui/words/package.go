@@ -28,10 +28,11 @@ const (
 // ones count as open.
 func StandingOf(row agent.PackageRow) Standing {
 	saved := row.Saved || row.FilesTotal > 0 && row.FilesDone >= row.FilesTotal
-	return standing(row.Problem != "", executed(row), saved, row.Gone, row.State)
+	return standing(row.Problem != "", executed(row), saved, row.Gone || len(decliners(row)) > 0, row.State)
 }
 
-func standing(problem, executed, saved, gone bool, state store.PackageState) Standing {
+// stuck is a package that will not be signed as it stands: gone, or declined by a signer.
+func standing(problem, executed, saved, stuck bool, state store.PackageState) Standing {
 	switch {
 	case problem:
 		return Wrong
@@ -41,7 +42,7 @@ func standing(problem, executed, saved, gone bool, state store.PackageState) Sta
 		return Saving
 	case state == store.PackageRescinded:
 		return Ended
-	case gone, state == store.PackageExpired, state == "declined":
+	case stuck, state == store.PackageExpired, state == "declined":
 		return Wrong
 	}
 	return Open
@@ -80,7 +81,24 @@ func Trouble(row agent.PackageRow) string {
 	case executed(row):
 		return ""
 	}
+	if who := decliners(row); len(who) > 0 && !row.Gone && row.State != store.PackageExpired {
+		return declined(who)
+	}
 	return trouble(row.Gone, row.State)
+}
+
+// decliners are the signers who declined.
+func decliners(row agent.PackageRow) (names []string) {
+	for _, s := range row.Signers {
+		if !s.Declined.IsZero() {
+			names = append(names, Name(s))
+		}
+	}
+	return names
+}
+
+func declined(names []string) string {
+	return lang.L("{{.Who}} declined to sign.", V{"Who": Names(names)})
 }
 
 func trouble(gone bool, state store.PackageState) string {
@@ -127,7 +145,10 @@ func StateOf(now time.Time, row agent.PackageRow, signer store.Signer) SignerSta
 		}
 		return SignerState{look.MarkSigned, text}
 	}
-	if s := StandingOf(row); s == Ended || (s == Wrong && row.Problem == "") {
+	if !signer.Declined.IsZero() {
+		return SignerState{look.MarkProblem, lang.L("declined {{.When}}", V{"When": Clock(now, signer.Declined)})}
+	}
+	if s := StandingOf(row); s == Ended || (s == Wrong && row.Problem == "" && len(decliners(row)) == 0) {
 		return SignerState{look.MarkEnded, lang.L("did not sign")}
 	}
 	if done > 0 {
@@ -174,6 +195,8 @@ func Moment(row agent.PackageRow, m store.Moment) string {
 		return lang.L("Everyone has signed {{.Document}}", V{"Document": orSomething(what)})
 	case "executed", "package_executed":
 		return lang.L("Everyone has signed")
+	case "declined":
+		return lang.L("{{.Who}} declined to sign", V{"Who": who})
 	case "saved":
 		return lang.L("Saved {{.File}}", V{"File": filepath.Base(filepath.FromSlash(m.Ref))})
 	case "ended":

@@ -141,7 +141,8 @@ var notForPeople = map[string]string{"As discussed.": "a person's own message in
 // alsoSaid are texts that the window shows although they do not look like sentences: a title, a name, the end of a
 // sentence that is made elsewhere, and the errors of package system, which begin small.
 var alsoSaid = []string{
-	"3 packages changed while you were away", "1 package changed while you were away", "Untitled package",
+	"3 packages changed while you were away", "1 package changed while you were away", "3 packages changed", "1 package changed",
+	"3 documents signed.", "Document: Lease.", "Untitled package",
 	"3 files are waiting to be saved.", "1 file is waiting to be saved.",
 	"This computer does not say whether Countersign starts by itself: x.", "This computer does not let Countersign change what starts by itself: x.",
 	"This is not a web address that can be opened.", "\"a.pdf\" is no longer where it was saved (/home).",

@@ -50,6 +50,7 @@ func texts(t *testing.T) (plural map[string]bool) {
 					t.Fatal(err)
 				}
 				plural[key] = fun.Sel.Name == "N"
+				checkValues(t, path, key, call)
 			} else if fun.Sel.Name != "X" {
 				t.Errorf("%s: a text that is not written out cannot be translated", path)
 			}
@@ -73,6 +74,33 @@ func texts(t *testing.T) (plural map[string]bool) {
 		}
 	}
 	return plural
+}
+
+// checkValues fails the test where a text is not given the values that stand in it, by their names.
+func checkValues(t *testing.T, path, key string, call *ast.CallExpr) {
+	t.Helper()
+	if len(call.Args) < 2 {
+		return
+	}
+	values, written := call.Args[len(call.Args)-1].(*ast.CompositeLit)
+	if !written {
+		return
+	}
+	var given []string
+	for _, e := range values.Elts {
+		if pair, ok := e.(*ast.KeyValueExpr); ok {
+			if name, ok := pair.Key.(*ast.BasicLit); ok {
+				given = append(given, "{{."+strings.Trim(name.Value, `"`)+"}}")
+			}
+		}
+	}
+	slices.Sort(given)
+	if !strings.Contains(key, " ") { // the name of a text, such as date.weekday
+		return
+	}
+	if wanted := holes(key); strings.Join(given, " ") != wanted {
+		t.Errorf("%s: %q is given %v", path, key, given)
+	}
 }
 
 // fynes are the texts of Fyne's own widgets. Fyne would say them in the system's language, whatever was chosen.

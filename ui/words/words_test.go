@@ -1,6 +1,7 @@
 package words
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -114,6 +115,21 @@ func TestALineSaysWhoIsNextAndWhatIsDue(t *testing.T) {
 		if text, colour := Due(now, c.due, c.where); text != c.text || colour != c.colour {
 			t.Errorf("got %q in %s, want %q in %s", text, colour, c.text, c.colour)
 		}
+	}
+}
+
+func TestADeclinedSignatureIsAProblemAndNobodysTurn(t *testing.T) {
+	ana := store.Signer{ID: "s1", FirstName: "Ana", LastName: "Ruiz", Declined: now}
+	row := agent.PackageRow{Package: store.Package{State: "open", Signers: []store.Signer{ana}}}
+	if got := StandingOf(row); got != Wrong || Trouble(row) != "Ana Ruiz declined to sign." {
+		t.Errorf("standing %v, %q", got, Trouble(row))
+	}
+	if got := StateOf(now, row, ana); got.Mark != look.MarkProblem || !strings.HasPrefix(got.Text, "declined ") {
+		t.Errorf("the signer: %+v", got)
+	}
+	line := store.PackageLine{State: "open", Declined: "Ana Ruiz"}
+	if StandingOfLine(line) != Wrong || Line(line) != "Ana Ruiz declined to sign." {
+		t.Errorf("the line: %v, %q", StandingOfLine(line), Line(line))
 	}
 }
 

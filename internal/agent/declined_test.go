@@ -1,0 +1,83 @@
+package agent
+
+import (
+	"testing"
+	"time"
+
+	"countersign/internal/sandbox"
+	"countersign/internal/store"
+)
+
+// TestADeclinedSignatureIsToldOnceAndShown has the first of two signers decline. No event tells of it.
+func TestADeclinedSignatureIsToldOnceAndShown(t *testing.T) {
+	o := newOfficeWith(t, quick, sandbox.Options{})
+	id := o.send()
+	o.eventually("it was asked about", func() bool { row, _ := o.Package(id); return !row.Checked.IsZero() && len(row.Next) == 1 })
+	row, _ := o.Package(id)
+	ana := row.Next[0]
+	if err := o.service.Decline(id, ana.ID, "The rent is wrong."); err != nil {
+		t.Fatal(err)
+	}
+	if err := o.putOff(id, 0); err != nil {
+		t.Fatal(err)
+	}
+	poke(o.rings.reconcile)
+	o.eventually("people are told", func() bool {
+		return o.count("Ana Ruiz declined to sign “Offer”. Reason: “The rent is wrong.”.") == 1
+	})
+	row, _ = o.Package(id)
+	if s := row.Signers[0]; s.Declined.IsZero() || s.DeclineReason != "The rent is wrong." || len(row.Next) != 0 {
+		t.Errorf("the row: %+v, next %+v", s, row.Next)
+	}
+	for range 3 {
+		before := row.Checked
+		if err := o.putOff(id, 0); err != nil {
+			t.Fatal(err)
+		}
+		poke(o.rings.reconcile)
+		o.eventually("it is asked about again", func() bool { row, _ = o.Package(id); return row.Checked.After(before) })
+	}
+	o.restart()
+	o.stop()
+	if n := o.count("declined"); n != 1 {
+		t.Errorf("told %d times: %q", n, o.notifications())
+	}
+}
+
+// TestAServiceWithoutRecordsIsAskedForThemOnce: the call is not part of the interface.
+func TestAServiceWithoutRecordsIsAskedForThemOnce(t *testing.T) {
+	o := newOfficeWith(t, quick, sandbox.Options{})
+	id := o.send()
+	o.eventually("it was asked about", func() bool { row, _ := o.Package(id); return !row.Checked.IsZero() })
+	fault := sandbox.Fault{Path: "/packages/" + id, Method: "GET", Status: 404, Body: "<h1>Not Found</h1>"}
+	o.service.Inject(fault)
+	for range 3 {
+		row, _ := o.Package(id)
+		before := row.Checked
+		if err := o.putOff(id, 0); err != nil {
+			t.Fatal(err)
+		}
+		poke(o.rings.reconcile)
+		o.eventually("it is asked about", func() bool { row, _ := o.Package(id); return row.Checked.After(before) })
+	}
+	if asked := o.service.Faults()[0].Applied; asked != 2 { // with and without /api/v1, see esign's paths.go
+		t.Errorf("asked %d times", asked)
+	}
+}
+
+func TestWhoseTurnItIsFollowsFromTheOrderWhereTheServiceDoesNotSay(t *testing.T) {
+	ana, jan := store.Signer{ID: "a"}, store.Signer{ID: "j"}
+	p := store.Package{Signers: []store.Signer{ana, jan}, Documents: []store.Document{{ID: "d"}}, Sequential: true}
+	if got := waitsFor(p); len(got) != 1 || got[0] != "a" {
+		t.Errorf("in sequence: %q", got)
+	}
+	p.Documents[0].SignedBy = []string{"a"}
+	if got := waitsFor(p); len(got) != 1 || got[0] != "j" {
+		t.Errorf("after the first: %q", got)
+	}
+	p.Sequential, p.Documents[0].SignedBy = false, nil
+	p.Signers[1].Declined = time.Now()
+	if got := waitsFor(p); len(got) != 1 || got[0] != "a" {
+		t.Errorf("one declined: %q", got)
+	}
+}

@@ -1,0 +1,146 @@
+package agent
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+
+func signedBy(who, packageID, document string, complete bool) fact {
+	body := documentPrefix + "“" + document + "”."
+	if complete {
+		body += " Everyone has signed."
+	}
+	return fact{kind: factSigned, packageID: packageID, who: who, name: who, complete: complete,
+		title: who + " signed “" + packageID + "”.", body: body}
+}
+
+func savedOf(packageID string) fact {
+	return fact{kind: factSaved, packageID: packageID, title: "Everyone has signed “" + packageID + "”.", body: "2 files saved in Signed."}
+}
+
+func texts(notices []notice) (all []string) {
+	for _, n := range notices {
+		all = append(all, n.title+" "+n.body)
+	}
+	return all
+}
+
+func TestOneNotificationForOneSignerAndPackageInAMoment(t *testing.T) {
+	var m moment
+	m.add(noon, signedBy("Jan", "Lease", "a", false), signedBy("Jan", "Lease", "b", false), signedBy("Jan", "Offer", "c", false),
+		signedBy("Ana", "Lease", "a", false), signedBy("Jan", "Lease", "d", false))
+	want := []string{"Jan signed “Lease”. 3 documents signed.", "Jan signed “Offer”. Document: “c”.", "Ana signed “Lease”. Document: “a”."}
+	if got := texts(m.take(noon, false)); !slices.Equal(got, want) {
+		t.Errorf("told %q", got)
+	}
+	if got := m.take(noon.Add(time.Hour), true); len(got) != 0 {
+		t.Errorf("told again: %q", texts(got))
+	}
+}
+
+func TestAPersonWhoSignsOneDocumentAfterTheOtherIsToldOfOnce(t *testing.T) {
+	var m moment
+	first := signedBy("Jan", "Lease", "a", false)
+	first.partial = true
+	m.add(noon, first)
+	if got := m.take(noon, false); len(got) != 0 || m.left(noon) != partialHeld {
+		t.Errorf("told before the second document, after %v: %q", m.left(noon), texts(got))
+	}
+	m.add(noon.Add(time.Second), signedBy("Jan", "Lease", "b", false))
+	want := []string{"Jan signed “Lease”. 2 documents signed."}
+	if got := texts(m.take(noon.Add(time.Second), false)); !slices.Equal(got, want) {
+		t.Errorf("told %q", got)
+	}
+	m.add(noon, first) // and does not sign the second
+	if got := m.take(noon.Add(partialHeld), false); len(got) != 1 {
+		t.Errorf("told %q", texts(got))
+	}
+}
+
+func TestTheLastSignatureAndTheFilesAreOneNotification(t *testing.T) {
+	var m moment
+	m.add(noon, signedBy("Jan", "Lease", "a", true))
+	if got := m.take(noon, false); len(got) != 0 {
+		t.Errorf("told before its files: %q", texts(got))
+	}
+	m.add(noon.Add(2*time.Second), savedOf("Lease"))
+	want := []string{"Everyone has signed “Lease”. Jan signed last. 2 files saved in Signed."}
+	if got := texts(m.take(noon.Add(2*time.Second), false)); !slices.Equal(got, want) {
+		t.Errorf("told %q", got)
+	}
+}
+
+func TestALastSignatureWhoseFilesDoNotComeIsToldByItself(t *testing.T) {
+	var m moment
+	m.add(noon, signedBy("Jan", "Lease", "a", true))
+	later := noon.Add(m.left(noon))
+	if got := m.take(later, false); later.Sub(noon) != lastHeld || len(got) != 1 || !strings.Contains(got[0].body, "Everyone has signed.") {
+		t.Errorf("after %v: %q", later.Sub(noon), texts(got))
+	}
+	m.add(later, savedOf("Lease"))
+	if got := m.take(later, false); len(got) != 1 {
+		t.Errorf("the files: %q", texts(got))
+	}
+}
+
+// TestACrowdBecomesASummary has 35 packages signed one after the other within half a minute.
+func TestACrowdBecomesASummary(t *testing.T) {
+	var m moment
+	var got []notice
+	now := noon
+	until := func(end time.Time) {
+		for left := m.left(now); now.Add(left).Before(end); left = m.left(now) {
+			now = now.Add(left)
+			got = append(got, m.take(now, false)...)
+		}
+		now = end
+	}
+	for i := range 35 {
+		name := fmt.Sprintf("P%d", i)
+		m.add(now, signedBy("Ana", name, "a", false))
+		got = append(got, m.take(now, false)...)
+		until(now.Add(300 * time.Millisecond))
+		m.add(now, signedBy("Jan", name, "a", true), savedOf(name))
+		got = append(got, m.take(now, false)...)
+		until(now.Add(300 * time.Millisecond))
+	}
+	until(now.Add(time.Minute))
+	if len(got) > momentMany+1 {
+		t.Errorf("%d notifications: %q", len(got), texts(got))
+	}
+	last := got[len(got)-1]
+	if !strings.HasSuffix(last.title, "packages changed") || !strings.Contains(last.body, "And ") {
+		t.Errorf("the summary: %+v", last)
+	}
+	if len(m.waiting) != 0 || m.left(now) != time.Hour {
+		t.Errorf("%d facts were never told", len(m.waiting))
+	}
+}
+
+func TestFewNotificationsAreNotDelayedByACrowdLongPast(t *testing.T) {
+	var m moment
+	for i := range momentMany {
+		m.add(noon, signedBy("Ana", fmt.Sprint(i), "a", false))
+	}
+	if got := m.take(noon, false); len(got) != momentMany {
+		t.Errorf("told %q", texts(got))
+	}
+	later := noon.Add(momentLength)
+	m.add(later, signedBy("Jan", "Lease", "a", false))
+	if got := m.take(later, false); len(got) != 1 {
+		t.Errorf("told %q", texts(got))
+	}
+}
+
+func TestWhatHasNoNameIsToldToo(t *testing.T) {
+	var m moment
+	m.add(noon, fact{title: "One."}, fact{title: "Two."}, fact{kind: factProblem, packageID: "problem folder", title: "Three."})
+	if got := m.take(noon, false); len(got) != 3 {
+		t.Errorf("told %q", texts(got))
+	}
+}

@@ -1,0 +1,160 @@
+package agent
+
+import (
+	"context"
+	"maps"
+	"strings"
+	"time"
+
+	"countersign/internal/store"
+)
+
+// A problem that stands for some minutes is told, and once more each day that it stands: an expired sign-in or a missing
+// folder would otherwise be seen only by who looks.
+const (
+	problemAfter       = 3 * time.Minute
+	problemAfterTunnel = 15 * time.Minute // a laptop on its way has no network for a while
+	problemAgain       = 24 * time.Hour
+	problemBack        = time.Hour // one that comes back sooner than this after its end is the same one
+	problemLook        = time.Minute
+)
+
+// docProblems names the document with the problems that people were told of.
+const docProblems = "problems told"
+
+// toldProblem is when people were last told of a problem, and since when it is over; zero while it stands.
+type toldProblem struct {
+	Told  time.Time `json:"told"`
+	Ended time.Time `json:"ended,omitzero"`
+}
+
+// runProblems raises a notification for each problem in health that lasts.
+func (a *Agent) runProblems(ctx context.Context) error {
+	told := map[string]toldProblem{}
+	err := a.st.View(func(tx *store.Tx) error {
+		_, err := tx.GetDoc(docProblems, &told)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	for {
+		before := maps.Clone(told)
+		facts, pause := a.problemsDue(told)
+		if !maps.Equal(before, told) {
+			if err := a.st.Update(func(tx *store.Tx) error { return tx.PutDoc(docProblems, told) }); err != nil {
+				return err
+			}
+		}
+		a.announce(facts...)
+		if !wait(ctx, pause, a.rings.problems) {
+			return nil
+		}
+	}
+}
+
+// problemsDue are the problems to be told of now, which it notes in told, and how long there will be no other.
+func (a *Agent) problemsDue(told map[string]toldProblem) (facts []fact, pause time.Duration) {
+	now := a.now()
+	pause = problemAgain
+	issues := a.health.list()
+	stands := map[string]bool{}
+	for _, i := range issues {
+		stands[i.ID] = true
+		if !a.isTold(i, issues) {
+			continue
+		}
+		was, known := told[i.ID]
+		// A time that lies ahead was written by a clock that ran fast.
+		if known && was.Told.After(now) {
+			was.Told = now
+		}
+		if !was.Ended.IsZero() && i.Since.Sub(was.Ended) > problemBack {
+			known = false
+		}
+		due := i.Since.Add(afterHow(i))
+		if known {
+			due = was.Told.Add(problemAgain)
+		}
+		if left := due.Sub(now); left > 0 {
+			pause = min(pause, left)
+			if known && (!was.Ended.IsZero() || was != told[i.ID]) {
+				told[i.ID] = toldProblem{Told: was.Told}
+			}
+			continue
+		}
+		f := problemFact(i)
+		if a.silenced(f) { // owed until people want to hear again
+			pause = min(pause, problemLook)
+			continue
+		}
+		told[i.ID] = toldProblem{Told: now.Round(0).UTC()}
+		pause = min(pause, problemAgain)
+		facts = append(facts, f)
+	}
+	for id, was := range told {
+		switch {
+		case stands[id]:
+		case was.Ended.IsZero():
+			told[id] = toldProblem{Told: was.Told, Ended: now.Round(0).UTC()}
+		case now.Sub(was.Ended) > problemAgain:
+			delete(told, id)
+		}
+	}
+	return facts, max(pause, pauseLeast)
+}
+
+// isTold reports whether i is a problem that people hear of without looking: not what they are just setting up, a
+// sign-in that they ended themselves, or an address that cannot be reached because nothing can.
+func (a *Agent) isTold(i Issue, all []Issue) bool {
+	if i.Severity != Problem {
+		return false
+	}
+	switch i.ID {
+	case "setup":
+		return false
+	case "signin":
+		account := a.office.get().account
+		return account.Lapsed || account.SignedIn // the latter as long as the lapse is not on disk
+	case "tunnel":
+		for _, other := range all {
+			if other.ID == "service" {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// afterHow is how long i stands before people are told.
+func afterHow(i Issue) time.Duration {
+	if i.ID == "tunnel" {
+		return problemAfterTunnel
+	}
+	return problemAfter
+}
+
+// problemFact is what is wrong as a notification: what happened above, what to do below.
+func problemFact(i Issue) fact {
+	title, body := i.Text, ""
+	if at := sentenceEnd(i.Text); at > 0 {
+		title, body = i.Text[:at], strings.TrimSpace(i.Text[at:])
+	}
+	return fact{packageID: "problem " + i.ID, kind: factProblem, title: title, body: body}
+}
+
+// sentenceEnd is where the first sentence of text ends; a full stop within a name in quotation marks ends none.
+func sentenceEnd(text string) int {
+	depth := 0
+	for i, r := range text {
+		switch {
+		case r == '“':
+			depth++
+		case r == '”':
+			depth--
+		case r == '.' && depth == 0 && strings.HasPrefix(text[i+1:], " "):
+			return i + 1
+		}
+	}
+	return 0
+}
