@@ -27,7 +27,13 @@ type redirectRule func(req *http.Request, via []*http.Request) error
 
 // NewHTTPClient returns a client for this package: 30 s each to connect, to agree on TLS and to begin an answer, and
 // 60 s without a byte in either direction. There is no limit on the whole, so that a long download may take its time.
+//
+// It speaks HTTP/1.1 alone. Over HTTP/2, net/http sends a request again on a new connection for as long as a server or a
+// proxy resets its stream with PROTOCOL_ERROR or REFUSED_STREAM: hundreds of times a second, a redeemed refresh token and
+// a whole upload among them. Over HTTP/1.1 only a request without a body is repeated, once for each idle connection.
 func NewHTTPClient() *http.Client {
+	var alone http.Protocols
+	alone.SetHTTP1(true)
 	dialer := &net.Dialer{Timeout: connectTimeout, KeepAlive: 30 * time.Second}
 	return &http.Client{Transport: &http.Transport{
 		Proxy: http.ProxyFromEnvironment,
@@ -38,7 +44,7 @@ func NewHTTPClient() *http.Client {
 			}
 			return &watchedConn{Conn: conn, idle: idleTimeout}, nil
 		},
-		ForceAttemptHTTP2:     true,
+		Protocols:             &alone,
 		MaxIdleConns:          16,
 		MaxIdleConnsPerHost:   8,
 		IdleConnTimeout:       idleTimeout,

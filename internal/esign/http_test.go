@@ -2,13 +2,16 @@ package esign
 
 import (
 	"context"
+	"crypto/tls"
 	"crypto/x509"
 	"errors"
 	"io"
 	"net"
+	"net/http"
 	"net/http/httptest"
 	"os"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -84,5 +87,37 @@ func TestEveryKindHasASentence(t *testing.T) {
 		if s := Sentence(&FileError{FileName: "Offer.pdf", Problem: p}); !strings.Contains(s, `"Offer.pdf"`) {
 			t.Errorf("%s: %q", p, s)
 		}
+	}
+}
+
+// net/http repeats requests over HTTP/2 without an end, see NewHTTPClient: a service that offers it is not taken up on it.
+func TestNothingIsAskedOverHTTP2(t *testing.T) {
+	var asked, over2 atomic.Int64
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asked.Add(1)
+		over2.Add(int64(r.ProtoMajor - 1))
+		io.Copy(io.Discard, r.Body)
+		w.Header().Set("WWW-Authenticate", "Bearer")
+		w.WriteHeader(http.StatusUnauthorized)
+	}))
+	server.EnableHTTP2 = true
+	server.StartTLS()
+	defer server.Close()
+	service := NewHTTPClient()
+	transport := service.Transport.(*http.Transport)
+	transport.TLSClientConfig = &tls.Config{RootCAs: server.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs}
+	defer transport.CloseIdleConnections()
+
+	cfg := Config{AuthURL: server.URL, BaseURL: server.URL, ClientID: "c", HTTP: service}
+	client := NewClient(cfg, &tokens{})
+	client.List(t.Context(), ListQuery{})
+	client.Download(t.Context(), MasterFile, "p-1", "")
+	client.Upload(t.Context(), fileOf("a.pdf", "%PDF-1.4", ""))
+	client.AddPackage(t.Context(), offer())
+	session := NewSession(cfg, &vault{token: "rt-0"})
+	session.Access(t.Context())
+	session.Revoke(t.Context())
+	if asked.Load() < 6 || over2.Load() > 0 {
+		t.Errorf("%d of %d requests went over HTTP/2", over2.Load(), asked.Load())
 	}
 }
