@@ -18,6 +18,8 @@ import (
 
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/app"
+	"fyne.io/fyne/v2/lang"
+	"golang.org/x/text/language"
 
 	"countersign/assets"
 	"countersign/ui/desk"
@@ -77,7 +79,8 @@ func Run(ctx context.Context, o Options) (err error) {
 	a := newApp(o)
 	loop := &loop{app: a, ending: o.Ending}
 	w := window.New(ctx, a, window.Options{Office: o.Office, System: system.Opener{}, Do: loop.do, Now: time.Now,
-		HasTray: system.HasTray, Quit: loop.quit, Demo: o.Demo, StartDemo: o.StartDemo, Autostart: o.Autostart})
+		HasTray: system.HasTray, Quit: loop.quit, Demo: o.Demo, StartDemo: o.StartDemo, Autostart: o.Autostart,
+		Country: country()})
 	defer w.Close()
 	a.Lifecycle().SetOnStarted(func() {
 		started = true
@@ -120,6 +123,19 @@ func follow(ctx context.Context, over <-chan struct{}, incoming <-chan []string,
 			})
 		}
 	}
+}
+
+// country is the one the system is set to, empty when it does not say.
+func country() string {
+	tag, err := language.Parse(lang.SystemLocale().LanguageString())
+	if err != nil {
+		return ""
+	}
+	region, sure := tag.Region()
+	if sure != language.Exact {
+		return ""
+	}
+	return region.String()
 }
 
 func newApp(o Options) fyne.App {

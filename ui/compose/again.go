@@ -1,8 +1,6 @@
 package compose
 
 import (
-	"time"
-
 	"fyne.io/fyne/v2/lang"
 
 	"countersign/internal/agent"
@@ -24,7 +22,7 @@ func (s *Screen) Fill(d agent.Draft) {
 	s.message.SetText(d.Message)
 	s.reference.SetText(referenceIn(d.ExternalData))
 	if d.Due.After(s.desk.Now()) {
-		s.due.SetText(d.Due.In(s.desk.Now().Location()).Format(time.DateOnly))
+		s.due.SetText(s.days().Write(d.Due.In(s.desk.Now().Location())))
 	}
 	if len(d.Signers) > 0 {
 		s.people = nil
@@ -96,19 +94,4 @@ func (s *Screen) pickFiles() {
 		s.folder = folder
 		s.Add(paths)
 	})
-}
-
-// pickDay shows a calendar at the due date.
-func (s *Screen) pickDay() {
-	start := s.desk.Now()
-	if due := parseDue(s.due.Text, start.Location()); !due.IsZero() {
-		start = due
-	}
-	var pop *widgets.PopUp
-	calendar := widgets.NewCalendar(s.desk.Now(), start, func(day time.Time) {
-		s.due.SetText(day.Format(time.DateOnly))
-		pop.Close()
-		s.desk.Window.Canvas().Focus(s.due)
-	})
-	pop = widgets.OpenAt(s.desk.Window.Canvas(), calendar, s.due, calendar.First(start), nil)
 }

@@ -8,6 +8,8 @@ import (
 	"fyne.io/fyne/v2/lang"
 
 	"countersign/internal/agent"
+	"countersign/ui/day"
+	"countersign/ui/words"
 )
 
 // wrong says what keeps a draft from being sent: a sentence for each field, empty where it is fine.
@@ -20,9 +22,14 @@ func (w wrong) any() bool {
 	return w.files+w.signers+w.due+w.name+strings.Join(w.signer, "") != ""
 }
 
+// check judges what is typed.
+func (s *Screen) check(d agent.Draft) wrong {
+	return check(s.docs, d, s.separate(), s.due.Text, s.days(), s.desk.Now())
+}
+
 // check judges what was typed. due is the text of the date field beside its meaning; each says that every document
 // becomes a package of its own, with its own name.
-func check(docs []*document, d agent.Draft, each bool, due string, now time.Time) wrong {
+func check(docs []*document, d agent.Draft, each bool, due string, days day.Style, now time.Time) wrong {
 	w := wrong{signer: make([]string, len(d.Signers))}
 	switch {
 	case len(docs) == 0:
@@ -55,7 +62,7 @@ func check(docs []*document, d agent.Draft, each bool, due string, now time.Time
 	}
 	switch {
 	case due != "" && d.Due.IsZero():
-		w.due = lang.L("Enter a date, for example 2026-12-31.")
+		w.due = lang.L("Enter a date, for example {{.Date}}.", words.V{"Date": example(days, now)})
 	case !d.Due.IsZero() && !d.Due.After(now):
 		w.due = lang.L("This date has passed.")
 	}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
-	"time"
 
 	"fyne.io/fyne/v2/lang"
 
@@ -19,18 +18,6 @@ func proposedName(path string) string {
 	name := filepath.Base(path)
 	name = strings.TrimSuffix(name, filepath.Ext(name))
 	return strings.Join(strings.Fields(strings.ReplaceAll(name, "_", " ")), " ")
-}
-
-// parseDue reads the day in the office's zone, as 2026-12-31 or 31.12.2026; a due day ends when it is over. A text
-// that is no day gives the zero time.
-func parseDue(text string, zone *time.Location) time.Time {
-	text = strings.ReplaceAll(text, " ", "")
-	for _, layout := range []string{time.DateOnly, "2.1.2006"} {
-		if day, err := time.ParseInLocation(layout, text, zone); err == nil {
-			return day.AddDate(0, 0, 1).Add(-time.Second)
-		}
-	}
-	return time.Time{}
 }
 
 // externalData carries a reference as store.Package.Reference is read.

@@ -5,10 +5,17 @@ import (
 	"testing"
 	"time"
 
+	"fyne.io/fyne/v2"
+
 	"countersign/internal/agent"
 	"countersign/internal/store"
+	"countersign/ui/day"
 	"countersign/ui/officetest"
+	"countersign/ui/words"
 )
+
+// american is how days are written where the tests play, as far as nothing else is said.
+var american = day.Of("")
 
 func TestTheNameIsProposedFromTheFirstFile(t *testing.T) {
 	for path, want := range map[string]string{
@@ -53,10 +60,10 @@ func TestErrorsStandBesideTheirField(t *testing.T) {
 		"twice": {good, false, "A", []store.Signer{ana, with(func(s *store.Signer) { s.Email = "ANA@example.com" })}, "",
 			wrong{signer: []string{"", "This e-mail address is already in the list."}}},
 		"yesterday": {good, false, "A", []store.Signer{ana}, "2026-11-20", wrong{due: "This date has passed.", signer: []string{""}}},
-		"no day":    {good, false, "A", []store.Signer{ana}, "next week", wrong{due: "Enter a date, for example 2026-12-31.", signer: []string{""}}},
+		"no day":    {good, false, "A", []store.Signer{ana}, "next week", wrong{due: "Enter a date, for example 12/31/2026.", signer: []string{""}}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := check(c.docs, agent.Draft{Name: c.name, Signers: c.signers, Due: parseDue(c.due, officetest.Now.Location())}, c.each, c.due, officetest.Now)
+			got := check(c.docs, agent.Draft{Name: c.name, Signers: c.signers, Due: parseDue(american, c.due, officetest.Now)}, c.each, c.due, american, officetest.Now)
 			if got.files != c.want.files || got.signers != c.want.signers || got.name != c.want.name || got.due != c.want.due ||
 				!slices.Equal(got.signer, c.want.signer) && len(c.want.signer) > 0 {
 				t.Errorf("got %+v, want %+v", got, c.want)
@@ -68,14 +75,57 @@ func TestErrorsStandBesideTheirField(t *testing.T) {
 func TestADueDayEndsAtMidnightInTheOffice(t *testing.T) {
 	want := time.Date(2026, 11, 30, 22, 59, 59, 0, time.UTC)
 	for _, text := range []string{"2026-11-30", " 2026-11-30 ", "30.11.2026", "30. 11. 2026"} {
-		if got := parseDue(text, officetest.Now.Location()); !got.Equal(want) {
+		if got := parseDue(american, text, officetest.Now); !got.Equal(want) {
 			t.Errorf("%q: %v", text, got.UTC())
 		}
 	}
-	for _, text := range []string{"", "tomorrow", "2026-02-30", "11/30/2026", "30.11."} {
-		if got := parseDue(text, officetest.Now.Location()); !got.IsZero() {
-			t.Errorf("%q is no day, got %v", text, got)
-		}
+	if got := parseDue(american, "some day", officetest.Now); !got.IsZero() {
+		t.Errorf("got %v", got)
+	}
+}
+
+func TestTheDueDateShowsWhatWasUnderstood(t *testing.T) {
+	t.Cleanup(func() { words.Use("en") })
+	for code, c := range map[string]struct{ typed, hint, field, asks, waits string }{
+		"en": {"friday", "Fri 27 Nov", "11/27/2026", "Enter a date, for example 12/31/2026.", "For example 12/31/2026, Friday or in 14 days"},
+		"de": {"1.3.", "Mo, 1. März 2027", "01.03.2027", "Geben Sie das Datum als TT.MM.JJJJ ein, zum Beispiel 31.12.2026.", "Zum Beispiel 31.12.2026, Freitag oder in 14 Tagen"},
+		"fr": {"dans 14 jours", "sam. 5 déc.", "05/12/2026", "Indiquez la date ainsi\u00a0: 31/12/2026 (jour/mois/année).", "Par exemple 31/12/2026, vendredi ou dans 14\u00a0jours"},
+		"es": {"en 14 días", "sáb 5 dic", "05/12/2026", "Escriba la fecha como día/mes/año, por ejemplo 31/12/2026.", "Por ejemplo 31/12/2026, viernes o en 14\u00a0días"},
+	} {
+		t.Run(code, func(t *testing.T) {
+			words.Use(code)
+			b := newBench(t, officetest.Busy())
+			due, field := b.screen.due, b.screen.dueField
+			b.Window.Canvas().Focus(due)
+			if field.Said() != c.waits {
+				t.Errorf("an empty field asks for %q, want %q", field.Said(), c.waits)
+			}
+			b.write(c.typed)
+			if field.Said() != c.hint || due.Text != c.typed {
+				t.Errorf("while it is typed it says %q below %q", field.Said(), due.Text)
+			}
+			b.tab(1)
+			if due.Text != c.field || field.Said() != c.hint {
+				t.Errorf("the field reads %q above %q, want %q", due.Text, field.Said(), c.field)
+			}
+			due.SetText("some day")
+			b.screen.Send()
+			if field.Said() != c.asks || !field.IsWrong() {
+				t.Errorf("it asks with %q, want %q", field.Said(), c.asks)
+			}
+		})
+	}
+}
+
+func TestTheCalendarFillsInTheDayAsTheLanguageWritesIt(t *testing.T) {
+	t.Cleanup(func() { words.Use("en") })
+	words.Use("de")
+	b := newBench(t, officetest.Busy())
+	b.screen.pickDay() // the cursor is on today
+	b.key(fyne.KeyRight)
+	b.key(fyne.KeyReturn)
+	if got := b.screen.due.Text; got != "22.11.2026" {
+		t.Errorf("got %q", got)
 	}
 }
 

@@ -16,7 +16,6 @@ import (
 	"countersign/internal/store"
 	"countersign/ui/desk"
 	"countersign/ui/widgets"
-	"countersign/ui/words"
 	"countersign/ui/work"
 )
 
@@ -44,6 +43,7 @@ type Screen struct {
 	each, order                   *widgets.Choice
 	add, addPerson, day           *widgets.Button
 	bar                           *bar
+	inDue                         bool // the cursor is in the due date
 }
 
 // New returns the screen with one empty signer.
@@ -55,6 +55,7 @@ func New(d *desk.Desk) *Screen {
 	s.day.Importance = widget.LowImportance
 	s.due.ActionItem = s.day
 	s.nameField = widgets.NewField(lang.L("Package name"), s.name, "")
+	s.due.onFocus = s.dueFocus
 	s.dueField = widgets.NewField(lang.L("Due date"), s.due, "")
 	s.filesField = widgets.NewField(lang.L("Documents, in signing order"), s.fileBox, "")
 	s.peopleField = widgets.NewField(lang.L("Signers"), s.peopleBox, "")
@@ -117,7 +118,7 @@ func (s *Screen) show(n news) {
 // draft is what is typed, as the office takes it. Signers that are wholly empty are left out beside others.
 func (s *Screen) draft() agent.Draft {
 	d := agent.Draft{Name: strings.TrimSpace(s.name.Text), Message: strings.TrimSpace(s.message.Text), Sequential: s.sequential(),
-		Due: parseDue(s.due.Text, s.desk.Now().Location()), ExternalData: externalData(strings.TrimSpace(s.reference.Text))}
+		Due: parseDue(s.days(), s.due.Text, s.desk.Now()), ExternalData: externalData(strings.TrimSpace(s.reference.Text))}
 	for _, doc := range s.docs {
 		d.Files = append(d.Files, doc.path)
 	}
@@ -151,11 +152,8 @@ func (s *Screen) changed() {
 	s.bar.offer(promise(len(s.docs), d.Signers, s.separate()))
 	s.nameField.Hidden = s.separate() // each is named after its document
 	s.nameField.Refresh()
-	s.dueField.Hint("")
-	if !d.Due.IsZero() {
-		s.dueField.Hint(words.Day(s.desk.Now(), d.Due))
-	}
-	w := check(s.docs, d, s.separate(), s.due.Text, s.desk.Now())
+	s.hintDue(d.Due)
+	w := s.check(d)
 	if s.tried {
 		s.showWrong(w)
 		if b := s.bar; b.marks || w.any() {

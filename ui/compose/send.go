@@ -21,7 +21,7 @@ func (s *Screen) Send() {
 	}
 	s.tried = true
 	d := s.draft()
-	if w := check(s.docs, d, s.separate(), s.due.Text, s.desk.Now()); w.any() {
+	if w := s.check(d); w.any() {
 		s.showWrong(w)
 		s.bar.marked(true)
 		return

@@ -27,15 +27,16 @@ type Autostart interface {
 
 // Desk is handed to every screen. All fields but Autostart are set.
 type Desk struct {
-	Office Office
-	System System
-	Work   *work.Pool
-	Now    func() time.Time // also fixes the time zone in which times are shown
-	Window fyne.Window      // for dialogs and focus
-	Notice func(text string)
-	Copy   func(text string) // to the clipboard
-	Soon   func(Deed)        // does what cannot be taken back, after some seconds in which it can
-	Go     Ways
+	Office  Office
+	System  System
+	Work    *work.Pool
+	Now     func() time.Time // also fixes the time zone in which times are shown
+	Country string           // that the system is set to, for example "GB"; empty when it is not known
+	Window  fyne.Window      // for dialogs and focus
+	Notice  func(text string)
+	Copy    func(text string) // to the clipboard
+	Soon    func(Deed)        // does what cannot be taken back, after some seconds in which it can
+	Go      Ways
 
 	Autostart Autostart // nil where the program cannot start with the computer
 }

@@ -76,7 +76,7 @@ func (w *Window) enter(office desk.Office, demo bool) {
 		health: widgets.NewStrip(look.Wash, look.MarkProblem.Resource())}
 	w.notice = widgets.NewToasts(w.later)
 	w.grace = widgets.NewGrace(w.later)
-	w.desk = &desk.Desk{Soon: w.soon, Office: office, System: w.options.System, Work: w.pool, Now: w.options.Now, Window: w.window,
+	w.desk = &desk.Desk{Soon: w.soon, Office: office, System: w.options.System, Work: w.pool, Now: w.options.Now, Country: w.options.Country, Window: w.window,
 		Notice: w.notice.Say, Copy: w.app.Clipboard().SetContent, Autostart: w.options.Autostart, Go: w}
 	w.packages, w.compose = packages.New(w.desk), compose.New(w.desk)
 	w.activity, w.settings, w.about = activity.New(w.desk), settings.New(w.desk), about.New(w.desk)

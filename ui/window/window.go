@@ -24,6 +24,7 @@ type Options struct {
 	System  desk.System
 	Do      func(func()) // runs a function on the window's goroutine, soon; see work.NewPool
 	Now     func() time.Time
+	Country string                     // that the system is set to; see desk.Desk
 	HasTray func(context.Context) bool // whether a hidden window can be found again
 	Quit    func()
 	Demo    bool                                 // Office is the demo's
