@@ -22,7 +22,7 @@ func main() {
 		Window:      window,
 		Display:     func(ctx context.Context) error { return system.CheckDisplay(ctx, os.Getenv) },
 		Say:         words.Phrase,
-		OpenAddress: system.Opener{}.OpenAddress,
+		OpenAddress: func(address string) error { return system.Opener{}.OpenAddress(context.Background(), address) },
 		Stdin:       os.Stdin,
 		Stdout:      os.Stdout,
 		Stderr:      os.Stderr,

@@ -4,12 +4,15 @@ import (
 	"cmp"
 	"context"
 	"crypto/rand"
+	"crypto/tls"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"runtime"
 	"strings"
+	"sync"
 	"time"
 
 	"countersign/assets"
@@ -37,9 +40,11 @@ func (a *Agent) Services() []Preset {
 	return list
 }
 
-// TestService asks whether there is a signing service at the addresses of s: it begins a sign-in that nobody finishes.
+// TestService asks whether there is a signing service at both addresses of s: it begins a sign-in that nobody finishes,
+// and asks for the API without a token. A *ConfigError says which of the two is wrong. Without a client id it takes any.
 func (a *Agent) TestService(ctx context.Context, s Settings) error {
 	s = s.complete()
+	s.ClientID = cmp.Or(s.ClientID, "countersign")
 	for _, f := range s.Check() {
 		if f.Field == "auth_url" || f.Field == "base_url" || f.Field == "client_id" {
 			return &ConfigError{[]FieldError{f}}
@@ -47,39 +52,94 @@ func (a *Agent) TestService(ctx context.Context, s Settings) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
 	defer cancel()
-	flow, err := esign.StartLogin(ctx, esign.Config{
-		AuthURL: s.AuthURL, BaseURL: s.BaseURL, ClientID: s.ClientID, Scopes: s.Scopes,
-		SignatureHeader: s.SignatureHeader, HTTP: a.p.HTTP, Now: a.now, Log: a.log,
-	}, cmp.Or(s.ReturnAddress(), "https://localhost"+callbackPath), "")
-	if err != nil {
-		return err
-	}
-	return a.answersAt(ctx, flow.AuthorizeURL())
-}
-
-// answersAt reports whether something answers at the sign-in page's address; what it answers is for the browser.
-func (a *Agent) answersAt(ctx context.Context, address string) error {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
-	if err != nil {
-		return err
-	}
 	client := a.p.HTTP
 	if client == nil {
 		client = esign.NewHTTPClient()
 		defer client.CloseIdleConnections()
 	}
+	cfg := esign.Config{AuthURL: s.AuthURL, BaseURL: s.BaseURL, ClientID: s.ClientID, Scopes: s.Scopes,
+		SignatureHeader: s.SignatureHeader, HTTP: client, Now: a.now, Log: a.log}
+	var api error
+	var asking sync.WaitGroup
+	asking.Go(func() { api = cfg.Answers(ctx) })
+	signIn := signInPage(ctx, cfg, client, cmp.Or(s.ReturnAddress(), "https://localhost"+callbackPath))
+	asking.Wait()
+	if err := context.Cause(ctx); errors.Is(err, context.Canceled) {
+		return err
+	}
+	var bad []FieldError
+	if signIn != nil {
+		bad = append(bad, FieldError{Field: "auth_url", Text: signInSentences.of(signIn)})
+	}
+	if api != nil {
+		bad = append(bad, FieldError{Field: "base_url", Text: serviceSentences.of(api)})
+	}
+	if len(bad) > 0 {
+		return &ConfigError{bad}
+	}
+	return nil
+}
+
+// signInPage reports whether a page to sign in on is at the sign-in address; what it shows is for the browser.
+func signInPage(ctx context.Context, cfg esign.Config, client *http.Client, redirect string) error {
+	flow, err := esign.StartLogin(ctx, cfg, redirect, "")
+	if err != nil {
+		return err
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, flow.AuthorizeURL(), nil)
+	if err != nil {
+		return err
+	}
 	alone := *client
 	alone.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	resp, err := alone.Do(req)
 	if err != nil {
-		return &SignInError{"Nothing answers at the sign-in address. Check it, and the internet connection."}
+		return err
 	}
 	defer resp.Body.Close()
 	io.Copy(io.Discard, io.LimitReader(resp.Body, 64<<10))
 	if resp.StatusCode == http.StatusNotFound || resp.StatusCode >= 500 {
-		return &SignInError{"The sign-in address answers, but not as a signing service. Check it."}
+		return errNoService
 	}
 	return nil
+}
+
+// errNoService is an answer that no signing service gives.
+var errNoService = errors.New("not a signing service")
+
+// addressSentences are what can be wrong at one of the service's addresses.
+type addressSentences struct{ nothing, distrusted, ailing, other string }
+
+var (
+	signInSentences = addressSentences{
+		nothing:    "Nothing answers at the sign-in address. Check the address and the internet connection.",
+		distrusted: "The connection to the sign-in address is not secure. Check the address and the date of this computer.",
+		ailing:     "The sign-in address answers, but the service has a technical problem. Try again later.",
+		other:      "The sign-in address answers, but not as a signing service. Check the address.",
+	}
+	serviceSentences = addressSentences{
+		nothing:    "Nothing answers at the service address. Check the address and the internet connection.",
+		distrusted: "The connection to the service address is not secure. Check the address and the date of this computer.",
+		ailing:     "The service address answers, but the service has a technical problem. Try again later.",
+		other:      "The service address answers, but not as a signing service. Check the address.",
+	}
+)
+
+// of says what err means.
+func (s addressSentences) of(err error) string {
+	var trust *tls.CertificateVerificationError
+	var answer *esign.Error
+	errors.As(err, &answer)
+	switch {
+	case errors.As(err, &trust):
+		return s.distrusted
+	case answer != nil && (answer.Kind == esign.Server || answer.Kind == esign.TooMany):
+		return s.ailing
+	case errors.Is(err, errNoService), answer != nil && answer.Kind != esign.Network:
+		return s.other
+	default:
+		return s.nothing
+	}
 }
 
 // TestTunnel opens the public address of s for a moment and returns it. With an own public address it also asks
@@ -102,9 +162,13 @@ func (a *Agent) TestTunnel(ctx context.Context, s Settings, secrets Secrets) (pu
 	if err != nil {
 		return "", tunnelError(err)
 	}
-	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	bounded, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
-	return a.tryTunnel(ctx, s, t)
+	publicURL, err = a.tryTunnel(bounded, s, t)
+	if err != nil && ctx.Err() != nil { // what the attempts met meanwhile is nobody's concern
+		err = context.Cause(ctx)
+	}
+	return publicURL, err
 }
 
 func (a *Agent) tryTunnel(ctx context.Context, s Settings, t tunnel.Tunnel) (string, error) {

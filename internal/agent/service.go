@@ -143,7 +143,7 @@ func (a *Agent) checkSetUp() {
 	defer a.telling.Unlock()
 	s := a.Settings()
 	if bad := s.Check(); len(bad) > 0 {
-		text := "Countersign is not set up yet. Enter the signing service's addresses in Settings."
+		text := "Countersign is not set up yet. Open Countersign and follow the steps in its window."
 		if s.Configured() {
 			text = bad[0].Text
 		}

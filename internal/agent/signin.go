@@ -86,7 +86,7 @@ func (a *Agent) signIn(ctx context.Context, o SignInOptions, open func(address s
 }
 
 var (
-	errNotSetUp   = &SignInError{"Countersign is not set up yet. Enter the signing service's addresses in Settings."}
+	errNotSetUp   = &SignInError{"Countersign is not set up yet. Open Countersign and follow the steps in its window."}
 	errOtherLogin = &SignInError{"Another sign-in was started instead of this one."}
 	errMovedOn    = &SignInError{"The settings of the signing service were changed meanwhile. Sign in again."}
 )

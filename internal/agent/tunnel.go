@@ -229,7 +229,11 @@ func (a *Agent) tellTunnel() {
 		a.health.set("tunnel", Problem, ActSettings, "The ngrok authtoken is missing. Enter it in Settings; until then signed documents arrive late.")
 	case errors.Is(err, errLocked): // the keyring issue says it
 	case known && e.Temporary():
-		a.health.set("tunnel", Problem, ActRetry, e.Sentence())
+		text := e.Sentence()
+		if e.Kind == tunnel.Network {
+			text += " Trying again." // which a test of the settings does not
+		}
+		a.health.set("tunnel", Problem, ActRetry, text)
 	case known:
 		a.health.set("tunnel", Problem, ActSettings, e.Sentence())
 	default:

@@ -36,7 +36,7 @@ type Program struct {
 	// Say turns what notifications and the page after a sign-in say into the language of the window. Without a window
 	// they are English, as all commands are; so they are when Say is nil.
 	Say func(english string) string
-	// OpenAddress shows a web address in the browser.
+	// OpenAddress shows a web address in the browser, and may wait some seconds for it.
 	OpenAddress func(address string) error
 
 	Stdin          io.Reader

@@ -45,13 +45,12 @@ func (c *loginCmd) Run(r *run) error {
 	return nil
 }
 
-// show brings the address to the person: alone on a line, or in the browser.
+// show brings the address to the person: alone on a line, and in the browser unless there is to be none. Whether one opens
+// is known late or never, and the sign-in must not wait for it.
 func (c *loginCmd) show(r *run, address string) error {
 	if !c.NoBrowser && r.program.OpenAddress != nil {
-		if err := r.program.OpenAddress(address); err == nil {
-			fmt.Fprintln(r.program.Stderr, "The sign-in is open in the browser. If it ends on a page that cannot be shown, paste that page's address here.")
-			return nil
-		}
+		go r.program.OpenAddress(address)
+		fmt.Fprintln(r.program.Stderr, "Sign in with the browser. If it does not open, open this address in one. If it ends on a page that cannot be shown, paste that page's address here.")
 	}
 	fmt.Fprintln(r.program.Stdout, address)
 	return nil

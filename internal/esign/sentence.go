@@ -44,7 +44,7 @@ func (e *Error) Sentence() string {
 	case Denied:
 		return "The sign-in was not allowed in the browser. Sign in again and allow access."
 	case BadClient:
-		return "The signing service does not accept the client id or the client secret. Check both in Settings."
+		return "The signing service does not accept the client id or the client secret. Check the client id and the client secret."
 	case Forbidden:
 		return e.saying("Your account does not have permission to do this. Ask an administrator of the organization, or sign in with another account.",
 			"The signing service does not allow this account to do that: %s")
@@ -71,7 +71,7 @@ func (e *Error) Sentence() string {
 		case errors.Is(e.err, errNoTokens):
 			return "The signing service ended the sign-in with an answer that could not be understood. Sign in again."
 		}
-		return "The signing service gave an answer that could not be understood. Check its address in Settings."
+		return "The signing service gave an answer that could not be understood. Check the addresses of the service."
 	case Unknown:
 		return "The signing service did not confirm the package; it may or may not have been sent."
 	case Invalid:
@@ -105,9 +105,9 @@ func networkSentence(err error) string {
 	)
 	switch {
 	case errors.As(err, &dns):
-		return "The signing service was not found. Check the internet connection and its address in Settings."
+		return "The signing service was not found. Check the internet connection and the addresses of the service."
 	case errors.As(err, &verif), errors.As(err, &auth), errors.As(err, &host):
-		return "The connection to the signing service is not trusted. Check its address in Settings and the date of this computer."
+		return "The connection to the signing service is not trusted. Check the addresses of the service and the date of this computer."
 	case errors.As(err, &op) && op.Op == "dial":
 		return "The signing service could not be reached. Check the internet connection."
 	}

@@ -60,12 +60,12 @@ func (e *Error) Temporary() bool { return !e.permanent }
 func (e *Error) Sentence() string {
 	switch e.Kind {
 	case Token:
-		return "ngrok does not accept the authtoken. Copy it from your ngrok account into Settings again."
+		return "ngrok does not accept the authtoken. Copy it from your ngrok account again."
 	case DomainInUse:
-		return fmt.Sprintf("Another computer is using %s. Close Countersign there, or use another address in Settings.",
+		return fmt.Sprintf("Another computer is using %s. Close Countersign there, or use another address.",
 			e.domain())
 	case DomainNotYours:
-		return fmt.Sprintf("Your ngrok account is not allowed to use %s. Enter one of its own addresses in Settings, or none.",
+		return fmt.Sprintf("Your ngrok account is not allowed to use %s. Enter one of its own addresses, or none.",
 			e.domain())
 	case Quota:
 		return "You have reached the limit of your ngrok plan. Wait until its limit is renewed, or change the plan." +
@@ -76,29 +76,29 @@ func (e *Error) Sentence() string {
 		}
 		return fmt.Sprintf("The connection to %s is not secure. Your network inspects encrypted connections, or the "+
 			"certificate file is wrong. Ask your administrator to exclude it from inspection, or choose the "+
-			"network's certificate file in Settings.", e.server())
+			"network's certificate file.", e.server())
 	case Listen:
 		if e.busy {
-			return fmt.Sprintf("Another program on this computer is using %s. Close it, or use another port in Settings.",
+			return fmt.Sprintf("Another program on this computer is using %s. Close it, or use another port.",
 				e.Address)
 		}
-		return fmt.Sprintf("This computer cannot listen on %s. Enter another address or port in Settings.", e.Address)
+		return fmt.Sprintf("This computer cannot listen on %s. Enter another address or port.", e.Address)
 	case Stopped:
-		return fmt.Sprintf("ngrok closed %s. Opening it again.%s", e.domain(), e.code())
+		return fmt.Sprintf("ngrok closed %s. Look up the code in ngrok's list of errors.%s", e.domain(), e.code())
 	case Refused:
 		return fmt.Sprintf("ngrok refused the connection. Look up the code in ngrok's list of errors.%s", e.code())
 	case Setting:
 		if e.viaProxy {
 			return "This computer's setting for the network's proxy (HTTPS_PROXY) cannot be understood. Correct it there."
 		}
-		return fmt.Sprintf("The address %q in Settings is not complete. Correct it, for example https://office.example.com.",
+		return fmt.Sprintf("The address %q is not complete. Correct it, for example https://office.example.com.",
 			e.Address)
 	}
 	if e.viaProxy {
-		return fmt.Sprintf("The network's proxy %s does not let ngrok through. Ask your administrator. Trying again.",
+		return fmt.Sprintf("The network's proxy %s does not let ngrok through. Ask your administrator.",
 			e.Address)
 	}
-	return fmt.Sprintf("There is no connection to %s. Check the internet connection. Trying again.", e.server())
+	return fmt.Sprintf("There is no connection to %s. Check the internet connection.", e.server())
 }
 
 func (e *Error) domain() string {

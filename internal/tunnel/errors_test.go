@@ -20,6 +20,9 @@ func TestEveryKindOfErrorHasItsOwnSentence(t *testing.T) {
 				continue // there always is one
 			}
 			sentenceIsFit(t, e)
+			if strings.Contains(e.Sentence(), "Settings") || strings.Contains(e.Sentence(), "Trying again") {
+				t.Errorf("%s: the first run has no Settings, and a test tries once: %s", kind, e.Sentence())
+			}
 			if other, ok := seen[e.Sentence()]; ok && other != kind {
 				t.Errorf("%s and %s say the same: %s", kind, other, e.Sentence())
 			}

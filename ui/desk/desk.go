@@ -1,6 +1,8 @@
 package desk
 
 import (
+	"context"
+	"errors"
 	"time"
 
 	"fyne.io/fyne/v2"
@@ -11,12 +13,12 @@ import (
 )
 
 // System opens things outside the program. Its methods may be called from any goroutine and return at once, but Exists,
-// which may have to wait for a disk.
+// which may have to wait for a disk, and OpenAddress, which waits some seconds for a browser, or until ctx ends.
 type System interface {
 	Exists(path string) bool
-	OpenAddress(address string) error // https and http only
-	OpenFile(path string) error       // a file or a folder, with the program meant for it
-	ShowInFolder(path string) error   // the file's folder, with the file marked where the system can
+	OpenAddress(ctx context.Context, address string) error // https, http and mailto only
+	OpenFile(path string) error                            // a file or a folder, with the program meant for it
+	ShowInFolder(path string) error                        // the file's folder, with the file marked where the system can
 }
 
 // Autostart decides whether the program starts with the computer. Its methods may take a moment.
@@ -59,8 +61,19 @@ type Ways interface {
 	SignOut()
 }
 
-// OpenAddress opens an address and tells the person when that fails.
-func (d *Desk) OpenAddress(address string) { d.tell(d.System.OpenAddress(address)) }
+// OpenAddress opens an address and tells the person when that fails, be it some seconds later.
+func (d *Desk) OpenAddress(address string) { d.Browse(address, d.tell) }
+
+// Browse opens an address beside the window and hands over how that went: nil, or a sentence why the person should open it
+// without us. From another goroutine, call it through Work.Do.
+func (d *Desk) Browse(address string, then func(error)) {
+	work.Then(d.Work, func(ctx context.Context) (struct{}, error) { return struct{}{}, d.System.OpenAddress(ctx, address) },
+		func(_ struct{}, err error) {
+			if !errors.Is(err, context.Canceled) {
+				then(err)
+			}
+		})
+}
 
 // OpenFile opens a file or folder and tells the person when that fails.
 func (d *Desk) OpenFile(path string) { d.tell(d.System.OpenFile(path)) }

@@ -1,20 +1,45 @@
 package screentest
 
-import "countersign/internal/agent"
+import (
+	"context"
+	"slices"
+	"sync"
+
+	"countersign/internal/agent"
+)
 
 // System is a desk.System that remembers.
 type System struct {
-	Opened []string        // what was opened, after its kind: "address https://…", "file /…", "folder of /…"
-	Lost   map[string]bool // files that are no longer there
+	mu        sync.Mutex
+	NoBrowser error           // why no address is opened; nil when it is
+	Opened    []string        // what was opened, after its kind: "address https://…", "file /…", "folder of /…"
+	Lost      map[string]bool // files that are no longer there
 }
 
-func (s *System) open(what string) error { s.Opened = append(s.Opened, what); return nil }
+func (s *System) open(what string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.Opened = append(s.Opened, what)
+	return nil
+}
+
+// SoFar is Opened while work may still open something.
+func (s *System) SoFar() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.Opened)
+}
 
 // Exists is desk.System's: a file is there unless it is lost.
 func (s *System) Exists(path string) bool { return !s.Lost[path] }
 
 // OpenAddress is desk.System's.
-func (s *System) OpenAddress(address string) error { return s.open("address " + address) }
+func (s *System) OpenAddress(_ context.Context, address string) error {
+	if s.NoBrowser != nil {
+		return s.NoBrowser
+	}
+	return s.open("address " + address)
+}
 
 // OpenFile is desk.System's.
 func (s *System) OpenFile(path string) error { return s.open("file " + path) }

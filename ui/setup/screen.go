@@ -227,8 +227,15 @@ func (s *Screen) Next() {
 		return
 	}
 	s.bar.busy(p.asking)
-	s.cancel = work.Then(s.desk.Work, func(ctx context.Context) (struct{}, error) { return struct{}{}, ask(ctx) },
-		func(_ struct{}, err error) { s.asked(p, err) })
+	stopped := false
+	cancel := work.Then(s.desk.Work, func(ctx context.Context) (struct{}, error) { return struct{}{}, ask(ctx) },
+		func(_ struct{}, err error) {
+			if stopped && err != nil { // whatever went wrong meanwhile, the person knows better
+				err = context.Canceled
+			}
+			s.asked(p, err)
+		})
+	s.cancel = func() { stopped = true; cancel() }
 }
 
 // asked goes on after others were asked.
@@ -304,21 +311,13 @@ func (s *Screen) right() bool {
 	return all
 }
 
-// blame shows an error beside the field it is about, on the step of that field.
+// blame shows an error beside the fields it is about, on the step of the first of them.
 func (s *Screen) blame(p *step, err error) {
 	var config *agent.ConfigError
-	if errors.As(err, &config) {
-		for _, f := range config.Fields {
-			if at, field := s.find(f.Field); field != nil {
-				if s.steps[at] != p {
-					s.show(at)
-				}
-				field.Wrong(words.Sentence(f.Text))
-				s.bar.say(look.MarkProblem, lang.L("Check the marked fields."))
-				s.page.Refresh()
-				return
-			}
-		}
+	if errors.As(err, &config) && s.blameFields(p, config.Fields) {
+		s.bar.say(look.MarkProblem, lang.L("Check the marked fields."))
+		s.page.Refresh()
+		return
 	}
 	text := words.Sentence(err.Error())
 	if field := p.fields[p.blame]; field != nil {
@@ -327,6 +326,22 @@ func (s *Screen) blame(p *step, err error) {
 		return
 	}
 	s.bar.say(look.MarkProblem, text)
+}
+
+// blameFields marks the fields that the wizard has, and reports whether there is one.
+func (s *Screen) blameFields(p *step, wrong []agent.FieldError) (some bool) {
+	for _, f := range wrong {
+		at, field := s.find(f.Field)
+		if field == nil {
+			continue
+		}
+		if !some && s.steps[at] != p {
+			s.show(at)
+		}
+		some = true
+		field.Wrong(words.Sentence(f.Text))
+	}
+	return some
 }
 
 func (s *Screen) find(key string) (at int, field *widgets.Field) {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"fyne.io/fyne/v2"
@@ -101,9 +100,9 @@ func TestTheWholeWay(t *testing.T) {
 		t.Error("from here on the wizard ends by itself")
 	}
 	w.Next()
-	w.Until(func() bool { return w.signIn.address != "" })
-	if len(w.System.Opened) != 1 || !strings.HasPrefix(w.System.Opened[0], "address ") {
-		t.Errorf("opened %v", w.System.Opened)
+	w.Until(func() bool { return len(w.System.SoFar()) > 0 })
+	if opened := w.System.SoFar(); len(opened) != 1 || opened[0] != "address "+w.signIn.address {
+		t.Errorf("opened %v", opened)
 	}
 	w.signIn.pasted.SetText("nonsense")
 	w.signIn.paste()
@@ -271,6 +270,56 @@ func TestWhatRunsCanBeStopped(t *testing.T) {
 	if w.bar.text.Text != "The account may not send." {
 		t.Errorf("said %q", w.bar.text.Text)
 	}
+}
+
+// What a test meets on its way is no concern of whoever stopped it.
+func TestNothingIsSaidOfATestThatWasStopped(t *testing.T) {
+	w := first(t)
+	w.to("Public address")
+	ended := make(chan struct{})
+	w.Office.OnTestTunnel = func(agent.Settings, agent.Secrets) (string, error) {
+		<-ended
+		return "", errors.New("there is no connection to ngrok. Check the internet connection")
+	}
+	w.Next()
+	w.Stop()
+	close(ended)
+	w.Settle()
+	if w.at() != "Public address" || w.bar.text.Text != "" || w.said(check.NgrokToken) != "" {
+		t.Errorf("said %q and %q", w.bar.text.Text, w.said(check.NgrokToken))
+	}
+}
+
+func TestBothAddressesOfTheServiceAreTold(t *testing.T) {
+	w := first(t)
+	w.fillService()
+	w.Office.OnTestService = func(agent.Settings) error {
+		return &agent.ConfigError{Fields: []agent.FieldError{{Field: check.AuthURL, Text: "Nothing answers."}, {Field: check.BaseURL, Text: "Not a signing service."}}}
+	}
+	w.next()
+	if w.said(check.AuthURL) != "Nothing answers." || w.said(check.BaseURL) != "Not a signing service." {
+		t.Errorf("said %q and %q", w.said(check.AuthURL), w.said(check.BaseURL))
+	}
+}
+
+func TestWithoutABrowserTheAddressIsShown(t *testing.T) {
+	w := first(t)
+	w.to("Sign in")
+	w.System.NoBrowser = errors.New("no browser could be opened")
+	w.Next()
+	w.Until(func() bool { return w.bar.text.Text != "Waiting for the browser…" })
+	if w.bar.text.Text != "No browser could be opened. Copy the address and open it in a browser yourself." {
+		t.Errorf("said %q", w.bar.text.Text)
+	}
+	if w.signIn.shown.Text != "https://sign.example.com/connect/authorize" || !w.signIn.running.Visible() {
+		t.Errorf("shown %q", w.signIn.shown.Text)
+	}
+	w.signIn.link.OnTapped()
+	if len(w.Copied) != 1 || w.Copied[0] != w.signIn.address {
+		t.Errorf("copied %v", w.Copied)
+	}
+	w.Stop()
+	w.Settle()
 }
 
 func TestTheWizardLooksAsItWasApproved(t *testing.T) {

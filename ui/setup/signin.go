@@ -11,7 +11,6 @@ import (
 	"fyne.io/fyne/v2/widget"
 
 	"countersign/internal/agent"
-	"countersign/ui/look"
 	"countersign/ui/widgets"
 	"countersign/ui/words"
 	"countersign/ui/work"
@@ -27,17 +26,19 @@ type signIn struct {
 	later   *widgets.Button
 	link    *widgets.Button
 	address string // what the browser was told to show
+	shown   *widgets.Line
 }
 
 func newSignIn(s *Screen) *signIn {
-	p := &signIn{screen: s, pasted: widgets.NewEntry("https://")}
+	p := &signIn{screen: s, pasted: widgets.NewEntry("https://"), shown: widgets.NewLine("")}
+	p.shown.Shorten = true
 	p.pasted.OnSubmitted = func(string) { p.paste() }
 	p.pasted.OnEscape = s.Stop
 	p.field = widgets.NewField(lang.L("Address from the browser"),
 		widgets.Across(nil, p.pasted, widgets.NewButton(lang.L("Continue"), p.paste)), "")
 	p.link = widgets.NewButtonWithIcon(lang.L("Copy sign-in link"), theme.ContentCopyIcon(), func() { s.desk.Copy(p.address) })
 	p.running = widgets.Stack(12, note(lang.L("Finish in your browser. If nothing happens here, copy the address from the browser and paste it below.")),
-		p.field, widgets.Row(8, p.link))
+		p.field, widgets.NewField(lang.L("Sign-in page"), widgets.Across(nil, p.shown, p.link), lang.L("If no browser opens, open this address in one.")))
 	p.running.Hide()
 	p.later = widgets.NewButton(lang.L("Sign in later"), func() {
 		if s.cancel == nil {
@@ -66,8 +67,7 @@ func (p *signIn) ask() func(context.Context) error {
 	p.rest()
 	p.address = ""
 	open := func(address string) error {
-		err := d.System.OpenAddress(address)
-		d.Work.Do(func() { p.opened(address, err) })
+		d.Work.Do(func() { p.opened(address) })
 		return nil // without a browser the link can still be copied
 	}
 	return func(ctx context.Context) error {
@@ -80,14 +80,17 @@ func (p *signIn) ask() func(context.Context) error {
 	}
 }
 
-func (p *signIn) opened(address string, err error) {
+func (p *signIn) opened(address string) {
 	p.address = address
+	p.shown.Set(address)
 	p.running.Show()
 	p.later.Hide()
 	p.content.Refresh()
-	if err != nil {
-		p.screen.bar.say(look.MarkProblem, words.Sentence(err.Error()))
-	}
+	p.screen.desk.Browse(address, func(err error) {
+		if err != nil && p.screen.cancel != nil && p.address == address {
+			p.screen.bar.complain(words.NoBrowser(err))
+		}
+	})
 }
 
 func (p *signIn) ended() {

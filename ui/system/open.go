@@ -4,6 +4,9 @@
 package system
 
 import (
+	"cmp"
+	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/url"
@@ -11,20 +14,51 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"time"
 )
 
 // Opener opens things with the system's own programs. The zero value is ready; its methods may be called from any
-// goroutine and do not wait for the program they start.
-type Opener struct{}
+// goroutine.
+type Opener struct {
+	// Patience is how long a program may take to find a browser; 8 s when it is 0. One that takes longer has become the
+	// browser itself, or hangs.
+	Patience time.Duration
+}
 
-// OpenAddress shows a web address in the browser. Only https and http are opened: the address may come from outside,
-// and a file: or program address is not for us to start.
-func (Opener) OpenAddress(address string) error {
+// What people read when no browser shows an address. They copy it then.
+var (
+	ErrNoBrowser    = errors.New("no browser could be opened")
+	ErrBrowserWaits = errors.New("the browser has not answered")
+)
+
+// OpenAddress shows a web address in the browser, or a letter to write in the mail program (mailto:). Others are not
+// opened: the address may come from outside, and a file: or program address is not for us to start. It waits for the opener
+// to end, until ctx does or for some seconds: ErrNoBrowser when that found no browser, ErrBrowserWaits when nobody knows.
+func (o Opener) OpenAddress(ctx context.Context, address string) error {
 	u, err := url.Parse(address)
-	if err != nil || u.Host == "" || (u.Scheme != "https" && u.Scheme != "http") {
-		return fmt.Errorf("this is not a web address that can be opened")
+	web := err == nil && u.Host != "" && (u.Scheme == "https" || u.Scheme == "http")
+	letter := err == nil && u.Scheme == "mailto"
+	if !web && !letter {
+		return errors.New("this is not a web address that can be opened")
 	}
-	return start("the browser", addressCommand(u.String()))
+	ended, err := start(addressCommand(u.String()))
+	if err != nil {
+		return ErrNoBrowser
+	}
+	wait, cancel := context.WithTimeout(ctx, cmp.Or(o.Patience, 8*time.Second))
+	defer cancel()
+	select {
+	case err := <-ended:
+		if err != nil {
+			return ErrNoBrowser
+		}
+		return nil
+	case <-wait.Done():
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		return ErrBrowserWaits
+	}
 }
 
 // OpenFile opens a saved document or a folder.
@@ -33,7 +67,7 @@ func (Opener) OpenFile(path string) error {
 	if err != nil {
 		return err
 	}
-	return start(fmt.Sprintf("%q", filepath.Base(path)), fileCommand(path))
+	return begin(fmt.Sprintf("%q", filepath.Base(path)), fileCommand(path))
 }
 
 // ShowInFolder opens the folder of a file, with the file marked where the system can do that.
@@ -42,7 +76,7 @@ func (Opener) ShowInFolder(path string) error {
 	if err != nil {
 		return err
 	}
-	return start(fmt.Sprintf("the folder of %q", filepath.Base(path)), revealCommand(path))
+	return begin(fmt.Sprintf("the folder of %q", filepath.Base(path)), revealCommand(path))
 }
 
 // Exists says whether a file is still there. One that is out of reach, on a drive that is not connected for example,
@@ -64,17 +98,31 @@ func existing(path string) (string, error) {
 	return abs, nil
 }
 
-// start runs a command beside us and collects it when it ends, so that no dead process stays behind.
-func start(what string, command []string) error {
+// begin opens something and does not wait for the program that does.
+func begin(what string, command []string) error {
+	if _, err := start(command); err != nil {
+		return fmt.Errorf("%s could not be opened: this computer has no program for it", what)
+	}
+	return nil
+}
+
+// start runs a command beside us and collects it when it ends, so that no dead process stays behind; ended then tells how.
+func start(command []string) (ended <-chan error, err error) {
 	cmd := exec.Command(command[0], command[1:]...)
 	prepare(cmd, command)
 	if err := cmd.Start(); err != nil {
-		return fmt.Errorf("%s could not be opened: this computer has no program for it", what)
+		return nil, err
 	}
+	end := make(chan error, 1)
 	go func() {
-		if err := cmd.Wait(); err != nil && !strings.Contains(command[0], "explorer") { // explorer exits with 1 when all is well
+		err := cmd.Wait()
+		if strings.Contains(command[0], "explorer") { // which exits with 1 when all is well
+			err = nil
+		}
+		if err != nil {
 			slog.Warn("an opener ended with an error", "opener", filepath.Base(command[0]), "err", err)
 		}
+		end <- err
 	}()
-	return nil
+	return end, nil
 }

@@ -3,12 +3,14 @@
 package system
 
 import (
+	"context"
 	"errors"
 	"net"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 func env(values map[string]string) func(string) string {
@@ -42,7 +44,7 @@ func TestADisplayThatIsNotThereIsNoticedBeforeTheGraphicsLibrary(t *testing.T) {
 func TestOnlyWebAddressesAreOpened(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	for _, address := range []string{"", "file:///etc/passwd", "javascript:alert(1)", "smb://host/share", "--help", "https://"} {
-		if err := (Opener{}).OpenAddress(address); err == nil || !strings.Contains(err.Error(), "not a web address") {
+		if err := (Opener{}).OpenAddress(t.Context(), address); err == nil || !strings.Contains(err.Error(), "not a web address") {
 			t.Errorf("%q: %v", address, err)
 		}
 	}
@@ -69,6 +71,40 @@ func TestAMissingOpenerIsSaidPlainly(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	if err := (Opener{}).OpenFile(t.TempDir()); err == nil || !strings.Contains(err.Error(), "no program for it") {
 		t.Errorf("got %v", err)
+	}
+}
+
+// A program that starts is not yet a browser that opened: it may fail after a while, or never end.
+func TestABrowserThatDoesNotOpenIsNoticed(t *testing.T) {
+	const address = "https://sign.example.com/connect/authorize?state=x"
+	for name, c := range map[string]struct {
+		script string
+		want   error
+	}{
+		"none there":        {"", ErrNoBrowser},
+		"opens":             {"exit 0", nil},
+		"fails late":        {"sleep 0.1; exit 3", ErrNoBrowser},
+		"hangs":             {"exec sleep 2", ErrBrowserWaits},
+		"gets the address":  {`test "$1" = "` + address + `"`, nil},
+		"ends by a request": {"exec sleep 2", context.Canceled},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			if c.script != "" {
+				if err := os.WriteFile(filepath.Join(dir, "xdg-open"), []byte("#!/bin/sh\nPATH=/usr/bin:/bin\n"+c.script+"\n"), 0o755); err != nil {
+					t.Fatal(err)
+				}
+			}
+			t.Setenv("PATH", dir)
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			if errors.Is(c.want, context.Canceled) {
+				cancel()
+			}
+			if err := (Opener{Patience: time.Second}).OpenAddress(ctx, address); !errors.Is(err, c.want) || (err == nil) != (c.want == nil) {
+				t.Errorf("got %v, want %v", err, c.want)
+			}
+		})
 	}
 }
 

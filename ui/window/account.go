@@ -29,6 +29,7 @@ type account struct {
 	who      string
 	cancel   context.CancelFunc // ends the sign-in that runs; nil while none does
 	address  string             // what that sign-in wants to be shown in a browser
+	lost     bool               // no browser shows it
 	pasted   *widgets.Entry
 	problem  *widget.Label
 }
@@ -81,9 +82,13 @@ func (a *account) draw() {
 }
 
 func (a *account) drawRunning(parts *fyne.Container) {
-	text := widget.NewLabel(lang.L("Finish in your browser. If nothing happens here, copy the address from the browser and paste it below."))
-	text.Wrapping, text.SizeName = fyne.TextWrapWord, look.Caption
-	parts.Add(text)
+	if a.lost { // the problem says what to do
+		shown := widgets.NewCaption(a.address)
+		shown.Shorten = true
+		parts.Add(shown)
+	} else {
+		parts.Add(a.finish())
+	}
 	parts.Add(a.pasted)
 	use := widgets.NewButton(lang.L("Continue"), a.paste)
 	parts.Add(container.NewGridWithColumns(2, widgets.NewButton(lang.L("Cancel"), a.stop), use))
@@ -92,6 +97,12 @@ func (a *account) drawRunning(parts *fyne.Container) {
 		link.Importance = widget.LowImportance
 		parts.Add(link)
 	}
+}
+
+func (a *account) finish() fyne.CanvasObject {
+	text := widget.NewLabel(lang.L("Finish in your browser. If nothing happens here, copy the address from the browser and paste it below."))
+	text.Wrapping, text.SizeName = fyne.TextWrapWord, look.Caption
+	return text
 }
 
 func (a *account) menu(at fyne.CanvasObject) {
@@ -106,7 +117,7 @@ func (a *account) signIn(prompt string) {
 	if a.cancel != nil {
 		return
 	}
-	a.address = ""
+	a.address, a.lost = "", false
 	a.problem.SetText("")
 	a.pasted.SetText("")
 	a.cancel = work.Then(a.desk.Work, func(ctx context.Context) (struct{}, error) {
@@ -118,13 +129,16 @@ func (a *account) signIn(prompt string) {
 // open shows the address in the browser, from whatever goroutine. Without a browser the link can still be copied, so
 // the sign-in goes on.
 func (a *account) open(address string) error {
-	err := a.desk.System.OpenAddress(address)
 	a.desk.Work.Do(func() {
 		a.address = address
-		if err != nil {
-			a.problem.SetText(words.Sentence(err.Error()))
-		}
 		a.draw()
+		a.desk.Browse(address, func(err error) {
+			if err != nil && a.address == address {
+				a.lost = true
+				a.problem.SetText(words.NoBrowser(err))
+				a.draw()
+			}
+		})
 	})
 	return nil
 }

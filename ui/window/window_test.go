@@ -14,6 +14,7 @@ import (
 	"countersign/internal/agent"
 	"countersign/internal/store"
 	"countersign/ui/officetest"
+	"countersign/ui/screentest"
 )
 
 func (b *bench) press(key fyne.KeyName) {
@@ -163,10 +164,11 @@ func TestWhatWasRefusedIsReplacedByTheNextAttempt(t *testing.T) {
 func TestSigningInByPaste(t *testing.T) {
 	b := newBench(t, officetest.Empty())
 	signingIn(b)
-	if len(b.System.Opened) != 1 || !strings.HasPrefix(b.System.Opened[0], "address ") {
-		t.Fatalf("opened %v", b.System.Opened)
-	}
 	a := b.window.account
+	b.Until(func() bool { return len(b.System.SoFar()) > 0 })
+	if opened := b.System.SoFar(); len(opened) != 1 || opened[0] != "address "+a.address {
+		t.Fatalf("opened %v", opened)
+	}
 	a.pasted.SetText("nonsense")
 	a.paste()
 	b.Until(func() bool { return strings.HasPrefix(a.problem.Text, "This is not the address") })
@@ -178,6 +180,23 @@ func TestSigningInByPaste(t *testing.T) {
 	}
 	a.signOut()
 	b.Until(func() bool { return !a.signedIn })
+}
+
+func TestWithoutABrowserTheAddressIsShown(t *testing.T) {
+	b := newBench(t, officetest.Empty())
+	b.System.NoBrowser = errors.New("the browser has not answered")
+	signingIn(b)
+	a := b.window.account
+	b.Until(func() bool { return a.lost })
+	if a.problem.Text != "The browser has not answered. Copy the address and open it in a browser yourself." || a.cancel == nil {
+		t.Errorf("said %q", a.problem.Text)
+	}
+	b.looks("no-browser", screentest.Small, 1)
+	a.stop()
+	b.Until(func() bool { return a.cancel == nil })
+	if a.problem.Text != "" {
+		t.Errorf("left behind: %q", a.problem.Text)
+	}
 }
 
 func TestACancelledSignInSaysNothing(t *testing.T) {

@@ -32,9 +32,9 @@ func TestSentencesOfTheAgentAreSaidInTheLanguageOfTheWindow(t *testing.T) {
 		"“Lease” was not sent. The signing service refused the request: no signer. Call us":                   "„Lease“ wurde nicht gesendet. Der Signaturdienst hat die Anfrage abgelehnt: no signer. Call us.",
 		"To continue, enter the client secret in Settings, sign in. Documents and packages are not affected.": "Damit es weitergeht: Client-Secret in den Einstellungen eingeben, anmelden. Dokumente und Pakete sind nicht betroffen.",
 		"Signed out on this computer, but at the service its endpoint could not be deleted and the sign-in could not be revoked, because its key is gone.": "Auf diesem Computer abgemeldet, beim Dienst nicht vollständig: die Empfangsadresse ließ sich nicht löschen und die Anmeldung ließ sich nicht widerrufen, weil ihr Schlüssel fehlt.",
-		`"Offer \"2026\".pdf" is empty.`:                                        `„Offer "2026".pdf“ ist leer.`,
-		"ngrok closed the address a.ngrok.app. Opening it again. (ERR_NGROK_1)": "ngrok hat die Adresse a.ngrok.app abgeschaltet. Die Verbindung wird wiederhergestellt. (ERR_NGROK_1).",
-		"Ana signed “A name that is too long for a notific…":                    "Ana hat „A name that is too long for a notific…“ unterschrieben",
+		`"Offer \"2026\".pdf" is empty.`: `„Offer "2026".pdf“ ist leer.`,
+		"ngrok closed the address a.ngrok.app. Look up the code in ngrok's list of errors. (ERR_NGROK_1)": "ngrok hat die Adresse a.ngrok.app abgeschaltet. Sehen Sie den Code in der Fehlerliste von ngrok nach. (ERR_NGROK_1).",
+		"Ana signed “A name that is too long for a notific…":                                              "Ana hat „A name that is too long for a notific…“ unterschrieben",
 		"": "",
 	} {
 		if got := Sentence(english); got != want {
