@@ -36,7 +36,7 @@ func TestFilesThatWaitMoveToTheNewFolder(t *testing.T) {
 	if got := o.files(); !slices.Equal(got, []string{offerFile}) {
 		t.Errorf("files: %q", got)
 	}
-	if row, _ := o.Package(id); len(row.Files) != 1 || filepath.Dir(row.Files[0]) != o.folder {
+	if row, _ := o.Package(id); len(row.Files) != 1 || filepath.Dir(row.Files[0].Path) != o.folder {
 		t.Errorf("the package says %q", row.Files)
 	}
 }
@@ -72,7 +72,8 @@ func TestAFolderThatChangesInTheMiddleOfSavesLosesNothing(t *testing.T) {
 	}
 	for _, id := range ids {
 		row, _ := o.Package(id)
-		for _, path := range row.Files {
+		for _, f := range row.Files {
+			path := f.Path
 			if info, err := os.Stat(path); err != nil || info.Size() < 2<<20 {
 				t.Errorf("%s: %v, %v", path, info, err)
 			}

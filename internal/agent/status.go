@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"path/filepath"
+	"slices"
 
 	"countersign/internal/store"
 )
@@ -118,10 +119,23 @@ func packageRow(tx *store.Tx, p store.Package) (PackageRow, error) {
 		row.FilesTotal++
 		if j.State == store.JobDone {
 			row.FilesDone++
-			row.Files = append(row.Files, filepath.Join(j.Folder, filepath.FromSlash(j.Target)))
 		}
+		row.Files = append(row.Files, File{Path: filepath.Join(j.Folder, filepath.FromSlash(j.Target)),
+			Kind: FileKind(j.Kind), DocumentID: j.DocumentID, State: j.State, Problem: j.Problem})
 	}
+	slices.SortStableFunc(row.Files, func(x, y File) int {
+		return cmp.Or(x.Kind.rank()-y.Kind.rank(), documentIndex(p, x.DocumentID)-documentIndex(p, y.DocumentID))
+	})
 	return row, err
+}
+
+// rank is the place of a kind among a package's files.
+func (k FileKind) rank() int {
+	return slices.Index([]FileKind{FileSigned, FileCertificate, FileMaster}, k)
+}
+
+func documentIndex(p store.Package, id string) int {
+	return slices.IndexFunc(p.Documents, func(d store.Document) bool { return d.ID == id })
 }
 
 // Activity returns the newest lines of the activity list, newest first.

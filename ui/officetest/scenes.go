@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"image"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"countersign/internal/agent"
@@ -24,6 +25,18 @@ var (
 	nova = signer("novak", "Irena", "Novák")
 	tom  = signer("keller", "Thomas", "Keller")
 )
+
+// inFolder is a saved file.
+func inFolder(kind agent.FileKind, documentID, name string) agent.File {
+	return agent.File{Path: filepath.FromSlash("/home/office/Documents/Signed/" + name), Kind: kind, DocumentID: documentID, State: store.JobDone}
+}
+
+// waitsFor is files of which the last is not saved yet.
+func waitsFor(files []agent.File) []agent.File {
+	files = slices.Clone(files)
+	files[len(files)-1].State = store.JobPending
+	return files
+}
 
 // Empty is an office on its first day: nobody signed in, nothing sent.
 func Empty() *Office {
@@ -63,9 +76,10 @@ func Busy() *Office {
 			{Time: Now.Add(-20 * time.Minute), What: "signed", Who: tom.ID, Ref: "d4"}, {Time: Now.Add(-20 * time.Minute), What: "executed"},
 			{Time: Now.Add(-19 * time.Minute), What: "saved", Ref: "Mandate Keller - Letter of mandate.pdf"}},
 		SignersDone: 2, SignersTotal: 2}, FilesDone: 2, FilesTotal: 2,
-		Files: []string{filepath.FromSlash("/home/office/Documents/Signed/Mandate Keller - Letter of mandate.pdf"), filepath.FromSlash("/home/office/Documents/Signed/Mandate Keller - certificate.pdf")}}
+		Files: []agent.File{inFolder(agent.FileSigned, "d4", "Mandate Keller - Letter of mandate.pdf"), inFolder(agent.FileCertificate, "d4", "Mandate Keller - certificate.pdf")}}
 	saving := mandate
-	saving.ID, saving.Name, saving.FilesDone, saving.Files, saving.Saved = "p4", "Annual accounts 2025", 1, mandate.Files[:1], false
+	saving.ID, saving.Name, saving.FilesDone, saving.Saved = "p4", "Annual accounts 2025", 1, false
+	saving.Files = waitsFor(mandate.Files)
 	withdrawn := agent.PackageRow{Package: store.Package{ID: "p5", Name: "Old offer", State: "rescinded", Created: Now.Add(-400 * 24 * time.Hour),
 		Signers: []store.Signer{tom}, SignersTotal: 1}}
 	o.Rows = []agent.PackageRow{offer, mandate, lease, saving, withdrawn}
@@ -101,7 +115,7 @@ func Wrong() *Office {
 	}
 	full := o.Rows[1]
 	full.Saved = false
-	full.Problem, full.FilesDone, full.Files = "The disk with “Signed” is full. 1 file is waiting and will be saved when there is room.", 1, full.Files[:1]
+	full.Problem, full.FilesDone, full.Files = "The disk with “Signed” is full. 1 file is waiting and will be saved when there is room.", 1, waitsFor(full.Files)
 	expired := o.Rows[0]
 	expired.State = "expired"
 	o.Rows = []agent.PackageRow{full, expired, o.Rows[2]}

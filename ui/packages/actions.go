@@ -14,15 +14,20 @@ import (
 	"countersign/ui/work"
 )
 
-// actionsOf are the buttons for what can be done with a package.
+// actionsOf are the buttons for what can be done with a package, the one that is wanted most first.
 func (s *Screen) actionsOf(p paper) (buttons []fyne.CanvasObject) {
+	if path := p.signed(); path != "" {
+		open := widgets.NewButtonWithIcon(lang.L("Open signed document"), theme.FileTextIcon(), func() { s.desk.OpenFile(path) })
+		open.Importance = widget.HighImportance
+		buttons = append(buttons, open)
+	}
 	if words.IsDraft(p.row.State) {
 		edit := widgets.NewButtonWithIcon(lang.L("Finish in the browser…"), theme.DocumentCreateIcon(), nil)
 		edit.Importance = widget.HighImportance
 		edit.OnTapped = func() { edit.Disable(); s.openEditor(p.row.ID, edit.Enable) }
 		buttons = append(buttons, edit)
 	}
-	if standing := words.StandingOf(p.row); standing == words.Saved || standing == words.Wrong && len(p.row.Files) > 0 {
+	if standing := words.StandingOf(p.row); standing == words.Saved || standing == words.Wrong && p.row.FilesDone > 0 {
 		buttons = append(buttons, widgets.NewButtonWithIcon(lang.L("Save again"), theme.DownloadIcon(), func() { s.saveAgain(p.row) }))
 	}
 	if p.sentHere {

@@ -1,7 +1,6 @@
 package packages
 
 import (
-	"path/filepath"
 	"slices"
 	"strings"
 
@@ -44,11 +43,12 @@ func (s *Screen) draw(fresh bool) {
 	if len(p.missing) > 0 {
 		page.Add(warning(lang.N("{{.PluralCount}} saved files cannot be found in their folders. Save them again, unless you moved them yourself.", len(p.missing))))
 	}
-	page.Add(s.signersOf(p.row))
-	page.Add(s.documentsOf(p))
-	if len(p.row.Files) > 0 {
-		page.Add(s.filesOf(p))
+	signers, documents := s.signersOf(p.row), s.leavesOf(p)
+	if p.row.FilesTotal > 0 { // what came back is what one looks for
+		signers, documents = documents, signers
 	}
+	page.Add(signers)
+	page.Add(documents)
 	if len(p.row.Timeline) > 0 {
 		page.Add(s.timelineOf(p.row))
 	}
@@ -88,14 +88,14 @@ func (s *Screen) headOf(p paper) fyne.CanvasObject {
 	if row.Origin == store.MadeElsewhere {
 		facts = append(facts, lang.L("created elsewhere in your organization"))
 	}
-	head := widgets.Stack(6, widgets.Across(nil, widgets.NewHeading(words.Title(row.Name)), state), widgets.NewCaption(strings.Join(facts, " · ")))
+	head := widgets.Stack(6, widgets.NewFullHeading(words.Title(row.Name)), state, widgets.NewProse(strings.Join(facts, " · ")))
 	if due, colour := words.Due(s.desk.Now(), row.Due, standing); due != "" {
 		line := widgets.NewCaption(due)
 		line.Colour = colour
 		head.Add(line)
 	}
 	if actions := s.actionsOf(p); len(actions) > 0 {
-		head.Add(widgets.PadHV(0, 4, widgets.Row(8, actions...)))
+		head.Add(widgets.PadHV(0, 4, widgets.Flow(8, actions...)))
 	}
 	return head
 }
@@ -111,25 +111,26 @@ func (s *Screen) signersOf(row agent.PackageRow) fyne.CanvasObject {
 	if progress := words.Progress(row.SignersDone, row.SignersTotal); progress != "" {
 		title += "  ·  " + progress
 	}
-	list := widgets.Stack(10)
+	list := widgets.Stack(8)
 	addresses := s.links[paper{row: row}.linksKey()]
 	for i, signer := range row.Signers {
 		state := words.StateOf(s.desk.Now(), row, signer)
 		when := widgets.NewCaption(state.Text)
 		when.Shorten, when.Colour = false, state.Mark.Colour()
-		right := widgets.Row(8, when)
-		if address := addresses[i]; address != "" && state.Mark == look.MarkNext {
-			sign := widgets.NewButton(lang.L("Sign as {{.Who}}…", words.V{"Who": words.Name(signer)}), func() { s.desk.OpenAddress(address) })
-			right = widgets.Row(8, sign)
-		}
-		who := widgets.Stack(1, shortLine(words.Name(signer)))
+		who := widgets.Stack(1, widgets.NewName(words.Name(signer)))
 		if signer.Email != "" && signer.Email != words.Name(signer) {
-			who.Add(widgets.NewCaption(signer.Email))
+			email := widgets.NewCaption(signer.Email)
+			email.Middle = true
+			who.Add(email)
 		}
 		if signer.DeclineReason != "" {
-			who.Add(widgets.NewCaption(lang.L("Reason: {{.Reason}}", words.V{"Reason": signer.DeclineReason})))
+			who.Add(widgets.NewProse(lang.L("Reason: {{.Reason}}", words.V{"Reason": signer.DeclineReason})))
 		}
-		list.Add(widgets.Across(widget.NewIcon(state.Mark.Resource()), who, right))
+		mark := widget.NewIcon(state.Mark.Resource())
+		list.Add(widgets.Across(mark, widgets.Aside(150, who, when), nil))
+		if address := addresses[i]; address != "" && state.Mark == look.MarkNext {
+			list.Add(widgets.Across(widgets.Wide(mark.MinSize().Width, widgets.Spacer()), s.pageOf(words.Name(signer), address), nil))
+		}
 	}
 	if len(row.Signers) == 0 {
 		list.Add(widgets.NewCaption(lang.L("The signing service has not listed the signers yet.")))
@@ -137,60 +138,25 @@ func (s *Screen) signersOf(row agent.PackageRow) fyne.CanvasObject {
 	return section(title, list)
 }
 
-func (s *Screen) documentsOf(p paper) fyne.CanvasObject {
-	list := widgets.Stack(8)
-	if pages := s.picturesOf(p); pages != nil {
-		list.Add(pages)
-	}
-	for _, d := range p.row.Documents {
-		state := words.Progress(len(d.SignedBy), len(p.row.Signers))
-		if d.Executed {
-			state = lang.L("fully signed")
-		}
-		note := widgets.NewCaption(state)
-		note.Shorten = false
-		list.Add(widgets.Across(widget.NewIcon(theme.DocumentIcon()), shortLine(words.DocumentName(d)), note))
-	}
-	if len(p.row.Documents) == 0 {
-		list.Add(widgets.NewCaption(lang.L("The signing service has not listed the documents yet.")))
-	}
-	return section(lang.L("Documents"), list)
-}
-
-func (s *Screen) filesOf(p paper) fyne.CanvasObject {
-	list := widgets.Stack(8)
-	for _, path := range p.row.Files {
-		mark, place := look.MarkSaved, filepath.Dir(path)
-		if p.missing[path] {
-			mark, place = look.MarkProblem, lang.L("no longer in {{.Folder}}", words.V{"Folder": filepath.Dir(path)})
-		}
-		open := widgets.NewButton(lang.L("Open"), func() { s.desk.OpenFile(path) })
-		show := widgets.NewButton(lang.L("Show in folder"), func() { s.desk.ShowInFolder(path) })
-		if p.missing[path] {
-			open.Disable()
-			show.Disable()
-		}
-		name := widgets.Stack(1, shortLine(filepath.Base(path)), widgets.NewCaption(place))
-		list.Add(widgets.Across(widget.NewIcon(mark.Resource()), name, widgets.Row(4, open, show)))
-	}
-	return section(lang.L("Saved files"), list)
+// pageOf leads to the page where a person signs: to sign at this desk, or to send the link on.
+func (s *Screen) pageOf(who, address string) fyne.CanvasObject {
+	open := widgets.NewLink(theme.ComputerIcon(), lang.L("Open the signing page of {{.Who}}", words.V{"Who": who}), func() { s.desk.OpenAddress(address) })
+	link := widgets.NewLink(theme.ContentCopyIcon(), lang.L("Copy link"), func() {
+		s.desk.Copy(address)
+		s.desk.Notice(lang.L("The link to the signing page of {{.Who}} is copied.", words.V{"Who": who}))
+	})
+	return widgets.Stack(0, open, link)
 }
 
 func (s *Screen) timelineOf(row agent.PackageRow) fyne.CanvasObject {
 	list := widgets.Stack(6)
 	for _, m := range slices.Backward(row.Timeline) {
 		when := widgets.NewCaption(words.Clock(s.desk.Now(), m.Time))
-		list.Add(widgets.Across(widgets.Wide(92, when), shortLine(words.Moment(row, m)), nil))
+		list.Add(widgets.Across(widgets.Wide(92, when), widgets.NewParagraph(words.Moment(row, m)), nil))
 	}
 	return section(lang.L("What happened"), list)
 }
 
 func section(title string, content fyne.CanvasObject) fyne.CanvasObject {
 	return widgets.Stack(8, widgets.NewTitle(title), widgets.Card(content))
-}
-
-func shortLine(text string) *widgets.Line {
-	line := widgets.NewLine(text)
-	line.Shorten = true
-	return line
 }

@@ -29,7 +29,7 @@ type item struct {
 
 func newItem() *item {
 	i := &item{name: widgets.NewTitle(""), age: widgets.NewCaption(""), line: widgets.NewCaption(""), due: widgets.NewCaption("")}
-	i.age.Shorten, i.due.Shorten = false, false
+	i.age.Shorten, i.due.Shorten, i.name.Middle = false, false, true
 	row := container.New(layout.NewCustomPaddedHBoxLayout(3))
 	for n := range i.marks {
 		i.marks[n] = widget.NewIcon(look.MarkLater.Resource())

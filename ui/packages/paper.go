@@ -17,7 +17,7 @@ type paper struct {
 	known     bool
 	draft     store.Draft     // what it was sent from
 	sentHere  bool            // draft is known
-	originals []string        // the files it was sent from that are still there
+	originals map[int]string  // by its place in the draft, each file that is still there
 	missing   map[string]bool // saved files that are no longer where they were saved
 }
 
@@ -65,29 +65,45 @@ func (s *Screen) paperOf(id string) (p paper) {
 		return p
 	}
 	p.draft, p.sentHere = s.desk.Office.DraftOf(id)
-	for _, f := range p.draft.Files {
+	p.originals = map[int]string{}
+	for i, f := range p.draft.Files {
 		if s.desk.System.Exists(f.Path) {
-			p.originals = append(p.originals, f.Path)
+			p.originals[i] = f.Path
 		}
 	}
 	p.missing = map[string]bool{}
-	for _, path := range p.row.Files {
-		if !s.desk.System.Exists(path) {
-			p.missing[path] = true
+	for _, f := range p.row.Files {
+		if f.State == store.JobDone && !s.desk.System.Exists(f.Path) {
+			p.missing[f.Path] = true
 		}
 	}
 	return p
 }
 
-// pages are the files of which a picture of page 1 is worth showing: what was saved, before that what was sent.
-func (p paper) pages() (paths []string) {
-	for _, path := range p.row.Files {
-		if isPDF(path) && !p.missing[path] {
-			paths = append(paths, path)
+// saved are the files that are in the folder, the signed documents first.
+func (p paper) saved() (files []agent.File) {
+	for _, f := range p.row.Files {
+		if f.State == store.JobDone && !p.missing[f.Path] {
+			files = append(files, f)
 		}
 	}
-	if len(paths) == 0 {
-		paths = p.originals
+	return files
+}
+
+// signed is the signed document that "Open signed document" opens, empty when none is saved.
+func (p paper) signed() (path string) {
+	if saved := p.saved(); len(saved) > 0 && saved[0].Kind == agent.FileSigned {
+		return saved[0].Path
+	}
+	return ""
+}
+
+// pages are the files of which a picture of page 1 is worth showing.
+func (p paper) pages() (paths []string) {
+	for _, l := range p.leaves() {
+		if l.path != "" && isPDF(l.path) {
+			paths = append(paths, l.path)
+		}
 	}
 	return paths[:min(len(paths), mostPictures)]
 }
@@ -95,7 +111,7 @@ func (p paper) pages() (paths []string) {
 func isPDF(path string) bool { return strings.EqualFold(filepath.Ext(path), ".pdf") }
 
 const (
-	mostPictures = 4   // of one package
+	mostPictures = 12  // of one package
 	keepPictures = 64  // in memory
 	pictureWidth = 240 // pixels: enough for twice the density
 )

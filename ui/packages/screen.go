@@ -78,9 +78,10 @@ func New(d *desk.Desk) *Screen {
 	s.left = container.NewStack()
 	s.detail = container.NewStack()
 	s.where = widgets.NewCaption("")
-	openFolder := widgets.NewButtonWithIcon(lang.L("Open folder"), theme.FolderOpenIcon(), s.OpenFolder)
-	openFolder.Importance = widget.LowImportance
-	foot := widgets.On(look.Paper, widgets.PadHV(12, 4, widgets.Across(widget.NewIcon(theme.FolderIcon()), s.where, openFolder)))
+	s.where.Middle, s.where.Colour = true, look.Ink
+	icon := widget.NewIcon(theme.NewColoredResource(theme.FolderOpenIcon(), look.Ink))
+	openFolder := widgets.NewPress(widgets.PadHV(4, 6, widgets.Across(icon, s.where, nil)), s.OpenFolder)
+	foot := widgets.On(look.Paper, widgets.PadHV(8, 4, openFolder))
 	head := widgets.Stack(4, widgets.PadHV(12, 0, s.search), widgets.PadHV(6, 0, s.tabs))
 	side := widgets.On(look.Surface, widgets.Frame(widgets.PadHV(0, 8, head), container.NewVBox(widget.NewSeparator(), foot), nil, s.left))
 	split := container.NewHSplit(side, widgets.On(look.Paper, s.detail))
@@ -193,8 +194,8 @@ func (s *Screen) moveFromSearch(e *fyne.KeyEvent) bool {
 }
 
 func (s *Screen) openFirstFile() {
-	if s.paper.row.ID == s.chosen && len(s.paper.row.Files) > 0 {
-		s.desk.OpenFile(s.paper.row.Files[0])
+	if saved := s.paper.saved(); s.paper.row.ID == s.chosen && len(saved) > 0 {
+		s.desk.OpenFile(saved[0].Path)
 	}
 }
 

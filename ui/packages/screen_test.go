@@ -9,7 +9,9 @@ import (
 	"time"
 
 	"fyne.io/fyne/v2"
+	"fyne.io/fyne/v2/container"
 	"fyne.io/fyne/v2/test"
+	"fyne.io/fyne/v2/widget"
 
 	"countersign/internal/agent"
 	"countersign/internal/store"
@@ -17,6 +19,7 @@ import (
 	"countersign/ui/look"
 	"countersign/ui/officetest"
 	"countersign/ui/widgets"
+	"countersign/ui/words"
 )
 
 // many is an office with n open packages.
@@ -193,7 +196,7 @@ func TestADraftIsOpenedInTheServicesEditor(t *testing.T) {
 
 func TestFilesThatAreGoneAreSaidAndSavedAgain(t *testing.T) {
 	b := newBench(t, officetest.Busy())
-	b.System.Lost = map[string]bool{b.Office.Rows[1].Files[0]: true}
+	b.System.Lost = map[string]bool{b.Office.Rows[1].Files[0].Path: true}
 	b.screen.Show("p3")
 	b.Settle()
 	if len(b.screen.paper.missing) != 1 || len(b.screen.paper.pages()) != 1 {
@@ -239,7 +242,7 @@ func TestAPictureThatIsLeftIsNotWaitedFor(t *testing.T) {
 	office.let <- officetest.Page()
 	b.screen.Show("p3")
 	b.Settle()
-	if len(b.screen.pictures) != 2 || b.screen.picturesOf(b.screen.paper) == nil {
+	if len(b.screen.pictures) != 2 {
 		t.Error("the second time the pictures come")
 	}
 }
@@ -267,15 +270,71 @@ func TestEveryRowSaysWhereItsPackageStands(t *testing.T) {
 	}
 }
 
-func TestPagesAreCalledByWhatTellsThemApart(t *testing.T) {
-	for want, paths := range map[string][]string{
-		"Lease":                         {"/a/Lease.pdf"},
-		"Letter of mandate|certificate": {"/a/Mandate Keller - Letter of mandate.pdf", "/a/Mandate Keller - certificate.pdf"},
-		"Lease|Lease (2)":               {"/a/Lease.pdf", "/a/Lease (2).pdf"},
-		"a|b":                           {"/a/a.pdf", "/a/b.pdf"},
-	} {
-		if got := strings.Join(pageNames(paths), "|"); got != want {
-			t.Errorf("%v are called %q, want %q", paths, got, want)
+// widest is how wide the chosen package must be, and how wide it is shown.
+func (b *bench) widest() (least, shown float32) {
+	scroll := b.screen.detail.Objects[0].(*container.Scroll)
+	return scroll.Content.MinSize().Width, scroll.Size().Width
+}
+
+func TestNothingRunsOverTheEdgeInAnyLanguage(t *testing.T) {
+	t.Cleanup(func() { words.Use("en") })
+	for _, language := range words.Languages() {
+		words.Use(language)
+		for name, office := range map[string]*officetest.Office{"busy": signable(officetest.Busy()), "wrong": officetest.Wrong(), "world": officetest.World()} {
+			b := newBench(t, office)
+			b.Window.Resize(little)
+			if least := b.screen.Content().MinSize(); least.Width > little.Width {
+				t.Errorf("%s, %s: the screen is at least %v wide", language, name, least.Width)
+			}
+			for _, row := range office.Rows {
+				b.screen.Show(row.ID)
+				b.Settle()
+				if least, shown := b.widest(); least > shown {
+					t.Errorf("%s, %s: %q needs %v, there are %v", language, name, row.Name, least, shown)
+				}
+			}
+		}
+	}
+}
+
+func TestThePicturesHaveTheirRoomBeforeTheyCome(t *testing.T) {
+	b := newBench(t, officetest.Busy())
+	office := &slow{Office: b.Office, asked: make(chan string, 8), let: make(chan image.Image, 8)}
+	b.screen.desk.Office = office
+	b.screen.Show("p3")
+	b.Until(func() bool { return b.screen.paper.known && b.screen.paper.row.ID == "p3" })
+	before := b.screen.detail.Objects[0].(*container.Scroll).Content.MinSize()
+	office.let <- officetest.Page()
+	office.let <- officetest.Page()
+	b.Settle()
+	if after := b.screen.detail.Objects[0].(*container.Scroll).Content.MinSize(); after != before || len(b.screen.pictures) != 2 {
+		t.Errorf("%v became %v when %d pictures came", before, after, len(b.screen.pictures))
+	}
+}
+
+func TestTheSignedDocumentIsFirst(t *testing.T) {
+	b := newBench(t, officetest.Busy())
+	b.screen.Show("p3")
+	b.Settle()
+	p := b.screen.paper
+	first := b.screen.actionsOf(p)[0].(*widgets.Button)
+	if first.Text != "Open signed document" || first.Importance != widget.HighImportance {
+		t.Fatalf("the first button is %q", first.Text)
+	}
+	first.OnTapped()
+	if leaves := p.leaves(); len(leaves) != 2 || len(b.System.Opened) != 1 || !strings.HasSuffix(b.System.Opened[0], leaves[0].name) || leaves[0].name != "Mandate Keller - Letter of mandate.pdf" {
+		t.Errorf("opened %v of %+v", b.System.Opened, leaves)
+	}
+	for id, want := range map[string]string{"p1": "Lease Sonnenweg 4: 1 of 3 signed|House rules: 1 of 3 signed",
+		"p4": "Mandate Keller - Letter of mandate.pdf: Signed document · saved in Signed|Mandate Keller - certificate.pdf: Certificate · waiting to be saved"} {
+		b.screen.Show(id)
+		b.Settle()
+		var got []string
+		for _, l := range b.screen.paper.leaves() {
+			got = append(got, l.name+": "+l.note)
+		}
+		if strings.Join(got, "|") != want {
+			t.Errorf("%s has %q", id, got)
 		}
 	}
 }

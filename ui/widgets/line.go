@@ -5,6 +5,7 @@ package widgets
 import (
 	"image/color"
 	"sort"
+	"strings"
 
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/canvas"
@@ -15,7 +16,7 @@ import (
 )
 
 // Line is one line of text without the padding of a label, in a colour and size of the theme. With Shorten it takes
-// what width it gets and ends in an ellipsis where that is too little.
+// what width it gets; where that is too little it ends in an ellipsis or, with Middle, leaves out what is in the middle.
 type Line struct {
 	widget.BaseWidget
 	Text    string
@@ -23,6 +24,7 @@ type Line struct {
 	Scale   fyne.ThemeSizeName
 	Bold    bool
 	Shorten bool
+	Middle  bool // what tells names apart is often at their end
 }
 
 // NewLine returns a line in body size and text colour that takes the width it needs.
@@ -36,6 +38,13 @@ func NewLine(text string) *Line {
 func NewCaption(text string) *Line {
 	l := NewLine(text)
 	l.Colour, l.Scale, l.Shorten = look.Secondary, look.Caption, true
+	return l
+}
+
+// NewName returns a line in body size for a name, which shortens itself and keeps its end.
+func NewName(text string) *Line {
+	l := NewLine(text)
+	l.Shorten, l.Middle = true, true
 	return l
 }
 
@@ -96,9 +105,25 @@ func (r *lineRenderer) measure(text string) float32 {
 }
 
 func (r *lineRenderer) shortened(width float32) string {
+	if r.line.Middle {
+		return middleOut(r.line.Text, width, r.measure)
+	}
 	runes := []rune(r.line.Text)
 	n := sort.Search(len(runes), func(n int) bool { return r.measure(string(runes[:n+1])+"…") > width })
 	return string(runes[:n]) + "…"
+}
+
+// middleOut leaves out as much of the middle of a text as it takes to fit it into a width.
+func middleOut(text string, width float32, measure func(string) float32) string {
+	if measure(text) <= width {
+		return text
+	}
+	runes := []rune(text)
+	with := func(kept int) string {
+		front := (kept + 1) / 2
+		return strings.TrimRight(string(runes[:front]), " ") + "…" + strings.TrimLeft(string(runes[len(runes)-(kept-front):]), " ")
+	}
+	return with(sort.Search(len(runes)-1, func(n int) bool { return measure(with(n+1)) > width }))
 }
 
 func (r *lineRenderer) MinSize() fyne.Size {

@@ -5,7 +5,6 @@ import (
 
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/canvas"
-	"fyne.io/fyne/v2/container"
 	"fyne.io/fyne/v2/driver/desktop"
 	"fyne.io/fyne/v2/theme"
 	"fyne.io/fyne/v2/widget"
@@ -154,6 +153,13 @@ func (r *pressRenderer) Refresh() {
 	r.press.content.Refresh()
 }
 
+// NewLink returns a text to be pressed that leads somewhere, with an icon, and shortens itself where there is no room.
+func NewLink(icon fyne.Resource, text string, pressed func()) *Press {
+	line := NewLine(text)
+	line.Colour, line.Shorten, line.Middle = look.Ink, true, true
+	return NewPress(PadHV(4, 6, Across(widget.NewIcon(theme.NewColoredResource(icon, look.Ink)), line, nil)), pressed)
+}
+
 // NavItem is an entry of the sidebar: an icon and a word.
 func NavItem(icon fyne.Resource, text string, pressed func()) *Press {
 	return NewPress(PadHV(12, 8, Across(widget.NewIcon(icon), NewLine(text), nil)), pressed)
@@ -173,7 +179,7 @@ type Tabs struct {
 // NewTabs returns tabs with the first one chosen.
 func NewTabs(texts []string, chosen func(index int)) *Tabs {
 	t := &Tabs{texts: texts, OnChosen: chosen}
-	t.row = container.NewHBox()
+	t.row = Flow(4)
 	for i, text := range texts {
 		line := NewLine(text)
 		item := NewPress(PadHV(10, 7, line), func() { t.Choose(i) })

@@ -2,6 +2,7 @@ package widgets
 
 import (
 	"image/color"
+	"sort"
 	"strings"
 
 	"fyne.io/fyne/v2"
@@ -19,6 +20,22 @@ type Prose struct {
 	Text   string
 	Colour fyne.ThemeColorName
 	Scale  fyne.ThemeSizeName
+	Bold   bool
+	Most   int // lines, of which the last then leaves out what is in its middle; 0 for as many as it takes
+}
+
+// NewFullHeading returns a text in heading size on up to two lines that keeps its end.
+func NewFullHeading(text string) *Prose {
+	p := NewParagraph(text)
+	p.Scale, p.Bold, p.Most = look.Heading, true, 2
+	return p
+}
+
+// NewFullName returns a name in body size on up to two lines that keeps its end.
+func NewFullName(text string) *Prose {
+	p := NewParagraph(text)
+	p.Most = 2
+	return p
 }
 
 // NewParagraph returns a text in body size and text colour.
@@ -53,8 +70,8 @@ type proseRenderer struct {
 	lines []fyne.CanvasObject
 }
 
-// wrap cuts a text into lines of at most a width, between words; a longer word stays whole. Without a width yet, it is
-// one line.
+// wrap cuts a text into lines of at most a width, between words; a longer word is cut where the line ends. Without a
+// width yet, it is one line.
 func wrap(text string, width float32, measure func(string) float32) (lines []string) {
 	if width <= 0 {
 		return []string{text}
@@ -66,19 +83,47 @@ func wrap(text string, width float32, measure func(string) float32) (lines []str
 			lines = append(lines, line)
 			longer = word
 		}
+		for measure(longer) > width {
+			fits := fitting(longer, width, measure)
+			if fits == len(longer) {
+				break
+			}
+			lines, longer = append(lines, longer[:fits]), longer[fits:]
+		}
 		line = longer
 	}
 	return append(lines, line)
 }
 
+// fitting is how many bytes of a text fit into a width, at least one letter.
+func fitting(text string, width float32, measure func(string) float32) int {
+	ends := []int{}
+	for at := range text {
+		if at > 0 {
+			ends = append(ends, at)
+		}
+	}
+	ends = append(ends, len(text))
+	return ends[max(0, sort.Search(len(ends), func(n int) bool { return measure(text[:ends[n]]) > width })-1)]
+}
+
 func (r *proseRenderer) size() float32 { return r.prose.Theme().Size(r.prose.Scale) }
 
+func (r *proseRenderer) style() fyne.TextStyle { return fyne.TextStyle{Bold: r.prose.Bold} }
+
 func (r *proseRenderer) wrapped(width float32) []string {
-	return wrap(r.prose.Text, width, func(s string) float32 { return fyne.MeasureText(s, r.size(), fyne.TextStyle{}).Width })
+	measure := func(s string) float32 { return fyne.MeasureText(s, r.size(), r.style()).Width }
+	lines := wrap(r.prose.Text, width, measure)
+	most := r.prose.Most
+	if most == 0 || len(lines) <= most {
+		return lines
+	}
+	rest := strings.TrimPrefix(strings.Join(strings.Fields(r.prose.Text), " "), strings.Join(lines[:most-1], " "))
+	return append(lines[:most-1:most-1], middleOut(strings.TrimSpace(rest), width, measure))
 }
 
 func (r *proseRenderer) height() float32 {
-	return fyne.MeasureText("M", r.size(), fyne.TextStyle{}).Height
+	return fyne.MeasureText("M", r.size(), r.style()).Height
 }
 
 // Layout wraps the text into the width there is.
@@ -92,7 +137,7 @@ func (r *proseRenderer) Layout(size fyne.Size) {
 	height := r.height()
 	for i, text := range texts {
 		line := r.lines[i].(*canvas.Text)
-		line.Text, line.TextSize, line.Color = text, r.size(), colour
+		line.Text, line.TextSize, line.Color, line.TextStyle = text, r.size(), colour, r.style()
 		line.Move(fyne.NewPos(0, float32(i)*height))
 		line.Resize(fyne.NewSize(size.Width, height))
 	}

@@ -98,7 +98,7 @@ func TestALongSentenceIsReadToItsEnd(t *testing.T) {
 		{"one two three", 0, "one two three"}, // no room yet: the height of one line
 		{"one two three", 100, "one two three"},
 		{"one two three", 7, "one two|three"},
-		{"one extraordinarily two", 7, "one|extraordinarily|two"},
+		{"one extraordinarily two", 7, "one|extraor|dinaril|y two"}, // nothing runs over the edge
 		{"", 7, ""},
 	} {
 		if got := strings.Join(wrap(c.text, c.width, letters), "|"); got != c.want {
@@ -164,5 +164,37 @@ func TestAToastEndsWhenItHasBeenRead(t *testing.T) {
 	}
 	if toasts.Text() != "" {
 		t.Errorf("%q stays", toasts.Text())
+	}
+}
+
+func TestTheEndOfALongNameStaysVisible(t *testing.T) {
+	letters := func(s string) float32 { return float32(len([]rune(s))) }
+	for want, width := range map[string]float32{"Lease of the flat, 3rd floor": 40, "Lease of…3rd floor": 18, "Leas…loor": 9} {
+		if got := middleOut("Lease of the flat, 3rd floor", width, letters); got != want {
+			t.Errorf("at %v: %q, want %q", width, got, want)
+		}
+	}
+	test.NewTempApp(t)
+	p := NewFullHeading("Lease of the flat on the third floor of the house Sonnenweg 4 with its cellar and two parking spaces, second draft")
+	p.Resize(fyne.NewSize(300, 60))
+	lines := test.WidgetRenderer(p).(*proseRenderer).wrapped(300)
+	if len(lines) != 2 || !strings.HasPrefix(lines[0], "Lease of") || !strings.HasSuffix(lines[1], "second draft") {
+		t.Errorf("the heading is %q", lines)
+	}
+}
+
+func TestWhatDoesNotFitBesideGoesBelow(t *testing.T) {
+	box := func(w float32) fyne.CanvasObject { return Wide(w, NewProse("x")) }
+	for width, below := range map[float32]bool{400: false, 250: true} {
+		f := Flow(10, box(150), box(150))
+		f.Resize(fyne.NewSize(width, 100))
+		if got := f.Objects[1].Position().Y > 0; got != below || f.MinSize().Width > 150 {
+			t.Errorf("at %v the second is below: %v; at least %v wide", width, got, f.MinSize().Width)
+		}
+		a := Aside(150, box(20), box(200))
+		a.Resize(fyne.NewSize(width, 100))
+		if got := a.Objects[1].Position().Y > 0 && a.Objects[1].Position().X == 0; got != below {
+			t.Errorf("at %v what can be done is below: %v", width, got)
+		}
 	}
 }

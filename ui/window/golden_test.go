@@ -61,7 +61,7 @@ func events(b *bench) {
 
 // lost shows a saved package one of whose files is gone.
 func lost(b *bench) {
-	b.System.Lost = map[string]bool{b.Office.Rows[1].Files[1]: true}
+	b.System.Lost = map[string]bool{b.Office.Rows[1].Files[1].Path: true}
 	b.window.ShowPackage("p3")
 	b.Settle()
 }

@@ -1,0 +1,53 @@
+package packages
+
+import (
+	"testing"
+
+	"fyne.io/fyne/v2"
+
+	"countersign/ui/officetest"
+	"countersign/ui/words"
+)
+
+// beside is the room that is left for the screen beside the sidebar, in the window as it opens and at its smallest.
+var large, little = fyne.NewSize(906, 720), fyne.NewSize(666, 560)
+
+func TestTheScreenLooksAsItWasApproved(t *testing.T) {
+	show := func(id string) func(*bench) {
+		return func(b *bench) { b.screen.Show(id); b.Settle() }
+	}
+	for _, c := range []struct {
+		name     string
+		office   *officetest.Office
+		act      func(*bench)
+		size     fyne.Size
+		theme    string
+		scale    float32
+		language string
+	}{
+		{"saved", officetest.Busy(), show("p3"), large, "light", 1, "en"},
+		{"saved-dark", officetest.Busy(), show("p3"), large, "dark", 1, "en"},
+		{"saved-small-fr", officetest.Busy(), show("p3"), little, "light", 1, "fr"},
+		{"saved-small-es", officetest.Busy(), show("p3"), little, "light", 1, "es"},
+		{"saving-de", officetest.Busy(), show("p4"), large, "light", 1, "de"},
+		{"open", signable(officetest.Busy()), show("p1"), large, "light", 1, "en"},
+		{"open-small-de", signable(officetest.Busy()), show("p1"), little, "light", 1, "de"},
+		{"open-small-fr-200", signable(officetest.Busy()), show("p1"), little, "dark", 2, "fr"},
+		{"long", officetest.World(), show("w1"), large, "light", 1, "en"},
+		{"long-small", officetest.World(), show("w1"), little, "light", 1, "en"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			words.Use(c.language)
+			t.Cleanup(func() { words.Use("en") })
+			b := newBench(t, c.office)
+			c.act(b)
+			b.Looks(c.name, c.theme, c.size, c.scale)
+		})
+	}
+}
+
+// signable is an office in which the pages of the signers are known.
+func signable(o *officetest.Office) *officetest.Office {
+	o.Pages = map[string]string{"ana.ruiz": "https://sign.example.com/ana"}
+	return o
+}

@@ -1,0 +1,104 @@
+package packages
+
+import (
+	"path/filepath"
+
+	"fyne.io/fyne/v2"
+	"fyne.io/fyne/v2/lang"
+	"fyne.io/fyne/v2/theme"
+	"fyne.io/fyne/v2/widget"
+
+	"countersign/internal/agent"
+	"countersign/internal/store"
+	"countersign/ui/look"
+	"countersign/ui/widgets"
+	"countersign/ui/words"
+)
+
+// leaf is one line of a package's documents and files: what it is called, where it stands, and the file to open.
+type leaf struct {
+	name, note string
+	mark       look.Mark
+	path       string // of what can be opened, empty when there is nothing on this computer
+}
+
+// leaves are everything that belongs to a package: its files, the signed documents first, and the documents of which
+// there is no signed file yet.
+func (p paper) leaves() (list []leaf) {
+	filed := map[string]bool{} // documents of which the signed file is saved or planned
+	for _, f := range p.row.Files {
+		if f.Kind == agent.FileSigned {
+			filed[f.DocumentID] = true
+		}
+		list = append(list, p.file(f))
+	}
+	var open []leaf
+	for i, d := range p.row.Documents {
+		if d.ID == "" || !filed[d.ID] {
+			open = append(open, p.document(i, d))
+		}
+	}
+	return append(open, list...)
+}
+
+// file is the line of a file in the folder, or on its way there.
+func (p paper) file(f agent.File) leaf {
+	folder := words.V{"Folder": filepath.Base(filepath.Dir(f.Path))}
+	l := leaf{name: filepath.Base(f.Path), mark: look.MarkSaved, path: f.Path}
+	kind := map[agent.FileKind]string{agent.FileSigned: lang.L("Signed document"), agent.FileCertificate: lang.L("Certificate"),
+		agent.FileMaster: lang.L("Master file")}[f.Kind]
+	where := lang.L("saved in {{.Folder}}", folder)
+	switch {
+	case p.missing[f.Path]:
+		l.mark, l.path, where = look.MarkProblem, "", lang.L("no longer in {{.Folder}}", folder)
+	case f.State == store.JobFailed:
+		l.mark, l.path, where = look.MarkProblem, "", lang.L("could not be saved")
+	case f.State != store.JobDone:
+		l.mark, l.path, where = look.MarkNext, "", lang.L("waiting to be saved")
+	}
+	l.note = where
+	if kind != "" {
+		l.note = kind + " · " + where
+	}
+	return l
+}
+
+// document is the line of a document that has no signed file yet. What it was sent from can be looked at.
+func (p paper) document(i int, d store.Document) leaf {
+	l := leaf{name: words.DocumentName(d), mark: look.MarkNext, note: words.Progress(len(d.SignedBy), len(p.row.Signers))}
+	if d.Executed {
+		l.mark, l.note = look.MarkSigned, lang.L("fully signed")
+	}
+	if len(p.draft.Files) == len(p.row.Documents) { // in the order they were added
+		l.path = p.originals[i]
+	}
+	return l
+}
+
+// leavesOf shows them as one list.
+func (s *Screen) leavesOf(p paper) fyne.CanvasObject {
+	list := widgets.Stack(10)
+	for i, l := range p.leaves() {
+		list.Add(s.leaf(l, i < mostPictures))
+	}
+	if len(list.Objects) == 0 {
+		list.Add(widgets.NewProse(lang.L("The signing service has not listed the documents yet.")))
+	}
+	return section(lang.L("Documents"), list)
+}
+
+// leaf is one line. The room of its picture is there before the picture is.
+func (s *Screen) leaf(l leaf, pictured bool) fyne.CanvasObject {
+	name := widgets.NewFullName(l.name)
+	note := widgets.NewProse(l.note)
+	if l.mark == look.MarkProblem {
+		note.Colour = look.Attention
+	}
+	text := widgets.Stack(2, name, widgets.Across(small(widget.NewIcon(l.mark.Resource())), note, nil))
+	if l.path == "" {
+		return widgets.Across(s.page(l, pictured), text, nil)
+	}
+	open := widgets.NewButton(lang.L("Open"), func() { s.desk.OpenFile(l.path) })
+	show := widgets.NewButtonWithIcon("", theme.FolderOpenIcon(), func() { s.desk.ShowInFolder(l.path) })
+	return widgets.Across(s.page(l, pictured), widgets.Aside(110, text, widgets.Row(4, open, show)), nil)
+}
