@@ -85,7 +85,7 @@ func TestAMemberWithoutTheMemberScopeIsToldAtOnce(t *testing.T) {
 	t.Parallel()
 	o := scopedOffice(t, "profile openid offline_access organization")
 	r, _ := o.login(maxim, true)
-	if r.code != 0 || !strings.Contains(r.stderr, "may not add packages") {
+	if r.code != 0 || !strings.Contains(r.stderr, "does not have permission to send packages") {
 		t.Errorf("login ended with %d: %s", r.code, r.stderr)
 	}
 	if text := o.status().issue("scope-packages"); !strings.Contains(text, "Sign in with an account that has permission.") {
