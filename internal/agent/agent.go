@@ -21,7 +21,9 @@
 // savewatch.go and aside.go put off one package, one folder or whatever is wrong by itself and not the others,
 // withheld.go gives up nothing that the service refuses, sweep.go limits how often everything is asked about,
 // cooldown.go and clock.go believe no moment that a wrong clock has noted, asking.go covers the moments in which nobody
-// knows the endpoint's secret, state.go and precious.go survive a full disk and a damaged data file.
+// knows the endpoint's secret, state.go and precious.go survive a full disk and a damaged data file. kept.go holds what
+// is in memory and on disk: the disk first. issuer.go keeps what one service gave out from every other one, and
+// farewell.go tells a service that was left.
 //
 // It must not know how things look (ui), how a notification is raised (Params.Notify), nor how things are kept, sealed,
 // signed or written (the leaves).
@@ -229,8 +231,10 @@ func (a *Agent) load(ctx context.Context, aside string) error {
 		if _, err := tx.GetDoc(docPause, &pause); err != nil {
 			return err
 		}
-		_, err = tx.GetDoc(docAccount, &here.account)
-		return err
+		if _, err = tx.GetDoc(docAccount, &here.account); err != nil {
+			return err
+		}
+		return tx.UseService(here.settings.home()) // which an earlier version did not note
 	})
 	if err != nil {
 		return fmt.Errorf("read the settings: %w", err)
@@ -267,8 +271,11 @@ func (a *Agent) unlock(ctx context.Context) bool {
 		return false
 	}
 	a.health.clear("keyring")
+	if err := a.keys.adopt(a.Settings()); err != nil {
+		a.log.Error("name the issuer of what is kept", "err", err)
+	}
 	a.tellReplaced()
-	if err := a.endpoints.load(a.keys, a.now()); err != nil {
+	if err := a.endpoints.load(a.keys, a.Settings().issuer(), a.now()); err != nil {
 		a.log.Error("read the endpoint", "err", err)
 	}
 	a.recallAsking()

@@ -170,10 +170,11 @@ func newBenchOffice(b *testing.B, service *benchService) *benchOffice {
 	s.AuthURL, s.BaseURL, s.ClientID = service.url, service.url, "office"
 	s.Tunnel, s.Redirect, s.RedirectURI, s.SaveTo = TunnelNone, RedirectPaste, "https://localhost/oauth/callback", b.TempDir()
 	acc := account{SignedIn: true, Since: time.Now(), Scopes: []string{"organization"}}
-	if err := a.keys.put(map[string][]byte{sealedRefresh: []byte("r")}); err != nil {
+	err = a.keys.put(map[string][]byte{sealedRefresh.of(s.issuer()): []byte("r")},
+		func(tx *store.Tx) error { return tx.PutDoc(docAccountOf(office{settings: s}), acc) })
+	if err != nil {
 		b.Fatal(err)
 	}
-	a.office.set(office{settings: a.Settings(), account: acc})
 	if err := a.Configure(b.Context(), s, Secrets{ClientSecret: "secret"}); err != nil {
 		b.Fatal(err)
 	}

@@ -2,9 +2,11 @@ package agent
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"countersign/internal/store"
 )
@@ -30,10 +32,10 @@ func (a *Agent) Configure(ctx context.Context, s Settings, secrets Secrets) erro
 	}
 	values := map[string][]byte{}
 	if secrets.ClientSecret != "" {
-		values[sealedClientSecret] = []byte(secrets.ClientSecret)
+		values[sealedClientSecret.of(s.issuer())] = []byte(secrets.ClientSecret)
 	}
 	if secrets.NgrokAuthtoken != "" {
-		values[sealedNgrokToken] = []byte(secrets.NgrokAuthtoken)
+		values[sealedNgrokToken.of(s.ngrok())] = []byte(secrets.NgrokAuthtoken)
 	}
 	if a.keys.locked() && !a.unlock(ctx) {
 		return fmt.Errorf("keep the settings: %w", a.keys.reason())
@@ -42,24 +44,24 @@ func (a *Agent) Configure(ctx context.Context, s Settings, secrets Secrets) erro
 	var retire func()
 	err := a.office.change(func(o office) (_ office, err error) {
 		before, after = o, o
-		if after.service, retire, err = a.newService(o, s, values[sealedClientSecret]); err != nil {
+		if after.service, retire, err = a.newService(o, s, values[sealedClientSecret.of(s.issuer())]); err != nil {
 			return o, err
 		}
 		after.settings = s
+		if s.issuer() != o.settings.issuer() {
+			return a.moveOn(ctx, o, after, values)
+		}
 		ended := o.service != nil && after.service != nil && after.service.session != o.service.session
 		if ended {
 			after.account = o.account.resumed() // without offline_access that session had the only token
 		}
 		return after, a.keys.put(values, func(tx *store.Tx) error {
-			if err := moveJobs(tx, o.settings.SaveTo, s.SaveTo, a.now); err != nil {
-				return err
-			}
 			if ended {
 				if err := tx.PutDoc(docAccount, after.account); err != nil {
 					return err
 				}
 			}
-			return tx.PutDoc(docSettings, s)
+			return a.putSettings(tx, o.settings, s)
 		})
 	})
 	if err != nil {
@@ -75,6 +77,14 @@ func (a *Agent) Configure(ctx context.Context, s Settings, secrets Secrets) erro
 			a.replaceLogin(nil, errMovedOn)
 		}
 	}
+	if s.issuer() != before.settings.issuer() {
+		for _, id := range []string{"client", "service", "endpoint", "endpoint-lost", "scope-offline", "scope-packages"} {
+			a.health.clear(id) // what was wrong with the one before
+		}
+		a.silence.end()
+		a.saves.held.stop()
+		a.reconcileSoon("the service was changed")
+	}
 	a.saves.forget()
 	a.health.clear("folder")
 	if secrets.NgrokAuthtoken != "" {
@@ -85,6 +95,72 @@ func (a *Agent) Configure(ctx context.Context, s Settings, secrets Secrets) erro
 	a.watchers.signal(StatusChanged)
 	return nil
 }
+
+func (a *Agent) putSettings(tx *store.Tx, old, next Settings) error {
+	if err := moveJobs(tx, old.SaveTo, next.SaveTo, a.now); err != nil {
+		return err
+	}
+	return errors.Join(tx.UseService(next.home()), tx.PutDoc(docSettings, next))
+}
+
+// leaveLimit bounds how long a call under way may hold up a change of the service.
+const leaveLimit = 5 * time.Second
+
+// moveOn goes over to another service, or to another client of the same one, in one commit: the sign-in before is ended,
+// and its service is told so when it can be. Packages and drafts of another service stay, and wait for it to come back;
+// so does what is known of the account there.
+func (a *Agent) moveOn(ctx context.Context, o, next office, values map[string][]byte) (office, error) {
+	ctx, cancel := context.WithTimeout(ctx, leaveLimit)
+	defer cancel()
+	left, found := o.account.ended(), account{}
+	_, err := a.leave(ctx, o, values, func(tx *store.Tx) error {
+		found = account{}
+		if _, err := tx.GetDoc(docAccountOf(next), &found); err != nil {
+			return err
+		}
+		if o.settings.home() == next.settings.home() && found.Since.IsZero() {
+			found = left // the same packages, asked for by another client
+		}
+		return errors.Join(
+			tx.PutDoc(docAccountOf(o), left), tx.PutDoc(docAccount, found),
+			tx.PutDoc(docAsking, nil), tx.PutDoc(docListed, nil),
+			a.putSettings(tx, o.settings, next.settings), moveDrafts(tx))
+	})
+	if err != nil {
+		return o, err
+	}
+	next.account = found
+	if err := a.endpoints.load(a.keys, next.settings.issuer(), a.now()); err != nil {
+		a.log.Error("read the endpoint", "err", err)
+	}
+	a.endpoints.settle(false)
+	poke(a.rings.farewells)
+	return next, nil
+}
+
+// otherService is what a draft waits for that was made for a service that is not in use.
+const otherService = "It is for another service than the one in Settings. Set that up again, or cancel it and send it anew."
+
+// moveDrafts says of the drafts that are not sent yet what they wait for. What another client uploaded is not theirs.
+func moveDrafts(tx *store.Tx) error {
+	drafts, err := tx.Drafts(store.DraftQueued)
+	for _, d := range drafts {
+		switch {
+		case d.Away:
+			d.Problem = otherService
+		case d.Problem == otherService:
+			d.Problem = ""
+		}
+		for i := range d.Files {
+			d.Files[i].FileID = ""
+		}
+		err = errors.Join(err, tx.PutDraft(d))
+	}
+	return err
+}
+
+// docAccountOf names the document with the account of an issuer that is not in use.
+func docAccountOf(o office) string { return docAccount + "@" + string(o.settings.issuer()) }
 
 func serviceChanged(a, b Settings) bool {
 	return a.AuthURL != b.AuthURL || a.BaseURL != b.BaseURL || a.ClientID != b.ClientID ||

@@ -50,6 +50,7 @@ type listing struct {
 	tries   int
 	reading *reading
 	since   time.Time // the account.Since that reading began with
+	home    string    // whose list it is
 }
 
 // lookAround reads the service's list when it is time. A reading that failed is continued by itself.
@@ -88,8 +89,8 @@ func (a *Agent) discover(ctx context.Context, client *esign.Client, l *listing) 
 	}); err != nil {
 		return 0, err
 	}
-	if l.reading == nil || !l.since.Equal(since) {
-		l.reading, l.since = newReading(a.now(), last.known(a.now(), since)), since
+	if l.reading == nil || !l.since.Equal(since) || l.home != client.Home() {
+		l.reading, l.since, l.home = newReading(a.now(), last.known(a.now(), since)), since, client.Home()
 	}
 	r := l.reading
 	end := listMore
@@ -101,7 +102,7 @@ func (a *Agent) discover(ctx context.Context, client *esign.Client, l *listing) 
 		if items, end, err = r.next(ctx, client); err != nil {
 			return 0, a.noteListError(ctx, err)
 		}
-		if err := a.meetPackages(items, since); err != nil {
+		if err := a.meetPackages(client.Home(), items, since); err != nil {
 			return 0, err
 		}
 		if end != listMore {
@@ -141,9 +142,10 @@ func (a *Agent) noteListError(ctx context.Context, err error) error {
 	return err
 }
 
-// meetPackages draws what a part of the list shows into the store: a record for every package that is not known and not
-// over, and another look at those that are over here and not there.
-func (a *Agent) meetPackages(items []esign.Status, since time.Time) error {
+// meetPackages draws what a part of home's list shows into the store: a record for every package that is not known and
+// not over, and another look at those that are over here and not there. One that was known at another service is at home
+// now: it is the same service under another address.
+func (a *Agent) meetPackages(home string, items []esign.Status, since time.Time) error {
 	var fresh int
 	for _, s := range items {
 		if s.PackageID != "" && !esign.UsableID(s.PackageID) {
@@ -163,12 +165,16 @@ func (a *Agent) meetPackages(items []esign.Status, since time.Time) error {
 			var news bool
 			if known {
 				news = a.openAgain(&p, s)
+				if p.Service != home {
+					p.NextCheck, news = a.now(), true
+				}
 			} else {
 				p, news = a.meet(s, since)
 			}
 			if !news {
 				continue
 			}
+			p.Service = home
 			fresh++
 			if p.DraftID == "" {
 				if err := a.claimDraft(tx, &p, s.ExternalData); err != nil {

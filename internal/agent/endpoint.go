@@ -74,17 +74,18 @@ func (e *endpoints) takeOver(ctx context.Context) (done func(), err error) {
 	return done, err
 }
 
-func (e *endpoints) load(keys *vault, now time.Time) error {
+// load makes what is kept of issuer i what counts.
+func (e *endpoints) load(keys *vault, i issuer, now time.Time) error {
 	var current *endpoint
 	var former []endpoint
-	if b, err := keys.get(sealedEndpoint); err != nil {
+	if b, err := keys.get(sealedEndpoint.of(i)); err != nil {
 		return err
 	} else if b != nil {
 		if err := json.Unmarshal(b, &current); err != nil {
 			return fmt.Errorf("read the endpoint: %w", err)
 		}
 	}
-	b, err := keys.get(sealedFormer)
+	b, err := keys.get(sealedFormer.of(i))
 	if err != nil {
 		return err
 	}
@@ -261,7 +262,7 @@ func (a *Agent) endpointForbidden() {
 func (a *Agent) adoptEndpoint(x endpoint) error {
 	former := a.endpoints.formerAfter(a.now())
 	values := map[string][]byte{}
-	if err := endpointValues(values, &x, former); err != nil {
+	if err := endpointValues(values, a.Settings().issuer(), &x, former); err != nil {
 		return err
 	}
 	err := a.keys.put(values, endpointSettled)
@@ -296,14 +297,14 @@ func (a *Agent) endpointAtService() (address, id string) {
 }
 
 // endpointValues adds the registrations to the values of a commit.
-func endpointValues(values map[string][]byte, current *endpoint, former []endpoint) error {
-	values[sealedEndpoint] = nil
+func endpointValues(values map[string][]byte, i issuer, current *endpoint, former []endpoint) error {
+	values[sealedEndpoint.of(i)] = nil
 	if current != nil {
-		if err := putJSON(values, sealedEndpoint, current); err != nil {
+		if err := putJSON(values, sealedEndpoint.of(i), current); err != nil {
 			return err
 		}
 	}
-	return putJSON(values, sealedFormer, former)
+	return putJSON(values, sealedFormer.of(i), former)
 }
 
 // endpointSettled records, with a registration, that nothing is unsure about it and nothing lost.

@@ -149,7 +149,11 @@ func (a *Agent) handleEvent(ctx context.Context, ev store.Event, questions slots
 		e.DocumentID, odd = "", "The event names a document by an id that cannot be used; the package was checked all the same."
 	}
 	before := a.packageOrZero(e.PackageID)
-	status, asked := a.statusForEvent(ctx, before, e, questions)
+	var status esign.Status
+	var asked bool
+	if ev.Service == "" || ev.Service == a.Settings().home() {
+		status, asked = a.statusForEvent(ctx, before, e, questions)
+	}
 	if ctx.Err() != nil {
 		return nil
 	}
@@ -165,6 +169,9 @@ func (a *Agent) handleEvent(ctx context.Context, ev store.Event, questions slots
 		p, err := a.packageForEvent(tx, e, ev.Received)
 		if err != nil {
 			return err
+		}
+		if ev.Service != "" {
+			p.Service = ev.Service // which may not be the one in use any more
 		}
 		news := applyEvent(&p, e, ev.Received)
 		switch {

@@ -252,12 +252,13 @@ func tellAgain(err error) bool {
 // it. Whether another computer has registered since cannot be asked; where the service's answer shows that one had, the
 // error is an *othersEndpointError.
 func (a *Agent) deleteEndpoint(ctx context.Context, client *esign.Client, config esign.Config, f farewell) error {
-	_, done, err := a.endpoints.change(ctx)
+	ctx, done, err := a.endpoints.change(ctx)
 	if err != nil {
 		return err
 	}
 	defer done()
-	if o := a.office.get(); o.service != nil && o.signedIn() && sameClient(o.service.config, config) {
+	again := a.endpoints.get() != nil || a.endpointUnsure()
+	if again && string(a.Settings().issuer()) == config.Issuer() {
 		return nil
 	}
 	deleted, err := client.DeleteEndpoint(ctx, f.Endpoint)

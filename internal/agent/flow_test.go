@@ -221,7 +221,7 @@ func TestSigningOutDeletesTheEndpointAndForgetsTheTokens(t *testing.T) {
 	if !deleted || !revoked {
 		t.Errorf("deleted %v, revoked %v", deleted, revoked)
 	}
-	if b, err := o.keys.get(sealedRefresh); err != nil || b != nil {
+	if b, err := o.keys.get(sealedRefresh.of(o.Settings().issuer())); err != nil || b != nil {
 		t.Errorf("a refresh token is kept: %v", err)
 	}
 }

@@ -89,16 +89,15 @@ func quietOffice(t *testing.T, packages int, adjust ...func(*Params)) (*Agent, *
 	s.AuthURL, s.BaseURL, s.ClientID = "https://sign.test", "https://sign.test", "office"
 	s.Tunnel, s.Redirect, s.RedirectURI, s.SaveTo = TunnelNone, RedirectPaste, "https://localhost/oauth/callback", t.TempDir()
 	acc := account{SignedIn: true, Since: time.Now(), Scopes: []string{"organization"}}
-	err = a.keys.put(map[string][]byte{sealedRefresh: []byte("r")}, func(tx *store.Tx) error {
+	err = a.keys.put(map[string][]byte{sealedRefresh.of(s.issuer()): []byte("r")}, func(tx *store.Tx) error {
 		for i := range packages {
 			p := store.Package{ID: fmt.Sprintf("p%d", i), Origin: store.MadeHere, Created: time.Now(), NextCheck: time.Now()}
 			if err := putPackage(tx, p); err != nil {
 				return err
 			}
 		}
-		return tx.PutDoc(docAccount, acc)
+		return tx.PutDoc(docAccountOf(office{settings: s}), acc)
 	})
-	a.office.set(office{settings: a.Settings(), account: acc})
 	if err == nil {
 		err = a.Configure(t.Context(), s, Secrets{ClientSecret: "secret"})
 	}

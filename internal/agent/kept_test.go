@@ -198,7 +198,7 @@ func TestSigningInAgainWhileTheOldSignInIsRenewedKeepsTheNewToken(t *testing.T) 
 			if err := <-signedIn; err != nil {
 				t.Fatal(err)
 			}
-			kept, err := o.keys.get(sealedRefresh)
+			kept, err := o.keys.get(sealedRefresh.of(o.Settings().issuer()))
 			if err != nil || string(kept) != x.given["authorization_code"][1] {
 				t.Errorf("another token than the new one is kept (%v)", err)
 			}

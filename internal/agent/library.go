@@ -103,18 +103,21 @@ func (a *Agent) DraftOf(packageID string) (d store.Draft, ok bool) {
 
 // EditPage returns the address of the service's own editor for a package, where fields are placed.
 func (a *Agent) EditPage(ctx context.Context, packageID string) (string, error) {
-	return a.linkTo(ctx, func(client *esign.Client) (esign.SignLink, error) { return client.EditLink(ctx, packageID) })
+	return a.linkTo(ctx, packageID, func(client *esign.Client) (esign.SignLink, error) { return client.EditLink(ctx, packageID) })
 }
 
 // SignerPage returns the address of the page where that person signs, where the service gives one out.
 func (a *Agent) SignerPage(ctx context.Context, packageID, signerID string) (string, error) {
-	return a.linkTo(ctx, func(client *esign.Client) (esign.SignLink, error) { return client.SignLink(ctx, packageID, signerID) })
+	return a.linkTo(ctx, packageID, func(client *esign.Client) (esign.SignLink, error) { return client.SignLink(ctx, packageID, signerID) })
 }
 
-func (a *Agent) linkTo(ctx context.Context, ask func(*esign.Client) (esign.SignLink, error)) (string, error) {
+func (a *Agent) linkTo(ctx context.Context, packageID string, ask func(*esign.Client) (esign.SignLink, error)) (string, error) {
 	client, online := a.online()
 	if !online {
 		return "", &SignInError{"Sign in first; then the page can be opened."}
+	}
+	if a.packageOrZero(packageID).Away {
+		return "", &SignInError{"This package is at another service than the one in Settings. It can be opened once that one is set up again."}
 	}
 	link, err := ask(client)
 	return link.URL, a.noteServiceError(ctx, err)

@@ -269,6 +269,9 @@ func (a *Agent) sendDue(ctx context.Context) (time.Duration, error) {
 			}
 			unknown, err := tx.Drafts(store.DraftUnknown)
 			for _, d := range unknown {
+				if d.Away {
+					continue
+				}
 				if a.due(unknownWaitMost).Left(d.NextTry) == 0 {
 					due = append(due, d)
 				} else if next.IsZero() || d.NextTry.Before(next) {

@@ -58,7 +58,7 @@ func (a *Agent) draftSent(d store.Draft, added esign.Added) error {
 			return err
 		}
 		if !ok { // its first event may have come before this answer
-			p = store.Package{ID: added.PackageID, Created: a.now()}
+			p = store.Package{ID: added.PackageID, Created: a.now(), Service: d.Service}
 		}
 		fromDraft(&p, d, a.now())
 		setIf(&p.OrganizationID, added.OrganizationID)

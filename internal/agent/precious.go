@@ -28,11 +28,6 @@ type precious struct {
 
 const preciousVersion = 1
 
-// sealedNames are the sealed values worth mirroring: all of them.
-var sealedNames = []string{
-	sealedClientSecret, sealedNgrokToken, sealedRefresh, sealedEndpoint, sealedFormer, sealedLocalhost, sealedFarewells,
-}
-
 // mirror writes precious beside state.db. Safe for concurrent use.
 type mirror struct {
 	path string
@@ -83,7 +78,7 @@ func readPrecious(tx *store.Tx) (x precious, err error) {
 	if known {
 		x.Account = &acc
 	}
-	for _, name := range sealedNames {
+	for _, name := range tx.SealedNames() {
 		if b, ok := tx.Sealed(name); ok {
 			x.Sealed[name] = bytes.Clone(b)
 		}

@@ -98,10 +98,12 @@ func openExecuted(t *testing.T, s *executedService, adjust func(*Params)) *Agent
 	settings.AuthURL, settings.BaseURL, settings.ClientID = "https://sign.test", "https://sign.test", "office"
 	settings.Tunnel, settings.Redirect, settings.RedirectURI = TunnelNone, RedirectPaste, "https://localhost/oauth/callback"
 	settings.SaveTo = t.TempDir()
-	if err := a.keys.put(map[string][]byte{sealedRefresh: []byte("r")}); err != nil {
+	acc := account{SignedIn: true, Since: time.Now(), Scopes: []string{"organization"}}
+	err = a.keys.put(map[string][]byte{sealedRefresh.of(settings.issuer()): []byte("r")},
+		func(tx *store.Tx) error { return tx.PutDoc(docAccountOf(office{settings: settings}), acc) })
+	if err != nil {
 		t.Fatal(err)
 	}
-	a.office.set(office{settings: a.Settings(), account: account{SignedIn: true, Since: time.Now(), Scopes: []string{"organization"}}})
 	if err := a.Configure(t.Context(), settings, Secrets{ClientSecret: "secret"}); err != nil {
 		t.Fatal(err)
 	}

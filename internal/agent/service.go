@@ -69,16 +69,12 @@ func (a *Agent) connect() {
 // service is in use, closes the one before, and its successor does not begin before that has ended.
 func (a *Agent) newService(before office, next Settings, clientSecret []byte) (_ *service, retire func(), err error) {
 	if clientSecret == nil {
-		if clientSecret, err = a.keys.get(sealedClientSecret); err != nil {
+		if clientSecret, err = a.keys.get(sealedClientSecret.of(next.issuer())); err != nil {
 			return nil, nil, err
 		}
 	}
-	config := esign.Config{
-		AuthURL: next.AuthURL, BaseURL: next.BaseURL,
-		ClientID: next.ClientID, ClientSecret: string(clientSecret),
-		Scopes: next.Scopes, SignatureHeader: next.SignatureHeader,
-		HTTP: a.p.HTTP, Now: a.now, Log: a.log,
-	}
+	config := next.config()
+	config.ClientSecret, config.HTTP, config.Now, config.Log = string(clientSecret), a.p.HTTP, a.now, a.log
 	old := before.service
 	if old != nil && sameClient(old.config, config) {
 		if !serviceChanged(before.settings, next) {
@@ -98,14 +94,14 @@ func (a *Agent) newService(before office, next Settings, clientSecret []byte) (_
 	if !next.Configured() {
 		return nil, retire, nil
 	}
-	vault := refreshVault{a.keys, a.p.Crash, over}
+	vault := refreshVault{a.keys, sealedRefresh.of(next.issuer()), a.p.Crash, over}
 	session := esign.NewSession(config, vault)
 	return &service{config, session, esign.NewClient(config, renewing{session, a.rings.session}), vault}, retire, nil
 }
 
 // sameClient reports whether both ask the same server as the same client.
 func sameClient(a, b esign.Config) bool {
-	return a.AuthURL == b.AuthURL && a.BaseURL == b.BaseURL && a.ClientID == b.ClientID && a.ClientSecret == b.ClientSecret
+	return a.Issuer() == b.Issuer() && a.AuthURL == b.AuthURL && a.BaseURL == b.BaseURL && a.ClientSecret == b.ClientSecret
 }
 
 // closeLimit is how long a renewal under way may take to finish when it is no longer wanted: its answer may hold the
@@ -211,7 +207,7 @@ func (a *Agent) noteServiceError(ctx context.Context, err error) error {
 		a.serviceAnswers()
 	case ctx.Err() != nil, errors.Is(err, context.Canceled):
 	case errors.Is(err, esign.ErrSignedOut):
-		a.lapse(ctx)
+		poke(a.rings.session) // not here: whoever calls may hold what a lapse waits for
 	case !errors.As(err, &e), e.Kind == esign.Interrupted, e.Kind == esign.Invalid: // the service was not asked
 	case e.Kind == esign.NotKept: // the keyring's or the disk's trouble, which has its own issue
 	case e.Kind == esign.BadClient:
@@ -250,7 +246,7 @@ func (a *Agent) lapse(ctx context.Context) {
 		if !o.account.SignedIn || o.signedIn() { // somebody signed out, or in, meanwhile
 			return o, errDecided
 		}
-		if a.keys.lost(sealedRefresh) {
+		if a.keys.lost(sealedRefresh.of(o.settings.issuer())) {
 			return o, errDecided // the key may come back, and with it the sign-in
 		}
 		o.account.SignedIn, o.account.Lapsed = false, true
@@ -279,11 +275,17 @@ func (a *Agent) signedOut(err error) bool {
 
 // tellReplaced keeps the health issue about values in step that only a key which is gone can open.
 func (a *Agent) tellReplaced() {
+	o := a.office.get()
+	i := o.settings.issuer()
+	a.tellOtherSecret(o)
 	var missing []string
 	for name, what := range map[string]string{
-		sealedClientSecret: "enter the client secret in Settings", sealedNgrokToken: "enter the ngrok authtoken in Settings", sealedRefresh: "sign in",
+		sealedClientSecret.of(i):                "enter the client secret in Settings",
+		sealedNgrokToken.of(o.settings.ngrok()): "enter the ngrok authtoken in Settings",
+		sealedRefresh.of(i):                     "sign in",
 	} {
-		if a.keys.lost(name) {
+		kind, _, _ := strings.Cut(name, "@") // as an earlier version sealed it
+		if a.keys.lost(name) || a.keys.lost(kind) {
 			missing = append(missing, what)
 		}
 	}
@@ -297,12 +299,26 @@ func (a *Agent) tellReplaced() {
 		strings.Join(missing, ", ")))
 }
 
+// tellOtherSecret says in health that the client secret is to be entered again, because the one that is kept belongs to
+// another service. A client that signs in has none, or has been given it.
+func (a *Agent) tellOtherSecret(o office) {
+	own := sealedClientSecret.of(o.settings.issuer())
+	others := slices.DeleteFunc(a.keys.of(sealedClientSecret), func(name string) bool { return name == own })
+	if o.signedIn() || a.keys.has(own) || len(others) == 0 || !o.settings.Configured() {
+		a.health.clear("secret")
+		return
+	}
+	a.health.set("secret", Problem, ActSettings,
+		"The client secret that is kept belongs to another service or client. Enter the one for this service in Settings.")
+}
+
 // Settings returns the current settings.
 func (a *Agent) Settings() Settings { return a.office.get().settings }
 
 // HasSecrets reports which secrets are kept, never what they are.
 func (a *Agent) HasSecrets() (clientSecret, ngrokAuthtoken bool) {
-	c, _ := a.keys.get(sealedClientSecret)
-	n, _ := a.keys.get(sealedNgrokToken)
+	s := a.Settings()
+	c, _ := a.keys.get(sealedClientSecret.of(s.issuer()))
+	n, _ := a.keys.get(sealedNgrokToken.of(s.ngrok()))
 	return len(c) > 0, len(n) > 0
 }

@@ -190,7 +190,7 @@ func (a *Agent) adopt(ctx context.Context, l *login, svc *service, g esign.Grant
 			if refresh != "" {
 				token = []byte(refresh)
 			}
-			return a.keys.put(map[string][]byte{sealedRefresh: token},
+			return a.keys.put(map[string][]byte{sealedRefresh.of(o.settings.issuer()): token},
 				func(tx *store.Tx) error { return tx.PutDoc(docAccount, o.account) })
 		})
 	})
@@ -213,6 +213,11 @@ func (a *Agent) adopt(ctx context.Context, l *login, svc *service, g esign.Grant
 	a.wakeAll()
 	a.watchers.signal(StatusChanged)
 	return nil
+}
+
+// ended is what stays known of an account that nobody is signed in to.
+func (x account) ended() account {
+	return account{Account: Account{OrganizationID: x.OrganizationID}, Since: x.Since}
 }
 
 // newAccount is who signed in with g, after old.
@@ -248,11 +253,12 @@ func (a *Agent) checkOrganization(old account, next esign.Account) error {
 }
 
 // lostSecrets names what cannot be undone at the service because the key that sealed it is gone.
-func (a *Agent) lostSecrets(acc account) (left []string) {
-	if token, err := a.keys.get(sealedRefresh); !acc.Fleeting && (err != nil || token == nil) {
+func (a *Agent) lostSecrets(o office) (left []string) {
+	i := o.settings.issuer()
+	if token, err := a.keys.get(sealedRefresh.of(i)); !o.account.Fleeting && (err != nil || token == nil) {
 		left = append(left, "the sign-in could not be revoked, because its key is gone")
 	}
-	if a.endpoints.get() == nil && a.keys.has(sealedEndpoint) {
+	if a.endpoints.get() == nil && a.keys.has(sealedEndpoint.of(i)) {
 		left = append(left, "its endpoint could not be deleted, because its key is gone")
 	}
 	return left
@@ -284,10 +290,10 @@ func (a *Agent) SignOut(ctx context.Context) error {
 	var owed string
 	err := a.office.change(func(o office) (next office, err error) {
 		if o.signedIn() {
-			left = a.lostSecrets(o.account)
+			left = a.lostSecrets(o)
 		}
 		was := o
-		o.account = account{Account: Account{OrganizationID: o.account.OrganizationID}, Since: o.account.Since}
+		o.account = o.account.ended()
 		owed, err = a.leave(ctx, was, map[string][]byte{},
 			func(tx *store.Tx) error { return tx.PutDoc(docAccount, o.account) })
 		return o, err
@@ -315,8 +321,9 @@ func (a *Agent) SignOut(ctx context.Context) error {
 // under the id that is returned; it is "" when there is nothing to tell. Events that are still on their way count for a
 // little longer.
 func (a *Agent) leave(ctx context.Context, o office, values map[string][]byte, also ...func(*store.Tx) error) (owed string, err error) {
-	values[sealedRefresh] = nil
-	if o.service == nil || !o.signedIn() {
+	i := o.settings.issuer()
+	values[sealedRefresh.of(i)] = nil
+	if o.service == nil {
 		return "", a.keys.put(values, also...)
 	}
 	done, err := a.endpoints.takeOver(ctx)
@@ -324,8 +331,11 @@ func (a *Agent) leave(ctx context.Context, o office, values map[string][]byte, a
 		return "", err
 	}
 	defer done()
+	if !o.signedIn() {
+		return "", a.keys.put(values, also...)
+	}
 	former := a.endpoints.formerAfter(a.now())
-	if err := endpointValues(values, nil, former); err != nil {
+	if err := endpointValues(values, i, nil, former); err != nil {
 		return "", err
 	}
 	also = append(also, endpointSettled)

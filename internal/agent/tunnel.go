@@ -121,7 +121,7 @@ func (a *Agent) makeTunnel(s Settings, authtoken string) (tunnel.Tunnel, error) 
 	switch s.Tunnel {
 	case TunnelNgrok:
 		if authtoken == "" {
-			kept, err := a.keys.get(sealedNgrokToken)
+			kept, err := a.keys.get(sealedNgrokToken.of(s.ngrok()))
 			if err != nil {
 				return nil, err
 			}

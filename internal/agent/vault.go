@@ -4,21 +4,26 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 
 	"countersign/internal/secret"
 	"countersign/internal/store"
 )
 
-// Names of the sealed values.
+// The sealed values that an issuer gave out.
 const (
-	sealedClientSecret = "client-secret"
-	sealedNgrokToken   = "ngrok-authtoken"
-	sealedRefresh      = "refresh-token"
-	sealedEndpoint     = "endpoint"          // JSON of endpoint
-	sealedFormer       = "endpoint-previous" // JSON of those before, valid a little longer
-	sealedLocalhost    = "localhost-certificate"
-	sealedFarewells    = "farewells" // JSON of what is owed to services that were left
+	sealedClientSecret sealedOf = "client-secret"
+	sealedNgrokToken   sealedOf = "ngrok-authtoken"
+	sealedRefresh      sealedOf = "refresh-token"
+	sealedEndpoint     sealedOf = "endpoint"          // JSON of endpoint
+	sealedFormer       sealedOf = "endpoint-previous" // JSON of those before, valid a little longer
+)
+
+// The names of the others.
+const (
+	sealedLocalhost = "localhost-certificate"
+	sealedFarewells = "farewells" // JSON of what is owed to services that were left
 )
 
 // docKeyID names the document with the fingerprint of the key that sealed the values.
@@ -152,6 +157,45 @@ func (v *vault) get(name string) ([]byte, error) {
 	return plain, nil
 }
 
+// adopt gives the values that an earlier version sealed without an issuer to those that the settings name. What another
+// key has sealed stays as it is.
+func (v *vault) adopt(s Settings) error {
+	i := s.issuer()
+	values := map[string][]byte{}
+	for kind, owner := range map[sealedOf]issuer{
+		sealedClientSecret: i, sealedRefresh: i, sealedEndpoint: i, sealedFormer: i, sealedNgrokToken: s.ngrok(),
+	} {
+		plain, err := v.get(string(kind))
+		if err != nil {
+			return err
+		}
+		if plain != nil {
+			values[kind.of(owner)], values[string(kind)] = plain, nil
+		}
+	}
+	if len(values) == 0 {
+		return nil
+	}
+	return v.put(values)
+}
+
+// of returns the names of the sealed values of a kind, whoever issued them.
+func (v *vault) of(kind sealedOf) (names []string) {
+	err := v.st.View(func(tx *store.Tx) error {
+		names = nil
+		for _, name := range tx.SealedNames() {
+			if strings.HasPrefix(name, kind.of("")) {
+				names = append(names, name)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil
+	}
+	return names
+}
+
 // has reports whether there is a sealed value of that name, whether or not it can be opened.
 func (v *vault) has(name string) (there bool) {
 	err := v.st.View(func(tx *store.Tx) error {
@@ -218,6 +262,7 @@ func (v *vault) commit(values map[string][]byte, also []func(*store.Tx) error) e
 // refreshVault is the esign.Vault of this office.
 type refreshVault struct {
 	v     *vault
+	name  string // of the sealed token
 	crash func(point string)
 	free  <-chan struct{} // closed once the session before has ended: the token has one owner
 }
@@ -236,7 +281,7 @@ func (r refreshVault) Refresh(ctx context.Context) (string, error) {
 	if err := r.wait(ctx); err != nil {
 		return "", err
 	}
-	b, err := r.v.get(sealedRefresh)
+	b, err := r.v.get(r.name)
 	return string(b), err
 }
 
@@ -245,10 +290,10 @@ func (r refreshVault) SetRefresh(ctx context.Context, token string) error {
 		return err
 	}
 	if token == "" {
-		return r.v.put(map[string][]byte{sealedRefresh: nil})
+		return r.v.put(map[string][]byte{r.name: nil})
 	}
 	r.crash("renewed")
-	if err := r.v.put(map[string][]byte{sealedRefresh: []byte(token)}); err != nil {
+	if err := r.v.put(map[string][]byte{r.name: []byte(token)}); err != nil {
 		return err
 	}
 	r.crash("renewal kept")

@@ -83,10 +83,10 @@ func set[T ~string](field *T, value *string) {
 func (c *setupCmd) Run(r *run) error {
 	change := settingsChange{Setup: *c}
 	var err error
-	if change.Secrets.ClientSecret, err = r.secret(clientSecretVariable, "Client secret", c.ClientID != nil); err != nil {
+	if change.Secrets.ClientSecret, err = r.secret(clientSecretVariable, "Client secret", c.ClientID != nil || c.AuthURL != nil || c.BaseURL != nil); err != nil {
 		return err
 	}
-	wantsToken := c.Tunnel != nil && *c.Tunnel == string(agent.TunnelNgrok)
+	wantsToken := c.Tunnel != nil && *c.Tunnel == string(agent.TunnelNgrok) || c.NgrokConnectURL != nil
 	if change.Secrets.NgrokAuthtoken, err = r.secret(authtokenVariable, "ngrok authtoken", wantsToken); err != nil {
 		return err
 	}

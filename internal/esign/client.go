@@ -35,6 +35,9 @@ func NewClient(cfg Config, tokens TokenSource) *Client {
 	return &Client{cfg: cfg, tokens: tokens, root: cfg.apiRoot()}
 }
 
+// Home is the service that is called, see Config.Home.
+func (c *Client) Home() string { return c.cfg.Home() }
+
 // call is one API call. It can be made more than once: after a 401, and under both forms of its path.
 type call struct {
 	op     string // what is being done, to which object

@@ -21,7 +21,7 @@ type DraftCounts struct {
 func draftFacets(d Draft, row []byte) (f facets) {
 	f.entry(bucketDraftStates, nil, stateKey(d.State), row)
 	f.count("drafts."+string(d.State), 1)
-	if d.State == DraftQueued {
+	if d.State == DraftQueued && !d.Away {
 		f.entry(bucketDraftsDue, nil, stamp(d.NextTry), row)
 	}
 	return f
@@ -43,6 +43,9 @@ func (tx *Tx) PutDraft(d Draft) error {
 			return err
 		}
 		old = draftFacets(stored, row)
+	}
+	if err := tx.home(&d.Service, &d.Away); err != nil {
+		return err
 	}
 	if d.State == "" {
 		d.State = DraftQueued

@@ -55,6 +55,11 @@ func (tx *Tx) AddEvent(e Event) (added bool, err error) {
 	case row != nil:
 		return false, tx.forgottenAgain(e.ID, row)
 	}
+	if e.Service == "" {
+		if e.Service, err = tx.Service(); err != nil {
+			return false, err
+		}
+	}
 	if e.Received.IsZero() {
 		e.Received = tx.now()
 	}

@@ -41,6 +41,18 @@ func (tx *Tx) Sealed(name string) ([]byte, bool) {
 	return bytes.Clone(value), err == nil && value != nil
 }
 
+// SealedNames returns the names of all sealed values.
+func (tx *Tx) SealedNames() (names []string) {
+	err := tx.oldest(bucketSealed, nil, func(key, _ []byte) (bool, error) {
+		names = append(names, string(key))
+		return true, nil
+	})
+	if err != nil {
+		return nil
+	}
+	return names
+}
+
 // PutSealed keeps sealed bytes under name; nil deletes them. The store cannot tell whether they are really sealed.
 func (tx *Tx) PutSealed(name string, value []byte) error {
 	key, err := idKey(name)

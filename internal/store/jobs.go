@@ -24,11 +24,13 @@ func jobFacets(j Job) (f facets) {
 		f.entry(bucketJobsDone, nil, stamp(j.Done), key)
 		return f
 	}
-	f.entry(bucketJobsDue, nil, stamp(j.NextTry), key)
+	if !j.Away {
+		f.entry(bucketJobsDue, nil, stamp(j.NextTry), key)
+	}
 	if j.State == JobFailed {
 		f.entry(bucketJobsFailed, nil, stamp(j.Planned), key)
 	}
-	if !j.Refused.IsZero() {
+	if !j.Away && !j.Refused.IsZero() {
 		f.entry(bucketJobsRefused, nil, stamp(j.Refused), key)
 	}
 	return f
@@ -51,6 +53,11 @@ func (tx *Tx) PlanJob(j Job) (planned bool, err error) {
 	if j.Planned.IsZero() {
 		j.Planned = tx.now()
 	}
+	p, _, err := tx.Package(j.PackageID)
+	if err != nil {
+		return false, err
+	}
+	j.Service = p.Service
 	return true, tx.putJob(j, facets{})
 }
 
@@ -74,6 +81,9 @@ func (tx *Tx) putJob(j Job, old facets) error {
 	}
 	if owner != nil && string(owner) != j.Key() {
 		return fmt.Errorf("reserve %q: %w", j.Target, ErrTargetTaken)
+	}
+	if err := tx.home(&j.Service, &j.Away); err != nil {
+		return err
 	}
 	inUTC(&j.Planned, &j.NextTry, &j.Done, &j.UnprovenAt, &j.Refused)
 	value, err := json.Marshal(j)

@@ -41,10 +41,10 @@ func packageFacets(p Package, row []byte) (f facets) {
 	if p.Saved {
 		f.count("packages.saved", 1)
 	}
-	if !p.Final() {
+	if !p.Final() && !p.Away {
 		f.entry(bucketPackagesDue, nil, stamp(p.NextCheck), row)
 	}
-	if p.State == PackageExecuted && !p.Planned && !p.Refused.IsZero() {
+	if p.State == PackageExecuted && !p.Planned && !p.Away && !p.Refused.IsZero() {
 		f.entry(bucketPackagesRefused, nil, stamp(p.Refused), row)
 	}
 	if p.DraftID != "" {
@@ -87,6 +87,9 @@ func (tx *Tx) PutPackage(p Package) error {
 	}
 	if p.Created.IsZero() {
 		p.Created = tx.now()
+	}
+	if err := tx.home(&p.Service, &p.Away); err != nil {
+		return err
 	}
 	p.State = p.State.normal()
 	inUTC(&p.Created, &p.Due, &p.Executed, &p.Checked, &p.NextCheck, &p.Refused)

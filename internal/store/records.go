@@ -29,8 +29,9 @@ type Event struct {
 	Outcome   Outcome         `json:"outcome,omitempty"`
 	Reason    string          `json:"reason,omitempty"` // why it is odd, one sentence
 	Handled   time.Time       `json:"handled,omitzero"`
-	Day       int             `json:"day,omitempty"`    // when it was handled, in days counted by Tx.CountDay
-	Copies    int             `json:"copies,omitempty"` // how often it came again
+	Day       int             `json:"day,omitempty"`     // when it was handled, in days counted by Tx.CountDay
+	Copies    int             `json:"copies,omitempty"`  // how often it came again
+	Service   string          `json:"service,omitempty"` // whose it is, as Package.Service
 	Extra     json.RawMessage `json:"extra,omitempty"`
 }
 
@@ -115,6 +116,8 @@ type Package struct {
 	SignersTotal   int             `json:"signers_total,omitempty"` // 0 while unknown
 	Problem        string          `json:"problem,omitempty"`       // what keeps its files from being saved, one sentence
 	Timeline       []Moment        `json:"timeline,omitempty"`
+	Service        string          `json:"service,omitempty"` // the service it is at, as UseService names it
+	Away           bool            `json:"away,omitempty"`    // that is not the one in use; set by the store
 }
 
 // Moment is one line of a package's timeline.
@@ -151,6 +154,8 @@ type Job struct {
 	Size       int64     `json:"size,omitempty"`    // bytes, when done
 	SHA256     string    `json:"sha256,omitempty"`  // hex, when done
 	Done       time.Time `json:"done,omitzero"`
+	Service    string    `json:"service,omitempty"` // its package's
+	Away       bool      `json:"away,omitempty"`    // likewise
 
 	// What a try received that could not prove to be the whole document, and when it came first.
 	Unproven   string    `json:"unproven,omitempty"` // SHA-256, hex
@@ -202,6 +207,8 @@ type Draft struct {
 	NextTry      time.Time       `json:"next_try,omitzero"`
 	Problem      string          `json:"problem,omitempty"`
 	PackageID    string          `json:"package_id,omitempty"`
+	Service      string          `json:"service,omitempty"` // the service it is for, as Package.Service
+	Away         bool            `json:"away,omitempty"`    // that is not the one in use; set by the store
 }
 
 // DraftFile is one file of a draft. Path is where it was found on this computer, Copy what was taken of it there and then,

@@ -1,0 +1,250 @@
+package agent
+
+import (
+	"context"
+	"crypto/x509"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"countersign/internal/esign"
+	"countersign/internal/sandbox"
+	"countersign/internal/store"
+	"countersign/internal/tunnel/edge"
+)
+
+// another starts a second service, which o's address can be reached from.
+func (o *testOffice) another() *sandbox.Server {
+	o.t.Helper()
+	cert, err := o.LocalhostCertificate()
+	if err != nil {
+		o.t.Fatal(err)
+	}
+	pool := x509.NewCertPool()
+	pool.AddCert(cert)
+	s, err := sandbox.Start(sandbox.Options{AutoConsent: true, DeliverCAs: pool, RetryFirst: 50 * time.Millisecond, Clients: []sandbox.Client{sandbox.DemoClient()}})
+	if err != nil {
+		o.t.Fatal(err)
+	}
+	o.t.Cleanup(func() { s.Close() })
+	return s
+}
+
+// use makes s the service in the settings.
+func (o *testOffice) use(s *sandbox.Server, secrets Secrets) {
+	o.t.Helper()
+	settings := o.Settings()
+	settings.AuthURL, settings.BaseURL = s.URL(), s.URL()
+	if err := o.Configure(o.t.Context(), settings, secrets); err != nil {
+		o.t.Fatal(err)
+	}
+}
+
+func TestAnotherServiceIsGivenNothingOfTheFirst(t *testing.T) {
+	o := newOfficeWith(t, quick, sandbox.Options{})
+	id := o.send()
+	settled := func() bool { return !o.packageOrZero(id).Checked.IsZero() && !o.moreToCome() }
+	o.eventually("nothing asks any more", settled)
+	first, second := o.service, o.another()
+	events := calls(first, "POST /events/endpoints/set")
+	o.use(second, Secrets{})
+	if s := o.Status(); s.SignedIn || s.Endpoint.ID != "" || s.Account.Email != "" {
+		t.Errorf("status: %+v", s)
+	}
+	if secret, _ := o.HasSecrets(); secret {
+		t.Error("the client secret of the first service is there")
+	}
+	if i := o.issue("secret"); i == nil || i.Action != ActSettings {
+		t.Errorf("nobody asks for the client secret: %+v", o.Status().Health)
+	}
+	o.eventually("the first service is told", func() bool {
+		list, err := o.owed()
+		return err == nil && len(list) == 0
+	})
+	if calls(first, "POST /connect/revoke") == 0 || calls(first, "POST /events/endpoints/set") == events {
+		t.Error("the sign-in was not ended at the first service")
+	}
+	o.restart()
+	if o.issue("secret") == nil {
+		t.Error("after a restart nobody asks for the client secret")
+	}
+	if requests, _ := second.Requests(); len(requests) > 0 {
+		t.Errorf("the second service was asked %d times before anybody signed in", len(requests))
+	}
+	o.use(second, Secrets{ClientSecret: sandbox.DemoClient().Secret})
+	if err := o.SignIn(t.Context(), SignInOptions{}, visit); err != nil {
+		t.Fatal(err)
+	}
+	o.eventually("the endpoint is registered anew", func() bool { return o.Status().Endpoint.ID != "" && o.issue("secret") == nil })
+	o.eventually("everything was asked about", func() bool { return !o.moreToCome() })
+	if n := len(o.Lines()); n != 1 {
+		t.Errorf("%d packages are in the list", n)
+	}
+	requests, _ := second.Requests()
+	for _, r := range requests {
+		if strings.Contains(r.Path, id) {
+			t.Errorf("the second service was asked about a package of the first: %s", r.Path)
+		}
+	}
+}
+
+func TestGoingBackToAServiceTakesUpItsPackagesAndDrafts(t *testing.T) {
+	o := newOfficeWith(t, quick, sandbox.Options{})
+	id := o.send()
+	o.eventually("it was asked about", func() bool { return !o.packageOrZero(id).Checked.IsZero() })
+	first, second := o.service, o.another()
+	draft, err := o.newDraft(o.draft())
+	if err != nil {
+		t.Fatal(err)
+	}
+	first.Inject(sandbox.Fault{Path: "/files/upload", Status: http.StatusServiceUnavailable})
+	if err := o.st.Update(func(tx *store.Tx) error { return tx.PutDraft(draft) }); err != nil {
+		t.Fatal(err)
+	}
+	o.use(second, Secrets{ClientSecret: sandbox.DemoClient().Secret})
+	if err := o.SignIn(t.Context(), SignInOptions{}, visit); err != nil {
+		t.Fatal(err)
+	}
+	if err := first.SignAll(id); err != nil {
+		t.Fatal(err)
+	}
+	o.eventually("the second service is in use", func() bool { return o.Status().Endpoint.ID != "" && !o.moreToCome() })
+	if d := o.Drafts(); len(d) != 1 || d[0].Problem != otherService {
+		t.Errorf("drafts: %+v", d)
+	}
+	if n := len(second.Packages()); n != 0 {
+		t.Errorf("the draft went to the second service")
+	}
+	first.Heal(0)
+	o.use(first, Secrets{})
+	if secret, _ := o.HasSecrets(); !secret {
+		t.Error("the client secret of the first service is gone")
+	}
+	if err := o.SignIn(t.Context(), SignInOptions{}, visit); err != nil {
+		t.Fatal(err)
+	}
+	o.eventually("the package is saved and the draft is sent", func() bool {
+		return o.Status().Packages.Saved == 1 && len(first.Packages()) == 2 && len(o.Drafts()) == 0
+	})
+}
+
+func TestAServiceThatIsDownDoesNotHoldUpItsSuccessorAndIsToldLater(t *testing.T) {
+	o := newOfficeWith(t, quick, sandbox.Options{})
+	o.eventually("the endpoint is registered", func() bool { return o.Status().Endpoint.ID != "" })
+	first := o.service
+	first.Inject(sandbox.Fault{DelayMS: 60_000})
+	begun := time.Now()
+	o.use(o.another(), Secrets{})
+	if d := time.Since(begun); d > leaveLimit {
+		t.Errorf("the change took %v", d)
+	}
+	o.restart()
+	if list, err := o.owed(); err != nil || len(list) != 1 || list[0].Endpoint == "" || list[0].Refresh == "" {
+		t.Fatalf("owed: %d, %v", len(list), err)
+	}
+	first.Heal(0)
+	o.stop() // whatever hangs still
+	o.open()
+	o.run()
+	o.eventually("it is told", func() bool {
+		list, err := o.owed()
+		return err == nil && len(list) == 0 && calls(first, "POST /connect/revoke") > 0
+	})
+}
+
+func TestAnIssuerIsTheSameHoweverItIsWritten(t *testing.T) {
+	config := func(auth, base, client string) esign.Config {
+		return esign.Config{AuthURL: auth, BaseURL: base, ClientID: client}
+	}
+	one := config("https://auth.example.com", "https://api.example.com", "office")
+	for _, same := range []esign.Config{
+		config("https://AUTH.example.com/", "https://api.example.com/api/v1", "office"),
+		config("HTTPS://auth.example.com:443", "https://api.example.com:443/api/v1/", "office"),
+	} {
+		if same.Issuer() != one.Issuer() {
+			t.Errorf("%v is another issuer than %v", same, one)
+		}
+	}
+	for _, other := range []esign.Config{
+		config("https://auth.example.com/x", one.BaseURL, one.ClientID), config(one.AuthURL, "https://api.example.com:8443", one.ClientID),
+		config(one.AuthURL, one.BaseURL, "Office"), config("http://auth.example.com", one.BaseURL, one.ClientID),
+		config(one.BaseURL, one.AuthURL, one.ClientID),
+	} {
+		if other.Issuer() == one.Issuer() {
+			t.Errorf("%v is the same issuer as %v", other, one)
+		}
+	}
+}
+
+func TestASealedValueOpensForItsIssuerAlone(t *testing.T) {
+	o := newOfficeWith(t, quick, sandbox.Options{})
+	here := sealedRefresh.of(o.Settings().issuer())
+	there := sealedRefresh.of("another")
+	err := o.st.Update(func(tx *store.Tx) error { // as whoever can write the file might
+		b, _ := tx.Sealed(here)
+		return tx.PutSealed(there, b)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if token, err := o.keys.get(there); err == nil || token != nil {
+		t.Errorf("it opens for another issuer: %v", err)
+	}
+}
+
+func TestValuesOfAnEarlierVersionBelongToTheServiceInTheSettings(t *testing.T) {
+	o := newOfficeWith(t, quick, sandbox.Options{})
+	id := o.send()
+	o.stop()
+	o.open()
+	i := o.Settings().issuer()
+	values := map[string][]byte{}
+	for _, kind := range []sealedOf{sealedClientSecret, sealedRefresh, sealedEndpoint, sealedFormer} {
+		plain, err := o.keys.get(kind.of(i))
+		if err != nil {
+			t.Fatal(err)
+		}
+		values[string(kind)], values[kind.of(i)] = plain, nil
+	}
+	if err := o.keys.put(values); err != nil {
+		t.Fatal(err)
+	}
+	o.restart()
+	if s := o.Status(); !s.SignedIn || s.Endpoint.ID == "" {
+		t.Errorf("status: %+v", s)
+	}
+	signAll(o, id)
+	o.eventually("it goes on", func() bool { return o.Status().Packages.Saved == 1 && len(o.Status().Health) == 0 })
+	for _, kind := range []sealedOf{sealedClientSecret, sealedRefresh, sealedEndpoint, sealedFormer} {
+		if o.keys.has(string(kind)) {
+			t.Errorf("%s is still kept without an issuer", kind)
+		}
+	}
+}
+
+func TestAnotherNgrokServerIsNotGivenTheAuthtoken(t *testing.T) {
+	e, err := edge.Start(edge.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { e.Close() })
+	o := newOfficeWith(t, quick, sandbox.Options{})
+	s := o.Settings()
+	s.Tunnel, s.NgrokDomain = TunnelNgrok, "office.ngrok.test"
+	s.NgrokConnectURL = "127.0.0.1:1" // nobody answers
+	if err := o.Configure(t.Context(), s, Secrets{NgrokAuthtoken: "2abcTOKEN"}); err != nil {
+		t.Fatal(err)
+	}
+	s.NgrokConnectURL = e.ConnectAddr()
+	if err := o.Configure(t.Context(), s, Secrets{}); err != nil {
+		t.Fatal(err)
+	}
+	if _, token := o.HasSecrets(); token {
+		t.Error("the authtoken is there for another server")
+	}
+	o.eventually("it is asked for", func() bool { i := o.issue("tunnel"); return i != nil && i.Action == ActSettings })
+	if _, err := o.TestTunnel(context.Background(), s, Secrets{}); err == nil || !strings.Contains(Sentence(err), "authtoken is missing") {
+		t.Errorf("tried: %v", err)
+	}
+}
