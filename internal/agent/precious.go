@@ -173,15 +173,16 @@ func (a *Agent) tellRestored(aside string, restored bool) {
 		return
 	}
 	a.setCopiesAside()
-	text := "The data file was missing."
+	text, action := "The data file was missing.", ActNone
 	if aside != "" {
 		text = fmt.Sprintf("The data file was damaged; it is kept as %s.", quote(filepath.Base(aside)))
 	}
 	if restored {
 		text += " The settings and the sign-in were restored, and the packages are read from the service again; drafts that were not sent yet have to be made again."
 	} else {
+		action = ActSettings
 		text += " Set Countersign up again; signed documents that were saved are where they were."
 	}
-	a.health.set("data-restored", Warning, ActNone, text)
+	a.health.set("data-restored", Warning, action, text)
 	a.record(store.Activity{Kind: "problem", Text: text})
 }

@@ -218,7 +218,7 @@ func folderSentence(folder string, cause error, wait string) (text string, actio
 	name := quote(filepath.Base(folder))
 	switch {
 	case errors.Is(cause, archive.ErrFull):
-		return fmt.Sprintf("The disk with %s is full. %s and will be saved when there is room.", name, wait), ActNone
+		return fmt.Sprintf("The disk with %s is full. %s and will be saved when there is room. You can also choose another folder.", name, wait), ActChooseFolder
 	case errors.Is(cause, archive.ErrReadOnly):
 		return fmt.Sprintf("Countersign is not allowed to save in the folder %s. %s to be saved. Change the folder's permissions or choose another folder.", name, wait), ActChooseFolder
 	case errors.Is(cause, archive.ErrMissing):

@@ -267,7 +267,7 @@ func (a *Agent) lostSecrets(o office) (left []string) {
 // tellScopes says in health what a narrower grant means for the office.
 func (a *Agent) tellScopes(acc account) {
 	if acc.Fleeting {
-		a.health.set("scope-offline", Warning, ActNone,
+		a.health.set("scope-offline", Warning, ActSettings,
 			"The service keeps this sign-in only for a short while, because offline_access was not granted. You will have to sign in again soon.")
 	} else {
 		a.health.clear("scope-offline")

@@ -93,10 +93,10 @@ func (s *state) note(err error) {
 		s.health.set("data", Problem, ActNone,
 			"Countersign's data file is damaged. Quit Countersign and start it again: it keeps the damaged file, restores the settings and reads the packages from the service.")
 	case diskFull(err):
-		s.health.set("data", Problem, ActNone,
+		s.health.set("data", Problem, ActRetry,
 			"The disk with Countersign's own data is full. Free up space. Countersign will then continue automatically, and the signing service will resend what it could not deliver.")
 	default:
-		s.health.set("data", Problem, ActNone,
+		s.health.set("data", Problem, ActRetry,
 			"Countersign's own data could not be written. Check the disk; events are refused until it works, so that the service sends them again.")
 	}
 }

@@ -3,11 +3,13 @@ package desk
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"fyne.io/fyne/v2"
 
 	"countersign/internal/agent"
+	"countersign/internal/store"
 	"countersign/ui/words"
 	"countersign/ui/work"
 )
@@ -57,7 +59,9 @@ type Ways interface {
 	ShowCompose()
 	SendLike(draft agent.Draft) // shows the screen for a new package, filled in like an earlier one
 	ShowHelp()
-	SignIn(prompt string) // begins a sign-in in the browser; prompt as in agent.SignInOptions
+	EditDraft(draft store.Draft)        // shows what waits to be sent where it can be changed
+	Act(issue agent.Issue, done func()) // does what can be done about an issue; done, which may be nil, is called after it
+	SignIn(prompt string)               // begins a sign-in in the browser; prompt as in agent.SignInOptions
 	SignOut()
 }
 
@@ -87,19 +91,26 @@ func (d *Desk) tell(err error) {
 	}
 }
 
-// Problem returns the issue that matters most: problems before warnings, older before newer. Infos need nobody.
-func Problem(issues []agent.Issue) (worst agent.Issue, others int) {
-	found := 0
-	for _, issue := range issues {
-		if issue.Severity != agent.Problem && issue.Severity != agent.Warning {
-			continue
+// Problems are the issues that need a person, the gravest first and within a severity the oldest first: what the strip and
+// the list of problems show. Infos need nobody.
+func Problems(issues []agent.Issue) (list []agent.Issue) {
+	for _, severity := range []agent.Severity{agent.Problem, agent.Warning} {
+		from := len(list)
+		for _, issue := range issues {
+			if issue.Severity == severity {
+				list = append(list, issue)
+			}
 		}
-		found++
-		graver := issue.Severity == agent.Problem && worst.Severity != agent.Problem
-		older := issue.Severity == worst.Severity && issue.Since.Before(worst.Since)
-		if found == 1 || graver || older {
-			worst = issue
-		}
+		slices.SortStableFunc(list[from:], func(a, b agent.Issue) int { return a.Since.Compare(b.Since) })
 	}
-	return worst, max(found-1, 0)
+	return list
+}
+
+// Problem returns the issue that matters most, and how many others there are.
+func Problem(issues []agent.Issue) (worst agent.Issue, others int) {
+	list := Problems(issues)
+	if len(list) == 0 {
+		return worst, 0
+	}
+	return list[0], len(list) - 1
 }

@@ -26,18 +26,23 @@ func (o *Office) Lines() []store.PackageLine {
 
 // lineOf is what the store keeps of a package for the list.
 func lineOf(row agent.PackageRow) store.PackageLine {
-	var people, next, words []string
+	var people, next, declined, words []string
 	for _, s := range row.Signers {
 		people = append(people, nameOf(s)+" <"+s.Email+">")
 	}
 	for _, s := range row.Next {
 		next = append(next, nameOf(s))
 	}
+	for _, s := range row.Signers {
+		if !s.Declined.IsZero() {
+			declined = append(declined, nameOf(s))
+		}
+	}
 	for _, d := range row.Documents {
 		words = append(words, d.Name, d.FileName)
 	}
 	return store.PackageLine{ID: row.ID, Name: row.Name, State: row.State, Origin: row.Origin,
-		People: strings.Join(people, ", "), Next: strings.Join(next, ", "), Words: strings.Join(append(words, row.Reference), "\n"),
+		People: strings.Join(people, ", "), Next: strings.Join(next, ", "), Declined: strings.Join(declined, ", "), Words: strings.Join(append(words, row.Reference), "\n"),
 		SignersDone: row.SignersDone, SignersTotal: row.SignersTotal, Gone: row.Gone, Planned: row.FilesTotal > 0,
 		Saved: row.FilesTotal > 0 && row.FilesDone == row.FilesTotal, Problem: row.Problem != "",
 		Created: row.Created, Due: row.Due, Executed: row.Executed}

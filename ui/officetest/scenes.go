@@ -119,7 +119,9 @@ func Wrong() *Office {
 	expired := o.Rows[0]
 	expired.State = "expired"
 	o.Rows = []agent.PackageRow{full, expired, o.Rows[2]}
-	o.Waiting = []store.Draft{{ID: "x", Name: "Offer 2026-119", State: store.DraftUnknown}, {ID: "y", Name: "Letter", State: store.DraftFailed, Problem: "“Offer.pdf” is protected by a password. Remove the protection and add it again."}}
+	o.Waiting = []store.Draft{{ID: "x", Name: "Offer 2026-119", State: store.DraftUnknown, Created: Now.Add(-2 * time.Hour), Signers: []store.Signer{tom},
+		Files: []store.DraftFile{{Name: "Offer 2026-119.pdf", Path: filepath.FromSlash("/home/office/Documents/Offer 2026-119.pdf")}}},
+		{ID: "y", Name: "Letter", State: store.DraftFailed, Created: Now.Add(-5 * time.Hour), Signers: []store.Signer{ana}, Problem: "“Offer.pdf” is protected by a password. Remove the protection and add it again."}}
 	return o
 }
 

@@ -29,10 +29,18 @@ func (s *Screen) show(p paper) {
 
 func (s *Screen) draw(fresh bool) {
 	p := s.paper
+	if r, isHead := s.headOfID(s.chosen); isHead {
+		s.place(s.drawHead(r), fresh)
+		return
+	}
 	if !p.known {
-		widgets.Remake(s.detail)
-		if p.row.Name != "" {
-			widgets.Remake(s.detail, container.NewVScroll(widgets.PadHV(20, 16, widgets.NewHeading(words.Title(p.row.Name)))))
+		switch {
+		case !s.loaded:
+			widgets.Remake(s.detail)
+		case p.row.Name != "":
+			s.place(widgets.NewFullHeading(words.Title(p.row.Name)), fresh)
+		default:
+			widgets.Remake(s.detail, s.overview())
 		}
 		return
 	}
@@ -52,6 +60,11 @@ func (s *Screen) draw(fresh bool) {
 	if len(p.row.Timeline) > 0 {
 		page.Add(s.timelineOf(p.row))
 	}
+	s.place(page, fresh)
+}
+
+// place shows a page on the right, scrolled as the one before unless it is fresh.
+func (s *Screen) place(page fyne.CanvasObject, fresh bool) {
 	scroll := container.NewVScroll(widgets.PadHV(20, 16, page))
 	if old, ok := s.scrolled(); ok && !fresh {
 		scroll.Offset = old

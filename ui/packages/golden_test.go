@@ -1,10 +1,13 @@
 package packages
 
 import (
+	"slices"
 	"testing"
+	"time"
 
 	"fyne.io/fyne/v2"
 
+	"countersign/internal/store"
 	"countersign/ui/officetest"
 	"countersign/ui/words"
 )
@@ -33,6 +36,13 @@ func TestTheScreenLooksAsItWasApproved(t *testing.T) {
 		{"open", signable(officetest.Busy()), show("p1"), large, "light", 1, "en"},
 		{"open-small-de", signable(officetest.Busy()), show("p1"), little, "light", 1, "de"},
 		{"open-small-fr-200", signable(officetest.Busy()), show("p1"), little, "dark", 2, "fr"},
+		{"problems", officetest.Wrong(), problem("signin"), large, "light", 1, "en"},
+		{"problems-small-fr", officetest.Wrong(), problem("tunnel"), little, "light", 1, "fr"},
+		{"draft-dark-de", officetest.Wrong(), show("draft y"), large, "dark", 1, "de"},
+		{"draft-small-es", officetest.Wrong(), show("draft x"), little, "light", 1, "es"},
+		{"nothing-found", officetest.Busy(), func(b *bench) { b.screen.search.SetText("zzz"); b.Settle() }, large, "light", 1, "en"},
+		{"declined", declined(), show("p1"), large, "light", 1, "en"},
+		{"declined-small-de", declined(), show("p1"), little, "light", 1, "de"},
 		{"long", officetest.World(), show("w1"), large, "light", 1, "en"},
 		{"long-small", officetest.World(), show("w1"), little, "light", 1, "en"},
 	} {
@@ -49,5 +59,25 @@ func TestTheScreenLooksAsItWasApproved(t *testing.T) {
 // signable is an office in which the pages of the signers are known.
 func signable(o *officetest.Office) *officetest.Office {
 	o.Pages = map[string]string{"ana.ruiz": "https://sign.example.com/ana"}
+	return o
+}
+
+// problem shows one of the things that are wrong with the office.
+func problem(id string) func(*bench) {
+	return func(b *bench) {
+		b.screen.ShowHealth(b.Office.State.Health)
+		b.screen.ShowProblem(id)
+		b.Settle()
+	}
+}
+
+// declined is an office in which somebody did not want to sign.
+func declined() *officetest.Office {
+	o := officetest.Busy()
+	lease := &o.Rows[2]
+	lease.Signers = slices.Clone(lease.Signers)
+	lease.Signers[1].Declined, lease.Signers[1].DeclineReason = officetest.Now.Add(-40*time.Minute), "The rent in section 4 is not what we agreed on the phone."
+	lease.Next = nil
+	lease.Timeline = append(slices.Clone(lease.Timeline), store.Moment{Time: officetest.Now.Add(-40 * time.Minute), What: "declined", Who: lease.Signers[1].ID})
 	return o
 }

@@ -9,8 +9,10 @@ import (
 	"fyne.io/fyne/v2/layout"
 	"fyne.io/fyne/v2/widget"
 
+	"countersign/internal/agent"
 	"countersign/internal/store"
 	"countersign/ui/look"
+	"countersign/ui/outbox"
 	"countersign/ui/widgets"
 	"countersign/ui/words"
 )
@@ -47,7 +49,7 @@ func newItem() *item {
 func (i *item) CreateRenderer() fyne.WidgetRenderer { return widget.NewSimpleRenderer(i.content) }
 
 func (i *item) show(now time.Time, r listed) {
-	i.name.Text = words.Title(r.line.Name)
+	i.name.Text, i.name.Middle = words.Title(r.line.Name), r.issue == nil
 	i.age.Text = words.Age(now, r.line.Created)
 	marks := marksOf(r)
 	for n, icon := range i.marks {
@@ -58,16 +60,28 @@ func (i *item) show(now time.Time, r listed) {
 		icon.SetResource(marks[n].Resource())
 		i.cells[n].Show()
 	}
-	i.line.Text, i.line.Colour = textOf(r), look.Secondary
+	i.line.Text, i.line.Colour = textOf(now, r), look.Secondary
 	if r.standing == words.Wrong {
 		i.line.Colour = look.Attention
+	}
+	if r.issue != nil && r.issue.Severity != agent.Problem {
+		i.line.Colour = look.Secondary
 	}
 	i.due.Text, i.due.Colour = words.Due(now, r.line.Due, r.standing)
 	i.content.Refresh()
 }
 
 // textOf is what the row says beside the shapes.
-func textOf(r listed) string {
+func textOf(now time.Time, r listed) string {
+	switch {
+	case r.issue != nil && r.issue.Since.IsZero():
+		return ""
+	case r.issue != nil:
+		return lang.L("since {{.When}}", words.V{"When": words.Clock(now, r.issue.Since)})
+	case r.draft != nil:
+		_, text := outbox.State(*r.draft)
+		return text
+	}
 	text := words.Line(r.line)
 	if r.line.SignersTotal > mostMarks && r.standing == words.Open {
 		text = words.Progress(r.line.SignersDone, r.line.SignersTotal) + " · " + text
@@ -82,6 +96,13 @@ func textOf(r listed) string {
 // one shape where the package is no longer open, there are too many signers or none is known.
 func marksOf(r listed) []look.Mark {
 	l := r.line
+	switch {
+	case r.issue != nil && r.issue.Severity != agent.Problem:
+		return []look.Mark{look.MarkNext}
+	case r.draft != nil:
+		mark, _ := outbox.State(*r.draft)
+		return []look.Mark{mark}
+	}
 	if r.standing != words.Open || l.SignersTotal == 0 || l.SignersTotal > mostMarks || words.IsDraft(l.State) {
 		return []look.Mark{r.standing.Mark()}
 	}

@@ -14,24 +14,45 @@ import (
 // news is what Reload reads.
 type news struct {
 	all    *index
+	drafts []listed
 	folder string
 }
 
 func (s *Screen) read(context.Context) news {
-	return news{newIndex(s.desk.Office.Lines()), s.desk.Office.Settings().SaveTo}
+	var drafts []listed
+	for _, d := range slices.Backward(s.desk.Office.Drafts()) {
+		drafts = append(drafts, draftRow(d))
+	}
+	return news{newIndex(s.desk.Office.Lines()), drafts, s.desk.Office.Settings().SaveTo}
 }
 
 // fill shows what was read. The row at the upper edge stays there, unless it is the first: there the newest is what
 // people look at.
 func (s *Screen) fill(n news) {
-	top, hidden := s.list.Top()
-	anchor := ""
-	if top > 0 && top < len(s.shown) {
-		anchor = s.at(top).line.ID
-	}
-	s.all, s.folder, s.found, s.loaded = n.all, n.folder, nil, true
+	anchor, top, hidden := s.anchor()
+	s.all, s.drafts, s.folder, s.found, s.loaded = n.all, n.drafts, n.folder, nil, true
 	s.where.Set(folderText(n.folder))
 	s.reveal()
+	s.settle(anchor, top, hidden)
+}
+
+// relist shows the rows anew after those above the packages have changed.
+func (s *Screen) relist() {
+	anchor, top, hidden := s.anchor()
+	s.settle(anchor, top, hidden)
+}
+
+// anchor is the row at the upper edge, unless it is the first, and how the list is scrolled.
+func (s *Screen) anchor() (id string, top int, hidden float32) {
+	top, hidden = s.list.Top()
+	if top > 0 && top < s.rows() {
+		id = s.at(top).line.ID
+	}
+	return id, top, hidden
+}
+
+// settle applies tab and search to what has changed by itself.
+func (s *Screen) settle(anchor string, top int, hidden float32) {
 	s.sift()
 	if anchor != "" {
 		if row := s.rowOf(anchor); row >= 0 {
@@ -69,12 +90,12 @@ func (s *Screen) sift() {
 		s.found = s.all.search(text, s.found)
 	}
 	s.sought = text
-	var counts [tabCount]int
-	s.shown, counts = s.all.sort(s.found, s.tabs.Chosen())
-	for i, text := range s.tabTexts(counts) {
+	s.shown, s.counts = s.all.sort(s.found, s.tabs.Chosen())
+	s.heads = s.headsOf(text, s.tabs.Chosen(), &s.counts)
+	for i, text := range s.tabTexts() {
 		s.tabs.Label(i, text)
 	}
-	if len(s.shown) == 0 {
+	if s.rows() == 0 {
 		widgets.Remake(s.left, s.nothing())
 	} else if len(s.left.Objects) == 0 || s.left.Objects[0] != s.list {
 		widgets.Remake(s.left, s.list)
@@ -85,18 +106,28 @@ func (s *Screen) sift() {
 // signed for example, stays the chosen one; after a change by the person the first of the list is chosen instead.
 func (s *Screen) keepOrChooseFirst(byPerson bool) {
 	if s.chosen != "" && (!byPerson || s.rowOf(s.chosen) >= 0 || s.chosen == s.wanted) {
-		if _, listed := s.all.places[s.chosen]; listed || s.chosen == s.wanted {
+		if s.isKnown(s.chosen) || s.chosen == s.wanted {
 			return
 		}
 	}
 	s.chosen = ""
-	if len(s.shown) > 0 {
+	if s.rows() > 0 {
 		s.chosen = s.at(0).line.ID
 	}
 }
 
-// rowOf is the row of a package in the list, -1 when tab and search do not leave it.
+// isKnown says whether there is a package, an issue or a draft of that id.
+func (s *Screen) isKnown(id string) bool {
+	_, listed := s.all.places[id]
+	_, head := s.headOfID(id)
+	return listed || head
+}
+
+// rowOf is the row of an id in the list, -1 when tab and search do not leave it.
 func (s *Screen) rowOf(id string) int {
+	if row := slices.IndexFunc(s.heads, func(r listed) bool { return r.line.ID == id }); row >= 0 {
+		return row
+	}
 	place, known := s.all.places[id]
 	if !known {
 		return -1
@@ -105,7 +136,7 @@ func (s *Screen) rowOf(id string) int {
 	if !shown {
 		return -1
 	}
-	return row
+	return len(s.heads) + row
 }
 
 func (s *Screen) choose(id string) {

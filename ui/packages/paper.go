@@ -28,12 +28,16 @@ func (s *Screen) readPaper() {
 		s.leave()
 		s.show(s.known(id)) // never what belongs to another one
 	}
-	if s.reading {
-		s.again = true
-		return
-	}
 	if id == "" {
 		s.show(paper{})
+		return
+	}
+	if _, isHead := s.headOfID(id); isHead { // all of it is known
+		s.draw(s.paper.row.ID != id)
+		return
+	}
+	if s.reading {
+		s.again = true
 		return
 	}
 	s.reading = true

@@ -31,13 +31,17 @@ type Screen struct {
 	content fyne.CanvasObject
 
 	all    *index
-	found  []int32 // places in all that the search leaves
-	sought string  // the search that left them
-	shown  []int32 // what the tab leaves of them
-	chosen string  // package id
-	wanted string  // chosen before it was listed: it goes to a tab that shows it
-	folder string  // where files are saved
-	loaded bool    // the office has told: before, an empty list says nothing
+	found  []int32  // places in all that the search leaves
+	sought string   // the search that left them
+	shown  []int32  // what the tab leaves of them
+	issues []listed // what is wrong with the office as a whole, the gravest first
+	drafts []listed // what waits to be sent, the newest first
+	heads  []listed // what tab and search leave of both; they stand above the packages
+	counts [tabCount]int
+	chosen string // id of its row
+	wanted string // chosen before it was listed: it goes to a tab that shows it
+	folder string // where files are saved
+	loaded bool   // the office has told: before, an empty list says nothing
 
 	paper    paper            // the chosen package, as far as it is read
 	reading  bool             // it is being read
@@ -65,8 +69,8 @@ func New(d *desk.Desk) *Screen {
 	s.search.OnEscape = s.leaveSearch
 	s.search.OnSubmitted = func(string) { s.enterList() }
 	s.search.OnKey = s.moveFromSearch
-	s.tabs = widgets.NewTabs(s.tabTexts([tabCount]int{}), func(int) { s.filter() })
-	s.list = widgets.NewList(func() int { return len(s.shown) },
+	s.tabs = widgets.NewTabs(s.tabNames(), func(int) { s.filter() })
+	s.list = widgets.NewList(s.rows,
 		func() fyne.CanvasObject { return newItem() },
 		func(id int, o fyne.CanvasObject) { o.(*item).show(s.desk.Now(), s.at(id)) })
 	s.list.OnSelected = func(id int) {
@@ -135,19 +139,25 @@ func (s *Screen) Show(id string) {
 
 // reveal goes to a tab that shows the wanted package, once it is listed.
 func (s *Screen) reveal() {
-	place, listed := s.all.places[s.wanted]
-	if !listed {
+	r, known := s.headOfID(s.wanted)
+	if place, listed := s.all.places[s.wanted]; listed {
+		r, known = s.all.rows[place], true
+	}
+	if !known {
 		return
 	}
 	s.wanted = ""
-	if tab := s.tabs.Chosen(); tab != tabAll && tabOf(s.all.rows[place].standing) != tab {
+	switch tab := s.tabs.Chosen(); {
+	case r.issue != nil:
+		s.tabs.Choose(tabProblems)
+	case tab != tabAll && tabOf(r.standing) != tab:
 		s.tabs.Choose(tabAll)
 	}
 }
 
 // Listed are the ids of the packages that tab and search leave, in their order.
 func (s *Screen) Listed() (ids []string) {
-	for i := range s.shown {
+	for i := range s.rows() {
 		ids = append(ids, s.at(i).line.ID)
 	}
 	return ids
@@ -165,8 +175,16 @@ func (s *Screen) OpenFolder() {
 	s.desk.OpenFile(s.folder)
 }
 
+// rows is how many rows the list has.
+func (s *Screen) rows() int { return len(s.heads) + len(s.shown) }
+
 // at is a row of the list.
-func (s *Screen) at(row int) listed { return s.all.rows[s.shown[row]] }
+func (s *Screen) at(row int) listed {
+	if row < len(s.heads) {
+		return s.heads[row]
+	}
+	return s.all.rows[s.shown[row-len(s.heads)]]
+}
 
 func (s *Screen) leaveSearch() {
 	if s.search.Text != "" {
@@ -178,7 +196,7 @@ func (s *Screen) leaveSearch() {
 
 func (s *Screen) enterList() {
 	s.desk.Window.Canvas().Focus(s.list)
-	if len(s.shown) > 0 && s.list.At() < 0 {
+	if s.rows() > 0 && s.list.At() < 0 {
 		s.list.Select(0)
 	}
 }
@@ -199,9 +217,14 @@ func (s *Screen) openFirstFile() {
 	}
 }
 
-func (s *Screen) tabTexts(counts [tabCount]int) []string {
-	texts := []string{lang.L("Waiting"), lang.L("Done"), lang.L("Problems"), lang.L("All")}
-	for i, n := range counts {
+func (s *Screen) tabNames() []string {
+	return []string{lang.L("Waiting"), lang.L("Done"), lang.L("Problems"), lang.L("All")}
+}
+
+// tabTexts are the names with how much is in each.
+func (s *Screen) tabTexts() []string {
+	texts := s.tabNames()
+	for i, n := range s.counts {
 		if n > 0 {
 			texts[i] = fmt.Sprintf("%s %d", texts[i], n)
 		}
@@ -218,12 +241,12 @@ func (s *Screen) nothing() fyne.CanvasObject {
 	case strings.TrimSpace(s.search.Text) != "":
 		return widgets.Empty(theme.SearchIcon(), lang.L("Nothing found for “{{.Text}}”.", words.V{"Text": s.search.Text}),
 			lang.L("Clear search"), func() { s.search.SetText("") })
+	case s.tabs.Chosen() == tabProblems:
+		return widgets.Empty(icon, lang.L("There are no problems."), "", nil)
 	case len(s.all.rows) == 0:
 		return widgets.Empty(look.MarkDrop.Resource(), lang.L("Nothing has been sent yet."), lang.L("New package"), s.desk.Go.ShowCompose)
 	case s.tabs.Chosen() == tabWaiting:
 		return widgets.Empty(icon, lang.L("Nothing is waiting for a signature."), lang.L("New package"), s.desk.Go.ShowCompose)
-	case s.tabs.Chosen() == tabProblems:
-		return widgets.Empty(icon, lang.L("There are no problems."), "", nil)
 	default:
 		return widgets.Empty(look.MarkLater.Resource(), lang.L("Nothing is finished yet."), "", nil)
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"fyne.io/fyne/v2"
+	"fyne.io/fyne/v2/canvas"
 	"fyne.io/fyne/v2/container"
 	"fyne.io/fyne/v2/test"
 	"fyne.io/fyne/v2/widget"
@@ -258,7 +259,7 @@ func TestEveryRowSaysWhereItsPackageStands(t *testing.T) {
 		"w3": "waiting · created elsewhere",
 		"p5": "withdrawn",
 	} {
-		if got := textOf(rows[id]); got != want {
+		if got := textOf(officetest.Now, rows[id]); got != want {
 			t.Errorf("%s says %q, want %q", id, got, want)
 		}
 	}
@@ -335,6 +336,82 @@ func TestTheSignedDocumentIsFirst(t *testing.T) {
 		}
 		if strings.Join(got, "|") != want {
 			t.Errorf("%s has %q", id, got)
+		}
+	}
+}
+
+func TestWhateverIsWrongIsListedUnderProblems(t *testing.T) {
+	b := newBench(t, officetest.Wrong())
+	b.screen.ShowHealth(b.Office.State.Health)
+	b.screen.tabs.Choose(tabProblems)
+	b.Settle()
+	if got := strings.Join(b.screen.Listed(), ", "); got != "issue signin, issue tunnel, draft x, draft y, p3, p2" && got != "issue signin, issue tunnel, draft y, draft x, p3, p2" {
+		t.Errorf("under Problems: %s", got)
+	}
+	b.screen.ShowProblem("signin")
+	b.Settle()
+	pressIn(t, b, "Sign in")
+	if got := strings.Join(b.Went, ", "); got != "act signin" {
+		t.Errorf("went %s", got)
+	}
+	b.screen.Show("draft y")
+	b.Settle()
+	pressIn(t, b, "Edit")
+	if got := b.Went[len(b.Went)-1]; got != "edit y" {
+		t.Errorf("went %s", got)
+	}
+	pressIn(t, b, "Discard")
+	b.Settle()
+	b.Reload()
+	if len(b.Office.Drafts()) != 1 || b.screen.chosen == "draft y" {
+		t.Errorf("left are %v, chosen is %s", b.Office.Drafts(), b.screen.chosen)
+	}
+	b.Office.Rows, b.Office.Waiting = nil, nil
+	b.screen.ShowHealth(nil)
+	b.Reload()
+	if got := b.screen.rows(); got != 0 || !shows(b, "There are no problems.") {
+		t.Errorf("%d rows are left", got)
+	}
+	b.screen.ShowHealth(officetest.Wrong().State.Health)
+	b.Settle()
+	if shows(b, "There are no problems.") || b.screen.rows() != 2 {
+		t.Error("there are no problems, it says, under a strip")
+	}
+}
+
+// pressIn presses a button of what is shown on the right.
+func pressIn(t *testing.T, b *bench, text string) {
+	t.Helper()
+	for _, o := range test.LaidOutObjects(b.screen.detail) {
+		if button, ok := o.(*widgets.Button); ok && button.Text == text {
+			button.OnTapped()
+			return
+		}
+	}
+	t.Fatalf("there is no button %q", text)
+}
+
+// shows says whether a text is in sight.
+func shows(b *bench, text string) bool {
+	for _, o := range test.LaidOutObjects(b.screen.Content()) {
+		if shown, ok := o.(*canvas.Text); ok && shown.Text == text {
+			return true
+		}
+	}
+	return false
+}
+
+func TestTheRightSideIsNeverEmpty(t *testing.T) {
+	for name, office := range map[string]*officetest.Office{"nothing sent": officetest.Empty(), "busy": officetest.Busy()} {
+		b := newBench(t, office)
+		b.screen.search.SetText("nothing is called like this")
+		b.Settle()
+		if !shows(b, "Overview") || b.screen.rows() != 0 {
+			t.Errorf("%s: the right side is empty", name)
+		}
+		pressIn(t, b, "New package")
+		if len(b.Went) != 1 {
+			t.Errorf("went %v", b.Went)
 		}
 	}
 }

@@ -7,6 +7,7 @@ import (
 
 	"golang.org/x/text/unicode/norm"
 
+	"countersign/internal/agent"
 	"countersign/internal/store"
 	"countersign/ui/words"
 )
@@ -25,6 +26,9 @@ type listed struct {
 	line     store.PackageLine
 	standing words.Standing
 	text     string // folded
+
+	issue *agent.Issue // instead of a package: what is wrong with the office
+	draft *store.Draft // instead of a package: what waits to be sent
 }
 
 // index is every package, newest first, prepared for tabs and search. It is not changed once it is made, so it is made
@@ -37,7 +41,7 @@ type index struct {
 func newIndex(lines []store.PackageLine) *index {
 	x := &index{rows: make([]listed, len(lines)), places: make(map[string]int32, len(lines))}
 	for i, l := range lines {
-		x.rows[i] = listed{l, words.StandingOfLine(l), fold(l.Name + "\n" + l.People + "\n" + l.Words)}
+		x.rows[i] = listed{line: l, standing: words.StandingOfLine(l), text: fold(l.Name + "\n" + l.People + "\n" + l.Words)}
 		x.places[l.ID] = int32(i)
 	}
 	return x

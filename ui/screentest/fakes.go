@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"countersign/internal/agent"
+	"countersign/internal/store"
 )
 
 // System is a desk.System that remembers.
@@ -58,6 +59,15 @@ func (w ways) ShowCompose()          { w.went("compose") }
 func (w ways) ShowHelp()             { w.went("help") }
 func (w ways) SignIn(prompt string)  { w.went("sign in " + prompt) }
 func (w ways) SignOut()              { w.went("sign out") }
+
+func (w ways) EditDraft(d store.Draft) { w.went("edit " + d.ID) }
+
+func (w ways) Act(i agent.Issue, done func()) {
+	w.went("act " + i.ID)
+	if done != nil {
+		done()
+	}
+}
 
 func (w ways) SendLike(d agent.Draft) {
 	w.went("send like")

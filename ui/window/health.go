@@ -29,28 +29,7 @@ func (w *Window) showHealth(s agent.Status) {
 	if others > 0 {
 		notes = append(notes, lang.N("{{.PluralCount}} more problems", others))
 	}
-	w.health.Say(words.Sentence(issue.Text), strings.Join(notes, ", "), actionWord(issue.Action), func() { w.act(issue, nil) })
-}
-
-// actionWord is the text of an issue's button, empty when there is nothing to do.
-func actionWord(a agent.Action) string {
-	switch a {
-	case agent.ActSignIn:
-		return lang.L("Sign in")
-	case agent.ActSettings:
-		return lang.L("Open settings")
-	case agent.ActChooseFolder:
-		return lang.L("Choose a folder")
-	case agent.ActUnlock:
-		return lang.L("Unlock")
-	case agent.ActTakeEndpoint:
-		return lang.L("Report to this computer")
-	case agent.ActRetry:
-		return lang.L("Try again")
-	case agent.ActReview:
-		return lang.L("Show in Send")
-	}
-	return ""
+	w.health.Say(words.Sentence(issue.Text), strings.Join(notes, ", "), words.Action(issue.Action), func() { w.act(issue, nil) })
 }
 
 // act does what the button of an issue says: here where it leads to a screen, else through the office. done, which may

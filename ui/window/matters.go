@@ -62,14 +62,11 @@ func (m *matters) issue(issue agent.Issue) fyne.CanvasObject {
 	since := widgets.NewCaption(m.window.since(issue.Since))
 	since.Shorten = false
 	right := widgets.Row(8, since)
-	if word := actionWord(issue.Action); word != "" {
+	if word := words.Action(issue.Action); word != "" {
 		button := widgets.NewButton(word, nil)
 		button.OnTapped = func() {
 			button.Disable()
-			m.window.act(issue, button.Enable)
-			if leads(issue.Action) {
-				button.Enable()
-			}
+			m.window.Act(issue, button.Enable)
 		}
 		if issue.Severity == agent.Problem {
 			button.Importance = widget.HighImportance

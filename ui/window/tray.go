@@ -51,6 +51,12 @@ func (t *tray) items(state, account string, o overview) []*fyne.MenuItem {
 		return item
 	}
 	items := []*fyne.MenuItem{said(state)}
+	if issue, _ := desk.Problem(o.status.Health); issue.Text != "" {
+		items[0] = fyne.NewMenuItem(state, func() { w.Show(); w.ShowProblem(issue.ID) })
+		if word := words.Action(issue.Action); word != "" {
+			items = append(items, fyne.NewMenuItem(word, func() { w.Show(); w.act(issue, nil) }))
+		}
+	}
 	if account != "" { // it is not known at once
 		items = append(items, said(account))
 	}

@@ -12,6 +12,7 @@ import (
 	"fyne.io/fyne/v2/lang"
 
 	"countersign/internal/agent"
+	"countersign/internal/store"
 	"countersign/ui/desk"
 	"countersign/ui/setup"
 	"countersign/ui/words"
@@ -133,6 +134,26 @@ func (w *Window) ShowCompose() {
 	}
 }
 
+// EditDraft shows what waits to be sent where it can be changed.
+func (w *Window) EditDraft(d store.Draft) {
+	w.Go(showCompose)
+	w.compose.Edit(d)
+}
+
+// Act does what can be done about an issue.
+func (w *Window) Act(issue agent.Issue, done func()) {
+	w.act(issue, done)
+	if done != nil && leads(issue.Action) {
+		done()
+	}
+}
+
+// ShowProblem shows an issue among everything that is wrong.
+func (w *Window) ShowProblem(id string) {
+	w.Go(showPackages)
+	w.packages.ShowProblem(id)
+}
+
 // SignIn begins a sign-in in the browser, which the foot of the sidebar follows.
 func (w *Window) SignIn(prompt string) { w.account.signIn(prompt) }
 
@@ -236,6 +257,7 @@ func (w *Window) changed(change agent.Change) {
 		}
 	case agent.OutboxChanged:
 		w.compose.Reload()
+		w.packages.Reload()
 	case agent.SettingsChanged:
 		w.settings.Reload()
 		w.packages.Reload()

@@ -1,0 +1,108 @@
+// Package outbox is what waits to be sent, wherever it is shown: where a draft stands, in words, and what a person can do
+// with it. It decides nothing itself.
+package outbox
+
+import (
+	"context"
+
+	"fyne.io/fyne/v2"
+	"fyne.io/fyne/v2/lang"
+
+	"countersign/internal/store"
+	"countersign/ui/desk"
+	"countersign/ui/look"
+	"countersign/ui/widgets"
+	"countersign/ui/words"
+	"countersign/ui/work"
+)
+
+// State is where a draft stands, as a shape and in words.
+func State(d store.Draft) (look.Mark, string) {
+	switch d.State {
+	case store.DraftHeld:
+		return look.MarkLater, lang.L("Not sent: the program ended while it could be taken back.")
+	case store.DraftUnknown:
+		return look.MarkProblem, lang.L("The connection was lost. Countersign is checking whether the package was sent.")
+	case store.DraftFailed:
+		if d.Problem != "" {
+			return look.MarkProblem, words.Sentence(d.Problem)
+		}
+		return look.MarkProblem, lang.L("The signing service did not accept the package.")
+	case store.DraftAdding:
+		return look.MarkNext, lang.L("Sending the package…")
+	default:
+		if d.Problem != "" {
+			return look.MarkNext, words.Sentence(d.Problem)
+		}
+		return look.MarkNext, lang.L("waiting to be sent, {{.Documents}}", words.V{"Documents": words.Documents(len(d.Files))})
+	}
+}
+
+// Waits says whether a draft needs nobody: it is on its way, or can still be taken back.
+func Waits(d store.Draft) bool { return d.State != store.DraftUnknown && d.State != store.DraftFailed }
+
+// Deeds are the buttons for what can be done with a draft. edit shows it where it can be changed; changed, which may be
+// nil, is called when the office has done its part.
+func Deeds(at *desk.Desk, d store.Draft, edit, changed func()) (buttons []fyne.CanvasObject) {
+	b := bench{at, changed}
+	soon := func(says func(int) string, do func()) func() {
+		return func() { at.Soon(desk.Deed{Says: says, Do: do}) }
+	}
+	again := func() { b.decide(func() error { return at.Office.Resolve(d.ID, true) }) }
+	forget := func() { b.decide(func() error { return at.Office.Resolve(d.ID, false) }) }
+	discard := soon(func(n int) string { return lang.N("Discarding it in {{.PluralCount}} seconds", n) }, forget)
+	resend := soon(func(n int) string { return lang.N("Sending in {{.PluralCount}} seconds", n) }, again)
+	add := func(text string, do func()) { buttons = append(buttons, widgets.NewButton(text, do)) }
+	switch d.State {
+	case store.DraftHeld:
+		add(lang.L("Discard"), discard)
+		add(lang.L("Edit"), edit)
+		add(lang.L("Send"), resend)
+	case store.DraftUnknown:
+		add(lang.L("Mark as sent"), discard)
+		add(lang.L("Send again"), func() { b.askTwice(again) })
+	case store.DraftFailed:
+		add(lang.L("Discard"), discard)
+		add(lang.L("Edit"), edit)
+		add(lang.L("Send again"), resend)
+	case store.DraftQueued:
+		add(lang.L("Cancel sending"), func() { b.withdraw(d.ID) })
+	}
+	return buttons
+}
+
+// bench is where the office's part is done.
+type bench struct {
+	*desk.Desk
+	changed func()
+}
+
+// askTwice asks before something is sent that may have been sent already.
+func (b bench) askTwice(again func()) {
+	widgets.Ask(b.Window.Canvas(), widgets.Question{Title: lang.L("Send it again?"), Text: lang.L("If the first attempt got through, the signers will receive the package twice."),
+		Safe: lang.L("Wait"), Do: lang.L("Send again"), OnDo: again})
+}
+
+// withdraw takes a waiting draft back, and says so when that comes too late.
+func (b bench) withdraw(id string) {
+	work.Then(b.Work, func(context.Context) (bool, error) { return b.Office.Cancel(id) }, func(inTime bool, err error) {
+		if err == nil && !inTime {
+			b.Notice(lang.L("Too late to cancel. The signing service already has the package."))
+		}
+		b.done(err)
+	})
+}
+
+// decide lets the office act on a draft, beside the window's goroutine.
+func (b bench) decide(act func() error) {
+	work.Then(b.Work, func(context.Context) (struct{}, error) { return struct{}{}, act() }, func(_ struct{}, err error) { b.done(err) })
+}
+
+func (b bench) done(err error) {
+	if err != nil {
+		b.Notice(words.Sentence(err.Error()))
+	}
+	if b.changed != nil {
+		b.changed()
+	}
+}
