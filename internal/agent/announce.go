@@ -298,8 +298,8 @@ func isSaved(jobs []store.Job) bool {
 // firstSaved is the fact that a package is saved, when people were not told yet. found is set when its last file was
 // there before this program saved it.
 func (a *Agent) firstSaved(tx *store.Tx, p store.Package, jobs []store.Job, found bool) ([]fact, error) {
-	if !isSaved(jobs) {
-		return nil, nil
+	if !p.Planned || !isSaved(jobs) {
+		return nil, nil // without knowing all of its documents, nobody can say
 	}
 	f := savedFact(p, jobs)
 	// A package that was executed long before it was saved here is news of a moment gone by.

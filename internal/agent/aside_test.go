@@ -134,15 +134,24 @@ func TestAnObjectThatCannotBeWorkedOnIsLeftAloneAndTheRestIsNot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, _, stop := quietOffice(t, 0)
 		defer stop()
-		refuse := func() error { return a.st.Update(func(*store.Tx) error { return errors.New("not like that") }) }
-		for key, do := range map[string]func() error{"package a": refuse, "file b": func() error { panic("a bug") }} {
+		in := func(do func(tx *store.Tx) error) func() error { return func() error { return a.st.Update(do) } }
+		for key, do := range map[string]func() error{
+			"package a": in(func(tx *store.Tx) error { return tx.PutPackage(store.Package{}) }),
+			"draft b":   in(func(tx *store.Tx) error { return tx.PutDraft(store.Draft{ID: "b", ExternalData: json.RawMessage("{")}) }),
+			"file b":    in(func(tx *store.Tx) error { return tx.PutJob(store.Job{PackageID: "none"}) }),
+			"file c":    func() error { panic("a bug") },
+		} {
 			if err := a.one(t.Context(), key, do); err != nil || !a.leftAlone(key) {
 				t.Errorf("%s: %v, left alone %v", key, err, a.leftAlone(key))
 			}
 		}
-		for _, err := range []error{os.ErrPermission, context.Canceled, &esign.Error{Kind: esign.Network}} {
-			if got := a.one(t.Context(), "draft c", func() error { return err }); got != err || a.leftAlone("draft c") {
-				t.Errorf("%v ends no round: %v", err, got)
+		for _, err := range []error{os.ErrPermission, context.Canceled, &esign.Error{Kind: esign.Network}, errMoved, errDecided} {
+			for what, do := range map[string]func() error{
+				"said": func() error { return err }, "said of a change": in(func(*store.Tx) error { return err }),
+			} {
+				if got := a.one(t.Context(), "draft c", do); !errors.Is(got, err) || a.leftAlone("draft c") {
+					t.Errorf("%v, %s, is taken for the object's: %v", err, what, got)
+				}
 			}
 		}
 		if !a.health.has("aside") {

@@ -2,7 +2,6 @@ package agent
 
 import (
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -95,9 +94,16 @@ func (a *Agent) drawing(before store.Package) func(tx *store.Tx, p *store.Packag
 				return f, err
 			}
 		}
-		if p.State == store.PackageExecuted && !p.Planned && listsDocuments(status) {
+		if some, all := status.Lists(); p.State == store.PackageExecuted && !p.Planned && some {
 			if f.planned, err = a.plan(tx, p, s, folder); err != nil {
 				return f, err
+			}
+			if p.Planned = all; all && f.planned == 0 { // the last answer left open whether there are more
+				told, err := a.noteFiles(tx, p, false)
+				if err != nil {
+					return f, err
+				}
+				f.facts = append(f.facts, told...)
 			}
 		}
 		noteAnswer(p, a.now())
@@ -106,9 +112,16 @@ func (a *Agent) drawing(before store.Package) func(tx *store.Tx, p *store.Packag
 	}
 }
 
-// listsDocuments reports whether the service says which documents there are. Without them nothing can be planned yet.
-func listsDocuments(s esign.Status) bool {
-	return slices.ContainsFunc(s.Documents, func(d esign.Document) bool { return d.ID != "" })
+// noteFiles draws into p how far its files are, and returns the fact that it is saved, when people were not told yet. found
+// is as in firstSaved.
+func (a *Agent) noteFiles(tx *store.Tx, p *store.Package, found bool) ([]fact, error) {
+	jobs, err := tx.JobsOf(p.ID)
+	if err != nil {
+		return nil, err
+	}
+	p.Saved = p.Planned && allDone(jobs)
+	p.Problem = firstProblem(jobs)
+	return a.firstSaved(tx, *p, jobs, found)
 }
 
 // firstTold turns signatures into facts, without those that people were told of before.

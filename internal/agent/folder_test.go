@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"countersign/internal/archive"
@@ -79,6 +80,76 @@ func TestAFolderThatChangesInTheMiddleOfSavesLosesNothing(t *testing.T) {
 			}
 		}
 	}
+}
+
+func TestAFileThatIsFinishedAfterItsFolderWasChangedIsWhereItIs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a, _, stop := quietOffice(t, 2)
+		defer stop()
+		time.Sleep(time.Minute)
+		old, next := a.Settings().SaveTo, t.TempDir()
+		later := time.Now().Add(time.Hour)
+		begun := store.Job{
+			PackageID: "p0", DocumentID: "d", Kind: "executed", Folder: old, Target: "Offer.pdf", State: store.JobPending, NextTry: later,
+		}
+		plan := func(j store.Job) {
+			t.Helper()
+			if err := a.st.Update(func(tx *store.Tx) error { _, err := tx.PlanJob(j); return err }); err != nil {
+				t.Fatal(err)
+			}
+		}
+		plan(begun)
+		begun.Size, begun.SHA256 = 3, "abc"
+		s := a.Settings()
+		s.SaveTo = next
+		if err := a.Configure(t.Context(), s, Secrets{}); err != nil { // while the file is given its name
+			t.Fatal(err)
+		}
+		other := begun
+		other.PackageID, other.Size, other.SHA256 = "p1", 0, ""
+		plan(other) // has that name now
+		if err := a.one(t.Context(), "file", func() error { return a.finishJob(begun, false) }); err != nil {
+			t.Fatal(err)
+		}
+		var jobs [2]store.Job
+		if err := a.st.View(func(tx *store.Tx) (err error) {
+			jobs[0], _, err = tx.Job(begun.Key())
+			if err == nil {
+				jobs[1], _, err = tx.Job(other.Key())
+			}
+			return err
+		}); err != nil {
+			t.Fatal(err)
+		}
+		if j := jobs[0]; j.State != store.JobDone || j.Folder != old || j.Target != "Offer.pdf" || a.leftAlone("file") {
+			t.Errorf("the finished one: %+v; left alone: %v", j, a.leftAlone("file"))
+		}
+		if j := jobs[1]; j.State != store.JobPending || j.Folder != old || j.Target != "Offer (2).pdf" {
+			t.Errorf("the other one: %+v", j)
+		}
+	})
+}
+
+func TestTroubleWithAFolderThatNoFileWaitsForAnyMoreIsNotTold(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a, _, stop := quietOffice(t, 1)
+		defer stop()
+		time.Sleep(time.Minute)
+		begun := store.Job{
+			PackageID: "p0", DocumentID: "d", Kind: "executed", Folder: a.Settings().SaveTo, Target: "Offer.pdf", NextTry: time.Now().Add(time.Hour),
+		}
+		if err := a.st.Update(func(tx *store.Tx) error { _, err := tx.PlanJob(begun); return err }); err != nil {
+			t.Fatal(err)
+		}
+		s := a.Settings()
+		s.SaveTo = t.TempDir()
+		if err := a.Configure(t.Context(), s, Secrets{}); err != nil {
+			t.Fatal(err)
+		}
+		if err := a.jobNotSaved(t.Context(), begun, archive.ErrMissing); err != nil || a.health.has("folder") {
+			t.Errorf("%v, health: %+v", err, a.health.list())
+		}
+	})
 }
 
 func TestAFolderThatIsBackIsNotReportedAnyMoreWhoeverAsked(t *testing.T) {

@@ -53,7 +53,7 @@ func (a *Agent) SaveAgain(packageID string) error {
 				return err
 			}
 		}
-		p.Saved, p.Planned = false, len(jobs) > 0
+		p.Saved, p.Planned = false, p.Planned && len(jobs) > 0
 		p.NextCheck = a.now() // where nothing is planned, the service is asked once more
 		return putPackage(tx, p)
 	})

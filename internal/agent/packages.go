@@ -235,6 +235,9 @@ func applyDocuments(p *store.Package, documents []esign.Document, now time.Time)
 		if x.ExternalID == "" && i < len(p.Documents) && p.Documents[i].ID == "" && len(p.Documents) == len(documents) {
 			p.Documents[i].ID = x.ID
 		}
+		if x.ID == "" {
+			continue // nothing can be known of it yet
+		}
 		d := document(p, x.ID, x.ExternalID)
 		setIf(&d.Name, x.Name)
 		setIf(&d.FileName, x.FileName)

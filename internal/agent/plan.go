@@ -39,30 +39,41 @@ func freeName(tx *store.Tx, folder, rel string, inUse func(name string) (bool, e
 // wantedName is j's name as it would be were every name free; the first jobs there were did not keep it.
 func wantedName(j store.Job) string { return cmp.Or(j.Wanted, j.Target) }
 
-// makeWay gives j the name of a file that has its very bytes, when another job had only reserved that name and would
-// drive j to a second copy. That job gets the name j had: its own file may be the one that is there. A job whose file has
-// these bytes too, or will have, stays.
-func makeWay(tx *store.Tx, j store.Job) error {
-	other, taken, err := tx.JobAt(j.Folder, j.Target)
-	if err != nil || !taken || other.Key() == j.Key() || other.State == store.JobDone || other.SHA256 == j.SHA256 {
-		return err
-	}
+// settle makes the place of j's file, which is on disk, j's own: it may have been sent to another folder while the file was
+// given its name, or the file may have been there before. ok is false when that place is another document's, whose file
+// it is then.
+func settle(tx *store.Tx, j store.Job) (ok bool, err error) {
 	mine, ok, err := tx.Job(j.Key())
 	if err != nil || !ok {
-		return err
+		return false, err
 	}
-	given := mine.Target
-	mine.Target = j.Target
-	// Whoever is saving the other file now meets this one or errMoved.
-	if other.Target, err = freeTarget(tx, other.Folder, given); err != nil {
-		return err
+	if mine.Folder == j.Folder && mine.Target == j.Target {
+		return true, nil
 	}
+	other, taken, err := tx.JobAt(j.Folder, j.Target)
+	if err != nil || !taken || other.Key() == j.Key() {
+		return err == nil, err
+	}
+	if other.State == store.JobDone || other.SHA256 == j.SHA256 {
+		return false, nil
+	}
+	// The other had only reserved that name, which would drive one of the two to a second copy. It gets the name that j
+	// had, if that is in the same folder: its own file may be the one that is there. Whoever is saving it now meets j's
+	// file or errMoved.
+	there, given := mine.Folder == j.Folder, mine.Target
 	other.Size, other.SHA256 = 0, ""
-	if err := errors.Join(tx.PutJob(other), tx.PutJob(mine)); err != nil {
-		return err
+	if other.Target, err = freeTarget(tx, other.Folder, wantedName(other)); err != nil {
+		return false, err
 	}
-	other.Target = given
-	return tx.PutJob(other)
+	mine.Folder, mine.Target = j.Folder, j.Target
+	if err := errors.Join(tx.PutJob(other), tx.PutJob(mine)); err != nil {
+		return false, err
+	}
+	if there {
+		other.Target = given
+		return true, tx.PutJob(other)
+	}
+	return true, nil
 }
 
 // template is how files are named; one that is not understood any more gives way to the default.
@@ -89,7 +100,9 @@ func (a *Agent) saveFolder(s Settings, p store.Package) string {
 	return s.SaveTo
 }
 
-// plan records a job per wanted file of an executed package, each with its name, before the first byte is asked for.
+// plan records a job per wanted file of an executed package, each with its name, before the first byte is asked for. It
+// may be called again for documents that were not known before; whether all are known now is for the caller to say
+// (store.Package.Planned).
 func (a *Agent) plan(tx *store.Tx, p *store.Package, s Settings, folder string) (planned int, err error) {
 	names := s.template()
 	add := func(d store.Document, kind archive.Kind) error {
@@ -129,7 +142,6 @@ func (a *Agent) plan(tx *store.Tx, p *store.Package, s Settings, folder string) 
 			return planned, err
 		}
 	}
-	p.Planned = true
 	return planned, nil
 }
 

@@ -218,7 +218,7 @@ func hasTwin(folder *archive.Folder, rel string) (bool, error) {
 	return folder.Exists(rel)
 }
 
-// errMoved gives a save up whose job was sent to another folder meanwhile.
+// errMoved gives a save up whose job was sent to another folder meanwhile, or whose place is another document's.
 var errMoved = errors.New("the file is to be saved elsewhere")
 
 // commitBytes records what the file will be, so that it is recognised should the program end right after its rename.
@@ -241,10 +241,10 @@ func (a *Agent) finishJob(j store.Job, recognised bool) error {
 	var line store.Activity
 	err := a.st.Update(func(tx *store.Tx) error {
 		facts, line = nil, store.Activity{}
-		if recognised {
-			if err := makeWay(tx, j); err != nil {
-				return err
-			}
+		if mine, err := settle(tx, j); err != nil {
+			return err
+		} else if !mine {
+			return errMoved
 		}
 		j.State, j.Done, j.Problem, j.NextTry = store.JobDone, a.now(), "", time.Time{}
 		j.Refused = time.Time{}
@@ -256,16 +256,10 @@ func (a *Agent) finishJob(j store.Job, recognised bool) error {
 			return err
 		}
 		addMoment(&p, store.Moment{Time: a.now(), What: momentSaved, Ref: j.Target})
-		jobs, err := tx.JobsOf(j.PackageID)
-		if err != nil {
+		if facts, err = a.noteFiles(tx, &p, recognised); err != nil {
 			return err
 		}
-		p.Saved = allDone(jobs)
-		p.Problem = firstProblem(jobs)
 		if err := putPackage(tx, p); err != nil {
-			return err
-		}
-		if facts, err = a.firstSaved(tx, p, jobs, recognised); err != nil {
 			return err
 		}
 		line = store.Activity{
@@ -280,7 +274,10 @@ func (a *Agent) finishJob(j store.Job, recognised bool) error {
 		}
 		return addActivity(tx, line)
 	})
-	if err != nil {
+	switch {
+	case errors.Is(err, errMoved) && !recognised:
+		return a.jobLater(j, "", 0, false)
+	case err != nil:
 		return fmt.Errorf("record the saved file %s: %w", j.Target, err)
 	}
 	a.tell(line)

@@ -55,7 +55,7 @@ func (a *Agent) renameJob(folder *archive.Folder, j store.Job, saved archive.Sav
 		found := j
 		found.Target, found.Size, found.SHA256 = name, saved.Size, saved.SHA256
 		err = a.finishJob(found, true)
-		if !errors.Is(err, store.ErrTargetTaken) { // another document's, which only looks the same
+		if !errors.Is(err, errMoved) { // another document's, which only looks the same
 			return err
 		}
 	}

@@ -197,12 +197,21 @@ func (a *Agent) pauseAfter(err error, n int) time.Duration {
 // blockFolder says once what is wrong with the folder, and leaves its files until it is well again.
 func (a *Agent) blockFolder(j store.Job, cause error) error {
 	var waiting int
+	var moved bool
 	if err := a.st.View(func(tx *store.Tx) error {
+		stored, ok, err := tx.Job(j.Key())
+		if err != nil {
+			return err
+		}
+		moved = !ok || stored.Folder != j.Folder
 		c, err := tx.JobCounts()
 		waiting = c.Pending
 		return err
 	}); err != nil {
 		return err
+	}
+	if moved {
+		return nil // it waits for another folder by now, and nobody may look at this one again
 	}
 	a.saves.block(j.Folder, errors.Is(cause, archive.ErrFull), a.now(), func(n int) time.Duration { return a.backoff(n, a.p.Pace.Folder, folderPauseMost) })
 	if office := a.Settings().SaveTo; j.Folder != office && a.saves.isBlocked(office, a.now()) {

@@ -46,7 +46,7 @@ func (s *state) Update(fn func(*store.Tx) error) error {
 	switch {
 	case refused == nil, errors.Is(err, store.ErrCorrupt):
 		s.note(err)
-	case err != nil:
+	case store.OfOneRecord(err):
 		err = &objectError{err}
 	}
 	return err
@@ -60,8 +60,8 @@ func (s *state) tellUnreadable() {
 	}
 }
 
-// objectError is a failure that concerns one object: its record could not be changed like that, or brought a bug to light.
-// It says nothing about the disk, the service or any other object.
+// objectError is a failure that concerns one object: its record cannot be read or kept like that (store.OfOneRecord), or
+// brought a bug to light. It says nothing about the disk, the service or any other object.
 type objectError struct{ err error }
 
 func (e *objectError) Error() string { return e.err.Error() }
@@ -74,7 +74,7 @@ func (s *state) View(fn func(*store.Tx) error) error {
 	switch {
 	case errors.Is(err, store.ErrCorrupt):
 		s.note(err)
-	case errors.Is(err, store.ErrRecord):
+	case store.OfOneRecord(err):
 		err = &objectError{err}
 	}
 	return err

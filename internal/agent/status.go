@@ -111,7 +111,7 @@ func packageRow(tx *store.Tx, p store.Package) (PackageRow, error) {
 			row.Next = append(row.Next, p.Signers[i])
 		}
 	}
-	if !p.Planned {
+	if p.State != store.PackageExecuted {
 		return row, nil
 	}
 	jobs, err := tx.JobsOf(p.ID)

@@ -3,7 +3,10 @@ package agent
 import (
 	"errors"
 	"strings"
+	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"countersign/internal/esign"
 	"countersign/internal/sandbox"
@@ -86,4 +89,71 @@ func TestAnExecutedPackageWaitsForItsDocumentsToBeListed(t *testing.T) {
 	signAll(o, id)
 	o.run()
 	o.eventually("its files are saved", func() bool { return saved(o, id) && len(o.files()) == 2 })
+}
+
+func TestAPackageThatIsListedInPartIsSavedInPartAndNotComplete(t *testing.T) {
+	const first, second = `{"documentId":"d1","name":"First"}`, `{"documentId":"d2","name":"Second"}`
+	for name, c := range map[string]struct {
+		before, after string
+		files         int
+	}{
+		"one without an id":       {first + `,{"name":"Second"}`, first + "," + second, 2},
+		"one with null":           {`{"documentId":null},` + second, first + "," + second, 2},
+		"one that is no object":   {first + `,"d2"`, second + "," + first, 2},
+		"one that is nothing":     {first + `,null`, first + "," + second, 2},
+		"one that was none after": {first + `,{}`, first, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var mu sync.Mutex
+				listed, told := c.before, 0
+				a, service, stop := quietOffice(t, 1, func(p *Params) {
+					p.Notify = func(title, _ string) error {
+						mu.Lock()
+						defer mu.Unlock()
+						if strings.HasPrefix(title, "Everyone has signed") && !strings.Contains(title, ", but") {
+							told++
+						}
+						return nil
+					}
+				})
+				defer stop()
+				time.Sleep(time.Second)
+				service.say = func(path string) string {
+					mu.Lock()
+					defer mu.Unlock()
+					switch {
+					case strings.HasSuffix(path, "/p0/status"):
+						return `{"state":"executed","documents":[` + listed + `]}`
+					case strings.HasSuffix(path, "/download"):
+						return "%PDF-1.7\n" + path + "\n%%EOF\n"
+					}
+					return ""
+				}
+				receive(t, a, map[string]string{"action": "package_executed", "eventId": "e", "packageId": "p0"})
+				time.Sleep(time.Minute)
+				row, _ := a.Package("p0")
+				if row.FilesDone != 1 || row.Saved || row.Planned || row.Final() {
+					t.Errorf("listed in part: %d of %d files, saved %v, planned %v", row.FilesDone, row.FilesTotal, row.Saved, row.Planned)
+				}
+				time.Sleep(withheldAfter + time.Hour)
+				mu.Lock()
+				if told != 0 || !a.health.has("withheld") {
+					t.Errorf("after an hour: told %d times, health %+v", told, a.health.list())
+				}
+				listed = c.after
+				mu.Unlock()
+				time.Sleep(2 * time.Hour)
+				row, _ = a.Package("p0")
+				if row.FilesDone != c.files || row.FilesTotal != c.files || !row.Saved || !row.Final() || row.Problem != "" {
+					t.Errorf("listed in full: %d of %d files, saved %v, problem %q", row.FilesDone, row.FilesTotal, row.Saved, row.Problem)
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				if told != 1 || a.health.has("withheld") {
+					t.Errorf("in the end: told %d times, health %+v", told, a.health.list())
+				}
+			})
+		})
+	}
 }

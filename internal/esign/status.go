@@ -30,13 +30,23 @@ type Status struct {
 	TimeSignBy     time.Time
 	TimeCreated    time.Time  // from lists
 	TimeExecuted   time.Time  // from lists
-	Documents      []Document // in the package's order
+	Documents      []Document // in the package's order; those that are listed without an id too, see Lists
 	Signers        []Signer   // in the package's order
+}
+
+// Lists reports which documents the answer names: some at least, and all that it mentions. What is mentioned without an id
+// is a document all the same, whose file cannot be asked for yet.
+func (s Status) Lists() (some, all bool) {
+	all = len(s.Documents) > 0
+	for _, d := range s.Documents {
+		some, all = some || d.ID != "", all && d.ID != ""
+	}
+	return some, all
 }
 
 // Document is a document of a package.
 type Document struct {
-	ID         string // documentId
+	ID         string // documentId, "" when the answer leaves it out
 	FileID     string
 	ExternalID string
 	Name       string
@@ -71,19 +81,38 @@ type Signer struct {
 
 // packageRecord is every published shape of a package at once.
 type packageRecord struct {
-	PackageID      text                 `json:"packageId"`
-	OrganizationID text                 `json:"organizationId"`
-	MemberID       text                 `json:"memberId"`
-	Name           text                 `json:"name"`
-	State          state                `json:"state"`
-	Type           text                 `json:"type"`
-	IsExecuted     flag                 `json:"isExecuted"`
-	ExternalData   json.RawMessage      `json:"externalData"`
-	TimeSignBy     stamp                `json:"timeSignBy"`
-	TimeCreated    stamp                `json:"timeCreated"`
-	TimeExecuted   stamp                `json:"timeExecuted"`
-	Documents      list[documentRecord] `json:"documents"`
-	Signers        list[signerRecord]   `json:"signers"`
+	PackageID      text               `json:"packageId"`
+	OrganizationID text               `json:"organizationId"`
+	MemberID       text               `json:"memberId"`
+	Name           text               `json:"name"`
+	State          state              `json:"state"`
+	Type           text               `json:"type"`
+	IsExecuted     flag               `json:"isExecuted"`
+	ExternalData   json.RawMessage    `json:"externalData"`
+	TimeSignBy     stamp              `json:"timeSignBy"`
+	TimeCreated    stamp              `json:"timeCreated"`
+	TimeExecuted   stamp              `json:"timeExecuted"`
+	Documents      documentList       `json:"documents"`
+	Signers        list[signerRecord] `json:"signers"`
+}
+
+// documentList is a list that has a place for every document, also for one that cannot be read: none may be forgotten.
+type documentList []documentRecord
+
+func (l *documentList) UnmarshalJSON(b []byte) error {
+	*l = nil
+	var raw []json.RawMessage
+	if json.Unmarshal(b, &raw) != nil {
+		raw = []json.RawMessage{b}
+	}
+	for _, r := range raw {
+		var d documentRecord
+		if json.Unmarshal(r, &d) != nil {
+			d = documentRecord{}
+		}
+		*l = append(*l, d)
+	}
+	return nil
 }
 
 type documentRecord struct {
@@ -197,9 +226,7 @@ func (r packageRecord) status() Status {
 	slices.SortStableFunc(r.Documents, func(a, b documentRecord) int { return cmp.Compare(a.Order+a.Index, b.Order+b.Index) })
 	slices.SortStableFunc(r.Signers, func(a, b signerRecord) int { return cmp.Compare(a.Order+a.Index, b.Order+b.Index) })
 	for _, d := range r.Documents {
-		if d.DocumentID != "" {
-			s.Documents = append(s.Documents, d.document(s.State == Executed))
-		}
+		s.Documents = append(s.Documents, d.document(s.State == Executed))
 	}
 	for _, p := range r.Signers {
 		s.Signers = append(s.Signers, p.signer())

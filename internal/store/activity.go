@@ -2,7 +2,6 @@ package store
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 )
 
@@ -16,7 +15,7 @@ func (tx *Tx) AddActivity(a Activity) error {
 		a.Time = tx.now()
 	}
 	inUTC(&a.Time)
-	value, err := json.Marshal(a)
+	value, err := encode(a)
 	if err != nil {
 		return fmt.Errorf("encode activity: %w", err)
 	}

@@ -23,6 +23,9 @@ var (
 	// it out (see [Store.Unreadable]).
 	ErrRecord = errors.New("a record cannot be read")
 
+	// ErrUnfit means that one record cannot be kept as it is: it cannot be encoded, or is too large.
+	ErrUnfit = errors.New("a record cannot be kept")
+
 	// ErrNotFound means that a record to change does not exist.
 	ErrNotFound = errors.New("no such record")
 
@@ -32,6 +35,16 @@ var (
 	// ErrBadID means that an identifier is empty or not UTF-8.
 	ErrBadID = errors.New("the identifier cannot be used")
 )
+
+// OfOneRecord reports whether err is about a single record, which says nothing about the file or any other record.
+func OfOneRecord(err error) bool {
+	for _, own := range []error{ErrRecord, ErrUnfit, ErrNotFound, ErrTargetTaken, ErrBadID} {
+		if errors.Is(err, own) {
+			return true
+		}
+	}
+	return false
+}
 
 // CorruptError says which file is damaged and how it was noticed. errors.Is(err, ErrCorrupt) holds.
 type CorruptError struct {

@@ -1,7 +1,6 @@
 package store
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -86,7 +85,7 @@ func (tx *Tx) putJob(j Job, old facets) error {
 		return err
 	}
 	inUTC(&j.Planned, &j.NextTry, &j.Done, &j.UnprovenAt, &j.Refused)
-	value, err := json.Marshal(j)
+	value, err := encode(j)
 	if err != nil {
 		return fmt.Errorf("encode job %q: %w", j.Key(), err)
 	}

@@ -107,7 +107,7 @@ type Package struct {
 	Executed       time.Time       `json:"executed,omitzero"`
 	Checked        time.Time       `json:"checked,omitzero"`    // last status answer
 	NextCheck      time.Time       `json:"next_check,omitzero"` // when to ask again
-	Planned        bool            `json:"planned,omitempty"`   // save jobs exist
+	Planned        bool            `json:"planned,omitempty"`   // save jobs exist for all of its documents
 	Saved          bool            `json:"saved,omitempty"`     // every wanted file is on disk
 	Refused        time.Time       `json:"refused,omitzero"`    // since when the service does not tell what its files need
 	Gone           bool            `json:"gone,omitempty"`      // the service has not shown it for a while; it is asked all the same

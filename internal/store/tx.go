@@ -9,6 +9,7 @@ import (
 	"time"
 
 	bolt "go.etcd.io/bbolt"
+	bolterrors "go.etcd.io/bbolt/errors"
 )
 
 // Tx is a transaction: everything in the file as it is at one moment, and inside [Store.Update] the changes to it. It
@@ -48,7 +49,11 @@ func (tx *Tx) put(bucket string, key, value []byte) error {
 		return err
 	}
 	tx.writes++
-	if err := b.Put(key, value); err != nil {
+	err = b.Put(key, value)
+	if errors.Is(err, bolterrors.ErrKeyRequired) || errors.Is(err, bolterrors.ErrKeyTooLarge) || errors.Is(err, bolterrors.ErrValueTooLarge) {
+		err = fmt.Errorf("%w: %w", ErrUnfit, err)
+	}
+	if err != nil {
 		return fmt.Errorf("write to %s: %w", bucket, err)
 	}
 	return nil
@@ -84,6 +89,15 @@ func (tx *Tx) leaveOut(err error) {
 	if tx.unreadable != nil {
 		tx.unreadable(err)
 	}
+}
+
+// encode is the record as it is kept.
+func encode(record any) ([]byte, error) {
+	value, err := json.Marshal(record)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrUnfit, err)
+	}
+	return value, nil
 }
 
 // decode reads the record that is there under key.
@@ -148,7 +162,7 @@ func (tx *Tx) place(s shelf, id string, row []byte, at time.Time, record any) ([
 	if err != nil {
 		return nil, err
 	}
-	value, err := json.Marshal(record)
+	value, err := encode(record)
 	if err != nil {
 		return nil, fmt.Errorf("encode for %s: %w", s.rows, err)
 	}
