@@ -18,6 +18,7 @@ import (
 	"countersign/internal/esign"
 	"countersign/internal/inbox"
 	"countersign/internal/locations"
+	"countersign/internal/secret"
 	"countersign/internal/store"
 
 	bolt "go.etcd.io/bbolt"
@@ -164,64 +165,153 @@ func TestAnObjectThatCannotBeWorkedOnIsLeftAloneAndTheRestIsNot(t *testing.T) {
 	})
 }
 
-func TestAPackageWhoseRecordCannotBeReadHoldsUpNoOther(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		a, c, stop := quietOffice(t, 3)
-		time.Sleep(time.Minute)
-		stopped := a.p
-		stop()
-		spoilRecord(t, locations.State(stopped.DataDir), `"id":"p1"`)
-		c2 := &canned{}
-		stopped.HTTP = &http.Client{Transport: c2}
-		b, err := Open(t.Context(), stopped)
-		if err != nil {
-			t.Fatal(err)
+func TestAPackageWhoseRecordCannotBeReadIsReadFromTheServiceAndHoldsUpNoOther(t *testing.T) {
+	for name, lost := range map[string]bool{"its record": false, "all that is known of it": true} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				a, c, stop := quietOffice(t, 3)
+				time.Sleep(time.Minute)
+				stopped := a.p
+				stop()
+				if c.count("/packages/p1/status") == 0 {
+					t.Error("it was not known")
+				}
+				spoilRecord(t, locations.State(stopped.DataDir), `"id":"p1"`, lost)
+				service := &canned{}
+				stopped.HTTP = &http.Client{Transport: service}
+				b, err := Open(t.Context(), stopped)
+				if err != nil {
+					t.Fatal(err)
+				}
+				running, end := context.WithCancel(t.Context())
+				var done sync.WaitGroup
+				done.Go(func() { b.Run(running) })
+				time.Sleep(time.Minute)
+				receive(t, b, map[string]string{"action": "package_executed", "eventId": "e1", "packageId": "p1"})
+				receive(t, b, map[string]string{"action": "package_executed", "eventId": "e2", "packageId": "p2"})
+				time.Sleep(time.Minute)
+				if service.count("/packages/p0/status") == 0 || service.count("/packages/p2/status") == 0 {
+					t.Error("not every other package was asked about")
+				}
+				if asked := service.count("/packages/p1/status") > 0; asked == lost {
+					t.Errorf("it was asked about: %v", asked)
+				}
+				if e := b.Status().Events; e.Pending != 0 || (e.Problems == 1) != lost {
+					t.Errorf("events: %+v", e)
+				}
+				if b.health.has("records") != lost || b.health.has("data") || b.health.has("internal-reconcile") || b.health.has("internal-events") {
+					t.Errorf("health: %+v", b.health.list())
+				}
+				if p := b.packageOrZero("p1"); !lost && (p.State != store.PackageExecuted || p.Checked.IsZero()) {
+					t.Errorf("it was not read from the service: %+v", p)
+				}
+				if n := len(b.Lines()); n != 3 && !lost || n < 2 {
+					t.Errorf("%d packages are listed", n)
+				}
+				end()
+				done.Wait()
+				if err := b.Close(); err != nil {
+					t.Error(err)
+				}
+				if aside, _ := filepath.Glob(locations.State(stopped.DataDir) + ".damaged*"); len(aside) > 0 {
+					t.Errorf("the whole file was set aside: %v", aside)
+				}
+			})
+		})
+	}
+}
+
+// spoilRecord makes the package unreadable in whose record that stands, and its line, too, if it is to be lost.
+func spoilRecord(t *testing.T, file, part string, lost bool) {
+	t.Helper()
+	inFile(t, file, func(tx *bolt.Tx) error {
+		packages := tx.Bucket([]byte("packages"))
+		c := packages.Cursor()
+		for key, value := c.First(); key != nil; key, value = c.Next() {
+			if !strings.Contains(string(value), part) {
+				continue
+			}
+			if key = bytes.Clone(key); lost {
+				if err := tx.Bucket([]byte("package_lines")).Put(key, nil); err != nil {
+					return err
+				}
+			}
+			return packages.Put(key, value[:len(value)/2])
 		}
-		running, end := context.WithCancel(t.Context())
-		var done sync.WaitGroup
-		done.Go(func() { b.Run(running) })
-		time.Sleep(time.Minute)
-		receive(t, b, map[string]string{"action": "package_executed", "eventId": "e1", "packageId": "p1"})
-		receive(t, b, map[string]string{"action": "package_executed", "eventId": "e2", "packageId": "p2"})
-		time.Sleep(time.Minute)
-		if c.count("/packages/p1/status") == 0 || c2.count("/packages/p0/status") == 0 || c2.count("/packages/p2/status") == 0 {
-			t.Error("not every other package was asked about")
-		}
-		if e := b.Status().Events; e.Pending != 0 || e.Problems != 1 {
-			t.Errorf("events: %+v", e)
-		}
-		if !b.health.has("records") || b.health.has("data") || b.health.has("internal-reconcile") || b.health.has("internal-events") {
-			t.Errorf("health: %+v", b.health.list())
-		}
-		end()
-		done.Wait()
-		if err := b.Close(); err != nil {
-			t.Error(err)
-		}
-		if aside, _ := filepath.Glob(locations.State(stopped.DataDir) + ".damaged*"); len(aside) > 0 {
-			t.Errorf("the whole file was set aside: %v", aside)
-		}
+		return errors.New("no such record")
 	})
 }
 
-// spoilRecord makes the package unreadable in whose record that stands.
-func spoilRecord(t *testing.T, file, part string) {
+// inFile changes a data file that is not open.
+func inFile(t *testing.T, file string, change func(tx *bolt.Tx) error) {
 	t.Helper()
 	db, err := bolt.Open(file, 0o600, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = db.Update(func(tx *bolt.Tx) error {
-		packages := tx.Bucket([]byte("packages"))
-		c := packages.Cursor()
-		for key, value := c.First(); key != nil; key, value = c.Next() {
-			if strings.Contains(string(value), part) {
-				return packages.Put(bytes.Clone(key), value[:len(value)/2])
-			}
-		}
-		return errors.New("no such record")
-	})
-	if err := errors.Join(err, db.Close()); err != nil {
+	if err := errors.Join(db.Update(change), db.Close()); err != nil {
 		t.Fatal(err)
 	}
+}
+
+func TestADocumentThatCannotBeReadKeepsNothingFromStarting(t *testing.T) {
+	for _, value := range []string{`{"cut":`, `[[]]`, `7`} {
+		t.Run(value, func(t *testing.T) {
+			a := signedInOffice(t)
+			before, account, p := a.Settings(), a.Status().Account, a.p
+			if err := a.st.Update(func(tx *store.Tx) error {
+				return errors.Join(tx.PutDoc(docTally, tally{7}), tx.PutDoc(docPause, [2]time.Time{}), tx.PutDoc(docLost, time.Now()),
+					tx.PutDoc(docListed, listed{}), tx.PutDoc(docPeople, nil))
+			}); err != nil {
+				t.Fatal(err)
+			}
+			if err := a.Close(); err != nil {
+				t.Fatal(err)
+			}
+			inFile(t, locations.State(p.DataDir), func(tx *bolt.Tx) (err error) {
+				docs := tx.Bucket([]byte("docs"))
+				var names [][]byte
+				docs.ForEach(func(name, _ []byte) error { names = append(names, bytes.Clone(name)); return nil })
+				for _, name := range names {
+					err = errors.Join(err, docs.Put(name, []byte(value)))
+				}
+				return err
+			})
+			b, err := Open(t.Context(), p)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if s := b.Status(); b.Settings().SaveTo != before.SaveTo || b.Settings().ClientID != before.ClientID || !s.SignedIn || s.Account != account {
+				t.Errorf("settings %+v, status %+v", b.Settings(), s)
+			}
+			if !b.health.has("records") || b.health.has("data") || b.health.has("data-restored") {
+				t.Errorf("health: %+v", b.health.list())
+			}
+			if err := b.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// signedInOffice is an office that was signed in and is not running.
+func signedInOffice(t *testing.T) *Agent {
+	t.Helper()
+	p := Params{DataDir: t.TempDir(), Keeper: secret.Memory()}
+	a, err := Open(t.Context(), p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := DefaultSettings()
+	s.AuthURL, s.BaseURL, s.ClientID, s.SaveTo = "https://sign.test", "https://sign.test", "office", t.TempDir()
+	s.Tunnel, s.Redirect, s.RedirectURI = TunnelNone, RedirectPaste, "https://localhost/oauth/callback"
+	acc := account{SignedIn: true, Since: time.Now(), Scopes: []string{"organization"}}
+	acc.Email = "olivia@example.com"
+	err = a.keys.put(map[string][]byte{sealedRefresh.of(s.issuer()): []byte("r")}, func(tx *store.Tx) error {
+		return tx.PutDoc(docAccountOf(office{settings: s}), acc)
+	})
+	if err := errors.Join(err, a.Configure(t.Context(), s, Secrets{ClientSecret: "secret"})); err != nil {
+		t.Fatal(err)
+	}
+	return a
 }

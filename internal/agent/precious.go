@@ -86,8 +86,9 @@ func readPrecious(tx *store.Tx) (x precious, err error) {
 	return x, errors.Join(err1, err2, err3, err4)
 }
 
-// restore puts what the file holds into a store that knows nothing yet, and reports whether there was anything. A file
-// that is not there, or that nobody can read, restores nothing.
+// restore puts what the file holds into a store that knows nothing yet, and reports whether there was anything. Of a store
+// that merely lost one of these documents, because it cannot be read, it restores that one. A file that is not there, or
+// that nobody can read, restores nothing.
 func (m *mirror) restore() (restored bool, err error) {
 	text, err := os.ReadFile(m.path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -105,12 +106,15 @@ func (m *mirror) restore() (restored bool, err error) {
 	}
 	err = m.st.Update(func(tx *store.Tx) error {
 		restored = false
-		var here string
-		if known, err := tx.GetDoc(docInstallation, &here); err != nil || known {
+		here, err := readPrecious(tx)
+		if err != nil {
 			return err
 		}
-		restored = true
-		return writePrecious(tx, x)
+		restored = here.Installation == "" && here.Settings == nil && here.Account == nil && len(here.Sealed) == 0
+		if here.Installation != "" && here.Installation != x.Installation {
+			return nil // another office's
+		}
+		return writePrecious(tx, x.without(here))
 	})
 	if err != nil {
 		return false, fmt.Errorf("restore the settings: %w", err)
@@ -118,8 +122,31 @@ func (m *mirror) restore() (restored bool, err error) {
 	return restored, nil
 }
 
+// without is what of x is not here.
+func (x precious) without(here precious) precious {
+	if here.Installation != "" {
+		x.Installation = ""
+	}
+	if here.Settings != nil {
+		x.Settings = nil
+	}
+	if here.Account != nil {
+		x.Account = nil
+	}
+	if here.KeyID != "" {
+		x.KeyID = ""
+	}
+	if len(here.Sealed) > 0 {
+		x.Sealed = nil // what is missing there was given up
+	}
+	return x
+}
+
 func writePrecious(tx *store.Tx, x precious) error {
-	errs := []error{tx.PutDoc(docInstallation, x.Installation)}
+	var errs []error
+	if x.Installation != "" {
+		errs = append(errs, tx.PutDoc(docInstallation, x.Installation))
+	}
 	if x.Settings != nil {
 		errs = append(errs, tx.PutDoc(docSettings, x.Settings))
 	}

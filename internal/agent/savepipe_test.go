@@ -132,6 +132,7 @@ func executed(t *testing.T, a *Agent, id string, planned bool) {
 			if _, err := a.plan(tx, &p, a.Settings(), a.Settings().SaveTo); err != nil {
 				return err
 			}
+			p.Planned = true
 		}
 		return putPackage(tx, p)
 	})

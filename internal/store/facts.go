@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
+	"reflect"
 )
 
 // Once records that something was done which must not be done twice, such as one notification, and reports whether
@@ -65,7 +66,8 @@ func (tx *Tx) PutSealed(name string, value []byte) error {
 	return tx.put(bucketSealed, key, bytes.Clone(value))
 }
 
-// GetDoc decodes the document kept under name into v (a pointer) and reports whether there is one.
+// GetDoc decodes the document kept under name into v (a pointer) and reports whether there is one. One that cannot be read
+// is as good as none: it is noted, v stays as it was, and the next PutDoc replaces it.
 func (tx *Tx) GetDoc(name string, v any) (bool, error) {
 	key, err := idKey(name)
 	if err != nil {
@@ -75,12 +77,12 @@ func (tx *Tx) GetDoc(name string, v any) (bool, error) {
 	if err != nil || value == nil {
 		return false, err
 	}
-	if !json.Valid(value) {
-		return false, fmt.Errorf("%w: document %q", errUnreadable, name)
+	whole := reflect.New(reflect.TypeOf(v).Elem()) // an error in the middle leaves half a document behind
+	if err := json.Unmarshal(value, whole.Interface()); err != nil {
+		tx.leaveOut(fmt.Errorf("%w: document %q: %v", ErrRecord, name, err))
+		return false, nil
 	}
-	if err := json.Unmarshal(value, v); err != nil {
-		return false, fmt.Errorf("decode document %q: %w", name, err) // whole, but not what the caller expects
-	}
+	reflect.ValueOf(v).Elem().Set(whole.Elem())
 	return true, nil
 }
 

@@ -133,7 +133,7 @@ func TestSealedValuesAreKeptReplacedAndForgotten(t *testing.T) {
 	}
 }
 
-func TestDocumentsComeBackAndAWrongTypeIsNotDamage(t *testing.T) {
+func TestADocumentComesBackAndOneThatCannotBeReadIsNone(t *testing.T) {
 	s := newTest(t)
 	type settings struct{ Folder string }
 	update(t, s, func(tx *Tx) error { return tx.PutDoc("settings", settings{"/f"}) })
@@ -141,10 +141,19 @@ func TestDocumentsComeBackAndAWrongTypeIsNotDamage(t *testing.T) {
 	if ok := read(t, s, func(tx *Tx) (bool, error) { return tx.GetDoc("settings", &got) }); !ok || got.Folder != "/f" {
 		t.Errorf("%v %+v", ok, got)
 	}
-	var number int
-	err := s.View(func(tx *Tx) error { _, err := tx.GetDoc("settings", &number); return err })
-	if err == nil || errors.Is(err, ErrCorrupt) {
-		t.Errorf("a wrong type: %v", err)
+	for name, value := range map[string]string{"another type": `7`, "cut": `{"Folder":"/g`, "half of another": `{"Folder":"/g","More":[],"Folder":{}}`, "no JSON": "\x00"} {
+		update(t, s, func(tx *Tx) error { return tx.put(bucketDocs, []byte("settings"), []byte(value)) })
+		got := settings{"/before"}
+		if ok := read(t, s, func(tx *Tx) (bool, error) { return tx.GetDoc("settings", &got) }); ok || got.Folder != "/before" {
+			t.Errorf("%s: %v, %+v", name, ok, got)
+		}
+	}
+	if s.Unreadable() == 0 {
+		t.Error("nobody can know of it")
+	}
+	update(t, s, func(tx *Tx) error { return tx.PutDoc("settings", settings{"/h"}) })
+	if ok := read(t, s, func(tx *Tx) (bool, error) { return tx.GetDoc("settings", &got) }); !ok || got.Folder != "/h" {
+		t.Errorf("written anew: %v %+v", ok, got)
 	}
 	update(t, s, func(tx *Tx) error { return tx.PutDoc("settings", nil) })
 	if ok := read(t, s, func(tx *Tx) (bool, error) { return tx.GetDoc("settings", &got) }); ok {

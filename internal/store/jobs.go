@@ -165,8 +165,7 @@ func (tx *Tx) JobsRefused(since time.Time) ([]Job, error) {
 	var list []Job
 	err := tx.between(bucketJobsRefused, nil, after(since), func(key, _ []byte) (bool, error) {
 		j, err := at[Job](tx, bucketJobs, key[8:])
-		list = append(list, j)
-		return true, err
+		return true, collect(tx, &list, j, err)
 	})
 	return list, err
 }

@@ -2,6 +2,7 @@ package store
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -104,7 +105,7 @@ func (l PackageLine) encode() []byte {
 func decodeLine(b []byte) (PackageLine, error) {
 	const head = 3*8 + 1
 	if len(b) < head {
-		return PackageLine{}, fmt.Errorf("%w: a package line of %d bytes", errUnreadable, len(b))
+		return PackageLine{}, fmt.Errorf("%w: a package line of %d bytes", ErrRecord, len(b))
 	}
 	flags := b[24]
 	l := PackageLine{
@@ -128,7 +129,7 @@ func decodeLine(b []byte) (PackageLine, error) {
 	for _, s := range l.texts(flags&lineDeclined != 0) {
 		n, ok := number()
 		if !ok || !ok1 || !ok2 || n > len(rest) {
-			return PackageLine{}, fmt.Errorf("%w: a package line is cut short", errUnreadable)
+			return PackageLine{}, fmt.Errorf("%w: a package line is cut short", ErrRecord)
 		}
 		*s = text[:n]
 		rest, text = rest[n:], text[n:]
@@ -137,12 +138,21 @@ func decodeLine(b []byte) (PackageLine, error) {
 	return l, nil
 }
 
-// PackageLines calls each with the line of every package, newest first by Created, until it returns false.
+// PackageLines calls each with the line of every package, newest first by Created, until it returns false. A line that
+// cannot be read is made anew from its package.
 func (tx *Tx) PackageLines(each func(PackageLine) bool) error {
-	return tx.newest(bucketPackageLines, "", func(_, value []byte) (bool, error) {
+	return tx.newest(bucketPackageLines, "", func(row, value []byte) (bool, error) {
 		l, err := decodeLine(value)
 		if err != nil {
-			return false, err
+			p, lost := at[Package](tx, bucketPackages, row)
+			if errors.Is(lost, ErrRecord) {
+				tx.leaveOut(fmt.Errorf("%w: package %x: %w", ErrRecord, row, err))
+				return true, nil
+			}
+			if lost != nil {
+				return false, lost
+			}
+			l = p.line()
 		}
 		return each(l), nil
 	})

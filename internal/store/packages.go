@@ -67,7 +67,7 @@ func (tx *Tx) Package(id string) (Package, bool, error) {
 	if err != nil || value == nil {
 		return Package{}, false, err
 	}
-	p, err := decode[Package](bucketPackages, row, value)
+	p, err := tx.packageOf(row, value)
 	return p, err == nil, err
 }
 
@@ -79,7 +79,7 @@ func (tx *Tx) PutPackage(p Package) error {
 	}
 	var old facets
 	if value != nil {
-		stored, err := decode[Package](bucketPackages, row, value)
+		stored, err := tx.packageOf(row, value)
 		if err != nil {
 			return err
 		}
@@ -107,7 +107,7 @@ func (tx *Tx) PutPackage(p Package) error {
 // a line of each, PackageLines is many times faster.
 func (tx *Tx) Packages(each func(Package) bool) error {
 	return tx.newest(bucketPackages, "", func(row, value []byte) (bool, error) {
-		p, err := decode[Package](bucketPackages, row, value)
+		p, err := tx.packageOf(row, value)
 		if errors.Is(err, ErrRecord) {
 			tx.leaveOut(err)
 			return true, nil
@@ -126,7 +126,7 @@ func (tx *Tx) PackagesDue(d Due, limit int) ([]Package, error) {
 		if len(list) == limit {
 			return false, nil
 		}
-		p, err := at[Package](tx, bucketPackages, key[8:])
+		p, err := tx.packageAt(key[8:])
 		return true, collect(tx, &list, p, err)
 	})
 	return list, err
@@ -136,7 +136,7 @@ func (tx *Tx) PackagesDue(d Due, limit int) ([]Package, error) {
 func (tx *Tx) AllOpen() ([]Package, error) {
 	var list []Package
 	err := tx.oldest(bucketPackagesDue, nil, func(key, _ []byte) (bool, error) {
-		p, err := at[Package](tx, bucketPackages, key[8:])
+		p, err := tx.packageAt(key[8:])
 		return true, collect(tx, &list, p, err)
 	})
 	return list, err
@@ -147,9 +147,8 @@ func (tx *Tx) AllOpen() ([]Package, error) {
 func (tx *Tx) PackagesRefused(since time.Time) ([]Package, error) {
 	var list []Package
 	err := tx.between(bucketPackagesRefused, nil, after(since), func(key, _ []byte) (bool, error) {
-		p, err := at[Package](tx, bucketPackages, key[8:])
-		list = append(list, p)
-		return true, err
+		p, err := tx.packageAt(key[8:])
+		return true, collect(tx, &list, p, err)
 	})
 	return list, err
 }
@@ -168,7 +167,7 @@ func (tx *Tx) PackageByDraft(draftID string) (found Package, ok bool, err error)
 		if len(key) != len(prefix)+16 {
 			return true, nil
 		}
-		p, err := at[Package](tx, bucketPackages, key[len(prefix):])
+		p, err := tx.packageAt(key[len(prefix):])
 		if errors.Is(err, ErrRecord) {
 			tx.leaveOut(err)
 			return true, nil

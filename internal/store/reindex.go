@@ -2,6 +2,7 @@ package store
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -35,6 +36,9 @@ func nothingIsGivenUp(b *bolt.Tx) error {
 	}
 	return tx.oldest(bucketJobs, nil, func(key, value []byte) (bool, error) {
 		j, err := decode[Job](bucketJobs, key, value)
+		if errors.Is(err, ErrRecord) {
+			return true, nil // it is left out from now on as it was before
+		}
 		if err != nil {
 			return false, err
 		}
@@ -64,6 +68,9 @@ func (tx *Tx) reindexPackages() error {
 	var gone []Package
 	err := tx.oldest(bucketPackages, nil, func(row, value []byte) (bool, error) {
 		p, err := decode[Package](bucketPackages, row, value)
+		if errors.Is(err, ErrRecord) {
+			return true, nil
+		}
 		if err != nil {
 			return false, err
 		}

@@ -85,6 +85,9 @@ func prepareForgetting(tx *bolt.Tx) error {
 	}
 	err = tx.Bucket([]byte(bucketEvents)).ForEach(func(row, value []byte) error {
 		e, err := decode[Event](bucketEvents, row, value)
+		if errors.Is(err, ErrRecord) {
+			return nil // an event that cannot be read is never forgotten, and keeps nothing from being brought up to date
+		}
 		if err != nil || !e.forgettable() {
 			return err
 		}

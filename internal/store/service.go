@@ -81,6 +81,10 @@ func (tx *Tx) notAtHome(name string) (r records, err error) {
 	}
 	return r, tx.oldest(bucketJobs, nil, func(key, value []byte) (bool, error) {
 		j, err := decode[Job](bucketJobs, key, value)
+		if errors.Is(err, ErrRecord) {
+			tx.leaveOut(err)
+			return true, nil
+		}
 		if err == nil && wrong(j.Service, j.Away) {
 			r.jobs = append(r.jobs, j)
 		}

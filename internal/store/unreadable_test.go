@@ -1,7 +1,11 @@
 package store
 
 import (
+	"bytes"
 	"errors"
+	"maps"
+	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 )
@@ -30,17 +34,24 @@ func TestARecordThatCannotBeReadHoldsUpNoOther(t *testing.T) {
 			return true, err
 		})
 		spoil(t, s, x.rows, row)
+		if x == packages {
+			spoil(t, s, bucketPackageLines, row)
+		}
 	}
 	spoil(t, s, bucketJobs, []byte("p/bad/executed"))
 
 	lists := map[string]func(tx *Tx) (int, error){
-		"packages due":   func(tx *Tx) (int, error) { l, err := tx.PackagesDue(Due{Now: day}, 10); return len(l), err },
-		"open packages":  func(tx *Tx) (int, error) { l, err := tx.AllOpen(); return len(l), err },
-		"jobs due":       func(tx *Tx) (int, error) { l, err := tx.JobsDue(Due{Now: day}, 10); return len(l), err },
-		"pending jobs":   func(tx *Tx) (int, error) { l, err := tx.PendingJobs(); return len(l), err },
-		"drafts due":     func(tx *Tx) (int, error) { l, err := tx.DraftsDue(Due{Now: day}); return len(l), err },
-		"drafts":         func(tx *Tx) (int, error) { l, err := tx.Drafts(); return len(l), err },
-		"queued drafts":  func(tx *Tx) (int, error) { l, err := tx.Drafts(DraftQueued); return len(l), err },
+		"packages due":  func(tx *Tx) (int, error) { l, err := tx.PackagesDue(Due{Now: day}, 10); return len(l), err },
+		"open packages": func(tx *Tx) (int, error) { l, err := tx.AllOpen(); return len(l), err },
+		"jobs due":      func(tx *Tx) (int, error) { l, err := tx.JobsDue(Due{Now: day}, 10); return len(l), err },
+		"pending jobs":  func(tx *Tx) (int, error) { l, err := tx.PendingJobs(); return len(l), err },
+		"drafts due":    func(tx *Tx) (int, error) { l, err := tx.DraftsDue(Due{Now: day}); return len(l), err },
+		"drafts":        func(tx *Tx) (int, error) { l, err := tx.Drafts(); return len(l), err },
+		"queued drafts": func(tx *Tx) (int, error) { l, err := tx.Drafts(DraftQueued); return len(l), err },
+		"package lines": func(tx *Tx) (n int, err error) {
+			err = tx.PackageLines(func(PackageLine) bool { n++; return true })
+			return n, err
+		},
 		"pending events": func(tx *Tx) (int, error) { l, err := tx.PendingEvents(10); return len(l), err },
 		"events":         func(tx *Tx) (int, error) { l, _, err := tx.Events("", 10); return len(l), err },
 	}
@@ -58,7 +69,7 @@ func TestARecordThatCannotBeReadHoldsUpNoOther(t *testing.T) {
 	if len(jobs) != 3 || jobs[1].DocumentID != "bad" || jobs[1].State != JobFailed {
 		t.Errorf("the package looks complete without its job: %+v", jobs)
 	}
-	if n := s.Unreadable(); n != 4 {
+	if n := s.Unreadable(); n != 5 {
 		t.Errorf("%d records are known to be unreadable", n)
 	}
 	for name, do := range map[string]func(tx *Tx) error{
@@ -72,4 +83,97 @@ func TestARecordThatCannotBeReadHoldsUpNoOther(t *testing.T) {
 	if added := read(t, s, func(tx *Tx) (bool, error) { return tx.AddEvent(Event{ID: "bad"}) }); added {
 		t.Error("a copy of the unreadable event is taken for another one")
 	}
+}
+
+func TestAPackageOutlivesItsRecord(t *testing.T) {
+	for name, p := range map[string]Package{
+		"open":      {State: PackageOpen, Name: "Lease", Origin: MadeHere, DraftID: "d", NextCheck: at0(time.Hour), SignersDone: 1, SignersTotal: 2},
+		"withheld":  {State: PackageExecuted, Executed: day, NextCheck: at0(time.Hour), Refused: at0(time.Minute)},
+		"executed":  {State: PackageExecuted, Executed: day, Planned: true, Saved: true},
+		"over":      {State: PackageExpired, Due: day},
+		"not known": {},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p.ID, p.Created = "p", day
+			spoiled, whole := newTest(t), newTest(t)
+			for _, s := range []*Store{spoiled, whole} {
+				putPackages(t, s, Package{ID: "before", Created: day, NextCheck: at0(time.Hour)}, p, Package{ID: "after", Created: day})
+			}
+			row := read(t, spoiled, func(tx *Tx) ([]byte, error) {
+				row, _, err := tx.find(packages, "p")
+				return bytes.Clone(row), err
+			})
+			spoil(t, spoiled, bucketPackages, row)
+			get := func(tx *Tx) (Package, error) { p, _, err := tx.Package("p"); return p, err }
+			if got, want := read(t, spoiled, get), read(t, whole, get); got.State != want.State || got.Final() != want.Final() ||
+				got.Name != want.Name || got.Origin != want.Origin || got.DraftID != want.DraftID || got.Saved != want.Saved ||
+				!got.NextCheck.Equal(want.NextCheck) || !got.Refused.Equal(want.Refused) || !got.Executed.Equal(want.Executed) {
+				t.Errorf("known of it: %+v, want %+v", got, want)
+			}
+			due := func(tx *Tx) (int, error) {
+				l, err := tx.PackagesDue(Due{Now: at0(2 * time.Hour)}, 10)
+				return len(l), err
+			}
+			if n, want := read(t, spoiled, due), read(t, whole, due); n != want {
+				t.Errorf("%d packages are due, want %d", n, want)
+			}
+			p.NextCheck, p.Name, p.State, p.Planned, p.Saved = at0(3*time.Hour), "What the service tells", PackageExecuted, true, false
+			for _, s := range []*Store{spoiled, whole} {
+				putPackages(t, s, p)
+			}
+			for _, bucket := range []string{
+				bucketPackages, bucketPackageLines, bucketPackagesDue, bucketPackagesRefused, bucketPackagesByDraft, bucketCounts,
+			} {
+				if got, want := dump(t, spoiled, bucket), dump(t, whole, bucket); !maps.Equal(got, want) {
+					t.Errorf("%s: %q, want %q", bucket, got, want)
+				}
+			}
+			if n := spoiled.Unreadable(); n != 0 {
+				t.Errorf("%d records are left out", n)
+			}
+		})
+	}
+}
+
+// dump is what is in a bucket.
+func dump(t *testing.T, s *Store, bucket string) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	view(t, s, func(tx *Tx) error {
+		return tx.oldest(bucket, nil, func(key, value []byte) (bool, error) {
+			all[string(key)] = string(value)
+			return true, nil
+		})
+	})
+	return all
+}
+
+func TestALineThatCannotBeReadIsMadeFromItsPackage(t *testing.T) {
+	s := newTest(t)
+	putPackages(t, s, Package{ID: "a", Created: day}, Package{ID: "p", Name: "Lease", Created: day}, Package{ID: "z", Created: day})
+	row := read(t, s, func(tx *Tx) ([]byte, error) { row, _, err := tx.find(packages, "p"); return bytes.Clone(row), err })
+	spoil(t, s, bucketPackageLines, row)
+	var names []string
+	view(t, s, func(tx *Tx) error {
+		return tx.PackageLines(func(l PackageLine) bool { names = append(names, l.ID+l.Name); return true })
+	})
+	if !slices.Equal(names, []string{"z", "pLease", "a"}) {
+		t.Errorf("%q", names)
+	}
+}
+
+func TestARecordThatCannotBeReadKeepsNoFileFromBeingBroughtUpToDate(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "state.db")
+	s, err := open(path, Options{}, migrations[:1])
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, bucket := range []string{bucketEvents, bucketPackages, bucketJobs} {
+		update(t, s, func(tx *Tx) error { return tx.put(bucket, []byte("0123456789abcdef"), []byte(`{"id":`)) })
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s = openTest(t, path)
+	update(t, s, func(tx *Tx) error { return errors.Join(tx.UseService("one"), tx.UseService("another")) })
 }
