@@ -35,7 +35,9 @@ func (a *Agent) jobNotSaved(ctx context.Context, j store.Job, err error) error {
 	case errors.Is(err, archive.ErrDownload):
 		return a.jobFailed(j, err, archive.Sentence(err), true)
 	default:
-		return a.jobLater(j, archive.Sentence(err), 0, false)
+		// What came was whole and wrong: that is the service's doing, and the next try may bring the same.
+		sent := errors.Is(err, archive.ErrNotPDF) || errors.Is(err, archive.ErrShort) || errors.Is(err, archive.ErrLong)
+		return a.jobLater(j, archive.Sentence(err), 0, sent)
 	}
 }
 

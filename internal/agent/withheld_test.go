@@ -23,6 +23,7 @@ func refusalsOfOne() map[string]sandbox.Fault {
 		"410":               {Status: 410, Body: `{"error":"package_not_found","message":"No."}`},
 		"500":               {Status: 500},
 		"no document named": {Status: 200, Body: `{"state":"executed","documents":[]}`},
+		"no PDF":            {Status: 200, Body: "PK: something else", Headers: map[string]string{"Content-Type": "application/pdf"}},
 	}
 }
 
@@ -54,7 +55,7 @@ func (o *testOffice) asked(id string) string {
 func TestWhatEverybodySignedIsAskedForUntilItComesWhateverTheRefusal(t *testing.T) {
 	for name, fault := range refusalsOfOne() {
 		for what, path := range map[string]string{"status": "/packages/*/status", "file": "*/executed/download"} {
-			if what == "file" && fault.Status == 200 {
+			if fault.Status == 200 && (what == "file") != (name == "no PDF") {
 				continue
 			}
 			t.Run(what+" "+name, func(t *testing.T) {

@@ -20,7 +20,7 @@ var (
 	ErrBadName   = errors.New("not a name that this program makes")   // the target is not a safe relative path
 	ErrNotPDF    = errors.New("not a PDF document")                   // no %PDF- within the first KiB
 	ErrShort     = errors.New("fewer bytes came than were announced") // see Error.Got and Error.Want
-	ErrLong      = errors.New("more bytes came than were announced")  // see Error.Want
+	ErrLong      = errors.New("more bytes came than were announced")  // see Error.Want; or more than any document has
 	ErrNoEnd     = errors.New("the end of the document is missing")   // or it never had one, see Request.Before
 	ErrDownload  = errors.New("the download broke off")               // the body's own error is wrapped too
 	ErrChanged   = errors.New("the file was changed meanwhile")       // while it was taken

@@ -32,6 +32,10 @@ type Folder struct {
 	// faster with more of them, and whoever else waits for it, such as the caller's database, waits longer. Set it before
 	// the first Save.
 	Flushes chan struct{}
+
+	// What a test sets, see bound.
+	largest int64
+	free    func(dir *os.File) (uint64, bool)
 }
 
 // OpenFolder opens an existing folder by its absolute path. It fails with ErrMissing, ErrNotFolder or ErrReadOnly, the
@@ -55,7 +59,7 @@ func OpenFolder(dir string) (*Folder, error) {
 		root.Close()
 		return nil, &Error{Kind: ErrReadOnly, Folder: dir, Err: err}
 	}
-	return &Folder{root: root, dir: dir}, nil
+	return &Folder{root: root, dir: dir, largest: largest, free: freeSpace}, nil
 }
 
 // Close lets go of the folder. Saves under way end with an error.

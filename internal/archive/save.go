@@ -77,7 +77,8 @@ func (f *Folder) Save(ctx context.Context, r Request) (Saved, error) {
 	}
 	defer root.Close()
 	defer dir.Close()
-	if free, known := freeSpace(dir); known && r.Declared > 0 && uint64(r.Declared) > free {
+	limit, ok := f.bound(dir, r.Declared)
+	if !ok {
 		return Saved{}, f.fail(r.Target, ErrFull, nil)
 	}
 
@@ -88,7 +89,7 @@ func (f *Folder) Save(ctx context.Context, r Request) (Saved, error) {
 	defer temp.discard()
 	f.step(StepCreated, r.Target)
 
-	saved, err := f.fill(temp.file, body, r, &proof)
+	saved, err := f.fill(temp.file, body, r, limit, &proof)
 	if err != nil {
 		return Saved{}, err
 	}
@@ -168,14 +169,48 @@ func (f *Folder) prepare(sub string) (*os.Root, *os.File, error) {
 	return root, dir, nil
 }
 
-// fill copies the body into file, what was sniffed of it first, checks the length and shows the bytes to proof.
-func (f *Folder) fill(file *os.File, body *intake, r Request, proof *evidence) (Saved, error) {
-	size := int64(0)
+const (
+	// largest is more than any document whose length was not announced: what is longer than that has no end.
+	largest = 4 << 30 // bytes
+
+	// spare is what such a document leaves on the disk for everything else, or a tenth of what is free if that is less.
+	spare = 256 << 20 // bytes
+)
+
+// limit is what a body may fill.
+type limit struct {
+	most int64       // bytes
+	room func() bool // looked at now and then: there is still as much left on the disk as must be. Nil when that is known
+}
+
+// bound limits a body of a declared length, -1 when that is not known. It may come from a sender that never stops, and the
+// disk is not its own: whatever else is saved, and the system itself, need some of it. ok is false when there is no room.
+func (f *Folder) bound(dir *os.File, declared int64) (l limit, ok bool) {
+	free, known := f.free(dir)
+	if declared >= 0 {
+		return limit{most: declared}, !known || uint64(declared) <= free
+	}
+	keep := min(spare, free/10)
+	return limit{f.largest, func() bool {
+		free, known := f.free(dir)
+		return !known || free > keep
+	}}, true
+}
+
+// fill copies the body into file, what was sniffed of it first, keeps to the limit, checks the length and shows the bytes
+// to proof.
+func (f *Folder) fill(file *os.File, body *intake, r Request, limit limit, proof *evidence) (Saved, error) {
+	size, looked := int64(0), int64(0)
 	for {
 		chunk, err := body.next()
 		size += int64(len(chunk))
-		if r.Declared >= 0 && size > r.Declared {
+		if size > limit.most {
 			return Saved{}, f.length(r, ErrLong, size)
+		}
+		if limit.room != nil && size-looked >= behind {
+			if looked = size; !limit.room() {
+				return Saved{}, f.fail(r.Target, ErrFull, nil)
+			}
 		}
 		if _, err := file.Write(chunk); err != nil {
 			return Saved{}, f.because(r.Target, err)

@@ -40,6 +40,62 @@ func open(t *testing.T, dir string) *Folder {
 	return f
 }
 
+func TestABodyWithoutAnEndDoesNotFillTheDisk(t *testing.T) {
+	endless := func() io.Reader {
+		return io.MultiReader(bytes.NewReader(pdf(1<<20)), zeros{})
+	}
+	for name, c := range map[string]struct {
+		free, largest int64
+		most          int64 // written
+		want          error
+	}{
+		"a small disk": {free: 100 << 20, largest: 1 << 40, most: 98 << 20, want: ErrFull},
+		"a large disk": {free: 1 << 40, largest: 64 << 20, most: 64 << 20, want: ErrLong},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			f := open(t, dir)
+			var most int64
+			f.largest = c.largest
+			f.free = func(*os.File) (uint64, bool) {
+				var used int64
+				entries, err := os.ReadDir(dir)
+				if err != nil {
+					t.Error(err)
+				}
+				for _, e := range entries {
+					if info, err := e.Info(); err == nil {
+						used += info.Size()
+					}
+				}
+				most = max(most, used)
+				return uint64(max(c.free-used, 0)), true
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+			defer cancel()
+			_, err := f.Save(ctx, Request{Target: "a.pdf", Key: "k", Declared: -1, Body: endless()})
+			if !errors.Is(err, c.want) || most > c.most {
+				t.Errorf("%v, want %v; %d bytes were written", err, c.want, most)
+			}
+			wantFiles(t, dir)
+			whole := pdf(9 << 20)
+			r := request("b.pdf", whole)
+			r.Declared = -1
+			if _, err := f.Save(t.Context(), r); err != nil {
+				t.Errorf("a document that fits: %v", err)
+			}
+		})
+	}
+}
+
+// zeros never ends.
+type zeros struct{}
+
+func (zeros) Read(p []byte) (int, error) {
+	clear(p)
+	return len(p), nil
+}
+
 func request(target string, body []byte) Request {
 	return Request{Target: target, Key: "p/d/executed", Declared: int64(len(body)), Body: bytes.NewReader(body)}
 }
