@@ -15,7 +15,7 @@ const newFor = 10 * time.Minute
 // applyCheck records a status answer and plans the files of a package that is executed.
 func (a *Agent) applyCheck(id string, status esign.Status, quiet bool) error {
 	draw := a.drawing(a.packageOrZero(id))
-	listening := a.listeningSince()
+	listening, now := a.listeningSince(), a.now() // of one moment: the clock may jump while it is committed
 	var found findings
 	var silent bool
 	err := a.st.Update(func(tx *store.Tx) error {
@@ -28,14 +28,14 @@ func (a *Agent) applyCheck(id string, status esign.Status, quiet bool) error {
 		if found, err = draw(tx, &p, status); err != nil {
 			return err
 		}
-		silent = owesEvent(before, p, found.moved, listening, a.now())
+		silent = owesEvent(before, p, found.moved, listening, now)
 		return putPackage(tx, p)
 	})
 	if err != nil {
 		return fmt.Errorf("record the status of package %s: %w", id, err)
 	}
 	if silent {
-		a.silence.note(id, a.now())
+		a.silence.note(id, now)
 	}
 	for i := range found.facts {
 		found.facts[i].quiet = quiet

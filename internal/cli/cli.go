@@ -77,6 +77,7 @@ type commands struct {
 	Sandbox sandboxCmd `cmd:"" help:"Run the embedded signing service alone, for trying things out and for tests."`
 	Version versionCmd `cmd:"" help:"Show the version."`
 	Page    pageCmd    `cmd:"" hidden:"" help:"Read a document, for the window."`
+	Press   pressCmd   `cmd:"" hidden:"" help:"Read a document, for the embedded service."`
 }
 
 const description = `Countersign sends documents for signature and saves what comes back.

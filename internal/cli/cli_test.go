@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -16,8 +17,11 @@ import (
 	"go.uber.org/goleak"
 )
 
-// On Windows the pipes' own goroutine stays for as long as the process.
+// The program starts itself to read documents. On Windows the pipes' own goroutine stays for as long as the process.
 func TestMain(m *testing.M) {
+	if len(os.Args) > 1 && (os.Args[1] == "press" || os.Args[1] == "page") {
+		os.Exit(Main(os.Args[1:], Program{Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr}))
+	}
 	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/Microsoft/go-winio.ioCompletionProcessor"))
 }
 

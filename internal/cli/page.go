@@ -2,8 +2,10 @@ package cli
 
 import (
 	"os"
+	"time"
 
 	"countersign/internal/preview"
+	"countersign/internal/sandbox"
 )
 
 // pageCmd is the process in which a document is read, see preview.Reader.
@@ -18,11 +20,35 @@ func (c *pageCmd) Run(r *run) error {
 	return nil
 }
 
+// pressCmd is the process in which the embedded service reads a document, see sandbox.Press.
+type pressCmd struct{}
+
+// What it may use for one document.
+const (
+	pressMemory = 1 << 30 // bytes
+	pressCPU    = 20 * time.Second
+)
+
+func (c *pressCmd) Run(r *run) error {
+	if err := preview.Confine(pressMemory, pressCPU); err != nil {
+		return &failure{"The document could not be read: " + err.Error() + "."}
+	}
+	if err := sandbox.Press(os.Stdin, r.program.Stdout); err != nil {
+		return &failure{"The document could not be read: " + err.Error() + "."}
+	}
+	return nil
+}
+
+// documentPress is this program as the embedded service's reader of documents, likewise.
+func documentPress() []string { return itself("press") }
+
 // documentReader is this program as the reader of documents; nil where it does not know its own path.
-func documentReader() []string {
+func documentReader() []string { return itself("page") }
+
+func itself(command string) []string {
 	self, err := os.Executable()
 	if err != nil {
 		return nil
 	}
-	return []string{self, "page"}
+	return []string{self, command}
 }

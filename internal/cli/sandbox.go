@@ -37,7 +37,7 @@ func (c *sandboxCmd) Run(r *run) error {
 	o := sandbox.Options{
 		Dir: c.Dir, Listen: c.Listen, AdminListen: c.Admin, PublicURL: c.Address, CertFile: c.TLSCert, KeyFile: c.TLSKey,
 		AccessTokenLifetime: c.TokenLifetime, SignatureHeader: c.SignatureHeader, DeliverVia: c.Connect,
-		RetryFirst: c.RetryFirst, AutoSign: c.AutoSign, AutoConsent: c.AutoConsent,
+		RetryFirst: c.RetryFirst, Press: documentPress(), AutoSign: c.AutoSign, AutoConsent: c.AutoConsent,
 		Bare: c.Bare, NoDiscovery: c.NoDiscovery, OnlyAPIPrefix: c.OnlyAPIPrefix, NoAPIPrefix: c.NoAPIPrefix,
 	}
 	level := slog.LevelWarn

@@ -34,6 +34,7 @@ type Options struct {
 	Log     *slog.Logger
 
 	DocumentReader []string // see agent.Params
+	Press          []string // see sandbox.Options
 
 	Notify func(title, body string) error // nil raises none
 	Say    func(english string) string    // see agent.Params
@@ -82,7 +83,7 @@ func Start(ctx context.Context, o Options) (d *Demo, err error) {
 	client := sandbox.DemoClient()
 	d.Service, err = sandbox.Start(sandbox.Options{
 		Dir: filepath.Join(state, "service"), Clients: []sandbox.Client{client}, AutoConsent: true,
-		DeliverCAs: trusted, Log: o.Log,
+		DeliverCAs: trusted, Log: o.Log, Press: o.Press,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("start the signing service: %w", err)

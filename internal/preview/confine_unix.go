@@ -9,9 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// confine bounds this process from now on: the memory it has in bytes, the processor's time it uses beyond what it has
+// Confine bounds this process from now on: the memory it has in bytes, the processor's time it uses beyond what it has
 // used, after which the system kills it, and it opens nothing any more, neither files nor connections.
-func confine(memory uint64, cpu time.Duration) error {
+func Confine(memory uint64, cpu time.Duration) error {
 	used, err := cpuTime()
 	if err != nil {
 		return err

@@ -8,9 +8,9 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// confine bounds this process from now on by a job of its own: the memory it has in bytes, the processor's time it uses
+// Confine bounds this process from now on by a job of its own: the memory it has in bytes, the processor's time it uses
 // beyond what it has used, after which the system ends it, and it starts no other process.
-func confine(memory uint64, cpu time.Duration) error {
+func Confine(memory uint64, cpu time.Duration) error {
 	used, err := cpuTime()
 	if err != nil {
 		return err

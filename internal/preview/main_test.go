@@ -85,7 +85,7 @@ const testCPU = time.Second
 
 func confined(then func()) func(int) error {
 	return func(int) error {
-		if err := confine(testMemory, testCPU); err != nil {
+		if err := Confine(testMemory, testCPU); err != nil {
 			return err
 		}
 		if _, err := os.Stdout.Write([]byte{isReady}); err != nil {

@@ -38,7 +38,7 @@ func Serve(ctx context.Context, in *os.File, out io.Writer, width int) (err erro
 		return fmt.Errorf("start the PDF reader: %w", err)
 	}
 	defer func() { err = errors.Join(err, stop()) }()
-	if err := confine(maxMemory, maxCPU); err != nil {
+	if err := Confine(maxMemory, maxCPU); err != nil {
 		return fmt.Errorf("confine the PDF reader: %w", err)
 	}
 	if _, err := out.Write([]byte{isReady}); err != nil {

@@ -8,7 +8,7 @@ import (
 )
 
 // watch ends this process when Go has so many bytes from the system, or when it has used so much of the processor's
-// time. It is for the systems that do not keep to the limits that confine sets: macOS for memory, Wine for time. When it
+// time. It is for the systems that do not keep to the limits that Confine sets: macOS for memory, Wine for time. When it
 // returns, a timer runs and the runtime has opened what it needs for timers.
 func watch(memory uint64, cpu time.Duration) {
 	debug.SetMemoryLimit(int64(memory / 2)) // Go tries harder from there on

@@ -1,15 +1,12 @@
 package sandbox
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
-
-	"github.com/pdfcpu/pdfcpu/pkg/api"
 )
 
 // The three kinds of PDF that signing gives (interface.md, downloads). They follow from the state alone, so one that
@@ -40,7 +37,7 @@ func (s *Server) writeExecuted(p *pack, d *document) error {
 	if err != nil {
 		return fmt.Errorf("reading the pages of %q: %w", d.Name, err)
 	}
-	joined, err := join(in, page)
+	joined, err := s.press.join(in, page)
 	if err != nil {
 		s.log.Info("pages could not be joined", "document", d.DocumentID, "error", err)
 		joined, err = signaturePage(p, d, in)
@@ -78,25 +75,11 @@ func (s *Server) writeMaster(p *pack) error {
 		if err != nil {
 			return fmt.Errorf("reading the executed %q: %w", d.Name, err)
 		}
-		if longer, err := join(all, part); err == nil {
+		if longer, err := s.press.join(all, part); err == nil {
 			all = longer
 		}
 	}
 	return writeFile(s.masterPath(p.PackageID), all)
-}
-
-// join makes one PDF of several.
-func join(parts ...[]byte) ([]byte, error) {
-	readers := make([]io.ReadSeeker, len(parts))
-	for i, p := range parts {
-		readers[i] = bytes.NewReader(p)
-	}
-	var out bytes.Buffer
-	err := guarded(func() error { return api.MergeRaw(readers, &out, false, pdfConfig()) })
-	if err != nil {
-		return nil, fmt.Errorf("joining PDFs: %w", err)
-	}
-	return out.Bytes(), nil
 }
 
 // ensure calls build unless the file is there.

@@ -2,6 +2,8 @@ package sandbox
 
 import (
 	"bytes"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -119,6 +121,34 @@ func TestStrangePDFsStillExecute(t *testing.T) {
 	wantStatus(t, master, 200)
 	if n := pagesOf(t, master.body); n != 5 {
 		t.Errorf("the MasterFile has %d pages, want 1+1+3", n)
+	}
+}
+
+func TestADocumentThatEndsItsReaderEndsNothingElse(t *testing.T) {
+	for name, program := range map[string][]string{
+		"one that dies":            {os.Args[0], "-test.run=^$", "-no-such-flag"},
+		"one that says too little": {os.Args[0], "-test.run=^$"},
+		"one that is missing":      {filepath.Join(t.TempDir(), "none")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := start(t, Options{Press: program})
+			r.signIn(adminMail, allScopes)
+			document := samplePDF(t, 2)
+			a := r.post("/packages/add", object{"name": "Odd", "type": "concurrent", "state": "open", "signers": people("Ana"),
+				"documents": []object{{"fileId": r.upload("odd.pdf", document)}}})
+			wantStatus(t, a, 200)
+			p := r.find(a.json(t)["packageId"].(string))
+			if err := r.s.SignAll(p.PackageID); err != nil {
+				t.Fatal(err)
+			}
+			got := r.get("/packages/" + p.PackageID + "/documents/" + p.Documents[0].DocumentID + "/pdf/executed/download")
+			wantStatus(t, got, 200)
+			attached, err := api.Attachments(bytes.NewReader(got.body), pdfConfig())
+			if err != nil || len(attached) != 1 {
+				t.Errorf("attachments %v, %v", attached, err)
+			}
+			wantStatus(t, r.get("/masterfiles/"+p.PackageID+"/pdf/download"), 200)
+		})
 	}
 }
 

@@ -31,7 +31,7 @@ type inspection struct {
 }
 
 // saveAndInspect writes body to a file, looking at it as it passes.
-func saveAndInspect(target string, body io.Reader) (look inspection, err error) {
+func (s *Server) saveAndInspect(target string, body io.Reader) (look inspection, err error) {
 	out, err := os.OpenFile(target, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
 	if err != nil {
 		return look, fmt.Errorf("storing an upload: %w", err)
@@ -55,8 +55,11 @@ func saveAndInspect(target string, body io.Reader) (look inspection, err error) 
 		look.protected = look.isPDF && w.encrypted
 		return look, nil
 	}
-	pages, err := countPages(target)
-	look.pages = pages
+	document, err := os.ReadFile(target)
+	if err != nil {
+		return look, fmt.Errorf("reading an upload: %w", err)
+	}
+	look.pages, err = s.press.pages(document)
 	// Many encrypted files open for everyone and only restrict what may be done with them.
 	look.protected = w.encrypted && errors.Is(err, pdfcpu.ErrWrongPassword)
 	return look, nil
@@ -102,30 +105,6 @@ func pdfConfig() *model.Configuration {
 	c.Optimize = false
 	c.OptimizeBeforeWriting = false
 	return c
-}
-
-// countPages is 0 with an error for a PDF that pdfcpu cannot read.
-func countPages(name string) (pages int, err error) {
-	f, err := os.Open(name)
-	if err != nil {
-		return 0, err
-	}
-	defer f.Close() // only read
-	err = guarded(func() error {
-		pages, err = api.PageCount(f, pdfConfig())
-		return err
-	})
-	return pages, err
-}
-
-// guarded turns a panic of the PDF library over a strange file into an error.
-func guarded(fn func() error) (err error) {
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("the PDF library gave up: %v", p)
-		}
-	}()
-	return fn()
 }
 
 // convertible reports whether the service makes a PDF of files with this name.

@@ -43,6 +43,10 @@ type Options struct {
 	OnlyAPIPrefix bool // serve the API under /api/v1 alone
 	NoAPIPrefix   bool // serve the API without /api/v1 alone
 
+	// Press is a program and its first arguments that calls Press in a bounded process, so that no document that people drop
+	// in ends the service. Without it this process reads them.
+	Press []string
+
 	Now func() time.Time // the clock for what the service says: lifetimes and time stamps. Waiting is done in real time
 	Log *slog.Logger     // default: nowhere
 }

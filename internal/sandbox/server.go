@@ -26,6 +26,7 @@ type Server struct {
 	opt     Options
 	log     *slog.Logger
 	dir     string
+	press   press
 	tempDir bool
 	url     string
 	admin   string
@@ -56,7 +57,7 @@ func Start(o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{opt: o, log: o.Log, dir: o.Dir, tempDir: o.Dir == ""}
+	s := &Server{opt: o, log: o.Log, dir: o.Dir, tempDir: o.Dir == "", press: press{o.Press}}
 	if err := s.openFolder(); err != nil {
 		return nil, err
 	}

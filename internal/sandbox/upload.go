@@ -105,7 +105,7 @@ func (s *Server) receive(body io.Reader, f file) (uploadedFile, error) {
 	target := s.filePath(f.FileID)
 	temp := target + ".part"
 	defer os.Remove(temp) // gone already when all went well
-	look, err := saveAndInspect(temp, body)
+	look, err := s.saveAndInspect(temp, body)
 	if err != nil {
 		return answer, err
 	}
