@@ -220,7 +220,7 @@ func TestWhatWasFinishedWhileTheClockWasFastIsFetched(t *testing.T) {
 			if back != 0 && !since.Equal(signedIn) {
 				t.Errorf("%s: signed in at %v, want %v", name, since, signedIn)
 			}
-			err := a.meetPackages(a.Settings().home(), []esign.Status{{PackageID: "p", State: esign.Executed, TimeCreated: finished, TimeExecuted: finished}}, since)
+			err := a.meetPackages(a.Settings().home(), []esign.Status{{PackageID: "p", State: esign.Executed, TimeCreated: finished, TimeExecuted: finished}}, since, true)
 			if _, known := a.Package("p"); err != nil || !known {
 				t.Errorf("%s: the package is not known, %v", name, err)
 			}

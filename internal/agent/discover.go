@@ -29,6 +29,9 @@ func (l listed) known(now, since time.Time) time.Time {
 	return l.Through.Add(-listedMargin)
 }
 
+// first reports whether the list was not read to its end yet by the account that signed in then.
+func (l listed) first(since time.Time) bool { return l.Whole.IsZero() || !l.Since.Equal(since) }
+
 // listedMargin allows for a service whose clock is not ours.
 const listedMargin = 24 * time.Hour
 
@@ -102,7 +105,7 @@ func (a *Agent) discover(ctx context.Context, client *esign.Client, l *listing) 
 		if items, end, err = r.next(ctx, client); err != nil {
 			return 0, a.noteListError(ctx, err)
 		}
-		if err := a.meetPackages(client.Home(), items, since); err != nil {
+		if err := a.meetPackages(client.Home(), items, since, last.first(since)); err != nil {
 			return 0, err
 		}
 		if end != listMore {
@@ -144,8 +147,8 @@ func (a *Agent) noteListError(ctx context.Context, err error) error {
 
 // meetPackages draws what a part of home's list shows into the store: a record for every package that is not known and
 // not over, and another look at those that are over here and not there. One that was known at another service is at home
-// now: it is the same service under another address.
-func (a *Agent) meetPackages(home string, items []esign.Status, since time.Time) error {
+// now: it is the same service under another address. first is set until the list was read to its end once.
+func (a *Agent) meetPackages(home string, items []esign.Status, since time.Time, first bool) error {
 	var fresh int
 	for _, s := range items {
 		if s.PackageID != "" && !esign.UsableID(s.PackageID) {
@@ -168,8 +171,10 @@ func (a *Agent) meetPackages(home string, items []esign.Status, since time.Time)
 				if p.Service != home {
 					p.NextCheck, news = a.now(), true
 				}
-			} else {
-				p, news = a.meet(s, since)
+			} else if old, err := a.wasBefore(tx, home, s, since, first); err != nil {
+				return err
+			} else if !old {
+				p, news = a.meet(s)
 			}
 			if !news {
 				continue
@@ -194,12 +199,24 @@ func (a *Agent) meetPackages(home string, items []esign.Status, since time.Time)
 	return err
 }
 
-// meet begins the record of a package that is not known, unless it is over, or was before the office first signed in.
-func (a *Agent) meet(s esign.Status, since time.Time) (p store.Package, wanted bool) {
+// wasBefore reports whether a package was finished before the office first signed in. Where the list does not say when,
+// what it shows as executed the first time was so before, and is remembered; what is new among it later was not.
+func (a *Agent) wasBefore(tx *store.Tx, home string, s esign.Status, since time.Time, first bool) (bool, error) {
+	if store.PackageState(s.State) != store.PackageExecuted || !s.TimeCreated.Before(since) {
+		return false, nil
+	}
+	if !s.TimeExecuted.IsZero() {
+		return s.TimeExecuted.Before(since), nil
+	}
+	fresh, err := tx.Once("before/" + home + "/" + s.PackageID)
+	return first || !fresh, err
+}
+
+// meet begins the record of a package that is not known, unless it is over.
+func (a *Agent) meet(s esign.Status) (p store.Package, wanted bool) {
 	state := store.PackageState(s.State)
 	executed := state == store.PackageExecuted
-	if s.PackageID == "" || state.Over() || state == store.PackageDraft ||
-		executed && s.TimeExecuted.Before(since) && s.TimeCreated.Before(since) {
+	if s.PackageID == "" || state.Over() || state == store.PackageDraft {
 		return p, false
 	}
 	p = store.Package{

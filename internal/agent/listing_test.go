@@ -4,7 +4,10 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
+	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"countersign/internal/esign"
@@ -232,5 +235,51 @@ func TestALongListIsReadInRoundsAndWhatOneDidNotReadIsOwedToTheNext(t *testing.T
 	}
 	if l.rest.over(o.now()) || read().Whole.IsZero() || read().Through.Before(before) {
 		t.Errorf("resting %+v, %+v", l.rest, through)
+	}
+}
+
+func TestAListThatDoesNotSayWhenSomethingWasFinishedHidesNothingThatIsNew(t *testing.T) {
+	for name, times := range map[string]string{"no times": "", "when it was made alone": `,"timeCreated":"1999-12-01T10:00:00Z"`} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				var mu sync.Mutex
+				items := ""
+				add := func(id string) {
+					mu.Lock()
+					defer mu.Unlock()
+					if items != "" {
+						items += ","
+					}
+					items += `{"packageId":"` + id + `","state":"executed"` + times + `}`
+				}
+				add("old")
+				a, c, stop := quietOffice(t, 0, func(p *Params) {
+					service := p.HTTP.Transport.(*canned)
+					service.say = func(path string) string {
+						switch {
+						case strings.HasSuffix(path, "/packages/list"):
+							mu.Lock()
+							defer mu.Unlock()
+							return `{"items":[` + items + `]}`
+						case strings.HasSuffix(path, "/status"):
+							return `{"state":"executed","documents":[{"documentId":"d"}]}`
+						case strings.HasSuffix(path, "/download"):
+							return "%PDF-1.7\n" + path + "\n%%EOF\n"
+						}
+						return ""
+					}
+				})
+				defer stop()
+				time.Sleep(2 * time.Hour)
+				add("new")
+				time.Sleep(listWholly + 12*time.Hour)
+				if c.count("/packages/new/status") == 0 || a.Status().Packages.Saved != 1 {
+					t.Error("what was finished later, without an event, is not saved")
+				}
+				if c.count("/packages/old/status") != 0 {
+					t.Error("what was finished before the sign-in was asked for")
+				}
+			})
+		})
 	}
 }
