@@ -35,6 +35,9 @@ func NewClient(cfg Config, tokens TokenSource) *Client {
 	return &Client{cfg: cfg, tokens: tokens, root: cfg.apiRoot()}
 }
 
+// Issuer is whose tokens the calls are made with, see Config.Issuer.
+func (c *Client) Issuer() string { return c.cfg.Issuer() }
+
 // Home is the service that is called, see Config.Home.
 func (c *Client) Home() string { return c.cfg.Home() }
 
@@ -103,13 +106,14 @@ func (c *Client) json(ctx context.Context, k *call, out any) error {
 	return nil
 }
 
-// answer makes the call and returns the whole body of a 2xx, without a byte order mark.
+// answer makes the call and returns the whole body of a 2xx, without a byte order mark. A web page is none.
 func (c *Client) answer(ctx context.Context, k *call) ([]byte, error) {
 	k.accept = "application/json"
 	res, err := c.do(ctx, k)
 	if err != nil {
 		return nil, err
 	}
+	page := isPage(res)
 	defer res.Body.Close()
 	body, err := io.ReadAll(io.LimitReader(res.Body, maxJSON+1))
 	if err == nil && len(body) > maxJSON {
@@ -117,6 +121,9 @@ func (c *Client) answer(ctx context.Context, k *call) ([]byte, error) {
 	}
 	if err != nil {
 		return nil, noAnswer(k.op, err).maybe(true)
+	}
+	if page {
+		return nil, k.unreadable()
 	}
 	return trimBOM(body), nil
 }
@@ -132,20 +139,23 @@ func (c *Client) do(ctx context.Context, k *call) (*http.Response, error) {
 		first, sure = c.paths.formOfOthers(), true
 	}
 	res, err := c.authorized(ctx, k, first)
-	if sure || !notServed(err) {
+	page := err == nil && isPage(res) // the service's web application says 200 to any path that is not the API's
+	if sure || !notServed(err) && !page {
 		c.paths.learn(k.route, first, res, err)
 		return res, err
 	}
-	res, second := c.authorized(ctx, k, first.other())
-	if second == nil && isPage(res) {
-		res.Body.Close() // the service's web application says 200 to any path that is not the API's
-		return nil, err
+	other, second := c.authorized(ctx, k, first.other())
+	if notServed(second) || second == nil && isPage(other) { // neither: the first answer says as much as the second
+		if second == nil {
+			other.Body.Close()
+		}
+		return res, err
 	}
-	if notServed(second) {
-		return nil, err // neither; the first answer says as much as the second
+	if page {
+		res.Body.Close()
 	}
-	c.paths.learn(k.route, first.other(), res, second)
-	return res, second
+	c.paths.learn(k.route, first.other(), other, second)
+	return other, second
 }
 
 // authorized sends the call under one form of its path, and once more with a new token when the first is not accepted.

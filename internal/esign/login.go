@@ -82,7 +82,8 @@ func (l *Login) State() string { return l.state }
 func (l *Login) RedirectURI() string { return l.redirect }
 
 // Finish redeems the query of the redirect. It does its work once: a second call with the right state is Invalid. A
-// call with a wrong state changes nothing, so that no stray request can end somebody's sign-in.
+// call with a wrong state changes nothing, so that no stray request can end somebody's sign-in. Tokens that come with an
+// error must not be used, for nobody knows whose they are: they are there to be revoked.
 func (l *Login) Finish(ctx context.Context, callback url.Values) (Grant, error) {
 	const op = "finishing the sign-in"
 	if err := l.claim(callback); err != nil {
@@ -116,10 +117,7 @@ func (l *Login) Finish(ctx context.Context, callback url.Values) (Grant, error) 
 	g := Grant{Tokens: answer.tokens(l.cfg.now()), Scopes: answer.scopesOr(l.cfg.Scopes)}
 	ctx = oidc.ClientContext(ctx, l.server.client(l.cfg))
 	g.Account, err = l.identify(ctx, g.Tokens.Access, string(answer.ID), g.Scopes)
-	if err != nil {
-		return Grant{}, err
-	}
-	return g, nil
+	return g, err
 }
 
 // claim checks that the redirect belongs to this attempt and marks the attempt used.

@@ -3,7 +3,6 @@ package esign
 import (
 	"context"
 	"errors"
-	"io"
 	"net"
 	"net/http"
 	"net/url"
@@ -214,8 +213,9 @@ func (s *Session) revoke(ctx context.Context, op, token, hint string) error {
 		return noAnswer(op, err)
 	}
 	defer res.Body.Close()
-	io.Copy(io.Discard, io.LimitReader(res.Body, maxError))
 	switch {
+	case res.StatusCode/100 == 2 && isPage(res): // somebody in between: the service has not heard of it
+		return &Error{Op: op, Kind: BadAnswer, Status: res.StatusCode}
 	case res.StatusCode/100 == 2:
 		return nil
 	case slices.Contains(noRevocation, res.StatusCode):

@@ -421,3 +421,50 @@ func TestADownloadMayComeFromAStorageThatGetsNoToken(t *testing.T) {
 		t.Errorf("another call: %v, %q", err, seen)
 	}
 }
+
+// webApplication is a service whose web application says 200 to whatever is no path of the API.
+func webApplication(api http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if api != nil && !strings.HasPrefix(r.URL.Path, apiPrefix) {
+			api.ServeHTTP(w, r)
+			return
+		}
+		io.Copy(io.Discard, r.Body)
+		w.Header().Set("Content-Type", "text/html; charset=utf-8")
+		io.WriteString(w, "<!doctype html><title>Sign in</title>")
+	})
+}
+
+func TestAPageIsNoWordOfTheService(t *testing.T) {
+	client, _ := api(t, webApplication(nil))
+	if e, err := client.DeleteEndpoint(t.Context(), "https://office.example.com/"); kindOf(err) != BadAnswer {
+		t.Errorf("taken for the deletion: %v %v", e, err)
+	}
+	bubble(t, nil, func(t *testing.T, p *provider, cfg Config) {
+		s, v := started(p, cfg)
+		access(t, s)
+		p.handler.(*http.ServeMux).Handle("POST /", webApplication(nil))
+		s.server.RevokeURL = p.url + "/portal"
+		if err := s.Revoke(t.Context()); kindOf(err) != BadAnswer || v.now() == "" || s.Ended() {
+			t.Errorf("taken for the revocation: %v, the vault holds %q", err, v.now())
+		}
+	})
+}
+
+func TestThePathThatAPageStandsInForIsTriedInItsOtherForm(t *testing.T) {
+	client, _ := api(t, webApplication(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasSuffix(r.URL.Path, "/download") {
+			io.WriteString(w, "%PDF-1.4")
+			return
+		}
+		io.WriteString(w, bareStatus)
+	})))
+	if s, err := client.Status(t.Context(), "p-1"); err != nil || s.State != "executed" {
+		t.Errorf("%+v, %v", s, err)
+	}
+	d, err := client.Download(t.Context(), ExecutedFile, "p-1", "d-1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.Body.Close()
+}
