@@ -141,7 +141,7 @@ func (a *Agent) moveOn(ctx context.Context, o, next office, values map[string][]
 // otherService is what a draft waits for that was made for a service that is not in use.
 const otherService = "It is for another service than the one in Settings. Set that up again, or cancel it and send it anew."
 
-// moveDrafts says of the drafts that are not sent yet what they wait for. What another client uploaded is not theirs.
+// moveDrafts says of the drafts that are not sent yet what they wait for.
 func moveDrafts(tx *store.Tx) error {
 	drafts, err := tx.Drafts(store.DraftQueued)
 	for _, d := range drafts {
@@ -150,9 +150,6 @@ func moveDrafts(tx *store.Tx) error {
 			d.Problem = otherService
 		case d.Problem == otherService:
 			d.Problem = ""
-		}
-		for i := range d.Files {
-			d.Files[i].FileID = ""
 		}
 		err = errors.Join(err, tx.PutDraft(d))
 	}

@@ -17,13 +17,14 @@ type listed struct {
 	Through time.Time `json:"through"`
 	Whole   time.Time `json:"whole,omitzero"` // when it was last read to its very end
 	Since   time.Time `json:"since"`          // the account.Since it was read with
+	Issuer  string    `json:"issuer"`         // as what client of which service, as esign.Client.Issuer
 }
 
 // known is what a reading that begins now need not read: what was made before. Now and then it is everything all the
 // same, for the list may show that a package is not over that was over here. A moment to come is that of a wrong clock.
-func (l listed) known(now, since time.Time) time.Time {
+func (l listed) known(now, since time.Time, issuer string) time.Time {
 	whole := now.Sub(l.Whole)
-	if l.Through.After(now.Add(clockSlack)) || !l.Since.Equal(since) || whole < 0 || whole > listWholly {
+	if l.Issuer != issuer || l.Through.After(now.Add(clockSlack)) || !l.Since.Equal(since) || whole < 0 || whole > listWholly {
 		return time.Time{}
 	}
 	return l.Through.Add(-listedMargin)
@@ -53,7 +54,6 @@ type listing struct {
 	tries   int
 	reading *reading
 	since   time.Time // the account.Since that reading began with
-	home    string    // whose list it is
 }
 
 // lookAround reads the service's list when it is time. A reading that failed is continued by itself.
@@ -92,8 +92,8 @@ func (a *Agent) discover(ctx context.Context, client *esign.Client, l *listing) 
 	}); err != nil {
 		return 0, err
 	}
-	if l.reading == nil || !l.since.Equal(since) || l.home != client.Home() {
-		l.reading, l.since, l.home = newReading(a.now(), last.known(a.now(), since)), since, client.Home()
+	if !l.reading.goesOn(client) || !l.since.Equal(since) {
+		l.reading, l.since = newReading(client, a.now(), last.known(a.now(), since, client.Issuer())), since
 	}
 	r := l.reading
 	end := listMore
@@ -102,7 +102,7 @@ func (a *Agent) discover(ctx context.Context, client *esign.Client, l *listing) 
 			return 0, err
 		}
 		var items []esign.Status
-		if items, end, err = r.next(ctx, client); err != nil {
+		if items, end, err = r.next(ctx); err != nil {
 			return 0, a.noteListError(ctx, err)
 		}
 		if err := a.meetPackages(client.Home(), items, since, last.first(since)); err != nil {
@@ -128,7 +128,7 @@ func (a *Agent) discover(ctx context.Context, client *esign.Client, l *listing) 
 	if !r.known.IsZero() && r.began.Sub(last.Through) < listedMargin {
 		return pause, nil // the document says as much already
 	}
-	next := listed{Through: r.began, Whole: last.Whole, Since: since}
+	next := listed{Through: r.began, Whole: last.Whole, Since: since, Issuer: client.Issuer()}
 	if r.known.IsZero() {
 		next.Whole = r.began
 	}

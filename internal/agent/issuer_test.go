@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"crypto/x509"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -246,5 +247,90 @@ func TestAnotherNgrokServerIsNotGivenTheAuthtoken(t *testing.T) {
 	o.eventually("it is asked for", func() bool { i := o.issue("tunnel"); return i != nil && i.Action == ActSettings })
 	if _, err := o.TestTunnel(context.Background(), s, Secrets{}); err == nil || !strings.Contains(Sentence(err), "authtoken is missing") {
 		t.Errorf("tried: %v", err)
+	}
+}
+
+// secondClient is registered at the same service as sandbox.DemoClient.
+func secondClient() sandbox.Client {
+	c := sandbox.DemoClient()
+	c.ID += "-2"
+	return c
+}
+
+// What is noted of an upload may be an earlier client's: the upload may have ended after the client was changed.
+func TestAFileThatOneClientUploadedIsNotUsedByAnother(t *testing.T) {
+	o := newOfficeWith(t, quick, sandbox.Options{})
+	d, err := o.newDraft(o.draft())
+	if err != nil {
+		t.Fatal(err)
+	}
+	other := o.Settings()
+	other.ClientID = secondClient().ID
+	d.Files[0].FileID, d.Files[0].Uploaded = "another's", o.now()
+	d.Files[0].UploadedBy = office{settings: other, account: o.office.get().account}.uploader()
+	if err := o.st.Update(func(tx *store.Tx) error { return tx.PutDraft(d) }); err != nil {
+		t.Fatal(err)
+	}
+	poke(o.rings.outbox)
+	o.eventually("it is sent", func() bool { return o.draftIs(store.DraftSent) })
+	if n := calls(o.service, "POST /files/upload"); n != 1 {
+		t.Errorf("%d uploads", n)
+	}
+}
+
+func TestWhatIsSentAgainIsUploadedAgain(t *testing.T) {
+	o := newOfficeWith(t, quick, sandbox.Options{})
+	o.service.Inject(sandbox.Fault{Path: "/packages/add", Status: 404, Body: `{"error":"file_not_found"}`, Times: 1})
+	if state, err := o.Send(t.Context(), o.draft(), nil); err != nil || state.State != store.DraftFailed {
+		t.Fatalf("%+v, %v", state, err)
+	}
+	if err := o.Resolve(o.Drafts()[0].ID, true); err != nil {
+		t.Fatal(err)
+	}
+	o.eventually("it is sent", func() bool { return o.draftIs(store.DraftSent) })
+	if n := calls(o.service, "POST /files/upload"); n != 2 {
+		t.Errorf("%d uploads", n)
+	}
+}
+
+func TestTheListOfOneClientSaysNothingAboutThatOfAnother(t *testing.T) {
+	o := newOfficeWith(t, quick, sandbox.Options{}, func(s *Settings) { s.Tunnel = TunnelNone })
+	o.stop()
+	o.open()
+	defer o.stop()
+	client, online := o.online()
+	if !online {
+		t.Fatal("nobody is signed in")
+	}
+	for i := range listRound + 3 {
+		o.foreignBy(client, o.sample(), fmt.Sprintf("Old %02d", i))
+	}
+	o.service.SetListHabits(sandbox.ListHabits{MostTake: 1, Order: "oldest"})
+	l := &listing{}
+	o.lookAround(t.Context(), client, l)
+	config := o.office.get().service.config
+	config.ClientID = secondClient().ID
+	other := esign.NewClient(config, o.office.get().service.session) // of the same office, so that it sees the same list
+	o.lookAround(t.Context(), other, l)
+	if l.reading == nil || l.reading.client != other || l.reading.pages != listRound {
+		t.Errorf("the reading of one client went on with another: %+v", l.reading)
+	}
+	now := time.Now()
+	read := listed{Through: now, Whole: now, Since: now, Issuer: client.Issuer()}
+	if read.known(now, now, client.Issuer()).IsZero() || !read.known(now, now, other.Issuer()).IsZero() {
+		t.Error("what one client has read is taken for known by another")
+	}
+}
+
+func TestTokensOfASignInThatFailsAreRevoked(t *testing.T) {
+	o := newOfficeWith(t, quick, sandbox.Options{})
+	revoked := calls(o.service, "POST /connect/revoke")
+	o.service.Inject(sandbox.Fault{Path: "*jwks*", Status: 500})
+	if err := o.SignIn(t.Context(), SignInOptions{}, visit); err == nil {
+		t.Fatal("it worked without the keys")
+	}
+	o.eventually("they are revoked", func() bool { return calls(o.service, "POST /connect/revoke") >= revoked+2 })
+	if !o.Status().SignedIn {
+		t.Error("the sign-in before is gone")
 	}
 }

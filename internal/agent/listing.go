@@ -23,9 +23,10 @@ const (
 // has not shown: neither on the order that was asked for, nor on the size of a page, nor on the list standing still. Only
 // where what came is newest first does it end before the list does, at what is known already.
 type reading struct {
-	began time.Time
-	known time.Time // whatever was made before is known; zero to read to the end
-	pages int       // read so far
+	client *esign.Client // whose list it is: another one's has other packages at other places
+	began  time.Time
+	known  time.Time // whatever was made before is known; zero to read to the end
+	pages  int       // read so far
 
 	skip     int
 	seen     map[string]bool
@@ -39,10 +40,13 @@ type reading struct {
 	disordered bool
 }
 
-// newReading begins at the newest package. known is as in reading.
-func newReading(began, known time.Time) *reading {
-	return &reading{began: began, known: known, seen: map[string]bool{}}
+// newReading begins at the newest package of what client may see. known is as in reading.
+func newReading(client *esign.Client, began, known time.Time) *reading {
+	return &reading{client: client, began: began, known: known, seen: map[string]bool{}}
 }
+
+// goesOn reports whether r, which may be nil, can be continued with client.
+func (r *reading) goesOn(client *esign.Client) bool { return r != nil && r.client == client }
 
 // outcome of reading a page.
 type outcome int
@@ -54,13 +58,13 @@ const (
 )
 
 // next reads a page. The service's rate is kept by the caller. After an error the same page is read again.
-func (r *reading) next(ctx context.Context, client *esign.Client) ([]esign.Status, outcome, error) {
+func (r *reading) next(ctx context.Context) ([]esign.Status, outcome, error) {
 	q := esign.ListQuery{NewestFirst: !r.unsorted, Take: listPage, Skip: r.skip}
-	page, err := readList(ctx, client, q)
+	page, err := readList(ctx, r.client, q)
 	var e *esign.Error
 	if errors.As(err, &e) && e.Kind == esign.Refused && q.NewestFirst && r.pages == 0 {
 		r.unsorted, q.NewestFirst = true, false
-		page, err = readList(ctx, client, q)
+		page, err = readList(ctx, r.client, q)
 	}
 	if err != nil {
 		return nil, listMore, err

@@ -250,7 +250,8 @@ func (a *Agent) sendDue(ctx context.Context) (time.Duration, error) {
 	const idle = time.Hour
 	for ctx.Err() == nil {
 		a.tellUnknown() // an event may have told
-		client, online := a.online()
+		o := a.office.get()
+		client, online := a.onlineIn(o)
 		if !online {
 			return idle, nil
 		}
@@ -296,7 +297,7 @@ func (a *Agent) sendDue(ctx context.Context) (time.Duration, error) {
 				if d.State == store.DraftUnknown {
 					err = a.resolveUnknown(ctx, client, d)
 				} else {
-					err = a.sendDraft(ctx, client, d)
+					err = a.sendDraft(ctx, client, o.uploader(), d)
 				}
 				if errors.Is(err, errDecided) {
 					return nil
@@ -317,11 +318,14 @@ func (a *Agent) sendDue(ctx context.Context) (time.Duration, error) {
 	return idle, nil
 }
 
-// sendDraft uploads what is not uploaded yet and adds the package.
-func (a *Agent) sendDraft(ctx context.Context, client *esign.Client, d store.Draft) error {
+// uploader is whose uploads are those of o.
+func (o office) uploader() string { return string(o.settings.issuer()) + "/" + o.account.Subject }
+
+// sendDraft uploads what is not uploaded yet and adds the package. uploader is whom client calls as.
+func (a *Agent) sendDraft(ctx context.Context, client *esign.Client, uploader string, d store.Draft) error {
 	for i := range d.Files {
 		f := &d.Files[i]
-		if f.FileID != "" && !coolFor(f.Uploaded, uploadLife).over(a.now()) {
+		if f.FileID != "" && f.UploadedBy == uploader && !coolFor(f.Uploaded, uploadLife).over(a.now()) {
 			a.progress(d, i, f.Size)
 			continue
 		}
@@ -332,7 +336,7 @@ func (a *Agent) sendDraft(ctx context.Context, client *esign.Client, d store.Dra
 		if err != nil {
 			return a.draftRefused(ctx, d, err)
 		}
-		f.FileID, f.Uploaded = uploaded.ID, a.now()
+		f.FileID, f.Uploaded, f.UploadedBy = uploaded.ID, a.now(), uploader
 		if err := a.putDraft(&d, store.DraftQueued); err != nil {
 			return err
 		}

@@ -250,14 +250,14 @@ func (a *Agent) findPackage(ctx context.Context, client *esign.Client, d store.D
 	if err != nil || ok {
 		return known.ID, false, err
 	}
-	if r == nil {
-		r = newReading(a.now(), d.Created.Add(-listedMargin))
+	if !r.goesOn(client) {
+		r = newReading(client, a.now(), d.Created.Add(-listedMargin))
 	}
 	for range listRound {
 		if err := a.budget.Wait(ctx); err != nil {
 			return "", false, err
 		}
-		items, end, err := r.next(ctx, client)
+		items, end, err := r.next(ctx)
 		if err != nil {
 			a.finding[d.ID] = r
 			return "", false, err
@@ -294,6 +294,9 @@ func (a *Agent) resolveDraft(tx *store.Tx, draftID string, sendAgain bool) error
 	d.State, d.Problem, d.Tries, d.Changed, d.NextTry = store.DraftCancelled, "", 0, a.now(), time.Time{}
 	if sendAgain {
 		d.State, d.NextTry = store.DraftQueued, a.now()
+		for i := range d.Files {
+			d.Files[i].FileID = "" // it may be what was refused, or be used up
+		}
 	}
 	return tx.PutDraft(d)
 }

@@ -75,6 +75,8 @@ func (a *Agent) signIn(ctx context.Context, o SignInOptions, open func(address s
 		grant, err := flow.Finish(ctx, got.query)
 		if err == nil {
 			err = a.adopt(ctx, l, svc, grant)
+		} else {
+			a.discard(svc, flow.Unused())
 		}
 		got.result <- err
 		return err

@@ -41,8 +41,16 @@ type Login struct {
 	nonce    string
 	verifier string
 
-	mu   sync.Mutex
-	used bool
+	mu     sync.Mutex
+	used   bool
+	unused Tokens
+}
+
+// Unused are the tokens that a Finish got and refused, because nobody knows whose they are. They are there to be revoked.
+func (l *Login) Unused() Tokens {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.unused
 }
 
 // StartLogin prepares a sign-in (RFC 6749, 4.1 with RFC 7636) that comes back to redirectURI. prompt is "", "login"
@@ -82,8 +90,7 @@ func (l *Login) State() string { return l.state }
 func (l *Login) RedirectURI() string { return l.redirect }
 
 // Finish redeems the query of the redirect. It does its work once: a second call with the right state is Invalid. A
-// call with a wrong state changes nothing, so that no stray request can end somebody's sign-in. Tokens that come with an
-// error must not be used, for nobody knows whose they are: they are there to be revoked.
+// call with a wrong state changes nothing, so that no stray request can end somebody's sign-in.
 func (l *Login) Finish(ctx context.Context, callback url.Values) (Grant, error) {
 	const op = "finishing the sign-in"
 	if err := l.claim(callback); err != nil {
@@ -117,7 +124,13 @@ func (l *Login) Finish(ctx context.Context, callback url.Values) (Grant, error) 
 	g := Grant{Tokens: answer.tokens(l.cfg.now()), Scopes: answer.scopesOr(l.cfg.Scopes)}
 	ctx = oidc.ClientContext(ctx, l.server.client(l.cfg))
 	g.Account, err = l.identify(ctx, g.Tokens.Access, string(answer.ID), g.Scopes)
-	return g, err
+	if err != nil {
+		l.mu.Lock()
+		l.unused = g.Tokens
+		l.mu.Unlock()
+		return Grant{}, err
+	}
+	return g, nil
 }
 
 // claim checks that the redirect belongs to this attempt and marks the attempt used.

@@ -221,7 +221,8 @@ type DraftFile struct {
 	SHA256     string    `json:"sha256,omitempty"` // hex, of the copy
 	ExternalID string    `json:"external_id,omitempty"`
 	FileID     string    `json:"file_id,omitempty"`
-	Uploaded   time.Time `json:"uploaded,omitzero"` // a temporary upload lives 24 hours
+	Uploaded   time.Time `json:"uploaded,omitzero"`     // a temporary upload lives 24 hours
+	UploadedBy string    `json:"uploaded_by,omitempty"` // whose upload it is: nobody else can use it
 }
 
 // Activity is one line of the activity list: something that happened, for people.
