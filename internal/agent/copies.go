@@ -69,6 +69,9 @@ func (a *Agent) takeCopies(ctx context.Context, d *store.Draft) error {
 	}
 	for i := range d.Files {
 		f := &d.Files[i]
+		if f.SHA256 != "" {
+			continue // the copy of a held draft, whose place this one takes
+		}
 		name := fmt.Sprintf("%s-%d", d.ID, i+1)
 		saved, err := a.takeCopy(ctx, a.bytesOf(*f), name)
 		if err != nil {
@@ -209,7 +212,7 @@ func (a *Agent) copyOf(path string) (name string) {
 // waitingDrafts are those whose bytes may still be needed.
 func (a *Agent) waitingDrafts() (drafts []store.Draft, err error) {
 	err = a.st.View(func(tx *store.Tx) (err error) {
-		drafts, err = tx.Drafts(store.DraftQueued, store.DraftAdding, store.DraftUnknown, store.DraftFailed)
+		drafts, err = tx.Drafts(store.DraftHeld, store.DraftQueued, store.DraftAdding, store.DraftUnknown, store.DraftFailed)
 		return err
 	})
 	return drafts, err
@@ -254,6 +257,37 @@ func (a *Agent) sweepCopies() {
 			a.log.Warn("remove a copy", "err", err)
 		}
 	}
+}
+
+// refusedKeep is for how many counted days (see runForget) the copies of a refused draft are kept. Afterwards the draft can
+// be sent from where its files were given, as long as they are there and what they were.
+const refusedKeep = 30
+
+// letGoOfCopies takes their copies from drafts that were refused long ago, so that they do not pile up.
+func (a *Agent) letGoOfCopies() error {
+	err := a.st.Update(func(tx *store.Tx) error {
+		today, err := tx.Day()
+		if err != nil {
+			return err
+		}
+		refused, err := tx.Drafts(store.DraftFailed)
+		for _, d := range refused {
+			switch {
+			case d.Day == 0:
+				d.Day = today
+			case today-d.Day > refusedKeep && slices.ContainsFunc(d.Files, func(f store.DraftFile) bool { return f.Copy != "" }):
+				for i := range d.Files {
+					d.Files[i].Copy = ""
+				}
+			default:
+				continue
+			}
+			err = errors.Join(err, tx.PutDraft(d))
+		}
+		return err
+	})
+	poke(a.rings.outbox) // which removes them
+	return err
 }
 
 // setCopiesAside keeps the copies of drafts that a lost data file knew.

@@ -260,3 +260,36 @@ func TestWhatCannotBeTakenIsSaidAndNotStored(t *testing.T) {
 		t.Errorf("drafts: %+v, copies: %q", o.Drafts(), o.kept())
 	}
 }
+
+func TestCopiesOfRefusedDraftsDoNotPileUp(t *testing.T) {
+	o := keeping(t, nil)
+	fault := o.service.Inject(sandbox.Fault{Path: "/packages/add", Status: 403})
+	d := o.draft()
+	if state, err := o.Send(t.Context(), d, nil); err != nil || state.State != store.DraftFailed {
+		t.Fatalf("%+v, %v", state, err)
+	}
+	day := o.now()
+	work := func(days int) {
+		for range days {
+			day = day.AddDate(0, 0, 1)
+			if err := o.st.Update(func(tx *store.Tx) error { _, err := tx.CountDay(day); return err }); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := o.letGoOfCopies(); err != nil {
+			t.Fatal(err)
+		}
+		o.sweepCopies()
+	}
+	work(1)
+	if work(refusedKeep); len(o.kept()) != 1 {
+		t.Fatalf("kept: %q", o.kept())
+	}
+	work(1)
+	o.eventually("the copy is gone", func() bool { return len(o.kept()) == 0 })
+	o.service.Heal(fault)
+	if err := o.Resolve(o.Drafts()[0].ID, true); err != nil {
+		t.Fatal(err)
+	}
+	o.eventually("it is sent from where it was given", func() bool { return o.draftIs(store.DraftSent) })
+}

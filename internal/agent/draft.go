@@ -30,10 +30,16 @@ func (a *Agent) newDraft(d Draft) (store.Draft, error) {
 	if len(d.Files) == 0 {
 		return out, &DraftError{"There is no document to send. Add at least one file."}
 	}
+	held, err := a.heldFiles(d.Replaces)
+	if err != nil {
+		return out, fmt.Errorf("read the drafts: %w", err)
+	}
 	for i, path := range d.Files {
-		f, err := a.draftFile(path)
-		if err != nil {
-			return out, err
+		f, taken := held[filepath.Clean(path)]
+		if !taken {
+			if f, err = a.draftFile(path); err != nil {
+				return out, err
+			}
 		}
 		f.ExternalID = fmt.Sprintf("%s-%d", out.ID, i+1)
 		out.Files = append(out.Files, f)

@@ -45,6 +45,9 @@ func (a *Agent) forget(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("count the day: %w", err)
 	}
+	if err := a.letGoOfCopies(); err != nil {
+		return fmt.Errorf("let go of copies: %w", err)
+	}
 	keep, all := a.Settings().KeepEvents, 0
 	for n := forgetAtOnce; n == forgetAtOnce && ctx.Err() == nil; all += n {
 		err := a.st.Update(func(tx *store.Tx) (err error) {

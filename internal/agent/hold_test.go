@@ -1,6 +1,8 @@
 package agent
 
 import (
+	"bytes"
+	"os"
 	"testing"
 
 	"countersign/internal/sandbox"
@@ -32,5 +34,39 @@ func TestAHeldDraftIsNeitherSentNorLost(t *testing.T) {
 	}
 	if inTime, err := o.Cancel(id); err != nil || !inTime || len(o.Drafts()) != 0 {
 		t.Errorf("taken back: %v, %v, %d left", inTime, err, len(o.Drafts()))
+	}
+}
+
+func TestWhatIsHeldGoesOutAsItWas(t *testing.T) {
+	for name, send := range map[string]func(o *testOffice, d Draft, held string) error{
+		"by Send": func(o *testOffice, d Draft, held string) error {
+			d.Replaces = []string{held}
+			_, err := o.Send(o.t.Context(), d, nil)
+			return err
+		},
+		"by Resolve": func(o *testOffice, _ Draft, held string) error { return o.Resolve(held, true) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			o := keeping(t, nil)
+			d := o.draft()
+			given := mustRead(t, d.Files[0])
+			held, err := o.Hold(d)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(d.Files[0], bytes.Replace(given, []byte("%PDF-1."), []byte("%PDF-2."), 1), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			o.restart()
+			if err := send(o, d, held); err != nil {
+				t.Fatal(err)
+			}
+			o.eventually("it is sent", func() bool { return len(o.service.Packages()) == 1 })
+			if got := o.uploaded(); len(got) != 1 || !bytes.Equal(got[0], given) {
+				t.Error("other bytes went out")
+			}
+			o.eventually("the copy is gone", func() bool { return len(o.kept()) == 0 })
+		})
 	}
 }

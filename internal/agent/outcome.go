@@ -291,7 +291,7 @@ func (a *Agent) resolveDraft(tx *store.Tx, draftID string, sendAgain bool) error
 	if err != nil || !ok || d.State != store.DraftUnknown && d.State != store.DraftFailed && d.State != store.DraftHeld {
 		return err
 	}
-	d.State, d.Problem, d.Tries, d.Changed, d.NextTry = store.DraftCancelled, "", 0, a.now(), time.Time{}
+	d.State, d.Problem, d.Tries, d.Changed, d.NextTry, d.Day = store.DraftCancelled, "", 0, a.now(), time.Time{}, 0
 	if sendAgain {
 		d.State, d.NextTry = store.DraftQueued, a.now()
 		for i := range d.Files {

@@ -172,7 +172,8 @@ type Draft struct {
 	Due          time.Time       `json:"due,omitzero"`
 	ExternalData json.RawMessage `json:"external_data,omitempty"`
 
-	// Replaces are the ids of refused drafts whose place this one takes.
+	// Replaces are the ids of refused and held drafts whose place this one takes. Files of held ones go out as they were
+	// then.
 	Replaces []string `json:"replaces,omitempty"`
 
 	// Patience is how long Send waits for a service that does not take the draft; 0 is without limit. The draft goes

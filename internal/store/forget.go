@@ -21,6 +21,9 @@ const (
 // datesMost is how many dates are remembered, so that a clock that goes back and forth counts no date twice.
 const datesMost = 400
 
+// Day is how many days were counted.
+func (tx *Tx) Day() (int, error) { return tx.days() }
+
 // CountDay counts the date of now (in UTC) unless it was counted before, and reports whether it did.
 func (tx *Tx) CountDay(now time.Time) (counted bool, err error) {
 	var dates []int64

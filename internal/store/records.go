@@ -209,6 +209,7 @@ type Draft struct {
 	PackageID    string          `json:"package_id,omitempty"`
 	Service      string          `json:"service,omitempty"` // the service it is for, as Package.Service
 	Away         bool            `json:"away,omitempty"`    // that is not the one in use; set by the store
+	Day          int             `json:"day,omitempty"`     // the counted day since which it is known to be refused; 0 if not
 }
 
 // DraftFile is one file of a draft. Path is where it was found on this computer, Copy what was taken of it there and then,
