@@ -38,18 +38,21 @@ func hold(folder string) (release func() error, err error) {
 	return instance.Close, nil
 }
 
-// ring is the keyring's entry for the key of a data folder, under its path; the former path where the data was moved, or
-// is to be.
-func (h home) ring(data string) secret.Keeper {
-	entry := func(folder string) secret.Keeper { return secret.Keyring("Countersign", "key of "+folder) }
-	belongs, former, err := h.belongs, h.former, error(nil)
+// ring is the keyring's entry for the key of a data folder: under the name that is noted there, and where the data was
+// moved, or is to be, under the former path too. The folder is there. An error says why the name could not be noted; the
+// key is then found as long as the folder stays where it is.
+func (h home) ring(data string) (secret.Keeper, error) {
+	kept := func(name string) secret.Keeper { return secret.Keyring("Countersign", name) }
+	name, err := locations.Entry(data)
+	belongs, former := h.belongs, h.former
 	if belongs == "" { // chosen, and yet perhaps the usual one
-		if belongs, former, err = locations.Default(); err != nil || !strings.EqualFold(filepath.Clean(data), belongs) {
-			return entry(data)
+		var unknown error
+		if belongs, former, unknown = locations.Default(); unknown != nil || !strings.EqualFold(filepath.Clean(data), belongs) {
+			return kept(name), err
 		}
 	}
-	if former == "" || data == former {
-		return entry(data)
+	if former == "" || data == former || name == "key of "+former {
+		return kept(name), err
 	}
-	return secret.Either(entry(data), entry(former))
+	return secret.Either(kept(name), kept("key of "+former)), err
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"sync"
 
@@ -68,7 +69,7 @@ func (r *run) start(parts ...agent.Part) (*local, error) {
 	}
 	notifier := notify.New(notify.Options{App: "Countersign", Icon: icon(), Log: logger})
 	a, err := agent.Open(r.ctx, agent.Params{
-		DataDir: r.global.Data, Keeper: r.keeper(), Version: r.program.Version, Log: logger, Notify: r.notify(notifier.Notify),
+		DataDir: r.global.Data, Keeper: r.keeper(logger), Version: r.program.Version, Log: logger, Notify: r.notify(notifier.Notify),
 		Say: r.say(), DocumentReader: documentReader(), Crash: crashAt(os.Getenv(crashVariable)),
 	})
 	if err != nil {
@@ -155,11 +156,15 @@ func (r *run) say() func(english string) string {
 }
 
 // keeper is where the key is.
-func (r *run) keeper() secret.Keeper {
+func (r *run) keeper(log *slog.Logger) secret.Keeper {
 	if r.global.KeyFile != "" {
 		return secret.File(r.global.KeyFile)
 	}
-	return r.global.home.ring(r.global.Data)
+	keeper, err := r.global.home.ring(r.global.Data)
+	if err != nil {
+		log.Warn("the key is found only as long as the data folder stays where it is", "err", err)
+	}
+	return keeper
 }
 
 func icon() []byte {

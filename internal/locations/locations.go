@@ -42,6 +42,7 @@ func Outbox(folder string) string { return filepath.Join(folder, outbox) }
 func All(folder string) []string {
 	return []string{
 		State(folder), Mirror(folder), filepath.Join(folder, lock), filepath.Join(folder, socket), filepath.Join(folder, origin),
+		filepath.Join(folder, entry),
 		Logs(folder), Log(folder), Log(folder) + ".1", Outbox(folder),
 	}
 }

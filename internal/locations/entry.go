@@ -1,0 +1,55 @@
+package locations
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"countersign/internal/private"
+
+	"github.com/google/uuid"
+)
+
+// entry is the file with the name of the keyring's entry.
+const entry = "keyring-entry"
+
+// Entry is the name under which the keyring keeps the key of a data folder. It is noted in the folder, on disk when Entry
+// returns, so that the key is found wherever somebody moves the folder to. A folder with data in which nothing is noted is
+// an earlier version's, which named the entry after the folder's path.
+func Entry(folder string) (string, error) {
+	path := filepath.Join(folder, entry)
+	noted, err := os.ReadFile(path)
+	if name := strings.TrimSpace(string(noted)); err == nil && name != "" {
+		return name, nil
+	}
+	name := "key of " + folder
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return name, fmt.Errorf("read the name of the keyring's entry: %w", err)
+	}
+	if !holds(folder) {
+		name = "key of office " + uuid.NewString()
+	}
+	if err := note(path, name); err != nil {
+		return "key of " + folder, fmt.Errorf("note the name of the keyring's entry: %w", err)
+	}
+	return name, nil
+}
+
+func note(path, name string) (err error) {
+	f, err := private.CreateTemp(filepath.Dir(path), entry+".new-*")
+	if err != nil {
+		return err
+	}
+	_, err = f.WriteString(name + "\n")
+	err = errors.Join(err, f.Sync(), f.Close())
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(f.Name()))
+	}
+	return syncFolder(filepath.Dir(path))
+}
