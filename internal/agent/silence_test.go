@@ -39,7 +39,8 @@ func (o *testOffice) lose(c *wallClock, packageID string, sign func(packageID st
 	o.eventually("it was found out", func() bool {
 		o.reconcileSoon("test")
 		p := o.packageOrZero(packageID)
-		return p.SignersDone > 0 || p.State == store.PackageExecuted
+		noted := o.silence.overdue(o.now().Add(silenceGrace))
+		return noted && (p.SignersDone > 0 || p.State == store.PackageExecuted)
 	})
 	c.jump(2 * silenceGrace)
 	poke(o.rings.reconcile)
