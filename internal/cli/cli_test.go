@@ -215,3 +215,19 @@ func TestADueDayLastsUntilItsEnd(t *testing.T) {
 		t.Errorf("%v, %v", got, err)
 	}
 }
+
+func TestSetupSaysThatTheClientSecretIsNotTheNewServices(t *testing.T) {
+	s := newShell(t)
+	s.setUp()
+	const missing = "belongs to another service or client"
+	t.Setenv("COUNTERSIGN_CLIENT_SECRET", "")
+	os.Unsetenv("COUNTERSIGN_CLIENT_SECRET")
+	code, stdout, stderr := s.run("setup", "--base-url", "https://other.example.com")
+	if code != exitDone || !strings.Contains(stdout, missing) {
+		t.Errorf("%d %q %q", code, stdout, stderr)
+	}
+	t.Setenv("COUNTERSIGN_CLIENT_SECRET", "0ther")
+	if code, stdout, _ := s.run("setup", "--cac"); code != exitDone || strings.Contains(stdout, missing) {
+		t.Errorf("with it: %d %q", code, stdout)
+	}
+}

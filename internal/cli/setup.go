@@ -108,6 +108,20 @@ func (c *setupCmd) Run(r *run) error {
 	if address := s.ReturnAddress(); address != "" {
 		fmt.Fprintf(r.program.Stdout, "Return address to register with the service: %s\n", address)
 	}
+	return r.tellMissing(o)
+}
+
+// tellMissing says what is wrong that only other settings or secrets can mend.
+func (r *run) tellMissing(o office) error {
+	status, err := o.Status(r.ctx)
+	if err != nil {
+		return err
+	}
+	for _, i := range status.Health {
+		if i.Action == agent.ActSettings {
+			fmt.Fprintln(r.program.Stdout, i.Text)
+		}
+	}
 	return nil
 }
 
