@@ -88,3 +88,17 @@ func TestListsLinksAndTheOrganization(t *testing.T) {
 		t.Errorf("%+v %v", o, err)
 	}
 }
+
+func TestOnlyAListIsAnEmptyList(t *testing.T) {
+	for answer, empty := range map[string]bool{
+		`{"items":[],"total":0}`: true, `{"items":[]}`: true, `[]`: true, ` []`: true, `{"items":null,"total":0}`: true, `{"total":0}`: true,
+		`{}`: false, `null`: false, `"ok"`: false, `7`: false, `true`: false, `{"status":"please sign in"}`: false,
+		`{"error":"busy"}`: false, `{"items":"none"}`: false, `{"items":[{"id":"p-1"}],"total":1}`: false, `[{"id":"p-1"}]`: false, `[7]`: false,
+	} {
+		client, _ := api(t, answering(200, answer))
+		p, err := client.List(t.Context(), ListQuery{})
+		if empty && (err != nil || len(p.Items) != 0) || !empty && kindOf(err) != BadAnswer {
+			t.Errorf("%s: %+v %v", answer, p, err)
+		}
+	}
+}

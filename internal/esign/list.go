@@ -1,6 +1,7 @@
 package esign
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -48,21 +49,38 @@ func (c *Client) List(ctx context.Context, q ListQuery) (Page, error) {
 	if err := c.json(ctx, k, &raw); err != nil {
 		return Page{}, err
 	}
-	var items list[packageRecord]
-	var said struct {
-		Total number `json:"total"`
-	}
-	if json.Unmarshal(unwrap(raw, "items"), &items) != nil {
+	page, ok := readPage(raw)
+	if !ok {
 		return Page{}, k.unreadable()
 	}
-	json.Unmarshal(raw, &said) // a bare array has no total
-	page := Page{Total: int(said.Total)}
+	return page, nil
+}
+
+// readPage reads {"items", "total"} or a bare array. What is neither, or holds items of which none is a package, is no
+// list, least of all an empty one: whoever reads a list to its end takes what is not in it for not there.
+func readPage(raw []byte) (page Page, ok bool) {
+	var said struct {
+		Items json.RawMessage `json:"items"`
+		Total *number         `json:"total"`
+	}
+	if bytes.HasPrefix(raw, []byte("[")) {
+		said.Items = raw
+	} else if json.Unmarshal(raw, &said) != nil || said.Items == nil && said.Total == nil {
+		return Page{}, false
+	}
+	if said.Total != nil {
+		page.Total = int(*said.Total)
+	}
+	var items list[packageRecord]
+	json.Unmarshal(said.Items, &items) // a list never fails
 	for _, r := range items {
 		if r.PackageID != "" {
 			page.Items = append(page.Items, r.status())
 		}
 	}
-	return page, nil
+	var given []json.RawMessage
+	empty := rawOrNil(said.Items) == nil || json.Unmarshal(said.Items, &given) == nil && len(given) == 0
+	return page, empty || len(page.Items) > 0
 }
 
 // SignLink is where one signer signs.
