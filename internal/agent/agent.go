@@ -10,7 +10,7 @@
 //	events.go     turns stored events into facts about packages
 //	reconcile.go  asks for the status of packages that are not final, and reads the list (discover.go, listing.go)
 //	save.go       downloads planned files into the folder
-//	outbox.go     uploads drafts and adds packages; copies.go has their bytes
+//	outbox.go     sends drafts: uploads (upload.go) and adds packages; copies.go has their bytes
 //	announce.go   raises notifications; moment.go makes few of many
 //	forget.go     forgets the contents of old events
 //

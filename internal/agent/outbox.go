@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"slices"
 	"sync"
 	"time"
@@ -13,9 +11,6 @@ import (
 	"countersign/internal/esign"
 	"countersign/internal/store"
 )
-
-// uploadLife is how long an upload may wait for packages/add; the service keeps it for 24 hours.
-const uploadLife = 22 * time.Hour
 
 // The longest pause before a draft is tried again, and before its package is looked for again.
 const (
@@ -318,9 +313,6 @@ func (a *Agent) sendDue(ctx context.Context) (time.Duration, error) {
 	return idle, nil
 }
 
-// uploader is whose uploads are those of o.
-func (o office) uploader() string { return string(o.settings.issuer()) + "/" + o.account.Subject }
-
 // sendDraft uploads what is not uploaded yet and adds the package. uploader is whom client calls as.
 func (a *Agent) sendDraft(ctx context.Context, client *esign.Client, uploader string, d store.Draft) error {
 	for i := range d.Files {
@@ -352,30 +344,6 @@ func (a *Agent) sendDraft(ctx context.Context, client *esign.Client, uploader st
 	}
 	a.noteServiceError(ctx, nil)
 	return a.draftSent(d, added)
-}
-
-func (a *Agent) upload(ctx context.Context, client *esign.Client, d store.Draft, i int) (esign.File, error) {
-	f := d.Files[i]
-	path := a.bytesOf(f)
-	info, err := os.Stat(path)
-	if err != nil {
-		return esign.File{}, &DraftError{fmt.Sprintf("%s is no longer where it was, or may not be opened. Add it again.", quote(f.Name))}
-	}
-	if info.Size() != f.Size {
-		return esign.File{}, &DraftError{fmt.Sprintf("%s was changed after it was added. Add it again.", quote(f.Name))}
-	}
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	return client.Upload(ctx, esign.Upload{
-		FileName: f.Name, Size: f.Size, SHA256: f.SHA256, ExternalID: f.ExternalID,
-		Open: func() (io.ReadCloser, error) { return os.Open(path) },
-		Progress: func(sent int64) {
-			a.progress(d, i, sent)
-			if a.cancelled(d.ID) {
-				cancel()
-			}
-		},
-	})
 }
 
 // progress tells the Send that waits for d how far its files are.

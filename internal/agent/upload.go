@@ -1,0 +1,43 @@
+package agent
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"countersign/internal/esign"
+	"countersign/internal/store"
+)
+
+// uploadLife is how long an upload may wait for packages/add; the service keeps it for 24 hours.
+const uploadLife = 22 * time.Hour
+
+// uploader is whose uploads are those of o.
+func (o office) uploader() string { return string(o.settings.issuer()) + "/" + o.account.Subject }
+
+// upload brings the bytes of file i of d to the service, unless they are not what was given.
+func (a *Agent) upload(ctx context.Context, client *esign.Client, d store.Draft, i int) (esign.File, error) {
+	f := d.Files[i]
+	path := a.bytesOf(f)
+	info, err := os.Stat(path)
+	if err != nil {
+		return esign.File{}, &DraftError{fmt.Sprintf("%s is no longer where it was, or may not be opened. Add it again.", quote(f.Name))}
+	}
+	if info.Size() != f.Size {
+		return esign.File{}, &DraftError{fmt.Sprintf("%s was changed after it was added. Add it again.", quote(f.Name))}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	return client.Upload(ctx, esign.Upload{
+		FileName: f.Name, Size: f.Size, SHA256: f.SHA256, ExternalID: f.ExternalID,
+		Open: func() (io.ReadCloser, error) { return os.Open(path) },
+		Progress: func(sent int64) {
+			a.progress(d, i, sent)
+			if a.cancelled(d.ID) {
+				cancel()
+			}
+		},
+	})
+}
