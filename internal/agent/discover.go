@@ -30,8 +30,10 @@ func (l listed) known(now, since time.Time, issuer string) time.Time {
 	return l.Through.Add(-listedMargin)
 }
 
-// first reports whether the list was not read to its end yet by the account that signed in then.
-func (l listed) first(since time.Time) bool { return l.Whole.IsZero() || !l.Since.Equal(since) }
+// first reports whether the list was not read to its end yet by the account that signed in then, as that issuer.
+func (l listed) first(since time.Time, issuer string) bool {
+	return l.Whole.IsZero() || !l.Since.Equal(since) || l.Issuer != issuer
+}
 
 // listedMargin allows for a service whose clock is not ours.
 const listedMargin = 24 * time.Hour
@@ -105,7 +107,7 @@ func (a *Agent) discover(ctx context.Context, client *esign.Client, l *listing) 
 		if items, end, err = r.next(ctx); err != nil {
 			return 0, a.noteListError(ctx, err)
 		}
-		if err := a.meetPackages(client.Home(), items, since, last.first(since)); err != nil {
+		if err := a.meetPackages(client.Home(), items, since, last.first(since, client.Issuer())); err != nil {
 			return 0, err
 		}
 		if end != listMore {

@@ -317,7 +317,8 @@ func TestTheListOfOneClientSaysNothingAboutThatOfAnother(t *testing.T) {
 	}
 	now := time.Now()
 	read := listed{Through: now, Whole: now, Since: now, Issuer: client.Issuer()}
-	if read.known(now, now, client.Issuer()).IsZero() || !read.known(now, now, other.Issuer()).IsZero() {
+	if read.known(now, now, client.Issuer()).IsZero() || read.first(now, client.Issuer()) ||
+		!read.known(now, now, other.Issuer()).IsZero() || !read.first(now, other.Issuer()) {
 		t.Error("what one client has read is taken for known by another")
 	}
 }
