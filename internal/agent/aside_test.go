@@ -70,7 +70,7 @@ func TestAnIDThatCannotBeUsedHoldsNothingUp(t *testing.T) {
 		})
 		defer stop()
 		time.Sleep(time.Second)
-		c.say = func(path string) string {
+		say := func(path string) string {
 			if strings.HasSuffix(path, "/download") {
 				return "%PDF-1.7\n%%EOF\n"
 			}
@@ -82,6 +82,7 @@ func TestAnIDThatCannotBeUsedHoldsNothingUp(t *testing.T) {
 			}
 			return ""
 		}
+		c.say.Store(&say)
 		for i, id := range oddIDs {
 			receive(t, a, map[string]string{"action": "package_executed", "eventId": fmt.Sprint("p", i), "packageId": id})
 			receive(t, a, map[string]string{"action": "document_signed", "eventId": fmt.Sprint("d", i), "packageId": "mixed", "documentId": id, "signerId": id})
