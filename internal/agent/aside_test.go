@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -60,17 +61,11 @@ func TestAnIDThatCannotBeUsedHoldsNothingUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var mu sync.Mutex
 		var told []string
-		a, c, stop := quietOffice(t, 0, func(p *Params) {
-			p.Notify = func(title, body string) error {
-				mu.Lock()
-				defer mu.Unlock()
-				told = append(told, title+" "+body)
-				return nil
+		var begun atomic.Bool
+		answered := func(path string) string {
+			if !begun.Load() {
+				return ""
 			}
-		})
-		defer stop()
-		time.Sleep(time.Second)
-		say := func(path string) string {
 			if strings.HasSuffix(path, "/download") {
 				return "%PDF-1.7\n%%EOF\n"
 			}
@@ -82,7 +77,18 @@ func TestAnIDThatCannotBeUsedHoldsNothingUp(t *testing.T) {
 			}
 			return ""
 		}
-		c.say.Store(&say)
+		a, c, stop := quietOffice(t, 0, func(p *Params) {
+			p.HTTP.Transport.(*canned).say = answered
+			p.Notify = func(title, body string) error {
+				mu.Lock()
+				defer mu.Unlock()
+				told = append(told, title+" "+body)
+				return nil
+			}
+		})
+		defer stop()
+		time.Sleep(time.Second)
+		begun.Store(true)
 		for i, id := range oddIDs {
 			receive(t, a, map[string]string{"action": "package_executed", "eventId": fmt.Sprint("p", i), "packageId": id})
 			receive(t, a, map[string]string{"action": "document_signed", "eventId": fmt.Sprint("d", i), "packageId": "mixed", "documentId": id, "signerId": id})

@@ -30,6 +30,9 @@ func (s *Stage) Picture(content fyne.CanvasObject, size fyne.Size, scale float32
 	c.SetContent(content)
 	c.Resize(size)
 	s.Run()
+	// What wraps knows its height only once it has its width; a real window then lays out again by itself.
+	c.Resize(size.AddWidthHeight(1, 0))
+	c.Resize(size)
 	return c.Capture()
 }
 
