@@ -38,7 +38,7 @@ func New(d *desk.Desk) *Screen {
 	s.reader = work.NewReader(d.Work, func(context.Context) agent.About { return d.Office.About() }, s.show)
 	head := widgets.PadHV(20, 16, widgets.NewHeading(lang.L("Help")))
 	parts := widgets.Stack(16, s.help(), keys(), s.facts(), widgets.Spacer())
-	s.content = container.NewBorder(head, nil, nil, nil, container.NewVScroll(widgets.PadHV(20, 4, parts)))
+	s.content = container.NewBorder(head, nil, nil, nil, widgets.NewVScroll(widgets.PadHV(20, 4, parts)))
 	return s
 }
 

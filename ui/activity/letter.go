@@ -61,7 +61,7 @@ func (l *letter) show(e event) {
 	}
 	l.event = e
 	page := widgets.Stack(14, l.head(), l.facts(), l.buttons(), l.paper())
-	scroll := container.NewVScroll(widgets.PadHV(16, 12, page))
+	scroll := widgets.NewVScroll(widgets.PadHV(16, 12, page))
 	scroll.Offset = old
 	widgets.Remake(l.content, scroll)
 	l.showBody()

@@ -25,7 +25,7 @@ type matters struct {
 func newMatters(w *Window) *matters {
 	m := &matters{window: w, issues: container.New(&piled{gap: 8}), facts: widgets.Stack(10)}
 	page := widgets.Stack(16, widgets.NewHeading(lang.L("Status")), m.issues, widgets.NewTitle(lang.L("Overview")), widgets.Card(m.facts))
-	m.content = container.NewVScroll(widgets.PadHV(20, 16, page))
+	m.content = widgets.NewVScroll(widgets.PadHV(20, 16, page))
 	return m
 }
 
