@@ -144,7 +144,8 @@ type Agent struct {
 	saves         saveWatch
 	silence       silence
 	aside         asides
-	noRecords     atomic.Bool  // the service has no full records of packages, see withDeclined
+	noRecords     atomic.Bool // the service has no full records of packages, see withDeclined
+	form          formKeeper
 	before        tally        // as it was when the agent opened
 	written       atomic.Int64 // rejected requests, as on disk
 }
@@ -243,6 +244,9 @@ func (a *Agent) load(ctx context.Context, aside string) error {
 	a.office.set(here)
 	a.pause.set(cooldown{pause[0], pause[1]})
 	a.tunnel = TunnelStatus{Kind: string(here.settings.Tunnel), State: "off"}
+	if err := a.loadForm(); err != nil {
+		return err
+	}
 	if err := a.loadTally(); err != nil {
 		return err
 	}

@@ -36,6 +36,7 @@ func (a *Agent) Run(ctx context.Context, only ...Part) error {
 		{string(PartTunnel), a.runTunnel},
 		{"keys", a.runKeys},
 		{"tally", a.runTally},
+		{"form", a.runForm},
 		{"session", a.runSession},
 		{"farewells", a.runFarewells},
 		{"problems", a.runProblems},
@@ -90,6 +91,7 @@ func (a *Agent) Close() error {
 	}
 	a.closing.Wait()
 	a.flushTally()
+	a.flushForm()
 	return a.st.Close()
 }
 

@@ -201,6 +201,17 @@ func (b *browser) open(folder string) {
 	})
 }
 
+// Documents are the documents that lie in a folder itself, in the order of their names.
+func Documents(folder string) (paths []string, err error) {
+	lines, err := listed(folder, true)
+	for _, line := range lines {
+		if !line.folder {
+			paths = append(paths, line.path)
+		}
+	}
+	return paths, err
+}
+
 // listed are the folders and, where files are wanted, the documents in a folder, folders first, without what is hidden.
 func listed(folder string, files bool) (lines []picked, err error) {
 	entries, err := os.ReadDir(folder)

@@ -42,25 +42,11 @@ func (s *Screen) Like(d agent.Draft) {
 	s.replace(func() { s.begin(d) })
 }
 
-// Typed is what is typed, for another screen to Resume; nothing while it is on its way, as the office has it then.
-func (s *Screen) Typed() agent.Draft {
-	if s.run != nil {
-		return agent.Draft{}
-	}
-	return s.draft()
-}
-
-// Resume shows what was typed into another screen, which has gone: the window was given another language.
-func (s *Screen) Resume(d agent.Draft) {
-	s.Fill(d)
-	s.Add(d.Files)
-}
-
 // begin fills an empty screen with a draft.
 func (s *Screen) begin(d agent.Draft) {
 	s.clear()
 	s.Fill(d)
-	s.Add(d.Files)
+	s.addFiles(d.Files)
 	s.Focus()
 }
 
@@ -74,13 +60,14 @@ func (s *Screen) edit(kept store.Draft) {
 		s.begin(d)
 		if len(s.docs) > 0 {
 			s.docs[0].draft = kept.ID
+			s.keep()
 		}
 	})
 }
 
 // replace runs fill, after asking when something is typed that it would take the place of.
 func (s *Screen) replace(fill func()) {
-	if len(s.docs) == 0 && len(s.signing()) == 0 && s.message.Text == "" {
+	if s.form().Empty() {
 		fill()
 		return
 	}

@@ -15,11 +15,17 @@ import (
 // wrong says what keeps a draft from being sent: a sentence for each field, empty where it is fine.
 type wrong struct {
 	files, signers, due, name string
-	signer                    []string // one for each signer
+	signer                    []wrongSigner // one for each signer
+}
+
+// wrongSigner says what is wrong with a signer: with the names, or else with the address. The text is empty for nothing.
+type wrongSigner struct {
+	text string
+	name bool
 }
 
 func (w wrong) any() bool {
-	return w.files+w.signers+w.due+w.name+strings.Join(w.signer, "") != ""
+	return w.files+w.signers+w.due+w.name != "" || slices.ContainsFunc(w.signer, func(s wrongSigner) bool { return s.text != "" })
 }
 
 // check judges what is typed.
@@ -30,12 +36,12 @@ func (s *Screen) check(d agent.Draft) wrong {
 // check judges what was typed. due is the text of the date field beside its meaning; each says that every document
 // becomes a package of its own, with its own name.
 func check(docs []*document, d agent.Draft, each bool, due string, days day.Style, now time.Time) wrong {
-	w := wrong{signer: make([]string, len(d.Signers))}
+	w := wrong{signer: make([]wrongSigner, len(d.Signers))}
 	switch {
 	case len(docs) == 0:
 		w.files = lang.L("Add at least one document.")
 	case slices.ContainsFunc(docs, func(f *document) bool { return f.info.Problem != "" }):
-		w.files = lang.L("Remove or replace the marked document.")
+		w.files = lang.L("The marked documents cannot be sent.")
 	case slices.ContainsFunc(docs, func(f *document) bool { return !f.looked }):
 		w.files = lang.L("The documents are still loading. Try again in a moment.")
 	}
@@ -50,13 +56,13 @@ func check(docs []*document, d agent.Draft, each bool, due string, days day.Styl
 		mail := strings.ToLower(s.Email)
 		switch {
 		case s.FirstName == "" && s.LastName == "":
-			w.signer[i] = lang.L("Enter a name.")
+			w.signer[i] = wrongSigner{lang.L("Enter a name."), true}
 		case s.Email == "":
-			w.signer[i] = lang.L("Enter an e-mail address.")
+			w.signer[i] = wrongSigner{text: lang.L("Enter an e-mail address.")}
 		case !isAddress(s.Email):
-			w.signer[i] = lang.L("This is not an e-mail address.")
+			w.signer[i] = wrongSigner{text: lang.L("This is not an e-mail address.")}
 		case seen[mail]:
-			w.signer[i] = lang.L("This e-mail address is already in the list.")
+			w.signer[i] = wrongSigner{text: lang.L("This e-mail address is already in the list.")}
 		}
 		seen[mail] = true
 	}

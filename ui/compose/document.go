@@ -27,10 +27,12 @@ type document struct {
 	draft   string // what the office keeps of that attempt; sending anew replaces it
 
 	row        fyne.CanvasObject
+	edge       *widgets.Back
 	grip       *grip
 	name, note *widgets.Line
 	busy       *widget.Activity
-	picture    *fyne.Container // page 1, or an icon
+	picture    *fyne.Container   // page 1, or an icon
+	page       fyne.CanvasObject // page 1 in its edge; nil while there is no picture of it
 	meter      *meter
 	say        *widget.Label // what is wrong, on as many lines as it needs
 	remove     *widgets.Button
@@ -44,7 +46,7 @@ func (d *document) title() string {
 }
 
 // pictureSize is the room for page 1 in a row.
-var pictureSize = fyne.NewSize(30, 40)
+var pictureSize = fyne.NewSize(34, 44)
 
 func (s *Screen) newDocument(path string) *document {
 	d := &document{path: path, name: widgets.NewLine(""), note: widgets.NewCaption(""), busy: widget.NewActivity(),
@@ -58,13 +60,15 @@ func (s *Screen) newDocument(path string) *document {
 	sheet := container.NewGridWrap(pictureSize, d.picture)
 	left := widgets.Row(4, d.grip, container.NewStack(sheet, widgets.Centre(d.busy)))
 	text := widgets.Stack(2, d.name, d.note, d.meter.content)
-	d.row = tightCard(widgets.Stack(0, widgets.Across(left, text, d.remove), d.say))
+	d.row, d.edge = tightCard(widgets.Stack(0, widgets.Across(left, text, d.remove), d.say))
 	return d
 }
 
-// tightCard is a card with less room than usual, so that many documents stay in sight.
-func tightCard(content fyne.CanvasObject) fyne.CanvasObject {
-	return container.NewStack(widgets.Card(widgets.Spacer()), widgets.PadHV(8, 6, content))
+// tightCard is a card with less room than usual, so that many documents stay in sight. Its edge can be a mark.
+func tightCard(content fyne.CanvasObject) (card fyne.CanvasObject, edge *widgets.Back) {
+	edge = widgets.NewBack(look.Surface)
+	edge.Outline(look.Line)
+	return container.NewStack(edge, widgets.PadHV(8, 6, content)), edge
 }
 
 // show brings the row up to date. many says that there is an order to change; locked that the document is on its way.
@@ -82,22 +86,25 @@ func (d *document) show(many, locked bool) {
 		d.busy.Show()
 		d.busy.Start()
 	}
-	icon := theme.DocumentIcon()
-	if d.wrong() {
-		icon = look.MarkProblem.Resource()
-	}
-	if _, isIcon := first(d.picture).(*widget.Icon); (isIcon || len(d.picture.Objects) == 0) && d.looked {
-		widgets.Remake(d.picture, widgets.Centre(container.NewGridWrap(fyne.NewSquareSize(20), widget.NewIcon(icon))))
+	d.edge.Outline(look.Line)
+	switch {
+	case d.wrong():
+		d.edge.Outline(look.Attention)
+		d.showIcon(look.MarkProblem.Resource())
+	case d.page == nil && d.looked:
+		d.showIcon(theme.NewColoredResource(theme.DocumentIcon(), look.Secondary))
+	case d.page != nil:
+		widgets.Remake(d.picture, d.page)
 	}
 	d.row.Refresh()
 }
 
-func first(c *fyne.Container) fyne.CanvasObject {
-	if len(c.Objects) == 0 {
-		return nil
-	}
-	return c.Objects[0]
+func (d *document) showIcon(icon fyne.Resource) {
+	widgets.Remake(d.picture, widgets.Centre(container.NewGridWrap(fyne.NewSquareSize(24), widget.NewIcon(icon))))
 }
+
+// unsendable says that it cannot be sent as it is.
+func (d *document) unsendable() bool { return d.info.Problem != "" }
 
 func (d *document) wrong() bool { return d.info.Problem != "" || d.refused != "" }
 
@@ -134,7 +141,18 @@ func (d *document) sayWhat() {
 func (d *document) showPage(page image.Image) {
 	img := canvas.NewImageFromImage(page)
 	img.FillMode, img.ScaleMode = canvas.ImageFillContain, canvas.ImageScaleSmooth
-	widgets.Remake(d.picture, img)
+	bounds := page.Bounds()
+	if bounds.Empty() {
+		return
+	}
+	size := fyne.NewSize(pictureSize.Height*float32(bounds.Dx())/float32(bounds.Dy()), pictureSize.Height)
+	if size.Width > pictureSize.Width {
+		size = fyne.NewSize(pictureSize.Width, pictureSize.Width*float32(bounds.Dy())/float32(bounds.Dx()))
+	}
+	d.page = widgets.Centre(container.NewGridWrap(size, widgets.Sheet(img)))
+	if !d.wrong() {
+		widgets.Remake(d.picture, d.page)
+	}
 }
 
 // meter is a thin bar that fills from the left.

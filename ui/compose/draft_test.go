@@ -42,25 +42,25 @@ func TestErrorsStandBesideTheirField(t *testing.T) {
 		due     string
 		want    wrong
 	}{
-		"fine":            {good, false, "A", []store.Signer{ana}, "2026-11-21", wrong{signer: []string{""}}},
+		"fine":            {good, false, "A", []store.Signer{ana}, "2026-11-21", wrong{signer: []wrongSigner{{}}}},
 		"nothing":         {nil, false, "", nil, "", wrong{files: "Add at least one document.", signers: "Add at least one signer."}},
-		"bad file":        {[]*document{{looked: true, info: agent.FileInfo{Problem: "x"}}}, false, "A", []store.Signer{ana}, "", wrong{files: "Remove or replace the marked document.", signer: []string{""}}},
-		"still reading":   {[]*document{{path: "a"}}, false, "A", []store.Signer{ana}, "", wrong{files: "The documents are still loading. Try again in a moment.", signer: []string{""}}},
-		"each by itself":  {append(good, good...), true, "", []store.Signer{ana}, "", wrong{signer: []string{""}}},
-		"no package name": {good, false, "  ", []store.Signer{ana}, "", wrong{name: "Give the package a name.", signer: []string{""}}},
+		"bad file":        {[]*document{{looked: true, info: agent.FileInfo{Problem: "x"}}}, false, "A", []store.Signer{ana}, "", wrong{files: "The marked documents cannot be sent.", signer: []wrongSigner{{}}}},
+		"still reading":   {[]*document{{path: "a"}}, false, "A", []store.Signer{ana}, "", wrong{files: "The documents are still loading. Try again in a moment.", signer: []wrongSigner{{}}}},
+		"each by itself":  {append(good, good...), true, "", []store.Signer{ana}, "", wrong{signer: []wrongSigner{{}}}},
+		"no package name": {good, false, "  ", []store.Signer{ana}, "", wrong{name: "Give the package a name.", signer: []wrongSigner{{}}}},
 		"one name is enough": {good, false, "A", []store.Signer{with(func(s *store.Signer) { s.FirstName = "" })}, "",
-			wrong{signer: []string{""}}},
-		"no name": {good, false, "A", []store.Signer{{Email: "a@b.ch"}}, "", wrong{signer: []string{"Enter a name."}}},
+			wrong{signer: []wrongSigner{{}}}},
+		"no name": {good, false, "A", []store.Signer{{Email: "a@b.ch"}}, "", wrong{signer: []wrongSigner{{"Enter a name.", true}}}},
 		"no address": {good, false, "A", []store.Signer{with(func(s *store.Signer) { s.Email = "" })}, "",
-			wrong{signer: []string{"Enter an e-mail address."}}},
+			wrong{signer: []wrongSigner{{text: "Enter an e-mail address."}}}},
 		"half an address": {good, false, "A", []store.Signer{with(func(s *store.Signer) { s.Email = "ana@example" })}, "",
-			wrong{signer: []string{"This is not an e-mail address."}}},
+			wrong{signer: []wrongSigner{{text: "This is not an e-mail address."}}}},
 		"a name in the address": {good, false, "A", []store.Signer{with(func(s *store.Signer) { s.Email = "Ana <ana@example.com>" })}, "",
-			wrong{signer: []string{"This is not an e-mail address."}}},
+			wrong{signer: []wrongSigner{{text: "This is not an e-mail address."}}}},
 		"twice": {good, false, "A", []store.Signer{ana, with(func(s *store.Signer) { s.Email = "ANA@example.com" })}, "",
-			wrong{signer: []string{"", "This e-mail address is already in the list."}}},
-		"yesterday": {good, false, "A", []store.Signer{ana}, "2026-11-20", wrong{due: "This date has passed.", signer: []string{""}}},
-		"no day":    {good, false, "A", []store.Signer{ana}, "next week", wrong{due: "Enter a date, for example 12/31/2026.", signer: []string{""}}},
+			wrong{signer: []wrongSigner{{}, {text: "This e-mail address is already in the list."}}}},
+		"yesterday": {good, false, "A", []store.Signer{ana}, "2026-11-20", wrong{due: "This date has passed.", signer: []wrongSigner{{}}}},
+		"no day":    {good, false, "A", []store.Signer{ana}, "next week", wrong{due: "Enter a date, for example 12/31/2026.", signer: []wrongSigner{{}}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := check(c.docs, agent.Draft{Name: c.name, Signers: c.signers, Due: parseDue(american, c.due, officetest.Now)}, c.each, c.due, american, officetest.Now)

@@ -2,24 +2,75 @@ package compose
 
 import (
 	"context"
+	"os"
+	"path/filepath"
 	"slices"
 
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/canvas"
+	"fyne.io/fyne/v2/container"
 	"fyne.io/fyne/v2/lang"
 
+	"countersign/ui/browse"
 	"countersign/ui/look"
 	"countersign/ui/widgets"
+	"countersign/ui/words"
+	"countersign/ui/work"
 )
 
-// Add adds files, in the order they come; those that cannot be sent say so beside their name. A file that is there
-// already is looked at anew.
+// manyFiles is how many files a folder may bring before somebody is asked.
+const manyFiles = 20
+
+// Add adds files, in the order they come, and of a folder the documents that lie in it. Those that cannot be sent say so
+// beside their name. A file that is there already is looked at anew.
 func (s *Screen) Add(paths []string) {
 	if len(paths) == 0 {
 		return
 	}
 	if s.run != nil {
 		s.desk.Notice(lang.L("A package is being sent. Add files when it is done."))
+		return
+	}
+	work.Then(s.desk.Work, func(context.Context) (found, error) { return unfold(paths), nil }, func(f found, _ error) {
+		for _, folder := range f.empty {
+			s.desk.Notice(lang.L("No document in “{{.Folder}}” can be sent. Documents in its subfolders are not added.", words.V{"Folder": filepath.Base(folder)}))
+		}
+		if f.inFolders <= manyFiles {
+			s.addFiles(f.files)
+			return
+		}
+		add := lang.L("Add {{.Documents}}", words.V{"Documents": words.Documents(len(f.files))})
+		widgets.Ask(s.desk.Window.Canvas(), widgets.Question{Title: lang.L("Add the whole folder?"),
+			Text: lang.L("The folder contains many documents."), Safe: lang.L("Do not add"), Do: add, OnDo: func() { s.addFiles(f.files) }})
+	})
+}
+
+// found is what dropped names stand for.
+type found struct {
+	files     []string
+	inFolders int      // how many of them were not named themselves
+	empty     []string // folders without a document
+}
+
+// unfold reads which documents lie in the folders among paths. It runs beside the window's goroutine.
+func unfold(paths []string) (f found) {
+	for _, path := range paths {
+		if info, err := os.Stat(path); err != nil || !info.IsDir() {
+			f.files = append(f.files, path) // what is not there says so in its line
+			continue
+		}
+		inside, err := browse.Documents(path)
+		if err != nil || len(inside) == 0 {
+			f.empty = append(f.empty, path)
+		}
+		f.files, f.inFolders = append(f.files, inside...), f.inFolders+len(inside)
+	}
+	return f
+}
+
+// addFiles adds files at once.
+func (s *Screen) addFiles(paths []string) {
+	if len(paths) == 0 || s.run != nil {
 		return
 	}
 	var fresh []*document
@@ -48,6 +99,7 @@ func (s *Screen) inspect(docs []*document) {
 			s.desk.Work.Do(func() {
 				d.info, d.looked = info, true
 				d.show(len(s.docs) > 1, s.run != nil)
+				s.showSweep()
 				s.changed()
 			})
 			if info.Problem == "" && info.Pages > 0 {
@@ -68,7 +120,7 @@ func (s *Screen) preview(ctx context.Context, d *document) {
 func (s *Screen) showFiles() {
 	s.fileBox.Objects = nil
 	if len(s.docs) == 0 {
-		s.fileBox.Add(dropTarget())
+		s.fileBox.Add(s.target)
 	}
 	for _, d := range s.docs {
 		d.show(len(s.docs) > 1, s.run != nil)
@@ -79,16 +131,37 @@ func (s *Screen) showFiles() {
 		s.filesField.Hint(lang.L("To change the order, drag a row or press Alt and an arrow key."))
 	}
 	s.each.Hidden = len(s.docs) < 2
+	s.showSweep()
 	s.filesField.Refresh()
 }
 
-func dropTarget() fyne.CanvasObject {
+// showSweep offers to take away what cannot be sent, while there is any.
+func (s *Screen) showSweep() {
+	s.sweep.Hidden = s.run != nil || !slices.ContainsFunc(s.docs, (*document).unsendable)
+	s.sweep.Refresh()
+	s.deeds.Refresh()
+}
+
+// removeWrong takes away all documents that cannot be sent.
+func (s *Screen) removeWrong() {
+	if s.run != nil {
+		return
+	}
+	s.docs = slices.DeleteFunc(s.docs, (*document).unsendable)
+	s.filesChanged()
+	s.desk.Window.Canvas().Focus(s.add)
+}
+
+// newTarget is where documents can be dropped while there are none, as they can anywhere else. Its edge is a mark.
+func newTarget() (content fyne.CanvasObject, edge *widgets.Back) {
 	arrow := canvas.NewImageFromResource(look.MarkDrop.Resource())
 	arrow.FillMode = canvas.ImageFillContain
 	arrow.SetMinSize(fyne.NewSquareSize(40))
 	say := widgets.NewCaption(lang.L("Drop documents anywhere in this window"))
 	say.Shorten = false
-	return widgets.Card(widgets.PadHV(0, 28, widgets.Stack(8, arrow, widgets.Centre(say))))
+	edge = widgets.NewBack(look.Surface)
+	edge.Outline(look.Line)
+	return container.NewStack(edge, widgets.PadHV(12, 40, widgets.Stack(8, arrow, widgets.Centre(say)))), edge
 }
 
 // filesChanged shows the documents and proposes a name until the person has typed another one.

@@ -37,8 +37,8 @@ func (s *Screen) finish(r *run) {
 	} else {
 		s.filesChanged()
 	}
-	s.tell(r, people)
 	s.changed()
+	s.tell(r, people)
 	s.Reload()
 }
 
@@ -93,26 +93,12 @@ func sentText(name string, all, people int) string {
 	return lang.L("“{{.Name}}” was sent to {{.People}}.", words.V{"Name": name, "People": words.People(people)})
 }
 
-// clear makes room for the next package.
-func (s *Screen) clear() {
-	s.docs, s.people, s.proposed, s.tried = nil, nil, "", false
-	for _, e := range []*input{s.name, s.message, s.due, s.reference} {
-		e.SetText("")
-	}
-	s.each.SetSelected(s.each.Options[0])
-	s.order.SetSelected(s.order.Options[0])
-	s.showWrong(wrong{})
-	s.bar.end("")
-	s.showFiles()
-	s.addSigner(noSigner, false)
-}
-
 // lock keeps the fields from being changed while their content is on its way.
 func (s *Screen) lock(locked bool) {
 	fields := []interface {
 		Enable()
 		Disable()
-	}{s.name, s.message, s.due, s.reference, s.order, s.each, s.add, s.addPerson, s.day}
+	}{s.name, s.message, s.due, s.reference, s.order, s.each, s.add, s.addPerson, s.day, s.sweep}
 	for _, p := range s.people {
 		p.offers.clear()
 		for _, e := range p.entries() {

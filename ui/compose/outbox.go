@@ -2,6 +2,7 @@ package compose
 
 import (
 	"context"
+	"slices"
 
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/lang"
@@ -18,6 +19,8 @@ import (
 // showOutbox lists the drafts that are not packages yet, each with what can be done about it.
 func (s *Screen) showOutbox(drafts []store.Draft) {
 	list := widgets.Stack(12)
+	s.undecided = slices.ContainsFunc(drafts, undecided)
+	s.tellWaiting()
 	for _, d := range drafts {
 		if s.run.owns(d) { // the bar tells about it
 			s.hintOf(d)
@@ -32,10 +35,15 @@ func (s *Screen) showOutbox(drafts []store.Draft) {
 	widgets.Remake(s.outbox, widgets.Stack(8, widgets.NewTitle(lang.L("Outbox")), widgets.Card(list)))
 }
 
+// undecided says that nothing happens to a draft until the person decides.
+func undecided(d store.Draft) bool {
+	return d.State == store.DraftHeld || d.State == store.DraftFailed
+}
+
 // hintOf says what keeps a draft that is being sent.
 func (s *Screen) hintOf(d store.Draft) {
 	if d.State == store.DraftQueued && d.Problem != "" && !s.run.stopping {
-		s.bar.progress(-1, words.Sentence(d.Problem))
+		s.bar.progress(-1, outbox.HeldUp(d))
 	}
 }
 

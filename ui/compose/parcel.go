@@ -1,6 +1,7 @@
 package compose
 
 import (
+	"slices"
 	"sync"
 	"time"
 
@@ -67,6 +68,11 @@ type run struct {
 	cancel   []func()
 	stopping bool // the person takes it back
 	leaving  bool // the person lets the office do the rest
+}
+
+// kept says that the office has all of it, so that nothing is lost when the program ends.
+func (r *run) kept() bool {
+	return !slices.ContainsFunc(r.parcels, func(p *parcel) bool { return p.held == "" && p.state.DraftID == "" })
 }
 
 // owns says whether a draft of the office is one of the parcels that are on their way.

@@ -21,7 +21,8 @@ import (
 type person struct {
 	screen             *Screen
 	first, last, email *input
-	problem            *widgets.Line
+	problem            *widgets.Prose
+	say                fyne.CanvasObject // the problem with its mark
 	number             *widgets.Line
 	grip               *grip
 	remove             *widgets.Button
@@ -33,11 +34,22 @@ func (p *person) signer() store.Signer {
 	return store.Signer{FirstName: strings.TrimSpace(p.first.Text), LastName: strings.TrimSpace(p.last.Text), Email: strings.TrimSpace(p.email.Text)}
 }
 
-// wrong says what is wrong with the person; empty for nothing.
-func (p *person) wrong(text string) {
-	p.problem.Text = text
-	p.problem.Hidden = text == ""
-	p.problem.Refresh()
+// wrong says what is wrong with the person, and marks the fields that are meant.
+func (p *person) wrong(w wrongSigner) {
+	p.problem.Set(w.text)
+	if w.text == "" {
+		p.say.Hide()
+	} else {
+		p.say.Show()
+	}
+	p.mark(w.text != "" && w.name, w.text != "" && !w.name)
+}
+
+// mark marks the names or the address, or takes the mark away.
+func (p *person) mark(name, address bool) {
+	p.first.Mark(name)
+	p.last.Mark(name)
+	p.email.Mark(address)
 }
 
 func (p *person) entries() []*input { return []*input{p.first, p.last, p.email} }
@@ -50,9 +62,11 @@ func (p *person) fill(signer store.Signer) {
 
 func (s *Screen) newPerson(signer store.Signer) *person {
 	p := &person{screen: s, first: s.newInput(lang.L("First name")), last: s.newInput(lang.L("Last name")),
-		email: s.newInput(lang.L("E-mail")), problem: widgets.NewCaption(""), number: widgets.NewTitle("")}
+		email: s.newInput(lang.L("E-mail")), problem: widgets.NewProse(""), number: widgets.NewTitle("")}
 	p.problem.Colour, p.number.Colour, p.number.Shorten = look.Attention, look.Secondary, false
-	p.problem.Hide()
+	say := widgets.Across(widget.NewIcon(look.MarkProblem.Resource()), p.problem, nil)
+	say.Hide()
+	p.say = say
 	p.grip = s.newGrip(func(by int) { s.movePerson(p, by) }, func(y float32) { s.dragPerson(p, y) }, func() { s.removeSigner(p) })
 	p.remove = s.newButton("", theme.DeleteIcon(), func() { s.removeSigner(p) })
 	p.remove.Importance = widget.LowImportance
@@ -66,8 +80,8 @@ func (s *Screen) newPerson(signer store.Signer) *person {
 	}
 	hold := container.NewVBox(widgets.Centre(p.number), p.grip)
 	names := container.NewGridWithColumns(2, p.first, p.last)
-	fields := widgets.Stack(6, names, widgets.Across(nil, p.email, p.remove), p.offers.box, p.problem)
-	p.row = tightCard(widgets.PadHV(2, 4, container.NewBorder(nil, nil, widgets.PadHV(0, 8, hold), nil, fields)))
+	fields := widgets.Stack(6, names, widgets.Across(nil, p.email, p.remove), p.offers.box, p.say)
+	p.row, _ = tightCard(widgets.PadHV(2, 4, container.NewBorder(nil, nil, widgets.PadHV(0, 8, hold), nil, fields)))
 	return p
 }
 
@@ -145,6 +159,7 @@ func (s *Screen) addSigner(signer store.Signer, focus bool) {
 
 func (s *Screen) showPeople() {
 	s.peopleBox.Objects = nil
+	s.order.Hidden = len(s.people) < 2
 	for i, p := range s.people {
 		p.show(i+1, s.sequential(), len(s.people) > 1, s.run != nil)
 		s.peopleBox.Add(p.row)

@@ -4,7 +4,6 @@ package compose
 
 import (
 	"context"
-	"strings"
 
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/container"
@@ -15,6 +14,7 @@ import (
 	"countersign/internal/agent"
 	"countersign/internal/store"
 	"countersign/ui/desk"
+	"countersign/ui/look"
 	"countersign/ui/widgets"
 	"countersign/ui/work"
 )
@@ -28,6 +28,8 @@ type Screen struct {
 	content fyne.CanvasObject
 	scrolls []*container.Scroll
 
+	OnWaiting func(bool) // told when Waiting may have changed; may be nil
+
 	docs     []*document
 	people   []*person
 	known    []store.Signer // people used before, most recent first
@@ -36,12 +38,19 @@ type Screen struct {
 	tried    bool           // the button was pressed: from now on errors show as they are typed
 	run      *run           // what is on its way; nil while nothing is
 
+	filling   bool // fields are filled one after the other: what is kept is kept when all are
+	undecided bool // drafts of the office wait for a decision
+
 	fileBox, peopleBox, outbox    *fyne.Container
+	deeds                         *fyne.Container // what can be done with the documents
+	target                        fyne.CanvasObject
+	targetEdge                    *widgets.Back
 	filesField, peopleField       *widgets.Field
 	name, message, due, reference *input
 	nameField, dueField           *widgets.Field
 	each, order                   *widgets.Choice
 	add, addPerson, day           *widgets.Button
+	sweep, clearing               *widgets.Button
 	bar                           *bar
 	inDue                         bool // the cursor is in the due date
 }
@@ -60,28 +69,35 @@ func New(d *desk.Desk) *Screen {
 	s.filesField = widgets.NewField(lang.L("Documents, in signing order"), s.fileBox, "")
 	s.peopleField = widgets.NewField(lang.L("Signers"), s.peopleBox, "")
 	s.each = widgets.NewChoice([]string{lang.L("All documents in one package"), lang.L("A separate package for each document")}, func() { s.changed() })
-	s.order = widgets.NewChoice([]string{lang.L("In any order"), lang.L("In the order shown")}, func() { s.showPeople() })
+	s.order = widgets.NewChoice([]string{lang.L("In any order"), lang.L("In the order shown")}, func() { s.showPeople(); s.changed() })
 	s.add = s.newButton(lang.L("Add documents"), theme.ContentAddIcon(), s.pickFiles)
 	s.addPerson = s.newButton(lang.L("Add signer"), theme.ContentAddIcon(), func() { s.addSigner(noSigner, true) })
+	s.sweep = s.newButton(lang.L("Remove what cannot be sent"), nil, s.removeWrong)
+	s.clearing = s.newButton(lang.L("Clear form"), nil, s.Clear)
+	s.clearing.Importance = widget.LowImportance
+	s.deeds = widgets.Flow(8, s.add, s.sweep)
+	s.target, s.targetEdge = newTarget()
 	s.bar = newBar(s)
 	s.layOut()
+	s.filling = true
 	s.addSigner(noSigner, false)
 	s.showFiles()
+	s.fill(d.Office.Form())
 	return s
 }
 
 func (s *Screen) layOut() {
 	reference := widgets.NewField(lang.L("Reference"), s.reference, "")
-	left := widgets.Stack(12, s.filesField, container.NewHBox(s.add), s.each, s.nameField,
+	left := widgets.Stack(12, s.filesField, s.deeds, s.each, s.nameField, s.outbox)
+	right := widgets.Stack(12, s.peopleField, container.NewHBox(s.addPerson), s.order,
 		widgets.NewField(lang.L("Message to the signers"), s.message, ""), widgets.Halves(s.dueField, reference))
-	right := widgets.Stack(12, s.peopleField, container.NewHBox(s.addPerson), s.order, s.outbox)
 	columns := container.NewGridWithColumns(2)
 	for _, column := range []fyne.CanvasObject{left, right} {
-		scroll := container.NewVScroll(widgets.PadHV(20, 4, column))
+		scroll := widgets.NewVScroll(widgets.PadHV(20, 4, column))
 		s.scrolls = append(s.scrolls, scroll)
 		columns.Add(scroll)
 	}
-	head := widgets.PadHV(20, 16, widgets.NewHeading(lang.L("New package")))
+	head := widgets.PadHV(20, 12, widgets.Tall(s.clearing.MinSize().Height, widgets.Across(nil, widgets.NewHeading(lang.L("New package")), s.clearing)))
 	s.content = container.NewBorder(head, s.bar.content, nil, nil, columns)
 }
 
@@ -117,8 +133,8 @@ func (s *Screen) show(n news) {
 
 // draft is what is typed, as the office takes it. Signers that are wholly empty are left out beside others.
 func (s *Screen) draft() agent.Draft {
-	d := agent.Draft{Name: strings.TrimSpace(s.name.Text), Message: strings.TrimSpace(s.message.Text), Sequential: s.sequential(),
-		Due: parseDue(s.days(), s.due.Text, s.desk.Now()), ExternalData: externalData(strings.TrimSpace(s.reference.Text))}
+	d := agent.Draft{Name: typed(s.name), Message: typed(s.message), Sequential: s.sequential(),
+		Due: parseDue(s.days(), s.due.Text, s.desk.Now()), ExternalData: externalData(typed(s.reference))}
 	for _, doc := range s.docs {
 		d.Files = append(d.Files, doc.path)
 	}
@@ -145,6 +161,7 @@ func (s *Screen) signing() (people []*person) {
 
 // changed updates the button, and the errors once the person has tried to send. A day that is over shows at once.
 func (s *Screen) changed() {
+	s.keep()
 	if s.run != nil {
 		return
 	}
@@ -166,15 +183,22 @@ func (s *Screen) changed() {
 
 func (s *Screen) showWrong(w wrong) {
 	s.filesField.Wrong(w.files)
+	s.targetEdge.Outline(look.Line)
+	if w.files != "" {
+		s.targetEdge.Outline(look.Attention)
+	}
 	s.peopleField.Wrong(w.signers)
 	s.nameField.Wrong(w.name)
 	s.dueField.Wrong(w.due)
 	for _, p := range s.people {
-		p.wrong("")
+		p.wrong(wrongSigner{})
 	}
 	for i, p := range s.signing() {
 		if i < len(w.signer) {
 			p.wrong(w.signer[i])
 		}
+	}
+	if w.signers != "" && len(s.people) > 0 {
+		s.people[0].mark(true, true)
 	}
 }

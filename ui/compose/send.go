@@ -56,6 +56,7 @@ func (s *Screen) hold(r *run) {
 				p.draft.Replaces = append(p.draft.Replaces, p.held)
 			}
 		}
+		s.keep()
 		s.desk.Soon(desk.Deed{Do: func() { s.launch(r) }, Undone: func() { s.undo(r) },
 			Says: func(seconds int) string { return lang.N("Sending in {{.PluralCount}} seconds", seconds) }})
 	})

@@ -73,6 +73,10 @@ type Office interface {
 	// goroutine. A refusal is a SendState with a Problem; an error means that nothing was begun or ctx ended. When
 	// ctx ends early, the draft that the SendState names stays and goes out later, unless Cancel withdraws it.
 	Send(ctx context.Context, draft agent.Draft, progress func(agent.SendState)) (agent.SendState, error)
+	// KeepForm keeps what is typed into the form for a new package, also over a restart; Form is what was kept last. Both
+	// answer from memory at once.
+	KeepForm(form agent.Form)
+	Form() agent.Form
 	// Hold keeps a draft that can still be taken back, also over a restart; Send with its id in Draft.Replaces sends it, Cancel
 	// or Resolve forget it.
 	Hold(draft agent.Draft) (id string, err error)

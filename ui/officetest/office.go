@@ -25,6 +25,7 @@ type Office struct {
 	Happened []store.Activity
 	Waiting  []store.Draft
 	Held     int // how many drafts were held
+	Typed    agent.Form
 	Kept     agent.Settings
 	Secret   agent.Secrets
 	Pages    map[string]string      // signer or package id to the address of the page
@@ -42,6 +43,7 @@ type Office struct {
 	OnSignIn    func(ctx context.Context, o agent.SignInOptions, open func(string) error) error
 	OnConfigure func(agent.Settings, agent.Secrets) error
 
+	OnHold        func(agent.Draft) error // why a draft is not held; nil holds it
 	OnInspect     func(path string) agent.FileInfo
 	OnTestService func(agent.Settings) error
 	OnTestTunnel  func(agent.Settings, agent.Secrets) (string, error)
@@ -180,8 +182,23 @@ func (o *Office) Send(ctx context.Context, d agent.Draft, progress func(agent.Se
 	return agent.SendState{State: store.DraftSent, PackageID: row.ID}, nil
 }
 
+// KeepForm is desk.Office's.
+func (o *Office) KeepForm(form agent.Form) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.Typed = form
+}
+
+// Form is desk.Office's.
+func (o *Office) Form() agent.Form { return read(o, func() agent.Form { return o.Typed }) }
+
 // Hold is desk.Office's.
 func (o *Office) Hold(d agent.Draft) (id string, err error) {
+	if o.OnHold != nil {
+		if err := o.OnHold(d); err != nil {
+			return "", err
+		}
+	}
 	o.Change(agent.OutboxChanged, func(o *Office) {
 		o.Held++
 		id = fmt.Sprint("held-", o.Held)

@@ -32,10 +32,15 @@ func State(d store.Draft) (look.Mark, string) {
 		return look.MarkNext, lang.L("Sending the package…")
 	default:
 		if d.Problem != "" {
-			return look.MarkNext, words.Sentence(d.Problem)
+			return look.MarkNext, HeldUp(d)
 		}
 		return look.MarkNext, lang.L("waiting to be sent, {{.Documents}}", words.V{"Documents": words.Documents(len(d.Files))})
 	}
+}
+
+// HeldUp says what holds up a draft that the office goes on trying to send.
+func HeldUp(d store.Draft) string {
+	return words.Sentence(d.Problem) + " " + lang.L("Your package will be sent automatically.")
 }
 
 // Waits says whether a draft needs nobody: it is on its way, or can still be taken back.

@@ -110,7 +110,7 @@ func (s *Screen) build() {
 		foot = widgets.Stack(4, widgets.PadHV(12, 4, text), widgets.PadHV(8, 4, s.demo))
 	}
 	side := widgets.Wide(240, widgets.Pad(8, container.NewBorder(top, foot, nil, nil)))
-	scroll := widgets.NewVScroll(widgets.PadHV(32, 24, s.page))
+	scroll := container.NewVScroll(widgets.PadHV(32, 24, s.page))
 	s.content = widgets.Frame(nil, nil, container.NewBorder(nil, nil, nil, widget.NewSeparator(), side),
 		container.NewBorder(nil, s.bar.content, nil, nil, scroll))
 }

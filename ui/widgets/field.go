@@ -17,16 +17,18 @@ type Field struct {
 	hint  string
 	below *Prose
 	mark  *widget.Icon
+	input interface{ Mark(wrong bool) } // nil for one that shows no marks
 	wrong bool
 }
 
-// NewField returns a field around input. The name may be empty, where the input has its own; so may the hint, which is
+// NewField returns a field around input, which is marked where it is wrong, if it can be. The name may be empty, where the input has its own; so may the hint, which is
 // shown while nothing is wrong.
 func NewField(name string, input fyne.CanvasObject, hint string) *Field {
 	label := NewCaption(name)
 	label.Colour = look.Text
 	f := &Field{hint: hint, below: NewProse(hint), mark: widget.NewIcon(look.MarkProblem.Resource())}
 	label.Hidden = name == ""
+	f.input, _ = input.(interface{ Mark(wrong bool) })
 	f.line = Across(f.mark, f.below, nil)
 	f.parts = Stack(3, label, input, f.line)
 	f.ExtendBaseWidget(f)
@@ -37,6 +39,9 @@ func NewField(name string, input fyne.CanvasObject, hint string) *Field {
 // Wrong shows what is wrong beside the field; an empty text shows the hint again.
 func (f *Field) Wrong(text string) {
 	f.wrong = text != ""
+	if f.input != nil {
+		f.input.Mark(f.wrong)
+	}
 	f.below.Colour = look.Secondary
 	f.below.Text = f.hint
 	f.mark.Hide()
@@ -91,6 +96,15 @@ type Entry struct {
 	OnFocusLost func()
 	OnKey       func(*fyne.KeyEvent) (taken bool)
 	focused     bool
+	wrong       bool
+}
+
+// Mark shows that what is typed is wrong, or no longer; words that say why go with it.
+func (e *Entry) Mark(wrong bool) {
+	if e.wrong != wrong {
+		e.wrong = wrong
+		e.Refresh()
+	}
 }
 
 // NewEntry returns an entry of one line.
@@ -145,7 +159,10 @@ func Empty(picture fyne.Resource, sentence, action string, act func()) fyne.Canv
 
 // CreateRenderer is Fyne's.
 func (e *Entry) CreateRenderer() fyne.WidgetRenderer {
-	return newRinged(e.Entry.CreateRenderer(), e, e.Theme, func() bool { return e.focused && !e.Disabled() })
+	r := newRinged(e.Entry.CreateRenderer(), e, e.Theme, func() bool { return e.focused && !e.Disabled() })
+	r.wrong = func() bool { return e.wrong }
+	r.draw()
+	return r
 }
 
 // FocusGained is Fyne's.

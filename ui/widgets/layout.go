@@ -18,6 +18,7 @@ type Back struct {
 	widget.BaseWidget
 	colour  fyne.ThemeColorName
 	outline fyne.ThemeColorName // empty for none
+	sharp   bool                // has corners like paper
 }
 
 // NewBack returns an area of one colour; of none for "".
@@ -25,6 +26,14 @@ func NewBack(colour fyne.ThemeColorName) *Back {
 	b := &Back{colour: colour}
 	b.ExtendBaseWidget(b)
 	return b
+}
+
+// Outline gives the area a fine edge with round corners, or another one.
+func (b *Back) Outline(colour fyne.ThemeColorName) {
+	if b.outline != colour {
+		b.outline = colour
+		b.Refresh()
+	}
 }
 
 // CreateRenderer is Fyne's.
@@ -47,7 +56,9 @@ func (r *backRenderer) apply() {
 	}
 	if r.back.outline != "" {
 		r.rect.StrokeColor, r.rect.StrokeWidth = th.Color(r.back.outline, variant), 1
-		r.rect.CornerRadius = th.Size(theme.SizeNameCardRadius)
+		if !r.back.sharp {
+			r.rect.CornerRadius = th.Size(theme.SizeNameCardRadius)
+		}
 	}
 }
 
@@ -56,6 +67,13 @@ func (r *backRenderer) MinSize() fyne.Size           { return fyne.Size{} }
 func (r *backRenderer) Refresh()                     { r.apply(); r.rect.Refresh() }
 func (r *backRenderer) Objects() []fyne.CanvasObject { return []fyne.CanvasObject{r.rect} }
 func (r *backRenderer) Destroy()                     {}
+
+// Sheet is a picture of a page with a fine edge around it, as paper on paper has none of its own.
+func Sheet(picture fyne.CanvasObject) fyne.CanvasObject {
+	back := NewBack(look.Surface)
+	back.outline, back.sharp = look.Secondary, true
+	return container.NewStack(back, Pad(1, picture))
+}
 
 // Card is content on the surface colour with a fine edge.
 func Card(content fyne.CanvasObject) fyne.CanvasObject {
@@ -254,10 +272,15 @@ func (*halves) MinSize(objects []fyne.CanvasObject) (size fyne.Size) {
 
 // Wide is content that is at least w units wide.
 func Wide(w float32, content fyne.CanvasObject) *fyne.Container {
-	return container.New(&wide{w}, content)
+	return container.New(&wide{fyne.NewSize(w, 0)}, content)
 }
 
-type wide struct{ width float32 }
+// Tall is content that is at least h units high, also while parts of it are hidden.
+func Tall(h float32, content fyne.CanvasObject) *fyne.Container {
+	return container.New(&wide{fyne.NewSize(0, h)}, content)
+}
+
+type wide struct{ least fyne.Size }
 
 func (w *wide) Layout(objects []fyne.CanvasObject, size fyne.Size) {
 	for _, o := range objects {
@@ -267,6 +290,5 @@ func (w *wide) Layout(objects []fyne.CanvasObject, size fyne.Size) {
 }
 
 func (w *wide) MinSize(objects []fyne.CanvasObject) fyne.Size {
-	least := objects[0].MinSize()
-	return fyne.NewSize(max(w.width, least.Width), least.Height)
+	return objects[0].MinSize().Max(w.least)
 }

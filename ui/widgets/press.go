@@ -132,7 +132,7 @@ func (r *pressRenderer) apply() {
 	if p.hovered && r.back.FillColor == color.Transparent {
 		r.back.FillColor = th.Color(theme.ColorNameHover, variant)
 	}
-	r.ring.show(th, p.focused)
+	r.ring.show(th, p.focused, false)
 }
 
 func (r *pressRenderer) Layout(size fyne.Size) {
@@ -162,7 +162,12 @@ func NewLink(icon fyne.Resource, text string, pressed func()) *Press {
 
 // NavItem is an entry of the sidebar: an icon and a word.
 func NavItem(icon fyne.Resource, text string, pressed func()) *Press {
-	return NewPress(PadHV(12, 8, Across(widget.NewIcon(icon), NewLine(text), nil)), pressed)
+	return NavItemWith(icon, text, nil, pressed)
+}
+
+// NavItemWith is a NavItem with a note at its end.
+func NavItemWith(icon fyne.Resource, text string, note fyne.CanvasObject, pressed func()) *Press {
+	return NewPress(PadHV(12, 8, Across(widget.NewIcon(icon), NewLine(text), note)), pressed)
 }
 
 // Tabs are words in a row of which one is chosen, each with a count that is shown when it is not zero.

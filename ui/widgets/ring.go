@@ -29,13 +29,17 @@ func (r *ring) layout(size fyne.Size) {
 	r.inner.Resize(fyne.NewSize(max(0, size.Width-2*ringWidth), max(0, size.Height-2*ringWidth)))
 }
 
-// show draws the ring, or takes it away.
-func (r *ring) show(th fyne.Theme, focused bool) {
+// show draws the ring, or takes it away. What is wrong has its outer line also without the focus, in the colour of the seal.
+func (r *ring) show(th fyne.Theme, focused, wrong bool) {
 	variant := fyne.CurrentApp().Settings().ThemeVariant()
 	radius := th.Size(theme.SizeNameButtonRadius)
-	for part, colour := range map[*canvas.Rectangle]fyne.ThemeColorName{r.outer: look.Ink, r.inner: look.Paper} {
+	outer := look.Ink
+	if wrong {
+		outer = look.Attention
+	}
+	for part, colour := range map[*canvas.Rectangle]fyne.ThemeColorName{r.outer: outer, r.inner: look.Paper} {
 		part.StrokeColor, part.StrokeWidth = color.Transparent, 0
-		if focused {
+		if focused || wrong && part == r.outer {
 			part.StrokeColor, part.StrokeWidth = th.Color(colour, variant), ringWidth
 		}
 	}
@@ -50,14 +54,17 @@ type ringed struct {
 	of      fyne.Widget
 	theme   func() fyne.Theme
 	focused func() bool
+	wrong   func() bool // nil for what cannot be
 	ring    *ring
 }
 
-func newRinged(r fyne.WidgetRenderer, of fyne.Widget, th func() fyne.Theme, focused func() bool) fyne.WidgetRenderer {
+func newRinged(r fyne.WidgetRenderer, of fyne.Widget, th func() fyne.Theme, focused func() bool) *ringed {
 	x := &ringed{WidgetRenderer: r, of: of, theme: th, focused: focused, ring: newRing()}
-	x.ring.show(th(), focused())
+	x.draw()
 	return x
 }
+
+func (r *ringed) draw() { r.ring.show(r.theme(), r.focused(), r.wrong != nil && r.wrong()) }
 
 func (r *ringed) Layout(size fyne.Size) {
 	r.WidgetRenderer.Layout(size)
@@ -65,7 +72,7 @@ func (r *ringed) Layout(size fyne.Size) {
 }
 
 func (r *ringed) Refresh() {
-	r.ring.show(r.theme(), r.focused())
+	r.draw()
 	r.ring.layout(r.of.Size())
 	r.WidgetRenderer.Refresh()
 }

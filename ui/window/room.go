@@ -85,7 +85,6 @@ func (w *Window) enter(office desk.Office, demo bool) {
 	same := before.desk != nil && before.desk.Office == office
 	if same {
 		widgets.CloseAll(w.window.Canvas())
-		w.compose.Resume(before.compose.Typed())
 	}
 	w.account = newAccount(w.desk, w.app.Clipboard())
 	w.status = work.NewReader(w.pool, func(context.Context) overview { return overviewOf(office) }, w.showOverview)
@@ -152,6 +151,9 @@ func (w *Window) build() {
 	list := widgets.Stack(4)
 	for i, name := range names {
 		item := widgets.NavItem(icons[i], name, func() { w.Go(i) })
+		if i == showCompose {
+			item = w.navToSend(icons[i], name)
+		}
 		w.nav = append(w.nav, item)
 		list.Add(item)
 	}
@@ -178,6 +180,21 @@ func (w *Window) build() {
 	w.main = container.NewStack(widgets.Frame(nil, nil, container.NewBorder(nil, nil, nil, widget.NewSeparator(), sidebar),
 		widgets.Frame(top, w.grace, nil, container.NewStack(w.stage, w.notice))))
 	w.hang(w.main)
+}
+
+// navToSend is the entry of Send, with a note while something there waits for the person.
+func (w *Window) navToSend(icon fyne.Resource, name string) *widgets.Press {
+	note := widgets.NewCaption(lang.L("Draft"))
+	note.Colour, note.Shorten = look.Ink, false
+	item := widgets.NavItemWith(icon, name, note, func() { w.Go(showCompose) })
+	w.compose.OnWaiting = func(waits bool) {
+		if note.Hidden == waits {
+			note.Hidden = !waits
+			item.Refresh()
+		}
+	}
+	note.Hidden = !w.compose.Waiting()
+	return item
 }
 
 // hang shows something as the whole window.

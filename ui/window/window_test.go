@@ -66,7 +66,7 @@ func TestWhatIsSentCanBeTakenBack(t *testing.T) {
 	b.window.window.Hide()
 	b.window.grace.Undo()
 	b.Settle()
-	if len(b.Office.Sent) != 0 || len(b.Office.Drafts()) != 0 || b.window.at != showCompose || b.window.compose.Typed().Message != "hello" {
+	if len(b.Office.Sent) != 0 || len(b.Office.Drafts()) != 0 || b.window.at != showCompose || b.Office.Form().Message != "hello" {
 		t.Errorf("sent %d, kept %d: what was taken back is as it was typed", len(b.Office.Sent), len(b.Office.Drafts()))
 	}
 	press()

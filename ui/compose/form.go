@@ -1,0 +1,130 @@
+package compose
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"fyne.io/fyne/v2/lang"
+
+	"countersign/internal/agent"
+	"countersign/ui/desk"
+)
+
+// form is what is typed, to be typed anew by fill: by another screen, in another language, after another start.
+func (s *Screen) form() agent.Form {
+	f := agent.Form{Message: s.message.Text, Due: s.due.Text, Reference: s.reference.Text, Sequential: s.sequential(), Separate: s.separate()}
+	if day, ok := s.days().Read(f.Due, s.desk.Now()); ok {
+		f.Due = day.Format(time.DateOnly) // tomorrow would be another day by then
+	}
+	if s.name.Text != s.proposed {
+		f.Name = s.name.Text
+	}
+	for _, doc := range s.docs {
+		f.Files = append(f.Files, agent.FormFile{Path: doc.path, Draft: doc.draft})
+	}
+	for _, p := range s.signing() {
+		f.Signers = append(f.Signers, p.signer())
+	}
+	return f
+}
+
+// fill types a form into the empty screen.
+func (s *Screen) fill(f agent.Form) {
+	s.filling = true
+	s.each.SetSelected(option(s.each.Options, f.Separate))
+	s.order.SetSelected(option(s.order.Options, f.Sequential))
+	due := f.Due
+	if day, err := time.ParseInLocation(time.DateOnly, due, s.desk.Now().Location()); err == nil {
+		due = s.days().Write(day)
+	}
+	for in, text := range map[*input]string{s.message: f.Message, s.due: due, s.reference: f.Reference, s.name: f.Name} {
+		in.SetText(text)
+	}
+	if len(f.Signers) > 0 {
+		s.people = nil
+		for _, signer := range f.Signers {
+			s.people = append(s.people, s.newPerson(signer))
+		}
+	}
+	s.filling = false
+	s.showPeople()
+	var paths []string
+	for _, file := range f.Files {
+		paths = append(paths, file.Path)
+	}
+	s.addFiles(paths)
+	for _, file := range f.Files {
+		if i := slices.IndexFunc(s.docs, func(d *document) bool { return d.path == file.Path }); i >= 0 {
+			s.docs[i].draft = file.Draft
+		}
+	}
+	s.changed()
+}
+
+func option(options []string, second bool) string {
+	if second {
+		return options[1]
+	}
+	return options[0]
+}
+
+// keep has the office remember what is typed. What is on its way is the office's already.
+func (s *Screen) keep() {
+	if s.filling {
+		return
+	}
+	f := s.form()
+	if s.run != nil && s.run.kept() {
+		f = agent.Form{}
+	}
+	s.desk.Office.KeepForm(f)
+	s.clearing.Hidden = f.Empty() || s.run != nil
+	s.clearing.Refresh()
+	s.tellWaiting()
+}
+
+// Clear empties the form; for some seconds that can be undone.
+func (s *Screen) Clear() {
+	before := s.form()
+	if s.run != nil || before.Empty() {
+		return
+	}
+	s.clear()
+	s.changed()
+	s.Focus()
+	s.desk.Soon(desk.Deed{Says: func(int) string { return lang.L("The form was cleared.") }, Do: func() {}, Undone: func() {
+		s.replace(func() {
+			s.clear()
+			s.fill(before)
+		})
+		s.desk.Go.ShowCompose()
+	}})
+}
+
+// Waiting says whether something here waits for the person: a form that is begun, or a draft to decide about.
+func (s *Screen) Waiting() bool { return s.undecided || s.run == nil && !s.form().Empty() }
+
+// tellWaiting tells when Waiting has changed.
+func (s *Screen) tellWaiting() {
+	if s.OnWaiting != nil {
+		s.OnWaiting(s.Waiting())
+	}
+}
+
+// clear makes room for the next package.
+func (s *Screen) clear() {
+	s.docs, s.people, s.proposed, s.tried = nil, nil, "", false
+	for _, e := range []*input{s.name, s.message, s.due, s.reference} {
+		e.SetText("")
+	}
+	s.each.SetSelected(s.each.Options[0])
+	s.order.SetSelected(s.order.Options[0])
+	s.showWrong(wrong{})
+	s.bar.end("")
+	s.showFiles()
+	s.addSigner(noSigner, false)
+}
+
+// typed is the text of a field without the space around it.
+func typed(in *input) string { return strings.TrimSpace(in.Text) }

@@ -1,0 +1,205 @@
+package compose
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"countersign/internal/agent"
+	"countersign/internal/store"
+	"countersign/ui/officetest"
+	"countersign/ui/outbox"
+	"countersign/ui/widgets"
+	"countersign/ui/words"
+)
+
+func TestAHalfFilledFormIsThereAgainAtTheNextStart(t *testing.T) {
+	b := newBench(t, officetest.Busy())
+	b.add("Lease.pdf", "Rules.pdf")
+	b.screen.docs[1].draft = "refused-before"
+	b.screen.Fill(agent.Draft{Message: "hello", Signers: []store.Signer{{Email: "half@"}, jan}, Sequential: true, ExternalData: externalData("K-7")})
+	b.screen.each.SetSelected(b.screen.each.Options[1])
+	b.screen.due.SetText("friday")
+
+	next := newBench(t, b.Office)
+	if got, want := next.screen.form(), b.screen.form(); !reflect.DeepEqual(got, want) {
+		t.Fatalf("got %+v, want %+v", got, want)
+	}
+	if next.screen.due.Text != "11/27/2026" || next.screen.name.Text != "Lease" || next.screen.bar.send.Text != "Send 2 packages to 2 people" {
+		t.Errorf("the due date reads %q, the name %q, the button %q", next.screen.due.Text, next.screen.name.Text, next.screen.bar.send.Text)
+	}
+	next.screen.removeDocument(next.screen.docs[0])
+	if next.screen.name.Text != "Rules" {
+		t.Error("a name that was proposed is still one that nobody typed")
+	}
+	next.screen.name.SetText("My own")
+	next.screen.due.SetText("some day")
+	if last := newBench(t, b.Office); last.screen.name.Text != "My own" || last.screen.due.Text != "some day" {
+		t.Errorf("got %q, %q", last.screen.name.Text, last.screen.due.Text)
+	}
+}
+
+func TestADayIsTheSameDayInAnotherLanguage(t *testing.T) {
+	t.Cleanup(func() { words.Use("en") })
+	b := newBench(t, officetest.Busy())
+	b.screen.due.SetText("3/1/2027") // in March, for Americans
+	words.Use("fr")
+	if other := newBench(t, b.Office); other.screen.due.Text != "01/03/2027" {
+		t.Errorf("got %q", other.screen.due.Text)
+	}
+}
+
+func TestAFileThatIsGoneAtTheNextStartSaysSo(t *testing.T) {
+	office := officetest.Busy()
+	office.Typed = agent.Form{Files: []agent.FormFile{{Path: "/x/gone.pdf"}}}
+	office.OnInspect = func(path string) agent.FileInfo {
+		return agent.FileInfo{Path: path, Name: "gone.pdf", Problem: "“gone.pdf” could not be read. Check that it is there and that you may open it."}
+	}
+	b := newBench(t, office)
+	if !b.screen.docs[0].say.Visible() || !strings.Contains(b.screen.docs[0].say.Text, "could not be read") {
+		t.Errorf("said %q", b.screen.docs[0].say.Text)
+	}
+}
+
+// What waits to be sent is a draft of the office: the form would send it once more after a restart.
+func TestWhatIsBeingSentIsNotKeptAsTypedAsWell(t *testing.T) {
+	b := newBench(t, officetest.Busy())
+	b.Patient = true
+	b.add("a.pdf")
+	b.screen.Fill(filled(ana))
+	b.send()
+	if !b.Office.Form().Empty() || b.screen.Waiting() {
+		t.Errorf("while it can be undone there is %+v", b.Office.Form())
+	}
+	undo := b.Deeds[0].Undone
+	b.Deeds = nil
+	undo()
+	b.Settle()
+	if got := b.Office.Form(); len(got.Files) != 1 || len(got.Signers) != 1 {
+		t.Errorf("after Undo there is %+v", got)
+	}
+	b.send()
+	b.Deeds[0].Do()
+	b.Settle()
+	if len(b.Office.Sent) != 1 || !b.Office.Form().Empty() {
+		t.Errorf("sent %d; typed is %+v", len(b.Office.Sent), b.Office.Form())
+	}
+}
+
+func TestWhatTheOfficeCouldNotHoldStaysTyped(t *testing.T) {
+	b := newBench(t, officetest.Busy())
+	b.Patient, b.Office.OnHold = true, func(agent.Draft) error { return errors.New("the disk is full") }
+	b.add("a.pdf")
+	b.screen.Fill(filled(ana))
+	b.send()
+	if b.Office.Form().Empty() {
+		t.Error("neither held nor typed: it would be lost")
+	}
+}
+
+func TestClearEmptiesTheFormAndCanBeUndone(t *testing.T) {
+	b := newBench(t, officetest.Busy())
+	b.Patient = true
+	if b.screen.clearing.Visible() || b.screen.Waiting() {
+		t.Error("there is nothing to clear yet")
+	}
+	waits := false
+	b.screen.OnWaiting = func(w bool) { waits = w }
+	b.add("a.pdf", "b.pdf")
+	b.screen.Fill(agent.Draft{Message: "hello", Signers: []store.Signer{ana, jan}, Sequential: true, ExternalData: externalData("K-7")})
+	b.screen.due.SetText("12/31/2026")
+	before := b.screen.form()
+	if !b.screen.clearing.Visible() || !waits {
+		t.Error("what is typed can be cleared, and the sidebar says that it waits")
+	}
+	b.screen.clearing.OnTapped()
+	if !b.screen.form().Empty() || len(b.screen.people) != 1 || !b.Office.Form().Empty() || waits || b.screen.clearing.Visible() {
+		t.Errorf("left %+v", b.screen.form())
+	}
+	b.Deeds[0].Undone()
+	b.Settle()
+	if got := b.screen.form(); !reflect.DeepEqual(got, before) {
+		t.Errorf("undone, there is %+v, want %+v", got, before)
+	}
+	b.screen.Clear()
+	b.screen.Fill(filled(jan))
+	b.Deeds[1].Undone()
+	if b.Window.Canvas().Overlays().Top() == nil || len(b.screen.docs) != 0 {
+		t.Error("Undo asks before it takes the place of something typed since")
+	}
+}
+
+func TestWhatCannotBeSentIsRemovedAtOnce(t *testing.T) {
+	b := newBench(t, told(officetest.Busy()))
+	b.add("Lease Sonnenweg 4.pdf")
+	if b.screen.sweep.Visible() {
+		t.Error("all of it can be sent")
+	}
+	b.add("Offer.pdf", "Empty.pdf", "House rules.docx")
+	if !b.screen.sweep.Visible() {
+		t.Fatal("it is not offered")
+	}
+	b.screen.sweep.OnTapped()
+	if got := fmt.Sprint(b.names()); got != "[Lease Sonnenweg 4.pdf House rules.docx]" || b.screen.sweep.Visible() {
+		t.Errorf("left %s", got)
+	}
+}
+
+// drawer is a folder with documents and what is none.
+func drawer(t *testing.T, names ...string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for _, name := range names {
+		path := filepath.Join(dir, filepath.FromSlash(name))
+		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte("x"), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return dir
+}
+
+func TestADroppedFolderMeansItsFiles(t *testing.T) {
+	b := newBench(t, officetest.Busy())
+	dir := drawer(t, "b.pdf", "A.docx", "notes.exe", ".hidden.pdf", "older/c.pdf")
+	b.screen.Add([]string{"/x/first.pdf", dir, filepath.Join(dir, "notes.exe")})
+	b.Settle()
+	if got := fmt.Sprint(b.names()); got != "[first.pdf A.docx b.pdf notes.exe]" {
+		t.Errorf("got %s", got)
+	}
+	empty := drawer(t, "older/c.pdf")
+	b.screen.Add([]string{empty})
+	b.Settle()
+	want := fmt.Sprintf("No document in “%s” can be sent. Documents in its subfolders are not added.", filepath.Base(empty))
+	if len(b.screen.docs) != 4 || !slices.Contains(b.Notices, want) {
+		t.Errorf("%d documents; said %q", len(b.screen.docs), b.Notices)
+	}
+}
+
+func TestAFolderWithManyDocumentsIsAskedAbout(t *testing.T) {
+	b := newBench(t, officetest.Busy())
+	var names []string
+	for i := range manyFiles + 1 {
+		names = append(names, fmt.Sprintf("%02d.pdf", i))
+	}
+	b.screen.Add([]string{drawer(t, names...)})
+	b.Settle()
+	if len(b.screen.docs) != 0 || b.Window.Canvas().Overlays().Top() == nil {
+		t.Fatalf("%d documents were added unasked", len(b.screen.docs))
+	}
+	widgets.CloseAll(b.Window.Canvas())
+	if len(b.screen.docs) != 0 {
+		t.Error("to leave is to add nothing")
+	}
+}
+
+func TestWhatTheOfficeGoesOnTryingSaysSo(t *testing.T) {
+	d := store.Draft{State: store.DraftQueued, Problem: "The signing service could not be reached. Check the internet connection."}
+	if _, got := outbox.State(d); got != d.Problem+" Your package will be sent automatically." {
+		t.Errorf("said %q", got)
+	}
+}
