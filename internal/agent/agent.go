@@ -240,7 +240,7 @@ func (a *Agent) load(ctx context.Context, aside string) error {
 	if err != nil {
 		return fmt.Errorf("read the settings: %w", err)
 	}
-	here.settings, here.account = here.settings.complete(), here.account.resumed()
+	here.settings, here.account = here.settings.Normal(), here.account.resumed()
 	a.office.set(here)
 	a.pause.set(cooldown{pause[0], pause[1]})
 	a.tunnel = TunnelStatus{Kind: string(here.settings.Tunnel), State: "off"}

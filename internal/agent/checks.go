@@ -1,160 +1,206 @@
 package agent
 
 import (
-	"fmt"
 	"net"
 	"net/url"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"countersign/internal/archive"
 )
 
-// Check returns one FieldError per setting that cannot work. It asks nobody: the folder and the addresses may
-// still turn out to be out of reach.
+// Check returns what is wrong with each setting that cannot work, as Normal writes it; at most one finding a field. It is
+// the one judgement of settings: the window, the commands and Configure go by it. It asks nobody: the folder and the
+// addresses may still turn out to be out of reach.
 func (s Settings) Check() []FieldError {
+	s = s.Normal()
 	var bad []FieldError
-	say := func(field, format string, args ...any) {
-		bad = append(bad, FieldError{field, fmt.Sprintf(format, args...)})
-	}
-	for _, f := range []struct{ field, name, value string }{
-		{"auth_url", "sign-in address", s.AuthURL},
-		{"base_url", "service address", s.BaseURL},
-	} {
-		if why := checkServiceURL(f.value); why != "" {
-			say(f.field, "The %s %s.", f.name, why)
+	say := func(field string, code Code) {
+		if code != "" {
+			bad = append(bad, finding(field, code))
 		}
 	}
-	if s.ClientID == "" {
-		say("client_id", "The client id is missing. The signing service gives it out together with the client secret.")
+	say(FieldAuthURL, webCode(s.AuthURL, loopbackToo))
+	say(FieldBaseURL, webCode(s.BaseURL, loopbackToo))
+	switch {
+	case s.ClientID == "":
+		say(FieldClientID, CodeMissing)
+	case strings.ContainsFunc(s.ClientID, unicode.IsControl):
+		say(FieldClientID, CodeCharacters)
 	}
-	if !validHeader(s.SignatureHeader) {
-		say("signature_header", "%q is not the name of a header.", s.SignatureHeader)
+	if slices.ContainsFunc(s.Scopes, func(scope string) bool { return strings.ContainsFunc(scope, notInScope) }) {
+		say(FieldScopes, CodeCharacters)
+	}
+	if strings.ContainsFunc(s.SignatureHeader, notInHeader) {
+		say(FieldHeader, CodeCharacters)
 	}
 	s.checkTunnel(say)
 	s.checkRedirect(say)
 	switch {
 	case s.SaveTo == "":
-		say("save_to", "The folder for signed documents is not chosen yet.")
+		say(FieldSaveTo, CodeMissing)
 	case !filepath.IsAbs(s.SaveTo):
-		say("save_to", "The folder %q needs its full path.", s.SaveTo)
+		say(FieldSaveTo, CodePath)
 	}
 	if _, err := archive.Parse(s.NameTemplate); err != nil {
-		say("name_template", "%s", archive.Sentence(err))
+		bad = append(bad, templateFinding(err))
 	}
-	if !slices.Contains([]NotifyKind{NotifyEach, NotifyExecuted, NotifyNone}, s.complete().Notify) {
-		say("notify", "%q is not a choice for notifications; choose each, executed or none.", s.Notify)
+	if !slices.Contains([]NotifyKind{NotifyEach, NotifyExecuted, NotifyNone}, s.Notify) {
+		say(FieldNotify, CodeChoice)
 	}
-	for _, f := range []struct{ field, value string }{{"quiet_from", s.QuietFrom}, {"quiet_to", s.QuietTo}} {
-		if _, err := time.Parse("15:04", f.value); err != nil && (f.value != "" || s.QuietFrom+s.QuietTo != "") {
-			say(f.field, "Quiet hours need a time such as 22:00.")
+	for _, f := range []struct{ field, value string }{{FieldQuietFrom, s.QuietFrom}, {FieldQuietTo, s.QuietTo}} {
+		switch _, err := time.Parse(clockForm, f.value); {
+		case s.QuietFrom+s.QuietTo == "":
+		case f.value == "":
+			say(f.field, CodeMissing)
+		case err != nil:
+			say(f.field, CodeForm)
 		}
 	}
-	if n := s.complete().KeepEvents; n < 1 || n > keepEventsMost {
-		say("keep_events_days", "The contents of events can be kept for 1 to 3650 days.")
+	if s.KeepEvents < 1 || s.KeepEvents > keepEventsMost {
+		say(FieldKeepEvents, CodeRange)
+	}
+	if !slices.Contains([]string{"", "light", "dark"}, s.Theme) {
+		say(FieldTheme, CodeChoice)
+	}
+	if !slices.Contains([]string{"", "en", "fr", "de", "es"}, s.Language) {
+		say(FieldLanguage, CodeChoice)
 	}
 	return bad
 }
 
-func (s Settings) checkTunnel(say func(field, format string, args ...any)) {
+func (s Settings) checkTunnel(say func(field string, code Code)) {
 	switch s.Tunnel {
 	case TunnelNgrok:
-		if s.NgrokDomain != "" && strings.ContainsAny(strings.TrimPrefix(s.NgrokDomain, "https://"), "/ ") {
-			say("ngrok_domain", "The ngrok domain %q should look like office.ngrok.app.", s.NgrokDomain)
+		if s.NgrokDomain != "" && (!isHost(s.NgrokDomain) || !strings.Contains(s.NgrokDomain, ".") || net.ParseIP(s.NgrokDomain) != nil) {
+			say(FieldNgrokDomain, CodeForm)
 		}
-		if s.NgrokConnectURL != "" && !isHostPort(s.NgrokConnectURL) {
-			say("ngrok_connect_url", "The ngrok server %q should look like host:port.", s.NgrokConnectURL)
+		if host, ok := hostPort(s.NgrokConnectURL); s.NgrokConnectURL != "" && (!ok || host == "") {
+			say(FieldNgrokConnect, CodeForm)
+		}
+		if s.NgrokCA != "" && !filepath.IsAbs(s.NgrokCA) {
+			say(FieldNgrokCA, CodePath)
 		}
 	case TunnelExternal:
-		if why := checkPublicURL(s.PublicURL); why != "" {
-			say("public_url", "The public address %s.", why)
-		}
-		if !isHostPort(s.Listen) {
-			say("listen", "The address to listen on %q should look like 127.0.0.1:8080.", s.Listen)
+		say(FieldPublicURL, webCode(s.PublicURL, httpsAlone))
+		if _, ok := hostPort(s.Listen); s.Listen == "" {
+			say(FieldListen, CodeMissing)
+		} else if !ok {
+			say(FieldListen, CodeForm)
 		}
 	case TunnelLoopback, TunnelNone:
 	default:
-		say("tunnel", "%q is not a kind of tunnel; choose ngrok, external or none.", s.Tunnel)
+		say(FieldTunnel, CodeChoice)
 	}
 }
 
-func (s Settings) checkRedirect(say func(field, format string, args ...any)) {
-	kinds := []RedirectKind{RedirectTunnel, RedirectLocalhost, RedirectLoopback, RedirectPaste}
-	if !slices.Contains(kinds, s.Redirect) {
-		say("redirect", "%q is not a way back from the sign-in; choose tunnel, localhost, loopback or paste.", s.Redirect)
-		return
+func (s Settings) checkRedirect(say func(field string, code Code)) {
+	switch {
+	case !slices.Contains([]RedirectKind{RedirectTunnel, RedirectLocalhost, RedirectLoopback, RedirectPaste}, s.Redirect):
+		say(FieldRedirect, CodeChoice)
+	case s.Redirect == RedirectTunnel && s.Tunnel == TunnelNone:
+		say(FieldRedirect, CodeConflict)
 	}
-	if s.Redirect == RedirectTunnel && s.Tunnel == TunnelNone {
-		say("redirect", "Without a tunnel the sign-in cannot come back through it; choose localhost or paste.")
+	switch {
+	case s.RedirectURI != "":
+		say(FieldRedirectURI, webCode(s.RedirectURI, loopbackToo, queryToo))
+	case s.Redirect == RedirectPaste && s.Tunnel == TunnelNone:
+		say(FieldRedirectURI, CodeMissing)
 	}
-	if s.Redirect == RedirectPaste && s.RedirectURI == "" && s.Tunnel == TunnelNone {
-		say("redirect_uri", "To paste the address, the return address registered with the service must be given.")
-	}
-	if s.RedirectURI != "" {
-		u, err := url.Parse(s.RedirectURI)
-		if err != nil || u.Host == "" || u.Fragment != "" {
-			say("redirect_uri", "The return address %q is not a web address.", s.RedirectURI)
+}
+
+// check judges the secrets as normal writes them, which are kept even where nobody looks at them again.
+func (s Secrets) check() (bad []FieldError) {
+	for _, f := range []struct{ field, value string }{{FieldClientSecret, s.ClientSecret}, {FieldNgrokToken, s.NgrokAuthtoken}} {
+		if strings.ContainsFunc(f.value, unicode.IsControl) {
+			bad = append(bad, finding(f.field, CodeCharacters))
 		}
 	}
+	return bad
 }
 
-func checkServiceURL(s string) string {
-	u, err := url.Parse(s)
-	switch {
-	case s == "":
-		return "is missing"
-	case err != nil || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "":
-		return fmt.Sprintf("%q is not a web address", s)
-	case u.Scheme == "https", u.Scheme == "http" && isLoopback(u.Hostname()):
-		return ""
-	default:
-		return fmt.Sprintf("%q must begin with https://", s)
-	}
-}
+// What a web address may be beside https without a query.
+type webRule int
 
-func checkPublicURL(s string) string {
-	u, err := url.Parse(s)
-	switch {
-	case s == "":
-		return "is missing"
-	case err != nil || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "":
-		return fmt.Sprintf("%q is not a web address", s)
-	case u.Scheme != "https":
-		return fmt.Sprintf("%q must begin with https://", s)
-	default:
-		return ""
+const (
+	httpsAlone  webRule = iota
+	loopbackToo         // http where it does not leave this computer (RFC 8252, 7.3)
+	queryToo            // RFC 6749, 3.1.2
+)
+
+// webCode is what is wrong with a web address, "" for nothing.
+func webCode(address string, allowed ...webRule) Code {
+	if address == "" {
+		return CodeMissing
 	}
+	u, err := url.Parse(address)
+	if err != nil || strings.ContainsFunc(address, func(r rune) bool { return r <= ' ' || r == 0x7f || unicode.IsSpace(r) }) {
+		return CodeForm
+	}
+	local := u.Scheme == "http" && slices.Contains(allowed, loopbackToo) && isLoopback(u.Hostname())
+	switch {
+	case u.User != nil:
+		return CodeCredentials
+	case u.Scheme != "https" && !local:
+		return CodeInsecure
+	case !isHost(u.Hostname()), strings.HasSuffix(u.Host, ":"), u.Port() != "" && !isPort(u.Port()):
+		return CodeForm
+	case strings.Contains(address, "#"), strings.Contains(address, "?") && !slices.Contains(allowed, queryToo):
+		return CodeExtra
+	}
+	return ""
 }
 
 func isLoopback(host string) bool {
-	if host == "localhost" {
+	ip := net.ParseIP(host)
+	return strings.EqualFold(host, "localhost") || ip != nil && ip.IsLoopback()
+}
+
+// isHost accepts IP addresses and names (RFC 1123, 2.1), also those with letters of other scripts.
+func isHost(host string) bool {
+	if net.ParseIP(host) != nil {
 		return true
 	}
-	ip := net.ParseIP(host)
-	return ip != nil && ip.IsLoopback()
-}
-
-func isHostPort(s string) bool {
-	_, port, err := net.SplitHostPort(s)
-	return err == nil && port != ""
-}
-
-// validHeader follows the token rule of RFC 9110 section 5.6.2.
-func validHeader(s string) bool {
-	for _, r := range s {
-		if r > 127 || !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' ||
-			strings.ContainsRune("!#$%&'*+-.^_`|~", r)) {
+	if host == "" || len(host) > 253 {
+		return false
+	}
+	for label := range strings.SplitSeq(host, ".") {
+		if label == "" || len(label) > 63 || strings.ContainsFunc(label, func(r rune) bool {
+			return r != '-' && r != '_' && !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r)
+		}) {
 			return false
 		}
 	}
-	return s != ""
+	return true
 }
+
+// hostPort takes host:port apart. The host may be empty: all addresses of this computer.
+func hostPort(s string) (host string, ok bool) {
+	host, port, err := net.SplitHostPort(s)
+	return host, err == nil && isPort(port) && (host == "" || isHost(host))
+}
+
+func isPort(s string) bool {
+	n, err := strconv.ParseUint(s, 10, 16)
+	return err == nil && n > 0
+}
+
+// notInHeader is true for what cannot be part of a header's name (RFC 9110, 5.6.2).
+func notInHeader(r rune) bool {
+	return r <= ' ' || r > '~' || strings.ContainsRune(`"(),/:;<=>?@[\]{}`, r)
+}
+
+// notInScope is true for what cannot be part of a scope (RFC 6749, 3.3).
+func notInScope(r rune) bool { return r <= ' ' || r > '~' || r == '"' || r == '\\' }
 
 // ReturnAddress is the redirect address to register with the service, as far as the settings tell: "" for a tunnel
 // whose address is only known once it is open.
 func (s Settings) ReturnAddress() string {
+	s = s.Normal()
 	switch {
 	case s.RedirectURI != "":
 		return s.RedirectURI

@@ -22,13 +22,18 @@ func (e *ConfigError) Error() string {
 	return strings.Join(texts, " ")
 }
 
-// Configure checks and keeps the settings and whichever secrets are given, in one commit, and puts them to use at
-// once. Files that wait for the office's folder move to the new one with it. A *ConfigError names what is wrong, field
-// by field.
+// Configure checks and keeps the settings, as Normal writes them, and whichever secrets are given, in one commit, and
+// puts them to use at once. A new folder for documents is made and tried; files that wait for the office's folder move
+// there with it. A *ConfigError names what is wrong, field by field.
 func (a *Agent) Configure(ctx context.Context, s Settings, secrets Secrets) error {
-	s = s.complete()
-	if bad := s.Check(); len(bad) > 0 {
+	s, secrets = s.Normal(), secrets.normal()
+	if bad := append(s.Check(), secrets.check()...); len(bad) > 0 {
 		return &ConfigError{bad}
+	}
+	if s.SaveTo != a.Settings().SaveTo {
+		if code := tryFolder(s.SaveTo); code != "" {
+			return &ConfigError{[]FieldError{finding(FieldSaveTo, code)}}
+		}
 	}
 	values := map[string][]byte{}
 	if secrets.ClientSecret != "" {

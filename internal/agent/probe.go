@@ -11,6 +11,7 @@ import (
 	"io"
 	"net/http"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -43,10 +44,10 @@ func (a *Agent) Services() []Preset {
 // TestService asks whether there is a signing service at both addresses of s: it begins a sign-in that nobody finishes,
 // and asks for the API without a token. A *ConfigError says which of the two is wrong. Without a client id it takes any.
 func (a *Agent) TestService(ctx context.Context, s Settings) error {
-	s = s.complete()
+	s = s.Normal()
 	s.ClientID = cmp.Or(s.ClientID, "countersign")
 	for _, f := range s.Check() {
-		if f.Field == "auth_url" || f.Field == "base_url" || f.Field == "client_id" {
+		if slices.Contains([]string{FieldAuthURL, FieldBaseURL, FieldClientID, FieldScopes}, f.Field) {
 			return &ConfigError{[]FieldError{f}}
 		}
 	}
@@ -69,10 +70,10 @@ func (a *Agent) TestService(ctx context.Context, s Settings) error {
 	}
 	var bad []FieldError
 	if signIn != nil {
-		bad = append(bad, FieldError{Field: "auth_url", Text: signInSentences.of(signIn)})
+		bad = append(bad, FieldError{Field: FieldAuthURL, Code: CodeNoService, Text: signInSentences.of(signIn)})
 	}
 	if api != nil {
-		bad = append(bad, FieldError{Field: "base_url", Text: serviceSentences.of(api)})
+		bad = append(bad, FieldError{Field: FieldBaseURL, Code: CodeNoService, Text: serviceSentences.of(api)})
 	}
 	if len(bad) > 0 {
 		return &ConfigError{bad}
@@ -145,13 +146,13 @@ func (s addressSentences) of(err error) string {
 // TestTunnel opens the public address of s for a moment and returns it. With an own public address it also asks
 // whether what is sent there arrives here.
 func (a *Agent) TestTunnel(ctx context.Context, s Settings, secrets Secrets) (publicURL string, err error) {
-	s = s.complete()
+	s = s.Normal()
 	if s.Tunnel == TunnelNone {
 		return "", nil
 	}
 	for _, f := range s.Check() {
 		switch f.Field {
-		case "ngrok_domain", "ngrok_connect_url", "public_url", "listen", "tunnel":
+		case FieldNgrokDomain, FieldNgrokConnect, FieldNgrokCA, FieldPublicURL, FieldListen, FieldTunnel:
 			return "", &ConfigError{[]FieldError{f}}
 		}
 	}

@@ -110,11 +110,3 @@ func (s Settings) complete() Settings {
 
 // Configured reports whether the service is known: without it there is nothing to sign in to.
 func (s Settings) Configured() bool { return s.AuthURL != "" && s.BaseURL != "" && s.ClientID != "" }
-
-// FieldError says what is wrong with one setting. Field is its JSON name, Text one sentence for people.
-type FieldError struct {
-	Field string
-	Text  string
-}
-
-func (e FieldError) Error() string { return e.Text }

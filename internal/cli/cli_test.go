@@ -86,7 +86,7 @@ func TestUsageErrorsExitWithTwoAndFailuresWithOneLine(t *testing.T) {
 		"nothing set up":      {[]string{"login", "--no-browser"}, 1, "not set up"},
 		"nobody signed in":    {[]string{"send", "x.pdf", "--to", "ana@example.com"}, 1, "Nobody is signed in"},
 		"no display":          {[]string{"open"}, 1, "cannot be shown"},
-		"address without TLS": {[]string{"setup", "--auth-url", "http://sign.example.com"}, 1, "must begin with https://"},
+		"address without TLS": {[]string{"setup", "--auth-url", "http://sign.example.com"}, 1, "must start with https://"},
 		"unknown placeholder": {[]string{"setup", "--auth-url", "https://a.example", "--base-url", "https://a.example", "--client-id", "x", "--tunnel", "none", "--redirect", "localhost", "--save-to", t.TempDir(), "--name-template", "{nonsense}"}, 1, "{nonsense}"},
 	} {
 		t.Run(name, func(t *testing.T) {

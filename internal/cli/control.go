@@ -58,7 +58,7 @@ func (c *controller) Status(context.Context) (agent.Status, error) { return c.ag
 func (c *controller) Configure(ctx context.Context, change settingsChange) (agent.Settings, error) {
 	s := change.apply(c.agent.Settings())
 	err := c.agent.Configure(ctx, s, change.Secrets)
-	return s, err
+	return s.Normal(), err
 }
 
 func (c *controller) SignIn(ctx context.Context, o agent.SignInOptions, open func(string) error) error {

@@ -90,11 +90,6 @@ func (c *setupCmd) Run(r *run) error {
 	if change.Secrets.NgrokAuthtoken, err = r.secret(authtokenVariable, "ngrok authtoken", wantsToken); err != nil {
 		return err
 	}
-	if c.SaveTo != nil {
-		if err := os.MkdirAll(*c.SaveTo, 0o755); err != nil {
-			return &failure{fmt.Sprintf("The folder %s cannot be made. Choose another one with --save-to.", *c.SaveTo)}
-		}
-	}
 	o, err := r.office(idle)
 	if err != nil {
 		return err

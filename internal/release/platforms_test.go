@@ -13,7 +13,7 @@ import (
 var inWineToo = []string{
 	"internal/archive", "internal/store", "internal/secret", "internal/private", "internal/locations", "internal/single", "internal/esign", "internal/inbox",
 	"internal/notify", "internal/tunnel", "internal/tunnel/edge", "internal/sandbox", "internal/demo", "internal/preview",
-	"internal/agent", "internal/cli", "ui/system", "ui/desk", "ui/check",
+	"internal/agent", "internal/cli", "ui/system", "ui/desk",
 }
 
 func TestPackagesKeepTheirPromisesOnWindows(t *testing.T) {

@@ -106,6 +106,10 @@ func (o *Office) HasSecrets() (clientSecret, ngrokToken bool) {
 
 // Configure is desk.Office's.
 func (o *Office) Configure(_ context.Context, s agent.Settings, secrets agent.Secrets) error {
+	s = s.Normal()
+	if bad := s.Check(); len(bad) > 0 {
+		return &agent.ConfigError{Fields: bad}
+	}
 	if o.OnConfigure != nil {
 		if err := o.OnConfigure(s, secrets); err != nil {
 			return err

@@ -9,7 +9,6 @@ import (
 	"fyne.io/fyne/v2/theme"
 
 	"countersign/internal/agent"
-	"countersign/ui/check"
 	"countersign/ui/widgets"
 	"countersign/ui/words"
 )
@@ -72,9 +71,9 @@ func (f *form) add(k *knob, typed *widgets.Entry) *knob {
 func (f *form) documents(pickFolder func()) {
 	f.folder, f.template = widgets.NewEntry(""), widgets.NewEntry("")
 	choose := widgets.NewButtonWithIcon(lang.L("Choose…"), theme.FolderOpenIcon(), pickFolder)
-	f.text(check.SaveTo, "", "", f.folder, func(s *agent.Settings) *string { return &s.SaveTo }).field =
+	f.text(agent.FieldSaveTo, "", "", f.folder, func(s *agent.Settings) *string { return &s.SaveTo }).field =
 		widgets.NewField(lang.L("Folder"), widgets.Across(nil, f.folder, choose), lang.L("It is made if it is not there."))
-	f.text(check.Template, lang.L("File name pattern"), "",
+	f.text(agent.FieldTemplate, lang.L("File name pattern"), "",
 		f.template, func(s *agent.Settings) *string { return &s.NameTemplate })
 	f.shapes = newChoice(
 		[]string{"{package} - {document}", "{package}/{document}", "{month}/{package} - {document}", "{year}/{month}/{package} - {document}",
@@ -98,7 +97,7 @@ func (f *form) flag(key, name string, at func(*agent.Settings) *bool) *knob {
 func (f *form) shape() {
 	if v := f.shapes.value(); v != "" && v != typed(f.template) {
 		f.template.SetText(v)
-		f.chosen(f.by[check.Template])
+		f.chosen(f.by[agent.FieldTemplate])
 	}
 }
 
@@ -106,7 +105,7 @@ func (f *form) notices() {
 	var k *knob
 	c := newChoice([]string{string(agent.NotifyEach), string(agent.NotifyExecuted), string(agent.NotifyNone)},
 		[]string{lang.L("Each signature and fully signed packages"), lang.L("Fully signed packages only"), lang.L("Nothing")}, func() { f.chosen(k) })
-	k = f.pick(check.Notify, lang.L("Notify me about"), "", c,
+	k = f.pick(agent.FieldNotify, lang.L("Notify me about"), "", c,
 		func(s agent.Settings) string {
 			if s.Notify == "" {
 				return string(agent.NotifyEach)
@@ -114,9 +113,9 @@ func (f *form) notices() {
 			return string(s.Notify)
 		},
 		func(s *agent.Settings, v string) { s.Notify = agent.NotifyKind(v) })
-	f.text(check.QuietFrom, lang.L("Quiet from"), lang.L("No notifications between these times. Leave both empty to be notified at any time."), widgets.NewEntry("22:00"),
+	f.text(agent.FieldQuietFrom, lang.L("Quiet from"), lang.L("No notifications between these times. Leave both empty to be notified at any time."), widgets.NewEntry("22:00"),
 		func(s *agent.Settings) *string { return &s.QuietFrom })
-	f.text(check.QuietTo, lang.L("Quiet until"), "", widgets.NewEntry("07:00"), func(s *agent.Settings) *string { return &s.QuietTo })
+	f.text(agent.FieldQuietTo, lang.L("Quiet until"), "", widgets.NewEntry("07:00"), func(s *agent.Settings) *string { return &s.QuietTo })
 }
 
 func (f *form) program() {
@@ -132,7 +131,7 @@ func (f *form) program() {
 	tongue = f.pick("language", lang.L("Language"), "", languages,
 		func(s agent.Settings) string { return s.Language }, func(s *agent.Settings, v string) { s.Language = v })
 	days := widgets.NewEntry(strconv.Itoa(agent.KeepEventsDays))
-	k := f.text(check.KeepEvents, lang.L("Days to keep the contents of events"), lang.L("Packages and what was saved stay in the list."),
+	k := f.text(agent.FieldKeepEvents, lang.L("Days to keep the contents of events"), lang.L("Packages and what was saved stay in the list."),
 		days, func(s *agent.Settings) *string { return new(string) })
 	k.read = func(s agent.Settings) string { return strconv.Itoa(cmp.Or(s.KeepEvents, agent.KeepEventsDays)) }
 	k.write = func(s *agent.Settings, v string) {
@@ -147,12 +146,12 @@ func (f *form) service() {
 	plain := func(key, name, placeholder, hint string, at func(*agent.Settings) *string) {
 		f.text(key, name, hint, widgets.NewEntry(placeholder), at)
 	}
-	plain(check.AuthURL, lang.L("Sign-in address"), "https://sign.example.com", "", func(s *agent.Settings) *string { return &s.AuthURL })
-	plain(check.BaseURL, lang.L("Service address"), "https://sign.example.com/api/v1", "", func(s *agent.Settings) *string { return &s.BaseURL })
-	plain(check.ClientID, lang.L("Client id"), "", "", func(s *agent.Settings) *string { return &s.ClientID })
-	plain(check.Header, lang.L("Event signature header"), "X-Service-Signature", "", func(s *agent.Settings) *string { return &s.SignatureHeader })
+	plain(agent.FieldAuthURL, lang.L("Sign-in address"), "https://sign.example.com", "", func(s *agent.Settings) *string { return &s.AuthURL })
+	plain(agent.FieldBaseURL, lang.L("Service address"), "https://sign.example.com/api/v1", "", func(s *agent.Settings) *string { return &s.BaseURL })
+	plain(agent.FieldClientID, lang.L("Client id"), "", "", func(s *agent.Settings) *string { return &s.ClientID })
+	plain(agent.FieldHeader, lang.L("Event signature header"), "X-Service-Signature", "", func(s *agent.Settings) *string { return &s.SignatureHeader })
 	scopes := widgets.NewEntry("openid profile offline_access organization")
-	k := f.text(check.Scopes, lang.L("Scopes"), "", scopes, func(s *agent.Settings) *string { return new(string) })
+	k := f.text(agent.FieldScopes, lang.L("Scopes"), "", scopes, func(s *agent.Settings) *string { return new(string) })
 	k.get = func() string { return strings.Join(strings.Fields(scopes.Text), " ") }
 	k.read = func(s agent.Settings) string { return strings.Join(s.Scopes, " ") }
 	k.write = func(s *agent.Settings, v string) { s.Scopes = strings.Fields(v) }
@@ -166,21 +165,21 @@ func (f *form) service() {
 	f.redirect = newChoice(
 		[]string{string(agent.RedirectTunnel), string(agent.RedirectLocalhost), string(agent.RedirectLoopback), string(agent.RedirectPaste)},
 		[]string{lang.L("Through the office's public address"), lang.L("To this computer, https://localhost"),
-			lang.L("To this computer, http://127.0.0.1"), lang.L("By copy and paste")}, func() { f.chosen(f.by[check.Redirect]) })
-	f.pick(check.Redirect, lang.L("How the browser returns to Countersign"), "", f.redirect,
+			lang.L("To this computer, http://127.0.0.1"), lang.L("By copy and paste")}, func() { f.chosen(f.by[agent.FieldRedirect]) })
+	f.pick(agent.FieldRedirect, lang.L("How the browser returns to Countersign"), "", f.redirect,
 		func(s agent.Settings) string { return string(s.Redirect) }, func(s *agent.Settings, v string) { s.Redirect = agent.RedirectKind(v) })
-	plain(check.RedirectURI, lang.L("Registered return address"), lang.L("as it follows from the choice above"), "", func(s *agent.Settings) *string { return &s.RedirectURI })
+	plain(agent.FieldRedirectURI, lang.L("Registered return address"), lang.L("as it follows from the choice above"), "", func(s *agent.Settings) *string { return &s.RedirectURI })
 	f.tunnel = newChoice(
 		[]string{string(agent.TunnelNgrok), string(agent.TunnelExternal), string(agent.TunnelNone), string(agent.TunnelLoopback)},
 		[]string{lang.L("An ngrok address"), lang.L("Your office's web server (reverse proxy)"), lang.L("No public address"), lang.L("This computer only (demo)")},
-		func() { f.chosen(f.by[check.Tunnel]) })
-	f.pick(check.Tunnel, lang.L("How the service reaches this computer"), "", f.tunnel,
+		func() { f.chosen(f.by[agent.FieldTunnel]) })
+	f.pick(agent.FieldTunnel, lang.L("How the service reaches this computer"), "", f.tunnel,
 		func(s agent.Settings) string { return string(s.Tunnel) }, func(s *agent.Settings, v string) { s.Tunnel = agent.TunnelKind(v) })
-	plain(check.NgrokDomain, lang.L("ngrok domain"), "office.ngrok.app", lang.L("Leave empty to use your ngrok account's own domain."), func(s *agent.Settings) *string { return &s.NgrokDomain })
-	plain(check.NgrokConnect, lang.L("Other ngrok server (optional)"), "", "", func(s *agent.Settings) *string { return &s.NgrokConnectURL })
-	plain("ngrok_ca", lang.L("Its certificate file (optional)"), "", "", func(s *agent.Settings) *string { return &s.NgrokCA })
-	plain(check.PublicURL, lang.L("Public address"), "https://sign.office.example", "", func(s *agent.Settings) *string { return &s.PublicURL })
-	plain(check.Listen, lang.L("Where the proxy sends to"), "127.0.0.1:8080", "", func(s *agent.Settings) *string { return &s.Listen })
+	plain(agent.FieldNgrokDomain, lang.L("ngrok domain"), "office.ngrok.app", lang.L("Leave empty to use your ngrok account's own domain."), func(s *agent.Settings) *string { return &s.NgrokDomain })
+	plain(agent.FieldNgrokConnect, lang.L("Other ngrok server (optional)"), "", "", func(s *agent.Settings) *string { return &s.NgrokConnectURL })
+	plain(agent.FieldNgrokCA, lang.L("Its certificate file (optional)"), "", "", func(s *agent.Settings) *string { return &s.NgrokCA })
+	plain(agent.FieldPublicURL, lang.L("Public address"), "https://sign.office.example", "", func(s *agent.Settings) *string { return &s.PublicURL })
+	plain(agent.FieldListen, lang.L("Where the proxy sends to"), "127.0.0.1:8080", "", func(s *agent.Settings) *string { return &s.Listen })
 }
 
 // show shows settings; before are those that were shown last. What was changed since stays as it was typed.
@@ -192,6 +191,17 @@ func (f *form) show(now, before agent.Settings, all bool) {
 			if v := k.read(now); all || k.get() != v {
 				k.set(v)
 			}
+		}
+	}
+}
+
+// tidy shows what is right the way it is kept: without spaces around it, for example.
+func (f *form) tidy(normal agent.Settings, wrong map[string]string) {
+	f.filling = true
+	defer func() { f.filling = false }()
+	for _, k := range f.knobs {
+		if v := k.read(normal); wrong[k.key] == "" && k.get() != v {
+			k.set(v)
 		}
 	}
 }

@@ -12,7 +12,7 @@ import (
 
 // knob is one setting with its input. Its value is a text, whatever the input is.
 type knob struct {
-	key   string // as in package check
+	key   string // as in agent.FieldError
 	field *widgets.Field
 	tab   int
 	typed bool // a text, not a choice

@@ -7,7 +7,6 @@ import (
 	"fyne.io/fyne/v2/widget"
 
 	"countersign/internal/agent"
-	"countersign/ui/check"
 	"countersign/ui/look"
 	"countersign/ui/widgets"
 )
@@ -60,8 +59,8 @@ func part(title string, objects ...fyne.CanvasObject) fyne.CanvasObject {
 func (s *Screen) documents() fyne.CanvasObject {
 	at := func(key string) fyne.CanvasObject { return s.place(key, tabDocuments) }
 	return page(
-		part(lang.L("Where signed documents go"), at(check.SaveTo), at("beside_original")),
-		part(lang.L("File names"), widgets.Halves(widgets.NewField(lang.L("Ready-made names"), widgets.Outlined(s.form.shapes.Select), ""), at(check.Template)),
+		part(lang.L("Where signed documents go"), at(agent.FieldSaveTo), at("beside_original")),
+		part(lang.L("File names"), widgets.Halves(widgets.NewField(lang.L("Ready-made names"), widgets.Outlined(s.form.shapes.Select), ""), at(agent.FieldTemplate)),
 			widgets.NewProse(lang.L("You can use {date} {month} {year} {package} {document} {signer} {reference} {kind}. What stands before a / is a folder.")),
 			s.preview.content),
 		part(lang.L("What is saved"), widgets.Stack(0, at("save_cac"), at("save_masterfile"))))
@@ -69,14 +68,14 @@ func (s *Screen) documents() fyne.CanvasObject {
 
 func (s *Screen) notices() fyne.CanvasObject {
 	at := func(key string) fyne.CanvasObject { return s.place(key, tabNotices) }
-	return page(part(lang.L("Notifications"), at(check.Notify), widgets.Halves(at(check.QuietFrom), at(check.QuietTo)),
+	return page(part(lang.L("Notifications"), at(agent.FieldNotify), widgets.Halves(at(agent.FieldQuietFrom), at(agent.FieldQuietTo)),
 		widgets.NewProse(lang.L("What happens is always in Activity, whether it was told or not."))))
 }
 
 func (s *Screen) program() fyne.CanvasObject {
 	at := func(key string) fyne.CanvasObject { return s.place(key, tabProgram) }
 	parts := []fyne.CanvasObject{part(lang.L("Look and language"), widgets.Halves(at("theme"), at("language"))),
-		part(lang.L("Storage"), at(check.KeepEvents))}
+		part(lang.L("Storage"), at(agent.FieldKeepEvents))}
 	if s.desk.Autostart != nil {
 		parts = append(parts, part(lang.L("Startup"), s.starter.content))
 	}
@@ -87,15 +86,15 @@ func (s *Screen) service() fyne.CanvasObject {
 	at := func(key string) fyne.CanvasObject { return s.place(key, tabService) }
 	two := func(a, b fyne.CanvasObject) fyne.CanvasObject { return widgets.Halves(a, b) }
 	t := s.tests
-	t.ngrok = widgets.Stack(12, two(at(check.NgrokDomain), s.form.ngrokField), two(at(check.NgrokConnect), at("ngrok_ca")))
-	t.external = widgets.Stack(12, two(at(check.PublicURL), at(check.Listen)))
+	t.ngrok = widgets.Stack(12, two(at(agent.FieldNgrokDomain), s.form.ngrokField), two(at(agent.FieldNgrokConnect), at(agent.FieldNgrokCA)))
+	t.external = widgets.Stack(12, two(at(agent.FieldPublicURL), at(agent.FieldListen)))
 	t.none = widgets.Stack(0, widgets.NewProse(lang.L("Signatures show up a little later. Countersign checks for them regularly.")))
 	return page(
 		part(lang.L("Account"), s.account.content),
-		part(lang.L("Signing service"), two(at(check.AuthURL), at(check.BaseURL)), two(at(check.ClientID), s.form.clientField),
-			two(at(check.Scopes), at(check.Header)), t.service.content),
-		part(lang.L("Public address"), at(check.Tunnel), t.ngrok, t.external, t.none, t.tunnel.content),
-		part(lang.L("Signing in"), two(at(check.Redirect), at(check.RedirectURI)), t.back))
+		part(lang.L("Signing service"), two(at(agent.FieldAuthURL), at(agent.FieldBaseURL)), two(at(agent.FieldClientID), s.form.clientField),
+			two(at(agent.FieldScopes), at(agent.FieldHeader)), t.service.content),
+		part(lang.L("Public address"), at(agent.FieldTunnel), t.ngrok, t.external, t.none, t.tunnel.content),
+		part(lang.L("Signing in"), two(at(agent.FieldRedirect), at(agent.FieldRedirectURI)), t.back))
 }
 
 // adapt shows the inputs that go with the chosen kind of address, and the ready-made name that fits.

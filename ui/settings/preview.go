@@ -9,7 +9,6 @@ import (
 	"fyne.io/fyne/v2/widget"
 
 	"countersign/internal/agent"
-	"countersign/ui/check"
 	"countersign/ui/look"
 	"countersign/ui/widgets"
 	"countersign/ui/words"
@@ -52,7 +51,7 @@ func (p *preview) ask() {
 }
 
 func (p *preview) show(settings agent.Settings, name string, err error) {
-	field := p.screen.form.by[check.Template].field
+	field := p.screen.form.by[agent.FieldTemplate].field
 	if err != nil {
 		p.line.Set(lang.L("no example: the pattern is incomplete"))
 		field.Wrong(words.Sentence(err.Error()))

@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"reflect"
-	"strings"
 
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/container"
@@ -15,7 +14,6 @@ import (
 
 	"countersign/internal/agent"
 	"countersign/ui/browse"
-	"countersign/ui/check"
 	"countersign/ui/desk"
 	"countersign/ui/look"
 	"countersign/ui/widgets"
@@ -225,19 +223,15 @@ func (s *Screen) Save() {
 		return
 	}
 	shown, secrets := s.settings(), s.form.secrets()
-	s.showWrong(check.Settings(shown))
-	settings := s.acceptable(shown)
-	if reflect.DeepEqual(normal(settings), normal(s.kept)) && secrets == (agent.Secrets{}) {
+	wrong := words.Findings(shown.Check())
+	s.showWrong(wrong)
+	s.form.tidy(shown.Normal(), wrong)
+	settings := s.acceptable(shown).Normal()
+	if reflect.DeepEqual(settings, s.kept.Normal()) && secrets == (agent.Secrets{}) {
 		return
 	}
 	s.saving = true
-	moved := settings.SaveTo != s.kept.SaveTo
 	work.Then(s.desk.Work, func(ctx context.Context) (struct{}, error) {
-		if moved {
-			if err := check.Folder(settings.SaveTo); err != nil {
-				return struct{}{}, &agent.ConfigError{Fields: []agent.FieldError{{Field: check.SaveTo, Text: err.Error()}}}
-			}
-		}
 		return struct{}{}, s.desk.Office.Configure(ctx, settings, secrets)
 	}, func(_ struct{}, err error) { s.saved(settings, secrets, err) })
 }
@@ -245,9 +239,9 @@ func (s *Screen) Save() {
 // acceptable is as much of what is shown as can be kept: a field that is wrong stays as it is kept, and where that does
 // not do, like with an address that lacks a part, all of the public address and the way back.
 func (s *Screen) acceptable(shown agent.Settings) agent.Settings {
-	wrong := check.Settings(shown)
-	for _, also := range [][]string{nil, {check.Tunnel, check.NgrokDomain, check.NgrokConnect, "ngrok_ca", check.PublicURL, check.Listen, check.Redirect, check.RedirectURI},
-		{check.QuietFrom, check.QuietTo}} {
+	wrong := words.Findings(shown.Check())
+	for _, also := range [][]string{nil, {agent.FieldTunnel, agent.FieldNgrokDomain, agent.FieldNgrokConnect, agent.FieldNgrokCA, agent.FieldPublicURL, agent.FieldListen, agent.FieldRedirect, agent.FieldRedirectURI},
+		{agent.FieldQuietFrom, agent.FieldQuietTo}} {
 		for _, key := range also {
 			wrong[key] = "as it was"
 		}
@@ -256,17 +250,11 @@ func (s *Screen) acceptable(shown agent.Settings) agent.Settings {
 				k.write(&shown, k.read(s.kept))
 			}
 		}
-		if len(check.Settings(shown)) == 0 {
+		if len(shown.Check()) == 0 {
 			return shown
 		}
 	}
 	return s.kept
-}
-
-// normal makes an absent list and an empty one the same.
-func normal(a agent.Settings) agent.Settings {
-	a.Scopes = strings.Fields(strings.Join(a.Scopes, " "))
-	return a
 }
 
 // saved says beside each field how it went.

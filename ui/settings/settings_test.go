@@ -2,6 +2,7 @@ package settings
 
 import (
 	"errors"
+	"fmt"
 	"path/filepath"
 	"reflect"
 	"strings"
@@ -11,10 +12,11 @@ import (
 	"fyne.io/fyne/v2/test"
 
 	"countersign/internal/agent"
-	"countersign/ui/check"
+	"countersign/internal/agent/settingstest"
 	"countersign/ui/officetest"
 	"countersign/ui/screentest"
 	"countersign/ui/widgets"
+	"countersign/ui/words"
 )
 
 func TestMain(m *testing.M) { screentest.Main(m) }
@@ -82,8 +84,8 @@ func TestAChoiceIsKeptAtOnce(t *testing.T) {
 	s.form.by["theme"].field.Said()
 	s.form.tunnel.SetSelected(s.form.tunnel.Options[2]) // none: the sign-in cannot come back through it
 	b.Settle()
-	if got := b.Office.Settings().Tunnel; got != agent.TunnelNgrok || !s.form.by[check.Redirect].field.IsWrong() {
-		t.Fatalf("tunnel is %q; what does not fit together is not kept but marked: %q", got, said(s, check.Redirect))
+	if got := b.Office.Settings().Tunnel; got != agent.TunnelNgrok || !s.form.by[agent.FieldRedirect].field.IsWrong() {
+		t.Fatalf("tunnel is %q; what does not fit together is not kept but marked: %q", got, said(s, agent.FieldRedirect))
 	}
 	s.form.redirect.SetSelected(s.form.redirect.Options[1])
 	b.Settle()
@@ -91,27 +93,27 @@ func TestAChoiceIsKeptAtOnce(t *testing.T) {
 	if got.Tunnel != agent.TunnelNone || got.Redirect != agent.RedirectLocalhost || s.Said() != "Saved and in use." {
 		t.Errorf("got %q %q, said %q", got.Tunnel, got.Redirect, s.Said())
 	}
-	if said(s, check.Redirect) != "Saved and in use." {
-		t.Errorf("beside the field: %q", said(s, check.Redirect))
+	if said(s, agent.FieldRedirect) != "Saved and in use." {
+		t.Errorf("beside the field: %q", said(s, agent.FieldRedirect))
 	}
 }
 
 func TestATextIsKeptWhenThePersonGoesOn(t *testing.T) {
 	b, s := shown(t, officetest.Busy())
 	s.tabs.Choose(tabService)
-	e := entry(t, s, check.ClientID)
+	e := entry(t, s, agent.FieldClientID)
 	canvas := b.Window.Canvas()
 	canvas.Focus(e)
 	e.SetText("half")
-	if !strings.HasPrefix(said(s, check.ClientID), "Changed.") {
-		t.Errorf("a changed field says so beside itself, got %q", said(s, check.ClientID))
+	if !strings.HasPrefix(said(s, agent.FieldClientID), "Changed.") {
+		t.Errorf("a changed field says so beside itself, got %q", said(s, agent.FieldClientID))
 	}
 	e.FocusLost() // with the whole window: the canvas still has it
 	b.Settle()
 	if got := b.Office.Settings().ClientID; got == "half" {
 		t.Fatal("half a text was kept while the person looked something up in another window")
 	}
-	canvas.Focus(entry(t, s, check.BaseURL))
+	canvas.Focus(entry(t, s, agent.FieldBaseURL))
 	b.Settle()
 	if got := b.Office.Settings().ClientID; got != "half" {
 		t.Errorf("got %q", got)
@@ -120,16 +122,16 @@ func TestATextIsKeptWhenThePersonGoesOn(t *testing.T) {
 
 func TestOneWrongFieldKeepsNothingElseFromBeingKept(t *testing.T) {
 	b, s := shown(t, officetest.Busy())
-	e := entry(t, s, check.NgrokDomain)
+	e := entry(t, s, agent.FieldNgrokDomain)
 	e.SetText("https://office.ngrok.app/path")
-	entry(t, s, check.ClientID).SetText("another-client")
+	entry(t, s, agent.FieldClientID).SetText("another-client")
 	s.Save()
 	b.Settle()
 	got := b.Office.Settings()
 	if got.ClientID != "another-client" || got.NgrokDomain != "office.ngrok.app" {
 		t.Errorf("kept %q and %q", got.ClientID, got.NgrokDomain)
 	}
-	if e.Text != "https://office.ngrok.app/path" || !s.form.by[check.NgrokDomain].field.IsWrong() {
+	if e.Text != "https://office.ngrok.app/path" || !s.form.by[agent.FieldNgrokDomain].field.IsWrong() {
 		t.Errorf("what is wrong stays and is marked: %q", e.Text)
 	}
 	b.Office.Change(agent.SettingsChanged, func(*officetest.Office) {})
@@ -151,16 +153,16 @@ func TestTheOfficesRefusalStandsBesideItsField(t *testing.T) {
 		return &agent.ConfigError{Fields: []agent.FieldError{{Field: "listen", Text: "the port is taken"}}}
 	}
 	b, s := shown(t, office)
-	entry(t, s, check.ClientID).SetText("x")
+	entry(t, s, agent.FieldClientID).SetText("x")
 	s.Save()
 	b.Settle()
-	if said(s, check.Listen) != "The port is taken." || s.tabs.Chosen() != tabService {
-		t.Errorf("beside the field: %q", said(s, check.Listen))
+	if said(s, agent.FieldListen) != "The port is taken." || s.tabs.Chosen() != tabService {
+		t.Errorf("beside the field: %q", said(s, agent.FieldListen))
 	}
 	office.OnConfigure = func(agent.Settings, agent.Secrets) error { return errors.New("the keyring is locked") }
 	s.Save()
 	b.Settle()
-	if s.Said() != "The keyring is locked." || entry(t, s, check.ClientID).Text != "x" {
+	if s.Said() != "The keyring is locked." || entry(t, s, agent.FieldClientID).Text != "x" {
 		t.Errorf("said %q", s.Said())
 	}
 }
@@ -181,8 +183,8 @@ func TestANameIsPreviewedWhileItIsTyped(t *testing.T) {
 	}
 	s.form.template.SetText("{x}")
 	b.Settle()
-	if said(s, check.Template) != "There is no placeholder {x}." {
-		t.Errorf("beside the field: %q", said(s, check.Template))
+	if said(s, agent.FieldTemplate) != "There is no placeholder {x}." {
+		t.Errorf("beside the field: %q", said(s, agent.FieldTemplate))
 	}
 	s.form.shapes.SetSelected(s.form.shapes.Options[1])
 	b.Settle()
@@ -240,7 +242,7 @@ func TestTheScreenLooksAsItWasApproved(t *testing.T) {
 	wrong := func(b *screentest.Bench, s *Screen) {
 		s.tabs.Choose(tabService)
 		s.form.tunnel.SetSelected(s.form.tunnel.Options[1])
-		entry(t, s, check.AuthURL).SetText("sign.example.com")
+		entry(t, s, agent.FieldAuthURL).SetText("sign.example.com")
 		s.Save()
 		b.Settle()
 	}
@@ -267,5 +269,51 @@ func TestTheScreenLooksAsItWasApproved(t *testing.T) {
 			c.act(b, s)
 			b.Looks(c.name, c.theme, c.size, c.scale)
 		})
+	}
+}
+
+// Beside each field stands what the agent says of it, and what is right is kept and shown as the agent writes it.
+func TestEveryFieldIsJudgedAsTheAgentDoes(t *testing.T) {
+	b, s := shown(t, officetest.Busy())
+	folder := t.TempDir()
+	seen := map[string]bool{} // the agent's own tests have every value; here one of each kind will do
+	for _, c := range settingstest.Cases(folder) {
+		k := s.form.by[c.Field]
+		kind := fmt.Sprint(c.Field, c.Code, c.Value == c.Kept)
+		if k == nil || !k.typed || seen[kind] || strings.ContainsAny(c.Value, "\n\x00") { // nobody types these into one line
+			continue
+		}
+		seen[kind] = true
+		t.Run(c.Name(), func(t *testing.T) {
+			around := c.Settings(folder)
+			b.Office.Change(agent.SettingsChanged, func(o *officetest.Office) { o.Kept = around })
+			s.kept = around
+			s.Undo()
+			e := entry(t, s, c.Field)
+			e.SetText(c.Value)
+			s.Save()
+			b.Settle()
+			want := words.Findings(c.With(folder).Check())[c.Field]
+			if k.field.IsWrong() != c.Wrong() || c.Wrong() && said(s, c.Field) != want {
+				t.Errorf("wrong: %v, said %q, want %q", k.field.IsWrong(), said(s, c.Field), want)
+			}
+			got, shown := c.Is(b.Office.Settings()), k.get()
+			switch {
+			case c.Wrong() && (got != c.Is(around) || e.Text != c.Value):
+				t.Errorf("kept %q, shown %q", got, shown)
+			case !c.Wrong() && (got != c.Kept || shown != c.Kept):
+				t.Errorf("kept %q, shown %q, want %q", got, shown, c.Kept)
+			}
+		})
+	}
+}
+
+func TestEveryLanguageOfTheWindowCanBeChosen(t *testing.T) {
+	for _, code := range words.Languages() {
+		s := settingstest.Case{}.Settings(t.TempDir())
+		s.Language = code
+		if bad := s.Check(); len(bad) > 0 {
+			t.Errorf("%s: %v", code, bad)
+		}
 	}
 }

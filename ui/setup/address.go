@@ -10,7 +10,6 @@ import (
 	"fyne.io/fyne/v2/lang"
 
 	"countersign/internal/agent"
-	"countersign/ui/check"
 	"countersign/ui/look"
 	"countersign/ui/widgets"
 	"countersign/ui/words"
@@ -39,19 +38,19 @@ func newAddress(s *Screen) *address {
 	s.bind(p.public, &a.settings.PublicURL)
 	s.bind(p.listen, &a.settings.Listen)
 	fields := map[string]*widgets.Field{
-		check.NgrokToken: widgets.NewField(lang.L("ngrok authtoken"), p.token, lang.L("From the page “Your Authtoken” of the ngrok account.")),
-		check.NgrokDomain: widgets.NewField(lang.L("ngrok domain"), p.domain,
+		agent.FieldNgrokToken: widgets.NewField(lang.L("ngrok authtoken"), p.token, lang.L("From the page “Your Authtoken” of the ngrok account.")),
+		agent.FieldNgrokDomain: widgets.NewField(lang.L("ngrok domain"), p.domain,
 			lang.L("Leave empty to use your ngrok account's own domain.")),
-		check.PublicURL: widgets.NewField(lang.L("Public address"), p.public, ""),
-		check.Listen:    widgets.NewField(lang.L("Where the proxy sends to"), p.listen, ""),
+		agent.FieldPublicURL: widgets.NewField(lang.L("Public address"), p.public, ""),
+		agent.FieldListen:    widgets.NewField(lang.L("Where the proxy sends to"), p.listen, ""),
 	}
 	p.kind = newWays([]way{
 		{lang.L("An ngrok address"), lang.L("ngrok gives this computer an address of its own. A free account will do.")},
 		{lang.L("Your office's web server (reverse proxy)"), lang.L("It forwards what it receives to this computer.")},
 		{lang.L("No public address"), lang.L("Works everywhere. Signatures show up a few minutes later.")},
 	}, p.choose)
-	p.ngrok = widgets.Stack(12, widgets.Halves(fields[check.NgrokToken], fields[check.NgrokDomain]))
-	p.external = widgets.Stack(12, widgets.Halves(fields[check.PublicURL], fields[check.Listen]),
+	p.ngrok = widgets.Stack(12, widgets.Halves(fields[agent.FieldNgrokToken], fields[agent.FieldNgrokDomain]))
+	p.external = widgets.Stack(12, widgets.Halves(fields[agent.FieldPublicURL], fields[agent.FieldListen]),
 		note(lang.L("The proxy must keep the path of what it passes on.")))
 	mark, line := widgets.MarkLine(look.MarkSigned, "")
 	p.found, p.foundLine = mark, line
@@ -59,7 +58,7 @@ func newAddress(s *Screen) *address {
 	p.step = &step{name: lang.L("Public address"), title: lang.L("How does the service reach this computer?"),
 		text:    lang.L("The signing service reports each signature to a public address that leads to this computer. This step tests it."),
 		content: content, fields: fields, next: lang.L("Test and continue"), asking: lang.L("Opening the address for a moment…"),
-		enter: p.enter, ask: p.ask, answered: p.answered, blame: check.Tunnel}
+		enter: p.enter, ask: p.ask, answered: p.answered, blame: agent.FieldTunnel}
 	p.first = p.kind.items[0]
 	return p
 }
@@ -67,7 +66,7 @@ func newAddress(s *Screen) *address {
 func (p *address) know(k kept) {
 	p.tokenKept = k.ngrok
 	if k.ngrok {
-		p.fields[check.NgrokToken].Hint(lang.L("Stored in the keyring. Enter a new one to replace it."))
+		p.fields[agent.FieldNgrokToken].Hint(lang.L("Stored in the keyring. Enter a new one to replace it."))
 	}
 }
 
@@ -84,7 +83,7 @@ func (p *address) choose(i int) {
 	p.ngrok.Hidden = a.settings.Tunnel != agent.TunnelNgrok
 	p.external.Hidden = a.settings.Tunnel != agent.TunnelExternal
 	p.next = lang.L("Test and continue")
-	p.blame = map[agent.TunnelKind]string{agent.TunnelNgrok: check.NgrokToken, agent.TunnelExternal: check.PublicURL}[tunnels[i]]
+	p.blame = map[agent.TunnelKind]string{agent.TunnelNgrok: agent.FieldNgrokToken, agent.TunnelExternal: agent.FieldPublicURL}[tunnels[i]]
 	if a.settings.Tunnel == agent.TunnelNone {
 		p.next = lang.L("Continue")
 	}
@@ -103,7 +102,7 @@ func (p *address) showFound() {
 func (p *address) check(wrong map[string]string) {
 	a := p.screen.answers
 	if a.settings.Tunnel == agent.TunnelNgrok && a.secrets.NgrokAuthtoken == "" && !p.tokenKept {
-		wrong[check.NgrokToken] = lang.L("Type the authtoken of the ngrok account.")
+		wrong[agent.FieldNgrokToken] = lang.L("Type the authtoken of the ngrok account.")
 	}
 }
 

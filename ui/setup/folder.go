@@ -8,7 +8,6 @@ import (
 
 	"countersign/internal/agent"
 	"countersign/ui/browse"
-	"countersign/ui/check"
 	"countersign/ui/widgets"
 	"countersign/ui/work"
 )
@@ -33,14 +32,14 @@ func newFolder(s *Screen) *folder {
 	p.master.SetChecked(a.settings.SaveMaster)
 	choose := widgets.NewButtonWithIcon(lang.L("Choose…"), theme.FolderOpenIcon(), p.pick)
 	fields := map[string]*widgets.Field{
-		check.SaveTo: widgets.NewField(lang.L("Folder"), widgets.Across(nil, p.path, choose), lang.L("It is made if it is not there.")),
+		agent.FieldSaveTo: widgets.NewField(lang.L("Folder"), widgets.Across(nil, p.path, choose), lang.L("It is made if it is not there.")),
 	}
-	content := widgets.Card(widgets.Stack(12, fields[check.SaveTo], widgets.NewField(lang.L("Example file name"), p.name, ""),
+	content := widgets.Card(widgets.Stack(12, fields[agent.FieldSaveTo], widgets.NewField(lang.L("Example file name"), p.name, ""),
 		widgets.Stack(0, p.cac, p.master), note(lang.L("In Settings, you can change file names, add subfolders, or save next to the originals."))))
 	p.step = &step{name: lang.L("Folder"), title: lang.L("Where do signed documents go?"),
 		text:    lang.L("When everyone has signed, Countersign saves the documents here. It never overwrites a file."),
 		content: content, first: p.path, fields: fields, next: lang.L("Continue"), enter: p.enter,
-		asking: lang.L("Keeping the settings…"), ask: p.ask, answered: func() { a.finished = true }, blame: check.SaveTo}
+		asking: lang.L("Keeping the settings…"), ask: p.ask, answered: func() { a.finished = true }, blame: agent.FieldSaveTo}
 	return p
 }
 
@@ -54,16 +53,11 @@ func (p *folder) pick() {
 	browse.Folder(p.screen.desk, p.screen.answers.settings.SaveTo, p.path.SetText)
 }
 
-// ask makes the folder, tries to write there, and hands all settings to the office.
+// ask hands all settings to the office, which makes the folder and tries to write there.
 func (p *folder) ask() func(context.Context) error {
 	a := p.screen.answers
 	office, settings, secrets := p.screen.desk.Office, p.screen.given(), a.secrets
-	return func(ctx context.Context) error {
-		if err := check.Folder(settings.SaveTo); err != nil {
-			return err
-		}
-		return office.Configure(ctx, settings, secrets)
-	}
+	return func(ctx context.Context) error { return office.Configure(ctx, settings, secrets) }
 }
 
 // given are the settings as the office gets them: without what was typed for choices that were not taken.

@@ -16,7 +16,6 @@ import (
 
 	"countersign/assets"
 	"countersign/internal/agent"
-	"countersign/ui/check"
 	"countersign/ui/desk"
 	"countersign/ui/look"
 	"countersign/ui/widgets"
@@ -271,7 +270,7 @@ func (s *Screen) Stop() {
 
 // wrong is what cannot be right in what is typed so far, by the field.
 func (s *Screen) wrong() map[string]string {
-	wrong := check.Settings(s.answers.settings)
+	wrong := words.Findings(s.answers.settings.Check())
 	s.address.check(wrong)
 	s.service.check(wrong)
 	return wrong

@@ -8,7 +8,6 @@ import (
 	"fyne.io/fyne/v2/lang"
 
 	"countersign/internal/agent"
-	"countersign/ui/check"
 	"countersign/ui/widgets"
 )
 
@@ -34,20 +33,20 @@ func newService(s *Screen) *service {
 	s.bind(p.client, &a.settings.ClientID)
 	s.bind(p.secret, &a.secrets.ClientSecret)
 	fields := map[string]*widgets.Field{
-		check.AuthURL:      widgets.NewField(lang.L("Sign-in address"), p.auth, ""),
-		check.BaseURL:      widgets.NewField(lang.L("Service address"), p.base, ""),
-		check.ClientID:     widgets.NewField(lang.L("Client id"), p.client, ""),
-		check.ClientSecret: widgets.NewField(lang.L("Client secret"), p.secret, ""),
+		agent.FieldAuthURL:      widgets.NewField(lang.L("Sign-in address"), p.auth, ""),
+		agent.FieldBaseURL:      widgets.NewField(lang.L("Service address"), p.base, ""),
+		agent.FieldClientID:     widgets.NewField(lang.L("Client id"), p.client, ""),
+		agent.FieldClientSecret: widgets.NewField(lang.L("Client secret"), p.secret, ""),
 	}
 	content := widgets.Stack(16,
 		widgets.Card(widgets.Stack(12, widgets.NewField(lang.L("Signing service"), widgets.Outlined(p.preset), ""),
-			widgets.Halves(fields[check.AuthURL], fields[check.BaseURL]))),
-		widgets.Card(widgets.Stack(12, widgets.Halves(fields[check.ClientID], fields[check.ClientSecret]),
+			widgets.Halves(fields[agent.FieldAuthURL], fields[agent.FieldBaseURL]))),
+		widgets.Card(widgets.Stack(12, widgets.Halves(fields[agent.FieldClientID], fields[agent.FieldClientSecret]),
 			note(lang.L("You get both from the signing service when it registers Countersign. It will ask for the return address, which step 3 shows.")))))
 	p.step = &step{name: lang.L("Signing service"), title: lang.L("Which signing service does your office use?"),
 		text:    lang.L("Countersign sends documents through your office's account with this service."),
 		content: content, first: p.preset, fields: fields, next: lang.L("Continue"),
-		asking: lang.L("Looking for the service…"), ask: p.ask, blame: check.AuthURL}
+		asking: lang.L("Looking for the service…"), ask: p.ask, blame: agent.FieldAuthURL}
 	return p
 }
 
@@ -65,7 +64,7 @@ func (p *service) know(k kept) {
 	p.preset.Selected = p.screen.answers.preset
 	p.preset.Refresh()
 	if k.client {
-		p.fields[check.ClientSecret].Hint(lang.L("Stored in the keyring. Enter a new one to replace it."))
+		p.fields[agent.FieldClientSecret].Hint(lang.L("Stored in the keyring. Enter a new one to replace it."))
 	}
 }
 
@@ -91,10 +90,10 @@ func (p *service) choose(name string) {
 	}
 }
 
-// check says what check.Settings cannot know.
+// check says what agent.Settings.Check cannot know.
 func (p *service) check(wrong map[string]string) {
 	if p.screen.answers.secrets.ClientSecret == "" && !p.secretKept {
-		wrong[check.ClientSecret] = lang.L("Type the client secret that the service gave you.")
+		wrong[agent.FieldClientSecret] = lang.L("Type the client secret that the service gave you.")
 	}
 }
 

@@ -9,9 +9,10 @@ import (
 	"fyne.io/fyne/v2"
 
 	"countersign/internal/agent"
-	"countersign/ui/check"
+	"countersign/internal/agent/settingstest"
 	"countersign/ui/officetest"
 	"countersign/ui/screentest"
+	"countersign/ui/words"
 )
 
 func TestMain(m *testing.M) { screentest.Main(m) }
@@ -118,7 +119,7 @@ func TestTheWholeWay(t *testing.T) {
 func TestEachStepIsCheckedBeforeTheNext(t *testing.T) {
 	w := first(t)
 	w.next()
-	for _, key := range []string{check.AuthURL, check.BaseURL, check.ClientID, check.ClientSecret} {
+	for _, key := range []string{agent.FieldAuthURL, agent.FieldBaseURL, agent.FieldClientID, agent.FieldClientSecret} {
 		if w.said(key) == "" {
 			t.Errorf("%s is empty and not marked", key)
 		}
@@ -126,13 +127,13 @@ func TestEachStepIsCheckedBeforeTheNext(t *testing.T) {
 	w.fillService()
 	w.Office.OnTestService = func(agent.Settings) error { return errors.New("nothing answers at the sign-in address") }
 	w.next()
-	if w.at() != "Signing service" || w.said(check.AuthURL) != "Nothing answers at the sign-in address." {
-		t.Fatalf("at %q: %q", w.at(), w.said(check.AuthURL))
+	if w.at() != "Signing service" || w.said(agent.FieldAuthURL) != "Nothing answers at the sign-in address." {
+		t.Fatalf("at %q: %q", w.at(), w.said(agent.FieldAuthURL))
 	}
 	w.Office.OnTestService = nil
 	w.next()
 	w.next()
-	if w.at() != "Public address" || w.said(check.NgrokToken) == "" {
+	if w.at() != "Public address" || w.said(agent.FieldNgrokToken) == "" {
 		t.Fatalf("at %q", w.at())
 	}
 	w.address.token.SetText("wrong")
@@ -140,12 +141,12 @@ func TestEachStepIsCheckedBeforeTheNext(t *testing.T) {
 		return "", errors.New("ngrok does not know this authtoken")
 	}
 	w.next()
-	if w.said(check.NgrokToken) != "ngrok does not know this authtoken." {
-		t.Errorf("beside the token: %q", w.said(check.NgrokToken))
+	if w.said(agent.FieldNgrokToken) != "ngrok does not know this authtoken." {
+		t.Errorf("beside the token: %q", w.said(agent.FieldNgrokToken))
 	}
 	w.address.kind.choose(1)
 	w.next()
-	if w.said(check.PublicURL) == "" || w.said(check.Listen) == "" {
+	if w.said(agent.FieldPublicURL) == "" || w.said(agent.FieldListen) == "" {
 		t.Error("an own address needs its parts")
 	}
 }
@@ -188,13 +189,13 @@ func TestWithoutAnAddressTheSignInComesBackAnotherWay(t *testing.T) {
 	}
 	w.back.kind.choose(2)
 	w.next()
-	if w.said(check.RedirectURI) == "" {
+	if w.said(agent.FieldRedirectURI) == "" {
 		t.Error("to paste, the registered address must be known")
 	}
 	w.back.registered.SetText("https://office.example/back")
 	w.next()
 	if w.at() != "Folder" {
-		t.Errorf("at %q: %q", w.at(), w.said(check.RedirectURI))
+		t.Errorf("at %q: %q", w.at(), w.said(agent.FieldRedirectURI))
 	}
 }
 
@@ -232,14 +233,14 @@ func TestARefusalLeadsToTheStepOfItsField(t *testing.T) {
 	w.to("Folder")
 	w.folder.path.SetText(filepath.Join(t.TempDir(), "Signed"))
 	w.next()
-	if w.at() != "Public address" || w.said(check.NgrokDomain) != "The domain is not the office's." {
+	if w.at() != "Public address" || w.said(agent.FieldNgrokDomain) != "The domain is not the office's." {
 		t.Fatalf("at %q", w.at())
 	}
 	w.Office.OnConfigure = func(agent.Settings, agent.Secrets) error { return errors.New("the keyring is locked") }
 	w.show(3)
 	w.next()
-	if w.said(check.SaveTo) != "The keyring is locked." || w.Finishing() {
-		t.Errorf("said %q", w.said(check.SaveTo))
+	if w.said(agent.FieldSaveTo) != "The keyring is locked." || w.Finishing() {
+		t.Errorf("said %q", w.said(agent.FieldSaveTo))
 	}
 }
 
@@ -247,8 +248,11 @@ func TestAFolderThatCannotBeMadeIsToldBesideIt(t *testing.T) {
 	w := first(t)
 	w.to("Folder")
 	w.folder.path.SetText(filepath.Join("/dev/null", "Signed"))
+	w.Office.OnConfigure = func(agent.Settings, agent.Secrets) error {
+		return &agent.ConfigError{Fields: []agent.FieldError{{Field: agent.FieldSaveTo, Code: agent.CodeNotMade, Text: "The folder cannot be created."}}}
+	}
 	w.next()
-	if w.said(check.SaveTo) == "" || w.answers.finished {
+	if w.said(agent.FieldSaveTo) != "The folder cannot be created." || w.answers.finished {
 		t.Error("the folder cannot be made")
 	}
 }
@@ -285,8 +289,8 @@ func TestNothingIsSaidOfATestThatWasStopped(t *testing.T) {
 	w.Stop()
 	close(ended)
 	w.Settle()
-	if w.at() != "Public address" || w.bar.text.Text != "" || w.said(check.NgrokToken) != "" {
-		t.Errorf("said %q and %q", w.bar.text.Text, w.said(check.NgrokToken))
+	if w.at() != "Public address" || w.bar.text.Text != "" || w.said(agent.FieldNgrokToken) != "" {
+		t.Errorf("said %q and %q", w.bar.text.Text, w.said(agent.FieldNgrokToken))
 	}
 }
 
@@ -294,11 +298,11 @@ func TestBothAddressesOfTheServiceAreTold(t *testing.T) {
 	w := first(t)
 	w.fillService()
 	w.Office.OnTestService = func(agent.Settings) error {
-		return &agent.ConfigError{Fields: []agent.FieldError{{Field: check.AuthURL, Text: "Nothing answers."}, {Field: check.BaseURL, Text: "Not a signing service."}}}
+		return &agent.ConfigError{Fields: []agent.FieldError{{Field: agent.FieldAuthURL, Text: "Nothing answers."}, {Field: agent.FieldBaseURL, Text: "Not a signing service."}}}
 	}
 	w.next()
-	if w.said(check.AuthURL) != "Nothing answers." || w.said(check.BaseURL) != "Not a signing service." {
-		t.Errorf("said %q and %q", w.said(check.AuthURL), w.said(check.BaseURL))
+	if w.said(agent.FieldAuthURL) != "Nothing answers." || w.said(agent.FieldBaseURL) != "Not a signing service." {
+		t.Errorf("said %q and %q", w.said(agent.FieldAuthURL), w.said(agent.FieldBaseURL))
 	}
 }
 
@@ -370,5 +374,26 @@ func TestTheFootGoesWithTheLastMark(t *testing.T) {
 	w.service.client.SetText("office")
 	if w.Said() != "" {
 		t.Errorf("nothing is marked any more, but the foot says %q", w.Said())
+	}
+}
+
+// Beside each field of the wizard stands what the agent says of it.
+func TestEveryFieldIsJudgedAsTheAgentDoes(t *testing.T) {
+	w := first(t)
+	w.to("Sign in")
+	folder := t.TempDir()
+	for _, c := range settingstest.Cases(folder) {
+		at, field := w.find(c.Field)
+		if field == nil {
+			continue
+		}
+		t.Run(c.Name(), func(t *testing.T) {
+			w.show(at)
+			w.answers.settings = c.With(folder)
+			w.right()
+			if want := words.Findings(c.With(folder).Check())[c.Field]; w.said(c.Field) != want || c.Wrong() == (want == "") {
+				t.Errorf("said %q, want %q", w.said(c.Field), want)
+			}
+		})
 	}
 }

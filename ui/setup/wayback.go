@@ -8,7 +8,6 @@ import (
 	"fyne.io/fyne/v2/theme"
 
 	"countersign/internal/agent"
-	"countersign/ui/check"
 	"countersign/ui/look"
 	"countersign/ui/widgets"
 )
@@ -48,7 +47,7 @@ func newWayBack(s *Screen) *wayBack {
 	p.card = widgets.Stack(0, widgets.Card(widgets.Stack(6, widgets.NewCaption(lang.L("Address to register with the signing service")),
 		widgets.Across(nil, p.shown, widgets.Row(8, p.copied, copyIt)),
 		note(lang.L("You can sign in only if exactly this address is registered for your client ID.")))))
-	fields := map[string]*widgets.Field{check.RedirectURI: p.other}
+	fields := map[string]*widgets.Field{agent.FieldRedirectURI: p.other}
 	p.step = &step{name: lang.L("Return address"), title: lang.L("How does the browser return to Countersign?"),
 		text:    lang.L("You sign in with your browser. It then opens the return address, and Countersign knows that you are signed in."),
 		content: widgets.Stack(16, widgets.Card(p.kind.content), p.other, p.card), fields: fields, next: lang.L("Continue"), enter: p.enter}

@@ -95,11 +95,6 @@ func flat(e ast.Expr) (text string, literal bool) {
 
 // asSaid are sentences whose values are words themselves, or come with a number, as they come out.
 var asSaid = map[string][]string{
-	"The {{}} {{}}.": {"The sign-in address is missing.", "The service address is missing.",
-		"The sign-in address \"x\" is not a web address.", "The service address \"x\" is not a web address.",
-		"The sign-in address \"x\" must begin with https://.", "The service address \"x\" must begin with https://."},
-	"The public address {{}}.": {"The public address is missing.", "The public address \"x\" is not a web address.",
-		"The public address \"x\" must begin with https://."},
 	"The {{}} address is missing.":               {"The sign-in address is missing.", "The service address is missing."},
 	"The {{}} address is not a web address.":     {"The sign-in address is not a web address.", "The service address is not a web address."},
 	"The {{}} address must start with https://.": {"The sign-in address must start with https://.", "The service address must start with https://."},

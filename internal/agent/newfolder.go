@@ -1,0 +1,21 @@
+package agent
+
+import (
+	"errors"
+	"os"
+)
+
+// tryFolder makes a folder for documents if need be, and makes sure that files can be written there; "" when they can.
+func tryFolder(path string) Code {
+	if err := os.MkdirAll(path, 0o755); err != nil {
+		return CodeNotMade
+	}
+	f, err := os.CreateTemp(path, ".countersign-*")
+	if err != nil {
+		return CodeNotWritable
+	}
+	if errors.Join(f.Close(), os.Remove(f.Name())) != nil {
+		return CodeNotWritable
+	}
+	return ""
+}

@@ -1,0 +1,158 @@
+package agent_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"countersign/internal/agent"
+	"countersign/internal/agent/settingstest"
+	"countersign/internal/esign"
+	"countersign/internal/secret"
+)
+
+func openAgent(t *testing.T) *agent.Agent {
+	t.Helper()
+	a, err := agent.Open(t.Context(), agent.Params{DataDir: t.TempDir(), Keeper: secret.Memory(), Version: "test"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { a.Close() })
+	return a
+}
+
+// found is the finding for a field.
+func found(all []agent.FieldError, field string) (f agent.FieldError) {
+	if i := slices.IndexFunc(all, func(f agent.FieldError) bool { return f.Field == field }); i >= 0 {
+		f = all[i]
+	}
+	return f
+}
+
+func TestEverySettingIsJudgedOnce(t *testing.T) {
+	a, folder := openAgent(t), t.TempDir()
+	judged := map[string]bool{}
+	for _, c := range settingstest.Cases(folder) {
+		judged[c.Field] = true
+		t.Run(c.Name(), func(t *testing.T) {
+			s := c.With(folder)
+			f := found(s.Check(), c.Field)
+			if f.Code != c.Code || c.Wrong() == (f.Text == "") {
+				t.Fatalf("found %+v, want %q", f, c.Code)
+			}
+			var config *agent.ConfigError
+			err := a.Configure(t.Context(), s, agent.Secrets{})
+			if c.Wrong() {
+				if !errors.As(err, &config) || found(config.Fields, c.Field) != f {
+					t.Errorf("Configure says %v", err)
+				}
+				if strings.Contains(agent.Sentence(err), settingstest.Secret) {
+					t.Errorf("a password is repeated: %s", agent.Sentence(err))
+				}
+				return
+			}
+			if err != nil || c.Is(a.Settings()) != c.Kept {
+				t.Errorf("%v, kept is %q, want %q", err, c.Is(a.Settings()), c.Kept)
+			}
+			// What is accepted here is accepted by those it is handed to.
+			k := a.Settings()
+			err = esign.Config{AuthURL: k.AuthURL, BaseURL: k.BaseURL, ClientID: k.ClientID, Scopes: k.Scopes, SignatureHeader: k.SignatureHeader}.Validate()
+			if err != nil || !slices.Equal(k.Check(), nil) {
+				t.Errorf("kept and then refused: %v %v", err, k.Check())
+			}
+			if again := k.Normal(); c.Is(again) != c.Kept {
+				t.Errorf("written differently the second time: %q", c.Is(again))
+			}
+		})
+	}
+	for field := range judgeable {
+		if !judged[field] {
+			t.Errorf("no case for %s", field)
+		}
+	}
+}
+
+// judgeable are all fields but those of secrets and of what can only be on or off.
+var judgeable = map[string]bool{
+	agent.FieldAuthURL: true, agent.FieldBaseURL: true, agent.FieldClientID: true, agent.FieldScopes: true, agent.FieldHeader: true,
+	agent.FieldRedirect: true, agent.FieldRedirectURI: true, agent.FieldTunnel: true, agent.FieldNgrokDomain: true,
+	agent.FieldNgrokConnect: true, agent.FieldNgrokCA: true, agent.FieldPublicURL: true, agent.FieldListen: true, agent.FieldSaveTo: true,
+	agent.FieldTemplate: true, agent.FieldNotify: true, agent.FieldQuietFrom: true, agent.FieldKeepEvents: true,
+	agent.FieldTheme: true, agent.FieldLanguage: true,
+}
+
+func TestQuietHoursAreTwoTimes(t *testing.T) {
+	c := settingstest.Case{}
+	for _, x := range []struct {
+		from, to, kept string
+		field          string
+		code           agent.Code
+	}{
+		{"22:00", "7:00", "22:00 07:00", "", ""},
+		{"22:00", "", "", agent.FieldQuietTo, agent.CodeMissing},
+		{"", "7:00", "", agent.FieldQuietFrom, agent.CodeMissing},
+		{"ten", "07:00", "", agent.FieldQuietFrom, agent.CodeForm},
+	} {
+		s := c.Settings(t.TempDir())
+		s.QuietFrom, s.QuietTo = x.from, x.to
+		bad := s.Check()
+		if len(bad) > 1 || found(bad, x.field).Code != x.code {
+			t.Errorf("%q to %q: %+v", x.from, x.to, bad)
+		}
+		if n := s.Normal(); x.code == "" && n.QuietFrom+" "+n.QuietTo != x.kept {
+			t.Errorf("kept as %q to %q", n.QuietFrom, n.QuietTo)
+		}
+	}
+}
+
+func TestSecretsArePastedWithALineEnd(t *testing.T) {
+	a := openAgent(t)
+	s := settingstest.Case{}.Settings(t.TempDir())
+	if err := a.Configure(t.Context(), s, agent.Secrets{ClientSecret: " s3cret\r\n", NgrokAuthtoken: "t0ken\n"}); err != nil {
+		t.Fatal(err)
+	}
+	err := a.Configure(t.Context(), s, agent.Secrets{ClientSecret: "s3\ncret", NgrokAuthtoken: "t0\x00ken"})
+	var config *agent.ConfigError
+	if !errors.As(err, &config) || found(config.Fields, agent.FieldClientSecret).Code != agent.CodeCharacters ||
+		found(config.Fields, agent.FieldNgrokToken).Code != agent.CodeCharacters {
+		t.Errorf("said: %v", err)
+	}
+	if err != nil && (strings.Contains(err.Error(), "s3") || strings.Contains(err.Error(), "t0")) {
+		t.Errorf("a secret is repeated: %v", err)
+	}
+}
+
+func TestANewFolderIsMadeAndTried(t *testing.T) {
+	a, dir := openAgent(t), t.TempDir()
+	s := settingstest.Case{}.Settings(filepath.Join(dir, "a", "b"))
+	if err := a.Configure(t.Context(), s, agent.Secrets{}); err != nil {
+		t.Fatal(err)
+	}
+	if left, err := os.ReadDir(s.SaveTo); err != nil || len(left) > 0 {
+		t.Errorf("left behind: %v %v", left, err)
+	}
+	file := filepath.Join(dir, "file")
+	if err := os.WriteFile(file, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	wrong := s
+	wrong.SaveTo = filepath.Join(file, "c")
+	var config *agent.ConfigError
+	if err := a.Configure(t.Context(), wrong, agent.Secrets{}); !errors.As(err, &config) || config.Fields[0].Code != agent.CodeNotMade {
+		t.Errorf("said: %v", err)
+	}
+	// A drive that is away for a while keeps nobody from changing something else.
+	if err := os.RemoveAll(filepath.Join(dir, "a")); err != nil {
+		t.Fatal(err)
+	}
+	s.Notify = agent.NotifyNone
+	if err := a.Configure(t.Context(), s, agent.Secrets{}); err != nil {
+		t.Error(err)
+	}
+	if _, err := os.Stat(s.SaveTo); err == nil {
+		t.Error("a folder that is away was made anew")
+	}
+}
