@@ -79,7 +79,7 @@ func (tx *Tx) GetDoc(name string, v any) (bool, error) {
 	}
 	whole := reflect.New(reflect.TypeOf(v).Elem()) // an error in the middle leaves half a document behind
 	if err := json.Unmarshal(value, whole.Interface()); err != nil {
-		tx.leaveOut(fmt.Errorf("%w: document %q: %v", ErrRecord, name, err))
+		tx.leaveOut(fmt.Errorf("document %q: %w: %v", name, ErrRecord, err))
 		return false, nil
 	}
 	reflect.ValueOf(v).Elem().Set(whole.Elem())

@@ -146,7 +146,7 @@ func (tx *Tx) PackageLines(each func(PackageLine) bool) error {
 		if err != nil {
 			p, lost := at[Package](tx, bucketPackages, row)
 			if errors.Is(lost, ErrRecord) {
-				tx.leaveOut(fmt.Errorf("%w: package %x: %w", ErrRecord, row, err))
+				tx.leaveOut(fmt.Errorf("package %x: %w: %w", row, ErrRecord, err))
 				return true, nil
 			}
 			if lost != nil {

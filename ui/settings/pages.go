@@ -24,7 +24,7 @@ func (s *Screen) build() {
 	}
 	s.scroll = container.NewVScroll(widgets.PadHV(20, 8, stack))
 	head := widgets.Stack(4, widgets.PadHV(20, 16, widgets.NewHeading(lang.L("Settings"))), widgets.PadHV(12, 0, s.tabs))
-	s.content = container.NewBorder(head, s.foot, nil, nil, s.scroll)
+	s.content = widgets.Between(head, s.foot, s.scroll)
 	s.turn(tabDocuments)
 }
 

@@ -111,7 +111,7 @@ func (s *Screen) build() {
 	side := widgets.Wide(240, widgets.Pad(8, container.NewBorder(top, foot, nil, nil)))
 	scroll := container.NewVScroll(widgets.PadHV(32, 24, s.page))
 	s.content = widgets.Frame(nil, nil, container.NewBorder(nil, nil, nil, widget.NewSeparator(), side),
-		container.NewBorder(nil, s.bar.content, nil, nil, scroll))
+		widgets.Between(nil, s.bar.content, scroll))
 }
 
 // brand is the program's icon and name.

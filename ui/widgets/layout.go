@@ -100,6 +100,17 @@ func Stack(n float32, objects ...fyne.CanvasObject) *fyne.Container {
 	return container.New(stack{layout.NewCustomPaddedVBoxLayout(n)}, objects...)
 }
 
+// Between puts content between a head and a foot, which may be nil, with the room of a border.
+func Between(head, foot, content fyne.CanvasObject) *fyne.Container {
+	objects := []fyne.CanvasObject{content}
+	for _, o := range []fyne.CanvasObject{head, foot} {
+		if o != nil {
+			objects = append(objects, o)
+		}
+	}
+	return container.New(stack{layout.NewBorderLayout(head, foot, nil, nil)}, objects...)
+}
+
 // stack gives its objects their width before it asks for their height, so that wrapped text is as high as it is at that
 // width, not as it was at the one before.
 type stack struct{ under fyne.Layout }
