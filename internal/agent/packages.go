@@ -29,6 +29,7 @@ type signature struct{ documentID, signerID string }
 func putPackage(tx *store.Tx, p store.Package) error {
 	p.SignersDone, p.SignersTotal = signersDone(p)
 	p.Reference = reference(p)
+	p.Archived = stillArchived(p)
 	cleanNames(&p)
 	return tx.PutPackage(p)
 }

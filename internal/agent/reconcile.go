@@ -90,6 +90,9 @@ func (a *Agent) reconcile(ctx context.Context, list *listing) (pause time.Durati
 		all := len(due)
 		due = slices.DeleteFunc(due, func(p store.Package) bool { return a.leftAlone("package " + p.ID) })
 		if len(due) == 0 {
+			if a.sweep.ended(a.now()) {
+				a.watchers.signal(StatusChanged)
+			}
 			pause = min(untilNext(a.now(), next, idleMost), a.sweep.left(a.now(), idleMost), list.rest.left(a.now()))
 			return a.pauseBeside(all, max(pause, pauseLeast)), nil
 		}

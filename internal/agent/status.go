@@ -15,6 +15,10 @@ func (a *Agent) Status() Status {
 	s := Status{Version: a.p.Version, Health: a.health.list()}
 	o := a.office.get()
 	s.SignedIn, s.Account = o.signedIn(), o.account.Account
+	s.Checked, s.Checking = a.sweep.state()
+	if _, online := a.online(); !online {
+		s.Checking = false // it waits for somebody to sign in
+	}
 	a.mu.Lock()
 	s.Tunnel = a.tunnel
 	a.mu.Unlock()

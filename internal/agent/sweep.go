@@ -18,6 +18,27 @@ type sweeper struct {
 	owed   bool
 	atOnce bool     // it does not wait for the pause
 	rest   cooldown // after the last one
+
+	under bool      // a sweep has begun and not come to its end
+	last  time.Time // when one came to its end
+}
+
+// ended notes that everything was asked about, and reports whether that was the end of a sweep.
+func (s *sweeper) ended(now time.Time) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.under {
+		return false
+	}
+	s.under, s.last = false, now
+	return true
+}
+
+// state is when the last sweep came to its end, and whether one is under way or owed at once.
+func (s *sweeper) state() (last time.Time, under bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.last, s.under || s.owed && s.atOnce
 }
 
 // owe asks for a sweep.
@@ -34,7 +55,7 @@ func (s *sweeper) take(now time.Time) bool {
 	if !s.owed || !s.atOnce && !s.rest.over(now) {
 		return false
 	}
-	s.owed, s.atOnce = false, false
+	s.owed, s.atOnce, s.under = false, false, true
 	s.rest = coolFor(now, sweepPause)
 	return true
 }
@@ -108,4 +129,15 @@ func (a *Agent) markAllDue() error {
 		}
 		return nil
 	})
+}
+
+// CheckNow asks the service about everything that is not final, as soon as it can be asked: people want to know now. An
+// error says why it cannot.
+func (a *Agent) CheckNow() error {
+	if _, online := a.online(); !online {
+		return &SignInError{"You are not signed in. Sign in to send documents and to receive signed ones."}
+	}
+	a.reconcileSoon("somebody asked")
+	a.watchers.signal(StatusChanged)
+	return nil
 }

@@ -20,6 +20,9 @@ type Status struct {
 	Saves    SaveCounts     `json:"saves"`
 	Outbox   OutboxCounts   `json:"outbox"`
 	Health   []Issue        `json:"health"`
+
+	Checked  time.Time `json:"-"` // when everything was last asked about since the start; zero before
+	Checking bool      `json:"-"` // it is being asked about now
 }
 
 // Account is who is signed in; empty strings where the service did not say.

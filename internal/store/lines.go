@@ -26,6 +26,7 @@ type PackageLine struct {
 	Gone         bool
 	Planned      bool // its files are planned
 	Saved        bool // its files are on disk
+	Archived     bool // taken out of the list
 	Problem      bool // its files cannot be saved for now
 	Created      time.Time
 	Due          time.Time
@@ -60,7 +61,7 @@ func (p Package) line() PackageLine {
 		ID: p.ID, Name: p.Name, State: p.State, Origin: p.Origin, People: strings.Join(people, ", "),
 		Next: strings.Join(next, ", "), Words: strings.Join(words, "\n"), Declined: strings.Join(declined, ", "),
 		SignersDone: p.SignersDone, SignersTotal: p.SignersTotal,
-		Gone: p.Gone, Planned: p.Planned, Saved: p.Saved, Problem: p.Problem != "",
+		Gone: p.Gone, Planned: p.Planned, Saved: p.Saved, Problem: p.Problem != "", Archived: p.Archived != nil,
 		Created: p.Created, Due: p.Due, Executed: p.Executed,
 	}
 }
@@ -72,6 +73,7 @@ const (
 	lineSaved
 	lineProblem
 	lineDeclined
+	lineArchived
 )
 
 // texts are the line's strings, in the order they are kept; who declined only where somebody did.
@@ -87,7 +89,7 @@ func (l *PackageLine) texts(declined bool) []*string {
 func (l PackageLine) encode() []byte {
 	b := join(stamp(l.Created), stamp(l.Due), stamp(l.Executed))
 	flags := byte(0)
-	for flag, set := range map[byte]bool{lineGone: l.Gone, linePlanned: l.Planned, lineSaved: l.Saved, lineProblem: l.Problem, lineDeclined: l.Declined != ""} {
+	for flag, set := range map[byte]bool{lineGone: l.Gone, linePlanned: l.Planned, lineSaved: l.Saved, lineProblem: l.Problem, lineDeclined: l.Declined != "", lineArchived: l.Archived} {
 		if set {
 			flags |= flag
 		}
@@ -113,6 +115,7 @@ func decodeLine(b []byte) (PackageLine, error) {
 		Due:      stampTime(b[8:]),
 		Executed: stampTime(b[16:]),
 		Gone:     flags&lineGone != 0, Planned: flags&linePlanned != 0, Saved: flags&lineSaved != 0, Problem: flags&lineProblem != 0,
+		Archived: flags&lineArchived != 0,
 	}
 	rest, text := b[head:], string(b[head:]) // one allocation for all texts
 	number := func() (int, bool) {

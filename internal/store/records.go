@@ -116,8 +116,14 @@ type Package struct {
 	SignersTotal   int             `json:"signers_total,omitempty"` // 0 while unknown
 	Problem        string          `json:"problem,omitempty"`       // what keeps its files from being saved, one sentence
 	Timeline       []Moment        `json:"timeline,omitempty"`
-	Service        string          `json:"service,omitempty"` // the service it is at, as UseService names it
-	Away           bool            `json:"away,omitempty"`    // that is not the one in use; set by the store
+	Archived       *Archived       `json:"archived,omitempty"` // taken out of the list; nil for one that is in it
+	Service        string          `json:"service,omitempty"`  // the service it is at, as UseService names it
+	Away           bool            `json:"away,omitempty"`     // that is not the one in use; set by the store
+}
+
+// Archived is a package that people have taken out of their list.
+type Archived struct {
+	With []string `json:"with,omitempty"` // what was wrong with it then: it comes back for anything else
 }
 
 // Moment is one line of a package's timeline.

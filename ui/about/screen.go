@@ -81,6 +81,7 @@ func keys() fyne.CanvasObject {
 		{shortcut(","), lang.L("Settings")},
 		{shortcut("W"), lang.L("Close the window; Countersign keeps running")},
 		{shortcut("Q"), lang.L("Quit")},
+		{"F5", lang.L("Check now")},
 		{lang.L("Enter"), lang.L("The next field, or what has the focus")},
 		{shortcut(lang.L("Enter")), lang.L("Send")},
 		{lang.L("Escape"), lang.L("Cancel or go back")},

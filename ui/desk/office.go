@@ -21,6 +21,10 @@ type Office interface {
 	Lines() []store.PackageLine
 	// SaveAgain fetches the files of an executed package once more.
 	SaveAgain(packageID string) error
+	// Archive takes a package out of the list, or puts it back; nothing else changes.
+	Archive(packageID string, archived bool) error
+	// CheckNow asks the service about everything at once; Status tells when that has happened.
+	CheckNow() error
 	// DraftOf is the draft a package was sent from, when it was made here.
 	DraftOf(packageID string) (store.Draft, bool)
 	// EditPage returns the address of the service's own editor for a package.

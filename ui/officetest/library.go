@@ -44,7 +44,7 @@ func lineOf(row agent.PackageRow) store.PackageLine {
 	return store.PackageLine{ID: row.ID, Name: row.Name, State: row.State, Origin: row.Origin,
 		People: strings.Join(people, ", "), Next: strings.Join(next, ", "), Declined: strings.Join(declined, ", "), Words: strings.Join(append(words, row.Reference), "\n"),
 		SignersDone: row.SignersDone, SignersTotal: row.SignersTotal, Gone: row.Gone, Planned: row.FilesTotal > 0,
-		Saved: row.FilesTotal > 0 && row.FilesDone == row.FilesTotal, Problem: row.Problem != "",
+		Saved: row.FilesTotal > 0 && row.FilesDone == row.FilesTotal, Problem: row.Problem != "", Archived: row.Archived != nil,
 		Created: row.Created, Due: row.Due, Executed: row.Executed}
 }
 
@@ -68,6 +68,33 @@ func (o *Office) Package(id string) (agent.PackageRow, bool) {
 func (o *Office) SaveAgain(packageID string) error {
 	o.Change(agent.PackagesChanged, func(o *Office) { o.Again = append(o.Again, packageID) })
 	return nil
+}
+
+// Archive is desk.Office's.
+func (o *Office) Archive(packageID string, archived bool) error {
+	o.Change(agent.PackagesChanged, func(o *Office) {
+		for i := range o.Rows {
+			if o.Rows[i].ID == packageID {
+				o.Rows[i].Archived = nil
+				if archived {
+					o.Rows[i].Archived = &store.Archived{}
+				}
+			}
+		}
+	})
+	return nil
+}
+
+// CheckNow is desk.Office's; without somebody signed in it fails.
+func (o *Office) CheckNow() (err error) {
+	o.Change(agent.StatusChanged, func(o *Office) {
+		o.Asked++
+		o.State.Checking = o.State.SignedIn
+		if !o.State.SignedIn {
+			err = errors.New("You are not signed in. Sign in to send documents and to receive signed ones.") //lint:ignore ST1005 a sentence for people
+		}
+	})
+	return err
 }
 
 // DraftOf is desk.Office's.

@@ -24,6 +24,7 @@ type Office struct {
 	Rows     []agent.PackageRow
 	Happened []store.Activity
 	Waiting  []store.Draft
+	Asked    int // how often CheckNow was called
 	Held     int // how many drafts were held
 	Typed    agent.Form
 	Kept     agent.Settings

@@ -9,6 +9,7 @@ import (
 	"fyne.io/fyne/v2/widget"
 
 	"countersign/internal/agent"
+	"countersign/ui/desk"
 	"countersign/ui/widgets"
 	"countersign/ui/words"
 	"countersign/ui/work"
@@ -33,7 +34,53 @@ func (s *Screen) actionsOf(p paper) (buttons []fyne.CanvasObject) {
 	if p.sentHere {
 		buttons = append(buttons, widgets.NewButtonWithIcon(lang.L("Use for a new package"), theme.MailForwardIcon(), func() { s.sendAgain(p) }))
 	}
+	if p.row.Archived != nil {
+		buttons = append(buttons, widgets.NewButtonWithIcon(lang.L("Move back to the list"), theme.ContentUndoIcon(), func() { s.archive(p.row.ID, false) }))
+	} else {
+		buttons = append(buttons, widgets.NewButtonWithIcon(lang.L("Archive"), theme.StorageIcon(), func() { s.putAway(p.row.ID, p.row.Name) }))
+	}
 	return buttons
+}
+
+// putAway takes a package out of the list, which can be undone for some seconds, and goes on to the next one.
+func (s *Screen) putAway(id, name string) {
+	if row := s.rowOf(id); row >= 0 && s.chosen == id {
+		switch {
+		case row+1 < s.rows():
+			s.chosen = s.at(row + 1).line.ID
+		case row > 0:
+			s.chosen = s.at(row - 1).line.ID
+		}
+	}
+	s.archive(id, true)
+	s.desk.Soon(desk.Deed{
+		Says: func(int) string {
+			return lang.L("“{{.Package}}” is archived.", words.V{"Package": words.Title(name)})
+		},
+		Do:     func() {},
+		Undone: func() { s.wanted, s.chosen = id, id; s.archive(id, false) }, // shown when it is listed again
+	})
+}
+
+func (s *Screen) archive(id string, archived bool) {
+	work.Then(s.desk.Work, func(context.Context) (struct{}, error) { return struct{}{}, s.desk.Office.Archive(id, archived) },
+		func(_ struct{}, err error) {
+			if err != nil {
+				s.desk.Notice(words.Sentence(err.Error()))
+			}
+			s.Reload()
+		})
+}
+
+// menuOf is what a press of the other mouse button on a row offers.
+func (s *Screen) menuOf(r listed) *fyne.Menu {
+	if r.issue != nil || r.draft != nil {
+		return nil
+	}
+	if r.line.Archived {
+		return fyne.NewMenu("", fyne.NewMenuItem(lang.L("Move back to the list"), func() { s.archive(r.line.ID, false) }))
+	}
+	return fyne.NewMenu("", fyne.NewMenuItem(lang.L("Archive"), func() { s.putAway(r.line.ID, r.line.Name) }))
 }
 
 // openEditor shows the service's own editor for a package; done is called in any case.

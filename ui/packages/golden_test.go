@@ -40,6 +40,8 @@ func TestTheScreenLooksAsItWasApproved(t *testing.T) {
 		{"problems-small-fr", officetest.Wrong(), problem("tunnel"), little, "light", 1, "fr"},
 		{"draft-dark-de", officetest.Wrong(), show("draft y"), large, "dark", 1, "de"},
 		{"draft-small-es", officetest.Wrong(), show("draft x"), little, "light", 1, "es"},
+		{"archived", officetest.Busy(), archived, large, "light", 1, "en"},
+		{"archived-small-fr", officetest.Busy(), archived, little, "dark", 1, "fr"},
 		{"nothing-found", officetest.Busy(), func(b *bench) { b.screen.search.SetText("zzz"); b.Settle() }, large, "light", 1, "en"},
 		{"declined", declined(), show("p1"), large, "light", 1, "en"},
 		{"declined-small-de", declined(), show("p1"), little, "light", 1, "de"},
@@ -80,4 +82,15 @@ func declined() *officetest.Office {
 	lease.Next = nil
 	lease.Timeline = append(slices.Clone(lease.Timeline), store.Moment{Time: officetest.Now.Add(-40 * time.Minute), What: "declined", Who: lease.Signers[1].ID})
 	return o
+}
+
+// archived shows the archive, while everything is asked about.
+func archived(b *bench) {
+	b.screen.Show("p3")
+	b.Settle()
+	b.screen.putAway("p3", "Mandate Keller")
+	b.Settle()
+	b.screen.tabs.Choose(tabArchived)
+	b.screen.ShowChecked(time.Time{}, true)
+	b.Settle()
 }

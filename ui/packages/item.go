@@ -27,6 +27,8 @@ type item struct {
 	marks                [mostMarks]*widget.Icon
 	cells                [mostMarks]*fyne.Container // around the marks
 	content              fyne.CanvasObject
+	row                  listed
+	onMenu               func(r listed, at fyne.Position) // may be nil
 }
 
 func newItem() *item {
@@ -48,7 +50,15 @@ func newItem() *item {
 // CreateRenderer is Fyne's.
 func (i *item) CreateRenderer() fyne.WidgetRenderer { return widget.NewSimpleRenderer(i.content) }
 
+// TappedSecondary offers what can be done with the row.
+func (i *item) TappedSecondary(e *fyne.PointEvent) {
+	if i.onMenu != nil {
+		i.onMenu(i.row, e.AbsolutePosition)
+	}
+}
+
 func (i *item) show(now time.Time, r listed) {
+	i.row = r
 	i.name.Text, i.name.Middle = words.Title(r.line.Name), r.issue == nil
 	i.age.Text = words.Age(now, r.line.Created)
 	marks := marksOf(r)

@@ -2,13 +2,13 @@ package packages
 
 import (
 	"context"
+	"path/filepath"
 	"slices"
 	"strings"
 
 	"fyne.io/fyne/v2/lang"
 
 	"countersign/ui/widgets"
-	"countersign/ui/words"
 )
 
 // news is what Reload reads.
@@ -68,7 +68,7 @@ func folderText(folder string) string {
 	if folder == "" {
 		return lang.L("No folder is chosen yet")
 	}
-	return lang.L("Folder: {{.Folder}}", words.V{"Folder": folder})
+	return filepath.Base(folder) // where it is, the folder shows that opens
 }
 
 // filter applies tab and search after the person changed them, keeps the choice where it can, and shows the result.
@@ -92,6 +92,7 @@ func (s *Screen) sift() {
 	s.sought = text
 	s.shown, s.counts = s.all.sort(s.found, s.tabs.Chosen())
 	s.heads = s.headsOf(text, s.tabs.Chosen(), &s.counts)
+	s.tabs.Offer(tabArchived, s.counts[tabArchived] > 0 || s.tabs.Chosen() == tabArchived)
 	for i, text := range s.tabTexts() {
 		s.tabs.Label(i, text)
 	}

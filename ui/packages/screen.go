@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"image"
 	"strings"
+	"time"
 
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/container"
@@ -57,6 +58,7 @@ type Screen struct {
 	left   *fyne.Container // the list, or why there is none
 	detail *fyne.Container
 	where  *widgets.Line
+	check  *widgets.Line // when everything was last asked about
 }
 
 // New returns the screen, empty until Reload.
@@ -71,7 +73,7 @@ func New(d *desk.Desk) *Screen {
 	s.search.OnKey = s.moveFromSearch
 	s.tabs = widgets.NewTabs(s.tabNames(), func(int) { s.filter() })
 	s.list = widgets.NewList(s.rows,
-		func() fyne.CanvasObject { return newItem() },
+		s.newItem,
 		func(id int, o fyne.CanvasObject) { o.(*item).show(s.desk.Now(), s.at(id)) })
 	s.list.OnSelected = func(id int) {
 		s.list.Chose(id)
@@ -85,7 +87,11 @@ func New(d *desk.Desk) *Screen {
 	s.where.Middle, s.where.Colour = true, look.Ink
 	icon := widget.NewIcon(theme.NewColoredResource(theme.FolderOpenIcon(), look.Ink))
 	openFolder := widgets.NewPress(widgets.PadHV(4, 6, widgets.Across(icon, s.where, nil)), s.OpenFolder)
-	foot := widgets.On(look.Paper, widgets.PadHV(8, 4, openFolder))
+	s.check = widgets.NewCaption(lang.L("Check now"))
+	s.check.Shorten, s.check.Colour = false, look.Ink
+	again := widget.NewIcon(theme.NewColoredResource(theme.ViewRefreshIcon(), look.Ink))
+	checkNow := widgets.NewPress(widgets.PadHV(4, 6, widgets.Across(again, s.check, nil)), s.CheckNow)
+	foot := widgets.On(look.Paper, widgets.PadHV(8, 4, widgets.Across(nil, openFolder, checkNow)))
 	head := widgets.Stack(4, widgets.PadHV(12, 0, s.search), widgets.PadHV(6, 0, s.tabs))
 	side := widgets.On(look.Surface, widgets.Frame(widgets.PadHV(0, 8, head), container.NewVBox(widget.NewSeparator(), foot), nil, s.left))
 	split := container.NewHSplit(side, widgets.On(look.Paper, s.detail))
@@ -150,7 +156,9 @@ func (s *Screen) reveal() {
 	switch tab := s.tabs.Chosen(); {
 	case r.issue != nil:
 		s.tabs.Choose(tabProblems)
-	case tab != tabAll && tabOf(r.standing) != tab:
+	case r.line.Archived:
+		s.tabs.Choose(tabArchived)
+	case tab == tabArchived, tab != tabAll && r.tab() != tab:
 		s.tabs.Choose(tabAll)
 	}
 }
@@ -175,8 +183,42 @@ func (s *Screen) OpenFolder() {
 	s.desk.OpenFile(s.folder)
 }
 
+func (s *Screen) newItem() fyne.CanvasObject {
+	i := newItem()
+	i.onMenu = func(r listed, at fyne.Position) {
+		if menu := s.menuOf(r); menu != nil {
+			widgets.OpenMenuAt(s.desk.Window.Canvas(), menu, at)
+		}
+	}
+	return i
+}
+
 // rows is how many rows the list has.
 func (s *Screen) rows() int { return len(s.heads) + len(s.shown) }
+
+// CheckNow asks the service about everything.
+func (s *Screen) CheckNow() {
+	work.Then(s.desk.Work, func(context.Context) (struct{}, error) { return struct{}{}, s.desk.Office.CheckNow() }, func(_ struct{}, err error) {
+		if err != nil {
+			s.desk.Notice(words.Sentence(err.Error()))
+		}
+	})
+}
+
+// ShowChecked says when everything was last asked about, and whether that is going on.
+func (s *Screen) ShowChecked(last time.Time, now bool) {
+	text := lang.L("Check now")
+	switch {
+	case now:
+		text = lang.L("Checking…")
+	case !last.IsZero():
+		text = lang.L("checked {{.When}}", words.V{"When": words.Clock(s.desk.Now(), last)})
+	}
+	if s.check.Text != text {
+		s.check.Set(text)
+		s.content.Refresh()
+	}
+}
 
 // at is a row of the list.
 func (s *Screen) at(row int) listed {
@@ -218,7 +260,7 @@ func (s *Screen) openFirstFile() {
 }
 
 func (s *Screen) tabNames() []string {
-	return []string{lang.L("Waiting"), lang.L("Done"), lang.L("Problems"), lang.L("All")}
+	return []string{lang.L("Waiting"), lang.L("Done"), lang.L("Problems"), lang.L("All"), lang.L("Archived")}
 }
 
 // tabTexts are the names with how much is in each.
@@ -243,6 +285,8 @@ func (s *Screen) nothing() fyne.CanvasObject {
 			lang.L("Clear search"), func() { s.search.SetText("") })
 	case s.tabs.Chosen() == tabProblems:
 		return widgets.Empty(icon, lang.L("There are no problems."), "", nil)
+	case s.tabs.Chosen() == tabArchived:
+		return widgets.Empty(look.MarkLater.Resource(), lang.L("Nothing is archived."), "", nil)
 	case len(s.all.rows) == 0:
 		return widgets.Empty(look.MarkDrop.Resource(), lang.L("Nothing has been sent yet."), lang.L("New package"), s.desk.Go.ShowCompose)
 	case s.tabs.Chosen() == tabWaiting:

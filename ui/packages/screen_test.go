@@ -232,7 +232,7 @@ func TestAPictureThatIsLeftIsNotWaitedFor(t *testing.T) {
 	office := &slow{Office: b.Office, asked: make(chan string, 8), let: make(chan image.Image, 8)}
 	b.screen.desk.Office = office
 	b.screen.Show("p3")
-	b.Until(func() bool { return b.screen.paper.row.ID == "p3" })
+	b.Until(func() bool { return b.screen.paper.row.ID == "p3" && b.screen.paper.known })
 	<-office.asked
 	b.screen.Show("p5") // has no files; the pictures of p3 are given up
 	b.Settle()
@@ -413,6 +413,60 @@ func TestTheRightSideIsNeverEmpty(t *testing.T) {
 		if len(b.Went) != 1 {
 			t.Errorf("went %v", b.Went)
 		}
+	}
+}
+
+func TestAPackageCanBeArchivedAndBroughtBack(t *testing.T) {
+	b := newBench(t, officetest.Busy())
+	b.Patient = true
+	b.screen.Show("p3")
+	b.Settle()
+	pressIn(t, b, "Archive")
+	b.Settle()
+	if got := strings.Join(b.screen.Listed(), ", "); got != "p2, p1, p4, p5" || b.screen.chosen != "p1" {
+		t.Errorf("listed %s, chosen %s", got, b.screen.chosen)
+	}
+	b.screen.tabs.Choose(tabArchived)
+	b.Settle()
+	if got := strings.Join(b.screen.Listed(), ", "); got != "p3" {
+		t.Errorf("the archive has %s", got)
+	}
+	pressIn(t, b, "Move back to the list")
+	b.Settle()
+	b.screen.tabs.Choose(tabAll)
+	b.screen.menuOf(b.screen.at(b.screen.rowOf("p3"))).Items[0].Action()
+	b.Settle()
+	if b.screen.rowOf("p3") >= 0 {
+		t.Error("the menu archives, too")
+	}
+	b.Deeds[len(b.Deeds)-1].Undone()
+	b.Settle()
+	if b.screen.rowOf("p3") < 0 || b.screen.chosen != "p3" {
+		t.Error("it was not undone")
+	}
+}
+
+func TestAskingNowShowsThatItHappens(t *testing.T) {
+	b := newBench(t, officetest.Busy())
+	b.screen.CheckNow()
+	b.Settle()
+	if b.Office.Asked != 1 {
+		t.Fatalf("asked %d times", b.Office.Asked)
+	}
+	for want, last := range map[string]time.Time{"Check now": {}, "checked 13:02": officetest.Now.Add(-time.Hour)} {
+		b.screen.ShowChecked(last, true)
+		if !shows(b, "Checking…") {
+			t.Error("that it is being asked cannot be seen")
+		}
+		if b.screen.ShowChecked(last, false); !shows(b, want) {
+			t.Errorf("%q cannot be seen", want)
+		}
+	}
+	b.Office.State.SignedIn = false
+	b.screen.CheckNow()
+	b.Settle()
+	if len(b.Notices) != 1 {
+		t.Errorf("said %q", b.Notices)
 	}
 }
 

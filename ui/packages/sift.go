@@ -18,6 +18,7 @@ const (
 	tabDone
 	tabProblems
 	tabAll
+	tabArchived
 	tabCount
 )
 
@@ -71,15 +72,14 @@ func (x *index) search(text string, among []int32) []int32 {
 // sort returns those of the places found that belong into a tab, and how many belong into each.
 func (x *index) sort(found []int32, tab int) (shown []int32, counts [tabCount]int) {
 	for _, i := range found {
-		own := tabOf(x.rows[i].standing)
+		own := x.rows[i].tab()
 		counts[own]++
-		if own == tab && tab != tabAll {
+		if own != tabAll && own != tabArchived {
+			counts[tabAll]++
+		}
+		if own == tab || tab == tabAll && own != tabArchived {
 			shown = append(shown, i)
 		}
-	}
-	counts[tabAll] = len(found)
-	if tab == tabAll {
-		shown = found
 	}
 	return shown, counts
 }
@@ -91,6 +91,14 @@ func matches(text string, wanted []string) bool {
 		}
 	}
 	return true
+}
+
+// tab is the tab of a row; what was archived is in none of the others.
+func (r listed) tab() int {
+	if r.line.Archived {
+		return tabArchived
+	}
+	return tabOf(r.standing)
 }
 
 // tabOf is the tab of a standing; what was withdrawn is only among all.

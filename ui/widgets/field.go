@@ -136,7 +136,7 @@ func (e *Entry) TypedKey(k *fyne.KeyEvent) {
 	case e.OnKey != nil && e.OnKey(k):
 	case k.Name == fyne.KeyEscape && e.OnEscape != nil:
 		e.OnEscape()
-	case k.Name == fyne.KeyEscape, isEnter(k) && !e.MultiLine && e.OnSubmitted == nil:
+	case k.Name == fyne.KeyEscape, k.Name == fyne.KeyF5, isEnter(k) && !e.MultiLine && e.OnSubmitted == nil:
 		pass(e, k)
 	default:
 		e.Entry.TypedKey(k)

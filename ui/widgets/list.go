@@ -75,7 +75,7 @@ func (l *List) Renew(chosen, top int, hidden float32) {
 // TypedKey moves the choice.
 func (l *List) TypedKey(e *fyne.KeyEvent) {
 	last := l.Length() - 1
-	if last < 0 || e.Name == fyne.KeyEscape {
+	if last < 0 || e.Name == fyne.KeyEscape || e.Name == fyne.KeyF5 {
 		pass(l, e)
 		return
 	}

@@ -216,6 +216,15 @@ func (t *Tabs) Choose(index int) {
 // Chosen is the index of the chosen tab.
 func (t *Tabs) Chosen() int { return t.chosen }
 
+// Offer shows a tab, or hides it.
+func (t *Tabs) Offer(index int, offered bool) {
+	if item := t.items[index]; item.Visible() != offered {
+		item.Hidden = !offered
+		t.row.Refresh()
+		t.Refresh()
+	}
+}
+
 // Label changes the text of a tab, for example to carry a count.
 func (t *Tabs) Label(index int, text string) { t.names[index].Set(text) }
 

@@ -49,6 +49,10 @@ func (w *Window) onKey(e *fyne.KeyEvent) {
 	switch e.Name {
 	case fyne.KeyEscape:
 		w.leave()
+	case fyne.KeyF5:
+		if w.setup == nil {
+			w.CheckNow()
+		}
 	case fyne.KeyReturn, fyne.KeyEnter:
 		if w.setup != nil && w.window.Canvas().Overlays().Top() == nil {
 			w.setup.Next()
@@ -59,6 +63,14 @@ func (w *Window) onKey(e *fyne.KeyEvent) {
 		case w.at == showSettings:
 			w.settings.Save()
 		}
+	}
+}
+
+// CheckNow asks the service about everything, and says so where nothing else shows it.
+func (w *Window) CheckNow() {
+	w.packages.CheckNow()
+	if w.at != showPackages && w.last != nil && w.last.status.SignedIn {
+		w.desk.Notice(lang.L("Checking…"))
 	}
 }
 

@@ -38,6 +38,7 @@ func (w *Window) showOverview(o overview) {
 	}
 	w.showHealth(o.status)
 	w.packages.ShowHealth(o.status.Health)
+	w.packages.ShowChecked(o.status.Checked, o.status.Checking)
 	w.matters.show(o.status)
 	w.account.show(o.status)
 	w.settings.ShowStatus(o.status)

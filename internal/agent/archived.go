@@ -1,0 +1,60 @@
+package agent
+
+import (
+	"fmt"
+	"slices"
+
+	"countersign/internal/store"
+)
+
+// Archive takes a package out of the list, or puts it back. Nothing else changes: it is followed, saved and told of as
+// before, and when something new goes wrong with it, it is in the list again.
+func (a *Agent) Archive(packageID string, archived bool) error {
+	err := a.st.Update(func(tx *store.Tx) error {
+		p, ok, err := tx.Package(packageID)
+		if err != nil || !ok {
+			return err
+		}
+		p.Archived = nil
+		if archived {
+			p.Archived = &store.Archived{With: wrongWith(p)}
+		}
+		return putPackage(tx, p)
+	})
+	if err != nil {
+		return fmt.Errorf("archive package %s: %w", packageID, err)
+	}
+	a.watchers.signal(PackagesChanged)
+	return nil
+}
+
+// stillArchived is p's place outside the list, nil once something is wrong that was not when it was archived. What is
+// no longer wrong is forgotten, so that the same is news when it comes again.
+func stillArchived(p store.Package) *store.Archived {
+	if p.Archived == nil {
+		return nil
+	}
+	wrong := wrongWith(p)
+	for _, what := range wrong {
+		if !slices.Contains(p.Archived.With, what) {
+			return nil
+		}
+	}
+	return &store.Archived{With: wrong}
+}
+
+// wrongWith names what is wrong with a package; the texts of problems may change while the problem is the same.
+func wrongWith(p store.Package) (what []string) {
+	for name, is := range map[string]bool{"problem": p.Problem != "", "gone": p.Gone, "expired": p.State == store.PackageExpired, "declined": p.State == "declined"} {
+		if is {
+			what = append(what, name)
+		}
+	}
+	for _, s := range p.Signers {
+		if !s.Declined.IsZero() {
+			what = append(what, "declined by "+s.ID)
+		}
+	}
+	slices.Sort(what)
+	return what
+}
