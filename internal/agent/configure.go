@@ -35,7 +35,7 @@ func (a *Agent) Configure(ctx context.Context, s Settings, secrets Secrets) erro
 			return &ConfigError{[]FieldError{finding(FieldSaveTo, code)}}
 		}
 	}
-	values := map[string][]byte{}
+	values := map[string][]byte{sealedFirstRun: nil}
 	if secrets.ClientSecret != "" {
 		values[sealedClientSecret.of(s.issuer())] = []byte(secrets.ClientSecret)
 	}

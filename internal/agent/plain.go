@@ -27,6 +27,12 @@ func (p ForPeople) Configure(ctx context.Context, s Settings, secrets Secrets) e
 	return plain(p.Agent.Configure(ctx, s, secrets))
 }
 
+// ReadOffice is Agent.ReadOffice.
+func (p ForPeople) ReadOffice(path string) (OfficeFile, error) {
+	o, err := p.Agent.ReadOffice(path)
+	return o, plain(err)
+}
+
 // SignIn is Agent.SignIn.
 func (p ForPeople) SignIn(ctx context.Context, o SignInOptions, open func(address string) error) error {
 	return plain(p.Agent.SignIn(ctx, o, open))

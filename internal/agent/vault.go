@@ -24,6 +24,7 @@ const (
 const (
 	sealedLocalhost = "localhost-certificate"
 	sealedFarewells = "farewells" // JSON of what is owed to services that were left
+	sealedFirstRun  = "first-run" // JSON of FirstRun, until there are settings
 )
 
 // docKeyID names the document with the fingerprint of the key that sealed the values.

@@ -15,6 +15,7 @@ const (
 	pathHello     = "/hello"
 	pathStatus    = "/status"
 	pathConfigure = "/configure"
+	pathOffice    = "/office"
 	pathSignIn    = "/login"
 	pathPaste     = "/paste"
 	pathSignOut   = "/logout"
@@ -24,11 +25,12 @@ const (
 
 // message is one line of an answer.
 type message struct {
-	Done     bool             `json:"done,omitempty"`
-	Error    string           `json:"error,omitempty"` // one sentence
-	Address  string           `json:"address,omitempty"`
-	State    *agent.SendState `json:"state,omitempty"`
-	Settings *agent.Settings  `json:"settings,omitempty"`
+	Done     bool              `json:"done,omitempty"`
+	Error    string            `json:"error,omitempty"` // one sentence
+	Address  string            `json:"address,omitempty"`
+	State    *agent.SendState  `json:"state,omitempty"`
+	Settings *agent.Settings   `json:"settings,omitempty"`
+	Office   *agent.OfficeFile `json:"office,omitempty"`
 }
 
 // hello is what an instance says of itself.
@@ -59,6 +61,15 @@ func (c *controller) Configure(ctx context.Context, change settingsChange) (agen
 	s := change.apply(c.agent.Settings())
 	err := c.agent.Configure(ctx, s, change.Secrets)
 	return s.Normal(), err
+}
+
+// Office is the office's file, with the change in it, and with the client secret only where that is asked for.
+func (c *controller) Office(_ context.Context, change settingsChange) (agent.OfficeFile, error) {
+	s := change.apply(c.agent.Settings())
+	if !change.Setup.WithSecret {
+		return agent.OfficeFile{Settings: s}, nil
+	}
+	return c.agent.Office(s)
 }
 
 func (c *controller) SignIn(ctx context.Context, o agent.SignInOptions, open func(string) error) error {
@@ -94,6 +105,10 @@ func (c *controller) handler() http.Handler {
 	mux.HandleFunc("POST "+pathConfigure, answer(c.ending, func(ctx context.Context, change settingsChange, _ func(message)) (message, error) {
 		s, err := c.Configure(ctx, change)
 		return message{Settings: &s}, err
+	}))
+	mux.HandleFunc("POST "+pathOffice, answer(c.ending, func(ctx context.Context, change settingsChange, _ func(message)) (message, error) {
+		file, err := c.Office(ctx, change)
+		return message{Office: &file}, err
 	}))
 	mux.HandleFunc("POST "+pathSignIn, answer(c.ending, func(ctx context.Context, o agent.SignInOptions, tell func(message)) (message, error) {
 		return message{}, c.SignIn(ctx, o, func(address string) error {

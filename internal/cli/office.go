@@ -21,6 +21,7 @@ import (
 type office interface {
 	Status(ctx context.Context) (agent.Status, error)
 	Configure(ctx context.Context, change settingsChange) (agent.Settings, error)
+	Office(ctx context.Context, change settingsChange) (agent.OfficeFile, error)
 	SignIn(ctx context.Context, o agent.SignInOptions, open func(address string) error) error
 	Paste(ctx context.Context, address string) error
 	SignOut(ctx context.Context) error

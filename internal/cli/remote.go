@@ -97,6 +97,16 @@ func (r *remote) Configure(ctx context.Context, change settingsChange) (s agent.
 	return s, err
 }
 
+func (r *remote) Office(ctx context.Context, change settingsChange) (file agent.OfficeFile, err error) {
+	err = r.call(ctx, pathOffice, change, func(m message) error {
+		if m.Office != nil {
+			file = *m.Office
+		}
+		return nil
+	})
+	return file, err
+}
+
 func (r *remote) SignIn(ctx context.Context, o agent.SignInOptions, open func(string) error) error {
 	return r.call(ctx, pathSignIn, o, func(m message) error {
 		if m.Address == "" {

@@ -33,18 +33,26 @@ type setupCmd struct {
 	CAC          *bool   `name:"cac" negatable:"" help:"Save certificates too."`
 	MasterFile   *bool   `name:"masterfile" negatable:"" help:"Save master files too."`
 	NameTemplate *string `help:"Pattern of file names, such as \"{date} {package} - {document}\"." placeholder:"PATTERN"`
-	KeepEvents   *int    `help:"For how many days the contents of handled events are kept (90)." placeholder:"DAYS"`
+	Export       string  `help:"Write what the office needs into FILE.countersign, for others to open, and change nothing here. The other options count for the file." type:"path" placeholder:"FILE"`
+	WithSecret   bool    `help:"With --export: write the client secret into the file, too. Whoever has the file has the secret."`
+	Import       string  `help:"Take what an administrator has written with --export; the other options come on top." type:"path" placeholder:"FILE"`
+
+	KeepEvents *int `help:"For how many days the contents of handled events are kept (90)." placeholder:"DAYS"`
 }
 
 // settingsChange is what is to change; nil stays as it is. It travels over the control socket, which only the same
 // user reaches.
 type settingsChange struct {
-	Setup   setupCmd      `json:"setup"`
-	Secrets agent.Secrets `json:"secrets"`
+	Office  *agent.OfficeFile `json:"office,omitempty"` // comes first
+	Setup   setupCmd          `json:"setup"`
+	Secrets agent.Secrets     `json:"secrets"`
 }
 
 func (c settingsChange) apply(s agent.Settings) agent.Settings {
 	x := c.Setup
+	if c.Office != nil {
+		s = c.Office.Into(s)
+	}
 	set(&s.AuthURL, x.AuthURL)
 	set(&s.BaseURL, x.BaseURL)
 	set(&s.ClientID, x.ClientID)
@@ -83,9 +91,24 @@ func set[T ~string](field *T, value *string) {
 func (c *setupCmd) Run(r *run) error {
 	change := settingsChange{Setup: *c}
 	var err error
-	if change.Secrets.ClientSecret, err = r.secret(clientSecretVariable, "Client secret", c.ClientID != nil || c.AuthURL != nil || c.BaseURL != nil); err != nil {
+	if c.Import != "" {
+		file, err := agent.ReadOffice(c.Import)
+		if err != nil {
+			return err
+		}
+		change.Office, change.Secrets.ClientSecret = &file, file.ClientSecret
+	}
+	if c.Export != "" {
+		return c.export(r, change)
+	}
+	if c.WithSecret {
+		return &usage{"--with-secret goes with --export."}
+	}
+	given := change.Secrets.ClientSecret
+	if change.Secrets.ClientSecret, err = r.secret(clientSecretVariable, "Client secret", given == "" && (c.ClientID != nil || c.AuthURL != nil || c.BaseURL != nil)); err != nil {
 		return err
 	}
+	change.Secrets.ClientSecret = cmp.Or(change.Secrets.ClientSecret, given)
 	wantsToken := c.Tunnel != nil && *c.Tunnel == string(agent.TunnelNgrok) || c.NgrokConnectURL != nil
 	if change.Secrets.NgrokAuthtoken, err = r.secret(authtokenVariable, "ngrok authtoken", wantsToken); err != nil {
 		return err
@@ -116,6 +139,42 @@ func (r *run) tellMissing(o office) error {
 		if i.Action == agent.ActSettings {
 			fmt.Fprintln(r.program.Stdout, i.Text)
 		}
+	}
+	return nil
+}
+
+// export writes the file for the people of the office.
+func (c *setupCmd) export(r *run, change settingsChange) error {
+	path := c.Export
+	if !agent.IsOfficeFile(path) {
+		path += agent.OfficeEnding
+	}
+	o, err := r.office(idle)
+	if err != nil {
+		return err
+	}
+	defer o.Close()
+	file, err := o.Office(r.ctx, change)
+	if err != nil {
+		return err
+	}
+	if secret, ok := r.secrets[clientSecretVariable]; ok && c.WithSecret {
+		file.ClientSecret = secret
+	}
+	if c.WithSecret && file.ClientSecret == "" {
+		return &failure{"There is no client secret to write. Set " + clientSecretVariable + "."}
+	}
+	if err := agent.WriteOffice(path, file); err != nil {
+		return err
+	}
+	fmt.Fprintf(r.program.Stdout, "Written: %s. It is opened with a double click, or dropped on the first window of Countersign.\n", path)
+	if address := file.Settings.ReturnAddress(); address != "" {
+		fmt.Fprintf(r.program.Stdout, "Return address to register with the service: %s\n", address)
+	}
+	if c.WithSecret {
+		fmt.Fprintln(r.program.Stdout, "The file contains the client secret, readable by whoever has it. Hand it over safely, and delete it when everyone has opened it.")
+	} else {
+		fmt.Fprintln(r.program.Stdout, "The file contains no secret. Give the client secret to each person separately.")
 	}
 	return nil
 }

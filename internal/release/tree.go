@@ -53,6 +53,7 @@ func (p product) linuxFiles(ctx context.Context, program string) ([]file, error)
 	}
 	from := map[string]string{
 		"share/applications/ch.countersign.app.desktop":                p.packaging("linux", "ch.countersign.app.desktop"),
+		"share/mime/packages/ch.countersign.app.xml":                   p.packaging("linux", "ch.countersign.app.mime.xml"),
 		"share/doc/countersign/examples/countersign-autostart.desktop": p.packaging("linux", "countersign-autostart.desktop"),
 		"share/icons/hicolor/scalable/apps/countersign.svg":            filepath.Join(p.root, "assets", "icon.svg"),
 	}

@@ -49,14 +49,16 @@ type browser struct {
 	why    *widgets.Field // around path
 	folder string
 	lines  []picked
-	chosen []string // paths, in the order they were chosen
-	done   func()   // takes what is chosen
+	chosen []string          // paths, in the order they were chosen
+	done   func()            // takes what is chosen
+	kinds  []string          // endings of the files that are listed
+	take   func(path string) // takes the one file that is pressed; nil where files are chosen otherwise
 }
 
 // Files lets a person choose documents, beginning in a folder; an empty one is the home folder. chosen gets the folder
 // they were chosen in and their paths, in the order in which they were chosen.
 func Files(d *desk.Desk, start string, chosen func(folder string, paths []string)) *browser {
-	b := &browser{desk: d, files: true, many: true}
+	b := &browser{desk: d, files: true, many: true, kinds: endings}
 	b.done = func() {
 		if len(b.chosen) > 0 {
 			b.leave()
@@ -85,10 +87,23 @@ func Folder(d *desk.Desk, start string, chosen func(path string)) *browser {
 	return b
 }
 
+// One lets a person choose one file of a kind, by its ending, beginning in the home folder.
+func One(d *desk.Desk, title, ending string, chosen func(path string)) *browser {
+	b := &browser{desk: d, files: true, kinds: []string{ending}, done: func() {}}
+	b.take = func(path string) {
+		b.leave()
+		chosen(path)
+	}
+	b.show(title, lang.L("Press the file to open it."), nil)
+	b.add.Hide()
+	b.open("")
+	return b
+}
+
 // Save lets a person choose where a file is written, beginning in a folder and with a name. A file that is there already
 // is not taken.
 func Save(d *desk.Desk, title, start, name string, chosen func(path string)) *browser {
-	b := &browser{desk: d, files: true, name: widgets.NewEntry("")}
+	b := &browser{desk: d, files: true, kinds: endings, name: widgets.NewEntry("")}
 	field := widgets.NewField(lang.L("File name"), b.name, "")
 	b.name.SetText(name)
 	b.done = func() {
@@ -174,10 +189,10 @@ func (b *browser) open(folder string) {
 			}
 		}
 		c.shown = c.folder
-		c.lines, err = listed(c.shown, b.files)
+		c.lines, err = listed(c.shown, b.kinds)
 		for !b.files && errors.Is(err, fs.ErrNotExist) && filepath.Dir(c.shown) != c.shown {
 			c.shown = filepath.Dir(c.shown)
-			c.lines, err = listed(c.shown, b.files)
+			c.lines, err = listed(c.shown, b.kinds)
 		}
 		return c, err
 	}, func(c content, err error) {
@@ -203,7 +218,7 @@ func (b *browser) open(folder string) {
 
 // Documents are the documents that lie in a folder itself, in the order of their names.
 func Documents(folder string) (paths []string, err error) {
-	lines, err := listed(folder, true)
+	lines, err := listed(folder, endings)
 	for _, line := range lines {
 		if !line.folder {
 			paths = append(paths, line.path)
@@ -212,8 +227,8 @@ func Documents(folder string) (paths []string, err error) {
 	return paths, err
 }
 
-// listed are the folders and, where files are wanted, the documents in a folder, folders first, without what is hidden.
-func listed(folder string, files bool) (lines []picked, err error) {
+// listed are the folders in a folder and the files of some kinds, folders first, without what is hidden.
+func listed(folder string, kinds []string) (lines []picked, err error) {
 	entries, err := os.ReadDir(folder)
 	for _, e := range entries {
 		line := picked{path: filepath.Join(folder, e.Name())}
@@ -222,7 +237,7 @@ func listed(folder string, files bool) (lines []picked, err error) {
 			continue
 		}
 		line.folder, line.size = info.IsDir(), info.Size()
-		if line.folder || files && slices.Contains(endings, strings.ToLower(filepath.Ext(e.Name()))) {
+		if line.folder || slices.Contains(kinds, strings.ToLower(filepath.Ext(e.Name()))) {
 			lines = append(lines, line)
 		}
 	}
@@ -248,6 +263,10 @@ func (b *browser) press(at int) {
 	line := b.lines[at]
 	if line.folder {
 		b.open(line.path)
+		return
+	}
+	if b.take != nil {
+		b.take(line.path)
 		return
 	}
 	if !b.many {

@@ -66,6 +66,12 @@ type Office interface {
 	Settings() agent.Settings
 	HasSecrets() (clientSecret, ngrokToken bool)
 
+	// ReadOffice reads what an administrator has made for the office; it changes nothing.
+	ReadOffice(path string) (agent.OfficeFile, error)
+	// KeepFirstRun keeps what was entered into the first run, sealed, until Configure; FirstRun gives it back.
+	KeepFirstRun(agent.FirstRun) error
+	FirstRun() (f agent.FirstRun, kept bool)
+
 	// Configure checks, keeps and applies settings; an empty secret is left as it is.
 	Configure(ctx context.Context, settings agent.Settings, secrets agent.Secrets) error
 	// SignIn blocks until signed in, failed or ctx ended. It calls open once with the address to show in a browser.

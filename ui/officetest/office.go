@@ -54,6 +54,9 @@ type Office struct {
 	Acted []agent.Issue
 	Again []string // packages to be saved again
 
+	Entered *agent.FirstRun             // what the first run kept
+	Handed  map[string]agent.OfficeFile // files of administrators, by path
+
 	Cancelled []string
 	paste     chan string
 }

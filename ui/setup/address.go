@@ -55,8 +55,8 @@ func newAddress(s *Screen) *address {
 	mark, line := widgets.MarkLine(look.MarkSigned, "")
 	p.found, p.foundLine = mark, line
 	content := widgets.Stack(16, widgets.Card(p.kind.content), widgets.Stack(0, p.ngrok, p.external), p.found)
-	p.step = &step{name: lang.L("Public address"), title: lang.L("How does the service reach this computer?"),
-		text:    lang.L("The signing service reports each signature to a public address that leads to this computer. This step tests it."),
+	p.step = &step{key: "address", name: lang.L("Public address"), title: lang.L("How does the service reach this computer?"),
+		text:    lang.L("A public address is a web address that leads to this computer. The signing service reports each signature there. If you are not sure, choose “No public address”."),
 		content: content, fields: fields, next: lang.L("Test and continue"), asking: lang.L("Opening the address for a moment…"),
 		enter: p.enter, ask: p.ask, answered: p.answered, blame: agent.FieldTunnel}
 	p.first = p.kind.items[0]
@@ -88,7 +88,9 @@ func (p *address) choose(i int) {
 		p.next = lang.L("Continue")
 	}
 	p.showFound()
-	p.screen.bar.next.SetText(p.next)
+	if s := p.screen; s.cancel == nil {
+		s.bar.next.SetText(p.next)
+	}
 	p.content.Refresh()
 }
 
@@ -102,7 +104,7 @@ func (p *address) showFound() {
 func (p *address) check(wrong map[string]string) {
 	a := p.screen.answers
 	if a.settings.Tunnel == agent.TunnelNgrok && a.secrets.NgrokAuthtoken == "" && !p.tokenKept {
-		wrong[agent.FieldNgrokToken] = lang.L("Type the authtoken of the ngrok account.")
+		wrong[agent.FieldNgrokToken] = lang.L("Enter the authtoken of your ngrok account.")
 	}
 }
 

@@ -26,21 +26,26 @@ func newFolder(s *Screen) *folder {
 	a := s.answers
 	s.bind(p.path, &a.settings.SaveTo)
 	p.name.Shorten = true
-	p.cac = widgets.NewCheck(lang.L("Also save the certificate of each document"), func(on bool) { a.settings.SaveCAC = on })
-	p.master = widgets.NewCheck(lang.L("Also save the master file of each package"), func(on bool) { a.settings.SaveMaster = on })
-	p.cac.SetChecked(a.settings.SaveCAC)
-	p.master.SetChecked(a.settings.SaveMaster)
+	p.cac = widgets.NewCheck(lang.L("Also save the certificate of each document"), func(on bool) { a.settings.SaveCAC = on; s.keep() })
+	p.master = widgets.NewCheck(lang.L("Also save the master file of each package"), func(on bool) { a.settings.SaveMaster = on; s.keep() })
+	p.show()
 	choose := widgets.NewButtonWithIcon(lang.L("Choose…"), theme.FolderOpenIcon(), p.pick)
 	fields := map[string]*widgets.Field{
 		agent.FieldSaveTo: widgets.NewField(lang.L("Folder"), widgets.Across(nil, p.path, choose), lang.L("It is made if it is not there.")),
 	}
 	content := widgets.Card(widgets.Stack(12, fields[agent.FieldSaveTo], widgets.NewField(lang.L("Example file name"), p.name, ""),
-		widgets.Stack(0, p.cac, p.master), note(lang.L("In Settings, you can change file names, add subfolders, or save next to the originals."))))
-	p.step = &step{name: lang.L("Folder"), title: lang.L("Where do signed documents go?"),
+		widgets.Stack(0, p.cac, p.master), note(lang.L("Later, you can change file names, add subfolders, or save next to the originals."))))
+	p.step = &step{key: "folder", name: lang.L("Folder"), title: lang.L("Where do signed documents go?"),
 		text:    lang.L("When everyone has signed, Countersign saves the documents here. It never overwrites a file."),
 		content: content, first: p.path, fields: fields, next: lang.L("Continue"), enter: p.enter,
 		asking: lang.L("Keeping the settings…"), ask: p.ask, answered: func() { a.finished = true }, blame: agent.FieldSaveTo}
 	return p
+}
+
+// show shows the answers that are no text.
+func (p *folder) show() {
+	p.cac.SetChecked(p.screen.answers.settings.SaveCAC)
+	p.master.SetChecked(p.screen.answers.settings.SaveMaster)
 }
 
 func (p *folder) enter() {

@@ -1,7 +1,8 @@
-// Package setup is the wizard of the first run: the service, the public address, the way back of the sign-in, the
-// folder, the sign-in. Each step is checked before the next, what is wrong stands beside its field, and nothing typed
-// is lost by going back or by looking at the demo. It hands the settings to the office as a whole, after the folder; it
-// does not know how anything is done.
+// Package setup is the wizard of the first run: the service, the public address, the return address, the registration,
+// the folder, the sign-in. Each step is one question and is checked before the next, what is wrong stands beside its field,
+// and nothing typed is lost by going back, by looking at the demo or by the end of the program. Who does not know an answer
+// gets a letter for the administrator, who may answer with a file. The wizard hands the settings to the office as a whole,
+// after the folder; it does not know how anything is done.
 package setup
 
 import (
@@ -15,11 +16,9 @@ import (
 	"fyne.io/fyne/v2/widget"
 
 	"countersign/assets"
-	"countersign/internal/agent"
 	"countersign/ui/desk"
 	"countersign/ui/look"
 	"countersign/ui/widgets"
-	"countersign/ui/words"
 	"countersign/ui/work"
 )
 
@@ -31,6 +30,7 @@ type Ways struct {
 
 // step is one page.
 type step struct {
+	key               string // for the office, which keeps where the person was
 	name, title, text string
 	content           fyne.CanvasObject
 	first             fyne.Focusable
@@ -41,6 +41,7 @@ type step struct {
 	answered          func()                             // after that, without an error; may be nil
 	blame             string                             // the field beside which an error stands that names none
 	next              string                             // the button
+	reveal            func()                             // shows the fields before one of them is marked; may be nil
 }
 
 // Screen is the wizard. All methods belong to the window's goroutine.
@@ -53,39 +54,38 @@ type Screen struct {
 	list    *fyne.Container
 	page    *fyne.Container
 	bar     *bar
-	demo    *widgets.Button
-	cancel  func() // ends what runs; nil while nothing does
-	playing bool   // what runs is the start of the demo
+	bound   []func() // show the answers in the fields
+	cancel  func()   // ends what runs; nil while nothing does
+	playing bool     // what runs is the start of the demo
 
-	service *service
-	address *address
-	back    *wayBack
-	folder  *folder
-	signIn  *signIn
+	service      *service
+	address      *address
+	back         *wayBack
+	registration *registration
+	folder       *folder
+	signIn       *signIn
 }
 
 // New returns the wizard where answers left it.
 func New(d *desk.Desk, answers *Answers, ways Ways) *Screen {
-	answers.begin(d.Office.Settings()) // from memory, like the question whether there is a wizard at all
+	answers.begin(d.Office) // from memory, like the question whether there is a wizard at all
 	s := &Screen{desk: d, answers: answers, ways: ways, list: widgets.Stack(2), page: container.NewStack()}
 	s.bar = newBar(s.Back, s.Next, s.Stop)
 	s.service, s.address, s.back = newService(s), newAddress(s), newWayBack(s)
-	s.folder, s.signIn = newFolder(s), newSignIn(s)
-	s.steps = []*step{s.service.step, s.address.step, s.back.step, s.folder.step, s.signIn.step}
+	s.registration, s.folder, s.signIn = newRegistration(s), newFolder(s), newSignIn(s)
+	s.steps = []*step{s.service.step, s.address.step, s.back.step, s.registration.step, s.folder.step, s.signIn.step}
+	s.resume()
 	s.build()
 	s.turn(answers.at)
 	work.Then(d.Work, func(context.Context) (kept, error) {
 		client, ngrok := d.Office.HasSecrets()
-		return kept{client, ngrok, d.Office.Services()}, nil
-	}, func(k kept, _ error) { s.service.know(k); s.address.know(k) })
+		return kept{client, ngrok}, nil
+	}, func(k kept, _ error) { s.registration.know(k); s.address.know(k) })
 	return s
 }
 
-// kept is what the office knows already.
-type kept struct {
-	client, ngrok bool
-	services      []agent.Preset
-}
+// kept is which secrets the office has already.
+type kept struct{ client, ngrok bool }
 
 // Content is what the window shows.
 func (s *Screen) Content() fyne.CanvasObject { return s.content }
@@ -100,14 +100,13 @@ func (s *Screen) Say(text string) { s.bar.say(look.MarkProblem, text) }
 func (s *Screen) Said() string { return s.bar.text.Text }
 
 func (s *Screen) build() {
-	intro := widgets.NewProse(lang.L("Five short steps, then you can send documents and get them back signed."))
+	intro := widgets.NewProse(lang.L("Six short steps, then you can send documents and get them back signed."))
 	top := widgets.Stack(8, brand(), widgets.PadHV(12, 4, intro), s.list)
-	var foot fyne.CanvasObject = widgets.Spacer()
-	s.demo = widgets.NewButton(lang.L("Try it without an account"), s.Demo)
-	if s.ways.Demo != nil {
-		text := widgets.NewProse(lang.L("The demo shows how it all works, on this computer only and with made-up signers."))
-		foot = widgets.Stack(4, widgets.PadHV(12, 4, text), widgets.PadHV(8, 4, s.demo))
-	}
+	ask := widgets.NewButton(lang.L("Ask your administrator…"), s.AskAdministrator)
+	open := widgets.NewButton(lang.L("Open a file…"), s.PickFile)
+	ask.Importance, open.Importance = widget.LowImportance, widget.LowImportance
+	text := widgets.NewProse(lang.L("You need not know all this. Your administrator can answer for you, or send you a file."))
+	foot := widgets.Stack(2, widgets.PadHV(12, 2, text), widgets.PadHV(4, 0, ask), widgets.PadHV(4, 0, open))
 	side := widgets.Wide(240, widgets.Pad(8, container.NewBorder(top, foot, nil, nil)))
 	scroll := container.NewVScroll(widgets.PadHV(32, 24, s.page))
 	s.content = widgets.Frame(nil, nil, container.NewBorder(nil, nil, nil, widget.NewSeparator(), side),
@@ -149,6 +148,8 @@ func (s *Screen) turn(at int) {
 	s.answers.at = at
 	s.answers.reached = max(s.answers.reached, at)
 	p := s.current()
+	s.answers.step = p.key
+	s.keep()
 	if p.enter != nil {
 		p.enter()
 	}
@@ -213,10 +214,14 @@ func (s *Screen) Leave() {
 
 // Next checks the step and shows the next one, or says beside the field what is wrong.
 func (s *Screen) Next() {
+	p := s.current()
+	if p == s.service.step && s.service.demo() {
+		s.Demo()
+		return
+	}
 	if s.cancel != nil || !s.right() {
 		return
 	}
-	p := s.current()
 	var ask func(context.Context) error
 	if p.ask != nil {
 		ask = p.ask()
@@ -266,90 +271,6 @@ func (s *Screen) Stop() {
 	if s.cancel != nil {
 		s.cancel()
 	}
-}
-
-// wrong is what cannot be right in what is typed so far, by the field.
-func (s *Screen) wrong() map[string]string {
-	wrong := words.Findings(s.answers.settings.Check())
-	s.address.check(wrong)
-	s.service.check(wrong)
-	return wrong
-}
-
-// touched takes away the marks of what has become right, and with the last one what the foot says.
-func (s *Screen) touched() {
-	if s.cancel != nil || s.bar == nil || s.bar.text.Text == "" || len(s.steps) == 0 {
-		return
-	}
-	wrong, any := s.wrong(), false
-	for key, field := range s.current().fields {
-		if field.IsWrong() {
-			field.Wrong(wrong[key])
-			any = any || field.IsWrong()
-		}
-	}
-	if !any {
-		s.bar.say("", "")
-	}
-	s.page.Refresh()
-}
-
-// right checks what is typed in this step, and shows what is wrong beside its field.
-func (s *Screen) right() bool {
-	p, wrong := s.current(), s.wrong()
-	all := true
-	for key, field := range p.fields {
-		field.Wrong(wrong[key])
-		all = all && wrong[key] == ""
-	}
-	s.bar.say("", "")
-	if !all {
-		s.bar.say(look.MarkProblem, lang.L("Check the marked fields."))
-	}
-	s.page.Refresh()
-	return all
-}
-
-// blame shows an error beside the fields it is about, on the step of the first of them.
-func (s *Screen) blame(p *step, err error) {
-	var config *agent.ConfigError
-	if errors.As(err, &config) && s.blameFields(p, config.Fields) {
-		s.bar.say(look.MarkProblem, lang.L("Check the marked fields."))
-		s.page.Refresh()
-		return
-	}
-	text := words.Sentence(err.Error())
-	if field := p.fields[p.blame]; field != nil {
-		field.Wrong(text)
-		s.page.Refresh()
-		return
-	}
-	s.bar.say(look.MarkProblem, text)
-}
-
-// blameFields marks the fields that the wizard has, and reports whether there is one.
-func (s *Screen) blameFields(p *step, wrong []agent.FieldError) (some bool) {
-	for _, f := range wrong {
-		at, field := s.find(f.Field)
-		if field == nil {
-			continue
-		}
-		if !some && s.steps[at] != p {
-			s.show(at)
-		}
-		some = true
-		field.Wrong(words.Sentence(f.Text))
-	}
-	return some
-}
-
-func (s *Screen) find(key string) (at int, field *widgets.Field) {
-	for i, p := range s.steps {
-		if f := p.fields[key]; f != nil {
-			return i, f
-		}
-	}
-	return 0, nil
 }
 
 // Demo starts the demo, which then takes this window's place.

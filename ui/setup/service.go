@@ -2,6 +2,8 @@ package setup
 
 import (
 	"context"
+	"net/url"
+	"slices"
 	"strings"
 
 	"fyne.io/fyne/v2"
@@ -11,89 +13,115 @@ import (
 	"countersign/ui/widgets"
 )
 
-// service is the step that asks which signing service it is, and who the office is there.
+// service is the step that asks which signing service it is: one of those known by name, another one by its two
+// addresses, or, last, the one inside this program, which is the demo.
 type service struct {
 	*step
-	screen         *Screen
-	preset         *widgets.Select
-	presets        []agent.Preset
-	auth, base     *widgets.Entry
-	client, secret *widgets.Entry
-	secretKept     bool
+	screen     *Screen
+	kind       *ways
+	presets    []agent.Preset // one for each way; the demo has none
+	auth, base *widgets.Entry
+	own        *fyne.Container // the addresses
 }
 
 func newService(s *Screen) *service {
-	p := &service{screen: s, auth: widgets.NewEntry("https://sign.example.com"), base: widgets.NewEntry("https://sign.example.com/api/v1"),
-		client: widgets.NewEntry(""), secret: widgets.NewSecret()}
-	p.preset = widgets.NewSelect(nil, p.choose)
-	p.preset.PlaceHolder = lang.L("Choose a service")
+	p := &service{screen: s, auth: widgets.NewEntry("https://sign.example.com"), base: widgets.NewEntry("https://sign.example.com/api/v1")}
 	a := s.answers
 	s.bind(p.auth, &a.settings.AuthURL)
 	s.bind(p.base, &a.settings.BaseURL)
-	s.bind(p.client, &a.settings.ClientID)
-	s.bind(p.secret, &a.secrets.ClientSecret)
 	fields := map[string]*widgets.Field{
-		agent.FieldAuthURL:      widgets.NewField(lang.L("Sign-in address"), p.auth, ""),
-		agent.FieldBaseURL:      widgets.NewField(lang.L("Service address"), p.base, ""),
-		agent.FieldClientID:     widgets.NewField(lang.L("Client id"), p.client, ""),
-		agent.FieldClientSecret: widgets.NewField(lang.L("Client secret"), p.secret, ""),
+		agent.FieldAuthURL: widgets.NewField(lang.L("Sign-in address"), p.auth, lang.L("The web page on which you sign in.")),
+		agent.FieldBaseURL: widgets.NewField(lang.L("Service address"), p.base, lang.L("Countersign sends your documents there. Often the same address.")),
 	}
-	content := widgets.Stack(16,
-		widgets.Card(widgets.Stack(12, widgets.NewField(lang.L("Signing service"), widgets.Outlined(p.preset), ""),
-			widgets.Halves(fields[agent.FieldAuthURL], fields[agent.FieldBaseURL]))),
-		widgets.Card(widgets.Stack(12, widgets.Halves(fields[agent.FieldClientID], fields[agent.FieldClientSecret]),
-			note(lang.L("You get both from the signing service when it registers Countersign. It will ask for the return address, which step 3 shows.")))))
-	p.step = &step{name: lang.L("Signing service"), title: lang.L("Which signing service does your office use?"),
+	p.own = widgets.Stack(0, widgets.Card(widgets.Halves(fields[agent.FieldAuthURL], fields[agent.FieldBaseURL])))
+	p.kind = newWays(p.list(), p.choose)
+	p.step = &step{key: "service", name: lang.L("Signing service"), title: lang.L("Which signing service does your office use?"),
 		text:    lang.L("Countersign sends documents through your office's account with this service."),
-		content: content, first: p.preset, fields: fields, next: lang.L("Continue"),
-		asking: lang.L("Looking for the service…"), ask: p.ask, blame: agent.FieldAuthURL}
+		content: widgets.Stack(16, widgets.Card(p.kind.content), p.own), fields: fields, next: lang.L("Continue"),
+		asking: lang.L("Looking for the service…"), enter: p.enter, ask: p.ask, blame: agent.FieldAuthURL,
+		reveal: func() { p.own.Show() }}
 	return p
 }
 
-// know shows the services that are known by name, and whether a client secret is kept already.
-func (p *service) know(k kept) {
-	p.presets, p.secretKept = k.services, k.client
-	p.preset.Options = nil
-	for _, preset := range k.services {
-		name := preset.Name
+// list are the services to choose from: those known by name, then any other, then the demo.
+func (p *service) list() (list []way) {
+	var other agent.Preset
+	for _, preset := range p.screen.desk.Office.Services() { // from memory
 		if preset.AuthURL == "" {
-			name = lang.L("Other service")
+			other = preset
+			continue
 		}
-		p.preset.Options = append(p.preset.Options, name)
+		p.presets = append(p.presets, preset)
+		list = append(list, way{preset.Name, host(preset.AuthURL)})
 	}
-	p.preset.Selected = p.screen.answers.preset
-	p.preset.Refresh()
-	if k.client {
-		p.fields[agent.FieldClientSecret].Hint(lang.L("Stored in the keyring. Enter a new one to replace it."))
+	p.presets = append(p.presets, other)
+	list = append(list, way{lang.L("Another service"), lang.L("You need its two addresses. Your administrator knows them.")})
+	if p.screen.ways.Demo != nil {
+		list = append(list, way{lang.L("Try it without an account"), lang.L("The demo shows how it all works, on this computer only and with made-up signers.")})
+	}
+	return list
+}
+
+// host is the name of the computer in an address, which people compare with what the browser shows.
+func host(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return address
+	}
+	return u.Host
+}
+
+// enter shows what was chosen before; settings that came from elsewhere belong to the service with their addresses.
+func (p *service) enter() {
+	a := p.screen.answers
+	at := slices.IndexFunc(p.presets, func(x agent.Preset) bool { return x.Name == a.preset })
+	if a.preset == "" && a.settings.AuthURL != "" {
+		at = slices.IndexFunc(p.presets, func(x agent.Preset) bool { return x.AuthURL == a.settings.AuthURL })
+		if at < 0 {
+			at = len(p.presets) - 1
+		}
+		a.preset = p.presets[at].Name
+	}
+	p.own.Hide()
+	p.first = p.kind.items[max(at, 0)]
+	if at >= 0 {
+		p.kind.choose(at)
 	}
 }
 
-// choose fills in a preset. The neutral one empties what another preset has filled in, and leaves what was typed.
-func (p *service) choose(name string) {
+// demo says whether the demo is chosen.
+func (p *service) demo() bool { return p.kind.chosen == len(p.presets) }
+
+// choose fills in a service. Another one empties what a known one has filled in, and leaves what was typed.
+func (p *service) choose(i int) {
 	a := p.screen.answers
-	var before, now agent.Preset
-	for i, option := range p.preset.Options {
-		if option == a.preset {
-			before = p.presets[i]
-		}
-		if option == name {
-			now = p.presets[i]
-		}
+	p.next = lang.L("Continue")
+	p.own.Hidden = p.demo() || p.presets[i].AuthURL != ""
+	if p.demo() {
+		p.next = lang.L("Start the demo")
+	} else if name := p.presets[i].Name; name != a.preset {
+		p.fill(p.presets[i])
+		a.preset = name
 	}
-	a.preset = name
+	if p.screen.bar != nil && p.screen.cancel == nil {
+		p.screen.bar.next.SetText(p.next)
+		p.screen.bar.say("", "")
+	}
+	p.content.Refresh()
+}
+
+func (p *service) fill(now agent.Preset) {
+	a := p.screen.answers
+	var before agent.Preset
+	if at := slices.IndexFunc(p.presets, func(x agent.Preset) bool { return x.Name == a.preset }); at >= 0 {
+		before = p.presets[at]
+	}
 	a.settings.SignatureHeader = now.SignatureHeader
-	if now.AuthURL != "" || p.auth.Text == before.AuthURL {
+	if now.AuthURL != "" || strings.TrimSpace(p.auth.Text) == before.AuthURL {
 		p.auth.SetText(now.AuthURL)
 	}
-	if now.BaseURL != "" || p.base.Text == before.BaseURL {
+	if now.BaseURL != "" || strings.TrimSpace(p.base.Text) == before.BaseURL {
 		p.base.SetText(now.BaseURL)
-	}
-}
-
-// check says what agent.Settings.Check cannot know.
-func (p *service) check(wrong map[string]string) {
-	if p.screen.answers.secrets.ClientSecret == "" && !p.secretKept {
-		wrong[agent.FieldClientSecret] = lang.L("Type the client secret that the service gave you.")
 	}
 }
 
@@ -109,8 +137,10 @@ func (s *Screen) bind(e *widgets.Entry, into *string) {
 		*into = strings.TrimSpace(text)
 		s.touched()
 	}
+	e.OnFocusLost = s.keep
 	e.OnSubmitted = func(string) { s.Next() }
 	e.OnEscape = s.Leave
+	s.bound = append(s.bound, func() { e.SetText(*into) })
 }
 
 // note is a small explanation.

@@ -3,7 +3,9 @@ package setup
 import (
 	"context"
 	"errors"
+	"net/url"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"fyne.io/fyne/v2"
@@ -12,6 +14,7 @@ import (
 	"countersign/internal/agent/settingstest"
 	"countersign/ui/officetest"
 	"countersign/ui/screentest"
+	"countersign/ui/widgets"
 	"countersign/ui/words"
 )
 
@@ -64,9 +67,9 @@ func (w *wizard) said(key string) string {
 }
 
 func (w *wizard) fillService() {
-	w.service.preset.SetSelected("Example Sign")
-	w.service.client.SetText("office-client")
-	w.service.secret.SetText("s3cret")
+	w.service.kind.choose(0) // Example Sign
+	w.registration.client.SetText("office-client")
+	w.registration.secret.SetText("s3cret")
 }
 
 // to goes to a step by filling in what is needed.
@@ -119,16 +122,26 @@ func TestTheWholeWay(t *testing.T) {
 func TestEachStepIsCheckedBeforeTheNext(t *testing.T) {
 	w := first(t)
 	w.next()
-	for _, key := range []string{agent.FieldAuthURL, agent.FieldBaseURL, agent.FieldClientID, agent.FieldClientSecret} {
-		if w.said(key) == "" {
+	if w.at() != "Signing service" || w.bar.text.Text != "Choose a signing service." {
+		t.Errorf("at %q, said %q", w.at(), w.bar.text.Text)
+	}
+	w.service.kind.choose(1) // another one
+	w.next()
+	for _, key := range []string{agent.FieldAuthURL, agent.FieldBaseURL} {
+		if w.said(key) == "" || !w.service.own.Visible() {
 			t.Errorf("%s is empty and not marked", key)
 		}
 	}
 	w.fillService()
+	w.registration.client.SetText("")
+	w.registration.secret.SetText("")
 	w.Office.OnTestService = func(agent.Settings) error { return errors.New("nothing answers at the sign-in address") }
 	w.next()
 	if w.at() != "Signing service" || w.said(agent.FieldAuthURL) != "Nothing answers at the sign-in address." {
 		t.Fatalf("at %q: %q", w.at(), w.said(agent.FieldAuthURL))
+	}
+	if !w.service.own.Visible() {
+		t.Error("the address that is wrong is not to be seen")
 	}
 	w.Office.OnTestService = nil
 	w.next()
@@ -194,7 +207,7 @@ func TestWithoutAnAddressTheSignInComesBackAnotherWay(t *testing.T) {
 	}
 	w.back.registered.SetText("https://office.example/back")
 	w.next()
-	if w.at() != "Folder" {
+	if w.at() != "Registration" {
 		t.Errorf("at %q: %q", w.at(), w.said(agent.FieldRedirectURI))
 	}
 }
@@ -203,10 +216,10 @@ func TestNothingTypedIsLost(t *testing.T) {
 	w := first(t)
 	w.to("Folder")
 	w.folder.path.SetText("/elsewhere")
-	for range 3 {
+	for range 4 {
 		w.Back()
 	}
-	if w.at() != "Signing service" || w.service.secret.Text != "s3cret" {
+	if w.at() != "Signing service" || w.registration.secret.Text != "s3cret" {
 		t.Fatalf("at %q", w.at())
 	}
 	w.Screen.Demo()
@@ -215,11 +228,11 @@ func TestNothingTypedIsLost(t *testing.T) {
 	}
 	w.DemoFailed("The demo could not start.")
 	w.open() // a new room: the demo was shown, or the language was changed
-	if w.at() != "Signing service" || w.service.client.Text != "office-client" || w.service.secret.Text != "s3cret" ||
-		w.service.preset.Selected != "Example Sign" || w.address.token.Text != "token" || w.folder.path.Text != "/elsewhere" {
+	if w.at() != "Signing service" || w.registration.client.Text != "office-client" || w.registration.secret.Text != "s3cret" ||
+		w.service.kind.chosen != 0 || w.address.token.Text != "token" || w.folder.path.Text != "/elsewhere" {
 		t.Error("something typed is lost")
 	}
-	w.jump(3)
+	w.jump(4)
 	if w.at() != "Folder" {
 		t.Errorf("a step that was reached can be shown again, at %q", w.at())
 	}
@@ -237,7 +250,7 @@ func TestARefusalLeadsToTheStepOfItsField(t *testing.T) {
 		t.Fatalf("at %q", w.at())
 	}
 	w.Office.OnConfigure = func(agent.Settings, agent.Secrets) error { return errors.New("the keyring is locked") }
-	w.show(3)
+	w.show(4)
 	w.next()
 	if w.said(agent.FieldSaveTo) != "The keyring is locked." || w.Finishing() {
 		t.Errorf("said %q", w.said(agent.FieldSaveTo))
@@ -326,6 +339,107 @@ func TestWithoutABrowserTheAddressIsShown(t *testing.T) {
 	w.Settle()
 }
 
+// The program may end at any step: what was entered is there again, and with the settings it goes.
+func TestWhatWasEnteredIsThereAfterARestart(t *testing.T) {
+	w := first(t)
+	w.to("Registration")
+	w.registration.secret.SetText("s3cret")
+	w.registration.secret.OnFocusLost()
+	w.Settle()
+	w.answers = &Answers{} // as the program starts
+	w.open()
+	if w.at() != "Registration" || w.registration.client.Text != "office-client" || w.registration.secret.Text != "s3cret" ||
+		w.address.token.Text != "token" || w.service.kind.chosen != 0 && w.answers.preset != "Example Sign" {
+		t.Errorf("at %q with %+v", w.at(), w.answers.settings)
+	}
+	w.jump(0)
+	if w.at() != "Signing service" || w.service.kind.chosen != 0 {
+		t.Errorf("at %q, chosen %d", w.at(), w.service.kind.chosen)
+	}
+}
+
+func TestAnAdministratorsFileFillsTheWizard(t *testing.T) {
+	w := first(t)
+	s := agent.DefaultSettings()
+	s.AuthURL, s.BaseURL, s.ClientID = "https://sign.example.com", "https://sign.example.com", "from-the-file"
+	s.Tunnel, s.Redirect, s.SaveTo, s.SaveCAC = agent.TunnelNone, agent.RedirectLocalhost, "/etc", true
+	w.Office.Handed = map[string]agent.OfficeFile{"Office.countersign": {Settings: s, ClientSecret: "s3cret"}}
+	w.OpenFile("wrong.countersign")
+	w.Settle()
+	if w.answers.settings.ClientID != "" || !strings.Contains(w.bar.text.Text, "was not made by Countersign") {
+		t.Errorf("said %q", w.bar.text.Text)
+	}
+	w.OpenFile("Office.countersign")
+	w.Settle()
+	if w.at() != "Signing service" || w.service.kind.chosen != 0 || !strings.HasPrefix(w.bar.text.Text, "The file is open.") {
+		t.Errorf("at %q, said %q", w.at(), w.bar.text.Text)
+	}
+	if filepath.Base(w.answers.settings.SaveTo) != "Signed" {
+		t.Errorf("the file chose the folder %q", w.answers.settings.SaveTo)
+	}
+	for w.at() != "Folder" {
+		w.next()
+		if w.bar.text.Text != "" {
+			t.Fatalf("at %q, said %q", w.at(), w.bar.text.Text)
+		}
+	}
+	if w.registration.client.Text != "from-the-file" || w.answers.secrets.ClientSecret != "s3cret" || !w.folder.cac.Checked {
+		t.Errorf("got %+v", w.answers.settings)
+	}
+	w.Office.OnSignIn = nil
+	w.folder.path.SetText(filepath.Join(t.TempDir(), "Signed"))
+	w.next()
+	w.Next()
+	w.OpenFile("Office.countersign")
+	w.Until(func() bool { return strings.Contains(w.bar.text.Text, "still running") })
+	w.Stop()
+	w.Settle()
+}
+
+func TestTheLetterSaysWhatToRegisterAndNoSecret(t *testing.T) {
+	w := first(t)
+	_, text := w.letter()
+	if !strings.Contains(text, "https://YOUR-NGROK-DOMAIN/oauth/callback") || !strings.Contains(text, "the sign-in address") {
+		t.Errorf("said %s", text)
+	}
+	w.to("Return address")
+	w.back.kind.choose(1)
+	w.AskAdministrator()
+	subject, text := w.letter()
+	for _, want := range []string{"https://localhost:46137/oauth/callback", "profile openid offline_access organization", "sign.example.com",
+		"client ID", "client secret", "--redirect localhost", "--export Office.countersign"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("lacks %q: %s", want, text)
+		}
+	}
+	for _, not := range []string{"s3cret", "token\n"} {
+		if strings.Contains(text, not) {
+			t.Errorf("says %q: %s", not, text)
+		}
+	}
+	u, err := url.Parse(mailto(subject, text))
+	if err != nil || u.Scheme != "mailto" || strings.Contains(u.RawQuery, "+") {
+		t.Fatalf("%v %v", u, err)
+	}
+	if got := strings.ReplaceAll(u.Query().Get("body"), "\r\n", "\n"); got != text || u.Query().Get("subject") != subject {
+		t.Errorf("mailed %q", got)
+	}
+	widgets.CloseAll(w.Window.Canvas())
+}
+
+func TestTheDemoIsTheLastService(t *testing.T) {
+	w := first(t)
+	w.service.kind.choose(len(w.service.kind.items) - 1)
+	if w.bar.next.Text != "Start the demo" {
+		t.Errorf("the button says %q", w.bar.next.Text)
+	}
+	w.Next()
+	if w.demos != 1 || w.answers.preset != "" {
+		t.Errorf("%d demos, chosen %q", w.demos, w.answers.preset)
+	}
+	w.DemoFailed("")
+}
+
 func TestTheWizardLooksAsItWasApproved(t *testing.T) {
 	for _, c := range []struct {
 		name, theme string
@@ -334,7 +448,19 @@ func TestTheWizardLooksAsItWasApproved(t *testing.T) {
 		scale       float32
 	}{
 		{"service", "light", func(*wizard) {}, screentest.Big, 1},
-		{"service-wrong-dark", "dark", func(w *wizard) { w.next() }, screentest.Small, 1},
+		{"service-wrong-dark", "dark", func(w *wizard) { w.service.kind.choose(1); w.next() }, screentest.Small, 1},
+		{"service-chosen", "light", func(w *wizard) { w.fillService() }, screentest.Small, 1},
+		{"registration", "light", func(w *wizard) {
+			w.to("Registration")
+			w.registration.client.SetText("")
+			w.registration.secret.SetText("")
+			w.next()
+		}, screentest.Small, 1},
+		{"signin-localhost-200", "light", func(w *wizard) {
+			w.to("Return address")
+			w.back.kind.choose(1)
+			w.to("Sign in")
+		}, screentest.Small, 2},
 		{"address", "light", func(w *wizard) {
 			w.Office.OnTestTunnel = func(agent.Settings, agent.Secrets) (string, error) {
 				return "", errors.New("another computer is using the address office.ngrok.app. Close Countersign there, or use another address")
@@ -365,13 +491,13 @@ func TestTheWizardLooksAsItWasApproved(t *testing.T) {
 
 func TestTheFootGoesWithTheLastMark(t *testing.T) {
 	w := first(t)
-	w.fillService()
-	w.service.client.SetText("")
+	w.to("Registration")
+	w.registration.client.SetText("")
 	w.Next()
 	if w.Said() == "" {
 		t.Fatal("what is wrong is not said")
 	}
-	w.service.client.SetText("office")
+	w.registration.client.SetText("office")
 	if w.Said() != "" {
 		t.Errorf("nothing is marked any more, but the foot says %q", w.Said())
 	}

@@ -27,6 +27,9 @@ type signIn struct {
 	link    *widgets.Button
 	address string // what the browser was told to show
 	shown   *widgets.Line
+
+	where, warning *widgets.Prose
+	announced      *fyne.Container
 }
 
 func newSignIn(s *Screen) *signIn {
@@ -46,16 +49,37 @@ func newSignIn(s *Screen) *signIn {
 		}
 	})
 	p.later.Importance = widget.LowImportance
-	content := widgets.Stack(16, widgets.Card(widgets.Stack(12,
-		note(lang.L("Use an account that is allowed to send documents for your office. Countersign never sees the password.")), p.running)), container.NewHBox(p.later))
-	p.step = &step{name: lang.L("Sign in"), title: lang.L("Sign in to finish"),
+	p.where, p.warning = widgets.NewParagraph(""), widgets.NewParagraph("")
+	p.announced = widgets.Stack(0, widgets.Card(widgets.Across(widget.NewIcon(theme.InfoIcon()), p.warning, nil)))
+	content := widgets.Stack(16, widgets.Card(widgets.Stack(12, p.where,
+		note(lang.L("Use an account that is allowed to send documents for your office. Countersign never sees the password.")), p.running)),
+		p.announced, container.NewHBox(p.later))
+	p.step = &step{key: "signin", name: lang.L("Sign in"), title: lang.L("Sign in to finish"),
 		text:    lang.L("Your browser opens the signing service's sign-in page. Once you have signed in there, Countersign is ready."),
 		content: content, next: lang.L("Sign in"), enter: p.rest,
 		asking: lang.L("Waiting for the browser…"), ask: p.ask}
 	return p
 }
 
+// announce says what the browser will show that nobody expects, and what to press there.
+func (p *signIn) announce() {
+	s := p.screen.given()
+	text := ""
+	switch {
+	case s.Redirect == agent.RedirectLocalhost:
+		text = lang.L("After you sign in, the browser warns once that the connection is not private, because this computer made the security certificate itself. In Chrome and Edge, press “Advanced” and then “Continue to localhost”. In Firefox, press “Advanced” and then “Accept the Risk and Continue”.")
+	case s.Redirect == agent.RedirectTunnel && s.Tunnel == agent.TunnelNgrok:
+		text = lang.L("With a free ngrok plan, the browser shows a page from ngrok after you sign in. Press “Visit Site” there.")
+	case s.Redirect == agent.RedirectPaste:
+		text = lang.L("After you sign in, the browser might show a page that cannot be opened. Copy the address of that page and paste it here.")
+	}
+	p.warning.Set(text)
+	p.announced.Hidden = text == ""
+	p.where.Set(lang.L("You sign in at {{.Host}}. Check that your browser shows this name.", words.V{"Host": host(s.AuthURL)}))
+}
+
 func (p *signIn) rest() {
+	p.announce()
 	p.running.Hide()
 	p.field.Wrong("")
 	p.pasted.SetText("")

@@ -38,7 +38,7 @@ func newWayBack(s *Screen) *wayBack {
 	}
 	p.kind = newWays([]way{
 		{lang.L("Through the office's public address"), lang.L("The browser returns through your public address. With a free ngrok plan, a page from ngrok appears first. Continue from there.")},
-		{lang.L("To this computer, https://localhost"), lang.L("Works without a public address. The browser warns once about a certificate that was made on this computer.")},
+		{lang.L("To this computer, https://localhost"), lang.L("Works without a public address. The browser shows a warning once. The last step says what to press.")},
 		{lang.L("By copy and paste"), lang.L("Always works. After you sign in, you copy the address from the browser and paste it into Countersign.")},
 	}, p.choose)
 	p.other = widgets.NewField(lang.L("Return address registered with the service"), p.registered,
@@ -46,10 +46,10 @@ func newWayBack(s *Screen) *wayBack {
 	copyIt := widgets.NewButtonWithIcon(lang.L("Copy"), theme.ContentCopyIcon(), p.copy)
 	p.card = widgets.Stack(0, widgets.Card(widgets.Stack(6, widgets.NewCaption(lang.L("Address to register with the signing service")),
 		widgets.Across(nil, p.shown, widgets.Row(8, p.copied, copyIt)),
-		note(lang.L("You can sign in only if exactly this address is registered for your client ID.")))))
+		note(lang.L("You can sign in only if exactly this address is registered for your client ID. The letter to your administrator contains it.")))))
 	fields := map[string]*widgets.Field{agent.FieldRedirectURI: p.other}
-	p.step = &step{name: lang.L("Return address"), title: lang.L("How does the browser return to Countersign?"),
-		text:    lang.L("You sign in with your browser. It then opens the return address, and Countersign knows that you are signed in."),
+	p.step = &step{key: "return", name: lang.L("Return address"), title: lang.L("How does the browser return to Countersign?"),
+		text:    lang.L("You sign in with your browser. It then opens the return address, and Countersign knows that you are signed in. The signing service must know this address."),
 		content: widgets.Stack(16, widgets.Card(p.kind.content), p.other, p.card), fields: fields, next: lang.L("Continue"), enter: p.enter}
 	p.first = p.kind.items[0]
 	return p

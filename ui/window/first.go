@@ -3,6 +3,7 @@ package window
 import (
 	"context"
 	"errors"
+	"path/filepath"
 
 	"fyne.io/fyne/v2/lang"
 
@@ -21,6 +22,19 @@ func (w *Window) openSetup() {
 	at.Notice = w.setup.Say
 	w.hang(w.setup.Content())
 	w.setup.Focus()
+}
+
+// openOffice hands the file of an administrator to the wizard. An office that is set up is not changed by a file.
+func (w *Window) openOffice(path string) {
+	if w.setup == nil && w.played.Load() != nil {
+		w.LeaveDemo()
+	}
+	if w.setup == nil {
+		w.desk.Notice(lang.L("Countersign is already set up here, so “{{.File}}” was not opened. Change what is different in Settings.",
+			words.V{"File": filepath.Base(path)}))
+		return
+	}
+	w.setup.OpenFile(path)
 }
 
 // closeSetup shows the screens.

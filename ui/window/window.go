@@ -5,6 +5,7 @@ package window
 
 import (
 	"context"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -172,13 +173,17 @@ func (w *Window) Show() {
 	w.window.RequestFocus()
 }
 
-// Add takes files to be sent, from the command line, another start or a drop.
+// Add takes files from the command line, another start or a drop: those to be sent, and one that an administrator made.
 func (w *Window) Add(paths []string) {
-	if len(paths) == 0 {
+	send := slices.DeleteFunc(slices.Clone(paths), agent.IsOfficeFile)
+	if at := slices.IndexFunc(paths, agent.IsOfficeFile); at >= 0 {
+		w.openOffice(paths[at])
+	}
+	if len(send) == 0 {
 		return
 	}
 	w.Go(showCompose)
-	w.compose.Add(paths)
+	w.compose.Add(send)
 }
 
 // OnDropped takes files that were dropped anywhere on the window. The position does not matter; on Windows it may be

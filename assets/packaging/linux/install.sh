@@ -64,8 +64,9 @@ else
 fi
 
 # Menus notice by themselves after a while; these make it at once where they are there.
-for update in "update-desktop-database -q $prefix/share/applications" "gtk-update-icon-cache -q -t -f $prefix/share/icons/hicolor"; do
+for update in "update-mime-database $prefix/share/mime" "update-desktop-database -q $prefix/share/applications" "gtk-update-icon-cache -q -t -f $prefix/share/icons/hicolor"; do
 	command -v "${update%% *}" >/dev/null 2>&1 || continue
 	case $prefix in *[!A-Za-z0-9/._-]*) continue ;; esac
+	case $update in update-mime-database*) [ -d "$prefix/share/mime/packages" ] || continue ;; esac
 	$update >/dev/null 2>&1 || true
 done

@@ -29,6 +29,8 @@ VIAddVersionKey LegalCopyright ""
 
 !define RUN_KEY "Software\Microsoft\Windows\CurrentVersion\Run"
 !define APPROVED_KEY "Software\Microsoft\Windows\CurrentVersion\Explorer\StartupApproved\Run"
+!define OFFICE_KEY "Software\Classes\Countersign.Office"
+!define OFFICE_ENDING "Software\Classes\.countersign"
 !define UNINSTALL_KEY "Software\Microsoft\Windows\CurrentVersion\Uninstall\Countersign"
 
 !define MUI_ICON "${ICON}"
@@ -77,6 +79,12 @@ Section "Countersign" the_program
   WriteUninstaller "$INSTDIR\uninstall.exe"
   CreateShortCut "$SMPROGRAMS\Countersign.lnk" "$INSTDIR\Countersign.exe"
   WriteRegStr HKCU "Software\Countersign" "InstallDir" "$INSTDIR"
+  ; A double click on what an administrator made opens the program.
+  WriteRegStr HKCU "${OFFICE_ENDING}" "" "Countersign.Office"
+  WriteRegStr HKCU "${OFFICE_KEY}" "" "Countersign"
+  WriteRegStr HKCU "${OFFICE_KEY}\DefaultIcon" "" "$INSTDIR\Countersign.exe,0"
+  WriteRegStr HKCU "${OFFICE_KEY}\shell\open\command" "" '"$INSTDIR\Countersign.exe" "%1"'
+  System::Call 'shell32::SHChangeNotify(i 0x08000000, i 0, p 0, p 0)'
   WriteRegStr HKCU "${UNINSTALL_KEY}" "DisplayName" "Countersign"
   WriteRegStr HKCU "${UNINSTALL_KEY}" "DisplayVersion" "${VERSION}"
   WriteRegStr HKCU "${UNINSTALL_KEY}" "Publisher" "Countersign"
@@ -128,6 +136,8 @@ Section "Uninstall"
   Delete "$SENDTO\Countersign.lnk"
   DeleteRegValue HKCU "${RUN_KEY}" "Countersign"
   DeleteRegValue HKCU "${APPROVED_KEY}" "Countersign"
+  DeleteRegKey HKCU "${OFFICE_KEY}"
+  DeleteRegKey HKCU "${OFFICE_ENDING}"
   DeleteRegKey HKCU "${UNINSTALL_KEY}"
   DeleteRegKey HKCU "Software\Countersign"
   ; The folder is the one that the program uses when it is told no other, or the one that earlier versions used.

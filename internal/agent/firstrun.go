@@ -1,0 +1,36 @@
+package agent
+
+import (
+	"encoding/json"
+	"fmt"
+)
+
+// FirstRun is how far the first run has come: what was entered, and where. It is for the wizard to make sense of.
+type FirstRun struct {
+	Step     string   `json:"step"`
+	Preset   string   `json:"preset,omitempty"`
+	Settings Settings `json:"settings"`
+	Secrets  Secrets  `json:"secrets"`
+}
+
+// KeepFirstRun keeps it, secrets and all, sealed as every secret is. Configure forgets it. While the key is not there,
+// nothing is kept.
+func (a *Agent) KeepFirstRun(f FirstRun) error {
+	b, err := json.Marshal(f)
+	if err != nil {
+		return err
+	}
+	if err := a.keys.put(map[string][]byte{sealedFirstRun: b}); err != nil {
+		return fmt.Errorf("keep what was entered: %w", err)
+	}
+	return nil
+}
+
+// FirstRun is what was kept; false when there is nothing, or nothing that can be read now. It reads the local store.
+func (a *Agent) FirstRun() (f FirstRun, kept bool) {
+	b, err := a.keys.get(sealedFirstRun)
+	if err != nil || b == nil || json.Unmarshal(b, &f) != nil {
+		return FirstRun{}, false
+	}
+	return f, true
+}

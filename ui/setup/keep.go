@@ -1,0 +1,31 @@
+package setup
+
+import (
+	"context"
+	"reflect"
+
+	"countersign/ui/work"
+)
+
+// resume goes to where the person was when the program ended, but not beyond the folder: after it there are settings.
+func (s *Screen) resume() {
+	a := s.answers
+	for i, p := range s.steps[:len(s.steps)-1] {
+		if p.key == a.step && a.reached == 0 {
+			a.at, a.reached = i, i
+		}
+	}
+}
+
+// keep has the office keep what was entered, where that has changed, beside the window's goroutine. Where it cannot, the
+// answers are in memory still.
+func (s *Screen) keep() {
+	a := s.answers
+	now := a.entered()
+	if a.finished || len(s.steps) == 0 || reflect.DeepEqual(now, a.kept) {
+		return
+	}
+	a.kept = now
+	office := s.desk.Office
+	work.Then(s.desk.Work, func(context.Context) (struct{}, error) { return struct{}{}, office.KeepFirstRun(now) }, func(struct{}, error) {})
+}

@@ -1,0 +1,109 @@
+package setup
+
+import (
+	"cmp"
+	"net/url"
+	"strings"
+
+	"fyne.io/fyne/v2"
+	"fyne.io/fyne/v2/container"
+	"fyne.io/fyne/v2/lang"
+	"fyne.io/fyne/v2/layout"
+	"fyne.io/fyne/v2/theme"
+	"fyne.io/fyne/v2/widget"
+
+	"countersign/internal/agent"
+	"countersign/ui/widgets"
+	"countersign/ui/words"
+)
+
+// letter is what an administrator needs to know, as far as the answers tell: exactly what to register, what to send back,
+// and how to make the file that answers all of it. It holds no secret.
+func (s *Screen) letter() (subject, text string) {
+	a := s.answers
+	x := s.given()
+	subject = lang.L("Countersign: registration with the signing service")
+	lines := []string{
+		lang.L("I am setting up Countersign, which sends our documents for signature. It must be registered once with the signing service."),
+		"",
+		lang.L("Register an application with these values:"),
+		"• " + lang.L("Signing service: {{.Service}}", words.V{"Service": cmp.Or(host(x.AuthURL), lang.L("the one our office uses"))}),
+		"• " + lang.L("Return address (redirect URI), letter by letter: {{.Address}}", words.V{"Address": s.returnAddress()}),
+		"• " + lang.L("Scopes: {{.Scopes}}", words.V{"Scopes": strings.Join(x.Scopes, " ")}),
+		"• " + lang.L("Grant: authorization code with PKCE, and refresh tokens"),
+		"",
+		lang.L("Send me back:"),
+		"• " + lang.L("the client ID"),
+		"• " + lang.L("the client secret, in a way that nobody else can read"),
+	}
+	if x.AuthURL == "" || x.BaseURL == "" {
+		lines = append(lines, "• "+lang.L("the sign-in address and the service address"))
+	}
+	if x.Tunnel == agent.TunnelNgrok && a.secrets.NgrokAuthtoken == "" && !s.address.tokenKept {
+		lines = append(lines, "• "+lang.L("the authtoken and the domain of our ngrok account"))
+	}
+	if x.Tunnel == agent.TunnelExternal && (x.PublicURL == "" || x.Listen == "") {
+		lines = append(lines, "• "+lang.L("the public address of our web server, and where on this computer it sends what arrives"))
+	}
+	lines = append(lines, "", lang.L("Or make a file that I open with a double click:"), "    "+command(x, s.returnAddress()), "",
+		lang.L("The account that signs in should be an administrator of our organization at the signing service. Otherwise signatures arrive later."))
+	return subject, strings.Join(lines, "\n")
+}
+
+// returnAddress is the one to register, with a stand-in for what is not known yet.
+func (s *Screen) returnAddress() string {
+	return cmp.Or(s.given().ReturnAddress(), "https://YOUR-NGROK-DOMAIN/oauth/callback")
+}
+
+// command makes the file on the administrator's computer. Where it goes, others may read it.
+func command(x agent.Settings, back string) string {
+	words := []string{"countersign", "setup", "--auth-url", cmp.Or(x.AuthURL, "URL"), "--base-url", cmp.Or(x.BaseURL, "URL"), "--client-id", "ID",
+		"--tunnel", string(x.Tunnel), "--redirect", string(x.Redirect)}
+	switch x.Tunnel {
+	case agent.TunnelNgrok:
+		words = append(words, "--ngrok-domain", cmp.Or(x.NgrokDomain, "DOMAIN"))
+	case agent.TunnelExternal:
+		words = append(words, "--public-url", cmp.Or(x.PublicURL, "URL"), "--listen", cmp.Or(x.Listen, "HOST:PORT"))
+	}
+	if x.Redirect == agent.RedirectPaste {
+		words = append(words, "--redirect-uri", back)
+	}
+	return strings.Join(append(words, "--export", agent.OfficeName), " ")
+}
+
+// AskAdministrator shows the letter, to copy or to mail.
+func (s *Screen) AskAdministrator() {
+	subject, text := s.letter()
+	lines := widgets.Stack(2)
+	for line := range strings.SplitSeq(text, "\n") {
+		lines.Add(widgets.NewParagraph(cmp.Or(strings.TrimSpace(line), " ")))
+	}
+	copied := widgets.NewCaption("")
+	var pop *widgets.PopUp
+	copyIt := widgets.NewButtonWithIcon(lang.L("Copy"), theme.ContentCopyIcon(), func() {
+		s.desk.Copy(text)
+		copied.Set(lang.L("Copied."))
+	})
+	copyIt.Importance = widget.HighImportance
+	mail := widgets.NewButtonWithIcon(lang.L("Write an e-mail"), theme.MailComposeIcon(), func() {
+		s.desk.Browse(mailto(subject, text), func(err error) {
+			if err != nil {
+				copied.Set(lang.L("No mail program could be opened. Copy the text instead."))
+			}
+		})
+	})
+	shut := widgets.NewButton(lang.L("Close"), func() { pop.Close() })
+	foot := widgets.Row(8, copied, layout.NewSpacer(), shut, mail, copyIt)
+	head := widgets.Stack(8, widgets.NewHeading(lang.L("Ask your administrator")),
+		widgets.NewProse(lang.L("This letter holds no secret. With each step you answer, it says more.")))
+	content := widgets.Pad(20, container.NewBorder(head, foot, nil, nil,
+		widgets.PadHV(0, 12, widgets.Card(container.NewVScroll(lines)))))
+	room := s.desk.Window.Canvas().Size()
+	pop = widgets.Open(s.desk.Window.Canvas(), content, fyne.NewSize(min(680, room.Width-48), min(540, room.Height-48)), copyIt, nil)
+}
+
+// mailto is a letter without a receiver (RFC 6068): spaces and line ends are escaped, not written as a form does.
+func mailto(subject, text string) string {
+	escape := func(s string) string { return strings.ReplaceAll(url.QueryEscape(s), "+", "%20") }
+	return "mailto:?subject=" + escape(subject) + "&body=" + escape(strings.ReplaceAll(text, "\n", "\r\n"))
+}
