@@ -47,7 +47,8 @@ func said(t *testing.T, dir string, add func(sentence, where string)) {
 				return true
 			}
 			for _, part := range split(text) {
-				if part = strings.TrimSpace(part); sentence.MatchString(part) {
+				wrapped := strings.HasPrefix(part, hole+": ") // an error in front of its cause, for the log
+				if part = strings.TrimSpace(part); !wrapped && sentence.MatchString(part) {
 					add(part, fset.Position(n.Pos()).String())
 				}
 			}
