@@ -243,11 +243,11 @@ func tunnelError(err error) error {
 }
 
 // PreviewName is what the files of a real package, the latest one, would be called with s; of a made-up one where
-// there is none.
+// there is none. A pattern that is wrong is a *ConfigError, as Check finds it.
 func (a *Agent) PreviewName(s Settings) (string, error) {
-	t, err := archive.Parse(s.NameTemplate)
+	t, err := archive.Parse(s.Normal().NameTemplate)
 	if err != nil {
-		return "", err
+		return "", &ConfigError{[]FieldError{templateFinding(err)}}
 	}
 	p := store.Package{
 		Name: "Lease Sonnenweg 4", Reference: "2026-118",

@@ -17,6 +17,7 @@ import (
 
 // preview shows, while the pattern is typed, what a file of a real package would be called.
 type preview struct {
+	mark    *widget.Icon // that there is an example
 	screen  *Screen
 	content fyne.CanvasObject
 	line    *widgets.Line
@@ -25,11 +26,11 @@ type preview struct {
 }
 
 func newPreview(s *Screen) *preview {
-	p := &preview{screen: s, line: widgets.NewLine("")}
+	p := &preview{screen: s, line: widgets.NewLine(""), mark: widget.NewIcon(look.MarkSaved.Resource())}
 	p.line.Shorten = true
 	label := widgets.NewCaption(lang.L("Example from the latest package"))
 	label.Colour = look.Text
-	p.content = widgets.Stack(4, label, widgets.Across(widget.NewIcon(look.MarkSaved.Resource()), p.line, nil))
+	p.content = widgets.Stack(4, label, widgets.Across(p.mark, p.line, nil))
 	return p
 }
 
@@ -52,6 +53,8 @@ func (p *preview) ask() {
 
 func (p *preview) show(settings agent.Settings, name string, err error) {
 	field := p.screen.form.by[agent.FieldTemplate].field
+	p.mark.Hidden = err != nil
+	p.content.Refresh()
 	if err != nil {
 		p.line.Set(lang.L("no example: the pattern is incomplete"))
 		field.Wrong(words.Sentence(err.Error()))

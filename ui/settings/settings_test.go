@@ -183,6 +183,9 @@ func TestANameIsPreviewedWhileItIsTyped(t *testing.T) {
 	}
 	s.form.template.SetText("{x}")
 	b.Settle()
+	if s.preview.mark.Visible() {
+		t.Error("a tick stands beside a pattern that is wrong")
+	}
 	if said(s, agent.FieldTemplate) != "There is no placeholder {x}." {
 		t.Errorf("beside the field: %q", said(s, agent.FieldTemplate))
 	}
