@@ -128,7 +128,7 @@ func (a *Agent) moveOn(ctx context.Context, o, next office, values map[string][]
 		}
 		return errors.Join(
 			tx.PutDoc(docAccountOf(o), left), tx.PutDoc(docAccount, found),
-			tx.PutDoc(docAsking, nil), tx.PutDoc(docListed, nil),
+			tx.PutDoc(docAsking, nil), tx.PutDoc(docLost, nil), tx.PutDoc(docListed, nil),
 			a.putSettings(tx, o.settings, next.settings), moveDrafts(tx))
 	})
 	if err != nil {
@@ -139,6 +139,7 @@ func (a *Agent) moveOn(ctx context.Context, o, next office, values map[string][]
 		a.log.Error("read the endpoint", "err", err)
 	}
 	a.endpoints.settle(false)
+	a.forgetSilence()
 	poke(a.rings.farewells)
 	return next, nil
 }
