@@ -26,6 +26,9 @@ func (a *Agent) putDraft(d *store.Draft, state store.DraftState) error {
 			return errDecided
 		}
 		next.State, next.Changed = state, a.now()
+		if stored.Away && state == store.DraftQueued {
+			next.Problem = stored.Problem // it waits for its own service now, whatever that answered last
+		}
 		if state == store.DraftAdding {
 			p, known, err := tx.PackageByDraft(d.ID)
 			if err != nil {
