@@ -34,7 +34,7 @@ var (
 	navSettings    = image.Pt(80, 241)
 	searchField    = image.Pt(450, 68)
 	addDocuments   = image.Pt(288, 304)
-	calendarButton = image.Pt(395, 522)
+	calendarButton = image.Pt(849, 408)
 	chooseFolder   = image.Pt(1020, 227)
 	readyMadeNames = image.Pt(430, 415)
 )
