@@ -106,8 +106,21 @@ func TestAPackageThatIsListedInPartIsSavedInPartAndNotComplete(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				var mu sync.Mutex
-				listed, told := c.before, 0
-				a, service, stop := quietOffice(t, 1, func(p *Params) {
+				listed, told, begun := c.before, 0, false
+				answered := func(path string) string {
+					mu.Lock()
+					defer mu.Unlock()
+					switch {
+					case !begun:
+					case strings.HasSuffix(path, "/p0/status"):
+						return `{"state":"executed","documents":[` + listed + `]}`
+					case strings.HasSuffix(path, "/download"):
+						return "%PDF-1.7\n" + path + "\n%%EOF\n"
+					}
+					return ""
+				}
+				a, _, stop := quietOffice(t, 1, func(p *Params) {
+					p.HTTP.Transport.(*canned).say = answered
 					p.Notify = func(title, _ string) error {
 						mu.Lock()
 						defer mu.Unlock()
@@ -119,17 +132,9 @@ func TestAPackageThatIsListedInPartIsSavedInPartAndNotComplete(t *testing.T) {
 				})
 				defer stop()
 				time.Sleep(time.Second)
-				service.say = func(path string) string {
-					mu.Lock()
-					defer mu.Unlock()
-					switch {
-					case strings.HasSuffix(path, "/p0/status"):
-						return `{"state":"executed","documents":[` + listed + `]}`
-					case strings.HasSuffix(path, "/download"):
-						return "%PDF-1.7\n" + path + "\n%%EOF\n"
-					}
-					return ""
-				}
+				mu.Lock()
+				begun = true
+				mu.Unlock()
 				receive(t, a, map[string]string{"action": "package_executed", "eventId": "e", "packageId": "p0"})
 				time.Sleep(time.Minute)
 				row, _ := a.Package("p0")
