@@ -9,8 +9,8 @@ import (
 	"countersign/internal/agent"
 	"countersign/internal/cli"
 	"countersign/ui"
+	"countersign/ui/i18n"
 	"countersign/ui/system"
-	"countersign/ui/words"
 )
 
 // version is set when a release is linked.
@@ -21,7 +21,7 @@ func main() {
 		Version:     version,
 		Window:      window,
 		Display:     func(ctx context.Context) error { return system.CheckDisplay(ctx, os.Getenv) },
-		Say:         words.Phrase,
+		Say:         i18n.Phrase,
 		OpenAddress: func(address string) error { return system.Opener{}.OpenAddress(context.Background(), address) },
 		Stdin:       os.Stdin,
 		Stdout:      os.Stdout,

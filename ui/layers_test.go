@@ -13,15 +13,15 @@ import (
 )
 
 // TestLayersPointOneWay reads the imports of everything under ui: only this package brings Fyne's driver, screens do
-// not know each other, widgets and look know nothing of the office, and nobody reaches past the agent.
+// not know each other, widgets and theme know nothing of the office, and nobody reaches past the agent.
 func TestLayersPointOneWay(t *testing.T) {
 	screens := []string{"packages", "compose", "activity", "settings", "setup", "about"}
 	forbidden := map[string][]string{
-		"look":    {"countersign/internal", "countersign/ui"},
-		"work":    {"countersign", "fyne.io"},
+		"theme":   {"countersign/internal", "countersign/ui"},
+		"async":   {"countersign", "fyne.io"},
 		"system":  {"countersign", "fyne.io"},
-		"widgets": {"countersign/internal", "countersign/ui/desk", "countersign/ui/words"},
-		"desk":    {"countersign/ui/widgets"},
+		"widgets": {"countersign/internal", "countersign/ui/env", "countersign/ui/i18n"},
+		"env":     {"countersign/ui/widgets"},
 	}
 	for _, s := range screens {
 		for _, other := range append(screens, "window") {

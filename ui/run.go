@@ -5,7 +5,7 @@
 //
 // This package only brings Fyne's driver, which needs cgo and a display, together with package window, which needs
 // neither. The screens are packages of their own: packages, compose, activity, settings, setup and about, on the shared
-// widgets and look. None of them imports another.
+// widgets and theme. None of them imports another.
 package ui
 
 import (
@@ -22,11 +22,11 @@ import (
 	"golang.org/x/text/language"
 
 	"countersign/assets"
-	"countersign/ui/desk"
-	"countersign/ui/look"
+	"countersign/ui/env"
+	"countersign/ui/i18n"
 	"countersign/ui/system"
+	"countersign/ui/theme"
 	"countersign/ui/window"
-	"countersign/ui/words"
 )
 
 // DefaultID is the program's identifier: where Fyne keeps its preferences, and the name of the tray's owner.
@@ -48,7 +48,7 @@ type Options struct {
 	// StartDemo starts the demo beside the office, for a person who has no account yet; ctx bounds only the start, stop
 	// ends it and waits. Nil where there is none. Its error is a sentence.
 	StartDemo func(ctx context.Context) (office Office, stop func(), err error)
-	Autostart desk.Autostart // whether the program starts with the computer; nil where that cannot be chosen
+	Autostart env.Autostart // whether the program starts with the computer; nil where that cannot be chosen
 }
 
 // Run shows the window and the tray until the person quits, ctx ends or the process gets SIGTERM. It must be called on
@@ -61,7 +61,7 @@ func Run(ctx context.Context, o Options) (err error) {
 	if err := system.CheckDisplay(ctx, os.Getenv); err != nil {
 		return err
 	}
-	if err := words.Load(); err != nil {
+	if err := i18n.Load(); err != nil {
 		return err
 	}
 	started := false
@@ -149,7 +149,7 @@ func newApp(o Options) fyne.App {
 	}
 	app.SetMetadata(meta)
 	a := app.NewWithID(id)
-	a.Settings().SetTheme(look.New())
+	a.Settings().SetTheme(theme.New())
 	a.SetIcon(meta.Icon)
 	return a
 }

@@ -316,7 +316,7 @@ func (a *Agent) record(x store.Activity) {
 
 // tell shows an activity that is already stored.
 func (a *Agent) tell(x store.Activity) {
-	x.Text = oneLine(x.Text, activityMost)
+	x.Text = oneLine(x.Text, maxActivity)
 	if a.p.ShowSteps != nil {
 		a.p.ShowSteps(x)
 	}

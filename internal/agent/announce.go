@@ -53,7 +53,7 @@ const (
 const (
 	catchingUpMany = 5
 	catchingUpLast = 10 * time.Second
-	catchingUpMost = 2 * time.Minute
+	maxCatchingUp  = 2 * time.Minute
 )
 
 // announceEnd is how long the last notifications may take when the program ends.
@@ -102,7 +102,7 @@ func (a *Agent) holdBack(ctx context.Context) {
 	until := announcePause
 	for waited := time.Duration(0); waited < until && a.moreToCome(); waited += announceStep {
 		if a.catchingUp() {
-			until = min(waited+catchingUpLast, catchingUpMost)
+			until = min(waited+catchingUpLast, maxCatchingUp)
 		}
 		if !sleep(ctx, announceStep) {
 			return
@@ -123,12 +123,12 @@ func (a *Agent) moreToCome() bool {
 		found = len(events)
 		if err == nil && asking {
 			var packages []store.Package
-			packages, err = tx.PackagesDue(a.due(packageWaitMost), 1)
+			packages, err = tx.PackagesDue(a.due(maxPackageWait), 1)
 			found += len(packages)
 		}
 		if err == nil && saving {
 			var jobs []store.Job
-			jobs, err = tx.JobsDue(a.due(jobWaitMost), 1)
+			jobs, err = tx.JobsDue(a.due(maxJobWait), 1)
 			found += len(jobs)
 		}
 		return err
@@ -154,7 +154,7 @@ func (a *Agent) catchingUp() bool {
 		return false
 	}
 	err := a.st.View(func(tx *store.Tx) error {
-		due, err := tx.JobsDue(a.due(jobWaitMost), catchingUpMany+1)
+		due, err := tx.JobsDue(a.due(maxJobWait), catchingUpMany+1)
 		waiting = len(due)
 		return err
 	})
@@ -228,7 +228,7 @@ func (a *Agent) raise(n notice) {
 	if a.p.Notify == nil {
 		return
 	}
-	if err := a.p.Notify(oneLine(n.title, titleMost), oneLine(n.body, bodyMost)); err != nil {
+	if err := a.p.Notify(oneLine(n.title, maxTitle), oneLine(n.body, maxBody)); err != nil {
 		a.log.Warn("raise a notification", "err", err)
 		a.health.set("notify", Info, ActNone, "This computer shows no notifications at the moment; everything else works.")
 		return

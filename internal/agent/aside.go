@@ -74,7 +74,7 @@ func (a *Agent) one(ctx context.Context, key string, do func() error) error {
 		a.aside.done(key)
 		return err
 	}
-	a.log.Error("one object is set aside", "object", oneLine(key, nameMost), "err", err)
+	a.log.Error("one object is set aside", "object", oneLine(key, maxName), "err", err)
 	a.aside.put(key, a.now())
 	a.tellAside()
 	return nil

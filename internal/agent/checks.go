@@ -61,7 +61,7 @@ func (s Settings) Check() []FieldError {
 			say(f.field, CodeForm)
 		}
 	}
-	if s.KeepEvents < 1 || s.KeepEvents > keepEventsMost {
+	if s.KeepEvents < 1 || s.KeepEvents > maxKeepEvents {
 		say(FieldKeepEvents, CodeRange)
 	}
 	if !slices.Contains([]string{"", "light", "dark"}, s.Theme) {

@@ -10,9 +10,9 @@ import (
 // clock is the wall clock.
 type clock func() time.Time
 
-// jumpLeast is how much a wall clock must have jumped to be noticed: forward because the computer slept, or in either
+// minJump is how much a wall clock must have jumped to be noticed: forward because the computer slept, or in either
 // direction because somebody has put it right.
-const jumpLeast = clockSlack
+const minJump = clockSlack
 
 // clockWatch notices that the wall clock has not gone along with the timers. One goroutine owns it.
 type clockWatch struct {
@@ -36,9 +36,9 @@ func (w *clockWatch) jumped(now time.Time) time.Duration {
 	apart, late := wall.Sub(w.wall)-passed, wall.Sub(w.began)-w.pause
 	w.wall, w.timer = wall, w.timer.Add(passed)
 	switch {
-	case apart > jumpLeast, apart < -jumpLeast:
+	case apart > minJump, apart < -minJump:
 		return apart
-	case late > jumpLeast:
+	case late > minJump:
 		return late
 	default:
 		return 0

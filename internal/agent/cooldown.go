@@ -33,12 +33,12 @@ func (c cooldown) left(now time.Time) time.Duration {
 func (c cooldown) over(now time.Time) bool { return c.left(now) == 0 }
 
 // The longest that something stored waits for its next try, by what it is; none of it is believed beyond that. The
-// backoffs, which are a little uneven, the ages of packages and what a service may ask for (restMost) stay within.
+// backoffs, which are a little uneven, the ages of packages and what a service may ask for (maxRest) stay within.
 const (
-	packageWaitMost = 30 * time.Hour
-	jobWaitMost     = restMost + clockSlack
-	draftWaitMost   = draftPauseMost*6/5 + clockSlack
-	unknownWaitMost = unknownPauseMost*6/5 + clockSlack
+	maxPackageWait = 30 * time.Hour
+	maxJobWait     = maxRest + clockSlack
+	maxDraftWait   = maxDraftPause*6/5 + clockSlack
+	maxUnknownWait = maxUnknownPause*6/5 + clockSlack
 )
 
 // due asks the store for what is due now, of what waits longest at most.

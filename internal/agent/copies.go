@@ -22,7 +22,7 @@ import (
 // What goes out is what was given, whatever becomes of the file it was read from: a copy of it is in the data folder, for
 // its owner alone, before its draft is stored, and stays as long as the draft may be sent.
 const (
-	draftMost  = 2_000_000_000 // bytes of all files of a draft
+	maxDraft   = 2_000_000_000 // bytes of all files of a draft
 	copySpare  = 4 << 20       // bytes that must stay free beside a copy, for everything else
 	heldLarge  = 128 << 20     // bytes of a file that is held
 	heldMany   = 16            // files that are held
@@ -63,9 +63,9 @@ func (a *Agent) takeCopies(ctx context.Context, d *store.Draft) error {
 	for _, f := range d.Files {
 		total += f.Size
 	}
-	if total > draftMost {
+	if total > maxDraft {
 		return &DraftError{fmt.Sprintf("The documents of %s have %d MB together; Countersign sends up to %d MB at once. Send fewer or smaller documents.",
-			quote(d.Name), total/1_000_000, draftMost/1_000_000)}
+			quote(d.Name), total/1_000_000, maxDraft/1_000_000)}
 	}
 	for i := range d.Files {
 		f := &d.Files[i]

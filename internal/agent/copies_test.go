@@ -247,7 +247,7 @@ func TestWhatCannotBeTakenIsSaidAndNotStored(t *testing.T) {
 	if err := os.WriteFile(huge, []byte("%PDF-1.7"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Truncate(huge, draftMost+1); err != nil { // it takes no room
+	if err := os.Truncate(huge, maxDraft+1); err != nil { // it takes no room
 		t.Fatal(err)
 	}
 	d := o.draft()

@@ -10,7 +10,7 @@ import (
 
 	"countersign/internal/sandbox"
 	"countersign/internal/store"
-	"countersign/internal/tunnel/edge"
+	"countersign/internal/tunnel/ngroktest"
 )
 
 func TestTheEndTakesLessThanFiveSecondsWhateverHangs(t *testing.T) {
@@ -89,7 +89,7 @@ func TestTheEndDoesNotWaitForADesktopThatHangs(t *testing.T) {
 }
 
 func TestTheEndDoesNotWaitForATunnelThatDialsAgain(t *testing.T) {
-	e, err := edge.Start(edge.Options{})
+	e, err := ngroktest.Start(ngroktest.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -27,8 +27,8 @@ type endpoint struct {
 	Until      time.Time `json:"until,omitzero"` // when it ceases to count; zero while it is current
 }
 
-// formerMost bounds how many former registrations are kept; each lives for previousLife only.
-const formerMost = 8
+// maxFormer bounds how many former registrations are kept; each lives for previousLife only.
+const maxFormer = 8
 
 // endpoints are the current registration and those before it. Safe for concurrent use.
 type endpoints struct {
@@ -132,7 +132,7 @@ func (e *endpoints) formerAfter(now time.Time) []endpoint {
 	}
 	last := *e.current
 	last.Until = now.Add(previousLife)
-	return append([]endpoint{last}, former[:min(len(former), formerMost-1)]...)
+	return append([]endpoint{last}, former[:min(len(former), maxFormer-1)]...)
 }
 
 // follow makes current (nil for none) and former what counts, once they are on disk.

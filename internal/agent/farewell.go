@@ -34,7 +34,7 @@ type farewell struct {
 // How long a service that does not answer is told, how often at most, and how many times the sign-in is kept for the
 // endpoint's sake, which cannot be deleted without it.
 const (
-	farewellMost  = 7 * 24 * time.Hour
+	maxFarewell   = 7 * 24 * time.Hour
 	farewellPause = 6 * time.Hour
 	farewellHolds = 5
 )
@@ -227,7 +227,7 @@ func (a *Agent) sayFarewell(ctx context.Context, id string, hold bool) (left []s
 	} else {
 		again = false
 	}
-	if ctx.Err() == nil && a.now().Sub(f.Since) > farewellMost {
+	if ctx.Err() == nil && a.now().Sub(f.Since) > maxFarewell {
 		again = false
 	}
 	err = a.amend(id, func(x *farewell) bool {

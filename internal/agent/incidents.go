@@ -48,8 +48,8 @@ type Refusal struct {
 	More   int    // further ones that were not sampled
 }
 
-// refusalsMost is how many samples are kept, in memory alone: refused requests are no way to fill the disk.
-const refusalsMost = 200
+// maxRefusals is how many samples are kept, in memory alone: refused requests are no way to fill the disk.
+const maxRefusals = 200
 
 // refusals are the samples, oldest first. Safe for concurrent use.
 type refusals struct {
@@ -71,7 +71,7 @@ func (a *Agent) Refused() []Refusal {
 func (a *Agent) noteRefusal(r inbox.Refusal) {
 	a.refusals.mu.Lock()
 	a.refusals.list = append(a.refusals.list, Refusal{r.At, refusalSentence(r.Reason), r.Remote, int(r.Suppressed)})
-	if over := len(a.refusals.list) - refusalsMost; over > 0 {
+	if over := len(a.refusals.list) - maxRefusals; over > 0 {
 		a.refusals.list = append([]Refusal(nil), a.refusals.list[over:]...)
 	}
 	a.refusals.mu.Unlock()

@@ -12,7 +12,7 @@ import (
 	"countersign/internal/esign"
 	"countersign/internal/sandbox"
 	"countersign/internal/store"
-	"countersign/internal/tunnel/edge"
+	"countersign/internal/tunnel/ngroktest"
 )
 
 // another starts a second service, which o's address can be reached from.
@@ -225,7 +225,7 @@ func TestValuesOfAnEarlierVersionBelongToTheServiceInTheSettings(t *testing.T) {
 }
 
 func TestAnotherNgrokServerIsNotGivenTheAuthtoken(t *testing.T) {
-	e, err := edge.Start(edge.Options{})
+	e, err := ngroktest.Start(ngroktest.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}

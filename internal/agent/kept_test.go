@@ -262,7 +262,7 @@ func TestNothingIsOwedToAServiceForEver(t *testing.T) {
 	if err := o.SignOut(t.Context()); err == nil {
 		t.Fatal("the service did not answer, and nobody said so")
 	}
-	clock.jump(farewellMost + time.Minute)
+	clock.jump(maxFarewell + time.Minute)
 	poke(o.rings.farewells)
 	o.eventually("it is given up", func() bool {
 		list, err := o.owed()

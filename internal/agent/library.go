@@ -131,8 +131,8 @@ func (a *Agent) Preview(ctx context.Context, path string, width int) (image.Imag
 // docPeople names the document with the people who were asked to sign before, most recent first.
 const docPeople = "people"
 
-// peopleMost is how many people are remembered.
-const peopleMost = 500
+// maxPeople is how many people are remembered.
+const maxPeople = 500
 
 // People returns the signers used before, most recent first.
 func (a *Agent) People() []store.Signer {
@@ -157,5 +157,5 @@ func rememberPeople(tx *store.Tx, signers []store.Signer) error {
 		people = slices.DeleteFunc(people, func(x store.Signer) bool { return x.Email == s.Email })
 		people = slices.Insert(people, 0, store.Signer{FirstName: s.FirstName, LastName: s.LastName, Email: s.Email})
 	}
-	return tx.PutDoc(docPeople, people[:min(len(people), peopleMost)])
+	return tx.PutDoc(docPeople, people[:min(len(people), maxPeople)])
 }

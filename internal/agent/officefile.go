@@ -29,7 +29,7 @@ const OfficeName = "Office" + OfficeEnding
 const (
 	officeFormat  = "countersign office"
 	officeVersion = 1
-	officeMost    = 64 << 10 // bytes; a real one has less than one KiB
+	maxOffice     = 64 << 10 // bytes; a real one has less than one KiB
 )
 
 // officeForm is the file as JSON. Fields are added, and do not change their meaning, while the version stays.
@@ -106,7 +106,7 @@ func ReadOffice(path string) (OfficeFile, error) {
 		return OfficeFile{}, &OfficeError{fmt.Sprintf("The file %q could not be read. Ask your administrator for a new one.", name)}
 	}
 	var form officeForm
-	if len(b) > officeMost || json.Unmarshal(b, &form) != nil || form.Format != officeFormat || form.Version < 1 {
+	if len(b) > maxOffice || json.Unmarshal(b, &form) != nil || form.Format != officeFormat || form.Version < 1 {
 		return OfficeFile{}, &OfficeError{fmt.Sprintf("The file %q was not made by Countersign. Ask your administrator for a new one.", name)}
 	}
 	if form.Version > officeVersion {
@@ -133,7 +133,7 @@ func readOffice(path string) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
-	b, err := io.ReadAll(io.LimitReader(f, officeMost+1))
+	b, err := io.ReadAll(io.LimitReader(f, maxOffice+1))
 	return bytes.TrimPrefix(b, []byte("\ufeff")), err
 }
 

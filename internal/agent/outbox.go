@@ -14,8 +14,8 @@ import (
 
 // The longest pause before a draft is tried again, and before its package is looked for again.
 const (
-	draftPauseMost   = 10 * time.Minute
-	unknownPauseMost = time.Hour
+	maxDraftPause   = 10 * time.Minute
+	maxUnknownPause = time.Hour
 )
 
 // outboxWatch lets Send wait for its draft, and hands it the progress. Safe for concurrent use.
@@ -257,7 +257,7 @@ func (a *Agent) sendDue(ctx context.Context) (time.Duration, error) {
 		var next time.Time
 		err := a.st.View(func(tx *store.Tx) error {
 			var err error
-			if due, err = tx.DraftsDue(a.due(draftWaitMost)); err != nil {
+			if due, err = tx.DraftsDue(a.due(maxDraftWait)); err != nil {
 				return err
 			}
 			if next, err = tx.NextDraft(); err != nil {
@@ -268,7 +268,7 @@ func (a *Agent) sendDue(ctx context.Context) (time.Duration, error) {
 				if d.Away {
 					continue
 				}
-				if a.due(unknownWaitMost).Left(d.NextTry) == 0 {
+				if a.due(maxUnknownWait).Left(d.NextTry) == 0 {
 					due = append(due, d)
 				} else if next.IsZero() || d.NextTry.Before(next) {
 					next = d.NextTry

@@ -200,7 +200,7 @@ func (a *Agent) draftRefused(ctx context.Context, d store.Draft, cause error) er
 	}
 	d.Tries++
 	// A service that wants to be left alone is left alone by all (noteServiceError).
-	d.NextTry = a.now().Add(a.backoff(d.Tries, a.p.Pace.Retry, draftPauseMost))
+	d.NextTry = a.now().Add(a.backoff(d.Tries, a.p.Pace.Retry, maxDraftPause))
 	return a.putDraft(&d, store.DraftQueued)
 }
 
@@ -233,7 +233,7 @@ func (a *Agent) resolveUnknown(ctx context.Context, client *esign.Client, d stor
 	d.NextTry = a.now()
 	if !more {
 		d.Tries++
-		d.NextTry = a.now().Add(a.backoff(d.Tries, 2*a.p.Pace.Retry, unknownPauseMost))
+		d.NextTry = a.now().Add(a.backoff(d.Tries, 2*a.p.Pace.Retry, maxUnknownPause))
 	}
 	return a.putDraft(&d, store.DraftUnknown)
 }

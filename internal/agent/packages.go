@@ -205,7 +205,7 @@ func applySigners(p *store.Package, signers []esign.Signer, now time.Time) {
 func applyDecline(p *store.Package, signer *store.Signer, x esign.Signer, now time.Time) {
 	switch {
 	case x.Declined && signer.Declined.IsZero():
-		signer.Declined, signer.DeclineReason = cmp.Or(x.DeclinedAt, now), oneLine(x.Reason, nameMost)
+		signer.Declined, signer.DeclineReason = cmp.Or(x.DeclinedAt, now), oneLine(x.Reason, maxName)
 		addMoment(p, store.Moment{Time: signer.Declined, What: momentDeclined, Who: signer.ID})
 	case !x.Declined && x.StateTold:
 		signer.Declined, signer.DeclineReason = time.Time{}, ""

@@ -101,7 +101,7 @@ func (a *Agent) problemsDue(told map[string]toldProblem) (facts []fact, pause ti
 			delete(told, id)
 		}
 	}
-	return facts, max(pause, pauseLeast)
+	return facts, max(pause, minPause)
 }
 
 // isTold reports whether i is a problem that people hear of without looking: not what they are just setting up, a

@@ -47,8 +47,8 @@ func (a *Agent) runReconcile(ctx context.Context) error {
 	}
 }
 
-// idleMost is the longest pause between two looks at what is due.
-const idleMost = time.Minute
+// maxIdle is the longest pause between two looks at what is due.
+const maxIdle = time.Minute
 
 // reconcile asks about everything that is due and returns how long nothing will be.
 func (a *Agent) reconcile(ctx context.Context, list *listing) (pause time.Duration, err error) {
@@ -58,10 +58,10 @@ func (a *Agent) reconcile(ctx context.Context, list *listing) (pause time.Durati
 	a.tellWithheld()
 	client, online := a.online()
 	if !online {
-		return idleMost, nil
+		return maxIdle, nil
 	}
 	if left := a.rest.left(a.now()); left > 0 {
-		return min(left, idleMost), nil
+		return min(left, maxIdle), nil
 	}
 	if a.sweep.take(a.now()) {
 		if err := a.markAllDue(); err != nil {
@@ -78,7 +78,7 @@ func (a *Agent) reconcile(ctx context.Context, list *listing) (pause time.Durati
 		var next time.Time
 		err := a.st.View(func(tx *store.Tx) error {
 			var err error
-			if due, err = tx.PackagesDue(a.due(packageWaitMost), 200+a.aside.count()); err != nil {
+			if due, err = tx.PackagesDue(a.due(maxPackageWait), 200+a.aside.count()); err != nil {
 				return err
 			}
 			next, err = tx.NextPackageCheck()
@@ -93,13 +93,13 @@ func (a *Agent) reconcile(ctx context.Context, list *listing) (pause time.Durati
 			if a.sweep.ended(a.now()) {
 				a.watchers.signal(StatusChanged)
 			}
-			pause = min(untilNext(a.now(), next, idleMost), a.sweep.left(a.now(), idleMost), list.rest.left(a.now()))
-			return a.pauseBeside(all, max(pause, pauseLeast)), nil
+			pause = min(untilNext(a.now(), next, maxIdle), a.sweep.left(a.now(), maxIdle), list.rest.left(a.now()))
+			return a.pauseBeside(all, max(pause, minPause)), nil
 		}
 		a.setBacklog(len(due))
 		if err := a.checkPackages(ctx, client, due); err != nil {
 			if ctx.Err() != nil || a.signedOut(err) {
-				return idleMost, nil
+				return maxIdle, nil
 			}
 			var e *esign.Error
 			if !errors.As(err, &e) {
@@ -108,7 +108,7 @@ func (a *Agent) reconcile(ctx context.Context, list *listing) (pause time.Durati
 			return a.pauseAfter(err, a.troubles.round()), nil
 		}
 	}
-	return idleMost, nil
+	return maxIdle, nil
 }
 
 // checkPackages asks about every package in due. It stops early with an error that concerns the service as a whole.
@@ -136,15 +136,15 @@ func (a *Agent) checkPackages(ctx context.Context, client *esign.Client, due []s
 	return g.Wait()
 }
 
-// pauseLeast keeps a loop from running at full speed should what is next never come.
-const pauseLeast = 20 * time.Millisecond
+// minPause keeps a loop from running at full speed should what is next never come.
+const minPause = 20 * time.Millisecond
 
 // untilNext is the time from now to next, at most limit; limit when there is no next.
 func untilNext(now, next time.Time, limit time.Duration) time.Duration {
 	if next.IsZero() {
 		return limit
 	}
-	return max(min(next.Sub(now), limit), pauseLeast)
+	return max(min(next.Sub(now), limit), minPause)
 }
 
 // notePackage draws the consequences of a status answer: facts, save jobs, the time to ask again. Only an error that

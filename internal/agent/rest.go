@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// restMost bounds how long the service is left alone at its own word, so that a wrong clock cannot silence the program.
-const restMost = 24 * time.Hour
+// maxRest bounds how long the service is left alone at its own word, so that a wrong clock cannot silence the program.
+const maxRest = 24 * time.Hour
 
 // rest is until when the service asked to be left alone (Retry-After). Every loop that calls it by itself waits for
 // that, whatever pokes it; a person who asks does not. Safe for concurrent use.
@@ -17,7 +17,7 @@ type rest struct {
 
 // until makes the service rest for d from now on, or longer if it rests longer already.
 func (r *rest) until(now time.Time, d time.Duration) {
-	d = min(d, restMost)
+	d = min(d, maxRest)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if d > r.now.left(now) {

@@ -112,7 +112,7 @@ func (a *Agent) jobsDue(busy map[string]bool, idle time.Duration) (due []store.J
 	if !a.saves.blocking(now) {
 		var next time.Time
 		err = a.st.View(func(tx *store.Tx) error {
-			if due, err = tx.JobsDue(a.due(jobWaitMost), most); err != nil {
+			if due, err = tx.JobsDue(a.due(maxJobWait), most); err != nil {
 				return err
 			}
 			next, err = tx.NextJob()
@@ -129,7 +129,7 @@ func (a *Agent) jobsDue(busy map[string]bool, idle time.Duration) (due []store.J
 			if a.saves.isBlocked(j.Folder, now) {
 				continue
 			}
-			if a.due(jobWaitMost).Left(j.NextTry) > 0 {
+			if a.due(maxJobWait).Left(j.NextTry) > 0 {
 				if j.NextTry.Before(next) {
 					next = j.NextTry
 				}

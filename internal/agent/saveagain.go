@@ -20,8 +20,8 @@ const (
 
 // The longest pauses between two tries to get a file: while it is expected, and when it has failed.
 const (
-	savePauseMost   = 2 * time.Hour
-	failedPauseMost = 20 * time.Hour
+	maxSavePause   = 2 * time.Hour
+	maxFailedPause = 20 * time.Hour
 )
 
 // jobNotSaved handles a download that did not end as a file.
@@ -142,12 +142,12 @@ func (a *Agent) jobLater(j store.Job, problem string, atLeast time.Duration, ref
 		}
 		stored.Tries++
 		stored.Problem = problem
-		now, most := a.now(), savePauseMost
+		now, most := a.now(), maxSavePause
 		if refused {
 			refusedFor(&stored.Refused, now)
 		}
 		if now.Sub(stored.Planned) > failedAfter && stored.Tries > failedTries {
-			stored.State, most = store.JobFailed, failedPauseMost
+			stored.State, most = store.JobFailed, maxFailedPause
 		}
 		stored.NextTry = now.Add(max(a.backoff(stored.Tries, a.p.Pace.Retry, most), atLeast))
 		if err := tx.PutJob(stored); err != nil {

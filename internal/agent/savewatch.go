@@ -13,8 +13,8 @@ import (
 	"countersign/internal/store"
 )
 
-// folderPauseMost is the longest pause between two looks at a folder that takes no files.
-const folderPauseMost = 5 * time.Minute
+// maxFolderPause is the longest pause between two looks at a folder that takes no files.
+const maxFolderPause = 5 * time.Minute
 
 // saveWatch is what the saving loop remembers beside the store: jobs under way, folders that take no files just now,
 // folders that were swept, and how many downloads failed in a row. Safe for concurrent use.
@@ -104,7 +104,7 @@ func (w *saveWatch) blocking(now time.Time) bool {
 func (w *saveWatch) nextTry(now time.Time) time.Time {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	least := folderPauseMost
+	least := maxFolderPause
 	for _, b := range w.blocked {
 		if left := b.rest.left(now); left > 0 {
 			least = min(least, left)
@@ -213,7 +213,7 @@ func (a *Agent) blockFolder(j store.Job, cause error) error {
 	if moved {
 		return nil // it waits for another folder by now, and nobody may look at this one again
 	}
-	a.saves.block(j.Folder, errors.Is(cause, archive.ErrFull), a.now(), func(n int) time.Duration { return a.backoff(n, a.p.Pace.Folder, folderPauseMost) })
+	a.saves.block(j.Folder, errors.Is(cause, archive.ErrFull), a.now(), func(n int) time.Duration { return a.backoff(n, a.p.Pace.Folder, maxFolderPause) })
 	if office := a.Settings().SaveTo; j.Folder != office && a.saves.isBlocked(office, a.now()) {
 		return nil // one message, and that folder's matters more
 	}

@@ -10,10 +10,10 @@ import (
 
 // How long texts may be, in characters: whoever names a package or signs it decides how long a name is.
 const (
-	nameMost     = 200
-	titleMost    = 300
-	bodyMost     = 600
-	activityMost = 1000
+	maxName     = 200
+	maxTitle    = 300
+	maxBody     = 600
+	maxActivity = 1000
 )
 
 // oneLine makes a text from outside one line of at most most characters: line ends and odd spaces become spaces;
@@ -78,15 +78,15 @@ func cleanNames(p *store.Package) {
 		texts = append(texts, &d.Name, &d.FileName)
 	}
 	for _, t := range texts {
-		*t = oneLine(*t, nameMost)
+		*t = oneLine(*t, maxName)
 	}
 }
 
 // quote sets a name in typographic quotation marks.
-func quote(s string) string { return "“" + oneLine(s, nameMost) + "”" }
+func quote(s string) string { return "“" + oneLine(s, maxName) + "”" }
 
 // addActivity adds a line to the activity list, as one line.
 func addActivity(tx *store.Tx, x store.Activity) error {
-	x.Text = oneLine(x.Text, activityMost)
+	x.Text = oneLine(x.Text, maxActivity)
 	return tx.AddActivity(x)
 }

@@ -72,14 +72,14 @@ func TestHostileNamesReachNoScreenAsTheyAre(t *testing.T) {
 		return o.count("Everyone has signed “") > 0 || o.count("changed while you were away") > 0
 	})
 	for _, n := range o.notifications() {
-		harmless(t, "notification", n, titleMost+bodyMost+1)
+		harmless(t, "notification", n, maxTitle+maxBody+1)
 	}
 	for _, x := range o.Activity(1000) {
-		harmless(t, "activity", x.Text, activityMost)
+		harmless(t, "activity", x.Text, maxActivity)
 	}
 	for _, l := range o.Lines() {
-		harmless(t, "line", l.Name, nameMost)
-		harmless(t, "line", l.Next+l.People, 4*nameMost)
+		harmless(t, "line", l.Name, maxName)
+		harmless(t, "line", l.Next+l.People, 4*maxName)
 	}
 	if got := o.files(); len(got) != len(packages) {
 		t.Errorf("%d files for %d packages", len(got), len(packages))

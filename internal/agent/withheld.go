@@ -13,10 +13,10 @@ import (
 // withheldAfter is how long the service may keep to itself what everybody has signed before people are told.
 const withheldAfter = time.Hour
 
-// missMost is the longest pause between two questions about a package that the service does not tell about. Nothing is
+// maxMiss is the longest pause between two questions about a package that the service does not tell about. Nothing is
 // final about such an answer: "not found" may mean "no permission at the moment" (service-facts.md, 10), roles are taken
 // away and given back, packages move to other members.
-const missMost = 24 * time.Hour
+const maxMiss = 24 * time.Hour
 
 // missPackage notes that the service answered a question about a package with cause. It is asked again after pause, or
 // for none after as long as this has gone on already: seconds at first, a day in the end.
@@ -31,7 +31,7 @@ func (a *Agent) missPackage(id string, cause *esign.Error, pause time.Duration) 
 		since := refusedFor(&p.Refused, now)
 		p.NextCheck = now.Add(pause)
 		if pause == 0 {
-			p.NextCheck = now.Add(min(max(since, 5*a.p.Pace.Retry), missMost))
+			p.NextCheck = now.Add(min(max(since, 5*a.p.Pace.Retry), maxMiss))
 			p.Gone = since >= withheldAfter
 		}
 		if since >= withheldAfter && p.State == store.PackageExecuted && !p.Planned {

@@ -139,7 +139,7 @@ func TestARefusedPackageIsAskedAboutMoreAndMoreRarelyButAtLeastDaily(t *testing.
 			}
 			p := o.packageOrZero(id)
 			pause := p.NextCheck.Sub(c.now())
-			if p.Final() || pause > missMost || pause < 0 {
+			if p.Final() || pause > maxMiss || pause < 0 {
 				t.Fatalf("%q: asked again after %v, final: %v", state, pause, p.Final())
 			}
 			c.jump(pause + time.Second)

@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"countersign/internal/tunnel/edge"
+	"countersign/internal/tunnel/ngroktest"
 
 	"github.com/pdfcpu/pdfcpu/pkg/api"
 )
@@ -33,7 +33,7 @@ var tools = []struct{ name, debian string }{
 
 func TestMain(m *testing.M) {
 	if os.Getenv(helperEnv) == "edge" {
-		os.Exit(edge.Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+		os.Exit(ngroktest.Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 	}
 	os.Exit(build(m))
 }

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"countersign/internal/tunnel/edge"
+	"countersign/internal/tunnel/ngroktest"
 )
 
 const (
@@ -22,7 +22,7 @@ const (
 // ngrok is the stand-in for ngrok's servers, as a process of its own.
 type ngrok struct {
 	*process
-	edge.Addresses
+	ngroktest.Addresses
 	answers int // lines read so far
 }
 
@@ -48,13 +48,13 @@ func (n *ngrok) read(v any) {
 }
 
 // do has the edge obey one command.
-func (n *ngrok) do(command string) (report edge.Report) {
+func (n *ngrok) do(command string) (report ngroktest.Report) {
 	n.t.Helper()
 	if _, err := io.WriteString(n.in, command+"\n"); err != nil {
 		n.t.Fatal(err)
 	}
 	var answer struct {
-		edge.Report
+		ngroktest.Report
 		Error string
 	}
 	n.read(&answer)

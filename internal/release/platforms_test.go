@@ -12,8 +12,8 @@ import (
 // inWineToo are the packages whose tests run on Windows as well; the keyring of Windows stays out of them by itself.
 var inWineToo = []string{
 	"internal/archive", "internal/store", "internal/secret", "internal/private", "internal/locations", "internal/single", "internal/esign", "internal/inbox",
-	"internal/notify", "internal/tunnel", "internal/tunnel/edge", "internal/sandbox", "internal/demo", "internal/preview",
-	"internal/agent", "internal/cli", "ui/system", "ui/desk",
+	"internal/notify", "internal/tunnel", "internal/tunnel/ngroktest", "internal/sandbox", "internal/demo", "internal/preview",
+	"internal/agent", "internal/cli", "ui/system", "ui/env",
 }
 
 func TestPackagesKeepTheirPromisesOnWindows(t *testing.T) {

@@ -18,8 +18,8 @@ const (
 	docDates = "dates" // the last of them, as days since 1970
 )
 
-// datesMost is how many dates are remembered, so that a clock that goes back and forth counts no date twice.
-const datesMost = 400
+// maxDates is how many dates are remembered, so that a clock that goes back and forth counts no date twice.
+const maxDates = 400
 
 // Day is how many days were counted.
 func (tx *Tx) Day() (int, error) { return tx.days() }
@@ -35,7 +35,7 @@ func (tx *Tx) CountDay(now time.Time) (counted bool, err error) {
 		return false, nil
 	}
 	dates = append(dates, today)
-	if err := tx.PutDoc(docDates, dates[max(0, len(dates)-datesMost):]); err != nil {
+	if err := tx.PutDoc(docDates, dates[max(0, len(dates)-maxDates):]); err != nil {
 		return false, err
 	}
 	n, err := tx.days()

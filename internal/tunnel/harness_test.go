@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"countersign/internal/tunnel"
-	"countersign/internal/tunnel/edge"
+	"countersign/internal/tunnel/ngroktest"
 )
 
 const (
@@ -25,9 +25,9 @@ const (
 // patience is how long a test waits for something that ought to happen.
 const patience = 15 * time.Second
 
-func startEdge(t *testing.T, opts edge.Options) *edge.Edge {
+func startEdge(t *testing.T, opts ngroktest.Options) *ngroktest.Edge {
 	t.Helper()
-	e, err := edge.Start(opts)
+	e, err := ngroktest.Start(opts)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,7 +39,7 @@ func startEdge(t *testing.T, opts edge.Options) *edge.Edge {
 	return e
 }
 
-func through(e *edge.Edge) tunnel.NgrokConfig {
+func through(e *ngroktest.Edge) tunnel.NgrokConfig {
 	return tunnel.NgrokConfig{Authtoken: token, Domain: domain, ConnectURL: e.ConnectAddr(), CAs: e.CAs()}
 }
 

@@ -10,52 +10,52 @@ import (
 	"testing"
 
 	"countersign/internal/tunnel"
-	"countersign/internal/tunnel/edge"
+	"countersign/internal/tunnel/ngroktest"
 )
 
 // run's cleanup checks that Run returns nil within 5 s; these tests bring a tunnel into a state and leave it there.
 func TestCancelEndsItInTimeWhateverItIsDoing(t *testing.T) {
-	connections := func(n int) func(edge.Counts) bool {
-		return func(c edge.Counts) bool { return c.Connections >= n }
+	connections := func(n int) func(ngroktest.Counts) bool {
+		return func(c ngroktest.Counts) bool { return c.Connections >= n }
 	}
-	tests := map[string]func(t *testing.T, e *edge.Edge, start func() *running){
-		"before anything": func(_ *testing.T, _ *edge.Edge, start func() *running) { start() },
-		"waiting for a server": func(_ *testing.T, e *edge.Edge, start func() *running) {
+	tests := map[string]func(t *testing.T, e *ngroktest.Edge, start func() *running){
+		"before anything": func(_ *testing.T, _ *ngroktest.Edge, start func() *running) { start() },
+		"waiting for a server": func(_ *testing.T, e *ngroktest.Edge, start func() *running) {
 			_ = e.Refuse()
 			start().wrong(tunnel.Network)
 		},
-		"silent server": func(t *testing.T, e *edge.Edge, start func() *running) {
+		"silent server": func(t *testing.T, e *ngroktest.Edge, start func() *running) {
 			e.Silence()
 			start()
 			await(t, e, connections(1))
 		},
-		"refused": func(_ *testing.T, e *edge.Edge, start func() *running) {
+		"refused": func(_ *testing.T, e *ngroktest.Edge, start func() *running) {
 			e.RejectAuth("ERR_NGROK_103")
 			start().wrong(tunnel.Refused)
 		},
-		"domain in use": func(t *testing.T, e *edge.Edge, start func() *running) {
+		"domain in use": func(t *testing.T, e *ngroktest.Edge, start func() *running) {
 			e.HoldDomain(domain, -1)
 			start().wrong(tunnel.DomainInUse)
-			await(t, e, func(c edge.Counts) bool { return c.Binds >= 3 })
+			await(t, e, func(c ngroktest.Counts) bool { return c.Binds >= 3 })
 		},
-		"wrong certificate": func(t *testing.T, e *edge.Edge, start func() *running) {
+		"wrong certificate": func(t *testing.T, e *ngroktest.Edge, start func() *running) {
 			e.ShowWrongCertificate(true)
 			start().wrong(tunnel.Certificate)
 			await(t, e, connections(3))
 		},
-		"up": func(_ *testing.T, _ *edge.Edge, start func() *running) { start().up() },
-		"up and silent": func(_ *testing.T, e *edge.Edge, start func() *running) {
+		"up": func(_ *testing.T, _ *ngroktest.Edge, start func() *running) { start().up() },
+		"up and silent": func(_ *testing.T, e *ngroktest.Edge, start func() *running) {
 			start().up()
 			e.Silence()
 		},
-		"lost": func(_ *testing.T, e *edge.Edge, start func() *running) {
+		"lost": func(_ *testing.T, e *ngroktest.Edge, start func() *running) {
 			r := start()
 			r.up()
 			_ = e.Refuse()
 			e.KillSessions()
 			r.wrong(tunnel.Network)
 		},
-		"lost and refused": func(t *testing.T, e *edge.Edge, start func() *running) {
+		"lost and refused": func(t *testing.T, e *ngroktest.Edge, start func() *running) {
 			r := start()
 			r.up()
 			e.RejectAuth("ERR_NGROK_103")
@@ -63,7 +63,7 @@ func TestCancelEndsItInTimeWhateverItIsDoing(t *testing.T) {
 			r.wrong(tunnel.Refused)
 			await(t, e, connections(3))
 		},
-		"stopped": func(_ *testing.T, e *edge.Edge, start func() *running) {
+		"stopped": func(_ *testing.T, e *ngroktest.Edge, start func() *running) {
 			r := start()
 			r.up()
 			_ = e.StopTunnel(domain, "Stopped.", "")
@@ -73,13 +73,13 @@ func TestCancelEndsItInTimeWhateverItIsDoing(t *testing.T) {
 	for name, prepare := range tests {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			e := startEdge(t, edge.Options{})
+			e := startEdge(t, ngroktest.Options{})
 			prepare(t, e, func() *running { return run(t, tunnel.Ngrok(through(e)), hello) })
 		})
 	}
 }
 
-func await(t *testing.T, e *edge.Edge, enough func(edge.Counts) bool) {
+func await(t *testing.T, e *ngroktest.Edge, enough func(ngroktest.Counts) bool) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
@@ -89,7 +89,7 @@ func await(t *testing.T, e *edge.Edge, enough func(edge.Counts) bool) {
 }
 
 func TestAnAnswerUnderWayIsFinished(t *testing.T) {
-	e := startEdge(t, edge.Options{})
+	e := startEdge(t, ngroktest.Options{})
 	arrived, finish := make(chan struct{}), make(chan struct{})
 	r := run(t, tunnel.Ngrok(through(e)), http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		close(arrived)
@@ -118,7 +118,7 @@ func TestAnAnswerUnderWayIsFinished(t *testing.T) {
 }
 
 func TestAHandlerThatNeverEndsDoesNotHoldRun(t *testing.T) {
-	e := startEdge(t, edge.Options{})
+	e := startEdge(t, ngroktest.Options{})
 	arrived, finish := make(chan struct{}), make(chan struct{})
 	r := run(t, tunnel.Ngrok(through(e)), http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
 		close(arrived)
@@ -136,7 +136,7 @@ func TestAHandlerThatNeverEndsDoesNotHoldRun(t *testing.T) {
 }
 
 func TestAClientThatLeavesALargeAnswerHarmsNobody(t *testing.T) {
-	e := startEdge(t, edge.Options{})
+	e := startEdge(t, ngroktest.Options{})
 	large := strings.Repeat("x", 4<<20)
 	begun := make(chan struct{}, 8)
 	mux := http.NewServeMux()

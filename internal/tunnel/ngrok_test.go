@@ -13,11 +13,11 @@ import (
 	"time"
 
 	"countersign/internal/tunnel"
-	"countersign/internal/tunnel/edge"
+	"countersign/internal/tunnel/ngroktest"
 )
 
 func TestRequestsArriveAsTheyWereSent(t *testing.T) {
-	e := startEdge(t, edge.Options{})
+	e := startEdge(t, ngroktest.Options{})
 	type seen struct {
 		host, uri, forwarded, proto string
 		length                      int64
@@ -70,7 +70,7 @@ func TestRequestsArriveAsTheyWereSent(t *testing.T) {
 }
 
 func TestWithoutADomainTheAccountsOwnIsUsed(t *testing.T) {
-	e := startEdge(t, edge.Options{Assigned: "calm-otter.ngrok.test"})
+	e := startEdge(t, ngroktest.Options{Assigned: "calm-otter.ngrok.test"})
 	config := through(e)
 	config.Domain = ""
 	r := run(t, tunnel.Ngrok(config), hello)
@@ -86,7 +86,7 @@ func TestWithoutADomainTheAccountsOwnIsUsed(t *testing.T) {
 }
 
 func TestAPastedAddressIsADomain(t *testing.T) {
-	e := startEdge(t, edge.Options{})
+	e := startEdge(t, ngroktest.Options{})
 	config := through(e)
 	config.Domain = " " + public + "/"
 	if url := run(t, tunnel.Ngrok(config), hello).up().URL; url != public {
@@ -95,7 +95,7 @@ func TestAPastedAddressIsADomain(t *testing.T) {
 }
 
 func TestAnAddressWithAPortIsADomain(t *testing.T) {
-	e := startEdge(t, edge.Options{})
+	e := startEdge(t, ngroktest.Options{})
 	config := through(e)
 	config.Domain = e.PublicAddr()
 	url := run(t, tunnel.Ngrok(config), hello).up().URL
@@ -106,7 +106,7 @@ func TestAnAddressWithAPortIsADomain(t *testing.T) {
 }
 
 func TestAKilledSessionComesBackWithTheSameURL(t *testing.T) {
-	e := startEdge(t, edge.Options{})
+	e := startEdge(t, ngroktest.Options{})
 	r := run(t, tunnel.Ngrok(through(e)), hello)
 	r.up()
 	for range 3 {
@@ -125,7 +125,7 @@ func TestAKilledSessionComesBackWithTheSameURL(t *testing.T) {
 }
 
 func TestAWrongTokenIsTriedTwice(t *testing.T) {
-	e := startEdge(t, edge.Options{Authtoken: "another"})
+	e := startEdge(t, ngroktest.Options{Authtoken: "another"})
 	var log journal
 	config := through(e)
 	config.Log = log.logger()
@@ -150,7 +150,7 @@ func TestAWrongTokenIsTriedTwice(t *testing.T) {
 }
 
 func TestATokenRevokedWhileRunningEnds(t *testing.T) {
-	e := startEdge(t, edge.Options{})
+	e := startEdge(t, ngroktest.Options{})
 	r := run(t, tunnel.Ngrok(through(e)), hello)
 	r.up()
 	e.RejectAuth("ERR_NGROK_300")
@@ -162,19 +162,19 @@ func TestATokenRevokedWhileRunningEnds(t *testing.T) {
 
 func TestWhatOnlyAPersonCanMendEnds(t *testing.T) {
 	tests := map[string]struct {
-		prepare func(*edge.Edge, *tunnel.NgrokConfig)
+		prepare func(*ngroktest.Edge, *tunnel.NgrokConfig)
 		kind    tunnel.Kind
 		names   string
 	}{
-		"no token":       {func(_ *edge.Edge, c *tunnel.NgrokConfig) { c.Authtoken = "" }, tunnel.Token, "authtoken"},
-		"foreign domain": {func(e *edge.Edge, _ *tunnel.NgrokConfig) { e.RejectBind("ERR_NGROK_320") }, tunnel.DomainNotYours, domain},
-		"broken domain":  {func(_ *edge.Edge, c *tunnel.NgrokConfig) { c.Domain = "https:// office" }, tunnel.Setting, "office"},
-		"domain and path": {func(_ *edge.Edge, c *tunnel.NgrokConfig) { c.Domain = domain + "/events" }, tunnel.Setting,
+		"no token":       {func(_ *ngroktest.Edge, c *tunnel.NgrokConfig) { c.Authtoken = "" }, tunnel.Token, "authtoken"},
+		"foreign domain": {func(e *ngroktest.Edge, _ *tunnel.NgrokConfig) { e.RejectBind("ERR_NGROK_320") }, tunnel.DomainNotYours, domain},
+		"broken domain":  {func(_ *ngroktest.Edge, c *tunnel.NgrokConfig) { c.Domain = "https:// office" }, tunnel.Setting, "office"},
+		"domain and path": {func(_ *ngroktest.Edge, c *tunnel.NgrokConfig) { c.Domain = domain + "/events" }, tunnel.Setting,
 			"/events"},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			e := startEdge(t, edge.Options{})
+			e := startEdge(t, ngroktest.Options{})
 			config := through(e)
 			test.prepare(e, &config)
 			r := run(t, tunnel.Ngrok(config), hello)
@@ -192,7 +192,7 @@ func TestWhatOnlyAPersonCanMendEnds(t *testing.T) {
 }
 
 func TestADomainInUseIsReportedAtOnceAndTakenWhenFree(t *testing.T) {
-	e := startEdge(t, edge.Options{})
+	e := startEdge(t, ngroktest.Options{})
 	e.HoldDomain(domain, -1)
 	r := run(t, tunnel.Ngrok(through(e)), hello)
 	wrong := r.wrong(tunnel.DomainInUse)
@@ -206,7 +206,7 @@ func TestADomainInUseIsReportedAtOnceAndTakenWhenFree(t *testing.T) {
 }
 
 func TestADomainTakenDuringALossIsReportedAndTakenBack(t *testing.T) {
-	e := startEdge(t, edge.Options{})
+	e := startEdge(t, ngroktest.Options{})
 	r := run(t, tunnel.Ngrok(through(e)), hello)
 	r.up()
 	e.HoldDomain(domain, 4) // longer than one agent is kept
@@ -222,7 +222,7 @@ func TestLimitsAndUnknownRefusalsAreTriedAgain(t *testing.T) {
 		"ERR_NGROK_725": tunnel.Quota, "ERR_NGROK_108": tunnel.Quota, "ERR_NGROK_9999": tunnel.Refused,
 	} {
 		t.Run(code, func(t *testing.T) {
-			e := startEdge(t, edge.Options{})
+			e := startEdge(t, ngroktest.Options{})
 			e.RejectAuth(code)
 			r := run(t, tunnel.Ngrok(through(e)), hello)
 			if wrong := r.wrong(kind); wrong.Code != code || !wrong.Temporary() {
@@ -238,14 +238,14 @@ func TestASilentNetworkIsNoticed(t *testing.T) {
 	if racing {
 		t.Skip("short heartbeats")
 	}
-	e := startEdge(t, edge.Options{})
+	e := startEdge(t, ngroktest.Options{})
 	config := through(e)
 	config.HeartbeatInterval, config.HeartbeatTolerance = 300*time.Millisecond, 500*time.Millisecond
 	r := run(t, tunnel.Ngrok(config), hello)
 	r.up()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	if err := e.Wait(ctx, func(c edge.Counts) bool { return c.Heartbeats > 1 }); err != nil {
+	if err := e.Wait(ctx, func(c ngroktest.Counts) bool { return c.Heartbeats > 1 }); err != nil {
 		t.Fatal(err)
 	}
 	e.Silence()
@@ -259,7 +259,7 @@ func TestASilentNetworkIsNoticed(t *testing.T) {
 }
 
 func TestAnAddressStoppedByNgrokIsOpenedAgain(t *testing.T) {
-	e := startEdge(t, edge.Options{})
+	e := startEdge(t, ngroktest.Options{})
 	r := run(t, tunnel.Ngrok(through(e)), hello)
 	r.up()
 	if err := e.StopTunnel(domain, "Stopped from the dashboard.", "ERR_NGROK_9040"); err != nil {
@@ -277,7 +277,7 @@ func TestAnAddressStoppedByNgrokIsOpenedAgain(t *testing.T) {
 }
 
 func TestAStopFromTheDashboardDoesNotStopTheTunnel(t *testing.T) {
-	e := startEdge(t, edge.Options{})
+	e := startEdge(t, ngroktest.Options{})
 	r := run(t, tunnel.Ngrok(through(e)), hello)
 	r.up()
 	if err := e.Stop(); err != nil {
@@ -287,7 +287,7 @@ func TestAStopFromTheDashboardDoesNotStopTheTunnel(t *testing.T) {
 }
 
 func TestAnAbsentServerIsWaitedFor(t *testing.T) {
-	e := startEdge(t, edge.Options{})
+	e := startEdge(t, ngroktest.Options{})
 	if err := e.Refuse(); err != nil {
 		t.Fatal(err)
 	}
@@ -318,7 +318,7 @@ func TestAnAbsentServerIsWaitedFor(t *testing.T) {
 }
 
 func TestANetworkThatOpensConnectionsIsNamed(t *testing.T) {
-	e := startEdge(t, edge.Options{})
+	e := startEdge(t, ngroktest.Options{})
 	e.ShowWrongCertificate(true)
 	r := run(t, tunnel.Ngrok(through(e)), hello)
 	if wrong := r.wrong(tunnel.Certificate); !wrong.Temporary() {
@@ -329,14 +329,14 @@ func TestANetworkThatOpensConnectionsIsNamed(t *testing.T) {
 }
 
 func TestWithoutOurCAsOnlyNgrokIsTrusted(t *testing.T) {
-	e := startEdge(t, edge.Options{})
+	e := startEdge(t, ngroktest.Options{})
 	config := through(e)
 	config.CAs = nil
 	run(t, tunnel.Ngrok(config), hello).wrong(tunnel.Certificate)
 }
 
 func TestTwoTunnelsOneAfterTheOther(t *testing.T) {
-	e := startEdge(t, edge.Options{})
+	e := startEdge(t, ngroktest.Options{})
 	tun := tunnel.Ngrok(through(e))
 	for range 2 {
 		r := run(t, tun, hello)

@@ -13,7 +13,7 @@ import (
 	"testing"
 
 	"countersign/internal/tunnel"
-	"countersign/internal/tunnel/edge"
+	"countersign/internal/tunnel/ngroktest"
 )
 
 const proxyPassword = "proxySECRET"
@@ -104,7 +104,7 @@ func TestTheWayLeadsThroughTheProxy(t *testing.T) {
 		"socks5": socksProxy,
 	} {
 		t.Run(name, func(t *testing.T) {
-			e := startEdge(t, edge.Options{})
+			e := startEdge(t, ngroktest.Options{})
 			var used atomic.Int32
 			at := proxy(t, &used)
 			if name == "http" {
@@ -131,7 +131,7 @@ func TestTheWayLeadsThroughTheProxy(t *testing.T) {
 }
 
 func TestAProxyThatSaysNoIsNamedAndItsPasswordIsNot(t *testing.T) {
-	e := startEdge(t, edge.Options{})
+	e := startEdge(t, ngroktest.Options{})
 	var used atomic.Int32
 	at := connectProxy(t, &used)
 	at.User = url.UserPassword("user", "wrong"+proxyPassword)
@@ -150,7 +150,7 @@ func TestAProxyThatSaysNoIsNamedAndItsPasswordIsNot(t *testing.T) {
 }
 
 func TestTheProxyComesFromTheEnvironment(t *testing.T) {
-	e := startEdge(t, edge.Options{})
+	e := startEdge(t, ngroktest.Options{})
 	var used atomic.Int32
 	// A name the proxy resolves for us: addresses of this computer never go through a proxy of the environment.
 	for _, name := range []string{"HTTPS_PROXY", "https_proxy", "NO_PROXY", "no_proxy", "ALL_PROXY", "all_proxy"} {

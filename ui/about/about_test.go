@@ -12,7 +12,7 @@ func TestMain(m *testing.M) { screentest.Main(m) }
 func shown(t *testing.T) (*screentest.Bench, *Screen) {
 	t.Helper()
 	b := screentest.New(t, officetest.Busy())
-	s := New(b.Desk)
+	s := New(b.Env)
 	b.Open(s, screentest.Big)
 	return b, s
 }

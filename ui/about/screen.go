@@ -9,21 +9,21 @@ import (
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/container"
 	"fyne.io/fyne/v2/lang"
-	"fyne.io/fyne/v2/theme"
+	fynetheme "fyne.io/fyne/v2/theme"
 	"fyne.io/fyne/v2/widget"
 
 	"countersign/internal/agent"
-	"countersign/ui/desk"
-	"countersign/ui/look"
+	"countersign/ui/async"
+	"countersign/ui/env"
+	"countersign/ui/i18n"
+	"countersign/ui/theme"
 	"countersign/ui/widgets"
-	"countersign/ui/words"
-	"countersign/ui/work"
 )
 
 // Screen is the help screen. All methods belong to the window's goroutine.
 type Screen struct {
-	desk    *desk.Desk
-	reader  *work.Reader[agent.About]
+	env     *env.Env
+	reader  *async.Reader[agent.About]
 	content fyne.CanvasObject
 	about   agent.About
 
@@ -32,10 +32,10 @@ type Screen struct {
 }
 
 // New returns the screen; Reload fills in what the office knows.
-func New(d *desk.Desk) *Screen {
-	s := &Screen{desk: d, version: value(), data: value(), log: value(), copied: widgets.NewCaption("")}
-	s.copied.Colour = look.Done
-	s.reader = work.NewReader(d.Work, func(context.Context) agent.About { return d.Office.About() }, s.show)
+func New(d *env.Env) *Screen {
+	s := &Screen{env: d, version: value(), data: value(), log: value(), copied: widgets.NewCaption("")}
+	s.copied.Colour = theme.Done
+	s.reader = async.NewReader(d.Work, func(context.Context) agent.About { return d.Office.About() }, s.show)
 	head := widgets.PadHV(20, 16, widgets.NewHeading(lang.L("Help")))
 	parts := widgets.Stack(16, s.help(), keys(), s.facts(), widgets.Spacer())
 	s.content = container.NewBorder(head, nil, nil, nil, widgets.NewVScroll(widgets.PadHV(20, 4, parts)))
@@ -59,13 +59,13 @@ func (s *Screen) show(a agent.About) {
 func (s *Screen) help() fyne.CanvasObject {
 	steps := widgets.Stack(2)
 	for _, step := range []struct {
-		mark look.Mark
+		mark theme.Mark
 		text string
 	}{
-		{look.MarkDrop, lang.L("Drop documents anywhere in this window, say who signs, and send.")},
-		{look.MarkNext, lang.L("The signing service e-mails the signers. Packages shows who has signed and who is next.")},
-		{look.MarkSaved, lang.L("When everyone has signed, Countersign saves the documents in your folder. Documents signed while it was closed are saved when you start it again.")},
-		{look.MarkProblem, lang.L("When something is wrong, the top of the window says what, since when, and what to do.")},
+		{theme.MarkDrop, lang.L("Drop documents anywhere in this window, say who signs, and send.")},
+		{theme.MarkNext, lang.L("The signing service e-mails the signers. Packages shows who has signed and who is next.")},
+		{theme.MarkSaved, lang.L("When everyone has signed, Countersign saves the documents in your folder. Documents signed while it was closed are saved when you start it again.")},
+		{theme.MarkProblem, lang.L("When something is wrong, the top of the window says what, since when, and what to do.")},
 	} {
 		steps.Add(widgets.PadHV(0, 4, widgets.Across(widget.NewIcon(step.mark.Resource()), widgets.NewParagraph(step.text), nil)))
 	}
@@ -99,15 +99,15 @@ func keys() fyne.CanvasObject {
 // shortcut is how a key with the system's modifier is called.
 func shortcut(key string) string {
 	if runtime.GOOS == "darwin" {
-		return lang.L("Cmd+{{.Key}}", words.V{"Key": key})
+		return lang.L("Cmd+{{.Key}}", i18n.V{"Key": key})
 	}
-	return lang.L("Ctrl+{{.Key}}", words.V{"Key": key})
+	return lang.L("Ctrl+{{.Key}}", i18n.V{"Key": key})
 }
 
 func (s *Screen) facts() fyne.CanvasObject {
-	open := widgets.NewButton(lang.L("Open folder"), func() { s.desk.OpenFile(s.about.DataDir) })
-	show := widgets.NewButton(lang.L("Show in folder"), func() { s.desk.ShowInFolder(s.about.LogFile) })
-	diagnostics := widgets.NewButtonWithIcon(lang.L("Copy diagnostics"), theme.ContentCopyIcon(), s.CopyDiagnostics)
+	open := widgets.NewButton(lang.L("Open folder"), func() { s.env.OpenFile(s.about.DataDir) })
+	show := widgets.NewButton(lang.L("Show in folder"), func() { s.env.ShowInFolder(s.about.LogFile) })
+	diagnostics := widgets.NewButtonWithIcon(lang.L("Copy diagnostics"), fynetheme.ContentCopyIcon(), s.CopyDiagnostics)
 	note := widgets.NewProse(lang.L("Diagnostics are your settings and status as text for support. They contain no passwords, keys or documents."))
 	return part(lang.L("About Countersign"),
 		fact(lang.L("Version"), s.version, nil),
@@ -118,9 +118,9 @@ func (s *Screen) facts() fyne.CanvasObject {
 
 // CopyDiagnostics puts a text for whoever helps into the clipboard, and says so.
 func (s *Screen) CopyDiagnostics() {
-	work.Then(s.desk.Work, func(context.Context) (string, error) { return s.desk.Office.Diagnostics(), nil },
+	async.Then(s.env.Work, func(context.Context) (string, error) { return s.env.Office.Diagnostics(), nil },
 		func(text string, _ error) {
-			s.desk.Copy(text)
+			s.env.Copy(text)
 			s.copied.Shorten = false
 			s.copied.Set(lang.L("Copied."))
 			s.content.Refresh()
@@ -138,7 +138,7 @@ func value() *widgets.Line {
 
 func fact(name string, value, action fyne.CanvasObject) fyne.CanvasObject {
 	label := widgets.NewLine(name)
-	label.Colour = look.Secondary
+	label.Colour = theme.Secondary
 	return widgets.Across(widgets.Wide(120, label), value, action)
 }
 

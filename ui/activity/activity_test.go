@@ -29,7 +29,7 @@ type bench struct {
 func newBench(t *testing.T, office *officetest.Office) *bench {
 	t.Helper()
 	b := &bench{Bench: screentest.New(t, office)}
-	b.screen = New(b.Desk)
+	b.screen = New(b.Env)
 	b.Open(b.screen, fyne.NewSize(900, 600))
 	return b
 }
@@ -109,14 +109,14 @@ func TestAnEventThatWasNotUnderstoodCanBeTriedAgain(t *testing.T) {
 	b := newBench(t, officetest.Busy())
 	b.screen.ShowEvents()
 	b.screen.ChooseEvent(5)
-	b.screen.events.letter.retry(func() { t.Error("it can be tried") })
+	b.screen.events.eventDetail.retry(func() { t.Error("it can be tried") })
 	b.Settle()
-	if got := b.screen.events.letter.event; got.Outcome != store.EventPending || got.Reason != "" {
+	if got := b.screen.events.eventDetail.event; got.Outcome != store.EventPending || got.Reason != "" {
 		t.Errorf("it is %q, %q", got.Outcome, got.Reason)
 	}
 	b.Office.Change(agent.ActivityChanged, func(o *officetest.Office) { o.Arrived[5].ID = "another" })
 	failed := false
-	b.screen.events.letter.retry(func() { failed = true })
+	b.screen.events.eventDetail.retry(func() { failed = true })
 	b.Settle()
 	if !failed || len(b.Notices) != 1 || b.Notices[0] != "This event is no longer kept." {
 		t.Errorf("said %q", b.Notices)
@@ -125,13 +125,13 @@ func TestAnEventThatWasNotUnderstoodCanBeTriedAgain(t *testing.T) {
 
 func TestABodyIsShownAndCopiedAsItCame(t *testing.T) {
 	office := officetest.Busy()
-	raw := `{"b":1,  "a":"` + strings.Repeat("ä", mostShown) + `"}`
+	raw := `{"b":1,  "a":"` + strings.Repeat("ä", maxShown) + `"}`
 	office.Arrived[0].Body = []byte(raw)
 	office.Arrived[1].Body = []byte("\xff not JSON")
 	b := newBench(t, office)
-	l := &b.screen.events.letter
+	l := &b.screen.events.eventDetail
 	b.screen.ChooseEvent(0)
-	if !strings.HasPrefix(l.body.Text, "{\n  \"b\": 1,\n") || len(l.body.Text) > mostShown+8 || l.note.Hidden {
+	if !strings.HasPrefix(l.body.Text, "{\n  \"b\": 1,\n") || len(l.body.Text) > maxShown+8 || l.note.Hidden {
 		t.Errorf("shows %.40q of %d bytes", l.body.Text, len(l.body.Text))
 	}
 	l.form.Choose(formRaw)

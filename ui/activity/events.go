@@ -9,20 +9,20 @@ import (
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/container"
 	"fyne.io/fyne/v2/lang"
-	"fyne.io/fyne/v2/theme"
+	fynetheme "fyne.io/fyne/v2/theme"
 	"fyne.io/fyne/v2/widget"
 
 	"countersign/internal/store"
-	"countersign/ui/desk"
-	"countersign/ui/look"
+	"countersign/ui/async"
+	"countersign/ui/env"
+	"countersign/ui/i18n"
+	"countersign/ui/theme"
 	"countersign/ui/widgets"
-	"countersign/ui/words"
-	"countersign/ui/work"
 )
 
 const (
 	pageLength = 200   // events that are read at a time
-	mostAnew   = 2_000 // events that are read anew after a change; older ones stay as they were read
+	maxAnew    = 2_000 // events that are read anew after a change; older ones stay as they were read
 	nearTheEnd = 20    // rows before the last that ask for the next page
 )
 
@@ -34,7 +34,7 @@ type event struct {
 
 // names finds the names of packages. Safe for concurrent use.
 type names struct {
-	office desk.Office
+	office env.Office
 	mu     sync.Mutex
 	known  map[string]string
 }
@@ -74,16 +74,16 @@ func (n *names) page(before store.Cursor, limit int) (page []event, next store.C
 
 // events is the tab of the events, newest first, of which as many pages are read as the person has looked at.
 type events struct {
-	screen  *Screen
-	list    *widgets.List
-	letter  letter // the chosen event
-	split   fyne.CanvasObject
-	empty   fyne.CanvasObject
-	rows    []event
-	next    store.Cursor // where the next page begins; empty when there is none
-	reading bool
-	chosen  string       // event id
-	wanted  atomic.Int32 // how many are to be read anew
+	screen      *Screen
+	list        *widgets.List
+	eventDetail eventDetail // the chosen event
+	split       fyne.CanvasObject
+	empty       fyne.CanvasObject
+	rows        []event
+	next        store.Cursor // where the next page begins; empty when there is none
+	reading     bool
+	chosen      string       // event id
+	wanted      atomic.Int32 // how many are to be read anew
 }
 
 func (v *events) build(s *Screen) {
@@ -95,12 +95,12 @@ func (v *events) build(s *Screen) {
 		v.list.Chose(id)
 		v.choose(id)
 	}
-	v.list.OnEnter = func() { v.letter.openPackage() }
-	v.letter.build(s)
-	split := container.NewHSplit(widgets.PadHV(8, 4, v.list), v.letter.content)
+	v.list.OnEnter = func() { v.eventDetail.openPackage() }
+	v.eventDetail.build(s)
+	split := container.NewHSplit(widgets.PadHV(8, 4, v.list), v.eventDetail.content)
 	split.SetOffset(0.45)
 	v.split = split
-	v.empty = widgets.Empty(theme.MailComposeIcon(), lang.L("No events yet. One arrives each time someone signs."), "", nil)
+	v.empty = widgets.Empty(fynetheme.MailComposeIcon(), lang.L("No events yet. One arrives each time someone signs."), "", nil)
 }
 
 func (v *events) content() fyne.CanvasObject {
@@ -161,7 +161,7 @@ func (v *events) rowOf(id string) int {
 
 func (v *events) choose(row int) {
 	v.chosen = v.rows[row].ID
-	v.letter.show(v.rows[row])
+	v.eventDetail.show(v.rows[row])
 }
 
 // more reads the next page, when there is one.
@@ -175,7 +175,7 @@ func (v *events) more() {
 		rows []event
 		next store.Cursor
 	}
-	work.Then(v.screen.desk.Work, func(context.Context) (p page, _ error) {
+	async.Then(v.screen.env.Work, func(context.Context) (p page, _ error) {
 		p.rows, p.next = v.screen.names.page(from, pageLength)
 		return p, nil
 	}, func(p page, _ error) {
@@ -184,7 +184,7 @@ func (v *events) more() {
 			return // dropped meanwhile
 		}
 		v.rows, v.next = append(v.rows, p.rows...), p.next
-		v.wanted.Store(int32(min(len(v.rows), mostAnew)))
+		v.wanted.Store(int32(min(len(v.rows), maxAnew)))
 		v.list.Refresh()
 	})
 }
@@ -199,7 +199,7 @@ type eventRow struct {
 
 func newEventRow() fyne.CanvasObject {
 	r := &eventRow{kind: widgets.NewTitle(""), when: widgets.NewCaption(""), name: widgets.NewCaption(""), state: widgets.NewCaption(""),
-		mark: widget.NewIcon(look.MarkLater.Resource())}
+		mark: widget.NewIcon(theme.MarkLater.Resource())}
 	r.when.Shorten, r.state.Shorten = false, false
 	mark := container.NewGridWrap(fyne.NewSquareSize(15), r.mark)
 	r.content = widgets.PadHV(12, 6, widgets.Stack(4, widgets.Across(nil, r.kind, r.when), widgets.Across(mark, r.name, r.state)))
@@ -212,12 +212,12 @@ func (r *eventRow) CreateRenderer() fyne.WidgetRenderer { return widget.NewSimpl
 
 func (v *events) update(id int, o fyne.CanvasObject) {
 	r, e := o.(*eventRow), v.rows[id]
-	mark, state := words.EventState(e.Event)
-	r.kind.Text, r.when.Text = words.EventKind(e.Event), words.Clock(v.screen.desk.Now(), e.Received)
+	mark, state := i18n.EventState(e.Event)
+	r.kind.Text, r.when.Text = i18n.EventKind(e.Event), i18n.Clock(v.screen.env.Now(), e.Received)
 	r.name.Text = nameOf(e)
-	r.state.Text, r.state.Colour = strings.Join([]string{lang.L("verified"), state}, " · "), look.Secondary
-	if mark == look.MarkProblem {
-		r.state.Colour = look.Attention
+	r.state.Text, r.state.Colour = strings.Join([]string{lang.L("verified"), state}, " · "), theme.Secondary
+	if mark == theme.MarkProblem {
+		r.state.Colour = theme.Attention
 	}
 	r.mark.SetResource(mark.Resource())
 	r.content.Refresh()

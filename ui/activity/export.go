@@ -16,9 +16,9 @@ import (
 	"fyne.io/fyne/v2/theme"
 
 	"countersign/internal/store"
+	"countersign/ui/async"
 	"countersign/ui/browse"
-	"countersign/ui/words"
-	"countersign/ui/work"
+	"countersign/ui/i18n"
 )
 
 // pressExport asks for a file, or stops the export that runs.
@@ -27,13 +27,13 @@ func (s *Screen) pressExport() {
 		s.stop()
 		return
 	}
-	name := "countersign-" + s.desk.Now().Format("2006-01-02") + ".csv"
-	browse.Save(s.desk, lang.L("Export as CSV…"), "", name, func(path string) {
-		work.Then(s.desk.Work, func(context.Context) (*os.File, error) {
+	name := "countersign-" + s.env.Now().Format("2006-01-02") + ".csv"
+	browse.Save(s.env, lang.L("Export as CSV…"), "", name, func(path string) {
+		async.Then(s.env.Work, func(context.Context) (*os.File, error) {
 			return os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 		}, func(file *os.File, err error) {
 			if err != nil {
-				s.desk.Notice(lang.L("“{{.File}}” cannot be written there. Choose another folder.", words.V{"File": filepath.Base(path)}))
+				s.env.Notice(lang.L("“{{.File}}” cannot be written there. Choose another folder.", i18n.V{"File": filepath.Base(path)}))
 				return
 			}
 			s.Export(file, filepath.Base(path))
@@ -44,8 +44,8 @@ func (s *Screen) pressExport() {
 // Export writes all events to a file beside the window's goroutine, closes it, and says how it went. Pressing the
 // button again stops it.
 func (s *Screen) Export(file io.WriteCloser, name string) {
-	s.stop = work.Then(s.desk.Work, func(ctx context.Context) (int, error) {
-		n, err := writeEvents(ctx, file, s.names, s.desk.Now().Location())
+	s.stop = async.Then(s.env.Work, func(ctx context.Context) (int, error) {
+		n, err := writeEvents(ctx, file, s.names, s.env.Now().Location())
 		return n, errors.Join(err, file.Close())
 	}, func(n int, err error) {
 		s.stop = nil
@@ -53,11 +53,11 @@ func (s *Screen) Export(file io.WriteCloser, name string) {
 		s.export.SetText(lang.L("Export as CSV…"))
 		switch {
 		case errors.Is(err, context.Canceled):
-			s.desk.Notice(lang.L("The export was stopped. “{{.File}}” is not complete.", words.V{"File": name}))
+			s.env.Notice(lang.L("The export was stopped. “{{.File}}” is not complete.", i18n.V{"File": name}))
 		case err != nil:
-			s.desk.Notice(lang.L("“{{.File}}” could not be written completely. Check that there is room on the disk, and export again.", words.V{"File": name}))
+			s.env.Notice(lang.L("“{{.File}}” could not be written completely. Check that there is room on the disk, and export again.", i18n.V{"File": name}))
 		default:
-			s.desk.Notice(lang.N("{{.PluralCount}} events were exported.", n))
+			s.env.Notice(lang.N("{{.PluralCount}} events were exported.", n))
 		}
 	})
 	s.export.SetIcon(theme.CancelIcon())
@@ -81,8 +81,8 @@ func writeEvents(ctx context.Context, to io.Writer, from *names, zone *time.Loca
 	for {
 		page, next := from.page(cursor, pageLength)
 		for _, e := range page {
-			_, outcome := words.EventState(e.Event)
-			row := []string{stamp(e.Received), stamp(e.Time), words.EventKind(e.Event), e.name, e.PackageID, e.ID, "yes", outcome, e.Reason,
+			_, outcome := i18n.EventState(e.Event)
+			row := []string{stamp(e.Received), stamp(e.Time), i18n.EventKind(e.Event), e.name, e.PackageID, e.ID, "yes", outcome, e.Reason,
 				stamp(e.Handled), strconv.Itoa(e.Copies), string(e.Body)}
 			for i := range row {
 				row[i] = harmless(row[i])

@@ -3,13 +3,13 @@ package activity
 import (
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/lang"
-	"fyne.io/fyne/v2/theme"
+	fynetheme "fyne.io/fyne/v2/theme"
 	"fyne.io/fyne/v2/widget"
 
 	"countersign/internal/store"
-	"countersign/ui/look"
+	"countersign/ui/i18n"
+	"countersign/ui/theme"
 	"countersign/ui/widgets"
-	"countersign/ui/words"
 )
 
 // diary is the tab of what happened, in words, newest first.
@@ -28,7 +28,7 @@ func (d *diary) build(s *Screen) {
 	d.list.OnSelected = d.list.Chose
 	d.list.OnEnter = d.openChosen
 	d.inset = widgets.PadHV(12, 4, d.list)
-	d.empty = widgets.Empty(theme.HistoryIcon(), lang.L("Nothing has happened yet."), "", nil)
+	d.empty = widgets.Empty(fynetheme.HistoryIcon(), lang.L("Nothing has happened yet."), "", nil)
 }
 
 func (d *diary) content() fyne.CanvasObject {
@@ -68,7 +68,7 @@ func addedInFront(old, now []store.Activity) int {
 
 func (d *diary) openChosen() {
 	if at := d.list.At(); at >= 0 && at < len(d.entries) && d.entries[at].PackageID != "" {
-		d.screen.desk.Go.ShowPackage(d.entries[at].PackageID)
+		d.screen.env.Go.ShowPackage(d.entries[at].PackageID)
 	}
 }
 
@@ -82,9 +82,9 @@ type line struct {
 }
 
 func newLine() fyne.CanvasObject {
-	l := &line{when: widgets.NewCaption(""), text: widgets.NewLine(""), mark: widget.NewIcon(look.MarkLater.Resource())}
+	l := &line{when: widgets.NewCaption(""), text: widgets.NewLine(""), mark: widget.NewIcon(theme.MarkLater.Resource())}
 	l.text.Shorten = true
-	l.open = widgets.NewButtonWithIcon("", theme.NavigateNextIcon(), nil)
+	l.open = widgets.NewButtonWithIcon("", fynetheme.NavigateNextIcon(), nil)
 	l.open.Importance = widget.LowImportance
 	l.content = widgets.PadHV(8, 0, widgets.Across(widgets.Row(8, widgets.Wide(92, l.when), l.mark), l.text, l.open))
 	l.ExtendBaseWidget(l)
@@ -96,23 +96,23 @@ func (l *line) CreateRenderer() fyne.WidgetRenderer { return widget.NewSimpleRen
 
 func (d *diary) update(id int, o fyne.CanvasObject) {
 	l, entry := o.(*line), d.entries[id]
-	l.when.Set(words.Clock(d.screen.desk.Now(), entry.Time))
-	l.text.Set(words.Phrase(entry.Text))
+	l.when.Set(i18n.Clock(d.screen.env.Now(), entry.Time))
+	l.text.Set(i18n.Phrase(entry.Text))
 	l.mark.SetResource(markOf(entry.Kind).Resource())
-	l.open.OnTapped = func() { d.screen.desk.Go.ShowPackage(entry.PackageID) }
+	l.open.OnTapped = func() { d.screen.env.Go.ShowPackage(entry.PackageID) }
 	l.open.Hidden = entry.PackageID == ""
 	l.content.Refresh()
 }
 
-func markOf(kind string) look.Mark {
+func markOf(kind string) theme.Mark {
 	switch kind {
 	case "saved":
-		return look.MarkSaved
+		return theme.MarkSaved
 	case "event", "signed", "executed":
-		return look.MarkSigned
+		return theme.MarkSigned
 	case "problem", "failed":
-		return look.MarkProblem
+		return theme.MarkProblem
 	default:
-		return look.MarkLater
+		return theme.MarkLater
 	}
 }

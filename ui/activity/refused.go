@@ -6,9 +6,9 @@ import (
 	"fyne.io/fyne/v2/widget"
 
 	"countersign/internal/agent"
-	"countersign/ui/look"
+	"countersign/ui/i18n"
+	"countersign/ui/theme"
 	"countersign/ui/widgets"
-	"countersign/ui/words"
 )
 
 // refusals is the tab of what was refused: how many, and samples.
@@ -28,7 +28,7 @@ func (r *refusals) build(s *Screen) {
 	r.list.HideSeparators = true
 	r.list.OnSelected = r.list.Chose
 	r.page = widgets.Frame(widgets.PadHV(24, 10, r.total), nil, nil, widgets.PadHV(12, 0, r.list))
-	r.empty = widgets.Empty(look.MarkSigned.Resource(), lang.L("Nothing has been blocked. Requests without a valid event signature are listed here."), "", nil)
+	r.empty = widgets.Empty(theme.MarkSigned.Resource(), lang.L("Nothing has been blocked. Requests without a valid event signature are listed here."), "", nil)
 }
 
 func (r *refusals) content() fyne.CanvasObject {
@@ -58,7 +58,7 @@ type refusalRow struct {
 func newRefusalRow() fyne.CanvasObject {
 	r := &refusalRow{when: widgets.NewCaption(""), why: widgets.NewLine(""), from: widgets.NewCaption("")}
 	r.why.Shorten = true
-	icon := widget.NewIcon(look.MarkEnded.Resource())
+	icon := widget.NewIcon(theme.MarkEnded.Resource())
 	r.content = widgets.PadHV(12, 4, widgets.Across(widgets.Row(8, widgets.Wide(92, r.when), icon), widgets.Stack(1, r.why, r.from), nil))
 	r.ExtendBaseWidget(r)
 	return r
@@ -69,8 +69,8 @@ func (r *refusalRow) CreateRenderer() fyne.WidgetRenderer { return widget.NewSim
 
 func (r *refusals) update(id int, o fyne.CanvasObject) {
 	row, refusal := o.(*refusalRow), r.rows[id]
-	row.when.Text, row.why.Text = words.Clock(r.screen.desk.Now(), refusal.Time), words.Sentence(refusal.Reason)
-	from := words.V{"Address": refusal.Remote, "N": refusal.More}
+	row.when.Text, row.why.Text = i18n.Clock(r.screen.env.Now(), refusal.Time), i18n.Sentence(refusal.Reason)
+	from := i18n.V{"Address": refusal.Remote, "N": refusal.More}
 	switch {
 	case refusal.More > 0 && refusal.Remote != "":
 		row.from.Text = lang.L("from {{.Address}}, and {{.N}} more of this kind", from)

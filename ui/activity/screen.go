@@ -14,9 +14,9 @@ import (
 
 	"countersign/internal/agent"
 	"countersign/internal/store"
-	"countersign/ui/desk"
+	"countersign/ui/async"
+	"countersign/ui/env"
 	"countersign/ui/widgets"
-	"countersign/ui/work"
 )
 
 // The tabs, in their order.
@@ -31,8 +31,8 @@ const most = 500
 
 // Screen is the activity screen. All methods belong to the window's goroutine.
 type Screen struct {
-	desk    *desk.Desk
-	reader  *work.Reader[news]
+	env     *env.Env
+	reader  *async.Reader[news]
 	names   *names
 	tabs    *widgets.Tabs
 	export  *widgets.Button
@@ -48,9 +48,9 @@ type Screen struct {
 }
 
 // New returns the screen, empty until Reload.
-func New(d *desk.Desk) *Screen {
-	s := &Screen{desk: d, body: container.NewStack(), names: &names{office: d.Office, known: map[string]string{}}}
-	s.reader = work.NewReader(d.Work, s.read, s.fill)
+func New(d *env.Env) *Screen {
+	s := &Screen{env: d, body: container.NewStack(), names: &names{office: d.Office, known: map[string]string{}}}
+	s.reader = async.NewReader(d.Work, s.read, s.fill)
 	s.happened.build(s)
 	s.events.build(s)
 	s.refused.build(s)
@@ -102,7 +102,7 @@ type news struct {
 }
 
 func (s *Screen) read(context.Context) news {
-	n := news{happened: s.desk.Office.Activity(most), refused: s.desk.Office.Refused(), counts: s.desk.Office.Status().Events}
+	n := news{happened: s.env.Office.Activity(most), refused: s.env.Office.Refused(), counts: s.env.Office.Status().Events}
 	n.events, n.next = s.names.page("", int(s.events.wanted.Load()))
 	return n
 }

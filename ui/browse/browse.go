@@ -19,10 +19,10 @@ import (
 	"fyne.io/fyne/v2/theme"
 	"fyne.io/fyne/v2/widget"
 
-	"countersign/ui/desk"
+	"countersign/ui/async"
+	"countersign/ui/env"
+	"countersign/ui/i18n"
 	"countersign/ui/widgets"
-	"countersign/ui/words"
-	"countersign/ui/work"
 )
 
 // endings are the kinds of documents that the picker lists; dropping takes any file, and the service decides.
@@ -38,11 +38,11 @@ type picked struct {
 // browser is one such dialog. The arrows move, Space chooses a document, Enter opens a folder or takes what is chosen,
 // Backspace goes up, Escape leaves.
 type browser struct {
-	desk   *desk.Desk
+	env    *env.Env
 	files  bool // documents are listed, not only folders
 	many   bool // and several of them chosen
 	pop    *widgets.PopUp
-	list   *shelf
+	list   *fileList
 	path   *widgets.Entry
 	name   *widgets.Entry // of the file to write; nil where none is written
 	add    *widgets.Button
@@ -57,8 +57,8 @@ type browser struct {
 
 // Files lets a person choose documents, beginning in a folder; an empty one is the home folder. chosen gets the folder
 // they were chosen in and their paths, in the order in which they were chosen.
-func Files(d *desk.Desk, start string, chosen func(folder string, paths []string)) *browser {
-	b := &browser{desk: d, files: true, many: true, kinds: endings}
+func Files(d *env.Env, start string, chosen func(folder string, paths []string)) *browser {
+	b := &browser{env: d, files: true, many: true, kinds: endings}
 	b.done = func() {
 		if len(b.chosen) > 0 {
 			b.leave()
@@ -71,8 +71,8 @@ func Files(d *desk.Desk, start string, chosen func(folder string, paths []string
 }
 
 // Folder lets a person choose a folder, beginning in one. It may be one that is not there yet, typed by its path.
-func Folder(d *desk.Desk, start string, chosen func(path string)) *browser {
-	b := &browser{desk: d}
+func Folder(d *env.Env, start string, chosen func(path string)) *browser {
+	b := &browser{env: d}
 	b.done = func() {
 		if path := strings.TrimSpace(b.path.Text); filepath.IsAbs(path) {
 			b.leave()
@@ -88,8 +88,8 @@ func Folder(d *desk.Desk, start string, chosen func(path string)) *browser {
 }
 
 // One lets a person choose one file of a kind, by its ending, beginning in the home folder.
-func One(d *desk.Desk, title, ending string, chosen func(path string)) *browser {
-	b := &browser{desk: d, files: true, kinds: []string{ending}, done: func() {}}
+func One(d *env.Env, title, ending string, chosen func(path string)) *browser {
+	b := &browser{env: d, files: true, kinds: []string{ending}, done: func() {}}
 	b.take = func(path string) {
 		b.leave()
 		chosen(path)
@@ -102,13 +102,13 @@ func One(d *desk.Desk, title, ending string, chosen func(path string)) *browser 
 
 // Save lets a person choose where a file is written, beginning in a folder and with a name. A file that is there already
 // is not taken.
-func Save(d *desk.Desk, title, start, name string, chosen func(path string)) *browser {
-	b := &browser{desk: d, files: true, kinds: endings, name: widgets.NewEntry("")}
+func Save(d *env.Env, title, start, name string, chosen func(path string)) *browser {
+	b := &browser{env: d, files: true, kinds: endings, name: widgets.NewEntry("")}
 	field := widgets.NewField(lang.L("File name"), b.name, "")
 	b.name.SetText(name)
 	b.done = func() {
 		path := filepath.Join(b.folder, filepath.Base(strings.TrimSpace(b.name.Text)))
-		work.Then(d.Work, func(context.Context) (bool, error) {
+		async.Then(d.Work, func(context.Context) (bool, error) {
 			_, err := os.Lstat(path)
 			return errors.Is(err, fs.ErrNotExist), nil
 		}, func(free bool, _ error) {
@@ -132,7 +132,7 @@ func (b *browser) show(title, keys string, below fyne.CanvasObject) {
 	b.path = widgets.NewEntry("")
 	b.path.OnSubmitted = func(text string) { b.open(text) }
 	b.why = widgets.NewField(lang.L("Folder"), b.path, "")
-	b.list = newShelf(b)
+	b.list = newFileList(b)
 	up := widgets.NewButtonWithIcon("", theme.MoveUpIcon(), b.up)
 	b.add = widgets.NewButton("", func() { b.done() })
 	b.add.Importance = widget.HighImportance
@@ -142,8 +142,8 @@ func (b *browser) show(title, keys string, below fyne.CanvasObject) {
 		foot.Objects = append([]fyne.CanvasObject{below}, foot.Objects...)
 	}
 	content := widgets.Pad(16, container.NewBorder(head, widgets.PadHV(0, 8, foot), nil, nil, container.NewStack(layout.NewSpacer(), b.list)))
-	room := b.desk.Window.Canvas().Size()
-	b.pop = widgets.Open(b.desk.Window.Canvas(), content, fyne.NewSize(640, room.Height-32), b.list, nil)
+	room := b.env.Window.Canvas().Size()
+	b.pop = widgets.Open(b.env.Window.Canvas(), content, fyne.NewSize(640, room.Height-32), b.list, nil)
 	if b.many {
 		b.count()
 	}
@@ -156,7 +156,7 @@ type place struct{ name, path string }
 func (b *browser) places() fyne.CanvasObject {
 	row := container.NewHBox()
 	names := []place{{lang.L("Home"), ""}, {lang.L("Desktop"), "Desktop"}, {lang.L("Documents"), "Documents"}, {lang.L("Downloads"), "Downloads"}}
-	work.Then(b.desk.Work, func(context.Context) (there []place, err error) {
+	async.Then(b.env.Work, func(context.Context) (there []place, err error) {
 		home, err := os.UserHomeDir()
 		for _, n := range names {
 			n.path = filepath.Join(home, n.path)
@@ -182,7 +182,7 @@ func (b *browser) open(folder string) {
 		folder, shown string
 		lines         []picked
 	}
-	work.Then(b.desk.Work, func(context.Context) (c content, err error) {
+	async.Then(b.env.Work, func(context.Context) (c content, err error) {
 		if c.folder = folder; folder == "" {
 			if c.folder, err = os.UserHomeDir(); err != nil {
 				return c, err
@@ -296,7 +296,7 @@ func (b *browser) enter(at int) {
 func (b *browser) count() {
 	b.add.SetText(lang.L("Add"))
 	if n := len(b.chosen); n > 0 {
-		b.add.SetText(lang.L("Add {{.Documents}}", words.V{"Documents": words.Documents(n)}))
+		b.add.SetText(lang.L("Add {{.Documents}}", i18n.V{"Documents": i18n.Documents(n)}))
 		b.add.Enable()
 		return
 	}

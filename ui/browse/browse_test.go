@@ -69,7 +69,7 @@ func TestSeveralFilesAreChosenByKeys(t *testing.T) {
 	in := ""
 	open := func() {
 		got = nil
-		Files(b.Desk, dir, func(folder string, paths []string) {
+		Files(b.Env, dir, func(folder string, paths []string) {
 			in = folder
 			for _, p := range paths {
 				got = append(got, filepath.Base(p))
@@ -103,7 +103,7 @@ func TestAFolderIsChosenAlsoOneThatIsNotThereYet(t *testing.T) {
 	dir := folder(t)
 	got := ""
 	open := func(at string) *browser {
-		d := Folder(b.Desk, at, func(path string) { got = path })
+		d := Folder(b.Env, at, func(path string) { got = path })
 		b.Settle()
 		return d
 	}
@@ -134,7 +134,7 @@ func TestNoFileIsOverwritten(t *testing.T) {
 	b := newBench(t)
 	dir := folder(t)
 	got := ""
-	d := Save(b.Desk, "Export", dir, "b.pdf", func(path string) { got = path })
+	d := Save(b.Env, "Export", dir, "b.pdf", func(path string) { got = path })
 	b.Settle()
 	d.done()
 	b.Settle()
@@ -152,7 +152,7 @@ func TestNoFileIsOverwritten(t *testing.T) {
 
 func TestAFolderThatIsGoneSaysSo(t *testing.T) {
 	b := newBench(t)
-	d := Files(b.Desk, filepath.Join(t.TempDir(), "gone"), nil)
+	d := Files(b.Env, filepath.Join(t.TempDir(), "gone"), nil)
 	b.Settle()
 	if !d.why.IsWrong() {
 		t.Error("it says nothing")

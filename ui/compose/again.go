@@ -21,8 +21,8 @@ func (s *Screen) Fill(d agent.Draft) {
 	}
 	s.message.SetText(d.Message)
 	s.reference.SetText(referenceIn(d.ExternalData))
-	if d.Due.After(s.desk.Now()) {
-		s.due.SetText(s.days().Write(d.Due.In(s.desk.Now().Location())))
+	if d.Due.After(s.env.Now()) {
+		s.due.SetText(s.days().Write(d.Due.In(s.env.Now().Location())))
 	}
 	if len(d.Signers) > 0 {
 		s.people = nil
@@ -36,7 +36,7 @@ func (s *Screen) Fill(d agent.Draft) {
 // reference and files. Files that are gone say so in their line. It asks before it takes the place of something typed.
 func (s *Screen) Like(d agent.Draft) {
 	if s.run != nil {
-		s.desk.Notice(lang.L("A package is being sent. Continue when it is done."))
+		s.env.Notice(lang.L("A package is being sent. Continue when it is done."))
 		return
 	}
 	s.replace(func() { s.begin(d) })
@@ -71,13 +71,13 @@ func (s *Screen) replace(fill func()) {
 		fill()
 		return
 	}
-	widgets.Ask(s.desk.Window.Canvas(), widgets.Question{Title: lang.L("Start over?"), Text: lang.L("What you entered under “Send” will be deleted."),
+	widgets.Ask(s.env.Window.Canvas(), widgets.Question{Title: lang.L("Start over?"), Text: lang.L("What you entered under “Send” will be deleted."),
 		Safe: lang.L("Keep it"), Do: lang.L("Start over"), OnDo: fill})
 }
 
 // pickFiles shows the folder that documents were added from the last time.
 func (s *Screen) pickFiles() {
-	browse.Files(s.desk, s.folder, func(folder string, paths []string) {
+	browse.Files(s.env, s.folder, func(folder string, paths []string) {
 		s.folder = folder
 		s.Add(paths)
 	})

@@ -4,10 +4,10 @@ import (
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/container"
 	"fyne.io/fyne/v2/lang"
-	"fyne.io/fyne/v2/theme"
+	fynetheme "fyne.io/fyne/v2/theme"
 	"fyne.io/fyne/v2/widget"
 
-	"countersign/ui/look"
+	"countersign/ui/theme"
 	"countersign/ui/widgets"
 )
 
@@ -24,14 +24,14 @@ type bar struct {
 }
 
 func newBar(s *Screen) *bar {
-	b := &bar{text: widget.NewLabel(""), mark: widget.NewIcon(look.MarkProblem.Resource()), edge: widget.NewSeparator(), amount: newMeter(3)}
+	b := &bar{text: widget.NewLabel(""), mark: widget.NewIcon(theme.MarkProblem.Resource()), edge: widget.NewSeparator(), amount: newMeter(3)}
 	b.text.Wrapping = fyne.TextWrapWord
-	b.send = s.newButton("", theme.MailSendIcon(), s.Send)
+	b.send = s.newButton("", fynetheme.MailSendIcon(), s.Send)
 	b.send.Importance = widget.HighImportance
 	b.leave = s.newButton(lang.L("Continue in the background"), nil, s.Leave)
 	b.cancel = s.newButton(lang.L("Cancel"), nil, s.Stop)
 	line := widgets.Across(b.mark, b.text, container.NewHBox(b.leave, b.cancel, b.send))
-	b.content = widgets.On(look.Paper, widgets.Stack(0, b.edge, b.amount.content, widgets.PadHV(20, 8, line)))
+	b.content = widgets.On(theme.Paper, widgets.Stack(0, b.edge, b.amount.content, widgets.PadHV(20, 8, line)))
 	b.offer(lang.L("Send"))
 	b.end("")
 	return b
@@ -93,7 +93,7 @@ func (b *bar) end(text string) {
 func (b *bar) marked(any bool) {
 	switch {
 	case any:
-		b.say(look.MarkProblem, lang.L("Check the marked fields."))
+		b.say(theme.MarkProblem, lang.L("Check the marked fields."))
 	case b.marks:
 		b.end("")
 	}
@@ -101,7 +101,7 @@ func (b *bar) marked(any bool) {
 }
 
 // say shows the button again, with a text that matters.
-func (b *bar) say(mark look.Mark, text string) {
+func (b *bar) say(mark theme.Mark, text string) {
 	b.marks = false
 	b.working(false)
 	b.mark.SetResource(mark.Resource())

@@ -26,7 +26,7 @@ type bench struct {
 func newBench(t *testing.T, office *officetest.Office) *bench {
 	t.Helper()
 	b := &bench{Bench: screentest.New(t, office)}
-	b.screen = New(b.Desk)
+	b.screen = New(b.Env)
 	b.Open(b.screen, big)
 	return b
 }

@@ -9,7 +9,7 @@ import (
 
 	"countersign/internal/agent"
 	"countersign/ui/day"
-	"countersign/ui/words"
+	"countersign/ui/i18n"
 )
 
 // wrong says what keeps a draft from being sent: a sentence for each field, empty where it is fine.
@@ -30,7 +30,7 @@ func (w wrong) any() bool {
 
 // check judges what is typed.
 func (s *Screen) check(d agent.Draft) wrong {
-	return check(s.docs, d, s.separate(), s.due.Text, s.days(), s.desk.Now())
+	return check(s.docs, d, s.separate(), s.due.Text, s.days(), s.env.Now())
 }
 
 // check judges what was typed. due is the text of the date field beside its meaning; each says that every document
@@ -68,7 +68,7 @@ func check(docs []*document, d agent.Draft, each bool, due string, days day.Styl
 	}
 	switch {
 	case due != "" && d.Due.IsZero():
-		w.due = lang.L("Enter a date, for example {{.Date}}.", words.V{"Date": example(days, now)})
+		w.due = lang.L("Enter a date, for example {{.Date}}.", i18n.V{"Date": example(days, now)})
 	case !d.Due.IsZero() && !d.Due.After(now):
 		w.due = lang.L("This date has passed.")
 	}

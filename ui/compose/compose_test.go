@@ -26,7 +26,7 @@ func TestAPackageIsSentByKeysAlone(t *testing.T) {
 	office.Known = []store.Signer{jan, ana}
 	b := newBench(t, office)
 	b.add("b.pdf", "Lease.pdf") // as the program's arguments
-	b.Window.Canvas().Focus(b.screen.docs[0].grip)
+	b.Window.Canvas().Focus(b.screen.docs[0].dragHandle)
 	b.alt(fyne.KeyDown) // Lease.pdf comes first
 	b.tab(5)            // remove, add, one package or one for each
 	if b.focused() != fyne.Focusable(b.screen.name) {
@@ -70,22 +70,22 @@ func TestAPackageIsSentByKeysAlone(t *testing.T) {
 func TestDraggingMovesDocumentsAndPeople(t *testing.T) {
 	b := newBench(t, officetest.Busy())
 	b.add("a.pdf", "b.pdf", "c.pdf")
-	drag := func(g *grip, rows []fyne.CanvasObject, to int) {
+	drag := func(g *dragHandle, rows []fyne.CanvasObject, to int) {
 		at := fyne.CurrentApp().Driver().AbsolutePositionForObject(rows[to])
 		g.Dragged(&fyne.DragEvent{PointEvent: fyne.PointEvent{AbsolutePosition: at.AddXY(0, rows[to].Size().Height*0.6)}})
 		g.DragEnd()
 	}
-	drag(b.screen.docs[0].grip, b.screen.fileBox.Objects, 2)
+	drag(b.screen.docs[0].dragHandle, b.screen.fileBox.Objects, 2)
 	if got := fmt.Sprint(b.names()); got != "[b.pdf c.pdf a.pdf]" {
 		t.Errorf("got %s", got)
 	}
 	b.screen.Fill(filled(ana, jan))
-	drag(b.screen.people[0].grip, b.screen.peopleBox.Objects, 1)
+	drag(b.screen.people[0].dragHandle, b.screen.peopleBox.Objects, 1)
 	if b.screen.people[0].signer() != ana {
 		t.Error("where all sign at once there is no order to change")
 	}
 	b.screen.order.SetSelected(b.screen.order.Options[1])
-	drag(b.screen.people[0].grip, b.screen.peopleBox.Objects, 1)
+	drag(b.screen.people[0].dragHandle, b.screen.peopleBox.Objects, 1)
 	if b.screen.people[0].signer() != jan {
 		t.Error("in sequence, a drag changes the order")
 	}
@@ -95,11 +95,11 @@ func TestThePointerFindsTheGrip(t *testing.T) {
 	b := newBench(t, officetest.Busy())
 	b.add("a.pdf", "b.pdf")
 	reached := false
-	b.screen.docs[0].grip.drag = func(float32) { reached = true }
-	at := fyne.CurrentApp().Driver().AbsolutePositionForObject(b.screen.docs[0].grip).AddXY(10, 10)
+	b.screen.docs[0].dragHandle.drag = func(float32) { reached = true }
+	at := fyne.CurrentApp().Driver().AbsolutePositionForObject(b.screen.docs[0].dragHandle).AddXY(10, 10)
 	test.Drag(b.Window.Canvas(), at, 0, 5)
 	if !reached {
-		t.Error("a drag on the grip must reach it")
+		t.Error("a drag on the dragHandle must reach it")
 	}
 }
 

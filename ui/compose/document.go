@@ -8,13 +8,13 @@ import (
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/canvas"
 	"fyne.io/fyne/v2/container"
-	"fyne.io/fyne/v2/theme"
+	fynetheme "fyne.io/fyne/v2/theme"
 	"fyne.io/fyne/v2/widget"
 
 	"countersign/internal/agent"
-	"countersign/ui/look"
+	"countersign/ui/i18n"
+	"countersign/ui/theme"
 	"countersign/ui/widgets"
-	"countersign/ui/words"
 )
 
 // document is a file that was added, and its row. The row stays the same while documents change their order, so that a
@@ -28,7 +28,7 @@ type document struct {
 
 	row        fyne.CanvasObject
 	edge       *widgets.Back
-	grip       *grip
+	dragHandle *dragHandle
 	name, note *widgets.Line
 	busy       *widget.Activity
 	picture    *fyne.Container   // page 1, or an icon
@@ -52,13 +52,13 @@ func (s *Screen) newDocument(path string) *document {
 	d := &document{path: path, name: widgets.NewLine(""), note: widgets.NewCaption(""), busy: widget.NewActivity(),
 		meter: newMeter(4), say: widget.NewLabel("")}
 	d.name.Shorten = true
-	d.say.Wrapping, d.say.SizeName = fyne.TextWrapWord, look.Caption
-	d.remove = s.newButton("", theme.DeleteIcon(), func() { s.removeDocument(d) })
+	d.say.Wrapping, d.say.SizeName = fyne.TextWrapWord, theme.Caption
+	d.remove = s.newButton("", fynetheme.DeleteIcon(), func() { s.removeDocument(d) })
 	d.remove.Importance = widget.LowImportance
-	d.grip = s.newGrip(func(by int) { s.moveDocument(d, by) }, func(y float32) { s.dragDocument(d, y) }, func() { s.removeDocument(d) })
+	d.dragHandle = s.newDragHandle(func(by int) { s.moveDocument(d, by) }, func(y float32) { s.dragDocument(d, y) }, func() { s.removeDocument(d) })
 	d.picture = container.NewStack()
 	sheet := container.NewGridWrap(pictureSize, d.picture)
-	left := widgets.Row(4, d.grip, container.NewStack(sheet, widgets.Centre(d.busy)))
+	left := widgets.Row(4, d.dragHandle, container.NewStack(sheet, widgets.Centre(d.busy)))
 	text := widgets.Stack(2, d.name, d.note, d.meter.content)
 	d.row, d.edge = tightCard(widgets.Stack(0, widgets.Across(left, text, d.remove), d.say))
 	return d
@@ -66,8 +66,8 @@ func (s *Screen) newDocument(path string) *document {
 
 // tightCard is a card with less room than usual, so that many documents stay in sight. Its edge can be a mark.
 func tightCard(content fyne.CanvasObject) (card fyne.CanvasObject, edge *widgets.Back) {
-	edge = widgets.NewBack(look.Surface)
-	edge.Outline(look.Line)
+	edge = widgets.NewBack(theme.Surface)
+	edge.Outline(theme.Line)
 	return container.NewStack(edge, widgets.PadHV(8, 6, content)), edge
 }
 
@@ -75,7 +75,7 @@ func tightCard(content fyne.CanvasObject) (card fyne.CanvasObject, edge *widgets
 func (d *document) show(many, locked bool) {
 	d.name.Set(d.title())
 	d.note.Set(d.facts())
-	d.grip.Hidden = !many || locked
+	d.dragHandle.Hidden = !many || locked
 	d.remove.Hidden = locked
 	d.note.Hidden, d.meter.content.Hidden = locked || d.note.Text == "", !locked
 	d.sayWhat()
@@ -86,13 +86,13 @@ func (d *document) show(many, locked bool) {
 		d.busy.Show()
 		d.busy.Start()
 	}
-	d.edge.Outline(look.Line)
+	d.edge.Outline(theme.Line)
 	switch {
 	case d.wrong():
-		d.edge.Outline(look.Attention)
-		d.showIcon(look.MarkProblem.Resource())
+		d.edge.Outline(theme.Attention)
+		d.showIcon(theme.MarkProblem.Resource())
 	case d.page == nil && d.looked:
-		d.showIcon(theme.NewColoredResource(theme.DocumentIcon(), look.Secondary))
+		d.showIcon(fynetheme.NewColoredResource(fynetheme.DocumentIcon(), theme.Secondary))
 	case d.page != nil:
 		widgets.Remake(d.picture, d.page)
 	}
@@ -118,7 +118,7 @@ func (d *document) facts() string {
 		facts = append(facts, pages(d.info.Pages))
 	}
 	if d.info.Size > 0 {
-		facts = append(facts, words.Size(d.info.Size))
+		facts = append(facts, i18n.Size(d.info.Size))
 	}
 	return strings.Join(facts, " · ")
 }
@@ -134,7 +134,7 @@ func (d *document) sayWhat() {
 		text, importance = d.info.Warning, widget.WarningImportance
 	}
 	d.say.Importance, d.say.Hidden = importance, text == ""
-	d.say.SetText(words.Sentence(text))
+	d.say.SetText(i18n.Sentence(text))
 }
 
 // showPage puts a picture of page 1 in the icon's place.
@@ -164,7 +164,7 @@ type meter struct {
 
 func newMeter(height float32) *meter {
 	m := &meter{height: height}
-	m.content = container.New(m, widgets.NewBack(theme.ColorNameButton), widgets.NewBack(look.Ink))
+	m.content = container.New(m, widgets.NewBack(fynetheme.ColorNameButton), widgets.NewBack(theme.Ink))
 	return m
 }
 

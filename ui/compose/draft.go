@@ -10,7 +10,7 @@ import (
 
 	"countersign/internal/agent"
 	"countersign/internal/store"
-	"countersign/ui/words"
+	"countersign/ui/i18n"
 )
 
 // proposedName makes a package name of a file's: no ending, no underscores.
@@ -48,9 +48,9 @@ func promise(documents int, signers []store.Signer, each bool) string {
 		return lang.L("Send")
 	}
 	if each {
-		return lang.L("Send {{.Packages}} to {{.People}}", words.V{"Packages": packages(documents), "People": words.People(len(signers))})
+		return lang.L("Send {{.Packages}} to {{.People}}", i18n.V{"Packages": packages(documents), "People": i18n.People(len(signers))})
 	}
-	return lang.L("Send {{.Documents}} to {{.People}}", words.V{"Documents": words.Documents(documents), "People": words.People(len(signers))})
+	return lang.L("Send {{.Documents}} to {{.People}}", i18n.V{"Documents": i18n.Documents(documents), "People": i18n.People(len(signers))})
 }
 
 // stage says in words where sending is; sent and total are bytes.
@@ -59,7 +59,7 @@ func stage(adding bool, sent, total int64) string {
 	case adding:
 		return lang.L("Sending the package…")
 	case total > 0:
-		return fmt.Sprintf("%s %s / %s", lang.L("Uploading…"), words.Size(sent), words.Size(total))
+		return fmt.Sprintf("%s %s / %s", lang.L("Uploading…"), i18n.Size(sent), i18n.Size(total))
 	}
 	return lang.L("Preparing…")
 }

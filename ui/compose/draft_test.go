@@ -10,8 +10,8 @@ import (
 	"countersign/internal/agent"
 	"countersign/internal/store"
 	"countersign/ui/day"
+	"countersign/ui/i18n"
 	"countersign/ui/officetest"
-	"countersign/ui/words"
 )
 
 // american is how days are written where the tests play, as far as nothing else is said.
@@ -85,7 +85,7 @@ func TestADueDayEndsAtMidnightInTheOffice(t *testing.T) {
 }
 
 func TestTheDueDateShowsWhatWasUnderstood(t *testing.T) {
-	t.Cleanup(func() { words.Use("en") })
+	t.Cleanup(func() { i18n.Use("en") })
 	for code, c := range map[string]struct{ typed, hint, field, asks, waits string }{
 		"en": {"friday", "Fri 27 Nov", "11/27/2026", "Enter a date, for example 12/31/2026.", "For example 12/31/2026, Friday or in 14 days"},
 		"de": {"1.3.", "Mo, 1. März 2027", "01.03.2027", "Geben Sie das Datum als TT.MM.JJJJ ein, zum Beispiel 31.12.2026.", "Zum Beispiel 31.12.2026, Freitag oder in 14 Tagen"},
@@ -93,7 +93,7 @@ func TestTheDueDateShowsWhatWasUnderstood(t *testing.T) {
 		"es": {"en 14 días", "sáb 5 dic", "05/12/2026", "Escriba la fecha como día/mes/año, por ejemplo 31/12/2026.", "Por ejemplo 31/12/2026, viernes o en 14\u00a0días"},
 	} {
 		t.Run(code, func(t *testing.T) {
-			words.Use(code)
+			i18n.Use(code)
 			b := newBench(t, officetest.Busy())
 			due, field := b.screen.due, b.screen.dueField
 			b.Window.Canvas().Focus(due)
@@ -118,8 +118,8 @@ func TestTheDueDateShowsWhatWasUnderstood(t *testing.T) {
 }
 
 func TestTheCalendarFillsInTheDayAsTheLanguageWritesIt(t *testing.T) {
-	t.Cleanup(func() { words.Use("en") })
-	words.Use("de")
+	t.Cleanup(func() { i18n.Use("en") })
+	i18n.Use("de")
 	b := newBench(t, officetest.Busy())
 	b.screen.pickDay() // the cursor is on today
 	b.key(fyne.KeyRight)

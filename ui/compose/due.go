@@ -6,12 +6,12 @@ import (
 	"fyne.io/fyne/v2/lang"
 
 	"countersign/ui/day"
+	"countersign/ui/i18n"
 	"countersign/ui/widgets"
-	"countersign/ui/words"
 )
 
 // days is how days are written here.
-func (s *Screen) days() day.Style { return day.Of(s.desk.Country) }
+func (s *Screen) days() day.Style { return day.Of(s.env.Country) }
 
 // parseDue is the end of the day that a text means, as a due day is over when the day is. A text that is no day gives
 // the zero time.
@@ -30,11 +30,11 @@ func example(days day.Style, now time.Time) string {
 
 // hintDue says under the field which day was understood or, where the field waits for one, how to write it.
 func (s *Screen) hintDue(due time.Time) {
-	switch now := s.desk.Now(); {
+	switch now := s.env.Now(); {
 	case !due.IsZero():
-		s.dueField.Hint(words.Day(now, due))
+		s.dueField.Hint(i18n.Day(now, due))
 	case s.due.Text == "" && s.inDue:
-		s.dueField.Hint(lang.L("For example {{.Date}}, Friday or in 14 days", words.V{"Date": example(s.days(), now)}))
+		s.dueField.Hint(lang.L("For example {{.Date}}, Friday or in 14 days", i18n.V{"Date": example(s.days(), now)}))
 	default:
 		s.dueField.Hint("")
 	}
@@ -43,7 +43,7 @@ func (s *Screen) hintDue(due time.Time) {
 // dueFocus writes what was understood into the field when it is left.
 func (s *Screen) dueFocus(in *input, here bool) {
 	s.inDue = here
-	now := s.desk.Now()
+	now := s.env.Now()
 	if read, ok := s.days().Read(in.Text, now); ok && !here && in.Text != s.days().Write(read) {
 		in.SetText(s.days().Write(read))
 	}
@@ -52,7 +52,7 @@ func (s *Screen) dueFocus(in *input, here bool) {
 
 // pickDay shows a calendar at the due date.
 func (s *Screen) pickDay() {
-	now := s.desk.Now()
+	now := s.env.Now()
 	start := now
 	if due := parseDue(s.days(), s.due.Text, now); !due.IsZero() {
 		start = due
@@ -61,7 +61,7 @@ func (s *Screen) pickDay() {
 	calendar := widgets.NewCalendar(now, start, func(chosen time.Time) {
 		s.due.SetText(s.days().Write(chosen))
 		pop.Close()
-		s.desk.Window.Canvas().Focus(s.due)
+		s.env.Window.Canvas().Focus(s.due)
 	})
-	pop = widgets.OpenAt(s.desk.Window.Canvas(), calendar, s.due, calendar.First(start), nil)
+	pop = widgets.OpenAt(s.env.Window.Canvas(), calendar, s.due, calendar.First(start), nil)
 }

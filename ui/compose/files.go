@@ -11,11 +11,11 @@ import (
 	"fyne.io/fyne/v2/container"
 	"fyne.io/fyne/v2/lang"
 
+	"countersign/ui/async"
 	"countersign/ui/browse"
-	"countersign/ui/look"
+	"countersign/ui/i18n"
+	"countersign/ui/theme"
 	"countersign/ui/widgets"
-	"countersign/ui/words"
-	"countersign/ui/work"
 )
 
 // manyFiles is how many files a folder may bring before somebody is asked.
@@ -28,19 +28,19 @@ func (s *Screen) Add(paths []string) {
 		return
 	}
 	if s.run != nil {
-		s.desk.Notice(lang.L("A package is being sent. Add files when it is done."))
+		s.env.Notice(lang.L("A package is being sent. Add files when it is done."))
 		return
 	}
-	work.Then(s.desk.Work, func(context.Context) (found, error) { return unfold(paths), nil }, func(f found, _ error) {
+	async.Then(s.env.Work, func(context.Context) (found, error) { return unfold(paths), nil }, func(f found, _ error) {
 		for _, folder := range f.empty {
-			s.desk.Notice(lang.L("No document in “{{.Folder}}” can be sent. Documents in its subfolders are not added.", words.V{"Folder": filepath.Base(folder)}))
+			s.env.Notice(lang.L("No document in “{{.Folder}}” can be sent. Documents in its subfolders are not added.", i18n.V{"Folder": filepath.Base(folder)}))
 		}
 		if f.inFolders <= manyFiles {
 			s.addFiles(f.files)
 			return
 		}
-		add := lang.L("Add {{.Documents}}", words.V{"Documents": words.Documents(len(f.files))})
-		widgets.Ask(s.desk.Window.Canvas(), widgets.Question{Title: lang.L("Add the whole folder?"),
+		add := lang.L("Add {{.Documents}}", i18n.V{"Documents": i18n.Documents(len(f.files))})
+		widgets.Ask(s.env.Window.Canvas(), widgets.Question{Title: lang.L("Add the whole folder?"),
 			Text: lang.L("The folder contains many documents."), Safe: lang.L("Do not add"), Do: add, OnDo: func() { s.addFiles(f.files) }})
 	})
 }
@@ -90,13 +90,13 @@ func (s *Screen) addFiles(paths []string) {
 // inspect asks the office about documents, one after the other, beside the window's goroutine. Taking a document away
 // meanwhile does no harm.
 func (s *Screen) inspect(docs []*document) {
-	s.desk.Work.Start(func(ctx context.Context) {
+	s.env.Work.Start(func(ctx context.Context) {
 		for _, d := range docs {
 			if ctx.Err() != nil {
 				return
 			}
-			info := s.desk.Office.Inspect(ctx, d.path) // the path never changes
-			s.desk.Work.Do(func() {
+			info := s.env.Office.Inspect(ctx, d.path) // the path never changes
+			s.env.Work.Do(func() {
 				d.info, d.looked = info, true
 				d.show(len(s.docs) > 1, s.run != nil)
 				s.showSweep()
@@ -111,8 +111,8 @@ func (s *Screen) inspect(docs []*document) {
 
 // preview shows page 1 where the office has a picture of it. It runs beside the window's goroutine.
 func (s *Screen) preview(ctx context.Context, d *document) {
-	if page, err := s.desk.Office.Preview(ctx, d.path, 3*int(pictureSize.Width)); err == nil {
-		s.desk.Work.Do(func() { d.showPage(page) })
+	if page, err := s.env.Office.Preview(ctx, d.path, 3*int(pictureSize.Width)); err == nil {
+		s.env.Work.Do(func() { d.showPage(page) })
 	}
 }
 
@@ -149,18 +149,18 @@ func (s *Screen) removeWrong() {
 	}
 	s.docs = slices.DeleteFunc(s.docs, (*document).unsendable)
 	s.filesChanged()
-	s.desk.Window.Canvas().Focus(s.add)
+	s.env.Window.Canvas().Focus(s.add)
 }
 
 // newTarget is where documents can be dropped while there are none, as they can anywhere else. Its edge is a mark.
 func newTarget() (content fyne.CanvasObject, edge *widgets.Back) {
-	arrow := canvas.NewImageFromResource(look.MarkDrop.Resource())
+	arrow := canvas.NewImageFromResource(theme.MarkDrop.Resource())
 	arrow.FillMode = canvas.ImageFillContain
 	arrow.SetMinSize(fyne.NewSquareSize(40))
 	say := widgets.NewCaption(lang.L("Drop documents anywhere in this window"))
 	say.Shorten = false
-	edge = widgets.NewBack(look.Surface)
-	edge.Outline(look.Line)
+	edge = widgets.NewBack(theme.Surface)
+	edge.Outline(theme.Line)
 	return container.NewStack(edge, widgets.PadHV(12, 40, widgets.Stack(8, arrow, widgets.Centre(say)))), edge
 }
 
@@ -203,10 +203,10 @@ func (s *Screen) removeDocument(d *document) {
 	s.filesChanged()
 	switch next := min(i, len(s.docs)-1); {
 	case next < 0:
-		s.desk.Window.Canvas().Focus(s.add)
+		s.env.Window.Canvas().Focus(s.add)
 	case len(s.docs) == 1:
-		s.desk.Window.Canvas().Focus(s.docs[0].remove)
+		s.env.Window.Canvas().Focus(s.docs[0].remove)
 	default:
-		s.desk.Window.Canvas().Focus(s.docs[next].grip)
+		s.env.Window.Canvas().Focus(s.docs[next].dragHandle)
 	}
 }

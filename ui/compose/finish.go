@@ -7,9 +7,9 @@ import (
 	"fyne.io/fyne/v2/lang"
 
 	"countersign/internal/store"
-	"countersign/ui/look"
-	"countersign/ui/words"
-	"countersign/ui/work"
+	"countersign/ui/async"
+	"countersign/ui/i18n"
+	"countersign/ui/theme"
 )
 
 // finish shows how a run ended. What is typed goes away only when the office has taken it over; of several packages,
@@ -54,43 +54,43 @@ func (s *Screen) tell(r *run, people int) {
 	case len(of[sent]) == all:
 		s.present(r.parcels[0].state.PackageID, name, sentText(name, all, people))
 	case len(of[unknown]) > 0:
-		s.bar.say(look.MarkProblem, lang.L("The connection was lost. Countersign has kept the package and is checking whether it was sent."))
+		s.bar.say(theme.MarkProblem, lang.L("The connection was lost. Countersign has kept the package and is checking whether it was sent."))
 	case len(of[stopped]) == all:
 		s.bar.end(lang.L("Cancelled. Nothing was sent."))
 	case len(of[refused]) == 1:
-		s.bar.say(look.MarkProblem, of[refused][0].problem)
+		s.bar.say(theme.MarkProblem, of[refused][0].problem)
 	case len(of[refused]) > 1:
-		s.bar.say(look.MarkProblem, lang.L("{{.Sent}} of {{.Packages}} sent. The reason is shown next to each of the others.",
-			words.V{"Sent": len(of[sent]), "Packages": packages(all)}))
+		s.bar.say(theme.MarkProblem, lang.L("{{.Sent}} of {{.Packages}} sent. The reason is shown next to each of the others.",
+			i18n.V{"Sent": len(of[sent]), "Packages": packages(all)}))
 	case len(of[waiting]) > 0 && of[waiting][0].problem != "":
-		s.bar.say(look.MarkProblem, of[waiting][0].problem)
+		s.bar.say(theme.MarkProblem, of[waiting][0].problem)
 	case len(of[waiting]) > 0:
-		s.desk.Notice(lang.L("“{{.Name}}” will be sent automatically as soon as possible.", words.V{"Name": of[waiting][0].draft.Name}))
+		s.env.Notice(lang.L("“{{.Name}}” will be sent automatically as soon as possible.", i18n.V{"Name": of[waiting][0].draft.Name}))
 	default:
-		s.bar.end(lang.L("Cancelled. {{.Sent}} of {{.Packages}} sent.", words.V{"Sent": len(of[sent]), "Packages": packages(all)}))
+		s.bar.end(lang.L("Cancelled. {{.Sent}} of {{.Packages}} sent.", i18n.V{"Sent": len(of[sent]), "Packages": packages(all)}))
 	}
 }
 
 // present shows the package that was sent. One that the service keeps until its fields are placed is not on its way
 // yet; the screen of packages offers the editor for that.
 func (s *Screen) present(id, name, text string) {
-	work.Then(s.desk.Work, func(context.Context) (store.PackageState, error) {
-		row, _ := s.desk.Office.Package(id)
+	async.Then(s.env.Work, func(context.Context) (store.PackageState, error) {
+		row, _ := s.env.Office.Package(id)
 		return row.State, nil
 	}, func(state store.PackageState, _ error) {
-		if words.IsDraft(state) {
-			text = lang.L("“{{.Name}}” is not sent yet. Finish it in the browser by marking where each signer signs.", words.V{"Name": name})
+		if i18n.IsDraft(state) {
+			text = lang.L("“{{.Name}}” is not sent yet. Finish it in the browser by marking where each signer signs.", i18n.V{"Name": name})
 		}
-		s.desk.Notice(text)
-		s.desk.Go.ShowPackage(id)
+		s.env.Notice(text)
+		s.env.Go.ShowPackage(id)
 	})
 }
 
 func sentText(name string, all, people int) string {
 	if all > 1 {
-		return lang.L("{{.Packages}} were sent to {{.People}}.", words.V{"Packages": packages(all), "People": words.People(people)})
+		return lang.L("{{.Packages}} were sent to {{.People}}.", i18n.V{"Packages": packages(all), "People": i18n.People(people)})
 	}
-	return lang.L("“{{.Name}}” was sent to {{.People}}.", words.V{"Name": name, "People": words.People(people)})
+	return lang.L("“{{.Name}}” was sent to {{.People}}.", i18n.V{"Name": name, "People": i18n.People(people)})
 }
 
 // lock keeps the fields from being changed while their content is on its way.

@@ -8,13 +8,13 @@ import (
 	"fyne.io/fyne/v2/lang"
 
 	"countersign/internal/agent"
-	"countersign/ui/desk"
+	"countersign/ui/env"
 )
 
 // form is what is typed, to be typed anew by fill: by another screen, in another language, after another start.
 func (s *Screen) form() agent.Form {
 	f := agent.Form{Message: s.message.Text, Due: s.due.Text, Reference: s.reference.Text, Sequential: s.sequential(), Separate: s.separate()}
-	if day, ok := s.days().Read(f.Due, s.desk.Now()); ok {
+	if day, ok := s.days().Read(f.Due, s.env.Now()); ok {
 		f.Due = day.Format(time.DateOnly) // tomorrow would be another day by then
 	}
 	if s.name.Text != s.proposed {
@@ -35,7 +35,7 @@ func (s *Screen) fill(f agent.Form) {
 	s.each.SetSelected(option(s.each.Options, f.Separate))
 	s.order.SetSelected(option(s.order.Options, f.Sequential))
 	due := f.Due
-	if day, err := time.ParseInLocation(time.DateOnly, due, s.desk.Now().Location()); err == nil {
+	if day, err := time.ParseInLocation(time.DateOnly, due, s.env.Now().Location()); err == nil {
 		due = s.days().Write(day)
 	}
 	for in, text := range map[*input]string{s.message: f.Message, s.due: due, s.reference: f.Reference, s.name: f.Name} {
@@ -78,7 +78,7 @@ func (s *Screen) keep() {
 	if s.run != nil && s.run.kept() {
 		f = agent.Form{}
 	}
-	s.desk.Office.KeepForm(f)
+	s.env.Office.KeepForm(f)
 	s.clearing.Hidden = f.Empty() || s.run != nil
 	s.clearing.Refresh()
 	s.tellWaiting()
@@ -93,12 +93,12 @@ func (s *Screen) Clear() {
 	s.clear()
 	s.changed()
 	s.Focus()
-	s.desk.Soon(desk.Deed{Says: func(int) string { return lang.L("The form was cleared.") }, Do: func() {}, Undone: func() {
+	s.env.Soon(env.Deed{Says: func(int) string { return lang.L("The form was cleared.") }, Do: func() {}, Undone: func() {
 		s.replace(func() {
 			s.clear()
 			s.fill(before)
 		})
-		s.desk.Go.ShowCompose()
+		s.env.Go.ShowCompose()
 	}})
 }
 

@@ -12,10 +12,10 @@ import (
 
 	"countersign/internal/agent"
 	"countersign/internal/store"
+	"countersign/ui/i18n"
 	"countersign/ui/officetest"
 	"countersign/ui/outbox"
 	"countersign/ui/widgets"
-	"countersign/ui/words"
 )
 
 func TestAHalfFilledFormIsThereAgainAtTheNextStart(t *testing.T) {
@@ -45,10 +45,10 @@ func TestAHalfFilledFormIsThereAgainAtTheNextStart(t *testing.T) {
 }
 
 func TestADayIsTheSameDayInAnotherLanguage(t *testing.T) {
-	t.Cleanup(func() { words.Use("en") })
+	t.Cleanup(func() { i18n.Use("en") })
 	b := newBench(t, officetest.Busy())
 	b.screen.due.SetText("3/1/2027") // in March, for Americans
-	words.Use("fr")
+	i18n.Use("fr")
 	if other := newBench(t, b.Office); other.screen.due.Text != "01/03/2027" {
 		t.Errorf("got %q", other.screen.due.Text)
 	}

@@ -21,7 +21,7 @@ func (s *Screen) newInput(placeholder string) *input {
 	i := &input{screen: s}
 	i.PlaceHolder = placeholder
 	i.OnChanged = func(string) { s.changed() }
-	i.OnSubmitted = func(string) { s.desk.Window.Canvas().FocusNext() }
+	i.OnSubmitted = func(string) { s.env.Window.Canvas().FocusNext() }
 	i.OnEscape = s.unfocus
 	i.ExtendBaseWidget(i)
 	return i
@@ -61,7 +61,7 @@ func (i *input) TypedShortcut(shortcut fyne.Shortcut) {
 	case fyne.KeyLeft, fyne.KeyRight, fyne.KeyBackspace, fyne.KeyDelete, fyne.KeyHome, fyne.KeyEnd:
 		i.Entry.Entry.TypedShortcut(shortcut)
 	default:
-		if window, ok := i.screen.desk.Window.Canvas().(fyne.Shortcutable); ok {
+		if window, ok := i.screen.env.Window.Canvas().(fyne.Shortcutable); ok {
 			window.TypedShortcut(shortcut)
 		}
 	}
@@ -93,7 +93,7 @@ func (s *Screen) newButton(text string, icon fyne.Resource, pressed func()) *wid
 }
 
 // unfocus leaves a field; the next Escape is the window's, which leaves the screen.
-func (s *Screen) unfocus() { s.desk.Window.Canvas().Unfocus() }
+func (s *Screen) unfocus() { s.env.Window.Canvas().Unfocus() }
 
 // reveal scrolls to what has got the focus, so that Tab never leads out of sight.
 func (s *Screen) reveal(o fyne.CanvasObject) {

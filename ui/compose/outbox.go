@@ -9,11 +9,11 @@ import (
 	"fyne.io/fyne/v2/widget"
 
 	"countersign/internal/store"
-	"countersign/ui/look"
+	"countersign/ui/async"
+	"countersign/ui/i18n"
 	"countersign/ui/outbox"
+	"countersign/ui/theme"
 	"countersign/ui/widgets"
-	"countersign/ui/words"
-	"countersign/ui/work"
 )
 
 // showOutbox lists the drafts that are not packages yet, each with what can be done about it.
@@ -55,9 +55,9 @@ func (s *Screen) draftRow(d store.Draft) fyne.CanvasObject {
 	name := widgets.NewLine(d.Name)
 	name.Shorten = true
 	note := widget.NewLabel(text)
-	note.Wrapping, note.SizeName = fyne.TextWrapWord, look.Caption
+	note.Wrapping, note.SizeName = fyne.TextWrapWord, theme.Caption
 	row := widgets.Stack(2, widgets.Across(widget.NewIcon(mark.Resource()), name, nil), note)
-	if deeds := outbox.Deeds(s.desk, d, func() { s.edit(d) }, s.Reload); len(deeds) > 0 {
+	if deeds := outbox.Deeds(s.env, d, func() { s.edit(d) }, s.Reload); len(deeds) > 0 {
 		row.Add(widgets.Flow(4, deeds...))
 	}
 	return row
@@ -65,9 +65,9 @@ func (s *Screen) draftRow(d store.Draft) fyne.CanvasObject {
 
 // decide lets the office act on a draft, beside the window's goroutine.
 func (s *Screen) decide(act func() error) {
-	work.Then(s.desk.Work, func(context.Context) (struct{}, error) { return struct{}{}, act() }, func(_ struct{}, err error) {
+	async.Then(s.env.Work, func(context.Context) (struct{}, error) { return struct{}{}, act() }, func(_ struct{}, err error) {
 		if err != nil {
-			s.desk.Notice(words.Sentence(err.Error()))
+			s.env.Notice(i18n.Sentence(err.Error()))
 		}
 		s.Reload()
 	})

@@ -8,11 +8,11 @@ import (
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/container"
 	"fyne.io/fyne/v2/lang"
-	"fyne.io/fyne/v2/theme"
+	fynetheme "fyne.io/fyne/v2/theme"
 	"fyne.io/fyne/v2/widget"
 
 	"countersign/internal/store"
-	"countersign/ui/look"
+	"countersign/ui/theme"
 	"countersign/ui/widgets"
 )
 
@@ -24,7 +24,7 @@ type person struct {
 	problem            *widgets.Prose
 	say                fyne.CanvasObject // the problem with its mark
 	number             *widgets.Line
-	grip               *grip
+	dragHandle         *dragHandle
 	remove             *widgets.Button
 	offers             *offers
 	row                fyne.CanvasObject
@@ -63,12 +63,12 @@ func (p *person) fill(signer store.Signer) {
 func (s *Screen) newPerson(signer store.Signer) *person {
 	p := &person{screen: s, first: s.newInput(lang.L("First name")), last: s.newInput(lang.L("Last name")),
 		email: s.newInput(lang.L("E-mail")), problem: widgets.NewProse(""), number: widgets.NewTitle("")}
-	p.problem.Colour, p.number.Colour, p.number.Shorten = look.Attention, look.Secondary, false
-	say := widgets.Across(widget.NewIcon(look.MarkProblem.Resource()), p.problem, nil)
+	p.problem.Colour, p.number.Colour, p.number.Shorten = theme.Attention, theme.Secondary, false
+	say := widgets.Across(widget.NewIcon(theme.MarkProblem.Resource()), p.problem, nil)
 	say.Hide()
 	p.say = say
-	p.grip = s.newGrip(func(by int) { s.movePerson(p, by) }, func(y float32) { s.dragPerson(p, y) }, func() { s.removeSigner(p) })
-	p.remove = s.newButton("", theme.DeleteIcon(), func() { s.removeSigner(p) })
+	p.dragHandle = s.newDragHandle(func(by int) { s.movePerson(p, by) }, func(y float32) { s.dragPerson(p, y) }, func() { s.removeSigner(p) })
+	p.remove = s.newButton("", fynetheme.DeleteIcon(), func() { s.removeSigner(p) })
 	p.remove.Importance = widget.LowImportance
 	p.offers = newOffers(p)
 	p.fill(signer)
@@ -78,7 +78,7 @@ func (s *Screen) newPerson(signer store.Signer) *person {
 		e.onText = p.shortcut
 		e.onFocus = p.focus
 	}
-	hold := container.NewVBox(widgets.Centre(p.number), p.grip)
+	hold := container.NewVBox(widgets.Centre(p.number), p.dragHandle)
 	names := container.NewGridWithColumns(2, p.first, p.last)
 	fields := widgets.Stack(6, names, widgets.Across(nil, p.email, p.remove), p.offers.box, p.say)
 	p.row, _ = tightCard(widgets.PadHV(2, 4, container.NewBorder(nil, nil, widgets.PadHV(0, 8, hold), nil, fields)))
@@ -89,7 +89,7 @@ func (s *Screen) newPerson(signer store.Signer) *person {
 func (p *person) show(place int, ordered, many, locked bool) {
 	p.number.Set(strconv.Itoa(place))
 	p.number.Hidden = !ordered
-	p.grip.Hidden = !ordered || !many || locked
+	p.dragHandle.Hidden = !ordered || !many || locked
 	p.remove.Hidden = locked || !many
 	p.row.Refresh()
 }
@@ -153,7 +153,7 @@ func (s *Screen) addSigner(signer store.Signer, focus bool) {
 	s.showPeople()
 	s.changed()
 	if focus {
-		s.desk.Window.Canvas().Focus(p.first)
+		s.env.Window.Canvas().Focus(p.first)
 	}
 }
 
@@ -198,5 +198,5 @@ func (s *Screen) removeSigner(p *person) {
 	}
 	s.showPeople()
 	s.changed()
-	s.desk.Window.Canvas().Focus(s.people[min(i, len(s.people)-1)].remove)
+	s.env.Window.Canvas().Focus(s.people[min(i, len(s.people)-1)].remove)
 }

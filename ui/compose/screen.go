@@ -8,23 +8,23 @@ import (
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/container"
 	"fyne.io/fyne/v2/lang"
-	"fyne.io/fyne/v2/theme"
+	fynetheme "fyne.io/fyne/v2/theme"
 	"fyne.io/fyne/v2/widget"
 
 	"countersign/internal/agent"
 	"countersign/internal/store"
-	"countersign/ui/desk"
-	"countersign/ui/look"
+	"countersign/ui/async"
+	"countersign/ui/env"
+	"countersign/ui/theme"
 	"countersign/ui/widgets"
-	"countersign/ui/work"
 )
 
 var noSigner store.Signer
 
 // Screen is the send screen. All methods belong to the window's goroutine.
 type Screen struct {
-	desk    *desk.Desk
-	reader  *work.Reader[news]
+	env     *env.Env
+	reader  *async.Reader[news]
 	content fyne.CanvasObject
 	scrolls []*container.Scroll
 
@@ -56,11 +56,11 @@ type Screen struct {
 }
 
 // New returns the screen with one empty signer.
-func New(d *desk.Desk) *Screen {
-	s := &Screen{desk: d, fileBox: widgets.Stack(4), peopleBox: widgets.Stack(6), outbox: container.NewStack()}
-	s.reader = work.NewReader(d.Work, s.read, s.show)
+func New(d *env.Env) *Screen {
+	s := &Screen{env: d, fileBox: widgets.Stack(4), peopleBox: widgets.Stack(6), outbox: container.NewStack()}
+	s.reader = async.NewReader(d.Work, s.read, s.show)
 	s.name, s.message, s.due, s.reference = s.newInput(""), s.newText(2), s.newInput(lang.L("No due date")), s.newInput("")
-	s.day = s.newButton("", theme.CalendarIcon(), s.pickDay)
+	s.day = s.newButton("", fynetheme.CalendarIcon(), s.pickDay)
 	s.day.Importance = widget.LowImportance
 	s.due.ActionItem = s.day
 	s.nameField = widgets.NewField(lang.L("Package name"), s.name, "")
@@ -70,8 +70,8 @@ func New(d *desk.Desk) *Screen {
 	s.peopleField = widgets.NewField(lang.L("Signers"), s.peopleBox, "")
 	s.each = widgets.NewChoice([]string{lang.L("All documents in one package"), lang.L("A separate package for each document")}, func() { s.changed() })
 	s.order = widgets.NewChoice([]string{lang.L("In any order"), lang.L("In the order shown")}, func() { s.showPeople(); s.changed() })
-	s.add = s.newButton(lang.L("Add documents"), theme.ContentAddIcon(), s.pickFiles)
-	s.addPerson = s.newButton(lang.L("Add signer"), theme.ContentAddIcon(), func() { s.addSigner(noSigner, true) })
+	s.add = s.newButton(lang.L("Add documents"), fynetheme.ContentAddIcon(), s.pickFiles)
+	s.addPerson = s.newButton(lang.L("Add signer"), fynetheme.ContentAddIcon(), func() { s.addSigner(noSigner, true) })
 	s.sweep = s.newButton(lang.L("Remove what cannot be sent"), nil, s.removeWrong)
 	s.clearing = s.newButton(lang.L("Clear form"), nil, s.Clear)
 	s.clearing.Importance = widget.LowImportance
@@ -107,10 +107,10 @@ func (s *Screen) Content() fyne.CanvasObject { return s.content }
 // Focus puts the cursor where work goes on.
 func (s *Screen) Focus() {
 	if len(s.docs) > 0 && len(s.people) > 0 {
-		s.desk.Window.Canvas().Focus(s.people[0].first)
+		s.env.Window.Canvas().Focus(s.people[0].first)
 		return
 	}
-	s.desk.Window.Canvas().Focus(s.add)
+	s.env.Window.Canvas().Focus(s.add)
 }
 
 // news is what Reload reads.
@@ -123,7 +123,7 @@ type news struct {
 func (s *Screen) Reload() { s.reader.Ask() }
 
 func (s *Screen) read(context.Context) news {
-	return news{s.desk.Office.Drafts(), s.desk.Office.People()}
+	return news{s.env.Office.Drafts(), s.env.Office.People()}
 }
 
 func (s *Screen) show(n news) {
@@ -134,7 +134,7 @@ func (s *Screen) show(n news) {
 // draft is what is typed, as the office takes it. Signers that are wholly empty are left out beside others.
 func (s *Screen) draft() agent.Draft {
 	d := agent.Draft{Name: typed(s.name), Message: typed(s.message), Sequential: s.sequential(),
-		Due: parseDue(s.days(), s.due.Text, s.desk.Now()), ExternalData: externalData(typed(s.reference))}
+		Due: parseDue(s.days(), s.due.Text, s.env.Now()), ExternalData: externalData(typed(s.reference))}
 	for _, doc := range s.docs {
 		d.Files = append(d.Files, doc.path)
 	}
@@ -183,9 +183,9 @@ func (s *Screen) changed() {
 
 func (s *Screen) showWrong(w wrong) {
 	s.filesField.Wrong(w.files)
-	s.targetEdge.Outline(look.Line)
+	s.targetEdge.Outline(theme.Line)
 	if w.files != "" {
-		s.targetEdge.Outline(look.Attention)
+		s.targetEdge.Outline(theme.Attention)
 	}
 	s.peopleField.Wrong(w.signers)
 	s.nameField.Wrong(w.name)

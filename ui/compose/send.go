@@ -8,9 +8,9 @@ import (
 
 	"countersign/internal/agent"
 	"countersign/internal/store"
-	"countersign/ui/desk"
-	"countersign/ui/words"
-	"countersign/ui/work"
+	"countersign/ui/async"
+	"countersign/ui/env"
+	"countersign/ui/i18n"
 )
 
 // Send checks what is typed and sends it some seconds later, if nobody takes it back. What is wrong shows beside its field, and nothing is sent. The office stores
@@ -27,7 +27,7 @@ func (s *Screen) Send() {
 		return
 	}
 	s.showWrong(wrong{})
-	s.run = &run{parcels: pack(s.docs, d, s.separate()), began: s.desk.Now()}
+	s.run = &run{parcels: pack(s.docs, d, s.separate()), began: s.env.Now()}
 	s.run.open = len(s.run.parcels)
 	s.lock(true)
 	s.bar.wait()
@@ -41,9 +41,9 @@ func (s *Screen) hold(r *run) {
 	for i, p := range r.parcels {
 		drafts[i] = p.draft
 	}
-	work.Then(s.desk.Work, func(context.Context) (ids []string, _ error) {
+	async.Then(s.env.Work, func(context.Context) (ids []string, _ error) {
 		for _, d := range drafts {
-			id, err := s.desk.Office.Hold(d)
+			id, err := s.env.Office.Hold(d)
 			if err != nil {
 				id = ""
 			}
@@ -57,7 +57,7 @@ func (s *Screen) hold(r *run) {
 			}
 		}
 		s.keep()
-		s.desk.Soon(desk.Deed{Do: func() { s.launch(r) }, Undone: func() { s.undo(r) },
+		s.env.Soon(env.Deed{Do: func() { s.launch(r) }, Undone: func() { s.undo(r) },
 			Says: func(seconds int) string { return lang.N("Sending in {{.PluralCount}} seconds", seconds) }})
 	})
 }
@@ -66,14 +66,14 @@ func (s *Screen) hold(r *run) {
 func (s *Screen) undo(r *run) {
 	for _, p := range r.parcels {
 		if id := p.held; id != "" {
-			s.decide(func() error { _, err := s.desk.Office.Cancel(id); return err })
+			s.decide(func() error { _, err := s.env.Office.Cancel(id); return err })
 		}
 	}
 	s.run = nil
 	s.lock(false)
 	s.bar.end(lang.L("Nothing was sent."))
 	s.changed()
-	s.desk.Go.ShowCompose()
+	s.env.Go.ShowCompose()
 }
 
 // launch hands everything to the office.
@@ -82,7 +82,7 @@ func (s *Screen) launch(r *run) {
 		doc.refused = ""
 		doc.meter.set(0)
 	}
-	r.began = s.desk.Now()
+	r.began = s.env.Now()
 	s.bar.begin()
 	for _, p := range r.parcels {
 		r.cancel = append(r.cancel, s.hand(r, p))
@@ -93,10 +93,10 @@ func (s *Screen) launch(r *run) {
 // hand gives a parcel to the office.
 func (s *Screen) hand(r *run, p *parcel) context.CancelFunc {
 	g := &gauge{}
-	return work.Then(s.desk.Work, func(ctx context.Context) (agent.SendState, error) {
-		return s.desk.Office.Send(ctx, p.draft, func(state agent.SendState) {
+	return async.Then(s.env.Work, func(ctx context.Context) (agent.SendState, error) {
+		return s.env.Office.Send(ctx, p.draft, func(state agent.SendState) {
 			if g.put(state) {
-				s.desk.Work.Do(func() { s.progress(r, p, g.take()) })
+				s.env.Work.Do(func() { s.progress(r, p, g.take()) })
 			}
 		})
 	}, func(state agent.SendState, err error) { s.arrived(r, p, state, err) })
@@ -104,7 +104,7 @@ func (s *Screen) hand(r *run, p *parcel) context.CancelFunc {
 
 // askWhetherSignedIn says why nothing moves while nobody is signed in.
 func (s *Screen) askWhetherSignedIn(r *run) {
-	work.Then(s.desk.Work, func(context.Context) (bool, error) { return s.desk.Office.Status().SignedIn, nil }, func(in bool, _ error) {
+	async.Then(s.env.Work, func(context.Context) (bool, error) { return s.env.Office.Status().SignedIn, nil }, func(in bool, _ error) {
 		if !in && s.run == r {
 			s.bar.progress(-1, lang.L("You are not signed in. The package will be sent after you sign in."))
 		}
@@ -169,7 +169,7 @@ func (s *Screen) arrived(r *run, p *parcel, state agent.SendState, err error) {
 	case ended, state.State == store.DraftCancelled:
 		p.fate = stopped
 	case err != nil && state.Problem == "":
-		p.problem = words.Sentence(err.Error())
+		p.problem = i18n.Sentence(err.Error())
 	default:
 		p.problem = problemOf(state)
 	}
@@ -180,16 +180,16 @@ func problemOf(state agent.SendState) string {
 	if state.Problem == "" {
 		return lang.L("The signing service did not accept the package.")
 	}
-	return words.Sentence(state.Problem)
+	return i18n.Sentence(state.Problem)
 }
 
 // takeBack withdraws a parcel that the person stopped. When that comes too late, the office has it.
 func (s *Screen) takeBack(r *run, p *parcel) {
-	work.Then(s.desk.Work, func(context.Context) (bool, error) { return s.desk.Office.Cancel(p.state.DraftID) }, func(inTime bool, err error) {
+	async.Then(s.env.Work, func(context.Context) (bool, error) { return s.env.Office.Cancel(p.state.DraftID) }, func(inTime bool, err error) {
 		p.fate = stopped
 		switch {
 		case err != nil:
-			p.fate, p.problem = waiting, words.Sentence(err.Error())
+			p.fate, p.problem = waiting, i18n.Sentence(err.Error())
 		case !inTime:
 			p.fate, p.problem = waiting, lang.L("Too late to cancel. The signing service already has the package.")
 		}

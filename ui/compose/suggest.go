@@ -7,12 +7,12 @@ import (
 	"fyne.io/fyne/v2/container"
 
 	"countersign/internal/store"
+	"countersign/ui/i18n"
 	"countersign/ui/widgets"
-	"countersign/ui/words"
 )
 
-// mostOffers is how many people are offered at a time.
-const mostOffers = 4
+// maxOffers is how many people are offered at a time.
+const maxOffers = 4
 
 // offers are the people used before that fit what is being typed, under the fields of one signer. The arrows choose
 // one, Enter takes it, Escape closes the list; Tab leads through it, too.
@@ -32,7 +32,7 @@ func newOffers(p *person) *offers {
 
 // typed offers who fits the text of a field.
 func (o *offers) typed(in *input) {
-	if o.person.screen.desk.Window.Canvas().Focused() != fyne.Focusable(in) || in.Text == "" {
+	if o.person.screen.env.Window.Canvas().Focused() != fyne.Focusable(in) || in.Text == "" {
 		o.clear()
 		return
 	}
@@ -48,7 +48,7 @@ func (o *offers) show(list []store.Signer) {
 	o.list, o.rows, o.at = list, nil, -1
 	o.box.Objects = nil
 	for _, signer := range list {
-		name := widgets.NewLine(words.Name(signer))
+		name := widgets.NewLine(i18n.Name(signer))
 		name.Shorten = true
 		var line fyne.CanvasObject = name
 		if signer.Email != name.Text {
@@ -101,7 +101,7 @@ func (o *offers) choose(at int) {
 func (o *offers) take(signer store.Signer) {
 	o.person.fill(signer)
 	o.clear()
-	o.person.screen.desk.Window.Canvas().Focus(o.person.email)
+	o.person.screen.env.Window.Canvas().Focus(o.person.email)
 }
 
 // taken are the addresses of the other signers, in lower case.
@@ -124,7 +124,7 @@ func matching(people []store.Signer, text string, taken map[string]bool) (list [
 		if taken[email] || email == text && text != "" || !begins(p, email, text) {
 			continue
 		}
-		if list = append(list, p); len(list) == mostOffers {
+		if list = append(list, p); len(list) == maxOffers {
 			break
 		}
 	}

@@ -8,7 +8,7 @@ import (
 	"countersign/internal/store"
 )
 
-// Events is desk.Office's. Its cursor is the id of the last event of the page before.
+// Events is env.Office's. Its cursor is the id of the last event of the page before.
 func (o *Office) Events(before store.Cursor, limit int) ([]store.Event, store.Cursor) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -21,12 +21,12 @@ func (o *Office) Events(before store.Cursor, limit int) ([]store.Event, store.Cu
 	return append([]store.Event{}, o.Arrived[from:to]...), next
 }
 
-// Refused is desk.Office's.
+// Refused is env.Office's.
 func (o *Office) Refused() []agent.Refusal {
 	return read(o, func() []agent.Refusal { return append([]agent.Refusal{}, o.Turned...) })
 }
 
-// RetryEvent is desk.Office's: the event waits again.
+// RetryEvent is env.Office's: the event waits again.
 func (o *Office) RetryEvent(eventID string) error {
 	err := errors.New("this event is no longer kept")
 	o.Change(agent.ActivityChanged, func(o *Office) {

@@ -6,7 +6,7 @@ import (
 	"countersign/internal/agent"
 )
 
-// ReadOffice is desk.Office's: the files of Handed can be read.
+// ReadOffice is env.Office's: the files of Handed can be read.
 func (o *Office) ReadOffice(path string) (agent.OfficeFile, error) {
 	file, ok := o.Handed[path]
 	if !ok {
@@ -15,7 +15,7 @@ func (o *Office) ReadOffice(path string) (agent.OfficeFile, error) {
 	return file, nil
 }
 
-// KeepFirstRun is desk.Office's.
+// KeepFirstRun is env.Office's.
 func (o *Office) KeepFirstRun(f agent.FirstRun) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -23,7 +23,7 @@ func (o *Office) KeepFirstRun(f agent.FirstRun) error {
 	return nil
 }
 
-// FirstRun is desk.Office's.
+// FirstRun is env.Office's.
 func (o *Office) FirstRun() (agent.FirstRun, bool) {
 	f := read(o, func() *agent.FirstRun { return o.Entered })
 	if f == nil {

@@ -13,7 +13,7 @@ import (
 	"countersign/internal/store"
 )
 
-// Lines is desk.Office's.
+// Lines is env.Office's.
 func (o *Office) Lines() []store.PackageLine {
 	return read(o, func() []store.PackageLine {
 		lines := make([]store.PackageLine, len(o.Rows))
@@ -52,7 +52,7 @@ func nameOf(s store.Signer) string {
 	return cmp.Or(strings.TrimSpace(s.FirstName+" "+s.LastName), s.Email)
 }
 
-// Package is desk.Office's.
+// Package is env.Office's.
 func (o *Office) Package(id string) (agent.PackageRow, bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -64,13 +64,13 @@ func (o *Office) Package(id string) (agent.PackageRow, bool) {
 	return agent.PackageRow{}, false
 }
 
-// SaveAgain is desk.Office's.
+// SaveAgain is env.Office's.
 func (o *Office) SaveAgain(packageID string) error {
 	o.Change(agent.PackagesChanged, func(o *Office) { o.Again = append(o.Again, packageID) })
 	return nil
 }
 
-// Archive is desk.Office's.
+// Archive is env.Office's.
 func (o *Office) Archive(packageID string, archived bool) error {
 	o.Change(agent.PackagesChanged, func(o *Office) {
 		for i := range o.Rows {
@@ -85,7 +85,7 @@ func (o *Office) Archive(packageID string, archived bool) error {
 	return nil
 }
 
-// CheckNow is desk.Office's; without somebody signed in it fails.
+// CheckNow is env.Office's; without somebody signed in it fails.
 func (o *Office) CheckNow() (err error) {
 	o.Change(agent.StatusChanged, func(o *Office) {
 		o.Asked++
@@ -97,7 +97,7 @@ func (o *Office) CheckNow() (err error) {
 	return err
 }
 
-// DraftOf is desk.Office's.
+// DraftOf is env.Office's.
 func (o *Office) DraftOf(packageID string) (store.Draft, bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -105,7 +105,7 @@ func (o *Office) DraftOf(packageID string) (store.Draft, bool) {
 	return d, ok
 }
 
-// EditPage is desk.Office's.
+// EditPage is env.Office's.
 func (o *Office) EditPage(_ context.Context, packageID string) (string, error) {
 	if page := read(o, func() string { return o.Pages[packageID] }); page != "" {
 		return page, nil
@@ -113,7 +113,7 @@ func (o *Office) EditPage(_ context.Context, packageID string) (string, error) {
 	return "", errors.New("the signing service gave no address for this package")
 }
 
-// Preview is desk.Office's.
+// Preview is env.Office's.
 func (o *Office) Preview(_ context.Context, path string, _ int) (image.Image, error) {
 	if picture := read(o, func() image.Image { return o.Pictures[filepath.Base(path)] }); picture != nil {
 		return picture, nil
@@ -121,17 +121,17 @@ func (o *Office) Preview(_ context.Context, path string, _ int) (image.Image, er
 	return nil, errors.New("there is no picture")
 }
 
-// Saved is desk.Office's.
+// Saved is env.Office's.
 func (o *Office) Saved(limit int) []store.Job {
 	return read(o, func() []store.Job { return append([]store.Job{}, o.Files[:min(limit, len(o.Files))]...) })
 }
 
-// People is desk.Office's.
+// People is env.Office's.
 func (o *Office) People() []store.Signer {
 	return read(o, func() []store.Signer { return append([]store.Signer{}, o.Known...) })
 }
 
-// Inspect is desk.Office's; what OnInspect does not say is a good file of one page.
+// Inspect is env.Office's; what OnInspect does not say is a good file of one page.
 func (o *Office) Inspect(_ context.Context, path string) agent.FileInfo {
 	if o.OnInspect != nil {
 		return o.OnInspect(path)
@@ -139,10 +139,10 @@ func (o *Office) Inspect(_ context.Context, path string) agent.FileInfo {
 	return agent.FileInfo{Path: path, Name: filepath.Base(path), Size: 48_211, Pages: 1}
 }
 
-// Pause is desk.Office's.
+// Pause is env.Office's.
 func (o *Office) Pause(until time.Time) {
 	o.Change(agent.StatusChanged, func(o *Office) { o.Quiet = until })
 }
 
-// Paused is desk.Office's.
+// Paused is env.Office's.
 func (o *Office) Paused() time.Time { return read(o, func() time.Time { return o.Quiet }) }

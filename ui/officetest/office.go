@@ -84,31 +84,31 @@ func read[T any](o *Office, f func() T) T {
 	return f()
 }
 
-// Status and the following are desk.Office.
+// Status and the following are env.Office.
 func (o *Office) Status() agent.Status { return read(o, func() agent.Status { return o.State }) }
 
-// Activity is desk.Office's.
+// Activity is env.Office's.
 func (o *Office) Activity(limit int) []store.Activity {
 	return read(o, func() []store.Activity {
 		return append([]store.Activity{}, o.Happened[:min(limit, len(o.Happened))]...)
 	})
 }
 
-// Drafts is desk.Office's.
+// Drafts is env.Office's.
 func (o *Office) Drafts() []store.Draft {
 	return read(o, func() []store.Draft { return append([]store.Draft{}, o.Waiting...) })
 }
 
-// Settings is desk.Office's.
+// Settings is env.Office's.
 func (o *Office) Settings() agent.Settings { return read(o, func() agent.Settings { return o.Kept }) }
 
-// HasSecrets is desk.Office's.
+// HasSecrets is env.Office's.
 func (o *Office) HasSecrets() (clientSecret, ngrokToken bool) {
 	s := read(o, func() agent.Secrets { return o.Secret })
 	return s.ClientSecret != "", s.NgrokAuthtoken != ""
 }
 
-// Configure is desk.Office's.
+// Configure is env.Office's.
 func (o *Office) Configure(_ context.Context, s agent.Settings, secrets agent.Secrets) error {
 	s = s.Normal()
 	if bad := s.Check(); len(bad) > 0 {
@@ -131,7 +131,7 @@ func (o *Office) Configure(_ context.Context, s agent.Settings, secrets agent.Se
 	return nil
 }
 
-// SignIn is desk.Office's.
+// SignIn is env.Office's.
 func (o *Office) SignIn(ctx context.Context, options agent.SignInOptions, open func(string) error) error {
 	pasted := make(chan string, 1)
 	o.Change(agent.StatusChanged, func(o *Office) { o.paste = pasted })
@@ -155,7 +155,7 @@ func (o *Office) SignIn(ctx context.Context, options agent.SignInOptions, open f
 	return nil
 }
 
-// Paste is desk.Office's.
+// Paste is env.Office's.
 func (o *Office) Paste(address string) error {
 	pasted := read(o, func() chan string { return o.paste })
 	if pasted == nil {
@@ -168,13 +168,13 @@ func (o *Office) Paste(address string) error {
 	return nil
 }
 
-// SignOut is desk.Office's.
+// SignOut is env.Office's.
 func (o *Office) SignOut(context.Context) error {
 	o.Change(agent.StatusChanged, func(o *Office) { o.State.SignedIn, o.State.Account = false, agent.Account{} })
 	return nil
 }
 
-// Send is desk.Office's.
+// Send is env.Office's.
 func (o *Office) Send(ctx context.Context, d agent.Draft, progress func(agent.SendState)) (agent.SendState, error) {
 	o.Change(agent.OutboxChanged, func(o *Office) {
 		o.Waiting = slices.DeleteFunc(slices.Clone(o.Waiting), func(kept store.Draft) bool { return slices.Contains(d.Replaces, kept.ID) })
@@ -190,17 +190,17 @@ func (o *Office) Send(ctx context.Context, d agent.Draft, progress func(agent.Se
 	return agent.SendState{State: store.DraftSent, PackageID: row.ID}, nil
 }
 
-// KeepForm is desk.Office's.
+// KeepForm is env.Office's.
 func (o *Office) KeepForm(form agent.Form) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.Typed = form
 }
 
-// Form is desk.Office's.
+// Form is env.Office's.
 func (o *Office) Form() agent.Form { return read(o, func() agent.Form { return o.Typed }) }
 
-// Hold is desk.Office's.
+// Hold is env.Office's.
 func (o *Office) Hold(d agent.Draft) (id string, err error) {
 	if o.OnHold != nil {
 		if err := o.OnHold(d); err != nil {
@@ -219,7 +219,7 @@ func (o *Office) Hold(d agent.Draft) (id string, err error) {
 	return id, nil
 }
 
-// Cancel is desk.Office's. A draft that is with the service, here one that is "adding", comes too late.
+// Cancel is env.Office's. A draft that is with the service, here one that is "adding", comes too late.
 func (o *Office) Cancel(draftID string) (inTime bool, err error) {
 	o.Change(agent.OutboxChanged, func(o *Office) {
 		o.Cancelled = append(o.Cancelled, draftID)
@@ -235,7 +235,7 @@ func (o *Office) Cancel(draftID string) (inTime bool, err error) {
 	return inTime, nil
 }
 
-// Resolve is desk.Office's.
+// Resolve is env.Office's.
 func (o *Office) Resolve(draftID string, sendAgain bool) error {
 	o.Change(agent.OutboxChanged, func(o *Office) {
 		left := []store.Draft{}
@@ -252,7 +252,7 @@ func (o *Office) Resolve(draftID string, sendAgain bool) error {
 	return nil
 }
 
-// Act is desk.Office's.
+// Act is env.Office's.
 func (o *Office) Act(_ context.Context, issue agent.Issue) error {
 	o.Change(agent.StatusChanged, func(o *Office) {
 		o.Acted = append(o.Acted, issue)
@@ -261,7 +261,7 @@ func (o *Office) Act(_ context.Context, issue agent.Issue) error {
 	return nil
 }
 
-// Watch is desk.Office's.
+// Watch is env.Office's.
 func (o *Office) Watch() (<-chan agent.Change, func()) {
 	c := make(chan agent.Change, 8)
 	o.mu.Lock()
@@ -277,7 +277,7 @@ func (o *Office) Watch() (<-chan agent.Change, func()) {
 	}
 }
 
-// SignerPage is desk.Office's.
+// SignerPage is env.Office's.
 func (o *Office) SignerPage(_ context.Context, _, signerID string) (string, error) {
 	return read(o, func() string { return o.Pages[signerID] }), nil
 }

@@ -7,7 +7,7 @@ import (
 	"countersign/internal/agent"
 )
 
-// TestService is desk.Office's; OnTestService decides, nil is content.
+// TestService is env.Office's; OnTestService decides, nil is content.
 func (o *Office) TestService(_ context.Context, s agent.Settings) error {
 	if o.OnTestService != nil {
 		return o.OnTestService(s)
@@ -15,7 +15,7 @@ func (o *Office) TestService(_ context.Context, s agent.Settings) error {
 	return nil
 }
 
-// TestTunnel is desk.Office's; OnTestTunnel decides, nil is content.
+// TestTunnel is env.Office's; OnTestTunnel decides, nil is content.
 func (o *Office) TestTunnel(_ context.Context, s agent.Settings, secrets agent.Secrets) (string, error) {
 	if o.OnTestTunnel != nil {
 		return o.OnTestTunnel(s, secrets)
@@ -23,7 +23,7 @@ func (o *Office) TestTunnel(_ context.Context, s agent.Settings, secrets agent.S
 	return "https://office.ngrok.app", nil
 }
 
-// PreviewName is desk.Office's; OnPreviewName decides, nil fills in the lease.
+// PreviewName is env.Office's; OnPreviewName decides, nil fills in the lease.
 func (o *Office) PreviewName(s agent.Settings) (string, error) {
 	if o.OnPreviewName != nil {
 		return o.OnPreviewName(s)
@@ -32,16 +32,16 @@ func (o *Office) PreviewName(s agent.Settings) (string, error) {
 		"{signer}", "Jan Weber", "{reference}", "2026-118", "{kind}", "signed").Replace(s.NameTemplate) + ".pdf", nil
 }
 
-// Services is desk.Office's.
+// Services is env.Office's.
 func (o *Office) Services() []agent.Preset {
 	return []agent.Preset{{Name: "Other service", SignatureHeader: "X-Service-Signature"},
 		{Name: "Example Sign", AuthURL: "https://sign.example.com", BaseURL: "https://sign.example.com", SignatureHeader: "X-Example-Signature"}}
 }
 
-// About is desk.Office's.
+// About is env.Office's.
 func (o *Office) About() agent.About {
 	return agent.About{Version: "1.0", DataDir: "/home/office/.config/countersign", LogFile: "/home/office/.config/countersign/logs/countersign.log"}
 }
 
-// Diagnostics is desk.Office's.
+// Diagnostics is env.Office's.
 func (o *Office) Diagnostics() string { return "Countersign 1.0\n" }

@@ -9,38 +9,38 @@ import (
 	"fyne.io/fyne/v2/lang"
 
 	"countersign/internal/store"
-	"countersign/ui/desk"
-	"countersign/ui/look"
+	"countersign/ui/async"
+	"countersign/ui/env"
+	"countersign/ui/i18n"
+	"countersign/ui/theme"
 	"countersign/ui/widgets"
-	"countersign/ui/words"
-	"countersign/ui/work"
 )
 
 // State is where a draft stands, as a shape and in words.
-func State(d store.Draft) (look.Mark, string) {
+func State(d store.Draft) (theme.Mark, string) {
 	switch d.State {
 	case store.DraftHeld:
-		return look.MarkLater, lang.L("Not sent: the program ended while it could be taken back.")
+		return theme.MarkLater, lang.L("Not sent: the program ended while it could be taken back.")
 	case store.DraftUnknown:
-		return look.MarkProblem, lang.L("The connection was lost. Countersign is checking whether the package was sent.")
+		return theme.MarkProblem, lang.L("The connection was lost. Countersign is checking whether the package was sent.")
 	case store.DraftFailed:
 		if d.Problem != "" {
-			return look.MarkProblem, words.Sentence(d.Problem)
+			return theme.MarkProblem, i18n.Sentence(d.Problem)
 		}
-		return look.MarkProblem, lang.L("The signing service did not accept the package.")
+		return theme.MarkProblem, lang.L("The signing service did not accept the package.")
 	case store.DraftAdding:
-		return look.MarkNext, lang.L("Sending the package…")
+		return theme.MarkNext, lang.L("Sending the package…")
 	default:
 		if d.Problem != "" {
-			return look.MarkNext, HeldUp(d)
+			return theme.MarkNext, HeldUp(d)
 		}
-		return look.MarkNext, lang.L("waiting to be sent, {{.Documents}}", words.V{"Documents": words.Documents(len(d.Files))})
+		return theme.MarkNext, lang.L("waiting to be sent, {{.Documents}}", i18n.V{"Documents": i18n.Documents(len(d.Files))})
 	}
 }
 
 // HeldUp says what holds up a draft that the office goes on trying to send.
 func HeldUp(d store.Draft) string {
-	return words.Sentence(d.Problem) + " " + lang.L("Your package will be sent automatically.")
+	return i18n.Sentence(d.Problem) + " " + lang.L("Your package will be sent automatically.")
 }
 
 // Waits says whether a draft needs nobody: it is on its way, or can still be taken back.
@@ -48,10 +48,10 @@ func Waits(d store.Draft) bool { return d.State != store.DraftUnknown && d.State
 
 // Deeds are the buttons for what can be done with a draft. edit shows it where it can be changed; changed, which may be
 // nil, is called when the office has done its part.
-func Deeds(at *desk.Desk, d store.Draft, edit, changed func()) (buttons []fyne.CanvasObject) {
+func Deeds(at *env.Env, d store.Draft, edit, changed func()) (buttons []fyne.CanvasObject) {
 	b := bench{at, changed}
 	soon := func(says func(int) string, do func()) func() {
-		return func() { at.Soon(desk.Deed{Says: says, Do: do}) }
+		return func() { at.Soon(env.Deed{Says: says, Do: do}) }
 	}
 	again := func() { b.decide(func() error { return at.Office.Resolve(d.ID, true) }) }
 	forget := func() { b.decide(func() error { return at.Office.Resolve(d.ID, false) }) }
@@ -78,7 +78,7 @@ func Deeds(at *desk.Desk, d store.Draft, edit, changed func()) (buttons []fyne.C
 
 // bench is where the office's part is done.
 type bench struct {
-	*desk.Desk
+	*env.Env
 	changed func()
 }
 
@@ -90,7 +90,7 @@ func (b bench) askTwice(again func()) {
 
 // withdraw takes a waiting draft back, and says so when that comes too late.
 func (b bench) withdraw(id string) {
-	work.Then(b.Work, func(context.Context) (bool, error) { return b.Office.Cancel(id) }, func(inTime bool, err error) {
+	async.Then(b.Work, func(context.Context) (bool, error) { return b.Office.Cancel(id) }, func(inTime bool, err error) {
 		if err == nil && !inTime {
 			b.Notice(lang.L("Too late to cancel. The signing service already has the package."))
 		}
@@ -100,12 +100,12 @@ func (b bench) withdraw(id string) {
 
 // decide lets the office act on a draft, beside the window's goroutine.
 func (b bench) decide(act func() error) {
-	work.Then(b.Work, func(context.Context) (struct{}, error) { return struct{}{}, act() }, func(_ struct{}, err error) { b.done(err) })
+	async.Then(b.Work, func(context.Context) (struct{}, error) { return struct{}{}, act() }, func(_ struct{}, err error) { b.done(err) })
 }
 
 func (b bench) done(err error) {
 	if err != nil {
-		b.Notice(words.Sentence(err.Error()))
+		b.Notice(i18n.Sentence(err.Error()))
 	}
 	if b.changed != nil {
 		b.changed()

@@ -9,26 +9,26 @@ import (
 	"fyne.io/fyne/v2/widget"
 
 	"countersign/internal/agent"
-	"countersign/ui/desk"
+	"countersign/ui/async"
+	"countersign/ui/env"
+	"countersign/ui/i18n"
 	"countersign/ui/widgets"
-	"countersign/ui/words"
-	"countersign/ui/work"
 )
 
 // actionsOf are the buttons for what can be done with a package, the one that is wanted most first.
 func (s *Screen) actionsOf(p paper) (buttons []fyne.CanvasObject) {
 	if path := p.signed(); path != "" {
-		open := widgets.NewButtonWithIcon(lang.L("Open signed document"), theme.FileTextIcon(), func() { s.desk.OpenFile(path) })
+		open := widgets.NewButtonWithIcon(lang.L("Open signed document"), theme.FileTextIcon(), func() { s.env.OpenFile(path) })
 		open.Importance = widget.HighImportance
 		buttons = append(buttons, open)
 	}
-	if words.IsDraft(p.row.State) {
+	if i18n.IsDraft(p.row.State) {
 		edit := widgets.NewButtonWithIcon(lang.L("Finish in the browser…"), theme.DocumentCreateIcon(), nil)
 		edit.Importance = widget.HighImportance
 		edit.OnTapped = func() { edit.Disable(); s.openEditor(p.row.ID, edit.Enable) }
 		buttons = append(buttons, edit)
 	}
-	if standing := words.StandingOf(p.row); standing == words.Saved || standing == words.Wrong && p.row.FilesDone > 0 {
+	if standing := i18n.StandingOf(p.row); standing == i18n.Saved || standing == i18n.Wrong && p.row.FilesDone > 0 {
 		buttons = append(buttons, widgets.NewButtonWithIcon(lang.L("Save again"), theme.DownloadIcon(), func() { s.saveAgain(p.row) }))
 	}
 	if p.sentHere {
@@ -53,9 +53,9 @@ func (s *Screen) putAway(id, name string) {
 		}
 	}
 	s.archive(id, true)
-	s.desk.Soon(desk.Deed{
+	s.env.Soon(env.Deed{
 		Says: func(int) string {
-			return lang.L("“{{.Package}}” is archived.", words.V{"Package": words.Title(name)})
+			return lang.L("“{{.Package}}” is archived.", i18n.V{"Package": i18n.Title(name)})
 		},
 		Do:     func() {},
 		Undone: func() { s.wanted, s.chosen = id, id; s.archive(id, false) }, // shown when it is listed again
@@ -63,10 +63,10 @@ func (s *Screen) putAway(id, name string) {
 }
 
 func (s *Screen) archive(id string, archived bool) {
-	work.Then(s.desk.Work, func(context.Context) (struct{}, error) { return struct{}{}, s.desk.Office.Archive(id, archived) },
+	async.Then(s.env.Work, func(context.Context) (struct{}, error) { return struct{}{}, s.env.Office.Archive(id, archived) },
 		func(_ struct{}, err error) {
 			if err != nil {
-				s.desk.Notice(words.Sentence(err.Error()))
+				s.env.Notice(i18n.Sentence(err.Error()))
 			}
 			s.Reload()
 		})
@@ -85,25 +85,25 @@ func (s *Screen) menuOf(r listed) *fyne.Menu {
 
 // openEditor shows the service's own editor for a package; done is called in any case.
 func (s *Screen) openEditor(id string, done func()) {
-	work.Then(s.desk.Work, func(ctx context.Context) (string, error) { return s.desk.Office.EditPage(ctx, id) },
+	async.Then(s.env.Work, func(ctx context.Context) (string, error) { return s.env.Office.EditPage(ctx, id) },
 		func(address string, err error) {
 			done()
 			if err != nil {
-				s.desk.Notice(words.Sentence(err.Error()))
+				s.env.Notice(i18n.Sentence(err.Error()))
 				return
 			}
-			s.desk.OpenAddress(address)
+			s.env.OpenAddress(address)
 		})
 }
 
 func (s *Screen) saveAgain(row agent.PackageRow) {
-	work.Then(s.desk.Work, func(context.Context) (struct{}, error) { return struct{}{}, s.desk.Office.SaveAgain(row.ID) },
+	async.Then(s.env.Work, func(context.Context) (struct{}, error) { return struct{}{}, s.env.Office.SaveAgain(row.ID) },
 		func(_ struct{}, err error) {
 			if err != nil {
-				s.desk.Notice(words.Sentence(err.Error()))
+				s.env.Notice(i18n.Sentence(err.Error()))
 				return
 			}
-			s.desk.Notice(lang.L("The files of “{{.Package}}” are being saved again.", words.V{"Package": words.Title(row.Name)}))
+			s.env.Notice(lang.L("The files of “{{.Package}}” are being saved again.", i18n.V{"Package": i18n.Title(row.Name)}))
 		})
 }
 
@@ -115,6 +115,6 @@ func (s *Screen) sendAgain(p paper) {
 	for i, f := range d.Files {
 		files[i] = f.Path
 	}
-	s.desk.Go.SendLike(agent.Draft{Name: d.Name, Message: d.Message, Files: files, Signers: d.Signers,
+	s.env.Go.SendLike(agent.Draft{Name: d.Name, Message: d.Message, Files: files, Signers: d.Signers,
 		Sequential: d.Sequential, ExternalData: d.ExternalData})
 }

@@ -7,14 +7,14 @@ import (
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/container"
 	"fyne.io/fyne/v2/lang"
-	"fyne.io/fyne/v2/theme"
+	fynetheme "fyne.io/fyne/v2/theme"
 	"fyne.io/fyne/v2/widget"
 
 	"countersign/internal/agent"
 	"countersign/internal/store"
-	"countersign/ui/look"
+	"countersign/ui/i18n"
+	"countersign/ui/theme"
 	"countersign/ui/widgets"
-	"countersign/ui/words"
 )
 
 // show shows a package on the right; another one than before starts at its top.
@@ -38,14 +38,14 @@ func (s *Screen) draw(fresh bool) {
 		case !s.loaded:
 			widgets.Remake(s.detail)
 		case p.row.Name != "":
-			s.place(widgets.NewFullHeading(words.Title(p.row.Name)), fresh)
+			s.place(widgets.NewFullHeading(i18n.Title(p.row.Name)), fresh)
 		default:
 			widgets.Remake(s.detail, s.overview())
 		}
 		return
 	}
 	page := widgets.Stack(16, s.headOf(p))
-	if trouble := words.Trouble(p.row); trouble != "" {
+	if trouble := i18n.Trouble(p.row); trouble != "" {
 		page.Add(warning(trouble))
 	}
 	if len(p.missing) > 0 {
@@ -83,26 +83,26 @@ func (s *Screen) scrolled() (fyne.Position, bool) {
 	return scroll.Offset, true
 }
 
-func isOpen(row agent.PackageRow) bool { return words.StandingOf(row) == words.Open }
+func isOpen(row agent.PackageRow) bool { return i18n.StandingOf(row) == i18n.Open }
 
 func (s *Screen) headOf(p paper) fyne.CanvasObject {
-	row, standing := p.row, words.StandingOf(p.row)
+	row, standing := p.row, i18n.StandingOf(p.row)
 	state, _ := widgets.MarkLine(standing.Mark(), standing.Word())
-	facts := []string{words.Documents(len(row.Documents))}
+	facts := []string{i18n.Documents(len(row.Documents))}
 	if row.FilesTotal > 0 {
-		facts = append(facts, lang.L("{{.Done}} of {{.Total}} files saved", words.V{"Done": row.FilesDone, "Total": row.FilesTotal}))
+		facts = append(facts, lang.L("{{.Done}} of {{.Total}} files saved", i18n.V{"Done": row.FilesDone, "Total": row.FilesTotal}))
 	}
-	if !row.Created.IsZero() && !words.IsDraft(row.State) {
-		facts = append(facts, lang.L("sent {{.When}}", words.V{"When": words.Clock(s.desk.Now(), row.Created)}))
+	if !row.Created.IsZero() && !i18n.IsDraft(row.State) {
+		facts = append(facts, lang.L("sent {{.When}}", i18n.V{"When": i18n.Clock(s.env.Now(), row.Created)}))
 	}
 	if row.Reference != "" {
-		facts = append(facts, lang.L("reference {{.Reference}}", words.V{"Reference": row.Reference}))
+		facts = append(facts, lang.L("reference {{.Reference}}", i18n.V{"Reference": row.Reference}))
 	}
 	if row.Origin == store.MadeElsewhere {
 		facts = append(facts, lang.L("created elsewhere in your organization"))
 	}
-	head := widgets.Stack(6, widgets.NewFullHeading(words.Title(row.Name)), state, widgets.NewProse(strings.Join(facts, " · ")))
-	if due, colour := words.Due(s.desk.Now(), row.Due, standing); due != "" {
+	head := widgets.Stack(6, widgets.NewFullHeading(i18n.Title(row.Name)), state, widgets.NewProse(strings.Join(facts, " · ")))
+	if due, colour := i18n.Due(s.env.Now(), row.Due, standing); due != "" {
 		line := widgets.NewCaption(due)
 		line.Colour = colour
 		head.Add(line)
@@ -116,33 +116,33 @@ func (s *Screen) headOf(p paper) fyne.CanvasObject {
 func warning(text string) fyne.CanvasObject {
 	label := widget.NewLabel(text)
 	label.Wrapping = fyne.TextWrapWord
-	return widgets.On(look.Wash, widgets.PadHV(12, 0, container.NewBorder(nil, nil, widgets.Centre(widget.NewIcon(look.MarkProblem.Resource())), nil, label)))
+	return widgets.On(theme.Wash, widgets.PadHV(12, 0, container.NewBorder(nil, nil, widgets.Centre(widget.NewIcon(theme.MarkProblem.Resource())), nil, label)))
 }
 
 func (s *Screen) signersOf(row agent.PackageRow) fyne.CanvasObject {
 	title := lang.L("Signers")
-	if progress := words.Progress(row.SignersDone, row.SignersTotal); progress != "" {
+	if progress := i18n.Progress(row.SignersDone, row.SignersTotal); progress != "" {
 		title += "  ·  " + progress
 	}
 	list := widgets.Stack(8)
 	addresses := s.links[paper{row: row}.linksKey()]
 	for i, signer := range row.Signers {
-		state := words.StateOf(s.desk.Now(), row, signer)
+		state := i18n.StateOf(s.env.Now(), row, signer)
 		when := widgets.NewCaption(state.Text)
 		when.Shorten, when.Colour = false, state.Mark.Colour()
-		who := widgets.Stack(1, widgets.NewName(words.Name(signer)))
-		if signer.Email != "" && signer.Email != words.Name(signer) {
+		who := widgets.Stack(1, widgets.NewName(i18n.Name(signer)))
+		if signer.Email != "" && signer.Email != i18n.Name(signer) {
 			email := widgets.NewCaption(signer.Email)
 			email.Middle = true
 			who.Add(email)
 		}
 		if signer.DeclineReason != "" {
-			who.Add(widgets.NewProse(lang.L("Reason: {{.Reason}}", words.V{"Reason": signer.DeclineReason})))
+			who.Add(widgets.NewProse(lang.L("Reason: {{.Reason}}", i18n.V{"Reason": signer.DeclineReason})))
 		}
 		mark := widget.NewIcon(state.Mark.Resource())
 		list.Add(widgets.Across(mark, widgets.Aside(150, who, when), nil))
-		if address := addresses[i]; address != "" && state.Mark == look.MarkNext {
-			list.Add(widgets.Across(widgets.Wide(mark.MinSize().Width, widgets.Spacer()), s.pageOf(words.Name(signer), address), nil))
+		if address := addresses[i]; address != "" && state.Mark == theme.MarkNext {
+			list.Add(widgets.Across(widgets.Wide(mark.MinSize().Width, widgets.Spacer()), s.pageOf(i18n.Name(signer), address), nil))
 		}
 	}
 	if len(row.Signers) == 0 {
@@ -153,10 +153,10 @@ func (s *Screen) signersOf(row agent.PackageRow) fyne.CanvasObject {
 
 // pageOf leads to the page where a person signs: to sign at this desk, or to send the link on.
 func (s *Screen) pageOf(who, address string) fyne.CanvasObject {
-	open := widgets.NewLink(theme.ComputerIcon(), lang.L("Open the signing page of {{.Who}}", words.V{"Who": who}), func() { s.desk.OpenAddress(address) })
-	link := widgets.NewLink(theme.ContentCopyIcon(), lang.L("Copy link"), func() {
-		s.desk.Copy(address)
-		s.desk.Notice(lang.L("The link to the signing page of {{.Who}} is copied.", words.V{"Who": who}))
+	open := widgets.NewLink(fynetheme.ComputerIcon(), lang.L("Open the signing page of {{.Who}}", i18n.V{"Who": who}), func() { s.env.OpenAddress(address) })
+	link := widgets.NewLink(fynetheme.ContentCopyIcon(), lang.L("Copy link"), func() {
+		s.env.Copy(address)
+		s.env.Notice(lang.L("The link to the signing page of {{.Who}} is copied.", i18n.V{"Who": who}))
 	})
 	return widgets.Stack(0, open, link)
 }
@@ -164,8 +164,8 @@ func (s *Screen) pageOf(who, address string) fyne.CanvasObject {
 func (s *Screen) timelineOf(row agent.PackageRow) fyne.CanvasObject {
 	list := widgets.Stack(6)
 	for _, m := range slices.Backward(row.Timeline) {
-		when := widgets.NewCaption(words.Clock(s.desk.Now(), m.Time))
-		list.Add(widgets.Across(widgets.Wide(92, when), widgets.NewParagraph(words.Moment(row, m)), nil))
+		when := widgets.NewCaption(i18n.Clock(s.env.Now(), m.Time))
+		list.Add(widgets.Across(widgets.Wide(92, when), widgets.NewParagraph(i18n.Moment(row, m)), nil))
 	}
 	return section(lang.L("What happened"), list)
 }

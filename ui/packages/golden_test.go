@@ -8,8 +8,8 @@ import (
 	"fyne.io/fyne/v2"
 
 	"countersign/internal/store"
+	"countersign/ui/i18n"
 	"countersign/ui/officetest"
-	"countersign/ui/words"
 )
 
 // beside is the room that is left for the screen beside the sidebar, in the window as it opens and at its smallest.
@@ -49,8 +49,8 @@ func TestTheScreenLooksAsItWasApproved(t *testing.T) {
 		{"long-small", officetest.World(), show("w1"), little, "light", 1, "en"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			words.Use(c.language)
-			t.Cleanup(func() { words.Use("en") })
+			i18n.Use(c.language)
+			t.Cleanup(func() { i18n.Use("en") })
 			b := newBench(t, c.office)
 			c.act(b)
 			b.Looks(c.name, c.theme, c.size, c.scale)

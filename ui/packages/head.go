@@ -7,16 +7,16 @@ import (
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/container"
 	"fyne.io/fyne/v2/lang"
-	"fyne.io/fyne/v2/theme"
+	fynetheme "fyne.io/fyne/v2/theme"
 	"fyne.io/fyne/v2/widget"
 
 	"countersign/internal/agent"
 	"countersign/internal/store"
-	"countersign/ui/desk"
-	"countersign/ui/look"
+	"countersign/ui/env"
+	"countersign/ui/i18n"
 	"countersign/ui/outbox"
+	"countersign/ui/theme"
 	"countersign/ui/widgets"
-	"countersign/ui/words"
 )
 
 // What stands above the packages of the list: what is wrong with the office as a whole, and what waits to be sent. Their
@@ -27,16 +27,16 @@ const (
 )
 
 func issueRow(i agent.Issue) listed {
-	text := words.Sentence(i.Text)
-	return listed{line: store.PackageLine{ID: issueID + i.ID, Name: text, Created: i.Since}, standing: words.Wrong, text: fold(text), issue: &i}
+	text := i18n.Sentence(i.Text)
+	return listed{line: store.PackageLine{ID: issueID + i.ID, Name: text, Created: i.Since}, standing: i18n.Wrong, text: fold(text), issue: &i}
 }
 
 func draftRow(d store.Draft) listed {
 	people, _ := namesOf(d)
-	r := listed{line: store.PackageLine{ID: draftID + d.ID, Name: d.Name, Created: d.Created}, standing: words.Open,
+	r := listed{line: store.PackageLine{ID: draftID + d.ID, Name: d.Name, Created: d.Created}, standing: i18n.Open,
 		text: fold(d.Name + "\n" + people), draft: &d}
 	if !outbox.Waits(d) {
-		r.standing = words.Wrong
+		r.standing = i18n.Wrong
 	}
 	return r
 }
@@ -45,7 +45,7 @@ func draftRow(d store.Draft) listed {
 func namesOf(d store.Draft) (people, files string) {
 	var who, what []string
 	for _, s := range d.Signers {
-		who = append(who, words.Name(s)+" "+s.Email)
+		who = append(who, i18n.Name(s)+" "+s.Email)
 	}
 	for _, f := range d.Files {
 		what = append(what, f.Name)
@@ -86,7 +86,7 @@ func (s *Screen) headOfID(id string) (r listed, known bool) {
 // ShowHealth lists what is wrong with the office as a whole: what the strip shows, and the rest.
 func (s *Screen) ShowHealth(issues []agent.Issue) {
 	rows := []listed{}
-	for _, i := range desk.Problems(issues) {
+	for _, i := range env.Problems(issues) {
 		rows = append(rows, issueRow(i))
 	}
 	same := slices.EqualFunc(rows, s.issues, func(a, b listed) bool { return *a.issue == *b.issue })
@@ -109,26 +109,26 @@ func (s *Screen) drawHead(r listed) fyne.CanvasObject {
 
 // issuePage is one thing that is wrong: what, since when, and what to do about it.
 func (s *Screen) issuePage(i agent.Issue) fyne.CanvasObject {
-	mark, word := look.MarkProblem, lang.L("Problem")
+	mark, word := theme.MarkProblem, lang.L("Problem")
 	if i.Severity != agent.Problem {
-		mark, word = look.MarkNext, lang.L("Notice")
+		mark, word = theme.MarkNext, lang.L("Notice")
 	}
 	state, _ := widgets.MarkLine(mark, word)
-	text := widgets.NewParagraph(words.Sentence(i.Text))
-	text.Scale = look.Title
+	text := widgets.NewParagraph(i18n.Sentence(i.Text))
+	text.Scale = theme.Title
 	page := widgets.Stack(12, state, text)
 	if !i.Since.IsZero() {
-		page.Add(widgets.NewProse(lang.L("since {{.When}}", words.V{"When": words.Clock(s.desk.Now(), i.Since)})))
+		page.Add(widgets.NewProse(lang.L("since {{.When}}", i18n.V{"When": i18n.Clock(s.env.Now(), i.Since)})))
 	}
 	buttons := []fyne.CanvasObject{}
-	if word := words.Action(i.Action); word != "" {
+	if word := i18n.Action(i.Action); word != "" {
 		do := widgets.NewButton(word, nil)
 		do.Importance = widget.HighImportance
-		do.OnTapped = func() { do.Disable(); s.desk.Go.Act(i, do.Enable) }
+		do.OnTapped = func() { do.Disable(); s.env.Go.Act(i, do.Enable) }
 		buttons = append(buttons, do)
 	}
 	if i.Action == agent.ActChooseFolder && s.folder != "" {
-		buttons = append(buttons, widgets.NewButtonWithIcon(lang.L("Open folder"), theme.FolderOpenIcon(), s.OpenFolder))
+		buttons = append(buttons, widgets.NewButtonWithIcon(lang.L("Open folder"), fynetheme.FolderOpenIcon(), s.OpenFolder))
 	}
 	page.Add(widgets.Flow(8, buttons...))
 	return page
@@ -139,26 +139,26 @@ func (s *Screen) draftPage(d store.Draft) fyne.CanvasObject {
 	mark, text := outbox.State(d)
 	state := widgets.NewParagraph(text)
 	state.Colour = mark.Colour()
-	head := widgets.Stack(6, widgets.NewFullHeading(words.Title(d.Name)),
+	head := widgets.Stack(6, widgets.NewFullHeading(i18n.Title(d.Name)),
 		widgets.Across(widget.NewIcon(mark.Resource()), state, nil))
 	if !d.Created.IsZero() {
-		head.Add(widgets.NewProse(lang.L("in the outbox since {{.When}}", words.V{"When": words.Clock(s.desk.Now(), d.Created)})))
+		head.Add(widgets.NewProse(lang.L("in the outbox since {{.When}}", i18n.V{"When": i18n.Clock(s.env.Now(), d.Created)})))
 	}
-	deeds := outbox.Deeds(s.desk, d, func() { s.desk.Go.EditDraft(d) }, s.Reload)
+	deeds := outbox.Deeds(s.env, d, func() { s.env.Go.EditDraft(d) }, s.Reload)
 	if len(deeds) > 0 {
 		head.Add(widgets.PadHV(0, 4, widgets.Flow(8, deeds...)))
 	}
 	people := widgets.Stack(8)
 	for _, signer := range d.Signers {
-		who := widgets.Stack(1, widgets.NewName(words.Name(signer)))
-		if signer.Email != "" && signer.Email != words.Name(signer) {
+		who := widgets.Stack(1, widgets.NewName(i18n.Name(signer)))
+		if signer.Email != "" && signer.Email != i18n.Name(signer) {
 			who.Add(widgets.NewCaption(signer.Email))
 		}
-		people.Add(widgets.Across(widget.NewIcon(look.MarkLater.Resource()), who, nil))
+		people.Add(widgets.Across(widget.NewIcon(theme.MarkLater.Resource()), who, nil))
 	}
 	files := widgets.Stack(8)
 	for _, f := range d.Files {
-		files.Add(s.leaf(leaf{name: f.Name, note: lang.L("not sent yet"), mark: look.MarkLater, path: f.Path}, false))
+		files.Add(s.leaf(leaf{name: f.Name, note: lang.L("not sent yet"), mark: theme.MarkLater, path: f.Path}, false))
 	}
 	page := widgets.Stack(16, head)
 	if len(d.Signers) > 0 {
@@ -172,18 +172,18 @@ func (s *Screen) draftPage(d store.Draft) fyne.CanvasObject {
 
 // overview is what stands on the right while nothing is chosen: how many packages there are, or how it all goes.
 func (s *Screen) overview() fyne.CanvasObject {
-	add := widgets.NewButtonWithIcon(lang.L("New package"), theme.ContentAddIcon(), s.desk.Go.ShowCompose)
+	add := widgets.NewButtonWithIcon(lang.L("New package"), fynetheme.ContentAddIcon(), s.env.Go.ShowCompose)
 	page := widgets.Stack(12, widgets.NewFullHeading(lang.L("Overview")))
 	if len(s.all.rows) == 0 && len(s.drafts) == 0 {
 		page.Add(widgets.NewParagraph(lang.L("The signing service e-mails the signers. Packages shows who has signed and who is next.")))
 		page.Add(widgets.NewParagraph(lang.L("When everyone has signed, Countersign saves the documents in your folder. Documents signed while it was closed are saved when you start it again.")))
 	} else {
-		marks := [...]look.Mark{tabWaiting: look.MarkNext, tabDone: look.MarkSaved, tabProblems: look.MarkProblem}
+		marks := [...]theme.Mark{tabWaiting: theme.MarkNext, tabDone: theme.MarkSaved, tabProblems: theme.MarkProblem}
 		list := widgets.Stack(2)
 		_, counts := s.all.sort(s.all.search("", nil), tabAll) // whatever is searched for
 		s.headsOf("", tabAll, &counts)
 		for tab, mark := range marks {
-			count := widgets.NewLine(words.Number(counts[tab]))
+			count := widgets.NewLine(i18n.Number(counts[tab]))
 			count.Bold = true
 			list.Add(widgets.NewPress(widgets.PadHV(4, 6, widgets.Across(widget.NewIcon(mark.Resource()), widgets.NewLine(s.tabNames()[tab]), count)),
 				func() { s.search.SetText(""); s.tabs.Choose(tab) }))

@@ -11,21 +11,21 @@ import (
 
 	"countersign/internal/agent"
 	"countersign/internal/store"
-	"countersign/ui/look"
+	"countersign/ui/i18n"
 	"countersign/ui/outbox"
+	"countersign/ui/theme"
 	"countersign/ui/widgets"
-	"countersign/ui/words"
 )
 
-// mostMarks is how many signers a row shows as shapes; more are said in words.
-const mostMarks = 5
+// maxMarks is how many signers a row shows as shapes; more are said in words.
+const maxMarks = 5
 
 // item is one row of the list: name and age, then a shape for each signer, where the package stands, and its due date.
 type item struct {
 	widget.BaseWidget
 	name, age, line, due *widgets.Line
-	marks                [mostMarks]*widget.Icon
-	cells                [mostMarks]*fyne.Container // around the marks
+	marks                [maxMarks]*widget.Icon
+	cells                [maxMarks]*fyne.Container // around the marks
 	content              fyne.CanvasObject
 	row                  listed
 	onMenu               func(r listed, at fyne.Position) // may be nil
@@ -36,7 +36,7 @@ func newItem() *item {
 	i.age.Shorten, i.due.Shorten, i.name.Middle = false, false, true
 	row := container.New(layout.NewCustomPaddedHBoxLayout(3))
 	for n := range i.marks {
-		i.marks[n] = widget.NewIcon(look.MarkLater.Resource())
+		i.marks[n] = widget.NewIcon(theme.MarkLater.Resource())
 		i.cells[n] = container.NewGridWrap(fyne.NewSquareSize(15), i.marks[n])
 		row.Add(i.cells[n])
 	}
@@ -59,8 +59,8 @@ func (i *item) TappedSecondary(e *fyne.PointEvent) {
 
 func (i *item) show(now time.Time, r listed) {
 	i.row = r
-	i.name.Text, i.name.Middle = words.Title(r.line.Name), r.issue == nil
-	i.age.Text = words.Age(now, r.line.Created)
+	i.name.Text, i.name.Middle = i18n.Title(r.line.Name), r.issue == nil
+	i.age.Text = i18n.Age(now, r.line.Created)
 	marks := marksOf(r)
 	for n, icon := range i.marks {
 		if n >= len(marks) {
@@ -70,14 +70,14 @@ func (i *item) show(now time.Time, r listed) {
 		icon.SetResource(marks[n].Resource())
 		i.cells[n].Show()
 	}
-	i.line.Text, i.line.Colour = textOf(now, r), look.Secondary
-	if r.standing == words.Wrong {
-		i.line.Colour = look.Attention
+	i.line.Text, i.line.Colour = textOf(now, r), theme.Secondary
+	if r.standing == i18n.Wrong {
+		i.line.Colour = theme.Attention
 	}
 	if r.issue != nil && r.issue.Severity != agent.Problem {
-		i.line.Colour = look.Secondary
+		i.line.Colour = theme.Secondary
 	}
-	i.due.Text, i.due.Colour = words.Due(now, r.line.Due, r.standing)
+	i.due.Text, i.due.Colour = i18n.Due(now, r.line.Due, r.standing)
 	i.content.Refresh()
 }
 
@@ -87,14 +87,14 @@ func textOf(now time.Time, r listed) string {
 	case r.issue != nil && r.issue.Since.IsZero():
 		return ""
 	case r.issue != nil:
-		return lang.L("since {{.When}}", words.V{"When": words.Clock(now, r.issue.Since)})
+		return lang.L("since {{.When}}", i18n.V{"When": i18n.Clock(now, r.issue.Since)})
 	case r.draft != nil:
 		_, text := outbox.State(*r.draft)
 		return text
 	}
-	text := words.Line(r.line)
-	if r.line.SignersTotal > mostMarks && r.standing == words.Open {
-		text = words.Progress(r.line.SignersDone, r.line.SignersTotal) + " · " + text
+	text := i18n.Line(r.line)
+	if r.line.SignersTotal > maxMarks && r.standing == i18n.Open {
+		text = i18n.Progress(r.line.SignersDone, r.line.SignersTotal) + " · " + text
 	}
 	if r.line.Origin == store.MadeElsewhere {
 		text += " · " + lang.L("created elsewhere")
@@ -104,28 +104,28 @@ func textOf(now time.Time, r listed) string {
 
 // marksOf is a shape for each signer: first those who have signed, then those whose turn it is, then the others. It is
 // one shape where the package is no longer open, there are too many signers or none is known.
-func marksOf(r listed) []look.Mark {
+func marksOf(r listed) []theme.Mark {
 	l := r.line
 	switch {
 	case r.issue != nil && r.issue.Severity != agent.Problem:
-		return []look.Mark{look.MarkNext}
+		return []theme.Mark{theme.MarkNext}
 	case r.draft != nil:
 		mark, _ := outbox.State(*r.draft)
-		return []look.Mark{mark}
+		return []theme.Mark{mark}
 	}
-	if r.standing != words.Open || l.SignersTotal == 0 || l.SignersTotal > mostMarks || words.IsDraft(l.State) {
-		return []look.Mark{r.standing.Mark()}
+	if r.standing != i18n.Open || l.SignersTotal == 0 || l.SignersTotal > maxMarks || i18n.IsDraft(l.State) {
+		return []theme.Mark{r.standing.Mark()}
 	}
-	marks := make([]look.Mark, l.SignersTotal)
-	turn := l.SignersDone + len(words.NextOf(l))
+	marks := make([]theme.Mark, l.SignersTotal)
+	turn := l.SignersDone + len(i18n.NextOf(l))
 	for n := range marks {
 		switch {
 		case n < l.SignersDone:
-			marks[n] = look.MarkSigned
+			marks[n] = theme.MarkSigned
 		case n < turn:
-			marks[n] = look.MarkNext
+			marks[n] = theme.MarkNext
 		default:
-			marks[n] = look.MarkLater
+			marks[n] = theme.MarkLater
 		}
 	}
 	return marks

@@ -5,20 +5,20 @@ import (
 
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/lang"
-	"fyne.io/fyne/v2/theme"
+	fynetheme "fyne.io/fyne/v2/theme"
 	"fyne.io/fyne/v2/widget"
 
 	"countersign/internal/agent"
 	"countersign/internal/store"
-	"countersign/ui/look"
+	"countersign/ui/i18n"
+	"countersign/ui/theme"
 	"countersign/ui/widgets"
-	"countersign/ui/words"
 )
 
 // leaf is one line of a package's documents and files: what it is called, where it stands, and the file to open.
 type leaf struct {
 	name, note string
-	mark       look.Mark
+	mark       theme.Mark
 	path       string // of what can be opened, empty when there is nothing on this computer
 }
 
@@ -43,18 +43,18 @@ func (p paper) leaves() (list []leaf) {
 
 // file is the line of a file in the folder, or on its way there.
 func (p paper) file(f agent.File) leaf {
-	folder := words.V{"Folder": filepath.Base(filepath.Dir(f.Path))}
-	l := leaf{name: filepath.Base(f.Path), mark: look.MarkSaved, path: f.Path}
+	folder := i18n.V{"Folder": filepath.Base(filepath.Dir(f.Path))}
+	l := leaf{name: filepath.Base(f.Path), mark: theme.MarkSaved, path: f.Path}
 	kind := map[agent.FileKind]string{agent.FileSigned: lang.L("Signed document"), agent.FileCertificate: lang.L("Certificate"),
 		agent.FileMaster: lang.L("Master file")}[f.Kind]
 	where := lang.L("saved in {{.Folder}}", folder)
 	switch {
 	case p.missing[f.Path]:
-		l.mark, l.path, where = look.MarkProblem, "", lang.L("no longer in {{.Folder}}", folder)
+		l.mark, l.path, where = theme.MarkProblem, "", lang.L("no longer in {{.Folder}}", folder)
 	case f.State == store.JobFailed:
-		l.mark, l.path, where = look.MarkProblem, "", lang.L("could not be saved")
+		l.mark, l.path, where = theme.MarkProblem, "", lang.L("could not be saved")
 	case f.State != store.JobDone:
-		l.mark, l.path, where = look.MarkNext, "", lang.L("waiting to be saved")
+		l.mark, l.path, where = theme.MarkNext, "", lang.L("waiting to be saved")
 	}
 	l.note = where
 	if kind != "" {
@@ -65,9 +65,9 @@ func (p paper) file(f agent.File) leaf {
 
 // document is the line of a document that has no signed file yet. What it was sent from can be looked at.
 func (p paper) document(i int, d store.Document) leaf {
-	l := leaf{name: words.DocumentName(d), mark: look.MarkNext, note: words.Progress(len(d.SignedBy), len(p.row.Signers))}
+	l := leaf{name: i18n.DocumentName(d), mark: theme.MarkNext, note: i18n.Progress(len(d.SignedBy), len(p.row.Signers))}
 	if d.Executed {
-		l.mark, l.note = look.MarkSigned, lang.L("fully signed")
+		l.mark, l.note = theme.MarkSigned, lang.L("fully signed")
 	}
 	if len(p.draft.Files) == len(p.row.Documents) { // in the order they were added
 		l.path = p.originals[i]
@@ -79,7 +79,7 @@ func (p paper) document(i int, d store.Document) leaf {
 func (s *Screen) leavesOf(p paper) fyne.CanvasObject {
 	list := widgets.Stack(10)
 	for i, l := range p.leaves() {
-		list.Add(s.leaf(l, i < mostPictures))
+		list.Add(s.leaf(l, i < maxPictures))
 	}
 	if len(list.Objects) == 0 {
 		list.Add(widgets.NewProse(lang.L("The signing service has not listed the documents yet.")))
@@ -91,14 +91,14 @@ func (s *Screen) leavesOf(p paper) fyne.CanvasObject {
 func (s *Screen) leaf(l leaf, pictured bool) fyne.CanvasObject {
 	name := widgets.NewFullName(l.name)
 	note := widgets.NewProse(l.note)
-	if l.mark == look.MarkProblem {
-		note.Colour = look.Attention
+	if l.mark == theme.MarkProblem {
+		note.Colour = theme.Attention
 	}
 	text := widgets.Stack(2, name, widgets.Across(small(widget.NewIcon(l.mark.Resource())), note, nil))
 	if l.path == "" {
 		return widgets.Across(s.page(l, pictured), text, nil)
 	}
-	open := widgets.NewButton(lang.L("Open"), func() { s.desk.OpenFile(l.path) })
-	show := widgets.NewButtonWithIcon("", theme.FolderOpenIcon(), func() { s.desk.ShowInFolder(l.path) })
+	open := widgets.NewButton(lang.L("Open"), func() { s.env.OpenFile(l.path) })
+	show := widgets.NewButtonWithIcon("", fynetheme.FolderOpenIcon(), func() { s.env.ShowInFolder(l.path) })
 	return widgets.Across(s.page(l, pictured), widgets.Aside(110, text, widgets.Row(4, open, show)), nil)
 }

@@ -20,10 +20,10 @@ type news struct {
 
 func (s *Screen) read(context.Context) news {
 	var drafts []listed
-	for _, d := range slices.Backward(s.desk.Office.Drafts()) {
+	for _, d := range slices.Backward(s.env.Office.Drafts()) {
 		drafts = append(drafts, draftRow(d))
 	}
-	return news{newIndex(s.desk.Office.Lines()), drafts, s.desk.Office.Settings().SaveTo}
+	return news{newIndex(s.env.Office.Lines()), drafts, s.env.Office.Settings().SaveTo}
 }
 
 // fill shows what was read. The row at the upper edge stays there, unless it is the first: there the newest is what
@@ -53,7 +53,7 @@ func (s *Screen) anchor() (id string, top int, hidden float32) {
 
 // settle applies tab and search to what has changed by itself.
 func (s *Screen) settle(anchor string, top int, hidden float32) {
-	s.sift()
+	s.filter()
 	if anchor != "" {
 		if row := s.rowOf(anchor); row >= 0 {
 			top = row
@@ -71,9 +71,9 @@ func folderText(folder string) string {
 	return filepath.Base(folder) // where it is, the folder shows that opens
 }
 
-// filter applies tab and search after the person changed them, keeps the choice where it can, and shows the result.
-func (s *Screen) filter() {
-	s.sift()
+// refilter applies tab and search after the person changed them, keeps the choice where it can, and shows the result.
+func (s *Screen) refilter() {
+	s.filter()
 	s.keepOrChooseFirst(true)
 	row := s.rowOf(s.chosen)
 	s.list.Renew(row, 0, 0)
@@ -81,8 +81,8 @@ func (s *Screen) filter() {
 	s.readPaper()
 }
 
-// sift finds what tab and search leave. A search that goes on from the last one looks only at what that one left.
-func (s *Screen) sift() {
+// filter finds what tab and search leave. A search that goes on from the last one looks only at what that one left.
+func (s *Screen) filter() {
 	text := s.search.Text
 	if s.found == nil || !strings.HasPrefix(text, s.sought) {
 		s.found = s.all.search(text, nil)

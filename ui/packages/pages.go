@@ -4,10 +4,10 @@ import (
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/canvas"
 	"fyne.io/fyne/v2/container"
-	"fyne.io/fyne/v2/theme"
+	fynetheme "fyne.io/fyne/v2/theme"
 	"fyne.io/fyne/v2/widget"
 
-	"countersign/ui/look"
+	"countersign/ui/theme"
 	"countersign/ui/widgets"
 )
 
@@ -25,13 +25,13 @@ func (s *Screen) page(l leaf, pictured bool) fyne.CanvasObject {
 		size := picture.Bounds().Size()
 		sheet, ratio = image, float32(size.X)/float32(max(1, size.Y))
 	} else {
-		sheet = container.NewStack(widgets.NewBack(look.Surface), container.NewCenter(widget.NewIcon(theme.NewColoredResource(theme.DocumentIcon(), look.Secondary))))
+		sheet = container.NewStack(widgets.NewBack(theme.Surface), container.NewCenter(widget.NewIcon(fynetheme.NewColoredResource(fynetheme.DocumentIcon(), theme.Secondary))))
 	}
-	framed := container.NewGridWrap(pageSize, container.New(&fitted{ratio}, widgets.NewBack(look.Line), sheet))
+	framed := container.NewGridWrap(pageSize, container.New(&fitted{ratio}, widgets.NewBack(theme.Line), sheet))
 	if l.path == "" {
 		return framed
 	}
-	return widgets.NewPress(framed, func() { s.desk.OpenFile(l.path) })
+	return widgets.NewPress(framed, func() { s.env.OpenFile(l.path) })
 }
 
 // small is an icon as high as a caption.

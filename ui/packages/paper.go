@@ -8,7 +8,7 @@ import (
 
 	"countersign/internal/agent"
 	"countersign/internal/store"
-	"countersign/ui/work"
+	"countersign/ui/async"
 )
 
 // paper is all that is known about the chosen package, read beside the window's goroutine.
@@ -41,7 +41,7 @@ func (s *Screen) readPaper() {
 		return
 	}
 	s.reading = true
-	work.Then(s.desk.Work, func(context.Context) (paper, error) { return s.paperOf(id), nil }, func(p paper, _ error) {
+	async.Then(s.env.Work, func(context.Context) (paper, error) { return s.paperOf(id), nil }, func(p paper, _ error) {
 		s.reading = false
 		if s.chosen == id {
 			s.show(p)
@@ -64,20 +64,20 @@ func (s *Screen) known(id string) (p paper) {
 
 // paperOf runs off the window's goroutine.
 func (s *Screen) paperOf(id string) (p paper) {
-	p.row, p.known = s.desk.Office.Package(id)
+	p.row, p.known = s.env.Office.Package(id)
 	if !p.known {
 		return p
 	}
-	p.draft, p.sentHere = s.desk.Office.DraftOf(id)
+	p.draft, p.sentHere = s.env.Office.DraftOf(id)
 	p.originals = map[int]string{}
 	for i, f := range p.draft.Files {
-		if s.desk.System.Exists(f.Path) {
+		if s.env.System.Exists(f.Path) {
 			p.originals[i] = f.Path
 		}
 	}
 	p.missing = map[string]bool{}
 	for _, f := range p.row.Files {
-		if f.State == store.JobDone && !s.desk.System.Exists(f.Path) {
+		if f.State == store.JobDone && !s.env.System.Exists(f.Path) {
 			p.missing[f.Path] = true
 		}
 	}
@@ -109,13 +109,13 @@ func (p paper) pages() (paths []string) {
 			paths = append(paths, l.path)
 		}
 	}
-	return paths[:min(len(paths), mostPictures)]
+	return paths[:min(len(paths), maxPictures)]
 }
 
 func isPDF(path string) bool { return strings.EqualFold(filepath.Ext(path), ".pdf") }
 
 const (
-	mostPictures = 12  // of one package
+	maxPictures  = 12  // of one package
 	keepPictures = 64  // in memory
 	pictureWidth = 240 // pixels: enough for twice the density
 )
@@ -155,7 +155,7 @@ func (s *Screen) fetch(p paper) {
 }
 
 func (s *Screen) fetchLinks(left context.Context, row agent.PackageRow, key string) {
-	work.Then(s.desk.Work, func(ctx context.Context) (links, error) {
+	async.Then(s.env.Work, func(ctx context.Context) (links, error) {
 		ctx, stop := either(ctx, left)
 		defer stop()
 		found := links{}
@@ -163,7 +163,7 @@ func (s *Screen) fetchLinks(left context.Context, row agent.PackageRow, key stri
 			if signer.ID == "" {
 				continue
 			}
-			if address, err := s.desk.Office.SignerPage(ctx, row.ID, signer.ID); err == nil && address != "" {
+			if address, err := s.env.Office.SignerPage(ctx, row.ID, signer.ID); err == nil && address != "" {
 				found[i] = address
 			}
 		}
@@ -188,12 +188,12 @@ func (s *Screen) fetchPictures(left context.Context, id string, paths []string) 
 		s.pictures[path] = nil // asked
 	}
 	type pictures map[string]image.Image
-	work.Then(s.desk.Work, func(ctx context.Context) (pictures, error) {
+	async.Then(s.env.Work, func(ctx context.Context) (pictures, error) {
 		ctx, stop := either(ctx, left)
 		defer stop()
 		found := pictures{}
 		for _, path := range paths {
-			picture, err := s.desk.Office.Preview(ctx, path, pictureWidth)
+			picture, err := s.env.Office.Preview(ctx, path, pictureWidth)
 			if ctx.Err() != nil {
 				return found, nil
 			}

@@ -15,20 +15,20 @@ import (
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/container"
 	"fyne.io/fyne/v2/lang"
-	"fyne.io/fyne/v2/theme"
+	fynetheme "fyne.io/fyne/v2/theme"
 	"fyne.io/fyne/v2/widget"
 
-	"countersign/ui/desk"
-	"countersign/ui/look"
+	"countersign/ui/async"
+	"countersign/ui/env"
+	"countersign/ui/i18n"
+	"countersign/ui/theme"
 	"countersign/ui/widgets"
-	"countersign/ui/words"
-	"countersign/ui/work"
 )
 
 // Screen is the packages screen. All methods belong to the window's goroutine.
 type Screen struct {
-	desk    *desk.Desk
-	reader  *work.Reader[news]
+	env     *env.Env
+	reader  *async.Reader[news]
 	content fyne.CanvasObject
 
 	all    *index
@@ -62,19 +62,19 @@ type Screen struct {
 }
 
 // New returns the screen, empty until Reload.
-func New(d *desk.Desk) *Screen {
-	s := &Screen{desk: d, all: newIndex(nil), links: map[string]links{}, pictures: map[string]image.Image{}, leave: func() {}}
-	s.reader = work.NewReader(d.Work, s.read, s.fill)
+func New(d *env.Env) *Screen {
+	s := &Screen{env: d, all: newIndex(nil), links: map[string]links{}, pictures: map[string]image.Image{}, leave: func() {}}
+	s.reader = async.NewReader(d.Work, s.read, s.fill)
 	s.search = widgets.NewEntry(lang.L("Search by name, signer or file"))
-	s.search.SetIcon(theme.SearchIcon())
-	s.search.OnChanged = func(string) { s.filter() }
+	s.search.SetIcon(fynetheme.SearchIcon())
+	s.search.OnChanged = func(string) { s.refilter() }
 	s.search.OnEscape = s.leaveSearch
 	s.search.OnSubmitted = func(string) { s.enterList() }
 	s.search.OnKey = s.moveFromSearch
-	s.tabs = widgets.NewTabs(s.tabNames(), func(int) { s.filter() })
+	s.tabs = widgets.NewTabs(s.tabNames(), func(int) { s.refilter() })
 	s.list = widgets.NewList(s.rows,
 		s.newItem,
-		func(id int, o fyne.CanvasObject) { o.(*item).show(s.desk.Now(), s.at(id)) })
+		func(id int, o fyne.CanvasObject) { o.(*item).show(s.env.Now(), s.at(id)) })
 	s.list.OnSelected = func(id int) {
 		s.list.Chose(id)
 		s.choose(s.at(id).line.ID)
@@ -84,20 +84,20 @@ func New(d *desk.Desk) *Screen {
 	s.left = container.NewStack()
 	s.detail = container.NewStack()
 	s.where = widgets.NewCaption("")
-	s.where.Middle, s.where.Colour = true, look.Ink
-	icon := widget.NewIcon(theme.NewColoredResource(theme.FolderOpenIcon(), look.Ink))
+	s.where.Middle, s.where.Colour = true, theme.Ink
+	icon := widget.NewIcon(fynetheme.NewColoredResource(fynetheme.FolderOpenIcon(), theme.Ink))
 	openFolder := widgets.NewPress(widgets.PadHV(4, 6, widgets.Across(icon, s.where, nil)), s.OpenFolder)
 	s.check = widgets.NewCaption(lang.L("Check now"))
-	s.check.Shorten, s.check.Colour = false, look.Ink
-	again := widget.NewIcon(theme.NewColoredResource(theme.ViewRefreshIcon(), look.Ink))
+	s.check.Shorten, s.check.Colour = false, theme.Ink
+	again := widget.NewIcon(fynetheme.NewColoredResource(fynetheme.ViewRefreshIcon(), theme.Ink))
 	checkNow := widgets.NewPress(widgets.PadHV(4, 6, widgets.Across(again, s.check, nil)), s.CheckNow)
-	foot := widgets.On(look.Paper, widgets.PadHV(8, 4, widgets.Across(nil, openFolder, checkNow)))
+	foot := widgets.On(theme.Paper, widgets.PadHV(8, 4, widgets.Across(nil, openFolder, checkNow)))
 	head := widgets.Stack(4, widgets.PadHV(12, 0, s.search), widgets.PadHV(6, 0, s.tabs))
-	side := widgets.On(look.Surface, widgets.Frame(widgets.PadHV(0, 8, head), container.NewVBox(widget.NewSeparator(), foot), nil, s.left))
-	split := container.NewHSplit(side, widgets.On(look.Paper, s.detail))
+	side := widgets.On(theme.Surface, widgets.Frame(widgets.PadHV(0, 8, head), container.NewVBox(widget.NewSeparator(), foot), nil, s.left))
+	split := container.NewHSplit(side, widgets.On(theme.Paper, s.detail))
 	split.SetOffset(0.41)
 	s.content = split
-	s.filter()
+	s.refilter()
 	return s
 }
 
@@ -119,7 +119,7 @@ func (s *Screen) Continue(old *Screen) {
 	s.chosen, s.wanted, s.paper, s.search.Text = old.chosen, old.wanted, old.paper, old.search.Text
 	s.where.Set(folderText(s.folder))
 	s.tabs.Choose(old.tabs.Chosen())
-	s.sift()
+	s.filter()
 	s.list.Renew(s.rowOf(s.chosen), top, hidden)
 	s.draw(true)
 	if len(s.detail.Objects) > 0 {
@@ -130,7 +130,7 @@ func (s *Screen) Continue(old *Screen) {
 }
 
 // Find puts the focus into the search field.
-func (s *Screen) Find() { s.desk.Window.Canvas().Focus(s.search) }
+func (s *Screen) Find() { s.env.Window.Canvas().Focus(s.search) }
 
 // Show chooses a package, in whatever tab it is, also one that is not listed yet.
 func (s *Screen) Show(id string) {
@@ -139,7 +139,7 @@ func (s *Screen) Show(id string) {
 		s.search.SetText("") // filters, too
 	}
 	s.reveal()
-	s.filter()
+	s.refilter()
 	s.readPaper()
 }
 
@@ -177,17 +177,17 @@ func (s *Screen) Chosen() string { return s.chosen }
 // OpenFolder opens the folder that files are saved in.
 func (s *Screen) OpenFolder() {
 	if s.folder == "" {
-		s.desk.Go.ShowSettings()
+		s.env.Go.ShowSettings()
 		return
 	}
-	s.desk.OpenFile(s.folder)
+	s.env.OpenFile(s.folder)
 }
 
 func (s *Screen) newItem() fyne.CanvasObject {
 	i := newItem()
 	i.onMenu = func(r listed, at fyne.Position) {
 		if menu := s.menuOf(r); menu != nil {
-			widgets.OpenMenuAt(s.desk.Window.Canvas(), menu, at)
+			widgets.OpenMenuAt(s.env.Window.Canvas(), menu, at)
 		}
 	}
 	return i
@@ -198,9 +198,9 @@ func (s *Screen) rows() int { return len(s.heads) + len(s.shown) }
 
 // CheckNow asks the service about everything.
 func (s *Screen) CheckNow() {
-	work.Then(s.desk.Work, func(context.Context) (struct{}, error) { return struct{}{}, s.desk.Office.CheckNow() }, func(_ struct{}, err error) {
+	async.Then(s.env.Work, func(context.Context) (struct{}, error) { return struct{}{}, s.env.Office.CheckNow() }, func(_ struct{}, err error) {
 		if err != nil {
-			s.desk.Notice(words.Sentence(err.Error()))
+			s.env.Notice(i18n.Sentence(err.Error()))
 		}
 	})
 }
@@ -212,7 +212,7 @@ func (s *Screen) ShowChecked(last time.Time, now bool) {
 	case now:
 		text = lang.L("Checking…")
 	case !last.IsZero():
-		text = lang.L("checked {{.When}}", words.V{"When": words.Clock(s.desk.Now(), last)})
+		text = lang.L("checked {{.When}}", i18n.V{"When": i18n.Clock(s.env.Now(), last)})
 	}
 	if s.check.Text != text {
 		s.check.Set(text)
@@ -237,7 +237,7 @@ func (s *Screen) leaveSearch() {
 }
 
 func (s *Screen) enterList() {
-	s.desk.Window.Canvas().Focus(s.list)
+	s.env.Window.Canvas().Focus(s.list)
 	if s.rows() > 0 && s.list.At() < 0 {
 		s.list.Select(0)
 	}
@@ -255,7 +255,7 @@ func (s *Screen) moveFromSearch(e *fyne.KeyEvent) bool {
 
 func (s *Screen) openFirstFile() {
 	if saved := s.paper.saved(); s.paper.row.ID == s.chosen && len(saved) > 0 {
-		s.desk.OpenFile(saved[0].Path)
+		s.env.OpenFile(saved[0].Path)
 	}
 }
 
@@ -276,22 +276,22 @@ func (s *Screen) tabTexts() []string {
 
 // nothing explains an empty list.
 func (s *Screen) nothing() fyne.CanvasObject {
-	icon := look.MarkSigned.Resource()
+	icon := theme.MarkSigned.Resource()
 	switch {
 	case !s.loaded:
 		return widgets.Spacer()
 	case strings.TrimSpace(s.search.Text) != "":
-		return widgets.Empty(theme.SearchIcon(), lang.L("Nothing found for “{{.Text}}”.", words.V{"Text": s.search.Text}),
+		return widgets.Empty(fynetheme.SearchIcon(), lang.L("Nothing found for “{{.Text}}”.", i18n.V{"Text": s.search.Text}),
 			lang.L("Clear search"), func() { s.search.SetText("") })
 	case s.tabs.Chosen() == tabProblems:
 		return widgets.Empty(icon, lang.L("There are no problems."), "", nil)
 	case s.tabs.Chosen() == tabArchived:
-		return widgets.Empty(look.MarkLater.Resource(), lang.L("Nothing is archived."), "", nil)
+		return widgets.Empty(theme.MarkLater.Resource(), lang.L("Nothing is archived."), "", nil)
 	case len(s.all.rows) == 0:
-		return widgets.Empty(look.MarkDrop.Resource(), lang.L("Nothing has been sent yet."), lang.L("New package"), s.desk.Go.ShowCompose)
+		return widgets.Empty(theme.MarkDrop.Resource(), lang.L("Nothing has been sent yet."), lang.L("New package"), s.env.Go.ShowCompose)
 	case s.tabs.Chosen() == tabWaiting:
-		return widgets.Empty(icon, lang.L("Nothing is waiting for a signature."), lang.L("New package"), s.desk.Go.ShowCompose)
+		return widgets.Empty(icon, lang.L("Nothing is waiting for a signature."), lang.L("New package"), s.env.Go.ShowCompose)
 	default:
-		return widgets.Empty(look.MarkLater.Resource(), lang.L("Nothing is finished yet."), "", nil)
+		return widgets.Empty(theme.MarkLater.Resource(), lang.L("Nothing is finished yet."), "", nil)
 	}
 }

@@ -16,11 +16,11 @@ import (
 
 	"countersign/internal/agent"
 	"countersign/internal/store"
-	"countersign/ui/desk"
-	"countersign/ui/look"
+	"countersign/ui/env"
+	"countersign/ui/i18n"
 	"countersign/ui/officetest"
+	"countersign/ui/theme"
 	"countersign/ui/widgets"
-	"countersign/ui/words"
 )
 
 // many is an office with n open packages.
@@ -99,7 +99,7 @@ func TestAPackageCanBeShownBeforeItIsListed(t *testing.T) {
 func TestHoldingAnArrowKeyReadsOnlyWhereItEnds(t *testing.T) {
 	b := newBench(t, many(200))
 	counted := &counting{Office: b.Office}
-	b.screen.desk.Office = counted
+	b.screen.env.Office = counted
 	for range 100 {
 		b.screen.search.TypedKey(&fyne.KeyEvent{Name: fyne.KeyDown})
 	}
@@ -111,7 +111,7 @@ func TestHoldingAnArrowKeyReadsOnlyWhereItEnds(t *testing.T) {
 
 // counting counts how often all packages are listed, and how many are read whole. The pool reads one at a time here.
 type counting struct {
-	desk.Office
+	env.Office
 	listed, read int
 }
 
@@ -133,7 +133,7 @@ func TestAKeyDoesAsMuchInALargeOfficeAsInASmallOne(t *testing.T) {
 		b := newBench(t, many(n))
 		s := b.screen
 		counted := &counting{Office: b.Office}
-		s.desk.Office = counted
+		s.env.Office = counted
 		create, update := s.list.CreateItem, s.list.UpdateItem
 		s.list.CreateItem = func() fyne.CanvasObject { w.made++; return create() }
 		s.list.UpdateItem = func(id int, o fyne.CanvasObject) { w.drawn++; update(id, o) }
@@ -212,7 +212,7 @@ func TestFilesThatAreGoneAreSaidAndSavedAgain(t *testing.T) {
 
 // slow is an office whose pictures take until they are let go.
 type slow struct {
-	desk.Office
+	env.Office
 	asked chan string
 	let   chan image.Image
 }
@@ -230,7 +230,7 @@ func (s *slow) Preview(ctx context.Context, path string, _ int) (image.Image, er
 func TestAPictureThatIsLeftIsNotWaitedFor(t *testing.T) {
 	b := newBench(t, officetest.Busy())
 	office := &slow{Office: b.Office, asked: make(chan string, 8), let: make(chan image.Image, 8)}
-	b.screen.desk.Office = office
+	b.screen.env.Office = office
 	b.screen.Show("p3")
 	b.Until(func() bool { return b.screen.paper.row.ID == "p3" && b.screen.paper.known })
 	<-office.asked
@@ -263,7 +263,7 @@ func TestEveryRowSaysWhereItsPackageStands(t *testing.T) {
 			t.Errorf("%s says %q, want %q", id, got, want)
 		}
 	}
-	if got := fmt.Sprint(marksOf(rows["p1"])); got != fmt.Sprint([]look.Mark{look.MarkSigned, look.MarkNext, look.MarkLater}) {
+	if got := fmt.Sprint(marksOf(rows["p1"])); got != fmt.Sprint([]theme.Mark{theme.MarkSigned, theme.MarkNext, theme.MarkLater}) {
 		t.Errorf("the lease has the shapes %s", got)
 	}
 	if got := len(marksOf(rows["w2"])); got != 1 {
@@ -278,9 +278,9 @@ func (b *bench) widest() (least, shown float32) {
 }
 
 func TestNothingRunsOverTheEdgeInAnyLanguage(t *testing.T) {
-	t.Cleanup(func() { words.Use("en") })
-	for _, language := range words.Languages() {
-		words.Use(language)
+	t.Cleanup(func() { i18n.Use("en") })
+	for _, language := range i18n.Languages() {
+		i18n.Use(language)
 		for name, office := range map[string]*officetest.Office{"busy": signable(officetest.Busy()), "wrong": officetest.Wrong(), "world": officetest.World()} {
 			b := newBench(t, office)
 			b.Window.Resize(little)
@@ -301,7 +301,7 @@ func TestNothingRunsOverTheEdgeInAnyLanguage(t *testing.T) {
 func TestThePicturesHaveTheirRoomBeforeTheyCome(t *testing.T) {
 	b := newBench(t, officetest.Busy())
 	office := &slow{Office: b.Office, asked: make(chan string, 8), let: make(chan image.Image, 8)}
-	b.screen.desk.Office = office
+	b.screen.env.Office = office
 	b.screen.Show("p3")
 	b.Until(func() bool { return b.screen.paper.known && b.screen.paper.row.ID == "p3" })
 	before := b.screen.detail.Objects[0].(*container.Scroll).Content.MinSize()

@@ -6,21 +6,21 @@ import (
 	"fyne.io/fyne/v2"
 
 	"countersign/internal/agent"
-	"countersign/ui/desk"
+	"countersign/ui/async"
+	"countersign/ui/env"
 	"countersign/ui/officetest"
-	"countersign/ui/work"
 )
 
-// Bench is what one screen is put on: a stage with a desk and an empty window.
+// Bench is what one screen is put on: a stage with an env and an empty window.
 type Bench struct {
 	*Stage
-	Desk   *desk.Desk
+	Env    *env.Env
 	Window fyne.Window
 
 	Notices, Copied []string      // what was said and copied
 	Went            []string      // the ways that were taken
 	Like            []agent.Draft // what SendLike was to begin with
-	Deeds           []desk.Deed   // what waits to be done
+	Deeds           []env.Deed    // what waits to be done
 	Patient         bool          // lets deeds wait; else they are done at once
 
 	open Screen
@@ -36,12 +36,12 @@ type Screen interface {
 func New(t testing.TB, office *officetest.Office) *Bench {
 	t.Helper()
 	b := &Bench{Stage: NewStage(t, office)}
-	pool := work.NewPool(t.Context(), b.Do)
+	pool := async.NewPool(t.Context(), b.Do)
 	b.Wait = pool.Wait
 	b.Window = b.App.NewWindow("")
 	b.Window.SetPadded(false)
-	b.Desk = &desk.Desk{Office: office, System: b.System, Work: pool, Window: b.Window, Go: ways{b}, Now: b.Now,
-		Soon: func(deed desk.Deed) {
+	b.Env = &env.Env{Office: office, System: b.System, Work: pool, Window: b.Window, Go: ways{b}, Now: b.Now,
+		Soon: func(deed env.Deed) {
 			if !b.Patient {
 				deed.Do()
 				return

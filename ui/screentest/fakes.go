@@ -9,7 +9,7 @@ import (
 	"countersign/internal/store"
 )
 
-// System is a desk.System that remembers.
+// System is a env.System that remembers.
 type System struct {
 	mu        sync.Mutex
 	NoBrowser error           // why no address is opened; nil when it is
@@ -31,10 +31,10 @@ func (s *System) SoFar() []string {
 	return slices.Clone(s.Opened)
 }
 
-// Exists is desk.System's: a file is there unless it is lost.
+// Exists is env.System's: a file is there unless it is lost.
 func (s *System) Exists(path string) bool { return !s.Lost[path] }
 
-// OpenAddress is desk.System's.
+// OpenAddress is env.System's.
 func (s *System) OpenAddress(_ context.Context, address string) error {
 	if s.NoBrowser != nil {
 		return s.NoBrowser
@@ -42,13 +42,13 @@ func (s *System) OpenAddress(_ context.Context, address string) error {
 	return s.open("address " + address)
 }
 
-// OpenFile is desk.System's.
+// OpenFile is env.System's.
 func (s *System) OpenFile(path string) error { return s.open("file " + path) }
 
-// ShowInFolder is desk.System's.
+// ShowInFolder is env.System's.
 func (s *System) ShowInFolder(path string) error { return s.open("folder of " + path) }
 
-// ways are desk.Ways that remember.
+// ways are env.Ways that remember.
 type ways struct{ b *Bench }
 
 func (w ways) went(where string) { w.b.Went = append(w.b.Went, where) }

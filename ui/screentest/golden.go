@@ -13,7 +13,7 @@ import (
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/driver/software"
 
-	"countersign/ui/look"
+	"countersign/ui/theme"
 	"countersign/ui/widgets"
 )
 
@@ -36,11 +36,11 @@ func (s *Stage) Picture(content fyne.CanvasObject, size fyne.Size, scale float32
 	return c.Capture()
 }
 
-// Looks compares the window with the approved picture testdata/name.png. theme is as in look.For, scale 1 or 2.
-func (b *Bench) Looks(name, theme string, size fyne.Size, scale float32) {
+// Looks compares the window with the approved picture testdata/name.png. variant is as in theme.For, scale 1 or 2.
+func (b *Bench) Looks(name, variant string, size fyne.Size, scale float32) {
 	b.t.Helper()
-	b.App.Settings().SetTheme(look.For(theme))
-	Compare(b.t, name, b.Picture(widgets.On(look.Paper, b.Window.Content()), size, scale))
+	b.App.Settings().SetTheme(theme.For(variant))
+	Compare(b.t, name, b.Picture(widgets.On(theme.Paper, b.Window.Content()), size, scale))
 }
 
 // Compare fails the test when a picture is not the approved testdata/name.png of the package under test. It allows for

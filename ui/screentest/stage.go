@@ -8,9 +8,9 @@ import (
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/test"
 
-	"countersign/ui/look"
+	"countersign/ui/async"
 	"countersign/ui/officetest"
-	"countersign/ui/work"
+	"countersign/ui/theme"
 )
 
 // Stage is where a window is tested: an app of Fyne's test driver, an office made of values, and a system that
@@ -22,14 +22,14 @@ type Stage struct {
 	Wait   func() // returns when no work of the window runs; Settle needs it
 
 	t     testing.TB
-	queue *work.Queue
+	queue *async.Queue
 }
 
 // NewStage returns a stage that ends with the test. Wait is left to whoever makes the window.
 func NewStage(t testing.TB, office *officetest.Office) *Stage {
 	t.Helper()
-	s := &Stage{Office: office, System: &System{}, App: test.NewTempApp(t), t: t, queue: work.NewQueue()}
-	s.App.Settings().SetTheme(look.New())
+	s := &Stage{Office: office, System: &System{}, App: test.NewTempApp(t), t: t, queue: async.NewQueue()}
+	s.App.Settings().SetTheme(theme.New())
 	return s
 }
 

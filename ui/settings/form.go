@@ -9,8 +9,8 @@ import (
 	"fyne.io/fyne/v2/theme"
 
 	"countersign/internal/agent"
+	"countersign/ui/i18n"
 	"countersign/ui/widgets"
-	"countersign/ui/words"
 )
 
 // The tabs, in their order.
@@ -23,22 +23,22 @@ const (
 
 // form is the settings as inputs. It turns settings into what is shown and back, and knows nothing of keeping them.
 type form struct {
-	knobs   []*knob
-	inputs  map[*widgets.Entry]*knob // nil for the secrets
-	changed func(*knob)              // while something is typed
-	chosen  func(*knob)              // when a choice was made
+	all     []*setting
+	inputs  map[*widgets.Entry]*setting // nil for the secrets
+	changed func(*setting)              // while something is typed
+	chosen  func(*setting)              // when a choice was made
 
 	template, folder         *widgets.Entry
 	clientSecret, ngrokToken *widgets.Entry
 	clientField, ngrokField  *widgets.Field
 	redirect, tunnel         *choice
 	shapes                   *choice
-	by                       map[string]*knob
+	by                       map[string]*setting
 	filling                  bool // what changes is no person\'s doing
 }
 
-func newForm(changed, chosen func(*knob), pickFolder func()) *form {
-	f := &form{inputs: map[*widgets.Entry]*knob{}, by: map[string]*knob{}}
+func newForm(changed, chosen func(*setting), pickFolder func()) *form {
+	f := &form{inputs: map[*widgets.Entry]*setting{}, by: map[string]*setting{}}
 	f.changed, f.chosen = f.byHand(changed), f.byHand(chosen)
 	f.documents(pickFolder)
 	f.notices()
@@ -48,17 +48,17 @@ func newForm(changed, chosen func(*knob), pickFolder func()) *form {
 }
 
 // byHand passes on what a person does.
-func (f *form) byHand(tell func(*knob)) func(*knob) {
-	return func(k *knob) {
+func (f *form) byHand(tell func(*setting)) func(*setting) {
+	return func(k *setting) {
 		if !f.filling {
 			tell(k)
 		}
 	}
 }
 
-// add takes a knob into the form; typed is its input when it is typed.
-func (f *form) add(k *knob, typed *widgets.Entry) *knob {
-	f.knobs = append(f.knobs, k)
+// add takes a setting into the form; typed is its input when it is typed.
+func (f *form) add(k *setting, typed *widgets.Entry) *setting {
+	f.all = append(f.all, k)
 	f.by[k.key] = k
 	if typed != nil {
 		k.typed = true
@@ -87,8 +87,8 @@ func (f *form) documents(pickFolder func()) {
 }
 
 // flag makes a check box of a setting that is on or off.
-func (f *form) flag(key, name string, at func(*agent.Settings) *bool) *knob {
-	var k *knob
+func (f *form) flag(key, name string, at func(*agent.Settings) *bool) *setting {
+	var k *setting
 	k = f.check(key, widgets.NewCheck(name, func(bool) { f.chosen(k) }), at)
 	return k
 }
@@ -102,7 +102,7 @@ func (f *form) shape() {
 }
 
 func (f *form) notices() {
-	var k *knob
+	var k *setting
 	c := newChoice([]string{string(agent.NotifyEach), string(agent.NotifyExecuted), string(agent.NotifyNone)},
 		[]string{lang.L("Each signature and fully signed packages"), lang.L("Fully signed packages only"), lang.L("Nothing")}, func() { f.chosen(k) })
 	k = f.pick(agent.FieldNotify, lang.L("Notify me about"), "", c,
@@ -119,13 +119,13 @@ func (f *form) notices() {
 }
 
 func (f *form) program() {
-	var look, tongue *knob
+	var look, tongue *setting
 	themes := newChoice([]string{"", "light", "dark"}, []string{lang.L("Same as the system"), lang.L("Light"), lang.L("Dark")}, func() { f.chosen(look) })
 	look = f.pick("theme", lang.L("Theme"), "", themes,
 		func(s agent.Settings) string { return s.Theme }, func(s *agent.Settings, v string) { s.Theme = v })
 	codes, names := []string{""}, []string{lang.L("Same as the system")}
-	for _, code := range words.Languages() {
-		codes, names = append(codes, code), append(names, words.LanguageName(code))
+	for _, code := range i18n.Languages() {
+		codes, names = append(codes, code), append(names, i18n.LanguageName(code))
 	}
 	languages := newChoice(codes, names, func() { f.chosen(tongue) })
 	tongue = f.pick("language", lang.L("Language"), "", languages,
@@ -186,7 +186,7 @@ func (f *form) service() {
 func (f *form) show(now, before agent.Settings, all bool) {
 	f.filling = true
 	defer func() { f.filling = false }()
-	for _, k := range f.knobs {
+	for _, k := range f.all {
 		if all || !k.differs(before) {
 			if v := k.read(now); all || k.get() != v {
 				k.set(v)
@@ -199,7 +199,7 @@ func (f *form) show(now, before agent.Settings, all bool) {
 func (f *form) tidy(normal agent.Settings, wrong map[string]string) {
 	f.filling = true
 	defer func() { f.filling = false }()
-	for _, k := range f.knobs {
+	for _, k := range f.all {
 		if v := k.read(normal); wrong[k.key] == "" && k.get() != v {
 			k.set(v)
 		}
@@ -209,7 +209,7 @@ func (f *form) tidy(normal agent.Settings, wrong map[string]string) {
 // settings is what is shown. kept supplies what the form has no input for.
 func (f *form) settings(kept agent.Settings) agent.Settings {
 	s := kept
-	for _, k := range f.knobs {
+	for _, k := range f.all {
 		if k.differs(kept) {
 			k.write(&s, k.get())
 		}

@@ -3,14 +3,14 @@ package settings
 import (
 	"testing"
 
+	"countersign/ui/i18n"
 	"countersign/ui/officetest"
 	"countersign/ui/screentest"
-	"countersign/ui/words"
 )
 
 func TestTheScreenHoldsInGerman(t *testing.T) {
-	words.Use("de")
-	t.Cleanup(func() { words.Use("en") })
+	i18n.Use("de")
+	t.Cleanup(func() { i18n.Use("en") })
 	for name, tab := range map[string]int{"de-documents": 0, "de-notices": tabNotices, "de-program": tabProgram, "de-service": tabService} {
 		t.Run(name, func(t *testing.T) {
 			b, s := shown(t, officetest.Busy())

@@ -7,14 +7,14 @@ import (
 	"fyne.io/fyne/v2/widget"
 
 	"countersign/internal/agent"
-	"countersign/ui/look"
+	"countersign/ui/theme"
 	"countersign/ui/widgets"
 )
 
 // build puts the inputs onto their pages.
 func (s *Screen) build() {
 	s.undo = widgets.NewButton(lang.L("Undo"), s.Undo)
-	s.foot = widgets.On(look.Paper, container.NewVBox(widget.NewSeparator(),
+	s.foot = widgets.On(theme.Paper, container.NewVBox(widget.NewSeparator(),
 		widgets.PadHV(20, 8, widgets.Across(nil, s.text, s.undo))))
 	s.pages = []fyne.CanvasObject{s.documents(), s.notices(), s.program(), s.service()}
 	s.tabs = widgets.NewTabs([]string{lang.L("Documents"), lang.L("Notifications"), lang.L("General"), lang.L("Service and account")}, s.turn)
@@ -76,7 +76,7 @@ func (s *Screen) program() fyne.CanvasObject {
 	at := func(key string) fyne.CanvasObject { return s.place(key, tabProgram) }
 	parts := []fyne.CanvasObject{part(lang.L("Look and language"), widgets.Halves(at("theme"), at("language"))),
 		part(lang.L("Storage"), at(agent.FieldKeepEvents))}
-	if s.desk.Autostart != nil {
+	if s.env.Autostart != nil {
 		parts = append(parts, part(lang.L("Startup"), s.starter.content))
 	}
 	return page(parts...)

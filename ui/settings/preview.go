@@ -9,10 +9,10 @@ import (
 	"fyne.io/fyne/v2/widget"
 
 	"countersign/internal/agent"
-	"countersign/ui/look"
+	"countersign/ui/async"
+	"countersign/ui/i18n"
+	"countersign/ui/theme"
 	"countersign/ui/widgets"
-	"countersign/ui/words"
-	"countersign/ui/work"
 )
 
 // preview shows, while the pattern is typed, what a file of a real package would be called.
@@ -26,24 +26,24 @@ type preview struct {
 }
 
 func newPreview(s *Screen) *preview {
-	p := &preview{screen: s, line: widgets.NewLine(""), mark: widget.NewIcon(look.MarkSaved.Resource())}
+	p := &preview{screen: s, line: widgets.NewLine(""), mark: widget.NewIcon(theme.MarkSaved.Resource())}
 	p.line.Shorten = true
 	label := widgets.NewCaption(lang.L("Example from the latest package"))
-	label.Colour = look.Text
+	label.Colour = theme.Text
 	p.content = widgets.Stack(4, label, widgets.Across(p.mark, p.line, nil))
 	return p
 }
 
 // ask previews what is shown now.
 func (p *preview) ask() {
-	settings, office := p.screen.settings(), p.screen.desk.Office
+	settings, office := p.screen.settings(), p.screen.env.Office
 	if settings.NameTemplate == p.asked.NameTemplate && settings.SaveTo == p.asked.SaveTo {
 		return
 	}
 	p.asked = settings
 	p.turn++
 	turn := p.turn
-	work.Then(p.screen.desk.Work, func(context.Context) (string, error) { return office.PreviewName(settings) },
+	async.Then(p.screen.env.Work, func(context.Context) (string, error) { return office.PreviewName(settings) },
 		func(name string, err error) {
 			if turn == p.turn {
 				p.show(settings, name, err)
@@ -57,7 +57,7 @@ func (p *preview) show(settings agent.Settings, name string, err error) {
 	p.content.Refresh()
 	if err != nil {
 		p.line.Set(lang.L("no example: the pattern is incomplete"))
-		field.Wrong(words.Sentence(err.Error()))
+		field.Wrong(i18n.Sentence(err.Error()))
 		return
 	}
 	p.line.Set(filepath.Join(filepath.Base(settings.SaveTo), filepath.FromSlash(name)))

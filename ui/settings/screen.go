@@ -13,18 +13,18 @@ import (
 	"fyne.io/fyne/v2/lang"
 
 	"countersign/internal/agent"
+	"countersign/ui/async"
 	"countersign/ui/browse"
-	"countersign/ui/desk"
-	"countersign/ui/look"
+	"countersign/ui/env"
+	"countersign/ui/i18n"
+	"countersign/ui/theme"
 	"countersign/ui/widgets"
-	"countersign/ui/words"
-	"countersign/ui/work"
 )
 
 // Screen is the settings screen. All methods belong to the window's goroutine.
 type Screen struct {
-	desk    *desk.Desk
-	reader  *work.Reader[news]
+	env     *env.Env
+	reader  *async.Reader[news]
 	content fyne.CanvasObject
 	form    *form
 	pages   []fyne.CanvasObject
@@ -46,10 +46,10 @@ type Screen struct {
 }
 
 // New returns the screen, empty until Reload.
-func New(d *desk.Desk) *Screen {
-	s := &Screen{desk: d, text: widgets.NewLine("")}
+func New(d *env.Env) *Screen {
+	s := &Screen{env: d, text: widgets.NewLine("")}
 	s.text.Shorten = true
-	s.reader = work.NewReader(d.Work, s.read, s.show)
+	s.reader = async.NewReader(d.Work, s.read, s.show)
 	s.form = newForm(s.changed, s.chosen, s.PickFolder)
 	for e, k := range s.form.inputs {
 		e.OnSubmitted = func(string) { s.Save() }
@@ -79,10 +79,10 @@ type news struct {
 }
 
 func (s *Screen) read(context.Context) news {
-	n := news{settings: s.desk.Office.Settings(), status: s.desk.Office.Status()}
-	n.client, n.ngrok = s.desk.Office.HasSecrets()
-	if s.desk.Autostart != nil {
-		n.autostart, n.autostartErr = s.desk.Autostart.Enabled()
+	n := news{settings: s.env.Office.Settings(), status: s.env.Office.Status()}
+	n.client, n.ngrok = s.env.Office.HasSecrets()
+	if s.env.Autostart != nil {
+		n.autostart, n.autostartErr = s.env.Autostart.Enabled()
 	}
 	return n
 }
@@ -131,7 +131,7 @@ func (s *Screen) settings() agent.Settings { return s.form.settings(s.kept) }
 // PickFolder asks for the folder for signed documents and keeps the choice.
 func (s *Screen) PickFolder() {
 	s.tabs.Choose(tabDocuments)
-	browse.Folder(s.desk, typed(s.form.folder), func(path string) {
+	browse.Folder(s.env, typed(s.form.folder), func(path string) {
 		s.form.folder.SetText(path)
 		s.Save()
 	})
@@ -148,7 +148,7 @@ func (s *Screen) dirty() bool {
 	if s.form.secrets() != (agent.Secrets{}) {
 		return true
 	}
-	for _, k := range s.form.knobs {
+	for _, k := range s.form.all {
 		if k.differs(s.kept) {
 			return true
 		}
@@ -157,12 +157,12 @@ func (s *Screen) dirty() bool {
 }
 
 // changed says beside a field that it is not kept yet; k is nil for a secret.
-func (s *Screen) changed(k *knob) {
+func (s *Screen) changed(k *setting) {
 	s.tests.forget()
 	if k != nil {
 		k.field.Wrong("")
 		if k.differs(s.kept) {
-			k.field.Note(look.Waiting, k.remark())
+			k.field.Note(theme.Waiting, k.remark())
 		}
 	}
 	s.sayMarked()
@@ -172,7 +172,7 @@ func (s *Screen) changed(k *knob) {
 }
 
 // chosen keeps a choice at once.
-func (s *Screen) chosen(k *knob) {
+func (s *Screen) chosen(k *setting) {
 	s.changed(k)
 	s.Save()
 }
@@ -180,15 +180,15 @@ func (s *Screen) chosen(k *knob) {
 // left keeps what was typed once the person has gone on to something else. When the whole window lost the focus,
 // nothing is kept: the address may be half typed, to be completed from another window.
 func (s *Screen) left(e *widgets.Entry) {
-	work.Then(s.desk.Work, func(context.Context) (struct{}, error) { return struct{}{}, nil }, func(struct{}, error) {
-		if s.desk.Window.Canvas().Focused() != fyne.Focusable(e) {
+	async.Then(s.env.Work, func(context.Context) (struct{}, error) { return struct{}{}, nil }, func(struct{}, error) {
+		if s.env.Window.Canvas().Focused() != fyne.Focusable(e) {
 			s.Save()
 		}
 	})
 }
 
 // takeBack shows what is kept in place of what is typed in one field.
-func (s *Screen) takeBack(e *widgets.Entry, k *knob) {
+func (s *Screen) takeBack(e *widgets.Entry, k *setting) {
 	if k == nil {
 		e.SetText("")
 		return
@@ -200,10 +200,10 @@ func (s *Screen) takeBack(e *widgets.Entry, k *knob) {
 func (s *Screen) Undo() {
 	s.form.show(s.kept, s.kept, true)
 	s.form.clearSecrets()
-	for _, k := range s.form.knobs {
+	for _, k := range s.form.all {
 		k.field.Wrong("")
 	}
-	s.say(look.Secondary, "")
+	s.say(theme.Secondary, "")
 	s.adapt()
 	s.offerUndo()
 	s.preview.ask()
@@ -223,7 +223,7 @@ func (s *Screen) Save() {
 		return
 	}
 	shown, secrets := s.settings(), s.form.secrets()
-	wrong := words.Findings(shown.Check())
+	wrong := i18n.Findings(shown.Check())
 	s.showWrong(wrong)
 	s.form.tidy(shown.Normal(), wrong)
 	settings := s.acceptable(shown).Normal()
@@ -231,15 +231,15 @@ func (s *Screen) Save() {
 		return
 	}
 	s.saving = true
-	work.Then(s.desk.Work, func(ctx context.Context) (struct{}, error) {
-		return struct{}{}, s.desk.Office.Configure(ctx, settings, secrets)
+	async.Then(s.env.Work, func(ctx context.Context) (struct{}, error) {
+		return struct{}{}, s.env.Office.Configure(ctx, settings, secrets)
 	}, func(_ struct{}, err error) { s.saved(settings, secrets, err) })
 }
 
 // acceptable is as much of what is shown as can be kept: a field that is wrong stays as it is kept, and where that does
 // not do, like with an address that lacks a part, all of the public address and the way back.
 func (s *Screen) acceptable(shown agent.Settings) agent.Settings {
-	wrong := words.Findings(shown.Check())
+	wrong := i18n.Findings(shown.Check())
 	for _, also := range [][]string{nil, {agent.FieldTunnel, agent.FieldNgrokDomain, agent.FieldNgrokConnect, agent.FieldNgrokCA, agent.FieldPublicURL, agent.FieldListen, agent.FieldRedirect, agent.FieldRedirectURI},
 		{agent.FieldQuietFrom, agent.FieldQuietTo}} {
 		for _, key := range also {
@@ -266,18 +266,18 @@ func (s *Screen) saved(settings agent.Settings, secrets agent.Secrets, err error
 	}
 	before := s.kept
 	s.kept = settings
-	for _, k := range s.form.knobs {
+	for _, k := range s.form.all {
 		if !k.differs(s.kept) && k.read(before) != k.read(s.kept) {
-			k.field.Note(look.Done, lang.L("Saved and in use."))
+			k.field.Note(theme.Done, lang.L("Saved and in use."))
 		}
 	}
 	if s.form.secrets() == secrets {
 		s.form.clearSecrets()
 	}
 	if s.dirty() {
-		s.say(look.Attention, lang.L("Not everything is saved: something is marked."))
+		s.say(theme.Attention, lang.L("Not everything is saved: something is marked."))
 	} else {
-		s.say(look.Done, lang.L("Saved and in use."))
+		s.say(theme.Done, lang.L("Saved and in use."))
 	}
 	s.offerUndo()
 	s.Reload()
@@ -289,7 +289,7 @@ func (s *Screen) saved(settings agent.Settings, secrets agent.Secrets, err error
 
 // showWrong marks what is wrong. The marks of other fields go.
 func (s *Screen) showWrong(wrong map[string]string) {
-	for _, k := range s.form.knobs {
+	for _, k := range s.form.all {
 		if k.field.IsWrong() || wrong[k.key] != "" {
 			k.field.Wrong(wrong[k.key])
 		}
@@ -299,25 +299,25 @@ func (s *Screen) showWrong(wrong map[string]string) {
 
 // sayMarked says at the foot whether a field is marked, for as long as one is.
 func (s *Screen) sayMarked() {
-	for _, k := range s.form.knobs {
+	for _, k := range s.form.all {
 		if k.field.IsWrong() {
-			s.say(look.Attention, lang.L("Not everything is saved: something is marked."))
+			s.say(theme.Attention, lang.L("Not everything is saved: something is marked."))
 			return
 		}
 	}
-	s.say(look.Secondary, "")
+	s.say(theme.Secondary, "")
 }
 
 // blame shows an error of the office beside the fields it names, else at the foot.
 func (s *Screen) blame(err error) {
-	s.say(look.Attention, words.Sentence(err.Error()))
+	s.say(theme.Attention, i18n.Sentence(err.Error()))
 	var config *agent.ConfigError
 	if !errors.As(err, &config) {
 		return
 	}
 	for _, wrong := range config.Fields {
 		if k := s.form.by[wrong.Field]; k != nil {
-			k.field.Wrong(words.Sentence(wrong.Text))
+			k.field.Wrong(i18n.Sentence(wrong.Text))
 			s.tabs.Choose(k.tab)
 		}
 	}

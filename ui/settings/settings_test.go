@@ -13,15 +13,15 @@ import (
 
 	"countersign/internal/agent"
 	"countersign/internal/agent/settingstest"
+	"countersign/ui/i18n"
 	"countersign/ui/officetest"
 	"countersign/ui/screentest"
 	"countersign/ui/widgets"
-	"countersign/ui/words"
 )
 
 func TestMain(m *testing.M) { screentest.Main(m) }
 
-// starts is a desk.Autostart in memory.
+// starts is a env.Autostart in memory.
 type starts struct {
 	on  bool
 	err error
@@ -38,8 +38,8 @@ func (s *starts) Set(on bool) error {
 func shown(t *testing.T, office *officetest.Office) (*screentest.Bench, *Screen) {
 	t.Helper()
 	b := screentest.New(t, office)
-	b.Desk.Autostart = &starts{}
-	s := New(b.Desk)
+	b.Env.Autostart = &starts{}
+	s := New(b.Env)
 	b.Open(s, screentest.Big)
 	return b, s
 }
@@ -65,7 +65,7 @@ func TestTheFormGivesBackWhatItWasShown(t *testing.T) {
 	s.KeepEvents = 45
 	s.SaveCAC, s.BesideOriginal, s.Redirect, s.Tunnel = true, true, agent.RedirectPaste, agent.TunnelExternal
 	s.Notify, s.QuietFrom, s.QuietTo, s.Theme, s.Language = agent.NotifyExecuted, "22:00", "07:00", "dark", "de"
-	ignore := func(*knob) {}
+	ignore := func(*setting) {}
 	f := newForm(ignore, ignore, func() {})
 	f.show(s, agent.Settings{}, true)
 	if got := f.settings(agent.Settings{}); !reflect.DeepEqual(got, s) {
@@ -227,7 +227,7 @@ func TestATestTellsHowItWent(t *testing.T) {
 
 func TestStartingWithTheComputer(t *testing.T) {
 	b, s := shown(t, officetest.Busy())
-	auto := b.Desk.Autostart.(*starts)
+	auto := b.Env.Autostart.(*starts)
 	s.starter.check.SetChecked(true)
 	b.Settle()
 	if !auto.on {
@@ -296,7 +296,7 @@ func TestEveryFieldIsJudgedAsTheAgentDoes(t *testing.T) {
 			e.SetText(c.Value)
 			s.Save()
 			b.Settle()
-			want := words.Findings(c.With(folder).Check())[c.Field]
+			want := i18n.Findings(c.With(folder).Check())[c.Field]
 			if k.field.IsWrong() != c.Wrong() || c.Wrong() && said(s, c.Field) != want {
 				t.Errorf("wrong: %v, said %q, want %q", k.field.IsWrong(), said(s, c.Field), want)
 			}
@@ -312,7 +312,7 @@ func TestEveryFieldIsJudgedAsTheAgentDoes(t *testing.T) {
 }
 
 func TestEveryLanguageOfTheWindowCanBeChosen(t *testing.T) {
-	for _, code := range words.Languages() {
+	for _, code := range i18n.Languages() {
 		s := settingstest.Case{}.Settings(t.TempDir())
 		s.Language = code
 		if bad := s.Check(); len(bad) > 0 {

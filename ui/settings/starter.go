@@ -6,10 +6,10 @@ import (
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/lang"
 
-	"countersign/ui/look"
+	"countersign/ui/async"
+	"countersign/ui/i18n"
+	"countersign/ui/theme"
 	"countersign/ui/widgets"
-	"countersign/ui/words"
-	"countersign/ui/work"
 )
 
 // starter is the choice whether the program starts with the computer, which the computer keeps, not the office.
@@ -31,7 +31,7 @@ func newStarter(s *Screen) *starter {
 // show shows how it is, without setting anything.
 func (t *starter) show(on bool, err error) {
 	if err != nil {
-		t.field.Wrong(words.Sentence(err.Error()))
+		t.field.Wrong(i18n.Sentence(err.Error()))
 		t.check.Disable()
 		return
 	}
@@ -41,16 +41,16 @@ func (t *starter) show(on bool, err error) {
 }
 
 func (t *starter) set(on bool) {
-	autostart := t.screen.desk.Autostart
-	work.Then(t.screen.desk.Work, func(context.Context) (struct{}, error) { return struct{}{}, autostart.Set(on) },
+	autostart := t.screen.env.Autostart
+	async.Then(t.screen.env.Work, func(context.Context) (struct{}, error) { return struct{}{}, autostart.Set(on) },
 		func(_ struct{}, err error) {
 			if err != nil {
 				t.check.Checked = !on
 				t.check.Refresh()
-				t.field.Wrong(words.Sentence(err.Error()))
+				t.field.Wrong(i18n.Sentence(err.Error()))
 				return
 			}
 			t.field.Wrong("")
-			t.field.Note(look.Done, lang.L("Saved and in use."))
+			t.field.Note(theme.Done, lang.L("Saved and in use."))
 		})
 }

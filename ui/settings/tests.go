@@ -6,14 +6,14 @@ import (
 
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/lang"
-	"fyne.io/fyne/v2/theme"
+	fynetheme "fyne.io/fyne/v2/theme"
 	"fyne.io/fyne/v2/widget"
 
 	"countersign/internal/agent"
-	"countersign/ui/look"
+	"countersign/ui/async"
+	"countersign/ui/i18n"
+	"countersign/ui/theme"
 	"countersign/ui/widgets"
-	"countersign/ui/words"
-	"countersign/ui/work"
 )
 
 // tests try what is typed for the service and the public address, and show what to register for the way back.
@@ -29,16 +29,16 @@ type tests struct {
 func newTests(s *Screen) *tests {
 	t := &tests{screen: s, address: widgets.NewLine(""), copied: widgets.NewCaption("")}
 	t.service = newTrial(s, lang.L("Test the service"), func(ctx context.Context, settings agent.Settings, _ agent.Secrets) (string, error) {
-		return lang.L("The service answers."), s.desk.Office.TestService(ctx, settings)
+		return lang.L("The service answers."), s.env.Office.TestService(ctx, settings)
 	})
 	t.tunnel = newTrial(s, lang.L("Test the address"), func(ctx context.Context, settings agent.Settings, secrets agent.Secrets) (string, error) {
-		address, err := s.desk.Office.TestTunnel(ctx, settings, secrets)
-		return lang.L("It works: {{.Address}}", words.V{"Address": address}), err
+		address, err := s.env.Office.TestTunnel(ctx, settings, secrets)
+		return lang.L("It works: {{.Address}}", i18n.V{"Address": address}), err
 	})
 	t.address.Shorten, t.address.Bold = true, true
-	t.copied.Colour, t.copied.Shorten = look.Done, false
-	copyIt := widgets.NewButtonWithIcon(lang.L("Copy"), theme.ContentCopyIcon(), func() {
-		s.desk.Copy(t.address.Text)
+	t.copied.Colour, t.copied.Shorten = theme.Done, false
+	copyIt := widgets.NewButtonWithIcon(lang.L("Copy"), fynetheme.ContentCopyIcon(), func() {
+		s.env.Copy(t.address.Text)
 		t.copied.Set(lang.L("Copied."))
 		t.back.Refresh()
 	})
@@ -55,11 +55,11 @@ func (t *tests) show(s agent.Status) {
 	}
 	switch {
 	case s.Tunnel.State == "up":
-		t.tunnel.say(look.MarkSigned, lang.L("Open: {{.Address}}", words.V{"Address": s.Tunnel.URL}))
+		t.tunnel.say(theme.MarkSigned, lang.L("Open: {{.Address}}", i18n.V{"Address": s.Tunnel.URL}))
 	case s.Tunnel.State == "down":
-		t.tunnel.say(look.MarkProblem, lang.L("It cannot be reached now."))
+		t.tunnel.say(theme.MarkProblem, lang.L("It cannot be reached now."))
 	case s.Tunnel.State == "connecting":
-		t.tunnel.say(look.MarkNext, lang.L("Opening…"))
+		t.tunnel.say(theme.MarkNext, lang.L("Opening…"))
 	default:
 		t.tunnel.say("", "")
 	}
@@ -99,7 +99,7 @@ type trial struct {
 }
 
 func newTrial(s *Screen, name string, try func(context.Context, agent.Settings, agent.Secrets) (string, error)) *trial {
-	t := &trial{screen: s, name: name, try: try, mark: widget.NewIcon(look.MarkSigned.Resource()), line: widgets.NewProse("")}
+	t := &trial{screen: s, name: name, try: try, mark: widget.NewIcon(theme.MarkSigned.Resource()), line: widgets.NewProse("")}
 	t.button = widgets.NewButton(name, t.press)
 	t.content = widgets.Across(t.mark, t.line, t.button)
 	t.say("", "")
@@ -113,8 +113,8 @@ func (t *trial) press() {
 	}
 	settings, secrets := t.screen.settings(), t.screen.form.secrets()
 	t.button.SetText(lang.L("Stop"))
-	t.say(look.MarkNext, lang.L("Testing…"))
-	t.cancel = work.Then(t.screen.desk.Work, func(ctx context.Context) (string, error) { return t.try(ctx, settings, secrets) }, t.ended)
+	t.say(theme.MarkNext, lang.L("Testing…"))
+	t.cancel = async.Then(t.screen.env.Work, func(ctx context.Context) (string, error) { return t.try(ctx, settings, secrets) }, t.ended)
 }
 
 func (t *trial) ended(answer string, err error) {
@@ -125,15 +125,15 @@ func (t *trial) ended(answer string, err error) {
 		t.said = false
 		t.say("", "")
 	case err != nil:
-		t.say(look.MarkProblem, words.Sentence(err.Error()))
+		t.say(theme.MarkProblem, i18n.Sentence(err.Error()))
 	default:
-		t.say(look.MarkSigned, answer)
+		t.say(theme.MarkSigned, answer)
 	}
 }
 
-func (t *trial) say(mark look.Mark, text string) {
+func (t *trial) say(mark theme.Mark, text string) {
 	t.mark.Hidden = mark == ""
-	t.line.Colour = look.Secondary
+	t.line.Colour = theme.Secondary
 	if mark != "" {
 		t.mark.SetResource(mark.Resource())
 		t.line.Colour = mark.Colour()

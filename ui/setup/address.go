@@ -10,9 +10,9 @@ import (
 	"fyne.io/fyne/v2/lang"
 
 	"countersign/internal/agent"
-	"countersign/ui/look"
+	"countersign/ui/i18n"
+	"countersign/ui/theme"
 	"countersign/ui/widgets"
-	"countersign/ui/words"
 )
 
 // address is the step that asks how the service reaches this computer.
@@ -52,7 +52,7 @@ func newAddress(s *Screen) *address {
 	p.ngrok = widgets.Stack(12, widgets.Halves(fields[agent.FieldNgrokToken], fields[agent.FieldNgrokDomain]))
 	p.external = widgets.Stack(12, widgets.Halves(fields[agent.FieldPublicURL], fields[agent.FieldListen]),
 		note(lang.L("The proxy must keep the path of what it passes on.")))
-	mark, line := widgets.MarkLine(look.MarkSigned, "")
+	mark, line := widgets.MarkLine(theme.MarkSigned, "")
 	p.found, p.foundLine = mark, line
 	content := widgets.Stack(16, widgets.Card(p.kind.content), widgets.Stack(0, p.ngrok, p.external), p.found)
 	p.step = &step{key: "address", name: lang.L("Public address"), title: lang.L("How does the service reach this computer?"),
@@ -98,7 +98,7 @@ func (p *address) choose(i int) {
 func (p *address) showFound() {
 	a := p.screen.answers
 	p.found.Hidden = a.address == "" || a.opened != a.fingerprint()
-	p.foundLine.Set(lang.L("It works: {{.Address}}", words.V{"Address": a.address}))
+	p.foundLine.Set(lang.L("It works: {{.Address}}", i18n.V{"Address": a.address}))
 }
 
 func (p *address) check(wrong map[string]string) {
@@ -114,13 +114,13 @@ func (p *address) ask() func(context.Context) error {
 	if a.settings.Tunnel == agent.TunnelNone || a.address != "" && a.opened == a.fingerprint() {
 		return nil
 	}
-	office, settings, secrets, mark := p.screen.desk.Office, a.settings, a.secrets, a.fingerprint()
+	office, settings, secrets, mark := p.screen.env.Office, a.settings, a.secrets, a.fingerprint()
 	return func(ctx context.Context) error {
 		public, err := office.TestTunnel(ctx, settings, secrets)
 		if err != nil {
 			return err
 		}
-		p.screen.desk.Work.Do(func() { a.opened, a.address = mark, public })
+		p.screen.env.Work.Do(func() { a.opened, a.address = mark, public })
 		return nil
 	}
 }

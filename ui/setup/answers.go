@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 
 	"countersign/internal/agent"
-	"countersign/ui/desk"
+	"countersign/ui/env"
 )
 
 // Answers are what was typed into the wizard, and how far it came. They outlive the screen, so that nothing is typed
@@ -27,7 +27,7 @@ type Answers struct {
 }
 
 // begin takes what was entered before the program ended, else the office's own settings, as the first answers.
-func (a *Answers) begin(office desk.Office) {
+func (a *Answers) begin(office env.Office) {
 	if a.began {
 		return
 	}

@@ -4,10 +4,10 @@ import (
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/container"
 	"fyne.io/fyne/v2/lang"
-	"fyne.io/fyne/v2/theme"
+	fynetheme "fyne.io/fyne/v2/theme"
 	"fyne.io/fyne/v2/widget"
 
-	"countersign/ui/look"
+	"countersign/ui/theme"
 	"countersign/ui/widgets"
 )
 
@@ -22,15 +22,15 @@ type bar struct {
 }
 
 func newBar(back, next, stop func()) *bar {
-	b := &bar{mark: widget.NewIcon(look.MarkProblem.Resource()), text: widgets.NewParagraph(""), moves: widget.NewProgressBarInfinite()}
-	b.back = widgets.NewButtonWithIcon(lang.L("Back"), theme.NavigateBackIcon(), back)
+	b := &bar{mark: widget.NewIcon(theme.MarkProblem.Resource()), text: widgets.NewParagraph(""), moves: widget.NewProgressBarInfinite()}
+	b.back = widgets.NewButtonWithIcon(lang.L("Back"), fynetheme.NavigateBackIcon(), back)
 	b.next = widgets.NewButton("", next)
 	b.next.Importance = widget.HighImportance
 	b.stop = widgets.NewButton(lang.L("Cancel"), stop)
 	b.moves.Stop()
 	b.room = widgets.Wide(160, b.moves)
 	said := widgets.Across(b.mark, b.text, b.room)
-	b.content = widgets.On(look.Paper, container.NewVBox(widget.NewSeparator(), widgets.PadHV(24, 10,
+	b.content = widgets.On(theme.Paper, container.NewVBox(widget.NewSeparator(), widgets.PadHV(24, 10,
 		widgets.Across(b.back, said, container.NewHBox(b.stop, b.next)))))
 	return b
 }
@@ -59,15 +59,15 @@ func (b *bar) busy(text string) {
 }
 
 // complain says what is wrong while something goes on.
-func (b *bar) complain(text string) { b.say(look.MarkProblem, text) }
+func (b *bar) complain(text string) { b.say(theme.MarkProblem, text) }
 
 // say shows a text; with a mark one that matters.
-func (b *bar) say(mark look.Mark, text string) {
+func (b *bar) say(mark theme.Mark, text string) {
 	b.mark.Hidden = mark == ""
 	if mark != "" {
 		b.mark.SetResource(mark.Resource())
 	}
-	b.text.Colour, b.text.Text = look.Text, text
+	b.text.Colour, b.text.Text = theme.Text, text
 	if mark != "" {
 		b.text.Colour = mark.Colour()
 	}

@@ -6,30 +6,30 @@ import (
 	"fyne.io/fyne/v2/lang"
 
 	"countersign/internal/agent"
+	"countersign/ui/async"
 	"countersign/ui/browse"
-	"countersign/ui/look"
-	"countersign/ui/words"
-	"countersign/ui/work"
+	"countersign/ui/i18n"
+	"countersign/ui/theme"
 )
 
 // PickFile lets the person choose the file that an administrator has made.
 func (s *Screen) PickFile() {
 	if s.cancel == nil {
-		browse.One(s.desk, lang.L("Open a file from your administrator"), agent.OfficeEnding, s.OpenFile)
+		browse.One(s.env, lang.L("Open a file from your administrator"), agent.OfficeEnding, s.OpenFile)
 	}
 }
 
 // OpenFile fills the wizard with the file of an administrator and shows its first step, so that the person sees which service
 // it is before anything is asked or kept. A file that cannot be used changes nothing.
 func (s *Screen) OpenFile(path string) {
-	office := s.desk.Office
-	work.Then(s.desk.Work, func(context.Context) (agent.OfficeFile, error) { return office.ReadOffice(path) },
+	office := s.env.Office
+	async.Then(s.env.Work, func(context.Context) (agent.OfficeFile, error) { return office.ReadOffice(path) },
 		func(file agent.OfficeFile, err error) {
 			switch {
 			case s.cancel != nil || s.answers.finished: // the settings are on their way
-				s.bar.say(look.MarkProblem, lang.L("The file was not opened, because something is still running."))
+				s.bar.say(theme.MarkProblem, lang.L("The file was not opened, because something is still running."))
 			case err != nil:
-				s.bar.say(look.MarkProblem, words.Sentence(err.Error()))
+				s.bar.say(theme.MarkProblem, i18n.Sentence(err.Error()))
 			default:
 				s.take(file)
 			}
@@ -49,5 +49,5 @@ func (s *Screen) take(file agent.OfficeFile) {
 	a.reached = 0
 	s.show(0)
 	s.keep()
-	s.bar.say(look.MarkSaved, lang.L("The file is open. Go through the steps and check what was filled in."))
+	s.bar.say(theme.MarkSaved, lang.L("The file is open. Go through the steps and check what was filled in."))
 }

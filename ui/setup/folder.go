@@ -7,9 +7,9 @@ import (
 	"fyne.io/fyne/v2/theme"
 
 	"countersign/internal/agent"
+	"countersign/ui/async"
 	"countersign/ui/browse"
 	"countersign/ui/widgets"
-	"countersign/ui/work"
 )
 
 // folder is the step that asks where signed documents go. After it, the office gets all settings.
@@ -49,19 +49,19 @@ func (p *folder) show() {
 }
 
 func (p *folder) enter() {
-	office, settings := p.screen.desk.Office, p.screen.answers.settings
-	work.Then(p.screen.desk.Work, func(context.Context) (string, error) { return office.PreviewName(settings) },
+	office, settings := p.screen.env.Office, p.screen.answers.settings
+	async.Then(p.screen.env.Work, func(context.Context) (string, error) { return office.PreviewName(settings) },
 		func(name string, _ error) { p.name.Set(name) })
 }
 
 func (p *folder) pick() {
-	browse.Folder(p.screen.desk, p.screen.answers.settings.SaveTo, p.path.SetText)
+	browse.Folder(p.screen.env, p.screen.answers.settings.SaveTo, p.path.SetText)
 }
 
 // ask hands all settings to the office, which makes the folder and tries to write there.
 func (p *folder) ask() func(context.Context) error {
 	a := p.screen.answers
-	office, settings, secrets := p.screen.desk.Office, p.screen.given(), a.secrets
+	office, settings, secrets := p.screen.env.Office, p.screen.given(), a.secrets
 	return func(ctx context.Context) error { return office.Configure(ctx, settings, secrets) }
 }
 

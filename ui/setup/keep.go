@@ -4,7 +4,7 @@ import (
 	"context"
 	"reflect"
 
-	"countersign/ui/work"
+	"countersign/ui/async"
 )
 
 // resume goes to where the person was when the program ended, but not beyond the folder: after it there are settings.
@@ -26,6 +26,6 @@ func (s *Screen) keep() {
 		return
 	}
 	a.kept = now
-	office := s.desk.Office
-	work.Then(s.desk.Work, func(context.Context) (struct{}, error) { return struct{}{}, office.KeepFirstRun(now) }, func(struct{}, error) {})
+	office := s.env.Office
+	async.Then(s.env.Work, func(context.Context) (struct{}, error) { return struct{}{}, office.KeepFirstRun(now) }, func(struct{}, error) {})
 }

@@ -4,16 +4,16 @@ import (
 	"path/filepath"
 	"testing"
 
+	"countersign/ui/i18n"
 	"countersign/ui/screentest"
 	"countersign/ui/widgets"
-	"countersign/ui/words"
 )
 
 func TestTheWizardHoldsInEveryLanguage(t *testing.T) {
-	for _, code := range words.Languages()[1:] {
+	for _, code := range i18n.Languages()[1:] {
 		t.Run(code, func(t *testing.T) {
-			words.Use(code)
-			t.Cleanup(func() { words.Use("en") })
+			i18n.Use(code)
+			t.Cleanup(func() { i18n.Use("en") })
 			w := first(t)
 			w.fillService()
 			w.address.token.SetText("token")

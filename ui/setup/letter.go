@@ -13,8 +13,8 @@ import (
 	"fyne.io/fyne/v2/widget"
 
 	"countersign/internal/agent"
+	"countersign/ui/i18n"
 	"countersign/ui/widgets"
-	"countersign/ui/words"
 )
 
 // letter is what an administrator needs to know, as far as the answers tell: exactly what to register, what to send back,
@@ -27,9 +27,9 @@ func (s *Screen) letter() (subject, text string) {
 		lang.L("I am setting up Countersign, which sends our documents for signature. It must be registered once with the signing service."),
 		"",
 		lang.L("Register an application with these values:"),
-		"• " + lang.L("Signing service: {{.Service}}", words.V{"Service": cmp.Or(host(x.AuthURL), lang.L("the one our office uses"))}),
-		"• " + lang.L("Return address (redirect URI), letter by letter: {{.Address}}", words.V{"Address": s.returnAddress()}),
-		"• " + lang.L("Scopes: {{.Scopes}}", words.V{"Scopes": strings.Join(x.Scopes, " ")}),
+		"• " + lang.L("Signing service: {{.Service}}", i18n.V{"Service": cmp.Or(host(x.AuthURL), lang.L("the one our office uses"))}),
+		"• " + lang.L("Return address (redirect URI), letter by letter: {{.Address}}", i18n.V{"Address": s.returnAddress()}),
+		"• " + lang.L("Scopes: {{.Scopes}}", i18n.V{"Scopes": strings.Join(x.Scopes, " ")}),
 		"• " + lang.L("Grant: authorization code with PKCE, and refresh tokens"),
 		"",
 		lang.L("Send me back:"),
@@ -81,12 +81,12 @@ func (s *Screen) AskAdministrator() {
 	copied := widgets.NewCaption("")
 	var pop *widgets.PopUp
 	copyIt := widgets.NewButtonWithIcon(lang.L("Copy"), theme.ContentCopyIcon(), func() {
-		s.desk.Copy(text)
+		s.env.Copy(text)
 		copied.Set(lang.L("Copied."))
 	})
 	copyIt.Importance = widget.HighImportance
 	mail := widgets.NewButtonWithIcon(lang.L("Write an e-mail"), theme.MailComposeIcon(), func() {
-		s.desk.Browse(mailto(subject, text), func(err error) {
+		s.env.Browse(mailto(subject, text), func(err error) {
 			if err != nil {
 				copied.Set(lang.L("No mail program could be opened. Copy the text instead."))
 			}
@@ -98,8 +98,8 @@ func (s *Screen) AskAdministrator() {
 		widgets.NewProse(lang.L("This letter holds no secret. With each step you answer, it says more.")))
 	content := widgets.Pad(20, container.NewBorder(head, foot, nil, nil,
 		widgets.PadHV(0, 12, widgets.Card(container.NewVScroll(lines)))))
-	room := s.desk.Window.Canvas().Size()
-	pop = widgets.Open(s.desk.Window.Canvas(), content, fyne.NewSize(min(680, room.Width-48), min(540, room.Height-48)), copyIt, nil)
+	room := s.env.Window.Canvas().Size()
+	pop = widgets.Open(s.env.Window.Canvas(), content, fyne.NewSize(min(680, room.Width-48), min(540, room.Height-48)), copyIt, nil)
 }
 
 // mailto is a letter without a receiver (RFC 6068): spaces and line ends are escaped, not written as a form does.

@@ -6,14 +6,14 @@ import (
 	"fyne.io/fyne/v2/lang"
 
 	"countersign/internal/agent"
-	"countersign/ui/look"
+	"countersign/ui/i18n"
+	"countersign/ui/theme"
 	"countersign/ui/widgets"
-	"countersign/ui/words"
 )
 
 // wrong is what cannot be right in what is typed so far, by the field.
 func (s *Screen) wrong() map[string]string {
-	wrong := words.Findings(s.answers.settings.Check())
+	wrong := i18n.Findings(s.answers.settings.Check())
 	s.address.check(wrong)
 	s.registration.check(wrong)
 	return wrong
@@ -41,7 +41,7 @@ func (s *Screen) touched() {
 func (s *Screen) right() bool {
 	p, wrong := s.current(), s.wrong()
 	if p == s.service.step && s.answers.preset == "" {
-		s.bar.say(look.MarkProblem, lang.L("Choose a signing service."))
+		s.bar.say(theme.MarkProblem, lang.L("Choose a signing service."))
 		return false
 	}
 	all := true
@@ -51,7 +51,7 @@ func (s *Screen) right() bool {
 	}
 	s.bar.say("", "")
 	if !all {
-		s.bar.say(look.MarkProblem, lang.L("Check the marked fields."))
+		s.bar.say(theme.MarkProblem, lang.L("Check the marked fields."))
 	}
 	s.page.Refresh()
 	return all
@@ -61,11 +61,11 @@ func (s *Screen) right() bool {
 func (s *Screen) blame(p *step, err error) {
 	var config *agent.ConfigError
 	if errors.As(err, &config) && s.blameFields(p, config.Fields) {
-		s.bar.say(look.MarkProblem, lang.L("Check the marked fields."))
+		s.bar.say(theme.MarkProblem, lang.L("Check the marked fields."))
 		s.page.Refresh()
 		return
 	}
-	text := words.Sentence(err.Error())
+	text := i18n.Sentence(err.Error())
 	if field := p.fields[p.blame]; field != nil {
 		if p.reveal != nil {
 			p.reveal()
@@ -74,7 +74,7 @@ func (s *Screen) blame(p *step, err error) {
 		s.page.Refresh()
 		return
 	}
-	s.bar.say(look.MarkProblem, text)
+	s.bar.say(theme.MarkProblem, text)
 }
 
 // blameFields marks the fields that the wizard has, and reports whether there is one.
@@ -91,7 +91,7 @@ func (s *Screen) blameFields(p *step, wrong []agent.FieldError) (some bool) {
 		if reveal := s.steps[at].reveal; reveal != nil {
 			reveal()
 		}
-		field.Wrong(words.Sentence(f.Text))
+		field.Wrong(i18n.Sentence(f.Text))
 	}
 	return some
 }

@@ -16,10 +16,10 @@ import (
 	"fyne.io/fyne/v2/widget"
 
 	"countersign/assets"
-	"countersign/ui/desk"
-	"countersign/ui/look"
+	"countersign/ui/async"
+	"countersign/ui/env"
+	"countersign/ui/theme"
 	"countersign/ui/widgets"
-	"countersign/ui/work"
 )
 
 // Ways lead out of the wizard.
@@ -46,7 +46,7 @@ type step struct {
 
 // Screen is the wizard. All methods belong to the window's goroutine.
 type Screen struct {
-	desk    *desk.Desk
+	env     *env.Env
 	answers *Answers
 	ways    Ways
 	content fyne.CanvasObject
@@ -67,9 +67,9 @@ type Screen struct {
 }
 
 // New returns the wizard where answers left it.
-func New(d *desk.Desk, answers *Answers, ways Ways) *Screen {
+func New(d *env.Env, answers *Answers, ways Ways) *Screen {
 	answers.begin(d.Office) // from memory, like the question whether there is a wizard at all
-	s := &Screen{desk: d, answers: answers, ways: ways, list: widgets.Stack(2), page: container.NewStack()}
+	s := &Screen{env: d, answers: answers, ways: ways, list: widgets.Stack(2), page: container.NewStack()}
 	s.bar = newBar(s.Back, s.Next, s.Stop)
 	s.service, s.address, s.back = newService(s), newAddress(s), newWayBack(s)
 	s.registration, s.folder, s.signIn = newRegistration(s), newFolder(s), newSignIn(s)
@@ -77,7 +77,7 @@ func New(d *desk.Desk, answers *Answers, ways Ways) *Screen {
 	s.resume()
 	s.build()
 	s.turn(answers.at)
-	work.Then(d.Work, func(context.Context) (kept, error) {
+	async.Then(d.Work, func(context.Context) (kept, error) {
 		client, ngrok := d.Office.HasSecrets()
 		return kept{client, ngrok}, nil
 	}, func(k kept, _ error) { s.registration.know(k); s.address.know(k) })
@@ -94,7 +94,7 @@ func (s *Screen) Content() fyne.CanvasObject { return s.content }
 func (s *Screen) Finishing() bool { return s.answers.finished || s.cancel != nil && !s.playing }
 
 // Say tells the person something that belongs to no field.
-func (s *Screen) Say(text string) { s.bar.say(look.MarkProblem, text) }
+func (s *Screen) Say(text string) { s.bar.say(theme.MarkProblem, text) }
 
 // Said is what the wizard says at its foot.
 func (s *Screen) Said() string { return s.bar.text.Text }
@@ -116,7 +116,7 @@ func (s *Screen) build() {
 // brand is the program's icon and name.
 func brand() fyne.CanvasObject {
 	name := widgets.NewLine("Countersign")
-	name.Bold, name.Scale = true, look.Title
+	name.Bold, name.Scale = true, theme.Title
 	var logo fyne.CanvasObject
 	if data, err := assets.Icon(64); err == nil {
 		picture := canvas.NewImageFromResource(fyne.NewStaticResource("countersign-64.png", data))
@@ -139,7 +139,7 @@ func (s *Screen) show(at int) {
 // Focus puts the cursor where the step begins.
 func (s *Screen) Focus() {
 	if p := s.current(); p.first != nil {
-		s.desk.Window.Canvas().Focus(p.first)
+		s.env.Window.Canvas().Focus(p.first)
 	}
 }
 
@@ -163,17 +163,17 @@ func (s *Screen) turn(at int) {
 func (s *Screen) showList() {
 	s.list.Objects = nil
 	for i, p := range s.steps {
-		mark := look.MarkLater
+		mark := theme.MarkLater
 		switch {
 		case i == s.answers.at:
-			mark = look.MarkNext
+			mark = theme.MarkNext
 		case i < s.answers.reached:
-			mark = look.MarkSigned
+			mark = theme.MarkSigned
 		}
 		name := widgets.NewLine(p.name)
 		name.Bold = i == s.answers.at
 		if i > s.answers.reached {
-			name.Colour = look.Secondary
+			name.Colour = theme.Secondary
 		}
 		row := widgets.PadHV(12, 8, widgets.Across(widget.NewIcon(mark.Resource()), name, nil))
 		if i > s.answers.reached || i == s.answers.at {
@@ -232,7 +232,7 @@ func (s *Screen) Next() {
 	}
 	s.bar.busy(p.asking)
 	stopped := false
-	cancel := work.Then(s.desk.Work, func(ctx context.Context) (struct{}, error) { return struct{}{}, ask(ctx) },
+	cancel := async.Then(s.env.Work, func(ctx context.Context) (struct{}, error) { return struct{}{}, ask(ctx) },
 		func(_ struct{}, err error) {
 			if stopped && err != nil { // whatever went wrong meanwhile, the person knows better
 				err = context.Canceled
@@ -288,6 +288,6 @@ func (s *Screen) DemoFailed(text string) {
 	s.cancel, s.playing = nil, false
 	s.bar.rest(s.answers.at > 0, s.current().next)
 	if text != "" {
-		s.bar.say(look.MarkProblem, text)
+		s.bar.say(theme.MarkProblem, text)
 	}
 }

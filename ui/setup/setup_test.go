@@ -12,10 +12,10 @@ import (
 
 	"countersign/internal/agent"
 	"countersign/internal/agent/settingstest"
+	"countersign/ui/i18n"
 	"countersign/ui/officetest"
 	"countersign/ui/screentest"
 	"countersign/ui/widgets"
-	"countersign/ui/words"
 )
 
 func TestMain(m *testing.M) { screentest.Main(m) }
@@ -42,7 +42,7 @@ func first(t *testing.T) *wizard {
 
 // open shows the wizard, as at the start and after a look at the demo.
 func (w *wizard) open() {
-	w.Screen = New(w.Desk, w.answers, Ways{Done: func() { w.done++ }, Demo: func() func() { w.demos++; return func() { w.DemoFailed("") } }})
+	w.Screen = New(w.Env, w.answers, Ways{Done: func() { w.done++ }, Demo: func() func() { w.demos++; return func() { w.DemoFailed("") } }})
 	w.Bench.Show(w.Content(), screentest.Big)
 }
 
@@ -517,7 +517,7 @@ func TestEveryFieldIsJudgedAsTheAgentDoes(t *testing.T) {
 			w.show(at)
 			w.answers.settings = c.With(folder)
 			w.right()
-			if want := words.Findings(c.With(folder).Check())[c.Field]; w.said(c.Field) != want || c.Wrong() == (want == "") {
+			if want := i18n.Findings(c.With(folder).Check())[c.Field]; w.said(c.Field) != want || c.Wrong() == (want == "") {
 				t.Errorf("said %q, want %q", w.said(c.Field), want)
 			}
 		})

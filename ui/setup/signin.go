@@ -11,9 +11,9 @@ import (
 	"fyne.io/fyne/v2/widget"
 
 	"countersign/internal/agent"
+	"countersign/ui/async"
+	"countersign/ui/i18n"
 	"countersign/ui/widgets"
-	"countersign/ui/words"
-	"countersign/ui/work"
 )
 
 // signIn is the last step: the browser opens, and comes back.
@@ -39,7 +39,7 @@ func newSignIn(s *Screen) *signIn {
 	p.pasted.OnEscape = s.Stop
 	p.field = widgets.NewField(lang.L("Address from the browser"),
 		widgets.Across(nil, p.pasted, widgets.NewButton(lang.L("Continue"), p.paste)), "")
-	p.link = widgets.NewButtonWithIcon(lang.L("Copy sign-in link"), theme.ContentCopyIcon(), func() { s.desk.Copy(p.address) })
+	p.link = widgets.NewButtonWithIcon(lang.L("Copy sign-in link"), theme.ContentCopyIcon(), func() { s.env.Copy(p.address) })
 	p.running = widgets.Stack(12, note(lang.L("Finish in your browser. If nothing happens here, copy the address from the browser and paste it below.")),
 		p.field, widgets.NewField(lang.L("Sign-in page"), widgets.Across(nil, p.shown, p.link), lang.L("If no browser opens, open this address in one.")))
 	p.running.Hide()
@@ -75,7 +75,7 @@ func (p *signIn) announce() {
 	}
 	p.warning.Set(text)
 	p.announced.Hidden = text == ""
-	p.where.Set(lang.L("You sign in at {{.Host}}. Check that your browser shows this name.", words.V{"Host": host(s.AuthURL)}))
+	p.where.Set(lang.L("You sign in at {{.Host}}. Check that your browser shows this name.", i18n.V{"Host": host(s.AuthURL)}))
 }
 
 func (p *signIn) rest() {
@@ -87,7 +87,7 @@ func (p *signIn) rest() {
 
 // ask runs the sign-in.
 func (p *signIn) ask() func(context.Context) error {
-	office, d := p.screen.desk.Office, p.screen.desk
+	office, d := p.screen.env.Office, p.screen.env
 	p.rest()
 	p.address = ""
 	open := func(address string) error {
@@ -110,9 +110,9 @@ func (p *signIn) opened(address string) {
 	p.running.Show()
 	p.later.Hide()
 	p.content.Refresh()
-	p.screen.desk.Browse(address, func(err error) {
+	p.screen.env.Browse(address, func(err error) {
 		if err != nil && p.screen.cancel != nil && p.address == address {
-			p.screen.bar.complain(words.NoBrowser(err))
+			p.screen.bar.complain(i18n.NoBrowser(err))
 		}
 	})
 }
@@ -125,14 +125,14 @@ func (p *signIn) ended() {
 
 // paste hands over the address on which the browser ended.
 func (p *signIn) paste() {
-	text, office := p.pasted.Text, p.screen.desk.Office
+	text, office := p.pasted.Text, p.screen.env.Office
 	if text == "" || p.screen.cancel == nil {
 		return
 	}
-	work.Then(p.screen.desk.Work, func(context.Context) (struct{}, error) { return struct{}{}, office.Paste(text) },
+	async.Then(p.screen.env.Work, func(context.Context) (struct{}, error) { return struct{}{}, office.Paste(text) },
 		func(_ struct{}, err error) {
 			if err != nil {
-				p.field.Wrong(words.Sentence(err.Error()))
+				p.field.Wrong(i18n.Sentence(err.Error()))
 				p.content.Refresh()
 			}
 		})

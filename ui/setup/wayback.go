@@ -5,10 +5,10 @@ import (
 
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/lang"
-	"fyne.io/fyne/v2/theme"
+	fynetheme "fyne.io/fyne/v2/theme"
 
 	"countersign/internal/agent"
-	"countersign/ui/look"
+	"countersign/ui/theme"
 	"countersign/ui/widgets"
 )
 
@@ -29,7 +29,7 @@ var redirects = []agent.RedirectKind{agent.RedirectTunnel, agent.RedirectLocalho
 func newWayBack(s *Screen) *wayBack {
 	p := &wayBack{screen: s, registered: widgets.NewEntry("https://office.example/callback"), shown: widgets.NewLine(""), copied: widgets.NewCaption("")}
 	p.shown.Bold, p.shown.Shorten = true, true
-	p.copied.Colour = look.Done
+	p.copied.Colour = theme.Done
 	s.bind(p.registered, &s.answers.settings.RedirectURI)
 	p.registered.OnChanged = func(text string) {
 		s.answers.settings.RedirectURI = text
@@ -43,7 +43,7 @@ func newWayBack(s *Screen) *wayBack {
 	}, p.choose)
 	p.other = widgets.NewField(lang.L("Return address registered with the service"), p.registered,
 		lang.L("Fill in only if a different address is already registered."))
-	copyIt := widgets.NewButtonWithIcon(lang.L("Copy"), theme.ContentCopyIcon(), p.copy)
+	copyIt := widgets.NewButtonWithIcon(lang.L("Copy"), fynetheme.ContentCopyIcon(), p.copy)
 	p.card = widgets.Stack(0, widgets.Card(widgets.Stack(6, widgets.NewCaption(lang.L("Address to register with the signing service")),
 		widgets.Across(nil, p.shown, widgets.Row(8, p.copied, copyIt)),
 		note(lang.L("You can sign in only if exactly this address is registered for your client ID. The letter to your administrator contains it.")))))
@@ -90,7 +90,7 @@ func (p *wayBack) showAddress() {
 }
 
 func (p *wayBack) copy() {
-	p.screen.desk.Copy(p.returns())
+	p.screen.env.Copy(p.returns())
 	p.copied.Shorten = false
 	p.copied.Set(lang.L("Copied."))
 	p.content.Refresh()

@@ -4,7 +4,7 @@ import (
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/widget"
 
-	"countersign/ui/look"
+	"countersign/ui/theme"
 )
 
 // Strip is a line across the top with a sentence and at most one action. It is hidden until it has something to say.
@@ -76,7 +76,7 @@ func (s *Strip) Text() string {
 }
 
 // MarkLine is a mark with words beside it.
-func MarkLine(mark look.Mark, text string) (*fyne.Container, *Line) {
+func MarkLine(mark theme.Mark, text string) (*fyne.Container, *Line) {
 	line := NewLine(text)
 	line.Colour = mark.Colour()
 	line.Bold = true

@@ -6,7 +6,7 @@ import (
 	"fyne.io/fyne/v2/driver/desktop"
 	"fyne.io/fyne/v2/widget"
 
-	"countersign/ui/look"
+	"countersign/ui/theme"
 )
 
 // Field is a named input with a line under it that explains, or says what is wrong.
@@ -25,8 +25,8 @@ type Field struct {
 // shown while nothing is wrong.
 func NewField(name string, input fyne.CanvasObject, hint string) *Field {
 	label := NewCaption(name)
-	label.Colour = look.Text
-	f := &Field{hint: hint, below: NewProse(hint), mark: widget.NewIcon(look.MarkProblem.Resource())}
+	label.Colour = theme.Text
+	f := &Field{hint: hint, below: NewProse(hint), mark: widget.NewIcon(theme.MarkProblem.Resource())}
 	label.Hidden = name == ""
 	f.input, _ = input.(interface{ Mark(wrong bool) })
 	f.line = Across(f.mark, f.below, nil)
@@ -42,11 +42,11 @@ func (f *Field) Wrong(text string) {
 	if f.input != nil {
 		f.input.Mark(f.wrong)
 	}
-	f.below.Colour = look.Secondary
+	f.below.Colour = theme.Secondary
 	f.below.Text = f.hint
 	f.mark.Hide()
 	if f.wrong {
-		f.below.Text, f.below.Colour = text, look.Attention
+		f.below.Text, f.below.Colour = text, theme.Attention
 		f.mark.Show()
 	}
 	f.line.Hidden = f.below.Text == ""

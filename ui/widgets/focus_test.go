@@ -9,10 +9,10 @@ import (
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/container"
 	"fyne.io/fyne/v2/test"
-	"fyne.io/fyne/v2/theme"
+	fynetheme "fyne.io/fyne/v2/theme"
 	"fyne.io/fyne/v2/widget"
 
-	"countersign/ui/look"
+	"countersign/ui/theme"
 )
 
 // TestTheFocusIsSeenOnEveryWidget compares pictures of everything that takes the focus, with and without it, in both
@@ -20,29 +20,29 @@ import (
 // (WCAG 2.2, 2.4.13).
 func TestTheFocusIsSeenOnEveryWidget(t *testing.T) {
 	button := func(importance widget.Importance) fyne.Focusable {
-		b := NewButtonWithIcon("Send 2 documents", theme.MailSendIcon(), func() {})
+		b := NewButtonWithIcon("Send 2 documents", fynetheme.MailSendIcon(), func() {})
 		b.Importance = importance
 		return b
 	}
 	check := NewCheck("Also save the certificate", func(bool) {})
 	marked := NewCheck("Also save the certificate", func(bool) {})
 	marked.Checked = true
-	chosen := NavItem(theme.StorageIcon(), "Packages", func() {})
+	chosen := NavItem(fynetheme.StorageIcon(), "Packages", func() {})
 	chosen.Choose(true)
 	list := NewList(func() int { return 3 }, func() fyne.CanvasObject { return NewLine("row") }, func(int, fyne.CanvasObject) {})
 	for name, w := range map[string]fyne.Focusable{
 		"button": button(widget.MediumImportance), "primary button": button(widget.HighImportance), "quiet button": button(widget.LowImportance),
 		"dangerous button": button(widget.DangerImportance), "check": check, "marked check": marked, "selection": NewSelect([]string{"One", "Two"}, func(string) {}),
-		"entry": NewEntry(""), "text": NewText(3), "secret": NewSecret(), "entry of the sidebar": NavItem(theme.StorageIcon(), "Packages", func() {}),
+		"entry": NewEntry(""), "text": NewText(3), "secret": NewSecret(), "entry of the sidebar": NavItem(fynetheme.StorageIcon(), "Packages", func() {}),
 		"chosen entry of the sidebar": chosen, "tab": NewTabs([]string{"One", "Two"}, nil).items[0], "choice": NewChoice([]string{"One", "Two"}, func() {}).items[0],
 		"list": list,
 	} {
 		for _, kind := range []string{"light", "dark"} {
 			app := test.NewTempApp(t)
-			app.Settings().SetTheme(look.For(kind))
+			app.Settings().SetTheme(theme.For(kind))
 			window := app.NewWindow("")
 			o := w.(fyne.CanvasObject)
-			window.SetContent(container.NewStack(NewBack(look.Paper), container.NewPadded(o)))
+			window.SetContent(container.NewStack(NewBack(theme.Paper), container.NewPadded(o)))
 			window.Resize(fyne.NewSize(260, 120))
 			before := window.Canvas().Capture()
 			window.Canvas().Focus(w)

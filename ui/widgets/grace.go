@@ -6,7 +6,7 @@ import (
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/widget"
 
-	"countersign/ui/look"
+	"countersign/ui/theme"
 )
 
 // graceSeconds is how long something that cannot be taken back waits for whoever thinks better of it.
@@ -55,7 +55,7 @@ func (g *Grace) Begin(says func(seconds int) string, undo string, do, undone fun
 			undone()
 		}
 	})
-	l.object = On(look.Calm, PadHV(20, 6, Across(nil, l.text, l.button)))
+	l.object = On(theme.Calm, PadHV(20, 6, Across(nil, l.text, l.button)))
 	l.text.Set(says(l.left))
 	g.lines = append(g.lines, l)
 	g.draw()

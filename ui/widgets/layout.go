@@ -7,10 +7,10 @@ import (
 	"fyne.io/fyne/v2/canvas"
 	"fyne.io/fyne/v2/container"
 	"fyne.io/fyne/v2/layout"
-	"fyne.io/fyne/v2/theme"
+	fynetheme "fyne.io/fyne/v2/theme"
 	"fyne.io/fyne/v2/widget"
 
-	"countersign/ui/look"
+	"countersign/ui/theme"
 )
 
 // Back is a plain area in a colour of the theme that follows light and dark.
@@ -57,7 +57,7 @@ func (r *backRenderer) apply() {
 	if r.back.outline != "" {
 		r.rect.StrokeColor, r.rect.StrokeWidth = th.Color(r.back.outline, variant), 1
 		if !r.back.sharp {
-			r.rect.CornerRadius = th.Size(theme.SizeNameCardRadius)
+			r.rect.CornerRadius = th.Size(fynetheme.SizeNameCardRadius)
 		}
 	}
 }
@@ -70,15 +70,15 @@ func (r *backRenderer) Destroy()                     {}
 
 // Sheet is a picture of a page with a fine edge around it, as paper on paper has none of its own.
 func Sheet(picture fyne.CanvasObject) fyne.CanvasObject {
-	back := NewBack(look.Surface)
-	back.outline, back.sharp = look.Secondary, true
+	back := NewBack(theme.Surface)
+	back.outline, back.sharp = theme.Secondary, true
 	return container.NewStack(back, Pad(1, picture))
 }
 
 // Card is content on the surface colour with a fine edge.
 func Card(content fyne.CanvasObject) fyne.CanvasObject {
-	back := NewBack(look.Surface)
-	back.outline = look.Line
+	back := NewBack(theme.Surface)
+	back.outline = theme.Line
 	return container.NewStack(back, Pad(12, content))
 }
 

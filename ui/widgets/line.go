@@ -9,10 +9,10 @@ import (
 
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/canvas"
-	"fyne.io/fyne/v2/theme"
+	fynetheme "fyne.io/fyne/v2/theme"
 	"fyne.io/fyne/v2/widget"
 
-	"countersign/ui/look"
+	"countersign/ui/theme"
 )
 
 // Line is one line of text without the padding of a label, in a colour and size of the theme. With Shorten it takes
@@ -29,7 +29,7 @@ type Line struct {
 
 // NewLine returns a line in body size and text colour that takes the width it needs.
 func NewLine(text string) *Line {
-	l := &Line{Text: text, Colour: look.Text, Scale: look.Body}
+	l := &Line{Text: text, Colour: theme.Text, Scale: theme.Body}
 	l.ExtendBaseWidget(l)
 	return l
 }
@@ -37,7 +37,7 @@ func NewLine(text string) *Line {
 // NewCaption returns a small line in the secondary colour that shortens itself.
 func NewCaption(text string) *Line {
 	l := NewLine(text)
-	l.Colour, l.Scale, l.Shorten = look.Secondary, look.Caption, true
+	l.Colour, l.Scale, l.Shorten = theme.Secondary, theme.Caption, true
 	return l
 }
 
@@ -51,7 +51,7 @@ func NewName(text string) *Line {
 // NewHeading returns a line in heading size that shortens itself.
 func NewHeading(text string) *Line {
 	l := NewLine(text)
-	l.Scale, l.Bold, l.Shorten = look.Heading, true, true
+	l.Scale, l.Bold, l.Shorten = theme.Heading, true, true
 	return l
 }
 
@@ -130,7 +130,7 @@ func (r *lineRenderer) MinSize() fyne.Size {
 	size := fyne.MeasureText(r.line.Text, r.text.TextSize, r.text.TextStyle)
 	size.Height = fyne.MeasureText("M", r.text.TextSize, r.text.TextStyle).Height // also while there is no text
 	if r.line.Shorten {
-		size.Width = min(size.Width, 3*r.line.Theme().Size(theme.SizeNameText))
+		size.Width = min(size.Width, 3*r.line.Theme().Size(fynetheme.SizeNameText))
 	}
 	return size
 }

@@ -6,10 +6,10 @@ import (
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/canvas"
 	"fyne.io/fyne/v2/container"
-	"fyne.io/fyne/v2/theme"
+	fynetheme "fyne.io/fyne/v2/theme"
 	"fyne.io/fyne/v2/widget"
 
-	"countersign/ui/look"
+	"countersign/ui/theme"
 )
 
 // PopUp is content over a window, which it covers: what is below gets neither mouse nor keys. All pop-ups of ours are
@@ -114,8 +114,8 @@ func (p *PopUp) TappedSecondary(*fyne.PointEvent) { p.Tapped(nil) }
 // CreateRenderer is Fyne's.
 func (p *PopUp) CreateRenderer() fyne.WidgetRenderer {
 	r := &popUpRenderer{pop: p, veil: canvas.NewRectangle(color.Transparent)}
-	back := NewBack(theme.ColorNameOverlayBackground)
-	back.outline = look.Line
+	back := NewBack(fynetheme.ColorNameOverlayBackground)
+	back.outline = theme.Line
 	r.panel = container.NewStack(&catcher{}, back, p.content)
 	if c, ok := r.panel.Objects[0].(*catcher); ok {
 		c.ExtendBaseWidget(c)
@@ -144,7 +144,7 @@ type popUpRenderer struct {
 func (r *popUpRenderer) apply() {
 	r.veil.FillColor = color.Transparent
 	if r.pop.at == nil {
-		r.veil.FillColor = r.pop.Theme().Color(look.Veil, fyne.CurrentApp().Settings().ThemeVariant())
+		r.veil.FillColor = r.pop.Theme().Color(theme.Veil, fyne.CurrentApp().Settings().ThemeVariant())
 	}
 }
 

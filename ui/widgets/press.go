@@ -6,10 +6,10 @@ import (
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/canvas"
 	"fyne.io/fyne/v2/driver/desktop"
-	"fyne.io/fyne/v2/theme"
+	fynetheme "fyne.io/fyne/v2/theme"
 	"fyne.io/fyne/v2/widget"
 
-	"countersign/ui/look"
+	"countersign/ui/theme"
 )
 
 // Press is content that can be pressed and chosen: an entry of the sidebar, a tab. It takes the focus, shows it, answers
@@ -120,17 +120,17 @@ type pressRenderer struct {
 
 func (r *pressRenderer) apply() {
 	p, th, variant := r.press, r.press.Theme(), fyne.CurrentApp().Settings().ThemeVariant()
-	r.back.CornerRadius = th.Size(theme.SizeNameButtonRadius)
+	r.back.CornerRadius = th.Size(fynetheme.SizeNameButtonRadius)
 	r.back.FillColor = color.Transparent
 	r.bar.FillColor = color.Transparent
 	switch {
 	case p.chosen && p.underline:
-		r.bar.FillColor = th.Color(look.Ink, variant)
+		r.bar.FillColor = th.Color(theme.Ink, variant)
 	case p.chosen:
-		r.back.FillColor = th.Color(look.Chosen, variant)
+		r.back.FillColor = th.Color(theme.Chosen, variant)
 	}
 	if p.hovered && r.back.FillColor == color.Transparent {
-		r.back.FillColor = th.Color(theme.ColorNameHover, variant)
+		r.back.FillColor = th.Color(fynetheme.ColorNameHover, variant)
 	}
 	r.ring.show(th, p.focused, false)
 }
@@ -156,8 +156,8 @@ func (r *pressRenderer) Refresh() {
 // NewLink returns a text to be pressed that leads somewhere, with an icon, and shortens itself where there is no room.
 func NewLink(icon fyne.Resource, text string, pressed func()) *Press {
 	line := NewLine(text)
-	line.Colour, line.Shorten, line.Middle = look.Ink, true, true
-	return NewPress(PadHV(4, 6, Across(widget.NewIcon(theme.NewColoredResource(icon, look.Ink)), line, nil)), pressed)
+	line.Colour, line.Shorten, line.Middle = theme.Ink, true, true
+	return NewPress(PadHV(4, 6, Across(widget.NewIcon(fynetheme.NewColoredResource(icon, theme.Ink)), line, nil)), pressed)
 }
 
 // NavItem is an entry of the sidebar: an icon and a word.
@@ -231,9 +231,9 @@ func (t *Tabs) Label(index int, text string) { t.names[index].Set(text) }
 func (t *Tabs) show() {
 	for i, item := range t.items {
 		t.names[i].Bold = i == t.chosen
-		t.names[i].Colour = look.Secondary
+		t.names[i].Colour = theme.Secondary
 		if i == t.chosen {
-			t.names[i].Colour = look.Text
+			t.names[i].Colour = theme.Text
 		}
 		t.names[i].Refresh()
 		item.Choose(i == t.chosen)

@@ -7,10 +7,10 @@ import (
 
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/canvas"
-	"fyne.io/fyne/v2/theme"
+	fynetheme "fyne.io/fyne/v2/theme"
 	"fyne.io/fyne/v2/widget"
 
-	"countersign/ui/look"
+	"countersign/ui/theme"
 )
 
 // Prose is a text that takes as many lines as it needs, without the padding of a label, so that a long sentence beside
@@ -27,7 +27,7 @@ type Prose struct {
 // NewFullHeading returns a text in heading size on up to two lines that keeps its end.
 func NewFullHeading(text string) *Prose {
 	p := NewParagraph(text)
-	p.Scale, p.Bold, p.Most = look.Heading, true, 2
+	p.Scale, p.Bold, p.Most = theme.Heading, true, 2
 	return p
 }
 
@@ -41,13 +41,13 @@ func NewFullName(text string) *Prose {
 // NewParagraph returns a text in body size and text colour.
 func NewParagraph(text string) *Prose {
 	p := NewProse(text)
-	p.Colour, p.Scale = look.Text, look.Body
+	p.Colour, p.Scale = theme.Text, theme.Body
 	return p
 }
 
 // NewProse returns a small text in the secondary colour.
 func NewProse(text string) *Prose {
-	p := &Prose{Text: text, Colour: look.Secondary, Scale: look.Caption}
+	p := &Prose{Text: text, Colour: theme.Secondary, Scale: theme.Caption}
 	p.ExtendBaseWidget(p)
 	return p
 }
@@ -146,7 +146,7 @@ func (r *proseRenderer) Layout(size fyne.Size) {
 // MinSize is as high as the text is at its present width.
 func (r *proseRenderer) MinSize() fyne.Size {
 	lines := len(r.wrapped(r.prose.Size().Width))
-	return fyne.NewSize(3*r.prose.Theme().Size(theme.SizeNameText), float32(lines)*r.height())
+	return fyne.NewSize(3*r.prose.Theme().Size(fynetheme.SizeNameText), float32(lines)*r.height())
 }
 
 // Refresh wraps anew.

@@ -5,7 +5,7 @@ import (
 	"fyne.io/fyne/v2/layout"
 	"fyne.io/fyne/v2/widget"
 
-	"countersign/ui/look"
+	"countersign/ui/theme"
 )
 
 // Question is asked before something that cannot be taken back. Its first answer is the safe one, on which the cursor
@@ -31,7 +31,7 @@ func Ask(window fyne.Canvas, q Question) *PopUp {
 	safe, do := answer(q.Safe, q.OnSafe), answer(q.Do, q.OnDo)
 	safe.Importance = widget.HighImportance
 	text := NewParagraph(q.Text)
-	text.Colour = look.Text
+	text.Colour = theme.Text
 	content := Pad(20, Stack(16, NewHeading(q.Title), text, Row(8, layout.NewSpacer(), safe, do)))
 	p = Open(window, content, fyne.NewSize(440, 0), safe, nil)
 	return p

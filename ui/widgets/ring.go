@@ -5,9 +5,9 @@ import (
 
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/canvas"
-	"fyne.io/fyne/v2/theme"
+	fynetheme "fyne.io/fyne/v2/theme"
 
-	"countersign/ui/look"
+	"countersign/ui/theme"
 )
 
 // ring marks what has the focus: a line of ink, and within it one of paper, so that one of the two stands out against
@@ -32,12 +32,12 @@ func (r *ring) layout(size fyne.Size) {
 // show draws the ring, or takes it away. What is wrong has its outer line also without the focus, in the colour of the seal.
 func (r *ring) show(th fyne.Theme, focused, wrong bool) {
 	variant := fyne.CurrentApp().Settings().ThemeVariant()
-	radius := th.Size(theme.SizeNameButtonRadius)
-	outer := look.Ink
+	radius := th.Size(fynetheme.SizeNameButtonRadius)
+	outer := theme.Ink
 	if wrong {
-		outer = look.Attention
+		outer = theme.Attention
 	}
-	for part, colour := range map[*canvas.Rectangle]fyne.ThemeColorName{r.outer: outer, r.inner: look.Paper} {
+	for part, colour := range map[*canvas.Rectangle]fyne.ThemeColorName{r.outer: outer, r.inner: theme.Paper} {
 		part.StrokeColor, part.StrokeWidth = color.Transparent, 0
 		if focused || wrong && part == r.outer {
 			part.StrokeColor, part.StrokeWidth = th.Color(colour, variant), ringWidth

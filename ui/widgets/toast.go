@@ -6,14 +6,14 @@ import (
 
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/container"
-	"fyne.io/fyne/v2/theme"
+	fynetheme "fyne.io/fyne/v2/theme"
 	"fyne.io/fyne/v2/widget"
 
-	"countersign/ui/look"
+	"countersign/ui/theme"
 )
 
-// mostToasts is how many are shown at once; the oldest goes first.
-const mostToasts = 3
+// maxToasts is how many are shown at once; the oldest goes first.
+const maxToasts = 3
 
 // toastWidth is how wide a toast is.
 const toastWidth = 360
@@ -48,13 +48,13 @@ func (t *Toasts) Say(text string) {
 	label := widget.NewLabel(text)
 	label.Wrapping = fyne.TextWrapWord
 	x := &toast{text: text}
-	end := NewButtonWithIcon("", theme.CancelIcon(), func() { t.end(x) })
+	end := NewButtonWithIcon("", fynetheme.CancelIcon(), func() { t.end(x) })
 	end.Importance = widget.LowImportance
-	back := NewBack(look.Calm)
-	back.outline = look.Line
+	back := NewBack(theme.Calm)
+	back.outline = theme.Line
 	x.object = container.NewStack(back, PadHV(8, 2, Across(nil, label, end)))
 	t.shown = append(t.shown, x)
-	if len(t.shown) > mostToasts {
+	if len(t.shown) > maxToasts {
 		t.shown = t.shown[1:]
 	}
 	t.draw()

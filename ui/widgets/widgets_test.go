@@ -9,7 +9,7 @@ import (
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/test"
 
-	"countersign/ui/look"
+	"countersign/ui/theme"
 )
 
 func TestALineNeverGrowsOutOfItsRoom(t *testing.T) {
@@ -62,7 +62,7 @@ func TestAFieldShowsItsHintUntilSomethingIsWrong(t *testing.T) {
 	test.NewTempApp(t)
 	f := NewField("Name", NewEntry(""), "as on the passport")
 	f.Wrong("Enter a name.")
-	if f.below.Text != "Enter a name." || f.below.Colour != look.Attention || !f.mark.Visible() {
+	if f.below.Text != "Enter a name." || f.below.Colour != theme.Attention || !f.mark.Visible() {
 		t.Error("an error has a mark, a colour and words")
 	}
 	f.Hint("another hint")
@@ -138,7 +138,7 @@ func TestRowsMayChangeWithoutAJump(t *testing.T) {
 }
 
 func TestAToastEndsWhenItHasBeenRead(t *testing.T) {
-	test.NewTempApp(t).Settings().SetTheme(look.New())
+	test.NewTempApp(t).Settings().SetTheme(theme.New())
 	type end struct {
 		after time.Duration
 		over  func()

@@ -7,20 +7,20 @@ import (
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/container"
 	"fyne.io/fyne/v2/lang"
-	"fyne.io/fyne/v2/theme"
+	fynetheme "fyne.io/fyne/v2/theme"
 	"fyne.io/fyne/v2/widget"
 
 	"countersign/internal/agent"
-	"countersign/ui/desk"
-	"countersign/ui/look"
+	"countersign/ui/async"
+	"countersign/ui/env"
+	"countersign/ui/i18n"
+	"countersign/ui/theme"
 	"countersign/ui/widgets"
-	"countersign/ui/words"
-	"countersign/ui/work"
 )
 
 // account is the foot of the sidebar: who is signed in, and the way in and out.
 type account struct {
-	desk      *desk.Desk
+	env       *env.Env
 	clipboard fyne.Clipboard
 	content   *fyne.Container
 
@@ -34,9 +34,9 @@ type account struct {
 	problem  *widget.Label
 }
 
-func newAccount(d *desk.Desk, clipboard fyne.Clipboard) *account {
-	a := &account{desk: d, clipboard: clipboard, content: container.NewStack(), problem: widget.NewLabel("")}
-	a.problem.Wrapping, a.problem.SizeName = fyne.TextWrapWord, look.Caption
+func newAccount(d *env.Env, clipboard fyne.Clipboard) *account {
+	a := &account{env: d, clipboard: clipboard, content: container.NewStack(), problem: widget.NewLabel("")}
+	a.problem.Wrapping, a.problem.SizeName = fyne.TextWrapWord, theme.Caption
 	a.problem.Importance = widget.DangerImportance
 	a.pasted = widgets.NewEntry(lang.L("Paste address"))
 	a.pasted.OnSubmitted = func(string) { a.paste() }
@@ -65,17 +65,17 @@ func (a *account) draw() {
 	case a.cancel != nil:
 		a.drawRunning(parts)
 	case a.signedIn:
-		more := widgets.NewButtonWithIcon("", theme.MoreVerticalIcon(), nil)
+		more := widgets.NewButtonWithIcon("", fynetheme.MoreVerticalIcon(), nil)
 		more.Importance = widget.LowImportance
 		more.OnTapped = func() { a.menu(more) }
 		state := widgets.NewLine(lang.L("Signed in"))
 		parts.Objects = []fyne.CanvasObject{widgets.Stack(0, append(parts.Objects,
-			widgets.Across(widget.NewIcon(look.MarkSigned.Resource()), state, more), widgets.NewCaption(a.who))...)}
+			widgets.Across(widget.NewIcon(theme.MarkSigned.Resource()), state, more), widgets.NewCaption(a.who))...)}
 	case a.known:
 		state := widgets.NewCaption(lang.L("Not signed in"))
-		in := widgets.NewButtonWithIcon(lang.L("Sign in"), theme.LoginIcon(), func() { a.signIn("") })
+		in := widgets.NewButtonWithIcon(lang.L("Sign in"), fynetheme.LoginIcon(), func() { a.signIn("") })
 		in.Importance = widget.HighImportance
-		parts.Add(widgets.Across(widget.NewIcon(look.MarkLater.Resource()), state, nil))
+		parts.Add(widgets.Across(widget.NewIcon(theme.MarkLater.Resource()), state, nil))
 		parts.Add(in)
 	}
 	widgets.Remake(a.content, widgets.PadHV(6, 8, parts))
@@ -93,7 +93,7 @@ func (a *account) drawRunning(parts *fyne.Container) {
 	use := widgets.NewButton(lang.L("Continue"), a.paste)
 	parts.Add(container.NewGridWithColumns(2, widgets.NewButton(lang.L("Cancel"), a.stop), use))
 	if a.address != "" {
-		link := widgets.NewButtonWithIcon(lang.L("Copy sign-in link"), theme.ContentCopyIcon(), func() { a.clipboard.SetContent(a.address) })
+		link := widgets.NewButtonWithIcon(lang.L("Copy sign-in link"), fynetheme.ContentCopyIcon(), func() { a.clipboard.SetContent(a.address) })
 		link.Importance = widget.LowImportance
 		parts.Add(link)
 	}
@@ -101,7 +101,7 @@ func (a *account) drawRunning(parts *fyne.Container) {
 
 func (a *account) finish() fyne.CanvasObject {
 	text := widget.NewLabel(lang.L("Finish in your browser. If nothing happens here, copy the address from the browser and paste it below."))
-	text.Wrapping, text.SizeName = fyne.TextWrapWord, look.Caption
+	text.Wrapping, text.SizeName = fyne.TextWrapWord, theme.Caption
 	return text
 }
 
@@ -109,7 +109,7 @@ func (a *account) menu(at fyne.CanvasObject) {
 	items := fyne.NewMenu("",
 		fyne.NewMenuItem(lang.L("Sign in as someone else"), func() { a.signIn("login") }),
 		fyne.NewMenuItem(lang.L("Sign out"), a.askSignOut))
-	widgets.OpenMenu(a.desk.Window.Canvas(), items, at)
+	widgets.OpenMenu(a.env.Window.Canvas(), items, at)
 }
 
 // signIn runs a sign-in in the browser; prompt is as in agent.SignInOptions.
@@ -120,8 +120,8 @@ func (a *account) signIn(prompt string) {
 	a.address, a.lost = "", false
 	a.problem.SetText("")
 	a.pasted.SetText("")
-	a.cancel = work.Then(a.desk.Work, func(ctx context.Context) (struct{}, error) {
-		return struct{}{}, a.desk.Office.SignIn(ctx, agent.SignInOptions{Prompt: prompt}, a.open)
+	a.cancel = async.Then(a.env.Work, func(ctx context.Context) (struct{}, error) {
+		return struct{}{}, a.env.Office.SignIn(ctx, agent.SignInOptions{Prompt: prompt}, a.open)
 	}, a.ended)
 	a.draw()
 }
@@ -129,13 +129,13 @@ func (a *account) signIn(prompt string) {
 // open shows the address in the browser, from whatever goroutine. Without a browser the link can still be copied, so
 // the sign-in goes on.
 func (a *account) open(address string) error {
-	a.desk.Work.Do(func() {
+	a.env.Work.Do(func() {
 		a.address = address
 		a.draw()
-		a.desk.Browse(address, func(err error) {
+		a.env.Browse(address, func(err error) {
 			if err != nil && a.address == address {
 				a.lost = true
-				a.problem.SetText(words.NoBrowser(err))
+				a.problem.SetText(i18n.NoBrowser(err))
 				a.draw()
 			}
 		})
@@ -148,7 +148,7 @@ func (a *account) ended(_ struct{}, err error) {
 	a.pasted.SetText("")
 	a.problem.SetText("")
 	if err != nil && !errors.Is(err, context.Canceled) {
-		a.problem.SetText(words.Sentence(err.Error()))
+		a.problem.SetText(i18n.Sentence(err.Error()))
 	}
 	a.reread()
 }
@@ -156,7 +156,7 @@ func (a *account) ended(_ struct{}, err error) {
 // reread shows the account as it is now.
 func (a *account) reread() {
 	a.draw()
-	work.Then(a.desk.Work, func(context.Context) (agent.Status, error) { return a.desk.Office.Status(), nil },
+	async.Then(a.env.Work, func(context.Context) (agent.Status, error) { return a.env.Office.Status(), nil },
 		func(s agent.Status, _ error) { a.show(s) })
 }
 
@@ -165,10 +165,10 @@ func (a *account) paste() {
 		return
 	}
 	address := a.pasted.Text
-	work.Then(a.desk.Work, func(context.Context) (struct{}, error) { return struct{}{}, a.desk.Office.Paste(address) },
+	async.Then(a.env.Work, func(context.Context) (struct{}, error) { return struct{}{}, a.env.Office.Paste(address) },
 		func(_ struct{}, err error) {
 			if err != nil {
-				a.problem.SetText(words.Sentence(err.Error()))
+				a.problem.SetText(i18n.Sentence(err.Error()))
 				a.draw()
 			}
 		})
@@ -182,17 +182,17 @@ func (a *account) stop() {
 
 // askSignOut asks before what takes a sign-in in the browser to take back.
 func (a *account) askSignOut() {
-	widgets.Ask(a.desk.Window.Canvas(), widgets.Question{Title: lang.L("Sign out?"),
+	widgets.Ask(a.env.Window.Canvas(), widgets.Question{Title: lang.L("Sign out?"),
 		Text: lang.L("Until the next sign-in nothing is sent, and signed documents are not saved."),
 		Safe: lang.L("Stay signed in"), Do: lang.L("Sign out"), OnDo: a.signOut})
 }
 
 func (a *account) signOut() {
-	work.Then(a.desk.Work, func(ctx context.Context) (struct{}, error) {
-		return struct{}{}, a.desk.Office.SignOut(ctx)
+	async.Then(a.env.Work, func(ctx context.Context) (struct{}, error) {
+		return struct{}{}, a.env.Office.SignOut(ctx)
 	}, func(_ struct{}, err error) {
 		if err != nil {
-			a.desk.Notice(words.Sentence(err.Error()))
+			a.env.Notice(i18n.Sentence(err.Error()))
 		}
 		a.reread()
 	})

@@ -7,17 +7,17 @@ import (
 
 	"fyne.io/fyne/v2/lang"
 
-	"countersign/ui/desk"
-	"countersign/ui/look"
+	"countersign/ui/async"
+	"countersign/ui/env"
+	"countersign/ui/i18n"
 	"countersign/ui/setup"
+	"countersign/ui/theme"
 	"countersign/ui/widgets"
-	"countersign/ui/words"
-	"countersign/ui/work"
 )
 
 // openSetup shows the wizard in place of the screens, with what was typed into it before.
 func (w *Window) openSetup() {
-	at := *w.desk
+	at := *w.env
 	w.setup = setup.New(&at, &w.answers, setup.Ways{Done: w.closeSetup, Demo: w.demoWay()})
 	at.Notice = w.setup.Say
 	w.hang(w.setup.Content())
@@ -30,8 +30,8 @@ func (w *Window) openOffice(path string) {
 		w.LeaveDemo()
 	}
 	if w.setup == nil {
-		w.desk.Notice(lang.L("Countersign is already set up here, so “{{.File}}” was not opened. Change what is different in Settings.",
-			words.V{"File": filepath.Base(path)}))
+		w.env.Notice(lang.L("Countersign is already set up here, so “{{.File}}” was not opened. Change what is different in Settings.",
+			i18n.V{"File": filepath.Base(path)}))
 		return
 	}
 	w.setup.OpenFile(path)
@@ -50,7 +50,7 @@ func (w *Window) closeSetup() {
 
 // demo is the demo that was started here: an office to look at, and how to end it.
 type demo struct {
-	office desk.Office
+	office env.Office
 	stop   func()
 }
 
@@ -64,7 +64,7 @@ func (w *Window) demoWay() func() (cancel func()) {
 
 // tryDemo shows the demo as soon as it has started; the returned function gives up waiting for it.
 func (w *Window) tryDemo() (cancel func()) {
-	return work.Then(w.own, func(ctx context.Context) (*demo, error) {
+	return async.Then(w.own, func(ctx context.Context) (*demo, error) {
 		office, stop, err := w.options.StartDemo(ctx)
 		if err != nil {
 			return nil, err
@@ -80,7 +80,7 @@ func (w *Window) tryDemo() (cancel func()) {
 		case errors.Is(err, context.Canceled):
 			w.setup.DemoFailed("")
 		case err != nil:
-			w.setup.DemoFailed(words.Sentence(err.Error()))
+			w.setup.DemoFailed(i18n.Sentence(err.Error()))
 		default:
 			w.at = showPackages
 			w.enter(d.office, true)
@@ -104,7 +104,7 @@ func (w *Window) LeaveDemo() {
 
 // demoStrip says that this is the demo and, when it was started from the wizard, how to leave it.
 func (w *Window) demoStrip() *widgets.Strip {
-	strip := widgets.NewStrip(look.Calm, nil)
+	strip := widgets.NewStrip(theme.Calm, nil)
 	leave := ""
 	if w.played.Load() != nil {
 		leave = lang.L("Leave the demo")

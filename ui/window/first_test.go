@@ -8,9 +8,9 @@ import (
 	"fyne.io/fyne/v2"
 
 	"countersign/internal/agent"
-	"countersign/ui/desk"
+	"countersign/ui/env"
+	"countersign/ui/i18n"
 	"countersign/ui/officetest"
-	"countersign/ui/words"
 )
 
 // unset is an office that nobody has set up.
@@ -21,9 +21,9 @@ func unset() *officetest.Office {
 }
 
 // playing makes the demo of a bench start as told, and counts how often it was ended.
-func (b *bench) playing(office desk.Office, err error) (ended *int) {
+func (b *bench) playing(office env.Office, err error) (ended *int) {
 	ended = new(int)
-	b.window.options.StartDemo = func(context.Context) (desk.Office, func(), error) {
+	b.window.options.StartDemo = func(context.Context) (env.Office, func(), error) {
 		if err != nil {
 			return nil, nil, err
 		}
@@ -56,7 +56,7 @@ func TestTheDemoTakesTheWindowAndGivesItBack(t *testing.T) {
 	b.window.setup.Demo()
 	b.Until(func() bool { return b.window.demo })
 	b.Settle()
-	if b.window.setup != nil || b.window.desk.Office == desk.Office(b.Office) || b.window.account.who == "" {
+	if b.window.setup != nil || b.window.env.Office == env.Office(b.Office) || b.window.account.who == "" {
 		t.Error("the demo's office is shown, signed in")
 	}
 	b.Office.Change(agent.ShowRequested, func(*officetest.Office) {}) // of a second start: still heard
@@ -91,15 +91,15 @@ func TestADemoEndsWithTheWindow(t *testing.T) {
 
 func TestThemeAndLanguageChangeLive(t *testing.T) {
 	b := newBench(t, officetest.Busy())
-	t.Cleanup(func() { words.Use("") })
+	t.Cleanup(func() { i18n.Use("") })
 	b.window.Go(showSettings)
 	b.Office.Change(agent.SettingsChanged, func(o *officetest.Office) { o.Kept.Theme = "dark" })
 	b.Until(func() bool { return b.window.theme == "dark" })
-	room := b.window.pool
+	view := b.window.pool
 	b.Office.Change(agent.SettingsChanged, func(o *officetest.Office) { o.Kept.Language = "en" })
 	b.Until(func() bool { return b.window.language == "en" })
 	b.Settle()
-	if b.window.pool == room || b.window.at != showSettings {
+	if b.window.pool == view || b.window.at != showSettings {
 		t.Error("another language makes all texts anew, on the same screen")
 	}
 }

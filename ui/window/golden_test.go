@@ -9,9 +9,9 @@ import (
 
 	"countersign/internal/agent"
 	"countersign/internal/store"
-	"countersign/ui/look"
 	"countersign/ui/officetest"
 	"countersign/ui/screentest"
+	"countersign/ui/theme"
 )
 
 func TestTheWindowLooksAsItWasApproved(t *testing.T) {
@@ -47,7 +47,7 @@ func TestTheWindowLooksAsItWasApproved(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			b := newBench(t, c.office)
-			b.App.Settings().SetTheme(look.For(c.theme))
+			b.App.Settings().SetTheme(theme.For(c.theme))
 			c.act(b)
 			b.looks(c.name, c.size, c.scale)
 		})
@@ -69,8 +69,8 @@ func lost(b *bench) {
 // said is the status of a day on which all is well, below passing news.
 func said(b *bench) {
 	b.window.Go(showStatus)
-	b.window.desk.Notice("6 events were exported.")
-	b.window.desk.Notice("“Mandate Keller - certificate.pdf” is no longer where it was saved (/home/office/Documents/Signed).")
+	b.window.env.Notice("6 events were exported.")
+	b.window.env.Notice("“Mandate Keller - certificate.pdf” is no longer where it was saved (/home/office/Documents/Signed).")
 }
 
 func fill(b *bench) {

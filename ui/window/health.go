@@ -7,14 +7,14 @@ import (
 	"fyne.io/fyne/v2/lang"
 
 	"countersign/internal/agent"
-	"countersign/ui/desk"
-	"countersign/ui/words"
-	"countersign/ui/work"
+	"countersign/ui/async"
+	"countersign/ui/env"
+	"countersign/ui/i18n"
 )
 
-// showHealth shows the issue that matters most, or nothing.
+// showHealth shows the issue that statusView most, or nothing.
 func (w *Window) showHealth(s agent.Status) {
-	issue, others := desk.Problem(s.Health)
+	issue, others := env.Problem(s.Health)
 	w.issue = issue
 	if issue.Text == "" {
 		if w.health.Visible() {
@@ -29,7 +29,7 @@ func (w *Window) showHealth(s agent.Status) {
 	if others > 0 {
 		notes = append(notes, lang.N("{{.PluralCount}} more problems", others))
 	}
-	w.health.Say(words.Sentence(issue.Text), strings.Join(notes, ", "), words.Action(issue.Action), func() { w.act(issue, nil) })
+	w.health.Say(i18n.Sentence(issue.Text), strings.Join(notes, ", "), i18n.Action(issue.Action), func() { w.act(issue, nil) })
 }
 
 // act does what the button of an issue says: here where it leads to a screen, else through the office. done, which may
@@ -50,12 +50,12 @@ func (w *Window) act(issue agent.Issue, done func()) {
 		w.ShowCompose()
 		return
 	}
-	office := w.desk.Office
-	work.Then(w.pool, func(ctx context.Context) (struct{}, error) {
+	office := w.env.Office
+	async.Then(w.pool, func(ctx context.Context) (struct{}, error) {
 		return struct{}{}, office.Act(ctx, issue)
 	}, func(_ struct{}, err error) {
 		if err != nil {
-			w.desk.Notice(words.Sentence(err.Error()))
+			w.env.Notice(i18n.Sentence(err.Error()))
 		}
 		if done != nil {
 			done()

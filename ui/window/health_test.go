@@ -16,7 +16,7 @@ func TestToastsGoAwayByThemselvesAndLeaveTheFocus(t *testing.T) {
 	b.press(fyne.KeyF)
 	focused := b.window.window.Canvas().Focused()
 	for _, text := range []string{"One.", "Two.", "Two.", "Three.", "Four."} {
-		b.window.desk.Notice(text)
+		b.window.env.Notice(text)
 	}
 	if b.window.notice.Text() != "Four." || b.window.window.Canvas().Focused() != focused || b.window.window.Canvas().Overlays().Top() != nil {
 		t.Error("a toast is shown over the window without taking anything from it")
@@ -31,12 +31,12 @@ func TestTheStatusScreenListsEverythingWithItsAction(t *testing.T) {
 	if b.window.at != showStatus {
 		t.Fatal("the strip leads to all that is wrong")
 	}
-	if got := len(b.window.matters.issues.Objects); got != 2 {
+	if got := len(b.window.statusView.issues.Objects); got != 2 {
 		t.Errorf("%d issues are listed, want 2", got)
 	}
 	b.Office.Change(agent.StatusChanged, func(o *officetest.Office) { o.State.Health = nil })
 	b.Until(func() bool { return b.window.health.Text() == "" })
-	if got := len(b.window.matters.issues.Objects); got != 1 {
+	if got := len(b.window.statusView.issues.Objects); got != 1 {
 		t.Errorf("%d lines when all is well, want one that says so", got)
 	}
 }

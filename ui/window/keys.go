@@ -7,8 +7,8 @@ import (
 	"fyne.io/fyne/v2/driver/desktop"
 	"fyne.io/fyne/v2/lang"
 
+	"countersign/ui/async"
 	"countersign/ui/widgets"
-	"countersign/ui/work"
 )
 
 // toldKey remembers that the person knows what closing the window does.
@@ -70,7 +70,7 @@ func (w *Window) onKey(e *fyne.KeyEvent) {
 func (w *Window) CheckNow() {
 	w.packages.CheckNow()
 	if w.at != showPackages && w.last != nil && w.last.status.SignedIn {
-		w.desk.Notice(lang.L("Checking…"))
+		w.env.Notice(lang.L("Checking…"))
 	}
 }
 
@@ -92,7 +92,7 @@ func (w *Window) Hide() {
 		w.window.Hide()
 		return
 	}
-	work.Then(w.pool, func(ctx context.Context) (bool, error) { return w.options.HasTray(ctx), nil }, func(has bool, _ error) {
+	async.Then(w.pool, func(ctx context.Context) (bool, error) { return w.options.HasTray(ctx), nil }, func(has bool, _ error) {
 		if has {
 			w.window.Hide()
 			return

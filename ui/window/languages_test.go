@@ -8,17 +8,17 @@ import (
 	"fyne.io/fyne/v2/canvas"
 	"fyne.io/fyne/v2/test"
 
-	"countersign/ui/look"
+	"countersign/ui/i18n"
 	"countersign/ui/officetest"
 	"countersign/ui/screentest"
-	"countersign/ui/words"
+	"countersign/ui/theme"
 )
 
 // inLanguage is an office whose window speaks a language.
 func inLanguage(t *testing.T, code string, o *officetest.Office) *bench {
 	t.Helper()
 	o.Kept.Language = code
-	t.Cleanup(func() { words.Use("en") })
+	t.Cleanup(func() { i18n.Use("en") })
 	return newBench(t, o)
 }
 
@@ -55,7 +55,7 @@ func TestTheWindowLooksAsApprovedInEveryLanguage(t *testing.T) {
 		name := c.language + "-" + c.name
 		t.Run(name, func(t *testing.T) {
 			b := inLanguage(t, c.language, c.office)
-			b.App.Settings().SetTheme(look.For("light"))
+			b.App.Settings().SetTheme(theme.For("light"))
 			c.act(b)
 			b.looks(name, c.size, 1)
 		})

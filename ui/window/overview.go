@@ -8,7 +8,7 @@ import (
 
 	"countersign/internal/agent"
 	"countersign/internal/store"
-	"countersign/ui/desk"
+	"countersign/ui/env"
 )
 
 // lastSaved is how many saved files the tray offers.
@@ -21,7 +21,7 @@ type overview struct {
 	paused time.Time   // notifications are paused until then; zero when they are not
 }
 
-func overviewOf(office desk.Office) overview {
+func overviewOf(office env.Office) overview {
 	return overview{office.Status(), office.Saved(lastSaved), office.Paused()}
 }
 
@@ -39,14 +39,14 @@ func (w *Window) showOverview(o overview) {
 	w.showHealth(o.status)
 	w.packages.ShowHealth(o.status.Health)
 	w.packages.ShowChecked(o.status.Checked, o.status.Checking)
-	w.matters.show(o.status)
+	w.statusView.show(o.status)
 	w.account.show(o.status)
 	w.settings.ShowStatus(o.status)
 	w.tray.show(o)
 }
 
 // soon does what cannot be taken back, unless the person presses Undo in time; also while the window is hidden.
-func (w *Window) soon(deed desk.Deed) { w.grace.Begin(deed.Says, lang.L("Undo"), deed.Do, deed.Undone) }
+func (w *Window) soon(deed env.Deed) { w.grace.Begin(deed.Says, lang.L("Undo"), deed.Do, deed.Undone) }
 
 // later calls f on the window's goroutine when d has passed, unless the room is left by then.
 func (w *Window) later(d time.Duration, f func()) {

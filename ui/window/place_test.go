@@ -8,15 +8,15 @@ import (
 	"fyne.io/fyne/v2/canvas"
 	"fyne.io/fyne/v2/test"
 
+	"countersign/ui/i18n"
 	"countersign/ui/officetest"
 	"countersign/ui/screentest"
-	"countersign/ui/words"
 )
 
 // TestAnotherLanguageKeepsThePlace changes the language in the settings: whatever was shown is shown on, at once, and
 // before anything is known nothing is said.
 func TestAnotherLanguageKeepsThePlace(t *testing.T) {
-	t.Cleanup(func() { words.Use("en") })
+	t.Cleanup(func() { i18n.Use("en") })
 	office := officetest.Busy()
 	b := newBench(t, office)
 	w := b.window

@@ -14,9 +14,9 @@ import (
 	"countersign/assets"
 	"countersign/internal/agent"
 	"countersign/internal/store"
-	"countersign/ui/desk"
-	"countersign/ui/words"
-	"countersign/ui/work"
+	"countersign/ui/async"
+	"countersign/ui/env"
+	"countersign/ui/i18n"
 )
 
 // tray is the icon in the panel and its menu. It talks to the panel only when something changed: every change crosses
@@ -51,9 +51,9 @@ func (t *tray) items(state, account string, o overview) []*fyne.MenuItem {
 		return item
 	}
 	items := []*fyne.MenuItem{said(state)}
-	if issue, _ := desk.Problem(o.status.Health); issue.Text != "" {
+	if issue, _ := env.Problem(o.status.Health); issue.Text != "" {
 		items[0] = fyne.NewMenuItem(state, func() { w.Show(); w.ShowProblem(issue.ID) })
-		if word := words.Action(issue.Action); word != "" {
+		if word := i18n.Action(issue.Action); word != "" {
 			items = append(items, fyne.NewMenuItem(word, func() { w.Show(); w.act(issue, nil) }))
 		}
 	}
@@ -64,12 +64,12 @@ func (t *tray) items(state, account string, o overview) []*fyne.MenuItem {
 	if len(o.saved) > 0 {
 		items = append(items, said(lang.L("Recently saved")))
 		for _, j := range o.saved {
-			items = append(items, fyne.NewMenuItem(shorten(path.Base(j.Target)), func() { w.desk.OpenFile(pathOf(j)) }))
+			items = append(items, fyne.NewMenuItem(shorten(path.Base(j.Target)), func() { w.env.OpenFile(pathOf(j)) }))
 		}
 	}
 	pause := fyne.NewMenuItem(lang.L("Pause notifications for an hour"), func() { w.pause(w.options.Now().Add(pauseFor)) })
 	if !o.paused.IsZero() {
-		label := lang.L("Resume notifications, paused until {{.When}}", words.V{"When": words.Clock(w.options.Now(), o.paused)})
+		label := lang.L("Resume notifications, paused until {{.When}}", i18n.V{"When": i18n.Clock(w.options.Now(), o.paused)})
 		pause = fyne.NewMenuItem(label, func() { w.pause(time.Time{}) })
 	}
 	quit := fyne.NewMenuItem(lang.L("Quit"), w.options.Quit)
@@ -87,8 +87,8 @@ func pathOf(j store.Job) string { return filepath.Join(j.Folder, filepath.FromSl
 
 // pause pauses notifications until then, or resumes them.
 func (w *Window) pause(until time.Time) {
-	office := w.desk.Office
-	work.Then(w.pool, func(context.Context) (struct{}, error) { office.Pause(until); return struct{}{}, nil },
+	office := w.env.Office
+	async.Then(w.pool, func(context.Context) (struct{}, error) { office.Pause(until); return struct{}{}, nil },
 		func(struct{}, error) { w.status.Ask() })
 }
 
@@ -144,7 +144,7 @@ func (t *tray) show(o overview) {
 
 // trayState is the icon for a status: attention needs a person, working is under way by itself.
 func trayState(s agent.Status) assets.Tray {
-	issue, _ := desk.Problem(s.Health)
+	issue, _ := env.Problem(s.Health)
 	switch {
 	case issue.Severity == agent.Problem:
 		return assets.TrayAttention
@@ -158,10 +158,10 @@ func trayState(s agent.Status) assets.Tray {
 const longest = 72
 
 func stateLine(s agent.Status) string {
-	issue, _ := desk.Problem(s.Health)
+	issue, _ := env.Problem(s.Health)
 	switch {
 	case issue.Text != "":
-		return shorten(words.Sentence(issue.Text))
+		return shorten(i18n.Sentence(issue.Text))
 	case s.Outbox.Pending > 0:
 		return lang.N("Sending {{.PluralCount}} packages", s.Outbox.Pending)
 	case s.Saves.Pending > 0:

@@ -14,27 +14,27 @@ import (
 
 	"countersign/internal/agent"
 	"countersign/internal/store"
-	"countersign/ui/desk"
+	"countersign/ui/async"
+	"countersign/ui/env"
+	"countersign/ui/i18n"
 	"countersign/ui/setup"
-	"countersign/ui/words"
-	"countersign/ui/work"
 )
 
 // Options are what a window is made of. All fields but Demo, After, StartDemo and Autostart are required.
 type Options struct {
-	Office  desk.Office
-	System  desk.System
-	Do      func(func()) // runs a function on the window's goroutine, soon; see work.NewPool
+	Office  env.Office
+	System  env.System
+	Do      func(func()) // runs a function on the window's goroutine, soon; see async.NewPool
 	Now     func() time.Time
-	Country string                     // that the system is set to; see desk.Desk
+	Country string                     // that the system is set to; see env.Env
 	HasTray func(context.Context) bool // whether a hidden window can be found again
 	Quit    func()
 	Demo    bool                                 // Office is the demo's
 	After   func(time.Duration) <-chan time.Time // time.After when nil
 
 	// StartDemo starts the demo, for "Try it without an account"; ctx bounds only the start. Nil where there is none.
-	StartDemo func(ctx context.Context) (office desk.Office, stop func(), err error)
-	Autostart desk.Autostart // nil where the program cannot start with the computer
+	StartDemo func(ctx context.Context) (office env.Office, stop func(), err error)
+	Autostart env.Autostart // nil where the program cannot start with the computer
 }
 
 // screen is one of the pages beside the sidebar.
@@ -58,8 +58,8 @@ type Window struct {
 	app     fyne.App
 	window  fyne.Window
 	options Options
-	own     *work.Pool // for what outlives a change of office or language
-	room               // what it shows now; see enter
+	own     *async.Pool // for what outlives a change of office or language
+	view                // what it shows now; see enter
 
 	at        int
 	shortcuts map[fyne.KeyName]func() // with the system's modifier
@@ -76,7 +76,7 @@ func New(ctx context.Context, app fyne.App, o Options) *Window {
 	if o.After == nil {
 		o.After = time.After
 	}
-	w := &Window{app: app, options: o, window: app.NewWindow("Countersign"), own: work.NewPool(ctx, o.Do)}
+	w := &Window{app: app, options: o, window: app.NewWindow("Countersign"), own: async.NewPool(ctx, o.Do)}
 	w.window.SetPadded(false)
 	w.window.Resize(fyne.NewSize(1100, 720))
 	w.window.SetIcon(w.icon(128))
@@ -196,7 +196,7 @@ func (w *Window) OnDropped(_ fyne.Position, uris []fyne.URI) {
 		}
 	}
 	if len(paths) == 0 && len(uris) > 0 {
-		w.desk.Notice(lang.L("Only files on this computer can be added. Save the file first, then drop it here."))
+		w.env.Notice(lang.L("Only files on this computer can be added. Save the file first, then drop it here."))
 		return
 	}
 	w.Add(paths)
@@ -204,14 +204,14 @@ func (w *Window) OnDropped(_ fyne.Position, uris []fyne.URI) {
 
 // readSettings follows the settings that concern the window itself.
 func (w *Window) readSettings() {
-	office := w.desk.Office
-	work.Then(w.pool, func(context.Context) (agent.Settings, error) { return office.Settings(), nil },
+	office := w.env.Office
+	async.Then(w.pool, func(context.Context) (agent.Settings, error) { return office.Settings(), nil },
 		func(s agent.Settings, _ error) { w.follows(s) })
 }
 
 // Close ends everything the window started and waits for it. Call it when Fyne's loop has ended.
 func (w *Window) Close() {
-	w.room.close()
+	w.view.close()
 	w.own.Close()
 	w.endDemo()
 }
@@ -221,7 +221,7 @@ func (w *Window) Post(f func()) { w.own.Do(f) }
 
 // watch follows the office and reloads what changed.
 func (w *Window) watch() {
-	follow(w.watcher, w.desk.Office, w.changed)
+	follow(w.watcher, w.env.Office, w.changed)
 }
 
 // listen shows the window when a later start asks for it, also while the demo is shown.
@@ -234,7 +234,7 @@ func (w *Window) listen() {
 }
 
 // follow tells of an office's changes, on the window's goroutine, until the pool closes.
-func follow(pool *work.Pool, office desk.Office, tell func(agent.Change)) {
+func follow(pool *async.Pool, office env.Office, tell func(agent.Change)) {
 	changes, stop := office.Watch()
 	pool.Start(func(ctx context.Context) {
 		defer stop()
@@ -276,5 +276,5 @@ func (w *Window) since(t time.Time) string {
 	if t.IsZero() {
 		return ""
 	}
-	return lang.L("since {{.When}}", words.V{"When": words.Clock(w.options.Now(), t)})
+	return lang.L("since {{.When}}", i18n.V{"When": i18n.Clock(w.options.Now(), t)})
 }

@@ -1,0 +1,302 @@
+package ngroktest_test
+
+import (
+	"bufio"
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"errors"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+	"golang.ngrok.com/ngrok/v2"
+
+	"countersign/internal/tunnel/ngroktest"
+)
+
+func TestMain(m *testing.M) {
+	goleak.VerifyTestMain(m,
+		// The SDK's heartbeats look at their session only when the next beat is due or overdue.
+		goleak.IgnoreAnyFunction("golang.ngrok.com/muxado/v2.(*Heartbeat).requester"),
+		goleak.IgnoreAnyFunction("golang.ngrok.com/muxado/v2.(*Heartbeat).check"),
+		// The SDK sleeps between two tries when its edge goes away first.
+		goleak.IgnoreAnyFunction("golang.ngrok.com/ngrok/v2/internal/tunnel/client.(*reconnectingSession).connect"),
+	)
+}
+
+func within(t *testing.T) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 15*time.Second)
+	t.Cleanup(cancel)
+	return ctx
+}
+
+func start(t *testing.T, opts ngroktest.Options) *ngroktest.Edge {
+	t.Helper()
+	e, err := ngroktest.Start(opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { e.Close() })
+	return e
+}
+
+// agent is the real SDK, connected to address.
+func agent(t *testing.T, address string, cas *x509.CertPool, token string) (ngrok.Agent, context.Context) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	a, err := ngrok.NewAgent(
+		ngrok.WithAuthtoken(token), ngrok.WithAgentConnectURL(address), ngrok.WithAgentConnectCAs(cas),
+		ngrok.WithLogger(slog.New(slog.DiscardHandler)),
+	)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		cancel()
+		_ = a.Disconnect()
+	})
+	return a, ctx
+}
+
+// serve binds url and answers every request with name.
+func serve(t *testing.T, e *ngroktest.Edge, url, name string) ngrok.EndpointListener {
+	t.Helper()
+	a, ctx := agent(t, e.ConnectAddr(), e.CAs(), "token")
+	var options []ngrok.EndpointOption
+	if url != "" {
+		options = append(options, ngrok.WithURL(url))
+	}
+	listener, err := a.Listen(ctx, options...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, name)
+	})}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_ = server.Serve(listener)
+	}()
+	t.Cleanup(func() {
+		server.Close()
+		<-done
+	})
+	return listener
+}
+
+func get(t *testing.T, client *http.Client, url string) (status int, body string) {
+	t.Helper()
+	response, err := client.Get(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return response.StatusCode, string(text)
+}
+
+func TestRequestsGoToWhoeverHasTheHost(t *testing.T) {
+	e := start(t, ngroktest.Options{Hosts: []string{"nobody.ngrok.test"}})
+	serve(t, e, "https://one.ngrok.test", "one")
+	serve(t, e, "https://"+e.PublicAddr(), "address")
+	if url := serve(t, e, "", "assigned").URL().String(); url != "https://assigned.ngrok.test" {
+		t.Errorf("assigned %q", url)
+	}
+	for host, want := range map[string]string{
+		"one.ngrok.test": "one", "ONE.ngrok.test:443": "one", e.PublicAddr(): "address", "assigned.ngrok.test": "assigned",
+	} {
+		if _, body := get(t, e.Client(), "https://"+host+"/"); body != want {
+			t.Errorf("%s answered %q, want %q", host, body, want)
+		}
+	}
+	status, body := get(t, e.Client(), "https://nobody.ngrok.test/x")
+	if status != http.StatusNotFound || !strings.Contains(body, "ERR_NGROK_3200") {
+		t.Errorf("a host nobody has: %d %q", status, body)
+	}
+	all := e.Requests()
+	last := all[len(all)-1]
+	if len(all) != 5 || last.Host != "nobody.ngrok.test" || last.Path != "/x" || last.Status != http.StatusNotFound {
+		t.Errorf("the log says %+v", all)
+	}
+}
+
+func TestAHostBelongsToOneAgent(t *testing.T) {
+	e := start(t, ngroktest.Options{})
+	first := serve(t, e, "https://one.ngrok.test", "first")
+	a, ctx := agent(t, e.ConnectAddr(), e.CAs(), "token")
+	_, err := a.Listen(ctx, ngrok.WithURL("https://one.ngrok.test"))
+	var refused ngrok.Error
+	if !errors.As(err, &refused) || refused.Code() != "ERR_NGROK_334" {
+		t.Fatalf("the second agent got %v", err)
+	}
+	if err := first.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := a.Listen(ctx, ngrok.WithURL("https://one.ngrok.test")); err != nil {
+		t.Fatalf("after the first agent let go: %v", err)
+	}
+}
+
+func TestAnotherCertificateIsNotTrusted(t *testing.T) {
+	e := start(t, ngroktest.Options{})
+	for wrong, fails := range map[bool]bool{true: true, false: false} {
+		e.ShowWrongCertificate(wrong)
+		conn, err := tls.Dial("tcp", e.ConnectAddr(), &tls.Config{RootCAs: e.CAs()})
+		if (err != nil) != fails {
+			t.Errorf("wrong certificate %v: %v", wrong, err)
+		}
+		if err == nil {
+			conn.Close()
+		}
+	}
+}
+
+func TestSilenceIsNeitherDataNorAnEnd(t *testing.T) {
+	e := start(t, ngroktest.Options{})
+	serve(t, e, "https://one.ngrok.test", "one")
+	e.Silence()
+	answer := make(chan string, 1)
+	go func() {
+		response, err := e.Client().Get("https://one.ngrok.test/")
+		if err != nil {
+			answer <- err.Error()
+			return
+		}
+		defer response.Body.Close()
+		body, _ := io.ReadAll(response.Body)
+		answer <- string(body)
+	}()
+	if err := e.Wait(within(t), func(c ngroktest.Counts) bool { return c.Requests == 1 }); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case got := <-answer:
+		t.Fatalf("an answer in the silence: %q", got)
+	default:
+	}
+	if c := e.Counts(); c.Sessions != 1 {
+		t.Errorf("%+v", c)
+	}
+	e.Speak()
+	if got := <-answer; got != "one" {
+		t.Errorf("after the silence: %q", got)
+	}
+}
+
+func TestRefuseAndReturn(t *testing.T) {
+	e := start(t, ngroktest.Options{})
+	if err := e.Refuse(); err != nil {
+		t.Fatal(err)
+	}
+	if conn, err := net.Dial("tcp", e.ConnectAddr()); err == nil {
+		conn.Close()
+		t.Fatal("a connection was accepted")
+	}
+	if err := e.Return(); err != nil {
+		t.Fatal(err)
+	}
+	conn, err := net.Dial("tcp", e.ConnectAddr())
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn.Close()
+}
+
+func TestMainObeysItsStandardInput(t *testing.T) {
+	commands, stdin := io.Pipe()
+	stdout, answers := io.Pipe()
+	exit := make(chan int, 1)
+	go func() {
+		exit <- ngroktest.Main([]string{"-authtoken", "right", "-assigned", "mine.ngrok.test"}, commands, answers, os.Stderr)
+		answers.Close()
+	}()
+	lines := bufio.NewScanner(stdout)
+	read := func(into any) {
+		t.Helper()
+		if !lines.Scan() {
+			t.Fatal("no line")
+		}
+		if err := json.Unmarshal(lines.Bytes(), into); err != nil {
+			t.Fatalf("%s: %v", lines.Text(), err)
+		}
+	}
+	say := func(command string) {
+		t.Helper()
+		if _, err := io.WriteString(stdin, command+"\n"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var where ngroktest.Addresses
+	read(&where)
+	text, err := os.ReadFile(where.CA)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cas := x509.NewCertPool()
+	if !cas.AppendCertsFromPEM(text) {
+		t.Fatal("the CA file holds no certificate")
+	}
+	if where.Assigned != "mine.ngrok.test" || where.Connect == "" || where.Public == "" {
+		t.Errorf("addresses %+v", where)
+	}
+	a, ctx := agent(t, where.Connect, cas, "right")
+	if _, err := a.Listen(ctx); err != nil {
+		t.Fatal(err)
+	}
+
+	for _, step := range []struct {
+		command string
+		works   bool
+	}{
+		{"hold mine.ngrok.test 2", true}, {"free mine.ngrok.test", true}, {"silence", true}, {"speak", true},
+		{"refuse", true}, {"return", true}, {"wrong-cert", true}, {"right-cert", true},
+		{"reject-auth ERR_NGROK_107", true}, {"accept-auth", true},
+		{"reject-bind ERR_NGROK_320", true}, {"accept-bind", true}, {"stop", true},
+		{"hold", false}, {"hold x y", false}, {"dance", false}, {"stop-tunnel nobody.test", false},
+	} {
+		say(step.command)
+		var answer struct {
+			OK    bool
+			Error string
+		}
+		read(&answer)
+		if answer.OK != step.works || (answer.Error == "") != step.works {
+			t.Errorf("%s: %+v", step.command, answer)
+		}
+	}
+	say("log")
+	var report ngroktest.Report
+	read(&report)
+	if report.Counts.Auths != 1 || report.Counts.Bound != 1 {
+		t.Errorf("log: %+v", report)
+	}
+	stdin.Close()
+	if code := <-exit; code != 0 {
+		t.Errorf("exit code %d", code)
+	}
+	if _, err := os.Stat(where.CA); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("the CA file is still there: %v", err)
+	}
+}
+
+func TestMainRefusesWhatItCannotUnderstand(t *testing.T) {
+	if code := ngroktest.Main([]string{"-no-such-flag"}, strings.NewReader(""), io.Discard, io.Discard); code != 2 {
+		t.Errorf("unknown flag: exit code %d", code)
+	}
+	if code := ngroktest.Main([]string{"-listen", "nonsense"}, strings.NewReader(""), io.Discard, io.Discard); code != 1 {
+		t.Errorf("bad address: exit code %d", code)
+	}
+}

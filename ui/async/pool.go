@@ -1,0 +1,67 @@
+// Package async keeps slow things off the window's goroutine and brings their results back to it. It is the one place
+// where the screens start goroutines; when Close returns, all of them are gone. It knows nothing of what the work is.
+package async
+
+import (
+	"context"
+	"sync"
+)
+
+// Pool runs jobs beside the window. Its methods may be called from any goroutine, but not after Close began.
+type Pool struct {
+	ctx    context.Context
+	cancel context.CancelFunc
+	do     func(func())
+	wg     sync.WaitGroup
+}
+
+// NewPool returns a pool whose jobs end with ctx. do runs a function on the window's goroutine, soon, without waiting
+// for it: fyne.Do in the program, a queue in tests.
+func NewPool(ctx context.Context, do func(func())) *Pool {
+	ctx, cancel := context.WithCancel(ctx)
+	return &Pool{ctx: ctx, cancel: cancel, do: do}
+}
+
+// Inner returns a pool whose jobs also end when p is closed or stopped.
+func (p *Pool) Inner() *Pool { return NewPool(p.ctx, p.do) }
+
+// Do runs f on the window's goroutine, unless the pool is closed by then.
+func (p *Pool) Do(f func()) {
+	p.do(func() {
+		if p.ctx.Err() == nil {
+			f()
+		}
+	})
+}
+
+// Start runs job on its own goroutine. The context ends with the pool or when the returned function is called, which
+// may be never.
+func (p *Pool) Start(job func(context.Context)) context.CancelFunc {
+	ctx, cancel := context.WithCancel(p.ctx)
+	p.wg.Go(func() {
+		defer cancel()
+		job(ctx)
+	})
+	return cancel
+}
+
+// Wait returns when no job runs.
+func (p *Pool) Wait() { p.wg.Wait() }
+
+// Stop ends all jobs without waiting for them; Close does that. What they wanted to show afterwards is dropped.
+func (p *Pool) Stop() { p.cancel() }
+
+// Close ends all jobs and waits for them. What they wanted to show afterwards is dropped.
+func (p *Pool) Close() {
+	p.cancel()
+	p.wg.Wait()
+}
+
+// Then runs job on its own goroutine and hands its result to then on the window's goroutine; it is dropped when the
+// pool is closed first. The returned function ends the job's context; then is still called.
+func Then[T any](p *Pool, job func(context.Context) (T, error), then func(T, error)) context.CancelFunc {
+	return p.Start(func(ctx context.Context) {
+		result, err := job(ctx)
+		p.Do(func() { then(result, err) })
+	})
+}

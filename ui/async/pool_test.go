@@ -1,0 +1,72 @@
+package async
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+func TestResultsArriveOnTheOwnersGoroutine(t *testing.T) {
+	q := NewQueue()
+	p := NewPool(t.Context(), q.Do)
+	defer p.Close()
+	got := 0 // not guarded: the race detector is the assertion
+	for range 10 {
+		Then(p, func(context.Context) (int, error) { return 1, nil }, func(n int, _ error) { got += n })
+	}
+	p.Wait()
+	q.Run()
+	if got != 10 {
+		t.Errorf("got %d results, want 10", got)
+	}
+}
+
+func TestCancelledWorkStillReports(t *testing.T) {
+	q := NewQueue()
+	p := NewPool(t.Context(), q.Do)
+	defer p.Close()
+	var got error
+	cancel := Then(p, func(ctx context.Context) (struct{}, error) {
+		<-ctx.Done()
+		return struct{}{}, ctx.Err()
+	}, func(_ struct{}, err error) { got = err })
+	cancel()
+	p.Wait()
+	q.Run()
+	if !errors.Is(got, context.Canceled) {
+		t.Errorf("got %v", got)
+	}
+}
+
+func TestNothingIsShownAfterClose(t *testing.T) {
+	q := NewQueue()
+	p := NewPool(t.Context(), q.Do)
+	Then(p, func(ctx context.Context) (int, error) { <-ctx.Done(); return 0, nil },
+		func(int, error) { t.Error("shown after Close") })
+	p.Close()
+	q.Run()
+}
+
+func TestABurstOfQuestionsCostsTwoReadings(t *testing.T) {
+	q := NewQueue()
+	p := NewPool(t.Context(), q.Do)
+	defer p.Close()
+	value, shown := 0, 0
+	r := NewReader(p, func(context.Context) int { value++; return value }, func(v int) { shown = v })
+	for range 1000 {
+		r.Ask()
+	}
+	for {
+		p.Wait()
+		if !q.Run() {
+			break
+		}
+	}
+	if shown != 2 {
+		t.Errorf("the last value shown is %d, want 2", shown)
+	}
+}

@@ -1,0 +1,116 @@
+package env
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"fyne.io/fyne/v2"
+
+	"countersign/internal/agent"
+	"countersign/internal/store"
+	"countersign/ui/async"
+	"countersign/ui/i18n"
+)
+
+// System opens things outside the program. Its methods may be called from any goroutine and return at once, but Exists,
+// which may have to wait for a disk, and OpenAddress, which waits some seconds for a browser, or until ctx ends.
+type System interface {
+	Exists(path string) bool
+	OpenAddress(ctx context.Context, address string) error // https, http and mailto only
+	OpenFile(path string) error                            // a file or a folder, with the program meant for it
+	ShowInFolder(path string) error                        // the file's folder, with the file marked where the system can
+}
+
+// Autostart decides whether the program starts with the computer. Its methods may take a moment.
+type Autostart interface {
+	Enabled() (bool, error)
+	Set(on bool) error
+}
+
+// Env is handed to every screen. All fields but Autostart are set.
+type Env struct {
+	Office  Office
+	System  System
+	Work    *async.Pool
+	Now     func() time.Time // also fixes the time zone in which times are shown
+	Country string           // that the system is set to, for example "GB"; empty when it is not known
+	Window  fyne.Window      // for dialogs and focus
+	Notice  func(text string)
+	Copy    func(text string) // to the clipboard
+	Soon    func(Deed)        // does what cannot be taken back, after some seconds in which it can
+	Go      Ways
+
+	Autostart Autostart // nil where the program cannot start with the computer
+}
+
+// Deed is something that cannot be taken back once it is done.
+type Deed struct {
+	Says   func(seconds int) string // what will be done, and in how many seconds
+	Do     func()
+	Undone func() // instead of Do; may be nil
+}
+
+// Ways lead from one screen to another.
+type Ways interface {
+	ShowPackage(id string)
+	ShowSettings()
+	ShowCompose()
+	SendLike(draft agent.Draft) // shows the screen for a new package, filled in like an earlier one
+	ShowHelp()
+	EditDraft(draft store.Draft)        // shows what waits to be sent where it can be changed
+	Act(issue agent.Issue, done func()) // does what can be done about an issue; done, which may be nil, is called after it
+	SignIn(prompt string)               // begins a sign-in in the browser; prompt as in agent.SignInOptions
+	SignOut()
+}
+
+// OpenAddress opens an address and tells the person when that fails, be it some seconds later.
+func (d *Env) OpenAddress(address string) { d.Browse(address, d.tell) }
+
+// Browse opens an address beside the window and hands over how that went: nil, or a sentence why the person should open it
+// without us. From another goroutine, call it through Work.Do.
+func (d *Env) Browse(address string, then func(error)) {
+	async.Then(d.Work, func(ctx context.Context) (struct{}, error) { return struct{}{}, d.System.OpenAddress(ctx, address) },
+		func(_ struct{}, err error) {
+			if !errors.Is(err, context.Canceled) {
+				then(err)
+			}
+		})
+}
+
+// OpenFile opens a file or folder and tells the person when that fails.
+func (d *Env) OpenFile(path string) { d.tell(d.System.OpenFile(path)) }
+
+// ShowInFolder shows a file in its folder and tells the person when that fails.
+func (d *Env) ShowInFolder(path string) { d.tell(d.System.ShowInFolder(path)) }
+
+func (d *Env) tell(err error) {
+	if err != nil {
+		d.Notice(i18n.Sentence(err.Error()))
+	}
+}
+
+// Problems are the issues that need a person, the gravest first and within a severity the oldest first: what the strip and
+// the list of problems show. Infos need nobody.
+func Problems(issues []agent.Issue) (list []agent.Issue) {
+	for _, severity := range []agent.Severity{agent.Problem, agent.Warning} {
+		from := len(list)
+		for _, issue := range issues {
+			if issue.Severity == severity {
+				list = append(list, issue)
+			}
+		}
+		slices.SortStableFunc(list[from:], func(a, b agent.Issue) int { return a.Since.Compare(b.Since) })
+	}
+	return list
+}
+
+// Problem returns the issue that matters most, and how many others there are.
+func Problem(issues []agent.Issue) (worst agent.Issue, others int) {
+	list := Problems(issues)
+	if len(list) == 0 {
+		return worst, 0
+	}
+	return list[0], len(list) - 1
+}

@@ -1,0 +1,103 @@
+// Package env is what every screen works at: the office it shows, and the few things around it (slow work, the
+// clock, the system's openers, a line to the person). It holds no widgets and decides nothing.
+package env
+
+import (
+	"context"
+	"image"
+	"time"
+
+	"countersign/internal/agent"
+	"countersign/internal/store"
+)
+
+// Office is everything the window needs of the agent. All methods may be called from any goroutine. Those without a
+// context answer from memory or the local store, but may take milliseconds for large offices; the window calls them
+// off its own goroutine. Errors and texts are sentences for people.
+type Office interface {
+	Status() agent.Status
+	Package(id string) (agent.PackageRow, bool)
+	// Lines are all packages in a few words, newest first: 50,000 in some milliseconds. Package has the details.
+	Lines() []store.PackageLine
+	// SaveAgain fetches the files of an executed package once more.
+	SaveAgain(packageID string) error
+	// Archive takes a package out of the list, or puts it back; nothing else changes.
+	Archive(packageID string, archived bool) error
+	// CheckNow asks the service about everything at once; Status tells when that has happened.
+	CheckNow() error
+	// DraftOf is the draft a package was sent from, when it was made here.
+	DraftOf(packageID string) (store.Draft, bool)
+	// EditPage returns the address of the service's own editor for a package.
+	EditPage(ctx context.Context, packageID string) (string, error)
+	// Inspect looks at a file that is to be sent; it may take a moment.
+	Inspect(ctx context.Context, path string) agent.FileInfo
+	// Preview draws page 1 of a document on this computer, width pixels wide; an error means that there is no picture.
+	Preview(ctx context.Context, path string, width int) (image.Image, error)
+	// People are the signers used before, most recent first.
+	People() []store.Signer
+	// Saved are the files saved last, newest first.
+	Saved(limit int) []store.Job
+
+	// Events are all authentic events, newest first, a page at a time; the cursor of the first page is "".
+	Events(before store.Cursor, limit int) (page []store.Event, next store.Cursor)
+	// Refused are samples of refused requests, newest first.
+	Refused() []agent.Refusal
+	// RetryEvent handles an event once more.
+	RetryEvent(eventID string) error
+
+	// Pause raises no notifications until then; Paused is zero when they are not paused.
+	Pause(until time.Time)
+	Paused() time.Time
+
+	// TestService asks whether there is a signing service at the addresses of the settings.
+	TestService(ctx context.Context, settings agent.Settings) error
+	// TestTunnel opens the public address of the settings for a moment and returns it.
+	TestTunnel(ctx context.Context, settings agent.Settings, secrets agent.Secrets) (publicURL string, err error)
+	// PreviewName is what a file of a real package would be called with the settings.
+	PreviewName(settings agent.Settings) (string, error)
+	// Services are the presets of signing services, the neutral one first.
+	Services() []agent.Preset
+	// About says where things are; Diagnostics is a text for whoever helps, without secrets.
+	About() agent.About
+	Diagnostics() string
+
+	Activity(limit int) []store.Activity // newest first
+	Drafts() []store.Draft               // not yet packages: on their way, unknown or refused; oldest first
+	Settings() agent.Settings
+	HasSecrets() (clientSecret, ngrokToken bool)
+
+	// ReadOffice reads what an administrator has made for the office; it changes nothing.
+	ReadOffice(path string) (agent.OfficeFile, error)
+	// KeepFirstRun keeps what was entered into the first run, sealed, until Configure; FirstRun gives it back.
+	KeepFirstRun(agent.FirstRun) error
+	FirstRun() (f agent.FirstRun, kept bool)
+
+	// Configure checks, keeps and applies settings; an empty secret is left as it is.
+	Configure(ctx context.Context, settings agent.Settings, secrets agent.Secrets) error
+	// SignIn blocks until signed in, failed or ctx ended. It calls open once with the address to show in a browser.
+	SignIn(ctx context.Context, options agent.SignInOptions, open func(address string) error) error
+	// Paste completes the running SignIn with the address the browser ended on.
+	Paste(address string) error
+	SignOut(ctx context.Context) error
+	// Send blocks until the package is accepted, refused or unknown, or ctx ended; progress may come from any
+	// goroutine. A refusal is a SendState with a Problem; an error means that nothing was begun or ctx ended. When
+	// ctx ends early, the draft that the SendState names stays and goes out later, unless Cancel withdraws it.
+	Send(ctx context.Context, draft agent.Draft, progress func(agent.SendState)) (agent.SendState, error)
+	// KeepForm keeps what is typed into the form for a new package, also over a restart; Form is what was kept last. Both
+	// answer from memory at once.
+	KeepForm(form agent.Form)
+	Form() agent.Form
+	// Hold keeps a draft that can still be taken back, also over a restart; Send with its id in Draft.Replaces sends it, Cancel
+	// or Resolve forget it.
+	Hold(draft agent.Draft) (id string, err error)
+	// Cancel withdraws a draft that has not been handed over yet, and says whether it came in time.
+	Cancel(draftID string) (inTime bool, err error)
+	// Resolve is a person's decision about a draft that is unknown or refused: send it again, or forget it.
+	Resolve(draftID string, sendAgain bool) error
+	// Act does the one action of a health issue, where the agent can do it.
+	Act(ctx context.Context, issue agent.Issue) error
+	// Watch tells what changed until stop is called; the channel is then closed. Changes may be merged.
+	Watch() (changes <-chan agent.Change, stop func())
+	// SignerPage returns the address of a signer's page, empty where the service gives none.
+	SignerPage(ctx context.Context, packageID, signerID string) (string, error)
+}

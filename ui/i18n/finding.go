@@ -1,0 +1,14 @@
+package i18n
+
+import "countersign/internal/agent"
+
+// Findings are what is wrong with settings, a sentence per field.
+func Findings(found []agent.FieldError) map[string]string {
+	said := map[string]string{}
+	for _, f := range found {
+		if said[f.Field] == "" {
+			said[f.Field] = Sentence(f.Text)
+		}
+	}
+	return said
+}

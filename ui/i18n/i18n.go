@@ -1,0 +1,116 @@
+// Package words turns the office's facts into the words people read: names, times, numbers, states. All of them go
+// through Fyne's lang, with the English text as the key; what the packages below the window say in English goes through
+// a phrasebook, see Sentence. It formats what it is given and asks nobody; its only state is the language in use.
+package i18n
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"fyne.io/fyne/v2/lang"
+
+	"countersign/assets"
+	"countersign/internal/store"
+)
+
+// Load makes the translations known to Fyne. Without it, every text is the English of its key.
+func Load() error {
+	if err := lang.AddTranslationsFS(assets.Translations, "translations"); err != nil {
+		return fmt.Errorf("load the translations: %w", err)
+	}
+	return nil
+}
+
+// V are the values of a text with placeholders.
+type V map[string]any
+
+// Documents is "1 document", "2 documents".
+func Documents(n int) string { return lang.N("{{.PluralCount}} documents", n) }
+
+// People is "1 person", "2 people".
+func People(n int) string { return lang.N("{{.PluralCount}} people", n) }
+
+// Name is how a signer is called: the names, else the e-mail address, else "someone".
+func Name(s store.Signer) string {
+	if name := strings.TrimSpace(s.FirstName + " " + s.LastName); name != "" {
+		return name
+	}
+	if s.Email != "" {
+		return s.Email
+	}
+	return lang.L("someone")
+}
+
+// Names lists people in a few words: "Ana Ruiz", "Ana Ruiz and Jan Weber", "Ana Ruiz and 3 others".
+func Names(names []string) string {
+	switch len(names) {
+	case 0:
+		return ""
+	case 1:
+		return names[0]
+	case 2:
+		return lang.L("{{.First}} and {{.Second}}", V{"First": names[0], "Second": names[1]})
+	default:
+		return lang.L("{{.First}} and {{.Count}} others", V{"First": names[0], "Count": len(names) - 1})
+	}
+}
+
+// Age is how long ago something was, for a narrow column: "now", "5 min", "3 h", "4 d", then the date.
+func Age(now, t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	switch d := now.Sub(t); {
+	case d < time.Minute:
+		return lang.L("now")
+	case d < time.Hour:
+		return lang.L("{{.N}} min", V{"N": int(d.Minutes())})
+	case d < 24*time.Hour:
+		return lang.L("{{.N}} h", V{"N": int(d.Hours())})
+	case d < 14*24*time.Hour:
+		return lang.L("{{.N}} d", V{"N": int(d.Hours() / 24)})
+	default:
+		return date(now, t)
+	}
+}
+
+// Clock is a moment as briefly as it stays clear: "09:14" today, "Tue 09:14" within a week, else "2 Nov 09:14". The
+// zone is that of now.
+func Clock(now, t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	t = t.In(now.Location())
+	clock := t.Format("15:04")
+	switch {
+	case sameDay(now, t):
+		return clock
+	case now.Sub(t) < 6*24*time.Hour && t.Before(now):
+		return weekday(t) + " " + clock
+	case t.Year() == now.Year():
+		return date(now, t) + " " + clock
+	default:
+		return date(now, t)
+	}
+}
+
+// Day is a date with its weekday: "Tue 24 Nov", with the year when it is another one.
+func Day(now, t time.Time) string {
+	return lang.X("date.weekday", "{{.Weekday}} {{.Date}}", V{"Weekday": weekday(t.In(now.Location())), "Date": date(now, t)})
+}
+
+func date(now, t time.Time) string {
+	t = t.In(now.Location())
+	values := V{"Day": t.Day(), "Month": lang.X("month."+t.Format("Jan"), t.Format("Jan")), "Year": t.Year()}
+	if t.Year() != now.Year() {
+		return lang.X("date.year", "{{.Day}} {{.Month}} {{.Year}}", values)
+	}
+	return lang.X("date.day", "{{.Day}} {{.Month}}", values)
+}
+
+func weekday(t time.Time) string { return lang.X("weekday."+t.Format("Mon"), t.Format("Mon")) }
+
+func sameDay(a, b time.Time) bool {
+	return a.Year() == b.Year() && a.YearDay() == b.YearDay()
+}

@@ -1,0 +1,151 @@
+package i18n
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"fyne.io/fyne/v2"
+
+	"countersign/internal/agent"
+	"countersign/internal/store"
+	"countersign/ui/theme"
+)
+
+var now = time.Date(2026, 11, 21, 14, 2, 0, 0, time.FixedZone("office", 3600))
+
+func TestTimesAreShortAndClear(t *testing.T) {
+	for _, c := range []struct {
+		back       time.Duration
+		age, clock string
+	}{
+		{20 * time.Second, "now", "14:01"},
+		{5 * time.Minute, "5 min", "13:57"},
+		{3 * time.Hour, "3 h", "11:02"},
+		{4 * 24 * time.Hour, "4 d", "Tue 14:02"},
+		{19 * 24 * time.Hour, "2 Nov", "2 Nov 14:02"},
+		{400 * 24 * time.Hour, "17 Oct 2025", "17 Oct 2025"},
+	} {
+		at := now.Add(-c.back).UTC() // the zone of now decides, not that of the moment
+		if got := Age(now, at); got != c.age {
+			t.Errorf("age of %v: %q, want %q", c.back, got, c.age)
+		}
+		if got := Clock(now, at); got != c.clock {
+			t.Errorf("clock of %v: %q, want %q", c.back, got, c.clock)
+		}
+	}
+	if Age(now, time.Time{}) != "" || Clock(now, time.Time{}) != "" {
+		t.Error("an unknown time is not shown")
+	}
+}
+
+func TestStandingIsWhatAPersonWouldSay(t *testing.T) {
+	row := func(state store.PackageState, done, total int, problem string) agent.PackageRow {
+		return agent.PackageRow{Package: store.Package{State: state, Problem: problem}, FilesDone: done, FilesTotal: total}
+	}
+	for name, c := range map[string]struct {
+		row  agent.PackageRow
+		want Standing
+	}{
+		"open":               {row("open", 0, 0, ""), Open},
+		"a state of 2031":    {row("levitating", 0, 0, ""), Open},
+		"no state yet":       {row("", 0, 0, ""), Open},
+		"signed, unplanned":  {row("executed", 0, 0, ""), Saving},
+		"signed, half saved": {row("executed", 1, 2, ""), Saving},
+		"saved":              {row("executed", 2, 2, ""), Saved},
+		"disk full":          {row("executed", 1, 2, "The disk is full."), Wrong},
+		"withdrawn":          {row("rescinded", 0, 0, ""), Ended},
+		"expired":            {row("expired", 0, 0, ""), Wrong},
+		"gone":               {agent.PackageRow{Package: store.Package{State: "open", Gone: true}}, Wrong},
+	} {
+		if got := StandingOf(c.row); got != c.want {
+			t.Errorf("%s: %v, want %v", name, got, c.want)
+		}
+		if (c.want == Wrong) != (Trouble(c.row) != "") {
+			t.Errorf("%s: a problem always has a sentence, and only a problem", name)
+		}
+	}
+}
+
+func TestNamesFallBackToWhatIsKnown(t *testing.T) {
+	for want, in := range map[string]store.Signer{
+		"Ana Ruiz":        {FirstName: "Ana", LastName: "Ruiz"},
+		"jan@example.com": {Email: "jan@example.com"},
+		"someone":         {},
+	} {
+		if got := Name(in); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+	for want, in := range map[string][]string{"": nil, "Ana": {"Ana"}, "Ana and Jan": {"Ana", "Jan"}, "Ana and 2 others": {"Ana", "Jan", "Bo"}} {
+		if got := Names(in); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}
+
+func TestALineSaysWhoIsNextAndWhatIsDue(t *testing.T) {
+	for want, l := range map[string]store.PackageLine{
+		"waiting for Ana and Jan":           {State: "open", Next: "Ana, Jan"},
+		"waiting":                           {State: "open"},
+		"not sent yet":                      {State: "draft", Next: "Ana"},
+		"fully signed, files not saved yet": {State: "executed"},
+		"saved":                             {State: "executed", Saved: true},
+		"withdrawn":                         {State: "rescinded"},
+		"Expired before everyone signed.":   {State: "expired"},
+		"The signing service does not show this package at the moment.": {State: "open", Gone: true},
+		"Not all files could be saved yet.":                             {State: "executed", Problem: true},
+	} {
+		if got := Line(l); got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+	for _, c := range []struct {
+		due    time.Time
+		where  Standing
+		text   string
+		colour fyne.ThemeColorName
+	}{
+		{now.Add(-time.Hour), Open, "was due Sat 21 Nov", theme.Attention},
+		{now.Add(48 * time.Hour), Open, "due Mon 23 Nov", theme.Waiting},
+		{now.Add(240 * time.Hour), Open, "due Tue 1 Dec", theme.Secondary},
+		{now.Add(240 * time.Hour), Saved, "", theme.Secondary},
+		{time.Time{}, Open, "", theme.Secondary},
+	} {
+		if text, colour := Due(now, c.due, c.where); text != c.text || colour != c.colour {
+			t.Errorf("got %q in %s, want %q in %s", text, colour, c.text, c.colour)
+		}
+	}
+}
+
+func TestADeclinedSignatureIsAProblemAndNobodysTurn(t *testing.T) {
+	ana := store.Signer{ID: "s1", FirstName: "Ana", LastName: "Ruiz", Declined: now}
+	row := agent.PackageRow{Package: store.Package{State: "open", Signers: []store.Signer{ana}}}
+	if got := StandingOf(row); got != Wrong || Trouble(row) != "Ana Ruiz declined to sign." {
+		t.Errorf("standing %v, %q", got, Trouble(row))
+	}
+	if got := StateOf(now, row, ana); got.Mark != theme.MarkProblem || !strings.HasPrefix(got.Text, "declined ") {
+		t.Errorf("the signer: %+v", got)
+	}
+	line := store.PackageLine{State: "open", Declined: "Ana Ruiz"}
+	if StandingOfLine(line) != Wrong || Line(line) != "Ana Ruiz declined to sign." {
+		t.Errorf("the line: %v, %q", StandingOfLine(line), Line(line))
+	}
+}
+
+func TestASignerHasSignedWhenEveryDocumentIs(t *testing.T) {
+	ana, jan := store.Signer{ID: "a", FirstName: "Ana"}, store.Signer{ID: "j", FirstName: "Jan"}
+	row := agent.PackageRow{Package: store.Package{State: "open", Sequential: true, Signers: []store.Signer{ana, jan},
+		Documents: []store.Document{{ID: "1", SignedBy: []string{"a"}}, {ID: "2"}}}, Next: []store.Signer{ana}}
+	if got := StateOf(now, row, ana).Text; got != "1 of 2 signed" {
+		t.Errorf("one of two documents signed: %q", got)
+	}
+	if got := StateOf(now, row, jan).Text; got != "not their turn yet" {
+		t.Errorf("not his turn: %q", got)
+	}
+	row.Documents[1].SignedBy = []string{"a"}
+	row.Timeline = []store.Moment{{Time: now.Add(-time.Hour), What: "signed", Who: "a"}}
+	if got := StateOf(now, row, ana).Text; got != "signed 13:02" {
+		t.Errorf("both documents signed: %q", got)
+	}
+}

@@ -1,0 +1,75 @@
+package i18n
+
+import (
+	"strings"
+	"time"
+
+	"fyne.io/fyne/v2"
+	"fyne.io/fyne/v2/lang"
+
+	"countersign/internal/store"
+	"countersign/ui/theme"
+)
+
+// StandingOfLine judges a package by what a list knows of it.
+func StandingOfLine(l store.PackageLine) Standing {
+	return standing(l.Problem, l.State == store.PackageExecuted || !l.Executed.IsZero(), l.Saved, l.Gone || l.Declined != "", l.State)
+}
+
+// Line says where a package stands in one short line, for the list.
+func Line(l store.PackageLine) string {
+	switch StandingOfLine(l) {
+	case Wrong:
+		if l.Problem {
+			return lang.L("Not all files could be saved yet.")
+		}
+		if l.Declined != "" && !l.Gone && l.State != store.PackageExpired {
+			return declined(strings.Split(l.Declined, ", "))
+		}
+		return trouble(l.Gone, l.State)
+	case Saved:
+		return lang.L("saved")
+	case Ended:
+		return lang.L("withdrawn")
+	case Saving:
+		return lang.L("fully signed, files not saved yet")
+	}
+	switch {
+	case IsDraft(l.State):
+		return lang.L("not sent yet")
+	case l.Next != "":
+		return lang.L("waiting for {{.Who}}", V{"Who": Names(NextOf(l))})
+	default:
+		return lang.L("waiting")
+	}
+}
+
+// IsDraft says whether the service still waits for the package to be completed in its own editor.
+func IsDraft(state store.PackageState) bool { return state == store.PackageDraft }
+
+// NextOf are the names of those whose turn it is.
+func NextOf(l store.PackageLine) []string {
+	if l.Next == "" {
+		return nil
+	}
+	return strings.Split(l.Next, ", ")
+}
+
+// DueSoon is how long before its due date a package is marked.
+const DueSoon = 3 * 24 * time.Hour
+
+// Due says until when a package is to be signed and in which colour, empty when it no longer matters.
+func Due(now time.Time, due time.Time, standing Standing) (text string, colour fyne.ThemeColorName) {
+	if due.IsZero() || standing != Open {
+		return "", theme.Secondary
+	}
+	when := V{"When": Day(now, due)}
+	switch left := due.Sub(now); {
+	case left < 0:
+		return lang.L("was due {{.When}}", when), theme.Attention
+	case left < DueSoon:
+		return lang.L("due {{.When}}", when), theme.Waiting
+	default:
+		return lang.L("due {{.When}}", when), theme.Secondary
+	}
+}

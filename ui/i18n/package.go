@@ -1,0 +1,253 @@
+package i18n
+
+import (
+	"path/filepath"
+	"slices"
+	"time"
+
+	"fyne.io/fyne/v2/lang"
+
+	"countersign/internal/agent"
+	"countersign/internal/store"
+	"countersign/ui/theme"
+)
+
+// Standing is what a package means to a person, whatever the service calls it.
+type Standing int
+
+// The standings.
+const (
+	Open   Standing = iota // somebody still has to sign
+	Saving                 // signed by everyone, files not all saved
+	Saved                  // signed by everyone, files saved
+	Ended                  // withdrawn
+	Wrong                  // expired, declined, gone, or its files cannot be saved
+)
+
+// StandingOf judges a package. The words of the service for its states are in service-facts.md, section 5; unknown
+// ones count as open.
+func StandingOf(row agent.PackageRow) Standing {
+	saved := row.Saved || row.FilesTotal > 0 && row.FilesDone >= row.FilesTotal
+	return standing(row.Problem != "", executed(row), saved, row.Gone || len(decliners(row)) > 0, row.State)
+}
+
+// stuck is a package that will not be signed as it stands: gone, or declined by a signer.
+func standing(problem, executed, saved, stuck bool, state store.PackageState) Standing {
+	switch {
+	case problem:
+		return Wrong
+	case executed && saved:
+		return Saved
+	case executed:
+		return Saving
+	case state == store.PackageRescinded:
+		return Ended
+	case stuck, state == store.PackageExpired, state == "declined":
+		return Wrong
+	}
+	return Open
+}
+
+func executed(row agent.PackageRow) bool {
+	return row.State == store.PackageExecuted || !row.Executed.IsZero()
+}
+
+// Mark is the shape of a standing.
+func (s Standing) Mark() theme.Mark {
+	return [...]theme.Mark{Open: theme.MarkNext, Saving: theme.MarkSigned, Saved: theme.MarkSaved, Ended: theme.MarkEnded, Wrong: theme.MarkProblem}[s]
+}
+
+// Word is the standing in a word or two.
+func (s Standing) Word() string {
+	switch s {
+	case Saving:
+		return lang.L("Signed")
+	case Saved:
+		return lang.L("Saved")
+	case Ended:
+		return lang.L("Withdrawn")
+	case Wrong:
+		return lang.L("Problem")
+	default:
+		return lang.L("Waiting")
+	}
+}
+
+// Trouble says what is wrong with a package, empty when nothing is.
+func Trouble(row agent.PackageRow) string {
+	switch {
+	case row.Problem != "":
+		return Sentence(row.Problem)
+	case executed(row):
+		return ""
+	}
+	if who := decliners(row); len(who) > 0 && !row.Gone && row.State != store.PackageExpired {
+		return declined(who)
+	}
+	return trouble(row.Gone, row.State)
+}
+
+// decliners are the signers who declined.
+func decliners(row agent.PackageRow) (names []string) {
+	for _, s := range row.Signers {
+		if !s.Declined.IsZero() {
+			names = append(names, Name(s))
+		}
+	}
+	return names
+}
+
+func declined(names []string) string {
+	return lang.L("{{.Who}} declined to sign.", V{"Who": Names(names)})
+}
+
+func trouble(gone bool, state store.PackageState) string {
+	switch {
+	case gone:
+		return lang.L("The signing service does not show this package at the moment.")
+	case state == store.PackageExpired:
+		return lang.L("Expired before everyone signed.")
+	case state == "declined":
+		return lang.L("A signer declined to sign.")
+	}
+	return ""
+}
+
+// Progress is "1 of 3 signed", empty while the signers are unknown.
+func Progress(done, total int) string {
+	if total == 0 {
+		return ""
+	}
+	return lang.L("{{.Done}} of {{.Total}} signed", V{"Done": done, "Total": total})
+}
+
+// Title is a package's name, or a word where it has none.
+func Title(name string) string {
+	if name != "" {
+		return name
+	}
+	return lang.L("Untitled package")
+}
+
+// SignerState is one signer's part in a package.
+type SignerState struct {
+	Mark theme.Mark
+	Text string
+}
+
+// StateOf says where a signer stands: signed and when, whose turn it is, or later.
+func StateOf(now time.Time, row agent.PackageRow, signer store.Signer) SignerState {
+	done, total := signed(row, signer.ID), len(row.Documents)
+	if executed(row) || total > 0 && done == total {
+		text := lang.L("signed")
+		if at := lastSigned(row, signer.ID); !at.IsZero() {
+			text = lang.L("signed {{.When}}", V{"When": Clock(now, at)})
+		}
+		return SignerState{theme.MarkSigned, text}
+	}
+	if !signer.Declined.IsZero() {
+		return SignerState{theme.MarkProblem, lang.L("declined {{.When}}", V{"When": Clock(now, signer.Declined)})}
+	}
+	if s := StandingOf(row); s == Ended || (s == Wrong && row.Problem == "" && len(decliners(row)) == 0) {
+		return SignerState{theme.MarkEnded, lang.L("did not sign")}
+	}
+	if done > 0 {
+		return SignerState{theme.MarkNext, lang.L("{{.Done}} of {{.Total}} signed", V{"Done": done, "Total": total})}
+	}
+	isNext := slices.ContainsFunc(row.Next, func(n store.Signer) bool { return n.ID == signer.ID && n.Email == signer.Email })
+	if isNext || len(row.Next) == 0 && !row.Sequential {
+		return SignerState{theme.MarkNext, lang.L("their turn to sign")}
+	}
+	return SignerState{theme.MarkLater, lang.L("not their turn yet")}
+}
+
+// signed counts the documents that a person has signed.
+func signed(row agent.PackageRow, id string) (n int) {
+	for _, d := range row.Documents {
+		if id != "" && slices.Contains(d.SignedBy, id) {
+			n++
+		}
+	}
+	return n
+}
+
+func lastSigned(row agent.PackageRow, id string) (at time.Time) {
+	for _, m := range row.Timeline {
+		if m.What == "signed" && m.Who == id && m.Time.After(at) {
+			at = m.Time
+		}
+	}
+	return at
+}
+
+// Moment tells one line of a package's timeline.
+func Moment(row agent.PackageRow, m store.Moment) string {
+	who, what := signerName(row, m.Who), documentName(row, m.Ref)
+	switch m.What {
+	case "sent", "created":
+		return lang.L("Sent to {{.People}}", V{"People": People(len(row.Signers))})
+	case "signed", "document_signed":
+		if what == "" {
+			return lang.L("{{.Who}} signed", V{"Who": who})
+		}
+		return lang.L("{{.Who}} signed {{.Document}}", V{"Who": who, "Document": what})
+	case "document_executed":
+		return lang.L("Everyone has signed {{.Document}}", V{"Document": orSomething(what)})
+	case "executed", "package_executed":
+		return lang.L("Everyone has signed")
+	case "declined":
+		return lang.L("{{.Who}} declined to sign", V{"Who": who})
+	case "saved":
+		return lang.L("Saved {{.File}}", V{"File": filepath.Base(filepath.FromSlash(m.Ref))})
+	case "ended":
+		return ending(m.Ref)
+	default:
+		return m.What
+	}
+}
+
+// ending says how a package ended without being signed by everyone; state is the service's word.
+func ending(state string) string {
+	switch state {
+	case "expired":
+		return lang.L("Expired before everyone signed")
+	case "rescinded":
+		return lang.L("Withdrawn")
+	case "declined":
+		return lang.L("A signer declined to sign")
+	}
+	return lang.L("Ended: {{.State}}", V{"State": state})
+}
+
+func signerName(row agent.PackageRow, id string) string {
+	for _, s := range row.Signers {
+		if s.ID == id && id != "" {
+			return Name(s)
+		}
+	}
+	return lang.L("Someone")
+}
+
+func documentName(row agent.PackageRow, id string) string {
+	for _, d := range row.Documents {
+		if d.ID == id && id != "" {
+			return DocumentName(d)
+		}
+	}
+	return ""
+}
+
+// DocumentName is a document's name, else its file's, else a word.
+func DocumentName(d store.Document) string {
+	if d.Name != "" {
+		return d.Name
+	}
+	return orSomething(d.FileName)
+}
+
+func orSomething(name string) string {
+	if name == "" {
+		return lang.L("A document")
+	}
+	return name
+}

@@ -1,0 +1,194 @@
+package i18n
+
+import (
+	"encoding/json"
+	"flag"
+	"go/ast"
+	"go/build"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"countersign/assets"
+)
+
+var update = flag.Bool("update", false, "add missing texts to en.json; plural forms are then to be written by hand")
+
+const english = "../../assets/translations/en.json"
+
+// texts collects what the code under ui says: the keys of lang.L, lang.X and lang.N; plural says which are the latter.
+func texts(t *testing.T) (plural map[string]bool) {
+	t.Helper()
+	plural = map[string]bool{}
+	err := filepath.WalkDir("..", func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
+		if err != nil {
+			return err
+		}
+		ast.Inspect(file, func(n ast.Node) bool {
+			call, ok := n.(*ast.CallExpr)
+			if !ok || len(call.Args) == 0 {
+				return true
+			}
+			fun, ok := call.Fun.(*ast.SelectorExpr)
+			if pkg, isName := fun0(fun, ok); !isName || pkg != "lang" || !strings.Contains("LNX", fun.Sel.Name) {
+				return true
+			}
+			if text, ok := call.Args[0].(*ast.BasicLit); ok {
+				key, err := strconv.Unquote(text.Value)
+				if err != nil {
+					t.Fatal(err)
+				}
+				plural[key] = fun.Sel.Name == "N"
+				checkValues(t, path, key, call)
+			} else if fun.Sel.Name != "X" {
+				t.Errorf("%s: a text that is not written out cannot be translated", path)
+			}
+			return true
+		})
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, month := range strings.Fields("Jan Feb Mar Apr May Jun Jul Aug Sep Oct Nov Dec") {
+		plural["month."+month] = false
+	}
+	for _, day := range strings.Fields("Mon Tue Wed Thu Fri Sat Sun") {
+		plural["weekday."+day] = false
+	}
+	plural["language.code"] = false
+	for _, key := range fynes(t) {
+		if _, ours := plural[key]; !ours {
+			plural[key] = false
+		}
+	}
+	return plural
+}
+
+// checkValues fails the test where a text is not given the values that stand in it, by their names.
+func checkValues(t *testing.T, path, key string, call *ast.CallExpr) {
+	t.Helper()
+	if len(call.Args) < 2 {
+		return
+	}
+	values, written := call.Args[len(call.Args)-1].(*ast.CompositeLit)
+	if !written {
+		return
+	}
+	var given []string
+	for _, e := range values.Elts {
+		if pair, ok := e.(*ast.KeyValueExpr); ok {
+			if name, ok := pair.Key.(*ast.BasicLit); ok {
+				given = append(given, "{{."+strings.Trim(name.Value, `"`)+"}}")
+			}
+		}
+	}
+	slices.Sort(given)
+	if !strings.Contains(key, " ") { // the name of a text, such as date.weekday
+		return
+	}
+	if wanted := holes(key); strings.Join(given, " ") != wanted {
+		t.Errorf("%s: %q is given %v", path, key, given)
+	}
+}
+
+// fynes are the texts of Fyne's own widgets. Fyne would say them in the system's language, whatever was chosen.
+func fynes(t *testing.T) (keys []string) {
+	t.Helper()
+	fyne, err := build.Import("fyne.io/fyne/v2/lang", ".", build.FindOnly)
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := os.ReadFile(filepath.Join(fyne.Dir, "translations", "base.en.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	texts := map[string]any{}
+	if err := json.Unmarshal(data, &texts); err != nil {
+		t.Fatal(err)
+	}
+	return slices.Collect(maps.Keys(texts))
+}
+
+func fun0(fun *ast.SelectorExpr, ok bool) (string, bool) {
+	if !ok {
+		return "", false
+	}
+	name, ok := fun.X.(*ast.Ident)
+	if !ok {
+		return "", false
+	}
+	return name.Name, true
+}
+
+func TestEveryTextHasItsEnglish(t *testing.T) {
+	data, err := assets.Translations.ReadFile("translations/en.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	have := map[string]any{}
+	if err := json.Unmarshal(data, &have); err != nil {
+		t.Fatal(err)
+	}
+	used := texts(t)
+	for key, isPlural := range used {
+		value, ok := have[key]
+		if !ok && *update {
+			have[key] = strings.TrimPrefix(strings.TrimPrefix(key, "month."), "weekday.")
+			if isPlural {
+				have[key] = map[string]string{"one": "WRITE " + key, "other": key}
+			}
+			continue
+		}
+		if !ok {
+			t.Errorf("en.json lacks %q; run with -update", key)
+		}
+		if _, isMap := value.(map[string]any); ok && isMap != isPlural {
+			t.Errorf("en.json: %q must have plural forms: %v", key, isPlural)
+		}
+	}
+	for key := range have {
+		if _, ok := used[key]; ok {
+			continue
+		}
+		if *update {
+			delete(have, key)
+		} else {
+			t.Errorf("en.json has %q, which nobody says any more", key)
+		}
+	}
+	if *update {
+		var out strings.Builder
+		enc := json.NewEncoder(&out)
+		enc.SetEscapeHTML(false)
+		enc.SetIndent("", "  ")
+		if err := enc.Encode(have); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(english, []byte(out.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestCountsHaveTheirForms(t *testing.T) {
+	if err := Load(); err != nil {
+		t.Fatal(err)
+	}
+	for want, got := range map[string]string{"1 document": Documents(1), "2 documents": Documents(2), "1 person": People(1), "0 people": People(0)} {
+		if got != want {
+			t.Errorf("got %q, want %q", got, want)
+		}
+	}
+}

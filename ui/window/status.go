@@ -1,0 +1,143 @@
+package window
+
+import (
+	"fyne.io/fyne/v2"
+	"fyne.io/fyne/v2/container"
+	"fyne.io/fyne/v2/lang"
+	"fyne.io/fyne/v2/widget"
+
+	"countersign/internal/agent"
+	"countersign/ui/env"
+	"countersign/ui/i18n"
+	"countersign/ui/theme"
+	"countersign/ui/widgets"
+)
+
+// statusView is the screen that says everything that is wrong, since when and what to do about it, and how the office is
+// connected.
+type statusView struct {
+	window  *Window
+	issues  *fyne.Container
+	facts   *fyne.Container
+	content fyne.CanvasObject
+}
+
+func newStatusView(w *Window) *statusView {
+	m := &statusView{window: w, issues: container.New(&piled{gap: 8}), facts: widgets.Stack(10)}
+	page := widgets.Stack(16, widgets.NewHeading(lang.L("Status")), m.issues, widgets.NewTitle(lang.L("Overview")), widgets.Card(m.facts))
+	m.content = widgets.NewVScroll(widgets.PadHV(20, 16, page))
+	return m
+}
+
+// Content is what the window shows.
+func (m *statusView) Content() fyne.CanvasObject { return m.content }
+
+// Reload reads the status anew.
+func (m *statusView) Reload() { m.window.status.Ask() }
+
+func (m *statusView) show(s agent.Status) {
+	var cards []fyne.CanvasObject
+	if gravest, _ := env.Problem(s.Health); gravest.Text == "" {
+		fine, _ := widgets.MarkLine(theme.MarkSigned, lang.L("Everything works."))
+		cards = append(cards, widgets.Card(fine))
+	}
+	for _, issue := range s.Health { // the gravest first
+		cards = append(cards, m.issue(issue))
+	}
+	widgets.Remake(m.issues, cards...)
+	widgets.Remake(m.facts, m.factsOf(s)...)
+}
+
+// issue is one thing that is wrong, with its one action.
+func (m *statusView) issue(issue agent.Issue) fyne.CanvasObject {
+	mark, colour := theme.MarkNext, theme.Surface
+	switch issue.Severity {
+	case agent.Problem:
+		mark, colour = theme.MarkProblem, theme.Wash
+	case agent.Info:
+		mark = theme.MarkLater
+	}
+	text := widget.NewLabel(i18n.Sentence(issue.Text))
+	text.Wrapping = fyne.TextWrapWord
+	since := widgets.NewCaption(m.window.since(issue.Since))
+	since.Shorten = false
+	right := widgets.Row(8, since)
+	if word := i18n.Action(issue.Action); word != "" {
+		button := widgets.NewButton(word, nil)
+		button.OnTapped = func() {
+			button.Disable()
+			m.window.Act(issue, button.Enable)
+		}
+		if issue.Severity == agent.Problem {
+			button.Importance = widget.HighImportance
+		}
+		right = widgets.Row(8, since, button)
+	}
+	return widgets.On(colour, widgets.PadHV(12, 8, widgets.Across(widget.NewIcon(mark.Resource()), text, right)))
+}
+
+// leads says whether an action leads to a screen, so that its button can be pressed again at once.
+func leads(a agent.Action) bool {
+	switch a {
+	case agent.ActSignIn, agent.ActSettings, agent.ActChooseFolder, agent.ActReview:
+		return true
+	}
+	return false
+}
+
+// factsOf are lines of a name and how it stands.
+func (m *statusView) factsOf(s agent.Status) []fyne.CanvasObject {
+	line := func(mark theme.Mark, name, value, note string) fyne.CanvasObject {
+		text := widgets.NewLine(value)
+		text.Shorten = true
+		what := widgets.Stack(1, text)
+		if note != "" {
+			what.Add(widgets.NewCaption(note))
+		}
+		return widgets.Across(widgets.Row(8, widget.NewIcon(mark.Resource()), widgets.Wide(150, widgets.NewCaption(name))), what, nil)
+	}
+	account := line(theme.MarkLater, lang.L("Signing service"), lang.L("Not signed in"), "")
+	if s.SignedIn {
+		account = line(theme.MarkSigned, lang.L("Signing service"), lang.L("Signed in"), s.Account.Email)
+	}
+	address, where := m.addressOf(s.Tunnel)
+	events := lang.N("{{.PluralCount}} events received", s.Events.Received)
+	waiting := lang.L("{{.Waiting}} waiting, {{.Odd}} with problems, {{.Refused}} requests blocked",
+		i18n.V{"Waiting": s.Events.Pending, "Odd": s.Events.Problems, "Refused": s.Events.Rejected})
+	saves := lang.N("{{.PluralCount}} files saved", s.Saves.Done)
+	left := lang.L("{{.Waiting}} waiting, {{.Failed}} failed", i18n.V{"Waiting": s.Saves.Pending, "Failed": s.Saves.Failed})
+	packages := lang.N("{{.PluralCount}} packages waiting for signatures", s.Packages.Open)
+	total := lang.L("{{.Total}} in all, {{.Executed}} signed by everyone", i18n.V{"Total": s.Packages.Total, "Executed": s.Packages.Executed})
+	return []fyne.CanvasObject{account, line(address, lang.L("Public address"), where, s.Tunnel.URL),
+		line(markOf(s.Events.Pending, s.Events.Problems), lang.L("Events"), events, waiting),
+		line(markOf(s.Packages.Open, 0), lang.L("Packages"), packages, total),
+		line(markOf(s.Saves.Pending, s.Saves.Failed), lang.L("Saved files"), saves, left)}
+}
+
+func markOf(waiting, wrong int) theme.Mark {
+	switch {
+	case wrong > 0:
+		return theme.MarkProblem
+	case waiting > 0:
+		return theme.MarkNext
+	}
+	return theme.MarkSigned
+}
+
+// addressOf says how the public address stands.
+func (m *statusView) addressOf(t agent.TunnelStatus) (theme.Mark, string) {
+	since := i18n.V{"When": i18n.Clock(m.window.options.Now(), t.Since)}
+	switch {
+	case t.Kind == string(agent.TunnelNone):
+		return theme.MarkLater, lang.L("None. Countersign checks regularly.")
+	case t.State == "up" && !t.Since.IsZero():
+		return theme.MarkSigned, lang.L("Connected since {{.When}}", since)
+	case t.State == "up":
+		return theme.MarkSigned, lang.X("address.open", "Open")
+	case t.State == "connecting":
+		return theme.MarkNext, lang.L("Connecting")
+	case t.State == "down":
+		return theme.MarkProblem, lang.L("Not reachable")
+	}
+	return theme.MarkLater, lang.L("Not connected")
+}

@@ -1,0 +1,203 @@
+package window
+
+import (
+	"context"
+	"time"
+
+	"fyne.io/fyne/v2"
+	"fyne.io/fyne/v2/canvas"
+	"fyne.io/fyne/v2/container"
+	"fyne.io/fyne/v2/lang"
+	fynetheme "fyne.io/fyne/v2/theme"
+	"fyne.io/fyne/v2/widget"
+
+	"countersign/internal/agent"
+	"countersign/ui/about"
+	"countersign/ui/activity"
+	"countersign/ui/async"
+	"countersign/ui/compose"
+	"countersign/ui/env"
+	"countersign/ui/i18n"
+	"countersign/ui/packages"
+	"countersign/ui/settings"
+	"countersign/ui/setup"
+	"countersign/ui/theme"
+	"countersign/ui/widgets"
+)
+
+// view is what the window shows of one office in one language. Another office or language gets a room of its own.
+type view struct {
+	env     *env.Env
+	pool    *async.Pool // slow work of the screens
+	watcher *async.Pool // the one that waits for changes
+	demo    bool
+
+	packages *packages.Screen
+	compose  *compose.Screen
+	activity *activity.Screen
+	settings *settings.Screen
+	about    *about.Screen
+	screens  []screen
+	nav      []*widgets.Press
+	stage    *fyne.Container
+	setup    *setup.Screen // nil when the office is set up
+	main     *fyne.Container
+
+	status     *async.Reader[overview]
+	last       *overview   // that was shown; nil before the first
+	issue      agent.Issue // the one the strip shows
+	health     *widgets.Strip
+	notice     *widgets.Toasts
+	grace      *widgets.Grace
+	statusView *statusView
+	paused     time.Time // as the tray shows it
+	stale      bool      // the activity has changed while it was not shown
+	account    *account
+}
+
+// leave ends everything the room runs, without waiting; what it wanted to show is dropped.
+func (r *view) leave() {
+	r.watcher.Stop()
+	r.pool.Stop()
+}
+
+func (r *view) close() {
+	r.watcher.Close()
+	r.pool.Close()
+}
+
+// enter shows an office in place of the one before, in the language it has chosen.
+func (w *Window) enter(office env.Office, demo bool) {
+	before, at := w.view, w.at
+	s := office.Settings() // from memory: the window must know at once whether to begin with the wizard
+	w.speak(s.Language)
+	w.paint(s.Theme)
+	w.view = view{demo: demo, pool: w.own.Inner(), watcher: w.own.Inner(),
+		health: widgets.NewStrip(theme.Wash, theme.MarkProblem.Resource())}
+	w.notice = widgets.NewToasts(w.later)
+	w.grace = widgets.NewGrace(w.later)
+	w.env = &env.Env{Soon: w.soon, Office: office, System: w.options.System, Work: w.pool, Now: w.options.Now, Country: w.options.Country, Window: w.window,
+		Notice: w.notice.Say, Copy: w.app.Clipboard().SetContent, Autostart: w.options.Autostart, Go: w}
+	w.packages, w.compose = packages.New(w.env), compose.New(w.env)
+	w.activity, w.settings, w.about = activity.New(w.env), settings.New(w.env), about.New(w.env)
+	w.statusView = newStatusView(w)
+	w.screens = []screen{w.packages, w.compose, w.activity, w.statusView, w.settings, w.about}
+	same := before.env != nil && before.env.Office == office
+	if same {
+		widgets.CloseAll(w.window.Canvas())
+	}
+	w.account = newAccount(w.env, w.app.Clipboard())
+	w.status = async.NewReader(w.pool, func(context.Context) overview { return overviewOf(office) }, w.showOverview)
+	w.tray = newTray(w.app, w)
+	w.build()
+	if w.inTray {
+		w.tray.attach(w)
+	}
+	w.at = -1
+	w.Go(at)
+	if same {
+		w.packages.Continue(before.packages)
+		w.activity.Continue(before.activity)
+		w.settings.Continue(before.settings)
+		if before.last != nil {
+			w.showOverview(*before.last)
+		}
+	}
+	if !s.Configured() {
+		w.openSetup()
+	}
+	w.watch() // before the first reading, so that no change falls between
+	w.status.Ask()
+	for _, s := range w.screens {
+		s.Reload()
+	}
+	if before.pool != nil {
+		before.leave()
+		w.own.Start(func(context.Context) { before.close() })
+	}
+}
+
+// speak makes all texts from now on those of a language; see i18n.Use.
+func (w *Window) speak(language string) {
+	w.language = language
+	i18n.Use(language)
+}
+
+// paint makes the window light or dark, or as the system is.
+func (w *Window) paint(kind string) {
+	if w.theme == kind {
+		return
+	}
+	w.theme = kind
+	w.app.Settings().SetTheme(theme.For(kind))
+}
+
+// follows shows settings that concern the window itself.
+func (w *Window) follows(s agent.Settings) {
+	w.paint(s.Theme)
+	switch {
+	case w.language != s.Language && w.grace.Busy():
+		w.grace.Empty = w.readSettings // what waits belongs to these screens
+	case w.language != s.Language:
+		w.enter(w.env.Office, w.demo)
+	case w.setup != nil && s.Configured() && !w.setup.Finishing():
+		w.closeSetup() // it was set up from elsewhere
+	}
+}
+
+func (w *Window) build() {
+	names := []string{lang.L("Packages"), lang.L("Send"), lang.L("Activity"), lang.L("Status"), lang.L("Settings"), lang.L("Help")}
+	icons := []fyne.Resource{fynetheme.StorageIcon(), fynetheme.MailSendIcon(), fynetheme.HistoryIcon(), fynetheme.InfoIcon(), fynetheme.SettingsIcon(), fynetheme.HelpIcon()}
+	list := widgets.Stack(4)
+	for i, name := range names {
+		item := widgets.NavItem(icons[i], name, func() { w.Go(i) })
+		if i == showCompose {
+			item = w.navToSend(icons[i], name)
+		}
+		w.nav = append(w.nav, item)
+		list.Add(item)
+	}
+	brand := widgets.NewLine("Countersign")
+	brand.Bold, brand.Scale = true, theme.Title
+	logo := canvas.NewImageFromResource(w.icon(64))
+	logo.FillMode = canvas.ImageFillContain
+	logo.SetMinSize(fyne.NewSquareSize(28))
+	head := widgets.PadHV(8, 14, widgets.Across(logo, brand, nil))
+	side := container.NewBorder(container.NewVBox(head, list), w.account.content, nil, nil)
+	w.stage = container.NewStack() // holds all screens, so that hidden ones follow light and dark, too
+	for _, s := range w.screens {
+		w.stage.Add(s.Content())
+	}
+	top := container.New(&piled{})
+	if w.demo {
+		top.Add(w.demoStrip())
+	}
+	w.health.OnNote = w.ShowStatus
+	w.health.Changed = func() { top.Refresh(); w.window.Content().Refresh() }
+	w.grace.Changed = func() { w.window.Content().Refresh() }
+	top.Add(w.health)
+	sidebar := widgets.Wide(190, widgets.Pad(8, side))
+	w.main = container.NewStack(widgets.Frame(nil, nil, container.NewBorder(nil, nil, nil, widget.NewSeparator(), sidebar),
+		widgets.Frame(top, w.grace, nil, container.NewStack(w.stage, w.notice))))
+	w.hang(w.main)
+}
+
+// navToSend is the entry of Send, with a note while something there waits for the person.
+func (w *Window) navToSend(icon fyne.Resource, name string) *widgets.Press {
+	note := widgets.NewCaption(lang.L("Draft"))
+	note.Colour, note.Shorten = theme.Ink, false
+	item := widgets.NavItemWith(icon, name, note, func() { w.Go(showCompose) })
+	w.compose.OnWaiting = func(waits bool) {
+		if note.Hidden == waits {
+			note.Hidden = !waits
+			item.Refresh()
+		}
+	}
+	note.Hidden = !w.compose.Waiting()
+	return item
+}
+
+// hang shows something as the whole window.
+func (w *Window) hang(content fyne.CanvasObject) {
+	w.window.SetContent(widgets.On(theme.Paper, container.New(&floor{fyne.NewSize(860, 560)}, content)))
+}
