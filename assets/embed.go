@@ -37,8 +37,8 @@ var samples embed.FS
 var services []byte
 
 // Services returns the presets of signing services as JSON: a list of objects with name, auth_url, base_url and
-// signature_header. The first is the neutral one of the interface; the hosts are from service-facts.md, 1, that their
-// sign-in lies on the same host is inferred there.
+// signature_header. The first is the neutral one of the interface, the last are those for trying out; the hosts are from
+// service-facts.md, 1, that their sign-in lies on the same host is inferred there.
 func Services() []byte { return services }
 
 //go:embed web/return.html

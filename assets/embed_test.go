@@ -2,6 +2,7 @@ package assets
 
 import (
 	"bytes"
+	"encoding/json"
 	"image"
 	_ "image/png"
 	"io/fs"
@@ -40,6 +41,26 @@ func TestEveryMarkIsThere(t *testing.T) {
 		if data, err := Mark(name); err != nil || !bytes.Contains(data, []byte("<svg")) {
 			t.Errorf("mark %s: %v", name, err)
 		}
+	}
+}
+
+func TestServicesForTryingOutComeLast(t *testing.T) {
+	var list []struct {
+		AuthURL string `json:"auth_url"`
+	}
+	if err := json.Unmarshal(Services(), &list); err != nil {
+		t.Fatal(err)
+	}
+	if len(list) < 2 || list[0].AuthURL != "" {
+		t.Fatalf("the neutral service is not the first of %+v", list)
+	}
+	tryingOut := false
+	for _, s := range list {
+		sandbox := strings.HasPrefix(s.AuthURL, "https://sandbox.")
+		if tryingOut && !sandbox {
+			t.Errorf("%s comes after a sandbox", s.AuthURL)
+		}
+		tryingOut = tryingOut || sandbox
 	}
 }
 
