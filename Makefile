@@ -4,6 +4,7 @@
 
 VERSION ?= $(shell git -c safe.directory='*' describe --tags --always --dirty 2>/dev/null || echo dev)
 BINARY  := build/countersign
+SERVER  := build/countersign-server
 
 # A tree that somebody else owns, as in a container, is made too: git has to be told that it is safe, and Go not to ask
 # git, for the version comes from here.
@@ -19,18 +20,35 @@ TEST_PACKAGES  := xvfb openbox xdotool dbus gnome-keyring chromium imagemagick l
 # (minutes), and the end-to-end tests, which look at the program from outside.
 PLAIN := . ./ui ./internal/e2e
 
-.PHONY: all build demo test torture bench check clean build-packages test-packages
+.PHONY: all build first-build server demo no-display test torture bench check clean build-packages test-packages
 
 all: build
 
-build: build-packages
+build: first-build build-packages
 	go build -ldflags '-X main.version=$(VERSION)' -o $(BINARY) .
 
-# Without a display the demo runs the same job headless, and says so.
+# Said before anything is installed or compiled: the graphics library is C code, and its compiler works in silence.
+first-build:
+	@test -e $(BINARY) || echo 'Building Countersign. The first time its graphics library is compiled too, which takes a few minutes; later it takes seconds.'
+
+# The same program without its window, for servers: needs no C compiler, no OpenGL and no package of the system.
+server:
+	@test -e $(SERVER) || echo 'Building Countersign without its window. The first time takes about a minute, later ones take seconds.'
+	CGO_ENABLED=0 go build -ldflags '-X main.version=$(VERSION)' -o $(SERVER) ./internal/server
+
+# Where there is no display for a window, the demo is that of the servers' program, which runs the same job as text.
+ifneq ($(or $(DISPLAY),$(WAYLAND_DISPLAY),$(filter Windows_NT,$(OS)),$(filter Darwin,$(shell uname -s))),)
 demo: build
 	$(BINARY) demo --dir build/demo
+else
+demo: no-display server
+	$(SERVER) demo --dir build/demo
 
-test: build-packages test-packages
+no-display:
+	@echo 'There is no display here (DISPLAY and WAYLAND_DISPLAY are not set): the demo runs as text, without the window.'
+endif
+
+test: first-build build-packages test-packages
 	go test -race -timeout 20m $$(go list ./... | grep -vxF "$$(go list $(PLAIN))")
 	go test -timeout 20m $(PLAIN)
 

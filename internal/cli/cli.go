@@ -29,9 +29,10 @@ const (
 // Program is what main hands in.
 type Program struct {
 	Version string
-	// Window shows the window and the tray until the person quits. It must return after ctx ends.
+	// Window shows the window and the tray until the person quits. It must return after ctx ends. Nil in a program that
+	// is built without one.
 	Window func(ctx context.Context, w Window) error
-	// Display says why no window can be shown on this computer; nil when one can.
+	// Display says why no window can be shown on this computer; nil when one can. It goes with Window.
 	Display func(ctx context.Context) error
 	// Say turns what notifications and the page after a sign-in say into the language of the window. Without a window
 	// they are English, as all commands are; so they are when Say is nil.

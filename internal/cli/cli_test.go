@@ -43,6 +43,7 @@ func (s shell) run(args ...string) (code int, stdout, stderr string) {
 	args = append(args, "--data", s.data, "--key-file", s.data+".key")
 	code = Main(args, Program{
 		Version: "1.2.3", Stdin: strings.NewReader(""), Stdout: &out, Stderr: &err,
+		Window:  func(context.Context, Window) error { return errors.New("no window") },
 		Display: func(context.Context) error { return errors.New("no display") },
 	})
 	return code, out.String(), err.String()

@@ -30,11 +30,15 @@ func (c *demoCmd) Run(r *run) error {
 		}
 		c.Dir = dir
 	}
-	if err := r.program.Display(r.ctx); err != nil && !c.Headless {
-		fmt.Fprintln(r.program.Stdout, "There is no display here, so the demo runs without its window.")
-		c.Headless = true
-	}
 	if c.Headless {
+		return c.headless(r)
+	}
+	if r.program.Window == nil {
+		fmt.Fprintln(r.program.Stdout, "This Countersign has no window, so the demo runs as text.")
+		return c.headless(r)
+	}
+	if err := r.program.Display(r.ctx); err != nil {
+		fmt.Fprintln(r.program.Stdout, "There is no display here, so the demo runs as text.")
 		return c.headless(r)
 	}
 	r.windowed = true

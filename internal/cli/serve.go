@@ -38,6 +38,9 @@ type openCmd struct {
 }
 
 func (c *openCmd) Run(r *run) error {
+	if r.program.Window == nil {
+		return &failure{"This Countersign is built without its window; `countersign serve` works without one."}
+	}
 	var handed error // how a running instance took the files
 	files := make([]string, len(c.Files))
 	for i, f := range c.Files {

@@ -142,10 +142,24 @@ func TestNothingBelowInternalImportsFyne(t *testing.T) {
 	}
 }
 
+// What servers get is built where there is no C compiler, for whatever system: C code would be missing from it, or, where
+// a package has a poorer way without C, that way would be in it.
+func TestTheServersProgramLinksNoC(t *testing.T) {
+	for _, system := range []string{"linux", "windows", "darwin"} {
+		cmd := exec.Command("go", "list", "-deps", "-f", `{{if and .CgoFiles (not .Standard)}}{{.ImportPath}}{{end}}`, "./internal/server")
+		cmd.Dir = root
+		cmd.Env = append(os.Environ(), "GOOS="+system, "CGO_ENABLED=1")
+		if out, err := cmd.Output(); err != nil || len(bytes.TrimSpace(out)) > 0 {
+			t.Errorf("%s: with C are %s (%v)", system, out, err)
+		}
+	}
+}
+
 // allowed says which packages of ours a package may import. What is not named may import none. Leaves import no other;
 // private stands below them, for it is what the system's own calls should be: a file that is its owner's alone.
 var allowed = map[string][]string{
 	"":                            {"internal/cli", "internal/agent", "ui", "ui/system", "ui/i18n"},
+	"internal/server":             {"internal/cli", "ui/system"},
 	"internal/cli":                {"internal/agent", "internal/demo", "internal/sandbox", "internal/single", "internal/notify", "internal/secret", "internal/store", "internal/preview", "internal/locations", "internal/private", "assets"},
 	"internal/demo":               {"internal/agent", "internal/sandbox", "internal/secret", "internal/store", "assets"},
 	"internal/agent/settingstest": {"internal/agent"},

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -65,6 +66,9 @@ func (p product) export(ctx context.Context, dir string) error {
 	return os.Remove(archive)
 }
 
+// serverArchs are the processors of the servers that people rent.
+var serverArchs = []string{"amd64", "arm64"}
+
 // release makes everything that is published of p, in p.out.
 func (p product) release(ctx context.Context) error {
 	work, err := os.MkdirTemp("", "countersign-build-")
@@ -85,6 +89,12 @@ func (p product) release(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	servers := map[string]string{}
+	for _, arch := range serverArchs {
+		if servers[arch], err = p.serverProgram(ctx, arch); err != nil {
+			return err
+		}
+	}
 	var deb, tarball, setup string
 	packing, packCtx := errgroup.WithContext(ctx) // each of them squeezes on one processor for long
 	packing.Go(func() (err error) { deb, err = p.deb(packCtx, linux); return })
@@ -96,18 +106,23 @@ func (p product) release(ctx context.Context) error {
 	if err := packing.Wait(); err != nil {
 		return err
 	}
-	notices, err := p.notices(ctx, linux, windows)
+	programs := slices.Concat([]string{linux, windows}, slices.Collect(maps.Values(servers)))
+	notices, err := p.notices(ctx, programs...)
 	if err != nil {
 		return err
 	}
-	bill, err := p.bill(ctx, linux, windows)
+	bill, err := p.bill(ctx, programs...)
 	if err != nil {
 		return err
 	}
-	for name, from := range map[string]string{
+	files := map[string]string{
 		filepath.Base(deb): deb, filepath.Base(tarball): tarball, filepath.Base(setup): setup,
 		"Countersign-" + p.version + "-windows-amd64.exe": windows, "countersign-" + p.version + "-linux-amd64": linux,
-	} {
+	}
+	for arch, program := range servers {
+		files["countersign-server-"+p.version+"-linux-"+arch] = program
+	}
+	for name, from := range files {
 		if err := copyFile(from, filepath.Join(published, name)); err != nil {
 			return err
 		}

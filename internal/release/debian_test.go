@@ -113,3 +113,28 @@ func TestTheArchiveInstallsForOnePerson(t *testing.T) {
 		t.Errorf("a wrong flag ends with %d: %s", code, out)
 	}
 }
+
+// A server need have nothing but a network: not even the C library.
+func TestTheServersProgramRunsOnItsOwn(t *testing.T) {
+	if os.Geteuid() != 0 {
+		t.Skip("only root can run a program where there is nothing else")
+	}
+	empty := t.TempDir()
+	for _, dir := range []string{"tmp", "home", "etc"} {
+		if err := os.Mkdir(filepath.Join(empty, dir), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(empty, "etc", "hosts"), []byte("127.0.0.1 localhost\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := copyFile(shipped(t).server, filepath.Join(empty, "countersign")); err != nil {
+		t.Fatal(err)
+	}
+	alone := command{env: []string{"HOME=/home", "DBUS_SESSION_BUS_ADDRESS=unix:path=/nonexistent"}}
+	if out := alone.must(t, "chroot", empty, "/countersign", "version"); out != "countersign 9.8.7 ("+shipped(t).p.commit+")\n" {
+		t.Errorf("its version is %q", out)
+	}
+	alone.must(t, "chroot", empty, "/countersign", "demo", "--dir", "/home/Signed")
+	wantDocuments(t, filepath.Join(empty, "home", "Signed"))
+}

@@ -93,12 +93,22 @@ func (p product) linuxProgram(ctx context.Context) (string, error) {
 	return path, p.build(ctx, path, "-s -w", "GOOS=linux", "GOARCH=amd64")
 }
 
-// build links the program into path. The tree's own place, its version control and this computer's C flags leave no
-// trace.
+// serverProgram builds the program without its window, which needs no C, for servers with that kind of processor.
+func (p product) serverProgram(ctx context.Context, arch string) (string, error) {
+	path := filepath.Join(p.out, "linux-"+arch, "countersign-server")
+	return path, p.link(ctx, path, "./internal/server", "-s -w", "GOOS=linux", "GOARCH="+arch, "CGO_ENABLED=0")
+}
+
+// build links the program with its window into path. This computer's C flags leave no trace.
 func (p product) build(ctx context.Context, path, ldflags string, env ...string) error {
 	env = append(env, "CGO_ENABLED=1", "CGO_CFLAGS=-O2 -g", "CGO_CXXFLAGS=-O2 -g", "CGO_LDFLAGS=-O2 -g")
+	return p.link(ctx, path, ".", ldflags, env...)
+}
+
+// link links a program of ours into path. The tree's own place and its version control leave no trace.
+func (p product) link(ctx context.Context, path, program, ldflags string, env ...string) error {
 	ldflags += fmt.Sprintf(" -buildid= -X 'main.version=%s'", p.said())
-	return run(ctx, p.root, env, "go", "build", "-trimpath", "-buildvcs=false", "-ldflags", ldflags, "-o", path, ".")
+	return run(ctx, p.root, env, "go", "build", "-trimpath", "-buildvcs=false", "-ldflags", ldflags, "-o", path, program)
 }
 
 // packaging is the path of a file in assets/packaging.

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -23,6 +24,7 @@ import (
 type built struct {
 	p                                   product
 	linux, windows, setup, deb, tarball string
+	server                              string // for the processor of this computer
 }
 
 var build = sync.OnceValues(func() (built, error) {
@@ -40,7 +42,8 @@ var build = sync.OnceValues(func() (built, error) {
 	return built{
 		p: p, linux: filepath.Join(dir, "countersign-9.8.7-linux-amd64"),
 		windows: filepath.Join(dir, "Countersign-9.8.7-windows-amd64.exe"), setup: filepath.Join(dir, "Countersign-9.8.7-setup.exe"),
-		deb: filepath.Join(dir, "countersign_9.8.7_amd64.deb"), tarball: filepath.Join(dir, "countersign-9.8.7-linux-amd64.tar.xz"),
+		server: filepath.Join(dir, "countersign-server-9.8.7-linux-"+runtime.GOARCH),
+		deb:    filepath.Join(dir, "countersign_9.8.7_amd64.deb"), tarball: filepath.Join(dir, "countersign-9.8.7-linux-amd64.tar.xz"),
 	}, p.release(ctx)
 })
 

@@ -1,0 +1,129 @@
+package main
+
+import (
+	"bytes"
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// program is a build as `make server` makes it, on a computer where there is no C compiler.
+func program(t *testing.T) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "countersign")
+	cmd := exec.Command("go", "build", "-ldflags=-X main.version=9.8.7", "-o", path, ".")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0", "CC="+filepath.Join(t.TempDir(), "no-compiler"))
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("build without C: %v\n%s", err, out)
+	}
+	return path
+}
+
+func TestTheServersProgramDoesTheWholeJobWithoutAWindow(t *testing.T) {
+	countersign, home := program(t), t.TempDir()
+	run := func(args ...string) (code int, stdout, stderr string) {
+		t.Helper()
+		cmd := exec.CommandContext(t.Context(), countersign, args...)
+		cmd.Env = []string{
+			"HOME=" + home, "PATH=" + os.Getenv("PATH"), "TMPDIR=" + t.TempDir(),
+			"DBUS_SESSION_BUS_ADDRESS=unix:path=/nonexistent", // without it the D-Bus library starts a daemon of its own
+		}
+		var out, said bytes.Buffer
+		cmd.Stdout, cmd.Stderr = &out, &said
+		if err := cmd.Run(); cmd.ProcessState == nil {
+			t.Fatal(err)
+		}
+		return cmd.ProcessState.ExitCode(), out.String(), said.String()
+	}
+
+	if code, out, said := run("version"); code != 0 || out != "countersign 9.8.7\n" {
+		t.Errorf("version ended with %d: %q %q", code, out, said)
+	}
+	key := filepath.Join(home, "key")
+	if code, out, said := run("status", "--key-file", key); code != 0 || !strings.Contains(out, "not set up") {
+		t.Errorf("status ended with %d: %q %q", code, out, said)
+	}
+
+	for _, args := range [][]string{{}, {"Lease.pdf"}, {"open", "--hidden"}} {
+		code, out, said := run(args...)
+		if code != 1 || out != "" || strings.Count(said, "\n") != 1 || !strings.Contains(said, "`countersign serve`") {
+			t.Errorf("%q ended with %d: %q %q", args, code, out, said)
+		}
+	}
+
+	signed := filepath.Join(home, "Signed")
+	code, out, said := run("demo", "--dir", signed)
+	if code != 0 || !strings.Contains(out, "has no window") || !strings.Contains(out, "Done. The documents are in "+signed) {
+		t.Fatalf("the demo ended with %d: %s %s", code, out, said)
+	}
+	if n := documents(t, signed); n != 8 {
+		t.Errorf("the demo saved %d documents, want 8:\n%s", n, out)
+	}
+}
+
+// documents counts the PDF documents below dir, and finds nothing else there.
+func documents(t *testing.T, dir string) (n int) {
+	t.Helper()
+	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		content, err := os.ReadFile(path)
+		if !bytes.HasPrefix(content, []byte("%PDF-")) {
+			t.Errorf("%s is no PDF document", path)
+		}
+		n++
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return n
+}
+
+func TestTheDemoIsMadeWithoutCWhereThereIsNoDisplay(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("other systems always have a display")
+	}
+	planned := func(env ...string) string {
+		t.Helper()
+		cmd := exec.CommandContext(t.Context(), "make", "--dry-run", "--always-make", "demo")
+		cmd.Dir = "../.."
+		cmd.Env = append(slices.DeleteFunc(os.Environ(), func(v string) bool {
+			return strings.HasPrefix(v, "DISPLAY=") || strings.HasPrefix(v, "WAYLAND_DISPLAY=")
+		}), env...)
+		out, err := cmd.Output()
+		if err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+		return string(out)
+	}
+	steps := func(plan string, want ...string) {
+		t.Helper()
+		rest := plan
+		for _, w := range want {
+			_, after, ok := strings.Cut(rest, w)
+			if !ok {
+				t.Fatalf("not in this order: %q\n%s", want, plan)
+			}
+			rest = after
+		}
+	}
+	text := planned()
+	steps(text, "There is no display here", "takes about a minute", "CGO_ENABLED=0 go build", "countersign-server demo")
+	if strings.Contains(text, "apt-get") {
+		t.Errorf("without a display it installs packages:\n%s", text)
+	}
+	for _, display := range []string{"DISPLAY=:0", "WAYLAND_DISPLAY=wayland-0"} {
+		window := planned(display)
+		steps(window, "a few minutes", "apt-get", "go build", "build/countersign demo")
+		if strings.Contains(window, "CGO_ENABLED=0") {
+			t.Errorf("with a display it builds no window:\n%s", window)
+		}
+	}
+}
