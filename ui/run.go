@@ -1,7 +1,7 @@
 // Package ui is Countersign's window and tray: everything that imports Fyne lives here and below. It shows an Office
 // and passes on what people do; it holds no state of its own beyond what is typed, and knows nothing of the service or
-// the network. Of the store it knows the plain records, packages and drafts for example, which the agent hands out; it
-// never opens one.
+// the network. What it shows are the records of package office,
+// packages and drafts for example, which the agent hands out; it never opens the store.
 //
 // This package only brings Fyne's driver, which needs cgo and a display, together with package window, which needs
 // neither. The screens are packages of their own: packages, compose, activity, settings, setup and about, on the shared

@@ -43,6 +43,7 @@ import (
 
 	"countersign/internal/inbox"
 	"countersign/internal/locations"
+	"countersign/internal/office"
 	"countersign/internal/preview"
 	"countersign/internal/secret"
 	"countersign/internal/store"
@@ -69,7 +70,7 @@ type Params struct {
 	Say func(english string) string
 
 	// ShowSteps receives each Activity as it is recorded. It must not block. Nil for none.
-	ShowSteps func(store.Activity)
+	ShowSteps func(office.Activity)
 
 	// DocumentReader is a program and its first arguments that looks into documents, see preview.NewReader. Without it
 	// pages are not counted and there are no pictures.
@@ -115,10 +116,10 @@ type Agent struct {
 
 	unlocking sync.Mutex // held by whoever asks the keyring
 
-	office kept[office]
-	pause  kept[cooldown] // no notifications
+	current kept[current]
+	pause   kept[cooldown] // no notifications
 
-	telling sync.Mutex // held from reading the office to saying in health what follows
+	telling sync.Mutex // held from reading the current to saying in health what follows
 
 	mu      sync.Mutex // guards what follows, none of which is on disk
 	tunnel  TunnelStatus
@@ -215,7 +216,7 @@ func (a *Agent) load(ctx context.Context, aside string) error {
 	if err != nil {
 		return err
 	}
-	var here office
+	var here current
 	var pause [2]time.Time
 	err = a.st.Update(func(tx *store.Tx) error {
 		known, err := tx.GetDoc(docInstallation, &a.installation)
@@ -241,7 +242,7 @@ func (a *Agent) load(ctx context.Context, aside string) error {
 		return fmt.Errorf("read the settings: %w", err)
 	}
 	here.settings, here.account = here.settings.Normal(), here.account.resumed()
-	a.office.set(here)
+	a.current.set(here)
 	a.pause.set(cooldown{pause[0], pause[1]})
 	a.tunnel = TunnelStatus{Kind: string(here.settings.Tunnel), State: "off"}
 	if err := a.loadForm(); err != nil {
@@ -304,7 +305,7 @@ func (a *Agent) Watch() (changes <-chan Change, stop func()) { return a.watchers
 func (a *Agent) Show() { a.watchers.signal(ShowRequested) }
 
 // record adds a line to the activity list.
-func (a *Agent) record(x store.Activity) {
+func (a *Agent) record(x office.Activity) {
 	if x.Time.IsZero() {
 		x.Time = a.now()
 	}
@@ -315,7 +316,7 @@ func (a *Agent) record(x store.Activity) {
 }
 
 // tell shows an activity that is already stored.
-func (a *Agent) tell(x store.Activity) {
+func (a *Agent) tell(x office.Activity) {
 	x.Text = oneLine(x.Text, maxActivity)
 	if a.p.ShowSteps != nil {
 		a.p.ShowSteps(x)

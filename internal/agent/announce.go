@@ -13,6 +13,7 @@ import (
 
 	"countersign/internal/archive"
 	"countersign/internal/esign"
+	"countersign/internal/office"
 	"countersign/internal/store"
 )
 
@@ -38,7 +39,7 @@ const (
 	factSigned            // one person's signature on one document
 	factDeclined          // one person's refusal
 	factSaved             // a package that everyone has signed, with its files
-	factProblem           // what keeps the office from its documents
+	factProblem           // what keeps the current from its documents
 )
 
 // announceStep is the time between two looks at whether there is still something to wait for; announcePause is how long
@@ -122,12 +123,12 @@ func (a *Agent) moreToCome() bool {
 		events, err := tx.PendingEvents(1)
 		found = len(events)
 		if err == nil && asking {
-			var packages []store.Package
+			var packages []office.Package
 			packages, err = tx.PackagesDue(a.due(maxPackageWait), 1)
 			found += len(packages)
 		}
 		if err == nil && saving {
-			var jobs []store.Job
+			var jobs []office.Job
 			jobs, err = tx.JobsDue(a.due(maxJobWait), 1)
 			found += len(jobs)
 		}
@@ -237,7 +238,7 @@ func (a *Agent) raise(n notice) {
 }
 
 // signedFact is one person's signature on one document, in words.
-func signedFact(p store.Package, s signature) fact {
+func signedFact(p office.Package, s signature) fact {
 	return fact{
 		key:       "signed/" + s.documentID + "/" + s.signerID,
 		packageID: p.ID,
@@ -251,23 +252,23 @@ func signedFact(p store.Package, s signature) fact {
 }
 
 // signedAll reports whether a person has signed every document of p.
-func signedAll(p store.Package, signerID string) bool {
-	return !slices.ContainsFunc(p.Documents, func(d store.Document) bool { return !slices.Contains(d.SignedBy, signerID) })
+func signedAll(p office.Package, signerID string) bool {
+	return !slices.ContainsFunc(p.Documents, func(d office.Document) bool { return !slices.Contains(d.SignedBy, signerID) })
 }
 
-func everyoneSigned(p store.Package) bool {
+func everyoneSigned(p office.Package) bool {
 	done, total := signersDone(p)
 	return total > 0 && done >= total
 }
 
-func signedTitle(p store.Package, signerID string) string {
+func signedTitle(p office.Package, signerID string) string {
 	return fmt.Sprintf("%s signed %s.", cmp.Or(signerName(p, signerID), "Someone"), quote(packageName(p)))
 }
 
 // documentPrefix begins what is said of one of several documents.
 const documentPrefix = "Document: "
 
-func signedBody(p store.Package, s signature) string {
+func signedBody(p office.Package, s signature) string {
 	var parts []string
 	if d := nameOfDocument(p, s.documentID); d != "" && len(p.Documents) > 1 {
 		parts = append(parts, documentPrefix+quote(d)+".")
@@ -289,15 +290,15 @@ const auxiliaryTries = 5
 
 // isSaved reports whether every signed document is on disk that the service can be asked for, and what goes with them too
 // as far as it can be had.
-func isSaved(jobs []store.Job) bool {
-	return len(jobs) > 0 && !slices.ContainsFunc(jobs, func(j store.Job) bool {
-		return j.State != store.JobDone && !unusable(j) && (j.Kind == string(archive.Executed) || j.Tries < auxiliaryTries)
+func isSaved(jobs []office.Job) bool {
+	return len(jobs) > 0 && !slices.ContainsFunc(jobs, func(j office.Job) bool {
+		return j.State != office.JobDone && !unusable(j) && (j.Kind == string(archive.Executed) || j.Tries < auxiliaryTries)
 	})
 }
 
 // firstSaved is the fact that a package is saved, when people were not told yet. found is set when its last file was
 // there before this program saved it.
-func (a *Agent) firstSaved(tx *store.Tx, p store.Package, jobs []store.Job, found bool) ([]fact, error) {
+func (a *Agent) firstSaved(tx *store.Tx, p office.Package, jobs []office.Job, found bool) ([]fact, error) {
 	if !p.Planned || !isSaved(jobs) {
 		return nil, nil // without knowing all of its documents, nobody can say
 	}
@@ -322,8 +323,8 @@ func (a *Agent) untold(tx *store.Tx, all ...fact) (news []fact, err error) {
 }
 
 // savedFact is a package whose files are on disk, as far as they can be had.
-func savedFact(p store.Package, jobs []store.Job) fact {
-	saved := slices.DeleteFunc(slices.Clone(jobs), func(j store.Job) bool { return j.State != store.JobDone })
+func savedFact(p office.Package, jobs []office.Job) fact {
+	saved := slices.DeleteFunc(slices.Clone(jobs), func(j office.Job) bool { return j.State != office.JobDone })
 	n := len(saved)
 	body := fmt.Sprintf("%d files saved in %s.", n, folderName(saved))
 	if n == 1 {
@@ -351,7 +352,7 @@ func savedFact(p store.Package, jobs []store.Job) fact {
 	}
 }
 
-func folderName(jobs []store.Job) string {
+func folderName(jobs []office.Job) string {
 	if len(jobs) == 0 {
 		return "the folder"
 	}
@@ -359,7 +360,7 @@ func folderName(jobs []store.Job) string {
 }
 
 // eventSentence is an event as the activity list tells it.
-func eventSentence(p store.Package, e esign.Event) string {
+func eventSentence(p office.Package, e esign.Event) string {
 	name := quote(packageName(p))
 	switch e.Action {
 	case esign.DocumentSigned:

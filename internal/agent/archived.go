@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"countersign/internal/office"
 	"countersign/internal/store"
 )
 
@@ -17,7 +18,7 @@ func (a *Agent) Archive(packageID string, archived bool) error {
 		}
 		p.Archived = nil
 		if archived {
-			p.Archived = &store.Archived{With: wrongWith(p)}
+			p.Archived = &office.Archived{With: wrongWith(p)}
 		}
 		return putPackage(tx, p)
 	})
@@ -30,7 +31,7 @@ func (a *Agent) Archive(packageID string, archived bool) error {
 
 // stillArchived is p's place outside the list, nil once something is wrong that was not when it was archived. What is
 // no longer wrong is forgotten, so that the same is news when it comes again.
-func stillArchived(p store.Package) *store.Archived {
+func stillArchived(p office.Package) *office.Archived {
 	if p.Archived == nil {
 		return nil
 	}
@@ -40,12 +41,12 @@ func stillArchived(p store.Package) *store.Archived {
 			return nil
 		}
 	}
-	return &store.Archived{With: wrong}
+	return &office.Archived{With: wrong}
 }
 
 // wrongWith names what is wrong with a package; the texts of problems may change while the problem is the same.
-func wrongWith(p store.Package) (what []string) {
-	for name, is := range map[string]bool{"problem": p.Problem != "", "gone": p.Gone, "expired": p.State == store.PackageExpired, "declined": p.State == "declined"} {
+func wrongWith(p office.Package) (what []string) {
+	for name, is := range map[string]bool{"problem": p.Problem != "", "gone": p.Gone, "expired": p.State == office.PackageExpired, "declined": p.State == "declined"} {
 		if is {
 			what = append(what, name)
 		}

@@ -19,6 +19,7 @@ import (
 	"countersign/internal/esign"
 	"countersign/internal/inbox"
 	"countersign/internal/locations"
+	"countersign/internal/office"
 	"countersign/internal/secret"
 	"countersign/internal/store"
 
@@ -144,10 +145,12 @@ func TestAnObjectThatCannotBeWorkedOnIsLeftAloneAndTheRestIsNot(t *testing.T) {
 		defer stop()
 		in := func(do func(tx *store.Tx) error) func() error { return func() error { return a.st.Update(do) } }
 		for key, do := range map[string]func() error{
-			"package a": in(func(tx *store.Tx) error { return tx.PutPackage(store.Package{}) }),
-			"draft b":   in(func(tx *store.Tx) error { return tx.PutDraft(store.Draft{ID: "b", ExternalData: json.RawMessage("{")}) }),
-			"file b":    in(func(tx *store.Tx) error { return tx.PutJob(store.Job{PackageID: "none"}) }),
-			"file c":    func() error { panic("a bug") },
+			"package a": in(func(tx *store.Tx) error { return tx.PutPackage(office.Package{}) }),
+			"draft b": in(func(tx *store.Tx) error {
+				return tx.PutDraft(office.Draft{ID: "b", ExternalData: json.RawMessage("{")})
+			}),
+			"file b": in(func(tx *store.Tx) error { return tx.PutJob(office.Job{PackageID: "none"}) }),
+			"file c": func() error { panic("a bug") },
 		} {
 			if err := a.one(t.Context(), key, do); err != nil || !a.leftAlone(key) {
 				t.Errorf("%s: %v, left alone %v", key, err, a.leftAlone(key))
@@ -209,7 +212,7 @@ func TestAPackageWhoseRecordCannotBeReadIsReadFromTheServiceAndHoldsUpNoOther(t 
 				if b.health.has("records") != lost || b.health.has("data") || b.health.has("internal-reconcile") || b.health.has("internal-events") {
 					t.Errorf("health: %+v", b.health.list())
 				}
-				if p := b.packageOrZero("p1"); !lost && (p.State != store.PackageExecuted || p.Checked.IsZero()) {
+				if p := b.packageOrZero("p1"); !lost && (p.State != office.PackageExecuted || p.Checked.IsZero()) {
 					t.Errorf("it was not read from the service: %+v", p)
 				}
 				if n := len(b.Lines()); n != 3 && !lost || n < 2 {
@@ -315,7 +318,7 @@ func signedInOffice(t *testing.T) *Agent {
 	acc := account{SignedIn: true, Since: time.Now(), Scopes: []string{"organization"}}
 	acc.Email = "olivia@example.com"
 	err = a.keys.put(map[string][]byte{sealedRefresh.of(s.issuer()): []byte("r")}, func(tx *store.Tx) error {
-		return tx.PutDoc(docAccountOf(office{settings: s}), acc)
+		return tx.PutDoc(docAccountOf(current{settings: s}), acc)
 	})
 	if err := errors.Join(err, a.Configure(t.Context(), s, Secrets{ClientSecret: "secret"})); err != nil {
 		t.Fatal(err)

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"countersign/internal/office"
 	"countersign/internal/secret"
 	"countersign/internal/store"
 )
@@ -171,7 +172,7 @@ func newBenchOffice(b *testing.B, service *benchService) *benchOffice {
 	s.Tunnel, s.Redirect, s.RedirectURI, s.SaveTo = TunnelNone, RedirectPaste, "https://localhost/oauth/callback", b.TempDir()
 	acc := account{SignedIn: true, Since: time.Now(), Scopes: []string{"organization"}}
 	err = a.keys.put(map[string][]byte{sealedRefresh.of(s.issuer()): []byte("r")},
-		func(tx *store.Tx) error { return tx.PutDoc(docAccountOf(office{settings: s}), acc) })
+		func(tx *store.Tx) error { return tx.PutDoc(docAccountOf(current{settings: s}), acc) })
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -187,8 +188,8 @@ func (o *benchOffice) know(from, to int) {
 	o.b.Helper()
 	err := o.st.Update(func(tx *store.Tx) error {
 		for i := from; i < to; i++ {
-			p := store.Package{
-				ID: fmt.Sprintf("p%d", i), Name: fmt.Sprintf("Package %d", i), Origin: store.MadeHere, State: "open",
+			p := office.Package{
+				ID: fmt.Sprintf("p%d", i), Name: fmt.Sprintf("Package %d", i), Origin: office.MadeHere, State: "open",
 				Created: time.Now(), Checked: time.Now(), NextCheck: time.Now().Add(time.Hour),
 			}
 			if err := putPackage(tx, p); err != nil {

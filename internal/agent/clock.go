@@ -68,7 +68,7 @@ const sinceUnsure = 90 * 24 * time.Hour
 // mendSince puts the moment of the first sign-in right when it lies ahead: what was finished before it is not fetched,
 // and nothing may be taken for that. by is how far the clock was set back, 0 when that is not known.
 func (a *Agent) mendSince(by time.Duration) {
-	err := a.office.change(func(o office) (office, error) {
+	err := a.current.change(func(o current) (current, error) {
 		now, acc := a.now(), &o.account
 		if !acc.Since.After(now.Add(clockSlack)) {
 			return o, errDecided

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"countersign/internal/esign"
+	"countersign/internal/office"
 	"countersign/internal/store"
 	"countersign/internal/tunnel"
 )
@@ -19,7 +20,7 @@ import (
 // putPackageAged stores a package of that age, which nobody asks about for a day.
 func putPackageAged(t *testing.T, a *Agent, id string, age time.Duration) {
 	t.Helper()
-	p := store.Package{ID: id, Origin: store.MadeHere, Created: a.now().Add(-age), NextCheck: a.now().Add(24 * time.Hour)}
+	p := office.Package{ID: id, Origin: office.MadeHere, Created: a.now().Add(-age), NextCheck: a.now().Add(24 * time.Hour)}
 	if err := a.st.Update(func(tx *store.Tx) error { return putPackage(tx, p) }); err != nil {
 		t.Fatal(err)
 	}
@@ -72,19 +73,19 @@ func waits(t *testing.T, a *Agent, d time.Duration) {
 	}
 	stored, stop := context.WithCancel(t.Context())
 	stop() // it is kept; the test does not wait until it is sent
-	if _, err := a.Send(stored, Draft{Files: []string{path}, Signers: []store.Signer{{Email: "ana@example.com"}}}, nil); !errors.Is(err, context.Canceled) {
+	if _, err := a.Send(stored, Draft{Files: []string{path}, Signers: []office.Signer{{Email: "ana@example.com"}}}, nil); !errors.Is(err, context.Canceled) {
 		t.Fatal(err)
 	}
 	next := a.now().Add(d)
 	err := a.st.Update(func(tx *store.Tx) error {
-		drafts, err := tx.Drafts(store.DraftQueued)
+		drafts, err := tx.Drafts(office.DraftQueued)
 		for _, draft := range drafts {
 			draft.NextTry = next
 			err = errors.Join(err, tx.PutDraft(draft))
 		}
-		_, planErr := tx.PlanJob(store.Job{PackageID: "executed", DocumentID: "d", Kind: "executed", Folder: a.Settings().SaveTo,
+		_, planErr := tx.PlanJob(office.Job{PackageID: "executed", DocumentID: "d", Kind: "executed", Folder: a.Settings().SaveTo,
 			Target: "Lease.pdf", NextTry: next})
-		return errors.Join(err, planErr, putPackage(tx, store.Package{ID: "open", Created: a.now(), NextCheck: next}))
+		return errors.Join(err, planErr, putPackage(tx, office.Package{ID: "open", Created: a.now(), NextCheck: next}))
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -211,12 +212,12 @@ func TestWhatWasFinishedWhileTheClockWasFastIsFetched(t *testing.T) {
 			defer stop()
 			signedIn := time.Now()
 			finished := signedIn.Add(time.Hour)
-			fast := a.office.get()
+			fast := a.current.get()
 			fast.account.Since = signedIn.Add(48 * time.Hour) // as the fast clock said
-			a.office.set(fast)
+			a.current.set(fast)
 			time.Sleep(2 * time.Hour)
 			a.mendSince(back)
-			since := a.office.get().account.Since
+			since := a.current.get().account.Since
 			if back != 0 && !since.Equal(signedIn) {
 				t.Errorf("%s: signed in at %v, want %v", name, since, signedIn)
 			}
@@ -233,7 +234,7 @@ func TestAListMarkThatLiesAheadIsNotBelieved(t *testing.T) {
 		a, _, stop := quietOffice(t, 0)
 		defer stop()
 		time.Sleep(time.Minute)
-		since := a.office.get().account.Since
+		since := a.current.get().account.Since
 		mark := func() (m listed) {
 			if err := a.st.View(func(tx *store.Tx) error { _, err := tx.GetDoc(docListed, &m); return err }); err != nil {
 				t.Fatal(err)

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"countersign/internal/office"
 	"countersign/internal/store"
 )
 
@@ -45,9 +46,9 @@ func (a *Agent) Configure(ctx context.Context, s Settings, secrets Secrets) erro
 	if a.keys.locked() && !a.unlock(ctx) {
 		return fmt.Errorf("keep the settings: %w", a.keys.reason())
 	}
-	var before, after office
+	var before, after current
 	var retire func()
-	err := a.office.change(func(o office) (_ office, err error) {
+	err := a.current.change(func(o current) (_ current, err error) {
 		before, after = o, o
 		if after.service, retire, err = a.newService(o, s, values[sealedClientSecret.of(s.issuer())]); err != nil {
 			return o, err
@@ -114,7 +115,7 @@ const leaveLimit = 5 * time.Second
 // moveOn goes over to another service, or to another client of the same one, in one commit: the sign-in before is ended,
 // and its service is told so when it can be. Packages and drafts of another service stay, and wait for it to come back;
 // so does what is known of the account there.
-func (a *Agent) moveOn(ctx context.Context, o, next office, values map[string][]byte) (office, error) {
+func (a *Agent) moveOn(ctx context.Context, o, next current, values map[string][]byte) (current, error) {
 	ctx, cancel := context.WithTimeout(ctx, leaveLimit)
 	defer cancel()
 	left, found := o.account.ended(), account{}
@@ -149,7 +150,7 @@ const otherService = "It is for another service than the one in Settings. Set th
 
 // moveDrafts says of the drafts that are not sent yet what they wait for.
 func moveDrafts(tx *store.Tx) error {
-	drafts, err := tx.Drafts(store.DraftQueued)
+	drafts, err := tx.Drafts(office.DraftQueued)
 	for _, d := range drafts {
 		switch {
 		case d.Away:
@@ -163,7 +164,7 @@ func moveDrafts(tx *store.Tx) error {
 }
 
 // docAccountOf names the document with the account of an issuer that is not in use.
-func docAccountOf(o office) string { return docAccount + "@" + string(o.settings.issuer()) }
+func docAccountOf(o current) string { return docAccount + "@" + string(o.settings.issuer()) }
 
 func serviceChanged(a, b Settings) bool {
 	return a.AuthURL != b.AuthURL || a.BaseURL != b.BaseURL || a.ClientID != b.ClientID ||

@@ -14,6 +14,7 @@ import (
 
 	"countersign/internal/archive"
 	"countersign/internal/locations"
+	"countersign/internal/office"
 	"countersign/internal/store"
 
 	"github.com/google/uuid"
@@ -50,7 +51,7 @@ type heldCopy struct {
 func (a *Agent) copiesDir() string { return locations.Outbox(a.p.DataDir) }
 
 // bytesOf is the path of the bytes that go out for f.
-func (a *Agent) bytesOf(f store.DraftFile) string {
+func (a *Agent) bytesOf(f office.DraftFile) string {
 	if f.Copy == "" {
 		return f.Path
 	}
@@ -58,7 +59,7 @@ func (a *Agent) bytesOf(f store.DraftFile) string {
 }
 
 // takeCopies copies the files of a draft that is to be stored, and says in d what they are.
-func (a *Agent) takeCopies(ctx context.Context, d *store.Draft) error {
+func (a *Agent) takeCopies(ctx context.Context, d *office.Draft) error {
 	var total int64
 	for _, f := range d.Files {
 		total += f.Size
@@ -103,7 +104,7 @@ func (a *Agent) takeCopy(ctx context.Context, path, name string) (archive.Saved,
 	return folder.Take(ctx, archive.Taking{Target: filepath.Base(a.copiesDir()) + "/" + name, Source: source, Spare: copySpare})
 }
 
-func (a *Agent) copyError(f store.DraftFile, err error) error {
+func (a *Agent) copyError(f office.DraftFile, err error) error {
 	name := quote(f.Name)
 	switch {
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
@@ -120,7 +121,7 @@ func (a *Agent) copyError(f store.DraftFile, err error) error {
 }
 
 // hold keeps a copy of a file that may be gone by the time it is sent. That it fails is told when it matters.
-func (a *Agent) hold(ctx context.Context, f store.DraftFile) {
+func (a *Agent) hold(ctx context.Context, f office.DraftFile) {
 	lasts := f.Copy == "" && !fleeting(f.Path)
 	if lasts || f.Size > heldLarge || strings.HasPrefix(f.Copy, heldPrefix) {
 		return
@@ -142,11 +143,11 @@ func (a *Agent) hold(ctx context.Context, f store.DraftFile) {
 func (c *copies) drop(which func(heldCopy) bool) { c.held = slices.DeleteFunc(c.held, which) }
 
 // release lets go of the copies held for the files of a draft that is stored, and so has copies of its own.
-func (a *Agent) release(d store.Draft) {
+func (a *Agent) release(d office.Draft) {
 	a.copies.mu.Lock()
 	defer a.copies.mu.Unlock()
 	a.copies.drop(func(h heldCopy) bool {
-		return slices.ContainsFunc(d.Files, func(f store.DraftFile) bool { return f.Path == h.path })
+		return slices.ContainsFunc(d.Files, func(f office.DraftFile) bool { return f.Path == h.path })
 	})
 }
 
@@ -210,9 +211,9 @@ func (a *Agent) copyOf(path string) (name string) {
 }
 
 // waitingDrafts are those whose bytes may still be needed.
-func (a *Agent) waitingDrafts() (drafts []store.Draft, err error) {
+func (a *Agent) waitingDrafts() (drafts []office.Draft, err error) {
 	err = a.st.View(func(tx *store.Tx) (err error) {
-		drafts, err = tx.Drafts(store.DraftHeld, store.DraftQueued, store.DraftAdding, store.DraftUnknown, store.DraftFailed)
+		drafts, err = tx.Drafts(office.DraftHeld, office.DraftQueued, office.DraftAdding, office.DraftUnknown, office.DraftFailed)
 		return err
 	})
 	return drafts, err
@@ -270,12 +271,12 @@ func (a *Agent) letGoOfCopies() error {
 		if err != nil {
 			return err
 		}
-		refused, err := tx.Drafts(store.DraftFailed)
+		refused, err := tx.Drafts(office.DraftFailed)
 		for _, d := range refused {
 			switch {
 			case d.Day == 0:
 				d.Day = today
-			case today-d.Day > refusedKeep && slices.ContainsFunc(d.Files, func(f store.DraftFile) bool { return f.Copy != "" }):
+			case today-d.Day > refusedKeep && slices.ContainsFunc(d.Files, func(f office.DraftFile) bool { return f.Copy != "" }):
 				for i := range d.Files {
 					d.Files[i].Copy = ""
 				}

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"countersign/internal/office"
 	"countersign/internal/sandbox"
 	"countersign/internal/store"
 )
@@ -81,7 +82,7 @@ func TestWhatGoesOutIsWhatWasGivenWhateverBecomesOfTheFile(t *testing.T) {
 			d := o.draft()
 			given := mustRead(t, d.Files[0])
 			go o.Send(t.Context(), d, nil)
-			o.eventually("it waits", func() bool { return o.draftIs(store.DraftQueued) })
+			o.eventually("it waits", func() bool { return o.draftIs(office.DraftQueued) })
 			info, err := os.Stat(filepath.Join(o.copiesDir(), o.kept()[0]))
 			if err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o600 {
 				t.Errorf("mode %v, %v", info.Mode(), err)
@@ -91,7 +92,7 @@ func TestWhatGoesOutIsWhatWasGivenWhateverBecomesOfTheFile(t *testing.T) {
 			}
 			o.restart()
 			o.service.Heal(fault)
-			o.eventually("it is sent", func() bool { return o.draftIs(store.DraftSent) })
+			o.eventually("it is sent", func() bool { return o.draftIs(office.DraftSent) })
 			for _, got := range o.uploaded() { // twice, when the restart came in between
 				if !bytes.Equal(got, given) {
 					t.Error("other bytes went out")
@@ -109,7 +110,7 @@ func TestADamagedCopyIsNeverSent(t *testing.T) {
 	o := keeping(t, nil)
 	fault := o.service.Inject(sandbox.Fault{Path: "/files/upload", Status: 503})
 	go o.Send(t.Context(), o.draft(), nil)
-	o.eventually("it waits", func() bool { return o.draftIs(store.DraftQueued) })
+	o.eventually("it waits", func() bool { return o.draftIs(office.DraftQueued) })
 	path := filepath.Join(o.copiesDir(), o.kept()[0])
 	b := mustRead(t, path)
 	b[len(b)/2] ^= 1
@@ -117,7 +118,7 @@ func TestADamagedCopyIsNeverSent(t *testing.T) {
 		t.Fatal(err)
 	}
 	o.service.Heal(fault)
-	o.eventually("it is refused", func() bool { return o.draftIs(store.DraftFailed) })
+	o.eventually("it is refused", func() bool { return o.draftIs(office.DraftFailed) })
 	if got := o.uploaded(); len(got) != 0 || len(o.service.Packages()) != 0 {
 		t.Errorf("%d files, %d packages", len(got), len(o.service.Packages()))
 	}
@@ -128,7 +129,7 @@ func TestCopiesStayAsLongAsTheirDraftMayBeSent(t *testing.T) {
 	fault := o.service.Inject(sandbox.Fault{Path: "/packages/add", Status: 403})
 	d := o.draft()
 	given := mustRead(t, d.Files[0])
-	if state, err := o.Send(t.Context(), d, nil); err != nil || state.State != store.DraftFailed {
+	if state, err := o.Send(t.Context(), d, nil); err != nil || state.State != office.DraftFailed {
 		t.Fatalf("%+v, %v", state, err)
 	}
 	if err := os.RemoveAll(filepath.Dir(d.Files[0])); err != nil {
@@ -145,7 +146,7 @@ func TestCopiesStayAsLongAsTheirDraftMayBeSent(t *testing.T) {
 	if info := o.Inspect(t.Context(), d.Files[0]); info.Problem != "" || info.Size != int64(len(given)) || info.Path != d.Files[0] {
 		t.Errorf("the copy is not found: %+v", info)
 	}
-	if state, err := o.Send(t.Context(), again, nil); err != nil || state.State != store.DraftFailed {
+	if state, err := o.Send(t.Context(), again, nil); err != nil || state.State != office.DraftFailed {
 		t.Fatalf("%+v, %v", state, err)
 	}
 	if all := o.Drafts(); len(all) != 1 || all[0].Name != again.Name {
@@ -175,7 +176,7 @@ func TestCopiesOfWhatIsTakenBackGo(t *testing.T) {
 		defer close(done)
 		o.Send(ctx, o.draft(), nil)
 	}()
-	o.eventually("it waits", func() bool { return o.draftIs(store.DraftQueued) })
+	o.eventually("it waits", func() bool { return o.draftIs(office.DraftQueued) })
 	if ok, err := o.Cancel(o.Drafts()[0].ID); !ok || err != nil {
 		t.Fatal(ok, err)
 	}
@@ -188,7 +189,7 @@ func TestWhatAKillLeavesIsSweptAndNothingElse(t *testing.T) {
 	o := keeping(t, nil)
 	o.service.Inject(sandbox.Fault{Path: "/files/upload", Status: 503})
 	go o.Send(t.Context(), o.draft(), nil)
-	o.eventually("it waits", func() bool { return o.draftIs(store.DraftQueued) })
+	o.eventually("it waits", func() bool { return o.draftIs(office.DraftQueued) })
 	o.stop()
 	mine := o.kept()[0]
 	for _, left := range []string{"4b3c0000-0000-4000-8000-000000000000-1", ".countersign-0011223344556677-0011223344556677.part", "held-x"} {
@@ -215,7 +216,7 @@ func TestATemporaryFileThatIsGoneBeforeItIsSentGoesOut(t *testing.T) {
 		t.Fatal(err)
 	}
 	state, err := o.Send(t.Context(), d, nil)
-	if err != nil || state.State != store.DraftSent {
+	if err != nil || state.State != office.DraftSent {
 		t.Fatalf("%+v, %v", state, err)
 	}
 	if got := o.uploaded(); len(got) != 1 || !bytes.Equal(got[0], given) {
@@ -235,7 +236,7 @@ func TestDraftsOfAnEarlierVersionGoOutFromWhereTheirFilesAre(t *testing.T) {
 		t.Fatal(err)
 	}
 	poke(o.rings.outbox)
-	o.eventually("it is sent", func() bool { return o.draftIs(store.DraftSent) })
+	o.eventually("it is sent", func() bool { return o.draftIs(office.DraftSent) })
 	if got := o.uploaded(); len(got) != 1 || !bytes.Equal(got[0], mustRead(t, d.Files[0])) {
 		t.Error("other bytes went out")
 	}
@@ -265,7 +266,7 @@ func TestCopiesOfRefusedDraftsDoNotPileUp(t *testing.T) {
 	o := keeping(t, nil)
 	fault := o.service.Inject(sandbox.Fault{Path: "/packages/add", Status: 403})
 	d := o.draft()
-	if state, err := o.Send(t.Context(), d, nil); err != nil || state.State != store.DraftFailed {
+	if state, err := o.Send(t.Context(), d, nil); err != nil || state.State != office.DraftFailed {
 		t.Fatalf("%+v, %v", state, err)
 	}
 	day := o.now()
@@ -291,5 +292,5 @@ func TestCopiesOfRefusedDraftsDoNotPileUp(t *testing.T) {
 	if err := o.Resolve(o.Drafts()[0].ID, true); err != nil {
 		t.Fatal(err)
 	}
-	o.eventually("it is sent from where it was given", func() bool { return o.draftIs(store.DraftSent) })
+	o.eventually("it is sent from where it was given", func() bool { return o.draftIs(office.DraftSent) })
 }

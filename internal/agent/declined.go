@@ -8,14 +8,14 @@ import (
 	"slices"
 
 	"countersign/internal/esign"
-	"countersign/internal/store"
+	"countersign/internal/office"
 )
 
 // withDeclined is a status with what the package's full record says of signers who declined. No event tells of them, and
 // the published status does not either (service-facts.md, 6 and 7.1), so that a package whose signers say nothing of
 // themselves is asked about once more, as often as for its status. A service without such records is asked once.
 func (a *Agent) withDeclined(ctx context.Context, client *esign.Client, s esign.Status) esign.Status {
-	waits := s.State != esign.Executed && !store.PackageState(s.State).Over() && store.PackageState(s.State) != store.PackageDraft
+	waits := s.State != esign.Executed && !office.PackageState(s.State).Over() && office.PackageState(s.State) != office.PackageDraft
 	told := slices.ContainsFunc(s.Signers, func(x esign.Signer) bool { return x.StateTold })
 	if !waits || told || a.noRecords.Load() || a.budget.Wait(ctx) != nil {
 		return s
@@ -44,9 +44,9 @@ func (a *Agent) withDeclined(ctx context.Context, client *esign.Client, s esign.
 }
 
 // declinedFacts are the people who declined to sign p, as people are told of them.
-func declinedFacts(p store.Package) (facts []fact) {
+func declinedFacts(p office.Package) (facts []fact) {
 	for _, s := range p.Signers {
-		if s.Declined.IsZero() || p.State == store.PackageExecuted {
+		if s.Declined.IsZero() || p.State == office.PackageExecuted {
 			continue
 		}
 		f := fact{

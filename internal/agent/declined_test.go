@@ -4,8 +4,8 @@ import (
 	"testing"
 	"time"
 
+	"countersign/internal/office"
 	"countersign/internal/sandbox"
-	"countersign/internal/store"
 )
 
 // TestADeclinedSignatureIsToldOnceAndShown has the first of two signers decline. No event tells of it.
@@ -66,8 +66,8 @@ func TestAServiceWithoutRecordsIsAskedForThemOnce(t *testing.T) {
 }
 
 func TestWhoseTurnItIsFollowsFromTheOrderWhereTheServiceDoesNotSay(t *testing.T) {
-	ana, jan := store.Signer{ID: "a"}, store.Signer{ID: "j"}
-	p := store.Package{Signers: []store.Signer{ana, jan}, Documents: []store.Document{{ID: "d"}}, Sequential: true}
+	ana, jan := office.Signer{ID: "a"}, office.Signer{ID: "j"}
+	p := office.Package{Signers: []office.Signer{ana, jan}, Documents: []office.Document{{ID: "d"}}, Sequential: true}
 	if got := waitsFor(p); len(got) != 1 || got[0] != "a" {
 		t.Errorf("in sequence: %q", got)
 	}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"countersign/internal/esign"
+	"countersign/internal/office"
 	"countersign/internal/store"
 )
 
@@ -86,7 +87,7 @@ func (a *Agent) lookAround(ctx context.Context, client *esign.Client, l *listing
 // in the middle leaves no gap. A long list is read in several rounds; what one did not read is owed to the next, which
 // may begin after pause. What was finished before the office first signed in is not fetched.
 func (a *Agent) discover(ctx context.Context, client *esign.Client, l *listing) (pause time.Duration, err error) {
-	since := a.office.get().account.Since
+	since := a.current.get().account.Since
 	var last listed
 	if err := a.st.View(func(tx *store.Tx) error {
 		_, err := tx.GetDoc(docListed, &last)
@@ -204,7 +205,7 @@ func (a *Agent) meetPackages(home string, items []esign.Status, since time.Time,
 // wasBefore reports whether a package was finished before the office first signed in. Where the list does not say when,
 // what it shows as executed the first time was so before, and is remembered; what is new among it later was not.
 func (a *Agent) wasBefore(tx *store.Tx, home string, s esign.Status, since time.Time, first bool) (bool, error) {
-	if store.PackageState(s.State) != store.PackageExecuted || !s.TimeCreated.Before(since) {
+	if office.PackageState(s.State) != office.PackageExecuted || !s.TimeCreated.Before(since) {
 		return false, nil
 	}
 	if !s.TimeExecuted.IsZero() {
@@ -215,14 +216,14 @@ func (a *Agent) wasBefore(tx *store.Tx, home string, s esign.Status, since time.
 }
 
 // meet begins the record of a package that is not known, unless it is over.
-func (a *Agent) meet(s esign.Status) (p store.Package, wanted bool) {
-	state := store.PackageState(s.State)
-	executed := state == store.PackageExecuted
-	if s.PackageID == "" || state.Over() || state == store.PackageDraft {
+func (a *Agent) meet(s esign.Status) (p office.Package, wanted bool) {
+	state := office.PackageState(s.State)
+	executed := state == office.PackageExecuted
+	if s.PackageID == "" || state.Over() || state == office.PackageDraft {
 		return p, false
 	}
-	p = store.Package{
-		ID: s.PackageID, Origin: store.MadeElsewhere, Name: s.Name, Created: a.now(), NextCheck: a.now(),
+	p = office.Package{
+		ID: s.PackageID, Origin: office.MadeElsewhere, Name: s.Name, Created: a.now(), NextCheck: a.now(),
 		ExternalData: s.ExternalData,
 	}
 	if !s.TimeCreated.IsZero() {
@@ -237,12 +238,12 @@ func (a *Agent) meet(s esign.Status) (p store.Package, wanted bool) {
 // openAgain has the service asked about a package at once of which the list knows more: it was signed by everyone, or it is
 // over here and not there, because its time to sign was extended. For one that the status call does not tell about, the
 // list's word counts.
-func (a *Agent) openAgain(p *store.Package, s esign.Status) (news bool) {
-	switch state := store.PackageState(s.State); {
-	case p.State == store.PackageExecuted:
+func (a *Agent) openAgain(p *office.Package, s esign.Status) (news bool) {
+	switch state := office.PackageState(s.State); {
+	case p.State == office.PackageExecuted:
 		return false // it is asked about until its files are planned
-	case state == store.PackageExecuted && !p.State.Over() && p.Refused.IsZero():
-	case state == store.PackageExecuted:
+	case state == office.PackageExecuted && !p.State.Over() && p.Refused.IsZero():
+	case state == office.PackageExecuted:
 		when := s.TimeExecuted
 		if when.IsZero() {
 			when = a.now()

@@ -4,8 +4,8 @@ import (
 	"strconv"
 	"testing"
 
+	"countersign/internal/office"
 	"countersign/internal/sandbox"
-	"countersign/internal/store"
 )
 
 func TestWhateverIsAnsweredAfterTheWorkThereIsOnePackage(t *testing.T) {
@@ -46,7 +46,7 @@ func TestWhateverIsAnsweredAfterTheWorkThereIsOnePackage(t *testing.T) {
 			rule.Path, rule.AfterWork = "/packages/add", true
 			o.service.Inject(rule) // for ever: whatever sends it again makes another one
 			go o.Send(t.Context(), o.draft(), nil)
-			o.eventually("it is found out that it was sent", func() bool { return o.draftIs(store.DraftSent) })
+			o.eventually("it is found out that it was sent", func() bool { return o.draftIs(office.DraftSent) })
 			if n := len(o.service.Packages()); n != 1 {
 				t.Errorf("%d packages", n)
 			}

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"countersign/internal/esign"
-	"countersign/internal/store"
+	"countersign/internal/office"
 
 	"github.com/google/uuid"
 )
@@ -22,10 +22,10 @@ type DraftError struct{ Text string }
 func (e *DraftError) Error() string { return e.Text }
 
 // newDraft checks what a person wants to send.
-func (a *Agent) newDraft(d Draft) (store.Draft, error) {
-	out := store.Draft{
+func (a *Agent) newDraft(d Draft) (office.Draft, error) {
+	out := office.Draft{
 		ID: uuid.NewString(), Name: strings.TrimSpace(d.Name), Message: d.Message, Sequential: d.Sequential, Due: d.Due,
-		ExternalData: d.ExternalData, State: store.DraftQueued, Created: a.now(), Changed: a.now(), NextTry: a.now(),
+		ExternalData: d.ExternalData, State: office.DraftQueued, Created: a.now(), Changed: a.now(), NextTry: a.now(),
 	}
 	if len(d.Files) == 0 {
 		return out, &DraftError{"There is no document to send. Add at least one file."}
@@ -60,7 +60,7 @@ func (a *Agent) newDraft(d Draft) (store.Draft, error) {
 		} else {
 			seen[key] = true
 		}
-		out.Signers = append(out.Signers, store.Signer{FirstName: s.FirstName, LastName: s.LastName, Email: s.Email})
+		out.Signers = append(out.Signers, office.Signer{FirstName: s.FirstName, LastName: s.LastName, Email: s.Email})
 	}
 	if present(d.ExternalData) && !json.Valid(d.ExternalData) {
 		return out, &DraftError{"The reference data is not valid JSON."}
@@ -69,28 +69,28 @@ func (a *Agent) newDraft(d Draft) (store.Draft, error) {
 }
 
 // draftFile looks at the file at path, or at the copy of one that is there no more.
-func (a *Agent) draftFile(path string) (store.DraftFile, error) {
+func (a *Agent) draftFile(path string) (office.DraftFile, error) {
 	abs, err := filepath.Abs(path)
 	if err != nil {
-		return store.DraftFile{}, &DraftError{fmt.Sprintf("%s could not be found.", quote(path))}
+		return office.DraftFile{}, &DraftError{fmt.Sprintf("%s could not be found.", quote(path))}
 	}
 	name := filepath.Base(abs)
 	bytes := a.given(abs)
 	f, err := openFile(bytes)
 	if err != nil {
-		return store.DraftFile{}, &DraftError{fmt.Sprintf("%s could not be read. Check that it is there and that you may open it.", quote(name))}
+		return office.DraftFile{}, &DraftError{fmt.Sprintf("%s could not be read. Check that it is there and that you may open it.", quote(name))}
 	}
 	defer f.Close()
 	info, err := f.Stat()
 	switch {
 	case err != nil:
-		return store.DraftFile{}, &DraftError{fmt.Sprintf("%s could not be read.", quote(name))}
+		return office.DraftFile{}, &DraftError{fmt.Sprintf("%s could not be read.", quote(name))}
 	case info.IsDir():
-		return store.DraftFile{}, &DraftError{fmt.Sprintf("%s is a folder. Add the documents in it instead.", quote(name))}
+		return office.DraftFile{}, &DraftError{fmt.Sprintf("%s is a folder. Add the documents in it instead.", quote(name))}
 	case info.Size() == 0:
-		return store.DraftFile{}, &DraftError{fmt.Sprintf("%s is empty.", quote(name))}
+		return office.DraftFile{}, &DraftError{fmt.Sprintf("%s is empty.", quote(name))}
 	}
-	file := store.DraftFile{Path: abs, Name: name, Size: info.Size()}
+	file := office.DraftFile{Path: abs, Name: name, Size: info.Size()}
 	if bytes != abs {
 		file.Copy = filepath.Base(bytes)
 	}
@@ -98,7 +98,7 @@ func (a *Agent) draftFile(path string) (store.DraftFile, error) {
 }
 
 // newPackage is d as the service takes it.
-func newPackage(d store.Draft) esign.NewPackage {
+func newPackage(d office.Draft) esign.NewPackage {
 	p := esign.NewPackage{
 		Name: d.Name, Message: d.Message, Sequential: d.Sequential, Due: d.Due,
 		ExternalData: withCorrelation(d.ExternalData, d.ID),

@@ -10,6 +10,7 @@ import (
 
 	"countersign/internal/esign"
 	"countersign/internal/inbox"
+	"countersign/internal/office"
 	"countersign/internal/store"
 )
 
@@ -189,7 +190,7 @@ func (a *Agent) setEndpoint(ctx context.Context, force bool) error {
 	a.mu.Lock()
 	t := a.tunnel
 	a.mu.Unlock()
-	o := a.office.get()
+	o := a.current.get()
 	s, acc := o.settings, o.account
 	client, online := a.onlineIn(o)
 	switch {
@@ -274,7 +275,7 @@ func (a *Agent) adoptEndpoint(x endpoint) error {
 	a.health.clear("endpoint")
 	a.forgetSilence()
 	a.reconcileSoon("the endpoint is registered") // what happened until now was reported to nobody, or to another computer
-	a.record(store.Activity{Kind: "endpoint", Text: "The service now reports signatures to this computer."})
+	a.record(office.Activity{Kind: "endpoint", Text: "The service now reports signatures to this computer."})
 	a.watchers.signal(StatusChanged)
 	return nil
 }

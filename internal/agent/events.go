@@ -9,6 +9,7 @@ import (
 
 	"countersign/internal/esign"
 	"countersign/internal/inbox"
+	"countersign/internal/office"
 	"countersign/internal/store"
 
 	"golang.org/x/sync/errgroup"
@@ -29,12 +30,12 @@ func (a *Agent) newInbox() *inbox.Inbox {
 
 // storeEvent is the inbox's Store: the event is on disk when it returns without an error.
 func (a *Agent) storeEvent(_ context.Context, r inbox.Received) (added bool, err error) {
-	ev := store.Event{
+	ev := office.Event{
 		ID: r.ID, Action: r.Event.Action, PackageID: r.Event.PackageID, Time: r.Event.Time,
 		Received: r.At, Body: r.Body, URL: r.URL,
 	}
 	if !r.Parsed {
-		ev.Outcome, ev.Reason, ev.Handled = store.EventOdd, r.Problem, r.At
+		ev.Outcome, ev.Reason, ev.Handled = office.EventOdd, r.Problem, r.At
 	}
 	err = a.st.Update(func(tx *store.Tx) error {
 		var err error
@@ -56,7 +57,7 @@ const questionsAtOnce = 4
 // worked on at once, because an unknown one costs a question to the service.
 func (a *Agent) runEvents(ctx context.Context) error {
 	for {
-		var pending []store.Event
+		var pending []office.Event
 		err := a.st.View(func(tx *store.Tx) error {
 			var err error
 			pending, err = tx.PendingEvents(200 + a.aside.count())
@@ -66,14 +67,14 @@ func (a *Agent) runEvents(ctx context.Context) error {
 			return err
 		}
 		all := len(pending)
-		pending = slices.DeleteFunc(pending, func(e store.Event) bool { return a.leftAlone("event " + e.ID) })
+		pending = slices.DeleteFunc(pending, func(e office.Event) bool { return a.leftAlone("event " + e.ID) })
 		if len(pending) == 0 {
 			if !wait(ctx, a.pauseBeside(all, time.Hour), a.rings.events) {
 				return nil
 			}
 			continue
 		}
-		byPackage := map[string][]store.Event{}
+		byPackage := map[string][]office.Event{}
 		var order []string
 		for _, e := range pending {
 			if byPackage[e.PackageID] == nil {
@@ -113,7 +114,7 @@ var knownActions = map[string]bool{
 }
 
 // takeEvent handles one stored event. One that cannot be handled is kept where people see it, and holds up no other.
-func (a *Agent) takeEvent(ctx context.Context, ev store.Event, questions slots) error {
+func (a *Agent) takeEvent(ctx context.Context, ev office.Event, questions slots) error {
 	key := "event " + ev.ID
 	err := a.one(ctx, key, func() error { return a.handleEvent(ctx, ev, questions) })
 	if err != nil || !a.leftAlone(key) {
@@ -132,7 +133,7 @@ func (a *Agent) takeEvent(ctx context.Context, ev store.Event, questions slots) 
 }
 
 // handleEvent draws the consequences of one stored event in one commit.
-func (a *Agent) handleEvent(ctx context.Context, ev store.Event, questions slots) error {
+func (a *Agent) handleEvent(ctx context.Context, ev office.Event, questions slots) error {
 	e, err := esign.ParseEvent(ev.Body)
 	if err != nil || e.PackageID == "" {
 		reason := "The event names no package."
@@ -159,11 +160,11 @@ func (a *Agent) handleEvent(ctx context.Context, ev store.Event, questions slots
 	}
 	draw := a.drawing(before)
 	var found findings
-	var line store.Activity
+	var line office.Activity
 	err = a.st.Update(func(tx *store.Tx) error {
 		found = findings{}
 		stored, ok, err := tx.Event(ev.ID)
-		if err != nil || !ok || stored.Outcome != store.EventPending {
+		if err != nil || !ok || stored.Outcome != office.EventPending {
 			return err
 		}
 		p, err := a.packageForEvent(tx, e, ev.Received)
@@ -193,21 +194,21 @@ func (a *Agent) handleEvent(ctx context.Context, ev store.Event, questions slots
 			return err
 		}
 		found.facts = append(found.facts, facts...)
-		stored.Outcome, stored.Handled = store.EventHandled, a.now()
+		stored.Outcome, stored.Handled = office.EventHandled, a.now()
 		if !knownActions[e.Action] {
 			odd = "This kind of event is not known; the package was checked all the same."
 		}
 		if odd != "" {
-			stored.Outcome, stored.Reason = store.EventOdd, odd
+			stored.Outcome, stored.Reason = office.EventOdd, odd
 		}
 		if err := tx.SetEvent(stored); err != nil {
 			return err
 		}
-		line = store.Activity{}
-		if p.Origin == store.MadeHere && (e.Action == esign.PackageAdd || e.Action == esign.PackageSent) {
+		line = office.Activity{}
+		if p.Origin == office.MadeHere && (e.Action == esign.PackageAdd || e.Action == esign.PackageSent) {
 			return nil // people know: they sent it
 		}
-		line = store.Activity{Time: ev.Received, Kind: "event", PackageID: p.ID, EventID: ev.ID, Text: eventSentence(p, e)}
+		line = office.Activity{Time: ev.Received, Kind: "event", PackageID: p.ID, EventID: ev.ID, Text: eventSentence(p, e)}
 		return addActivity(tx, line)
 	})
 	if err != nil {
@@ -227,9 +228,9 @@ func (a *Agent) handleEvent(ctx context.Context, ev store.Event, questions slots
 
 // checkSoon has the service asked about p: an event is a hint, the status call is the truth. Events of one moment share
 // a call; a package that everybody has signed does not wait for them.
-func (a *Agent) checkSoon(p *store.Package) {
+func (a *Agent) checkSoon(p *office.Package) {
 	next := a.now()
-	if p.State != store.PackageExecuted {
+	if p.State != office.PackageExecuted {
 		next = next.Add(a.p.Pace.Retry)
 		if p.NextCheck.Before(next) && !p.NextCheck.IsZero() {
 			return
@@ -241,7 +242,7 @@ func (a *Agent) checkSoon(p *store.Package) {
 // statusForEvent asks the service about p when that spares people or the disk something: a signer who is not known by
 // name, or a package that everybody has signed, whose files can then be planned in the commit that handles the event.
 // What it cannot learn now, reconcile will.
-func (a *Agent) statusForEvent(ctx context.Context, p store.Package, e esign.Event, questions slots) (esign.Status, bool) {
+func (a *Agent) statusForEvent(ctx context.Context, p office.Package, e esign.Event, questions slots) (esign.Status, bool) {
 	client, online := a.online()
 	if !online || a.rest.left(a.now()) > 0 {
 		return esign.Status{}, false
@@ -272,13 +273,13 @@ func (a *Agent) statusForEvent(ctx context.Context, p store.Package, e esign.Eve
 
 // packageForEvent finds the package an event is about, or starts its record: made here when its external data
 // carries the id of one of our drafts, made elsewhere in the organization otherwise.
-func (a *Agent) packageForEvent(tx *store.Tx, e esign.Event, received time.Time) (store.Package, error) {
+func (a *Agent) packageForEvent(tx *store.Tx, e esign.Event, received time.Time) (office.Package, error) {
 	p, ok, err := tx.Package(e.PackageID)
 	if err != nil {
 		return p, err
 	}
 	if !ok {
-		p = store.Package{ID: e.PackageID, Origin: store.MadeElsewhere, Created: received}
+		p = office.Package{ID: e.PackageID, Origin: office.MadeElsewhere, Created: received}
 	}
 	if p.DraftID == "" {
 		if err := a.claimDraft(tx, &p, e.ExternalData); err != nil {
@@ -289,19 +290,19 @@ func (a *Agent) packageForEvent(tx *store.Tx, e esign.Event, received time.Time)
 }
 
 // finishOdd keeps an authentic event that nothing can be done with, where people see it.
-func (a *Agent) finishOdd(ev store.Event, reason string) error {
+func (a *Agent) finishOdd(ev office.Event, reason string) error {
 	err := a.st.Update(func(tx *store.Tx) error {
 		stored, ok, err := tx.Event(ev.ID)
 		if err != nil || !ok {
 			return err
 		}
-		stored.Outcome, stored.Reason, stored.Handled = store.EventOdd, reason, a.now()
+		stored.Outcome, stored.Reason, stored.Handled = office.EventOdd, reason, a.now()
 		return tx.SetEvent(stored)
 	})
 	if err != nil {
 		return err
 	}
-	a.record(store.Activity{Kind: "problem", EventID: ev.ID, Text: reason})
+	a.record(office.Activity{Kind: "problem", EventID: ev.ID, Text: reason})
 	a.watchers.signal(StatusChanged)
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"countersign/internal/office"
 	"countersign/internal/sandbox"
 	"countersign/internal/store"
 )
@@ -224,8 +225,8 @@ func (o *testOffice) clearUp(b *bounded) {
 }
 
 func TestADraftSurvivesEveryFaultOfItsCallsAndIsNeverSentTwice(t *testing.T) {
-	const failed, queued, unknown, sent = store.DraftFailed, store.DraftQueued, store.DraftUnknown, store.DraftSent
-	states := map[string]map[string]store.DraftState{
+	const failed, queued, unknown, sent = office.DraftFailed, office.DraftQueued, office.DraftUnknown, office.DraftSent
+	states := map[string]map[string]office.DraftState{
 		"/files/upload": {
 			"400": failed, "401": failed, "403": failed, "404": failed, "slow": sent,
 		},
@@ -282,12 +283,12 @@ func TestADraftSurvivesEveryFaultOfItsCallsAndIsNeverSentTwice(t *testing.T) {
 }
 
 // draftIs reports whether the one draft is in that state, with a sentence where it waits.
-func (o *testOffice) draftIs(want store.DraftState) (ok bool) {
+func (o *testOffice) draftIs(want office.DraftState) (ok bool) {
 	err := o.st.View(func(tx *store.Tx) error {
 		drafts, err := tx.Drafts()
 		if err == nil && len(drafts) == 1 {
 			d := drafts[0]
-			ok = d.State == want && (want == store.DraftSent || d.Problem != "")
+			ok = d.State == want && (want == office.DraftSent || d.Problem != "")
 		}
 		return err
 	})

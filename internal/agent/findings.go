@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"countersign/internal/esign"
+	"countersign/internal/office"
 	"countersign/internal/store"
 )
 
@@ -63,15 +64,15 @@ func (a *Agent) follow(f findings) {
 
 // drawing returns what draws a status answer into p, which is known so far as before: signatures, save jobs once it is
 // executed, and the time to ask again.
-func (a *Agent) drawing(before store.Package) func(tx *store.Tx, p *store.Package, status esign.Status) (findings, error) {
+func (a *Agent) drawing(before office.Package) func(tx *store.Tx, p *office.Package, status esign.Status) (findings, error) {
 	s := a.Settings()
 	folder := a.saveFolder(s, before)
-	return func(tx *store.Tx, p *store.Package, status esign.Status) (f findings, err error) {
+	return func(tx *store.Tx, p *office.Package, status esign.Status) (f findings, err error) {
 		// Signatures that were there before the package was known are old, unless everything about it is new.
 		tell := !p.Checked.IsZero() || a.now().Sub(p.Created) < newFor
-		executed := p.State == store.PackageExecuted
+		executed := p.State == office.PackageExecuted
 		news := applyStatus(p, status, a.now())
-		f.moved = len(news) > 0 || !executed && p.State == store.PackageExecuted
+		f.moved = len(news) > 0 || !executed && p.State == office.PackageExecuted
 		if f.facts, err = a.firstTold(tx, *p, news); err != nil {
 			return f, err
 		}
@@ -80,7 +81,7 @@ func (a *Agent) drawing(before store.Package) func(tx *store.Tx, p *store.Packag
 			return f, err
 		}
 		for _, d := range declined {
-			line := store.Activity{Time: a.now(), Kind: "problem", PackageID: p.ID, Text: strings.TrimSpace(d.title + " " + d.body)}
+			line := office.Activity{Time: a.now(), Kind: "problem", PackageID: p.ID, Text: strings.TrimSpace(d.title + " " + d.body)}
 			if err := addActivity(tx, line); err != nil {
 				return f, err
 			}
@@ -94,7 +95,7 @@ func (a *Agent) drawing(before store.Package) func(tx *store.Tx, p *store.Packag
 				return f, err
 			}
 		}
-		if some, all := status.Lists(); p.State == store.PackageExecuted && !p.Planned && some {
+		if some, all := status.Lists(); p.State == office.PackageExecuted && !p.Planned && some {
 			if f.planned, err = a.plan(tx, p, s, folder); err != nil {
 				return f, err
 			}
@@ -114,7 +115,7 @@ func (a *Agent) drawing(before store.Package) func(tx *store.Tx, p *store.Packag
 
 // noteFiles draws into p how far its files are, and returns the fact that it is saved, when people were not told yet. found
 // is as in firstSaved.
-func (a *Agent) noteFiles(tx *store.Tx, p *store.Package, found bool) ([]fact, error) {
+func (a *Agent) noteFiles(tx *store.Tx, p *office.Package, found bool) ([]fact, error) {
 	jobs, err := tx.JobsOf(p.ID)
 	if err != nil {
 		return nil, err
@@ -125,7 +126,7 @@ func (a *Agent) noteFiles(tx *store.Tx, p *store.Package, found bool) ([]fact, e
 }
 
 // firstTold turns signatures into facts, without those that people were told of before.
-func (a *Agent) firstTold(tx *store.Tx, p store.Package, news []signature) (facts []fact, err error) {
+func (a *Agent) firstTold(tx *store.Tx, p office.Package, news []signature) (facts []fact, err error) {
 	for _, s := range news {
 		f := signedFact(p, s)
 		f.complete = everyoneSigned(p) && s.signerID == news[len(news)-1].signerID

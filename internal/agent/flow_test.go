@@ -8,8 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"countersign/internal/office"
 	"countersign/internal/sandbox"
-	"countersign/internal/store"
 )
 
 func TestASignedPackageIsSavedAndToldOnce(t *testing.T) {
@@ -129,7 +129,7 @@ func TestAFileOfThatNameIsNeverOverwritten(t *testing.T) {
 	}
 	o.eventually("saved", func() bool { return o.Status().Packages.Saved == 1 })
 	if b, err := os.ReadFile(mine); err != nil || string(b) != "the office's own" {
-		t.Errorf("the office's file: %q, %v", b, err)
+		t.Errorf("the current's file: %q, %v", b, err)
 	}
 	if got := o.files(); !slices.Contains(got, "Offer - Offer 2026-118 (2).pdf") {
 		t.Errorf("files: %q", got)
@@ -143,7 +143,7 @@ func TestALostAnswerToAddNeverMakesASecondPackage(t *testing.T) {
 	o.service.Inject(sandbox.Fault{Method: "POST", Path: "/packages/add", Times: 1, LoseAnswer: true})
 	o.service.Inject(sandbox.Fault{Method: "POST", Path: "/packages/list", Status: 500})
 	state, err := o.Send(t.Context(), o.draft(), nil)
-	if err != nil || state.State != store.DraftUnknown || state.Problem == "" {
+	if err != nil || state.State != office.DraftUnknown || state.Problem == "" {
 		t.Fatalf("send: %+v, %v", state, err)
 	}
 	o.eventually("people are told", func() bool { return o.Status().Outbox.Unknown == 1 && o.issue("outbox") != nil })
@@ -158,7 +158,7 @@ func TestALostAnswerToAddNeverMakesASecondPackage(t *testing.T) {
 	if n := len(o.service.Packages()); n != 1 {
 		t.Errorf("%d packages", n)
 	}
-	if p := o.Lines(); len(p) != 1 || p[0].Origin != store.MadeHere {
+	if p := o.Lines(); len(p) != 1 || p[0].Origin != office.MadeHere {
 		t.Errorf("packages: %+v", p)
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"countersign/internal/archive"
 	"countersign/internal/locations"
+	"countersign/internal/office"
 	"countersign/internal/sandbox"
 	"countersign/internal/store"
 )
@@ -89,10 +90,10 @@ func TestAFileThatIsFinishedAfterItsFolderWasChangedIsWhereItIs(t *testing.T) {
 		time.Sleep(time.Minute)
 		old, next := a.Settings().SaveTo, t.TempDir()
 		later := time.Now().Add(time.Hour)
-		begun := store.Job{
-			PackageID: "p0", DocumentID: "d", Kind: "executed", Folder: old, Target: "Offer.pdf", State: store.JobPending, NextTry: later,
+		begun := office.Job{
+			PackageID: "p0", DocumentID: "d", Kind: "executed", Folder: old, Target: "Offer.pdf", State: office.JobPending, NextTry: later,
 		}
-		plan := func(j store.Job) {
+		plan := func(j office.Job) {
 			t.Helper()
 			if err := a.st.Update(func(tx *store.Tx) error { _, err := tx.PlanJob(j); return err }); err != nil {
 				t.Fatal(err)
@@ -111,7 +112,7 @@ func TestAFileThatIsFinishedAfterItsFolderWasChangedIsWhereItIs(t *testing.T) {
 		if err := a.one(t.Context(), "file", func() error { return a.finishJob(begun, false) }); err != nil {
 			t.Fatal(err)
 		}
-		var jobs [2]store.Job
+		var jobs [2]office.Job
 		if err := a.st.View(func(tx *store.Tx) (err error) {
 			jobs[0], _, err = tx.Job(begun.Key())
 			if err == nil {
@@ -121,10 +122,10 @@ func TestAFileThatIsFinishedAfterItsFolderWasChangedIsWhereItIs(t *testing.T) {
 		}); err != nil {
 			t.Fatal(err)
 		}
-		if j := jobs[0]; j.State != store.JobDone || j.Folder != old || j.Target != "Offer.pdf" || a.leftAlone("file") {
+		if j := jobs[0]; j.State != office.JobDone || j.Folder != old || j.Target != "Offer.pdf" || a.leftAlone("file") {
 			t.Errorf("the finished one: %+v; left alone: %v", j, a.leftAlone("file"))
 		}
-		if j := jobs[1]; j.State != store.JobPending || j.Folder != old || j.Target != "Offer (2).pdf" {
+		if j := jobs[1]; j.State != office.JobPending || j.Folder != old || j.Target != "Offer (2).pdf" {
 			t.Errorf("the other one: %+v", j)
 		}
 	})
@@ -135,7 +136,7 @@ func TestTroubleWithAFolderThatNoFileWaitsForAnyMoreIsNotTold(t *testing.T) {
 		a, _, stop := quietOffice(t, 1)
 		defer stop()
 		time.Sleep(time.Minute)
-		begun := store.Job{
+		begun := office.Job{
 			PackageID: "p0", DocumentID: "d", Kind: "executed", Folder: a.Settings().SaveTo, Target: "Offer.pdf", NextTry: time.Now().Add(time.Hour),
 		}
 		if err := a.st.Update(func(tx *store.Tx) error { _, err := tx.PlanJob(begun); return err }); err != nil {
@@ -222,13 +223,13 @@ func TestTheSameDocumentIsRecognisedAndOthersAreNumbered(t *testing.T) {
 
 func TestADocumentIsRecognisedUnderANameThatAnotherOneHasReserved(t *testing.T) {
 	const first, twin, second = "Offer - Offer 2026-118.pdf", "OFFER - Offer 2026-118 (2).pdf", "Offer - Offer 2026-118 (3).pdf"
-	for name, reserve := range map[string]func(a, b *store.Job){ // how the two are planned anew after a loss
-		"crosswise": func(a, b *store.Job) { a.Target, b.Target = second, first },
-		"crosswise, with other bytes promised": func(a, b *store.Job) {
+	for name, reserve := range map[string]func(a, b *office.Job){ // how the two are planned anew after a loss
+		"crosswise": func(a, b *office.Job) { a.Target, b.Target = second, first },
+		"crosswise, with other bytes promised": func(a, b *office.Job) {
 			a.Target, b.Target = second, first
 			b.Size, b.SHA256 = 1, strings.Repeat("0", 64)
 		},
-		"a name that a Mac takes for taken": func(a, b *store.Job) { a.Target, b.Target = "Offer - Offer 2026-118 (2).pdf", first },
+		"a name that a Mac takes for taken": func(a, b *office.Job) { a.Target, b.Target = "Offer - Offer 2026-118 (2).pdf", first },
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := newOfficeWith(t, quick, sandbox.Options{})
@@ -245,18 +246,18 @@ func TestADocumentIsRecognisedUnderANameThatAnotherOneHasReserved(t *testing.T) 
 			o.stop()
 			o.open()
 			err := o.st.Update(func(tx *store.Tx) error {
-				before := []store.Job{a, b}
-				for _, j := range []*store.Job{&a, &b} {
-					j.State, j.NextTry, j.Size, j.SHA256 = store.JobPending, time.Now(), 0, ""
+				before := []office.Job{a, b}
+				for _, j := range []*office.Job{&a, &b} {
+					j.State, j.NextTry, j.Size, j.SHA256 = office.JobPending, time.Now(), 0, ""
 				}
 				reserve(&a, &b)
-				for i, j := range []*store.Job{&a, &b} { // no name is reserved twice, not even for a moment
+				for i, j := range []*office.Job{&a, &b} { // no name is reserved twice, not even for a moment
 					before[i].Target = "away " + j.PackageID
 					if err := tx.PutJob(before[i]); err != nil {
 						return err
 					}
 				}
-				for _, j := range []store.Job{a, b} {
+				for _, j := range []office.Job{a, b} {
 					p, _, err := tx.Package(j.PackageID)
 					if err != nil {
 						return err
@@ -284,9 +285,9 @@ func TestADocumentIsRecognisedUnderANameThatAnotherOneHasReserved(t *testing.T) 
 }
 
 // job is the one file of a package.
-func (o *testOffice) job(packageID string) store.Job {
+func (o *testOffice) job(packageID string) office.Job {
 	o.t.Helper()
-	var jobs []store.Job
+	var jobs []office.Job
 	err := o.st.View(func(tx *store.Tx) (err error) {
 		jobs, err = tx.JobsOf(packageID)
 		return err
@@ -353,7 +354,7 @@ func TestLeftoversOfAFormerFolderAreRemovedWithTheNextStart(t *testing.T) {
 // leftover leaves a temporary file of the one job in the folder, as a crash would.
 func (o *testOffice) leftover(folder string) (path string) {
 	o.t.Helper()
-	var jobs []store.Job
+	var jobs []office.Job
 	err := o.st.View(func(tx *store.Tx) (err error) {
 		jobs, err = tx.PendingJobs()
 		return err

@@ -5,6 +5,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"countersign/internal/office"
 	"countersign/internal/store"
 )
 
@@ -18,7 +19,7 @@ func TestAnEventIsForgottenOnceItIsOldAndNeverHandledTwice(t *testing.T) {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Minute)
-		e := store.Event{ID: "e", PackageID: "p", Outcome: store.EventHandled, Received: time.Now(), Body: []byte("{}")}
+		e := office.Event{ID: "e", PackageID: "p", Outcome: office.EventHandled, Received: time.Now(), Body: []byte("{}")}
 		add := func() (added bool) {
 			err := a.st.Update(func(tx *store.Tx) (err error) {
 				added, err = tx.AddEvent(e)

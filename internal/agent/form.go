@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"countersign/internal/office"
 	"countersign/internal/store"
 )
 
@@ -19,14 +20,14 @@ const formPause = 2 * time.Second
 
 // Form is what is typed into the form for a new package, complete or not. It is not checked, and its files are not copied.
 type Form struct {
-	Files      []FormFile     `json:"files,omitempty"`
-	Signers    []store.Signer `json:"signers,omitempty"`
-	Name       string         `json:"name,omitempty"`
-	Message    string         `json:"message,omitempty"`
-	Due        string         `json:"due,omitempty"` // as 2026-12-31, or what is typed where that is no day
-	Reference  string         `json:"reference,omitempty"`
-	Sequential bool           `json:"sequential,omitempty"`
-	Separate   bool           `json:"separate,omitempty"` // a package for each document
+	Files      []FormFile      `json:"files,omitempty"`
+	Signers    []office.Signer `json:"signers,omitempty"`
+	Name       string          `json:"name,omitempty"`
+	Message    string          `json:"message,omitempty"`
+	Due        string          `json:"due,omitempty"` // as 2026-12-31, or what is typed where that is no day
+	Reference  string          `json:"reference,omitempty"`
+	Sequential bool            `json:"sequential,omitempty"`
+	Separate   bool            `json:"separate,omitempty"` // a package for each document
 }
 
 // FormFile is a file that was added to a form.

@@ -5,6 +5,7 @@ import (
 	"testing"
 	"time"
 
+	"countersign/internal/office"
 	"countersign/internal/sandbox"
 	"countersign/internal/store"
 )
@@ -14,7 +15,7 @@ func TestWhatIsTypedIsThereAgainAfterARestart(t *testing.T) {
 	if !o.Form().Empty() {
 		t.Fatalf("at first there is %+v", o.Form())
 	}
-	form := Form{Files: []FormFile{{Path: "/x/lease.pdf", Draft: "d1"}}, Signers: []store.Signer{{FirstName: "Ana", Email: "half@"}},
+	form := Form{Files: []FormFile{{Path: "/x/lease.pdf", Draft: "d1"}}, Signers: []office.Signer{{FirstName: "Ana", Email: "half@"}},
 		Name: "Lease", Message: "hello", Due: "some day", Reference: "K-7", Sequential: true, Separate: true}
 	o.KeepForm(form)
 	if got := o.Form(); !reflect.DeepEqual(got, form) {

@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 
+	"countersign/internal/office"
 	"countersign/internal/store"
 )
 
@@ -14,7 +15,7 @@ func (a *Agent) Hold(d Draft) (id string, err error) {
 	if err != nil {
 		return "", err
 	}
-	draft.State = store.DraftHeld
+	draft.State = office.DraftHeld
 	if err := a.storeDraft(context.Background(), &draft, nil); err != nil {
 		return "", err
 	}
@@ -23,15 +24,15 @@ func (a *Agent) Hold(d Draft) (id string, err error) {
 }
 
 // heldFiles are the files of those of the drafts that are held, by the path they were given under.
-func (a *Agent) heldFiles(drafts []string) (files map[string]store.DraftFile, err error) {
+func (a *Agent) heldFiles(drafts []string) (files map[string]office.DraftFile, err error) {
 	err = a.st.View(func(tx *store.Tx) error {
-		files = map[string]store.DraftFile{}
+		files = map[string]office.DraftFile{}
 		for _, id := range drafts {
 			d, ok, err := tx.Draft(id)
 			if err != nil {
 				return err
 			}
-			if !ok || d.State != store.DraftHeld {
+			if !ok || d.State != office.DraftHeld {
 				continue
 			}
 			for _, f := range d.Files {

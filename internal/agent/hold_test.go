@@ -5,8 +5,8 @@ import (
 	"os"
 	"testing"
 
+	"countersign/internal/office"
 	"countersign/internal/sandbox"
-	"countersign/internal/store"
 )
 
 // A person who pressed Send has some seconds to take it back. A program that ends meanwhile has neither sent nor lost it.
@@ -17,12 +17,12 @@ func TestAHeldDraftIsNeitherSentNorLost(t *testing.T) {
 		t.Fatal(err)
 	}
 	o.restart()
-	if held := o.Drafts(); len(held) != 1 || held[0].ID != id || held[0].State != store.DraftHeld || o.Status().Packages.Total != 0 {
+	if held := o.Drafts(); len(held) != 1 || held[0].ID != id || held[0].State != office.DraftHeld || o.Status().Packages.Total != 0 {
 		t.Fatalf("after a restart there is %+v", held)
 	}
 	sent := o.draft()
 	sent.Replaces = []string{id}
-	if state, err := o.Send(t.Context(), sent, nil); err != nil || state.State != store.DraftSent {
+	if state, err := o.Send(t.Context(), sent, nil); err != nil || state.State != office.DraftSent {
 		t.Fatalf("%+v, %v", state, err)
 	}
 	if left := o.Drafts(); len(left) != 0 {

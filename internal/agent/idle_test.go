@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"countersign/internal/locations"
+	"countersign/internal/office"
 	"countersign/internal/secret"
 	"countersign/internal/store"
 )
@@ -91,12 +92,12 @@ func quietOffice(t *testing.T, packages int, adjust ...func(*Params)) (*Agent, *
 	acc := account{SignedIn: true, Since: time.Now(), Scopes: []string{"organization"}}
 	err = a.keys.put(map[string][]byte{sealedRefresh.of(s.issuer()): []byte("r")}, func(tx *store.Tx) error {
 		for i := range packages {
-			p := store.Package{ID: fmt.Sprintf("p%d", i), Origin: store.MadeHere, Created: time.Now(), NextCheck: time.Now()}
+			p := office.Package{ID: fmt.Sprintf("p%d", i), Origin: office.MadeHere, Created: time.Now(), NextCheck: time.Now()}
 			if err := putPackage(tx, p); err != nil {
 				return err
 			}
 		}
-		return tx.PutDoc(docAccountOf(office{settings: s}), acc)
+		return tx.PutDoc(docAccountOf(current{settings: s}), acc)
 	})
 	if err == nil {
 		err = a.Configure(t.Context(), s, Secrets{ClientSecret: "secret"})
@@ -175,7 +176,7 @@ func TestADeadServiceIsAskedRarelyAndAtOnceWhenItIsBack(t *testing.T) {
 		}
 		var late int
 		err := a.st.View(func(tx *store.Tx) error {
-			return tx.Packages(func(p store.Package) bool {
+			return tx.Packages(func(p office.Package) bool {
 				if time.Since(p.Checked) > 3*time.Minute {
 					late++
 				}

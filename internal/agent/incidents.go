@@ -6,11 +6,12 @@ import (
 	"time"
 
 	"countersign/internal/inbox"
+	"countersign/internal/office"
 	"countersign/internal/store"
 )
 
 // Events returns authentic events, newest first, from before on ("" for the newest), and where the next page begins.
-func (a *Agent) Events(before store.Cursor, limit int) (list []store.Event, next store.Cursor) {
+func (a *Agent) Events(before office.Cursor, limit int) (list []office.Event, next office.Cursor) {
 	err := a.st.View(func(tx *store.Tx) error {
 		var err error
 		list, next, err = tx.Events(before, limit)
@@ -30,7 +31,7 @@ func (a *Agent) RetryEvent(eventID string) error {
 		if err != nil || !ok {
 			return err
 		}
-		e.Outcome, e.Reason, e.Handled = store.EventPending, "", time.Time{}
+		e.Outcome, e.Reason, e.Handled = office.EventPending, "", time.Time{}
 		return tx.SetEvent(e)
 	})
 	if err != nil {

@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
+	"countersign/internal/office"
 	"countersign/internal/sandbox"
 	"countersign/internal/secret"
-	"countersign/internal/store"
 )
 
 func TestAFileIsLookedAtBeforeItIsSent(t *testing.T) {
@@ -54,7 +54,7 @@ func TestAFileThatCannotBeReadHereCanStillBeSent(t *testing.T) {
 	if i := o.Inspect(t.Context(), d.Files[0]); i.Problem != "" || !strings.Contains(i.Warning, "can still be sent") {
 		t.Errorf("%+v", i)
 	}
-	if state, err := o.Send(t.Context(), d, nil); err != nil || state.State != store.DraftSent {
+	if state, err := o.Send(t.Context(), d, nil); err != nil || state.State != office.DraftSent {
 		t.Errorf("%+v, %v", state, err)
 	}
 }

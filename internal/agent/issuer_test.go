@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"countersign/internal/esign"
+	"countersign/internal/office"
 	"countersign/internal/sandbox"
 	"countersign/internal/store"
 	"countersign/internal/tunnel/ngroktest"
@@ -267,12 +268,12 @@ func TestAFileThatOneClientUploadedIsNotUsedByAnother(t *testing.T) {
 	other := o.Settings()
 	other.ClientID = secondClient().ID
 	d.Files[0].FileID, d.Files[0].Uploaded = "another's", o.now()
-	d.Files[0].UploadedBy = office{settings: other, account: o.office.get().account}.uploader()
+	d.Files[0].UploadedBy = current{settings: other, account: o.current.get().account}.uploader()
 	if err := o.st.Update(func(tx *store.Tx) error { return tx.PutDraft(d) }); err != nil {
 		t.Fatal(err)
 	}
 	poke(o.rings.outbox)
-	o.eventually("it is sent", func() bool { return o.draftIs(store.DraftSent) })
+	o.eventually("it is sent", func() bool { return o.draftIs(office.DraftSent) })
 	if n := calls(o.service, "POST /files/upload"); n != 1 {
 		t.Errorf("%d uploads", n)
 	}
@@ -281,13 +282,13 @@ func TestAFileThatOneClientUploadedIsNotUsedByAnother(t *testing.T) {
 func TestWhatIsSentAgainIsUploadedAgain(t *testing.T) {
 	o := newOfficeWith(t, quick, sandbox.Options{})
 	o.service.Inject(sandbox.Fault{Path: "/packages/add", Status: 404, Body: `{"error":"file_not_found"}`, Times: 1})
-	if state, err := o.Send(t.Context(), o.draft(), nil); err != nil || state.State != store.DraftFailed {
+	if state, err := o.Send(t.Context(), o.draft(), nil); err != nil || state.State != office.DraftFailed {
 		t.Fatalf("%+v, %v", state, err)
 	}
 	if err := o.Resolve(o.Drafts()[0].ID, true); err != nil {
 		t.Fatal(err)
 	}
-	o.eventually("it is sent", func() bool { return o.draftIs(store.DraftSent) })
+	o.eventually("it is sent", func() bool { return o.draftIs(office.DraftSent) })
 	if n := calls(o.service, "POST /files/upload"); n != 2 {
 		t.Errorf("%d uploads", n)
 	}
@@ -308,9 +309,9 @@ func TestTheListOfOneClientSaysNothingAboutThatOfAnother(t *testing.T) {
 	o.service.SetListHabits(sandbox.ListHabits{MostTake: 1, Order: "oldest"})
 	l := &listing{}
 	o.lookAround(t.Context(), client, l)
-	config := o.office.get().service.config
+	config := o.current.get().service.config
 	config.ClientID = secondClient().ID
-	other := esign.NewClient(config, o.office.get().service.session) // of the same office, so that it sees the same list
+	other := esign.NewClient(config, o.current.get().service.session) // of the same current, so that it sees the same list
 	o.lookAround(t.Context(), other, l)
 	if l.reading == nil || l.reading.client != other || l.reading.pages != listRound {
 		t.Errorf("the reading of one client went on with another: %+v", l.reading)

@@ -38,13 +38,13 @@ func (k *kept[T]) set(now T) {
 }
 
 // office is what is set up and who is signed in, all of one moment.
-type office struct {
+type current struct {
 	settings Settings
 	account  account
 	service  *service // as settings describe it; nil while there is none, or its client secret is out of reach
 }
 
 // signedIn reports whether somebody is signed in and the service has not ended it, though the keys may be locked.
-func (o office) signedIn() bool {
+func (o current) signedIn() bool {
 	return o.account.SignedIn && !(o.service != nil && o.service.session.Ended())
 }

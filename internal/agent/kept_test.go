@@ -39,7 +39,7 @@ func TestMemoryNeverLeadsTheCommit(t *testing.T) {
 			if err := o.service.RevokeRefreshTokens(""); err != nil {
 				return err
 			}
-			session := o.office.get().service.session
+			session := o.current.get().service.session
 			old, _ := session.Access(o.t.Context())
 			session.Invalidate(old)
 			o.lapse(o.t.Context())
@@ -54,12 +54,12 @@ func TestMemoryNeverLeadsTheCommit(t *testing.T) {
 			if err := o.st.Store.Close(); err != nil { // nothing can be committed from here on
 				t.Fatal(err)
 			}
-			was, address, paused := o.office.get(), *o.endpoints.get(), o.Paused()
+			was, address, paused := o.current.get(), *o.endpoints.get(), o.Paused()
 			if err := do(o); err == nil {
 				t.Error("it went well without a commit")
 			}
 			same := func(when string) {
-				is := o.office.get()
+				is := o.current.get()
 				if !reflect.DeepEqual(is.settings, was.settings) || !reflect.DeepEqual(is.account, was.account) {
 					t.Errorf("%s: %+v %+v, was %+v %+v", when, is.settings, is.account, was.settings, was.account)
 				}
@@ -71,7 +71,7 @@ func TestMemoryNeverLeadsTheCommit(t *testing.T) {
 				}
 			}
 			same("in memory")
-			if o.office.get().service != was.service {
+			if o.current.get().service != was.service {
 				t.Error("another service is in use")
 			}
 			o.stop()
@@ -179,7 +179,7 @@ func TestSigningInAgainWhileTheOldSignInIsRenewedKeepsTheNewToken(t *testing.T) 
 			armed.Lock()
 			arm = true
 			armed.Unlock()
-			session := o.office.get().service.session
+			session := o.current.get().service.session
 			old, err := session.Access(t.Context())
 			if err != nil {
 				t.Fatal(err)
@@ -204,7 +204,7 @@ func TestSigningInAgainWhileTheOldSignInIsRenewedKeepsTheNewToken(t *testing.T) 
 			}
 			o.restart()
 			o.eventually("the sign-in goes on", func() bool {
-				_, err := o.office.get().service.session.Access(t.Context())
+				_, err := o.current.get().service.session.Access(t.Context())
 				return err == nil
 			})
 			x.mu.Lock()

@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"countersign/internal/office"
 	"countersign/internal/sandbox"
-	"countersign/internal/store"
 )
 
 func TestEventsBeforeTheAnswerOfAddBelongToTheDraft(t *testing.T) {
@@ -17,14 +17,14 @@ func TestEventsBeforeTheAnswerOfAddBelongToTheDraft(t *testing.T) {
 	o.service.Inject(sandbox.Fault{Path: "/packages/add", Times: 1, LoseAnswer: true})
 	o.service.Inject(sandbox.Fault{Path: "/packages/list", Status: 500})
 	state, err := o.Send(t.Context(), o.draft(), nil)
-	if err != nil || state.State != store.DraftUnknown && state.State != store.DraftSent {
+	if err != nil || state.State != office.DraftUnknown && state.State != office.DraftSent {
 		t.Fatalf("send: %+v, %v", state, err)
 	}
-	o.eventually("the event tells", func() bool { return o.draftIs(store.DraftSent) })
+	o.eventually("the event tells", func() bool { return o.draftIs(office.DraftSent) })
 	id := o.service.Packages()[0].PackageID
 	signAll(o, id)
 	o.eventually("saved", func() bool { return saved(o, id) })
-	if l := o.Lines(); len(l) != 1 || l[0].Origin != store.MadeHere || l[0].Name != "Offer" {
+	if l := o.Lines(); len(l) != 1 || l[0].Origin != office.MadeHere || l[0].Name != "Offer" {
 		t.Errorf("packages: %+v", l)
 	}
 	if n := len(o.service.Packages()); n != 1 {
@@ -39,7 +39,7 @@ func TestADraftThatIsToBeSentAgainIsNotOnceItsEventCame(t *testing.T) {
 	o.service.Inject(sandbox.Fault{Path: "/packages/add", Times: 1, LoseAnswer: true})
 	o.service.Inject(sandbox.Fault{Path: "/packages/list", Status: 500})
 	state, err := o.Send(t.Context(), o.draft(), nil)
-	if err != nil || state.State != store.DraftUnknown {
+	if err != nil || state.State != office.DraftUnknown {
 		t.Fatalf("send: %+v, %v", state, err)
 	}
 	o.service.Inject(sandbox.Fault{Path: "/files/upload", Status: 500})
@@ -50,11 +50,11 @@ func TestADraftThatIsToBeSentAgainIsNotOnceItsEventCame(t *testing.T) {
 	if err := o.service.Release(""); err != nil {
 		t.Fatal(err)
 	}
-	o.eventually("the event tells", func() bool { return o.draftIs(store.DraftSent) })
+	o.eventually("the event tells", func() bool { return o.draftIs(office.DraftSent) })
 	o.service.Heal(0)
 	poke(o.rings.outbox)
 	o.Act(t.Context(), Issue{Action: ActRetry})
-	o.eventually("the package is known", func() bool { return len(o.Lines()) == 1 && o.Lines()[0].Origin == store.MadeHere })
+	o.eventually("the package is known", func() bool { return len(o.Lines()) == 1 && o.Lines()[0].Origin == office.MadeHere })
 	if n := len(o.service.Packages()); n != 1 {
 		t.Errorf("%d packages", n)
 	}
@@ -162,7 +162,7 @@ func TestAPackageTheServiceDoesNotKnowIsAskedAboutAgainAfterTheNextSignIn(t *tes
 		t.Fatal(err)
 	}
 	o.eventually("it is back", func() bool { return !o.packageOrZero(id).Gone })
-	if s := o.packageOrZero(id).State; s != store.PackageOpen {
+	if s := o.packageOrZero(id).State; s != office.PackageOpen {
 		t.Errorf("state %q", s)
 	}
 }

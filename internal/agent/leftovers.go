@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"countersign/internal/archive"
+	"countersign/internal/office"
 	"countersign/internal/store"
 )
 
@@ -48,7 +49,7 @@ func (a *Agent) sweepLeftovers(ctx context.Context) {
 }
 
 // sweepFolders does the same for the folders of jobs, once per run each. No save is under way.
-func (a *Agent) sweepFolders(ctx context.Context, jobs []store.Job) {
+func (a *Agent) sweepFolders(ctx context.Context, jobs []office.Job) {
 	for _, j := range jobs {
 		if !a.saves.swept(j.Folder) {
 			a.sweepFolder(ctx, j.Folder)

@@ -9,12 +9,13 @@ import (
 
 	"countersign/internal/archive"
 	"countersign/internal/esign"
+	"countersign/internal/office"
 	"countersign/internal/store"
 )
 
 // Saved returns the files saved last, newest first.
-func (a *Agent) Saved(limit int) []store.Job {
-	var list []store.Job
+func (a *Agent) Saved(limit int) []office.Job {
+	var list []office.Job
 	err := a.st.View(func(tx *store.Tx) error {
 		var err error
 		list, err = tx.RecentSaved(limit)
@@ -32,7 +33,7 @@ func (a *Agent) SaveAgain(packageID string) error {
 	s := a.Settings()
 	err := a.st.Update(func(tx *store.Tx) error {
 		p, ok, err := tx.Package(packageID)
-		if err != nil || !ok || p.State != store.PackageExecuted {
+		if err != nil || !ok || p.State != office.PackageExecuted {
 			return err
 		}
 		jobs, err := tx.JobsOf(packageID)
@@ -40,7 +41,7 @@ func (a *Agent) SaveAgain(packageID string) error {
 			return err
 		}
 		for _, j := range jobs {
-			j.State, j.Planned, j.NextTry = store.JobPending, a.now(), a.now()
+			j.State, j.Planned, j.NextTry = office.JobPending, a.now(), a.now()
 			j.Tries, j.Problem, j.Size, j.SHA256 = 0, "", 0, ""
 			j.Unproven, j.UnprovenAt = "", time.Time{}
 			if j.Folder != s.SaveTo && !s.BesideOriginal {
@@ -68,7 +69,7 @@ func (a *Agent) SaveAgain(packageID string) error {
 
 // nameAgain keeps j's name when no file and no other job has it, and chooses the next free one otherwise. In a folder that
 // is out of reach only the names of other jobs are known; the save itself never overwrites.
-func (a *Agent) nameAgain(tx *store.Tx, j *store.Job) error {
+func (a *Agent) nameAgain(tx *store.Tx, j *office.Job) error {
 	inUse := unseen
 	if folder, err := archive.OpenFolder(j.Folder); err == nil {
 		defer folder.Close()
@@ -86,7 +87,7 @@ func (a *Agent) nameAgain(tx *store.Tx, j *store.Job) error {
 }
 
 // DraftOf returns the draft that a package was sent from, when it was made here.
-func (a *Agent) DraftOf(packageID string) (d store.Draft, ok bool) {
+func (a *Agent) DraftOf(packageID string) (d office.Draft, ok bool) {
 	err := a.st.View(func(tx *store.Tx) error {
 		p, known, err := tx.Package(packageID)
 		if err != nil || !known || p.DraftID == "" {
@@ -135,8 +136,8 @@ const docPeople = "people"
 const maxPeople = 500
 
 // People returns the signers used before, most recent first.
-func (a *Agent) People() []store.Signer {
-	var people []store.Signer
+func (a *Agent) People() []office.Signer {
+	var people []office.Signer
 	err := a.st.View(func(tx *store.Tx) error {
 		_, err := tx.GetDoc(docPeople, &people)
 		return err
@@ -148,14 +149,14 @@ func (a *Agent) People() []store.Signer {
 }
 
 // rememberPeople puts signers to the front of the people used before.
-func rememberPeople(tx *store.Tx, signers []store.Signer) error {
-	var people []store.Signer
+func rememberPeople(tx *store.Tx, signers []office.Signer) error {
+	var people []office.Signer
 	if _, err := tx.GetDoc(docPeople, &people); err != nil {
 		return err
 	}
 	for _, s := range slices.Backward(signers) {
-		people = slices.DeleteFunc(people, func(x store.Signer) bool { return x.Email == s.Email })
-		people = slices.Insert(people, 0, store.Signer{FirstName: s.FirstName, LastName: s.LastName, Email: s.Email})
+		people = slices.DeleteFunc(people, func(x office.Signer) bool { return x.Email == s.Email })
+		people = slices.Insert(people, 0, office.Signer{FirstName: s.FirstName, LastName: s.LastName, Email: s.Email})
 	}
 	return tx.PutDoc(docPeople, people[:min(len(people), maxPeople)])
 }

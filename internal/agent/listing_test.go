@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"countersign/internal/esign"
+	"countersign/internal/office"
 	"countersign/internal/sandbox"
 	"countersign/internal/store"
 )
@@ -170,13 +171,13 @@ func TestPackagesAreFoundWhateverTheListIsLike(t *testing.T) {
 			signAll(o, id)
 			o.service.Inject(sandbox.Fault{Method: "POST", Path: "/packages/add", Times: 1, LoseAnswer: true})
 			state, err := o.Send(t.Context(), o.draft(), nil)
-			if err != nil || state.State != store.DraftUnknown && state.State != store.DraftSent {
+			if err != nil || state.State != office.DraftUnknown && state.State != office.DraftSent {
 				t.Fatalf("send: %+v, %v", state, err)
 			}
 			o.eventually("both are found", func() bool {
 				o.reconcileSoon("test")
 				poke(o.rings.outbox)
-				return saved(o, id) && o.draftIs(store.DraftSent)
+				return saved(o, id) && o.draftIs(office.DraftSent)
 			})
 			if n := len(o.service.Packages()); n != 16 {
 				t.Errorf("%d packages", n)

@@ -20,7 +20,7 @@ func (s Settings) Normal() Settings {
 	s.Scopes = strings.Fields(strings.Join(s.Scopes, " "))
 	s.AuthURL, s.BaseURL = strings.TrimRight(lowerHost(s.AuthURL), "/"), strings.TrimRight(lowerHost(s.BaseURL), "/")
 	s.PublicURL = lowerHost(s.PublicURL)
-	if root := strings.TrimSuffix(s.PublicURL, "/"); strings.Count(root, "/") == 2 { // the slash of a path is the office's choice
+	if root := strings.TrimSuffix(s.PublicURL, "/"); strings.Count(root, "/") == 2 { // the slash of a path is the current's choice
 		s.PublicURL = root
 	}
 	s.NgrokDomain = strings.TrimSuffix(bareHost(s.NgrokDomain), ".")

@@ -14,10 +14,10 @@ import (
 	"time"
 
 	"countersign/assets"
+	"countersign/internal/office"
 	"countersign/internal/preview"
 	"countersign/internal/sandbox"
 	"countersign/internal/secret"
-	"countersign/internal/store"
 
 	"go.uber.org/goleak"
 )
@@ -213,7 +213,7 @@ func (o *testOffice) sample() string {
 func (o *testOffice) draft() Draft {
 	return Draft{
 		Name: "Offer", Files: []string{o.sample()}, Sequential: true,
-		Signers: []store.Signer{
+		Signers: []office.Signer{
 			{FirstName: "Ana", LastName: "Ruiz", Email: "ana@example.com"},
 			{FirstName: "Jan", LastName: "Weber", Email: "jan@example.com"},
 		},
@@ -225,7 +225,7 @@ func (o *testOffice) send() (packageID string) {
 	o.t.Helper()
 	o.eventually("the endpoint is registered", func() bool { return o.Status().Endpoint.ID != "" })
 	state, err := o.Send(o.t.Context(), o.draft(), nil)
-	if err != nil || state.State != store.DraftSent {
+	if err != nil || state.State != office.DraftSent {
 		o.t.Fatalf("send: %+v, %v", state, err)
 	}
 	return state.PackageID

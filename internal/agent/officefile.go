@@ -112,7 +112,7 @@ func ReadOffice(path string) (OfficeFile, error) {
 	if form.Version > officeVersion {
 		return OfficeFile{}, &OfficeError{fmt.Sprintf("The file %q was made by a newer version. Update Countersign and open the file again.", name)}
 	}
-	o := form.office()
+	o := form.current()
 	if bad := o.check(); len(bad) > 0 {
 		return OfficeFile{}, &OfficeError{fmt.Sprintf("The file %q cannot be used. %s", name, bad[0].Text)}
 	}
@@ -137,7 +137,7 @@ func readOffice(path string) ([]byte, error) {
 	return bytes.TrimPrefix(b, []byte("\ufeff")), err
 }
 
-func (f officeForm) office() OfficeFile {
+func (f officeForm) current() OfficeFile {
 	x, s := f.Settings, DefaultSettings()
 	s.AuthURL, s.BaseURL, s.ClientID, s.Scopes, s.SignatureHeader = x.AuthURL, x.BaseURL, x.ClientID, x.Scopes, x.SignatureHeader
 	s.Redirect, s.RedirectURI, s.Tunnel, s.NgrokDomain = x.Redirect, x.RedirectURI, x.Tunnel, x.NgrokDomain

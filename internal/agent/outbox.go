@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"countersign/internal/esign"
+	"countersign/internal/office"
 	"countersign/internal/store"
 )
 
@@ -82,7 +83,7 @@ func (a *Agent) Send(ctx context.Context, d Draft, progress func(SendState)) (Se
 
 // storeDraft takes copies of the draft's files and stores it in the place of others that were refused. From its return on
 // the draft goes out, as it was given, whatever becomes of this process or of the files.
-func (a *Agent) storeDraft(ctx context.Context, d *store.Draft, replaces []string) error {
+func (a *Agent) storeDraft(ctx context.Context, d *office.Draft, replaces []string) error {
 	a.copies.taking.RLock()
 	defer a.copies.taking.RUnlock()
 	// Whoever stops waiting, as by Ctrl+C, is told that it is kept.
@@ -108,7 +109,7 @@ func (a *Agent) storeDraft(ctx context.Context, d *store.Draft, replaces []strin
 
 // followDraft waits until the draft is sent, refused or unknown; no longer than patience for a service that does not
 // take it, and not for a person who has to sign in first.
-func (a *Agent) followDraft(ctx context.Context, draft store.Draft, patience time.Duration, changes <-chan Change) (SendState, error) {
+func (a *Agent) followDraft(ctx context.Context, draft office.Draft, patience time.Duration, changes <-chan Change) (SendState, error) {
 	var late <-chan time.Time
 	if patience > 0 {
 		t := time.NewTicker(patience)
@@ -121,7 +122,7 @@ func (a *Agent) followDraft(ctx context.Context, draft store.Draft, patience tim
 			return state, err
 		}
 		switch state.State {
-		case store.DraftSent, store.DraftFailed, store.DraftUnknown, store.DraftCancelled:
+		case office.DraftSent, office.DraftFailed, office.DraftUnknown, office.DraftCancelled:
 			return state, nil
 		}
 		if late != nil && !a.isSignedIn() {
@@ -140,7 +141,7 @@ func (a *Agent) followDraft(ctx context.Context, draft store.Draft, patience tim
 	}
 }
 
-func waitingSentence(d store.Draft, s SendState, online bool) string {
+func waitingSentence(d office.Draft, s SendState, online bool) string {
 	why := s.Problem
 	if !online {
 		why = "You are not signed in."
@@ -153,11 +154,11 @@ func (a *Agent) Cancel(draftID string) (bool, error) {
 	var cancelled bool
 	err := a.st.Update(func(tx *store.Tx) error {
 		d, ok, err := tx.Draft(draftID)
-		cancelled = err == nil && ok && (d.State == store.DraftHeld || d.State == store.DraftQueued || d.State == store.DraftFailed)
+		cancelled = err == nil && ok && (d.State == office.DraftHeld || d.State == office.DraftQueued || d.State == office.DraftFailed)
 		if !cancelled {
 			return err
 		}
-		d.State, d.Changed = store.DraftCancelled, a.now()
+		d.State, d.Changed = office.DraftCancelled, a.now()
 		return tx.PutDraft(d)
 	})
 	cancelled = cancelled && err == nil // what is not on disk is not cancelled
@@ -187,7 +188,7 @@ func (a *Agent) draftState(id string) (SendState, error) {
 	return s, err
 }
 
-func sendState(d store.Draft) SendState {
+func sendState(d office.Draft) SendState {
 	s := SendState{DraftID: d.ID, State: d.State, PackageID: d.PackageID, Problem: d.Problem}
 	for _, f := range d.Files {
 		s.Total += f.Size
@@ -220,12 +221,12 @@ func (a *Agent) runOutbox(ctx context.Context) error {
 // handled, so nobody may send it again by itself.
 func (a *Agent) recoverAdding() error {
 	err := a.st.Update(func(tx *store.Tx) error {
-		drafts, err := tx.Drafts(store.DraftAdding)
+		drafts, err := tx.Drafts(office.DraftAdding)
 		if err != nil {
 			return err
 		}
 		for _, d := range drafts {
-			d.State, d.Changed, d.NextTry = store.DraftUnknown, a.now(), a.now()
+			d.State, d.Changed, d.NextTry = office.DraftUnknown, a.now(), a.now()
 			d.Problem = unknownSentence(d)
 			if err := tx.PutDraft(d); err != nil {
 				return err
@@ -237,7 +238,7 @@ func (a *Agent) recoverAdding() error {
 	return err
 }
 
-func unknownSentence(d store.Draft) string {
+func unknownSentence(d office.Draft) string {
 	return fmt.Sprintf("The service did not confirm %s. Countersign is checking whether it was sent. It will not be sent twice.", quote(d.Name))
 }
 
@@ -245,7 +246,7 @@ func (a *Agent) sendDue(ctx context.Context) (time.Duration, error) {
 	const idle = time.Hour
 	for ctx.Err() == nil {
 		a.tellUnknown() // an event may have told
-		o := a.office.get()
+		o := a.current.get()
 		client, online := a.onlineIn(o)
 		if !online {
 			return idle, nil
@@ -253,7 +254,7 @@ func (a *Agent) sendDue(ctx context.Context) (time.Duration, error) {
 		if left := a.rest.left(a.now()); left > 0 {
 			return left, nil
 		}
-		var due []store.Draft
+		var due []office.Draft
 		var next time.Time
 		err := a.st.View(func(tx *store.Tx) error {
 			var err error
@@ -263,7 +264,7 @@ func (a *Agent) sendDue(ctx context.Context) (time.Duration, error) {
 			if next, err = tx.NextDraft(); err != nil {
 				return err
 			}
-			unknown, err := tx.Drafts(store.DraftUnknown)
+			unknown, err := tx.Drafts(office.DraftUnknown)
 			for _, d := range unknown {
 				if d.Away {
 					continue
@@ -280,7 +281,7 @@ func (a *Agent) sendDue(ctx context.Context) (time.Duration, error) {
 			return 0, err
 		}
 		all := len(due)
-		due = slices.DeleteFunc(due, func(d store.Draft) bool { return a.leftAlone("draft " + d.ID) })
+		due = slices.DeleteFunc(due, func(d office.Draft) bool { return a.leftAlone("draft " + d.ID) })
 		if len(due) == 0 {
 			return a.pauseBeside(all, untilNext(a.now(), next, idle)), nil
 		}
@@ -289,7 +290,7 @@ func (a *Agent) sendDue(ctx context.Context) (time.Duration, error) {
 				return 0, nil
 			}
 			err = a.one(ctx, "draft "+d.ID, func() (err error) {
-				if d.State == store.DraftUnknown {
+				if d.State == office.DraftUnknown {
 					err = a.resolveUnknown(ctx, client, d)
 				} else {
 					err = a.sendDraft(ctx, client, o.uploader(), d)
@@ -314,7 +315,7 @@ func (a *Agent) sendDue(ctx context.Context) (time.Duration, error) {
 }
 
 // sendDraft uploads what is not uploaded yet and adds the package. uploader is whom client calls as.
-func (a *Agent) sendDraft(ctx context.Context, client *esign.Client, uploader string, d store.Draft) error {
+func (a *Agent) sendDraft(ctx context.Context, client *esign.Client, uploader string, d office.Draft) error {
 	for i := range d.Files {
 		f := &d.Files[i]
 		if f.FileID != "" && f.UploadedBy == uploader && !coolFor(f.Uploaded, uploadLife).over(a.now()) {
@@ -329,11 +330,11 @@ func (a *Agent) sendDraft(ctx context.Context, client *esign.Client, uploader st
 			return a.draftRefused(ctx, d, err)
 		}
 		f.FileID, f.Uploaded, f.UploadedBy = uploaded.ID, a.now(), uploader
-		if err := a.putDraft(&d, store.DraftQueued); err != nil {
+		if err := a.putDraft(&d, office.DraftQueued); err != nil {
 			return err
 		}
 	}
-	if err := a.putDraft(&d, store.DraftAdding); err != nil {
+	if err := a.putDraft(&d, office.DraftAdding); err != nil {
 		return err
 	}
 	a.p.Crash("adding")
@@ -347,7 +348,7 @@ func (a *Agent) sendDraft(ctx context.Context, client *esign.Client, uploader st
 }
 
 // progress tells the Send that waits for d how far its files are.
-func (a *Agent) progress(d store.Draft, file int, sent int64) {
+func (a *Agent) progress(d office.Draft, file int, sent int64) {
 	a.outbox.mu.Lock()
 	live := a.outbox.live[d.ID]
 	if live == nil {
@@ -355,7 +356,7 @@ func (a *Agent) progress(d store.Draft, file int, sent int64) {
 		return
 	}
 	live.sent[file] = sent
-	state := SendState{DraftID: d.ID, State: store.DraftQueued}
+	state := SendState{DraftID: d.ID, State: office.DraftQueued}
 	for i, f := range d.Files {
 		state.Total += f.Size
 		state.Sent += live.sent[i]

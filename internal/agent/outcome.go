@@ -8,12 +8,13 @@ import (
 	"time"
 
 	"countersign/internal/esign"
+	"countersign/internal/office"
 	"countersign/internal/store"
 )
 
 // putDraft records that d has gone on to state, unless it was decided meanwhile: a person cancelled it or had it sent
 // again, or an event told that it was sent. A draft that has its package already is never added.
-func (a *Agent) putDraft(d *store.Draft, state store.DraftState) error {
+func (a *Agent) putDraft(d *office.Draft, state office.DraftState) error {
 	next := *d
 	var sent bool
 	err := a.st.Update(func(tx *store.Tx) error {
@@ -26,16 +27,16 @@ func (a *Agent) putDraft(d *store.Draft, state store.DraftState) error {
 			return errDecided
 		}
 		next.State, next.Changed = state, a.now()
-		if stored.Away && state == store.DraftQueued {
+		if stored.Away && state == office.DraftQueued {
 			next.Problem = stored.Problem // it waits for its own service now, whatever that answered last
 		}
-		if state == store.DraftAdding {
+		if state == office.DraftAdding {
 			p, known, err := tx.PackageByDraft(d.ID)
 			if err != nil {
 				return err
 			}
 			if sent = known; sent {
-				next.State, next.PackageID, next.Problem, next.NextTry = store.DraftSent, p.ID, "", time.Time{}
+				next.State, next.PackageID, next.Problem, next.NextTry = office.DraftSent, p.ID, "", time.Time{}
 			}
 		}
 		return tx.PutDraft(next)
@@ -53,15 +54,15 @@ func (a *Agent) putDraft(d *store.Draft, state store.DraftState) error {
 var errDecided = errors.New("the draft was decided about meanwhile")
 
 // draftSent records that the service has accepted d: the draft and its package in one commit.
-func (a *Agent) draftSent(d store.Draft, added esign.Added) error {
-	var line store.Activity
+func (a *Agent) draftSent(d office.Draft, added esign.Added) error {
+	var line office.Activity
 	err := a.st.Update(func(tx *store.Tx) error {
 		p, ok, err := tx.Package(added.PackageID)
 		if err != nil {
 			return err
 		}
 		if !ok { // its first event may have come before this answer
-			p = store.Package{ID: added.PackageID, Created: a.now(), Service: d.Service}
+			p = office.Package{ID: added.PackageID, Created: a.now(), Service: d.Service}
 		}
 		fromDraft(&p, d, a.now())
 		setIf(&p.OrganizationID, added.OrganizationID)
@@ -75,7 +76,7 @@ func (a *Agent) draftSent(d store.Draft, added esign.Added) error {
 		if err := putPackage(tx, p); err != nil {
 			return err
 		}
-		d.State, d.PackageID, d.Problem, d.Changed = store.DraftSent, p.ID, "", a.now()
+		d.State, d.PackageID, d.Problem, d.Changed = office.DraftSent, p.ID, "", a.now()
 		d.NextTry = time.Time{}
 		if err := tx.PutDraft(d); err != nil {
 			return err
@@ -83,7 +84,7 @@ func (a *Agent) draftSent(d store.Draft, added esign.Added) error {
 		if err := rememberPeople(tx, d.Signers); err != nil {
 			return err
 		}
-		line = store.Activity{
+		line = office.Activity{
 			Time: a.now(), Kind: "sent", PackageID: p.ID,
 			Text: fmt.Sprintf("Sent %s to %s.", quote(packageName(p)), plural(len(d.Signers), "person", "people")),
 		}
@@ -102,15 +103,15 @@ func (a *Agent) draftSent(d store.Draft, added esign.Added) error {
 }
 
 // fromDraft makes p a package that was made here, from d.
-func fromDraft(p *store.Package, d store.Draft, now time.Time) {
-	p.Origin, p.DraftID = store.MadeHere, d.ID
+func fromDraft(p *office.Package, d office.Draft, now time.Time) {
+	p.Origin, p.DraftID = office.MadeHere, d.ID
 	setIf(&p.Name, d.Name)
 	p.Sequential = d.Sequential
 	if p.Due.IsZero() {
 		p.Due = d.Due
 	}
 	if p.State == "" {
-		p.State = store.PackageOpen
+		p.State = office.PackageOpen
 	}
 	if p.ExternalData == nil {
 		p.ExternalData = withCorrelation(d.ExternalData, d.ID)
@@ -125,17 +126,17 @@ func fromDraft(p *store.Package, d store.Draft, now time.Time) {
 	for _, f := range d.Files {
 		i, ok := known[f.ExternalID]
 		if !ok {
-			p.Documents = append(p.Documents, store.Document{ExternalID: f.ExternalID})
+			p.Documents = append(p.Documents, office.Document{ExternalID: f.ExternalID})
 			i = len(p.Documents) - 1
 		}
 		setIf(&p.Documents[i].FileName, f.Name)
 	}
-	addMoment(p, store.Moment{Time: now, What: momentSent})
+	addMoment(p, office.Moment{Time: now, What: momentSent})
 }
 
 // claimDraft makes p a package of ours when its external data carries the id of one of our drafts. A draft whose
 // outcome was unknown is thereby known to be sent.
-func (a *Agent) claimDraft(tx *store.Tx, p *store.Package, data json.RawMessage) error {
+func (a *Agent) claimDraft(tx *store.Tx, p *office.Package, data json.RawMessage) error {
 	id := correlation(data)
 	if id == "" {
 		return nil
@@ -149,8 +150,8 @@ func (a *Agent) claimDraft(tx *store.Tx, p *store.Package, data json.RawMessage)
 	}
 	fromDraft(p, d, a.now())
 	// A queued draft has its answer still to come, or was sent by a life that ended before the answer was kept.
-	if d.State == store.DraftUnknown || d.State == store.DraftQueued || d.State == store.DraftFailed {
-		d.State, d.PackageID, d.Problem, d.Changed = store.DraftSent, p.ID, "", a.now()
+	if d.State == office.DraftUnknown || d.State == office.DraftQueued || d.State == office.DraftFailed {
+		d.State, d.PackageID, d.Problem, d.Changed = office.DraftSent, p.ID, "", a.now()
 		d.NextTry = time.Time{}
 		return tx.PutDraft(d)
 	}
@@ -159,7 +160,7 @@ func (a *Agent) claimDraft(tx *store.Tx, p *store.Package, data json.RawMessage)
 
 // draftRefused handles a draft that did not become a package: refused for good, to be tried again later, or with an
 // outcome nobody knows.
-func (a *Agent) draftRefused(ctx context.Context, d store.Draft, cause error) error {
+func (a *Agent) draftRefused(ctx context.Context, d office.Draft, cause error) error {
 	var bad *DraftError
 	var e *esign.Error
 	var file *esign.FileError
@@ -177,7 +178,7 @@ func (a *Agent) draftRefused(ctx context.Context, d store.Draft, cause error) er
 		}
 		d.Problem = unknownSentence(d)
 		d.NextTry = a.now()
-		err := a.putDraft(&d, store.DraftUnknown)
+		err := a.putDraft(&d, office.DraftUnknown)
 		a.tellUnknown()
 		a.watchers.signal(StatusChanged)
 		return err
@@ -187,7 +188,7 @@ func (a *Agent) draftRefused(ctx context.Context, d store.Draft, cause error) er
 	}
 	a.noteServiceError(ctx, cause)
 	if a.signedOut(cause) {
-		return errors.Join(a.putDraft(&d, store.DraftQueued), cause)
+		return errors.Join(a.putDraft(&d, office.DraftQueued), cause)
 	}
 	d.Problem = esign.Sentence(cause)
 	if errors.As(cause, &e) && !concernsAll(cause) {
@@ -201,22 +202,22 @@ func (a *Agent) draftRefused(ctx context.Context, d store.Draft, cause error) er
 	d.Tries++
 	// A service that wants to be left alone is left alone by all (noteServiceError).
 	d.NextTry = a.now().Add(a.backoff(d.Tries, a.p.Pace.Retry, maxDraftPause))
-	return a.putDraft(&d, store.DraftQueued)
+	return a.putDraft(&d, office.DraftQueued)
 }
 
-func (a *Agent) failDraft(d store.Draft, problem string) error {
+func (a *Agent) failDraft(d office.Draft, problem string) error {
 	d.Problem = problem
-	if err := a.putDraft(&d, store.DraftFailed); err != nil && !errors.Is(err, errDecided) {
+	if err := a.putDraft(&d, office.DraftFailed); err != nil && !errors.Is(err, errDecided) {
 		return err
 	}
-	a.record(store.Activity{Kind: "problem", Text: fmt.Sprintf("%s was not sent. %s", quote(d.Name), problem)})
+	a.record(office.Activity{Kind: "problem", Text: fmt.Sprintf("%s was not sent. %s", quote(d.Name), problem)})
 	a.watchers.signal(StatusChanged)
 	return nil
 }
 
 // resolveUnknown looks for d's package in the service's list. Not finding it proves nothing: only an event, a listing
 // or a person decides.
-func (a *Agent) resolveUnknown(ctx context.Context, client *esign.Client, d store.Draft) error {
+func (a *Agent) resolveUnknown(ctx context.Context, client *esign.Client, d office.Draft) error {
 	found, more, err := a.findPackage(ctx, client, d)
 	if ctx.Err() != nil {
 		return nil
@@ -235,13 +236,13 @@ func (a *Agent) resolveUnknown(ctx context.Context, client *esign.Client, d stor
 		d.Tries++
 		d.NextTry = a.now().Add(a.backoff(d.Tries, 2*a.p.Pace.Retry, maxUnknownPause))
 	}
-	return a.putDraft(&d, store.DraftUnknown)
+	return a.putDraft(&d, office.DraftUnknown)
 }
 
 // findPackage looks for d's package here and in the service's list, where a package of that age can be. more is set when
 // there is more to read, which the next call does. It is called by one goroutine.
-func (a *Agent) findPackage(ctx context.Context, client *esign.Client, d store.Draft) (id string, more bool, err error) {
-	var known store.Package
+func (a *Agent) findPackage(ctx context.Context, client *esign.Client, d office.Draft) (id string, more bool, err error) {
+	var known office.Package
 	var ok bool
 	err = a.st.View(func(tx *store.Tx) error {
 		var err error
@@ -291,12 +292,12 @@ func (a *Agent) Resolve(draftID string, sendAgain bool) error {
 
 func (a *Agent) resolveDraft(tx *store.Tx, draftID string, sendAgain bool) error {
 	d, ok, err := tx.Draft(draftID)
-	if err != nil || !ok || d.State != store.DraftUnknown && d.State != store.DraftFailed && d.State != store.DraftHeld {
+	if err != nil || !ok || d.State != office.DraftUnknown && d.State != office.DraftFailed && d.State != office.DraftHeld {
 		return err
 	}
-	d.State, d.Problem, d.Tries, d.Changed, d.NextTry, d.Day = store.DraftCancelled, "", 0, a.now(), time.Time{}, 0
+	d.State, d.Problem, d.Tries, d.Changed, d.NextTry, d.Day = office.DraftCancelled, "", 0, a.now(), time.Time{}, 0
 	if sendAgain {
-		d.State, d.NextTry = store.DraftQueued, a.now()
+		d.State, d.NextTry = office.DraftQueued, a.now()
 		for i := range d.Files {
 			d.Files[i].FileID = "" // it may be what was refused, or be used up
 		}
@@ -306,10 +307,10 @@ func (a *Agent) resolveDraft(tx *store.Tx, draftID string, sendAgain bool) error
 
 // tellUnknown keeps the health issue about drafts with an unknown outcome in step.
 func (a *Agent) tellUnknown() {
-	var unknown []store.Draft
+	var unknown []office.Draft
 	err := a.st.View(func(tx *store.Tx) error {
 		var err error
-		unknown, err = tx.Drafts(store.DraftUnknown)
+		unknown, err = tx.Drafts(office.DraftUnknown)
 		return err
 	})
 	if err != nil || len(unknown) == 0 {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"countersign/internal/esign"
+	"countersign/internal/office"
 	"countersign/internal/store"
 )
 
@@ -26,7 +27,7 @@ const (
 type signature struct{ documentID, signerID string }
 
 // putPackage stores p with what follows from the rest of it.
-func putPackage(tx *store.Tx, p store.Package) error {
+func putPackage(tx *store.Tx, p office.Package) error {
 	p.SignersDone, p.SignersTotal = signersDone(p)
 	p.Reference = reference(p)
 	p.Archived = stillArchived(p)
@@ -35,8 +36,8 @@ func putPackage(tx *store.Tx, p store.Package) error {
 }
 
 // addMoment adds a line to the timeline unless the same thing is there already.
-func addMoment(p *store.Package, m store.Moment) {
-	same := func(x store.Moment) bool { return x.What == m.What && x.Who == m.Who && x.Ref == m.Ref }
+func addMoment(p *office.Package, m office.Moment) {
+	same := func(x office.Moment) bool { return x.What == m.What && x.Who == m.Who && x.Ref == m.Ref }
 	if !slices.ContainsFunc(p.Timeline, same) {
 		p.Timeline = append(p.Timeline, m)
 	}
@@ -44,7 +45,7 @@ func addMoment(p *store.Package, m store.Moment) {
 
 // document returns p's document with that id, adding it when it is new. One of our own whose id the service had not
 // told is recognised by externalId.
-func document(p *store.Package, id, externalID string) *store.Document {
+func document(p *office.Package, id, externalID string) *office.Document {
 	for i := range p.Documents {
 		if p.Documents[i].ID == id {
 			return &p.Documents[i]
@@ -56,13 +57,13 @@ func document(p *store.Package, id, externalID string) *store.Document {
 			return d
 		}
 	}
-	p.Documents = append(p.Documents, store.Document{ID: id, ExternalID: externalID})
+	p.Documents = append(p.Documents, office.Document{ID: id, ExternalID: externalID})
 	return &p.Documents[len(p.Documents)-1]
 }
 
 // meetSigner connects a signerId that an event brought with one of the people the package was sent to. In sequence
 // they sign in the order they were given; otherwise the id is only certain when one person is left.
-func meetSigner(p *store.Package, id string) {
+func meetSigner(p *office.Package, id string) {
 	if id == "" || signerIndex(p, id) >= 0 {
 		return
 	}
@@ -77,25 +78,25 @@ func meetSigner(p *store.Package, id string) {
 	}
 }
 
-func signerIndex(p *store.Package, id string) int {
-	return slices.IndexFunc(p.Signers, func(s store.Signer) bool { return s.ID == id })
+func signerIndex(p *office.Package, id string) int {
+	return slices.IndexFunc(p.Signers, func(s office.Signer) bool { return s.ID == id })
 }
 
 // noteSignature records one signature and reports whether it is news.
-func noteSignature(p *store.Package, s signature, externalID string, when time.Time) bool {
+func noteSignature(p *office.Package, s signature, externalID string, when time.Time) bool {
 	d := document(p, s.documentID, externalID)
 	if slices.Contains(d.SignedBy, s.signerID) {
 		return false
 	}
 	d.SignedBy = append(d.SignedBy, s.signerID)
-	addMoment(p, store.Moment{Time: when, What: momentSigned, Who: s.signerID, Ref: s.documentID})
+	addMoment(p, office.Moment{Time: when, What: momentSigned, Who: s.signerID, Ref: s.documentID})
 	return true
 }
 
 // noteExecuted records that everybody has signed, and reports whether it is news.
-func noteExecuted(p *store.Package, when time.Time) bool {
-	news := p.State != store.PackageExecuted
-	p.State = store.PackageExecuted
+func noteExecuted(p *office.Package, when time.Time) bool {
+	news := p.State != office.PackageExecuted
+	p.State = office.PackageExecuted
 	p.NextSigners = nil
 	if p.Executed.IsZero() {
 		p.Executed = when
@@ -103,12 +104,12 @@ func noteExecuted(p *store.Package, when time.Time) bool {
 	for i := range p.Documents {
 		p.Documents[i].Executed = true
 	}
-	addMoment(p, store.Moment{Time: p.Executed, What: momentExecuted})
+	addMoment(p, office.Moment{Time: p.Executed, What: momentExecuted})
 	return news
 }
 
 // applyEvent draws e's facts into p and returns the signature it brought, if that is news.
-func applyEvent(p *store.Package, e esign.Event, received time.Time) (news []signature) {
+func applyEvent(p *office.Package, e esign.Event, received time.Time) (news []signature) {
 	when := e.Time
 	if when.IsZero() {
 		when = received
@@ -130,7 +131,7 @@ func applyEvent(p *store.Package, e esign.Event, received time.Time) (news []sig
 		if s.documentID != "" && noteSignature(p, s, e.ExternalID, when) {
 			news = append(news, s)
 		}
-		if p.State != store.PackageExecuted {
+		if p.State != office.PackageExecuted {
 			p.NextSigners = slices.DeleteFunc(p.NextSigners, func(id string) bool { return id == e.SignerID })
 			if e.NextSignerID != "" && !slices.Contains(p.NextSigners, e.NextSignerID) {
 				p.NextSigners = append(p.NextSigners, e.NextSignerID)
@@ -139,19 +140,19 @@ func applyEvent(p *store.Package, e esign.Event, received time.Time) (news []sig
 	case esign.DocumentExecuted:
 		if e.DocumentID != "" {
 			document(p, e.DocumentID, e.ExternalID).Executed = true
-			addMoment(p, store.Moment{Time: when, What: momentDocument, Ref: e.DocumentID})
+			addMoment(p, office.Moment{Time: when, What: momentDocument, Ref: e.DocumentID})
 		}
 	case esign.PackageExecuted:
 		noteExecuted(p, when)
 	case esign.PackageSent:
-		addMoment(p, store.Moment{Time: when, What: momentSent})
+		addMoment(p, office.Moment{Time: when, What: momentSent})
 	}
 	return news
 }
 
 // applyStatus draws the service's answer into p: the truth, where the two differ. It returns the signatures p had
 // not known.
-func applyStatus(p *store.Package, s esign.Status, now time.Time) (news []signature) {
+func applyStatus(p *office.Package, s esign.Status, now time.Time) (news []signature) {
 	setIf(&p.Name, s.Name)
 	setIf(&p.OrganizationID, s.OrganizationID)
 	setIf(&p.MemberID, s.MemberID)
@@ -170,26 +171,26 @@ func applyStatus(p *store.Package, s esign.Status, now time.Time) (news []signat
 	switch {
 	case s.State == esign.Executed:
 		noteExecuted(p, now)
-	case s.State != "" && p.State != store.PackageExecuted: // executed is final: an older answer does not take it back
-		p.State = store.PackageState(s.State)
+	case s.State != "" && p.State != office.PackageExecuted: // executed is final: an older answer does not take it back
+		p.State = office.PackageState(s.State)
 		if p.State.Over() {
-			addMoment(p, store.Moment{Time: now, What: momentEnded, Ref: string(s.State)})
+			addMoment(p, office.Moment{Time: now, What: momentEnded, Ref: string(s.State)})
 		}
 	}
 	p.Checked = now
 	return news
 }
 
-func applySigners(p *store.Package, signers []esign.Signer, now time.Time) {
+func applySigners(p *office.Package, signers []esign.Signer, now time.Time) {
 	for _, x := range signers {
 		i := signerIndex(p, x.ID)
 		if i < 0 {
-			i = slices.IndexFunc(p.Signers, func(s store.Signer) bool {
+			i = slices.IndexFunc(p.Signers, func(s office.Signer) bool {
 				return s.ID == "" && strings.EqualFold(s.Email, x.Email)
 			})
 		}
 		if i < 0 {
-			p.Signers = append(p.Signers, store.Signer{})
+			p.Signers = append(p.Signers, office.Signer{})
 			i = len(p.Signers) - 1
 		}
 		signer := &p.Signers[i]
@@ -202,11 +203,11 @@ func applySigners(p *store.Package, signers []esign.Signer, now time.Time) {
 }
 
 // applyDecline notes that a signer declined. One who is asked again, or replaced, has not declined any more.
-func applyDecline(p *store.Package, signer *store.Signer, x esign.Signer, now time.Time) {
+func applyDecline(p *office.Package, signer *office.Signer, x esign.Signer, now time.Time) {
 	switch {
 	case x.Declined && signer.Declined.IsZero():
 		signer.Declined, signer.DeclineReason = cmp.Or(x.DeclinedAt, now), oneLine(x.Reason, maxName)
-		addMoment(p, store.Moment{Time: signer.Declined, What: momentDeclined, Who: signer.ID})
+		addMoment(p, office.Moment{Time: signer.Declined, What: momentDeclined, Who: signer.ID})
 	case !x.Declined && x.StateTold:
 		signer.Declined, signer.DeclineReason = time.Time{}, ""
 	}
@@ -214,9 +215,9 @@ func applyDecline(p *store.Package, signer *store.Signer, x esign.Signer, now ti
 
 // waitsFor is whose turn it is where the service told no more than who signs: the first who has not signed in sequence,
 // everyone who has not otherwise.
-func waitsFor(p store.Package) (ids []string) {
+func waitsFor(p office.Package) (ids []string) {
 	for _, s := range p.Signers {
-		if s.ID == "" || !s.Declined.IsZero() || len(p.Documents) > 0 && !slices.ContainsFunc(p.Documents, func(d store.Document) bool {
+		if s.ID == "" || !s.Declined.IsZero() || len(p.Documents) > 0 && !slices.ContainsFunc(p.Documents, func(d office.Document) bool {
 			return !slices.Contains(d.SignedBy, s.ID)
 		}) {
 			continue
@@ -228,7 +229,7 @@ func waitsFor(p store.Package) (ids []string) {
 	return ids
 }
 
-func applyDocuments(p *store.Package, documents []esign.Document, now time.Time) (news []signature) {
+func applyDocuments(p *office.Package, documents []esign.Document, now time.Time) (news []signature) {
 	var next []string
 	revisions := false
 	for i, x := range documents {
@@ -275,7 +276,7 @@ func setIf(field *string, value string) {
 func present(raw json.RawMessage) bool { return len(raw) > 0 && string(raw) != "null" }
 
 // signersDone counts the people who have signed every document.
-func signersDone(p store.Package) (done, total int) {
+func signersDone(p office.Package) (done, total int) {
 	total = len(p.Signers)
 	count := map[string]int{}
 	for _, d := range p.Documents {
@@ -283,7 +284,7 @@ func signersDone(p store.Package) (done, total int) {
 			count[id]++
 		}
 	}
-	if p.State == store.PackageExecuted {
+	if p.State == office.PackageExecuted {
 		if total == 0 {
 			total = len(count)
 		}
@@ -298,7 +299,7 @@ func signersDone(p store.Package) (done, total int) {
 }
 
 // signerName is how people know the signer, or "" when nobody does.
-func signerName(p store.Package, id string) string {
+func signerName(p office.Package, id string) string {
 	i := signerIndex(&p, id)
 	if i < 0 || id == "" {
 		return ""
@@ -307,7 +308,7 @@ func signerName(p store.Package, id string) string {
 }
 
 // personName is how people know a signer: by name, else by e-mail address.
-func personName(s store.Signer) string {
+func personName(s office.Signer) string {
 	if name := strings.TrimSpace(s.FirstName + " " + s.LastName); name != "" {
 		return name
 	}
@@ -315,7 +316,7 @@ func personName(s store.Signer) string {
 }
 
 // documentName is how people know the document.
-func documentName(d store.Document) string {
+func documentName(d office.Document) string {
 	if d.Name != "" {
 		return d.Name
 	}
@@ -323,7 +324,7 @@ func documentName(d store.Document) string {
 }
 
 // nameOfDocument is how people know p's document with that id, or "".
-func nameOfDocument(p store.Package, id string) string {
+func nameOfDocument(p office.Package, id string) string {
 	for _, d := range p.Documents {
 		if d.ID == id {
 			return documentName(d)
@@ -336,7 +337,7 @@ func nameOfDocument(p store.Package, id string) string {
 const nameless = "Untitled package"
 
 // packageName is how people know the package.
-func packageName(p store.Package) string {
+func packageName(p office.Package) string {
 	if p.Name != "" {
 		return p.Name
 	}

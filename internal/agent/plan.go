@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"countersign/internal/archive"
+	"countersign/internal/office"
 	"countersign/internal/store"
 )
 
@@ -37,12 +38,12 @@ func freeName(tx *store.Tx, folder, rel string, inUse func(name string) (bool, e
 }
 
 // wantedName is j's name as it would be were every name free; the first jobs there were did not keep it.
-func wantedName(j store.Job) string { return cmp.Or(j.Wanted, j.Target) }
+func wantedName(j office.Job) string { return cmp.Or(j.Wanted, j.Target) }
 
 // settle makes the place of j's file, which is on disk, j's own: it may have been sent to another folder while the file was
 // given its name, or the file may have been there before. ok is false when that place is another document's, whose file
 // it is then.
-func settle(tx *store.Tx, j store.Job) (ok bool, err error) {
+func settle(tx *store.Tx, j office.Job) (ok bool, err error) {
 	mine, ok, err := tx.Job(j.Key())
 	if err != nil || !ok {
 		return false, err
@@ -54,7 +55,7 @@ func settle(tx *store.Tx, j store.Job) (ok bool, err error) {
 	if err != nil || !taken || other.Key() == j.Key() {
 		return err == nil, err
 	}
-	if other.State == store.JobDone || other.SHA256 == j.SHA256 {
+	if other.State == office.JobDone || other.SHA256 == j.SHA256 {
 		return false, nil
 	}
 	// The other had only reserved that name, which would drive one of the two to a second copy. It gets the name that j
@@ -87,7 +88,7 @@ func (s Settings) template() archive.Template {
 
 // saveFolder is where p's documents go: the office's folder, or beside the original when that was chosen and it is
 // still there.
-func (a *Agent) saveFolder(s Settings, p store.Package) string {
+func (a *Agent) saveFolder(s Settings, p office.Package) string {
 	if !s.BesideOriginal || p.DraftID == "" {
 		return s.SaveTo
 	}
@@ -103,12 +104,12 @@ func (a *Agent) saveFolder(s Settings, p store.Package) string {
 // plan records a job per wanted file of an executed package, each with its name, before the first byte is asked for. It
 // may be called again for documents that were not known before; whether all are known now is for the caller to say
 // (store.Package.Planned).
-func (a *Agent) plan(tx *store.Tx, p *store.Package, s Settings, folder string) (planned int, err error) {
+func (a *Agent) plan(tx *store.Tx, p *office.Package, s Settings, folder string) (planned int, err error) {
 	names := s.template()
-	add := func(d store.Document, kind archive.Kind) error {
-		j := store.Job{
+	add := func(d office.Document, kind archive.Kind) error {
+		j := office.Job{
 			PackageID: p.ID, DocumentID: d.ID, Kind: string(kind), Folder: folder,
-			State: store.JobPending, Planned: a.now(), NextTry: a.now(),
+			State: office.JobPending, Planned: a.now(), NextTry: a.now(),
 		}
 		if _, known, err := tx.Job(j.Key()); err != nil || known {
 			return err
@@ -138,7 +139,7 @@ func (a *Agent) plan(tx *store.Tx, p *store.Package, s Settings, folder string) 
 		}
 	}
 	if s.SaveMaster {
-		if err := add(store.Document{}, archive.MasterFile); err != nil {
+		if err := add(office.Document{}, archive.MasterFile); err != nil {
 			return planned, err
 		}
 	}
@@ -146,14 +147,14 @@ func (a *Agent) plan(tx *store.Tx, p *store.Package, s Settings, folder string) 
 }
 
 // nameFields are what a file's name is made of.
-func nameFields(p store.Package, d store.Document, kind archive.Kind, executed time.Time) archive.Fields {
+func nameFields(p office.Package, d office.Document, kind archive.Kind, executed time.Time) archive.Fields {
 	return archive.Fields{
 		Date: executed.Local(), Package: packageName(p), Document: documentName(d), Signer: firstSigner(p),
 		Reference: p.Reference, Kind: kind,
 	}
 }
 
-func firstSigner(p store.Package) string {
+func firstSigner(p office.Package) string {
 	if len(p.Signers) == 0 {
 		return ""
 	}
@@ -161,7 +162,7 @@ func firstSigner(p store.Package) string {
 }
 
 // reference is the caller's own word for p, from its external data.
-func reference(p store.Package) string {
+func reference(p office.Package) string {
 	var members map[string]json.RawMessage
 	if json.Unmarshal(p.ExternalData, &members) != nil {
 		return ""

@@ -11,6 +11,7 @@ import (
 	"runtime"
 	"sync"
 
+	"countersign/internal/office"
 	"countersign/internal/store"
 )
 
@@ -112,7 +113,7 @@ func (m *mirror) restore() (restored bool, err error) {
 		}
 		restored = here.Installation == "" && here.Settings == nil && here.Account == nil && len(here.Sealed) == 0
 		if here.Installation != "" && here.Installation != x.Installation {
-			return nil // another office's
+			return nil // another current's
 		}
 		return writePrecious(tx, x.without(here))
 	})
@@ -211,5 +212,5 @@ func (a *Agent) tellRestored(aside string, restored bool) {
 		text += " Set Countersign up again; signed documents that were saved are where they were."
 	}
 	a.health.set("data-restored", Warning, action, text)
-	a.record(store.Activity{Kind: "problem", Text: text})
+	a.record(office.Activity{Kind: "problem", Text: text})
 }

@@ -20,6 +20,7 @@ import (
 	"countersign/internal/archive"
 	"countersign/internal/esign"
 	"countersign/internal/locations"
+	"countersign/internal/office"
 	"countersign/internal/store"
 	"countersign/internal/tunnel"
 )
@@ -249,13 +250,13 @@ func (a *Agent) PreviewName(s Settings) (string, error) {
 	if err != nil {
 		return "", &ConfigError{[]FieldError{templateFinding(err)}}
 	}
-	p := store.Package{
+	p := office.Package{
 		Name: "Lease Sonnenweg 4", Reference: "2026-118",
-		Signers:   []store.Signer{{FirstName: "Jan", LastName: "Weber"}},
-		Documents: []store.Document{{ID: "1", Name: "Lease"}},
+		Signers:   []office.Signer{{FirstName: "Jan", LastName: "Weber"}},
+		Documents: []office.Document{{ID: "1", Name: "Lease"}},
 	}
 	err = a.st.View(func(tx *store.Tx) error {
-		return tx.Packages(func(x store.Package) bool {
+		return tx.Packages(func(x office.Package) bool {
 			if len(x.Documents) == 0 {
 				return true
 			}

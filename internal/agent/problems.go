@@ -114,7 +114,7 @@ func (a *Agent) isTold(i Issue, all []Issue) bool {
 	case "setup":
 		return false
 	case "signin":
-		account := a.office.get().account
+		account := a.current.get().account
 		return account.Lapsed || account.SignedIn // the latter as long as the lapse is not on disk
 	case "tunnel":
 		for _, other := range all {

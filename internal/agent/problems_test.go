@@ -114,7 +114,7 @@ func TestAProblemIsToldAfterThePauseAndNotAgainAfterAStart(t *testing.T) {
 func TestNobodyIsToldOfWhatTheyDidThemselves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, count := toldProblems(t, nil)
-		err := a.office.change(func(o office) (office, error) { // they signed out
+		err := a.current.change(func(o current) (current, error) { // they signed out
 			o.account = account{}
 			return o, nil
 		})

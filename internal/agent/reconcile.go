@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"countersign/internal/esign"
+	"countersign/internal/office"
 	"countersign/internal/store"
 
 	"golang.org/x/sync/errgroup"
@@ -74,7 +75,7 @@ func (a *Agent) reconcile(ctx context.Context, list *listing) (pause time.Durati
 	a.lookAround(ctx, client, list) // first: what it meets is caught up with, and told of, together with the rest
 	defer a.setBacklog(0)
 	for ctx.Err() == nil {
-		var due []store.Package
+		var due []office.Package
 		var next time.Time
 		err := a.st.View(func(tx *store.Tx) error {
 			var err error
@@ -88,7 +89,7 @@ func (a *Agent) reconcile(ctx context.Context, list *listing) (pause time.Durati
 			return 0, err
 		}
 		all := len(due)
-		due = slices.DeleteFunc(due, func(p store.Package) bool { return a.leftAlone("package " + p.ID) })
+		due = slices.DeleteFunc(due, func(p office.Package) bool { return a.leftAlone("package " + p.ID) })
 		if len(due) == 0 {
 			if a.sweep.ended(a.now()) {
 				a.watchers.signal(StatusChanged)
@@ -112,7 +113,7 @@ func (a *Agent) reconcile(ctx context.Context, list *listing) (pause time.Durati
 }
 
 // checkPackages asks about every package in due. It stops early with an error that concerns the service as a whole.
-func (a *Agent) checkPackages(ctx context.Context, client *esign.Client, due []store.Package) error {
+func (a *Agent) checkPackages(ctx context.Context, client *esign.Client, due []office.Package) error {
 	// More at once than a person would cause: catching up, to be told in a summary.
 	quiet := len(due) > 5
 	g, gctx := errgroup.WithContext(ctx)
@@ -149,7 +150,7 @@ func untilNext(now, next time.Time, limit time.Duration) time.Duration {
 
 // notePackage draws the consequences of a status answer: facts, save jobs, the time to ask again. Only an error that
 // concerns the service as a whole is returned; what only this package meets puts it alone off.
-func (a *Agent) notePackage(ctx context.Context, p store.Package, status esign.Status, err error, quiet bool) error {
+func (a *Agent) notePackage(ctx context.Context, p office.Package, status esign.Status, err error, quiet bool) error {
 	a.noteServiceError(ctx, err)
 	var e *esign.Error
 	switch {
@@ -215,11 +216,11 @@ func (a *Agent) putOff(id string, pause time.Duration) error {
 }
 
 // checkPause is how long a package may be left alone: the older, the longer; without events, less.
-func (a *Agent) checkPause(p store.Package, s Settings) time.Duration {
+func (a *Agent) checkPause(p office.Package, s Settings) time.Duration {
 	age := a.age(p.Created)
 	var pause time.Duration
 	switch {
-	case p.State == store.PackageExecuted: // waits for its documents to be listed
+	case p.State == office.PackageExecuted: // waits for its documents to be listed
 		return min(max(a.age(p.Executed), 30*time.Second), time.Hour)
 	case age < time.Hour:
 		pause = 5 * time.Minute

@@ -74,11 +74,11 @@ func (a *Agent) Run(ctx context.Context, only ...Part) error {
 // ends while the other parts do.
 func (a *Agent) runSession(ctx context.Context) error {
 	for wait(ctx, time.Hour, a.rings.session) {
-		if o := a.office.get(); o.account.SignedIn && !o.signedIn() {
+		if o := a.current.get(); o.account.SignedIn && !o.signedIn() {
 			a.lapse(ctx)
 		}
 	}
-	if svc := a.office.get().service; svc != nil {
+	if svc := a.current.get().service; svc != nil {
 		closeSession(svc.session)
 	}
 	return nil
@@ -86,7 +86,7 @@ func (a *Agent) runSession(ctx context.Context) error {
 
 // Close closes the store. Call it after Run has returned.
 func (a *Agent) Close() error {
-	if svc := a.office.get().service; svc != nil {
+	if svc := a.current.get().service; svc != nil {
 		closeSession(svc.session)
 	}
 	a.closing.Wait()

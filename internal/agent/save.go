@@ -12,6 +12,7 @@ import (
 
 	"countersign/internal/archive"
 	"countersign/internal/esign"
+	"countersign/internal/office"
 	"countersign/internal/store"
 
 	"golang.org/x/sync/errgroup"
@@ -36,7 +37,7 @@ func (a *Agent) runSaves(ctx context.Context) error {
 }
 
 // tempKey names a job's temporary file; no other computer's job has the same.
-func (a *Agent) tempKey(j store.Job) string { return a.installation + "/" + j.Key() }
+func (a *Agent) tempKey(j office.Job) string { return a.installation + "/" + j.Key() }
 
 // saveDue works on all jobs that are due and returns how long nothing will be. Those that become due meanwhile do not
 // wait for a large file, and that goes on when others fail.
@@ -51,7 +52,7 @@ func (a *Agent) saveDue(ctx context.Context) (pause time.Duration, err error) {
 			pause = idle
 			break
 		}
-		var due []store.Job
+		var due []office.Job
 		busy := a.saves.busy()
 		if pause = a.savesRest(); pause == 0 {
 			due, pause, err = a.jobsDue(busy, idle)
@@ -92,7 +93,7 @@ const lookAgain = time.Second
 type saveLimits struct{ downloads, flushes slots }
 
 // saveEnds is called when nobody works on j any more. It may be due again, under another name.
-func (a *Agent) saveEnds(j store.Job) {
+func (a *Agent) saveEnds(j office.Job) {
 	if last := a.saves.end(j.Key()); last {
 		poke(a.rings.save)
 	}
@@ -100,14 +101,14 @@ func (a *Agent) saveEnds(j store.Job) {
 
 // jobsDue returns the jobs that can be worked on now, a hundred at most; without any, how long there will be none. Those
 // that were busy before it was called are left out, even if they have ended since.
-func (a *Agent) jobsDue(busy map[string]bool, idle time.Duration) (due []store.Job, pause time.Duration, err error) {
+func (a *Agent) jobsDue(busy map[string]bool, idle time.Duration) (due []office.Job, pause time.Duration, err error) {
 	most := 100 + a.aside.count()
 	now := a.now()
 	defer func() {
 		alone := len(due)
-		due = slices.DeleteFunc(due, func(j store.Job) bool { return a.leftAlone("file " + j.Key()) })
+		due = slices.DeleteFunc(due, func(j office.Job) bool { return a.leftAlone("file " + j.Key()) })
 		pause = a.pauseBeside(alone-len(due), pause)
-		due = slices.DeleteFunc(due, func(j store.Job) bool { return busy[j.Key()] })
+		due = slices.DeleteFunc(due, func(j office.Job) bool { return busy[j.Key()] })
 	}()
 	if !a.saves.blocking(now) {
 		var next time.Time
@@ -145,7 +146,7 @@ func (a *Agent) jobsDue(busy map[string]bool, idle time.Duration) (due []store.J
 }
 
 // saveJob brings one file to the folder. It returns an error only when the queue is to pause.
-func (a *Agent) saveJob(ctx context.Context, client *esign.Client, j store.Job, limits saveLimits) error {
+func (a *Agent) saveJob(ctx context.Context, client *esign.Client, j office.Job, limits saveLimits) error {
 	if !limits.downloads.take(ctx) {
 		return nil
 	}
@@ -222,7 +223,7 @@ func hasTwin(folder *archive.Folder, rel string) (bool, error) {
 var errMoved = errors.New("the file is to be saved elsewhere")
 
 // commitBytes records what the file will be, so that it is recognised should the program end right after its rename.
-func commitBytes(tx *store.Tx, j store.Job, s archive.Saved) error {
+func commitBytes(tx *store.Tx, j office.Job, s archive.Saved) error {
 	stored, ok, err := tx.Job(j.Key())
 	if err != nil {
 		return err
@@ -236,17 +237,17 @@ func commitBytes(tx *store.Tx, j store.Job, s archive.Saved) error {
 
 // finishJob records a file that is on disk, and announces its package when that was what it waited for. recognised is a
 // file that was there before this program saved it.
-func (a *Agent) finishJob(j store.Job, recognised bool) error {
+func (a *Agent) finishJob(j office.Job, recognised bool) error {
 	var facts []fact
-	var line store.Activity
+	var line office.Activity
 	err := a.st.Update(func(tx *store.Tx) error {
-		facts, line = nil, store.Activity{}
+		facts, line = nil, office.Activity{}
 		if mine, err := settle(tx, j); err != nil {
 			return err
 		} else if !mine {
 			return errMoved
 		}
-		j.State, j.Done, j.Problem, j.NextTry = store.JobDone, a.now(), "", time.Time{}
+		j.State, j.Done, j.Problem, j.NextTry = office.JobDone, a.now(), "", time.Time{}
 		j.Refused = time.Time{}
 		if err := tx.PutJob(j); err != nil {
 			return err
@@ -255,14 +256,14 @@ func (a *Agent) finishJob(j store.Job, recognised bool) error {
 		if err != nil || !ok {
 			return err
 		}
-		addMoment(&p, store.Moment{Time: a.now(), What: momentSaved, Ref: j.Target})
+		addMoment(&p, office.Moment{Time: a.now(), What: momentSaved, Ref: j.Target})
 		if facts, err = a.noteFiles(tx, &p, recognised); err != nil {
 			return err
 		}
 		if err := putPackage(tx, p); err != nil {
 			return err
 		}
-		line = store.Activity{
+		line = office.Activity{
 			Time: a.now(), Kind: "saved", PackageID: p.ID,
 			Text: fmt.Sprintf("Saved %s in %s.", quote(j.Target), j.Folder),
 		}
@@ -289,18 +290,18 @@ func (a *Agent) finishJob(j store.Job, recognised bool) error {
 	return nil
 }
 
-func firstProblem(jobs []store.Job) string {
+func firstProblem(jobs []office.Job) string {
 	for _, j := range jobs {
-		if j.State != store.JobDone && j.Problem != "" {
+		if j.State != office.JobDone && j.Problem != "" {
 			return j.Problem
 		}
 	}
 	return ""
 }
 
-func allDone(jobs []store.Job) bool {
+func allDone(jobs []office.Job) bool {
 	for _, j := range jobs {
-		if j.State != store.JobDone {
+		if j.State != office.JobDone {
 			return false
 		}
 	}

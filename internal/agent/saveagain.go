@@ -8,6 +8,7 @@ import (
 
 	"countersign/internal/archive"
 	"countersign/internal/esign"
+	"countersign/internal/office"
 	"countersign/internal/store"
 )
 
@@ -25,7 +26,7 @@ const (
 )
 
 // jobNotSaved handles a download that did not end as a file.
-func (a *Agent) jobNotSaved(ctx context.Context, j store.Job, err error) error {
+func (a *Agent) jobNotSaved(ctx context.Context, j office.Job, err error) error {
 	switch {
 	case ctx.Err() != nil, errors.Is(err, errMoved):
 		return nil
@@ -43,7 +44,7 @@ func (a *Agent) jobNotSaved(ctx context.Context, j store.Job, err error) error {
 
 // renameJob is for a target that is taken. A file with the very bytes is the document, saved before the state was lost
 // or by hand; others are left alone, and the job gets the next name. saved is what was received, zero when nothing was.
-func (a *Agent) renameJob(folder *archive.Folder, j store.Job, saved archive.Saved) error {
+func (a *Agent) renameJob(folder *archive.Folder, j office.Job, saved archive.Saved) error {
 	wanted := wantedName(j)
 	for i := 1; saved.SHA256 != ""; i++ {
 		name := archive.Numbered(wanted, i)
@@ -88,7 +89,7 @@ func (a *Agent) renameJob(folder *archive.Folder, j store.Job, saved archive.Sav
 }
 
 // jobRefused handles an answer of the service that is not the file.
-func (a *Agent) jobRefused(ctx context.Context, j store.Job, err error) error {
+func (a *Agent) jobRefused(ctx context.Context, j office.Job, err error) error {
 	if ctx.Err() != nil {
 		return nil
 	}
@@ -115,7 +116,7 @@ func (a *Agent) jobRefused(ctx context.Context, j store.Job, err error) error {
 
 // jobFailed puts off a job that the service failed to give. When several in a row fail, nothing is wrong with the
 // files, and the queue pauses.
-func (a *Agent) jobFailed(j store.Job, cause error, problem string, refused bool) error {
+func (a *Agent) jobFailed(j office.Job, cause error, problem string, refused bool) error {
 	var after time.Duration
 	var e *esign.Error
 	if errors.As(cause, &e) {
@@ -132,12 +133,12 @@ func (a *Agent) jobFailed(j store.Job, cause error, problem string, refused bool
 
 // jobLater puts a job off: seconds at first, then minutes and hours, and about a day in the end. refused is set when that
 // is the service's doing.
-func (a *Agent) jobLater(j store.Job, problem string, atLeast time.Duration, refused bool) error {
+func (a *Agent) jobLater(j office.Job, problem string, atLeast time.Duration, refused bool) error {
 	var facts []fact
 	err := a.st.Update(func(tx *store.Tx) error {
 		facts = nil
 		stored, ok, err := tx.Job(j.Key())
-		if err != nil || !ok || stored.State == store.JobDone {
+		if err != nil || !ok || stored.State == office.JobDone {
 			return err
 		}
 		stored.Tries++
@@ -147,7 +148,7 @@ func (a *Agent) jobLater(j store.Job, problem string, atLeast time.Duration, ref
 			refusedFor(&stored.Refused, now)
 		}
 		if now.Sub(stored.Planned) > failedAfter && stored.Tries > failedTries {
-			stored.State, most = store.JobFailed, maxFailedPause
+			stored.State, most = office.JobFailed, maxFailedPause
 		}
 		stored.NextTry = now.Add(max(a.backoff(stored.Tries, a.p.Pace.Retry, most), atLeast))
 		if err := tx.PutJob(stored); err != nil {

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"countersign/internal/archive"
+	"countersign/internal/office"
 	"countersign/internal/secret"
 	"countersign/internal/store"
 )
@@ -100,7 +101,7 @@ func openExecuted(t *testing.T, s *executedService, adjust func(*Params)) *Agent
 	settings.SaveTo = t.TempDir()
 	acc := account{SignedIn: true, Since: time.Now(), Scopes: []string{"organization"}}
 	err = a.keys.put(map[string][]byte{sealedRefresh.of(settings.issuer()): []byte("r")},
-		func(tx *store.Tx) error { return tx.PutDoc(docAccountOf(office{settings: settings}), acc) })
+		func(tx *store.Tx) error { return tx.PutDoc(docAccountOf(current{settings: settings}), acc) })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -126,9 +127,9 @@ func runParts(t *testing.T, a *Agent, parts ...Part) {
 func executed(t *testing.T, a *Agent, id string, planned bool) {
 	t.Helper()
 	err := a.st.Update(func(tx *store.Tx) error {
-		p := store.Package{ID: id, Name: "Package " + id, Origin: store.MadeHere, State: "open", Created: time.Now(), NextCheck: time.Now().Add(time.Hour)}
+		p := office.Package{ID: id, Name: "Package " + id, Origin: office.MadeHere, State: "open", Created: time.Now(), NextCheck: time.Now().Add(time.Hour)}
 		if planned {
-			p.State, p.Documents = store.PackageExecuted, []store.Document{{ID: "d" + id, Name: "Contract " + id}}
+			p.State, p.Documents = office.PackageExecuted, []office.Document{{ID: "d" + id, Name: "Contract " + id}}
 			if _, err := a.plan(tx, &p, a.Settings(), a.Settings().SaveTo); err != nil {
 				return err
 			}
@@ -146,7 +147,7 @@ func executed(t *testing.T, a *Agent, id string, planned bool) {
 func happened(t *testing.T, a *Agent, id string) {
 	t.Helper()
 	err := a.st.Update(func(tx *store.Tx) error {
-		_, err := tx.AddEvent(store.Event{
+		_, err := tx.AddEvent(office.Event{
 			ID: "event-" + id, Action: "package_executed", PackageID: id, Received: time.Now(),
 			Body: fmt.Appendf(nil, `{"action":"package_executed","packageId":%q,"eventId":"event-%s"}`, id, id),
 		})
@@ -259,7 +260,7 @@ func TestASweepLeavesWhatIsUnderWay(t *testing.T) {
 	executed(t, a, "q", true)
 	var temps []string
 	for _, id := range []string{"p", "q"} {
-		key := store.Job{PackageID: id, DocumentID: "d" + id, Kind: string(archive.Executed)}.Key()
+		key := office.Job{PackageID: id, DocumentID: "d" + id, Kind: string(archive.Executed)}.Key()
 		if id == "p" {
 			a.saves.begin(key)
 		}
@@ -299,7 +300,7 @@ func TestAServiceInTroubleDoesNotHoldUpEvents(t *testing.T) {
 	runParts(t, a, PartEvents)
 	waitUntil(t, a, "the event is handled", func() bool { return a.Status().Events.Pending == 0 })
 	p := a.packageOrZero("p")
-	if s.asked.Load() != 0 || p.State != store.PackageExecuted || p.Planned || p.NextCheck.After(time.Now()) {
+	if s.asked.Load() != 0 || p.State != office.PackageExecuted || p.Planned || p.NextCheck.After(time.Now()) {
 		t.Errorf("asked %d times; %+v", s.asked.Load(), p)
 	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"countersign/internal/archive"
 	"countersign/internal/esign"
+	"countersign/internal/office"
 	"countersign/internal/store"
 )
 
@@ -195,7 +196,7 @@ func (a *Agent) pauseAfter(err error, n int) time.Duration {
 }
 
 // blockFolder says once what is wrong with the folder, and leaves its files until it is well again.
-func (a *Agent) blockFolder(j store.Job, cause error) error {
+func (a *Agent) blockFolder(j office.Job, cause error) error {
 	var waiting int
 	var moved bool
 	if err := a.st.View(func(tx *store.Tx) error {
@@ -214,7 +215,7 @@ func (a *Agent) blockFolder(j store.Job, cause error) error {
 		return nil // it waits for another folder by now, and nobody may look at this one again
 	}
 	a.saves.block(j.Folder, errors.Is(cause, archive.ErrFull), a.now(), func(n int) time.Duration { return a.backoff(n, a.p.Pace.Folder, maxFolderPause) })
-	if office := a.Settings().SaveTo; j.Folder != office && a.saves.isBlocked(office, a.now()) {
+	if current := a.Settings().SaveTo; j.Folder != current && a.saves.isBlocked(current, a.now()) {
 		return nil // one message, and that folder's matters more
 	}
 	text, action := folderSentence(j.Folder, cause, plural(waiting, "file is waiting", "files are waiting"))

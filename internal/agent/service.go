@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"countersign/internal/esign"
+	"countersign/internal/office"
 	"countersign/internal/store"
 )
 
@@ -51,7 +52,7 @@ func (x account) resumed() account {
 // connect makes the service anew from the settings and the client secret, once the keys are unlocked.
 func (a *Agent) connect() {
 	retire := func() {}
-	err := a.office.change(func(o office) (office, error) {
+	err := a.current.change(func(o current) (current, error) {
 		var err error
 		o.service, retire, err = a.newService(o, o.settings, nil)
 		return o, err
@@ -67,7 +68,7 @@ func (a *Agent) connect() {
 // newService is the service that the settings next describe; nil while they describe none. clientSecret is nil for the
 // kept one. The session goes on where the same client asks the same server. Otherwise retire, to be called once the new
 // service is in use, closes the one before, and its successor does not begin before that has ended.
-func (a *Agent) newService(before office, next Settings, clientSecret []byte) (_ *service, retire func(), err error) {
+func (a *Agent) newService(before current, next Settings, clientSecret []byte) (_ *service, retire func(), err error) {
 	if clientSecret == nil {
 		if clientSecret, err = a.keys.get(sealedClientSecret.of(next.issuer())); err != nil {
 			return nil, nil, err
@@ -119,7 +120,7 @@ func closeSession(s *esign.Session) {
 func (a *Agent) tellSignedOut() {
 	a.telling.Lock()
 	defer a.telling.Unlock()
-	o := a.office.get()
+	o := a.current.get()
 	switch {
 	case o.service == nil || o.signedIn():
 		a.health.clear("signin")
@@ -151,10 +152,10 @@ func (a *Agent) checkSetUp() {
 
 // online returns the API client when somebody is signed in.
 func (a *Agent) online() (*esign.Client, bool) {
-	return a.onlineIn(a.office.get())
+	return a.onlineIn(a.current.get())
 }
 
-func (a *Agent) onlineIn(o office) (*esign.Client, bool) {
+func (a *Agent) onlineIn(o current) (*esign.Client, bool) {
 	if o.service == nil || !o.signedIn() || a.keys.locked() {
 		return nil, false
 	}
@@ -162,7 +163,7 @@ func (a *Agent) onlineIn(o office) (*esign.Client, bool) {
 }
 
 // isSignedIn is whether somebody is signed in, though the keys may be locked for now.
-func (a *Agent) isSignedIn() bool { return a.office.get().signedIn() }
+func (a *Agent) isSignedIn() bool { return a.current.get().signedIn() }
 
 // renewing is the session as the client's source of tokens. It marks what went wrong while renewing the sign-in, so
 // that it is not taken for the service's word about a package, and rings when the service has ended it.
@@ -235,14 +236,14 @@ func (a *Agent) serviceAnswers() {
 // lapse records that the service has ended the sign-in. Events keep being received and stored. One call that was
 // refused with a token that is otherwise good does not end it.
 func (a *Agent) lapse(ctx context.Context) {
-	if svc := a.office.get().service; svc != nil {
+	if svc := a.current.get().service; svc != nil {
 		ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 		defer cancel()
 		if _, err := svc.session.Access(ctx); !errors.Is(err, esign.ErrSignedOut) {
 			return
 		}
 	}
-	err := a.office.change(func(o office) (office, error) {
+	err := a.current.change(func(o current) (current, error) {
 		if !o.account.SignedIn || o.signedIn() { // somebody signed out, or in, meanwhile
 			return o, errDecided
 		}
@@ -257,7 +258,7 @@ func (a *Agent) lapse(ctx context.Context) {
 	switch {
 	case err == nil:
 		a.keepPrecious()
-		a.record(store.Activity{Kind: "signed_out", Text: "The sign-in has expired."})
+		a.record(office.Activity{Kind: "signed_out", Text: "The sign-in has expired."})
 	case !errors.Is(err, errDecided):
 		a.log.Error("record the lapsed sign-in", "err", err)
 	}
@@ -275,7 +276,7 @@ func (a *Agent) signedOut(err error) bool {
 
 // tellReplaced keeps the health issue about values in step that only a key which is gone can open.
 func (a *Agent) tellReplaced() {
-	o := a.office.get()
+	o := a.current.get()
 	i := o.settings.issuer()
 	a.tellOtherSecret(o)
 	var missing []string
@@ -301,7 +302,7 @@ func (a *Agent) tellReplaced() {
 
 // tellOtherSecret says in health that the client secret is to be entered again, because the one that is kept belongs to
 // another service. A client that signs in has none, or has been given it.
-func (a *Agent) tellOtherSecret(o office) {
+func (a *Agent) tellOtherSecret(o current) {
 	own := sealedClientSecret.of(o.settings.issuer())
 	others := slices.DeleteFunc(a.keys.of(sealedClientSecret), func(name string) bool { return name == own })
 	if o.signedIn() || a.keys.has(own) || len(others) == 0 || !o.settings.Configured() {
@@ -313,7 +314,7 @@ func (a *Agent) tellOtherSecret(o office) {
 }
 
 // Settings returns the current settings.
-func (a *Agent) Settings() Settings { return a.office.get().settings }
+func (a *Agent) Settings() Settings { return a.current.get().settings }
 
 // HasSecrets reports which secrets are kept, never what they are.
 func (a *Agent) HasSecrets() (clientSecret, ngrokAuthtoken bool) {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"countersign/internal/esign"
+	"countersign/internal/office"
 	"countersign/internal/store"
 )
 
@@ -48,7 +49,7 @@ func (a *Agent) signIn(ctx context.Context, o SignInOptions, open func(address s
 	if a.keys.locked() && !a.unlock(ctx) {
 		return a.keys.reason()
 	}
-	if a.office.get().service == nil {
+	if a.current.get().service == nil {
 		return errNotSetUp
 	}
 	back, err := a.openWayBack(ctx, a.Settings())
@@ -57,7 +58,7 @@ func (a *Agent) signIn(ctx context.Context, o SignInOptions, open func(address s
 	}
 	defer back.close()
 
-	svc := a.office.get().service
+	svc := a.current.get().service
 	if svc == nil {
 		return errNotSetUp
 	}
@@ -172,7 +173,7 @@ func (a *Agent) Paste(address string) error {
 // adopt keeps the tokens and the account in one commit, unless l or the service was replaced while the person signed in.
 // Tokens that are not kept are revoked.
 func (a *Agent) adopt(ctx context.Context, l *login, svc *service, g esign.Grant) error {
-	err := a.office.change(func(o office) (office, error) {
+	err := a.current.change(func(o current) (current, error) {
 		if err := a.waitsFor(l); err != nil {
 			return o, err
 		}
@@ -200,14 +201,14 @@ func (a *Agent) adopt(ctx context.Context, l *login, svc *service, g esign.Grant
 		a.discard(svc, g.Tokens)
 		return fmt.Errorf("keep the sign-in: %w", err)
 	}
-	acc := a.office.get().account
+	acc := a.current.get().account
 	a.tellSignedOut()
 	a.tellScopes(acc)
 	text := "Signed in."
 	if acc.Email != "" {
 		text = "Signed in as " + acc.Email + "."
 	}
-	a.record(store.Activity{Kind: "signed_in", Text: text})
+	a.record(office.Activity{Kind: "signed_in", Text: text})
 	a.tellReplaced()
 	a.rest.stop()
 	a.saves.held.stop()
@@ -255,7 +256,7 @@ func (a *Agent) checkOrganization(old account, next esign.Account) error {
 }
 
 // lostSecrets names what cannot be undone at the service because the key that sealed it is gone.
-func (a *Agent) lostSecrets(o office) (left []string) {
+func (a *Agent) lostSecrets(o current) (left []string) {
 	i := o.settings.issuer()
 	if token, err := a.keys.get(sealedRefresh.of(i)); !o.account.Fleeting && (err != nil || token == nil) {
 		left = append(left, "the sign-in could not be revoked, because its key is gone")
@@ -290,7 +291,7 @@ func (a *Agent) SignOut(ctx context.Context) error {
 	defer cancel()
 	var left []string
 	var owed string
-	err := a.office.change(func(o office) (next office, err error) {
+	err := a.current.change(func(o current) (next current, err error) {
 		if o.signedIn() {
 			left = a.lostSecrets(o)
 		}
@@ -307,7 +308,7 @@ func (a *Agent) SignOut(ctx context.Context) error {
 	a.health.clear("scope-offline")
 	a.health.clear("scope-packages")
 	a.health.clear("endpoint")
-	a.record(store.Activity{Kind: "signed_out", Text: "Signed out."})
+	a.record(office.Activity{Kind: "signed_out", Text: "Signed out."})
 	a.watchers.signal(StatusChanged)
 	if owed != "" {
 		left = append(left, a.sayFarewell(ctx, owed, false)...)
@@ -322,7 +323,7 @@ func (a *Agent) SignOut(ctx context.Context) error {
 // leave ends the sign-in of o in one commit with values and also. What the service is to be told is owed from then on,
 // under the id that is returned; it is "" when there is nothing to tell. Events that are still on their way count for a
 // little longer.
-func (a *Agent) leave(ctx context.Context, o office, values map[string][]byte, also ...func(*store.Tx) error) (owed string, err error) {
+func (a *Agent) leave(ctx context.Context, o current, values map[string][]byte, also ...func(*store.Tx) error) (owed string, err error) {
 	i := o.settings.issuer()
 	values[sealedRefresh.of(i)] = nil
 	if o.service == nil {

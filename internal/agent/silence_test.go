@@ -6,8 +6,8 @@ import (
 	"testing"
 	"time"
 
+	"countersign/internal/office"
 	"countersign/internal/sandbox"
-	"countersign/internal/store"
 )
 
 const otherComputer = "https://localhost:1/other"
@@ -40,7 +40,7 @@ func (o *testOffice) lose(c *wallClock, packageID string, sign func(packageID st
 		o.reconcileSoon("test")
 		p := o.packageOrZero(packageID)
 		noted := o.silence.overdue(o.now().Add(silenceGrace))
-		return noted && (p.SignersDone > 0 || p.State == store.PackageExecuted)
+		return noted && (p.SignersDone > 0 || p.State == office.PackageExecuted)
 	})
 	c.jump(2 * silenceGrace)
 	poke(o.rings.reconcile)
@@ -205,22 +205,22 @@ func TestAnEventEndsTheSilenceItExplains(t *testing.T) {
 func TestWhatIsOwedAnEvent(t *testing.T) {
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	since := now.Add(-8 * time.Hour)
-	done := store.Package{State: store.PackageExecuted}
+	done := office.Package{State: office.PackageExecuted}
 	for name, c := range map[string]struct {
-		before    store.Package
+		before    office.Package
 		moved     bool
 		listening time.Time
 		want      bool
 	}{
-		"asked about since":                  {store.Package{Checked: now.Add(-time.Hour)}, true, since, true},
-		"asked about since, nothing new":     {store.Package{Checked: now.Add(-time.Hour)}, false, since, false},
-		"asked about before":                 {store.Package{Checked: since.Add(-time.Hour)}, true, since, false},
-		"while nobody listened":              {store.Package{Checked: now.Add(-time.Hour)}, true, time.Time{}, false},
-		"met in the list, finished since":    {store.Package{Executed: now.Add(-time.Hour)}, true, since, true},
-		"met in the list, finished just now": {store.Package{Executed: now.Add(-time.Minute)}, true, since, false},
-		"met in the list, finished before":   {store.Package{Executed: since.Add(time.Minute)}, true, since, false},
-		"met in the list, nobody says when":  {store.Package{}, true, since, false},
-		"met by its event":                   {store.Package{State: store.PackageExecuted, Executed: now.Add(-time.Hour)}, true, since, false},
+		"asked about since":                  {office.Package{Checked: now.Add(-time.Hour)}, true, since, true},
+		"asked about since, nothing new":     {office.Package{Checked: now.Add(-time.Hour)}, false, since, false},
+		"asked about before":                 {office.Package{Checked: since.Add(-time.Hour)}, true, since, false},
+		"while nobody listened":              {office.Package{Checked: now.Add(-time.Hour)}, true, time.Time{}, false},
+		"met in the list, finished since":    {office.Package{Executed: now.Add(-time.Hour)}, true, since, true},
+		"met in the list, finished just now": {office.Package{Executed: now.Add(-time.Minute)}, true, since, false},
+		"met in the list, finished before":   {office.Package{Executed: since.Add(time.Minute)}, true, since, false},
+		"met in the list, nobody says when":  {office.Package{}, true, since, false},
+		"met by its event":                   {office.Package{State: office.PackageExecuted, Executed: now.Add(-time.Hour)}, true, since, false},
 	} {
 		if got := owesEvent(c.before, done, c.moved, c.listening, now); got != c.want {
 			t.Errorf("%s: %v", name, got)

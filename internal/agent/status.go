@@ -7,13 +7,14 @@ import (
 	"path/filepath"
 	"slices"
 
+	"countersign/internal/office"
 	"countersign/internal/store"
 )
 
 // Status returns the whole state. It reads counters, never all packages, and may be called often.
 func (a *Agent) Status() Status {
 	s := Status{Version: a.p.Version, Health: a.health.list()}
-	o := a.office.get()
+	o := a.current.get()
 	s.SignedIn, s.Account = o.signedIn(), o.account.Account
 	s.Checked, s.Checking = a.sweep.state()
 	if _, online := a.online(); !online {
@@ -53,12 +54,12 @@ func (a *Agent) Status() Status {
 }
 
 func outboxCounts(tx *store.Tx) (c OutboxCounts, err error) {
-	drafts, err := tx.Drafts(store.DraftQueued, store.DraftAdding, store.DraftUnknown, store.DraftFailed)
+	drafts, err := tx.Drafts(office.DraftQueued, office.DraftAdding, office.DraftUnknown, office.DraftFailed)
 	for _, d := range drafts {
 		switch d.State {
-		case store.DraftUnknown:
+		case office.DraftUnknown:
 			c.Unknown++
-		case store.DraftFailed:
+		case office.DraftFailed:
 			c.Failed++
 		default:
 			c.Pending++
@@ -68,11 +69,11 @@ func outboxCounts(tx *store.Tx) (c OutboxCounts, err error) {
 }
 
 // Lines returns every package in a few words, newest first.
-func (a *Agent) Lines() []store.PackageLine {
-	var lines []store.PackageLine
+func (a *Agent) Lines() []office.PackageLine {
+	var lines []office.PackageLine
 	err := a.st.View(func(tx *store.Tx) error {
 		lines = nil
-		return tx.PackageLines(func(l store.PackageLine) bool {
+		return tx.PackageLines(func(l office.PackageLine) bool {
 			l.Name = cmp.Or(l.Name, nameless)
 			lines = append(lines, l)
 			return true
@@ -102,12 +103,12 @@ func (a *Agent) Package(id string) (row PackageRow, ok bool) {
 }
 
 // packageOrZero returns the package as it is stored.
-func (a *Agent) packageOrZero(id string) store.Package {
+func (a *Agent) packageOrZero(id string) office.Package {
 	row, _ := a.Package(id)
 	return row.Package
 }
 
-func packageRow(tx *store.Tx, p store.Package) (PackageRow, error) {
+func packageRow(tx *store.Tx, p office.Package) (PackageRow, error) {
 	row := PackageRow{Package: p}
 	row.Name = packageName(p)
 	for _, id := range p.NextSigners {
@@ -115,13 +116,13 @@ func packageRow(tx *store.Tx, p store.Package) (PackageRow, error) {
 			row.Next = append(row.Next, p.Signers[i])
 		}
 	}
-	if p.State != store.PackageExecuted {
+	if p.State != office.PackageExecuted {
 		return row, nil
 	}
 	jobs, err := tx.JobsOf(p.ID)
 	for _, j := range jobs {
 		row.FilesTotal++
-		if j.State == store.JobDone {
+		if j.State == office.JobDone {
 			row.FilesDone++
 		}
 		row.Files = append(row.Files, File{Path: filepath.Join(j.Folder, filepath.FromSlash(j.Target)),
@@ -138,13 +139,13 @@ func (k FileKind) rank() int {
 	return slices.Index([]FileKind{FileSigned, FileCertificate, FileMaster}, k)
 }
 
-func documentIndex(p store.Package, id string) int {
-	return slices.IndexFunc(p.Documents, func(d store.Document) bool { return d.ID == id })
+func documentIndex(p office.Package, id string) int {
+	return slices.IndexFunc(p.Documents, func(d office.Document) bool { return d.ID == id })
 }
 
 // Activity returns the newest lines of the activity list, newest first.
-func (a *Agent) Activity(limit int) []store.Activity {
-	var list []store.Activity
+func (a *Agent) Activity(limit int) []office.Activity {
+	var list []office.Activity
 	err := a.st.View(func(tx *store.Tx) error {
 		var err error
 		list, _, err = tx.Activities("", limit)
@@ -157,11 +158,11 @@ func (a *Agent) Activity(limit int) []store.Activity {
 }
 
 // Drafts returns the drafts that are not packages yet, oldest first.
-func (a *Agent) Drafts() []store.Draft {
-	var list []store.Draft
+func (a *Agent) Drafts() []office.Draft {
+	var list []office.Draft
 	err := a.st.View(func(tx *store.Tx) error {
 		var err error
-		list, err = tx.Drafts(store.DraftHeld, store.DraftQueued, store.DraftAdding, store.DraftUnknown, store.DraftFailed)
+		list, err = tx.Drafts(office.DraftHeld, office.DraftQueued, office.DraftAdding, office.DraftUnknown, office.DraftFailed)
 		return err
 	})
 	if err != nil {
@@ -210,7 +211,7 @@ func (a *Agent) retrySaves() error {
 			return err
 		}
 		for _, j := range failed {
-			j.State, j.Planned, j.NextTry, j.Tries, j.Problem = store.JobPending, a.now(), a.now(), 0, ""
+			j.State, j.Planned, j.NextTry, j.Tries, j.Problem = office.JobPending, a.now(), a.now(), 0, ""
 			if err := tx.PutJob(j); err != nil {
 				return err
 			}
@@ -228,7 +229,7 @@ func (a *Agent) retrySaves() error {
 func (a *Agent) Packages() []PackageRow {
 	var rows []PackageRow
 	err := a.st.View(func(tx *store.Tx) error {
-		return tx.Packages(func(p store.Package) bool {
+		return tx.Packages(func(p office.Package) bool {
 			if row, err := packageRow(tx, p); err == nil {
 				rows = append(rows, row)
 			}

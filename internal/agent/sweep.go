@@ -4,6 +4,7 @@ import (
 	"sync"
 	"time"
 
+	"countersign/internal/office"
 	"countersign/internal/store"
 )
 
@@ -114,7 +115,7 @@ func (a *Agent) markAllDue() error {
 				return err
 			}
 		}
-		drafts, err := tx.Drafts(store.DraftQueued, store.DraftUnknown)
+		drafts, err := tx.Drafts(office.DraftQueued, office.DraftUnknown)
 		if err != nil {
 			return err
 		}

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"unicode"
 
+	"countersign/internal/office"
 	"countersign/internal/store"
 )
 
@@ -65,7 +66,7 @@ func invisible(r rune) bool {
 }
 
 // cleanNames makes every text in p that came from outside fit to be shown anywhere.
-func cleanNames(p *store.Package) {
+func cleanNames(p *office.Package) {
 	texts := []*string{&p.Name, &p.Reference}
 	// The slices may be shared with a draft, whose texts are the person's own.
 	p.Signers, p.Documents = slices.Clone(p.Signers), slices.Clone(p.Documents)
@@ -86,7 +87,7 @@ func cleanNames(p *store.Package) {
 func quote(s string) string { return "“" + oneLine(s, maxName) + "”" }
 
 // addActivity adds a line to the activity list, as one line.
-func addActivity(tx *store.Tx, x store.Activity) error {
+func addActivity(tx *store.Tx, x office.Activity) error {
 	x.Text = oneLine(x.Text, maxActivity)
 	return tx.AddActivity(x)
 }

@@ -6,8 +6,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"countersign/internal/office"
 	"countersign/internal/sandbox"
-	"countersign/internal/store"
 )
 
 // hostileNames are names as nobody friendly gives them.
@@ -54,9 +54,9 @@ func TestHostileNamesReachNoScreenAsTheyAre(t *testing.T) {
 	for _, name := range hostileNames {
 		d := o.draft()
 		d.Name, d.Sequential = strings.ToValidUTF8(strings.ReplaceAll(name, "\x00", ""), "?"), true
-		d.Signers = []store.Signer{{FirstName: d.Name[:min(len(d.Name), 60)], LastName: "\u202eLast\n", Email: "x@example.com"}}
+		d.Signers = []office.Signer{{FirstName: d.Name[:min(len(d.Name), 60)], LastName: "\u202eLast\n", Email: "x@example.com"}}
 		d.Signers[0].FirstName = strings.ToValidUTF8(d.Signers[0].FirstName, "")
-		if state, err := o.Send(t.Context(), d, nil); err != nil || state.State != store.DraftSent {
+		if state, err := o.Send(t.Context(), d, nil); err != nil || state.State != office.DraftSent {
 			continue // the service has its own mind about some of them
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"countersign/internal/esign"
+	"countersign/internal/office"
 	"countersign/internal/sandbox"
 	"countersign/internal/store"
 )
@@ -82,7 +83,7 @@ func TestAnExecutedPackageWaitsForItsDocumentsToBeListed(t *testing.T) {
 		if err := o.applyCheck(id, esign.Status{PackageID: id, State: esign.Executed, Documents: documents}, false); err != nil {
 			t.Fatal(err)
 		}
-		if p := o.packageOrZero(id); p.State != store.PackageExecuted || p.Planned || p.Final() {
+		if p := o.packageOrZero(id); p.State != office.PackageExecuted || p.Planned || p.Final() {
 			t.Errorf("%s: %+v", name, p)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"countersign/internal/archive"
+	"countersign/internal/office"
 	"countersign/internal/store"
 )
 
@@ -14,7 +15,7 @@ const unprovenApart = time.Minute
 
 // cameBefore is what an earlier try received, as archive.Request.Before, when the next one may confirm it. A service
 // that announces the length, and keeps to it, is believed at the next try.
-func (a *Agent) cameBefore(j store.Job, declared int64) string {
+func (a *Agent) cameBefore(j office.Job, declared int64) string {
 	if declared < 0 && a.unprovenWait(j) > 0 {
 		return ""
 	}
@@ -22,19 +23,19 @@ func (a *Agent) cameBefore(j store.Job, declared int64) string {
 }
 
 // unprovenWait is how long what j received may not be confirmed yet.
-func (a *Agent) unprovenWait(j store.Job) time.Duration {
+func (a *Agent) unprovenWait(j office.Job) time.Duration {
 	age := a.now().Sub(j.UnprovenAt)
 	return unprovenApart - min(max(0, age), unprovenApart)
 }
 
 // jobUnproven puts off a job whose document came without its end. Most of these were cut off, so the next try is soon;
 // when the same comes again, the one that may confirm it is the next.
-func (a *Agent) jobUnproven(j store.Job, cause error, got archive.Saved) error {
+func (a *Agent) jobUnproven(j office.Job, cause error, got archive.Saved) error {
 	var wait time.Duration
 	err := a.st.Update(func(tx *store.Tx) error {
 		wait = 0
 		stored, ok, err := tx.Job(j.Key())
-		if err != nil || !ok || stored.State == store.JobDone {
+		if err != nil || !ok || stored.State == office.JobDone {
 			return err
 		}
 		if stored.Unproven == got.SHA256 && !stored.UnprovenAt.After(a.now()) { // else by a clock that was wrong

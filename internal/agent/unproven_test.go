@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"countersign/internal/office"
 	"countersign/internal/sandbox"
 	"countersign/internal/store"
 )
@@ -89,7 +90,7 @@ func TestTwoTriesWithoutALengthConfirmEachOtherOnlyWhenTheyLieApart(t *testing.T
 	id := o.send()
 	o.service.Inject(sandbox.Fault{Path: "*/executed/download", EndAfter: 2000, Framing: sandbox.FramingClose})
 	signAll(o, id)
-	var j store.Job
+	var j office.Job
 	waits := func() bool {
 		err := o.st.View(func(tx *store.Tx) error {
 			jobs, err := tx.JobsOf(id)

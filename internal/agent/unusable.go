@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"countersign/internal/esign"
+	"countersign/internal/office"
 	"countersign/internal/store"
 )
 
@@ -17,11 +18,11 @@ const unusablePause = 24 * time.Hour
 const onItsPages = " Look for it on the service's own pages."
 
 // unusable reports whether the service cannot be asked for j's file.
-func unusable(j store.Job) bool { return j.DocumentID != "" && !esign.UsableID(j.DocumentID) }
+func unusable(j office.Job) bool { return j.DocumentID != "" && !esign.UsableID(j.DocumentID) }
 
 // tellUnusable says so in the activity list, once for each.
 func (a *Agent) tellUnusable(id, packageID, text string) {
-	line := store.Activity{Time: a.now(), Kind: "problem", PackageID: packageID, Text: text}
+	line := office.Activity{Time: a.now(), Kind: "problem", PackageID: packageID, Text: text}
 	var first bool
 	err := a.st.Update(func(tx *store.Tx) (err error) {
 		if first, err = tx.Once("unusable/" + id); err != nil || !first {

@@ -8,17 +8,17 @@ import (
 	"time"
 
 	"countersign/internal/esign"
-	"countersign/internal/store"
+	"countersign/internal/office"
 )
 
 // uploadLife is how long an upload may wait for packages/add; the service keeps it for 24 hours.
 const uploadLife = 22 * time.Hour
 
 // uploader is whose uploads are those of o.
-func (o office) uploader() string { return string(o.settings.issuer()) + "/" + o.account.Subject }
+func (o current) uploader() string { return string(o.settings.issuer()) + "/" + o.account.Subject }
 
 // upload brings the bytes of file i of d to the service, unless they are not what was given.
-func (a *Agent) upload(ctx context.Context, client *esign.Client, d store.Draft, i int) (esign.File, error) {
+func (a *Agent) upload(ctx context.Context, client *esign.Client, d office.Draft, i int) (esign.File, error) {
 	f := d.Files[i]
 	path := a.bytesOf(f)
 	info, err := os.Stat(path)

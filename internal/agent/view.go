@@ -4,7 +4,7 @@ import (
 	"encoding/json"
 	"time"
 
-	"countersign/internal/store"
+	"countersign/internal/office"
 )
 
 // Status is the whole state in one value: what `countersign status --json` prints and what the window and the
@@ -139,8 +139,8 @@ type Issue struct {
 
 // PackageRow is a package as a list shows it.
 type PackageRow struct {
-	store.Package
-	Next       []store.Signer // whose turn it is
+	office.Package
+	Next       []office.Signer // whose turn it is
 	FilesDone  int
 	FilesTotal int    // 0 until planned
 	Files      []File // saved ones and those that are to be: signed documents, then certificates, then the master file
@@ -151,7 +151,7 @@ type File struct {
 	Path       string // absolute; where it is, or will be
 	Kind       FileKind
 	DocumentID string // empty for a master file
-	State      store.JobState
+	State      office.JobState
 	Problem    string // why it is not saved, one sentence
 }
 
@@ -170,7 +170,7 @@ type Draft struct {
 	Name         string          `json:"name"`
 	Message      string          `json:"message,omitempty"`
 	Files        []string        `json:"files"` // paths on this computer; Send takes copies
-	Signers      []store.Signer  `json:"signers"`
+	Signers      []office.Signer `json:"signers"`
 	Sequential   bool            `json:"sequential,omitempty"`
 	Due          time.Time       `json:"due,omitzero"`
 	ExternalData json.RawMessage `json:"external_data,omitempty"`
@@ -186,12 +186,12 @@ type Draft struct {
 
 // SendState is how a draft ended, or where it stands.
 type SendState struct {
-	DraftID   string           `json:"draft_id"`
-	State     store.DraftState `json:"state"`
-	PackageID string           `json:"package_id,omitempty"`
-	Problem   string           `json:"problem,omitempty"` // one sentence
-	Sent      int64            `json:"sent"`              // bytes uploaded so far
-	Total     int64            `json:"total"`             // bytes to upload
+	DraftID   string            `json:"draft_id"`
+	State     office.DraftState `json:"state"`
+	PackageID string            `json:"package_id,omitempty"`
+	Problem   string            `json:"problem,omitempty"` // one sentence
+	Sent      int64             `json:"sent"`              // bytes uploaded so far
+	Total     int64             `json:"total"`             // bytes to upload
 }
 
 // SignInOptions choose how a sign-in runs.

@@ -214,7 +214,7 @@ func (a *Agent) serveCallback(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), 60*time.Second)
 	defer cancel()
 	err := a.deliver(ctx, r.URL.Query())
-	o := a.office.get()
+	o := a.current.get()
 	account, language := o.account.Email, o.settings.Language
 	status, page := http.StatusOK, assets.Return{
 		OK: true, Heading: "You are signed in.", Text: "Countersign is connected.",

@@ -7,6 +7,7 @@ import (
 
 	"countersign/internal/archive"
 	"countersign/internal/esign"
+	"countersign/internal/office"
 	"countersign/internal/store"
 )
 
@@ -34,7 +35,7 @@ func (a *Agent) missPackage(id string, cause *esign.Error, pause time.Duration) 
 			p.NextCheck = now.Add(min(max(since, 5*a.p.Pace.Retry), maxMiss))
 			p.Gone = since >= withheldAfter
 		}
-		if since >= withheldAfter && p.State == store.PackageExecuted && !p.Planned {
+		if since >= withheldAfter && p.State == office.PackageExecuted && !p.Planned {
 			p.Problem = refusalProblem(cause)
 		}
 		shown = p.Gone != before.Gone || p.Problem != before.Problem
@@ -61,9 +62,9 @@ func refusedFor(refused *time.Time, now time.Time) time.Duration {
 
 // noteAnswer ends what a refusal began, once the service has told about p. A package that everybody has signed, and whose
 // documents it does not list, is still withheld.
-func noteAnswer(p *store.Package, now time.Time) {
+func noteAnswer(p *office.Package, now time.Time) {
 	p.Gone = false
-	if p.State == store.PackageExecuted && !p.Planned {
+	if p.State == office.PackageExecuted && !p.Planned {
 		if refusedFor(&p.Refused, now) >= withheldAfter {
 			p.Problem = "The signing service does not list the documents of this package."
 		}

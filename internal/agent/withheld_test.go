@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"countersign/internal/esign"
+	"countersign/internal/office"
 	"countersign/internal/sandbox"
 	"countersign/internal/store"
 )
@@ -66,7 +67,7 @@ func TestWhatEverybodySignedIsAskedForUntilItComesWhateverTheRefusal(t *testing.
 				fault.Path = path
 				o.service.Inject(fault)
 				signAll(o, id)
-				o.eventually("its end is known", func() bool { return o.packageOrZero(id).State == store.PackageExecuted })
+				o.eventually("its end is known", func() bool { return o.packageOrZero(id).State == office.PackageExecuted })
 				o.eventually("it is refused", func() bool {
 					p := o.packageOrZero(id)
 					return !p.Refused.IsZero() || p.Planned && !o.job(id).Refused.IsZero()
@@ -120,7 +121,7 @@ func TestARefusedPackageIsAskedAboutMoreAndMoreRarelyButAtLeastDaily(t *testing.
 	o.stop()
 	o.open()
 	defer o.stop()
-	for _, state := range []store.PackageState{store.PackageOpen, "", "brand new", store.PackageExecuted} {
+	for _, state := range []office.PackageState{office.PackageOpen, "", "brand new", office.PackageExecuted} {
 		if err := o.st.Update(func(tx *store.Tx) error {
 			p, _, err := tx.Package(id)
 			p.State, p.Refused = state, time.Time{}
@@ -186,7 +187,7 @@ func TestARefusedFileIsAskedForMoreAndMoreRarelyButAtLeastDaily(t *testing.T) {
 	}
 }
 
-func (o *testOffice) jobOf(packageID, kind string) (found store.Job) {
+func (o *testOffice) jobOf(packageID, kind string) (found office.Job) {
 	o.t.Helper()
 	if err := o.st.View(func(tx *store.Tx) error {
 		jobs, err := tx.JobsOf(packageID)
@@ -202,7 +203,7 @@ func (o *testOffice) jobOf(packageID, kind string) (found store.Job) {
 	return found
 }
 
-func (o *testOffice) jobByKey(key string) (j store.Job) {
+func (o *testOffice) jobByKey(key string) (j office.Job) {
 	o.t.Helper()
 	if err := o.st.View(func(tx *store.Tx) (err error) {
 		j, _, err = tx.Job(key)
@@ -214,7 +215,7 @@ func (o *testOffice) jobByKey(key string) (j store.Job) {
 }
 
 func TestWhatTheListShowsAsExecutedIsFetchedThoughItWasOverHere(t *testing.T) {
-	for _, over := range []store.PackageState{store.PackageExpired, store.PackageRescinded} {
+	for _, over := range []office.PackageState{office.PackageExpired, office.PackageRescinded} {
 		t.Run(string(over), func(t *testing.T) {
 			t.Parallel()
 			o := newOfficeWith(t, quick, sandbox.Options{})

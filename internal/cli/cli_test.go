@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"countersign/internal/agent"
-	"countersign/internal/store"
+	"countersign/internal/office"
 
 	"go.uber.org/goleak"
 )
@@ -194,7 +194,7 @@ func TestASecondInstanceIsFoundAndWaitedFor(t *testing.T) {
 }
 
 func TestSignersAreReadAsPeopleWriteThem(t *testing.T) {
-	for text, want := range map[string]store.Signer{
+	for text, want := range map[string]office.Signer{
 		"Ana Ruiz <ana@example.com>":       {FirstName: "Ana", LastName: "Ruiz", Email: "ana@example.com"},
 		"Ana María Ruiz <ana@example.com>": {FirstName: "Ana María", LastName: "Ruiz", Email: "ana@example.com"},
 		"Cher <cher@example.com>":          {FirstName: "Cher", Email: "cher@example.com"},

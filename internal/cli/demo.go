@@ -14,7 +14,7 @@ import (
 
 	"countersign/internal/demo"
 	"countersign/internal/notify"
-	"countersign/internal/store"
+	"countersign/internal/office"
 )
 
 type demoCmd struct {
@@ -61,7 +61,7 @@ func (c *demoCmd) headless(r *run) error {
 	story.line("Starting the signing service inside this program and an agent beside it.")
 	d, err := demo.Start(r.ctx, demo.Options{
 		Folder: c.Dir, Version: r.program.Version, Pace: 400 * time.Millisecond, Log: demoLog(r),
-		Step: func(a store.Activity) { story.line("%s", a.Text) },
+		Step: func(a office.Activity) { story.line("%s", a.Text) },
 		Notify: func(title, body string) error {
 			story.line("  Notification: %s %s", title, body)
 			return notifier.Notify(title, body)

@@ -17,8 +17,8 @@ import (
 	"countersign/internal/single"
 )
 
-// office is an agent, here or in the running instance.
-type office interface {
+// instance is an agent, here or in the running instance.
+type instance interface {
 	Status(ctx context.Context) (agent.Status, error)
 	Configure(ctx context.Context, change settingsChange) (agent.Settings, error)
 	Office(ctx context.Context, change settingsChange) (agent.OfficeFile, error)
@@ -31,10 +31,10 @@ type office interface {
 
 // office returns the running instance of the data folder, or starts an agent with the parts named that ends with
 // Close.
-func (r *run) office(part agent.Part) (office, error) {
+func (r *run) office(part agent.Part) (instance, error) {
 	return dial(r, part == look,
-		func(running *remote) office { return running },
-		func() (office, error) { return r.start(part) })
+		func(running *remote) instance { return running },
+		func() (instance, error) { return r.start(part) })
 }
 
 // local is an agent in this process, with the data folder to itself.

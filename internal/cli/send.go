@@ -9,7 +9,7 @@ import (
 	"time"
 
 	"countersign/internal/agent"
-	"countersign/internal/store"
+	"countersign/internal/office"
 )
 
 // sendPatience is how long the command waits for a service that does not answer, before it says so and leaves the rest
@@ -64,10 +64,10 @@ func (c *sendCmd) Run(r *run) error {
 		return err
 	}
 	switch state.State {
-	case store.DraftSent:
+	case office.DraftSent:
 		fmt.Fprintf(r.program.Stdout, "Sent. Package %s\n", state.PackageID)
 		return nil
-	case store.DraftCancelled:
+	case office.DraftCancelled:
 		return &failure{"The package was cancelled and not sent."}
 	default:
 		return &failure{state.Problem}
@@ -108,12 +108,12 @@ func (c *sendCmd) draft() (agent.Draft, error) {
 }
 
 // parseSigner reads "Ana Ruiz <ana@example.com>". The last word is the last name.
-func parseSigner(s string) (store.Signer, error) {
+func parseSigner(s string) (office.Signer, error) {
 	a, err := mail.ParseAddress(s)
 	if err != nil {
-		return store.Signer{}, &usage{fmt.Sprintf("%q is not a signer; write it as \"Ana Ruiz <ana@example.com>\".", s)}
+		return office.Signer{}, &usage{fmt.Sprintf("%q is not a signer; write it as \"Ana Ruiz <ana@example.com>\".", s)}
 	}
-	signer := store.Signer{Email: a.Address}
+	signer := office.Signer{Email: a.Address}
 	if last, first, ok := strings.Cut(a.Name, ","); ok { // "Ruiz, Ana"
 		signer.FirstName, signer.LastName = strings.TrimSpace(first), strings.TrimSpace(last)
 		return signer, nil

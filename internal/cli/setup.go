@@ -130,7 +130,7 @@ func (c *setupCmd) Run(r *run) error {
 }
 
 // tellMissing says what is wrong that only other settings or secrets can mend.
-func (r *run) tellMissing(o office) error {
+func (r *run) tellMissing(o instance) error {
 	status, err := o.Status(r.ctx)
 	if err != nil {
 		return err

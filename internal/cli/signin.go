@@ -57,7 +57,7 @@ func (c *loginCmd) show(r *run, address string) error {
 }
 
 // paste hands lines of stdin to the sign-in. A wrong one is told and waited out.
-func (c *loginCmd) paste(ctx context.Context, r *run, o office) {
+func (c *loginCmd) paste(ctx context.Context, r *run, o instance) {
 	lines := r.lines()
 	for {
 		select {

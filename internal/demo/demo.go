@@ -20,9 +20,9 @@ import (
 
 	"countersign/assets"
 	"countersign/internal/agent"
+	"countersign/internal/office"
 	"countersign/internal/sandbox"
 	"countersign/internal/secret"
-	"countersign/internal/store"
 )
 
 // Options say how the demo runs.
@@ -38,7 +38,7 @@ type Options struct {
 
 	Notify func(title, body string) error // nil raises none
 	Say    func(english string) string    // see agent.Params
-	Step   func(store.Activity)           // told of everything that happens; must not block; may be nil
+	Step   func(office.Activity)          // told of everything that happens; must not block; may be nil
 }
 
 // Demo is a running demo: the service and an agent that is set up for it.

@@ -8,7 +8,7 @@ import (
 	"sync"
 	"testing"
 
-	"countersign/internal/store"
+	"countersign/internal/office"
 
 	"github.com/pdfcpu/pdfcpu/pkg/api"
 	"go.uber.org/goleak"
@@ -30,7 +30,7 @@ func TestDemoSavesEveryDocumentAndTellsOnce(t *testing.T) {
 			told[title+" "+body]++
 			return nil
 		},
-		Step: func(a store.Activity) {
+		Step: func(a office.Activity) {
 			mu.Lock()
 			defer mu.Unlock()
 			steps = append(steps, a.Text)

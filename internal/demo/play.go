@@ -7,13 +7,13 @@ import (
 	"time"
 
 	"countersign/internal/agent"
-	"countersign/internal/store"
+	"countersign/internal/office"
 )
 
 var (
-	ana = store.Signer{FirstName: "Ana", LastName: "Ruiz", Email: "ana.ruiz@example.com"}
-	jan = store.Signer{FirstName: "Jan", LastName: "Weber", Email: "jan.weber@example.com"}
-	zoe = store.Signer{FirstName: "Zoë", LastName: "Keller", Email: "zoe.keller@example.com"}
+	ana = office.Signer{FirstName: "Ana", LastName: "Ruiz", Email: "ana.ruiz@example.com"}
+	jan = office.Signer{FirstName: "Jan", LastName: "Weber", Email: "jan.weber@example.com"}
+	zoe = office.Signer{FirstName: "Zoë", LastName: "Keller", Email: "zoe.keller@example.com"}
 )
 
 // drafts are what the demo sends, from the samples in folder.
@@ -22,14 +22,14 @@ func (d *Demo) drafts(folder string) []agent.Draft {
 	list := []agent.Draft{
 		{
 			Name: "Lease Sonnenweg 4", Files: []string{file("Lease Sonnenweg 4.pdf"), file("Mandate Keller.pdf")},
-			Signers: []store.Signer{jan, ana}, Sequential: true,
+			Signers: []office.Signer{jan, ana}, Sequential: true,
 			Message: "Dear both, here is the lease as agreed.", Due: time.Now().AddDate(0, 0, 14),
 		},
-		{Name: "Offer 2026-118", Files: []string{file("Offer 2026-118.pdf")}, Signers: []store.Signer{ana, zoe}},
+		{Name: "Offer 2026-118", Files: []string{file("Offer 2026-118.pdf")}, Signers: []office.Signer{ana, zoe}},
 	}
 	if d.o.ByHand {
 		list = append(list, agent.Draft{
-			Name: "Mandate for you to sign", Files: []string{file("Mandate Keller.pdf")}, Signers: []store.Signer{zoe},
+			Name: "Mandate for you to sign", Files: []string{file("Mandate Keller.pdf")}, Signers: []office.Signer{zoe},
 			Message: "Open the signer's page from the package and sign with your own hand.",
 		})
 	}
@@ -55,7 +55,7 @@ func (d *Demo) Play(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if state.State != store.DraftSent {
+		if state.State != office.DraftSent {
 			return fmt.Errorf("send %s: %s", draft.Name, state.Problem)
 		}
 		if i < 2 {

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	records "countersign/internal/office"
 	"countersign/internal/store"
 )
 
@@ -107,18 +108,18 @@ func (o *office) know(have, n int) {
 	}
 }
 
-func knownPackage(n int) store.Package {
+func knownPackage(n int) records.Package {
 	at := time.Date(2026, 1, 2, 8, 0, 0, 0, time.UTC).Add(time.Duration(n) * 5 * time.Minute)
 	id := func(what string) string { return fmt.Sprintf("%s-%08d", what, n) }
-	return store.Package{
-		ID: id("package"), Name: fmt.Sprintf("Lease %d, Sonnenweg %d", n, n%90), Origin: store.MadeHere, State: "executed",
+	return records.Package{
+		ID: id("package"), Name: fmt.Sprintf("Lease %d, Sonnenweg %d", n, n%90), Origin: records.MadeHere, State: "executed",
 		Created: at, Executed: at.Add(time.Hour), Checked: at.Add(time.Hour), Planned: true, Saved: true, SignersDone: 2, SignersTotal: 2,
-		Signers: []store.Signer{
+		Signers: []records.Signer{
 			{ID: id("ana"), FirstName: "Ana", LastName: "Ruiz", Email: "ana.ruiz@example.com"},
 			{ID: id("jan"), FirstName: "Jan", LastName: "Weber", Email: "jan.weber@example.com"},
 		},
-		Documents: []store.Document{{ID: id("document"), Name: "Lease", FileName: "Lease.pdf", Executed: true, SignedBy: []string{id("ana"), id("jan")}}},
-		Timeline:  []store.Moment{{Time: at, What: "sent"}, {Time: at.Add(time.Hour), What: "executed"}},
+		Documents: []records.Document{{ID: id("document"), Name: "Lease", FileName: "Lease.pdf", Executed: true, SignedBy: []string{id("ana"), id("jan")}}},
+		Timeline:  []records.Moment{{Time: at, What: "sent"}, {Time: at.Add(time.Hour), What: "executed"}},
 	}
 }
 

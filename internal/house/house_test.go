@@ -160,16 +160,17 @@ func TestTheServersProgramLinksNoC(t *testing.T) {
 var allowed = map[string][]string{
 	"":                            {"internal/cli", "internal/agent", "ui", "ui/system", "ui/i18n"},
 	"internal/server":             {"internal/cli", "ui/system"},
-	"internal/cli":                {"internal/agent", "internal/demo", "internal/sandbox", "internal/single", "internal/notify", "internal/secret", "internal/store", "internal/preview", "internal/locations", "internal/private", "assets"},
-	"internal/demo":               {"internal/agent", "internal/sandbox", "internal/secret", "internal/store", "assets"},
+	"internal/cli":                {"internal/office", "internal/agent", "internal/demo", "internal/sandbox", "internal/single", "internal/notify", "internal/secret", "internal/store", "internal/preview", "internal/locations", "internal/private", "assets"},
+	"internal/demo":               {"internal/office", "internal/agent", "internal/sandbox", "internal/secret", "internal/store", "assets"},
 	"internal/agent/settingstest": {"internal/agent"},
-	"internal/agent":              {"internal/esign", "internal/tunnel", "internal/inbox", "internal/store", "internal/secret", "internal/archive", "internal/preview", "internal/locations", "assets"},
+	"internal/agent":              {"internal/office", "internal/esign", "internal/tunnel", "internal/inbox", "internal/store", "internal/secret", "internal/archive", "internal/preview", "internal/locations", "assets"},
 	"internal/inbox":              {"internal/esign"},
 	"internal/sandbox":            {},
 	"internal/esign":              {},
-	"internal/store":              {"internal/private"},
+	"internal/store":              {"internal/office", "internal/private"},
 	"internal/secret":             {"internal/private"},
 	"internal/locations":          {"internal/private"},
+	"internal/office":             {},
 	"internal/private":            {},
 	"internal/archive":            {},
 	"internal/notify":             {},
@@ -205,11 +206,11 @@ func TestLayersPointOneWay(t *testing.T) {
 	}
 }
 
-// checkUI: the UI talks to the agent, and knows the store's plain records; nothing else below internal/.
+// checkUI: the UI talks to the agent, and knows the office's records; nothing else below internal/.
 func checkUI(t *testing.T, name string, p goPackage) {
 	for _, i := range p.Imports {
 		other, ours := strings.CutPrefix(i, module+"/internal/")
-		if ours && other != "agent" && other != "store" {
+		if ours && other != "agent" && other != "office" {
 			t.Errorf("%s must not import internal/%s", name, other)
 		}
 	}

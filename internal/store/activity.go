@@ -2,6 +2,7 @@ package store
 
 import (
 	"bytes"
+	"countersign/internal/office"
 	"fmt"
 )
 
@@ -10,7 +11,7 @@ const maxActivities = 20_000
 
 // AddActivity adds a line to the activity list and drops the oldest ones beyond the newest 20,000. A zero
 // Time becomes now.
-func (tx *Tx) AddActivity(a Activity) error {
+func (tx *Tx) AddActivity(a office.Activity) error {
 	if a.Time.IsZero() {
 		a.Time = tx.now()
 	}
@@ -53,6 +54,6 @@ func (tx *Tx) trimActivity() error {
 }
 
 // Activities returns up to limit lines of the activity list, newest first, and the cursor of the next page.
-func (tx *Tx) Activities(before Cursor, limit int) ([]Activity, Cursor, error) {
-	return page[Activity](tx, bucketActivity, before, limit)
+func (tx *Tx) Activities(before office.Cursor, limit int) ([]office.Activity, office.Cursor, error) {
+	return page[office.Activity](tx, bucketActivity, before, limit)
 }

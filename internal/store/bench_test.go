@@ -1,6 +1,7 @@
 package store
 
 import (
+	"countersign/internal/office"
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
@@ -13,8 +14,8 @@ import (
 	bolt "go.etcd.io/bbolt"
 )
 
-func benchEvent(n int64) Event {
-	return Event{
+func benchEvent(n int64) office.Event {
+	return office.Event{
 		ID:        fmt.Sprintf("%08x-4f89-11d3-9a0c-%012x", uint32(n*2654435761), n), // scattered, as UUIDs are
 		Action:    "package_executed",
 		PackageID: "3f2504e0-4f89-11d3-9a0c-0305e82c3301",
@@ -104,8 +105,8 @@ func benchFile(b *testing.B, packages int) string {
 				p := somePackage(rng)
 				p.ID = fmt.Sprintf("%08x-4f89-11d3-9a0c-%012x", rng.Uint32(), n)
 				p.Created = day.Add(-time.Duration(n) * time.Minute)
-				p.Documents = []Document{{ID: p.ID, Name: "Lease agreement", FileName: "lease.pdf", Executed: true}}
-				p.Timeline = []Moment{{Time: p.Created, What: "sent"}, {Time: p.Created, What: "executed"}}
+				p.Documents = []office.Document{{ID: p.ID, Name: "Lease agreement", FileName: "lease.pdf", Executed: true}}
+				p.Timeline = []office.Moment{{Time: p.Created, What: "sent"}, {Time: p.Created, What: "executed"}}
 				if err := tx.PutPackage(p); err != nil {
 					return err
 				}
@@ -148,11 +149,13 @@ func BenchmarkList50000(b *testing.B) {
 		}
 	}
 	b.Run("packages", func(b *testing.B) {
-		list(b, func(tx *Tx, count *int) error { return tx.Packages(func(Package) bool { *count++; return true }) })
+		list(b, func(tx *Tx, count *int) error {
+			return tx.Packages(func(office.Package) bool { *count++; return true })
+		})
 	})
 	b.Run("lines", func(b *testing.B) {
 		list(b, func(tx *Tx, count *int) error {
-			return tx.PackageLines(func(PackageLine) bool { *count++; return true })
+			return tx.PackageLines(func(office.PackageLine) bool { *count++; return true })
 		})
 	})
 	b.Run("counts", func(b *testing.B) {

@@ -2,6 +2,7 @@ package store
 
 import (
 	"bytes"
+	"countersign/internal/office"
 	"fmt"
 	"io"
 	"log/slog"
@@ -29,7 +30,7 @@ func roomy(t *testing.T) (file, content []byte) {
 		update(t, s, func(tx *Tx) error {
 			for n := range 100 {
 				id := fmt.Sprint(part, "-", n)
-				e := Event{ID: id, PackageID: "p", Outcome: EventHandled, Body: bytes.Repeat([]byte("b"), 2000)}
+				e := office.Event{ID: id, PackageID: "p", Outcome: office.EventHandled, Body: bytes.Repeat([]byte("b"), 2000)}
 				if _, err := tx.AddEvent(e); err != nil {
 					return err
 				}
@@ -72,7 +73,7 @@ func wantWhole(t *testing.T, s *Store, content []byte) {
 	}
 	recount(t, s)
 	update(t, s, func(tx *Tx) error {
-		if added, err := tx.AddEvent(Event{ID: "3-50"}); added || err != nil {
+		if added, err := tx.AddEvent(office.Event{ID: "3-50"}); added || err != nil {
 			t.Errorf("a copy of a forgotten event is taken for new, or %v", err)
 		}
 		if first, err := tx.Once("5-99"); first || err != nil {

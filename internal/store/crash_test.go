@@ -2,6 +2,7 @@ package store
 
 import (
 	"bufio"
+	"countersign/internal/office"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -29,10 +30,10 @@ func runUntilKilled(path string) {
 			for i := 0; ; i++ {
 				id := fmt.Sprintf("%d-%d-%d", os.Getpid(), w, i)
 				err := s.Update(func(tx *Tx) error {
-					if _, err := tx.AddEvent(Event{ID: id, Body: []byte(strings.Repeat("b", 300))}); err != nil {
+					if _, err := tx.AddEvent(office.Event{ID: id, Body: []byte(strings.Repeat("b", 300))}); err != nil {
 						return err
 					}
-					_, err := tx.PlanJob(Job{PackageID: id, Kind: "executed", Folder: "/f", Target: id + ".pdf"})
+					_, err := tx.PlanJob(office.Job{PackageID: id, Kind: "executed", Folder: "/f", Target: id + ".pdf"})
 					return err
 				})
 				if err != nil {
@@ -63,7 +64,7 @@ func TestWhatWasAcknowledgedSurvivesKill(t *testing.T) {
 			if _, ok, err := tx.Event(id); err != nil || !ok {
 				t.Errorf("event %s is lost: %v", id, err)
 			}
-			if _, ok, err := tx.Job(Job{PackageID: id, Kind: "executed"}.Key()); err != nil || !ok {
+			if _, ok, err := tx.Job(office.Job{PackageID: id, Kind: "executed"}.Key()); err != nil || !ok {
 				t.Errorf("job of %s is lost: %v", id, err)
 			}
 		}

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"countersign/internal/office"
 	"fmt"
 	"slices"
 	"time"
@@ -18,27 +19,27 @@ type DraftCounts struct {
 	Cancelled int
 }
 
-func draftFacets(d Draft, row []byte) (f facets) {
+func draftFacets(d office.Draft, row []byte) (f facets) {
 	f.entry(bucketDraftStates, nil, stateKey(d.State), row)
 	f.count("drafts."+string(d.State), 1)
-	if d.State == DraftQueued && !d.Away {
+	if d.State == office.DraftQueued && !d.Away {
 		f.entry(bucketDraftsDue, nil, stamp(d.NextTry), row)
 	}
 	return f
 }
 
-func stateKey(s DraftState) []byte { return append([]byte(s), 0) }
+func stateKey(s office.DraftState) []byte { return append([]byte(s), 0) }
 
 // PutDraft stores a draft, new or changed. An empty State becomes DraftQueued, a zero Created now; Changed is set to
 // now.
-func (tx *Tx) PutDraft(d Draft) error {
+func (tx *Tx) PutDraft(d office.Draft) error {
 	row, value, err := tx.find(drafts, d.ID)
 	if err != nil {
 		return err
 	}
 	var old facets
 	if value != nil {
-		stored, err := decode[Draft](bucketDrafts, row, value)
+		stored, err := decode[office.Draft](bucketDrafts, row, value)
 		if err != nil {
 			return err
 		}
@@ -48,7 +49,7 @@ func (tx *Tx) PutDraft(d Draft) error {
 		return err
 	}
 	if d.State == "" {
-		d.State = DraftQueued
+		d.State = office.DraftQueued
 	}
 	d.Changed = tx.now()
 	if d.Created.IsZero() {
@@ -66,21 +67,21 @@ func (tx *Tx) PutDraft(d Draft) error {
 }
 
 // Draft returns a stored draft.
-func (tx *Tx) Draft(id string) (Draft, bool, error) {
+func (tx *Tx) Draft(id string) (office.Draft, bool, error) {
 	row, value, err := tx.find(drafts, id)
 	if err != nil || value == nil {
-		return Draft{}, false, err
+		return office.Draft{}, false, err
 	}
-	d, err := decode[Draft](bucketDrafts, row, value)
+	d, err := decode[office.Draft](bucketDrafts, row, value)
 	return d, err == nil, err
 }
 
 // Drafts returns the drafts in any of the states, or all of them when none is given, newest first by Created.
-func (tx *Tx) Drafts(states ...DraftState) ([]Draft, error) {
-	var list []Draft
+func (tx *Tx) Drafts(states ...office.DraftState) ([]office.Draft, error) {
+	var list []office.Draft
 	if len(states) == 0 {
 		err := tx.newest(bucketDrafts, "", func(row, value []byte) (bool, error) {
-			d, err := decode[Draft](bucketDrafts, row, value)
+			d, err := decode[office.Draft](bucketDrafts, row, value)
 			return true, collect(tx, &list, d, err)
 		})
 		return list, err
@@ -91,22 +92,22 @@ func (tx *Tx) Drafts(states ...DraftState) ([]Draft, error) {
 		}
 		prefix := stateKey(state)
 		if err := tx.oldest(bucketDraftStates, prefix, func(key, _ []byte) (bool, error) {
-			d, err := at[Draft](tx, bucketDrafts, key[len(prefix):])
+			d, err := at[office.Draft](tx, bucketDrafts, key[len(prefix):])
 			return true, collect(tx, &list, d, err)
 		}); err != nil {
 			return nil, err
 		}
 	}
-	slices.SortStableFunc(list, func(a, b Draft) int { return b.Created.Compare(a.Created) })
+	slices.SortStableFunc(list, func(a, b office.Draft) int { return b.Created.Compare(a.Created) })
 	return list, nil
 }
 
 // DraftsDue returns the drafts in DraftQueued that are due by their NextTry, longest due first. Drafts in other states are
 // never due by themselves: packages/add may have been sent for them, and what became of it is not a matter of time.
-func (tx *Tx) DraftsDue(due Due) ([]Draft, error) {
-	var list []Draft
+func (tx *Tx) DraftsDue(due Due) ([]office.Draft, error) {
+	var list []office.Draft
 	err := tx.due(bucketDraftsDue, due, func(key []byte) (bool, error) {
-		d, err := at[Draft](tx, bucketDrafts, key[8:])
+		d, err := at[office.Draft](tx, bucketDrafts, key[8:])
 		return true, collect(tx, &list, d, err)
 	})
 	return list, err
@@ -119,12 +120,12 @@ func (tx *Tx) NextDraft() (time.Time, error) { return tx.first(bucketDraftsDue) 
 // DraftCounts reads the counters; it does not scan.
 func (tx *Tx) DraftCounts() (c DraftCounts, err error) {
 	err = tx.counters(map[string]*int{
-		"drafts." + string(DraftQueued):    &c.Queued,
-		"drafts." + string(DraftAdding):    &c.Adding,
-		"drafts." + string(DraftUnknown):   &c.Unknown,
-		"drafts." + string(DraftSent):      &c.Sent,
-		"drafts." + string(DraftFailed):    &c.Failed,
-		"drafts." + string(DraftCancelled): &c.Cancelled,
+		"drafts." + string(office.DraftQueued):    &c.Queued,
+		"drafts." + string(office.DraftAdding):    &c.Adding,
+		"drafts." + string(office.DraftUnknown):   &c.Unknown,
+		"drafts." + string(office.DraftSent):      &c.Sent,
+		"drafts." + string(office.DraftFailed):    &c.Failed,
+		"drafts." + string(office.DraftCancelled): &c.Cancelled,
 	})
 	return c, err
 }

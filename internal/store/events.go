@@ -1,6 +1,7 @@
 package store
 
 import (
+	"countersign/internal/office"
 	"errors"
 	"fmt"
 )
@@ -15,18 +16,18 @@ type EventCounts struct {
 	Odd        int // Outcome is EventOdd
 }
 
-func eventFacets(e Event, row []byte) (f facets) {
+func eventFacets(e office.Event, row []byte) (f facets) {
 	f.count("events", 1)
 	f.count("events.duplicates", int64(e.Copies))
 	switch e.Outcome {
-	case EventPending:
+	case office.EventPending:
 		f.entry(bucketEventsPending, nil, row)
 		f.count("events.pending", 1)
-	case EventOdd:
+	case office.EventOdd:
 		f.entry(bucketEventsOdd, nil, row)
 		f.count("events.odd", 1)
 	}
-	if e.forgettable() {
+	if forgettable(e) {
 		f.entry(bucketEventsOld, nil, oldKey(e, row))
 	}
 	return f
@@ -34,14 +35,14 @@ func eventFacets(e Event, row []byte) (f facets) {
 
 // AddEvent stores an event that is not there yet. For one that is, it only counts the copy on the stored event and
 // returns false. A zero Received becomes now.
-func (tx *Tx) AddEvent(e Event) (added bool, err error) {
+func (tx *Tx) AddEvent(e office.Event) (added bool, err error) {
 	row, value, err := tx.find(events, e.ID)
 	if err != nil {
 		return false, err
 	}
 	switch {
 	case value != nil:
-		stored, err := decode[Event](bucketEvents, row, value)
+		stored, err := decode[office.Event](bucketEvents, row, value)
 		if errors.Is(err, ErrRecord) { // it is there, and its copy would not be another
 			tx.leaveOut(err)
 			return false, nil
@@ -63,7 +64,7 @@ func (tx *Tx) AddEvent(e Event) (added bool, err error) {
 	if e.Received.IsZero() {
 		e.Received = tx.now()
 	}
-	if e.Outcome != EventPending {
+	if e.Outcome != office.EventPending {
 		if e.Day, err = tx.days(); err != nil {
 			return false, err
 		}
@@ -71,7 +72,7 @@ func (tx *Tx) AddEvent(e Event) (added bool, err error) {
 	return true, tx.putEvent(e, nil, facets{})
 }
 
-func (tx *Tx) putEvent(e Event, row []byte, old facets) error {
+func (tx *Tx) putEvent(e office.Event, row []byte, old facets) error {
 	inUTC(&e.Time, &e.Received, &e.Handled)
 	row, err := tx.place(events, e.ID, row, e.Received, e)
 	if err != nil {
@@ -81,18 +82,18 @@ func (tx *Tx) putEvent(e Event, row []byte, old facets) error {
 }
 
 // Event returns a stored event.
-func (tx *Tx) Event(id string) (Event, bool, error) {
+func (tx *Tx) Event(id string) (office.Event, bool, error) {
 	row, value, err := tx.find(events, id)
 	if err != nil || value == nil {
-		return Event{}, false, err
+		return office.Event{}, false, err
 	}
-	e, err := decode[Event](bucketEvents, row, value)
+	e, err := decode[office.Event](bucketEvents, row, value)
 	return e, err == nil, err
 }
 
 // SetEvent replaces a stored event, or returns ErrNotFound. Copies stays as it is stored, so that a copy that arrives
 // while an event is handled is not forgotten; Day is set when the event is done.
-func (tx *Tx) SetEvent(e Event) error {
+func (tx *Tx) SetEvent(e office.Event) error {
 	row, value, err := tx.find(events, e.ID)
 	if err != nil {
 		return err
@@ -100,15 +101,15 @@ func (tx *Tx) SetEvent(e Event) error {
 	if value == nil {
 		return fmt.Errorf("event %q: %w", e.ID, ErrNotFound)
 	}
-	stored, err := decode[Event](bucketEvents, row, value)
+	stored, err := decode[office.Event](bucketEvents, row, value)
 	if err != nil {
 		return err
 	}
 	e.Copies, e.Day = stored.Copies, stored.Day
 	switch {
-	case e.Outcome == EventPending:
+	case e.Outcome == office.EventPending:
 		e.Day = 0
-	case stored.Outcome == EventPending:
+	case stored.Outcome == office.EventPending:
 		if e.Day, err = tx.days(); err != nil {
 			return err
 		}
@@ -117,34 +118,34 @@ func (tx *Tx) SetEvent(e Event) error {
 }
 
 // PendingEvents returns up to limit events that wait to be handled, oldest first.
-func (tx *Tx) PendingEvents(limit int) ([]Event, error) {
-	var list []Event
+func (tx *Tx) PendingEvents(limit int) ([]office.Event, error) {
+	var list []office.Event
 	err := tx.oldest(bucketEventsPending, nil, func(row, _ []byte) (bool, error) {
 		if len(list) >= limit {
 			return false, nil
 		}
-		e, err := at[Event](tx, bucketEvents, row)
+		e, err := at[office.Event](tx, bucketEvents, row)
 		return true, collect(tx, &list, e, err)
 	})
 	return list, err
 }
 
 // OddEvents returns up to limit events with which nothing could be done, newest first.
-func (tx *Tx) OddEvents(limit int) ([]Event, error) {
-	var list []Event
+func (tx *Tx) OddEvents(limit int) ([]office.Event, error) {
+	var list []office.Event
 	err := tx.newest(bucketEventsOdd, "", func(row, _ []byte) (bool, error) {
 		if len(list) >= limit {
 			return false, nil
 		}
-		e, err := at[Event](tx, bucketEvents, row)
+		e, err := at[office.Event](tx, bucketEvents, row)
 		return true, collect(tx, &list, e, err)
 	})
 	return list, err
 }
 
 // Events returns up to limit events, newest first, and the cursor of the next page.
-func (tx *Tx) Events(before Cursor, limit int) ([]Event, Cursor, error) {
-	return page[Event](tx, bucketEvents, before, limit)
+func (tx *Tx) Events(before office.Cursor, limit int) ([]office.Event, office.Cursor, error) {
+	return page[office.Event](tx, bucketEvents, before, limit)
 }
 
 // EventCounts reads the counters; it does not scan.

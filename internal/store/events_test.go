@@ -2,6 +2,7 @@ package store
 
 import (
 	"bytes"
+	"countersign/internal/office"
 	"errors"
 	"fmt"
 	"reflect"
@@ -10,7 +11,7 @@ import (
 	"time"
 )
 
-func addEvent(t *testing.T, s *Store, e Event) bool {
+func addEvent(t *testing.T, s *Store, e office.Event) bool {
 	t.Helper()
 	var added bool
 	update(t, s, func(tx *Tx) (err error) {
@@ -20,9 +21,9 @@ func addEvent(t *testing.T, s *Store, e Event) bool {
 	return added
 }
 
-func event(t *testing.T, s *Store, id string) Event {
+func event(t *testing.T, s *Store, id string) office.Event {
 	t.Helper()
-	return read(t, s, func(tx *Tx) (Event, error) {
+	return read(t, s, func(tx *Tx) (office.Event, error) {
 		e, ok, err := tx.Event(id)
 		if !ok {
 			t.Fatalf("event %s is not there", id)
@@ -31,7 +32,7 @@ func event(t *testing.T, s *Store, id string) Event {
 	})
 }
 
-func ids(events []Event) string {
+func ids(events []office.Event) string {
 	var all []string
 	for _, e := range events {
 		all = append(all, e.ID)
@@ -43,7 +44,7 @@ func TestAnEventComesBackAsItArrived(t *testing.T) {
 	s := newTest(t)
 	east := time.FixedZone("", 3600)
 	body := []byte("{\"a\": \"\xff\x00 <raw>\"}\r\n")
-	want := Event{ID: "e1", Action: "package_executed", PackageID: "p", Time: day.In(east), Received: day.Add(time.Nanosecond).In(east),
+	want := office.Event{ID: "e1", Action: "package_executed", PackageID: "p", Time: day.In(east), Received: day.Add(time.Nanosecond).In(east),
 		Body: body, URL: "https://x/y/", Extra: []byte(`{"x":1}`)}
 	if !addEvent(t, s, want) {
 		t.Fatal("not added")
@@ -56,9 +57,9 @@ func TestAnEventComesBackAsItArrived(t *testing.T) {
 
 func TestADuplicateIsCountedAndChangesNothingElse(t *testing.T) {
 	s := newTest(t)
-	addEvent(t, s, Event{ID: "e", Body: []byte("first")})
+	addEvent(t, s, office.Event{ID: "e", Body: []byte("first")})
 	for range 3 {
-		if addEvent(t, s, Event{ID: "e", Body: []byte("again")}) {
+		if addEvent(t, s, office.Event{ID: "e", Body: []byte("again")}) {
 			t.Error("added again")
 		}
 	}
@@ -72,12 +73,12 @@ func TestADuplicateIsCountedAndChangesNothingElse(t *testing.T) {
 
 func TestACopyThatArrivesWhileAnEventIsHandledIsNotForgotten(t *testing.T) {
 	s := newTest(t)
-	addEvent(t, s, Event{ID: "e"})
+	addEvent(t, s, office.Event{ID: "e"})
 	working := event(t, s, "e")
-	addEvent(t, s, Event{ID: "e"})
-	working.Outcome, working.Handled = EventHandled, day
+	addEvent(t, s, office.Event{ID: "e"})
+	working.Outcome, working.Handled = office.EventHandled, day
 	update(t, s, func(tx *Tx) error { return tx.SetEvent(working) })
-	if e := event(t, s, "e"); e.Copies != 1 || e.Outcome != EventHandled {
+	if e := event(t, s, "e"); e.Copies != 1 || e.Outcome != office.EventHandled {
 		t.Errorf("%+v", e)
 	}
 }
@@ -85,17 +86,17 @@ func TestACopyThatArrivesWhileAnEventIsHandledIsNotForgotten(t *testing.T) {
 func TestPendingEventsComeOldestFirstUntilHandled(t *testing.T) {
 	s := newTest(t)
 	for i, id := range []string{"c", "a", "b", "d"} {
-		addEvent(t, s, Event{ID: id, Received: at0(time.Duration(i) * time.Second)})
+		addEvent(t, s, office.Event{ID: id, Received: at0(time.Duration(i) * time.Second)})
 	}
-	set := func(id string, o Outcome) {
+	set := func(id string, o office.Outcome) {
 		e := event(t, s, id)
 		e.Outcome = o
 		update(t, s, func(tx *Tx) error { return tx.SetEvent(e) })
 	}
-	set("a", EventHandled)
-	set("b", EventOdd)
+	set("a", office.EventHandled)
+	set("b", office.EventOdd)
 	pending := func(limit int) string {
-		return ids(read(t, s, func(tx *Tx) ([]Event, error) { return tx.PendingEvents(limit) }))
+		return ids(read(t, s, func(tx *Tx) ([]office.Event, error) { return tx.PendingEvents(limit) }))
 	}
 	if got := pending(10); got != "c d" {
 		t.Errorf("pending: %s", got)
@@ -103,13 +104,13 @@ func TestPendingEventsComeOldestFirstUntilHandled(t *testing.T) {
 	if got := pending(1); got != "c" {
 		t.Errorf("first pending: %s", got)
 	}
-	if got := ids(read(t, s, func(tx *Tx) ([]Event, error) { return tx.OddEvents(10) })); got != "b" {
+	if got := ids(read(t, s, func(tx *Tx) ([]office.Event, error) { return tx.OddEvents(10) })); got != "b" {
 		t.Errorf("odd: %s", got)
 	}
 	if c := read(t, s, (*Tx).EventCounts); c != (EventCounts{Received: 4, Pending: 2, Odd: 1}) {
 		t.Errorf("%+v", c)
 	}
-	set("b", EventPending) // a person tries again
+	set("b", office.EventPending) // a person tries again
 	if got := pending(10); got != "c b d" {
 		t.Errorf("pending: %s", got)
 	}
@@ -118,10 +119,10 @@ func TestPendingEventsComeOldestFirstUntilHandled(t *testing.T) {
 func TestEventsAreReadPageByPageWhileMoreArrive(t *testing.T) {
 	s := newTest(t)
 	for i := range 7 {
-		addEvent(t, s, Event{ID: fmt.Sprint(i), Received: day}) // all at once: arrival decides
+		addEvent(t, s, office.Event{ID: fmt.Sprint(i), Received: day}) // all at once: arrival decides
 	}
 	var got []string
-	var cursor Cursor
+	var cursor office.Cursor
 	for {
 		view(t, s, func(tx *Tx) error {
 			page, next, err := tx.Events(cursor, 3)
@@ -132,7 +133,7 @@ func TestEventsAreReadPageByPageWhileMoreArrive(t *testing.T) {
 		if cursor == "" {
 			break
 		}
-		addEvent(t, s, Event{ID: fmt.Sprint("new", len(got)), Received: day.Add(time.Hour)})
+		addEvent(t, s, office.Event{ID: fmt.Sprint("new", len(got)), Received: day.Add(time.Hour)})
 	}
 	if pages := strings.Join(got, " | "); pages != "6 5 4 | 3 2 1 | 0" {
 		t.Errorf("pages %s", pages)
@@ -144,9 +145,9 @@ func TestEventsAreReadPageByPageWhileMoreArrive(t *testing.T) {
 
 func TestStrangeIdentifiersAreKeptApart(t *testing.T) {
 	s := newTest(t)
-	strange := []string{" ", "../../etc/passwd", "\x00", "a/b", strings.Repeat("x", maxID), strings.Repeat("x", 100_000), strings.Repeat("x", 100_001)}
+	strange := []string{" ", "../../etc/passwd", "\x00", "a/b", strings.Repeat("x", office.MaxID), strings.Repeat("x", 100_000), strings.Repeat("x", 100_001)}
 	for _, id := range strange {
-		if !addEvent(t, s, Event{ID: id, Body: []byte(id)}) {
+		if !addEvent(t, s, office.Event{ID: id, Body: []byte(id)}) {
 			t.Errorf("%.20q was taken for another", id)
 		}
 	}
@@ -156,11 +157,11 @@ func TestStrangeIdentifiersAreKeptApart(t *testing.T) {
 		}
 	}
 	for _, id := range []string{"", "\xff\xfe"} {
-		if err := s.Update(func(tx *Tx) error { _, err := tx.AddEvent(Event{ID: id}); return err }); !errors.Is(err, ErrBadID) {
+		if err := s.Update(func(tx *Tx) error { _, err := tx.AddEvent(office.Event{ID: id}); return err }); !errors.Is(err, ErrBadID) {
 			t.Errorf("id %q: %v, want ErrBadID", id, err)
 		}
 	}
-	if err := s.Update(func(tx *Tx) error { return tx.SetEvent(Event{ID: "unknown"}) }); !errors.Is(err, ErrNotFound) {
+	if err := s.Update(func(tx *Tx) error { return tx.SetEvent(office.Event{ID: "unknown"}) }); !errors.Is(err, ErrNotFound) {
 		t.Errorf("an unknown id: %v", err)
 	}
 }
@@ -170,12 +171,12 @@ func TestExtremeTimesKeepTheirOrder(t *testing.T) {
 	for i, at := range []time.Time{
 		time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(1, 1, 2, 0, 0, 0, 0, time.UTC), day, time.Date(1969, 1, 1, 0, 0, 0, 0, time.UTC),
 	} {
-		addEvent(t, s, Event{ID: fmt.Sprint(i), Received: at})
+		addEvent(t, s, office.Event{ID: fmt.Sprint(i), Received: at})
 		if e := event(t, s, fmt.Sprint(i)); !e.Received.Equal(at) {
 			t.Errorf("%v came back as %v", at, e.Received)
 		}
 	}
-	got := ids(read(t, s, func(tx *Tx) ([]Event, error) { e, _, err := tx.Events("", 10); return e, err }))
+	got := ids(read(t, s, func(tx *Tx) ([]office.Event, error) { e, _, err := tx.Events("", 10); return e, err }))
 	if got != "0 2 3 1" { // those before 1970 by arrival
 		t.Errorf("order %s", got)
 	}

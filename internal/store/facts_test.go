@@ -1,6 +1,7 @@
 package store
 
 import (
+	"countersign/internal/office"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -9,7 +10,7 @@ import (
 	"time"
 )
 
-func draftIDs(drafts []Draft) string {
+func draftIDs(drafts []office.Draft) string {
 	var ids []string
 	for _, d := range drafts {
 		ids = append(ids, d.ID)
@@ -19,15 +20,17 @@ func draftIDs(drafts []Draft) string {
 
 func TestDraftsAreFoundByStateAndOnlyQueuedOnesAreDue(t *testing.T) {
 	s := newTest(t)
-	for i, state := range []DraftState{"", DraftQueued, DraftAdding, DraftUnknown, DraftSent, DraftFailed, DraftCancelled} {
-		d := Draft{ID: fmt.Sprint(i), State: state, Created: at0(time.Duration(i) * time.Second), NextTry: at0(-time.Duration(i) * time.Minute)}
+	for i, state := range []office.DraftState{"", office.DraftQueued, office.DraftAdding, office.DraftUnknown, office.DraftSent, office.DraftFailed, office.DraftCancelled} {
+		d := office.Draft{ID: fmt.Sprint(i), State: state, Created: at0(time.Duration(i) * time.Second), NextTry: at0(-time.Duration(i) * time.Minute)}
 		update(t, s, func(tx *Tx) error { return tx.PutDraft(d) })
 	}
-	lists := map[string]func(tx *Tx) ([]Draft, error){
-		"6 5 4 3 2 1 0": func(tx *Tx) ([]Draft, error) { return tx.Drafts() },
-		"5 1 0":         func(tx *Tx) ([]Draft, error) { return tx.Drafts(DraftQueued, DraftFailed, DraftQueued) },
-		"1 0":           func(tx *Tx) ([]Draft, error) { return tx.DraftsDue(Due{Now: day}) },
-		"1":             func(tx *Tx) ([]Draft, error) { return tx.DraftsDue(Due{Now: at0(-time.Second)}) },
+	lists := map[string]func(tx *Tx) ([]office.Draft, error){
+		"6 5 4 3 2 1 0": func(tx *Tx) ([]office.Draft, error) { return tx.Drafts() },
+		"5 1 0": func(tx *Tx) ([]office.Draft, error) {
+			return tx.Drafts(office.DraftQueued, office.DraftFailed, office.DraftQueued)
+		},
+		"1 0": func(tx *Tx) ([]office.Draft, error) { return tx.DraftsDue(Due{Now: day}) },
+		"1":   func(tx *Tx) ([]office.Draft, error) { return tx.DraftsDue(Due{Now: at0(-time.Second)}) },
 	}
 	for want, list := range lists {
 		if got := draftIDs(read(t, s, list)); got != want {
@@ -45,10 +48,10 @@ func TestDraftsAreFoundByStateAndOnlyQueuedOnesAreDue(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		d.State, d.PackageID = DraftSent, "p"
+		d.State, d.PackageID = office.DraftSent, "p"
 		return tx.PutDraft(d)
 	})
-	if got := draftIDs(read(t, s, func(tx *Tx) ([]Draft, error) { return tx.Drafts(DraftSent) })); got != "4 1" {
+	if got := draftIDs(read(t, s, func(tx *Tx) ([]office.Draft, error) { return tx.Drafts(office.DraftSent) })); got != "4 1" {
 		t.Errorf("sent: %s", got)
 	}
 }
@@ -58,14 +61,14 @@ func TestTheActivityListKeepsItsNewestLines(t *testing.T) {
 	const extra = 25
 	update(t, s, func(tx *Tx) error {
 		for i := range maxActivities + extra {
-			if err := tx.AddActivity(Activity{Time: at0(time.Duration(i) * time.Second), Kind: "saved", Text: fmt.Sprint(i)}); err != nil {
+			if err := tx.AddActivity(office.Activity{Time: at0(time.Duration(i) * time.Second), Kind: "saved", Text: fmt.Sprint(i)}); err != nil {
 				return err
 			}
 		}
 		return nil
 	})
 	var all []string
-	var cursor Cursor
+	var cursor office.Cursor
 	for {
 		view(t, s, func(tx *Tx) error {
 			lines, next, err := tx.Activities(cursor, 3000)
@@ -164,11 +167,11 @@ func TestADocumentComesBackAndOneThatCannotBeReadIsNone(t *testing.T) {
 func TestNothingCanBeChangedInAView(t *testing.T) {
 	s := newTest(t)
 	for name, fn := range map[string]func(*Tx) error{
-		"event":    func(tx *Tx) error { _, err := tx.AddEvent(Event{ID: "e"}); return err },
-		"package":  func(tx *Tx) error { return tx.PutPackage(Package{ID: "p"}) },
-		"job":      func(tx *Tx) error { _, err := tx.PlanJob(Job{PackageID: "p", Kind: "k"}); return err },
-		"draft":    func(tx *Tx) error { return tx.PutDraft(Draft{ID: "d"}) },
-		"activity": func(tx *Tx) error { return tx.AddActivity(Activity{}) },
+		"event":    func(tx *Tx) error { _, err := tx.AddEvent(office.Event{ID: "e"}); return err },
+		"package":  func(tx *Tx) error { return tx.PutPackage(office.Package{ID: "p"}) },
+		"job":      func(tx *Tx) error { _, err := tx.PlanJob(office.Job{PackageID: "p", Kind: "k"}); return err },
+		"draft":    func(tx *Tx) error { return tx.PutDraft(office.Draft{ID: "d"}) },
+		"activity": func(tx *Tx) error { return tx.AddActivity(office.Activity{}) },
 		"sealed":   func(tx *Tx) error { return tx.PutSealed("s", []byte("x")) },
 		"document": putDoc("d"),
 	} {

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"countersign/internal/office"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -53,11 +54,11 @@ func (tx *Tx) days() (n int, err error) {
 
 // forgettable: it is done, and what it was about is known. An event that names no package stays until somebody has
 // looked into it.
-func (e Event) forgettable() bool {
-	return e.Outcome == EventHandled || e.Outcome == EventOdd && e.PackageID != ""
+func forgettable(e office.Event) bool {
+	return e.Outcome == office.EventHandled || e.Outcome == office.EventOdd && e.PackageID != ""
 }
 
-func oldKey(e Event, row []byte) []byte {
+func oldKey(e office.Event, row []byte) []byte {
 	return append(binary.BigEndian.AppendUint32(nil, uint32(max(e.Day, 0))), row...)
 }
 
@@ -86,7 +87,7 @@ func (tx *Tx) ForgetEvents(keep, limit int) (forgotten int, err error) {
 }
 
 func (tx *Tx) forgetEvent(row []byte) error {
-	e, err := at[Event](tx, bucketEvents, row)
+	e, err := at[office.Event](tx, bucketEvents, row)
 	if errors.Is(err, ErrRecord) {
 		tx.leaveOut(err)
 		return nil // it stays as it is

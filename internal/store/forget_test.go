@@ -1,6 +1,7 @@
 package store
 
 import (
+	"countersign/internal/office"
 	"errors"
 	"fmt"
 	"testing"
@@ -33,11 +34,11 @@ func forget(t testing.TB, s *Store, keep int) (forgotten int) {
 }
 
 // arrive stores events that end as the outcome says.
-func arrive(t testing.TB, s *Store, outcome Outcome, ids ...string) {
+func arrive(t testing.TB, s *Store, outcome office.Outcome, ids ...string) {
 	t.Helper()
 	for _, id := range ids {
 		update(t, s, func(tx *Tx) error {
-			e := Event{ID: id, PackageID: "p", Body: []byte("{}")}
+			e := office.Event{ID: id, PackageID: "p", Body: []byte("{}")}
 			if _, err := tx.AddEvent(e); err != nil {
 				return err
 			}
@@ -50,13 +51,13 @@ func arrive(t testing.TB, s *Store, outcome Outcome, ids ...string) {
 func TestAHandledEventIsForgottenInTimeAndItsCopyIsStillACopy(t *testing.T) {
 	s := newTest(t)
 	tomorrow := countDays(t, s, day, 1)
-	arrive(t, s, EventHandled, "a", "b")
-	arrive(t, s, EventOdd, "odd")
-	arrive(t, s, EventPending, "waits")
+	arrive(t, s, office.EventHandled, "a", "b")
+	arrive(t, s, office.EventOdd, "odd")
+	arrive(t, s, office.EventPending, "waits")
 	update(t, s, func(tx *Tx) error {
-		_, err := tx.AddEvent(Event{ID: "b"})
+		_, err := tx.AddEvent(office.Event{ID: "b"})
 		return errors.Join(err, func() error {
-			_, err := tx.AddEvent(Event{ID: "unreadable", Outcome: EventOdd})
+			_, err := tx.AddEvent(office.Event{ID: "unreadable", Outcome: office.EventOdd})
 			return err
 		}())
 	})
@@ -81,11 +82,11 @@ func TestAHandledEventIsForgottenInTimeAndItsCopyIsStillACopy(t *testing.T) {
 	})
 	update(t, s, func(tx *Tx) error {
 		for _, id := range []string{"a", "b", "odd", "waits", "unreadable"} {
-			if added, err := tx.AddEvent(Event{ID: id, Body: []byte("{}")}); added || err != nil {
+			if added, err := tx.AddEvent(office.Event{ID: id, Body: []byte("{}")}); added || err != nil {
 				t.Errorf("a copy of %s is taken for new, or %v", id, err)
 			}
 		}
-		if err := tx.SetEvent(Event{ID: "a"}); !errors.Is(err, ErrNotFound) {
+		if err := tx.SetEvent(office.Event{ID: "a"}); !errors.Is(err, ErrNotFound) {
 			t.Errorf("a forgotten event is set: %v", err)
 		}
 		return nil
@@ -101,7 +102,7 @@ func TestAHandledEventIsForgottenInTimeAndItsCopyIsStillACopy(t *testing.T) {
 func TestAClockThatJumpsForgetsNothingFresh(t *testing.T) {
 	s := newTest(t)
 	countDays(t, s, day, 1)
-	arrive(t, s, EventHandled, "fresh")
+	arrive(t, s, office.EventHandled, "fresh")
 	for start := range 200 {
 		for _, clock := range []time.Time{day, day.AddDate(10, 0, 0), day.AddDate(-10, 0, 0), {}, day.Add(time.Duration(start) * time.Minute)} {
 			update(t, s, func(tx *Tx) error { _, err := tx.CountDay(clock); return err })
@@ -115,14 +116,16 @@ func TestAClockThatJumpsForgetsNothingFresh(t *testing.T) {
 func TestAnEventThatIsHandledAgainIsFreshAgain(t *testing.T) {
 	s := newTest(t)
 	next := countDays(t, s, day, 1)
-	arrive(t, s, EventHandled, "a")
+	arrive(t, s, office.EventHandled, "a")
 	next = countDays(t, s, next, 8)
-	update(t, s, func(tx *Tx) error { return tx.SetEvent(Event{ID: "a", PackageID: "p"}) })
+	update(t, s, func(tx *Tx) error { return tx.SetEvent(office.Event{ID: "a", PackageID: "p"}) })
 	next = countDays(t, s, next, 8)
 	if n := forget(t, s, 5); n != 0 {
 		t.Error("an event that waits was forgotten")
 	}
-	update(t, s, func(tx *Tx) error { return tx.SetEvent(Event{ID: "a", PackageID: "p", Outcome: EventHandled}) })
+	update(t, s, func(tx *Tx) error {
+		return tx.SetEvent(office.Event{ID: "a", PackageID: "p", Outcome: office.EventHandled})
+	})
 	next = countDays(t, s, next, 5)
 	if n := forget(t, s, 5); n != 0 {
 		t.Error("forgotten too early")
@@ -136,7 +139,7 @@ func TestAnEventThatIsHandledAgainIsFreshAgain(t *testing.T) {
 func TestForgettingNothingWritesNothing(t *testing.T) {
 	s := newTest(t)
 	countDays(t, s, day, 10)
-	arrive(t, s, EventHandled, "a")
+	arrive(t, s, office.EventHandled, "a")
 	before := readFile(t, s.Path())
 	update(t, s, func(tx *Tx) error {
 		if _, err := tx.CountDay(day); err != nil {

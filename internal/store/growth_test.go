@@ -1,6 +1,7 @@
 package store
 
 import (
+	"countersign/internal/office"
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
@@ -42,7 +43,7 @@ func (o *practice) id() string {
 	return fmt.Sprintf("%08x-%04x-4%03x-a%03x-%012x", o.rng.Uint32(), o.rng.IntN(1<<16), o.rng.IntN(1<<12), o.rng.IntN(1<<12), o.rng.Int64N(1<<48))
 }
 
-func (o *practice) event(action, packageID, documentID, signerID string) Event {
+func (o *practice) event(action, packageID, documentID, signerID string) office.Event {
 	id := o.id()
 	body, err := json.Marshal(map[string]any{
 		"action": action, "packageId": packageID, "documentId": documentID, "signerId": signerID, "eventId": id,
@@ -52,45 +53,45 @@ func (o *practice) event(action, packageID, documentID, signerID string) Event {
 	if err != nil {
 		o.t.Fatal(err)
 	}
-	return Event{ID: id, Action: action, PackageID: packageID, Time: o.now, Received: o.now, Body: body,
+	return office.Event{ID: id, Action: action, PackageID: packageID, Time: o.now, Received: o.now, Body: body,
 		URL: "https://office.example.ngrok.app/webhook/" + packageID}
 }
 
 // parcel is one package from the draft to the saved file, as the agent records it: two people, one document.
 func (o *practice) parcel() {
-	p := Package{ID: o.id(), Name: "Lease Sonnenweg 4, second floor", Origin: MadeHere, DraftID: o.id(), OrganizationID: o.id(), MemberID: o.id(),
+	p := office.Package{ID: o.id(), Name: "Lease Sonnenweg 4, second floor", Origin: office.MadeHere, DraftID: o.id(), OrganizationID: o.id(), MemberID: o.id(),
 		State: "open", Created: o.now, NextCheck: o.now.Add(time.Hour), SignersTotal: 2,
-		Signers:   []Signer{{ID: o.id(), FirstName: "Ana", LastName: "Ruiz", Email: "ana.ruiz@example.com"}, {ID: o.id(), FirstName: "Jan", LastName: "Weber", Email: "jan@example.com"}},
-		Documents: []Document{{ID: o.id(), Name: "Lease Sonnenweg 4", FileName: "Lease Sonnenweg 4.pdf", ExternalID: o.id()}}}
+		Signers:   []office.Signer{{ID: o.id(), FirstName: "Ana", LastName: "Ruiz", Email: "ana.ruiz@example.com"}, {ID: o.id(), FirstName: "Jan", LastName: "Weber", Email: "jan@example.com"}},
+		Documents: []office.Document{{ID: o.id(), Name: "Lease Sonnenweg 4", FileName: "Lease Sonnenweg 4.pdf", ExternalID: o.id()}}}
 	p.ExternalData = json.RawMessage(`{"countersign":{"draft":"` + p.DraftID + `"}}`)
 	doc := p.Documents[0].ID
-	d := Draft{ID: p.DraftID, Name: p.Name, Message: "This is the lease that we talked about on Monday.", Signers: p.Signers, State: DraftQueued,
-		Files: []DraftFile{{Path: `C:\Users\office\Documents\Leases\Lease Sonnenweg 4.pdf`, Name: "Lease Sonnenweg 4.pdf", Size: 123456, SHA256: fmt.Sprintf("%064x", 1), ExternalID: p.Documents[0].ExternalID}}}
-	tell := func(e Event, key, what string) func(tx *Tx) error {
+	d := office.Draft{ID: p.DraftID, Name: p.Name, Message: "This is the lease that we talked about on Monday.", Signers: p.Signers, State: office.DraftQueued,
+		Files: []office.DraftFile{{Path: `C:\Users\office\Documents\Leases\Lease Sonnenweg 4.pdf`, Name: "Lease Sonnenweg 4.pdf", Size: 123456, SHA256: fmt.Sprintf("%064x", 1), ExternalID: p.Documents[0].ExternalID}}}
+	tell := func(e office.Event, key, what string) func(tx *Tx) error {
 		return func(tx *Tx) error {
 			if _, err := tx.AddEvent(e); err != nil {
 				return err
 			}
-			e.Outcome, e.Handled = EventHandled, o.now
+			e.Outcome, e.Handled = office.EventHandled, o.now
 			if err := tx.SetEvent(e); err != nil {
 				return err
 			}
 			if _, err := tx.Once(key); err != nil {
 				return err
 			}
-			p.Timeline = append(p.Timeline, Moment{Time: o.now, What: what, Who: e.PackageID, Ref: doc})
-			if err := tx.AddActivity(Activity{Time: o.now, Kind: "event", PackageID: p.ID, EventID: e.ID, Text: `Ana Ruiz signed "Lease Sonnenweg 4, second floor".`}); err != nil {
+			p.Timeline = append(p.Timeline, office.Moment{Time: o.now, What: what, Who: e.PackageID, Ref: doc})
+			if err := tx.AddActivity(office.Activity{Time: o.now, Kind: "event", PackageID: p.ID, EventID: e.ID, Text: `Ana Ruiz signed "Lease Sonnenweg 4, second floor".`}); err != nil {
 				return err
 			}
 			return tx.PutPackage(p)
 		}
 	}
-	j := Job{PackageID: p.ID, DocumentID: doc, Kind: "executed", Folder: `C:\Users\office\Documents\Signed`,
+	j := office.Job{PackageID: p.ID, DocumentID: doc, Kind: "executed", Folder: `C:\Users\office\Documents\Signed`,
 		Target: "Lease Sonnenweg 4, second floor - Lease Sonnenweg 4 " + p.ID[24:] + ".pdf", Planned: o.now}
 	for _, step := range []func(tx *Tx) error{
 		func(tx *Tx) error { return tx.PutDraft(d) },
 		func(tx *Tx) error {
-			d.State, d.PackageID, d.Files[0].FileID, d.Files[0].Uploaded = DraftSent, p.ID, o.id(), o.now
+			d.State, d.PackageID, d.Files[0].FileID, d.Files[0].Uploaded = office.DraftSent, p.ID, o.id(), o.now
 			if err := tx.PutDraft(d); err != nil {
 				return err
 			}
@@ -107,7 +108,7 @@ func (o *practice) parcel() {
 		},
 		tell(o.event("package_executed", p.ID, "", ""), "executed/"+p.ID, "executed"),
 		func(tx *Tx) error {
-			j.State, j.Done, j.Size, j.SHA256 = JobDone, o.now, 234567, fmt.Sprintf("%064x", 2)
+			j.State, j.Done, j.Size, j.SHA256 = office.JobDone, o.now, 234567, fmt.Sprintf("%064x", 2)
 			if err := tx.PutJob(j); err != nil {
 				return err
 			}

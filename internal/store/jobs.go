@@ -1,6 +1,7 @@
 package store
 
 import (
+	"countersign/internal/office"
 	"errors"
 	"fmt"
 	"strings"
@@ -15,18 +16,18 @@ type JobCounts struct {
 	Failed  int
 }
 
-func jobFacets(j Job) (f facets) {
+func jobFacets(j office.Job) (f facets) {
 	key := []byte(j.Key())
 	f.entry(bucketTargets, key, targetKey(j.Folder, j.Target))
 	f.count("jobs."+string(j.State), 1)
-	if j.State == JobDone {
+	if j.State == office.JobDone {
 		f.entry(bucketJobsDone, nil, stamp(j.Done), key)
 		return f
 	}
 	if !j.Away {
 		f.entry(bucketJobsDue, nil, stamp(j.NextTry), key)
 	}
-	if j.State == JobFailed {
+	if j.State == office.JobFailed {
 		f.entry(bucketJobsFailed, nil, stamp(j.Planned), key)
 	}
 	if !j.Away && !j.Refused.IsZero() {
@@ -38,7 +39,7 @@ func jobFacets(j Job) (f facets) {
 // PlanJob stores a job unless its key is there already; then it changes nothing and returns false. It reserves the
 // job's file name: ErrTargetTaken when another job has it, so choose the name with JobAt in the same Update. An
 // empty State becomes JobPending, a zero Planned becomes now.
-func (tx *Tx) PlanJob(j Job) (planned bool, err error) {
+func (tx *Tx) PlanJob(j office.Job) (planned bool, err error) {
 	text := utf8.ValidString(j.PackageID) && utf8.ValidString(j.DocumentID) && utf8.ValidString(j.Kind)
 	if j.PackageID == "" || j.Kind == "" || !text {
 		return false, fmt.Errorf("plan job %q: %w", j.Key(), ErrBadID)
@@ -47,7 +48,7 @@ func (tx *Tx) PlanJob(j Job) (planned bool, err error) {
 		return false, err
 	}
 	if j.State == "" {
-		j.State = JobPending
+		j.State = office.JobPending
 	}
 	if j.Planned.IsZero() {
 		j.Planned = tx.now()
@@ -62,7 +63,7 @@ func (tx *Tx) PlanJob(j Job) (planned bool, err error) {
 
 // PutJob replaces a planned job, or returns ErrNotFound. A changed Folder or Target moves the reservation:
 // ErrTargetTaken when another job has it.
-func (tx *Tx) PutJob(j Job) error {
+func (tx *Tx) PutJob(j office.Job) error {
 	stored, ok, err := tx.Job(j.Key())
 	switch {
 	case err != nil:
@@ -73,7 +74,7 @@ func (tx *Tx) PutJob(j Job) error {
 	return tx.putJob(j, jobFacets(stored))
 }
 
-func (tx *Tx) putJob(j Job, old facets) error {
+func (tx *Tx) putJob(j office.Job, old facets) error {
 	owner, err := tx.get(bucketTargets, targetKey(j.Folder, j.Target))
 	if err != nil {
 		return err
@@ -97,35 +98,35 @@ func (tx *Tx) putJob(j Job, old facets) error {
 
 // JobAt returns the job, of whatever state, that has reserved this name in this folder. Names that differ only in case
 // or Unicode normalisation are the same.
-func (tx *Tx) JobAt(folder, target string) (Job, bool, error) {
+func (tx *Tx) JobAt(folder, target string) (office.Job, bool, error) {
 	owner, err := tx.get(bucketTargets, targetKey(folder, target))
 	if err != nil || owner == nil {
-		return Job{}, false, err
+		return office.Job{}, false, err
 	}
-	j, err := at[Job](tx, bucketJobs, owner)
+	j, err := at[office.Job](tx, bucketJobs, owner)
 	return j, err == nil, err
 }
 
 // Job returns the job with this [Job.Key].
-func (tx *Tx) Job(key string) (Job, bool, error) {
+func (tx *Tx) Job(key string) (office.Job, bool, error) {
 	value, err := tx.get(bucketJobs, []byte(key))
 	if err != nil || value == nil {
-		return Job{}, false, err
+		return office.Job{}, false, err
 	}
-	j, err := decode[Job](bucketJobs, []byte(key), value)
+	j, err := decode[office.Job](bucketJobs, []byte(key), value)
 	return j, err == nil, err
 }
 
 // JobsOf returns all jobs of a package. One that cannot be read is JobFailed, and nothing more is known of it: a package
 // must not look complete without it.
-func (tx *Tx) JobsOf(packageID string) ([]Job, error) {
-	var list []Job
-	err := tx.oldest(bucketJobs, []byte(keyPart(packageID)+"/"), func(key, value []byte) (bool, error) {
-		j, err := decode[Job](bucketJobs, key, value)
+func (tx *Tx) JobsOf(packageID string) ([]office.Job, error) {
+	var list []office.Job
+	err := tx.oldest(bucketJobs, []byte(office.KeyPart(packageID)+"/"), func(key, value []byte) (bool, error) {
+		j, err := decode[office.Job](bucketJobs, key, value)
 		if errors.Is(err, ErrRecord) {
 			tx.leaveOut(err)
 			parts := strings.Split(string(key), "/")
-			j, err = Job{PackageID: packageID, DocumentID: parts[1], Kind: parts[len(parts)-1], State: JobFailed}, nil
+			j, err = office.Job{PackageID: packageID, DocumentID: parts[1], Kind: parts[len(parts)-1], State: office.JobFailed}, nil
 		}
 		list = append(list, j)
 		return true, err
@@ -134,23 +135,23 @@ func (tx *Tx) JobsOf(packageID string) ([]Job, error) {
 }
 
 // JobsDue returns up to limit jobs that are not done and due by their NextTry, longest due first.
-func (tx *Tx) JobsDue(d Due, limit int) ([]Job, error) {
-	var list []Job
+func (tx *Tx) JobsDue(d Due, limit int) ([]office.Job, error) {
+	var list []office.Job
 	err := tx.due(bucketJobsDue, d, func(key []byte) (bool, error) {
 		if len(list) == limit {
 			return false, nil
 		}
-		j, err := at[Job](tx, bucketJobs, key[8:])
+		j, err := at[office.Job](tx, bucketJobs, key[8:])
 		return true, collect(tx, &list, j, err)
 	})
 	return list, err
 }
 
 // PendingJobs returns all jobs that are not done, in the order of NextTry.
-func (tx *Tx) PendingJobs() ([]Job, error) {
-	var list []Job
+func (tx *Tx) PendingJobs() ([]office.Job, error) {
+	var list []office.Job
 	err := tx.oldest(bucketJobsDue, nil, func(key, _ []byte) (bool, error) {
-		j, err := at[Job](tx, bucketJobs, key[8:])
+		j, err := at[office.Job](tx, bucketJobs, key[8:])
 		return true, collect(tx, &list, j, err)
 	})
 	return list, err
@@ -161,28 +162,28 @@ func (tx *Tx) PendingJobs() ([]Job, error) {
 func (tx *Tx) NextJob() (time.Time, error) { return tx.first(bucketJobsDue) }
 
 // JobsRefused returns the jobs that the service has not given since then or longer, the longest refused first.
-func (tx *Tx) JobsRefused(since time.Time) ([]Job, error) {
-	var list []Job
+func (tx *Tx) JobsRefused(since time.Time) ([]office.Job, error) {
+	var list []office.Job
 	err := tx.between(bucketJobsRefused, nil, after(since), func(key, _ []byte) (bool, error) {
-		j, err := at[Job](tx, bucketJobs, key[8:])
+		j, err := at[office.Job](tx, bucketJobs, key[8:])
 		return true, collect(tx, &list, j, err)
 	})
 	return list, err
 }
 
 // FailedJobs returns all jobs in JobFailed, latest planned first.
-func (tx *Tx) FailedJobs() ([]Job, error) { return tx.newestJobs(bucketJobsFailed, -1) }
+func (tx *Tx) FailedJobs() ([]office.Job, error) { return tx.newestJobs(bucketJobsFailed, -1) }
 
 // RecentSaved returns up to n jobs that are done, latest first.
-func (tx *Tx) RecentSaved(n int) ([]Job, error) { return tx.newestJobs(bucketJobsDone, n) }
+func (tx *Tx) RecentSaved(n int) ([]office.Job, error) { return tx.newestJobs(bucketJobsDone, n) }
 
-func (tx *Tx) newestJobs(index string, limit int) ([]Job, error) {
-	var list []Job
+func (tx *Tx) newestJobs(index string, limit int) ([]office.Job, error) {
+	var list []office.Job
 	err := tx.newest(index, "", func(key, _ []byte) (bool, error) {
 		if len(list) == limit {
 			return false, nil
 		}
-		j, err := at[Job](tx, bucketJobs, key[8:])
+		j, err := at[office.Job](tx, bucketJobs, key[8:])
 		return true, collect(tx, &list, j, err)
 	})
 	return list, err
@@ -191,9 +192,9 @@ func (tx *Tx) newestJobs(index string, limit int) ([]Job, error) {
 // JobCounts reads the counters; it does not scan.
 func (tx *Tx) JobCounts() (c JobCounts, err error) {
 	err = tx.counters(map[string]*int{
-		"jobs." + string(JobPending): &c.Pending,
-		"jobs." + string(JobDone):    &c.Done,
-		"jobs." + string(JobFailed):  &c.Failed,
+		"jobs." + string(office.JobPending): &c.Pending,
+		"jobs." + string(office.JobDone):    &c.Done,
+		"jobs." + string(office.JobFailed):  &c.Failed,
 	})
 	return c, err
 }

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"countersign/internal/office"
 	"errors"
 	"fmt"
 	"strings"
@@ -8,18 +9,18 @@ import (
 	"time"
 )
 
-func plan(t *testing.T, s *Store, j Job) (planned bool) {
+func plan(t *testing.T, s *Store, j office.Job) (planned bool) {
 	t.Helper()
 	update(t, s, func(tx *Tx) (err error) { planned, err = tx.PlanJob(j); return err })
 	return planned
 }
 
-func putJob(t *testing.T, s *Store, j Job) {
+func putJob(t *testing.T, s *Store, j office.Job) {
 	t.Helper()
 	update(t, s, func(tx *Tx) error { return tx.PutJob(j) })
 }
 
-func jobKeys(jobs []Job) string {
+func jobKeys(jobs []office.Job) string {
 	var keys []string
 	for _, j := range jobs {
 		keys = append(keys, j.Key())
@@ -29,7 +30,7 @@ func jobKeys(jobs []Job) string {
 
 func TestPlanningTwiceIsHarmless(t *testing.T) {
 	s := newTest(t)
-	j := Job{PackageID: "p", DocumentID: "d", Kind: "executed", Folder: "/f", Target: "Lease.pdf"}
+	j := office.Job{PackageID: "p", DocumentID: "d", Kind: "executed", Folder: "/f", Target: "Lease.pdf"}
 	if !plan(t, s, j) {
 		t.Fatal("not planned")
 	}
@@ -37,8 +38,8 @@ func TestPlanningTwiceIsHarmless(t *testing.T) {
 	if plan(t, s, j) {
 		t.Error("planned again")
 	}
-	got := read(t, s, func(tx *Tx) (Job, error) { j, _, err := tx.Job(j.Key()); return j, err })
-	if got.Target != "Lease.pdf" || got.State != JobPending || !got.Planned.Equal(day) {
+	got := read(t, s, func(tx *Tx) (office.Job, error) { j, _, err := tx.Job(j.Key()); return j, err })
+	if got.Target != "Lease.pdf" || got.State != office.JobPending || !got.Planned.Equal(day) {
 		t.Errorf("%+v", got)
 	}
 }
@@ -53,7 +54,7 @@ func isReserved(t *testing.T, s *Store, folder, target string) bool {
 
 func TestTwoJobsNeverShareAName(t *testing.T) {
 	s := newTest(t)
-	plan(t, s, Job{PackageID: "p", Kind: "masterfile", Folder: "/home/office", Target: "2026/Größe Café.pdf"})
+	plan(t, s, office.Job{PackageID: "p", Kind: "masterfile", Folder: "/home/office", Target: "2026/Größe Café.pdf"})
 	same := [][2]string{
 		{"/home/office", "2026/Größe Café.pdf"},
 		{"/home/office", "2026/GRÖSSE CAFÉ.PDF"},
@@ -67,7 +68,7 @@ func TestTwoJobsNeverShareAName(t *testing.T) {
 			t.Errorf("%v counts as free", name)
 		}
 		err := s.Update(func(tx *Tx) error {
-			_, err := tx.PlanJob(Job{PackageID: "q", Kind: "masterfile", Folder: name[0], Target: name[1]})
+			_, err := tx.PlanJob(office.Job{PackageID: "q", Kind: "masterfile", Folder: name[0], Target: name[1]})
 			return err
 		})
 		if !errors.Is(err, ErrTargetTaken) {
@@ -83,8 +84,8 @@ func TestTwoJobsNeverShareAName(t *testing.T) {
 
 func TestANewNameMovesTheReservation(t *testing.T) {
 	s := newTest(t)
-	a := Job{PackageID: "a", Kind: "cac", Folder: "/f", Target: "one.pdf", State: JobPending, Planned: day}
-	b := Job{PackageID: "b", Kind: "cac", Folder: "/f", Target: "two.pdf", State: JobPending, Planned: day}
+	a := office.Job{PackageID: "a", Kind: "cac", Folder: "/f", Target: "one.pdf", State: office.JobPending, Planned: day}
+	b := office.Job{PackageID: "b", Kind: "cac", Folder: "/f", Target: "two.pdf", State: office.JobPending, Planned: day}
 	plan(t, s, a)
 	plan(t, s, b)
 	a.Target = "TWO.pdf"
@@ -100,16 +101,16 @@ func TestANewNameMovesTheReservation(t *testing.T) {
 			t.Errorf("%s taken: %v, want %v", name, taken, want)
 		}
 	}
-	if err := s.Update(func(tx *Tx) error { return tx.PutJob(Job{PackageID: "x", Kind: "cac"}) }); !errors.Is(err, ErrNotFound) {
+	if err := s.Update(func(tx *Tx) error { return tx.PutJob(office.Job{PackageID: "x", Kind: "cac"}) }); !errors.Is(err, ErrNotFound) {
 		t.Errorf("an unknown job: %v, want ErrNotFound", err)
 	}
 }
 
 func TestAJobThatFailedStillHoldsItsName(t *testing.T) {
 	s := newTest(t)
-	j := Job{PackageID: "p", Kind: "cac", Folder: "/f", Target: "x.pdf"}
+	j := office.Job{PackageID: "p", Kind: "cac", Folder: "/f", Target: "x.pdf"}
 	plan(t, s, j)
-	j.State = JobFailed
+	j.State = office.JobFailed
 	putJob(t, s, j)
 	if !isReserved(t, s, "/f", "x.pdf") {
 		t.Error("the name is free")
@@ -119,25 +120,25 @@ func TestAJobThatFailedStillHoldsItsName(t *testing.T) {
 func TestWhateverTheIdentifiersAreTwoJobsAreTwo(t *testing.T) {
 	s := newTest(t)
 	long := strings.Repeat("a", 10_000)
-	ids := []string{"a", "a/b", "/", "a/", "b/c", "..", "%", "%2F", "a\x00b", "\n", long, long + "b", keyPart("a/b")[1:]}
+	ids := []string{"a", "a/b", "/", "a/", "b/c", "..", "%", "%2F", "a\x00b", "\n", long, long + "b", office.KeyPart("a/b")[1:]}
 	n := 0
 	for _, pkg := range ids {
 		for _, doc := range append(ids, "") {
 			n++
-			plan(t, s, Job{PackageID: pkg, DocumentID: doc, Kind: "executed", Folder: "/f", Target: fmt.Sprint(n)})
+			plan(t, s, office.Job{PackageID: pkg, DocumentID: doc, Kind: "executed", Folder: "/f", Target: fmt.Sprint(n)})
 		}
 	}
 	if c := read(t, s, (*Tx).JobCounts); c.Pending != n {
 		t.Errorf("%d jobs", c.Pending)
 	}
 	for _, pkg := range ids {
-		for _, j := range read(t, s, func(tx *Tx) ([]Job, error) { return tx.JobsOf(pkg) }) {
+		for _, j := range read(t, s, func(tx *Tx) ([]office.Job, error) { return tx.JobsOf(pkg) }) {
 			if j.PackageID != pkg {
 				t.Errorf("a job of %.20q is among those of %.20q", j.PackageID, pkg)
 			}
 		}
 	}
-	for _, j := range []Job{{PackageID: "", Kind: "k"}, {PackageID: "a", Kind: ""}, {PackageID: "a", DocumentID: "\xff", Kind: "k"}} {
+	for _, j := range []office.Job{{PackageID: "", Kind: "k"}, {PackageID: "a", Kind: ""}, {PackageID: "a", DocumentID: "\xff", Kind: "k"}} {
 		err := s.Update(func(tx *Tx) error { _, err := tx.PlanJob(j); return err })
 		if !errors.Is(err, ErrBadID) {
 			t.Errorf("%.40q: %v, want ErrBadID", j.Key(), err)
@@ -147,26 +148,26 @@ func TestWhateverTheIdentifiersAreTwoJobsAreTwo(t *testing.T) {
 
 func TestJobsAreFoundByWhatIsToBeDone(t *testing.T) {
 	s := newTest(t)
-	put := func(id string, state JobState, next, done time.Duration) {
-		j := Job{PackageID: id, DocumentID: "d", Kind: "executed", Folder: "/f", Target: id}
+	put := func(id string, state office.JobState, next, done time.Duration) {
+		j := office.Job{PackageID: id, DocumentID: "d", Kind: "executed", Folder: "/f", Target: id}
 		plan(t, s, j)
 		j.State, j.NextTry, j.Done = state, at0(next), at0(done)
 		putJob(t, s, j)
 	}
-	put("late", JobPending, time.Hour, 0)
-	put("soon", JobPending, 0, 0)
-	put("sooner", JobPending, -time.Hour, 0)
-	put("done1", JobDone, 0, time.Minute)
-	put("done2", JobDone, 0, 2*time.Minute)
-	put("bad", JobFailed, -time.Minute, 0)
-	lists := map[string]func(tx *Tx) ([]Job, error){
-		"sooner/d/executed bad/d/executed soon/d/executed": func(tx *Tx) ([]Job, error) { return tx.JobsDue(Due{Now: day}, 10) },
-		"sooner/d/executed":                 func(tx *Tx) ([]Job, error) { return tx.JobsDue(Due{Now: day}, 1) },
-		"done2/d/executed done1/d/executed": func(tx *Tx) ([]Job, error) { return tx.RecentSaved(10) },
-		"done2/d/executed":                  func(tx *Tx) ([]Job, error) { return tx.RecentSaved(1) },
+	put("late", office.JobPending, time.Hour, 0)
+	put("soon", office.JobPending, 0, 0)
+	put("sooner", office.JobPending, -time.Hour, 0)
+	put("done1", office.JobDone, 0, time.Minute)
+	put("done2", office.JobDone, 0, 2*time.Minute)
+	put("bad", office.JobFailed, -time.Minute, 0)
+	lists := map[string]func(tx *Tx) ([]office.Job, error){
+		"sooner/d/executed bad/d/executed soon/d/executed": func(tx *Tx) ([]office.Job, error) { return tx.JobsDue(Due{Now: day}, 10) },
+		"sooner/d/executed":                 func(tx *Tx) ([]office.Job, error) { return tx.JobsDue(Due{Now: day}, 1) },
+		"done2/d/executed done1/d/executed": func(tx *Tx) ([]office.Job, error) { return tx.RecentSaved(10) },
+		"done2/d/executed":                  func(tx *Tx) ([]office.Job, error) { return tx.RecentSaved(1) },
 		"bad/d/executed":                    (*Tx).FailedJobs,
-		"soon/d/executed":                   func(tx *Tx) ([]Job, error) { return tx.JobsOf("soon") },
-		"":                                  func(tx *Tx) ([]Job, error) { return tx.JobsOf("soo") },
+		"soon/d/executed":                   func(tx *Tx) ([]office.Job, error) { return tx.JobsOf("soon") },
+		"":                                  func(tx *Tx) ([]office.Job, error) { return tx.JobsOf("soo") },
 	}
 	for want, list := range lists {
 		if got := jobKeys(read(t, s, list)); got != want {
@@ -197,23 +198,23 @@ func TestWhatLiesFurtherAheadThanAnythingWaitsIsDue(t *testing.T) {
 	const longest = time.Hour
 	for id, wait := range map[string]time.Duration{"a-due": 0, "b-waits": longest, "c-wrong": longest + 1, "d-never": 200 * 365 * 24 * time.Hour} {
 		next := at0(wait)
-		putPackages(t, s, Package{ID: id, NextCheck: next})
-		plan(t, s, Job{PackageID: id, DocumentID: "d", Kind: "executed", Folder: "/f", Target: id, NextTry: next})
-		update(t, s, func(tx *Tx) error { return tx.PutDraft(Draft{ID: id, NextTry: next}) })
+		putPackages(t, s, office.Package{ID: id, NextCheck: next})
+		plan(t, s, office.Job{PackageID: id, DocumentID: "d", Kind: "executed", Folder: "/f", Target: id, NextTry: next})
+		update(t, s, func(tx *Tx) error { return tx.PutDraft(office.Draft{ID: id, NextTry: next}) })
 		if left := (Due{day, longest}).Left(next); (left == 0) != (id != "b-waits") {
 			t.Errorf("%s waits %v", id, left)
 		}
 	}
 	for what, got := range map[string]string{
-		"packages": packageIDs(read(t, s, func(tx *Tx) ([]Package, error) { return tx.PackagesDue(Due{day, longest}, 10) })),
-		"jobs":     strings.ReplaceAll(jobKeys(read(t, s, func(tx *Tx) ([]Job, error) { return tx.JobsDue(Due{day, longest}, 10) })), "/d/executed", ""),
-		"drafts":   draftIDs(read(t, s, func(tx *Tx) ([]Draft, error) { return tx.DraftsDue(Due{day, longest}) })),
+		"packages": packageIDs(read(t, s, func(tx *Tx) ([]office.Package, error) { return tx.PackagesDue(Due{day, longest}, 10) })),
+		"jobs":     strings.ReplaceAll(jobKeys(read(t, s, func(tx *Tx) ([]office.Job, error) { return tx.JobsDue(Due{day, longest}, 10) })), "/d/executed", ""),
+		"drafts":   draftIDs(read(t, s, func(tx *Tx) ([]office.Draft, error) { return tx.DraftsDue(Due{day, longest}) })),
 	} {
 		if got != "a-due c-wrong d-never" {
 			t.Errorf("%s due: %s", what, got)
 		}
 	}
-	if got := packageIDs(read(t, s, func(tx *Tx) ([]Package, error) { return tx.PackagesDue(Due{day, longest}, 1) })); got != "a-due" {
+	if got := packageIDs(read(t, s, func(tx *Tx) ([]office.Package, error) { return tx.PackagesDue(Due{day, longest}, 1) })); got != "a-due" {
 		t.Errorf("one that is due: %s", got)
 	}
 	if got := read(t, s, (*Tx).PendingJobs); len(got) != 4 {

@@ -2,6 +2,7 @@ package store
 
 import (
 	"bytes"
+	"countersign/internal/office"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/binary"
@@ -17,9 +18,6 @@ import (
 	"golang.org/x/text/unicode/norm"
 )
 
-// maxID is the longest identifier, in bytes, that is a key as it is. bbolt's own limit is 32 KiB.
-const maxID = 512
-
 // idKey is the key of an identifier from outside. A very long one is kept under its hash; the record itself carries
 // the whole. Bytes that are not UTF-8 are refused: JSON would change them, and the record would not be found again
 // under the identifier it carries.
@@ -29,7 +27,7 @@ func idKey(id string) ([]byte, error) {
 		return nil, fmt.Errorf("%w: it is empty", ErrBadID)
 	case !utf8.ValidString(id):
 		return nil, fmt.Errorf("%w: it is not text", ErrBadID)
-	case len(id) <= maxID:
+	case len(id) <= office.MaxID:
 		return []byte(id), nil
 	}
 	sum := sha256.Sum256([]byte(id))
@@ -66,13 +64,11 @@ func after(t time.Time) []byte {
 
 func join(parts ...[]byte) []byte { return bytes.Join(parts, nil) }
 
-// Cursor marks a place in a list that is read page by page. The empty Cursor is the beginning of the list when
-// passed in, and its end when returned. It stays valid when records are added or removed.
-type Cursor string
+func cursorOf(key []byte) office.Cursor {
+	return office.Cursor(base64.RawURLEncoding.EncodeToString(key))
+}
 
-func cursorOf(key []byte) Cursor { return Cursor(base64.RawURLEncoding.EncodeToString(key)) }
-
-func (c Cursor) key() ([]byte, error) {
+func cursorKey(c office.Cursor) ([]byte, error) {
 	key, err := base64.RawURLEncoding.DecodeString(string(c))
 	if err != nil {
 		return nil, fmt.Errorf("list position %q: %w", string(c), err)

@@ -15,6 +15,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"countersign/internal/office"
 	"countersign/internal/private"
 
 	bolt "go.etcd.io/bbolt"
@@ -84,7 +85,7 @@ func laterSchema(steps *[]string) []migration {
 			return err
 		}
 		return tx.Bucket([]byte(bucketJobs)).ForEach(func(k, v []byte) error {
-			var j Job
+			var j office.Job
 			if err := json.Unmarshal(v, &j); err != nil {
 				return err
 			}
@@ -102,10 +103,10 @@ func olderFile(t *testing.T) string {
 		t.Fatal(err)
 	}
 	update(t, s, func(tx *Tx) error {
-		if _, err := tx.AddEvent(Event{ID: "old", Body: []byte("{}")}); err != nil {
+		if _, err := tx.AddEvent(office.Event{ID: "old", Body: []byte("{}")}); err != nil {
 			return err
 		}
-		_, err := tx.PlanJob(Job{PackageID: "p", DocumentID: "d", Kind: "cac", Folder: "/f", Target: "x.pdf"})
+		_, err := tx.PlanJob(office.Job{PackageID: "p", DocumentID: "d", Kind: "cac", Folder: "/f", Target: "x.pdf"})
 		return err
 	})
 	if err := s.Close(); err != nil {
@@ -152,7 +153,7 @@ func TestAMigrationThatFailsLeavesTheFileAsItWas(t *testing.T) {
 		t.Error("the file was changed")
 	}
 	s := openTest(t, path)
-	if _, ok, err := func() (e Event, ok bool, err error) {
+	if _, ok, err := func() (e office.Event, ok bool, err error) {
 		err = s.View(func(tx *Tx) error { e, ok, err = tx.Event("old"); return err })
 		return
 	}(); err != nil || !ok {
@@ -250,9 +251,9 @@ func tryDamaged(t *testing.T, content []byte) error {
 		}
 	} else {
 		err = errors.Join(
-			s.View(func(tx *Tx) error { return tx.Packages(func(Package) bool { return true }) }),
-			s.View(func(tx *Tx) error { return tx.PackageLines(func(PackageLine) bool { return true }) }),
-			s.Update(func(tx *Tx) error { return tx.PutPackage(Package{ID: "new"}) }),
+			s.View(func(tx *Tx) error { return tx.Packages(func(office.Package) bool { return true }) }),
+			s.View(func(tx *Tx) error { return tx.PackageLines(func(office.PackageLine) bool { return true }) }),
+			s.Update(func(tx *Tx) error { return tx.PutPackage(office.Package{ID: "new"}) }),
 			s.Close(),
 		)
 	}
@@ -355,7 +356,7 @@ func TestAFileCutShortWhileOpenIsAnErrorAndNoCrash(t *testing.T) {
 	if err := os.Truncate(path, int64(2*os.Getpagesize())); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.View(func(tx *Tx) error { return tx.Packages(func(Package) bool { return true }) }); !errors.Is(err, ErrCorrupt) {
+	if err := s.View(func(tx *Tx) error { return tx.Packages(func(office.Package) bool { return true }) }); !errors.Is(err, ErrCorrupt) {
 		t.Errorf("View = %v, want ErrCorrupt", err)
 	}
 	if err := s.Update(putDoc("x")); !errors.Is(err, ErrCorrupt) {
@@ -381,7 +382,7 @@ func TestANilPointerInAnUpdateIsNotTakenForDamage(t *testing.T) {
 	s := newTest(t)
 	func() {
 		defer func() { _ = recover() }()
-		var p *Package
+		var p *office.Package
 		_ = s.Update(func(tx *Tx) error { return tx.PutPackage(*p) })
 	}()
 	update(t, s, putDoc("after"))

@@ -2,6 +2,7 @@ package store
 
 import (
 	"bytes"
+	"countersign/internal/office"
 	"errors"
 	"fmt"
 	"time"
@@ -17,23 +18,11 @@ type PackageCounts struct {
 	Saved    int // Package.Saved is set
 }
 
-// Over reports that nobody signs it any more (service-facts.md, 5), unless it is opened again.
-func (s PackageState) Over() bool { return s == PackageExpired || s == PackageRescinded }
-
-// Final reports that the service need not be asked about p again: it is executed and its files are planned, or nobody
-// signs it any more. That the service does not tell about it is never final.
-func (p Package) Final() bool {
-	if p.State == PackageExecuted {
-		return p.Planned
-	}
-	return p.State.Over()
-}
-
-func packageFacets(p Package, row []byte) (f facets) {
-	f.entry(bucketPackageLines, p.line().encode(), row)
+func packageFacets(p office.Package, row []byte) (f facets) {
+	f.entry(bucketPackageLines, encodeLine(p.Line()), row)
 	f.count("packages", 1)
 	switch {
-	case p.State == PackageExecuted:
+	case p.State == office.PackageExecuted:
 		f.count("packages.executed", 1)
 	case !p.State.Over():
 		f.count("packages.open", 1)
@@ -44,7 +33,7 @@ func packageFacets(p Package, row []byte) (f facets) {
 	if !p.Final() && !p.Away {
 		f.entry(bucketPackagesDue, nil, stamp(p.NextCheck), row)
 	}
-	if p.State == PackageExecuted && !p.Planned && !p.Away && !p.Refused.IsZero() {
+	if p.State == office.PackageExecuted && !p.Planned && !p.Away && !p.Refused.IsZero() {
 		f.entry(bucketPackagesRefused, nil, stamp(p.Refused), row)
 	}
 	if p.DraftID != "" {
@@ -62,17 +51,17 @@ func draftKey(id string) []byte {
 }
 
 // Package returns a stored package.
-func (tx *Tx) Package(id string) (Package, bool, error) {
+func (tx *Tx) Package(id string) (office.Package, bool, error) {
 	row, value, err := tx.find(packages, id)
 	if err != nil || value == nil {
-		return Package{}, false, err
+		return office.Package{}, false, err
 	}
 	p, err := tx.packageOf(row, value)
 	return p, err == nil, err
 }
 
 // PutPackage stores a package, new or changed. Its place in the lists follows Created; a zero Created becomes now.
-func (tx *Tx) PutPackage(p Package) error {
+func (tx *Tx) PutPackage(p office.Package) error {
 	row, value, err := tx.find(packages, p.ID)
 	if err != nil {
 		return err
@@ -91,9 +80,9 @@ func (tx *Tx) PutPackage(p Package) error {
 	if err := tx.home(&p.Service, &p.Away); err != nil {
 		return err
 	}
-	p.State = p.State.normal()
+	p.State = p.State.Normal()
 	inUTC(&p.Created, &p.Due, &p.Executed, &p.Checked, &p.NextCheck, &p.Refused)
-	p.Timeline = append([]Moment(nil), p.Timeline...)
+	p.Timeline = append([]office.Moment(nil), p.Timeline...)
 	for i := range p.Timeline {
 		inUTC(&p.Timeline[i].Time)
 	}
@@ -105,7 +94,7 @@ func (tx *Tx) PutPackage(p Package) error {
 
 // Packages calls each with all packages, newest first by Created, until it returns false. Where a list needs only
 // a line of each, PackageLines is many times faster.
-func (tx *Tx) Packages(each func(Package) bool) error {
+func (tx *Tx) Packages(each func(office.Package) bool) error {
 	return tx.newest(bucketPackages, "", func(row, value []byte) (bool, error) {
 		p, err := tx.packageOf(row, value)
 		if errors.Is(err, ErrRecord) {
@@ -120,8 +109,8 @@ func (tx *Tx) Packages(each func(Package) bool) error {
 }
 
 // PackagesDue returns up to limit packages that are not [Package.Final] and due by their NextCheck, longest due first.
-func (tx *Tx) PackagesDue(d Due, limit int) ([]Package, error) {
-	var list []Package
+func (tx *Tx) PackagesDue(d Due, limit int) ([]office.Package, error) {
+	var list []office.Package
 	err := tx.due(bucketPackagesDue, d, func(key []byte) (bool, error) {
 		if len(list) == limit {
 			return false, nil
@@ -133,8 +122,8 @@ func (tx *Tx) PackagesDue(d Due, limit int) ([]Package, error) {
 }
 
 // AllOpen returns every package that is not [Package.Final], in the order of NextCheck.
-func (tx *Tx) AllOpen() ([]Package, error) {
-	var list []Package
+func (tx *Tx) AllOpen() ([]office.Package, error) {
+	var list []office.Package
 	err := tx.oldest(bucketPackagesDue, nil, func(key, _ []byte) (bool, error) {
 		p, err := tx.packageAt(key[8:])
 		return true, collect(tx, &list, p, err)
@@ -144,8 +133,8 @@ func (tx *Tx) AllOpen() ([]Package, error) {
 
 // PackagesRefused returns the packages that everybody has signed and whose files cannot be planned, because the service
 // has not told what that needs since then or longer; the longest refused first.
-func (tx *Tx) PackagesRefused(since time.Time) ([]Package, error) {
-	var list []Package
+func (tx *Tx) PackagesRefused(since time.Time) ([]office.Package, error) {
+	var list []office.Package
 	err := tx.between(bucketPackagesRefused, nil, after(since), func(key, _ []byte) (bool, error) {
 		p, err := tx.packageAt(key[8:])
 		return true, collect(tx, &list, p, err)
@@ -158,10 +147,10 @@ func (tx *Tx) PackagesRefused(since time.Time) ([]Package, error) {
 func (tx *Tx) NextPackageCheck() (time.Time, error) { return tx.first(bucketPackagesDue) }
 
 // PackageByDraft returns the package that was sent from a draft; the newest one, should there be several.
-func (tx *Tx) PackageByDraft(draftID string) (found Package, ok bool, err error) {
+func (tx *Tx) PackageByDraft(draftID string) (found office.Package, ok bool, err error) {
 	prefix := draftKey(draftID)
 	if prefix == nil {
-		return Package{}, false, nil
+		return office.Package{}, false, nil
 	}
 	err = tx.oldest(bucketPackagesByDraft, prefix, func(key, _ []byte) (bool, error) {
 		if len(key) != len(prefix)+16 {

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"countersign/internal/office"
 	"encoding/json"
 	"fmt"
 	"reflect"
@@ -9,7 +10,7 @@ import (
 	"time"
 )
 
-func putPackages(t *testing.T, s *Store, all ...Package) {
+func putPackages(t *testing.T, s *Store, all ...office.Package) {
 	t.Helper()
 	update(t, s, func(tx *Tx) error {
 		for _, p := range all {
@@ -21,7 +22,7 @@ func putPackages(t *testing.T, s *Store, all ...Package) {
 	})
 }
 
-func packageIDs(all []Package) string {
+func packageIDs(all []office.Package) string {
 	var ids []string
 	for _, p := range all {
 		ids = append(ids, p.ID)
@@ -31,18 +32,18 @@ func packageIDs(all []Package) string {
 
 func TestAPackageComesBackAsItWasPut(t *testing.T) {
 	s := newTest(t)
-	want := Package{
-		ID: "p", Name: "Müller \u202e & Söhne", Origin: MadeHere, DraftID: "d", State: "open", Sequential: true,
-		Signers:   []Signer{{ID: "s1", FirstName: "Ana", LastName: "Ruiz", Email: "ana@example.com"}},
-		Documents: []Document{{ID: "d1", SignedBy: []string{"s1"}}}, NextSigners: []string{"s1"}, ExternalData: []byte(`null`),
-		Created: day, Due: at0(time.Hour), Checked: day, NextCheck: at0(time.Minute), Timeline: []Moment{{Time: day, What: "sent"}},
+	want := office.Package{
+		ID: "p", Name: "Müller \u202e & Söhne", Origin: office.MadeHere, DraftID: "d", State: "open", Sequential: true,
+		Signers:   []office.Signer{{ID: "s1", FirstName: "Ana", LastName: "Ruiz", Email: "ana@example.com"}},
+		Documents: []office.Document{{ID: "d1", SignedBy: []string{"s1"}}}, NextSigners: []string{"s1"}, ExternalData: []byte(`null`),
+		Created: day, Due: at0(time.Hour), Checked: day, NextCheck: at0(time.Minute), Timeline: []office.Moment{{Time: day, What: "sent"}},
 	}
 	putPackages(t, s, want)
-	got := read(t, s, func(tx *Tx) (Package, error) { p, _, err := tx.Package("p"); return p, err })
+	got := read(t, s, func(tx *Tx) (office.Package, error) { p, _, err := tx.Package("p"); return p, err })
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got  %+v\nwant %+v", got, want)
 	}
-	if _, ok, err := func() (p Package, ok bool, err error) {
+	if _, ok, err := func() (p office.Package, ok bool, err error) {
 		err = s.View(func(tx *Tx) error { p, ok, err = tx.Package("other"); return err })
 		return
 	}(); ok || err != nil {
@@ -53,13 +54,13 @@ func TestAPackageComesBackAsItWasPut(t *testing.T) {
 func TestPackagesComeNewestFirstAndStopWhenTold(t *testing.T) {
 	s := newTest(t)
 	for i, id := range []string{"b", "c", "a"} {
-		putPackages(t, s, Package{ID: id, Created: at0(time.Duration(i) * time.Hour)})
+		putPackages(t, s, office.Package{ID: id, Created: at0(time.Duration(i) * time.Hour)})
 	}
-	putPackages(t, s, Package{ID: "b", Name: "changed", Created: day}) // a change does not move it
+	putPackages(t, s, office.Package{ID: "b", Name: "changed", Created: day}) // a change does not move it
 	list := func(limit int) string {
-		var got []Package
+		var got []office.Package
 		view(t, s, func(tx *Tx) error {
-			return tx.Packages(func(p Package) bool { got = append(got, p); return len(got) < limit })
+			return tx.Packages(func(p office.Package) bool { got = append(got, p); return len(got) < limit })
 		})
 		return packageIDs(got)
 	}
@@ -73,15 +74,15 @@ func TestPackagesComeNewestFirstAndStopWhenTold(t *testing.T) {
 
 func TestALineTellsWhatAListShows(t *testing.T) {
 	s := newTest(t)
-	putPackages(t, s, Package{ID: "p", Name: "Lease", State: "open", Origin: MadeElsewhere, Created: day, Due: at0(time.Hour),
-		Signers: []Signer{{FirstName: "Ana", LastName: "Ruiz", Email: "ana@example.com"}, {Email: "bo@example.com"}, {LastName: "Li"}, {}}})
-	putPackages(t, s, Package{ID: "p", Name: "Lease 2", State: "executed", Gone: true, Origin: MadeElsewhere, Created: day, Executed: at0(2 * time.Hour),
-		Signers: []Signer{{FirstName: "Ana", LastName: "Ruiz", Email: "ana@example.com"}, {Email: "bo@example.com"}, {LastName: "Li"}, {}}})
-	var got []PackageLine
+	putPackages(t, s, office.Package{ID: "p", Name: "Lease", State: "open", Origin: office.MadeElsewhere, Created: day, Due: at0(time.Hour),
+		Signers: []office.Signer{{FirstName: "Ana", LastName: "Ruiz", Email: "ana@example.com"}, {Email: "bo@example.com"}, {LastName: "Li"}, {}}})
+	putPackages(t, s, office.Package{ID: "p", Name: "Lease 2", State: "executed", Gone: true, Origin: office.MadeElsewhere, Created: day, Executed: at0(2 * time.Hour),
+		Signers: []office.Signer{{FirstName: "Ana", LastName: "Ruiz", Email: "ana@example.com"}, {Email: "bo@example.com"}, {LastName: "Li"}, {}}})
+	var got []office.PackageLine
 	view(t, s, func(tx *Tx) error {
-		return tx.PackageLines(func(l PackageLine) bool { got = append(got, l); return true })
+		return tx.PackageLines(func(l office.PackageLine) bool { got = append(got, l); return true })
 	})
-	want := []PackageLine{{ID: "p", Name: "Lease 2", State: "executed", Origin: MadeElsewhere, Gone: true, Created: day, Executed: at0(2 * time.Hour),
+	want := []office.PackageLine{{ID: "p", Name: "Lease 2", State: "executed", Origin: office.MadeElsewhere, Gone: true, Created: day, Executed: at0(2 * time.Hour),
 		People: "Ana Ruiz <ana@example.com>, bo@example.com, Li"}}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got  %+v\nwant %+v", got, want)
@@ -90,17 +91,17 @@ func TestALineTellsWhatAListShows(t *testing.T) {
 
 func TestAStoredStateHasOneFormHoweverItWasSpelled(t *testing.T) {
 	s := newTest(t)
-	putPackages(t, s, Package{ID: "p", State: " Executed", Created: day})
+	putPackages(t, s, office.Package{ID: "p", State: " Executed", Created: day})
 	// As an earlier version stored it: the service's own spelling.
-	var old Package
-	if err := json.Unmarshal([]byte(`{"id":"q","state":"EXPIRED "}`), &old); err != nil || old.State != PackageExpired || !old.Final() {
+	var old office.Package
+	if err := json.Unmarshal([]byte(`{"id":"q","state":"EXPIRED "}`), &old); err != nil || old.State != office.PackageExpired || !old.Final() {
 		t.Errorf("%+v, %v", old, err)
 	}
-	line, err := decodeLine(PackageLine{ID: "q", State: "Rescinded"}.encode())
-	if err != nil || line.State != PackageRescinded {
+	line, err := decodeLine(encodeLine(office.PackageLine{ID: "q", State: "Rescinded"}))
+	if err != nil || line.State != office.PackageRescinded {
 		t.Errorf("%+v, %v", line, err)
 	}
-	if p := read(t, s, func(tx *Tx) (Package, error) { p, _, err := tx.Package("p"); return p, err }); p.State != PackageExecuted {
+	if p := read(t, s, func(tx *Tx) (office.Package, error) { p, _, err := tx.Package("p"); return p, err }); p.State != office.PackageExecuted {
 		t.Errorf("%+v", p)
 	}
 	if c := read(t, s, (*Tx).PackageCounts); c != (PackageCounts{Total: 1, Executed: 1}) {
@@ -109,7 +110,7 @@ func TestAStoredStateHasOneFormHoweverItWasSpelled(t *testing.T) {
 }
 
 func TestADamagedLineIsAnErrorAndNoCrash(t *testing.T) {
-	whole := Package{ID: "p", Name: "Lease", Created: day}.line().encode()
+	whole := encodeLine(office.Package{ID: "p", Name: "Lease", Created: day}.Line())
 	for n := range whole {
 		if _, err := decodeLine(whole[:n]); err == nil {
 			t.Errorf("cut to %d of %d bytes it was accepted", n, len(whole))
@@ -119,22 +120,22 @@ func TestADamagedLineIsAnErrorAndNoCrash(t *testing.T) {
 
 func TestOnlyPackagesThatAreNotFinalAreAskedAbout(t *testing.T) {
 	cases := []struct {
-		p     Package
+		p     office.Package
 		final bool
 	}{
-		{Package{State: "open"}, false},
-		{Package{State: ""}, false},
-		{Package{State: "something-new"}, false},
-		{Package{State: "executed"}, false},
-		{Package{State: "executed", Planned: true}, true},
-		{Package{State: "Executed", Planned: true}, true},
-		{Package{State: "open", Planned: true}, false},
-		{Package{State: "expired"}, true},
-		{Package{State: "rescinded"}, true},
-		{Package{State: "open", Gone: true}, false},
-		{Package{State: "executed", Gone: true}, false},
-		{Package{State: "executed", Gone: true, Planned: true}, true},
-		{Package{State: "expired", Gone: true}, true},
+		{office.Package{State: "open"}, false},
+		{office.Package{State: ""}, false},
+		{office.Package{State: "something-new"}, false},
+		{office.Package{State: "executed"}, false},
+		{office.Package{State: "executed", Planned: true}, true},
+		{office.Package{State: "Executed", Planned: true}, true},
+		{office.Package{State: "open", Planned: true}, false},
+		{office.Package{State: "expired"}, true},
+		{office.Package{State: "rescinded"}, true},
+		{office.Package{State: "open", Gone: true}, false},
+		{office.Package{State: "executed", Gone: true}, false},
+		{office.Package{State: "executed", Gone: true, Planned: true}, true},
+		{office.Package{State: "expired", Gone: true}, true},
 	}
 	s := newTest(t)
 	var want []string
@@ -142,7 +143,7 @@ func TestOnlyPackagesThatAreNotFinalAreAskedAbout(t *testing.T) {
 		c.p.ID = fmt.Sprint("p", i)
 		c.p.NextCheck = at0(-time.Duration(i) * time.Minute) // later ones have been due for longer
 		putPackages(t, s, c.p)
-		if got := read(t, s, func(tx *Tx) (Package, error) { p, _, err := tx.Package(c.p.ID); return p, err }); got.Final() != c.final {
+		if got := read(t, s, func(tx *Tx) (office.Package, error) { p, _, err := tx.Package(c.p.ID); return p, err }); got.Final() != c.final {
 			t.Errorf("%+v: final %v, want %v", got, got.Final(), c.final)
 		}
 		if !c.final {
@@ -150,7 +151,7 @@ func TestOnlyPackagesThatAreNotFinalAreAskedAbout(t *testing.T) {
 		}
 	}
 	due := func(at time.Time, limit int) string {
-		return packageIDs(read(t, s, func(tx *Tx) ([]Package, error) { return tx.PackagesDue(Due{Now: at}, limit) }))
+		return packageIDs(read(t, s, func(tx *Tx) ([]office.Package, error) { return tx.PackagesDue(Due{Now: at}, limit) }))
 	}
 	if got := due(day, 100); got != strings.Join(want, " ") {
 		t.Errorf("due: %s, want %v", got, want)
@@ -172,25 +173,25 @@ func TestOnlyPackagesThatAreNotFinalAreAskedAbout(t *testing.T) {
 func TestWhatTheServiceDoesNotHandOutIsFoundByHowLong(t *testing.T) {
 	s := newTest(t)
 	putPackages(t, s,
-		Package{ID: "long", State: "executed", Refused: at0(-2 * time.Hour)},
-		Package{ID: "short", State: "executed", Refused: at0(-time.Minute)},
-		Package{ID: "never", State: "executed"},
-		Package{ID: "planned", State: "executed", Planned: true, Refused: at0(-2 * time.Hour)},
-		Package{ID: "open", State: "open", Refused: at0(-2 * time.Hour)})
+		office.Package{ID: "long", State: "executed", Refused: at0(-2 * time.Hour)},
+		office.Package{ID: "short", State: "executed", Refused: at0(-time.Minute)},
+		office.Package{ID: "never", State: "executed"},
+		office.Package{ID: "planned", State: "executed", Planned: true, Refused: at0(-2 * time.Hour)},
+		office.Package{ID: "open", State: "open", Refused: at0(-2 * time.Hour)})
 	for id, refused := range map[string]time.Duration{"long": -3 * time.Hour, "short": -time.Minute, "done": -3 * time.Hour} {
-		j := Job{PackageID: id, Kind: "executed", Folder: "/f", Target: id, Refused: at0(refused)}
+		j := office.Job{PackageID: id, Kind: "executed", Folder: "/f", Target: id, Refused: at0(refused)}
 		plan(t, s, j)
-		if j.State = JobFailed; id == "done" {
-			j.State = JobDone
+		if j.State = office.JobFailed; id == "done" {
+			j.State = office.JobDone
 		}
 		putJob(t, s, j)
 	}
 	for since, want := range map[time.Duration]string{-time.Hour: "long", 0: "long short", -4 * time.Hour: ""} {
-		if got := packageIDs(read(t, s, func(tx *Tx) ([]Package, error) { return tx.PackagesRefused(at0(since)) })); got != want {
+		if got := packageIDs(read(t, s, func(tx *Tx) ([]office.Package, error) { return tx.PackagesRefused(at0(since)) })); got != want {
 			t.Errorf("refused since %v: packages %q, want %q", since, got, want)
 		}
 		var ids []string
-		for _, j := range read(t, s, func(tx *Tx) ([]Job, error) { return tx.JobsRefused(at0(since)) }) {
+		for _, j := range read(t, s, func(tx *Tx) ([]office.Job, error) { return tx.JobsRefused(at0(since)) }) {
 			ids = append(ids, j.PackageID)
 		}
 		if got := strings.Join(ids, " "); got != want {
@@ -205,11 +206,11 @@ func TestTheNextCheckIsKnownWithoutPolling(t *testing.T) {
 	if got := next(); !got.IsZero() {
 		t.Errorf("nothing to check, but next is %v", got)
 	}
-	putPackages(t, s, Package{ID: "a", NextCheck: at0(2 * time.Hour)}, Package{ID: "b", NextCheck: at0(time.Hour)}, Package{ID: "c", State: "expired", NextCheck: day})
+	putPackages(t, s, office.Package{ID: "a", NextCheck: at0(2 * time.Hour)}, office.Package{ID: "b", NextCheck: at0(time.Hour)}, office.Package{ID: "c", State: "expired", NextCheck: day})
 	if got := next(); !got.Equal(at0(time.Hour)) {
 		t.Errorf("next is %v", got)
 	}
-	putPackages(t, s, Package{ID: "d"})
+	putPackages(t, s, office.Package{ID: "d"})
 	if got := next(); got.IsZero() || got.After(day) {
 		t.Errorf("one is due at once, but next is %v", got)
 	}
@@ -218,20 +219,20 @@ func TestTheNextCheckIsKnownWithoutPolling(t *testing.T) {
 func TestAPackageIsFoundByItsDraft(t *testing.T) {
 	s := newTest(t)
 	byDraft := func(id string) string {
-		p, ok := Package{}, false
+		p, ok := office.Package{}, false
 		view(t, s, func(tx *Tx) (err error) { p, ok, err = tx.PackageByDraft(id); return err })
 		if ok != (p.ID != "") {
 			t.Errorf("found %v, %q", ok, p.ID)
 		}
 		return p.ID
 	}
-	putPackages(t, s, Package{ID: "p1", DraftID: "d"}, Package{ID: "p2", DraftID: "d\x00"}, Package{ID: "p3"})
+	putPackages(t, s, office.Package{ID: "p1", DraftID: "d"}, office.Package{ID: "p2", DraftID: "d\x00"}, office.Package{ID: "p3"})
 	for draft, want := range map[string]string{"d": "p1", "d\x00": "p2", "": "", "x": ""} {
 		if got := byDraft(draft); got != want {
 			t.Errorf("draft %q: %q, want %q", draft, got, want)
 		}
 	}
-	putPackages(t, s, Package{ID: "p1"})
+	putPackages(t, s, office.Package{ID: "p1"})
 	if got := byDraft("d"); got != "" {
 		t.Errorf("the link was taken back, but draft d still leads to %q", got)
 	}

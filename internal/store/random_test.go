@@ -1,6 +1,7 @@
 package store
 
 import (
+	"countersign/internal/office"
 	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
@@ -20,13 +21,13 @@ func someTime(rng *rand.Rand) time.Time {
 
 func pick[T any](rng *rand.Rand, from ...T) T { return from[rng.IntN(len(from))] }
 
-func somePackage(rng *rand.Rand) Package {
-	return Package{
+func somePackage(rng *rand.Rand) office.Package {
+	return office.Package{
 		ID:        someID(rng, 300),
 		Name:      "Lease agreement",
-		State:     pick[PackageState](rng, "open", "executed", "expired", "rescinded", "", "EXECUTED", "brand-new"),
+		State:     pick[office.PackageState](rng, "open", "executed", "expired", "rescinded", "", "EXECUTED", "brand-new"),
 		DraftID:   pick(rng, "", someID(rng, 20)),
-		Signers:   []Signer{{FirstName: "Ana", LastName: "Ruiz", Email: "ana@example.com"}},
+		Signers:   []office.Signer{{FirstName: "Ana", LastName: "Ruiz", Email: "ana@example.com"}},
 		Created:   someTime(rng),
 		NextCheck: someTime(rng),
 		Planned:   rng.IntN(2) == 0,
@@ -36,11 +37,11 @@ func somePackage(rng *rand.Rand) Package {
 	}
 }
 
-func someJob(rng *rand.Rand) Job {
-	return Job{
+func someJob(rng *rand.Rand) office.Job {
+	return office.Job{
 		PackageID: someID(rng, 30), DocumentID: pick(rng, "", "d1", "d2"), Kind: pick(rng, "executed", "cac"),
 		Folder: pick(rng, "/f", "/F", "/g"), Target: pick(rng, "a/", "A/", "b/") + someID(rng, 40) + ".pdf",
-		State: pick(rng, JobPending, JobDone, JobFailed), NextTry: someTime(rng), Planned: someTime(rng), Done: someTime(rng), Refused: someTime(rng),
+		State: pick(rng, office.JobPending, office.JobDone, office.JobFailed), NextTry: someTime(rng), Planned: someTime(rng), Done: someTime(rng), Refused: someTime(rng),
 	}
 }
 
@@ -48,14 +49,14 @@ func someJob(rng *rand.Rand) Job {
 func step(tx *Tx, rng *rand.Rand) error {
 	switch rng.IntN(11) {
 	case 0, 1:
-		_, err := tx.AddEvent(Event{ID: someID(rng, 200), Received: someTime(rng), Body: []byte("{}"), PackageID: pick(rng, "", "p")})
+		_, err := tx.AddEvent(office.Event{ID: someID(rng, 200), Received: someTime(rng), Body: []byte("{}"), PackageID: pick(rng, "", "p")})
 		return err
 	case 2:
 		e, ok, err := tx.Event(someID(rng, 200))
 		if err != nil || !ok {
 			return err
 		}
-		e.Outcome, e.Received = pick(rng, EventPending, EventHandled, EventOdd), someTime(rng)
+		e.Outcome, e.Received = pick(rng, office.EventPending, office.EventHandled, office.EventOdd), someTime(rng)
 		return tx.SetEvent(e)
 	case 3, 4:
 		return tx.PutPackage(somePackage(rng))
@@ -65,8 +66,8 @@ func step(tx *Tx, rng *rand.Rand) error {
 	case 6:
 		return tx.PutJob(someJob(rng))
 	case 7:
-		return tx.PutDraft(Draft{ID: someID(rng, 50), NextTry: someTime(rng),
-			State: pick(rng, DraftQueued, DraftAdding, DraftUnknown, DraftSent, DraftFailed, DraftCancelled)})
+		return tx.PutDraft(office.Draft{ID: someID(rng, 50), NextTry: someTime(rng),
+			State: pick(rng, office.DraftQueued, office.DraftAdding, office.DraftUnknown, office.DraftSent, office.DraftFailed, office.DraftCancelled)})
 	case 8:
 		_, err := tx.CountDay(day.AddDate(0, 0, rng.IntN(30)))
 		return err
@@ -74,7 +75,7 @@ func step(tx *Tx, rng *rand.Rand) error {
 		_, err := tx.ForgetEvents(rng.IntN(20), 5)
 		return err
 	default:
-		return tx.AddActivity(Activity{Time: someTime(rng), Text: "x"})
+		return tx.AddActivity(office.Activity{Time: someTime(rng), Text: "x"})
 	}
 }
 
@@ -136,7 +137,7 @@ func recount(t *testing.T, s *Store) {
 			index[ids] = addTo(index[ids], id, string(row))
 		}
 		all(bucketEvents, func(row, value []byte) error {
-			e, err := decode[Event](bucketEvents, row, value)
+			e, err := decode[office.Event](bucketEvents, row, value)
 			expect(eventFacets(e, row))
 			own(bucketEventIDs, e.ID, row)
 			return err
@@ -151,18 +152,18 @@ func recount(t *testing.T, s *Store) {
 			return nil
 		})
 		all(bucketPackages, func(row, value []byte) error {
-			p, err := decode[Package](bucketPackages, row, value)
+			p, err := decode[office.Package](bucketPackages, row, value)
 			expect(packageFacets(p, row))
 			own(bucketPackageIDs, p.ID, row)
 			return err
 		})
 		all(bucketJobs, func(key, value []byte) error {
-			j, err := decode[Job](bucketJobs, key, value)
+			j, err := decode[office.Job](bucketJobs, key, value)
 			expect(jobFacets(j))
 			return err
 		})
 		all(bucketDrafts, func(row, value []byte) error {
-			d, err := decode[Draft](bucketDrafts, row, value)
+			d, err := decode[office.Draft](bucketDrafts, row, value)
 			expect(draftFacets(d, row))
 			own(bucketDraftIDs, d.ID, row)
 			return err

@@ -2,6 +2,7 @@ package store
 
 import (
 	"bytes"
+	"countersign/internal/office"
 	"errors"
 	"fmt"
 	"slices"
@@ -35,7 +36,7 @@ func nothingIsGivenUp(b *bolt.Tx) error {
 		return err
 	}
 	return tx.oldest(bucketJobs, nil, func(key, value []byte) (bool, error) {
-		j, err := decode[Job](bucketJobs, key, value)
+		j, err := decode[office.Job](bucketJobs, key, value)
 		if errors.Is(err, ErrRecord) {
 			return true, nil // it is left out from now on as it was before
 		}
@@ -65,9 +66,9 @@ func (tx *Tx) forgetCounts(names ...string) error {
 }
 
 func (tx *Tx) reindexPackages() error {
-	var gone []Package
+	var gone []office.Package
 	err := tx.oldest(bucketPackages, nil, func(row, value []byte) (bool, error) {
-		p, err := decode[Package](bucketPackages, row, value)
+		p, err := decode[office.Package](bucketPackages, row, value)
 		if errors.Is(err, ErrRecord) {
 			return true, nil
 		}
@@ -84,7 +85,7 @@ func (tx *Tx) reindexPackages() error {
 			return err
 		}
 		p.Gone = false
-		p.Timeline = slices.DeleteFunc(p.Timeline, func(m Moment) bool { return m.What == "ended" && m.Ref == "gone" })
+		p.Timeline = slices.DeleteFunc(p.Timeline, func(m office.Moment) bool { return m.What == "ended" && m.Ref == "gone" })
 		err = tx.PutPackage(p)
 	}
 	return err

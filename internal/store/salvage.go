@@ -2,6 +2,7 @@ package store
 
 import (
 	"bytes"
+	"countersign/internal/office"
 	"errors"
 	"fmt"
 )
@@ -10,38 +11,38 @@ import (
 // The service is asked about it as about any other, and what it answers is the new record.
 
 // packageAt reads the package of a row.
-func (tx *Tx) packageAt(row []byte) (Package, error) {
+func (tx *Tx) packageAt(row []byte) (office.Package, error) {
 	value, err := tx.get(bucketPackages, row)
 	if err != nil {
-		return Package{}, err
+		return office.Package{}, err
 	}
 	return tx.packageOf(row, value)
 }
 
 // packageOf reads the package of a row from its record, or from what else is known of it.
-func (tx *Tx) packageOf(row, value []byte) (Package, error) {
-	p, err := decode[Package](bucketPackages, row, value)
+func (tx *Tx) packageOf(row, value []byte) (office.Package, error) {
+	p, err := decode[office.Package](bucketPackages, row, value)
 	if !errors.Is(err, ErrRecord) {
 		return p, err
 	}
 	known, lost := tx.salvage(row)
 	if lost != nil {
-		return Package{}, fmt.Errorf("%w; %w", err, lost)
+		return office.Package{}, fmt.Errorf("%w; %w", err, lost)
 	}
 	return known, nil
 }
 
 // salvage is the package of a row without its record. Its facets are those that the record had.
-func (tx *Tx) salvage(row []byte) (Package, error) {
+func (tx *Tx) salvage(row []byte) (office.Package, error) {
 	value, err := tx.get(bucketPackageLines, row)
 	if err != nil {
-		return Package{}, err
+		return office.Package{}, err
 	}
 	l, err := decodeLine(value)
 	if err != nil {
-		return Package{}, err
+		return office.Package{}, err
 	}
-	p := Package{
+	p := office.Package{
 		ID: l.ID, Name: l.Name, Origin: l.Origin, State: l.State, Created: l.Created, Due: l.Due, Executed: l.Executed,
 		SignersDone: l.SignersDone, SignersTotal: l.SignersTotal, Gone: l.Gone, Planned: l.Planned, Saved: l.Saved,
 	}
@@ -63,7 +64,7 @@ func (tx *Tx) salvage(row []byte) (Package, error) {
 			return false, nil
 		})
 		if err != nil {
-			return Package{}, err
+			return office.Package{}, err
 		}
 	}
 	return p, nil

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"countersign/internal/office"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -84,11 +85,11 @@ func prepareForgetting(tx *bolt.Tx) error {
 		return err
 	}
 	err = tx.Bucket([]byte(bucketEvents)).ForEach(func(row, value []byte) error {
-		e, err := decode[Event](bucketEvents, row, value)
+		e, err := decode[office.Event](bucketEvents, row, value)
 		if errors.Is(err, ErrRecord) {
 			return nil // an event that cannot be read is never forgotten, and keeps nothing from being brought up to date
 		}
-		if err != nil || !e.forgettable() {
+		if err != nil || !forgettable(e) {
 			return err
 		}
 		return old.Put(oldKey(e, row), nil)

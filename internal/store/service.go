@@ -1,6 +1,9 @@
 package store
 
-import "errors"
+import (
+	"countersign/internal/office"
+	"errors"
+)
 
 // keyService is where bucketMeta keeps the name of the service in use.
 var keyService = []byte("service")
@@ -53,15 +56,15 @@ func (tx *Tx) UseService(name string) error {
 }
 
 type records struct {
-	packages []Package
-	jobs     []Job
-	drafts   []Draft
+	packages []office.Package
+	jobs     []office.Job
+	drafts   []office.Draft
 }
 
 // notAtHome are the records whose Service or Away is not as it is to be while name is in use.
 func (tx *Tx) notAtHome(name string) (r records, err error) {
 	wrong := func(service string, away bool) bool { return service == "" || away != (service != name) }
-	err = tx.Packages(func(p Package) bool {
+	err = tx.Packages(func(p office.Package) bool {
 		if wrong(p.Service, p.Away) {
 			r.packages = append(r.packages, p)
 		}
@@ -80,7 +83,7 @@ func (tx *Tx) notAtHome(name string) (r records, err error) {
 		return r, err
 	}
 	return r, tx.oldest(bucketJobs, nil, func(key, value []byte) (bool, error) {
-		j, err := decode[Job](bucketJobs, key, value)
+		j, err := decode[office.Job](bucketJobs, key, value)
 		if errors.Is(err, ErrRecord) {
 			tx.leaveOut(err)
 			return true, nil

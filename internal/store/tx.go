@@ -2,6 +2,7 @@ package store
 
 import (
 	"bytes"
+	"countersign/internal/office"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
@@ -185,7 +186,7 @@ func (tx *Tx) place(s shelf, id string, row []byte, at time.Time, record any) ([
 
 // newest calls each with the records of a bucket from the newest, or from the one before the cursor, until it returns
 // false or an error.
-func (tx *Tx) newest(bucket string, before Cursor, each func(key, value []byte) (bool, error)) error {
+func (tx *Tx) newest(bucket string, before office.Cursor, each func(key, value []byte) (bool, error)) error {
 	b, err := tx.bucket(bucket)
 	if err != nil {
 		return err
@@ -193,7 +194,7 @@ func (tx *Tx) newest(bucket string, before Cursor, each func(key, value []byte) 
 	c := b.Cursor()
 	key, value := c.Last()
 	if before != "" {
-		at, err := before.key()
+		at, err := cursorKey(before)
 		if err != nil {
 			return err
 		}
@@ -237,7 +238,7 @@ func (tx *Tx) between(bucket string, start, end []byte, each func(key, value []b
 }
 
 // page reads up to limit records of a bucket, newest first, and the cursor of the next page.
-func page[T any](tx *Tx, bucket string, before Cursor, limit int) (records []T, next Cursor, err error) {
+func page[T any](tx *Tx, bucket string, before office.Cursor, limit int) (records []T, next office.Cursor, err error) {
 	var last []byte
 	err = tx.newest(bucket, before, func(key, value []byte) (bool, error) {
 		if len(records) >= limit {

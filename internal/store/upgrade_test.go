@@ -2,6 +2,7 @@ package store
 
 import (
 	"bytes"
+	"countersign/internal/office"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -23,14 +24,14 @@ func released(version int) (file, content string) {
 
 // everything is what the methods of Tx read, of every kind of record.
 type everything struct {
-	Events, Pending, Odd          []Event
-	Packages, Open, Due, Withheld []Package
-	Lines                         []PackageLine
-	OfDraft                       Package
-	Jobs, JobsDue, Failed, Recent []Job
-	Refused                       []Job
-	Drafts, DraftsDue             []Draft
-	Activities                    []Activity
+	Events, Pending, Odd          []office.Event
+	Packages, Open, Due, Withheld []office.Package
+	Lines                         []office.PackageLine
+	OfDraft                       office.Package
+	Jobs, JobsDue, Failed, Recent []office.Job
+	Refused                       []office.Job
+	Drafts, DraftsDue             []office.Draft
+	Activities                    []office.Activity
 	EventCounts                   EventCounts
 	PackageCounts                 PackageCounts
 	JobCounts                     JobCounts
@@ -49,8 +50,8 @@ func readEverything(tx *Tx) (e everything, err error) {
 	keep(err)
 	e.Odd, err = tx.OddEvents(100)
 	keep(err)
-	keep(tx.Packages(func(p Package) bool { e.Packages = append(e.Packages, p); return true }))
-	keep(tx.PackageLines(func(l PackageLine) bool { e.Lines = append(e.Lines, l); return true }))
+	keep(tx.Packages(func(p office.Package) bool { e.Packages = append(e.Packages, p); return true }))
+	keep(tx.PackageLines(func(l office.PackageLine) bool { e.Lines = append(e.Lines, l); return true }))
 	e.Open, err = tx.AllOpen()
 	keep(err)
 	e.Due, err = tx.PackagesDue(Due{Now: at0(2 * time.Hour)}, 100)
@@ -99,41 +100,41 @@ func readEverything(tx *Tx) (e everything, err error) {
 func fillEverything(tx *Tx) error {
 	var failed []error
 	keep := func(err error) { failed = append(failed, err) }
-	ana := Signer{ID: "s1", FirstName: "Ana", LastName: "Ruiz", Email: "ana@example.com"}
-	jan := Signer{ID: "s2", FirstName: "Jan", LastName: "Weber", Email: "jan@example.com"}
-	lease := Document{ID: "d1", Name: "Lease", FileName: "lease.pdf", ExternalID: "x1", Executed: true, SignedBy: []string{"s1", "s2"}}
-	for i, outcome := range []Outcome{EventPending, EventHandled, EventOdd} {
-		_, err := tx.AddEvent(Event{ID: fmt.Sprint("event-", i), Action: "package_executed", PackageID: "package-executed",
+	ana := office.Signer{ID: "s1", FirstName: "Ana", LastName: "Ruiz", Email: "ana@example.com"}
+	jan := office.Signer{ID: "s2", FirstName: "Jan", LastName: "Weber", Email: "jan@example.com"}
+	lease := office.Document{ID: "d1", Name: "Lease", FileName: "lease.pdf", ExternalID: "x1", Executed: true, SignedBy: []string{"s1", "s2"}}
+	for i, outcome := range []office.Outcome{office.EventPending, office.EventHandled, office.EventOdd} {
+		_, err := tx.AddEvent(office.Event{ID: fmt.Sprint("event-", i), Action: "package_executed", PackageID: "package-executed",
 			Time: at0(time.Minute), Received: at0(time.Duration(i) * time.Hour), Body: []byte(`{"eventId":"1"}`),
 			URL: "https://example.com/hook", Outcome: outcome, Reason: "Why.", Copies: i})
 		keep(err)
 	}
-	keep(tx.PutPackage(Package{ID: "package-open", Name: "Öffnung", Origin: MadeHere, DraftID: "draft-sent", State: "open",
-		Sequential: true, Signers: []Signer{ana, jan}, NextSigners: []string{"s2"}, Documents: []Document{lease},
+	keep(tx.PutPackage(office.Package{ID: "package-open", Name: "Öffnung", Origin: office.MadeHere, DraftID: "draft-sent", State: "open",
+		Sequential: true, Signers: []office.Signer{ana, jan}, NextSigners: []string{"s2"}, Documents: []office.Document{lease},
 		ExternalData: json.RawMessage(`{"a":1}`), Created: day, Due: at0(time.Hour), NextCheck: at0(time.Hour),
-		Reference: "R-1", SignersDone: 1, SignersTotal: 2, Timeline: []Moment{{Time: day, What: "signed", Who: "s1", Ref: "d1"}}}))
-	keep(tx.PutPackage(Package{ID: "package-executed", Name: "Lease", Origin: MadeElsewhere, State: "executed", OrganizationID: "o",
-		MemberID: "m", Signers: []Signer{ana}, Documents: []Document{lease}, Created: at0(time.Minute), Executed: at0(time.Hour),
+		Reference: "R-1", SignersDone: 1, SignersTotal: 2, Timeline: []office.Moment{{Time: day, What: "signed", Who: "s1", Ref: "d1"}}}))
+	keep(tx.PutPackage(office.Package{ID: "package-executed", Name: "Lease", Origin: office.MadeElsewhere, State: "executed", OrganizationID: "o",
+		MemberID: "m", Signers: []office.Signer{ana}, Documents: []office.Document{lease}, Created: at0(time.Minute), Executed: at0(time.Hour),
 		Checked: at0(time.Hour), Planned: true, Saved: true}))
-	keep(tx.PutPackage(Package{ID: "package-gone", Origin: MadeElsewhere, Created: at0(time.Hour), Gone: true, Problem: "It is gone."}))
-	keep(tx.PutPackage(Package{ID: "package-withheld", Origin: MadeHere, State: "executed", Created: at0(time.Hour), Executed: at0(time.Hour),
+	keep(tx.PutPackage(office.Package{ID: "package-gone", Origin: office.MadeElsewhere, Created: at0(time.Hour), Gone: true, Problem: "It is gone."}))
+	keep(tx.PutPackage(office.Package{ID: "package-withheld", Origin: office.MadeHere, State: "executed", Created: at0(time.Hour), Executed: at0(time.Hour),
 		Refused: at0(time.Hour)}))
-	for _, j := range []Job{
-		{Kind: "executed", DocumentID: "d1", Target: "Lease/Lease - signed.pdf", State: JobDone, Size: 123, SHA256: "ab", Done: at0(time.Hour)},
-		{Kind: "cac", DocumentID: "d1", Target: "Lease/Lease - certificate.pdf", State: JobFailed, Tries: 9, Problem: "Full.", Refused: day},
-		{Kind: "masterfile", Target: "Lease/master file.pdf", Wanted: "Lease/master.pdf", State: JobPending, NextTry: at0(time.Hour)},
+	for _, j := range []office.Job{
+		{Kind: "executed", DocumentID: "d1", Target: "Lease/Lease - signed.pdf", State: office.JobDone, Size: 123, SHA256: "ab", Done: at0(time.Hour)},
+		{Kind: "cac", DocumentID: "d1", Target: "Lease/Lease - certificate.pdf", State: office.JobFailed, Tries: 9, Problem: "Full.", Refused: day},
+		{Kind: "masterfile", Target: "Lease/master file.pdf", Wanted: "Lease/master.pdf", State: office.JobPending, NextTry: at0(time.Hour)},
 	} {
 		j.PackageID, j.Folder, j.Planned = "package-executed", "/srv/signed", day
 		_, err := tx.PlanJob(j)
 		keep(err)
 	}
-	for _, state := range []DraftState{DraftQueued, DraftAdding, DraftUnknown, DraftSent, DraftFailed, DraftCancelled} {
-		keep(tx.PutDraft(Draft{ID: "draft-" + string(state), Name: "Offer", Message: "Please.", Due: at0(time.Hour),
-			ExternalData: json.RawMessage(`{"b":2}`), Signers: []Signer{ana, jan}, State: state, Created: day, Tries: 1,
+	for _, state := range []office.DraftState{office.DraftQueued, office.DraftAdding, office.DraftUnknown, office.DraftSent, office.DraftFailed, office.DraftCancelled} {
+		keep(tx.PutDraft(office.Draft{ID: "draft-" + string(state), Name: "Offer", Message: "Please.", Due: at0(time.Hour),
+			ExternalData: json.RawMessage(`{"b":2}`), Signers: []office.Signer{ana, jan}, State: state, Created: day, Tries: 1,
 			NextTry: at0(time.Hour), Problem: "Refused.", PackageID: "package-open",
-			Files: []DraftFile{{Path: "/a.pdf", Name: "a.pdf", Size: 1, SHA256: "cd", ExternalID: "x", FileID: "f", Uploaded: day}}}))
+			Files: []office.DraftFile{{Path: "/a.pdf", Name: "a.pdf", Size: 1, SHA256: "cd", ExternalID: "x", FileID: "f", Uploaded: day}}}))
 	}
-	keep(tx.AddActivity(Activity{Time: day, Kind: "saved", PackageID: "package-executed", EventID: "event-1", Text: "Saved."}))
+	keep(tx.AddActivity(office.Activity{Time: day, Kind: "saved", PackageID: "package-executed", EventID: "event-1", Text: "Saved."}))
 	_, err := tx.Once("notified package-executed")
 	keep(err)
 	keep(tx.PutSealed("refresh token", []byte{1, 2, 3, 0xff}))
@@ -181,7 +182,7 @@ func TestStateOfEveryReleaseOpens(t *testing.T) {
 				return err
 			}
 			p.State = "executed"
-			return errors.Join(tx.PutPackage(p), tx.PutPackage(Package{ID: "new", Created: at0(3 * time.Hour)}))
+			return errors.Join(tx.PutPackage(p), tx.PutPackage(office.Package{ID: "new", Created: at0(3 * time.Hour)}))
 		})
 		if n := len(read(t, s, readEverything).Packages); n != len(before.Packages)+1 {
 			t.Errorf("schema %d: %d packages after one was added", version, n)

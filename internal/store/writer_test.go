@@ -1,6 +1,7 @@
 package store
 
 import (
+	"countersign/internal/office"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -168,7 +169,7 @@ func TestAnUpdateThatEndsItsGoroutineDoesNotEndTheStore(t *testing.T) {
 func TestAFailedUpdateChangesNothing(t *testing.T) {
 	s := newTest(t)
 	err := s.Update(func(tx *Tx) error {
-		if _, err := tx.AddEvent(Event{ID: "e"}); err != nil {
+		if _, err := tx.AddEvent(office.Event{ID: "e"}); err != nil {
 			return err
 		}
 		return ErrNotFound

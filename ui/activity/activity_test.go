@@ -13,7 +13,7 @@ import (
 	"fyne.io/fyne/v2"
 
 	"countersign/internal/agent"
-	"countersign/internal/store"
+	"countersign/internal/office"
 	"countersign/ui/officetest"
 	"countersign/ui/screentest"
 )
@@ -35,10 +35,10 @@ func newBench(t *testing.T, office *officetest.Office) *bench {
 }
 
 // numbered are n events, newest first, numbered from the oldest on.
-func numbered(n int) []store.Event {
-	list := make([]store.Event, n)
+func numbered(n int) []office.Event {
+	list := make([]office.Event, n)
 	for i := range list {
-		list[i] = store.Event{ID: fmt.Sprint("e", n-i), Action: "document_signed", PackageID: "p1", Outcome: store.EventHandled,
+		list[i] = office.Event{ID: fmt.Sprint("e", n-i), Action: "document_signed", PackageID: "p1", Outcome: office.EventHandled,
 			Received: officetest.Now.Add(-time.Duration(i) * time.Minute), Body: []byte(`{"a":1}`)}
 	}
 	return list
@@ -77,16 +77,16 @@ func TestEventsAreReadAsFarAsTheyAreLookedAt(t *testing.T) {
 func TestAListOfEventsNeverHasAGap(t *testing.T) {
 	make := func(ids ...string) (list []event) {
 		for _, id := range ids {
-			list = append(list, event{Event: store.Event{ID: id}})
+			list = append(list, event{Event: office.Event{ID: id}})
 		}
 		return list
 	}
 	for _, c := range []struct {
 		name       string
 		old, fresh []event
-		next       store.Cursor
+		next       office.Cursor
 		want       string
-		cursor     store.Cursor
+		cursor     office.Cursor
 	}{
 		{"one came", make("4", "3", "2", "1"), make("5", "4", "3"), "n", "5 4 3 2 1", "o"},
 		{"too many came", make("4", "3"), make("9", "8", "7"), "n", "9 8 7", "n"},
@@ -111,7 +111,7 @@ func TestAnEventThatWasNotUnderstoodCanBeTriedAgain(t *testing.T) {
 	b.screen.ChooseEvent(5)
 	b.screen.events.eventDetail.retry(func() { t.Error("it can be tried") })
 	b.Settle()
-	if got := b.screen.events.eventDetail.event; got.Outcome != store.EventPending || got.Reason != "" {
+	if got := b.screen.events.eventDetail.event; got.Outcome != office.EventPending || got.Reason != "" {
 		t.Errorf("it is %q, %q", got.Outcome, got.Reason)
 	}
 	b.Office.Change(agent.ActivityChanged, func(o *officetest.Office) { o.Arrived[5].ID = "another" })
@@ -221,7 +221,7 @@ func TestTheDiaryKeepsItsPlace(t *testing.T) {
 	b := newBench(t, officetest.Busy())
 	b.screen.happened.list.Select(2)
 	b.Office.Change(agent.ActivityChanged, func(o *officetest.Office) {
-		o.Happened = append([]store.Activity{{Time: officetest.Now, Kind: "event", Text: "Ana Ruiz signed."}}, o.Happened...)
+		o.Happened = append([]office.Activity{{Time: officetest.Now, Kind: "event", Text: "Ana Ruiz signed."}}, o.Happened...)
 	})
 	b.Reload()
 	if b.screen.happened.list.At() != 3 {

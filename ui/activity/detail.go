@@ -12,7 +12,7 @@ import (
 	fynetheme "fyne.io/fyne/v2/theme"
 	"fyne.io/fyne/v2/widget"
 
-	"countersign/internal/store"
+	"countersign/internal/office"
 	"countersign/ui/async"
 	"countersign/ui/i18n"
 	"countersign/ui/theme"
@@ -113,7 +113,7 @@ func (l *eventDetail) facts() fyne.CanvasObject {
 func (l *eventDetail) buttons() fyne.CanvasObject {
 	again := widgets.NewButtonWithIcon(lang.L("Try again"), fynetheme.ViewRefreshIcon(), nil)
 	again.OnTapped = func() { again.Disable(); l.retry(again.Enable) }
-	if l.event.Outcome == store.EventPending {
+	if l.event.Outcome == office.EventPending {
 		again.Disable() // it is waiting already
 	}
 	open := widgets.NewButtonWithIcon(lang.L("Show the package"), fynetheme.StorageIcon(), l.openPackage)

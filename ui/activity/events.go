@@ -12,7 +12,7 @@ import (
 	fynetheme "fyne.io/fyne/v2/theme"
 	"fyne.io/fyne/v2/widget"
 
-	"countersign/internal/store"
+	"countersign/internal/office"
 	"countersign/ui/async"
 	"countersign/ui/env"
 	"countersign/ui/i18n"
@@ -28,7 +28,7 @@ const (
 
 // event is an event with the name of its package.
 type event struct {
-	store.Event
+	office.Event
 	name string
 }
 
@@ -60,7 +60,7 @@ func (n *names) of(id string) string {
 }
 
 // page reads a page of events, newest first; next is empty when it was the last.
-func (n *names) page(before store.Cursor, limit int) (page []event, next store.Cursor) {
+func (n *names) page(before office.Cursor, limit int) (page []event, next office.Cursor) {
 	list, next := n.office.Events(before, limit)
 	page = make([]event, len(list))
 	for i, e := range list {
@@ -80,7 +80,7 @@ type events struct {
 	split       fyne.CanvasObject
 	empty       fyne.CanvasObject
 	rows        []event
-	next        store.Cursor // where the next page begins; empty when there is none
+	next        office.Cursor // where the next page begins; empty when there is none
 	reading     bool
 	chosen      string       // event id
 	wanted      atomic.Int32 // how many are to be read anew
@@ -111,7 +111,7 @@ func (v *events) content() fyne.CanvasObject {
 }
 
 // fill takes the newest events; those behind them stay.
-func (v *events) fill(fresh []event, next store.Cursor) {
+func (v *events) fill(fresh []event, next office.Cursor) {
 	top, hidden := v.list.Top()
 	anchor := ""
 	if top > 0 && top < len(v.rows) {
@@ -129,7 +129,7 @@ func (v *events) fill(fresh []event, next store.Cursor) {
 
 // merge puts fresh, the newest events, in front of those that were read before. When the two do not meet, because so
 // many came meanwhile, the old ones are dropped: a list never has a gap.
-func merge(old []event, oldNext store.Cursor, fresh []event, next store.Cursor) ([]event, store.Cursor) {
+func merge(old []event, oldNext office.Cursor, fresh []event, next office.Cursor) ([]event, office.Cursor) {
 	if len(fresh) == 0 || next == "" {
 		return fresh, next
 	}
@@ -143,7 +143,7 @@ func merge(old []event, oldNext store.Cursor, fresh []event, next store.Cursor) 
 }
 
 // oldNextOr is the cursor behind the old events where some of them stay, else that behind the fresh ones.
-func oldNextOr(next, oldNext store.Cursor, stay int) store.Cursor {
+func oldNextOr(next, oldNext office.Cursor, stay int) office.Cursor {
 	if stay > 0 {
 		return oldNext
 	}
@@ -173,7 +173,7 @@ func (v *events) more() {
 	from := v.next
 	type page struct {
 		rows []event
-		next store.Cursor
+		next office.Cursor
 	}
 	async.Then(v.screen.env.Work, func(context.Context) (p page, _ error) {
 		p.rows, p.next = v.screen.names.page(from, pageLength)

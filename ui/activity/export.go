@@ -15,7 +15,7 @@ import (
 	"fyne.io/fyne/v2/lang"
 	"fyne.io/fyne/v2/theme"
 
-	"countersign/internal/store"
+	"countersign/internal/office"
 	"countersign/ui/async"
 	"countersign/ui/browse"
 	"countersign/ui/i18n"
@@ -77,7 +77,7 @@ func writeEvents(ctx context.Context, to io.Writer, from *names, zone *time.Loca
 		}
 		return t.In(zone).Format(time.RFC3339)
 	}
-	cursor := store.Cursor("")
+	cursor := office.Cursor("")
 	for {
 		page, next := from.page(cursor, pageLength)
 		for _, e := range page {

@@ -6,7 +6,7 @@ import (
 	fynetheme "fyne.io/fyne/v2/theme"
 	"fyne.io/fyne/v2/widget"
 
-	"countersign/internal/store"
+	"countersign/internal/office"
 	"countersign/ui/i18n"
 	"countersign/ui/theme"
 	"countersign/ui/widgets"
@@ -15,7 +15,7 @@ import (
 // diary is the tab of what happened, in words, newest first.
 type diary struct {
 	screen  *Screen
-	entries []store.Activity
+	entries []office.Activity
 	list    *widgets.List
 	inset   fyne.CanvasObject // the list with room around it
 	empty   fyne.CanvasObject
@@ -38,7 +38,7 @@ func (d *diary) content() fyne.CanvasObject {
 	return d.inset
 }
 
-func (d *diary) fill(entries []store.Activity) {
+func (d *diary) fill(entries []office.Activity) {
 	top, hidden := d.list.Top()
 	// Lines are only ever added in front, so the ones there were are found by counting from the end of the old list.
 	added := addedInFront(d.entries, entries)
@@ -54,7 +54,7 @@ func (d *diary) fill(entries []store.Activity) {
 }
 
 // addedInFront is how many lines are newer than the newest of the old ones.
-func addedInFront(old, now []store.Activity) int {
+func addedInFront(old, now []office.Activity) int {
 	if len(old) == 0 {
 		return 0
 	}

@@ -13,7 +13,7 @@ import (
 	"fyne.io/fyne/v2/theme"
 
 	"countersign/internal/agent"
-	"countersign/internal/store"
+	"countersign/internal/office"
 	"countersign/ui/async"
 	"countersign/ui/env"
 	"countersign/ui/widgets"
@@ -94,9 +94,9 @@ func (s *Screen) ShowRefused() { s.tabs.Choose(tabRefused) }
 
 // news is what Reload reads.
 type news struct {
-	happened []store.Activity
+	happened []office.Activity
 	events   []event
-	next     store.Cursor
+	next     office.Cursor
 	refused  []agent.Refusal
 	counts   agent.EventCounts
 }

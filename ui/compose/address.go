@@ -4,13 +4,13 @@ import (
 	"net/mail"
 	"strings"
 
-	"countersign/internal/store"
+	"countersign/internal/office"
 )
 
 // addresses reads people from text as mail programs copy it: "Ana Ruiz <ana@example.com>", "Ruiz, Ana <ana@…>", several
 // of them separated by commas, semicolons or lines, with or without names. Text that is not wholly made of addresses
 // gives nothing.
-func addresses(text string) (people []store.Signer) {
+func addresses(text string) (people []office.Signer) {
 	for _, piece := range pieces(text) {
 		signer, ok := address(piece)
 		if !ok {
@@ -41,15 +41,15 @@ func pieces(text string) (list []string) {
 	return list
 }
 
-func address(piece string) (store.Signer, bool) {
+func address(piece string) (office.Signer, bool) {
 	name, email, named := strings.Cut(piece, "<")
 	if !named {
-		return store.Signer{Email: piece}, isAddress(piece)
+		return office.Signer{Email: piece}, isAddress(piece)
 	}
 	email, rest, closed := strings.Cut(email, ">")
 	email = strings.TrimSpace(email)
 	if !closed || strings.TrimSpace(rest) != "" || !isAddress(email) {
-		return store.Signer{}, false
+		return office.Signer{}, false
 	}
 	signer := splitName(strings.Trim(strings.TrimSpace(name), `"'“”`))
 	signer.Email = email
@@ -57,7 +57,7 @@ func address(piece string) (store.Signer, bool) {
 }
 
 // splitName splits a name in two: "Ruiz, Ana" at its comma, else the last word is the last name.
-func splitName(name string) (s store.Signer) {
+func splitName(name string) (s office.Signer) {
 	if last, first, ok := strings.Cut(name, ","); ok {
 		s.FirstName, s.LastName = strings.TrimSpace(first), strings.TrimSpace(last)
 		return s

@@ -4,7 +4,7 @@ import (
 	"fyne.io/fyne/v2/lang"
 
 	"countersign/internal/agent"
-	"countersign/internal/store"
+	"countersign/internal/office"
 	"countersign/ui/browse"
 	"countersign/ui/widgets"
 )
@@ -51,7 +51,7 @@ func (s *Screen) begin(d agent.Draft) {
 }
 
 // edit brings back a draft that was not taken, to be changed and sent in its place.
-func (s *Screen) edit(kept store.Draft) {
+func (s *Screen) edit(kept office.Draft) {
 	d := agent.Draft{Name: kept.Name, Message: kept.Message, Sequential: kept.Sequential, Due: kept.Due, Signers: kept.Signers, ExternalData: kept.ExternalData}
 	for _, f := range kept.Files {
 		d.Files = append(d.Files, f.Path)

@@ -10,7 +10,7 @@ import (
 	"fyne.io/fyne/v2/test"
 
 	"countersign/internal/agent"
-	"countersign/internal/store"
+	"countersign/internal/office"
 	"countersign/ui/officetest"
 	"countersign/ui/screentest"
 )
@@ -23,9 +23,9 @@ type bench struct {
 	screen *Screen
 }
 
-func newBench(t *testing.T, office *officetest.Office) *bench {
+func newBench(t *testing.T, o *officetest.Office) *bench {
 	t.Helper()
-	b := &bench{Bench: screentest.New(t, office)}
+	b := &bench{Bench: screentest.New(t, o)}
 	b.screen = New(b.Env)
 	b.Open(b.screen, big)
 	return b
@@ -78,8 +78,8 @@ func (b *bench) paste(text string) {
 }
 
 var (
-	ana = store.Signer{FirstName: "Ana", LastName: "Ruiz", Email: "ana.ruiz@example.com"}
-	jan = store.Signer{FirstName: "Jan", LastName: "Weber", Email: "jan.weber@example.com"}
+	ana = office.Signer{FirstName: "Ana", LastName: "Ruiz", Email: "ana.ruiz@example.com"}
+	jan = office.Signer{FirstName: "Jan", LastName: "Weber", Email: "jan.weber@example.com"}
 )
 
-func filled(signers ...store.Signer) agent.Draft { return agent.Draft{Signers: signers} }
+func filled(signers ...office.Signer) agent.Draft { return agent.Draft{Signers: signers} }

@@ -15,16 +15,16 @@ import (
 	"fyne.io/fyne/v2/test"
 
 	"countersign/internal/agent"
-	"countersign/internal/store"
+	"countersign/internal/office"
 	"countersign/ui/officetest"
 )
 
 var big, small = fyne.NewSize(905, 720), fyne.NewSize(665, 560) // what the window leaves beside the sidebar
 
 func TestAPackageIsSentByKeysAlone(t *testing.T) {
-	office := officetest.Busy()
-	office.Known = []store.Signer{jan, ana}
-	b := newBench(t, office)
+	o := officetest.Busy()
+	o.Known = []office.Signer{jan, ana}
+	b := newBench(t, o)
 	b.add("b.pdf", "Lease.pdf") // as the program's arguments
 	b.Window.Canvas().Focus(b.screen.docs[0].dragHandle)
 	b.alt(fyne.KeyDown) // Lease.pdf comes first
@@ -36,12 +36,12 @@ func TestAPackageIsSentByKeysAlone(t *testing.T) {
 	b.write("an")
 	b.key(fyne.KeyDown)
 	b.key(fyne.KeyReturn) // takes Ana, does not send
-	if len(office.Sent) != 0 || b.screen.people[0].signer() != ana {
-		t.Fatalf("sent %d, the signer is %+v", len(office.Sent), b.screen.people[0].signer())
+	if len(o.Sent) != 0 || b.screen.people[0].signer() != ana {
+		t.Fatalf("sent %d, the signer is %+v", len(o.Sent), b.screen.people[0].signer())
 	}
 	b.key(fyne.KeyReturn)
 	b.Settle()
-	if len(office.Sent) != 0 || b.focused() == fyne.Focusable(b.screen.people[0].email) {
+	if len(o.Sent) != 0 || b.focused() == fyne.Focusable(b.screen.people[0].email) {
 		t.Fatal("Enter goes to the next field, and sends nothing")
 	}
 	b.tab(1) // past the button that adds a signer
@@ -54,11 +54,11 @@ func TestAPackageIsSentByKeysAlone(t *testing.T) {
 	b.Window.Canvas().Focus(b.screen.people[0].email)
 	b.focused().(fyne.Shortcutable).TypedShortcut(&desktop.CustomShortcut{KeyName: fyne.KeyReturn, Modifier: fyne.KeyModifierControl})
 	b.Settle()
-	if len(office.Sent) != 1 {
-		t.Fatalf("sent %d; the bar says %q", len(office.Sent), b.screen.bar.text.Text)
+	if len(o.Sent) != 1 {
+		t.Fatalf("sent %d; the bar says %q", len(o.Sent), b.screen.bar.text.Text)
 	}
-	got := office.Sent[0]
-	if got.Name != "Lease" || got.Message != "Hello" || !slices.Equal(got.Signers, []store.Signer{ana}) || string(got.ExternalData) != `{"reference":"K-7"}` ||
+	got := o.Sent[0]
+	if got.Name != "Lease" || got.Message != "Hello" || !slices.Equal(got.Signers, []office.Signer{ana}) || string(got.ExternalData) != `{"reference":"K-7"}` ||
 		got.Due.Format(time.DateOnly) != "2026-11-30" || !strings.HasSuffix(got.Files[0], "Lease.pdf") || len(got.Files) != 2 {
 		t.Errorf("sent %+v", got)
 	}
@@ -107,7 +107,7 @@ func TestPastingFillsTheFields(t *testing.T) {
 	b := newBench(t, officetest.Busy())
 	b.Window.Canvas().Focus(b.screen.people[0].first)
 	b.paste("Ana Ruiz <ana.ruiz@example.com>; Jan Weber <jan.weber@example.com>")
-	if got := b.screen.draft().Signers; !slices.Equal(got, []store.Signer{ana, jan}) {
+	if got := b.screen.draft().Signers; !slices.Equal(got, []office.Signer{ana, jan}) {
 		t.Errorf("got %+v", got)
 	}
 	b.screen.addSigner(noSigner, true)
@@ -118,17 +118,17 @@ func TestPastingFillsTheFields(t *testing.T) {
 	b.Window.Canvas().Focus(b.screen.people[2].email)
 	b.write("Bo Li <bo@example.com>")
 	b.tab(1)
-	if got := b.screen.people[2].signer(); got != (store.Signer{FirstName: "Bo", LastName: "Li", Email: "bo@example.com"}) {
+	if got := b.screen.people[2].signer(); got != (office.Signer{FirstName: "Bo", LastName: "Li", Email: "bo@example.com"}) {
 		t.Errorf("what is typed is taken apart when the field is left, got %+v", got)
 	}
 }
 
 func TestWhatCannotBeSentSaysSoAtOnce(t *testing.T) {
-	office := officetest.Busy()
-	office.OnInspect = func(path string) agent.FileInfo {
+	o := officetest.Busy()
+	o.OnInspect = func(path string) agent.FileInfo {
 		return agent.FileInfo{Path: path, Name: "Offer.pdf", Size: 1, Problem: "“Offer.pdf” is protected by a password. Remove the protection and add it again"}
 	}
-	b := newBench(t, office)
+	b := newBench(t, o)
 	b.add("Offer.pdf")
 	d := b.screen.docs[0]
 	if !d.say.Visible() || !strings.HasSuffix(d.say.Text, "add it again.") {
@@ -137,7 +137,7 @@ func TestWhatCannotBeSentSaysSoAtOnce(t *testing.T) {
 	b.screen.Fill(filled(ana))
 	b.send()
 	b.Settle()
-	if len(office.Sent) != 0 {
+	if len(o.Sent) != 0 {
 		t.Error("it must not be sent")
 	}
 	b.screen.due.SetText("2026-11-20")
@@ -147,14 +147,14 @@ func TestWhatCannotBeSentSaysSoAtOnce(t *testing.T) {
 }
 
 func TestSeveralDocumentsBecomeAPackageEach(t *testing.T) {
-	office := officetest.Busy()
-	office.OnSend = func(_ context.Context, d agent.Draft, _ func(agent.SendState)) (agent.SendState, error) {
+	o := officetest.Busy()
+	o.OnSend = func(_ context.Context, d agent.Draft, _ func(agent.SendState)) (agent.SendState, error) {
 		if d.Name == "b" {
-			return agent.SendState{DraftID: "draft-b", State: store.DraftFailed, Problem: "the service did not like it"}, nil
+			return agent.SendState{DraftID: "draft-b", State: office.DraftFailed, Problem: "the service did not like it"}, nil
 		}
-		return agent.SendState{State: store.DraftSent, PackageID: d.Name}, nil
+		return agent.SendState{State: office.DraftSent, PackageID: d.Name}, nil
 	}
-	b := newBench(t, office)
+	b := newBench(t, o)
 	b.add("a.pdf", "b.pdf", "c.pdf")
 	b.screen.Fill(filled(ana))
 	b.screen.each.SetSelected(b.screen.each.Options[1])
@@ -163,8 +163,8 @@ func TestSeveralDocumentsBecomeAPackageEach(t *testing.T) {
 	}
 	b.send()
 	b.Settle()
-	if len(office.Sent) != 3 || len(office.Sent[0].Files) != 1 {
-		t.Fatalf("sent %+v", office.Sent)
+	if len(o.Sent) != 3 || len(o.Sent[0].Files) != 1 {
+		t.Fatalf("sent %+v", o.Sent)
 	}
 	if got := fmt.Sprint(b.names()); got != "[b.pdf]" || b.screen.docs[0].refused != "The service did not like it." || b.screen.docs[0].draft != "draft-b" {
 		t.Errorf("what was refused stays with its reason: %s %+v", got, b.screen.docs[0].refused)
@@ -175,21 +175,21 @@ func TestSeveralDocumentsBecomeAPackageEach(t *testing.T) {
 }
 
 // slow makes an office whose sending waits for the person.
-func slow(office *officetest.Office) (begun <-chan struct{}) {
+func slow(o *officetest.Office) (begun <-chan struct{}) {
 	began := make(chan struct{})
-	office.OnSend = func(ctx context.Context, _ agent.Draft, progress func(agent.SendState)) (agent.SendState, error) {
-		progress(agent.SendState{DraftID: "d1", State: store.DraftQueued, Sent: 60_000, Total: 96_422})
+	o.OnSend = func(ctx context.Context, _ agent.Draft, progress func(agent.SendState)) (agent.SendState, error) {
+		progress(agent.SendState{DraftID: "d1", State: office.DraftQueued, Sent: 60_000, Total: 96_422})
 		close(began)
 		<-ctx.Done()
-		return agent.SendState{DraftID: "d1", State: store.DraftQueued}, ctx.Err()
+		return agent.SendState{DraftID: "d1", State: office.DraftQueued}, ctx.Err()
 	}
 	return began
 }
 
 func TestSendingShowsABarForEachFileAndCanGoOnAlone(t *testing.T) {
-	office := officetest.Busy()
-	begun := slow(office)
-	b := newBench(t, office)
+	o := officetest.Busy()
+	begun := slow(o)
+	b := newBench(t, o)
 	b.add("a.pdf", "b.pdf")
 	b.screen.Fill(filled(ana))
 	b.send()
@@ -204,8 +204,8 @@ func TestSendingShowsABarForEachFileAndCanGoOnAlone(t *testing.T) {
 	}
 	b.screen.Leave()
 	b.Settle()
-	if len(office.Cancelled) != 0 || len(b.screen.docs) != 0 || b.screen.run != nil {
-		t.Error("the office keeps it, and there is room for the next")
+	if len(o.Cancelled) != 0 || len(b.screen.docs) != 0 || b.screen.run != nil {
+		t.Error("the o keeps it, and there is room for the next")
 	}
 	if last := b.Notices[len(b.Notices)-1]; last != "“a” will be sent automatically as soon as possible." {
 		t.Errorf("said %q", last)
@@ -213,24 +213,24 @@ func TestSendingShowsABarForEachFileAndCanGoOnAlone(t *testing.T) {
 }
 
 func TestWhileNobodyIsSignedInItSaysWhatItWaitsFor(t *testing.T) {
-	office := officetest.Busy()
-	office.State.SignedIn = false
+	o := officetest.Busy()
+	o.State.SignedIn = false
 	stored := make(chan struct{})
-	office.OnSend = func(ctx context.Context, d agent.Draft, _ func(agent.SendState)) (agent.SendState, error) {
-		office.Change(agent.OutboxChanged, func(o *officetest.Office) {
-			o.Waiting = []store.Draft{{ID: "d1", Name: d.Name, State: store.DraftQueued, Created: officetest.Now, Files: []store.DraftFile{{Path: d.Files[0]}}}}
+	o.OnSend = func(ctx context.Context, d agent.Draft, _ func(agent.SendState)) (agent.SendState, error) {
+		o.Change(agent.OutboxChanged, func(o *officetest.Office) {
+			o.Waiting = []office.Draft{{ID: "d1", Name: d.Name, State: office.DraftQueued, Created: officetest.Now, Files: []office.DraftFile{{Path: d.Files[0]}}}}
 		})
 		close(stored)
 		<-ctx.Done()
-		return agent.SendState{DraftID: "d1", State: store.DraftQueued}, ctx.Err()
+		return agent.SendState{DraftID: "d1", State: office.DraftQueued}, ctx.Err()
 	}
-	b := newBench(t, office)
+	b := newBench(t, o)
 	b.add("a.pdf")
 	b.screen.Fill(filled(ana))
 	b.send()
 	b.Until(func() bool { return strings.HasPrefix(b.screen.bar.text.Text, "You are not signed in.") })
 	<-stored
-	b.screen.showOutbox(office.Drafts())
+	b.screen.showOutbox(o.Drafts())
 	if len(b.screen.outbox.Objects) != 0 {
 		t.Error("what the bar tells about is not told again beside")
 	}
@@ -243,25 +243,25 @@ func TestWhileNobodyIsSignedInItSaysWhatItWaitsFor(t *testing.T) {
 
 func TestStoppingTakesBackInTimeOrSaysThatItIsTooLate(t *testing.T) {
 	for name, c := range map[string]struct {
-		state store.DraftState
+		state office.DraftState
 		left  int
 		said  string
 	}{
-		"in time":  {store.DraftQueued, 1, "Cancelled. Nothing was sent."},
-		"too late": {store.DraftAdding, 0, "Too late to cancel. The signing service already has the package."},
+		"in time":  {office.DraftQueued, 1, "Cancelled. Nothing was sent."},
+		"too late": {office.DraftAdding, 0, "Too late to cancel. The signing service already has the package."},
 	} {
 		t.Run(name, func(t *testing.T) {
-			office := officetest.Busy()
-			office.Waiting = []store.Draft{{ID: "d1", Name: "a", State: c.state}}
-			begun := slow(office)
-			b := newBench(t, office)
+			o := officetest.Busy()
+			o.Waiting = []office.Draft{{ID: "d1", Name: "a", State: c.state}}
+			begun := slow(o)
+			b := newBench(t, o)
 			b.add("a.pdf")
 			b.screen.Fill(filled(ana))
 			b.send()
 			<-begun
 			b.screen.Stop()
 			b.Settle()
-			if len(b.screen.docs) != c.left || b.screen.bar.text.Text != c.said || len(office.Cancelled) != 1 {
+			if len(b.screen.docs) != c.left || b.screen.bar.text.Text != c.said || len(o.Cancelled) != 1 {
 				t.Errorf("%d documents left, said %q", len(b.screen.docs), b.screen.bar.text.Text)
 			}
 		})
@@ -269,34 +269,34 @@ func TestStoppingTakesBackInTimeOrSaysThatItIsTooLate(t *testing.T) {
 }
 
 func TestDraftsOfAnEarlierStartAreShownAndDecided(t *testing.T) {
-	office := officetest.Busy()
-	office.Waiting = []store.Draft{
-		{ID: "q", Name: "Queued", State: store.DraftQueued, Problem: "the signing service did not answer"},
-		{ID: "f", Name: "Refused", State: store.DraftFailed, Problem: "No.", Signers: []store.Signer{jan}, Files: []store.DraftFile{{Path: "/x/r.pdf"}}},
+	o := officetest.Busy()
+	o.Waiting = []office.Draft{
+		{ID: "q", Name: "Queued", State: office.DraftQueued, Problem: "the signing service did not answer"},
+		{ID: "f", Name: "Refused", State: office.DraftFailed, Problem: "No.", Signers: []office.Signer{jan}, Files: []office.DraftFile{{Path: "/x/r.pdf"}}},
 	}
-	b := newBench(t, office)
-	b.screen.edit(office.Waiting[1])
+	b := newBench(t, o)
+	b.screen.edit(o.Waiting[1])
 	b.Settle()
-	if got := b.screen.draft(); got.Name != "Refused" || len(got.Files) != 1 || !slices.Equal(got.Signers, []store.Signer{jan}) {
+	if got := b.screen.draft(); got.Name != "Refused" || len(got.Files) != 1 || !slices.Equal(got.Signers, []office.Signer{jan}) {
 		t.Fatalf("brought back %+v", got)
 	}
 	b.send()
 	b.Settle()
-	if left := office.Drafts(); len(left) != 1 || left[0].ID != "q" {
+	if left := o.Drafts(); len(left) != 1 || left[0].ID != "q" {
 		t.Errorf("what is sent now takes the place of what was refused: %+v", left)
 	}
 }
 
 func TestAPastPackageIsSentAgainLikeBefore(t *testing.T) {
 	b := newBench(t, officetest.Busy())
-	b.screen.Like(agent.Draft{Name: "Lease", Message: "hello", Sequential: true, Signers: []store.Signer{ana, jan},
+	b.screen.Like(agent.Draft{Name: "Lease", Message: "hello", Sequential: true, Signers: []office.Signer{ana, jan},
 		Due: officetest.Now.Add(-time.Hour), ExternalData: externalData("K-7"), Files: []string{"/x/lease.pdf"}})
 	b.Settle()
 	got := b.screen.draft()
 	if got.Name != "Lease" || got.Message != "hello" || !got.Sequential || len(got.Signers) != 2 || !got.Due.IsZero() || referenceIn(got.ExternalData) != "K-7" || len(got.Files) != 1 {
 		t.Errorf("got %+v", got)
 	}
-	b.screen.Like(agent.Draft{Name: "Another", Signers: []store.Signer{jan}})
+	b.screen.Like(agent.Draft{Name: "Another", Signers: []office.Signer{jan}})
 	if b.Window.Canvas().Overlays().Top() == nil || b.screen.name.Text != "Lease" {
 		t.Error("it asks before it takes the place of something typed")
 	}
@@ -306,7 +306,7 @@ func TestWhatIsTypedMovesToAScreenInAnotherLanguage(t *testing.T) {
 	b := newBench(t, officetest.Busy())
 	b.add("a.pdf")
 	b.screen.name.SetText("My own name")
-	b.screen.Fill(agent.Draft{Message: "hello", Signers: []store.Signer{{Email: "half@"}, jan}, Sequential: true, ExternalData: externalData("K-7")})
+	b.screen.Fill(agent.Draft{Message: "hello", Signers: []office.Signer{{Email: "half@"}, jan}, Sequential: true, ExternalData: externalData("K-7")})
 	other := newBench(t, b.Office)
 	other.Settle()
 	if got, want := fmt.Sprint(other.screen.draft()), fmt.Sprint(b.screen.draft()); got != want {
@@ -315,14 +315,14 @@ func TestWhatIsTypedMovesToAScreenInAnotherLanguage(t *testing.T) {
 }
 
 func TestAPackageThatNeedsItsFieldsPlacedIsNotSaidToBeOnItsWay(t *testing.T) {
-	office := officetest.Busy()
-	office.OnSend = func(context.Context, agent.Draft, func(agent.SendState)) (agent.SendState, error) {
-		office.Change(agent.PackagesChanged, func(o *officetest.Office) {
-			o.Rows = append(o.Rows, agent.PackageRow{Package: store.Package{ID: "n1", Name: "a", State: "draft"}})
+	o := officetest.Busy()
+	o.OnSend = func(context.Context, agent.Draft, func(agent.SendState)) (agent.SendState, error) {
+		o.Change(agent.PackagesChanged, func(o *officetest.Office) {
+			o.Rows = append(o.Rows, agent.PackageRow{Package: office.Package{ID: "n1", Name: "a", State: "draft"}})
 		})
-		return agent.SendState{State: store.DraftSent, PackageID: "n1"}, nil
+		return agent.SendState{State: office.DraftSent, PackageID: "n1"}, nil
 	}
-	b := newBench(t, office)
+	b := newBench(t, o)
 	b.add("a.pdf")
 	b.screen.Fill(filled(ana))
 	b.send()
@@ -333,11 +333,11 @@ func TestAPackageThatNeedsItsFieldsPlacedIsNotSaidToBeOnItsWay(t *testing.T) {
 }
 
 func TestAnErrorBeforeAnythingBeganKeepsWhatIsTyped(t *testing.T) {
-	office := officetest.Busy()
-	office.OnSend = func(context.Context, agent.Draft, func(agent.SendState)) (agent.SendState, error) {
+	o := officetest.Busy()
+	o.OnSend = func(context.Context, agent.Draft, func(agent.SendState)) (agent.SendState, error) {
 		return agent.SendState{}, errors.New("the disk is full")
 	}
-	b := newBench(t, office)
+	b := newBench(t, o)
 	b.add("a.pdf")
 	b.screen.Fill(filled(ana))
 	b.send()

@@ -9,7 +9,7 @@ import (
 	"fyne.io/fyne/v2/lang"
 
 	"countersign/internal/agent"
-	"countersign/internal/store"
+	"countersign/internal/office"
 	"countersign/ui/i18n"
 )
 
@@ -43,7 +43,7 @@ func referenceIn(data json.RawMessage) string {
 }
 
 // promise is the button's text: what pressing it will do.
-func promise(documents int, signers []store.Signer, each bool) string {
+func promise(documents int, signers []office.Signer, each bool) string {
 	if documents == 0 || len(signers) == 0 {
 		return lang.L("Send")
 	}
@@ -69,7 +69,7 @@ func stage(adding bool, sent, total int64) string {
 func parts(s agent.SendState, sizes []int64) []float64 {
 	list := make([]float64, len(sizes))
 	left := s.Sent
-	if s.State == store.DraftAdding || s.State == store.DraftSent {
+	if s.State == office.DraftAdding || s.State == office.DraftSent {
 		left = s.Total
 	}
 	for i, size := range sizes {

@@ -8,7 +8,7 @@ import (
 	"fyne.io/fyne/v2"
 
 	"countersign/internal/agent"
-	"countersign/internal/store"
+	"countersign/internal/office"
 	"countersign/ui/day"
 	"countersign/ui/i18n"
 	"countersign/ui/officetest"
@@ -31,36 +31,36 @@ func TestTheNameIsProposedFromTheFirstFile(t *testing.T) {
 }
 
 func TestErrorsStandBesideTheirField(t *testing.T) {
-	ana := store.Signer{FirstName: "Ana", LastName: "Ruiz", Email: "ana@example.com"}
-	with := func(change func(*store.Signer)) store.Signer { s := ana; change(&s); return s }
+	ana := office.Signer{FirstName: "Ana", LastName: "Ruiz", Email: "ana@example.com"}
+	with := func(change func(*office.Signer)) office.Signer { s := ana; change(&s); return s }
 	good := []*document{{path: "/x/a.pdf", looked: true}}
 	for name, c := range map[string]struct {
 		docs    []*document
 		each    bool
 		name    string
-		signers []store.Signer
+		signers []office.Signer
 		due     string
 		want    wrong
 	}{
-		"fine":            {good, false, "A", []store.Signer{ana}, "2026-11-21", wrong{signer: []wrongSigner{{}}}},
+		"fine":            {good, false, "A", []office.Signer{ana}, "2026-11-21", wrong{signer: []wrongSigner{{}}}},
 		"nothing":         {nil, false, "", nil, "", wrong{files: "Add at least one document.", signers: "Add at least one signer."}},
-		"bad file":        {[]*document{{looked: true, info: agent.FileInfo{Problem: "x"}}}, false, "A", []store.Signer{ana}, "", wrong{files: "The marked documents cannot be sent.", signer: []wrongSigner{{}}}},
-		"still reading":   {[]*document{{path: "a"}}, false, "A", []store.Signer{ana}, "", wrong{files: "The documents are still loading. Try again in a moment.", signer: []wrongSigner{{}}}},
-		"each by itself":  {append(good, good...), true, "", []store.Signer{ana}, "", wrong{signer: []wrongSigner{{}}}},
-		"no package name": {good, false, "  ", []store.Signer{ana}, "", wrong{name: "Give the package a name.", signer: []wrongSigner{{}}}},
-		"one name is enough": {good, false, "A", []store.Signer{with(func(s *store.Signer) { s.FirstName = "" })}, "",
+		"bad file":        {[]*document{{looked: true, info: agent.FileInfo{Problem: "x"}}}, false, "A", []office.Signer{ana}, "", wrong{files: "The marked documents cannot be sent.", signer: []wrongSigner{{}}}},
+		"still reading":   {[]*document{{path: "a"}}, false, "A", []office.Signer{ana}, "", wrong{files: "The documents are still loading. Try again in a moment.", signer: []wrongSigner{{}}}},
+		"each by itself":  {append(good, good...), true, "", []office.Signer{ana}, "", wrong{signer: []wrongSigner{{}}}},
+		"no package name": {good, false, "  ", []office.Signer{ana}, "", wrong{name: "Give the package a name.", signer: []wrongSigner{{}}}},
+		"one name is enough": {good, false, "A", []office.Signer{with(func(s *office.Signer) { s.FirstName = "" })}, "",
 			wrong{signer: []wrongSigner{{}}}},
-		"no name": {good, false, "A", []store.Signer{{Email: "a@b.ch"}}, "", wrong{signer: []wrongSigner{{"Enter a name.", true}}}},
-		"no address": {good, false, "A", []store.Signer{with(func(s *store.Signer) { s.Email = "" })}, "",
+		"no name": {good, false, "A", []office.Signer{{Email: "a@b.ch"}}, "", wrong{signer: []wrongSigner{{"Enter a name.", true}}}},
+		"no address": {good, false, "A", []office.Signer{with(func(s *office.Signer) { s.Email = "" })}, "",
 			wrong{signer: []wrongSigner{{text: "Enter an e-mail address."}}}},
-		"half an address": {good, false, "A", []store.Signer{with(func(s *store.Signer) { s.Email = "ana@example" })}, "",
+		"half an address": {good, false, "A", []office.Signer{with(func(s *office.Signer) { s.Email = "ana@example" })}, "",
 			wrong{signer: []wrongSigner{{text: "This is not an e-mail address."}}}},
-		"a name in the address": {good, false, "A", []store.Signer{with(func(s *store.Signer) { s.Email = "Ana <ana@example.com>" })}, "",
+		"a name in the address": {good, false, "A", []office.Signer{with(func(s *office.Signer) { s.Email = "Ana <ana@example.com>" })}, "",
 			wrong{signer: []wrongSigner{{text: "This is not an e-mail address."}}}},
-		"twice": {good, false, "A", []store.Signer{ana, with(func(s *store.Signer) { s.Email = "ANA@example.com" })}, "",
+		"twice": {good, false, "A", []office.Signer{ana, with(func(s *office.Signer) { s.Email = "ANA@example.com" })}, "",
 			wrong{signer: []wrongSigner{{}, {text: "This e-mail address is already in the list."}}}},
-		"yesterday": {good, false, "A", []store.Signer{ana}, "2026-11-20", wrong{due: "This date has passed.", signer: []wrongSigner{{}}}},
-		"no day":    {good, false, "A", []store.Signer{ana}, "next week", wrong{due: "Enter a date, for example 12/31/2026.", signer: []wrongSigner{{}}}},
+		"yesterday": {good, false, "A", []office.Signer{ana}, "2026-11-20", wrong{due: "This date has passed.", signer: []wrongSigner{{}}}},
+		"no day":    {good, false, "A", []office.Signer{ana}, "next week", wrong{due: "Enter a date, for example 12/31/2026.", signer: []wrongSigner{{}}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := check(c.docs, agent.Draft{Name: c.name, Signers: c.signers, Due: parseDue(american, c.due, officetest.Now)}, c.each, c.due, american, officetest.Now)
@@ -143,9 +143,9 @@ func TestMovingKeepsTheOrderOfTheOthers(t *testing.T) {
 }
 
 func TestPastedPeopleAreTakenApart(t *testing.T) {
-	ana := store.Signer{FirstName: "Ana", LastName: "Ruiz", Email: "ana@example.com"}
-	jan := store.Signer{FirstName: "Jan Peter", LastName: "Weber", Email: "jan@example.com"}
-	for text, want := range map[string][]store.Signer{
+	ana := office.Signer{FirstName: "Ana", LastName: "Ruiz", Email: "ana@example.com"}
+	jan := office.Signer{FirstName: "Jan Peter", LastName: "Weber", Email: "jan@example.com"}
+	for text, want := range map[string][]office.Signer{
 		"Ana Ruiz <ana@example.com>":                                          {ana},
 		"  \"Ana Ruiz\"   <ana@example.com>\n":                                {ana},
 		"Ruiz, Ana <ana@example.com>":                                         {ana},
@@ -169,7 +169,7 @@ func TestPastedPeopleAreTakenApart(t *testing.T) {
 }
 
 func TestPeopleAreOfferedByTheBeginningOfANameOrAddress(t *testing.T) {
-	known := []store.Signer{{FirstName: "Ana", LastName: "Ruiz", Email: "ana.ruiz@example.com"},
+	known := []office.Signer{{FirstName: "Ana", LastName: "Ruiz", Email: "ana.ruiz@example.com"},
 		{FirstName: "Jan", LastName: "Weber", Email: "jw@example.com"}, {FirstName: "Anatol", LastName: "van Dam", Email: "avd@example.com"}}
 	for text, want := range map[string]int{"an": 2, "ANA R": 1, "ruiz": 1, "jw@": 1, "dam": 1, "uiz": 0, "": 3, "ana.ruiz@example.com": 0} {
 		if got := matching(known, text, nil); len(got) != want {
@@ -188,9 +188,9 @@ func TestProgressIsSharedOutOverTheFilesInTheirOrder(t *testing.T) {
 		want  []float64
 	}{
 		"nothing yet":   {agent.SendState{}, []float64{0, 0, 0}},
-		"in the first":  {agent.SendState{State: store.DraftQueued, Sent: 25, Total: 150}, []float64{0.25, 0, 0}},
-		"in the second": {agent.SendState{State: store.DraftQueued, Sent: 125, Total: 150}, []float64{1, 0, 0.5}},
-		"handed over":   {agent.SendState{State: store.DraftAdding, Total: 150}, []float64{1, 0, 1}},
+		"in the first":  {agent.SendState{State: office.DraftQueued, Sent: 25, Total: 150}, []float64{0.25, 0, 0}},
+		"in the second": {agent.SendState{State: office.DraftQueued, Sent: 125, Total: 150}, []float64{1, 0, 0.5}},
+		"handed over":   {agent.SendState{State: office.DraftAdding, Total: 150}, []float64{1, 0, 1}},
 	} {
 		if got := parts(c.state, sizes); !slices.Equal(got, c.want) {
 			t.Errorf("%s: got %v, want %v", name, got, c.want)

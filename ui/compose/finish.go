@@ -6,7 +6,7 @@ import (
 
 	"fyne.io/fyne/v2/lang"
 
-	"countersign/internal/store"
+	"countersign/internal/office"
 	"countersign/ui/async"
 	"countersign/ui/i18n"
 	"countersign/ui/theme"
@@ -74,10 +74,10 @@ func (s *Screen) tell(r *run, people int) {
 // present shows the package that was sent. One that the service keeps until its fields are placed is not on its way
 // yet; the screen of packages offers the editor for that.
 func (s *Screen) present(id, name, text string) {
-	async.Then(s.env.Work, func(context.Context) (store.PackageState, error) {
+	async.Then(s.env.Work, func(context.Context) (office.PackageState, error) {
 		row, _ := s.env.Office.Package(id)
 		return row.State, nil
-	}, func(state store.PackageState, _ error) {
+	}, func(state office.PackageState, _ error) {
 		if i18n.IsDraft(state) {
 			text = lang.L("“{{.Name}}” is not sent yet. Finish it in the browser by marking where each signer signs.", i18n.V{"Name": name})
 		}

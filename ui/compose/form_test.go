@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"countersign/internal/agent"
-	"countersign/internal/store"
+	"countersign/internal/office"
 	"countersign/ui/i18n"
 	"countersign/ui/officetest"
 	"countersign/ui/outbox"
@@ -22,7 +22,7 @@ func TestAHalfFilledFormIsThereAgainAtTheNextStart(t *testing.T) {
 	b := newBench(t, officetest.Busy())
 	b.add("Lease.pdf", "Rules.pdf")
 	b.screen.docs[1].draft = "refused-before"
-	b.screen.Fill(agent.Draft{Message: "hello", Signers: []store.Signer{{Email: "half@"}, jan}, Sequential: true, ExternalData: externalData("K-7")})
+	b.screen.Fill(agent.Draft{Message: "hello", Signers: []office.Signer{{Email: "half@"}, jan}, Sequential: true, ExternalData: externalData("K-7")})
 	b.screen.each.SetSelected(b.screen.each.Options[1])
 	b.screen.due.SetText("friday")
 
@@ -111,7 +111,7 @@ func TestClearEmptiesTheFormAndCanBeUndone(t *testing.T) {
 	waits := false
 	b.screen.OnWaiting = func(w bool) { waits = w }
 	b.add("a.pdf", "b.pdf")
-	b.screen.Fill(agent.Draft{Message: "hello", Signers: []store.Signer{ana, jan}, Sequential: true, ExternalData: externalData("K-7")})
+	b.screen.Fill(agent.Draft{Message: "hello", Signers: []office.Signer{ana, jan}, Sequential: true, ExternalData: externalData("K-7")})
 	b.screen.due.SetText("12/31/2026")
 	before := b.screen.form()
 	if !b.screen.clearing.Visible() || !waits {
@@ -198,7 +198,7 @@ func TestAFolderWithManyDocumentsIsAskedAbout(t *testing.T) {
 }
 
 func TestWhatTheOfficeGoesOnTryingSaysSo(t *testing.T) {
-	d := store.Draft{State: store.DraftQueued, Problem: "The signing service could not be reached. Check the internet connection."}
+	d := office.Draft{State: office.DraftQueued, Problem: "The signing service could not be reached. Check the internet connection."}
 	if _, got := outbox.State(d); got != d.Problem+" Your package will be sent automatically." {
 		t.Errorf("said %q", got)
 	}

@@ -10,7 +10,7 @@ import (
 	"fyne.io/fyne/v2"
 
 	"countersign/internal/agent"
-	"countersign/internal/store"
+	"countersign/internal/office"
 	"countersign/ui/officetest"
 )
 
@@ -76,13 +76,13 @@ func told(o *officetest.Office) *officetest.Office {
 func lease(t *testing.T, o *officetest.Office) *bench {
 	b := newBench(t, told(o))
 	b.add("Lease Sonnenweg 4.pdf", "House rules.docx", "Floor plans.pdf")
-	b.screen.Fill(agent.Draft{Message: "Here is the lease as we discussed it on the phone.", Sequential: true, Signers: []store.Signer{jan, ana},
+	b.screen.Fill(agent.Draft{Message: "Here is the lease as we discussed it on the phone.", Sequential: true, Signers: []office.Signer{jan, ana},
 		Due: time.Date(2026, 11, 30, 23, 59, 59, 0, officetest.Now.Location()), ExternalData: externalData("2026-118")})
 	return b
 }
 
 func suggesting(t *testing.T, o *officetest.Office) *bench {
-	o.Known = []store.Signer{ana, {FirstName: "Anatol", LastName: "van Dam", Email: "a.very.long.address@subdomain.of.a.company.example.com"},
+	o.Known = []office.Signer{ana, {FirstName: "Anatol", LastName: "van Dam", Email: "a.very.long.address@subdomain.of.a.company.example.com"},
 		{Email: "andere@example.com"}, jan}
 	b := newBench(t, told(o))
 	b.add("Lease Sonnenweg 4.pdf")
@@ -96,7 +96,7 @@ func wrongEverywhere(t *testing.T, o *officetest.Office) *bench {
 	o.Waiting = officetest.Wrong().Waiting
 	b := newBench(t, told(o))
 	b.add("Offer.pdf", "Empty.pdf")
-	b.screen.Fill(agent.Draft{Signers: []store.Signer{{FirstName: "Ana", Email: "ana@example"}}})
+	b.screen.Fill(agent.Draft{Signers: []office.Signer{{FirstName: "Ana", Email: "ana@example"}}})
 	b.screen.due.SetText("2026-11-01")
 	b.send()
 	return b

@@ -8,7 +8,7 @@ import (
 	"fyne.io/fyne/v2/lang"
 	"fyne.io/fyne/v2/widget"
 
-	"countersign/internal/store"
+	"countersign/internal/office"
 	"countersign/ui/async"
 	"countersign/ui/i18n"
 	"countersign/ui/outbox"
@@ -17,7 +17,7 @@ import (
 )
 
 // showOutbox lists the drafts that are not packages yet, each with what can be done about it.
-func (s *Screen) showOutbox(drafts []store.Draft) {
+func (s *Screen) showOutbox(drafts []office.Draft) {
 	list := widgets.Stack(12)
 	s.undecided = slices.ContainsFunc(drafts, undecided)
 	s.tellWaiting()
@@ -36,21 +36,21 @@ func (s *Screen) showOutbox(drafts []store.Draft) {
 }
 
 // undecided says that nothing happens to a draft until the person decides.
-func undecided(d store.Draft) bool {
-	return d.State == store.DraftHeld || d.State == store.DraftFailed
+func undecided(d office.Draft) bool {
+	return d.State == office.DraftHeld || d.State == office.DraftFailed
 }
 
 // hintOf says what keeps a draft that is being sent.
-func (s *Screen) hintOf(d store.Draft) {
-	if d.State == store.DraftQueued && d.Problem != "" && !s.run.stopping {
+func (s *Screen) hintOf(d office.Draft) {
+	if d.State == office.DraftQueued && d.Problem != "" && !s.run.stopping {
 		s.bar.progress(-1, outbox.HeldUp(d))
 	}
 }
 
 // Edit shows a draft of the outbox where it can be changed.
-func (s *Screen) Edit(d store.Draft) { s.edit(d) }
+func (s *Screen) Edit(d office.Draft) { s.edit(d) }
 
-func (s *Screen) draftRow(d store.Draft) fyne.CanvasObject {
+func (s *Screen) draftRow(d office.Draft) fyne.CanvasObject {
 	mark, text := outbox.State(d)
 	name := widgets.NewLine(d.Name)
 	name.Shorten = true

@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"countersign/internal/agent"
-	"countersign/internal/store"
+	"countersign/internal/office"
 )
 
 // parcel is one package on its way: all documents together, or one of them.
@@ -76,7 +76,7 @@ func (r *run) kept() bool {
 }
 
 // owns says whether a draft of the office is one of the parcels that are on their way.
-func (r *run) owns(d store.Draft) bool {
+func (r *run) owns(d office.Draft) bool {
 	if r == nil || d.Created.Before(r.began) || len(d.Files) == 0 {
 		return false
 	}

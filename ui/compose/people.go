@@ -11,7 +11,7 @@ import (
 	fynetheme "fyne.io/fyne/v2/theme"
 	"fyne.io/fyne/v2/widget"
 
-	"countersign/internal/store"
+	"countersign/internal/office"
 	"countersign/ui/theme"
 	"countersign/ui/widgets"
 )
@@ -30,8 +30,8 @@ type person struct {
 	row                fyne.CanvasObject
 }
 
-func (p *person) signer() store.Signer {
-	return store.Signer{FirstName: strings.TrimSpace(p.first.Text), LastName: strings.TrimSpace(p.last.Text), Email: strings.TrimSpace(p.email.Text)}
+func (p *person) signer() office.Signer {
+	return office.Signer{FirstName: strings.TrimSpace(p.first.Text), LastName: strings.TrimSpace(p.last.Text), Email: strings.TrimSpace(p.email.Text)}
 }
 
 // wrong says what is wrong with the person, and marks the fields that are meant.
@@ -54,13 +54,13 @@ func (p *person) mark(name, address bool) {
 
 func (p *person) entries() []*input { return []*input{p.first, p.last, p.email} }
 
-func (p *person) fill(signer store.Signer) {
+func (p *person) fill(signer office.Signer) {
 	for i, text := range []string{signer.FirstName, signer.LastName, signer.Email} {
 		p.entries()[i].SetText(text)
 	}
 }
 
-func (s *Screen) newPerson(signer store.Signer) *person {
+func (s *Screen) newPerson(signer office.Signer) *person {
 	p := &person{screen: s, first: s.newInput(lang.L("First name")), last: s.newInput(lang.L("Last name")),
 		email: s.newInput(lang.L("E-mail")), problem: widgets.NewProse(""), number: widgets.NewTitle("")}
 	p.problem.Colour, p.number.Colour, p.number.Shorten = theme.Attention, theme.Secondary, false
@@ -129,7 +129,7 @@ func (p *person) focus(in *input, here bool) {
 }
 
 // take puts the first of some people here and the others behind.
-func (p *person) take(people []store.Signer) {
+func (p *person) take(people []office.Signer) {
 	s := p.screen
 	mine := people[0]
 	if mine.FirstName+mine.LastName == "" {
@@ -147,7 +147,7 @@ func (p *person) take(people []store.Signer) {
 }
 
 // addSigner adds a person; focus puts the cursor there.
-func (s *Screen) addSigner(signer store.Signer, focus bool) {
+func (s *Screen) addSigner(signer office.Signer, focus bool) {
 	p := s.newPerson(signer)
 	s.people = append(s.people, p)
 	s.showPeople()
@@ -193,7 +193,7 @@ func (s *Screen) removeSigner(p *person) {
 	}
 	s.people = slices.Delete(s.people, i, i+1)
 	if len(s.people) == 0 {
-		s.addSigner(store.Signer{}, true)
+		s.addSigner(office.Signer{}, true)
 		return
 	}
 	s.showPeople()

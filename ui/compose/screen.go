@@ -12,14 +12,14 @@ import (
 	"fyne.io/fyne/v2/widget"
 
 	"countersign/internal/agent"
-	"countersign/internal/store"
+	"countersign/internal/office"
 	"countersign/ui/async"
 	"countersign/ui/env"
 	"countersign/ui/theme"
 	"countersign/ui/widgets"
 )
 
-var noSigner store.Signer
+var noSigner office.Signer
 
 // Screen is the send screen. All methods belong to the window's goroutine.
 type Screen struct {
@@ -32,11 +32,11 @@ type Screen struct {
 
 	docs     []*document
 	people   []*person
-	known    []store.Signer // people used before, most recent first
-	proposed string         // the name that was filled in by itself
-	folder   string         // where the last file was picked
-	tried    bool           // the button was pressed: from now on errors show as they are typed
-	run      *run           // what is on its way; nil while nothing is
+	known    []office.Signer // people used before, most recent first
+	proposed string          // the name that was filled in by itself
+	folder   string          // where the last file was picked
+	tried    bool            // the button was pressed: from now on errors show as they are typed
+	run      *run            // what is on its way; nil while nothing is
 
 	filling   bool // fields are filled one after the other: what is kept is kept when all are
 	undecided bool // drafts of the office wait for a decision
@@ -115,8 +115,8 @@ func (s *Screen) Focus() {
 
 // news is what Reload reads.
 type news struct {
-	drafts []store.Draft
-	people []store.Signer
+	drafts []office.Draft
+	people []office.Signer
 }
 
 // Reload reads what is still on its way and whom to suggest, beside the window's goroutine.

@@ -7,7 +7,7 @@ import (
 	"fyne.io/fyne/v2/lang"
 
 	"countersign/internal/agent"
-	"countersign/internal/store"
+	"countersign/internal/office"
 	"countersign/ui/async"
 	"countersign/ui/env"
 	"countersign/ui/i18n"
@@ -125,7 +125,7 @@ func (s *Screen) progress(r *run, p *parcel, state agent.SendState) {
 		p.docs[i].meter.set(part)
 	}
 	if done, total := r.amounts(); total > 0 && !r.stopping {
-		s.bar.progress(float64(done)/float64(total), stage(state.State == store.DraftAdding, done, total))
+		s.bar.progress(float64(done)/float64(total), stage(state.State == office.DraftAdding, done, total))
 	}
 }
 
@@ -157,16 +157,16 @@ func (s *Screen) arrived(r *run, p *parcel, state agent.SendState, err error) {
 	p.state, p.fate = state, refused
 	ended := errors.Is(err, context.Canceled)
 	switch {
-	case state.State == store.DraftSent:
+	case state.State == office.DraftSent:
 		p.fate = sent
-	case state.State == store.DraftUnknown:
+	case state.State == office.DraftUnknown:
 		p.fate = unknown
 	case ended && state.DraftID != "" && r.leaving:
 		p.fate = waiting
 	case ended && state.DraftID != "":
 		s.takeBack(r, p) // the office would send it later, all the same
 		return
-	case ended, state.State == store.DraftCancelled:
+	case ended, state.State == office.DraftCancelled:
 		p.fate = stopped
 	case err != nil && state.Problem == "":
 		p.problem = i18n.Sentence(err.Error())

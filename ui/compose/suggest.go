@@ -6,7 +6,7 @@ import (
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/container"
 
-	"countersign/internal/store"
+	"countersign/internal/office"
 	"countersign/ui/i18n"
 	"countersign/ui/widgets"
 )
@@ -19,7 +19,7 @@ const maxOffers = 4
 type offers struct {
 	person *person
 	box    *fyne.Container
-	list   []store.Signer
+	list   []office.Signer
 	rows   []*widgets.Press
 	at     int // -1 for none
 }
@@ -41,7 +41,7 @@ func (o *offers) typed(in *input) {
 
 func (o *offers) clear() { o.show(nil) }
 
-func (o *offers) show(list []store.Signer) {
+func (o *offers) show(list []office.Signer) {
 	if len(list) == 0 && len(o.list) == 0 {
 		return
 	}
@@ -66,7 +66,7 @@ func (o *offers) show(list []store.Signer) {
 // key moves through the offers; it says whether it used the key.
 func (o *offers) key(key fyne.KeyName) bool {
 	if len(o.list) == 0 {
-		if key == fyne.KeyDown && o.person.signer() == (store.Signer{}) {
+		if key == fyne.KeyDown && o.person.signer() == (office.Signer{}) {
 			o.show(matching(o.person.screen.known, "", o.person.screen.taken(o.person)))
 			return len(o.list) > 0
 		}
@@ -98,7 +98,7 @@ func (o *offers) choose(at int) {
 	}
 }
 
-func (o *offers) take(signer store.Signer) {
+func (o *offers) take(signer office.Signer) {
 	o.person.fill(signer)
 	o.clear()
 	o.person.screen.env.Window.Canvas().Focus(o.person.email)
@@ -117,7 +117,7 @@ func (s *Screen) taken(but *person) map[string]bool {
 
 // matching are the first people of whom a name or the address begins with text, without those who are taken and
 // without one that says nothing more than text does.
-func matching(people []store.Signer, text string, taken map[string]bool) (list []store.Signer) {
+func matching(people []office.Signer, text string, taken map[string]bool) (list []office.Signer) {
 	text = strings.ToLower(strings.TrimSpace(text))
 	for _, p := range people {
 		email := strings.ToLower(p.Email)
@@ -131,7 +131,7 @@ func matching(people []store.Signer, text string, taken map[string]bool) (list [
 	return list
 }
 
-func begins(p store.Signer, email, text string) bool {
+func begins(p office.Signer, email, text string) bool {
 	name := strings.ToLower(p.FirstName + " " + p.LastName)
 	return strings.HasPrefix(email, text) || strings.HasPrefix(strings.TrimSpace(name), text) || strings.Contains(name, " "+text)
 }

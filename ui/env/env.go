@@ -9,7 +9,7 @@ import (
 	"fyne.io/fyne/v2"
 
 	"countersign/internal/agent"
-	"countersign/internal/store"
+	"countersign/internal/office"
 	"countersign/ui/async"
 	"countersign/ui/i18n"
 )
@@ -59,7 +59,7 @@ type Ways interface {
 	ShowCompose()
 	SendLike(draft agent.Draft) // shows the screen for a new package, filled in like an earlier one
 	ShowHelp()
-	EditDraft(draft store.Draft)        // shows what waits to be sent where it can be changed
+	EditDraft(draft office.Draft)       // shows what waits to be sent where it can be changed
 	Act(issue agent.Issue, done func()) // does what can be done about an issue; done, which may be nil, is called after it
 	SignIn(prompt string)               // begins a sign-in in the browser; prompt as in agent.SignInOptions
 	SignOut()

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"countersign/internal/agent"
-	"countersign/internal/store"
+	"countersign/internal/office"
 )
 
 // Office is everything the window needs of the agent. All methods may be called from any goroutine. Those without a
@@ -18,7 +18,7 @@ type Office interface {
 	Status() agent.Status
 	Package(id string) (agent.PackageRow, bool)
 	// Lines are all packages in a few words, newest first: 50,000 in some milliseconds. Package has the details.
-	Lines() []store.PackageLine
+	Lines() []office.PackageLine
 	// SaveAgain fetches the files of an executed package once more.
 	SaveAgain(packageID string) error
 	// Archive takes a package out of the list, or puts it back; nothing else changes.
@@ -26,7 +26,7 @@ type Office interface {
 	// CheckNow asks the service about everything at once; Status tells when that has happened.
 	CheckNow() error
 	// DraftOf is the draft a package was sent from, when it was made here.
-	DraftOf(packageID string) (store.Draft, bool)
+	DraftOf(packageID string) (office.Draft, bool)
 	// EditPage returns the address of the service's own editor for a package.
 	EditPage(ctx context.Context, packageID string) (string, error)
 	// Inspect looks at a file that is to be sent; it may take a moment.
@@ -34,12 +34,12 @@ type Office interface {
 	// Preview draws page 1 of a document on this computer, width pixels wide; an error means that there is no picture.
 	Preview(ctx context.Context, path string, width int) (image.Image, error)
 	// People are the signers used before, most recent first.
-	People() []store.Signer
+	People() []office.Signer
 	// Saved are the files saved last, newest first.
-	Saved(limit int) []store.Job
+	Saved(limit int) []office.Job
 
 	// Events are all authentic events, newest first, a page at a time; the cursor of the first page is "".
-	Events(before store.Cursor, limit int) (page []store.Event, next store.Cursor)
+	Events(before office.Cursor, limit int) (page []office.Event, next office.Cursor)
 	// Refused are samples of refused requests, newest first.
 	Refused() []agent.Refusal
 	// RetryEvent handles an event once more.
@@ -61,8 +61,8 @@ type Office interface {
 	About() agent.About
 	Diagnostics() string
 
-	Activity(limit int) []store.Activity // newest first
-	Drafts() []store.Draft               // not yet packages: on their way, unknown or refused; oldest first
+	Activity(limit int) []office.Activity // newest first
+	Drafts() []office.Draft               // not yet packages: on their way, unknown or refused; oldest first
 	Settings() agent.Settings
 	HasSecrets() (clientSecret, ngrokToken bool)
 

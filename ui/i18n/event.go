@@ -5,13 +5,13 @@ import (
 
 	"fyne.io/fyne/v2/lang"
 
-	"countersign/internal/store"
+	"countersign/internal/office"
 	"countersign/ui/theme"
 )
 
 // EventKind says what kind of event it is. Kinds that interface.md does not name are in service-facts.md, section 11.3;
 // the service may have more, which are called by their own word.
-func EventKind(e store.Event) string {
+func EventKind(e office.Event) string {
 	switch e.Action {
 	case "document_signed":
 		return lang.L("A document was signed")
@@ -30,11 +30,11 @@ func EventKind(e store.Event) string {
 }
 
 // EventState says what became of an event, as a shape and a word.
-func EventState(e store.Event) (theme.Mark, string) {
+func EventState(e office.Event) (theme.Mark, string) {
 	switch e.Outcome {
-	case store.EventHandled:
+	case office.EventHandled:
 		return theme.MarkSigned, lang.L("processed")
-	case store.EventOdd:
+	case office.EventOdd:
 		return theme.MarkProblem, lang.L("could not be processed")
 	default:
 		return theme.MarkNext, lang.L("waiting to be processed")

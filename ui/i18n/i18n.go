@@ -11,7 +11,7 @@ import (
 	"fyne.io/fyne/v2/lang"
 
 	"countersign/assets"
-	"countersign/internal/store"
+	"countersign/internal/office"
 )
 
 // Load makes the translations known to Fyne. Without it, every text is the English of its key.
@@ -32,7 +32,7 @@ func Documents(n int) string { return lang.N("{{.PluralCount}} documents", n) }
 func People(n int) string { return lang.N("{{.PluralCount}} people", n) }
 
 // Name is how a signer is called: the names, else the e-mail address, else "someone".
-func Name(s store.Signer) string {
+func Name(s office.Signer) string {
 	if name := strings.TrimSpace(s.FirstName + " " + s.LastName); name != "" {
 		return name
 	}

@@ -8,7 +8,7 @@ import (
 	"fyne.io/fyne/v2"
 
 	"countersign/internal/agent"
-	"countersign/internal/store"
+	"countersign/internal/office"
 	"countersign/ui/theme"
 )
 
@@ -40,8 +40,8 @@ func TestTimesAreShortAndClear(t *testing.T) {
 }
 
 func TestStandingIsWhatAPersonWouldSay(t *testing.T) {
-	row := func(state store.PackageState, done, total int, problem string) agent.PackageRow {
-		return agent.PackageRow{Package: store.Package{State: state, Problem: problem}, FilesDone: done, FilesTotal: total}
+	row := func(state office.PackageState, done, total int, problem string) agent.PackageRow {
+		return agent.PackageRow{Package: office.Package{State: state, Problem: problem}, FilesDone: done, FilesTotal: total}
 	}
 	for name, c := range map[string]struct {
 		row  agent.PackageRow
@@ -56,7 +56,7 @@ func TestStandingIsWhatAPersonWouldSay(t *testing.T) {
 		"disk full":          {row("executed", 1, 2, "The disk is full."), Wrong},
 		"withdrawn":          {row("rescinded", 0, 0, ""), Ended},
 		"expired":            {row("expired", 0, 0, ""), Wrong},
-		"gone":               {agent.PackageRow{Package: store.Package{State: "open", Gone: true}}, Wrong},
+		"gone":               {agent.PackageRow{Package: office.Package{State: "open", Gone: true}}, Wrong},
 	} {
 		if got := StandingOf(c.row); got != c.want {
 			t.Errorf("%s: %v, want %v", name, got, c.want)
@@ -68,7 +68,7 @@ func TestStandingIsWhatAPersonWouldSay(t *testing.T) {
 }
 
 func TestNamesFallBackToWhatIsKnown(t *testing.T) {
-	for want, in := range map[string]store.Signer{
+	for want, in := range map[string]office.Signer{
 		"Ana Ruiz":        {FirstName: "Ana", LastName: "Ruiz"},
 		"jan@example.com": {Email: "jan@example.com"},
 		"someone":         {},
@@ -85,7 +85,7 @@ func TestNamesFallBackToWhatIsKnown(t *testing.T) {
 }
 
 func TestALineSaysWhoIsNextAndWhatIsDue(t *testing.T) {
-	for want, l := range map[string]store.PackageLine{
+	for want, l := range map[string]office.PackageLine{
 		"waiting for Ana and Jan":           {State: "open", Next: "Ana, Jan"},
 		"waiting":                           {State: "open"},
 		"not sent yet":                      {State: "draft", Next: "Ana"},
@@ -119,24 +119,24 @@ func TestALineSaysWhoIsNextAndWhatIsDue(t *testing.T) {
 }
 
 func TestADeclinedSignatureIsAProblemAndNobodysTurn(t *testing.T) {
-	ana := store.Signer{ID: "s1", FirstName: "Ana", LastName: "Ruiz", Declined: now}
-	row := agent.PackageRow{Package: store.Package{State: "open", Signers: []store.Signer{ana}}}
+	ana := office.Signer{ID: "s1", FirstName: "Ana", LastName: "Ruiz", Declined: now}
+	row := agent.PackageRow{Package: office.Package{State: "open", Signers: []office.Signer{ana}}}
 	if got := StandingOf(row); got != Wrong || Trouble(row) != "Ana Ruiz declined to sign." {
 		t.Errorf("standing %v, %q", got, Trouble(row))
 	}
 	if got := StateOf(now, row, ana); got.Mark != theme.MarkProblem || !strings.HasPrefix(got.Text, "declined ") {
 		t.Errorf("the signer: %+v", got)
 	}
-	line := store.PackageLine{State: "open", Declined: "Ana Ruiz"}
+	line := office.PackageLine{State: "open", Declined: "Ana Ruiz"}
 	if StandingOfLine(line) != Wrong || Line(line) != "Ana Ruiz declined to sign." {
 		t.Errorf("the line: %v, %q", StandingOfLine(line), Line(line))
 	}
 }
 
 func TestASignerHasSignedWhenEveryDocumentIs(t *testing.T) {
-	ana, jan := store.Signer{ID: "a", FirstName: "Ana"}, store.Signer{ID: "j", FirstName: "Jan"}
-	row := agent.PackageRow{Package: store.Package{State: "open", Sequential: true, Signers: []store.Signer{ana, jan},
-		Documents: []store.Document{{ID: "1", SignedBy: []string{"a"}}, {ID: "2"}}}, Next: []store.Signer{ana}}
+	ana, jan := office.Signer{ID: "a", FirstName: "Ana"}, office.Signer{ID: "j", FirstName: "Jan"}
+	row := agent.PackageRow{Package: office.Package{State: "open", Sequential: true, Signers: []office.Signer{ana, jan},
+		Documents: []office.Document{{ID: "1", SignedBy: []string{"a"}}, {ID: "2"}}}, Next: []office.Signer{ana}}
 	if got := StateOf(now, row, ana).Text; got != "1 of 2 signed" {
 		t.Errorf("one of two documents signed: %q", got)
 	}
@@ -144,7 +144,7 @@ func TestASignerHasSignedWhenEveryDocumentIs(t *testing.T) {
 		t.Errorf("not his turn: %q", got)
 	}
 	row.Documents[1].SignedBy = []string{"a"}
-	row.Timeline = []store.Moment{{Time: now.Add(-time.Hour), What: "signed", Who: "a"}}
+	row.Timeline = []office.Moment{{Time: now.Add(-time.Hour), What: "signed", Who: "a"}}
 	if got := StateOf(now, row, ana).Text; got != "signed 13:02" {
 		t.Errorf("both documents signed: %q", got)
 	}

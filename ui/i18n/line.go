@@ -7,23 +7,23 @@ import (
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/lang"
 
-	"countersign/internal/store"
+	"countersign/internal/office"
 	"countersign/ui/theme"
 )
 
 // StandingOfLine judges a package by what a list knows of it.
-func StandingOfLine(l store.PackageLine) Standing {
-	return standing(l.Problem, l.State == store.PackageExecuted || !l.Executed.IsZero(), l.Saved, l.Gone || l.Declined != "", l.State)
+func StandingOfLine(l office.PackageLine) Standing {
+	return standing(l.Problem, l.State == office.PackageExecuted || !l.Executed.IsZero(), l.Saved, l.Gone || l.Declined != "", l.State)
 }
 
 // Line says where a package stands in one short line, for the list.
-func Line(l store.PackageLine) string {
+func Line(l office.PackageLine) string {
 	switch StandingOfLine(l) {
 	case Wrong:
 		if l.Problem {
 			return lang.L("Not all files could be saved yet.")
 		}
-		if l.Declined != "" && !l.Gone && l.State != store.PackageExpired {
+		if l.Declined != "" && !l.Gone && l.State != office.PackageExpired {
 			return declined(strings.Split(l.Declined, ", "))
 		}
 		return trouble(l.Gone, l.State)
@@ -45,10 +45,10 @@ func Line(l store.PackageLine) string {
 }
 
 // IsDraft says whether the service still waits for the package to be completed in its own editor.
-func IsDraft(state store.PackageState) bool { return state == store.PackageDraft }
+func IsDraft(state office.PackageState) bool { return state == office.PackageDraft }
 
 // NextOf are the names of those whose turn it is.
-func NextOf(l store.PackageLine) []string {
+func NextOf(l office.PackageLine) []string {
 	if l.Next == "" {
 		return nil
 	}

@@ -8,7 +8,7 @@ import (
 	"fyne.io/fyne/v2/lang"
 
 	"countersign/internal/agent"
-	"countersign/internal/store"
+	"countersign/internal/office"
 	"countersign/ui/theme"
 )
 
@@ -32,7 +32,7 @@ func StandingOf(row agent.PackageRow) Standing {
 }
 
 // stuck is a package that will not be signed as it stands: gone, or declined by a signer.
-func standing(problem, executed, saved, stuck bool, state store.PackageState) Standing {
+func standing(problem, executed, saved, stuck bool, state office.PackageState) Standing {
 	switch {
 	case problem:
 		return Wrong
@@ -40,16 +40,16 @@ func standing(problem, executed, saved, stuck bool, state store.PackageState) St
 		return Saved
 	case executed:
 		return Saving
-	case state == store.PackageRescinded:
+	case state == office.PackageRescinded:
 		return Ended
-	case stuck, state == store.PackageExpired, state == "declined":
+	case stuck, state == office.PackageExpired, state == "declined":
 		return Wrong
 	}
 	return Open
 }
 
 func executed(row agent.PackageRow) bool {
-	return row.State == store.PackageExecuted || !row.Executed.IsZero()
+	return row.State == office.PackageExecuted || !row.Executed.IsZero()
 }
 
 // Mark is the shape of a standing.
@@ -81,7 +81,7 @@ func Trouble(row agent.PackageRow) string {
 	case executed(row):
 		return ""
 	}
-	if who := decliners(row); len(who) > 0 && !row.Gone && row.State != store.PackageExpired {
+	if who := decliners(row); len(who) > 0 && !row.Gone && row.State != office.PackageExpired {
 		return declined(who)
 	}
 	return trouble(row.Gone, row.State)
@@ -101,11 +101,11 @@ func declined(names []string) string {
 	return lang.L("{{.Who}} declined to sign.", V{"Who": Names(names)})
 }
 
-func trouble(gone bool, state store.PackageState) string {
+func trouble(gone bool, state office.PackageState) string {
 	switch {
 	case gone:
 		return lang.L("The signing service does not show this package at the moment.")
-	case state == store.PackageExpired:
+	case state == office.PackageExpired:
 		return lang.L("Expired before everyone signed.")
 	case state == "declined":
 		return lang.L("A signer declined to sign.")
@@ -136,7 +136,7 @@ type SignerState struct {
 }
 
 // StateOf says where a signer stands: signed and when, whose turn it is, or later.
-func StateOf(now time.Time, row agent.PackageRow, signer store.Signer) SignerState {
+func StateOf(now time.Time, row agent.PackageRow, signer office.Signer) SignerState {
 	done, total := signed(row, signer.ID), len(row.Documents)
 	if executed(row) || total > 0 && done == total {
 		text := lang.L("signed")
@@ -154,7 +154,7 @@ func StateOf(now time.Time, row agent.PackageRow, signer store.Signer) SignerSta
 	if done > 0 {
 		return SignerState{theme.MarkNext, lang.L("{{.Done}} of {{.Total}} signed", V{"Done": done, "Total": total})}
 	}
-	isNext := slices.ContainsFunc(row.Next, func(n store.Signer) bool { return n.ID == signer.ID && n.Email == signer.Email })
+	isNext := slices.ContainsFunc(row.Next, func(n office.Signer) bool { return n.ID == signer.ID && n.Email == signer.Email })
 	if isNext || len(row.Next) == 0 && !row.Sequential {
 		return SignerState{theme.MarkNext, lang.L("their turn to sign")}
 	}
@@ -181,7 +181,7 @@ func lastSigned(row agent.PackageRow, id string) (at time.Time) {
 }
 
 // Moment tells one line of a package's timeline.
-func Moment(row agent.PackageRow, m store.Moment) string {
+func Moment(row agent.PackageRow, m office.Moment) string {
 	who, what := signerName(row, m.Who), documentName(row, m.Ref)
 	switch m.What {
 	case "sent", "created":
@@ -238,7 +238,7 @@ func documentName(row agent.PackageRow, id string) string {
 }
 
 // DocumentName is a document's name, else its file's, else a word.
-func DocumentName(d store.Document) string {
+func DocumentName(d office.Document) string {
 	if d.Name != "" {
 		return d.Name
 	}

@@ -5,20 +5,20 @@ import (
 	"slices"
 
 	"countersign/internal/agent"
-	"countersign/internal/store"
+	"countersign/internal/office"
 )
 
 // Events is env.Office's. Its cursor is the id of the last event of the page before.
-func (o *Office) Events(before store.Cursor, limit int) ([]store.Event, store.Cursor) {
+func (o *Office) Events(before office.Cursor, limit int) ([]office.Event, office.Cursor) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	from := 1 + slices.IndexFunc(o.Arrived, func(e store.Event) bool { return e.ID == string(before) })
+	from := 1 + slices.IndexFunc(o.Arrived, func(e office.Event) bool { return e.ID == string(before) })
 	to := min(from+limit, len(o.Arrived))
-	next := store.Cursor("")
+	next := office.Cursor("")
 	if from < to && to < len(o.Arrived) {
-		next = store.Cursor(o.Arrived[to-1].ID)
+		next = office.Cursor(o.Arrived[to-1].ID)
 	}
-	return append([]store.Event{}, o.Arrived[from:to]...), next
+	return append([]office.Event{}, o.Arrived[from:to]...), next
 }
 
 // Refused is env.Office's.
@@ -32,7 +32,7 @@ func (o *Office) RetryEvent(eventID string) error {
 	o.Change(agent.ActivityChanged, func(o *Office) {
 		for i := range o.Arrived {
 			if o.Arrived[i].ID == eventID {
-				o.Arrived[i].Outcome, o.Arrived[i].Reason, err = store.EventPending, "", nil
+				o.Arrived[i].Outcome, o.Arrived[i].Reason, err = office.EventPending, "", nil
 			}
 		}
 	})

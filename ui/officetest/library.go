@@ -10,13 +10,13 @@ import (
 	"time"
 
 	"countersign/internal/agent"
-	"countersign/internal/store"
+	"countersign/internal/office"
 )
 
 // Lines is env.Office's.
-func (o *Office) Lines() []store.PackageLine {
-	return read(o, func() []store.PackageLine {
-		lines := make([]store.PackageLine, len(o.Rows))
+func (o *Office) Lines() []office.PackageLine {
+	return read(o, func() []office.PackageLine {
+		lines := make([]office.PackageLine, len(o.Rows))
 		for i, row := range o.Rows {
 			lines[i] = lineOf(row)
 		}
@@ -25,7 +25,7 @@ func (o *Office) Lines() []store.PackageLine {
 }
 
 // lineOf is what the store keeps of a package for the list.
-func lineOf(row agent.PackageRow) store.PackageLine {
+func lineOf(row agent.PackageRow) office.PackageLine {
 	var people, next, declined, words []string
 	for _, s := range row.Signers {
 		people = append(people, nameOf(s)+" <"+s.Email+">")
@@ -41,14 +41,14 @@ func lineOf(row agent.PackageRow) store.PackageLine {
 	for _, d := range row.Documents {
 		words = append(words, d.Name, d.FileName)
 	}
-	return store.PackageLine{ID: row.ID, Name: row.Name, State: row.State, Origin: row.Origin,
+	return office.PackageLine{ID: row.ID, Name: row.Name, State: row.State, Origin: row.Origin,
 		People: strings.Join(people, ", "), Next: strings.Join(next, ", "), Declined: strings.Join(declined, ", "), Words: strings.Join(append(words, row.Reference), "\n"),
 		SignersDone: row.SignersDone, SignersTotal: row.SignersTotal, Gone: row.Gone, Planned: row.FilesTotal > 0,
 		Saved: row.FilesTotal > 0 && row.FilesDone == row.FilesTotal, Problem: row.Problem != "", Archived: row.Archived != nil,
 		Created: row.Created, Due: row.Due, Executed: row.Executed}
 }
 
-func nameOf(s store.Signer) string {
+func nameOf(s office.Signer) string {
 	return cmp.Or(strings.TrimSpace(s.FirstName+" "+s.LastName), s.Email)
 }
 
@@ -77,7 +77,7 @@ func (o *Office) Archive(packageID string, archived bool) error {
 			if o.Rows[i].ID == packageID {
 				o.Rows[i].Archived = nil
 				if archived {
-					o.Rows[i].Archived = &store.Archived{}
+					o.Rows[i].Archived = &office.Archived{}
 				}
 			}
 		}
@@ -98,7 +98,7 @@ func (o *Office) CheckNow() (err error) {
 }
 
 // DraftOf is env.Office's.
-func (o *Office) DraftOf(packageID string) (store.Draft, bool) {
+func (o *Office) DraftOf(packageID string) (office.Draft, bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	d, ok := o.Origins[packageID]
@@ -122,13 +122,13 @@ func (o *Office) Preview(_ context.Context, path string, _ int) (image.Image, er
 }
 
 // Saved is env.Office's.
-func (o *Office) Saved(limit int) []store.Job {
-	return read(o, func() []store.Job { return append([]store.Job{}, o.Files[:min(limit, len(o.Files))]...) })
+func (o *Office) Saved(limit int) []office.Job {
+	return read(o, func() []office.Job { return append([]office.Job{}, o.Files[:min(limit, len(o.Files))]...) })
 }
 
 // People is env.Office's.
-func (o *Office) People() []store.Signer {
-	return read(o, func() []store.Signer { return append([]store.Signer{}, o.Known...) })
+func (o *Office) People() []office.Signer {
+	return read(o, func() []office.Signer { return append([]office.Signer{}, o.Known...) })
 }
 
 // Inspect is env.Office's; what OnInspect does not say is a good file of one page.

@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"countersign/internal/agent"
-	"countersign/internal/store"
+	"countersign/internal/office"
 )
 
 // Office is the office. Its exported fields may be changed before it is handed over, later only through Change.
@@ -22,19 +22,19 @@ type Office struct {
 	mu       sync.Mutex
 	State    agent.Status
 	Rows     []agent.PackageRow
-	Happened []store.Activity
-	Waiting  []store.Draft
+	Happened []office.Activity
+	Waiting  []office.Draft
 	Asked    int // how often CheckNow was called
 	Held     int // how many drafts were held
 	Typed    agent.Form
 	Kept     agent.Settings
 	Secret   agent.Secrets
-	Pages    map[string]string      // signer or package id to the address of the page
-	Origins  map[string]store.Draft // package id to the draft it was sent from
-	Pictures map[string]image.Image // file name to page 1
-	Files    []store.Job            // saved last
-	Known    []store.Signer
-	Arrived  []store.Event // newest first
+	Pages    map[string]string       // signer or package id to the address of the page
+	Origins  map[string]office.Draft // package id to the draft it was sent from
+	Pictures map[string]image.Image  // file name to page 1
+	Files    []office.Job            // saved last
+	Known    []office.Signer
+	Arrived  []office.Event // newest first
 	Turned   []agent.Refusal
 	Quiet    time.Time // notifications are paused until then
 	watchers map[chan agent.Change]bool
@@ -88,15 +88,15 @@ func read[T any](o *Office, f func() T) T {
 func (o *Office) Status() agent.Status { return read(o, func() agent.Status { return o.State }) }
 
 // Activity is env.Office's.
-func (o *Office) Activity(limit int) []store.Activity {
-	return read(o, func() []store.Activity {
-		return append([]store.Activity{}, o.Happened[:min(limit, len(o.Happened))]...)
+func (o *Office) Activity(limit int) []office.Activity {
+	return read(o, func() []office.Activity {
+		return append([]office.Activity{}, o.Happened[:min(limit, len(o.Happened))]...)
 	})
 }
 
 // Drafts is env.Office's.
-func (o *Office) Drafts() []store.Draft {
-	return read(o, func() []store.Draft { return append([]store.Draft{}, o.Waiting...) })
+func (o *Office) Drafts() []office.Draft {
+	return read(o, func() []office.Draft { return append([]office.Draft{}, o.Waiting...) })
 }
 
 // Settings is env.Office's.
@@ -177,17 +177,17 @@ func (o *Office) SignOut(context.Context) error {
 // Send is env.Office's.
 func (o *Office) Send(ctx context.Context, d agent.Draft, progress func(agent.SendState)) (agent.SendState, error) {
 	o.Change(agent.OutboxChanged, func(o *Office) {
-		o.Waiting = slices.DeleteFunc(slices.Clone(o.Waiting), func(kept store.Draft) bool { return slices.Contains(d.Replaces, kept.ID) })
+		o.Waiting = slices.DeleteFunc(slices.Clone(o.Waiting), func(kept office.Draft) bool { return slices.Contains(d.Replaces, kept.ID) })
 		d.Replaces = slices.DeleteFunc(append([]string(nil), d.Replaces...), func(id string) bool { return strings.HasPrefix(id, "held-") })
 		o.Sent = append(o.Sent, d)
 	})
 	if o.OnSend != nil {
 		return o.OnSend(ctx, d, progress)
 	}
-	row := agent.PackageRow{Package: store.Package{ID: "sent-1", Name: d.Name, State: "open", Origin: store.MadeHere,
+	row := agent.PackageRow{Package: office.Package{ID: "sent-1", Name: d.Name, State: "open", Origin: office.MadeHere,
 		Sequential: d.Sequential, Signers: d.Signers, Due: d.Due, Created: time.Now(), SignersTotal: len(d.Signers)}}
 	o.Change(agent.PackagesChanged, func(o *Office) { o.Rows = append([]agent.PackageRow{row}, o.Rows...) })
-	return agent.SendState{State: store.DraftSent, PackageID: row.ID}, nil
+	return agent.SendState{State: office.DraftSent, PackageID: row.ID}, nil
 }
 
 // KeepForm is env.Office's.
@@ -210,9 +210,9 @@ func (o *Office) Hold(d agent.Draft) (id string, err error) {
 	o.Change(agent.OutboxChanged, func(o *Office) {
 		o.Held++
 		id = fmt.Sprint("held-", o.Held)
-		kept := store.Draft{ID: id, State: store.DraftHeld, Name: d.Name, Message: d.Message, Signers: d.Signers, Created: Now}
+		kept := office.Draft{ID: id, State: office.DraftHeld, Name: d.Name, Message: d.Message, Signers: d.Signers, Created: Now}
 		for _, path := range d.Files {
-			kept.Files = append(kept.Files, store.DraftFile{Path: path, Name: filepath.Base(path)})
+			kept.Files = append(kept.Files, office.DraftFile{Path: path, Name: filepath.Base(path)})
 		}
 		o.Waiting = append(o.Waiting, kept)
 	})
@@ -225,7 +225,7 @@ func (o *Office) Cancel(draftID string) (inTime bool, err error) {
 		o.Cancelled = append(o.Cancelled, draftID)
 		inTime = true
 		for i, d := range o.Waiting {
-			if d.ID == draftID && d.State != store.DraftQueued && d.State != store.DraftHeld {
+			if d.ID == draftID && d.State != office.DraftQueued && d.State != office.DraftHeld {
 				inTime = false
 			} else if d.ID == draftID {
 				o.Waiting = append(o.Waiting[:i:i], o.Waiting[i+1:]...)
@@ -238,10 +238,10 @@ func (o *Office) Cancel(draftID string) (inTime bool, err error) {
 // Resolve is env.Office's.
 func (o *Office) Resolve(draftID string, sendAgain bool) error {
 	o.Change(agent.OutboxChanged, func(o *Office) {
-		left := []store.Draft{}
+		left := []office.Draft{}
 		for _, d := range o.Waiting {
 			if d.ID == draftID && sendAgain {
-				d.State, d.Problem = store.DraftQueued, ""
+				d.State, d.Problem = office.DraftQueued, ""
 			} else if d.ID == draftID {
 				continue
 			}

@@ -7,7 +7,7 @@ import (
 	"image/draw"
 	"time"
 
-	"countersign/internal/store"
+	"countersign/internal/office"
 )
 
 // Page is a picture of a page of text: grey lines on white, in the proportions of A4.
@@ -28,24 +28,24 @@ func Page() image.Image {
 }
 
 // arrived are the events of the ordinary day, newest first.
-func arrived() []store.Event {
-	at := func(id, action, packageID, more string, back time.Duration, outcome store.Outcome) store.Event {
+func arrived() []office.Event {
+	at := func(id, action, packageID, more string, back time.Duration, outcome office.Outcome) office.Event {
 		when := Now.Add(-back)
 		body := fmt.Sprintf(`{"action":%q,"packageId":%q,%s"eventId":%q,"eventTime":%q}`, action, packageID, more, id, when.UTC().Format(time.RFC3339Nano))
-		e := store.Event{ID: id, Action: action, PackageID: packageID, Time: when, Received: when.Add(900 * time.Millisecond), Body: []byte(body),
+		e := office.Event{ID: id, Action: action, PackageID: packageID, Time: when, Received: when.Add(900 * time.Millisecond), Body: []byte(body),
 			URL: "https://office.ngrok.app/events/4f1c", Outcome: outcome}
-		if outcome == store.EventHandled {
+		if outcome == office.EventHandled {
 			e.Handled = e.Received.Add(time.Second)
 		}
 		return e
 	}
-	odd := store.Event{ID: "sha256:9f86d081884c7d65", Received: Now.Add(-50 * time.Hour), Body: []byte("{\"action\": \"pack"), URL: "https://office.ngrok.app/events/4f1c",
-		Outcome: store.EventOdd, Reason: "The event could not be read.", Handled: Now.Add(-50 * time.Hour)}
-	again := at("e-3", "document_signed", "p3", `"documentId":"d4","signerId":"keller",`, 20*time.Minute, store.EventHandled)
+	odd := office.Event{ID: "sha256:9f86d081884c7d65", Received: Now.Add(-50 * time.Hour), Body: []byte("{\"action\": \"pack"), URL: "https://office.ngrok.app/events/4f1c",
+		Outcome: office.EventOdd, Reason: "The event could not be read.", Handled: Now.Add(-50 * time.Hour)}
+	again := at("e-3", "document_signed", "p3", `"documentId":"d4","signerId":"keller",`, 20*time.Minute, office.EventHandled)
 	again.Copies = 2
-	return []store.Event{
+	return []office.Event{
 		at("e-5", "package_executed", "p3", `"externalData":null,`, 20*time.Minute, ""),
-		at("e-4", "document_executed", "p3", `"documentId":"d4",`, 20*time.Minute, store.EventHandled), again,
-		at("e-2", "document_signed", "p1", `"documentId":"d2","signerId":"jan.weber","nextSignerId":"ana.ruiz",`, 28*time.Hour, store.EventHandled),
-		at("e-1", "document_signed", "p1", `"documentId":"d1","signerId":"jan.weber",`, 28*time.Hour, store.EventHandled), odd}
+		at("e-4", "document_executed", "p3", `"documentId":"d4",`, 20*time.Minute, office.EventHandled), again,
+		at("e-2", "document_signed", "p1", `"documentId":"d2","signerId":"jan.weber","nextSignerId":"ana.ruiz",`, 28*time.Hour, office.EventHandled),
+		at("e-1", "document_signed", "p1", `"documentId":"d1","signerId":"jan.weber",`, 28*time.Hour, office.EventHandled), odd}
 }

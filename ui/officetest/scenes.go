@@ -8,14 +8,14 @@ import (
 	"time"
 
 	"countersign/internal/agent"
-	"countersign/internal/store"
+	"countersign/internal/office"
 )
 
 // Now is the moment at which all scenes play: a Saturday afternoon in an office one hour east of UTC.
 var Now = time.Date(2026, 11, 21, 14, 2, 0, 0, time.FixedZone("office", 3600))
 
-func signer(id, first, last string) store.Signer {
-	return store.Signer{ID: id, FirstName: first, LastName: last, Email: id + "@example.com"}
+func signer(id, first, last string) office.Signer {
+	return office.Signer{ID: id, FirstName: first, LastName: last, Email: id + "@example.com"}
 }
 
 var (
@@ -28,13 +28,13 @@ var (
 
 // inFolder is a saved file.
 func inFolder(kind agent.FileKind, documentID, name string) agent.File {
-	return agent.File{Path: filepath.FromSlash("/home/office/Documents/Signed/" + name), Kind: kind, DocumentID: documentID, State: store.JobDone}
+	return agent.File{Path: filepath.FromSlash("/home/office/Documents/Signed/" + name), Kind: kind, DocumentID: documentID, State: office.JobDone}
 }
 
 // waitsFor is files of which the last is not saved yet.
 func waitsFor(files []agent.File) []agent.File {
 	files = slices.Clone(files)
-	files[len(files)-1].State = store.JobPending
+	files[len(files)-1].State = office.JobPending
 	return files
 }
 
@@ -61,18 +61,18 @@ func Busy() *Office {
 	o.State.Packages = agent.PackageCounts{Total: 5, Open: 2, Executed: 2, Saved: 1}
 	o.State.Saves = agent.SaveCounts{Done: 3, Pending: 1}
 	o.Secret = agent.Secrets{ClientSecret: "x"}
-	lease := agent.PackageRow{Package: store.Package{ID: "p1", Name: "Lease Sonnenweg 4", State: "open", Sequential: true,
-		Created: Now.Add(-75 * time.Hour), Due: Now.AddDate(0, 0, 9), Signers: []store.Signer{jan, ana, bea},
-		Documents: []store.Document{{ID: "d1", Name: "Lease Sonnenweg 4", SignedBy: []string{jan.ID}}, {ID: "d2", Name: "House rules", SignedBy: []string{jan.ID}}},
-		Timeline: []store.Moment{{Time: Now.Add(-75 * time.Hour), What: "sent"}, {Time: Now.Add(-28 * time.Hour), What: "signed", Who: jan.ID, Ref: "d1"},
+	lease := agent.PackageRow{Package: office.Package{ID: "p1", Name: "Lease Sonnenweg 4", State: "open", Sequential: true,
+		Created: Now.Add(-75 * time.Hour), Due: Now.AddDate(0, 0, 9), Signers: []office.Signer{jan, ana, bea},
+		Documents: []office.Document{{ID: "d1", Name: "Lease Sonnenweg 4", SignedBy: []string{jan.ID}}, {ID: "d2", Name: "House rules", SignedBy: []string{jan.ID}}},
+		Timeline: []office.Moment{{Time: Now.Add(-75 * time.Hour), What: "sent"}, {Time: Now.Add(-28 * time.Hour), What: "signed", Who: jan.ID, Ref: "d1"},
 			{Time: Now.Add(-28 * time.Hour), What: "signed", Who: jan.ID, Ref: "d2"}},
-		SignersDone: 1, SignersTotal: 3}, Next: []store.Signer{ana}}
-	offer := agent.PackageRow{Package: store.Package{ID: "p2", Name: "Offer 2026-118", State: "open", Created: Now.Add(-time.Hour),
-		Signers: []store.Signer{tom, nova}, Documents: []store.Document{{ID: "d3", Name: "Offer 2026-118"}},
-		SignersTotal: 2}, Next: []store.Signer{tom, nova}}
-	mandate := agent.PackageRow{Package: store.Package{ID: "p3", Name: "Mandate Keller", State: "executed", Created: Now.Add(-49 * time.Hour), Executed: Now.Add(-20 * time.Minute),
-		Signers: []store.Signer{nova, tom}, Documents: []store.Document{{ID: "d4", Name: "Letter of mandate", Executed: true, SignedBy: []string{nova.ID, tom.ID}}},
-		Timeline: []store.Moment{{Time: Now.Add(-49 * time.Hour), What: "sent"}, {Time: Now.Add(-30 * time.Hour), What: "signed", Who: nova.ID, Ref: "d4"},
+		SignersDone: 1, SignersTotal: 3}, Next: []office.Signer{ana}}
+	offer := agent.PackageRow{Package: office.Package{ID: "p2", Name: "Offer 2026-118", State: "open", Created: Now.Add(-time.Hour),
+		Signers: []office.Signer{tom, nova}, Documents: []office.Document{{ID: "d3", Name: "Offer 2026-118"}},
+		SignersTotal: 2}, Next: []office.Signer{tom, nova}}
+	mandate := agent.PackageRow{Package: office.Package{ID: "p3", Name: "Mandate Keller", State: "executed", Created: Now.Add(-49 * time.Hour), Executed: Now.Add(-20 * time.Minute),
+		Signers: []office.Signer{nova, tom}, Documents: []office.Document{{ID: "d4", Name: "Letter of mandate", Executed: true, SignedBy: []string{nova.ID, tom.ID}}},
+		Timeline: []office.Moment{{Time: Now.Add(-49 * time.Hour), What: "sent"}, {Time: Now.Add(-30 * time.Hour), What: "signed", Who: nova.ID, Ref: "d4"},
 			{Time: Now.Add(-20 * time.Minute), What: "signed", Who: tom.ID, Ref: "d4"}, {Time: Now.Add(-20 * time.Minute), What: "executed"},
 			{Time: Now.Add(-19 * time.Minute), What: "saved", Ref: "Mandate Keller - Letter of mandate.pdf"}},
 		SignersDone: 2, SignersTotal: 2}, FilesDone: 2, FilesTotal: 2,
@@ -80,10 +80,10 @@ func Busy() *Office {
 	saving := mandate
 	saving.ID, saving.Name, saving.FilesDone, saving.Saved = "p4", "Annual accounts 2025", 1, false
 	saving.Files = waitsFor(mandate.Files)
-	withdrawn := agent.PackageRow{Package: store.Package{ID: "p5", Name: "Old offer", State: "rescinded", Created: Now.Add(-400 * 24 * time.Hour),
-		Signers: []store.Signer{tom}, SignersTotal: 1}}
+	withdrawn := agent.PackageRow{Package: office.Package{ID: "p5", Name: "Old offer", State: "rescinded", Created: Now.Add(-400 * 24 * time.Hour),
+		Signers: []office.Signer{tom}, SignersTotal: 1}}
 	o.Rows = []agent.PackageRow{offer, mandate, lease, saving, withdrawn}
-	o.Happened = []store.Activity{
+	o.Happened = []office.Activity{
 		{Time: Now.Add(-19 * time.Minute), Kind: "saved", PackageID: "p3", Text: "Everyone has signed “Mandate Keller”. 2 files saved in Signed."},
 		{Time: Now.Add(-20 * time.Minute), Kind: "event", PackageID: "p3", Text: "Thomas Keller signed “Mandate Keller”."},
 		{Time: Now.Add(-time.Hour), Kind: "sent", PackageID: "p2", Text: "Sent “Offer 2026-118” to 2 people."},
@@ -92,10 +92,10 @@ func Busy() *Office {
 		{Time: Now.Add(-76 * time.Hour), Kind: "signed_in", Text: "Signed in as office@weber-partner.example."},
 	}
 	signed := filepath.FromSlash("/home/office/Documents/Signed")
-	o.Files = []store.Job{{PackageID: "p3", Folder: signed, Target: "Mandate Keller - Letter of mandate.pdf"},
+	o.Files = []office.Job{{PackageID: "p3", Folder: signed, Target: "Mandate Keller - Letter of mandate.pdf"},
 		{PackageID: "p3", Folder: signed, Target: "Mandate Keller - certificate.pdf"}}
-	o.Origins = map[string]store.Draft{"p1": {Name: lease.Name, Sequential: true, Signers: lease.Signers, Message: "As discussed.",
-		Files: []store.DraftFile{{Path: filepath.FromSlash("/home/office/Documents/Lease Sonnenweg 4.pdf"), Name: "Lease Sonnenweg 4.pdf"}}}}
+	o.Origins = map[string]office.Draft{"p1": {Name: lease.Name, Sequential: true, Signers: lease.Signers, Message: "As discussed.",
+		Files: []office.DraftFile{{Path: filepath.FromSlash("/home/office/Documents/Lease Sonnenweg 4.pdf"), Name: "Lease Sonnenweg 4.pdf"}}}}
 	o.Pictures = map[string]image.Image{"Lease Sonnenweg 4.pdf": Page(), "Mandate Keller - Letter of mandate.pdf": Page(), "Mandate Keller - certificate.pdf": Page()}
 	o.Arrived = arrived()
 	o.Turned = []agent.Refusal{
@@ -119,9 +119,9 @@ func Wrong() *Office {
 	expired := o.Rows[0]
 	expired.State = "expired"
 	o.Rows = []agent.PackageRow{full, expired, o.Rows[2]}
-	o.Waiting = []store.Draft{{ID: "x", Name: "Offer 2026-119", State: store.DraftUnknown, Created: Now.Add(-2 * time.Hour), Signers: []store.Signer{tom},
-		Files: []store.DraftFile{{Name: "Offer 2026-119.pdf", Path: filepath.FromSlash("/home/office/Documents/Offer 2026-119.pdf")}}},
-		{ID: "y", Name: "Letter", State: store.DraftFailed, Created: Now.Add(-5 * time.Hour), Signers: []store.Signer{ana}, Problem: "“Offer.pdf” is protected by a password. Remove the protection and add it again."}}
+	o.Waiting = []office.Draft{{ID: "x", Name: "Offer 2026-119", State: office.DraftUnknown, Created: Now.Add(-2 * time.Hour), Signers: []office.Signer{tom},
+		Files: []office.DraftFile{{Name: "Offer 2026-119.pdf", Path: filepath.FromSlash("/home/office/Documents/Offer 2026-119.pdf")}}},
+		{ID: "y", Name: "Letter", State: office.DraftFailed, Created: Now.Add(-5 * time.Hour), Signers: []office.Signer{ana}, Problem: "“Offer.pdf” is protected by a password. Remove the protection and add it again."}}
 	return o
 }
 
@@ -130,7 +130,7 @@ func World() *Office {
 	o := Busy()
 	long := o.Rows[2]
 	long.ID, long.Name = "w1", "Μισθωτήριο κατοικίας – Договор аренды квартиры – Hợp đồng thuê nhà – a name that does not end where the column ends"
-	long.Signers = []store.Signer{signer("e.papadopoulou", "Ελένη", "Παπαδοπούλου"), signer("n", "Наталья", "Александровна-Преображенская"),
+	long.Signers = []office.Signer{signer("e.papadopoulou", "Ελένη", "Παπαδοπούλου"), signer("n", "Наталья", "Александровна-Преображенская"),
 		signer("nguyen", "Nguyễn", "Thị Minh Khai"), signer("o", "Ólöf", "Þórðardóttir"),
 		{ID: "very", Email: "a.very.long.address.that.never.seems.to.end@subdomain.of.a.long.company.example.com"}}
 	long.Next, long.SignersTotal, long.SignersDone = long.Signers[1:], 5, 1
@@ -139,7 +139,7 @@ func World() *Office {
 	for i := range 12 {
 		many.Signers = append(many.Signers, signer(fmt.Sprintf("owner%d", i), "Owner", fmt.Sprint(i)))
 	}
-	nameless := agent.PackageRow{Package: store.Package{ID: "w3", State: "open", Origin: store.MadeElsewhere, Created: Now.Add(-time.Minute)}}
+	nameless := agent.PackageRow{Package: office.Package{ID: "w3", State: "open", Origin: office.MadeElsewhere, Created: Now.Add(-time.Minute)}}
 	o.Rows = append([]agent.PackageRow{long, many, nameless}, o.Rows...)
 	o.State.Account.Email = "a.very.long.account.name@subdomain.of.a.long.company.example.com"
 	return o

@@ -8,7 +8,7 @@ import (
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/lang"
 
-	"countersign/internal/store"
+	"countersign/internal/office"
 	"countersign/ui/async"
 	"countersign/ui/env"
 	"countersign/ui/i18n"
@@ -17,18 +17,18 @@ import (
 )
 
 // State is where a draft stands, as a shape and in words.
-func State(d store.Draft) (theme.Mark, string) {
+func State(d office.Draft) (theme.Mark, string) {
 	switch d.State {
-	case store.DraftHeld:
+	case office.DraftHeld:
 		return theme.MarkLater, lang.L("Not sent: the program ended while it could be taken back.")
-	case store.DraftUnknown:
+	case office.DraftUnknown:
 		return theme.MarkProblem, lang.L("The connection was lost. Countersign is checking whether the package was sent.")
-	case store.DraftFailed:
+	case office.DraftFailed:
 		if d.Problem != "" {
 			return theme.MarkProblem, i18n.Sentence(d.Problem)
 		}
 		return theme.MarkProblem, lang.L("The signing service did not accept the package.")
-	case store.DraftAdding:
+	case office.DraftAdding:
 		return theme.MarkNext, lang.L("Sending the package…")
 	default:
 		if d.Problem != "" {
@@ -39,16 +39,18 @@ func State(d store.Draft) (theme.Mark, string) {
 }
 
 // HeldUp says what holds up a draft that the office goes on trying to send.
-func HeldUp(d store.Draft) string {
+func HeldUp(d office.Draft) string {
 	return i18n.Sentence(d.Problem) + " " + lang.L("Your package will be sent automatically.")
 }
 
 // Waits says whether a draft needs nobody: it is on its way, or can still be taken back.
-func Waits(d store.Draft) bool { return d.State != store.DraftUnknown && d.State != store.DraftFailed }
+func Waits(d office.Draft) bool {
+	return d.State != office.DraftUnknown && d.State != office.DraftFailed
+}
 
 // Deeds are the buttons for what can be done with a draft. edit shows it where it can be changed; changed, which may be
 // nil, is called when the office has done its part.
-func Deeds(at *env.Env, d store.Draft, edit, changed func()) (buttons []fyne.CanvasObject) {
+func Deeds(at *env.Env, d office.Draft, edit, changed func()) (buttons []fyne.CanvasObject) {
 	b := bench{at, changed}
 	soon := func(says func(int) string, do func()) func() {
 		return func() { at.Soon(env.Deed{Says: says, Do: do}) }
@@ -59,18 +61,18 @@ func Deeds(at *env.Env, d store.Draft, edit, changed func()) (buttons []fyne.Can
 	resend := soon(func(n int) string { return lang.N("Sending in {{.PluralCount}} seconds", n) }, again)
 	add := func(text string, do func()) { buttons = append(buttons, widgets.NewButton(text, do)) }
 	switch d.State {
-	case store.DraftHeld:
+	case office.DraftHeld:
 		add(lang.L("Discard"), discard)
 		add(lang.L("Edit"), edit)
 		add(lang.L("Send"), resend)
-	case store.DraftUnknown:
+	case office.DraftUnknown:
 		add(lang.L("Mark as sent"), discard)
 		add(lang.L("Send again"), func() { b.askTwice(again) })
-	case store.DraftFailed:
+	case office.DraftFailed:
 		add(lang.L("Discard"), discard)
 		add(lang.L("Edit"), edit)
 		add(lang.L("Send again"), resend)
-	case store.DraftQueued:
+	case office.DraftQueued:
 		add(lang.L("Cancel sending"), func() { b.withdraw(d.ID) })
 	}
 	return buttons

@@ -11,7 +11,7 @@ import (
 	"fyne.io/fyne/v2/widget"
 
 	"countersign/internal/agent"
-	"countersign/internal/store"
+	"countersign/internal/office"
 	"countersign/ui/i18n"
 	"countersign/ui/theme"
 	"countersign/ui/widgets"
@@ -98,7 +98,7 @@ func (s *Screen) headOf(p paper) fyne.CanvasObject {
 	if row.Reference != "" {
 		facts = append(facts, lang.L("reference {{.Reference}}", i18n.V{"Reference": row.Reference}))
 	}
-	if row.Origin == store.MadeElsewhere {
+	if row.Origin == office.MadeElsewhere {
 		facts = append(facts, lang.L("created elsewhere in your organization"))
 	}
 	head := widgets.Stack(6, widgets.NewFullHeading(i18n.Title(row.Name)), state, widgets.NewProse(strings.Join(facts, " · ")))

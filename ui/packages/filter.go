@@ -8,7 +8,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 
 	"countersign/internal/agent"
-	"countersign/internal/store"
+	"countersign/internal/office"
 	"countersign/ui/i18n"
 )
 
@@ -24,12 +24,12 @@ const (
 
 // listed is a package of the list with what the search and the tabs need of it.
 type listed struct {
-	line     store.PackageLine
+	line     office.PackageLine
 	standing i18n.Standing
 	text     string // folded
 
-	issue *agent.Issue // instead of a package: what is wrong with the office
-	draft *store.Draft // instead of a package: what waits to be sent
+	issue *agent.Issue  // instead of a package: what is wrong with the office
+	draft *office.Draft // instead of a package: what waits to be sent
 }
 
 // index is every package, newest first, prepared for tabs and search. It is not changed once it is made, so it is made
@@ -39,7 +39,7 @@ type index struct {
 	places map[string]int32 // package id to its place in rows
 }
 
-func newIndex(lines []store.PackageLine) *index {
+func newIndex(lines []office.PackageLine) *index {
 	x := &index{rows: make([]listed, len(lines)), places: make(map[string]int32, len(lines))}
 	for i, l := range lines {
 		x.rows[i] = listed{line: l, standing: i18n.StandingOfLine(l), text: fold(l.Name + "\n" + l.People + "\n" + l.Words)}

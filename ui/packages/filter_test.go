@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"countersign/internal/store"
+	"countersign/internal/office"
 	"countersign/ui/officetest"
 )
 
@@ -54,12 +54,12 @@ func TestLettersAreComparedAsPeopleTypeThem(t *testing.T) {
 	}
 }
 
-// office is a large one: n packages, a third of them with letters outside ASCII.
-func office(n int) []store.PackageLine {
-	lines := make([]store.PackageLine, n)
-	states := []store.PackageState{"open", "executed", "expired", "rescinded"}
+// lines are those of a large office: n packages, a third of them with letters outside ASCII.
+func lines(n int) []office.PackageLine {
+	lines := make([]office.PackageLine, n)
+	states := []office.PackageState{"open", "executed", "expired", "rescinded"}
 	for i := range lines {
-		lines[i] = store.PackageLine{ID: fmt.Sprint("p", i), Name: fmt.Sprintf("Lease Sonnenweg %d, second floor", i),
+		lines[i] = office.PackageLine{ID: fmt.Sprint("p", i), Name: fmt.Sprintf("Lease Sonnenweg %d, second floor", i),
 			State: states[i%4], People: "Jan Weber <jan.weber@example.com>, Ana Ruiz <ana.ruiz@example.com>", Next: "Ana Ruiz",
 			Words: fmt.Sprintf("Lease\nLease Sonnenweg %d.pdf\nHouse rules\nHouse rules.pdf\n2026-%d", i, i), SignersTotal: 2,
 			Created: time.Unix(int64(1_790_000_000-i), 0)}
@@ -71,15 +71,15 @@ func office(n int) []store.PackageLine {
 }
 
 func BenchmarkIndexOf50000(b *testing.B) {
-	lines := office(50_000)
+	all := lines(50_000)
 	for b.Loop() {
-		newIndex(lines)
+		newIndex(all)
 	}
 }
 
 // BenchmarkFirstKeyOf50000 searches everything, as the first key of a search does; later ones search what it left.
 func BenchmarkFirstKeyOf50000(b *testing.B) {
-	x := newIndex(office(50_000))
+	x := newIndex(lines(50_000))
 	for b.Loop() {
 		x.sort(x.search("w", nil), tabWaiting)
 	}
@@ -87,7 +87,7 @@ func BenchmarkFirstKeyOf50000(b *testing.B) {
 
 // BenchmarkRareWordIn50000 is the worst case: every text is read to its end.
 func BenchmarkRareWordIn50000(b *testing.B) {
-	x := newIndex(office(50_000))
+	x := newIndex(lines(50_000))
 	for b.Loop() {
 		x.sort(x.search("sonnenallee åkessen", nil), tabAll)
 	}

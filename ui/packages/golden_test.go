@@ -7,7 +7,7 @@ import (
 
 	"fyne.io/fyne/v2"
 
-	"countersign/internal/store"
+	"countersign/internal/office"
 	"countersign/ui/i18n"
 	"countersign/ui/officetest"
 )
@@ -80,7 +80,7 @@ func declined() *officetest.Office {
 	lease.Signers = slices.Clone(lease.Signers)
 	lease.Signers[1].Declined, lease.Signers[1].DeclineReason = officetest.Now.Add(-40*time.Minute), "The rent in section 4 is not what we agreed on the phone."
 	lease.Next = nil
-	lease.Timeline = append(slices.Clone(lease.Timeline), store.Moment{Time: officetest.Now.Add(-40 * time.Minute), What: "declined", Who: lease.Signers[1].ID})
+	lease.Timeline = append(slices.Clone(lease.Timeline), office.Moment{Time: officetest.Now.Add(-40 * time.Minute), What: "declined", Who: lease.Signers[1].ID})
 	return o
 }
 

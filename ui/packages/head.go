@@ -11,7 +11,7 @@ import (
 	"fyne.io/fyne/v2/widget"
 
 	"countersign/internal/agent"
-	"countersign/internal/store"
+	"countersign/internal/office"
 	"countersign/ui/env"
 	"countersign/ui/i18n"
 	"countersign/ui/outbox"
@@ -28,12 +28,12 @@ const (
 
 func issueRow(i agent.Issue) listed {
 	text := i18n.Sentence(i.Text)
-	return listed{line: store.PackageLine{ID: issueID + i.ID, Name: text, Created: i.Since}, standing: i18n.Wrong, text: fold(text), issue: &i}
+	return listed{line: office.PackageLine{ID: issueID + i.ID, Name: text, Created: i.Since}, standing: i18n.Wrong, text: fold(text), issue: &i}
 }
 
-func draftRow(d store.Draft) listed {
+func draftRow(d office.Draft) listed {
 	people, _ := namesOf(d)
-	r := listed{line: store.PackageLine{ID: draftID + d.ID, Name: d.Name, Created: d.Created}, standing: i18n.Open,
+	r := listed{line: office.PackageLine{ID: draftID + d.ID, Name: d.Name, Created: d.Created}, standing: i18n.Open,
 		text: fold(d.Name + "\n" + people), draft: &d}
 	if !outbox.Waits(d) {
 		r.standing = i18n.Wrong
@@ -42,7 +42,7 @@ func draftRow(d store.Draft) listed {
 }
 
 // namesOf are the signers and the files of a draft.
-func namesOf(d store.Draft) (people, files string) {
+func namesOf(d office.Draft) (people, files string) {
 	var who, what []string
 	for _, s := range d.Signers {
 		who = append(who, i18n.Name(s)+" "+s.Email)
@@ -135,7 +135,7 @@ func (s *Screen) issuePage(i agent.Issue) fyne.CanvasObject {
 }
 
 // draftPage is what waits to be sent, with what can be done about it.
-func (s *Screen) draftPage(d store.Draft) fyne.CanvasObject {
+func (s *Screen) draftPage(d office.Draft) fyne.CanvasObject {
 	mark, text := outbox.State(d)
 	state := widgets.NewParagraph(text)
 	state.Colour = mark.Colour()

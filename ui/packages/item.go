@@ -10,7 +10,7 @@ import (
 	"fyne.io/fyne/v2/widget"
 
 	"countersign/internal/agent"
-	"countersign/internal/store"
+	"countersign/internal/office"
 	"countersign/ui/i18n"
 	"countersign/ui/outbox"
 	"countersign/ui/theme"
@@ -96,7 +96,7 @@ func textOf(now time.Time, r listed) string {
 	if r.line.SignersTotal > maxMarks && r.standing == i18n.Open {
 		text = i18n.Progress(r.line.SignersDone, r.line.SignersTotal) + " · " + text
 	}
-	if r.line.Origin == store.MadeElsewhere {
+	if r.line.Origin == office.MadeElsewhere {
 		text += " · " + lang.L("created elsewhere")
 	}
 	return text

@@ -9,7 +9,7 @@ import (
 	"fyne.io/fyne/v2/widget"
 
 	"countersign/internal/agent"
-	"countersign/internal/store"
+	"countersign/internal/office"
 	"countersign/ui/i18n"
 	"countersign/ui/theme"
 	"countersign/ui/widgets"
@@ -51,9 +51,9 @@ func (p paper) file(f agent.File) leaf {
 	switch {
 	case p.missing[f.Path]:
 		l.mark, l.path, where = theme.MarkProblem, "", lang.L("no longer in {{.Folder}}", folder)
-	case f.State == store.JobFailed:
+	case f.State == office.JobFailed:
 		l.mark, l.path, where = theme.MarkProblem, "", lang.L("could not be saved")
-	case f.State != store.JobDone:
+	case f.State != office.JobDone:
 		l.mark, l.path, where = theme.MarkNext, "", lang.L("waiting to be saved")
 	}
 	l.note = where
@@ -64,7 +64,7 @@ func (p paper) file(f agent.File) leaf {
 }
 
 // document is the line of a document that has no signed file yet. What it was sent from can be looked at.
-func (p paper) document(i int, d store.Document) leaf {
+func (p paper) document(i int, d office.Document) leaf {
 	l := leaf{name: i18n.DocumentName(d), mark: theme.MarkNext, note: i18n.Progress(len(d.SignedBy), len(p.row.Signers))}
 	if d.Executed {
 		l.mark, l.note = theme.MarkSigned, lang.L("fully signed")

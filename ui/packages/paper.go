@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"countersign/internal/agent"
-	"countersign/internal/store"
+	"countersign/internal/office"
 	"countersign/ui/async"
 )
 
@@ -15,7 +15,7 @@ import (
 type paper struct {
 	row       agent.PackageRow
 	known     bool
-	draft     store.Draft     // what it was sent from
+	draft     office.Draft    // what it was sent from
 	sentHere  bool            // draft is known
 	originals map[int]string  // by its place in the draft, each file that is still there
 	missing   map[string]bool // saved files that are no longer where they were saved
@@ -77,7 +77,7 @@ func (s *Screen) paperOf(id string) (p paper) {
 	}
 	p.missing = map[string]bool{}
 	for _, f := range p.row.Files {
-		if f.State == store.JobDone && !s.env.System.Exists(f.Path) {
+		if f.State == office.JobDone && !s.env.System.Exists(f.Path) {
 			p.missing[f.Path] = true
 		}
 	}
@@ -87,7 +87,7 @@ func (s *Screen) paperOf(id string) (p paper) {
 // saved are the files that are in the folder, the signed documents first.
 func (p paper) saved() (files []agent.File) {
 	for _, f := range p.row.Files {
-		if f.State == store.JobDone && !p.missing[f.Path] {
+		if f.State == office.JobDone && !p.missing[f.Path] {
 			files = append(files, f)
 		}
 	}

@@ -15,7 +15,7 @@ import (
 	"fyne.io/fyne/v2/widget"
 
 	"countersign/internal/agent"
-	"countersign/internal/store"
+	"countersign/internal/office"
 	"countersign/ui/env"
 	"countersign/ui/i18n"
 	"countersign/ui/officetest"
@@ -28,7 +28,7 @@ func many(n int) *officetest.Office {
 	o := officetest.Busy()
 	o.Rows = make([]agent.PackageRow, n)
 	for i := range o.Rows {
-		o.Rows[i].Package = store.Package{ID: fmt.Sprint("n", i), Name: fmt.Sprintf("Package %d", i), State: "open", Created: officetest.Now.Add(-time.Duration(i) * time.Hour)}
+		o.Rows[i].Package = office.Package{ID: fmt.Sprint("n", i), Name: fmt.Sprintf("Package %d", i), State: "open", Created: officetest.Now.Add(-time.Duration(i) * time.Hour)}
 	}
 	return o
 }
@@ -59,7 +59,7 @@ func TestAReloadMovesNeitherTheChoiceNorTheView(t *testing.T) {
 func TestAtTheTopTheNewestIsSeen(t *testing.T) {
 	b := newBench(t, many(200))
 	b.Office.Change(agent.PackagesChanged, func(o *officetest.Office) {
-		o.Rows = append([]agent.PackageRow{{Package: store.Package{ID: "new", State: "open"}}}, o.Rows...)
+		o.Rows = append([]agent.PackageRow{{Package: office.Package{ID: "new", State: "open"}}}, o.Rows...)
 	})
 	b.Reload()
 	if top, hidden := b.screen.list.Top(); top != 0 || hidden != 0 || b.screen.chosen != "n0" {
@@ -88,7 +88,7 @@ func TestAPackageCanBeShownBeforeItIsListed(t *testing.T) {
 	b.screen.search.SetText("offer")
 	b.screen.Show("late")
 	b.Settle()
-	late := agent.PackageRow{Package: store.Package{ID: "late", Name: "Late", State: "executed"}}
+	late := agent.PackageRow{Package: office.Package{ID: "late", Name: "Late", State: "executed"}}
 	b.Office.Change(agent.PackagesChanged, func(o *officetest.Office) { o.Rows = append([]agent.PackageRow{late}, o.Rows...) })
 	b.Reload()
 	if b.screen.paper.row.ID != "late" || b.screen.tabs.Chosen() != tabAll || b.screen.list.At() != 0 {
@@ -115,7 +115,7 @@ type counting struct {
 	listed, read int
 }
 
-func (c *counting) Lines() []store.PackageLine {
+func (c *counting) Lines() []office.PackageLine {
 	c.listed++
 	return c.Office.Lines()
 }

@@ -6,7 +6,7 @@ import (
 	"sync"
 
 	"countersign/internal/agent"
-	"countersign/internal/store"
+	"countersign/internal/office"
 )
 
 // System is a env.System that remembers.
@@ -60,7 +60,7 @@ func (w ways) ShowHelp()             { w.went("help") }
 func (w ways) SignIn(prompt string)  { w.went("sign in " + prompt) }
 func (w ways) SignOut()              { w.went("sign out") }
 
-func (w ways) EditDraft(d store.Draft) { w.went("edit " + d.ID) }
+func (w ways) EditDraft(d office.Draft) { w.went("edit " + d.ID) }
 
 func (w ways) Act(i agent.Issue, done func()) {
 	w.went("act " + i.ID)

@@ -7,7 +7,7 @@ import (
 	"fyne.io/fyne/v2/lang"
 
 	"countersign/internal/agent"
-	"countersign/internal/store"
+	"countersign/internal/office"
 	"countersign/ui/env"
 )
 
@@ -17,8 +17,8 @@ const lastSaved = 5
 // overview is what the strip, the status screen, the account and the tray show.
 type overview struct {
 	status agent.Status
-	saved  []store.Job // newest first
-	paused time.Time   // notifications are paused until then; zero when they are not
+	saved  []office.Job // newest first
+	paused time.Time    // notifications are paused until then; zero when they are not
 }
 
 func overviewOf(office env.Office) overview {

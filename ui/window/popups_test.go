@@ -8,7 +8,7 @@ import (
 	"fyne.io/fyne/v2/test"
 
 	"countersign/internal/agent"
-	"countersign/internal/store"
+	"countersign/internal/office"
 	"countersign/ui/officetest"
 	"countersign/ui/widgets"
 )
@@ -77,7 +77,7 @@ func TestEscapeTakesEveryPopUpFromTheWindow(t *testing.T) {
 	b.window.compose.Fill(agent.Draft{Message: "typed", Signers: signers(1)})
 	try("beginning anew", func() { b.window.SendLike(agent.Draft{Message: "another", Signers: signers(2)}) })
 	b.Office.Change(agent.OutboxChanged, func(o *officetest.Office) {
-		o.Waiting = append(o.Waiting, store.Draft{ID: "d9", State: store.DraftUnknown})
+		o.Waiting = append(o.Waiting, office.Draft{ID: "d9", State: office.DraftUnknown})
 	})
 	b.Settle()
 	for _, o := range test.LaidOutObjects(b.window.compose.Content()) {

@@ -13,7 +13,7 @@ import (
 
 	"countersign/assets"
 	"countersign/internal/agent"
-	"countersign/internal/store"
+	"countersign/internal/office"
 	"countersign/ui/async"
 	"countersign/ui/env"
 	"countersign/ui/i18n"
@@ -83,7 +83,7 @@ func (t *tray) items(state, account string, o overview) []*fyne.MenuItem {
 		quit)
 }
 
-func pathOf(j store.Job) string { return filepath.Join(j.Folder, filepath.FromSlash(j.Target)) }
+func pathOf(j office.Job) string { return filepath.Join(j.Folder, filepath.FromSlash(j.Target)) }
 
 // pause pauses notifications until then, or resumes them.
 func (w *Window) pause(until time.Time) {

@@ -13,7 +13,7 @@ import (
 	"fyne.io/fyne/v2/lang"
 
 	"countersign/internal/agent"
-	"countersign/internal/store"
+	"countersign/internal/office"
 	"countersign/ui/async"
 	"countersign/ui/env"
 	"countersign/ui/i18n"
@@ -136,7 +136,7 @@ func (w *Window) ShowCompose() {
 }
 
 // EditDraft shows what waits to be sent where it can be changed.
-func (w *Window) EditDraft(d store.Draft) {
+func (w *Window) EditDraft(d office.Draft) {
 	w.Go(showCompose)
 	w.compose.Edit(d)
 }

@@ -12,7 +12,7 @@ import (
 	"fyne.io/fyne/v2/test"
 
 	"countersign/internal/agent"
-	"countersign/internal/store"
+	"countersign/internal/office"
 	"countersign/ui/officetest"
 	"countersign/ui/screentest"
 )
@@ -23,9 +23,9 @@ func (b *bench) press(key fyne.KeyName) {
 	b.Settle()
 }
 
-func signers(n int) (list []store.Signer) {
+func signers(n int) (list []office.Signer) {
 	for i := range n {
-		list = append(list, store.Signer{FirstName: "Ana", LastName: fmt.Sprint("Ruiz ", i), Email: fmt.Sprintf("ana%d@example.com", i)})
+		list = append(list, office.Signer{FirstName: "Ana", LastName: fmt.Sprint("Ruiz ", i), Email: fmt.Sprintf("ana%d@example.com", i)})
 	}
 	return list
 }
@@ -99,11 +99,11 @@ func TestNothingTypedIsLostWhenSendingFails(t *testing.T) {
 		err   error
 		kept  bool
 	}{
-		"refused":   {agent.SendState{State: store.DraftFailed, Problem: "“a.pdf” is protected by a password."}, nil, true},
+		"refused":   {agent.SendState{State: office.DraftFailed, Problem: "“a.pdf” is protected by a password."}, nil, true},
 		"no answer": {agent.SendState{}, errors.New("the signing service did not answer"), true},
-		"stopped":   {agent.SendState{State: store.DraftCancelled}, context.Canceled, true},
-		"unknown":   {agent.SendState{State: store.DraftUnknown}, nil, false}, // the office keeps it; a second press must not send it twice
-		"accepted":  {agent.SendState{State: store.DraftSent, PackageID: "p1"}, nil, false},
+		"stopped":   {agent.SendState{State: office.DraftCancelled}, context.Canceled, true},
+		"unknown":   {agent.SendState{State: office.DraftUnknown}, nil, false}, // the office keeps it; a second press must not send it twice
+		"accepted":  {agent.SendState{State: office.DraftSent, PackageID: "p1"}, nil, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t, officetest.Busy())
@@ -145,9 +145,9 @@ func TestWhatWasRefusedIsReplacedByTheNextAttempt(t *testing.T) {
 	b := newBench(t, officetest.Busy())
 	b.Office.OnSend = func(context.Context, agent.Draft, func(agent.SendState)) (agent.SendState, error) {
 		b.Office.Change(agent.OutboxChanged, func(o *officetest.Office) {
-			o.Waiting = append(o.Waiting, store.Draft{ID: fmt.Sprint("d", len(o.Sent)), State: store.DraftFailed, Problem: "No."})
+			o.Waiting = append(o.Waiting, office.Draft{ID: fmt.Sprint("d", len(o.Sent)), State: office.DraftFailed, Problem: "No."})
 		})
-		return agent.SendState{DraftID: "d1", State: store.DraftFailed, Problem: "No."}, nil
+		return agent.SendState{DraftID: "d1", State: office.DraftFailed, Problem: "No."}, nil
 	}
 	b.window.Add([]string{b.file("a.pdf", 10)})
 	b.Settle()

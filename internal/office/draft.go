@@ -1,0 +1,55 @@
+package office
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// DraftState is where a draft stands on its way out.
+type DraftState string
+
+const (
+	DraftHeld      DraftState = "held"      // not to be sent yet: a person can still take it back
+	DraftQueued    DraftState = "queued"    // stored, nothing sent yet, or uploads in progress
+	DraftAdding    DraftState = "adding"    // packages/add may have been sent
+	DraftUnknown   DraftState = "unknown"   // its answer was lost
+	DraftSent      DraftState = "sent"      // accepted; PackageID is set
+	DraftFailed    DraftState = "failed"    // refused, Problem says why
+	DraftCancelled DraftState = "cancelled" // by the user, before packages/add
+)
+
+// Draft is a package on its way to the service.
+type Draft struct {
+	ID           string          `json:"id"` // also the correlation id in externalData
+	Name         string          `json:"name"`
+	Message      string          `json:"message,omitempty"`
+	Sequential   bool            `json:"sequential,omitempty"`
+	Due          time.Time       `json:"due,omitzero"`
+	ExternalData json.RawMessage `json:"external_data,omitempty"` // the caller's, without our correlation id
+	Files        []DraftFile     `json:"files"`
+	Signers      []Signer        `json:"signers"`
+	State        DraftState      `json:"state"`
+	Created      time.Time       `json:"created"`
+	Changed      time.Time       `json:"changed"`
+	Tries        int             `json:"tries,omitempty"`
+	NextTry      time.Time       `json:"next_try,omitzero"`
+	Problem      string          `json:"problem,omitempty"`
+	PackageID    string          `json:"package_id,omitempty"`
+	Service      string          `json:"service,omitempty"` // the service it is for, as Package.Service
+	Away         bool            `json:"away,omitempty"`    // that is not the one in use; set by the store
+	Day          int             `json:"day,omitempty"`     // the counted day since which it is known to be refused; 0 if not
+}
+
+// DraftFile is one file of a draft. Path is where it was found on this computer, Copy what was taken of it there and then,
+// and what goes out; FileID is set once it is uploaded.
+type DraftFile struct {
+	Path       string    `json:"path"`
+	Copy       string    `json:"copy,omitempty"` // the copy's name in the outbox folder; empty in drafts of earlier versions
+	Name       string    `json:"name"`
+	Size       int64     `json:"size"`             // bytes
+	SHA256     string    `json:"sha256,omitempty"` // hex, of the copy
+	ExternalID string    `json:"external_id,omitempty"`
+	FileID     string    `json:"file_id,omitempty"`
+	Uploaded   time.Time `json:"uploaded,omitzero"`     // a temporary upload lives 24 hours
+	UploadedBy string    `json:"uploaded_by,omitempty"` // whose upload it is: nobody else can use it
+}

@@ -1,0 +1,60 @@
+package office
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"strings"
+	"time"
+)
+
+// JobState is where a save job stands.
+type JobState string
+
+const (
+	JobPending JobState = "pending"
+	JobDone    JobState = "done"
+	JobFailed  JobState = "failed" // the service did not give it for weeks; it is asked rarely, and a person can ask now
+)
+
+// Job is one file to be saved. Its key is PackageID/DocumentID/Kind, so planning twice is harmless.
+type Job struct {
+	PackageID  string    `json:"package_id"`
+	DocumentID string    `json:"document_id,omitempty"` // empty for a master file
+	Kind       string    `json:"kind"`                  // executed, cac, masterfile
+	Folder     string    `json:"folder"`                // absolute
+	Target     string    `json:"target"`                // relative to Folder, slash-separated, chosen once
+	Wanted     string    `json:"wanted,omitempty"`      // Target as it would be were every name free
+	State      JobState  `json:"state"`
+	Planned    time.Time `json:"planned"`
+	Tries      int       `json:"tries,omitempty"`
+	NextTry    time.Time `json:"next_try,omitzero"`
+	Refused    time.Time `json:"refused,omitzero"`  // since when the service does not give it
+	Problem    string    `json:"problem,omitempty"` // one sentence for people
+	Size       int64     `json:"size,omitempty"`    // bytes, when done
+	SHA256     string    `json:"sha256,omitempty"`  // hex, when done
+	Done       time.Time `json:"done,omitzero"`
+	Service    string    `json:"service,omitempty"` // its package's
+	Away       bool      `json:"away,omitempty"`    // likewise
+
+	// What a try received that could not prove to be the whole document, and when it came first.
+	Unproven   string    `json:"unproven,omitempty"` // SHA-256, hex
+	UnprovenAt time.Time `json:"unproven_at,omitzero"`
+}
+
+// Key is the job's identity in the store: its three parts, of which none has a slash in it.
+func (j Job) Key() string {
+	return KeyPart(j.PackageID) + "/" + KeyPart(j.DocumentID) + "/" + KeyPart(j.Kind)
+}
+
+// maxID is the longest identifier, in bytes, that is a key as it is. bbolt's own limit is 32 KiB.
+const MaxID = 512
+
+// keyPart is an identifier of whatever form as a part of a key: itself, or its hash after a percent sign, which none that
+// is kept as it is holds.
+func KeyPart(id string) string {
+	if len(id) <= MaxID && !strings.ContainsAny(id, "/%") {
+		return id
+	}
+	sum := sha256.Sum256([]byte(id))
+	return "%" + hex.EncodeToString(sum[:])
+}

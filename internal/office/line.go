@@ -1,0 +1,63 @@
+package office
+
+import (
+	"slices"
+	"strings"
+	"time"
+)
+
+// PackageLine is what a long list of packages shows and searches. It is kept beside the package in a form that reads
+// at a fraction of the cost of its JSON.
+type PackageLine struct {
+	ID           string
+	Name         string
+	State        PackageState
+	Origin       Origin
+	People       string // names and addresses of the signers, separated by ", "
+	Next         string // names of those whose turn it is, separated by ", "
+	Words        string // names of documents and files, and the reference, for the search
+	Declined     string // names of those who declined to sign, separated by ", "
+	SignersDone  int
+	SignersTotal int // 0 while unknown
+	Gone         bool
+	Planned      bool // its files are planned
+	Saved        bool // its files are on disk
+	Archived     bool // taken out of the list
+	Problem      bool // its files cannot be saved for now
+	Created      time.Time
+	Due          time.Time
+	Executed     time.Time
+}
+
+func (p Package) Line() PackageLine {
+	var people, next, declined, words []string
+	for _, s := range p.Signers {
+		name := strings.TrimSpace(s.FirstName + " " + s.LastName)
+		if name == "" {
+			name = s.Email
+		}
+		if slices.Contains(p.NextSigners, s.ID) && name != "" {
+			next = append(next, name)
+		}
+		if !s.Declined.IsZero() && name != "" {
+			declined = append(declined, name)
+		}
+		if s.Email != "" && s.Email != name {
+			name += " <" + s.Email + ">"
+		}
+		if name != "" {
+			people = append(people, name)
+		}
+	}
+	for _, d := range p.Documents {
+		words = append(words, d.Name, d.FileName)
+	}
+	words = append(words, p.Reference)
+	return PackageLine{
+		ID: p.ID, Name: p.Name, State: p.State, Origin: p.Origin, People: strings.Join(people, ", "),
+		Next: strings.Join(next, ", "), Words: strings.Join(words, "\n"), Declined: strings.Join(declined, ", "),
+		SignersDone: p.SignersDone, SignersTotal: p.SignersTotal,
+		Gone: p.Gone, Planned: p.Planned, Saved: p.Saved, Problem: p.Problem != "", Archived: p.Archived != nil,
+		Created: p.Created, Due: p.Due, Executed: p.Executed,
+	}
+}

@@ -1,0 +1,120 @@
+package office
+
+import (
+	"encoding/json"
+	"strings"
+	"time"
+)
+
+// Origin says who made a package.
+type Origin string
+
+const (
+	MadeHere      Origin = "here"
+	MadeElsewhere Origin = "elsewhere"
+)
+
+// Signer is one person who signs a package.
+type Signer struct {
+	ID        string `json:"id,omitempty"` // signerId, empty until the service told it
+	FirstName string `json:"first_name,omitempty"`
+	LastName  string `json:"last_name,omitempty"`
+	Email     string `json:"email,omitempty"`
+
+	Declined      time.Time `json:"declined,omitzero"` // when the person refused to sign
+	DeclineReason string    `json:"decline_reason,omitempty"`
+}
+
+// Document is one document of a package.
+type Document struct {
+	ID         string   `json:"id,omitempty"` // documentId
+	Name       string   `json:"name,omitempty"`
+	FileName   string   `json:"file_name,omitempty"`
+	ExternalID string   `json:"external_id,omitempty"`
+	Executed   bool     `json:"executed,omitempty"`
+	SignedBy   []string `json:"signed_by,omitempty"` // signerIds, in the order they signed
+}
+
+// PackageState is where a package stands, in the service's word (service-facts.md, 5). New words may appear; they are
+// in lower case and without space around them, whatever was written.
+type PackageState string
+
+const (
+	PackageDraft     PackageState = "draft"
+	PackageOpen      PackageState = "open"
+	PackageExecuted  PackageState = "executed" // signed by everyone
+	PackageExpired   PackageState = "expired"
+	PackageRescinded PackageState = "rescinded"
+)
+
+func (s PackageState) Normal() PackageState {
+	return PackageState(strings.ToLower(strings.TrimSpace(string(s))))
+}
+
+// UnmarshalJSON brings a word that an earlier version stored as the service wrote it to its one form.
+func (s *PackageState) UnmarshalJSON(b []byte) error {
+	var word string
+	err := json.Unmarshal(b, &word)
+	*s = PackageState(word).Normal()
+	return err
+}
+
+// Package is what is known about one package of the organization.
+type Package struct {
+	ID             string          `json:"id"`
+	Name           string          `json:"name,omitempty"`
+	Origin         Origin          `json:"origin"`
+	DraftID        string          `json:"draft_id,omitempty"` // the draft it was sent from, when made here
+	OrganizationID string          `json:"organization_id,omitempty"`
+	MemberID       string          `json:"member_id,omitempty"`
+	State          PackageState    `json:"state,omitempty"`
+	Sequential     bool            `json:"sequential,omitempty"`
+	Signers        []Signer        `json:"signers,omitempty"`
+	Documents      []Document      `json:"documents,omitempty"`
+	NextSigners    []string        `json:"next_signers,omitempty"` // signerIds whose turn it is
+	ExternalData   json.RawMessage `json:"external_data,omitempty"`
+	Created        time.Time       `json:"created"` // when it was first known here
+	Due            time.Time       `json:"due,omitzero"`
+	Executed       time.Time       `json:"executed,omitzero"`
+	Checked        time.Time       `json:"checked,omitzero"`    // last status answer
+	NextCheck      time.Time       `json:"next_check,omitzero"` // when to ask again
+	Planned        bool            `json:"planned,omitempty"`   // save jobs exist for all of its documents
+	Saved          bool            `json:"saved,omitempty"`     // every wanted file is on disk
+	Refused        time.Time       `json:"refused,omitzero"`    // since when the service does not tell what its files need
+	Gone           bool            `json:"gone,omitempty"`      // the service has not shown it for a while; it is asked all the same
+	Reference      string          `json:"reference,omitempty"` // the caller's own word for it, from ExternalData
+	SignersDone    int             `json:"signers_done,omitempty"`
+	SignersTotal   int             `json:"signers_total,omitempty"` // 0 while unknown
+	Problem        string          `json:"problem,omitempty"`       // what keeps its files from being saved, one sentence
+	Timeline       []Moment        `json:"timeline,omitempty"`
+	Archived       *Archived       `json:"archived,omitempty"` // taken out of the list; nil for one that is in it
+	Service        string          `json:"service,omitempty"`  // the service it is at, as UseService names it
+	Away           bool            `json:"away,omitempty"`     // that is not the one in use; set by the store
+}
+
+// Archived is a package that people have taken out of their list.
+type Archived struct {
+	With []string `json:"with,omitempty"` // what was wrong with it then: it comes back for anything else
+}
+
+// Moment is one line of a package's timeline.
+type Moment struct {
+	Time time.Time `json:"time"`
+	What string    `json:"what"`          // sent, signed, document_executed, executed, saved, ...
+	Who  string    `json:"who,omitempty"` // signerId
+	Ref  string    `json:"ref,omitempty"` // documentId, file name, ...
+}
+
+// Over reports that nobody signs it any more (service-facts.md, 5), unless it is opened again.
+func (s PackageState) Over() bool {
+	return s == PackageExpired || s == PackageRescinded
+}
+
+// Final reports that the service need not be asked about p again: it is executed and its files are planned, or nobody
+// signs it any more. That the service does not tell about it is never final.
+func (p Package) Final() bool {
+	if p.State == PackageExecuted {
+		return p.Planned
+	}
+	return p.State.Over()
+}
