@@ -1,7 +1,7 @@
-// Package assets holds the files that travel inside the program: icons, state marks, translations, the demo's sample
-// documents and the page that the browser shows after a sign-in. But for the pages of the sandbox, which stands
-// alone, it is the only place with go:embed. It promises that every name it offers exists (its tests read each one) and
-// knows nothing of what the files are used for.
+// Package assets holds the files that travel inside the program: icons, state marks, translations, the words of messages,
+// the demo's sample documents and the page that the browser shows after a sign-in. But for the pages of the sandbox,
+// which stands alone, it is the only place with go:embed. It promises that every name it offers exists (its tests read
+// each one) and knows nothing of what the files are used for.
 //
 // Icons and samples are drawn by gen; `go generate ./assets` writes them again, byte for byte.
 package assets
@@ -26,6 +26,11 @@ var Translations embed.FS
 //
 //go:embed sentences
 var Sentences embed.FS
+
+// Messages holds messages/LANGUAGE.json: the words of each message, by its id. See package message. All are complete.
+//
+//go:embed messages
+var Messages embed.FS
 
 //go:embed icons icon.svg marks
 var pictures embed.FS

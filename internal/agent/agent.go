@@ -41,8 +41,10 @@ import (
 	"sync/atomic"
 	"time"
 
+	"countersign/internal/agent/health"
 	"countersign/internal/inbox"
 	"countersign/internal/locations"
+	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/internal/preview"
 	"countersign/internal/secret"
@@ -107,7 +109,7 @@ type Agent struct {
 
 	installation string // tells this data folder from every other one
 
-	health    *health
+	health    *health.Tracker
 	documents *preview.Reader
 	watchers  watchers
 	closing   sync.WaitGroup // sessions that settings have replaced
@@ -192,11 +194,11 @@ func Open(ctx context.Context, p Params) (*Agent, error) {
 		finding: map[string]*reading{},
 		rings:   rings{ring(), ring(), ring(), ring(), ring(), ring(), ring(), ring(), ring()},
 	}
-	a.health = newHealth(p.Now, func() {
+	a.health = health.New(p.Now, func() {
 		a.watchers.signal(StatusChanged)
 		poke(a.rings.problems)
 	})
-	a.st = &state{Store: st, health: a.health}
+	a.st = &state{Store: st, health: a.health, now: p.Now}
 	a.mirror = &mirror{path: locations.Mirror(p.DataDir), st: a.st}
 	a.keys = &vault{st: a.st, keeper: p.Keeper, changed: a.keepPrecious}
 	a.announcer.ring = ring()
@@ -272,10 +274,10 @@ func (a *Agent) unlock(ctx context.Context) bool {
 	}
 	if err := a.keys.unlock(ctx); err != nil {
 		a.log.Warn("the key is not available", "err", err)
-		a.health.set("keyring", Problem, ActUnlock, keySentence(err))
+		a.health.Set(health.KeyringLocked, message.Plain(keySentence(err)))
 		return false
 	}
-	a.health.clear("keyring")
+	a.health.Clear(health.KeyringLocked)
 	if err := a.keys.adopt(a.Settings()); err != nil {
 		a.log.Error("name the issuer of what is kept", "err", err)
 	}

@@ -11,8 +11,10 @@ import (
 	"sync"
 	"time"
 
+	"countersign/internal/agent/health"
 	"countersign/internal/archive"
 	"countersign/internal/esign"
+	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/internal/store"
 )
@@ -231,10 +233,10 @@ func (a *Agent) raise(n notice) {
 	}
 	if err := a.p.Notify(oneLine(n.title, maxTitle), oneLine(n.body, maxBody)); err != nil {
 		a.log.Warn("raise a notification", "err", err)
-		a.health.set("notify", Info, ActNone, "This computer shows no notifications at the moment; everything else works.")
+		a.health.Set(health.NotificationsFail, message.Plain("This computer shows no notifications at the moment; everything else works."))
 		return
 	}
-	a.health.clear("notify")
+	a.health.Clear(health.NotificationsFail)
 }
 
 // signedFact is one person's signature on one document, in words.

@@ -6,6 +6,9 @@ import (
 	"maps"
 	"sync"
 	"time"
+
+	"countersign/internal/agent/health"
+	"countersign/internal/message"
 )
 
 // asidePause is how long an object that could not be worked on is left alone.
@@ -95,9 +98,8 @@ func (a *Agent) pauseBeside(n int, pause time.Duration) time.Duration {
 func (a *Agent) tellAside() {
 	a.aside.prune(a.now())
 	if a.aside.count() == 0 {
-		a.health.clear("aside")
+		a.health.Clear(health.RecordsPutOff)
 		return
 	}
-	a.health.set("aside", Warning, ActRetry,
-		"Countersign could not work on one of its records and goes on with the others. It tries again every hour; the log says more.")
+	a.health.Set(health.RecordsPutOff, message.Plain("Countersign could not work on one of its records and goes on with the others. It tries again every hour; the log says more."))
 }

@@ -16,6 +16,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"countersign/internal/agent/health"
 	"countersign/internal/esign"
 	"countersign/internal/inbox"
 	"countersign/internal/locations"
@@ -165,12 +166,12 @@ func TestAnObjectThatCannotBeWorkedOnIsLeftAloneAndTheRestIsNot(t *testing.T) {
 				}
 			}
 		}
-		if !a.health.has("aside") {
-			t.Errorf("nobody was told: %+v", a.health.list())
+		if !a.health.Has(health.RecordsPutOff) {
+			t.Errorf("nobody was told: %+v", a.health.List())
 		}
 		time.Sleep(asidePause + 2*time.Minute)
-		if a.leftAlone("package a") || a.health.has("aside") {
-			t.Errorf("still left alone: %+v", a.health.list())
+		if a.leftAlone("package a") || a.health.Has(health.RecordsPutOff) {
+			t.Errorf("still left alone: %+v", a.health.List())
 		}
 	})
 }
@@ -209,8 +210,8 @@ func TestAPackageWhoseRecordCannotBeReadIsReadFromTheServiceAndHoldsUpNoOther(t 
 				if e := b.Status().Events; e.Pending != 0 || (e.Problems == 1) != lost {
 					t.Errorf("events: %+v", e)
 				}
-				if b.health.has("records") != lost || b.health.has("data") || b.health.has("internal-reconcile") || b.health.has("internal-events") {
-					t.Errorf("health: %+v", b.health.list())
+				if b.health.Has(health.RecordsUnreadable) != lost || b.health.Has(health.DataNotWritten) || b.health.Has(health.Stopped("reconcile")) || b.health.Has(health.Stopped("events")) {
+					t.Errorf("health: %+v", b.health.List())
 				}
 				if p := b.packageOrZero("p1"); !lost && (p.State != office.PackageExecuted || p.Checked.IsZero()) {
 					t.Errorf("it was not read from the service: %+v", p)
@@ -294,8 +295,8 @@ func TestADocumentThatCannotBeReadKeepsNothingFromStarting(t *testing.T) {
 			if s := b.Status(); b.Settings().SaveTo != before.SaveTo || b.Settings().ClientID != before.ClientID || !s.SignedIn || s.Account != account {
 				t.Errorf("settings %+v, status %+v", b.Settings(), s)
 			}
-			if !b.health.has("records") || b.health.has("data") || b.health.has("data-restored") {
-				t.Errorf("health: %+v", b.health.list())
+			if !b.health.Has(health.RecordsUnreadable) || b.health.Has(health.DataNotWritten) || b.health.Has(health.DataRestored) {
+				t.Errorf("health: %+v", b.health.List())
 			}
 			if err := b.Close(); err != nil {
 				t.Error(err)

@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"countersign/internal/agent/health"
 	"countersign/internal/esign"
 	"countersign/internal/office"
 	"countersign/internal/store"
@@ -52,7 +53,7 @@ func TestAConnectionThatReturnsSoonAfterASweepIsOwedOne(t *testing.T) {
 		c.dead.Store(true)
 		a.reconcileSoon("test")
 		time.Sleep(10 * time.Second)
-		if !a.health.has("service") {
+		if !a.health.Has(health.ServiceFails) {
 			t.Fatal("nobody noticed that the service is silent")
 		}
 		putPackageAged(t, a, "older", 9*24*time.Hour)

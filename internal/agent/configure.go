@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"countersign/internal/agent/health"
 	"countersign/internal/office"
 	"countersign/internal/store"
 )
@@ -84,15 +85,13 @@ func (a *Agent) Configure(ctx context.Context, s Settings, secrets Secrets) erro
 		}
 	}
 	if s.issuer() != before.settings.issuer() {
-		for _, id := range []string{"client", "service", "endpoint", "endpoint-lost", "scope-offline", "scope-packages"} {
-			a.health.clear(id) // what was wrong with the one before
-		}
+		a.health.End(health.WithService)
 		a.silence.end()
 		a.saves.held.stop()
 		a.reconcileSoon("the service was changed")
 	}
 	a.saves.forget()
-	a.health.clear("folder")
+	a.health.Clear(health.FolderFails)
 	if secrets.NgrokAuthtoken != "" {
 		a.restartTunnel.Store(true)
 	}

@@ -8,8 +8,10 @@ import (
 	"sync"
 	"time"
 
+	"countersign/internal/agent/health"
 	"countersign/internal/esign"
 	"countersign/internal/inbox"
+	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/internal/store"
 )
@@ -195,9 +197,9 @@ func (a *Agent) setEndpoint(ctx context.Context, force bool) error {
 	client, online := a.onlineIn(o)
 	switch {
 	case s.Tunnel == TunnelNone:
-		a.health.clear("endpoint")
+		a.health.Clear(health.EndpointFails)
 		if s.Configured() {
-			a.health.set("no-tunnel", Info, ActNone, "There is no public address. Countersign checks for signed documents regularly, so they arrive a little later.")
+			a.health.Set(health.NoAddress, message.Plain("There is no public address. Countersign checks for signed documents regularly, so they arrive a little later."))
 		}
 		return nil
 	case !online || t.State != "up":
@@ -206,7 +208,7 @@ func (a *Agent) setEndpoint(ctx context.Context, force bool) error {
 		}
 		return nil
 	}
-	a.health.clear("no-tunnel")
+	a.health.Clear(health.NoAddress)
 	if !acc.may("organization") {
 		a.endpointForbidden()
 		return nil
@@ -214,7 +216,7 @@ func (a *Agent) setEndpoint(ctx context.Context, force bool) error {
 	want := webhookURL(s, t.URL)
 	old := a.endpoints.get()
 	if !force && old != nil && old.Asked == want && old.ClientID == s.ClientID && old.Secret != "" && !a.endpointUnsure() {
-		a.health.clear("endpoint")
+		a.health.Clear(health.EndpointFails)
 		return nil
 	}
 	if a.silence.lost() && old != nil && !force && !a.endpointUnsure() {
@@ -249,13 +251,12 @@ func (a *Agent) tellEndpoint(err error) {
 	case errors.As(err, &e) && (e.Kind == esign.Forbidden || e.Kind == esign.SignedOut):
 		a.endpointForbidden()
 	default:
-		a.health.set("endpoint", Warning, ActRetry, esign.Sentence(err))
+		a.health.Set(health.EndpointFails, message.Plain(esign.Sentence(err)))
 	}
 }
 
 func (a *Agent) endpointForbidden() {
-	a.health.set("endpoint", Warning, ActSignIn,
-		"This account may not receive events for the organization; an administrator can. Countersign checks for signed documents regularly, so they arrive a little later.")
+	a.health.Set(health.EndpointForbidden, message.Plain("This account may not receive events for the organization; an administrator can. Countersign checks for signed documents regularly, so they arrive a little later."))
 }
 
 // adoptEndpoint makes x the current endpoint: on disk, and then in memory. Its events may already be on their way; they
@@ -272,7 +273,7 @@ func (a *Agent) adoptEndpoint(x endpoint) error {
 		return fmt.Errorf("keep the endpoint: %w", err)
 	}
 	a.endpoints.follow(&x, former, false)
-	a.health.clear("endpoint")
+	a.health.Clear(health.EndpointFails)
 	a.forgetSilence()
 	a.reconcileSoon("the endpoint is registered") // what happened until now was reported to nobody, or to another computer
 	a.record(office.Activity{Kind: "endpoint", Text: "The service now reports signatures to this computer."})
@@ -316,5 +317,5 @@ func endpointSettled(tx *store.Tx) error {
 // forgetSilence starts over after a registration: what was missed before it says nothing about it.
 func (a *Agent) forgetSilence() {
 	a.silence.end()
-	a.health.clear("endpoint-lost")
+	a.health.Clear(health.EndpointLost)
 }

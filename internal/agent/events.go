@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"countersign/internal/agent/health"
 	"countersign/internal/esign"
 	"countersign/internal/inbox"
 	"countersign/internal/office"
@@ -255,7 +256,7 @@ func (a *Agent) statusForEvent(ctx context.Context, p office.Package, e esign.Ev
 		}
 	case esign.PackageExecuted:
 		// A service that is in trouble must not hold up events.
-		if p.ID == "" || p.Final() || a.health.has("service") || !a.budget.Allow() {
+		if p.ID == "" || p.Final() || a.health.Has(health.ServiceFails) || !a.budget.Allow() {
 			return esign.Status{}, false
 		}
 	default:

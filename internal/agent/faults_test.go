@@ -89,7 +89,7 @@ type faultyCall struct {
 func healthOf(id string) func(o *testOffice) string {
 	return func(o *testOffice) string {
 		if i := o.issue(id); i != nil {
-			return i.Text
+			return i.Text()
 		}
 		return ""
 	}
@@ -153,7 +153,7 @@ func anyHealth(ids ...string) func(o *testOffice) string {
 		var texts []string
 		for _, id := range ids {
 			if i := o.issue(id); i != nil {
-				texts = append(texts, i.Text)
+				texts = append(texts, i.Text())
 			}
 		}
 		return strings.Join(texts, " ")

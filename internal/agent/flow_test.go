@@ -108,7 +108,7 @@ func TestAMissingFolderStopsTheQueueWithOneSentenceAndResumes(t *testing.T) {
 		t.Fatal(err)
 	}
 	o.eventually("people are told", func() bool { return o.issue("folder") != nil })
-	if text := o.issue("folder").Text; !strings.Contains(text, "1 file is waiting") {
+	if text := o.issue("folder").Text(); !strings.Contains(text, "1 file is waiting") {
 		t.Errorf("text: %s", text)
 	}
 	if err := os.Rename(away, o.folder); err != nil {

@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"countersign/internal/agent/health"
 	"countersign/internal/archive"
 	"countersign/internal/locations"
 	"countersign/internal/office"
@@ -147,8 +148,8 @@ func TestTroubleWithAFolderThatNoFileWaitsForAnyMoreIsNotTold(t *testing.T) {
 		if err := a.Configure(t.Context(), s, Secrets{}); err != nil {
 			t.Fatal(err)
 		}
-		if err := a.jobNotSaved(t.Context(), begun, archive.ErrMissing); err != nil || a.health.has("folder") {
-			t.Errorf("%v, health: %+v", err, a.health.list())
+		if err := a.jobNotSaved(t.Context(), begun, archive.ErrMissing); err != nil || a.health.Has(health.FolderFails) {
+			t.Errorf("%v, health: %+v", err, a.health.List())
 		}
 	})
 }

@@ -123,8 +123,8 @@ func fullData(t *testing.T, dir string) {
 	// Small commits may still fit into the file as it is; larger ones do not.
 	for i := 0; ; i++ {
 		if issue := o.issue("data"); issue != nil {
-			if !strings.Contains(issue.Text, "is full") {
-				t.Errorf("health: %s", issue.Text)
+			if !strings.Contains(issue.Text(), "is full") {
+				t.Errorf("health: %s", issue.Text())
 			}
 			break
 		}

@@ -14,6 +14,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"countersign/internal/agent/health"
 	"countersign/internal/locations"
 	"countersign/internal/office"
 	"countersign/internal/secret"
@@ -166,13 +167,13 @@ func TestADeadServiceIsAskedRarelyAndAtOnceWhenItIsBack(t *testing.T) {
 		if n := c.asked.Load() - before; n < 10 || n > 500 {
 			t.Errorf("%d requests in an hour of silence", n)
 		}
-		if !a.health.has("service") {
-			t.Errorf("health: %+v", a.health.list())
+		if !a.health.Has(health.ServiceFails) {
+			t.Errorf("health: %+v", a.health.List())
 		}
 		c.dead.Store(false)
 		time.Sleep(3 * time.Minute)
-		if a.health.has("service") {
-			t.Errorf("health: %+v", a.health.list())
+		if a.health.Has(health.ServiceFails) {
+			t.Errorf("health: %+v", a.health.List())
 		}
 		var late int
 		err := a.st.View(func(tx *store.Tx) error {
@@ -206,7 +207,7 @@ func TestALoopThatFailsRestsLongerAndLonger(t *testing.T) {
 		if starts < 50 || starts > 80 {
 			t.Errorf("%d starts in an hour", starts)
 		}
-		if !a.health.has("internal-test") {
+		if !a.health.Has(health.Stopped("test")) {
 			t.Error("nobody was told")
 		}
 	})
@@ -227,7 +228,7 @@ func TestALoopThatIsWellAgainIsNotReportedAnyMore(t *testing.T) {
 			<-ctx.Done()
 			return nil
 		}})
-		if a.health.has("internal-test") {
+		if a.health.Has(health.Stopped("test")) {
 			t.Error("still reported")
 		}
 	})

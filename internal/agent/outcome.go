@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"time"
 
+	"countersign/internal/agent/health"
 	"countersign/internal/esign"
+	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/internal/store"
 )
@@ -314,12 +316,12 @@ func (a *Agent) tellUnknown() {
 		return err
 	})
 	if err != nil || len(unknown) == 0 {
-		a.health.clear("outbox")
+		a.health.Clear(health.OutcomeUnknown)
 		return
 	}
 	text := unknownSentence(unknown[0])
 	if len(unknown) > 1 {
 		text = fmt.Sprintf("The service did not confirm %d packages. Countersign is checking whether they were sent. They will not be sent twice.", len(unknown))
 	}
-	a.health.set("outbox", Warning, ActReview, text)
+	a.health.Set(health.OutcomeUnknown, message.Plain(text))
 }

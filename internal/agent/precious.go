@@ -11,6 +11,8 @@ import (
 	"runtime"
 	"sync"
 
+	"countersign/internal/agent/health"
+	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/internal/store"
 )
@@ -201,16 +203,16 @@ func (a *Agent) tellRestored(aside string, restored bool) {
 		return
 	}
 	a.setCopiesAside()
-	text, action := "The data file was missing.", ActNone
+	text, state := "The data file was missing.", health.DataRestored
 	if aside != "" {
 		text = fmt.Sprintf("The data file was damaged; it is kept as %s.", quote(filepath.Base(aside)))
 	}
 	if restored {
 		text += " The settings and the sign-in were restored, and the packages are read from the service again; drafts that were not sent yet have to be made again."
 	} else {
-		action = ActSettings
+		state = health.DataLost
 		text += " Set Countersign up again; signed documents that were saved are where they were."
 	}
-	a.health.set("data-restored", Warning, action, text)
+	a.health.Set(state, message.Plain(text))
 	a.record(office.Activity{Kind: "problem", Text: text})
 }

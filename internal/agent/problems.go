@@ -6,17 +6,16 @@ import (
 	"strings"
 	"time"
 
+	"countersign/internal/message"
 	"countersign/internal/store"
 )
 
 // A problem that stands for some minutes is told, and once more each day that it stands: an expired sign-in or a missing
 // folder would otherwise be seen only by who looks.
 const (
-	problemAfter       = 3 * time.Minute
-	problemAfterTunnel = 15 * time.Minute // a laptop on its way has no network for a while
-	problemAgain       = 24 * time.Hour
-	problemBack        = time.Hour // one that comes back sooner than this after its end is the same one
-	problemLook        = time.Minute
+	problemAgain = 24 * time.Hour
+	problemBack  = time.Hour // one that comes back sooner than this after its end is the same one
+	problemLook  = time.Minute
 )
 
 // docProblems names the document with the problems that people were told of.
@@ -57,11 +56,12 @@ func (a *Agent) runProblems(ctx context.Context) error {
 func (a *Agent) problemsDue(told map[string]toldProblem) (facts []fact, pause time.Duration) {
 	now := a.now()
 	pause = problemAgain
-	issues := a.health.list()
+	issues := a.health.List()
 	stands := map[string]bool{}
 	for _, i := range issues {
 		stands[i.ID] = true
-		if !a.isTold(i, issues) {
+		due, isTold := i.Due(issues)
+		if !isTold {
 			continue
 		}
 		was, known := told[i.ID]
@@ -72,7 +72,6 @@ func (a *Agent) problemsDue(told map[string]toldProblem) (facts []fact, pause ti
 		if !was.Ended.IsZero() && i.Since.Sub(was.Ended) > problemBack {
 			known = false
 		}
-		due := i.Since.Add(afterHow(i))
 		if known {
 			due = was.Told.Add(problemAgain)
 		}
@@ -104,41 +103,11 @@ func (a *Agent) problemsDue(told map[string]toldProblem) (facts []fact, pause ti
 	return facts, max(pause, minPause)
 }
 
-// isTold reports whether i is a problem that people hear of without looking: not what they are just setting up, a
-// sign-in that they ended themselves, or an address that cannot be reached because nothing can.
-func (a *Agent) isTold(i Issue, all []Issue) bool {
-	if i.Severity != Problem {
-		return false
-	}
-	switch i.ID {
-	case "setup":
-		return false
-	case "signin":
-		account := a.current.get().account
-		return account.Lapsed || account.SignedIn // the latter as long as the lapse is not on disk
-	case "tunnel":
-		for _, other := range all {
-			if other.ID == "service" {
-				return false
-			}
-		}
-	}
-	return true
-}
-
-// afterHow is how long i stands before people are told.
-func afterHow(i Issue) time.Duration {
-	if i.ID == "tunnel" {
-		return problemAfterTunnel
-	}
-	return problemAfter
-}
-
 // problemFact is what is wrong as a notification: what happened above, what to do below.
 func problemFact(i Issue) fact {
-	title, body := i.Text, ""
-	if at := sentenceEnd(i.Text); at > 0 {
-		title, body = i.Text[:at], strings.TrimSpace(i.Text[at:])
+	title, body := message.English().Lines(i.Message)
+	if at := sentenceEnd(title); at > 0 && body == "" {
+		title, body = title[:at], strings.TrimSpace(title[at:])
 	}
 	return fact{packageID: "problem " + i.ID, kind: factProblem, title: title, body: body}
 }

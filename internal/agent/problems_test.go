@@ -6,6 +6,9 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"countersign/internal/agent/health"
+	"countersign/internal/message"
 )
 
 // toldProblems counts the notifications of an agent in a bubble.
@@ -46,11 +49,11 @@ func TestAProblemThatLastsIsToldOnceAndOnceMoreEachDay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, count := toldProblems(t, nil)
 		runParts(t, a, PartOutbox)
-		a.health.set("folder", Problem, ActChooseFolder, folderGone)
-		a.health.set("service", Warning, ActRetry, "The signing service did not answer.")
-		time.Sleep(problemAfter - time.Second)
+		a.health.Set(health.FolderFails, message.Plain(folderGone))
+		a.health.Set(health.ServiceFails, message.Plain("The signing service did not answer."))
+		time.Sleep(health.FolderFails.After - time.Second)
 		if n := count(""); n != 0 {
-			t.Errorf("told %d times before it has stood for %v", n, problemAfter)
+			t.Errorf("told %d times before it has stood for %v", n, health.FolderFails.After)
 		}
 		time.Sleep(2 * time.Second)
 		if n := count("The folder “Dr. Signed” cannot be found. | You can also choose another folder."); n != 1 || count("") != 1 {
@@ -65,17 +68,17 @@ func TestAProblemThatLastsIsToldOnceAndOnceMoreEachDay(t *testing.T) {
 			t.Errorf("told %d times after a day", n)
 		}
 		// One that comes and goes is one problem; one that comes back the next week is another.
-		a.health.clear("folder")
+		a.health.Clear(health.FolderFails)
 		time.Sleep(10 * time.Minute)
-		a.health.set("folder", Problem, ActChooseFolder, folderGone)
+		a.health.Set(health.FolderFails, message.Plain(folderGone))
 		time.Sleep(time.Hour)
 		if n := count("folder"); n != 2 {
 			t.Errorf("told %d times after it came back", n)
 		}
-		a.health.clear("folder")
+		a.health.Clear(health.FolderFails)
 		time.Sleep(7 * 24 * time.Hour)
-		a.health.set("folder", Problem, ActChooseFolder, folderGone)
-		time.Sleep(problemAfter + time.Second)
+		a.health.Set(health.FolderFails, message.Plain(folderGone))
+		time.Sleep(health.FolderFails.After + time.Second)
 		if n := count("folder"); n != 3 {
 			t.Errorf("told %d times a week later", n)
 		}
@@ -87,7 +90,7 @@ func TestAProblemIsToldAfterThePauseAndNotAgainAfterAStart(t *testing.T) {
 		a, count := toldProblems(t, nil)
 		runParts(t, a, PartOutbox)
 		a.Pause(time.Now().Add(2 * time.Hour))
-		a.health.set("folder", Problem, ActChooseFolder, folderGone)
+		a.health.Set(health.FolderFails, message.Plain(folderGone))
 		time.Sleep(time.Hour)
 		if n := count(""); n != 0 {
 			t.Errorf("told %d times during the pause", n)
@@ -97,9 +100,9 @@ func TestAProblemIsToldAfterThePauseAndNotAgainAfterAStart(t *testing.T) {
 			t.Errorf("told %d times after the pause", n)
 		}
 		told := map[string]toldProblem{"folder": {Told: time.Now()}}
-		a.health.clear("folder") // as after a start, when the issue is found anew
-		a.health.set("folder", Problem, ActChooseFolder, folderGone)
-		time.Sleep(problemAfter)
+		a.health.Clear(health.FolderFails) // as after a start, when the issue is found anew
+		a.health.Set(health.FolderFails, message.Plain(folderGone))
+		time.Sleep(health.FolderFails.After)
 		if facts, _ := a.problemsDue(told); len(facts) != 0 {
 			t.Errorf("told again after a start: %+v", facts)
 		}
@@ -122,15 +125,15 @@ func TestNobodyIsToldOfWhatTheyDidThemselves(t *testing.T) {
 			t.Fatal(err)
 		}
 		runParts(t, a, PartOutbox)
-		a.health.set("setup", Problem, ActSettings, "Countersign is not set up yet.")
-		a.health.set("signin", Problem, ActSignIn, "You are not signed in.")
-		a.health.set("tunnel", Problem, ActRetry, "There is no connection to ngrok.")
-		a.health.set("service", Warning, ActRetry, "The signing service did not answer.")
+		a.health.Set(health.NotSetUp, message.Plain("Countersign is not set up yet."))
+		a.health.Set(health.SignedOut, message.Plain("You are not signed in."))
+		a.health.Set(health.AddressClosed, message.Plain("There is no connection to ngrok."))
+		a.health.Set(health.ServiceFails, message.Plain("The signing service did not answer."))
 		time.Sleep(time.Hour)
 		if n := count(""); n != 0 {
 			t.Errorf("told %d times", n)
 		}
-		a.health.clear("service")
+		a.health.Clear(health.ServiceFails)
 		time.Sleep(time.Minute)
 		if n := count("ngrok"); n != 1 {
 			t.Errorf("told %d times of the address alone", n)

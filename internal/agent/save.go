@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"countersign/internal/agent/health"
 	"countersign/internal/archive"
 	"countersign/internal/esign"
 	"countersign/internal/office"
@@ -161,7 +162,7 @@ func (a *Agent) saveJob(ctx context.Context, client *esign.Client, j office.Job,
 	}
 	defer folder.Close()
 	if a.saves.open(j.Folder, false) {
-		a.health.clear("folder")
+		a.health.Clear(health.FolderFails)
 	}
 	folder.Flushes = limits.flushes
 	folder.Steps = func(step archive.Step, _ string) {
@@ -198,7 +199,7 @@ func (a *Agent) saveJob(ctx context.Context, client *esign.Client, j office.Job,
 		a.noteServiceError(ctx, nil)
 		a.saves.worked()
 		if a.saves.open(j.Folder, true) {
-			a.health.clear("folder")
+			a.health.Clear(health.FolderFails)
 		}
 		j.Size, j.SHA256 = saved.Size, saved.SHA256
 		return a.finishJob(j, false)

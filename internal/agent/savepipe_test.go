@@ -14,7 +14,9 @@ import (
 	"testing/synctest"
 	"time"
 
+	"countersign/internal/agent/health"
 	"countersign/internal/archive"
+	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/internal/secret"
 	"countersign/internal/store"
@@ -295,7 +297,7 @@ func TestAServiceInTroubleDoesNotHoldUpEvents(t *testing.T) {
 	s := &executedService{}
 	a := openExecuted(t, s, nil)
 	executed(t, a, "p", false)
-	a.health.set("service", Warning, ActRetry, "The service is out of reach.")
+	a.health.Set(health.ServiceFails, message.Plain("The service is out of reach."))
 	happened(t, a, "p")
 	runParts(t, a, PartEvents)
 	waitUntil(t, a, "the event is handled", func() bool { return a.Status().Events.Pending == 0 })

@@ -8,8 +8,10 @@ import (
 	"sync"
 	"time"
 
+	"countersign/internal/agent/health"
 	"countersign/internal/archive"
 	"countersign/internal/esign"
+	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/internal/store"
 )
@@ -218,23 +220,23 @@ func (a *Agent) blockFolder(j office.Job, cause error) error {
 	if current := a.Settings().SaveTo; j.Folder != current && a.saves.isBlocked(current, a.now()) {
 		return nil // one message, and that folder's matters more
 	}
-	text, action := folderSentence(j.Folder, cause, plural(waiting, "file is waiting", "files are waiting"))
-	a.health.set("folder", Problem, action, text)
+	text := folderSentence(j.Folder, cause, plural(waiting, "file is waiting", "files are waiting"))
+	a.health.Set(health.FolderFails, message.Plain(text))
 	return nil
 }
 
 // folderSentence says what keeps a folder from taking files. wait is "3 files are waiting".
-func folderSentence(folder string, cause error, wait string) (text string, action Action) {
+func folderSentence(folder string, cause error, wait string) string {
 	name := quote(filepath.Base(folder))
 	switch {
 	case errors.Is(cause, archive.ErrFull):
-		return fmt.Sprintf("The disk with %s is full. %s and will be saved when there is room. You can also choose another folder.", name, wait), ActChooseFolder
+		return fmt.Sprintf("The disk with %s is full. %s and will be saved when there is room. You can also choose another folder.", name, wait)
 	case errors.Is(cause, archive.ErrReadOnly):
-		return fmt.Sprintf("Countersign is not allowed to save in the folder %s. %s to be saved. Change the folder's permissions or choose another folder.", name, wait), ActChooseFolder
+		return fmt.Sprintf("Countersign is not allowed to save in the folder %s. %s to be saved. Change the folder's permissions or choose another folder.", name, wait)
 	case errors.Is(cause, archive.ErrMissing):
-		return fmt.Sprintf("The folder %s cannot be found. %s until the folder is back. You can also choose another folder.", name, wait), ActChooseFolder
+		return fmt.Sprintf("The folder %s cannot be found. %s until the folder is back. You can also choose another folder.", name, wait)
 	default:
-		return archive.Sentence(cause) + " " + wait + ".", ActChooseFolder
+		return archive.Sentence(cause) + " " + wait + "."
 	}
 }
 

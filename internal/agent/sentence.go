@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"countersign/internal/esign"
+	"countersign/internal/message"
 	"countersign/internal/store"
 )
 
@@ -16,9 +17,12 @@ func Sentence(err error) string {
 	var config *ConfigError
 	var service *esign.Error
 	var told interface{ Sentence() string }
+	m, isMessage := message.Of(err)
 	switch {
 	case err == nil:
 		return ""
+	case isMessage:
+		return m.String()
 	case errors.As(err, &signIn):
 		return signIn.Text
 	case errors.As(err, &draft):

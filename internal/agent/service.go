@@ -8,7 +8,9 @@ import (
 	"strings"
 	"time"
 
+	"countersign/internal/agent/health"
 	"countersign/internal/esign"
+	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/internal/store"
 )
@@ -123,14 +125,13 @@ func (a *Agent) tellSignedOut() {
 	o := a.current.get()
 	switch {
 	case o.service == nil || o.signedIn():
-		a.health.clear("signin")
+		a.health.Clear(health.SignedOut)
 	case o.account.Lapsed && o.account.Fleeting:
-		a.health.set("signin", Problem, ActSignIn,
-			"Your sign-in has expired because the scope offline_access is missing in Settings. Sign in again to keep saving documents.")
+		a.health.Set(health.SignInLapsed, message.Plain("Your sign-in has expired because the scope offline_access is missing in Settings. Sign in again to keep saving documents."))
 	case o.account.Lapsed, o.account.SignedIn: // the latter as long as the lapse is not on disk
-		a.health.set("signin", Problem, ActSignIn, "Your sign-in has expired. Sign in again to keep saving documents.")
+		a.health.Set(health.SignInLapsed, message.Plain("Your sign-in has expired. Sign in again to keep saving documents."))
 	default:
-		a.health.set("signin", Problem, ActSignIn, "You are not signed in. Sign in to send documents and to receive signed ones.")
+		a.health.Set(health.SignedOut, message.Plain("You are not signed in. Sign in to send documents and to receive signed ones."))
 	}
 }
 
@@ -144,10 +145,10 @@ func (a *Agent) checkSetUp() {
 		if s.Configured() {
 			text = bad[0].Text
 		}
-		a.health.set("setup", Problem, ActSettings, text)
+		a.health.Set(health.NotSetUp, message.Plain(text))
 		return
 	}
-	a.health.clear("setup")
+	a.health.Clear(health.NotSetUp)
 }
 
 // online returns the API client when somebody is signed in.
@@ -212,12 +213,12 @@ func (a *Agent) noteServiceError(ctx context.Context, err error) error {
 	case !errors.As(err, &e), e.Kind == esign.Interrupted, e.Kind == esign.Invalid: // the service was not asked
 	case e.Kind == esign.NotKept: // the keyring's or the disk's trouble, which has its own issue
 	case e.Kind == esign.BadClient:
-		a.health.set("client", Problem, ActSettings, esign.Sentence(err))
+		a.health.Set(health.ClientRefused, message.Plain(esign.Sentence(err)))
 	case e.Kind == esign.Network, e.Kind == esign.Server, e.Kind == esign.TooMany, e.Kind == esign.BadAnswer:
 		a.rest.until(a.now(), e.RetryAfter)
-		a.health.set("service", Warning, ActRetry, esign.Sentence(err))
+		a.health.Set(health.ServiceFails, message.Plain(esign.Sentence(err)))
 	case errors.As(err, &renewal):
-		a.health.set("service", Warning, ActRetry, "The sign-in could not be renewed. "+esign.Sentence(err))
+		a.health.Set(health.ServiceFails, message.Plain("The sign-in could not be renewed. "+esign.Sentence(err)))
 	default:
 		a.serviceAnswers()
 	}
@@ -227,8 +228,8 @@ func (a *Agent) noteServiceError(ctx context.Context, err error) error {
 // serviceAnswers ends what was told about a service that did not. Whatever was put off meanwhile need not wait longer.
 func (a *Agent) serviceAnswers() {
 	a.singled.answered()
-	a.health.clear("client")
-	if a.health.clear("service") {
+	a.health.Clear(health.ClientRefused)
+	if a.health.Clear(health.ServiceFails) {
 		a.reconcileSoon(sweepReturn)
 	}
 }
@@ -291,13 +292,13 @@ func (a *Agent) tellReplaced() {
 		}
 	}
 	if len(missing) == 0 {
-		a.health.clear("keyring-replaced")
+		a.health.Clear(health.KeyReplaced)
 		return
 	}
 	slices.Sort(missing)
-	a.health.set("keyring-replaced", Problem, ActSettings, fmt.Sprintf(
+	a.health.Set(health.KeyReplaced, message.Plain(fmt.Sprintf(
 		"Countersign cannot read its stored passwords because their key was replaced. To continue, %s. Documents and packages are not affected.",
-		strings.Join(missing, ", ")))
+		strings.Join(missing, ", "))))
 }
 
 // tellOtherSecret says in health that the client secret is to be entered again, because the one that is kept belongs to
@@ -306,11 +307,10 @@ func (a *Agent) tellOtherSecret(o current) {
 	own := sealedClientSecret.of(o.settings.issuer())
 	others := slices.DeleteFunc(a.keys.of(sealedClientSecret), func(name string) bool { return name == own })
 	if o.signedIn() || a.keys.has(own) || len(others) == 0 || !o.settings.Configured() {
-		a.health.clear("secret")
+		a.health.Clear(health.SecretElsewhere)
 		return
 	}
-	a.health.set("secret", Problem, ActSettings,
-		"The client secret that is kept belongs to another service or client. Enter the one for this service in Settings.")
+	a.health.Set(health.SecretElsewhere, message.Plain("The client secret that is kept belongs to another service or client. Enter the one for this service in Settings."))
 }
 
 // Settings returns the current settings.

@@ -7,7 +7,9 @@ import (
 	"strings"
 	"time"
 
+	"countersign/internal/agent/health"
 	"countersign/internal/esign"
+	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/internal/store"
 )
@@ -270,16 +272,14 @@ func (a *Agent) lostSecrets(o current) (left []string) {
 // tellScopes says in health what a narrower grant means for the office.
 func (a *Agent) tellScopes(acc account) {
 	if acc.Fleeting {
-		a.health.set("scope-offline", Warning, ActSettings,
-			"The service keeps this sign-in only for a short while, because offline_access was not granted. You will have to sign in again soon.")
+		a.health.Set(health.SignInShort, message.Plain("The service keeps this sign-in only for a short while, because offline_access was not granted. You will have to sign in again soon."))
 	} else {
-		a.health.clear("scope-offline")
+		a.health.Clear(health.SignInShort)
 	}
 	if !acc.may("organization") && !acc.may("member") {
-		a.health.set("scope-packages", Warning, ActSignIn,
-			"Your account does not have permission to send packages (scope organization or member). Sign in with an account that has permission.")
+		a.health.Set(health.MayNotSend, message.Plain("Your account does not have permission to send packages (scope organization or member). Sign in with an account that has permission."))
 	} else {
-		a.health.clear("scope-packages")
+		a.health.Clear(health.MayNotSend)
 	}
 }
 
@@ -305,9 +305,7 @@ func (a *Agent) SignOut(ctx context.Context) error {
 		return fmt.Errorf("forget the sign-in: %w", err)
 	}
 	a.tellSignedOut()
-	a.health.clear("scope-offline")
-	a.health.clear("scope-packages")
-	a.health.clear("endpoint")
+	a.health.End(health.WithSignIn)
 	a.record(office.Activity{Kind: "signed_out", Text: "Signed out."})
 	a.watchers.signal(StatusChanged)
 	if owed != "" {

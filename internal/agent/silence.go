@@ -4,7 +4,9 @@ import (
 	"sync"
 	"time"
 
+	"countersign/internal/agent/health"
 	"countersign/internal/esign"
+	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/internal/store"
 )
@@ -133,7 +135,7 @@ func (a *Agent) heard(e esign.Event, received time.Time) {
 		return
 	}
 	a.silence.end()
-	a.health.clear("endpoint-lost")
+	a.health.Clear(health.EndpointLost)
 }
 
 // tellSilence notes and says in health that the service does not report to this computer any more. From then on the
@@ -153,8 +155,7 @@ func (a *Agent) tellSilence() {
 }
 
 func (a *Agent) tellLost() {
-	a.health.set("endpoint-lost", Warning, ActTakeEndpoint,
-		"The signing service did not report some signatures to this computer. The events might be going to another computer, or somebody turned them off. Documents are still saved, but later.")
+	a.health.Set(health.EndpointLost, message.Plain("The signing service did not report some signatures to this computer. The events might be going to another computer, or somebody turned them off. Documents are still saved, but later."))
 }
 
 // recallSilence remembers what an earlier run knew.

@@ -4,8 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"sync/atomic"
+	"time"
 
+	"countersign/internal/agent/health"
 	"countersign/internal/locations"
+	"countersign/internal/message"
 	"countersign/internal/store"
 )
 
@@ -13,7 +16,8 @@ import (
 // for as long as it lasts, whichever loop met it. Safe for concurrent use.
 type state struct {
 	*store.Store
-	health  *health
+	health  *health.Tracker
+	now     func() time.Time
 	damaged atomic.Bool // met while running; Close sets the file aside
 }
 
@@ -55,8 +59,7 @@ func (s *state) Update(fn func(*store.Tx) error) error {
 // tellUnreadable says in health that records are left out.
 func (s *state) tellUnreadable() {
 	if s.Unreadable() > 0 {
-		s.health.set("records", Warning, ActNone,
-			"Part of Countersign's own data cannot be read and is left out; everything else works. Compare the latest packages with the service's own pages.")
+		s.health.Set(health.RecordsUnreadable, message.Plain("Part of Countersign's own data cannot be read and is left out; everything else works. Compare the latest packages with the service's own pages."))
 	}
 }
 
@@ -85,19 +88,16 @@ func (s *state) note(err error) {
 	switch {
 	case err == nil:
 		if !s.damaged.Load() {
-			s.health.clear("data")
+			s.health.Clear(health.DataNotWritten)
 		}
 	case errors.Is(err, store.ErrClosed):
 	case errors.Is(err, store.ErrCorrupt):
 		s.damaged.Store(true)
-		s.health.set("data", Problem, ActNone,
-			"Countersign's data file is damaged. Quit Countersign and start it again: it keeps the damaged file, restores the settings and reads the packages from the service.")
+		s.health.Set(health.DataDamaged, message.Plain("Countersign's data file is damaged. Quit Countersign and start it again: it keeps the damaged file, restores the settings and reads the packages from the service."))
 	case diskFull(err):
-		s.health.set("data", Problem, ActRetry,
-			"The disk with Countersign's own data is full. Free up space. Countersign will then continue automatically, and the signing service will resend what it could not deliver.")
+		s.health.Set(health.DataNotWritten, message.Plain("The disk with Countersign's own data is full. Free up space. Countersign will then continue automatically, and the signing service will resend what it could not deliver."))
 	default:
-		s.health.set("data", Problem, ActRetry,
-			"Countersign's own data could not be written. Check the disk; events are refused until it works, so that the service sends them again.")
+		s.health.Set(health.DataNotWritten, message.Plain("Countersign's own data could not be written. Check the disk; events are refused until it works, so that the service sends them again."))
 	}
 }
 
@@ -108,6 +108,6 @@ func (s *state) Close() error {
 	if !s.damaged.Load() {
 		return err
 	}
-	_, asideErr := store.SetAside(path, s.health.now())
+	_, asideErr := store.SetAside(path, s.now())
 	return errors.Join(err, asideErr)
 }

@@ -13,7 +13,7 @@ import (
 
 // Status returns the whole state. It reads counters, never all packages, and may be called often.
 func (a *Agent) Status() Status {
-	s := Status{Version: a.p.Version, Health: a.health.list()}
+	s := Status{Version: a.p.Version, Health: a.health.List()}
 	o := a.current.get()
 	s.SignedIn, s.Account = o.signedIn(), o.account.Account
 	s.Checked, s.Checking = a.sweep.state()

@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"runtime/debug"
 	"time"
+
+	"countersign/internal/agent/health"
+	"countersign/internal/message"
 )
 
 // part is one long-running loop of the agent.
@@ -20,9 +23,9 @@ const wellAfter = time.Minute
 // again; the rest doubles up to a minute. It starts small again, and the report ends, once the loop has run for a
 // minute.
 func (a *Agent) supervise(ctx context.Context, p part) {
-	issue := "internal-" + p.name
+	stopped := health.Stopped(p.name)
 	for tries := 1; ; tries++ {
-		well := time.AfterFunc(wellAfter, func() { a.health.clear(issue) })
+		well := time.AfterFunc(wellAfter, func() { a.health.Clear(stopped) })
 		err := protect(ctx, p)
 		wasWell := !well.Stop()
 		if ctx.Err() != nil {
@@ -33,9 +36,8 @@ func (a *Agent) supervise(ctx context.Context, p part) {
 		}
 		rest := a.backoff(tries, a.p.Pace.Retry/2, time.Minute)
 		a.log.Error("a part stopped and starts again", "part", p.name, "err", err, "rest", rest)
-		if !a.health.has("data") { // which says why
-			a.health.set(issue, Problem, ActRetry,
-				"A part of Countersign stopped unexpectedly and is being started again; nothing was lost.")
+		if !a.health.Has(health.DataNotWritten) { // which says why
+			a.health.Set(stopped, message.Plain("A part of Countersign stopped unexpectedly and is being started again; nothing was lost."))
 		}
 		if !sleep(ctx, rest) {
 			return

@@ -2,9 +2,8 @@ package agent
 
 import (
 	"slices"
-	"strings"
-	"unicode"
 
+	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/internal/store"
 )
@@ -17,53 +16,8 @@ const (
 	maxActivity = 1000
 )
 
-// oneLine makes a text from outside one line of at most most characters: line ends and odd spaces become spaces;
-// control, bidirectional and invisible characters go. What a way to the screen may take for more than text is that
-// way's matter (package notify).
-func oneLine(s string, most int) string {
-	if len(s) <= most && plainText(s) {
-		return s
-	}
-	s = strings.ToValidUTF8(s, "")
-	s = strings.Map(func(r rune) rune {
-		switch {
-		case unicode.IsSpace(r):
-			return ' '
-		case joiner(r):
-			return r
-		case unicode.Is(unicode.C, r), invisible(r):
-			return -1
-		}
-		return r
-	}, s)
-	s = strings.Join(strings.Fields(s), " ")
-	if r := []rune(s); len(r) > most {
-		s = strings.TrimSpace(string(r[:most-1])) + "…"
-	}
-	return s
-}
-
-// plainText reports whether s is printable ASCII without a space too many.
-func plainText(s string) bool {
-	for i := range len(s) {
-		if s[i] < ' ' || s[i] > '~' {
-			return false
-		}
-	}
-	return s == strings.TrimSpace(s) && !strings.Contains(s, "  ")
-}
-
-// joiner is a character without width that some scripts are written with.
-func joiner(r rune) bool { return r == '\u200c' || r == '\u200d' }
-
-// invisible is a character that shows as nothing, or as a blank, without being a space.
-func invisible(r rune) bool {
-	switch r {
-	case '\u034f', '\u115f', '\u1160', '\u17b4', '\u17b5', '\u3164', '\uffa0', '\ufffc', '\ufffd':
-		return true
-	}
-	return r >= 0xe0000 && r <= 0xe0fff
-}
+// oneLine is message.OneLine.
+func oneLine(s string, most int) string { return message.OneLine(s, most) }
 
 // cleanNames makes every text in p that came from outside fit to be shown anywhere.
 func cleanNames(p *office.Package) {

@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"countersign/internal/agent/health"
 	"countersign/internal/esign"
 	"countersign/internal/office"
 	"countersign/internal/sandbox"
@@ -144,8 +145,8 @@ func TestAPackageThatIsListedInPartIsSavedInPartAndNotComplete(t *testing.T) {
 				}
 				time.Sleep(withheldAfter + time.Hour)
 				mu.Lock()
-				if told != 0 || !a.health.has("withheld") {
-					t.Errorf("after an hour: told %d times, health %+v", told, a.health.list())
+				if told != 0 || !a.health.Has(health.FilesRefused) {
+					t.Errorf("after an hour: told %d times, health %+v", told, a.health.List())
 				}
 				listed = c.after
 				mu.Unlock()
@@ -156,8 +157,8 @@ func TestAPackageThatIsListedInPartIsSavedInPartAndNotComplete(t *testing.T) {
 				}
 				mu.Lock()
 				defer mu.Unlock()
-				if told != 1 || a.health.has("withheld") {
-					t.Errorf("in the end: told %d times, health %+v", told, a.health.list())
+				if told != 1 || a.health.Has(health.FilesRefused) {
+					t.Errorf("in the end: told %d times, health %+v", told, a.health.List())
 				}
 			})
 		})

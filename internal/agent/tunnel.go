@@ -13,6 +13,8 @@ import (
 	"sync"
 	"time"
 
+	"countersign/internal/agent/health"
+	"countersign/internal/message"
 	"countersign/internal/tunnel"
 )
 
@@ -212,7 +214,7 @@ func (a *Agent) tellTunnel() {
 	a.mu.Unlock()
 	err := trouble.err
 	if err == nil {
-		a.health.clear("tunnel")
+		a.health.Clear(health.AddressClosed)
 		return
 	}
 	var e *tunnel.Error
@@ -226,18 +228,18 @@ func (a *Agent) tellTunnel() {
 	}
 	switch {
 	case errors.Is(err, errNoAuthtoken):
-		a.health.set("tunnel", Problem, ActSettings, "The ngrok authtoken is missing. Enter it in Settings; until then signed documents arrive late.")
+		a.health.Set(health.AddressRefused, message.Plain("The ngrok authtoken is missing. Enter it in Settings; until then signed documents arrive late."))
 	case errors.Is(err, errLocked): // the keyring issue says it
 	case known && e.Temporary():
 		text := e.Sentence()
 		if e.Kind == tunnel.Network {
 			text += " Trying again." // which a test of the settings does not
 		}
-		a.health.set("tunnel", Problem, ActRetry, text)
+		a.health.Set(health.AddressClosed, message.Plain(text))
 	case known:
-		a.health.set("tunnel", Problem, ActSettings, e.Sentence())
+		a.health.Set(health.AddressRefused, message.Plain(e.Sentence()))
 	default:
-		a.health.set("tunnel", Problem, ActSettings, "The public address could not be opened: "+err.Error()+".")
+		a.health.Set(health.AddressRefused, message.Plain("The public address could not be opened: "+err.Error()+"."))
 	}
 }
 

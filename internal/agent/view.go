@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"countersign/internal/agent/health"
 	"countersign/internal/office"
 )
 
@@ -105,37 +106,27 @@ type OutboxCounts struct {
 	Failed  int `json:"failed"`
 }
 
-// Severity of an Issue.
-type Severity string
-
-const (
-	Info    Severity = "info"    // worth knowing, nothing to do
-	Warning Severity = "warning" // works with a limit
-	Problem Severity = "problem" // needs a person
+// What is wrong, as package health has it.
+type (
+	Severity = health.Severity
+	Action   = health.Action
+	Issue    = health.Issue
 )
 
-// Action is the one thing a person can do about an Issue; the UI maps it to a button.
-type Action string
-
 const (
-	ActNone         Action = ""
-	ActSignIn       Action = "sign_in"
-	ActSettings     Action = "settings"
-	ActChooseFolder Action = "choose_folder"
-	ActUnlock       Action = "unlock_keyring"
-	ActTakeEndpoint Action = "take_endpoint"
-	ActRetry        Action = "retry"
-	ActReview       Action = "review" // a draft whose outcome only a person can decide
-)
+	Info    = health.Info
+	Warning = health.Warning
+	Problem = health.Problem
 
-// Issue is one thing that is wrong: what, since when, and what to do about it.
-type Issue struct {
-	ID       string    `json:"id"`
-	Severity Severity  `json:"severity"`
-	Since    time.Time `json:"since"`
-	Text     string    `json:"text"`
-	Action   Action    `json:"action"`
-}
+	ActNone         = health.ActNone
+	ActSignIn       = health.ActSignIn
+	ActSettings     = health.ActSettings
+	ActChooseFolder = health.ActChooseFolder
+	ActUnlock       = health.ActUnlock
+	ActTakeEndpoint = health.ActTakeEndpoint
+	ActRetry        = health.ActRetry
+	ActReview       = health.ActReview
+)
 
 // PackageRow is a package as a list shows it.
 type PackageRow struct {

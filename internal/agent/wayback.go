@@ -107,9 +107,9 @@ func (a *Agent) waitForTunnel(ctx context.Context, limit time.Duration) (string,
 }
 
 func (a *Agent) tunnelAdvice() string {
-	for _, i := range a.health.list() {
+	for _, i := range a.health.List() {
 		if i.ID == "tunnel" || i.ID == "setup" {
-			return i.Text
+			return i.Text()
 		}
 	}
 	return "Check the internet connection and try again."

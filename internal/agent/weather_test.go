@@ -115,7 +115,7 @@ func (o *testOffice) endsSoon() {
 // says reports whether a health issue of that id holds text.
 func (o *testOffice) says(id, text string) bool {
 	i := o.issue(id)
-	return i != nil && strings.Contains(i.Text, text)
+	return i != nil && strings.Contains(i.Text(), text)
 }
 
 // status asks about a package as the loops do.

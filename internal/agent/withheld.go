@@ -5,8 +5,10 @@ import (
 	"sync"
 	"time"
 
+	"countersign/internal/agent/health"
 	"countersign/internal/archive"
 	"countersign/internal/esign"
+	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/internal/store"
 )
@@ -127,30 +129,30 @@ func (a *Agent) tellWithheld() {
 	}
 	switch len(names) {
 	case 0:
-		a.health.clear("withheld")
+		a.health.Clear(health.FilesRefused)
 	case 1:
 		for _, name := range names {
-			a.health.set("withheld", Problem, ActRetry, fmt.Sprintf(
+			a.health.Set(health.FilesRefused, message.Plain(fmt.Sprintf(
 				"Everyone has signed %s, but the signing service does not provide it. Countersign keeps asking. Try again, or sign in with an account that may see it.",
-				quote(name)))
+				quote(name))))
 		}
 	default:
-		a.health.set("withheld", Problem, ActRetry, fmt.Sprintf(
+		a.health.Set(health.FilesRefused, message.Plain(fmt.Sprintf(
 			"Everyone has signed %d packages, but the signing service does not provide them. Countersign keeps asking. Try again, or sign in with an account that may see them.",
-			len(names)))
+			len(names))))
 	}
 	if extras == 0 {
-		a.health.clear("saves")
+		a.health.Clear(health.FilesFailed)
 		return
 	}
-	a.health.set("saves", Problem, ActRetry, fmt.Sprintf(
+	a.health.Set(health.FilesFailed, message.Plain(fmt.Sprintf(
 		"%s could not be saved. The signing service has not provided %s for two weeks. Try again, or download %s from the signing service's website.",
-		plural(extras, "document", "documents"), plural2(extras, "it", "them"), plural2(extras, "it", "them")))
+		plural(extras, "document", "documents"), plural2(extras, "it", "them"), plural2(extras, "it", "them"))))
 }
 
 // tellHandedOut is tellWithheld for the moment in which something came that may have been withheld.
 func (a *Agent) tellHandedOut() {
-	if a.health.has("withheld") || a.health.has("saves") {
+	if a.health.Has(health.FilesRefused) || a.health.Has(health.FilesFailed) {
 		a.tellWithheld()
 	}
 }

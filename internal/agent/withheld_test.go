@@ -78,7 +78,7 @@ func TestWhatEverybodySignedIsAskedForUntilItComesWhateverTheRefusal(t *testing.
 				}
 				o.wakes(c, id, 1, 31*time.Minute)
 				o.eventually("people are told", func() bool { return o.issue("withheld") != nil })
-				if i := o.issue("withheld"); i.Action != ActRetry || !strings.Contains(i.Text, "Everyone has signed “Offer”, but") {
+				if i := o.issue("withheld"); i.Action != ActRetry || !strings.Contains(i.Text(), "Everyone has signed “Offer”, but") {
 					t.Errorf("told: %+v", i)
 				}
 				o.wakes(c, id, failedTries+2, 13*time.Hour)

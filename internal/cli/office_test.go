@@ -17,7 +17,7 @@ func TestAnAdministratorsFileSetsUpAnother(t *testing.T) {
 	if code != 0 || !strings.Contains(stdout, "no secret") || !strings.Contains(stdout, "https://localhost:46137/oauth/callback") {
 		t.Fatalf("%d %s%s", code, stdout, stderr)
 	}
-	if kept := admin.status(); len(kept.Health) == 0 || !strings.Contains(kept.Health[0].Text, "not set up") {
+	if kept := admin.status(); len(kept.Health) == 0 || !strings.Contains(kept.Health[0].Text(), "not set up") {
 		t.Errorf("the export set this computer up: %+v", kept.Health)
 	}
 	path += agent.OfficeEnding
@@ -41,7 +41,7 @@ func TestAnAdministratorsFileSetsUpAnother(t *testing.T) {
 	}
 	for _, i := range clerk.status().Health {
 		if i.ID == "setup" {
-			t.Errorf("not set up: %s", i.Text)
+			t.Errorf("not set up: %s", i.Text())
 		}
 	}
 	again := filepath.Join(t.TempDir(), "Again.countersign")

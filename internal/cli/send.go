@@ -45,7 +45,7 @@ func (c *sendCmd) Run(r *run) error {
 	}
 	for _, i := range status.Health {
 		if i.ID == "keyring" { // without the key nothing goes out, and unlocking may take a person till tomorrow
-			return &failure{i.Text}
+			return &failure{i.Text()}
 		}
 	}
 	if !status.SignedIn { // the draft would wait for a person, and so would whoever typed this

@@ -137,7 +137,7 @@ func (r *run) tellMissing(o instance) error {
 	}
 	for _, i := range status.Health {
 		if i.Action == agent.ActSettings {
-			fmt.Fprintln(r.program.Stdout, i.Text)
+			fmt.Fprintln(r.program.Stdout, i.Text())
 		}
 	}
 	return nil

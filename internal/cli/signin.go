@@ -39,7 +39,7 @@ func (c *loginCmd) Run(r *run) error {
 	fmt.Fprintf(r.program.Stderr, "Signed in%s.\n", who)
 	for _, i := range s.Health {
 		if i.ID == "scope-offline" || i.ID == "scope-packages" {
-			fmt.Fprintln(r.program.Stderr, i.Text)
+			fmt.Fprintln(r.program.Stderr, i.Text())
 		}
 	}
 	return nil

@@ -67,7 +67,7 @@ func printStatus(w io.Writer, s agent.Status) {
 		line("Health", "everything works")
 	}
 	for _, i := range s.Health {
-		line("Health", "%s (since %s)", i.Text, i.Since.Local().Format(time.DateTime))
+		line("Health", "%s (since %s)", i.Text(), i.Since.Local().Format(time.DateTime))
 	}
 }
 

@@ -13,9 +13,10 @@ import (
 	"fyne.io/fyne/v2/lang"
 	"golang.org/x/text/feature/plural"
 	"golang.org/x/text/language"
-	"golang.org/x/text/message"
+	numbers "golang.org/x/text/message"
 
 	"countersign/assets"
+	"countersign/internal/message"
 )
 
 // Languages are the languages that can be chosen, as in agent.Settings, without "" for that of the system.
@@ -80,10 +81,11 @@ func Use(code string) {
 
 // catalogue is the texts of one language. A nil catalogue knows none. It does not change.
 type catalogue struct {
-	tag     language.Tag
-	texts   map[string]map[plural.Form]string
-	book    *book // what the packages below the window say; nil for English
-	numbers *message.Printer
+	tag      language.Tag
+	texts    map[string]map[plural.Form]string
+	book     *book // what the packages below the window say; nil for English
+	messages *message.Printer
+	numbers  *numbers.Printer
 }
 
 func load(code string) (*catalogue, error) {
@@ -99,10 +101,19 @@ func load(code string) (*catalogue, error) {
 	if err := json.Unmarshal(data, &raw); err != nil {
 		return nil, fmt.Errorf("read the translations of %q: %w", code, err)
 	}
-	c := &catalogue{tag: tag, texts: map[string]map[plural.Form]string{}, numbers: message.NewPrinter(tag)}
+	c := &catalogue{tag: tag, texts: map[string]map[plural.Form]string{}, numbers: numbers.NewPrinter(tag)}
 	if c.book, err = loadBook(code); err != nil {
 		return nil, err
 	}
+	if c.messages, err = message.NewPrinter(code); err != nil {
+		return nil, err
+	}
+	c.messages.Phrasebook(func(english string) string {
+		if c.book == nil {
+			return dress(english)
+		}
+		return c.book.say(dress(english))
+	})
 	for key, value := range raw {
 		if c.texts[key], err = forms(value); err != nil {
 			return nil, fmt.Errorf("read the translation of %q: %w", key, err)

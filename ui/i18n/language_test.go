@@ -6,7 +6,9 @@ import (
 	"fyne.io/fyne/v2/lang"
 	"golang.org/x/text/feature/plural"
 	"golang.org/x/text/language"
-	"golang.org/x/text/message"
+	numbers "golang.org/x/text/message"
+
+	"countersign/internal/message"
 )
 
 func TestAChosenLanguageGoesBeforeThatOfTheSystem(t *testing.T) {
@@ -15,7 +17,7 @@ func TestAChosenLanguageGoesBeforeThatOfTheSystem(t *testing.T) {
 	}
 	Use("en")
 	t.Cleanup(func() { Use("") })
-	chosen.Store(&catalogue{tag: language.French, numbers: message.NewPrinter(language.French), texts: map[string]map[plural.Form]string{
+	chosen.Store(&catalogue{tag: language.French, numbers: numbers.NewPrinter(language.French), messages: message.English(), texts: map[string]map[plural.Form]string{
 		"Settings":                   {plural.Other: "Réglages"},
 		"since {{.When}}":            {plural.Other: "depuis {{.When}}"},
 		"{{.PluralCount}} documents": {plural.One: "{{.PluralCount}} document", plural.Other: "{{.PluralCount}} documents signés"},

@@ -4,7 +4,25 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"countersign/internal/message"
 )
+
+// Message is m in the language of the window, in one line. It may be called from any goroutine.
+func Message(m message.Message) string { return printer().Text(m) }
+
+// MessageLines is m in two: what happened, and what to do about it, which is empty where it does not say.
+func MessageLines(m message.Message) (what, next string) { return printer().Lines(m) }
+
+// Error is what people are told of err.
+func Error(err error) string { return Message(message.For(err)) }
+
+func printer() *message.Printer {
+	if c := chosen.Load(); c != nil {
+		return c.messages
+	}
+	return message.English()
+}
 
 // Sentence is a sentence of the agent or of the packages below it, such as an error or what is wrong, in the language
 // of the window, with a capital at the start and a full stop at the end. Those packages speak English and know no

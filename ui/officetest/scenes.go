@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"countersign/internal/agent"
+	"countersign/internal/message"
 	"countersign/internal/office"
 )
 
@@ -110,8 +111,8 @@ func Wrong() *Office {
 	o := Busy()
 	o.State.SignedIn, o.State.Account = false, agent.Account{}
 	o.State.Health = []agent.Issue{
-		{ID: "signin", Severity: agent.Problem, Since: Now.Add(-26 * time.Minute), Text: "Your sign-in has expired. Sign in again to keep saving documents.", Action: agent.ActSignIn},
-		{ID: "tunnel", Severity: agent.Warning, Since: Now.Add(-time.Hour), Text: "There is no connection to ngrok. Check the internet connection. Trying again.", Action: agent.ActRetry},
+		{ID: "signin", Severity: agent.Problem, Since: Now.Add(-26 * time.Minute), Message: message.Plain("Your sign-in has expired. Sign in again to keep saving documents."), Action: agent.ActSignIn},
+		{ID: "tunnel", Severity: agent.Warning, Since: Now.Add(-time.Hour), Message: message.Plain("There is no connection to ngrok. Check the internet connection. Trying again."), Action: agent.ActRetry},
 	}
 	full := o.Rows[1]
 	full.Saved = false

@@ -27,7 +27,7 @@ const (
 )
 
 func issueRow(i agent.Issue) listed {
-	text := i18n.Sentence(i.Text)
+	text := i18n.Message(i.Message)
 	return listed{line: office.PackageLine{ID: issueID + i.ID, Name: text, Created: i.Since}, standing: i18n.Wrong, text: fold(text), issue: &i}
 }
 
@@ -114,7 +114,7 @@ func (s *Screen) issuePage(i agent.Issue) fyne.CanvasObject {
 		mark, word = theme.MarkNext, lang.L("Notice")
 	}
 	state, _ := widgets.MarkLine(mark, word)
-	text := widgets.NewParagraph(i18n.Sentence(i.Text))
+	text := widgets.NewParagraph(i18n.Message(i.Message))
 	text.Scale = theme.Title
 	page := widgets.Stack(12, state, text)
 	if !i.Since.IsZero() {

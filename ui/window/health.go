@@ -16,7 +16,7 @@ import (
 func (w *Window) showHealth(s agent.Status) {
 	issue, others := env.Problem(s.Health)
 	w.issue = issue
-	if issue.Text == "" {
+	if issue.Message.IsZero() {
 		if w.health.Visible() {
 			w.health.Clear()
 		}
@@ -29,7 +29,7 @@ func (w *Window) showHealth(s agent.Status) {
 	if others > 0 {
 		notes = append(notes, lang.N("{{.PluralCount}} more problems", others))
 	}
-	w.health.Say(i18n.Sentence(issue.Text), strings.Join(notes, ", "), i18n.Action(issue.Action), func() { w.act(issue, nil) })
+	w.health.Say(i18n.Message(issue.Message), strings.Join(notes, ", "), i18n.Action(issue.Action), func() { w.act(issue, nil) })
 }
 
 // act does what the button of an issue says: here where it leads to a screen, else through the office. done, which may

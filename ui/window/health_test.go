@@ -8,6 +8,7 @@ import (
 	"fyne.io/fyne/v2"
 
 	"countersign/internal/agent"
+	"countersign/internal/message"
 	"countersign/ui/officetest"
 )
 
@@ -47,7 +48,7 @@ func TestTheHealthStripOffersItsOneAction(t *testing.T) {
 		t.Errorf("the gravest issue comes first, got %q", b.window.health.Text())
 	}
 	b.Office.Change(agent.StatusChanged, func(o *officetest.Office) {
-		o.State.Health = []agent.Issue{{ID: "net", Severity: agent.Warning, Text: "the address cannot be reached", Action: agent.ActRetry}}
+		o.State.Health = []agent.Issue{{ID: "net", Severity: agent.Warning, Message: message.Plain("The address cannot be reached."), Action: agent.ActRetry}}
 	})
 	b.Until(func() bool { return b.window.health.Text() == "The address cannot be reached." })
 	b.window.act(b.window.issue, nil)

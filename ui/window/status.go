@@ -37,7 +37,7 @@ func (m *statusView) Reload() { m.window.status.Ask() }
 
 func (m *statusView) show(s agent.Status) {
 	var cards []fyne.CanvasObject
-	if gravest, _ := env.Problem(s.Health); gravest.Text == "" {
+	if gravest, _ := env.Problem(s.Health); gravest.Message.IsZero() {
 		fine, _ := widgets.MarkLine(theme.MarkSigned, lang.L("Everything works."))
 		cards = append(cards, widgets.Card(fine))
 	}
@@ -57,7 +57,7 @@ func (m *statusView) issue(issue agent.Issue) fyne.CanvasObject {
 	case agent.Info:
 		mark = theme.MarkLater
 	}
-	text := widget.NewLabel(i18n.Sentence(issue.Text))
+	text := widget.NewLabel(i18n.Message(issue.Message))
 	text.Wrapping = fyne.TextWrapWord
 	since := widgets.NewCaption(m.window.since(issue.Since))
 	since.Shorten = false

@@ -51,7 +51,7 @@ func (t *tray) items(state, account string, o overview) []*fyne.MenuItem {
 		return item
 	}
 	items := []*fyne.MenuItem{said(state)}
-	if issue, _ := env.Problem(o.status.Health); issue.Text != "" {
+	if issue, _ := env.Problem(o.status.Health); !issue.Message.IsZero() {
 		items[0] = fyne.NewMenuItem(state, func() { w.Show(); w.ShowProblem(issue.ID) })
 		if word := i18n.Action(issue.Action); word != "" {
 			items = append(items, fyne.NewMenuItem(word, func() { w.Show(); w.act(issue, nil) }))
@@ -160,8 +160,8 @@ const longest = 72
 func stateLine(s agent.Status) string {
 	issue, _ := env.Problem(s.Health)
 	switch {
-	case issue.Text != "":
-		return shorten(i18n.Sentence(issue.Text))
+	case !issue.Message.IsZero():
+		return shorten(i18n.Message(issue.Message))
 	case s.Outbox.Pending > 0:
 		return lang.N("Sending {{.PluralCount}} packages", s.Outbox.Pending)
 	case s.Saves.Pending > 0:

@@ -1,0 +1,178 @@
+// Package health knows what is wrong, since when, and what to do about it. What can be wrong is in registry.go, one State
+// each; a Tracker holds what is wrong now. What people are told of it is a message, so this package knows no words. It
+// must not know who finds out, nor how it is shown.
+package health
+
+import (
+	"cmp"
+	"encoding/json"
+	"slices"
+	"sync"
+	"time"
+
+	"countersign/internal/message"
+)
+
+// Severity of an Issue.
+type Severity string
+
+const (
+	Info    Severity = "info"    // worth knowing, nothing to do
+	Warning Severity = "warning" // works with a limit
+	Problem Severity = "problem" // needs a person
+)
+
+// Action is the one thing a person can do about an Issue; the UI maps it to a button.
+type Action string
+
+const (
+	ActNone         Action = ""
+	ActSignIn       Action = "sign_in"
+	ActSettings     Action = "settings"
+	ActChooseFolder Action = "choose_folder"
+	ActUnlock       Action = "unlock_keyring"
+	ActTakeEndpoint Action = "take_endpoint"
+	ActRetry        Action = "retry"
+	ActReview       Action = "review" // a draft whose outcome only a person can decide
+)
+
+// Ends is what ends a state besides what its comment says.
+type Ends int
+
+const (
+	WithService Ends = 1 << iota // the settings name another service
+	WithSignIn                   // somebody signs out
+)
+
+// State is something that can be wrong.
+type State struct {
+	ID       string
+	Severity Severity
+	Action   Action
+	After    time.Duration // how long it stands before people are notified; 0 for those they are not notified of
+	Behind   string        // the id of a state that explains this one: people are not notified of both
+	Ends     Ends
+}
+
+// Issue is one thing that is wrong now: what, since when, and what to do about it. Issues can be compared.
+type Issue struct {
+	ID       string
+	Severity Severity
+	Since    time.Time
+	Message  message.Message
+	Action   Action
+
+	state State
+}
+
+// Text is the issue in English.
+func (i Issue) Text() string { return i.Message.String() }
+
+// issue is an Issue as JSON. Text is for readers other than this program.
+type issue struct {
+	ID       string          `json:"id"`
+	Severity Severity        `json:"severity"`
+	Since    time.Time       `json:"since"`
+	Text     string          `json:"text"`
+	Message  message.Message `json:"message"`
+	Action   Action          `json:"action"`
+}
+
+// MarshalJSON writes the issue with its message in English besides.
+func (i Issue) MarshalJSON() ([]byte, error) {
+	return json.Marshal(issue{i.ID, i.Severity, i.Since, i.Text(), i.Message, i.Action})
+}
+
+// UnmarshalJSON reads what MarshalJSON writes.
+func (i *Issue) UnmarshalJSON(data []byte) error {
+	var r issue
+	if err := json.Unmarshal(data, &r); err != nil {
+		return err
+	}
+	*i = Issue{ID: r.ID, Severity: r.Severity, Since: r.Since, Message: r.Message, Action: r.Action}
+	return nil
+}
+
+// Tracker holds what is wrong now. Safe for concurrent use.
+type Tracker struct {
+	now     func() time.Time
+	changed func() // called after each change, by whoever makes it, without a lock
+
+	mu     sync.Mutex
+	issues map[string]Issue
+}
+
+// New is a tracker that knows of nothing wrong.
+func New(now func() time.Time, changed func()) *Tracker {
+	return &Tracker{now: now, changed: changed, issues: map[string]Issue{}}
+}
+
+// Set says that s stands. One that stands already keeps its Since, so its message may be refined while the clock of the
+// trouble runs on; so does one with the same id.
+func (t *Tracker) Set(s State, m message.Message) {
+	t.mu.Lock()
+	old, was := t.issues[s.ID]
+	issue := Issue{s.ID, s.Severity, old.Since, m, s.Action, s}
+	if !was {
+		issue.Since = t.now()
+	}
+	t.issues[s.ID] = issue
+	t.mu.Unlock()
+	if issue != old {
+		t.changed()
+	}
+}
+
+// Clear ends s, and whatever else has its id, and reports whether it stood.
+func (t *Tracker) Clear(s State) (was bool) {
+	t.mu.Lock()
+	_, was = t.issues[s.ID]
+	delete(t.issues, s.ID)
+	t.mu.Unlock()
+	if was {
+		t.changed()
+	}
+	return was
+}
+
+// End ends all states that end with what has happened.
+func (t *Tracker) End(what Ends) {
+	for _, i := range t.List() {
+		if i.state.Ends&what != 0 {
+			t.Clear(i.state)
+		}
+	}
+}
+
+// Has reports whether s stands, or another state with its id.
+func (t *Tracker) Has(s State) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	_, ok := t.issues[s.ID]
+	return ok
+}
+
+// List returns the issues, the gravest first and within a severity the oldest first. It is never nil.
+func (t *Tracker) List() []Issue {
+	t.mu.Lock()
+	issues := make([]Issue, 0, len(t.issues))
+	for _, i := range t.issues {
+		issues = append(issues, i)
+	}
+	t.mu.Unlock()
+	rank := map[Severity]int{Problem: 0, Warning: 1, Info: 2}
+	slices.SortFunc(issues, func(a, b Issue) int {
+		return cmp.Or(rank[a.Severity]-rank[b.Severity], a.Since.Compare(b.Since), cmp.Compare(a.ID, b.ID))
+	})
+	return issues
+}
+
+// Due is when people are to be notified of i for the first time. It is false for what they are not notified of, also
+// because another one of all explains it.
+func (i Issue) Due(all []Issue) (at time.Time, ok bool) {
+	behind := func(other Issue) bool { return other.ID == i.state.Behind }
+	if i.state.After == 0 || slices.ContainsFunc(all, behind) {
+		return time.Time{}, false
+	}
+	return i.Since.Add(i.state.After), true
+}

@@ -1,0 +1,138 @@
+package health
+
+import (
+	"encoding/json"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"countersign/internal/message"
+)
+
+var start = time.Date(2026, 11, 21, 14, 2, 0, 0, time.UTC)
+
+func tracker() (t *Tracker, now *time.Time, changes *int) {
+	now, changes = new(time.Time), new(int)
+	*now = start
+	return New(func() time.Time { return *now }, func() { *changes++ }), now, changes
+}
+
+func TestAStateKeepsSinceWhenWhileItsMessageIsRefined(t *testing.T) {
+	h, now, changes := tracker()
+	h.Set(AddressClosed, message.Stopped())
+	h.Set(AddressClosed, message.Stopped())
+	*now = start.Add(time.Hour)
+	h.Set(AddressRefused, message.Unexpected())
+	if *changes != 2 {
+		t.Errorf("told of %d changes", *changes)
+	}
+	got := h.List()
+	if len(got) != 1 || !got[0].Since.Equal(start) || got[0].Action != ActSettings || got[0].Message != message.Unexpected() {
+		t.Errorf("%+v", got)
+	}
+	if !h.Clear(AddressClosed) || h.Clear(AddressClosed) || len(h.List()) != 0 || *changes != 3 {
+		t.Errorf("%+v, %d changes", h.List(), *changes)
+	}
+}
+
+func TestTheGravestAndOldestComesFirst(t *testing.T) {
+	h, now, _ := tracker()
+	for _, s := range []State{NoAddress, ServiceFails, FolderFails, KeyringLocked} {
+		h.Set(s, message.Stopped())
+		*now = now.Add(time.Minute)
+	}
+	var ids []string
+	for _, i := range h.List() {
+		ids = append(ids, i.ID)
+	}
+	if want := []string{"folder", "keyring", "service", "no-tunnel"}; !slices.Equal(ids, want) {
+		t.Errorf("%v, want %v", ids, want)
+	}
+}
+
+func TestPeopleAreNotifiedOfWhatLastsAndOfTheCauseAlone(t *testing.T) {
+	h, _, _ := tracker()
+	h.Set(AddressClosed, message.Stopped())
+	h.Set(SignedOut, message.Stopped())
+	h.Set(NoAddress, message.Stopped())
+	due := map[string]time.Time{}
+	look := func() {
+		clear(due)
+		for _, i := range h.List() {
+			if at, ok := i.Due(h.List()); ok {
+				due[i.ID] = at
+			}
+		}
+	}
+	if look(); len(due) != 1 || !due["tunnel"].Equal(start.Add(15*time.Minute)) {
+		t.Errorf("%v", due)
+	}
+	h.Set(ServiceFails, message.Stopped())
+	if look(); len(due) != 0 {
+		t.Errorf("the service explains it: %v", due)
+	}
+}
+
+func TestAnotherServiceAndASignOutEndWhatBelongsToThem(t *testing.T) {
+	h, _, _ := tracker()
+	for _, s := range []State{ClientRefused, EndpointLost, MayNotSend, FolderFails} {
+		h.Set(s, message.Stopped())
+	}
+	if h.End(WithSignIn); h.Has(MayNotSend) || !h.Has(ClientRefused) {
+		t.Errorf("%+v", h.List())
+	}
+	if h.End(WithService); len(h.List()) != 1 || !h.Has(FolderFails) {
+		t.Errorf("%+v", h.List())
+	}
+}
+
+func TestAnIssueIsWrittenWithItsEnglish(t *testing.T) {
+	h, _, _ := tracker()
+	h.Set(FolderFails, message.Stopped())
+	data, err := json.Marshal(h.List()[0])
+	if err != nil || !strings.Contains(string(data), `"text":"`+message.Stopped().String()) {
+		t.Errorf("%s, %v", data, err)
+	}
+	var back Issue
+	if err := json.Unmarshal(data, &back); err != nil || back.Message != message.Stopped() || back.ID != "folder" || !back.Since.Equal(start) {
+		t.Errorf("%+v, %v", back, err)
+	}
+}
+
+// The registry is read from its source, so that no state can be left out of this test.
+func TestEveryStateSaysAllThereIsToKnow(t *testing.T) {
+	file, err := parser.ParseFile(token.NewFileSet(), "registry.go", nil, parser.ParseComments)
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	ast.Inspect(file, func(node ast.Node) bool {
+		spec, ok := node.(*ast.ValueSpec)
+		if !ok || len(spec.Values) != 1 {
+			return true
+		}
+		lit, ok := spec.Values[0].(*ast.CompositeLit)
+		if !ok {
+			return true
+		}
+		n++
+		if !strings.Contains(spec.Doc.Text(), " ends ") {
+			t.Errorf("%s does not say when it ends", spec.Names[0])
+		}
+		keys := map[string]bool{}
+		for _, e := range lit.Elts {
+			keys[e.(*ast.KeyValueExpr).Key.(*ast.Ident).Name] = true
+		}
+		if !keys["ID"] || !keys["Severity"] {
+			t.Errorf("%s has no id or no severity", spec.Names[0])
+		}
+		return true
+	})
+	if n < 20 {
+		t.Errorf("found %d states", n)
+	}
+}

@@ -1,0 +1,75 @@
+package health
+
+import "time"
+
+// Everything that can be wrong. Who finds out sets the state, and clears it when its comment says so; what is cleared all
+// at once has Ends. Ids are in `status --json` and in the records of what people were told: they stay as they are. States
+// with one id replace each other. To add one, add it here and use it; its message is in package message.
+var (
+	// NotSetUp ends when the settings have all they need.
+	NotSetUp = State{ID: "setup", Severity: Problem, Action: ActSettings}
+	// KeyringLocked ends when the key was read.
+	KeyringLocked = State{ID: "keyring", Severity: Problem, Action: ActUnlock, After: soon}
+	// KeyReplaced ends when everything that only the former key opens was entered again.
+	KeyReplaced = State{ID: "keyring-replaced", Severity: Problem, Action: ActSettings, After: soon}
+	// SecretElsewhere ends when the client secret of this service is entered, or somebody is signed in without.
+	SecretElsewhere = State{ID: "secret", Severity: Problem, Action: ActSettings, After: soon}
+
+	// SignedOut ends with a sign-in. Nobody is told of what a person did, or has still to do for the first time.
+	SignedOut = State{ID: "signin", Severity: Problem, Action: ActSignIn}
+	// SignInLapsed ends with a sign-in.
+	SignInLapsed = State{ID: "signin", Severity: Problem, Action: ActSignIn, After: soon}
+	// SignInShort ends with a sign-in that may be renewed.
+	SignInShort = State{ID: "scope-offline", Severity: Warning, Action: ActSettings, Ends: WithService | WithSignIn}
+	// MayNotSend ends with a sign-in that may send.
+	MayNotSend = State{ID: "scope-packages", Severity: Warning, Action: ActSignIn, Ends: WithService | WithSignIn}
+	// ClientRefused ends when the service answers.
+	ClientRefused = State{ID: "client", Severity: Problem, Action: ActSettings, After: soon, Ends: WithService}
+	// ServiceFails ends when the service answers.
+	ServiceFails = State{ID: "service", Severity: Warning, Action: ActRetry, Ends: WithService}
+
+	// AddressClosed ends when the public address is open. A laptop on its way has no network for a while.
+	AddressClosed = State{ID: "tunnel", Severity: Problem, Action: ActRetry, After: 15 * time.Minute, Behind: "service"}
+	// AddressRefused ends likewise, but needs other settings.
+	AddressRefused = State{ID: "tunnel", Severity: Problem, Action: ActSettings, After: 15 * time.Minute, Behind: "service"}
+	// NoAddress ends when the settings have a way to open a public address.
+	NoAddress = State{ID: "no-tunnel", Severity: Info}
+	// EndpointFails ends when the endpoint is registered.
+	EndpointFails = State{ID: "endpoint", Severity: Warning, Action: ActRetry, Ends: WithService | WithSignIn}
+	// EndpointForbidden ends likewise, but needs another account.
+	EndpointForbidden = State{ID: "endpoint", Severity: Warning, Action: ActSignIn, Ends: WithService | WithSignIn}
+	// EndpointLost ends when an event comes, or the endpoint is taken back.
+	EndpointLost = State{ID: "endpoint-lost", Severity: Warning, Action: ActTakeEndpoint, Ends: WithService}
+
+	// FolderFails ends when a file was saved, or another folder was chosen.
+	FolderFails = State{ID: "folder", Severity: Problem, Action: ActChooseFolder, After: soon}
+	// FilesRefused ends when the service gives the files.
+	FilesRefused = State{ID: "withheld", Severity: Problem, Action: ActRetry, After: soon}
+	// FilesFailed ends when no file is given up any more.
+	FilesFailed = State{ID: "saves", Severity: Problem, Action: ActRetry, After: soon}
+	// OutcomeUnknown ends when it is known of every draft whether it was sent.
+	OutcomeUnknown = State{ID: "outbox", Severity: Warning, Action: ActReview}
+
+	// DataDamaged ends with the program, which begins anew at its next start.
+	DataDamaged = State{ID: "data", Severity: Problem, After: soon}
+	// DataNotWritten ends when something was written.
+	DataNotWritten = State{ID: "data", Severity: Problem, Action: ActRetry, After: soon}
+	// DataRestored ends with the program.
+	DataRestored = State{ID: "data-restored", Severity: Warning}
+	// DataLost ends with the program.
+	DataLost = State{ID: "data-restored", Severity: Warning, Action: ActSettings}
+	// RecordsUnreadable ends with the program.
+	RecordsUnreadable = State{ID: "records", Severity: Warning}
+	// RecordsPutOff ends when nothing is set aside any more.
+	RecordsPutOff = State{ID: "aside", Severity: Warning, Action: ActRetry}
+	// NotificationsFail ends when one was raised.
+	NotificationsFail = State{ID: "notify", Severity: Info}
+)
+
+// soon is how long most problems stand before people are told.
+const soon = 3 * time.Minute
+
+// Stopped is a part of the program that fails again and again. It ends when the part has run for a while.
+func Stopped(part string) State {
+	return State{ID: "internal-" + part, Severity: Problem, Action: ActRetry, After: soon}
+}

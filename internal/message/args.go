@@ -1,0 +1,49 @@
+package message
+
+// Arg is an argument of a message, by the name that stands for it in the words.
+type Arg struct {
+	name  string
+	value value
+}
+
+// value is an argument's value; exactly one of the fields is set, which is also its kind. A Text may be empty.
+type value struct {
+	Text    string   `json:"text,omitzero"`
+	Name    string   `json:"name,omitzero"`
+	Names   []string `json:"names,omitzero"`
+	Count   *int64   `json:"count,omitzero"`
+	Number  *int64   `json:"number,omitzero"`
+	Bytes   *int64   `json:"bytes,omitzero"`
+	Message *Message `json:"message,omitzero"`
+}
+
+// maxText is how long an argument may be, in characters: whoever names a package decides how long its name is.
+const maxText = 200
+
+// Text is shown as it is: a person's name, an address, a code, a reason that the service gives in its own words.
+func Text(name, text string) Arg { return Arg{name, value{Text: OneLine(text, 2*maxText)}} }
+
+// Name is what a file, a folder or a package is called; it is shown in the language's quotation marks.
+func Name(name, called string) Arg { return Arg{name, value{Name: OneLine(called, maxText)}} }
+
+// Names are several names in a list, without quotation marks.
+func Names(name string, called []string) Arg {
+	list := make([]string, len(called))
+	for i, c := range called {
+		list[i] = OneLine(c, maxText)
+	}
+	return Arg{name, value{Names: list}}
+}
+
+// Count is a number that decides the plural form. A message has at most one.
+func Count(name string, n int) Arg { n64 := int64(n); return Arg{name, value{Count: &n64}} }
+
+// Number is a number that decides nothing.
+func Number(name string, n int) Arg { n64 := int64(n); return Arg{name, value{Number: &n64}} }
+
+// Bytes is a size, shown as "3 MB".
+func Bytes(name string, n int64) Arg { return Arg{name, value{Bytes: &n}} }
+
+// Why is a message that says why another one is so, with words of its own: a cause. Its words stand where the argument
+// does, which is behind a colon at the end, or as a sentence of its own.
+func Why(name string, m Message) Arg { return Arg{name, value{Message: &m}} }

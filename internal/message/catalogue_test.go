@@ -1,0 +1,309 @@
+package message
+
+import (
+	"encoding/json"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"maps"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"countersign/assets"
+)
+
+// entry is a message of the catalogue, as its function makes it.
+type entry struct {
+	fn   string
+	id   string
+	args []Arg // with values made up
+}
+
+// samples makes up a value for each kind of argument.
+var samples = map[string]func(name string) Arg{
+	"Text":   func(name string) Arg { return Text(name, "text of "+name) },
+	"Name":   func(name string) Arg { return Name(name, "name of "+name) },
+	"Names":  func(name string) Arg { return Names(name, []string{"one of " + name, "two of " + name}) },
+	"Count":  func(name string) Arg { return Count(name, 7) },
+	"Number": func(name string) Arg { return Number(name, 8) },
+	"Bytes":  func(name string) Arg { return Bytes(name, 9_000_000) },
+	"Why":    func(name string) Arg { return Why(name, of(formWhy)) },
+}
+
+// formWhy is a cause in the tests: a message of another version.
+const formWhy = "why"
+
+// core are the files that are no catalogue.
+var core = []string{"message.go", "args.go", "printer.go", "error.go", "oneline.go"}
+
+// catalogue reads the functions that make messages. Each is one statement, of("id", Kind("Argument", …), …), with the
+// id and the names written out: what is put together when the program runs could not be checked here.
+func catalogue(t *testing.T) (all []entry) {
+	t.Helper()
+	files, err := filepath.Glob("*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	fset := token.NewFileSet()
+	for _, path := range files {
+		if strings.HasSuffix(path, "_test.go") || slices.Contains(core, path) {
+			continue
+		}
+		file, err := parser.ParseFile(fset, path, nil, parser.SkipObjectResolution)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range file.Decls {
+			fn, ok := d.(*ast.FuncDecl)
+			if !ok {
+				continue
+			}
+			e, ok := read(fn)
+			if !ok {
+				t.Errorf("%s: %s is not of the form func Name(…) Message { return of(\"id\", Kind(\"Argument\", …)) }", fset.Position(fn.Pos()), fn.Name.Name)
+				continue
+			}
+			all = append(all, e)
+		}
+	}
+	return all
+}
+
+func read(fn *ast.FuncDecl) (e entry, ok bool) {
+	if fn.Recv != nil || !fn.Name.IsExported() || len(fn.Body.List) != 1 {
+		return e, false
+	}
+	ret, ok := fn.Body.List[0].(*ast.ReturnStmt)
+	if !ok || len(ret.Results) != 1 {
+		return e, false
+	}
+	kind, args, ok := call(ret.Results[0])
+	if !ok || kind != "of" || len(args) == 0 {
+		return e, false
+	}
+	e.fn = fn.Name.Name
+	if e.id, ok = literal(args[0]); !ok {
+		return e, false
+	}
+	for _, a := range args[1:] {
+		kind, args, ok := call(a)
+		if !ok || len(args) != 2 || samples[kind] == nil {
+			return e, false
+		}
+		name, ok := literal(args[0])
+		if !ok {
+			return e, false
+		}
+		e.args = append(e.args, samples[kind](name))
+	}
+	return e, true
+}
+
+func call(x ast.Expr) (fun string, args []ast.Expr, ok bool) {
+	c, ok := x.(*ast.CallExpr)
+	if !ok {
+		return "", nil, false
+	}
+	name, ok := c.Fun.(*ast.Ident)
+	if !ok {
+		return "", nil, false
+	}
+	return name.Name, c.Args, true
+}
+
+func literal(x ast.Expr) (string, bool) {
+	l, ok := x.(*ast.BasicLit)
+	if !ok {
+		return "", false
+	}
+	text, err := strconv.Unquote(l.Value)
+	return text, err == nil
+}
+
+// words are the words of a language by id and plural form; a message without forms has "other" alone.
+func words(t *testing.T, code string) map[string]map[string]string {
+	t.Helper()
+	data, err := assets.Messages.ReadFile("messages/" + code + ".json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw := map[string]json.RawMessage{}
+	if err := json.Unmarshal(data, &raw); err != nil {
+		t.Fatal(err)
+	}
+	all := map[string]map[string]string{}
+	for id, r := range raw {
+		var one string
+		forms := map[string]string{}
+		if json.Unmarshal(r, &one) == nil {
+			forms["other"] = one
+		} else if err := json.Unmarshal(r, &forms); err != nil {
+			t.Fatal(err)
+		}
+		all[id] = forms
+	}
+	return all
+}
+
+// languages are the codes of assets/messages.
+func languages(t *testing.T) (codes []string) {
+	t.Helper()
+	err := fs.WalkDir(assets.Messages, "messages", func(path string, d fs.DirEntry, err error) error {
+		if code, ok := strings.CutSuffix(d.Name(), ".json"); ok {
+			codes = append(codes, code)
+		}
+		return err
+	})
+	if err != nil || len(codes) < 4 {
+		t.Fatal(codes, err)
+	}
+	return codes
+}
+
+var placeholder = regexp.MustCompile(`\{\{\.(\w+)\}\}`)
+
+// holes are the arguments in a text, sorted, each once.
+func holes(text string) (names []string) {
+	for _, m := range placeholder.FindAllStringSubmatch(text, -1) {
+		names = append(names, m[1])
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// forms are the texts around arguments, with what stands in them.
+var forms = map[string][]string{quoted: {"Name"}, megabytes: {"N"}, unknown: {"ID"}}
+
+func TestEveryMessageHasItsWordsAndArgumentsInEveryLanguage(t *testing.T) {
+	all := catalogue(t)
+	wanted, counts := maps.Clone(forms), map[string]bool{}
+	for _, e := range all {
+		if wanted[e.id] != nil || slices.ContainsFunc(all, func(o entry) bool { return o.id == e.id && o.fn != e.fn }) {
+			t.Errorf("%s: the id %q is used twice", e.fn, e.id)
+		}
+		names := []string{}
+		for _, a := range e.args {
+			names = append(names, a.name)
+			if a.value.Count != nil {
+				if counts[e.id] {
+					t.Errorf("%s counts two things", e.fn)
+				}
+				counts[e.id] = true
+			}
+		}
+		slices.Sort(names)
+		wanted[e.id] = names
+	}
+	for _, code := range languages(t) {
+		have := words(t, code)
+		for id, names := range wanted {
+			if len(have[id]) == 0 {
+				t.Errorf("%s.json has no words for %q", code, id)
+			}
+			if _, plural := have[id]["one"]; plural != counts[id] && len(have[id]) > 0 {
+				t.Errorf("%s.json: %q has plural forms: %v, but counts: %v", code, id, plural, counts[id])
+			}
+			for form, text := range have[id] {
+				if !slices.Contains([]string{"one", "other"}, form) || strings.TrimSpace(text) == "" {
+					t.Errorf("%s.json: %q has the form %q: %q", code, id, form, text)
+				}
+				if got := holes(text); !slices.Equal(got, names) {
+					t.Errorf("%s.json: %q says %v, and has %v", code, id, names, got)
+				}
+				if strings.Contains(placeholder.ReplaceAllString(text, ""), "{{") {
+					t.Errorf("%s.json: %q has a value that is none: %q", code, id, text)
+				}
+			}
+		}
+		for id := range have {
+			if _, used := wanted[id]; !used {
+				t.Errorf("%s.json has words for %q, which is in no catalogue", code, id)
+			}
+		}
+	}
+}
+
+// TestEveryMessageIsWhole: parts of sentences that are put together are right in one language at most. So each line is a
+// sentence that ends as one, or a title, in all languages alike; and where a cause stands, it ends the line.
+func TestEveryMessageIsWhole(t *testing.T) {
+	english := words(t, "en")
+	why := map[string]string{}
+	for _, e := range catalogue(t) {
+		for _, a := range e.args {
+			if a.value.Message != nil {
+				why[e.id] = "{{." + a.name + "}}"
+			}
+		}
+	}
+	for _, code := range languages(t) {
+		for id, texts := range words(t, code) {
+			if _, ok := forms[id]; ok {
+				continue
+			}
+			for form, text := range texts {
+				same := english[id][form]
+				if strings.Count(text, "\n") != strings.Count(same, "\n") {
+					t.Errorf("%s.json: %q has other lines than in English", code, id)
+				}
+				for i, line := range strings.Split(text, "\n") {
+					if line != strings.TrimSpace(line) || strings.Contains(line, "  ") {
+						t.Errorf("%s.json: %q has spaces at an end: %q", code, id, line)
+					}
+					if cause := why[id]; cause != "" && strings.Contains(line, cause) && !strings.HasSuffix(line, ": "+cause) && !strings.HasSuffix(line, "\u00a0: "+cause) && line != cause {
+						t.Errorf("%s.json: the cause in %q stands within a sentence", code, id)
+					}
+					if lines := strings.Split(same, "\n"); i < len(lines) && ends(line) != ends(lines[i]) {
+						t.Errorf("%s.json: %q ends otherwise than %q", code, line, lines[i])
+					}
+					if strings.Contains(text, "\n") && !ends(line) && !strings.HasSuffix(line, "}}") {
+						t.Errorf("%s.json: %q is followed by another line and ends as none", code, line)
+					}
+				}
+			}
+		}
+	}
+}
+
+func ends(line string) bool { return strings.HasSuffix(line, ".") }
+
+func TestEveryMessageIsRenderedWithItsArguments(t *testing.T) {
+	for _, code := range languages(t) {
+		p, err := NewPrinter(code)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, e := range catalogue(t) {
+			for _, n := range []int64{0, 1, 2, 1_000_000} {
+				m := e.with(n)
+				text := p.Text(m)
+				if text == "" || strings.ContainsAny(text, "{\n") || strings.Contains(text, "<no value>") || strings.Contains(text, e.id) {
+					t.Errorf("%s: %s is %q", code, e.fn, text)
+				}
+				for _, a := range e.args {
+					if a.value.Count != nil {
+						a.value.Count = &n
+					}
+					if v := p.value(a.value); !strings.Contains(text, v) {
+						t.Errorf("%s: %s leaves out %s, %q: %q", code, e.fn, a.name, v, text)
+					}
+				}
+			}
+		}
+	}
+}
+
+// with is the message with its count set to n.
+func (e entry) with(n int64) Message {
+	args := slices.Clone(e.args)
+	for i, a := range args {
+		if a.value.Count != nil {
+			args[i].value.Count = &n
+		}
+	}
+	return of(e.id, args...)
+}

@@ -1,0 +1,4 @@
+package message
+
+func Unexpected() Message { return of("general.unexpected") }
+func Stopped() Message    { return of("general.stopped") }

@@ -1,0 +1,158 @@
+// Package message is what Countersign tells people: health, activity, problems of drafts and files, notifications, and
+// errors that reach a person. A Message is an id with typed arguments. It is stored and passed on as such, and a Printer
+// puts it into words at the edge: the window in its language, the commands and the log in English. Rewording a sentence
+// therefore changes no stored data, and nothing but this package and assets/messages knows a sentence.
+//
+// To add a message:
+//
+//  1. Write a function in the file of its topic, one statement long:
+//     func FileTooLarge(file string) Message { return of("file.too-large", Name("File", file)) }
+//  2. Add its words under that id to each assets/messages/LANGUAGE.json, with {{.File}} where the argument stands. A name
+//     gets its quotation marks, a number its separators. What happened and what to do are two lines (\n between them).
+//  3. With a Count, write plural forms: {"one": "{{.N}} file", "other": "{{.N}} files"}; "one" says its number too, for
+//     in French it is also the form of 0.
+//  4. Where something goes wrong: return message.Error(message.FileTooLarge(name), err). The caller keeps what it needs
+//     with errors.Is and errors.As; the edge asks For(err).
+//  5. Run go test ./internal/message: it finds ids without words, words without a function, and lost arguments.
+//
+// Whole messages may follow each other (Then, Why); parts of a sentence are never put together. Ids stay as they are once
+// there is released data; a word can change at any time. Everything here is safe for concurrent use and does no I/O.
+package message
+
+import (
+	"encoding/json"
+	"fmt"
+)
+
+// Message is something that people are told. The zero value is nothing. Messages can be compared with ==: they are equal
+// when they say the same with the same arguments. A message is made by a function of this package, or read from JSON.
+type Message struct {
+	id   string
+	args string // JSON of map[string]value, with its keys in order; empty without arguments
+}
+
+// sentences is the id of several messages that follow each other; their arguments are called 0, 1, 2...
+const sentences = "sentences"
+
+// of makes the message id. Only the catalogue calls it.
+func of(id string, args ...Arg) Message {
+	m := Message{id: id}
+	if len(args) == 0 {
+		return m
+	}
+	values := map[string]value{}
+	for _, a := range args {
+		values[a.name] = a.value
+	}
+	b, err := json.Marshal(values)
+	if err != nil {
+		panic(err) // texts and numbers only
+	}
+	m.args = string(b)
+	return m
+}
+
+// Then is messages that follow each other, without those that are nothing. Each is a whole sentence or more.
+func Then(all ...Message) Message {
+	var list []Message
+	for _, m := range all {
+		if m.id == sentences {
+			list = append(list, m.inOrder()...)
+		} else if !m.IsZero() {
+			list = append(list, m)
+		}
+	}
+	switch len(list) {
+	case 0:
+		return Message{}
+	case 1:
+		return list[0]
+	}
+	var args []Arg
+	for i, m := range list {
+		args = append(args, Arg{fmt.Sprint(i), value{Message: &m}})
+	}
+	return of(sentences, args...)
+}
+
+// ID is the message's name in the catalogue, such as "file.too-large". Of several that follow each other it is that of
+// the first. It is for tests, and for deciding what goes with a message; people read Text.
+func (m Message) ID() string {
+	if m.id == sentences {
+		return m.inOrder()[0].id
+	}
+	return m.id
+}
+
+// IsZero reports whether m is nothing. Fields of records have the JSON option omitzero.
+func (m Message) IsZero() bool { return m == Message{} }
+
+// String is m in English, for the log and the commands.
+func (m Message) String() string { return English().Text(m) }
+
+// values are the arguments.
+func (m Message) values() (values map[string]value) {
+	if m.args == "" || json.Unmarshal([]byte(m.args), &values) != nil {
+		return nil
+	}
+	return values
+}
+
+// inOrder are the messages that follow each other in m.
+func (m Message) inOrder() (list []Message) {
+	values := m.values()
+	for i := range len(values) {
+		if v := values[fmt.Sprint(i)]; v.Message != nil {
+			list = append(list, *v.Message)
+		}
+	}
+	if len(list) == 0 {
+		list = []Message{{id: sentences + " without any"}}
+	}
+	return list
+}
+
+// written is a message as JSON.
+type written struct {
+	ID   string           `json:"id"`
+	Args map[string]value `json:"args,omitempty"`
+}
+
+// MarshalJSON writes {"id": ..., "args": {name: {kind: value}}}, and null for nothing.
+func (m Message) MarshalJSON() ([]byte, error) {
+	if m.IsZero() {
+		return []byte("null"), nil
+	}
+	return json.Marshal(written{m.id, m.values()})
+}
+
+// UnmarshalJSON reads what MarshalJSON writes, and a plain text as a message without an id of its own.
+func (m *Message) UnmarshalJSON(data []byte) error {
+	*m = Message{}
+	var text string
+	if json.Unmarshal(data, &text) == nil { // null, too
+		*m = Plain(text)
+		return nil
+	}
+	var w written
+	if err := json.Unmarshal(data, &w); err != nil {
+		return fmt.Errorf("read a message: %w", err)
+	}
+	var args []Arg
+	for name, v := range w.Args {
+		args = append(args, Arg{name, v})
+	}
+	*m = of(w.ID, args...)
+	return nil
+}
+
+// plain is the id of a message that is still an English text.
+const plain = "plain"
+
+// Plain is an English text that has no id yet; the window looks it up in its phrasebook. It goes when all texts have.
+func Plain(english string) Message {
+	if english == "" {
+		return Message{}
+	}
+	return of(plain, Arg{"Text", value{Text: english}})
+}

@@ -1,0 +1,131 @@
+package message
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// german speaks German.
+func german(t *testing.T) *Printer {
+	t.Helper()
+	p, err := NewPrinter("de")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func TestAMessageIsTheSameAfterItWasStored(t *testing.T) {
+	cause := Unexpected()
+	for _, m := range []Message{
+		{}, Stopped(), of("x", Name("File", "a \"b\" \n.pdf"), Text("Who", "")), of("x", Count("N", 0), Number("M", 3), Bytes("Size", 1)),
+		of("x", Names("All", []string{"a", "b"}), Why("Why", cause)), Then(Stopped(), Unexpected()), Plain("Some text."),
+	} {
+		data, err := json.Marshal(struct {
+			M Message `json:"m,omitzero"`
+		}{m})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var back struct {
+			M Message `json:"m"`
+		}
+		if err := json.Unmarshal(data, &back); err != nil || back.M != m {
+			t.Errorf("%s became %+v, %v", data, back.M, err)
+		}
+		if m.IsZero() && string(data) != "{}" {
+			t.Errorf("nothing is written as %s", data)
+		}
+	}
+	var m Message
+	if err := json.Unmarshal([]byte(`{"id":"x","args":{"B":{"count":1},"A":{"name":"a"}}}`), &m); err != nil || m != of("x", Name("A", "a"), Count("B", 1)) {
+		t.Errorf("the order of arguments is no difference: %+v, %v", m, err)
+	}
+}
+
+// A record holds an id and arguments, and no word: whatever a sentence becomes, what is stored says it.
+func TestAStoredMessageHoldsNoWords(t *testing.T) {
+	data, err := json.Marshal(Unexpected())
+	if err != nil || string(data) != `{"id":"general.unexpected"}` {
+		t.Errorf("%s, %v", data, err)
+	}
+	var m Message
+	if err := json.Unmarshal(data, &m); err != nil {
+		t.Fatal(err)
+	}
+	if en, de := m.String(), german(t).Text(m); en == "" || de == "" || en == de {
+		t.Errorf("%q, %q", en, de)
+	}
+}
+
+func TestAMessageOfAnotherVersionIsShownAsSuch(t *testing.T) {
+	var m Message
+	if err := json.Unmarshal([]byte(`{"id":"moon.full","args":{"N":{"count":2},"Colour":{"hue":"blue"}}}`), &m); err != nil {
+		t.Fatal(err)
+	}
+	if text := m.String(); !strings.Contains(text, "another version") || !strings.Contains(text, "moon.full") {
+		t.Error(text)
+	}
+	for _, bad := range []string{`{`, `7`, `[]`, `{"id":3}`} {
+		if err := json.Unmarshal([]byte(bad), &m); err == nil {
+			t.Errorf("%s was read as %+v", bad, m)
+		}
+	}
+	if text := (Message{id: sentences}).String(); text == "" {
+		t.Error("a damaged message says nothing")
+	}
+}
+
+func TestWhatHappenedAndWhatToDoAreToldApart(t *testing.T) {
+	what, next := English().Lines(Unexpected())
+	if what != "Something went wrong." || next != "For details, open the log in Help." {
+		t.Errorf("%q, %q", what, next)
+	}
+	if what, next := English().Lines(Then(Stopped(), Message{}, Unexpected())); what != Stopped().String() || next != Unexpected().String() {
+		t.Errorf("%q, %q", what, next)
+	}
+	if m := Then(Message{}, Stopped()); m != Stopped() {
+		t.Errorf("%+v", m)
+	}
+	if m := Then(Stopped(), Then(Unexpected(), Stopped())); m != Then(Stopped(), Unexpected(), Stopped()) || m.ID() != "general.stopped" {
+		t.Errorf("%+v", m)
+	}
+}
+
+// Names are decided by people outside, who may know how the words are made.
+func TestHostileNamesAreShownAsTheyAre(t *testing.T) {
+	for _, name := range []string{"{{.Name}}", "{{", "%s", "“x”", "<b>", "a {{template \"x\"}}", "\\n", "${1}"} {
+		if got := English().value(value{Name: name}); got != "“"+name+"”" {
+			t.Errorf("%q: %q", name, got)
+		}
+	}
+	if got := English().value(Name("File", "a\nb\u202ec").value); got != "“a bc”" {
+		t.Errorf("%q", got)
+	}
+	if got := german(t).value(Name("File", "x").value); got != "„x“" {
+		t.Errorf("%q", got)
+	}
+}
+
+func TestAnErrorIsToldByTheOutermostMessageInIt(t *testing.T) {
+	cause := errors.New("disk on fire")
+	err := fmt.Errorf("while saving: %w", Error(Stopped(), fmt.Errorf("inside: %w", Error(Unexpected(), cause))))
+	if m, ok := Of(err); !ok || m != Stopped() {
+		t.Errorf("%v, %v", m, ok)
+	}
+	if !errors.Is(err, cause) || !strings.Contains(err.Error(), "disk on fire") {
+		t.Errorf("the log does not learn the cause: %v", err)
+	}
+	if text := English().Text(For(err)); strings.Contains(text, "fire") {
+		t.Errorf("people read the cause: %s", text)
+	}
+	if m := For(cause); m != Unexpected() {
+		t.Errorf("%v", m)
+	}
+	if m := For(nil); !m.IsZero() {
+		t.Errorf("no error: %v", m)
+	}
+}

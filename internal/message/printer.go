@@ -1,0 +1,127 @@
+package message
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"sync"
+
+	"github.com/nicksnyder/go-i18n/v2/i18n"
+	"golang.org/x/text/language"
+	numbers "golang.org/x/text/message"
+
+	"countersign/assets"
+)
+
+// Printer puts messages into the words of one language. It is safe for concurrent use.
+type Printer struct {
+	words   *i18n.Localizer
+	numbers *numbers.Printer
+	english func(string) string // what Plain is in this language
+}
+
+// The ids of what is put around arguments.
+const (
+	quoted    = "form.name"
+	megabytes = "form.megabytes"
+	unknown   = "form.unknown"
+)
+
+// NewPrinter is the printer of a language, such as "de". It fails for one without words in assets/messages.
+func NewPrinter(code string) (*Printer, error) {
+	tag, err := language.Parse(code)
+	if err != nil {
+		return nil, fmt.Errorf("read the language %q: %w", code, err)
+	}
+	data, err := assets.Messages.ReadFile("messages/" + code + ".json")
+	if err != nil {
+		return nil, err
+	}
+	bundle := i18n.NewBundle(tag)
+	bundle.RegisterUnmarshalFunc("json", json.Unmarshal)
+	if _, err := bundle.ParseMessageFileBytes(data, code+".json"); err != nil {
+		return nil, fmt.Errorf("read the messages of %q: %w", code, err)
+	}
+	return &Printer{words: i18n.NewLocalizer(bundle, code), numbers: numbers.NewPrinter(tag),
+		english: func(text string) string { return text }}, nil
+}
+
+// English is the printer of the commands and of the log.
+var English = sync.OnceValue(func() *Printer {
+	p, err := NewPrinter("en")
+	if err != nil {
+		panic(err) // the words travel in the program, and a test reads them
+	}
+	return p
+})
+
+// Phrasebook has Plain messages looked up by translate. It is called before the printer is used.
+func (p *Printer) Phrasebook(translate func(english string) string) { p.english = translate }
+
+// Text is m in one line, empty for nothing. A message that is not in the catalogue, because another version wrote it, says
+// so.
+func (p *Printer) Text(m Message) string { return strings.ReplaceAll(p.lines(m), "\n", " ") }
+
+// Lines is m in two: what happened, and what to do about it, which is empty where the message does not say.
+func (p *Printer) Lines(m Message) (what, next string) {
+	what, next, _ = strings.Cut(p.lines(m), "\n")
+	return what, strings.ReplaceAll(next, "\n", " ")
+}
+
+// lines is m with line ends between what happened and what to do, and between messages that follow each other.
+func (p *Printer) lines(m Message) string {
+	switch m.id {
+	case "":
+		return ""
+	case plain:
+		return p.english(m.values()["Text"].Text)
+	case sentences:
+		var all []string
+		for _, one := range m.inOrder() {
+			all = append(all, p.lines(one))
+		}
+		return strings.Join(all, "\n")
+	}
+	config := i18n.LocalizeConfig{MessageID: m.id}
+	values := map[string]any{}
+	for name, v := range m.values() {
+		values[name] = p.value(v)
+		if v.Count != nil {
+			config.PluralCount = *v.Count
+		}
+	}
+	config.TemplateData = values
+	if text := p.localize(config); text != "" {
+		return text
+	}
+	return p.localize(i18n.LocalizeConfig{MessageID: unknown, TemplateData: map[string]any{"ID": m.id}})
+}
+
+// localize returns nothing where there are no words. Where a form is missing (French and Spanish have one for whole
+// millions), the library takes the form "other" and reports it all the same.
+func (p *Printer) localize(config i18n.LocalizeConfig) string {
+	text, _ := p.words.Localize(&config)
+	return text
+}
+
+func (p *Printer) value(v value) string {
+	switch {
+	case v.Name != "":
+		return p.form(quoted, "Name", v.Name)
+	case v.Names != nil:
+		return strings.Join(v.Names, ", ")
+	case v.Count != nil:
+		return p.numbers.Sprintf("%d", *v.Count)
+	case v.Number != nil:
+		return p.numbers.Sprintf("%d", *v.Number)
+	case v.Bytes != nil:
+		return p.form(megabytes, "N", p.numbers.Sprintf("%d", (*v.Bytes+999_999)/1_000_000))
+	case v.Message != nil:
+		return p.Text(*v.Message)
+	}
+	return v.Text
+}
+
+func (p *Printer) form(id, name, text string) string {
+	return p.localize(i18n.LocalizeConfig{MessageID: id, TemplateData: map[string]any{name: text}})
+}
