@@ -101,5 +101,5 @@ func (a *Agent) tellAside() {
 		a.health.Clear(health.RecordsPutOff)
 		return
 	}
-	a.health.Set(health.RecordsPutOff, message.Plain("Countersign could not work on one of its records and goes on with the others. It tries again every hour; the log says more."))
+	a.health.Set(health.RecordsPutOff, message.Plain("Countersign could not work on one of its records and goes on with the others. It tries again every hour. For details, open the log in Help."))
 }

@@ -145,7 +145,7 @@ func (a *Agent) moveOn(ctx context.Context, o, next current, values map[string][
 }
 
 // otherService is what a draft waits for that was made for a service that is not in use.
-const otherService = "It is for another service than the one in Settings. Set that up again, or cancel it and send it anew."
+const otherService = "The package is for another service than the one in Settings. Set up that service again, or cancel and send the package again."
 
 // moveDrafts says of the drafts that are not sent yet what they wait for.
 func moveDrafts(tx *store.Tx) error {

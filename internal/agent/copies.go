@@ -110,9 +110,9 @@ func (a *Agent) copyError(f office.DraftFile, err error) error {
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return err
 	case errors.Is(err, archive.ErrChanged):
-		return &DraftError{fmt.Sprintf("Another program is just changing %s. Save and close it there, then send it again.", name)}
+		return &DraftError{fmt.Sprintf("Another program is changing %s. Save and close it there, then send it again.", name)}
 	case errors.Is(err, archive.ErrUnread):
-		return &DraftError{fmt.Sprintf("%s could not be read. Check that it is there and that you may open it.", name)}
+		return &DraftError{fmt.Sprintf("%s could not be read. Check that it is there and that you are allowed to open it.", name)}
 	case errors.Is(err, archive.ErrFull):
 		return &DraftError{fmt.Sprintf("The disk has no room for the copy of %s that Countersign sends. Make room, then send it again.", name)}
 	}

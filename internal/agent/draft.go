@@ -78,7 +78,7 @@ func (a *Agent) draftFile(path string) (office.DraftFile, error) {
 	bytes := a.given(abs)
 	f, err := openFile(bytes)
 	if err != nil {
-		return office.DraftFile{}, &DraftError{fmt.Sprintf("%s could not be read. Check that it is there and that you may open it.", quote(name))}
+		return office.DraftFile{}, &DraftError{fmt.Sprintf("%s could not be read. Check that it is there and that you are allowed to open it.", quote(name))}
 	}
 	defer f.Close()
 	info, err := f.Stat()

@@ -204,7 +204,7 @@ func (a *Agent) setEndpoint(ctx context.Context, force bool) error {
 		return nil
 	case !online || t.State != "up":
 		if force {
-			return &SignInError{"The service can send events to this computer only while somebody is signed in and the public address is open. Try again then."}
+			return &SignInError{"The service can send events to this computer only while you are signed in and the public address is connected. Try again then."}
 		}
 		return nil
 	}
@@ -256,7 +256,7 @@ func (a *Agent) tellEndpoint(err error) {
 }
 
 func (a *Agent) endpointForbidden() {
-	a.health.Set(health.EndpointForbidden, message.Plain("This account may not receive events for the organization; an administrator can. Countersign checks for signed documents regularly, so they arrive a little later."))
+	a.health.Set(health.EndpointForbidden, message.Plain("Your account does not have permission to receive events for the organization. Sign in with an administrator's account. Countersign checks for signed documents regularly, so they arrive a little later."))
 }
 
 // adoptEndpoint makes x the current endpoint: on disk, and then in memory. Its events may already be on their way; they
@@ -276,7 +276,7 @@ func (a *Agent) adoptEndpoint(x endpoint) error {
 	a.health.Clear(health.EndpointFails)
 	a.forgetSilence()
 	a.reconcileSoon("the endpoint is registered") // what happened until now was reported to nobody, or to another computer
-	a.record(office.Activity{Kind: "endpoint", Text: "The service now reports signatures to this computer."})
+	a.record(office.Activity{Kind: "endpoint", Text: "The signing service now reports signatures to this computer."})
 	a.watchers.signal(StatusChanged)
 	return nil
 }

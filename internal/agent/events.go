@@ -122,7 +122,7 @@ func (a *Agent) takeEvent(ctx context.Context, ev office.Event, questions slots)
 		return err
 	}
 	var own *objectError
-	err = a.finishOdd(ev, "The event could not be handled. What it is about is found by asking the service, only later.")
+	err = a.finishOdd(ev, "The event could not be processed. Countersign will ask the signing service what it is about, but later.")
 	if errors.As(err, &own) {
 		return nil // it waits until it is no longer left alone
 	}

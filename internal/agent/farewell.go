@@ -176,7 +176,7 @@ func (a *Agent) runFarewells(ctx context.Context) error {
 // sayFarewell tells one service what it is owed, and returns what it could not be told. hold keeps the sign-in for
 // another time while the endpoint cannot be deleted.
 func (a *Agent) sayFarewell(ctx context.Context, id string, hold bool) (left []string) {
-	unsaid := []string{"its endpoint could not be deleted", "the sign-in could not be revoked"}
+	unsaid := []string{"its address for events could not be deleted", "the sign-in could not be revoked"}
 	select {
 	case a.farewells.saying <- struct{}{}:
 		defer func() { <-a.farewells.saying }()
@@ -282,9 +282,9 @@ func (e *othersEndpointError) Error() string {
 func endpointLeft(err error) string {
 	var others *othersEndpointError
 	if errors.As(err, &others) {
-		return "the events for another computer were turned off until somebody takes them back there"
+		return "the events for another computer were turned off until someone takes them back there"
 	}
-	return "its endpoint could not be deleted"
+	return "its address for events could not be deleted"
 }
 
 // farewellVault is the esign.Vault of a sign-in that is over here.

@@ -126,7 +126,7 @@ func faultyCalls() map[string]faultyCall {
 			path: "/packages/*/download", part: "/download", well: saved, begin: signAll,
 			told: func(o *testOffice) string { return o.packageOrZero(o.Lines()[0].ID).Problem },
 			want: map[string]string{
-				"400": notYet, "401": "permission to download", "403": "does not allow", "404": notYet, "nothing": notYet,
+				"400": notYet, "401": "permission to download", "403": "have permission to do this", "404": notYet, "nothing": notYet,
 				"429 with seconds": fine, "429 with a date": fine,
 			},
 		},
@@ -143,7 +143,7 @@ func faultyCalls() map[string]faultyCall {
 				}
 				return last.Status == 200 && last.Fault == 0 && o.issue("endpoint") == nil
 			},
-			want: map[string]string{"400": "refused", "401": "may not receive", "403": "may not receive", "404": "does not know"},
+			want: map[string]string{"400": "did not accept", "401": "permission to receive events", "403": "permission to receive events", "404": "does not have this"},
 		},
 	}
 }

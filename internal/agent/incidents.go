@@ -87,14 +87,14 @@ func refusalSentence(r inbox.Reason) string {
 	case inbox.Forged:
 		return "A request with a false event signature was blocked."
 	case inbox.TooLarge:
-		return "A request that was too large was refused."
+		return "A request that was too large was blocked."
 	case inbox.WrongMethod:
-		return "A request that was no event was refused."
+		return "A request that was not an event was blocked."
 	case inbox.NotStored:
 		return "An event could not be stored; the service was asked to send it again."
 	case inbox.Busy:
 		return "Too many requests came at once; the service was asked to send this one again."
 	default:
-		return "A request that did not arrive whole was refused."
+		return "An incomplete request was blocked."
 	}
 }

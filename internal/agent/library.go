@@ -118,7 +118,7 @@ func (a *Agent) linkTo(ctx context.Context, packageID string, ask func(*esign.Cl
 		return "", &SignInError{"Sign in first; then the page can be opened."}
 	}
 	if a.packageOrZero(packageID).Away {
-		return "", &SignInError{"This package is at another service than the one in Settings. It can be opened once that one is set up again."}
+		return "", &SignInError{"This package is at another service than the one in Settings. It can be opened once that service is set up again."}
 	}
 	link, err := ask(client)
 	return link.URL, a.noteServiceError(ctx, err)

@@ -43,7 +43,7 @@ func (a *Agent) Services() []Preset {
 }
 
 // TestService asks whether there is a signing service at both addresses of s: it begins a sign-in that nobody finishes,
-// and asks for the API without a token. A *ConfigError says which of the two is wrong. Without a client id it takes any.
+// and asks for the API without a token. A *ConfigError says which of the two is wrong. Without a client ID it takes any.
 func (a *Agent) TestService(ctx context.Context, s Settings) error {
 	s = s.Normal()
 	s.ClientID = cmp.Or(s.ClientID, "countersign")
@@ -235,7 +235,7 @@ func arrives(ctx context.Context, address, mark string) error {
 // tunnelError is err with a sentence for people.
 func tunnelError(err error) error {
 	if err == nil {
-		return &SignInError{"The public address did not open in time. Check the internet connection and try again."}
+		return &SignInError{"The public address was not connected in time. Check the internet connection and try again."}
 	}
 	if err == errNoAuthtoken {
 		return &SignInError{"The ngrok authtoken is missing."}

@@ -59,7 +59,7 @@ func TestEachOfTheServicesAddressesIsTried(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := DefaultSettings()
 			s.AuthURL, s.BaseURL = c.auth, c.base
-			for _, s.ClientID = range []string{"", sandbox.DemoClient().ID} { // the client id may come later
+			for _, s.ClientID = range []string{"", sandbox.DemoClient().ID} { // the client ID may come later
 				var config *ConfigError
 				err := a.TestService(t.Context(), s)
 				var got []string

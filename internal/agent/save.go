@@ -272,7 +272,7 @@ func (a *Agent) finishJob(j office.Job, recognised bool) error {
 			line.Text = fmt.Sprintf("%s was already in %s and was not saved again.", quote(j.Target), j.Folder)
 		}
 		if j.Unproven != "" && j.Unproven == j.SHA256 {
-			line.Text += " It does not end as a PDF does, but it came twice the same: open it and see whether it is complete."
+			line.Text += " It does not end as a PDF should, but arrived the same both times: open it and check that it is complete."
 		}
 		return addActivity(tx, line)
 	})

@@ -310,7 +310,7 @@ func (a *Agent) tellOtherSecret(o current) {
 		a.health.Clear(health.SecretElsewhere)
 		return
 	}
-	a.health.Set(health.SecretElsewhere, message.Plain("The client secret that is kept belongs to another service or client. Enter the one for this service in Settings."))
+	a.health.Set(health.SecretElsewhere, message.Plain("The stored client secret belongs to another service or client ID. Enter the one for this service in Settings."))
 }
 
 // Settings returns the current settings.

@@ -11,7 +11,7 @@ func TestSigningOutHappensHereWhateverTheServiceAnswers(t *testing.T) {
 	// What the service does not know, or knows no more, is as good as deleted.
 	gone := map[string]bool{"slow": true, "404": true}
 	for path, told := range map[string]string{
-		"/events/endpoints/delete": "its endpoint could not be deleted", "/connect/revoke": "the sign-in could not be revoked",
+		"/events/endpoints/delete": "its address for events could not be deleted", "/connect/revoke": "the sign-in could not be revoked",
 	} {
 		for _, w := range weathers() {
 			t.Run(strings.TrimPrefix(path, "/")+"/"+w.name, func(t *testing.T) {

@@ -133,7 +133,7 @@ func (a *Agent) waitsFor(l *login) error {
 }
 
 // errNoLogin is the answer to a callback or a pasted address that belongs to no sign-in of ours.
-var errNoLogin = &SignInError{"This is not the sign-in that Countersign is waiting for. Start signing in again from Countersign."}
+var errNoLogin = &SignInError{"This is not the sign-in that Countersign is waiting for. Start the sign-in again in Countersign."}
 
 // deliver hands query to the sign-in that waits for its state and returns how that ended. A query with another
 // state disturbs nobody.
@@ -167,7 +167,7 @@ func (a *Agent) Paste(address string) error {
 	defer cancel()
 	query, err := esign.ParseCallback(address)
 	if err != nil {
-		return &SignInError{"That is not the address the sign-in ended on. Copy the whole address from the browser and paste it here."}
+		return &SignInError{"That is not the address from the browser. Copy the whole address from the browser and paste it here."}
 	}
 	return a.deliver(ctx, query)
 }
@@ -254,7 +254,7 @@ func (a *Agent) checkOrganization(old account, next esign.Account) error {
 	if err != nil || packages == 0 {
 		return err
 	}
-	return &SignInError{"This account belongs to another organization than the packages here. Sign in with the office's own account."}
+	return &SignInError{"Your account belongs to another organization than the packages here. Sign in with your office's account."}
 }
 
 // lostSecrets names what cannot be undone at the service because the key that sealed it is gone.
@@ -264,7 +264,7 @@ func (a *Agent) lostSecrets(o current) (left []string) {
 		left = append(left, "the sign-in could not be revoked, because its key is gone")
 	}
 	if a.endpoints.get() == nil && a.keys.has(sealedEndpoint.of(i)) {
-		left = append(left, "its endpoint could not be deleted, because its key is gone")
+		left = append(left, "its address for events could not be deleted, because its key is gone")
 	}
 	return left
 }

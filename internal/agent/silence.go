@@ -155,7 +155,7 @@ func (a *Agent) tellSilence() {
 }
 
 func (a *Agent) tellLost() {
-	a.health.Set(health.EndpointLost, message.Plain("The signing service did not report some signatures to this computer. The events might be going to another computer, or somebody turned them off. Documents are still saved, but later."))
+	a.health.Set(health.EndpointLost, message.Plain("The signing service did not report some signatures to this computer. The events might be going to another computer, or someone turned them off. Documents are still saved, but later."))
 }
 
 // recallSilence remembers what an earlier run knew.

@@ -162,7 +162,7 @@ func TestTakingTheReportsBackSaysWhyItCannotBe(t *testing.T) {
 	o, _, _ := listening(t)
 	o.stop()
 	o.open()
-	if err := o.Act(t.Context(), Issue{ID: "endpoint-lost", Action: ActTakeEndpoint}); err == nil || !strings.Contains(Sentence(err), "public address is open") {
+	if err := o.Act(t.Context(), Issue{ID: "endpoint-lost", Action: ActTakeEndpoint}); err == nil || !strings.Contains(Sentence(err), "public address is connected") {
 		t.Errorf("said: %v", err)
 	}
 }

@@ -59,7 +59,7 @@ func (s *state) Update(fn func(*store.Tx) error) error {
 // tellUnreadable says in health that records are left out.
 func (s *state) tellUnreadable() {
 	if s.Unreadable() > 0 {
-		s.health.Set(health.RecordsUnreadable, message.Plain("Part of Countersign's own data cannot be read and is left out; everything else works. Compare the latest packages with the service's own pages."))
+		s.health.Set(health.RecordsUnreadable, message.Plain("Part of Countersign's own data cannot be read and is left out; everything else works. Compare the latest packages with the signing service's website."))
 	}
 }
 
@@ -97,7 +97,7 @@ func (s *state) note(err error) {
 	case diskFull(err):
 		s.health.Set(health.DataNotWritten, message.Plain("The disk with Countersign's own data is full. Free up space. Countersign will then continue automatically, and the signing service will resend what it could not deliver."))
 	default:
-		s.health.Set(health.DataNotWritten, message.Plain("Countersign's own data could not be written. Check the disk; events are refused until it works, so that the service sends them again."))
+		s.health.Set(health.DataNotWritten, message.Plain("Countersign's own data could not be written. Check the disk. Countersign will then continue automatically, and the signing service will resend what it could not deliver."))
 	}
 }
 

@@ -239,7 +239,7 @@ func (a *Agent) tellTunnel() {
 	case known:
 		a.health.Set(health.AddressRefused, message.Plain(e.Sentence()))
 	default:
-		a.health.Set(health.AddressRefused, message.Plain("The public address could not be opened: "+err.Error()+"."))
+		a.health.Set(health.AddressRefused, message.Plain("The public address could not be connected: "+err.Error()+"."))
 	}
 }
 

@@ -15,7 +15,7 @@ import (
 const unusablePause = 24 * time.Hour
 
 // onItsPages is what there is to do about it.
-const onItsPages = " Look for it on the service's own pages."
+const onItsPages = " Look for it on the signing service's website."
 
 // unusable reports whether the service cannot be asked for j's file.
 func unusable(j office.Job) bool { return j.DocumentID != "" && !esign.UsableID(j.DocumentID) }

@@ -133,12 +133,12 @@ func (a *Agent) tellWithheld() {
 	case 1:
 		for _, name := range names {
 			a.health.Set(health.FilesRefused, message.Plain(fmt.Sprintf(
-				"Everyone has signed %s, but the signing service does not provide it. Countersign keeps asking. Try again, or sign in with an account that may see it.",
+				"Everyone has signed %s, but the signing service does not provide it. Countersign keeps asking. Try again, or sign in with an account that has permission to see it.",
 				quote(name))))
 		}
 	default:
 		a.health.Set(health.FilesRefused, message.Plain(fmt.Sprintf(
-			"Everyone has signed %d packages, but the signing service does not provide them. Countersign keeps asking. Try again, or sign in with an account that may see them.",
+			"Everyone has signed %d packages, but the signing service does not provide them. Countersign keeps asking. Try again, or sign in with an account that has permission to see them.",
 			len(names))))
 	}
 	if extras == 0 {

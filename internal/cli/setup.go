@@ -16,7 +16,7 @@ import (
 type setupCmd struct {
 	AuthURL         *string `help:"Sign-in address of the service." placeholder:"URL"`
 	BaseURL         *string `help:"service address of the service, with or without /api/v1." placeholder:"URL"`
-	ClientID        *string `help:"The OAuth client id." placeholder:"ID"`
+	ClientID        *string `help:"The OAuth client ID." placeholder:"ID"`
 	Scope           *string `help:"Scopes, separated by spaces." placeholder:"SCOPES"`
 	Redirect        *string `help:"How the sign-in comes back: tunnel, localhost, loopback or paste." enum:"tunnel,localhost,loopback,paste" placeholder:"WAY"`
 	RedirectURI     *string `name:"redirect-uri" help:"The return address registered with the service, if it is not the one --redirect implies." placeholder:"URL"`

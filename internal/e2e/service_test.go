@@ -193,7 +193,7 @@ func (s *service) endpoints() (urls []string) {
 	return urls
 }
 
-// token signs in as the administrator, as another program with the same client id would, and returns an access token.
+// token signs in as the administrator, as another program with the same client ID would, and returns an access token.
 // It is the tests' own reading of interface.md.
 func (s *service) token() string {
 	s.t.Helper()

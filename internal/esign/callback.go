@@ -25,9 +25,9 @@ func ParseCallback(pasted string) (url.Values, error) {
 	values, err := url.ParseQuery(strings.TrimPrefix(s, "&"))
 	switch {
 	case err != nil, !values.Has("code") && !values.Has("error"):
-		return nil, invalid(op, "That is not the address the browser ended on after the sign-in. Copy the whole address line.")
+		return nil, invalid(op, "That is not the address from the browser. Copy the whole address line.")
 	case !values.Has("state"):
-		return nil, invalid(op, "The address is not complete. Copy the whole address line of the browser.")
+		return nil, invalid(op, "The address is not complete. Copy the whole address from the browser.")
 	}
 	return values, nil
 }

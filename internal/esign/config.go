@@ -51,16 +51,16 @@ func (c Config) Validate() error {
 	}
 	switch {
 	case c.ClientID == "":
-		add("The client id is missing.")
+		add("The client ID is missing.")
 	case strings.ContainsFunc(c.ClientID, isControl):
-		add("The client id contains a character that cannot be part of it.")
+		add("The client ID contains a character that cannot be part of it.")
 	}
 	if strings.ContainsFunc(c.ClientSecret, isControl) {
 		add("The client secret contains a character that cannot be part of it.")
 	}
 	for _, s := range c.Scopes {
 		if s == "" || strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r > '~' || r == '"' || r == '\\' }) {
-			add("A scope is one word of plain letters, and one of them is not.")
+			add("One of the scopes contains a character that is not allowed.")
 			break
 		}
 	}

@@ -23,7 +23,7 @@ type Kind string
 const (
 	SignedOut   Kind = "signed out"          // only signing in again helps
 	Denied      Kind = "denied"              // the person at the browser said no
-	BadClient   Kind = "client refused"      // the client id or secret is not accepted
+	BadClient   Kind = "client refused"      // the client ID or secret is not accepted
 	Forbidden   Kind = "forbidden"           // this account may not do that
 	NotFound    Kind = "not found"           // or not visible to this account
 	Refused     Kind = "refused"             // the service says the request is wrong

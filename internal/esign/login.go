@@ -57,7 +57,7 @@ func (l *Login) Unused() Tokens {
 // or "consent" (interface.md, "GET /connect/authorize").
 func StartLogin(ctx context.Context, cfg Config, redirectURI, prompt string) (*Login, error) {
 	if redirectURI == "" {
-		return nil, invalid("starting the sign-in", "There is no address yet for the sign-in to come back to.")
+		return nil, invalid("starting the sign-in", "There is no return address yet.")
 	}
 	server, err := discover(ctx, cfg)
 	if err != nil {
@@ -101,7 +101,7 @@ func (l *Login) Finish(ctx context.Context, callback url.Values) (Grant, error) 
 	}
 	code := callback.Get("code")
 	if code == "" || len(callback["code"]) != 1 {
-		return Grant{}, invalid(op, "The address the browser came back with holds no code. Sign in again.")
+		return Grant{}, invalid(op, "The address from the browser contains no sign-in code. Sign in again.")
 	}
 
 	ctx, cancel := context.WithTimeout(ctx, callBound)
@@ -144,7 +144,7 @@ func (l *Login) claim(callback url.Values) error {
 	// RFC 9207: the server may say who it is.
 	if iss := callback.Get("iss"); iss != "" && !l.server.issued(iss) {
 		return &Error{Op: op, Kind: Invalid, err: errMismatch,
-			Message: "That answer comes from another service. Sign in again."}
+			Message: "That address comes from another service. Sign in again."}
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()

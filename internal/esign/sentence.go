@@ -44,14 +44,14 @@ func (e *Error) Sentence() string {
 	case Denied:
 		return "The sign-in was not allowed in the browser. Sign in again and allow access."
 	case BadClient:
-		return "The signing service does not accept the client id or the client secret. Check the client id and the client secret."
+		return "The signing service does not accept the client ID or the client secret. Check the client ID and the client secret."
 	case Forbidden:
 		return e.saying("Your account does not have permission to do this. Ask an administrator of the organization, or sign in with another account.",
-			"The signing service does not allow this account to do that: %s")
+			"Your account does not have permission to do this: %s")
 	case NotFound:
-		return "The signing service does not know this, or this account may not see it."
+		return "The signing service does not have this, or your account does not have permission to see it."
 	case Refused:
-		return e.saying("The signing service refused the request.", "The signing service refused the request: %s")
+		return e.saying("The signing service did not accept the request.", "The signing service did not accept the request: %s")
 	case TooMany:
 		return "Too many requests were sent to the signing service."
 	case Server:
@@ -73,7 +73,7 @@ func (e *Error) Sentence() string {
 		}
 		return "The signing service gave an answer that could not be understood. Check the addresses of the service."
 	case Unknown:
-		return "The signing service did not confirm the package; it may or may not have been sent."
+		return "The signing service did not confirm the package; it might have been sent."
 	case Invalid:
 		return e.Message
 	case NotKept:

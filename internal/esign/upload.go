@@ -75,7 +75,7 @@ func (e *FileError) Sentence() string {
 	case FileProtected:
 		return fmt.Sprintf("%q is protected by a password. Remove the protection and add it again.", e.FileName)
 	case FileUnsupported:
-		return fmt.Sprintf("%q is in a format the signing service does not take. Save it as a PDF and add that.", e.FileName)
+		return fmt.Sprintf("%q is in a format the signing service does not accept. Save it as a PDF and add that.", e.FileName)
 	case FileTooLarge:
 		return fmt.Sprintf("%q is too large for the signing service.", e.FileName)
 	case FileChanged:

@@ -78,13 +78,13 @@ func Sentence(err error) string {
 	case errors.As(err, &u):
 		return u.sentence()
 	case errors.Is(err, ErrAbsent):
-		return "Countersign has no key yet; it makes one when it is set up."
+		return "Countersign has no key yet; it creates one during setup."
 	case errors.Is(err, ErrPresent):
 		return "There is a key already; it was left as it is."
 	case errors.Is(err, ErrWrongKey):
 		return "The key was replaced since your sign-in was saved; sign in again."
 	case errors.Is(err, ErrDamaged):
-		return "A saved secret is damaged; enter it again in the settings."
+		return "A stored secret is damaged. Enter it again in Settings."
 	default:
 		return "Countersign cannot get at its key; look in the log for the reason."
 	}
@@ -113,9 +113,9 @@ func (e *UnavailableError) sentence() string {
 	case Unreadable:
 		return fmt.Sprintf("The key file %s cannot be used; check that it and its folder are yours.", e.Path)
 	case NotKept, Conflict:
-		return "The keyring did not keep the new key; try again."
+		return "The keyring did not store the new key; try again."
 	default:
-		return "The keyring refused to give out the key; unlock it and try again."
+		return "The keyring did not give out the key; unlock it and try again."
 	}
 }
 

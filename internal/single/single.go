@@ -36,7 +36,7 @@ func Sentence(err error) string {
 	case errors.Is(err, os.ErrNotExist):
 		return "The data folder is missing."
 	case errors.Is(err, os.ErrPermission):
-		return "Countersign may not use the data folder."
+		return "Countersign is not allowed to use its data folder."
 	default:
 		return "The data folder could not be used."
 	}

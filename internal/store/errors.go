@@ -76,7 +76,7 @@ func Sentence(err error) string {
 	case isDiskFull(err):
 		return "The disk with Countersign's data is full; make room on it."
 	case errors.Is(err, fs.ErrPermission):
-		return "Countersign may not write to its data folder; check who owns it."
+		return "Countersign is not allowed to write to its data folder; check who owns it."
 	default:
 		return "Countersign could not use its data file; look in the log for the reason."
 	}

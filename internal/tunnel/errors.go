@@ -86,7 +86,7 @@ func (e *Error) Sentence() string {
 	case Stopped:
 		return fmt.Sprintf("ngrok closed %s. Look up the code in ngrok's list of errors.%s", e.domain(), e.code())
 	case Refused:
-		return fmt.Sprintf("ngrok refused the connection. Look up the code in ngrok's list of errors.%s", e.code())
+		return fmt.Sprintf("ngrok did not accept the connection. Look up the code in ngrok's list of errors.%s", e.code())
 	case Setting:
 		if e.viaProxy {
 			return "This computer's setting for the network's proxy (HTTPS_PROXY) cannot be understood. Correct it there."

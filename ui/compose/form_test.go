@@ -58,7 +58,7 @@ func TestAFileThatIsGoneAtTheNextStartSaysSo(t *testing.T) {
 	office := officetest.Busy()
 	office.Typed = agent.Form{Files: []agent.FormFile{{Path: "/x/gone.pdf"}}}
 	office.OnInspect = func(path string) agent.FileInfo {
-		return agent.FileInfo{Path: path, Name: "gone.pdf", Problem: "“gone.pdf” could not be read. Check that it is there and that you may open it."}
+		return agent.FileInfo{Path: path, Name: "gone.pdf", Problem: "“gone.pdf” could not be read. Check that it is there and that you are allowed to open it."}
 	}
 	b := newBench(t, office)
 	if !b.screen.docs[0].say.Visible() || !strings.Contains(b.screen.docs[0].say.Text, "could not be read") {

@@ -30,7 +30,7 @@ var glossary = []struct{ english, de, fr, es string }{
 	{`\bnotifications?\b`, `enachrichtigung`, `otification`, `otificaci`},
 	{`\bpublic address\b`, `öffentliche`, `adresse publique|qui n’est pas ouverte`, `dirección pública`},
 	{`\breturn address\b`, `ückkehradresse`, `dresse de retour`, `irección de retorno`},
-	{`\bclient id\b`, `Client-ID`, `dentifiant client`, `dentificador`},
+	{`\bclient ID\b`, `Client-ID`, `dentifiant client`, `dentificador`},
 	{`\bclient secret\b`, `Client-Secret`, `ecret client`, `ecreto de cliente`},
 	{`\bin Settings\b`, `Einstellungen`, `réglages`, `Ajustes`},
 }
