@@ -274,7 +274,7 @@ func (a *Agent) unlock(ctx context.Context) bool {
 	}
 	if err := a.keys.unlock(ctx); err != nil {
 		a.log.Warn("the key is not available", "err", err)
-		a.health.Set(health.KeyringLocked, message.Plain(keySentence(err)))
+		a.health.Set(keyState(err), message.Plain(keySentence(err)))
 		return false
 	}
 	a.health.Clear(health.KeyringLocked)
@@ -289,6 +289,16 @@ func (a *Agent) unlock(ctx context.Context) bool {
 	a.connect()
 	poke(a.rings.farewells)
 	return true
+}
+
+// keyState is what is wrong when the key is out of reach: there is something to unlock, or something has to change first,
+// and then it is tried again.
+func keyState(err error) health.State {
+	var u *secret.UnavailableError
+	if errors.As(err, &u) && u.Reason != secret.Locked && u.Reason != secret.Refused {
+		return health.KeyOutOfReach
+	}
+	return health.KeyringLocked
 }
 
 // keySentence is what a person reads when the key is out of reach.

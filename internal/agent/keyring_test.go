@@ -1,8 +1,10 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"net/http"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -16,13 +18,14 @@ type ringOf struct {
 	mu     sync.Mutex
 	keeper secret.Keeper
 	locked bool
+	reason secret.Reason // why it is out of reach; locked when empty
 }
 
 func (r *ringOf) Load(ctx context.Context) (secret.Key, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.locked {
-		return secret.Key{}, &secret.UnavailableError{Reason: secret.Locked}
+		return secret.Key{}, r.outOfReach()
 	}
 	return r.keeper.Load(ctx)
 }
@@ -31,9 +34,14 @@ func (r *ringOf) Create(ctx context.Context) (secret.Key, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.locked {
-		return secret.Key{}, &secret.UnavailableError{Reason: secret.Locked}
+		return secret.Key{}, r.outOfReach()
 	}
 	return r.keeper.Create(ctx)
+}
+
+// outOfReach is what it says while it is locked. mu is held.
+func (r *ringOf) outOfReach() error {
+	return &secret.UnavailableError{Reason: cmp.Or(r.reason, secret.Locked)}
 }
 
 // turn locks or unlocks it.
@@ -86,6 +94,40 @@ func TestALockedKeyringLosesNothing(t *testing.T) {
 	o.eventually("everything continues", func() bool {
 		return o.Status().Packages.Saved == 1 && o.Status().Tunnel.State == "up" && o.issue("keyring") == nil
 	})
+}
+
+// TestUnlockIsOfferedOnlyWhereThereIsSomethingToUnlock also presses what is offered: first in vain, then once the keyring
+// is there.
+func TestUnlockIsOfferedOnlyWhereThereIsSomethingToUnlock(t *testing.T) {
+	for reason, want := range map[secret.Reason]Action{
+		secret.Locked: ActUnlock, secret.Refused: ActUnlock,
+		secret.NoBus: ActRetry, secret.NoService: ActRetry, secret.TimedOut: ActRetry, secret.Malformed: ActRetry,
+		secret.Unreadable: ActRetry, secret.TooOpen: ActRetry, secret.NotKept: ActRetry, secret.Conflict: ActRetry,
+	} {
+		t.Run(string(reason), func(t *testing.T) {
+			t.Parallel()
+			ring := &ringOf{keeper: secret.Memory(), locked: true, reason: reason}
+			a, err := Open(t.Context(), Params{DataDir: t.TempDir(), Keeper: ring})
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer a.Close()
+			issues := a.Status().Health
+			if len(issues) == 0 || issues[0].ID != "keyring" || issues[0].Action != want {
+				t.Fatalf("offered: %+v, want %q", issues, want)
+			}
+			if err := a.Act(t.Context(), issues[0]); err == nil {
+				t.Error("pressed in vain, and nobody is told")
+			}
+			ring.turn(false)
+			if err := a.Act(t.Context(), issues[0]); err != nil {
+				t.Error(err)
+			}
+			if left := a.Status().Health; slices.ContainsFunc(left, func(i Issue) bool { return i.ID == "keyring" }) {
+				t.Errorf("it is there again, but health is %+v", left)
+			}
+		})
+	}
 }
 
 // adjustPace makes the next agent try the keyring after d.

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"countersign/internal/agent/health"
 	"countersign/internal/office"
 	"countersign/internal/store"
 )
@@ -174,12 +175,14 @@ func (a *Agent) Drafts() []office.Draft {
 // Act does the one action of an issue, as far as it needs no person's choice: retrying, unlocking, taking the
 // endpoint back. For the others it does nothing; the UI leads there.
 func (a *Agent) Act(ctx context.Context, i Issue) error {
-	switch i.Action {
-	case ActUnlock:
+	if i.ID == health.KeyringLocked.ID { // whatever its button is called
 		if !a.unlock(ctx) {
 			return a.keys.reason()
 		}
 		a.wakeAll()
+		return nil
+	}
+	switch i.Action {
 	case ActTakeEndpoint:
 		return a.setEndpoint(ctx, true)
 	case ActRetry:

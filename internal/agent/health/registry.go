@@ -10,6 +10,8 @@ var (
 	NotSetUp = State{ID: "setup", Severity: Problem, Action: ActSettings}
 	// KeyringLocked ends when the key was read.
 	KeyringLocked = State{ID: "keyring", Severity: Problem, Action: ActUnlock, After: soon}
+	// KeyOutOfReach ends likewise, but there is nothing to unlock.
+	KeyOutOfReach = State{ID: "keyring", Severity: Problem, Action: ActRetry, After: soon}
 	// KeyReplaced ends when everything that only the former key opens was entered again.
 	KeyReplaced = State{ID: "keyring-replaced", Severity: Problem, Action: ActSettings, After: soon}
 	// SecretElsewhere ends when the client secret of this service is entered, or somebody is signed in without.
