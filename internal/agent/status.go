@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"slices"
 
-	"countersign/internal/agent/health"
 	"countersign/internal/office"
 	"countersign/internal/store"
 )
@@ -175,7 +174,7 @@ func (a *Agent) Drafts() []office.Draft {
 // Act does the one action of an issue, as far as it needs no person's choice: retrying, unlocking, taking the
 // endpoint back. For the others it does nothing; the UI leads there.
 func (a *Agent) Act(ctx context.Context, i Issue) error {
-	if i.ID == health.KeyringLocked.ID { // whatever its button is called
+	if i.ID == IssueKeyring { // whatever its button is called
 		if !a.unlock(ctx) {
 			return a.keys.reason()
 		}

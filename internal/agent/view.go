@@ -128,6 +128,9 @@ const (
 	ActReview       = health.ActReview
 )
 
+// IssueKeyring is the ID of what is wrong while the key is out of reach: nothing secret can be read or kept.
+var IssueKeyring = health.KeyringLocked.ID
+
 // PackageRow is a package as a list shows it.
 type PackageRow struct {
 	office.Package

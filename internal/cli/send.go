@@ -44,7 +44,7 @@ func (c *sendCmd) Run(r *run) error {
 		return err
 	}
 	for _, i := range status.Health {
-		if i.ID == "keyring" { // without the key nothing goes out, and unlocking may take a person till tomorrow
+		if i.ID == agent.IssueKeyring { // without the key nothing goes out, and unlocking may take a person till tomorrow
 			return &failure{i.Text()}
 		}
 	}

@@ -15,10 +15,20 @@ func (o *Office) ReadOffice(path string) (agent.OfficeFile, error) {
 	return file, nil
 }
 
+// LockKeyring locks the keyring, or unlocks it: while it is locked, what was entered can be neither kept nor read.
+func (o *Office) LockKeyring(locked bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.locked = locked
+}
+
 // KeepFirstRun is env.Office's.
 func (o *Office) KeepFirstRun(f agent.FirstRun) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	if o.locked {
+		return errors.New("the keyring is locked")
+	}
 	o.Entered = &f
 	return nil
 }
@@ -26,7 +36,7 @@ func (o *Office) KeepFirstRun(f agent.FirstRun) error {
 // FirstRun is env.Office's.
 func (o *Office) FirstRun() (agent.FirstRun, bool) {
 	f := read(o, func() *agent.FirstRun { return o.Entered })
-	if f == nil {
+	if f == nil || read(o, func() bool { return o.locked }) {
 		return agent.FirstRun{}, false
 	}
 	return *f, true

@@ -55,6 +55,7 @@ type Office struct {
 	Again []string // packages to be saved again
 
 	Entered *agent.FirstRun             // what the first run kept
+	locked  bool                        // the keyring, so that nothing of that can be kept or read
 	Handed  map[string]agent.OfficeFile // files of administrators, by path
 
 	Cancelled []string

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"os"
 	"path/filepath"
+	"reflect"
 
 	"countersign/internal/agent"
 	"countersign/ui/env"
@@ -19,6 +20,8 @@ type Answers struct {
 	step     string         // its key
 	preset   string         // the name of the service that was chosen, as the office calls it
 	kept     agent.FirstRun // what the office keeps already
+	untyped  agent.FirstRun // what there was before anything was entered
+	recalled bool           // nothing more is to be had from before the program ended
 	settings agent.Settings
 	secrets  agent.Secrets
 	opened   string // what was tested when the public address last opened; see fingerprint
@@ -32,13 +35,31 @@ func (a *Answers) begin(office env.Office) {
 		return
 	}
 	*a = Answers{began: true, settings: office.Settings()}
-	if f, kept := office.FirstRun(); kept {
-		language, theme := a.settings.Language, a.settings.Theme
-		a.step, a.preset, a.settings, a.secrets = f.Step, f.Preset, f.Settings, f.Secrets
-		a.settings.Language, a.settings.Theme = language, theme
-	}
 	a.settings.SaveTo = cmp.Or(a.settings.SaveTo, proposedFolder())
+	a.untyped = a.entered()
+	a.recalled = a.recall(office)
 	a.kept = a.entered()
+}
+
+// recall takes what was entered before the program ended, and reports whether there is any. What was entered since stays:
+// the keyring may have been locked meanwhile.
+func (a *Answers) recall(office env.Office) bool {
+	f, kept := office.FirstRun()
+	if !kept || !a.untouched() {
+		return false
+	}
+	language, theme := a.settings.Language, a.settings.Theme
+	a.step, a.preset, a.settings, a.secrets = f.Step, f.Preset, f.Settings, f.Secrets
+	a.settings.Language, a.settings.Theme = language, theme
+	a.settings.SaveTo = cmp.Or(a.settings.SaveTo, proposedFolder())
+	return true
+}
+
+// untouched says whether nothing was entered yet.
+func (a *Answers) untouched() bool {
+	now := a.entered()
+	now.Step = a.untyped.Step
+	return reflect.DeepEqual(now, a.untyped)
 }
 
 // entered is what is kept of the answers.

@@ -42,10 +42,7 @@ func (s *Screen) take(file agent.OfficeFile) {
 	if file.ClientSecret != "" {
 		a.secrets.ClientSecret = file.ClientSecret
 	}
-	for _, show := range s.bound {
-		show()
-	}
-	s.folder.show()
+	s.showAnswers()
 	a.reached = 0
 	s.show(0)
 	s.keep()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"reflect"
 
+	"countersign/internal/agent"
 	"countersign/ui/async"
 )
 
@@ -27,5 +28,18 @@ func (s *Screen) keep() {
 	}
 	a.kept = now
 	office := s.env.Office
-	async.Then(s.env.Work, func(context.Context) (struct{}, error) { return struct{}{}, office.KeepFirstRun(now) }, func(struct{}, error) {})
+	async.Then(s.env.Work, func(context.Context) (struct{}, error) { return struct{}{}, office.KeepFirstRun(now) },
+		func(_ struct{}, err error) {
+			if err != nil && reflect.DeepEqual(a.kept, now) {
+				a.kept = agent.FirstRun{} // next time
+			}
+		})
+}
+
+// showAnswers shows the answers in the fields of all steps.
+func (s *Screen) showAnswers() {
+	for _, show := range s.bound {
+		show()
+	}
+	s.folder.show()
 }

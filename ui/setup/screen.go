@@ -54,9 +54,10 @@ type Screen struct {
 	list    *fyne.Container
 	page    *fyne.Container
 	bar     *bar
-	bound   []func() // show the answers in the fields
-	cancel  func()   // ends what runs; nil while nothing does
-	playing bool     // what runs is the start of the demo
+	strip   *widgets.Strip // what is wrong with the keyring
+	bound   []func()       // show the answers in the fields
+	cancel  func()         // ends what runs; nil while nothing does
+	playing bool           // what runs is the start of the demo
 
 	service      *service
 	address      *address
@@ -69,7 +70,8 @@ type Screen struct {
 // New returns the wizard where answers left it.
 func New(d *env.Env, answers *Answers, ways Ways) *Screen {
 	answers.begin(d.Office) // from memory, like the question whether there is a wizard at all
-	s := &Screen{env: d, answers: answers, ways: ways, list: widgets.Stack(2), page: container.NewStack()}
+	s := &Screen{env: d, answers: answers, ways: ways, list: widgets.Stack(2), page: container.NewStack(),
+		strip: widgets.NewStrip(theme.Wash, theme.MarkProblem.Resource())}
 	s.bar = newBar(s.Back, s.Next, s.Stop)
 	s.service, s.address, s.back = newService(s), newAddress(s), newWayBack(s)
 	s.registration, s.folder, s.signIn = newRegistration(s), newFolder(s), newSignIn(s)
@@ -110,7 +112,7 @@ func (s *Screen) build() {
 	side := widgets.Wide(240, widgets.Pad(8, container.NewBorder(top, foot, nil, nil)))
 	scroll := container.NewVScroll(widgets.PadHV(32, 24, s.page))
 	s.content = widgets.Frame(nil, nil, container.NewBorder(nil, nil, nil, widget.NewSeparator(), side),
-		widgets.Between(nil, s.bar.content, scroll))
+		widgets.Between(s.strip, s.bar.content, scroll))
 }
 
 // brand is the program's icon and name.

@@ -12,6 +12,7 @@ import (
 
 	"countersign/internal/agent"
 	"countersign/internal/agent/settingstest"
+	"countersign/internal/message"
 	"countersign/ui/i18n"
 	"countersign/ui/officetest"
 	"countersign/ui/screentest"
@@ -355,6 +356,57 @@ func TestWhatWasEnteredIsThereAfterARestart(t *testing.T) {
 	w.jump(0)
 	if w.at() != "Signing service" || w.service.kind.chosen != 0 {
 		t.Errorf("at %q, chosen %d", w.at(), w.service.kind.chosen)
+	}
+}
+
+// locked is what is wrong while the keyring is locked.
+var locked = []agent.Issue{{ID: agent.IssueKeyring, Severity: agent.Problem, Message: message.Plain("The keyring is locked."), Action: agent.ActUnlock}}
+
+func TestWhatWasEnteredIsThereOnceTheKeyringIs(t *testing.T) {
+	w := first(t)
+	w.to("Registration")
+	w.Settle()
+	w.Office.LockKeyring(true)
+	w.answers = &Answers{} // as the program starts
+	w.open()
+	w.ShowHealth(locked)
+	w.Settle()
+	if w.at() != "Signing service" || w.strip.Text() != "The keyring is locked." {
+		t.Errorf("at %q, the strip says %q", w.at(), w.strip.Text())
+	}
+	w.Office.LockKeyring(false)
+	w.ShowHealth(nil)
+	w.Settle()
+	if w.strip.Visible() || w.at() != "Registration" || w.registration.client.Text != "office-client" || w.address.token.Text != "token" {
+		t.Errorf("at %q with %+v", w.at(), w.answers.settings)
+	}
+	w.Back()
+	w.ShowHealth(nil)
+	if w.at() != "Return address" {
+		t.Errorf("it leads back to %q", w.at())
+	}
+}
+
+func TestWhatIsEnteredWhileTheKeyringIsLockedStaysAndIsKeptLater(t *testing.T) {
+	w := first(t)
+	w.to("Registration")
+	w.Settle()
+	w.Office.LockKeyring(true)
+	w.answers = &Answers{}
+	w.open()
+	w.ShowHealth(locked)
+	w.service.kind.choose(0)
+	w.registration.client.SetText("another-client")
+	w.registration.client.OnFocusLost()
+	w.Settle()
+	w.Office.LockKeyring(false)
+	w.ShowHealth(nil)
+	w.Settle()
+	if w.at() != "Signing service" || w.registration.client.Text != "another-client" {
+		t.Errorf("at %q with %q", w.at(), w.registration.client.Text)
+	}
+	if f, kept := w.Office.FirstRun(); !kept || f.Settings.ClientID != "another-client" {
+		t.Errorf("kept %v: %+v", kept, f)
 	}
 }
 

@@ -54,8 +54,11 @@ func (s *Strip) Say(sentence, note, action string, act func()) {
 	s.tell()
 }
 
-// Clear says nothing any more.
+// Clear says nothing any more. What was pressed last may have been its button: the focus does not stay there unseen.
 func (s *Strip) Clear() {
+	if c := fyne.CurrentApp().Driver().CanvasForObject(s); c != nil && (c.Focused() == fyne.Focusable(s.button) || c.Focused() == fyne.Focusable(s.link)) {
+		c.Unfocus()
+	}
 	s.Hide()
 	s.tell()
 }

@@ -43,6 +43,9 @@ func (w *Window) showOverview(o overview) {
 	w.account.show(o.status)
 	w.settings.ShowStatus(o.status)
 	w.tray.show(o)
+	if w.setup != nil {
+		w.setup.ShowHealth(o.status.Health)
+	}
 }
 
 // soon does what cannot be taken back, unless the person presses Undo in time; also while the window is hidden.
