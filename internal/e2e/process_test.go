@@ -133,15 +133,21 @@ func (p *process) lineOf(s *transcript, prefix string) string {
 	}
 }
 
-// wait waits for the end of the process and returns its exit code, -1 when a signal ended it.
+// wait waits for the end of the process and returns its exit code, -1 when a signal ended it. A Go program that does not
+// end says what its goroutines are doing.
 func (p *process) wait() int {
 	p.t.Helper()
 	select {
 	case <-p.ended:
 	case <-time.After(2 * patience):
 		p.t.Errorf("%s %v does not end", p.name, p.cmd.Args[1:])
-		p.cmd.Process.Kill()
-		<-p.ended
+		p.signal(syscall.SIGQUIT)
+		select {
+		case <-p.ended:
+		case <-time.After(patience):
+			p.cmd.Process.Kill()
+			<-p.ended
+		}
 	}
 	return p.cmd.ProcessState.ExitCode()
 }

@@ -132,15 +132,19 @@ func (i trayItem) labels() (list []string) {
 	return append(list, "")[:max(1, len(list))]
 }
 
-// click chooses the entry with this label.
+// click chooses the entry with this label, once the menu has been the same for a moment: Fyne makes all of it anew at every
+// change, and what is clicked while it does so reaches nobody.
 func (i trayItem) click(label string) {
 	i.tray.t.Helper()
-	all := i.entries()
-	n := slices.IndexFunc(all, func(e entry) bool { return e.label == label })
-	if n < 0 {
-		i.tray.t.Fatalf("the tray's menu has no %q", label)
-	}
-	call := i.menu.Call("com.canonical.dbusmenu.Event", 0, all[n].id, "clicked", dbus.MakeVariant(""), uint32(time.Now().Unix()))
+	var all []entry
+	find := func() int { return slices.IndexFunc(all, func(e entry) bool { return e.label == label }) }
+	eventually(i.tray.t, "the tray's menu has "+label+" and is at rest", func() bool {
+		before := i.entries()
+		time.Sleep(200 * time.Millisecond)
+		all = i.entries()
+		return slices.Equal(before, all) && find() >= 0
+	})
+	call := i.menu.Call("com.canonical.dbusmenu.Event", 0, all[find()].id, "clicked", dbus.MakeVariant(""), uint32(time.Now().Unix()))
 	if call.Err != nil {
 		i.tray.t.Fatalf("click %q in the tray: %v", label, call.Err)
 	}
