@@ -15,16 +15,14 @@ import (
 // maxToasts is how many are shown at once; the oldest goes first.
 const maxToasts = 3
 
-// toastWidth is how wide a toast is.
-const toastWidth = 360
-
-// Toasts are short sentences in the lower right corner that go away by themselves. They never take the focus, and what
-// is below them can be used. Lay them over the content they belong to.
+// Toasts are short sentences that go away by themselves and never take the focus. They fill a room of their own from
+// below; of those that do not fit into it the oldest are not shown. The least room is that of the newest.
 type Toasts struct {
 	widget.BaseWidget
-	later func(d time.Duration, over func())
-	box   *fyne.Container
-	shown []*toast // oldest first
+	Changed func() // called when one came or went, for whoever lays them out; may be nil
+	later   func(d time.Duration, over func())
+	box     *fyne.Container
+	shown   []*toast // oldest first
 }
 
 type toast struct {
@@ -34,7 +32,7 @@ type toast struct {
 
 // NewToasts returns no toasts yet. later calls over on the window's goroutine when d has passed.
 func NewToasts(later func(d time.Duration, over func())) *Toasts {
-	t := &Toasts{later: later, box: container.New(&corner{})}
+	t := &Toasts{later: later, box: container.New(&rising{})}
 	t.ExtendBaseWidget(t)
 	return t
 }
@@ -45,14 +43,14 @@ func (t *Toasts) CreateRenderer() fyne.WidgetRenderer { return widget.NewSimpleR
 // Say shows a sentence, for as long as it takes to read. One that is shown already is not shown twice.
 func (t *Toasts) Say(text string) {
 	t.drop(func(x *toast) bool { return x.text == text })
-	label := widget.NewLabel(text)
-	label.Wrapping = fyne.TextWrapWord
+	line := NewProse(text)
+	line.Colour = theme.Text
 	x := &toast{text: text}
-	end := NewButtonWithIcon("", fynetheme.CancelIcon(), func() { t.end(x) })
-	end.Importance = widget.LowImportance
+	cross := container.NewGridWrap(fyne.NewSquareSize(16), widget.NewIcon(fynetheme.CancelIcon()))
+	end := NewPress(Pad(2, cross), func() { t.end(x) })
 	back := NewBack(theme.Calm)
 	back.outline = theme.Line
-	x.object = container.NewStack(back, PadHV(8, 2, Across(nil, label, end)))
+	x.object = container.NewStack(back, PadHV(8, 6, Across(nil, line, end)))
 	t.shown = append(t.shown, x)
 	if len(t.shown) > maxToasts {
 		t.shown = t.shown[1:]
@@ -95,23 +93,37 @@ func (t *Toasts) draw() {
 		objects[i] = x.object
 	}
 	Remake(t.box, objects...)
-}
-
-// corner stacks what it holds in the lower right corner, the last one lowest.
-type corner struct{}
-
-func (*corner) Layout(objects []fyne.CanvasObject, size fyne.Size) {
-	const margin = 16
-	width, bottom := min(toastWidth, size.Width-2*margin), size.Height-margin
-	for i := len(objects) - 1; i >= 0; i-- {
-		o := objects[i]
-		o.Resize(fyne.NewSize(width, o.Size().Height)) // so that text in it wraps before it is measured
-		height := o.MinSize().Height
-		o.Resize(fyne.NewSize(width, height))
-		bottom -= height
-		o.Move(fyne.NewPos(size.Width-width-margin, bottom))
-		bottom -= 8
+	if t.Changed != nil {
+		t.Changed()
 	}
 }
 
-func (*corner) MinSize([]fyne.CanvasObject) fyne.Size { return fyne.Size{} }
+// rising puts its objects above each other, the last one lowest, as far as they fit.
+type rising struct{}
+
+func (r *rising) Layout(objects []fyne.CanvasObject, size fyne.Size) {
+	bottom := size.Height
+	for i := len(objects) - 1; i >= 0; i-- {
+		o := objects[i]
+		o.Resize(fyne.NewSize(size.Width, o.Size().Height)) // so that text in it wraps before it is measured
+		height := o.MinSize().Height
+		o.Resize(fyne.NewSize(size.Width, height))
+		bottom -= height
+		o.Move(fyne.NewPos(0, bottom))
+		if fits := bottom >= 0; fits != o.Visible() {
+			if fits {
+				o.Show()
+			} else {
+				o.Hide()
+			}
+		}
+		bottom -= gap
+	}
+}
+
+func (r *rising) MinSize(objects []fyne.CanvasObject) fyne.Size {
+	if len(objects) == 0 {
+		return fyne.Size{}
+	}
+	return objects[len(objects)-1].MinSize()
+}

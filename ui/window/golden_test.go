@@ -44,6 +44,8 @@ func TestTheWindowLooksAsItWasApproved(t *testing.T) {
 		{"status-dark", officetest.Busy(), said, screentest.Small, "dark", 1},
 		{"activity-empty-dark", officetest.Empty(), to(showActivity), screentest.Small, "dark", 1},
 		{"signing-in", officetest.Empty(), signingIn, screentest.Small, "light", 1},
+		{"signing-in-said", officetest.Empty(), func(b *bench) { signingIn(b); say(b) }, screentest.Small, "light", 1},
+		{"send-said-200", officetest.Wrong(), func(b *bench) { fill(b); b.window.compose.Send(); b.Settle(); say(b) }, screentest.Small, "light", 2},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			b := newBench(t, c.office)
@@ -69,6 +71,10 @@ func lost(b *bench) {
 // said is the status of a day on which all is well, below passing news.
 func said(b *bench) {
 	b.window.Go(showStatus)
+	say(b)
+}
+
+func say(b *bench) {
 	b.window.env.Notice("6 events were exported.")
 	b.window.env.Notice("“Mandate Keller - certificate.pdf” is no longer where it was saved (/home/office/Documents/Signed).")
 }

@@ -163,7 +163,6 @@ func (w *Window) build() {
 	logo.FillMode = canvas.ImageFillContain
 	logo.SetMinSize(fyne.NewSquareSize(28))
 	head := widgets.PadHV(8, 14, widgets.Across(logo, brand, nil))
-	side := container.NewBorder(container.NewVBox(head, list), w.account.content, nil, nil)
 	w.stage = container.NewStack() // holds all screens, so that hidden ones follow light and dark, too
 	for _, s := range w.screens {
 		w.stage.Add(s.Content())
@@ -176,9 +175,9 @@ func (w *Window) build() {
 	w.health.Changed = func() { top.Refresh(); w.window.Content().Refresh() }
 	w.grace.Changed = func() { w.window.Content().Refresh() }
 	top.Add(w.health)
-	sidebar := widgets.Wide(190, widgets.Pad(8, side))
-	w.main = container.NewStack(widgets.Frame(nil, nil, container.NewBorder(nil, nil, nil, widget.NewSeparator(), sidebar),
-		widgets.Frame(top, w.grace, nil, container.NewStack(w.stage, w.notice))))
+	w.notice.Changed = func() { w.window.Content().Refresh() }
+	w.main = newShell(container.NewVBox(head, list), w.account.content, widget.NewSeparator(),
+		widgets.Frame(top, w.grace, nil, w.stage), w.notice)
 	w.hang(w.main)
 }
 
