@@ -238,7 +238,7 @@ func (a *Agent) load(ctx context.Context, aside string) error {
 		if _, err = tx.GetDoc(docAccount, &here.account); err != nil {
 			return err
 		}
-		return tx.UseService(here.settings.home()) // which an earlier version did not note
+		return tx.UseService(homeOf(here.settings)) // which an earlier version did not note
 	})
 	if err != nil {
 		return fmt.Errorf("read the settings: %w", err)
@@ -282,7 +282,7 @@ func (a *Agent) unlock(ctx context.Context) bool {
 		a.log.Error("name the issuer of what is kept", "err", err)
 	}
 	a.tellReplaced()
-	if err := a.endpoints.load(a.keys, a.Settings().issuer(), a.now()); err != nil {
+	if err := a.endpoints.load(a.keys, issuerOf(a.Settings()), a.now()); err != nil {
 		a.log.Error("read the endpoint", "err", err)
 	}
 	a.recallAsking()

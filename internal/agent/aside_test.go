@@ -313,15 +313,15 @@ func signedInOffice(t *testing.T) *Agent {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := DefaultSettings()
+	s := office.DefaultSettings()
 	s.AuthURL, s.BaseURL, s.ClientID, s.SaveTo = "https://sign.test", "https://sign.test", "office", t.TempDir()
-	s.Tunnel, s.Redirect, s.RedirectURI = TunnelNone, RedirectPaste, "https://localhost/oauth/callback"
+	s.Tunnel, s.Redirect, s.RedirectURI = office.TunnelNone, office.RedirectPaste, "https://localhost/oauth/callback"
 	acc := account{SignedIn: true, Since: time.Now(), Scopes: []string{"organization"}}
 	acc.Email = "olivia@example.com"
-	err = a.keys.put(map[string][]byte{sealedRefresh.of(s.issuer()): []byte("r")}, func(tx *store.Tx) error {
+	err = a.keys.put(map[string][]byte{sealedRefresh.of(issuerOf(s)): []byte("r")}, func(tx *store.Tx) error {
 		return tx.PutDoc(docAccountOf(current{settings: s}), acc)
 	})
-	if err := errors.Join(err, a.Configure(t.Context(), s, Secrets{ClientSecret: "secret"})); err != nil {
+	if err := errors.Join(err, a.Configure(t.Context(), s, office.Secrets{ClientSecret: "secret"})); err != nil {
 		t.Fatal(err)
 	}
 	return a

@@ -167,16 +167,16 @@ func newBenchOffice(b *testing.B, service *benchService) *benchOffice {
 		b.Fatal(err)
 	}
 	o.Agent = a
-	s := DefaultSettings()
+	s := office.DefaultSettings()
 	s.AuthURL, s.BaseURL, s.ClientID = service.url, service.url, "office"
-	s.Tunnel, s.Redirect, s.RedirectURI, s.SaveTo = TunnelNone, RedirectPaste, "https://localhost/oauth/callback", b.TempDir()
+	s.Tunnel, s.Redirect, s.RedirectURI, s.SaveTo = office.TunnelNone, office.RedirectPaste, "https://localhost/oauth/callback", b.TempDir()
 	acc := account{SignedIn: true, Since: time.Now(), Scopes: []string{"organization"}}
-	err = a.keys.put(map[string][]byte{sealedRefresh.of(s.issuer()): []byte("r")},
+	err = a.keys.put(map[string][]byte{sealedRefresh.of(issuerOf(s)): []byte("r")},
 		func(tx *store.Tx) error { return tx.PutDoc(docAccountOf(current{settings: s}), acc) })
 	if err != nil {
 		b.Fatal(err)
 	}
-	if err := a.Configure(b.Context(), s, Secrets{ClientSecret: "secret"}); err != nil {
+	if err := a.Configure(b.Context(), s, office.Secrets{ClientSecret: "secret"}); err != nil {
 		b.Fatal(err)
 	}
 	a.endpoints.follow(&endpoint{ID: "e", URL: benchURL, Secret: o.secret}, nil, false)

@@ -74,7 +74,7 @@ func waits(t *testing.T, a *Agent, d time.Duration) {
 	}
 	stored, stop := context.WithCancel(t.Context())
 	stop() // it is kept; the test does not wait until it is sent
-	if _, err := a.Send(stored, Draft{Files: []string{path}, Signers: []office.Signer{{Email: "ana@example.com"}}}, nil); !errors.Is(err, context.Canceled) {
+	if _, err := a.Send(stored, office.NewPackage{Files: []string{path}, Signers: []office.Signer{{Email: "ana@example.com"}}}, nil); !errors.Is(err, context.Canceled) {
 		t.Fatal(err)
 	}
 	next := a.now().Add(d)
@@ -222,7 +222,7 @@ func TestWhatWasFinishedWhileTheClockWasFastIsFetched(t *testing.T) {
 			if back != 0 && !since.Equal(signedIn) {
 				t.Errorf("%s: signed in at %v, want %v", name, since, signedIn)
 			}
-			err := a.meetPackages(a.Settings().home(), []esign.Status{{PackageID: "p", State: esign.Executed, TimeCreated: finished, TimeExecuted: finished}}, since, true)
+			err := a.meetPackages(homeOf(a.Settings()), []esign.Status{{PackageID: "p", State: esign.Executed, TimeCreated: finished, TimeExecuted: finished}}, since, true)
 			if _, known := a.Package("p"); err != nil || !known {
 				t.Errorf("%s: the package is not known, %v", name, err)
 			}

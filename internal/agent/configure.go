@@ -14,7 +14,7 @@ import (
 )
 
 // ConfigError is a configuration that was not accepted. Nothing was changed.
-type ConfigError struct{ Fields []FieldError }
+type ConfigError struct{ Fields []office.FieldError }
 
 func (e *ConfigError) Error() string {
 	texts := make([]string, len(e.Fields))
@@ -27,22 +27,22 @@ func (e *ConfigError) Error() string {
 // Configure checks and keeps the settings, as Normal writes them, and whichever secrets are given, in one commit, and
 // puts them to use at once. A new folder for documents is made and tried; files that wait for the office's folder move
 // there with it. A *ConfigError names what is wrong, field by field.
-func (a *Agent) Configure(ctx context.Context, s Settings, secrets Secrets) error {
-	s, secrets = s.Normal(), secrets.normal()
-	if bad := append(s.Check(), secrets.check()...); len(bad) > 0 {
+func (a *Agent) Configure(ctx context.Context, s office.Settings, secrets office.Secrets) error {
+	s, secrets = s.Normal(), secrets.Normal()
+	if bad := append(s.Check(), secrets.Check()...); len(bad) > 0 {
 		return &ConfigError{bad}
 	}
 	if s.SaveTo != a.Settings().SaveTo {
 		if code := tryFolder(s.SaveTo); code != "" {
-			return &ConfigError{[]FieldError{finding(FieldSaveTo, code)}}
+			return &ConfigError{[]office.FieldError{office.Finding(office.FieldSaveTo, code)}}
 		}
 	}
 	values := map[string][]byte{sealedFirstRun: nil}
 	if secrets.ClientSecret != "" {
-		values[sealedClientSecret.of(s.issuer())] = []byte(secrets.ClientSecret)
+		values[sealedClientSecret.of(issuerOf(s))] = []byte(secrets.ClientSecret)
 	}
 	if secrets.NgrokAuthtoken != "" {
-		values[sealedNgrokToken.of(s.ngrok())] = []byte(secrets.NgrokAuthtoken)
+		values[sealedNgrokToken.of(ngrokOf(s))] = []byte(secrets.NgrokAuthtoken)
 	}
 	if a.keys.locked() && !a.unlock(ctx) {
 		return fmt.Errorf("keep the settings: %w", a.keys.reason())
@@ -51,11 +51,11 @@ func (a *Agent) Configure(ctx context.Context, s Settings, secrets Secrets) erro
 	var retire func()
 	err := a.current.change(func(o current) (_ current, err error) {
 		before, after = o, o
-		if after.service, retire, err = a.newService(o, s, values[sealedClientSecret.of(s.issuer())]); err != nil {
+		if after.service, retire, err = a.newService(o, s, values[sealedClientSecret.of(issuerOf(s))]); err != nil {
 			return o, err
 		}
 		after.settings = s
-		if s.issuer() != o.settings.issuer() {
+		if issuerOf(s) != issuerOf(o.settings) {
 			return a.moveOn(ctx, o, after, values)
 		}
 		ended := o.service != nil && after.service != nil && after.service.session != o.service.session
@@ -84,7 +84,7 @@ func (a *Agent) Configure(ctx context.Context, s Settings, secrets Secrets) erro
 			a.replaceLogin(nil, errMovedOn)
 		}
 	}
-	if s.issuer() != before.settings.issuer() {
+	if issuerOf(s) != issuerOf(before.settings) {
 		a.health.End(health.WithService)
 		a.silence.end()
 		a.saves.held.stop()
@@ -101,11 +101,11 @@ func (a *Agent) Configure(ctx context.Context, s Settings, secrets Secrets) erro
 	return nil
 }
 
-func (a *Agent) putSettings(tx *store.Tx, old, next Settings) error {
+func (a *Agent) putSettings(tx *store.Tx, old, next office.Settings) error {
 	if err := moveJobs(tx, old.SaveTo, next.SaveTo, a.now); err != nil {
 		return err
 	}
-	return errors.Join(tx.UseService(next.home()), tx.PutDoc(docSettings, next))
+	return errors.Join(tx.UseService(homeOf(next)), tx.PutDoc(docSettings, next))
 }
 
 // leaveLimit bounds how long a call under way may hold up a change of the service.
@@ -123,7 +123,7 @@ func (a *Agent) moveOn(ctx context.Context, o, next current, values map[string][
 		if _, err := tx.GetDoc(docAccountOf(next), &found); err != nil {
 			return err
 		}
-		if o.settings.home() == next.settings.home() && found.Since.IsZero() {
+		if homeOf(o.settings) == homeOf(next.settings) && found.Since.IsZero() {
 			found = left // the same packages, asked for by another client
 		}
 		return errors.Join(
@@ -135,7 +135,7 @@ func (a *Agent) moveOn(ctx context.Context, o, next current, values map[string][
 		return o, err
 	}
 	next.account = found
-	if err := a.endpoints.load(a.keys, next.settings.issuer(), a.now()); err != nil {
+	if err := a.endpoints.load(a.keys, issuerOf(next.settings), a.now()); err != nil {
 		a.log.Error("read the endpoint", "err", err)
 	}
 	a.endpoints.settle(false)
@@ -163,9 +163,9 @@ func moveDrafts(tx *store.Tx) error {
 }
 
 // docAccountOf names the document with the account of an issuer that is not in use.
-func docAccountOf(o current) string { return docAccount + "@" + string(o.settings.issuer()) }
+func docAccountOf(o current) string { return docAccount + "@" + string(issuerOf(o.settings)) }
 
-func serviceChanged(a, b Settings) bool {
+func serviceChanged(a, b office.Settings) bool {
 	return a.AuthURL != b.AuthURL || a.BaseURL != b.BaseURL || a.ClientID != b.ClientID ||
 		a.SignatureHeader != b.SignatureHeader || !slices.Equal(a.Scopes, b.Scopes)
 }

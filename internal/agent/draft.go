@@ -22,7 +22,7 @@ type DraftError struct{ Text string }
 func (e *DraftError) Error() string { return e.Text }
 
 // newDraft checks what a person wants to send.
-func (a *Agent) newDraft(d Draft) (office.Draft, error) {
+func (a *Agent) newDraft(d office.NewPackage) (office.Draft, error) {
 	out := office.Draft{
 		ID: uuid.NewString(), Name: strings.TrimSpace(d.Name), Message: d.Message, Sequential: d.Sequential, Due: d.Due,
 		ExternalData: d.ExternalData, State: office.DraftQueued, Created: a.now(), Changed: a.now(), NextTry: a.now(),

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"testing"
 
+	"countersign/internal/office"
 	"countersign/internal/sandbox"
 	"countersign/internal/store"
 	"countersign/internal/tunnel/ngroktest"
@@ -103,8 +104,8 @@ func TestTheEndDoesNotWaitForATunnelThatDialsAgain(t *testing.T) {
 	}
 	o := newOffice(t, sandbox.Options{})
 	s := o.Settings()
-	s.Tunnel, s.NgrokDomain, s.NgrokConnectURL, s.NgrokCA = TunnelNgrok, "office.ngrok.test", e.ConnectAddr(), ca
-	if err := o.Configure(t.Context(), s, Secrets{NgrokAuthtoken: "2abcTOKEN"}); err != nil {
+	s.Tunnel, s.NgrokDomain, s.NgrokConnectURL, s.NgrokCA = office.TunnelNgrok, "office.ngrok.test", e.ConnectAddr(), ca
+	if err := o.Configure(t.Context(), s, office.Secrets{NgrokAuthtoken: "2abcTOKEN"}); err != nil {
 		t.Fatal(err)
 	}
 	o.eventually("the address is open", func() bool {
@@ -166,13 +167,13 @@ func TestACleanStopInTheMiddleOfEverythingIsContinued(t *testing.T) {
 
 func TestNobodyIsToldOfProgressOnceSendHasReturned(t *testing.T) {
 	told := 0
-	live := &liveDraft{progress: func(SendState) { told++ }}
-	live.tell(SendState{})
+	live := &liveDraft{progress: func(office.SendState) { told++ }}
+	live.tell(office.SendState{})
 	live.end()
-	live.tell(SendState{})
+	live.tell(office.SendState{})
 	if told != 1 {
 		t.Errorf("told %d times, want once", told)
 	}
 	nobody := &liveDraft{}
-	nobody.tell(SendState{})
+	nobody.tell(office.SendState{})
 }

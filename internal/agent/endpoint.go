@@ -196,7 +196,7 @@ func (a *Agent) setEndpoint(ctx context.Context, force bool) error {
 	s, acc := o.settings, o.account
 	client, online := a.onlineIn(o)
 	switch {
-	case s.Tunnel == TunnelNone:
+	case s.Tunnel == office.TunnelNone:
 		a.health.Clear(health.EndpointFails)
 		if s.Configured() {
 			a.health.Set(health.NoAddress, message.Plain("There is no public address. Countersign checks for signed documents regularly, so they arrive a little later."))
@@ -264,7 +264,7 @@ func (a *Agent) endpointForbidden() {
 func (a *Agent) adoptEndpoint(x endpoint) error {
 	former := a.endpoints.formerAfter(a.now())
 	values := map[string][]byte{}
-	if err := endpointValues(values, a.Settings().issuer(), &x, former); err != nil {
+	if err := endpointValues(values, issuerOf(a.Settings()), &x, former); err != nil {
 		return err
 	}
 	err := a.keys.put(values, endpointSettled)

@@ -153,7 +153,7 @@ func (a *Agent) handleEvent(ctx context.Context, ev office.Event, questions slot
 	before := a.packageOrZero(e.PackageID)
 	var status esign.Status
 	var asked bool
-	if ev.Service == "" || ev.Service == a.Settings().home() {
+	if ev.Service == "" || ev.Service == homeOf(a.Settings()) {
 		status, asked = a.statusForEvent(ctx, before, e, questions)
 	}
 	if ctx.Err() != nil {

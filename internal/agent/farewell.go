@@ -258,7 +258,7 @@ func (a *Agent) deleteEndpoint(ctx context.Context, client *esign.Client, config
 	}
 	defer done()
 	again := a.endpoints.get() != nil || a.endpointUnsure()
-	if again && string(a.Settings().issuer()) == config.Issuer() {
+	if again && string(issuerOf(a.Settings())) == config.Issuer() {
 		return nil
 	}
 	deleted, err := client.DeleteEndpoint(ctx, f.Endpoint)

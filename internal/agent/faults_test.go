@@ -249,7 +249,7 @@ func TestADraftSurvivesEveryFaultOfItsCallsAndIsNeverSentTwice(t *testing.T) {
 				if want == "" {
 					want = queued
 				}
-				result := make(chan SendState, 1)
+				result := make(chan office.SendState, 1)
 				go func() {
 					state, _ := o.Send(t.Context(), o.draft(), nil)
 					result <- state
@@ -299,7 +299,7 @@ func TestPackagesMadeElsewhereAreFoundWhenTheListWorksAgain(t *testing.T) {
 	for _, w := range weathers() {
 		t.Run(w.name, func(t *testing.T) {
 			t.Parallel()
-			o, b := stormy(t, sandbox.Options{}, func(s *Settings) { s.Tunnel = TunnelNone })
+			o, b := stormy(t, sandbox.Options{}, func(s *office.Settings) { s.Tunnel = office.TunnelNone })
 			other := newStranger(t)
 			o.brew(faultyCall{path: "/packages/list", part: "/packages/list"}, w, b, other)
 			o.colleague(t, 1)

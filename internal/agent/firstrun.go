@@ -1,16 +1,17 @@
 package agent
 
 import (
+	"countersign/internal/office"
 	"encoding/json"
 	"fmt"
 )
 
 // FirstRun is how far the first run has come: what was entered, and where. It is for the wizard to make sense of.
 type FirstRun struct {
-	Step     string   `json:"step"`
-	Preset   string   `json:"preset,omitempty"`
-	Settings Settings `json:"settings"`
-	Secrets  Secrets  `json:"secrets"`
+	Step     string          `json:"step"`
+	Preset   string          `json:"preset,omitempty"`
+	Settings office.Settings `json:"settings"`
+	Secrets  office.Secrets  `json:"secrets"`
 }
 
 // KeepFirstRun keeps it, secrets and all, sealed as every secret is. Configure forgets it. While the key is not there,

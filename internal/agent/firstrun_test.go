@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"countersign/internal/office"
 	"countersign/internal/secret"
 )
 
@@ -24,7 +25,7 @@ func TestWhatWasEnteredOutlivesTheProgramSealedAndGoesWithTheFirstSettings(t *te
 	if _, kept := a.FirstRun(); kept {
 		t.Error("nothing was entered yet")
 	}
-	entered := FirstRun{Step: "address", Preset: "Example Sign", Settings: theOffice().Settings, Secrets: Secrets{"cl13nt-s3cret", "t0ken-s3cret"}}
+	entered := FirstRun{Step: "address", Preset: "Example Sign", Settings: theOffice().Settings, Secrets: office.Secrets{ClientSecret: "cl13nt-s3cret", NgrokAuthtoken: "t0ken-s3cret"}}
 	if err := a.KeepFirstRun(entered); err != nil {
 		t.Fatal(err)
 	}

@@ -129,7 +129,7 @@ func TestAFileOfThatNameIsNeverOverwritten(t *testing.T) {
 	}
 	o.eventually("saved", func() bool { return o.Status().Packages.Saved == 1 })
 	if b, err := os.ReadFile(mine); err != nil || string(b) != "the office's own" {
-		t.Errorf("the current's file: %q, %v", b, err)
+		t.Errorf("the office's file: %q, %v", b, err)
 	}
 	if got := o.files(); !slices.Contains(got, "Offer - Offer 2026-118 (2).pdf") {
 		t.Errorf("files: %q", got)
@@ -221,7 +221,7 @@ func TestSigningOutDeletesTheEndpointAndForgetsTheTokens(t *testing.T) {
 	if !deleted || !revoked {
 		t.Errorf("deleted %v, revoked %v", deleted, revoked)
 	}
-	if b, err := o.keys.get(sealedRefresh.of(o.Settings().issuer())); err != nil || b != nil {
+	if b, err := o.keys.get(sealedRefresh.of(issuerOf(o.Settings()))); err != nil || b != nil {
 		t.Errorf("a refresh token is kept: %v", err)
 	}
 }

@@ -32,7 +32,7 @@ func TestFilesThatWaitMoveToTheNewFolder(t *testing.T) {
 	o.folder = t.TempDir()
 	s := o.Settings()
 	s.SaveTo = o.folder
-	if err := o.Configure(t.Context(), s, Secrets{}); err != nil {
+	if err := o.Configure(t.Context(), s, office.Secrets{}); err != nil {
 		t.Fatal(err)
 	}
 	o.eventually("saved", func() bool { return o.Status().Packages.Saved == 1 && o.issue("folder") == nil })
@@ -56,7 +56,7 @@ func TestAFolderThatChangesInTheMiddleOfSavesLosesNothing(t *testing.T) {
 		signAll(o, id)
 		s := o.Settings()
 		s.SaveTo = folders[i%len(folders)]
-		if err := o.Configure(t.Context(), s, Secrets{}); err != nil {
+		if err := o.Configure(t.Context(), s, office.Secrets{}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -104,7 +104,7 @@ func TestAFileThatIsFinishedAfterItsFolderWasChangedIsWhereItIs(t *testing.T) {
 		begun.Size, begun.SHA256 = 3, "abc"
 		s := a.Settings()
 		s.SaveTo = next
-		if err := a.Configure(t.Context(), s, Secrets{}); err != nil { // while the file is given its name
+		if err := a.Configure(t.Context(), s, office.Secrets{}); err != nil { // while the file is given its name
 			t.Fatal(err)
 		}
 		other := begun
@@ -145,7 +145,7 @@ func TestTroubleWithAFolderThatNoFileWaitsForAnyMoreIsNotTold(t *testing.T) {
 		}
 		s := a.Settings()
 		s.SaveTo = t.TempDir()
-		if err := a.Configure(t.Context(), s, Secrets{}); err != nil {
+		if err := a.Configure(t.Context(), s, office.Secrets{}); err != nil {
 			t.Fatal(err)
 		}
 		if err := a.jobNotSaved(t.Context(), begun, archive.ErrMissing); err != nil || a.health.Has(health.FolderFails) {
@@ -172,7 +172,7 @@ func TestAFolderThatIsBackIsNotReportedAnyMoreWhoeverAsked(t *testing.T) {
 }
 
 func TestOneFolderInTroubleLeavesTheOthersAlone(t *testing.T) {
-	o := newOfficeWith(t, quick, sandbox.Options{}, func(s *Settings) { s.BesideOriginal = true })
+	o := newOfficeWith(t, quick, sandbox.Options{}, func(s *office.Settings) { s.BesideOriginal = true })
 	o.eventually("the endpoint is registered", func() bool { return o.Status().Endpoint.ID != "" })
 	d := o.draft()
 	state, err := o.Send(t.Context(), d, nil)
@@ -311,7 +311,7 @@ func (o *testOffice) loseState() {
 }
 
 func TestLinksAndSubfoldersDoNotLeadOutOfTheFolder(t *testing.T) {
-	o := newOfficeWith(t, quick, sandbox.Options{}, func(s *Settings) { s.NameTemplate = "{package}/{document}" })
+	o := newOfficeWith(t, quick, sandbox.Options{}, func(s *office.Settings) { s.NameTemplate = "{package}/{document}" })
 	outside := t.TempDir()
 	link := filepath.Join(o.folder, "Offer")
 	if err := os.Symlink(outside, link); err != nil {
@@ -345,7 +345,7 @@ func TestLeftoversOfAFormerFolderAreRemovedWithTheNextStart(t *testing.T) {
 	left := o.leftover(old)
 	s := o.Settings()
 	s.SaveTo = t.TempDir()
-	if err := o.Configure(t.Context(), s, Secrets{}); err != nil {
+	if err := o.Configure(t.Context(), s, office.Secrets{}); err != nil {
 		t.Fatal(err)
 	}
 	o.restart()

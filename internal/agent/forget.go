@@ -8,12 +8,6 @@ import (
 	"countersign/internal/store"
 )
 
-// KeepEventsDays is for how many days the contents of events are kept unless the office chooses otherwise.
-const KeepEventsDays = 90
-
-// maxKeepEvents is ten years.
-const maxKeepEvents = 3650
-
 // forgetOften is how often the loop looks at the date; it reads nothing from the disk meanwhile.
 const forgetOften = time.Hour
 

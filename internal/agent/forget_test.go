@@ -15,7 +15,7 @@ func TestAnEventIsForgottenOnceItIsOldAndNeverHandledTwice(t *testing.T) {
 		defer stop()
 		s := a.Settings()
 		s.KeepEvents = 3
-		if err := a.Configure(t.Context(), s, Secrets{}); err != nil {
+		if err := a.Configure(t.Context(), s, office.Secrets{}); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Minute)
@@ -52,7 +52,7 @@ func TestAnEventIsForgottenOnceItIsOldAndNeverHandledTwice(t *testing.T) {
 
 func TestDaysToKeepEventsAreChecked(t *testing.T) {
 	for days, want := range map[int]int{0: 0, 1: 0, 90: 0, 3650: 0, -1: 1, 3651: 1} {
-		s := DefaultSettings()
+		s := office.DefaultSettings()
 		s.KeepEvents = days
 		n := 0
 		for _, f := range s.Check() {

@@ -18,29 +18,6 @@ const docForm = "form"
 // formPause is how long a change of the form waits for the next one before both are written.
 const formPause = 2 * time.Second
 
-// Form is what is typed into the form for a new package, complete or not. It is not checked, and its files are not copied.
-type Form struct {
-	Files      []FormFile      `json:"files,omitempty"`
-	Signers    []office.Signer `json:"signers,omitempty"`
-	Name       string          `json:"name,omitempty"`
-	Message    string          `json:"message,omitempty"`
-	Due        string          `json:"due,omitempty"` // as 2026-12-31, or what is typed where that is no day
-	Reference  string          `json:"reference,omitempty"`
-	Sequential bool            `json:"sequential,omitempty"`
-	Separate   bool            `json:"separate,omitempty"` // a package for each document
-}
-
-// FormFile is a file that was added to a form.
-type FormFile struct {
-	Path  string `json:"path"`
-	Draft string `json:"draft,omitempty"` // id of the refused draft whose place the new one takes; empty for none
-}
-
-// Empty says whether anything was typed or added.
-func (f Form) Empty() bool {
-	return len(f.Files)+len(f.Signers) == 0 && f.Name+f.Message+f.Due+f.Reference == ""
-}
-
 // formKeeper has the form in memory and writes it some moments later, so that typing costs no disk. What the last moments
 // before a kill have brought may be lost. Safe for concurrent use.
 type formKeeper struct {
@@ -72,7 +49,7 @@ func (a *Agent) loadForm() error {
 }
 
 // KeepForm keeps what is typed, for this and the next run of the program.
-func (a *Agent) KeepForm(f Form) {
+func (a *Agent) KeepForm(f office.Form) {
 	var data []byte
 	if !f.Empty() {
 		var err error
@@ -88,14 +65,14 @@ func (a *Agent) KeepForm(f Form) {
 }
 
 // Form is what was kept last, also by an earlier run.
-func (a *Agent) Form() (f Form) {
+func (a *Agent) Form() (f office.Form) {
 	data := a.form.get()
 	if data == nil {
-		return Form{}
+		return office.Form{}
 	}
 	if err := json.Unmarshal(data, &f); err != nil {
 		a.log.Warn("read the form", "err", err)
-		return Form{}
+		return office.Form{}
 	}
 	return f
 }

@@ -15,7 +15,7 @@ func TestWhatIsTypedIsThereAgainAfterARestart(t *testing.T) {
 	if !o.Form().Empty() {
 		t.Fatalf("at first there is %+v", o.Form())
 	}
-	form := Form{Files: []FormFile{{Path: "/x/lease.pdf", Draft: "d1"}}, Signers: []office.Signer{{FirstName: "Ana", Email: "half@"}},
+	form := office.Form{Files: []office.FormFile{{Path: "/x/lease.pdf", Draft: "d1"}}, Signers: []office.Signer{{FirstName: "Ana", Email: "half@"}},
 		Name: "Lease", Message: "hello", Due: "some day", Reference: "K-7", Sequential: true, Separate: true}
 	o.KeepForm(form)
 	if got := o.Form(); !reflect.DeepEqual(got, form) {
@@ -25,7 +25,7 @@ func TestWhatIsTypedIsThereAgainAfterARestart(t *testing.T) {
 	if got := o.Form(); !reflect.DeepEqual(got, form) {
 		t.Errorf("after a restart there is %+v", got)
 	}
-	o.KeepForm(Form{Sequential: true}) // nothing is typed
+	o.KeepForm(office.Form{Sequential: true}) // nothing is typed
 	o.restart()
 	if got := o.Form(); !got.Empty() {
 		t.Errorf("what was cleared came back: %+v", got)
@@ -34,14 +34,14 @@ func TestWhatIsTypedIsThereAgainAfterARestart(t *testing.T) {
 
 func TestTheFormIsWrittenAMomentLaterAndOnlyWhenItChanged(t *testing.T) {
 	o := newOffice(t, sandbox.Options{})
-	onDisk := func() (kept Form) {
+	onDisk := func() (kept office.Form) {
 		if err := o.st.View(func(tx *store.Tx) error { _, err := tx.GetDoc(docForm, &kept); return err }); err != nil {
 			t.Fatal(err)
 		}
 		return kept
 	}
 	for _, name := range []string{"L", "Le", "Lease"} {
-		o.KeepForm(Form{Name: name})
+		o.KeepForm(office.Form{Name: name})
 	}
 	if got := onDisk(); !got.Empty() {
 		t.Errorf("while it is typed it is written: %+v", got)
@@ -54,7 +54,7 @@ func TestTheFormIsWrittenAMomentLaterAndOnlyWhenItChanged(t *testing.T) {
 	}
 	o.stop()
 	before := o.form.written
-	o.KeepForm(Form{Name: "Lease"})
+	o.KeepForm(office.Form{Name: "Lease"})
 	if !o.flushForm() || &before[0] != &o.form.written[0] {
 		t.Error("what has not changed is written anew")
 	}

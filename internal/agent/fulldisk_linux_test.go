@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"countersign/internal/office"
 	"countersign/internal/sandbox"
 )
 
@@ -77,7 +78,7 @@ func fill(t *testing.T, dir string) (file string) {
 }
 
 func fullFolder(t *testing.T, dir string) {
-	o := newOfficeWith(t, quick, sandbox.Options{}, func(s *Settings) { s.SaveTo = dir })
+	o := newOfficeWith(t, quick, sandbox.Options{}, func(s *office.Settings) { s.SaveTo = dir })
 	id := o.send()
 	filler := fill(t, dir)
 	signAll(o, id)
@@ -93,7 +94,7 @@ func fullFolder(t *testing.T, dir string) {
 }
 
 func readOnlyFolder(t *testing.T, dir string) {
-	o := newOfficeWith(t, quick, sandbox.Options{}, func(s *Settings) { s.SaveTo = dir })
+	o := newOfficeWith(t, quick, sandbox.Options{}, func(s *office.Settings) { s.SaveTo = dir })
 	id := o.send()
 	if err := syscall.Mount("none", dir, "tmpfs", syscall.MS_REMOUNT|syscall.MS_RDONLY, ""); err != nil {
 		t.Fatal(err)
@@ -108,7 +109,7 @@ func readOnlyFolder(t *testing.T, dir string) {
 
 func fullData(t *testing.T, dir string) {
 	folder := t.TempDir()
-	o := newOfficeWith(t, quick, sandbox.Options{RetryMax: 100 * time.Millisecond}, func(s *Settings) { s.SaveTo = folder })
+	o := newOfficeWith(t, quick, sandbox.Options{RetryMax: 100 * time.Millisecond}, func(s *office.Settings) { s.SaveTo = folder })
 	o.stop()
 	moved := filepath.Join(dir, "office")
 	if err := os.CopyFS(moved, os.DirFS(o.data)); err != nil {

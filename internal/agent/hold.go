@@ -10,7 +10,7 @@ import (
 // Hold takes copies of the files and keeps a draft that a person can still take back, and returns its id. It is sent by a
 // Send with that id in Draft.Replaces, with the files as they were, or by Resolve; until then it is one of the Drafts, also
 // after a restart. Its errors are those of Send.
-func (a *Agent) Hold(d Draft) (id string, err error) {
+func (a *Agent) Hold(d office.NewPackage) (id string, err error) {
 	draft, err := a.newDraft(d)
 	if err != nil {
 		return "", err

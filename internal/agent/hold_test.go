@@ -38,13 +38,13 @@ func TestAHeldDraftIsNeitherSentNorLost(t *testing.T) {
 }
 
 func TestWhatIsHeldGoesOutAsItWas(t *testing.T) {
-	for name, send := range map[string]func(o *testOffice, d Draft, held string) error{
-		"by Send": func(o *testOffice, d Draft, held string) error {
+	for name, send := range map[string]func(o *testOffice, d office.NewPackage, held string) error{
+		"by Send": func(o *testOffice, d office.NewPackage, held string) error {
 			d.Replaces = []string{held}
 			_, err := o.Send(o.t.Context(), d, nil)
 			return err
 		},
-		"by Resolve": func(o *testOffice, _ Draft, held string) error { return o.Resolve(held, true) },
+		"by Resolve": func(o *testOffice, _ office.NewPackage, held string) error { return o.Resolve(held, true) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

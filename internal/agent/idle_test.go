@@ -87,11 +87,11 @@ func quietOffice(t *testing.T, packages int, adjust ...func(*Params)) (*Agent, *
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := DefaultSettings()
+	s := office.DefaultSettings()
 	s.AuthURL, s.BaseURL, s.ClientID = "https://sign.test", "https://sign.test", "office"
-	s.Tunnel, s.Redirect, s.RedirectURI, s.SaveTo = TunnelNone, RedirectPaste, "https://localhost/oauth/callback", t.TempDir()
+	s.Tunnel, s.Redirect, s.RedirectURI, s.SaveTo = office.TunnelNone, office.RedirectPaste, "https://localhost/oauth/callback", t.TempDir()
 	acc := account{SignedIn: true, Since: time.Now(), Scopes: []string{"organization"}}
-	err = a.keys.put(map[string][]byte{sealedRefresh.of(s.issuer()): []byte("r")}, func(tx *store.Tx) error {
+	err = a.keys.put(map[string][]byte{sealedRefresh.of(issuerOf(s)): []byte("r")}, func(tx *store.Tx) error {
 		for i := range packages {
 			p := office.Package{ID: fmt.Sprintf("p%d", i), Origin: office.MadeHere, Created: time.Now(), NextCheck: time.Now()}
 			if err := putPackage(tx, p); err != nil {
@@ -101,7 +101,7 @@ func quietOffice(t *testing.T, packages int, adjust ...func(*Params)) (*Agent, *
 		return tx.PutDoc(docAccountOf(current{settings: s}), acc)
 	})
 	if err == nil {
-		err = a.Configure(t.Context(), s, Secrets{ClientSecret: "secret"})
+		err = a.Configure(t.Context(), s, office.Secrets{ClientSecret: "secret"})
 	}
 	if err != nil {
 		t.Fatal(err)

@@ -1,6 +1,9 @@
 package agent
 
-import "countersign/internal/esign"
+import (
+	"countersign/internal/esign"
+	"countersign/internal/office"
+)
 
 // issuer names who gave out a secret: the signing service and the client there, or the ngrok server.
 type issuer string
@@ -11,22 +14,22 @@ type sealedOf string
 
 func (s sealedOf) of(i issuer) string { return string(s) + "@" + string(i) }
 
-// issuer is the signing service and the client there.
-func (s Settings) issuer() issuer { return issuer(s.config().Issuer()) }
+// issuerOf is the signing service and the client there.
+func issuerOf(s office.Settings) issuer { return issuer(configOf(s).Issuer()) }
 
-// home is the service that packages live at, whatever the client is called.
-func (s Settings) home() string {
+// homeOf is the service that packages live at, whatever the client is called.
+func homeOf(s office.Settings) string {
 	if !s.Configured() {
 		return ""
 	}
-	return s.config().Home()
+	return configOf(s).Home()
 }
 
-// ngrok is the ngrok server that the authtoken is for.
-func (s Settings) ngrok() issuer {
+// ngrokOf is the ngrok server that the authtoken is for.
+func ngrokOf(s office.Settings) issuer {
 	return issuer(esign.Config{BaseURL: "https://" + s.NgrokConnectURL}.Issuer())
 }
 
-func (s Settings) config() esign.Config {
+func configOf(s office.Settings) esign.Config {
 	return esign.Config{AuthURL: s.AuthURL, BaseURL: s.BaseURL, ClientID: s.ClientID, Scopes: s.Scopes, SignatureHeader: s.SignatureHeader}
 }

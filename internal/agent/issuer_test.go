@@ -34,7 +34,7 @@ func (o *testOffice) another() *sandbox.Server {
 }
 
 // use makes s the service in the settings.
-func (o *testOffice) use(s *sandbox.Server, secrets Secrets) {
+func (o *testOffice) use(s *sandbox.Server, secrets office.Secrets) {
 	o.t.Helper()
 	settings := o.Settings()
 	settings.AuthURL, settings.BaseURL = s.URL(), s.URL()
@@ -50,7 +50,7 @@ func TestAnotherServiceIsGivenNothingOfTheFirst(t *testing.T) {
 	o.eventually("nothing asks any more", settled)
 	first, second := o.service, o.another()
 	events := calls(first, "POST /events/endpoints/set")
-	o.use(second, Secrets{})
+	o.use(second, office.Secrets{})
 	if s := o.Status(); s.SignedIn || s.Endpoint.ID != "" || s.Account.Email != "" {
 		t.Errorf("status: %+v", s)
 	}
@@ -74,7 +74,7 @@ func TestAnotherServiceIsGivenNothingOfTheFirst(t *testing.T) {
 	if requests, _ := second.Requests(); len(requests) > 0 {
 		t.Errorf("the second service was asked %d times before anybody signed in", len(requests))
 	}
-	o.use(second, Secrets{ClientSecret: sandbox.DemoClient().Secret})
+	o.use(second, office.Secrets{ClientSecret: sandbox.DemoClient().Secret})
 	if err := o.SignIn(t.Context(), SignInOptions{}, visit); err != nil {
 		t.Fatal(err)
 	}
@@ -104,7 +104,7 @@ func TestGoingBackToAServiceTakesUpItsPackagesAndDrafts(t *testing.T) {
 	if err := o.st.Update(func(tx *store.Tx) error { return tx.PutDraft(draft) }); err != nil {
 		t.Fatal(err)
 	}
-	o.use(second, Secrets{ClientSecret: sandbox.DemoClient().Secret})
+	o.use(second, office.Secrets{ClientSecret: sandbox.DemoClient().Secret})
 	if err := o.SignIn(t.Context(), SignInOptions{}, visit); err != nil {
 		t.Fatal(err)
 	}
@@ -119,7 +119,7 @@ func TestGoingBackToAServiceTakesUpItsPackagesAndDrafts(t *testing.T) {
 		t.Errorf("the draft went to the second service")
 	}
 	first.Heal(0)
-	o.use(first, Secrets{})
+	o.use(first, office.Secrets{})
 	if secret, _ := o.HasSecrets(); !secret {
 		t.Error("the client secret of the first service is gone")
 	}
@@ -137,7 +137,7 @@ func TestAServiceThatIsDownDoesNotHoldUpItsSuccessorAndIsToldLater(t *testing.T)
 	first := o.service
 	first.Inject(sandbox.Fault{DelayMS: 60_000})
 	begun := time.Now()
-	o.use(o.another(), Secrets{})
+	o.use(o.another(), office.Secrets{})
 	if d := time.Since(begun); d > leaveLimit {
 		t.Errorf("the change took %v", d)
 	}
@@ -181,7 +181,7 @@ func TestAnIssuerIsTheSameHoweverItIsWritten(t *testing.T) {
 
 func TestASealedValueOpensForItsIssuerAlone(t *testing.T) {
 	o := newOfficeWith(t, quick, sandbox.Options{})
-	here := sealedRefresh.of(o.Settings().issuer())
+	here := sealedRefresh.of(issuerOf(o.Settings()))
 	there := sealedRefresh.of("another")
 	err := o.st.Update(func(tx *store.Tx) error { // as whoever can write the file might
 		b, _ := tx.Sealed(here)
@@ -200,7 +200,7 @@ func TestValuesOfAnEarlierVersionBelongToTheServiceInTheSettings(t *testing.T) {
 	id := o.send()
 	o.stop()
 	o.open()
-	i := o.Settings().issuer()
+	i := issuerOf(o.Settings())
 	values := map[string][]byte{}
 	for _, kind := range []sealedOf{sealedClientSecret, sealedRefresh, sealedEndpoint, sealedFormer} {
 		plain, err := o.keys.get(kind.of(i))
@@ -233,20 +233,20 @@ func TestAnotherNgrokServerIsNotGivenTheAuthtoken(t *testing.T) {
 	t.Cleanup(func() { e.Close() })
 	o := newOfficeWith(t, quick, sandbox.Options{})
 	s := o.Settings()
-	s.Tunnel, s.NgrokDomain = TunnelNgrok, "office.ngrok.test"
+	s.Tunnel, s.NgrokDomain = office.TunnelNgrok, "office.ngrok.test"
 	s.NgrokConnectURL = "127.0.0.1:1" // nobody answers
-	if err := o.Configure(t.Context(), s, Secrets{NgrokAuthtoken: "2abcTOKEN"}); err != nil {
+	if err := o.Configure(t.Context(), s, office.Secrets{NgrokAuthtoken: "2abcTOKEN"}); err != nil {
 		t.Fatal(err)
 	}
 	s.NgrokConnectURL = e.ConnectAddr()
-	if err := o.Configure(t.Context(), s, Secrets{}); err != nil {
+	if err := o.Configure(t.Context(), s, office.Secrets{}); err != nil {
 		t.Fatal(err)
 	}
 	if _, token := o.HasSecrets(); token {
 		t.Error("the authtoken is there for another server")
 	}
 	o.eventually("it is asked for", func() bool { i := o.issue("tunnel"); return i != nil && i.Action == ActSettings })
-	if _, err := o.TestTunnel(context.Background(), s, Secrets{}); err == nil || !strings.Contains(Sentence(err), "authtoken is missing") {
+	if _, err := o.TestTunnel(context.Background(), s, office.Secrets{}); err == nil || !strings.Contains(Sentence(err), "authtoken is missing") {
 		t.Errorf("tried: %v", err)
 	}
 }
@@ -295,7 +295,7 @@ func TestWhatIsSentAgainIsUploadedAgain(t *testing.T) {
 }
 
 func TestTheListOfOneClientSaysNothingAboutThatOfAnother(t *testing.T) {
-	o := newOfficeWith(t, quick, sandbox.Options{}, func(s *Settings) { s.Tunnel = TunnelNone })
+	o := newOfficeWith(t, quick, sandbox.Options{}, func(s *office.Settings) { s.Tunnel = office.TunnelNone })
 	o.stop()
 	o.open()
 	defer o.stop()

@@ -1,6 +1,9 @@
 package agent
 
-import "sync"
+import (
+	"countersign/internal/office"
+	"sync"
+)
 
 // kept is a part of the state that is read from memory and kept on disk. Memory follows the commit and never leads it:
 // the one way to change it is change. Safe for concurrent use.
@@ -39,7 +42,7 @@ func (k *kept[T]) set(now T) {
 
 // office is what is set up and who is signed in, all of one moment.
 type current struct {
-	settings Settings
+	settings office.Settings
 	account  account
 	service  *service // as settings describe it; nil while there is none, or its client secret is out of reach
 }

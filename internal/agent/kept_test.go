@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"countersign/internal/office"
 	"countersign/internal/sandbox"
 )
 
@@ -20,7 +21,7 @@ func TestMemoryNeverLeadsTheCommit(t *testing.T) {
 		"settings": func(o *testOffice) error {
 			s := o.Settings()
 			s.SaveTo, s.ClientID, s.Scopes = o.t.TempDir(), "another", []string{"profile"}
-			return o.Configure(o.t.Context(), s, Secrets{ClientSecret: "another"})
+			return o.Configure(o.t.Context(), s, office.Secrets{ClientSecret: "another"})
 		},
 		"sign-in": func(o *testOffice) error {
 			return o.SignIn(o.t.Context(), SignInOptions{Prompt: "login"}, visit)
@@ -198,7 +199,7 @@ func TestSigningInAgainWhileTheOldSignInIsRenewedKeepsTheNewToken(t *testing.T) 
 			if err := <-signedIn; err != nil {
 				t.Fatal(err)
 			}
-			kept, err := o.keys.get(sealedRefresh.of(o.Settings().issuer()))
+			kept, err := o.keys.get(sealedRefresh.of(issuerOf(o.Settings())))
 			if err != nil || string(kept) != x.given["authorization_code"][1] {
 				t.Errorf("another token than the new one is kept (%v)", err)
 			}
@@ -221,7 +222,7 @@ func TestASignInDoesNotOutliveTheSettingsItBeganWith(t *testing.T) {
 	err := o.SignIn(t.Context(), SignInOptions{}, func(address string) error {
 		s := o.Settings()
 		s.ClientID = "another"
-		if err := o.Configure(t.Context(), s, Secrets{ClientSecret: "another"}); err != nil {
+		if err := o.Configure(t.Context(), s, office.Secrets{ClientSecret: "another"}); err != nil {
 			return err
 		}
 		return visit(address)

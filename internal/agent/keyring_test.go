@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"countersign/internal/office"
 	"countersign/internal/sandbox"
 	"countersign/internal/secret"
 )
@@ -188,7 +189,7 @@ func TestALostKeyIsMendedByEnteringTheSecretAndSigningIn(t *testing.T) {
 	ring.swap(secret.Memory())
 	o.open()
 	o.run()
-	if err := o.Configure(t.Context(), o.Settings(), Secrets{ClientSecret: sandbox.DemoClient().Secret}); err != nil {
+	if err := o.Configure(t.Context(), o.Settings(), office.Secrets{ClientSecret: sandbox.DemoClient().Secret}); err != nil {
 		t.Fatal(err)
 	}
 	if err := o.SignIn(t.Context(), SignInOptions{}, visit); err != nil {

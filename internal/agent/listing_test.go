@@ -158,7 +158,7 @@ func TestPackagesAreFoundWhateverTheListIsLike(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			o := newOfficeWith(t, quick, sandbox.Options{}, func(s *Settings) { s.Tunnel = TunnelNone })
+			o := newOfficeWith(t, quick, sandbox.Options{}, func(s *office.Settings) { s.Tunnel = office.TunnelNone })
 			client, _ := o.online()
 			path := o.sample()
 			for i := range 14 {
@@ -187,7 +187,7 @@ func TestPackagesAreFoundWhateverTheListIsLike(t *testing.T) {
 }
 
 func TestAListThatCannotBePagedIsReadAsFarAsItGoes(t *testing.T) {
-	o := newOfficeWith(t, quick, sandbox.Options{}, func(s *Settings) { s.Tunnel = TunnelNone })
+	o := newOfficeWith(t, quick, sandbox.Options{}, func(s *office.Settings) { s.Tunnel = office.TunnelNone })
 	o.eventually("the list was read", func() bool { return calls(o.service, "POST /packages/list") > 0 })
 	o.service.SetListHabits(sandbox.ListHabits{MostTake: 2, NoSkip: true})
 	o.colleague(t, 3)
@@ -203,7 +203,7 @@ func TestAListThatCannotBePagedIsReadAsFarAsItGoes(t *testing.T) {
 }
 
 func TestALongListIsReadInRoundsAndWhatOneDidNotReadIsOwedToTheNext(t *testing.T) {
-	o := newOfficeWith(t, quick, sandbox.Options{}, func(s *Settings) { s.Tunnel = TunnelNone })
+	o := newOfficeWith(t, quick, sandbox.Options{}, func(s *office.Settings) { s.Tunnel = office.TunnelNone })
 	o.stop()
 	o.open()
 	defer o.stop()

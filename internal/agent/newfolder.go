@@ -1,21 +1,22 @@
 package agent
 
 import (
+	"countersign/internal/office"
 	"errors"
 	"os"
 )
 
 // tryFolder makes a folder for documents if need be, and makes sure that files can be written there; "" when they can.
-func tryFolder(path string) Code {
+func tryFolder(path string) office.Code {
 	if err := os.MkdirAll(path, 0o755); err != nil {
-		return CodeNotMade
+		return office.CodeNotMade
 	}
 	f, err := os.CreateTemp(path, ".countersign-*")
 	if err != nil {
-		return CodeNotWritable
+		return office.CodeNotWritable
 	}
 	if errors.Join(f.Close(), os.Remove(f.Name())) != nil {
-		return CodeNotWritable
+		return office.CodeNotWritable
 	}
 	return ""
 }

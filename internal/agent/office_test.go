@@ -63,13 +63,13 @@ func quick(p *Params) {
 }
 
 // newOffice starts a service and an agent that is set up for it and signed in.
-func newOffice(t *testing.T, service sandbox.Options, settings ...func(*Settings)) *testOffice {
+func newOffice(t *testing.T, service sandbox.Options, settings ...func(*office.Settings)) *testOffice {
 	t.Helper()
 	return newOfficeWith(t, nil, service, settings...)
 }
 
 // newOfficeWith is newOffice with other Params.
-func newOfficeWith(t *testing.T, adjust func(*Params), service sandbox.Options, settings ...func(*Settings)) *testOffice {
+func newOfficeWith(t *testing.T, adjust func(*Params), service sandbox.Options, settings ...func(*office.Settings)) *testOffice {
 	t.Helper()
 	o := &testOffice{t: t, keeper: secret.Memory(), data: t.TempDir(), folder: t.TempDir(), adjust: adjust}
 	o.open()
@@ -87,13 +87,13 @@ func newOfficeWith(t *testing.T, adjust func(*Params), service sandbox.Options, 
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { o.service.Close() })
-	s := DefaultSettings()
+	s := office.DefaultSettings()
 	s.AuthURL, s.BaseURL, s.ClientID = o.service.URL(), o.service.URL(), client.ID
-	s.Tunnel, s.Redirect, s.SaveTo = TunnelLoopback, RedirectLoopback, o.folder
+	s.Tunnel, s.Redirect, s.SaveTo = office.TunnelLoopback, office.RedirectLoopback, o.folder
 	for _, set := range settings {
 		set(&s)
 	}
-	if err := o.Configure(t.Context(), s, Secrets{ClientSecret: client.Secret}); err != nil {
+	if err := o.Configure(t.Context(), s, office.Secrets{ClientSecret: client.Secret}); err != nil {
 		t.Fatal(err)
 	}
 	o.run()
@@ -210,8 +210,8 @@ func (o *testOffice) sample() string {
 }
 
 // draft is one document for Ana and Jan, in sequence.
-func (o *testOffice) draft() Draft {
-	return Draft{
+func (o *testOffice) draft() office.NewPackage {
+	return office.NewPackage{
 		Name: "Offer", Files: []string{o.sample()}, Sequential: true,
 		Signers: []office.Signer{
 			{FirstName: "Ana", LastName: "Ruiz", Email: "ana@example.com"},

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"bytes"
+	"countersign/internal/office"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -16,7 +17,7 @@ import (
 // are the office's and not one computer's. It holds no folder, no path and no other server for ngrok: what comes from
 // outside chooses nothing that is not shown before it counts.
 type OfficeFile struct {
-	Settings     Settings
+	Settings     office.Settings
 	ClientSecret string // empty unless the administrator asked for it
 }
 
@@ -41,20 +42,20 @@ type officeForm struct {
 }
 
 type officeSettings struct {
-	AuthURL         string       `json:"auth_url"`
-	BaseURL         string       `json:"base_url"`
-	ClientID        string       `json:"client_id,omitempty"`
-	Scopes          []string     `json:"scopes,omitempty"`
-	SignatureHeader string       `json:"signature_header,omitempty"`
-	Redirect        RedirectKind `json:"redirect,omitempty"`
-	RedirectURI     string       `json:"redirect_uri,omitempty"`
-	Tunnel          TunnelKind   `json:"tunnel,omitempty"`
-	NgrokDomain     string       `json:"ngrok_domain,omitempty"`
-	PublicURL       string       `json:"public_url,omitempty"`
-	Listen          string       `json:"listen,omitempty"`
-	NameTemplate    string       `json:"name_template,omitempty"`
-	SaveCAC         bool         `json:"save_cac,omitempty"`
-	SaveMaster      bool         `json:"save_masterfile,omitempty"`
+	AuthURL         string              `json:"auth_url"`
+	BaseURL         string              `json:"base_url"`
+	ClientID        string              `json:"client_id,omitempty"`
+	Scopes          []string            `json:"scopes,omitempty"`
+	SignatureHeader string              `json:"signature_header,omitempty"`
+	Redirect        office.RedirectKind `json:"redirect,omitempty"`
+	RedirectURI     string              `json:"redirect_uri,omitempty"`
+	Tunnel          office.TunnelKind   `json:"tunnel,omitempty"`
+	NgrokDomain     string              `json:"ngrok_domain,omitempty"`
+	PublicURL       string              `json:"public_url,omitempty"`
+	Listen          string              `json:"listen,omitempty"`
+	NameTemplate    string              `json:"name_template,omitempty"`
+	SaveCAC         bool                `json:"save_cac,omitempty"`
+	SaveMaster      bool                `json:"save_masterfile,omitempty"`
 }
 
 // OfficeError is a file that was not taken. Its text is for people; nothing was changed.
@@ -138,7 +139,7 @@ func readOffice(path string) ([]byte, error) {
 }
 
 func (f officeForm) current() OfficeFile {
-	x, s := f.Settings, DefaultSettings()
+	x, s := f.Settings, office.DefaultSettings()
 	s.AuthURL, s.BaseURL, s.ClientID, s.Scopes, s.SignatureHeader = x.AuthURL, x.BaseURL, x.ClientID, x.Scopes, x.SignatureHeader
 	s.Redirect, s.RedirectURI, s.Tunnel, s.NgrokDomain = x.Redirect, x.RedirectURI, x.Tunnel, x.NgrokDomain
 	s.PublicURL, s.Listen, s.NameTemplate, s.SaveCAC, s.SaveMaster = x.PublicURL, x.Listen, x.NameTemplate, x.SaveCAC, x.SaveMaster
@@ -146,14 +147,14 @@ func (f officeForm) current() OfficeFile {
 }
 
 // check is what is wrong with the file, without what it leaves to each computer and to each person.
-func (o OfficeFile) check() (bad []FieldError) {
-	bad = append(bad, Secrets{ClientSecret: o.ClientSecret}.normal().check()...)
+func (o OfficeFile) check() (bad []office.FieldError) {
+	bad = append(bad, office.Secrets{ClientSecret: o.ClientSecret}.Normal().Check()...)
 	s := o.Settings.Normal()
-	if s.Tunnel == TunnelLoopback { // the demo's
-		bad = append(bad, finding(FieldTunnel, CodeChoice))
+	if s.Tunnel == office.TunnelLoopback { // the demo's
+		bad = append(bad, office.Finding(office.FieldTunnel, office.CodeChoice))
 	}
 	for _, f := range s.Check() {
-		if f.Field != FieldSaveTo && (f.Field != FieldClientID || s.ClientID != "") {
+		if f.Field != office.FieldSaveTo && (f.Field != office.FieldClientID || s.ClientID != "") {
 			bad = append(bad, f)
 		}
 	}
@@ -161,7 +162,7 @@ func (o OfficeFile) check() (bad []FieldError) {
 }
 
 // Into are settings with what the file says in place of what they said. What it leaves to each computer stays.
-func (o OfficeFile) Into(s Settings) Settings {
+func (o OfficeFile) Into(s office.Settings) office.Settings {
 	x := o.Settings
 	x.SaveTo, x.NgrokConnectURL, x.NgrokCA = s.SaveTo, s.NgrokConnectURL, s.NgrokCA
 	x.BesideOriginal, x.Notify, x.QuietFrom, x.QuietTo = s.BesideOriginal, s.Notify, s.QuietFrom, s.QuietTo
@@ -174,8 +175,8 @@ func (a *Agent) ReadOffice(path string) (OfficeFile, error) { return ReadOffice(
 
 // Office is the file of this office, with other settings in place of the kept ones; with the client secret that is kept, as
 // far as it belongs to their service.
-func (a *Agent) Office(s Settings) (OfficeFile, error) {
-	secret, err := a.keys.get(sealedClientSecret.of(s.issuer()))
+func (a *Agent) Office(s office.Settings) (OfficeFile, error) {
+	secret, err := a.keys.get(sealedClientSecret.of(issuerOf(s)))
 	if err != nil {
 		return OfficeFile{}, err
 	}

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"countersign/internal/office"
 	"errors"
 	"os"
 	"path/filepath"
@@ -10,9 +11,9 @@ import (
 )
 
 func theOffice() OfficeFile {
-	s := DefaultSettings()
+	s := office.DefaultSettings()
 	s.AuthURL, s.BaseURL, s.ClientID = "https://sign.example.com", "https://sign.example.com/api/v1", "office"
-	s.Tunnel, s.Redirect = TunnelNone, RedirectLocalhost
+	s.Tunnel, s.Redirect = office.TunnelNone, office.RedirectLocalhost
 	s.SaveTo, s.NgrokCA, s.Theme = "/home/admin/Signed", "/home/admin/ca.pem", "dark"
 	return OfficeFile{Settings: s}
 }
@@ -27,10 +28,10 @@ func TestAnOfficeFileCarriesTheOfficeAndNotTheComputer(t *testing.T) {
 	if err != nil || got.ClientSecret != "" {
 		t.Fatal(got, err)
 	}
-	own := DefaultSettings()
+	own := office.DefaultSettings()
 	own.SaveTo, own.Language = "/home/ana/Signed", "de"
 	s := got.Into(own)
-	if s.AuthURL != o.Settings.AuthURL || s.ClientID != "office" || s.Tunnel != TunnelNone || s.Redirect != RedirectLocalhost {
+	if s.AuthURL != o.Settings.AuthURL || s.ClientID != "office" || s.Tunnel != office.TunnelNone || s.Redirect != office.RedirectLocalhost {
 		t.Errorf("got %+v", s)
 	}
 	if s.SaveTo != own.SaveTo || s.NgrokCA != "" || s.Theme != "" || s.Language != "de" {
@@ -98,7 +99,7 @@ func TestWhatIsNoOfficeFileIsRefusedInASentence(t *testing.T) {
 			if (c.says == "") != (err == nil) || !strings.Contains(text, c.says) || strings.Contains(text, "s3cr3t") {
 				t.Errorf("said %q", text)
 			}
-			if s := o.Into(Settings{SaveTo: "/home/ana"}); err == nil && (s.SaveTo != "/home/ana" || s.NgrokCA != "" || s.NgrokConnectURL != "") {
+			if s := o.Into(office.Settings{SaveTo: "/home/ana"}); err == nil && (s.SaveTo != "/home/ana" || s.NgrokCA != "" || s.NgrokConnectURL != "") {
 				t.Errorf("the file chose what is this computer's: %+v", s)
 			}
 		})

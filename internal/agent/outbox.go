@@ -29,12 +29,12 @@ type liveDraft struct {
 	sent   map[int]int64 // bytes per file
 	cancel bool
 
-	telling  sync.Mutex      // held while progress is called
-	progress func(SendState) // nil once Send has returned
+	telling  sync.Mutex             // held while progress is called
+	progress func(office.SendState) // nil once Send has returned
 }
 
 // tell calls progress, unless nobody waits any more.
-func (l *liveDraft) tell(s SendState) {
+func (l *liveDraft) tell(s office.SendState) {
 	l.telling.Lock()
 	defer l.telling.Unlock()
 	if l.progress != nil {
@@ -52,10 +52,10 @@ func (l *liveDraft) end() {
 // Send takes copies of the files, stores the draft and brings it to the service; it returns when the service has accepted
 // or refused it, or when the outcome is unknown. When ctx ends earlier, the draft stays and goes out later. progress may
 // be nil; it is called from several goroutines, must not block, and is not called after Send has returned.
-func (a *Agent) Send(ctx context.Context, d Draft, progress func(SendState)) (SendState, error) {
+func (a *Agent) Send(ctx context.Context, d office.NewPackage, progress func(office.SendState)) (office.SendState, error) {
 	draft, err := a.newDraft(d)
 	if err != nil {
-		return SendState{}, err
+		return office.SendState{}, err
 	}
 	live := &liveDraft{progress: progress, sent: map[int]int64{}}
 	changes, stop := a.Watch()
@@ -73,7 +73,7 @@ func (a *Agent) Send(ctx context.Context, d Draft, progress func(SendState)) (Se
 		live.end()
 	}()
 	if err := a.storeDraft(ctx, &draft, d.Replaces); err != nil {
-		return SendState{}, err
+		return office.SendState{}, err
 	}
 	live.tell(sendState(draft)) // from here on it is kept
 	poke(a.rings.outbox)
@@ -109,7 +109,7 @@ func (a *Agent) storeDraft(ctx context.Context, d *office.Draft, replaces []stri
 
 // followDraft waits until the draft is sent, refused or unknown; no longer than patience for a service that does not
 // take it, and not for a person who has to sign in first.
-func (a *Agent) followDraft(ctx context.Context, draft office.Draft, patience time.Duration, changes <-chan Change) (SendState, error) {
+func (a *Agent) followDraft(ctx context.Context, draft office.Draft, patience time.Duration, changes <-chan Change) (office.SendState, error) {
 	var late <-chan time.Time
 	if patience > 0 {
 		t := time.NewTicker(patience)
@@ -141,7 +141,7 @@ func (a *Agent) followDraft(ctx context.Context, draft office.Draft, patience ti
 	}
 }
 
-func waitingSentence(d office.Draft, s SendState, online bool) string {
+func waitingSentence(d office.Draft, s office.SendState, online bool) string {
 	why := s.Problem
 	if !online {
 		why = "You are not signed in."
@@ -172,8 +172,8 @@ func (a *Agent) Cancel(draftID string) (bool, error) {
 	return cancelled, err
 }
 
-func (a *Agent) draftState(id string) (SendState, error) {
-	var s SendState
+func (a *Agent) draftState(id string) (office.SendState, error) {
+	var s office.SendState
 	err := a.st.View(func(tx *store.Tx) error {
 		d, ok, err := tx.Draft(id)
 		if err != nil {
@@ -188,8 +188,8 @@ func (a *Agent) draftState(id string) (SendState, error) {
 	return s, err
 }
 
-func sendState(d office.Draft) SendState {
-	s := SendState{DraftID: d.ID, State: d.State, PackageID: d.PackageID, Problem: d.Problem}
+func sendState(d office.Draft) office.SendState {
+	s := office.SendState{DraftID: d.ID, State: d.State, PackageID: d.PackageID, Problem: d.Problem}
 	for _, f := range d.Files {
 		s.Total += f.Size
 		if f.FileID != "" {
@@ -356,7 +356,7 @@ func (a *Agent) progress(d office.Draft, file int, sent int64) {
 		return
 	}
 	live.sent[file] = sent
-	state := SendState{DraftID: d.ID, State: office.DraftQueued}
+	state := office.SendState{DraftID: d.ID, State: office.DraftQueued}
 	for i, f := range d.Files {
 		state.Total += f.Size
 		state.Sent += live.sent[i]

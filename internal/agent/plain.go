@@ -1,6 +1,9 @@
 package agent
 
-import "context"
+import (
+	"context"
+	"countersign/internal/office"
+)
 
 // ForPeople is an Agent whose errors are sentences for people: what the window talks to. The cause stays reachable
 // for errors.As.
@@ -23,7 +26,7 @@ func plain(err error) error {
 }
 
 // Configure is Agent.Configure.
-func (p ForPeople) Configure(ctx context.Context, s Settings, secrets Secrets) error {
+func (p ForPeople) Configure(ctx context.Context, s office.Settings, secrets office.Secrets) error {
 	return plain(p.Agent.Configure(ctx, s, secrets))
 }
 
@@ -45,13 +48,13 @@ func (p ForPeople) Paste(address string) error { return plain(p.Agent.Paste(addr
 func (p ForPeople) SignOut(ctx context.Context) error { return plain(p.Agent.SignOut(ctx)) }
 
 // Send is Agent.Send.
-func (p ForPeople) Send(ctx context.Context, d Draft, progress func(SendState)) (SendState, error) {
+func (p ForPeople) Send(ctx context.Context, d office.NewPackage, progress func(office.SendState)) (office.SendState, error) {
 	state, err := p.Agent.Send(ctx, d, progress)
 	return state, plain(err)
 }
 
 // Hold is Agent.Hold.
-func (p ForPeople) Hold(d Draft) (string, error) {
+func (p ForPeople) Hold(d office.NewPackage) (string, error) {
 	id, err := p.Agent.Hold(d)
 	return id, plain(err)
 }
@@ -78,18 +81,18 @@ func (p ForPeople) EditPage(ctx context.Context, packageID string) (string, erro
 func (p ForPeople) RetryEvent(eventID string) error { return plain(p.Agent.RetryEvent(eventID)) }
 
 // TestService is Agent.TestService.
-func (p ForPeople) TestService(ctx context.Context, s Settings) error {
+func (p ForPeople) TestService(ctx context.Context, s office.Settings) error {
 	return plain(p.Agent.TestService(ctx, s))
 }
 
 // TestTunnel is Agent.TestTunnel.
-func (p ForPeople) TestTunnel(ctx context.Context, s Settings, secrets Secrets) (string, error) {
+func (p ForPeople) TestTunnel(ctx context.Context, s office.Settings, secrets office.Secrets) (string, error) {
 	address, err := p.Agent.TestTunnel(ctx, s, secrets)
 	return address, plain(err)
 }
 
 // PreviewName is Agent.PreviewName.
-func (p ForPeople) PreviewName(s Settings) (string, error) {
+func (p ForPeople) PreviewName(s office.Settings) (string, error) {
 	name, err := p.Agent.PreviewName(s)
 	return name, plain(err)
 }

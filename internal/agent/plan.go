@@ -77,8 +77,8 @@ func settle(tx *store.Tx, j office.Job) (ok bool, err error) {
 	return true, nil
 }
 
-// template is how files are named; one that is not understood any more gives way to the default.
-func (s Settings) template() archive.Template {
+// templateOf is how files are named; one that is not understood any more gives way to the default.
+func templateOf(s office.Settings) archive.Template {
 	t, err := archive.Parse(s.NameTemplate)
 	if err != nil {
 		t, _ = archive.Parse(archive.DefaultTemplate)
@@ -88,7 +88,7 @@ func (s Settings) template() archive.Template {
 
 // saveFolder is where p's documents go: the office's folder, or beside the original when that was chosen and it is
 // still there.
-func (a *Agent) saveFolder(s Settings, p office.Package) string {
+func (a *Agent) saveFolder(s office.Settings, p office.Package) string {
 	if !s.BesideOriginal || p.DraftID == "" {
 		return s.SaveTo
 	}
@@ -104,8 +104,8 @@ func (a *Agent) saveFolder(s Settings, p office.Package) string {
 // plan records a job per wanted file of an executed package, each with its name, before the first byte is asked for. It
 // may be called again for documents that were not known before; whether all are known now is for the caller to say
 // (store.Package.Planned).
-func (a *Agent) plan(tx *store.Tx, p *office.Package, s Settings, folder string) (planned int, err error) {
-	names := s.template()
+func (a *Agent) plan(tx *store.Tx, p *office.Package, s office.Settings, folder string) (planned int, err error) {
+	names := templateOf(s)
 	add := func(d office.Document, kind archive.Kind) error {
 		j := office.Job{
 			PackageID: p.ID, DocumentID: d.ID, Kind: string(kind), Folder: folder,

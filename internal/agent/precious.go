@@ -23,7 +23,7 @@ import (
 type precious struct {
 	Version      int               `json:"version"`
 	Installation string            `json:"installation"`
-	Settings     *Settings         `json:"settings,omitempty"`
+	Settings     *office.Settings  `json:"settings,omitempty"`
 	Account      *account          `json:"account,omitempty"`
 	KeyID        string            `json:"key_id,omitempty"`
 	Sealed       map[string][]byte `json:"sealed,omitempty"`
@@ -69,7 +69,7 @@ func (m *mirror) write() error {
 
 func readPrecious(tx *store.Tx) (x precious, err error) {
 	x.Version, x.Sealed = preciousVersion, map[string][]byte{}
-	var s Settings
+	var s office.Settings
 	var acc account
 	settings, err1 := tx.GetDoc(docSettings, &s)
 	known, err2 := tx.GetDoc(docAccount, &acc)

@@ -44,12 +44,12 @@ func (a *Agent) Services() []Preset {
 
 // TestService asks whether there is a signing service at both addresses of s: it begins a sign-in that nobody finishes,
 // and asks for the API without a token. A *ConfigError says which of the two is wrong. Without a client ID it takes any.
-func (a *Agent) TestService(ctx context.Context, s Settings) error {
+func (a *Agent) TestService(ctx context.Context, s office.Settings) error {
 	s = s.Normal()
 	s.ClientID = cmp.Or(s.ClientID, "countersign")
 	for _, f := range s.Check() {
-		if slices.Contains([]string{FieldAuthURL, FieldBaseURL, FieldClientID, FieldScopes}, f.Field) {
-			return &ConfigError{[]FieldError{f}}
+		if slices.Contains([]string{office.FieldAuthURL, office.FieldBaseURL, office.FieldClientID, office.FieldScopes}, f.Field) {
+			return &ConfigError{[]office.FieldError{f}}
 		}
 	}
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
@@ -64,17 +64,17 @@ func (a *Agent) TestService(ctx context.Context, s Settings) error {
 	var api error
 	var asking sync.WaitGroup
 	asking.Go(func() { api = cfg.Answers(ctx) })
-	signIn := signInPage(ctx, cfg, client, cmp.Or(s.ReturnAddress(), "https://localhost"+callbackPath))
+	signIn := signInPage(ctx, cfg, client, cmp.Or(s.ReturnAddress(), "https://localhost"+office.CallbackPath))
 	asking.Wait()
 	if err := context.Cause(ctx); errors.Is(err, context.Canceled) {
 		return err
 	}
-	var bad []FieldError
+	var bad []office.FieldError
 	if signIn != nil {
-		bad = append(bad, FieldError{Field: FieldAuthURL, Code: CodeNoService, Text: signInSentences.of(signIn)})
+		bad = append(bad, office.FieldError{Field: office.FieldAuthURL, Code: office.CodeNoService, Text: signInSentences.of(signIn)})
 	}
 	if api != nil {
-		bad = append(bad, FieldError{Field: FieldBaseURL, Code: CodeNoService, Text: serviceSentences.of(api)})
+		bad = append(bad, office.FieldError{Field: office.FieldBaseURL, Code: office.CodeNoService, Text: serviceSentences.of(api)})
 	}
 	if len(bad) > 0 {
 		return &ConfigError{bad}
@@ -146,15 +146,15 @@ func (s addressSentences) of(err error) string {
 
 // TestTunnel opens the public address of s for a moment and returns it. With an own public address it also asks
 // whether what is sent there arrives here.
-func (a *Agent) TestTunnel(ctx context.Context, s Settings, secrets Secrets) (publicURL string, err error) {
+func (a *Agent) TestTunnel(ctx context.Context, s office.Settings, secrets office.Secrets) (publicURL string, err error) {
 	s = s.Normal()
-	if s.Tunnel == TunnelNone {
+	if s.Tunnel == office.TunnelNone {
 		return "", nil
 	}
 	for _, f := range s.Check() {
 		switch f.Field {
-		case FieldNgrokDomain, FieldNgrokConnect, FieldNgrokCA, FieldPublicURL, FieldListen, FieldTunnel:
-			return "", &ConfigError{[]FieldError{f}}
+		case office.FieldNgrokDomain, office.FieldNgrokConnect, office.FieldNgrokCA, office.FieldPublicURL, office.FieldListen, office.FieldTunnel:
+			return "", &ConfigError{[]office.FieldError{f}}
 		}
 	}
 	if now := a.Status().Tunnel; sameTunnel(s, a.Settings()) && secrets.NgrokAuthtoken == "" && now.State == "up" {
@@ -173,7 +173,7 @@ func (a *Agent) TestTunnel(ctx context.Context, s Settings, secrets Secrets) (pu
 	return publicURL, err
 }
 
-func (a *Agent) tryTunnel(ctx context.Context, s Settings, t tunnel.Tunnel) (string, error) {
+func (a *Agent) tryTunnel(ctx context.Context, s office.Settings, t tunnel.Tunnel) (string, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	mark := "/countersign-check/" + rand.Text()
 	up := newFuture[string]()
@@ -201,7 +201,7 @@ func (a *Agent) tryTunnel(ctx context.Context, s Settings, t tunnel.Tunnel) (str
 	select {
 	case public := <-up.done():
 		var err error
-		if s.Tunnel == TunnelExternal {
+		if s.Tunnel == office.TunnelExternal {
 			err = arrives(ctx, strings.TrimSuffix(public, "/")+mark, mark)
 		}
 		stop()
@@ -245,10 +245,10 @@ func tunnelError(err error) error {
 
 // PreviewName is what the files of a real package, the latest one, would be called with s; of a made-up one where
 // there is none. A pattern that is wrong is a *ConfigError, as Check finds it.
-func (a *Agent) PreviewName(s Settings) (string, error) {
+func (a *Agent) PreviewName(s office.Settings) (string, error) {
 	t, err := archive.Parse(s.Normal().NameTemplate)
 	if err != nil {
-		return "", &ConfigError{[]FieldError{templateFinding(err)}}
+		return "", &ConfigError{[]office.FieldError{office.TemplateFinding(err)}}
 	}
 	p := office.Package{
 		Name: "Lease Sonnenweg 4", Reference: "2026-118",

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"countersign/internal/office"
 	"countersign/internal/sandbox"
 	"countersign/internal/secret"
 )
@@ -57,7 +58,7 @@ func TestEachOfTheServicesAddressesIsTried(t *testing.T) {
 		"neither":           {gone.URL, gone.URL, []string{"auth_url", "base_url"}, "Nothing answers at the service address."},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := DefaultSettings()
+			s := office.DefaultSettings()
 			s.AuthURL, s.BaseURL = c.auth, c.base
 			for _, s.ClientID = range []string{"", sandbox.DemoClient().ID} { // the client ID may come later
 				var config *ConfigError
@@ -79,13 +80,13 @@ func TestEachOfTheServicesAddressesIsTried(t *testing.T) {
 	}
 	stopped, cancel := context.WithCancel(t.Context())
 	cancel()
-	s := DefaultSettings()
+	s := office.DefaultSettings()
 	s.AuthURL, s.BaseURL = service.URL(), gone.URL
 	if err := a.TestService(stopped, s); !errors.Is(err, context.Canceled) {
 		t.Errorf("stopped: %v", err)
 	}
-	s.Tunnel, s.PublicURL, s.Listen = TunnelExternal, gone.URL, "127.0.0.1:0"
-	if _, err := a.TestTunnel(stopped, s, Secrets{}); err == nil {
+	s.Tunnel, s.PublicURL, s.Listen = office.TunnelExternal, gone.URL, "127.0.0.1:0"
+	if _, err := a.TestTunnel(stopped, s, office.Secrets{}); err == nil {
 		t.Error("a stopped test found something")
 	}
 }

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"countersign/internal/office"
 	"strings"
 	"sync"
 	"testing"
@@ -12,7 +13,7 @@ import (
 )
 
 // toldProblems counts the notifications of an agent in a bubble.
-func toldProblems(t *testing.T, adjust func(*Settings)) (a *Agent, count func(text string) int) {
+func toldProblems(t *testing.T, adjust func(*office.Settings)) (a *Agent, count func(text string) int) {
 	t.Helper()
 	var mu sync.Mutex
 	var told []string
@@ -27,7 +28,7 @@ func toldProblems(t *testing.T, adjust func(*Settings)) (a *Agent, count func(te
 	if adjust != nil {
 		s := a.Settings()
 		adjust(&s)
-		if err := a.Configure(t.Context(), s, Secrets{}); err != nil {
+		if err := a.Configure(t.Context(), s, office.Secrets{}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -3,6 +3,7 @@ package agent
 import (
 	"time"
 
+	"countersign/internal/office"
 	"countersign/internal/store"
 )
 
@@ -37,26 +38,11 @@ func (a *Agent) Paused() time.Time {
 func (a *Agent) silenced(f fact) bool {
 	s := a.Settings()
 	switch {
-	case s.Notify == NotifyNone, s.Notify == NotifyExecuted && f.kind == factSigned:
+	case s.Notify == office.NotifyNone, s.Notify == office.NotifyExecuted && f.kind == factSigned:
 		return true
 	case !a.Paused().IsZero():
 		return true
 	default:
-		return s.quietAt(a.now().Local())
+		return s.QuietAt(a.now().Local())
 	}
-}
-
-// quietAt reports whether t lies in the quiet hours, which may go past midnight.
-func (s Settings) quietAt(t time.Time) bool {
-	from, err1 := time.Parse("15:04", s.QuietFrom)
-	to, err2 := time.Parse("15:04", s.QuietTo)
-	if err1 != nil || err2 != nil {
-		return false
-	}
-	minute := func(t time.Time) int { return 60*t.Hour() + t.Minute() }
-	now, begin, end := minute(t), minute(from), minute(to)
-	if begin <= end {
-		return begin <= now && now < end
-	}
-	return now >= begin || now < end
 }

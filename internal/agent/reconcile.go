@@ -216,7 +216,7 @@ func (a *Agent) putOff(id string, pause time.Duration) error {
 }
 
 // checkPause is how long a package may be left alone: the older, the longer; without events, less.
-func (a *Agent) checkPause(p office.Package, s Settings) time.Duration {
+func (a *Agent) checkPause(p office.Package, s office.Settings) time.Duration {
 	age := a.age(p.Created)
 	var pause time.Duration
 	switch {
@@ -231,7 +231,7 @@ func (a *Agent) checkPause(p office.Package, s Settings) time.Duration {
 	default:
 		pause = 12 * time.Hour
 	}
-	if a.deaf() || s.Tunnel == TunnelNone {
+	if a.deaf() || s.Tunnel == office.TunnelNone {
 		pause /= 10
 	}
 	return pause

@@ -97,17 +97,17 @@ func openExecuted(t *testing.T, s *executedService, adjust func(*Params)) *Agent
 			t.Error(err)
 		}
 	})
-	settings := DefaultSettings()
+	settings := office.DefaultSettings()
 	settings.AuthURL, settings.BaseURL, settings.ClientID = "https://sign.test", "https://sign.test", "office"
-	settings.Tunnel, settings.Redirect, settings.RedirectURI = TunnelNone, RedirectPaste, "https://localhost/oauth/callback"
+	settings.Tunnel, settings.Redirect, settings.RedirectURI = office.TunnelNone, office.RedirectPaste, "https://localhost/oauth/callback"
 	settings.SaveTo = t.TempDir()
 	acc := account{SignedIn: true, Since: time.Now(), Scopes: []string{"organization"}}
-	err = a.keys.put(map[string][]byte{sealedRefresh.of(settings.issuer()): []byte("r")},
+	err = a.keys.put(map[string][]byte{sealedRefresh.of(issuerOf(settings)): []byte("r")},
 		func(tx *store.Tx) error { return tx.PutDoc(docAccountOf(current{settings: settings}), acc) })
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := a.Configure(t.Context(), settings, Secrets{ClientSecret: "secret"}); err != nil {
+	if err := a.Configure(t.Context(), settings, office.Secrets{ClientSecret: "secret"}); err != nil {
 		t.Fatal(err)
 	}
 	return a

@@ -70,13 +70,13 @@ func (a *Agent) connect() {
 // newService is the service that the settings next describe; nil while they describe none. clientSecret is nil for the
 // kept one. The session goes on where the same client asks the same server. Otherwise retire, to be called once the new
 // service is in use, closes the one before, and its successor does not begin before that has ended.
-func (a *Agent) newService(before current, next Settings, clientSecret []byte) (_ *service, retire func(), err error) {
+func (a *Agent) newService(before current, next office.Settings, clientSecret []byte) (_ *service, retire func(), err error) {
 	if clientSecret == nil {
-		if clientSecret, err = a.keys.get(sealedClientSecret.of(next.issuer())); err != nil {
+		if clientSecret, err = a.keys.get(sealedClientSecret.of(issuerOf(next))); err != nil {
 			return nil, nil, err
 		}
 	}
-	config := next.config()
+	config := configOf(next)
 	config.ClientSecret, config.HTTP, config.Now, config.Log = string(clientSecret), a.p.HTTP, a.now, a.log
 	old := before.service
 	if old != nil && sameClient(old.config, config) {
@@ -97,7 +97,7 @@ func (a *Agent) newService(before current, next Settings, clientSecret []byte) (
 	if !next.Configured() {
 		return nil, retire, nil
 	}
-	vault := refreshVault{a.keys, sealedRefresh.of(next.issuer()), a.p.Crash, over}
+	vault := refreshVault{a.keys, sealedRefresh.of(issuerOf(next)), a.p.Crash, over}
 	session := esign.NewSession(config, vault)
 	return &service{config, session, esign.NewClient(config, renewing{session, a.rings.session}), vault}, retire, nil
 }
@@ -248,7 +248,7 @@ func (a *Agent) lapse(ctx context.Context) {
 		if !o.account.SignedIn || o.signedIn() { // somebody signed out, or in, meanwhile
 			return o, errDecided
 		}
-		if a.keys.lost(sealedRefresh.of(o.settings.issuer())) {
+		if a.keys.lost(sealedRefresh.of(issuerOf(o.settings))) {
 			return o, errDecided // the key may come back, and with it the sign-in
 		}
 		o.account.SignedIn, o.account.Lapsed = false, true
@@ -278,13 +278,13 @@ func (a *Agent) signedOut(err error) bool {
 // tellReplaced keeps the health issue about values in step that only a key which is gone can open.
 func (a *Agent) tellReplaced() {
 	o := a.current.get()
-	i := o.settings.issuer()
+	i := issuerOf(o.settings)
 	a.tellOtherSecret(o)
 	var missing []string
 	for name, what := range map[string]string{
-		sealedClientSecret.of(i):                "enter the client secret in Settings",
-		sealedNgrokToken.of(o.settings.ngrok()): "enter the ngrok authtoken in Settings",
-		sealedRefresh.of(i):                     "sign in",
+		sealedClientSecret.of(i):                 "enter the client secret in Settings",
+		sealedNgrokToken.of(ngrokOf(o.settings)): "enter the ngrok authtoken in Settings",
+		sealedRefresh.of(i):                      "sign in",
 	} {
 		kind, _, _ := strings.Cut(name, "@") // as an earlier version sealed it
 		if a.keys.lost(name) || a.keys.lost(kind) {
@@ -304,7 +304,7 @@ func (a *Agent) tellReplaced() {
 // tellOtherSecret says in health that the client secret is to be entered again, because the one that is kept belongs to
 // another service. A client that signs in has none, or has been given it.
 func (a *Agent) tellOtherSecret(o current) {
-	own := sealedClientSecret.of(o.settings.issuer())
+	own := sealedClientSecret.of(issuerOf(o.settings))
 	others := slices.DeleteFunc(a.keys.of(sealedClientSecret), func(name string) bool { return name == own })
 	if o.signedIn() || a.keys.has(own) || len(others) == 0 || !o.settings.Configured() {
 		a.health.Clear(health.SecretElsewhere)
@@ -314,12 +314,12 @@ func (a *Agent) tellOtherSecret(o current) {
 }
 
 // Settings returns the current settings.
-func (a *Agent) Settings() Settings { return a.current.get().settings }
+func (a *Agent) Settings() office.Settings { return a.current.get().settings }
 
 // HasSecrets reports which secrets are kept, never what they are.
 func (a *Agent) HasSecrets() (clientSecret, ngrokAuthtoken bool) {
 	s := a.Settings()
-	c, _ := a.keys.get(sealedClientSecret.of(s.issuer()))
-	n, _ := a.keys.get(sealedNgrokToken.of(s.ngrok()))
+	c, _ := a.keys.get(sealedClientSecret.of(issuerOf(s)))
+	n, _ := a.keys.get(sealedNgrokToken.of(ngrokOf(s)))
 	return len(c) > 0, len(n) > 0
 }

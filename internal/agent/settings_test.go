@@ -9,8 +9,9 @@ import (
 	"testing"
 
 	"countersign/internal/agent"
-	"countersign/internal/agent/settingstest"
 	"countersign/internal/esign"
+	"countersign/internal/office"
+	"countersign/internal/office/settingstest"
 	"countersign/internal/secret"
 )
 
@@ -25,8 +26,8 @@ func openAgent(t *testing.T) *agent.Agent {
 }
 
 // found is the finding for a field.
-func found(all []agent.FieldError, field string) (f agent.FieldError) {
-	if i := slices.IndexFunc(all, func(f agent.FieldError) bool { return f.Field == field }); i >= 0 {
+func found(all []office.FieldError, field string) (f office.FieldError) {
+	if i := slices.IndexFunc(all, func(f office.FieldError) bool { return f.Field == field }); i >= 0 {
 		f = all[i]
 	}
 	return f
@@ -44,7 +45,7 @@ func TestEverySettingIsJudgedOnce(t *testing.T) {
 				t.Fatalf("found %+v, want %q", f, c.Code)
 			}
 			var config *agent.ConfigError
-			err := a.Configure(t.Context(), s, agent.Secrets{})
+			err := a.Configure(t.Context(), s, office.Secrets{})
 			if c.Wrong() {
 				if !errors.As(err, &config) || found(config.Fields, c.Field) != f {
 					t.Errorf("Configure says %v", err)
@@ -77,11 +78,11 @@ func TestEverySettingIsJudgedOnce(t *testing.T) {
 
 // judgeable are all fields but those of secrets and of what can only be on or off.
 var judgeable = map[string]bool{
-	agent.FieldAuthURL: true, agent.FieldBaseURL: true, agent.FieldClientID: true, agent.FieldScopes: true, agent.FieldHeader: true,
-	agent.FieldRedirect: true, agent.FieldRedirectURI: true, agent.FieldTunnel: true, agent.FieldNgrokDomain: true,
-	agent.FieldNgrokConnect: true, agent.FieldNgrokCA: true, agent.FieldPublicURL: true, agent.FieldListen: true, agent.FieldSaveTo: true,
-	agent.FieldTemplate: true, agent.FieldNotify: true, agent.FieldQuietFrom: true, agent.FieldKeepEvents: true,
-	agent.FieldTheme: true, agent.FieldLanguage: true,
+	office.FieldAuthURL: true, office.FieldBaseURL: true, office.FieldClientID: true, office.FieldScopes: true, office.FieldHeader: true,
+	office.FieldRedirect: true, office.FieldRedirectURI: true, office.FieldTunnel: true, office.FieldNgrokDomain: true,
+	office.FieldNgrokConnect: true, office.FieldNgrokCA: true, office.FieldPublicURL: true, office.FieldListen: true, office.FieldSaveTo: true,
+	office.FieldTemplate: true, office.FieldNotify: true, office.FieldQuietFrom: true, office.FieldKeepEvents: true,
+	office.FieldTheme: true, office.FieldLanguage: true,
 }
 
 func TestQuietHoursAreTwoTimes(t *testing.T) {
@@ -89,12 +90,12 @@ func TestQuietHoursAreTwoTimes(t *testing.T) {
 	for _, x := range []struct {
 		from, to, kept string
 		field          string
-		code           agent.Code
+		code           office.Code
 	}{
 		{"22:00", "7:00", "22:00 07:00", "", ""},
-		{"22:00", "", "", agent.FieldQuietTo, agent.CodeMissing},
-		{"", "7:00", "", agent.FieldQuietFrom, agent.CodeMissing},
-		{"ten", "07:00", "", agent.FieldQuietFrom, agent.CodeForm},
+		{"22:00", "", "", office.FieldQuietTo, office.CodeMissing},
+		{"", "7:00", "", office.FieldQuietFrom, office.CodeMissing},
+		{"ten", "07:00", "", office.FieldQuietFrom, office.CodeForm},
 	} {
 		s := c.Settings(t.TempDir())
 		s.QuietFrom, s.QuietTo = x.from, x.to
@@ -111,13 +112,13 @@ func TestQuietHoursAreTwoTimes(t *testing.T) {
 func TestSecretsArePastedWithALineEnd(t *testing.T) {
 	a := openAgent(t)
 	s := settingstest.Case{}.Settings(t.TempDir())
-	if err := a.Configure(t.Context(), s, agent.Secrets{ClientSecret: " s3cret\r\n", NgrokAuthtoken: "t0ken\n"}); err != nil {
+	if err := a.Configure(t.Context(), s, office.Secrets{ClientSecret: " s3cret\r\n", NgrokAuthtoken: "t0ken\n"}); err != nil {
 		t.Fatal(err)
 	}
-	err := a.Configure(t.Context(), s, agent.Secrets{ClientSecret: "s3\ncret", NgrokAuthtoken: "t0\x00ken"})
+	err := a.Configure(t.Context(), s, office.Secrets{ClientSecret: "s3\ncret", NgrokAuthtoken: "t0\x00ken"})
 	var config *agent.ConfigError
-	if !errors.As(err, &config) || found(config.Fields, agent.FieldClientSecret).Code != agent.CodeCharacters ||
-		found(config.Fields, agent.FieldNgrokToken).Code != agent.CodeCharacters {
+	if !errors.As(err, &config) || found(config.Fields, office.FieldClientSecret).Code != office.CodeCharacters ||
+		found(config.Fields, office.FieldNgrokToken).Code != office.CodeCharacters {
 		t.Errorf("said: %v", err)
 	}
 	if err != nil && (strings.Contains(err.Error(), "s3") || strings.Contains(err.Error(), "t0")) {
@@ -128,7 +129,7 @@ func TestSecretsArePastedWithALineEnd(t *testing.T) {
 func TestANewFolderIsMadeAndTried(t *testing.T) {
 	a, dir := openAgent(t), t.TempDir()
 	s := settingstest.Case{}.Settings(filepath.Join(dir, "a", "b"))
-	if err := a.Configure(t.Context(), s, agent.Secrets{}); err != nil {
+	if err := a.Configure(t.Context(), s, office.Secrets{}); err != nil {
 		t.Fatal(err)
 	}
 	if left, err := os.ReadDir(s.SaveTo); err != nil || len(left) > 0 {
@@ -141,15 +142,15 @@ func TestANewFolderIsMadeAndTried(t *testing.T) {
 	wrong := s
 	wrong.SaveTo = filepath.Join(file, "c")
 	var config *agent.ConfigError
-	if err := a.Configure(t.Context(), wrong, agent.Secrets{}); !errors.As(err, &config) || config.Fields[0].Code != agent.CodeNotMade {
+	if err := a.Configure(t.Context(), wrong, office.Secrets{}); !errors.As(err, &config) || config.Fields[0].Code != office.CodeNotMade {
 		t.Errorf("said: %v", err)
 	}
 	// A drive that is away for a while keeps nobody from changing something else.
 	if err := os.RemoveAll(filepath.Join(dir, "a")); err != nil {
 		t.Fatal(err)
 	}
-	s.Notify = agent.NotifyNone
-	if err := a.Configure(t.Context(), s, agent.Secrets{}); err != nil {
+	s.Notify = office.NotifyNone
+	if err := a.Configure(t.Context(), s, office.Secrets{}); err != nil {
 		t.Error(err)
 	}
 	if _, err := os.Stat(s.SaveTo); err == nil {

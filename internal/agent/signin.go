@@ -195,7 +195,7 @@ func (a *Agent) adopt(ctx context.Context, l *login, svc *service, g esign.Grant
 			if refresh != "" {
 				token = []byte(refresh)
 			}
-			return a.keys.put(map[string][]byte{sealedRefresh.of(o.settings.issuer()): token},
+			return a.keys.put(map[string][]byte{sealedRefresh.of(issuerOf(o.settings)): token},
 				func(tx *store.Tx) error { return tx.PutDoc(docAccount, o.account) })
 		})
 	})
@@ -259,7 +259,7 @@ func (a *Agent) checkOrganization(old account, next esign.Account) error {
 
 // lostSecrets names what cannot be undone at the service because the key that sealed it is gone.
 func (a *Agent) lostSecrets(o current) (left []string) {
-	i := o.settings.issuer()
+	i := issuerOf(o.settings)
 	if token, err := a.keys.get(sealedRefresh.of(i)); !o.account.Fleeting && (err != nil || token == nil) {
 		left = append(left, "the sign-in could not be revoked, because its key is gone")
 	}
@@ -322,7 +322,7 @@ func (a *Agent) SignOut(ctx context.Context) error {
 // under the id that is returned; it is "" when there is nothing to tell. Events that are still on their way count for a
 // little longer.
 func (a *Agent) leave(ctx context.Context, o current, values map[string][]byte, also ...func(*store.Tx) error) (owed string, err error) {
-	i := o.settings.issuer()
+	i := issuerOf(o.settings)
 	values[sealedRefresh.of(i)] = nil
 	if o.service == nil {
 		return "", a.keys.put(values, also...)

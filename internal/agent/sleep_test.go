@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"countersign/internal/office"
 	"countersign/internal/sandbox"
 )
 
@@ -31,7 +32,7 @@ func (c *wallClock) jump(d time.Duration) {
 }
 
 // sleepy is an office whose computer can sleep.
-func sleepy(t *testing.T, service sandbox.Options, settings ...func(*Settings)) (*testOffice, *wallClock) {
+func sleepy(t *testing.T, service sandbox.Options, settings ...func(*office.Settings)) (*testOffice, *wallClock) {
 	t.Helper()
 	c := &wallClock{}
 	service.Now = c.now
@@ -232,7 +233,7 @@ func (c *counter) count(part string) (n int) {
 }
 
 func TestTheListIsReadNowAndThen(t *testing.T) {
-	o, c := sleepy(t, sandbox.Options{}, func(s *Settings) { s.Tunnel = TunnelNone })
+	o, c := sleepy(t, sandbox.Options{}, func(s *office.Settings) { s.Tunnel = office.TunnelNone })
 	client, _ := o.online()
 	l := &listing{}
 	look := func(after time.Duration, want bool) {

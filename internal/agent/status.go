@@ -86,7 +86,7 @@ func (a *Agent) Lines() []office.PackageLine {
 }
 
 // Package returns one package.
-func (a *Agent) Package(id string) (row PackageRow, ok bool) {
+func (a *Agent) Package(id string) (row office.PackageRow, ok bool) {
 	err := a.st.View(func(tx *store.Tx) error {
 		p, found, err := tx.Package(id)
 		if err != nil || !found {
@@ -108,8 +108,8 @@ func (a *Agent) packageOrZero(id string) office.Package {
 	return row.Package
 }
 
-func packageRow(tx *store.Tx, p office.Package) (PackageRow, error) {
-	row := PackageRow{Package: p}
+func packageRow(tx *store.Tx, p office.Package) (office.PackageRow, error) {
+	row := office.PackageRow{Package: p}
 	row.Name = packageName(p)
 	for _, id := range p.NextSigners {
 		if i := signerIndex(&p, id); i >= 0 {
@@ -125,18 +125,13 @@ func packageRow(tx *store.Tx, p office.Package) (PackageRow, error) {
 		if j.State == office.JobDone {
 			row.FilesDone++
 		}
-		row.Files = append(row.Files, File{Path: filepath.Join(j.Folder, filepath.FromSlash(j.Target)),
-			Kind: FileKind(j.Kind), DocumentID: j.DocumentID, State: j.State, Problem: j.Problem})
+		row.Files = append(row.Files, office.File{Path: filepath.Join(j.Folder, filepath.FromSlash(j.Target)),
+			Kind: office.FileKind(j.Kind), DocumentID: j.DocumentID, State: j.State, Problem: j.Problem})
 	}
-	slices.SortStableFunc(row.Files, func(x, y File) int {
-		return cmp.Or(x.Kind.rank()-y.Kind.rank(), documentIndex(p, x.DocumentID)-documentIndex(p, y.DocumentID))
+	slices.SortStableFunc(row.Files, func(x, y office.File) int {
+		return cmp.Or(x.Kind.Rank()-y.Kind.Rank(), documentIndex(p, x.DocumentID)-documentIndex(p, y.DocumentID))
 	})
 	return row, err
-}
-
-// rank is the place of a kind among a package's files.
-func (k FileKind) rank() int {
-	return slices.Index([]FileKind{FileSigned, FileCertificate, FileMaster}, k)
 }
 
 func documentIndex(p office.Package, id string) int {
@@ -228,8 +223,8 @@ func (a *Agent) retrySaves() error {
 }
 
 // Packages returns every package with its details, newest first. For a list, Lines is many times faster.
-func (a *Agent) Packages() []PackageRow {
-	var rows []PackageRow
+func (a *Agent) Packages() []office.PackageRow {
+	var rows []office.PackageRow
 	err := a.st.View(func(tx *store.Tx) error {
 		return tx.Packages(func(p office.Package) bool {
 			if row, err := packageRow(tx, p); err == nil {

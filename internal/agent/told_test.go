@@ -16,7 +16,7 @@ import (
 )
 
 func TestAPackageWithoutItsCertificateIsToldOfAllTheSame(t *testing.T) {
-	o := newOfficeWith(t, quick, sandbox.Options{}, func(s *Settings) { s.SaveCAC = true })
+	o := newOfficeWith(t, quick, sandbox.Options{}, func(s *office.Settings) { s.SaveCAC = true })
 	id := o.send()
 	o.service.Inject(sandbox.Fault{Path: "*/cac/download", Status: 404})
 	signAll(o, id)
@@ -36,7 +36,7 @@ func TestAPackageWithoutItsCertificateIsToldOfAllTheSame(t *testing.T) {
 }
 
 func TestAPackageIsToldOfWithItsCertificateWhenThatIsOnlySlow(t *testing.T) {
-	o := newOfficeWith(t, quick, sandbox.Options{}, func(s *Settings) { s.SaveCAC = true })
+	o := newOfficeWith(t, quick, sandbox.Options{}, func(s *office.Settings) { s.SaveCAC = true })
 	id := o.send()
 	o.service.Inject(sandbox.Fault{Path: "*/cac/download", Status: 404, Times: auxiliaryTries - 1})
 	signAll(o, id)
@@ -64,7 +64,7 @@ func TestNobodyComesAfterTheSummary(t *testing.T) {
 }
 
 func TestAnExecutedPackageWaitsForItsDocumentsToBeListed(t *testing.T) {
-	o := newOfficeWith(t, quick, sandbox.Options{}, func(s *Settings) { s.SaveMaster = true })
+	o := newOfficeWith(t, quick, sandbox.Options{}, func(s *office.Settings) { s.SaveMaster = true })
 	id := o.send()
 	o.eventually("it was asked about", func() bool { return !o.packageOrZero(id).Checked.IsZero() })
 	o.stop()

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"net/url"
 	"os"
 	"strings"
 	"sync"
@@ -15,11 +14,9 @@ import (
 
 	"countersign/internal/agent/health"
 	"countersign/internal/message"
+	"countersign/internal/office"
 	"countersign/internal/tunnel"
 )
-
-// callbackPath is where the sign-in returns, below the public address.
-const callbackPath = "/oauth/callback"
 
 // How long trouble with the public address may last before people are told. After a laptop slept, ngrok may hold
 // the old session for up to a minute, so a domain in use is given longer.
@@ -71,7 +68,7 @@ func (a *Agent) runTunnel(ctx context.Context) error {
 }
 
 // holdTunnel runs t until ctx ends, t gives up, or the settings that made it change.
-func (a *Agent) holdTunnel(ctx context.Context, s Settings, t tunnel.Tunnel) error {
+func (a *Agent) holdTunnel(ctx context.Context, s office.Settings, t tunnel.Tunnel) error {
 	ctx, cancel := context.WithCancel(ctx)
 	var watching sync.WaitGroup
 	watching.Go(func() {
@@ -91,7 +88,7 @@ func (a *Agent) holdTunnel(ctx context.Context, s Settings, t tunnel.Tunnel) err
 
 // waitForTunnelSettings returns true when the tunnel is to be made anew: its settings changed, somebody asked for
 // a retry, or limit (0 for none) has passed.
-func (a *Agent) waitForTunnelSettings(ctx context.Context, was Settings, limit time.Duration) bool {
+func (a *Agent) waitForTunnelSettings(ctx context.Context, was office.Settings, limit time.Duration) bool {
 	if limit > 0 {
 		return wait(ctx, limit, a.rings.tunnel)
 	}
@@ -113,17 +110,17 @@ func (a *Agent) retryTunnel() {
 	poke(a.rings.tunnel)
 }
 
-func sameTunnel(a, b Settings) bool {
+func sameTunnel(a, b office.Settings) bool {
 	return a.Tunnel == b.Tunnel && a.NgrokDomain == b.NgrokDomain && a.NgrokConnectURL == b.NgrokConnectURL &&
 		a.NgrokCA == b.NgrokCA && a.PublicURL == b.PublicURL && a.Listen == b.Listen
 }
 
 // makeTunnel returns nil where there is to be none. Without an authtoken the kept one is used.
-func (a *Agent) makeTunnel(s Settings, authtoken string) (tunnel.Tunnel, error) {
+func (a *Agent) makeTunnel(s office.Settings, authtoken string) (tunnel.Tunnel, error) {
 	switch s.Tunnel {
-	case TunnelNgrok:
+	case office.TunnelNgrok:
 		if authtoken == "" {
-			kept, err := a.keys.get(sealedNgrokToken.of(s.ngrok()))
+			kept, err := a.keys.get(sealedNgrokToken.of(ngrokOf(s)))
 			if err != nil {
 				return nil, err
 			}
@@ -139,9 +136,9 @@ func (a *Agent) makeTunnel(s Settings, authtoken string) (tunnel.Tunnel, error) 
 		return tunnel.Ngrok(tunnel.NgrokConfig{
 			Authtoken: authtoken, Domain: s.NgrokDomain, ConnectURL: s.NgrokConnectURL, CAs: pool, Log: a.log,
 		}), nil
-	case TunnelExternal:
+	case office.TunnelExternal:
 		return tunnel.External(tunnel.ExternalConfig{PublicURL: s.PublicURL, Listen: s.Listen, Log: a.log}), nil
-	case TunnelLoopback:
+	case office.TunnelLoopback:
 		cert, err := a.localhostCertificate()
 		if err != nil {
 			return nil, err
@@ -249,7 +246,7 @@ func (a *Agent) serve(w http.ResponseWriter, r *http.Request) {
 	switch r.URL.Path {
 	case webhookPath(s):
 		a.serveEvent(w, r)
-	case callbackPath, basePath(s) + callbackPath, pathOf(s.RedirectURI):
+	case office.CallbackPath, office.BasePath(s) + office.CallbackPath, office.PathOf(s.RedirectURI):
 		a.serveCallback(w, r)
 	default:
 		http.NotFound(w, r)
@@ -258,35 +255,18 @@ func (a *Agent) serve(w http.ResponseWriter, r *http.Request) {
 
 // webhookURL is the address to register: the public address itself when it has a path, which an office with its own
 // proxy chose; otherwise one with a path, because services differ in how they write a bare host.
-func webhookURL(s Settings, public string) string {
-	if basePath(s) != "" {
+func webhookURL(s office.Settings, public string) string {
+	if office.BasePath(s) != "" {
 		return public
 	}
 	return strings.TrimSuffix(public, "/") + "/webhook"
 }
 
-func webhookPath(s Settings) string {
-	if s.Tunnel == TunnelExternal {
-		if p := pathOf(s.PublicURL); p != "" && p != "/" {
+func webhookPath(s office.Settings) string {
+	if s.Tunnel == office.TunnelExternal {
+		if p := office.PathOf(s.PublicURL); p != "" && p != "/" {
 			return p
 		}
 	}
 	return "/webhook"
-}
-
-// basePath is the path of the public address without a trailing slash; only an office's own proxy has one.
-func basePath(s Settings) string {
-	if s.Tunnel != TunnelExternal {
-		return ""
-	}
-	return strings.TrimSuffix(pathOf(s.PublicURL), "/")
-}
-
-// pathOf is the path of address, or "" where there is none.
-func pathOf(address string) string {
-	u, err := url.Parse(address)
-	if err != nil {
-		return ""
-	}
-	return u.Path
 }

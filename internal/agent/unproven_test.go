@@ -26,7 +26,7 @@ func (o *testOffice) downloads() int {
 func TestADocumentThatWasCutOffIsNeverSaved(t *testing.T) {
 	for _, framing := range []sandbox.Framing{sandbox.FramingClose, sandbox.FramingChunks, sandbox.FramingLength} {
 		t.Run(string(framing), func(t *testing.T) {
-			o := newOfficeWith(t, quick, sandbox.Options{}, func(s *Settings) { s.SaveCAC, s.SaveMaster = true, true })
+			o := newOfficeWith(t, quick, sandbox.Options{}, func(s *office.Settings) { s.SaveCAC, s.SaveMaster = true, true })
 			const whole = 200 << 10
 			o.service.PadDownloads(whole)
 			id := o.send()

@@ -15,7 +15,7 @@ import (
 const uploadLife = 22 * time.Hour
 
 // uploader is whose uploads are those of o.
-func (o current) uploader() string { return string(o.settings.issuer()) + "/" + o.account.Subject }
+func (o current) uploader() string { return string(issuerOf(o.settings)) + "/" + o.account.Subject }
 
 // upload brings the bytes of file i of d to the service, unless they are not what was given.
 func (a *Agent) upload(ctx context.Context, client *esign.Client, d office.Draft, i int) (esign.File, error) {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 
+	"countersign/internal/office"
 	"countersign/internal/secret"
 	"countersign/internal/store"
 )
@@ -160,11 +161,11 @@ func (v *vault) get(name string) ([]byte, error) {
 
 // adopt gives the values that an earlier version sealed without an issuer to those that the settings name. What another
 // key has sealed stays as it is.
-func (v *vault) adopt(s Settings) error {
-	i := s.issuer()
+func (v *vault) adopt(s office.Settings) error {
+	i := issuerOf(s)
 	values := map[string][]byte{}
 	for kind, owner := range map[sealedOf]issuer{
-		sealedClientSecret: i, sealedRefresh: i, sealedEndpoint: i, sealedFormer: i, sealedNgrokToken: s.ngrok(),
+		sealedClientSecret: i, sealedRefresh: i, sealedEndpoint: i, sealedFormer: i, sealedNgrokToken: ngrokOf(s),
 	} {
 		plain, err := v.get(string(kind))
 		if err != nil {

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"countersign/internal/agent/health"
-	"countersign/internal/office"
 )
 
 // Status is the whole state in one value: what `countersign status --json` prints and what the window and the
@@ -130,63 +129,6 @@ const (
 
 // IssueKeyring is the ID of what is wrong while the key is out of reach: nothing secret can be read or kept.
 var IssueKeyring = health.KeyringLocked.ID
-
-// PackageRow is a package as a list shows it.
-type PackageRow struct {
-	office.Package
-	Next       []office.Signer // whose turn it is
-	FilesDone  int
-	FilesTotal int    // 0 until planned
-	Files      []File // saved ones and those that are to be: signed documents, then certificates, then the master file
-}
-
-// File is one file of a package in the folder, or on its way there.
-type File struct {
-	Path       string // absolute; where it is, or will be
-	Kind       FileKind
-	DocumentID string // empty for a master file
-	State      office.JobState
-	Problem    string // why it is not saved, one sentence
-}
-
-// FileKind is what a file is.
-type FileKind string
-
-// The kinds of files; the words of store.Job.Kind.
-const (
-	FileSigned      FileKind = "executed"
-	FileCertificate FileKind = "cac"
-	FileMaster      FileKind = "masterfile"
-)
-
-// Draft is what a person wants to send.
-type Draft struct {
-	Name         string          `json:"name"`
-	Message      string          `json:"message,omitempty"`
-	Files        []string        `json:"files"` // paths on this computer; Send takes copies
-	Signers      []office.Signer `json:"signers"`
-	Sequential   bool            `json:"sequential,omitempty"`
-	Due          time.Time       `json:"due,omitzero"`
-	ExternalData json.RawMessage `json:"external_data,omitempty"`
-
-	// Replaces are the ids of refused and held drafts whose place this one takes. Files of held ones go out as they were
-	// then.
-	Replaces []string `json:"replaces,omitempty"`
-
-	// Patience is how long Send waits for a service that does not take the draft; 0 is without limit. The draft goes
-	// out later all the same.
-	Patience time.Duration `json:"patience,omitempty"`
-}
-
-// SendState is how a draft ended, or where it stands.
-type SendState struct {
-	DraftID   string            `json:"draft_id"`
-	State     office.DraftState `json:"state"`
-	PackageID string            `json:"package_id,omitempty"`
-	Problem   string            `json:"problem,omitempty"` // one sentence
-	Sent      int64             `json:"sent"`              // bytes uploaded so far
-	Total     int64             `json:"total"`             // bytes to upload
-}
 
 // SignInOptions choose how a sign-in runs.
 type SignInOptions struct {

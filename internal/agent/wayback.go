@@ -14,11 +14,9 @@ import (
 	"time"
 
 	"countersign/assets"
+	"countersign/internal/office"
 	"countersign/internal/tunnel"
 )
-
-// localhostPort is where the sign-in returns with RedirectLocalhost, unless the settings name another port.
-const localhostPort = "46137"
 
 // wayBack is how one sign-in returns to this computer.
 type wayBack struct {
@@ -27,10 +25,10 @@ type wayBack struct {
 }
 
 // openWayBack opens the way back the settings chose. The tunnel is open already, or will be in a moment.
-func (a *Agent) openWayBack(ctx context.Context, s Settings) (wayBack, error) {
+func (a *Agent) openWayBack(ctx context.Context, s office.Settings) (wayBack, error) {
 	nothing := func() {}
 	switch s.Redirect {
-	case RedirectLocalhost:
+	case office.RedirectLocalhost:
 		cert, err := a.localhostCertificate()
 		if err != nil {
 			return wayBack{}, err
@@ -38,21 +36,21 @@ func (a *Agent) openWayBack(ctx context.Context, s Settings) (wayBack, error) {
 		return a.listenForReturn(ctx, s, func(listen string) tunnel.Tunnel {
 			return tunnel.Loopback(tunnel.LoopbackConfig{Listen: listen, Certificate: cert, Log: a.log})
 		})
-	case RedirectLoopback:
+	case office.RedirectLoopback:
 		return a.listenForReturn(ctx, s, tunnel.Plain)
-	case RedirectPaste:
+	case office.RedirectPaste:
 		if s.RedirectURI != "" {
 			return wayBack{s.RedirectURI, nothing}, nil
 		}
 		// The address registered is the tunnel's, whether or not it is open.
-		if s.Tunnel == TunnelExternal {
-			return wayBack{externalReturn(s), nothing}, nil
+		if s.Tunnel == office.TunnelExternal {
+			return wayBack{office.ExternalReturn(s), nothing}, nil
 		}
 		if s.NgrokDomain != "" {
-			return wayBack{httpsHost(s.NgrokDomain) + callbackPath, nothing}, nil
+			return wayBack{office.HTTPSHost(s.NgrokDomain) + office.CallbackPath, nothing}, nil
 		}
 	}
-	if s.RedirectURI != "" && s.Redirect != RedirectTunnel {
+	if s.RedirectURI != "" && s.Redirect != office.RedirectTunnel {
 		return wayBack{s.RedirectURI, nothing}, nil
 	}
 	public, err := a.waitForTunnel(ctx, 45*time.Second)
@@ -62,27 +60,11 @@ func (a *Agent) openWayBack(ctx context.Context, s Settings) (wayBack, error) {
 	switch {
 	case s.RedirectURI != "":
 		return wayBack{s.RedirectURI, nothing}, nil
-	case s.Tunnel == TunnelExternal:
-		return wayBack{externalReturn(s), nothing}, nil
+	case s.Tunnel == office.TunnelExternal:
+		return wayBack{office.ExternalReturn(s), nothing}, nil
 	default:
-		return wayBack{public + callbackPath, nothing}, nil
+		return wayBack{public + office.CallbackPath, nothing}, nil
 	}
-}
-
-func externalReturn(s Settings) string {
-	u, err := url.Parse(s.PublicURL)
-	if err != nil {
-		return s.PublicURL
-	}
-	u.Path = basePath(s) + callbackPath
-	return u.String()
-}
-
-func httpsHost(domain string) string {
-	if u, err := url.Parse(domain); err == nil && u.Scheme != "" && u.Host != "" {
-		return "https://" + u.Host
-	}
-	return "https://" + domain
 }
 
 // waitForTunnel waits until the public address is open.
@@ -117,12 +99,12 @@ func (a *Agent) tunnelAdvice() string {
 
 // listenForReturn opens a listener on this computer for the time of one sign-in. With a redirect address in the
 // settings its port is used, otherwise any free one.
-func (a *Agent) listenForReturn(ctx context.Context, s Settings, make func(listen string) tunnel.Tunnel) (wayBack, error) {
+func (a *Agent) listenForReturn(ctx context.Context, s office.Settings, make func(listen string) tunnel.Tunnel) (wayBack, error) {
 	listen := "127.0.0.1:0"
-	if s.Redirect == RedirectLocalhost { // registered in advance, so always the same
-		listen = "127.0.0.1:" + localhostPort
+	if s.Redirect == office.RedirectLocalhost { // registered in advance, so always the same
+		listen = "127.0.0.1:" + office.LocalhostPort
 	}
-	path := callbackPath
+	path := office.CallbackPath
 	if u, err := url.Parse(s.RedirectURI); err == nil && s.RedirectURI != "" {
 		path = u.Path
 		if u.Port() != "" {

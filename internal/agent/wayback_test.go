@@ -7,12 +7,13 @@ import (
 	"testing"
 	"time"
 
+	"countersign/internal/office"
 	"countersign/internal/sandbox"
 )
 
 func TestTheBrowserIsToldInTheLanguageOfTheWindow(t *testing.T) {
 	shout := func(p *Params) { p.Say = strings.ToUpper }
-	o := newOfficeWith(t, shout, sandbox.Options{}, func(s *Settings) { s.Language = "de" })
+	o := newOfficeWith(t, shout, sandbox.Options{}, func(s *office.Settings) { s.Language = "de" })
 	pages := make(chan string, 1)
 	read := func(address string) error {
 		go func() {

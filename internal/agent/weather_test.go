@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"countersign/internal/office"
 	"countersign/internal/sandbox"
 )
 
@@ -91,7 +92,7 @@ func (s *stranger) visits() []string {
 }
 
 // stormy is an office with a short temper and a client that gives up soon.
-func stormy(t *testing.T, service sandbox.Options, settings ...func(*Settings)) (*testOffice, *bounded) {
+func stormy(t *testing.T, service sandbox.Options, settings ...func(*office.Settings)) (*testOffice, *bounded) {
 	t.Helper()
 	b := newBounded(t)
 	o := newOfficeWith(t, func(p *Params) { quick(p); p.HTTP = b.client() }, service, settings...)

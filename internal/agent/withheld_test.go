@@ -155,7 +155,7 @@ func TestARefusedPackageIsAskedAboutMoreAndMoreRarelyButAtLeastDaily(t *testing.
 }
 
 func TestARefusedFileIsAskedForMoreAndMoreRarelyButAtLeastDaily(t *testing.T) {
-	o, c := sleepy(t, sandbox.Options{}, func(s *Settings) { s.SaveCAC = true })
+	o, c := sleepy(t, sandbox.Options{}, func(s *office.Settings) { s.SaveCAC = true })
 	id := o.send()
 	o.service.Inject(sandbox.Fault{Path: "*/download", Status: 403})
 	signAll(o, id)

@@ -7,6 +7,7 @@ import (
 	"net/http"
 
 	"countersign/internal/agent"
+	"countersign/internal/office"
 )
 
 // The control socket speaks HTTP with JSON bodies: one path per method of office. What takes time answers with one
@@ -28,8 +29,8 @@ type message struct {
 	Done     bool              `json:"done,omitempty"`
 	Error    string            `json:"error,omitempty"` // one sentence
 	Address  string            `json:"address,omitempty"`
-	State    *agent.SendState  `json:"state,omitempty"`
-	Settings *agent.Settings   `json:"settings,omitempty"`
+	State    *office.SendState `json:"state,omitempty"`
+	Settings *office.Settings  `json:"settings,omitempty"`
 	Office   *agent.OfficeFile `json:"office,omitempty"`
 }
 
@@ -57,7 +58,7 @@ type controller struct {
 
 func (c *controller) Status(context.Context) (agent.Status, error) { return c.agent.Status(), nil }
 
-func (c *controller) Configure(ctx context.Context, change settingsChange) (agent.Settings, error) {
+func (c *controller) Configure(ctx context.Context, change settingsChange) (office.Settings, error) {
 	s := change.apply(c.agent.Settings())
 	err := c.agent.Configure(ctx, s, change.Secrets)
 	return s.Normal(), err
@@ -80,7 +81,7 @@ func (c *controller) Paste(_ context.Context, address string) error { return c.a
 
 func (c *controller) SignOut(ctx context.Context) error { return c.agent.SignOut(ctx) }
 
-func (c *controller) Send(ctx context.Context, d agent.Draft, progress func(agent.SendState)) (agent.SendState, error) {
+func (c *controller) Send(ctx context.Context, d office.NewPackage, progress func(office.SendState)) (office.SendState, error) {
 	state, err := c.agent.Send(ctx, d, progress)
 	if errors.Is(err, context.Canceled) && state.DraftID != "" { // kept, and sent later: sending it again would make two
 		err = &agent.DraftError{Text: sendStopped}
@@ -122,8 +123,8 @@ func (c *controller) handler() http.Handler {
 	mux.HandleFunc("POST "+pathSignOut, answer(c.ending, func(ctx context.Context, _ struct{}, _ func(message)) (message, error) {
 		return message{}, c.SignOut(ctx)
 	}))
-	mux.HandleFunc("POST "+pathSend, answer(c.ending, func(ctx context.Context, d agent.Draft, tell func(message)) (message, error) {
-		state, err := c.Send(ctx, d, func(s agent.SendState) { tell(message{State: &s}) })
+	mux.HandleFunc("POST "+pathSend, answer(c.ending, func(ctx context.Context, d office.NewPackage, tell func(message)) (message, error) {
+		state, err := c.Send(ctx, d, func(s office.SendState) { tell(message{State: &s}) })
 		return message{State: &state}, err
 	}))
 	mux.HandleFunc("POST "+pathShow, answer(c.ending, func(_ context.Context, s showRequest, _ func(message)) (message, error) {

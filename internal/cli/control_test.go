@@ -11,7 +11,7 @@ import (
 	"sync"
 	"testing"
 
-	"countersign/internal/agent"
+	"countersign/internal/office"
 )
 
 type asked struct{}
@@ -36,8 +36,8 @@ func TestProgressAfterTheEndHarmsNothing(t *testing.T) {
 	var late func(message)
 	s := httptest.NewServer(answer(t.Context(), func(_ context.Context, _ asked, tell func(message)) (message, error) {
 		late = tell
-		tell(message{State: &agent.SendState{Sent: 1}})
-		return message{State: &agent.SendState{Sent: 2}}, nil
+		tell(message{State: &office.SendState{Sent: 1}})
+		return message{State: &office.SendState{Sent: 2}}, nil
 	}))
 	defer s.Close()
 	resp, err := s.Client().Post(s.URL, "", strings.NewReader("{}"))

@@ -12,6 +12,7 @@ import (
 	"countersign/internal/agent"
 	"countersign/internal/locations"
 	"countersign/internal/notify"
+	"countersign/internal/office"
 	"countersign/internal/private"
 	"countersign/internal/secret"
 	"countersign/internal/single"
@@ -20,12 +21,12 @@ import (
 // instance is an agent, here or in the running instance.
 type instance interface {
 	Status(ctx context.Context) (agent.Status, error)
-	Configure(ctx context.Context, change settingsChange) (agent.Settings, error)
+	Configure(ctx context.Context, change settingsChange) (office.Settings, error)
 	Office(ctx context.Context, change settingsChange) (agent.OfficeFile, error)
 	SignIn(ctx context.Context, o agent.SignInOptions, open func(address string) error) error
 	Paste(ctx context.Context, address string) error
 	SignOut(ctx context.Context) error
-	Send(ctx context.Context, d agent.Draft, progress func(agent.SendState)) (agent.SendState, error)
+	Send(ctx context.Context, d office.NewPackage, progress func(office.SendState)) (office.SendState, error)
 	Close() error
 }
 

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"countersign/internal/agent"
+	"countersign/internal/office"
 	"countersign/internal/single"
 )
 
@@ -87,7 +88,7 @@ func (r *remote) Status(ctx context.Context) (s agent.Status, err error) {
 	return s, nil
 }
 
-func (r *remote) Configure(ctx context.Context, change settingsChange) (s agent.Settings, err error) {
+func (r *remote) Configure(ctx context.Context, change settingsChange) (s office.Settings, err error) {
 	err = r.call(ctx, pathConfigure, change, func(m message) error {
 		if m.Settings != nil {
 			s = *m.Settings
@@ -122,7 +123,7 @@ func (r *remote) Paste(ctx context.Context, address string) error {
 
 func (r *remote) SignOut(ctx context.Context) error { return r.call(ctx, pathSignOut, struct{}{}, nil) }
 
-func (r *remote) Send(ctx context.Context, d agent.Draft, progress func(agent.SendState)) (state agent.SendState, err error) {
+func (r *remote) Send(ctx context.Context, d office.NewPackage, progress func(office.SendState)) (state office.SendState, err error) {
 	err = r.call(ctx, pathSend, d, func(m message) error {
 		if m.State != nil {
 			state = *m.State

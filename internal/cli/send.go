@@ -75,8 +75,8 @@ func (c *sendCmd) Run(r *run) error {
 }
 
 // draft is the command line as a draft; what is wrong with it is a usage error.
-func (c *sendCmd) draft() (agent.Draft, error) {
-	d := agent.Draft{Name: c.Name, Message: c.Message, Sequential: c.Sequential, Patience: sendPatience}
+func (c *sendCmd) draft() (office.NewPackage, error) {
+	d := office.NewPackage{Name: c.Name, Message: c.Message, Sequential: c.Sequential, Patience: sendPatience}
 	for _, f := range c.Files {
 		abs, err := filepath.Abs(f)
 		if err != nil {

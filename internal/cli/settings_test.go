@@ -5,8 +5,8 @@ import (
 	"strings"
 	"testing"
 
-	"countersign/internal/agent"
-	"countersign/internal/agent/settingstest"
+	"countersign/internal/office"
+	"countersign/internal/office/settingstest"
 )
 
 // The command says of every value what the agent says, and nothing else.
@@ -14,7 +14,7 @@ func TestSetupJudgesAsTheAgentDoes(t *testing.T) {
 	folder := t.TempDir()
 	s := newShell(t)
 	for _, c := range settingstest.Cases(folder) {
-		if c.Flag == "" || c.Code == agent.CodeChoice { // the words there are stand in the usage
+		if c.Flag == "" || c.Code == office.CodeChoice { // the words there are stand in the usage
 			continue
 		}
 		t.Run(c.Name(), func(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"countersign/internal/agent"
+	"countersign/internal/office"
 
 	"golang.org/x/term"
 )
@@ -45,10 +46,10 @@ type setupCmd struct {
 type settingsChange struct {
 	Office  *agent.OfficeFile `json:"office,omitempty"` // comes first
 	Setup   setupCmd          `json:"setup"`
-	Secrets agent.Secrets     `json:"secrets"`
+	Secrets office.Secrets    `json:"secrets"`
 }
 
-func (c settingsChange) apply(s agent.Settings) agent.Settings {
+func (c settingsChange) apply(s office.Settings) office.Settings {
 	x := c.Setup
 	if c.Office != nil {
 		s = c.Office.Into(s)
@@ -109,7 +110,7 @@ func (c *setupCmd) Run(r *run) error {
 		return err
 	}
 	change.Secrets.ClientSecret = cmp.Or(change.Secrets.ClientSecret, given)
-	wantsToken := c.Tunnel != nil && *c.Tunnel == string(agent.TunnelNgrok) || c.NgrokConnectURL != nil
+	wantsToken := c.Tunnel != nil && *c.Tunnel == string(office.TunnelNgrok) || c.NgrokConnectURL != nil
 	if change.Secrets.NgrokAuthtoken, err = r.secret(authtokenVariable, "ngrok authtoken", wantsToken); err != nil {
 		return err
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"countersign/internal/agent"
+	"countersign/internal/office"
 
 	"golang.org/x/term"
 )
@@ -79,7 +80,7 @@ type progressLine struct {
 	shown int
 }
 
-func (p *progressLine) show(s agent.SendState) {
+func (p *progressLine) show(s office.SendState) {
 	f, ok := p.w.(*os.File)
 	if !ok || !term.IsTerminal(int(f.Fd())) || s.Total == 0 {
 		return

@@ -88,12 +88,12 @@ func Start(ctx context.Context, o Options) (d *Demo, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("start the signing service: %w", err)
 	}
-	s := agent.DefaultSettings()
+	s := office.DefaultSettings()
 	s.AuthURL, s.BaseURL, s.ClientID = d.Service.URL(), d.Service.URL(), client.ID
-	s.Tunnel, s.Redirect = agent.TunnelLoopback, agent.RedirectLoopback
+	s.Tunnel, s.Redirect = office.TunnelLoopback, office.RedirectLoopback
 	s.SaveTo, s.SaveCAC, s.SaveMaster = o.Folder, true, true
 	s.NameTemplate = "{package}/{document} - {kind}"
-	if err := d.Agent.Configure(ctx, s, agent.Secrets{ClientSecret: client.Secret}); err != nil {
+	if err := d.Agent.Configure(ctx, s, office.Secrets{ClientSecret: client.Secret}); err != nil {
 		return nil, err
 	}
 	run, stop := context.WithCancel(context.WithoutCancel(ctx))

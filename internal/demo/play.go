@@ -6,7 +6,6 @@ import (
 	"path/filepath"
 	"time"
 
-	"countersign/internal/agent"
 	"countersign/internal/office"
 )
 
@@ -17,9 +16,9 @@ var (
 )
 
 // drafts are what the demo sends, from the samples in folder.
-func (d *Demo) drafts(folder string) []agent.Draft {
+func (d *Demo) drafts(folder string) []office.NewPackage {
 	file := func(name string) string { return filepath.Join(folder, name) }
-	list := []agent.Draft{
+	list := []office.NewPackage{
 		{
 			Name: "Lease Sonnenweg 4", Files: []string{file("Lease Sonnenweg 4.pdf"), file("Mandate Keller.pdf")},
 			Signers: []office.Signer{jan, ana}, Sequential: true,
@@ -28,7 +27,7 @@ func (d *Demo) drafts(folder string) []agent.Draft {
 		{Name: "Offer 2026-118", Files: []string{file("Offer 2026-118.pdf")}, Signers: []office.Signer{ana, zoe}},
 	}
 	if d.o.ByHand {
-		list = append(list, agent.Draft{
+		list = append(list, office.NewPackage{
 			Name: "Mandate for you to sign", Files: []string{file("Mandate Keller.pdf")}, Signers: []office.Signer{zoe},
 			Message: "Open the signer's page from the package and sign with your own hand.",
 		})

@@ -3,7 +3,6 @@ package compose
 import (
 	"fyne.io/fyne/v2/lang"
 
-	"countersign/internal/agent"
 	"countersign/internal/office"
 	"countersign/ui/browse"
 	"countersign/ui/widgets"
@@ -11,7 +10,7 @@ import (
 
 // Fill shows a draft, for example to send a package again. Files are added with Add. Without signers or a name, those
 // that are there stay.
-func (s *Screen) Fill(d agent.Draft) {
+func (s *Screen) Fill(d office.NewPackage) {
 	s.order.SetSelected(s.order.Options[0])
 	if d.Sequential {
 		s.order.SetSelected(s.order.Options[1])
@@ -34,7 +33,7 @@ func (s *Screen) Fill(d agent.Draft) {
 
 // Like begins a new package like a draft, for example that of a package that was sent: its people, order, message,
 // reference and files. Files that are gone say so in their line. It asks before it takes the place of something typed.
-func (s *Screen) Like(d agent.Draft) {
+func (s *Screen) Like(d office.NewPackage) {
 	if s.run != nil {
 		s.env.Notice(lang.L("A package is being sent. Continue when it is done."))
 		return
@@ -43,7 +42,7 @@ func (s *Screen) Like(d agent.Draft) {
 }
 
 // begin fills an empty screen with a draft.
-func (s *Screen) begin(d agent.Draft) {
+func (s *Screen) begin(d office.NewPackage) {
 	s.clear()
 	s.Fill(d)
 	s.addFiles(d.Files)
@@ -52,7 +51,7 @@ func (s *Screen) begin(d agent.Draft) {
 
 // edit brings back a draft that was not taken, to be changed and sent in its place.
 func (s *Screen) edit(kept office.Draft) {
-	d := agent.Draft{Name: kept.Name, Message: kept.Message, Sequential: kept.Sequential, Due: kept.Due, Signers: kept.Signers, ExternalData: kept.ExternalData}
+	d := office.NewPackage{Name: kept.Name, Message: kept.Message, Sequential: kept.Sequential, Due: kept.Due, Signers: kept.Signers, ExternalData: kept.ExternalData}
 	for _, f := range kept.Files {
 		d.Files = append(d.Files, f.Path)
 	}

@@ -9,7 +9,6 @@ import (
 	"fyne.io/fyne/v2/driver/desktop"
 	"fyne.io/fyne/v2/test"
 
-	"countersign/internal/agent"
 	"countersign/internal/office"
 	"countersign/ui/officetest"
 	"countersign/ui/screentest"
@@ -82,4 +81,4 @@ var (
 	jan = office.Signer{FirstName: "Jan", LastName: "Weber", Email: "jan.weber@example.com"}
 )
 
-func filled(signers ...office.Signer) agent.Draft { return agent.Draft{Signers: signers} }
+func filled(signers ...office.Signer) office.NewPackage { return office.NewPackage{Signers: signers} }

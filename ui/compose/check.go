@@ -7,7 +7,7 @@ import (
 
 	"fyne.io/fyne/v2/lang"
 
-	"countersign/internal/agent"
+	"countersign/internal/office"
 	"countersign/ui/day"
 	"countersign/ui/i18n"
 )
@@ -29,13 +29,13 @@ func (w wrong) any() bool {
 }
 
 // check judges what is typed.
-func (s *Screen) check(d agent.Draft) wrong {
+func (s *Screen) check(d office.NewPackage) wrong {
 	return check(s.docs, d, s.separate(), s.due.Text, s.days(), s.env.Now())
 }
 
 // check judges what was typed. due is the text of the date field beside its meaning; each says that every document
 // becomes a package of its own, with its own name.
-func check(docs []*document, d agent.Draft, each bool, due string, days day.Style, now time.Time) wrong {
+func check(docs []*document, d office.NewPackage, each bool, due string, days day.Style, now time.Time) wrong {
 	w := wrong{signer: make([]wrongSigner, len(d.Signers))}
 	switch {
 	case len(docs) == 0:

@@ -148,11 +148,11 @@ func TestWhatCannotBeSentSaysSoAtOnce(t *testing.T) {
 
 func TestSeveralDocumentsBecomeAPackageEach(t *testing.T) {
 	o := officetest.Busy()
-	o.OnSend = func(_ context.Context, d agent.Draft, _ func(agent.SendState)) (agent.SendState, error) {
+	o.OnSend = func(_ context.Context, d office.NewPackage, _ func(office.SendState)) (office.SendState, error) {
 		if d.Name == "b" {
-			return agent.SendState{DraftID: "draft-b", State: office.DraftFailed, Problem: "the service did not like it"}, nil
+			return office.SendState{DraftID: "draft-b", State: office.DraftFailed, Problem: "the service did not like it"}, nil
 		}
-		return agent.SendState{State: office.DraftSent, PackageID: d.Name}, nil
+		return office.SendState{State: office.DraftSent, PackageID: d.Name}, nil
 	}
 	b := newBench(t, o)
 	b.add("a.pdf", "b.pdf", "c.pdf")
@@ -177,11 +177,11 @@ func TestSeveralDocumentsBecomeAPackageEach(t *testing.T) {
 // slow makes an office whose sending waits for the person.
 func slow(o *officetest.Office) (begun <-chan struct{}) {
 	began := make(chan struct{})
-	o.OnSend = func(ctx context.Context, _ agent.Draft, progress func(agent.SendState)) (agent.SendState, error) {
-		progress(agent.SendState{DraftID: "d1", State: office.DraftQueued, Sent: 60_000, Total: 96_422})
+	o.OnSend = func(ctx context.Context, _ office.NewPackage, progress func(office.SendState)) (office.SendState, error) {
+		progress(office.SendState{DraftID: "d1", State: office.DraftQueued, Sent: 60_000, Total: 96_422})
 		close(began)
 		<-ctx.Done()
-		return agent.SendState{DraftID: "d1", State: office.DraftQueued}, ctx.Err()
+		return office.SendState{DraftID: "d1", State: office.DraftQueued}, ctx.Err()
 	}
 	return began
 }
@@ -216,13 +216,13 @@ func TestWhileNobodyIsSignedInItSaysWhatItWaitsFor(t *testing.T) {
 	o := officetest.Busy()
 	o.State.SignedIn = false
 	stored := make(chan struct{})
-	o.OnSend = func(ctx context.Context, d agent.Draft, _ func(agent.SendState)) (agent.SendState, error) {
+	o.OnSend = func(ctx context.Context, d office.NewPackage, _ func(office.SendState)) (office.SendState, error) {
 		o.Change(agent.OutboxChanged, func(o *officetest.Office) {
 			o.Waiting = []office.Draft{{ID: "d1", Name: d.Name, State: office.DraftQueued, Created: officetest.Now, Files: []office.DraftFile{{Path: d.Files[0]}}}}
 		})
 		close(stored)
 		<-ctx.Done()
-		return agent.SendState{DraftID: "d1", State: office.DraftQueued}, ctx.Err()
+		return office.SendState{DraftID: "d1", State: office.DraftQueued}, ctx.Err()
 	}
 	b := newBench(t, o)
 	b.add("a.pdf")
@@ -289,14 +289,14 @@ func TestDraftsOfAnEarlierStartAreShownAndDecided(t *testing.T) {
 
 func TestAPastPackageIsSentAgainLikeBefore(t *testing.T) {
 	b := newBench(t, officetest.Busy())
-	b.screen.Like(agent.Draft{Name: "Lease", Message: "hello", Sequential: true, Signers: []office.Signer{ana, jan},
+	b.screen.Like(office.NewPackage{Name: "Lease", Message: "hello", Sequential: true, Signers: []office.Signer{ana, jan},
 		Due: officetest.Now.Add(-time.Hour), ExternalData: externalData("K-7"), Files: []string{"/x/lease.pdf"}})
 	b.Settle()
 	got := b.screen.draft()
 	if got.Name != "Lease" || got.Message != "hello" || !got.Sequential || len(got.Signers) != 2 || !got.Due.IsZero() || referenceIn(got.ExternalData) != "K-7" || len(got.Files) != 1 {
 		t.Errorf("got %+v", got)
 	}
-	b.screen.Like(agent.Draft{Name: "Another", Signers: []office.Signer{jan}})
+	b.screen.Like(office.NewPackage{Name: "Another", Signers: []office.Signer{jan}})
 	if b.Window.Canvas().Overlays().Top() == nil || b.screen.name.Text != "Lease" {
 		t.Error("it asks before it takes the place of something typed")
 	}
@@ -306,7 +306,7 @@ func TestWhatIsTypedMovesToAScreenInAnotherLanguage(t *testing.T) {
 	b := newBench(t, officetest.Busy())
 	b.add("a.pdf")
 	b.screen.name.SetText("My own name")
-	b.screen.Fill(agent.Draft{Message: "hello", Signers: []office.Signer{{Email: "half@"}, jan}, Sequential: true, ExternalData: externalData("K-7")})
+	b.screen.Fill(office.NewPackage{Message: "hello", Signers: []office.Signer{{Email: "half@"}, jan}, Sequential: true, ExternalData: externalData("K-7")})
 	other := newBench(t, b.Office)
 	other.Settle()
 	if got, want := fmt.Sprint(other.screen.draft()), fmt.Sprint(b.screen.draft()); got != want {
@@ -316,11 +316,11 @@ func TestWhatIsTypedMovesToAScreenInAnotherLanguage(t *testing.T) {
 
 func TestAPackageThatNeedsItsFieldsPlacedIsNotSaidToBeOnItsWay(t *testing.T) {
 	o := officetest.Busy()
-	o.OnSend = func(context.Context, agent.Draft, func(agent.SendState)) (agent.SendState, error) {
+	o.OnSend = func(context.Context, office.NewPackage, func(office.SendState)) (office.SendState, error) {
 		o.Change(agent.PackagesChanged, func(o *officetest.Office) {
-			o.Rows = append(o.Rows, agent.PackageRow{Package: office.Package{ID: "n1", Name: "a", State: "draft"}})
+			o.Rows = append(o.Rows, office.PackageRow{Package: office.Package{ID: "n1", Name: "a", State: "draft"}})
 		})
-		return agent.SendState{State: office.DraftSent, PackageID: "n1"}, nil
+		return office.SendState{State: office.DraftSent, PackageID: "n1"}, nil
 	}
 	b := newBench(t, o)
 	b.add("a.pdf")
@@ -334,8 +334,8 @@ func TestAPackageThatNeedsItsFieldsPlacedIsNotSaidToBeOnItsWay(t *testing.T) {
 
 func TestAnErrorBeforeAnythingBeganKeepsWhatIsTyped(t *testing.T) {
 	o := officetest.Busy()
-	o.OnSend = func(context.Context, agent.Draft, func(agent.SendState)) (agent.SendState, error) {
-		return agent.SendState{}, errors.New("the disk is full")
+	o.OnSend = func(context.Context, office.NewPackage, func(office.SendState)) (office.SendState, error) {
+		return office.SendState{}, errors.New("the disk is full")
 	}
 	b := newBench(t, o)
 	b.add("a.pdf")
@@ -354,7 +354,7 @@ func TestProgressFromAnyGoroutineShowsTheNewest(t *testing.T) {
 	var mu sync.Mutex
 	for i := range 100 {
 		wg.Go(func() {
-			if g.put(agent.SendState{Sent: int64(i)}) {
+			if g.put(office.SendState{Sent: int64(i)}) {
 				mu.Lock()
 				sent++
 				mu.Unlock()
@@ -365,7 +365,7 @@ func TestProgressFromAnyGoroutineShowsTheNewest(t *testing.T) {
 	if sent != 1 {
 		t.Errorf("asked %d times to be shown", sent)
 	}
-	g.put(agent.SendState{Sent: 7})
+	g.put(office.SendState{Sent: 7})
 	if got := g.take().Sent; got != 7 {
 		t.Errorf("showed %d", got)
 	}

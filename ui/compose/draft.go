@@ -8,7 +8,6 @@ import (
 
 	"fyne.io/fyne/v2/lang"
 
-	"countersign/internal/agent"
 	"countersign/internal/office"
 	"countersign/ui/i18n"
 )
@@ -66,7 +65,7 @@ func stage(adding bool, sent, total int64) string {
 
 // parts is how much of each of a draft's files is on the service, from 0 to 1. The outbox uploads them one after the
 // other, in their order.
-func parts(s agent.SendState, sizes []int64) []float64 {
+func parts(s office.SendState, sizes []int64) []float64 {
 	list := make([]float64, len(sizes))
 	left := s.Sent
 	if s.State == office.DraftAdding || s.State == office.DraftSent {

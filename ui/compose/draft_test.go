@@ -63,7 +63,7 @@ func TestErrorsStandBesideTheirField(t *testing.T) {
 		"no day":    {good, false, "A", []office.Signer{ana}, "next week", wrong{due: "Enter a date, for example 12/31/2026.", signer: []wrongSigner{{}}}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := check(c.docs, agent.Draft{Name: c.name, Signers: c.signers, Due: parseDue(american, c.due, officetest.Now)}, c.each, c.due, american, officetest.Now)
+			got := check(c.docs, office.NewPackage{Name: c.name, Signers: c.signers, Due: parseDue(american, c.due, officetest.Now)}, c.each, c.due, american, officetest.Now)
 			if got.files != c.want.files || got.signers != c.want.signers || got.name != c.want.name || got.due != c.want.due ||
 				!slices.Equal(got.signer, c.want.signer) && len(c.want.signer) > 0 {
 				t.Errorf("got %+v, want %+v", got, c.want)
@@ -184,13 +184,13 @@ func TestPeopleAreOfferedByTheBeginningOfANameOrAddress(t *testing.T) {
 func TestProgressIsSharedOutOverTheFilesInTheirOrder(t *testing.T) {
 	sizes := []int64{100, 0, 50}
 	for name, c := range map[string]struct {
-		state agent.SendState
+		state office.SendState
 		want  []float64
 	}{
-		"nothing yet":   {agent.SendState{}, []float64{0, 0, 0}},
-		"in the first":  {agent.SendState{State: office.DraftQueued, Sent: 25, Total: 150}, []float64{0.25, 0, 0}},
-		"in the second": {agent.SendState{State: office.DraftQueued, Sent: 125, Total: 150}, []float64{1, 0, 0.5}},
-		"handed over":   {agent.SendState{State: office.DraftAdding, Total: 150}, []float64{1, 0, 1}},
+		"nothing yet":   {office.SendState{}, []float64{0, 0, 0}},
+		"in the first":  {office.SendState{State: office.DraftQueued, Sent: 25, Total: 150}, []float64{0.25, 0, 0}},
+		"in the second": {office.SendState{State: office.DraftQueued, Sent: 125, Total: 150}, []float64{1, 0, 0.5}},
+		"handed over":   {office.SendState{State: office.DraftAdding, Total: 150}, []float64{1, 0, 1}},
 	} {
 		if got := parts(c.state, sizes); !slices.Equal(got, c.want) {
 			t.Errorf("%s: got %v, want %v", name, got, c.want)
@@ -200,7 +200,7 @@ func TestProgressIsSharedOutOverTheFilesInTheirOrder(t *testing.T) {
 
 func TestEachDocumentCanBecomeItsOwnPackage(t *testing.T) {
 	docs := []*document{{path: "/x/a_1.pdf", draft: "old"}, {path: "/x/b.pdf", draft: "old"}}
-	d := agent.Draft{Name: "All", Message: "hello"}
+	d := office.NewPackage{Name: "All", Message: "hello"}
 	one := pack(docs, d, false)
 	if len(one) != 1 || one[0].draft.Name != "All" || !slices.Equal(one[0].draft.Files, []string{"/x/a_1.pdf", "/x/b.pdf"}) || !slices.Equal(one[0].draft.Replaces, []string{"old"}) {
 		t.Errorf("one package: %+v", one[0])

@@ -7,13 +7,13 @@ import (
 
 	"fyne.io/fyne/v2/lang"
 
-	"countersign/internal/agent"
+	"countersign/internal/office"
 	"countersign/ui/env"
 )
 
 // form is what is typed, to be typed anew by fill: by another screen, in another language, after another start.
-func (s *Screen) form() agent.Form {
-	f := agent.Form{Message: s.message.Text, Due: s.due.Text, Reference: s.reference.Text, Sequential: s.sequential(), Separate: s.separate()}
+func (s *Screen) form() office.Form {
+	f := office.Form{Message: s.message.Text, Due: s.due.Text, Reference: s.reference.Text, Sequential: s.sequential(), Separate: s.separate()}
 	if day, ok := s.days().Read(f.Due, s.env.Now()); ok {
 		f.Due = day.Format(time.DateOnly) // tomorrow would be another day by then
 	}
@@ -21,7 +21,7 @@ func (s *Screen) form() agent.Form {
 		f.Name = s.name.Text
 	}
 	for _, doc := range s.docs {
-		f.Files = append(f.Files, agent.FormFile{Path: doc.path, Draft: doc.draft})
+		f.Files = append(f.Files, office.FormFile{Path: doc.path, Draft: doc.draft})
 	}
 	for _, p := range s.signing() {
 		f.Signers = append(f.Signers, p.signer())
@@ -30,7 +30,7 @@ func (s *Screen) form() agent.Form {
 }
 
 // fill types a form into the empty screen.
-func (s *Screen) fill(f agent.Form) {
+func (s *Screen) fill(f office.Form) {
 	s.filling = true
 	s.each.SetSelected(option(s.each.Options, f.Separate))
 	s.order.SetSelected(option(s.order.Options, f.Sequential))
@@ -76,7 +76,7 @@ func (s *Screen) keep() {
 	}
 	f := s.form()
 	if s.run != nil && s.run.kept() {
-		f = agent.Form{}
+		f = office.Form{}
 	}
 	s.env.Office.KeepForm(f)
 	s.clearing.Hidden = f.Empty() || s.run != nil

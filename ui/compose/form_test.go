@@ -22,7 +22,7 @@ func TestAHalfFilledFormIsThereAgainAtTheNextStart(t *testing.T) {
 	b := newBench(t, officetest.Busy())
 	b.add("Lease.pdf", "Rules.pdf")
 	b.screen.docs[1].draft = "refused-before"
-	b.screen.Fill(agent.Draft{Message: "hello", Signers: []office.Signer{{Email: "half@"}, jan}, Sequential: true, ExternalData: externalData("K-7")})
+	b.screen.Fill(office.NewPackage{Message: "hello", Signers: []office.Signer{{Email: "half@"}, jan}, Sequential: true, ExternalData: externalData("K-7")})
 	b.screen.each.SetSelected(b.screen.each.Options[1])
 	b.screen.due.SetText("friday")
 
@@ -55,12 +55,12 @@ func TestADayIsTheSameDayInAnotherLanguage(t *testing.T) {
 }
 
 func TestAFileThatIsGoneAtTheNextStartSaysSo(t *testing.T) {
-	office := officetest.Busy()
-	office.Typed = agent.Form{Files: []agent.FormFile{{Path: "/x/gone.pdf"}}}
-	office.OnInspect = func(path string) agent.FileInfo {
+	o := officetest.Busy()
+	o.Typed = office.Form{Files: []office.FormFile{{Path: "/x/gone.pdf"}}}
+	o.OnInspect = func(path string) agent.FileInfo {
 		return agent.FileInfo{Path: path, Name: "gone.pdf", Problem: "“gone.pdf” could not be read. Check that it is there and that you are allowed to open it."}
 	}
-	b := newBench(t, office)
+	b := newBench(t, o)
 	if !b.screen.docs[0].say.Visible() || !strings.Contains(b.screen.docs[0].say.Text, "could not be read") {
 		t.Errorf("said %q", b.screen.docs[0].say.Text)
 	}
@@ -93,7 +93,7 @@ func TestWhatIsBeingSentIsNotKeptAsTypedAsWell(t *testing.T) {
 
 func TestWhatTheOfficeCouldNotHoldStaysTyped(t *testing.T) {
 	b := newBench(t, officetest.Busy())
-	b.Patient, b.Office.OnHold = true, func(agent.Draft) error { return errors.New("the disk is full") }
+	b.Patient, b.Office.OnHold = true, func(office.NewPackage) error { return errors.New("the disk is full") }
 	b.add("a.pdf")
 	b.screen.Fill(filled(ana))
 	b.send()
@@ -111,7 +111,7 @@ func TestClearEmptiesTheFormAndCanBeUndone(t *testing.T) {
 	waits := false
 	b.screen.OnWaiting = func(w bool) { waits = w }
 	b.add("a.pdf", "b.pdf")
-	b.screen.Fill(agent.Draft{Message: "hello", Signers: []office.Signer{ana, jan}, Sequential: true, ExternalData: externalData("K-7")})
+	b.screen.Fill(office.NewPackage{Message: "hello", Signers: []office.Signer{ana, jan}, Sequential: true, ExternalData: externalData("K-7")})
 	b.screen.due.SetText("12/31/2026")
 	before := b.screen.form()
 	if !b.screen.clearing.Visible() || !waits {

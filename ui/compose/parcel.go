@@ -5,17 +5,16 @@ import (
 	"sync"
 	"time"
 
-	"countersign/internal/agent"
 	"countersign/internal/office"
 )
 
 // parcel is one package on its way: all documents together, or one of them.
 type parcel struct {
-	draft   agent.Draft
+	draft   office.NewPackage
 	docs    []*document
 	held    string // the draft that the office keeps until this one is sent; empty for none
 	fate    fate
-	state   agent.SendState
+	state   office.SendState
 	problem string // a sentence; empty when nothing went wrong
 }
 
@@ -35,9 +34,9 @@ const (
 func (f fate) gone() bool { return f == sent || f == unknown || f == waiting }
 
 // pack makes parcels of a draft: one, or one for each document, which then gives it its name.
-func pack(docs []*document, d agent.Draft, each bool) (list []*parcel) {
+func pack(docs []*document, d office.NewPackage, each bool) (list []*parcel) {
 	seen := map[string]bool{}
-	add := func(d agent.Draft, docs ...*document) {
+	add := func(d office.NewPackage, docs ...*document) {
 		p := &parcel{draft: d, docs: docs}
 		p.draft.Files = nil
 		for _, doc := range docs {
@@ -105,12 +104,12 @@ func (r *run) amounts() (done, total int64) {
 // gauge carries progress to the window's goroutine: of many reports only the newest is shown. Safe for concurrent use.
 type gauge struct {
 	mu     sync.Mutex
-	newest agent.SendState
+	newest office.SendState
 	waits  bool
 }
 
 // put keeps a state and says whether somebody has to be sent for it.
-func (g *gauge) put(s agent.SendState) bool {
+func (g *gauge) put(s office.SendState) bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.newest = s
@@ -119,7 +118,7 @@ func (g *gauge) put(s agent.SendState) bool {
 	return first
 }
 
-func (g *gauge) take() agent.SendState {
+func (g *gauge) take() office.SendState {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.waits = false

@@ -11,7 +11,6 @@ import (
 	fynetheme "fyne.io/fyne/v2/theme"
 	"fyne.io/fyne/v2/widget"
 
-	"countersign/internal/agent"
 	"countersign/internal/office"
 	"countersign/ui/async"
 	"countersign/ui/env"
@@ -132,8 +131,8 @@ func (s *Screen) show(n news) {
 }
 
 // draft is what is typed, as the office takes it. Signers that are wholly empty are left out beside others.
-func (s *Screen) draft() agent.Draft {
-	d := agent.Draft{Name: typed(s.name), Message: typed(s.message), Sequential: s.sequential(),
+func (s *Screen) draft() office.NewPackage {
+	d := office.NewPackage{Name: typed(s.name), Message: typed(s.message), Sequential: s.sequential(),
 		Due: parseDue(s.days(), s.due.Text, s.env.Now()), ExternalData: externalData(typed(s.reference))}
 	for _, doc := range s.docs {
 		d.Files = append(d.Files, doc.path)

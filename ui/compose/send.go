@@ -6,7 +6,6 @@ import (
 
 	"fyne.io/fyne/v2/lang"
 
-	"countersign/internal/agent"
 	"countersign/internal/office"
 	"countersign/ui/async"
 	"countersign/ui/env"
@@ -37,7 +36,7 @@ func (s *Screen) Send() {
 // hold keeps what is about to be sent, so that it is not lost when the program ends, and leaves some seconds to take it
 // back. What could not be kept is not held up: sending it says why.
 func (s *Screen) hold(r *run) {
-	drafts := make([]agent.Draft, len(r.parcels))
+	drafts := make([]office.NewPackage, len(r.parcels))
 	for i, p := range r.parcels {
 		drafts[i] = p.draft
 	}
@@ -93,13 +92,13 @@ func (s *Screen) launch(r *run) {
 // hand gives a parcel to the office.
 func (s *Screen) hand(r *run, p *parcel) context.CancelFunc {
 	g := &gauge{}
-	return async.Then(s.env.Work, func(ctx context.Context) (agent.SendState, error) {
-		return s.env.Office.Send(ctx, p.draft, func(state agent.SendState) {
+	return async.Then(s.env.Work, func(ctx context.Context) (office.SendState, error) {
+		return s.env.Office.Send(ctx, p.draft, func(state office.SendState) {
 			if g.put(state) {
 				s.env.Work.Do(func() { s.progress(r, p, g.take()) })
 			}
 		})
-	}, func(state agent.SendState, err error) { s.arrived(r, p, state, err) })
+	}, func(state office.SendState, err error) { s.arrived(r, p, state, err) })
 }
 
 // askWhetherSignedIn says why nothing moves while nobody is signed in.
@@ -112,7 +111,7 @@ func (s *Screen) askWhetherSignedIn(r *run) {
 }
 
 // progress shows how far a parcel is.
-func (s *Screen) progress(r *run, p *parcel, state agent.SendState) {
+func (s *Screen) progress(r *run, p *parcel, state office.SendState) {
 	if s.run != r || p.fate != onItsWay {
 		return
 	}
@@ -153,7 +152,7 @@ func (s *Screen) Leave() {
 }
 
 // arrived takes note of how a parcel ended, and goes on when it was the last.
-func (s *Screen) arrived(r *run, p *parcel, state agent.SendState, err error) {
+func (s *Screen) arrived(r *run, p *parcel, state office.SendState, err error) {
 	p.state, p.fate = state, refused
 	ended := errors.Is(err, context.Canceled)
 	switch {
@@ -176,7 +175,7 @@ func (s *Screen) arrived(r *run, p *parcel, state agent.SendState, err error) {
 	s.settle(r, p)
 }
 
-func problemOf(state agent.SendState) string {
+func problemOf(state office.SendState) string {
 	if state.Problem == "" {
 		return lang.L("The signing service did not accept the package.")
 	}

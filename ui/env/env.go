@@ -57,7 +57,7 @@ type Ways interface {
 	ShowPackage(id string)
 	ShowSettings()
 	ShowCompose()
-	SendLike(draft agent.Draft) // shows the screen for a new package, filled in like an earlier one
+	SendLike(draft office.NewPackage) // shows the screen for a new package, filled in like an earlier one
 	ShowHelp()
 	EditDraft(draft office.Draft)       // shows what waits to be sent where it can be changed
 	Act(issue agent.Issue, done func()) // does what can be done about an issue; done, which may be nil, is called after it

@@ -16,7 +16,7 @@ import (
 // off its own goroutine. Errors and texts are sentences for people.
 type Office interface {
 	Status() agent.Status
-	Package(id string) (agent.PackageRow, bool)
+	Package(id string) (office.PackageRow, bool)
 	// Lines are all packages in a few words, newest first: 50,000 in some milliseconds. Package has the details.
 	Lines() []office.PackageLine
 	// SaveAgain fetches the files of an executed package once more.
@@ -50,11 +50,11 @@ type Office interface {
 	Paused() time.Time
 
 	// TestService asks whether there is a signing service at the addresses of the settings.
-	TestService(ctx context.Context, settings agent.Settings) error
+	TestService(ctx context.Context, settings office.Settings) error
 	// TestTunnel opens the public address of the settings for a moment and returns it.
-	TestTunnel(ctx context.Context, settings agent.Settings, secrets agent.Secrets) (publicURL string, err error)
+	TestTunnel(ctx context.Context, settings office.Settings, secrets office.Secrets) (publicURL string, err error)
 	// PreviewName is what a file of a real package would be called with the settings.
-	PreviewName(settings agent.Settings) (string, error)
+	PreviewName(settings office.Settings) (string, error)
 	// Services are the presets of signing services, the neutral one first.
 	Services() []agent.Preset
 	// About says where things are; Diagnostics is a text for whoever helps, without secrets.
@@ -63,7 +63,7 @@ type Office interface {
 
 	Activity(limit int) []office.Activity // newest first
 	Drafts() []office.Draft               // not yet packages: on their way, unknown or refused; oldest first
-	Settings() agent.Settings
+	Settings() office.Settings
 	HasSecrets() (clientSecret, ngrokToken bool)
 
 	// ReadOffice reads what an administrator has made for the office; it changes nothing.
@@ -73,7 +73,7 @@ type Office interface {
 	FirstRun() (f agent.FirstRun, kept bool)
 
 	// Configure checks, keeps and applies settings; an empty secret is left as it is.
-	Configure(ctx context.Context, settings agent.Settings, secrets agent.Secrets) error
+	Configure(ctx context.Context, settings office.Settings, secrets office.Secrets) error
 	// SignIn blocks until signed in, failed or ctx ended. It calls open once with the address to show in a browser.
 	SignIn(ctx context.Context, options agent.SignInOptions, open func(address string) error) error
 	// Paste completes the running SignIn with the address the browser ended on.
@@ -82,14 +82,14 @@ type Office interface {
 	// Send blocks until the package is accepted, refused or unknown, or ctx ended; progress may come from any
 	// goroutine. A refusal is a SendState with a Problem; an error means that nothing was begun or ctx ended. When
 	// ctx ends early, the draft that the SendState names stays and goes out later, unless Cancel withdraws it.
-	Send(ctx context.Context, draft agent.Draft, progress func(agent.SendState)) (agent.SendState, error)
+	Send(ctx context.Context, draft office.NewPackage, progress func(office.SendState)) (office.SendState, error)
 	// KeepForm keeps what is typed into the form for a new package, also over a restart; Form is what was kept last. Both
 	// answer from memory at once.
-	KeepForm(form agent.Form)
-	Form() agent.Form
+	KeepForm(form office.Form)
+	Form() office.Form
 	// Hold keeps a draft that can still be taken back, also over a restart; Send with its id in Draft.Replaces sends it, Cancel
 	// or Resolve forget it.
-	Hold(draft agent.Draft) (id string, err error)
+	Hold(draft office.NewPackage) (id string, err error)
 	// Cancel withdraws a draft that has not been handed over yet, and says whether it came in time.
 	Cancel(draftID string) (inTime bool, err error)
 	// Resolve is a person's decision about a draft that is unknown or refused: send it again, or forget it.

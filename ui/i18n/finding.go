@@ -1,9 +1,11 @@
 package i18n
 
-import "countersign/internal/agent"
+import (
+	"countersign/internal/office"
+)
 
 // Findings are what is wrong with settings, a sentence per field.
-func Findings(found []agent.FieldError) map[string]string {
+func Findings(found []office.FieldError) map[string]string {
 	said := map[string]string{}
 	for _, f := range found {
 		if said[f.Field] == "" {

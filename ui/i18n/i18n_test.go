@@ -7,7 +7,6 @@ import (
 
 	"fyne.io/fyne/v2"
 
-	"countersign/internal/agent"
 	"countersign/internal/office"
 	"countersign/ui/theme"
 )
@@ -40,11 +39,11 @@ func TestTimesAreShortAndClear(t *testing.T) {
 }
 
 func TestStandingIsWhatAPersonWouldSay(t *testing.T) {
-	row := func(state office.PackageState, done, total int, problem string) agent.PackageRow {
-		return agent.PackageRow{Package: office.Package{State: state, Problem: problem}, FilesDone: done, FilesTotal: total}
+	row := func(state office.PackageState, done, total int, problem string) office.PackageRow {
+		return office.PackageRow{Package: office.Package{State: state, Problem: problem}, FilesDone: done, FilesTotal: total}
 	}
 	for name, c := range map[string]struct {
-		row  agent.PackageRow
+		row  office.PackageRow
 		want Standing
 	}{
 		"open":               {row("open", 0, 0, ""), Open},
@@ -56,7 +55,7 @@ func TestStandingIsWhatAPersonWouldSay(t *testing.T) {
 		"disk full":          {row("executed", 1, 2, "The disk is full."), Wrong},
 		"withdrawn":          {row("rescinded", 0, 0, ""), Ended},
 		"expired":            {row("expired", 0, 0, ""), Wrong},
-		"gone":               {agent.PackageRow{Package: office.Package{State: "open", Gone: true}}, Wrong},
+		"gone":               {office.PackageRow{Package: office.Package{State: "open", Gone: true}}, Wrong},
 	} {
 		if got := StandingOf(c.row); got != c.want {
 			t.Errorf("%s: %v, want %v", name, got, c.want)
@@ -120,7 +119,7 @@ func TestALineSaysWhoIsNextAndWhatIsDue(t *testing.T) {
 
 func TestADeclinedSignatureIsAProblemAndNobodysTurn(t *testing.T) {
 	ana := office.Signer{ID: "s1", FirstName: "Ana", LastName: "Ruiz", Declined: now}
-	row := agent.PackageRow{Package: office.Package{State: "open", Signers: []office.Signer{ana}}}
+	row := office.PackageRow{Package: office.Package{State: "open", Signers: []office.Signer{ana}}}
 	if got := StandingOf(row); got != Wrong || Trouble(row) != "Ana Ruiz declined to sign." {
 		t.Errorf("standing %v, %q", got, Trouble(row))
 	}
@@ -135,7 +134,7 @@ func TestADeclinedSignatureIsAProblemAndNobodysTurn(t *testing.T) {
 
 func TestASignerHasSignedWhenEveryDocumentIs(t *testing.T) {
 	ana, jan := office.Signer{ID: "a", FirstName: "Ana"}, office.Signer{ID: "j", FirstName: "Jan"}
-	row := agent.PackageRow{Package: office.Package{State: "open", Sequential: true, Signers: []office.Signer{ana, jan},
+	row := office.PackageRow{Package: office.Package{State: "open", Sequential: true, Signers: []office.Signer{ana, jan},
 		Documents: []office.Document{{ID: "1", SignedBy: []string{"a"}}, {ID: "2"}}}, Next: []office.Signer{ana}}
 	if got := StateOf(now, row, ana).Text; got != "1 of 2 signed" {
 		t.Errorf("one of two documents signed: %q", got)

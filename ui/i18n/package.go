@@ -7,7 +7,6 @@ import (
 
 	"fyne.io/fyne/v2/lang"
 
-	"countersign/internal/agent"
 	"countersign/internal/office"
 	"countersign/ui/theme"
 )
@@ -26,7 +25,7 @@ const (
 
 // StandingOf judges a package. The words of the service for its states are in service-facts.md, section 5; unknown
 // ones count as open.
-func StandingOf(row agent.PackageRow) Standing {
+func StandingOf(row office.PackageRow) Standing {
 	saved := row.Saved || row.FilesTotal > 0 && row.FilesDone >= row.FilesTotal
 	return standing(row.Problem != "", executed(row), saved, row.Gone || len(decliners(row)) > 0, row.State)
 }
@@ -48,7 +47,7 @@ func standing(problem, executed, saved, stuck bool, state office.PackageState) S
 	return Open
 }
 
-func executed(row agent.PackageRow) bool {
+func executed(row office.PackageRow) bool {
 	return row.State == office.PackageExecuted || !row.Executed.IsZero()
 }
 
@@ -74,7 +73,7 @@ func (s Standing) Word() string {
 }
 
 // Trouble says what is wrong with a package, empty when nothing is.
-func Trouble(row agent.PackageRow) string {
+func Trouble(row office.PackageRow) string {
 	switch {
 	case row.Problem != "":
 		return Sentence(row.Problem)
@@ -88,7 +87,7 @@ func Trouble(row agent.PackageRow) string {
 }
 
 // decliners are the signers who declined.
-func decliners(row agent.PackageRow) (names []string) {
+func decliners(row office.PackageRow) (names []string) {
 	for _, s := range row.Signers {
 		if !s.Declined.IsZero() {
 			names = append(names, Name(s))
@@ -136,7 +135,7 @@ type SignerState struct {
 }
 
 // StateOf says where a signer stands: signed and when, whose turn it is, or later.
-func StateOf(now time.Time, row agent.PackageRow, signer office.Signer) SignerState {
+func StateOf(now time.Time, row office.PackageRow, signer office.Signer) SignerState {
 	done, total := signed(row, signer.ID), len(row.Documents)
 	if executed(row) || total > 0 && done == total {
 		text := lang.L("signed")
@@ -162,7 +161,7 @@ func StateOf(now time.Time, row agent.PackageRow, signer office.Signer) SignerSt
 }
 
 // signed counts the documents that a person has signed.
-func signed(row agent.PackageRow, id string) (n int) {
+func signed(row office.PackageRow, id string) (n int) {
 	for _, d := range row.Documents {
 		if id != "" && slices.Contains(d.SignedBy, id) {
 			n++
@@ -171,7 +170,7 @@ func signed(row agent.PackageRow, id string) (n int) {
 	return n
 }
 
-func lastSigned(row agent.PackageRow, id string) (at time.Time) {
+func lastSigned(row office.PackageRow, id string) (at time.Time) {
 	for _, m := range row.Timeline {
 		if m.What == "signed" && m.Who == id && m.Time.After(at) {
 			at = m.Time
@@ -181,7 +180,7 @@ func lastSigned(row agent.PackageRow, id string) (at time.Time) {
 }
 
 // Moment tells one line of a package's timeline.
-func Moment(row agent.PackageRow, m office.Moment) string {
+func Moment(row office.PackageRow, m office.Moment) string {
 	who, what := signerName(row, m.Who), documentName(row, m.Ref)
 	switch m.What {
 	case "sent", "created":
@@ -219,7 +218,7 @@ func ending(state string) string {
 	return lang.L("Ended: {{.State}}", V{"State": state})
 }
 
-func signerName(row agent.PackageRow, id string) string {
+func signerName(row office.PackageRow, id string) string {
 	for _, s := range row.Signers {
 		if s.ID == id && id != "" {
 			return Name(s)
@@ -228,7 +227,7 @@ func signerName(row agent.PackageRow, id string) string {
 	return lang.L("Someone")
 }
 
-func documentName(row agent.PackageRow, id string) string {
+func documentName(row office.PackageRow, id string) string {
 	for _, d := range row.Documents {
 		if d.ID == id && id != "" {
 			return DocumentName(d)

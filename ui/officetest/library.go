@@ -25,7 +25,7 @@ func (o *Office) Lines() []office.PackageLine {
 }
 
 // lineOf is what the store keeps of a package for the list.
-func lineOf(row agent.PackageRow) office.PackageLine {
+func lineOf(row office.PackageRow) office.PackageLine {
 	var people, next, declined, words []string
 	for _, s := range row.Signers {
 		people = append(people, nameOf(s)+" <"+s.Email+">")
@@ -53,7 +53,7 @@ func nameOf(s office.Signer) string {
 }
 
 // Package is env.Office's.
-func (o *Office) Package(id string) (agent.PackageRow, bool) {
+func (o *Office) Package(id string) (office.PackageRow, bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	for _, row := range o.Rows {
@@ -61,7 +61,7 @@ func (o *Office) Package(id string) (agent.PackageRow, bool) {
 			return row, true
 		}
 	}
-	return agent.PackageRow{}, false
+	return office.PackageRow{}, false
 }
 
 // SaveAgain is env.Office's.

@@ -21,14 +21,14 @@ import (
 type Office struct {
 	mu       sync.Mutex
 	State    agent.Status
-	Rows     []agent.PackageRow
+	Rows     []office.PackageRow
 	Happened []office.Activity
 	Waiting  []office.Draft
 	Asked    int // how often CheckNow was called
 	Held     int // how many drafts were held
-	Typed    agent.Form
-	Kept     agent.Settings
-	Secret   agent.Secrets
+	Typed    office.Form
+	Kept     office.Settings
+	Secret   office.Secrets
 	Pages    map[string]string       // signer or package id to the address of the page
 	Origins  map[string]office.Draft // package id to the draft it was sent from
 	Pictures map[string]image.Image  // file name to page 1
@@ -40,17 +40,17 @@ type Office struct {
 	watchers map[chan agent.Change]bool
 
 	// OnSend decides how sending ends; nil accepts at once. OnSignIn decides how signing in ends; nil waits for Paste.
-	OnSend      func(ctx context.Context, d agent.Draft, progress func(agent.SendState)) (agent.SendState, error)
+	OnSend      func(ctx context.Context, d office.NewPackage, progress func(office.SendState)) (office.SendState, error)
 	OnSignIn    func(ctx context.Context, o agent.SignInOptions, open func(string) error) error
-	OnConfigure func(agent.Settings, agent.Secrets) error
+	OnConfigure func(office.Settings, office.Secrets) error
 
-	OnHold        func(agent.Draft) error // why a draft is not held; nil holds it
+	OnHold        func(office.NewPackage) error // why a draft is not held; nil holds it
 	OnInspect     func(path string) agent.FileInfo
-	OnTestService func(agent.Settings) error
-	OnTestTunnel  func(agent.Settings, agent.Secrets) (string, error)
-	OnPreviewName func(agent.Settings) (string, error)
+	OnTestService func(office.Settings) error
+	OnTestTunnel  func(office.Settings, office.Secrets) (string, error)
+	OnPreviewName func(office.Settings) (string, error)
 
-	Sent  []agent.Draft
+	Sent  []office.NewPackage
 	Acted []agent.Issue
 	Again []string // packages to be saved again
 
@@ -101,16 +101,16 @@ func (o *Office) Drafts() []office.Draft {
 }
 
 // Settings is env.Office's.
-func (o *Office) Settings() agent.Settings { return read(o, func() agent.Settings { return o.Kept }) }
+func (o *Office) Settings() office.Settings { return read(o, func() office.Settings { return o.Kept }) }
 
 // HasSecrets is env.Office's.
 func (o *Office) HasSecrets() (clientSecret, ngrokToken bool) {
-	s := read(o, func() agent.Secrets { return o.Secret })
+	s := read(o, func() office.Secrets { return o.Secret })
 	return s.ClientSecret != "", s.NgrokAuthtoken != ""
 }
 
 // Configure is env.Office's.
-func (o *Office) Configure(_ context.Context, s agent.Settings, secrets agent.Secrets) error {
+func (o *Office) Configure(_ context.Context, s office.Settings, secrets office.Secrets) error {
 	s = s.Normal()
 	if bad := s.Check(); len(bad) > 0 {
 		return &agent.ConfigError{Fields: bad}
@@ -176,7 +176,7 @@ func (o *Office) SignOut(context.Context) error {
 }
 
 // Send is env.Office's.
-func (o *Office) Send(ctx context.Context, d agent.Draft, progress func(agent.SendState)) (agent.SendState, error) {
+func (o *Office) Send(ctx context.Context, d office.NewPackage, progress func(office.SendState)) (office.SendState, error) {
 	o.Change(agent.OutboxChanged, func(o *Office) {
 		o.Waiting = slices.DeleteFunc(slices.Clone(o.Waiting), func(kept office.Draft) bool { return slices.Contains(d.Replaces, kept.ID) })
 		d.Replaces = slices.DeleteFunc(append([]string(nil), d.Replaces...), func(id string) bool { return strings.HasPrefix(id, "held-") })
@@ -185,24 +185,24 @@ func (o *Office) Send(ctx context.Context, d agent.Draft, progress func(agent.Se
 	if o.OnSend != nil {
 		return o.OnSend(ctx, d, progress)
 	}
-	row := agent.PackageRow{Package: office.Package{ID: "sent-1", Name: d.Name, State: "open", Origin: office.MadeHere,
+	row := office.PackageRow{Package: office.Package{ID: "sent-1", Name: d.Name, State: "open", Origin: office.MadeHere,
 		Sequential: d.Sequential, Signers: d.Signers, Due: d.Due, Created: time.Now(), SignersTotal: len(d.Signers)}}
-	o.Change(agent.PackagesChanged, func(o *Office) { o.Rows = append([]agent.PackageRow{row}, o.Rows...) })
-	return agent.SendState{State: office.DraftSent, PackageID: row.ID}, nil
+	o.Change(agent.PackagesChanged, func(o *Office) { o.Rows = append([]office.PackageRow{row}, o.Rows...) })
+	return office.SendState{State: office.DraftSent, PackageID: row.ID}, nil
 }
 
 // KeepForm is env.Office's.
-func (o *Office) KeepForm(form agent.Form) {
+func (o *Office) KeepForm(form office.Form) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.Typed = form
 }
 
 // Form is env.Office's.
-func (o *Office) Form() agent.Form { return read(o, func() agent.Form { return o.Typed }) }
+func (o *Office) Form() office.Form { return read(o, func() office.Form { return o.Typed }) }
 
 // Hold is env.Office's.
-func (o *Office) Hold(d agent.Draft) (id string, err error) {
+func (o *Office) Hold(d office.NewPackage) (id string, err error) {
 	if o.OnHold != nil {
 		if err := o.OnHold(d); err != nil {
 			return "", err

@@ -28,12 +28,12 @@ var (
 )
 
 // inFolder is a saved file.
-func inFolder(kind agent.FileKind, documentID, name string) agent.File {
-	return agent.File{Path: filepath.FromSlash("/home/office/Documents/Signed/" + name), Kind: kind, DocumentID: documentID, State: office.JobDone}
+func inFolder(kind office.FileKind, documentID, name string) office.File {
+	return office.File{Path: filepath.FromSlash("/home/office/Documents/Signed/" + name), Kind: kind, DocumentID: documentID, State: office.JobDone}
 }
 
 // waitsFor is files of which the last is not saved yet.
-func waitsFor(files []agent.File) []agent.File {
+func waitsFor(files []office.File) []office.File {
 	files = slices.Clone(files)
 	files[len(files)-1].State = office.JobPending
 	return files
@@ -46,10 +46,10 @@ func Empty() *Office {
 }
 
 // Settings are complete settings.
-func Settings() agent.Settings {
-	return agent.Settings{AuthURL: "https://sandbox.example.com", BaseURL: "https://sandbox.example.com/api/v1",
+func Settings() office.Settings {
+	return office.Settings{AuthURL: "https://sandbox.example.com", BaseURL: "https://sandbox.example.com/api/v1",
 		ClientID: "countersign-office", Scopes: []string{"openid", "profile", "offline_access", "organization"},
-		SignatureHeader: "X-Service-Signature", Redirect: agent.RedirectTunnel, Tunnel: agent.TunnelNgrok,
+		SignatureHeader: "X-Service-Signature", Redirect: office.RedirectTunnel, Tunnel: office.TunnelNgrok,
 		NgrokDomain: "office.ngrok.app", SaveTo: filepath.FromSlash("/home/office/Documents/Signed"), NameTemplate: "{package} - {document}"}
 }
 
@@ -61,29 +61,29 @@ func Busy() *Office {
 	o.State.Tunnel = agent.TunnelStatus{Kind: "ngrok", State: "up", URL: "https://office.ngrok.app"}
 	o.State.Packages = agent.PackageCounts{Total: 5, Open: 2, Executed: 2, Saved: 1}
 	o.State.Saves = agent.SaveCounts{Done: 3, Pending: 1}
-	o.Secret = agent.Secrets{ClientSecret: "x"}
-	lease := agent.PackageRow{Package: office.Package{ID: "p1", Name: "Lease Sonnenweg 4", State: "open", Sequential: true,
+	o.Secret = office.Secrets{ClientSecret: "x"}
+	lease := office.PackageRow{Package: office.Package{ID: "p1", Name: "Lease Sonnenweg 4", State: "open", Sequential: true,
 		Created: Now.Add(-75 * time.Hour), Due: Now.AddDate(0, 0, 9), Signers: []office.Signer{jan, ana, bea},
 		Documents: []office.Document{{ID: "d1", Name: "Lease Sonnenweg 4", SignedBy: []string{jan.ID}}, {ID: "d2", Name: "House rules", SignedBy: []string{jan.ID}}},
 		Timeline: []office.Moment{{Time: Now.Add(-75 * time.Hour), What: "sent"}, {Time: Now.Add(-28 * time.Hour), What: "signed", Who: jan.ID, Ref: "d1"},
 			{Time: Now.Add(-28 * time.Hour), What: "signed", Who: jan.ID, Ref: "d2"}},
 		SignersDone: 1, SignersTotal: 3}, Next: []office.Signer{ana}}
-	offer := agent.PackageRow{Package: office.Package{ID: "p2", Name: "Offer 2026-118", State: "open", Created: Now.Add(-time.Hour),
+	offer := office.PackageRow{Package: office.Package{ID: "p2", Name: "Offer 2026-118", State: "open", Created: Now.Add(-time.Hour),
 		Signers: []office.Signer{tom, nova}, Documents: []office.Document{{ID: "d3", Name: "Offer 2026-118"}},
 		SignersTotal: 2}, Next: []office.Signer{tom, nova}}
-	mandate := agent.PackageRow{Package: office.Package{ID: "p3", Name: "Mandate Keller", State: "executed", Created: Now.Add(-49 * time.Hour), Executed: Now.Add(-20 * time.Minute),
+	mandate := office.PackageRow{Package: office.Package{ID: "p3", Name: "Mandate Keller", State: "executed", Created: Now.Add(-49 * time.Hour), Executed: Now.Add(-20 * time.Minute),
 		Signers: []office.Signer{nova, tom}, Documents: []office.Document{{ID: "d4", Name: "Letter of mandate", Executed: true, SignedBy: []string{nova.ID, tom.ID}}},
 		Timeline: []office.Moment{{Time: Now.Add(-49 * time.Hour), What: "sent"}, {Time: Now.Add(-30 * time.Hour), What: "signed", Who: nova.ID, Ref: "d4"},
 			{Time: Now.Add(-20 * time.Minute), What: "signed", Who: tom.ID, Ref: "d4"}, {Time: Now.Add(-20 * time.Minute), What: "executed"},
 			{Time: Now.Add(-19 * time.Minute), What: "saved", Ref: "Mandate Keller - Letter of mandate.pdf"}},
 		SignersDone: 2, SignersTotal: 2}, FilesDone: 2, FilesTotal: 2,
-		Files: []agent.File{inFolder(agent.FileSigned, "d4", "Mandate Keller - Letter of mandate.pdf"), inFolder(agent.FileCertificate, "d4", "Mandate Keller - certificate.pdf")}}
+		Files: []office.File{inFolder(office.FileSigned, "d4", "Mandate Keller - Letter of mandate.pdf"), inFolder(office.FileCertificate, "d4", "Mandate Keller - certificate.pdf")}}
 	saving := mandate
 	saving.ID, saving.Name, saving.FilesDone, saving.Saved = "p4", "Annual accounts 2025", 1, false
 	saving.Files = waitsFor(mandate.Files)
-	withdrawn := agent.PackageRow{Package: office.Package{ID: "p5", Name: "Old offer", State: "rescinded", Created: Now.Add(-400 * 24 * time.Hour),
+	withdrawn := office.PackageRow{Package: office.Package{ID: "p5", Name: "Old offer", State: "rescinded", Created: Now.Add(-400 * 24 * time.Hour),
 		Signers: []office.Signer{tom}, SignersTotal: 1}}
-	o.Rows = []agent.PackageRow{offer, mandate, lease, saving, withdrawn}
+	o.Rows = []office.PackageRow{offer, mandate, lease, saving, withdrawn}
 	o.Happened = []office.Activity{
 		{Time: Now.Add(-19 * time.Minute), Kind: "saved", PackageID: "p3", Text: "Everyone has signed “Mandate Keller”. 2 files saved in Signed."},
 		{Time: Now.Add(-20 * time.Minute), Kind: "event", PackageID: "p3", Text: "Thomas Keller signed “Mandate Keller”."},
@@ -119,7 +119,7 @@ func Wrong() *Office {
 	full.Problem, full.FilesDone, full.Files = "The disk with “Signed” is full. 1 file is waiting and will be saved when there is room.", 1, waitsFor(full.Files)
 	expired := o.Rows[0]
 	expired.State = "expired"
-	o.Rows = []agent.PackageRow{full, expired, o.Rows[2]}
+	o.Rows = []office.PackageRow{full, expired, o.Rows[2]}
 	o.Waiting = []office.Draft{{ID: "x", Name: "Offer 2026-119", State: office.DraftUnknown, Created: Now.Add(-2 * time.Hour), Signers: []office.Signer{tom},
 		Files: []office.DraftFile{{Name: "Offer 2026-119.pdf", Path: filepath.FromSlash("/home/office/Documents/Offer 2026-119.pdf")}}},
 		{ID: "y", Name: "Letter", State: office.DraftFailed, Created: Now.Add(-5 * time.Hour), Signers: []office.Signer{ana}, Problem: "“Offer.pdf” is protected by a password. Remove the protection and add it again."}}
@@ -140,8 +140,8 @@ func World() *Office {
 	for i := range 12 {
 		many.Signers = append(many.Signers, signer(fmt.Sprintf("owner%d", i), "Owner", fmt.Sprint(i)))
 	}
-	nameless := agent.PackageRow{Package: office.Package{ID: "w3", State: "open", Origin: office.MadeElsewhere, Created: Now.Add(-time.Minute)}}
-	o.Rows = append([]agent.PackageRow{long, many, nameless}, o.Rows...)
+	nameless := office.PackageRow{Package: office.Package{ID: "w3", State: "open", Origin: office.MadeElsewhere, Created: Now.Add(-time.Minute)}}
+	o.Rows = append([]office.PackageRow{long, many, nameless}, o.Rows...)
 	o.State.Account.Email = "a.very.long.account.name@subdomain.of.a.long.company.example.com"
 	return o
 }

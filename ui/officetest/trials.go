@@ -5,10 +5,11 @@ import (
 	"strings"
 
 	"countersign/internal/agent"
+	"countersign/internal/office"
 )
 
 // TestService is env.Office's; OnTestService decides, nil is content.
-func (o *Office) TestService(_ context.Context, s agent.Settings) error {
+func (o *Office) TestService(_ context.Context, s office.Settings) error {
 	if o.OnTestService != nil {
 		return o.OnTestService(s)
 	}
@@ -16,7 +17,7 @@ func (o *Office) TestService(_ context.Context, s agent.Settings) error {
 }
 
 // TestTunnel is env.Office's; OnTestTunnel decides, nil is content.
-func (o *Office) TestTunnel(_ context.Context, s agent.Settings, secrets agent.Secrets) (string, error) {
+func (o *Office) TestTunnel(_ context.Context, s office.Settings, secrets office.Secrets) (string, error) {
 	if o.OnTestTunnel != nil {
 		return o.OnTestTunnel(s, secrets)
 	}
@@ -24,7 +25,7 @@ func (o *Office) TestTunnel(_ context.Context, s agent.Settings, secrets agent.S
 }
 
 // PreviewName is env.Office's; OnPreviewName decides, nil fills in the lease.
-func (o *Office) PreviewName(s agent.Settings) (string, error) {
+func (o *Office) PreviewName(s office.Settings) (string, error) {
 	if o.OnPreviewName != nil {
 		return o.OnPreviewName(s)
 	}

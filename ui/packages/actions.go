@@ -8,7 +8,7 @@ import (
 	"fyne.io/fyne/v2/theme"
 	"fyne.io/fyne/v2/widget"
 
-	"countersign/internal/agent"
+	"countersign/internal/office"
 	"countersign/ui/async"
 	"countersign/ui/env"
 	"countersign/ui/i18n"
@@ -96,7 +96,7 @@ func (s *Screen) openEditor(id string, done func()) {
 		})
 }
 
-func (s *Screen) saveAgain(row agent.PackageRow) {
+func (s *Screen) saveAgain(row office.PackageRow) {
 	async.Then(s.env.Work, func(context.Context) (struct{}, error) { return struct{}{}, s.env.Office.SaveAgain(row.ID) },
 		func(_ struct{}, err error) {
 			if err != nil {
@@ -115,6 +115,6 @@ func (s *Screen) sendAgain(p paper) {
 	for i, f := range d.Files {
 		files[i] = f.Path
 	}
-	s.env.Go.SendLike(agent.Draft{Name: d.Name, Message: d.Message, Files: files, Signers: d.Signers,
+	s.env.Go.SendLike(office.NewPackage{Name: d.Name, Message: d.Message, Files: files, Signers: d.Signers,
 		Sequential: d.Sequential, ExternalData: d.ExternalData})
 }

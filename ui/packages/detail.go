@@ -10,7 +10,6 @@ import (
 	fynetheme "fyne.io/fyne/v2/theme"
 	"fyne.io/fyne/v2/widget"
 
-	"countersign/internal/agent"
 	"countersign/internal/office"
 	"countersign/ui/i18n"
 	"countersign/ui/theme"
@@ -83,7 +82,7 @@ func (s *Screen) scrolled() (fyne.Position, bool) {
 	return scroll.Offset, true
 }
 
-func isOpen(row agent.PackageRow) bool { return i18n.StandingOf(row) == i18n.Open }
+func isOpen(row office.PackageRow) bool { return i18n.StandingOf(row) == i18n.Open }
 
 func (s *Screen) headOf(p paper) fyne.CanvasObject {
 	row, standing := p.row, i18n.StandingOf(p.row)
@@ -119,7 +118,7 @@ func warning(text string) fyne.CanvasObject {
 	return widgets.On(theme.Wash, widgets.PadHV(12, 0, container.NewBorder(nil, nil, widgets.Centre(widget.NewIcon(theme.MarkProblem.Resource())), nil, label)))
 }
 
-func (s *Screen) signersOf(row agent.PackageRow) fyne.CanvasObject {
+func (s *Screen) signersOf(row office.PackageRow) fyne.CanvasObject {
 	title := lang.L("Signers")
 	if progress := i18n.Progress(row.SignersDone, row.SignersTotal); progress != "" {
 		title += "  ·  " + progress
@@ -161,7 +160,7 @@ func (s *Screen) pageOf(who, address string) fyne.CanvasObject {
 	return widgets.Stack(0, open, link)
 }
 
-func (s *Screen) timelineOf(row agent.PackageRow) fyne.CanvasObject {
+func (s *Screen) timelineOf(row office.PackageRow) fyne.CanvasObject {
 	list := widgets.Stack(6)
 	for _, m := range slices.Backward(row.Timeline) {
 		when := widgets.NewCaption(i18n.Clock(s.env.Now(), m.Time))

@@ -8,7 +8,6 @@ import (
 	fynetheme "fyne.io/fyne/v2/theme"
 	"fyne.io/fyne/v2/widget"
 
-	"countersign/internal/agent"
 	"countersign/internal/office"
 	"countersign/ui/i18n"
 	"countersign/ui/theme"
@@ -27,7 +26,7 @@ type leaf struct {
 func (p paper) leaves() (list []leaf) {
 	filed := map[string]bool{} // documents of which the signed file is saved or planned
 	for _, f := range p.row.Files {
-		if f.Kind == agent.FileSigned {
+		if f.Kind == office.FileSigned {
 			filed[f.DocumentID] = true
 		}
 		list = append(list, p.file(f))
@@ -42,11 +41,11 @@ func (p paper) leaves() (list []leaf) {
 }
 
 // file is the line of a file in the folder, or on its way there.
-func (p paper) file(f agent.File) leaf {
+func (p paper) file(f office.File) leaf {
 	folder := i18n.V{"Folder": filepath.Base(filepath.Dir(f.Path))}
 	l := leaf{name: filepath.Base(f.Path), mark: theme.MarkSaved, path: f.Path}
-	kind := map[agent.FileKind]string{agent.FileSigned: lang.L("Signed document"), agent.FileCertificate: lang.L("Certificate"),
-		agent.FileMaster: lang.L("Master file")}[f.Kind]
+	kind := map[office.FileKind]string{office.FileSigned: lang.L("Signed document"), office.FileCertificate: lang.L("Certificate"),
+		office.FileMaster: lang.L("Master file")}[f.Kind]
 	where := lang.L("saved in {{.Folder}}", folder)
 	switch {
 	case p.missing[f.Path]:

@@ -6,14 +6,13 @@ import (
 	"path/filepath"
 	"strings"
 
-	"countersign/internal/agent"
 	"countersign/internal/office"
 	"countersign/ui/async"
 )
 
 // paper is all that is known about the chosen package, read beside the window's goroutine.
 type paper struct {
-	row       agent.PackageRow
+	row       office.PackageRow
 	known     bool
 	draft     office.Draft    // what it was sent from
 	sentHere  bool            // draft is known
@@ -85,7 +84,7 @@ func (s *Screen) paperOf(id string) (p paper) {
 }
 
 // saved are the files that are in the folder, the signed documents first.
-func (p paper) saved() (files []agent.File) {
+func (p paper) saved() (files []office.File) {
 	for _, f := range p.row.Files {
 		if f.State == office.JobDone && !p.missing[f.Path] {
 			files = append(files, f)
@@ -96,7 +95,7 @@ func (p paper) saved() (files []agent.File) {
 
 // signed is the signed document that "Open signed document" opens, empty when none is saved.
 func (p paper) signed() (path string) {
-	if saved := p.saved(); len(saved) > 0 && saved[0].Kind == agent.FileSigned {
+	if saved := p.saved(); len(saved) > 0 && saved[0].Kind == office.FileSigned {
 		return saved[0].Path
 	}
 	return ""
@@ -154,7 +153,7 @@ func (s *Screen) fetch(p paper) {
 	}
 }
 
-func (s *Screen) fetchLinks(left context.Context, row agent.PackageRow, key string) {
+func (s *Screen) fetchLinks(left context.Context, row office.PackageRow, key string) {
 	async.Then(s.env.Work, func(ctx context.Context) (links, error) {
 		ctx, stop := either(ctx, left)
 		defer stop()

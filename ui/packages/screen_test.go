@@ -26,7 +26,7 @@ import (
 // many is an office with n open packages.
 func many(n int) *officetest.Office {
 	o := officetest.Busy()
-	o.Rows = make([]agent.PackageRow, n)
+	o.Rows = make([]office.PackageRow, n)
 	for i := range o.Rows {
 		o.Rows[i].Package = office.Package{ID: fmt.Sprint("n", i), Name: fmt.Sprintf("Package %d", i), State: "open", Created: officetest.Now.Add(-time.Duration(i) * time.Hour)}
 	}
@@ -59,7 +59,7 @@ func TestAReloadMovesNeitherTheChoiceNorTheView(t *testing.T) {
 func TestAtTheTopTheNewestIsSeen(t *testing.T) {
 	b := newBench(t, many(200))
 	b.Office.Change(agent.PackagesChanged, func(o *officetest.Office) {
-		o.Rows = append([]agent.PackageRow{{Package: office.Package{ID: "new", State: "open"}}}, o.Rows...)
+		o.Rows = append([]office.PackageRow{{Package: office.Package{ID: "new", State: "open"}}}, o.Rows...)
 	})
 	b.Reload()
 	if top, hidden := b.screen.list.Top(); top != 0 || hidden != 0 || b.screen.chosen != "n0" {
@@ -88,8 +88,8 @@ func TestAPackageCanBeShownBeforeItIsListed(t *testing.T) {
 	b.screen.search.SetText("offer")
 	b.screen.Show("late")
 	b.Settle()
-	late := agent.PackageRow{Package: office.Package{ID: "late", Name: "Late", State: "executed"}}
-	b.Office.Change(agent.PackagesChanged, func(o *officetest.Office) { o.Rows = append([]agent.PackageRow{late}, o.Rows...) })
+	late := office.PackageRow{Package: office.Package{ID: "late", Name: "Late", State: "executed"}}
+	b.Office.Change(agent.PackagesChanged, func(o *officetest.Office) { o.Rows = append([]office.PackageRow{late}, o.Rows...) })
 	b.Reload()
 	if b.screen.paper.row.ID != "late" || b.screen.tabs.Chosen() != tabAll || b.screen.list.At() != 0 {
 		t.Errorf("shown %q in tab %d, row %d", b.screen.paper.row.ID, b.screen.tabs.Chosen(), b.screen.list.At())
@@ -120,7 +120,7 @@ func (c *counting) Lines() []office.PackageLine {
 	return c.Office.Lines()
 }
 
-func (c *counting) Package(id string) (agent.PackageRow, bool) {
+func (c *counting) Package(id string) (office.PackageRow, bool) {
 	c.read++
 	return c.Office.Package(id)
 }

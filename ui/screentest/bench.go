@@ -5,7 +5,7 @@ import (
 
 	"fyne.io/fyne/v2"
 
-	"countersign/internal/agent"
+	"countersign/internal/office"
 	"countersign/ui/async"
 	"countersign/ui/env"
 	"countersign/ui/officetest"
@@ -17,11 +17,11 @@ type Bench struct {
 	Env    *env.Env
 	Window fyne.Window
 
-	Notices, Copied []string      // what was said and copied
-	Went            []string      // the ways that were taken
-	Like            []agent.Draft // what SendLike was to begin with
-	Deeds           []env.Deed    // what waits to be done
-	Patient         bool          // lets deeds wait; else they are done at once
+	Notices, Copied []string            // what was said and copied
+	Went            []string            // the ways that were taken
+	Like            []office.NewPackage // what SendLike was to begin with
+	Deeds           []env.Deed          // what waits to be done
+	Patient         bool                // lets deeds wait; else they are done at once
 
 	open Screen
 }

@@ -69,7 +69,7 @@ func (w ways) Act(i agent.Issue, done func()) {
 	}
 }
 
-func (w ways) SendLike(d agent.Draft) {
+func (w ways) SendLike(d office.NewPackage) {
 	w.went("send like")
 	w.b.Like = append(w.b.Like, d)
 }

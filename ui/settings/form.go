@@ -8,7 +8,7 @@ import (
 	"fyne.io/fyne/v2/lang"
 	"fyne.io/fyne/v2/theme"
 
-	"countersign/internal/agent"
+	"countersign/internal/office"
 	"countersign/ui/i18n"
 	"countersign/ui/widgets"
 )
@@ -71,23 +71,23 @@ func (f *form) add(k *setting, typed *widgets.Entry) *setting {
 func (f *form) documents(pickFolder func()) {
 	f.folder, f.template = widgets.NewEntry(""), widgets.NewEntry("")
 	choose := widgets.NewButtonWithIcon(lang.L("Choose…"), theme.FolderOpenIcon(), pickFolder)
-	f.text(agent.FieldSaveTo, "", "", f.folder, func(s *agent.Settings) *string { return &s.SaveTo }).field =
+	f.text(office.FieldSaveTo, "", "", f.folder, func(s *office.Settings) *string { return &s.SaveTo }).field =
 		widgets.NewField(lang.L("Folder"), widgets.Across(nil, f.folder, choose), lang.L("It is made if it is not there."))
-	f.text(agent.FieldTemplate, lang.L("File name pattern"), "",
-		f.template, func(s *agent.Settings) *string { return &s.NameTemplate })
+	f.text(office.FieldTemplate, lang.L("File name pattern"), "",
+		f.template, func(s *office.Settings) *string { return &s.NameTemplate })
 	f.shapes = newChoice(
 		[]string{"{package} - {document}", "{package}/{document}", "{month}/{package} - {document}", "{year}/{month}/{package} - {document}",
 			"{date} {package} - {document}", "{reference} {package} - {document}"},
 		[]string{lang.L("All in one folder"), lang.L("A folder per package"), lang.L("A folder per month"), lang.L("A folder per year and month"),
 			lang.L("All in one folder, by date"), lang.L("All in one folder, by reference")}, func() { f.shape() })
 	f.shapes.PlaceHolder = lang.L("Custom pattern")
-	f.flag("beside_original", lang.L("Save signed copies next to the originals sent from this computer"), func(s *agent.Settings) *bool { return &s.BesideOriginal })
-	f.flag("save_cac", lang.L("Also save the certificate of each document"), func(s *agent.Settings) *bool { return &s.SaveCAC })
-	f.flag("save_masterfile", lang.L("Also save the master file of each package"), func(s *agent.Settings) *bool { return &s.SaveMaster })
+	f.flag("beside_original", lang.L("Save signed copies next to the originals sent from this computer"), func(s *office.Settings) *bool { return &s.BesideOriginal })
+	f.flag("save_cac", lang.L("Also save the certificate of each document"), func(s *office.Settings) *bool { return &s.SaveCAC })
+	f.flag("save_masterfile", lang.L("Also save the master file of each package"), func(s *office.Settings) *bool { return &s.SaveMaster })
 }
 
 // flag makes a check box of a setting that is on or off.
-func (f *form) flag(key, name string, at func(*agent.Settings) *bool) *setting {
+func (f *form) flag(key, name string, at func(*office.Settings) *bool) *setting {
 	var k *setting
 	k = f.check(key, widgets.NewCheck(name, func(bool) { f.chosen(k) }), at)
 	return k
@@ -97,44 +97,44 @@ func (f *form) flag(key, name string, at func(*agent.Settings) *bool) *setting {
 func (f *form) shape() {
 	if v := f.shapes.value(); v != "" && v != typed(f.template) {
 		f.template.SetText(v)
-		f.chosen(f.by[agent.FieldTemplate])
+		f.chosen(f.by[office.FieldTemplate])
 	}
 }
 
 func (f *form) notices() {
 	var k *setting
-	c := newChoice([]string{string(agent.NotifyEach), string(agent.NotifyExecuted), string(agent.NotifyNone)},
+	c := newChoice([]string{string(office.NotifyEach), string(office.NotifyExecuted), string(office.NotifyNone)},
 		[]string{lang.L("Each signature and fully signed packages"), lang.L("Fully signed packages only"), lang.L("Nothing")}, func() { f.chosen(k) })
-	k = f.pick(agent.FieldNotify, lang.L("Notify me about"), "", c,
-		func(s agent.Settings) string {
+	k = f.pick(office.FieldNotify, lang.L("Notify me about"), "", c,
+		func(s office.Settings) string {
 			if s.Notify == "" {
-				return string(agent.NotifyEach)
+				return string(office.NotifyEach)
 			}
 			return string(s.Notify)
 		},
-		func(s *agent.Settings, v string) { s.Notify = agent.NotifyKind(v) })
-	f.text(agent.FieldQuietFrom, lang.L("Quiet from"), lang.L("No notifications between these times. Leave both empty to be notified at any time."), widgets.NewEntry("22:00"),
-		func(s *agent.Settings) *string { return &s.QuietFrom })
-	f.text(agent.FieldQuietTo, lang.L("Quiet until"), "", widgets.NewEntry("07:00"), func(s *agent.Settings) *string { return &s.QuietTo })
+		func(s *office.Settings, v string) { s.Notify = office.NotifyKind(v) })
+	f.text(office.FieldQuietFrom, lang.L("Quiet from"), lang.L("No notifications between these times. Leave both empty to be notified at any time."), widgets.NewEntry("22:00"),
+		func(s *office.Settings) *string { return &s.QuietFrom })
+	f.text(office.FieldQuietTo, lang.L("Quiet until"), "", widgets.NewEntry("07:00"), func(s *office.Settings) *string { return &s.QuietTo })
 }
 
 func (f *form) program() {
 	var look, tongue *setting
 	themes := newChoice([]string{"", "light", "dark"}, []string{lang.L("Same as the system"), lang.L("Light"), lang.L("Dark")}, func() { f.chosen(look) })
 	look = f.pick("theme", lang.L("Theme"), "", themes,
-		func(s agent.Settings) string { return s.Theme }, func(s *agent.Settings, v string) { s.Theme = v })
+		func(s office.Settings) string { return s.Theme }, func(s *office.Settings, v string) { s.Theme = v })
 	codes, names := []string{""}, []string{lang.L("Same as the system")}
 	for _, code := range i18n.Languages() {
 		codes, names = append(codes, code), append(names, i18n.LanguageName(code))
 	}
 	languages := newChoice(codes, names, func() { f.chosen(tongue) })
 	tongue = f.pick("language", lang.L("Language"), "", languages,
-		func(s agent.Settings) string { return s.Language }, func(s *agent.Settings, v string) { s.Language = v })
-	days := widgets.NewEntry(strconv.Itoa(agent.KeepEventsDays))
-	k := f.text(agent.FieldKeepEvents, lang.L("Days to keep the contents of events"), lang.L("Packages and what was saved stay in the list."),
-		days, func(s *agent.Settings) *string { return new(string) })
-	k.read = func(s agent.Settings) string { return strconv.Itoa(cmp.Or(s.KeepEvents, agent.KeepEventsDays)) }
-	k.write = func(s *agent.Settings, v string) {
+		func(s office.Settings) string { return s.Language }, func(s *office.Settings, v string) { s.Language = v })
+	days := widgets.NewEntry(strconv.Itoa(office.KeepEventsDays))
+	k := f.text(office.FieldKeepEvents, lang.L("Days to keep the contents of events"), lang.L("Packages and what was saved stay in the list."),
+		days, func(s *office.Settings) *string { return new(string) })
+	k.read = func(s office.Settings) string { return strconv.Itoa(cmp.Or(s.KeepEvents, office.KeepEventsDays)) }
+	k.write = func(s *office.Settings, v string) {
 		var err error
 		if s.KeepEvents, err = strconv.Atoi(v); err != nil || s.KeepEvents == 0 {
 			s.KeepEvents = -1 // 0 would mean the default
@@ -143,18 +143,18 @@ func (f *form) program() {
 }
 
 func (f *form) service() {
-	plain := func(key, name, placeholder, hint string, at func(*agent.Settings) *string) {
+	plain := func(key, name, placeholder, hint string, at func(*office.Settings) *string) {
 		f.text(key, name, hint, widgets.NewEntry(placeholder), at)
 	}
-	plain(agent.FieldAuthURL, lang.L("Sign-in address"), "https://sign.example.com", "", func(s *agent.Settings) *string { return &s.AuthURL })
-	plain(agent.FieldBaseURL, lang.L("Service address"), "https://sign.example.com/api/v1", "", func(s *agent.Settings) *string { return &s.BaseURL })
-	plain(agent.FieldClientID, lang.L("Client id"), "", "", func(s *agent.Settings) *string { return &s.ClientID })
-	plain(agent.FieldHeader, lang.L("Event signature header"), "X-Service-Signature", "", func(s *agent.Settings) *string { return &s.SignatureHeader })
+	plain(office.FieldAuthURL, lang.L("Sign-in address"), "https://sign.example.com", "", func(s *office.Settings) *string { return &s.AuthURL })
+	plain(office.FieldBaseURL, lang.L("Service address"), "https://sign.example.com/api/v1", "", func(s *office.Settings) *string { return &s.BaseURL })
+	plain(office.FieldClientID, lang.L("Client id"), "", "", func(s *office.Settings) *string { return &s.ClientID })
+	plain(office.FieldHeader, lang.L("Event signature header"), "X-Service-Signature", "", func(s *office.Settings) *string { return &s.SignatureHeader })
 	scopes := widgets.NewEntry("openid profile offline_access organization")
-	k := f.text(agent.FieldScopes, lang.L("Scopes"), "", scopes, func(s *agent.Settings) *string { return new(string) })
+	k := f.text(office.FieldScopes, lang.L("Scopes"), "", scopes, func(s *office.Settings) *string { return new(string) })
 	k.get = func() string { return strings.Join(strings.Fields(scopes.Text), " ") }
-	k.read = func(s agent.Settings) string { return strings.Join(s.Scopes, " ") }
-	k.write = func(s *agent.Settings, v string) { s.Scopes = strings.Fields(v) }
+	k.read = func(s office.Settings) string { return strings.Join(s.Scopes, " ") }
+	k.write = func(s *office.Settings, v string) { s.Scopes = strings.Fields(v) }
 	f.clientSecret, f.ngrokToken = widgets.NewSecret(), widgets.NewSecret()
 	f.clientField = widgets.NewField(lang.L("Client secret"), f.clientSecret, "")
 	f.ngrokField = widgets.NewField(lang.L("ngrok authtoken"), f.ngrokToken, "")
@@ -163,27 +163,27 @@ func (f *form) service() {
 		e.OnChanged = func(string) { f.changed(nil) }
 	}
 	f.redirect = newChoice(
-		[]string{string(agent.RedirectTunnel), string(agent.RedirectLocalhost), string(agent.RedirectLoopback), string(agent.RedirectPaste)},
+		[]string{string(office.RedirectTunnel), string(office.RedirectLocalhost), string(office.RedirectLoopback), string(office.RedirectPaste)},
 		[]string{lang.L("Through the office's public address"), lang.L("To this computer, https://localhost"),
-			lang.L("To this computer, http://127.0.0.1"), lang.L("By copy and paste")}, func() { f.chosen(f.by[agent.FieldRedirect]) })
-	f.pick(agent.FieldRedirect, lang.L("How the browser returns to Countersign"), "", f.redirect,
-		func(s agent.Settings) string { return string(s.Redirect) }, func(s *agent.Settings, v string) { s.Redirect = agent.RedirectKind(v) })
-	plain(agent.FieldRedirectURI, lang.L("Registered return address"), lang.L("as it follows from the choice above"), "", func(s *agent.Settings) *string { return &s.RedirectURI })
+			lang.L("To this computer, http://127.0.0.1"), lang.L("By copy and paste")}, func() { f.chosen(f.by[office.FieldRedirect]) })
+	f.pick(office.FieldRedirect, lang.L("How the browser returns to Countersign"), "", f.redirect,
+		func(s office.Settings) string { return string(s.Redirect) }, func(s *office.Settings, v string) { s.Redirect = office.RedirectKind(v) })
+	plain(office.FieldRedirectURI, lang.L("Registered return address"), lang.L("as it follows from the choice above"), "", func(s *office.Settings) *string { return &s.RedirectURI })
 	f.tunnel = newChoice(
-		[]string{string(agent.TunnelNgrok), string(agent.TunnelExternal), string(agent.TunnelNone), string(agent.TunnelLoopback)},
+		[]string{string(office.TunnelNgrok), string(office.TunnelExternal), string(office.TunnelNone), string(office.TunnelLoopback)},
 		[]string{lang.L("An ngrok address"), lang.L("Your office's web server (reverse proxy)"), lang.L("No public address"), lang.L("This computer only (demo)")},
-		func() { f.chosen(f.by[agent.FieldTunnel]) })
-	f.pick(agent.FieldTunnel, lang.L("How the service reaches this computer"), "", f.tunnel,
-		func(s agent.Settings) string { return string(s.Tunnel) }, func(s *agent.Settings, v string) { s.Tunnel = agent.TunnelKind(v) })
-	plain(agent.FieldNgrokDomain, lang.L("ngrok domain"), "office.ngrok.app", lang.L("Leave empty to use your ngrok account's own domain."), func(s *agent.Settings) *string { return &s.NgrokDomain })
-	plain(agent.FieldNgrokConnect, lang.L("Other ngrok server (optional)"), "", "", func(s *agent.Settings) *string { return &s.NgrokConnectURL })
-	plain(agent.FieldNgrokCA, lang.L("Its certificate file (optional)"), "", "", func(s *agent.Settings) *string { return &s.NgrokCA })
-	plain(agent.FieldPublicURL, lang.L("Public address"), "https://sign.office.example", "", func(s *agent.Settings) *string { return &s.PublicURL })
-	plain(agent.FieldListen, lang.L("Where the proxy sends to"), "127.0.0.1:8080", "", func(s *agent.Settings) *string { return &s.Listen })
+		func() { f.chosen(f.by[office.FieldTunnel]) })
+	f.pick(office.FieldTunnel, lang.L("How the service reaches this computer"), "", f.tunnel,
+		func(s office.Settings) string { return string(s.Tunnel) }, func(s *office.Settings, v string) { s.Tunnel = office.TunnelKind(v) })
+	plain(office.FieldNgrokDomain, lang.L("ngrok domain"), "office.ngrok.app", lang.L("Leave empty to use your ngrok account's own domain."), func(s *office.Settings) *string { return &s.NgrokDomain })
+	plain(office.FieldNgrokConnect, lang.L("Other ngrok server (optional)"), "", "", func(s *office.Settings) *string { return &s.NgrokConnectURL })
+	plain(office.FieldNgrokCA, lang.L("Its certificate file (optional)"), "", "", func(s *office.Settings) *string { return &s.NgrokCA })
+	plain(office.FieldPublicURL, lang.L("Public address"), "https://sign.office.example", "", func(s *office.Settings) *string { return &s.PublicURL })
+	plain(office.FieldListen, lang.L("Where the proxy sends to"), "127.0.0.1:8080", "", func(s *office.Settings) *string { return &s.Listen })
 }
 
 // show shows settings; before are those that were shown last. What was changed since stays as it was typed.
-func (f *form) show(now, before agent.Settings, all bool) {
+func (f *form) show(now, before office.Settings, all bool) {
 	f.filling = true
 	defer func() { f.filling = false }()
 	for _, k := range f.all {
@@ -196,7 +196,7 @@ func (f *form) show(now, before agent.Settings, all bool) {
 }
 
 // tidy shows what is right the way it is kept: without spaces around it, for example.
-func (f *form) tidy(normal agent.Settings, wrong map[string]string) {
+func (f *form) tidy(normal office.Settings, wrong map[string]string) {
 	f.filling = true
 	defer func() { f.filling = false }()
 	for _, k := range f.all {
@@ -207,7 +207,7 @@ func (f *form) tidy(normal agent.Settings, wrong map[string]string) {
 }
 
 // settings is what is shown. kept supplies what the form has no input for.
-func (f *form) settings(kept agent.Settings) agent.Settings {
+func (f *form) settings(kept office.Settings) office.Settings {
 	s := kept
 	for _, k := range f.all {
 		if k.differs(kept) {
@@ -217,8 +217,8 @@ func (f *form) settings(kept agent.Settings) agent.Settings {
 	return s
 }
 
-func (f *form) secrets() agent.Secrets {
-	return agent.Secrets{ClientSecret: typed(f.clientSecret), NgrokAuthtoken: typed(f.ngrokToken)}
+func (f *form) secrets() office.Secrets {
+	return office.Secrets{ClientSecret: typed(f.clientSecret), NgrokAuthtoken: typed(f.ngrokToken)}
 }
 
 func (f *form) clearSecrets() {

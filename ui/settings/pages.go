@@ -6,7 +6,7 @@ import (
 	"fyne.io/fyne/v2/lang"
 	"fyne.io/fyne/v2/widget"
 
-	"countersign/internal/agent"
+	"countersign/internal/office"
 	"countersign/ui/theme"
 	"countersign/ui/widgets"
 )
@@ -59,8 +59,8 @@ func part(title string, objects ...fyne.CanvasObject) fyne.CanvasObject {
 func (s *Screen) documents() fyne.CanvasObject {
 	at := func(key string) fyne.CanvasObject { return s.place(key, tabDocuments) }
 	return page(
-		part(lang.L("Where signed documents go"), at(agent.FieldSaveTo), at("beside_original")),
-		part(lang.L("File names"), widgets.Halves(widgets.NewField(lang.L("Ready-made names"), widgets.Outlined(s.form.shapes.Select), ""), at(agent.FieldTemplate)),
+		part(lang.L("Where signed documents go"), at(office.FieldSaveTo), at("beside_original")),
+		part(lang.L("File names"), widgets.Halves(widgets.NewField(lang.L("Ready-made names"), widgets.Outlined(s.form.shapes.Select), ""), at(office.FieldTemplate)),
 			widgets.NewProse(lang.L("You can use {date} {month} {year} {package} {document} {signer} {reference} {kind}. What stands before a / is a folder.")),
 			s.preview.content),
 		part(lang.L("What is saved"), widgets.Stack(0, at("save_cac"), at("save_masterfile"))))
@@ -68,14 +68,14 @@ func (s *Screen) documents() fyne.CanvasObject {
 
 func (s *Screen) notices() fyne.CanvasObject {
 	at := func(key string) fyne.CanvasObject { return s.place(key, tabNotices) }
-	return page(part(lang.L("Notifications"), at(agent.FieldNotify), widgets.Halves(at(agent.FieldQuietFrom), at(agent.FieldQuietTo)),
+	return page(part(lang.L("Notifications"), at(office.FieldNotify), widgets.Halves(at(office.FieldQuietFrom), at(office.FieldQuietTo)),
 		widgets.NewProse(lang.L("What happens is always in Activity, whether it was told or not."))))
 }
 
 func (s *Screen) program() fyne.CanvasObject {
 	at := func(key string) fyne.CanvasObject { return s.place(key, tabProgram) }
 	parts := []fyne.CanvasObject{part(lang.L("Look and language"), widgets.Halves(at("theme"), at("language"))),
-		part(lang.L("Storage"), at(agent.FieldKeepEvents))}
+		part(lang.L("Storage"), at(office.FieldKeepEvents))}
 	if s.env.Autostart != nil {
 		parts = append(parts, part(lang.L("Startup"), s.starter.content))
 	}
@@ -86,22 +86,22 @@ func (s *Screen) service() fyne.CanvasObject {
 	at := func(key string) fyne.CanvasObject { return s.place(key, tabService) }
 	two := func(a, b fyne.CanvasObject) fyne.CanvasObject { return widgets.Halves(a, b) }
 	t := s.tests
-	t.ngrok = widgets.Stack(12, two(at(agent.FieldNgrokDomain), s.form.ngrokField), two(at(agent.FieldNgrokConnect), at(agent.FieldNgrokCA)))
-	t.external = widgets.Stack(12, two(at(agent.FieldPublicURL), at(agent.FieldListen)))
+	t.ngrok = widgets.Stack(12, two(at(office.FieldNgrokDomain), s.form.ngrokField), two(at(office.FieldNgrokConnect), at(office.FieldNgrokCA)))
+	t.external = widgets.Stack(12, two(at(office.FieldPublicURL), at(office.FieldListen)))
 	t.none = widgets.Stack(0, widgets.NewProse(lang.L("Signatures show up a little later. Countersign checks for them regularly.")))
 	return page(
 		part(lang.L("Account"), s.account.content),
-		part(lang.L("Signing service"), two(at(agent.FieldAuthURL), at(agent.FieldBaseURL)), two(at(agent.FieldClientID), s.form.clientField),
-			two(at(agent.FieldScopes), at(agent.FieldHeader)), t.service.content),
-		part(lang.L("Public address"), at(agent.FieldTunnel), t.ngrok, t.external, t.none, t.tunnel.content),
-		part(lang.L("Signing in"), two(at(agent.FieldRedirect), at(agent.FieldRedirectURI)), t.back))
+		part(lang.L("Signing service"), two(at(office.FieldAuthURL), at(office.FieldBaseURL)), two(at(office.FieldClientID), s.form.clientField),
+			two(at(office.FieldScopes), at(office.FieldHeader)), t.service.content),
+		part(lang.L("Public address"), at(office.FieldTunnel), t.ngrok, t.external, t.none, t.tunnel.content),
+		part(lang.L("Signing in"), two(at(office.FieldRedirect), at(office.FieldRedirectURI)), t.back))
 }
 
 // adapt shows the inputs that go with the chosen kind of address, and the ready-made name that fits.
 func (s *Screen) adapt() {
-	kind := agent.TunnelKind(s.form.tunnel.value())
-	for part, shown := range map[*fyne.Container]bool{s.tests.ngrok: kind == agent.TunnelNgrok,
-		s.tests.external: kind == agent.TunnelExternal, s.tests.none: kind == agent.TunnelNone} {
+	kind := office.TunnelKind(s.form.tunnel.value())
+	for part, shown := range map[*fyne.Container]bool{s.tests.ngrok: kind == office.TunnelNgrok,
+		s.tests.external: kind == office.TunnelExternal, s.tests.none: kind == office.TunnelNone} {
 		part.Hidden = !shown
 	}
 	s.form.shapes.show(typed(s.form.template))

@@ -8,7 +8,7 @@ import (
 	"fyne.io/fyne/v2/lang"
 	"fyne.io/fyne/v2/widget"
 
-	"countersign/internal/agent"
+	"countersign/internal/office"
 	"countersign/ui/async"
 	"countersign/ui/i18n"
 	"countersign/ui/theme"
@@ -21,7 +21,7 @@ type preview struct {
 	screen  *Screen
 	content fyne.CanvasObject
 	line    *widgets.Line
-	asked   agent.Settings
+	asked   office.Settings
 	turn    int // of the question asked last; answers to earlier ones are dropped
 }
 
@@ -51,8 +51,8 @@ func (p *preview) ask() {
 		})
 }
 
-func (p *preview) show(settings agent.Settings, name string, err error) {
-	field := p.screen.form.by[agent.FieldTemplate].field
+func (p *preview) show(settings office.Settings, name string, err error) {
+	field := p.screen.form.by[office.FieldTemplate].field
 	p.mark.Hidden = err != nil
 	p.content.Refresh()
 	if err != nil {

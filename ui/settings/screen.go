@@ -13,6 +13,7 @@ import (
 	"fyne.io/fyne/v2/lang"
 
 	"countersign/internal/agent"
+	"countersign/internal/office"
 	"countersign/ui/async"
 	"countersign/ui/browse"
 	"countersign/ui/env"
@@ -31,8 +32,8 @@ type Screen struct {
 	scroll  *container.Scroll
 	tabs    *widgets.Tabs
 
-	kept          agent.Settings // as the office last gave them
-	loaded        bool           // the office has given them at least once
+	kept          office.Settings // as the office last gave them
+	loaded        bool            // the office has given them at least once
 	saving, again bool
 
 	preview *preview
@@ -71,7 +72,7 @@ func (s *Screen) Reload() { s.reader.Ask() }
 
 // news is what Reload reads.
 type news struct {
-	settings      agent.Settings
+	settings      office.Settings
 	status        agent.Status
 	client, ngrok bool
 	autostart     bool
@@ -126,7 +127,7 @@ func (s *Screen) ShowStatus(status agent.Status) {
 }
 
 // settings is what is shown, kept or not.
-func (s *Screen) settings() agent.Settings { return s.form.settings(s.kept) }
+func (s *Screen) settings() office.Settings { return s.form.settings(s.kept) }
 
 // PickFolder asks for the folder for signed documents and keeps the choice.
 func (s *Screen) PickFolder() {
@@ -145,7 +146,7 @@ func (s *Screen) ShowsProgram() bool { return s.tabs.Chosen() == tabProgram }
 
 // dirty says whether something is typed that is not kept.
 func (s *Screen) dirty() bool {
-	if s.form.secrets() != (agent.Secrets{}) {
+	if s.form.secrets() != (office.Secrets{}) {
 		return true
 	}
 	for _, k := range s.form.all {
@@ -210,7 +211,7 @@ func (s *Screen) Undo() {
 }
 
 // Fill types settings into the fields without keeping them, for example those of a preset.
-func (s *Screen) Fill(settings agent.Settings) {
+func (s *Screen) Fill(settings office.Settings) {
 	s.form.show(settings, s.kept, true)
 	s.adapt()
 	s.offerUndo()
@@ -227,7 +228,7 @@ func (s *Screen) Save() {
 	s.showWrong(wrong)
 	s.form.tidy(shown.Normal(), wrong)
 	settings := s.acceptable(shown).Normal()
-	if reflect.DeepEqual(settings, s.kept.Normal()) && secrets == (agent.Secrets{}) {
+	if reflect.DeepEqual(settings, s.kept.Normal()) && secrets == (office.Secrets{}) {
 		return
 	}
 	s.saving = true
@@ -238,10 +239,10 @@ func (s *Screen) Save() {
 
 // acceptable is as much of what is shown as can be kept: a field that is wrong stays as it is kept, and where that does
 // not do, like with an address that lacks a part, all of the public address and the way back.
-func (s *Screen) acceptable(shown agent.Settings) agent.Settings {
+func (s *Screen) acceptable(shown office.Settings) office.Settings {
 	wrong := i18n.Findings(shown.Check())
-	for _, also := range [][]string{nil, {agent.FieldTunnel, agent.FieldNgrokDomain, agent.FieldNgrokConnect, agent.FieldNgrokCA, agent.FieldPublicURL, agent.FieldListen, agent.FieldRedirect, agent.FieldRedirectURI},
-		{agent.FieldQuietFrom, agent.FieldQuietTo}} {
+	for _, also := range [][]string{nil, {office.FieldTunnel, office.FieldNgrokDomain, office.FieldNgrokConnect, office.FieldNgrokCA, office.FieldPublicURL, office.FieldListen, office.FieldRedirect, office.FieldRedirectURI},
+		{office.FieldQuietFrom, office.FieldQuietTo}} {
 		for _, key := range also {
 			wrong[key] = "as it was"
 		}
@@ -258,7 +259,7 @@ func (s *Screen) acceptable(shown agent.Settings) agent.Settings {
 }
 
 // saved says beside each field how it went.
-func (s *Screen) saved(settings agent.Settings, secrets agent.Secrets, err error) {
+func (s *Screen) saved(settings office.Settings, secrets office.Secrets, err error) {
 	s.saving = false
 	if err != nil {
 		s.blame(err)

@@ -6,7 +6,7 @@ import (
 
 	"fyne.io/fyne/v2/lang"
 
-	"countersign/internal/agent"
+	"countersign/internal/office"
 	"countersign/ui/widgets"
 )
 
@@ -18,12 +18,12 @@ type setting struct {
 	typed bool // a text, not a choice
 	get   func() string
 	set   func(string)
-	read  func(agent.Settings) string
-	write func(*agent.Settings, string)
+	read  func(office.Settings) string
+	write func(*office.Settings, string)
 }
 
 // differs says whether something else is shown than is kept.
-func (k *setting) differs(kept agent.Settings) bool { return k.get() != k.read(kept) }
+func (k *setting) differs(kept office.Settings) bool { return k.get() != k.read(kept) }
 
 // remark says beside the input that it is changed, and what to do about that.
 func (k *setting) remark() string {
@@ -44,10 +44,10 @@ func flag(set bool) string {
 }
 
 // text makes a setting of a typed text.
-func (f *form) text(key, name, hint string, e *widgets.Entry, at func(*agent.Settings) *string) *setting {
+func (f *form) text(key, name, hint string, e *widgets.Entry, at func(*office.Settings) *string) *setting {
 	return f.add(&setting{key: key, field: widgets.NewField(name, e, hint), get: func() string { return typed(e) }, set: e.SetText,
-		read:  func(s agent.Settings) string { return *at(&s) },
-		write: func(s *agent.Settings, v string) { *at(s) = v },
+		read:  func(s office.Settings) string { return *at(&s) },
+		write: func(s *office.Settings, v string) { *at(s) = v },
 	}, e)
 }
 
@@ -78,7 +78,7 @@ func (c *choice) show(value string) {
 }
 
 // pick makes a setting of a choice. A value of a later version that is not among the choices stays until another is chosen.
-func (f *form) pick(key, name, hint string, c *choice, read func(agent.Settings) string, write func(*agent.Settings, string)) *setting {
+func (f *form) pick(key, name, hint string, c *choice, read func(office.Settings) string, write func(*office.Settings, string)) *setting {
 	unknown := ""
 	return f.add(&setting{key: key, field: widgets.NewField(name, widgets.Outlined(c.Select), hint),
 		get: func() string {
@@ -93,12 +93,12 @@ func (f *form) pick(key, name, hint string, c *choice, read func(agent.Settings)
 }
 
 // check makes a setting of a check box.
-func (f *form) check(key string, c *widgets.Check, at func(*agent.Settings) *bool) *setting {
+func (f *form) check(key string, c *widgets.Check, at func(*office.Settings) *bool) *setting {
 	return f.add(&setting{key: key, field: widgets.NewField("", c, ""),
 		get:   func() string { return flag(c.Checked) },
 		set:   func(v string) { c.Checked = v == on; c.Refresh() },
-		read:  func(s agent.Settings) string { return flag(*at(&s)) },
-		write: func(s *agent.Settings, v string) { *at(s) = v == on },
+		read:  func(s office.Settings) string { return flag(*at(&s)) },
+		write: func(s *office.Settings, v string) { *at(s) = v == on },
 	}, nil)
 }
 

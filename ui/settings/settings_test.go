@@ -12,7 +12,8 @@ import (
 	"fyne.io/fyne/v2/test"
 
 	"countersign/internal/agent"
-	"countersign/internal/agent/settingstest"
+	"countersign/internal/office"
+	"countersign/internal/office/settingstest"
 	"countersign/ui/i18n"
 	"countersign/ui/officetest"
 	"countersign/ui/screentest"
@@ -35,9 +36,9 @@ func (s *starts) Set(on bool) error {
 	return s.err
 }
 
-func shown(t *testing.T, office *officetest.Office) (*screentest.Bench, *Screen) {
+func shown(t *testing.T, o *officetest.Office) (*screentest.Bench, *Screen) {
 	t.Helper()
-	b := screentest.New(t, office)
+	b := screentest.New(t, o)
 	b.Env.Autostart = &starts{}
 	s := New(b.Env)
 	b.Open(s, screentest.Big)
@@ -63,12 +64,12 @@ func TestTheFormGivesBackWhatItWasShown(t *testing.T) {
 	s := officetest.Settings()
 	s.RedirectURI, s.NgrokConnectURL, s.NgrokCA, s.PublicURL, s.Listen = "https://a.ch/b", "h:1", "/ca.pem", "https://c.ch", "h:2"
 	s.KeepEvents = 45
-	s.SaveCAC, s.BesideOriginal, s.Redirect, s.Tunnel = true, true, agent.RedirectPaste, agent.TunnelExternal
-	s.Notify, s.QuietFrom, s.QuietTo, s.Theme, s.Language = agent.NotifyExecuted, "22:00", "07:00", "dark", "de"
+	s.SaveCAC, s.BesideOriginal, s.Redirect, s.Tunnel = true, true, office.RedirectPaste, office.TunnelExternal
+	s.Notify, s.QuietFrom, s.QuietTo, s.Theme, s.Language = office.NotifyExecuted, "22:00", "07:00", "dark", "de"
 	ignore := func(*setting) {}
 	f := newForm(ignore, ignore, func() {})
-	f.show(s, agent.Settings{}, true)
-	if got := f.settings(agent.Settings{}); !reflect.DeepEqual(got, s) {
+	f.show(s, office.Settings{}, true)
+	if got := f.settings(office.Settings{}); !reflect.DeepEqual(got, s) {
 		t.Errorf("got %+v, want %+v", got, s)
 	}
 	unknown := s
@@ -84,36 +85,36 @@ func TestAChoiceIsKeptAtOnce(t *testing.T) {
 	s.form.by["theme"].field.Said()
 	s.form.tunnel.SetSelected(s.form.tunnel.Options[2]) // none: the sign-in cannot come back through it
 	b.Settle()
-	if got := b.Office.Settings().Tunnel; got != agent.TunnelNgrok || !s.form.by[agent.FieldRedirect].field.IsWrong() {
-		t.Fatalf("tunnel is %q; what does not fit together is not kept but marked: %q", got, said(s, agent.FieldRedirect))
+	if got := b.Office.Settings().Tunnel; got != office.TunnelNgrok || !s.form.by[office.FieldRedirect].field.IsWrong() {
+		t.Fatalf("tunnel is %q; what does not fit together is not kept but marked: %q", got, said(s, office.FieldRedirect))
 	}
 	s.form.redirect.SetSelected(s.form.redirect.Options[1])
 	b.Settle()
 	got := b.Office.Settings()
-	if got.Tunnel != agent.TunnelNone || got.Redirect != agent.RedirectLocalhost || s.Said() != "Saved and in use." {
+	if got.Tunnel != office.TunnelNone || got.Redirect != office.RedirectLocalhost || s.Said() != "Saved and in use." {
 		t.Errorf("got %q %q, said %q", got.Tunnel, got.Redirect, s.Said())
 	}
-	if said(s, agent.FieldRedirect) != "Saved and in use." {
-		t.Errorf("beside the field: %q", said(s, agent.FieldRedirect))
+	if said(s, office.FieldRedirect) != "Saved and in use." {
+		t.Errorf("beside the field: %q", said(s, office.FieldRedirect))
 	}
 }
 
 func TestATextIsKeptWhenThePersonGoesOn(t *testing.T) {
 	b, s := shown(t, officetest.Busy())
 	s.tabs.Choose(tabService)
-	e := entry(t, s, agent.FieldClientID)
+	e := entry(t, s, office.FieldClientID)
 	canvas := b.Window.Canvas()
 	canvas.Focus(e)
 	e.SetText("half")
-	if !strings.HasPrefix(said(s, agent.FieldClientID), "Changed.") {
-		t.Errorf("a changed field says so beside itself, got %q", said(s, agent.FieldClientID))
+	if !strings.HasPrefix(said(s, office.FieldClientID), "Changed.") {
+		t.Errorf("a changed field says so beside itself, got %q", said(s, office.FieldClientID))
 	}
 	e.FocusLost() // with the whole window: the canvas still has it
 	b.Settle()
 	if got := b.Office.Settings().ClientID; got == "half" {
 		t.Fatal("half a text was kept while the person looked something up in another window")
 	}
-	canvas.Focus(entry(t, s, agent.FieldBaseURL))
+	canvas.Focus(entry(t, s, office.FieldBaseURL))
 	b.Settle()
 	if got := b.Office.Settings().ClientID; got != "half" {
 		t.Errorf("got %q", got)
@@ -122,16 +123,16 @@ func TestATextIsKeptWhenThePersonGoesOn(t *testing.T) {
 
 func TestOneWrongFieldKeepsNothingElseFromBeingKept(t *testing.T) {
 	b, s := shown(t, officetest.Busy())
-	e := entry(t, s, agent.FieldNgrokDomain)
+	e := entry(t, s, office.FieldNgrokDomain)
 	e.SetText("https://office.ngrok.app/path")
-	entry(t, s, agent.FieldClientID).SetText("another-client")
+	entry(t, s, office.FieldClientID).SetText("another-client")
 	s.Save()
 	b.Settle()
 	got := b.Office.Settings()
 	if got.ClientID != "another-client" || got.NgrokDomain != "office.ngrok.app" {
 		t.Errorf("kept %q and %q", got.ClientID, got.NgrokDomain)
 	}
-	if e.Text != "https://office.ngrok.app/path" || !s.form.by[agent.FieldNgrokDomain].field.IsWrong() {
+	if e.Text != "https://office.ngrok.app/path" || !s.form.by[office.FieldNgrokDomain].field.IsWrong() {
 		t.Errorf("what is wrong stays and is marked: %q", e.Text)
 	}
 	b.Office.Change(agent.SettingsChanged, func(*officetest.Office) {})
@@ -148,34 +149,34 @@ func TestOneWrongFieldKeepsNothingElseFromBeingKept(t *testing.T) {
 }
 
 func TestTheOfficesRefusalStandsBesideItsField(t *testing.T) {
-	office := officetest.Busy()
-	office.OnConfigure = func(agent.Settings, agent.Secrets) error {
-		return &agent.ConfigError{Fields: []agent.FieldError{{Field: "listen", Text: "the port is taken"}}}
+	o := officetest.Busy()
+	o.OnConfigure = func(office.Settings, office.Secrets) error {
+		return &agent.ConfigError{Fields: []office.FieldError{{Field: "listen", Text: "the port is taken"}}}
 	}
-	b, s := shown(t, office)
-	entry(t, s, agent.FieldClientID).SetText("x")
+	b, s := shown(t, o)
+	entry(t, s, office.FieldClientID).SetText("x")
 	s.Save()
 	b.Settle()
-	if said(s, agent.FieldListen) != "The port is taken." || s.tabs.Chosen() != tabService {
-		t.Errorf("beside the field: %q", said(s, agent.FieldListen))
+	if said(s, office.FieldListen) != "The port is taken." || s.tabs.Chosen() != tabService {
+		t.Errorf("beside the field: %q", said(s, office.FieldListen))
 	}
-	office.OnConfigure = func(agent.Settings, agent.Secrets) error { return errors.New("the keyring is locked") }
+	o.OnConfigure = func(office.Settings, office.Secrets) error { return errors.New("the keyring is locked") }
 	s.Save()
 	b.Settle()
-	if s.Said() != "The keyring is locked." || entry(t, s, agent.FieldClientID).Text != "x" {
+	if s.Said() != "The keyring is locked." || entry(t, s, office.FieldClientID).Text != "x" {
 		t.Errorf("said %q", s.Said())
 	}
 }
 
 func TestANameIsPreviewedWhileItIsTyped(t *testing.T) {
-	office := officetest.Busy()
-	office.OnPreviewName = func(s agent.Settings) (string, error) {
+	o := officetest.Busy()
+	o.OnPreviewName = func(s office.Settings) (string, error) {
 		if strings.Contains(s.NameTemplate, "{x}") {
 			return "", errors.New("there is no placeholder {x}")
 		}
 		return strings.ReplaceAll(s.NameTemplate, "{package}", "Offer") + ".pdf", nil
 	}
-	b, s := shown(t, office)
+	b, s := shown(t, o)
 	s.form.template.SetText("{package} signed")
 	b.Settle()
 	if want := filepath.FromSlash("Signed/Offer signed.pdf"); s.Preview() != want {
@@ -186,8 +187,8 @@ func TestANameIsPreviewedWhileItIsTyped(t *testing.T) {
 	if s.preview.mark.Visible() {
 		t.Error("a tick stands beside a pattern that is wrong")
 	}
-	if said(s, agent.FieldTemplate) != "There is no placeholder {x}." {
-		t.Errorf("beside the field: %q", said(s, agent.FieldTemplate))
+	if said(s, office.FieldTemplate) != "There is no placeholder {x}." {
+		t.Errorf("beside the field: %q", said(s, office.FieldTemplate))
 	}
 	s.form.shapes.SetSelected(s.form.shapes.Options[1])
 	b.Settle()
@@ -210,14 +211,14 @@ func TestSecretsGoOneWay(t *testing.T) {
 }
 
 func TestATestTellsHowItWent(t *testing.T) {
-	office := officetest.Busy()
-	b, s := shown(t, office)
+	o := officetest.Busy()
+	b, s := shown(t, o)
 	s.tests.tunnel.press()
 	b.Settle()
 	if s.tests.tunnel.line.Text != "It works: https://office.ngrok.app" {
 		t.Errorf("said %q", s.tests.tunnel.line.Text)
 	}
-	office.OnTestService = func(agent.Settings) error { return errors.New("nothing answers there") }
+	o.OnTestService = func(office.Settings) error { return errors.New("nothing answers there") }
 	s.tests.service.press()
 	b.Settle()
 	if s.tests.service.line.Text != "Nothing answers there." {
@@ -245,7 +246,7 @@ func TestTheScreenLooksAsItWasApproved(t *testing.T) {
 	wrong := func(b *screentest.Bench, s *Screen) {
 		s.tabs.Choose(tabService)
 		s.form.tunnel.SetSelected(s.form.tunnel.Options[1])
-		entry(t, s, agent.FieldAuthURL).SetText("sign.example.com")
+		entry(t, s, office.FieldAuthURL).SetText("sign.example.com")
 		s.Save()
 		b.Settle()
 	}

@@ -10,6 +10,7 @@ import (
 	"fyne.io/fyne/v2/widget"
 
 	"countersign/internal/agent"
+	"countersign/internal/office"
 	"countersign/ui/async"
 	"countersign/ui/i18n"
 	"countersign/ui/theme"
@@ -28,10 +29,10 @@ type tests struct {
 
 func newTests(s *Screen) *tests {
 	t := &tests{screen: s, address: widgets.NewLine(""), copied: widgets.NewCaption("")}
-	t.service = newTrial(s, lang.L("Test the service"), func(ctx context.Context, settings agent.Settings, _ agent.Secrets) (string, error) {
+	t.service = newTrial(s, lang.L("Test the service"), func(ctx context.Context, settings office.Settings, _ office.Secrets) (string, error) {
 		return lang.L("The service answers."), s.env.Office.TestService(ctx, settings)
 	})
-	t.tunnel = newTrial(s, lang.L("Test the address"), func(ctx context.Context, settings agent.Settings, secrets agent.Secrets) (string, error) {
+	t.tunnel = newTrial(s, lang.L("Test the address"), func(ctx context.Context, settings office.Settings, secrets office.Secrets) (string, error) {
 		address, err := s.env.Office.TestTunnel(ctx, settings, secrets)
 		return lang.L("It works: {{.Address}}", i18n.V{"Address": address}), err
 	})
@@ -49,7 +50,7 @@ func newTests(s *Screen) *tests {
 
 // show says how the public address is now.
 func (t *tests) show(s agent.Status) {
-	t.tunnel.button.Hidden = t.screen.kept.Tunnel == agent.TunnelNone
+	t.tunnel.button.Hidden = t.screen.kept.Tunnel == office.TunnelNone
 	if t.tunnel.said {
 		return // the answer to a test stays until the next one
 	}
@@ -93,12 +94,12 @@ type trial struct {
 	name    string
 	mark    *widget.Icon
 	line    *widgets.Prose
-	try     func(context.Context, agent.Settings, agent.Secrets) (string, error)
+	try     func(context.Context, office.Settings, office.Secrets) (string, error)
 	cancel  context.CancelFunc
 	said    bool // the line is the answer of a trial
 }
 
-func newTrial(s *Screen, name string, try func(context.Context, agent.Settings, agent.Secrets) (string, error)) *trial {
+func newTrial(s *Screen, name string, try func(context.Context, office.Settings, office.Secrets) (string, error)) *trial {
 	t := &trial{screen: s, name: name, try: try, mark: widget.NewIcon(theme.MarkSigned.Resource()), line: widgets.NewProse("")}
 	t.button = widgets.NewButton(name, t.press)
 	t.content = widgets.Across(t.mark, t.line, t.button)

@@ -9,7 +9,7 @@ import (
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/lang"
 
-	"countersign/internal/agent"
+	"countersign/internal/office"
 	"countersign/ui/i18n"
 	"countersign/ui/theme"
 	"countersign/ui/widgets"
@@ -27,7 +27,7 @@ type address struct {
 	tokenKept              bool
 }
 
-var tunnels = []agent.TunnelKind{agent.TunnelNgrok, agent.TunnelExternal, agent.TunnelNone}
+var tunnels = []office.TunnelKind{office.TunnelNgrok, office.TunnelExternal, office.TunnelNone}
 
 func newAddress(s *Screen) *address {
 	p := &address{screen: s, token: widgets.NewSecret(), domain: widgets.NewEntry("office.ngrok.app"),
@@ -38,19 +38,19 @@ func newAddress(s *Screen) *address {
 	s.bind(p.public, &a.settings.PublicURL)
 	s.bind(p.listen, &a.settings.Listen)
 	fields := map[string]*widgets.Field{
-		agent.FieldNgrokToken: widgets.NewField(lang.L("ngrok authtoken"), p.token, lang.L("From the page “Your Authtoken” of the ngrok account.")),
-		agent.FieldNgrokDomain: widgets.NewField(lang.L("ngrok domain"), p.domain,
+		office.FieldNgrokToken: widgets.NewField(lang.L("ngrok authtoken"), p.token, lang.L("From the page “Your Authtoken” of the ngrok account.")),
+		office.FieldNgrokDomain: widgets.NewField(lang.L("ngrok domain"), p.domain,
 			lang.L("Leave empty to use your ngrok account's own domain.")),
-		agent.FieldPublicURL: widgets.NewField(lang.L("Public address"), p.public, ""),
-		agent.FieldListen:    widgets.NewField(lang.L("Where the proxy sends to"), p.listen, ""),
+		office.FieldPublicURL: widgets.NewField(lang.L("Public address"), p.public, ""),
+		office.FieldListen:    widgets.NewField(lang.L("Where the proxy sends to"), p.listen, ""),
 	}
 	p.kind = newWays([]way{
 		{lang.L("An ngrok address"), lang.L("ngrok gives this computer an address of its own. A free account will do.")},
 		{lang.L("Your office's web server (reverse proxy)"), lang.L("It forwards what it receives to this computer.")},
 		{lang.L("No public address"), lang.L("Works everywhere. Signatures show up a few minutes later.")},
 	}, p.choose)
-	p.ngrok = widgets.Stack(12, widgets.Halves(fields[agent.FieldNgrokToken], fields[agent.FieldNgrokDomain]))
-	p.external = widgets.Stack(12, widgets.Halves(fields[agent.FieldPublicURL], fields[agent.FieldListen]),
+	p.ngrok = widgets.Stack(12, widgets.Halves(fields[office.FieldNgrokToken], fields[office.FieldNgrokDomain]))
+	p.external = widgets.Stack(12, widgets.Halves(fields[office.FieldPublicURL], fields[office.FieldListen]),
 		note(lang.L("The proxy must keep the path of what it passes on.")))
 	mark, line := widgets.MarkLine(theme.MarkSigned, "")
 	p.found, p.foundLine = mark, line
@@ -58,7 +58,7 @@ func newAddress(s *Screen) *address {
 	p.step = &step{key: "address", name: lang.L("Public address"), title: lang.L("How does the service reach this computer?"),
 		text:    lang.L("A public address is a web address that leads to this computer. The signing service reports each signature there. If you are not sure, choose “No public address”."),
 		content: content, fields: fields, next: lang.L("Test and continue"), asking: lang.L("Opening the address for a moment…"),
-		enter: p.enter, ask: p.ask, answered: p.answered, blame: agent.FieldTunnel}
+		enter: p.enter, ask: p.ask, answered: p.answered, blame: office.FieldTunnel}
 	p.first = p.kind.items[0]
 	return p
 }
@@ -66,7 +66,7 @@ func newAddress(s *Screen) *address {
 func (p *address) know(k kept) {
 	p.tokenKept = k.ngrok
 	if k.ngrok {
-		p.fields[agent.FieldNgrokToken].Hint(lang.L("Stored in the keyring. Enter a new one to replace it."))
+		p.fields[office.FieldNgrokToken].Hint(lang.L("Stored in the keyring. Enter a new one to replace it."))
 	}
 }
 
@@ -80,11 +80,11 @@ func (p *address) enter() {
 func (p *address) choose(i int) {
 	a := p.screen.answers
 	a.settings.Tunnel = tunnels[i]
-	p.ngrok.Hidden = a.settings.Tunnel != agent.TunnelNgrok
-	p.external.Hidden = a.settings.Tunnel != agent.TunnelExternal
+	p.ngrok.Hidden = a.settings.Tunnel != office.TunnelNgrok
+	p.external.Hidden = a.settings.Tunnel != office.TunnelExternal
 	p.next = lang.L("Test and continue")
-	p.blame = map[agent.TunnelKind]string{agent.TunnelNgrok: agent.FieldNgrokToken, agent.TunnelExternal: agent.FieldPublicURL}[tunnels[i]]
-	if a.settings.Tunnel == agent.TunnelNone {
+	p.blame = map[office.TunnelKind]string{office.TunnelNgrok: office.FieldNgrokToken, office.TunnelExternal: office.FieldPublicURL}[tunnels[i]]
+	if a.settings.Tunnel == office.TunnelNone {
 		p.next = lang.L("Continue")
 	}
 	p.showFound()
@@ -103,15 +103,15 @@ func (p *address) showFound() {
 
 func (p *address) check(wrong map[string]string) {
 	a := p.screen.answers
-	if a.settings.Tunnel == agent.TunnelNgrok && a.secrets.NgrokAuthtoken == "" && !p.tokenKept {
-		wrong[agent.FieldNgrokToken] = lang.L("Enter the authtoken of your ngrok account.")
+	if a.settings.Tunnel == office.TunnelNgrok && a.secrets.NgrokAuthtoken == "" && !p.tokenKept {
+		wrong[office.FieldNgrokToken] = lang.L("Enter the authtoken of your ngrok account.")
 	}
 }
 
 // ask opens the address for a moment, unless that very address did open before.
 func (p *address) ask() func(context.Context) error {
 	a := p.screen.answers
-	if a.settings.Tunnel == agent.TunnelNone || a.address != "" && a.opened == a.fingerprint() {
+	if a.settings.Tunnel == office.TunnelNone || a.address != "" && a.opened == a.fingerprint() {
 		return nil
 	}
 	office, settings, secrets, mark := p.screen.env.Office, a.settings, a.secrets, a.fingerprint()
@@ -128,7 +128,7 @@ func (p *address) ask() func(context.Context) error {
 // answered takes the domain that ngrok gave, where none was typed: the return address to register needs it.
 func (p *address) answered() {
 	a := p.screen.answers
-	if u, err := url.Parse(a.address); err == nil && a.settings.Tunnel == agent.TunnelNgrok && a.settings.NgrokDomain == "" {
+	if u, err := url.Parse(a.address); err == nil && a.settings.Tunnel == office.TunnelNgrok && a.settings.NgrokDomain == "" {
 		p.domain.SetText(cmp.Or(u.Host, a.settings.NgrokDomain))
 		a.opened = a.fingerprint()
 	}

@@ -7,6 +7,7 @@ import (
 	"reflect"
 
 	"countersign/internal/agent"
+	"countersign/internal/office"
 	"countersign/ui/env"
 )
 
@@ -20,13 +21,13 @@ type Answers struct {
 	step     string         // its key
 	preset   string         // the name of the service that was chosen, as the office calls it
 	kept     agent.FirstRun // what the office keeps already
-	untyped  agent.FirstRun // what there was before anything was entered
 	recalled bool           // nothing more is to be had from before the program ended
-	settings agent.Settings
-	secrets  agent.Secrets
-	opened   string // what was tested when the public address last opened; see fingerprint
-	address  string // the public address of that test
-	finished bool   // the office keeps the settings
+	secrets  office.Secrets
+	settings office.Settings
+	untyped  agent.FirstRun // what there was before anything was entered
+	opened   string         // what was tested when the public address last opened; see fingerprint
+	address  string         // the public address of that test
+	finished bool           // the office keeps the settings
 }
 
 // begin takes what was entered before the program ended, else the office's own settings, as the first answers.

@@ -6,7 +6,7 @@ import (
 	"fyne.io/fyne/v2/lang"
 	"fyne.io/fyne/v2/theme"
 
-	"countersign/internal/agent"
+	"countersign/internal/office"
 	"countersign/ui/async"
 	"countersign/ui/browse"
 	"countersign/ui/widgets"
@@ -31,14 +31,14 @@ func newFolder(s *Screen) *folder {
 	p.show()
 	choose := widgets.NewButtonWithIcon(lang.L("Choose…"), theme.FolderOpenIcon(), p.pick)
 	fields := map[string]*widgets.Field{
-		agent.FieldSaveTo: widgets.NewField(lang.L("Folder"), widgets.Across(nil, p.path, choose), lang.L("It is made if it is not there.")),
+		office.FieldSaveTo: widgets.NewField(lang.L("Folder"), widgets.Across(nil, p.path, choose), lang.L("It is made if it is not there.")),
 	}
-	content := widgets.Card(widgets.Stack(12, fields[agent.FieldSaveTo], widgets.NewField(lang.L("Example file name"), p.name, ""),
+	content := widgets.Card(widgets.Stack(12, fields[office.FieldSaveTo], widgets.NewField(lang.L("Example file name"), p.name, ""),
 		widgets.Stack(0, p.cac, p.master), note(lang.L("Later, you can change file names, add subfolders, or save next to the originals."))))
 	p.step = &step{key: "folder", name: lang.L("Folder"), title: lang.L("Where do signed documents go?"),
 		text:    lang.L("When everyone has signed, Countersign saves the documents here. It never overwrites a file."),
 		content: content, first: p.path, fields: fields, next: lang.L("Continue"), enter: p.enter,
-		asking: lang.L("Keeping the settings…"), ask: p.ask, answered: func() { a.finished = true }, blame: agent.FieldSaveTo}
+		asking: lang.L("Keeping the settings…"), ask: p.ask, answered: func() { a.finished = true }, blame: office.FieldSaveTo}
 	return p
 }
 
@@ -66,9 +66,9 @@ func (p *folder) ask() func(context.Context) error {
 }
 
 // given are the settings as the office gets them: without what was typed for choices that were not taken.
-func (s *Screen) given() agent.Settings {
+func (s *Screen) given() office.Settings {
 	settings := s.answers.settings
-	if settings.Redirect != agent.RedirectPaste {
+	if settings.Redirect != office.RedirectPaste {
 		settings.RedirectURI = ""
 	}
 	return settings

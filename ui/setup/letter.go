@@ -13,6 +13,7 @@ import (
 	"fyne.io/fyne/v2/widget"
 
 	"countersign/internal/agent"
+	"countersign/internal/office"
 	"countersign/ui/i18n"
 	"countersign/ui/widgets"
 )
@@ -39,10 +40,10 @@ func (s *Screen) letter() (subject, text string) {
 	if x.AuthURL == "" || x.BaseURL == "" {
 		lines = append(lines, "• "+lang.L("the sign-in address and the service address"))
 	}
-	if x.Tunnel == agent.TunnelNgrok && a.secrets.NgrokAuthtoken == "" && !s.address.tokenKept {
+	if x.Tunnel == office.TunnelNgrok && a.secrets.NgrokAuthtoken == "" && !s.address.tokenKept {
 		lines = append(lines, "• "+lang.L("the authtoken and the domain of our ngrok account"))
 	}
-	if x.Tunnel == agent.TunnelExternal && (x.PublicURL == "" || x.Listen == "") {
+	if x.Tunnel == office.TunnelExternal && (x.PublicURL == "" || x.Listen == "") {
 		lines = append(lines, "• "+lang.L("the public address of our web server, and where on this computer it sends what arrives"))
 	}
 	lines = append(lines, "", lang.L("Or make a file that I open with a double click:"), "    "+command(x, s.returnAddress()), "",
@@ -56,16 +57,16 @@ func (s *Screen) returnAddress() string {
 }
 
 // command makes the file on the administrator's computer. Where it goes, others may read it.
-func command(x agent.Settings, back string) string {
+func command(x office.Settings, back string) string {
 	words := []string{"countersign", "setup", "--auth-url", cmp.Or(x.AuthURL, "URL"), "--base-url", cmp.Or(x.BaseURL, "URL"), "--client-id", "ID",
 		"--tunnel", string(x.Tunnel), "--redirect", string(x.Redirect)}
 	switch x.Tunnel {
-	case agent.TunnelNgrok:
+	case office.TunnelNgrok:
 		words = append(words, "--ngrok-domain", cmp.Or(x.NgrokDomain, "DOMAIN"))
-	case agent.TunnelExternal:
+	case office.TunnelExternal:
 		words = append(words, "--public-url", cmp.Or(x.PublicURL, "URL"), "--listen", cmp.Or(x.Listen, "HOST:PORT"))
 	}
-	if x.Redirect == agent.RedirectPaste {
+	if x.Redirect == office.RedirectPaste {
 		words = append(words, "--redirect-uri", back)
 	}
 	return strings.Join(append(words, "--export", agent.OfficeName), " ")

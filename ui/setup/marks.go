@@ -6,6 +6,7 @@ import (
 	"fyne.io/fyne/v2/lang"
 
 	"countersign/internal/agent"
+	"countersign/internal/office"
 	"countersign/ui/i18n"
 	"countersign/ui/theme"
 	"countersign/ui/widgets"
@@ -78,7 +79,7 @@ func (s *Screen) blame(p *step, err error) {
 }
 
 // blameFields marks the fields that the wizard has, and reports whether there is one.
-func (s *Screen) blameFields(p *step, wrong []agent.FieldError) (some bool) {
+func (s *Screen) blameFields(p *step, wrong []office.FieldError) (some bool) {
 	for _, f := range wrong {
 		at, field := s.find(f.Field)
 		if field == nil {

@@ -10,6 +10,7 @@ import (
 	"fyne.io/fyne/v2/lang"
 
 	"countersign/internal/agent"
+	"countersign/internal/office"
 	"countersign/ui/widgets"
 )
 
@@ -30,15 +31,15 @@ func newService(s *Screen) *service {
 	s.bind(p.auth, &a.settings.AuthURL)
 	s.bind(p.base, &a.settings.BaseURL)
 	fields := map[string]*widgets.Field{
-		agent.FieldAuthURL: widgets.NewField(lang.L("Sign-in address"), p.auth, lang.L("The web page on which you sign in.")),
-		agent.FieldBaseURL: widgets.NewField(lang.L("Service address"), p.base, lang.L("Countersign sends your documents there. Often the same address.")),
+		office.FieldAuthURL: widgets.NewField(lang.L("Sign-in address"), p.auth, lang.L("The web page on which you sign in.")),
+		office.FieldBaseURL: widgets.NewField(lang.L("Service address"), p.base, lang.L("Countersign sends your documents there. Often the same address.")),
 	}
-	p.own = widgets.Stack(0, widgets.Card(widgets.Halves(fields[agent.FieldAuthURL], fields[agent.FieldBaseURL])))
+	p.own = widgets.Stack(0, widgets.Card(widgets.Halves(fields[office.FieldAuthURL], fields[office.FieldBaseURL])))
 	p.kind = newWays(p.list(), p.choose)
 	p.step = &step{key: "service", name: lang.L("Signing service"), title: lang.L("Which signing service does your office use?"),
 		text:    lang.L("Countersign sends documents through your office's account with this service."),
 		content: widgets.Stack(16, widgets.Card(p.kind.content), p.own), fields: fields, next: lang.L("Continue"),
-		asking: lang.L("Looking for the service…"), enter: p.enter, ask: p.ask, blame: agent.FieldAuthURL,
+		asking: lang.L("Looking for the service…"), enter: p.enter, ask: p.ask, blame: office.FieldAuthURL,
 		reveal: func() { p.own.Show() }}
 	return p
 }

@@ -11,8 +11,9 @@ import (
 	"fyne.io/fyne/v2"
 
 	"countersign/internal/agent"
-	"countersign/internal/agent/settingstest"
 	"countersign/internal/message"
+	"countersign/internal/office"
+	"countersign/internal/office/settingstest"
 	"countersign/ui/i18n"
 	"countersign/ui/officetest"
 	"countersign/ui/screentest"
@@ -34,9 +35,9 @@ type wizard struct {
 func first(t *testing.T) *wizard {
 	t.Helper()
 	t.Setenv("HOME", "/home/office")
-	office := officetest.Empty()
-	office.Kept = agent.DefaultSettings()
-	w := &wizard{Bench: screentest.New(t, office), t: t, answers: &Answers{}}
+	o := officetest.Empty()
+	o.Kept = office.DefaultSettings()
+	w := &wizard{Bench: screentest.New(t, o), t: t, answers: &Answers{}}
 	w.open()
 	return w
 }
@@ -95,10 +96,10 @@ func TestTheWholeWay(t *testing.T) {
 	w.to("Sign in")
 	kept := w.Office.Settings()
 	if kept.AuthURL != "https://sign.example.com" || kept.SignatureHeader != "X-Example-Signature" || kept.ClientID != "office-client" ||
-		kept.NgrokDomain != "office.ngrok.app" || kept.Redirect != agent.RedirectTunnel || filepath.Base(kept.SaveTo) != "Signed" {
+		kept.NgrokDomain != "office.ngrok.app" || kept.Redirect != office.RedirectTunnel || filepath.Base(kept.SaveTo) != "Signed" {
 		t.Errorf("kept %+v", kept)
 	}
-	if w.Office.Secret != (agent.Secrets{ClientSecret: "s3cret", NgrokAuthtoken: "token"}) {
+	if w.Office.Secret != (office.Secrets{ClientSecret: "s3cret", NgrokAuthtoken: "token"}) {
 		t.Error("the secrets are not kept")
 	}
 	if !w.Finishing() {
@@ -128,7 +129,7 @@ func TestEachStepIsCheckedBeforeTheNext(t *testing.T) {
 	}
 	w.service.kind.choose(1) // another one
 	w.next()
-	for _, key := range []string{agent.FieldAuthURL, agent.FieldBaseURL} {
+	for _, key := range []string{office.FieldAuthURL, office.FieldBaseURL} {
 		if w.said(key) == "" || !w.service.own.Visible() {
 			t.Errorf("%s is empty and not marked", key)
 		}
@@ -136,10 +137,10 @@ func TestEachStepIsCheckedBeforeTheNext(t *testing.T) {
 	w.fillService()
 	w.registration.client.SetText("")
 	w.registration.secret.SetText("")
-	w.Office.OnTestService = func(agent.Settings) error { return errors.New("nothing answers at the sign-in address") }
+	w.Office.OnTestService = func(office.Settings) error { return errors.New("nothing answers at the sign-in address") }
 	w.next()
-	if w.at() != "Signing service" || w.said(agent.FieldAuthURL) != "Nothing answers at the sign-in address." {
-		t.Fatalf("at %q: %q", w.at(), w.said(agent.FieldAuthURL))
+	if w.at() != "Signing service" || w.said(office.FieldAuthURL) != "Nothing answers at the sign-in address." {
+		t.Fatalf("at %q: %q", w.at(), w.said(office.FieldAuthURL))
 	}
 	if !w.service.own.Visible() {
 		t.Error("the address that is wrong is not to be seen")
@@ -147,20 +148,20 @@ func TestEachStepIsCheckedBeforeTheNext(t *testing.T) {
 	w.Office.OnTestService = nil
 	w.next()
 	w.next()
-	if w.at() != "Public address" || w.said(agent.FieldNgrokToken) == "" {
+	if w.at() != "Public address" || w.said(office.FieldNgrokToken) == "" {
 		t.Fatalf("at %q", w.at())
 	}
 	w.address.token.SetText("wrong")
-	w.Office.OnTestTunnel = func(agent.Settings, agent.Secrets) (string, error) {
+	w.Office.OnTestTunnel = func(office.Settings, office.Secrets) (string, error) {
 		return "", errors.New("ngrok does not know this authtoken")
 	}
 	w.next()
-	if w.said(agent.FieldNgrokToken) != "ngrok does not know this authtoken." {
-		t.Errorf("beside the token: %q", w.said(agent.FieldNgrokToken))
+	if w.said(office.FieldNgrokToken) != "ngrok does not know this authtoken." {
+		t.Errorf("beside the token: %q", w.said(office.FieldNgrokToken))
 	}
 	w.address.kind.choose(1)
 	w.next()
-	if w.said(agent.FieldPublicURL) == "" || w.said(agent.FieldListen) == "" {
+	if w.said(office.FieldPublicURL) == "" || w.said(office.FieldListen) == "" {
 		t.Error("an own address needs its parts")
 	}
 }
@@ -168,7 +169,7 @@ func TestEachStepIsCheckedBeforeTheNext(t *testing.T) {
 func TestAnAddressThatDidOpenIsNotTestedTwice(t *testing.T) {
 	w := first(t)
 	tests := 0
-	w.Office.OnTestTunnel = func(agent.Settings, agent.Secrets) (string, error) {
+	w.Office.OnTestTunnel = func(office.Settings, office.Secrets) (string, error) {
 		tests++
 		return "https://quick-fox.ngrok-free.app", nil
 	}
@@ -198,18 +199,18 @@ func TestWithoutAnAddressTheSignInComesBackAnotherWay(t *testing.T) {
 	w.to("Public address")
 	w.address.kind.choose(2)
 	w.next()
-	if w.answers.settings.Redirect != agent.RedirectLocalhost || w.back.kind.items[0].Visible() {
+	if w.answers.settings.Redirect != office.RedirectLocalhost || w.back.kind.items[0].Visible() {
 		t.Errorf("the way is %q", w.answers.settings.Redirect)
 	}
 	w.back.kind.choose(2)
 	w.next()
-	if w.said(agent.FieldRedirectURI) == "" {
+	if w.said(office.FieldRedirectURI) == "" {
 		t.Error("to paste, the registered address must be known")
 	}
 	w.back.registered.SetText("https://office.example/back")
 	w.next()
 	if w.at() != "Registration" {
-		t.Errorf("at %q: %q", w.at(), w.said(agent.FieldRedirectURI))
+		t.Errorf("at %q: %q", w.at(), w.said(office.FieldRedirectURI))
 	}
 }
 
@@ -241,20 +242,20 @@ func TestNothingTypedIsLost(t *testing.T) {
 
 func TestARefusalLeadsToTheStepOfItsField(t *testing.T) {
 	w := first(t)
-	w.Office.OnConfigure = func(agent.Settings, agent.Secrets) error {
-		return &agent.ConfigError{Fields: []agent.FieldError{{Field: "ngrok_domain", Text: "the domain is not the office's"}}}
+	w.Office.OnConfigure = func(office.Settings, office.Secrets) error {
+		return &agent.ConfigError{Fields: []office.FieldError{{Field: "ngrok_domain", Text: "the domain is not the o's"}}}
 	}
 	w.to("Folder")
 	w.folder.path.SetText(filepath.Join(t.TempDir(), "Signed"))
 	w.next()
-	if w.at() != "Public address" || w.said(agent.FieldNgrokDomain) != "The domain is not the office's." {
+	if w.at() != "Public address" || w.said(office.FieldNgrokDomain) != "The domain is not the o's." {
 		t.Fatalf("at %q", w.at())
 	}
-	w.Office.OnConfigure = func(agent.Settings, agent.Secrets) error { return errors.New("the keyring is locked") }
+	w.Office.OnConfigure = func(office.Settings, office.Secrets) error { return errors.New("the keyring is locked") }
 	w.show(4)
 	w.next()
-	if w.said(agent.FieldSaveTo) != "The keyring is locked." || w.Finishing() {
-		t.Errorf("said %q", w.said(agent.FieldSaveTo))
+	if w.said(office.FieldSaveTo) != "The keyring is locked." || w.Finishing() {
+		t.Errorf("said %q", w.said(office.FieldSaveTo))
 	}
 }
 
@@ -262,11 +263,11 @@ func TestAFolderThatCannotBeMadeIsToldBesideIt(t *testing.T) {
 	w := first(t)
 	w.to("Folder")
 	w.folder.path.SetText(filepath.Join("/dev/null", "Signed"))
-	w.Office.OnConfigure = func(agent.Settings, agent.Secrets) error {
-		return &agent.ConfigError{Fields: []agent.FieldError{{Field: agent.FieldSaveTo, Code: agent.CodeNotMade, Text: "The folder cannot be created."}}}
+	w.Office.OnConfigure = func(office.Settings, office.Secrets) error {
+		return &agent.ConfigError{Fields: []office.FieldError{{Field: office.FieldSaveTo, Code: office.CodeNotMade, Text: "The folder cannot be created."}}}
 	}
 	w.next()
-	if w.said(agent.FieldSaveTo) != "The folder cannot be created." || w.answers.finished {
+	if w.said(office.FieldSaveTo) != "The folder cannot be created." || w.answers.finished {
 		t.Error("the folder cannot be made")
 	}
 }
@@ -295,7 +296,7 @@ func TestNothingIsSaidOfATestThatWasStopped(t *testing.T) {
 	w := first(t)
 	w.to("Public address")
 	ended := make(chan struct{})
-	w.Office.OnTestTunnel = func(agent.Settings, agent.Secrets) (string, error) {
+	w.Office.OnTestTunnel = func(office.Settings, office.Secrets) (string, error) {
 		<-ended
 		return "", errors.New("there is no connection to ngrok. Check the internet connection")
 	}
@@ -303,20 +304,20 @@ func TestNothingIsSaidOfATestThatWasStopped(t *testing.T) {
 	w.Stop()
 	close(ended)
 	w.Settle()
-	if w.at() != "Public address" || w.bar.text.Text != "" || w.said(agent.FieldNgrokToken) != "" {
-		t.Errorf("said %q and %q", w.bar.text.Text, w.said(agent.FieldNgrokToken))
+	if w.at() != "Public address" || w.bar.text.Text != "" || w.said(office.FieldNgrokToken) != "" {
+		t.Errorf("said %q and %q", w.bar.text.Text, w.said(office.FieldNgrokToken))
 	}
 }
 
 func TestBothAddressesOfTheServiceAreTold(t *testing.T) {
 	w := first(t)
 	w.fillService()
-	w.Office.OnTestService = func(agent.Settings) error {
-		return &agent.ConfigError{Fields: []agent.FieldError{{Field: agent.FieldAuthURL, Text: "Nothing answers."}, {Field: agent.FieldBaseURL, Text: "Not a signing service."}}}
+	w.Office.OnTestService = func(office.Settings) error {
+		return &agent.ConfigError{Fields: []office.FieldError{{Field: office.FieldAuthURL, Text: "Nothing answers."}, {Field: office.FieldBaseURL, Text: "Not a signing service."}}}
 	}
 	w.next()
-	if w.said(agent.FieldAuthURL) != "Nothing answers." || w.said(agent.FieldBaseURL) != "Not a signing service." {
-		t.Errorf("said %q and %q", w.said(agent.FieldAuthURL), w.said(agent.FieldBaseURL))
+	if w.said(office.FieldAuthURL) != "Nothing answers." || w.said(office.FieldBaseURL) != "Not a signing service." {
+		t.Errorf("said %q and %q", w.said(office.FieldAuthURL), w.said(office.FieldBaseURL))
 	}
 }
 
@@ -412,9 +413,9 @@ func TestWhatIsEnteredWhileTheKeyringIsLockedStaysAndIsKeptLater(t *testing.T) {
 
 func TestAnAdministratorsFileFillsTheWizard(t *testing.T) {
 	w := first(t)
-	s := agent.DefaultSettings()
+	s := office.DefaultSettings()
 	s.AuthURL, s.BaseURL, s.ClientID = "https://sign.example.com", "https://sign.example.com", "from-the-file"
-	s.Tunnel, s.Redirect, s.SaveTo, s.SaveCAC = agent.TunnelNone, agent.RedirectLocalhost, "/etc", true
+	s.Tunnel, s.Redirect, s.SaveTo, s.SaveCAC = office.TunnelNone, office.RedirectLocalhost, "/etc", true
 	w.Office.Handed = map[string]agent.OfficeFile{"Office.countersign": {Settings: s, ClientSecret: "s3cret"}}
 	w.OpenFile("wrong.countersign")
 	w.Settle()
@@ -514,7 +515,7 @@ func TestTheWizardLooksAsItWasApproved(t *testing.T) {
 			w.to("Sign in")
 		}, screentest.Small, 2},
 		{"address", "light", func(w *wizard) {
-			w.Office.OnTestTunnel = func(agent.Settings, agent.Secrets) (string, error) {
+			w.Office.OnTestTunnel = func(office.Settings, office.Secrets) (string, error) {
 				return "", errors.New("another computer is using the address office.ngrok.app. Close Countersign there, or use another address")
 			}
 			w.fillService()
@@ -525,7 +526,7 @@ func TestTheWizardLooksAsItWasApproved(t *testing.T) {
 		{"wayback-200", "light", func(w *wizard) { w.to("Return address") }, screentest.Small, 2},
 		{"folder-dark", "dark", func(w *wizard) {
 			w.to("Folder")
-			w.folder.path.SetText("/home/office/Documents/Signed")
+			w.folder.path.SetText("/home/o/Documents/Signed")
 		}, screentest.Big, 1},
 		{"signing-in", "light", func(w *wizard) {
 			w.to("Sign in")

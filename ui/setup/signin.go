@@ -11,6 +11,7 @@ import (
 	"fyne.io/fyne/v2/widget"
 
 	"countersign/internal/agent"
+	"countersign/internal/office"
 	"countersign/ui/async"
 	"countersign/ui/i18n"
 	"countersign/ui/widgets"
@@ -66,11 +67,11 @@ func (p *signIn) announce() {
 	s := p.screen.given()
 	text := ""
 	switch {
-	case s.Redirect == agent.RedirectLocalhost:
+	case s.Redirect == office.RedirectLocalhost:
 		text = lang.L("After you sign in, the browser warns once that the connection is not private, because this computer made the security certificate itself. In Chrome and Edge, press “Advanced” and then “Continue to localhost”. In Firefox, press “Advanced” and then “Accept the Risk and Continue”.")
-	case s.Redirect == agent.RedirectTunnel && s.Tunnel == agent.TunnelNgrok:
+	case s.Redirect == office.RedirectTunnel && s.Tunnel == office.TunnelNgrok:
 		text = lang.L("With a free ngrok plan, the browser shows a page from ngrok after you sign in. Press “Visit Site” there.")
-	case s.Redirect == agent.RedirectPaste:
+	case s.Redirect == office.RedirectPaste:
 		text = lang.L("After you sign in, the browser might show a page that cannot be opened. Copy the address of that page and paste it here.")
 	}
 	p.warning.Set(text)

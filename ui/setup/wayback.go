@@ -7,7 +7,7 @@ import (
 	"fyne.io/fyne/v2/lang"
 	fynetheme "fyne.io/fyne/v2/theme"
 
-	"countersign/internal/agent"
+	"countersign/internal/office"
 	"countersign/ui/theme"
 	"countersign/ui/widgets"
 )
@@ -24,7 +24,7 @@ type wayBack struct {
 	card       *fyne.Container
 }
 
-var redirects = []agent.RedirectKind{agent.RedirectTunnel, agent.RedirectLocalhost, agent.RedirectPaste}
+var redirects = []office.RedirectKind{office.RedirectTunnel, office.RedirectLocalhost, office.RedirectPaste}
 
 func newWayBack(s *Screen) *wayBack {
 	p := &wayBack{screen: s, registered: widgets.NewEntry("https://office.example/callback"), shown: widgets.NewLine(""), copied: widgets.NewCaption("")}
@@ -47,7 +47,7 @@ func newWayBack(s *Screen) *wayBack {
 	p.card = widgets.Stack(0, widgets.Card(widgets.Stack(6, widgets.NewCaption(lang.L("Address to register with the signing service")),
 		widgets.Across(nil, p.shown, widgets.Row(8, p.copied, copyIt)),
 		note(lang.L("You can sign in only if exactly this address is registered for your client ID. The letter to your administrator contains it.")))))
-	fields := map[string]*widgets.Field{agent.FieldRedirectURI: p.other}
+	fields := map[string]*widgets.Field{office.FieldRedirectURI: p.other}
 	p.step = &step{key: "return", name: lang.L("Return address"), title: lang.L("How does the browser return to Countersign?"),
 		text:    lang.L("You sign in with your browser. It then opens the return address, and Countersign knows that you are signed in. The signing service must know this address."),
 		content: widgets.Stack(16, widgets.Card(p.kind.content), p.other, p.card), fields: fields, next: lang.L("Continue"), enter: p.enter}
@@ -57,10 +57,10 @@ func newWayBack(s *Screen) *wayBack {
 
 func (p *wayBack) enter() {
 	s := &p.screen.answers.settings
-	public := s.Tunnel != agent.TunnelNone
+	public := s.Tunnel != office.TunnelNone
 	p.kind.offer(0, public)
-	if !public && s.Redirect == agent.RedirectTunnel {
-		s.Redirect = agent.RedirectLocalhost
+	if !public && s.Redirect == office.RedirectTunnel {
+		s.Redirect = office.RedirectLocalhost
 	}
 	p.kind.choose(max(0, slices.Index(redirects, s.Redirect)))
 	p.first = p.kind.items[p.kind.chosen]
@@ -68,7 +68,7 @@ func (p *wayBack) enter() {
 
 func (p *wayBack) choose(i int) {
 	p.screen.answers.settings.Redirect = redirects[i]
-	p.other.Hidden = redirects[i] != agent.RedirectPaste
+	p.other.Hidden = redirects[i] != office.RedirectPaste
 	p.copied.Set("")
 	p.showAddress()
 }
@@ -76,7 +76,7 @@ func (p *wayBack) choose(i int) {
 // returns is the address to register; empty when nothing that was typed tells it.
 func (p *wayBack) returns() string {
 	s := p.screen.answers.settings
-	if s.Redirect != agent.RedirectPaste {
+	if s.Redirect != office.RedirectPaste {
 		s.RedirectURI = "" // belongs to pasting
 	}
 	return s.ReturnAddress()

@@ -8,6 +8,7 @@ import (
 	"fyne.io/fyne/v2"
 
 	"countersign/internal/agent"
+	"countersign/internal/office"
 	"countersign/ui/env"
 	"countersign/ui/i18n"
 	"countersign/ui/officetest"
@@ -16,7 +17,7 @@ import (
 // unset is an office that nobody has set up.
 func unset() *officetest.Office {
 	o := officetest.Empty()
-	o.Kept = agent.DefaultSettings()
+	o.Kept = office.DefaultSettings()
 	return o
 }
 

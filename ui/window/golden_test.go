@@ -7,7 +7,6 @@ import (
 
 	"fyne.io/fyne/v2"
 
-	"countersign/internal/agent"
 	"countersign/internal/office"
 	"countersign/ui/officetest"
 	"countersign/ui/screentest"
@@ -82,18 +81,18 @@ func say(b *bench) {
 func fill(b *bench) {
 	b.window.Add([]string{b.file("Lease Sonnenweg 4.pdf", 48_211), b.file("House rules.pdf", 1_204_000)})
 	b.Settle()
-	b.window.compose.Fill(agent.Draft{Message: "Here is the lease as we discussed it on the phone.", Sequential: true,
+	b.window.compose.Fill(office.NewPackage{Message: "Here is the lease as we discussed it on the phone.", Sequential: true,
 		Signers: []office.Signer{{FirstName: "Jan", LastName: "Weber", Email: "jan.weber@example.com"}, {FirstName: "Ana", LastName: "Ruiz", Email: "ana.ruiz@example.com"}},
 		Due:     time.Date(2026, 11, 30, 23, 59, 59, 0, officetest.Now.Location())})
 }
 
 func sending(b *bench) {
 	half := make(chan struct{})
-	b.Office.OnSend = func(ctx context.Context, _ agent.Draft, progress func(agent.SendState)) (agent.SendState, error) {
-		progress(agent.SendState{State: office.DraftQueued, Sent: 620_000, Total: 1_252_211})
+	b.Office.OnSend = func(ctx context.Context, _ office.NewPackage, progress func(office.SendState)) (office.SendState, error) {
+		progress(office.SendState{State: office.DraftQueued, Sent: 620_000, Total: 1_252_211})
 		close(half)
 		<-ctx.Done()
-		return agent.SendState{DraftID: "d1", State: office.DraftQueued}, ctx.Err()
+		return office.SendState{DraftID: "d1", State: office.DraftQueued}, ctx.Err()
 	}
 	fill(b)
 	b.send()

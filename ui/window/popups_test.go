@@ -74,8 +74,8 @@ func TestEscapeTakesEveryPopUpFromTheWindow(t *testing.T) {
 	b.tray = false
 	try("closing without a tray", b.window.Hide)
 	try("the folder", b.window.settings.PickFolder)
-	b.window.compose.Fill(agent.Draft{Message: "typed", Signers: signers(1)})
-	try("beginning anew", func() { b.window.SendLike(agent.Draft{Message: "another", Signers: signers(2)}) })
+	b.window.compose.Fill(office.NewPackage{Message: "typed", Signers: signers(1)})
+	try("beginning anew", func() { b.window.SendLike(office.NewPackage{Message: "another", Signers: signers(2)}) })
 	b.Office.Change(agent.OutboxChanged, func(o *officetest.Office) {
 		o.Waiting = append(o.Waiting, office.Draft{ID: "d9", State: office.DraftUnknown})
 	})

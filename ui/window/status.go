@@ -7,6 +7,7 @@ import (
 	"fyne.io/fyne/v2/widget"
 
 	"countersign/internal/agent"
+	"countersign/internal/office"
 	"countersign/ui/env"
 	"countersign/ui/i18n"
 	"countersign/ui/theme"
@@ -128,7 +129,7 @@ func markOf(waiting, wrong int) theme.Mark {
 func (m *statusView) addressOf(t agent.TunnelStatus) (theme.Mark, string) {
 	since := i18n.V{"When": i18n.Clock(m.window.options.Now(), t.Since)}
 	switch {
-	case t.Kind == string(agent.TunnelNone):
+	case t.Kind == string(office.TunnelNone):
 		return theme.MarkLater, lang.L("None. Countersign checks regularly.")
 	case t.State == "up" && !t.Since.IsZero():
 		return theme.MarkSigned, lang.L("Connected since {{.When}}", since)

@@ -12,6 +12,7 @@ import (
 	"fyne.io/fyne/v2/widget"
 
 	"countersign/internal/agent"
+	"countersign/internal/office"
 	"countersign/ui/about"
 	"countersign/ui/activity"
 	"countersign/ui/async"
@@ -133,7 +134,7 @@ func (w *Window) paint(kind string) {
 }
 
 // follows shows settings that concern the window itself.
-func (w *Window) follows(s agent.Settings) {
+func (w *Window) follows(s office.Settings) {
 	w.paint(s.Theme)
 	switch {
 	case w.language != s.Language && w.grace.Busy():

@@ -162,7 +162,7 @@ func (w *Window) SignIn(prompt string) { w.account.signIn(prompt) }
 func (w *Window) SignOut() { w.account.askSignOut() }
 
 // SendLike shows the screen for a new package, filled in like an earlier one.
-func (w *Window) SendLike(draft agent.Draft) {
+func (w *Window) SendLike(draft office.NewPackage) {
 	w.Go(showCompose)
 	w.compose.Like(draft)
 }
@@ -204,9 +204,9 @@ func (w *Window) OnDropped(_ fyne.Position, uris []fyne.URI) {
 
 // readSettings follows the settings that concern the window itself.
 func (w *Window) readSettings() {
-	office := w.env.Office
-	async.Then(w.pool, func(context.Context) (agent.Settings, error) { return office.Settings(), nil },
-		func(s agent.Settings, _ error) { w.follows(s) })
+	o := w.env.Office
+	async.Then(w.pool, func(context.Context) (office.Settings, error) { return o.Settings(), nil },
+		func(s office.Settings, _ error) { w.follows(s) })
 }
 
 // Close ends everything the window started and waits for it. Call it when Fyne's loop has ended.

@@ -38,7 +38,7 @@ func TestDroppedFilesGoToSend(t *testing.T) {
 	if b.window.at != showCompose {
 		t.Fatal("a drop must lead to Send")
 	}
-	b.window.compose.Fill(agent.Draft{Signers: signers(1)})
+	b.window.compose.Fill(office.NewPackage{Signers: signers(1)})
 	b.send()
 	b.Settle()
 	if len(b.Office.Sent) != 1 || b.Office.Sent[0].Files[0] != path || b.Office.Sent[0].Name != "Offer 100% ä" {
@@ -53,7 +53,7 @@ func TestWhatIsSentCanBeTakenBack(t *testing.T) {
 	b := newBench(t, officetest.Busy())
 	b.window.Add([]string{b.file("a.pdf", 10)})
 	b.Settle()
-	b.window.compose.Fill(agent.Draft{Message: "hello", Signers: signers(1)})
+	b.window.compose.Fill(office.NewPackage{Message: "hello", Signers: signers(1)})
 	press := func() {
 		b.window.compose.Send()
 		b.Settle()
@@ -70,7 +70,7 @@ func TestWhatIsSentCanBeTakenBack(t *testing.T) {
 		t.Errorf("sent %d, kept %d: what was taken back is as it was typed", len(b.Office.Sent), len(b.Office.Drafts()))
 	}
 	press()
-	b.window.follows(agent.Settings{Language: "de", AuthURL: "x"})
+	b.window.follows(office.Settings{Language: "de", AuthURL: "x"})
 	if b.window.language == "de" {
 		t.Error("another language waits for what is to be done")
 	}
@@ -95,24 +95,24 @@ func TestAWebAddressCannotBeDropped(t *testing.T) {
 
 func TestNothingTypedIsLostWhenSendingFails(t *testing.T) {
 	for name, c := range map[string]struct {
-		state agent.SendState
+		state office.SendState
 		err   error
 		kept  bool
 	}{
-		"refused":   {agent.SendState{State: office.DraftFailed, Problem: "“a.pdf” is protected by a password."}, nil, true},
-		"no answer": {agent.SendState{}, errors.New("the signing service did not answer"), true},
-		"stopped":   {agent.SendState{State: office.DraftCancelled}, context.Canceled, true},
-		"unknown":   {agent.SendState{State: office.DraftUnknown}, nil, false}, // the office keeps it; a second press must not send it twice
-		"accepted":  {agent.SendState{State: office.DraftSent, PackageID: "p1"}, nil, false},
+		"refused":   {office.SendState{State: office.DraftFailed, Problem: "“a.pdf” is protected by a password."}, nil, true},
+		"no answer": {office.SendState{}, errors.New("the signing service did not answer"), true},
+		"stopped":   {office.SendState{State: office.DraftCancelled}, context.Canceled, true},
+		"unknown":   {office.SendState{State: office.DraftUnknown}, nil, false}, // the office keeps it; a second press must not send it twice
+		"accepted":  {office.SendState{State: office.DraftSent, PackageID: "p1"}, nil, false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b := newBench(t, officetest.Busy())
-			b.Office.OnSend = func(context.Context, agent.Draft, func(agent.SendState)) (agent.SendState, error) {
+			b.Office.OnSend = func(context.Context, office.NewPackage, func(office.SendState)) (office.SendState, error) {
 				return c.state, c.err
 			}
 			b.window.Add([]string{b.file("a.pdf", 10)})
 			b.Settle()
-			b.window.compose.Fill(agent.Draft{Message: "hello", Signers: signers(2), Sequential: true})
+			b.window.compose.Fill(office.NewPackage{Message: "hello", Signers: signers(2), Sequential: true})
 			b.send()
 			b.Settle()
 			b.send() // sends the same again when it was kept, and nothing when it was not
@@ -143,15 +143,15 @@ func TestCancelEndsTheSendingThatRuns(t *testing.T) {
 
 func TestWhatWasRefusedIsReplacedByTheNextAttempt(t *testing.T) {
 	b := newBench(t, officetest.Busy())
-	b.Office.OnSend = func(context.Context, agent.Draft, func(agent.SendState)) (agent.SendState, error) {
+	b.Office.OnSend = func(context.Context, office.NewPackage, func(office.SendState)) (office.SendState, error) {
 		b.Office.Change(agent.OutboxChanged, func(o *officetest.Office) {
 			o.Waiting = append(o.Waiting, office.Draft{ID: fmt.Sprint("d", len(o.Sent)), State: office.DraftFailed, Problem: "No."})
 		})
-		return agent.SendState{DraftID: "d1", State: office.DraftFailed, Problem: "No."}, nil
+		return office.SendState{DraftID: "d1", State: office.DraftFailed, Problem: "No."}, nil
 	}
 	b.window.Add([]string{b.file("a.pdf", 10)})
 	b.Settle()
-	b.window.compose.Fill(agent.Draft{Signers: signers(1)})
+	b.window.compose.Fill(office.NewPackage{Signers: signers(1)})
 	for range 2 {
 		b.send()
 		b.Settle()
@@ -260,7 +260,7 @@ func TestSearchFindsPeopleAndKeepsThePackageThatWasChosen(t *testing.T) {
 func TestSendAgainFillsInWhatWasSent(t *testing.T) {
 	b := newBench(t, officetest.Busy())
 	path := b.file("Lease.pdf", 10)
-	b.window.SendLike(agent.Draft{Name: "Lease Sonnenweg 4", Files: []string{path}, Signers: signers(2), Sequential: true})
+	b.window.SendLike(office.NewPackage{Name: "Lease Sonnenweg 4", Files: []string{path}, Signers: signers(2), Sequential: true})
 	b.Settle()
 	b.send()
 	b.Settle()
@@ -271,8 +271,8 @@ func TestSendAgainFillsInWhatWasSent(t *testing.T) {
 
 func TestSettingsAreCheckedBeforeTheyAreSaved(t *testing.T) {
 	b := newBench(t, officetest.Busy())
-	var saved []agent.Settings
-	b.Office.OnConfigure = func(s agent.Settings, _ agent.Secrets) error {
+	var saved []office.Settings
+	b.Office.OnConfigure = func(s office.Settings, _ office.Secrets) error {
 		saved = append(saved, s)
 		return errors.New("the folder cannot be written to")
 	}

@@ -1,6 +1,9 @@
-package agent
+package office
 
-import "countersign/internal/archive"
+import (
+	"countersign/internal/archive"
+	"time"
+)
 
 // TunnelKind names a way to have a public address.
 type TunnelKind string
@@ -110,3 +113,18 @@ func (s Settings) complete() Settings {
 
 // Configured reports whether the service is known: without it there is nothing to sign in to.
 func (s Settings) Configured() bool { return s.AuthURL != "" && s.BaseURL != "" && s.ClientID != "" }
+
+// QuietAt reports whether t lies in the quiet hours, which may go past midnight.
+func (s Settings) QuietAt(t time.Time) bool {
+	from, err1 := time.Parse("15:04", s.QuietFrom)
+	to, err2 := time.Parse("15:04", s.QuietTo)
+	if err1 != nil || err2 != nil {
+		return false
+	}
+	minute := func(t time.Time) int { return 60*t.Hour() + t.Minute() }
+	now, begin, end := minute(t), minute(from), minute(to)
+	if begin <= end {
+		return begin <= now && now < end
+	}
+	return now >= begin || now < end
+}

@@ -1,4 +1,4 @@
-package agent
+package office
 
 import "countersign/internal/archive"
 
@@ -98,7 +98,7 @@ var findingTexts = map[string]map[Code]string{
 }
 
 // finding is what is wrong with field.
-func finding(field string, code Code) FieldError {
+func Finding(field string, code Code) FieldError {
 	text, own := findingTexts[field][code]
 	if !own {
 		text = findingTexts[field][""]
@@ -107,6 +107,6 @@ func finding(field string, code Code) FieldError {
 }
 
 // templateFinding is finding for the name pattern, whose parser says best what is wrong.
-func templateFinding(err error) FieldError {
+func TemplateFinding(err error) FieldError {
 	return FieldError{FieldTemplate, CodeForm, archive.Sentence(err)}
 }

@@ -1,4 +1,4 @@
-package agent
+package office
 
 import (
 	"path/filepath"
@@ -34,7 +34,7 @@ func (s Settings) Normal() Settings {
 }
 
 // normal is Normal for secrets, which are pasted with a line end.
-func (s Secrets) normal() Secrets {
+func (s Secrets) Normal() Secrets {
 	return Secrets{strings.TrimSpace(s.ClientSecret), strings.TrimSpace(s.NgrokAuthtoken)}
 }
 

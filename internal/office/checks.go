@@ -1,4 +1,4 @@
-package agent
+package office
 
 import (
 	"net"
@@ -13,6 +13,12 @@ import (
 	"countersign/internal/archive"
 )
 
+// KeepEventsDays is for how many days the contents of events are kept unless the office chooses otherwise.
+const KeepEventsDays = 90
+
+// maxKeepEvents is ten years.
+const maxKeepEvents = 3650
+
 // Check returns what is wrong with each setting that cannot work, as Normal writes it; at most one finding a field. It is
 // the one judgement of settings: the window, the commands and Configure go by it. It asks nobody: the folder and the
 // addresses may still turn out to be out of reach.
@@ -21,7 +27,7 @@ func (s Settings) Check() []FieldError {
 	var bad []FieldError
 	say := func(field string, code Code) {
 		if code != "" {
-			bad = append(bad, finding(field, code))
+			bad = append(bad, Finding(field, code))
 		}
 	}
 	say(FieldAuthURL, webCode(s.AuthURL, loopbackToo))
@@ -47,7 +53,7 @@ func (s Settings) Check() []FieldError {
 		say(FieldSaveTo, CodePath)
 	}
 	if _, err := archive.Parse(s.NameTemplate); err != nil {
-		bad = append(bad, templateFinding(err))
+		bad = append(bad, TemplateFinding(err))
 	}
 	if !slices.Contains([]NotifyKind{NotifyEach, NotifyExecuted, NotifyNone}, s.Notify) {
 		say(FieldNotify, CodeChoice)
@@ -114,10 +120,10 @@ func (s Settings) checkRedirect(say func(field string, code Code)) {
 }
 
 // check judges the secrets as normal writes them, which are kept even where nobody looks at them again.
-func (s Secrets) check() (bad []FieldError) {
+func (s Secrets) Check() (bad []FieldError) {
 	for _, f := range []struct{ field, value string }{{FieldClientSecret, s.ClientSecret}, {FieldNgrokToken, s.NgrokAuthtoken}} {
 		if strings.ContainsFunc(f.value, unicode.IsControl) {
-			bad = append(bad, finding(f.field, CodeCharacters))
+			bad = append(bad, Finding(f.field, CodeCharacters))
 		}
 	}
 	return bad
@@ -196,23 +202,3 @@ func notInHeader(r rune) bool {
 
 // notInScope is true for what cannot be part of a scope (RFC 6749, 3.3).
 func notInScope(r rune) bool { return r <= ' ' || r > '~' || r == '"' || r == '\\' }
-
-// ReturnAddress is the redirect address to register with the service, as far as the settings tell: "" for a tunnel
-// whose address is only known once it is open.
-func (s Settings) ReturnAddress() string {
-	s = s.Normal()
-	switch {
-	case s.RedirectURI != "":
-		return s.RedirectURI
-	case s.Redirect == RedirectLocalhost:
-		return "https://localhost:" + localhostPort + callbackPath
-	case s.Redirect == RedirectLoopback:
-		return "http://127.0.0.1" + callbackPath
-	case s.Tunnel == TunnelExternal:
-		return externalReturn(s)
-	case s.NgrokDomain != "":
-		return httpsHost(s.NgrokDomain) + callbackPath
-	default:
-		return ""
-	}
-}

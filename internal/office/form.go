@@ -1,0 +1,24 @@
+package office
+
+// Form is what is typed into the form for a new package, complete or not. It is not checked, and its files are not copied.
+type Form struct {
+	Files      []FormFile `json:"files,omitempty"`
+	Signers    []Signer   `json:"signers,omitempty"`
+	Name       string     `json:"name,omitempty"`
+	Message    string     `json:"message,omitempty"`
+	Due        string     `json:"due,omitempty"` // as 2026-12-31, or what is typed where that is no day
+	Reference  string     `json:"reference,omitempty"`
+	Sequential bool       `json:"sequential,omitempty"`
+	Separate   bool       `json:"separate,omitempty"` // a package for each document
+}
+
+// FormFile is a file that was added to a form.
+type FormFile struct {
+	Path  string `json:"path"`
+	Draft string `json:"draft,omitempty"` // id of the refused draft whose place the new one takes; empty for none
+}
+
+// Empty says whether anything was typed or added.
+func (f Form) Empty() bool {
+	return len(f.Files)+len(f.Signers) == 0 && f.Name+f.Message+f.Due+f.Reference == ""
+}

@@ -1,0 +1,35 @@
+package office
+
+import (
+	"encoding/json"
+	"time"
+)
+
+// Draft is what a person wants to send.
+type NewPackage struct {
+	Name         string          `json:"name"`
+	Message      string          `json:"message,omitempty"`
+	Files        []string        `json:"files"` // paths on this computer; Send takes copies
+	Signers      []Signer        `json:"signers"`
+	Sequential   bool            `json:"sequential,omitempty"`
+	Due          time.Time       `json:"due,omitzero"`
+	ExternalData json.RawMessage `json:"external_data,omitempty"`
+
+	// Replaces are the ids of refused and held drafts whose place this one takes. Files of held ones go out as they were
+	// then.
+	Replaces []string `json:"replaces,omitempty"`
+
+	// Patience is how long Send waits for a service that does not take the draft; 0 is without limit. The draft goes
+	// out later all the same.
+	Patience time.Duration `json:"patience,omitempty"`
+}
+
+// SendState is how a draft ended, or where it stands.
+type SendState struct {
+	DraftID   string     `json:"draft_id"`
+	State     DraftState `json:"state"`
+	PackageID string     `json:"package_id,omitempty"`
+	Problem   string     `json:"problem,omitempty"` // one sentence
+	Sent      int64      `json:"sent"`              // bytes uploaded so far
+	Total     int64      `json:"total"`             // bytes to upload
+}

@@ -1,0 +1,38 @@
+package office
+
+import (
+	"slices"
+)
+
+// PackageRow is a package as a list shows it.
+type PackageRow struct {
+	Package
+	Next       []Signer // whose turn it is
+	FilesDone  int
+	FilesTotal int    // 0 until planned
+	Files      []File // saved ones and those that are to be: signed documents, then certificates, then the master file
+}
+
+// File is one file of a package in the folder, or on its way there.
+type File struct {
+	Path       string // absolute; where it is, or will be
+	Kind       FileKind
+	DocumentID string // empty for a master file
+	State      JobState
+	Problem    string // why it is not saved, one sentence
+}
+
+// FileKind is what a file is.
+type FileKind string
+
+// The kinds of files; the words of store.Job.Kind.
+const (
+	FileSigned      FileKind = "executed"
+	FileCertificate FileKind = "cac"
+	FileMaster      FileKind = "masterfile"
+)
+
+// rank is the place of a kind among a package's files.
+func (k FileKind) Rank() int {
+	return slices.Index([]FileKind{FileSigned, FileCertificate, FileMaster}, k)
+}

@@ -1,0 +1,230 @@
+// Package settingstest holds what the settings accept and refuse, field by field, for the tests of all who take settings:
+// the agent, the commands and the window. It must not judge anything itself.
+package settingstest
+
+import (
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"countersign/internal/office"
+)
+
+// Secret is in every value that holds a password. Nobody may repeat it.
+const Secret = "s3cr3tpassw0rd"
+
+// Case is one value of one field, as a person types it.
+type Case struct {
+	Field  string
+	Flag   string // of countersign setup; "" where it has none
+	Value  string
+	Kept   string      // how it is kept when it is right
+	Code   office.Code // what is wrong with it; "" when it is right
+	Around string      // the tunnel it goes with, "" for ngrok
+}
+
+// Name is fit for a subtest.
+func (c Case) Name() string {
+	return c.Field + " " + strings.NewReplacer("/", "_", "\n", "_").Replace(strconv.Quote(c.Value))
+}
+
+// Wrong says whether the value is to be refused.
+func (c Case) Wrong() bool { return c.Code != "" }
+
+// Settings are good settings into which the value goes. folder is where documents go.
+func (c Case) Settings(folder string) office.Settings {
+	s := office.DefaultSettings()
+	s.AuthURL, s.BaseURL, s.ClientID = "https://sign.example.com", "https://sign.example.com/api/v1", "office"
+	s.Redirect, s.SaveTo = office.RedirectLocalhost, folder
+	switch office.TunnelKind(c.Around) {
+	case office.TunnelExternal:
+		s.Tunnel, s.PublicURL, s.Listen = office.TunnelExternal, "https://office.example.com", "127.0.0.1:8080"
+	case office.TunnelNone:
+		s.Tunnel = office.TunnelNone
+	}
+	return s
+}
+
+// With is Settings with the value.
+func (c Case) With(folder string) office.Settings {
+	s := c.Settings(folder)
+	switch at := c.At(&s).(type) {
+	case *string:
+		*at = c.Value
+	case *office.RedirectKind:
+		*at = office.RedirectKind(c.Value)
+	case *office.TunnelKind:
+		*at = office.TunnelKind(c.Value)
+	case *office.NotifyKind:
+		*at = office.NotifyKind(c.Value)
+	case *[]string:
+		*at = []string{c.Value}
+	case *int:
+		*at, _ = strconv.Atoi(c.Value)
+	}
+	return s
+}
+
+// At is the field of s.
+func (c Case) At(s *office.Settings) any {
+	return map[string]any{
+		office.FieldAuthURL: &s.AuthURL, office.FieldBaseURL: &s.BaseURL, office.FieldClientID: &s.ClientID, office.FieldScopes: &s.Scopes,
+		office.FieldHeader: &s.SignatureHeader, office.FieldRedirect: &s.Redirect, office.FieldRedirectURI: &s.RedirectURI,
+		office.FieldTunnel: &s.Tunnel, office.FieldNgrokDomain: &s.NgrokDomain, office.FieldNgrokConnect: &s.NgrokConnectURL,
+		office.FieldNgrokCA: &s.NgrokCA, office.FieldPublicURL: &s.PublicURL, office.FieldListen: &s.Listen, office.FieldSaveTo: &s.SaveTo,
+		office.FieldTemplate: &s.NameTemplate, office.FieldNotify: &s.Notify, office.FieldQuietFrom: &s.QuietFrom, office.FieldQuietTo: &s.QuietTo,
+		office.FieldKeepEvents: &s.KeepEvents, office.FieldTheme: &s.Theme, office.FieldLanguage: &s.Language,
+	}[c.Field]
+}
+
+// Is is the field of s as a text.
+func (c Case) Is(s office.Settings) string {
+	switch at := c.At(&s).(type) {
+	case *string:
+		return *at
+	case *office.RedirectKind:
+		return string(*at)
+	case *office.TunnelKind:
+		return string(*at)
+	case *office.NotifyKind:
+		return string(*at)
+	case *[]string:
+		return strings.Join(*at, " ")
+	case *int:
+		return strconv.Itoa(*at)
+	}
+	return ""
+}
+
+// Cases are values of every field; folder is an absolute path.
+func Cases(folder string) (all []Case) {
+	field, flag, around := "", "", ""
+	good := func(value, kept string) { all = append(all, Case{field, flag, value, kept, "", around}) }
+	same := func(values ...string) {
+		for _, v := range values {
+			good(v, v)
+		}
+	}
+	bad := func(code office.Code, values ...string) {
+		for _, v := range values {
+			all = append(all, Case{field, flag, v, "", code, around})
+		}
+	}
+	password := "https://ana:" + Secret + "@sign.example.com"
+
+	for _, f := range []struct{ field, flag string }{{office.FieldAuthURL, "--auth-url"}, {office.FieldBaseURL, "--base-url"}} {
+		field, flag = f.field, f.flag
+		same("https://sign.example.com", "https://sign.example.com/api/v1", "https://sign.example.com:8443", "http://127.0.0.1:80", "http://localhost", "https://[::1]:8443", "https://büro.example")
+		good("https://sign.example.com/", "https://sign.example.com")
+		good("  HTTPS://Sign.Example.COM/API/ ", "https://sign.example.com/API")
+		bad(office.CodeMissing, "", "  ")
+		bad(office.CodeInsecure, "http://sign.example.com", "sign.example.com", "ftp://sign.example.com")
+		bad(office.CodeCredentials, password, "https://ana@sign.example.com")
+		bad(office.CodeExtra, "https://sign.example.com?a=b", "https://sign.example.com/#x", "https://sign.example.com/?")
+		bad(office.CodeForm, "https://", "https:sign.example.com", "https://sign.example.com:99999", "https://sign.example.com:0", "https://sign example.com", "https://sign..example.com", "https://sign.example.com/a b")
+	}
+	field, flag = office.FieldClientID, "--client-id"
+	same("office", "8d1f-44", "büro 1")
+	good(" office\n", "office")
+	bad(office.CodeMissing, "", " ")
+	bad(office.CodeCharacters, "off\nice", "a\x00b")
+
+	field, flag = office.FieldScopes, "--scope"
+	same("openid", "openid profile offline_access organization")
+	good("  openid   profile ", "openid profile")
+	good("", strings.Join(office.DefaultSettings().Scopes, " "))
+	bad(office.CodeCharacters, `"openid"`, "openid prófile")
+
+	field, flag = office.FieldHeader, "--signature-header"
+	same("X-Service-Signature", "X~Sig", "x_sig.1")
+	good(" X-Sig ", "X-Sig")
+	good("", office.DefaultSettings().SignatureHeader)
+	bad(office.CodeCharacters, "X Sig", "X-Sig:", "Überschrift")
+
+	field, flag = office.FieldRedirect, "--redirect"
+	same("localhost", "loopback", "tunnel", "paste")
+	bad(office.CodeChoice, "browser")
+	around = "none"
+	same("localhost")
+	bad(office.CodeConflict, "tunnel")
+	around = ""
+
+	field, flag = office.FieldRedirectURI, "--redirect-uri"
+	same("", "https://office.example.com/oauth/callback", "https://Office.example.com/Back/", "https://office.example.com/back?x=1", "http://127.0.0.1:8765/back")
+	good(" https://office.example.com/back ", "https://office.example.com/back")
+	bad(office.CodeInsecure, "http://office.example.com/back", "myapp:back", "office.example.com/back")
+	bad(office.CodeCredentials, password+"/back")
+	bad(office.CodeExtra, "https://office.example.com/back#x")
+	bad(office.CodeForm, "https:///back", "https://office.example.com:99999/back")
+
+	field, flag = office.FieldTunnel, "--tunnel"
+	same("ngrok", "none")
+	bad(office.CodeChoice, "wormhole")
+
+	field, flag = office.FieldNgrokDomain, "--ngrok-domain"
+	same("", "office.ngrok.app", "sign.office-1.example")
+	for _, v := range []string{"https://office.ngrok.app", "https://Office.ngrok.app/", " office.NGROK.app ", "office.ngrok.app.", "http://office.ngrok.app"} {
+		good(v, "office.ngrok.app")
+	}
+	bad(office.CodeForm, "office.ngrok.app/path", "office", "office.ngrok.app:443", "office ngrok.app", "10.0.0.1", "ana:"+Secret+"@office.ngrok.app", password)
+
+	field, flag = office.FieldNgrokConnect, "--ngrok-connect-url"
+	same("", "connect.example.com:443", "10.0.0.1:4443", "[::1]:443")
+	good(" https://Connect.example.com:443/ ", "connect.example.com:443")
+	bad(office.CodeForm, "connect.example.com", "connect.example.com:99999", ":443", "connect.example.com:https", "ana:"+Secret+"@connect.example.com:443")
+
+	field, flag = office.FieldNgrokCA, "" // the command makes every path a full one
+	same("", filepath.Join(folder, "ca.pem"))
+	bad(office.CodePath, "ca.pem", filepath.Join("certificates", "ca.pem"))
+
+	around = "external"
+	field, flag = office.FieldPublicURL, "--public-url"
+	same("https://office.example.com", "https://office.example.com/hooks", "https://office.example.com/hooks/", "https://office.example.com:8443")
+	good(" https://Office.example.com/ ", "https://office.example.com")
+	bad(office.CodeMissing, "")
+	bad(office.CodeInsecure, "http://office.example.com", "http://localhost", "office.example.com")
+	bad(office.CodeCredentials, password)
+	bad(office.CodeExtra, "https://office.example.com?x", "https://office.example.com#x")
+	bad(office.CodeForm, "https://office.example.com:99999", "https://")
+
+	field, flag = office.FieldListen, "--listen"
+	same("127.0.0.1:8080", ":8080", "[::1]:8080", "localhost:1", "0.0.0.0:65535")
+	good(" LOCALHOST:8080 ", "localhost:8080")
+	good("http://127.0.0.1:8080/", "127.0.0.1:8080")
+	bad(office.CodeMissing, "")
+	bad(office.CodeForm, "127.0.0.1", "8080", "127.0.0.1:99999", "127.0.0.1:0", "127.0.0.1:-1", "127.0.0.1:http", "a b:8080", "ana:"+Secret+"@localhost:80")
+	around = ""
+
+	field, flag = office.FieldSaveTo, "--save-to"
+	same(filepath.Join(folder, "Signed"))
+	good(" "+filepath.Join(folder, "Signed")+string(filepath.Separator), filepath.Join(folder, "Signed"))
+	flag = "" // the command makes every path a full one
+	bad(office.CodeMissing, "", " ")
+	bad(office.CodePath, "Signed", filepath.Join(".", "a", "b"))
+
+	field, flag = office.FieldTemplate, "--name-template"
+	same("{date} {package}", "{month}/{package} - {document}")
+	good(" {package} ", "{package}")
+	good(" ", office.DefaultSettings().NameTemplate)
+	bad(office.CodeForm, "{package", "package}", "{nothing}", "../{package}", "{package}//{document}")
+
+	flag = ""
+	field = office.FieldNotify
+	same("each", "executed", "none")
+	bad(office.CodeChoice, "all")
+	field = office.FieldKeepEvents
+	flag = "--keep-events"
+	same("1", "90", "3650")
+	bad(office.CodeRange, "-1", "3651")
+	flag = ""
+	field = office.FieldTheme
+	same("", "light", "dark")
+	bad(office.CodeChoice, "pink")
+	field = office.FieldLanguage
+	same("", "en", "fr", "de", "es")
+	bad(office.CodeChoice, "tlh", "EN")
+	field = office.FieldQuietFrom // alone, so that the other one is missing
+	same("")
+	bad(office.CodeForm, "ten", "25:00", "22")
+	return all
+}
