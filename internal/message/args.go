@@ -10,6 +10,7 @@ type Arg struct {
 type value struct {
 	Text    string   `json:"text,omitzero"`
 	Name    string   `json:"name,omitzero"`
+	Package *string  `json:"package,omitzero"`
 	Names   []string `json:"names,omitzero"`
 	Count   *int64   `json:"count,omitzero"`
 	Number  *int64   `json:"number,omitzero"`
@@ -25,6 +26,12 @@ func Text(name, text string) Arg { return Arg{name, value{Text: OneLine(text, 2*
 
 // Name is what a file, a folder or a package is called; it is shown in the language's quotation marks.
 func Name(name, called string) Arg { return Arg{name, value{Name: OneLine(called, maxText)}} }
+
+// Package is Name for a package, which may have none.
+func Package(name, called string) Arg {
+	called = OneLine(called, maxText)
+	return Arg{name, value{Package: &called}}
+}
 
 // Names are several names in a list, without quotation marks.
 func Names(name string, called []string) Arg {

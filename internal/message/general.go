@@ -1,4 +1,19 @@
 package message
 
-func Unexpected() Message { return of("general.unexpected") }
-func Stopped() Message    { return of("general.stopped") }
+// What belongs nowhere else.
+
+func Unexpected() Message {
+	return of("general.unexpected")
+}
+
+func Stopped() Message {
+	return of("general.stopped")
+}
+
+func LookOnItsPages() Message {
+	return of("general.look-on-its-pages")
+}
+
+func Page() Message {
+	return of("general.page")
+}

@@ -24,6 +24,7 @@ type Printer struct {
 const (
 	quoted    = "form.name"
 	megabytes = "form.megabytes"
+	untitled  = "form.untitled"
 	unknown   = "form.unknown"
 )
 
@@ -108,6 +109,12 @@ func (p *Printer) value(v value) string {
 	switch {
 	case v.Name != "":
 		return p.form(quoted, "Name", v.Name)
+	case v.Package != nil:
+		called := *v.Package
+		if called == "" {
+			called = p.localize(i18n.LocalizeConfig{MessageID: untitled})
+		}
+		return p.form(quoted, "Name", called)
 	case v.Names != nil:
 		return strings.Join(v.Names, ", ")
 	case v.Count != nil:
