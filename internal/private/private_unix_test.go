@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"syscall"
 	"testing"
+
+	"golang.org/x/sys/unix"
 )
 
 func openUp(t *testing.T, path string) {
@@ -20,11 +22,11 @@ func openUp(t *testing.T, path string) {
 // changed is when the rights were last written.
 func changed(t *testing.T, path string) string {
 	t.Helper()
-	info, err := os.Stat(path)
-	if err != nil {
+	var info unix.Stat_t // whose fields have the same names everywhere
+	if err := unix.Stat(path, &info); err != nil {
 		t.Fatal(err)
 	}
-	return fmt.Sprintf("%+v %+v", info.Mode(), info.Sys().(*syscall.Stat_t).Ctim)
+	return fmt.Sprintf("%o %+v", info.Mode, info.Ctim)
 }
 
 func TestModesAreAsTheyShouldBeWhateverTheUmask(t *testing.T) {
