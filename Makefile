@@ -20,7 +20,7 @@ TEST_PACKAGES  := xvfb openbox xdotool dbus gnome-keyring chromium imagemagick l
 # (minutes), and the end-to-end tests, which look at the program from outside.
 PLAIN := . ./ui ./internal/e2e
 
-.PHONY: all build first-build server demo no-display test torture bench check clean build-packages test-packages
+.PHONY: all build first-build server demo no-display test torture bench check vulncheck clean build-packages test-packages
 
 all: build
 
@@ -71,11 +71,25 @@ bench: build-packages test-packages
 	go test -run '^$$' -bench . ./internal/inbox ./internal/store ./internal/archive ./internal/agent
 	go test -run '^$$' -bench . -benchtime 1x -timeout 1h ./internal/e2e
 
-# What a reader would miss and no test sees.
-check:
+# What a reader would miss and no test sees. Functions that nothing reaches are removed; what only tests reach belongs to
+# them. Exempt from the latter is what is there for tests (packages called ...test, the controls of the embedded service)
+# and the forms of other systems.
+FOR_TESTS := test/|^internal/sandbox/control\.go|^ui/system/autostart_forms\.go
+
+check: build-packages
 	@odd=$$(gofmt -l .) && test -z "$$odd" || (printf 'gofmt: not formatted:\n%s\n' "$$odd" >&2; false)
 	go vet ./...
 	go tool staticcheck ./...
+	@dead=$$(go tool deadcode -test ./...) && test -z "$$dead" || (printf 'deadcode: nothing calls\n%s\n' "$$dead" >&2; false)
+	@tests=$$(go tool deadcode ./...) && tests=$$(echo "$$tests" | sed -E '\@$(FOR_TESTS)@d') && test -z "$$tests" || \
+		(printf 'deadcode: tests alone call\n%s\n' "$$tests" >&2; false)
+
+# Known faults in Go and in the modules. It is not part of check, which works without the internet: the list of faults is
+# at vuln.go.dev, and neither Go's module proxy nor Debian has it. VULNDB names a copy (file:///...).
+VULNDB ?= https://vuln.go.dev
+
+vulncheck: build-packages
+	go tool govulncheck -db $(VULNDB) ./...
 
 clean:
 	rm -rf build

@@ -13,12 +13,6 @@ import (
 // DefaultSignatureHeader carries the signature of a notification (interface.md, "Webhook authentication" 2).
 const DefaultSignatureHeader = "X-Service-Signature"
 
-// DefaultScopes are what an office needs (interface.md, "Scopes"): its profile, an id_token, a refresh token and the
-// right to set the endpoint.
-func DefaultScopes() []string {
-	return []string{"openid", "profile", "offline_access", "organization"}
-}
-
 // Config says which service, and as whom. It is a value: changing it after use changes nothing.
 type Config struct {
 	AuthURL         string   // {auth_url}: https, or http on a loopback host

@@ -107,8 +107,11 @@ func makeProvider(t *testing.T, change func(p *provider)) *provider {
 	return p
 }
 
+// officeScopes are what an office asks for (interface.md, "Scopes").
+var officeScopes = []string{"openid", "profile", "offline_access", "organization"}
+
 func (p *provider) config() Config {
-	cfg := Config{AuthURL: p.url, BaseURL: p.url, ClientID: "office&1", ClientSecret: p.secret, Scopes: DefaultScopes()}
+	cfg := Config{AuthURL: p.url, BaseURL: p.url, ClientID: "office&1", ClientSecret: p.secret, Scopes: officeScopes}
 	if p.server != nil {
 		cfg.HTTP = p.server.Client()
 	}

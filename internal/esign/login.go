@@ -86,9 +86,6 @@ func (l *Login) AuthorizeURL() string {
 // State is what the redirect brings back; it tells whose redirect one is.
 func (l *Login) State() string { return l.state }
 
-// RedirectURI is where the browser comes back to.
-func (l *Login) RedirectURI() string { return l.redirect }
-
 // Finish redeems the query of the redirect. It does its work once: a second call with the right state is Invalid. A
 // call with a wrong state changes nothing, so that no stray request can end somebody's sign-in.
 func (l *Login) Finish(ctx context.Context, callback url.Values) (Grant, error) {

@@ -110,7 +110,7 @@ func TestRequestLogHasNoSecrets(t *testing.T) {
 	r := start(t, Options{})
 	r.signIn(adminMail, allScopes)
 	p := r.add("concurrent", 1, "Ana")
-	page := r.s.SignerPage(p.PackageID, p.Signers[0].SignerID)
+	page := r.signerPage(p.PackageID, p.Signers[0].SignerID)
 	wantStatus(t, r.do("GET", page, "", nil), 200)
 	requests, counts := r.s.Requests()
 	for _, q := range requests {

@@ -388,3 +388,16 @@ func mustWrite(t *testing.T, path string, data []byte) {
 		t.Fatal(err)
 	}
 }
+
+// signerPage is the address of the page where a signer signs, "" when there is no such signer.
+func (r *rig) signerPage(packageID, signerID string) string {
+	p, err := read[pack](r.s.db, bucketPackages, packageID)
+	if err != nil {
+		return ""
+	}
+	sg, ok := p.signer(signerID)
+	if !ok {
+		return ""
+	}
+	return r.s.linkURL(sg.LinkToken)
+}

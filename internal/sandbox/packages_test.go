@@ -68,7 +68,7 @@ func TestDraftIsSentLaterAndRescinded(t *testing.T) {
 	}
 	wantStatus(t, r.post("/packages/send", object{"packageId": id}), 200)
 	link := r.post("/packages/"+id+"/link/sign/"+p.Signers[0].SignerID, object{}).json(t)
-	if link["type"] != "package_sign" || link["link"] != r.s.SignerPage(id, p.Signers[0].SignerID) {
+	if link["type"] != "package_sign" || link["link"] != r.signerPage(id, p.Signers[0].SignerID) {
 		t.Errorf("link %v", link)
 	}
 	wantStatus(t, r.post("/packages/rescind", object{"packageId": id, "rescindMessage": "changed"}), 200)

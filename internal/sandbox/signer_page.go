@@ -19,19 +19,6 @@ import (
 
 func (s *Server) linkURL(token string) string { return s.url + "/link/" + token }
 
-// SignerPage is the address of the page where a signer signs, "" when there is no such signer.
-func (s *Server) SignerPage(packageID, signerID string) string {
-	p, err := read[pack](s.db, bucketPackages, packageID)
-	if err != nil {
-		return ""
-	}
-	sg, ok := p.signer(signerID)
-	if !ok {
-		return ""
-	}
-	return s.linkURL(sg.LinkToken)
-}
-
 // opened is what a signing link opens.
 type opened struct {
 	token  string

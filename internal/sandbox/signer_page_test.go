@@ -10,7 +10,7 @@ func TestPageSignsWithoutJavaScript(t *testing.T) {
 	r := start(t, Options{})
 	r.signIn(adminMail, allScopes)
 	p := r.add("Sequential", 1, "Ana", "Jan")
-	page := strings.TrimPrefix(r.s.SignerPage(p.PackageID, p.Signers[0].SignerID), r.s.URL())
+	page := strings.TrimPrefix(r.signerPage(p.PackageID, p.Signers[0].SignerID), r.s.URL())
 	body := string(r.do("GET", page, "", nil).body)
 	_, after, ok := strings.Cut(body, `name="form" value="`)
 	if !ok || !strings.Contains(body, "Lease Sonnenweg 4") || !strings.Contains(body, "your turn") {
@@ -33,7 +33,7 @@ func TestPageSignsWithoutJavaScript(t *testing.T) {
 	}
 	wantStatus(t, r.form(page, url.Values{"do": {"sign"}, "form": {token}, "typed": {"Ana"}}), 400)
 
-	next := strings.TrimPrefix(r.s.SignerPage(p.PackageID, p.Signers[1].SignerID), r.s.URL())
+	next := strings.TrimPrefix(r.signerPage(p.PackageID, p.Signers[1].SignerID), r.s.URL())
 	_, after, _ = strings.Cut(string(r.do("GET", next, "", nil).body), `name="form" value="`)
 	token, _, _ = strings.Cut(after, `"`)
 	wantStatus(t, r.form(next, url.Values{"do": {"decline"}, "form": {token}, "reason": {"no"}}), 303)

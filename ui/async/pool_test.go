@@ -3,6 +3,7 @@ package async
 import (
 	"context"
 	"errors"
+	"sync"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -10,8 +11,32 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
+// queue stands for a window's goroutine: what is handed to Do waits until the test runs it.
+type queue struct {
+	mu    sync.Mutex
+	waits []func()
+}
+
+func (q *queue) Do(f func()) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.waits = append(q.waits, f)
+}
+
+// Run runs what waits and says whether there was anything.
+func (q *queue) Run() bool {
+	q.mu.Lock()
+	waits := q.waits
+	q.waits = nil
+	q.mu.Unlock()
+	for _, f := range waits {
+		f()
+	}
+	return len(waits) > 0
+}
+
 func TestResultsArriveOnTheOwnersGoroutine(t *testing.T) {
-	q := NewQueue()
+	var q queue
 	p := NewPool(t.Context(), q.Do)
 	defer p.Close()
 	got := 0 // not guarded: the race detector is the assertion
@@ -26,7 +51,7 @@ func TestResultsArriveOnTheOwnersGoroutine(t *testing.T) {
 }
 
 func TestCancelledWorkStillReports(t *testing.T) {
-	q := NewQueue()
+	var q queue
 	p := NewPool(t.Context(), q.Do)
 	defer p.Close()
 	var got error
@@ -43,7 +68,7 @@ func TestCancelledWorkStillReports(t *testing.T) {
 }
 
 func TestNothingIsShownAfterClose(t *testing.T) {
-	q := NewQueue()
+	var q queue
 	p := NewPool(t.Context(), q.Do)
 	Then(p, func(ctx context.Context) (int, error) { <-ctx.Done(); return 0, nil },
 		func(int, error) { t.Error("shown after Close") })
@@ -52,7 +77,7 @@ func TestNothingIsShownAfterClose(t *testing.T) {
 }
 
 func TestABurstOfQuestionsCostsTwoReadings(t *testing.T) {
-	q := NewQueue()
+	var q queue
 	p := NewPool(t.Context(), q.Do)
 	defer p.Close()
 	value, shown := 0, 0

@@ -8,7 +8,6 @@ import (
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/test"
 
-	"countersign/ui/async"
 	"countersign/ui/officetest"
 	"countersign/ui/theme"
 )
@@ -22,13 +21,13 @@ type Stage struct {
 	Wait   func() // returns when no work of the window runs; Settle needs it
 
 	t     testing.TB
-	queue *async.Queue
+	queue *queue
 }
 
 // NewStage returns a stage that ends with the test. Wait is left to whoever makes the window.
 func NewStage(t testing.TB, office *officetest.Office) *Stage {
 	t.Helper()
-	s := &Stage{Office: office, System: &System{}, App: test.NewTempApp(t), t: t, queue: async.NewQueue()}
+	s := &Stage{Office: office, System: &System{}, App: test.NewTempApp(t), t: t, queue: newQueue()}
 	s.App.Settings().SetTheme(theme.New())
 	return s
 }
@@ -37,16 +36,16 @@ func NewStage(t testing.TB, office *officetest.Office) *Stage {
 func (s *Stage) Now() time.Time { return officetest.Now }
 
 // Do lets f run on the window's goroutine, soon. It may be called from any goroutine.
-func (s *Stage) Do(f func()) { s.queue.Do(f) }
+func (s *Stage) Do(f func()) { s.queue.do(f) }
 
 // Run shows what has come in by now, without waiting for the work that still runs.
-func (s *Stage) Run() { s.queue.Run() }
+func (s *Stage) Run() { s.queue.run() }
 
 // Settle lets all work end and shows its results. It must not be used while work waits for the test.
 func (s *Stage) Settle() {
 	for {
 		s.Wait()
-		if !s.queue.Run() {
+		if !s.queue.run() {
 			return
 		}
 	}
@@ -57,7 +56,7 @@ func (s *Stage) Until(done func() bool) {
 	s.t.Helper()
 	ctx, cancel := context.WithTimeout(s.t.Context(), 10*time.Second)
 	defer cancel()
-	if !s.queue.Until(done, ctx.Done()) {
+	if !s.queue.until(done, ctx.Done()) {
 		s.t.Fatal("what was expected did not happen")
 	}
 }

@@ -122,14 +122,6 @@ func NewSecret() *Entry {
 	return e
 }
 
-// NewText returns an entry of several lines.
-func NewText(rows int) *Entry {
-	e := NewEntry("")
-	e.MultiLine, e.Wrapping = true, fyne.TextWrapWord
-	e.SetMinRowsVisible(rows)
-	return e
-}
-
 // TypedKey passes Escape on, and what OnKey takes.
 func (e *Entry) TypedKey(k *fyne.KeyEvent) {
 	switch {

@@ -33,7 +33,7 @@ func TestTheFocusIsSeenOnEveryWidget(t *testing.T) {
 	for name, w := range map[string]fyne.Focusable{
 		"button": button(widget.MediumImportance), "primary button": button(widget.HighImportance), "quiet button": button(widget.LowImportance),
 		"dangerous button": button(widget.DangerImportance), "check": check, "marked check": marked, "selection": NewSelect([]string{"One", "Two"}, func(string) {}),
-		"entry": NewEntry(""), "text": NewText(3), "secret": NewSecret(), "entry of the sidebar": NavItem(fynetheme.StorageIcon(), "Packages", func() {}),
+		"entry": NewEntry(""), "text": text(), "secret": NewSecret(), "entry of the sidebar": NavItem(fynetheme.StorageIcon(), "Packages", func() {}),
 		"chosen entry of the sidebar": chosen, "tab": NewTabs([]string{"One", "Two"}, nil).items[0], "choice": NewChoice([]string{"One", "Two"}, func() {}).items[0],
 		"list": list,
 	} {

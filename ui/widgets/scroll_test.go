@@ -7,11 +7,19 @@ import (
 	"fyne.io/fyne/v2/test"
 )
 
+// text is an entry of several lines.
+func text() *Entry {
+	e := NewEntry("")
+	e.MultiLine, e.Wrapping = true, fyne.TextWrapWord
+	e.SetMinRowsVisible(3)
+	return e
+}
+
 func TestTheWheelScrollsOverFieldsToo(t *testing.T) {
 	app := test.NewTempApp(t)
 	window := app.NewWindow("")
 	defer window.Close()
-	name, message := NewEntry("Name"), NewText(3)
+	name, message := NewEntry("Name"), text()
 	pressed := false
 	button := NewButton("Add", func() { pressed = true })
 	rows := Stack(4, button, name, message)
