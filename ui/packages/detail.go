@@ -64,7 +64,7 @@ func (s *Screen) draw(fresh bool) {
 
 // place shows a page on the right, scrolled as the one before unless it is fresh.
 func (s *Screen) place(page fyne.CanvasObject, fresh bool) {
-	scroll := container.NewVScroll(widgets.PadHV(20, 16, page))
+	scroll := widgets.NewVScroll(widgets.PadHV(20, 16, page))
 	if old, ok := s.scrolled(); ok && !fresh {
 		scroll.Offset = old
 	}

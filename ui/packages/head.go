@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"fyne.io/fyne/v2"
-	"fyne.io/fyne/v2/container"
 	"fyne.io/fyne/v2/lang"
 	fynetheme "fyne.io/fyne/v2/theme"
 	"fyne.io/fyne/v2/widget"
@@ -191,5 +190,5 @@ func (s *Screen) overview() fyne.CanvasObject {
 		page.Add(widgets.Card(list))
 	}
 	page.Add(widgets.Flow(8, add))
-	return container.NewVScroll(widgets.PadHV(20, 16, page))
+	return widgets.NewVScroll(widgets.PadHV(20, 16, page))
 }

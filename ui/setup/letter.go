@@ -98,7 +98,7 @@ func (s *Screen) AskAdministrator() {
 	head := widgets.Stack(8, widgets.NewHeading(lang.L("Ask your administrator")),
 		widgets.NewProse(lang.L("This letter holds no secret. With each step you answer, it says more.")))
 	content := widgets.Pad(20, container.NewBorder(head, foot, nil, nil,
-		widgets.PadHV(0, 12, widgets.Card(container.NewVScroll(lines)))))
+		widgets.PadHV(0, 12, widgets.Card(widgets.NewVScroll(lines)))))
 	room := s.env.Window.Canvas().Size()
 	pop = widgets.Open(s.env.Window.Canvas(), content, fyne.NewSize(min(680, room.Width-48), min(540, room.Height-48)), copyIt, nil)
 }

@@ -53,6 +53,7 @@ type Screen struct {
 	steps   []*step
 	list    *fyne.Container
 	page    *fyne.Container
+	scroll  *container.Scroll // around page
 	bar     *bar
 	strip   *widgets.Strip // what is wrong with the keyring
 	bound   []func()       // show the answers in the fields
@@ -110,9 +111,9 @@ func (s *Screen) build() {
 	text := widgets.NewProse(lang.L("You need not know all this. Your administrator can answer for you, or send you a file."))
 	foot := widgets.Stack(2, widgets.PadHV(12, 2, text), widgets.PadHV(4, 0, ask), widgets.PadHV(4, 0, open))
 	side := widgets.Wide(240, widgets.Pad(8, container.NewBorder(top, foot, nil, nil)))
-	scroll := container.NewVScroll(widgets.PadHV(32, 24, s.page))
+	s.scroll = widgets.NewVScroll(widgets.PadHV(32, 24, s.page))
 	s.content = widgets.Frame(nil, nil, container.NewBorder(nil, nil, nil, widget.NewSeparator(), side),
-		widgets.Between(s.strip, s.bar.content, scroll))
+		widgets.Between(s.strip, s.bar.content, s.scroll))
 }
 
 // brand is the program's icon and name.
