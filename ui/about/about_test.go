@@ -19,17 +19,29 @@ func shown(t *testing.T) (*screentest.Bench, *Screen) {
 
 func TestDiagnosticsAreCopiedAndThatIsSaid(t *testing.T) {
 	b, s := shown(t)
-	s.CopyDiagnostics()
-	b.Settle()
-	if len(b.Copied) != 1 || b.Copied[0] != b.Office.Diagnostics() || !s.Copied() {
-		t.Errorf("copied %q", b.Copied)
+	press := func() {
+		s.diagnostics.Button.OnTapped()
+		b.Settle()
+	}
+	press()
+	if len(b.Copied) != 1 || b.Copied[0] != b.Office.Diagnostics() || s.diagnostics.Said() == "" {
+		t.Errorf("copied %q, said %q", b.Copied, s.diagnostics.Said())
+	}
+	press()
+	b.Later[0]()
+	if s.diagnostics.Said() == "" {
+		t.Error("what was said anew stays for its own time")
+	}
+	b.Later[1]()
+	if s.diagnostics.Said() != "" {
+		t.Errorf("it says %q for ever", s.diagnostics.Said())
 	}
 }
 
 func TestTheScreenLooksAsItWasApproved(t *testing.T) {
 	b, s := shown(t)
 	b.Looks("help", "light", screentest.Big, 1)
-	s.CopyDiagnostics()
+	s.diagnostics.Button.OnTapped()
 	b.Settle()
 	b.Looks("help-dark", "dark", screentest.Small, 1)
 }

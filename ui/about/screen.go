@@ -9,7 +9,6 @@ import (
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/container"
 	"fyne.io/fyne/v2/lang"
-	fynetheme "fyne.io/fyne/v2/theme"
 	"fyne.io/fyne/v2/widget"
 
 	"countersign/internal/agent"
@@ -28,13 +27,13 @@ type Screen struct {
 	about   agent.About
 
 	version, data, log *widgets.Line
-	copied             *widgets.Line
+	diagnostics        *widgets.CopyButton
 }
 
 // New returns the screen; Reload fills in what the office knows.
 func New(d *env.Env) *Screen {
-	s := &Screen{env: d, version: value(), data: value(), log: value(), copied: widgets.NewCaption("")}
-	s.copied.Colour = theme.Done
+	s := &Screen{env: d, version: value(), data: value(), log: value()}
+	s.diagnostics = widgets.NewCopyButton(lang.L("Copy diagnostics"), d.Later, s.copyDiagnostics)
 	s.reader = async.NewReader(d.Work, func(context.Context) agent.About { return d.Office.About() }, s.show)
 	head := widgets.PadHV(20, 16, widgets.NewHeading(lang.L("Help")))
 	parts := widgets.Stack(16, s.help(), keys(), s.facts(), widgets.Spacer())
@@ -107,28 +106,22 @@ func shortcut(key string) string {
 func (s *Screen) facts() fyne.CanvasObject {
 	open := widgets.NewButton(lang.L("Open folder"), func() { s.env.OpenFile(s.about.DataDir) })
 	show := widgets.NewButton(lang.L("Show in folder"), func() { s.env.ShowInFolder(s.about.LogFile) })
-	diagnostics := widgets.NewButtonWithIcon(lang.L("Copy diagnostics"), fynetheme.ContentCopyIcon(), s.CopyDiagnostics)
 	note := widgets.NewProse(lang.L("Diagnostics are your settings and status as text for support. They contain no passwords, keys or documents."))
 	return part(lang.L("About Countersign"),
 		fact(lang.L("Version"), s.version, nil),
 		fact(lang.L("Data folder"), s.data, open),
 		fact(lang.L("Log"), s.log, show),
-		widgets.Across(nil, note, widgets.Row(8, s.copied, diagnostics)))
+		widgets.Across(nil, note, s.diagnostics))
 }
 
-// CopyDiagnostics puts a text for whoever helps into the clipboard, and says so.
-func (s *Screen) CopyDiagnostics() {
+// copyDiagnostics puts a text for whoever helps into the clipboard.
+func (s *Screen) copyDiagnostics(copied func()) {
 	async.Then(s.env.Work, func(context.Context) (string, error) { return s.env.Office.Diagnostics(), nil },
 		func(text string, _ error) {
 			s.env.Copy(text)
-			s.copied.Shorten = false
-			s.copied.Set(lang.L("Copied."))
-			s.content.Refresh()
+			copied()
 		})
 }
-
-// Copied says whether the screen says that the diagnostics are in the clipboard.
-func (s *Screen) Copied() bool { return s.copied.Text != "" }
 
 func value() *widgets.Line {
 	line := widgets.NewLine("")

@@ -1,6 +1,8 @@
 package compose
 
 import (
+	"time"
+
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/container"
 	"fyne.io/fyne/v2/lang"
@@ -21,10 +23,11 @@ type bar struct {
 	amount              *meter            // in its place while something is
 	send, leave, cancel *widgets.Button
 	marks               bool // it says that fields are marked
+	later               func(d time.Duration, over func())
 }
 
 func newBar(s *Screen) *bar {
-	b := &bar{text: widget.NewLabel(""), mark: widget.NewIcon(theme.MarkProblem.Resource()), edge: widget.NewSeparator(), amount: newMeter(3)}
+	b := &bar{text: widget.NewLabel(""), mark: widget.NewIcon(theme.MarkProblem.Resource()), edge: widget.NewSeparator(), amount: newMeter(3), later: s.env.Later}
 	b.text.Wrapping = fyne.TextWrapWord
 	b.send = s.newButton("", fynetheme.MailSendIcon(), s.Send)
 	b.send.Importance = widget.HighImportance
@@ -79,7 +82,7 @@ func (b *bar) progress(part float64, text string) {
 	b.text.SetText(text)
 }
 
-// end shows the button again, with a quiet text.
+// end shows the button again, with a quiet text that goes once it is read.
 func (b *bar) end(text string) {
 	b.marks = false
 	b.working(false)
@@ -87,6 +90,15 @@ func (b *bar) end(text string) {
 	b.text.Importance = widget.LowImportance
 	b.text.SetText(text)
 	b.content.Refresh()
+	if text == "" {
+		return
+	}
+	b.later(widgets.ReadingTime(text), func() {
+		if b.text.Text == text {
+			b.text.SetText("")
+			b.content.Refresh()
+		}
+	})
 }
 
 // marked says whether fields are marked.

@@ -264,6 +264,10 @@ func TestStoppingTakesBackInTimeOrSaysThatItIsTooLate(t *testing.T) {
 			if len(b.screen.docs) != c.left || b.screen.bar.text.Text != c.said || len(o.Cancelled) != 1 {
 				t.Errorf("%d documents left, said %q", len(b.screen.docs), b.screen.bar.text.Text)
 			}
+			b.Pass()
+			if wrong := b.screen.bar.mark.Visible(); wrong != (b.screen.bar.text.Text != "") {
+				t.Errorf("after a while it says %q: what needs nobody goes, what is wrong stays", b.screen.bar.text.Text)
+			}
 		})
 	}
 }

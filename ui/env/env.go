@@ -38,8 +38,9 @@ type Env struct {
 	Country string           // that the system is set to, for example "GB"; empty when it is not known
 	Window  fyne.Window      // for dialogs and focus
 	Notice  func(text string)
-	Copy    func(text string) // to the clipboard
-	Soon    func(Deed)        // does what cannot be taken back, after some seconds in which it can
+	Copy    func(text string)                  // to the clipboard
+	Later   func(d time.Duration, over func()) // calls over on the window's goroutine when d has passed
+	Soon    func(Deed)                         // does what cannot be taken back, after some seconds in which it can
 	Go      Ways
 
 	Autostart Autostart // nil where the program cannot start with the computer

@@ -2,6 +2,7 @@ package screentest
 
 import (
 	"testing"
+	"time"
 
 	"fyne.io/fyne/v2"
 
@@ -22,6 +23,7 @@ type Bench struct {
 	Like            []office.NewPackage // what SendLike was to begin with
 	Deeds           []env.Deed          // what waits to be done
 	Patient         bool                // lets deeds wait; else they are done at once
+	Later           []func()            // what waits for some time to pass
 
 	open Screen
 }
@@ -48,10 +50,21 @@ func New(t testing.TB, office *officetest.Office) *Bench {
 			}
 			b.Deeds = append(b.Deeds, deed)
 		},
+		Later:  func(_ time.Duration, over func()) { b.Later = append(b.Later, over) },
 		Notice: func(text string) { b.Notices = append(b.Notices, text) },
 		Copy:   func(text string) { b.Copied = append(b.Copied, text) }}
 	t.Cleanup(func() { pool.Close(); b.Window.Close() })
 	return b
+}
+
+// Pass lets all time pass that something waits for.
+func (b *Bench) Pass() {
+	waiting := b.Later
+	b.Later = nil
+	for _, over := range waiting {
+		over()
+	}
+	b.Settle()
 }
 
 // Open shows a screen in a window of a size, as it is when it has read all it shows.

@@ -267,9 +267,11 @@ func (s *Screen) saved(settings office.Settings, secrets office.Secrets, err err
 	}
 	before := s.kept
 	s.kept = settings
+	var noted []*setting
 	for _, k := range s.form.all {
 		if !k.differs(s.kept) && k.read(before) != k.read(s.kept) {
 			k.field.Note(theme.Done, lang.L("Saved and in use."))
+			noted = append(noted, k)
 		}
 	}
 	if s.form.secrets() == secrets {
@@ -280,12 +282,26 @@ func (s *Screen) saved(settings office.Settings, secrets office.Secrets, err err
 	} else {
 		s.say(theme.Done, lang.L("Saved and in use."))
 	}
+	s.quietLater(noted)
 	s.offerUndo()
 	s.Reload()
 	if s.again {
 		s.again = false
 		s.Save()
 	}
+}
+
+// quietLater takes away what is said at the foot and beside fields, once it is read.
+func (s *Screen) quietLater(noted []*setting) {
+	text := s.text.Text
+	s.env.Later(widgets.ReadingTime(text), func() {
+		for _, k := range noted {
+			k.field.Note("", "")
+		}
+		if s.text.Text == text && !s.dirty() {
+			s.say(theme.Secondary, "")
+		}
+	})
 }
 
 // showWrong marks what is wrong. The marks of other fields go.

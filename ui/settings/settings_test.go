@@ -97,6 +97,22 @@ func TestAChoiceIsKeptAtOnce(t *testing.T) {
 	if said(s, office.FieldRedirect) != "Saved and in use." {
 		t.Errorf("beside the field: %q", said(s, office.FieldRedirect))
 	}
+	b.Pass()
+	if said(s, office.FieldRedirect) != "" || s.Said() != "" || s.foot.Visible() {
+		t.Errorf("it says for ever %q, and beside the field %q", s.Said(), said(s, office.FieldRedirect))
+	}
+}
+
+func TestWhatIsCopiedIsSaidForAMoment(t *testing.T) {
+	b, s := shown(t, officetest.Busy())
+	s.tests.copyBack.Button.OnTapped()
+	if len(b.Copied) != 1 || s.tests.copyBack.Said() != "Copied." {
+		t.Errorf("copied %q, said %q", b.Copied, s.tests.copyBack.Said())
+	}
+	b.Pass()
+	if s.tests.copyBack.Said() != "" {
+		t.Errorf("it says %q for ever", s.tests.copyBack.Said())
+	}
 }
 
 func TestATextIsKeptWhenThePersonGoesOn(t *testing.T) {

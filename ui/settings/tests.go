@@ -6,7 +6,6 @@ import (
 
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/lang"
-	fynetheme "fyne.io/fyne/v2/theme"
 	"fyne.io/fyne/v2/widget"
 
 	"countersign/internal/agent"
@@ -24,11 +23,11 @@ type tests struct {
 	ngrok, external, none *fyne.Container
 	back                  *fyne.Container
 	address               *widgets.Line
-	copied                *widgets.Line
+	copyBack              *widgets.CopyButton
 }
 
 func newTests(s *Screen) *tests {
-	t := &tests{screen: s, address: widgets.NewLine(""), copied: widgets.NewCaption("")}
+	t := &tests{screen: s, address: widgets.NewLine("")}
 	t.service = newTrial(s, lang.L("Test the service"), func(ctx context.Context, settings office.Settings, _ office.Secrets) (string, error) {
 		return lang.L("The service answers."), s.env.Office.TestService(ctx, settings)
 	})
@@ -37,14 +36,12 @@ func newTests(s *Screen) *tests {
 		return lang.L("It works: {{.Address}}", i18n.V{"Address": address}), err
 	})
 	t.address.Shorten, t.address.Bold = true, true
-	t.copied.Colour, t.copied.Shorten = theme.Done, false
-	copyIt := widgets.NewButtonWithIcon(lang.L("Copy"), fynetheme.ContentCopyIcon(), func() {
+	t.copyBack = widgets.NewCopyButton(lang.L("Copy"), s.env.Later, func(copied func()) {
 		s.env.Copy(t.address.Text)
-		t.copied.Set(lang.L("Copied."))
-		t.back.Refresh()
+		copied()
 	})
 	t.back = widgets.Stack(4, widgets.NewCaption(lang.L("Address to register with the signing service")),
-		widgets.Across(nil, t.address, widgets.Row(8, t.copied, copyIt)))
+		widgets.Across(nil, t.address, t.copyBack))
 	return t
 }
 
@@ -70,7 +67,7 @@ func (t *tests) show(s agent.Status) {
 func (t *tests) showReturn() {
 	address := t.screen.settings().ReturnAddress()
 	if t.address.Text != address {
-		t.copied.Set("")
+		t.copyBack.Forget()
 		t.address.Set(address)
 	}
 	t.back.Hidden = address == ""

@@ -9,12 +9,13 @@ import (
 	"fyne.io/fyne/v2/container"
 	"fyne.io/fyne/v2/lang"
 	"fyne.io/fyne/v2/layout"
-	"fyne.io/fyne/v2/theme"
+	fynetheme "fyne.io/fyne/v2/theme"
 	"fyne.io/fyne/v2/widget"
 
 	"countersign/internal/agent"
 	"countersign/internal/office"
 	"countersign/ui/i18n"
+	"countersign/ui/theme"
 	"countersign/ui/widgets"
 )
 
@@ -79,28 +80,32 @@ func (s *Screen) AskAdministrator() {
 	for line := range strings.SplitSeq(text, "\n") {
 		lines.Add(widgets.NewParagraph(cmp.Or(strings.TrimSpace(line), " ")))
 	}
-	copied := widgets.NewCaption("")
+	trouble := widgets.NewProse("")
+	trouble.Colour = theme.Attention
+	trouble.Hide()
 	var pop *widgets.PopUp
-	copyIt := widgets.NewButtonWithIcon(lang.L("Copy"), theme.ContentCopyIcon(), func() {
+	copyIt := widgets.NewCopyButton(lang.L("Copy"), s.env.Later, func(copied func()) {
 		s.env.Copy(text)
-		copied.Set(lang.L("Copied."))
+		trouble.Hide()
+		copied()
 	})
-	copyIt.Importance = widget.HighImportance
-	mail := widgets.NewButtonWithIcon(lang.L("Write an e-mail"), theme.MailComposeIcon(), func() {
+	copyIt.Button.Importance = widget.HighImportance
+	mail := widgets.NewButtonWithIcon(lang.L("Write an e-mail"), fynetheme.MailComposeIcon(), func() {
 		s.env.Browse(mailto(subject, text), func(err error) {
 			if err != nil {
-				copied.Set(lang.L("No mail program could be opened. Copy the text instead."))
+				trouble.Set(lang.L("No mail program could be opened. Copy the text instead."))
+				trouble.Show()
 			}
 		})
 	})
 	shut := widgets.NewButton(lang.L("Close"), func() { pop.Close() })
-	foot := widgets.Row(8, copied, layout.NewSpacer(), shut, mail, copyIt)
+	foot := widgets.Stack(8, trouble, widgets.Row(8, layout.NewSpacer(), shut, mail, copyIt))
 	head := widgets.Stack(8, widgets.NewHeading(lang.L("Ask your administrator")),
 		widgets.NewProse(lang.L("This letter holds no secret. With each step you answer, it says more.")))
 	content := widgets.Pad(20, container.NewBorder(head, foot, nil, nil,
 		widgets.PadHV(0, 12, widgets.Card(widgets.NewVScroll(lines)))))
 	room := s.env.Window.Canvas().Size()
-	pop = widgets.Open(s.env.Window.Canvas(), content, fyne.NewSize(min(680, room.Width-48), min(540, room.Height-48)), copyIt, nil)
+	pop = widgets.Open(s.env.Window.Canvas(), content, fyne.NewSize(min(680, room.Width-48), min(540, room.Height-48)), copyIt.Button, nil)
 }
 
 // mailto is a letter without a receiver (RFC 6068): spaces and line ends are escaped, not written as a form does.

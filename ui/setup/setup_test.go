@@ -178,7 +178,13 @@ func TestAnAddressThatDidOpenIsNotTestedTwice(t *testing.T) {
 	if w.back.returns() != "https://quick-fox.ngrok-free.app/oauth/callback" {
 		t.Errorf("the domain that ngrok gave is part of the return address, got %q", w.back.returns())
 	}
-	w.back.copy()
+	w.back.copyIt.Button.OnTapped()
+	if said := w.back.copyIt.Said(); said != "Copied." {
+		t.Errorf("said %q", said)
+	}
+	if w.Pass(); w.back.copyIt.Said() != "" {
+		t.Error("that it is copied is said for ever")
+	}
 	if len(w.Copied) != 1 || w.Copied[0] != "https://quick-fox.ngrok-free.app/oauth/callback" {
 		t.Errorf("copied %v", w.Copied)
 	}
@@ -334,7 +340,7 @@ func TestWithoutABrowserTheAddressIsShown(t *testing.T) {
 	if w.signIn.shown.Text != "https://sign.example.com/connect/authorize" || !w.signIn.running.Visible() {
 		t.Errorf("shown %q", w.signIn.shown.Text)
 	}
-	w.signIn.link.OnTapped()
+	w.signIn.link.Button.OnTapped()
 	if len(w.Copied) != 1 || w.Copied[0] != w.signIn.address {
 		t.Errorf("copied %v", w.Copied)
 	}

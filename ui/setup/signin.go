@@ -25,7 +25,7 @@ type signIn struct {
 	field   *widgets.Field
 	running *fyne.Container
 	later   *widgets.Button
-	link    *widgets.Button
+	link    *widgets.CopyButton
 	address string // what the browser was told to show
 	shown   *widgets.Line
 
@@ -40,7 +40,10 @@ func newSignIn(s *Screen) *signIn {
 	p.pasted.OnEscape = s.Stop
 	p.field = widgets.NewField(lang.L("Address from the browser"),
 		widgets.Across(nil, p.pasted, widgets.NewButton(lang.L("Continue"), p.paste)), "")
-	p.link = widgets.NewButtonWithIcon(lang.L("Copy sign-in link"), theme.ContentCopyIcon(), func() { s.env.Copy(p.address) })
+	p.link = widgets.NewCopyButton(lang.L("Copy sign-in link"), s.env.Later, func(copied func()) {
+		s.env.Copy(p.address)
+		copied()
+	})
 	p.running = widgets.Stack(12, note(lang.L("Finish in your browser. If nothing happens here, copy the address from the browser and paste it below.")),
 		p.field, widgets.NewField(lang.L("Sign-in page"), widgets.Across(nil, p.shown, p.link), lang.L("If no browser opens, open this address in one.")))
 	p.running.Hide()

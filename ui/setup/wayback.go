@@ -5,10 +5,8 @@ import (
 
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/lang"
-	fynetheme "fyne.io/fyne/v2/theme"
 
 	"countersign/internal/office"
-	"countersign/ui/theme"
 	"countersign/ui/widgets"
 )
 
@@ -20,16 +18,15 @@ type wayBack struct {
 	registered *widgets.Entry
 	other      *widgets.Field
 	shown      *widgets.Line
-	copied     *widgets.Line
+	copyIt     *widgets.CopyButton
 	card       *fyne.Container
 }
 
 var redirects = []office.RedirectKind{office.RedirectTunnel, office.RedirectLocalhost, office.RedirectPaste}
 
 func newWayBack(s *Screen) *wayBack {
-	p := &wayBack{screen: s, registered: widgets.NewEntry("https://office.example/callback"), shown: widgets.NewLine(""), copied: widgets.NewCaption("")}
+	p := &wayBack{screen: s, registered: widgets.NewEntry("https://office.example/callback"), shown: widgets.NewLine("")}
 	p.shown.Bold, p.shown.Shorten = true, true
-	p.copied.Colour = theme.Done
 	s.bind(p.registered, &s.answers.settings.RedirectURI)
 	p.registered.OnChanged = func(text string) {
 		s.answers.settings.RedirectURI = text
@@ -43,9 +40,12 @@ func newWayBack(s *Screen) *wayBack {
 	}, p.choose)
 	p.other = widgets.NewField(lang.L("Return address registered with the service"), p.registered,
 		lang.L("Fill in only if a different address is already registered."))
-	copyIt := widgets.NewButtonWithIcon(lang.L("Copy"), fynetheme.ContentCopyIcon(), p.copy)
+	p.copyIt = widgets.NewCopyButton(lang.L("Copy"), s.env.Later, func(copied func()) {
+		s.env.Copy(p.returns())
+		copied()
+	})
 	p.card = widgets.Stack(0, widgets.Card(widgets.Stack(6, widgets.NewCaption(lang.L("Address to register with the signing service")),
-		widgets.Across(nil, p.shown, widgets.Row(8, p.copied, copyIt)),
+		widgets.Across(nil, p.shown, p.copyIt),
 		note(lang.L("You can sign in only if exactly this address is registered for your client ID. The letter to your administrator contains it.")))))
 	fields := map[string]*widgets.Field{office.FieldRedirectURI: p.other}
 	p.step = &step{key: "return", name: lang.L("Return address"), title: lang.L("How does the browser return to Countersign?"),
@@ -69,7 +69,7 @@ func (p *wayBack) enter() {
 func (p *wayBack) choose(i int) {
 	p.screen.answers.settings.Redirect = redirects[i]
 	p.other.Hidden = redirects[i] != office.RedirectPaste
-	p.copied.Set("")
+	p.copyIt.Forget()
 	p.showAddress()
 }
 
@@ -86,12 +86,5 @@ func (p *wayBack) showAddress() {
 	address := p.returns()
 	p.card.Hidden = address == ""
 	p.shown.Set(address)
-	p.content.Refresh()
-}
-
-func (p *wayBack) copy() {
-	p.screen.env.Copy(p.returns())
-	p.copied.Shorten = false
-	p.copied.Set(lang.L("Copied."))
 	p.content.Refresh()
 }

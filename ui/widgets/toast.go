@@ -56,11 +56,11 @@ func (t *Toasts) Say(text string) {
 		t.shown = t.shown[1:]
 	}
 	t.draw()
-	t.later(readingTime(text), func() { t.end(x) })
+	t.later(ReadingTime(text), func() { t.end(x) })
 }
 
-// readingTime is four seconds to notice, and what a slow reader needs.
-func readingTime(text string) time.Duration {
+// ReadingTime is four seconds to notice, and what a slow reader needs.
+func ReadingTime(text string) time.Duration {
 	return min(4*time.Second+time.Duration(utf8.RuneCountInString(text))*60*time.Millisecond, 14*time.Second)
 }
 

@@ -20,9 +20,8 @@ import (
 
 // account is the foot of the sidebar: who is signed in, and the way in and out.
 type account struct {
-	env       *env.Env
-	clipboard fyne.Clipboard
-	content   *fyne.Container
+	env     *env.Env
+	content *fyne.Container
 
 	known    bool // the office has told who is signed in
 	signedIn bool
@@ -34,8 +33,8 @@ type account struct {
 	problem  *widget.Label
 }
 
-func newAccount(d *env.Env, clipboard fyne.Clipboard) *account {
-	a := &account{env: d, clipboard: clipboard, content: container.NewStack(), problem: widget.NewLabel("")}
+func newAccount(d *env.Env) *account {
+	a := &account{env: d, content: container.NewStack(), problem: widget.NewLabel("")}
 	a.problem.Wrapping, a.problem.SizeName = fyne.TextWrapWord, theme.Caption
 	a.problem.Importance = widget.DangerImportance
 	a.pasted = widgets.NewEntry(lang.L("Paste address"))
@@ -93,7 +92,10 @@ func (a *account) drawRunning(parts *fyne.Container) {
 	use := widgets.NewButton(lang.L("Continue"), a.paste)
 	parts.Add(container.NewGridWithColumns(2, widgets.NewButton(lang.L("Cancel"), a.stop), use))
 	if a.address != "" {
-		link := widgets.NewButtonWithIcon(lang.L("Copy sign-in link"), fynetheme.ContentCopyIcon(), func() { a.clipboard.SetContent(a.address) })
+		link := widgets.NewButtonWithIcon(lang.L("Copy sign-in link"), fynetheme.ContentCopyIcon(), func() {
+			a.env.Copy(a.address)
+			a.env.Notice(lang.L("The sign-in link is copied."))
+		})
 		link.Importance = widget.LowImportance
 		parts.Add(link)
 	}

@@ -77,7 +77,7 @@ func (w *Window) enter(office env.Office, demo bool) {
 		health: widgets.NewStrip(theme.Wash, theme.MarkProblem.Resource())}
 	w.notice = widgets.NewToasts(w.later)
 	w.grace = widgets.NewGrace(w.later)
-	w.env = &env.Env{Soon: w.soon, Office: office, System: w.options.System, Work: w.pool, Now: w.options.Now, Country: w.options.Country, Window: w.window,
+	w.env = &env.Env{Soon: w.soon, Later: w.later, Office: office, System: w.options.System, Work: w.pool, Now: w.options.Now, Country: w.options.Country, Window: w.window,
 		Notice: w.notice.Say, Copy: w.app.Clipboard().SetContent, Autostart: w.options.Autostart, Go: w}
 	w.packages, w.compose = packages.New(w.env), compose.New(w.env)
 	w.activity, w.settings, w.about = activity.New(w.env), settings.New(w.env), about.New(w.env)
@@ -87,7 +87,7 @@ func (w *Window) enter(office env.Office, demo bool) {
 	if same {
 		widgets.CloseAll(w.window.Canvas())
 	}
-	w.account = newAccount(w.env, w.app.Clipboard())
+	w.account = newAccount(w.env)
 	w.status = async.NewReader(w.pool, func(context.Context) overview { return overviewOf(office) }, w.showOverview)
 	w.tray = newTray(w.app, w)
 	w.build()
