@@ -30,7 +30,6 @@
 package agent
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -41,7 +40,9 @@ import (
 	"sync/atomic"
 	"time"
 
+	"countersign/internal/agent/data"
 	"countersign/internal/agent/health"
+	"countersign/internal/agent/loop"
 	"countersign/internal/inbox"
 	"countersign/internal/locations"
 	"countersign/internal/message"
@@ -81,45 +82,28 @@ type Params struct {
 	// Crash is called at named points of saving and sending; tests end the process there. Nil in production.
 	Crash func(point string)
 
-	Pace Pace // the zero value is right for production
-}
-
-// Pace is how fast the agent tries again and how much it asks of the service. Zero fields take the defaults.
-type Pace struct {
-	Retry    time.Duration // the pause after a first failed call; it doubles with each further one. 2 s
-	Folder   time.Duration // the pause after the folder could not take a file; likewise. 10 s
-	Statuses float64       // status calls per second, 10; four times as many at the beginning
-}
-
-func (p Pace) complete() Pace {
-	p.Retry = cmp.Or(p.Retry, 2*time.Second)
-	p.Folder = cmp.Or(p.Folder, 10*time.Second)
-	p.Statuses = cmp.Or(p.Statuses, 10)
-	return p
+	Pace loop.Pace // the zero value is right for production
 }
 
 // Agent is one office's agent. All methods are safe for concurrent use.
 type Agent struct {
+	loop.Tools
 	p      Params
-	log    *slog.Logger
-	now    func() time.Time
-	st     *state
 	keys   *vault
 	mirror *mirror
 
 	installation string // tells this data folder from every other one
 
-	health    *health.Tracker
 	documents *preview.Reader
-	watchers  watchers
+	watchers  loop.Watchers
 	closing   sync.WaitGroup // sessions that settings have replaced
 	inbox     *inbox.Inbox
 	rings     rings
 
 	unlocking sync.Mutex // held by whoever asks the keyring
 
-	current kept[current]
-	pause   kept[cooldown] // no notifications
+	current data.Kept[current]
+	pause   data.Kept[loop.Cooldown] // no notifications
 
 	telling sync.Mutex // held from reading the current to saying in health what follows
 
@@ -140,8 +124,8 @@ type Agent struct {
 	refusals      refusals
 	budget        *rate.Limiter
 	sweep         sweeper
-	rest          rest
-	troubles      troubles
+	rest          loop.Breaker
+	troubles      loop.Failures
 	finding       map[string]*reading // draft id -> how far its package was looked for; of the outbox loop alone
 	singled       singled
 	saves         saveWatch
@@ -180,32 +164,35 @@ func Open(ctx context.Context, p Params) (*Agent, error) {
 	if p.Say == nil {
 		p.Say = func(english string) string { return english }
 	}
+	if p.ShowSteps == nil {
+		p.ShowSteps = func(office.Activity) {}
+	}
 	if p.Crash == nil {
 		p.Crash = func(string) {}
 	}
-	p.Pace = p.Pace.complete()
-	st, aside, err := openState(p)
-	if err != nil {
-		return nil, err
-	}
+	p.Pace = p.Pace.Complete()
 	ring := func() chan struct{} { return make(chan struct{}, 1) }
 	a := &Agent{
-		p: p, log: p.Log, now: p.Now, budget: newBudget(p.Pace), documents: preview.NewReader(p.DocumentReader...),
-		finding: map[string]*reading{},
-		rings:   rings{ring(), ring(), ring(), ring(), ring(), ring(), ring(), ring(), ring()},
+		p: p, documents: preview.NewReader(p.DocumentReader...), budget: newBudget(p.Pace), finding: map[string]*reading{},
+		rings: rings{ring(), ring(), ring(), ring(), ring(), ring(), ring(), ring(), ring()},
 	}
-	a.health = health.New(p.Now, func() {
-		a.watchers.signal(StatusChanged)
-		poke(a.rings.problems)
+	a.Tools = loop.Tools{Log: p.Log, Now: p.Now, Jitter: p.Jitter, Pace: p.Pace, Signal: a.watchers.Signal, Show: p.ShowSteps}
+	a.Health = health.New(p.Now, func() {
+		a.Signal(office.StatusChanged)
+		loop.Wake(a.rings.problems)
 	})
-	a.st = &state{Store: st, health: a.health, now: p.Now}
-	a.mirror = &mirror{path: locations.Mirror(p.DataDir), st: a.st}
-	a.keys = &vault{st: a.st, keeper: p.Keeper, changed: a.keepPrecious}
+	var aside string
+	var err error
+	if a.Data, aside, err = data.Open(locations.State(p.DataDir), p.Log, p.Now, a.Health); err != nil {
+		return nil, err
+	}
+	a.mirror = &mirror{path: locations.Mirror(p.DataDir), st: a.Data}
+	a.keys = &vault{st: a.Data, keeper: p.Keeper, changed: a.keepPrecious}
 	a.announcer.ring = ring()
 	a.endpoints.changing = ring()
 	a.farewells.saying = ring()
 	if err := a.load(ctx, aside); err != nil {
-		st.Close()
+		a.Data.Close()
 		return nil, err
 	}
 	return a, nil
@@ -220,7 +207,7 @@ func (a *Agent) load(ctx context.Context, aside string) error {
 	}
 	var here current
 	var pause [2]time.Time
-	err = a.st.Update(func(tx *store.Tx) error {
+	err = a.Data.Update(func(tx *store.Tx) error {
 		known, err := tx.GetDoc(docInstallation, &a.installation)
 		if err == nil && !known {
 			a.installation = uuid.NewString()
@@ -244,8 +231,8 @@ func (a *Agent) load(ctx context.Context, aside string) error {
 		return fmt.Errorf("read the settings: %w", err)
 	}
 	here.settings, here.account = here.settings.Normal(), here.account.resumed()
-	a.current.set(here)
-	a.pause.set(cooldown{pause[0], pause[1]})
+	a.current.Set(here)
+	a.pause.Set(loop.Cooldown{From: pause[0], Until: pause[1]})
 	a.tunnel = TunnelStatus{Kind: string(here.settings.Tunnel), State: "off"}
 	if err := a.loadForm(); err != nil {
 		return err
@@ -273,21 +260,21 @@ func (a *Agent) unlock(ctx context.Context) bool {
 		return true
 	}
 	if err := a.keys.unlock(ctx); err != nil {
-		a.log.Warn("the key is not available", "err", err)
-		a.health.Set(keyState(err), message.Plain(keySentence(err)))
+		a.Log.Warn("the key is not available", "err", err)
+		a.Health.Set(keyState(err), message.Plain(keySentence(err)))
 		return false
 	}
-	a.health.Clear(health.KeyringLocked)
+	a.Health.Clear(health.KeyringLocked)
 	if err := a.keys.adopt(a.Settings()); err != nil {
-		a.log.Error("name the issuer of what is kept", "err", err)
+		a.Log.Error("name the issuer of what is kept", "err", err)
 	}
 	a.tellReplaced()
-	if err := a.endpoints.load(a.keys, issuerOf(a.Settings()), a.now()); err != nil {
-		a.log.Error("read the endpoint", "err", err)
+	if err := a.endpoints.load(a.keys, issuerOf(a.Settings()), a.Now()); err != nil {
+		a.Log.Error("read the endpoint", "err", err)
 	}
 	a.recallAsking()
 	a.connect()
-	poke(a.rings.farewells)
+	loop.Wake(a.rings.farewells)
 	return true
 }
 
@@ -311,27 +298,7 @@ func keySentence(err error) string {
 }
 
 // Watch returns a channel that names what changed; see Change. Call stop when done with it.
-func (a *Agent) Watch() (changes <-chan Change, stop func()) { return a.watchers.watch() }
+func (a *Agent) Watch() (changes <-chan office.Change, stop func()) { return a.watchers.Watch() }
 
 // Show asks whoever watches to bring the window up.
-func (a *Agent) Show() { a.watchers.signal(ShowRequested) }
-
-// record adds a line to the activity list.
-func (a *Agent) record(x office.Activity) {
-	if x.Time.IsZero() {
-		x.Time = a.now()
-	}
-	if err := a.st.Update(func(tx *store.Tx) error { return addActivity(tx, x) }); err != nil {
-		a.log.Error("record an activity", "err", err)
-	}
-	a.tell(x)
-}
-
-// tell shows an activity that is already stored.
-func (a *Agent) tell(x office.Activity) {
-	x.Text = oneLine(x.Text, maxActivity)
-	if a.p.ShowSteps != nil {
-		a.p.ShowSteps(x)
-	}
-	a.watchers.signal(ActivityChanged)
-}
+func (a *Agent) Show() { a.Signal(office.ShowRequested) }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"countersign/internal/agent/health"
+	"countersign/internal/agent/loop"
 	"countersign/internal/archive"
 	"countersign/internal/esign"
 	"countersign/internal/message"
@@ -78,14 +79,14 @@ func (a *Agent) announce(facts ...fact) {
 	a.announcer.mu.Lock()
 	a.announcer.wait = append(a.announcer.wait, facts...)
 	a.announcer.mu.Unlock()
-	poke(a.announcer.ring)
+	loop.Wake(a.announcer.ring)
 }
 
 // runAnnounce raises notifications, apart from the loops that find the facts: a notification daemon may be slow.
 func (a *Agent) runAnnounce(ctx context.Context) error {
 	m := &a.announcer.moment
 	for {
-		if !wait(ctx, m.left(time.Now()), a.announcer.ring) {
+		if !loop.Wait(ctx, m.left(time.Now()), a.announcer.ring) {
 			m.add(time.Now(), a.unsilenced(a.takeFacts())...)
 			return a.tellNotices(ctx, m.take(time.Now(), true))
 		}
@@ -107,7 +108,7 @@ func (a *Agent) holdBack(ctx context.Context) {
 		if a.catchingUp() {
 			until = min(waited+catchingUpLast, maxCatchingUp)
 		}
-		if !sleep(ctx, announceStep) {
+		if !loop.Sleep(ctx, announceStep) {
 			return
 		}
 	}
@@ -116,22 +117,22 @@ func (a *Agent) holdBack(ctx context.Context) {
 // moreToCome reports whether something is under way that may end as a fact: an event, a question to the service, a file.
 // Whatever ended before has announced its facts.
 func (a *Agent) moreToCome() bool {
-	now := a.now()
+	now := a.Now()
 	_, online := a.online()
-	asking := online && a.rest.left(now) == 0
+	asking := online && a.rest.Left(now) == 0
 	saving := online && a.savesRest() == 0 && !a.saves.blocking(now)
 	var found int
-	err := a.st.View(func(tx *store.Tx) error {
+	err := a.Data.View(func(tx *store.Tx) error {
 		events, err := tx.PendingEvents(1)
 		found = len(events)
 		if err == nil && asking {
 			var packages []office.Package
-			packages, err = tx.PackagesDue(a.due(maxPackageWait), 1)
+			packages, err = tx.PackagesDue(a.Due(loop.MaxPackageWait), 1)
 			found += len(packages)
 		}
 		if err == nil && saving {
 			var jobs []office.Job
-			jobs, err = tx.JobsDue(a.due(maxJobWait), 1)
+			jobs, err = tx.JobsDue(a.Due(loop.MaxJobWait), 1)
 			found += len(jobs)
 		}
 		return err
@@ -152,12 +153,12 @@ func (a *Agent) catchingUp() bool {
 	if waiting > catchingUpMany {
 		return true
 	}
-	now := a.now()
+	now := a.Now()
 	if a.saves.blocking(now) || a.savesRest() > 0 {
 		return false
 	}
-	err := a.st.View(func(tx *store.Tx) error {
-		due, err := tx.JobsDue(a.due(maxJobWait), catchingUpMany+1)
+	err := a.Data.View(func(tx *store.Tx) error {
+		due, err := tx.JobsDue(a.Due(loop.MaxJobWait), catchingUpMany+1)
 		waiting = len(due)
 		return err
 	})
@@ -197,7 +198,7 @@ func (a *Agent) tellNotices(ctx context.Context, notices []notice) error {
 	}
 	told := make(chan error, 1)
 	go func() {
-		told <- protect(ctx, part{"announce", func(context.Context) error {
+		told <- loop.Protect(ctx, loop.Loop{Name: "announce", Run: func(context.Context) error {
 			for _, n := range notices {
 				a.raise(n)
 			}
@@ -215,7 +216,7 @@ func (a *Agent) tellNotices(ctx context.Context, notices []notice) error {
 	case err := <-told:
 		return err
 	case <-limit.C:
-		a.log.Warn("the desktop did not take the last notifications", "count", len(notices))
+		a.Log.Warn("the desktop did not take the last notifications", "count", len(notices))
 		return errDesktopHangs
 	}
 }
@@ -231,12 +232,12 @@ func (a *Agent) raise(n notice) {
 	if a.p.Notify == nil {
 		return
 	}
-	if err := a.p.Notify(oneLine(n.title, maxTitle), oneLine(n.body, maxBody)); err != nil {
-		a.log.Warn("raise a notification", "err", err)
-		a.health.Set(health.NotificationsFail, message.Plain("This computer shows no notifications at the moment; everything else works."))
+	if err := a.p.Notify(message.OneLine(n.title, maxTitle), message.OneLine(n.body, maxBody)); err != nil {
+		a.Log.Warn("raise a notification", "err", err)
+		a.Health.Set(health.NotificationsFail, message.Plain("This computer shows no notifications at the moment; everything else works."))
 		return
 	}
-	a.health.Clear(health.NotificationsFail)
+	a.Health.Clear(health.NotificationsFail)
 }
 
 // signedFact is one person's signature on one document, in words.
@@ -294,7 +295,7 @@ const auxiliaryTries = 5
 // as far as it can be had.
 func isSaved(jobs []office.Job) bool {
 	return len(jobs) > 0 && !slices.ContainsFunc(jobs, func(j office.Job) bool {
-		return j.State != office.JobDone && !unusable(j) && (j.Kind == string(archive.Executed) || j.Tries < auxiliaryTries)
+		return j.State != office.JobDone && !loop.Unusable(j) && (j.Kind == string(archive.Executed) || j.Tries < auxiliaryTries)
 	})
 }
 
@@ -306,7 +307,7 @@ func (a *Agent) firstSaved(tx *store.Tx, p office.Package, jobs []office.Job, fo
 	}
 	f := savedFact(p, jobs)
 	// A package that was executed long before it was saved here is news of a moment gone by.
-	f.quiet = found || a.now().Sub(p.Executed) > newFor
+	f.quiet = found || a.Now().Sub(p.Executed) > newFor
 	return a.untold(tx, f)
 }
 
@@ -339,7 +340,7 @@ func savedFact(p office.Package, jobs []office.Job) fact {
 		body = fmt.Sprintf("Saved in %s: %s.", folderName(saved), strings.Join(names, ", "))
 	}
 	if n == 0 {
-		body = "None of its files could be downloaded." + onItsPages
+		body = "None of its files could be downloaded." + loop.OnItsPages
 	} else if missing := len(jobs) - n; missing == 1 {
 		body += " One more file is not ready yet."
 	} else if missing > 1 {

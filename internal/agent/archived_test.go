@@ -3,6 +3,7 @@ package agent
 import (
 	"testing"
 
+	"countersign/internal/agent/loop"
 	"countersign/internal/sandbox"
 	"countersign/internal/store"
 )
@@ -36,7 +37,7 @@ func TestAnArchivedPackageComesBackWhenSomethingNewIsWrong(t *testing.T) {
 	if err := o.putOff(id, 0); err != nil {
 		t.Fatal(err)
 	}
-	poke(o.rings.reconcile)
+	loop.Wake(o.rings.reconcile)
 	o.eventually("people are told as before", func() bool { return o.count("Ana Ruiz declined to sign “Offer”. Reason: “No.”.") == 1 })
 	if o.archived(id) {
 		t.Error("a new problem is not in the list")
@@ -45,7 +46,7 @@ func TestAnArchivedPackageComesBackWhenSomethingNewIsWrong(t *testing.T) {
 		t.Fatal(err)
 	}
 	row, _ = o.Package(id)
-	if err := o.st.Update(func(tx *store.Tx) error { return putPackage(tx, row.Package) }); err != nil || !o.archived(id) {
+	if err := o.Data.Update(func(tx *store.Tx) error { return putPackage(tx, row.Package) }); err != nil || !o.archived(id) {
 		t.Errorf("what was known to be wrong brings it back: %v", err)
 	}
 	if err := o.Archive(id, false); err != nil || o.archived(id) {

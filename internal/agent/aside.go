@@ -7,7 +7,9 @@ import (
 	"sync"
 	"time"
 
+	"countersign/internal/agent/data"
 	"countersign/internal/agent/health"
+	"countersign/internal/agent/loop"
 	"countersign/internal/message"
 )
 
@@ -19,16 +21,16 @@ const asidePause = time.Hour
 // changed; so this is kept in memory. Safe for concurrent use.
 type asides struct {
 	mu   sync.Mutex
-	list map[string]cooldown
+	list map[string]loop.Cooldown
 }
 
 func (x *asides) put(key string, now time.Time) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if x.list == nil {
-		x.list = map[string]cooldown{}
+		x.list = map[string]loop.Cooldown{}
 	}
-	x.list[key] = coolFor(now, asidePause)
+	x.list[key] = loop.CoolFor(now, asidePause)
 }
 
 // has reports whether the object is left alone.
@@ -36,7 +38,7 @@ func (x *asides) has(key string, now time.Time) bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	c, there := x.list[key]
-	return there && !c.over(now)
+	return there && !c.Over(now)
 }
 
 // count is how many there are.
@@ -57,7 +59,7 @@ func (x *asides) done(key string) {
 func (x *asides) prune(now time.Time) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	maps.DeleteFunc(x.list, func(_ string, c cooldown) bool { return c.over(now) })
+	maps.DeleteFunc(x.list, func(_ string, c loop.Cooldown) bool { return c.Over(now) })
 }
 
 // clear gives every object another chance.
@@ -71,20 +73,20 @@ func (x *asides) clear() {
 // set aside and the rest goes on. An error is returned only for what concerns all of them: the disk, the service, the end
 // of ctx.
 func (a *Agent) one(ctx context.Context, key string, do func() error) error {
-	err := protect(ctx, part{key, func(context.Context) error { return do() }})
-	var own *objectError
+	err := loop.Protect(ctx, loop.Loop{Name: key, Run: func(context.Context) error { return do() }})
+	var own *data.ObjectError
 	if !errors.As(err, &own) {
 		a.aside.done(key)
 		return err
 	}
-	a.log.Error("one object is set aside", "object", oneLine(key, maxName), "err", err)
-	a.aside.put(key, a.now())
+	a.Log.Error("one object is set aside", "object", message.OneLine(key, maxName), "err", err)
+	a.aside.put(key, a.Now())
 	a.tellAside()
 	return nil
 }
 
 // leftAlone reports whether the object of that key was set aside.
-func (a *Agent) leftAlone(key string) bool { return a.aside.has(key, a.now()) }
+func (a *Agent) leftAlone(key string) bool { return a.aside.has(key, a.Now()) }
 
 // pauseBeside is pause, but not so short that a loop runs on for objects that are due and left alone, of which there are n.
 func (a *Agent) pauseBeside(n int, pause time.Duration) time.Duration {
@@ -96,10 +98,10 @@ func (a *Agent) pauseBeside(n int, pause time.Duration) time.Duration {
 
 // tellAside keeps the health issue about what is set aside in step.
 func (a *Agent) tellAside() {
-	a.aside.prune(a.now())
+	a.aside.prune(a.Now())
 	if a.aside.count() == 0 {
-		a.health.Clear(health.RecordsPutOff)
+		a.Health.Clear(health.RecordsPutOff)
 		return
 	}
-	a.health.Set(health.RecordsPutOff, message.Plain("Countersign could not work on one of its records and goes on with the others. It tries again every hour. For details, open the log in Help."))
+	a.Health.Set(health.RecordsPutOff, message.Plain("Countersign could not work on one of its records and goes on with the others. It tries again every hour. For details, open the log in Help."))
 }

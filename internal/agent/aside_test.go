@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"countersign/internal/agent/health"
+	"countersign/internal/agent/loop"
 	"countersign/internal/esign"
 	"countersign/internal/inbox"
 	"countersign/internal/locations"
@@ -41,10 +42,10 @@ func receive(t *testing.T, a *Agent, fields map[string]string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := a.storeEvent(t.Context(), inbox.Received{ID: e.EventID, Event: e, Parsed: true, Body: body, At: a.now()}); err != nil {
+	if _, err := a.storeEvent(t.Context(), inbox.Received{ID: e.EventID, Event: e, Parsed: true, Body: body, At: a.Now()}); err != nil {
 		t.Fatal(err)
 	}
-	poke(a.rings.events)
+	loop.Wake(a.rings.events)
 }
 
 func TestAnIDThatCannotBeUsedHoldsNothingUp(t *testing.T) {
@@ -144,7 +145,7 @@ func TestAnObjectThatCannotBeWorkedOnIsLeftAloneAndTheRestIsNot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, _, stop := quietOffice(t, 0)
 		defer stop()
-		in := func(do func(tx *store.Tx) error) func() error { return func() error { return a.st.Update(do) } }
+		in := func(do func(tx *store.Tx) error) func() error { return func() error { return a.Data.Update(do) } }
 		for key, do := range map[string]func() error{
 			"package a": in(func(tx *store.Tx) error { return tx.PutPackage(office.Package{}) }),
 			"draft b": in(func(tx *store.Tx) error {
@@ -166,12 +167,12 @@ func TestAnObjectThatCannotBeWorkedOnIsLeftAloneAndTheRestIsNot(t *testing.T) {
 				}
 			}
 		}
-		if !a.health.Has(health.RecordsPutOff) {
-			t.Errorf("nobody was told: %+v", a.health.List())
+		if !a.Health.Has(health.RecordsPutOff) {
+			t.Errorf("nobody was told: %+v", a.Health.List())
 		}
 		time.Sleep(asidePause + 2*time.Minute)
-		if a.leftAlone("package a") || a.health.Has(health.RecordsPutOff) {
-			t.Errorf("still left alone: %+v", a.health.List())
+		if a.leftAlone("package a") || a.Health.Has(health.RecordsPutOff) {
+			t.Errorf("still left alone: %+v", a.Health.List())
 		}
 	})
 }
@@ -210,8 +211,8 @@ func TestAPackageWhoseRecordCannotBeReadIsReadFromTheServiceAndHoldsUpNoOther(t 
 				if e := b.Status().Events; e.Pending != 0 || (e.Problems == 1) != lost {
 					t.Errorf("events: %+v", e)
 				}
-				if b.health.Has(health.RecordsUnreadable) != lost || b.health.Has(health.DataNotWritten) || b.health.Has(health.Stopped("reconcile")) || b.health.Has(health.Stopped("events")) {
-					t.Errorf("health: %+v", b.health.List())
+				if b.Health.Has(health.RecordsUnreadable) != lost || b.Health.Has(health.DataNotWritten) || b.Health.Has(health.Stopped("reconcile")) || b.Health.Has(health.Stopped("events")) {
+					t.Errorf("health: %+v", b.Health.List())
 				}
 				if p := b.packageOrZero("p1"); !lost && (p.State != office.PackageExecuted || p.Checked.IsZero()) {
 					t.Errorf("it was not read from the service: %+v", p)
@@ -270,7 +271,7 @@ func TestADocumentThatCannotBeReadKeepsNothingFromStarting(t *testing.T) {
 		t.Run(value, func(t *testing.T) {
 			a := signedInOffice(t)
 			before, account, p := a.Settings(), a.Status().Account, a.p
-			if err := a.st.Update(func(tx *store.Tx) error {
+			if err := a.Data.Update(func(tx *store.Tx) error {
 				return errors.Join(tx.PutDoc(docTally, tally{7}), tx.PutDoc(docPause, [2]time.Time{}), tx.PutDoc(docLost, time.Now()),
 					tx.PutDoc(docListed, listed{}), tx.PutDoc(docPeople, nil))
 			}); err != nil {
@@ -295,8 +296,8 @@ func TestADocumentThatCannotBeReadKeepsNothingFromStarting(t *testing.T) {
 			if s := b.Status(); b.Settings().SaveTo != before.SaveTo || b.Settings().ClientID != before.ClientID || !s.SignedIn || s.Account != account {
 				t.Errorf("settings %+v, status %+v", b.Settings(), s)
 			}
-			if !b.health.Has(health.RecordsUnreadable) || b.health.Has(health.DataNotWritten) || b.health.Has(health.DataRestored) {
-				t.Errorf("health: %+v", b.health.List())
+			if !b.Health.Has(health.RecordsUnreadable) || b.Health.Has(health.DataNotWritten) || b.Health.Has(health.DataRestored) {
+				t.Errorf("health: %+v", b.Health.List())
 			}
 			if err := b.Close(); err != nil {
 				t.Error(err)

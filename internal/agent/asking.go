@@ -54,7 +54,7 @@ func (e *endpoints) pending() (over <-chan struct{}, unsure bool) {
 
 // askForEndpoint registers url, after noting on disk that it is about to.
 func (a *Agent) askForEndpoint(ctx context.Context, client *esign.Client, url string) (esign.Endpoint, error) {
-	if err := a.st.Update(func(tx *store.Tx) error { return tx.PutDoc(docAsking, url) }); err != nil {
+	if err := a.Data.Update(func(tx *store.Tx) error { return tx.PutDoc(docAsking, url) }); err != nil {
 		return esign.Endpoint{}, err
 	}
 	_, unsure := a.endpoints.pending()
@@ -83,7 +83,7 @@ func (a *Agent) recallAsking() {
 func (a *Agent) endpointUnsure() bool {
 	var url string
 	var asked bool
-	err := a.st.View(func(tx *store.Tx) (err error) {
+	err := a.Data.View(func(tx *store.Tx) (err error) {
 		asked, err = tx.GetDoc(docAsking, &url)
 		return err
 	})

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"countersign/internal/agent/loop"
 	"countersign/internal/office"
 	"countersign/internal/secret"
 	"countersign/internal/store"
@@ -160,7 +161,7 @@ func newBenchOffice(b *testing.B, service *benchService) *benchOffice {
 	b.Helper()
 	o := &benchOffice{b: b, service: service, secret: "a secret of an endpoint"}
 	a, err := Open(b.Context(), Params{
-		DataDir: b.TempDir(), Keeper: secret.Memory(), HTTP: service.client, Pace: Pace{Statuses: 1e6},
+		DataDir: b.TempDir(), Keeper: secret.Memory(), HTTP: service.client, Pace: loop.Pace{Statuses: 1e6},
 		Notify: o.told.notify,
 	})
 	if err != nil {
@@ -186,7 +187,7 @@ func newBenchOffice(b *testing.B, service *benchService) *benchOffice {
 // know stores packages as they are before they are executed, due only when an event comes.
 func (o *benchOffice) know(from, to int) {
 	o.b.Helper()
-	err := o.st.Update(func(tx *store.Tx) error {
+	err := o.Data.Update(func(tx *store.Tx) error {
 		for i := from; i < to; i++ {
 			p := office.Package{
 				ID: fmt.Sprintf("p%d", i), Name: fmt.Sprintf("Package %d", i), Origin: office.MadeHere, State: "open",
@@ -237,7 +238,7 @@ func (o *benchOffice) timed(n int, begin func()) time.Duration {
 	}
 	took := time.Since(start)
 	var saved int
-	if err := o.st.View(func(tx *store.Tx) error {
+	if err := o.Data.View(func(tx *store.Tx) error {
 		c, err := tx.PackageCounts()
 		saved = c.Saved
 		return err

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"countersign/internal/agent/health"
+	"countersign/internal/agent/loop"
 	"countersign/internal/esign"
 	"countersign/internal/office"
 	"countersign/internal/store"
@@ -21,8 +22,8 @@ import (
 // putPackageAged stores a package of that age, which nobody asks about for a day.
 func putPackageAged(t *testing.T, a *Agent, id string, age time.Duration) {
 	t.Helper()
-	p := office.Package{ID: id, Origin: office.MadeHere, Created: a.now().Add(-age), NextCheck: a.now().Add(24 * time.Hour)}
-	if err := a.st.Update(func(tx *store.Tx) error { return putPackage(tx, p) }); err != nil {
+	p := office.Package{ID: id, Origin: office.MadeHere, Created: a.Now().Add(-age), NextCheck: a.Now().Add(24 * time.Hour)}
+	if err := a.Data.Update(func(tx *store.Tx) error { return putPackage(tx, p) }); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -53,7 +54,7 @@ func TestAConnectionThatReturnsSoonAfterASweepIsOwedOne(t *testing.T) {
 		c.dead.Store(true)
 		a.reconcileSoon("test")
 		time.Sleep(10 * time.Second)
-		if !a.health.Has(health.ServiceFails) {
+		if !a.Health.Has(health.ServiceFails) {
 			t.Fatal("nobody noticed that the service is silent")
 		}
 		putPackageAged(t, a, "older", 9*24*time.Hour)
@@ -77,8 +78,8 @@ func waits(t *testing.T, a *Agent, d time.Duration) {
 	if _, err := a.Send(stored, office.NewPackage{Files: []string{path}, Signers: []office.Signer{{Email: "ana@example.com"}}}, nil); !errors.Is(err, context.Canceled) {
 		t.Fatal(err)
 	}
-	next := a.now().Add(d)
-	err := a.st.Update(func(tx *store.Tx) error {
+	next := a.Now().Add(d)
+	err := a.Data.Update(func(tx *store.Tx) error {
 		drafts, err := tx.Drafts(office.DraftQueued)
 		for _, draft := range drafts {
 			draft.NextTry = next
@@ -86,7 +87,7 @@ func waits(t *testing.T, a *Agent, d time.Duration) {
 		}
 		_, planErr := tx.PlanJob(office.Job{PackageID: "executed", DocumentID: "d", Kind: "executed", Folder: a.Settings().SaveTo,
 			Target: "Lease.pdf", NextTry: next})
-		return errors.Join(err, planErr, putPackage(tx, office.Package{ID: "open", Created: a.now(), NextCheck: next}))
+		return errors.Join(err, planErr, putPackage(tx, office.Package{ID: "open", Created: a.Now(), NextCheck: next}))
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -111,7 +112,7 @@ func TestAClockThatIsPutRightWhileTheProgramRunsHoldsNothingUp(t *testing.T) {
 			a, c, stop := quietOffice(t, 0, func(p *Params) { p.Now = clock.now })
 			defer stop()
 			time.Sleep(5 * time.Minute)
-			a.rest.until(a.now(), time.Hour) // while it rests, nothing that waits is tried
+			a.rest.Open(a.Now(), time.Hour) // while it rests, nothing that waits is tried
 			waits(t, a, 5*time.Minute)
 			before := c.count("/packages/list")
 			clock.jump(-fast)
@@ -130,7 +131,7 @@ func TestAClockThatWasPutRightWhileTheProgramWasOffHoldsNothingUp(t *testing.T) 
 		clock.jump(5 * time.Hour)
 		var p Params
 		a, _, stop := quietOffice(t, 0, func(x *Params) { x.Now = clock.now; p = *x })
-		a.rest.until(a.now(), time.Hour)
+		a.rest.Open(a.Now(), time.Hour)
 		waits(t, a, 5*time.Minute)
 		stop()
 		clock.jump(-5 * time.Hour)
@@ -158,7 +159,7 @@ func TestTryAgainTriesEverythingThatWaits(t *testing.T) {
 		a, c, stop := quietOffice(t, 0)
 		defer stop()
 		time.Sleep(time.Minute)
-		a.rest.until(a.now(), time.Hour)
+		a.rest.Open(a.Now(), time.Hour)
 		waits(t, a, 9*time.Minute)
 		time.Sleep(time.Minute)
 		if err := a.Act(t.Context(), Issue{ID: "service", Action: ActRetry}); err != nil {
@@ -173,13 +174,13 @@ func TestACooldownIsBelievedFromTheMomentItWasDecidedOn(t *testing.T) {
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	for at, want := range map[time.Duration]time.Duration{
 		0: time.Hour, 20 * time.Minute: 40 * time.Minute, time.Hour: 0, 30 * time.Hour: 0,
-		-clockSlack: time.Hour + clockSlack, -clockSlack - 1: 0, -30 * time.Hour: 0,
+		-loop.ClockSlack: time.Hour + loop.ClockSlack, -loop.ClockSlack - 1: 0, -30 * time.Hour: 0,
 	} {
-		if got := coolFor(now, time.Hour).left(now.Add(at)); got != want {
+		if got := loop.CoolFor(now, time.Hour).Left(now.Add(at)); got != want {
 			t.Errorf("%v on: %v left, want %v", at, got, want)
 		}
 	}
-	if !(cooldown{}).over(now) {
+	if !(loop.Cooldown{}).Over(now) {
 		t.Error("the zero cooldown is not over")
 	}
 }
@@ -190,17 +191,17 @@ func TestAFormerEndpointAndASnoozeEndThoughTheClockIsSetBack(t *testing.T) {
 		a, _, stop := quietOffice(t, 0, func(p *Params) { p.Now = clock.now })
 		defer stop()
 		a.endpoints.follow(&endpoint{URL: "https://old.test", Secret: "s"}, nil, false)
-		a.endpoints.follow(nil, a.endpoints.formerAfter(a.now()), false)
-		a.Pause(a.now().Add(time.Hour))
-		if len(a.endpoints.valid(a.now())) != 1 || a.Paused().IsZero() {
+		a.endpoints.follow(nil, a.endpoints.formerAfter(a.Now()), false)
+		a.Pause(a.Now().Add(time.Hour))
+		if len(a.endpoints.valid(a.Now())) != 1 || a.Paused().IsZero() {
 			t.Fatal("they ended at once")
 		}
 		clock.jump(-5 * time.Hour)
-		if n := len(a.endpoints.valid(a.now())); n != 0 {
+		if n := len(a.endpoints.valid(a.Now())); n != 0 {
 			t.Errorf("%d former secrets count for hours", n)
 		}
 		if until := a.Paused(); !until.IsZero() {
-			t.Errorf("nobody is told anything until %v, and it is %v", until, a.now())
+			t.Errorf("nobody is told anything until %v, and it is %v", until, a.Now())
 		}
 	})
 }
@@ -213,12 +214,12 @@ func TestWhatWasFinishedWhileTheClockWasFastIsFetched(t *testing.T) {
 			defer stop()
 			signedIn := time.Now()
 			finished := signedIn.Add(time.Hour)
-			fast := a.current.get()
+			fast := a.current.Get()
 			fast.account.Since = signedIn.Add(48 * time.Hour) // as the fast clock said
-			a.current.set(fast)
+			a.current.Set(fast)
 			time.Sleep(2 * time.Hour)
 			a.mendSince(back)
-			since := a.current.get().account.Since
+			since := a.current.Get().account.Since
 			if back != 0 && !since.Equal(signedIn) {
 				t.Errorf("%s: signed in at %v, want %v", name, since, signedIn)
 			}
@@ -235,22 +236,22 @@ func TestAListMarkThatLiesAheadIsNotBelieved(t *testing.T) {
 		a, _, stop := quietOffice(t, 0)
 		defer stop()
 		time.Sleep(time.Minute)
-		since := a.current.get().account.Since
+		since := a.current.Get().account.Since
 		mark := func() (m listed) {
-			if err := a.st.View(func(tx *store.Tx) error { _, err := tx.GetDoc(docListed, &m); return err }); err != nil {
+			if err := a.Data.View(func(tx *store.Tx) error { _, err := tx.GetDoc(docListed, &m); return err }); err != nil {
 				t.Fatal(err)
 			}
 			return m
 		}
-		err := a.st.Update(func(tx *store.Tx) error {
-			return tx.PutDoc(docListed, listed{Through: a.now().Add(300 * time.Hour), Since: since})
+		err := a.Data.Update(func(tx *store.Tx) error {
+			return tx.PutDoc(docListed, listed{Through: a.Now().Add(300 * time.Hour), Since: since})
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(listOften + time.Minute)
-		if m := mark(); m.Through.After(a.now()) {
-			t.Errorf("the list counts as read through %v, and it is %v", m.Through, a.now())
+		if m := mark(); m.Through.After(a.Now()) {
+			t.Errorf("the list counts as read through %v, and it is %v", m.Through, a.Now())
 		}
 	})
 }

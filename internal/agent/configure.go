@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"countersign/internal/agent/health"
+	"countersign/internal/agent/loop"
 	"countersign/internal/office"
 	"countersign/internal/store"
 )
@@ -49,7 +50,7 @@ func (a *Agent) Configure(ctx context.Context, s office.Settings, secrets office
 	}
 	var before, after current
 	var retire func()
-	err := a.current.change(func(o current) (_ current, err error) {
+	err := a.current.Change(func(o current) (_ current, err error) {
 		before, after = o, o
 		if after.service, retire, err = a.newService(o, s, values[sealedClientSecret.of(issuerOf(s))]); err != nil {
 			return o, err
@@ -79,30 +80,30 @@ func (a *Agent) Configure(ctx context.Context, s office.Settings, secrets office
 	a.checkSetUp()
 	a.tellSignedOut()
 	if after.service != before.service {
-		a.rest.stop()
+		a.rest.Close()
 		if after.service == nil || before.service == nil || !sameClient(after.service.config, before.service.config) {
 			a.replaceLogin(nil, errMovedOn)
 		}
 	}
 	if issuerOf(s) != issuerOf(before.settings) {
-		a.health.End(health.WithService)
+		a.Health.End(health.WithService)
 		a.silence.end()
-		a.saves.held.stop()
+		a.saves.held.Close()
 		a.reconcileSoon("the service was changed")
 	}
 	a.saves.forget()
-	a.health.Clear(health.FolderFails)
+	a.Health.Clear(health.FolderFails)
 	if secrets.NgrokAuthtoken != "" {
 		a.restartTunnel.Store(true)
 	}
 	a.wakeAll()
-	a.watchers.signal(SettingsChanged)
-	a.watchers.signal(StatusChanged)
+	a.Signal(office.SettingsChanged)
+	a.Signal(office.StatusChanged)
 	return nil
 }
 
 func (a *Agent) putSettings(tx *store.Tx, old, next office.Settings) error {
-	if err := moveJobs(tx, old.SaveTo, next.SaveTo, a.now); err != nil {
+	if err := moveJobs(tx, old.SaveTo, next.SaveTo, a.Now); err != nil {
 		return err
 	}
 	return errors.Join(tx.UseService(homeOf(next)), tx.PutDoc(docSettings, next))
@@ -135,12 +136,12 @@ func (a *Agent) moveOn(ctx context.Context, o, next current, values map[string][
 		return o, err
 	}
 	next.account = found
-	if err := a.endpoints.load(a.keys, issuerOf(next.settings), a.now()); err != nil {
-		a.log.Error("read the endpoint", "err", err)
+	if err := a.endpoints.load(a.keys, issuerOf(next.settings), a.Now()); err != nil {
+		a.Log.Error("read the endpoint", "err", err)
 	}
 	a.endpoints.settle(false)
 	a.forgetSilence()
-	poke(a.rings.farewells)
+	loop.Wake(a.rings.farewells)
 	return next, nil
 }
 
@@ -171,7 +172,7 @@ func serviceChanged(a, b office.Settings) bool {
 }
 
 // moveJobs sends the files that still wait for folder old to folder next. The old one is remembered for its leftovers.
-func moveJobs(tx *store.Tx, old, next string, now clock) error {
+func moveJobs(tx *store.Tx, old, next string, now loop.Clock) error {
 	if old == next || old == "" || next == "" {
 		return nil
 	}

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"countersign/internal/agent/loop"
 	"countersign/internal/archive"
 	"countersign/internal/locations"
 	"countersign/internal/office"
@@ -116,7 +117,7 @@ func (a *Agent) copyError(f office.DraftFile, err error) error {
 	case errors.Is(err, archive.ErrFull):
 		return &DraftError{fmt.Sprintf("The disk has no room for the copy of %s that Countersign sends. Make room, then send it again.", name)}
 	}
-	a.log.Error("copy a file to be sent", "err", err)
+	a.Log.Error("copy a file to be sent", "err", err)
 	return &DraftError{fmt.Sprintf("Countersign could not copy %s into its data folder, so nothing was sent. Check the disk, then send it again.", name)}
 }
 
@@ -130,13 +131,13 @@ func (a *Agent) hold(ctx context.Context, f office.DraftFile) {
 	defer a.copies.taking.RUnlock()
 	name := heldPrefix + uuid.NewString()
 	if _, err := a.takeCopy(ctx, a.bytesOf(f), name); err != nil {
-		a.log.Warn("hold a copy of a temporary file", "err", err)
+		a.Log.Warn("hold a copy of a temporary file", "err", err)
 		return
 	}
 	a.copies.mu.Lock()
 	defer a.copies.mu.Unlock()
 	a.copies.drop(func(h heldCopy) bool { return h.path == f.Path })
-	a.copies.held = append(a.copies.held, heldCopy{f.Path, name, a.now()})
+	a.copies.held = append(a.copies.held, heldCopy{f.Path, name, a.Now()})
 	a.copies.held = a.copies.held[max(0, len(a.copies.held)-heldMany):]
 }
 
@@ -198,7 +199,7 @@ func (a *Agent) copyOf(path string) (name string) {
 	}
 	drafts, err := a.waitingDrafts() // newest first
 	if err != nil {
-		a.log.Error("read the drafts", "err", err)
+		a.Log.Error("read the drafts", "err", err)
 	}
 	for _, d := range drafts {
 		for _, f := range d.Files {
@@ -212,7 +213,7 @@ func (a *Agent) copyOf(path string) (name string) {
 
 // waitingDrafts are those whose bytes may still be needed.
 func (a *Agent) waitingDrafts() (drafts []office.Draft, err error) {
-	err = a.st.View(func(tx *store.Tx) (err error) {
+	err = a.Data.View(func(tx *store.Tx) (err error) {
 		drafts, err = tx.Drafts(office.DraftHeld, office.DraftQueued, office.DraftAdding, office.DraftUnknown, office.DraftFailed)
 		return err
 	})
@@ -229,13 +230,13 @@ func (a *Agent) sweepCopies() {
 	entries, err := os.ReadDir(a.copiesDir())
 	if len(entries) == 0 {
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			a.log.Warn("look through the copies", "err", err)
+			a.Log.Warn("look through the copies", "err", err)
 		}
 		return
 	}
 	drafts, err := a.waitingDrafts()
 	if err != nil {
-		a.log.Warn("look which copies are needed", "err", err)
+		a.Log.Warn("look which copies are needed", "err", err)
 		return
 	}
 	needed := map[string]bool{}
@@ -245,7 +246,7 @@ func (a *Agent) sweepCopies() {
 		}
 	}
 	a.copies.mu.Lock()
-	a.copies.drop(func(h heldCopy) bool { return a.now().Sub(h.taken).Abs() > heldPeriod })
+	a.copies.drop(func(h heldCopy) bool { return a.Now().Sub(h.taken).Abs() > heldPeriod })
 	for _, h := range a.copies.held {
 		needed[h.name] = true
 	}
@@ -255,7 +256,7 @@ func (a *Agent) sweepCopies() {
 			continue
 		}
 		if err := os.Remove(filepath.Join(a.copiesDir(), e.Name())); err != nil {
-			a.log.Warn("remove a copy", "err", err)
+			a.Log.Warn("remove a copy", "err", err)
 		}
 	}
 }
@@ -266,7 +267,7 @@ const refusedKeep = 30
 
 // letGoOfCopies takes their copies from drafts that were refused long ago, so that they do not pile up.
 func (a *Agent) letGoOfCopies() error {
-	err := a.st.Update(func(tx *store.Tx) error {
+	err := a.Data.Update(func(tx *store.Tx) error {
 		today, err := tx.Day()
 		if err != nil {
 			return err
@@ -287,15 +288,15 @@ func (a *Agent) letGoOfCopies() error {
 		}
 		return err
 	})
-	poke(a.rings.outbox) // which removes them
+	loop.Wake(a.rings.outbox) // which removes them
 	return err
 }
 
 // setCopiesAside keeps the copies of drafts that a lost data file knew.
 func (a *Agent) setCopiesAside() {
-	aside := a.copiesDir() + a.now().UTC().Format(".lost-20060102T150405")
+	aside := a.copiesDir() + a.Now().UTC().Format(".lost-20060102T150405")
 	if err := os.Rename(a.copiesDir(), aside); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		a.log.Warn("set the copies aside", "err", err)
+		a.Log.Warn("set the copies aside", "err", err)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"countersign/internal/agent/loop"
 	"countersign/internal/office"
 	"countersign/internal/sandbox"
 	"countersign/internal/store"
@@ -232,10 +233,10 @@ func TestDraftsOfAnEarlierVersionGoOutFromWhereTheirFilesAre(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := o.st.Update(func(tx *store.Tx) error { return tx.PutDraft(old) }); err != nil {
+	if err := o.Data.Update(func(tx *store.Tx) error { return tx.PutDraft(old) }); err != nil {
 		t.Fatal(err)
 	}
-	poke(o.rings.outbox)
+	loop.Wake(o.rings.outbox)
 	o.eventually("it is sent", func() bool { return o.draftIs(office.DraftSent) })
 	if got := o.uploaded(); len(got) != 1 || !bytes.Equal(got[0], mustRead(t, d.Files[0])) {
 		t.Error("other bytes went out")
@@ -269,11 +270,11 @@ func TestCopiesOfRefusedDraftsDoNotPileUp(t *testing.T) {
 	if state, err := o.Send(t.Context(), d, nil); err != nil || state.State != office.DraftFailed {
 		t.Fatalf("%+v, %v", state, err)
 	}
-	day := o.now()
+	day := o.Now()
 	work := func(days int) {
 		for range days {
 			day = day.AddDate(0, 0, 1)
-			if err := o.st.Update(func(tx *store.Tx) error { _, err := tx.CountDay(day); return err }); err != nil {
+			if err := o.Data.Update(func(tx *store.Tx) error { _, err := tx.CountDay(day); return err }); err != nil {
 				t.Fatal(err)
 			}
 		}

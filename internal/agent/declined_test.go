@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"countersign/internal/agent/loop"
 	"countersign/internal/office"
 	"countersign/internal/sandbox"
 )
@@ -21,7 +22,7 @@ func TestADeclinedSignatureIsToldOnceAndShown(t *testing.T) {
 	if err := o.putOff(id, 0); err != nil {
 		t.Fatal(err)
 	}
-	poke(o.rings.reconcile)
+	loop.Wake(o.rings.reconcile)
 	o.eventually("people are told", func() bool {
 		return o.count("Ana Ruiz declined to sign “Offer”. Reason: “The rent is wrong.”.") == 1
 	})
@@ -34,7 +35,7 @@ func TestADeclinedSignatureIsToldOnceAndShown(t *testing.T) {
 		if err := o.putOff(id, 0); err != nil {
 			t.Fatal(err)
 		}
-		poke(o.rings.reconcile)
+		loop.Wake(o.rings.reconcile)
 		o.eventually("it is asked about again", func() bool { row, _ = o.Package(id); return row.Checked.After(before) })
 	}
 	o.restart()
@@ -57,7 +58,7 @@ func TestAServiceWithoutRecordsIsAskedForThemOnce(t *testing.T) {
 		if err := o.putOff(id, 0); err != nil {
 			t.Fatal(err)
 		}
-		poke(o.rings.reconcile)
+		loop.Wake(o.rings.reconcile)
 		o.eventually("it is asked about", func() bool { row, _ := o.Package(id); return row.Checked.After(before) })
 	}
 	if asked := o.service.Faults()[0].Applied; asked < 1 || asked > 2 { // perhaps with and without /api/v1, see esign's paths.go

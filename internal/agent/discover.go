@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"countersign/internal/agent/loop"
 	"countersign/internal/esign"
 	"countersign/internal/office"
 	"countersign/internal/store"
@@ -25,7 +26,7 @@ type listed struct {
 // same, for the list may show that a package is not over that was over here. A moment to come is that of a wrong clock.
 func (l listed) known(now, since time.Time, issuer string) time.Time {
 	whole := now.Sub(l.Whole)
-	if l.Issuer != issuer || l.Through.After(now.Add(clockSlack)) || !l.Since.Equal(since) || whole < 0 || whole > listWholly {
+	if l.Issuer != issuer || l.Through.After(now.Add(loop.ClockSlack)) || !l.Since.Equal(since) || whole < 0 || whole > listWholly {
 		return time.Time{}
 	}
 	return l.Through.Add(-listedMargin)
@@ -53,7 +54,7 @@ const (
 // listing is how long the service's list is not read again, how many tries in a row have failed, and a reading that is
 // not done.
 type listing struct {
-	rest    cooldown
+	rest    loop.Cooldown
 	tries   int
 	reading *reading
 	since   time.Time // the account.Since that reading began with
@@ -61,8 +62,8 @@ type listing struct {
 
 // lookAround reads the service's list when it is time. A reading that failed is continued by itself.
 func (a *Agent) lookAround(ctx context.Context, client *esign.Client, l *listing) {
-	now := a.now()
-	if !l.rest.over(now) {
+	now := a.Now()
+	if !l.rest.Over(now) {
 		return
 	}
 	pause, err := a.discover(ctx, client, l)
@@ -74,12 +75,12 @@ func (a *Agent) lookAround(ctx context.Context, client *esign.Client, l *listing
 		l.tries, pause, l.reading = 0, listRefused, nil
 	default:
 		l.tries++
-		pause = max(a.backoff(l.tries, a.p.Pace.Retry, time.Hour), a.rest.left(now))
+		pause = max(a.Backoff(l.tries, a.Pace.Retry, time.Hour), a.rest.Left(now))
 	}
 	if err != nil && ctx.Err() == nil {
-		a.log.Info("list packages", "err", err, "again in", pause)
+		a.Log.Info("list packages", "err", err, "again in", pause)
 	}
-	l.rest = coolFor(now, pause)
+	l.rest = loop.CoolFor(now, pause)
 }
 
 // discover finds packages of the organization that were made elsewhere while this computer did not listen, as far as
@@ -87,16 +88,16 @@ func (a *Agent) lookAround(ctx context.Context, client *esign.Client, l *listing
 // in the middle leaves no gap. A long list is read in several rounds; what one did not read is owed to the next, which
 // may begin after pause. What was finished before the office first signed in is not fetched.
 func (a *Agent) discover(ctx context.Context, client *esign.Client, l *listing) (pause time.Duration, err error) {
-	since := a.current.get().account.Since
+	since := a.current.Get().account.Since
 	var last listed
-	if err := a.st.View(func(tx *store.Tx) error {
+	if err := a.Data.View(func(tx *store.Tx) error {
 		_, err := tx.GetDoc(docListed, &last)
 		return err
 	}); err != nil {
 		return 0, err
 	}
 	if !l.reading.goesOn(client) || !l.since.Equal(since) {
-		l.reading, l.since = newReading(client, a.now(), last.known(a.now(), since, client.Issuer())), since
+		l.reading, l.since = newReading(client, a.Now(), last.known(a.Now(), since, client.Issuer())), since
 	}
 	r := l.reading
 	end := listMore
@@ -125,7 +126,7 @@ func (a *Agent) discover(ctx context.Context, client *esign.Client, l *listing) 
 	}
 	pause = max(pause, time.Duration(r.pages)*listPerPage)
 	if end == listTorn {
-		a.log.Info("the list of packages moved while it was read; it is read once more", "pages", r.pages)
+		a.Log.Info("the list of packages moved while it was read; it is read once more", "pages", r.pages)
 		return pause, nil
 	}
 	if !r.known.IsZero() && r.began.Sub(last.Through) < listedMargin {
@@ -135,7 +136,7 @@ func (a *Agent) discover(ctx context.Context, client *esign.Client, l *listing) 
 	if r.known.IsZero() {
 		next.Whole = r.began
 	}
-	return pause, a.st.Update(func(tx *store.Tx) error { return tx.PutDoc(docListed, next) })
+	return pause, a.Data.Update(func(tx *store.Tx) error { return tx.PutDoc(docListed, next) })
 }
 
 // noteListError is noteServiceError for what would befall any other call too: a list that does not work is no reason to
@@ -155,10 +156,10 @@ func (a *Agent) meetPackages(home string, items []esign.Status, since time.Time,
 	var fresh int
 	for _, s := range items {
 		if s.PackageID != "" && !esign.UsableID(s.PackageID) {
-			a.tellUnusable(s.PackageID, "", "The service's list names a package by an id that cannot be used."+onItsPages)
+			a.TellUnusable(s.PackageID, "", "The service's list names a package by an id that cannot be used."+loop.OnItsPages)
 		}
 	}
-	err := a.st.Update(func(tx *store.Tx) error {
+	err := a.Data.Update(func(tx *store.Tx) error {
 		fresh = 0
 		for _, s := range items {
 			if !esign.UsableID(s.PackageID) {
@@ -172,7 +173,7 @@ func (a *Agent) meetPackages(home string, items []esign.Status, since time.Time,
 			if known {
 				news = a.openAgain(&p, s)
 				if p.Service != home {
-					p.NextCheck, news = a.now(), true
+					p.NextCheck, news = a.Now(), true
 				}
 			} else if old, err := a.wasBefore(tx, home, s, since, first); err != nil {
 				return err
@@ -196,8 +197,8 @@ func (a *Agent) meetPackages(home string, items []esign.Status, since time.Time,
 		return nil
 	})
 	if err == nil && fresh > 0 {
-		a.watchers.signal(PackagesChanged)
-		poke(a.rings.outbox)
+		a.Signal(office.PackagesChanged)
+		loop.Wake(a.rings.outbox)
 	}
 	return err
 }
@@ -223,7 +224,7 @@ func (a *Agent) meet(s esign.Status) (p office.Package, wanted bool) {
 		return p, false
 	}
 	p = office.Package{
-		ID: s.PackageID, Origin: office.MadeElsewhere, Name: s.Name, Created: a.now(), NextCheck: a.now(),
+		ID: s.PackageID, Origin: office.MadeElsewhere, Name: s.Name, Created: a.Now(), NextCheck: a.Now(),
 		ExternalData: s.ExternalData,
 	}
 	if !s.TimeCreated.IsZero() {
@@ -246,7 +247,7 @@ func (a *Agent) openAgain(p *office.Package, s esign.Status) (news bool) {
 	case state == office.PackageExecuted:
 		when := s.TimeExecuted
 		if when.IsZero() {
-			when = a.now()
+			when = a.Now()
 		}
 		noteExecuted(p, when)
 	case p.State.Over() && state != "" && !state.Over():
@@ -254,6 +255,6 @@ func (a *Agent) openAgain(p *office.Package, s esign.Status) (news bool) {
 	default:
 		return false
 	}
-	p.NextCheck = a.now()
+	p.NextCheck = a.Now()
 	return true
 }

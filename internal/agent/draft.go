@@ -25,7 +25,7 @@ func (e *DraftError) Error() string { return e.Text }
 func (a *Agent) newDraft(d office.NewPackage) (office.Draft, error) {
 	out := office.Draft{
 		ID: uuid.NewString(), Name: strings.TrimSpace(d.Name), Message: d.Message, Sequential: d.Sequential, Due: d.Due,
-		ExternalData: d.ExternalData, State: office.DraftQueued, Created: a.now(), Changed: a.now(), NextTry: a.now(),
+		ExternalData: d.ExternalData, State: office.DraftQueued, Created: a.Now(), Changed: a.Now(), NextTry: a.Now(),
 	}
 	if len(d.Files) == 0 {
 		return out, &DraftError{"There is no document to send. Add at least one file."}

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"testing"
 
+	"countersign/internal/agent/loop"
 	"countersign/internal/office"
 	"countersign/internal/sandbox"
 	"countersign/internal/store"
@@ -33,10 +34,10 @@ func TestTheEndTakesLessThanFiveSecondsWhateverHangs(t *testing.T) {
 		"list":     {hang("/packages/list"), func(o *testOffice, id string) { o.reconcileSoon("test") }},
 		"download": {hang("/packages/*/download"), signAll},
 		"endpoint": {hang("/events/endpoints/set"), func(o *testOffice, id string) {
-			if err := o.st.Update(func(tx *store.Tx) error { return tx.PutDoc(docAsking, "asked") }); err != nil {
+			if err := o.Data.Update(func(tx *store.Tx) error { return tx.PutDoc(docAsking, "asked") }); err != nil {
 				o.t.Fatal(err)
 			}
-			poke(o.rings.endpoint)
+			loop.Wake(o.rings.endpoint)
 		}},
 		"upload": {hang("/files/upload"), func(o *testOffice, id string) { o.sendLater() }},
 		"add":    {hang("/packages/add"), func(o *testOffice, id string) { o.sendLater() }},

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"countersign/internal/agent/health"
+	"countersign/internal/agent/loop"
 	"countersign/internal/esign"
 	"countersign/internal/inbox"
 	"countersign/internal/message"
@@ -148,7 +149,7 @@ func (e *endpoints) follow(current *endpoint, former []endpoint, unsure bool) {
 
 func stillValid(list []endpoint, now time.Time) (valid []endpoint) {
 	for _, x := range list {
-		if !(cooldown{x.Until.Add(-previousLife), x.Until}).over(now) {
+		if !(loop.Cooldown{From: x.Until.Add(-previousLife), Until: x.Until}).Over(now) {
 			valid = append(valid, x)
 		}
 	}
@@ -163,7 +164,7 @@ func (a *Agent) runEndpoint(ctx context.Context) error {
 		pause := time.Hour
 		if err != nil && ctx.Err() == nil {
 			tries++
-			pause = a.backoff(tries, a.p.Pace.Retry, 5*time.Minute)
+			pause = a.Backoff(tries, a.Pace.Retry, 5*time.Minute)
 			var e *esign.Error
 			if errors.As(err, &e) {
 				pause = max(pause, e.RetryAfter)
@@ -171,11 +172,11 @@ func (a *Agent) runEndpoint(ctx context.Context) error {
 					pause = time.Hour
 				}
 			}
-			a.log.Warn("register the webhook endpoint", "err", err, "again_in", pause)
+			a.Log.Warn("register the webhook endpoint", "err", err, "again_in", pause)
 		} else {
 			tries = 0
 		}
-		if !wait(ctx, pause, a.rings.endpoint) {
+		if !loop.Wait(ctx, pause, a.rings.endpoint) {
 			return nil
 		}
 	}
@@ -192,14 +193,14 @@ func (a *Agent) setEndpoint(ctx context.Context, force bool) error {
 	a.mu.Lock()
 	t := a.tunnel
 	a.mu.Unlock()
-	o := a.current.get()
+	o := a.current.Get()
 	s, acc := o.settings, o.account
 	client, online := a.onlineIn(o)
 	switch {
 	case s.Tunnel == office.TunnelNone:
-		a.health.Clear(health.EndpointFails)
+		a.Health.Clear(health.EndpointFails)
 		if s.Configured() {
-			a.health.Set(health.NoAddress, message.Plain("There is no public address. Countersign checks for signed documents regularly, so they arrive a little later."))
+			a.Health.Set(health.NoAddress, message.Plain("There is no public address. Countersign checks for signed documents regularly, so they arrive a little later."))
 		}
 		return nil
 	case !online || t.State != "up":
@@ -208,7 +209,7 @@ func (a *Agent) setEndpoint(ctx context.Context, force bool) error {
 		}
 		return nil
 	}
-	a.health.Clear(health.NoAddress)
+	a.Health.Clear(health.NoAddress)
 	if !acc.may("organization") {
 		a.endpointForbidden()
 		return nil
@@ -216,19 +217,19 @@ func (a *Agent) setEndpoint(ctx context.Context, force bool) error {
 	want := webhookURL(s, t.URL)
 	old := a.endpoints.get()
 	if !force && old != nil && old.Asked == want && old.ClientID == s.ClientID && old.Secret != "" && !a.endpointUnsure() {
-		a.health.Clear(health.EndpointFails)
+		a.Health.Clear(health.EndpointFails)
 		return nil
 	}
 	if a.silence.lost() && old != nil && !force && !a.endpointUnsure() {
 		return nil // it may be another computer's by now: a person decides who has it
 	}
-	if left := a.rest.left(a.now()); left > 0 && !force {
+	if left := a.rest.Left(a.Now()); left > 0 && !force {
 		return &esign.Error{Op: "registering the webhook endpoint", Kind: esign.TooMany, RetryAfter: left}
 	}
 	answer, err := a.askForEndpoint(ctx, client, want)
 	if err != nil {
 		if force {
-			poke(a.rings.endpoint) // what became of it may not be known: then the loop sets it again
+			loop.Wake(a.rings.endpoint) // what became of it may not be known: then the loop sets it again
 		}
 		a.noteServiceError(ctx, err)
 		if ctx.Err() == nil {
@@ -239,7 +240,7 @@ func (a *Agent) setEndpoint(ctx context.Context, force bool) error {
 	a.noteServiceError(ctx, nil)
 	return a.adoptEndpoint(endpoint{
 		ID: answer.ID, URL: answer.URL, Secret: answer.Secret,
-		Asked: want, ClientID: s.ClientID, Registered: a.now(),
+		Asked: want, ClientID: s.ClientID, Registered: a.Now(),
 	})
 }
 
@@ -251,18 +252,18 @@ func (a *Agent) tellEndpoint(err error) {
 	case errors.As(err, &e) && (e.Kind == esign.Forbidden || e.Kind == esign.SignedOut):
 		a.endpointForbidden()
 	default:
-		a.health.Set(health.EndpointFails, message.Plain(esign.Sentence(err)))
+		a.Health.Set(health.EndpointFails, message.Plain(esign.Sentence(err)))
 	}
 }
 
 func (a *Agent) endpointForbidden() {
-	a.health.Set(health.EndpointForbidden, message.Plain("Your account does not have permission to receive events for the organization. Sign in with an administrator's account. Countersign checks for signed documents regularly, so they arrive a little later."))
+	a.Health.Set(health.EndpointForbidden, message.Plain("Your account does not have permission to receive events for the organization. Sign in with an administrator's account. Countersign checks for signed documents regularly, so they arrive a little later."))
 }
 
 // adoptEndpoint makes x the current endpoint: on disk, and then in memory. Its events may already be on their way; they
 // wait until it is known, see serveEvent.
 func (a *Agent) adoptEndpoint(x endpoint) error {
-	former := a.endpoints.formerAfter(a.now())
+	former := a.endpoints.formerAfter(a.Now())
 	values := map[string][]byte{}
 	if err := endpointValues(values, issuerOf(a.Settings()), &x, former); err != nil {
 		return err
@@ -273,11 +274,11 @@ func (a *Agent) adoptEndpoint(x endpoint) error {
 		return fmt.Errorf("keep the endpoint: %w", err)
 	}
 	a.endpoints.follow(&x, former, false)
-	a.health.Clear(health.EndpointFails)
+	a.Health.Clear(health.EndpointFails)
 	a.forgetSilence()
 	a.reconcileSoon("the endpoint is registered") // what happened until now was reported to nobody, or to another computer
-	a.record(office.Activity{Kind: "endpoint", Text: "The signing service now reports signatures to this computer."})
-	a.watchers.signal(StatusChanged)
+	a.Record(office.Activity{Kind: "endpoint", Text: "The signing service now reports signatures to this computer."})
+	a.Signal(office.StatusChanged)
 	return nil
 }
 
@@ -288,7 +289,7 @@ func (a *Agent) endpointAtService() (address, id string) {
 		address, id = old.URL, old.ID
 	}
 	var asked string
-	err := a.st.View(func(tx *store.Tx) error {
+	err := a.Data.View(func(tx *store.Tx) error {
 		_, err := tx.GetDoc(docAsking, &asked)
 		return err
 	})
@@ -317,5 +318,5 @@ func endpointSettled(tx *store.Tx) error {
 // forgetSilence starts over after a registration: what was missed before it says nothing about it.
 func (a *Agent) forgetSilence() {
 	a.silence.end()
-	a.health.Clear(health.EndpointLost)
+	a.Health.Clear(health.EndpointLost)
 }

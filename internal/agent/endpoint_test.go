@@ -100,10 +100,10 @@ func TestFormerSecretsCountForTenMinutesEachAndSurviveARestart(t *testing.T) {
 		}
 	}
 	o.restart()
-	if n := len(o.endpoints.valid(o.now())); n < 4 {
+	if n := len(o.endpoints.valid(o.Now())); n < 4 {
 		t.Errorf("%d secrets count", n)
 	}
-	if n := len(o.endpoints.valid(o.now().Add(previousLife))); n != 1 {
+	if n := len(o.endpoints.valid(o.Now().Add(previousLife))); n != 1 {
 		t.Errorf("%d secrets count ten minutes later", n)
 	}
 }

@@ -7,7 +7,9 @@ import (
 	"slices"
 	"time"
 
+	"countersign/internal/agent/data"
 	"countersign/internal/agent/health"
+	"countersign/internal/agent/loop"
 	"countersign/internal/esign"
 	"countersign/internal/inbox"
 	"countersign/internal/office"
@@ -19,13 +21,13 @@ import (
 // newInbox makes the webhook receiver: verified events go to the store before they are answered.
 func (a *Agent) newInbox() *inbox.Inbox {
 	return inbox.New(inbox.Options{
-		Keys:    func() []inbox.Key { return a.endpoints.valid(a.now()) },
+		Keys:    func() []inbox.Key { return a.endpoints.valid(a.Now()) },
 		Header:  func() string { return a.Settings().SignatureHeader },
 		Store:   a.storeEvent,
-		Wake:    func() { poke(a.rings.events) },
+		Wake:    func() { loop.Wake(a.rings.events) },
 		Refused: a.noteRefusal,
-		Now:     a.now,
-		Log:     a.log,
+		Now:     a.Now,
+		Log:     a.Log,
 	})
 }
 
@@ -38,7 +40,7 @@ func (a *Agent) storeEvent(_ context.Context, r inbox.Received) (added bool, err
 	if !r.Parsed {
 		ev.Outcome, ev.Reason, ev.Handled = office.EventOdd, r.Problem, r.At
 	}
-	err = a.st.Update(func(tx *store.Tx) error {
+	err = a.Data.Update(func(tx *store.Tx) error {
 		var err error
 		added, err = tx.AddEvent(ev)
 		return err
@@ -47,7 +49,7 @@ func (a *Agent) storeEvent(_ context.Context, r inbox.Received) (added bool, err
 		return false, fmt.Errorf("store event %s: %w", ev.ID, err)
 	}
 	a.p.Crash("event stored")
-	a.watchers.signal(StatusChanged)
+	a.Signal(office.StatusChanged)
 	return added, nil
 }
 
@@ -59,7 +61,7 @@ const questionsAtOnce = 4
 func (a *Agent) runEvents(ctx context.Context) error {
 	for {
 		var pending []office.Event
-		err := a.st.View(func(tx *store.Tx) error {
+		err := a.Data.View(func(tx *store.Tx) error {
 			var err error
 			pending, err = tx.PendingEvents(200 + a.aside.count())
 			return err
@@ -70,7 +72,7 @@ func (a *Agent) runEvents(ctx context.Context) error {
 		all := len(pending)
 		pending = slices.DeleteFunc(pending, func(e office.Event) bool { return a.leftAlone("event " + e.ID) })
 		if len(pending) == 0 {
-			if !wait(ctx, a.pauseBeside(all, time.Hour), a.rings.events) {
+			if !loop.Wait(ctx, a.pauseBeside(all, time.Hour), a.rings.events) {
 				return nil
 			}
 			continue
@@ -84,8 +86,8 @@ func (a *Agent) runEvents(ctx context.Context) error {
 			byPackage[e.PackageID] = append(byPackage[e.PackageID], e)
 		}
 		g, gctx := errgroup.WithContext(ctx)
-		g.SetLimit(committing)
-		questions := newSlots(questionsAtOnce)
+		g.SetLimit(loop.MaxCommits)
+		questions := loop.NewSemaphore(questionsAtOnce)
 		for _, id := range order {
 			g.Go(func() error {
 				for _, e := range byPackage[id] {
@@ -115,13 +117,13 @@ var knownActions = map[string]bool{
 }
 
 // takeEvent handles one stored event. One that cannot be handled is kept where people see it, and holds up no other.
-func (a *Agent) takeEvent(ctx context.Context, ev office.Event, questions slots) error {
+func (a *Agent) takeEvent(ctx context.Context, ev office.Event, questions loop.Semaphore) error {
 	key := "event " + ev.ID
 	err := a.one(ctx, key, func() error { return a.handleEvent(ctx, ev, questions) })
 	if err != nil || !a.leftAlone(key) {
 		return err
 	}
-	var own *objectError
+	var own *data.ObjectError
 	err = a.finishOdd(ev, "The event could not be processed. Countersign will ask the signing service what it is about, but later.")
 	if errors.As(err, &own) {
 		return nil // it waits until it is no longer left alone
@@ -134,7 +136,7 @@ func (a *Agent) takeEvent(ctx context.Context, ev office.Event, questions slots)
 }
 
 // handleEvent draws the consequences of one stored event in one commit.
-func (a *Agent) handleEvent(ctx context.Context, ev office.Event, questions slots) error {
+func (a *Agent) handleEvent(ctx context.Context, ev office.Event, questions loop.Semaphore) error {
 	e, err := esign.ParseEvent(ev.Body)
 	if err != nil || e.PackageID == "" {
 		reason := "The event names no package."
@@ -144,7 +146,7 @@ func (a *Agent) handleEvent(ctx context.Context, ev office.Event, questions slot
 		return a.finishOdd(ev, reason)
 	}
 	if !esign.UsableID(e.PackageID) {
-		return a.finishOdd(ev, "The event names a package by an id that cannot be used."+onItsPages)
+		return a.finishOdd(ev, "The event names a package by an id that cannot be used."+loop.OnItsPages)
 	}
 	odd := ""
 	if e.DocumentID != "" && !esign.UsableID(e.DocumentID) {
@@ -162,7 +164,7 @@ func (a *Agent) handleEvent(ctx context.Context, ev office.Event, questions slot
 	draw := a.drawing(before)
 	var found findings
 	var line office.Activity
-	err = a.st.Update(func(tx *store.Tx) error {
+	err = a.Data.Update(func(tx *store.Tx) error {
 		found = findings{}
 		stored, ok, err := tx.Event(ev.ID)
 		if err != nil || !ok || stored.Outcome != office.EventPending {
@@ -182,7 +184,7 @@ func (a *Agent) handleEvent(ctx context.Context, ev office.Event, questions slot
 				return err
 			}
 		case asked && e.Action == esign.DocumentSigned:
-			applyStatus(&p, status, a.now()) // for the names; what it tells beyond the event is old, or the next event's news
+			applyStatus(&p, status, a.Now()) // for the names; what it tells beyond the event is old, or the next event's news
 			a.checkSoon(&p)
 		default:
 			a.checkSoon(&p)
@@ -195,7 +197,7 @@ func (a *Agent) handleEvent(ctx context.Context, ev office.Event, questions slot
 			return err
 		}
 		found.facts = append(found.facts, facts...)
-		stored.Outcome, stored.Handled = office.EventHandled, a.now()
+		stored.Outcome, stored.Handled = office.EventHandled, a.Now()
 		if !knownActions[e.Action] {
 			odd = "This kind of event is not known; the package was checked all the same."
 		}
@@ -210,29 +212,29 @@ func (a *Agent) handleEvent(ctx context.Context, ev office.Event, questions slot
 			return nil // people know: they sent it
 		}
 		line = office.Activity{Time: ev.Received, Kind: "event", PackageID: p.ID, EventID: ev.ID, Text: eventSentence(p, e)}
-		return addActivity(tx, line)
+		return loop.AddActivity(tx, line)
 	})
 	if err != nil {
 		return fmt.Errorf("handle event %s: %w", ev.ID, err)
 	}
 	if line.Text != "" {
-		a.tell(line)
+		a.Tell(line)
 	}
 	a.follow(found)
 	a.heard(e, ev.Received)
-	poke(a.rings.reconcile)
-	poke(a.rings.outbox) // the event may carry the correlation id of a draft whose outcome is unknown
-	a.watchers.signal(PackagesChanged)
-	a.watchers.signal(StatusChanged)
+	loop.Wake(a.rings.reconcile)
+	loop.Wake(a.rings.outbox) // the event may carry the correlation id of a draft whose outcome is unknown
+	a.Signal(office.PackagesChanged)
+	a.Signal(office.StatusChanged)
 	return nil
 }
 
 // checkSoon has the service asked about p: an event is a hint, the status call is the truth. Events of one moment share
 // a call; a package that everybody has signed does not wait for them.
 func (a *Agent) checkSoon(p *office.Package) {
-	next := a.now()
+	next := a.Now()
 	if p.State != office.PackageExecuted {
-		next = next.Add(a.p.Pace.Retry)
+		next = next.Add(a.Pace.Retry)
 		if p.NextCheck.Before(next) && !p.NextCheck.IsZero() {
 			return
 		}
@@ -243,9 +245,9 @@ func (a *Agent) checkSoon(p *office.Package) {
 // statusForEvent asks the service about p when that spares people or the disk something: a signer who is not known by
 // name, or a package that everybody has signed, whose files can then be planned in the commit that handles the event.
 // What it cannot learn now, reconcile will.
-func (a *Agent) statusForEvent(ctx context.Context, p office.Package, e esign.Event, questions slots) (esign.Status, bool) {
+func (a *Agent) statusForEvent(ctx context.Context, p office.Package, e esign.Event, questions loop.Semaphore) (esign.Status, bool) {
 	client, online := a.online()
-	if !online || a.rest.left(a.now()) > 0 {
+	if !online || a.rest.Left(a.Now()) > 0 {
 		return esign.Status{}, false
 	}
 	switch e.Action {
@@ -256,16 +258,16 @@ func (a *Agent) statusForEvent(ctx context.Context, p office.Package, e esign.Ev
 		}
 	case esign.PackageExecuted:
 		// A service that is in trouble must not hold up events.
-		if p.ID == "" || p.Final() || a.health.Has(health.ServiceFails) || !a.budget.Allow() {
+		if p.ID == "" || p.Final() || a.Health.Has(health.ServiceFails) || !a.budget.Allow() {
 			return esign.Status{}, false
 		}
 	default:
 		return esign.Status{}, false
 	}
-	if !questions.take(ctx) {
+	if !questions.Acquire(ctx) {
 		return esign.Status{}, false
 	}
-	defer questions.give()
+	defer questions.Release()
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	s, err := client.Status(ctx, e.PackageID)
@@ -292,18 +294,18 @@ func (a *Agent) packageForEvent(tx *store.Tx, e esign.Event, received time.Time)
 
 // finishOdd keeps an authentic event that nothing can be done with, where people see it.
 func (a *Agent) finishOdd(ev office.Event, reason string) error {
-	err := a.st.Update(func(tx *store.Tx) error {
+	err := a.Data.Update(func(tx *store.Tx) error {
 		stored, ok, err := tx.Event(ev.ID)
 		if err != nil || !ok {
 			return err
 		}
-		stored.Outcome, stored.Reason, stored.Handled = office.EventOdd, reason, a.now()
+		stored.Outcome, stored.Reason, stored.Handled = office.EventOdd, reason, a.Now()
 		return tx.SetEvent(stored)
 	})
 	if err != nil {
 		return err
 	}
-	a.record(office.Activity{Kind: "problem", EventID: ev.ID, Text: reason})
-	a.watchers.signal(StatusChanged)
+	a.Record(office.Activity{Kind: "problem", EventID: ev.ID, Text: reason})
+	a.Signal(office.StatusChanged)
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"countersign/internal/agent/loop"
 	"countersign/internal/esign"
 	"countersign/internal/store"
 
@@ -76,16 +77,16 @@ func (a *Agent) newFarewell(svc *service, t esign.Tokens) farewell {
 	c := svc.config
 	return farewell{
 		ID: uuid.NewString(), AuthURL: c.AuthURL, BaseURL: c.BaseURL, ClientID: c.ClientID, ClientSecret: c.ClientSecret,
-		Refresh: t.Refresh, Since: a.now(), Next: a.now(),
+		Refresh: t.Refresh, Since: a.Now(), Next: a.Now(),
 	}
 }
 
 // discard owes the revocation of tokens that svc has given out and nobody is going to use.
 func (a *Agent) discard(svc *service, t esign.Tokens) {
 	if err := a.owe(a.newFarewell(svc, t), t, map[string][]byte{}); err != nil {
-		a.log.Warn("revoke a sign-in that is not used", "err", err)
+		a.Log.Warn("revoke a sign-in that is not used", "err", err)
 	}
-	poke(a.rings.farewells)
+	loop.Wake(a.rings.farewells)
 }
 
 // readFarewells returns the list. mu is held.
@@ -156,7 +157,7 @@ func (a *Agent) runFarewells(ctx context.Context) error {
 		}
 		pause := time.Hour
 		for _, f := range list {
-			left := f.Next.Sub(a.now())
+			left := f.Next.Sub(a.Now())
 			if left > 0 && left <= 2*farewellPause { // more: the clock was set back
 				pause = min(pause, left)
 				continue
@@ -167,7 +168,7 @@ func (a *Agent) runFarewells(ctx context.Context) error {
 		if pause == 0 && ctx.Err() == nil {
 			continue
 		}
-		if !wait(ctx, pause, a.rings.farewells) {
+		if !loop.Wait(ctx, pause, a.rings.farewells) {
 			return nil
 		}
 	}
@@ -194,7 +195,7 @@ func (a *Agent) sayFarewell(ctx context.Context, id string, hold bool) (left []s
 	f := list[i]
 	config := esign.Config{
 		AuthURL: f.AuthURL, BaseURL: f.BaseURL, ClientID: f.ClientID, ClientSecret: f.ClientSecret,
-		HTTP: a.p.HTTP, Now: a.now, Log: a.log,
+		HTTP: a.p.HTTP, Now: a.Now, Log: a.Log,
 	}
 	session := esign.NewSession(config, farewellVault{a, id})
 	defer closeSession(session)
@@ -210,7 +211,7 @@ func (a *Agent) sayFarewell(ctx context.Context, id string, hold bool) (left []s
 	if f.Endpoint != "" {
 		err := a.deleteEndpoint(ctx, esign.NewClient(config, session), config, f)
 		if err != nil {
-			a.log.Warn("delete the endpoint", "err", err)
+			a.Log.Warn("delete the endpoint", "err", err)
 			left = append(left, endpointLeft(err))
 			again = tellAgain(err)
 		}
@@ -221,22 +222,22 @@ func (a *Agent) sayFarewell(ctx context.Context, id string, hold bool) (left []s
 	if again && hold {
 		left = unsaid
 	} else if err := session.Revoke(ctx); err != nil {
-		a.log.Warn("revoke the sign-in", "err", err)
+		a.Log.Warn("revoke the sign-in", "err", err)
 		left = append(left, unsaid[1])
 		again = tellAgain(err)
 	} else {
 		again = false
 	}
-	if ctx.Err() == nil && a.now().Sub(f.Since) > maxFarewell {
+	if ctx.Err() == nil && a.Now().Sub(f.Since) > maxFarewell {
 		again = false
 	}
 	err = a.amend(id, func(x *farewell) bool {
 		x.Endpoint, x.Tries = f.Endpoint, x.Tries+1
-		x.Next = a.now().Add(a.backoff(x.Tries, 30*a.p.Pace.Retry, farewellPause))
+		x.Next = a.Now().Add(a.Backoff(x.Tries, 30*a.Pace.Retry, farewellPause))
 		return again || ctx.Err() != nil
 	})
 	if err != nil {
-		a.log.Warn("note what a service was told", "err", err)
+		a.Log.Warn("note what a service was told", "err", err)
 	}
 	return left
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"countersign/internal/agent/loop"
 	"countersign/internal/esign"
 	"countersign/internal/office"
 	"countersign/internal/store"
@@ -16,10 +17,10 @@ const newFor = 10 * time.Minute
 // applyCheck records a status answer and plans the files of a package that is executed.
 func (a *Agent) applyCheck(id string, status esign.Status, quiet bool) error {
 	draw := a.drawing(a.packageOrZero(id))
-	listening, now := a.listeningSince(), a.now() // of one moment: the clock may jump while it is committed
+	listening, now := a.listeningSince(), a.Now() // of one moment: the clock may jump while it is committed
 	var found findings
 	var silent bool
-	err := a.st.Update(func(tx *store.Tx) error {
+	err := a.Data.Update(func(tx *store.Tx) error {
 		found = findings{}
 		p, ok, err := tx.Package(id)
 		if err != nil || !ok {
@@ -42,7 +43,7 @@ func (a *Agent) applyCheck(id string, status esign.Status, quiet bool) error {
 		found.facts[i].quiet = quiet
 	}
 	a.follow(found)
-	a.watchers.signal(PackagesChanged)
+	a.Signal(office.PackagesChanged)
 	return nil
 }
 
@@ -56,7 +57,7 @@ type findings struct {
 // follow does what was found; the findings are committed.
 func (a *Agent) follow(f findings) {
 	if f.planned > 0 {
-		poke(a.rings.save)
+		loop.Wake(a.rings.save)
 	}
 	a.announce(f.facts...)
 	a.tellHandedOut()
@@ -69,9 +70,9 @@ func (a *Agent) drawing(before office.Package) func(tx *store.Tx, p *office.Pack
 	folder := a.saveFolder(s, before)
 	return func(tx *store.Tx, p *office.Package, status esign.Status) (f findings, err error) {
 		// Signatures that were there before the package was known are old, unless everything about it is new.
-		tell := !p.Checked.IsZero() || a.now().Sub(p.Created) < newFor
+		tell := !p.Checked.IsZero() || a.Now().Sub(p.Created) < newFor
 		executed := p.State == office.PackageExecuted
-		news := applyStatus(p, status, a.now())
+		news := applyStatus(p, status, a.Now())
 		f.moved = len(news) > 0 || !executed && p.State == office.PackageExecuted
 		if f.facts, err = a.firstTold(tx, *p, news); err != nil {
 			return f, err
@@ -81,8 +82,8 @@ func (a *Agent) drawing(before office.Package) func(tx *store.Tx, p *office.Pack
 			return f, err
 		}
 		for _, d := range declined {
-			line := office.Activity{Time: a.now(), Kind: "problem", PackageID: p.ID, Text: strings.TrimSpace(d.title + " " + d.body)}
-			if err := addActivity(tx, line); err != nil {
+			line := office.Activity{Time: a.Now(), Kind: "problem", PackageID: p.ID, Text: strings.TrimSpace(d.title + " " + d.body)}
+			if err := loop.AddActivity(tx, line); err != nil {
 				return f, err
 			}
 		}
@@ -107,8 +108,8 @@ func (a *Agent) drawing(before office.Package) func(tx *store.Tx, p *office.Pack
 				f.facts = append(f.facts, told...)
 			}
 		}
-		noteAnswer(p, a.now())
-		p.NextCheck = a.now().Add(a.checkPause(*p, s))
+		noteAnswer(p, a.Now())
+		p.NextCheck = a.Now().Add(a.checkPause(*p, s))
 		return f, nil
 	}
 }

@@ -96,7 +96,7 @@ func TestAFileThatIsFinishedAfterItsFolderWasChangedIsWhereItIs(t *testing.T) {
 		}
 		plan := func(j office.Job) {
 			t.Helper()
-			if err := a.st.Update(func(tx *store.Tx) error { _, err := tx.PlanJob(j); return err }); err != nil {
+			if err := a.Data.Update(func(tx *store.Tx) error { _, err := tx.PlanJob(j); return err }); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -114,7 +114,7 @@ func TestAFileThatIsFinishedAfterItsFolderWasChangedIsWhereItIs(t *testing.T) {
 			t.Fatal(err)
 		}
 		var jobs [2]office.Job
-		if err := a.st.View(func(tx *store.Tx) (err error) {
+		if err := a.Data.View(func(tx *store.Tx) (err error) {
 			jobs[0], _, err = tx.Job(begun.Key())
 			if err == nil {
 				jobs[1], _, err = tx.Job(other.Key())
@@ -140,7 +140,7 @@ func TestTroubleWithAFolderThatNoFileWaitsForAnyMoreIsNotTold(t *testing.T) {
 		begun := office.Job{
 			PackageID: "p0", DocumentID: "d", Kind: "executed", Folder: a.Settings().SaveTo, Target: "Offer.pdf", NextTry: time.Now().Add(time.Hour),
 		}
-		if err := a.st.Update(func(tx *store.Tx) error { _, err := tx.PlanJob(begun); return err }); err != nil {
+		if err := a.Data.Update(func(tx *store.Tx) error { _, err := tx.PlanJob(begun); return err }); err != nil {
 			t.Fatal(err)
 		}
 		s := a.Settings()
@@ -148,8 +148,8 @@ func TestTroubleWithAFolderThatNoFileWaitsForAnyMoreIsNotTold(t *testing.T) {
 		if err := a.Configure(t.Context(), s, office.Secrets{}); err != nil {
 			t.Fatal(err)
 		}
-		if err := a.jobNotSaved(t.Context(), begun, archive.ErrMissing); err != nil || a.health.Has(health.FolderFails) {
-			t.Errorf("%v, health: %+v", err, a.health.List())
+		if err := a.jobNotSaved(t.Context(), begun, archive.ErrMissing); err != nil || a.Health.Has(health.FolderFails) {
+			t.Errorf("%v, health: %+v", err, a.Health.List())
 		}
 	})
 }
@@ -246,7 +246,7 @@ func TestADocumentIsRecognisedUnderANameThatAnotherOneHasReserved(t *testing.T) 
 			a, b := o.job(ids[0]), o.job(ids[1])
 			o.stop()
 			o.open()
-			err := o.st.Update(func(tx *store.Tx) error {
+			err := o.Data.Update(func(tx *store.Tx) error {
 				before := []office.Job{a, b}
 				for _, j := range []*office.Job{&a, &b} {
 					j.State, j.NextTry, j.Size, j.SHA256 = office.JobPending, time.Now(), 0, ""
@@ -289,7 +289,7 @@ func TestADocumentIsRecognisedUnderANameThatAnotherOneHasReserved(t *testing.T) 
 func (o *testOffice) job(packageID string) office.Job {
 	o.t.Helper()
 	var jobs []office.Job
-	err := o.st.View(func(tx *store.Tx) (err error) {
+	err := o.Data.View(func(tx *store.Tx) (err error) {
 		jobs, err = tx.JobsOf(packageID)
 		return err
 	})
@@ -356,7 +356,7 @@ func TestLeftoversOfAFormerFolderAreRemovedWithTheNextStart(t *testing.T) {
 func (o *testOffice) leftover(folder string) (path string) {
 	o.t.Helper()
 	var jobs []office.Job
-	err := o.st.View(func(tx *store.Tx) (err error) {
+	err := o.Data.View(func(tx *store.Tx) (err error) {
 		jobs, err = tx.PendingJobs()
 		return err
 	})

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"time"
 
+	"countersign/internal/agent/loop"
+	"countersign/internal/office"
 	"countersign/internal/store"
 )
 
@@ -18,13 +20,13 @@ const forgetAtOnce = 500
 // on which the program ran, as the store counts them, so that a wrong clock costs nothing.
 func (a *Agent) runForget(ctx context.Context) error {
 	for last := ""; ; {
-		if today := a.now().UTC().Format(time.DateOnly); today != last {
+		if today := a.Now().UTC().Format(time.DateOnly); today != last {
 			if err := a.forget(ctx); err != nil {
 				return err
 			}
 			last = today
 		}
-		if !sleep(ctx, forgetOften) {
+		if !loop.Sleep(ctx, forgetOften) {
 			return nil
 		}
 	}
@@ -32,8 +34,8 @@ func (a *Agent) runForget(ctx context.Context) error {
 
 // forget counts the day and forgets what has become old.
 func (a *Agent) forget(ctx context.Context) error {
-	err := a.st.Update(func(tx *store.Tx) error {
-		_, err := tx.CountDay(a.now())
+	err := a.Data.Update(func(tx *store.Tx) error {
+		_, err := tx.CountDay(a.Now())
 		return err
 	})
 	if err != nil {
@@ -44,7 +46,7 @@ func (a *Agent) forget(ctx context.Context) error {
 	}
 	keep, all := a.Settings().KeepEvents, 0
 	for n := forgetAtOnce; n == forgetAtOnce && ctx.Err() == nil; all += n {
-		err := a.st.Update(func(tx *store.Tx) (err error) {
+		err := a.Data.Update(func(tx *store.Tx) (err error) {
 			n, err = tx.ForgetEvents(keep, forgetAtOnce)
 			return err
 		})
@@ -53,9 +55,9 @@ func (a *Agent) forget(ctx context.Context) error {
 		}
 	}
 	if all > 0 {
-		a.log.Info("forgot the contents of old events", "events", all)
-		a.watchers.signal(ActivityChanged)
-		a.watchers.signal(StatusChanged)
+		a.Log.Info("forgot the contents of old events", "events", all)
+		a.Signal(office.ActivityChanged)
+		a.Signal(office.StatusChanged)
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"countersign/internal/agent/loop"
 	"countersign/internal/office"
 	"countersign/internal/store"
 )
@@ -37,7 +38,7 @@ func (k *formKeeper) get() []byte {
 func (a *Agent) loadForm() error {
 	a.form.ring = make(chan struct{}, 1)
 	var kept json.RawMessage
-	err := a.st.View(func(tx *store.Tx) error {
+	err := a.Data.View(func(tx *store.Tx) error {
 		_, err := tx.GetDoc(docForm, &kept)
 		return err
 	})
@@ -54,14 +55,14 @@ func (a *Agent) KeepForm(f office.Form) {
 	if !f.Empty() {
 		var err error
 		if data, err = json.Marshal(f); err != nil {
-			a.log.Error("keep the form", "err", err) // strings always have their JSON
+			a.Log.Error("keep the form", "err", err) // strings always have their JSON
 			return
 		}
 	}
 	a.form.mu.Lock()
 	a.form.now = data
 	a.form.mu.Unlock()
-	poke(a.form.ring)
+	loop.Wake(a.form.ring)
 }
 
 // Form is what was kept last, also by an earlier run.
@@ -71,7 +72,7 @@ func (a *Agent) Form() (f office.Form) {
 		return office.Form{}
 	}
 	if err := json.Unmarshal(data, &f); err != nil {
-		a.log.Warn("read the form", "err", err)
+		a.Log.Warn("read the form", "err", err)
 		return office.Form{}
 	}
 	return f
@@ -84,10 +85,10 @@ func (a *Agent) runForm(ctx context.Context) error {
 			return nil
 		case <-a.form.ring:
 		}
-		if !sleep(ctx, formPause) {
+		if !loop.Sleep(ctx, formPause) {
 			return nil // Close writes it
 		}
-		for !a.flushForm() && sleep(ctx, time.Minute) {
+		for !a.flushForm() && loop.Sleep(ctx, time.Minute) {
 			continue
 		}
 	}
@@ -99,14 +100,14 @@ func (a *Agent) flushForm() bool {
 	if bytes.Equal(data, a.form.written) {
 		return true
 	}
-	err := a.st.Update(func(tx *store.Tx) error {
+	err := a.Data.Update(func(tx *store.Tx) error {
 		if data == nil {
 			return tx.PutDoc(docForm, nil)
 		}
 		return tx.PutDoc(docForm, json.RawMessage(data))
 	})
 	if err != nil {
-		a.log.Warn("write the form", "err", err)
+		a.Log.Warn("write the form", "err", err)
 		return false
 	}
 	a.form.written = data

@@ -35,7 +35,7 @@ func TestWhatIsTypedIsThereAgainAfterARestart(t *testing.T) {
 func TestTheFormIsWrittenAMomentLaterAndOnlyWhenItChanged(t *testing.T) {
 	o := newOffice(t, sandbox.Options{})
 	onDisk := func() (kept office.Form) {
-		if err := o.st.View(func(tx *store.Tx) error { _, err := tx.GetDoc(docForm, &kept); return err }); err != nil {
+		if err := o.Data.View(func(tx *store.Tx) error { _, err := tx.GetDoc(docForm, &kept); return err }); err != nil {
 			t.Fatal(err)
 		}
 		return kept

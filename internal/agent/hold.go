@@ -19,13 +19,13 @@ func (a *Agent) Hold(d office.NewPackage) (id string, err error) {
 	if err := a.storeDraft(context.Background(), &draft, nil); err != nil {
 		return "", err
 	}
-	a.watchers.signal(OutboxChanged)
+	a.Signal(office.OutboxChanged)
 	return draft.ID, nil
 }
 
 // heldFiles are the files of those of the drafts that are held, by the path they were given under.
 func (a *Agent) heldFiles(drafts []string) (files map[string]office.DraftFile, err error) {
-	err = a.st.View(func(tx *store.Tx) error {
+	err = a.Data.View(func(tx *store.Tx) error {
 		files = map[string]office.DraftFile{}
 		for _, id := range drafts {
 			d, ok, err := tx.Draft(id)

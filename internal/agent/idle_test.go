@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"countersign/internal/agent/health"
+	"countersign/internal/agent/loop"
 	"countersign/internal/locations"
 	"countersign/internal/office"
 	"countersign/internal/secret"
@@ -167,16 +168,16 @@ func TestADeadServiceIsAskedRarelyAndAtOnceWhenItIsBack(t *testing.T) {
 		if n := c.asked.Load() - before; n < 10 || n > 500 {
 			t.Errorf("%d requests in an hour of silence", n)
 		}
-		if !a.health.Has(health.ServiceFails) {
-			t.Errorf("health: %+v", a.health.List())
+		if !a.Health.Has(health.ServiceFails) {
+			t.Errorf("health: %+v", a.Health.List())
 		}
 		c.dead.Store(false)
 		time.Sleep(3 * time.Minute)
-		if a.health.Has(health.ServiceFails) {
-			t.Errorf("health: %+v", a.health.List())
+		if a.Health.Has(health.ServiceFails) {
+			t.Errorf("health: %+v", a.Health.List())
 		}
 		var late int
-		err := a.st.View(func(tx *store.Tx) error {
+		err := a.Data.View(func(tx *store.Tx) error {
 			return tx.Packages(func(p office.Package) bool {
 				if time.Since(p.Checked) > 3*time.Minute {
 					late++
@@ -197,7 +198,7 @@ func TestALoopThatFailsRestsLongerAndLonger(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 		defer cancel()
 		var starts int
-		a.supervise(ctx, part{"test", func(context.Context) error {
+		a.Supervise(ctx, loop.Loop{Name: "test", Run: func(context.Context) error {
 			starts++
 			if starts%2 == 0 {
 				panic("a bug")
@@ -207,7 +208,7 @@ func TestALoopThatFailsRestsLongerAndLonger(t *testing.T) {
 		if starts < 50 || starts > 80 {
 			t.Errorf("%d starts in an hour", starts)
 		}
-		if !a.health.Has(health.Stopped("test")) {
+		if !a.Health.Has(health.Stopped("test")) {
 			t.Error("nobody was told")
 		}
 	})
@@ -220,7 +221,7 @@ func TestALoopThatIsWellAgainIsNotReportedAnyMore(t *testing.T) {
 		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 		defer cancel()
 		failed := false
-		a.supervise(ctx, part{"test", func(ctx context.Context) error {
+		a.Supervise(ctx, loop.Loop{Name: "test", Run: func(ctx context.Context) error {
 			if !failed {
 				failed = true
 				return errors.New("a failure")
@@ -228,7 +229,7 @@ func TestALoopThatIsWellAgainIsNotReportedAnyMore(t *testing.T) {
 			<-ctx.Done()
 			return nil
 		}})
-		if a.health.Has(health.Stopped("test")) {
+		if a.Health.Has(health.Stopped("test")) {
 			t.Error("still reported")
 		}
 	})

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"time"
 
+	"countersign/internal/agent/loop"
 	"countersign/internal/inbox"
 	"countersign/internal/office"
 	"countersign/internal/store"
@@ -12,13 +13,13 @@ import (
 
 // Events returns authentic events, newest first, from before on ("" for the newest), and where the next page begins.
 func (a *Agent) Events(before office.Cursor, limit int) (list []office.Event, next office.Cursor) {
-	err := a.st.View(func(tx *store.Tx) error {
+	err := a.Data.View(func(tx *store.Tx) error {
 		var err error
 		list, next, err = tx.Events(before, limit)
 		return err
 	})
 	if err != nil {
-		a.log.Error("read the events", "err", err)
+		a.Log.Error("read the events", "err", err)
 	}
 	return list, next
 }
@@ -26,7 +27,7 @@ func (a *Agent) Events(before office.Cursor, limit int) (list []office.Event, ne
 // RetryEvent handles an event once more: one that could not be understood, by a newer version perhaps, or one whose
 // package deserves another look.
 func (a *Agent) RetryEvent(eventID string) error {
-	err := a.st.Update(func(tx *store.Tx) error {
+	err := a.Data.Update(func(tx *store.Tx) error {
 		e, ok, err := tx.Event(eventID)
 		if err != nil || !ok {
 			return err
@@ -37,7 +38,7 @@ func (a *Agent) RetryEvent(eventID string) error {
 	if err != nil {
 		return fmt.Errorf("handle event %s again: %w", eventID, err)
 	}
-	poke(a.rings.events)
+	loop.Wake(a.rings.events)
 	return nil
 }
 
@@ -76,8 +77,8 @@ func (a *Agent) noteRefusal(r inbox.Refusal) {
 		a.refusals.list = append([]Refusal(nil), a.refusals.list[over:]...)
 	}
 	a.refusals.mu.Unlock()
-	a.watchers.signal(ActivityChanged)
-	a.watchers.signal(StatusChanged)
+	a.Signal(office.ActivityChanged)
+	a.Signal(office.StatusChanged)
 }
 
 func refusalSentence(r inbox.Reason) string {

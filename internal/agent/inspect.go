@@ -47,7 +47,7 @@ func (a *Agent) Inspect(ctx context.Context, path string) FileInfo {
 	case errors.Is(err, preview.ErrUnreadable):
 		info.Warning = fmt.Sprintf("%s cannot be read on this computer and may be damaged; it can still be sent.", quote(f.Name))
 	case err != nil:
-		a.log.Debug("the pages of a file were not counted", "err", err)
+		a.Log.Debug("the pages of a file were not counted", "err", err)
 	}
 	return info
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"countersign/internal/agent/loop"
 	"countersign/internal/esign"
 	"countersign/internal/office"
 	"countersign/internal/sandbox"
@@ -101,7 +102,7 @@ func TestGoingBackToAServiceTakesUpItsPackagesAndDrafts(t *testing.T) {
 		t.Fatal(err)
 	}
 	first.Inject(sandbox.Fault{Path: "/files/upload", Status: http.StatusServiceUnavailable})
-	if err := o.st.Update(func(tx *store.Tx) error { return tx.PutDraft(draft) }); err != nil {
+	if err := o.Data.Update(func(tx *store.Tx) error { return tx.PutDraft(draft) }); err != nil {
 		t.Fatal(err)
 	}
 	o.use(second, office.Secrets{ClientSecret: sandbox.DemoClient().Secret})
@@ -183,7 +184,7 @@ func TestASealedValueOpensForItsIssuerAlone(t *testing.T) {
 	o := newOfficeWith(t, quick, sandbox.Options{})
 	here := sealedRefresh.of(issuerOf(o.Settings()))
 	there := sealedRefresh.of("another")
-	err := o.st.Update(func(tx *store.Tx) error { // as whoever can write the file might
+	err := o.Data.Update(func(tx *store.Tx) error { // as whoever can write the file might
 		b, _ := tx.Sealed(here)
 		return tx.PutSealed(there, b)
 	})
@@ -267,12 +268,12 @@ func TestAFileThatOneClientUploadedIsNotUsedByAnother(t *testing.T) {
 	}
 	other := o.Settings()
 	other.ClientID = secondClient().ID
-	d.Files[0].FileID, d.Files[0].Uploaded = "another's", o.now()
-	d.Files[0].UploadedBy = current{settings: other, account: o.current.get().account}.uploader()
-	if err := o.st.Update(func(tx *store.Tx) error { return tx.PutDraft(d) }); err != nil {
+	d.Files[0].FileID, d.Files[0].Uploaded = "another's", o.Now()
+	d.Files[0].UploadedBy = current{settings: other, account: o.current.Get().account}.uploader()
+	if err := o.Data.Update(func(tx *store.Tx) error { return tx.PutDraft(d) }); err != nil {
 		t.Fatal(err)
 	}
-	poke(o.rings.outbox)
+	loop.Wake(o.rings.outbox)
 	o.eventually("it is sent", func() bool { return o.draftIs(office.DraftSent) })
 	if n := calls(o.service, "POST /files/upload"); n != 1 {
 		t.Errorf("%d uploads", n)
@@ -309,9 +310,9 @@ func TestTheListOfOneClientSaysNothingAboutThatOfAnother(t *testing.T) {
 	o.service.SetListHabits(sandbox.ListHabits{MostTake: 1, Order: "oldest"})
 	l := &listing{}
 	o.lookAround(t.Context(), client, l)
-	config := o.current.get().service.config
+	config := o.current.Get().service.config
 	config.ClientID = secondClient().ID
-	other := esign.NewClient(config, o.current.get().service.session) // of the same current, so that it sees the same list
+	other := esign.NewClient(config, o.current.Get().service.session) // of the same current, so that it sees the same list
 	o.lookAround(t.Context(), other, l)
 	if l.reading == nil || l.reading.client != other || l.reading.pages != listRound {
 		t.Errorf("the reading of one client went on with another: %+v", l.reading)

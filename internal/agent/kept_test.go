@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"countersign/internal/agent/loop"
 	"countersign/internal/office"
 	"countersign/internal/sandbox"
 )
@@ -40,7 +41,7 @@ func TestMemoryNeverLeadsTheCommit(t *testing.T) {
 			if err := o.service.RevokeRefreshTokens(""); err != nil {
 				return err
 			}
-			session := o.current.get().service.session
+			session := o.current.Get().service.session
 			old, _ := session.Access(o.t.Context())
 			session.Invalidate(old)
 			o.lapse(o.t.Context())
@@ -52,15 +53,15 @@ func TestMemoryNeverLeadsTheCommit(t *testing.T) {
 			t.Parallel()
 			o := newOfficeWith(t, quick, sandbox.Options{})
 			o.eventually("the endpoint is registered", func() bool { return o.Status().Endpoint.ID != "" })
-			if err := o.st.Store.Close(); err != nil { // nothing can be committed from here on
+			if err := o.Data.Store.Close(); err != nil { // nothing can be committed from here on
 				t.Fatal(err)
 			}
-			was, address, paused := o.current.get(), *o.endpoints.get(), o.Paused()
+			was, address, paused := o.current.Get(), *o.endpoints.get(), o.Paused()
 			if err := do(o); err == nil {
 				t.Error("it went well without a commit")
 			}
 			same := func(when string) {
-				is := o.current.get()
+				is := o.current.Get()
 				if !reflect.DeepEqual(is.settings, was.settings) || !reflect.DeepEqual(is.account, was.account) {
 					t.Errorf("%s: %+v %+v, was %+v %+v", when, is.settings, is.account, was.settings, was.account)
 				}
@@ -72,7 +73,7 @@ func TestMemoryNeverLeadsTheCommit(t *testing.T) {
 				}
 			}
 			same("in memory")
-			if o.current.get().service != was.service {
+			if o.current.Get().service != was.service {
 				t.Error("another service is in use")
 			}
 			o.stop()
@@ -180,7 +181,7 @@ func TestSigningInAgainWhileTheOldSignInIsRenewedKeepsTheNewToken(t *testing.T) 
 			armed.Lock()
 			arm = true
 			armed.Unlock()
-			session := o.current.get().service.session
+			session := o.current.Get().service.session
 			old, err := session.Access(t.Context())
 			if err != nil {
 				t.Fatal(err)
@@ -205,7 +206,7 @@ func TestSigningInAgainWhileTheOldSignInIsRenewedKeepsTheNewToken(t *testing.T) 
 			}
 			o.restart()
 			o.eventually("the sign-in goes on", func() bool {
-				_, err := o.current.get().service.session.Access(t.Context())
+				_, err := o.current.Get().service.session.Access(t.Context())
 				return err == nil
 			})
 			x.mu.Lock()
@@ -264,7 +265,7 @@ func TestNothingIsOwedToAServiceForEver(t *testing.T) {
 		t.Fatal("the service did not answer, and nobody said so")
 	}
 	clock.jump(maxFarewell + time.Minute)
-	poke(o.rings.farewells)
+	loop.Wake(o.rings.farewells)
 	o.eventually("it is given up", func() bool {
 		list, err := o.owed()
 		return err == nil && len(list) == 0

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"countersign/internal/agent/loop"
 	"countersign/internal/office"
 	"countersign/internal/sandbox"
 )
@@ -52,7 +53,7 @@ func TestADraftThatIsToBeSentAgainIsNotOnceItsEventCame(t *testing.T) {
 	}
 	o.eventually("the event tells", func() bool { return o.draftIs(office.DraftSent) })
 	o.service.Heal(0)
-	poke(o.rings.outbox)
+	loop.Wake(o.rings.outbox)
 	o.Act(t.Context(), Issue{Action: ActRetry})
 	o.eventually("the package is known", func() bool { return len(o.Lines()) == 1 && o.Lines()[0].Origin == office.MadeHere })
 	if n := len(o.service.Packages()); n != 1 {
@@ -132,7 +133,7 @@ var errDiskFull = fmt.Errorf("save: %w", errors.New(errNoRoom.Error()))
 func TestAnEventThatCannotBeStoredIsSentAgain(t *testing.T) {
 	o := newOfficeWith(t, quick, sandbox.Options{RetryMax: 100 * time.Millisecond})
 	id := o.send()
-	o.st.note(errDiskFull)
+	o.Data.Note(errDiskFull)
 	if !o.says("data", "is full") {
 		t.Errorf("health: %+v", o.Status().Health)
 	}

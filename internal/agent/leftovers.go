@@ -28,12 +28,12 @@ func leaveFolder(tx *store.Tx, folder string) error {
 // before. A folder that is not there now is looked into once files are to be saved in it, or with the next start.
 func (a *Agent) sweepLeftovers(ctx context.Context) {
 	var left []string
-	if err := a.st.View(func(tx *store.Tx) error {
+	if err := a.Data.View(func(tx *store.Tx) error {
 		left = nil
 		_, err := tx.GetDoc(docLeft, &left)
 		return err
 	}); err != nil {
-		a.log.Warn("read the folders left", "err", err)
+		a.Log.Warn("read the folders left", "err", err)
 		return
 	}
 	if s := a.Settings(); s.SaveTo != "" {
@@ -43,8 +43,8 @@ func (a *Agent) sweepLeftovers(ctx context.Context) {
 	if len(remaining) == len(left) {
 		return
 	}
-	if err := a.st.Update(func(tx *store.Tx) error { return tx.PutDoc(docLeft, remaining) }); err != nil {
-		a.log.Warn("forget the folders left", "err", err)
+	if err := a.Data.Update(func(tx *store.Tx) error { return tx.PutDoc(docLeft, remaining) }); err != nil {
+		a.Log.Warn("forget the folders left", "err", err)
 	}
 }
 
@@ -67,7 +67,7 @@ func (a *Agent) sweepFolder(ctx context.Context, folder string) bool {
 	// Several computers may share the folder: only what belongs to jobs of ours goes.
 	ours := map[string]bool{}
 	busy := a.saves.busy()
-	err = a.st.View(func(tx *store.Tx) error {
+	err = a.Data.View(func(tx *store.Tx) error {
 		clear(ours)
 		pending, err := tx.PendingJobs()
 		for _, j := range pending {
@@ -76,16 +76,16 @@ func (a *Agent) sweepFolder(ctx context.Context, folder string) bool {
 		return err
 	})
 	if err != nil {
-		a.log.Warn("read the pending files", "err", err)
+		a.Log.Warn("read the pending files", "err", err)
 		return false
 	}
 	n, err := f.Sweep(ctx, func(token string) bool { return !ours[token] })
 	if err != nil {
-		a.log.Warn("remove leftover files", "err", err)
+		a.Log.Warn("remove leftover files", "err", err)
 		return false
 	}
 	if n > 0 {
-		a.log.Info("removed leftover files", "count", n)
+		a.Log.Info("removed leftover files", "count", n)
 	}
 	a.saves.sweptNow(folder)
 	return true

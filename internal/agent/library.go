@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"countersign/internal/agent/loop"
 	"countersign/internal/archive"
 	"countersign/internal/esign"
 	"countersign/internal/office"
@@ -16,13 +17,13 @@ import (
 // Saved returns the files saved last, newest first.
 func (a *Agent) Saved(limit int) []office.Job {
 	var list []office.Job
-	err := a.st.View(func(tx *store.Tx) error {
+	err := a.Data.View(func(tx *store.Tx) error {
 		var err error
 		list, err = tx.RecentSaved(limit)
 		return err
 	})
 	if err != nil {
-		a.log.Error("read the saved files", "err", err)
+		a.Log.Error("read the saved files", "err", err)
 	}
 	return list
 }
@@ -31,7 +32,7 @@ func (a *Agent) Saved(limit int) []office.Job {
 // that is there the next free name is taken.
 func (a *Agent) SaveAgain(packageID string) error {
 	s := a.Settings()
-	err := a.st.Update(func(tx *store.Tx) error {
+	err := a.Data.Update(func(tx *store.Tx) error {
 		p, ok, err := tx.Package(packageID)
 		if err != nil || !ok || p.State != office.PackageExecuted {
 			return err
@@ -41,7 +42,7 @@ func (a *Agent) SaveAgain(packageID string) error {
 			return err
 		}
 		for _, j := range jobs {
-			j.State, j.Planned, j.NextTry = office.JobPending, a.now(), a.now()
+			j.State, j.Planned, j.NextTry = office.JobPending, a.Now(), a.Now()
 			j.Tries, j.Problem, j.Size, j.SHA256 = 0, "", 0, ""
 			j.Unproven, j.UnprovenAt = "", time.Time{}
 			if j.Folder != s.SaveTo && !s.BesideOriginal {
@@ -55,15 +56,15 @@ func (a *Agent) SaveAgain(packageID string) error {
 			}
 		}
 		p.Saved, p.Planned = false, p.Planned && len(jobs) > 0
-		p.NextCheck = a.now() // where nothing is planned, the service is asked once more
+		p.NextCheck = a.Now() // where nothing is planned, the service is asked once more
 		return putPackage(tx, p)
 	})
 	if err != nil {
 		return fmt.Errorf("save package %s again: %w", packageID, err)
 	}
-	poke(a.rings.save)
-	poke(a.rings.reconcile)
-	a.watchers.signal(PackagesChanged)
+	loop.Wake(a.rings.save)
+	loop.Wake(a.rings.reconcile)
+	a.Signal(office.PackagesChanged)
 	return nil
 }
 
@@ -88,7 +89,7 @@ func (a *Agent) nameAgain(tx *store.Tx, j *office.Job) error {
 
 // DraftOf returns the draft that a package was sent from, when it was made here.
 func (a *Agent) DraftOf(packageID string) (d office.Draft, ok bool) {
-	err := a.st.View(func(tx *store.Tx) error {
+	err := a.Data.View(func(tx *store.Tx) error {
 		p, known, err := tx.Package(packageID)
 		if err != nil || !known || p.DraftID == "" {
 			return err
@@ -97,7 +98,7 @@ func (a *Agent) DraftOf(packageID string) (d office.Draft, ok bool) {
 		return err
 	})
 	if err != nil {
-		a.log.Error("read a draft", "err", err)
+		a.Log.Error("read a draft", "err", err)
 	}
 	return d, ok
 }
@@ -138,12 +139,12 @@ const maxPeople = 500
 // People returns the signers used before, most recent first.
 func (a *Agent) People() []office.Signer {
 	var people []office.Signer
-	err := a.st.View(func(tx *store.Tx) error {
+	err := a.Data.View(func(tx *store.Tx) error {
 		_, err := tx.GetDoc(docPeople, &people)
 		return err
 	})
 	if err != nil {
-		a.log.Error("read the people", "err", err)
+		a.Log.Error("read the people", "err", err)
 	}
 	return people
 }

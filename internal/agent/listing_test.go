@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"countersign/internal/agent/loop"
 	"countersign/internal/esign"
 	"countersign/internal/office"
 	"countersign/internal/sandbox"
@@ -176,7 +177,7 @@ func TestPackagesAreFoundWhateverTheListIsLike(t *testing.T) {
 			}
 			o.eventually("both are found", func() bool {
 				o.reconcileSoon("test")
-				poke(o.rings.outbox)
+				loop.Wake(o.rings.outbox)
 				return saved(o, id) && o.draftIs(office.DraftSent)
 			})
 			if n := len(o.service.Packages()); n != 16 {
@@ -218,7 +219,7 @@ func TestALongListIsReadInRoundsAndWhatOneDidNotReadIsOwedToTheNext(t *testing.T
 	o.service.SetListHabits(sandbox.ListHabits{MostTake: 1, Order: "oldest"})
 	l := &listing{}
 	o.lookAround(t.Context(), client, l)
-	if l.reading == nil || !l.rest.over(o.now()) {
+	if l.reading == nil || !l.rest.Over(o.Now()) {
 		t.Fatalf("after one round: resting %+v, reading %+v", l.rest, l.reading)
 	}
 	if n := len(o.Lines()); n != listRound {
@@ -226,7 +227,7 @@ func TestALongListIsReadInRoundsAndWhatOneDidNotReadIsOwedToTheNext(t *testing.T
 	}
 	var through listed
 	read := func() listed {
-		o.st.View(func(tx *store.Tx) error { _, err := tx.GetDoc(docListed, &through); return err })
+		o.Data.View(func(tx *store.Tx) error { _, err := tx.GetDoc(docListed, &through); return err })
 		return through
 	}
 	before := read().Through
@@ -234,7 +235,7 @@ func TestALongListIsReadInRoundsAndWhatOneDidNotReadIsOwedToTheNext(t *testing.T
 	if n := len(o.Lines()); n != listRound+3 || l.reading != nil {
 		t.Errorf("%d packages after two rounds", n)
 	}
-	if l.rest.over(o.now()) || read().Whole.IsZero() || read().Through.Before(before) {
+	if l.rest.Over(o.Now()) || read().Whole.IsZero() || read().Through.Before(before) {
 		t.Errorf("resting %+v, %+v", l.rest, through)
 	}
 }

@@ -83,7 +83,7 @@ func TestADamagedDataFileIsSetAsideToldAndRebuilt(t *testing.T) {
 func TestDamageMetWhileRunningIsToldAndMendedByTheNextStart(t *testing.T) {
 	o := newOfficeWith(t, quick, sandbox.Options{})
 	id := o.send()
-	o.st.note(&store.CorruptError{Path: locations.State(o.data), Reason: "a test says so"})
+	o.Data.Note(&store.CorruptError{Path: locations.State(o.data), Reason: "a test says so"})
 	if i := o.issue("data"); i == nil {
 		t.Fatalf("health: %+v", o.Status().Health)
 	}

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"countersign/assets"
+	"countersign/internal/agent/loop"
 	"countersign/internal/office"
 	"countersign/internal/preview"
 	"countersign/internal/sandbox"
@@ -59,7 +60,7 @@ type testOffice struct {
 
 // quick makes the agent try again at once.
 func quick(p *Params) {
-	p.Pace = Pace{Retry: 10 * time.Millisecond, Folder: 10 * time.Millisecond, Statuses: 1000}
+	p.Pace = loop.Pace{Retry: 10 * time.Millisecond, Folder: 10 * time.Millisecond, Statuses: 1000}
 }
 
 // newOffice starts a service and an agent that is set up for it and signed in.

@@ -24,7 +24,7 @@ func TestAHundredCallsAtOnceCauseOneRenewal(t *testing.T) {
 		t.Fatal(err)
 	}
 	a := o.Agent
-	session := a.current.get().service.session
+	session := a.current.Get().service.session
 	old, _ := session.Access(t.Context())
 	session.Invalidate(old)
 	var all sync.WaitGroup

@@ -8,15 +8,10 @@ import (
 	"sync"
 	"time"
 
+	"countersign/internal/agent/loop"
 	"countersign/internal/esign"
 	"countersign/internal/office"
 	"countersign/internal/store"
-)
-
-// The longest pause before a draft is tried again, and before its package is looked for again.
-const (
-	maxDraftPause   = 10 * time.Minute
-	maxUnknownPause = time.Hour
 )
 
 // outboxWatch lets Send wait for its draft, and hands it the progress. Safe for concurrent use.
@@ -76,8 +71,8 @@ func (a *Agent) Send(ctx context.Context, d office.NewPackage, progress func(off
 		return office.SendState{}, err
 	}
 	live.tell(sendState(draft)) // from here on it is kept
-	poke(a.rings.outbox)
-	a.watchers.signal(OutboxChanged)
+	loop.Wake(a.rings.outbox)
+	a.Signal(office.OutboxChanged)
 	return a.followDraft(ctx, draft, d.Patience, changes)
 }
 
@@ -91,7 +86,7 @@ func (a *Agent) storeDraft(ctx context.Context, d *office.Draft, replaces []stri
 		return err
 	}
 	a.p.Crash("taken")
-	err := a.st.Update(func(tx *store.Tx) error {
+	err := a.Data.Update(func(tx *store.Tx) error {
 		for _, id := range replaces {
 			if err := a.resolveDraft(tx, id, false); err != nil {
 				return err
@@ -109,7 +104,7 @@ func (a *Agent) storeDraft(ctx context.Context, d *office.Draft, replaces []stri
 
 // followDraft waits until the draft is sent, refused or unknown; no longer than patience for a service that does not
 // take it, and not for a person who has to sign in first.
-func (a *Agent) followDraft(ctx context.Context, draft office.Draft, patience time.Duration, changes <-chan Change) (office.SendState, error) {
+func (a *Agent) followDraft(ctx context.Context, draft office.Draft, patience time.Duration, changes <-chan office.Change) (office.SendState, error) {
 	var late <-chan time.Time
 	if patience > 0 {
 		t := time.NewTicker(patience)
@@ -152,13 +147,13 @@ func waitingSentence(d office.Draft, s office.SendState, online bool) string {
 // Cancel withdraws a draft that has not been added yet. It reports whether it came in time.
 func (a *Agent) Cancel(draftID string) (bool, error) {
 	var cancelled bool
-	err := a.st.Update(func(tx *store.Tx) error {
+	err := a.Data.Update(func(tx *store.Tx) error {
 		d, ok, err := tx.Draft(draftID)
 		cancelled = err == nil && ok && (d.State == office.DraftHeld || d.State == office.DraftQueued || d.State == office.DraftFailed)
 		if !cancelled {
 			return err
 		}
-		d.State, d.Changed = office.DraftCancelled, a.now()
+		d.State, d.Changed = office.DraftCancelled, a.Now()
 		return tx.PutDraft(d)
 	})
 	cancelled = cancelled && err == nil // what is not on disk is not cancelled
@@ -167,14 +162,14 @@ func (a *Agent) Cancel(draftID string) (bool, error) {
 		l.cancel = cancelled
 	}
 	a.outbox.mu.Unlock()
-	poke(a.rings.outbox) // which lets go of the copies
-	a.watchers.signal(OutboxChanged)
+	loop.Wake(a.rings.outbox) // which lets go of the copies
+	a.Signal(office.OutboxChanged)
 	return cancelled, err
 }
 
 func (a *Agent) draftState(id string) (office.SendState, error) {
 	var s office.SendState
-	err := a.st.View(func(tx *store.Tx) error {
+	err := a.Data.View(func(tx *store.Tx) error {
 		d, ok, err := tx.Draft(id)
 		if err != nil {
 			return err
@@ -211,7 +206,7 @@ func (a *Agent) runOutbox(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if !wait(ctx, pause, a.rings.outbox) {
+		if !loop.Wait(ctx, pause, a.rings.outbox) {
 			return nil
 		}
 	}
@@ -220,13 +215,13 @@ func (a *Agent) runOutbox(ctx context.Context) error {
 // recoverAdding finds drafts whose packages/add was under way when the program ended: nobody knows whether it was
 // handled, so nobody may send it again by itself.
 func (a *Agent) recoverAdding() error {
-	err := a.st.Update(func(tx *store.Tx) error {
+	err := a.Data.Update(func(tx *store.Tx) error {
 		drafts, err := tx.Drafts(office.DraftAdding)
 		if err != nil {
 			return err
 		}
 		for _, d := range drafts {
-			d.State, d.Changed, d.NextTry = office.DraftUnknown, a.now(), a.now()
+			d.State, d.Changed, d.NextTry = office.DraftUnknown, a.Now(), a.Now()
 			d.Problem = unknownSentence(d)
 			if err := tx.PutDraft(d); err != nil {
 				return err
@@ -246,19 +241,19 @@ func (a *Agent) sendDue(ctx context.Context) (time.Duration, error) {
 	const idle = time.Hour
 	for ctx.Err() == nil {
 		a.tellUnknown() // an event may have told
-		o := a.current.get()
+		o := a.current.Get()
 		client, online := a.onlineIn(o)
 		if !online {
 			return idle, nil
 		}
-		if left := a.rest.left(a.now()); left > 0 {
+		if left := a.rest.Left(a.Now()); left > 0 {
 			return left, nil
 		}
 		var due []office.Draft
 		var next time.Time
-		err := a.st.View(func(tx *store.Tx) error {
+		err := a.Data.View(func(tx *store.Tx) error {
 			var err error
-			if due, err = tx.DraftsDue(a.due(maxDraftWait)); err != nil {
+			if due, err = tx.DraftsDue(a.Due(loop.MaxDraftWait)); err != nil {
 				return err
 			}
 			if next, err = tx.NextDraft(); err != nil {
@@ -269,7 +264,7 @@ func (a *Agent) sendDue(ctx context.Context) (time.Duration, error) {
 				if d.Away {
 					continue
 				}
-				if a.due(maxUnknownWait).Left(d.NextTry) == 0 {
+				if a.Due(loop.MaxUnknownWait).Left(d.NextTry) == 0 {
 					due = append(due, d)
 				} else if next.IsZero() || d.NextTry.Before(next) {
 					next = d.NextTry
@@ -283,7 +278,7 @@ func (a *Agent) sendDue(ctx context.Context) (time.Duration, error) {
 		all := len(due)
 		due = slices.DeleteFunc(due, func(d office.Draft) bool { return a.leftAlone("draft " + d.ID) })
 		if len(due) == 0 {
-			return a.pauseBeside(all, untilNext(a.now(), next, idle)), nil
+			return a.pauseBeside(all, untilNext(a.Now(), next, idle)), nil
 		}
 		for _, d := range due {
 			if ctx.Err() != nil {
@@ -318,7 +313,7 @@ func (a *Agent) sendDue(ctx context.Context) (time.Duration, error) {
 func (a *Agent) sendDraft(ctx context.Context, client *esign.Client, uploader string, d office.Draft) error {
 	for i := range d.Files {
 		f := &d.Files[i]
-		if f.FileID != "" && f.UploadedBy == uploader && !coolFor(f.Uploaded, uploadLife).over(a.now()) {
+		if f.FileID != "" && f.UploadedBy == uploader && !loop.CoolFor(f.Uploaded, uploadLife).Over(a.Now()) {
 			a.progress(d, i, f.Size)
 			continue
 		}
@@ -329,7 +324,7 @@ func (a *Agent) sendDraft(ctx context.Context, client *esign.Client, uploader st
 		if err != nil {
 			return a.draftRefused(ctx, d, err)
 		}
-		f.FileID, f.Uploaded, f.UploadedBy = uploaded.ID, a.now(), uploader
+		f.FileID, f.Uploaded, f.UploadedBy = uploaded.ID, a.Now(), uploader
 		if err := a.putDraft(&d, office.DraftQueued); err != nil {
 			return err
 		}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"countersign/internal/agent/health"
+	"countersign/internal/agent/loop"
 	"countersign/internal/esign"
 	"countersign/internal/message"
 	"countersign/internal/office"
@@ -19,7 +20,7 @@ import (
 func (a *Agent) putDraft(d *office.Draft, state office.DraftState) error {
 	next := *d
 	var sent bool
-	err := a.st.Update(func(tx *store.Tx) error {
+	err := a.Data.Update(func(tx *store.Tx) error {
 		sent = false
 		stored, ok, err := tx.Draft(d.ID)
 		if err != nil {
@@ -28,7 +29,7 @@ func (a *Agent) putDraft(d *office.Draft, state office.DraftState) error {
 		if !ok || stored.State != d.State {
 			return errDecided
 		}
-		next.State, next.Changed = state, a.now()
+		next.State, next.Changed = state, a.Now()
 		if stored.Away && state == office.DraftQueued {
 			next.Problem = stored.Problem // it waits for its own service now, whatever that answered last
 		}
@@ -49,7 +50,7 @@ func (a *Agent) putDraft(d *office.Draft, state office.DraftState) error {
 	if err == nil && sent {
 		err = errDecided
 	}
-	a.watchers.signal(OutboxChanged)
+	a.Signal(office.OutboxChanged)
 	return err
 }
 
@@ -58,27 +59,27 @@ var errDecided = errors.New("the draft was decided about meanwhile")
 // draftSent records that the service has accepted d: the draft and its package in one commit.
 func (a *Agent) draftSent(d office.Draft, added esign.Added) error {
 	var line office.Activity
-	err := a.st.Update(func(tx *store.Tx) error {
+	err := a.Data.Update(func(tx *store.Tx) error {
 		p, ok, err := tx.Package(added.PackageID)
 		if err != nil {
 			return err
 		}
 		if !ok { // its first event may have come before this answer
-			p = office.Package{ID: added.PackageID, Created: a.now(), Service: d.Service}
+			p = office.Package{ID: added.PackageID, Created: a.Now(), Service: d.Service}
 		}
-		fromDraft(&p, d, a.now())
+		fromDraft(&p, d, a.Now())
 		setIf(&p.OrganizationID, added.OrganizationID)
 		setIf(&p.MemberID, added.MemberID)
 		if added.Status != nil {
-			applyStatus(&p, *added.Status, a.now())
+			applyStatus(&p, *added.Status, a.Now())
 		}
 		if p.NextCheck.IsZero() {
-			p.NextCheck = a.now()
+			p.NextCheck = a.Now()
 		}
 		if err := putPackage(tx, p); err != nil {
 			return err
 		}
-		d.State, d.PackageID, d.Problem, d.Changed = office.DraftSent, p.ID, "", a.now()
+		d.State, d.PackageID, d.Problem, d.Changed = office.DraftSent, p.ID, "", a.Now()
 		d.NextTry = time.Time{}
 		if err := tx.PutDraft(d); err != nil {
 			return err
@@ -87,19 +88,19 @@ func (a *Agent) draftSent(d office.Draft, added esign.Added) error {
 			return err
 		}
 		line = office.Activity{
-			Time: a.now(), Kind: "sent", PackageID: p.ID,
+			Time: a.Now(), Kind: "sent", PackageID: p.ID,
 			Text: fmt.Sprintf("Sent %s to %s.", quote(packageName(p)), plural(len(d.Signers), "person", "people")),
 		}
-		return addActivity(tx, line)
+		return loop.AddActivity(tx, line)
 	})
 	if err != nil {
 		return fmt.Errorf("record the sent package %s: %w", added.PackageID, err)
 	}
-	a.tell(line)
+	a.Tell(line)
 	a.tellUnknown()
-	poke(a.rings.reconcile)
-	for _, c := range []Change{OutboxChanged, PackagesChanged, StatusChanged} {
-		a.watchers.signal(c)
+	loop.Wake(a.rings.reconcile)
+	for _, c := range []office.Change{office.OutboxChanged, office.PackagesChanged, office.StatusChanged} {
+		a.Signal(c)
 	}
 	return nil
 }
@@ -150,10 +151,10 @@ func (a *Agent) claimDraft(tx *store.Tx, p *office.Package, data json.RawMessage
 	if other, taken, err := tx.PackageByDraft(id); err != nil || taken && other.ID != p.ID {
 		return err
 	}
-	fromDraft(p, d, a.now())
+	fromDraft(p, d, a.Now())
 	// A queued draft has its answer still to come, or was sent by a life that ended before the answer was kept.
 	if d.State == office.DraftUnknown || d.State == office.DraftQueued || d.State == office.DraftFailed {
-		d.State, d.PackageID, d.Problem, d.Changed = office.DraftSent, p.ID, "", a.now()
+		d.State, d.PackageID, d.Problem, d.Changed = office.DraftSent, p.ID, "", a.Now()
 		d.NextTry = time.Time{}
 		return tx.PutDraft(d)
 	}
@@ -174,15 +175,15 @@ func (a *Agent) draftRefused(ctx context.Context, d office.Draft, cause error) e
 	case errors.As(cause, &file):
 		return a.failDraft(d, esign.Sentence(cause))
 	case errors.Is(cause, esign.ErrOutcomeUnknown):
-		a.log.Warn("the outcome of packages/add is unknown", "draft", d.ID, "err", cause)
+		a.Log.Warn("the outcome of packages/add is unknown", "draft", d.ID, "err", cause)
 		if errors.As(cause, &e) {
-			a.rest.until(a.now(), e.RetryAfter)
+			a.rest.Open(a.Now(), e.RetryAfter)
 		}
 		d.Problem = unknownSentence(d)
-		d.NextTry = a.now()
+		d.NextTry = a.Now()
 		err := a.putDraft(&d, office.DraftUnknown)
 		a.tellUnknown()
-		a.watchers.signal(StatusChanged)
+		a.Signal(office.StatusChanged)
 		return err
 	case ctx.Err() != nil:
 		// Stopped on the way. Before packages/add nothing is lost; after it began, recoverAdding looks into it.
@@ -203,7 +204,7 @@ func (a *Agent) draftRefused(ctx context.Context, d office.Draft, cause error) e
 	}
 	d.Tries++
 	// A service that wants to be left alone is left alone by all (noteServiceError).
-	d.NextTry = a.now().Add(a.backoff(d.Tries, a.p.Pace.Retry, maxDraftPause))
+	d.NextTry = a.Now().Add(a.Backoff(d.Tries, a.Pace.Retry, loop.MaxDraftPause))
 	return a.putDraft(&d, office.DraftQueued)
 }
 
@@ -212,8 +213,8 @@ func (a *Agent) failDraft(d office.Draft, problem string) error {
 	if err := a.putDraft(&d, office.DraftFailed); err != nil && !errors.Is(err, errDecided) {
 		return err
 	}
-	a.record(office.Activity{Kind: "problem", Text: fmt.Sprintf("%s was not sent. %s", quote(d.Name), problem)})
-	a.watchers.signal(StatusChanged)
+	a.Record(office.Activity{Kind: "problem", Text: fmt.Sprintf("%s was not sent. %s", quote(d.Name), problem)})
+	a.Signal(office.StatusChanged)
 	return nil
 }
 
@@ -233,10 +234,10 @@ func (a *Agent) resolveUnknown(ctx context.Context, client *esign.Client, d offi
 	if a.signedOut(err) {
 		return err
 	}
-	d.NextTry = a.now()
+	d.NextTry = a.Now()
 	if !more {
 		d.Tries++
-		d.NextTry = a.now().Add(a.backoff(d.Tries, 2*a.p.Pace.Retry, maxUnknownPause))
+		d.NextTry = a.Now().Add(a.Backoff(d.Tries, 2*a.Pace.Retry, loop.MaxUnknownPause))
 	}
 	return a.putDraft(&d, office.DraftUnknown)
 }
@@ -246,7 +247,7 @@ func (a *Agent) resolveUnknown(ctx context.Context, client *esign.Client, d offi
 func (a *Agent) findPackage(ctx context.Context, client *esign.Client, d office.Draft) (id string, more bool, err error) {
 	var known office.Package
 	var ok bool
-	err = a.st.View(func(tx *store.Tx) error {
+	err = a.Data.View(func(tx *store.Tx) error {
 		var err error
 		known, ok, err = tx.PackageByDraft(d.ID)
 		return err
@@ -257,7 +258,7 @@ func (a *Agent) findPackage(ctx context.Context, client *esign.Client, d office.
 		return known.ID, false, err
 	}
 	if !r.goesOn(client) {
-		r = newReading(client, a.now(), d.Created.Add(-listedMargin))
+		r = newReading(client, a.Now(), d.Created.Add(-listedMargin))
 	}
 	for range listRound {
 		if err := a.budget.Wait(ctx); err != nil {
@@ -284,11 +285,11 @@ func (a *Agent) findPackage(ctx context.Context, client *esign.Client, d office.
 // Resolve is a person's decision about a draft whose outcome is unknown, that was refused or that is held: it goes out
 // (again), or nothing more is done about it.
 func (a *Agent) Resolve(draftID string, sendAgain bool) error {
-	err := a.st.Update(func(tx *store.Tx) error { return a.resolveDraft(tx, draftID, sendAgain) })
+	err := a.Data.Update(func(tx *store.Tx) error { return a.resolveDraft(tx, draftID, sendAgain) })
 	a.tellUnknown()
-	poke(a.rings.outbox)
-	a.watchers.signal(OutboxChanged)
-	a.watchers.signal(StatusChanged)
+	loop.Wake(a.rings.outbox)
+	a.Signal(office.OutboxChanged)
+	a.Signal(office.StatusChanged)
 	return err
 }
 
@@ -297,9 +298,9 @@ func (a *Agent) resolveDraft(tx *store.Tx, draftID string, sendAgain bool) error
 	if err != nil || !ok || d.State != office.DraftUnknown && d.State != office.DraftFailed && d.State != office.DraftHeld {
 		return err
 	}
-	d.State, d.Problem, d.Tries, d.Changed, d.NextTry, d.Day = office.DraftCancelled, "", 0, a.now(), time.Time{}, 0
+	d.State, d.Problem, d.Tries, d.Changed, d.NextTry, d.Day = office.DraftCancelled, "", 0, a.Now(), time.Time{}, 0
 	if sendAgain {
-		d.State, d.NextTry = office.DraftQueued, a.now()
+		d.State, d.NextTry = office.DraftQueued, a.Now()
 		for i := range d.Files {
 			d.Files[i].FileID = "" // it may be what was refused, or be used up
 		}
@@ -310,18 +311,18 @@ func (a *Agent) resolveDraft(tx *store.Tx, draftID string, sendAgain bool) error
 // tellUnknown keeps the health issue about drafts with an unknown outcome in step.
 func (a *Agent) tellUnknown() {
 	var unknown []office.Draft
-	err := a.st.View(func(tx *store.Tx) error {
+	err := a.Data.View(func(tx *store.Tx) error {
 		var err error
 		unknown, err = tx.Drafts(office.DraftUnknown)
 		return err
 	})
 	if err != nil || len(unknown) == 0 {
-		a.health.Clear(health.OutcomeUnknown)
+		a.Health.Clear(health.OutcomeUnknown)
 		return
 	}
 	text := unknownSentence(unknown[0])
 	if len(unknown) > 1 {
 		text = fmt.Sprintf("The service did not confirm %d packages. Countersign is checking whether they were sent. They will not be sent twice.", len(unknown))
 	}
-	a.health.Set(health.OutcomeUnknown, message.Plain(text))
+	a.Health.Set(health.OutcomeUnknown, message.Plain(text))
 }

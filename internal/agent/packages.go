@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"countersign/internal/esign"
+	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/internal/store"
 )
@@ -206,7 +207,7 @@ func applySigners(p *office.Package, signers []esign.Signer, now time.Time) {
 func applyDecline(p *office.Package, signer *office.Signer, x esign.Signer, now time.Time) {
 	switch {
 	case x.Declined && signer.Declined.IsZero():
-		signer.Declined, signer.DeclineReason = cmp.Or(x.DeclinedAt, now), oneLine(x.Reason, maxName)
+		signer.Declined, signer.DeclineReason = cmp.Or(x.DeclinedAt, now), message.OneLine(x.Reason, maxName)
 		addMoment(p, office.Moment{Time: signer.Declined, What: momentDeclined, Who: signer.ID})
 	case !x.Declined && x.StateTold:
 		signer.Declined, signer.DeclineReason = time.Time{}, ""

@@ -109,7 +109,7 @@ func (a *Agent) plan(tx *store.Tx, p *office.Package, s office.Settings, folder 
 	add := func(d office.Document, kind archive.Kind) error {
 		j := office.Job{
 			PackageID: p.ID, DocumentID: d.ID, Kind: string(kind), Folder: folder,
-			State: office.JobPending, Planned: a.now(), NextTry: a.now(),
+			State: office.JobPending, Planned: a.Now(), NextTry: a.Now(),
 		}
 		if _, known, err := tx.Job(j.Key()); err != nil || known {
 			return err

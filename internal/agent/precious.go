@@ -11,6 +11,7 @@ import (
 	"runtime"
 	"sync"
 
+	"countersign/internal/agent/data"
 	"countersign/internal/agent/health"
 	"countersign/internal/message"
 	"countersign/internal/office"
@@ -34,7 +35,7 @@ const preciousVersion = 1
 // mirror writes precious beside state.db. Safe for concurrent use.
 type mirror struct {
 	path string
-	st   *state
+	st   *data.Data
 
 	mu   sync.Mutex
 	last []byte // what is in the file
@@ -193,7 +194,7 @@ func replaceFile(path string, text []byte) (err error) {
 // keepPrecious mirrors what has just been committed. That it fails keeps nothing else from working.
 func (a *Agent) keepPrecious() {
 	if err := a.mirror.write(); err != nil {
-		a.log.Error("mirror the settings", "err", err)
+		a.Log.Error("mirror the settings", "err", err)
 	}
 }
 
@@ -213,6 +214,6 @@ func (a *Agent) tellRestored(aside string, restored bool) {
 		state = health.DataLost
 		text += " Set Countersign up again; signed documents that were saved are where they were."
 	}
-	a.health.Set(state, message.Plain(text))
-	a.record(office.Activity{Kind: "problem", Text: text})
+	a.Health.Set(state, message.Plain(text))
+	a.Record(office.Activity{Kind: "problem", Text: text})
 }

@@ -37,7 +37,7 @@ type Preset struct {
 func (a *Agent) Services() []Preset {
 	var list []Preset
 	if err := json.Unmarshal(assets.Services(), &list); err != nil {
-		a.log.Error("read the presets", "err", err)
+		a.Log.Error("read the presets", "err", err)
 	}
 	return list
 }
@@ -60,7 +60,7 @@ func (a *Agent) TestService(ctx context.Context, s office.Settings) error {
 		defer client.CloseIdleConnections()
 	}
 	cfg := esign.Config{AuthURL: s.AuthURL, BaseURL: s.BaseURL, ClientID: s.ClientID, Scopes: s.Scopes,
-		SignatureHeader: s.SignatureHeader, HTTP: client, Now: a.now, Log: a.log}
+		SignatureHeader: s.SignatureHeader, HTTP: client, Now: a.Now, Log: a.Log}
 	var api error
 	var asking sync.WaitGroup
 	asking.Go(func() { api = cfg.Answers(ctx) })
@@ -255,7 +255,7 @@ func (a *Agent) PreviewName(s office.Settings) (string, error) {
 		Signers:   []office.Signer{{FirstName: "Jan", LastName: "Weber"}},
 		Documents: []office.Document{{ID: "1", Name: "Lease"}},
 	}
-	err = a.st.View(func(tx *store.Tx) error {
+	err = a.Data.View(func(tx *store.Tx) error {
 		return tx.Packages(func(x office.Package) bool {
 			if len(x.Documents) == 0 {
 				return true
@@ -267,7 +267,7 @@ func (a *Agent) PreviewName(s office.Settings) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return t.Name(nameFields(p, p.Documents[0], archive.Executed, a.now())), nil
+	return t.Name(nameFields(p, p.Documents[0], archive.Executed, a.Now())), nil
 }
 
 // About is what the About page and a report of a problem say.
@@ -285,7 +285,7 @@ func (a *Agent) About() About {
 // Diagnostics is a text for whoever is asked for help: versions, settings and state, and nothing secret.
 func (a *Agent) Diagnostics() string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "Countersign %s, %s/%s, %s\n\n", a.p.Version, runtime.GOOS, runtime.GOARCH, a.now().Format(time.RFC3339))
+	fmt.Fprintf(&b, "Countersign %s, %s/%s, %s\n\n", a.p.Version, runtime.GOOS, runtime.GOARCH, a.Now().Format(time.RFC3339))
 	for _, part := range []struct {
 		name  string
 		value any

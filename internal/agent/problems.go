@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"countersign/internal/agent/loop"
 	"countersign/internal/message"
 	"countersign/internal/store"
 )
@@ -30,7 +31,7 @@ type toldProblem struct {
 // runProblems raises a notification for each problem in health that lasts.
 func (a *Agent) runProblems(ctx context.Context) error {
 	told := map[string]toldProblem{}
-	err := a.st.View(func(tx *store.Tx) error {
+	err := a.Data.View(func(tx *store.Tx) error {
 		_, err := tx.GetDoc(docProblems, &told)
 		return err
 	})
@@ -41,12 +42,12 @@ func (a *Agent) runProblems(ctx context.Context) error {
 		before := maps.Clone(told)
 		facts, pause := a.problemsDue(told)
 		if !maps.Equal(before, told) {
-			if err := a.st.Update(func(tx *store.Tx) error { return tx.PutDoc(docProblems, told) }); err != nil {
+			if err := a.Data.Update(func(tx *store.Tx) error { return tx.PutDoc(docProblems, told) }); err != nil {
 				return err
 			}
 		}
 		a.announce(facts...)
-		if !wait(ctx, pause, a.rings.problems) {
+		if !loop.Wait(ctx, pause, a.rings.problems) {
 			return nil
 		}
 	}
@@ -54,9 +55,9 @@ func (a *Agent) runProblems(ctx context.Context) error {
 
 // problemsDue are the problems to be told of now, which it notes in told, and how long there will be no other.
 func (a *Agent) problemsDue(told map[string]toldProblem) (facts []fact, pause time.Duration) {
-	now := a.now()
+	now := a.Now()
 	pause = problemAgain
-	issues := a.health.List()
+	issues := a.Health.List()
 	stands := map[string]bool{}
 	for _, i := range issues {
 		stands[i.ID] = true

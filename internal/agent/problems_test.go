@@ -50,8 +50,8 @@ func TestAProblemThatLastsIsToldOnceAndOnceMoreEachDay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, count := toldProblems(t, nil)
 		runParts(t, a, PartOutbox)
-		a.health.Set(health.FolderFails, message.Plain(folderGone))
-		a.health.Set(health.ServiceFails, message.Plain("The signing service did not answer."))
+		a.Health.Set(health.FolderFails, message.Plain(folderGone))
+		a.Health.Set(health.ServiceFails, message.Plain("The signing service did not answer."))
 		time.Sleep(health.FolderFails.After - time.Second)
 		if n := count(""); n != 0 {
 			t.Errorf("told %d times before it has stood for %v", n, health.FolderFails.After)
@@ -69,16 +69,16 @@ func TestAProblemThatLastsIsToldOnceAndOnceMoreEachDay(t *testing.T) {
 			t.Errorf("told %d times after a day", n)
 		}
 		// One that comes and goes is one problem; one that comes back the next week is another.
-		a.health.Clear(health.FolderFails)
+		a.Health.Clear(health.FolderFails)
 		time.Sleep(10 * time.Minute)
-		a.health.Set(health.FolderFails, message.Plain(folderGone))
+		a.Health.Set(health.FolderFails, message.Plain(folderGone))
 		time.Sleep(time.Hour)
 		if n := count("folder"); n != 2 {
 			t.Errorf("told %d times after it came back", n)
 		}
-		a.health.Clear(health.FolderFails)
+		a.Health.Clear(health.FolderFails)
 		time.Sleep(7 * 24 * time.Hour)
-		a.health.Set(health.FolderFails, message.Plain(folderGone))
+		a.Health.Set(health.FolderFails, message.Plain(folderGone))
 		time.Sleep(health.FolderFails.After + time.Second)
 		if n := count("folder"); n != 3 {
 			t.Errorf("told %d times a week later", n)
@@ -91,7 +91,7 @@ func TestAProblemIsToldAfterThePauseAndNotAgainAfterAStart(t *testing.T) {
 		a, count := toldProblems(t, nil)
 		runParts(t, a, PartOutbox)
 		a.Pause(time.Now().Add(2 * time.Hour))
-		a.health.Set(health.FolderFails, message.Plain(folderGone))
+		a.Health.Set(health.FolderFails, message.Plain(folderGone))
 		time.Sleep(time.Hour)
 		if n := count(""); n != 0 {
 			t.Errorf("told %d times during the pause", n)
@@ -101,8 +101,8 @@ func TestAProblemIsToldAfterThePauseAndNotAgainAfterAStart(t *testing.T) {
 			t.Errorf("told %d times after the pause", n)
 		}
 		told := map[string]toldProblem{"folder": {Told: time.Now()}}
-		a.health.Clear(health.FolderFails) // as after a start, when the issue is found anew
-		a.health.Set(health.FolderFails, message.Plain(folderGone))
+		a.Health.Clear(health.FolderFails) // as after a start, when the issue is found anew
+		a.Health.Set(health.FolderFails, message.Plain(folderGone))
 		time.Sleep(health.FolderFails.After)
 		if facts, _ := a.problemsDue(told); len(facts) != 0 {
 			t.Errorf("told again after a start: %+v", facts)
@@ -118,7 +118,7 @@ func TestAProblemIsToldAfterThePauseAndNotAgainAfterAStart(t *testing.T) {
 func TestNobodyIsToldOfWhatTheyDidThemselves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, count := toldProblems(t, nil)
-		err := a.current.change(func(o current) (current, error) { // they signed out
+		err := a.current.Change(func(o current) (current, error) { // they signed out
 			o.account = account{}
 			return o, nil
 		})
@@ -126,15 +126,15 @@ func TestNobodyIsToldOfWhatTheyDidThemselves(t *testing.T) {
 			t.Fatal(err)
 		}
 		runParts(t, a, PartOutbox)
-		a.health.Set(health.NotSetUp, message.Plain("Countersign is not set up yet."))
-		a.health.Set(health.SignedOut, message.Plain("You are not signed in."))
-		a.health.Set(health.AddressClosed, message.Plain("There is no connection to ngrok."))
-		a.health.Set(health.ServiceFails, message.Plain("The signing service did not answer."))
+		a.Health.Set(health.NotSetUp, message.Plain("Countersign is not set up yet."))
+		a.Health.Set(health.SignedOut, message.Plain("You are not signed in."))
+		a.Health.Set(health.AddressClosed, message.Plain("There is no connection to ngrok."))
+		a.Health.Set(health.ServiceFails, message.Plain("The signing service did not answer."))
 		time.Sleep(time.Hour)
 		if n := count(""); n != 0 {
 			t.Errorf("told %d times", n)
 		}
-		a.health.Clear(health.ServiceFails)
+		a.Health.Clear(health.ServiceFails)
 		time.Sleep(time.Minute)
 		if n := count("ngrok"); n != 1 {
 			t.Errorf("told %d times of the address alone", n)

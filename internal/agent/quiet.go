@@ -3,6 +3,7 @@ package agent
 import (
 	"time"
 
+	"countersign/internal/agent/loop"
 	"countersign/internal/office"
 	"countersign/internal/store"
 )
@@ -12,25 +13,25 @@ const docPause = "paused"
 
 // Pause raises no notifications until then, also after a restart; a moment gone by ends the pause.
 func (a *Agent) Pause(until time.Time) {
-	pause := cooldown{a.now().Round(0), until.Round(0)}
-	err := a.pause.change(func(cooldown) (cooldown, error) {
-		return pause, a.st.Update(func(tx *store.Tx) error {
-			return tx.PutDoc(docPause, [2]time.Time{pause.from, pause.until})
+	pause := loop.Cooldown{From: a.Now().Round(0), Until: until.Round(0)}
+	err := a.pause.Change(func(loop.Cooldown) (loop.Cooldown, error) {
+		return pause, a.Data.Update(func(tx *store.Tx) error {
+			return tx.PutDoc(docPause, [2]time.Time{pause.From, pause.Until})
 		})
 	})
 	if err != nil { // which health says
-		a.log.Error("pause notifications", "err", err)
+		a.Log.Error("pause notifications", "err", err)
 	}
-	a.watchers.signal(StatusChanged)
+	a.Signal(office.StatusChanged)
 }
 
 // Paused returns until when notifications are paused; zero when they are not.
 func (a *Agent) Paused() time.Time {
-	pause := a.pause.get()
-	if pause.over(a.now()) {
+	pause := a.pause.Get()
+	if pause.Over(a.Now()) {
 		return time.Time{}
 	}
-	return pause.until
+	return pause.Until
 }
 
 // silenced reports that f is not to be raised: people chose not to be told, or not now. What happened stays in the
@@ -43,6 +44,6 @@ func (a *Agent) silenced(f fact) bool {
 	case !a.Paused().IsZero():
 		return true
 	default:
-		return s.QuietAt(a.now().Local())
+		return s.QuietAt(a.Now().Local())
 	}
 }

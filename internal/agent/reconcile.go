@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"countersign/internal/agent/loop"
 	"countersign/internal/esign"
 	"countersign/internal/office"
 	"countersign/internal/store"
@@ -23,7 +24,7 @@ const (
 )
 
 // newBudget returns what all questions about packages share.
-func newBudget(pace Pace) *rate.Limiter {
+func newBudget(pace loop.Pace) *rate.Limiter {
 	return rate.NewLimiter(rate.Limit(pace.Statuses), max(1, int(statusBurst*pace.Statuses)))
 }
 
@@ -32,17 +33,17 @@ func newBudget(pace Pace) *rate.Limiter {
 func (a *Agent) runReconcile(ctx context.Context) error {
 	a.reconcileSoon("start")
 	var list listing
-	clock := watchClock(a.now())
+	clock := loop.WatchClock(a.Now())
 	for {
 		pause, err := a.reconcile(ctx, &list)
 		if err != nil {
 			return err
 		}
-		clock.wait(a.now(), pause)
-		if !wait(ctx, pause, a.rings.reconcile) {
+		clock.Wait(a.Now(), pause)
+		if !loop.Wait(ctx, pause, a.rings.reconcile) {
 			return nil
 		}
-		if by := clock.jumped(a.now()); by != 0 {
+		if by := clock.Jumped(a.Now()); by != 0 {
 			a.wokeUp(by)
 		}
 	}
@@ -61,25 +62,25 @@ func (a *Agent) reconcile(ctx context.Context, list *listing) (pause time.Durati
 	if !online {
 		return maxIdle, nil
 	}
-	if left := a.rest.left(a.now()); left > 0 {
+	if left := a.rest.Left(a.Now()); left > 0 {
 		return min(left, maxIdle), nil
 	}
-	if a.sweep.take(a.now()) {
+	if a.sweep.take(a.Now()) {
 		if err := a.markAllDue(); err != nil {
 			return 0, err
 		}
-		a.saves.held.stop()
-		poke(a.rings.save)
-		list.rest = cooldown{}
+		a.saves.held.Close()
+		loop.Wake(a.rings.save)
+		list.rest = loop.Cooldown{}
 	}
 	a.lookAround(ctx, client, list) // first: what it meets is caught up with, and told of, together with the rest
 	defer a.setBacklog(0)
 	for ctx.Err() == nil {
 		var due []office.Package
 		var next time.Time
-		err := a.st.View(func(tx *store.Tx) error {
+		err := a.Data.View(func(tx *store.Tx) error {
 			var err error
-			if due, err = tx.PackagesDue(a.due(maxPackageWait), 200+a.aside.count()); err != nil {
+			if due, err = tx.PackagesDue(a.Due(loop.MaxPackageWait), 200+a.aside.count()); err != nil {
 				return err
 			}
 			next, err = tx.NextPackageCheck()
@@ -91,10 +92,10 @@ func (a *Agent) reconcile(ctx context.Context, list *listing) (pause time.Durati
 		all := len(due)
 		due = slices.DeleteFunc(due, func(p office.Package) bool { return a.leftAlone("package " + p.ID) })
 		if len(due) == 0 {
-			if a.sweep.ended(a.now()) {
-				a.watchers.signal(StatusChanged)
+			if a.sweep.ended(a.Now()) {
+				a.Signal(office.StatusChanged)
 			}
-			pause = min(untilNext(a.now(), next, maxIdle), a.sweep.left(a.now(), maxIdle), list.rest.left(a.now()))
+			pause = min(untilNext(a.Now(), next, maxIdle), a.sweep.left(a.Now(), maxIdle), list.rest.Left(a.Now()))
 			return a.pauseBeside(all, max(pause, minPause)), nil
 		}
 		a.setBacklog(len(due))
@@ -106,7 +107,7 @@ func (a *Agent) reconcile(ctx context.Context, list *listing) (pause time.Durati
 			if !errors.As(err, &e) {
 				return 0, err
 			}
-			return a.pauseAfter(err, a.troubles.round()), nil
+			return a.pauseAfter(err, a.troubles.Round()), nil
 		}
 	}
 	return maxIdle, nil
@@ -117,14 +118,14 @@ func (a *Agent) checkPackages(ctx context.Context, client *esign.Client, due []o
 	// More at once than a person would cause: catching up, to be told in a summary.
 	quiet := len(due) > 5
 	g, gctx := errgroup.WithContext(ctx)
-	g.SetLimit(committing)
-	questions := newSlots(statusAtOnce)
+	g.SetLimit(loop.MaxCommits)
+	questions := loop.NewSemaphore(statusAtOnce)
 	for _, p := range due {
-		if err := a.budget.Wait(gctx); err != nil || !questions.take(gctx) {
+		if err := a.budget.Wait(gctx); err != nil || !questions.Acquire(gctx) {
 			break
 		}
 		g.Go(func() error {
-			answered := sync.OnceFunc(questions.give)
+			answered := sync.OnceFunc(questions.Release)
 			defer answered()
 			status, err := client.Status(gctx, p.ID)
 			if err == nil { // a failure may be the last: nobody asks on until it is noted
@@ -155,7 +156,7 @@ func (a *Agent) notePackage(ctx context.Context, p office.Package, status esign.
 	var e *esign.Error
 	switch {
 	case err == nil:
-		a.troubles.end(p.ID)
+		a.troubles.Clear(p.ID)
 		a.singled.work(p.ID)
 		return a.applyCheck(p.ID, status, quiet)
 	case ctx.Err() != nil:
@@ -166,7 +167,7 @@ func (a *Agent) notePackage(ctx context.Context, p office.Package, status esign.
 	errors.As(err, &e)
 	switch e.Kind {
 	case esign.Invalid:
-		return a.setIDAside(p.ID, esign.Sentence(err)+onItsPages)
+		return a.setIDAside(p.ID, esign.Sentence(err)+loop.OnItsPages)
 	case esign.NotFound, esign.Forbidden, esign.Refused, esign.SignedOut:
 		return a.missPackage(p.ID, e, 0)
 	case esign.TooMany:
@@ -174,8 +175,8 @@ func (a *Agent) notePackage(ctx context.Context, p office.Package, status esign.
 			return err
 		}
 	}
-	tries, row := a.troubles.begin(p.ID)
-	pause := a.backoff(tries, a.p.Pace.Retry, time.Hour)
+	tries, row := a.troubles.Add(p.ID)
+	pause := a.Backoff(tries, a.Pace.Retry, time.Hour)
 	if a.refuses(p.ID, e) {
 		err = a.missPackage(p.ID, e, pause)
 	} else {
@@ -192,36 +193,36 @@ func (a *Agent) notePackage(ctx context.Context, p office.Package, status esign.
 
 // setIDAside says of a package that its id cannot be used.
 func (a *Agent) setIDAside(id, problem string) error {
-	a.tellUnusable(id, id, problem)
-	return a.st.Update(func(tx *store.Tx) error {
+	a.TellUnusable(id, id, problem)
+	return a.Data.Update(func(tx *store.Tx) error {
 		p, ok, err := tx.Package(id)
 		if err != nil || !ok {
 			return err
 		}
-		p.NextCheck, p.Problem = a.now().Add(unusablePause), problem
+		p.NextCheck, p.Problem = a.Now().Add(loop.UnusablePause), problem
 		return putPackage(tx, p)
 	})
 }
 
 // putOff leaves a package alone for a while.
 func (a *Agent) putOff(id string, pause time.Duration) error {
-	return a.st.Update(func(tx *store.Tx) error {
+	return a.Data.Update(func(tx *store.Tx) error {
 		p, ok, err := tx.Package(id)
 		if err != nil || !ok {
 			return err
 		}
-		p.NextCheck = a.now().Add(pause)
+		p.NextCheck = a.Now().Add(pause)
 		return putPackage(tx, p)
 	})
 }
 
 // checkPause is how long a package may be left alone: the older, the longer; without events, less.
 func (a *Agent) checkPause(p office.Package, s office.Settings) time.Duration {
-	age := a.age(p.Created)
+	age := a.Age(p.Created)
 	var pause time.Duration
 	switch {
 	case p.State == office.PackageExecuted: // waits for its documents to be listed
-		return min(max(a.age(p.Executed), 30*time.Second), time.Hour)
+		return min(max(a.Age(p.Executed), 30*time.Second), time.Hour)
 	case age < time.Hour:
 		pause = 5 * time.Minute
 	case age < 24*time.Hour:

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"countersign/internal/agent/loop"
 	"slices"
 	"sync"
 	"time"
@@ -25,41 +26,41 @@ const (
 func (a *Agent) Run(ctx context.Context, only ...Part) error {
 	// What finds facts ends first, then what tells them: a fact that is committed as told must be told. The tunnel may
 	// take longer, because it finishes its answers, and so may a renewal of the sign-in.
-	finding := []part{
-		{string(PartEndpoint), a.runEndpoint},
-		{string(PartEvents), a.runEvents},
-		{string(PartReconcile), a.runReconcile},
-		{string(PartSave), a.runSaves},
-		{string(PartOutbox), a.runOutbox},
+	finding := []loop.Loop{
+		{Name: string(PartEndpoint), Run: a.runEndpoint},
+		{Name: string(PartEvents), Run: a.runEvents},
+		{Name: string(PartReconcile), Run: a.runReconcile},
+		{Name: string(PartSave), Run: a.runSaves},
+		{Name: string(PartOutbox), Run: a.runOutbox},
 	}
-	beside := []part{
-		{string(PartTunnel), a.runTunnel},
-		{"keys", a.runKeys},
-		{"tally", a.runTally},
-		{"form", a.runForm},
-		{"session", a.runSession},
-		{"farewells", a.runFarewells},
-		{"problems", a.runProblems},
+	beside := []loop.Loop{
+		{Name: string(PartTunnel), Run: a.runTunnel},
+		{Name: "keys", Run: a.runKeys},
+		{Name: "tally", Run: a.runTally},
+		{Name: "form", Run: a.runForm},
+		{Name: "session", Run: a.runSession},
+		{Name: "farewells", Run: a.runFarewells},
+		{Name: "problems", Run: a.runProblems},
 	}
 	if len(only) == 0 {
-		beside = append(beside, part{"forget", a.runForget})
+		beside = append(beside, loop.Loop{Name: "forget", Run: a.runForget})
 	}
-	wanted := func(p part) bool {
-		named := slices.Contains([]Part{PartTunnel, PartEndpoint, PartEvents, PartReconcile, PartSave, PartOutbox}, Part(p.name))
-		return len(only) == 0 || !named || slices.Contains(only, Part(p.name))
+	wanted := func(p loop.Loop) bool {
+		named := slices.Contains([]Part{PartTunnel, PartEndpoint, PartEvents, PartReconcile, PartSave, PartOutbox}, Part(p.Name))
+		return len(only) == 0 || !named || slices.Contains(only, Part(p.Name))
 	}
 	announcing, stopAnnouncing := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopAnnouncing()
 	var announcer, found, others sync.WaitGroup
-	announcer.Go(func() { a.supervise(announcing, part{"announce", a.runAnnounce}) })
+	announcer.Go(func() { a.Supervise(announcing, loop.Loop{Name: "announce", Run: a.runAnnounce}) })
 	for _, p := range finding {
 		if wanted(p) {
-			found.Go(func() { a.supervise(ctx, p) })
+			found.Go(func() { a.Supervise(ctx, p) })
 		}
 	}
 	for _, p := range beside {
 		if wanted(p) {
-			others.Go(func() { a.supervise(ctx, p) })
+			others.Go(func() { a.Supervise(ctx, p) })
 		}
 	}
 	<-ctx.Done()
@@ -73,12 +74,12 @@ func (a *Agent) Run(ctx context.Context, only ...Part) error {
 // runSession records that the service has ended the sign-in. With ctx it ends the session, so that a renewal that hangs
 // ends while the other parts do.
 func (a *Agent) runSession(ctx context.Context) error {
-	for wait(ctx, time.Hour, a.rings.session) {
-		if o := a.current.get(); o.account.SignedIn && !o.signedIn() {
+	for loop.Wait(ctx, time.Hour, a.rings.session) {
+		if o := a.current.Get(); o.account.SignedIn && !o.signedIn() {
 			a.lapse(ctx)
 		}
 	}
-	if svc := a.current.get().service; svc != nil {
+	if svc := a.current.Get().service; svc != nil {
 		closeSession(svc.session)
 	}
 	return nil
@@ -86,20 +87,20 @@ func (a *Agent) runSession(ctx context.Context) error {
 
 // Close closes the store. Call it after Run has returned.
 func (a *Agent) Close() error {
-	if svc := a.current.get().service; svc != nil {
+	if svc := a.current.Get().service; svc != nil {
 		closeSession(svc.session)
 	}
 	a.closing.Wait()
 	a.flushTally()
 	a.flushForm()
-	return a.st.Close()
+	return a.Data.Close()
 }
 
 // runKeys tries the keyring again while it is locked: a person may unlock it at any time. It does so more and more
 // rarely, because each time may raise the keyring's own question.
 func (a *Agent) runKeys(ctx context.Context) error {
 	for n := 1; a.keys.locked(); n++ {
-		if !sleep(ctx, a.backoff(n, 30*a.p.Pace.Retry, 15*time.Minute)) {
+		if !loop.Sleep(ctx, a.Backoff(n, 30*a.Pace.Retry, 15*time.Minute)) {
 			return nil
 		}
 		if a.unlock(ctx) {
@@ -113,6 +114,6 @@ func (a *Agent) runKeys(ctx context.Context) error {
 // wakeAll pokes every loop: something they all depend on has changed.
 func (a *Agent) wakeAll() {
 	for _, r := range []chan struct{}{a.rings.tunnel, a.rings.endpoint, a.rings.events, a.rings.reconcile, a.rings.save, a.rings.outbox, a.rings.farewells} {
-		poke(r)
+		loop.Wake(r)
 	}
 }

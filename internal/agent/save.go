@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"countersign/internal/agent/health"
+	"countersign/internal/agent/loop"
 	"countersign/internal/archive"
 	"countersign/internal/esign"
 	"countersign/internal/office"
@@ -31,7 +32,7 @@ func (a *Agent) runSaves(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if !wait(ctx, pause, a.rings.save) {
+		if !loop.Wait(ctx, pause, a.rings.save) {
 			return nil
 		}
 	}
@@ -45,8 +46,8 @@ func (a *Agent) tempKey(j office.Job) string { return a.installation + "/" + j.K
 func (a *Agent) saveDue(ctx context.Context) (pause time.Duration, err error) {
 	const idle = time.Hour
 	var g errgroup.Group
-	g.SetLimit(committing)
-	limits := saveLimits{downloads: newSlots(savesAtOnce), flushes: newSlots(savesAtOnce)}
+	g.SetLimit(loop.MaxCommits)
+	limits := saveLimits{downloads: loop.NewSemaphore(savesAtOnce), flushes: loop.NewSemaphore(savesAtOnce)}
 	for ctx.Err() == nil {
 		client, online := a.online()
 		if !online {
@@ -68,13 +69,13 @@ func (a *Agent) saveDue(ctx context.Context) (pause time.Duration, err error) {
 				defer a.saveEnds(j)
 				err := a.one(ctx, "file "+j.Key(), func() error { return a.saveJob(ctx, client, j, limits) })
 				if err != nil {
-					a.saves.hold(a.now(), func(n int) time.Duration { return a.pauseAfter(err, n) })
+					a.saves.hold(a.Now(), func(n int) time.Duration { return a.pauseAfter(err, n) })
 				}
 				return nil
 			})
 		}
 		if len(due) == 0 {
-			wait(ctx, lookAgain, a.rings.save)
+			loop.Wait(ctx, lookAgain, a.rings.save)
 		}
 	}
 	g.Wait()
@@ -83,20 +84,20 @@ func (a *Agent) saveDue(ctx context.Context) (pause time.Duration, err error) {
 
 // savesRest is how long no download begins, for the service is in trouble or asked for it.
 func (a *Agent) savesRest() time.Duration {
-	now := a.now()
-	return max(a.rest.left(now), a.saves.held.left(now))
+	now := a.Now()
+	return max(a.rest.Left(now), a.saves.held.Left(now))
 }
 
 // lookAgain is how often to look for what became due by the time while files are under way.
 const lookAgain = time.Second
 
 // saveLimits bound what is done at once: the network and the disk are not faster with more.
-type saveLimits struct{ downloads, flushes slots }
+type saveLimits struct{ downloads, flushes loop.Semaphore }
 
 // saveEnds is called when nobody works on j any more. It may be due again, under another name.
 func (a *Agent) saveEnds(j office.Job) {
 	if last := a.saves.end(j.Key()); last {
-		poke(a.rings.save)
+		loop.Wake(a.rings.save)
 	}
 }
 
@@ -104,7 +105,7 @@ func (a *Agent) saveEnds(j office.Job) {
 // that were busy before it was called are left out, even if they have ended since.
 func (a *Agent) jobsDue(busy map[string]bool, idle time.Duration) (due []office.Job, pause time.Duration, err error) {
 	most := 100 + a.aside.count()
-	now := a.now()
+	now := a.Now()
 	defer func() {
 		alone := len(due)
 		due = slices.DeleteFunc(due, func(j office.Job) bool { return a.leftAlone("file " + j.Key()) })
@@ -113,8 +114,8 @@ func (a *Agent) jobsDue(busy map[string]bool, idle time.Duration) (due []office.
 	}()
 	if !a.saves.blocking(now) {
 		var next time.Time
-		err = a.st.View(func(tx *store.Tx) error {
-			if due, err = tx.JobsDue(a.due(maxJobWait), most); err != nil {
+		err = a.Data.View(func(tx *store.Tx) error {
+			if due, err = tx.JobsDue(a.Due(loop.MaxJobWait), most); err != nil {
 				return err
 			}
 			next, err = tx.NextJob()
@@ -124,14 +125,14 @@ func (a *Agent) jobsDue(busy map[string]bool, idle time.Duration) (due []office.
 	}
 	// Jobs of a folder that takes no files stay due, so that the others have to be looked for among them.
 	next := a.saves.nextTry(now)
-	err = a.st.View(func(tx *store.Tx) error {
+	err = a.Data.View(func(tx *store.Tx) error {
 		due = nil
 		all, err := tx.PendingJobs()
 		for _, j := range all {
 			if a.saves.isBlocked(j.Folder, now) {
 				continue
 			}
-			if a.due(maxJobWait).Left(j.NextTry) > 0 {
+			if a.Due(loop.MaxJobWait).Left(j.NextTry) > 0 {
 				if j.NextTry.Before(next) {
 					next = j.NextTry
 				}
@@ -148,12 +149,12 @@ func (a *Agent) jobsDue(busy map[string]bool, idle time.Duration) (due []office.
 
 // saveJob brings one file to the folder. It returns an error only when the queue is to pause.
 func (a *Agent) saveJob(ctx context.Context, client *esign.Client, j office.Job, limits saveLimits) error {
-	if !limits.downloads.take(ctx) {
+	if !limits.downloads.Acquire(ctx) {
 		return nil
 	}
-	received := sync.OnceFunc(limits.downloads.give)
+	received := sync.OnceFunc(limits.downloads.Release)
 	defer received()
-	if a.saves.isBlocked(j.Folder, a.now()) || a.savesRest() > 0 {
+	if a.saves.isBlocked(j.Folder, a.Now()) || a.savesRest() > 0 {
 		return nil
 	}
 	folder, err := archive.OpenFolder(j.Folder)
@@ -162,7 +163,7 @@ func (a *Agent) saveJob(ctx context.Context, client *esign.Client, j office.Job,
 	}
 	defer folder.Close()
 	if a.saves.open(j.Folder, false) {
-		a.health.Clear(health.FolderFails)
+		a.Health.Clear(health.FolderFails)
 	}
 	folder.Flushes = limits.flushes
 	folder.Steps = func(step archive.Step, _ string) {
@@ -191,7 +192,7 @@ func (a *Agent) saveJob(ctx context.Context, client *esign.Client, j office.Job,
 		Target: j.Target, Key: a.tempKey(j), Declared: body.Length, Body: body.Body, Before: a.cameBefore(j, body.Length),
 		Commit: func(s archive.Saved) error {
 			defer a.p.Crash("save committed")
-			return a.st.Update(func(tx *store.Tx) error { return commitBytes(tx, j, s) })
+			return a.Data.Update(func(tx *store.Tx) error { return commitBytes(tx, j, s) })
 		},
 	})
 	switch {
@@ -199,7 +200,7 @@ func (a *Agent) saveJob(ctx context.Context, client *esign.Client, j office.Job,
 		a.noteServiceError(ctx, nil)
 		a.saves.worked()
 		if a.saves.open(j.Folder, true) {
-			a.health.Clear(health.FolderFails)
+			a.Health.Clear(health.FolderFails)
 		}
 		j.Size, j.SHA256 = saved.Size, saved.SHA256
 		return a.finishJob(j, false)
@@ -241,14 +242,14 @@ func commitBytes(tx *store.Tx, j office.Job, s archive.Saved) error {
 func (a *Agent) finishJob(j office.Job, recognised bool) error {
 	var facts []fact
 	var line office.Activity
-	err := a.st.Update(func(tx *store.Tx) error {
+	err := a.Data.Update(func(tx *store.Tx) error {
 		facts, line = nil, office.Activity{}
 		if mine, err := settle(tx, j); err != nil {
 			return err
 		} else if !mine {
 			return errMoved
 		}
-		j.State, j.Done, j.Problem, j.NextTry = office.JobDone, a.now(), "", time.Time{}
+		j.State, j.Done, j.Problem, j.NextTry = office.JobDone, a.Now(), "", time.Time{}
 		j.Refused = time.Time{}
 		if err := tx.PutJob(j); err != nil {
 			return err
@@ -257,7 +258,7 @@ func (a *Agent) finishJob(j office.Job, recognised bool) error {
 		if err != nil || !ok {
 			return err
 		}
-		addMoment(&p, office.Moment{Time: a.now(), What: momentSaved, Ref: j.Target})
+		addMoment(&p, office.Moment{Time: a.Now(), What: momentSaved, Ref: j.Target})
 		if facts, err = a.noteFiles(tx, &p, recognised); err != nil {
 			return err
 		}
@@ -265,7 +266,7 @@ func (a *Agent) finishJob(j office.Job, recognised bool) error {
 			return err
 		}
 		line = office.Activity{
-			Time: a.now(), Kind: "saved", PackageID: p.ID,
+			Time: a.Now(), Kind: "saved", PackageID: p.ID,
 			Text: fmt.Sprintf("Saved %s in %s.", quote(j.Target), j.Folder),
 		}
 		if recognised {
@@ -274,7 +275,7 @@ func (a *Agent) finishJob(j office.Job, recognised bool) error {
 		if j.Unproven != "" && j.Unproven == j.SHA256 {
 			line.Text += " It does not end as a PDF should, but arrived the same both times: open it and check that it is complete."
 		}
-		return addActivity(tx, line)
+		return loop.AddActivity(tx, line)
 	})
 	switch {
 	case errors.Is(err, errMoved) && !recognised:
@@ -282,12 +283,12 @@ func (a *Agent) finishJob(j office.Job, recognised bool) error {
 	case err != nil:
 		return fmt.Errorf("record the saved file %s: %w", j.Target, err)
 	}
-	a.tell(line)
+	a.Tell(line)
 	a.announce(facts...)
 	a.singled.work(j.Key())
 	a.tellHandedOut()
-	a.watchers.signal(PackagesChanged)
-	a.watchers.signal(StatusChanged)
+	a.Signal(office.PackagesChanged)
+	a.Signal(office.StatusChanged)
 	return nil
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"countersign/internal/agent/loop"
 	"countersign/internal/archive"
 	"countersign/internal/esign"
 	"countersign/internal/office"
@@ -62,7 +63,7 @@ func (a *Agent) renameJob(folder *archive.Folder, j office.Job, saved archive.Sa
 			return err
 		}
 	}
-	err := a.st.Update(func(tx *store.Tx) error {
+	err := a.Data.Update(func(tx *store.Tx) error {
 		stored, ok, err := tx.Job(j.Key())
 		if err != nil || !ok || stored.Folder != j.Folder {
 			return err
@@ -78,7 +79,7 @@ func (a *Agent) renameJob(folder *archive.Folder, j office.Job, saved archive.Sa
 		stored.Size, stored.SHA256 = 0, ""
 		// A folder that keeps saying so must not be asked without a pause.
 		if stored.Tries++; stored.Tries > 3 {
-			stored.NextTry = a.now().Add(a.backoff(stored.Tries-3, a.p.Pace.Retry, time.Hour))
+			stored.NextTry = a.Now().Add(a.Backoff(stored.Tries-3, a.Pace.Retry, time.Hour))
 		}
 		return tx.PutJob(stored)
 	})
@@ -102,9 +103,9 @@ func (a *Agent) jobRefused(ctx context.Context, j office.Job, err error) error {
 	refused := a.refuses(j.Key(), e)
 	switch e.Kind {
 	case esign.Invalid: // the service was not asked
-		problem := esign.Sentence(err) + onItsPages
-		a.tellUnusable(j.Key(), j.PackageID, problem)
-		return a.jobLater(j, problem, unusablePause, true)
+		problem := esign.Sentence(err) + loop.OnItsPages
+		a.TellUnusable(j.Key(), j.PackageID, problem)
+		return a.jobLater(j, problem, loop.UnusablePause, true)
 	case esign.TooMany:
 		return errors.Join(a.jobLater(j, "", e.RetryAfter, refused), err)
 	case esign.Network, esign.Server, esign.BadAnswer:
@@ -135,7 +136,7 @@ func (a *Agent) jobFailed(j office.Job, cause error, problem string, refused boo
 // is the service's doing.
 func (a *Agent) jobLater(j office.Job, problem string, atLeast time.Duration, refused bool) error {
 	var facts []fact
-	err := a.st.Update(func(tx *store.Tx) error {
+	err := a.Data.Update(func(tx *store.Tx) error {
 		facts = nil
 		stored, ok, err := tx.Job(j.Key())
 		if err != nil || !ok || stored.State == office.JobDone {
@@ -143,14 +144,14 @@ func (a *Agent) jobLater(j office.Job, problem string, atLeast time.Duration, re
 		}
 		stored.Tries++
 		stored.Problem = problem
-		now, most := a.now(), maxSavePause
+		now, most := a.Now(), maxSavePause
 		if refused {
 			refusedFor(&stored.Refused, now)
 		}
 		if now.Sub(stored.Planned) > failedAfter && stored.Tries > failedTries {
 			stored.State, most = office.JobFailed, maxFailedPause
 		}
-		stored.NextTry = now.Add(max(a.backoff(stored.Tries, a.p.Pace.Retry, most), atLeast))
+		stored.NextTry = now.Add(max(a.Backoff(stored.Tries, a.Pace.Retry, most), atLeast))
 		if err := tx.PutJob(stored); err != nil {
 			return err
 		}

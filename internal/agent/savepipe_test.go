@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"countersign/internal/agent/health"
+	"countersign/internal/agent/loop"
 	"countersign/internal/archive"
 	"countersign/internal/message"
 	"countersign/internal/office"
@@ -128,7 +129,7 @@ func runParts(t *testing.T, a *Agent, parts ...Part) {
 // executed stores a package that is known and, when planned, the job of its file.
 func executed(t *testing.T, a *Agent, id string, planned bool) {
 	t.Helper()
-	err := a.st.Update(func(tx *store.Tx) error {
+	err := a.Data.Update(func(tx *store.Tx) error {
 		p := office.Package{ID: id, Name: "Package " + id, Origin: office.MadeHere, State: "open", Created: time.Now(), NextCheck: time.Now().Add(time.Hour)}
 		if planned {
 			p.State, p.Documents = office.PackageExecuted, []office.Document{{ID: "d" + id, Name: "Contract " + id}}
@@ -142,13 +143,13 @@ func executed(t *testing.T, a *Agent, id string, planned bool) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	poke(a.rings.save)
+	loop.Wake(a.rings.save)
 }
 
 // happened stores the event that package id is executed.
 func happened(t *testing.T, a *Agent, id string) {
 	t.Helper()
-	err := a.st.Update(func(tx *store.Tx) error {
+	err := a.Data.Update(func(tx *store.Tx) error {
 		_, err := tx.AddEvent(office.Event{
 			ID: "event-" + id, Action: "package_executed", PackageID: id, Received: time.Now(),
 			Body: fmt.Appendf(nil, `{"action":"package_executed","packageId":%q,"eventId":"event-%s"}`, id, id),
@@ -158,7 +159,7 @@ func happened(t *testing.T, a *Agent, id string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	poke(a.rings.events)
+	loop.Wake(a.rings.events)
 }
 
 // waitUntil looks again whenever the agent says that something changed.
@@ -297,7 +298,7 @@ func TestAServiceInTroubleDoesNotHoldUpEvents(t *testing.T) {
 	s := &executedService{}
 	a := openExecuted(t, s, nil)
 	executed(t, a, "p", false)
-	a.health.Set(health.ServiceFails, message.Plain("The service is out of reach."))
+	a.Health.Set(health.ServiceFails, message.Plain("The service is out of reach."))
 	happened(t, a, "p")
 	runParts(t, a, PartEvents)
 	waitUntil(t, a, "the event is handled", func() bool { return a.Status().Events.Pending == 0 })

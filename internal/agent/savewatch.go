@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"countersign/internal/agent/health"
+	"countersign/internal/agent/loop"
 	"countersign/internal/archive"
 	"countersign/internal/esign"
 	"countersign/internal/message"
@@ -28,7 +29,7 @@ type saveWatch struct {
 	clean    map[string]bool
 	fails    int
 
-	held rest // until when no download begins
+	held loop.Breaker // until when no download begins
 }
 
 // begin notes that the job of that key is worked on.
@@ -58,7 +59,7 @@ func (w *saveWatch) busy() map[string]bool {
 
 // block is a folder that could not take a file.
 type block struct {
-	rest  cooldown
+	rest  loop.Cooldown
 	tries int
 	full  bool // it is there, but has no room
 }
@@ -75,12 +76,12 @@ func (w *saveWatch) block(folder string, full bool, now time.Time, after func(n 
 		b = &block{}
 		w.blocked[folder] = b
 	}
-	if !b.rest.over(now) {
+	if !b.rest.Over(now) {
 		return
 	}
 	b.tries++
 	b.full = full
-	b.rest = coolFor(now, after(b.tries))
+	b.rest = loop.CoolFor(now, after(b.tries))
 }
 
 // isBlocked reports whether folder is to be left alone.
@@ -88,7 +89,7 @@ func (w *saveWatch) isBlocked(folder string, now time.Time) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	b := w.blocked[folder]
-	return b != nil && !b.rest.over(now)
+	return b != nil && !b.rest.Over(now)
 }
 
 // blocking reports whether any folder is blocked.
@@ -96,7 +97,7 @@ func (w *saveWatch) blocking(now time.Time) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, b := range w.blocked {
-		if !b.rest.over(now) {
+		if !b.rest.Over(now) {
 			return true
 		}
 	}
@@ -109,7 +110,7 @@ func (w *saveWatch) nextTry(now time.Time) time.Time {
 	defer w.mu.Unlock()
 	least := maxFolderPause
 	for _, b := range w.blocked {
-		if left := b.rest.left(now); left > 0 {
+		if left := b.rest.Left(now); left > 0 {
 			least = min(least, left)
 		}
 	}
@@ -131,17 +132,17 @@ func (w *saveWatch) open(folder string, took bool) (allWell bool) {
 
 // unblock gives the service and every folder another chance at once.
 func (w *saveWatch) unblock() {
-	w.held.stop()
+	w.held.Close()
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, b := range w.blocked {
-		b.rest, b.tries = cooldown{}, 0
+		b.rest, b.tries = loop.Cooldown{}, 0
 	}
 }
 
 // forget is unblock when the files that waited may be meant for other folders now.
 func (w *saveWatch) forget() {
-	w.held.stop()
+	w.held.Close()
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	clear(w.blocked)
@@ -175,9 +176,9 @@ func (w *saveWatch) fail() int {
 func (w *saveWatch) hold(now time.Time, pause func(n int) time.Duration) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.held.left(now) == 0 {
+	if w.held.Left(now) == 0 {
 		w.fails++
-		w.held.until(now, pause(w.fails))
+		w.held.Open(now, pause(w.fails))
 	}
 }
 
@@ -189,7 +190,7 @@ func (w *saveWatch) worked() {
 
 // pauseAfter says how long to leave the service alone after err, the nth failure in a row.
 func (a *Agent) pauseAfter(err error, n int) time.Duration {
-	pause := a.backoff(n, a.p.Pace.Retry, 2*time.Minute)
+	pause := a.Backoff(n, a.Pace.Retry, 2*time.Minute)
 	var e *esign.Error
 	if errors.As(err, &e) {
 		pause = max(pause, e.RetryAfter)
@@ -201,7 +202,7 @@ func (a *Agent) pauseAfter(err error, n int) time.Duration {
 func (a *Agent) blockFolder(j office.Job, cause error) error {
 	var waiting int
 	var moved bool
-	if err := a.st.View(func(tx *store.Tx) error {
+	if err := a.Data.View(func(tx *store.Tx) error {
 		stored, ok, err := tx.Job(j.Key())
 		if err != nil {
 			return err
@@ -216,12 +217,12 @@ func (a *Agent) blockFolder(j office.Job, cause error) error {
 	if moved {
 		return nil // it waits for another folder by now, and nobody may look at this one again
 	}
-	a.saves.block(j.Folder, errors.Is(cause, archive.ErrFull), a.now(), func(n int) time.Duration { return a.backoff(n, a.p.Pace.Folder, maxFolderPause) })
-	if current := a.Settings().SaveTo; j.Folder != current && a.saves.isBlocked(current, a.now()) {
+	a.saves.block(j.Folder, errors.Is(cause, archive.ErrFull), a.Now(), func(n int) time.Duration { return a.Backoff(n, a.Pace.Folder, maxFolderPause) })
+	if current := a.Settings().SaveTo; j.Folder != current && a.saves.isBlocked(current, a.Now()) {
 		return nil // one message, and that folder's matters more
 	}
 	text := folderSentence(j.Folder, cause, plural(waiting, "file is waiting", "files are waiting"))
-	a.health.Set(health.FolderFails, message.Plain(text))
+	a.Health.Set(health.FolderFails, message.Plain(text))
 	return nil
 }
 

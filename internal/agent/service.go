@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"countersign/internal/agent/health"
+	"countersign/internal/agent/loop"
 	"countersign/internal/esign"
 	"countersign/internal/message"
 	"countersign/internal/office"
@@ -54,13 +55,13 @@ func (x account) resumed() account {
 // connect makes the service anew from the settings and the client secret, once the keys are unlocked.
 func (a *Agent) connect() {
 	retire := func() {}
-	err := a.current.change(func(o current) (current, error) {
+	err := a.current.Change(func(o current) (current, error) {
 		var err error
 		o.service, retire, err = a.newService(o, o.settings, nil)
 		return o, err
 	})
 	if err != nil {
-		a.log.Error("read the client secret", "err", err)
+		a.Log.Error("read the client secret", "err", err)
 	} else {
 		retire()
 	}
@@ -77,7 +78,7 @@ func (a *Agent) newService(before current, next office.Settings, clientSecret []
 		}
 	}
 	config := configOf(next)
-	config.ClientSecret, config.HTTP, config.Now, config.Log = string(clientSecret), a.p.HTTP, a.now, a.log
+	config.ClientSecret, config.HTTP, config.Now, config.Log = string(clientSecret), a.p.HTTP, a.Now, a.Log
 	old := before.service
 	if old != nil && sameClient(old.config, config) {
 		if !serviceChanged(before.settings, next) {
@@ -122,16 +123,16 @@ func closeSession(s *esign.Session) {
 func (a *Agent) tellSignedOut() {
 	a.telling.Lock()
 	defer a.telling.Unlock()
-	o := a.current.get()
+	o := a.current.Get()
 	switch {
 	case o.service == nil || o.signedIn():
-		a.health.Clear(health.SignedOut)
+		a.Health.Clear(health.SignedOut)
 	case o.account.Lapsed && o.account.Fleeting:
-		a.health.Set(health.SignInLapsed, message.Plain("Your sign-in has expired because the scope offline_access is missing in Settings. Sign in again to keep saving documents."))
+		a.Health.Set(health.SignInLapsed, message.Plain("Your sign-in has expired because the scope offline_access is missing in Settings. Sign in again to keep saving documents."))
 	case o.account.Lapsed, o.account.SignedIn: // the latter as long as the lapse is not on disk
-		a.health.Set(health.SignInLapsed, message.Plain("Your sign-in has expired. Sign in again to keep saving documents."))
+		a.Health.Set(health.SignInLapsed, message.Plain("Your sign-in has expired. Sign in again to keep saving documents."))
 	default:
-		a.health.Set(health.SignedOut, message.Plain("You are not signed in. Sign in to send documents and to receive signed ones."))
+		a.Health.Set(health.SignedOut, message.Plain("You are not signed in. Sign in to send documents and to receive signed ones."))
 	}
 }
 
@@ -145,15 +146,15 @@ func (a *Agent) checkSetUp() {
 		if s.Configured() {
 			text = bad[0].Text
 		}
-		a.health.Set(health.NotSetUp, message.Plain(text))
+		a.Health.Set(health.NotSetUp, message.Plain(text))
 		return
 	}
-	a.health.Clear(health.NotSetUp)
+	a.Health.Clear(health.NotSetUp)
 }
 
 // online returns the API client when somebody is signed in.
 func (a *Agent) online() (*esign.Client, bool) {
-	return a.onlineIn(a.current.get())
+	return a.onlineIn(a.current.Get())
 }
 
 func (a *Agent) onlineIn(o current) (*esign.Client, bool) {
@@ -164,7 +165,7 @@ func (a *Agent) onlineIn(o current) (*esign.Client, bool) {
 }
 
 // isSignedIn is whether somebody is signed in, though the keys may be locked for now.
-func (a *Agent) isSignedIn() bool { return a.current.get().signedIn() }
+func (a *Agent) isSignedIn() bool { return a.current.Get().signedIn() }
 
 // renewing is the session as the client's source of tokens. It marks what went wrong while renewing the sign-in, so
 // that it is not taken for the service's word about a package, and rings when the service has ended it.
@@ -177,7 +178,7 @@ type renewing struct {
 func (r renewing) Access(ctx context.Context) (string, error) {
 	access, err := r.Session.Access(ctx)
 	if errors.Is(err, esign.ErrSignedOut) {
-		poke(r.ended)
+		loop.Wake(r.ended)
 	}
 	if err != nil {
 		return "", &renewalError{err}
@@ -209,16 +210,16 @@ func (a *Agent) noteServiceError(ctx context.Context, err error) error {
 		a.serviceAnswers()
 	case ctx.Err() != nil, errors.Is(err, context.Canceled):
 	case errors.Is(err, esign.ErrSignedOut):
-		poke(a.rings.session) // not here: whoever calls may hold what a lapse waits for
+		loop.Wake(a.rings.session) // not here: whoever calls may hold what a lapse waits for
 	case !errors.As(err, &e), e.Kind == esign.Interrupted, e.Kind == esign.Invalid: // the service was not asked
 	case e.Kind == esign.NotKept: // the keyring's or the disk's trouble, which has its own issue
 	case e.Kind == esign.BadClient:
-		a.health.Set(health.ClientRefused, message.Plain(esign.Sentence(err)))
+		a.Health.Set(health.ClientRefused, message.Plain(esign.Sentence(err)))
 	case e.Kind == esign.Network, e.Kind == esign.Server, e.Kind == esign.TooMany, e.Kind == esign.BadAnswer:
-		a.rest.until(a.now(), e.RetryAfter)
-		a.health.Set(health.ServiceFails, message.Plain(esign.Sentence(err)))
+		a.rest.Open(a.Now(), e.RetryAfter)
+		a.Health.Set(health.ServiceFails, message.Plain(esign.Sentence(err)))
 	case errors.As(err, &renewal):
-		a.health.Set(health.ServiceFails, message.Plain("The sign-in could not be renewed. "+esign.Sentence(err)))
+		a.Health.Set(health.ServiceFails, message.Plain("The sign-in could not be renewed. "+esign.Sentence(err)))
 	default:
 		a.serviceAnswers()
 	}
@@ -228,8 +229,8 @@ func (a *Agent) noteServiceError(ctx context.Context, err error) error {
 // serviceAnswers ends what was told about a service that did not. Whatever was put off meanwhile need not wait longer.
 func (a *Agent) serviceAnswers() {
 	a.singled.answered()
-	a.health.Clear(health.ClientRefused)
-	if a.health.Clear(health.ServiceFails) {
+	a.Health.Clear(health.ClientRefused)
+	if a.Health.Clear(health.ServiceFails) {
 		a.reconcileSoon(sweepReturn)
 	}
 }
@@ -237,14 +238,14 @@ func (a *Agent) serviceAnswers() {
 // lapse records that the service has ended the sign-in. Events keep being received and stored. One call that was
 // refused with a token that is otherwise good does not end it.
 func (a *Agent) lapse(ctx context.Context) {
-	if svc := a.current.get().service; svc != nil {
+	if svc := a.current.Get().service; svc != nil {
 		ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 		defer cancel()
 		if _, err := svc.session.Access(ctx); !errors.Is(err, esign.ErrSignedOut) {
 			return
 		}
 	}
-	err := a.current.change(func(o current) (current, error) {
+	err := a.current.Change(func(o current) (current, error) {
 		if !o.account.SignedIn || o.signedIn() { // somebody signed out, or in, meanwhile
 			return o, errDecided
 		}
@@ -252,16 +253,16 @@ func (a *Agent) lapse(ctx context.Context) {
 			return o, errDecided // the key may come back, and with it the sign-in
 		}
 		o.account.SignedIn, o.account.Lapsed = false, true
-		return o, a.st.Update(func(tx *store.Tx) error { return tx.PutDoc(docAccount, o.account) })
+		return o, a.Data.Update(func(tx *store.Tx) error { return tx.PutDoc(docAccount, o.account) })
 	})
 	a.tellSignedOut()
-	a.watchers.signal(StatusChanged)
+	a.Signal(office.StatusChanged)
 	switch {
 	case err == nil:
 		a.keepPrecious()
-		a.record(office.Activity{Kind: "signed_out", Text: "The sign-in has expired."})
+		a.Record(office.Activity{Kind: "signed_out", Text: "The sign-in has expired."})
 	case !errors.Is(err, errDecided):
-		a.log.Error("record the lapsed sign-in", "err", err)
+		a.Log.Error("record the lapsed sign-in", "err", err)
 	}
 }
 
@@ -277,7 +278,7 @@ func (a *Agent) signedOut(err error) bool {
 
 // tellReplaced keeps the health issue about values in step that only a key which is gone can open.
 func (a *Agent) tellReplaced() {
-	o := a.current.get()
+	o := a.current.Get()
 	i := issuerOf(o.settings)
 	a.tellOtherSecret(o)
 	var missing []string
@@ -292,11 +293,11 @@ func (a *Agent) tellReplaced() {
 		}
 	}
 	if len(missing) == 0 {
-		a.health.Clear(health.KeyReplaced)
+		a.Health.Clear(health.KeyReplaced)
 		return
 	}
 	slices.Sort(missing)
-	a.health.Set(health.KeyReplaced, message.Plain(fmt.Sprintf(
+	a.Health.Set(health.KeyReplaced, message.Plain(fmt.Sprintf(
 		"Countersign cannot read its stored passwords because their key was replaced. To continue, %s. Documents and packages are not affected.",
 		strings.Join(missing, ", "))))
 }
@@ -307,14 +308,14 @@ func (a *Agent) tellOtherSecret(o current) {
 	own := sealedClientSecret.of(issuerOf(o.settings))
 	others := slices.DeleteFunc(a.keys.of(sealedClientSecret), func(name string) bool { return name == own })
 	if o.signedIn() || a.keys.has(own) || len(others) == 0 || !o.settings.Configured() {
-		a.health.Clear(health.SecretElsewhere)
+		a.Health.Clear(health.SecretElsewhere)
 		return
 	}
-	a.health.Set(health.SecretElsewhere, message.Plain("The stored client secret belongs to another service or client ID. Enter the one for this service in Settings."))
+	a.Health.Set(health.SecretElsewhere, message.Plain("The stored client secret belongs to another service or client ID. Enter the one for this service in Settings."))
 }
 
 // Settings returns the current settings.
-func (a *Agent) Settings() office.Settings { return a.current.get().settings }
+func (a *Agent) Settings() office.Settings { return a.current.Get().settings }
 
 // HasSecrets reports which secrets are kept, never what they are.
 func (a *Agent) HasSecrets() (clientSecret, ngrokAuthtoken bool) {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"countersign/internal/agent/health"
+	"countersign/internal/agent/loop"
 	"countersign/internal/esign"
 	"countersign/internal/message"
 	"countersign/internal/office"
@@ -42,7 +43,7 @@ func (e *SignInError) Error() string { return e.Text }
 func (a *Agent) SignIn(ctx context.Context, o SignInOptions, open func(address string) error) error {
 	err := a.signIn(ctx, o, open)
 	if err != nil && ctx.Err() == nil {
-		a.log.Warn("sign in", "err", err)
+		a.Log.Warn("sign in", "err", err)
 	}
 	return err
 }
@@ -51,7 +52,7 @@ func (a *Agent) signIn(ctx context.Context, o SignInOptions, open func(address s
 	if a.keys.locked() && !a.unlock(ctx) {
 		return a.keys.reason()
 	}
-	if a.current.get().service == nil {
+	if a.current.Get().service == nil {
 		return errNotSetUp
 	}
 	back, err := a.openWayBack(ctx, a.Settings())
@@ -60,7 +61,7 @@ func (a *Agent) signIn(ctx context.Context, o SignInOptions, open func(address s
 	}
 	defer back.close()
 
-	svc := a.current.get().service
+	svc := a.current.Get().service
 	if svc == nil {
 		return errNotSetUp
 	}
@@ -175,7 +176,7 @@ func (a *Agent) Paste(address string) error {
 // adopt keeps the tokens and the account in one commit, unless l or the service was replaced while the person signed in.
 // Tokens that are not kept are revoked.
 func (a *Agent) adopt(ctx context.Context, l *login, svc *service, g esign.Grant) error {
-	err := a.current.change(func(o current) (current, error) {
+	err := a.current.Change(func(o current) (current, error) {
 		if err := a.waitsFor(l); err != nil {
 			return o, err
 		}
@@ -203,20 +204,20 @@ func (a *Agent) adopt(ctx context.Context, l *login, svc *service, g esign.Grant
 		a.discard(svc, g.Tokens)
 		return fmt.Errorf("keep the sign-in: %w", err)
 	}
-	acc := a.current.get().account
+	acc := a.current.Get().account
 	a.tellSignedOut()
 	a.tellScopes(acc)
 	text := "Signed in."
 	if acc.Email != "" {
 		text = "Signed in as " + acc.Email + "."
 	}
-	a.record(office.Activity{Kind: "signed_in", Text: text})
+	a.Record(office.Activity{Kind: "signed_in", Text: text})
 	a.tellReplaced()
-	a.rest.stop()
-	a.saves.held.stop()
+	a.rest.Close()
+	a.saves.held.Close()
 	a.reconcileSoon("somebody signed in")
 	a.wakeAll()
-	a.watchers.signal(StatusChanged)
+	a.Signal(office.StatusChanged)
 	return nil
 }
 
@@ -235,7 +236,7 @@ func (a *Agent) newAccount(old account, g esign.Grant) account {
 		Fleeting: g.Tokens.Refresh == "",
 	}
 	if acc.Since.IsZero() {
-		acc.Since = a.now().Round(0).UTC() // as it is read again
+		acc.Since = a.Now().Round(0).UTC() // as it is read again
 	}
 	return acc
 }
@@ -246,7 +247,7 @@ func (a *Agent) checkOrganization(old account, next esign.Account) error {
 		return nil
 	}
 	var packages int
-	err := a.st.View(func(tx *store.Tx) error {
+	err := a.Data.View(func(tx *store.Tx) error {
 		c, err := tx.PackageCounts()
 		packages = c.Total
 		return err
@@ -272,14 +273,14 @@ func (a *Agent) lostSecrets(o current) (left []string) {
 // tellScopes says in health what a narrower grant means for the office.
 func (a *Agent) tellScopes(acc account) {
 	if acc.Fleeting {
-		a.health.Set(health.SignInShort, message.Plain("The service keeps this sign-in only for a short while, because offline_access was not granted. You will have to sign in again soon."))
+		a.Health.Set(health.SignInShort, message.Plain("The service keeps this sign-in only for a short while, because offline_access was not granted. You will have to sign in again soon."))
 	} else {
-		a.health.Clear(health.SignInShort)
+		a.Health.Clear(health.SignInShort)
 	}
 	if !acc.may("organization") && !acc.may("member") {
-		a.health.Set(health.MayNotSend, message.Plain("Your account does not have permission to send packages (scope organization or member). Sign in with an account that has permission."))
+		a.Health.Set(health.MayNotSend, message.Plain("Your account does not have permission to send packages (scope organization or member). Sign in with an account that has permission."))
 	} else {
-		a.health.Clear(health.MayNotSend)
+		a.Health.Clear(health.MayNotSend)
 	}
 }
 
@@ -291,7 +292,7 @@ func (a *Agent) SignOut(ctx context.Context) error {
 	defer cancel()
 	var left []string
 	var owed string
-	err := a.current.change(func(o current) (next current, err error) {
+	err := a.current.Change(func(o current) (next current, err error) {
 		if o.signedIn() {
 			left = a.lostSecrets(o)
 		}
@@ -305,12 +306,12 @@ func (a *Agent) SignOut(ctx context.Context) error {
 		return fmt.Errorf("forget the sign-in: %w", err)
 	}
 	a.tellSignedOut()
-	a.health.End(health.WithSignIn)
-	a.record(office.Activity{Kind: "signed_out", Text: "Signed out."})
-	a.watchers.signal(StatusChanged)
+	a.Health.End(health.WithSignIn)
+	a.Record(office.Activity{Kind: "signed_out", Text: "Signed out."})
+	a.Signal(office.StatusChanged)
 	if owed != "" {
 		left = append(left, a.sayFarewell(ctx, owed, false)...)
-		poke(a.rings.farewells)
+		loop.Wake(a.rings.farewells)
 	}
 	if len(left) > 0 {
 		return &SignInError{"Signed out on this computer, but at the service " + strings.Join(left, " and ") + "."}
@@ -335,7 +336,7 @@ func (a *Agent) leave(ctx context.Context, o current, values map[string][]byte, 
 	if !o.signedIn() {
 		return "", a.keys.put(values, also...)
 	}
-	former := a.endpoints.formerAfter(a.now())
+	former := a.endpoints.formerAfter(a.Now())
 	if err := endpointValues(values, i, nil, former); err != nil {
 		return "", err
 	}

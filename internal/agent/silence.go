@@ -96,7 +96,7 @@ func (a *Agent) listeningSince() time.Time {
 	if e == nil || a.tunnel.State != "up" {
 		return time.Time{}
 	}
-	now := a.now()
+	now := a.Now()
 	var since time.Time
 	for _, t := range []time.Time{a.tunnel.Since, e.Registered, a.awake} {
 		if t.After(since) && !t.After(now) { // what lies ahead was noted by a clock that was wrong
@@ -130,23 +130,23 @@ func (a *Agent) heard(e esign.Event, received time.Time) {
 	if !a.silence.hears(explains, received) {
 		return
 	}
-	if err := a.st.Update(func(tx *store.Tx) error { return tx.PutDoc(docLost, nil) }); err != nil {
-		a.log.Error("record that events arrive again", "err", err)
+	if err := a.Data.Update(func(tx *store.Tx) error { return tx.PutDoc(docLost, nil) }); err != nil {
+		a.Log.Error("record that events arrive again", "err", err)
 		return
 	}
 	a.silence.end()
-	a.health.Clear(health.EndpointLost)
+	a.Health.Clear(health.EndpointLost)
 }
 
 // tellSilence notes and says in health that the service does not report to this computer any more. From then on the
 // service is asked more often, as without a public address.
 func (a *Agent) tellSilence() {
-	now := a.now()
+	now := a.Now()
 	if a.silence.lost() || !a.silence.overdue(now) {
 		return
 	}
-	if err := a.st.Update(func(tx *store.Tx) error { return tx.PutDoc(docLost, now) }); err != nil {
-		a.log.Error("record that events do not arrive", "err", err)
+	if err := a.Data.Update(func(tx *store.Tx) error { return tx.PutDoc(docLost, now) }); err != nil {
+		a.Log.Error("record that events do not arrive", "err", err)
 		return
 	}
 	a.silence.lose(now)
@@ -155,14 +155,14 @@ func (a *Agent) tellSilence() {
 }
 
 func (a *Agent) tellLost() {
-	a.health.Set(health.EndpointLost, message.Plain("The signing service did not report some signatures to this computer. The events might be going to another computer, or someone turned them off. Documents are still saved, but later."))
+	a.Health.Set(health.EndpointLost, message.Plain("The signing service did not report some signatures to this computer. The events might be going to another computer, or someone turned them off. Documents are still saved, but later."))
 }
 
 // recallSilence remembers what an earlier run knew.
 func (a *Agent) recallSilence() error {
 	var since time.Time
 	var known bool
-	err := a.st.View(func(tx *store.Tx) (err error) {
+	err := a.Data.View(func(tx *store.Tx) (err error) {
 		known, err = tx.GetDoc(docLost, &since)
 		return err
 	})

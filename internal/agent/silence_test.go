@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"countersign/internal/agent/loop"
 	"countersign/internal/office"
 	"countersign/internal/sandbox"
 )
@@ -39,11 +40,11 @@ func (o *testOffice) lose(c *wallClock, packageID string, sign func(packageID st
 	o.eventually("it was found out", func() bool {
 		o.reconcileSoon("test")
 		p := o.packageOrZero(packageID)
-		noted := o.silence.overdue(o.now().Add(silenceGrace))
+		noted := o.silence.overdue(o.Now().Add(silenceGrace))
 		return noted && (p.SignersDone > 0 || p.State == office.PackageExecuted)
 	})
 	c.jump(2 * silenceGrace)
-	poke(o.rings.reconcile)
+	loop.Wake(o.rings.reconcile)
 	o.eventually("people are told", func() bool { return o.issue("endpoint-lost") != nil })
 }
 
@@ -146,7 +147,7 @@ func TestAnEndpointThatIsKnownToBeAnothersIsNotReplacedUnasked(t *testing.T) {
 	if err := o.service.ReplaceEndpoint("", otherComputer); err != nil {
 		t.Fatal(err)
 	}
-	o.silence.lose(o.now())
+	o.silence.lose(o.Now())
 	o.endpoints.mu.Lock()
 	o.endpoints.current.Asked = "https://the-address-of-before.example.com" // the public address has changed
 	o.endpoints.mu.Unlock()

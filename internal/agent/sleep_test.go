@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"countersign/internal/agent/loop"
 	"countersign/internal/office"
 	"countersign/internal/sandbox"
 )
@@ -42,7 +43,7 @@ func sleepy(t *testing.T, service sandbox.Options, settings ...func(*office.Sett
 // wake lets d go by unnoticed, and then what a loop does that looks at the clock.
 func (o *testOffice) wake(c *wallClock, d time.Duration) {
 	c.jump(d)
-	poke(o.rings.reconcile)
+	loop.Wake(o.rings.reconcile)
 }
 
 func TestAfterASleepEverythingContinues(t *testing.T) {
@@ -58,7 +59,7 @@ func TestAfterASleepEverythingContinues(t *testing.T) {
 	}
 	// What happened while the computer slept is no sign of another one.
 	c.jump(2 * silenceGrace)
-	poke(o.rings.reconcile)
+	loop.Wake(o.rings.reconcile)
 	if err := o.service.Release("reverse"); err != nil {
 		t.Fatal(err)
 	}
@@ -87,7 +88,7 @@ func TestAnEndpointThatAnotherComputerTookIsToldAndTakenBack(t *testing.T) {
 	o.reconcileSoon("test")
 	o.eventually("saved without an event", func() bool { return saved(o, id) })
 	c.jump(2 * silenceGrace)
-	poke(o.rings.reconcile)
+	loop.Wake(o.rings.reconcile)
 	o.eventually("people are told", func() bool { return o.issue("endpoint-lost") != nil })
 	if err := o.Act(t.Context(), *o.issue("endpoint-lost")); err != nil {
 		t.Fatal(err)

@@ -13,8 +13,8 @@ import (
 
 // Status returns the whole state. It reads counters, never all packages, and may be called often.
 func (a *Agent) Status() Status {
-	s := Status{Version: a.p.Version, Health: a.health.List()}
-	o := a.current.get()
+	s := Status{Version: a.p.Version, Health: a.Health.List()}
+	o := a.current.Get()
 	s.SignedIn, s.Account = o.signedIn(), o.account.Account
 	s.Checked, s.Checking = a.sweep.state()
 	if _, online := a.online(); !online {
@@ -27,7 +27,7 @@ func (a *Agent) Status() Status {
 		s.Endpoint = EndpointStatus{ID: e.ID, URL: e.URL, RegisteredAt: e.Registered}
 	}
 	s.Events.Rejected = a.rejected()
-	err := a.st.View(func(tx *store.Tx) error {
+	err := a.Data.View(func(tx *store.Tx) error {
 		events, err := tx.EventCounts()
 		if err != nil {
 			return err
@@ -48,7 +48,7 @@ func (a *Agent) Status() Status {
 		return err
 	})
 	if err != nil {
-		a.log.Error("read the status", "err", err)
+		a.Log.Error("read the status", "err", err)
 	}
 	return s
 }
@@ -71,7 +71,7 @@ func outboxCounts(tx *store.Tx) (c OutboxCounts, err error) {
 // Lines returns every package in a few words, newest first.
 func (a *Agent) Lines() []office.PackageLine {
 	var lines []office.PackageLine
-	err := a.st.View(func(tx *store.Tx) error {
+	err := a.Data.View(func(tx *store.Tx) error {
 		lines = nil
 		return tx.PackageLines(func(l office.PackageLine) bool {
 			l.Name = cmp.Or(l.Name, nameless)
@@ -80,14 +80,14 @@ func (a *Agent) Lines() []office.PackageLine {
 		})
 	})
 	if err != nil {
-		a.log.Error("read the packages", "err", err)
+		a.Log.Error("read the packages", "err", err)
 	}
 	return lines
 }
 
 // Package returns one package.
 func (a *Agent) Package(id string) (row office.PackageRow, ok bool) {
-	err := a.st.View(func(tx *store.Tx) error {
+	err := a.Data.View(func(tx *store.Tx) error {
 		p, found, err := tx.Package(id)
 		if err != nil || !found {
 			return err
@@ -97,7 +97,7 @@ func (a *Agent) Package(id string) (row office.PackageRow, ok bool) {
 		return err
 	})
 	if err != nil {
-		a.log.Error("read a package", "err", err)
+		a.Log.Error("read a package", "err", err)
 	}
 	return row, ok
 }
@@ -141,13 +141,13 @@ func documentIndex(p office.Package, id string) int {
 // Activity returns the newest lines of the activity list, newest first.
 func (a *Agent) Activity(limit int) []office.Activity {
 	var list []office.Activity
-	err := a.st.View(func(tx *store.Tx) error {
+	err := a.Data.View(func(tx *store.Tx) error {
 		var err error
 		list, _, err = tx.Activities("", limit)
 		return err
 	})
 	if err != nil {
-		a.log.Error("read the activity", "err", err)
+		a.Log.Error("read the activity", "err", err)
 	}
 	return list
 }
@@ -155,13 +155,13 @@ func (a *Agent) Activity(limit int) []office.Activity {
 // Drafts returns the drafts that are not packages yet, oldest first.
 func (a *Agent) Drafts() []office.Draft {
 	var list []office.Draft
-	err := a.st.View(func(tx *store.Tx) error {
+	err := a.Data.View(func(tx *store.Tx) error {
 		var err error
 		list, err = tx.Drafts(office.DraftHeld, office.DraftQueued, office.DraftAdding, office.DraftUnknown, office.DraftFailed)
 		return err
 	})
 	if err != nil {
-		a.log.Error("read the drafts", "err", err)
+		a.Log.Error("read the drafts", "err", err)
 	}
 	return list
 }
@@ -188,7 +188,7 @@ func (a *Agent) Act(ctx context.Context, i Issue) error {
 				return err
 			}
 		}
-		a.rest.stop()
+		a.rest.Close()
 		a.saves.unblock()
 		a.aside.clear()
 		if err := a.markAllDue(); err != nil { // not only with the sweep, which waits for the questions under way
@@ -202,13 +202,13 @@ func (a *Agent) Act(ctx context.Context, i Issue) error {
 
 // retrySaves asks for the files now that the service did not give for weeks, and as often as for new ones.
 func (a *Agent) retrySaves() error {
-	err := a.st.Update(func(tx *store.Tx) error {
+	err := a.Data.Update(func(tx *store.Tx) error {
 		failed, err := tx.FailedJobs()
 		if err != nil {
 			return err
 		}
 		for _, j := range failed {
-			j.State, j.Planned, j.NextTry, j.Tries, j.Problem = office.JobPending, a.now(), a.now(), 0, ""
+			j.State, j.Planned, j.NextTry, j.Tries, j.Problem = office.JobPending, a.Now(), a.Now(), 0, ""
 			if err := tx.PutJob(j); err != nil {
 				return err
 			}
@@ -225,7 +225,7 @@ func (a *Agent) retrySaves() error {
 // Packages returns every package with its details, newest first. For a list, Lines is many times faster.
 func (a *Agent) Packages() []office.PackageRow {
 	var rows []office.PackageRow
-	err := a.st.View(func(tx *store.Tx) error {
+	err := a.Data.View(func(tx *store.Tx) error {
 		return tx.Packages(func(p office.Package) bool {
 			if row, err := packageRow(tx, p); err == nil {
 				rows = append(rows, row)
@@ -234,7 +234,7 @@ func (a *Agent) Packages() []office.PackageRow {
 		})
 	})
 	if err != nil {
-		a.log.Error("read the packages", "err", err)
+		a.Log.Error("read the packages", "err", err)
 	}
 	return rows
 }

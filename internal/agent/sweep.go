@@ -4,6 +4,7 @@ import (
 	"sync"
 	"time"
 
+	"countersign/internal/agent/loop"
 	"countersign/internal/office"
 	"countersign/internal/store"
 )
@@ -17,8 +18,8 @@ const sweepPause = 5 * time.Minute
 type sweeper struct {
 	mu     sync.Mutex
 	owed   bool
-	atOnce bool     // it does not wait for the pause
-	rest   cooldown // after the last one
+	atOnce bool          // it does not wait for the pause
+	rest   loop.Cooldown // after the last one
 
 	under bool      // a sweep has begun and not come to its end
 	last  time.Time // when one came to its end
@@ -53,11 +54,11 @@ func (s *sweeper) owe(atOnce bool) {
 func (s *sweeper) take(now time.Time) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.owed || !s.atOnce && !s.rest.over(now) {
+	if !s.owed || !s.atOnce && !s.rest.Over(now) {
 		return false
 	}
 	s.owed, s.atOnce, s.under = false, false, true
-	s.rest = coolFor(now, sweepPause)
+	s.rest = loop.CoolFor(now, sweepPause)
 	return true
 }
 
@@ -71,7 +72,7 @@ func (s *sweeper) left(now time.Time, limit time.Duration) time.Duration {
 	case s.atOnce:
 		return 0
 	default:
-		return min(s.rest.left(now), limit)
+		return min(s.rest.Left(now), limit)
 	}
 }
 
@@ -80,15 +81,15 @@ const sweepReturn = "the public address is open again"
 
 // reconcileSoon asks for the status of every package that is not final: something may have been missed.
 func (a *Agent) reconcileSoon(why string) {
-	a.log.Debug("reconcile", "why", why)
+	a.Log.Debug("reconcile", "why", why)
 	a.sweep.owe(why != sweepReturn)
-	poke(a.rings.reconcile)
+	loop.Wake(a.rings.reconcile)
 }
 
 // markAllDue makes everything that waits for its time due now: packages that are not final, files and drafts.
 func (a *Agent) markAllDue() error {
-	now := a.now()
-	return a.st.Update(func(tx *store.Tx) error {
+	now := a.Now()
+	return a.Data.Update(func(tx *store.Tx) error {
 		open, err := tx.AllOpen()
 		if err != nil {
 			return err
@@ -139,6 +140,6 @@ func (a *Agent) CheckNow() error {
 		return &SignInError{"You are not signed in. Sign in to send documents and to receive signed ones."}
 	}
 	a.reconcileSoon("somebody asked")
-	a.watchers.signal(StatusChanged)
+	a.Signal(office.StatusChanged)
 	return nil
 }

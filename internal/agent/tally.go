@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"time"
 
+	"countersign/internal/agent/loop"
+	"countersign/internal/office"
 	"countersign/internal/store"
 )
 
@@ -18,7 +20,7 @@ type tally struct {
 }
 
 func (a *Agent) loadTally() error {
-	err := a.st.View(func(tx *store.Tx) error {
+	err := a.Data.View(func(tx *store.Tx) error {
 		_, err := tx.GetDoc(docTally, &a.before)
 		return err
 	})
@@ -39,7 +41,7 @@ func (a *Agent) rejected() int {
 }
 
 func (a *Agent) runTally(ctx context.Context) error {
-	for sleep(ctx, time.Minute) {
+	for loop.Sleep(ctx, time.Minute) {
 		a.flushTally()
 	}
 	return nil
@@ -50,10 +52,10 @@ func (a *Agent) flushTally() {
 	if a.written.Load() == int64(n) {
 		return
 	}
-	if err := a.st.Update(func(tx *store.Tx) error { return tx.PutDoc(docTally, tally{n}) }); err != nil {
-		a.log.Warn("write the tally", "err", err)
+	if err := a.Data.Update(func(tx *store.Tx) error { return tx.PutDoc(docTally, tally{n}) }); err != nil {
+		a.Log.Warn("write the tally", "err", err)
 		return
 	}
 	a.written.Store(int64(n))
-	a.watchers.signal(StatusChanged)
+	a.Signal(office.StatusChanged)
 }

@@ -6,6 +6,8 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"countersign/internal/agent/loop"
+	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/internal/sandbox"
 )
@@ -33,16 +35,16 @@ func harmless(t *testing.T, what, s string, most int) {
 
 func TestTextsFromOutsideAreOneBoundedLine(t *testing.T) {
 	for _, name := range append(hostileNames, "", " two  words ", "family \u200d emoji", "naïve ﷺ 日本") {
-		got := oneLine(name, 80)
+		got := message.OneLine(name, 80)
 		harmless(t, "oneLine", got, 80)
-		if again := oneLine(got, 80); again != got {
+		if again := message.OneLine(got, 80); again != got {
 			t.Errorf("not settled: %q, %q", got, again)
 		}
 	}
 	for text, want := range map[string]string{
 		"": "", "Offer": "Offer", " two  words ": "two words", "a\nb": "a b", "x\u202ey": "xy", "\u2066": "", "日本": "日本",
 	} {
-		if got := oneLine(text, 80); got != want {
+		if got := message.OneLine(text, 80); got != want {
 			t.Errorf("%q: %q, want %q", text, got, want)
 		}
 	}
@@ -75,7 +77,7 @@ func TestHostileNamesReachNoScreenAsTheyAre(t *testing.T) {
 		harmless(t, "notification", n, maxTitle+maxBody+1)
 	}
 	for _, x := range o.Activity(1000) {
-		harmless(t, "activity", x.Text, maxActivity)
+		harmless(t, "activity", x.Text, loop.MaxActivity)
 	}
 	for _, l := range o.Lines() {
 		harmless(t, "line", l.Name, maxName)

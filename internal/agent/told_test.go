@@ -71,7 +71,7 @@ func TestAnExecutedPackageWaitsForItsDocumentsToBeListed(t *testing.T) {
 	o.open()
 	for name, documents := range map[string][]esign.Document{"none": nil, "none with an id": {{Name: "Offer"}}} {
 		// As a draft's package is before the service named its documents.
-		err := o.st.Update(func(tx *store.Tx) error {
+		err := o.Data.Update(func(tx *store.Tx) error {
 			p, _, err := tx.Package(id)
 			for i := range p.Documents {
 				p.Documents[i].ID = ""
@@ -145,8 +145,8 @@ func TestAPackageThatIsListedInPartIsSavedInPartAndNotComplete(t *testing.T) {
 				}
 				time.Sleep(withheldAfter + time.Hour)
 				mu.Lock()
-				if told != 0 || !a.health.Has(health.FilesRefused) {
-					t.Errorf("after an hour: told %d times, health %+v", told, a.health.List())
+				if told != 0 || !a.Health.Has(health.FilesRefused) {
+					t.Errorf("after an hour: told %d times, health %+v", told, a.Health.List())
 				}
 				listed = c.after
 				mu.Unlock()
@@ -157,8 +157,8 @@ func TestAPackageThatIsListedInPartIsSavedInPartAndNotComplete(t *testing.T) {
 				}
 				mu.Lock()
 				defer mu.Unlock()
-				if told != 1 || a.health.Has(health.FilesRefused) {
-					t.Errorf("in the end: told %d times, health %+v", told, a.health.List())
+				if told != 1 || a.Health.Has(health.FilesRefused) {
+					t.Errorf("in the end: told %d times, health %+v", told, a.Health.List())
 				}
 			})
 		})

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"countersign/internal/agent/health"
+	"countersign/internal/agent/loop"
 	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/internal/tunnel"
@@ -35,7 +36,7 @@ func (a *Agent) runTunnel(ctx context.Context) error {
 		s := a.Settings()
 		t, err := a.makeTunnel(s, "")
 		if err != nil {
-			a.log.Warn("the public address cannot be opened", "err", err)
+			a.Log.Warn("the public address cannot be opened", "err", err)
 			a.setTunnel(tunnel.State{Err: err}, "down")
 		} else if t == nil {
 			a.setTunnel(tunnel.State{}, "off")
@@ -56,7 +57,7 @@ func (a *Agent) runTunnel(ctx context.Context) error {
 			return nil
 		}
 		if err != nil {
-			a.log.Warn("the public address was given up", "err", err)
+			a.Log.Warn("the public address was given up", "err", err)
 			a.setTunnel(tunnel.State{Phase: tunnel.Down, Err: err}, "down")
 			// Trying again cannot mend it, but a person can at the other end: come back now and then.
 			if !a.waitForTunnelSettings(ctx, s, tunnelLook) {
@@ -90,7 +91,7 @@ func (a *Agent) holdTunnel(ctx context.Context, s office.Settings, t tunnel.Tunn
 // a retry, or limit (0 for none) has passed.
 func (a *Agent) waitForTunnelSettings(ctx context.Context, was office.Settings, limit time.Duration) bool {
 	if limit > 0 {
-		return wait(ctx, limit, a.rings.tunnel)
+		return loop.Wait(ctx, limit, a.rings.tunnel)
 	}
 	for {
 		select {
@@ -107,7 +108,7 @@ func (a *Agent) waitForTunnelSettings(ctx context.Context, was office.Settings, 
 // retryTunnel makes the tunnel anew although its settings are the same: its authtoken changed, or somebody asked.
 func (a *Agent) retryTunnel() {
 	a.restartTunnel.Store(true)
-	poke(a.rings.tunnel)
+	loop.Wake(a.rings.tunnel)
 }
 
 func sameTunnel(a, b office.Settings) bool {
@@ -134,16 +135,16 @@ func (a *Agent) makeTunnel(s office.Settings, authtoken string) (tunnel.Tunnel, 
 			return nil, err
 		}
 		return tunnel.Ngrok(tunnel.NgrokConfig{
-			Authtoken: authtoken, Domain: s.NgrokDomain, ConnectURL: s.NgrokConnectURL, CAs: pool, Log: a.log,
+			Authtoken: authtoken, Domain: s.NgrokDomain, ConnectURL: s.NgrokConnectURL, CAs: pool, Log: a.Log,
 		}), nil
 	case office.TunnelExternal:
-		return tunnel.External(tunnel.ExternalConfig{PublicURL: s.PublicURL, Listen: s.Listen, Log: a.log}), nil
+		return tunnel.External(tunnel.ExternalConfig{PublicURL: s.PublicURL, Listen: s.Listen, Log: a.Log}), nil
 	case office.TunnelLoopback:
 		cert, err := a.localhostCertificate()
 		if err != nil {
 			return nil, err
 		}
-		return tunnel.Loopback(tunnel.LoopbackConfig{Listen: s.Listen, Certificate: cert, Log: a.log}), nil
+		return tunnel.Loopback(tunnel.LoopbackConfig{Listen: s.Listen, Certificate: cert, Log: a.Log}), nil
 	default:
 		return nil, nil
 	}
@@ -173,13 +174,13 @@ func (a *Agent) setTunnel(st tunnel.State, state string) {
 	old := a.tunnel
 	next := TunnelStatus{Kind: kind, State: state, URL: st.URL, Since: old.Since}
 	if next.State != old.State || next.URL != old.URL || old.Since.IsZero() {
-		next.Since = a.now()
+		next.Since = a.Now()
 	}
 	a.tunnel = next
 	if state == string(tunnel.Up) || state == "off" {
 		a.trouble = tunnelTrouble{}
 	} else {
-		a.trouble.since = cmp.Or(a.trouble.since, a.now())
+		a.trouble.since = cmp.Or(a.trouble.since, a.Now())
 		a.trouble.err = cmp.Or(st.Err, a.trouble.err)
 	}
 	a.mu.Unlock()
@@ -187,13 +188,13 @@ func (a *Agent) setTunnel(st tunnel.State, state string) {
 	a.tellTunnel()
 	if state == string(tunnel.Up) {
 		if old.State != state || old.URL != next.URL {
-			a.log.Info("the public address is open", "url", st.URL)
-			poke(a.rings.endpoint)
+			a.Log.Info("the public address is open", "url", st.URL)
+			loop.Wake(a.rings.endpoint)
 			a.reconcileSoon(sweepReturn)
 		}
 	}
 	if next != old {
-		a.watchers.signal(StatusChanged)
+		a.Signal(office.StatusChanged)
 	}
 }
 
@@ -211,7 +212,7 @@ func (a *Agent) tellTunnel() {
 	a.mu.Unlock()
 	err := trouble.err
 	if err == nil {
-		a.health.Clear(health.AddressClosed)
+		a.Health.Clear(health.AddressClosed)
 		return
 	}
 	var e *tunnel.Error
@@ -220,23 +221,23 @@ func (a *Agent) tellTunnel() {
 	if known && e.Kind == tunnel.DomainInUse {
 		grace = tunnelInUseGrace
 	}
-	if known && e.Temporary() && !coolFor(trouble.since, grace).over(a.now()) {
+	if known && e.Temporary() && !loop.CoolFor(trouble.since, grace).Over(a.Now()) {
 		return
 	}
 	switch {
 	case errors.Is(err, errNoAuthtoken):
-		a.health.Set(health.AddressRefused, message.Plain("The ngrok authtoken is missing. Enter it in Settings; until then signed documents arrive late."))
+		a.Health.Set(health.AddressRefused, message.Plain("The ngrok authtoken is missing. Enter it in Settings; until then signed documents arrive late."))
 	case errors.Is(err, errLocked): // the keyring issue says it
 	case known && e.Temporary():
 		text := e.Sentence()
 		if e.Kind == tunnel.Network {
 			text += " Trying again." // which a test of the settings does not
 		}
-		a.health.Set(health.AddressClosed, message.Plain(text))
+		a.Health.Set(health.AddressClosed, message.Plain(text))
 	case known:
-		a.health.Set(health.AddressRefused, message.Plain(e.Sentence()))
+		a.Health.Set(health.AddressRefused, message.Plain(e.Sentence()))
 	default:
-		a.health.Set(health.AddressRefused, message.Plain("The public address could not be connected: "+err.Error()+"."))
+		a.Health.Set(health.AddressRefused, message.Plain("The public address could not be connected: "+err.Error()+"."))
 	}
 }
 

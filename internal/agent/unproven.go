@@ -24,7 +24,7 @@ func (a *Agent) cameBefore(j office.Job, declared int64) string {
 
 // unprovenWait is how long what j received may not be confirmed yet.
 func (a *Agent) unprovenWait(j office.Job) time.Duration {
-	age := a.now().Sub(j.UnprovenAt)
+	age := a.Now().Sub(j.UnprovenAt)
 	return unprovenApart - min(max(0, age), unprovenApart)
 }
 
@@ -32,17 +32,17 @@ func (a *Agent) unprovenWait(j office.Job) time.Duration {
 // when the same comes again, the one that may confirm it is the next.
 func (a *Agent) jobUnproven(j office.Job, cause error, got archive.Saved) error {
 	var wait time.Duration
-	err := a.st.Update(func(tx *store.Tx) error {
+	err := a.Data.Update(func(tx *store.Tx) error {
 		wait = 0
 		stored, ok, err := tx.Job(j.Key())
 		if err != nil || !ok || stored.State == office.JobDone {
 			return err
 		}
-		if stored.Unproven == got.SHA256 && !stored.UnprovenAt.After(a.now()) { // else by a clock that was wrong
+		if stored.Unproven == got.SHA256 && !stored.UnprovenAt.After(a.Now()) { // else by a clock that was wrong
 			wait = a.unprovenWait(stored)
 			return nil
 		}
-		stored.Unproven, stored.UnprovenAt = got.SHA256, a.now()
+		stored.Unproven, stored.UnprovenAt = got.SHA256, a.Now()
 		return tx.PutJob(stored)
 	})
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 
+	"countersign/internal/agent/data"
 	"countersign/internal/office"
 	"countersign/internal/secret"
 	"countersign/internal/store"
@@ -38,7 +39,7 @@ var errLocked = errors.New("the keyring is locked")
 // three states: present, absent (a fresh one is made) and unavailable (every get and put answers errLocked, and
 // nothing is touched). Safe for concurrent use.
 type vault struct {
-	st      *state
+	st      *data.Data
 	keeper  secret.Keeper
 	changed func() // called after every commit
 

@@ -34,7 +34,7 @@ func (a *Agent) openWayBack(ctx context.Context, s office.Settings) (wayBack, er
 			return wayBack{}, err
 		}
 		return a.listenForReturn(ctx, s, func(listen string) tunnel.Tunnel {
-			return tunnel.Loopback(tunnel.LoopbackConfig{Listen: listen, Certificate: cert, Log: a.log})
+			return tunnel.Loopback(tunnel.LoopbackConfig{Listen: listen, Certificate: cert, Log: a.Log})
 		})
 	case office.RedirectLoopback:
 		return a.listenForReturn(ctx, s, tunnel.Plain)
@@ -89,7 +89,7 @@ func (a *Agent) waitForTunnel(ctx context.Context, limit time.Duration) (string,
 }
 
 func (a *Agent) tunnelAdvice() string {
-	for _, i := range a.health.List() {
+	for _, i := range a.Health.List() {
 		if i.ID == "tunnel" || i.ID == "setup" {
 			return i.Text()
 		}
@@ -168,7 +168,7 @@ func (a *Agent) localhostCertificate() (tls.Certificate, error) {
 	if cert, err := tls.X509KeyPair(pair, pair); err == nil && a.inForce(cert.Leaf) {
 		return cert, nil
 	}
-	certPEM, keyPEM, err := tunnel.SelfSigned(a.now(), "localhost", "127.0.0.1", "::1")
+	certPEM, keyPEM, err := tunnel.SelfSigned(a.Now(), "localhost", "127.0.0.1", "::1")
 	if err != nil {
 		return tls.Certificate{}, err
 	}
@@ -181,7 +181,7 @@ func (a *Agent) localhostCertificate() (tls.Certificate, error) {
 // inForce reports whether a browser will take cert today and tomorrow. One that is not in force yet was made by a clock
 // that was fast.
 func (a *Agent) inForce(cert *x509.Certificate) bool {
-	now := a.now()
+	now := a.Now()
 	return !now.Before(cert.NotBefore) && now.Add(24*time.Hour).Before(cert.NotAfter)
 }
 
@@ -196,7 +196,7 @@ func (a *Agent) serveCallback(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), 60*time.Second)
 	defer cancel()
 	err := a.deliver(ctx, r.URL.Query())
-	o := a.current.get()
+	o := a.current.Get()
 	account, language := o.account.Email, o.settings.Language
 	status, page := http.StatusOK, assets.Return{
 		OK: true, Heading: "You are signed in.", Text: "Countersign is connected.",
@@ -222,7 +222,7 @@ func (a *Agent) serveCallback(w http.ResponseWriter, r *http.Request) {
 	h.Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; img-src data:")
 	w.WriteHeader(status)
 	if err := assets.WriteReturn(w, page); err != nil {
-		a.log.Debug("write the return page", "err", err)
+		a.Log.Debug("write the return page", "err", err)
 	}
 }
 

@@ -25,16 +25,16 @@ const maxMiss = 24 * time.Hour
 // for none after as long as this has gone on already: seconds at first, a day in the end.
 func (a *Agent) missPackage(id string, cause *esign.Error, pause time.Duration) error {
 	var shown bool // differently from before
-	err := a.st.Update(func(tx *store.Tx) error {
+	err := a.Data.Update(func(tx *store.Tx) error {
 		p, ok, err := tx.Package(id)
 		if err != nil || !ok {
 			return err
 		}
-		now, before := a.now(), p
+		now, before := a.Now(), p
 		since := refusedFor(&p.Refused, now)
 		p.NextCheck = now.Add(pause)
 		if pause == 0 {
-			p.NextCheck = now.Add(min(max(since, 5*a.p.Pace.Retry), maxMiss))
+			p.NextCheck = now.Add(min(max(since, 5*a.Pace.Retry), maxMiss))
 			p.Gone = since >= withheldAfter
 		}
 		if since >= withheldAfter && p.State == office.PackageExecuted && !p.Planned {
@@ -47,7 +47,7 @@ func (a *Agent) missPackage(id string, cause *esign.Error, pause time.Duration) 
 		return fmt.Errorf("record what was said of package %s: %w", id, err)
 	}
 	if shown {
-		a.watchers.signal(PackagesChanged)
+		a.Signal(office.PackagesChanged)
 	}
 	a.tellWithheld()
 	return nil
@@ -90,10 +90,10 @@ func refusalProblem(cause *esign.Error) string {
 func (a *Agent) tellWithheld() {
 	names := map[string]string{} // packageId -> name
 	var extras int
-	err := a.st.View(func(tx *store.Tx) error {
+	err := a.Data.View(func(tx *store.Tx) error {
 		clear(names)
 		extras = 0
-		since := a.now().Add(-withheldAfter)
+		since := a.Now().Add(-withheldAfter)
 		packages, err := tx.PackagesRefused(since)
 		if err != nil {
 			return err
@@ -124,35 +124,35 @@ func (a *Agent) tellWithheld() {
 		return err
 	})
 	if err != nil {
-		a.log.Error("look for what the service withholds", "err", err)
+		a.Log.Error("look for what the service withholds", "err", err)
 		return
 	}
 	switch len(names) {
 	case 0:
-		a.health.Clear(health.FilesRefused)
+		a.Health.Clear(health.FilesRefused)
 	case 1:
 		for _, name := range names {
-			a.health.Set(health.FilesRefused, message.Plain(fmt.Sprintf(
+			a.Health.Set(health.FilesRefused, message.Plain(fmt.Sprintf(
 				"Everyone has signed %s, but the signing service does not provide it. Countersign keeps asking. Try again, or sign in with an account that has permission to see it.",
 				quote(name))))
 		}
 	default:
-		a.health.Set(health.FilesRefused, message.Plain(fmt.Sprintf(
+		a.Health.Set(health.FilesRefused, message.Plain(fmt.Sprintf(
 			"Everyone has signed %d packages, but the signing service does not provide them. Countersign keeps asking. Try again, or sign in with an account that has permission to see them.",
 			len(names))))
 	}
 	if extras == 0 {
-		a.health.Clear(health.FilesFailed)
+		a.Health.Clear(health.FilesFailed)
 		return
 	}
-	a.health.Set(health.FilesFailed, message.Plain(fmt.Sprintf(
+	a.Health.Set(health.FilesFailed, message.Plain(fmt.Sprintf(
 		"%s could not be saved. The signing service has not provided %s for two weeks. Try again, or download %s from the signing service's website.",
 		plural(extras, "document", "documents"), plural2(extras, "it", "them"), plural2(extras, "it", "them"))))
 }
 
 // tellHandedOut is tellWithheld for the moment in which something came that may have been withheld.
 func (a *Agent) tellHandedOut() {
-	if a.health.Has(health.FilesRefused) || a.health.Has(health.FilesFailed) {
+	if a.Health.Has(health.FilesRefused) || a.Health.Has(health.FilesFailed) {
 		a.tellWithheld()
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"countersign/internal/agent/loop"
 	"countersign/internal/esign"
 	"countersign/internal/office"
 	"countersign/internal/sandbox"
@@ -36,8 +37,8 @@ func (o *testOffice) wakes(c *wallClock, id string, times int, d time.Duration) 
 		o.wake(c, d)
 		o.eventually("it is asked for again", func() bool {
 			c.jump(5 * time.Second) // for what was asked just before
-			poke(o.rings.reconcile)
-			poke(o.rings.save)
+			loop.Wake(o.rings.reconcile)
+			loop.Wake(o.rings.save)
 			return o.asked(id) != before
 		})
 	}
@@ -106,7 +107,7 @@ func TestWhatEverybodySignedIsAskedForUntilItComesWhateverTheRefusal(t *testing.
 // nextJob is when the next file is asked for; zero when none is wanted.
 func (o *testOffice) nextJob() (next time.Time) {
 	o.t.Helper()
-	if err := o.st.View(func(tx *store.Tx) (err error) {
+	if err := o.Data.View(func(tx *store.Tx) (err error) {
 		next, err = tx.NextJob()
 		return err
 	}); err != nil {
@@ -122,7 +123,7 @@ func TestARefusedPackageIsAskedAboutMoreAndMoreRarelyButAtLeastDaily(t *testing.
 	o.open()
 	defer o.stop()
 	for _, state := range []office.PackageState{office.PackageOpen, "", "brand new", office.PackageExecuted} {
-		if err := o.st.Update(func(tx *store.Tx) error {
+		if err := o.Data.Update(func(tx *store.Tx) error {
 			p, _, err := tx.Package(id)
 			p.State, p.Refused = state, time.Time{}
 			if err != nil {
@@ -189,7 +190,7 @@ func TestARefusedFileIsAskedForMoreAndMoreRarelyButAtLeastDaily(t *testing.T) {
 
 func (o *testOffice) jobOf(packageID, kind string) (found office.Job) {
 	o.t.Helper()
-	if err := o.st.View(func(tx *store.Tx) error {
+	if err := o.Data.View(func(tx *store.Tx) error {
 		jobs, err := tx.JobsOf(packageID)
 		for _, j := range jobs {
 			if j.Kind == kind {
@@ -205,7 +206,7 @@ func (o *testOffice) jobOf(packageID, kind string) (found office.Job) {
 
 func (o *testOffice) jobByKey(key string) (j office.Job) {
 	o.t.Helper()
-	if err := o.st.View(func(tx *store.Tx) (err error) {
+	if err := o.Data.View(func(tx *store.Tx) (err error) {
 		j, _, err = tx.Job(key)
 		return err
 	}); err != nil {
@@ -225,7 +226,7 @@ func TestWhatTheListShowsAsExecutedIsFetchedThoughItWasOverHere(t *testing.T) {
 			o.service.Hold() // its event never comes
 			signAll(o, id)
 			o.open()
-			if err := o.st.Update(func(tx *store.Tx) error {
+			if err := o.Data.Update(func(tx *store.Tx) error {
 				p, _, err := tx.Package(id)
 				p.State = over
 				if err != nil {
@@ -238,7 +239,7 @@ func TestWhatTheListShowsAsExecutedIsFetchedThoughItWasOverHere(t *testing.T) {
 			// A status call that refuses it as well only holds it up.
 			o.service.Inject(sandbox.Fault{Path: "/packages/*/status", Status: 404, Times: 2, Body: `{"error":"package_not_found","message":"No."}`})
 			o.run()
-			o.eventually("saved", func() bool { poke(o.rings.reconcile); return saved(o, id) })
+			o.eventually("saved", func() bool { loop.Wake(o.rings.reconcile); return saved(o, id) })
 			o.eventually("told", func() bool { return o.count("Everyone has signed “Offer”.") == 1 })
 		})
 	}

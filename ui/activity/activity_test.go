@@ -12,7 +12,6 @@ import (
 
 	"fyne.io/fyne/v2"
 
-	"countersign/internal/agent"
 	"countersign/internal/office"
 	"countersign/ui/officetest"
 	"countersign/ui/screentest"
@@ -26,9 +25,9 @@ type bench struct {
 	screen *Screen
 }
 
-func newBench(t *testing.T, office *officetest.Office) *bench {
+func newBench(t *testing.T, o *officetest.Office) *bench {
 	t.Helper()
-	b := &bench{Bench: screentest.New(t, office)}
+	b := &bench{Bench: screentest.New(t, o)}
 	b.screen = New(b.Env)
 	b.Open(b.screen, fyne.NewSize(900, 600))
 	return b
@@ -45,9 +44,9 @@ func numbered(n int) []office.Event {
 }
 
 func TestEventsAreReadAsFarAsTheyAreLookedAt(t *testing.T) {
-	office := officetest.Busy()
-	office.Arrived = numbered(1000)
-	b := newBench(t, office)
+	o := officetest.Busy()
+	o.Arrived = numbered(1000)
+	b := newBench(t, o)
 	b.screen.ShowEvents()
 	if got := len(b.screen.events.rows); got != pageLength {
 		t.Errorf("%d events are read at first, want %d", got, pageLength)
@@ -59,7 +58,7 @@ func TestEventsAreReadAsFarAsTheyAreLookedAt(t *testing.T) {
 		t.Errorf("at the end of the first page %d events are read, want %d", got, 2*pageLength)
 	}
 	top, _ := b.screen.events.list.Top()
-	office.Change(agent.ActivityChanged, func(o *officetest.Office) { o.Arrived = append(numbered(1003)[:3], o.Arrived...) })
+	o.Change(office.ActivityChanged, func(o *officetest.Office) { o.Arrived = append(numbered(1003)[:3], o.Arrived...) })
 	b.Reload()
 	if now, _ := b.screen.events.list.Top(); now != top+3 || b.screen.events.list.At() != 153 || b.screen.events.chosen != "e850" {
 		t.Errorf("the view moved from %d to %d; chosen is %s in row %d", top, now, b.screen.events.chosen, b.screen.events.list.At())
@@ -114,7 +113,7 @@ func TestAnEventThatWasNotUnderstoodCanBeTriedAgain(t *testing.T) {
 	if got := b.screen.events.eventDetail.event; got.Outcome != office.EventPending || got.Reason != "" {
 		t.Errorf("it is %q, %q", got.Outcome, got.Reason)
 	}
-	b.Office.Change(agent.ActivityChanged, func(o *officetest.Office) { o.Arrived[5].ID = "another" })
+	b.Office.Change(office.ActivityChanged, func(o *officetest.Office) { o.Arrived[5].ID = "another" })
 	failed := false
 	b.screen.events.eventDetail.retry(func() { failed = true })
 	b.Settle()
@@ -124,11 +123,11 @@ func TestAnEventThatWasNotUnderstoodCanBeTriedAgain(t *testing.T) {
 }
 
 func TestABodyIsShownAndCopiedAsItCame(t *testing.T) {
-	office := officetest.Busy()
+	o := officetest.Busy()
 	raw := `{"b":1,  "a":"` + strings.Repeat("ä", maxShown) + `"}`
-	office.Arrived[0].Body = []byte(raw)
-	office.Arrived[1].Body = []byte("\xff not JSON")
-	b := newBench(t, office)
+	o.Arrived[0].Body = []byte(raw)
+	o.Arrived[1].Body = []byte("\xff not JSON")
+	b := newBench(t, o)
 	l := &b.screen.events.eventDetail
 	b.screen.ChooseEvent(0)
 	if !strings.HasPrefix(l.body.Text, "{\n  \"b\": 1,\n") || len(l.body.Text) > maxShown+8 || l.note.Hidden {
@@ -161,10 +160,10 @@ func (s *sheet) Write(p []byte) (int, error) {
 func (s *sheet) Close() error { s.closed = true; return nil }
 
 func TestAllEventsAreExported(t *testing.T) {
-	office := officetest.Busy()
-	office.Arrived = append(office.Arrived, numbered(450)...)
-	office.Arrived[0].Reason = "=HYPERLINK(\"http://example.com\")"
-	b := newBench(t, office)
+	o := officetest.Busy()
+	o.Arrived = append(o.Arrived, numbered(450)...)
+	o.Arrived[0].Reason = "=HYPERLINK(\"http://example.com\")"
+	b := newBench(t, o)
 	file := &sheet{room: 1 << 20}
 	b.screen.Export(file, "events.csv")
 	b.Settle()
@@ -178,7 +177,7 @@ func TestAllEventsAreExported(t *testing.T) {
 	if got := strings.Join(rows[1][:11], "|"); got != "2026-11-21T13:42:00+01:00|2026-11-21T13:42:00+01:00|The package is signed by everyone|Mandate Keller|p3|e-5|yes|waiting to be processed|'=HYPERLINK(\"http://example.com\")||0" {
 		t.Errorf("the first row is %s", got)
 	}
-	if rows[1][11] != string(office.Arrived[0].Body) {
+	if rows[1][11] != string(o.Arrived[0].Body) {
 		t.Errorf("the body is %s", rows[1][11])
 	}
 }
@@ -194,11 +193,11 @@ func TestAFullDiskIsSaid(t *testing.T) {
 }
 
 func TestAnExportCanBeStopped(t *testing.T) {
-	office := officetest.Busy()
-	office.Arrived = numbered(1000)
+	o := officetest.Busy()
+	o.Arrived = numbered(1000)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	n, err := writeEvents(ctx, &sheet{room: 1 << 20}, &names{office: office, known: map[string]string{}}, time.UTC)
+	n, err := writeEvents(ctx, &sheet{room: 1 << 20}, &names{office: o, known: map[string]string{}}, time.UTC)
 	if n != pageLength || !errors.Is(err, context.Canceled) {
 		t.Errorf("wrote %d, %v", n, err)
 	}
@@ -220,7 +219,7 @@ func TestWhatWasRefusedIsCountedAndSampled(t *testing.T) {
 func TestTheDiaryKeepsItsPlace(t *testing.T) {
 	b := newBench(t, officetest.Busy())
 	b.screen.happened.list.Select(2)
-	b.Office.Change(agent.ActivityChanged, func(o *officetest.Office) {
+	b.Office.Change(office.ActivityChanged, func(o *officetest.Office) {
 		o.Happened = append([]office.Activity{{Time: officetest.Now, Kind: "event", Text: "Ana Ruiz signed."}}, o.Happened...)
 	})
 	b.Reload()

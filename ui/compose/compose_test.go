@@ -217,7 +217,7 @@ func TestWhileNobodyIsSignedInItSaysWhatItWaitsFor(t *testing.T) {
 	o.State.SignedIn = false
 	stored := make(chan struct{})
 	o.OnSend = func(ctx context.Context, d office.NewPackage, _ func(office.SendState)) (office.SendState, error) {
-		o.Change(agent.OutboxChanged, func(o *officetest.Office) {
+		o.Change(office.OutboxChanged, func(o *officetest.Office) {
 			o.Waiting = []office.Draft{{ID: "d1", Name: d.Name, State: office.DraftQueued, Created: officetest.Now, Files: []office.DraftFile{{Path: d.Files[0]}}}}
 		})
 		close(stored)
@@ -321,7 +321,7 @@ func TestWhatIsTypedMovesToAScreenInAnotherLanguage(t *testing.T) {
 func TestAPackageThatNeedsItsFieldsPlacedIsNotSaidToBeOnItsWay(t *testing.T) {
 	o := officetest.Busy()
 	o.OnSend = func(context.Context, office.NewPackage, func(office.SendState)) (office.SendState, error) {
-		o.Change(agent.PackagesChanged, func(o *officetest.Office) {
+		o.Change(office.PackagesChanged, func(o *officetest.Office) {
 			o.Rows = append(o.Rows, office.PackageRow{Package: office.Package{ID: "n1", Name: "a", State: "draft"}})
 		})
 		return office.SendState{State: office.DraftSent, PackageID: "n1"}, nil

@@ -97,7 +97,7 @@ type Office interface {
 	// Act does the one action of a health issue, where the agent can do it.
 	Act(ctx context.Context, issue agent.Issue) error
 	// Watch tells what changed until stop is called; the channel is then closed. Changes may be merged.
-	Watch() (changes <-chan agent.Change, stop func())
+	Watch() (changes <-chan office.Change, stop func())
 	// SignerPage returns the address of a signer's page, empty where the service gives none.
 	SignerPage(ctx context.Context, packageID, signerID string) (string, error)
 }

@@ -29,7 +29,7 @@ func (o *Office) Refused() []agent.Refusal {
 // RetryEvent is env.Office's: the event waits again.
 func (o *Office) RetryEvent(eventID string) error {
 	err := errors.New("this event is no longer kept")
-	o.Change(agent.ActivityChanged, func(o *Office) {
+	o.Change(office.ActivityChanged, func(o *Office) {
 		for i := range o.Arrived {
 			if o.Arrived[i].ID == eventID {
 				o.Arrived[i].Outcome, o.Arrived[i].Reason, err = office.EventPending, "", nil

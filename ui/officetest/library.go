@@ -66,13 +66,13 @@ func (o *Office) Package(id string) (office.PackageRow, bool) {
 
 // SaveAgain is env.Office's.
 func (o *Office) SaveAgain(packageID string) error {
-	o.Change(agent.PackagesChanged, func(o *Office) { o.Again = append(o.Again, packageID) })
+	o.Change(office.PackagesChanged, func(o *Office) { o.Again = append(o.Again, packageID) })
 	return nil
 }
 
 // Archive is env.Office's.
 func (o *Office) Archive(packageID string, archived bool) error {
-	o.Change(agent.PackagesChanged, func(o *Office) {
+	o.Change(office.PackagesChanged, func(o *Office) {
 		for i := range o.Rows {
 			if o.Rows[i].ID == packageID {
 				o.Rows[i].Archived = nil
@@ -87,7 +87,7 @@ func (o *Office) Archive(packageID string, archived bool) error {
 
 // CheckNow is env.Office's; without somebody signed in it fails.
 func (o *Office) CheckNow() (err error) {
-	o.Change(agent.StatusChanged, func(o *Office) {
+	o.Change(office.StatusChanged, func(o *Office) {
 		o.Asked++
 		o.State.Checking = o.State.SignedIn
 		if !o.State.SignedIn {
@@ -141,7 +141,7 @@ func (o *Office) Inspect(_ context.Context, path string) agent.FileInfo {
 
 // Pause is env.Office's.
 func (o *Office) Pause(until time.Time) {
-	o.Change(agent.StatusChanged, func(o *Office) { o.Quiet = until })
+	o.Change(office.StatusChanged, func(o *Office) { o.Quiet = until })
 }
 
 // Paused is env.Office's.

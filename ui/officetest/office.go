@@ -37,7 +37,7 @@ type Office struct {
 	Arrived  []office.Event // newest first
 	Turned   []agent.Refusal
 	Quiet    time.Time // notifications are paused until then
-	watchers map[chan agent.Change]bool
+	watchers map[chan office.Change]bool
 
 	// OnSend decides how sending ends; nil accepts at once. OnSignIn decides how signing in ends; nil waits for Paste.
 	OnSend      func(ctx context.Context, d office.NewPackage, progress func(office.SendState)) (office.SendState, error)
@@ -63,10 +63,10 @@ type Office struct {
 }
 
 // Change changes the office and tells the watchers.
-func (o *Office) Change(kind agent.Change, change func(o *Office)) {
+func (o *Office) Change(kind office.Change, change func(o *Office)) {
 	o.mu.Lock()
 	change(o)
-	watchers := make([]chan agent.Change, 0, len(o.watchers))
+	watchers := make([]chan office.Change, 0, len(o.watchers))
 	for c := range o.watchers {
 		watchers = append(watchers, c)
 	}
@@ -120,7 +120,7 @@ func (o *Office) Configure(_ context.Context, s office.Settings, secrets office.
 			return err
 		}
 	}
-	o.Change(agent.SettingsChanged, func(o *Office) {
+	o.Change(office.SettingsChanged, func(o *Office) {
 		o.Kept = s
 		if secrets.ClientSecret != "" {
 			o.Secret.ClientSecret = secrets.ClientSecret
@@ -135,7 +135,7 @@ func (o *Office) Configure(_ context.Context, s office.Settings, secrets office.
 // SignIn is env.Office's.
 func (o *Office) SignIn(ctx context.Context, options agent.SignInOptions, open func(string) error) error {
 	pasted := make(chan string, 1)
-	o.Change(agent.StatusChanged, func(o *Office) { o.paste = pasted })
+	o.Change(office.StatusChanged, func(o *Office) { o.paste = pasted })
 	if o.OnSignIn != nil {
 		if err := o.OnSignIn(ctx, options, open); err != nil {
 			return err
@@ -150,7 +150,7 @@ func (o *Office) SignIn(ctx context.Context, options agent.SignInOptions, open f
 		case <-pasted:
 		}
 	}
-	o.Change(agent.StatusChanged, func(o *Office) {
+	o.Change(office.StatusChanged, func(o *Office) {
 		o.State.SignedIn, o.State.Account.Email = true, "office@example.com"
 	})
 	return nil
@@ -171,13 +171,13 @@ func (o *Office) Paste(address string) error {
 
 // SignOut is env.Office's.
 func (o *Office) SignOut(context.Context) error {
-	o.Change(agent.StatusChanged, func(o *Office) { o.State.SignedIn, o.State.Account = false, agent.Account{} })
+	o.Change(office.StatusChanged, func(o *Office) { o.State.SignedIn, o.State.Account = false, agent.Account{} })
 	return nil
 }
 
 // Send is env.Office's.
 func (o *Office) Send(ctx context.Context, d office.NewPackage, progress func(office.SendState)) (office.SendState, error) {
-	o.Change(agent.OutboxChanged, func(o *Office) {
+	o.Change(office.OutboxChanged, func(o *Office) {
 		o.Waiting = slices.DeleteFunc(slices.Clone(o.Waiting), func(kept office.Draft) bool { return slices.Contains(d.Replaces, kept.ID) })
 		d.Replaces = slices.DeleteFunc(append([]string(nil), d.Replaces...), func(id string) bool { return strings.HasPrefix(id, "held-") })
 		o.Sent = append(o.Sent, d)
@@ -187,7 +187,7 @@ func (o *Office) Send(ctx context.Context, d office.NewPackage, progress func(of
 	}
 	row := office.PackageRow{Package: office.Package{ID: "sent-1", Name: d.Name, State: "open", Origin: office.MadeHere,
 		Sequential: d.Sequential, Signers: d.Signers, Due: d.Due, Created: time.Now(), SignersTotal: len(d.Signers)}}
-	o.Change(agent.PackagesChanged, func(o *Office) { o.Rows = append([]office.PackageRow{row}, o.Rows...) })
+	o.Change(office.PackagesChanged, func(o *Office) { o.Rows = append([]office.PackageRow{row}, o.Rows...) })
 	return office.SendState{State: office.DraftSent, PackageID: row.ID}, nil
 }
 
@@ -208,7 +208,7 @@ func (o *Office) Hold(d office.NewPackage) (id string, err error) {
 			return "", err
 		}
 	}
-	o.Change(agent.OutboxChanged, func(o *Office) {
+	o.Change(office.OutboxChanged, func(o *Office) {
 		o.Held++
 		id = fmt.Sprint("held-", o.Held)
 		kept := office.Draft{ID: id, State: office.DraftHeld, Name: d.Name, Message: d.Message, Signers: d.Signers, Created: Now}
@@ -222,7 +222,7 @@ func (o *Office) Hold(d office.NewPackage) (id string, err error) {
 
 // Cancel is env.Office's. A draft that is with the service, here one that is "adding", comes too late.
 func (o *Office) Cancel(draftID string) (inTime bool, err error) {
-	o.Change(agent.OutboxChanged, func(o *Office) {
+	o.Change(office.OutboxChanged, func(o *Office) {
 		o.Cancelled = append(o.Cancelled, draftID)
 		inTime = true
 		for i, d := range o.Waiting {
@@ -238,7 +238,7 @@ func (o *Office) Cancel(draftID string) (inTime bool, err error) {
 
 // Resolve is env.Office's.
 func (o *Office) Resolve(draftID string, sendAgain bool) error {
-	o.Change(agent.OutboxChanged, func(o *Office) {
+	o.Change(office.OutboxChanged, func(o *Office) {
 		left := []office.Draft{}
 		for _, d := range o.Waiting {
 			if d.ID == draftID && sendAgain {
@@ -255,7 +255,7 @@ func (o *Office) Resolve(draftID string, sendAgain bool) error {
 
 // Act is env.Office's.
 func (o *Office) Act(_ context.Context, issue agent.Issue) error {
-	o.Change(agent.StatusChanged, func(o *Office) {
+	o.Change(office.StatusChanged, func(o *Office) {
 		o.Acted = append(o.Acted, issue)
 		o.State.Health = nil
 	})
@@ -263,12 +263,12 @@ func (o *Office) Act(_ context.Context, issue agent.Issue) error {
 }
 
 // Watch is env.Office's.
-func (o *Office) Watch() (<-chan agent.Change, func()) {
-	c := make(chan agent.Change, 8)
+func (o *Office) Watch() (<-chan office.Change, func()) {
+	c := make(chan office.Change, 8)
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.watchers == nil {
-		o.watchers = map[chan agent.Change]bool{}
+		o.watchers = map[chan office.Change]bool{}
 	}
 	o.watchers[c] = true
 	return c, func() {

@@ -14,7 +14,6 @@ import (
 	"fyne.io/fyne/v2/test"
 	"fyne.io/fyne/v2/widget"
 
-	"countersign/internal/agent"
 	"countersign/internal/office"
 	"countersign/ui/env"
 	"countersign/ui/i18n"
@@ -40,7 +39,7 @@ func TestAReloadMovesNeitherTheChoiceNorTheView(t *testing.T) {
 	b.Settle()
 	s.list.ScrollTo(60)
 	top, hidden := s.list.Top()
-	b.Office.Change(agent.PackagesChanged, func(o *officetest.Office) {
+	b.Office.Change(office.PackagesChanged, func(o *officetest.Office) {
 		o.Rows = append(many(3).Rows, o.Rows...)
 		for i := range 3 {
 			o.Rows[i].ID = fmt.Sprint("new", i)
@@ -58,7 +57,7 @@ func TestAReloadMovesNeitherTheChoiceNorTheView(t *testing.T) {
 
 func TestAtTheTopTheNewestIsSeen(t *testing.T) {
 	b := newBench(t, many(200))
-	b.Office.Change(agent.PackagesChanged, func(o *officetest.Office) {
+	b.Office.Change(office.PackagesChanged, func(o *officetest.Office) {
 		o.Rows = append([]office.PackageRow{{Package: office.Package{ID: "new", State: "open"}}}, o.Rows...)
 	})
 	b.Reload()
@@ -71,7 +70,7 @@ func TestAPackageThatIsSignedMeanwhileStaysInView(t *testing.T) {
 	b := newBench(t, officetest.Busy())
 	b.screen.Show("p1")
 	b.Settle()
-	b.Office.Change(agent.PackagesChanged, func(o *officetest.Office) { o.Rows[2].State = "executed" })
+	b.Office.Change(office.PackagesChanged, func(o *officetest.Office) { o.Rows[2].State = "executed" })
 	b.Reload()
 	if b.screen.chosen != "p1" || b.screen.paper.row.State != "executed" || b.screen.list.At() != -1 {
 		t.Errorf("chosen %s, row %d", b.screen.chosen, b.screen.list.At())
@@ -89,7 +88,7 @@ func TestAPackageCanBeShownBeforeItIsListed(t *testing.T) {
 	b.screen.Show("late")
 	b.Settle()
 	late := office.PackageRow{Package: office.Package{ID: "late", Name: "Late", State: "executed"}}
-	b.Office.Change(agent.PackagesChanged, func(o *officetest.Office) { o.Rows = append([]office.PackageRow{late}, o.Rows...) })
+	b.Office.Change(office.PackagesChanged, func(o *officetest.Office) { o.Rows = append([]office.PackageRow{late}, o.Rows...) })
 	b.Reload()
 	if b.screen.paper.row.ID != "late" || b.screen.tabs.Chosen() != tabAll || b.screen.list.At() != 0 {
 		t.Errorf("shown %q in tab %d, row %d", b.screen.paper.row.ID, b.screen.tabs.Chosen(), b.screen.list.At())
@@ -150,7 +149,7 @@ func TestAKeyDoesAsMuchInALargeOfficeAsInASmallOne(t *testing.T) {
 	}
 	small, large := workOf(500), workOf(50_000) // each finds more than fits into the window
 	if large != small || large.listed > 0 || large.read > 2 || large.drawn == 0 {
-		t.Errorf("a large office costs %+v, a small one %+v", large, small)
+		t.Errorf("a large o costs %+v, a small one %+v", large, small)
 	}
 }
 
@@ -177,9 +176,9 @@ func press(t *testing.T, objects []fyne.CanvasObject, text string) {
 }
 
 func TestADraftIsOpenedInTheServicesEditor(t *testing.T) {
-	office := officetest.Busy()
-	office.Rows[0].State = "draft"
-	b := newBench(t, office)
+	o := officetest.Busy()
+	o.Rows[0].State = "draft"
+	b := newBench(t, o)
 	b.screen.Show("p2")
 	b.Settle()
 	press(t, b.screen.actionsOf(b.screen.paper), "Finish in the browser…")
@@ -187,7 +186,7 @@ func TestADraftIsOpenedInTheServicesEditor(t *testing.T) {
 	if len(b.System.Opened) != 0 || len(b.Notices) != 1 || !strings.HasPrefix(b.Notices[0], "The signing service gave no address") {
 		t.Errorf("opened %v, said %q", b.System.Opened, b.Notices)
 	}
-	office.Pages = map[string]string{"p2": "https://sign.example.com/edit/p2"}
+	o.Pages = map[string]string{"p2": "https://sign.example.com/edit/p2"}
 	press(t, b.screen.actionsOf(b.screen.paper), "Finish in the browser…")
 	b.Settle()
 	if len(b.System.Opened) != 1 || b.System.Opened[0] != "address https://sign.example.com/edit/p2" {
@@ -229,18 +228,18 @@ func (s *slow) Preview(ctx context.Context, path string, _ int) (image.Image, er
 
 func TestAPictureThatIsLeftIsNotWaitedFor(t *testing.T) {
 	b := newBench(t, officetest.Busy())
-	office := &slow{Office: b.Office, asked: make(chan string, 8), let: make(chan image.Image, 8)}
-	b.screen.env.Office = office
+	o := &slow{Office: b.Office, asked: make(chan string, 8), let: make(chan image.Image, 8)}
+	b.screen.env.Office = o
 	b.screen.Show("p3")
 	b.Until(func() bool { return b.screen.paper.row.ID == "p3" && b.screen.paper.known })
-	<-office.asked
+	<-o.asked
 	b.screen.Show("p5") // has no files; the pictures of p3 are given up
 	b.Settle()
 	if b.screen.paper.row.ID != "p5" || len(b.screen.pictures) != 0 {
 		t.Errorf("shows %s, keeps %v", b.screen.paper.row.ID, b.screen.pictures)
 	}
-	office.let <- officetest.Page()
-	office.let <- officetest.Page()
+	o.let <- officetest.Page()
+	o.let <- officetest.Page()
 	b.screen.Show("p3")
 	b.Settle()
 	if len(b.screen.pictures) != 2 {
@@ -281,13 +280,13 @@ func TestNothingRunsOverTheEdgeInAnyLanguage(t *testing.T) {
 	t.Cleanup(func() { i18n.Use("en") })
 	for _, language := range i18n.Languages() {
 		i18n.Use(language)
-		for name, office := range map[string]*officetest.Office{"busy": signable(officetest.Busy()), "wrong": officetest.Wrong(), "world": officetest.World()} {
-			b := newBench(t, office)
+		for name, o := range map[string]*officetest.Office{"busy": signable(officetest.Busy()), "wrong": officetest.Wrong(), "world": officetest.World()} {
+			b := newBench(t, o)
 			b.Window.Resize(little)
 			if least := b.screen.Content().MinSize(); least.Width > little.Width {
 				t.Errorf("%s, %s: the screen is at least %v wide", language, name, least.Width)
 			}
-			for _, row := range office.Rows {
+			for _, row := range o.Rows {
 				b.screen.Show(row.ID)
 				b.Settle()
 				if least, shown := b.widest(); least > shown {
@@ -300,13 +299,13 @@ func TestNothingRunsOverTheEdgeInAnyLanguage(t *testing.T) {
 
 func TestThePicturesHaveTheirRoomBeforeTheyCome(t *testing.T) {
 	b := newBench(t, officetest.Busy())
-	office := &slow{Office: b.Office, asked: make(chan string, 8), let: make(chan image.Image, 8)}
-	b.screen.env.Office = office
+	o := &slow{Office: b.Office, asked: make(chan string, 8), let: make(chan image.Image, 8)}
+	b.screen.env.Office = o
 	b.screen.Show("p3")
 	b.Until(func() bool { return b.screen.paper.known && b.screen.paper.row.ID == "p3" })
 	before := b.screen.detail.Objects[0].(*container.Scroll).Content.MinSize()
-	office.let <- officetest.Page()
-	office.let <- officetest.Page()
+	o.let <- officetest.Page()
+	o.let <- officetest.Page()
 	b.Settle()
 	if after := b.screen.detail.Objects[0].(*container.Scroll).Content.MinSize(); after != before || len(b.screen.pictures) != 2 {
 		t.Errorf("%v became %v when %d pictures came", before, after, len(b.screen.pictures))
@@ -402,8 +401,8 @@ func shows(b *bench, text string) bool {
 }
 
 func TestTheRightSideIsNeverEmpty(t *testing.T) {
-	for name, office := range map[string]*officetest.Office{"nothing sent": officetest.Empty(), "busy": officetest.Busy()} {
-		b := newBench(t, office)
+	for name, o := range map[string]*officetest.Office{"nothing sent": officetest.Empty(), "busy": officetest.Busy()} {
+		b := newBench(t, o)
 		b.screen.search.SetText("nothing is called like this")
 		b.Settle()
 		if !shows(b, "Overview") || b.screen.rows() != 0 {

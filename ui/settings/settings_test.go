@@ -151,7 +151,7 @@ func TestOneWrongFieldKeepsNothingElseFromBeingKept(t *testing.T) {
 	if e.Text != "https://office.ngrok.app/path" || !s.form.by[office.FieldNgrokDomain].field.IsWrong() {
 		t.Errorf("what is wrong stays and is marked: %q", e.Text)
 	}
-	b.Office.Change(agent.SettingsChanged, func(*officetest.Office) {})
+	b.Office.Change(office.SettingsChanged, func(*officetest.Office) {})
 	s.Reload()
 	b.Settle()
 	if e.Text != "https://office.ngrok.app/path" {
@@ -306,7 +306,7 @@ func TestEveryFieldIsJudgedAsTheAgentDoes(t *testing.T) {
 		seen[kind] = true
 		t.Run(c.Name(), func(t *testing.T) {
 			around := c.Settings(folder)
-			b.Office.Change(agent.SettingsChanged, func(o *officetest.Office) { o.Kept = around })
+			b.Office.Change(office.SettingsChanged, func(o *officetest.Office) { o.Kept = around })
 			s.kept = around
 			s.Undo()
 			e := entry(t, s, c.Field)

@@ -7,7 +7,6 @@ import (
 
 	"fyne.io/fyne/v2"
 
-	"countersign/internal/agent"
 	"countersign/internal/office"
 	"countersign/ui/env"
 	"countersign/ui/i18n"
@@ -22,13 +21,13 @@ func unset() *officetest.Office {
 }
 
 // playing makes the demo of a bench start as told, and counts how often it was ended.
-func (b *bench) playing(office env.Office, err error) (ended *int) {
+func (b *bench) playing(o env.Office, err error) (ended *int) {
 	ended = new(int)
 	b.window.options.StartDemo = func(context.Context) (env.Office, func(), error) {
 		if err != nil {
 			return nil, nil, err
 		}
-		return office, func() { *ended++ }, nil
+		return o, func() { *ended++ }, nil
 	}
 	b.window.openSetup() // anew, now that there is a demo
 	return ended
@@ -41,7 +40,7 @@ func TestTheWizardComesFirstAndGivesWayWhenAllIsSetUp(t *testing.T) {
 	}
 	b.window.Add([]string{b.file("a.pdf", 10)})
 	b.Settle()
-	b.Office.Change(agent.SettingsChanged, func(o *officetest.Office) { o.Kept = officetest.Settings() }) // by the command
+	b.Office.Change(office.SettingsChanged, func(o *officetest.Office) { o.Kept = officetest.Settings() }) // by the command
 	b.Until(func() bool { return b.window.setup == nil })
 	if b.window.at != showCompose {
 		t.Error("files that were handed over meanwhile wait in Send")
@@ -58,9 +57,9 @@ func TestTheDemoTakesTheWindowAndGivesItBack(t *testing.T) {
 	b.Until(func() bool { return b.window.demo })
 	b.Settle()
 	if b.window.setup != nil || b.window.env.Office == env.Office(b.Office) || b.window.account.who == "" {
-		t.Error("the demo's office is shown, signed in")
+		t.Error("the demo's o is shown, signed in")
 	}
-	b.Office.Change(agent.ShowRequested, func(*officetest.Office) {}) // of a second start: still heard
+	b.Office.Change(office.ShowRequested, func(*officetest.Office) {}) // of a second start: still heard
 	b.window.LeaveDemo()
 	b.Settle()
 	b.window.own.Close()
@@ -94,10 +93,10 @@ func TestThemeAndLanguageChangeLive(t *testing.T) {
 	b := newBench(t, officetest.Busy())
 	t.Cleanup(func() { i18n.Use("") })
 	b.window.Go(showSettings)
-	b.Office.Change(agent.SettingsChanged, func(o *officetest.Office) { o.Kept.Theme = "dark" })
+	b.Office.Change(office.SettingsChanged, func(o *officetest.Office) { o.Kept.Theme = "dark" })
 	b.Until(func() bool { return b.window.theme == "dark" })
 	view := b.window.pool
-	b.Office.Change(agent.SettingsChanged, func(o *officetest.Office) { o.Kept.Language = "en" })
+	b.Office.Change(office.SettingsChanged, func(o *officetest.Office) { o.Kept.Language = "en" })
 	b.Until(func() bool { return b.window.language == "en" })
 	b.Settle()
 	if b.window.pool == view || b.window.at != showSettings {

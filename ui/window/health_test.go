@@ -9,6 +9,7 @@ import (
 
 	"countersign/internal/agent"
 	"countersign/internal/message"
+	"countersign/internal/office"
 	"countersign/ui/officetest"
 )
 
@@ -35,7 +36,7 @@ func TestTheStatusScreenListsEverythingWithItsAction(t *testing.T) {
 	if got := len(b.window.statusView.issues.Objects); got != 2 {
 		t.Errorf("%d issues are listed, want 2", got)
 	}
-	b.Office.Change(agent.StatusChanged, func(o *officetest.Office) { o.State.Health = nil })
+	b.Office.Change(office.StatusChanged, func(o *officetest.Office) { o.State.Health = nil })
 	b.Until(func() bool { return b.window.health.Text() == "" })
 	if got := len(b.window.statusView.issues.Objects); got != 1 {
 		t.Errorf("%d lines when all is well, want one that says so", got)
@@ -47,7 +48,7 @@ func TestTheHealthStripOffersItsOneAction(t *testing.T) {
 	if !strings.HasPrefix(b.window.health.Text(), "Your sign-in has expired.") {
 		t.Errorf("the gravest issue comes first, got %q", b.window.health.Text())
 	}
-	b.Office.Change(agent.StatusChanged, func(o *officetest.Office) {
+	b.Office.Change(office.StatusChanged, func(o *officetest.Office) {
 		o.State.Health = []agent.Issue{{ID: "net", Severity: agent.Warning, Message: message.Plain("The address cannot be reached."), Action: agent.ActRetry}}
 	})
 	b.Until(func() bool { return b.window.health.Text() == "The address cannot be reached." })

@@ -7,7 +7,6 @@ import (
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/test"
 
-	"countersign/internal/agent"
 	"countersign/internal/office"
 	"countersign/ui/officetest"
 	"countersign/ui/widgets"
@@ -76,7 +75,7 @@ func TestEscapeTakesEveryPopUpFromTheWindow(t *testing.T) {
 	try("the folder", b.window.settings.PickFolder)
 	b.window.compose.Fill(office.NewPackage{Message: "typed", Signers: signers(1)})
 	try("beginning anew", func() { b.window.SendLike(office.NewPackage{Message: "another", Signers: signers(2)}) })
-	b.Office.Change(agent.OutboxChanged, func(o *officetest.Office) {
+	b.Office.Change(office.OutboxChanged, func(o *officetest.Office) {
 		o.Waiting = append(o.Waiting, office.Draft{ID: "d9", State: office.DraftUnknown})
 	})
 	b.Settle()

@@ -226,15 +226,15 @@ func (w *Window) watch() {
 
 // listen shows the window when a later start asks for it, also while the demo is shown.
 func (w *Window) listen() {
-	follow(w.own, w.options.Office, func(change agent.Change) {
-		if change == agent.ShowRequested {
+	follow(w.own, w.options.Office, func(change office.Change) {
+		if change == office.ShowRequested {
 			w.Show()
 		}
 	})
 }
 
 // follow tells of an office's changes, on the window's goroutine, until the pool closes.
-func follow(pool *async.Pool, office env.Office, tell func(agent.Change)) {
+func follow(pool *async.Pool, office env.Office, tell func(office.Change)) {
 	changes, stop := office.Watch()
 	pool.Start(func(ctx context.Context) {
 		defer stop()
@@ -252,18 +252,18 @@ func follow(pool *async.Pool, office env.Office, tell func(agent.Change)) {
 	})
 }
 
-func (w *Window) changed(change agent.Change) {
+func (w *Window) changed(change office.Change) {
 	switch change {
-	case agent.PackagesChanged:
+	case office.PackagesChanged:
 		w.packages.Reload()
-	case agent.ActivityChanged:
+	case office.ActivityChanged:
 		if w.stale = w.at != showActivity; !w.stale {
 			w.activity.Reload()
 		}
-	case agent.OutboxChanged:
+	case office.OutboxChanged:
 		w.compose.Reload()
 		w.packages.Reload()
-	case agent.SettingsChanged:
+	case office.SettingsChanged:
 		w.settings.Reload()
 		w.packages.Reload()
 		w.readSettings()

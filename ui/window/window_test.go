@@ -11,7 +11,6 @@ import (
 	"fyne.io/fyne/v2/storage"
 	"fyne.io/fyne/v2/test"
 
-	"countersign/internal/agent"
 	"countersign/internal/office"
 	"countersign/ui/officetest"
 	"countersign/ui/screentest"
@@ -102,7 +101,7 @@ func TestNothingTypedIsLostWhenSendingFails(t *testing.T) {
 		"refused":   {office.SendState{State: office.DraftFailed, Problem: "“a.pdf” is protected by a password."}, nil, true},
 		"no answer": {office.SendState{}, errors.New("the signing service did not answer"), true},
 		"stopped":   {office.SendState{State: office.DraftCancelled}, context.Canceled, true},
-		"unknown":   {office.SendState{State: office.DraftUnknown}, nil, false}, // the office keeps it; a second press must not send it twice
+		"unknown":   {office.SendState{State: office.DraftUnknown}, nil, false}, // the o keeps it; a second press must not send it twice
 		"accepted":  {office.SendState{State: office.DraftSent, PackageID: "p1"}, nil, false},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -144,7 +143,7 @@ func TestCancelEndsTheSendingThatRuns(t *testing.T) {
 func TestWhatWasRefusedIsReplacedByTheNextAttempt(t *testing.T) {
 	b := newBench(t, officetest.Busy())
 	b.Office.OnSend = func(context.Context, office.NewPackage, func(office.SendState)) (office.SendState, error) {
-		b.Office.Change(agent.OutboxChanged, func(o *officetest.Office) {
+		b.Office.Change(office.OutboxChanged, func(o *officetest.Office) {
 			o.Waiting = append(o.Waiting, office.Draft{ID: fmt.Sprint("d", len(o.Sent)), State: office.DraftFailed, Problem: "No."})
 		})
 		return office.SendState{DraftID: "d1", State: office.DraftFailed, Problem: "No."}, nil
@@ -157,7 +156,7 @@ func TestWhatWasRefusedIsReplacedByTheNextAttempt(t *testing.T) {
 		b.Settle()
 	}
 	if left := b.Office.Drafts(); len(left) != 1 || left[0].ID != "d2" {
-		t.Errorf("the office still keeps %v", left)
+		t.Errorf("the o still keeps %v", left)
 	}
 }
 

@@ -1,46 +1,46 @@
-package agent
+package data
 
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 	"sync/atomic"
 	"time"
 
 	"countersign/internal/agent/health"
-	"countersign/internal/locations"
 	"countersign/internal/message"
 	"countersign/internal/store"
 )
 
-// state is the office's store with an eye on what keeps it from working: a full disk or a damaged file shows in health
+// Data is the office's store with an eye on what keeps it from working: a full disk or a damaged file shows in health
 // for as long as it lasts, whichever loop met it. Safe for concurrent use.
-type state struct {
+type Data struct {
 	*store.Store
 	health  *health.Tracker
 	now     func() time.Time
 	damaged atomic.Bool // met while running; Close sets the file aside
 }
 
-// openState opens the state of p. A damaged file is set aside, never deleted; aside then names it, and what is open is
+// Open opens the state in the file at path. A damaged file is set aside, never deleted; aside then names it, and what is open is
 // empty. Every other error of store.Open is returned as it is, wrapped.
-func openState(p Params) (st *store.Store, aside string, err error) {
-	o := store.Options{Now: p.Now, Log: p.Log, Compact: true}
-	st, err = store.Open(locations.State(p.DataDir), o)
+func Open(path string, log *slog.Logger, now func() time.Time, issues *health.Tracker) (st *Data, aside string, err error) {
+	o := store.Options{Now: now, Log: log, Compact: true}
+	file, err := store.Open(path, o)
 	if errors.Is(err, store.ErrCorrupt) {
-		p.Log.Error("the data file is damaged and is set aside", "err", err)
-		if aside, err = store.SetAside(locations.State(p.DataDir), p.Now()); err != nil {
+		log.Error("the data file is damaged and is set aside", "err", err)
+		if aside, err = store.SetAside(path, now()); err != nil {
 			return nil, "", fmt.Errorf("set the damaged state aside: %w", err)
 		}
-		st, err = store.Open(locations.State(p.DataDir), o)
+		file, err = store.Open(path, o)
 	}
 	if err != nil {
 		return nil, "", fmt.Errorf("open the state: %w", err)
 	}
-	return st, aside, nil
+	return &Data{Store: file, health: issues, now: now}, aside, nil
 }
 
 // Update is store.Update.
-func (s *state) Update(fn func(*store.Tx) error) error {
+func (s *Data) Update(fn func(*store.Tx) error) error {
 	var refused error // what fn said itself is no trouble of the disk
 	err := s.Store.Update(func(tx *store.Tx) error {
 		refused = fn(tx)
@@ -49,42 +49,44 @@ func (s *state) Update(fn func(*store.Tx) error) error {
 	s.tellUnreadable()
 	switch {
 	case refused == nil, errors.Is(err, store.ErrCorrupt):
-		s.note(err)
+		s.Note(err)
 	case store.OfOneRecord(err):
-		err = &objectError{err}
+		err = OfObject(err)
 	}
 	return err
 }
 
 // tellUnreadable says in health that records are left out.
-func (s *state) tellUnreadable() {
+func (s *Data) tellUnreadable() {
 	if s.Unreadable() > 0 {
 		s.health.Set(health.RecordsUnreadable, message.Plain("Part of Countersign's own data cannot be read and is left out; everything else works. Compare the latest packages with the signing service's website."))
 	}
 }
 
-// objectError is a failure that concerns one object: its record cannot be read or kept like that (store.OfOneRecord), or
+// ObjectError is a failure that concerns one object: its record cannot be read or kept like that (store.OfOneRecord), or
 // brought a bug to light. It says nothing about the disk, the service or any other object.
-type objectError struct{ err error }
+type ObjectError struct{ err error }
 
-func (e *objectError) Error() string { return e.err.Error() }
-func (e *objectError) Unwrap() error { return e.err }
+func (e *ObjectError) Error() string { return e.err.Error() }
+func (e *ObjectError) Unwrap() error { return e.err }
+
+func OfObject(err error) error { return &ObjectError{err} }
 
 // View is store.View.
-func (s *state) View(fn func(*store.Tx) error) error {
+func (s *Data) View(fn func(*store.Tx) error) error {
 	err := s.Store.View(fn)
 	s.tellUnreadable()
 	switch {
 	case errors.Is(err, store.ErrCorrupt):
-		s.note(err)
+		s.Note(err)
 	case store.OfOneRecord(err):
-		err = &objectError{err}
+		err = OfObject(err)
 	}
 	return err
 }
 
 // note keeps the health issue about the state in step.
-func (s *state) note(err error) {
+func (s *Data) Note(err error) {
 	switch {
 	case err == nil:
 		if !s.damaged.Load() {
@@ -102,7 +104,7 @@ func (s *state) note(err error) {
 }
 
 // Close closes the file, and sets one that proved damaged aside, so that the next start begins with a whole one.
-func (s *state) Close() error {
+func (s *Data) Close() error {
 	path := s.Path()
 	err := s.Store.Close()
 	if !s.damaged.Load() {

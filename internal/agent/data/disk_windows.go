@@ -1,4 +1,4 @@
-package agent
+package data
 
 import (
 	"errors"

@@ -1,23 +1,26 @@
-package agent
+package loop
 
-import "sync"
+import (
+	"countersign/internal/office"
+	"sync"
+)
 
-// watchers fan Changes out. A watcher that does not keep up loses nothing but repetition: each has room for every
+// Watchers fan Changes out. A watcher that does not keep up loses nothing but repetition: each has room for every
 // kind of Change once, and a Change says only what to read again. Safe for concurrent use.
-type watchers struct {
+type Watchers struct {
 	mu   sync.Mutex
 	list map[*watcher]struct{}
 }
 
 type watcher struct {
 	mu      sync.Mutex
-	pending map[Change]bool
-	order   []Change
+	pending map[office.Change]bool
+	order   []office.Change
 	ring    chan struct{}
 }
 
-// signal tells every watcher of c.
-func (w *watchers) signal(c Change) {
+// Signal tells every watcher of c.
+func (w *Watchers) Signal(c office.Change) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for x := range w.list {
@@ -25,9 +28,9 @@ func (w *watchers) signal(c Change) {
 	}
 }
 
-// watch returns a channel of Changes and the function that ends it. The channel is closed after stop.
-func (w *watchers) watch() (<-chan Change, func()) {
-	x := &watcher{pending: map[Change]bool{}, ring: make(chan struct{}, 1)}
+// Watch returns a channel of Changes and the function that ends it. The channel is closed after stop.
+func (w *Watchers) Watch() (<-chan office.Change, func()) {
+	x := &watcher{pending: map[office.Change]bool{}, ring: make(chan struct{}, 1)}
 	w.mu.Lock()
 	if w.list == nil {
 		w.list = map[*watcher]struct{}{}
@@ -35,7 +38,7 @@ func (w *watchers) watch() (<-chan Change, func()) {
 	w.list[x] = struct{}{}
 	w.mu.Unlock()
 
-	out := make(chan Change)
+	out := make(chan office.Change)
 	done := make(chan struct{})
 	go x.deliver(out, done)
 	var once sync.Once
@@ -49,17 +52,17 @@ func (w *watchers) watch() (<-chan Change, func()) {
 	}
 }
 
-func (x *watcher) put(c Change) {
+func (x *watcher) put(c office.Change) {
 	x.mu.Lock()
 	if !x.pending[c] {
 		x.pending[c] = true
 		x.order = append(x.order, c)
 	}
 	x.mu.Unlock()
-	poke(x.ring)
+	Wake(x.ring)
 }
 
-func (x *watcher) take() (Change, bool) {
+func (x *watcher) take() (office.Change, bool) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if len(x.order) == 0 {
@@ -71,7 +74,7 @@ func (x *watcher) take() (Change, bool) {
 	return c, true
 }
 
-func (x *watcher) deliver(out chan<- Change, done <-chan struct{}) {
+func (x *watcher) deliver(out chan<- office.Change, done <-chan struct{}) {
 	defer close(out)
 	for {
 		c, ok := x.take()
@@ -91,8 +94,8 @@ func (x *watcher) deliver(out chan<- Change, done <-chan struct{}) {
 	}
 }
 
-// poke wakes whoever waits on ring, which has room for one; a ring that rings already is enough.
-func poke(ring chan<- struct{}) {
+// Wake wakes whoever waits on ring, which has room for one; a ring that rings already is enough.
+func Wake(ring chan<- struct{}) {
 	select {
 	case ring <- struct{}{}:
 	default:

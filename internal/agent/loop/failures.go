@@ -1,19 +1,19 @@
-package agent
+package loop
 
 import "sync"
 
-// troubles remembers which packages the service failed to tell about, and how many such failures there were in a row.
+// Failures remembers which packages the service failed to tell about, and how many such failures there were in a row.
 // One package that always fails must not keep the others waiting; a service that is out of reach must not be asked about
 // each of them. Safe for concurrent use.
-type troubles struct {
+type Failures struct {
 	mu    sync.Mutex
 	tries map[string]int // packageId -> failures in a row
 	row   int            // failures of whatever package since the last answer
 	stops int            // rounds broken off since then
 }
 
-// begin counts a failure.
-func (t *troubles) begin(id string) (tries, row int) {
+// Add counts a failure.
+func (t *Failures) Add(id string) (tries, row int) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.tries == nil {
@@ -24,16 +24,16 @@ func (t *troubles) begin(id string) (tries, row int) {
 	return t.tries[id], t.row
 }
 
-// end notes an answer.
-func (t *troubles) end(id string) {
+// Clear notes an answer.
+func (t *Failures) Clear(id string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	delete(t.tries, id)
 	t.row, t.stops = 0, 0
 }
 
-// round counts a round that was broken off, and returns how many there were in a row.
-func (t *troubles) round() int {
+// Round counts a round that was broken off, and returns how many there were in a row.
+func (t *Failures) Round() int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.stops++

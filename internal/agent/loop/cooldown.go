@@ -1,0 +1,49 @@
+package loop
+
+import (
+	"time"
+)
+
+// ClockSlack is how far a clock may be put back without anybody minding: a time server does that now and then.
+const ClockSlack = time.Minute
+
+// Cooldown is a stretch of wall time that was decided on at from. It is wall time because that runs on while a computer
+// sleeps. But wall clocks are put right, too, so a cooldown is believed only from the moment it was decided on: before
+// that, the clock was wrong then, and the cooldown is over. None lasts longer than it was meant to, but for clockSlack.
+type Cooldown struct{ From, Until time.Time }
+
+// CoolFor is a cool-down of d from now on.
+func CoolFor(now time.Time, d time.Duration) Cooldown {
+	now = now.Round(0)
+	return Cooldown{now, now.Add(d)}
+}
+
+// Left is how long c still lasts; 0 when it is over, and for the zero cooldown.
+func (c Cooldown) Left(now time.Time) time.Duration {
+	now = now.Round(0)
+	if now.Before(c.From.Add(-ClockSlack)) {
+		return 0
+	}
+	return max(c.Until.Sub(now), 0)
+}
+
+// Over reports whether c has ended.
+func (c Cooldown) Over(now time.Time) bool { return c.Left(now) == 0 }
+
+// The longest pause before a draft is tried again, and before its package is looked for again.
+const (
+	MaxDraftPause   = 10 * time.Minute
+	MaxUnknownPause = time.Hour
+)
+
+// The longest that something stored waits for its next try, by what it is; none of it is believed beyond that. The
+// backoffs, which are a little uneven, the ages of packages and what a service may ask for (maxRest) stay within.
+const (
+	MaxPackageWait = 30 * time.Hour
+	MaxJobWait     = MaxBreak + ClockSlack
+	MaxDraftWait   = MaxDraftPause*6/5 + ClockSlack
+	MaxUnknownWait = MaxUnknownPause*6/5 + ClockSlack
+)
+
+// farAhead is how much further on the service's clock may be than this computer's.
+const farAhead = 24 * time.Hour
