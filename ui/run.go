@@ -19,6 +19,7 @@ import (
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/app"
 	"fyne.io/fyne/v2/lang"
+	"fyne.io/systray"
 	"golang.org/x/text/language"
 
 	"countersign/assets"
@@ -80,7 +81,7 @@ func Run(ctx context.Context, o Options) (err error) {
 	loop := &loop{app: a, ending: o.Ending}
 	w := window.New(ctx, a, window.Options{Office: o.Office, System: system.Opener{}, Do: loop.do, Now: time.Now,
 		HasTray: system.HasTray, Quit: loop.quit, Demo: o.Demo, StartDemo: o.StartDemo, Autostart: o.Autostart,
-		Country: country()})
+		Country: country(), Tooltip: systray.SetTooltip})
 	defer w.Close()
 	a.Lifecycle().SetOnStarted(func() {
 		started = true

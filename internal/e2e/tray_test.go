@@ -93,6 +93,27 @@ func (i trayItem) title() string {
 	return title
 }
 
+// tooltip is what the panel shows over the icon.
+func (i trayItem) tooltip() string {
+	i.tray.t.Helper()
+	v, err := i.object.GetProperty("org.kde.StatusNotifierItem.ToolTip")
+	if err != nil {
+		i.tray.t.Fatal(err)
+	}
+	var tip struct {
+		Icon    string
+		Picture []struct {
+			Width, Height int32
+			Pixels        []byte
+		}
+		Title, Text string
+	}
+	if err := dbus.Store([]any{v.Value()}, &tip); err != nil {
+		i.tray.t.Fatal(err)
+	}
+	return tip.Title
+}
+
 // entry is one line of the menu. Its id changes whenever the menu does.
 type entry struct {
 	id    int32

@@ -173,11 +173,21 @@ func TestTheWindowAndTheTrayShowTheOffice(t *testing.T) {
 	}
 	composing := w.changesFrom(dropped)
 
-	// Closed, it stays in the tray and comes back from there.
-	if _, err := desk.run("xdotool", "windowactivate", "--sync", w.id, "key", "--window", w.id, "ctrl+w"); err != nil {
-		t.Fatal(err)
+	// Closed, it stays in the tray, which it says the first time, and comes back from there.
+	if tip := icon.tooltip(); tip != "Countersign\nEverything is signed and saved" {
+		t.Errorf("over the icon stands %q", tip)
 	}
-	eventually(t, "the window is gone", func() bool { return len(desk.visible("Countersign")) == 0 })
+	w.active().keys("ctrl+w")
+	w.changesFrom(composing)
+	w.keys("Return")
+	gone := func() {
+		eventually(t, "the window is gone", func() bool { return len(desk.visible("Countersign")) == 0 })
+	}
+	gone()
+	icon.click("Open Countersign")
+	w = desk.window("Countersign")
+	w.active().keys("ctrl+w")
+	gone()
 	if _, err := o.ask(); err != nil {
 		t.Errorf("without its window the program does not answer: %v", err)
 	}

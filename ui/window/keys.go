@@ -1,18 +1,12 @@
 package window
 
 import (
-	"context"
-
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/driver/desktop"
 	"fyne.io/fyne/v2/lang"
 
-	"countersign/ui/async"
 	"countersign/ui/widgets"
 )
-
-// toldKey remembers that the person knows what closing the window does.
-const toldKey = "told-that-it-keeps-running"
 
 // keys are the shortcuts of the window. On a Mac, Fyne's default modifier is Command.
 func (w *Window) keys() {
@@ -84,28 +78,4 @@ func (w *Window) leave() {
 		return
 	}
 	w.Go(showPackages)
-}
-
-// Hide hides the window into the tray. Where there is no tray, it first says, once, that the program keeps running.
-func (w *Window) Hide() {
-	if w.app.Preferences().Bool(toldKey) {
-		w.window.Hide()
-		return
-	}
-	async.Then(w.pool, func(ctx context.Context) (bool, error) { return w.options.HasTray(ctx), nil }, func(has bool, _ error) {
-		if has {
-			w.window.Hide()
-			return
-		}
-		w.tellThatItKeepsRunning()
-	})
-}
-
-func (w *Window) tellThatItKeepsRunning() {
-	widgets.Ask(w.window.Canvas(), widgets.Question{Title: lang.L("Keep running?"),
-		Text: lang.L("Countersign keeps saving signed documents after you close the window. To open the window, start Countersign again."),
-		Safe: lang.L("Keep running"), Do: lang.L("Quit"), OnDo: w.options.Quit, OnSafe: func() {
-			w.app.Preferences().SetBool(toldKey, true)
-			w.window.Hide()
-		}})
 }

@@ -27,6 +27,7 @@ type tray struct {
 	menu   *fyne.Menu
 	shown  assets.Tray
 	says   string // the labels of the menu, to know a change
+	tip    string // over the icon
 }
 
 // traySize suits panels of 22 px at up to three times the density; larger icons cost time on D-Bus.
@@ -122,11 +123,20 @@ func (t *tray) icon(state assets.Tray) {
 	t.app.SetSystemTrayIcon(fyne.NewStaticResource(fmt.Sprintf("tray-%s.png", state), data))
 }
 
+// point says what is shown over the icon.
+func (t *tray) point(text string) {
+	if t.tip != text && t.window.options.Tooltip != nil {
+		t.tip = text
+		t.window.options.Tooltip(text)
+	}
+}
+
 func (t *tray) show(o overview) {
 	if t.app == nil {
 		return
 	}
 	t.icon(trayState(o.status))
+	t.point("Countersign\n" + stateLine(o.status))
 	items := t.items(stateLine(o.status), accountLine(o.status), o)
 	says := ""
 	for _, item := range items {

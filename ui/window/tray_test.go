@@ -48,6 +48,21 @@ func (p *panel) SetSystemTrayMenu(m *fyne.Menu)       { p.menu = m }
 func (p *panel) SetSystemTrayIcon(icon fyne.Resource) { p.icons = append(p.icons, icon.Name()) }
 func (p *panel) SetSystemTrayWindow(fyne.Window)      {}
 
+func TestTheTrayNamesTheProgramAndItsStateOverTheIcon(t *testing.T) {
+	b := newBench(t, officetest.Busy())
+	var tips []string
+	b.window.options.Tooltip = func(text string) { tips = append(tips, text) }
+	tray := newTray(&panel{App: b.App}, b.window)
+	for range 3 {
+		tray.show(overviewOf(b.Office))
+	}
+	tray.show(overview{status: officetest.Wrong().State})
+	want := []string{"Countersign\nSaving 1 file", "Countersign\nYour sign-in has expired. Sign in again to keep saving documents."}
+	if !slices.Equal(tips, want) {
+		t.Errorf("said %q", tips)
+	}
+}
+
 func TestThePanelHearsOnlyOfChanges(t *testing.T) {
 	b := newBench(t, officetest.Busy())
 	p := &panel{App: b.App}

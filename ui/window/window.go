@@ -20,7 +20,7 @@ import (
 	"countersign/ui/setup"
 )
 
-// Options are what a window is made of. All fields but Demo, After, StartDemo and Autostart are required.
+// Options are what a window is made of. All fields but Tooltip, Demo, After, StartDemo and Autostart are required.
 type Options struct {
 	Office  env.Office
 	System  env.System
@@ -29,6 +29,7 @@ type Options struct {
 	Country string                     // that the system is set to; see env.Env
 	HasTray func(context.Context) bool // whether a hidden window can be found again
 	Quit    func()
+	Tooltip func(text string)                    // over the tray's icon; nil where there is none
 	Demo    bool                                 // Office is the demo's
 	After   func(time.Duration) <-chan time.Time // time.After when nil
 
@@ -65,6 +66,7 @@ type Window struct {
 	shortcuts map[fyne.KeyName]func() // with the system's modifier
 	tray      *tray
 	inTray    bool
+	leaving   leaving
 	language  string
 	theme     string
 	answers   setup.Answers        // what was typed into the wizard, kept while the demo is shown

@@ -12,8 +12,10 @@ import (
 	"fyne.io/fyne/v2/test"
 
 	"countersign/internal/office"
+	"countersign/ui/i18n"
 	"countersign/ui/officetest"
 	"countersign/ui/screentest"
+	"countersign/ui/widgets"
 )
 
 func (b *bench) press(key fyne.KeyName) {
@@ -232,18 +234,49 @@ func TestShortcutsLeadThroughTheWindow(t *testing.T) {
 	}
 }
 
-func TestClosingHidesAndSaysSoOnlyWithoutATray(t *testing.T) {
-	b := newBench(t, officetest.Busy())
-	b.window.Hide()
-	b.Settle()
-	if b.window.window.Canvas().Overlays().Top() != nil {
-		t.Error("with a tray nothing needs saying")
+// asks is the text of the question that lies over the window, empty for none.
+func (b *bench) asks() (text string) {
+	if top := b.window.window.Canvas().Overlays().Top(); top != nil {
+		for _, o := range test.LaidOutObjects(top) {
+			if p, ok := o.(*widgets.Prose); ok {
+				text = p.Text
+			}
+		}
 	}
-	b.tray = false
-	b.window.Hide()
-	b.Settle()
-	if b.window.window.Canvas().Overlays().Top() == nil {
-		t.Error("without a tray it says that it keeps running")
+	return text
+}
+
+func TestTheFirstCloseSaysOnceWhereTheWindowIsFoundAgain(t *testing.T) {
+	t.Cleanup(func() { i18n.Use("") })
+	for _, language := range []string{"en", "de", "fr", "es"} {
+		office := officetest.Busy()
+		office.Kept.Language = language
+		b := newBench(t, office)
+		shut := func() string {
+			b.window.Show()
+			b.window.Hide()
+			b.window.Hide() // who presses twice is asked once
+			b.Settle()
+			return b.asks()
+		}
+		inTray := shut()
+		b.key(fyne.KeyEscape)
+		if again := shut(); inTray == "" || again != inTray {
+			t.Errorf("in %s: before the first close it says %q, and after one that was not meant %q", language, inTray, again)
+		}
+		b.key(fyne.KeyReturn) // keep running
+		if said := shut(); said != "" {
+			t.Errorf("in %s: it says again: %q", language, said)
+		}
+		b.tray = false
+		nowhere := shut()
+		if nowhere == "" || nowhere == inTray {
+			t.Errorf("in %s: without a tray it says %q", language, nowhere)
+		}
+		b.window.Hide() // closing it once more is an answer, too
+		if b.isOpen() || shut() != "" {
+			t.Errorf("in %s: it says again where the window is", language)
+		}
 	}
 }
 
