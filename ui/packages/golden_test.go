@@ -1,15 +1,22 @@
 package packages
 
 import (
+	"reflect"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"fyne.io/fyne/v2"
+	"fyne.io/fyne/v2/canvas"
+	"fyne.io/fyne/v2/test"
 
 	"countersign/internal/office"
 	"countersign/ui/i18n"
 	"countersign/ui/officetest"
+	"countersign/ui/screentest"
+	"countersign/ui/theme"
+	"countersign/ui/widgets"
 )
 
 // beside is the room that is left for the screen beside the sidebar, in the window as it opens and at its smallest.
@@ -56,6 +63,54 @@ func TestTheScreenLooksAsItWasApproved(t *testing.T) {
 			b.Looks(c.name, c.theme, c.size, c.scale)
 		})
 	}
+}
+
+// TestNoWordVanishesUnnoticed takes the words from a picture, one after the other: the tests above would notice each.
+func TestNoWordVanishesUnnoticed(t *testing.T) {
+	b := newBench(t, officetest.Busy())
+	b.screen.Show("p3")
+	b.Settle()
+	laid := b.Laid(widgets.On(theme.Paper, b.Window.Content()), large, 1)
+	whole := laid.Capture()
+	var taken []string
+	for _, text := range texts(laid.Content()) {
+		word := text.Text
+		if word == "" || strings.Contains(word, " ") {
+			continue
+		}
+		text.Text = ""
+		without := laid.Capture()
+		text.Text = word
+		if !reflect.DeepEqual(without, whole) { // it was not behind something
+			taken = append(taken, word)
+			if screentest.Differ(whole, without) == "" {
+				t.Errorf("nobody notices that %q has vanished", word)
+			}
+		}
+	}
+	if len(taken) < 10 || !slices.Contains(taken, "Saved") {
+		t.Errorf("only these words were taken: %q", taken)
+	}
+}
+
+// texts are those in an object that are to be seen.
+func texts(o fyne.CanvasObject) (list []*canvas.Text) {
+	if !o.Visible() {
+		return nil
+	}
+	var parts []fyne.CanvasObject
+	switch o := o.(type) {
+	case *canvas.Text:
+		return []*canvas.Text{o}
+	case *fyne.Container:
+		parts = o.Objects
+	case fyne.Widget:
+		parts = test.WidgetRenderer(o).Objects()
+	}
+	for _, part := range parts {
+		list = append(list, texts(part)...)
+	}
+	return list
 }
 
 // signable is an office in which the pages of the signers are known.

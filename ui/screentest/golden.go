@@ -3,6 +3,7 @@ package screentest
 import (
 	"bytes"
 	"flag"
+	"fmt"
 	"image"
 	"image/draw"
 	"image/png"
@@ -24,6 +25,11 @@ var Big, Small = fyne.NewSize(1100, 720), fyne.NewSize(860, 560)
 
 // Picture renders content by the software painter, in the app's theme and with what has come in by now. scale is 1 or 2.
 func (s *Stage) Picture(content fyne.CanvasObject, size fyne.Size, scale float32) image.Image {
+	return s.Laid(content, size, scale).Capture()
+}
+
+// Laid is the canvas of a Picture, to be captured as often as something on it changes.
+func (s *Stage) Laid(content fyne.CanvasObject, size fyne.Size, scale float32) fyne.Canvas {
 	c := software.NewCanvas()
 	c.SetPadded(false)
 	c.SetScale(scale)
@@ -33,7 +39,7 @@ func (s *Stage) Picture(content fyne.CanvasObject, size fyne.Size, scale float32
 	// What wraps knows its height only once it has its width; a real window then lays out again by itself.
 	c.Resize(size.AddWidthHeight(1, 0))
 	c.Resize(size)
-	return c.Capture()
+	return c
 }
 
 // Looks compares the window with the approved picture testdata/name.png. variant is as in theme.For, scale 1 or 2.
@@ -43,8 +49,7 @@ func (b *Bench) Looks(name, variant string, size fyne.Size, scale float32) {
 	Compare(b.t, name, b.Picture(widgets.On(theme.Paper, b.Window.Content()), size, scale))
 }
 
-// Compare fails the test when a picture is not the approved testdata/name.png of the package under test. It allows for
-// rounding between machines: a picture differs when more than one pixel in 500 clearly does.
+// Compare fails the test when a picture is not the approved testdata/name.png of the package under test, as Differ sees it.
 func Compare(t testing.TB, name string, got image.Image) {
 	t.Helper()
 	path := filepath.Join("testdata", name+".png")
@@ -60,24 +65,54 @@ func Compare(t testing.TB, name string, got image.Image) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want.Bounds().Size() != got.Bounds().Size() {
-		t.Fatalf("the picture is %v, approved was %v", got.Bounds().Size(), want.Bounds().Size())
-	}
-	x, y := rgba(want), rgba(got)
-	differ := 0
-	for i := 0; i < len(x.Pix); i += 4 {
-		for k := range 3 {
-			if d := int(x.Pix[i+k]) - int(y.Pix[i+k]); d > 24 || d < -24 {
-				differ++
-				break
-			}
-		}
-	}
-	if differ*500 > len(x.Pix)/4 {
+	if how := Differ(want, got); how != "" {
 		failed := filepath.Join(os.TempDir(), "countersign-"+tested(t)+"-"+name+".png")
 		write(t, failed, got)
-		t.Errorf("%d pixels differ from what was approved; look at %s and run with -update if it is right", differ, failed)
+		t.Errorf("%s; look at %s and run with -update if it is right", how, failed)
 	}
+}
+
+// What machines may differ in, for they do not round alike: a pixel differs when one of its colours does by more than
+// maxRounding of 255. Of the pixels of a tile maxInTile may differ, fewer than any word has in one of the tiles it
+// touches, and of all pixels one in maxShare.
+const (
+	maxRounding = 24
+	tile        = 32 // pixels on each side
+	maxInTile   = 8
+	maxShare    = 500
+)
+
+// Differ says in what a picture is not another one, apart from rounding; empty when it is.
+func Differ(want, got image.Image) string {
+	if want.Bounds().Size() != got.Bounds().Size() {
+		return fmt.Sprintf("the picture is %v, approved was %v", got.Bounds().Size(), want.Bounds().Size())
+	}
+	x, y := rgba(want), rgba(got)
+	tiles := map[image.Point]int{}
+	all, worst := 0, image.Point{}
+	for i := 0; i < len(x.Pix); i += 4 {
+		if !differs(x.Pix[i:i+3], y.Pix[i:i+3]) {
+			continue
+		}
+		all++
+		at := image.Pt(i%x.Stride/4/tile, i/x.Stride/tile)
+		if tiles[at]++; tiles[at] > tiles[worst] {
+			worst = at
+		}
+	}
+	if tiles[worst] > maxInTile || all*maxShare > len(x.Pix)/4 {
+		return fmt.Sprintf("%d pixels differ from what was approved, %d of them near %v", all, tiles[worst], worst.Mul(tile))
+	}
+	return ""
+}
+
+func differs(x, y []uint8) bool {
+	for k := range x {
+		if d := int(x[k]) - int(y[k]); d > maxRounding || d < -maxRounding {
+			return true
+		}
+	}
+	return false
 }
 
 // tested is the folder of the package under test, in which go test runs it: two packages have pictures of one name.
