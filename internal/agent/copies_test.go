@@ -112,6 +112,7 @@ func TestADamagedCopyIsNeverSent(t *testing.T) {
 	fault := o.service.Inject(sandbox.Fault{Path: "/files/upload", Status: 503})
 	go o.Send(t.Context(), o.draft(), nil)
 	o.eventually("it waits", func() bool { return o.draftIs(office.DraftQueued) })
+	o.stop() // what was whole and is on its way goes out
 	path := filepath.Join(o.copiesDir(), o.kept()[0])
 	b := mustRead(t, path)
 	b[len(b)/2] ^= 1
@@ -119,6 +120,8 @@ func TestADamagedCopyIsNeverSent(t *testing.T) {
 		t.Fatal(err)
 	}
 	o.service.Heal(fault)
+	o.open()
+	o.run()
 	o.eventually("it is refused", func() bool { return o.draftIs(office.DraftFailed) })
 	if got := o.uploaded(); len(got) != 0 || len(o.service.Packages()) != 0 {
 		t.Errorf("%d files, %d packages", len(got), len(o.service.Packages()))

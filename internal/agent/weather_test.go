@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"errors"
+	"maps"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -16,22 +17,24 @@ import (
 	"countersign/internal/sandbox"
 )
 
-// bounded is an HTTP client that gives up soon, once it is hasty; refuse makes it meet nobody at addresses whose path
-// holds that.
+// bounded is an HTTP client that meets nobody at addresses whose path holds refuse, and gives up soon on those whose path
+// holds hang, for they are never answered. All others it waits for: on a busy computer an answer may take long.
 type bounded struct {
 	patient, hasty *http.Transport
 
-	mu     sync.Mutex
-	haste  bool
-	refuse string
-	calm   sync.WaitGroup // patient requests that wait for their answer
+	mu           sync.Mutex
+	refuse, hang string
+	underway     map[*http.Request]bool // requests without an answer
+	answered     *sync.Cond
 }
-
-const answerWithin = 400 * time.Millisecond
 
 func newBounded(t *testing.T) *bounded {
 	t.Helper()
-	b := &bounded{patient: &http.Transport{}, hasty: &http.Transport{ResponseHeaderTimeout: answerWithin, MaxIdleConnsPerHost: 8}}
+	b := &bounded{
+		patient: &http.Transport{}, hasty: &http.Transport{ResponseHeaderTimeout: 400 * time.Millisecond, MaxIdleConnsPerHost: 8},
+		underway: map[*http.Request]bool{},
+	}
+	b.answered = sync.NewCond(&b.mu)
 	t.Cleanup(b.patient.CloseIdleConnections)
 	t.Cleanup(b.hasty.CloseIdleConnections)
 	return b
@@ -42,27 +45,55 @@ func (b *bounded) client() *http.Client { return &http.Client{Transport: b} }
 // RoundTrip fails like a port nobody listens at.
 func (b *bounded) RoundTrip(r *http.Request) (*http.Response, error) {
 	b.mu.Lock()
-	refuse, transport := b.refuse, b.patient
-	if b.haste {
-		transport = b.hasty
-	} else {
-		b.calm.Add(1)
-		defer b.calm.Done()
-	}
+	refused, hasty := concerns(r, b.refuse), concerns(r, b.hang)
+	b.underway[r] = true
 	b.mu.Unlock()
-	if refuse != "" && strings.Contains(r.URL.Path, refuse) {
+	defer b.answer(r)
+	switch {
+	case refused:
 		if r.Body != nil {
 			r.Body.Close()
 		}
 		return nil, &net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED}
+	case hasty:
+		return b.hasty.RoundTrip(r)
+	default:
+		return b.patient.RoundTrip(r)
 	}
-	return transport.RoundTrip(r)
 }
 
-func (b *bounded) meetNobodyAt(path string) {
+func (b *bounded) answer(r *http.Request) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.refuse = path
+	delete(b.underway, r)
+	b.answered.Broadcast()
+}
+
+func concerns(r *http.Request, part string) bool {
+	return part != "" && strings.Contains(r.URL.Path, part)
+}
+
+func (b *bounded) meetNobodyAt(part string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.refuse = part
+}
+
+func (b *bounded) giveUpAt(part string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.hang = part
+}
+
+// settle waits for the answers to what is under way to such addresses now.
+func (b *bounded) settle(part string) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for r := range maps.Clone(b.underway) {
+		for concerns(r, part) && b.underway[r] {
+			b.answered.Wait()
+		}
+	}
 }
 
 // stranger is another host, which must never get a token.
@@ -91,16 +122,11 @@ func (s *stranger) visits() []string {
 	return append([]string(nil), s.seen...)
 }
 
-// stormy is an office with a short temper and a client that gives up soon.
+// stormy is an office that tries again at once, and its client.
 func stormy(t *testing.T, service sandbox.Options, settings ...func(*office.Settings)) (*testOffice, *bounded) {
 	t.Helper()
 	b := newBounded(t)
-	o := newOfficeWith(t, func(p *Params) { quick(p); p.HTTP = b.client() }, service, settings...)
-	b.mu.Lock()
-	b.haste = true
-	b.mu.Unlock()
-	b.calm.Wait() // one that went out before would wait for as long as the weather lasts
-	return o, b
+	return newOfficeWith(t, func(p *Params) { quick(p); p.HTTP = b.client() }, service, settings...), b
 }
 
 // endsSoon stops the office and fails when that takes five seconds.
