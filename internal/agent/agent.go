@@ -42,6 +42,7 @@ import (
 
 	"countersign/internal/agent/data"
 	"countersign/internal/agent/health"
+	"countersign/internal/agent/issuer"
 	"countersign/internal/agent/loop"
 	"countersign/internal/inbox"
 	"countersign/internal/locations"
@@ -225,7 +226,7 @@ func (a *Agent) load(ctx context.Context, aside string) error {
 		if _, err = tx.GetDoc(docAccount, &here.account); err != nil {
 			return err
 		}
-		return tx.UseService(homeOf(here.settings)) // which an earlier version did not note
+		return tx.UseService(issuer.Home(here.settings)) // which an earlier version did not note
 	})
 	if err != nil {
 		return fmt.Errorf("read the settings: %w", err)
@@ -269,7 +270,7 @@ func (a *Agent) unlock(ctx context.Context) bool {
 		a.Log.Error("name the issuer of what is kept", "err", err)
 	}
 	a.tellReplaced()
-	if err := a.endpoints.load(a.keys, issuerOf(a.Settings()), a.Now()); err != nil {
+	if err := a.endpoints.load(a.keys, issuer.Of(a.Settings()), a.Now()); err != nil {
 		a.Log.Error("read the endpoint", "err", err)
 	}
 	a.recallAsking()

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"countersign/internal/agent/health"
+	"countersign/internal/agent/issuer"
 	"countersign/internal/agent/loop"
 	"countersign/internal/esign"
 	"countersign/internal/inbox"
@@ -319,7 +320,7 @@ func signedInOffice(t *testing.T) *Agent {
 	s.Tunnel, s.Redirect, s.RedirectURI = office.TunnelNone, office.RedirectPaste, "https://localhost/oauth/callback"
 	acc := account{SignedIn: true, Since: time.Now(), Scopes: []string{"organization"}}
 	acc.Email = "olivia@example.com"
-	err = a.keys.put(map[string][]byte{sealedRefresh.of(issuerOf(s)): []byte("r")}, func(tx *store.Tx) error {
+	err = a.keys.put(map[string][]byte{sealedRefresh.Of(issuer.Of(s)): []byte("r")}, func(tx *store.Tx) error {
 		return tx.PutDoc(docAccountOf(current{settings: s}), acc)
 	})
 	if err := errors.Join(err, a.Configure(t.Context(), s, office.Secrets{ClientSecret: "secret"})); err != nil {

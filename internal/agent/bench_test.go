@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"countersign/internal/agent/issuer"
 	"countersign/internal/agent/loop"
 	"countersign/internal/office"
 	"countersign/internal/secret"
@@ -172,7 +173,7 @@ func newBenchOffice(b *testing.B, service *benchService) *benchOffice {
 	s.AuthURL, s.BaseURL, s.ClientID = service.url, service.url, "office"
 	s.Tunnel, s.Redirect, s.RedirectURI, s.SaveTo = office.TunnelNone, office.RedirectPaste, "https://localhost/oauth/callback", b.TempDir()
 	acc := account{SignedIn: true, Since: time.Now(), Scopes: []string{"organization"}}
-	err = a.keys.put(map[string][]byte{sealedRefresh.of(issuerOf(s)): []byte("r")},
+	err = a.keys.put(map[string][]byte{sealedRefresh.Of(issuer.Of(s)): []byte("r")},
 		func(tx *store.Tx) error { return tx.PutDoc(docAccountOf(current{settings: s}), acc) })
 	if err != nil {
 		b.Fatal(err)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"countersign/internal/agent/health"
+	"countersign/internal/agent/issuer"
 	"countersign/internal/agent/loop"
 	"countersign/internal/esign"
 	"countersign/internal/office"
@@ -223,7 +224,7 @@ func TestWhatWasFinishedWhileTheClockWasFastIsFetched(t *testing.T) {
 			if back != 0 && !since.Equal(signedIn) {
 				t.Errorf("%s: signed in at %v, want %v", name, since, signedIn)
 			}
-			err := a.meetPackages(homeOf(a.Settings()), []esign.Status{{PackageID: "p", State: esign.Executed, TimeCreated: finished, TimeExecuted: finished}}, since, true)
+			err := a.meetPackages(issuer.Home(a.Settings()), []esign.Status{{PackageID: "p", State: esign.Executed, TimeCreated: finished, TimeExecuted: finished}}, since, true)
 			if _, known := a.Package("p"); err != nil || !known {
 				t.Errorf("%s: the package is not known, %v", name, err)
 			}

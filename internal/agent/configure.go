@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"countersign/internal/agent/health"
+	"countersign/internal/agent/issuer"
 	"countersign/internal/agent/loop"
 	"countersign/internal/office"
 	"countersign/internal/store"
@@ -40,10 +41,10 @@ func (a *Agent) Configure(ctx context.Context, s office.Settings, secrets office
 	}
 	values := map[string][]byte{sealedFirstRun: nil}
 	if secrets.ClientSecret != "" {
-		values[sealedClientSecret.of(issuerOf(s))] = []byte(secrets.ClientSecret)
+		values[sealedClientSecret.Of(issuer.Of(s))] = []byte(secrets.ClientSecret)
 	}
 	if secrets.NgrokAuthtoken != "" {
-		values[sealedNgrokToken.of(ngrokOf(s))] = []byte(secrets.NgrokAuthtoken)
+		values[sealedNgrokToken.Of(issuer.Ngrok(s))] = []byte(secrets.NgrokAuthtoken)
 	}
 	if a.keys.locked() && !a.unlock(ctx) {
 		return fmt.Errorf("keep the settings: %w", a.keys.reason())
@@ -52,11 +53,11 @@ func (a *Agent) Configure(ctx context.Context, s office.Settings, secrets office
 	var retire func()
 	err := a.current.Change(func(o current) (_ current, err error) {
 		before, after = o, o
-		if after.service, retire, err = a.newService(o, s, values[sealedClientSecret.of(issuerOf(s))]); err != nil {
+		if after.service, retire, err = a.newService(o, s, values[sealedClientSecret.Of(issuer.Of(s))]); err != nil {
 			return o, err
 		}
 		after.settings = s
-		if issuerOf(s) != issuerOf(o.settings) {
+		if issuer.Of(s) != issuer.Of(o.settings) {
 			return a.moveOn(ctx, o, after, values)
 		}
 		ended := o.service != nil && after.service != nil && after.service.session != o.service.session
@@ -85,7 +86,7 @@ func (a *Agent) Configure(ctx context.Context, s office.Settings, secrets office
 			a.replaceLogin(nil, errMovedOn)
 		}
 	}
-	if issuerOf(s) != issuerOf(before.settings) {
+	if issuer.Of(s) != issuer.Of(before.settings) {
 		a.Health.End(health.WithService)
 		a.silence.end()
 		a.saves.held.Close()
@@ -106,7 +107,7 @@ func (a *Agent) putSettings(tx *store.Tx, old, next office.Settings) error {
 	if err := moveJobs(tx, old.SaveTo, next.SaveTo, a.Now); err != nil {
 		return err
 	}
-	return errors.Join(tx.UseService(homeOf(next)), tx.PutDoc(docSettings, next))
+	return errors.Join(tx.UseService(issuer.Home(next)), tx.PutDoc(docSettings, next))
 }
 
 // leaveLimit bounds how long a call under way may hold up a change of the service.
@@ -124,7 +125,7 @@ func (a *Agent) moveOn(ctx context.Context, o, next current, values map[string][
 		if _, err := tx.GetDoc(docAccountOf(next), &found); err != nil {
 			return err
 		}
-		if homeOf(o.settings) == homeOf(next.settings) && found.Since.IsZero() {
+		if issuer.Home(o.settings) == issuer.Home(next.settings) && found.Since.IsZero() {
 			found = left // the same packages, asked for by another client
 		}
 		return errors.Join(
@@ -136,7 +137,7 @@ func (a *Agent) moveOn(ctx context.Context, o, next current, values map[string][
 		return o, err
 	}
 	next.account = found
-	if err := a.endpoints.load(a.keys, issuerOf(next.settings), a.Now()); err != nil {
+	if err := a.endpoints.load(a.keys, issuer.Of(next.settings), a.Now()); err != nil {
 		a.Log.Error("read the endpoint", "err", err)
 	}
 	a.endpoints.settle(false)
@@ -164,7 +165,7 @@ func moveDrafts(tx *store.Tx) error {
 }
 
 // docAccountOf names the document with the account of an issuer that is not in use.
-func docAccountOf(o current) string { return docAccount + "@" + string(issuerOf(o.settings)) }
+func docAccountOf(o current) string { return docAccount + "@" + string(issuer.Of(o.settings)) }
 
 func serviceChanged(a, b office.Settings) bool {
 	return a.AuthURL != b.AuthURL || a.BaseURL != b.BaseURL || a.ClientID != b.ClientID ||

@@ -71,7 +71,7 @@ func (a *Agent) lookAround(ctx context.Context, client *esign.Client, l *listing
 	switch {
 	case err == nil:
 		l.tries = 0
-	case errors.As(err, &e) && !e.Temporary() && !concernsAll(err):
+	case errors.As(err, &e) && !e.Temporary() && !loop.ConcernsAll(err):
 		l.tries, pause, l.reading = 0, listRefused, nil
 	default:
 		l.tries++
@@ -143,7 +143,7 @@ func (a *Agent) discover(ctx context.Context, client *esign.Client, l *listing) 
 // say that the service does not. It returns err unchanged.
 func (a *Agent) noteListError(ctx context.Context, err error) error {
 	var e *esign.Error
-	if concernsAll(err) || errors.As(err, &e) && (e.Kind == esign.Network || e.Kind == esign.SignedOut || e.RetryAfter > 0) {
+	if loop.ConcernsAll(err) || errors.As(err, &e) && (e.Kind == esign.Network || e.Kind == esign.SignedOut || e.RetryAfter > 0) {
 		return a.noteServiceError(ctx, err)
 	}
 	return err

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"countersign/internal/agent/health"
+	"countersign/internal/agent/issuer"
 	"countersign/internal/agent/loop"
 	"countersign/internal/esign"
 	"countersign/internal/inbox"
@@ -79,17 +80,17 @@ func (e *endpoints) takeOver(ctx context.Context) (done func(), err error) {
 }
 
 // load makes what is kept of issuer i what counts.
-func (e *endpoints) load(keys *vault, i issuer, now time.Time) error {
+func (e *endpoints) load(keys *vault, i issuer.Name, now time.Time) error {
 	var current *endpoint
 	var former []endpoint
-	if b, err := keys.get(sealedEndpoint.of(i)); err != nil {
+	if b, err := keys.get(sealedEndpoint.Of(i)); err != nil {
 		return err
 	} else if b != nil {
 		if err := json.Unmarshal(b, &current); err != nil {
 			return fmt.Errorf("read the endpoint: %w", err)
 		}
 	}
-	b, err := keys.get(sealedFormer.of(i))
+	b, err := keys.get(sealedFormer.Of(i))
 	if err != nil {
 		return err
 	}
@@ -168,7 +169,7 @@ func (a *Agent) runEndpoint(ctx context.Context) error {
 			var e *esign.Error
 			if errors.As(err, &e) {
 				pause = max(pause, e.RetryAfter)
-				if !e.Temporary() && !concernsAll(err) {
+				if !e.Temporary() && !loop.ConcernsAll(err) {
 					pause = time.Hour
 				}
 			}
@@ -248,7 +249,7 @@ func (a *Agent) setEndpoint(ctx context.Context, force bool) error {
 func (a *Agent) tellEndpoint(err error) {
 	var e *esign.Error
 	switch {
-	case concernsAll(err), a.signedOut(err): // said elsewhere
+	case loop.ConcernsAll(err), a.signedOut(err): // said elsewhere
 	case errors.As(err, &e) && (e.Kind == esign.Forbidden || e.Kind == esign.SignedOut):
 		a.endpointForbidden()
 	default:
@@ -265,7 +266,7 @@ func (a *Agent) endpointForbidden() {
 func (a *Agent) adoptEndpoint(x endpoint) error {
 	former := a.endpoints.formerAfter(a.Now())
 	values := map[string][]byte{}
-	if err := endpointValues(values, issuerOf(a.Settings()), &x, former); err != nil {
+	if err := endpointValues(values, issuer.Of(a.Settings()), &x, former); err != nil {
 		return err
 	}
 	err := a.keys.put(values, endpointSettled)
@@ -300,14 +301,14 @@ func (a *Agent) endpointAtService() (address, id string) {
 }
 
 // endpointValues adds the registrations to the values of a commit.
-func endpointValues(values map[string][]byte, i issuer, current *endpoint, former []endpoint) error {
-	values[sealedEndpoint.of(i)] = nil
+func endpointValues(values map[string][]byte, i issuer.Name, current *endpoint, former []endpoint) error {
+	values[sealedEndpoint.Of(i)] = nil
 	if current != nil {
-		if err := putJSON(values, sealedEndpoint.of(i), current); err != nil {
+		if err := putJSON(values, sealedEndpoint.Of(i), current); err != nil {
 			return err
 		}
 	}
-	return putJSON(values, sealedFormer.of(i), former)
+	return putJSON(values, sealedFormer.Of(i), former)
 }
 
 // endpointSettled records, with a registration, that nothing is unsure about it and nothing lost.

@@ -9,6 +9,7 @@ import (
 
 	"countersign/internal/agent/data"
 	"countersign/internal/agent/health"
+	"countersign/internal/agent/issuer"
 	"countersign/internal/agent/loop"
 	"countersign/internal/esign"
 	"countersign/internal/inbox"
@@ -155,7 +156,7 @@ func (a *Agent) handleEvent(ctx context.Context, ev office.Event, questions loop
 	before := a.packageOrZero(e.PackageID)
 	var status esign.Status
 	var asked bool
-	if ev.Service == "" || ev.Service == homeOf(a.Settings()) {
+	if ev.Service == "" || ev.Service == issuer.Home(a.Settings()) {
 		status, asked = a.statusForEvent(ctx, before, e, questions)
 	}
 	if ctx.Err() != nil {

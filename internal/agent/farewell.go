@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"countersign/internal/agent/issuer"
 	"countersign/internal/agent/loop"
 	"countersign/internal/esign"
 	"countersign/internal/store"
@@ -259,7 +260,7 @@ func (a *Agent) deleteEndpoint(ctx context.Context, client *esign.Client, config
 	}
 	defer done()
 	again := a.endpoints.get() != nil || a.endpointUnsure()
-	if again && string(issuerOf(a.Settings())) == config.Issuer() {
+	if again && string(issuer.Of(a.Settings())) == config.Issuer() {
 		return nil
 	}
 	deleted, err := client.DeleteEndpoint(ctx, f.Endpoint)

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"countersign/internal/agent/issuer"
 	"countersign/internal/office"
 	"countersign/internal/sandbox"
 )
@@ -221,7 +222,7 @@ func TestSigningOutDeletesTheEndpointAndForgetsTheTokens(t *testing.T) {
 	if !deleted || !revoked {
 		t.Errorf("deleted %v, revoked %v", deleted, revoked)
 	}
-	if b, err := o.keys.get(sealedRefresh.of(issuerOf(o.Settings()))); err != nil || b != nil {
+	if b, err := o.keys.get(sealedRefresh.Of(issuer.Of(o.Settings()))); err != nil || b != nil {
 		t.Errorf("a refresh token is kept: %v", err)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"countersign/internal/agent/issuer"
 	"countersign/internal/agent/loop"
 	"countersign/internal/esign"
 	"countersign/internal/office"
@@ -182,8 +183,8 @@ func TestAnIssuerIsTheSameHoweverItIsWritten(t *testing.T) {
 
 func TestASealedValueOpensForItsIssuerAlone(t *testing.T) {
 	o := newOfficeWith(t, quick, sandbox.Options{})
-	here := sealedRefresh.of(issuerOf(o.Settings()))
-	there := sealedRefresh.of("another")
+	here := sealedRefresh.Of(issuer.Of(o.Settings()))
+	there := sealedRefresh.Of("another")
 	err := o.Data.Update(func(tx *store.Tx) error { // as whoever can write the file might
 		b, _ := tx.Sealed(here)
 		return tx.PutSealed(there, b)
@@ -201,14 +202,14 @@ func TestValuesOfAnEarlierVersionBelongToTheServiceInTheSettings(t *testing.T) {
 	id := o.send()
 	o.stop()
 	o.open()
-	i := issuerOf(o.Settings())
+	i := issuer.Of(o.Settings())
 	values := map[string][]byte{}
-	for _, kind := range []sealedOf{sealedClientSecret, sealedRefresh, sealedEndpoint, sealedFormer} {
-		plain, err := o.keys.get(kind.of(i))
+	for _, kind := range []issuer.Sealed{sealedClientSecret, sealedRefresh, sealedEndpoint, sealedFormer} {
+		plain, err := o.keys.get(kind.Of(i))
 		if err != nil {
 			t.Fatal(err)
 		}
-		values[string(kind)], values[kind.of(i)] = plain, nil
+		values[string(kind)], values[kind.Of(i)] = plain, nil
 	}
 	if err := o.keys.put(values); err != nil {
 		t.Fatal(err)
@@ -219,7 +220,7 @@ func TestValuesOfAnEarlierVersionBelongToTheServiceInTheSettings(t *testing.T) {
 	}
 	signAll(o, id)
 	o.eventually("it goes on", func() bool { return o.Status().Packages.Saved == 1 && len(o.Status().Health) == 0 })
-	for _, kind := range []sealedOf{sealedClientSecret, sealedRefresh, sealedEndpoint, sealedFormer} {
+	for _, kind := range []issuer.Sealed{sealedClientSecret, sealedRefresh, sealedEndpoint, sealedFormer} {
 		if o.keys.has(string(kind)) {
 			t.Errorf("%s is still kept without an issuer", kind)
 		}

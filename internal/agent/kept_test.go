@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"countersign/internal/agent/issuer"
 	"countersign/internal/agent/loop"
 	"countersign/internal/office"
 	"countersign/internal/sandbox"
@@ -200,7 +201,7 @@ func TestSigningInAgainWhileTheOldSignInIsRenewedKeepsTheNewToken(t *testing.T) 
 			if err := <-signedIn; err != nil {
 				t.Fatal(err)
 			}
-			kept, err := o.keys.get(sealedRefresh.of(issuerOf(o.Settings())))
+			kept, err := o.keys.get(sealedRefresh.Of(issuer.Of(o.Settings())))
 			if err != nil || string(kept) != x.given["authorization_code"][1] {
 				t.Errorf("another token than the new one is kept (%v)", err)
 			}

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"bytes"
+	"countersign/internal/agent/issuer"
 	"countersign/internal/office"
 	"encoding/json"
 	"errors"
@@ -176,7 +177,7 @@ func (a *Agent) ReadOffice(path string) (OfficeFile, error) { return ReadOffice(
 // Office is the file of this office, with other settings in place of the kept ones; with the client secret that is kept, as
 // far as it belongs to their service.
 func (a *Agent) Office(s office.Settings) (OfficeFile, error) {
-	secret, err := a.keys.get(sealedClientSecret.of(issuerOf(s)))
+	secret, err := a.keys.get(sealedClientSecret.Of(issuer.Of(s)))
 	if err != nil {
 		return OfficeFile{}, err
 	}

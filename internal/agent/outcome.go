@@ -194,7 +194,7 @@ func (a *Agent) draftRefused(ctx context.Context, d office.Draft, cause error) e
 		return errors.Join(a.putDraft(&d, office.DraftQueued), cause)
 	}
 	d.Problem = esign.Sentence(cause)
-	if errors.As(cause, &e) && !concernsAll(cause) {
+	if errors.As(cause, &e) && !loop.ConcernsAll(cause) {
 		switch {
 		case e.Kind == esign.SignedOut:
 			return a.failDraft(d, "Your account does not have permission to send documents.")

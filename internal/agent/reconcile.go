@@ -161,7 +161,7 @@ func (a *Agent) notePackage(ctx context.Context, p office.Package, status esign.
 		return a.applyCheck(p.ID, status, quiet)
 	case ctx.Err() != nil:
 		return nil
-	case concernsAll(err), a.signedOut(err):
+	case loop.ConcernsAll(err), a.signedOut(err):
 		return err
 	}
 	errors.As(err, &e)

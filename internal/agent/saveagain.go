@@ -95,7 +95,7 @@ func (a *Agent) jobRefused(ctx context.Context, j office.Job, err error) error {
 		return nil
 	}
 	a.noteServiceError(ctx, err)
-	if concernsAll(err) || a.signedOut(err) {
+	if loop.ConcernsAll(err) || a.signedOut(err) {
 		return err // nothing is wrong with this file
 	}
 	var e *esign.Error

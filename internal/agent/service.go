@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"countersign/internal/agent/health"
+	"countersign/internal/agent/issuer"
 	"countersign/internal/agent/loop"
 	"countersign/internal/esign"
 	"countersign/internal/message"
@@ -73,11 +74,11 @@ func (a *Agent) connect() {
 // service is in use, closes the one before, and its successor does not begin before that has ended.
 func (a *Agent) newService(before current, next office.Settings, clientSecret []byte) (_ *service, retire func(), err error) {
 	if clientSecret == nil {
-		if clientSecret, err = a.keys.get(sealedClientSecret.of(issuerOf(next))); err != nil {
+		if clientSecret, err = a.keys.get(sealedClientSecret.Of(issuer.Of(next))); err != nil {
 			return nil, nil, err
 		}
 	}
-	config := configOf(next)
+	config := issuer.Config(next)
 	config.ClientSecret, config.HTTP, config.Now, config.Log = string(clientSecret), a.p.HTTP, a.Now, a.Log
 	old := before.service
 	if old != nil && sameClient(old.config, config) {
@@ -98,7 +99,7 @@ func (a *Agent) newService(before current, next office.Settings, clientSecret []
 	if !next.Configured() {
 		return nil, retire, nil
 	}
-	vault := refreshVault{a.keys, sealedRefresh.of(issuerOf(next)), a.p.Crash, over}
+	vault := refreshVault{a.keys, sealedRefresh.Of(issuer.Of(next)), a.p.Crash, over}
 	session := esign.NewSession(config, vault)
 	return &service{config, session, esign.NewClient(config, renewing{session, a.rings.session}), vault}, retire, nil
 }
@@ -181,30 +182,16 @@ func (r renewing) Access(ctx context.Context) (string, error) {
 		loop.Wake(r.ended)
 	}
 	if err != nil {
-		return "", &renewalError{err}
+		return "", &loop.RenewalError{Err: err}
 	}
 	return access, nil
-}
-
-type renewalError struct{ err error }
-
-func (e *renewalError) Error() string { return e.err.Error() }
-func (e *renewalError) Unwrap() error { return e.err }
-
-// concernsAll reports whether a failed call says nothing about its object: the sign-in could not be renewed, or the
-// call was never made.
-func concernsAll(err error) bool {
-	var renewal *renewalError
-	var e *esign.Error
-	return errors.As(err, &renewal) || !errors.As(err, &e) ||
-		e.Kind == esign.BadClient || e.Kind == esign.NotKept || e.Kind == esign.Interrupted
 }
 
 // noteServiceError draws the general consequences of a failed call (of a successful one for nil): a lapsed sign-in, a
 // service that is out of reach or wants to be left alone. It returns err unchanged.
 func (a *Agent) noteServiceError(ctx context.Context, err error) error {
 	var e *esign.Error
-	var renewal *renewalError
+	var renewal *loop.RenewalError
 	switch {
 	case err == nil:
 		a.serviceAnswers()
@@ -249,7 +236,7 @@ func (a *Agent) lapse(ctx context.Context) {
 		if !o.account.SignedIn || o.signedIn() { // somebody signed out, or in, meanwhile
 			return o, errDecided
 		}
-		if a.keys.lost(sealedRefresh.of(issuerOf(o.settings))) {
+		if a.keys.lost(sealedRefresh.Of(issuer.Of(o.settings))) {
 			return o, errDecided // the key may come back, and with it the sign-in
 		}
 		o.account.SignedIn, o.account.Lapsed = false, true
@@ -279,13 +266,13 @@ func (a *Agent) signedOut(err error) bool {
 // tellReplaced keeps the health issue about values in step that only a key which is gone can open.
 func (a *Agent) tellReplaced() {
 	o := a.current.Get()
-	i := issuerOf(o.settings)
+	i := issuer.Of(o.settings)
 	a.tellOtherSecret(o)
 	var missing []string
 	for name, what := range map[string]string{
-		sealedClientSecret.of(i):                 "enter the client secret in Settings",
-		sealedNgrokToken.of(ngrokOf(o.settings)): "enter the ngrok authtoken in Settings",
-		sealedRefresh.of(i):                      "sign in",
+		sealedClientSecret.Of(i):                      "enter the client secret in Settings",
+		sealedNgrokToken.Of(issuer.Ngrok(o.settings)): "enter the ngrok authtoken in Settings",
+		sealedRefresh.Of(i):                           "sign in",
 	} {
 		kind, _, _ := strings.Cut(name, "@") // as an earlier version sealed it
 		if a.keys.lost(name) || a.keys.lost(kind) {
@@ -305,7 +292,7 @@ func (a *Agent) tellReplaced() {
 // tellOtherSecret says in health that the client secret is to be entered again, because the one that is kept belongs to
 // another service. A client that signs in has none, or has been given it.
 func (a *Agent) tellOtherSecret(o current) {
-	own := sealedClientSecret.of(issuerOf(o.settings))
+	own := sealedClientSecret.Of(issuer.Of(o.settings))
 	others := slices.DeleteFunc(a.keys.of(sealedClientSecret), func(name string) bool { return name == own })
 	if o.signedIn() || a.keys.has(own) || len(others) == 0 || !o.settings.Configured() {
 		a.Health.Clear(health.SecretElsewhere)
@@ -320,7 +307,7 @@ func (a *Agent) Settings() office.Settings { return a.current.Get().settings }
 // HasSecrets reports which secrets are kept, never what they are.
 func (a *Agent) HasSecrets() (clientSecret, ngrokAuthtoken bool) {
 	s := a.Settings()
-	c, _ := a.keys.get(sealedClientSecret.of(issuerOf(s)))
-	n, _ := a.keys.get(sealedNgrokToken.of(ngrokOf(s)))
+	c, _ := a.keys.get(sealedClientSecret.Of(issuer.Of(s)))
+	n, _ := a.keys.get(sealedNgrokToken.Of(issuer.Ngrok(s)))
 	return len(c) > 0, len(n) > 0
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"countersign/internal/agent/health"
+	"countersign/internal/agent/issuer"
 	"countersign/internal/agent/loop"
 	"countersign/internal/esign"
 	"countersign/internal/message"
@@ -196,7 +197,7 @@ func (a *Agent) adopt(ctx context.Context, l *login, svc *service, g esign.Grant
 			if refresh != "" {
 				token = []byte(refresh)
 			}
-			return a.keys.put(map[string][]byte{sealedRefresh.of(issuerOf(o.settings)): token},
+			return a.keys.put(map[string][]byte{sealedRefresh.Of(issuer.Of(o.settings)): token},
 				func(tx *store.Tx) error { return tx.PutDoc(docAccount, o.account) })
 		})
 	})
@@ -260,11 +261,11 @@ func (a *Agent) checkOrganization(old account, next esign.Account) error {
 
 // lostSecrets names what cannot be undone at the service because the key that sealed it is gone.
 func (a *Agent) lostSecrets(o current) (left []string) {
-	i := issuerOf(o.settings)
-	if token, err := a.keys.get(sealedRefresh.of(i)); !o.account.Fleeting && (err != nil || token == nil) {
+	i := issuer.Of(o.settings)
+	if token, err := a.keys.get(sealedRefresh.Of(i)); !o.account.Fleeting && (err != nil || token == nil) {
 		left = append(left, "the sign-in could not be revoked, because its key is gone")
 	}
-	if a.endpoints.get() == nil && a.keys.has(sealedEndpoint.of(i)) {
+	if a.endpoints.get() == nil && a.keys.has(sealedEndpoint.Of(i)) {
 		left = append(left, "its address for events could not be deleted, because its key is gone")
 	}
 	return left
@@ -323,8 +324,8 @@ func (a *Agent) SignOut(ctx context.Context) error {
 // under the id that is returned; it is "" when there is nothing to tell. Events that are still on their way count for a
 // little longer.
 func (a *Agent) leave(ctx context.Context, o current, values map[string][]byte, also ...func(*store.Tx) error) (owed string, err error) {
-	i := issuerOf(o.settings)
-	values[sealedRefresh.of(i)] = nil
+	i := issuer.Of(o.settings)
+	values[sealedRefresh.Of(i)] = nil
 	if o.service == nil {
 		return "", a.keys.put(values, also...)
 	}

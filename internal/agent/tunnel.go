@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"countersign/internal/agent/health"
+	"countersign/internal/agent/issuer"
 	"countersign/internal/agent/loop"
 	"countersign/internal/message"
 	"countersign/internal/office"
@@ -121,7 +122,7 @@ func (a *Agent) makeTunnel(s office.Settings, authtoken string) (tunnel.Tunnel, 
 	switch s.Tunnel {
 	case office.TunnelNgrok:
 		if authtoken == "" {
-			kept, err := a.keys.get(sealedNgrokToken.of(ngrokOf(s)))
+			kept, err := a.keys.get(sealedNgrokToken.Of(issuer.Ngrok(s)))
 			if err != nil {
 				return nil, err
 			}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"time"
 
+	"countersign/internal/agent/issuer"
 	"countersign/internal/esign"
 	"countersign/internal/office"
 )
@@ -15,7 +16,7 @@ import (
 const uploadLife = 22 * time.Hour
 
 // uploader is whose uploads are those of o.
-func (o current) uploader() string { return string(issuerOf(o.settings)) + "/" + o.account.Subject }
+func (o current) uploader() string { return string(issuer.Of(o.settings)) + "/" + o.account.Subject }
 
 // upload brings the bytes of file i of d to the service, unless they are not what was given.
 func (a *Agent) upload(ctx context.Context, client *esign.Client, d office.Draft, i int) (esign.File, error) {

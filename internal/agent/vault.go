@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"countersign/internal/agent/data"
+	"countersign/internal/agent/issuer"
 	"countersign/internal/office"
 	"countersign/internal/secret"
 	"countersign/internal/store"
@@ -15,11 +16,11 @@ import (
 
 // The sealed values that an issuer gave out.
 const (
-	sealedClientSecret sealedOf = "client-secret"
-	sealedNgrokToken   sealedOf = "ngrok-authtoken"
-	sealedRefresh      sealedOf = "refresh-token"
-	sealedEndpoint     sealedOf = "endpoint"          // JSON of endpoint
-	sealedFormer       sealedOf = "endpoint-previous" // JSON of those before, valid a little longer
+	sealedClientSecret issuer.Sealed = "client-secret"
+	sealedNgrokToken   issuer.Sealed = "ngrok-authtoken"
+	sealedRefresh      issuer.Sealed = "refresh-token"
+	sealedEndpoint     issuer.Sealed = "endpoint"          // JSON of endpoint
+	sealedFormer       issuer.Sealed = "endpoint-previous" // JSON of those before, valid a little longer
 )
 
 // The names of the others.
@@ -163,17 +164,17 @@ func (v *vault) get(name string) ([]byte, error) {
 // adopt gives the values that an earlier version sealed without an issuer to those that the settings name. What another
 // key has sealed stays as it is.
 func (v *vault) adopt(s office.Settings) error {
-	i := issuerOf(s)
+	i := issuer.Of(s)
 	values := map[string][]byte{}
-	for kind, owner := range map[sealedOf]issuer{
-		sealedClientSecret: i, sealedRefresh: i, sealedEndpoint: i, sealedFormer: i, sealedNgrokToken: ngrokOf(s),
+	for kind, owner := range map[issuer.Sealed]issuer.Name{
+		sealedClientSecret: i, sealedRefresh: i, sealedEndpoint: i, sealedFormer: i, sealedNgrokToken: issuer.Ngrok(s),
 	} {
 		plain, err := v.get(string(kind))
 		if err != nil {
 			return err
 		}
 		if plain != nil {
-			values[kind.of(owner)], values[string(kind)] = plain, nil
+			values[kind.Of(owner)], values[string(kind)] = plain, nil
 		}
 	}
 	if len(values) == 0 {
@@ -183,11 +184,11 @@ func (v *vault) adopt(s office.Settings) error {
 }
 
 // of returns the names of the sealed values of a kind, whoever issued them.
-func (v *vault) of(kind sealedOf) (names []string) {
+func (v *vault) of(kind issuer.Sealed) (names []string) {
 	err := v.st.View(func(tx *store.Tx) error {
 		names = nil
 		for _, name := range tx.SealedNames() {
-			if strings.HasPrefix(name, kind.of("")) {
+			if strings.HasPrefix(name, kind.Of("")) {
 				names = append(names, name)
 			}
 		}
