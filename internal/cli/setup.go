@@ -16,21 +16,21 @@ import (
 // setupCmd is everything the wizard asks. What is not given stays as it is.
 type setupCmd struct {
 	AuthURL         *string `help:"Sign-in address of the service." placeholder:"URL"`
-	BaseURL         *string `help:"service address of the service, with or without /api/v1." placeholder:"URL"`
+	BaseURL         *string `help:"Service address, with or without /api/v1." placeholder:"URL"`
 	ClientID        *string `help:"The OAuth client ID." placeholder:"ID"`
 	Scope           *string `help:"Scopes, separated by spaces." placeholder:"SCOPES"`
-	Redirect        *string `help:"How the sign-in comes back: tunnel, localhost, loopback or paste." enum:"tunnel,localhost,loopback,paste" placeholder:"WAY"`
+	Redirect        *string `help:"How the browser returns after the sign-in: tunnel, localhost, loopback or paste." enum:"tunnel,localhost,loopback,paste" placeholder:"WAY"`
 	RedirectURI     *string `name:"redirect-uri" help:"The return address registered with the service, if it is not the one --redirect implies." placeholder:"URL"`
-	SignatureHeader *string `help:"Header that carries an event's signature." placeholder:"NAME"`
+	SignatureHeader *string `help:"Event signature header." placeholder:"NAME"`
 
-	Tunnel          *string `help:"The public address: ngrok, external (an own proxy) or none." enum:"ngrok,external,none,loopback" placeholder:"KIND"`
+	Tunnel          *string `help:"The public address: ngrok, external (your own web server) or none." enum:"ngrok,external,none,loopback" placeholder:"KIND"`
 	NgrokDomain     *string `help:"The ngrok domain; empty for the account's own." placeholder:"DOMAIN"`
 	NgrokConnectURL *string `name:"ngrok-connect-url" help:"The ngrok server, where it is not ngrok's own." placeholder:"HOST:PORT"`
 	NgrokCA         *string `name:"ngrok-ca" help:"PEM file with the certificates to trust for the ngrok server." type:"path" placeholder:"FILE"`
 	PublicURL       *string `name:"public-url" help:"With --tunnel external: the public address that reaches --listen." placeholder:"URL"`
 	Listen          *string `help:"With --tunnel external: where to listen." placeholder:"HOST:PORT"`
 
-	SaveTo       *string `help:"The folder for signed documents; made if it is not there." type:"path" placeholder:"DIR"`
+	SaveTo       *string `help:"The folder for signed documents; created if it does not exist." type:"path" placeholder:"DIR"`
 	CAC          *bool   `name:"cac" negatable:"" help:"Save certificates too."`
 	MasterFile   *bool   `name:"masterfile" negatable:"" help:"Save master files too."`
 	NameTemplate *string `help:"Pattern of file names, such as \"{date} {package} - {document}\"." placeholder:"PATTERN"`

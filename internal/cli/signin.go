@@ -9,7 +9,7 @@ import (
 
 type loginCmd struct {
 	NoBrowser bool   `help:"Print the address instead of opening the browser."`
-	Prompt    string `help:"login: sign in as someone else. consent: be asked for consent again." enum:",login,consent" default:"" placeholder:"KIND"`
+	Prompt    string `help:"login: sign in with another account. consent: be asked for consent again." enum:",login,consent" default:"" placeholder:"KIND"`
 }
 
 func (c *loginCmd) Run(r *run) error {

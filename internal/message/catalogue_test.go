@@ -279,7 +279,7 @@ func TestEveryMessageIsRenderedWithItsArguments(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, e := range catalogue(t) {
-			for _, n := range []int64{0, 1, 2, 1_000_000} {
+			for _, n := range []int64{0, 1, 2, 5, 1_000_000} {
 				m := e.with(n)
 				text := p.Text(m)
 				if text == "" || strings.Contains(text, "{{") || strings.Contains(text, "\n") || strings.Contains(text, "<no value>") || strings.Contains(text, e.id) {

@@ -64,7 +64,7 @@ func (s *Screen) help() fyne.CanvasObject {
 		{theme.MarkDrop, lang.L("Drop documents anywhere in this window, say who signs, and send.")},
 		{theme.MarkNext, lang.L("The signing service e-mails the signers. Packages shows who has signed and who is next.")},
 		{theme.MarkSaved, lang.L("When everyone has signed, Countersign saves the documents in your folder. Documents signed while it was closed are saved when you start it again.")},
-		{theme.MarkProblem, lang.L("When something is wrong, the top of the window says what, since when, and what to do.")},
+		{theme.MarkProblem, lang.L("When there is a problem, the top of the window says what it is, since when, and what to do.")},
 	} {
 		steps.Add(widgets.PadHV(0, 4, widgets.Across(widget.NewIcon(step.mark.Resource()), widgets.NewParagraph(step.text), nil)))
 	}
@@ -81,7 +81,7 @@ func keys() fyne.CanvasObject {
 		{shortcut("W"), lang.L("Close the window; Countersign keeps running")},
 		{shortcut("Q"), lang.L("Quit")},
 		{"F5", lang.L("Check now")},
-		{lang.L("Enter"), lang.L("The next field, or what has the focus")},
+		{lang.L("Enter"), lang.L("Next field, or confirm")},
 		{shortcut(lang.L("Enter")), lang.L("Send")},
 		{lang.L("Escape"), lang.L("Cancel or go back")},
 		{lang.L("Tab"), lang.L("The next field")},

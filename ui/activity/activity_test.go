@@ -174,7 +174,7 @@ func TestAllEventsAreExported(t *testing.T) {
 	if len(rows) != 457 || !file.closed || b.Notices[0] != "456 events were exported." || b.screen.stop != nil {
 		t.Fatalf("%d rows, said %q", len(rows), b.Notices)
 	}
-	if got := strings.Join(rows[1][:11], "|"); got != "2026-11-21T13:42:00+01:00|2026-11-21T13:42:00+01:00|The package is signed by everyone|Mandate Keller|p3|e-5|yes|waiting to be processed|'=HYPERLINK(\"http://example.com\")||0" {
+	if got := strings.Join(rows[1][:11], "|"); got != "2026-11-21T13:42:00+01:00|2026-11-21T13:42:00+01:00|Package fully signed|Mandate Keller|p3|e-5|yes|waiting to be processed|'=HYPERLINK(\"http://example.com\")||0" {
 		t.Errorf("the first row is %s", got)
 	}
 	if rows[1][11] != string(o.Arrived[0].Body) {

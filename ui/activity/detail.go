@@ -45,7 +45,7 @@ func (l *eventDetail) build(s *Screen) {
 	l.body = widget.NewLabelWithStyle("", fyne.TextAlignLeading, fyne.TextStyle{Monospace: true})
 	l.body.Selectable, l.body.Wrapping = true, fyne.TextWrapBreak
 	l.body.SizeName = theme.Caption
-	l.note = widgets.NewCaption(lang.L("Only the beginning is shown. Copy takes all of it."))
+	l.note = widgets.NewCaption(lang.L("Only the start is shown. Copy copies everything."))
 }
 
 // show shows an event; the same one again keeps the view.
@@ -146,7 +146,7 @@ func (l *eventDetail) retry(failed func()) {
 func (l *eventDetail) paper() fyne.CanvasObject {
 	copyAll := widgets.NewButtonWithIcon(lang.L("Copy"), fynetheme.ContentCopyIcon(), func() {
 		l.screen.env.Copy(l.text())
-		l.screen.env.Notice(lang.L("The event is copied."))
+		l.screen.env.Notice(lang.L("The event was copied."))
 	})
 	return widgets.Stack(6, widgets.Across(nil, l.form, copyAll), widgets.Card(l.body), l.note)
 }

@@ -79,7 +79,7 @@ func Folder(d *env.Env, start string, chosen func(path string)) *browser {
 			chosen(filepath.Clean(path))
 			return
 		}
-		b.why.Wrong(lang.L("Type the whole path, from the top."))
+		b.why.Wrong(lang.L("Enter the full path of the folder."))
 	}
 	b.show(lang.L("Choose a folder"), "", nil)
 	b.add.SetText(lang.L("Choose this folder"))
@@ -113,7 +113,7 @@ func Save(d *env.Env, title, start, name string, chosen func(path string)) *brow
 			return errors.Is(err, fs.ErrNotExist), nil
 		}, func(free bool, _ error) {
 			if !free || strings.TrimSpace(b.name.Text) == "" {
-				field.Wrong(lang.L("Choose another name: there is a file of this name."))
+				field.Wrong(lang.L("Choose another name. There is already a file with this name."))
 				return
 			}
 			b.leave()
@@ -204,7 +204,7 @@ func (b *browser) open(folder string) {
 		b.why.Wrong("")
 		b.why.Hint("")
 		if c.shown != c.folder {
-			b.why.Hint(lang.L("It is made if it is not there."))
+			b.why.Hint(lang.L("The folder is created if it does not exist."))
 		}
 		b.folder, b.lines = c.shown, c.lines
 		b.list.UnselectAll()

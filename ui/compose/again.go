@@ -71,7 +71,7 @@ func (s *Screen) replace(fill func()) {
 		return
 	}
 	widgets.Ask(s.env.Window.Canvas(), widgets.Question{Title: lang.L("Start over?"), Text: lang.L("What you entered under “Send” will be deleted."),
-		Safe: lang.L("Keep it"), Do: lang.L("Start over"), OnDo: fill})
+		Safe: lang.L("Keep what you entered"), Do: lang.L("Start over"), OnDo: fill})
 }
 
 // pickFiles shows the folder that documents were added from the last time.

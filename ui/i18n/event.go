@@ -14,15 +14,15 @@ import (
 func EventKind(e office.Event) string {
 	switch e.Action {
 	case "document_signed":
-		return lang.L("A document was signed")
+		return lang.L("Document signed")
 	case "document_executed":
-		return lang.L("A document is signed by everyone")
+		return lang.L("Document fully signed")
 	case "package_executed":
-		return lang.L("The package is signed by everyone")
+		return lang.L("Package fully signed")
 	case "package_add":
-		return lang.L("A package was made")
+		return lang.L("Package created")
 	case "package_sent", "package_send":
-		return lang.L("A package was sent")
+		return lang.L("Package sent")
 	case "":
 		return lang.L("Unreadable event")
 	}

@@ -15,7 +15,7 @@ import (
 
 // notWords are texts under ui that look like words and are the same in every language, or are not for people.
 var notWords = []string{
-	"Countersign", "Countersign: ", // its name
+	"Countersign", "Countersign: ", "Countersign\n", // its name
 	"openid profile offline_access organization", // scopes, interface.md
 	"English", "Français", "Deutsch", "Español", // what languages are called by those who speak them
 	"Desktop", "Documents", "Downloads", "Signed", // folders on the disk

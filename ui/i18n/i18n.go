@@ -4,7 +4,9 @@
 package i18n
 
 import (
+	"cmp"
 	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -31,15 +33,13 @@ func Documents(n int) string { return lang.N("{{.PluralCount}} documents", n) }
 // People is "1 person", "2 people".
 func People(n int) string { return lang.N("{{.PluralCount}} people", n) }
 
-// Name is how a signer is called: the names, else the e-mail address, else "someone".
-func Name(s office.Signer) string {
-	if name := strings.TrimSpace(s.FirstName + " " + s.LastName); name != "" {
-		return name
-	}
-	if s.Email != "" {
-		return s.Email
-	}
-	return lang.L("someone")
+// Name is how a signer is called: the names, else the e-mail address, else "Someone", which is a label or begins a
+// sentence: within one it would need other forms.
+func Name(s office.Signer) string { return cmp.Or(personName(s), lang.L("Someone")) }
+
+// personName is Name without a word for those who have neither name nor address.
+func personName(s office.Signer) string {
+	return cmp.Or(strings.TrimSpace(s.FirstName+" "+s.LastName), s.Email)
 }
 
 // Names lists people in a few words: "Ana Ruiz", "Ana Ruiz and Jan Weber", "Ana Ruiz and 3 others".
@@ -86,7 +86,7 @@ func Clock(now, t time.Time) string {
 	switch {
 	case sameDay(now, t):
 		return clock
-	case now.Sub(t) < 6*24*time.Hour && t.Before(now):
+	case named(now, t):
 		return weekday(t) + " " + clock
 	case t.Year() == now.Year():
 		return date(now, t) + " " + clock
@@ -95,6 +95,25 @@ func Clock(now, t time.Time) string {
 	}
 }
 
+// Since is how long something has been so: "since 09:14", "since Tue 09:14", "since 2 Nov 09:14". Empty when it is not
+// known. A time, a weekday and a date take words of their own before them in some languages.
+func Since(now, t time.Time) string {
+	when := V{"When": Clock(now, t)}
+	switch {
+	case t.IsZero():
+		return ""
+	case sameDay(now, t.In(now.Location())):
+		return lang.X("since.time", "since {{.When}}", when)
+	case named(now, t):
+		return lang.X("since.weekday", "since {{.When}}", when)
+	default:
+		return lang.X("since.date", "since {{.When}}", when)
+	}
+}
+
+// named says whether Clock calls the day of t by its weekday.
+func named(now, t time.Time) bool { return now.Sub(t) < 6*24*time.Hour && t.Before(now) }
+
 // Day is a date with its weekday: "Tue 24 Nov", with the year when it is another one.
 func Day(now, t time.Time) string {
 	return lang.X("date.weekday", "{{.Weekday}} {{.Date}}", V{"Weekday": weekday(t.In(now.Location())), "Date": date(now, t)})
@@ -102,7 +121,7 @@ func Day(now, t time.Time) string {
 
 func date(now, t time.Time) string {
 	t = t.In(now.Location())
-	values := V{"Day": t.Day(), "Month": lang.X("month."+t.Format("Jan"), t.Format("Jan")), "Year": t.Year()}
+	values := V{"Day": t.Day(), "Month": lang.X("month."+t.Format("Jan"), t.Format("Jan")), "Year": strconv.Itoa(t.Year())}
 	if t.Year() != now.Year() {
 		return lang.X("date.year", "{{.Day}} {{.Month}} {{.Year}}", values)
 	}

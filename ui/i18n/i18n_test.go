@@ -70,7 +70,7 @@ func TestNamesFallBackToWhatIsKnown(t *testing.T) {
 	for want, in := range map[string]office.Signer{
 		"Ana Ruiz":        {FirstName: "Ana", LastName: "Ruiz"},
 		"jan@example.com": {Email: "jan@example.com"},
-		"someone":         {},
+		"Someone":         {},
 	} {
 		if got := Name(in); got != want {
 			t.Errorf("got %q, want %q", got, want)

@@ -166,7 +166,7 @@ func (c *catalogue) say(key string, form plural.Form, data []any) (said string, 
 	}
 	if len(data) > 0 {
 		if values, simple := data[0].(V); simple {
-			return fill(text, values), true
+			return c.fill(text, values), true
 		}
 	}
 	t, err := template.New("").Parse(text)
@@ -184,12 +184,16 @@ func (c *catalogue) say(key string, form plural.Form, data []any) (said string, 
 	return out.String(), true
 }
 
-// fill puts the values into a text, each as it is, whatever it contains.
-func fill(text string, values V) string {
+// fill puts the values into a text, each as it is, whatever it contains; a whole number gets its separators.
+func (c *catalogue) fill(text string, values V) string {
 	return placeholder.ReplaceAllStringFunc(text, func(hole string) string {
 		value, ok := values[hole[len("{{."):len(hole)-len("}}")]]
 		if !ok {
 			return hole
+		}
+		switch value.(type) {
+		case int, int64:
+			return c.numbers.Sprintf("%d", value)
 		}
 		return fmt.Sprint(value)
 	})

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode"
 
 	"fyne.io/fyne/v2/lang"
 	"golang.org/x/text/feature/plural"
@@ -81,7 +82,7 @@ func TestEveryLanguageHasEveryText(t *testing.T) {
 			for form, text := range texts[key] {
 				values := forms[form]
 				if len(forms) > 1 && strings.Contains(text, count) {
-					values += count // where the form for 1 serves 0 too, the number is a value: see TestEveryCountSaysItsNumber
+					values += count // "once" is a number too: see TestEveryCountSaysItsNumber
 				}
 				if strings.TrimSpace(text) == "" || holes(text) != holes(values) {
 					t.Errorf("%s.json: %q has other values than %q", code, text, forms[form])
@@ -105,7 +106,7 @@ func TestEveryLanguageHasEveryText(t *testing.T) {
 }
 
 // TestEveryCountSaysItsNumber renders each text that counts with numbers from every plural form there is: French has one
-// form for 0 and 1, so that a 1 written out would stand there for nothing at all.
+// form for 0 and 1, so that a 1 written out would stand there for nothing at all. A word such as "once" is for 1 alone.
 func TestEveryCountSaysItsNumber(t *testing.T) {
 	before := chosen.Load()
 	t.Cleanup(func() { chosen.Store(before) })
@@ -125,9 +126,39 @@ func TestEveryCountSaysItsNumber(t *testing.T) {
 				if strings.Contains(text, "{{") || strings.Contains(text, "no value") {
 					t.Errorf("%s: %d of %q: %q", code, n, key, text)
 				}
-				if n != 1 && !strings.Contains(text, Number(n)) {
+				if once := n == 1 && !strings.ContainsFunc(text, unicode.IsDigit); !once && !strings.Contains(text, Number(n)) {
 					t.Errorf("%s: %d of %q does not say the number: %q", code, n, key, text)
 				}
+			}
+			for _, text := range forms {
+				if strings.ContainsFunc(text, unicode.IsDigit) {
+					t.Errorf("%s: %q has a number written out", code, text)
+				}
+			}
+		}
+	}
+}
+
+// TestWholeNumbersAreGroupedInEveryText gives every value of every text a million: a count stands in many texts that have
+// no plural forms, such as "3 of 12 signed".
+func TestWholeNumbersAreGroupedInEveryText(t *testing.T) {
+	before := chosen.Load()
+	t.Cleanup(func() { chosen.Store(before) })
+	hook()
+	for _, code := range Languages() {
+		c, err := load(code)
+		if err != nil {
+			t.Fatal(err)
+		}
+		chosen.Store(c)
+		for key, forms := range c.texts {
+			found := placeholder.FindAllStringSubmatch(forms[plural.Other], -1)
+			values := V{}
+			for _, hole := range found {
+				values[hole[1]] = 1_000_000
+			}
+			if got := lang.X(key, key, values); strings.Count(got, Number(1_000_000)) != len(found) {
+				t.Errorf("%s: %q says %q of a million", code, key, got)
 			}
 		}
 	}

@@ -1,6 +1,7 @@
 package i18n
 
 import (
+	"cmp"
 	"path/filepath"
 	"slices"
 	"time"
@@ -90,13 +91,16 @@ func Trouble(row office.PackageRow) string {
 func decliners(row office.PackageRow) (names []string) {
 	for _, s := range row.Signers {
 		if !s.Declined.IsZero() {
-			names = append(names, Name(s))
+			names = append(names, personName(s))
 		}
 	}
 	return names
 }
 
 func declined(names []string) string {
+	if slices.Contains(names, "") {
+		return lang.L("A signer declined to sign.")
+	}
 	return lang.L("{{.Who}} declined to sign.", V{"Who": Names(names)})
 }
 
@@ -191,7 +195,7 @@ func Moment(row office.PackageRow, m office.Moment) string {
 		}
 		return lang.L("{{.Who}} signed {{.Document}}", V{"Who": who, "Document": what})
 	case "document_executed":
-		return lang.L("Everyone has signed {{.Document}}", V{"Document": orSomething(what)})
+		return everyone(what)
 	case "executed", "package_executed":
 		return lang.L("Everyone has signed")
 	case "declined":
@@ -205,6 +209,14 @@ func Moment(row office.PackageRow, m office.Moment) string {
 	}
 }
 
+// everyone says that all have signed a document, which may have no name.
+func everyone(document string) string {
+	if document == "" {
+		return lang.L("Everyone has signed a document")
+	}
+	return lang.L("Everyone has signed {{.Document}}", V{"Document": document})
+}
+
 // ending says how a package ended without being signed by everyone; state is the service's word.
 func ending(state string) string {
 	switch state {
@@ -215,7 +227,7 @@ func ending(state string) string {
 	case "declined":
 		return lang.L("A signer declined to sign")
 	}
-	return lang.L("Ended: {{.State}}", V{"State": state})
+	return lang.L("Closed: {{.State}}", V{"State": state})
 }
 
 func signerName(row office.PackageRow, id string) string {
@@ -230,23 +242,13 @@ func signerName(row office.PackageRow, id string) string {
 func documentName(row office.PackageRow, id string) string {
 	for _, d := range row.Documents {
 		if d.ID == id && id != "" {
-			return DocumentName(d)
+			return cmp.Or(d.Name, d.FileName)
 		}
 	}
 	return ""
 }
 
-// DocumentName is a document's name, else its file's, else a word.
+// DocumentName is a document's name, else its file's, else a word, which stands by itself.
 func DocumentName(d office.Document) string {
-	if d.Name != "" {
-		return d.Name
-	}
-	return orSomething(d.FileName)
-}
-
-func orSomething(name string) string {
-	if name == "" {
-		return lang.L("A document")
-	}
-	return name
+	return cmp.Or(d.Name, d.FileName, lang.L("A document"))
 }

@@ -11,6 +11,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -90,7 +91,11 @@ func checkValues(t *testing.T, path, key string, call *ast.CallExpr) {
 	for _, e := range values.Elts {
 		if pair, ok := e.(*ast.KeyValueExpr); ok {
 			if name, ok := pair.Key.(*ast.BasicLit); ok {
-				given = append(given, "{{."+strings.Trim(name.Value, `"`)+"}}")
+				hole := "{{." + strings.Trim(name.Value, `"`) + "}}"
+				given = append(given, hole)
+				if isWord(pair.Value) {
+					checkPlace(t, path, key, hole)
+				}
 			}
 		}
 	}
@@ -100,6 +105,58 @@ func checkValues(t *testing.T, path, key string, call *ast.CallExpr) {
 	}
 	if wanted := holes(key); strings.Join(given, " ") != wanted {
 		t.Errorf("%s: %q is given %v", path, key, given)
+	}
+}
+
+// isWord says whether a value is, or can be, a text of ours. It is in the nominative, as labels are.
+func isWord(value ast.Expr) (found bool) {
+	ast.Inspect(value, func(n ast.Node) bool {
+		call, ok := n.(*ast.CallExpr)
+		if !ok {
+			return true
+		}
+		switch fun := call.Fun.(type) {
+		case *ast.Ident:
+			found = found || slices.Contains(saysWords, fun.Name)
+		case *ast.SelectorExpr:
+			pkg, _ := fun0(fun, true)
+			found = found || pkg == "lang" || pkg == "i18n" && slices.Contains(saysWords, fun.Sel.Name)
+		}
+		return true
+	})
+	return found
+}
+
+// saysWords are the functions of the window that return a text of ours, or one where there is no name.
+var saysWords = []string{"Name", "Title", "DocumentName", "Action", "Word", "Documents", "People", "packages", "pages", "signerName"}
+
+// changes are the words of each language that a word in the nominative cannot follow.
+var changes = map[string]*regexp.Regexp{
+	"de": regexp.MustCompile(`(?i)(^|\PL)(von|vom|mit|bei|beim|zu|zum|zur|aus|nach|seit|wegen|trotz|der|die|das|dem|den|des|ein|eine|einem|einen|einer|eines) $`),
+	"fr": regexp.MustCompile(`(?i)(^|\PL)(de|du|des|que|le|la|les|un|une|d’|qu’|l’) ?$`),
+	"es": regexp.MustCompile(`(?i)(^|\PL)(del|al|el|la|los|las|un|una) $`),
+}
+
+// checkPlace fails the test where a word of ours stands in a place for which some language has another form of it. A
+// count with its noun is the same in the nominative and the accusative; any other word stands first, behind a colon, or
+// in quotation marks.
+func checkPlace(t *testing.T, path, key, hole string) {
+	t.Helper()
+	counts := slices.Contains([]string{"{{.Documents}}", "{{.People}}", "{{.Packages}}"}, hole)
+	for _, code := range Languages() {
+		c, err := load(code)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, text := range c.texts[key] {
+			before, _, _ := strings.Cut(text, hole)
+			if alone := before == "" || strings.HasSuffix(before, ": ") || strings.ContainsAny(strings.TrimSpace(before), "“„«"); alone {
+				continue
+			}
+			if !counts || changes[code] != nil && changes[code].MatchString(before) {
+				t.Errorf("%s: in %s, %q has a word in the place of %s that wants another form there", path, code, text, hole)
+			}
+		}
 	}
 }
 

@@ -20,7 +20,7 @@ import (
 func State(d office.Draft) (theme.Mark, string) {
 	switch d.State {
 	case office.DraftHeld:
-		return theme.MarkLater, lang.L("Not sent: the program ended while it could be taken back.")
+		return theme.MarkLater, lang.L("Not sent: Countersign was closed while you could still undo.")
 	case office.DraftUnknown:
 		return theme.MarkProblem, lang.L("The connection was lost. Countersign is checking whether the package was sent.")
 	case office.DraftFailed:

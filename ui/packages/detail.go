@@ -141,7 +141,7 @@ func (s *Screen) signersOf(row office.PackageRow) fyne.CanvasObject {
 		mark := widget.NewIcon(state.Mark.Resource())
 		list.Add(widgets.Across(mark, widgets.Aside(150, who, when), nil))
 		if address := addresses[i]; address != "" && state.Mark == theme.MarkNext {
-			list.Add(widgets.Across(widgets.Wide(mark.MinSize().Width, widgets.Spacer()), s.pageOf(i18n.Name(signer), address), nil))
+			list.Add(widgets.Across(widgets.Wide(mark.MinSize().Width, widgets.Spacer()), s.pageOf(signer, address), nil))
 		}
 	}
 	if len(row.Signers) == 0 {
@@ -151,11 +151,12 @@ func (s *Screen) signersOf(row office.PackageRow) fyne.CanvasObject {
 }
 
 // pageOf leads to the page where a person signs: to sign at this desk, or to send the link on.
-func (s *Screen) pageOf(who, address string) fyne.CanvasObject {
-	open := widgets.NewLink(fynetheme.ComputerIcon(), lang.L("Open the signing page of {{.Who}}", i18n.V{"Who": who}), func() { s.env.OpenAddress(address) })
+func (s *Screen) pageOf(signer office.Signer, address string) fyne.CanvasObject {
+	who := i18n.V{"Who": i18n.Name(signer)}
+	open := widgets.NewLink(fynetheme.ComputerIcon(), lang.L("Open signing page: {{.Who}}", who), func() { s.env.OpenAddress(address) })
 	link := widgets.NewLink(fynetheme.ContentCopyIcon(), lang.L("Copy link"), func() {
 		s.env.Copy(address)
-		s.env.Notice(lang.L("The link to the signing page of {{.Who}} is copied.", i18n.V{"Who": who}))
+		s.env.Notice(lang.L("Link to the signing page copied: {{.Who}}", who))
 	})
 	return widgets.Stack(0, open, link)
 }

@@ -117,7 +117,7 @@ func (s *Screen) issuePage(i agent.Issue) fyne.CanvasObject {
 	text.Scale = theme.Title
 	page := widgets.Stack(12, state, text)
 	if !i.Since.IsZero() {
-		page.Add(widgets.NewProse(lang.L("since {{.When}}", i18n.V{"When": i18n.Clock(s.env.Now(), i.Since)})))
+		page.Add(widgets.NewProse(i18n.Since(s.env.Now(), i.Since)))
 	}
 	buttons := []fyne.CanvasObject{}
 	if word := i18n.Action(i.Action); word != "" {
@@ -141,7 +141,7 @@ func (s *Screen) draftPage(d office.Draft) fyne.CanvasObject {
 	head := widgets.Stack(6, widgets.NewFullHeading(i18n.Title(d.Name)),
 		widgets.Across(widget.NewIcon(mark.Resource()), state, nil))
 	if !d.Created.IsZero() {
-		head.Add(widgets.NewProse(lang.L("in the outbox since {{.When}}", i18n.V{"When": i18n.Clock(s.env.Now(), d.Created)})))
+		head.Add(widgets.NewProse(lang.L("in the outbox") + " · " + i18n.Since(s.env.Now(), d.Created)))
 	}
 	deeds := outbox.Deeds(s.env, d, func() { s.env.Go.EditDraft(d) }, s.Reload)
 	if len(deeds) > 0 {

@@ -84,10 +84,8 @@ func (i *item) show(now time.Time, r listed) {
 // textOf is what the row says beside the shapes.
 func textOf(now time.Time, r listed) string {
 	switch {
-	case r.issue != nil && r.issue.Since.IsZero():
-		return ""
 	case r.issue != nil:
-		return lang.L("since {{.When}}", i18n.V{"When": i18n.Clock(now, r.issue.Since)})
+		return i18n.Since(now, r.issue.Since)
 	case r.draft != nil:
 		_, text := outbox.State(*r.draft)
 		return text

@@ -292,6 +292,6 @@ func (s *Screen) nothing() fyne.CanvasObject {
 	case s.tabs.Chosen() == tabWaiting:
 		return widgets.Empty(icon, lang.L("Nothing is waiting for a signature."), lang.L("New package"), s.env.Go.ShowCompose)
 	default:
-		return widgets.Empty(theme.MarkLater.Resource(), lang.L("Nothing is finished yet."), "", nil)
+		return widgets.Empty(theme.MarkLater.Resource(), lang.L("No package is fully signed yet."), "", nil)
 	}
 }

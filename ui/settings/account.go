@@ -26,7 +26,7 @@ func newAccount(s *Screen) *account {
 	a.who.Shorten = true
 	a.in = widgets.NewButtonWithIcon(lang.L("Sign in"), fynetheme.LoginIcon(), func() { s.env.Go.SignIn("") })
 	a.in.Importance = widget.HighImportance
-	a.other = widgets.NewButton(lang.L("Sign in as someone else"), func() { s.env.Go.SignIn("login") })
+	a.other = widgets.NewButton(lang.L("Sign in with another account"), func() { s.env.Go.SignIn("login") })
 	a.gone = widgets.NewButtonWithIcon(lang.L("Sign out"), fynetheme.LogoutIcon(), s.env.Go.SignOut)
 	a.content = widgets.Across(a.mark, widgets.Stack(2, a.who, a.of), widgets.Row(8, a.in, a.other, a.gone))
 	a.content.Hide() // until it is known
@@ -38,7 +38,7 @@ func (a *account) show(s agent.Status) {
 	a.in.Hidden = s.SignedIn
 	a.other.Hidden, a.gone.Hidden = !s.SignedIn, !s.SignedIn
 	a.mark.SetResource(theme.MarkLater.Resource())
-	a.who.Text, a.of.Text = lang.L("Not signed in"), lang.L("What is signed meanwhile is saved after the next sign-in.")
+	a.who.Text, a.of.Text = lang.L("Not signed in"), lang.L("Documents signed in the meantime are saved after you sign in.")
 	if s.SignedIn {
 		a.mark.SetResource(theme.MarkSigned.Resource())
 		a.who.Text, a.of.Text = lang.L("Signed in"), ""

@@ -72,7 +72,7 @@ func (f *form) documents(pickFolder func()) {
 	f.folder, f.template = widgets.NewEntry(""), widgets.NewEntry("")
 	choose := widgets.NewButtonWithIcon(lang.L("Choose…"), theme.FolderOpenIcon(), pickFolder)
 	f.text(office.FieldSaveTo, "", "", f.folder, func(s *office.Settings) *string { return &s.SaveTo }).field =
-		widgets.NewField(lang.L("Folder"), widgets.Across(nil, f.folder, choose), lang.L("It is made if it is not there."))
+		widgets.NewField(lang.L("Folder"), widgets.Across(nil, f.folder, choose), lang.L("The folder is created if it does not exist."))
 	f.text(office.FieldTemplate, lang.L("File name pattern"), "",
 		f.template, func(s *office.Settings) *string { return &s.NameTemplate })
 	f.shapes = newChoice(
@@ -131,7 +131,7 @@ func (f *form) program() {
 	tongue = f.pick("language", lang.L("Language"), "", languages,
 		func(s office.Settings) string { return s.Language }, func(s *office.Settings, v string) { s.Language = v })
 	days := widgets.NewEntry(strconv.Itoa(office.KeepEventsDays))
-	k := f.text(office.FieldKeepEvents, lang.L("Days to keep the contents of events"), lang.L("Packages and what was saved stay in the list."),
+	k := f.text(office.FieldKeepEvents, lang.L("Days to keep the contents of events"), lang.L("Packages and saved files stay in the list."),
 		days, func(s *office.Settings) *string { return new(string) })
 	k.read = func(s office.Settings) string { return strconv.Itoa(cmp.Or(s.KeepEvents, office.KeepEventsDays)) }
 	k.write = func(s *office.Settings, v string) {
@@ -148,7 +148,7 @@ func (f *form) service() {
 	}
 	plain(office.FieldAuthURL, lang.L("Sign-in address"), "https://sign.example.com", "", func(s *office.Settings) *string { return &s.AuthURL })
 	plain(office.FieldBaseURL, lang.L("Service address"), "https://sign.example.com/api/v1", "", func(s *office.Settings) *string { return &s.BaseURL })
-	plain(office.FieldClientID, lang.L("Client id"), "", "", func(s *office.Settings) *string { return &s.ClientID })
+	plain(office.FieldClientID, lang.L("Client ID"), "", "", func(s *office.Settings) *string { return &s.ClientID })
 	plain(office.FieldHeader, lang.L("Event signature header"), "X-Service-Signature", "", func(s *office.Settings) *string { return &s.SignatureHeader })
 	scopes := widgets.NewEntry("openid profile offline_access organization")
 	k := f.text(office.FieldScopes, lang.L("Scopes"), "", scopes, func(s *office.Settings) *string { return new(string) })
@@ -164,11 +164,11 @@ func (f *form) service() {
 	}
 	f.redirect = newChoice(
 		[]string{string(office.RedirectTunnel), string(office.RedirectLocalhost), string(office.RedirectLoopback), string(office.RedirectPaste)},
-		[]string{lang.L("Through the office's public address"), lang.L("To this computer, https://localhost"),
+		[]string{lang.L("Through your office's public address"), lang.L("To this computer, https://localhost"),
 			lang.L("To this computer, http://127.0.0.1"), lang.L("By copy and paste")}, func() { f.chosen(f.by[office.FieldRedirect]) })
 	f.pick(office.FieldRedirect, lang.L("How the browser returns to Countersign"), "", f.redirect,
 		func(s office.Settings) string { return string(s.Redirect) }, func(s *office.Settings, v string) { s.Redirect = office.RedirectKind(v) })
-	plain(office.FieldRedirectURI, lang.L("Registered return address"), lang.L("as it follows from the choice above"), "", func(s *office.Settings) *string { return &s.RedirectURI })
+	plain(office.FieldRedirectURI, lang.L("Registered return address"), lang.L("according to the choice above"), "", func(s *office.Settings) *string { return &s.RedirectURI })
 	f.tunnel = newChoice(
 		[]string{string(office.TunnelNgrok), string(office.TunnelExternal), string(office.TunnelNone), string(office.TunnelLoopback)},
 		[]string{lang.L("An ngrok address"), lang.L("Your office's web server (reverse proxy)"), lang.L("No public address"), lang.L("This computer only (demo)")},
@@ -179,7 +179,7 @@ func (f *form) service() {
 	plain(office.FieldNgrokConnect, lang.L("Other ngrok server (optional)"), "", "", func(s *office.Settings) *string { return &s.NgrokConnectURL })
 	plain(office.FieldNgrokCA, lang.L("Its certificate file (optional)"), "", "", func(s *office.Settings) *string { return &s.NgrokCA })
 	plain(office.FieldPublicURL, lang.L("Public address"), "https://sign.office.example", "", func(s *office.Settings) *string { return &s.PublicURL })
-	plain(office.FieldListen, lang.L("Where the proxy sends to"), "127.0.0.1:8080", "", func(s *office.Settings) *string { return &s.Listen })
+	plain(office.FieldListen, lang.L("Address the web server forwards to"), "127.0.0.1:8080", "", func(s *office.Settings) *string { return &s.Listen })
 }
 
 // show shows settings; before are those that were shown last. What was changed since stays as it was typed.

@@ -60,16 +60,16 @@ func (s *Screen) documents() fyne.CanvasObject {
 	at := func(key string) fyne.CanvasObject { return s.place(key, tabDocuments) }
 	return page(
 		part(lang.L("Where signed documents go"), at(office.FieldSaveTo), at("beside_original")),
-		part(lang.L("File names"), widgets.Halves(widgets.NewField(lang.L("Ready-made names"), widgets.Outlined(s.form.shapes.Select), ""), at(office.FieldTemplate)),
+		part(lang.L("File names"), widgets.Halves(widgets.NewField(lang.L("Ready-made patterns"), widgets.Outlined(s.form.shapes.Select), ""), at(office.FieldTemplate)),
 			widgets.NewProse(lang.L("You can use {date} {month} {year} {package} {document} {signer} {reference} {kind}. What stands before a / is a folder.")),
 			s.preview.content),
-		part(lang.L("What is saved"), widgets.Stack(0, at("save_cac"), at("save_masterfile"))))
+		part(lang.L("Additional files"), widgets.Stack(0, at("save_cac"), at("save_masterfile"))))
 }
 
 func (s *Screen) notices() fyne.CanvasObject {
 	at := func(key string) fyne.CanvasObject { return s.place(key, tabNotices) }
 	return page(part(lang.L("Notifications"), at(office.FieldNotify), widgets.Halves(at(office.FieldQuietFrom), at(office.FieldQuietTo)),
-		widgets.NewProse(lang.L("What happens is always in Activity, whether it was told or not."))))
+		widgets.NewProse(lang.L("Activity always shows everything, with or without a notification."))))
 }
 
 func (s *Screen) program() fyne.CanvasObject {

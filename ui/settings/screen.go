@@ -278,7 +278,7 @@ func (s *Screen) saved(settings office.Settings, secrets office.Secrets, err err
 		s.form.clearSecrets()
 	}
 	if s.dirty() {
-		s.say(theme.Attention, lang.L("Not everything is saved: something is marked."))
+		s.say(theme.Attention, lang.L("Not everything is saved. Check the marked fields."))
 	} else {
 		s.say(theme.Done, lang.L("Saved and in use."))
 	}
@@ -318,7 +318,7 @@ func (s *Screen) showWrong(wrong map[string]string) {
 func (s *Screen) sayMarked() {
 	for _, k := range s.form.all {
 		if k.field.IsWrong() {
-			s.say(theme.Attention, lang.L("Not everything is saved: something is marked."))
+			s.say(theme.Attention, lang.L("Not everything is saved. Check the marked fields."))
 			return
 		}
 	}

@@ -231,7 +231,7 @@ func TestATestTellsHowItWent(t *testing.T) {
 	b, s := shown(t, o)
 	s.tests.tunnel.press()
 	b.Settle()
-	if s.tests.tunnel.line.Text != "It works: https://office.ngrok.app" {
+	if s.tests.tunnel.line.Text != "The address works: https://office.ngrok.app" {
 		t.Errorf("said %q", s.tests.tunnel.line.Text)
 	}
 	o.OnTestService = func(office.Settings) error { return errors.New("nothing answers there") }

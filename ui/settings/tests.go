@@ -33,7 +33,7 @@ func newTests(s *Screen) *tests {
 	})
 	t.tunnel = newTrial(s, lang.L("Test the address"), func(ctx context.Context, settings office.Settings, secrets office.Secrets) (string, error) {
 		address, err := s.env.Office.TestTunnel(ctx, settings, secrets)
-		return lang.L("It works: {{.Address}}", i18n.V{"Address": address}), err
+		return lang.L("The address works: {{.Address}}", i18n.V{"Address": address}), err
 	})
 	t.address.Shorten, t.address.Bold = true, true
 	t.copyBack = widgets.NewCopyButton(lang.L("Copy"), s.env.Later, func(copied func()) {
@@ -53,11 +53,11 @@ func (t *tests) show(s agent.Status) {
 	}
 	switch {
 	case s.Tunnel.State == "up":
-		t.tunnel.say(theme.MarkSigned, lang.L("Open: {{.Address}}", i18n.V{"Address": s.Tunnel.URL}))
+		t.tunnel.say(theme.MarkSigned, lang.L("Connected: {{.Address}}", i18n.V{"Address": s.Tunnel.URL}))
 	case s.Tunnel.State == "down":
-		t.tunnel.say(theme.MarkProblem, lang.L("It cannot be reached now."))
+		t.tunnel.say(theme.MarkProblem, lang.L("The address cannot be reached now."))
 	case s.Tunnel.State == "connecting":
-		t.tunnel.say(theme.MarkNext, lang.L("Opening…"))
+		t.tunnel.say(theme.MarkNext, lang.L("Connecting…"))
 	default:
 		t.tunnel.say("", "")
 	}

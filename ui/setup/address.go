@@ -42,7 +42,7 @@ func newAddress(s *Screen) *address {
 		office.FieldNgrokDomain: widgets.NewField(lang.L("ngrok domain"), p.domain,
 			lang.L("Leave empty to use your ngrok account's own domain.")),
 		office.FieldPublicURL: widgets.NewField(lang.L("Public address"), p.public, ""),
-		office.FieldListen:    widgets.NewField(lang.L("Where the proxy sends to"), p.listen, ""),
+		office.FieldListen:    widgets.NewField(lang.L("Address the web server forwards to"), p.listen, ""),
 	}
 	p.kind = newWays([]way{
 		{lang.L("An ngrok address"), lang.L("ngrok gives this computer an address of its own. A free account will do.")},
@@ -51,13 +51,13 @@ func newAddress(s *Screen) *address {
 	}, p.choose)
 	p.ngrok = widgets.Stack(12, widgets.Halves(fields[office.FieldNgrokToken], fields[office.FieldNgrokDomain]))
 	p.external = widgets.Stack(12, widgets.Halves(fields[office.FieldPublicURL], fields[office.FieldListen]),
-		note(lang.L("The proxy must keep the path of what it passes on.")))
+		note(lang.L("The web server must keep the path of the requests it forwards.")))
 	mark, line := widgets.MarkLine(theme.MarkSigned, "")
 	p.found, p.foundLine = mark, line
 	content := widgets.Stack(16, widgets.Card(p.kind.content), widgets.Stack(0, p.ngrok, p.external), p.found)
 	p.step = &step{key: "address", name: lang.L("Public address"), title: lang.L("How does the service reach this computer?"),
 		text:    lang.L("A public address is a web address that leads to this computer. The signing service reports each signature there. If you are not sure, choose “No public address”."),
-		content: content, fields: fields, next: lang.L("Test and continue"), asking: lang.L("Opening the address for a moment…"),
+		content: content, fields: fields, next: lang.L("Test and continue"), asking: lang.L("Connecting the address for a moment…"),
 		enter: p.enter, ask: p.ask, answered: p.answered, blame: office.FieldTunnel}
 	p.first = p.kind.items[0]
 	return p
@@ -98,7 +98,7 @@ func (p *address) choose(i int) {
 func (p *address) showFound() {
 	a := p.screen.answers
 	p.found.Hidden = a.address == "" || a.opened != a.fingerprint()
-	p.foundLine.Set(lang.L("It works: {{.Address}}", i18n.V{"Address": a.address}))
+	p.foundLine.Set(lang.L("The address works: {{.Address}}", i18n.V{"Address": a.address}))
 }
 
 func (p *address) check(wrong map[string]string) {

@@ -101,7 +101,7 @@ func (s *Screen) AskAdministrator() {
 	shut := widgets.NewButton(lang.L("Close"), func() { pop.Close() })
 	foot := widgets.Stack(8, trouble, widgets.Row(8, layout.NewSpacer(), shut, mail, copyIt))
 	head := widgets.Stack(8, widgets.NewHeading(lang.L("Ask your administrator")),
-		widgets.NewProse(lang.L("This letter holds no secret. With each step you answer, it says more.")))
+		widgets.NewProse(lang.L("This letter contains no secrets. Each step you answer completes it.")))
 	content := widgets.Pad(20, container.NewBorder(head, foot, nil, nil,
 		widgets.PadHV(0, 12, widgets.Card(widgets.NewVScroll(lines)))))
 	room := s.env.Window.Canvas().Size()

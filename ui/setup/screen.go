@@ -108,7 +108,7 @@ func (s *Screen) build() {
 	ask := widgets.NewButton(lang.L("Ask your administrator…"), s.AskAdministrator)
 	open := widgets.NewButton(lang.L("Open a file…"), s.PickFile)
 	ask.Importance, open.Importance = widget.LowImportance, widget.LowImportance
-	text := widgets.NewProse(lang.L("You need not know all this. Your administrator can answer for you, or send you a file."))
+	text := widgets.NewProse(lang.L("You do not need to know all this. Your administrator can answer for you, or send you a file."))
 	foot := widgets.Stack(2, widgets.PadHV(12, 2, text), widgets.PadHV(4, 0, ask), widgets.PadHV(4, 0, open))
 	side := widgets.Wide(240, widgets.Pad(8, container.NewBorder(top, foot, nil, nil)))
 	s.scroll = widgets.NewVScroll(widgets.PadHV(32, 24, s.page))

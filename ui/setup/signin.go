@@ -45,7 +45,7 @@ func newSignIn(s *Screen) *signIn {
 		copied()
 	})
 	p.running = widgets.Stack(12, note(lang.L("Finish in your browser. If nothing happens here, copy the address from the browser and paste it below.")),
-		p.field, widgets.NewField(lang.L("Sign-in page"), widgets.Across(nil, p.shown, p.link), lang.L("If no browser opens, open this address in one.")))
+		p.field, widgets.NewField(lang.L("Sign-in page"), widgets.Across(nil, p.shown, p.link), lang.L("If no browser opens, open this address yourself.")))
 	p.running.Hide()
 	p.later = widgets.NewButton(lang.L("Sign in later"), func() {
 		if s.cancel == nil {
@@ -71,7 +71,7 @@ func (p *signIn) announce() {
 	text := ""
 	switch {
 	case s.Redirect == office.RedirectLocalhost:
-		text = lang.L("After you sign in, the browser warns once that the connection is not private, because this computer made the security certificate itself. In Chrome and Edge, press “Advanced” and then “Continue to localhost”. In Firefox, press “Advanced” and then “Accept the Risk and Continue”.")
+		text = lang.L("After you sign in, the browser warns once that the connection is not private, because this computer made the security certificate itself. In Chrome, press “Advanced” and then “Proceed to localhost”. In Edge, press “Advanced” and then “Continue to localhost”. In Firefox, press “Advanced” and then “Accept the Risk and Continue”.")
 	case s.Redirect == office.RedirectTunnel && s.Tunnel == office.TunnelNgrok:
 		text = lang.L("With a free ngrok plan, the browser shows a page from ngrok after you sign in. Press “Visit Site” there.")
 	case s.Redirect == office.RedirectPaste:

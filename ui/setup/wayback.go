@@ -34,7 +34,7 @@ func newWayBack(s *Screen) *wayBack {
 		s.touched()
 	}
 	p.kind = newWays([]way{
-		{lang.L("Through the office's public address"), lang.L("The browser returns through your public address. With a free ngrok plan, a page from ngrok appears first. Continue from there.")},
+		{lang.L("Through your office's public address"), lang.L("The browser returns through your public address. With a free ngrok plan, a page from ngrok appears first. Continue from there.")},
 		{lang.L("To this computer, https://localhost"), lang.L("Works without a public address. The browser shows a warning once. The last step says what to press.")},
 		{lang.L("By copy and paste"), lang.L("Always works. After you sign in, you copy the address from the browser and paste it into Countersign.")},
 	}, p.choose)

@@ -109,7 +109,7 @@ func (a *account) finish() fyne.CanvasObject {
 
 func (a *account) menu(at fyne.CanvasObject) {
 	items := fyne.NewMenu("",
-		fyne.NewMenuItem(lang.L("Sign in as someone else"), func() { a.signIn("login") }),
+		fyne.NewMenuItem(lang.L("Sign in with another account"), func() { a.signIn("login") }),
 		fyne.NewMenuItem(lang.L("Sign out"), a.askSignOut))
 	widgets.OpenMenu(a.env.Window.Canvas(), items, at)
 }
@@ -185,7 +185,7 @@ func (a *account) stop() {
 // askSignOut asks before what takes a sign-in in the browser to take back.
 func (a *account) askSignOut() {
 	widgets.Ask(a.env.Window.Canvas(), widgets.Question{Title: lang.L("Sign out?"),
-		Text: lang.L("Until the next sign-in nothing is sent, and signed documents are not saved."),
+		Text: lang.L("Until you sign in again, nothing is sent and signed documents are not saved."),
 		Safe: lang.L("Stay signed in"), Do: lang.L("Sign out"), OnDo: a.signOut})
 }
 

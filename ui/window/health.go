@@ -23,7 +23,7 @@ func (w *Window) showHealth(s agent.Status) {
 		return
 	}
 	notes := []string{}
-	if since := w.since(issue.Since); since != "" {
+	if since := i18n.Since(w.options.Now(), issue.Since); since != "" {
 		notes = append(notes, since)
 	}
 	if others > 0 {

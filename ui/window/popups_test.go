@@ -53,7 +53,7 @@ func TestEscapeTakesEveryPopUpFromTheWindow(t *testing.T) {
 			escape(what, tabs)
 		}
 	}
-	waits := []string{"Sign in", "Sign in as someone else", "Test the service", "Test the address"} // for somebody outside
+	waits := []string{"Sign in", "Sign in with another account", "Test the service", "Test the address"} // for somebody outside
 	for at := range b.window.screens {
 		b.window.Go(at)
 		b.Settle()

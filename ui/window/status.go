@@ -60,7 +60,7 @@ func (m *statusView) issue(issue agent.Issue) fyne.CanvasObject {
 	}
 	text := widget.NewLabel(i18n.Message(issue.Message))
 	text.Wrapping = fyne.TextWrapWord
-	since := widgets.NewCaption(m.window.since(issue.Since))
+	since := widgets.NewCaption(i18n.Since(m.window.options.Now(), issue.Since))
 	since.Shorten = false
 	right := widgets.Row(8, since)
 	if word := i18n.Action(issue.Action); word != "" {
@@ -108,7 +108,7 @@ func (m *statusView) factsOf(s agent.Status) []fyne.CanvasObject {
 	saves := lang.N("{{.PluralCount}} files saved", s.Saves.Done)
 	left := lang.L("{{.Waiting}} waiting, {{.Failed}} failed", i18n.V{"Waiting": s.Saves.Pending, "Failed": s.Saves.Failed})
 	packages := lang.N("{{.PluralCount}} packages waiting for signatures", s.Packages.Open)
-	total := lang.L("{{.Total}} in all, {{.Executed}} signed by everyone", i18n.V{"Total": s.Packages.Total, "Executed": s.Packages.Executed})
+	total := lang.L("{{.Total}} in all, {{.Executed}} fully signed", i18n.V{"Total": s.Packages.Total, "Executed": s.Packages.Executed})
 	return []fyne.CanvasObject{account, line(address, lang.L("Public address"), where, s.Tunnel.URL),
 		line(markOf(s.Events.Pending, s.Events.Problems), lang.L("Events"), events, waiting),
 		line(markOf(s.Packages.Open, 0), lang.L("Packages"), packages, total),
@@ -127,14 +127,13 @@ func markOf(waiting, wrong int) theme.Mark {
 
 // addressOf says how the public address stands.
 func (m *statusView) addressOf(t agent.TunnelStatus) (theme.Mark, string) {
-	since := i18n.V{"When": i18n.Clock(m.window.options.Now(), t.Since)}
 	switch {
 	case t.Kind == string(office.TunnelNone):
 		return theme.MarkLater, lang.L("None. Countersign checks regularly.")
 	case t.State == "up" && !t.Since.IsZero():
-		return theme.MarkSigned, lang.L("Connected since {{.When}}", since)
+		return theme.MarkSigned, lang.L("Connected") + " · " + i18n.Since(m.window.options.Now(), t.Since)
 	case t.State == "up":
-		return theme.MarkSigned, lang.X("address.open", "Open")
+		return theme.MarkSigned, lang.L("Connected")
 	case t.State == "connecting":
 		return theme.MarkNext, lang.L("Connecting")
 	case t.State == "down":

@@ -70,7 +70,7 @@ func (t *tray) items(state, account string, o overview) []*fyne.MenuItem {
 	}
 	pause := fyne.NewMenuItem(lang.L("Pause notifications for an hour"), func() { w.pause(w.options.Now().Add(pauseFor)) })
 	if !o.paused.IsZero() {
-		label := lang.L("Resume notifications, paused until {{.When}}", i18n.V{"When": i18n.Clock(w.options.Now(), o.paused)})
+		label := lang.L("Resume notifications, paused until {{.When}}", i18n.V{"When": o.paused.In(w.options.Now().Location()).Format("15:04")})
 		pause = fyne.NewMenuItem(label, func() { w.pause(time.Time{}) })
 	}
 	quit := fyne.NewMenuItem(lang.L("Quit"), w.options.Quit)

@@ -16,7 +16,6 @@ import (
 	"countersign/internal/office"
 	"countersign/ui/async"
 	"countersign/ui/env"
-	"countersign/ui/i18n"
 	"countersign/ui/setup"
 )
 
@@ -271,12 +270,4 @@ func (w *Window) changed(change office.Change) {
 		w.readSettings()
 	}
 	w.status.Ask() // nearly everything is counted in it
-}
-
-// since is "since 14:02".
-func (w *Window) since(t time.Time) string {
-	if t.IsZero() {
-		return ""
-	}
-	return lang.L("since {{.When}}", i18n.V{"When": i18n.Clock(w.options.Now(), t)})
 }
