@@ -241,46 +241,36 @@ func (a *Agent) raise(n notice) {
 }
 
 // signedFact is one person's signature on one document, in words.
-func signedFact(p office.Package, s signature) fact {
+func signedFact(p office.Package, s office.Signature) fact {
 	return fact{
-		key:       "signed/" + s.documentID + "/" + s.signerID,
+		key:       "signed/" + s.DocumentID + "/" + s.SignerID,
 		packageID: p.ID,
 		kind:      factSigned,
-		title:     signedTitle(p, s.signerID),
+		title:     signedTitle(p, s.SignerID),
 		body:      signedBody(p, s),
-		who:       s.signerID,
-		name:      signerName(p, s.signerID),
-		partial:   !signedAll(p, s.signerID),
+		who:       s.SignerID,
+		name:      p.SignerName(s.SignerID),
+		partial:   !p.SignedAll(s.SignerID),
 	}
 }
 
-// signedAll reports whether a person has signed every document of p.
-func signedAll(p office.Package, signerID string) bool {
-	return !slices.ContainsFunc(p.Documents, func(d office.Document) bool { return !slices.Contains(d.SignedBy, signerID) })
-}
-
-func everyoneSigned(p office.Package) bool {
-	done, total := signersDone(p)
-	return total > 0 && done >= total
-}
-
 func signedTitle(p office.Package, signerID string) string {
-	return fmt.Sprintf("%s signed %s.", cmp.Or(signerName(p, signerID), "Someone"), quote(packageName(p)))
+	return fmt.Sprintf("%s signed %s.", cmp.Or(p.SignerName(signerID), "Someone"), office.Quote(p.DisplayName()))
 }
 
 // documentPrefix begins what is said of one of several documents.
 const documentPrefix = "Document: "
 
-func signedBody(p office.Package, s signature) string {
+func signedBody(p office.Package, s office.Signature) string {
 	var parts []string
-	if d := nameOfDocument(p, s.documentID); d != "" && len(p.Documents) > 1 {
-		parts = append(parts, documentPrefix+quote(d)+".")
+	if d := p.DocumentName(s.DocumentID); d != "" && len(p.Documents) > 1 {
+		parts = append(parts, documentPrefix+office.Quote(d)+".")
 	}
-	switch done, total := signersDone(p); {
-	case everyoneSigned(p):
+	switch done, total := p.Progress(); {
+	case p.EveryoneSigned():
 		parts = append(parts, "Everyone has signed.")
-	case len(p.NextSigners) == 1 && signerName(p, p.NextSigners[0]) != "":
-		parts = append(parts, "Next: "+signerName(p, p.NextSigners[0])+".")
+	case len(p.NextSigners) == 1 && p.SignerName(p.NextSigners[0]) != "":
+		parts = append(parts, "Next: "+p.SignerName(p.NextSigners[0])+".")
 	case total > 0:
 		parts = append(parts, fmt.Sprintf("%d of %d signers have signed.", done, total))
 	}
@@ -331,7 +321,7 @@ func savedFact(p office.Package, jobs []office.Job) fact {
 	n := len(saved)
 	body := fmt.Sprintf("%d files saved in %s.", n, folderName(saved))
 	if n == 1 {
-		body = fmt.Sprintf("%s saved in %s.", quote(filepath.Base(saved[0].Target)), folderName(saved))
+		body = fmt.Sprintf("%s saved in %s.", office.Quote(filepath.Base(saved[0].Target)), folderName(saved))
 	} else if n <= 3 {
 		var names []string
 		for _, j := range saved {
@@ -350,7 +340,7 @@ func savedFact(p office.Package, jobs []office.Job) fact {
 		key:       "saved/" + p.ID,
 		packageID: p.ID,
 		kind:      factSaved,
-		title:     "Everyone has signed " + quote(packageName(p)) + ".",
+		title:     "Everyone has signed " + office.Quote(p.DisplayName()) + ".",
 		body:      body,
 	}
 }
@@ -364,16 +354,16 @@ func folderName(jobs []office.Job) string {
 
 // eventSentence is an event as the activity list tells it.
 func eventSentence(p office.Package, e esign.Event) string {
-	name := quote(packageName(p))
+	name := office.Quote(p.DisplayName())
 	switch e.Action {
 	case esign.DocumentSigned:
-		if d := nameOfDocument(p, e.DocumentID); d != "" && len(p.Documents) > 1 {
-			return fmt.Sprintf("%s signed %s in %s.", cmp.Or(signerName(p, e.SignerID), "Someone"), quote(d), name)
+		if d := p.DocumentName(e.DocumentID); d != "" && len(p.Documents) > 1 {
+			return fmt.Sprintf("%s signed %s in %s.", cmp.Or(p.SignerName(e.SignerID), "Someone"), office.Quote(d), name)
 		}
 		return signedTitle(p, e.SignerID)
 	case esign.DocumentExecuted:
-		if d := nameOfDocument(p, e.DocumentID); d != "" {
-			return fmt.Sprintf("Everyone has signed %s in %s.", quote(d), name)
+		if d := p.DocumentName(e.DocumentID); d != "" {
+			return fmt.Sprintf("Everyone has signed %s in %s.", office.Quote(d), name)
 		}
 		return fmt.Sprintf("Everyone has signed a document in %s.", name)
 	case esign.PackageExecuted:
@@ -383,6 +373,6 @@ func eventSentence(p office.Package, e esign.Event) string {
 	case esign.PackageSent:
 		return name + " was sent."
 	default:
-		return fmt.Sprintf("The service reported %s for %s.", quote(e.Action), name)
+		return fmt.Sprintf("The service reported %s for %s.", office.Quote(e.Action), name)
 	}
 }

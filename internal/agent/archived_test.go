@@ -46,7 +46,7 @@ func TestAnArchivedPackageComesBackWhenSomethingNewIsWrong(t *testing.T) {
 		t.Fatal(err)
 	}
 	row, _ = o.Package(id)
-	if err := o.Data.Update(func(tx *store.Tx) error { return putPackage(tx, row.Package) }); err != nil || !o.archived(id) {
+	if err := o.Data.Update(func(tx *store.Tx) error { return tx.PutPackage(row.Package) }); err != nil || !o.archived(id) {
 		t.Errorf("what was known to be wrong brings it back: %v", err)
 	}
 	if err := o.Archive(id, false); err != nil || o.archived(id) {

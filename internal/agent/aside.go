@@ -11,6 +11,7 @@ import (
 	"countersign/internal/agent/health"
 	"countersign/internal/agent/loop"
 	"countersign/internal/message"
+	"countersign/internal/office"
 )
 
 // asidePause is how long an object that could not be worked on is left alone.
@@ -79,7 +80,7 @@ func (a *Agent) one(ctx context.Context, key string, do func() error) error {
 		a.aside.done(key)
 		return err
 	}
-	a.Log.Error("one object is set aside", "object", message.OneLine(key, maxName), "err", err)
+	a.Log.Error("one object is set aside", "object", message.OneLine(key, office.MaxName), "err", err)
 	a.aside.put(key, a.Now())
 	a.tellAside()
 	return nil

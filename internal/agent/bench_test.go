@@ -194,7 +194,7 @@ func (o *benchOffice) know(from, to int) {
 				ID: fmt.Sprintf("p%d", i), Name: fmt.Sprintf("Package %d", i), Origin: office.MadeHere, State: "open",
 				Created: time.Now(), Checked: time.Now(), NextCheck: time.Now().Add(time.Hour),
 			}
-			if err := putPackage(tx, p); err != nil {
+			if err := tx.PutPackage(p); err != nil {
 				return err
 			}
 		}

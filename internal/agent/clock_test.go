@@ -24,7 +24,7 @@ import (
 func putPackageAged(t *testing.T, a *Agent, id string, age time.Duration) {
 	t.Helper()
 	p := office.Package{ID: id, Origin: office.MadeHere, Created: a.Now().Add(-age), NextCheck: a.Now().Add(24 * time.Hour)}
-	if err := a.Data.Update(func(tx *store.Tx) error { return putPackage(tx, p) }); err != nil {
+	if err := a.Data.Update(func(tx *store.Tx) error { return tx.PutPackage(p) }); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -88,7 +88,7 @@ func waits(t *testing.T, a *Agent, d time.Duration) {
 		}
 		_, planErr := tx.PlanJob(office.Job{PackageID: "executed", DocumentID: "d", Kind: "executed", Folder: a.Settings().SaveTo,
 			Target: "Lease.pdf", NextTry: next})
-		return errors.Join(err, planErr, putPackage(tx, office.Package{ID: "open", Created: a.Now(), NextCheck: next}))
+		return errors.Join(err, planErr, tx.PutPackage(office.Package{ID: "open", Created: a.Now(), NextCheck: next}))
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -186,7 +186,7 @@ func moveJobs(tx *store.Tx, old, next string, now loop.Clock) error {
 			continue
 		}
 		j.Folder = next
-		if j.Target, err = freeTarget(tx, next, wantedName(j)); err != nil {
+		if j.Target, err = freeTarget(tx, next, j.WantedName()); err != nil {
 			return err
 		}
 		j.Size, j.SHA256 = 0, ""

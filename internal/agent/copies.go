@@ -67,7 +67,7 @@ func (a *Agent) takeCopies(ctx context.Context, d *office.Draft) error {
 	}
 	if total > maxDraft {
 		return &DraftError{fmt.Sprintf("The documents of %s have %d MB together; Countersign sends up to %d MB at once. Send fewer or smaller documents.",
-			quote(d.Name), total/1_000_000, maxDraft/1_000_000)}
+			office.Quote(d.Name), total/1_000_000, maxDraft/1_000_000)}
 	}
 	for i := range d.Files {
 		f := &d.Files[i]
@@ -106,7 +106,7 @@ func (a *Agent) takeCopy(ctx context.Context, path, name string) (archive.Saved,
 }
 
 func (a *Agent) copyError(f office.DraftFile, err error) error {
-	name := quote(f.Name)
+	name := office.Quote(f.Name)
 	switch {
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return err

@@ -53,10 +53,10 @@ func declinedFacts(p office.Package) (facts []fact) {
 			key:       "declined/" + p.ID + "/" + s.ID + "/" + s.Declined.UTC().Format("20060102150405"),
 			packageID: p.ID,
 			kind:      factDeclined,
-			title:     fmt.Sprintf("%s declined to sign %s.", personName(s), quote(packageName(p))),
+			title:     fmt.Sprintf("%s declined to sign %s.", s.DisplayName(), office.Quote(p.DisplayName())),
 		}
 		if s.DeclineReason != "" {
-			f.body = fmt.Sprintf("Reason: %s.", quote(s.DeclineReason))
+			f.body = fmt.Sprintf("Reason: %s.", office.Quote(s.DeclineReason))
 		}
 		facts = append(facts, f)
 	}

@@ -2,10 +2,8 @@ package agent
 
 import (
 	"testing"
-	"time"
 
 	"countersign/internal/agent/loop"
-	"countersign/internal/office"
 	"countersign/internal/sandbox"
 )
 
@@ -63,22 +61,5 @@ func TestAServiceWithoutRecordsIsAskedForThemOnce(t *testing.T) {
 	}
 	if asked := o.service.Faults()[0].Applied; asked < 1 || asked > 2 { // perhaps with and without /api/v1, see esign's paths.go
 		t.Errorf("asked %d times", asked)
-	}
-}
-
-func TestWhoseTurnItIsFollowsFromTheOrderWhereTheServiceDoesNotSay(t *testing.T) {
-	ana, jan := office.Signer{ID: "a"}, office.Signer{ID: "j"}
-	p := office.Package{Signers: []office.Signer{ana, jan}, Documents: []office.Document{{ID: "d"}}, Sequential: true}
-	if got := waitsFor(p); len(got) != 1 || got[0] != "a" {
-		t.Errorf("in sequence: %q", got)
-	}
-	p.Documents[0].SignedBy = []string{"a"}
-	if got := waitsFor(p); len(got) != 1 || got[0] != "j" {
-		t.Errorf("after the first: %q", got)
-	}
-	p.Sequential, p.Documents[0].SignedBy = false, nil
-	p.Signers[1].Declined = time.Now()
-	if got := waitsFor(p); len(got) != 1 || got[0] != "a" {
-		t.Errorf("one declined: %q", got)
 	}
 }

@@ -190,7 +190,7 @@ func (a *Agent) meetPackages(home string, items []esign.Status, since time.Time,
 					return err
 				}
 			}
-			if err := putPackage(tx, p); err != nil {
+			if err := tx.PutPackage(p); err != nil {
 				return err
 			}
 		}
@@ -249,7 +249,7 @@ func (a *Agent) openAgain(p *office.Package, s esign.Status) (news bool) {
 		if when.IsZero() {
 			when = a.Now()
 		}
-		noteExecuted(p, when)
+		p.Execute(when)
 	case p.State.Over() && state != "" && !state.Over():
 		p.State = state
 	default:

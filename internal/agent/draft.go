@@ -53,7 +53,7 @@ func (a *Agent) newDraft(d office.NewPackage) (office.Draft, error) {
 	seen := map[string]bool{}
 	for _, s := range d.Signers {
 		if !strings.Contains(s.Email, "@") {
-			return out, &DraftError{fmt.Sprintf("The e-mail address of %s is missing or incomplete.", quote(strings.TrimSpace(s.FirstName+" "+s.LastName)))}
+			return out, &DraftError{fmt.Sprintf("The e-mail address of %s is missing or incomplete.", office.Quote(strings.TrimSpace(s.FirstName+" "+s.LastName)))}
 		}
 		if key := strings.ToLower(s.Email); seen[key] {
 			return out, &DraftError{fmt.Sprintf("%s is listed twice as a signer.", s.Email)}
@@ -62,7 +62,7 @@ func (a *Agent) newDraft(d office.NewPackage) (office.Draft, error) {
 		}
 		out.Signers = append(out.Signers, office.Signer{FirstName: s.FirstName, LastName: s.LastName, Email: s.Email})
 	}
-	if present(d.ExternalData) && !json.Valid(d.ExternalData) {
+	if office.HasExternalData(d.ExternalData) && !json.Valid(d.ExternalData) {
 		return out, &DraftError{"The reference data is not valid JSON."}
 	}
 	return out, nil
@@ -72,23 +72,23 @@ func (a *Agent) newDraft(d office.NewPackage) (office.Draft, error) {
 func (a *Agent) draftFile(path string) (office.DraftFile, error) {
 	abs, err := filepath.Abs(path)
 	if err != nil {
-		return office.DraftFile{}, &DraftError{fmt.Sprintf("%s could not be found.", quote(path))}
+		return office.DraftFile{}, &DraftError{fmt.Sprintf("%s could not be found.", office.Quote(path))}
 	}
 	name := filepath.Base(abs)
 	bytes := a.given(abs)
 	f, err := openFile(bytes)
 	if err != nil {
-		return office.DraftFile{}, &DraftError{fmt.Sprintf("%s could not be read. Check that it is there and that you are allowed to open it.", quote(name))}
+		return office.DraftFile{}, &DraftError{fmt.Sprintf("%s could not be read. Check that it is there and that you are allowed to open it.", office.Quote(name))}
 	}
 	defer f.Close()
 	info, err := f.Stat()
 	switch {
 	case err != nil:
-		return office.DraftFile{}, &DraftError{fmt.Sprintf("%s could not be read.", quote(name))}
+		return office.DraftFile{}, &DraftError{fmt.Sprintf("%s could not be read.", office.Quote(name))}
 	case info.IsDir():
-		return office.DraftFile{}, &DraftError{fmt.Sprintf("%s is a folder. Add the documents in it instead.", quote(name))}
+		return office.DraftFile{}, &DraftError{fmt.Sprintf("%s is a folder. Add the documents in it instead.", office.Quote(name))}
 	case info.Size() == 0:
-		return office.DraftFile{}, &DraftError{fmt.Sprintf("%s is empty.", quote(name))}
+		return office.DraftFile{}, &DraftError{fmt.Sprintf("%s is empty.", office.Quote(name))}
 	}
 	file := office.DraftFile{Path: abs, Name: name, Size: info.Size()}
 	if bytes != abs {
@@ -117,7 +117,7 @@ func newPackage(d office.Draft) esign.NewPackage {
 // withCorrelation adds our id to the caller's data, which stays readable under its own names.
 func withCorrelation(data json.RawMessage, id string) json.RawMessage {
 	members := map[string]json.RawMessage{}
-	if present(data) && json.Unmarshal(data, &members) != nil {
+	if office.HasExternalData(data) && json.Unmarshal(data, &members) != nil {
 		members = map[string]json.RawMessage{"value": data}
 	}
 	members[correlationKey], _ = json.Marshal(id)

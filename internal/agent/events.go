@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"countersign/internal/agent/apply"
 	"countersign/internal/agent/data"
 	"countersign/internal/agent/health"
 	"countersign/internal/agent/issuer"
@@ -178,19 +179,19 @@ func (a *Agent) handleEvent(ctx context.Context, ev office.Event, questions loop
 		if ev.Service != "" {
 			p.Service = ev.Service // which may not be the one in use any more
 		}
-		news := applyEvent(&p, e, ev.Received)
+		news := apply.Event(&p, e, ev.Received)
 		switch {
 		case asked && e.Action == esign.PackageExecuted && p.DraftID == before.DraftID:
 			if found, err = draw(tx, &p, status); err != nil {
 				return err
 			}
 		case asked && e.Action == esign.DocumentSigned:
-			applyStatus(&p, status, a.Now()) // for the names; what it tells beyond the event is old, or the next event's news
+			apply.Status(&p, status, a.Now()) // for the names; what it tells beyond the event is old, or the next event's news
 			a.checkSoon(&p)
 		default:
 			a.checkSoon(&p)
 		}
-		if err := putPackage(tx, p); err != nil {
+		if err := tx.PutPackage(p); err != nil {
 			return err
 		}
 		facts, err := a.firstTold(tx, p, news)
@@ -253,8 +254,8 @@ func (a *Agent) statusForEvent(ctx context.Context, p office.Package, e esign.Ev
 	}
 	switch e.Action {
 	case esign.DocumentSigned:
-		meetSigner(&p, e.SignerID)
-		if p.ID != "" && (e.SignerID == "" || signerName(p, e.SignerID) != "") {
+		p.MatchSigner(e.SignerID)
+		if p.ID != "" && (e.SignerID == "" || p.SignerName(e.SignerID) != "") {
 			return esign.Status{}, false
 		}
 	case esign.PackageExecuted:

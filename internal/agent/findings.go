@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"countersign/internal/agent/apply"
 	"countersign/internal/agent/loop"
 	"countersign/internal/esign"
 	"countersign/internal/office"
@@ -31,7 +32,7 @@ func (a *Agent) applyCheck(id string, status esign.Status, quiet bool) error {
 			return err
 		}
 		silent = owesEvent(before, p, found.moved, listening, now)
-		return putPackage(tx, p)
+		return tx.PutPackage(p)
 	})
 	if err != nil {
 		return fmt.Errorf("record the status of package %s: %w", id, err)
@@ -72,7 +73,7 @@ func (a *Agent) drawing(before office.Package) func(tx *store.Tx, p *office.Pack
 		// Signatures that were there before the package was known are old, unless everything about it is new.
 		tell := !p.Checked.IsZero() || a.Now().Sub(p.Created) < newFor
 		executed := p.State == office.PackageExecuted
-		news := applyStatus(p, status, a.Now())
+		news := apply.Status(p, status, a.Now())
 		f.moved = len(news) > 0 || !executed && p.State == office.PackageExecuted
 		if f.facts, err = a.firstTold(tx, *p, news); err != nil {
 			return f, err
@@ -121,16 +122,16 @@ func (a *Agent) noteFiles(tx *store.Tx, p *office.Package, found bool) ([]fact, 
 	if err != nil {
 		return nil, err
 	}
-	p.Saved = p.Planned && allDone(jobs)
-	p.Problem = firstProblem(jobs)
+	p.Saved = p.Planned && office.AllSaved(jobs)
+	p.Problem = office.FirstProblem(jobs)
 	return a.firstSaved(tx, *p, jobs, found)
 }
 
 // firstTold turns signatures into facts, without those that people were told of before.
-func (a *Agent) firstTold(tx *store.Tx, p office.Package, news []signature) (facts []fact, err error) {
+func (a *Agent) firstTold(tx *store.Tx, p office.Package, news []office.Signature) (facts []fact, err error) {
 	for _, s := range news {
 		f := signedFact(p, s)
-		f.complete = everyoneSigned(p) && s.signerID == news[len(news)-1].signerID
+		f.complete = p.EveryoneSigned() && s.SignerID == news[len(news)-1].SignerID
 		facts = append(facts, f)
 	}
 	return a.untold(tx, facts...)

@@ -264,7 +264,7 @@ func TestADocumentIsRecognisedUnderANameThatAnotherOneHasReserved(t *testing.T) 
 						return err
 					}
 					p.Saved = false
-					if err := errors.Join(tx.PutJob(j), putPackage(tx, p)); err != nil {
+					if err := errors.Join(tx.PutJob(j), tx.PutPackage(p)); err != nil {
 						return err
 					}
 				}

@@ -96,7 +96,7 @@ func quietOffice(t *testing.T, packages int, adjust ...func(*Params)) (*Agent, *
 	err = a.keys.put(map[string][]byte{sealedRefresh.Of(issuer.Of(s)): []byte("r")}, func(tx *store.Tx) error {
 		for i := range packages {
 			p := office.Package{ID: fmt.Sprintf("p%d", i), Origin: office.MadeHere, Created: time.Now(), NextCheck: time.Now()}
-			if err := putPackage(tx, p); err != nil {
+			if err := tx.PutPackage(p); err != nil {
 				return err
 			}
 		}

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"countersign/internal/office"
 	"countersign/internal/preview"
 )
 
@@ -33,7 +34,7 @@ func (a *Agent) Inspect(ctx context.Context, path string) FileInfo {
 	}
 	a.hold(ctx, f)
 	if f.Size > hugeFile {
-		info.Warning = fmt.Sprintf("%s is %d MB large; sending it takes a while.", quote(f.Name), f.Size/1_000_000)
+		info.Warning = fmt.Sprintf("%s is %d MB large; sending it takes a while.", office.Quote(f.Name), f.Size/1_000_000)
 	}
 	if !strings.EqualFold(filepath.Ext(f.Name), ".pdf") {
 		return info
@@ -41,11 +42,11 @@ func (a *Agent) Inspect(ctx context.Context, path string) FileInfo {
 	info.Pages, err = a.documents.Pages(ctx, a.bytesOf(f))
 	switch {
 	case errors.Is(err, preview.ErrNotPDF):
-		info.Problem = fmt.Sprintf("%s is not a PDF document, although its name says so.", quote(f.Name))
+		info.Problem = fmt.Sprintf("%s is not a PDF document, although its name says so.", office.Quote(f.Name))
 	case errors.Is(err, preview.ErrPassword):
-		info.Problem = fmt.Sprintf("%s is protected by a password. Remove the protection and add it again.", quote(f.Name))
+		info.Problem = fmt.Sprintf("%s is protected by a password. Remove the protection and add it again.", office.Quote(f.Name))
 	case errors.Is(err, preview.ErrUnreadable):
-		info.Warning = fmt.Sprintf("%s cannot be read on this computer and may be damaged; it can still be sent.", quote(f.Name))
+		info.Warning = fmt.Sprintf("%s cannot be read on this computer and may be damaged; it can still be sent.", office.Quote(f.Name))
 	case err != nil:
 		a.Log.Debug("the pages of a file were not counted", "err", err)
 	}

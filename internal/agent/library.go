@@ -57,7 +57,7 @@ func (a *Agent) SaveAgain(packageID string) error {
 		}
 		p.Saved, p.Planned = false, p.Planned && len(jobs) > 0
 		p.NextCheck = a.Now() // where nothing is planned, the service is asked once more
-		return putPackage(tx, p)
+		return tx.PutPackage(p)
 	})
 	if err != nil {
 		return fmt.Errorf("save package %s again: %w", packageID, err)
@@ -83,7 +83,7 @@ func (a *Agent) nameAgain(tx *store.Tx, j *office.Job) error {
 	if err != nil || !taken {
 		return err
 	}
-	j.Target, err = freeName(tx, j.Folder, wantedName(*j), inUse)
+	j.Target, err = freeName(tx, j.Folder, j.WantedName(), inUse)
 	return err
 }
 

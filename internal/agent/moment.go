@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"countersign/internal/office"
 	"fmt"
 	"slices"
 	"strings"
@@ -217,9 +218,9 @@ func summary(facts []fact, away bool) notice {
 			}
 		}
 	}
-	title := plural(len(about), "package changed", "packages changed")
+	title := office.Counted(len(about), "package changed", "packages changed")
 	if away {
-		title = plural(len(about), "package changed while you were away", "packages changed while you were away")
+		title = office.Counted(len(about), "package changed while you were away", "packages changed while you were away")
 	}
 	body := strings.Join(titles, " ")
 	if more := len(facts) - show; more > 0 {

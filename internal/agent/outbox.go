@@ -141,7 +141,7 @@ func waitingSentence(d office.Draft, s office.SendState, online bool) string {
 	if !online {
 		why = "You are not signed in."
 	}
-	return fmt.Sprintf("%s is not sent yet. %s It will be sent automatically as soon as possible. Do not send it again.", quote(d.Name), why)
+	return fmt.Sprintf("%s is not sent yet. %s It will be sent automatically as soon as possible. Do not send it again.", office.Quote(d.Name), why)
 }
 
 // Cancel withdraws a draft that has not been added yet. It reports whether it came in time.
@@ -234,7 +234,7 @@ func (a *Agent) recoverAdding() error {
 }
 
 func unknownSentence(d office.Draft) string {
-	return fmt.Sprintf("The service did not confirm %s. Countersign is checking whether it was sent. It will not be sent twice.", quote(d.Name))
+	return fmt.Sprintf("The service did not confirm %s. Countersign is checking whether it was sent. It will not be sent twice.", office.Quote(d.Name))
 }
 
 func (a *Agent) sendDue(ctx context.Context) (time.Duration, error) {

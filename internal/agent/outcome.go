@@ -1,12 +1,14 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
 
+	"countersign/internal/agent/apply"
 	"countersign/internal/agent/health"
 	"countersign/internal/agent/loop"
 	"countersign/internal/esign"
@@ -68,15 +70,15 @@ func (a *Agent) draftSent(d office.Draft, added esign.Added) error {
 			p = office.Package{ID: added.PackageID, Created: a.Now(), Service: d.Service}
 		}
 		fromDraft(&p, d, a.Now())
-		setIf(&p.OrganizationID, added.OrganizationID)
-		setIf(&p.MemberID, added.MemberID)
+		p.OrganizationID = cmp.Or(added.OrganizationID, p.OrganizationID)
+		p.MemberID = cmp.Or(added.MemberID, p.MemberID)
 		if added.Status != nil {
-			applyStatus(&p, *added.Status, a.Now())
+			apply.Status(&p, *added.Status, a.Now())
 		}
 		if p.NextCheck.IsZero() {
 			p.NextCheck = a.Now()
 		}
-		if err := putPackage(tx, p); err != nil {
+		if err := tx.PutPackage(p); err != nil {
 			return err
 		}
 		d.State, d.PackageID, d.Problem, d.Changed = office.DraftSent, p.ID, "", a.Now()
@@ -89,7 +91,7 @@ func (a *Agent) draftSent(d office.Draft, added esign.Added) error {
 		}
 		line = office.Activity{
 			Time: a.Now(), Kind: "sent", PackageID: p.ID,
-			Text: fmt.Sprintf("Sent %s to %s.", quote(packageName(p)), plural(len(d.Signers), "person", "people")),
+			Text: fmt.Sprintf("Sent %s to %s.", office.Quote(p.DisplayName()), office.Counted(len(d.Signers), "person", "people")),
 		}
 		return loop.AddActivity(tx, line)
 	})
@@ -108,7 +110,7 @@ func (a *Agent) draftSent(d office.Draft, added esign.Added) error {
 // fromDraft makes p a package that was made here, from d.
 func fromDraft(p *office.Package, d office.Draft, now time.Time) {
 	p.Origin, p.DraftID = office.MadeHere, d.ID
-	setIf(&p.Name, d.Name)
+	p.Name = cmp.Or(d.Name, p.Name)
 	p.Sequential = d.Sequential
 	if p.Due.IsZero() {
 		p.Due = d.Due
@@ -132,9 +134,9 @@ func fromDraft(p *office.Package, d office.Draft, now time.Time) {
 			p.Documents = append(p.Documents, office.Document{ExternalID: f.ExternalID})
 			i = len(p.Documents) - 1
 		}
-		setIf(&p.Documents[i].FileName, f.Name)
+		p.Documents[i].FileName = cmp.Or(f.Name, p.Documents[i].FileName)
 	}
-	addMoment(p, office.Moment{Time: now, What: momentSent})
+	p.AddMoment(office.Moment{Time: now, What: office.MomentSent})
 }
 
 // claimDraft makes p a package of ours when its external data carries the id of one of our drafts. A draft whose
@@ -213,7 +215,7 @@ func (a *Agent) failDraft(d office.Draft, problem string) error {
 	if err := a.putDraft(&d, office.DraftFailed); err != nil && !errors.Is(err, errDecided) {
 		return err
 	}
-	a.Record(office.Activity{Kind: "problem", Text: fmt.Sprintf("%s was not sent. %s", quote(d.Name), problem)})
+	a.Record(office.Activity{Kind: "problem", Text: fmt.Sprintf("%s was not sent. %s", office.Quote(d.Name), problem)})
 	a.Signal(office.StatusChanged)
 	return nil
 }

@@ -1,13 +1,9 @@
 package agent
 
 import (
-	"cmp"
-	"encoding/json"
 	"errors"
 	"os"
 	"path/filepath"
-	"strings"
-	"time"
 
 	"countersign/internal/archive"
 	"countersign/internal/office"
@@ -37,9 +33,6 @@ func freeName(tx *store.Tx, folder, rel string, inUse func(name string) (bool, e
 	}
 }
 
-// wantedName is j's name as it would be were every name free; the first jobs there were did not keep it.
-func wantedName(j office.Job) string { return cmp.Or(j.Wanted, j.Target) }
-
 // settle makes the place of j's file, which is on disk, j's own: it may have been sent to another folder while the file was
 // given its name, or the file may have been there before. ok is false when that place is another document's, whose file
 // it is then.
@@ -63,7 +56,7 @@ func settle(tx *store.Tx, j office.Job) (ok bool, err error) {
 	// file or errMoved.
 	there, given := mine.Folder == j.Folder, mine.Target
 	other.Size, other.SHA256 = 0, ""
-	if other.Target, err = freeTarget(tx, other.Folder, wantedName(other)); err != nil {
+	if other.Target, err = freeTarget(tx, other.Folder, other.WantedName()); err != nil {
 		return false, err
 	}
 	mine.Folder, mine.Target = j.Folder, j.Target
@@ -75,15 +68,6 @@ func settle(tx *store.Tx, j office.Job) (ok bool, err error) {
 		return true, tx.PutJob(other)
 	}
 	return true, nil
-}
-
-// templateOf is how files are named; one that is not understood any more gives way to the default.
-func templateOf(s office.Settings) archive.Template {
-	t, err := archive.Parse(s.NameTemplate)
-	if err != nil {
-		t, _ = archive.Parse(archive.DefaultTemplate)
-	}
-	return t
 }
 
 // saveFolder is where p's documents go: the office's folder, or beside the original when that was chosen and it is
@@ -105,7 +89,7 @@ func (a *Agent) saveFolder(s office.Settings, p office.Package) string {
 // may be called again for documents that were not known before; whether all are known now is for the caller to say
 // (store.Package.Planned).
 func (a *Agent) plan(tx *store.Tx, p *office.Package, s office.Settings, folder string) (planned int, err error) {
-	names := templateOf(s)
+	names := s.FileTemplate()
 	add := func(d office.Document, kind archive.Kind) error {
 		j := office.Job{
 			PackageID: p.ID, DocumentID: d.ID, Kind: string(kind), Folder: folder,
@@ -114,7 +98,7 @@ func (a *Agent) plan(tx *store.Tx, p *office.Package, s office.Settings, folder 
 		if _, known, err := tx.Job(j.Key()); err != nil || known {
 			return err
 		}
-		j.Wanted = names.Name(nameFields(*p, d, kind, p.Executed))
+		j.Wanted = names.Name(p.FileFields(d, kind, p.Executed))
 		var err error
 		if j.Target, err = freeTarget(tx, folder, j.Wanted); err != nil {
 			return err
@@ -144,34 +128,4 @@ func (a *Agent) plan(tx *store.Tx, p *office.Package, s office.Settings, folder 
 		}
 	}
 	return planned, nil
-}
-
-// nameFields are what a file's name is made of.
-func nameFields(p office.Package, d office.Document, kind archive.Kind, executed time.Time) archive.Fields {
-	return archive.Fields{
-		Date: executed.Local(), Package: packageName(p), Document: documentName(d), Signer: firstSigner(p),
-		Reference: p.Reference, Kind: kind,
-	}
-}
-
-func firstSigner(p office.Package) string {
-	if len(p.Signers) == 0 {
-		return ""
-	}
-	return strings.TrimSpace(p.Signers[0].FirstName + " " + p.Signers[0].LastName)
-}
-
-// reference is the caller's own word for p, from its external data.
-func reference(p office.Package) string {
-	var members map[string]json.RawMessage
-	if json.Unmarshal(p.ExternalData, &members) != nil {
-		return ""
-	}
-	for _, name := range []string{"reference", "value"} {
-		var text string
-		if json.Unmarshal(members[name], &text) == nil && text != "" {
-			return text
-		}
-	}
-	return ""
 }

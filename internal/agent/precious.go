@@ -206,7 +206,7 @@ func (a *Agent) tellRestored(aside string, restored bool) {
 	a.setCopiesAside()
 	text, state := "The data file was missing.", health.DataRestored
 	if aside != "" {
-		text = fmt.Sprintf("The data file was damaged; it is kept as %s.", quote(filepath.Base(aside)))
+		text = fmt.Sprintf("The data file was damaged; it is kept as %s.", office.Quote(filepath.Base(aside)))
 	}
 	if restored {
 		text += " The settings and the sign-in were restored, and the packages are read from the service again; drafts that were not sent yet have to be made again."

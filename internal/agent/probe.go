@@ -267,7 +267,7 @@ func (a *Agent) PreviewName(s office.Settings) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return t.Name(nameFields(p, p.Documents[0], archive.Executed, a.Now())), nil
+	return t.Name(p.FileFields(p.Documents[0], archive.Executed, a.Now())), nil
 }
 
 // About is what the About page and a report of a problem say.

@@ -200,7 +200,7 @@ func (a *Agent) setIDAside(id, problem string) error {
 			return err
 		}
 		p.NextCheck, p.Problem = a.Now().Add(loop.UnusablePause), problem
-		return putPackage(tx, p)
+		return tx.PutPackage(p)
 	})
 }
 
@@ -212,7 +212,7 @@ func (a *Agent) putOff(id string, pause time.Duration) error {
 			return err
 		}
 		p.NextCheck = a.Now().Add(pause)
-		return putPackage(tx, p)
+		return tx.PutPackage(p)
 	})
 }
 

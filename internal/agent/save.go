@@ -258,19 +258,19 @@ func (a *Agent) finishJob(j office.Job, recognised bool) error {
 		if err != nil || !ok {
 			return err
 		}
-		addMoment(&p, office.Moment{Time: a.Now(), What: momentSaved, Ref: j.Target})
+		p.AddMoment(office.Moment{Time: a.Now(), What: office.MomentSaved, Ref: j.Target})
 		if facts, err = a.noteFiles(tx, &p, recognised); err != nil {
 			return err
 		}
-		if err := putPackage(tx, p); err != nil {
+		if err := tx.PutPackage(p); err != nil {
 			return err
 		}
 		line = office.Activity{
 			Time: a.Now(), Kind: "saved", PackageID: p.ID,
-			Text: fmt.Sprintf("Saved %s in %s.", quote(j.Target), j.Folder),
+			Text: fmt.Sprintf("Saved %s in %s.", office.Quote(j.Target), j.Folder),
 		}
 		if recognised {
-			line.Text = fmt.Sprintf("%s was already in %s and was not saved again.", quote(j.Target), j.Folder)
+			line.Text = fmt.Sprintf("%s was already in %s and was not saved again.", office.Quote(j.Target), j.Folder)
 		}
 		if j.Unproven != "" && j.Unproven == j.SHA256 {
 			line.Text += " It does not end as a PDF should, but arrived the same both times: open it and check that it is complete."
@@ -290,22 +290,4 @@ func (a *Agent) finishJob(j office.Job, recognised bool) error {
 	a.Signal(office.PackagesChanged)
 	a.Signal(office.StatusChanged)
 	return nil
-}
-
-func firstProblem(jobs []office.Job) string {
-	for _, j := range jobs {
-		if j.State != office.JobDone && j.Problem != "" {
-			return j.Problem
-		}
-	}
-	return ""
-}
-
-func allDone(jobs []office.Job) bool {
-	for _, j := range jobs {
-		if j.State != office.JobDone {
-			return false
-		}
-	}
-	return len(jobs) > 0
 }

@@ -46,7 +46,7 @@ func (a *Agent) jobNotSaved(ctx context.Context, j office.Job, err error) error 
 // renameJob is for a target that is taken. A file with the very bytes is the document, saved before the state was lost
 // or by hand; others are left alone, and the job gets the next name. saved is what was received, zero when nothing was.
 func (a *Agent) renameJob(folder *archive.Folder, j office.Job, saved archive.Saved) error {
-	wanted := wantedName(j)
+	wanted := j.WantedName()
 	for i := 1; saved.SHA256 != ""; i++ {
 		name := archive.Numbered(wanted, i)
 		if there, err := folder.Exists(name); err != nil || !there {
@@ -161,7 +161,7 @@ func (a *Agent) jobLater(j office.Job, problem string, atLeast time.Duration, re
 		}
 		if p.Problem != problem {
 			p.Problem = problem
-			if err := putPackage(tx, p); err != nil {
+			if err := tx.PutPackage(p); err != nil {
 				return err
 			}
 		}

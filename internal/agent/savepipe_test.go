@@ -139,7 +139,7 @@ func executed(t *testing.T, a *Agent, id string, planned bool) {
 			}
 			p.Planned = true
 		}
-		return putPackage(tx, p)
+		return tx.PutPackage(p)
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -221,14 +221,14 @@ func (a *Agent) blockFolder(j office.Job, cause error) error {
 	if current := a.Settings().SaveTo; j.Folder != current && a.saves.isBlocked(current, a.Now()) {
 		return nil // one message, and that folder's matters more
 	}
-	text := folderSentence(j.Folder, cause, plural(waiting, "file is waiting", "files are waiting"))
+	text := folderSentence(j.Folder, cause, office.Counted(waiting, "file is waiting", "files are waiting"))
 	a.Health.Set(health.FolderFails, message.Plain(text))
 	return nil
 }
 
 // folderSentence says what keeps a folder from taking files. wait is "3 files are waiting".
 func folderSentence(folder string, cause error, wait string) string {
-	name := quote(filepath.Base(folder))
+	name := office.Quote(filepath.Base(folder))
 	switch {
 	case errors.Is(cause, archive.ErrFull):
 		return fmt.Sprintf("The disk with %s is full. %s and will be saved when there is room. You can also choose another folder.", name, wait)
@@ -239,13 +239,4 @@ func folderSentence(folder string, cause error, wait string) string {
 	default:
 		return archive.Sentence(cause) + " " + wait + "."
 	}
-}
-
-func plural(n int, one, many string) string { return fmt.Sprintf("%d %s", n, plural2(n, one, many)) }
-
-func plural2(n int, one, many string) string {
-	if n == 1 {
-		return one
-	}
-	return many
 }

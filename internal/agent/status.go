@@ -74,7 +74,7 @@ func (a *Agent) Lines() []office.PackageLine {
 	err := a.Data.View(func(tx *store.Tx) error {
 		lines = nil
 		return tx.PackageLines(func(l office.PackageLine) bool {
-			l.Name = cmp.Or(l.Name, nameless)
+			l.Name = cmp.Or(l.Name, office.Untitled)
 			lines = append(lines, l)
 			return true
 		})
@@ -110,9 +110,9 @@ func (a *Agent) packageOrZero(id string) office.Package {
 
 func packageRow(tx *store.Tx, p office.Package) (office.PackageRow, error) {
 	row := office.PackageRow{Package: p}
-	row.Name = packageName(p)
+	row.Name = p.DisplayName()
 	for _, id := range p.NextSigners {
-		if i := signerIndex(&p, id); i >= 0 {
+		if i := p.SignerIndex(id); i >= 0 {
 			row.Next = append(row.Next, p.Signers[i])
 		}
 	}

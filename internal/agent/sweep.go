@@ -99,7 +99,7 @@ func (a *Agent) markAllDue() error {
 				continue
 			}
 			p.NextCheck = now
-			if err := putPackage(tx, p); err != nil {
+			if err := tx.PutPackage(p); err != nil {
 				return err
 			}
 		}

@@ -80,8 +80,8 @@ func TestHostileNamesReachNoScreenAsTheyAre(t *testing.T) {
 		harmless(t, "activity", x.Text, loop.MaxActivity)
 	}
 	for _, l := range o.Lines() {
-		harmless(t, "line", l.Name, maxName)
-		harmless(t, "line", l.Next+l.People, 4*maxName)
+		harmless(t, "line", l.Name, office.MaxName)
+		harmless(t, "line", l.Next+l.People, 4*office.MaxName)
 	}
 	if got := o.files(); len(got) != len(packages) {
 		t.Errorf("%d files for %d packages", len(got), len(packages))

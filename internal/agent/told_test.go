@@ -76,7 +76,7 @@ func TestAnExecutedPackageWaitsForItsDocumentsToBeListed(t *testing.T) {
 			for i := range p.Documents {
 				p.Documents[i].ID = ""
 			}
-			return errors.Join(err, putPackage(tx, p))
+			return errors.Join(err, tx.PutPackage(p))
 		})
 		if err != nil {
 			t.Fatal(err)

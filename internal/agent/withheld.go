@@ -41,7 +41,7 @@ func (a *Agent) missPackage(id string, cause *esign.Error, pause time.Duration) 
 			p.Problem = refusalProblem(cause)
 		}
 		shown = p.Gone != before.Gone || p.Problem != before.Problem
-		return putPackage(tx, p)
+		return tx.PutPackage(p)
 	})
 	if err != nil {
 		return fmt.Errorf("record what was said of package %s: %w", id, err)
@@ -99,7 +99,7 @@ func (a *Agent) tellWithheld() {
 			return err
 		}
 		for _, p := range packages {
-			names[p.ID] = packageName(p)
+			names[p.ID] = p.DisplayName()
 		}
 		jobs, err := tx.JobsRefused(since)
 		for _, j := range jobs {
@@ -110,7 +110,7 @@ func (a *Agent) tellWithheld() {
 			if err != nil {
 				return err
 			}
-			names[j.PackageID] = packageName(p)
+			names[j.PackageID] = p.DisplayName()
 		}
 		if err != nil {
 			return err
@@ -134,7 +134,7 @@ func (a *Agent) tellWithheld() {
 		for _, name := range names {
 			a.Health.Set(health.FilesRefused, message.Plain(fmt.Sprintf(
 				"Everyone has signed %s, but the signing service does not provide it. Countersign keeps asking. Try again, or sign in with an account that has permission to see it.",
-				quote(name))))
+				office.Quote(name))))
 		}
 	default:
 		a.Health.Set(health.FilesRefused, message.Plain(fmt.Sprintf(
@@ -147,7 +147,7 @@ func (a *Agent) tellWithheld() {
 	}
 	a.Health.Set(health.FilesFailed, message.Plain(fmt.Sprintf(
 		"%s could not be saved. The signing service has not provided %s for two weeks. Try again, or download %s from the signing service's website.",
-		plural(extras, "document", "documents"), plural2(extras, "it", "them"), plural2(extras, "it", "them"))))
+		office.Counted(extras, "document", "documents"), office.OneOrMany(extras, "it", "them"), office.OneOrMany(extras, "it", "them"))))
 }
 
 // tellHandedOut is tellWithheld for the moment in which something came that may have been withheld.

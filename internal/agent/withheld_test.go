@@ -129,7 +129,7 @@ func TestARefusedPackageIsAskedAboutMoreAndMoreRarelyButAtLeastDaily(t *testing.
 			if err != nil {
 				return err
 			}
-			return putPackage(tx, p)
+			return tx.PutPackage(p)
 		}); err != nil {
 			t.Fatal(err)
 		}
@@ -232,7 +232,7 @@ func TestWhatTheListShowsAsExecutedIsFetchedThoughItWasOverHere(t *testing.T) {
 				if err != nil {
 					return err
 				}
-				return putPackage(tx, p)
+				return tx.PutPackage(p)
 			}); err != nil {
 				t.Fatal(err)
 			}

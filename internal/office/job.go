@@ -1,6 +1,7 @@
 package office
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"strings"
@@ -44,6 +45,29 @@ type Job struct {
 // Key is the job's identity in the store: its three parts, of which none has a slash in it.
 func (j Job) Key() string {
 	return KeyPart(j.PackageID) + "/" + KeyPart(j.DocumentID) + "/" + KeyPart(j.Kind)
+}
+
+// WantedName is j's name as it would be were every name free; the first jobs there were did not keep it.
+func (j Job) WantedName() string { return cmp.Or(j.Wanted, j.Target) }
+
+// FirstProblem is what keeps the first of these files from being saved, or "".
+func FirstProblem(jobs []Job) string {
+	for _, j := range jobs {
+		if j.State != JobDone && j.Problem != "" {
+			return j.Problem
+		}
+	}
+	return ""
+}
+
+// AllSaved reports whether there are files and all of them are on disk.
+func AllSaved(jobs []Job) bool {
+	for _, j := range jobs {
+		if j.State != JobDone {
+			return false
+		}
+	}
+	return len(jobs) > 0
 }
 
 // maxID is the longest identifier, in bytes, that is a key as it is. bbolt's own limit is 32 KiB.

@@ -32,10 +32,7 @@ type PackageLine struct {
 func (p Package) Line() PackageLine {
 	var people, next, declined, words []string
 	for _, s := range p.Signers {
-		name := strings.TrimSpace(s.FirstName + " " + s.LastName)
-		if name == "" {
-			name = s.Email
-		}
+		name := s.DisplayName()
 		if slices.Contains(p.NextSigners, s.ID) && name != "" {
 			next = append(next, name)
 		}

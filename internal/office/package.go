@@ -92,19 +92,6 @@ type Package struct {
 	Away           bool            `json:"away,omitempty"`     // that is not the one in use; set by the store
 }
 
-// Archived is a package that people have taken out of their list.
-type Archived struct {
-	With []string `json:"with,omitempty"` // what was wrong with it then: it comes back for anything else
-}
-
-// Moment is one line of a package's timeline.
-type Moment struct {
-	Time time.Time `json:"time"`
-	What string    `json:"what"`          // sent, signed, document_executed, executed, saved, ...
-	Who  string    `json:"who,omitempty"` // signerId
-	Ref  string    `json:"ref,omitempty"` // documentId, file name, ...
-}
-
 // Over reports that nobody signs it any more (service-facts.md, 5), unless it is opened again.
 func (s PackageState) Over() bool {
 	return s == PackageExpired || s == PackageRescinded
@@ -117,4 +104,13 @@ func (p Package) Final() bool {
 		return p.Planned
 	}
 	return p.State.Over()
+}
+
+// Derived is p with what follows from the rest of it, and with texts that can be shown anywhere: as it is to be stored.
+func (p Package) Derived() Package {
+	p.SignersDone, p.SignersTotal = p.Progress()
+	p.Reference = p.reference()
+	p.Archived = p.stillArchived()
+	p.cleanNames()
+	return p
 }

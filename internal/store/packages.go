@@ -60,7 +60,7 @@ func (tx *Tx) Package(id string) (office.Package, bool, error) {
 	return p, err == nil, err
 }
 
-// PutPackage stores a package, new or changed. Its place in the lists follows Created; a zero Created becomes now.
+// PutPackage stores a package, new or changed, with what follows from the rest of it (office.Package.Derived). Its place in the lists follows Created; a zero Created becomes now.
 func (tx *Tx) PutPackage(p office.Package) error {
 	row, value, err := tx.find(packages, p.ID)
 	if err != nil {
@@ -80,6 +80,7 @@ func (tx *Tx) PutPackage(p office.Package) error {
 	if err := tx.home(&p.Service, &p.Away); err != nil {
 		return err
 	}
+	p = p.Derived()
 	p.State = p.State.Normal()
 	inUTC(&p.Created, &p.Due, &p.Executed, &p.Checked, &p.NextCheck, &p.Refused)
 	p.Timeline = append([]office.Moment(nil), p.Timeline...)

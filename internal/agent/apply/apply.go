@@ -1,0 +1,159 @@
+// Package apply notes in the record of a package what the service said of it, in an event or in the answer to a status call.
+// It is pure: it asks nobody and stores nothing. The same said twice changes nothing the second time, and what is final
+// stays: an older answer does not take back that everybody has signed.
+package apply
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"time"
+
+	"countersign/internal/esign"
+	"countersign/internal/message"
+	"countersign/internal/office"
+)
+
+// Event notes in p what e says, and returns the signature it brought, if that is news.
+func Event(p *office.Package, e esign.Event, received time.Time) (news []office.Signature) {
+	when := e.Time
+	if when.IsZero() {
+		when = received
+	}
+	if p.OrganizationID == "" {
+		p.OrganizationID = e.OrganizationID
+	}
+	if p.MemberID == "" {
+		p.MemberID = e.MemberID
+	}
+	if office.HasExternalData(e.ExternalData) {
+		p.ExternalData = e.ExternalData
+	}
+	switch e.Action {
+	case esign.DocumentSigned:
+		p.MatchSigner(e.SignerID)
+		p.MatchSigner(e.NextSignerID)
+		s := office.Signature{DocumentID: e.DocumentID, SignerID: e.SignerID}
+		if s.DocumentID != "" && p.AddSignature(s, e.ExternalID, when) {
+			news = append(news, s)
+		}
+		if p.State != office.PackageExecuted {
+			p.NextSigners = slices.DeleteFunc(p.NextSigners, func(id string) bool { return id == e.SignerID })
+			if e.NextSignerID != "" && !slices.Contains(p.NextSigners, e.NextSignerID) {
+				p.NextSigners = append(p.NextSigners, e.NextSignerID)
+			}
+		}
+	case esign.DocumentExecuted:
+		if e.DocumentID != "" {
+			p.Document(e.DocumentID, e.ExternalID).Executed = true
+			p.AddMoment(office.Moment{Time: when, What: office.MomentDocument, Ref: e.DocumentID})
+		}
+	case esign.PackageExecuted:
+		p.Execute(when)
+	case esign.PackageSent:
+		p.AddMoment(office.Moment{Time: when, What: office.MomentSent})
+	}
+	return news
+}
+
+// Status notes in p what the service answered: the truth, where the two differ. It returns the signatures that p did not
+// have.
+func Status(p *office.Package, s esign.Status, now time.Time) (news []office.Signature) {
+	p.Name = cmp.Or(s.Name, p.Name)
+	p.OrganizationID = cmp.Or(s.OrganizationID, p.OrganizationID)
+	p.MemberID = cmp.Or(s.MemberID, p.MemberID)
+	if s.Type != "" {
+		p.Sequential = strings.EqualFold(s.Type, "sequential")
+	}
+	if office.HasExternalData(s.ExternalData) {
+		p.ExternalData = s.ExternalData
+	}
+	if !s.TimeSignBy.IsZero() {
+		p.Due = s.TimeSignBy
+	}
+	mergeSigners(p, s.Signers, now)
+	news = mergeDocuments(p, s.Documents, now)
+
+	switch {
+	case s.State == esign.Executed:
+		p.Execute(now)
+	case s.State != "" && p.State != office.PackageExecuted: // executed is final: an older answer does not take it back
+		p.State = office.PackageState(s.State)
+		if p.State.Over() {
+			p.AddMoment(office.Moment{Time: now, What: office.MomentEnded, Ref: string(s.State)})
+		}
+	}
+	p.Checked = now
+	return news
+}
+
+func mergeSigners(p *office.Package, signers []esign.Signer, now time.Time) {
+	for _, x := range signers {
+		i := p.SignerIndex(x.ID)
+		if i < 0 {
+			i = slices.IndexFunc(p.Signers, func(s office.Signer) bool {
+				return s.ID == "" && strings.EqualFold(s.Email, x.Email)
+			})
+		}
+		if i < 0 {
+			p.Signers = append(p.Signers, office.Signer{})
+			i = len(p.Signers) - 1
+		}
+		signer := &p.Signers[i]
+		signer.ID = x.ID
+		signer.FirstName = cmp.Or(x.FirstName, signer.FirstName)
+		signer.LastName = cmp.Or(x.LastName, signer.LastName)
+		signer.Email = cmp.Or(x.Email, signer.Email)
+		mergeDecline(p, signer, x, now)
+	}
+}
+
+// mergeDecline notes that a signer declined. One who is asked again, or replaced, has not declined any more.
+func mergeDecline(p *office.Package, signer *office.Signer, x esign.Signer, now time.Time) {
+	switch {
+	case x.Declined && signer.Declined.IsZero():
+		signer.Declined, signer.DeclineReason = cmp.Or(x.DeclinedAt, now), message.OneLine(x.Reason, office.MaxName)
+		p.AddMoment(office.Moment{Time: signer.Declined, What: office.MomentDeclined, Who: signer.ID})
+	case !x.Declined && x.StateTold:
+		signer.Declined, signer.DeclineReason = time.Time{}, ""
+	}
+}
+
+func mergeDocuments(p *office.Package, documents []esign.Document, now time.Time) (news []office.Signature) {
+	var next []string
+	revisions := false
+	for i, x := range documents {
+		// A bare answer carries ids alone; documents come in the order they were added.
+		if x.ExternalID == "" && i < len(p.Documents) && p.Documents[i].ID == "" && len(p.Documents) == len(documents) {
+			p.Documents[i].ID = x.ID
+		}
+		if x.ID == "" {
+			continue // nothing can be known of it yet
+		}
+		d := p.Document(x.ID, x.ExternalID)
+		d.Name = cmp.Or(x.Name, d.Name)
+		d.FileName = cmp.Or(x.FileName, d.FileName)
+		d.ExternalID = cmp.Or(x.ExternalID, d.ExternalID)
+		d.Executed = d.Executed || x.Executed
+		for _, r := range x.Revisions {
+			revisions = true
+			signature := office.Signature{DocumentID: x.ID, SignerID: r.SignerID}
+			if r.IsSigned && p.AddSignature(signature, "", now) {
+				news = append(news, signature)
+			}
+			if r.IsNext && !r.IsSigned && !slices.Contains(next, r.SignerID) {
+				next = append(next, r.SignerID)
+			}
+		}
+	}
+	if !revisions {
+		if next = p.NextSigners; len(next) == 0 {
+			next = p.WaitsFor()
+		}
+	}
+	p.NextSigners = slices.DeleteFunc(next, func(id string) bool {
+		i := p.SignerIndex(id)
+		return i >= 0 && !p.Signers[i].Declined.IsZero()
+	})
+	return news
+}

@@ -1,0 +1,130 @@
+package office
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"countersign/internal/archive"
+	"countersign/internal/message"
+)
+
+// MaxName is how long a name may be, in characters: whoever names a package or signs it decides how long a name is.
+const MaxName = 200
+
+// Untitled is the name of a package of which only the id is known.
+const Untitled = "Untitled package"
+
+// Quote sets a name in typographic quotation marks.
+func Quote(name string) string { return "“" + message.OneLine(name, MaxName) + "”" }
+
+// Counted is "1 file" or "3 files".
+func Counted(n int, one, many string) string { return fmt.Sprintf("%d %s", n, OneOrMany(n, one, many)) }
+
+// OneOrMany is the word for one thing or the word for n of them.
+func OneOrMany(n int, one, many string) string {
+	if n == 1 {
+		return one
+	}
+	return many
+}
+
+// DisplayName is how people know the package.
+func (p Package) DisplayName() string {
+	if p.Name != "" {
+		return p.Name
+	}
+	for _, d := range p.Documents {
+		if n := d.DisplayName(); n != "" {
+			return n
+		}
+	}
+	return Untitled
+}
+
+// DisplayName is how people know the document, or "".
+func (d Document) DisplayName() string { return cmp.Or(d.Name, d.FileName) }
+
+// DisplayName is how people know a signer: by name, else by e-mail address.
+func (s Signer) DisplayName() string { return cmp.Or(s.fullName(), s.Email) }
+
+func (s Signer) fullName() string { return strings.TrimSpace(s.FirstName + " " + s.LastName) }
+
+// DocumentName is how people know p's document with that id, or "".
+func (p Package) DocumentName(id string) string {
+	for _, d := range p.Documents {
+		if d.ID == id {
+			return d.DisplayName()
+		}
+	}
+	return ""
+}
+
+// SignerName is how people know the signer with that id, or "" when nobody does.
+func (p Package) SignerName(id string) string {
+	i := p.SignerIndex(id)
+	if i < 0 || id == "" {
+		return ""
+	}
+	return p.Signers[i].DisplayName()
+}
+
+// cleanNames makes every text in p that came from outside fit to be shown anywhere.
+func (p *Package) cleanNames() {
+	texts := []*string{&p.Name, &p.Reference}
+	// The slices may be shared with a draft, whose texts are the person's own.
+	p.Signers, p.Documents = slices.Clone(p.Signers), slices.Clone(p.Documents)
+	for i := range p.Signers {
+		s := &p.Signers[i]
+		texts = append(texts, &s.FirstName, &s.LastName, &s.Email)
+	}
+	for i := range p.Documents {
+		d := &p.Documents[i]
+		texts = append(texts, &d.Name, &d.FileName)
+	}
+	for _, t := range texts {
+		*t = message.OneLine(*t, MaxName)
+	}
+}
+
+// FileTemplate is how files are named; one that is not understood any more gives way to the default.
+func (s Settings) FileTemplate() archive.Template {
+	t, err := archive.Parse(s.NameTemplate)
+	if err != nil {
+		t, _ = archive.Parse(archive.DefaultTemplate)
+	}
+	return t
+}
+
+// FileFields are what the name of a file of d is made of.
+func (p Package) FileFields(d Document, kind archive.Kind, executed time.Time) archive.Fields {
+	signer := ""
+	if len(p.Signers) > 0 {
+		signer = p.Signers[0].fullName()
+	}
+	return archive.Fields{
+		Date: executed.Local(), Package: p.DisplayName(), Document: d.DisplayName(), Signer: signer,
+		Reference: p.Reference, Kind: kind,
+	}
+}
+
+// HasExternalData reports whether the service or a person gave any: null is none.
+func HasExternalData(data json.RawMessage) bool { return len(data) > 0 && string(data) != "null" }
+
+// reference is the caller's own word for p, from its external data.
+func (p Package) reference() string {
+	var members map[string]json.RawMessage
+	if json.Unmarshal(p.ExternalData, &members) != nil {
+		return ""
+	}
+	for _, name := range []string{"reference", "value"} {
+		var text string
+		if json.Unmarshal(members[name], &text) == nil && text != "" {
+			return text
+		}
+	}
+	return ""
+}

@@ -1,0 +1,54 @@
+package office
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestAPackageIsCalledByWhatPeopleKnow(t *testing.T) {
+	for want, p := range map[string]Package{
+		"Offer":            {Name: "Offer", Documents: []Document{{Name: "Lease"}}},
+		"Lease":            {Documents: []Document{{}, {Name: "Lease", FileName: "a.pdf"}}},
+		"a.pdf":            {Documents: []Document{{FileName: "a.pdf"}}},
+		"Untitled package": {ID: "p"},
+	} {
+		if got := p.DisplayName(); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+	p := Package{Signers: []Signer{{ID: "a", FirstName: " Ana ", LastName: "Ruiz", Email: "ana@example.com"}, {ID: "j", Email: "jan@example.com"}, {Email: "x@example.com"}}}
+	for id, want := range map[string]string{"a": "Ana  Ruiz", "j": "jan@example.com", "": "", "who": ""} {
+		if got := p.SignerName(id); got != want {
+			t.Errorf("signer %q: %q, want %q", id, got, want)
+		}
+	}
+}
+
+func TestNamesAreStoredAsTheyCanBeShown(t *testing.T) {
+	signers := []Signer{{FirstName: "A\nb", Email: strings.Repeat("x", 3*MaxName)}}
+	p := Package{Name: "evil\u202egnp.exe", Signers: signers, Documents: []Document{{FileName: "a\x00b"}},
+		ExternalData: json.RawMessage(`{"reference":"2024\n17"}`)}.Derived()
+	if p.Name != "evilgnp.exe" || p.Signers[0].FirstName != "A b" || len([]rune(p.Signers[0].Email)) > MaxName || p.Reference != "2024 17" {
+		t.Errorf("stored as %+v", p)
+	}
+	if signers[0].FirstName != "A\nb" {
+		t.Error("the draft's own text was changed")
+	}
+}
+
+func TestAnArchivedPackageComesBackForWhatIsNewlyWrong(t *testing.T) {
+	p := Package{Problem: "No room."}
+	p.Archive(true)
+	p.Problem = "Still no room."
+	if p = p.Derived(); p.Archived == nil {
+		t.Error("the same trouble in other words brought it back")
+	}
+	p.Problem = ""
+	p = p.Derived()
+	p.Signers = []Signer{{ID: "a", Declined: time.Now()}}
+	if p = p.Derived(); p.Archived != nil {
+		t.Error("what is newly wrong does not bring it back")
+	}
+}

@@ -1,0 +1,121 @@
+package office
+
+import (
+	"slices"
+	"time"
+)
+
+// Signature is one person's signing of one document.
+type Signature struct{ DocumentID, SignerID string }
+
+// SignerIndex is the place of the signer with that id in p.Signers, -1 when there is none.
+func (p Package) SignerIndex(id string) int {
+	return slices.IndexFunc(p.Signers, func(s Signer) bool { return s.ID == id })
+}
+
+// Document returns p's document with that id, adding it when it is new. One of our own whose id the service had not
+// told is recognised by externalId.
+func (p *Package) Document(id, externalID string) *Document {
+	for i := range p.Documents {
+		if p.Documents[i].ID == id {
+			return &p.Documents[i]
+		}
+	}
+	for i := range p.Documents {
+		if d := &p.Documents[i]; d.ID == "" && externalID != "" && d.ExternalID == externalID {
+			d.ID = id
+			return d
+		}
+	}
+	p.Documents = append(p.Documents, Document{ID: id, ExternalID: externalID})
+	return &p.Documents[len(p.Documents)-1]
+}
+
+// MatchSigner connects a signerId that an event brought with one of the people the package was sent to. In sequence
+// they sign in the order they were given; otherwise the id is only certain when one person is left.
+func (p *Package) MatchSigner(id string) {
+	if id == "" || p.SignerIndex(id) >= 0 {
+		return
+	}
+	var open []int
+	for i, s := range p.Signers {
+		if s.ID == "" {
+			open = append(open, i)
+		}
+	}
+	if len(open) == 1 || len(open) > 0 && p.Sequential {
+		p.Signers[open[0]].ID = id
+	}
+}
+
+// AddSignature records a signature and reports whether it is news.
+func (p *Package) AddSignature(s Signature, externalID string, when time.Time) bool {
+	d := p.Document(s.DocumentID, externalID)
+	if slices.Contains(d.SignedBy, s.SignerID) {
+		return false
+	}
+	d.SignedBy = append(d.SignedBy, s.SignerID)
+	p.AddMoment(Moment{Time: when, What: MomentSigned, Who: s.SignerID, Ref: s.DocumentID})
+	return true
+}
+
+// Execute records that everybody has signed.
+func (p *Package) Execute(when time.Time) {
+	p.State = PackageExecuted
+	p.NextSigners = nil
+	if p.Executed.IsZero() {
+		p.Executed = when
+	}
+	for i := range p.Documents {
+		p.Documents[i].Executed = true
+	}
+	p.AddMoment(Moment{Time: p.Executed, What: MomentExecuted})
+}
+
+// WaitsFor is whose turn it is where the service told no more than who signs: the first who has not signed in sequence,
+// everyone who has not otherwise.
+func (p Package) WaitsFor() (ids []string) {
+	for _, s := range p.Signers {
+		if s.ID == "" || !s.Declined.IsZero() || len(p.Documents) > 0 && p.SignedAll(s.ID) {
+			continue
+		}
+		if ids = append(ids, s.ID); p.Sequential {
+			break
+		}
+	}
+	return ids
+}
+
+// SignedAll reports whether a person has signed every document of p.
+func (p Package) SignedAll(signerID string) bool {
+	return !slices.ContainsFunc(p.Documents, func(d Document) bool { return !slices.Contains(d.SignedBy, signerID) })
+}
+
+// Progress counts the people who have signed every document. total is 0 while it is not known.
+func (p Package) Progress() (done, total int) {
+	total = len(p.Signers)
+	count := map[string]int{}
+	for _, d := range p.Documents {
+		for _, id := range d.SignedBy {
+			count[id]++
+		}
+	}
+	if p.State == PackageExecuted {
+		if total == 0 {
+			total = len(count)
+		}
+		return total, total
+	}
+	for _, n := range count {
+		if n >= len(p.Documents) {
+			done++
+		}
+	}
+	return done, max(total, done)
+}
+
+// EveryoneSigned reports whether nobody is left to sign.
+func (p Package) EveryoneSigned() bool {
+	done, total := p.Progress()
+	return total > 0 && done >= total
+}

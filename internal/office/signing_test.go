@@ -1,0 +1,69 @@
+package office
+
+import (
+	"testing"
+	"time"
+)
+
+func TestASignatureIsNewsOnce(t *testing.T) {
+	p := Package{Signers: []Signer{{ID: "a"}}, Documents: []Document{{ExternalID: "x"}}}
+	now := time.Now()
+	if !p.AddSignature(Signature{"d", "a"}, "x", now) || p.AddSignature(Signature{"d", "a"}, "", now.Add(time.Hour)) {
+		t.Error("the same signature is not news once")
+	}
+	if len(p.Documents) != 1 || p.Documents[0].ID != "d" || len(p.Timeline) != 1 || !p.Timeline[0].Time.Equal(now) {
+		t.Errorf("the package: %+v", p)
+	}
+	if done, total := p.Progress(); done != 1 || total != 1 || !p.EveryoneSigned() {
+		t.Errorf("%d of %d have signed", done, total)
+	}
+}
+
+func TestWhoHasSignedSomeDocumentsHasNotSigned(t *testing.T) {
+	p := Package{Signers: []Signer{{ID: "a"}, {ID: "j"}}, Documents: []Document{{ID: "d", SignedBy: []string{"a", "j"}}, {ID: "e", SignedBy: []string{"j"}}}}
+	if done, total := p.Progress(); done != 1 || total != 2 || p.EveryoneSigned() || p.SignedAll("a") || !p.SignedAll("j") {
+		t.Errorf("%d of %d have signed", done, total)
+	}
+	p.Execute(time.Now())
+	if !p.EveryoneSigned() {
+		t.Error("an executed package waits for a signature")
+	}
+}
+
+func TestASignerIsRecognisedOnlyWhereNobodyElseCanBeMeant(t *testing.T) {
+	for name, c := range map[string]struct {
+		sequential bool
+		signers    []Signer
+		want       int
+	}{
+		"one is left":          {false, []Signer{{ID: "a"}, {}}, 1},
+		"two are left":         {false, []Signer{{}, {}}, -1},
+		"two in sequence":      {true, []Signer{{}, {}}, 0},
+		"the id is known":      {true, []Signer{{}, {ID: "new"}}, 1},
+		"nobody is left":       {true, []Signer{{ID: "a"}}, -1},
+		"nobody is known here": {false, nil, -1},
+	} {
+		p := Package{Sequential: c.sequential, Signers: c.signers}
+		p.MatchSigner("new")
+		if got := p.SignerIndex("new"); got != c.want {
+			t.Errorf("%s: signer %d, want %d", name, got, c.want)
+		}
+	}
+}
+
+func TestWhoseTurnItIsFollowsFromTheOrderWhereTheServiceDoesNotSay(t *testing.T) {
+	ana, jan := Signer{ID: "a"}, Signer{ID: "j"}
+	p := Package{Signers: []Signer{ana, jan}, Documents: []Document{{ID: "d"}}, Sequential: true}
+	if got := p.WaitsFor(); len(got) != 1 || got[0] != "a" {
+		t.Errorf("in sequence: %q", got)
+	}
+	p.Documents[0].SignedBy = []string{"a"}
+	if got := p.WaitsFor(); len(got) != 1 || got[0] != "j" {
+		t.Errorf("after the first: %q", got)
+	}
+	p.Sequential, p.Documents[0].SignedBy = false, nil
+	p.Signers[1].Declined = time.Now()
+	if got := p.WaitsFor(); len(got) != 1 || got[0] != "a" {
+		t.Errorf("one declined: %q", got)
+	}
+}
