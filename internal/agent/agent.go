@@ -18,7 +18,7 @@
 // can be killed at any instruction and started again: what it has promised is in the store.
 //
 // What keeps a fault from spreading has a file each: rest.go leaves a service alone that asks for it, troubles.go,
-// savewatch.go and aside.go put off one package, one folder or whatever is wrong by itself and not the others,
+// savewatch.go and loop.Quarantine put off one package, one folder or whatever is wrong by itself and not the others,
 // withheld.go gives up nothing that the service refuses, sweep.go limits how often everything is asked about,
 // cooldown.go and clock.go believe no moment that a wrong clock has noted, asking.go covers the moments in which nobody
 // knows the endpoint's secret, state.go and precious.go survive a full disk and a damaged data file. kept.go holds what
@@ -128,10 +128,8 @@ type Agent struct {
 	rest          loop.Breaker
 	troubles      loop.Failures
 	finding       map[string]*reading // draft id -> how far its package was looked for; of the outbox loop alone
-	singled       singled
 	saves         saveWatch
 	silence       silence
-	aside         asides
 	noRecords     atomic.Bool // the service has no full records of packages, see withDeclined
 	form          formKeeper
 	before        tally        // as it was when the agent opened
@@ -177,7 +175,10 @@ func Open(ctx context.Context, p Params) (*Agent, error) {
 		p: p, documents: preview.NewReader(p.DocumentReader...), budget: newBudget(p.Pace), finding: map[string]*reading{},
 		rings: rings{ring(), ring(), ring(), ring(), ring(), ring(), ring(), ring(), ring()},
 	}
-	a.Tools = loop.Tools{Log: p.Log, Now: p.Now, Jitter: p.Jitter, Pace: p.Pace, Signal: a.watchers.Signal, Show: p.ShowSteps}
+	a.Tools = loop.Tools{
+		Log: p.Log, Now: p.Now, Jitter: p.Jitter, Pace: p.Pace, Signal: a.watchers.Signal, Show: p.ShowSteps,
+		Quarantine: &loop.Quarantine{}, Suspects: &loop.Suspects{},
+	}
 	a.Health = health.New(p.Now, func() {
 		a.Signal(office.StatusChanged)
 		loop.Wake(a.rings.problems)

@@ -155,15 +155,15 @@ func TestAnObjectThatCannotBeWorkedOnIsLeftAloneAndTheRestIsNot(t *testing.T) {
 			"file b": in(func(tx *store.Tx) error { return tx.PutJob(office.Job{PackageID: "none"}) }),
 			"file c": func() error { panic("a bug") },
 		} {
-			if err := a.one(t.Context(), key, do); err != nil || !a.leftAlone(key) {
-				t.Errorf("%s: %v, left alone %v", key, err, a.leftAlone(key))
+			if err := a.One(t.Context(), key, do); err != nil || !a.LeftAlone(key) {
+				t.Errorf("%s: %v, left alone %v", key, err, a.LeftAlone(key))
 			}
 		}
 		for _, err := range []error{os.ErrPermission, context.Canceled, &esign.Error{Kind: esign.Network}, errMoved, errDecided} {
 			for what, do := range map[string]func() error{
 				"said": func() error { return err }, "said of a change": in(func(*store.Tx) error { return err }),
 			} {
-				if got := a.one(t.Context(), "draft c", do); !errors.Is(got, err) || a.leftAlone("draft c") {
+				if got := a.One(t.Context(), "draft c", do); !errors.Is(got, err) || a.LeftAlone("draft c") {
 					t.Errorf("%v, %s, is taken for the object's: %v", err, what, got)
 				}
 			}
@@ -171,8 +171,8 @@ func TestAnObjectThatCannotBeWorkedOnIsLeftAloneAndTheRestIsNot(t *testing.T) {
 		if !a.Health.Has(health.RecordsPutOff) {
 			t.Errorf("nobody was told: %+v", a.Health.List())
 		}
-		time.Sleep(asidePause + 2*time.Minute)
-		if a.leftAlone("package a") || a.Health.Has(health.RecordsPutOff) {
+		time.Sleep(loop.QuarantinePause + 2*time.Minute)
+		if a.LeftAlone("package a") || a.Health.Has(health.RecordsPutOff) {
 			t.Errorf("still left alone: %+v", a.Health.List())
 		}
 	})

@@ -65,16 +65,16 @@ func (a *Agent) runEvents(ctx context.Context) error {
 		var pending []office.Event
 		err := a.Data.View(func(tx *store.Tx) error {
 			var err error
-			pending, err = tx.PendingEvents(200 + a.aside.count())
+			pending, err = tx.PendingEvents(200 + a.Quarantine.Len())
 			return err
 		})
 		if err != nil {
 			return err
 		}
 		all := len(pending)
-		pending = slices.DeleteFunc(pending, func(e office.Event) bool { return a.leftAlone("event " + e.ID) })
+		pending = slices.DeleteFunc(pending, func(e office.Event) bool { return a.LeftAlone("event " + e.ID) })
 		if len(pending) == 0 {
-			if !loop.Wait(ctx, a.pauseBeside(all, time.Hour), a.rings.events) {
+			if !loop.Wait(ctx, a.PauseBeside(all, time.Hour), a.rings.events) {
 				return nil
 			}
 			continue
@@ -121,8 +121,8 @@ var knownActions = map[string]bool{
 // takeEvent handles one stored event. One that cannot be handled is kept where people see it, and holds up no other.
 func (a *Agent) takeEvent(ctx context.Context, ev office.Event, questions loop.Semaphore) error {
 	key := "event " + ev.ID
-	err := a.one(ctx, key, func() error { return a.handleEvent(ctx, ev, questions) })
-	if err != nil || !a.leftAlone(key) {
+	err := a.One(ctx, key, func() error { return a.handleEvent(ctx, ev, questions) })
+	if err != nil || !a.LeftAlone(key) {
 		return err
 	}
 	var own *data.ObjectError
@@ -131,8 +131,8 @@ func (a *Agent) takeEvent(ctx context.Context, ev office.Event, questions loop.S
 		return nil // it waits until it is no longer left alone
 	}
 	if err == nil {
-		a.aside.done(key)
-		a.tellAside()
+		a.Quarantine.Release(key)
+		a.TellQuarantine()
 	}
 	return err
 }

@@ -110,7 +110,7 @@ func TestAFileThatIsFinishedAfterItsFolderWasChangedIsWhereItIs(t *testing.T) {
 		other := begun
 		other.PackageID, other.Size, other.SHA256 = "p1", 0, ""
 		plan(other) // has that name now
-		if err := a.one(t.Context(), "file", func() error { return a.finishJob(begun, false) }); err != nil {
+		if err := a.One(t.Context(), "file", func() error { return a.finishJob(begun, false) }); err != nil {
 			t.Fatal(err)
 		}
 		var jobs [2]office.Job
@@ -123,8 +123,8 @@ func TestAFileThatIsFinishedAfterItsFolderWasChangedIsWhereItIs(t *testing.T) {
 		}); err != nil {
 			t.Fatal(err)
 		}
-		if j := jobs[0]; j.State != office.JobDone || j.Folder != old || j.Target != "Offer.pdf" || a.leftAlone("file") {
-			t.Errorf("the finished one: %+v; left alone: %v", j, a.leftAlone("file"))
+		if j := jobs[0]; j.State != office.JobDone || j.Folder != old || j.Target != "Offer.pdf" || a.LeftAlone("file") {
+			t.Errorf("the finished one: %+v; left alone: %v", j, a.LeftAlone("file"))
 		}
 		if j := jobs[1]; j.State != office.JobPending || j.Folder != old || j.Target != "Offer (2).pdf" {
 			t.Errorf("the other one: %+v", j)

@@ -276,15 +276,15 @@ func (a *Agent) sendDue(ctx context.Context) (time.Duration, error) {
 			return 0, err
 		}
 		all := len(due)
-		due = slices.DeleteFunc(due, func(d office.Draft) bool { return a.leftAlone("draft " + d.ID) })
+		due = slices.DeleteFunc(due, func(d office.Draft) bool { return a.LeftAlone("draft " + d.ID) })
 		if len(due) == 0 {
-			return a.pauseBeside(all, untilNext(a.Now(), next, idle)), nil
+			return a.PauseBeside(all, loop.UntilNext(a.Now(), next, idle)), nil
 		}
 		for _, d := range due {
 			if ctx.Err() != nil {
 				return 0, nil
 			}
-			err = a.one(ctx, "draft "+d.ID, func() (err error) {
+			err = a.One(ctx, "draft "+d.ID, func() (err error) {
 				if d.State == office.DraftUnknown {
 					err = a.resolveUnknown(ctx, client, d)
 				} else {
@@ -298,7 +298,7 @@ func (a *Agent) sendDue(ctx context.Context) (time.Duration, error) {
 			if a.signedOut(err) {
 				return idle, nil
 			}
-			if err == nil && a.leftAlone("draft "+d.ID) {
+			if err == nil && a.LeftAlone("draft "+d.ID) {
 				err = a.recoverAdding() // packages/add may have been sent for it
 			}
 			if err != nil && ctx.Err() == nil {

@@ -101,7 +101,7 @@ func (a *Agent) problemsDue(told map[string]toldProblem) (facts []fact, pause ti
 			delete(told, id)
 		}
 	}
-	return facts, max(pause, minPause)
+	return facts, max(pause, loop.MinPause)
 }
 
 // problemFact is what is wrong as a notification: what happened above, what to do below.

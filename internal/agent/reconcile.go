@@ -56,7 +56,7 @@ const maxIdle = time.Minute
 func (a *Agent) reconcile(ctx context.Context, list *listing) (pause time.Duration, err error) {
 	a.tellSilence()
 	a.tellTunnel()
-	a.tellAside()
+	a.TellQuarantine()
 	a.tellWithheld()
 	client, online := a.online()
 	if !online {
@@ -80,7 +80,7 @@ func (a *Agent) reconcile(ctx context.Context, list *listing) (pause time.Durati
 		var next time.Time
 		err := a.Data.View(func(tx *store.Tx) error {
 			var err error
-			if due, err = tx.PackagesDue(a.Due(loop.MaxPackageWait), 200+a.aside.count()); err != nil {
+			if due, err = tx.PackagesDue(a.Due(loop.MaxPackageWait), 200+a.Quarantine.Len()); err != nil {
 				return err
 			}
 			next, err = tx.NextPackageCheck()
@@ -90,13 +90,13 @@ func (a *Agent) reconcile(ctx context.Context, list *listing) (pause time.Durati
 			return 0, err
 		}
 		all := len(due)
-		due = slices.DeleteFunc(due, func(p office.Package) bool { return a.leftAlone("package " + p.ID) })
+		due = slices.DeleteFunc(due, func(p office.Package) bool { return a.LeftAlone("package " + p.ID) })
 		if len(due) == 0 {
 			if a.sweep.ended(a.Now()) {
 				a.Signal(office.StatusChanged)
 			}
-			pause = min(untilNext(a.Now(), next, maxIdle), a.sweep.left(a.Now(), maxIdle), list.rest.Left(a.Now()))
-			return a.pauseBeside(all, max(pause, minPause)), nil
+			pause = min(loop.UntilNext(a.Now(), next, maxIdle), a.sweep.left(a.Now(), maxIdle), list.rest.Left(a.Now()))
+			return a.PauseBeside(all, max(pause, loop.MinPause)), nil
 		}
 		a.setBacklog(len(due))
 		if err := a.checkPackages(ctx, client, due); err != nil {
@@ -107,7 +107,7 @@ func (a *Agent) reconcile(ctx context.Context, list *listing) (pause time.Durati
 			if !errors.As(err, &e) {
 				return 0, err
 			}
-			return a.pauseAfter(err, a.troubles.Round()), nil
+			return a.PauseAfter(err, a.troubles.Round()), nil
 		}
 	}
 	return maxIdle, nil
@@ -132,21 +132,10 @@ func (a *Agent) checkPackages(ctx context.Context, client *esign.Client, due []o
 				status = a.withDeclined(gctx, client, status)
 				answered()
 			}
-			return a.one(gctx, "package "+p.ID, func() error { return a.notePackage(gctx, p, status, err, quiet) })
+			return a.One(gctx, "package "+p.ID, func() error { return a.notePackage(gctx, p, status, err, quiet) })
 		})
 	}
 	return g.Wait()
-}
-
-// minPause keeps a loop from running at full speed should what is next never come.
-const minPause = 20 * time.Millisecond
-
-// untilNext is the time from now to next, at most limit; limit when there is no next.
-func untilNext(now, next time.Time, limit time.Duration) time.Duration {
-	if next.IsZero() {
-		return limit
-	}
-	return max(min(next.Sub(now), limit), minPause)
 }
 
 // notePackage draws the consequences of a status answer: facts, save jobs, the time to ask again. Only an error that
@@ -157,7 +146,7 @@ func (a *Agent) notePackage(ctx context.Context, p office.Package, status esign.
 	switch {
 	case err == nil:
 		a.troubles.Clear(p.ID)
-		a.singled.work(p.ID)
+		a.Suspects.Clear(p.ID)
 		return a.applyCheck(p.ID, status, quiet)
 	case ctx.Err() != nil:
 		return nil
@@ -177,7 +166,7 @@ func (a *Agent) notePackage(ctx context.Context, p office.Package, status esign.
 	}
 	tries, row := a.troubles.Add(p.ID)
 	pause := a.Backoff(tries, a.Pace.Retry, time.Hour)
-	if a.refuses(p.ID, e) {
+	if a.Suspects.Refuses(p.ID, e) {
 		err = a.missPackage(p.ID, e, pause)
 	} else {
 		err = a.putOff(p.ID, pause)

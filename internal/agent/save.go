@@ -67,9 +67,9 @@ func (a *Agent) saveDue(ctx context.Context) (pause time.Duration, err error) {
 			a.saves.begin(j.Key())
 			g.Go(func() error {
 				defer a.saveEnds(j)
-				err := a.one(ctx, "file "+j.Key(), func() error { return a.saveJob(ctx, client, j, limits) })
+				err := a.One(ctx, "file "+j.Key(), func() error { return a.saveJob(ctx, client, j, limits) })
 				if err != nil {
-					a.saves.hold(a.Now(), func(n int) time.Duration { return a.pauseAfter(err, n) })
+					a.saves.hold(a.Now(), func(n int) time.Duration { return a.PauseAfter(err, n) })
 				}
 				return nil
 			})
@@ -104,12 +104,12 @@ func (a *Agent) saveEnds(j office.Job) {
 // jobsDue returns the jobs that can be worked on now, a hundred at most; without any, how long there will be none. Those
 // that were busy before it was called are left out, even if they have ended since.
 func (a *Agent) jobsDue(busy map[string]bool, idle time.Duration) (due []office.Job, pause time.Duration, err error) {
-	most := 100 + a.aside.count()
+	most := 100 + a.Quarantine.Len()
 	now := a.Now()
 	defer func() {
 		alone := len(due)
-		due = slices.DeleteFunc(due, func(j office.Job) bool { return a.leftAlone("file " + j.Key()) })
-		pause = a.pauseBeside(alone-len(due), pause)
+		due = slices.DeleteFunc(due, func(j office.Job) bool { return a.LeftAlone("file " + j.Key()) })
+		pause = a.PauseBeside(alone-len(due), pause)
 		due = slices.DeleteFunc(due, func(j office.Job) bool { return busy[j.Key()] })
 	}()
 	if !a.saves.blocking(now) {
@@ -121,7 +121,7 @@ func (a *Agent) jobsDue(busy map[string]bool, idle time.Duration) (due []office.
 			next, err = tx.NextJob()
 			return err
 		})
-		return due, untilNext(now, next, idle), err
+		return due, loop.UntilNext(now, next, idle), err
 	}
 	// Jobs of a folder that takes no files stay due, so that the others have to be looked for among them.
 	next := a.saves.nextTry(now)
@@ -144,7 +144,7 @@ func (a *Agent) jobsDue(busy map[string]bool, idle time.Duration) (due []office.
 		}
 		return err
 	})
-	return due, untilNext(now, next, idle), err
+	return due, loop.UntilNext(now, next, idle), err
 }
 
 // saveJob brings one file to the folder. It returns an error only when the queue is to pause.
@@ -285,7 +285,7 @@ func (a *Agent) finishJob(j office.Job, recognised bool) error {
 	}
 	a.Tell(line)
 	a.announce(facts...)
-	a.singled.work(j.Key())
+	a.Suspects.Clear(j.Key())
 	a.tellHandedOut()
 	a.Signal(office.PackagesChanged)
 	a.Signal(office.StatusChanged)

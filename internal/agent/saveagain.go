@@ -100,7 +100,7 @@ func (a *Agent) jobRefused(ctx context.Context, j office.Job, err error) error {
 	}
 	var e *esign.Error
 	errors.As(err, &e)
-	refused := a.refuses(j.Key(), e)
+	refused := a.Suspects.Refuses(j.Key(), e)
 	switch e.Kind {
 	case esign.Invalid: // the service was not asked
 		problem := esign.Sentence(err) + loop.OnItsPages
@@ -111,7 +111,7 @@ func (a *Agent) jobRefused(ctx context.Context, j office.Job, err error) error {
 	case esign.Network, esign.Server, esign.BadAnswer:
 		return a.jobFailed(j, err, esign.Sentence(err), refused)
 	default:
-		return a.jobLater(j, refusalProblem(e), e.RetryAfter, refused)
+		return a.jobLater(j, loop.RefusalProblem(e), e.RetryAfter, refused)
 	}
 }
 
@@ -146,7 +146,7 @@ func (a *Agent) jobLater(j office.Job, problem string, atLeast time.Duration, re
 		stored.Problem = problem
 		now, most := a.Now(), maxSavePause
 		if refused {
-			refusedFor(&stored.Refused, now)
+			office.RefusedFor(&stored.Refused, now)
 		}
 		if now.Sub(stored.Planned) > failedAfter && stored.Tries > failedTries {
 			stored.State, most = office.JobFailed, maxFailedPause

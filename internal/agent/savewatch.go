@@ -11,7 +11,6 @@ import (
 	"countersign/internal/agent/health"
 	"countersign/internal/agent/loop"
 	"countersign/internal/archive"
-	"countersign/internal/esign"
 	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/internal/store"
@@ -186,16 +185,6 @@ func (w *saveWatch) worked() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.fails = 0
-}
-
-// pauseAfter says how long to leave the service alone after err, the nth failure in a row.
-func (a *Agent) pauseAfter(err error, n int) time.Duration {
-	pause := a.Backoff(n, a.Pace.Retry, 2*time.Minute)
-	var e *esign.Error
-	if errors.As(err, &e) {
-		pause = max(pause, e.RetryAfter)
-	}
-	return pause
 }
 
 // blockFolder says once what is wrong with the folder, and leaves its files until it is well again.

@@ -215,7 +215,7 @@ func (a *Agent) noteServiceError(ctx context.Context, err error) error {
 
 // serviceAnswers ends what was told about a service that did not. Whatever was put off meanwhile need not wait longer.
 func (a *Agent) serviceAnswers() {
-	a.singled.answered()
+	a.Suspects.Answered()
 	a.Health.Clear(health.ClientRefused)
 	if a.Health.Clear(health.ServiceFails) {
 		a.reconcileSoon(sweepReturn)

@@ -190,7 +190,7 @@ func (a *Agent) Act(ctx context.Context, i Issue) error {
 		}
 		a.rest.Close()
 		a.saves.unblock()
-		a.aside.clear()
+		a.Quarantine.Clear()
 		if err := a.markAllDue(); err != nil { // not only with the sweep, which waits for the questions under way
 			return fmt.Errorf("try everything again: %w", err)
 		}

@@ -19,7 +19,7 @@ func (a *Agent) wokeUp(by time.Duration) {
 		a.mendSince(by)
 	}
 	a.saves.unblock()
-	a.aside.clear()
+	a.Quarantine.Clear()
 	a.reconcileSoon("the computer woke up")
 	a.wakeAll()
 }

@@ -2,10 +2,10 @@ package agent
 
 import (
 	"fmt"
-	"sync"
 	"time"
 
 	"countersign/internal/agent/health"
+	"countersign/internal/agent/loop"
 	"countersign/internal/archive"
 	"countersign/internal/esign"
 	"countersign/internal/message"
@@ -31,14 +31,14 @@ func (a *Agent) missPackage(id string, cause *esign.Error, pause time.Duration) 
 			return err
 		}
 		now, before := a.Now(), p
-		since := refusedFor(&p.Refused, now)
+		since := office.RefusedFor(&p.Refused, now)
 		p.NextCheck = now.Add(pause)
 		if pause == 0 {
 			p.NextCheck = now.Add(min(max(since, 5*a.Pace.Retry), maxMiss))
 			p.Gone = since >= withheldAfter
 		}
 		if since >= withheldAfter && p.State == office.PackageExecuted && !p.Planned {
-			p.Problem = refusalProblem(cause)
+			p.Problem = loop.RefusalProblem(cause)
 		}
 		shown = p.Gone != before.Gone || p.Problem != before.Problem
 		return tx.PutPackage(p)
@@ -53,21 +53,12 @@ func (a *Agent) missPackage(id string, cause *esign.Error, pause time.Duration) 
 	return nil
 }
 
-// refusedFor begins to count at now, unless refused is set, and returns how long it has been going on. A time to come
-// is that of a clock that was wrong.
-func refusedFor(refused *time.Time, now time.Time) time.Duration {
-	if refused.IsZero() || refused.After(now) {
-		*refused = now
-	}
-	return now.Sub(*refused)
-}
-
 // noteAnswer ends what a refusal began, once the service has told about p. A package that everybody has signed, and whose
 // documents it does not list, is still withheld.
 func noteAnswer(p *office.Package, now time.Time) {
 	p.Gone = false
 	if p.State == office.PackageExecuted && !p.Planned {
-		if refusedFor(&p.Refused, now) >= withheldAfter {
+		if office.RefusedFor(&p.Refused, now) >= withheldAfter {
 			p.Problem = "The signing service does not list the documents of this package."
 		}
 		return
@@ -75,14 +66,6 @@ func noteAnswer(p *office.Package, now time.Time) {
 	if !p.Refused.IsZero() {
 		p.Refused, p.Problem = time.Time{}, ""
 	}
-}
-
-// refusalProblem is what keeps a file from being saved, for people.
-func refusalProblem(cause *esign.Error) string {
-	if cause.Kind == esign.SignedOut { // the sign-in works: others are given
-		return "Your account does not have permission to download this document."
-	}
-	return esign.Sentence(cause)
 }
 
 // tellWithheld keeps in step what health says of files that the service does not give: of packages that everybody has
@@ -154,52 +137,5 @@ func (a *Agent) tellWithheld() {
 func (a *Agent) tellHandedOut() {
 	if a.Health.Has(health.FilesRefused) || a.Health.Has(health.FilesFailed) {
 		a.tellWithheld()
-	}
-}
-
-// singled tells the trouble with one thing from the trouble with the service: between two failures of the one, the
-// service gave an answer to something else. Safe for concurrent use.
-type singled struct {
-	mu      sync.Mutex
-	answers int
-	failed  map[string]int // what failed -> answers by then
-}
-
-// answered notes an answer to whatever question.
-func (s *singled) answered() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.answers++
-}
-
-// fail notes that key failed and reports whether the trouble is its alone.
-func (s *singled) fail(key string) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.failed == nil {
-		s.failed = map[string]int{}
-	}
-	before, again := s.failed[key]
-	s.failed[key] = s.answers
-	return again && s.answers > before
-}
-
-// work notes that key does not fail any more.
-func (s *singled) work(key string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.failed, key)
-}
-
-// refuses reports whether a failure is the service's answer about the thing that is kept under key, rather than the
-// trouble of the moment that everything has.
-func (a *Agent) refuses(key string, err *esign.Error) bool {
-	switch err.Kind {
-	case esign.TooMany:
-		return false
-	case esign.Network:
-		return a.singled.fail(key)
-	default:
-		return true
 	}
 }

@@ -244,22 +244,3 @@ func TestWhatTheListShowsAsExecutedIsFetchedThoughItWasOverHere(t *testing.T) {
 		})
 	}
 }
-
-func TestTroubleWithOneThingIsToldFromTroubleWithTheService(t *testing.T) {
-	var s singled
-	if s.fail("a") {
-		t.Error("a first failure says nothing")
-	}
-	if s.fail("a") {
-		t.Error("nothing else was answered between the two")
-	}
-	s.answered()
-	if !s.fail("a") || s.fail("a") {
-		t.Error("an answer to something else makes the trouble that thing's own, once")
-	}
-	s.answered()
-	s.work("a")
-	if s.fail("a") {
-		t.Error("it worked between the two")
-	}
-}

@@ -114,3 +114,12 @@ func (p Package) Derived() Package {
 	p.cleanNames()
 	return p
 }
+
+// RefusedFor begins to count at now, unless refused is set, and returns how long it has been going on. A time to come is
+// that of a clock that was wrong.
+func RefusedFor(refused *time.Time, now time.Time) time.Duration {
+	if refused.IsZero() || refused.After(now) {
+		*refused = now
+	}
+	return now.Sub(*refused)
+}

@@ -5,9 +5,11 @@ import (
 	"context"
 	"countersign/internal/agent/data"
 	"countersign/internal/agent/health"
+	"countersign/internal/esign"
 	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/internal/store"
+	"errors"
 	"log/slog"
 	"time"
 )
@@ -23,6 +25,10 @@ type Tools struct {
 	Pace   Pace
 	Data   *data.Data
 	Health *health.Tracker
+
+	Quarantine *Quarantine
+	Suspects   *Suspects
+
 	Signal func(office.Change)   // tells whoever watches
 	Show   func(office.Activity) // shows a line of the activity as it is recorded; it must not block
 }
@@ -78,6 +84,27 @@ func (t Tools) Backoff(n int, base, limit time.Duration) time.Duration {
 		}
 	}
 	return d + time.Duration(t.Jitter()*0.2*float64(d))
+}
+
+// PauseAfter says how long to leave the service alone after err, the nth failure in a row.
+func (t Tools) PauseAfter(err error, n int) time.Duration {
+	pause := t.Backoff(n, t.Pace.Retry, 2*time.Minute)
+	var e *esign.Error
+	if errors.As(err, &e) {
+		pause = max(pause, e.RetryAfter)
+	}
+	return pause
+}
+
+// MinPause keeps a loop from running at full speed should what is next never come.
+const MinPause = 20 * time.Millisecond
+
+// UntilNext is the time from now to next, at most limit; limit when there is no next.
+func UntilNext(now, next time.Time, limit time.Duration) time.Duration {
+	if next.IsZero() {
+		return limit
+	}
+	return max(min(next.Sub(now), limit), MinPause)
 }
 
 // Due asks the store for what is due now, of what waits longest at most.
