@@ -5,8 +5,7 @@
 // One run from start to end: Open reads the state and unlocks the keys; Run starts supervised loops, of which those with
 // the work have a file each:
 //
-//	tunnel.go     keeps the public address open and routes what arrives
-//	endpoint.go   registers that address with the service
+//	webhook       (a package) keeps the public address open, registers it with the service and stores what arrives
 //	events.go     turns stored events into facts about packages
 //	reconcile.go  asks for the status of packages that are not final, and reads the list (discover.go, listing.go)
 //	save.go       downloads planned files into the folder
@@ -20,8 +19,7 @@
 // What keeps a fault from spreading has a file each: rest.go leaves a service alone that asks for it, troubles.go,
 // savewatch.go and loop.Quarantine put off one package, one folder or whatever is wrong by itself and not the others,
 // withheld.go gives up nothing that the service refuses, sweep.go limits how often everything is asked about,
-// cooldown.go and clock.go believe no moment that a wrong clock has noted, asking.go covers the moments in which nobody
-// knows the endpoint's secret, state.go and precious.go survive a full disk and a damaged data file. kept.go holds what
+// cooldown.go and clock.go believe no moment that a wrong clock has noted, state.go and precious.go survive a full disk and a damaged data file. kept.go holds what
 // is in memory and on disk: the disk first. issuer.go keeps what one service gave out from every other one, and
 // farewell.go tells a service that was left.
 //
@@ -44,7 +42,7 @@ import (
 	"countersign/internal/agent/health"
 	"countersign/internal/agent/issuer"
 	"countersign/internal/agent/loop"
-	"countersign/internal/inbox"
+	"countersign/internal/agent/webhook"
 	"countersign/internal/locations"
 	"countersign/internal/message"
 	"countersign/internal/office"
@@ -98,7 +96,7 @@ type Agent struct {
 	documents *preview.Reader
 	watchers  loop.Watchers
 	closing   sync.WaitGroup // sessions that settings have replaced
-	inbox     *inbox.Inbox
+	webhook   *webhook.Room
 	rings     rings
 
 	unlocking sync.Mutex // held by whoever asks the keyring
@@ -109,31 +107,21 @@ type Agent struct {
 	telling sync.Mutex // held from reading the current to saying in health what follows
 
 	mu      sync.Mutex // guards what follows, none of which is on disk
-	tunnel  TunnelStatus
-	trouble tunnelTrouble
-	login   *login    // the sign-in that waits for its answer
-	awake   time.Time // when the computer was last seen to have slept
-	backlog int       // packages that wait to be asked about in this round
+	login   *login     // the sign-in that waits for its answer
+	backlog int        // packages that wait to be asked about in this round
 
-	restartTunnel atomic.Bool
-	endpoints     endpoints
-	farewells     farewells
-	waiting       atomic.Int64 // events that wait for a registration under way
-	outbox        outboxWatch
-	copies        copies
-	announcer     announcer
-	refusals      refusals
-	budget        *rate.Limiter
-	sweep         sweeper
-	rest          loop.Breaker
-	troubles      loop.Failures
-	finding       map[string]*reading // draft id -> how far its package was looked for; of the outbox loop alone
-	saves         saveWatch
-	silence       silence
-	noRecords     atomic.Bool // the service has no full records of packages, see withDeclined
-	form          formKeeper
-	before        tally        // as it was when the agent opened
-	written       atomic.Int64 // rejected requests, as on disk
+	farewells farewells
+	outbox    outboxWatch
+	copies    copies
+	announcer announcer
+	budget    *rate.Limiter
+	sweep     sweeper
+	rest      loop.Breaker
+	troubles  loop.Failures
+	finding   map[string]*reading // draft id -> how far its package was looked for; of the outbox loop alone
+	saves     saveWatch
+	noRecords atomic.Bool // the service has no full records of packages, see withDeclined
+	form      formKeeper
 }
 
 // docInstallation names the document with Agent.installation.
@@ -141,7 +129,7 @@ const docInstallation = "installation"
 
 // rings wake the loops; each has room for one poke.
 type rings struct {
-	tunnel, endpoint, events, reconcile, save, outbox, farewells, session, problems chan struct{}
+	events, reconcile, save, outbox, farewells, session, problems chan struct{}
 }
 
 // ErrLocked is returned for what needs the keyring while it is locked.
@@ -173,7 +161,7 @@ func Open(ctx context.Context, p Params) (*Agent, error) {
 	ring := func() chan struct{} { return make(chan struct{}, 1) }
 	a := &Agent{
 		p: p, documents: preview.NewReader(p.DocumentReader...), budget: newBudget(p.Pace), finding: map[string]*reading{},
-		rings: rings{ring(), ring(), ring(), ring(), ring(), ring(), ring(), ring(), ring()},
+		rings: rings{ring(), ring(), ring(), ring(), ring(), ring(), ring()},
 	}
 	a.Tools = loop.Tools{
 		Log: p.Log, Now: p.Now, Jitter: p.Jitter, Pace: p.Pace, Signal: a.watchers.Signal, Show: p.ShowSteps,
@@ -191,8 +179,24 @@ func Open(ctx context.Context, p Params) (*Agent, error) {
 	a.mirror = &mirror{path: locations.Mirror(p.DataDir), st: a.Data}
 	a.keys = &vault{st: a.Data, keeper: p.Keeper, changed: a.keepPrecious}
 	a.announcer.ring = ring()
-	a.endpoints.changing = ring()
 	a.farewells.saying = ring()
+	a.webhook = webhook.New(a.Tools, webhook.Params{
+		Vault: a.keys,
+		Current: func() webhook.Current {
+			o := a.current.Get()
+			client, _ := a.onlineIn(o)
+			return webhook.Current{Settings: o.settings, Client: client, MayRegister: o.account.may("organization")}
+		},
+		Certificate: a.localhostCertificate,
+		Callback:    a.serveCallback,
+		Rest:        func() time.Duration { return a.rest.Left(a.Now()) },
+		Answered:    a.noteServiceError,
+		SignedOut:   a.signedOut,
+		Arrived:     func() { loop.Wake(a.rings.events) },
+		Sweep:       a.reconcileSoon,
+		Returned:    func() { a.reconcileSoon(sweepReturn) },
+		Crash:       p.Crash,
+	})
 	if err := a.load(ctx, aside); err != nil {
 		a.Data.Close()
 		return nil, err
@@ -235,17 +239,12 @@ func (a *Agent) load(ctx context.Context, aside string) error {
 	here.settings, here.account = here.settings.Normal(), here.account.resumed()
 	a.current.Set(here)
 	a.pause.Set(loop.Cooldown{From: pause[0], Until: pause[1]})
-	a.tunnel = TunnelStatus{Kind: string(here.settings.Tunnel), State: "off"}
 	if err := a.loadForm(); err != nil {
 		return err
 	}
-	if err := a.loadTally(); err != nil {
+	if err := a.webhook.Load(); err != nil {
 		return err
 	}
-	if err := a.recallSilence(); err != nil {
-		return fmt.Errorf("read what is known of the endpoint: %w", err)
-	}
-	a.inbox = a.newInbox()
 	a.unlock(ctx)
 	a.checkSetUp()
 	a.mendSince(0)
@@ -258,7 +257,7 @@ func (a *Agent) load(ctx context.Context, aside string) error {
 func (a *Agent) unlock(ctx context.Context) bool {
 	a.unlocking.Lock()
 	defer a.unlocking.Unlock()
-	if !a.keys.locked() {
+	if !a.keys.Locked() {
 		return true
 	}
 	if err := a.keys.unlock(ctx); err != nil {
@@ -271,10 +270,7 @@ func (a *Agent) unlock(ctx context.Context) bool {
 		a.Log.Error("name the issuer of what is kept", "err", err)
 	}
 	a.tellReplaced()
-	if err := a.endpoints.load(a.keys, issuer.Of(a.Settings()), a.Now()); err != nil {
-		a.Log.Error("read the endpoint", "err", err)
-	}
-	a.recallAsking()
+	a.webhook.Open(issuer.Of(a.Settings()))
 	a.connect()
 	loop.Wake(a.rings.farewells)
 	return true

@@ -20,7 +20,6 @@ import (
 	"countersign/internal/agent/issuer"
 	"countersign/internal/agent/loop"
 	"countersign/internal/esign"
-	"countersign/internal/inbox"
 	"countersign/internal/locations"
 	"countersign/internal/office"
 	"countersign/internal/secret"
@@ -43,7 +42,11 @@ func receive(t *testing.T, a *Agent, fields map[string]string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := a.storeEvent(t.Context(), inbox.Received{ID: e.EventID, Event: e, Parsed: true, Body: body, At: a.Now()}); err != nil {
+	err = a.Data.Update(func(tx *store.Tx) error {
+		_, err := tx.AddEvent(office.Event{ID: e.EventID, Action: e.Action, PackageID: e.PackageID, Time: e.Time, Received: a.Now(), Body: body})
+		return err
+	})
+	if err != nil {
 		t.Fatal(err)
 	}
 	loop.Wake(a.rings.events)
@@ -273,7 +276,7 @@ func TestADocumentThatCannotBeReadKeepsNothingFromStarting(t *testing.T) {
 			a := signedInOffice(t)
 			before, account, p := a.Settings(), a.Status().Account, a.p
 			if err := a.Data.Update(func(tx *store.Tx) error {
-				return errors.Join(tx.PutDoc(docTally, tally{7}), tx.PutDoc(docPause, [2]time.Time{}), tx.PutDoc(docLost, time.Now()),
+				return errors.Join(tx.PutDoc("tally", map[string]int{"rejected": 7}), tx.PutDoc(docPause, [2]time.Time{}), tx.PutDoc("endpoint-lost", time.Now()),
 					tx.PutDoc(docListed, listed{}), tx.PutDoc(docPeople, nil))
 			}); err != nil {
 				t.Fatal(err)
@@ -320,7 +323,7 @@ func signedInOffice(t *testing.T) *Agent {
 	s.Tunnel, s.Redirect, s.RedirectURI = office.TunnelNone, office.RedirectPaste, "https://localhost/oauth/callback"
 	acc := account{SignedIn: true, Since: time.Now(), Scopes: []string{"organization"}}
 	acc.Email = "olivia@example.com"
-	err = a.keys.put(map[string][]byte{sealedRefresh.Of(issuer.Of(s)): []byte("r")}, func(tx *store.Tx) error {
+	err = a.keys.Put(map[string][]byte{issuer.Refresh.Of(issuer.Of(s)): []byte("r")}, func(tx *store.Tx) error {
 		return tx.PutDoc(docAccountOf(current{settings: s}), acc)
 	})
 	if err := errors.Join(err, a.Configure(t.Context(), s, office.Secrets{ClientSecret: "secret"})); err != nil {

@@ -173,7 +173,10 @@ func newBenchOffice(b *testing.B, service *benchService) *benchOffice {
 	s.AuthURL, s.BaseURL, s.ClientID = service.url, service.url, "office"
 	s.Tunnel, s.Redirect, s.RedirectURI, s.SaveTo = office.TunnelNone, office.RedirectPaste, "https://localhost/oauth/callback", b.TempDir()
 	acc := account{SignedIn: true, Since: time.Now(), Scopes: []string{"organization"}}
-	err = a.keys.put(map[string][]byte{sealedRefresh.Of(issuer.Of(s)): []byte("r")},
+	err = a.keys.Put(map[string][]byte{
+		issuer.Refresh.Of(issuer.Of(s)):  []byte("r"),
+		issuer.Endpoint.Of(issuer.Of(s)): fmt.Appendf(nil, `{"id": "e", "url": %q, "secret": %q}`, benchURL, o.secret),
+	},
 		func(tx *store.Tx) error { return tx.PutDoc(docAccountOf(current{settings: s}), acc) })
 	if err != nil {
 		b.Fatal(err)
@@ -181,7 +184,6 @@ func newBenchOffice(b *testing.B, service *benchService) *benchOffice {
 	if err := a.Configure(b.Context(), s, office.Secrets{ClientSecret: "secret"}); err != nil {
 		b.Fatal(err)
 	}
-	a.endpoints.follow(&endpoint{ID: "e", URL: benchURL, Secret: o.secret}, nil, false)
 	return o
 }
 
@@ -251,7 +253,7 @@ func (o *benchOffice) timed(n int, begin func()) time.Duration {
 
 // deliver hands the event of package i to the handler.
 func (o *benchOffice) deliver(i int) {
-	if status := deliverEvent(o.serveEvent, o.secret, i); status != http.StatusOK {
+	if status := deliverEvent(o.webhook.ServeEvent, o.secret, i); status != http.StatusOK {
 		o.b.Errorf("event %d: %d", i, status)
 	}
 }

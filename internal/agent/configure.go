@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"countersign/internal/agent/health"
@@ -15,45 +14,34 @@ import (
 	"countersign/internal/store"
 )
 
-// ConfigError is a configuration that was not accepted. Nothing was changed.
-type ConfigError struct{ Fields []office.FieldError }
-
-func (e *ConfigError) Error() string {
-	texts := make([]string, len(e.Fields))
-	for i, f := range e.Fields {
-		texts[i] = f.Text
-	}
-	return strings.Join(texts, " ")
-}
-
 // Configure checks and keeps the settings, as Normal writes them, and whichever secrets are given, in one commit, and
 // puts them to use at once. A new folder for documents is made and tried; files that wait for the office's folder move
 // there with it. A *ConfigError names what is wrong, field by field.
 func (a *Agent) Configure(ctx context.Context, s office.Settings, secrets office.Secrets) error {
 	s, secrets = s.Normal(), secrets.Normal()
 	if bad := append(s.Check(), secrets.Check()...); len(bad) > 0 {
-		return &ConfigError{bad}
+		return &ConfigError{Fields: bad}
 	}
 	if s.SaveTo != a.Settings().SaveTo {
 		if code := tryFolder(s.SaveTo); code != "" {
-			return &ConfigError{[]office.FieldError{office.Finding(office.FieldSaveTo, code)}}
+			return &ConfigError{Fields: []office.FieldError{office.Finding(office.FieldSaveTo, code)}}
 		}
 	}
 	values := map[string][]byte{sealedFirstRun: nil}
 	if secrets.ClientSecret != "" {
-		values[sealedClientSecret.Of(issuer.Of(s))] = []byte(secrets.ClientSecret)
+		values[issuer.ClientSecret.Of(issuer.Of(s))] = []byte(secrets.ClientSecret)
 	}
 	if secrets.NgrokAuthtoken != "" {
-		values[sealedNgrokToken.Of(issuer.Ngrok(s))] = []byte(secrets.NgrokAuthtoken)
+		values[issuer.NgrokToken.Of(issuer.Ngrok(s))] = []byte(secrets.NgrokAuthtoken)
 	}
-	if a.keys.locked() && !a.unlock(ctx) {
+	if a.keys.Locked() && !a.unlock(ctx) {
 		return fmt.Errorf("keep the settings: %w", a.keys.reason())
 	}
 	var before, after current
 	var retire func()
 	err := a.current.Change(func(o current) (_ current, err error) {
 		before, after = o, o
-		if after.service, retire, err = a.newService(o, s, values[sealedClientSecret.Of(issuer.Of(s))]); err != nil {
+		if after.service, retire, err = a.newService(o, s, values[issuer.ClientSecret.Of(issuer.Of(s))]); err != nil {
 			return o, err
 		}
 		after.settings = s
@@ -64,7 +52,7 @@ func (a *Agent) Configure(ctx context.Context, s office.Settings, secrets office
 		if ended {
 			after.account = o.account.resumed() // without offline_access that session had the only token
 		}
-		return after, a.keys.put(values, func(tx *store.Tx) error {
+		return after, a.keys.Put(values, func(tx *store.Tx) error {
 			if ended {
 				if err := tx.PutDoc(docAccount, after.account); err != nil {
 					return err
@@ -88,14 +76,13 @@ func (a *Agent) Configure(ctx context.Context, s office.Settings, secrets office
 	}
 	if issuer.Of(s) != issuer.Of(before.settings) {
 		a.Health.End(health.WithService)
-		a.silence.end()
 		a.saves.held.Close()
 		a.reconcileSoon("the service was changed")
 	}
 	a.saves.forget()
 	a.Health.Clear(health.FolderFails)
 	if secrets.NgrokAuthtoken != "" {
-		a.restartTunnel.Store(true)
+		a.webhook.Reopen()
 	}
 	a.wakeAll()
 	a.Signal(office.SettingsChanged)
@@ -130,18 +117,14 @@ func (a *Agent) moveOn(ctx context.Context, o, next current, values map[string][
 		}
 		return errors.Join(
 			tx.PutDoc(docAccountOf(o), left), tx.PutDoc(docAccount, found),
-			tx.PutDoc(docAsking, nil), tx.PutDoc(docLost, nil), tx.PutDoc(docListed, nil),
+			a.webhook.Forget(tx), tx.PutDoc(docListed, nil),
 			a.putSettings(tx, o.settings, next.settings), moveDrafts(tx))
 	})
 	if err != nil {
 		return o, err
 	}
 	next.account = found
-	if err := a.endpoints.load(a.keys, issuer.Of(next.settings), a.Now()); err != nil {
-		a.Log.Error("read the endpoint", "err", err)
-	}
-	a.endpoints.settle(false)
-	a.forgetSilence()
+	a.webhook.Move(issuer.Of(next.settings))
 	loop.Wake(a.rings.farewells)
 	return next, nil
 }

@@ -121,7 +121,7 @@ func (a *Agent) discover(ctx context.Context, client *esign.Client, l *listing) 
 	}
 	l.reading = nil
 	pause = listSeldom
-	if a.deaf() {
+	if a.webhook.Deaf() {
 		pause = listOften
 	}
 	pause = max(pause, time.Duration(r.pages)*listPerPage)

@@ -8,7 +8,6 @@ import (
 	"sync"
 	"testing"
 
-	"countersign/internal/agent/loop"
 	"countersign/internal/office"
 	"countersign/internal/sandbox"
 	"countersign/internal/store"
@@ -34,10 +33,10 @@ func TestTheEndTakesLessThanFiveSecondsWhateverHangs(t *testing.T) {
 		"list":     {hang("/packages/list"), func(o *testOffice, id string) { o.reconcileSoon("test") }},
 		"download": {hang("/packages/*/download"), signAll},
 		"endpoint": {hang("/events/endpoints/set"), func(o *testOffice, id string) {
-			if err := o.Data.Update(func(tx *store.Tx) error { return tx.PutDoc(docAsking, "asked") }); err != nil {
+			if err := o.Data.Update(func(tx *store.Tx) error { return tx.PutDoc("endpoint-asking", "asked") }); err != nil {
 				o.t.Fatal(err)
 			}
-			loop.Wake(o.rings.endpoint)
+			o.webhook.Wake()
 		}},
 		"upload": {hang("/files/upload"), func(o *testOffice, id string) { o.sendLater() }},
 		"add":    {hang("/packages/add"), func(o *testOffice, id string) { o.sendLater() }},

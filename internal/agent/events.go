@@ -13,47 +13,11 @@ import (
 	"countersign/internal/agent/issuer"
 	"countersign/internal/agent/loop"
 	"countersign/internal/esign"
-	"countersign/internal/inbox"
 	"countersign/internal/office"
 	"countersign/internal/store"
 
 	"golang.org/x/sync/errgroup"
 )
-
-// newInbox makes the webhook receiver: verified events go to the store before they are answered.
-func (a *Agent) newInbox() *inbox.Inbox {
-	return inbox.New(inbox.Options{
-		Keys:    func() []inbox.Key { return a.endpoints.valid(a.Now()) },
-		Header:  func() string { return a.Settings().SignatureHeader },
-		Store:   a.storeEvent,
-		Wake:    func() { loop.Wake(a.rings.events) },
-		Refused: a.noteRefusal,
-		Now:     a.Now,
-		Log:     a.Log,
-	})
-}
-
-// storeEvent is the inbox's Store: the event is on disk when it returns without an error.
-func (a *Agent) storeEvent(_ context.Context, r inbox.Received) (added bool, err error) {
-	ev := office.Event{
-		ID: r.ID, Action: r.Event.Action, PackageID: r.Event.PackageID, Time: r.Event.Time,
-		Received: r.At, Body: r.Body, URL: r.URL,
-	}
-	if !r.Parsed {
-		ev.Outcome, ev.Reason, ev.Handled = office.EventOdd, r.Problem, r.At
-	}
-	err = a.Data.Update(func(tx *store.Tx) error {
-		var err error
-		added, err = tx.AddEvent(ev)
-		return err
-	})
-	if err != nil {
-		return false, fmt.Errorf("store event %s: %w", ev.ID, err)
-	}
-	a.p.Crash("event stored")
-	a.Signal(office.StatusChanged)
-	return added, nil
-}
 
 // questionsAtOnce is how many packages the service is asked about at once because of events.
 const questionsAtOnce = 4
@@ -223,7 +187,7 @@ func (a *Agent) handleEvent(ctx context.Context, ev office.Event, questions loop
 		a.Tell(line)
 	}
 	a.follow(found)
-	a.heard(e, ev.Received)
+	a.webhook.Heard(e, ev.Received)
 	loop.Wake(a.rings.reconcile)
 	loop.Wake(a.rings.outbox) // the event may carry the correlation id of a draft whose outcome is unknown
 	a.Signal(office.PackagesChanged)

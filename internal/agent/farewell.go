@@ -54,7 +54,7 @@ func (a *Agent) owe(f farewell, t esign.Tokens, values map[string][]byte, also .
 	a.farewells.mu.Lock()
 	defer a.farewells.mu.Unlock()
 	if f.Refresh == "" && t.Access == "" {
-		return a.keys.put(values, also...)
+		return a.keys.Put(values, also...)
 	}
 	list, err := a.readFarewells()
 	if err != nil {
@@ -63,7 +63,7 @@ func (a *Agent) owe(f farewell, t esign.Tokens, values map[string][]byte, also .
 	if err := putJSON(values, sealedFarewells, append(list, f)); err != nil {
 		return err
 	}
-	if err := a.keys.put(values, also...); err != nil {
+	if err := a.keys.Put(values, also...); err != nil {
 		return err
 	}
 	if a.farewells.access == nil {
@@ -92,7 +92,7 @@ func (a *Agent) discard(svc *service, t esign.Tokens) {
 
 // readFarewells returns the list. mu is held.
 func (a *Agent) readFarewells() (list []farewell, err error) {
-	b, err := a.keys.get(sealedFarewells)
+	b, err := a.keys.Get(sealedFarewells)
 	if err != nil || b == nil {
 		return nil, err
 	}
@@ -132,7 +132,7 @@ func (a *Agent) amend(id string, change func(*farewell) (keep bool)) error {
 			return err
 		}
 	}
-	if err := a.keys.put(values); err != nil {
+	if err := a.keys.Put(values); err != nil {
 		return err
 	}
 	if !keep {
@@ -254,13 +254,12 @@ func tellAgain(err error) bool {
 // it. Whether another computer has registered since cannot be asked; where the service's answer shows that one had, the
 // error is an *othersEndpointError.
 func (a *Agent) deleteEndpoint(ctx context.Context, client *esign.Client, config esign.Config, f farewell) error {
-	ctx, done, err := a.endpoints.change(ctx)
+	ctx, done, err := a.webhook.Change(ctx)
 	if err != nil {
 		return err
 	}
 	defer done()
-	again := a.endpoints.get() != nil || a.endpointUnsure()
-	if again && string(issuer.Of(a.Settings())) == config.Issuer() {
+	if a.webhook.MayBeRegistered() && string(issuer.Of(a.Settings())) == config.Issuer() {
 		return nil
 	}
 	deleted, err := client.DeleteEndpoint(ctx, f.Endpoint)

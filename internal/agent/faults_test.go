@@ -135,7 +135,7 @@ func faultyCalls() map[string]faultyCall {
 		},
 		"endpoints/set": {
 			path: "/events/endpoints/set", part: "/endpoints/set", told: anyHealth("endpoint"),
-			begin: func(o *testOffice, _ string) { go o.setEndpoint(o.t.Context(), true) },
+			begin: func(o *testOffice, _ string) { go o.webhook.Register(o.t.Context(), true) },
 			well: func(o *testOffice, _ string) bool {
 				requests, _ := o.service.Requests()
 				last := requests[len(requests)-1]

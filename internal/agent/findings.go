@@ -18,7 +18,7 @@ const newFor = 10 * time.Minute
 // applyCheck records a status answer and plans the files of a package that is executed.
 func (a *Agent) applyCheck(id string, status esign.Status, quiet bool) error {
 	draw := a.drawing(a.packageOrZero(id))
-	listening, now := a.listeningSince(), a.Now() // of one moment: the clock may jump while it is committed
+	listening, now := a.webhook.ListeningSince(), a.Now() // of one moment: the clock may jump while it is committed
 	var found findings
 	var silent bool
 	err := a.Data.Update(func(tx *store.Tx) error {
@@ -38,7 +38,7 @@ func (a *Agent) applyCheck(id string, status esign.Status, quiet bool) error {
 		return fmt.Errorf("record the status of package %s: %w", id, err)
 	}
 	if silent {
-		a.silence.note(id, now)
+		a.webhook.Missed(id, now)
 	}
 	for i := range found.facts {
 		found.facts[i].quiet = quiet

@@ -21,7 +21,7 @@ func (a *Agent) KeepFirstRun(f FirstRun) error {
 	if err != nil {
 		return err
 	}
-	if err := a.keys.put(map[string][]byte{sealedFirstRun: b}); err != nil {
+	if err := a.keys.Put(map[string][]byte{sealedFirstRun: b}); err != nil {
 		return fmt.Errorf("keep what was entered: %w", err)
 	}
 	return nil
@@ -29,7 +29,7 @@ func (a *Agent) KeepFirstRun(f FirstRun) error {
 
 // FirstRun is what was kept; false when there is nothing, or nothing that can be read now. It reads the local store.
 func (a *Agent) FirstRun() (f FirstRun, kept bool) {
-	b, err := a.keys.get(sealedFirstRun)
+	b, err := a.keys.Get(sealedFirstRun)
 	if err != nil || b == nil || json.Unmarshal(b, &f) != nil {
 		return FirstRun{}, false
 	}

@@ -93,7 +93,7 @@ func quietOffice(t *testing.T, packages int, adjust ...func(*Params)) (*Agent, *
 	s.AuthURL, s.BaseURL, s.ClientID = "https://sign.test", "https://sign.test", "office"
 	s.Tunnel, s.Redirect, s.RedirectURI, s.SaveTo = office.TunnelNone, office.RedirectPaste, "https://localhost/oauth/callback", t.TempDir()
 	acc := account{SignedIn: true, Since: time.Now(), Scopes: []string{"organization"}}
-	err = a.keys.put(map[string][]byte{sealedRefresh.Of(issuer.Of(s)): []byte("r")}, func(tx *store.Tx) error {
+	err = a.keys.Put(map[string][]byte{issuer.Refresh.Of(issuer.Of(s)): []byte("r")}, func(tx *store.Tx) error {
 		for i := range packages {
 			p := office.Package{ID: fmt.Sprintf("p%d", i), Origin: office.MadeHere, Created: time.Now(), NextCheck: time.Now()}
 			if err := tx.PutPackage(p); err != nil {

@@ -183,8 +183,8 @@ func TestAnIssuerIsTheSameHoweverItIsWritten(t *testing.T) {
 
 func TestASealedValueOpensForItsIssuerAlone(t *testing.T) {
 	o := newOfficeWith(t, quick, sandbox.Options{})
-	here := sealedRefresh.Of(issuer.Of(o.Settings()))
-	there := sealedRefresh.Of("another")
+	here := issuer.Refresh.Of(issuer.Of(o.Settings()))
+	there := issuer.Refresh.Of("another")
 	err := o.Data.Update(func(tx *store.Tx) error { // as whoever can write the file might
 		b, _ := tx.Sealed(here)
 		return tx.PutSealed(there, b)
@@ -192,7 +192,7 @@ func TestASealedValueOpensForItsIssuerAlone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if token, err := o.keys.get(there); err == nil || token != nil {
+	if token, err := o.keys.Get(there); err == nil || token != nil {
 		t.Errorf("it opens for another issuer: %v", err)
 	}
 }
@@ -204,14 +204,14 @@ func TestValuesOfAnEarlierVersionBelongToTheServiceInTheSettings(t *testing.T) {
 	o.open()
 	i := issuer.Of(o.Settings())
 	values := map[string][]byte{}
-	for _, kind := range []issuer.Sealed{sealedClientSecret, sealedRefresh, sealedEndpoint, sealedFormer} {
-		plain, err := o.keys.get(kind.Of(i))
+	for _, kind := range []issuer.Sealed{issuer.ClientSecret, issuer.Refresh, issuer.Endpoint, issuer.FormerEndpoints} {
+		plain, err := o.keys.Get(kind.Of(i))
 		if err != nil {
 			t.Fatal(err)
 		}
 		values[string(kind)], values[kind.Of(i)] = plain, nil
 	}
-	if err := o.keys.put(values); err != nil {
+	if err := o.keys.Put(values); err != nil {
 		t.Fatal(err)
 	}
 	o.restart()
@@ -220,8 +220,8 @@ func TestValuesOfAnEarlierVersionBelongToTheServiceInTheSettings(t *testing.T) {
 	}
 	signAll(o, id)
 	o.eventually("it goes on", func() bool { return o.Status().Packages.Saved == 1 && len(o.Status().Health) == 0 })
-	for _, kind := range []issuer.Sealed{sealedClientSecret, sealedRefresh, sealedEndpoint, sealedFormer} {
-		if o.keys.has(string(kind)) {
+	for _, kind := range []issuer.Sealed{issuer.ClientSecret, issuer.Refresh, issuer.Endpoint, issuer.FormerEndpoints} {
+		if o.keys.Has(string(kind)) {
 			t.Errorf("%s is still kept without an issuer", kind)
 		}
 	}

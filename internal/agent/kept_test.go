@@ -29,7 +29,7 @@ func TestMemoryNeverLeadsTheCommit(t *testing.T) {
 			return o.SignIn(o.t.Context(), SignInOptions{Prompt: "login"}, visit)
 		},
 		"endpoint": func(o *testOffice) error {
-			return o.adoptEndpoint(endpoint{ID: "another", URL: "https://example.com/webhook", Secret: "s"})
+			return o.webhook.Register(o.t.Context(), true)
 		},
 		"pause": func(o *testOffice) error {
 			o.Pause(time.Now().Add(time.Hour))
@@ -57,7 +57,7 @@ func TestMemoryNeverLeadsTheCommit(t *testing.T) {
 			if err := o.Data.Store.Close(); err != nil { // nothing can be committed from here on
 				t.Fatal(err)
 			}
-			was, address, paused := o.current.Get(), *o.endpoints.get(), o.Paused()
+			was, address, paused := o.current.Get(), o.Status().Endpoint, o.Paused()
 			if err := do(o); err == nil {
 				t.Error("it went well without a commit")
 			}
@@ -66,7 +66,7 @@ func TestMemoryNeverLeadsTheCommit(t *testing.T) {
 				if !reflect.DeepEqual(is.settings, was.settings) || !reflect.DeepEqual(is.account, was.account) {
 					t.Errorf("%s: %+v %+v, was %+v %+v", when, is.settings, is.account, was.settings, was.account)
 				}
-				if e := o.endpoints.get(); e == nil || e.ID != address.ID {
+				if e := o.Status().Endpoint; e.ID != address.ID {
 					t.Errorf("%s: the endpoint is %+v", when, e)
 				}
 				if !o.Paused().Equal(paused) {
@@ -201,7 +201,7 @@ func TestSigningInAgainWhileTheOldSignInIsRenewedKeepsTheNewToken(t *testing.T) 
 			if err := <-signedIn; err != nil {
 				t.Fatal(err)
 			}
-			kept, err := o.keys.get(sealedRefresh.Of(issuer.Of(o.Settings())))
+			kept, err := o.keys.Get(issuer.Refresh.Of(issuer.Of(o.Settings())))
 			if err != nil || string(kept) != x.given["authorization_code"][1] {
 				t.Errorf("another token than the new one is kept (%v)", err)
 			}

@@ -83,7 +83,7 @@ func TestALockedKeyringLosesNothing(t *testing.T) {
 		t.Errorf("unlocked a locked keyring: %v", err)
 	}
 	answer := &recorder{header: http.Header{}}
-	o.serveEvent(answer, &http.Request{Method: http.MethodPost})
+	o.webhook.ServeEvent(answer, &http.Request{Method: http.MethodPost})
 	if answer.status != http.StatusServiceUnavailable || answer.header.Get("Retry-After") == "" {
 		t.Errorf("an event was answered %d %v", answer.status, answer.header)
 	}

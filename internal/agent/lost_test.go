@@ -2,11 +2,14 @@ package agent
 
 import (
 	"bytes"
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
 	"testing"
+
+	"countersign/internal/agent/issuer"
 
 	"countersign/internal/locations"
 	"countersign/internal/sandbox"
@@ -105,8 +108,12 @@ func TestTheMirrorHoldsNoSecretInTheClearAndIsWrittenOnlyOnChange(t *testing.T) 
 	if err != nil {
 		t.Fatal(err)
 	}
+	var registered struct{ Secret string }
+	if b, err := o.keys.Get(issuer.Endpoint.Of(issuer.Of(o.Settings()))); err != nil || json.Unmarshal(b, &registered) != nil || registered.Secret == "" {
+		t.Fatal("the endpoint's secret is not known", err)
+	}
 	for name, secret := range map[string]string{
-		"client secret": sandbox.DemoClient().Secret, "endpoint secret": o.endpoints.get().Secret,
+		"client secret": sandbox.DemoClient().Secret, "endpoint secret": registered.Secret,
 	} {
 		if bytes.Contains(text, []byte(secret)) {
 			t.Errorf("the %s is in the mirror", name)

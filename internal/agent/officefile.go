@@ -2,8 +2,6 @@ package agent
 
 import (
 	"bytes"
-	"countersign/internal/agent/issuer"
-	"countersign/internal/office"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -12,6 +10,9 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"countersign/internal/agent/issuer"
+	"countersign/internal/office"
 )
 
 // OfficeFile is what an administrator hands to the people of an office, so that they need not type it: the settings that
@@ -74,7 +75,7 @@ func IsOfficeFile(path string) bool { return strings.EqualFold(filepath.Ext(path
 func WriteOffice(path string, o OfficeFile) error {
 	s := o.Settings.Normal()
 	if bad := o.check(); len(bad) > 0 {
-		return &ConfigError{bad}
+		return &ConfigError{Fields: bad}
 	}
 	b, err := json.MarshalIndent(officeForm{officeFormat, officeVersion, officeSettings{
 		s.AuthURL, s.BaseURL, s.ClientID, s.Scopes, s.SignatureHeader, s.Redirect, s.RedirectURI, s.Tunnel, s.NgrokDomain,
@@ -177,7 +178,7 @@ func (a *Agent) ReadOffice(path string) (OfficeFile, error) { return ReadOffice(
 // Office is the file of this office, with other settings in place of the kept ones; with the client secret that is kept, as
 // far as it belongs to their service.
 func (a *Agent) Office(s office.Settings) (OfficeFile, error) {
-	secret, err := a.keys.get(sealedClientSecret.Of(issuer.Of(s)))
+	secret, err := a.keys.Get(issuer.ClientSecret.Of(issuer.Of(s)))
 	if err != nil {
 		return OfficeFile{}, err
 	}

@@ -1,12 +1,13 @@
 package agent
 
 import (
-	"countersign/internal/office"
 	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"countersign/internal/office"
 
 	"countersign/internal/agent/health"
 	"countersign/internal/message"

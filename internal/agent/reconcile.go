@@ -54,8 +54,7 @@ const maxIdle = time.Minute
 
 // reconcile asks about everything that is due and returns how long nothing will be.
 func (a *Agent) reconcile(ctx context.Context, list *listing) (pause time.Duration, err error) {
-	a.tellSilence()
-	a.tellTunnel()
+	a.webhook.Tell()
 	a.TellQuarantine()
 	a.tellWithheld()
 	client, online := a.online()
@@ -221,7 +220,7 @@ func (a *Agent) checkPause(p office.Package, s office.Settings) time.Duration {
 	default:
 		pause = 12 * time.Hour
 	}
-	if a.deaf() || s.Tunnel == office.TunnelNone {
+	if a.webhook.Deaf() || s.Tunnel == office.TunnelNone {
 		pause /= 10
 	}
 	return pause

@@ -2,10 +2,11 @@ package agent
 
 import (
 	"context"
-	"countersign/internal/agent/loop"
 	"slices"
 	"sync"
 	"time"
+
+	"countersign/internal/agent/loop"
 )
 
 // Part names a piece of the agent for Run.
@@ -27,16 +28,16 @@ func (a *Agent) Run(ctx context.Context, only ...Part) error {
 	// What finds facts ends first, then what tells them: a fact that is committed as told must be told. The tunnel may
 	// take longer, because it finishes its answers, and so may a renewal of the sign-in.
 	finding := []loop.Loop{
-		{Name: string(PartEndpoint), Run: a.runEndpoint},
+		{Name: string(PartEndpoint), Run: a.webhook.RunEndpoint},
 		{Name: string(PartEvents), Run: a.runEvents},
 		{Name: string(PartReconcile), Run: a.runReconcile},
 		{Name: string(PartSave), Run: a.runSaves},
 		{Name: string(PartOutbox), Run: a.runOutbox},
 	}
 	beside := []loop.Loop{
-		{Name: string(PartTunnel), Run: a.runTunnel},
+		{Name: string(PartTunnel), Run: a.webhook.RunTunnel},
 		{Name: "keys", Run: a.runKeys},
-		{Name: "tally", Run: a.runTally},
+		{Name: "rejects", Run: a.webhook.RunRejects},
 		{Name: "form", Run: a.runForm},
 		{Name: "session", Run: a.runSession},
 		{Name: "farewells", Run: a.runFarewells},
@@ -91,7 +92,7 @@ func (a *Agent) Close() error {
 		closeSession(svc.session)
 	}
 	a.closing.Wait()
-	a.flushTally()
+	a.webhook.Close()
 	a.flushForm()
 	return a.Data.Close()
 }
@@ -99,7 +100,7 @@ func (a *Agent) Close() error {
 // runKeys tries the keyring again while it is locked: a person may unlock it at any time. It does so more and more
 // rarely, because each time may raise the keyring's own question.
 func (a *Agent) runKeys(ctx context.Context) error {
-	for n := 1; a.keys.locked(); n++ {
+	for n := 1; a.keys.Locked(); n++ {
 		if !loop.Sleep(ctx, a.Backoff(n, 30*a.Pace.Retry, 15*time.Minute)) {
 			return nil
 		}
@@ -113,7 +114,8 @@ func (a *Agent) runKeys(ctx context.Context) error {
 
 // wakeAll pokes every loop: something they all depend on has changed.
 func (a *Agent) wakeAll() {
-	for _, r := range []chan struct{}{a.rings.tunnel, a.rings.endpoint, a.rings.events, a.rings.reconcile, a.rings.save, a.rings.outbox, a.rings.farewells} {
+	a.webhook.Wake()
+	for _, r := range []chan struct{}{a.rings.events, a.rings.reconcile, a.rings.save, a.rings.outbox, a.rings.farewells} {
 		loop.Wake(r)
 	}
 }

@@ -104,7 +104,7 @@ func openExecuted(t *testing.T, s *executedService, adjust func(*Params)) *Agent
 	settings.Tunnel, settings.Redirect, settings.RedirectURI = office.TunnelNone, office.RedirectPaste, "https://localhost/oauth/callback"
 	settings.SaveTo = t.TempDir()
 	acc := account{SignedIn: true, Since: time.Now(), Scopes: []string{"organization"}}
-	err = a.keys.put(map[string][]byte{sealedRefresh.Of(issuer.Of(settings)): []byte("r")},
+	err = a.keys.Put(map[string][]byte{issuer.Refresh.Of(issuer.Of(settings)): []byte("r")},
 		func(tx *store.Tx) error { return tx.PutDoc(docAccountOf(current{settings: settings}), acc) })
 	if err != nil {
 		t.Fatal(err)

@@ -74,7 +74,7 @@ func (a *Agent) connect() {
 // service is in use, closes the one before, and its successor does not begin before that has ended.
 func (a *Agent) newService(before current, next office.Settings, clientSecret []byte) (_ *service, retire func(), err error) {
 	if clientSecret == nil {
-		if clientSecret, err = a.keys.get(sealedClientSecret.Of(issuer.Of(next))); err != nil {
+		if clientSecret, err = a.keys.Get(issuer.ClientSecret.Of(issuer.Of(next))); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -99,7 +99,7 @@ func (a *Agent) newService(before current, next office.Settings, clientSecret []
 	if !next.Configured() {
 		return nil, retire, nil
 	}
-	vault := refreshVault{a.keys, sealedRefresh.Of(issuer.Of(next)), a.p.Crash, over}
+	vault := refreshVault{a.keys, issuer.Refresh.Of(issuer.Of(next)), a.p.Crash, over}
 	session := esign.NewSession(config, vault)
 	return &service{config, session, esign.NewClient(config, renewing{session, a.rings.session}), vault}, retire, nil
 }
@@ -159,7 +159,7 @@ func (a *Agent) online() (*esign.Client, bool) {
 }
 
 func (a *Agent) onlineIn(o current) (*esign.Client, bool) {
-	if o.service == nil || !o.signedIn() || a.keys.locked() {
+	if o.service == nil || !o.signedIn() || a.keys.Locked() {
 		return nil, false
 	}
 	return o.service.client, true
@@ -236,7 +236,7 @@ func (a *Agent) lapse(ctx context.Context) {
 		if !o.account.SignedIn || o.signedIn() { // somebody signed out, or in, meanwhile
 			return o, errDecided
 		}
-		if a.keys.lost(sealedRefresh.Of(issuer.Of(o.settings))) {
+		if a.keys.lost(issuer.Refresh.Of(issuer.Of(o.settings))) {
 			return o, errDecided // the key may come back, and with it the sign-in
 		}
 		o.account.SignedIn, o.account.Lapsed = false, true
@@ -270,9 +270,9 @@ func (a *Agent) tellReplaced() {
 	a.tellOtherSecret(o)
 	var missing []string
 	for name, what := range map[string]string{
-		sealedClientSecret.Of(i):                      "enter the client secret in Settings",
-		sealedNgrokToken.Of(issuer.Ngrok(o.settings)): "enter the ngrok authtoken in Settings",
-		sealedRefresh.Of(i):                           "sign in",
+		issuer.ClientSecret.Of(i):                      "enter the client secret in Settings",
+		issuer.NgrokToken.Of(issuer.Ngrok(o.settings)): "enter the ngrok authtoken in Settings",
+		issuer.Refresh.Of(i):                           "sign in",
 	} {
 		kind, _, _ := strings.Cut(name, "@") // as an earlier version sealed it
 		if a.keys.lost(name) || a.keys.lost(kind) {
@@ -292,9 +292,9 @@ func (a *Agent) tellReplaced() {
 // tellOtherSecret says in health that the client secret is to be entered again, because the one that is kept belongs to
 // another service. A client that signs in has none, or has been given it.
 func (a *Agent) tellOtherSecret(o current) {
-	own := sealedClientSecret.Of(issuer.Of(o.settings))
-	others := slices.DeleteFunc(a.keys.of(sealedClientSecret), func(name string) bool { return name == own })
-	if o.signedIn() || a.keys.has(own) || len(others) == 0 || !o.settings.Configured() {
+	own := issuer.ClientSecret.Of(issuer.Of(o.settings))
+	others := slices.DeleteFunc(a.keys.of(issuer.ClientSecret), func(name string) bool { return name == own })
+	if o.signedIn() || a.keys.Has(own) || len(others) == 0 || !o.settings.Configured() {
 		a.Health.Clear(health.SecretElsewhere)
 		return
 	}
@@ -307,7 +307,7 @@ func (a *Agent) Settings() office.Settings { return a.current.Get().settings }
 // HasSecrets reports which secrets are kept, never what they are.
 func (a *Agent) HasSecrets() (clientSecret, ngrokAuthtoken bool) {
 	s := a.Settings()
-	c, _ := a.keys.get(sealedClientSecret.Of(issuer.Of(s)))
-	n, _ := a.keys.get(sealedNgrokToken.Of(issuer.Ngrok(s)))
+	c, _ := a.keys.Get(issuer.ClientSecret.Of(issuer.Of(s)))
+	n, _ := a.keys.Get(issuer.NgrokToken.Of(issuer.Ngrok(s)))
 	return len(c) > 0, len(n) > 0
 }

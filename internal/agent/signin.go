@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net/url"
 	"strings"
 	"time"
@@ -50,7 +51,7 @@ func (a *Agent) SignIn(ctx context.Context, o SignInOptions, open func(address s
 }
 
 func (a *Agent) signIn(ctx context.Context, o SignInOptions, open func(address string) error) error {
-	if a.keys.locked() && !a.unlock(ctx) {
+	if a.keys.Locked() && !a.unlock(ctx) {
 		return a.keys.reason()
 	}
 	if a.current.Get().service == nil {
@@ -197,7 +198,7 @@ func (a *Agent) adopt(ctx context.Context, l *login, svc *service, g esign.Grant
 			if refresh != "" {
 				token = []byte(refresh)
 			}
-			return a.keys.put(map[string][]byte{sealedRefresh.Of(issuer.Of(o.settings)): token},
+			return a.keys.Put(map[string][]byte{issuer.Refresh.Of(issuer.Of(o.settings)): token},
 				func(tx *store.Tx) error { return tx.PutDoc(docAccount, o.account) })
 		})
 	})
@@ -262,10 +263,10 @@ func (a *Agent) checkOrganization(old account, next esign.Account) error {
 // lostSecrets names what cannot be undone at the service because the key that sealed it is gone.
 func (a *Agent) lostSecrets(o current) (left []string) {
 	i := issuer.Of(o.settings)
-	if token, err := a.keys.get(sealedRefresh.Of(i)); !o.account.Fleeting && (err != nil || token == nil) {
+	if token, err := a.keys.Get(issuer.Refresh.Of(i)); !o.account.Fleeting && (err != nil || token == nil) {
 		left = append(left, "the sign-in could not be revoked, because its key is gone")
 	}
-	if a.endpoints.get() == nil && a.keys.has(sealedEndpoint.Of(i)) {
+	if a.webhook.OutOfReach(i) {
 		left = append(left, "its address for events could not be deleted, because its key is gone")
 	}
 	return left
@@ -325,26 +326,27 @@ func (a *Agent) SignOut(ctx context.Context) error {
 // little longer.
 func (a *Agent) leave(ctx context.Context, o current, values map[string][]byte, also ...func(*store.Tx) error) (owed string, err error) {
 	i := issuer.Of(o.settings)
-	values[sealedRefresh.Of(i)] = nil
+	values[issuer.Refresh.Of(i)] = nil
 	if o.service == nil {
-		return "", a.keys.put(values, also...)
+		return "", a.keys.Put(values, also...)
 	}
-	done, err := a.endpoints.takeOver(ctx)
+	done, err := a.webhook.TakeOver(ctx)
 	if err != nil {
 		return "", err
 	}
 	defer done()
 	if !o.signedIn() {
-		return "", a.keys.put(values, also...)
+		return "", a.keys.Put(values, also...)
 	}
-	former := a.endpoints.formerAfter(a.Now())
-	if err := endpointValues(values, i, nil, former); err != nil {
+	ending, forget, ended, err := a.webhook.End(i)
+	if err != nil {
 		return "", err
 	}
-	also = append(also, endpointSettled)
+	maps.Copy(values, ending)
+	also = append(also, forget)
 	err = o.service.session.Leave(ctx, func(t esign.Tokens) error {
 		f := a.newFarewell(o.service, t)
-		f.Endpoint, f.EndpointID = a.endpointAtService()
+		f.Endpoint, f.EndpointID = a.webhook.AtService()
 		err := a.owe(f, t, values, also...)
 		if err == nil && (t.Refresh != "" || t.Access != "") {
 			owed = f.ID
@@ -352,8 +354,7 @@ func (a *Agent) leave(ctx context.Context, o current, values map[string][]byte, 
 		return err
 	})
 	if err == nil {
-		a.endpoints.follow(nil, former, false)
-		a.forgetSilence()
+		ended()
 	}
 	return owed, err
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"countersign/internal/agent/loop"
+	"countersign/internal/agent/webhook"
 	"countersign/internal/office"
 	"countersign/internal/sandbox"
 )
@@ -25,7 +26,7 @@ func listening(t *testing.T) (o *testOffice, c *wallClock, packageID string) {
 	o.eventually("the package was asked about", func() bool {
 		c.jump(time.Second)
 		o.reconcileSoon("test")
-		since := o.listeningSince()
+		since := o.webhook.ListeningSince()
 		return !since.IsZero() && o.packageOrZero(packageID).Checked.After(since)
 	})
 	return o, c, packageID
@@ -40,12 +41,13 @@ func (o *testOffice) lose(c *wallClock, packageID string, sign func(packageID st
 	o.eventually("it was found out", func() bool {
 		o.reconcileSoon("test")
 		p := o.packageOrZero(packageID)
-		noted := o.silence.overdue(o.Now().Add(silenceGrace))
-		return noted && (p.SignersDone > 0 || p.State == office.PackageExecuted)
+		return p.SignersDone > 0 || p.State == office.PackageExecuted
 	})
-	c.jump(2 * silenceGrace)
-	loop.Wake(o.rings.reconcile)
-	o.eventually("people are told", func() bool { return o.issue("endpoint-lost") != nil })
+	o.eventually("people are told", func() bool {
+		c.jump(2 * webhook.MissedGrace) // again, should it have been noted only now
+		loop.Wake(o.rings.reconcile)
+		return o.issue("endpoint-lost") != nil
+	})
 }
 
 // signOne lets the person sign whose turn it is.
@@ -142,89 +144,11 @@ func TestSigningOutDeletesTheOwnEndpoint(t *testing.T) {
 	}
 }
 
-func TestAnEndpointThatIsKnownToBeAnothersIsNotReplacedUnasked(t *testing.T) {
-	o, _, _ := listening(t)
-	if err := o.service.ReplaceEndpoint("", otherComputer); err != nil {
-		t.Fatal(err)
-	}
-	o.silence.lose(o.Now())
-	o.endpoints.mu.Lock()
-	o.endpoints.current.Asked = "https://the-address-of-before.example.com" // the public address has changed
-	o.endpoints.mu.Unlock()
-	if err := o.setEndpoint(t.Context(), false); err != nil || o.service.EndpointURLs("")[0] != otherComputer {
-		t.Errorf("%v, registered is %v", err, o.service.EndpointURLs(""))
-	}
-	if err := o.setEndpoint(t.Context(), true); err != nil || o.service.EndpointURLs("")[0] == otherComputer || o.silence.lost() {
-		t.Errorf("taken back: %v, registered is %v", err, o.service.EndpointURLs(""))
-	}
-}
-
 func TestTakingTheReportsBackSaysWhyItCannotBe(t *testing.T) {
 	o, _, _ := listening(t)
 	o.stop()
 	o.open()
 	if err := o.Act(t.Context(), Issue{ID: "endpoint-lost", Action: ActTakeEndpoint}); err == nil || !strings.Contains(Sentence(err), "public address is connected") {
 		t.Errorf("said: %v", err)
-	}
-}
-
-func TestAnEventEndsTheSilenceItExplains(t *testing.T) {
-	found := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
-	silent := func() *silence {
-		s := &silence{}
-		s.note("a", found)
-		s.note("b", found)
-		return s
-	}
-	late := found.Add(silenceGrace)
-	s := silent()
-	if s.overdue(late.Add(-1)) || !s.overdue(late) || !s.overdue(found.Add(-time.Hour)) {
-		t.Error("overdue at the wrong time")
-	}
-	if s.hears("c", found.Add(-time.Minute)); !s.overdue(late) {
-		t.Error("an event that was stored before it was found explains nothing")
-	}
-	if s.hears("a", found.Add(-time.Minute)); !s.overdue(late) {
-		t.Error("the event of one package explains the other")
-	}
-	if s.hears("b", found.Add(-time.Minute)); s.overdue(late) {
-		t.Error("an event of its own does not explain a package")
-	}
-	s = silent()
-	if s.hears("c", found.Add(time.Second)); s.overdue(late) {
-		t.Error("an event that comes after it does not end the silence")
-	}
-	s.lose(late)
-	if s.hears("c", late.Add(-time.Second)) || !s.hears("c", late.Add(time.Second)) {
-		t.Error("what is known to be lost is found by the wrong event")
-	}
-	if (&silence{}).hears("c", found) {
-		t.Error("nothing was lost")
-	}
-}
-
-func TestWhatIsOwedAnEvent(t *testing.T) {
-	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
-	since := now.Add(-8 * time.Hour)
-	done := office.Package{State: office.PackageExecuted}
-	for name, c := range map[string]struct {
-		before    office.Package
-		moved     bool
-		listening time.Time
-		want      bool
-	}{
-		"asked about since":                  {office.Package{Checked: now.Add(-time.Hour)}, true, since, true},
-		"asked about since, nothing new":     {office.Package{Checked: now.Add(-time.Hour)}, false, since, false},
-		"asked about before":                 {office.Package{Checked: since.Add(-time.Hour)}, true, since, false},
-		"while nobody listened":              {office.Package{Checked: now.Add(-time.Hour)}, true, time.Time{}, false},
-		"met in the list, finished since":    {office.Package{Executed: now.Add(-time.Hour)}, true, since, true},
-		"met in the list, finished just now": {office.Package{Executed: now.Add(-time.Minute)}, true, since, false},
-		"met in the list, finished before":   {office.Package{Executed: since.Add(time.Minute)}, true, since, false},
-		"met in the list, nobody says when":  {office.Package{}, true, since, false},
-		"met by its event":                   {office.Package{State: office.PackageExecuted, Executed: now.Add(-time.Hour)}, true, since, false},
-	} {
-		if got := owesEvent(c.before, done, c.moved, c.listening, now); got != c.want {
-			t.Errorf("%s: %v", name, got)
-		}
 	}
 }

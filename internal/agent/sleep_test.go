@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"countersign/internal/agent/loop"
+	"countersign/internal/agent/webhook"
 	"countersign/internal/office"
 	"countersign/internal/sandbox"
 )
@@ -58,7 +59,7 @@ func TestAfterASleepEverythingContinues(t *testing.T) {
 		t.Errorf("%d token calls", n)
 	}
 	// What happened while the computer slept is no sign of another one.
-	c.jump(2 * silenceGrace)
+	c.jump(2 * webhook.MissedGrace)
 	loop.Wake(o.rings.reconcile)
 	if err := o.service.Release("reverse"); err != nil {
 		t.Fatal(err)
@@ -77,9 +78,9 @@ func TestAnEndpointThatAnotherComputerTookIsToldAndTakenBack(t *testing.T) {
 		t.Fatal(err)
 	}
 	o.wake(c, 9*time.Hour)
-	checked := o.packageOrZero(id).Checked
+	woke, checked := o.Now(), o.packageOrZero(id).Checked
 	o.eventually("the package was asked about since", func() bool { return o.packageOrZero(id).Checked.After(checked) })
-	o.eventually("the sleep was noticed", func() bool { return !o.wokeAt().IsZero() })
+	o.eventually("the sleep was noticed", func() bool { return !o.webhook.ListeningSince().Before(woke) })
 	c.jump(time.Minute)
 	again := o.packageOrZero(id).Checked
 	o.reconcileSoon("test")
@@ -87,7 +88,7 @@ func TestAnEndpointThatAnotherComputerTookIsToldAndTakenBack(t *testing.T) {
 	signAll(o, id)
 	o.reconcileSoon("test")
 	o.eventually("saved without an event", func() bool { return saved(o, id) })
-	c.jump(2 * silenceGrace)
+	c.jump(2 * webhook.MissedGrace)
 	loop.Wake(o.rings.reconcile)
 	o.eventually("people are told", func() bool { return o.issue("endpoint-lost") != nil })
 	if err := o.Act(t.Context(), *o.issue("endpoint-lost")); err != nil {
@@ -99,12 +100,6 @@ func TestAnEndpointThatAnotherComputerTookIsToldAndTakenBack(t *testing.T) {
 	next := o.send()
 	signAll(o, next)
 	o.eventually("events arrive again", func() bool { return o.Status().Events.Received >= 4 })
-}
-
-func (o *testOffice) wokeAt() time.Time {
-	o.Agent.mu.Lock()
-	defer o.Agent.mu.Unlock()
-	return o.awake
 }
 
 func TestManyMissedCompletionsAreCaughtUpWithinTheBudget(t *testing.T) {

@@ -20,13 +20,9 @@ func (a *Agent) Status() Status {
 	if _, online := a.online(); !online {
 		s.Checking = false // it waits for somebody to sign in
 	}
-	a.mu.Lock()
-	s.Tunnel = a.tunnel
-	a.mu.Unlock()
-	if e := a.endpoints.get(); e != nil {
-		s.Endpoint = EndpointStatus{ID: e.ID, URL: e.URL, RegisteredAt: e.Registered}
-	}
-	s.Events.Rejected = a.rejected()
+	s.Tunnel = a.webhook.Address()
+	s.Endpoint.ID, s.Endpoint.URL, s.Endpoint.RegisteredAt = a.webhook.Endpoint()
+	s.Events.Rejected = a.webhook.Rejected()
 	err := a.Data.View(func(tx *store.Tx) error {
 		events, err := tx.EventCounts()
 		if err != nil {
@@ -178,10 +174,10 @@ func (a *Agent) Act(ctx context.Context, i Issue) error {
 	}
 	switch i.Action {
 	case ActTakeEndpoint:
-		return a.setEndpoint(ctx, true)
+		return a.webhook.Register(ctx, true)
 	case ActRetry:
 		if i.ID == "tunnel" {
-			a.retryTunnel()
+			a.webhook.Reopen()
 		}
 		if i.ID == "saves" {
 			if err := a.retrySaves(); err != nil {

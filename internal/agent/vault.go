@@ -14,16 +14,7 @@ import (
 	"countersign/internal/store"
 )
 
-// The sealed values that an issuer gave out.
-const (
-	sealedClientSecret issuer.Sealed = "client-secret"
-	sealedNgrokToken   issuer.Sealed = "ngrok-authtoken"
-	sealedRefresh      issuer.Sealed = "refresh-token"
-	sealedEndpoint     issuer.Sealed = "endpoint"          // JSON of endpoint
-	sealedFormer       issuer.Sealed = "endpoint-previous" // JSON of those before, valid a little longer
-)
-
-// The names of the others.
+// The names of the sealed values that nobody gave out.
 const (
 	sealedLocalhost = "localhost-certificate"
 	sealedFarewells = "farewells" // JSON of what is owed to services that were left
@@ -34,7 +25,7 @@ const (
 const docKeyID = "key-id"
 
 // errLocked means that the key cannot be read now; the values are there and must be left alone.
-var errLocked = errors.New("the keyring is locked")
+var errLocked = fmt.Errorf("the keyring is locked: %w", secret.ErrUnavailable)
 
 // vault keeps the office's secrets sealed in the store. The key lives in the OS keyring (or a key file); it has
 // three states: present, absent (a fresh one is made) and unavailable (every get and put answers errLocked, and
@@ -122,15 +113,15 @@ func (v *vault) reason() error {
 	return v.lockedError()
 }
 
-// locked reports whether unlock has not yet succeeded.
-func (v *vault) locked() bool {
+// Locked reports whether unlock has not yet succeeded.
+func (v *vault) Locked() bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	return v.box == nil
 }
 
-// get returns the value name, or nil when there is none or when it was sealed by a key that is gone.
-func (v *vault) get(name string) ([]byte, error) {
+// Get returns the value name, or nil when there is none or when it was sealed by a key that is gone.
+func (v *vault) Get(name string) ([]byte, error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.box == nil {
@@ -167,9 +158,9 @@ func (v *vault) adopt(s office.Settings) error {
 	i := issuer.Of(s)
 	values := map[string][]byte{}
 	for kind, owner := range map[issuer.Sealed]issuer.Name{
-		sealedClientSecret: i, sealedRefresh: i, sealedEndpoint: i, sealedFormer: i, sealedNgrokToken: issuer.Ngrok(s),
+		issuer.ClientSecret: i, issuer.Refresh: i, issuer.Endpoint: i, issuer.FormerEndpoints: i, issuer.NgrokToken: issuer.Ngrok(s),
 	} {
-		plain, err := v.get(string(kind))
+		plain, err := v.Get(string(kind))
 		if err != nil {
 			return err
 		}
@@ -180,7 +171,7 @@ func (v *vault) adopt(s office.Settings) error {
 	if len(values) == 0 {
 		return nil
 	}
-	return v.put(values)
+	return v.Put(values)
 }
 
 // of returns the names of the sealed values of a kind, whoever issued them.
@@ -200,8 +191,8 @@ func (v *vault) of(kind issuer.Sealed) (names []string) {
 	return names
 }
 
-// has reports whether there is a sealed value of that name, whether or not it can be opened.
-func (v *vault) has(name string) (there bool) {
+// Has reports whether there is a sealed value of that name, whether or not it can be opened.
+func (v *vault) Has(name string) (there bool) {
 	err := v.st.View(func(tx *store.Tx) error {
 		_, there = tx.Sealed(name)
 		return nil
@@ -209,9 +200,9 @@ func (v *vault) has(name string) (there bool) {
 	return err == nil && there
 }
 
-// put seals values (nil forgets one) and commits them together with whatever also records. They are on disk when
+// Put seals values (nil forgets one) and commits them together with whatever also records. They are on disk when
 // it returns without an error.
-func (v *vault) put(values map[string][]byte, also ...func(*store.Tx) error) error {
+func (v *vault) Put(values map[string][]byte, also ...func(*store.Tx) error) error {
 	err := v.commit(values, also)
 	if err == nil {
 		v.changed()
@@ -285,7 +276,7 @@ func (r refreshVault) Refresh(ctx context.Context) (string, error) {
 	if err := r.wait(ctx); err != nil {
 		return "", err
 	}
-	b, err := r.v.get(r.name)
+	b, err := r.v.Get(r.name)
 	return string(b), err
 }
 
@@ -294,10 +285,10 @@ func (r refreshVault) SetRefresh(ctx context.Context, token string) error {
 		return err
 	}
 	if token == "" {
-		return r.v.put(map[string][]byte{r.name: nil})
+		return r.v.Put(map[string][]byte{r.name: nil})
 	}
 	r.crash("renewed")
-	if err := r.v.put(map[string][]byte{r.name: []byte(token)}); err != nil {
+	if err := r.v.Put(map[string][]byte{r.name: []byte(token)}); err != nil {
 		return err
 	}
 	r.crash("renewal kept")

@@ -1,10 +1,13 @@
 package agent
 
 import (
+	"context"
 	"encoding/json"
 	"time"
 
 	"countersign/internal/agent/health"
+	"countersign/internal/agent/webhook"
+	"countersign/internal/office"
 )
 
 // Status is the whole state in one value: what `countersign status --json` prints and what the window and the
@@ -32,22 +35,8 @@ type Account struct {
 	MemberID       string `json:"member_id"`
 }
 
-// TunnelStatus is the public address. State is one of "off", "connecting", "up", "down".
-type TunnelStatus struct {
-	Kind  string    `json:"kind"`
-	State string    `json:"state"`
-	URL   string    `json:"url"`
-	Since time.Time `json:"since"`
-}
-
-// MarshalJSON writes null for a moment that is not known: every field is always there.
-func (t TunnelStatus) MarshalJSON() ([]byte, error) {
-	type plain TunnelStatus // without this method
-	return json.Marshal(struct {
-		plain
-		Since *time.Time `json:"since"`
-	}{plain(t), known(t.Since)})
-}
+// TunnelStatus is the public address.
+type TunnelStatus = webhook.Address
 
 // known is nil for the zero time.
 func known(t time.Time) *time.Time {
@@ -133,4 +122,18 @@ var IssueKeyring = health.KeyringLocked.ID
 // SignInOptions choose how a sign-in runs.
 type SignInOptions struct {
 	Prompt string `json:"prompt,omitempty"` // "", "login" (as someone else) or "consent"
+}
+
+// ConfigError is a configuration that was not accepted.
+type ConfigError = office.ConfigError
+
+// Refusal is a sample of the requests that were refused.
+type Refusal = webhook.Refusal
+
+// Refused returns the samples, newest first.
+func (a *Agent) Refused() []Refusal { return a.webhook.Refused() }
+
+// TestTunnel opens the public address of s for a moment and returns it; see webhook.Room.Test.
+func (a *Agent) TestTunnel(ctx context.Context, s office.Settings, secrets office.Secrets) (publicURL string, err error) {
+	return a.webhook.Test(ctx, s, secrets)
 }

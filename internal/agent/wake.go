@@ -1,21 +1,19 @@
 package agent
 
 import (
-	"countersign/internal/agent/loop"
-	"countersign/internal/store"
 	"errors"
 	"time"
+
+	"countersign/internal/agent/loop"
+	"countersign/internal/store"
 )
 
 // wokeUp is called when the wall clock has jumped by that much: whatever was under way before is over, and whatever waits
 // for a moment by the clock of then is tried at once.
 func (a *Agent) wokeUp(by time.Duration) {
 	a.Log.Info("the computer slept, or its clock was set", "by", by.Round(time.Second))
-	a.mu.Lock()
-	a.awake = a.Now()
-	a.mu.Unlock()
+	a.webhook.WokeUp(by)
 	if by < 0 {
-		a.silence.end()
 		a.mendSince(by)
 	}
 	a.saves.unblock()

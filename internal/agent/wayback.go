@@ -71,21 +71,11 @@ func (a *Agent) openWayBack(ctx context.Context, s office.Settings) (wayBack, er
 func (a *Agent) waitForTunnel(ctx context.Context, limit time.Duration) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	changes, stop := a.Watch()
-	defer stop()
-	for {
-		a.mu.Lock()
-		t := a.tunnel
-		a.mu.Unlock()
-		if t.State == "up" {
-			return t.URL, nil
-		}
-		select {
-		case <-changes:
-		case <-ctx.Done():
-			return "", &SignInError{"The browser returns through the public address, which is not connected. " + a.tunnelAdvice()}
-		}
+	address, open := a.webhook.WaitOpen(ctx)
+	if !open {
+		return "", &SignInError{"The browser returns through the public address, which is not connected. " + a.tunnelAdvice()}
 	}
+	return address, nil
 }
 
 func (a *Agent) tunnelAdvice() string {
@@ -99,7 +89,7 @@ func (a *Agent) tunnelAdvice() string {
 
 // listenForReturn opens a listener on this computer for the time of one sign-in. With a redirect address in the
 // settings its port is used, otherwise any free one.
-func (a *Agent) listenForReturn(ctx context.Context, s office.Settings, make func(listen string) tunnel.Tunnel) (wayBack, error) {
+func (a *Agent) listenForReturn(ctx context.Context, s office.Settings, open func(listen string) tunnel.Tunnel) (wayBack, error) {
 	listen := "127.0.0.1:0"
 	if s.Redirect == office.RedirectLocalhost { // registered in advance, so always the same
 		listen = "127.0.0.1:" + office.LocalhostPort
@@ -112,15 +102,18 @@ func (a *Agent) listenForReturn(ctx context.Context, s office.Settings, make fun
 		}
 	}
 	ctx, cancel := context.WithCancel(ctx)
-	up := newFuture[string]()
+	up := make(chan string, 1)
 	var running sync.WaitGroup
 	var failed error
 	running.Go(func() {
 		mux := http.NewServeMux()
 		mux.HandleFunc("GET "+path, a.serveCallback)
-		err := make(listen).Run(ctx, mux, func(st tunnel.State) {
+		err := open(listen).Run(ctx, mux, func(st tunnel.State) {
 			if st.Phase == tunnel.Up {
-				up.set(st.URL)
+				select {
+				case up <- st.URL:
+				default: // it was up before
+				}
 			}
 		})
 		failed = err
@@ -131,7 +124,7 @@ func (a *Agent) listenForReturn(ctx context.Context, s office.Settings, make fun
 		running.Wait()
 	}
 	select {
-	case base := <-up.done():
+	case base := <-up:
 		uri := base + path
 		if s.RedirectURI != "" {
 			uri = s.RedirectURI
@@ -146,22 +139,13 @@ func (a *Agent) listenForReturn(ctx context.Context, s office.Settings, make fun
 	}
 }
 
-// future is a value that is set once.
-type future[T any] struct {
-	once sync.Once
-	ch   chan T
-}
-
-func newFuture[T any]() *future[T]  { return &future[T]{ch: make(chan T, 1)} }
-func (f *future[T]) set(v T)        { f.once.Do(func() { f.ch <- v }) }
-func (f *future[T]) done() <-chan T { return f.ch }
 func sameState(got, want string) bool {
 	return subtle.ConstantTimeCompare([]byte(got), []byte(want)) == 1
 }
 
 // localhostCertificate is the certificate for https://localhost, made once and kept, so that the browser warns once.
 func (a *Agent) localhostCertificate() (tls.Certificate, error) {
-	pair, err := a.keys.get(sealedLocalhost)
+	pair, err := a.keys.Get(sealedLocalhost)
 	if err != nil {
 		return tls.Certificate{}, err
 	}
@@ -172,7 +156,7 @@ func (a *Agent) localhostCertificate() (tls.Certificate, error) {
 	if err != nil {
 		return tls.Certificate{}, err
 	}
-	if err := a.keys.put(map[string][]byte{sealedLocalhost: bytes.Join([][]byte{certPEM, keyPEM}, nil)}); err != nil {
+	if err := a.keys.Put(map[string][]byte{sealedLocalhost: bytes.Join([][]byte{certPEM, keyPEM}, nil)}); err != nil {
 		return tls.Certificate{}, err
 	}
 	return tls.X509KeyPair(certPEM, keyPEM)

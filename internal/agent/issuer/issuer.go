@@ -14,6 +14,15 @@ type Name string
 // name is authenticated with the value, so that for another issuer it is absent, whatever the store holds.
 type Sealed string
 
+// The sealed values that an issuer gave out.
+const (
+	ClientSecret    Sealed = "client-secret"
+	NgrokToken      Sealed = "ngrok-authtoken"
+	Refresh         Sealed = "refresh-token"
+	Endpoint        Sealed = "endpoint"          // JSON of the registration
+	FormerEndpoints Sealed = "endpoint-previous" // JSON of those before, valid a little longer
+)
+
 // Of names the value of that kind that i gave out.
 func (s Sealed) Of(i Name) string { return string(s) + "@" + string(i) }
 

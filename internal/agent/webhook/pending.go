@@ -1,4 +1,4 @@
-package agent
+package webhook
 
 import (
 	"context"
@@ -11,25 +11,25 @@ import (
 	"countersign/internal/store"
 )
 
-// docAsking names the document that says that a registration was sent to the service. It is there until the answer is
+// docPending names the document that says that a registration was sent to the service. It is there until the answer is
 // kept: after a crash in between, nobody knows which secret the service signs with.
-const docAsking = "endpoint-asking"
+const docPending = "endpoint-asking"
 
 // Between the service's change and our reading of its answer, good events are signed with a secret that is not known
 // here yet. They wait this long for it, and so many of them; whoever cannot be verified then is asked to come again
 // rather than told that it is not authentic.
 const (
-	askingWait  = 3 * time.Second
-	askingCrowd = 64
-	askingAgain = 5 * time.Second
+	pendingWait  = 3 * time.Second
+	pendingCrowd = 64
+	pendingAgain = 5 * time.Second
 )
 
 // begin marks a registration as under way.
 func (e *endpoints) begin() {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if e.asking == nil {
-		e.asking = make(chan struct{})
+	if e.pending == nil {
+		e.pending = make(chan struct{})
 	}
 }
 
@@ -38,30 +38,30 @@ func (e *endpoints) settle(unsure bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.unsure = unsure
-	if e.asking != nil {
-		close(e.asking)
-		e.asking = nil
+	if e.pending != nil {
+		close(e.pending)
+		e.pending = nil
 	}
 }
 
-// pending returns a channel that closes when the registration under way is over, nil when none is, and whether the
+// underWay returns a channel that closes when the registration under way is over, nil when none is, and whether the
 // secret may be one that is not known here.
-func (e *endpoints) pending() (over <-chan struct{}, unsure bool) {
+func (e *endpoints) underWay() (over <-chan struct{}, unsure bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return e.asking, e.unsure || e.asking != nil
+	return e.pending, e.unsure || e.pending != nil
 }
 
-// askForEndpoint registers url, after noting on disk that it is about to.
-func (a *Agent) askForEndpoint(ctx context.Context, client *esign.Client, url string) (esign.Endpoint, error) {
-	if err := a.Data.Update(func(tx *store.Tx) error { return tx.PutDoc(docAsking, url) }); err != nil {
+// ask registers url, after noting on disk that it is about to.
+func (r *Room) ask(ctx context.Context, client *esign.Client, url string) (esign.Endpoint, error) {
+	if err := r.Data.Update(func(tx *store.Tx) error { return tx.PutDoc(docPending, url) }); err != nil {
 		return esign.Endpoint{}, err
 	}
-	_, unsure := a.endpoints.pending()
-	a.endpoints.begin()
+	_, unsure := r.endpoints.underWay()
+	r.endpoints.begin()
 	answer, err := client.SetEndpoint(ctx, url)
 	if err != nil {
-		a.endpoints.settle(unsure || mayBeDone(err))
+		r.endpoints.settle(unsure || mayBeDone(err))
 	}
 	return answer, err
 }
@@ -72,51 +72,51 @@ func mayBeDone(err error) bool {
 	return errors.As(err, &e) && e.MayBeDone
 }
 
-// recallAsking remembers a registration of an earlier run whose answer was not kept.
-func (a *Agent) recallAsking() {
-	if a.endpointUnsure() {
-		a.endpoints.settle(true)
+// recallPending remembers a registration of an earlier run whose answer was not kept.
+func (r *Room) recallPending() {
+	if r.unsure() {
+		r.endpoints.settle(true)
 	}
 }
 
-// endpointUnsure reports whether a registration was sent whose answer is not kept, in this run or an earlier one.
-func (a *Agent) endpointUnsure() bool {
+// unsure reports whether a registration was sent whose answer is not kept, in this run or an earlier one.
+func (r *Room) unsure() bool {
 	var url string
 	var asked bool
-	err := a.Data.View(func(tx *store.Tx) (err error) {
-		asked, err = tx.GetDoc(docAsking, &url)
+	err := r.Data.View(func(tx *store.Tx) (err error) {
+		asked, err = tx.GetDoc(docPending, &url)
 		return err
 	})
 	return err == nil && asked
 }
 
-// serveEvent hands a request to the inbox. While nothing can be verified, because the keyring is locked, or not
+// ServeEvent hands a request to the inbox. While nothing can be verified, because the keyring is locked, or not
 // everything, because the endpoint's secret is just changing, the service is asked to come again rather than told that
 // its event is not authentic.
-func (a *Agent) serveEvent(w http.ResponseWriter, r *http.Request) {
-	if a.keys.locked() {
+func (r *Room) ServeEvent(w http.ResponseWriter, req *http.Request) {
+	if r.Vault.Locked() {
 		comeAgain(w, time.Minute)
 		return
 	}
-	over, unsure := a.endpoints.pending()
+	over, unsure := r.endpoints.underWay()
 	if over != nil {
-		a.waitForSecret(r.Context(), over)
-		_, unsure = a.endpoints.pending()
+		r.waitForSecret(req.Context(), over)
+		_, unsure = r.endpoints.underWay()
 	}
 	if unsure {
 		w = &undecided{ResponseWriter: w}
 	}
-	a.inbox.ServeHTTP(w, r)
+	r.inbox.ServeHTTP(w, req)
 }
 
 // waitForSecret waits a moment for the registration under way, unless many wait already.
-func (a *Agent) waitForSecret(ctx context.Context, over <-chan struct{}) {
-	if a.waiting.Add(1) > askingCrowd {
-		a.waiting.Add(-1)
+func (r *Room) waitForSecret(ctx context.Context, over <-chan struct{}) {
+	if r.waiting.Add(1) > pendingCrowd {
+		r.waiting.Add(-1)
 		return
 	}
-	defer a.waiting.Add(-1)
-	limit := time.NewTimer(askingWait)
+	defer r.waiting.Add(-1)
+	limit := time.NewTimer(pendingWait)
 	defer limit.Stop()
 	select {
 	case <-over:
@@ -130,7 +130,7 @@ type undecided struct{ http.ResponseWriter }
 
 func (u *undecided) WriteHeader(status int) {
 	if status == http.StatusUnauthorized {
-		u.Header().Set("Retry-After", strconv.Itoa(int(askingAgain/time.Second)))
+		u.Header().Set("Retry-After", strconv.Itoa(int(pendingAgain/time.Second)))
 		status = http.StatusServiceUnavailable
 	}
 	u.ResponseWriter.WriteHeader(status)

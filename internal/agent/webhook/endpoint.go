@@ -1,4 +1,4 @@
-package agent
+package webhook
 
 import (
 	"context"
@@ -40,7 +40,7 @@ type endpoints struct {
 	mu      sync.Mutex
 	current *endpoint
 	former  []endpoint    // newest first
-	asking  chan struct{} // while a registration is under way: closed when it is over
+	pending chan struct{} // while a registration is under way: closed when it is over
 	unsure  bool          // a registration was sent, and what became of it is not known
 
 	changing chan struct{}      // holds one value while a change is under way at the service: one at a time, in order
@@ -80,17 +80,17 @@ func (e *endpoints) takeOver(ctx context.Context) (done func(), err error) {
 }
 
 // load makes what is kept of issuer i what counts.
-func (e *endpoints) load(keys *vault, i issuer.Name, now time.Time) error {
+func (e *endpoints) load(keys Vault, i issuer.Name, now time.Time) error {
 	var current *endpoint
 	var former []endpoint
-	if b, err := keys.get(sealedEndpoint.Of(i)); err != nil {
+	if b, err := keys.Get(issuer.Endpoint.Of(i)); err != nil {
 		return err
 	} else if b != nil {
 		if err := json.Unmarshal(b, &current); err != nil {
 			return fmt.Errorf("read the endpoint: %w", err)
 		}
 	}
-	b, err := keys.get(sealedFormer.Of(i))
+	b, err := keys.Get(issuer.FormerEndpoints.Of(i))
 	if err != nil {
 		return err
 	}
@@ -157,15 +157,15 @@ func stillValid(list []endpoint, now time.Time) (valid []endpoint) {
 	return valid
 }
 
-// runEndpoint registers the public address whenever it, the account or the client changed.
-func (a *Agent) runEndpoint(ctx context.Context) error {
+// RunEndpoint registers the public address whenever it, the account or the client changed.
+func (r *Room) RunEndpoint(ctx context.Context) error {
 	tries := 0
 	for {
-		err := a.setEndpoint(ctx, false)
+		err := r.Register(ctx, false)
 		pause := time.Hour
 		if err != nil && ctx.Err() == nil {
 			tries++
-			pause = a.Backoff(tries, a.Pace.Retry, 5*time.Minute)
+			pause = r.Backoff(tries, r.Pace.Retry, 5*time.Minute)
 			var e *esign.Error
 			if errors.As(err, &e) {
 				pause = max(pause, e.RetryAfter)
@@ -173,151 +173,142 @@ func (a *Agent) runEndpoint(ctx context.Context) error {
 					pause = time.Hour
 				}
 			}
-			a.Log.Warn("register the webhook endpoint", "err", err, "again_in", pause)
+			r.Log.Warn("register the webhook endpoint", "err", err, "again_in", pause)
 		} else {
 			tries = 0
 		}
-		if !loop.Wait(ctx, pause, a.rings.endpoint) {
+		if !loop.Wait(ctx, pause, r.wakeEndpoint) {
 			return nil
 		}
 	}
 }
 
-// setEndpoint registers the public address if that is needed and possible now; force registers it even if it seems
+// Register registers the public address if that is needed and possible now; force registers it even if it seems
 // to be registered already, to take it back from another computer.
-func (a *Agent) setEndpoint(ctx context.Context, force bool) error {
-	ctx, done, err := a.endpoints.change(ctx)
+func (r *Room) Register(ctx context.Context, force bool) error {
+	ctx, done, err := r.endpoints.change(ctx)
 	if err != nil {
 		return err
 	}
 	defer done()
-	a.mu.Lock()
-	t := a.tunnel
-	a.mu.Unlock()
-	o := a.current.Get()
-	s, acc := o.settings, o.account
-	client, online := a.onlineIn(o)
+	r.mu.Lock()
+	t := r.address
+	r.mu.Unlock()
+	now := r.Current()
+	s, client := now.Settings, now.Client
 	switch {
 	case s.Tunnel == office.TunnelNone:
-		a.Health.Clear(health.EndpointFails)
+		r.Health.Clear(health.EndpointFails)
 		if s.Configured() {
-			a.Health.Set(health.NoAddress, message.Plain("There is no public address. Countersign checks for signed documents regularly, so they arrive a little later."))
+			r.Health.Set(health.NoAddress, message.Plain("There is no public address. Countersign checks for signed documents regularly, so they arrive a little later."))
 		}
 		return nil
-	case !online || t.State != "up":
+	case client == nil || t.State != "up":
 		if force {
-			return &SignInError{"The service can send events to this computer only while you are signed in and the public address is connected. Try again then."}
+			return message.Error(message.Plain("The service can send events to this computer only while you are signed in and the public address is connected. Try again then."), nil)
 		}
 		return nil
 	}
-	a.Health.Clear(health.NoAddress)
-	if !acc.may("organization") {
-		a.endpointForbidden()
+	r.Health.Clear(health.NoAddress)
+	if !now.MayRegister {
+		r.endpointForbidden()
 		return nil
 	}
 	want := webhookURL(s, t.URL)
-	old := a.endpoints.get()
-	if !force && old != nil && old.Asked == want && old.ClientID == s.ClientID && old.Secret != "" && !a.endpointUnsure() {
-		a.Health.Clear(health.EndpointFails)
+	old := r.endpoints.get()
+	if !force && old != nil && old.Asked == want && old.ClientID == s.ClientID && old.Secret != "" && !r.unsure() {
+		r.Health.Clear(health.EndpointFails)
 		return nil
 	}
-	if a.silence.lost() && old != nil && !force && !a.endpointUnsure() {
+	if r.missed.lost() && old != nil && !force && !r.unsure() {
 		return nil // it may be another computer's by now: a person decides who has it
 	}
-	if left := a.rest.Left(a.Now()); left > 0 && !force {
+	if left := r.Rest(); left > 0 && !force {
 		return &esign.Error{Op: "registering the webhook endpoint", Kind: esign.TooMany, RetryAfter: left}
 	}
-	answer, err := a.askForEndpoint(ctx, client, want)
+	answer, err := r.ask(ctx, client, want)
 	if err != nil {
 		if force {
-			loop.Wake(a.rings.endpoint) // what became of it may not be known: then the loop sets it again
+			loop.Wake(r.wakeEndpoint) // what became of it may not be known: then the loop sets it again
 		}
-		a.noteServiceError(ctx, err)
+		r.Answered(ctx, err)
 		if ctx.Err() == nil {
-			a.tellEndpoint(err)
+			r.tellEndpoint(err)
 		}
 		return err
 	}
-	a.noteServiceError(ctx, nil)
-	return a.adoptEndpoint(endpoint{
+	r.Answered(ctx, nil)
+	return r.adopt(issuer.Of(s), endpoint{
 		ID: answer.ID, URL: answer.URL, Secret: answer.Secret,
-		Asked: want, ClientID: s.ClientID, Registered: a.Now(),
+		Asked: want, ClientID: s.ClientID, Registered: r.Now(),
 	})
 }
 
 // tellEndpoint says in health why there is no endpoint.
-func (a *Agent) tellEndpoint(err error) {
+func (r *Room) tellEndpoint(err error) {
 	var e *esign.Error
 	switch {
-	case loop.ConcernsAll(err), a.signedOut(err): // said elsewhere
+	case loop.ConcernsAll(err), r.SignedOut(err): // said elsewhere
 	case errors.As(err, &e) && (e.Kind == esign.Forbidden || e.Kind == esign.SignedOut):
-		a.endpointForbidden()
+		r.endpointForbidden()
 	default:
-		a.Health.Set(health.EndpointFails, message.Plain(esign.Sentence(err)))
+		r.Health.Set(health.EndpointFails, message.Plain(esign.Sentence(err)))
 	}
 }
 
-func (a *Agent) endpointForbidden() {
-	a.Health.Set(health.EndpointForbidden, message.Plain("Your account does not have permission to receive events for the organization. Sign in with an administrator's account. Countersign checks for signed documents regularly, so they arrive a little later."))
+func (r *Room) endpointForbidden() {
+	r.Health.Set(health.EndpointForbidden, message.Plain("Your account does not have permission to receive events for the organization. Sign in with an administrator's account. Countersign checks for signed documents regularly, so they arrive a little later."))
 }
 
-// adoptEndpoint makes x the current endpoint: on disk, and then in memory. Its events may already be on their way; they
-// wait until it is known, see serveEvent.
-func (a *Agent) adoptEndpoint(x endpoint) error {
-	former := a.endpoints.formerAfter(a.Now())
-	values := map[string][]byte{}
-	if err := endpointValues(values, issuer.Of(a.Settings()), &x, former); err != nil {
-		return err
+// adopt makes x the current endpoint: on disk, and then in memory. Its events may already be on their way; they
+// wait until it is known, see ServeEvent.
+func (r *Room) adopt(i issuer.Name, x endpoint) error {
+	former := r.endpoints.formerAfter(r.Now())
+	values, err := sealed(i, &x, former)
+	if err == nil {
+		err = r.Vault.Put(values, forget)
 	}
-	err := a.keys.put(values, endpointSettled)
 	if err != nil {
-		a.endpoints.settle(true) // the service signs with a secret that is lost
+		r.endpoints.settle(true) // the service signs with a secret that is lost
 		return fmt.Errorf("keep the endpoint: %w", err)
 	}
-	a.endpoints.follow(&x, former, false)
-	a.Health.Clear(health.EndpointFails)
-	a.forgetSilence()
-	a.reconcileSoon("the endpoint is registered") // what happened until now was reported to nobody, or to another computer
-	a.Record(office.Activity{Kind: "endpoint", Text: "The signing service now reports signatures to this computer."})
-	a.Signal(office.StatusChanged)
+	r.endpoints.follow(&x, former, false)
+	r.Health.Clear(health.EndpointFails)
+	r.startOver()
+	r.Sweep("the endpoint is registered") // what happened until now was reported to nobody, or to another computer
+	r.Record(office.Activity{Kind: "endpoint", Text: "The signing service now reports signatures to this computer."})
+	r.Signal(office.StatusChanged)
 	return nil
 }
 
-// endpointAtService is the registration to delete at the service; it may have taken one whose answer was cut short. One
-// that is known to have gone to another computer is left there.
-func (a *Agent) endpointAtService() (address, id string) {
-	if old := a.endpoints.get(); old != nil && !a.silence.lost() {
-		address, id = old.URL, old.ID
-	}
-	var asked string
-	err := a.Data.View(func(tx *store.Tx) error {
-		_, err := tx.GetDoc(docAsking, &asked)
-		return err
-	})
-	if err == nil && asked != "" {
-		return asked, ""
-	}
-	return address, id
-}
-
-// endpointValues adds the registrations to the values of a commit.
-func endpointValues(values map[string][]byte, i issuer.Name, current *endpoint, former []endpoint) error {
-	values[sealedEndpoint.Of(i)] = nil
+// sealed are the registrations as they are committed.
+func sealed(i issuer.Name, current *endpoint, former []endpoint) (map[string][]byte, error) {
+	values := map[string][]byte{issuer.Endpoint.Of(i): nil}
+	var err error
 	if current != nil {
-		if err := putJSON(values, sealedEndpoint.Of(i), current); err != nil {
-			return err
+		if values[issuer.Endpoint.Of(i)], err = json.Marshal(current); err != nil {
+			return nil, err
 		}
 	}
-	return putJSON(values, sealedFormer.Of(i), former)
+	values[issuer.FormerEndpoints.Of(i)], err = json.Marshal(former)
+	return values, err
 }
 
-// endpointSettled records, with a registration, that nothing is unsure about it and nothing lost.
-func endpointSettled(tx *store.Tx) error {
-	return errors.Join(tx.PutDoc(docAsking, nil), tx.PutDoc(docLost, nil))
+// forget records, with a registration, that nothing is unsure about it and nothing lost.
+func forget(tx *store.Tx) error {
+	return errors.Join(tx.PutDoc(docPending, nil), tx.PutDoc(docLost, nil))
 }
 
-// forgetSilence starts over after a registration: what was missed before it says nothing about it.
-func (a *Agent) forgetSilence() {
-	a.silence.end()
-	a.Health.Clear(health.EndpointLost)
+// startOver starts over after a registration: what was missed before it says nothing about it.
+func (r *Room) startOver() {
+	r.missed.end()
+	r.Health.Clear(health.EndpointLost)
+}
+
+// Endpoint is the current registration; id is empty when there is none.
+func (r *Room) Endpoint() (id, url string, at time.Time) {
+	if e := r.endpoints.get(); e != nil {
+		return e.ID, e.URL, e.Registered
+	}
+	return "", "", time.Time{}
 }

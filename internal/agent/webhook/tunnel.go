@@ -1,4 +1,4 @@
-package agent
+package webhook
 
 import (
 	"cmp"
@@ -17,6 +17,7 @@ import (
 	"countersign/internal/agent/loop"
 	"countersign/internal/message"
 	"countersign/internal/office"
+	"countersign/internal/secret"
 	"countersign/internal/tunnel"
 )
 
@@ -31,37 +32,37 @@ const (
 // not mend, is tried all the same.
 const tunnelLook = 5 * time.Minute
 
-// runTunnel keeps the public address open as the settings describe it, and starts over when they change.
-func (a *Agent) runTunnel(ctx context.Context) error {
+// RunTunnel keeps the public address open as the settings describe it, and starts over when they change.
+func (r *Room) RunTunnel(ctx context.Context) error {
 	for ctx.Err() == nil {
-		s := a.Settings()
-		t, err := a.makeTunnel(s, "")
+		s := r.Current().Settings
+		t, err := r.makeTunnel(s, "")
 		if err != nil {
-			a.Log.Warn("the public address cannot be opened", "err", err)
-			a.setTunnel(tunnel.State{Err: err}, "down")
+			r.Log.Warn("the public address cannot be opened", "err", err)
+			r.setState(tunnel.State{Err: err}, "down")
 		} else if t == nil {
-			a.setTunnel(tunnel.State{}, "off")
+			r.setState(tunnel.State{}, "off")
 		}
 		if t == nil {
 			limit := time.Duration(0)
 			if err != nil { // what is missing may come without new settings: the key, a file
 				limit = tunnelLook
 			}
-			if !a.waitForTunnelSettings(ctx, s, limit) {
+			if !r.waitForTunnelSettings(ctx, s, limit) {
 				return nil
 			}
 			continue
 		}
-		err = a.holdTunnel(ctx, s, t)
+		err = r.holdTunnel(ctx, s, t)
 		if ctx.Err() != nil {
-			a.setTunnel(tunnel.State{}, "off")
+			r.setState(tunnel.State{}, "off")
 			return nil
 		}
 		if err != nil {
-			a.Log.Warn("the public address was given up", "err", err)
-			a.setTunnel(tunnel.State{Phase: tunnel.Down, Err: err}, "down")
+			r.Log.Warn("the public address was given up", "err", err)
+			r.setState(tunnel.State{Phase: tunnel.Down, Err: err}, "down")
 			// Trying again cannot mend it, but a person can at the other end: come back now and then.
-			if !a.waitForTunnelSettings(ctx, s, tunnelLook) {
+			if !r.waitForTunnelSettings(ctx, s, tunnelLook) {
 				return nil
 			}
 		}
@@ -70,15 +71,15 @@ func (a *Agent) runTunnel(ctx context.Context) error {
 }
 
 // holdTunnel runs t until ctx ends, t gives up, or the settings that made it change.
-func (a *Agent) holdTunnel(ctx context.Context, s office.Settings, t tunnel.Tunnel) error {
+func (r *Room) holdTunnel(ctx context.Context, s office.Settings, t tunnel.Tunnel) error {
 	ctx, cancel := context.WithCancel(ctx)
 	var watching sync.WaitGroup
 	watching.Go(func() {
-		if a.waitForTunnelSettings(ctx, s, 0) {
+		if r.waitForTunnelSettings(ctx, s, 0) {
 			cancel()
 		}
 	})
-	err := t.Run(ctx, http.HandlerFunc(a.serve), func(st tunnel.State) { a.setTunnel(st, string(st.Phase)) })
+	err := t.Run(ctx, http.HandlerFunc(r.serve), func(st tunnel.State) { r.setState(st, string(st.Phase)) })
 	ended := ctx.Err() != nil
 	cancel()
 	watching.Wait()
@@ -90,26 +91,26 @@ func (a *Agent) holdTunnel(ctx context.Context, s office.Settings, t tunnel.Tunn
 
 // waitForTunnelSettings returns true when the tunnel is to be made anew: its settings changed, somebody asked for
 // a retry, or limit (0 for none) has passed.
-func (a *Agent) waitForTunnelSettings(ctx context.Context, was office.Settings, limit time.Duration) bool {
+func (r *Room) waitForTunnelSettings(ctx context.Context, was office.Settings, limit time.Duration) bool {
 	if limit > 0 {
-		return loop.Wait(ctx, limit, a.rings.tunnel)
+		return loop.Wait(ctx, limit, r.wakeTunnel)
 	}
 	for {
 		select {
 		case <-ctx.Done():
 			return false
-		case <-a.rings.tunnel:
-			if a.restartTunnel.Swap(false) || !sameTunnel(a.Settings(), was) {
+		case <-r.wakeTunnel:
+			if r.restart.Swap(false) || !sameTunnel(r.Current().Settings, was) {
 				return true
 			}
 		}
 	}
 }
 
-// retryTunnel makes the tunnel anew although its settings are the same: its authtoken changed, or somebody asked.
-func (a *Agent) retryTunnel() {
-	a.restartTunnel.Store(true)
-	loop.Wake(a.rings.tunnel)
+// Reopen makes the tunnel anew although its settings are the same: its authtoken changed, or somebody asked.
+func (r *Room) Reopen() {
+	r.restart.Store(true)
+	loop.Wake(r.wakeTunnel)
 }
 
 func sameTunnel(a, b office.Settings) bool {
@@ -118,11 +119,11 @@ func sameTunnel(a, b office.Settings) bool {
 }
 
 // makeTunnel returns nil where there is to be none. Without an authtoken the kept one is used.
-func (a *Agent) makeTunnel(s office.Settings, authtoken string) (tunnel.Tunnel, error) {
+func (r *Room) makeTunnel(s office.Settings, authtoken string) (tunnel.Tunnel, error) {
 	switch s.Tunnel {
 	case office.TunnelNgrok:
 		if authtoken == "" {
-			kept, err := a.keys.get(sealedNgrokToken.Of(issuer.Ngrok(s)))
+			kept, err := r.Vault.Get(issuer.NgrokToken.Of(issuer.Ngrok(s)))
 			if err != nil {
 				return nil, err
 			}
@@ -136,16 +137,16 @@ func (a *Agent) makeTunnel(s office.Settings, authtoken string) (tunnel.Tunnel, 
 			return nil, err
 		}
 		return tunnel.Ngrok(tunnel.NgrokConfig{
-			Authtoken: authtoken, Domain: s.NgrokDomain, ConnectURL: s.NgrokConnectURL, CAs: pool, Log: a.Log,
+			Authtoken: authtoken, Domain: s.NgrokDomain, ConnectURL: s.NgrokConnectURL, CAs: pool, Log: r.Log,
 		}), nil
 	case office.TunnelExternal:
-		return tunnel.External(tunnel.ExternalConfig{PublicURL: s.PublicURL, Listen: s.Listen, Log: a.Log}), nil
+		return tunnel.External(tunnel.ExternalConfig{PublicURL: s.PublicURL, Listen: s.Listen, Log: r.Log}), nil
 	case office.TunnelLoopback:
-		cert, err := a.localhostCertificate()
+		cert, err := r.Certificate()
 		if err != nil {
 			return nil, err
 		}
-		return tunnel.Loopback(tunnel.LoopbackConfig{Listen: s.Listen, Certificate: cert, Log: a.Log}), nil
+		return tunnel.Loopback(tunnel.LoopbackConfig{Listen: s.Listen, Certificate: cert, Log: r.Log}), nil
 	default:
 		return nil, nil
 	}
@@ -169,51 +170,53 @@ func readCAs(file string) (*x509.CertPool, error) {
 }
 
 // setTunnel records where the tunnel is and wakes who depends on it.
-func (a *Agent) setTunnel(st tunnel.State, state string) {
-	kind := string(a.Settings().Tunnel)
-	a.mu.Lock()
-	old := a.tunnel
-	next := TunnelStatus{Kind: kind, State: state, URL: st.URL, Since: old.Since}
+func (r *Room) setState(st tunnel.State, state string) {
+	kind := string(r.Current().Settings.Tunnel)
+	r.mu.Lock()
+	old := r.address
+	next := Address{Kind: kind, State: state, URL: st.URL, Since: old.Since}
 	if next.State != old.State || next.URL != old.URL || old.Since.IsZero() {
-		next.Since = a.Now()
+		next.Since = r.Now()
 	}
-	a.tunnel = next
+	r.address = next
+	close(r.moved)
+	r.moved = make(chan struct{})
 	if state == string(tunnel.Up) || state == "off" {
-		a.trouble = tunnelTrouble{}
+		r.trouble = trouble{}
 	} else {
-		a.trouble.since = cmp.Or(a.trouble.since, a.Now())
-		a.trouble.err = cmp.Or(st.Err, a.trouble.err)
+		r.trouble.since = cmp.Or(r.trouble.since, r.Now())
+		r.trouble.err = cmp.Or(st.Err, r.trouble.err)
 	}
-	a.mu.Unlock()
+	r.mu.Unlock()
 
-	a.tellTunnel()
+	r.tellAddress()
 	if state == string(tunnel.Up) {
 		if old.State != state || old.URL != next.URL {
-			a.Log.Info("the public address is open", "url", st.URL)
-			loop.Wake(a.rings.endpoint)
-			a.reconcileSoon(sweepReturn)
+			r.Log.Info("the public address is open", "url", st.URL)
+			loop.Wake(r.wakeEndpoint)
+			r.Returned()
 		}
 	}
 	if next != old {
-		a.Signal(office.StatusChanged)
+		r.Signal(office.StatusChanged)
 	}
 }
 
-// tunnelTrouble is why the public address is closed, and since when: through all the attempts to open it.
-type tunnelTrouble struct {
+// trouble is why the public address is closed, and since when: through all the attempts to open it.
+type trouble struct {
 	err   error
 	since time.Time
 }
 
-// tellTunnel keeps the health issue about the public address in step. People are told once the trouble has lasted a
+// tellAddress keeps the health issue about the public address in step. People are told once the trouble has lasted a
 // while, or at once when only they can end it.
-func (a *Agent) tellTunnel() {
-	a.mu.Lock()
-	trouble := a.trouble
-	a.mu.Unlock()
+func (r *Room) tellAddress() {
+	r.mu.Lock()
+	trouble := r.trouble
+	r.mu.Unlock()
 	err := trouble.err
 	if err == nil {
-		a.Health.Clear(health.AddressClosed)
+		r.Health.Clear(health.AddressClosed)
 		return
 	}
 	var e *tunnel.Error
@@ -222,36 +225,36 @@ func (a *Agent) tellTunnel() {
 	if known && e.Kind == tunnel.DomainInUse {
 		grace = tunnelInUseGrace
 	}
-	if known && e.Temporary() && !loop.CoolFor(trouble.since, grace).Over(a.Now()) {
+	if known && e.Temporary() && !loop.CoolFor(trouble.since, grace).Over(r.Now()) {
 		return
 	}
 	switch {
 	case errors.Is(err, errNoAuthtoken):
-		a.Health.Set(health.AddressRefused, message.Plain("The ngrok authtoken is missing. Enter it in Settings; until then signed documents arrive late."))
-	case errors.Is(err, errLocked): // the keyring issue says it
+		r.Health.Set(health.AddressRefused, message.Plain("The ngrok authtoken is missing. Enter it in Settings; until then signed documents arrive late."))
+	case errors.Is(err, secret.ErrUnavailable): // the keyring issue says it
 	case known && e.Temporary():
 		text := e.Sentence()
 		if e.Kind == tunnel.Network {
 			text += " Trying again." // which a test of the settings does not
 		}
-		a.Health.Set(health.AddressClosed, message.Plain(text))
+		r.Health.Set(health.AddressClosed, message.Plain(text))
 	case known:
-		a.Health.Set(health.AddressRefused, message.Plain(e.Sentence()))
+		r.Health.Set(health.AddressRefused, message.Plain(e.Sentence()))
 	default:
-		a.Health.Set(health.AddressRefused, message.Plain("The public address could not be connected: "+err.Error()+"."))
+		r.Health.Set(health.AddressRefused, message.Plain("The public address could not be connected: "+err.Error()+"."))
 	}
 }
 
 // serve routes what arrives at the public address.
-func (a *Agent) serve(w http.ResponseWriter, r *http.Request) {
-	s := a.Settings()
-	switch r.URL.Path {
+func (r *Room) serve(w http.ResponseWriter, req *http.Request) {
+	s := r.Current().Settings
+	switch req.URL.Path {
 	case webhookPath(s):
-		a.serveEvent(w, r)
+		r.ServeEvent(w, req)
 	case office.CallbackPath, office.BasePath(s) + office.CallbackPath, office.PathOf(s.RedirectURI):
-		a.serveCallback(w, r)
+		r.Callback(w, req)
 	default:
-		http.NotFound(w, r)
+		http.NotFound(w, req)
 	}
 }
 

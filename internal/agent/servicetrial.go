@@ -1,0 +1,137 @@
+package agent
+
+import (
+	"cmp"
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+
+	"countersign/assets"
+	"countersign/internal/esign"
+	"countersign/internal/office"
+)
+
+// Preset is a signing service that is known by name.
+type Preset struct {
+	Name            string `json:"name"`
+	AuthURL         string `json:"auth_url"`
+	BaseURL         string `json:"base_url"`
+	SignatureHeader string `json:"signature_header"`
+}
+
+// Services returns the presets, the neutral one first.
+func (a *Agent) Services() []Preset {
+	var list []Preset
+	if err := json.Unmarshal(assets.Services(), &list); err != nil {
+		a.Log.Error("read the presets", "err", err)
+	}
+	return list
+}
+
+// TestService asks whether there is a signing service at both addresses of s: it begins a sign-in that nobody finishes,
+// and asks for the API without a token. A *ConfigError says which of the two is wrong. Without a client ID it takes any.
+func (a *Agent) TestService(ctx context.Context, s office.Settings) error {
+	s = s.Normal()
+	s.ClientID = cmp.Or(s.ClientID, "countersign")
+	for _, f := range s.Check() {
+		if slices.Contains([]string{office.FieldAuthURL, office.FieldBaseURL, office.FieldClientID, office.FieldScopes}, f.Field) {
+			return &ConfigError{Fields: []office.FieldError{f}}
+		}
+	}
+	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
+	defer cancel()
+	client := a.p.HTTP
+	if client == nil {
+		client = esign.NewHTTPClient()
+		defer client.CloseIdleConnections()
+	}
+	cfg := esign.Config{AuthURL: s.AuthURL, BaseURL: s.BaseURL, ClientID: s.ClientID, Scopes: s.Scopes,
+		SignatureHeader: s.SignatureHeader, HTTP: client, Now: a.Now, Log: a.Log}
+	var api error
+	var asking sync.WaitGroup
+	asking.Go(func() { api = cfg.Answers(ctx) })
+	signIn := signInPage(ctx, cfg, client, cmp.Or(s.ReturnAddress(), "https://localhost"+office.CallbackPath))
+	asking.Wait()
+	if err := context.Cause(ctx); errors.Is(err, context.Canceled) {
+		return err
+	}
+	var bad []office.FieldError
+	if signIn != nil {
+		bad = append(bad, office.FieldError{Field: office.FieldAuthURL, Code: office.CodeNoService, Text: signInSentences.of(signIn)})
+	}
+	if api != nil {
+		bad = append(bad, office.FieldError{Field: office.FieldBaseURL, Code: office.CodeNoService, Text: serviceSentences.of(api)})
+	}
+	if len(bad) > 0 {
+		return &ConfigError{Fields: bad}
+	}
+	return nil
+}
+
+// signInPage reports whether a page to sign in on is at the sign-in address; what it shows is for the browser.
+func signInPage(ctx context.Context, cfg esign.Config, client *http.Client, redirect string) error {
+	flow, err := esign.StartLogin(ctx, cfg, redirect, "")
+	if err != nil {
+		return err
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, flow.AuthorizeURL(), nil)
+	if err != nil {
+		return err
+	}
+	alone := *client
+	alone.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	resp, err := alone.Do(req)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close()
+	io.Copy(io.Discard, io.LimitReader(resp.Body, 64<<10))
+	if resp.StatusCode == http.StatusNotFound || resp.StatusCode >= 500 {
+		return errNoService
+	}
+	return nil
+}
+
+// errNoService is an answer that no signing service gives.
+var errNoService = errors.New("not a signing service")
+
+// addressSentences are what can be wrong at one of the service's addresses.
+type addressSentences struct{ nothing, distrusted, ailing, other string }
+
+var (
+	signInSentences = addressSentences{
+		nothing:    "Nothing answers at the sign-in address. Check the address and the internet connection.",
+		distrusted: "The connection to the sign-in address is not secure. Check the address and the date of this computer.",
+		ailing:     "The sign-in address answers, but the service has a technical problem. Try again later.",
+		other:      "The sign-in address answers, but not as a signing service. Check the address.",
+	}
+	serviceSentences = addressSentences{
+		nothing:    "Nothing answers at the service address. Check the address and the internet connection.",
+		distrusted: "The connection to the service address is not secure. Check the address and the date of this computer.",
+		ailing:     "The service address answers, but the service has a technical problem. Try again later.",
+		other:      "The service address answers, but not as a signing service. Check the address.",
+	}
+)
+
+// of says what err means.
+func (s addressSentences) of(err error) string {
+	var trust *tls.CertificateVerificationError
+	var answer *esign.Error
+	errors.As(err, &answer)
+	switch {
+	case errors.As(err, &trust):
+		return s.distrusted
+	case answer != nil && (answer.Kind == esign.Server || answer.Kind == esign.TooMany):
+		return s.ailing
+	case errors.Is(err, errNoService), answer != nil && answer.Kind != esign.Network:
+		return s.other
+	default:
+		return s.nothing
+	}
+}

@@ -1,0 +1,45 @@
+package webhook
+
+import (
+	"context"
+	"fmt"
+
+	"countersign/internal/inbox"
+	"countersign/internal/office"
+	"countersign/internal/store"
+)
+
+// newInbox makes the webhook receiver: verified events go to the store before they are answered.
+func (r *Room) newInbox() *inbox.Inbox {
+	return inbox.New(inbox.Options{
+		Keys:    func() []inbox.Key { return r.endpoints.valid(r.Now()) },
+		Header:  func() string { return r.Current().Settings.SignatureHeader },
+		Store:   r.storeEvent,
+		Wake:    r.Arrived,
+		Refused: r.noteRefusal,
+		Now:     r.Now,
+		Log:     r.Log,
+	})
+}
+
+// storeEvent is the inbox's Store: the event is on disk when it returns without an error.
+func (r *Room) storeEvent(_ context.Context, in inbox.Received) (added bool, err error) {
+	ev := office.Event{
+		ID: in.ID, Action: in.Event.Action, PackageID: in.Event.PackageID, Time: in.Event.Time,
+		Received: in.At, Body: in.Body, URL: in.URL,
+	}
+	if !in.Parsed {
+		ev.Outcome, ev.Reason, ev.Handled = office.EventOdd, in.Problem, in.At
+	}
+	err = r.Data.Update(func(tx *store.Tx) error {
+		var err error
+		added, err = tx.AddEvent(ev)
+		return err
+	})
+	if err != nil {
+		return false, fmt.Errorf("store event %s: %w", ev.ID, err)
+	}
+	r.Crash("event stored")
+	r.Signal(office.StatusChanged)
+	return added, nil
+}

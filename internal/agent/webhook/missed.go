@@ -1,0 +1,167 @@
+package webhook
+
+import (
+	"sync"
+	"time"
+
+	"countersign/internal/agent/health"
+	"countersign/internal/esign"
+	"countersign/internal/message"
+	"countersign/internal/store"
+)
+
+// docLost names the document that says since when the service reports to another computer, or to none.
+const docLost = "endpoint-lost"
+
+// MissedGrace is how long after something was found out its event may still come.
+const MissedGrace = 2 * time.Minute
+
+// missed tells whether the service still reports to this computer. Nobody can ask for that: there is no call that reads
+// an endpoint, and the one that sets it replaces any other of the same client (interface.md, events/endpoints/set). What
+// can be known is what happened while this computer listened and came without its event: a signature, a package that is
+// finished. Safe for concurrent use.
+type missed struct {
+	mu    sync.Mutex
+	since map[string]time.Time // packageId -> when it was found
+	gone  time.Time            // since when the reports are known to go elsewhere; zero while they come here
+}
+
+func (s *missed) note(packageID string, now time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.since == nil {
+		s.since = map[string]time.Time{}
+	}
+	if _, noted := s.since[packageID]; !noted {
+		s.since[packageID] = now
+	}
+}
+
+// overdue reports whether the event of some package has not come in its time.
+func (s *missed) overdue(now time.Time) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, since := range s.since {
+		if now.Sub(since).Abs() >= MissedGrace { // a clock that was set back proves nothing, and waits for nothing
+			return true
+		}
+	}
+	return false
+}
+
+// lost is true while the reports are known to go elsewhere.
+func (s *missed) lost() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return !s.gone.IsZero()
+}
+
+func (s *missed) lose(since time.Time) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.gone = since
+}
+
+// hears tells whether an event that came then speaks against what was taken for lost, and forgets what it explains: one
+// that was stored before proves nothing about the time since.
+func (s *missed) hears(packageID string, received time.Time) (found bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.since, packageID)
+	for id, since := range s.since {
+		if received.After(since) {
+			delete(s.since, id)
+		}
+	}
+	return received.After(s.gone) && !s.gone.IsZero()
+}
+
+func (s *missed) end() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	clear(s.since)
+	s.gone = time.Time{}
+}
+
+// ListeningSince is since when events could have come without a break; zero when they cannot now.
+func (r *Room) ListeningSince() time.Time {
+	e := r.endpoints.get()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if e == nil || r.address.State != "up" {
+		return time.Time{}
+	}
+	now := r.Now()
+	var since time.Time
+	for _, t := range []time.Time{r.address.Since, e.Registered, r.awake} {
+		if t.After(since) && !t.After(now) { // what lies ahead was noted by a clock that was wrong
+			since = t
+		}
+	}
+	return since
+}
+
+// Missed notes that what a status answer told of a package should have come as an event.
+func (r *Room) Missed(packageID string, now time.Time) { r.missed.note(packageID, now) }
+
+// Tell keeps in step what becomes true with time alone: that an event has not come, that the address is closed for long.
+// It is called now and then.
+func (r *Room) Tell() {
+	r.tellMissed()
+	r.tellAddress()
+}
+
+// Heard is called for every event that was handled: the service does report to this computer, or did when it came.
+func (r *Room) Heard(e esign.Event, received time.Time) {
+	explains := e.PackageID
+	if e.Action == esign.PackageAdd || e.Action == esign.PackageSent { // nobody's signature is found before these
+		explains = ""
+	}
+	if !r.missed.hears(explains, received) {
+		return
+	}
+	if err := r.Data.Update(func(tx *store.Tx) error { return tx.PutDoc(docLost, nil) }); err != nil {
+		r.Log.Error("record that events arrive again", "err", err)
+		return
+	}
+	r.missed.end()
+	r.Health.Clear(health.EndpointLost)
+}
+
+// tellMissed notes and says in health that the service does not report to this computer any more. From then on the
+// service is asked more often, as without a public address.
+func (r *Room) tellMissed() {
+	now := r.Now()
+	if r.missed.lost() || !r.missed.overdue(now) {
+		return
+	}
+	if err := r.Data.Update(func(tx *store.Tx) error { return tx.PutDoc(docLost, now) }); err != nil {
+		r.Log.Error("record that events do not arrive", "err", err)
+		return
+	}
+	r.missed.lose(now)
+	r.tellLost()
+	r.Sweep("events do not arrive")
+}
+
+func (r *Room) tellLost() {
+	r.Health.Set(health.EndpointLost, message.Plain("The signing service did not report some signatures to this computer. The events might be going to another computer, or someone turned them off. Documents are still saved, but later."))
+}
+
+// recallMissed remembers what an earlier run knew.
+func (r *Room) recallMissed() error {
+	var since time.Time
+	var known bool
+	err := r.Data.View(func(tx *store.Tx) (err error) {
+		known, err = tx.GetDoc(docLost, &since)
+		return err
+	})
+	if err == nil && known {
+		r.missed.lose(since)
+		r.tellLost()
+	}
+	return err
+}
+
+// Deaf is true while no events can be expected.
+func (r *Room) Deaf() bool { return r.endpoints.get() == nil || r.missed.lost() }

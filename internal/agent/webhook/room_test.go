@@ -1,0 +1,413 @@
+package webhook
+
+import (
+	"bytes"
+	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"crypto/tls"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"countersign/internal/agent/data"
+	"countersign/internal/agent/health"
+	"countersign/internal/agent/issuer"
+	"countersign/internal/agent/loop"
+	"countersign/internal/esign"
+	"countersign/internal/office"
+	"countersign/internal/secret"
+	"countersign/internal/store"
+	"countersign/internal/tunnel"
+
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// values is a Vault that seals nothing.
+type values struct {
+	st *data.Data
+
+	mu     sync.Mutex
+	locked bool
+	kept   map[string][]byte
+}
+
+func (v *values) Locked() bool {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.locked
+}
+
+func (v *values) Get(name string) ([]byte, error) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.locked {
+		return nil, secret.ErrUnavailable
+	}
+	return v.kept[name], nil
+}
+
+func (v *values) Has(name string) bool {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	return v.kept[name] != nil
+}
+
+func (v *values) Put(next map[string][]byte, also ...func(*store.Tx) error) error {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if v.locked {
+		return secret.ErrUnavailable
+	}
+	err := v.st.Update(func(tx *store.Tx) (err error) {
+		for _, f := range also {
+			err = errors.Join(err, f(tx))
+		}
+		return err
+	})
+	if err == nil {
+		for name, b := range next {
+			v.kept[name] = b
+		}
+	}
+	return err
+}
+
+// testRoom is a room whose service registers whatever it is asked to, with a new secret each time.
+type testRoom struct {
+	*Room
+	vault *values
+
+	mu       sync.Mutex
+	now      time.Time
+	settings office.Settings
+	asked    []string // the addresses that were registered
+	swept    []string
+	arrived  int
+}
+
+type anyone struct{}
+
+func (anyone) Access(context.Context) (string, error) { return "token", nil }
+func (anyone) Invalidate(string)                      {}
+
+func newRoom(t *testing.T) *testRoom {
+	t.Helper()
+	x := &testRoom{now: time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)}
+	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
+		var body bytes.Buffer
+		body.ReadFrom(req.Body)
+		x.mu.Lock()
+		defer x.mu.Unlock()
+		x.asked = append(x.asked, body.String())
+		fmt.Fprintf(w, `{"endpoint": {"eventEndpointId": "e%d", "secret": "s%d"}}`, len(x.asked), len(x.asked))
+	}))
+	client := &http.Client{Transport: &http.Transport{}}
+	x.settings = office.DefaultSettings()
+	x.settings.AuthURL, x.settings.BaseURL, x.settings.ClientID = service.URL, service.URL, "office"
+	x.settings.Tunnel = office.TunnelExternal
+	x.settings.PublicURL = "https://office.test"
+	clock := func() time.Time {
+		x.mu.Lock()
+		defer x.mu.Unlock()
+		return x.now
+	}
+	log := slog.New(slog.DiscardHandler)
+	issues := health.New(clock, func() {})
+	st, _, err := data.Open(filepath.Join(t.TempDir(), "state.db"), log, clock, issues)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		service.Close()
+		client.CloseIdleConnections()
+		st.Close()
+	})
+	x.vault = &values{st: st, kept: map[string][]byte{}}
+	tools := loop.Tools{
+		Log: log, Now: clock, Jitter: rand.Float64, Pace: loop.Pace{}.Complete(), Data: st, Health: issues,
+		Signal: func(office.Change) {}, Show: func(office.Activity) {},
+	}
+	cfg := issuer.Config(x.settings)
+	cfg.HTTP, cfg.Log, cfg.Now = client, log, clock
+	api := esign.NewClient(cfg, anyone{})
+	x.Room = New(tools, Params{
+		Vault: x.vault,
+		Current: func() Current {
+			x.mu.Lock()
+			defer x.mu.Unlock()
+			return Current{Settings: x.settings, Client: api, MayRegister: true}
+		},
+		Certificate: func() (tls.Certificate, error) { return tls.Certificate{}, errors.New("none") },
+		Callback:    http.NotFound,
+		Rest:        func() time.Duration { return 0 },
+		Answered:    func(_ context.Context, err error) error { return err },
+		SignedOut:   func(error) bool { return false },
+		Arrived: func() {
+			x.mu.Lock()
+			defer x.mu.Unlock()
+			x.arrived++
+		},
+		Sweep: func(why string) {
+			x.mu.Lock()
+			defer x.mu.Unlock()
+			x.swept = append(x.swept, why)
+		},
+		Returned: func() {
+			x.mu.Lock()
+			defer x.mu.Unlock()
+			x.swept = append(x.swept, "returned")
+		},
+		Crash: func(string) {},
+	})
+	if err := x.Load(); err != nil {
+		t.Fatal(err)
+	}
+	x.Open(issuer.Of(x.settings))
+	x.up("https://office.test")
+	return x
+}
+
+func (x *testRoom) up(url string) {
+	x.setState(tunnel.State{Phase: tunnel.Up, URL: url}, string(tunnel.Up))
+}
+
+func (x *testRoom) sweeps() int {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return len(x.swept)
+}
+
+func (x *testRoom) registrations() int {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return len(x.asked)
+}
+
+func (x *testRoom) later(d time.Duration) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.now = x.now.Add(d)
+}
+
+// register has the room register, as it must be able to.
+func (x *testRoom) register(t *testing.T) {
+	t.Helper()
+	if err := x.Register(t.Context(), true); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// deliver sends an event signed with a secret and returns how it was answered.
+func (x *testRoom) deliver(id, url, secret string) int {
+	body := []byte(`{"action": "document_executed", "packageId": "p", "documentId": "d", "eventId": "` + id + `"}`)
+	mac := hmac.New(sha256.New, []byte(secret))
+	mac.Write(append([]byte(url), body...))
+	req := httptest.NewRequest(http.MethodPost, "/webhook", bytes.NewReader(body))
+	req.Header.Set(esign.DefaultSignatureHeader, base64.StdEncoding.EncodeToString(mac.Sum(nil)))
+	w := httptest.NewRecorder()
+	x.serve(w, req)
+	return w.Code
+}
+
+const hook = "https://office.test/webhook"
+
+func TestAnEventIsTakenInOnceTheAddressIsRegistered(t *testing.T) {
+	x := newRoom(t)
+	if got := x.deliver("1", hook, "s1"); got != http.StatusUnauthorized {
+		t.Errorf("before: %d", got)
+	}
+	if err := x.Register(t.Context(), false); err != nil {
+		t.Fatal(err)
+	}
+	for _, what := range []string{"first", "again"} {
+		if got := x.deliver("1", hook, "s1"); got != http.StatusOK {
+			t.Errorf("%s: %d", what, got)
+		}
+	}
+	if got := x.deliver("2", hook, "another"); got != http.StatusUnauthorized {
+		t.Errorf("forged: %d", got)
+	}
+	if x.arrived != 1 || x.Rejected() != 2 || len(x.Refused()) != 2 {
+		t.Errorf("%d arrived, %d rejected, %d samples", x.arrived, x.Rejected(), len(x.Refused()))
+	}
+	if err := x.Register(t.Context(), false); err != nil || x.registrations() != 1 {
+		t.Errorf("registered %d times, %v", x.registrations(), err)
+	}
+}
+
+func TestAnEventWaitsForTheRegistrationUnderWay(t *testing.T) {
+	x := newRoom(t)
+	x.endpoints.begin() // as while an answer is read: the service signs with a secret that comes to be known a moment later
+	answered := make(chan int, 1)
+	go func() { answered <- x.deliver("1", hook, "new") }()
+	for x.waiting.Load() == 0 {
+		time.Sleep(time.Millisecond)
+	}
+	select {
+	case status := <-answered:
+		t.Fatalf("answered %d before the secret was known", status)
+	default:
+	}
+	if err := x.adopt(issuer.Of(x.settings), endpoint{ID: "e", URL: hook, Secret: "new"}); err != nil {
+		t.Fatal(err)
+	}
+	if status := <-answered; status != http.StatusOK {
+		t.Errorf("answered %d", status)
+	}
+}
+
+func TestARegistrationThatIsNotOnDiskDoesNotCount(t *testing.T) {
+	x := newRoom(t)
+	x.register(t)
+	if err := x.Data.Store.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := x.adopt(issuer.Of(x.settings), endpoint{ID: "another", URL: hook, Secret: "another"}); err == nil {
+		t.Error("it went well without a commit")
+	}
+	if id, _, _ := x.Endpoint(); id != "e1" {
+		t.Errorf("the endpoint is %q", id)
+	}
+	if got := x.deliver("1", hook, "another"); got != http.StatusServiceUnavailable { // the service signs with it
+		t.Errorf("answered %d", got)
+	}
+}
+
+func TestWhileTheKeysAreLockedTheServiceIsAskedToComeAgain(t *testing.T) {
+	x := newRoom(t)
+	x.register(t)
+	x.vault.locked = true
+	if got := x.deliver("1", hook, "s1"); got != http.StatusServiceUnavailable {
+		t.Errorf("answered %d", got)
+	}
+	if len(x.Refused()) != 0 {
+		t.Error("it counts as refused")
+	}
+}
+
+func TestFormerSecretsCountForTenMinutesEachAndSurviveARestart(t *testing.T) {
+	x := newRoom(t)
+	for range 4 {
+		x.register(t)
+	}
+	again := New(x.Tools, x.Params)
+	again.Open(issuer.Of(x.settings))
+	for _, r := range []*Room{x.Room, again} {
+		if n := len(r.endpoints.valid(x.Now())); n != 4 {
+			t.Errorf("%d secrets count", n)
+		}
+		if n := len(r.endpoints.valid(x.Now().Add(previousLife))); n != 1 {
+			t.Errorf("%d secrets count ten minutes later", n)
+		}
+		if n := len(r.endpoints.valid(x.Now().Add(-5 * time.Hour))); n != 1 {
+			t.Errorf("%d secrets count once the clock is set back", n)
+		}
+	}
+}
+
+func TestAnEndpointThatIsKnownToBeAnothersIsNotReplacedUnasked(t *testing.T) {
+	x := newRoom(t)
+	x.register(t)
+	x.Missed("p", x.Now())
+	x.later(MissedGrace)
+	x.Tell()
+	if !x.Deaf() || !x.Health.Has(health.EndpointLost) {
+		t.Fatal("nobody noticed that events do not come")
+	}
+	x.up("https://another.test") // the public address has changed
+	if err := x.Register(t.Context(), false); err != nil || x.registrations() != 1 {
+		t.Errorf("%v, registered %d times", err, x.registrations())
+	}
+	if address, id := x.AtService(); address != "" || id != "" {
+		t.Errorf("a sign-out would delete %q %q", address, id)
+	}
+	again := New(x.Tools, x.Params)
+	if err := again.Load(); err != nil || !again.Deaf() {
+		t.Errorf("a restart forgets it: %v", err)
+	}
+	x.register(t)
+	if x.registrations() != 2 || x.Deaf() || x.Health.Has(health.EndpointLost) {
+		t.Errorf("taken back: registered %d times, health %+v", x.registrations(), x.Health.List())
+	}
+}
+
+func TestTheRegistrationEndsWithTheSignIn(t *testing.T) {
+	x := newRoom(t)
+	x.register(t)
+	i := issuer.Of(x.settings)
+	done, err := x.TakeOver(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if address, id := x.AtService(); address != hook || id != "e1" {
+		t.Errorf("to be deleted: %q %q", address, id)
+	}
+	values, also, ended, err := x.End(i)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if id, _, _ := x.Endpoint(); id == "" {
+		t.Error("it ended before the commit")
+	}
+	if err := x.vault.Put(values, also); err != nil {
+		t.Fatal(err)
+	}
+	ended()
+	done()
+	if x.MayBeRegistered() {
+		t.Error("it did not end")
+	}
+	if got := x.deliver("late", hook, "s1"); got != http.StatusOK {
+		t.Errorf("an event that was on its way: %d", got)
+	}
+	x.later(previousLife)
+	if got := x.deliver("later", hook, "s1"); got != http.StatusUnauthorized {
+		t.Errorf("ten minutes later: %d", got)
+	}
+}
+
+func TestEachReturnOfTheAddressIsTold(t *testing.T) {
+	x := newRoom(t)
+	before := x.sweeps()
+	x.up("https://office.test")
+	if x.sweeps() != before {
+		t.Error("it has not been away")
+	}
+	x.setState(tunnel.State{Phase: tunnel.Down}, string(tunnel.Down))
+	ctx, cancel := context.WithCancel(t.Context())
+	found := make(chan string, 1)
+	go func() {
+		url, _ := x.WaitOpen(ctx)
+		found <- url
+	}()
+	x.up("https://office.test")
+	if url := <-found; url != "https://office.test" || x.sweeps() != before+1 {
+		t.Errorf("waited for %q, %d sweeps", url, x.sweeps()-before)
+	}
+	x.setState(tunnel.State{Phase: tunnel.Down}, string(tunnel.Down))
+	cancel()
+	if url, open := x.WaitOpen(ctx); open {
+		t.Errorf("open at %q", url)
+	}
+}
+
+func TestTheNumberOfRefusedRequestsOutlivesARestart(t *testing.T) {
+	x := newRoom(t)
+	x.deliver("1", hook, "none")
+	x.Close()
+	again := New(x.Tools, x.Params)
+	if err := again.Load(); err != nil || again.Rejected() != 1 {
+		t.Errorf("%d, %v", again.Rejected(), err)
+	}
+}
