@@ -116,7 +116,7 @@ func (m *mirror) restore() (restored bool, err error) {
 		}
 		restored = here.Installation == "" && here.Settings == nil && here.Account == nil && len(here.Sealed) == 0
 		if here.Installation != "" && here.Installation != x.Installation {
-			return nil // another current's
+			return nil // another office's
 		}
 		return writePrecious(tx, x.without(here))
 	})
