@@ -10,7 +10,7 @@
 //	reconcile.go  asks for the status of packages that are not final, and reads the list (discover.go, listing.go)
 //	save.go       downloads planned files into the folder
 //	outbox.go     sends drafts: uploads (upload.go) and adds packages; copies.go has their bytes
-//	announce.go   raises notifications; moment.go makes few of many
+//	announce      raises notifications, few of many
 //	forget.go     forgets the contents of old events
 //
 // The loops share no memory but what Agent names; they meet in the store and wake each other with pokes. Each loop
@@ -38,6 +38,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"countersign/internal/agent/announce"
 	"countersign/internal/agent/data"
 	"countersign/internal/agent/health"
 	"countersign/internal/agent/issuer"
@@ -102,18 +103,17 @@ type Agent struct {
 	unlocking sync.Mutex // held by whoever asks the keyring
 
 	current data.Kept[current]
-	pause   data.Kept[loop.Cooldown] // no notifications
 
 	telling sync.Mutex // held from reading the current to saying in health what follows
 
-	mu      sync.Mutex // guards what follows, none of which is on disk
-	login   *login     // the sign-in that waits for its answer
-	backlog int        // packages that wait to be asked about in this round
+	mu    sync.Mutex // guards what follows, none of which is on disk
+	login *login     // the sign-in that waits for its answer
 
 	farewells farewells
 	outbox    outboxWatch
 	copies    copies
-	announcer announcer
+	announcer *announce.Room
+	backlog   atomic.Int64 // packages that wait to be asked about in this round
 	budget    *rate.Limiter
 	sweep     sweeper
 	rest      loop.Breaker
@@ -178,7 +178,6 @@ func Open(ctx context.Context, p Params) (*Agent, error) {
 	}
 	a.mirror = &mirror{path: locations.Mirror(p.DataDir), st: a.Data}
 	a.keys = &vault{st: a.Data, keeper: p.Keeper, changed: a.keepPrecious}
-	a.announcer.ring = ring()
 	a.farewells.saying = ring()
 	a.webhook = webhook.New(a.Tools, webhook.Params{
 		Vault: a.keys,
@@ -197,7 +196,14 @@ func Open(ctx context.Context, p Params) (*Agent, error) {
 		Returned:    func() { a.reconcileSoon(sweepReturn) },
 		Crash:       p.Crash,
 	})
-	if err := a.load(ctx, aside); err != nil {
+	a.announcer, err = announce.New(a.Tools, announce.Needs{
+		Settings: a.Settings, Notify: p.Notify, MoreToCome: a.moreToCome, CatchingUp: a.catchingUp, HealthChanges: a.rings.problems,
+	})
+	if err == nil {
+		a.Data.Committed = a.announcer.WorkEnded
+		err = a.load(ctx, aside)
+	}
+	if err != nil {
 		a.Data.Close()
 		return nil, err
 	}
@@ -212,7 +218,6 @@ func (a *Agent) load(ctx context.Context, aside string) error {
 		return err
 	}
 	var here current
-	var pause [2]time.Time
 	err = a.Data.Update(func(tx *store.Tx) error {
 		known, err := tx.GetDoc(docInstallation, &a.installation)
 		if err == nil && !known {
@@ -225,9 +230,6 @@ func (a *Agent) load(ctx context.Context, aside string) error {
 		if _, err := tx.GetDoc(docSettings, &here.settings); err != nil {
 			return err
 		}
-		if _, err := tx.GetDoc(docPause, &pause); err != nil {
-			return err
-		}
 		if _, err = tx.GetDoc(docAccount, &here.account); err != nil {
 			return err
 		}
@@ -238,7 +240,6 @@ func (a *Agent) load(ctx context.Context, aside string) error {
 	}
 	here.settings, here.account = here.settings.Normal(), here.account.resumed()
 	a.current.Set(here)
-	a.pause.Set(loop.Cooldown{From: pause[0], Until: pause[1]})
 	if err := a.loadForm(); err != nil {
 		return err
 	}
@@ -300,3 +301,9 @@ func (a *Agent) Watch() (changes <-chan office.Change, stop func()) { return a.w
 
 // Show asks whoever watches to bring the window up.
 func (a *Agent) Show() { a.Signal(office.ShowRequested) }
+
+// Snooze raises no notifications until then, also after a restart; a moment gone by ends the snooze.
+func (a *Agent) Snooze(until time.Time) { a.announcer.Snooze(until) }
+
+// Snoozed returns until when no notifications are raised; zero when they are.
+func (a *Agent) Snoozed() time.Time { return a.announcer.Snoozed() }

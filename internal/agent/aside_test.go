@@ -276,7 +276,7 @@ func TestADocumentThatCannotBeReadKeepsNothingFromStarting(t *testing.T) {
 			a := signedInOffice(t)
 			before, account, p := a.Settings(), a.Status().Account, a.p
 			if err := a.Data.Update(func(tx *store.Tx) error {
-				return errors.Join(tx.PutDoc("tally", map[string]int{"rejected": 7}), tx.PutDoc(docPause, [2]time.Time{}), tx.PutDoc("endpoint-lost", time.Now()),
+				return errors.Join(tx.PutDoc("tally", map[string]int{"rejected": 7}), tx.PutDoc("paused", [2]time.Time{}), tx.PutDoc("problems told", nil), tx.PutDoc("endpoint-lost", time.Now()),
 					tx.PutDoc(docListed, listed{}), tx.PutDoc(docPeople, nil))
 			}); err != nil {
 				t.Fatal(err)

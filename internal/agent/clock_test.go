@@ -189,12 +189,12 @@ func TestASnoozeEndsThoughTheClockIsSetBack(t *testing.T) {
 		clock := &wallClock{}
 		a, _, stop := quietOffice(t, 0, func(p *Params) { p.Now = clock.now })
 		defer stop()
-		a.Pause(a.Now().Add(time.Hour))
-		if a.Paused().IsZero() {
+		a.Snooze(a.Now().Add(time.Hour))
+		if a.Snoozed().IsZero() {
 			t.Fatal("it ended at once")
 		}
 		clock.jump(-5 * time.Hour)
-		if until := a.Paused(); !until.IsZero() {
+		if until := a.Snoozed(); !until.IsZero() {
 			t.Errorf("nobody is told anything until %v, and it is %v", until, a.Now())
 		}
 	})

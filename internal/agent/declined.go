@@ -3,7 +3,6 @@ package agent
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"slices"
 
@@ -41,24 +40,4 @@ func (a *Agent) withDeclined(ctx context.Context, client *esign.Client, s esign.
 		}
 	}
 	return s
-}
-
-// declinedFacts are the people who declined to sign p, as people are told of them.
-func declinedFacts(p office.Package) (facts []fact) {
-	for _, s := range p.Signers {
-		if s.Declined.IsZero() || p.State == office.PackageExecuted {
-			continue
-		}
-		f := fact{
-			key:       "declined/" + p.ID + "/" + s.ID + "/" + s.Declined.UTC().Format("20060102150405"),
-			packageID: p.ID,
-			kind:      factDeclined,
-			title:     fmt.Sprintf("%s declined to sign %s.", s.DisplayName(), office.Quote(p.DisplayName())),
-		}
-		if s.DeclineReason != "" {
-			f.body = fmt.Sprintf("Reason: %s.", office.Quote(s.DeclineReason))
-		}
-		facts = append(facts, f)
-	}
-	return facts
 }

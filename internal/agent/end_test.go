@@ -83,9 +83,9 @@ func TestTheEndDoesNotWaitForADesktopThatHangs(t *testing.T) {
 	o.stop()
 	o.open()
 	o.run()
-	o.announce(fact{title: "One"})
+	o.announcer.Announce(office.Fact{Title: "One"})
 	<-hangs
-	o.announce(fact{title: "Two"})
+	o.announcer.Announce(office.Fact{Title: "Two"})
 	o.endsSoon()
 }
 
@@ -130,7 +130,7 @@ func TestWhatIsCommittedAsToldIsToldBeforeTheEnd(t *testing.T) {
 	running.Go(func() { a.Run(ctx) })
 	o.stop = func() { cancel(); running.Wait(); a.Close() }
 	for range 3 { // the third is held back by the pause for more
-		o.announce(fact{title: "Told", quiet: true})
+		o.announcer.Announce(office.Fact{Title: "Told", CaughtUp: true})
 	}
 	cancel()
 	running.Wait()

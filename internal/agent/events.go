@@ -158,7 +158,7 @@ func (a *Agent) handleEvent(ctx context.Context, ev office.Event, questions loop
 		if err := tx.PutPackage(p); err != nil {
 			return err
 		}
-		facts, err := a.firstTold(tx, p, news)
+		facts, err := a.announcer.Signed(tx, p, news)
 		if err != nil {
 			return err
 		}

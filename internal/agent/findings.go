@@ -3,7 +3,6 @@ package agent
 import (
 	"fmt"
 	"strings"
-	"time"
 
 	"countersign/internal/agent/apply"
 	"countersign/internal/agent/loop"
@@ -11,9 +10,6 @@ import (
 	"countersign/internal/office"
 	"countersign/internal/store"
 )
-
-// newFor is how long a package is new: whatever happens to it is news.
-const newFor = 10 * time.Minute
 
 // applyCheck records a status answer and plans the files of a package that is executed.
 func (a *Agent) applyCheck(id string, status esign.Status, quiet bool) error {
@@ -41,7 +37,7 @@ func (a *Agent) applyCheck(id string, status esign.Status, quiet bool) error {
 		a.webhook.Missed(id, now)
 	}
 	for i := range found.facts {
-		found.facts[i].quiet = quiet
+		found.facts[i].CaughtUp = quiet
 	}
 	a.follow(found)
 	a.Signal(office.PackagesChanged)
@@ -50,7 +46,7 @@ func (a *Agent) applyCheck(id string, status esign.Status, quiet bool) error {
 
 // findings are what follows from a status answer or an event once it is recorded.
 type findings struct {
-	facts   []fact
+	facts   []office.Fact
 	planned int  // files
 	moved   bool // something happened that an event should have told
 }
@@ -60,7 +56,7 @@ func (a *Agent) follow(f findings) {
 	if f.planned > 0 {
 		loop.Wake(a.rings.save)
 	}
-	a.announce(f.facts...)
+	a.announcer.Announce(f.facts...)
 	a.tellHandedOut()
 }
 
@@ -71,19 +67,19 @@ func (a *Agent) drawing(before office.Package) func(tx *store.Tx, p *office.Pack
 	folder := a.saveFolder(s, before)
 	return func(tx *store.Tx, p *office.Package, status esign.Status) (f findings, err error) {
 		// Signatures that were there before the package was known are old, unless everything about it is new.
-		tell := !p.Checked.IsZero() || a.Now().Sub(p.Created) < newFor
+		tell := !p.Checked.IsZero() || a.Now().Sub(p.Created) < office.NewFor
 		executed := p.State == office.PackageExecuted
 		news := apply.Status(p, status, a.Now())
 		f.moved = len(news) > 0 || !executed && p.State == office.PackageExecuted
-		if f.facts, err = a.firstTold(tx, *p, news); err != nil {
+		if f.facts, err = a.announcer.Signed(tx, *p, news); err != nil {
 			return f, err
 		}
-		declined, err := a.untold(tx, declinedFacts(*p)...)
+		declined, err := a.announcer.Declined(tx, *p)
 		if err != nil {
 			return f, err
 		}
 		for _, d := range declined {
-			line := office.Activity{Time: a.Now(), Kind: "problem", PackageID: p.ID, Text: strings.TrimSpace(d.title + " " + d.body)}
+			line := office.Activity{Time: a.Now(), Kind: "problem", PackageID: p.ID, Text: strings.TrimSpace(d.Title + " " + d.Body)}
 			if err := loop.AddActivity(tx, line); err != nil {
 				return f, err
 			}
@@ -116,23 +112,13 @@ func (a *Agent) drawing(before office.Package) func(tx *store.Tx, p *office.Pack
 }
 
 // noteFiles draws into p how far its files are, and returns the fact that it is saved, when people were not told yet. found
-// is as in firstSaved.
-func (a *Agent) noteFiles(tx *store.Tx, p *office.Package, found bool) ([]fact, error) {
+// is as in announce.Room.Saved.
+func (a *Agent) noteFiles(tx *store.Tx, p *office.Package, found bool) ([]office.Fact, error) {
 	jobs, err := tx.JobsOf(p.ID)
 	if err != nil {
 		return nil, err
 	}
 	p.Saved = p.Planned && office.AllSaved(jobs)
 	p.Problem = office.FirstProblem(jobs)
-	return a.firstSaved(tx, *p, jobs, found)
-}
-
-// firstTold turns signatures into facts, without those that people were told of before.
-func (a *Agent) firstTold(tx *store.Tx, p office.Package, news []office.Signature) (facts []fact, err error) {
-	for _, s := range news {
-		f := signedFact(p, s)
-		f.complete = p.EveryoneSigned() && s.SignerID == news[len(news)-1].SignerID
-		facts = append(facts, f)
-	}
-	return a.untold(tx, facts...)
+	return a.announcer.Saved(tx, *p, jobs, found)
 }

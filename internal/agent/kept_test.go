@@ -31,8 +31,8 @@ func TestMemoryNeverLeadsTheCommit(t *testing.T) {
 		"endpoint": func(o *testOffice) error {
 			return o.webhook.Register(o.t.Context(), true)
 		},
-		"pause": func(o *testOffice) error {
-			o.Pause(time.Now().Add(time.Hour))
+		"snooze": func(o *testOffice) error {
+			o.Snooze(time.Now().Add(time.Hour))
 			return errDecided // it has no error to return
 		},
 		"lapse": func(o *testOffice) error {
@@ -57,7 +57,7 @@ func TestMemoryNeverLeadsTheCommit(t *testing.T) {
 			if err := o.Data.Store.Close(); err != nil { // nothing can be committed from here on
 				t.Fatal(err)
 			}
-			was, address, paused := o.current.Get(), o.Status().Endpoint, o.Paused()
+			was, address, snoozed := o.current.Get(), o.Status().Endpoint, o.Snoozed()
 			if err := do(o); err == nil {
 				t.Error("it went well without a commit")
 			}
@@ -69,8 +69,8 @@ func TestMemoryNeverLeadsTheCommit(t *testing.T) {
 				if e := o.Status().Endpoint; e.ID != address.ID {
 					t.Errorf("%s: the endpoint is %+v", when, e)
 				}
-				if !o.Paused().Equal(paused) {
-					t.Errorf("%s: paused until %v", when, o.Paused())
+				if !o.Snoozed().Equal(snoozed) {
+					t.Errorf("%s: snoozed until %v", when, o.Snoozed())
 				}
 			}
 			same("in memory")
@@ -84,18 +84,18 @@ func TestMemoryNeverLeadsTheCommit(t *testing.T) {
 	}
 }
 
-func TestAPauseOutlivesARestart(t *testing.T) {
+func TestASnoozeOutlivesARestart(t *testing.T) {
 	o := newOfficeWith(t, quick, sandbox.Options{})
 	until := time.Now().Add(time.Hour).Round(0)
-	o.Pause(until)
+	o.Snooze(until)
 	o.restart()
-	if got := o.Paused(); !got.Equal(until) {
-		t.Errorf("paused until %v", got)
+	if got := o.Snoozed(); !got.Equal(until) {
+		t.Errorf("snoozed until %v", got)
 	}
-	o.Pause(time.Time{})
+	o.Snooze(time.Time{})
 	o.restart()
-	if got := o.Paused(); !got.IsZero() {
-		t.Errorf("paused until %v", got)
+	if got := o.Snoozed(); !got.IsZero() {
+		t.Errorf("snoozed until %v", got)
 	}
 }
 

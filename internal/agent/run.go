@@ -41,7 +41,6 @@ func (a *Agent) Run(ctx context.Context, only ...Part) error {
 		{Name: "form", Run: a.runForm},
 		{Name: "session", Run: a.runSession},
 		{Name: "farewells", Run: a.runFarewells},
-		{Name: "problems", Run: a.runProblems},
 	}
 	if len(only) == 0 {
 		beside = append(beside, loop.Loop{Name: "forget", Run: a.runForget})
@@ -53,7 +52,7 @@ func (a *Agent) Run(ctx context.Context, only ...Part) error {
 	announcing, stopAnnouncing := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopAnnouncing()
 	var announcer, found, others sync.WaitGroup
-	announcer.Go(func() { a.Supervise(announcing, loop.Loop{Name: "announce", Run: a.runAnnounce}) })
+	announcer.Go(func() { a.announcer.Run(announcing) })
 	for _, p := range finding {
 		if wanted(p) {
 			found.Go(func() { a.Supervise(ctx, p) })

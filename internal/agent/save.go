@@ -99,6 +99,7 @@ func (a *Agent) saveEnds(j office.Job) {
 	if last := a.saves.end(j.Key()); last {
 		loop.Wake(a.rings.save)
 	}
+	a.announcer.WorkEnded()
 }
 
 // jobsDue returns the jobs that can be worked on now, a hundred at most; without any, how long there will be none. Those
@@ -240,7 +241,7 @@ func commitBytes(tx *store.Tx, j office.Job, s archive.Saved) error {
 // finishJob records a file that is on disk, and announces its package when that was what it waited for. recognised is a
 // file that was there before this program saved it.
 func (a *Agent) finishJob(j office.Job, recognised bool) error {
-	var facts []fact
+	var facts []office.Fact
 	var line office.Activity
 	err := a.Data.Update(func(tx *store.Tx) error {
 		facts, line = nil, office.Activity{}
@@ -284,7 +285,7 @@ func (a *Agent) finishJob(j office.Job, recognised bool) error {
 		return fmt.Errorf("record the saved file %s: %w", j.Target, err)
 	}
 	a.Tell(line)
-	a.announce(facts...)
+	a.announcer.Announce(facts...)
 	a.Suspects.Clear(j.Key())
 	a.tellHandedOut()
 	a.Signal(office.PackagesChanged)

@@ -135,7 +135,7 @@ func (a *Agent) jobFailed(j office.Job, cause error, problem string, refused boo
 // jobLater puts a job off: seconds at first, then minutes and hours, and about a day in the end. refused is set when that
 // is the service's doing.
 func (a *Agent) jobLater(j office.Job, problem string, atLeast time.Duration, refused bool) error {
-	var facts []fact
+	var facts []office.Fact
 	err := a.Data.Update(func(tx *store.Tx) error {
 		facts = nil
 		stored, ok, err := tx.Job(j.Key())
@@ -169,11 +169,11 @@ func (a *Agent) jobLater(j office.Job, problem string, atLeast time.Duration, re
 		if err != nil {
 			return err
 		}
-		facts, err = a.firstSaved(tx, p, jobs, false)
+		facts, err = a.announcer.Saved(tx, p, jobs, false)
 		return err
 	})
 	if err == nil {
-		a.announce(facts...)
+		a.announcer.Announce(facts...)
 	}
 	a.tellWithheld()
 	return err

@@ -317,7 +317,7 @@ func TestWhatIsFoundTogetherIsToldAtOnceWhenNothingMoreIsToCome(t *testing.T) {
 		})
 		runParts(t, a, PartOutbox)
 		synctest.Wait()
-		a.announce(fact{key: "1", title: "One."}, fact{key: "2", title: "Two."})
+		a.announcer.Announce(office.Fact{Key: "1", Title: "One."}, office.Fact{Key: "2", Title: "Two."})
 		synctest.Wait()
 		if told.Load() != 2 {
 			t.Errorf("told %d at once", told.Load())
@@ -327,12 +327,12 @@ func TestWhatIsFoundTogetherIsToldAtOnceWhenNothingMoreIsToCome(t *testing.T) {
 		if err := a.putOff("p", 0); err != nil {
 			t.Fatal(err)
 		}
-		a.announce(fact{key: "3", title: "Three."}, fact{key: "4", title: "Four."})
+		a.announcer.Announce(office.Fact{Key: "3", Title: "Three."}, office.Fact{Key: "4", Title: "Four."})
 		synctest.Wait()
 		if told.Load() != 2 {
 			t.Errorf("told %d while more was under way", told.Load())
 		}
-		time.Sleep(announcePause + announceStep)
+		time.Sleep(time.Second)
 		synctest.Wait()
 		if told.Load() != 4 {
 			t.Errorf("told %d after the pause", told.Load())

@@ -38,7 +38,7 @@ func TestAPackageWithoutItsCertificateIsToldOfAllTheSame(t *testing.T) {
 func TestAPackageIsToldOfWithItsCertificateWhenThatIsOnlySlow(t *testing.T) {
 	o := newOfficeWith(t, quick, sandbox.Options{}, func(s *office.Settings) { s.SaveCAC = true })
 	id := o.send()
-	o.service.Inject(sandbox.Fault{Path: "*/cac/download", Status: 404, Times: auxiliaryTries - 1})
+	o.service.Inject(sandbox.Fault{Path: "*/cac/download", Status: 404, Times: 4})
 	signAll(o, id)
 	o.eventually("people are told", func() bool { return o.count("Everyone has signed “") == 1 })
 	if n := o.count("not ready yet"); n != 0 {

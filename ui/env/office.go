@@ -46,8 +46,8 @@ type Office interface {
 	RetryEvent(eventID string) error
 
 	// Pause raises no notifications until then; Paused is zero when they are not paused.
-	Pause(until time.Time)
-	Paused() time.Time
+	Snooze(until time.Time)
+	Snoozed() time.Time
 
 	// TestService asks whether there is a signing service at the addresses of the settings.
 	TestService(ctx context.Context, settings office.Settings) error

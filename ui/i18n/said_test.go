@@ -13,7 +13,7 @@ import (
 )
 
 // speakers are the packages whose English sentences the window shows.
-var speakers = []string{"../../internal/agent", "../../internal/agent/webhook", "../../internal/agent/data", "../../internal/agent/loop", "../../internal/office", "../../internal/esign", "../../internal/tunnel", "../../internal/archive",
+var speakers = []string{"../../internal/agent", "../../internal/agent/announce", "../../internal/agent/webhook", "../../internal/agent/data", "../../internal/agent/loop", "../../internal/office", "../../internal/esign", "../../internal/tunnel", "../../internal/archive",
 	"../../internal/secret", "../../internal/store", "../../internal/single", "../../internal/notify", "../system"}
 
 // hole stands for a value in a sentence of the source.

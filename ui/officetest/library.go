@@ -140,9 +140,9 @@ func (o *Office) Inspect(_ context.Context, path string) agent.FileInfo {
 }
 
 // Pause is env.Office's.
-func (o *Office) Pause(until time.Time) {
+func (o *Office) Snooze(until time.Time) {
 	o.Change(office.StatusChanged, func(o *Office) { o.Quiet = until })
 }
 
 // Paused is env.Office's.
-func (o *Office) Paused() time.Time { return read(o, func() time.Time { return o.Quiet }) }
+func (o *Office) Snoozed() time.Time { return read(o, func() time.Time { return o.Quiet }) }

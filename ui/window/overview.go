@@ -22,7 +22,7 @@ type overview struct {
 }
 
 func overviewOf(office env.Office) overview {
-	return overview{office.Status(), office.Saved(lastSaved), office.Paused()}
+	return overview{office.Status(), office.Saved(lastSaved), office.Snoozed()}
 }
 
 func (w *Window) showOverview(o overview) {

@@ -89,7 +89,7 @@ func pathOf(j office.Job) string { return filepath.Join(j.Folder, filepath.FromS
 // pause pauses notifications until then, or resumes them.
 func (w *Window) pause(until time.Time) {
 	office := w.env.Office
-	async.Then(w.pool, func(context.Context) (struct{}, error) { office.Pause(until); return struct{}{}, nil },
+	async.Then(w.pool, func(context.Context) (struct{}, error) { office.Snooze(until); return struct{}{}, nil },
 		func(struct{}, error) { w.status.Ask() })
 }
 

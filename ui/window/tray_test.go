@@ -126,12 +126,12 @@ func TestTheTrayOffersWhatCameBackLastAndAPause(t *testing.T) {
 	}
 	p.press(t, "Pause notifications for an hour")
 	b.Settle()
-	if got := b.Office.Paused(); !got.Equal(officetest.Now.Add(time.Hour)) {
+	if got := b.Office.Snoozed(); !got.Equal(officetest.Now.Add(time.Hour)) {
 		t.Errorf("paused until %v", got)
 	}
 	p.press(t, "Resume notifications, paused until 15:02")
 	b.Settle()
-	if !b.Office.Paused().IsZero() {
+	if !b.Office.Snoozed().IsZero() {
 		t.Error("still paused")
 	}
 	p.press(t, "Pause notifications for an hour")

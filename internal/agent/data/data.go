@@ -16,6 +16,9 @@ import (
 // for as long as it lasts, whichever loop met it. Safe for concurrent use.
 type Data struct {
 	*store.Store
+	// Committed is called after each commit. It must not block. Set it before anybody else uses the Data; nil for none.
+	Committed func()
+
 	health  *health.Tracker
 	now     func() time.Time
 	damaged atomic.Bool // met while running; Close sets the file aside
@@ -50,6 +53,9 @@ func (s *Data) Update(fn func(*store.Tx) error) error {
 	switch {
 	case refused == nil, errors.Is(err, store.ErrCorrupt):
 		s.Note(err)
+		if err == nil && s.Committed != nil {
+			s.Committed()
+		}
 	case store.OfOneRecord(err):
 		err = OfObject(err)
 	}

@@ -1,4 +1,4 @@
-package agent
+package announce
 
 import (
 	"fmt"
@@ -6,21 +6,23 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"countersign/internal/office"
 )
 
 var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
-func signedBy(who, packageID, document string, complete bool) fact {
+func signedBy(who, packageID, document string, complete bool) office.Fact {
 	body := documentPrefix + "“" + document + "”."
 	if complete {
 		body += " Everyone has signed."
 	}
-	return fact{kind: factSigned, packageID: packageID, who: who, name: who, complete: complete,
-		title: who + " signed “" + packageID + "”.", body: body}
+	return office.Fact{Kind: office.FactSigned, PackageID: packageID, Who: who, Name: who, Last: complete,
+		Title: who + " signed “" + packageID + "”.", Body: body}
 }
 
-func savedOf(packageID string) fact {
-	return fact{kind: factSaved, packageID: packageID, title: "Everyone has signed “" + packageID + "”.", body: "2 files saved in Signed."}
+func savedOf(packageID string) office.Fact {
+	return office.Fact{Kind: office.FactSaved, PackageID: packageID, Title: "Everyone has signed “" + packageID + "”.", Body: "2 files saved in Signed."}
 }
 
 func texts(notices []notice) (all []string) {
@@ -46,7 +48,7 @@ func TestOneNotificationForOneSignerAndPackageInAMoment(t *testing.T) {
 func TestAPersonWhoSignsOneDocumentAfterTheOtherIsToldOfOnce(t *testing.T) {
 	var m moment
 	first := signedBy("Jan", "Lease", "a", false)
-	first.partial = true
+	first.Partial = true
 	m.add(noon, first)
 	if got := m.take(noon, false); len(got) != 0 || m.left(noon) != partialHeld {
 		t.Errorf("told before the second document, after %v: %q", m.left(noon), texts(got))
@@ -139,7 +141,7 @@ func TestFewNotificationsAreNotDelayedByACrowdLongPast(t *testing.T) {
 
 func TestWhatHasNoNameIsToldToo(t *testing.T) {
 	var m moment
-	m.add(noon, fact{title: "One."}, fact{title: "Two."}, fact{kind: factProblem, packageID: "problem folder", title: "Three."})
+	m.add(noon, office.Fact{Title: "One."}, office.Fact{Title: "Two."}, office.Fact{Kind: office.FactProblem, PackageID: "problem folder", Title: "Three."})
 	if got := m.take(noon, false); len(got) != 3 {
 		t.Errorf("told %q", texts(got))
 	}

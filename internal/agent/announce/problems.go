@@ -1,4 +1,4 @@
-package agent
+package announce
 
 import (
 	"context"
@@ -6,8 +6,10 @@ import (
 	"strings"
 	"time"
 
+	"countersign/internal/agent/health"
 	"countersign/internal/agent/loop"
 	"countersign/internal/message"
+	"countersign/internal/office"
 	"countersign/internal/store"
 )
 
@@ -28,10 +30,10 @@ type toldProblem struct {
 	Ended time.Time `json:"ended,omitzero"`
 }
 
-// runProblems raises a notification for each problem in health that lasts.
-func (a *Agent) runProblems(ctx context.Context) error {
+// watchProblems raises a notification for each problem in health that lasts.
+func (r *Room) watchProblems(ctx context.Context) error {
 	told := map[string]toldProblem{}
-	err := a.Data.View(func(tx *store.Tx) error {
+	err := r.Data.View(func(tx *store.Tx) error {
 		_, err := tx.GetDoc(docProblems, &told)
 		return err
 	})
@@ -40,24 +42,24 @@ func (a *Agent) runProblems(ctx context.Context) error {
 	}
 	for {
 		before := maps.Clone(told)
-		facts, pause := a.problemsDue(told)
+		facts, pause := r.problemsDue(told)
 		if !maps.Equal(before, told) {
-			if err := a.Data.Update(func(tx *store.Tx) error { return tx.PutDoc(docProblems, told) }); err != nil {
+			if err := r.Data.Update(func(tx *store.Tx) error { return tx.PutDoc(docProblems, told) }); err != nil {
 				return err
 			}
 		}
-		a.announce(facts...)
-		if !loop.Wait(ctx, pause, a.rings.problems) {
+		r.Announce(facts...)
+		if !loop.Wait(ctx, pause, r.needs.HealthChanges) {
 			return nil
 		}
 	}
 }
 
 // problemsDue are the problems to be told of now, which it notes in told, and how long there will be no other.
-func (a *Agent) problemsDue(told map[string]toldProblem) (facts []fact, pause time.Duration) {
-	now := a.Now()
+func (r *Room) problemsDue(told map[string]toldProblem) (facts []office.Fact, pause time.Duration) {
+	now := r.Now()
 	pause = problemAgain
-	issues := a.Health.List()
+	issues := r.Health.List()
 	stands := map[string]bool{}
 	for _, i := range issues {
 		stands[i.ID] = true
@@ -84,7 +86,7 @@ func (a *Agent) problemsDue(told map[string]toldProblem) (facts []fact, pause ti
 			continue
 		}
 		f := problemFact(i)
-		if a.silenced(f) { // owed until people want to hear again
+		if r.muted(f) { // owed until people want to hear again
 			pause = min(pause, problemLook)
 			continue
 		}
@@ -105,12 +107,12 @@ func (a *Agent) problemsDue(told map[string]toldProblem) (facts []fact, pause ti
 }
 
 // problemFact is what is wrong as a notification: what happened above, what to do below.
-func problemFact(i Issue) fact {
+func problemFact(i health.Issue) office.Fact {
 	title, body := message.English().Lines(i.Message)
 	if at := sentenceEnd(title); at > 0 && body == "" {
 		title, body = title[:at], strings.TrimSpace(title[at:])
 	}
-	return fact{packageID: "problem " + i.ID, kind: factProblem, title: title, body: body}
+	return office.Fact{PackageID: "problem " + i.ID, Kind: office.FactProblem, Title: title, Body: body}
 }
 
 // sentenceEnd is where the first sentence of text ends; a full stop within a name in quotation marks ends none.

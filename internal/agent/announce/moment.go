@@ -1,23 +1,25 @@
-package agent
+package announce
 
 import (
-	"countersign/internal/office"
 	"fmt"
 	"slices"
 	"strings"
 	"time"
+
+	"countersign/internal/agent/loop"
+	"countersign/internal/office"
 )
 
 // How facts of one moment become notifications: several documents that one person signs are one, the last signature and
 // the saved files are one, and more than momentMany become a summary.
 const (
-	momentMany   = 5                // notifications within a moment; what is more is told in a summary
-	momentLength = 10 * time.Second // how long a moment lasts
-	momentSettle = 3 * time.Second  // the pause after which a crowd of facts is over
-	momentLimit  = 30 * time.Second // but a summary comes no later than this
-	momentQuiet  = 3                // facts found by catching up that are told one by one
-	lastHeld     = 20 * time.Second // how long the last signature waits for the files
-	partialHeld  = 10 * time.Second // and a person's signature for those on the other documents
+	momentMany     = 5                // notifications within a moment; what is more is told in a summary
+	momentLength   = 10 * time.Second // how long a moment lasts
+	momentSettle   = 3 * time.Second  // the pause after which a crowd of facts is over
+	momentLimit    = 30 * time.Second // but a summary comes no later than this
+	momentCaughtUp = 3                // facts found by catching up that are told one by one
+	lastHeld       = 20 * time.Second // how long the last signature waits for the files
+	partialHeld    = 10 * time.Second // and a person's signature for those on the other documents
 )
 
 // notice is one notification.
@@ -25,7 +27,7 @@ type notice struct{ title, body string }
 
 // held is a fact that waits to be told, since when.
 type held struct {
-	fact
+	office.Fact
 	since time.Time
 }
 
@@ -38,7 +40,7 @@ type moment struct {
 }
 
 // add has facts told when their moment is over.
-func (m *moment) add(now time.Time, facts ...fact) {
+func (m *moment) add(now time.Time, facts ...office.Fact) {
 	for _, f := range facts {
 		m.waiting = append(m.waiting, held{f, now})
 		m.latest = now
@@ -64,7 +66,7 @@ func (m *moment) left(now time.Time) time.Duration {
 			next = limit
 		}
 	}
-	return max(next.Sub(now), announceStep)
+	return max(next.Sub(now), loop.MinPause)
 }
 
 // take returns the notifications that are due; with all set, those for everything that waits.
@@ -75,14 +77,14 @@ func (m *moment) take(now time.Time, all bool) []notice {
 	if len(groups) == 0 {
 		return nil
 	}
-	quiet := 0
+	caughtUp := 0
 	for _, f := range ready {
-		if f.quiet {
-			quiet++
+		if f.CaughtUp {
+			caughtUp++
 		}
 	}
-	crowd := quiet > momentQuiet || len(groups)+len(m.raised) > momentMany
-	over := all || quiet > momentQuiet || now.Sub(m.latest) >= momentSettle || now.Sub(ready[0].since) >= momentLimit
+	crowd := caughtUp > momentCaughtUp || len(groups)+len(m.raised) > momentMany
+	over := all || caughtUp > momentCaughtUp || now.Sub(m.latest) >= momentSettle || now.Sub(ready[0].since) >= momentLimit
 	if crowd && !over {
 		return nil
 	}
@@ -91,10 +93,10 @@ func (m *moment) take(now time.Time, all bool) []notice {
 	})
 	notices := make([]notice, 0, len(groups))
 	for _, f := range groups {
-		notices = append(notices, notice{f.title, f.body})
+		notices = append(notices, notice{f.Title, f.Body})
 	}
 	if crowd && len(groups) > 1 {
-		notices = []notice{summary(groups, quiet > 0)}
+		notices = []notice{summary(groups, caughtUp > 0)}
 	}
 	for range notices {
 		m.raised = append(m.raised, now)
@@ -123,12 +125,12 @@ type completed struct {
 func (m *moment) completed() completed {
 	c := completed{map[string]bool{}, map[news]bool{}, map[news]bool{}}
 	for _, h := range m.waiting {
-		switch h.kind {
-		case factSaved:
-			c.saved[h.packageID] = true
-		case factSigned:
-			c.all[h.about()] = c.all[h.about()] || !h.partial
-			c.last[h.about()] = c.last[h.about()] || h.complete
+		switch h.Kind {
+		case office.FactSaved:
+			c.saved[h.PackageID] = true
+		case office.FactSigned:
+			c.all[about(h.Fact)] = c.all[about(h.Fact)] || !h.Partial
+			c.last[about(h.Fact)] = c.last[about(h.Fact)] || h.Last
 		}
 	}
 	return c
@@ -138,11 +140,11 @@ func (m *moment) completed() completed {
 // and a person's signature for those on the other documents.
 func (c completed) due(h held) time.Time {
 	switch {
-	case h.kind != factSigned, c.saved[h.packageID]:
+	case h.Kind != office.FactSigned, c.saved[h.PackageID]:
 		return h.since
-	case c.last[h.about()]:
+	case c.last[about(h.Fact)]:
 		return h.since.Add(lastHeld)
-	case !c.all[h.about()]:
+	case !c.all[about(h.Fact)]:
 		return h.since.Add(partialHeld)
 	default:
 		return h.since
@@ -152,46 +154,46 @@ func (c completed) due(h held) time.Time {
 // news names what several facts can be about together: one person's signatures on a package, or a package's files.
 type news struct {
 	packageID, who string
-	kind           factKind
+	kind           office.FactKind
 }
 
-func (f fact) about() news { return news{f.packageID, f.who, f.kind} }
+func about(f office.Fact) news { return news{f.PackageID, f.Who, f.Kind} }
 
 // merge makes one fact of those that are one piece of news, in the order in which they came.
-func merge(facts []held) []fact {
-	var merged []fact
+func merge(facts []held) []office.Fact {
+	var merged []office.Fact
 	documents := map[news]int{}
 	index := map[news]int{}
 	last := map[string]string{} // package to the name of who signed it last
 	for _, h := range facts {
-		about := h.about()
+		about := about(h.Fact)
 		documents[about]++
-		if h.complete {
-			last[h.packageID] = h.name
+		if h.Last {
+			last[h.PackageID] = h.Name
 		}
 		i, known := index[about]
-		if !known || h.kind != factSigned && h.kind != factSaved {
+		if !known || h.Kind != office.FactSigned && h.Kind != office.FactSaved {
 			index[about] = len(merged)
-			merged = append(merged, h.fact)
+			merged = append(merged, h.Fact)
 			continue
 		}
-		h.complete = h.complete || merged[i].complete
-		merged[i] = h.fact
+		h.Last = h.Last || merged[i].Last
+		merged[i] = h.Fact
 	}
 	saved := map[string]bool{}
 	for i := range merged {
 		f := &merged[i]
-		switch n := documents[f.about()]; {
-		case f.kind == factSigned && n > 1:
-			f.body = signedSeveral(n, f.body)
-		case f.kind == factSaved:
-			saved[f.packageID] = true
-			if name := last[f.packageID]; name != "" {
-				f.body = fmt.Sprintf("%s signed last. %s", name, f.body)
+		switch n := documents[about(*f)]; {
+		case f.Kind == office.FactSigned && n > 1:
+			f.Body = signedSeveral(n, f.Body)
+		case f.Kind == office.FactSaved:
+			saved[f.PackageID] = true
+			if name := last[f.PackageID]; name != "" {
+				f.Body = fmt.Sprintf("%s signed last. %s", name, f.Body)
 			}
 		}
 	}
-	return slices.DeleteFunc(merged, func(f fact) bool { return f.complete && saved[f.packageID] })
+	return slices.DeleteFunc(merged, func(f office.Fact) bool { return f.Last && saved[f.PackageID] })
 }
 
 // signedSeveral is what is said beside one person's signatures on several documents: how many, and what comes next.
@@ -206,15 +208,15 @@ func signedSeveral(n int, body string) string {
 
 // summary tells of many facts at once: how many packages, and the first few facts, finished packages before single
 // signatures.
-func summary(facts []fact, away bool) notice {
+func summary(facts []office.Fact, away bool) notice {
 	const show = 3
 	about := map[string]bool{}
 	var titles []string
 	for _, finished := range []bool{true, false} {
 		for _, f := range facts {
-			about[f.packageID] = true
-			if (f.kind == factSaved) == finished && len(titles) < show {
-				titles = append(titles, f.title)
+			about[f.PackageID] = true
+			if (f.Kind == office.FactSaved) == finished && len(titles) < show {
+				titles = append(titles, f.Title)
 			}
 		}
 	}

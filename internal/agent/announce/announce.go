@@ -1,0 +1,193 @@
+// Package announce turns facts into notifications: who signed, who declined, what is saved, what is wrong. It tells each
+// fact once, also after a crash; makes one notification of what is one piece of news, and a summary of many; and is
+// silent where people chose so (settings, quiet hours, a snooze).
+//
+// A fact goes through here twice. Whoever finds one asks in its own commit what is news (Signed, Declined, Saved), and
+// hands that to Announce once the commit has succeeded. Run raises it.
+//
+// It must not know how facts are found, what else the commits hold, nor how a notification is raised (Needs.Notify).
+package announce
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"countersign/internal/agent/data"
+	"countersign/internal/agent/health"
+	"countersign/internal/agent/loop"
+	"countersign/internal/message"
+	"countersign/internal/office"
+)
+
+// How long facts that were found together may take to meet.
+const meetPause = 300 * time.Millisecond
+
+// While the agent is catching up, facts are held back for one summary, and for the last few of them too, but not longer
+// than people would wait for the first word.
+const (
+	catchingUpLast = 10 * time.Second
+	maxCatchingUp  = 2 * time.Minute
+)
+
+// endLimit is how long the last notifications may take when the program ends.
+const endLimit = 2 * time.Second
+
+// The longest title and body of a notification, in characters.
+const (
+	maxTitle = 300
+	maxBody  = 600
+)
+
+// Needs are what the room takes from others. The functions are called from several goroutines.
+type Needs struct {
+	Settings func() office.Settings
+	Notify   func(title, body string) error // raises a notification; nil raises none
+
+	MoreToCome func() bool // something is under way that may end as a fact
+	CatchingUp func() bool // more is under way than the ordinary work of a moment
+
+	HealthChanges <-chan struct{} // rings when health has changed
+}
+
+// Room holds the facts that wait to be told, and remembers what people were told of. Safe for concurrent use.
+type Room struct {
+	loop.Tools
+	needs  Needs
+	snooze data.Kept[loop.Cooldown]
+	facts  chan struct{} // rings when facts were added
+	work   chan struct{} // rings when work has ended
+
+	mu   sync.Mutex
+	wait []office.Fact
+
+	moment moment // raiseFacts alone works with it; what waits in it survives a panic
+}
+
+// New makes the room and reads what it has kept.
+func New(t loop.Tools, needs Needs) (*Room, error) {
+	r := &Room{Tools: t, needs: needs, facts: make(chan struct{}, 1), work: make(chan struct{}, 1)}
+	return r, r.loadSnooze()
+}
+
+// Announce queues facts; it does not block.
+func (r *Room) Announce(facts ...office.Fact) {
+	if len(facts) == 0 {
+		return
+	}
+	r.mu.Lock()
+	r.wait = append(r.wait, facts...)
+	r.mu.Unlock()
+	loop.Wake(r.facts)
+}
+
+// WorkEnded says that something has ended for which facts may have been held back; it does not block.
+func (r *Room) WorkEnded() { loop.Wake(r.work) }
+
+// Run raises notifications until ctx ends, then those that are still owed, and returns nil.
+func (r *Room) Run(ctx context.Context) error {
+	raising, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
+	var raiser sync.WaitGroup
+	raiser.Go(func() { r.Supervise(raising, loop.Loop{Name: "announce", Run: r.raiseFacts}) })
+	r.Supervise(ctx, loop.Loop{Name: "problems", Run: r.watchProblems}) // what it has noted as told is raised below
+	stop()
+	raiser.Wait()
+	return nil
+}
+
+// raiseFacts raises notifications, apart from the loops that find the facts: a notification daemon may be slow.
+func (r *Room) raiseFacts(ctx context.Context) error {
+	m := &r.moment
+	for {
+		if !loop.Wait(ctx, m.left(time.Now()), r.facts) {
+			m.add(time.Now(), r.takeFacts()...)
+			return r.raiseAll(ctx, m.take(time.Now(), true))
+		}
+		if n, caughtUp := r.factsWaiting(); n > 1 || caughtUp {
+			r.holdBack(ctx)
+		}
+		m.add(time.Now(), r.takeFacts()...)
+		if err := r.raiseAll(ctx, m.take(time.Now(), false)); err != nil {
+			return err
+		}
+	}
+}
+
+// holdBack waits for the rest of what is found in one moment, and for the end of catching up; not at all when nothing
+// more is to come. It looks again whenever work ends.
+func (r *Room) holdBack(ctx context.Context) {
+	began, until := time.Now(), meetPause
+	for r.needs.MoreToCome() {
+		waited := time.Since(began)
+		if r.needs.CatchingUp() {
+			until = min(waited+catchingUpLast, maxCatchingUp)
+		}
+		if waited >= until || !loop.Wait(ctx, until-waited, r.work) {
+			return
+		}
+	}
+}
+
+// factsWaiting is how many facts wait, and whether any was found by catching up.
+func (r *Room) factsWaiting() (n int, caughtUp bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return len(r.wait), slices.ContainsFunc(r.wait, func(f office.Fact) bool { return f.CaughtUp })
+}
+
+// takeFacts are the facts that wait, as far as people want to be told of them, and now.
+func (r *Room) takeFacts() []office.Fact {
+	r.mu.Lock()
+	facts := r.wait
+	r.wait = nil
+	r.mu.Unlock()
+	return slices.DeleteFunc(facts, r.muted)
+}
+
+// raiseAll raises notifications. A desktop that hangs must not hold up the end of the program: once ctx has ended it
+// has endLimit, and the goroutine lives on for as long as Needs.Notify does.
+func (r *Room) raiseAll(ctx context.Context, notices []notice) error {
+	if len(notices) == 0 {
+		return nil
+	}
+	raised := make(chan error, 1)
+	go func() {
+		raised <- loop.Protect(ctx, loop.Loop{Name: "announce", Run: func(context.Context) error {
+			for _, n := range notices {
+				r.raise(n)
+			}
+			return nil
+		}})
+	}()
+	select {
+	case err := <-raised:
+		return err
+	case <-ctx.Done():
+	}
+	limit := time.NewTimer(endLimit)
+	defer limit.Stop()
+	select {
+	case err := <-raised:
+		return err
+	case <-limit.C:
+		r.Log.Warn("the desktop did not take the last notifications", "count", len(notices))
+		return errDesktopHangs
+	}
+}
+
+var errDesktopHangs = errors.New("the desktop takes no notifications")
+
+func (r *Room) raise(n notice) {
+	if r.needs.Notify == nil {
+		return
+	}
+	if err := r.needs.Notify(message.OneLine(n.title, maxTitle), message.OneLine(n.body, maxBody)); err != nil {
+		r.Log.Warn("raise a notification", "err", err)
+		r.Health.Set(health.NotificationsFail, message.Plain("This computer shows no notifications at the moment; everything else works."))
+		return
+	}
+	r.Health.Clear(health.NotificationsFail)
+}

@@ -1,0 +1,98 @@
+package announce
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"countersign/internal/agent/health"
+	"countersign/internal/message"
+)
+
+const folderGone = "The folder “Dr. Signed” cannot be found. You can also choose another folder."
+
+func TestAProblemThatLastsIsToldOnceAndOnceMoreEachDay(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRoom(t, nil)
+		r.Health.Set(health.FolderFails, message.Plain(folderGone))
+		r.Health.Set(health.ServiceFails, message.Plain("The signing service did not answer."))
+		time.Sleep(health.FolderFails.After - time.Second)
+		if n := r.count(""); n != 0 {
+			t.Errorf("told %d times before it has stood for %v", n, health.FolderFails.After)
+		}
+		time.Sleep(2 * time.Second)
+		if n := r.count("The folder “Dr. Signed” cannot be found. | You can also choose another folder."); n != 1 || r.count("") != 1 {
+			t.Errorf("told %d times, %d in all", n, r.count(""))
+		}
+		time.Sleep(problemAgain - time.Minute)
+		if n := r.count("folder"); n != 1 {
+			t.Errorf("told %d times on the first day", n)
+		}
+		time.Sleep(2 * time.Minute)
+		if n := r.count("folder"); n != 2 {
+			t.Errorf("told %d times after a day", n)
+		}
+		// One that comes and goes is one problem; one that comes back the next week is another.
+		r.Health.Clear(health.FolderFails)
+		time.Sleep(10 * time.Minute)
+		r.Health.Set(health.FolderFails, message.Plain(folderGone))
+		time.Sleep(time.Hour)
+		if n := r.count("folder"); n != 2 {
+			t.Errorf("told %d times after it came back", n)
+		}
+		r.Health.Clear(health.FolderFails)
+		time.Sleep(7 * 24 * time.Hour)
+		r.Health.Set(health.FolderFails, message.Plain(folderGone))
+		time.Sleep(health.FolderFails.After + time.Second)
+		if n := r.count("folder"); n != 3 {
+			t.Errorf("told %d times a week later", n)
+		}
+	})
+}
+
+func TestAProblemIsToldAfterThePauseAndNotAgainAfterAStart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRoom(t, nil)
+		r.Snooze(time.Now().Add(2 * time.Hour))
+		r.Health.Set(health.FolderFails, message.Plain(folderGone))
+		time.Sleep(time.Hour)
+		if n := r.count(""); n != 0 {
+			t.Errorf("told %d times during the pause", n)
+		}
+		time.Sleep(time.Hour + 2*problemLook)
+		if n := r.count("folder"); n != 1 {
+			t.Errorf("told %d times after the pause", n)
+		}
+		told := map[string]toldProblem{"folder": {Told: time.Now()}}
+		r.Health.Clear(health.FolderFails) // as after a start, when the issue is found anew
+		r.Health.Set(health.FolderFails, message.Plain(folderGone))
+		time.Sleep(health.FolderFails.After)
+		if facts, _ := r.problemsDue(told); len(facts) != 0 {
+			t.Errorf("told again after a start: %+v", facts)
+		}
+		// A clock that ran fast when it was told must not silence the problem for longer than a day.
+		told["folder"] = toldProblem{Told: time.Now().Add(1000 * time.Hour)}
+		if facts, _ := r.problemsDue(told); len(facts) != 0 || time.Until(told["folder"].Told) > 0 {
+			t.Errorf("%+v, noted %+v", facts, told)
+		}
+	})
+}
+
+func TestNobodyIsToldOfWhatTheyDidThemselves(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRoom(t, nil)
+		r.Health.Set(health.NotSetUp, message.Plain("Countersign is not set up yet."))
+		r.Health.Set(health.SignedOut, message.Plain("You are not signed in."))
+		r.Health.Set(health.AddressClosed, message.Plain("There is no connection to ngrok."))
+		r.Health.Set(health.ServiceFails, message.Plain("The signing service did not answer."))
+		time.Sleep(time.Hour)
+		if n := r.count(""); n != 0 {
+			t.Errorf("told %d times", n)
+		}
+		r.Health.Clear(health.ServiceFails)
+		time.Sleep(time.Minute)
+		if n := r.count("ngrok"); n != 1 {
+			t.Errorf("told %d times of the address alone", n)
+		}
+	})
+}

@@ -1,0 +1,210 @@
+package announce
+
+import (
+	"context"
+	"log/slog"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"countersign/internal/agent/data"
+	"countersign/internal/agent/health"
+	"countersign/internal/agent/loop"
+	"countersign/internal/office"
+	"countersign/internal/store"
+)
+
+// testRoom is a room that runs, with what it needs in the test's hands. It lives in a bubble.
+type testRoom struct {
+	*Room
+	settings         office.Settings
+	more, catchingUp atomic.Bool
+
+	mu     sync.Mutex
+	raised []string
+}
+
+// newRoom is a room that runs until the test ends.
+func newRoom(t *testing.T, adjust func(*testRoom)) *testRoom {
+	t.Helper()
+	x := &testRoom{}
+	if adjust != nil {
+		adjust(x)
+	}
+	log := slog.New(slog.DiscardHandler)
+	changes := make(chan struct{}, 1)
+	issues := health.New(time.Now, func() { loop.Wake(changes) })
+	st, _, err := data.Open(filepath.Join(t.TempDir(), "state.db"), log, time.Now, issues)
+	if err != nil {
+		t.Fatal(err)
+	}
+	x.Room, err = New(loop.Tools{
+		Log: log, Now: time.Now, Jitter: func() float64 { return 0 }, Pace: loop.Pace{}.Complete(), Data: st, Health: issues,
+		Signal: func(office.Change) {}, Show: func(office.Activity) {},
+	}, Needs{
+		Settings:   func() office.Settings { return x.settings },
+		MoreToCome: x.more.Load, CatchingUp: x.catchingUp.Load, HealthChanges: changes,
+		Notify: func(title, body string) error {
+			x.mu.Lock()
+			defer x.mu.Unlock()
+			x.raised = append(x.raised, title+" | "+body)
+			return nil
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(t.Context())
+	var running sync.WaitGroup
+	running.Go(func() { x.Run(ctx) })
+	t.Cleanup(func() {
+		stop()
+		running.Wait()
+		st.Close()
+	})
+	return x
+}
+
+// count is how many notifications with text were raised.
+func (x *testRoom) count(text string) (n int) {
+	synctest.Wait()
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for _, s := range x.raised {
+		if strings.Contains(s, text) {
+			n++
+		}
+	}
+	return n
+}
+
+func TestWhatIsFoundTogetherIsHeldBackUntilTheWorkEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRoom(t, nil)
+		r.Announce(office.Fact{Title: "One."}, office.Fact{Title: "Two."})
+		if n := r.count(""); n != 2 {
+			t.Errorf("%d raised at once, with nothing under way", n)
+		}
+		r.more.Store(true)
+		r.Announce(office.Fact{Title: "Three."}, office.Fact{Title: "Four."})
+		time.Sleep(meetPause / 2)
+		if n := r.count(""); n != 2 {
+			t.Errorf("%d raised while more was under way", n)
+		}
+		r.more.Store(false)
+		began := time.Now()
+		r.WorkEnded()
+		if n := r.count(""); n != 4 || time.Since(began) != 0 {
+			t.Errorf("%d raised %v after the work had ended", n, time.Since(began))
+		}
+		time.Sleep(momentLength)
+		r.more.Store(true)
+		r.Announce(office.Fact{Title: "Five."}, office.Fact{Title: "Six."})
+		time.Sleep(meetPause)
+		if n := r.count(""); n != 6 {
+			t.Errorf("%d raised though the work takes long", n)
+		}
+	})
+}
+
+func TestCatchingUpIsWaitedForButNotForEver(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRoom(t, nil)
+		r.more.Store(true)
+		r.catchingUp.Store(true)
+		r.Announce(office.Fact{Title: "One.", CaughtUp: true})
+		for range 5 {
+			time.Sleep(catchingUpLast / 2)
+			r.WorkEnded()
+		}
+		if n := r.count(""); n != 0 {
+			t.Errorf("%d raised while catching up", n)
+		}
+		r.catchingUp.Store(false)
+		r.WorkEnded()
+		time.Sleep(catchingUpLast)
+		if n := r.count(""); n != 1 {
+			t.Errorf("%d raised after the last was caught up with", n)
+		}
+		r.catchingUp.Store(true)
+		r.Announce(office.Fact{Title: "Two.", CaughtUp: true})
+		time.Sleep(maxCatchingUp + time.Second)
+		if n := r.count(""); n != 2 {
+			t.Errorf("%d raised though catching up takes long", n)
+		}
+	})
+}
+
+func TestAFactIsNewsOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRoom(t, nil)
+		p := office.Package{
+			ID: "p", Name: "Lease", Planned: true, State: office.PackageExecuted, Executed: time.Now(),
+			Signers:   []office.Signer{{ID: "jan", FirstName: "Jan", LastName: "Peeters", Declined: time.Now()}},
+			Documents: []office.Document{{ID: "d", SignedBy: []string{"jan"}}},
+		}
+		open := p
+		open.State = office.PackageOpen
+		jobs := []office.Job{{Kind: "executed", State: office.JobDone, Target: "Lease.pdf", Folder: "/Signed"}}
+		find := func() (titles []string) {
+			err := r.Data.Update(func(tx *store.Tx) error {
+				titles = nil
+				signed, err := r.Signed(tx, p, []office.Signature{{DocumentID: "d", SignerID: "jan"}})
+				if err != nil {
+					return err
+				}
+				declined, err := r.Declined(tx, open)
+				if err != nil {
+					return err
+				}
+				saved, err := r.Saved(tx, p, jobs, false)
+				for _, f := range append(append(signed, declined...), saved...) {
+					titles = append(titles, f.Title)
+				}
+				return err
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return titles
+		}
+		want := "Jan Peeters signed “Lease”. Jan Peeters declined to sign “Lease”. Everyone has signed “Lease”."
+		if got := strings.Join(find(), " "); got != want {
+			t.Errorf("news: %s", got)
+		}
+		if got := find(); len(got) != 0 {
+			t.Errorf("news again: %q", got)
+		}
+	})
+}
+
+func TestNobodyIsToldWhatTheyChoseNotToHear(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) { // it is midnight, in UTC
+		signed, saved := office.Fact{Kind: office.FactSigned}, office.Fact{Kind: office.FactSaved}
+		for name, test := range map[string]struct {
+			settings      office.Settings
+			signed, saved bool // are muted
+		}{
+			"everything": {office.Settings{Notify: office.NotifyEach}, false, false},
+			"executed":   {office.Settings{Notify: office.NotifyExecuted}, true, false},
+			"nothing":    {office.Settings{Notify: office.NotifyNone}, true, true},
+		} {
+			r := newRoom(t, func(x *testRoom) { x.settings = test.settings })
+			if r.muted(signed) != test.signed || r.muted(saved) != test.saved {
+				t.Errorf("%s: signed muted %v, saved muted %v", name, r.muted(signed), r.muted(saved))
+			}
+			r.Snooze(time.Now().Add(time.Hour))
+			if !r.muted(saved) {
+				t.Errorf("%s: not muted though snoozed", name)
+			}
+			r.Snooze(time.Time{})
+			if r.muted(saved) != test.saved {
+				t.Errorf("%s: muted %v after the snooze", name, r.muted(saved))
+			}
+		}
+	})
+}

@@ -1,0 +1,63 @@
+package announce
+
+import (
+	"fmt"
+	"time"
+
+	"countersign/internal/agent/loop"
+	"countersign/internal/office"
+	"countersign/internal/store"
+)
+
+// docSnooze names the document with the two ends of the snooze.
+const docSnooze = "paused"
+
+func (r *Room) loadSnooze() error {
+	var kept [2]time.Time
+	err := r.Data.View(func(tx *store.Tx) error {
+		_, err := tx.GetDoc(docSnooze, &kept)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("read until when notifications are off: %w", err)
+	}
+	r.snooze.Set(loop.Cooldown{From: kept[0], Until: kept[1]})
+	return nil
+}
+
+// Snooze raises no notifications until then, also after a restart; a moment gone by ends the snooze.
+func (r *Room) Snooze(until time.Time) {
+	next := loop.Cooldown{From: r.Now().Round(0), Until: until.Round(0)}
+	err := r.snooze.Change(func(loop.Cooldown) (loop.Cooldown, error) {
+		return next, r.Data.Update(func(tx *store.Tx) error {
+			return tx.PutDoc(docSnooze, [2]time.Time{next.From, next.Until})
+		})
+	})
+	if err != nil { // which health says
+		r.Log.Error("snooze notifications", "err", err)
+	}
+	r.Signal(office.StatusChanged)
+}
+
+// Snoozed returns until when no notifications are raised; zero when they are.
+func (r *Room) Snoozed() time.Time {
+	snooze := r.snooze.Get()
+	if snooze.Over(r.Now()) {
+		return time.Time{}
+	}
+	return snooze.Until
+}
+
+// muted reports that f is not to be raised: people chose not to be told, or not now. What happened stays in the
+// activity list.
+func (r *Room) muted(f office.Fact) bool {
+	s := r.needs.Settings()
+	switch {
+	case s.Notify == office.NotifyNone, s.Notify == office.NotifyExecuted && f.Kind == office.FactSigned:
+		return true
+	case !r.Snoozed().IsZero():
+		return true
+	default:
+		return s.QuietAt(r.Now().Local())
+	}
+}

@@ -1,0 +1,62 @@
+package agent
+
+import (
+	"countersign/internal/agent/loop"
+	"countersign/internal/office"
+	"countersign/internal/store"
+)
+
+// moreToCome reports whether something is under way that may end as a fact: an event, a question to the service, a file.
+// Whatever ended before has announced its facts.
+func (a *Agent) moreToCome() bool {
+	now := a.Now()
+	_, online := a.online()
+	asking := online && a.rest.Left(now) == 0
+	saving := online && a.savesRest() == 0 && !a.saves.blocking(now)
+	var found int
+	err := a.Data.View(func(tx *store.Tx) error {
+		events, err := tx.PendingEvents(1)
+		found = len(events)
+		if err == nil && asking {
+			var packages []office.Package
+			packages, err = tx.PackagesDue(a.Due(loop.MaxPackageWait), 1)
+			found += len(packages)
+		}
+		if err == nil && saving {
+			var jobs []office.Job
+			jobs, err = tx.JobsDue(a.Due(loop.MaxJobWait), 1)
+			found += len(jobs)
+		}
+		return err
+	})
+	// Looked at last: what is recorded is announced a moment later, by whoever is still at work.
+	return err == nil && found+int(a.backlog.Load())+len(a.saves.busy()) > 0
+}
+
+// While more than this many packages or files wait, the agent is catching up.
+const catchingUpMany = 5
+
+// catchingUp reports whether more waits than the ordinary work of a moment: packages to be asked about, or files to be
+// saved that nothing keeps from it.
+func (a *Agent) catchingUp() bool {
+	if a.backlog.Load() > catchingUpMany {
+		return true
+	}
+	now := a.Now()
+	if a.saves.blocking(now) || a.savesRest() > 0 {
+		return false
+	}
+	var waiting int
+	err := a.Data.View(func(tx *store.Tx) error {
+		due, err := tx.JobsDue(a.Due(loop.MaxJobWait), catchingUpMany+1)
+		waiting = len(due)
+		return err
+	})
+	_, online := a.online()
+	return err == nil && online && waiting > catchingUpMany
+}
+
+func (a *Agent) setBacklog(n int) {
+	a.backlog.Store(int64(n))
+	a.announcer.WorkEnded()
+}

@@ -1,0 +1,31 @@
+package office
+
+import "time"
+
+// Fact is something that happened and that people are told of once. Its key is committed together with what it is about,
+// before it is raised: a crash in between costs a notification, never doubles one. Facts can be compared.
+type Fact struct {
+	Key         string
+	PackageID   string
+	Kind        FactKind
+	Title, Body string
+	Who         string // the signer's id, of a signature
+	Name        string // and name
+	Partial     bool   // the person has other documents of the package left to sign
+	Last        bool   // the signature after which nobody is left to sign
+	CaughtUp    bool   // found by catching up: told in a summary when there are many
+}
+
+// FactKind is what a fact is about.
+type FactKind int
+
+const (
+	FactOther    FactKind = iota
+	FactSigned            // one person's signature on one document
+	FactDeclined          // one person's refusal
+	FactSaved             // a package that everyone has signed, with its files
+	FactProblem           // what keeps the office from its documents
+)
+
+// NewFor is how long something is new: a package of which everything is news, or one whose files are.
+const NewFor = 10 * time.Minute
