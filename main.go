@@ -22,6 +22,7 @@ func main() {
 		Window:      window,
 		Display:     func(ctx context.Context) error { return system.CheckDisplay(ctx, os.Getenv) },
 		Say:         i18n.Phrase,
+		Language:    i18n.Code,
 		OpenAddress: func(address string) error { return system.Opener{}.OpenAddress(context.Background(), address) },
 		Stdin:       os.Stdin,
 		Stdout:      os.Stdout,

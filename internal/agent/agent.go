@@ -72,6 +72,10 @@ type Params struct {
 	// in English.
 	Say func(english string) string
 
+	// Language is that of an office that chose none, such as "de": saved certificates and master files have it in their
+	// names. Nil for English.
+	Language func() string
+
 	// ShowSteps receives each Activity as it is recorded. It must not block. Nil for none.
 	ShowSteps func(office.Activity)
 
@@ -147,6 +151,9 @@ func Open(ctx context.Context, p Params) (*Agent, error) {
 	}
 	if p.Jitter == nil {
 		p.Jitter = rand.Float64
+	}
+	if p.Language == nil {
+		p.Language = func() string { return "" }
 	}
 	if p.Say == nil {
 		p.Say = func(english string) string { return english }

@@ -98,7 +98,7 @@ func (a *Agent) plan(tx *store.Tx, p *office.Package, s office.Settings, folder 
 		if _, known, err := tx.Job(j.Key()); err != nil || known {
 			return err
 		}
-		j.Wanted = names.Name(p.FileFields(d, kind, p.Executed))
+		j.Wanted = names.Name(p.FileFields(d, kind, a.kindWord(s, kind), p.Executed))
 		var err error
 		if j.Target, err = freeTarget(tx, folder, j.Wanted); err != nil {
 			return err

@@ -189,9 +189,14 @@ func (a *Agent) saveJob(ctx context.Context, client *esign.Client, j office.Job,
 		return a.jobRefused(ctx, j, err)
 	}
 	defer body.Body.Close()
+	var elsewhere archive.Saved
 	saved, err := folder.Save(ctx, archive.Request{
 		Target: j.Target, Key: a.tempKey(j), Declared: body.Length, Body: body.Body, Before: a.cameBefore(j, body.Length),
 		Commit: func(s archive.Saved) error {
+			if a.hasOtherName(folder, j, s) {
+				elsewhere = s
+				return errOtherName
+			}
 			defer a.p.Crash("save committed")
 			return a.Data.Update(func(tx *store.Tx) error { return commitBytes(tx, j, s) })
 		},
@@ -208,6 +213,9 @@ func (a *Agent) saveJob(ctx context.Context, client *esign.Client, j office.Job,
 	case errors.Is(err, archive.ErrExists):
 		a.noteServiceError(ctx, nil)
 		return a.renameJob(folder, j, saved)
+	case errors.Is(err, errOtherName):
+		a.noteServiceError(ctx, nil)
+		return a.renameJob(folder, j, elsewhere)
 	case errors.Is(err, archive.ErrNoEnd):
 		return a.jobUnproven(j, err, saved)
 	}
@@ -224,6 +232,9 @@ func hasTwin(folder *archive.Folder, rel string) (bool, error) {
 
 // errMoved gives a save up whose job was sent to another folder meanwhile, or whose place is another document's.
 var errMoved = errors.New("the file is to be saved elsewhere")
+
+// errOtherName is a save given up because the file is there under the name that it has in another language.
+var errOtherName = errors.New("the file has a name in another language")
 
 // commitBytes records what the file will be, so that it is recognised should the program end right after its rename.
 func commitBytes(tx *store.Tx, j office.Job, s archive.Saved) error {

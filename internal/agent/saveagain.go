@@ -43,24 +43,20 @@ func (a *Agent) jobNotSaved(ctx context.Context, j office.Job, err error) error 
 	}
 }
 
-// renameJob is for a target that is taken. A file with the very bytes is the document, saved before the state was lost
-// or by hand; others are left alone, and the job gets the next name. saved is what was received, zero when nothing was.
+// renameJob is for a target that is taken. A file with the very bytes is the document, saved before the state was lost,
+// perhaps by an office of another language, or by hand; others are left alone, and the job gets the next name. saved is
+// what was received, zero when nothing was.
 func (a *Agent) renameJob(folder *archive.Folder, j office.Job, saved archive.Saved) error {
 	wanted := j.WantedName()
-	for i := 1; saved.SHA256 != ""; i++ {
-		name := archive.Numbered(wanted, i)
-		if there, err := folder.Exists(name); err != nil || !there {
-			break
-		}
-		same, err := folder.Matches(name, saved.Size, saved.SHA256)
-		if err != nil || !same {
-			continue
-		}
-		found := j
-		found.Target, found.Size, found.SHA256 = name, saved.Size, saved.SHA256
-		err = a.finishJob(found, true)
-		if !errors.Is(err, errMoved) { // another document's, which only looks the same
+	if saved.SHA256 != "" {
+		others, err := a.otherNames(j)
+		if err != nil {
 			return err
+		}
+		for _, name := range append([]string{wanted}, others...) {
+			if err := a.recognise(folder, j, name, saved); !errors.Is(err, errMoved) {
+				return err
+			}
 		}
 	}
 	err := a.Data.Update(func(tx *store.Tx) error {
@@ -87,6 +83,27 @@ func (a *Agent) renameJob(folder *archive.Folder, j office.Job, saved archive.Sa
 		return fmt.Errorf("choose another name for %s: %w", j.Target, err)
 	}
 	return nil
+}
+
+// recognise makes the file of that name, or of that name and a number, which has the very bytes, j's own. It fails with
+// errMoved when there is none.
+func (a *Agent) recognise(folder *archive.Folder, j office.Job, wanted string, saved archive.Saved) error {
+	for i := 1; ; i++ {
+		name := archive.Numbered(wanted, i)
+		if there, err := folder.Exists(name); err != nil || !there {
+			return errMoved
+		}
+		same, err := folder.Matches(name, saved.Size, saved.SHA256)
+		if err != nil || !same {
+			continue
+		}
+		found := j
+		found.Target, found.Size, found.SHA256 = name, saved.Size, saved.SHA256
+		err = a.finishJob(found, true)
+		if !errors.Is(err, errMoved) { // another document's, which only looks the same
+			return err
+		}
+	}
 }
 
 // jobRefused handles an answer of the service that is not the file.

@@ -36,8 +36,11 @@ const (
 )
 
 // word is the kind as it stands in a file name.
-func (k Kind) word() string {
-	switch k {
+func (f Fields) word() string {
+	if f.Word != "" {
+		return f.Word
+	}
+	switch f.Kind {
 	case CAC:
 		return "certificate"
 	case MasterFile:
@@ -55,6 +58,7 @@ type Fields struct {
 	Signer    string    // {signer}
 	Reference string    // {reference}
 	Kind      Kind      // {kind}, or a suffix where the template has none
+	Word      string    // what the kind is called; English when empty
 }
 
 // Template says how files are named. The zero value is [DefaultTemplate]. It is immutable and safe for concurrent use.
@@ -152,16 +156,19 @@ func (t Template) Name(f Fields) string {
 	for i, pieces := range t.elements {
 		elements[i] = harmless(render(pieces, f))
 	}
-	return assemble(elements[:last], elements[last], t.suffix(f.Kind))
+	return assemble(elements[:last], elements[last], t.suffix(f))
 }
 
 // suffix tells a certificate and a master file from the document beside them.
-func (t Template) suffix(kind Kind) string {
-	if t.kind || (kind != CAC && kind != MasterFile) {
+func (t Template) suffix(f Fields) string {
+	if t.kind || !t.Says(f.Kind) {
 		return ""
 	}
-	return " - " + kind.word()
+	return " - " + flat(f.word())
 }
+
+// Says reports whether the name of a file of that kind has the word for the kind in it.
+func (t Template) Says(kind Kind) bool { return t.kind || kind == CAC || kind == MasterFile }
 
 // render fills in one element. Where a value is empty, the separator that would dangle beside it goes too: a master file
 // has no document, and "Lease - " is not a name.
@@ -216,7 +223,7 @@ func (f Fields) value(field string) string {
 	case "reference":
 		return flat(f.Reference)
 	case "kind":
-		return f.Kind.word()
+		return flat(f.word())
 	default:
 		return ""
 	}

@@ -37,6 +37,8 @@ type Program struct {
 	// Say turns what notifications and the page after a sign-in say into the language of the window. Without a window
 	// they are English, as all commands are; so they are when Say is nil.
 	Say func(english string) string
+	// Language is the language of the window, such as "de"; it goes with Say.
+	Language func() string
 	// OpenAddress shows a web address in the browser, and may wait some seconds for it.
 	OpenAddress func(address string) error
 

@@ -72,7 +72,7 @@ func (r *run) start(parts ...agent.Part) (*local, error) {
 	notifier := notify.New(notify.Options{App: "Countersign", Icon: icon(), Log: logger})
 	a, err := agent.Open(r.ctx, agent.Params{
 		DataDir: r.global.Data, Keeper: r.keeper(logger), Version: r.program.Version, Log: logger, Notify: r.notify(notifier.Notify),
-		Say: r.say(), DocumentReader: documentReader(), Crash: crashAt(os.Getenv(crashVariable)),
+		Say: r.say(), Language: r.language(), DocumentReader: documentReader(), Crash: crashAt(os.Getenv(crashVariable)),
 	})
 	if err != nil {
 		return nil, errors.Join(err, notifier.Close(), log.Close(), instance.Close())
@@ -155,6 +155,14 @@ func (r *run) say() func(english string) string {
 		return nil
 	}
 	return r.program.Say
+}
+
+// language is that of the window; nil without one.
+func (r *run) language() func() string {
+	if !r.windowed {
+		return nil
+	}
+	return r.program.Language
 }
 
 // keeper is where the key is.

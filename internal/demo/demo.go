@@ -38,7 +38,10 @@ type Options struct {
 
 	Notify func(title, body string) error // nil raises none
 	Say    func(english string) string    // see agent.Params
-	Step   func(office.Activity)          // told of everything that happens; must not block; may be nil
+
+	Language func() string // see agent.Params
+
+	Step func(office.Activity) // told of everything that happens; must not block; may be nil
 }
 
 // Demo is a running demo: the service and an agent that is set up for it.
@@ -69,7 +72,7 @@ func Start(ctx context.Context, o Options) (d *Demo, err error) {
 	}()
 	d.Agent, err = agent.Open(ctx, agent.Params{
 		DataDir: filepath.Join(state, "data"), Keeper: secret.Memory(), Version: o.Version, Log: o.Log,
-		Notify: o.Notify, Say: o.Say, ShowSteps: o.Step, DocumentReader: o.DocumentReader,
+		Notify: o.Notify, Say: o.Say, Language: o.Language, ShowSteps: o.Step, DocumentReader: o.DocumentReader,
 	})
 	if err != nil {
 		return nil, err

@@ -20,6 +20,18 @@ type Printer struct {
 	english func(string) string // what Plain is in this language
 }
 
+// Languages are the codes that there are words for.
+func Languages() (codes []string) {
+	entries, err := assets.Messages.ReadDir("messages")
+	if err != nil {
+		panic(err) // the words travel in the program
+	}
+	for _, e := range entries {
+		codes = append(codes, strings.TrimSuffix(e.Name(), ".json"))
+	}
+	return codes
+}
+
 // The ids of what is put around arguments.
 const (
 	quoted    = "form.name"

@@ -99,15 +99,15 @@ func (s Settings) FileTemplate() archive.Template {
 	return t
 }
 
-// FileFields are what the name of a file of d is made of.
-func (p Package) FileFields(d Document, kind archive.Kind, executed time.Time) archive.Fields {
+// FileFields are what the name of a file of d is made of; word is what its kind is called there.
+func (p Package) FileFields(d Document, kind archive.Kind, word string, executed time.Time) archive.Fields {
 	signer := ""
 	if len(p.Signers) > 0 {
 		signer = p.Signers[0].fullName()
 	}
 	return archive.Fields{
 		Date: executed.Local(), Package: p.DisplayName(), Document: d.DisplayName(), Signer: signer,
-		Reference: p.Reference, Kind: kind,
+		Reference: p.Reference, Kind: kind, Word: word,
 	}
 }
 

@@ -30,6 +30,14 @@ func LanguageName(code string) string {
 // chosen is the language in use; nil before the first Use.
 var chosen atomic.Pointer[catalogue]
 
+// Code is the language in use, such as "de"; empty before the first Use. It may be called from any goroutine.
+func Code() string {
+	if c := chosen.Load(); c != nil {
+		return c.tag.String()
+	}
+	return ""
+}
+
 // system is the one of our languages that Fyne took from the system: it says so itself, in a text that all of them have.
 // Fyne's own lookups follow the system alone.
 var system = func() string { return "en" }

@@ -1,0 +1,88 @@
+package agent
+
+import (
+	"cmp"
+	"slices"
+	"sync"
+
+	"countersign/internal/archive"
+	"countersign/internal/message"
+	"countersign/internal/office"
+	"countersign/internal/store"
+)
+
+// kindWords are what kinds of files are called in the names of files, by language. A file keeps the name that it was
+// planned with, whatever language the office chooses later.
+var kindWords = sync.OnceValue(func() map[string]map[archive.Kind]string {
+	all := map[string]map[archive.Kind]string{}
+	for _, code := range message.Languages() {
+		p, err := message.NewPrinter(code)
+		if err != nil {
+			panic(err) // the words travel in the program, and a test reads them
+		}
+		all[code] = map[archive.Kind]string{archive.Executed: p.Text(message.FileSigned()),
+			archive.CAC: p.Text(message.FileCertificate()), archive.MasterFile: p.Text(message.FileMaster())}
+	}
+	return all
+})
+
+// kindWord is what a kind of file is called in the language of an office.
+func (a *Agent) kindWord(s office.Settings, kind archive.Kind) string {
+	words := kindWords()
+	return cmp.Or(words[cmp.Or(s.Language, a.p.Language())][kind], words["en"][kind])
+}
+
+// otherNames are what j's file is called by offices of other languages. It may have been saved under such a name before
+// the state was lost.
+func (a *Agent) otherNames(j office.Job) (names []string, err error) {
+	kind, template := archive.Kind(j.Kind), a.Settings().FileTemplate()
+	if !template.Says(kind) {
+		return nil, nil
+	}
+	var p office.Package
+	err = a.Data.View(func(tx *store.Tx) error {
+		p, _, err = tx.Package(j.PackageID)
+		return err
+	})
+	var d office.Document
+	if i := slices.IndexFunc(p.Documents, func(d office.Document) bool { return d.ID == j.DocumentID }); i >= 0 {
+		d = p.Documents[i]
+	}
+	for _, words := range kindWords() {
+		if name := template.Name(p.FileFields(d, kind, words[kind], p.Executed)); name != j.WantedName() && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names, err
+}
+
+// hasOtherName reports whether j's file, of which saved was received, is in the folder under the name that it has in
+// another language, and is no other job's.
+func (a *Agent) hasOtherName(folder *archive.Folder, j office.Job, saved archive.Saved) bool {
+	names, err := a.otherNames(j)
+	if err != nil {
+		a.Log.Error("read what a file may be called", "file", j.Target, "err", err)
+		return false
+	}
+	for _, wanted := range names {
+		for i := 1; ; i++ {
+			name := archive.Numbered(wanted, i)
+			if there, err := folder.Exists(name); err != nil || !there {
+				break
+			}
+			if same, err := folder.Matches(name, saved.Size, saved.SHA256); err == nil && same && !a.reserved(j.Folder, name) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// reserved reports whether a job has that place.
+func (a *Agent) reserved(folder, name string) (taken bool) {
+	err := a.Data.View(func(tx *store.Tx) (err error) {
+		_, taken, err = tx.JobAt(folder, name)
+		return err
+	})
+	return taken || err != nil
+}
