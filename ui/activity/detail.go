@@ -28,7 +28,7 @@ type eventDetail struct {
 	event   event
 	content *fyne.Container
 	form    *widgets.Tabs // of the body
-	body    *widget.Label
+	body    *widgets.Selectable
 	note    *widgets.Line
 }
 
@@ -42,9 +42,8 @@ func (l *eventDetail) build(s *Screen) {
 	l.screen = s
 	l.content = container.NewStack()
 	l.form = widgets.NewTabs([]string{lang.L("Formatted"), lang.L("Original")}, func(int) { l.showBody() })
-	l.body = widget.NewLabelWithStyle("", fyne.TextAlignLeading, fyne.TextStyle{Monospace: true})
-	l.body.Selectable, l.body.Wrapping = true, fyne.TextWrapBreak
-	l.body.SizeName = theme.Caption
+	l.body = widgets.NewSelectable("")
+	l.body.TextStyle = fyne.TextStyle{Monospace: true}
 	l.note = widgets.NewCaption(lang.L("Only the start is shown. Copy copies everything."))
 }
 
@@ -94,9 +93,7 @@ func (l *eventDetail) facts() fyne.CanvasObject {
 		if value == "" {
 			return
 		}
-		text := widget.NewLabel(value)
-		text.Selectable, text.Wrapping = true, fyne.TextWrapBreak
-		list.Add(widgets.Across(widgets.Wide(96, widgets.NewCaption(name)), text, nil))
+		list.Add(widgets.Across(widgets.Wide(96, widgets.NewCaption(name)), widgets.NewSelectable(value), nil))
 	}
 	add(lang.L("Package"), nameOf(e))
 	add(lang.L("Received"), i18n.Exactly(now, e.Received))
@@ -148,7 +145,7 @@ func (l *eventDetail) paper() fyne.CanvasObject {
 		l.screen.env.Copy(l.text())
 		l.screen.env.Notice(lang.L("The event was copied."))
 	})
-	return widgets.Stack(6, widgets.Across(nil, l.form, copyAll), widgets.Card(l.body), l.note)
+	return widgets.Stack(6, widgets.Across(nil, l.form, copyAll), widgets.Card(widgets.Small(l.body)), l.note)
 }
 
 // text is the body in the chosen form. A body that is no JSON has only one.

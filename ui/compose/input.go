@@ -7,8 +7,7 @@ import (
 	"countersign/ui/widgets"
 )
 
-// input is an entry of this screen. Tab always leaves it, also where it has several lines, so that the whole screen is
-// within reach of the keyboard.
+// input is an entry of this screen.
 type input struct {
 	widgets.Entry
 	screen  *Screen
@@ -33,9 +32,6 @@ func (s *Screen) newText(rows int) *input {
 	i.SetMinRowsVisible(rows)
 	return i
 }
-
-// AcceptsTab is Fyne's.
-func (i *input) AcceptsTab() bool { return false }
 
 // TypedKey is Fyne's.
 func (i *input) TypedKey(k *fyne.KeyEvent) {

@@ -60,7 +60,7 @@ func (s *Screen) documents() fyne.CanvasObject {
 	at := func(key string) fyne.CanvasObject { return s.place(key, tabDocuments) }
 	return page(
 		part(lang.L("Where signed documents go"), at(office.FieldSaveTo), at("beside_original")),
-		part(lang.L("File names"), widgets.Halves(widgets.NewField(lang.L("Ready-made patterns"), widgets.Outlined(s.form.shapes.Select), ""), at(office.FieldTemplate)),
+		part(lang.L("File names"), widgets.Halves(widgets.NewField(lang.L("Ready-made patterns"), s.form.shapes.Select, ""), at(office.FieldTemplate)),
 			widgets.NewProse(lang.L("You can use {date} {month} {year} {package} {document} {signer} {reference} {kind}. What stands before a / is a folder.")),
 			s.preview.content),
 		part(lang.L("Additional files"), widgets.Stack(0, at("save_cac"), at("save_masterfile"))))

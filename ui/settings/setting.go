@@ -80,7 +80,7 @@ func (c *choice) show(value string) {
 // pick makes a setting of a choice. A value of a later version that is not among the choices stays until another is chosen.
 func (f *form) pick(key, name, hint string, c *choice, read func(office.Settings) string, write func(*office.Settings, string)) *setting {
 	unknown := ""
-	return f.add(&setting{key: key, field: widgets.NewField(name, widgets.Outlined(c.Select), hint),
+	return f.add(&setting{key: key, field: widgets.NewField(name, c.Select, hint),
 		get: func() string {
 			if c.SelectedIndex() < 0 {
 				return unknown

@@ -48,7 +48,7 @@ func newAddress(s *Screen) *address {
 		{lang.L("An ngrok address"), lang.L("ngrok gives this computer an address of its own. A free account will do.")},
 		{lang.L("Your office's web server (reverse proxy)"), lang.L("It forwards what it receives to this computer.")},
 		{lang.L("No public address"), lang.L("Works everywhere. Signatures show up a few minutes later.")},
-	}, p.choose)
+	}, p.choose, s.Next)
 	p.ngrok = widgets.Stack(12, widgets.Halves(fields[office.FieldNgrokToken], fields[office.FieldNgrokDomain]))
 	p.external = widgets.Stack(12, widgets.Halves(fields[office.FieldPublicURL], fields[office.FieldListen]),
 		note(lang.L("The web server must keep the path of the requests it forwards.")))

@@ -35,7 +35,7 @@ func newService(s *Screen) *service {
 		office.FieldBaseURL: widgets.NewField(lang.L("Service address"), p.base, lang.L("Countersign sends your documents there. Often the same address.")),
 	}
 	p.own = widgets.Stack(0, widgets.Card(widgets.Halves(fields[office.FieldAuthURL], fields[office.FieldBaseURL])))
-	p.kind = newWays(p.list(), p.choose)
+	p.kind = newWays(p.list(), p.choose, s.Next)
 	p.step = &step{key: "service", name: lang.L("Signing service"), title: lang.L("Which signing service does your office use?"),
 		text:    lang.L("Countersign sends documents through your office's account with this service."),
 		content: widgets.Stack(16, widgets.Card(p.kind.content), p.own), fields: fields, next: lang.L("Continue"),

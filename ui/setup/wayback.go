@@ -37,7 +37,7 @@ func newWayBack(s *Screen) *wayBack {
 		{lang.L("Through your office's public address"), lang.L("The browser returns through your public address. With a free ngrok plan, a page from ngrok appears first. Continue from there.")},
 		{lang.L("To this computer, https://localhost"), lang.L("Works without a public address. The browser shows a warning once. The last step says what to press.")},
 		{lang.L("By copy and paste"), lang.L("Always works. After you sign in, you copy the address from the browser and paste it into Countersign.")},
-	}, p.choose)
+	}, p.choose, s.Next)
 	p.other = widgets.NewField(lang.L("Return address registered with the service"), p.registered,
 		lang.L("Fill in only if a different address is already registered."))
 	p.copyIt = widgets.NewCopyButton(lang.L("Copy"), s.env.Later, func(copied func()) {

@@ -11,7 +11,8 @@ import (
 // way is a choice with its explanation in one sentence.
 type way struct{ name, text string }
 
-// ways are choices of which one is chosen. Each can be reached with Tab and chosen with Space or Enter.
+// ways are choices of which one is chosen. Each can be reached with Tab and chosen with Space or Enter; the arrows choose,
+// too. Enter on the chosen one goes on.
 type ways struct {
 	content *fyne.Container
 	items   []*widgets.Press
@@ -20,7 +21,7 @@ type ways struct {
 	changed func(int)
 }
 
-func newWays(list []way, changed func(int)) *ways {
+func newWays(list []way, changed func(int), next func()) *ways {
 	w := &ways{content: widgets.Stack(4), changed: changed, chosen: -1}
 	for i, entry := range list {
 		name := widgets.NewLine(entry.name)
@@ -31,6 +32,7 @@ func newWays(list []way, changed func(int)) *ways {
 		w.items, w.marks = append(w.items, item), append(w.marks, mark)
 		w.content.Add(item)
 	}
+	widgets.Group(w.items, func() int { return w.chosen }, w.choose, next)
 	return w
 }
 

@@ -36,6 +36,7 @@ func (b *Button) CreateRenderer() fyne.WidgetRenderer {
 func (b *Button) FocusGained() {
 	b.focused = true
 	b.Button.FocusGained()
+	reveal(b)
 	if b.OnFocus != nil {
 		b.OnFocus()
 	}

@@ -157,10 +157,14 @@ func (e *Entry) CreateRenderer() fyne.WidgetRenderer {
 	return r
 }
 
+// AcceptsTab is Fyne's. Tab always leaves the entry, also where it has several lines, so that the keyboard reaches all else.
+func (e *Entry) AcceptsTab() bool { return false }
+
 // FocusGained is Fyne's.
 func (e *Entry) FocusGained() {
 	e.focused = true
 	e.Entry.FocusGained()
+	reveal(e)
 }
 
 // FocusLost tells OnFocusLost.
@@ -174,11 +178,23 @@ func (e *Entry) FocusLost() {
 
 // TypedShortcut hands shortcuts that are not about text to the window; Fyne's entry would swallow them.
 func (e *Entry) TypedShortcut(shortcut fyne.Shortcut) {
-	if _, custom := shortcut.(*desktop.CustomShortcut); !custom {
+	if isText(shortcut) {
 		e.Entry.TypedShortcut(shortcut)
 		return
 	}
-	if window, ok := fyne.CurrentApp().Driver().CanvasForObject(e).(fyne.Shortcutable); ok {
-		window.TypedShortcut(shortcut)
+	passShortcut(e, shortcut)
+}
+
+// isText says whether a shortcut is one of those with which people edit text: those that Fyne names, and the words to which
+// and before which the cursor goes.
+func isText(shortcut fyne.Shortcut) bool {
+	custom, is := shortcut.(*desktop.CustomShortcut)
+	if !is {
+		return true
 	}
+	switch custom.KeyName {
+	case fyne.KeyLeft, fyne.KeyRight, fyne.KeyBackspace, fyne.KeyDelete, fyne.KeyHome, fyne.KeyEnd:
+		return true
+	}
+	return false
 }

@@ -1,9 +1,6 @@
 package widgets
 
 import (
-	"image"
-	"image/color"
-	"math"
 	"testing"
 
 	"fyne.io/fyne/v2"
@@ -12,6 +9,7 @@ import (
 	fynetheme "fyne.io/fyne/v2/theme"
 	"fyne.io/fyne/v2/widget"
 
+	"countersign/ui/screentest/contrast"
 	"countersign/ui/theme"
 )
 
@@ -35,7 +33,7 @@ func TestTheFocusIsSeenOnEveryWidget(t *testing.T) {
 		"dangerous button": button(widget.DangerImportance), "check": check, "marked check": marked, "selection": NewSelect([]string{"One", "Two"}, func(string) {}),
 		"entry": NewEntry(""), "text": text(), "secret": NewSecret(), "entry of the sidebar": NavItem(fynetheme.StorageIcon(), "Packages", func() {}),
 		"chosen entry of the sidebar": chosen, "tab": NewTabs([]string{"One", "Two"}, nil).items[0], "choice": NewChoice([]string{"One", "Two"}, func() {}).items[0],
-		"list": list,
+		"list": list, "text to copy": NewSelectable("An event of 14:02"),
 	} {
 		for _, kind := range []string{"light", "dark"} {
 			app := test.NewTempApp(t)
@@ -49,39 +47,12 @@ func TestTheFocusIsSeenOnEveryWidget(t *testing.T) {
 			after := window.Canvas().Capture()
 			window.Canvas().Unfocus()
 			around := 2 * int(o.Size().Width+o.Size().Height)
-			if n := standOut(before, after); n < around {
+			if n := contrast.StandsOut(before, after); n < around {
 				t.Errorf("%s, %s: only %d pixels stand out, want %d", name, kind, n, around)
 			}
 			window.Close()
 		}
 	}
-}
-
-// standOut counts the pixels that have a contrast of at least 3 to what they were.
-func standOut(before, after image.Image) (n int) {
-	bounds := before.Bounds()
-	for y := bounds.Min.Y; y < bounds.Max.Y; y++ {
-		for x := bounds.Min.X; x < bounds.Max.X; x++ {
-			a, b := luminance(before.At(x, y)), luminance(after.At(x, y))
-			if (math.Max(a, b)+0.05)/(math.Min(a, b)+0.05) >= 3 {
-				n++
-			}
-		}
-	}
-	return n
-}
-
-// luminance is that of WCAG 2.2.
-func luminance(c color.Color) float64 {
-	r, g, b, _ := c.RGBA()
-	f := func(v uint32) float64 {
-		s := float64(v) / 0xFFFF
-		if s <= 0.03928 {
-			return s / 12.92
-		}
-		return math.Pow((s+0.055)/1.055, 2.4)
-	}
-	return 0.2126*f(r) + 0.7152*f(g) + 0.0722*f(b)
 }
 
 func TestKeysPressAndChoose(t *testing.T) {

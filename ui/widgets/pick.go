@@ -28,7 +28,7 @@ func (c *Check) CreateRenderer() fyne.WidgetRenderer {
 }
 
 // FocusGained is Fyne's.
-func (c *Check) FocusGained() { c.focused = !c.Disabled(); c.Check.FocusGained() }
+func (c *Check) FocusGained() { c.focused = !c.Disabled(); c.Check.FocusGained(); reveal(c) }
 
 // FocusLost is Fyne's.
 func (c *Check) FocusLost() { c.focused = false; c.Check.FocusLost() }
@@ -62,11 +62,14 @@ func NewSelect(texts []string, changed func(string)) *Select {
 // CreateRenderer is Fyne's.
 func (s *Select) CreateRenderer() fyne.WidgetRenderer {
 	s.ExtendBaseWidget(s)
-	return newRinged(s.Select.CreateRenderer(), s, s.Theme, func() bool { return s.focused })
+	r := newRinged(s.Select.CreateRenderer(), s, s.Theme, func() bool { return s.focused })
+	r.edged = true
+	r.draw()
+	return r
 }
 
 // FocusGained is Fyne's.
-func (s *Select) FocusGained() { s.focused = true; s.Select.FocusGained() }
+func (s *Select) FocusGained() { s.focused = true; s.Select.FocusGained(); reveal(s) }
 
 // FocusLost is Fyne's.
 func (s *Select) FocusLost() { s.focused = false; s.Select.FocusLost() }
@@ -83,7 +86,7 @@ func (s *Select) TypedKey(e *fyne.KeyEvent) {
 	}
 }
 
-// Choice is a few texts of which always one is chosen. It is one stop for Tab; within it the arrows choose.
+// Choice is a few texts of which always one is chosen. Tab leads from one to the next, and the arrows choose.
 type Choice struct {
 	widget.BaseWidget
 	Options  []string
@@ -104,7 +107,7 @@ func NewChoice(texts []string, changed func()) *Choice {
 		c.items, c.marks = append(c.items, item), append(c.marks, mark)
 		c.list.Add(container.NewHBox(item))
 	}
-	Group(c.items, func() int { return c.at() }, func(i int) { c.SetSelected(c.Options[i]) })
+	Group(c.items, func() int { return c.at() }, func(i int) { c.SetSelected(c.Options[i]) }, nil)
 	c.ExtendBaseWidget(c)
 	c.show()
 	return c

@@ -23,12 +23,14 @@ type Press struct {
 	focused   bool
 	hovered   bool
 	step      func(by int) // moves the choice within its group; nil outside one
+	again     func()       // in place of OnPress when Enter presses what is chosen already; may be nil
 }
 
 // Group makes presses one group, in which the arrows move the choice and the focus, as Home and End do. at is the chosen
-// one; hidden ones are passed over.
-func Group(items []*Press, at func() int, choose func(int)) {
+// one; hidden ones are passed over. Enter chooses, and on the chosen one does again, which may be nil.
+func Group(items []*Press, at func() int, choose func(int), again func()) {
 	for i, item := range items {
+		item.again = again
 		item.step = func(by int) {
 			for next := i + by; next >= 0 && next < len(items); next += by {
 				if items[next].Visible() {
@@ -66,7 +68,7 @@ func (p *Press) Tapped(*fyne.PointEvent) {
 }
 
 // FocusGained is Fyne's.
-func (p *Press) FocusGained() { p.focused = true; p.Refresh() }
+func (p *Press) FocusGained() { p.focused = true; p.Refresh(); reveal(p) }
 
 // FocusLost is Fyne's.
 func (p *Press) FocusLost() { p.focused = false; p.Refresh() }
@@ -77,7 +79,13 @@ func (p *Press) TypedRune(rune) {}
 // TypedKey presses on Space and Enter.
 func (p *Press) TypedKey(e *fyne.KeyEvent) {
 	switch e.Name {
-	case fyne.KeySpace, fyne.KeyReturn, fyne.KeyEnter:
+	case fyne.KeyReturn, fyne.KeyEnter:
+		if p.again != nil && p.chosen {
+			p.again()
+			return
+		}
+		p.Tapped(nil)
+	case fyne.KeySpace:
 		p.Tapped(nil)
 	case fyne.KeyUp, fyne.KeyLeft, fyne.KeyDown, fyne.KeyRight:
 		if p.step == nil {
@@ -192,7 +200,7 @@ func NewTabs(texts []string, chosen func(index int)) *Tabs {
 		t.names, t.items = append(t.names, line), append(t.items, item)
 		t.row.Add(item)
 	}
-	Group(t.items, t.Chosen, t.Choose)
+	Group(t.items, t.Chosen, t.Choose, nil)
 	t.ExtendBaseWidget(t)
 	t.show()
 	return t

@@ -29,6 +29,13 @@ func (r *ring) layout(size fyne.Size) {
 	r.inner.Resize(fyne.NewSize(max(0, size.Width-2*ringWidth), max(0, size.Height-2*ringWidth)))
 }
 
+// edge draws a fine edge in place of the ring, for an input that has none of its own.
+func (r *ring) edge(th fyne.Theme) {
+	r.outer.StrokeColor = th.Color(fynetheme.ColorNameInputBorder, fyne.CurrentApp().Settings().ThemeVariant())
+	r.outer.StrokeWidth = th.Size(fynetheme.SizeNameInputBorder)
+	r.outer.Refresh()
+}
+
 // show draws the ring, or takes it away. What is wrong has its outer line also without the focus, in the colour of the seal.
 func (r *ring) show(th fyne.Theme, focused, wrong bool) {
 	variant := fyne.CurrentApp().Settings().ThemeVariant()
@@ -55,6 +62,7 @@ type ringed struct {
 	theme   func() fyne.Theme
 	focused func() bool
 	wrong   func() bool // nil for what cannot be
+	edged   bool        // has a fine edge without the focus
 	ring    *ring
 }
 
@@ -64,7 +72,13 @@ func newRinged(r fyne.WidgetRenderer, of fyne.Widget, th func() fyne.Theme, focu
 	return x
 }
 
-func (r *ringed) draw() { r.ring.show(r.theme(), r.focused(), r.wrong != nil && r.wrong()) }
+func (r *ringed) draw() {
+	wrong := r.wrong != nil && r.wrong()
+	r.ring.show(r.theme(), r.focused(), wrong)
+	if r.edged && !r.focused() && !wrong {
+		r.ring.edge(r.theme())
+	}
+}
 
 func (r *ringed) Layout(size fyne.Size) {
 	r.WidgetRenderer.Layout(size)
@@ -89,6 +103,13 @@ func pass(from fyne.CanvasObject, e *fyne.KeyEvent) {
 	}
 	if typed := window.OnTypedKey(); typed != nil {
 		typed(e)
+	}
+}
+
+// passShortcut hands a shortcut to the window in the same way.
+func passShortcut(from fyne.CanvasObject, shortcut fyne.Shortcut) {
+	if window, ok := fyne.CurrentApp().Driver().CanvasForObject(from).(fyne.Shortcutable); ok {
+		window.TypedShortcut(shortcut)
 	}
 }
 

@@ -2,6 +2,7 @@ package widgets
 
 import (
 	"image/color"
+	"sync"
 
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/canvas"
@@ -30,5 +31,51 @@ func (w *wheel) Scrolled(e *fyne.ScrollEvent) { w.scroll.Scrolled(e) }
 
 // CreateRenderer is Fyne's.
 func (w *wheel) CreateRenderer() fyne.WidgetRenderer {
-	return widget.NewSimpleRenderer(canvas.NewRectangle(color.Transparent))
+	drawn.Store(w, true)
+	return &wheelRenderer{widget.NewSimpleRenderer(canvas.NewRectangle(color.Transparent)), w}
+}
+
+type wheelRenderer struct {
+	fyne.WidgetRenderer
+	wheel *wheel
+}
+
+func (r *wheelRenderer) Destroy() {
+	drawn.Delete(r.wheel)
+	r.WidgetRenderer.Destroy()
+}
+
+// drawn are the wheels that Fyne draws, as it knows no way from an object to the scroll around it.
+var drawn sync.Map
+
+// reveal scrolls to what has got the focus, so that Tab never leads out of sight.
+func reveal(o fyne.CanvasObject) {
+	driver := fyne.CurrentApp().Driver()
+	window := driver.CanvasForObject(o)
+	drawn.Range(func(key, _ any) bool {
+		if w, is := key.(*wheel); is && window != nil && driver.CanvasForObject(w) == window {
+			w.reveal(driver.AbsolutePositionForObject(o), o.Size())
+		}
+		return true
+	})
+}
+
+// reveal scrolls to what is at a place of the window, if that belongs to the content.
+func (w *wheel) reveal(at fyne.Position, size fyne.Size) {
+	const room = 12
+	edge := fyne.CurrentApp().Driver().AbsolutePositionForObject(w.scroll)
+	if edge.IsZero() { // as that of everything on a screen that is not shown
+		return
+	}
+	left, top := at.X-edge.X, at.Y-edge.Y+w.scroll.Offset.Y
+	if left < 0 || left >= w.scroll.Size().Width || top < 0 || top >= w.Size().Height {
+		return
+	}
+	high := w.scroll.Size().Height
+	switch {
+	case top-room < w.scroll.Offset.Y, size.Height+2*room > high:
+		w.scroll.ScrollToOffset(fyne.NewPos(0, max(0, top-room)))
+	case top+size.Height+room > w.scroll.Offset.Y+high:
+		w.scroll.ScrollToOffset(fyne.NewPos(0, top+size.Height+room-high))
+	}
 }

@@ -43,3 +43,37 @@ func TestTheWheelScrollsOverFieldsToo(t *testing.T) {
 		t.Error("a press must go through to the button")
 	}
 }
+
+func TestTheFocusIsNeverOutOfSight(t *testing.T) {
+	app := test.NewTempApp(t)
+	window := app.NewWindow("")
+	defer window.Close()
+	rows := Stack(4)
+	for range 10 {
+		rows.Add(NewEntry(""))
+		rows.Add(NewButton("Add", nil))
+		rows.Add(NewSelectable("text"))
+		rows.Add(NewCheck("on", nil))
+	}
+	message := NewEntry("") // Tab leaves it, too
+	message.MultiLine = true
+	rows.Add(message)
+	rows.Add(NewButton("Last", nil))
+	scroll := NewVScroll(rows)
+	window.SetContent(Pad(8, scroll))
+	window.Resize(fyne.NewSize(300, 200))
+	for range len(rows.Objects) {
+		if focused, is := window.Canvas().Focused().(fyne.Tabbable); is && focused.AcceptsTab() {
+			t.Fatalf("Tab does not leave %T", focused)
+		}
+		window.Canvas().FocusNext()
+		o := window.Canvas().Focused().(fyne.CanvasObject)
+		top := app.Driver().AbsolutePositionForObject(o).Y
+		if top < 8 || top+o.Size().Height > 192 {
+			t.Errorf("%T is at %v to %v", o, top, top+o.Size().Height)
+		}
+	}
+	if scroll.Offset.Y == 0 {
+		t.Error("nothing had to be scrolled")
+	}
+}

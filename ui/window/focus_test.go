@@ -1,0 +1,199 @@
+package window
+
+import (
+	"fmt"
+	"image"
+	"slices"
+	"strings"
+	"testing"
+
+	"fyne.io/fyne/v2"
+	"fyne.io/fyne/v2/test"
+
+	"countersign/ui/officetest"
+	"countersign/ui/screentest"
+	"countersign/ui/screentest/contrast"
+	"countersign/ui/theme"
+	"countersign/ui/widgets"
+)
+
+// TestTabReachesAllThatCanBePressedAndTheFocusIsSeen goes through every screen with Tab alone. Each stop is seen: the picture
+// with the focus differs from the one without. What the mouse can press is among the stops, and Shift+Tab stops
+// at the same.
+func TestTabReachesAllThatCanBePressedAndTheFocusIsSeen(t *testing.T) {
+	to := func(screen int) func(*bench) { return func(b *bench) { b.window.Go(screen); b.Settle() } }
+	for _, c := range []struct {
+		name   string
+		office *officetest.Office
+		act    func(*bench)
+	}{
+		{"packages", officetest.Busy(), func(b *bench) { b.window.packages.Show("p3"); b.Settle() }},
+		{"what is wrong", officetest.Wrong(), func(b *bench) { b.window.packages.Show("p3"); b.Settle() }},
+		{"no packages", officetest.Empty(), to(showPackages)},
+		{"send", officetest.Busy(), to(showCompose)},
+		{"send, filled in", officetest.Busy(), fill},
+		{"activity", officetest.Busy(), to(showActivity)},
+		{"an event", officetest.Busy(), events},
+		{"status", officetest.Wrong(), to(showStatus)},
+		{"settings", officetest.Busy(), to(showSettings)},
+		{"help", officetest.Busy(), to(showAbout)},
+		{"signing in", officetest.Empty(), signingIn},
+		{"first run", unset(), func(*bench) {}},
+		{"first run, public address", unset(), walk(1)},
+		{"first run, return address", unset(), walk(2)},
+		{"first run, registration", unset(), walk(3)},
+		{"first run, folder", unset(), walk(4)},
+		{"first run, sign-in", unset(), walk(5)},
+	} {
+		kinds := []string{"light"}
+		if slices.Contains([]string{"what is wrong", "settings", "first run"}, c.name) { // each kind of control in the dark, too
+			kinds = append(kinds, "dark")
+		}
+		for _, kind := range kinds {
+			t.Run(c.name+", "+kind, func(t *testing.T) {
+				b := newBench(t, c.office)
+				b.App.Settings().SetTheme(theme.For(kind))
+				c.act(b)
+				b.window.window.Resize(screentest.Small)
+				b.Settle()
+				stops := b.stops(+1)
+				back := b.stops(-1)
+				if len(stops) < 3 || len(back) != len(stops) {
+					t.Errorf("Tab stops %d times, Shift+Tab %d times", len(stops), len(back))
+				}
+				for _, stop := range stops {
+					if !slices.Contains(back, stop) {
+						t.Errorf("Shift+Tab passes over %s", called(stop))
+					}
+				}
+				b.reached(stops)
+				b.seen(stops)
+			})
+		}
+	}
+}
+
+// walk goes some steps through the wizard by keys alone: what has the cursor is chosen or filled in, and Enter goes on.
+func walk(steps int) func(*bench) {
+	return func(b *bench) {
+		canvas := b.window.window.Canvas()
+		press := func(keys ...fyne.KeyName) {
+			for _, k := range keys {
+				if at := canvas.Focused(); at != nil {
+					at.TypedKey(&fyne.KeyEvent{Name: k})
+				}
+			}
+			b.Settle()
+		}
+		for _, step := range []func(){
+			func() { press(fyne.KeyReturn, fyne.KeyReturn) },             // chosen, and on
+			func() { press(fyne.KeyDown, fyne.KeyDown, fyne.KeyReturn) }, // no public address
+			func() { press(fyne.KeyReturn) },                             // to this computer
+			func() {
+				test.Type(canvas.Focused(), "office")
+				canvas.FocusNext()
+				test.Type(canvas.Focused(), "secret")
+				press(fyne.KeyReturn)
+			},
+			func() { press(fyne.KeyReturn) },
+		}[:steps] {
+			step()
+		}
+	}
+}
+
+// stops are what Tab stops at, from the first to the last; by is -1 for Shift+Tab.
+func (b *bench) stops(by int) (stops []fyne.Focusable) {
+	b.t.Helper()
+	canvas := b.window.window.Canvas()
+	canvas.Unfocus()
+	for {
+		if by > 0 {
+			canvas.FocusNext()
+		} else {
+			canvas.FocusPrevious()
+		}
+		at := canvas.Focused()
+		if at == nil || slices.Contains(stops, at) {
+			canvas.Unfocus()
+			return stops
+		}
+		stops = append(stops, at)
+		if keeps, is := at.(fyne.Tabbable); is && keeps.AcceptsTab() {
+			b.t.Fatalf("Tab does not leave %s", called(at))
+		}
+	}
+}
+
+// seen compares the pictures of each stop with and without the focus.
+func (b *bench) seen(stops []fyne.Focusable) {
+	b.t.Helper()
+	canvas, place := b.window.window.Canvas(), b.App.Driver().AbsolutePositionForObject
+	unseen := canvas.Capture()
+	for _, at := range stops {
+		o := at.(fyne.CanvasObject)
+		from := place(o)
+		canvas.Focus(at)
+		if place(o) != from { // it was out of sight
+			at.FocusLost()
+			unseen = canvas.Capture()
+			at.FocusGained()
+		}
+		seen := canvas.Capture()
+		n, around := contrast.StandsOut(part(unseen, place(o), o.Size()), part(seen, place(o), o.Size())), int(o.Size().Width+o.Size().Height)
+		if n < around {
+			b.t.Errorf("the focus on %s at %v, %v is not seen: %d pixels, want %d", called(at), place(o), o.Size(), n, around)
+		}
+		unseen = seen
+	}
+}
+
+// part is what a picture shows at a place.
+func part(p image.Image, at fyne.Position, size fyne.Size) image.Image {
+	return p.(*image.NRGBA).SubImage(image.Rect(int(at.X), int(at.Y), int(at.X+size.Width)+1, int(at.Y+size.Height)+1))
+}
+
+// reached checks that all that the mouse can press is a stop, or lies within one, as the rows of a list do.
+func (b *bench) reached(stops []fyne.Focusable) {
+	b.t.Helper()
+	var look func(o fyne.CanvasObject, within bool)
+	look = func(o fyne.CanvasObject, within bool) {
+		if !o.Visible() {
+			return
+		}
+		focus, _ := o.(fyne.Focusable)
+		within = within || focus != nil && slices.Contains(stops, focus)
+		off, _ := o.(fyne.Disableable)
+		if strings.HasSuffix(fmt.Sprintf("%T", o), ".scrollBarArea") { // what it leads to comes in sight with the focus
+			return
+		}
+		if _, press := o.(fyne.Tappable); press && !within && (off == nil || !off.Disabled()) && o.Size().Width > 0 {
+			b.t.Errorf("only the mouse reaches %s at %v", called(o), b.App.Driver().AbsolutePositionForObject(o))
+		}
+		switch x := o.(type) {
+		case *fyne.Container:
+			for _, child := range x.Objects {
+				look(child, within)
+			}
+		case fyne.Widget:
+			for _, child := range test.WidgetRenderer(x).Objects() {
+				look(child, within)
+			}
+		}
+	}
+	look(b.window.window.Content(), false)
+}
+
+// called is what something is, and what it says.
+func called(o any) string {
+	text := ""
+	switch x := o.(type) {
+	case *widgets.Button:
+		text = x.Text
+	case *widgets.Entry:
+		text = x.PlaceHolder
+	case *widgets.Check:
+		text = x.Text
+	}
+	return strings.TrimSpace(fmt.Sprintf("%T %s", o, text))
+}
