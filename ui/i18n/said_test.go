@@ -142,7 +142,7 @@ var alsoSaid = []string{
 	"3 files are waiting to be saved.", "1 file is waiting to be saved.",
 	"This computer does not say whether Countersign starts by itself: x.", "This computer does not let Countersign change what starts by itself: x.",
 	"This is not a web address that can be opened.", "\"a.pdf\" is no longer where it was saved (/home).",
-	"No browser could be opened.", "The browser has not answered.", "\"a.pdf\" could not be opened: this computer has no program for it.",
+	"No browser could be opened.", "The browser may not have opened.", "\"a.pdf\" could not be opened: this computer has no program for it.",
 	"The folder of \"a.pdf\" could not be opened: this computer has no program for it.",
 }
 

@@ -139,11 +139,14 @@ func (s *Screen) show(at int) {
 	s.Focus()
 }
 
-// Focus puts the cursor where the step begins.
+// Focus puts the cursor where the step begins: where nothing is asked, on the way on. It must not stay in the step before,
+// which is not shown any more.
 func (s *Screen) Focus() {
-	if p := s.current(); p.first != nil {
-		s.env.Window.Canvas().Focus(p.first)
+	first := s.current().first
+	if first == nil {
+		first = s.bar.next
 	}
+	s.env.Window.Canvas().Focus(first)
 }
 
 // turn shows a step with what was typed into it.

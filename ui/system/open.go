@@ -28,7 +28,7 @@ type Opener struct {
 // What people read when no browser shows an address. They copy it then.
 var (
 	ErrNoBrowser    = errors.New("no browser could be opened")
-	ErrBrowserWaits = errors.New("the browser has not answered")
+	ErrBrowserWaits = errors.New("the browser may not have opened")
 )
 
 // OpenAddress shows a web address in the browser, or a letter to write in the mail program (mailto:). Others are not

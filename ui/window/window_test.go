@@ -185,11 +185,11 @@ func TestSigningInByPaste(t *testing.T) {
 
 func TestWithoutABrowserTheAddressIsShown(t *testing.T) {
 	b := newBench(t, officetest.Empty())
-	b.System.NoBrowser = errors.New("the browser has not answered")
+	b.System.NoBrowser = errors.New("the browser may not have opened")
 	signingIn(b)
 	a := b.window.account
 	b.Until(func() bool { return a.lost })
-	if a.problem.Text != "The browser has not answered. Copy the address and open it in a browser yourself." || a.cancel == nil {
+	if a.problem.Text != "The browser may not have opened. Copy the address and open it in a browser yourself." || a.cancel == nil {
 		t.Errorf("said %q", a.problem.Text)
 	}
 	b.looks("no-browser", screentest.Small, 1)
