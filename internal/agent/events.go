@@ -10,7 +10,6 @@ import (
 	"countersign/internal/agent/apply"
 	"countersign/internal/agent/data"
 	"countersign/internal/agent/health"
-	"countersign/internal/agent/issuer"
 	"countersign/internal/agent/loop"
 	"countersign/internal/esign"
 	"countersign/internal/office"
@@ -119,11 +118,7 @@ func (a *Agent) handleEvent(ctx context.Context, ev office.Event, questions loop
 		e.DocumentID, odd = "", "The event names a document by an id that cannot be used; the package was checked all the same."
 	}
 	before := a.packageOrZero(e.PackageID)
-	var status esign.Status
-	var asked bool
-	if ev.Service == "" || ev.Service == issuer.Home(a.Settings()) {
-		status, asked = a.statusForEvent(ctx, before, e, questions)
-	}
+	status, asked := a.statusForEvent(ctx, ev.Service, before, e, questions)
 	if ctx.Err() != nil {
 		return nil
 	}
@@ -208,12 +203,12 @@ func (a *Agent) checkSoon(p *office.Package) {
 	p.NextCheck = next
 }
 
-// statusForEvent asks the service about p when that spares people or the disk something: a signer who is not known by
+// statusForEvent asks the service that the event came from, if it is the one in use, about p when that spares people or the disk something: a signer who is not known by
 // name, or a package that everybody has signed, whose files can then be planned in the commit that handles the event.
 // What it cannot learn now, reconcile will.
-func (a *Agent) statusForEvent(ctx context.Context, p office.Package, e esign.Event, questions loop.Semaphore) (esign.Status, bool) {
+func (a *Agent) statusForEvent(ctx context.Context, service string, p office.Package, e esign.Event, questions loop.Semaphore) (esign.Status, bool) {
 	client, online := a.online()
-	if !online || a.rest.Left(a.Now()) > 0 {
+	if !online || service != "" && service != client.Home() || a.rest.Left(a.Now()) > 0 {
 		return esign.Status{}, false
 	}
 	switch e.Action {

@@ -118,7 +118,7 @@ func (a *Agent) linkTo(ctx context.Context, packageID string, ask func(*esign.Cl
 	if !online {
 		return "", &SignInError{"Sign in first; then the page can be opened."}
 	}
-	if a.packageOrZero(packageID).Away {
+	if p := a.packageOrZero(packageID); p.Service != "" && p.Service != client.Home() {
 		return "", &SignInError{"This package is at another service than the one in Settings. It can be opened once that service is set up again."}
 	}
 	link, err := ask(client)

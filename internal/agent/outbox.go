@@ -276,7 +276,9 @@ func (a *Agent) sendDue(ctx context.Context) (time.Duration, error) {
 			return 0, err
 		}
 		all := len(due)
-		due = slices.DeleteFunc(due, func(d office.Draft) bool { return a.LeftAlone("draft " + d.ID) })
+		due = slices.DeleteFunc(due, func(d office.Draft) bool {
+			return d.Service != client.Home() || a.LeftAlone("draft "+d.ID) // the service may have been changed just now
+		})
 		if len(due) == 0 {
 			return a.PauseBeside(all, loop.UntilNext(a.Now(), next, idle)), nil
 		}

@@ -89,7 +89,9 @@ func (a *Agent) reconcile(ctx context.Context, list *listing) (pause time.Durati
 			return 0, err
 		}
 		all := len(due)
-		due = slices.DeleteFunc(due, func(p office.Package) bool { return a.LeftAlone("package " + p.ID) })
+		due = slices.DeleteFunc(due, func(p office.Package) bool {
+			return p.Service != client.Home() || a.LeftAlone("package "+p.ID) // the service may have been changed just now
+		})
 		if len(due) == 0 {
 			if a.sweep.ended(a.Now()) {
 				a.Signal(office.StatusChanged)

@@ -58,6 +58,7 @@ func (a *Agent) saveDue(ctx context.Context) (pause time.Duration, err error) {
 		busy := a.saves.busy()
 		if pause = a.savesRest(); pause == 0 {
 			due, pause, err = a.jobsDue(busy, idle)
+			due = slices.DeleteFunc(due, func(j office.Job) bool { return j.Service != client.Home() }) // changed just now
 		}
 		if err != nil || len(due)+len(busy) == 0 {
 			break

@@ -20,9 +20,10 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 const (
-	hookURL    = "https://Office.example.com/Hooks/a1"
-	hookSecret = "6f9c2d41e8b7a05364de"
-	eventBody  = `{"action":"package_executed","packageId":"7b0c1f4e-0000-4000-8000-000000000001","externalData":null,` +
+	hookURL     = "https://Office.example.com/Hooks/a1"
+	hookService = "https://sign.example.com"
+	hookSecret  = "6f9c2d41e8b7a05364de"
+	eventBody   = `{"action":"package_executed","packageId":"7b0c1f4e-0000-4000-8000-000000000001","externalData":null,` +
 		`"eventId":"e-1","eventOwnerOrganizationId":"o-1","eventOwnerMemberId":"m-1","eventTime":"2026-11-20T09:14:00.1234567Z"}`
 )
 
@@ -68,7 +69,7 @@ func (s *shelf) all() []Received {
 	return append([]Received(nil), s.kept...)
 }
 
-func oneKey() []Key { return []Key{{hookURL, hookSecret}} }
+func oneKey() []Key { return []Key{{URL: hookURL, Secret: hookSecret, Service: hookService}} }
 
 // serve runs an inbox on loopback and returns its address.
 func serve(t testing.TB, opt Options) (*Inbox, string) {

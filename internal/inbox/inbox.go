@@ -30,8 +30,9 @@ const (
 
 // Key is one address and secret a signature may be made with. It prints without the secret.
 type Key struct {
-	URL    string // exactly as the service answered it
-	Secret string
+	URL     string // exactly as the service answered it
+	Secret  string
+	Service string // whose key it is, for Received
 }
 
 // String leaves the secret out.
@@ -51,6 +52,7 @@ type Received struct {
 	Problem string // why it could not be parsed, "" when Parsed
 	Body    []byte // raw; the receiver may keep it
 	URL     string // the registered address it was verified against
+	Service string // that of the Key it was verified with
 	At      time.Time
 }
 
@@ -137,11 +139,11 @@ func (in *Inbox) receive(r *http.Request, interrupt func()) (Received, Reason) {
 	if reason != "" {
 		return Received{}, reason
 	}
-	url, ok := authentic(in.opt.Keys(), signature, body)
+	key, ok := authentic(in.opt.Keys(), signature, body)
 	if !ok {
 		return Received{}, Forged
 	}
-	return in.open(url, body), ""
+	return in.open(key, body), ""
 }
 
 // Counts returns what happened since the start.
@@ -174,19 +176,19 @@ func (in *Inbox) admit(r *http.Request) (signature string, reason Reason) {
 }
 
 // authentic tries every key, also after one has matched, so that the time does not tell which.
-func authentic(keys []Key, signature string, body []byte) (url string, ok bool) {
+func authentic(keys []Key, signature string, body []byte) (key Key, ok bool) {
 	for _, k := range keys {
 		if esign.Verify(k.URL, k.Secret, signature, body) {
-			url, ok = k.URL, true
+			key, ok = k, true
 		}
 	}
-	return url, ok
+	return key, ok
 }
 
 // open reads an authentic body. One that cannot be read is kept all the same: refusing it would only make the service
 // send it again.
-func (in *Inbox) open(url string, body []byte) Received {
-	r := Received{Body: append([]byte(nil), body...), URL: url, At: in.opt.Now()}
+func (in *Inbox) open(key Key, body []byte) Received {
+	r := Received{Body: append([]byte(nil), body...), URL: key.URL, Service: key.Service, At: in.opt.Now()}
 	event, err := esign.ParseEvent(r.Body)
 	if err != nil {
 		r.Problem = err.Error()

@@ -191,7 +191,7 @@ func TestADuplicateIsAnsweredLikeTheFirst(t *testing.T) {
 func TestThePreviousKeyCountsWhileItIsGiven(t *testing.T) {
 	var s shelf
 	var mu sync.Mutex
-	keys := []Key{{hookURL, "new"}, {"https://old.example.com/h", "old"}}
+	keys := []Key{{hookURL, "new", hookService}, {"https://old.example.com/h", "old", "https://old.example.com"}}
 	_, address := serve(t, Options{Store: s.store, Keys: func() []Key {
 		mu.Lock()
 		defer mu.Unlock()
@@ -202,7 +202,7 @@ func TestThePreviousKeyCountsWhileItIsGiven(t *testing.T) {
 	if res, _ := send(t, request(t, address, eventBody, old...)); res.StatusCode != http.StatusOK {
 		t.Errorf("the previous key: %d", res.StatusCode)
 	}
-	if kept := s.all(); len(kept) != 1 || kept[0].URL != "https://old.example.com/h" {
+	if kept := s.all(); len(kept) != 1 || kept[0].URL != "https://old.example.com/h" || kept[0].Service != "https://old.example.com" {
 		t.Errorf("kept %v", kept)
 	}
 	mu.Lock()
@@ -238,7 +238,7 @@ func TestWhatCouldNotBeStoredIsAskedForAgain(t *testing.T) {
 }
 
 func TestAKeyPrintsWithoutItsSecret(t *testing.T) {
-	if s := fmt.Sprintf("%v %+v %#v %s", Key{hookURL, hookSecret}, Key{hookURL, hookSecret}, Key{hookURL, hookSecret}, oneKey()); strings.Contains(s, hookSecret) {
+	if s := fmt.Sprintf("%v %+v %#v %s", Key{hookURL, hookSecret, hookService}, Key{hookURL, hookSecret, hookService}, Key{hookURL, hookSecret, hookService}, oneKey()); strings.Contains(s, hookSecret) {
 		t.Error(s)
 	}
 }

@@ -28,9 +28,12 @@ type endpoint struct {
 	Secret     string    `json:"secret"`
 	Asked      string    `json:"asked"`     // the address that was sent
 	ClientID   string    `json:"client_id"` // whose it is
+	Service    string    `json:"service"`   // where its packages live, as esign.Client.Home
 	Registered time.Time `json:"registered"`
 	Until      time.Time `json:"until,omitzero"` // when it ceases to count; zero while it is current
 }
+
+func (x endpoint) key() inbox.Key { return inbox.Key{URL: x.URL, Secret: x.Secret, Service: x.Service} }
 
 // maxFormer bounds how many former registrations are kept; each lives for previousLife only.
 const maxFormer = 8
@@ -119,10 +122,10 @@ func (e *endpoints) valid(now time.Time) []inbox.Key {
 	defer e.mu.Unlock()
 	var keys []inbox.Key
 	if e.current != nil {
-		keys = append(keys, inbox.Key{URL: e.current.URL, Secret: e.current.Secret})
+		keys = append(keys, e.current.key())
 	}
 	for _, x := range stillValid(e.former, now) {
-		keys = append(keys, inbox.Key{URL: x.URL, Secret: x.Secret})
+		keys = append(keys, x.key())
 	}
 	return keys
 }
@@ -240,7 +243,7 @@ func (r *Room) Register(ctx context.Context, force bool) error {
 	r.Answered(ctx, nil)
 	return r.adopt(issuer.Of(s), endpoint{
 		ID: answer.ID, URL: answer.URL, Secret: answer.Secret,
-		Asked: want, ClientID: s.ClientID, Registered: r.Now(),
+		Asked: want, ClientID: s.ClientID, Service: client.Home(), Registered: r.Now(),
 	})
 }
 

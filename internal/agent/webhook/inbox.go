@@ -27,6 +27,7 @@ func (r *Room) storeEvent(_ context.Context, in inbox.Received) (added bool, err
 	ev := office.Event{
 		ID: in.ID, Action: in.Event.Action, PackageID: in.Event.PackageID, Time: in.Event.Time,
 		Received: in.At, Body: in.Body, URL: in.URL,
+		Service: in.Service, // which may not be the one in use any more
 	}
 	if !in.Parsed {
 		ev.Outcome, ev.Reason, ev.Handled = office.EventOdd, in.Problem, in.At

@@ -246,6 +246,28 @@ func TestAnEventIsTakenInOnceTheAddressIsRegistered(t *testing.T) {
 	}
 }
 
+// The service is changed on disk first: what was verified with a key of the one before may be stored after that.
+func TestAnEventBelongsToTheServiceWhoseKeyItWasVerifiedWith(t *testing.T) {
+	x := newRoom(t)
+	x.register(t)
+	if err := x.Data.Update(func(tx *store.Tx) error { return tx.UseService("https://another.test") }); err != nil {
+		t.Fatal(err)
+	}
+	if got := x.deliver("1", hook, "s1"); got != http.StatusOK {
+		t.Fatalf("answered %d", got)
+	}
+	err := x.Data.View(func(tx *store.Tx) error {
+		e, ok, err := tx.Event("1")
+		if want := issuer.Home(x.settings); !ok || e.Service != want {
+			t.Errorf("the event is kept for %q, want %q", e.Service, want)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
 func TestAnEventWaitsForTheRegistrationUnderWay(t *testing.T) {
 	x := newRoom(t)
 	x.endpoints.begin() // as while an answer is read: the service signs with a secret that comes to be known a moment later
