@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"countersign/internal/e2e/harness"
 )
 
 // large is the size of the one document.
@@ -18,20 +20,20 @@ const large = 512 << 20
 // BenchmarkOneLargeDocument is one executed PDF of 512 MB, from its request to the file that is told as saved, beside
 // curl and fsync.
 func BenchmarkOneLargeDocument(b *testing.B) {
-	o := usualOffice(b, newDesktop(b))
-	o.setup("--no-cac", "--no-masterfile")
-	o.serve()
-	o.mustLogin()
-	o.registered()
-	o.service.tell("POST", "/downloads/pad", map[string]int{"bytes": large}, nil)
-	o.savesLarge("Warm")
+	o := harness.UsualOffice(b, harness.NewDesktop(b))
+	o.Setup("--no-cac", "--no-masterfile")
+	o.Serve()
+	o.MustLogin()
+	o.Registered()
+	o.Service.Tell("POST", "/downloads/pad", map[string]int{"bytes": large}, nil)
+	savesLarge(o, "Warm")
 	var ours, floor []time.Duration
 	more := 0
 	for b.Loop() {
 		for n := range 7 {
-			took, memory, p := o.savesLarge(fmt.Sprintf("Large %d", n))
+			took, memory, p := savesLarge(o, fmt.Sprintf("Large %d", n))
 			ours, more = append(ours, took), max(more, memory)
-			floor = append(floor, o.curls(p))
+			floor = append(floor, curls(o, p))
 		}
 	}
 	b.ReportMetric(milliseconds(median(ours)), "ours-ms")
@@ -42,69 +44,69 @@ func BenchmarkOneLargeDocument(b *testing.B) {
 
 // savesLarge has a package of one document signed and waits for its file, which it removes. It returns how long that took
 // from the request on, and how much memory it took at most, in KiB.
-func (o *office) savesLarge(name string) (took time.Duration, memory int, p pack) {
-	o.t.Helper()
-	o.must("send", sample(o.t, "Offer 2026-118"), "--name", name, "--to", ana)
-	p = o.service.named(name)
-	saved, before := o.status().Saves.Done, o.running.costs().memory
-	o.service.signAll(p.ID)
+func savesLarge(o *harness.Office, name string) (took time.Duration, memory int, p harness.Pack) {
+	o.T.Helper()
+	o.Must("send", harness.Sample(o.T, "Offer 2026-118"), "--name", name, "--to", ana)
+	p = o.Service.Named(name)
+	saved, before := o.Status().Saves.Done, o.Running.Costs().Memory
+	o.Service.SignAll(p.ID)
 	look := time.NewTicker(10 * time.Millisecond) // looking costs what is measured
 	defer look.Stop()
 	for began := time.Now(); ; <-look.C {
-		memory = max(memory, o.running.costs().memory-before)
-		if s, err := o.ask(); err == nil && s.Saves.Done > saved {
+		memory = max(memory, o.Running.Costs().Memory-before)
+		if s, err := o.Ask(); err == nil && s.Saves.Done > saved {
 			break
 		}
-		if time.Since(began) > 2*patience {
-			o.t.Fatal("the document does not arrive")
+		if time.Since(began) > 2*harness.Patience {
+			o.T.Fatal("the document does not arrive")
 		}
 	}
 	end := time.Now()
-	for _, f := range o.files() {
-		if err := os.Remove(filepath.Join(o.folder, f)); err != nil {
-			o.t.Fatal(err)
+	for _, f := range o.Files() {
+		if err := os.Remove(filepath.Join(o.Folder, f)); err != nil {
+			o.T.Fatal(err)
 		}
 	}
-	return end.Sub(o.service.askedAt(executed(p))), memory, p
+	return end.Sub(askedAt(o.Service, executed(p))), memory, p
 }
 
 // curls downloads the same document with curl and brings it to the disk.
-func (o *office) curls(p pack) time.Duration {
-	o.t.Helper()
-	path := filepath.Join(filepath.Dir(o.folder), "curl.pdf")
+func curls(o *harness.Office, p harness.Pack) time.Duration {
+	o.T.Helper()
+	path := filepath.Join(filepath.Dir(o.Folder), "curl.pdf")
 	defer os.Remove(path)
-	token := o.service.token()
+	token := o.Service.Token()
 	began := time.Now()
-	out, err := exec.Command("curl", "-sSf", "-o", path, "-H", "Authorization: Bearer "+token, o.service.url+o.service.prefix+executed(p)).CombinedOutput()
+	out, err := exec.Command("curl", "-sSf", "-o", path, "-H", "Authorization: Bearer "+token, o.Service.URL+o.Service.Prefix+executed(p)).CombinedOutput()
 	if err != nil {
-		o.t.Fatalf("curl: %v: %s", err, out)
+		o.T.Fatalf("curl: %v: %s", err, out)
 	}
-	flush(o.t, path)
-	flush(o.t, filepath.Dir(path))
+	flush(o.T, path)
+	flush(o.T, filepath.Dir(path))
 	return time.Since(began)
 }
 
 // executed is the API's path of a package's first document as signed.
-func executed(p pack) string {
+func executed(p harness.Pack) string {
 	return "/packages/" + p.ID + "/documents/" + p.Documents[0].ID + "/pdf/executed/download"
 }
 
 // askedAt is when the service was asked at a path for the first time.
-func (s *service) askedAt(path string) time.Time {
-	s.t.Helper()
+func askedAt(s *harness.Service, path string) time.Time {
+	s.T.Helper()
 	var log struct {
 		Requests []struct {
 			Path string
 			Time time.Time
 		}
 	}
-	s.tell("GET", "/requests", nil, &log)
+	s.Tell("GET", "/requests", nil, &log)
 	for _, r := range log.Requests {
 		if strings.HasSuffix(r.Path, path) {
 			return r.Time
 		}
 	}
-	s.t.Fatalf("the service was never asked for %s", path)
+	s.T.Fatalf("the service was never asked for %s", path)
 	return time.Time{}
 }
 

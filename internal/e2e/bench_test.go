@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"countersign/internal/e2e/harness"
 	records "countersign/internal/office"
 	"countersign/internal/store"
 )
@@ -23,7 +24,7 @@ import (
 // bareWindow builds the program with nothing but a window.
 func bareWindow(b *testing.B) string {
 	b.Helper()
-	path := filepath.Join(shortDir(b), "barewindow")
+	path := filepath.Join(harness.ShortDir(b), "barewindow")
 	if out, err := exec.Command("go", "build", "-buildvcs=false", "-o", path, "countersign/ui/testdata/barewindow").CombinedOutput(); err != nil {
 		b.Fatalf("build the bare window: %v\n%s", err, out)
 	}
@@ -31,18 +32,18 @@ func bareWindow(b *testing.B) string {
 }
 
 // untilShown starts a program and returns how long it took until its window was on the screen.
-func (d *desktop) untilShown(title, path string, args ...string) time.Duration {
-	d.t.Helper()
+func untilShown(d *harness.Desktop, title, path string, args ...string) time.Duration {
+	d.T.Helper()
 	began := time.Now()
-	p := start(d.t, d.env(), path, args...)
-	for len(d.visible(title)) == 0 {
-		if time.Since(began) > patience {
-			d.t.Fatalf("%s shows no window: %s", path, p.stderr)
+	p := harness.Start(d.T, d.Env(), path, args...)
+	for len(d.Visible(title)) == 0 {
+		if time.Since(began) > harness.Patience {
+			d.T.Fatalf("%s shows no window: %s", path, p.Stderr)
 		}
 	}
 	took := time.Since(began)
-	if p.stop() != 0 && title == "Countersign" {
-		d.t.Errorf("the program ended badly: %s", p.stderr)
+	if p.Stop() != 0 && title == "Countersign" {
+		d.T.Errorf("the program ended badly: %s", p.Stderr)
 	}
 	return took
 }
@@ -56,24 +57,24 @@ func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Mi
 
 // BenchmarkStart is from the start of the process to its window, with more and more packages, beside a bare window.
 func BenchmarkStart(b *testing.B) {
-	desk := newDesktop(b)
-	desk.startDisplay()
+	desk := harness.NewDesktop(b)
+	desk.StartDisplay()
 	bare := bareWindow(b)
-	o := usualOffice(b, desk)
-	o.setup()
-	o.serve()
-	o.mustLogin()
-	o.registered()
-	o.stop()
+	o := harness.UsualOffice(b, desk)
+	o.Setup()
+	o.Serve()
+	o.MustLogin()
+	o.Registered()
+	o.Stop()
 	have := 0
 	for _, n := range []int{0, 1000, 50000} {
 		b.Run(fmt.Sprintf("packages=%d", n), func(b *testing.B) {
-			o.know(have, n)
+			know(o, have, n)
 			have = max(have, n)
 			for b.Loop() {
 				var floor, ours, beyond []time.Duration
 				for range 11 { // in turns, so that whatever else the machine does troubles both
-					f, x := desk.untilShown("Bare window", bare), desk.untilShown("Countersign", program, o.global...)
+					f, x := untilShown(desk, "Bare window", bare), untilShown(desk, "Countersign", harness.Program, o.Global...)
 					floor, ours, beyond = append(floor, f), append(ours, x), append(beyond, x-f)
 				}
 				b.ReportMetric(milliseconds(median(floor)), "bare-ms")
@@ -85,11 +86,11 @@ func BenchmarkStart(b *testing.B) {
 }
 
 // know puts saved packages into the state of a program that does not run, from number have to n.
-func (o *office) know(have, n int) {
-	o.t.Helper()
-	s, err := store.Open(filepath.Join(o.data, "state.db"), store.Options{})
+func know(o *harness.Office, have, n int) {
+	o.T.Helper()
+	s, err := store.Open(filepath.Join(o.Data, "state.db"), store.Options{})
 	if err != nil {
-		o.t.Fatal(err)
+		o.T.Fatal(err)
 	}
 	defer s.Close()
 	const together = 1000
@@ -103,7 +104,7 @@ func (o *office) know(have, n int) {
 			return nil
 		})
 		if err != nil {
-			o.t.Fatal(err)
+			o.T.Fatal(err)
 		}
 	}
 }
@@ -126,37 +127,37 @@ func knownPackage(n int) records.Package {
 // BenchmarkIdleInTheTray lets the program rest in the tray for a minute, signed in, with its address open, beside a bare
 // window that rests too.
 func BenchmarkIdleInTheTray(b *testing.B) {
-	desk := newDesktop(b)
-	desk.startDisplay()
-	tray := serveTray(b, desk.connect())
-	o := usualOffice(b, desk)
-	o.setup()
-	o.running = start(b, desk.env(), program, append(o.global, "--hidden")...)
-	o.answers()
-	tray.item()
-	o.mustLogin()
-	o.registered()
-	o.works(true)
-	bare := start(b, desk.env(), bareWindow(b))
-	desk.window("Bare window")
+	desk := harness.NewDesktop(b)
+	desk.StartDisplay()
+	tray := harness.ServeTray(b, desk.Connect())
+	o := harness.UsualOffice(b, desk)
+	o.Setup()
+	o.Running = harness.Start(b, desk.Env(), harness.Program, append(o.Global, "--hidden")...)
+	o.Answers()
+	tray.Item()
+	o.MustLogin()
+	o.Registered()
+	works(o, true)
+	bare := harness.Start(b, desk.Env(), bareWindow(b))
+	desk.Window("Bare window")
 	const minute = time.Minute
 	<-time.After(15 * time.Second) // what was begun comes to rest
 	for b.Loop() {
-		ours, floor, written := o.running.busy(), bare.busy(), o.running.written()
+		ours, floor, wrote := busy(o.Running), busy(bare), written(o.Running)
 		<-time.After(minute)
-		ours, floor, written = o.running.busy()-ours, bare.busy()-floor, o.running.written()-written
+		ours, floor, wrote = busy(o.Running)-ours, busy(bare)-floor, written(o.Running)-wrote
 		b.ReportMetric(100*ours.Seconds()/minute.Seconds(), "ours-%core")
 		b.ReportMetric(100*floor.Seconds()/minute.Seconds(), "bare-%core")
-		b.ReportMetric(float64(written), "written-B")
+		b.ReportMetric(float64(wrote), "written-B")
 	}
 }
 
 // busy is the time a process has computed.
-func (p *process) busy() time.Duration {
-	p.t.Helper()
-	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.cmd.Process.Pid))
+func busy(p *harness.Process) time.Duration {
+	p.T.Helper()
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.Cmd.Process.Pid))
 	if err != nil {
-		p.t.Fatal(err)
+		p.T.Fatal(err)
 	}
 	_, rest, _ := strings.Cut(string(b), ") ")
 	fields := strings.Fields(rest) // from the third of proc(5) on
@@ -166,11 +167,11 @@ func (p *process) busy() time.Duration {
 }
 
 // written is how many bytes a process has had written to a disk.
-func (p *process) written() (n int64) {
-	p.t.Helper()
-	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/io", p.cmd.Process.Pid))
+func written(p *harness.Process) (n int64) {
+	p.T.Helper()
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/io", p.Cmd.Process.Pid))
 	if err != nil {
-		p.t.Fatal(err)
+		p.T.Fatal(err)
 	}
 	for line := range strings.Lines(string(b)) {
 		if rest, ok := strings.CutPrefix(line, "write_bytes: "); ok {

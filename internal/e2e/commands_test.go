@@ -9,14 +9,16 @@ import (
 	"strings"
 	"testing"
 
+	"countersign/internal/e2e/harness"
+
 	"github.com/godbus/dbus/v5"
 )
 
 func TestCommandsEndAsPromised(t *testing.T) {
 	t.Parallel()
-	desk := newDesktop(t)
-	fresh := filepath.Join(shortDir(t), "data")
-	offer := sample(t, "Offer 2026-118")
+	desk := harness.NewDesktop(t)
+	fresh := filepath.Join(harness.ShortDir(t), "data")
+	offer := harness.Sample(t, "Offer 2026-118")
 	for name, c := range map[string]struct {
 		args []string
 		code int
@@ -34,18 +36,18 @@ func TestCommandsEndAsPromised(t *testing.T) {
 		"nothing to sign out of":       {[]string{"logout"}, 0, "Signed out."},
 	} {
 		t.Run(name, func(t *testing.T) {
-			p := start(t, desk.env("COUNTERSIGN_DATA="+fresh), program, c.args...)
-			p.in.Close()
-			code, said := p.wait(), strings.TrimSpace(p.stderr.String())
+			p := harness.Start(t, desk.Env("COUNTERSIGN_DATA="+fresh), harness.Program, c.args...)
+			p.In.Close()
+			code, said := p.Wait(), strings.TrimSpace(p.Stderr.String())
 			if code != c.code || !strings.Contains(said, c.says) || strings.Contains(said, "\n") {
 				t.Errorf("ended with %d, want %d, and said %q, want one line with %q", code, c.code, said, c.says)
 			}
 		})
 	}
 	for _, args := range [][]string{{"--help"}, {"send", "--help"}, {"version"}, {"status"}} {
-		p := start(t, desk.env("COUNTERSIGN_DATA="+fresh), program, args...)
-		if code := p.wait(); code != 0 || p.stdout.String() == "" || p.stderr.String() != "" {
-			t.Errorf("%q ended with %d and said %q", args, code, p.stderr)
+		p := harness.Start(t, desk.Env("COUNTERSIGN_DATA="+fresh), harness.Program, args...)
+		if code := p.Wait(); code != 0 || p.Stdout.String() == "" || p.Stderr.String() != "" {
+			t.Errorf("%q ended with %d and said %q", args, code, p.Stderr)
 		}
 	}
 }
@@ -62,11 +64,11 @@ var documented = []string{
 }
 
 // hasDocumentedNames checks the names in the JSON of a status that has everything.
-func (o *office) hasDocumentedNames() {
-	o.t.Helper()
+func hasDocumentedNames(o *harness.Office) {
+	o.T.Helper()
 	var all map[string]json.RawMessage
-	if err := json.Unmarshal([]byte(o.must("status", "--json")), &all); err != nil {
-		o.t.Fatal(err)
+	if err := json.Unmarshal([]byte(o.Must("status", "--json")), &all); err != nil {
+		o.T.Fatal(err)
 	}
 	var names []string
 	for name, value := range all {
@@ -81,48 +83,48 @@ func (o *office) hasDocumentedNames() {
 	slices.Sort(names)
 	for _, want := range documented {
 		if !slices.Contains(names, want) {
-			o.t.Errorf("status --json has no %s, only %q", want, names)
+			o.T.Errorf("status --json has no %s, only %q", want, names)
 		}
 	}
 }
 
 func TestALockedKeyringIsToldAndNothingIsLost(t *testing.T) {
 	t.Parallel()
-	desk := newDesktop(t)
-	o := usualOffice(t, desk)
-	s, f := o.service, o.front
-	o.setup()
-	o.serve()
-	o.mustLogin()
-	o.registered()
-	lease := o.sendLease()
-	o.stop()
+	desk := harness.NewDesktop(t)
+	o := harness.UsualOffice(t, desk)
+	s, f := o.Service, o.Front
+	o.Setup()
+	o.Serve()
+	o.MustLogin()
+	o.Registered()
+	lease := sendLease(o)
+	o.Stop()
 
-	lock := desk.bus.Object("org.freedesktop.secrets", "/org/freedesktop/secrets").Call("org.freedesktop.Secret.Service.Lock", 0,
+	lock := desk.Bus.Object("org.freedesktop.secrets", "/org/freedesktop/secrets").Call("org.freedesktop.Secret.Service.Lock", 0,
 		[]dbus.ObjectPath{"/org/freedesktop/secrets/collection/login"})
 	if lock.Err != nil {
 		t.Fatal(lock.Err)
 	}
-	o.serve()
-	st := o.until("the locked keyring is told", func(s status) bool { return s.issue("keyring") != "" })
-	if text := st.issue("keyring"); !strings.Contains(text, "locked") {
+	o.Serve()
+	st := o.Until("the locked keyring is told", func(s harness.Status) bool { return s.Issue("keyring") != "" })
+	if text := st.Issue("keyring"); !strings.Contains(text, "locked") {
 		t.Errorf("the locked keyring is told as %q", text)
 	}
-	s.signAll(lease.ID)
-	eventually(t, "the service was asked to come again", func() bool {
-		return slices.ContainsFunc(f.passed(), func(a answered) bool { return a.Status == 503 })
+	s.SignAll(lease.ID)
+	harness.Eventually(t, "the service was asked to come again", func() bool {
+		return slices.ContainsFunc(f.Passed(), func(a harness.Answered) bool { return a.Status == 503 })
 	})
-	for _, command := range [][]string{{"send", sample(t, "Offer 2026-118"), "--to", "a@example.com"}, {"login", "--no-browser"}} {
-		if r := o.command(command[0], command[1:]...); r.code != 1 || !strings.Contains(r.stderr, "locked") {
-			t.Errorf("with a locked keyring %s ended with %d: %s", command[0], r.code, r.stderr)
+	for _, command := range [][]string{{"send", harness.Sample(t, "Offer 2026-118"), "--to", "a@example.com"}, {"login", "--no-browser"}} {
+		if r := o.Command(command[0], command[1:]...); r.Code != 1 || !strings.Contains(r.Stderr, "locked") {
+			t.Errorf("with a locked keyring %s ended with %d: %s", command[0], r.Code, r.Stderr)
 		}
 	}
-	o.stop()
+	o.Stop()
 
-	desk.restartKeyring()
-	o.serve()
-	o.until("the package is saved", func(s status) bool { return s.Packages.Saved == 1 && s.SignedIn && s.issue("keyring") == "" })
-	o.savedAsServed(lease)
-	eventually(t, "the events that waited are delivered", s.allDelivered)
-	o.toldOnce(false, lease)
+	desk.RestartKeyring()
+	o.Serve()
+	o.Until("the package is saved", func(s harness.Status) bool { return s.Packages.Saved == 1 && s.SignedIn && s.Issue("keyring") == "" })
+	savedAsServed(o, lease)
+	harness.Eventually(t, "the events that waited are delivered", s.AllDelivered)
+	toldOnce(o, false, lease)
 }

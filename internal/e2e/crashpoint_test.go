@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"countersign/internal/e2e/harness"
 )
 
 // TestNothingIsLostBetweenTwoSteps ends the program exactly between two steps that belong together, each of which a kill
@@ -22,7 +24,7 @@ func TestNothingIsLostBetweenTwoSteps(t *testing.T) {
 			play(c)
 			c.settles()
 			c.nothingIsMissing()
-			c.stop()
+			c.Stop()
 			c.leavesNothingBehind()
 		})
 	}
@@ -31,21 +33,21 @@ func TestNothingIsLostBetweenTwoSteps(t *testing.T) {
 // untilCrash starts the program anew, to end when it passes a point of agent.Params.Crash for the nth time ("point:n"),
 // and plays until it has. Then the program works again.
 func (c *torture) untilCrash(point string, play func()) {
-	c.t.Helper()
-	c.stop()
-	c.more = []string{"COUNTERSIGN_CRASH_AT=" + point}
-	c.running = c.begin("serve")
-	c.more = nil
+	c.T.Helper()
+	c.Stop()
+	c.More = []string{"COUNTERSIGN_CRASH_AT=" + point}
+	c.Running = c.Begin("serve")
+	c.More = nil
 	play()
-	if code := c.running.wait(); code != -1 {
-		c.t.Errorf("at %s the program ended by itself, with %d: %s", point, code, c.running.stderr)
+	if code := c.Running.Wait(); code != -1 {
+		c.T.Errorf("at %s the program ended by itself, with %d: %s", point, code, c.Running.Stderr)
 	}
 	c.kills++
-	suffered.add(kills, 1)
-	suffered.add(crashPoints, 1)
+	harness.Suffered.Add(harness.Kills, 1)
+	harness.Suffered.Add(harness.CrashPoints, 1)
 	c.filesAreWhole()
-	c.serve()
-	c.registered()
+	c.Serve()
+	c.Registered()
 }
 
 func (c *torture) diesSending() {
@@ -56,17 +58,17 @@ func (c *torture) diesSending() {
 		name := "Dies while " + x.point
 		c.sent = append(c.sent, name)
 		c.untilCrash(x.point+":1", func() {
-			c.answers()
-			c.registered()
-			send := c.begin("send", sample(c.t, "Offer 2026-118"), "--name", name, "--to", ana)
-			if code := send.wait(); code != 1 || !strings.Contains(send.stderr.String(), "Countersign ended before it said") {
-				c.t.Errorf("send ended with %d: %s", code, send.stderr)
+			c.Answers()
+			c.Registered()
+			send := c.Begin("send", harness.Sample(c.T, "Offer 2026-118"), "--name", name, "--to", ana)
+			if code := send.Wait(); code != 1 || !strings.Contains(send.Stderr.String(), "Countersign ended before it said") {
+				c.T.Errorf("send ended with %d: %s", code, send.Stderr)
 			}
 		})
 		// What was made is found out. What was not made stays a question, which the service cannot answer for certain.
-		c.until("it is known what became of "+name, func(s status) bool { return s.Outbox.Unknown == 1-x.made })
+		c.Until("it is known what became of "+name, func(s harness.Status) bool { return s.Outbox.Unknown == 1-x.made })
 		n := 0
-		for _, p := range c.service.packages() {
+		for _, p := range c.Service.Packages() {
 			if p.Name == name {
 				n++
 			}
@@ -85,31 +87,31 @@ func (c *torture) diesTaking() {
 		made  int
 	}{{"taken", 0}, {"stored", 1}} {
 		name := "Dies with the files " + x.point
-		document := filepath.Join(c.t.TempDir(), "Offer.pdf")
-		b, err := os.ReadFile(sample(c.t, "Offer 2026-118"))
+		document := filepath.Join(c.T.TempDir(), "Offer.pdf")
+		b, err := os.ReadFile(harness.Sample(c.T, "Offer 2026-118"))
 		if err == nil {
 			err = os.WriteFile(document, b, 0o600)
 		}
 		if err != nil {
-			c.t.Fatal(err)
+			c.T.Fatal(err)
 		}
 		if x.made == 1 {
 			c.sent = append(c.sent, name)
 		}
 		c.untilCrash(x.point+":1", func() {
-			c.answers()
-			c.registered()
-			send := c.begin("send", document, "--name", name, "--to", ana)
-			if code := send.wait(); code != 1 || !strings.Contains(send.stderr.String(), "Countersign ended before it said") {
-				c.t.Errorf("send ended with %d: %s", code, send.stderr)
+			c.Answers()
+			c.Registered()
+			send := c.Begin("send", document, "--name", name, "--to", ana)
+			if code := send.Wait(); code != 1 || !strings.Contains(send.Stderr.String(), "Countersign ended before it said") {
+				c.T.Errorf("send ended with %d: %s", code, send.Stderr)
 			}
 			if err := os.Remove(document); err != nil {
-				c.t.Error(err)
+				c.T.Error(err)
 			}
 		})
-		c.mustSend("After "+name, sample(c.t, "Offer 2026-118")) // and so whatever went before it is sent
+		c.mustSend("After "+name, harness.Sample(c.T, "Offer 2026-118")) // and so whatever went before it is sent
 		n := 0
-		for _, p := range c.service.packages() {
+		for _, p := range c.Service.Packages() {
 			if p.Name == name {
 				n++
 			}
@@ -117,8 +119,8 @@ func (c *torture) diesTaking() {
 		if n != x.made {
 			c.loss("killed with the files %s, the service has %d packages %q", x.point, n, name)
 		}
-		eventually(c.t, "no copy is left", func() bool {
-			copies, err := os.ReadDir(filepath.Join(c.data, "outbox"))
+		harness.Eventually(c.T, "no copy is left", func() bool {
+			copies, err := os.ReadDir(filepath.Join(c.Data, "outbox"))
 			return err == nil && len(copies) == 0
 		})
 	}
@@ -133,16 +135,16 @@ var savePoints = []string{
 func (c *torture) diesReceiving() {
 	for _, point := range savePoints {
 		name := "Dies at " + point
-		c.mustSend(name, sample(c.t, "Lease Sonnenweg 4"), sample(c.t, "Mandate Keller"))
-		eventually(c.t, "its making is reported", c.service.allDelivered)
+		c.mustSend(name, harness.Sample(c.T, "Lease Sonnenweg 4"), harness.Sample(c.T, "Mandate Keller"))
+		harness.Eventually(c.T, "its making is reported", c.Service.AllDelivered)
 		c.untilCrash(point, func() {
-			c.answers()
-			c.registered()
-			c.service.signAll(c.service.named(name).ID)
+			c.Answers()
+			c.Registered()
+			c.Service.SignAll(c.Service.Named(name).ID)
 		})
-		n := len(c.service.packages())
-		c.until("the package of "+point+" is saved", func(s status) bool { return s.Packages.Saved == n })
-		for _, f := range c.files() {
+		n := len(c.Service.Packages())
+		c.Until("the package of "+point+" is saved", func(s harness.Status) bool { return s.Packages.Saved == n })
+		for _, f := range c.Files() {
 			if onItsWay(f) {
 				c.loss("after %s, %q was left behind", point, f)
 			}
@@ -156,6 +158,6 @@ func (c *torture) diesRenewing() {
 	for _, point := range []string{"renewed:1", "renewed:1", "renewal kept:1"} {
 		c.untilCrash(point, func() {})
 	}
-	c.service.tell("POST", "/tokens/expire", nil, nil)
-	c.mustSend("Still signed in", sample(c.t, "Offer 2026-118"))
+	c.Service.Tell("POST", "/tokens/expire", nil, nil)
+	c.mustSend("Still signed in", harness.Sample(c.T, "Offer 2026-118"))
 }

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"countersign/internal/e2e/harness"
+
 	"github.com/pdfcpu/pdfcpu/pkg/api"
 )
 
@@ -26,27 +28,27 @@ var demoFiles = []string{
 
 // demo is a demo that runs in a session, with a folder for temporary files of its own.
 type demo struct {
-	*process
+	*harness.Process
 	folder, temp string
 }
 
-func startDemo(t testing.TB, desk *desktop, flags ...string) *demo {
+func startDemo(t testing.TB, desk *harness.Desktop, flags ...string) *demo {
 	t.Helper()
-	d := &demo{folder: filepath.Join(shortDir(t), "Signed"), temp: shortDir(t)}
-	d.process = start(t, desk.env("TMPDIR="+d.temp), program, append([]string{"demo", "--dir", d.folder}, flags...)...)
+	d := &demo{folder: filepath.Join(harness.ShortDir(t), "Signed"), temp: harness.ShortDir(t)}
+	d.Process = harness.Start(t, desk.Env("TMPDIR="+d.temp), harness.Program, append([]string{"demo", "--dir", d.folder}, flags...)...)
 	return d
 }
 
 // files returns the saved documents.
 func (d *demo) files() []string {
-	d.t.Helper()
+	d.T.Helper()
 	list, err := filepath.Glob(filepath.Join(d.folder, "*", "*"))
 	if err != nil {
-		d.t.Fatal(err)
+		d.T.Fatal(err)
 	}
 	for i, name := range list {
 		if list[i], err = filepath.Rel(d.folder, name); err != nil {
-			d.t.Fatal(err)
+			d.T.Fatal(err)
 		}
 	}
 	return list
@@ -54,10 +56,10 @@ func (d *demo) files() []string {
 
 // tidy checks that an ended demo has left nothing but the documents.
 func (d *demo) tidy() {
-	d.t.Helper()
+	d.T.Helper()
 	left, err := os.ReadDir(d.temp)
 	if err != nil || len(left) != 0 {
-		d.t.Errorf("the demo left %v behind, %v", left, err)
+		d.T.Errorf("the demo left %v behind, %v", left, err)
 	}
 }
 
@@ -66,17 +68,17 @@ func TestTheDemoShowsTheWholeJob(t *testing.T) {
 	for name, flags := range map[string][]string{"headless": {"--headless"}, "without a display": nil} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			desk := newDesktop(t)
+			desk := harness.NewDesktop(t)
 			d := startDemo(t, desk, flags...)
-			if code := d.wait(); code != 0 {
-				t.Fatalf("the demo ended with %d: %s", code, d.stderr)
+			if code := d.Wait(); code != 0 {
+				t.Fatalf("the demo ended with %d: %s", code, d.Stderr)
 			}
 			for _, want := range []string{
-				"Signed in as " + olivia, "Sent “Lease Sonnenweg 4” to 2 people.", "Jan Weber signed “Mandate Keller”",
+				"Signed in as " + harness.Olivia, "Sent “Lease Sonnenweg 4” to 2 people.", "Jan Weber signed “Mandate Keller”",
 				"Everyone has signed “Offer 2026-118”.", "Notification: Everyone has signed “Offer 2026-118”. Zoë Keller signed last.", "Done. The documents are in " + d.folder,
 			} {
-				if !strings.Contains(d.stdout.String(), want) {
-					t.Errorf("the timeline does not tell %q:\n%s", want, d.stdout)
+				if !strings.Contains(d.Stdout.String(), want) {
+					t.Errorf("the timeline does not tell %q:\n%s", want, d.Stdout)
 				}
 			}
 			files := d.files()
@@ -88,7 +90,7 @@ func TestTheDemoShowsTheWholeJob(t *testing.T) {
 					t.Errorf("%s is no valid PDF: %v", f, err)
 				}
 			}
-			told := desk.notes.list()
+			told := desk.Notes.List()
 			if len(told) != 4 { // two signers of two packages
 				t.Errorf("%d notifications, want 4: %q", len(told), told)
 			}
@@ -99,21 +101,21 @@ func TestTheDemoShowsTheWholeJob(t *testing.T) {
 
 func TestTheDemoRunsInAWindow(t *testing.T) {
 	t.Parallel()
-	desk := newDesktop(t)
-	desk.startDisplay()
+	desk := harness.NewDesktop(t)
+	desk.StartDisplay()
 	d := startDemo(t, desk)
-	w := desk.window("Countersign")
-	empty := w.drawn()
-	eventually(t, "a document is saved", func() bool { return len(d.files()) > 0 })
-	w.changesFrom(empty)
-	if told := desk.notes.list(); len(told) == 0 || told[0].App != "Countersign demo" {
+	w := desk.Window("Countersign")
+	empty := w.Drawn()
+	harness.Eventually(t, "a document is saved", func() bool { return len(d.files()) > 0 })
+	w.ChangesFrom(empty)
+	if told := desk.Notes.List(); len(told) == 0 || told[0].App != "Countersign demo" {
 		t.Errorf("notifications: %q", told)
 	}
-	if code := d.stop(); code != 0 {
-		t.Errorf("the demo ended with %d: %s", code, d.stderr)
+	if code := d.Stop(); code != 0 {
+		t.Errorf("the demo ended with %d: %s", code, d.Stderr)
 	}
-	if !strings.Contains(d.stdout.String(), "The signed documents are in "+d.folder) {
-		t.Errorf("the demo says %q", d.stdout)
+	if !strings.Contains(d.Stdout.String(), "The signed documents are in "+d.folder) {
+		t.Errorf("the demo says %q", d.Stdout)
 	}
 	d.tidy()
 }

@@ -7,8 +7,12 @@
 // also a process of its own. Nothing leaves this computer, and whatever a test starts has ended when it returns.
 //
 // What they must not know: how the program works inside. They read what it prints, `status --json`, the files it saves
-// and what the service says it was asked; of this module they import only the stand-in for ngrok's servers, and, to have
-// 50,000 packages to measure with, the store.
+// and what the service says it was asked; of this module they import only what holds the program, package harness, and, to
+// have 50,000 packages to measure with, the store.
+//
+// A test is named after the promise it keeps, and its file after the topic. One test alone:
+//
+//	go test ./internal/e2e -run TestTheWholeJob$
 //
 // Variables help a developer: COUNTERSIGN_E2E_SEED makes the choices of an earlier run of kills again,
 // COUNTERSIGN_E2E_TORTURE says for how long to go on with them (`make torture`), COUNTERSIGN_E2E_FIGURES names a file for

@@ -19,11 +19,10 @@ import (
 	"testing"
 	"time"
 
+	"countersign/internal/e2e/harness"
+
 	"github.com/google/uuid"
 )
-
-// registration is what an endpoint's events are verified with.
-type registration struct{ URL, Secret string }
 
 // tap stands between the program and the service, and reads what the service answers about the endpoint: forging well
 // takes the secret.
@@ -31,12 +30,12 @@ type tap struct {
 	url string
 
 	mu   sync.Mutex
-	last registration
+	last harness.Registration
 }
 
-func newTap(t testing.TB, s *service) *tap {
+func newTap(t testing.TB, s *harness.Service) *tap {
 	t.Helper()
-	to, err := url.Parse(s.url)
+	to, err := url.Parse(s.URL)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,7 +48,7 @@ func newTap(t testing.TB, s *service) *tap {
 			}
 			b, err := io.ReadAll(r.Body)
 			r.Body = io.NopCloser(bytes.NewReader(b))
-			var answer struct{ Endpoint registration }
+			var answer struct{ Endpoint harness.Registration }
 			if err == nil && json.Unmarshal(b, &answer) == nil {
 				x.mu.Lock()
 				x.last = answer.Endpoint
@@ -64,7 +63,7 @@ func newTap(t testing.TB, s *service) *tap {
 	return x
 }
 
-func (x *tap) registration() registration {
+func (x *tap) registration() harness.Registration {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	return x.last
@@ -78,7 +77,7 @@ func sign(address, secret string, body []byte) []byte {
 	return mac.Sum(nil)
 }
 
-func signature(r registration, body []byte) string {
+func signature(r harness.Registration, body []byte) string {
 	return base64.StdEncoding.EncodeToString(sign(r.URL, r.Secret, body))
 }
 
@@ -108,7 +107,7 @@ type forgery struct {
 }
 
 // forgeries are the requests that must not get in, each wrong in one way.
-func forgeries(r registration) []forgery {
+func forgeries(r harness.Registration) []forgery {
 	body := event(nil)
 	one := func(value string) http.Header { return http.Header{"X-Service-Signature": {value}} }
 	base64Of := func(b []byte) string { return base64.StdEncoding.EncodeToString(b) }
@@ -144,15 +143,15 @@ func forgeries(r registration) []forgery {
 }
 
 // post sends a webhook request to the program's listener as the proxy in front of it would.
-func (o *office) post(body []byte, header http.Header) int {
-	o.t.Helper()
-	u, err := url.Parse(o.front.url)
+func post(o *harness.Office, body []byte, header http.Header) int {
+	o.T.Helper()
+	u, err := url.Parse(o.Front.URL)
 	if err != nil {
-		o.t.Fatal(err)
+		o.T.Fatal(err)
 	}
-	req, err := http.NewRequestWithContext(o.t.Context(), http.MethodPost, "http://"+o.front.inside+"/webhook", bytes.NewReader(body))
+	req, err := http.NewRequestWithContext(o.T.Context(), http.MethodPost, "http://"+o.Front.Inside+"/webhook", bytes.NewReader(body))
 	if err != nil {
-		o.t.Fatal(err)
+		o.T.Fatal(err)
 	}
 	req.Host, req.Header = u.Host, header
 	req.Header.Set("Content-Type", "application/json")
@@ -161,7 +160,7 @@ func (o *office) post(body []byte, header http.Header) int {
 		return http.StatusRequestEntityTooLarge // the connection was closed before all was sent, and with it the answer lost
 	}
 	if err != nil {
-		o.t.Fatalf("post a webhook request: %v", err)
+		o.T.Fatalf("post a webhook request: %v", err)
 	}
 	resp.Body.Close()
 	return resp.StatusCode
@@ -169,15 +168,15 @@ func (o *office) post(body []byte, header http.Header) int {
 
 func TestNobodyGetsInAndOddEventsAreKept(t *testing.T) {
 	t.Parallel()
-	desk := newDesktop(t)
-	o := usualOffice(t, desk)
-	f, wire := o.front, newTap(t, o.service)
-	o.setup("--base-url", wire.url)
-	o.serve()
-	o.mustLogin()
-	o.registered()
+	desk := harness.NewDesktop(t)
+	o := harness.UsualOffice(t, desk)
+	f, wire := o.Front, newTap(t, o.Service)
+	o.Setup("--base-url", wire.url)
+	o.Serve()
+	o.MustLogin()
+	o.Registered()
 	key := wire.registration()
-	if key.URL != f.url+"/webhook" || key.Secret == "" {
+	if key.URL != f.URL+"/webhook" || key.Secret == "" {
 		t.Fatalf("registered: %q", key.URL)
 	}
 
@@ -187,15 +186,15 @@ func TestNobodyGetsInAndOddEventsAreKept(t *testing.T) {
 		if want == 0 {
 			want = http.StatusUnauthorized
 		}
-		if got := o.post(x.body, x.header); got != want {
+		if got := post(o, x.body, x.header); got != want {
 			t.Errorf("%s was answered %d, want %d", x.name, got, want)
 		}
 	}
-	if s := o.status(); s.Events.Received != 0 || s.Events.Rejected != len(forged) || s.Packages.Total != 0 {
+	if s := o.Status(); s.Events.Received != 0 || s.Events.Rejected != len(forged) || s.Packages.Total != 0 {
 		t.Errorf("after %d forgeries: %+v, %+v", len(forged), s.Events, s.Packages)
 	}
 	for _, path := range []string{"/webhook/", "/", "/WEBHOOK"} {
-		resp, err := newVisitor(f.authority).client.Post(f.url+path, "application/json", bytes.NewReader(event(nil)))
+		resp, err := harness.NewVisitor(f.Authority).Client.Post(f.URL+path, "application/json", bytes.NewReader(event(nil)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -204,16 +203,16 @@ func TestNobodyGetsInAndOddEventsAreKept(t *testing.T) {
 			t.Errorf("a post to %s was answered %d", path, resp.StatusCode)
 		}
 	}
-	o.oddEvents(key)
-	o.stop()
-	if notes := desk.notes.list(); len(notes) != 0 {
+	oddEvents(o, key)
+	o.Stop()
+	if notes := desk.Notes.List(); len(notes) != 0 {
 		t.Errorf("told of things that did not happen: %q", notes)
 	}
 }
 
 // oddEvents posts authentic events that are strange, which are all to be accepted, kept and visible.
-func (o *office) oddEvents(key registration) {
-	o.t.Helper()
+func oddEvents(o *harness.Office, key harness.Registration) {
+	o.T.Helper()
 	first := event(map[string]any{"action": "package_teleported"})
 	odd := map[string][]byte{
 		"an unknown action":     first,
@@ -227,15 +226,15 @@ func (o *office) oddEvents(key registration) {
 		"no package":            event(map[string]any{"packageId": nil}),
 	}
 	for name, body := range odd {
-		if got := o.post(body, http.Header{"X-Service-Signature": {signature(key, body)}}); got/100 != 2 {
-			o.t.Errorf("an event with %s was answered %d", name, got)
+		if got := post(o, body, http.Header{"X-Service-Signature": {signature(key, body)}}); got/100 != 2 {
+			o.T.Errorf("an event with %s was answered %d", name, got)
 		}
 	}
-	if got := o.post(first, http.Header{"X-Service-Signature": {signature(key, first)}}); got/100 != 2 {
-		o.t.Errorf("a duplicate was answered %d", got)
+	if got := post(o, first, http.Header{"X-Service-Signature": {signature(key, first)}}); got/100 != 2 {
+		o.T.Errorf("a duplicate was answered %d", got)
 	}
-	s := o.until("the odd events are dealt with", func(s status) bool { return s.Events.Received == len(odd) && s.Events.Pending == 0 })
+	s := o.Until("the odd events are dealt with", func(s harness.Status) bool { return s.Events.Received == len(odd) && s.Events.Pending == 0 })
 	if s.Events.Duplicates != 1 || s.Events.Problems < 3 {
-		o.t.Errorf("after odd events: %+v; want the unknown action, the missing package and the garbage under problems", s.Events)
+		o.T.Errorf("after odd events: %+v; want the unknown action, the missing package and the garbage under problems", s.Events)
 	}
 }

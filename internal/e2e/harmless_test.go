@@ -15,44 +15,46 @@ import (
 	"strings"
 	"testing"
 	"unicode"
+
+	"countersign/internal/e2e/harness"
 )
 
 // TestAHostileServiceIsShownHarmlessly has the service call every package, signer and document of another computer of
 // the office something long and nasty, which no service lets its own users do.
 func TestAHostileServiceIsShownHarmlessly(t *testing.T) {
 	t.Parallel()
-	desk := newDesktop(t)
-	desk.notes.readMarkup()
-	o := usualOffice(t, desk, "--redirect", "http://127.0.0.1/oauth/callback")
+	desk := harness.NewDesktop(t)
+	desk.Notes.ReadMarkup()
+	o := harness.UsualOffice(t, desk, "--redirect", "http://127.0.0.1/oauth/callback")
 	nasty := "$(touch /tmp/never) `x` <b>&\x1b[31m\u202e\n../../" + strings.Repeat("\u0416\u0301<", 5000)
-	o.setup("--base-url", newLiar(t, o.service, nasty))
-	o.serve()
-	o.mustLogin()
-	o.registered()
+	o.Setup("--base-url", newLiar(t, o.Service, nasty))
+	o.Serve()
+	o.MustLogin()
+	o.Registered()
 
-	other := newOffice(t, newDesktop(t), o.service, nil)
-	other.setup("--tunnel", "none", "--redirect", "loopback")
-	other.mustLogin()
-	other.must("send", sample(t, "Offer 2026-118"), "--name", "Offer", "--to", ana)
-	o.until("the package made elsewhere is known", func(s status) bool { return s.Packages.Total == 1 })
-	o.service.signAll(o.service.named("Offer").ID)
-	o.until("it is saved", func(s status) bool { return s.Packages.Saved == 1 })
-	eventually(t, "people are told", func() bool { return len(desk.notes.list()) == 1 })
-	for line := range strings.Lines(o.must("status")) {
+	other := harness.NewOffice(t, harness.NewDesktop(t), o.Service, nil)
+	other.Setup("--tunnel", "none", "--redirect", "loopback")
+	other.MustLogin()
+	other.Must("send", harness.Sample(t, "Offer 2026-118"), "--name", "Offer", "--to", ana)
+	o.Until("the package made elsewhere is known", func(s harness.Status) bool { return s.Packages.Total == 1 })
+	o.Service.SignAll(o.Service.Named("Offer").ID)
+	o.Until("it is saved", func(s harness.Status) bool { return s.Packages.Saved == 1 })
+	harness.Eventually(t, "people are told", func() bool { return len(desk.Notes.List()) == 1 })
+	for line := range strings.Lines(o.Must("status")) {
 		harmless(t, "status", strings.TrimSpace(line), 1000)
 	}
-	o.stop()
-	suffered.add(hostile, 1)
-	o.isHarmless()
-	if n := len(o.files()); n != 3 {
-		t.Errorf("%d files are saved: %q", n, o.files())
+	o.Stop()
+	harness.Suffered.Add(harness.Hostile, 1)
+	isHarmless(o)
+	if n := len(o.Files()); n != 3 {
+		t.Errorf("%d files are saved: %q", n, o.Files())
 	}
 }
 
 // newLiar stands in front of the service's API and gives every name in its answers another value.
-func newLiar(t testing.TB, s *service, name string) (address string) {
+func newLiar(t testing.TB, s *harness.Service, name string) (address string) {
 	t.Helper()
-	to, err := url.Parse(s.url)
+	to, err := url.Parse(s.URL)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,22 +99,22 @@ func rename(v any, name string) {
 }
 
 // isHarmless checks all that was shown and saved.
-func (o *office) isHarmless() {
-	o.t.Helper()
-	for _, note := range o.desk.notes.list() {
-		harmless(o.t, "a notification's title", note.Title, 100)
-		harmless(o.t, "a notification's body", note.Body, 2000)
+func isHarmless(o *harness.Office) {
+	o.T.Helper()
+	for _, note := range o.Desk.Notes.List() {
+		harmless(o.T, "a notification's title", note.Title, 100)
+		harmless(o.T, "a notification's body", note.Body, 2000)
 		if strings.ContainsAny(note.Body, "<>") || loneAmpersand.MatchString(note.Body) {
-			o.t.Errorf("a notification's body has markup in it: %q", note.Body)
+			o.T.Errorf("a notification's body has markup in it: %q", note.Body)
 		}
 	}
-	for _, name := range o.files() {
+	for _, name := range o.Files() {
 		for _, part := range strings.Split(name, string(filepath.Separator)) {
-			harmlessFileName(o.t, part)
+			harmlessFileName(o.T, part)
 		}
 	}
-	if names, err := readNames(filepath.Dir(o.folder)); err != nil || len(names) != 2 {
-		o.t.Errorf("beside the data and the documents there is something: %q, %v", names, err)
+	if names, err := harness.ReadNames(filepath.Dir(o.Folder)); err != nil || len(names) != 2 {
+		o.T.Errorf("beside the data and the documents there is something: %q, %v", names, err)
 	}
 }
 

@@ -18,6 +18,8 @@ import (
 	"testing"
 	"time"
 
+	"countersign/internal/e2e/harness"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -49,18 +51,18 @@ func TestTheControlSocketIsForItsUserAlone(t *testing.T) {
 	if os.Geteuid() != 0 {
 		t.Skip("only root can try to be somebody else")
 	}
-	o := usualOffice(t, newDesktop(t))
-	o.setup()
-	o.serve()
-	socket := filepath.Join(o.data, "control.sock")
+	o := harness.UsualOffice(t, harness.NewDesktop(t))
+	o.Setup()
+	o.Serve()
+	socket := filepath.Join(o.Data, "control.sock")
 	request := func(path string) func() error {
 		return func() error {
-			conn, err := net.DialTimeout("unix", path, patience)
+			conn, err := net.DialTimeout("unix", path, harness.Patience)
 			if err != nil {
 				return err
 			}
 			defer conn.Close()
-			conn.SetDeadline(time.Now().Add(patience))
+			conn.SetDeadline(time.Now().Add(harness.Patience))
 			if _, err := io.WriteString(conn, "GET /status HTTP/1.0\r\n\r\n"); err != nil {
 				return errors.Join(errRefused, err) // hung up before the question was out
 			}
@@ -76,7 +78,7 @@ func TestTheControlSocketIsForItsUserAlone(t *testing.T) {
 	}
 	for _, name := range []string{"state.db", "logs/countersign.log"} {
 		err := asNobody(t, func() error {
-			f, err := os.Open(filepath.Join(o.data, name))
+			f, err := os.Open(filepath.Join(o.Data, name))
 			if err == nil {
 				f.Close()
 			}
@@ -87,7 +89,7 @@ func TestTheControlSocketIsForItsUserAlone(t *testing.T) {
 		}
 	}
 	// Even where somebody has opened the folder and the socket to everyone, the program asks who is there.
-	for path, mode := range map[string]os.FileMode{filepath.Dir(o.data): 0o755, o.data: 0o755, socket: 0o777} {
+	for path, mode := range map[string]os.FileMode{filepath.Dir(o.Data): 0o755, o.Data: 0o755, socket: 0o777} {
 		if err := os.Chmod(path, mode); err != nil {
 			t.Fatal(err)
 		}
@@ -113,21 +115,21 @@ func TestOnlyTheRightAnswerEndsASignIn(t *testing.T) {
 	for way, flags := range map[string][]string{"tunnel": nil, "loopback": {"--redirect", "loopback"}} {
 		t.Run(way, func(t *testing.T) {
 			t.Parallel()
-			desk, f := newDesktop(t), newFront(t)
-			s := startService(t, desk.env(), serviceOptions{
-				redirects: []string{f.url + "/oauth/callback", "http://127.0.0.1/oauth/callback"}, flags: []string{"--trust", f.authority.file},
+			desk, f := harness.NewDesktop(t), harness.NewFront(t)
+			s := harness.StartService(t, desk.Env(), harness.ServiceOptions{
+				Redirects: []string{f.URL + "/oauth/callback", "http://127.0.0.1/oauth/callback"}, Flags: []string{"--trust", f.Authority.File},
 			})
-			o := newOffice(t, desk, s, f)
-			o.setup(flags...)
-			o.serve()
+			o := harness.NewOffice(t, desk, s, f)
+			o.Setup(flags...)
+			o.Serve()
 
-			p := o.begin("login", "--no-browser")
-			authorize, err := url.Parse("http" + p.line("http"))
+			p := o.Begin("login", "--no-browser")
+			authorize, err := url.Parse("http" + p.Line("http"))
 			if err != nil {
 				t.Fatal(err)
 			}
 			back := authorize.Query().Get("redirect_uri")
-			v := newVisitor(f.authority)
+			v := harness.NewVisitor(f.Authority)
 			unrelated := []string{
 				"", "?", "?code=a", "?state=b", "?code=a&state=b", "?error=access_denied", "?error=access_denied&state=b", "?code=&state=",
 				"?code=a&state=" + strings.Repeat("s", 7000), "?code=a&code=b&state=c&state=d", "?%ff=%ff", "?state=" + authorize.Query().Get("nonce") + "&code=a",
@@ -136,42 +138,42 @@ func TestOnlyTheRightAnswerEndsASignIn(t *testing.T) {
 				answer(t, v, http.MethodGet, back+query)
 				answer(t, v, http.MethodPost, back+query)
 			}
-			suffered.add(hostile, 2*len(unrelated))
+			harness.Suffered.Add(harness.Hostile, 2*len(unrelated))
 			select {
-			case <-p.ended:
-				t.Fatalf("an unrelated request ended the sign-in: %s", p.stderr)
+			case <-p.Ended:
+				t.Fatalf("an unrelated request ended the sign-in: %s", p.Stderr)
 			default:
 			}
-			if st, err := o.ask(); err != nil || st.SignedIn {
+			if st, err := o.Ask(); err != nil || st.SignedIn {
 				t.Errorf("before the sign-in: %+v, %v", st, err)
 			}
-			page, end, err := v.signIn(t.Context(), authorize.String(), olivia, true)
+			page, end, err := v.SignIn(t.Context(), authorize.String(), harness.Olivia, true)
 			if err != nil || !strings.Contains(page, "You are signed in") {
 				t.Fatalf("the right answer ends on %q, %v", page, err)
 			}
-			if code := p.wait(); code != 0 {
-				t.Errorf("login ended with %d: %s", code, p.stderr)
+			if code := p.Wait(); code != 0 {
+				t.Errorf("login ended with %d: %s", code, p.Stderr)
 			}
-			exchanged := len(s.requests("/connect/token"))
+			exchanged := len(s.Requests("/connect/token"))
 			if said := answer(t, v, http.MethodGet, end.String()); strings.Contains(said, "You are signed in") {
 				t.Errorf("the same answer again is taken for a sign-in: %q", said)
 			}
-			st, err := o.ask()
-			if err != nil || !st.SignedIn || len(s.requests("/connect/token")) != exchanged {
-				t.Errorf("after the same answer again: %+v, %v, %d exchanges, not %d", st, err, len(s.requests("/connect/token")), exchanged)
+			st, err := o.Ask()
+			if err != nil || !st.SignedIn || len(s.Requests("/connect/token")) != exchanged {
+				t.Errorf("after the same answer again: %+v, %v, %d exchanges, not %d", st, err, len(s.Requests("/connect/token")), exchanged)
 			}
 		})
 	}
 }
 
 // answer is what a request is told; where the listener is gone already, nothing.
-func answer(t testing.TB, v *visitor, method, address string) string {
+func answer(t testing.TB, v *harness.Visitor, method, address string) string {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), method, address, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	resp, err := v.client.Do(req)
+	resp, err := v.Client.Do(req)
 	if errors.Is(err, syscall.ECONNREFUSED) {
 		return ""
 	}

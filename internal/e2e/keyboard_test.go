@@ -5,64 +5,51 @@ package e2e
 import (
 	"slices"
 	"testing"
+
+	"countersign/internal/e2e/harness"
 )
-
-// keys presses keys in the window, as a person does who has no mouse.
-func (w *window) keys(names ...string) {
-	w.d.t.Helper()
-	if _, err := w.d.run("xdotool", append([]string{"key", "--clearmodifiers", "--delay", "60"}, names...)...); err != nil {
-		w.d.t.Fatalf("press %q: %v", names, err)
-	}
-}
-
-func (w *window) types(text string) {
-	w.d.t.Helper()
-	if _, err := w.d.run("xdotool", "type", "--clearmodifiers", "--delay", "40", text); err != nil {
-		w.d.t.Fatalf("type %q: %v", text, err)
-	}
-}
 
 // TestDroppedFilesAreSentByKeysAlone takes a file that another program drops and one that a second start hands over,
 // and needs nothing but the keyboard from there to the package in the service.
 func TestDroppedFilesAreSentByKeysAlone(t *testing.T) {
 	t.Parallel()
-	desk := newDesktop(t)
-	desk.startDisplay()
-	o := usualOffice(t, desk)
-	o.setup()
-	o.open()
-	w := desk.window("Countersign")
-	w.drawn()
-	o.mustLogin()
-	o.registered()
+	desk := harness.NewDesktop(t)
+	desk.StartDisplay()
+	o := harness.UsualOffice(t, desk)
+	o.Setup()
+	o.Open()
+	w := desk.Window("Countersign")
+	w.Drawn()
+	o.MustLogin()
+	o.Registered()
 
-	before := w.still()
-	desk.dragger().drop(w.id, sample(t, "Mandate Keller"))
-	dropped := w.changesFrom(before)
-	second := start(t, desk.env(), program, append(o.global, sample(t, "Offer 2026-118"))...)
-	if code := second.wait(); code != 0 {
-		t.Fatalf("the second start ended with %d: %s", code, second.stderr)
+	before := w.Still()
+	desk.Dragger().Drop(w.ID, harness.Sample(t, "Mandate Keller"))
+	dropped := w.ChangesFrom(before)
+	second := harness.Start(t, desk.Env(), harness.Program, append(o.Global, harness.Sample(t, "Offer 2026-118"))...)
+	if code := second.Wait(); code != 0 {
+		t.Fatalf("the second start ended with %d: %s", code, second.Stderr)
 	}
-	w.changesFrom(dropped)
-	w.still() // both are looked at
+	w.ChangesFrom(dropped)
+	w.Still() // both are looked at
 
-	if _, err := desk.run("xdotool", "windowactivate", "--sync", w.id); err != nil {
+	if _, err := desk.Run("xdotool", "windowactivate", "--sync", w.ID); err != nil {
 		t.Fatal(err)
 	}
-	w.keys("ctrl+n") // the cursor is where work goes on: at the first person
-	w.types("Ana")
-	w.keys("Tab")
-	w.types("Ruiz")
-	w.keys("Tab")
-	w.types("ana.ruiz@example.com")
-	w.keys("Return") // goes on, and sends nothing
-	w.keys("ctrl+Return")
-	if s, err := o.ask(); err != nil || s.Packages.Total+s.Outbox.Pending > 0 {
+	w.Keys("ctrl+n") // the cursor is where work goes on: at the first person
+	w.Types("Ana")
+	w.Keys("Tab")
+	w.Types("Ruiz")
+	w.Keys("Tab")
+	w.Types("ana.ruiz@example.com")
+	w.Keys("Return") // goes on, and sends nothing
+	w.Keys("ctrl+Return")
+	if s, err := o.Ask(); err != nil || s.Packages.Total+s.Outbox.Pending > 0 {
 		t.Errorf("it is sent before it can be taken back: %+v, %v", s, err)
 	}
 
-	o.until("the service has the package", func(s status) bool { return s.Packages.Total == 1 && s.Outbox.Pending == 0 })
-	p := o.service.named("Mandate Keller")
+	o.Until("the service has the package", func(s harness.Status) bool { return s.Packages.Total == 1 && s.Outbox.Pending == 0 })
+	p := o.Service.Named("Mandate Keller")
 	var names []string
 	for _, d := range p.Documents {
 		names = append(names, d.Name)

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"countersign/internal/e2e/harness"
 )
 
 // hostileNames are what people, or a service, may call a package, a signer or a document to do harm. TRAP stands for a
@@ -24,90 +26,90 @@ var hostileNames = []string{
 
 func TestHostileNamesAreShownHarmlessly(t *testing.T) {
 	t.Parallel()
-	desk := newDesktop(t)
-	desk.startDisplay()
-	desk.notes.readMarkup()
-	tray := serveTray(t, desk.connect())
-	o := usualOffice(t, desk)
-	o.setup("--name-template", "{package}/{document} by {signer}")
-	o.open()
-	icon := tray.item()
-	o.mustLogin()
-	o.registered()
+	desk := harness.NewDesktop(t)
+	desk.StartDisplay()
+	desk.Notes.ReadMarkup()
+	tray := harness.ServeTray(t, desk.Connect())
+	o := harness.UsualOffice(t, desk)
+	o.Setup("--name-template", "{package}/{document} by {signer}")
+	o.Open()
+	icon := tray.Item()
+	o.MustLogin()
+	o.Registered()
 
-	trap := filepath.Join(shortDir(t), "trap")
+	trap := filepath.Join(harness.ShortDir(t), "trap")
 	sent := 0
 	for i, name := range hostileNames {
-		if o.sendAs(i, strings.ReplaceAll(name, "TRAP", trap)) {
+		if sendAs(o, i, strings.ReplaceAll(name, "TRAP", trap)) {
 			sent++
 		}
 	}
 	if sent < len(hostileNames)*3/4 {
 		t.Errorf("only %d of %d names could be sent at all", sent, len(hostileNames))
 	}
-	suffered.add(hostile, len(hostileNames))
-	for _, label := range icon.labels() {
+	harness.Suffered.Add(harness.Hostile, len(hostileNames))
+	for _, label := range icon.Labels() {
 		harmless(t, "the tray's menu", label, 200)
 	}
-	for _, p := range o.service.packages() {
-		o.service.signAll(p.ID)
+	for _, p := range o.Service.Packages() {
+		o.Service.SignAll(p.ID)
 	}
-	n := len(o.service.packages())
-	o.until("every package is saved", func(s status) bool { return s.Packages.Saved == n && s.Saves.Failed == 0 })
-	eventually(t, "people are told", func() bool { return len(desk.notes.list()) > 0 })
-	o.leavesAQuestion("$(touch " + trap + ")\x1b[2J<b>\u202e" + strings.Repeat("B", 150))
-	for _, label := range append(icon.labels(), icon.title()) {
+	n := len(o.Service.Packages())
+	o.Until("every package is saved", func(s harness.Status) bool { return s.Packages.Saved == n && s.Saves.Failed == 0 })
+	harness.Eventually(t, "people are told", func() bool { return len(desk.Notes.List()) > 0 })
+	leavesAQuestion(o, "$(touch "+trap+")\x1b[2J<b>\u202e"+strings.Repeat("B", 150))
+	for _, label := range append(icon.Labels(), icon.Title()) {
 		harmless(t, "the tray's menu", label, 200)
 	}
-	o.stop()
+	o.Stop()
 
-	o.isHarmless()
+	isHarmless(o)
 	if _, err := os.Stat(trap); err == nil {
 		t.Error("a name was run by a shell")
 	}
 }
 
 // sendAs sends a package with a name that everything in it bears, and reports whether anybody would take it.
-func (o *office) sendAs(n int, name string) bool {
-	o.t.Helper()
-	b, err := os.ReadFile(sample(o.t, "Offer 2026-118"))
+func sendAs(o *harness.Office, n int, name string) bool {
+	o.T.Helper()
+	b, err := os.ReadFile(harness.Sample(o.T, "Offer 2026-118"))
 	if err != nil {
-		o.t.Fatal(err)
+		o.T.Fatal(err)
 	}
 	base := strings.NewReplacer("/", "", "\x00", "").Replace(name)
 	for len(base) > 200 {
 		base = string([]rune(base)[:len([]rune(base))/2])
 	}
-	file := filepath.Join(shortDir(o.t), base+".pdf")
+	file := filepath.Join(harness.ShortDir(o.T), base+".pdf")
 	if err := os.WriteFile(file, b, 0o600); err != nil {
-		o.t.Fatal(err)
+		o.T.Fatal(err)
 	}
 	to := mail.Address{Name: name, Address: fmt.Sprintf("signer%d@example.com", n)}
-	r := o.command("send", file, "--name="+name, "--to="+to.String(), "--message="+name)
-	if r.code != 0 {
-		o.t.Logf("%.40q is not sent: %s", name, r.stderr)
-		harmless(o.t, "what send says", strings.TrimSpace(r.stderr), 1000)
+	r := o.Command("send", file, "--name="+name, "--to="+to.String(), "--message="+name)
+	if r.Code != 0 {
+		o.T.Logf("%.40q is not sent: %s", name, r.Stderr)
+		harmless(o.T, "what send says", strings.TrimSpace(r.Stderr), 1000)
 	}
-	return r.code == 0
+	return r.Code == 0
 }
 
 // leavesAQuestion has the service lose the answer about a package with this name, so that health and the notifications
 // speak of it.
-func (o *office) leavesAQuestion(name string) {
-	o.t.Helper()
-	o.service.tell("POST", "/events/hold", nil, nil)
-	o.service.misbehave(map[string]any{"path": "/packages/list", "status": 404})
-	o.service.misbehave(map[string]any{"path": "/packages/add", "drop": true, "times": 1})
-	r := o.command("send", sample(o.t, "Offer 2026-118"), "--name", name, "--to", ana)
-	if r.code != 1 {
-		o.t.Errorf("a lost answer: %+v", r)
+func leavesAQuestion(o *harness.Office, name string) {
+	o.T.Helper()
+	o.Service.Tell("POST", "/events/hold", nil, nil)
+	o.Service.Misbehave(map[string]any{"path": "/packages/list", "status": 404})
+	o.Service.Misbehave(map[string]any{"path": "/packages/add", "drop": true, "times": 1})
+	r := o.Command("send", harness.Sample(o.T, "Offer 2026-118"), "--name", name, "--to", ana)
+	if r.Code != 1 {
+		o.T.Errorf("a lost answer: %+v", r)
 	}
-	harmless(o.t, "what send says", strings.TrimSpace(r.stderr), 600)
-	text := o.must("status")
+	harmless(o.T, "what send says", strings.TrimSpace(r.Stderr), 600)
+	text := o.Must("status")
 	for line := range strings.Lines(text) {
-		harmless(o.t, "status", strings.TrimSpace(line), 1000)
+		harmless(o.T, "status", strings.TrimSpace(line), 1000)
 	}
-	for _, i := range o.status().Health {
-		harmless(o.t, "the health of status --json", i.Text, 600)
+	for _, i := range o.Status().Health {
+		harmless(o.T, "the health of status --json", i.Text, 600)
 	}
 }

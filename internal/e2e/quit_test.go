@@ -7,6 +7,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"countersign/internal/e2e/harness"
 )
 
 // rounds is how often the program is quit: some dozen times, and 500 times where the tests are to torture it.
@@ -21,48 +23,48 @@ func rounds() int {
 // process is gone in time, and the next start has the folder and its window.
 func TestItQuitsEveryTime(t *testing.T) {
 	t.Parallel()
-	ways := map[string]func(*office, *window, *tray){
-		"by Ctrl+Q": func(o *office, w *window, x *tray) { w.active().keys("ctrl+q") },
-		"from the tray": func(o *office, w *window, x *tray) {
-			icon := x.item()
-			icon.click("Quit")
+	ways := map[string]func(*harness.Office, *harness.Window, *harness.Tray){
+		"by Ctrl+Q": func(o *harness.Office, w *harness.Window, x *harness.Tray) { w.Active().Keys("ctrl+q") },
+		"from the tray": func(o *harness.Office, w *harness.Window, x *harness.Tray) {
+			icon := x.Item()
+			icon.Click("Quit")
 		},
-		"by SIGTERM": func(o *office, w *window, x *tray) { o.running.signal(syscall.SIGTERM) },
-		"hidden, SIGTERM": func(o *office, w *window, x *tray) {
-			w.hide()
-			o.running.signal(syscall.SIGTERM)
+		"by SIGTERM": func(o *harness.Office, w *harness.Window, x *harness.Tray) { o.Running.Signal(syscall.SIGTERM) },
+		"hidden, SIGTERM": func(o *harness.Office, w *harness.Window, x *harness.Tray) {
+			w.Hide()
+			o.Running.Signal(syscall.SIGTERM)
 		},
-		"by closing it, without a tray": func(o *office, w *window, x *tray) {
-			w.drawn()
-			before := w.active().still()
-			w.keys("ctrl+w") // asks whether to keep running, which is the safe answer
-			w.changesFrom(before)
-			w.keys("Tab", "Return")
+		"by closing it, without a tray": func(o *harness.Office, w *harness.Window, x *harness.Tray) {
+			w.Drawn()
+			before := w.Active().Still()
+			w.Keys("ctrl+w") // asks whether to keep running, which is the safe answer
+			w.ChangesFrom(before)
+			w.Keys("Tab", "Return")
 		},
 	}
 	for name, quit := range ways {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			desk := newDesktop(t)
-			desk.startDisplay()
-			var x *tray
+			desk := harness.NewDesktop(t)
+			desk.StartDisplay()
+			var x *harness.Tray
 			if name != "by closing it, without a tray" {
-				x = serveTray(t, desk.connect())
+				x = harness.ServeTray(t, desk.Connect())
 			}
-			o := usualOffice(t, desk)
-			o.setup()
+			o := harness.UsualOffice(t, desk)
+			o.Setup()
 			var longest time.Duration
 			times := max(1, rounds()/len(ways))
 			for range times {
-				o.open()
-				w := desk.window("Countersign")
+				o.Open()
+				w := desk.Window("Countersign")
 				if x != nil && name != "from the tray" {
-					x.item()
+					x.Item()
 				}
 				quit(o, w, x)
 				began := time.Now()
-				if code := o.running.wait(); code != 0 {
-					t.Fatalf("it ended with %d: %s", code, o.running.stderr)
+				if code := o.Running.Wait(); code != 0 {
+					t.Fatalf("it ended with %d: %s", code, o.Running.Stderr)
 				}
 				took := time.Since(began)
 				if took > endsWithin {
@@ -79,42 +81,23 @@ func TestItQuitsEveryTime(t *testing.T) {
 // time, and the data folder is free.
 func TestADisplayThatHangsKeepsNothing(t *testing.T) {
 	t.Parallel()
-	desk := newDesktop(t)
-	desk.startDisplay()
-	o := usualOffice(t, desk)
-	o.setup()
-	o.open()
-	desk.window("Countersign").drawn()
-	if err := desk.screen.Signal(syscall.SIGSTOP); err != nil {
+	desk := harness.NewDesktop(t)
+	desk.StartDisplay()
+	o := harness.UsualOffice(t, desk)
+	o.Setup()
+	o.Open()
+	desk.Window("Countersign").Drawn()
+	if err := desk.Screen.Signal(syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}
 	began := time.Now()
-	code := o.running.stop()
-	if err := desk.screen.Signal(syscall.SIGCONT); err != nil { // for what else is on it
+	code := o.Running.Stop()
+	if err := desk.Screen.Signal(syscall.SIGCONT); err != nil { // for what else is on it
 		t.Fatal(err)
 	}
 	if took := time.Since(began); code != 0 || took > endsWithin {
-		t.Errorf("it ended with %d after %v: %s", code, took, o.running.stderr)
+		t.Errorf("it ended with %d after %v: %s", code, took, o.Running.Stderr)
 	}
-	o.serve() // has the folder to itself
-	o.stop()
-}
-
-// hide closes the window as a person does who wants it gone: once more answers the question of the first time.
-func (w *window) hide() {
-	w.d.t.Helper()
-	w.active()
-	eventually(w.d.t, "the window is gone", func() bool {
-		w.keys("ctrl+w")
-		return len(w.d.visible("Countersign")) == 0
-	})
-}
-
-// active is the window with the keyboard.
-func (w *window) active() *window {
-	w.d.t.Helper()
-	if _, err := w.d.run("xdotool", "windowactivate", "--sync", w.id); err != nil {
-		w.d.t.Fatal(err)
-	}
-	return w
+	o.Serve() // has the folder to itself
+	o.Stop()
 }

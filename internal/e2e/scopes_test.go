@@ -5,50 +5,52 @@ package e2e
 import (
 	"strings"
 	"testing"
+
+	"countersign/internal/e2e/harness"
 )
 
 // scopedOffice is an office whose program runs and is set up with other scopes.
-func scopedOffice(t testing.TB, scope string) *office {
+func scopedOffice(t testing.TB, scope string) *harness.Office {
 	t.Helper()
-	desk := newDesktop(t)
-	o := usualOffice(t, desk)
-	o.setup("--scope", scope)
-	o.serve()
+	desk := harness.NewDesktop(t)
+	o := harness.UsualOffice(t, desk)
+	o.Setup("--scope", scope)
+	o.Serve()
 	return o
 }
 
 // works sends a package, lets it be signed and expects its files. Without events the program asks for news at its own
 // pace, and at every start.
-func (o *office) works(events bool) {
-	o.t.Helper()
-	p := o.sendOffer()
-	o.service.signAll(p.ID)
+func works(o *harness.Office, events bool) {
+	o.T.Helper()
+	p := sendOffer(o)
+	o.Service.SignAll(p.ID)
 	if !events {
-		o.stop()
-		o.serve()
+		o.Stop()
+		o.Serve()
 	}
-	o.until("the package is saved", func(s status) bool { return s.Packages.Saved == 1 })
-	o.savedAsServed(p)
+	o.Until("the package is saved", func(s harness.Status) bool { return s.Packages.Saved == 1 })
+	savedAsServed(o, p)
 }
 
 func TestWithoutOfflineAccessTheSignInIsShort(t *testing.T) {
 	t.Parallel()
 	o := scopedOffice(t, "profile openid organization")
-	r, _ := o.login(olivia, true)
-	if r.code != 0 || !strings.Contains(r.stderr, "offline_access") {
-		t.Errorf("login ended with %d: %s", r.code, r.stderr)
+	r, _ := o.Login(harness.Olivia, true)
+	if r.Code != 0 || !strings.Contains(r.Stderr, "offline_access") {
+		t.Errorf("login ended with %d: %s", r.Code, r.Stderr)
 	}
-	o.registered()
-	if s := o.status(); !s.SignedIn || !strings.Contains(s.issue("scope-offline"), "sign in again soon") {
+	o.Registered()
+	if s := o.Status(); !s.SignedIn || !strings.Contains(s.Issue("scope-offline"), "sign in again soon") {
 		t.Errorf("no word about the short sign-in: %+v", s)
 	}
-	o.works(true)
+	works(o, true)
 
 	// The token is gone with the process, and nothing can replace it.
-	o.stop()
-	o.serve()
-	s := o.until("the sign-in is over", func(s status) bool { return !s.SignedIn })
-	if !strings.Contains(s.issue("signin"), "offline_access") {
+	o.Stop()
+	o.Serve()
+	s := o.Until("the sign-in is over", func(s harness.Status) bool { return !s.SignedIn })
+	if !strings.Contains(s.Issue("signin"), "offline_access") {
 		t.Errorf("after the restart: %+v", s.Health)
 	}
 }
@@ -56,57 +58,57 @@ func TestWithoutOfflineAccessTheSignInIsShort(t *testing.T) {
 func TestWithoutOpenIDEverythingWorks(t *testing.T) {
 	t.Parallel()
 	o := scopedOffice(t, "profile offline_access organization")
-	o.mustLogin()
-	o.registered()
-	if s := o.status(); s.Account.Email != olivia || len(s.Health) != 0 {
+	o.MustLogin()
+	o.Registered()
+	if s := o.Status(); s.Account.Email != harness.Olivia || len(s.Health) != 0 {
 		t.Errorf("without openid the account is asked for: %+v", s)
 	}
-	o.works(true)
-	o.stop()
-	o.serve()
-	o.until("still signed in", func(s status) bool { return s.SignedIn && s.Tunnel.State == "up" && len(s.Health) == 0 })
+	works(o, true)
+	o.Stop()
+	o.Serve()
+	o.Until("still signed in", func(s harness.Status) bool { return s.SignedIn && s.Tunnel.State == "up" && len(s.Health) == 0 })
 }
 
 func TestAMemberWorksWithoutEvents(t *testing.T) {
 	t.Parallel()
 	o := scopedOffice(t, "profile openid offline_access organization member")
-	r, page := o.login(maxim, true)
-	if r.code != 0 || !strings.Contains(page, maxim) {
-		t.Fatalf("login ended with %d: %s", r.code, r.stderr)
+	r, page := o.Login(harness.Maxim, true)
+	if r.Code != 0 || !strings.Contains(page, harness.Maxim) {
+		t.Fatalf("login ended with %d: %s", r.Code, r.Stderr)
 	}
-	s := o.until("the limit is told", func(s status) bool { return s.issue("endpoint") != "" })
-	if text := s.issue("endpoint"); !strings.Contains(text, "administrator") || s.Endpoint.ID != "" {
+	s := o.Until("the limit is told", func(s harness.Status) bool { return s.Issue("endpoint") != "" })
+	if text := s.Issue("endpoint"); !strings.Contains(text, "administrator") || s.Endpoint.ID != "" {
 		t.Errorf("the limit is told as %q, the endpoint is %+v", text, s.Endpoint)
 	}
-	o.works(false)
+	works(o, false)
 }
 
 func TestAMemberWithoutTheMemberScopeIsToldAtOnce(t *testing.T) {
 	t.Parallel()
 	o := scopedOffice(t, "profile openid offline_access organization")
-	r, _ := o.login(maxim, true)
-	if r.code != 0 || !strings.Contains(r.stderr, "does not have permission to send packages") {
-		t.Errorf("login ended with %d: %s", r.code, r.stderr)
+	r, _ := o.Login(harness.Maxim, true)
+	if r.Code != 0 || !strings.Contains(r.Stderr, "does not have permission to send packages") {
+		t.Errorf("login ended with %d: %s", r.Code, r.Stderr)
 	}
-	if text := o.status().issue("scope-packages"); !strings.Contains(text, "Sign in with an account that has permission.") {
+	if text := o.Status().Issue("scope-packages"); !strings.Contains(text, "Sign in with an account that has permission.") {
 		t.Errorf("status says %q", text)
 	}
-	send := o.command("send", sample(t, "Offer 2026-118"), "--to", "ana@example.com")
-	if send.code != 1 || strings.Contains(strings.TrimSpace(send.stderr), "\n") || !strings.Contains(send.stderr, "does not allow this account") {
-		t.Errorf("send ended with %d: %q", send.code, send.stderr)
+	send := o.Command("send", harness.Sample(t, "Offer 2026-118"), "--to", "ana@example.com")
+	if send.Code != 1 || strings.Contains(strings.TrimSpace(send.Stderr), "\n") || !strings.Contains(send.Stderr, "does not allow this account") {
+		t.Errorf("send ended with %d: %q", send.Code, send.Stderr)
 	}
 }
 
 func TestDecliningEndsTheSignInWithOneSentence(t *testing.T) {
 	t.Parallel()
 	o := scopedOffice(t, "profile openid offline_access organization")
-	r, page := o.login(olivia, false)
-	if r.code != 1 || strings.Contains(strings.TrimSpace(r.stderr), "\n") || !strings.HasPrefix(r.stderr, "countersign: ") {
-		t.Errorf("login ended with %d: %q", r.code, r.stderr)
+	r, page := o.Login(harness.Olivia, false)
+	if r.Code != 1 || strings.Contains(strings.TrimSpace(r.Stderr), "\n") || !strings.HasPrefix(r.Stderr, "countersign: ") {
+		t.Errorf("login ended with %d: %q", r.Code, r.Stderr)
 	}
-	sentence := strings.TrimSpace(strings.TrimPrefix(r.stderr, "countersign: "))
+	sentence := strings.TrimSpace(strings.TrimPrefix(r.Stderr, "countersign: "))
 	if !strings.Contains(page, "The sign-in did not work") || !strings.Contains(page, sentence) {
 		t.Errorf("the command says %q, the browser shows\n%s", sentence, page)
 	}
-	o.mustLogin() // the next try is not harmed
+	o.MustLogin() // the next try is not harmed
 }

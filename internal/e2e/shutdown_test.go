@@ -8,6 +8,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"countersign/internal/e2e/harness"
 )
 
 // endsWithin is how long the program may take to end, whatever hangs.
@@ -19,50 +21,50 @@ func TestItEndsInTheMiddleOfEverything(t *testing.T) {
 	t.Parallel()
 	for name, play := range map[string]func(*torture){
 		"sending": func(c *torture) {
-			c.service.misbehave(map[string]any{"path": "/files/upload", "delay_ms": 60000, "times": 1})
+			c.Service.Misbehave(map[string]any{"path": "/files/upload", "delay_ms": 60000, "times": 1})
 			c.sendAndEnd("Cut while sending", "/files/upload")
 		},
 		"adding a package": func(c *torture) {
-			c.service.misbehave(map[string]any{"path": "/packages/add", "delay_ms": 60000, "times": 1})
+			c.Service.Misbehave(map[string]any{"path": "/packages/add", "delay_ms": 60000, "times": 1})
 			c.sendAndEnd("Cut while adding", "/packages/add")
 		},
 		"saving": func(c *torture) {
-			c.service.tell("POST", "/downloads/pad", map[string]int{"bytes": 256 << 20}, nil)
-			c.mustSend("Cut while saving", sample(c.t, "Lease Sonnenweg 4"), sample(c.t, "Mandate Keller"))
-			c.service.signAll(c.service.named("Cut while saving").ID)
-			eventually(c.t, "a file is on its way", func() bool { return c.onTheirWay() > 0 })
+			c.Service.Tell("POST", "/downloads/pad", map[string]int{"bytes": 256 << 20}, nil)
+			c.mustSend("Cut while saving", harness.Sample(c.T, "Lease Sonnenweg 4"), harness.Sample(c.T, "Mandate Keller"))
+			c.Service.SignAll(c.Service.Named("Cut while saving").ID)
+			harness.Eventually(c.T, "a file is on its way", func() bool { return c.onTheirWay() > 0 })
 			c.endsWell()
-			c.service.tell("POST", "/downloads/pad", map[string]int{"bytes": 1 << 20}, nil)
+			c.Service.Tell("POST", "/downloads/pad", map[string]int{"bytes": 1 << 20}, nil)
 		},
 		"a service that hangs": func(c *torture) {
-			c.mustSend("Hanging", sample(c.t, "Offer 2026-118"))
-			c.service.signAll(c.service.named("Hanging").ID)
-			c.service.p.signal(syscall.SIGSTOP)
+			c.mustSend("Hanging", harness.Sample(c.T, "Offer 2026-118"))
+			c.Service.SignAll(c.Service.Named("Hanging").ID)
+			c.Service.P.Signal(syscall.SIGSTOP)
 			c.sent = append(c.sent, "Hanging too")
-			send := c.begin("send", sample(c.t, "Offer 2026-118"), "--name", "Hanging too", "--to", ana)
-			c.until("something waits for the service", func(s status) bool { return s.Outbox.Pending > 0 })
+			send := c.Begin("send", harness.Sample(c.T, "Offer 2026-118"), "--name", "Hanging too", "--to", ana)
+			c.Until("something waits for the service", func(s harness.Status) bool { return s.Outbox.Pending > 0 })
 			c.endsWell()
-			c.service.p.signal(syscall.SIGCONT)
+			c.Service.P.Signal(syscall.SIGCONT)
 			c.tellsTheTruth(send)
 		},
 		"renewing the sign-in": func(c *torture) {
-			c.service.misbehave(map[string]any{"path": "/connect/token", "delay_ms": 60000, "times": 1})
-			c.service.tell("POST", "/tokens/expire", nil, nil)
+			c.Service.Misbehave(map[string]any{"path": "/connect/token", "delay_ms": 60000, "times": 1})
+			c.Service.Tell("POST", "/tokens/expire", nil, nil)
 			c.sent = append(c.sent, "Cut while renewing")
-			send := c.begin("send", sample(c.t, "Offer 2026-118"), "--name", "Cut while renewing", "--to", ana)
+			send := c.Begin("send", harness.Sample(c.T, "Offer 2026-118"), "--name", "Cut while renewing", "--to", ana)
 			c.applied()
 			c.endsWell()
 			c.tellsTheTruth(send)
 		},
 		"a client that says nothing": func(c *torture) {
-			s := besiege(c.t, c.office)
-			defer s.end()
-			open := c.running.costs().files
-			s.crowd(50, time.Minute, func(int) { s.dawdle("") })
-			s.crowd(50, time.Minute, func(int) {
-				s.dawdle("POST /webhook HTTP/1.1\r\nHost: " + s.host + "\r\nX-Service-Signature: " + strings.Repeat("A", 43) + "=\r\nContent-Length: 9\r\n\r\n{")
+			s := harness.Besiege(c.T, c.Office)
+			defer s.End()
+			open := c.Running.Costs().Files
+			s.Crowd(50, time.Minute, func(int) { s.Dawdle("") })
+			s.Crowd(50, time.Minute, func(int) {
+				s.Dawdle("POST /webhook HTTP/1.1\r\nHost: " + s.Host + "\r\nX-Service-Signature: " + strings.Repeat("A", 43) + "=\r\nContent-Length: 9\r\n\r\n{")
 			})
-			eventually(c.t, "they are connected", func() bool { return c.running.costs().files > open+50 })
+			harness.Eventually(c.T, "they are connected", func() bool { return c.Running.Costs().Files > open+50 })
 			c.endsWell()
 		},
 	} {
@@ -70,12 +72,12 @@ func TestItEndsInTheMiddleOfEverything(t *testing.T) {
 			t.Parallel()
 			c := newTorture(t, true)
 			play(c)
-			c.service.tell("DELETE", "/faults", nil, nil)
-			c.serve()
-			c.registered()
+			c.Service.Tell("DELETE", "/faults", nil, nil)
+			c.Serve()
+			c.Registered()
 			c.settles()
 			c.nothingIsMissing()
-			c.stop()
+			c.Stop()
 			c.leavesNothingBehind()
 		})
 	}
@@ -83,20 +85,20 @@ func TestItEndsInTheMiddleOfEverything(t *testing.T) {
 
 // endsWell asks the running program to end.
 func (c *torture) endsWell() {
-	c.t.Helper()
+	c.T.Helper()
 	began := time.Now()
-	code := c.running.stop()
+	code := c.Running.Stop()
 	if took := time.Since(began); code != 0 || took > endsWithin {
-		c.t.Errorf("it ended with %d after %v: %s", code, took, c.running.stderr)
+		c.T.Errorf("it ended with %d after %v: %s", code, took, c.Running.Stderr)
 	}
 	c.filesAreWhole()
 }
 
 // sendAndEnd sends a package and ends the program once the service has begun to answer late.
 func (c *torture) sendAndEnd(name, path string) {
-	c.t.Helper()
+	c.T.Helper()
 	c.sent = append(c.sent, name)
-	send := c.begin("send", sample(c.t, "Offer 2026-118"), "--name", name, "--to", ana)
+	send := c.Begin("send", harness.Sample(c.T, "Offer 2026-118"), "--name", name, "--to", ana)
 	c.applied()
 	c.endsWell()
 	c.tellsTheTruth(send)
@@ -104,27 +106,27 @@ func (c *torture) sendAndEnd(name, path string) {
 
 // applied waits until the service misbehaves.
 func (c *torture) applied() {
-	c.t.Helper()
-	eventually(c.t, "the service is slow", func() bool {
+	c.T.Helper()
+	harness.Eventually(c.T, "the service is slow", func() bool {
 		var list []struct{ Applied int }
-		c.service.tell("GET", "/faults", nil, &list)
+		c.Service.Tell("GET", "/faults", nil, &list)
 		return list[0].Applied > 0
 	})
 }
 
 // tellsTheTruth waits for a send whose program has ended.
-func (c *torture) tellsTheTruth(send *process) {
-	c.t.Helper()
-	code, said := send.wait(), strings.TrimSpace(send.stderr.String())
+func (c *torture) tellsTheTruth(send *harness.Process) {
+	c.T.Helper()
+	code, said := send.Wait(), strings.TrimSpace(send.Stderr.String())
 	kept := slices.ContainsFunc([]string{"goes out by itself", "will not be sent twice", "before sending it again"}, func(s string) bool { return strings.Contains(said, s) })
 	if code != 1 || !kept || strings.Contains(said, "\n") {
-		c.t.Errorf("send ended with %d and says %q, want one line that leads nobody to send it twice", code, said)
+		c.T.Errorf("send ended with %d and says %q, want one line that leads nobody to send it twice", code, said)
 	}
 }
 
 // onTheirWay is how many files have no final name yet.
 func (c *torture) onTheirWay() (n int) {
-	names, err := readNames(c.folder)
+	names, err := harness.ReadNames(c.Folder)
 	if err != nil {
 		return 0
 	}

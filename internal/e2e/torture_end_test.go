@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"countersign/internal/e2e/harness"
 )
 
 // settling is how long the program may take to catch up after everything: it may have been told to wait.
@@ -13,42 +15,42 @@ const settling = 3 * time.Minute
 
 // settles lets everyone sign, waits until the program has caught up, and has it do one thing more, in peace.
 func (c *torture) settles() {
-	c.t.Helper()
-	c.service.tell("POST", "/events/disturb", map[string]any{}, nil)
-	c.eventually("nothing waits in the outbox", func(s status) bool { return s.Outbox.Pending == 0 })
-	for _, p := range c.service.packages() {
-		c.service.signAll(p.ID)
+	c.T.Helper()
+	c.Service.Tell("POST", "/events/disturb", map[string]any{}, nil)
+	c.eventually("nothing waits in the outbox", func(s harness.Status) bool { return s.Outbox.Pending == 0 })
+	for _, p := range c.Service.Packages() {
+		c.Service.SignAll(p.ID)
 	}
 	c.catchesUp()
-	c.mustSend("In peace", sample(c.t, "Offer 2026-118"))
-	c.service.signAll(c.service.named("In peace").ID)
+	c.mustSend("In peace", harness.Sample(c.T, "Offer 2026-118"))
+	c.Service.SignAll(c.Service.Named("In peace").ID)
 	c.catchesUp()
 }
 
 // catchesUp waits until all that has happened at the service has happened here.
 func (c *torture) catchesUp() {
-	c.t.Helper()
-	n := len(c.service.packages())
+	c.T.Helper()
+	n := len(c.Service.Packages())
 	// The service itself waits ever longer with events it could not deliver: have them come now.
-	for _, e := range c.service.events() {
+	for _, e := range c.Service.Events() {
 		if e.Delivered == nil {
-			c.service.tell("POST", "/events/redeliver", map[string]string{"event_id": e.ID}, nil)
+			c.Service.Tell("POST", "/events/redeliver", map[string]string{"event_id": e.ID}, nil)
 		}
 	}
-	c.eventually("every event is delivered and dealt with", func(s status) bool { return c.service.allDelivered() && s.Events.Pending == 0 })
-	c.eventually("every package is saved", func(s status) bool { return s.Packages.Saved == n && s.Saves.Pending == 0 })
+	c.eventually("every event is delivered and dealt with", func(s harness.Status) bool { return c.Service.AllDelivered() && s.Events.Pending == 0 })
+	c.eventually("every package is saved", func(s harness.Status) bool { return s.Packages.Saved == n && s.Saves.Pending == 0 })
 }
 
-func (c *torture) eventually(what string, ok func(s status) bool) {
-	c.t.Helper()
-	var last status
+func (c *torture) eventually(what string, ok func(s harness.Status) bool) {
+	c.T.Helper()
+	var last harness.Status
 	defer func() {
-		if c.t.Failed() {
-			c.t.Logf("last status: %+v", last)
+		if c.T.Failed() {
+			c.T.Logf("last status: %+v", last)
 		}
 	}()
-	eventuallyWithin(c.t, settling, what, func() bool {
-		s, err := c.ask()
+	harness.EventuallyWithin(c.T, settling, what, func() bool {
+		s, err := c.Ask()
 		if err == nil {
 			last = s
 		}
@@ -58,8 +60,8 @@ func (c *torture) eventually(what string, ok func(s status) bool) {
 
 // nothingIsMissing compares what the program has with what the service and the proxy know.
 func (c *torture) nothingIsMissing() {
-	c.t.Helper()
-	packages := c.service.packages()
+	c.T.Helper()
+	packages := c.Service.Packages()
 	byName := map[string]int{}
 	for _, p := range packages {
 		if byName[p.Name]++; byName[p.Name] > 1 {
@@ -69,8 +71,8 @@ func (c *torture) nothingIsMissing() {
 			c.loss("%q was never to be sent", p.Name)
 		}
 	}
-	s, accepted, came := c.status(), c.front.accepted(), 0
-	for _, a := range c.front.passed() {
+	s, accepted, came := c.Status(), c.Front.Accepted(), 0
+	for _, a := range c.Front.Passed() {
 		if a.Status/100 == 2 {
 			came++
 		}
@@ -78,7 +80,7 @@ func (c *torture) nothingIsMissing() {
 	if s.Events.Received != len(accepted) {
 		c.loss("%d events were answered 2xx, %d are stored", len(accepted), s.Events.Received)
 	}
-	if !s.SignedIn || s.issue("signin") != "" {
+	if !s.SignedIn || s.Issue("signin") != "" {
 		c.loss("the sign-in was lost: %+v", s.Health)
 	}
 	if s.Events.Problems != 0 || s.Saves.Failed != 0 || s.Outbox.Failed != 0 || s.Packages.Total != len(packages) {
@@ -93,18 +95,18 @@ func (c *torture) nothingIsMissing() {
 			c.loss("%q was sent, though send said that it could be tried again", name)
 		}
 	}
-	failed := c.t.Failed()
-	c.savedAsServed(packages...)
+	failed := c.T.Failed()
+	savedAsServed(c.Office, packages...)
 	c.filesAreWhole()
 	c.toldAtMostOnce()
-	if c.t.Failed() && !failed {
-		suffered.add(losses, 1)
+	if c.T.Failed() && !failed {
+		harness.Suffered.Add(harness.Losses, 1)
 	}
-	suffered.add(events, len(accepted))
-	suffered.add(repeats, came-len(accepted))
-	suffered.add(packagesMade, len(packages))
-	suffered.add(filesSaved, len(c.files()))
-	c.t.Logf("%d kills, %d packages, %d files, %d events and %d copies of them", c.kills, len(packages), len(c.files()), len(accepted), came-len(accepted))
+	harness.Suffered.Add(harness.Events, len(accepted))
+	harness.Suffered.Add(harness.Repeats, came-len(accepted))
+	harness.Suffered.Add(harness.PackagesMade, len(packages))
+	harness.Suffered.Add(harness.FilesSaved, len(c.Files()))
+	c.T.Logf("%d kills, %d packages, %d files, %d events and %d copies of them", c.kills, len(packages), len(c.Files()), len(accepted), came-len(accepted))
 }
 
 // neverSent is how many of the packages that were to be sent the service has not got.
@@ -120,15 +122,15 @@ func (c *torture) neverSent(byName map[string]int) (n int) {
 // toldAtMostOnce checks the notifications: none of them twice, none again in a summary, and those of the last package,
 // which nothing disturbed, are there.
 func (c *torture) toldAtMostOnce() {
-	c.t.Helper()
+	c.T.Helper()
 	key := "Everyone has signed " + quoted("In peace") + "."
-	eventually(c.t, "told: "+key, func() bool {
-		return slices.ContainsFunc(c.desk.notes.list(), func(n note) bool {
+	harness.Eventually(c.T, "told: "+key, func() bool {
+		return slices.ContainsFunc(c.Desk.Notes.List(), func(n harness.Note) bool {
 			return n.Title == key && strings.HasPrefix(n.Body, "Ana Ruiz signed last. ") || strings.Contains(n.Body, key)
 		})
 	})
 	told := map[string]int{}
-	all := c.desk.notes.list()
+	all := c.Desk.Notes.List()
 	for _, n := range all {
 		if strings.Contains(n.Title, "packages changed") {
 			continue
@@ -155,15 +157,15 @@ func (c *torture) toldAtMostOnce() {
 
 // leavesNothingBehind checks the folders after a clean end: no file on its way, no socket.
 func (c *torture) leavesNothingBehind() {
-	c.t.Helper()
-	for _, name := range c.files() {
+	c.T.Helper()
+	for _, name := range c.Files() {
 		if onItsWay(name) {
 			c.loss("%q was left behind", name)
 		}
 	}
-	names, err := readNames(c.data)
+	names, err := harness.ReadNames(c.Data)
 	if err != nil {
-		c.t.Fatal(err)
+		c.T.Fatal(err)
 	}
 	for _, name := range names {
 		if strings.HasSuffix(name, ".sock") || strings.Contains(name, ".tmp") {

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"countersign/internal/e2e/harness"
 )
 
 // ana signs everything that the tortured offices send.
@@ -16,109 +18,109 @@ const ana = "Ana Ruiz <ana.ruiz@example.com>"
 
 // play plays one round: the program works when it begins, and works again when it ends.
 func (c *torture) play(n int, how choice) {
-	c.t.Helper()
+	c.T.Helper()
 	name := fmt.Sprintf("Round %d %s", n, how.phase)
 	prepared := c.prepare(name, how.phase)
 	for _, f := range how.faults {
-		c.service.misbehave(f)
+		c.Service.Misbehave(f)
 	}
-	c.service.tell("POST", "/events/disturb", how.travel, nil)
-	if all := c.service.events(); len(all) > 0 {
-		c.service.tell("POST", "/events/redeliver", map[string]string{"event_id": all[how.again%len(all)].ID}, nil)
+	c.Service.Tell("POST", "/events/disturb", how.travel, nil)
+	if all := c.Service.Events(); len(all) > 0 {
+		c.Service.Tell("POST", "/events/redeliver", map[string]string{"event_id": all[how.again%len(all)].ID}, nil)
 	}
 	switch how.phase {
 	case "sending", "renewing":
-		c.whileSending(name, how.after, c.running)
+		c.whileSending(name, how.after, c.Running)
 	case "signing":
 		c.whileSigning(prepared, how.after)
 	case "saving":
-		c.service.signAll(prepared.ID)
-		c.killAfter(how.after, c.running)
+		c.Service.SignAll(prepared.ID)
+		c.killAfter(how.after, c.Running)
 	case "starting":
-		c.killAfter(0, c.running)
-		c.killAfter(how.after, c.begin("serve"))
+		c.killAfter(0, c.Running)
+		c.killAfter(how.after, c.Begin("serve"))
 	case "alone":
-		c.killAfter(0, c.running)
+		c.killAfter(0, c.Running)
 		c.whileSending(name, how.after, nil)
 	}
 	c.filesAreWhole()
-	c.serve()
+	c.Serve()
 	c.countFaults()
-	c.service.tell("DELETE", "/faults", nil, nil)
-	c.registered()
-	c.t.Logf("%s: killed after %v with %d faults", name, how.after.Round(time.Millisecond), len(how.faults))
+	c.Service.Tell("DELETE", "/faults", nil, nil)
+	c.Registered()
+	c.T.Logf("%s: killed after %v with %d faults", name, how.after.Round(time.Millisecond), len(how.faults))
 }
 
 // prepare brings about, in peace, what a phase is about.
-func (c *torture) prepare(name, phase string) (p pack) {
-	c.t.Helper()
+func (c *torture) prepare(name, phase string) (p harness.Pack) {
+	c.T.Helper()
 	switch phase {
 	case "signing":
-		c.mustSend(name, "--to", "Jan Weber <jan.weber@example.com>", sample(c.t, "Offer 2026-118"))
-		p = c.service.named(name)
+		c.mustSend(name, "--to", "Jan Weber <jan.weber@example.com>", harness.Sample(c.T, "Offer 2026-118"))
+		p = c.Service.Named(name)
 	case "saving":
-		c.mustSend(name, sample(c.t, "Lease Sonnenweg 4"), sample(c.t, "Mandate Keller"))
-		p = c.service.named(name)
+		c.mustSend(name, harness.Sample(c.T, "Lease Sonnenweg 4"), harness.Sample(c.T, "Mandate Keller"))
+		p = c.Service.Named(name)
 	case "renewing":
-		c.service.tell("POST", "/tokens/expire", nil, nil)
+		c.Service.Tell("POST", "/tokens/expire", nil, nil)
 	}
 	return p
 }
 
 // mustSend sends to Ana; the outbox may still have to do with what earlier rounds left it.
 func (c *torture) mustSend(name string, args ...string) {
-	c.t.Helper()
+	c.T.Helper()
 	c.sent = append(c.sent, name)
-	c.must("send", append([]string{"--name", name, "--to", ana}, args...)...)
+	c.Must("send", append([]string{"--name", name, "--to", ana}, args...)...)
 }
 
 // killAfter kills a process; the wait is the experiment.
-func (c *torture) killAfter(wait time.Duration, p *process) {
-	c.t.Helper()
+func (c *torture) killAfter(wait time.Duration, p *harness.Process) {
+	c.T.Helper()
 	<-time.After(wait)
-	p.kill()
+	p.Kill()
 	c.kills++
-	suffered.add(kills, 1)
+	harness.Suffered.Add(harness.Kills, 1)
 }
 
 // whileSending kills victim, or the command itself when that is nil, while a package is being sent. Whatever the command
 // says, it is true and leads nobody to send the package twice.
-func (c *torture) whileSending(name string, after time.Duration, victim *process) {
-	c.t.Helper()
+func (c *torture) whileSending(name string, after time.Duration, victim *harness.Process) {
+	c.T.Helper()
 	c.sent = append(c.sent, name)
-	send := c.begin("send", sample(c.t, "Offer 2026-118"), "--name", name, "--to", ana)
+	send := c.Begin("send", harness.Sample(c.T, "Offer 2026-118"), "--name", name, "--to", ana)
 	if victim == nil {
 		victim = send
 	}
 	c.killAfter(after, victim)
-	code, said := send.wait(), strings.TrimSpace(send.stderr.String())
+	code, said := send.Wait(), strings.TrimSpace(send.Stderr.String())
 	switch {
 	case code == 0:
-		c.service.named(name)
+		c.Service.Named(name)
 	case code == 1 && (said == "" || strings.Contains(said, "\n")):
-		c.t.Errorf("send says %q, want one line", said)
+		c.T.Errorf("send says %q, want one line", said)
 	case code == 1 && strings.Contains(said, "try again"):
 		c.denied = append(c.denied, name)
 	}
 }
 
-func (c *torture) whileSigning(p pack, after time.Duration) {
-	c.t.Helper()
+func (c *torture) whileSigning(p harness.Pack, after time.Duration) {
+	c.T.Helper()
 	signed := make(chan error, 1)
-	go func() { signed <- c.service.try("POST", "/sign", map[string]string{"package_id": p.ID}, nil) }()
-	c.killAfter(after, c.running)
+	go func() { signed <- c.Service.Try("POST", "/sign", map[string]string{"package_id": p.ID}, nil) }()
+	c.killAfter(after, c.Running)
 	if err := <-signed; err != nil {
-		c.t.Error(err)
+		c.T.Error(err)
 	}
 }
 
 // countFaults adds up how often the service misbehaved in this round.
 func (c *torture) countFaults() {
-	c.t.Helper()
+	c.T.Helper()
 	var list []struct{ Applied int }
-	c.service.tell("GET", "/faults", nil, &list)
+	c.Service.Tell("GET", "/faults", nil, &list)
 	for _, f := range list {
-		suffered.add(faults, f.Applied)
+		harness.Suffered.Add(harness.Faults, f.Applied)
 	}
 }
 
@@ -127,17 +129,17 @@ func onItsWay(name string) bool { return strings.HasPrefix(filepath.Base(name), 
 
 // filesAreWhole checks, with the program dead, that whatever has its final name is complete and stays as it is.
 func (c *torture) filesAreWhole() {
-	c.t.Helper()
-	if _, err := os.Stat(c.folder); err != nil {
+	c.T.Helper()
+	if _, err := os.Stat(c.Folder); err != nil {
 		return
 	}
-	for _, name := range c.files() {
+	for _, name := range c.Files() {
 		if onItsWay(name) {
 			continue
 		}
-		b, err := os.ReadFile(filepath.Join(c.folder, name))
+		b, err := os.ReadFile(filepath.Join(c.Folder, name))
 		if err != nil {
-			c.t.Fatal(err)
+			c.T.Fatal(err)
 		}
 		sum := sha256.Sum256(b)
 		if before, known := c.seen[name]; known && before != sum {
@@ -152,7 +154,7 @@ func (c *torture) filesAreWhole() {
 
 // loss fails the test and counts.
 func (c *torture) loss(format string, args ...any) {
-	c.t.Helper()
-	suffered.add(losses, 1)
-	c.t.Errorf(format, args...)
+	c.T.Helper()
+	harness.Suffered.Add(harness.Losses, 1)
+	c.T.Errorf(format, args...)
 }

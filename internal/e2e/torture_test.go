@@ -9,10 +9,9 @@ import (
 	"strconv"
 	"testing"
 	"time"
-)
 
-// tortureTime names the variable that says how long the program is tortured; without it, it is killed a few times.
-const tortureTime = "COUNTERSIGN_E2E_TORTURE"
+	"countersign/internal/e2e/harness"
+)
 
 // The least number of kills of each office, for the quick run and for a long one.
 const (
@@ -22,7 +21,7 @@ const (
 
 // torture is an office whose program is killed again and again.
 type torture struct {
-	*office
+	*harness.Office
 	seen   map[string][32]byte // every file that was ever found under its final name
 	sent   []string            // the names of all packages that were, or were to be, sent
 	denied []string            // of these, those that send invited to send again
@@ -41,7 +40,7 @@ func TestNothingIsLostOrDoneTwiceWhenTheProgramIsKilled(t *testing.T) {
 	}
 	t.Logf("COUNTERSIGN_E2E_SEED=%d", seed)
 	began, least := time.Now(), killsQuick
-	lasting, err := time.ParseDuration(os.Getenv(tortureTime))
+	lasting, err := time.ParseDuration(os.Getenv(harness.TortureTime))
 	if err == nil {
 		least = killsLong
 	}
@@ -55,7 +54,7 @@ func TestNothingIsLostOrDoneTwiceWhenTheProgramIsKilled(t *testing.T) {
 			}
 			c.settles()
 			c.nothingIsMissing()
-			c.stop()
+			c.Stop()
 			c.leavesNothingBehind()
 		})
 	}
@@ -65,15 +64,15 @@ func TestNothingIsLostOrDoneTwiceWhenTheProgramIsKilled(t *testing.T) {
 // there is something to be killed in.
 func newTorture(t testing.TB, keyFile bool) *torture {
 	t.Helper()
-	c := &torture{office: usualOffice(t, newDesktop(t)), seen: map[string][32]byte{}}
+	c := &torture{Office: harness.UsualOffice(t, harness.NewDesktop(t)), seen: map[string][32]byte{}}
 	if keyFile {
-		c.global = append(c.global, "--key-file", filepath.Join(shortDir(t), "key"))
+		c.Global = append(c.Global, "--key-file", filepath.Join(harness.ShortDir(t), "key"))
 	}
-	c.setup()
-	c.serve()
-	c.mustLogin()
-	c.registered()
-	c.service.tell("POST", "/downloads/pad", map[string]int{"bytes": 1 << 20}, nil)
+	c.Setup()
+	c.Serve()
+	c.MustLogin()
+	c.Registered()
+	c.Service.Tell("POST", "/downloads/pad", map[string]int{"bytes": 1 << 20}, nil)
 	return c
 }
 

@@ -189,7 +189,8 @@ var allowed = map[string][]string{
 	"internal/tunnel":              {},
 	"internal/tunnel/ngroktest":    {},
 	"internal/house":               {},
-	"internal/e2e":                 {"internal/tunnel/ngroktest"},
+	"internal/e2e":                 {},
+	"internal/e2e/harness":         {"internal/tunnel/ngroktest"},
 	"assets":                       {},
 	"assets/gen":                   {},
 }

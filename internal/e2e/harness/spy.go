@@ -1,6 +1,6 @@
 //go:build linux
 
-package e2e
+package harness
 
 import (
 	"bytes"
@@ -18,18 +18,18 @@ import (
 	"testing"
 )
 
-// spy stands where the service's public address leads, and notes every secret that passes. Safe for concurrent use.
-type spy struct {
-	url string
+// Spy stands where the service's public address leads, and notes every secret that passes. Safe for concurrent use.
+type Spy struct {
+	URL string
 
 	mu    sync.Mutex
 	known map[string]string // what it is, by the secret
 }
 
-// newSpy passes everything on to the service that is going to listen at address.
-func newSpy(t testing.TB, address string) *spy {
+// NewSpy passes everything on to the service that is going to listen at address.
+func NewSpy(t testing.TB, address string) *Spy {
 	t.Helper()
-	x := &spy{known: map[string]string{}}
+	x := &Spy{known: map[string]string{}}
 	proxy := &httputil.ReverseProxy{
 		Rewrite: func(r *httputil.ProxyRequest) {
 			r.SetURL(&url.URL{Scheme: "http", Host: address})
@@ -44,12 +44,12 @@ func newSpy(t testing.TB, address string) *spy {
 		proxy.ServeHTTP(w, r)
 	}))
 	t.Cleanup(server.Close)
-	x.url = server.URL
+	x.URL = server.URL
 	return x
 }
 
-// note remembers a secret.
-func (x *spy) note(what, secret string) {
+// Note remembers a secret.
+func (x *Spy) Note(what, secret string) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if secret != "" {
@@ -58,7 +58,7 @@ func (x *spy) note(what, secret string) {
 }
 
 // request reads a request to the token or the revocation endpoint.
-func (x *spy) request(r *http.Request) {
+func (x *Spy) request(r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	r.Body = io.NopCloser(bytes.NewReader(body))
 	if err != nil {
@@ -69,15 +69,15 @@ func (x *spy) request(r *http.Request) {
 		return
 	}
 	for field, what := range map[string]string{"code": "code", "code_verifier": "verifier", "refresh_token": "refresh token", "token": "revoked token"} {
-		x.note(what, form.Get(field))
+		x.Note(what, form.Get(field))
 	}
 	if basic, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Basic "); ok {
-		x.note("client's credentials", basic)
+		x.Note("client's credentials", basic)
 	}
 }
 
 // answer reads the answers that hold secrets.
-func (x *spy) answer(r *http.Response) error {
+func (x *Spy) answer(r *http.Response) error {
 	if !strings.HasSuffix(r.Request.URL.Path, "/connect/token") && !strings.HasSuffix(r.Request.URL.Path, "/events/endpoints/set") {
 		return nil
 	}
@@ -87,19 +87,19 @@ func (x *spy) answer(r *http.Response) error {
 		Access   string `json:"access_token"`
 		Refresh  string `json:"refresh_token"`
 		ID       string `json:"id_token"`
-		Endpoint registration
+		Endpoint Registration
 	}
 	if err == nil && json.Unmarshal(b, &held) == nil {
-		x.note("access token", held.Access)
-		x.note("refresh token", held.Refresh)
-		x.note("id_token", held.ID)
-		x.note("endpoint secret", held.Endpoint.Secret)
+		x.Note("access token", held.Access)
+		x.Note("refresh token", held.Refresh)
+		x.Note("id_token", held.ID)
+		x.Note("endpoint secret", held.Endpoint.Secret)
 	}
 	return err
 }
 
-// secrets returns what passed, by the secret.
-func (x *spy) secrets() map[string]string {
+// Secrets returns what passed, by the secret.
+func (x *Spy) Secrets() map[string]string {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	all := map[string]string{}
@@ -124,8 +124,8 @@ func disguises(text string) [][]byte {
 	return forms
 }
 
-// holds reports whether b has text in it, in whatever disguise.
-func holds(b []byte, text string) bool {
+// Holds reports whether b has text in it, in whatever disguise.
+func Holds(b []byte, text string) bool {
 	for _, form := range disguises(text) {
 		if bytes.Contains(b, form) {
 			return true
@@ -133,3 +133,6 @@ func holds(b []byte, text string) bool {
 	}
 	return false
 }
+
+// Registration is what an endpoint's events are verified with.
+type Registration struct{ URL, Secret string }

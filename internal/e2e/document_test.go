@@ -1,3 +1,5 @@
+//go:build linux
+
 package e2e
 
 import (
@@ -5,17 +7,19 @@ import (
 	"os"
 	"os/exec"
 	"testing"
+
+	"countersign/internal/e2e/harness"
 )
 
 // The process that reads documents gets no environment; without a home it has to do without the compiled PDFium.
 func TestADocumentIsReadWithoutAnEnvironment(t *testing.T) {
 	t.Parallel()
-	document, err := os.Open(sample(t, "Offer 2026-118"))
+	document, err := os.Open(harness.Sample(t, "Offer 2026-118"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer document.Close()
-	read := exec.CommandContext(t.Context(), program, "page", "0")
+	read := exec.CommandContext(t.Context(), harness.Program, "page", "0")
 	read.Env, read.Stdin = []string{}, document
 	out, err := read.Output()
 	if want := []byte("R\x01\x00\x00\x00\x01\x00\x00\x00"); err != nil || !bytes.HasPrefix(out, want) {

@@ -1,6 +1,6 @@
 //go:build linux
 
-package e2e
+package harness
 
 import (
 	"bytes"
@@ -30,14 +30,14 @@ import (
 )
 
 // authority issues the certificates of one test's public addresses.
-type authority struct {
+type Authority struct {
 	cert *x509.Certificate
 	key  *ecdsa.PrivateKey
-	file string // PEM
+	File string // PEM
 	pool *x509.CertPool
 }
 
-func newAuthority(t testing.TB) *authority {
+func newAuthority(t testing.TB) *Authority {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -51,19 +51,19 @@ func newAuthority(t testing.TB) *authority {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := &authority{key: key, pool: x509.NewCertPool(), file: filepath.Join(shortDir(t), "ca.pem")}
+	a := &Authority{key: key, pool: x509.NewCertPool(), File: filepath.Join(ShortDir(t), "ca.pem")}
 	if a.cert, err = x509.ParseCertificate(der); err != nil {
 		t.Fatal(err)
 	}
 	a.pool.AddCert(a.cert)
-	if err := os.WriteFile(a.file, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), 0o600); err != nil {
+	if err := os.WriteFile(a.File, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	return a
 }
 
 // leaf is a certificate for 127.0.0.1.
-func (a *authority) leaf(t testing.TB) tls.Certificate {
+func (a *Authority) leaf(t testing.TB) tls.Certificate {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {
@@ -81,8 +81,8 @@ func (a *authority) leaf(t testing.TB) tls.Certificate {
 	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
 }
 
-// answered is a webhook request as the office's proxy saw it pass.
-type answered struct {
+// Answered is a webhook request as the office's proxy saw it pass.
+type Answered struct {
 	EventID string
 	Status  int // what the program answered
 }
@@ -98,25 +98,25 @@ func fingerprint(t testing.TB, c tls.Certificate) string {
 	return base64.StdEncoding.EncodeToString(sum[:])
 }
 
-// front is the office's own reverse proxy: HTTPS outside, plain HTTP to the program inside, the path kept. It is the
+// Front is the office's own reverse proxy: HTTPS outside, plain HTTP to the program inside, the path kept. It is the
 // witness of what the program has answered.
-type front struct {
-	url       string // without a trailing slash
-	authority *authority
-	inside    string // where the program listens
+type Front struct {
+	URL       string // without a trailing slash
+	Authority *Authority
+	Inside    string // where the program listens
 	pin       string // fingerprint of its certificate
 
 	mu     sync.Mutex
-	events []answered
+	events []Answered
 }
 
-func newFront(t testing.TB) *front {
+func NewFront(t testing.TB) *Front {
 	t.Helper()
-	f := &front{authority: newAuthority(t), inside: freeAddress(t)}
+	f := &Front{Authority: newAuthority(t), Inside: FreeAddress(t)}
 	quiet := log.New(io.Discard, "", 0)
 	proxy := &httputil.ReverseProxy{
 		Rewrite: func(r *httputil.ProxyRequest) {
-			r.Out.URL.Scheme, r.Out.URL.Host = "http", f.inside
+			r.Out.URL.Scheme, r.Out.URL.Host = "http", f.Inside
 			r.Out.Host = r.In.Host
 			r.SetXForwarded()
 		},
@@ -133,35 +133,35 @@ func newFront(t testing.TB) *front {
 		m := &meter{ResponseWriter: w}
 		proxy.ServeHTTP(m, r)
 		if r.Method == http.MethodPost {
-			f.note(answered{eventID(body), m.status})
+			f.note(Answered{eventID(body), m.status})
 		}
 	}))
 	server.Config.ErrorLog = quiet
-	leaf := f.authority.leaf(t)
+	leaf := f.Authority.leaf(t)
 	server.TLS, f.pin = &tls.Config{Certificates: []tls.Certificate{leaf}}, fingerprint(t, leaf)
 	server.StartTLS()
 	t.Cleanup(server.Close)
-	f.url = server.URL
+	f.URL = server.URL
 	return f
 }
 
-func (f *front) note(a answered) {
+func (f *Front) note(a Answered) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.events = append(f.events, a)
 }
 
-// passed returns the webhook requests that came through, oldest first.
-func (f *front) passed() []answered {
+// Passed returns the webhook requests that came through, oldest first.
+func (f *Front) Passed() []Answered {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return slices.Clone(f.events)
 }
 
-// accepted returns the ids of the events that were answered 2xx, each once.
-func (f *front) accepted() []string {
+// Accepted returns the ids of the events that were answered 2xx, each once.
+func (f *Front) Accepted() []string {
 	var ids []string
-	for _, a := range f.passed() {
+	for _, a := range f.Passed() {
 		if a.Status/100 == 2 && !slices.Contains(ids, a.EventID) {
 			ids = append(ids, a.EventID)
 		}
@@ -194,8 +194,8 @@ var lastLoopback struct {
 	n byte
 }
 
-// freeAddress is a host:port nobody else uses: an address of this computer of its own, and a port the kernel chose.
-func freeAddress(t testing.TB) string {
+// FreeAddress is a host:port nobody else uses: an address of this computer of its own, and a port the kernel chose.
+func FreeAddress(t testing.TB) string {
 	t.Helper()
 	lastLoopback.Lock()
 	lastLoopback.n++

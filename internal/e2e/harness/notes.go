@@ -1,6 +1,6 @@
 //go:build linux
 
-package e2e
+package harness
 
 import (
 	"slices"
@@ -10,20 +10,20 @@ import (
 	"github.com/godbus/dbus/v5"
 )
 
-// note is one notification as the desktop was asked to show it.
-type note struct{ App, Title, Body string }
+// Note is one notification as the desktop was asked to show it.
+type Note struct{ App, Title, Body string }
 
-// notes is a notification service that remembers everything. Safe for concurrent use.
-type notes struct {
+// Notes is a notification service that remembers everything. Safe for concurrent use.
+type Notes struct {
 	mu     sync.Mutex
-	all    []note
+	all    []Note
 	markup bool
 }
 
 // serveNotifications makes conn the notification service of its bus.
-func serveNotifications(t testing.TB, conn *dbus.Conn) *notes {
+func serveNotifications(t testing.TB, conn *dbus.Conn) *Notes {
 	t.Helper()
-	n := &notes{}
+	n := &Notes{}
 	if err := conn.Export(notesService{n}, "/org/freedesktop/Notifications", "org.freedesktop.Notifications"); err != nil {
 		t.Fatal(err)
 	}
@@ -34,27 +34,27 @@ func serveNotifications(t testing.TB, conn *dbus.Conn) *notes {
 	return n
 }
 
-// list returns what was shown so far, oldest first.
-func (n *notes) list() []note {
+// List returns what was shown so far, oldest first.
+func (n *Notes) List() []Note {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return slices.Clone(n.all)
 }
 
-// readMarkup makes it a service that takes "<b>" in a body for a wish.
-func (n *notes) readMarkup() {
+// ReadMarkup makes it a service that takes "<b>" in a body for a wish.
+func (n *Notes) ReadMarkup() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.markup = true
 }
 
 // notesService is the D-Bus side of notes: the Desktop Notifications Specification 1.2.
-type notesService struct{ n *notes }
+type notesService struct{ n *Notes }
 
 func (s notesService) Notify(app string, _ uint32, _, title, body string, _ []string, _ map[string]dbus.Variant, _ int32) (uint32, *dbus.Error) {
 	s.n.mu.Lock()
 	defer s.n.mu.Unlock()
-	s.n.all = append(s.n.all, note{app, title, body})
+	s.n.all = append(s.n.all, Note{app, title, body})
 	return uint32(len(s.n.all)), nil
 }
 

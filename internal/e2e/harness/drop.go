@@ -1,6 +1,6 @@
 //go:build linux
 
-package e2e
+package harness
 
 import (
 	"encoding/binary"
@@ -13,9 +13,9 @@ import (
 	"time"
 )
 
-// dragger is an X client that drags files onto other windows by the XDND protocol, version 5. It speaks X11 itself: what
+// Dragger is an X client that drags files onto other windows by the XDND protocol, version 5. It speaks X11 itself: what
 // little is needed of the protocol is less than a library, and it moves no pointer that another test could be using.
-type dragger struct {
+type Dragger struct {
 	t      testing.TB
 	conn   net.Conn
 	root   uint32
@@ -36,17 +36,17 @@ const (
 	evClientMessage    = 33
 )
 
-func (d *desktop) dragger() *dragger {
-	d.t.Helper()
+func (d *Desktop) Dragger() *Dragger {
+	d.T.Helper()
 	conn, err := net.Dial("unix", "/tmp/.X11-unix/X"+strings.TrimPrefix(d.display, ":"))
 	if err != nil {
-		d.t.Fatalf("connect to the display: %v", err)
+		d.T.Fatalf("connect to the display: %v", err)
 	}
-	d.t.Cleanup(func() { conn.Close() })
-	if err := conn.SetDeadline(time.Now().Add(patience)); err != nil {
-		d.t.Fatal(err)
+	d.T.Cleanup(func() { conn.Close() })
+	if err := conn.SetDeadline(time.Now().Add(Patience)); err != nil {
+		d.T.Fatal(err)
 	}
-	x := &dragger{t: d.t, conn: conn, atoms: map[string]uint32{}}
+	x := &Dragger{t: d.T, conn: conn, atoms: map[string]uint32{}}
 	x.hello()
 	for _, answer := range []string{"XdndStatus", "XdndFinished"} {
 		x.atom(answer)
@@ -56,7 +56,7 @@ func (d *desktop) dragger() *dragger {
 }
 
 // hello opens the connection and learns the root window and the ids that are ours.
-func (x *dragger) hello() {
+func (x *Dragger) hello() {
 	x.t.Helper()
 	x.write([]byte{'l', 0, 11, 0, 0, 0, 0, 0, 0, 0, 0, 0})
 	head := x.read(8)
@@ -71,8 +71,8 @@ func (x *dragger) hello() {
 	x.root = binary.LittleEndian.Uint32(body[screen:])
 }
 
-// drop drags a file onto the middle of a window and lets go.
-func (x *dragger) drop(window, path string) {
+// Drop drags a file onto the middle of a window and lets go.
+func (x *Dragger) Drop(window, path string) {
 	x.t.Helper()
 	id, err := strconv.ParseUint(window, 10, 32)
 	if err != nil {
@@ -100,7 +100,7 @@ func (x *dragger) drop(window, path string) {
 }
 
 // hand answers a SelectionRequest with the list of files.
-func (x *dragger) hand(request []byte, list string) {
+func (x *Dragger) hand(request []byte, list string) {
 	x.t.Helper()
 	field := func(at int) uint32 { return binary.LittleEndian.Uint32(request[at:]) }
 	time, requestor, selection, kind, property := field(4), field(12), field(16), field(20), field(24)
@@ -110,14 +110,14 @@ func (x *dragger) hand(request []byte, list string) {
 }
 
 // tell sends a client message.
-func (x *dragger) tell(window uint32, kind string, data ...uint32) {
+func (x *Dragger) tell(window uint32, kind string, data ...uint32) {
 	x.t.Helper()
 	message := append([]byte{evClientMessage, 32, 0, 0}, words(window, x.atom(kind))...)
 	x.request(reqSendEvent, 0, append(words(window, 0), append(message, words(data...)...)...))
 }
 
 // told waits for a client message of this kind and returns its data.
-func (x *dragger) told(kind string) (data [5]uint32) {
+func (x *Dragger) told(kind string) (data [5]uint32) {
 	x.t.Helper()
 	for {
 		e := x.next()
@@ -131,12 +131,12 @@ func (x *dragger) told(kind string) (data [5]uint32) {
 	}
 }
 
-func (x *dragger) is(event []byte, kind string) bool {
+func (x *Dragger) is(event []byte, kind string) bool {
 	return event[0]&0x7f == evClientMessage && binary.LittleEndian.Uint32(event[8:]) == x.atoms[kind]
 }
 
 // atom is the number of a name; the names of answers must be known before they come.
-func (x *dragger) atom(name string) uint32 {
+func (x *Dragger) atom(name string) uint32 {
 	x.t.Helper()
 	if a, known := x.atoms[name]; known {
 		return a
@@ -152,7 +152,7 @@ func (x *dragger) atom(name string) uint32 {
 }
 
 // next reads an event or a reply; none of the replies used here is longer than an event.
-func (x *dragger) next() []byte {
+func (x *Dragger) next() []byte {
 	x.t.Helper()
 	e := x.read(32)
 	if e[0] == 0 {
@@ -161,21 +161,21 @@ func (x *dragger) next() []byte {
 	return e
 }
 
-func (x *dragger) request(code, detail byte, body []byte) {
+func (x *Dragger) request(code, detail byte, body []byte) {
 	x.t.Helper()
 	head := []byte{code, detail, 0, 0}
 	binary.LittleEndian.PutUint16(head[2:], uint16(1+len(body)/4))
 	x.write(append(head, body...))
 }
 
-func (x *dragger) write(b []byte) {
+func (x *Dragger) write(b []byte) {
 	x.t.Helper()
 	if _, err := x.conn.Write(b); err != nil {
 		x.t.Fatalf("talk to the display: %v", err)
 	}
 }
 
-func (x *dragger) read(n int) []byte {
+func (x *Dragger) read(n int) []byte {
 	x.t.Helper()
 	b := make([]byte, n)
 	if _, err := io.ReadFull(x.conn, b); err != nil {

@@ -1,6 +1,6 @@
 //go:build linux
 
-package e2e
+package harness
 
 import (
 	"context"
@@ -16,15 +16,15 @@ import (
 	"strings"
 )
 
-// visitor walks the service's pages as a person with a browser does, without a browser.
-type visitor struct {
-	client    *http.Client
+// Visitor walks the service's pages as a person with a browser does, without a browser.
+type Visitor struct {
+	Client    *http.Client
 	transport *http.Transport
 }
 
-// newVisitor trusts what a issued, if there is one, and stops where it is sent to one of the addresses nobody, where
+// NewVisitor trusts what a issued, if there is one, and stops where it is sent to one of the addresses nobody, where
 // nobody listens.
-func newVisitor(a *authority, nobody ...string) *visitor {
+func NewVisitor(a *Authority, nobody ...string) *Visitor {
 	jar, _ := cookiejar.New(nil) // without options there is nothing to fail
 	transport := &http.Transport{DisableKeepAlives: true}
 	if a != nil {
@@ -41,11 +41,11 @@ func newVisitor(a *authority, nobody ...string) *visitor {
 		}
 		return nil
 	}}
-	return &visitor{client, transport}
+	return &Visitor{client, transport}
 }
 
 // reach sends connections for one address to another.
-func (v *visitor) reach(address, instead string) {
+func (v *Visitor) reach(address, instead string) {
 	dialer := &net.Dialer{}
 	v.transport.DialContext = func(ctx context.Context, network, to string) (net.Conn, error) {
 		if to == address {
@@ -57,10 +57,10 @@ func (v *visitor) reach(address, instead string) {
 
 var flowField = regexp.MustCompile(`name="flow" value="([^"]+)"`)
 
-// signIn follows an authorize address through the sign-in and consent pages, and returns the text and the address of
+// SignIn follows an authorize address through the sign-in and consent pages, and returns the text and the address of
 // the page it ends on.
-func (v *visitor) signIn(ctx context.Context, address, email string, allow bool) (page string, end *url.URL, err error) {
-	page, end, err = v.do(ctx, http.MethodGet, address, nil)
+func (v *Visitor) SignIn(ctx context.Context, address, email string, allow bool) (page string, end *url.URL, err error) {
+	page, end, err = v.Do(ctx, http.MethodGet, address, nil)
 	for range 5 {
 		if err != nil {
 			return "", nil, err
@@ -81,12 +81,12 @@ func (v *visitor) signIn(ctx context.Context, address, email string, allow bool)
 			return "", nil, fmt.Errorf("the page %s has no form", end.Path)
 		}
 		form.Set("flow", field[1])
-		page, end, err = v.do(ctx, http.MethodPost, end.Scheme+"://"+end.Host+end.Path, form)
+		page, end, err = v.Do(ctx, http.MethodPost, end.Scheme+"://"+end.Host+end.Path, form)
 	}
 	return "", nil, errors.New("the sign-in goes in circles")
 }
 
-func (v *visitor) do(ctx context.Context, method, address string, form url.Values) (page string, end *url.URL, err error) {
+func (v *Visitor) Do(ctx context.Context, method, address string, form url.Values) (page string, end *url.URL, err error) {
 	var body io.Reader
 	if form != nil {
 		body = strings.NewReader(form.Encode())
@@ -99,7 +99,7 @@ func (v *visitor) do(ctx context.Context, method, address string, form url.Value
 	if form != nil {
 		req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	}
-	resp, err := v.client.Do(req)
+	resp, err := v.Client.Do(req)
 	if err != nil {
 		return "", nil, err
 	}

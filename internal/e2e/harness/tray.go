@@ -1,6 +1,6 @@
 //go:build linux
 
-package e2e
+package harness
 
 import (
 	"slices"
@@ -12,24 +12,24 @@ import (
 	"github.com/godbus/dbus/v5/prop"
 )
 
-// tray is the panel of a desktop: a StatusNotifierWatcher, and the host that shows its items.
-type tray struct {
+// Tray is the panel of a desktop: a StatusNotifierWatcher, and the host that shows its items.
+type Tray struct {
 	t          testing.TB
 	bus        *dbus.Conn
-	registered chan trayItem
+	registered chan TrayItem
 }
 
-// trayItem is one icon and its menu.
-type trayItem struct {
-	tray   *tray
+// TrayItem is one icon and its menu.
+type TrayItem struct {
+	tray   *Tray
 	object dbus.BusObject
 	menu   dbus.BusObject
 }
 
-func serveTray(t testing.TB, conn *dbus.Conn) *tray {
+func ServeTray(t testing.TB, conn *dbus.Conn) *Tray {
 	t.Helper()
 	const path, name = "/StatusNotifierWatcher", "org.kde.StatusNotifierWatcher"
-	x := &tray{t: t, bus: conn, registered: make(chan trayItem, 8)}
+	x := &Tray{t: t, bus: conn, registered: make(chan TrayItem, 8)}
 	if err := conn.Export(watcher{x}, path, name); err != nil {
 		t.Fatal(err)
 	}
@@ -48,7 +48,7 @@ func serveTray(t testing.TB, conn *dbus.Conn) *tray {
 }
 
 // watcher is the D-Bus side of tray.
-type watcher struct{ tray *tray }
+type watcher struct{ tray *Tray }
 
 // RegisterStatusNotifierItem takes a bus name, or the path of an object of the sender.
 func (w watcher) RegisterStatusNotifierItem(service string, sender dbus.Sender) *dbus.Error {
@@ -56,18 +56,18 @@ func (w watcher) RegisterStatusNotifierItem(service string, sender dbus.Sender) 
 	if strings.HasPrefix(service, "/") {
 		path = dbus.ObjectPath(service)
 	}
-	w.tray.registered <- trayItem{tray: w.tray, object: w.tray.bus.Object(string(sender), path)}
+	w.tray.registered <- TrayItem{tray: w.tray, object: w.tray.bus.Object(string(sender), path)}
 	return nil
 }
 
 func (w watcher) RegisterStatusNotifierHost(string) *dbus.Error { return nil }
 
-// item waits for the program's icon.
-func (x *tray) item() trayItem {
+// Item waits for the program's icon.
+func (x *Tray) Item() TrayItem {
 	x.t.Helper()
 	select {
 	case i := <-x.registered:
-		eventually(x.t, "the icon has a menu", func() bool {
+		Eventually(x.t, "the icon has a menu", func() bool {
 			v, err := i.object.GetProperty("org.kde.StatusNotifierItem.Menu")
 			path, ok := v.Value().(dbus.ObjectPath)
 			if err != nil || !ok {
@@ -77,13 +77,13 @@ func (x *tray) item() trayItem {
 			return true
 		})
 		return i
-	case <-time.After(patience):
+	case <-time.After(Patience):
 		x.t.Fatal("no icon came to the tray")
-		return trayItem{}
+		return TrayItem{}
 	}
 }
 
-func (i trayItem) title() string {
+func (i TrayItem) Title() string {
 	i.tray.t.Helper()
 	v, err := i.object.GetProperty("org.kde.StatusNotifierItem.Title")
 	if err != nil {
@@ -93,8 +93,8 @@ func (i trayItem) title() string {
 	return title
 }
 
-// tooltip is what the panel shows over the icon.
-func (i trayItem) tooltip() string {
+// Tooltip is what the panel shows over the icon.
+func (i TrayItem) Tooltip() string {
 	i.tray.t.Helper()
 	v, err := i.object.GetProperty("org.kde.StatusNotifierItem.ToolTip")
 	if err != nil {
@@ -120,7 +120,7 @@ type entry struct {
 	label string
 }
 
-func (i trayItem) entries() (list []entry) {
+func (i TrayItem) entries() (list []entry) {
 	i.tray.t.Helper()
 	type layout struct {
 		ID       int32
@@ -144,8 +144,8 @@ func (i trayItem) entries() (list []entry) {
 	return list
 }
 
-// labels are the words of the menu, from the top; a line between others is empty.
-func (i trayItem) labels() (list []string) {
+// Labels are the words of the menu, from the top; a line between others is empty.
+func (i TrayItem) Labels() (list []string) {
 	i.tray.t.Helper()
 	for _, e := range i.entries() {
 		list = append(list, e.label)
@@ -153,13 +153,13 @@ func (i trayItem) labels() (list []string) {
 	return append(list, "")[:max(1, len(list))]
 }
 
-// click chooses the entry with this label, once the menu has been the same for a moment: Fyne makes all of it anew at every
+// Click chooses the entry with this label, once the menu has been the same for a moment: Fyne makes all of it anew at every
 // change, and what is clicked while it does so reaches nobody.
-func (i trayItem) click(label string) {
+func (i TrayItem) Click(label string) {
 	i.tray.t.Helper()
 	var all []entry
 	find := func() int { return slices.IndexFunc(all, func(e entry) bool { return e.label == label }) }
-	eventually(i.tray.t, "the tray's menu has "+label+" and is at rest", func() bool {
+	Eventually(i.tray.t, "the tray's menu has "+label+" and is at rest", func() bool {
 		before := i.entries()
 		time.Sleep(200 * time.Millisecond)
 		all = i.entries()
@@ -171,6 +171,6 @@ func (i trayItem) click(label string) {
 	}
 }
 
-func contains(list []string, part string) bool {
+func Contains(list []string, part string) bool {
 	return slices.ContainsFunc(list, func(s string) bool { return strings.Contains(s, part) })
 }

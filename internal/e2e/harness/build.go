@@ -1,0 +1,66 @@
+//go:build linux
+
+package harness
+
+import (
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+
+	"countersign/internal/tunnel/ngroktest"
+)
+
+// helperEnv names what this test binary is to be when it is started by itself: "edge" is the stand-in for ngrok.
+const helperEnv = "COUNTERSIGN_E2E_HELPER"
+
+// Program is the path of the binary under test, built once.
+var Program string
+
+// tools are what the tests start, and the Debian package each comes with.
+var tools = []struct{ name, debian string }{
+	{"dbus-daemon", "dbus"},
+	{"gnome-keyring-daemon", "gnome-keyring"},
+	{"Xvfb", "xvfb"},
+	{"openbox", "openbox"},
+	{"xdotool", "xdotool"},
+	{"import", "imagemagick"},
+	{"chromium", "chromium"},
+}
+
+// RunTests is for TestMain: it runs the tests on a fresh build of the program, and after when they have ended. Started by
+// itself as a helper, the test binary is that instead.
+func RunTests(m *testing.M, after func()) {
+	if os.Getenv(helperEnv) == "edge" {
+		os.Exit(ngroktest.Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+	}
+	os.Exit(build(m, after))
+}
+
+func build(m *testing.M, after func()) int {
+	missing := false
+	for _, tool := range tools {
+		if _, err := exec.LookPath(tool.name); err != nil {
+			fmt.Fprintf(os.Stderr, "The end-to-end tests need %s, which comes with the Debian package %s.\n", tool.name, tool.debian)
+			missing = true
+		}
+	}
+	if missing {
+		return 1
+	}
+	dir, err := os.MkdirTemp("", "cs-build-")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(dir)
+	Program = filepath.Join(dir, "countersign")
+	cmd := exec.Command("go", "build", "-buildvcs=false", "-o", Program, "countersign") // whoever owns the tree
+	if out, err := cmd.CombinedOutput(); err != nil {
+		fmt.Fprintf(os.Stderr, "The program could not be built: %v\n%s", err, out)
+		return 1
+	}
+	defer after()
+	return m.Run()
+}
