@@ -94,7 +94,7 @@ func TestAMemberWithoutTheMemberScopeIsToldAtOnce(t *testing.T) {
 		t.Errorf("status says %q", text)
 	}
 	send := o.Command("send", harness.Sample(t, "Offer 2026-118"), "--to", "ana@example.com")
-	if send.Code != 1 || strings.Contains(strings.TrimSpace(send.Stderr), "\n") || !strings.Contains(send.Stderr, "does not allow this account") {
+	if send.Code != 1 || strings.Contains(strings.TrimSpace(send.Stderr), "\n") || !strings.Contains(send.Stderr, "does not have permission to do this") {
 		t.Errorf("send ended with %d: %q", send.Code, send.Stderr)
 	}
 }
