@@ -26,7 +26,7 @@ type Screen struct {
 	content fyne.CanvasObject
 	about   agent.About
 
-	version, data, log *widgets.Line
+	version, data, log *widgets.Prose
 	diagnostics        *widgets.CopyButton
 }
 
@@ -73,8 +73,8 @@ func (s *Screen) help() fyne.CanvasObject {
 
 // keys lists the shortcuts of the window.
 func keys() fyne.CanvasObject {
-	grid := container.NewGridWithColumns(2)
-	for _, k := range []struct{ key, text string }{
+	columns := [2]*fyne.Container{widgets.Stack(6), widgets.Stack(6)}
+	for i, k := range []struct{ key, text string }{
 		{shortcut("N"), lang.L("New package")},
 		{shortcut("F"), lang.L("Search packages")},
 		{shortcut(","), lang.L("Settings")},
@@ -88,11 +88,9 @@ func keys() fyne.CanvasObject {
 	} {
 		name := widgets.NewLine(k.key)
 		name.Bold = true
-		text := widgets.NewLine(k.text)
-		text.Shorten = true
-		grid.Add(widgets.PadHV(0, 3, widgets.Across(widgets.Wide(76, name), text, nil)))
+		columns[i%2].Add(widgets.Across(widgets.Wide(76, name), widgets.NewParagraph(k.text), nil))
 	}
-	return part(lang.L("Keyboard shortcuts"), grid)
+	return part(lang.L("Keyboard shortcuts"), widgets.Halves(columns[0], columns[1]))
 }
 
 // shortcut is how a key with the system's modifier is called.
@@ -123,11 +121,7 @@ func (s *Screen) copyDiagnostics(copied func()) {
 		})
 }
 
-func value() *widgets.Line {
-	line := widgets.NewLine("")
-	line.Shorten = true
-	return line
-}
+func value() *widgets.Prose { return widgets.NewFullName("") }
 
 func fact(name string, value, action fyne.CanvasObject) fyne.CanvasObject {
 	label := widgets.NewLine(name)

@@ -191,10 +191,9 @@ func (v *events) more() {
 
 // eventRow is one row: kind and time, then the package and what became of the event.
 type eventRow struct {
-	widget.BaseWidget
+	widgets.ListRow
 	kind, when, name, state *widgets.Line
 	mark                    *widget.Icon
-	content                 fyne.CanvasObject
 }
 
 func newEventRow() fyne.CanvasObject {
@@ -202,13 +201,10 @@ func newEventRow() fyne.CanvasObject {
 		mark: widget.NewIcon(theme.MarkLater.Resource())}
 	r.when.Shorten, r.state.Shorten = false, false
 	mark := container.NewGridWrap(fyne.NewSquareSize(15), r.mark)
-	r.content = widgets.PadHV(12, 6, widgets.Stack(4, widgets.Across(nil, r.kind, r.when), widgets.Across(mark, r.name, r.state)))
+	r.Lines, r.Content = []*widgets.Line{r.kind, r.name}, widgets.PadHV(12, 6, widgets.Stack(4, widgets.Across(nil, r.kind, r.when), widgets.Across(mark, r.name, r.state)))
 	r.ExtendBaseWidget(r)
 	return r
 }
-
-// CreateRenderer is Fyne's.
-func (r *eventRow) CreateRenderer() fyne.WidgetRenderer { return widget.NewSimpleRenderer(r.content) }
 
 func (v *events) update(id int, o fyne.CanvasObject) {
 	r, e := o.(*eventRow), v.rows[id]
@@ -220,7 +216,7 @@ func (v *events) update(id int, o fyne.CanvasObject) {
 		r.state.Colour = theme.Attention
 	}
 	r.mark.SetResource(mark.Resource())
-	r.content.Refresh()
+	r.Shown()
 	if id >= len(v.rows)-nearTheEnd {
 		v.more()
 	}

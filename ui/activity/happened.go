@@ -74,11 +74,10 @@ func (d *diary) openChosen() {
 
 // line is one row: when, a shape, what, and a way to the package.
 type line struct {
-	widget.BaseWidget
+	widgets.ListRow
 	when, text *widgets.Line
 	mark       *widget.Icon
 	open       *widgets.Button
-	content    fyne.CanvasObject
 }
 
 func newLine() fyne.CanvasObject {
@@ -86,13 +85,10 @@ func newLine() fyne.CanvasObject {
 	l.text.Shorten = true
 	l.open = widgets.NewButtonWithIcon("", fynetheme.NavigateNextIcon(), nil)
 	l.open.Importance = widget.LowImportance
-	l.content = widgets.PadHV(8, 0, widgets.Across(widgets.Row(8, widgets.Wide(92, l.when), l.mark), l.text, l.open))
+	l.Lines, l.Content = []*widgets.Line{l.text}, widgets.PadHV(8, 0, widgets.Across(widgets.Row(8, widgets.Wide(92, l.when), l.mark), l.text, l.open))
 	l.ExtendBaseWidget(l)
 	return l
 }
-
-// CreateRenderer is Fyne's.
-func (l *line) CreateRenderer() fyne.WidgetRenderer { return widget.NewSimpleRenderer(l.content) }
 
 func (d *diary) update(id int, o fyne.CanvasObject) {
 	l, entry := o.(*line), d.entries[id]
@@ -101,7 +97,7 @@ func (d *diary) update(id int, o fyne.CanvasObject) {
 	l.mark.SetResource(markOf(entry.Kind).Resource())
 	l.open.OnTapped = func() { d.screen.env.Go.ShowPackage(entry.PackageID) }
 	l.open.Hidden = entry.PackageID == ""
-	l.content.Refresh()
+	l.Shown()
 }
 
 func markOf(kind string) theme.Mark {

@@ -50,22 +50,18 @@ func (r *refusals) fill(rows []agent.Refusal, total int) {
 
 // refusalRow is one row: when, why, and from where with how many more like it.
 type refusalRow struct {
-	widget.BaseWidget
+	widgets.ListRow
 	when, why, from *widgets.Line
-	content         fyne.CanvasObject
 }
 
 func newRefusalRow() fyne.CanvasObject {
 	r := &refusalRow{when: widgets.NewCaption(""), why: widgets.NewLine(""), from: widgets.NewCaption("")}
-	r.why.Shorten = true
+	r.why.Shorten, r.why.Begins = true, true
 	icon := widget.NewIcon(theme.MarkEnded.Resource())
-	r.content = widgets.PadHV(12, 4, widgets.Across(widgets.Row(8, widgets.Wide(92, r.when), icon), widgets.Stack(1, r.why, r.from), nil))
+	r.Lines, r.Content = []*widgets.Line{r.why, r.from}, widgets.PadHV(12, 4, widgets.Across(widgets.Row(8, widgets.Wide(92, r.when), icon), widgets.Stack(1, r.why, r.from), nil))
 	r.ExtendBaseWidget(r)
 	return r
 }
-
-// CreateRenderer is Fyne's.
-func (r *refusalRow) CreateRenderer() fyne.WidgetRenderer { return widget.NewSimpleRenderer(r.content) }
 
 func (r *refusals) update(id int, o fyne.CanvasObject) {
 	row, refusal := o.(*refusalRow), r.rows[id]
@@ -81,5 +77,5 @@ func (r *refusals) update(id int, o fyne.CanvasObject) {
 	default:
 		row.from.Text = ""
 	}
-	row.content.Refresh()
+	row.Shown()
 }

@@ -49,25 +49,21 @@ func (l *fileList) TypedKey(k *fyne.KeyEvent) {
 
 // fileRow is one line: a tap is what Space is for the keyboard.
 type fileRow struct {
-	widget.BaseWidget
-	list    *fileList
-	at      int
-	icon    *widget.Icon
-	name    *widgets.Line
-	size    *widgets.Line
-	content fyne.CanvasObject
+	widgets.ListRow
+	list *fileList
+	at   int
+	icon *widget.Icon
+	name *widgets.Line
+	size *widgets.Line
 }
 
 func newFileRow(l *fileList) *fileRow {
 	r := &fileRow{list: l, icon: widget.NewIcon(fynetheme.FolderIcon()), name: widgets.NewLine(""), size: widgets.NewCaption("")}
 	r.name.Shorten, r.size.Shorten = true, false
-	r.content = widgets.PadHV(8, 4, widgets.Across(r.icon, r.name, r.size))
+	r.Lines, r.Content = []*widgets.Line{r.name}, widgets.PadHV(8, 4, widgets.Across(r.icon, r.name, r.size))
 	r.ExtendBaseWidget(r)
 	return r
 }
-
-// CreateRenderer is Fyne's.
-func (r *fileRow) CreateRenderer() fyne.WidgetRenderer { return widget.NewSimpleRenderer(r.content) }
 
 // Tapped is Fyne's.
 func (r *fileRow) Tapped(*fyne.PointEvent) {
@@ -91,5 +87,5 @@ func (r *fileRow) show(at int) {
 	}
 	r.size.Set(size)
 	r.icon.SetResource(icon)
-	r.content.Refresh()
+	r.Shown()
 }

@@ -29,7 +29,8 @@ type document struct {
 	row        fyne.CanvasObject
 	edge       *widgets.Back
 	dragHandle *dragHandle
-	name, note *widgets.Line
+	name       *widgets.Prose
+	note       *widgets.Line
 	busy       *widget.Activity
 	picture    *fyne.Container   // page 1, or an icon
 	page       fyne.CanvasObject // page 1 in its edge; nil while there is no picture of it
@@ -49,9 +50,8 @@ func (d *document) title() string {
 var pictureSize = fyne.NewSize(34, 44)
 
 func (s *Screen) newDocument(path string) *document {
-	d := &document{path: path, name: widgets.NewLine(""), note: widgets.NewCaption(""), busy: widget.NewActivity(),
+	d := &document{path: path, name: widgets.NewFullName(""), note: widgets.NewCaption(""), busy: widget.NewActivity(),
 		meter: newMeter(4), say: widget.NewLabel("")}
-	d.name.Shorten = true
 	d.say.Wrapping, d.say.SizeName = fyne.TextWrapWord, theme.Caption
 	d.remove = s.newButton("", fynetheme.DeleteIcon(), func() { s.removeDocument(d) })
 	d.remove.Importance = widget.LowImportance

@@ -52,8 +52,7 @@ func (s *Screen) Edit(d office.Draft) { s.edit(d) }
 
 func (s *Screen) draftRow(d office.Draft) fyne.CanvasObject {
 	mark, text := outbox.State(d)
-	name := widgets.NewLine(d.Name)
-	name.Shorten = true
+	name := widgets.NewFullName(d.Name)
 	note := widget.NewLabel(text)
 	note.Wrapping, note.SizeName = fyne.TextWrapWord, theme.Caption
 	row := widgets.Stack(2, widgets.Across(widget.NewIcon(mark.Resource()), name, nil), note)

@@ -48,13 +48,13 @@ func (o *offers) show(list []office.Signer) {
 	o.list, o.rows, o.at = list, nil, -1
 	o.box.Objects = nil
 	for _, signer := range list {
-		name := widgets.NewLine(i18n.Name(signer))
-		name.Shorten = true
+		name, email := widgets.NewName(i18n.Name(signer)), widgets.NewCaption(signer.Email)
 		var line fyne.CanvasObject = name
 		if signer.Email != name.Text {
-			line = container.NewGridWithColumns(2, name, widgets.NewCaption(signer.Email))
+			line = container.NewGridWithColumns(2, name, email)
 		}
 		row := widgets.NewPress(widgets.PadHV(8, 5, line), func() { o.take(signer) })
+		row.Lines = []*widgets.Line{name, email}
 		o.rows = append(o.rows, row)
 		o.box.Add(row)
 	}

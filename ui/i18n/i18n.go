@@ -71,7 +71,7 @@ func Age(now, t time.Time) string {
 	case d < 14*24*time.Hour:
 		return lang.L("{{.N}} d", V{"N": int(d.Hours() / 24)})
 	default:
-		return date(now, t)
+		return Date(now, t)
 	}
 }
 
@@ -89,9 +89,9 @@ func Clock(now, t time.Time) string {
 	case named(now, t):
 		return weekday(t) + " " + clock
 	case t.Year() == now.Year():
-		return date(now, t) + " " + clock
+		return Date(now, t) + " " + clock
 	default:
-		return date(now, t)
+		return Date(now, t)
 	}
 }
 
@@ -116,10 +116,11 @@ func named(now, t time.Time) bool { return now.Sub(t) < 6*24*time.Hour && t.Befo
 
 // Day is a date with its weekday: "Tue 24 Nov", with the year when it is another one.
 func Day(now, t time.Time) string {
-	return lang.X("date.weekday", "{{.Weekday}} {{.Date}}", V{"Weekday": weekday(t.In(now.Location())), "Date": date(now, t)})
+	return lang.X("date.weekday", "{{.Weekday}} {{.Date}}", V{"Weekday": weekday(t.In(now.Location())), "Date": Date(now, t)})
 }
 
-func date(now, t time.Time) string {
+// Date is a day as short as it stays clear: "24 Nov", with the year when it is another one.
+func Date(now, t time.Time) string {
 	t = t.In(now.Location())
 	values := V{"Day": t.Day(), "Month": lang.X("month."+t.Format("Jan"), t.Format("Jan")), "Year": strconv.Itoa(t.Year())}
 	if t.Year() != now.Year() {

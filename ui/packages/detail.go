@@ -129,11 +129,9 @@ func (s *Screen) signersOf(row office.PackageRow) fyne.CanvasObject {
 		state := i18n.StateOf(s.env.Now(), row, signer)
 		when := widgets.NewCaption(state.Text)
 		when.Shorten, when.Colour = false, state.Mark.Colour()
-		who := widgets.Stack(1, widgets.NewName(i18n.Name(signer)))
+		who := widgets.Stack(1, widgets.NewFullName(i18n.Name(signer)))
 		if signer.Email != "" && signer.Email != i18n.Name(signer) {
-			email := widgets.NewCaption(signer.Email)
-			email.Middle = true
-			who.Add(email)
+			who.Add(widgets.NewFullCaption(signer.Email))
 		}
 		if signer.DeclineReason != "" {
 			who.Add(widgets.NewProse(lang.L("Reason: {{.Reason}}", i18n.V{"Reason": signer.DeclineReason})))

@@ -149,9 +149,9 @@ func (s *Screen) draftPage(d office.Draft) fyne.CanvasObject {
 	}
 	people := widgets.Stack(8)
 	for _, signer := range d.Signers {
-		who := widgets.Stack(1, widgets.NewName(i18n.Name(signer)))
+		who := widgets.Stack(1, widgets.NewFullName(i18n.Name(signer)))
 		if signer.Email != "" && signer.Email != i18n.Name(signer) {
-			who.Add(widgets.NewCaption(signer.Email))
+			who.Add(widgets.NewFullCaption(signer.Email))
 		}
 		people.Add(widgets.Across(widget.NewIcon(theme.MarkLater.Resource()), who, nil))
 	}

@@ -7,6 +7,7 @@ import (
 	"fyne.io/fyne/v2/container"
 	"fyne.io/fyne/v2/lang"
 	"fyne.io/fyne/v2/layout"
+	fynetheme "fyne.io/fyne/v2/theme"
 	"fyne.io/fyne/v2/widget"
 
 	"countersign/internal/agent"
@@ -20,35 +21,36 @@ import (
 // maxMarks is how many signers a row shows as shapes; more are said in words.
 const maxMarks = 5
 
-// item is one row of the list: name and age, then a shape for each signer, where the package stands, and its due date.
+// item is one row of the list: name and age, or the due date in its place, then a shape for each signer and where the
+// package stands, which needs all the width there is.
 type item struct {
-	widget.BaseWidget
+	widgets.ListRow
 	name, age, line, due *widgets.Line
+	calendar             *widget.Icon    // says that due is a due date, or that it has passed
+	dueBox               *fyne.Container // both
 	marks                [maxMarks]*widget.Icon
 	cells                [maxMarks]*fyne.Container // around the marks
-	content              fyne.CanvasObject
 	row                  listed
 	onMenu               func(r listed, at fyne.Position) // may be nil
 }
 
 func newItem() *item {
-	i := &item{name: widgets.NewTitle(""), age: widgets.NewCaption(""), line: widgets.NewCaption(""), due: widgets.NewCaption("")}
-	i.age.Shorten, i.due.Shorten, i.name.Middle = false, false, true
+	i := &item{name: widgets.NewTitle(""), age: widgets.NewCaption(""), line: widgets.NewCaption(""), due: widgets.NewCaption(""), calendar: widget.NewIcon(nil)}
+	i.age.Shorten, i.due.Shorten = false, false
+	i.Lines = []*widgets.Line{i.name, i.line}
 	row := container.New(layout.NewCustomPaddedHBoxLayout(3))
 	for n := range i.marks {
 		i.marks[n] = widget.NewIcon(theme.MarkLater.Resource())
 		i.cells[n] = container.NewGridWrap(fyne.NewSquareSize(15), i.marks[n])
 		row.Add(i.cells[n])
 	}
-	i.content = widgets.PadHV(12, 7, widgets.Stack(4,
-		widgets.Across(nil, i.name, i.age),
-		widgets.Across(row, i.line, i.due)))
+	i.dueBox = widgets.Row(4, container.NewGridWrap(fyne.NewSquareSize(14), i.calendar), i.due)
+	i.Content = widgets.PadHV(12, 7, widgets.Stack(4,
+		widgets.Across(nil, i.name, container.NewStack(i.age, i.dueBox)),
+		widgets.Across(row, i.line, nil)))
 	i.ExtendBaseWidget(i)
 	return i
 }
-
-// CreateRenderer is Fyne's.
-func (i *item) CreateRenderer() fyne.WidgetRenderer { return widget.NewSimpleRenderer(i.content) }
 
 // TappedSecondary offers what can be done with the row.
 func (i *item) TappedSecondary(e *fyne.PointEvent) {
@@ -59,7 +61,8 @@ func (i *item) TappedSecondary(e *fyne.PointEvent) {
 
 func (i *item) show(now time.Time, r listed) {
 	i.row = r
-	i.name.Text, i.name.Middle = i18n.Title(r.line.Name), r.issue == nil
+	i.name.Text, i.name.Begins = i18n.Title(r.line.Name), r.issue != nil
+	i.line.Begins = r.draft != nil || r.standing == i18n.Wrong
 	i.age.Text = i18n.Age(now, r.line.Created)
 	marks := marksOf(r)
 	for n, icon := range i.marks {
@@ -77,8 +80,24 @@ func (i *item) show(now time.Time, r listed) {
 	if r.issue != nil && r.issue.Severity != agent.Problem {
 		i.line.Colour = theme.Secondary
 	}
-	i.due.Text, i.due.Colour = i18n.Due(now, r.line.Due, r.standing)
-	i.content.Refresh()
+	i.showDue(now, r)
+	i.Shown()
+}
+
+// showDue shows the due date in the place of the age: of the two it is what matters. The mouse says it in words.
+func (i *item) showDue(now time.Time, r listed) {
+	text, colour := i18n.Due(now, r.line.Due, r.standing)
+	i.More = text
+	i.age.Hidden, i.dueBox.Hidden = text != "", text == ""
+	if text == "" {
+		return
+	}
+	i.due.Text, i.due.Colour = i18n.Date(now, r.line.Due), colour
+	icon := fynetheme.CalendarIcon()
+	if colour == theme.Attention {
+		icon = fynetheme.WarningIcon()
+	}
+	i.calendar.SetResource(fynetheme.NewColoredResource(icon, colour))
 }
 
 // textOf is what the row says beside the shapes.

@@ -84,9 +84,10 @@ func New(d *env.Env) *Screen {
 	s.left = container.NewStack()
 	s.detail = container.NewStack()
 	s.where = widgets.NewCaption("")
-	s.where.Middle, s.where.Colour = true, theme.Ink
+	s.where.Colour = theme.Ink
 	icon := widget.NewIcon(fynetheme.NewColoredResource(fynetheme.FolderOpenIcon(), theme.Ink))
 	openFolder := widgets.NewPress(widgets.PadHV(4, 6, widgets.Across(icon, s.where, nil)), s.OpenFolder)
+	openFolder.Lines = []*widgets.Line{s.where}
 	s.check = widgets.NewCaption(lang.L("Check now"))
 	s.check.Shorten, s.check.Colour = false, theme.Ink
 	again := widget.NewIcon(fynetheme.NewColoredResource(fynetheme.ViewRefreshIcon(), theme.Ink))

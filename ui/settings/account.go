@@ -17,13 +17,12 @@ type account struct {
 	screen          *Screen
 	content         *fyne.Container
 	mark            *widget.Icon
-	who, of         *widgets.Line
+	who, of         *widgets.Prose
 	in, other, gone *widgets.Button
 }
 
 func newAccount(s *Screen) *account {
-	a := &account{screen: s, mark: widget.NewIcon(theme.MarkLater.Resource()), who: widgets.NewLine(lang.L("Not signed in")), of: widgets.NewCaption("")}
-	a.who.Shorten = true
+	a := &account{screen: s, mark: widget.NewIcon(theme.MarkLater.Resource()), who: widgets.NewFullName(lang.L("Not signed in")), of: widgets.NewFullCaption("")}
 	a.in = widgets.NewButtonWithIcon(lang.L("Sign in"), fynetheme.LoginIcon(), func() { s.env.Go.SignIn("") })
 	a.in.Importance = widget.HighImportance
 	a.other = widgets.NewButton(lang.L("Sign in with another account"), func() { s.env.Go.SignIn("login") })

@@ -20,14 +20,13 @@ type preview struct {
 	mark    *widget.Icon // that there is an example
 	screen  *Screen
 	content fyne.CanvasObject
-	line    *widgets.Line
+	line    *widgets.Prose
 	asked   office.Settings
 	turn    int // of the question asked last; answers to earlier ones are dropped
 }
 
 func newPreview(s *Screen) *preview {
-	p := &preview{screen: s, line: widgets.NewLine(""), mark: widget.NewIcon(theme.MarkSaved.Resource())}
-	p.line.Shorten = true
+	p := &preview{screen: s, line: widgets.NewFullName(""), mark: widget.NewIcon(theme.MarkSaved.Resource())}
 	label := widgets.NewCaption(lang.L("Example from the latest package"))
 	label.Colour = theme.Text
 	p.content = widgets.Stack(4, label, widgets.Across(p.mark, p.line, nil))

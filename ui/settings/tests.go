@@ -22,12 +22,12 @@ type tests struct {
 	service, tunnel       *trial
 	ngrok, external, none *fyne.Container
 	back                  *fyne.Container
-	address               *widgets.Line
+	address               *widgets.Prose
 	copyBack              *widgets.CopyButton
 }
 
 func newTests(s *Screen) *tests {
-	t := &tests{screen: s, address: widgets.NewLine("")}
+	t := &tests{screen: s, address: widgets.NewFullName("")}
 	t.service = newTrial(s, lang.L("Test the service"), func(ctx context.Context, settings office.Settings, _ office.Secrets) (string, error) {
 		return lang.L("The service answers."), s.env.Office.TestService(ctx, settings)
 	})
@@ -35,7 +35,7 @@ func newTests(s *Screen) *tests {
 		address, err := s.env.Office.TestTunnel(ctx, settings, secrets)
 		return lang.L("The address works: {{.Address}}", i18n.V{"Address": address}), err
 	})
-	t.address.Shorten, t.address.Bold = true, true
+	t.address.Bold = true
 	t.copyBack = widgets.NewCopyButton(lang.L("Copy"), s.env.Later, func(copied func()) {
 		s.env.Copy(t.address.Text)
 		copied()

@@ -17,15 +17,14 @@ type folder struct {
 	*step
 	screen      *Screen
 	path        *widgets.Entry
-	name        *widgets.Line
+	name        *widgets.Prose
 	cac, master *widgets.Check
 }
 
 func newFolder(s *Screen) *folder {
-	p := &folder{screen: s, path: widgets.NewEntry(""), name: widgets.NewLine("")}
+	p := &folder{screen: s, path: widgets.NewEntry(""), name: widgets.NewFullName("")}
 	a := s.answers
 	s.bind(p.path, &a.settings.SaveTo)
-	p.name.Shorten = true
 	p.cac = widgets.NewCheck(lang.L("Also save the certificate of each document"), func(on bool) { a.settings.SaveCAC = on; s.keep() })
 	p.master = widgets.NewCheck(lang.L("Also save the master file of each package"), func(on bool) { a.settings.SaveMaster = on; s.keep() })
 	p.show()

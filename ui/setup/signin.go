@@ -27,15 +27,14 @@ type signIn struct {
 	later   *widgets.Button
 	link    *widgets.CopyButton
 	address string // what the browser was told to show
-	shown   *widgets.Line
+	shown   *widgets.Prose
 
 	where, warning *widgets.Prose
 	announced      *fyne.Container
 }
 
 func newSignIn(s *Screen) *signIn {
-	p := &signIn{screen: s, pasted: widgets.NewEntry("https://"), shown: widgets.NewLine("")}
-	p.shown.Shorten = true
+	p := &signIn{screen: s, pasted: widgets.NewEntry("https://"), shown: widgets.NewFullName("")}
 	p.pasted.OnSubmitted = func(string) { p.paste() }
 	p.pasted.OnEscape = s.Stop
 	p.field = widgets.NewField(lang.L("Address from the browser"),

@@ -17,7 +17,7 @@ type wayBack struct {
 	kind       *ways
 	registered *widgets.Entry
 	other      *widgets.Field
-	shown      *widgets.Line
+	shown      *widgets.Prose
 	copyIt     *widgets.CopyButton
 	card       *fyne.Container
 }
@@ -25,8 +25,8 @@ type wayBack struct {
 var redirects = []office.RedirectKind{office.RedirectTunnel, office.RedirectLocalhost, office.RedirectPaste}
 
 func newWayBack(s *Screen) *wayBack {
-	p := &wayBack{screen: s, registered: widgets.NewEntry("https://office.example/callback"), shown: widgets.NewLine("")}
-	p.shown.Bold, p.shown.Shorten = true, true
+	p := &wayBack{screen: s, registered: widgets.NewEntry("https://office.example/callback"), shown: widgets.NewFullName("")}
+	p.shown.Bold = true
 	s.bind(p.registered, &s.answers.settings.RedirectURI)
 	p.registered.OnChanged = func(text string) {
 		s.answers.settings.RedirectURI = text

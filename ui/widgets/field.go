@@ -4,6 +4,7 @@ import (
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/canvas"
 	"fyne.io/fyne/v2/driver/desktop"
+	fynetheme "fyne.io/fyne/v2/theme"
 	"fyne.io/fyne/v2/widget"
 
 	"countersign/ui/theme"
@@ -97,6 +98,7 @@ type Entry struct {
 	OnKey       func(*fyne.KeyEvent) (taken bool)
 	focused     bool
 	wrong       bool
+	ring        fyne.CanvasObject // around it, which lies in the window even where another type embeds the entry
 }
 
 // Mark shows that what is typed is wrong, or no longer; words that say why go with it.
@@ -153,12 +155,35 @@ func Empty(picture fyne.Resource, sentence, action string, act func()) fyne.Canv
 func (e *Entry) CreateRenderer() fyne.WidgetRenderer {
 	r := newRinged(e.Entry.CreateRenderer(), e, e.Theme, func() bool { return e.focused && !e.Disabled() })
 	r.wrong = func() bool { return e.wrong }
+	e.ring = r.Objects()[0]
 	r.draw()
 	return r
 }
 
 // AcceptsTab is Fyne's. Tab always leaves the entry, also where it has several lines, so that the keyboard reaches all else.
 func (e *Entry) AcceptsTab() bool { return false }
+
+// MouseIn is Fyne's. A text that is longer than the field shows whole near the mouse.
+func (e *Entry) MouseIn(m *desktop.MouseEvent) {
+	room := e.Size().Width - 2*e.Theme().Size(fynetheme.SizeNameInnerPadding)
+	if e.ActionItem != nil {
+		room -= e.ActionItem.Size().Width
+	}
+	long := fyne.MeasureText(e.Text, e.Theme().Size(fynetheme.SizeNameText), e.TextStyle).Width > room
+	if long && !e.MultiLine && !e.Password && e.ring != nil {
+		point(e.ring, m, []string{e.Text})
+	}
+}
+
+// MouseMoved is Fyne's.
+func (e *Entry) MouseMoved(*desktop.MouseEvent) {}
+
+// MouseOut is Fyne's.
+func (e *Entry) MouseOut() {
+	if e.ring != nil {
+		pointAway(e.ring)
+	}
+}
 
 // FocusGained is Fyne's.
 func (e *Entry) FocusGained() {

@@ -27,7 +27,7 @@ type graceLine struct {
 	says   func(seconds int) string
 	do     func()
 	left   int
-	text   *Line
+	text   *Prose
 	button *Button
 	object fyne.CanvasObject
 	over   bool
@@ -47,8 +47,8 @@ func (g *Grace) CreateRenderer() fyne.WidgetRenderer { return widget.NewSimpleRe
 // Begin lets something wait: do is called when the time is up, undone, which may be nil, when the button undo was pressed
 // before.
 func (g *Grace) Begin(says func(seconds int) string, undo string, do, undone func()) {
-	l := &graceLine{says: says, do: do, left: graceSeconds, text: NewLine("")}
-	l.text.Bold, l.text.Shorten = true, true
+	l := &graceLine{says: says, do: do, left: graceSeconds, text: NewFullName("")}
+	l.text.Bold = true
 	l.button = NewButton(undo, func() {
 		g.end(l)
 		if undone != nil {

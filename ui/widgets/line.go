@@ -16,7 +16,8 @@ import (
 )
 
 // Line is one line of text without the padding of a label, in a colour and size of the theme. With Shorten it takes
-// what width it gets; where that is too little it ends in an ellipsis or, with Middle, leaves out what is in the middle.
+// what width it gets; where that is too little it leaves out what is in the middle, as what tells names apart is often at
+// their end.
 type Line struct {
 	widget.BaseWidget
 	Text    string
@@ -24,7 +25,8 @@ type Line struct {
 	Scale   fyne.ThemeSizeName
 	Bold    bool
 	Shorten bool
-	Middle  bool // what tells names apart is often at their end
+	Begins  bool // a sentence, of which the beginning matters most: its end is left out
+	cut     bool // as it is laid out, it is not whole
 }
 
 // NewLine returns a line in body size and text colour that takes the width it needs.
@@ -41,10 +43,10 @@ func NewCaption(text string) *Line {
 	return l
 }
 
-// NewName returns a line in body size for a name, which shortens itself and keeps its end.
+// NewName returns a line in body size that shortens itself.
 func NewName(text string) *Line {
 	l := NewLine(text)
-	l.Shorten, l.Middle = true, true
+	l.Shorten = true
 	return l
 }
 
@@ -92,7 +94,7 @@ func (r *lineRenderer) apply() {
 // Layout fits the text into the width there is.
 func (r *lineRenderer) Layout(size fyne.Size) {
 	r.text.Text = r.line.Text
-	if r.line.Shorten && r.measure(r.line.Text) > size.Width {
+	if r.line.cut = r.line.Shorten && r.measure(r.line.Text) > size.Width; r.line.cut {
 		r.text.Text = r.shortened(size.Width)
 	}
 	height := r.text.MinSize().Height
@@ -105,7 +107,7 @@ func (r *lineRenderer) measure(text string) float32 {
 }
 
 func (r *lineRenderer) shortened(width float32) string {
-	if r.line.Middle {
+	if !r.line.Begins {
 		return middleOut(r.line.Text, width, r.measure)
 	}
 	runes := []rune(r.line.Text)

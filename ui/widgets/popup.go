@@ -24,6 +24,7 @@ type PopUp struct {
 	before  fyne.Focusable    // had the focus
 	over    func()
 	open    bool
+	tips    *tips // over the panel; nil where the window has none
 }
 
 // Open shows content in the middle of a window, at least as large as least as far as there is room, with the cursor in
@@ -39,6 +40,9 @@ func OpenAt(window fyne.Canvas, content, at fyne.CanvasObject, first fyne.Focusa
 
 func open(p *PopUp, first fyne.Focusable) *PopUp {
 	p.before, p.open = p.window.Focused(), true
+	if t := windowTips(p.window); t != nil {
+		p.tips = newTips(t.later)
+	}
 	p.ExtendBaseWidget(p)
 	p.window.Overlays().Add(p)
 	p.Resize(p.window.Size())
@@ -165,11 +169,19 @@ func (r *popUpRenderer) Layout(room fyne.Size) {
 	}
 	r.panel.Resize(size)
 	r.panel.Move(at)
+	if r.pop.tips != nil {
+		r.pop.tips.Resize(room)
+	}
 }
 
-func (r *popUpRenderer) MinSize() fyne.Size           { return fyne.Size{} }
-func (r *popUpRenderer) Objects() []fyne.CanvasObject { return []fyne.CanvasObject{r.veil, r.panel} }
-func (r *popUpRenderer) Destroy()                     {}
+func (r *popUpRenderer) MinSize() fyne.Size { return fyne.Size{} }
+func (r *popUpRenderer) Objects() []fyne.CanvasObject {
+	if r.pop.tips == nil {
+		return []fyne.CanvasObject{r.veil, r.panel}
+	}
+	return []fyne.CanvasObject{r.veil, r.panel, r.pop.tips}
+}
+func (r *popUpRenderer) Destroy() {}
 func (r *popUpRenderer) Refresh() {
 	r.apply()
 	r.Layout(r.pop.Size())

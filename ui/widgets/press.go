@@ -17,6 +17,7 @@ import (
 type Press struct {
 	widget.BaseWidget
 	OnPress   func()
+	Lines     []*Line // that may be shortened: the mouse shows them whole
 	content   fyne.CanvasObject
 	underline bool
 	chosen    bool
@@ -103,13 +104,21 @@ func (p *Press) TypedKey(e *fyne.KeyEvent) {
 }
 
 // MouseIn is Fyne's.
-func (p *Press) MouseIn(*desktop.MouseEvent) { p.hovered = true; p.Refresh() }
+func (p *Press) MouseIn(e *desktop.MouseEvent) {
+	p.hovered = true
+	p.Refresh()
+	point(p, e, cut(p.Lines))
+}
 
 // MouseMoved is Fyne's.
 func (p *Press) MouseMoved(*desktop.MouseEvent) {}
 
 // MouseOut is Fyne's.
-func (p *Press) MouseOut() { p.hovered = false; p.Refresh() }
+func (p *Press) MouseOut() {
+	p.hovered = false
+	p.Refresh()
+	pointAway(p)
+}
 
 // CreateRenderer is Fyne's.
 func (p *Press) CreateRenderer() fyne.WidgetRenderer {
@@ -164,8 +173,10 @@ func (r *pressRenderer) Refresh() {
 // NewLink returns a text to be pressed that leads somewhere, with an icon, and shortens itself where there is no room.
 func NewLink(icon fyne.Resource, text string, pressed func()) *Press {
 	line := NewLine(text)
-	line.Colour, line.Shorten, line.Middle = theme.Ink, true, true
-	return NewPress(PadHV(4, 6, Across(widget.NewIcon(fynetheme.NewColoredResource(icon, theme.Ink)), line, nil)), pressed)
+	line.Colour, line.Shorten = theme.Ink, true
+	p := NewPress(PadHV(4, 6, Across(widget.NewIcon(fynetheme.NewColoredResource(icon, theme.Ink)), line, nil)), pressed)
+	p.Lines = []*Line{line}
+	return p
 }
 
 // NavItem is an entry of the sidebar: an icon and a word.

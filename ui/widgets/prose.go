@@ -7,6 +7,7 @@ import (
 
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/canvas"
+	"fyne.io/fyne/v2/driver/desktop"
 	fynetheme "fyne.io/fyne/v2/theme"
 	"fyne.io/fyne/v2/widget"
 
@@ -22,6 +23,7 @@ type Prose struct {
 	Scale  fyne.ThemeSizeName
 	Bold   bool
 	Most   int // lines, of which the last then leaves out what is in its middle; 0 for as many as it takes
+	cut    bool
 }
 
 // NewFullHeading returns a text in heading size on up to two lines that keeps its end.
@@ -34,6 +36,13 @@ func NewFullHeading(text string) *Prose {
 // NewFullName returns a name in body size on up to two lines that keeps its end.
 func NewFullName(text string) *Prose {
 	p := NewParagraph(text)
+	p.Most = 2
+	return p
+}
+
+// NewFullCaption returns a small text in the secondary colour on up to two lines that keeps its end.
+func NewFullCaption(text string) *Prose {
+	p := NewProse(text)
 	p.Most = 2
 	return p
 }
@@ -60,6 +69,19 @@ func (p *Prose) Set(text string) {
 	}
 }
 
+// MouseIn is Fyne's. What is not shown whole shows near the mouse.
+func (p *Prose) MouseIn(e *desktop.MouseEvent) {
+	if p.cut {
+		point(p, e, []string{p.Text})
+	}
+}
+
+// MouseMoved is Fyne's.
+func (p *Prose) MouseMoved(*desktop.MouseEvent) {}
+
+// MouseOut is Fyne's.
+func (p *Prose) MouseOut() { pointAway(p) }
+
 // CreateRenderer is Fyne's.
 func (p *Prose) CreateRenderer() fyne.WidgetRenderer {
 	return &proseRenderer{prose: p}
@@ -70,8 +92,8 @@ type proseRenderer struct {
 	lines []fyne.CanvasObject
 }
 
-// wrap cuts a text into lines of at most a width, between words; a longer word is cut where the line ends. Without a
-// width yet, it is one line.
+// wrap cuts a text into lines of at most a width, between words. A longer word, as addresses and paths are, is cut before
+// a sign, or where the line ends. Without a width yet, it is one line.
 func wrap(text string, width float32, measure func(string) float32) (lines []string) {
 	if width <= 0 {
 		return []string{text}
@@ -87,6 +109,9 @@ func wrap(text string, width float32, measure func(string) float32) (lines []str
 			fits := fitting(longer, width, measure)
 			if fits == len(longer) {
 				break
+			}
+			if sign := strings.LastIndexAny(longer[:fits+1], `@./\?&=`); sign > fits/3 {
+				fits = sign
 			}
 			lines, longer = append(lines, longer[:fits]), longer[fits:]
 		}
@@ -115,7 +140,7 @@ func (r *proseRenderer) wrapped(width float32) []string {
 	measure := func(s string) float32 { return fyne.MeasureText(s, r.size(), r.style()).Width }
 	lines := wrap(r.prose.Text, width, measure)
 	most := r.prose.Most
-	if most == 0 || len(lines) <= most {
+	if r.prose.cut = most > 0 && len(lines) > most; !r.prose.cut {
 		return lines
 	}
 	rest := strings.TrimPrefix(strings.Join(strings.Fields(r.prose.Text), " "), strings.Join(lines[:most-1], " "))

@@ -27,7 +27,10 @@ type wheel struct {
 }
 
 // Scrolled is Fyne's.
-func (w *wheel) Scrolled(e *fyne.ScrollEvent) { w.scroll.Scrolled(e) }
+func (w *wheel) Scrolled(e *fyne.ScrollEvent) {
+	pointAway(w) // what it was about moves on
+	w.scroll.Scrolled(e)
+}
 
 // CreateRenderer is Fyne's.
 func (w *wheel) CreateRenderer() fyne.WidgetRenderer {

@@ -21,12 +21,19 @@ func TestALineNeverGrowsOutOfItsRoom(t *testing.T) {
 		if width >= 40 && r.measure(r.text.Text) > width {
 			t.Errorf("at %v the text %q is too wide", width, r.text.Text)
 		}
-		if width < 300 && !strings.HasSuffix(r.text.Text, "…") {
-			t.Errorf("at %v the text %q does not say that it goes on", width, r.text.Text)
+		if width < 300 && !strings.Contains(r.text.Text, "…") {
+			t.Errorf("at %v the text %q does not say that there is more", width, r.text.Text)
+		}
+		if width >= 40 && (!strings.HasPrefix(r.text.Text, "a") || !strings.HasSuffix(r.text.Text, "m")) {
+			t.Errorf("at %v the text %q has lost an end", width, r.text.Text)
 		}
 	}
 	if r.text.Text != l.Text {
 		t.Errorf("with enough room all is shown, got %q", r.text.Text)
+	}
+	l.Begins = true
+	if l.Resize(fyne.NewSize(120, 20)); !strings.HasSuffix(r.text.Text, "…") {
+		t.Errorf("of a sentence the end is left out, got %q", r.text.Text)
 	}
 }
 
@@ -99,6 +106,8 @@ func TestALongSentenceIsReadToItsEnd(t *testing.T) {
 		{"one two three", 100, "one two three"},
 		{"one two three", 7, "one two|three"},
 		{"one extraordinarily two", 7, "one|extraor|dinaril|y two"}, // nothing runs over the edge
+		{"office@weber-partner.example", 20, "office@weber-partner|.example"}, {"/home/office/Signed", 14, "/home/office|/Signed"},
+		{"ä/ööööööööööööö", 7, "ä/ööööö|ööööööö|ö"}, // a sign right at the beginning would leave a line empty
 		{"", 7, ""},
 	} {
 		if got := strings.Join(wrap(c.text, c.width, letters), "|"); got != c.want {

@@ -69,7 +69,7 @@ func (a *account) draw() {
 		more.OnTapped = func() { a.menu(more) }
 		state := widgets.NewLine(lang.L("Signed in"))
 		parts.Objects = []fyne.CanvasObject{widgets.Stack(0, append(parts.Objects,
-			widgets.Across(widget.NewIcon(theme.MarkSigned.Resource()), state, more), widgets.NewCaption(a.who))...)}
+			widgets.Across(widget.NewIcon(theme.MarkSigned.Resource()), state, more), widgets.NewFullCaption(a.who))...)}
 	case a.known:
 		state := widgets.NewCaption(lang.L("Not signed in"))
 		in := widgets.NewButtonWithIcon(lang.L("Sign in"), fynetheme.LoginIcon(), func() { a.signIn("") })
@@ -82,9 +82,7 @@ func (a *account) draw() {
 
 func (a *account) drawRunning(parts *fyne.Container) {
 	if a.lost { // the problem says what to do
-		shown := widgets.NewCaption(a.address)
-		shown.Shorten = true
-		parts.Add(shown)
+		parts.Add(widgets.NewFullCaption(a.address))
 	} else {
 		parts.Add(a.finish())
 	}

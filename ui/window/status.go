@@ -89,11 +89,9 @@ func leads(a agent.Action) bool {
 // factsOf are lines of a name and how it stands.
 func (m *statusView) factsOf(s agent.Status) []fyne.CanvasObject {
 	line := func(mark theme.Mark, name, value, note string) fyne.CanvasObject {
-		text := widgets.NewLine(value)
-		text.Shorten = true
-		what := widgets.Stack(1, text)
+		what := widgets.Stack(1, widgets.NewFullName(value))
 		if note != "" {
-			what.Add(widgets.NewCaption(note))
+			what.Add(widgets.NewFullCaption(note))
 		}
 		return widgets.Across(widgets.Row(8, widget.NewIcon(mark.Resource()), widgets.Wide(150, widgets.NewCaption(name))), what, nil)
 	}

@@ -200,5 +200,5 @@ func (w *Window) navToSend(icon fyne.Resource, name string) *widgets.Press {
 
 // hang shows something as the whole window.
 func (w *Window) hang(content fyne.CanvasObject) {
-	w.window.SetContent(widgets.On(theme.Paper, container.New(&floor{fyne.NewSize(860, 560)}, content)))
+	w.window.SetContent(widgets.WithTips(w.later, widgets.On(theme.Paper, container.New(&floor{fyne.NewSize(860, 560)}, content))))
 }

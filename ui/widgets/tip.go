@@ -1,0 +1,171 @@
+package widgets
+
+import (
+	"image/color"
+	"strings"
+	"time"
+
+	"fyne.io/fyne/v2"
+	"fyne.io/fyne/v2/canvas"
+	"fyne.io/fyne/v2/container"
+	"fyne.io/fyne/v2/driver/desktop"
+	fynetheme "fyne.io/fyne/v2/theme"
+	"fyne.io/fyne/v2/widget"
+
+	"countersign/ui/theme"
+)
+
+const (
+	tipAfter = 500 * time.Millisecond // the mouse may only be passing
+	tipWidth = 420
+	tipBelow = 20 // the mouse, so that it is not on the tip
+
+	tipPad, tipMargin = 8, 4 // within its edge, and outside of it
+)
+
+// tips lie over a window, or a pop-up, and show the whole of a text that is shortened, near the mouse. They take neither
+// mouse nor keys.
+type tips struct {
+	widget.BaseWidget
+	later func(d time.Duration, over func())
+	turn  int    // counts what was pointed at
+	text  string // that is shown, empty for nothing
+	at    fyne.Position
+}
+
+// WithTips is the content of a window in which shortened texts show whole when the mouse rests on them. later calls over
+// on the window's goroutine when d has passed.
+func WithTips(later func(d time.Duration, over func()), content fyne.CanvasObject) *fyne.Container {
+	return container.NewStack(content, newTips(later))
+}
+
+func newTips(later func(d time.Duration, over func())) *tips {
+	t := &tips{later: later}
+	t.ExtendBaseWidget(t)
+	return t
+}
+
+// tipsOver are the tips that lie over an object; nil where its window has none.
+func tipsOver(o fyne.CanvasObject) *tips {
+	c := fyne.CurrentApp().Driver().CanvasForObject(o)
+	if c == nil {
+		return nil
+	}
+	if top := c.Overlays().Top(); top != nil {
+		if p, ours := top.(*PopUp); ours {
+			return p.tips
+		}
+		return nil
+	}
+	return windowTips(c)
+}
+
+func windowTips(c fyne.Canvas) *tips {
+	if root, ok := c.Content().(*fyne.Container); ok && len(root.Objects) > 0 {
+		t, _ := root.Objects[len(root.Objects)-1].(*tips)
+		return t
+	}
+	return nil
+}
+
+// point shows texts once the mouse has rested on an object for a moment; none end what is shown. It does nothing where
+// there are no tips.
+func point(o fyne.CanvasObject, e *desktop.MouseEvent, texts []string) {
+	t := tipsOver(o)
+	if t == nil {
+		return
+	}
+	t.turn++
+	at := t.turn
+	t.show("", fyne.Position{})
+	if len(texts) > 0 {
+		t.later(tipAfter, func() {
+			if t.turn == at {
+				t.show(strings.Join(texts, "\n"), e.AbsolutePosition)
+			}
+		})
+	}
+}
+
+// pointAway ends what is shown over an object.
+func pointAway(o fyne.CanvasObject) { point(o, nil, nil) }
+
+func (t *tips) show(text string, at fyne.Position) {
+	if t.text != text {
+		t.text, t.at = text, at
+		t.Refresh()
+	}
+}
+
+// CreateRenderer is Fyne's.
+func (t *tips) CreateRenderer() fyne.WidgetRenderer {
+	r := &tipsRenderer{tips: t, back: canvas.NewRectangle(color.Transparent)}
+	r.apply()
+	return r
+}
+
+type tipsRenderer struct {
+	tips  *tips
+	back  *canvas.Rectangle
+	lines []fyne.CanvasObject
+}
+
+func (r *tipsRenderer) apply() {
+	th, variant := r.tips.Theme(), fyne.CurrentApp().Settings().ThemeVariant()
+	r.back.FillColor = th.Color(fynetheme.ColorNameOverlayBackground, variant)
+	r.back.StrokeColor, r.back.StrokeWidth = th.Color(theme.Line, variant), 1
+	r.back.CornerRadius = th.Size(fynetheme.SizeNameCardRadius)
+	r.lines = nil
+	if r.tips.text == "" {
+		return
+	}
+	size := th.Size(theme.Caption)
+	measure := func(s string) float32 { return fyne.MeasureText(s, size, fyne.TextStyle{}).Width }
+	for text := range strings.SplitSeq(r.tips.text, "\n") {
+		for _, part := range wrap(text, min(tipWidth, r.tips.Size().Width-2*tipPad-2*tipMargin), measure) {
+			line := canvas.NewText(part, th.Color(theme.Text, variant))
+			line.TextSize = size
+			r.lines = append(r.lines, line)
+		}
+	}
+}
+
+// Layout puts the tip below the mouse, or above it where there is no room, and within the window.
+func (r *tipsRenderer) Layout(room fyne.Size) {
+	var size fyne.Size
+	for _, line := range r.lines {
+		size = fyne.NewSize(max(size.Width, line.MinSize().Width), size.Height+line.MinSize().Height)
+	}
+	if size.IsZero() {
+		r.back.Resize(size)
+		return
+	}
+	size = size.AddWidthHeight(2*tipPad, 2*tipPad)
+	at := r.tips.at.AddXY(0, tipBelow).Subtract(fyne.CurrentApp().Driver().AbsolutePositionForObject(r.tips))
+	if at.Y+size.Height > room.Height-tipMargin {
+		at.Y -= size.Height + tipBelow + tipPad
+	}
+	at = fyne.NewPos(max(tipMargin, min(at.X, room.Width-size.Width-tipMargin)), max(tipMargin, at.Y))
+	r.back.Move(at)
+	r.back.Resize(size)
+	at = at.AddXY(tipPad, tipPad)
+	for _, line := range r.lines {
+		line.Move(at)
+		line.Resize(line.MinSize())
+		at.Y += line.MinSize().Height
+	}
+}
+
+func (r *tipsRenderer) MinSize() fyne.Size { return fyne.Size{} }
+func (r *tipsRenderer) Objects() []fyne.CanvasObject {
+	if len(r.lines) == 0 {
+		return nil
+	}
+	return append([]fyne.CanvasObject{r.back}, r.lines...)
+}
+func (r *tipsRenderer) Destroy() {}
+func (r *tipsRenderer) Refresh() {
+	r.apply()
+	r.Layout(r.tips.Size())
+	canvas.Refresh(r.tips)
+}
