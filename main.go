@@ -21,7 +21,7 @@ func main() {
 		Version:     version,
 		Window:      window,
 		Display:     func(ctx context.Context) error { return system.CheckDisplay(ctx, os.Getenv) },
-		Say:         i18n.Phrase,
+		Words:       i18n.Words,
 		Language:    i18n.Code,
 		OpenAddress: func(address string) error { return system.Opener{}.OpenAddress(context.Background(), address) },
 		Stdin:       os.Stdin,

@@ -21,12 +21,6 @@ import (
 //go:embed translations
 var Translations embed.FS
 
-// Sentences holds sentences/LANGUAGE.json: what the packages below the window say to people in English, and how that is
-// said in another language. See package words.
-//
-//go:embed sentences
-var Sentences embed.FS
-
 // Messages holds messages/LANGUAGE.json: the words of each message, by its id. See package message. All are complete.
 //
 //go:embed messages

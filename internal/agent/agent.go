@@ -68,9 +68,9 @@ type Params struct {
 	// Notify raises a desktop notification. Nil raises none.
 	Notify func(title, body string) error
 
-	// Say translates what people read beside the window: the page that the browser shows after a sign-in. Nil leaves it
-	// in English.
-	Say func(english string) string
+	// Words puts what people read beside the window into the language in use: notifications, and the page that the
+	// browser shows after a sign-in. Nil is English.
+	Words func() *message.Printer
 
 	// Language is that of an office that chose none, such as "de": saved certificates and master files have it in their
 	// names. Nil for English.
@@ -155,8 +155,8 @@ func Open(ctx context.Context, p Params) (*Agent, error) {
 	if p.Language == nil {
 		p.Language = func() string { return "" }
 	}
-	if p.Say == nil {
-		p.Say = func(english string) string { return english }
+	if p.Words == nil {
+		p.Words = message.English
 	}
 	if p.ShowSteps == nil {
 		p.ShowSteps = func(office.Activity) {}
@@ -204,7 +204,7 @@ func Open(ctx context.Context, p Params) (*Agent, error) {
 		Crash:       p.Crash,
 	})
 	a.announcer, err = announce.New(a.Tools, announce.Needs{
-		Settings: a.Settings, Notify: p.Notify, MoreToCome: a.moreToCome, CatchingUp: a.catchingUp, HealthChanges: a.rings.problems,
+		Settings: a.Settings, Notify: p.Notify, Words: p.Words, MoreToCome: a.moreToCome, CatchingUp: a.catchingUp, HealthChanges: a.rings.problems,
 	})
 	if err == nil {
 		a.Data.Committed = a.announcer.WorkEnded
@@ -270,7 +270,7 @@ func (a *Agent) unlock(ctx context.Context) bool {
 	}
 	if err := a.keys.unlock(ctx); err != nil {
 		a.Log.Warn("the key is not available", "err", err)
-		a.Health.Set(keyState(err), message.Plain(keySentence(err)))
+		a.Health.Set(keyState(err), keyMessage(err))
 		return false
 	}
 	a.Health.Clear(health.KeyringLocked)
@@ -294,13 +294,13 @@ func keyState(err error) health.State {
 	return health.KeyringLocked
 }
 
-// keySentence is what a person reads when the key is out of reach.
-func keySentence(err error) string {
+// keyMessage is what a person reads when the key is out of reach.
+func keyMessage(err error) message.Message {
 	var u *secret.UnavailableError
 	if errors.As(err, &u) || !errors.Is(err, errLocked) {
-		return secret.Sentence(err)
+		return secret.Message(err)
 	}
-	return "The keyring is locked. Unlock it and try again; nothing was lost."
+	return message.KeyringStillLocked()
 }
 
 // Watch returns a channel that names what changed; see Change. Call stop when done with it.

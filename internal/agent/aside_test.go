@@ -115,7 +115,7 @@ func TestAnIDThatCannotBeUsedHoldsNothingUp(t *testing.T) {
 			}
 		}
 		mixed, _ := a.Package("mixed")
-		if mixed.FilesDone != 1 || mixed.FilesTotal != len(documents) || mixed.Saved || mixed.Problem == "" {
+		if mixed.FilesDone != 1 || mixed.FilesTotal != len(documents) || mixed.Saved || mixed.Problem.IsZero() {
 			t.Errorf("%d of %d files, saved %v, problem %q", mixed.FilesDone, mixed.FilesTotal, mixed.Saved, mixed.Problem)
 		}
 		if c.count("/packages/listed/status") == 0 {
@@ -129,13 +129,13 @@ func TestAnIDThatCannotBeUsedHoldsNothingUp(t *testing.T) {
 		}
 		var lines int
 		for _, x := range a.Activity(1000) {
-			if strings.Contains(x.Text, "cannot be used") && x.Kind == "problem" {
+			if strings.Contains(x.Text.String(), "cannot be used") && x.Kind == "problem" {
 				lines++
 			}
 		}
 		time.Sleep(48 * time.Hour)
 		for _, x := range a.Activity(1000) {
-			if strings.Contains(x.Text, "cannot be used") && x.Kind == "problem" {
+			if strings.Contains(x.Text.String(), "cannot be used") && x.Kind == "problem" {
 				lines--
 			}
 		}

@@ -10,6 +10,7 @@ import (
 	"countersign/internal/agent/health"
 	"countersign/internal/agent/issuer"
 	"countersign/internal/agent/loop"
+	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/internal/store"
 )
@@ -130,7 +131,7 @@ func (a *Agent) moveOn(ctx context.Context, o, next current, values map[string][
 }
 
 // otherService is what a draft waits for that was made for a service that is not in use.
-const otherService = "The package is for another service than the one in Settings. Set up that service again, or cancel and send the package again."
+var otherService = message.ForAnotherService()
 
 // moveDrafts says of the drafts that are not sent yet what they wait for.
 func moveDrafts(tx *store.Tx) error {
@@ -140,7 +141,7 @@ func moveDrafts(tx *store.Tx) error {
 		case d.Away:
 			d.Problem = otherService
 		case d.Problem == otherService:
-			d.Problem = ""
+			d.Problem = message.Message{}
 		}
 		err = errors.Join(err, tx.PutDraft(d))
 	}

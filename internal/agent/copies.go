@@ -15,6 +15,7 @@ import (
 	"countersign/internal/agent/loop"
 	"countersign/internal/archive"
 	"countersign/internal/locations"
+	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/internal/store"
 
@@ -66,8 +67,7 @@ func (a *Agent) takeCopies(ctx context.Context, d *office.Draft) error {
 		total += f.Size
 	}
 	if total > maxDraft {
-		return &DraftError{fmt.Sprintf("The documents of %s have %d MB together; Countersign sends up to %d MB at once. Send fewer or smaller documents.",
-			office.Quote(d.Name), total/1_000_000, maxDraft/1_000_000)}
+		return &DraftError{message.DraftTooLarge(d.Name, total, maxDraft)}
 	}
 	for i := range d.Files {
 		f := &d.Files[i]
@@ -106,19 +106,18 @@ func (a *Agent) takeCopy(ctx context.Context, path, name string) (archive.Saved,
 }
 
 func (a *Agent) copyError(f office.DraftFile, err error) error {
-	name := office.Quote(f.Name)
 	switch {
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return err
 	case errors.Is(err, archive.ErrChanged):
-		return &DraftError{fmt.Sprintf("Another program is changing %s. Save and close it there, then send it again.", name)}
+		return &DraftError{message.FileBusy(f.Name)}
 	case errors.Is(err, archive.ErrUnread):
-		return &DraftError{fmt.Sprintf("%s could not be read. Check that it is there and that you are allowed to open it.", name)}
+		return &DraftError{message.FileMayNotBeRead(f.Name)}
 	case errors.Is(err, archive.ErrFull):
-		return &DraftError{fmt.Sprintf("The disk has no room for the copy of %s that Countersign sends. Make room, then send it again.", name)}
+		return &DraftError{message.NoRoomForCopy(f.Name)}
 	}
 	a.Log.Error("copy a file to be sent", "err", err)
-	return &DraftError{fmt.Sprintf("Countersign could not copy %s into its data folder, so nothing was sent. Check the disk, then send it again.", name)}
+	return &DraftError{message.NotCopied(f.Name)}
 }
 
 // hold keeps a copy of a file that may be gone by the time it is sent. That it fails is told when it matters.

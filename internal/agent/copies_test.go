@@ -147,7 +147,7 @@ func TestCopiesStayAsLongAsTheirDraftMayBeSent(t *testing.T) {
 	// Changed and sent in its place, from the copy.
 	again := d
 	again.Name, again.Replaces = "Offer, second try", []string{o.Drafts()[0].ID}
-	if info := o.Inspect(t.Context(), d.Files[0]); info.Problem != "" || info.Size != int64(len(given)) || info.Path != d.Files[0] {
+	if info := o.Inspect(t.Context(), d.Files[0]); !info.Problem.IsZero() || info.Size != int64(len(given)) || info.Path != d.Files[0] {
 		t.Errorf("the copy is not found: %+v", info)
 	}
 	if state, err := o.Send(t.Context(), again, nil); err != nil || state.State != office.DraftFailed {
@@ -213,7 +213,7 @@ func TestATemporaryFileThatIsGoneBeforeItIsSentGoesOut(t *testing.T) {
 	o := keeping(t, nil)
 	d := o.draft() // its file is in the system's folder for temporary files
 	given := mustRead(t, d.Files[0])
-	if info := o.Inspect(t.Context(), d.Files[0]); info.Problem != "" {
+	if info := o.Inspect(t.Context(), d.Files[0]); !info.Problem.IsZero() {
 		t.Fatal(info.Problem)
 	}
 	if err := os.Remove(d.Files[0]); err != nil {
@@ -258,7 +258,7 @@ func TestWhatCannotBeTakenIsSaidAndNotStored(t *testing.T) {
 	d := o.draft()
 	d.Files = []string{huge}
 	_, err := o.Send(t.Context(), d, nil)
-	if text := Sentence(err); !strings.Contains(text, "Send fewer or smaller documents.") {
+	if text := Message(err).String(); !strings.Contains(text, "Send fewer or smaller documents.") {
 		t.Errorf("%q", text)
 	}
 	if len(o.Drafts()) != 0 || len(o.kept()) != 0 {

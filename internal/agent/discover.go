@@ -7,6 +7,7 @@ import (
 
 	"countersign/internal/agent/loop"
 	"countersign/internal/esign"
+	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/internal/store"
 )
@@ -156,7 +157,7 @@ func (a *Agent) meetPackages(home string, items []esign.Status, since time.Time,
 	var fresh int
 	for _, s := range items {
 		if s.PackageID != "" && !esign.UsableID(s.PackageID) {
-			a.TellUnusable(s.PackageID, "", "The service's list names a package by an id that cannot be used."+loop.OnItsPages)
+			a.TellUnusable(s.PackageID, "", message.ListNamesUnusable())
 		}
 	}
 	err := a.Data.Update(func(tx *store.Tx) error {

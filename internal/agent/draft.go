@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"countersign/internal/esign"
+	"countersign/internal/message"
 	"countersign/internal/office"
 
 	"github.com/google/uuid"
@@ -17,9 +18,12 @@ import (
 const correlationKey = "countersign"
 
 // DraftError is a draft that was not accepted as it is. Nothing was stored or sent.
-type DraftError struct{ Text string }
+type DraftError struct{ Text message.Message }
 
-func (e *DraftError) Error() string { return e.Text }
+func (e *DraftError) Error() string { return e.Text.String() }
+
+// Message is what people are told.
+func (e *DraftError) Message() message.Message { return e.Text }
 
 // newDraft checks what a person wants to send.
 func (a *Agent) newDraft(d office.NewPackage) (office.Draft, error) {
@@ -28,7 +32,7 @@ func (a *Agent) newDraft(d office.NewPackage) (office.Draft, error) {
 		ExternalData: d.ExternalData, State: office.DraftQueued, Created: a.Now(), Changed: a.Now(), NextTry: a.Now(),
 	}
 	if len(d.Files) == 0 {
-		return out, &DraftError{"There is no document to send. Add at least one file."}
+		return out, &DraftError{message.NoDocument()}
 	}
 	held, err := a.heldFiles(d.Replaces)
 	if err != nil {
@@ -48,22 +52,22 @@ func (a *Agent) newDraft(d office.NewPackage) (office.Draft, error) {
 		out.Name = strings.TrimSuffix(out.Files[0].Name, filepath.Ext(out.Files[0].Name))
 	}
 	if len(d.Signers) == 0 {
-		return out, &DraftError{"There are no signers. Add at least one signer."}
+		return out, &DraftError{message.NoSigner()}
 	}
 	seen := map[string]bool{}
 	for _, s := range d.Signers {
 		if !strings.Contains(s.Email, "@") {
-			return out, &DraftError{fmt.Sprintf("The e-mail address of %s is missing or incomplete.", office.Quote(strings.TrimSpace(s.FirstName+" "+s.LastName)))}
+			return out, &DraftError{message.EmailIncomplete(strings.TrimSpace(s.FirstName + " " + s.LastName))}
 		}
 		if key := strings.ToLower(s.Email); seen[key] {
-			return out, &DraftError{fmt.Sprintf("%s is listed twice as a signer.", s.Email)}
+			return out, &DraftError{message.SignerTwice(s.Email)}
 		} else {
 			seen[key] = true
 		}
 		out.Signers = append(out.Signers, office.Signer{FirstName: s.FirstName, LastName: s.LastName, Email: s.Email})
 	}
 	if office.HasExternalData(d.ExternalData) && !json.Valid(d.ExternalData) {
-		return out, &DraftError{"The reference data is not valid JSON."}
+		return out, &DraftError{message.ReferenceNotJSON()}
 	}
 	return out, nil
 }
@@ -72,23 +76,23 @@ func (a *Agent) newDraft(d office.NewPackage) (office.Draft, error) {
 func (a *Agent) draftFile(path string) (office.DraftFile, error) {
 	abs, err := filepath.Abs(path)
 	if err != nil {
-		return office.DraftFile{}, &DraftError{fmt.Sprintf("%s could not be found.", office.Quote(path))}
+		return office.DraftFile{}, &DraftError{message.FileNotFound(path)}
 	}
 	name := filepath.Base(abs)
 	bytes := a.given(abs)
 	f, err := openFile(bytes)
 	if err != nil {
-		return office.DraftFile{}, &DraftError{fmt.Sprintf("%s could not be read. Check that it is there and that you are allowed to open it.", office.Quote(name))}
+		return office.DraftFile{}, &DraftError{message.FileMayNotBeRead(name)}
 	}
 	defer f.Close()
 	info, err := f.Stat()
 	switch {
 	case err != nil:
-		return office.DraftFile{}, &DraftError{fmt.Sprintf("%s could not be read.", office.Quote(name))}
+		return office.DraftFile{}, &DraftError{message.FileNotRead(name)}
 	case info.IsDir():
-		return office.DraftFile{}, &DraftError{fmt.Sprintf("%s is a folder. Add the documents in it instead.", office.Quote(name))}
+		return office.DraftFile{}, &DraftError{message.FileIsFolder(name)}
 	case info.Size() == 0:
-		return office.DraftFile{}, &DraftError{fmt.Sprintf("%s is empty.", office.Quote(name))}
+		return office.DraftFile{}, &DraftError{message.FileEmpty(name)}
 	}
 	file := office.DraftFile{Path: abs, Name: name, Size: info.Size()}
 	if bytes != abs {

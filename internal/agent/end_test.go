@@ -8,6 +8,7 @@ import (
 	"sync"
 	"testing"
 
+	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/internal/sandbox"
 	"countersign/internal/store"
@@ -83,9 +84,9 @@ func TestTheEndDoesNotWaitForADesktopThatHangs(t *testing.T) {
 	o.stop()
 	o.open()
 	o.run()
-	o.announcer.Announce(office.Fact{Title: "One"})
+	o.announcer.Announce(office.Fact{Title: message.Signed("One", "Lease")})
 	<-hangs
-	o.announcer.Announce(office.Fact{Title: "Two"})
+	o.announcer.Announce(office.Fact{Title: message.Signed("Two", "Lease")})
 	o.endsSoon()
 }
 
@@ -130,7 +131,7 @@ func TestWhatIsCommittedAsToldIsToldBeforeTheEnd(t *testing.T) {
 	running.Go(func() { a.Run(ctx) })
 	o.stop = func() { cancel(); running.Wait(); a.Close() }
 	for range 3 { // the third is held back by the pause for more
-		o.announcer.Announce(office.Fact{Title: "Told", CaughtUp: true})
+		o.announcer.Announce(office.Fact{Title: message.Signed("Told", "Lease"), CaughtUp: true})
 	}
 	cancel()
 	running.Wait()

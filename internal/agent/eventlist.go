@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"countersign/internal/agent/loop"
+	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/internal/store"
 )
@@ -30,7 +31,7 @@ func (a *Agent) RetryEvent(eventID string) error {
 		if err != nil || !ok {
 			return err
 		}
-		e.Outcome, e.Reason, e.Handled = office.EventPending, "", time.Time{}
+		e.Outcome, e.Reason, e.Handled = office.EventPending, message.Message{}, time.Time{}
 		return tx.SetEvent(e)
 	})
 	if err != nil {

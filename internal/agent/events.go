@@ -12,6 +12,7 @@ import (
 	"countersign/internal/agent/health"
 	"countersign/internal/agent/loop"
 	"countersign/internal/esign"
+	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/internal/store"
 
@@ -89,7 +90,7 @@ func (a *Agent) takeEvent(ctx context.Context, ev office.Event, questions loop.S
 		return err
 	}
 	var own *data.ObjectError
-	err = a.finishOdd(ev, "The event could not be processed. Countersign will ask the signing service what it is about, but later.")
+	err = a.finishOdd(ev, message.EventUnhandled())
 	if errors.As(err, &own) {
 		return nil // it waits until it is no longer left alone
 	}
@@ -104,18 +105,18 @@ func (a *Agent) takeEvent(ctx context.Context, ev office.Event, questions loop.S
 func (a *Agent) handleEvent(ctx context.Context, ev office.Event, questions loop.Semaphore) error {
 	e, err := esign.ParseEvent(ev.Body)
 	if err != nil || e.PackageID == "" {
-		reason := "The event names no package."
+		reason := message.EventNamesNone()
 		if err != nil {
-			reason = "The event could not be read."
+			reason = message.EventUnreadable()
 		}
 		return a.finishOdd(ev, reason)
 	}
 	if !esign.UsableID(e.PackageID) {
-		return a.finishOdd(ev, "The event names a package by an id that cannot be used."+loop.OnItsPages)
+		return a.finishOdd(ev, message.EventPackageUnusable())
 	}
-	odd := ""
+	var odd message.Message
 	if e.DocumentID != "" && !esign.UsableID(e.DocumentID) {
-		e.DocumentID, odd = "", "The event names a document by an id that cannot be used; the package was checked all the same."
+		e.DocumentID, odd = "", message.EventDocumentUnusable()
 	}
 	before := a.packageOrZero(e.PackageID)
 	status, asked := a.statusForEvent(ctx, ev.Service, before, e, questions)
@@ -160,9 +161,9 @@ func (a *Agent) handleEvent(ctx context.Context, ev office.Event, questions loop
 		found.facts = append(found.facts, facts...)
 		stored.Outcome, stored.Handled = office.EventHandled, a.Now()
 		if !knownActions[e.Action] {
-			odd = "This kind of event is not known; the package was checked all the same."
+			odd = message.EventUnknown()
 		}
-		if odd != "" {
+		if !odd.IsZero() {
 			stored.Outcome, stored.Reason = office.EventOdd, odd
 		}
 		if err := tx.SetEvent(stored); err != nil {
@@ -172,13 +173,13 @@ func (a *Agent) handleEvent(ctx context.Context, ev office.Event, questions loop
 		if p.Origin == office.MadeHere && (e.Action == esign.PackageAdd || e.Action == esign.PackageSent) {
 			return nil // people know: they sent it
 		}
-		line = office.Activity{Time: ev.Received, Kind: "event", PackageID: p.ID, EventID: ev.ID, Text: eventSentence(p, e)}
-		return loop.AddActivity(tx, line)
+		line = office.Activity{Time: ev.Received, Kind: "event", PackageID: p.ID, EventID: ev.ID, Text: eventMessage(p, e)}
+		return tx.AddActivity(line)
 	})
 	if err != nil {
 		return fmt.Errorf("handle event %s: %w", ev.ID, err)
 	}
-	if line.Text != "" {
+	if !line.Text.IsZero() {
 		a.Tell(line)
 	}
 	a.follow(found)
@@ -254,7 +255,7 @@ func (a *Agent) packageForEvent(tx *store.Tx, e esign.Event, received time.Time)
 }
 
 // finishOdd keeps an authentic event that nothing can be done with, where people see it.
-func (a *Agent) finishOdd(ev office.Event, reason string) error {
+func (a *Agent) finishOdd(ev office.Event, reason message.Message) error {
 	err := a.Data.Update(func(tx *store.Tx) error {
 		stored, ok, err := tx.Event(ev.ID)
 		if err != nil || !ok {

@@ -1,34 +1,38 @@
 package agent
 
 import (
-	"cmp"
-	"fmt"
-
 	"countersign/internal/esign"
+	"countersign/internal/message"
 	"countersign/internal/office"
 )
 
-// eventSentence is an event as the activity list tells it.
-func eventSentence(p office.Package, e esign.Event) string {
-	name, signer := office.Quote(p.DisplayName()), cmp.Or(p.SignerName(e.SignerID), "Someone")
+// eventMessage is an event as the activity list tells it.
+func eventMessage(p office.Package, e esign.Event) message.Message {
+	name, signer, document := p.DisplayName(), p.SignerName(e.SignerID), p.DocumentName(e.DocumentID)
 	switch e.Action {
 	case esign.DocumentSigned:
-		if d := p.DocumentName(e.DocumentID); d != "" && len(p.Documents) > 1 {
-			return fmt.Sprintf("%s signed %s in %s.", signer, office.Quote(d), name)
+		several := document != "" && len(p.Documents) > 1
+		switch {
+		case several && signer != "":
+			return message.SignedDocument(signer, document, name)
+		case several:
+			return message.SomeoneSignedDocument(document, name)
+		case signer != "":
+			return message.Signed(signer, name)
 		}
-		return fmt.Sprintf("%s signed %s.", signer, name)
+		return message.SomeoneSigned(name)
 	case esign.DocumentExecuted:
-		if d := p.DocumentName(e.DocumentID); d != "" {
-			return fmt.Sprintf("Everyone has signed %s in %s.", office.Quote(d), name)
+		if document != "" {
+			return message.EveryoneSignedDocument(document, name)
 		}
-		return fmt.Sprintf("Everyone has signed a document in %s.", name)
+		return message.EveryoneSignedADocument(name)
 	case esign.PackageExecuted:
-		return "Everyone has signed " + name + "."
+		return message.EveryoneSigned(name)
 	case esign.PackageAdd:
-		return name + " was created."
+		return message.PackageCreated(name)
 	case esign.PackageSent:
-		return name + " was sent."
+		return message.PackageSent(name)
 	default:
-		return fmt.Sprintf("The service reported %s for %s.", office.Quote(e.Action), name)
+		return message.Reported(e.Action, name)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"countersign/internal/agent/issuer"
 	"countersign/internal/agent/loop"
 	"countersign/internal/esign"
+	"countersign/internal/message"
 	"countersign/internal/store"
 
 	"github.com/google/uuid"
@@ -177,8 +178,8 @@ func (a *Agent) runFarewells(ctx context.Context) error {
 
 // sayFarewell tells one service what it is owed, and returns what it could not be told. hold keeps the sign-in for
 // another time while the endpoint cannot be deleted.
-func (a *Agent) sayFarewell(ctx context.Context, id string, hold bool) (left []string) {
-	unsaid := []string{"its address for events could not be deleted", "the sign-in could not be revoked"}
+func (a *Agent) sayFarewell(ctx context.Context, id string, hold bool) (left []message.Message) {
+	unsaid := []message.Message{message.EndpointNotDeleted(), message.NotRevoked()}
 	select {
 	case a.farewells.saying <- struct{}{}:
 		defer func() { <-a.farewells.saying }()
@@ -280,12 +281,12 @@ func (e *othersEndpointError) Error() string {
 }
 
 // endpointLeft names what is left at the service of an endpoint that was not simply deleted.
-func endpointLeft(err error) string {
+func endpointLeft(err error) message.Message {
 	var others *othersEndpointError
 	if errors.As(err, &others) {
-		return "the events for another computer were turned off until someone takes them back there"
+		return message.EventsElsewhereOff()
 	}
-	return "its address for events could not be deleted"
+	return message.EndpointNotDeleted()
 }
 
 // farewellVault is the esign.Vault of a sign-in that is over here.

@@ -127,7 +127,7 @@ func faultyCalls() map[string]faultyCall {
 		},
 		"download": {
 			path: "/packages/*/download", part: "/download", well: saved, begin: signAll,
-			told: func(o *testOffice) string { return o.packageOrZero(o.Lines()[0].ID).Problem },
+			told: func(o *testOffice) string { return o.packageOrZero(o.Lines()[0].ID).Problem.String() },
 			want: map[string]string{
 				"400": notYet, "401": "permission to download", "403": "have permission to do this", "404": notYet, "nothing": notYet,
 				"429 with seconds": fine, "429 with a date": fine,
@@ -273,7 +273,7 @@ func TestADraftSurvivesEveryFaultOfItsCallsAndIsNeverSentTwice(t *testing.T) {
 					}
 				}
 				if want == failed {
-					if state := <-result; state.Problem == "" {
+					if state := <-result; state.Problem.IsZero() {
 						t.Errorf("no word why: %+v", state)
 					}
 					if err := o.Resolve(o.Drafts()[0].ID, true); err != nil {
@@ -298,7 +298,7 @@ func (o *testOffice) draftIs(want office.DraftState) (ok bool) {
 		drafts, err := tx.Drafts()
 		if err == nil && len(drafts) == 1 {
 			d := drafts[0]
-			ok = d.State == want && (want == office.DraftSent || d.Problem != "")
+			ok = d.State == want && (want == office.DraftSent || !d.Problem.IsZero())
 		}
 		return err
 	})

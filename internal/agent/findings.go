@@ -2,11 +2,11 @@ package agent
 
 import (
 	"fmt"
-	"strings"
 
 	"countersign/internal/agent/apply"
 	"countersign/internal/agent/loop"
 	"countersign/internal/esign"
+	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/internal/store"
 )
@@ -79,8 +79,8 @@ func (a *Agent) drawing(before office.Package) func(tx *store.Tx, p *office.Pack
 			return f, err
 		}
 		for _, d := range declined {
-			line := office.Activity{Time: a.Now(), Kind: "problem", PackageID: p.ID, Text: strings.TrimSpace(d.Title + " " + d.Body)}
-			if err := loop.AddActivity(tx, line); err != nil {
+			line := office.Activity{Time: a.Now(), Kind: "problem", PackageID: p.ID, Text: message.Then(d.Title, d.Body)}
+			if err := tx.AddActivity(line); err != nil {
 				return f, err
 			}
 		}

@@ -1,9 +1,10 @@
 package agent
 
 import (
-	"countersign/internal/office"
 	"encoding/json"
 	"fmt"
+
+	"countersign/internal/office"
 )
 
 // FirstRun is how far the first run has come: what was entered, and where. It is for the wizard to make sense of.

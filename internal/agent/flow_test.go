@@ -144,7 +144,7 @@ func TestALostAnswerToAddNeverMakesASecondPackage(t *testing.T) {
 	o.service.Inject(sandbox.Fault{Method: "POST", Path: "/packages/add", Times: 1, LoseAnswer: true})
 	o.service.Inject(sandbox.Fault{Method: "POST", Path: "/packages/list", Status: 500})
 	state, err := o.Send(t.Context(), o.draft(), nil)
-	if err != nil || state.State != office.DraftUnknown || state.Problem == "" {
+	if err != nil || state.State != office.DraftUnknown || state.Problem.IsZero() {
 		t.Fatalf("send: %+v, %v", state, err)
 	}
 	o.eventually("people are told", func() bool { return o.Status().Outbox.Unknown == 1 && o.issue("outbox") != nil })

@@ -322,7 +322,7 @@ func TestLinksAndSubfoldersDoNotLeadOutOfTheFolder(t *testing.T) {
 	}
 	id := o.send()
 	signAll(o, id)
-	o.eventually("people are told", func() bool { return o.packageOrZero(id).Problem != "" })
+	o.eventually("people are told", func() bool { return !o.packageOrZero(id).Problem.IsZero() })
 	if entries, err := os.ReadDir(outside); err != nil || len(entries) > 0 {
 		t.Errorf("outside: %v, %v", entries, err)
 	}

@@ -3,11 +3,10 @@ package agent
 import (
 	"context"
 	"errors"
-	"fmt"
 	"path/filepath"
 	"strings"
 
-	"countersign/internal/office"
+	"countersign/internal/message"
 	"countersign/internal/preview"
 )
 
@@ -18,10 +17,10 @@ const hugeFile = 100 << 20
 type FileInfo struct {
 	Path    string
 	Name    string
-	Size    int64  // bytes
-	Pages   int    // 0 while unknown
-	Problem string // why it cannot be sent, one sentence
-	Warning string // what to know before sending it, one sentence
+	Size    int64           // bytes
+	Pages   int             // 0 while unknown
+	Problem message.Message // why it cannot be sent
+	Warning message.Message // what to know before sending it
 }
 
 // Inspect looks at a file that is to be sent. It may take a moment; run it off the UI's goroutine.
@@ -29,12 +28,12 @@ func (a *Agent) Inspect(ctx context.Context, path string) FileInfo {
 	f, err := a.draftFile(path)
 	info := FileInfo{Path: f.Path, Name: f.Name, Size: f.Size}
 	if err != nil {
-		info.Path, info.Name, info.Problem = path, filepath.Base(path), Sentence(err)
+		info.Path, info.Name, info.Problem = path, filepath.Base(path), Message(err)
 		return info
 	}
 	a.hold(ctx, f)
 	if f.Size > hugeFile {
-		info.Warning = fmt.Sprintf("%s is %d MB large; sending it takes a while.", office.Quote(f.Name), f.Size/1_000_000)
+		info.Warning = message.FileLarge(f.Name, f.Size)
 	}
 	if !strings.EqualFold(filepath.Ext(f.Name), ".pdf") {
 		return info
@@ -42,11 +41,11 @@ func (a *Agent) Inspect(ctx context.Context, path string) FileInfo {
 	info.Pages, err = a.documents.Pages(ctx, a.bytesOf(f))
 	switch {
 	case errors.Is(err, preview.ErrNotPDF):
-		info.Problem = fmt.Sprintf("%s is not a PDF document, although its name says so.", office.Quote(f.Name))
+		info.Problem = message.FileNotPDF(f.Name)
 	case errors.Is(err, preview.ErrPassword):
-		info.Problem = fmt.Sprintf("%s is protected by a password. Remove the protection and add it again.", office.Quote(f.Name))
+		info.Problem = message.FileProtected(f.Name)
 	case errors.Is(err, preview.ErrUnreadable):
-		info.Warning = fmt.Sprintf("%s cannot be read on this computer and may be damaged; it can still be sent.", office.Quote(f.Name))
+		info.Warning = message.FileMaybeDamaged(f.Name)
 	case err != nil:
 		a.Log.Debug("the pages of a file were not counted", "err", err)
 	}

@@ -34,8 +34,8 @@ func TestAFileIsLookedAtBeforeItIsSent(t *testing.T) {
 		{path: filepath.Join(t.TempDir(), "d.pdf"), problem: "d.pdf"},
 	} {
 		i := o.Inspect(t.Context(), tt.path)
-		if i.Pages != tt.pages || (i.Problem == "") != (tt.problem == "") || (i.Warning == "") != (tt.warning == "") ||
-			!strings.Contains(i.Problem, tt.problem) || !strings.Contains(i.Warning, tt.warning) {
+		if i.Pages != tt.pages || (i.Problem.IsZero()) != (tt.problem == "") || (i.Warning.IsZero()) != (tt.warning == "") ||
+			!strings.Contains(i.Problem.String(), tt.problem) || !strings.Contains(i.Warning.String(), tt.warning) {
 			t.Errorf("%s: %+v", filepath.Base(tt.path), i)
 		}
 	}
@@ -51,7 +51,7 @@ func TestAFileThatCannotBeReadHereCanStillBeSent(t *testing.T) {
 	if err := os.WriteFile(d.Files[0], []byte("%PDF-1.7\nnothing that anybody understands\nstartxref\n9\n%%EOF\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if i := o.Inspect(t.Context(), d.Files[0]); i.Problem != "" || !strings.Contains(i.Warning, "can still be sent") {
+	if i := o.Inspect(t.Context(), d.Files[0]); !i.Problem.IsZero() || !strings.Contains(i.Warning.String(), "can still be sent") {
 		t.Errorf("%+v", i)
 	}
 	if state, err := o.Send(t.Context(), d, nil); err != nil || state.State != office.DraftSent {

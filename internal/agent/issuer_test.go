@@ -248,7 +248,7 @@ func TestAnotherNgrokServerIsNotGivenTheAuthtoken(t *testing.T) {
 		t.Error("the authtoken is there for another server")
 	}
 	o.eventually("it is asked for", func() bool { i := o.issue("tunnel"); return i != nil && i.Action == ActSettings })
-	if _, err := o.TestTunnel(context.Background(), s, office.Secrets{}); err == nil || !strings.Contains(Sentence(err), "authtoken is missing") {
+	if _, err := o.TestTunnel(context.Background(), s, office.Secrets{}); err == nil || !strings.Contains(Message(err).String(), "authtoken is missing") {
 		t.Errorf("tried: %v", err)
 	}
 }

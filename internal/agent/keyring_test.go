@@ -79,7 +79,7 @@ func TestALockedKeyringLosesNothing(t *testing.T) {
 	if i := o.issue("keyring"); i == nil || i.Action != ActUnlock {
 		t.Fatalf("health: %+v", o.Status().Health)
 	}
-	if err := o.Act(t.Context(), *o.issue("keyring")); err == nil || Sentence(err) == "" {
+	if err := o.Act(t.Context(), *o.issue("keyring")); err == nil || Message(err).String() == "" {
 		t.Errorf("unlocked a locked keyring: %v", err)
 	}
 	answer := &recorder{header: http.Header{}}

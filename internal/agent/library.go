@@ -10,6 +10,7 @@ import (
 	"countersign/internal/agent/loop"
 	"countersign/internal/archive"
 	"countersign/internal/esign"
+	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/internal/store"
 )
@@ -43,7 +44,7 @@ func (a *Agent) SaveAgain(packageID string) error {
 		}
 		for _, j := range jobs {
 			j.State, j.Planned, j.NextTry = office.JobPending, a.Now(), a.Now()
-			j.Tries, j.Problem, j.Size, j.SHA256 = 0, "", 0, ""
+			j.Tries, j.Problem, j.Size, j.SHA256 = 0, message.Message{}, 0, ""
 			j.Unproven, j.UnprovenAt = "", time.Time{}
 			if j.Folder != s.SaveTo && !s.BesideOriginal {
 				j.Folder = s.SaveTo
@@ -116,10 +117,10 @@ func (a *Agent) SignerPage(ctx context.Context, packageID, signerID string) (str
 func (a *Agent) linkTo(ctx context.Context, packageID string, ask func(*esign.Client) (esign.SignLink, error)) (string, error) {
 	client, online := a.online()
 	if !online {
-		return "", &SignInError{"Sign in first; then the page can be opened."}
+		return "", &SignInError{message.SignInFirst()}
 	}
 	if p := a.packageOrZero(packageID); p.Service != "" && p.Service != client.Home() {
-		return "", &SignInError{"This package is at another service than the one in Settings. It can be opened once that service is set up again."}
+		return "", &SignInError{message.AtAnotherService()}
 	}
 	link, err := ask(client)
 	return link.URL, a.noteServiceError(ctx, err)

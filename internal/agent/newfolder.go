@@ -1,9 +1,10 @@
 package agent
 
 import (
-	"countersign/internal/office"
 	"errors"
 	"os"
+
+	"countersign/internal/office"
 )
 
 // tryFolder makes a folder for documents if need be, and makes sure that files can be written there; "" when they can.

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -12,6 +11,7 @@ import (
 	"strings"
 
 	"countersign/internal/agent/issuer"
+	"countersign/internal/message"
 	"countersign/internal/office"
 )
 
@@ -60,13 +60,13 @@ type officeSettings struct {
 	SaveMaster      bool                `json:"save_masterfile,omitempty"`
 }
 
-// OfficeError is a file that was not taken. Its text is for people; nothing was changed.
-type OfficeError struct{ Text string }
+// OfficeError is a file that was not taken. Nothing was changed.
+type OfficeError struct{ Text message.Message }
 
-func (e *OfficeError) Error() string { return e.Text }
+func (e *OfficeError) Error() string { return e.Text.String() }
 
-// Sentence is the error in plain words.
-func (e *OfficeError) Sentence() string { return e.Text }
+// Message is what people are told.
+func (e *OfficeError) Message() message.Message { return e.Text }
 
 // IsOfficeFile says whether a file is meant to be one, by its name.
 func IsOfficeFile(path string) bool { return strings.EqualFold(filepath.Ext(path), OfficeEnding) }
@@ -86,7 +86,7 @@ func WriteOffice(path string, o OfficeFile) error {
 	}
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if errors.Is(err, fs.ErrExist) {
-		return &OfficeError{fmt.Sprintf("There is a file %q already. Choose another name.", filepath.Base(path))}
+		return &OfficeError{message.OfficeFileThere(filepath.Base(path))}
 	}
 	if err == nil {
 		_, err = f.Write(append(b, '\n'))
@@ -95,7 +95,7 @@ func WriteOffice(path string, o OfficeFile) error {
 		}
 	}
 	if err != nil {
-		return &OfficeError{fmt.Sprintf("The file %q could not be written. Choose another folder.", filepath.Base(path))}
+		return &OfficeError{message.OfficeFileNotWritten(filepath.Base(path))}
 	}
 	return nil
 }
@@ -106,18 +106,18 @@ func ReadOffice(path string) (OfficeFile, error) {
 	name := filepath.Base(path)
 	b, err := readOffice(path)
 	if err != nil {
-		return OfficeFile{}, &OfficeError{fmt.Sprintf("The file %q could not be read. Ask your administrator for a new one.", name)}
+		return OfficeFile{}, &OfficeError{message.OfficeFileNotRead(name)}
 	}
 	var form officeForm
 	if len(b) > maxOffice || json.Unmarshal(b, &form) != nil || form.Format != officeFormat || form.Version < 1 {
-		return OfficeFile{}, &OfficeError{fmt.Sprintf("The file %q was not made by Countersign. Ask your administrator for a new one.", name)}
+		return OfficeFile{}, &OfficeError{message.OfficeFileForeign(name)}
 	}
 	if form.Version > officeVersion {
-		return OfficeFile{}, &OfficeError{fmt.Sprintf("The file %q was made by a newer version. Update Countersign and open the file again.", name)}
+		return OfficeFile{}, &OfficeError{message.OfficeFileNewer(name)}
 	}
 	o := form.current()
 	if bad := o.check(); len(bad) > 0 {
-		return OfficeFile{}, &OfficeError{fmt.Sprintf("The file %q cannot be used. %s", name, bad[0].Text)}
+		return OfficeFile{}, &OfficeError{message.Then(message.OfficeFileUnusable(name), bad[0].Text)}
 	}
 	return o, nil
 }

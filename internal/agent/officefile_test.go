@@ -1,13 +1,14 @@
 package agent
 
 import (
-	"countersign/internal/office"
 	"errors"
 	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
+
+	"countersign/internal/office"
 )
 
 func theOffice() OfficeFile {
@@ -40,7 +41,7 @@ func TestAnOfficeFileCarriesTheOfficeAndNotTheComputer(t *testing.T) {
 	if info, err := os.Stat(path); err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o600 {
 		t.Errorf("others can read it: %v", info.Mode())
 	}
-	if err := WriteOffice(path, o); err == nil || !strings.Contains(Sentence(err), "already") {
+	if err := WriteOffice(path, o); err == nil || !strings.Contains(Message(err).String(), "already") {
 		t.Errorf("written over a file: %v", err)
 	}
 	o.ClientSecret = "s3cret"
@@ -95,7 +96,7 @@ func TestWhatIsNoOfficeFileIsRefusedInASentence(t *testing.T) {
 				t.Fatal(err)
 			}
 			o, err := ReadOffice(path)
-			text := Sentence(err)
+			text := Message(err).String()
 			if (c.says == "") != (err == nil) || !strings.Contains(text, c.says) || strings.Contains(text, "s3cr3t") {
 				t.Errorf("said %q", text)
 			}
@@ -105,7 +106,7 @@ func TestWhatIsNoOfficeFileIsRefusedInASentence(t *testing.T) {
 		})
 	}
 	for _, path := range []string{dir, filepath.Join(dir, "none.countersign"), os.DevNull} {
-		if _, err := ReadOffice(path); err == nil || !strings.Contains(Sentence(err), "could not be read") {
+		if _, err := ReadOffice(path); err == nil || !strings.Contains(Message(err).String(), "could not be read") {
 			t.Errorf("%s: %v", path, err)
 		}
 	}

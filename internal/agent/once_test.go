@@ -44,8 +44,8 @@ func TestAHundredCallsAtOnceCauseOneRenewal(t *testing.T) {
 func TestADataFolderHasOneAgent(t *testing.T) {
 	o := newOffice(t, sandbox.Options{})
 	_, err := Open(t.Context(), Params{DataDir: o.data, Keeper: o.keeper})
-	if !errors.Is(err, store.ErrInUse) || !strings.Contains(Sentence(err), "already running") {
-		t.Errorf("got %v: %s", err, Sentence(err))
+	if !errors.Is(err, store.ErrInUse) || !strings.Contains(Message(err).String(), "already running") {
+		t.Errorf("got %v: %s", err, Message(err).String())
 	}
 	if s := o.Status(); !s.SignedIn {
 		t.Errorf("the first one: %+v", s)
@@ -64,8 +64,8 @@ func TestDataOfANewerVersionIsRefusedAndLeftAlone(t *testing.T) {
 	}
 	raiseSchema(t, locations.State(data))
 	_, err = open()
-	if !errors.Is(err, store.ErrNewer) || !strings.Contains(Sentence(err), "newer version") {
-		t.Errorf("got %v: %s", err, Sentence(err))
+	if !errors.Is(err, store.ErrNewer) || !strings.Contains(Message(err).String(), "newer version") {
+		t.Errorf("got %v: %s", err, Message(err).String())
 	}
 	aside, err := filepath.Glob(filepath.Join(data, "state.db.*"))
 	if err != nil || len(aside) > 0 {

@@ -10,6 +10,7 @@ import (
 
 	"countersign/internal/agent/loop"
 	"countersign/internal/esign"
+	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/internal/store"
 )
@@ -121,14 +122,14 @@ func (a *Agent) followDraft(ctx context.Context, draft office.Draft, patience ti
 			return state, nil
 		}
 		if late != nil && !a.isSignedIn() {
-			return state, &DraftError{waitingSentence(draft, state, false)}
+			return state, &DraftError{waitingMessage(draft, state, false)}
 		}
 		select {
 		case <-changes:
 		case <-late:
 			_, online := a.online()
-			if state.Problem != "" || !online { // an upload that gets on is not late
-				return state, &DraftError{waitingSentence(draft, state, online)}
+			if !state.Problem.IsZero() || !online { // an upload that gets on is not late
+				return state, &DraftError{waitingMessage(draft, state, online)}
 			}
 		case <-ctx.Done():
 			return state, ctx.Err()
@@ -136,12 +137,12 @@ func (a *Agent) followDraft(ctx context.Context, draft office.Draft, patience ti
 	}
 }
 
-func waitingSentence(d office.Draft, s office.SendState, online bool) string {
+func waitingMessage(d office.Draft, s office.SendState, online bool) message.Message {
 	why := s.Problem
 	if !online {
-		why = "You are not signed in."
+		why = message.NobodySignedIn()
 	}
-	return fmt.Sprintf("%s is not sent yet. %s It will be sent automatically as soon as possible. Do not send it again.", office.Quote(d.Name), why)
+	return message.Then(message.NotSentYet(d.Name), why, message.WillBeSent())
 }
 
 // Cancel withdraws a draft that has not been added yet. It reports whether it came in time.
@@ -222,7 +223,7 @@ func (a *Agent) recoverAdding() error {
 		}
 		for _, d := range drafts {
 			d.State, d.Changed, d.NextTry = office.DraftUnknown, a.Now(), a.Now()
-			d.Problem = unknownSentence(d)
+			d.Problem = message.OutcomeUnknown(d.Name)
 			if err := tx.PutDraft(d); err != nil {
 				return err
 			}
@@ -231,10 +232,6 @@ func (a *Agent) recoverAdding() error {
 	})
 	a.tellUnknown()
 	return err
-}
-
-func unknownSentence(d office.Draft) string {
-	return fmt.Sprintf("The service did not confirm %s. Countersign is checking whether it was sent. It will not be sent twice.", office.Quote(d.Name))
 }
 
 func (a *Agent) sendDue(ctx context.Context) (time.Duration, error) {

@@ -41,7 +41,7 @@ func (a *Agent) putDraft(d *office.Draft, state office.DraftState) error {
 				return err
 			}
 			if sent = known; sent {
-				next.State, next.PackageID, next.Problem, next.NextTry = office.DraftSent, p.ID, "", time.Time{}
+				next.State, next.PackageID, next.Problem, next.NextTry = office.DraftSent, p.ID, message.Message{}, time.Time{}
 			}
 		}
 		return tx.PutDraft(next)
@@ -81,7 +81,7 @@ func (a *Agent) draftSent(d office.Draft, added esign.Added) error {
 		if err := tx.PutPackage(p); err != nil {
 			return err
 		}
-		d.State, d.PackageID, d.Problem, d.Changed = office.DraftSent, p.ID, "", a.Now()
+		d.State, d.PackageID, d.Problem, d.Changed = office.DraftSent, p.ID, message.Message{}, a.Now()
 		d.NextTry = time.Time{}
 		if err := tx.PutDraft(d); err != nil {
 			return err
@@ -91,9 +91,9 @@ func (a *Agent) draftSent(d office.Draft, added esign.Added) error {
 		}
 		line = office.Activity{
 			Time: a.Now(), Kind: "sent", PackageID: p.ID,
-			Text: fmt.Sprintf("Sent %s to %s.", office.Quote(p.DisplayName()), office.Counted(len(d.Signers), "person", "people")),
+			Text: message.SentTo(p.DisplayName(), len(d.Signers)),
 		}
-		return loop.AddActivity(tx, line)
+		return tx.AddActivity(line)
 	})
 	if err != nil {
 		return fmt.Errorf("record the sent package %s: %w", added.PackageID, err)
@@ -156,7 +156,7 @@ func (a *Agent) claimDraft(tx *store.Tx, p *office.Package, data json.RawMessage
 	fromDraft(p, d, a.Now())
 	// A queued draft has its answer still to come, or was sent by a life that ended before the answer was kept.
 	if d.State == office.DraftUnknown || d.State == office.DraftQueued || d.State == office.DraftFailed {
-		d.State, d.PackageID, d.Problem, d.Changed = office.DraftSent, p.ID, "", a.Now()
+		d.State, d.PackageID, d.Problem, d.Changed = office.DraftSent, p.ID, message.Message{}, a.Now()
 		d.NextTry = time.Time{}
 		return tx.PutDraft(d)
 	}
@@ -175,13 +175,13 @@ func (a *Agent) draftRefused(ctx context.Context, d office.Draft, cause error) e
 	case errors.As(cause, &bad):
 		return a.failDraft(d, bad.Text)
 	case errors.As(cause, &file):
-		return a.failDraft(d, esign.Sentence(cause))
+		return a.failDraft(d, esign.Message(cause))
 	case errors.Is(cause, esign.ErrOutcomeUnknown):
 		a.Log.Warn("the outcome of packages/add is unknown", "draft", d.ID, "err", cause)
 		if errors.As(cause, &e) {
 			a.rest.Open(a.Now(), e.RetryAfter)
 		}
-		d.Problem = unknownSentence(d)
+		d.Problem = message.OutcomeUnknown(d.Name)
 		d.NextTry = a.Now()
 		err := a.putDraft(&d, office.DraftUnknown)
 		a.tellUnknown()
@@ -195,11 +195,11 @@ func (a *Agent) draftRefused(ctx context.Context, d office.Draft, cause error) e
 	if a.signedOut(cause) {
 		return errors.Join(a.putDraft(&d, office.DraftQueued), cause)
 	}
-	d.Problem = esign.Sentence(cause)
+	d.Problem = esign.Message(cause)
 	if errors.As(cause, &e) && !loop.ConcernsAll(cause) {
 		switch {
 		case e.Kind == esign.SignedOut:
-			return a.failDraft(d, "Your account does not have permission to send documents.")
+			return a.failDraft(d, message.MayNotSendDocuments())
 		case !e.Temporary():
 			return a.failDraft(d, d.Problem)
 		}
@@ -210,12 +210,12 @@ func (a *Agent) draftRefused(ctx context.Context, d office.Draft, cause error) e
 	return a.putDraft(&d, office.DraftQueued)
 }
 
-func (a *Agent) failDraft(d office.Draft, problem string) error {
+func (a *Agent) failDraft(d office.Draft, problem message.Message) error {
 	d.Problem = problem
 	if err := a.putDraft(&d, office.DraftFailed); err != nil && !errors.Is(err, errDecided) {
 		return err
 	}
-	a.Record(office.Activity{Kind: "problem", Text: fmt.Sprintf("%s was not sent. %s", office.Quote(d.Name), problem)})
+	a.Record(office.Activity{Kind: "problem", Text: message.Then(message.NotSent(d.Name), problem)})
 	a.Signal(office.StatusChanged)
 	return nil
 }
@@ -300,7 +300,7 @@ func (a *Agent) resolveDraft(tx *store.Tx, draftID string, sendAgain bool) error
 	if err != nil || !ok || d.State != office.DraftUnknown && d.State != office.DraftFailed && d.State != office.DraftHeld {
 		return err
 	}
-	d.State, d.Problem, d.Tries, d.Changed, d.NextTry, d.Day = office.DraftCancelled, "", 0, a.Now(), time.Time{}, 0
+	d.State, d.Problem, d.Tries, d.Changed, d.NextTry, d.Day = office.DraftCancelled, message.Message{}, 0, a.Now(), time.Time{}, 0
 	if sendAgain {
 		d.State, d.NextTry = office.DraftQueued, a.Now()
 		for i := range d.Files {
@@ -322,9 +322,9 @@ func (a *Agent) tellUnknown() {
 		a.Health.Clear(health.OutcomeUnknown)
 		return
 	}
-	text := unknownSentence(unknown[0])
+	text := message.OutcomeUnknown(unknown[0].Name)
 	if len(unknown) > 1 {
-		text = fmt.Sprintf("The service did not confirm %d packages. Countersign is checking whether they were sent. They will not be sent twice.", len(unknown))
+		text = message.OutcomesUnknown(len(unknown))
 	}
-	a.Health.Set(health.OutcomeUnknown, message.Plain(text))
+	a.Health.Set(health.OutcomeUnknown, text)
 }

@@ -31,7 +31,7 @@ func TestAWrongPatternIsExplainedWhereItIsTyped(t *testing.T) {
 			continue
 		}
 		var config *ConfigError
-		if kept := a.Configure(t.Context(), s, office.Secrets{}); !errors.As(kept, &config) || config.Fields[0].Field != office.FieldTemplate || config.Fields[0].Text != err.Error() {
+		if kept := a.Configure(t.Context(), s, office.Secrets{}); !errors.As(kept, &config) || config.Fields[0].Field != office.FieldTemplate || config.Fields[0].Text != Message(err) {
 			t.Errorf("%q: the example says %q, the settings %v", pattern, err, kept)
 		}
 		if a.Settings().NameTemplate == pattern {

@@ -2,27 +2,20 @@ package agent
 
 import (
 	"context"
+
+	"countersign/internal/message"
 	"countersign/internal/office"
 )
 
-// ForPeople is an Agent whose errors are sentences for people: what the window talks to. The cause stays reachable
-// for errors.As.
+// ForPeople is an Agent whose errors all carry a message for people, see message.For: what the window talks to.
 type ForPeople struct{ *Agent }
 
-// plainError shows one sentence and keeps its cause.
-type plainError struct {
-	text string
-	err  error
-}
-
-func (e *plainError) Error() string { return e.text }
-func (e *plainError) Unwrap() error { return e.err }
-
+// plain is err with what people are told of it.
 func plain(err error) error {
 	if err == nil {
 		return nil
 	}
-	return &plainError{Sentence(err), err}
+	return message.Error(Message(err), err)
 }
 
 // Configure is Agent.Configure.

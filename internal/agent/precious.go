@@ -204,16 +204,14 @@ func (a *Agent) tellRestored(aside string, restored bool) {
 		return
 	}
 	a.setCopiesAside()
-	text, state := "The data file was missing.", health.DataRestored
+	what, then, state := message.DataWasMissing(), message.DataRestored(), health.DataRestored
 	if aside != "" {
-		text = fmt.Sprintf("The data file was damaged; it is kept as %s.", office.Quote(filepath.Base(aside)))
+		what = message.DataWasDamaged(filepath.Base(aside))
 	}
-	if restored {
-		text += " The settings and the sign-in were restored, and the packages are read from the service again; drafts that were not sent yet have to be made again."
-	} else {
-		state = health.DataLost
-		text += " Set Countersign up again; signed documents that were saved are where they were."
+	if !restored {
+		then, state = message.DataLost(), health.DataLost
 	}
-	a.Health.Set(state, message.Plain(text))
+	text := message.Then(what, then)
+	a.Health.Set(state, text)
 	a.Record(office.Activity{Kind: "problem", Text: text})
 }

@@ -69,10 +69,10 @@ func TestEachOfTheServicesAddressesIsTried(t *testing.T) {
 						got = append(got, f.Field)
 					}
 				}
-				if !slices.Equal(got, c.want) || (err == nil) != (c.want == nil) || !strings.Contains(Sentence(err), c.text) {
+				if !slices.Equal(got, c.want) || (err == nil) != (c.want == nil) || !strings.Contains(Message(err).String(), c.text) {
 					t.Errorf("client %q: %v: %v", s.ClientID, got, err)
 				}
-				if strings.Contains(Sentence(err), "Settings") {
+				if strings.Contains(Message(err).String(), "Settings") {
 					t.Errorf("points to Settings: %v", err)
 				}
 			}

@@ -9,6 +9,7 @@ import (
 
 	"countersign/internal/agent/loop"
 	"countersign/internal/esign"
+	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/internal/store"
 
@@ -157,7 +158,7 @@ func (a *Agent) notePackage(ctx context.Context, p office.Package, status esign.
 	errors.As(err, &e)
 	switch e.Kind {
 	case esign.Invalid:
-		return a.setIDAside(p.ID, esign.Sentence(err)+loop.OnItsPages)
+		return a.setIDAside(p.ID, message.Then(esign.Message(err), message.LookOnItsPages()))
 	case esign.NotFound, esign.Forbidden, esign.Refused, esign.SignedOut:
 		return a.missPackage(p.ID, e, 0)
 	case esign.TooMany:
@@ -182,7 +183,7 @@ func (a *Agent) notePackage(ctx context.Context, p office.Package, status esign.
 }
 
 // setIDAside says of a package that its id cannot be used.
-func (a *Agent) setIDAside(id, problem string) error {
+func (a *Agent) setIDAside(id string, problem message.Message) error {
 	a.TellUnusable(id, id, problem)
 	return a.Data.Update(func(tx *store.Tx) error {
 		p, ok, err := tx.Package(id)

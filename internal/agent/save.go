@@ -14,6 +14,7 @@ import (
 	"countersign/internal/agent/loop"
 	"countersign/internal/archive"
 	"countersign/internal/esign"
+	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/internal/store"
 
@@ -262,7 +263,7 @@ func (a *Agent) finishJob(j office.Job, recognised bool) error {
 		} else if !mine {
 			return errMoved
 		}
-		j.State, j.Done, j.Problem, j.NextTry = office.JobDone, a.Now(), "", time.Time{}
+		j.State, j.Done, j.Problem, j.NextTry = office.JobDone, a.Now(), message.Message{}, time.Time{}
 		j.Refused = time.Time{}
 		if err := tx.PutJob(j); err != nil {
 			return err
@@ -280,19 +281,19 @@ func (a *Agent) finishJob(j office.Job, recognised bool) error {
 		}
 		line = office.Activity{
 			Time: a.Now(), Kind: "saved", PackageID: p.ID,
-			Text: fmt.Sprintf("Saved %s in %s.", office.Quote(j.Target), j.Folder),
+			Text: message.Saved(j.Target, j.Folder),
 		}
 		if recognised {
-			line.Text = fmt.Sprintf("%s was already in %s and was not saved again.", office.Quote(j.Target), j.Folder)
+			line.Text = message.SavedBefore(j.Target, j.Folder)
 		}
 		if j.Unproven != "" && j.Unproven == j.SHA256 {
-			line.Text += " It does not end as a PDF should, but arrived the same both times: open it and check that it is complete."
+			line.Text = message.Then(line.Text, message.EndUnproven())
 		}
-		return loop.AddActivity(tx, line)
+		return tx.AddActivity(line)
 	})
 	switch {
 	case errors.Is(err, errMoved) && !recognised:
-		return a.jobLater(j, "", 0, false)
+		return a.jobLater(j, message.Message{}, 0, false)
 	case err != nil:
 		return fmt.Errorf("record the saved file %s: %w", j.Target, err)
 	}

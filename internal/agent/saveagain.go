@@ -9,6 +9,7 @@ import (
 	"countersign/internal/agent/loop"
 	"countersign/internal/archive"
 	"countersign/internal/esign"
+	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/internal/store"
 )
@@ -35,11 +36,11 @@ func (a *Agent) jobNotSaved(ctx context.Context, j office.Job, err error) error 
 		errors.Is(err, archive.ErrReadOnly), errors.Is(err, archive.ErrNotFolder):
 		return a.blockFolder(j, err)
 	case errors.Is(err, archive.ErrDownload):
-		return a.jobFailed(j, err, archive.Sentence(err), true)
+		return a.jobFailed(j, err, archive.Message(err), true)
 	default:
 		// What came was whole and wrong: that is the service's doing, and the next try may bring the same.
 		sent := errors.Is(err, archive.ErrNotPDF) || errors.Is(err, archive.ErrShort) || errors.Is(err, archive.ErrLong)
-		return a.jobLater(j, archive.Sentence(err), 0, sent)
+		return a.jobLater(j, archive.Message(err), 0, sent)
 	}
 }
 
@@ -120,13 +121,13 @@ func (a *Agent) jobRefused(ctx context.Context, j office.Job, err error) error {
 	refused := a.Suspects.Refuses(j.Key(), e)
 	switch e.Kind {
 	case esign.Invalid: // the service was not asked
-		problem := esign.Sentence(err) + loop.OnItsPages
+		problem := message.Then(esign.Message(err), message.LookOnItsPages())
 		a.TellUnusable(j.Key(), j.PackageID, problem)
 		return a.jobLater(j, problem, loop.UnusablePause, true)
 	case esign.TooMany:
-		return errors.Join(a.jobLater(j, "", e.RetryAfter, refused), err)
+		return errors.Join(a.jobLater(j, message.Message{}, e.RetryAfter, refused), err)
 	case esign.Network, esign.Server, esign.BadAnswer:
-		return a.jobFailed(j, err, esign.Sentence(err), refused)
+		return a.jobFailed(j, err, esign.Message(err), refused)
 	default:
 		return a.jobLater(j, loop.RefusalProblem(e), e.RetryAfter, refused)
 	}
@@ -134,7 +135,7 @@ func (a *Agent) jobRefused(ctx context.Context, j office.Job, err error) error {
 
 // jobFailed puts off a job that the service failed to give. When several in a row fail, nothing is wrong with the
 // files, and the queue pauses.
-func (a *Agent) jobFailed(j office.Job, cause error, problem string, refused bool) error {
+func (a *Agent) jobFailed(j office.Job, cause error, problem message.Message, refused bool) error {
 	var after time.Duration
 	var e *esign.Error
 	if errors.As(cause, &e) {
@@ -151,7 +152,7 @@ func (a *Agent) jobFailed(j office.Job, cause error, problem string, refused boo
 
 // jobLater puts a job off: seconds at first, then minutes and hours, and about a day in the end. refused is set when that
 // is the service's doing.
-func (a *Agent) jobLater(j office.Job, problem string, atLeast time.Duration, refused bool) error {
+func (a *Agent) jobLater(j office.Job, problem message.Message, atLeast time.Duration, refused bool) error {
 	var facts []office.Fact
 	err := a.Data.Update(func(tx *store.Tx) error {
 		facts = nil

@@ -299,7 +299,7 @@ func TestAServiceInTroubleDoesNotHoldUpEvents(t *testing.T) {
 	s := &executedService{}
 	a := openExecuted(t, s, nil)
 	executed(t, a, "p", false)
-	a.Health.Set(health.ServiceFails, message.Plain("The service is out of reach."))
+	a.Health.Set(health.ServiceFails, message.ServiceUnreachable())
 	happened(t, a, "p")
 	runParts(t, a, PartEvents)
 	waitUntil(t, a, "the event is handled", func() bool { return a.Status().Events.Pending == 0 })
@@ -317,7 +317,7 @@ func TestWhatIsFoundTogetherIsToldAtOnceWhenNothingMoreIsToCome(t *testing.T) {
 		})
 		runParts(t, a, PartOutbox)
 		synctest.Wait()
-		a.announcer.Announce(office.Fact{Key: "1", Title: "One."}, office.Fact{Key: "2", Title: "Two."})
+		a.announcer.Announce(office.Fact{Key: "1", Title: message.SomeoneSigned("One")}, office.Fact{Key: "2", Title: message.SomeoneSigned("Two")})
 		synctest.Wait()
 		if told.Load() != 2 {
 			t.Errorf("told %d at once", told.Load())
@@ -327,7 +327,7 @@ func TestWhatIsFoundTogetherIsToldAtOnceWhenNothingMoreIsToCome(t *testing.T) {
 		if err := a.putOff("p", 0); err != nil {
 			t.Fatal(err)
 		}
-		a.announcer.Announce(office.Fact{Key: "3", Title: "Three."}, office.Fact{Key: "4", Title: "Four."})
+		a.announcer.Announce(office.Fact{Key: "3", Title: message.SomeoneSigned("Three")}, office.Fact{Key: "4", Title: message.SomeoneSigned("Four")})
 		synctest.Wait()
 		if told.Load() != 2 {
 			t.Errorf("told %d while more was under way", told.Load())

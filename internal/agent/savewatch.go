@@ -2,7 +2,6 @@ package agent
 
 import (
 	"errors"
-	"fmt"
 	"maps"
 	"path/filepath"
 	"sync"
@@ -210,22 +209,22 @@ func (a *Agent) blockFolder(j office.Job, cause error) error {
 	if current := a.Settings().SaveTo; j.Folder != current && a.saves.isBlocked(current, a.Now()) {
 		return nil // one message, and that folder's matters more
 	}
-	text := folderSentence(j.Folder, cause, office.Counted(waiting, "file is waiting", "files are waiting"))
-	a.Health.Set(health.FolderFails, message.Plain(text))
+	text := folderMessage(j.Folder, cause, waiting)
+	a.Health.Set(health.FolderFails, text)
 	return nil
 }
 
-// folderSentence says what keeps a folder from taking files. wait is "3 files are waiting".
-func folderSentence(folder string, cause error, wait string) string {
-	name := office.Quote(filepath.Base(folder))
+// folderMessage says what keeps a folder from taking files, of which waiting wait.
+func folderMessage(folder string, cause error, waiting int) message.Message {
+	name := filepath.Base(folder)
 	switch {
 	case errors.Is(cause, archive.ErrFull):
-		return fmt.Sprintf("The disk with %s is full. %s and will be saved when there is room. You can also choose another folder.", name, wait)
+		return message.WaitForRoom(name, waiting)
 	case errors.Is(cause, archive.ErrReadOnly):
-		return fmt.Sprintf("Countersign is not allowed to save in the folder %s. %s to be saved. Change the folder's permissions or choose another folder.", name, wait)
+		return message.WaitForPermission(name, waiting)
 	case errors.Is(cause, archive.ErrMissing):
-		return fmt.Sprintf("The folder %s cannot be found. %s until the folder is back. You can also choose another folder.", name, wait)
+		return message.WaitForFolder(name, waiting)
 	default:
-		return archive.Sentence(cause) + " " + wait + "."
+		return message.Then(archive.Message(cause), message.FilesWait(waiting))
 	}
 }

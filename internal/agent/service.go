@@ -3,7 +3,6 @@ package agent
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -129,11 +128,11 @@ func (a *Agent) tellSignedOut() {
 	case o.service == nil || o.signedIn():
 		a.Health.Clear(health.SignedOut)
 	case o.account.Lapsed && o.account.Fleeting:
-		a.Health.Set(health.SignInLapsed, message.Plain("Your sign-in has expired because the scope offline_access is missing in Settings. Sign in again to keep saving documents."))
+		a.Health.Set(health.SignInLapsed, message.SignInLapsedForScope())
 	case o.account.Lapsed, o.account.SignedIn: // the latter as long as the lapse is not on disk
-		a.Health.Set(health.SignInLapsed, message.Plain("Your sign-in has expired. Sign in again to keep saving documents."))
+		a.Health.Set(health.SignInLapsed, message.SignInLapsed())
 	default:
-		a.Health.Set(health.SignedOut, message.Plain("You are not signed in. Sign in to send documents and to receive signed ones."))
+		a.Health.Set(health.SignedOut, message.NotSignedIn())
 	}
 }
 
@@ -143,11 +142,11 @@ func (a *Agent) checkSetUp() {
 	defer a.telling.Unlock()
 	s := a.Settings()
 	if bad := s.Check(); len(bad) > 0 {
-		text := "Countersign is not set up yet. Open Countersign and follow the steps in its window."
+		text := message.NotSetUp()
 		if s.Configured() {
 			text = bad[0].Text
 		}
-		a.Health.Set(health.NotSetUp, message.Plain(text))
+		a.Health.Set(health.NotSetUp, text)
 		return
 	}
 	a.Health.Clear(health.NotSetUp)
@@ -201,12 +200,12 @@ func (a *Agent) noteServiceError(ctx context.Context, err error) error {
 	case !errors.As(err, &e), e.Kind == esign.Interrupted, e.Kind == esign.Invalid: // the service was not asked
 	case e.Kind == esign.NotKept: // the keyring's or the disk's trouble, which has its own issue
 	case e.Kind == esign.BadClient:
-		a.Health.Set(health.ClientRefused, message.Plain(esign.Sentence(err)))
+		a.Health.Set(health.ClientRefused, esign.Message(err))
 	case e.Kind == esign.Network, e.Kind == esign.Server, e.Kind == esign.TooMany, e.Kind == esign.BadAnswer:
 		a.rest.Open(a.Now(), e.RetryAfter)
-		a.Health.Set(health.ServiceFails, message.Plain(esign.Sentence(err)))
+		a.Health.Set(health.ServiceFails, esign.Message(err))
 	case errors.As(err, &renewal):
-		a.Health.Set(health.ServiceFails, message.Plain("The sign-in could not be renewed. "+esign.Sentence(err)))
+		a.Health.Set(health.ServiceFails, message.Then(message.NotRenewed(), esign.Message(err)))
 	default:
 		a.serviceAnswers()
 	}
@@ -247,7 +246,7 @@ func (a *Agent) lapse(ctx context.Context) {
 	switch {
 	case err == nil:
 		a.keepPrecious()
-		a.Record(office.Activity{Kind: "signed_out", Text: "The sign-in has expired."})
+		a.Record(office.Activity{Kind: "signed_out", Text: message.SignInExpired()})
 	case !errors.Is(err, errDecided):
 		a.Log.Error("record the lapsed sign-in", "err", err)
 	}
@@ -268,25 +267,25 @@ func (a *Agent) tellReplaced() {
 	o := a.current.Get()
 	i := issuer.Of(o.settings)
 	a.tellOtherSecret(o)
-	var missing []string
-	for name, what := range map[string]string{
-		issuer.ClientSecret.Of(i):                      "enter the client secret in Settings",
-		issuer.NgrokToken.Of(issuer.Ngrok(o.settings)): "enter the ngrok authtoken in Settings",
-		issuer.Refresh.Of(i):                           "sign in",
+	todo := []message.Message{message.KeyReplaced()}
+	for _, x := range []struct {
+		name string
+		do   message.Message
+	}{
+		{issuer.ClientSecret.Of(i), message.EnterClientSecret()},
+		{issuer.NgrokToken.Of(issuer.Ngrok(o.settings)), message.EnterAuthtoken()},
+		{issuer.Refresh.Of(i), message.SignIn()},
 	} {
-		kind, _, _ := strings.Cut(name, "@") // as an earlier version sealed it
-		if a.keys.lost(name) || a.keys.lost(kind) {
-			missing = append(missing, what)
+		kind, _, _ := strings.Cut(x.name, "@") // as an earlier version sealed it
+		if a.keys.lost(x.name) || a.keys.lost(kind) {
+			todo = append(todo, x.do)
 		}
 	}
-	if len(missing) == 0 {
+	if len(todo) == 1 {
 		a.Health.Clear(health.KeyReplaced)
 		return
 	}
-	slices.Sort(missing)
-	a.Health.Set(health.KeyReplaced, message.Plain(fmt.Sprintf(
-		"Countersign cannot read its stored passwords because their key was replaced. To continue, %s. Documents and packages are not affected.",
-		strings.Join(missing, ", "))))
+	a.Health.Set(health.KeyReplaced, message.Then(todo...))
 }
 
 // tellOtherSecret says in health that the client secret is to be entered again, because the one that is kept belongs to
@@ -298,7 +297,7 @@ func (a *Agent) tellOtherSecret(o current) {
 		a.Health.Clear(health.SecretElsewhere)
 		return
 	}
-	a.Health.Set(health.SecretElsewhere, message.Plain("The stored client secret belongs to another service or client ID. Enter the one for this service in Settings."))
+	a.Health.Set(health.SecretElsewhere, message.SecretElsewhere())
 }
 
 // Settings returns the current settings.

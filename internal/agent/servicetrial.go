@@ -14,6 +14,7 @@ import (
 
 	"countersign/assets"
 	"countersign/internal/esign"
+	"countersign/internal/message"
 	"countersign/internal/office"
 )
 
@@ -63,10 +64,10 @@ func (a *Agent) TestService(ctx context.Context, s office.Settings) error {
 	}
 	var bad []office.FieldError
 	if signIn != nil {
-		bad = append(bad, office.FieldError{Field: office.FieldAuthURL, Code: office.CodeNoService, Text: signInSentences.of(signIn)})
+		bad = append(bad, office.FieldError{Field: office.FieldAuthURL, Code: office.CodeNoService, Text: signInMessages.of(signIn)})
 	}
 	if api != nil {
-		bad = append(bad, office.FieldError{Field: office.FieldBaseURL, Code: office.CodeNoService, Text: serviceSentences.of(api)})
+		bad = append(bad, office.FieldError{Field: office.FieldBaseURL, Code: office.CodeNoService, Text: serviceMessages.of(api)})
 	}
 	if len(bad) > 0 {
 		return &ConfigError{Fields: bad}
@@ -101,26 +102,26 @@ func signInPage(ctx context.Context, cfg esign.Config, client *http.Client, redi
 // errNoService is an answer that no signing service gives.
 var errNoService = errors.New("not a signing service")
 
-// addressSentences are what can be wrong at one of the service's addresses.
-type addressSentences struct{ nothing, distrusted, ailing, other string }
+// addressMessages are what can be wrong at one of the service's addresses.
+type addressMessages struct{ nothing, distrusted, ailing, other message.Message }
 
 var (
-	signInSentences = addressSentences{
-		nothing:    "Nothing answers at the sign-in address. Check the address and the internet connection.",
-		distrusted: "The connection to the sign-in address is not secure. Check the address and the date of this computer.",
-		ailing:     "The sign-in address answers, but the service has a technical problem. Try again later.",
-		other:      "The sign-in address answers, but not as a signing service. Check the address.",
+	signInMessages = addressMessages{
+		nothing:    message.SignInAddressSilent(),
+		distrusted: message.SignInAddressDistrusted(),
+		ailing:     message.SignInAddressAiling(),
+		other:      message.SignInAddressOther(),
 	}
-	serviceSentences = addressSentences{
-		nothing:    "Nothing answers at the service address. Check the address and the internet connection.",
-		distrusted: "The connection to the service address is not secure. Check the address and the date of this computer.",
-		ailing:     "The service address answers, but the service has a technical problem. Try again later.",
-		other:      "The service address answers, but not as a signing service. Check the address.",
+	serviceMessages = addressMessages{
+		nothing:    message.ServiceAddressSilent(),
+		distrusted: message.ServiceAddressDistrusted(),
+		ailing:     message.ServiceAddressAiling(),
+		other:      message.ServiceAddressOther(),
 	}
 )
 
 // of says what err means.
-func (s addressSentences) of(err error) string {
+func (s addressMessages) of(err error) message.Message {
 	var trust *tls.CertificateVerificationError
 	var answer *esign.Error
 	errors.As(err, &answer)

@@ -41,7 +41,7 @@ func TestEverySettingIsJudgedOnce(t *testing.T) {
 		t.Run(c.Name(), func(t *testing.T) {
 			s := c.With(folder)
 			f := found(s.Check(), c.Field)
-			if f.Code != c.Code || c.Wrong() == (f.Text == "") {
+			if f.Code != c.Code || c.Wrong() == f.Text.IsZero() {
 				t.Fatalf("found %+v, want %q", f, c.Code)
 			}
 			var config *agent.ConfigError
@@ -50,8 +50,8 @@ func TestEverySettingIsJudgedOnce(t *testing.T) {
 				if !errors.As(err, &config) || found(config.Fields, c.Field) != f {
 					t.Errorf("Configure says %v", err)
 				}
-				if strings.Contains(agent.Sentence(err), settingstest.Secret) {
-					t.Errorf("a password is repeated: %s", agent.Sentence(err))
+				if strings.Contains(agent.Message(err).String(), settingstest.Secret) {
+					t.Errorf("a password is repeated: %s", agent.Message(err).String())
 				}
 				return
 			}

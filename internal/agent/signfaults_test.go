@@ -11,7 +11,7 @@ func TestSigningOutHappensHereWhateverTheServiceAnswers(t *testing.T) {
 	// What the service does not know, or knows no more, is as good as deleted.
 	gone := map[string]bool{"slow": true, "404": true}
 	for path, told := range map[string]string{
-		"/events/endpoints/delete": "its address for events could not be deleted", "/connect/revoke": "the sign-in could not be revoked",
+		"/events/endpoints/delete": "The address for events could not be deleted", "/connect/revoke": "The sign-in could not be revoked",
 	} {
 		for _, w := range weathers() {
 			t.Run(strings.TrimPrefix(path, "/")+"/"+w.name, func(t *testing.T) {
@@ -21,7 +21,7 @@ func TestSigningOutHappensHereWhateverTheServiceAnswers(t *testing.T) {
 				other := newStranger(t)
 				o.brew(faultyCall{path: path, part: path}, w, b, other)
 				err := o.SignOut(t.Context())
-				if text := Sentence(err); gone[w.name] && err != nil || err != nil && !strings.Contains(text, told) {
+				if text := Message(err).String(); gone[w.name] && err != nil || err != nil && !strings.Contains(text, told) {
 					t.Errorf("told: %q", text)
 				}
 				if s := o.Status(); s.SignedIn || s.Endpoint.ID != "" {
@@ -53,7 +53,7 @@ func TestASignInThatFailsSaysSoInOneSentenceAndTheNextOneWorks(t *testing.T) {
 				other := newStranger(t)
 				o.brew(faultyCall{path: path, part: path}, w, b, other)
 				err := o.SignIn(t.Context(), SignInOptions{}, visit)
-				if text := Sentence(err); strings.ContainsAny(text, "\n{}") || strings.Contains(text, "://") || strings.Contains(text, "connect/") {
+				if text := Message(err).String(); strings.ContainsAny(text, "\n{}") || strings.Contains(text, "://") || strings.Contains(text, "connect/") {
 					t.Errorf("told: %q", text)
 				}
 				if err == nil && path == "/connect/token" && w.name != "slow" {

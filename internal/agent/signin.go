@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"net/url"
-	"strings"
 	"time"
 
 	"countersign/internal/agent/health"
@@ -35,9 +34,12 @@ type answer struct {
 }
 
 // SignInError is a sign-in that did not happen. Its text is one sentence for people.
-type SignInError struct{ Text string }
+type SignInError struct{ Text message.Message }
 
-func (e *SignInError) Error() string { return e.Text }
+func (e *SignInError) Error() string { return e.Text.String() }
+
+// Message is what people are told.
+func (e *SignInError) Message() message.Message { return e.Text }
 
 // SignIn runs a whole sign-in: it hands the address to show in the browser to open, waits for the way back the
 // settings chose (or Paste), and returns once the tokens are kept. It ends early with ctx, or when another SignIn
@@ -94,9 +96,9 @@ func (a *Agent) signIn(ctx context.Context, o SignInOptions, open func(address s
 }
 
 var (
-	errNotSetUp   = &SignInError{"Countersign is not set up yet. Open Countersign and follow the steps in its window."}
-	errOtherLogin = &SignInError{"Another sign-in was started instead of this one."}
-	errMovedOn    = &SignInError{"The settings of the signing service were changed meanwhile. Sign in again."}
+	errNotSetUp   = &SignInError{message.NotSetUp()}
+	errOtherLogin = &SignInError{message.OtherSignIn()}
+	errMovedOn    = &SignInError{message.SettingsChanged()}
 )
 
 func (a *Agent) startLogin(state string) *login {
@@ -136,7 +138,7 @@ func (a *Agent) waitsFor(l *login) error {
 }
 
 // errNoLogin is the answer to a callback or a pasted address that belongs to no sign-in of ours.
-var errNoLogin = &SignInError{"This is not the sign-in that Countersign is waiting for. Start the sign-in again in Countersign."}
+var errNoLogin = &SignInError{message.NotExpected()}
 
 // deliver hands query to the sign-in that waits for its state and returns how that ended. A query with another
 // state disturbs nobody.
@@ -170,7 +172,7 @@ func (a *Agent) Paste(address string) error {
 	defer cancel()
 	query, err := esign.ParseCallback(address)
 	if err != nil {
-		return &SignInError{"That is not the address from the browser. Copy the whole address from the browser and paste it here."}
+		return &SignInError{message.PasteWholeAddress()}
 	}
 	return a.deliver(ctx, query)
 }
@@ -209,9 +211,9 @@ func (a *Agent) adopt(ctx context.Context, l *login, svc *service, g esign.Grant
 	acc := a.current.Get().account
 	a.tellSignedOut()
 	a.tellScopes(acc)
-	text := "Signed in."
+	text := message.SignedIn()
 	if acc.Email != "" {
-		text = "Signed in as " + acc.Email + "."
+		text = message.SignedInAs(acc.Email)
 	}
 	a.Record(office.Activity{Kind: "signed_in", Text: text})
 	a.tellReplaced()
@@ -257,17 +259,17 @@ func (a *Agent) checkOrganization(old account, next esign.Account) error {
 	if err != nil || packages == 0 {
 		return err
 	}
-	return &SignInError{"Your account belongs to another organization than the packages here. Sign in with your office's account."}
+	return &SignInError{message.OtherOrganization()}
 }
 
 // lostSecrets names what cannot be undone at the service because the key that sealed it is gone.
-func (a *Agent) lostSecrets(o current) (left []string) {
+func (a *Agent) lostSecrets(o current) (left []message.Message) {
 	i := issuer.Of(o.settings)
 	if token, err := a.keys.Get(issuer.Refresh.Of(i)); !o.account.Fleeting && (err != nil || token == nil) {
-		left = append(left, "the sign-in could not be revoked, because its key is gone")
+		left = append(left, message.NotRevokedForKey())
 	}
 	if a.webhook.OutOfReach(i) {
-		left = append(left, "its address for events could not be deleted, because its key is gone")
+		left = append(left, message.EndpointNotDeletedForKey())
 	}
 	return left
 }
@@ -275,12 +277,12 @@ func (a *Agent) lostSecrets(o current) (left []string) {
 // tellScopes says in health what a narrower grant means for the office.
 func (a *Agent) tellScopes(acc account) {
 	if acc.Fleeting {
-		a.Health.Set(health.SignInShort, message.Plain("The service keeps this sign-in only for a short while, because offline_access was not granted. You will have to sign in again soon."))
+		a.Health.Set(health.SignInShort, message.SignInShort())
 	} else {
 		a.Health.Clear(health.SignInShort)
 	}
 	if !acc.may("organization") && !acc.may("member") {
-		a.Health.Set(health.MayNotSend, message.Plain("Your account does not have permission to send packages (scope organization or member). Sign in with an account that has permission."))
+		a.Health.Set(health.MayNotSend, message.MayNotSend())
 	} else {
 		a.Health.Clear(health.MayNotSend)
 	}
@@ -292,7 +294,7 @@ func (a *Agent) tellScopes(acc account) {
 func (a *Agent) SignOut(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
 	defer cancel()
-	var left []string
+	var left []message.Message
 	var owed string
 	err := a.current.Change(func(o current) (next current, err error) {
 		if o.signedIn() {
@@ -309,14 +311,14 @@ func (a *Agent) SignOut(ctx context.Context) error {
 	}
 	a.tellSignedOut()
 	a.Health.End(health.WithSignIn)
-	a.Record(office.Activity{Kind: "signed_out", Text: "Signed out."})
+	a.Record(office.Activity{Kind: "signed_out", Text: message.SignedOut()})
 	a.Signal(office.StatusChanged)
 	if owed != "" {
 		left = append(left, a.sayFarewell(ctx, owed, false)...)
 		loop.Wake(a.rings.farewells)
 	}
 	if len(left) > 0 {
-		return &SignInError{"Signed out on this computer, but at the service " + strings.Join(left, " and ") + "."}
+		return &SignInError{message.Then(append([]message.Message{message.SignedOutHere()}, left...)...)}
 	}
 	return nil
 }

@@ -126,7 +126,7 @@ func TestSigningOutSaysThatAnothersEndpointWasDeleted(t *testing.T) {
 		t.Fatal(err)
 	}
 	err := o.SignOut(t.Context())
-	if err == nil || !strings.Contains(Sentence(err), "events for another computer") {
+	if err == nil || !strings.Contains(Message(err).String(), "events for another computer") {
 		t.Errorf("said: %v", err)
 	}
 	if o.Status().SignedIn {
@@ -148,7 +148,7 @@ func TestTakingTheReportsBackSaysWhyItCannotBe(t *testing.T) {
 	o, _, _ := listening(t)
 	o.stop()
 	o.open()
-	if err := o.Act(t.Context(), Issue{ID: "endpoint-lost", Action: ActTakeEndpoint}); err == nil || !strings.Contains(Sentence(err), "public address is connected") {
+	if err := o.Act(t.Context(), Issue{ID: "endpoint-lost", Action: ActTakeEndpoint}); err == nil || !strings.Contains(Message(err).String(), "public address is connected") {
 		t.Errorf("said: %v", err)
 	}
 }

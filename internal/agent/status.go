@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/internal/store"
 )
@@ -70,7 +71,6 @@ func (a *Agent) Lines() []office.PackageLine {
 	err := a.Data.View(func(tx *store.Tx) error {
 		lines = nil
 		return tx.PackageLines(func(l office.PackageLine) bool {
-			l.Name = cmp.Or(l.Name, office.Untitled)
 			lines = append(lines, l)
 			return true
 		})
@@ -204,7 +204,7 @@ func (a *Agent) retrySaves() error {
 			return err
 		}
 		for _, j := range failed {
-			j.State, j.Planned, j.NextTry, j.Tries, j.Problem = office.JobPending, a.Now(), a.Now(), 0, ""
+			j.State, j.Planned, j.NextTry, j.Tries, j.Problem = office.JobPending, a.Now(), a.Now(), 0, message.Message{}
 			if err := tx.PutJob(j); err != nil {
 				return err
 			}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"countersign/internal/agent/loop"
+	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/internal/store"
 )
@@ -137,7 +138,7 @@ func (a *Agent) markAllDue() error {
 // error says why it cannot.
 func (a *Agent) CheckNow() error {
 	if _, online := a.online(); !online {
-		return &SignInError{"You are not signed in. Sign in to send documents and to receive signed ones."}
+		return &SignInError{message.NotSignedIn()}
 	}
 	a.reconcileSoon("somebody asked")
 	a.Signal(office.StatusChanged)

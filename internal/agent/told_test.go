@@ -24,11 +24,11 @@ func TestAPackageWithoutItsCertificateIsToldOfAllTheSame(t *testing.T) {
 	if n := o.count("Offer 2026-118.pdf” saved in"); n != 1 {
 		t.Errorf("told: %q", o.notifications())
 	}
-	if n := o.count("One more file is not ready yet."); n != 1 {
+	if n := o.count("1 more file is not ready yet."); n != 1 {
 		t.Errorf("told: %q", o.notifications())
 	}
 	o.service.Heal(0)
-	o.eventually("the certificate comes", func() bool { row, _ := o.Package(id); return row.Saved && row.Problem == "" })
+	o.eventually("the certificate comes", func() bool { row, _ := o.Package(id); return row.Saved && row.Problem.IsZero() })
 	o.stop()
 	if n := o.count("Everyone has signed “"); n != 1 {
 		t.Errorf("told: %q", o.notifications())
@@ -152,7 +152,7 @@ func TestAPackageThatIsListedInPartIsSavedInPartAndNotComplete(t *testing.T) {
 				mu.Unlock()
 				time.Sleep(2 * time.Hour)
 				row, _ = a.Package("p0")
-				if row.FilesDone != c.files || row.FilesTotal != c.files || !row.Saved || !row.Final() || row.Problem != "" {
+				if row.FilesDone != c.files || row.FilesTotal != c.files || !row.Saved || !row.Final() || !row.Problem.IsZero() {
 					t.Errorf("listed in full: %d of %d files, saved %v, problem %q", row.FilesDone, row.FilesTotal, row.Saved, row.Problem)
 				}
 				mu.Lock()

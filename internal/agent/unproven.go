@@ -48,5 +48,5 @@ func (a *Agent) jobUnproven(j office.Job, cause error, got archive.Saved) error 
 	if err != nil {
 		return fmt.Errorf("record what came of %s: %w", j.Target, err)
 	}
-	return a.jobLater(j, archive.Sentence(cause), wait, true)
+	return a.jobLater(j, archive.Message(cause), wait, true)
 }

@@ -77,7 +77,7 @@ func TestADocumentThatNeverHadAnEndIsSavedWhenItComesTwiceTheSame(t *testing.T) 
 	}
 	var told bool
 	for _, line := range o.Activity(20) {
-		told = told || line.Kind == "saved" && strings.Contains(line.Text, "open it and check that it is complete")
+		told = told || line.Kind == "saved" && strings.Contains(line.Text.String(), "open it and check that it is complete")
 	}
 	if !told {
 		t.Errorf("nobody is told: %+v", o.Activity(20))

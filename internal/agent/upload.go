@@ -2,13 +2,13 @@ package agent
 
 import (
 	"context"
-	"fmt"
 	"io"
 	"os"
 	"time"
 
 	"countersign/internal/agent/issuer"
 	"countersign/internal/esign"
+	"countersign/internal/message"
 	"countersign/internal/office"
 )
 
@@ -24,10 +24,10 @@ func (a *Agent) upload(ctx context.Context, client *esign.Client, d office.Draft
 	path := a.bytesOf(f)
 	info, err := os.Stat(path)
 	if err != nil {
-		return esign.File{}, &DraftError{fmt.Sprintf("%s is no longer where it was, or you are not allowed to open it. Add it again.", office.Quote(f.Name))}
+		return esign.File{}, &DraftError{message.FileGone(f.Name)}
 	}
 	if info.Size() != f.Size {
-		return esign.File{}, &DraftError{fmt.Sprintf("%s was changed after it was added. Add it again.", office.Quote(f.Name))}
+		return esign.File{}, &DraftError{message.FileChanged(f.Name)}
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

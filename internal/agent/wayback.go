@@ -6,7 +6,6 @@ import (
 	"crypto/subtle"
 	"crypto/tls"
 	"crypto/x509"
-	"fmt"
 	"net"
 	"net/http"
 	"net/url"
@@ -14,6 +13,7 @@ import (
 	"time"
 
 	"countersign/assets"
+	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/internal/tunnel"
 )
@@ -73,18 +73,18 @@ func (a *Agent) waitForTunnel(ctx context.Context, limit time.Duration) (string,
 	defer cancel()
 	address, open := a.webhook.WaitOpen(ctx)
 	if !open {
-		return "", &SignInError{"The browser returns through the public address, which is not connected. " + a.tunnelAdvice()}
+		return "", &SignInError{message.Then(message.ReturnClosed(), a.tunnelAdvice())}
 	}
 	return address, nil
 }
 
-func (a *Agent) tunnelAdvice() string {
+func (a *Agent) tunnelAdvice() message.Message {
 	for _, i := range a.Health.List() {
 		if i.ID == "tunnel" || i.ID == "setup" {
-			return i.Text()
+			return i.Message
 		}
 	}
-	return "Check the internet connection and try again."
+	return message.CheckConnection()
 }
 
 // listenForReturn opens a listener on this computer for the time of one sign-in. With a redirect address in the
@@ -182,23 +182,15 @@ func (a *Agent) serveCallback(w http.ResponseWriter, r *http.Request) {
 	err := a.deliver(ctx, r.URL.Query())
 	o := a.current.Get()
 	account, language := o.account.Email, o.settings.Language
-	status, page := http.StatusOK, assets.Return{
-		OK: true, Heading: "You are signed in.", Text: "Countersign is connected.",
-		Next: "You can close this page and go back to Countersign.",
-	}
+	status, heading, text, next := http.StatusOK, message.YouAreSignedIn(), message.Connected(), message.Page()
 	switch {
 	case err != nil:
-		status, page = http.StatusBadRequest, assets.Return{
-			Heading: "The sign-in did not work.", Text: Sentence(err),
-			Next: "Go back to Countersign and sign in again. You can close this page.",
-		}
+		status, heading, text, next = http.StatusBadRequest, message.SignInFailed(), Message(err), message.BackToCountersign()
 	case account != "":
-		page.Text = fmt.Sprintf("Countersign now works for %s.", account)
+		text = message.WorksFor(account)
 	}
-	page.Language = language
-	for _, text := range []*string{&page.Heading, &page.Text, &page.Next} {
-		*text = a.p.Say(*text)
-	}
+	words := a.p.Words()
+	page := assets.Return{OK: err == nil, Language: language, Heading: words.Text(heading), Text: words.Text(text), Next: words.Text(next)}
 	h := w.Header()
 	h.Set("Content-Type", "text/html; charset=utf-8")
 	h.Set("Cache-Control", "no-store")

@@ -7,13 +7,18 @@ import (
 	"testing"
 	"time"
 
+	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/internal/sandbox"
 )
 
 func TestTheBrowserIsToldInTheLanguageOfTheWindow(t *testing.T) {
-	shout := func(p *Params) { p.Say = strings.ToUpper }
-	o := newOfficeWith(t, shout, sandbox.Options{}, func(s *office.Settings) { s.Language = "de" })
+	german, err := message.NewPrinter("de")
+	if err != nil {
+		t.Fatal(err)
+	}
+	speak := func(p *Params) { p.Words = func() *message.Printer { return german } }
+	o := newOfficeWith(t, speak, sandbox.Options{}, func(s *office.Settings) { s.Language = "de" })
 	pages := make(chan string, 1)
 	read := func(address string) error {
 		go func() {
@@ -35,7 +40,7 @@ func TestTheBrowserIsToldInTheLanguageOfTheWindow(t *testing.T) {
 	}
 	page := <-pages
 	for _, want := range []string{
-		`<html lang="de">`, "YOU ARE SIGNED IN.", "COUNTERSIGN NOW WORKS FOR OLIVIA.OFFICE@EXAMPLE.COM.", "YOU CAN CLOSE THIS PAGE",
+		`<html lang="de">`, german.Text(message.YouAreSignedIn()), german.Text(message.WorksFor("olivia.office@example.com")), german.Text(message.Page()),
 	} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page lacks %q:\n%s", want, page)

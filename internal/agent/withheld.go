@@ -59,12 +59,12 @@ func noteAnswer(p *office.Package, now time.Time) {
 	p.Gone = false
 	if p.State == office.PackageExecuted && !p.Planned {
 		if office.RefusedFor(&p.Refused, now) >= withheldAfter {
-			p.Problem = "The signing service does not list the documents of this package."
+			p.Problem = message.DocumentsNotListed()
 		}
 		return
 	}
 	if !p.Refused.IsZero() {
-		p.Refused, p.Problem = time.Time{}, ""
+		p.Refused, p.Problem = time.Time{}, message.Message{}
 	}
 }
 
@@ -86,7 +86,7 @@ func (a *Agent) tellWithheld() {
 		}
 		jobs, err := tx.JobsRefused(since)
 		for _, j := range jobs {
-			if j.Kind != string(archive.Executed) || names[j.PackageID] != "" {
+			if _, known := names[j.PackageID]; j.Kind != string(archive.Executed) || known {
 				continue
 			}
 			p, _, err := tx.Package(j.PackageID)
@@ -115,22 +115,16 @@ func (a *Agent) tellWithheld() {
 		a.Health.Clear(health.FilesRefused)
 	case 1:
 		for _, name := range names {
-			a.Health.Set(health.FilesRefused, message.Plain(fmt.Sprintf(
-				"Everyone has signed %s, but the signing service does not provide it. Countersign keeps asking. Try again, or sign in with an account that has permission to see it.",
-				office.Quote(name))))
+			a.Health.Set(health.FilesRefused, message.PackageWithheld(name))
 		}
 	default:
-		a.Health.Set(health.FilesRefused, message.Plain(fmt.Sprintf(
-			"Everyone has signed %d packages, but the signing service does not provide them. Countersign keeps asking. Try again, or sign in with an account that has permission to see them.",
-			len(names))))
+		a.Health.Set(health.FilesRefused, message.PackagesWithheld(len(names)))
 	}
 	if extras == 0 {
 		a.Health.Clear(health.FilesFailed)
 		return
 	}
-	a.Health.Set(health.FilesFailed, message.Plain(fmt.Sprintf(
-		"%s could not be saved. The signing service has not provided %s for two weeks. Try again, or download %s from the signing service's website.",
-		office.Counted(extras, "document", "documents"), office.OneOrMany(extras, "it", "them"), office.OneOrMany(extras, "it", "them"))))
+	a.Health.Set(health.FilesFailed, message.FilesGivenUp(extras))
 }
 
 // tellHandedOut is tellWithheld for the moment in which something came that may have been withheld.

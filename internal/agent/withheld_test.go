@@ -87,7 +87,7 @@ func TestWhatEverybodySignedIsAskedForUntilItComesWhateverTheRefusal(t *testing.
 					p := o.packageOrZero(id)
 					return !p.Final() || !o.nextJob().IsZero()
 				})
-				if row, _ := o.Package(id); row.Problem == "" {
+				if row, _ := o.Package(id); row.Problem.IsZero() {
 					t.Error("the list does not say that something is wrong")
 				}
 				o.service.Heal(0)
@@ -97,7 +97,7 @@ func TestWhatEverybodySignedIsAskedForUntilItComesWhateverTheRefusal(t *testing.
 				o.eventually("saved", func() bool { return saved(o, id) })
 				o.eventually("nothing is wrong any more", func() bool {
 					row, _ := o.Package(id)
-					return o.issue("withheld") == nil && o.issue("saves") == nil && row.Problem == "" && row.Refused.IsZero()
+					return o.issue("withheld") == nil && o.issue("saves") == nil && row.Problem.IsZero() && row.Refused.IsZero()
 				})
 			})
 		}

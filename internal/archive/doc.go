@@ -11,7 +11,7 @@
 //   - What cannot prove that it is whole, by the end of a PDF or by coming twice the same, gets no final name.
 //   - [Folder.Take] copies a file as it was at one moment, or not at all.
 //   - Memory does not grow with the size of a document.
-//   - Every error can be told to a person in one sentence, see [Sentence].
+//   - Every error can be told to a person, see [Message].
 //
 // It does not know where the bytes come from, which packages exist, what was saved before, or when to try again: those are
 // its caller's. It logs nothing and leaves no goroutine behind.

@@ -7,6 +7,8 @@ import (
 	"io/fs"
 	"path"
 	"path/filepath"
+
+	"countersign/internal/message"
 )
 
 // What can stand between a document and its file. Test for them with errors.Is; the errors returned are of type *[Error].
@@ -65,60 +67,53 @@ func (e *Error) Unwrap() []error {
 	return list
 }
 
-// Sentence is the error for people: what happened, to which file or folder.
-func (e *Error) Sentence() string {
-	folder, file := quoted(filepath.Base(e.Folder)), quoted(path.Base(e.File))
+// Message is what people are told: what happened, to which file or folder.
+func (e *Error) Message() message.Message {
+	folder, file := filepath.Base(e.Folder), path.Base(e.File)
 	switch e.Kind {
 	case ErrExists:
-		return fmt.Sprintf("There is already a file %s in %s.", file, folder)
+		return message.FileThere(file, folder)
 	case ErrFull:
-		return fmt.Sprintf("The disk with %s is full.", folder)
+		return message.DiskFull(folder)
 	case ErrMissing:
-		return fmt.Sprintf("The folder %s cannot be found. It was moved or deleted, or its drive is not connected.", folder)
+		return message.FolderMissing(folder)
 	case ErrNotFolder:
 		if e.File != "" {
-			return fmt.Sprintf("%s was not saved, because a file in %s has the name of its subfolder.", file, folder)
+			return message.SubfolderIsFile(file, folder)
 		}
-		return fmt.Sprintf("%s is not a folder on this computer.", folder)
+		return message.NotAFolder(folder)
 	case ErrReadOnly:
-		return fmt.Sprintf("Countersign is not allowed to save in the folder %s.", folder)
+		return message.FolderForbidden(folder)
 	case ErrOutside:
-		return fmt.Sprintf("%s was not saved, because a link inside %s leads out of it.", file, folder)
+		return message.LeadsOut(file, folder)
 	case ErrBadName:
-		return fmt.Sprintf("%s cannot be the name of a file.", file)
+		return message.NoFileName(file)
 	case ErrNotPDF:
-		return fmt.Sprintf("The signing service did not send a PDF for %s.", file)
+		return message.NotAPDF(file)
 	case ErrNoEnd:
-		return fmt.Sprintf("%s came without the end of a PDF. It is downloaded again to be sure that nothing is missing.", file)
+		return message.NoEnd(file)
 	case ErrShort, ErrLong, ErrDownload:
-		return fmt.Sprintf("The download of %s was interrupted.", file)
+		return message.DownloadInterrupted(file)
 	}
 	if e.File == "" {
-		return fmt.Sprintf("The folder %s could not be used.", folder)
+		return message.FolderUnusable(folder)
 	}
-	return fmt.Sprintf("%s could not be saved in %s.", file, folder)
+	return message.NotSaved(file, folder)
 }
 
-// Sentence is any error of this package as one plain sentence (two where there is something to do), naming the folder or
-// file. For nil it is empty.
-func Sentence(err error) string {
-	var known *Error
-	var template TemplateError
-	switch {
-	case err == nil:
-		return ""
-	case errors.Is(err, context.Canceled):
-		return "Saving was stopped."
-	case errors.As(err, &known):
-		return known.Sentence()
-	case errors.As(err, &template):
-		return template.Error()
-	default:
-		return "The document could not be saved."
+// Message is what people are told of any error of this package. For nil it is nothing.
+func Message(err error) message.Message {
+	if err == nil {
+		return message.Message{}
 	}
+	if errors.Is(err, context.Canceled) {
+		return message.SavingStopped()
+	}
+	if m, ok := message.Of(err); ok {
+		return m
+	}
+	return message.DocumentNotSaved()
 }
-
-func quoted(name string) string { return "\"" + oneLine(name) + "\"" }
 
 // kindOf recognises what the system reports. Being full comes before being forbidden: it is the one that passes.
 func kindOf(err error) error {

@@ -17,24 +17,24 @@ func TestOpenFolderSaysWhatIsWrong(t *testing.T) {
 		t.Fatal(err)
 	}
 	below := ErrNotFolder
-	says := `"below" is not a folder`
+	says := `“below” is not a folder`
 	if runtime.GOOS == "windows" { // which does not tell a file on the way from nothing at all
-		below, says = ErrMissing, `The folder "below" cannot be found.`
+		below, says = ErrMissing, `The folder “below” cannot be found.`
 	}
 	tests := []struct {
 		dir  string
 		want error
 		says string
 	}{
-		{filepath.Join(dir, "gone"), ErrMissing, `The folder "gone" cannot be found.`},
+		{filepath.Join(dir, "gone"), ErrMissing, `The folder “gone” cannot be found.`},
 		{filepath.Join(file, "below"), below, says},
-		{file, ErrNotFolder, `"file" is not a folder`},
-		{"relative", ErrNotFolder, `"relative" is not a folder`},
+		{file, ErrNotFolder, `“file” is not a folder`},
+		{"relative", ErrNotFolder, `“relative” is not a folder`},
 	}
 	for _, tt := range tests {
 		_, err := OpenFolder(tt.dir)
-		if !errors.Is(err, tt.want) || !strings.Contains(Sentence(err), tt.says) {
-			t.Errorf("%s: got %v: %s", tt.dir, err, Sentence(err))
+		if !errors.Is(err, tt.want) || !strings.Contains(Message(err).String(), tt.says) {
+			t.Errorf("%s: got %v: %s", tt.dir, err, Message(err).String())
 		}
 	}
 }
@@ -50,7 +50,7 @@ func TestFolderThatVanishesIsMissing(t *testing.T) {
 	}
 	for _, target := range []string{"a.pdf", "sub/a.pdf"} {
 		_, err := f.Save(t.Context(), request(target, pdf(2000)))
-		if !errors.Is(err, ErrMissing) || !strings.Contains(Sentence(err), `"Signed"`) {
+		if !errors.Is(err, ErrMissing) || !strings.Contains(Message(err).String(), "“Signed”") {
 			t.Errorf("%s: got %v", target, err)
 		}
 	}
@@ -87,7 +87,7 @@ func TestAFileInTheWayOfASubfolderIsNamed(t *testing.T) {
 	}
 	for _, target := range []string{"Lease/a.pdf", "Lease/b/a.pdf"} {
 		_, err := f.Save(t.Context(), request(target, pdf(2000)))
-		if !errors.Is(err, ErrNotFolder) || !strings.Contains(Sentence(err), "subfolder") {
+		if !errors.Is(err, ErrNotFolder) || !strings.Contains(Message(err).String(), "subfolder") {
 			t.Errorf("%s: got %v", target, err)
 		}
 		if there, err := f.Exists(target); there || err != nil {

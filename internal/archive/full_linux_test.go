@@ -43,7 +43,7 @@ func TestSmallDiskChild(t *testing.T) {
 	f := open(t, dir)
 	for name, declared := range map[string]int64{"announced": 2 << 20, "not announced": -1} {
 		_, err := f.Save(t.Context(), Request{Target: "a.pdf", Declared: declared, Body: bytes.NewReader(pdf(2 << 20))})
-		if !errors.Is(err, ErrFull) || !strings.HasPrefix(Sentence(err), "The disk with ") {
+		if !errors.Is(err, ErrFull) || !strings.HasPrefix(Message(err).String(), "The disk with ") {
 			t.Errorf("%s: got %v", name, err)
 		}
 		wantFiles(t, dir)

@@ -43,12 +43,6 @@ func flat(s string) string {
 	return norm.NFC.String(s)
 }
 
-// oneLine is flat for texts that are only shown.
-func oneLine(s string) string {
-	s, _ = cut(flat(s), 60, 60)
-	return s
-}
-
 // plainRune is the rune to write for r, or -1 for none.
 func plainRune(r rune) rune {
 	switch r {

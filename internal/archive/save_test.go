@@ -190,7 +190,7 @@ func TestSaveRefusesWhatIsNotTheDocument(t *testing.T) {
 			if !errors.Is(err, tt.want) {
 				t.Errorf("got %v, want %v", err, tt.want)
 			}
-			if text := Sentence(err); !strings.Contains(text, `"Lease.pdf"`) || !strings.HasSuffix(text, ".") {
+			if text := Message(err).String(); !strings.Contains(text, "“Lease.pdf”") || !strings.HasSuffix(text, ".") {
 				t.Errorf("sentence is %q", text)
 			}
 			wantFiles(t, dir)

@@ -1,10 +1,11 @@
 package archive
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"time"
+
+	"countersign/internal/message"
 )
 
 // DefaultTemplate is the template of an office that chose none.
@@ -74,10 +75,13 @@ type piece struct {
 	field   string
 }
 
-// TemplateError is what is wrong with a template, in one sentence for people.
-type TemplateError string
+// TemplateError is what is wrong with a template.
+type TemplateError struct{ message message.Message }
 
-func (e TemplateError) Error() string { return string(e) }
+func (e TemplateError) Error() string { return e.message.String() }
+
+// Message is what people are told.
+func (e TemplateError) Message() message.Message { return e.message }
 
 // Parse reads a template such as "{date}/{package} - {document}". An empty text means [DefaultTemplate]; an ending such as
 // ".pdf" may be written and changes nothing. Its errors are of type [TemplateError].
@@ -89,7 +93,7 @@ func Parse(text string) (Template, error) {
 	t := Template{text: text}
 	elements := strings.Split(withoutEnding(text), "/")
 	if len(elements) > maxElements {
-		return Template{}, TemplateError(fmt.Sprintf("The name pattern may have at most %d subfolders.", maxElements-1))
+		return Template{}, TemplateError{message.PatternTooDeep(maxElements - 1)}
 	}
 	for _, element := range elements {
 		pieces, err := parseElement(element)
@@ -106,15 +110,15 @@ func Parse(text string) (Template, error) {
 func parseElement(text string) ([]piece, error) {
 	switch strings.TrimSpace(text) {
 	case "":
-		return nil, TemplateError("The name pattern has a subfolder without a name: write something before and after each /.")
+		return nil, TemplateError{message.PatternEmptyFolder()}
 	case ".", "..":
-		return nil, TemplateError("The name pattern cannot leave the folder: leave out \"" + text + "\".")
+		return nil, TemplateError{message.PatternLeavesFolder(text)}
 	}
 	var pieces []piece
 	for rest := text; rest != ""; {
 		literal, after, opened := strings.Cut(rest, "{")
 		if strings.Contains(literal, "}") {
-			return nil, TemplateError("The name pattern closes a brace } that was not opened.")
+			return nil, TemplateError{message.PatternNotOpened()}
 		}
 		if literal != "" {
 			pieces = append(pieces, piece{literal: literal})
@@ -124,12 +128,11 @@ func parseElement(text string) ([]piece, error) {
 		}
 		name, next, closed := strings.Cut(after, "}")
 		if !closed {
-			return nil, TemplateError("The name pattern opens a brace { and does not close it.")
+			return nil, TemplateError{message.PatternNotClosed()}
 		}
 		field := strings.ToLower(strings.TrimSpace(name))
 		if !slices.Contains(placeholders, field) {
-			known := strings.Join(Placeholders(), ", ")
-			return nil, TemplateError("There is no placeholder {" + oneLine(name) + "}; there are " + known + ".")
+			return nil, TemplateError{message.PatternUnknown("{"+name+"}", Placeholders())}
 		}
 		pieces = append(pieces, piece{field: field})
 		rest = next

@@ -185,7 +185,7 @@ func TestParseSaysWhatIsWrong(t *testing.T) {
 			if !errors.As(err, &wrong) {
 				t.Fatalf("got %v", err)
 			}
-			if !strings.Contains(err.Error(), tt.says) || Sentence(err) != err.Error() {
+			if !strings.Contains(err.Error(), tt.says) || Message(err).String() != err.Error() {
 				t.Errorf("got %q, want it to say %q", err, tt.says)
 			}
 		})

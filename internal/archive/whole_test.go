@@ -47,7 +47,7 @@ func TestADocumentThatMayHaveBeenCutOffGetsNoName(t *testing.T) {
 				if !errors.Is(err, ErrNoEnd) || got != (Saved{int64(len(body)), digest(body)}) {
 					t.Errorf("got %+v, %v", got, err)
 				}
-				if text := Sentence(err); !strings.Contains(text, `"Lease.pdf"`) {
+				if text := Message(err).String(); !strings.Contains(text, "“Lease.pdf”") {
 					t.Errorf("sentence is %q", text)
 				}
 				wantFiles(t, dir)

@@ -15,6 +15,7 @@ import (
 
 	"countersign/internal/agent"
 	"countersign/internal/locations"
+	"countersign/internal/message"
 
 	"github.com/alecthomas/kong"
 )
@@ -34,10 +35,10 @@ type Program struct {
 	Window func(ctx context.Context, w Window) error
 	// Display says why no window can be shown on this computer; nil when one can. It goes with Window.
 	Display func(ctx context.Context) error
-	// Say turns what notifications and the page after a sign-in say into the language of the window. Without a window
-	// they are English, as all commands are; so they are when Say is nil.
-	Say func(english string) string
-	// Language is the language of the window, such as "de"; it goes with Say.
+	// Words puts notifications and the page after a sign-in into the language of the window. Without a window they are
+	// English, as all commands are; so they are when Words is nil.
+	Words func() *message.Printer
+	// Language is the language of the window, such as "de"; it goes with Words.
 	Language func() string
 	// OpenAddress shows a web address in the browser, and may wait some seconds for it.
 	OpenAddress func(address string) error
@@ -185,7 +186,7 @@ func fail(p Program, err error) int {
 	case errors.As(err, &known):
 		fmt.Fprintf(p.Stderr, "countersign: %s\n", known.text)
 	default:
-		fmt.Fprintf(p.Stderr, "countersign: %s\n", agent.Sentence(err))
+		fmt.Fprintf(p.Stderr, "countersign: %s\n", agent.Message(err))
 	}
 	return exitFailed
 }

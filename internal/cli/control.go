@@ -7,6 +7,7 @@ import (
 	"net/http"
 
 	"countersign/internal/agent"
+	"countersign/internal/message"
 	"countersign/internal/office"
 )
 
@@ -24,8 +25,8 @@ const (
 	pathShow      = "/show"
 )
 
-// message is one line of an answer.
-type message struct {
+// reply is one line of an answer.
+type reply struct {
 	Done     bool              `json:"done,omitempty"`
 	Error    string            `json:"error,omitempty"` // one sentence
 	Address  string            `json:"address,omitempty"`
@@ -84,7 +85,7 @@ func (c *controller) SignOut(ctx context.Context) error { return c.agent.SignOut
 func (c *controller) Send(ctx context.Context, d office.NewPackage, progress func(office.SendState)) (office.SendState, error) {
 	state, err := c.agent.Send(ctx, d, progress)
 	if errors.Is(err, context.Canceled) && state.DraftID != "" { // kept, and sent later: sending it again would make two
-		err = &agent.DraftError{Text: sendStopped}
+		err = &agent.DraftError{Text: message.WaitingStopped()}
 	}
 	return state, err
 }
@@ -103,33 +104,33 @@ func (c *controller) handler() http.Handler {
 	if c.brief {
 		return mux
 	}
-	mux.HandleFunc("POST "+pathConfigure, answer(c.ending, func(ctx context.Context, change settingsChange, _ func(message)) (message, error) {
+	mux.HandleFunc("POST "+pathConfigure, answer(c.ending, func(ctx context.Context, change settingsChange, _ func(reply)) (reply, error) {
 		s, err := c.Configure(ctx, change)
-		return message{Settings: &s}, err
+		return reply{Settings: &s}, err
 	}))
-	mux.HandleFunc("POST "+pathOffice, answer(c.ending, func(ctx context.Context, change settingsChange, _ func(message)) (message, error) {
+	mux.HandleFunc("POST "+pathOffice, answer(c.ending, func(ctx context.Context, change settingsChange, _ func(reply)) (reply, error) {
 		file, err := c.Office(ctx, change)
-		return message{Office: &file}, err
+		return reply{Office: &file}, err
 	}))
-	mux.HandleFunc("POST "+pathSignIn, answer(c.ending, func(ctx context.Context, o agent.SignInOptions, tell func(message)) (message, error) {
-		return message{}, c.SignIn(ctx, o, func(address string) error {
-			tell(message{Address: address})
+	mux.HandleFunc("POST "+pathSignIn, answer(c.ending, func(ctx context.Context, o agent.SignInOptions, tell func(reply)) (reply, error) {
+		return reply{}, c.SignIn(ctx, o, func(address string) error {
+			tell(reply{Address: address})
 			return nil
 		})
 	}))
-	mux.HandleFunc("POST "+pathPaste, answer(c.ending, func(ctx context.Context, p pasteRequest, _ func(message)) (message, error) {
-		return message{}, c.Paste(ctx, p.Address)
+	mux.HandleFunc("POST "+pathPaste, answer(c.ending, func(ctx context.Context, p pasteRequest, _ func(reply)) (reply, error) {
+		return reply{}, c.Paste(ctx, p.Address)
 	}))
-	mux.HandleFunc("POST "+pathSignOut, answer(c.ending, func(ctx context.Context, _ struct{}, _ func(message)) (message, error) {
-		return message{}, c.SignOut(ctx)
+	mux.HandleFunc("POST "+pathSignOut, answer(c.ending, func(ctx context.Context, _ struct{}, _ func(reply)) (reply, error) {
+		return reply{}, c.SignOut(ctx)
 	}))
-	mux.HandleFunc("POST "+pathSend, answer(c.ending, func(ctx context.Context, d office.NewPackage, tell func(message)) (message, error) {
-		state, err := c.Send(ctx, d, func(s office.SendState) { tell(message{State: &s}) })
-		return message{State: &state}, err
+	mux.HandleFunc("POST "+pathSend, answer(c.ending, func(ctx context.Context, d office.NewPackage, tell func(reply)) (reply, error) {
+		state, err := c.Send(ctx, d, func(s office.SendState) { tell(reply{State: &s}) })
+		return reply{State: &state}, err
 	}))
-	mux.HandleFunc("POST "+pathShow, answer(c.ending, func(_ context.Context, s showRequest, _ func(message)) (message, error) {
+	mux.HandleFunc("POST "+pathShow, answer(c.ending, func(_ context.Context, s showRequest, _ func(reply)) (reply, error) {
 		c.show(s.Files)
-		return message{}, nil
+		return reply{}, nil
 	}))
 	return mux
 }
@@ -137,7 +138,7 @@ func (c *controller) handler() http.Handler {
 // answer reads the request, runs do, until ending at most, and writes its messages as they come, and what do returns as
 // the last one. Only one goroutine writes at a time. do may be survived by what it has started: what is told after its end
 // goes nowhere. Its panic ends the request alone (net/http).
-func answer[T any](ending context.Context, do func(ctx context.Context, request T, tell func(message)) (message, error)) http.HandlerFunc {
+func answer[T any](ending context.Context, do func(ctx context.Context, request T, tell func(reply)) (reply, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		var request T
 		if err := json.NewDecoder(r.Body).Decode(&request); err != nil {
@@ -152,7 +153,7 @@ func answer[T any](ending context.Context, do func(ctx context.Context, request 
 		defer lines.end()
 		m, err := do(ctx, request, lines.tell)
 		lines.end()
-		m.Done, m.Error = true, agent.Sentence(err)
+		m.Done, m.Error = true, agent.Message(err).String()
 		lines.encoder.Encode(m)
 	}
 }
@@ -161,7 +162,7 @@ func answer[T any](ending context.Context, do func(ctx context.Context, request 
 type lines struct {
 	encoder *json.Encoder
 	flusher *http.ResponseController
-	news    chan message // never closed, because nobody knows when the last one tells
+	news    chan reply // never closed, because nobody knows when the last one tells
 	over    context.CancelFunc
 	written chan struct{} // closed when the goroutine is gone
 }
@@ -169,7 +170,7 @@ type lines struct {
 func newLines(w http.ResponseWriter) *lines {
 	l := &lines{
 		encoder: json.NewEncoder(w), flusher: http.NewResponseController(w),
-		news: make(chan message, 64), written: make(chan struct{}),
+		news: make(chan reply, 64), written: make(chan struct{}),
 	}
 	ctx, over := context.WithCancel(context.Background())
 	l.over = over
@@ -178,7 +179,7 @@ func newLines(w http.ResponseWriter) *lines {
 }
 
 // tell hands m over. It never blocks: progress is news, not a record, and what nobody takes is superseded.
-func (l *lines) tell(m message) {
+func (l *lines) tell(m reply) {
 	select {
 	case l.news <- m:
 	default:
@@ -210,4 +211,4 @@ func (l *lines) write(over <-chan struct{}) {
 	}
 }
 
-func (l *lines) put(m message) bool { return l.encoder.Encode(m) == nil && l.flusher.Flush() == nil }
+func (l *lines) put(m reply) bool { return l.encoder.Encode(m) == nil && l.flusher.Flush() == nil }

@@ -17,10 +17,10 @@ import (
 type asked struct{}
 
 // messages are the lines of an answer.
-func messages(t *testing.T, body io.Reader) (all []message) {
+func messages(t *testing.T, body io.Reader) (all []reply) {
 	t.Helper()
 	for d := json.NewDecoder(body); ; {
-		var m message
+		var m reply
 		switch err := d.Decode(&m); {
 		case errors.Is(err, io.EOF):
 			return all
@@ -33,11 +33,11 @@ func messages(t *testing.T, body io.Reader) (all []message) {
 
 // An upload may report its progress a moment after its Send has returned.
 func TestProgressAfterTheEndHarmsNothing(t *testing.T) {
-	var late func(message)
-	s := httptest.NewServer(answer(t.Context(), func(_ context.Context, _ asked, tell func(message)) (message, error) {
+	var late func(reply)
+	s := httptest.NewServer(answer(t.Context(), func(_ context.Context, _ asked, tell func(reply)) (reply, error) {
 		late = tell
-		tell(message{State: &office.SendState{Sent: 1}})
-		return message{State: &office.SendState{Sent: 2}}, nil
+		tell(reply{State: &office.SendState{Sent: 1}})
+		return reply{State: &office.SendState{Sent: 2}}, nil
 	}))
 	defer s.Close()
 	resp, err := s.Client().Post(s.URL, "", strings.NewReader("{}"))
@@ -47,7 +47,7 @@ func TestProgressAfterTheEndHarmsNothing(t *testing.T) {
 	defer resp.Body.Close()
 	all := messages(t, resp.Body)
 	for range 100 {
-		late(message{})
+		late(reply{})
 	}
 	if len(all) != 2 || all[0].Done || all[0].State.Sent != 1 || !all[1].Done || all[1].State.Sent != 2 {
 		t.Errorf("the answer was %+v", all)
@@ -56,15 +56,15 @@ func TestProgressAfterTheEndHarmsNothing(t *testing.T) {
 
 func TestProgressFromManyEndsWithTheAnswer(t *testing.T) {
 	var still sync.WaitGroup
-	s := httptest.NewServer(answer(t.Context(), func(ctx context.Context, _ asked, tell func(message)) (message, error) {
+	s := httptest.NewServer(answer(t.Context(), func(ctx context.Context, _ asked, tell func(reply)) (reply, error) {
 		for range 4 {
 			still.Go(func() {
 				for ctx.Err() == nil { // beyond the end of the answer
-					tell(message{Address: "https://sign.example.com"})
+					tell(reply{Address: "https://sign.example.com"})
 				}
 			})
 		}
-		return message{}, nil
+		return reply{}, nil
 	}))
 	defer s.Close()
 	for range 20 {
@@ -87,7 +87,7 @@ func TestProgressFromManyEndsWithTheAnswer(t *testing.T) {
 }
 
 func TestAPanicEndsItsRequestAlone(t *testing.T) {
-	s := httptest.NewUnstartedServer(answer(t.Context(), func(context.Context, asked, func(message)) (message, error) {
+	s := httptest.NewUnstartedServer(answer(t.Context(), func(context.Context, asked, func(reply)) (reply, error) {
 		panic("a fault")
 	}))
 	s.Config.ErrorLog = log.New(io.Discard, "", 0)

@@ -1,29 +1,33 @@
 package cli
 
 import (
-	"strings"
 	"testing"
+
+	"countersign/internal/message"
 )
 
 func TestNotificationsSpeakTheLanguageOfTheWindowAndEnglishWithoutOne(t *testing.T) {
-	var raised string
-	raise := func(title, body string) error {
-		raised = title + "/" + body
-		return nil
+	german, err := message.NewPrinter("de")
+	if err != nil {
+		t.Fatal(err)
 	}
 	for _, c := range []struct {
 		name     string
-		say      func(string) string
+		words    func() *message.Printer
 		windowed bool
-		want     string
+		want     *message.Printer
 	}{
-		{"a window", strings.ToUpper, true, "SIGNED./EVERYONE."},
-		{"serve", strings.ToUpper, false, "Signed./Everyone."},
-		{"a window that speaks nothing else", nil, true, "Signed./Everyone."},
+		{"a window", func() *message.Printer { return german }, true, german},
+		{"serve", func() *message.Printer { return german }, false, nil},
+		{"a window that speaks nothing else", nil, true, nil},
 	} {
-		r := &run{program: Program{Say: c.say}, windowed: c.windowed}
-		if err := r.notify(raise)("Signed.", "Everyone."); err != nil || raised != c.want {
-			t.Errorf("%s: %q (%v), want %q", c.name, raised, err, c.want)
+		r := &run{program: Program{Words: c.words}, windowed: c.windowed}
+		var got *message.Printer // of nil, the agent speaks English
+		if words := r.words(); words != nil {
+			got = words()
+		}
+		if got != c.want {
+			t.Errorf("%s: %p, want %p", c.name, got, c.want)
 		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"countersign/assets"
 	"countersign/internal/agent"
 	"countersign/internal/locations"
+	"countersign/internal/message"
 	"countersign/internal/notify"
 	"countersign/internal/office"
 	"countersign/internal/private"
@@ -71,8 +72,8 @@ func (r *run) start(parts ...agent.Part) (*local, error) {
 	}
 	notifier := notify.New(notify.Options{App: "Countersign", Icon: icon(), Log: logger})
 	a, err := agent.Open(r.ctx, agent.Params{
-		DataDir: r.global.Data, Keeper: r.keeper(logger), Version: r.program.Version, Log: logger, Notify: r.notify(notifier.Notify),
-		Say: r.say(), Language: r.language(), DocumentReader: documentReader(), Crash: crashAt(os.Getenv(crashVariable)),
+		DataDir: r.global.Data, Keeper: r.keeper(logger), Version: r.program.Version, Log: logger, Notify: notifier.Notify,
+		Words: r.words(), Language: r.language(), DocumentReader: documentReader(), Crash: crashAt(os.Getenv(crashVariable)),
 	})
 	if err != nil {
 		return nil, errors.Join(err, notifier.Close(), log.Close(), instance.Close())
@@ -110,7 +111,7 @@ func (r *run) take() (*single.Instance, error) {
 	case errors.Is(err, single.ErrRunning):
 		return nil, err
 	case err != nil:
-		return nil, &failure{single.Sentence(err)}
+		return nil, &failure{single.Message(err).String()}
 	}
 	if r.global.home != (home{}) && r.global.home.inForce() != r.global.Data {
 		r.global.Data = r.global.home.inForce()
@@ -140,21 +141,12 @@ func (l *local) Close() error {
 	return err
 }
 
-// notify is raise in the language of the window, where there is one.
-func (r *run) notify(raise func(title, body string) error) func(title, body string) error {
-	say := r.say()
-	if say == nil {
-		return raise
-	}
-	return func(title, body string) error { return raise(say(title), say(body)) }
-}
-
-// say translates what people read beside the window; nil without one, where everything is English.
-func (r *run) say() func(english string) string {
+// words is what puts what people read beside the window into words; nil without one, where everything is English.
+func (r *run) words() func() *message.Printer {
 	if !r.windowed {
 		return nil
 	}
-	return r.program.Say
+	return r.program.Words
 }
 
 // language is that of the window; nil without one.

@@ -38,7 +38,7 @@ func dial[T any](r *run, look bool, found func(*remote) T, start func() (T, erro
 				return made, err
 			}
 		case err != nil:
-			return none, &failure{single.Sentence(err)}
+			return none, &failure{single.Message(err).String()}
 		default:
 			running := &remote{client}
 			if said, err := running.hello(ctx); err == nil && (look || !said.Brief) {
@@ -89,7 +89,7 @@ func (r *remote) Status(ctx context.Context) (s agent.Status, err error) {
 }
 
 func (r *remote) Configure(ctx context.Context, change settingsChange) (s office.Settings, err error) {
-	err = r.call(ctx, pathConfigure, change, func(m message) error {
+	err = r.call(ctx, pathConfigure, change, func(m reply) error {
 		if m.Settings != nil {
 			s = *m.Settings
 		}
@@ -99,7 +99,7 @@ func (r *remote) Configure(ctx context.Context, change settingsChange) (s office
 }
 
 func (r *remote) Office(ctx context.Context, change settingsChange) (file agent.OfficeFile, err error) {
-	err = r.call(ctx, pathOffice, change, func(m message) error {
+	err = r.call(ctx, pathOffice, change, func(m reply) error {
 		if m.Office != nil {
 			file = *m.Office
 		}
@@ -109,7 +109,7 @@ func (r *remote) Office(ctx context.Context, change settingsChange) (file agent.
 }
 
 func (r *remote) SignIn(ctx context.Context, o agent.SignInOptions, open func(string) error) error {
-	return r.call(ctx, pathSignIn, o, func(m message) error {
+	return r.call(ctx, pathSignIn, o, func(m reply) error {
 		if m.Address == "" {
 			return nil
 		}
@@ -124,7 +124,7 @@ func (r *remote) Paste(ctx context.Context, address string) error {
 func (r *remote) SignOut(ctx context.Context) error { return r.call(ctx, pathSignOut, struct{}{}, nil) }
 
 func (r *remote) Send(ctx context.Context, d office.NewPackage, progress func(office.SendState)) (state office.SendState, err error) {
-	err = r.call(ctx, pathSend, d, func(m message) error {
+	err = r.call(ctx, pathSend, d, func(m reply) error {
 		if m.State != nil {
 			state = *m.State
 			progress(state)
@@ -143,7 +143,7 @@ func (r *remote) show(ctx context.Context, files []string) error {
 }
 
 // call posts request to path and hands each message of the answer to each, until the last one.
-func (r *remote) call(ctx context.Context, path string, request any, each func(message) error) error {
+func (r *remote) call(ctx context.Context, path string, request any, each func(reply) error) error {
 	body, err := json.Marshal(request)
 	if err != nil {
 		return err
@@ -161,7 +161,7 @@ func (r *remote) call(ctx context.Context, path string, request any, each func(m
 		return fmt.Errorf("the running instance answered %s", resp.Status)
 	}
 	for lines := json.NewDecoder(resp.Body); ; {
-		var m message
+		var m reply
 		if err := lines.Decode(&m); err != nil {
 			return unreachable(ctx, err)
 		}

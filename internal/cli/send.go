@@ -9,15 +9,13 @@ import (
 	"time"
 
 	"countersign/internal/agent"
+	"countersign/internal/message"
 	"countersign/internal/office"
 )
 
 // sendPatience is how long the command waits for a service that does not answer, before it says so and leaves the rest
 // to the next run.
 const sendPatience = time.Minute
-
-// sendStopped is what people read when waiting ends before the service has taken the package.
-const sendStopped = "Stopped waiting. What was not sent yet is kept and goes out by itself; do not send it again."
 
 type sendCmd struct {
 	Files        []string `arg:"" name:"file" help:"The documents."`
@@ -56,7 +54,7 @@ func (c *sendCmd) Run(r *run) error {
 	bar.end()
 	switch {
 	case r.ctx.Err() != nil && state.DraftID != "":
-		return &failure{sendStopped}
+		return &failure{message.WaitingStopped().String()}
 	case r.ctx.Err() != nil:
 		return &failure{"Stopped before Countersign said that it keeps the package. Look at countersign status before sending it again."}
 	}
@@ -70,7 +68,7 @@ func (c *sendCmd) Run(r *run) error {
 	case office.DraftCancelled:
 		return &failure{"The package was cancelled and not sent."}
 	default:
-		return &failure{state.Problem}
+		return &failure{state.Problem.String()}
 	}
 }
 

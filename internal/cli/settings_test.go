@@ -33,7 +33,7 @@ func TestSetupJudgesAsTheAgentDoes(t *testing.T) {
 			want, text := 0, ""
 			for _, f := range c.With(folder).Check() {
 				if f.Field == c.Field {
-					want, text = 1, f.Text
+					want, text = 1, f.Text.String()
 				}
 			}
 			if code != want || !strings.Contains(stderr, text) {

@@ -33,7 +33,7 @@ func (r *run) startDemo(ctx context.Context, folder string) (a *agent.Agent, end
 	notifier := notify.New(notify.Options{App: "Countersign demo", Icon: icon(), Log: demoLog(r)})
 	d, err := demo.Start(ctx, demo.Options{
 		Folder: folder, Version: r.program.Version, Pace: 3 * time.Second, ByHand: true, Log: demoLog(r),
-		Notify: r.notify(notifier.Notify), Say: r.say(), Language: r.language(), DocumentReader: documentReader(), Press: documentPress(),
+		Notify: notifier.Notify, Words: r.words(), Language: r.language(), DocumentReader: documentReader(), Press: documentPress(),
 	})
 	if err != nil {
 		return nil, nil, errors.Join(err, notifier.Close())

@@ -20,6 +20,7 @@ import (
 
 	"countersign/assets"
 	"countersign/internal/agent"
+	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/internal/sandbox"
 	"countersign/internal/secret"
@@ -37,7 +38,7 @@ type Options struct {
 	Press          []string // see sandbox.Options
 
 	Notify func(title, body string) error // nil raises none
-	Say    func(english string) string    // see agent.Params
+	Words  func() *message.Printer        // see agent.Params
 
 	Language func() string // see agent.Params
 
@@ -72,7 +73,7 @@ func Start(ctx context.Context, o Options) (d *Demo, err error) {
 	}()
 	d.Agent, err = agent.Open(ctx, agent.Params{
 		DataDir: filepath.Join(state, "data"), Keeper: secret.Memory(), Version: o.Version, Log: o.Log,
-		Notify: o.Notify, Say: o.Say, Language: o.Language, ShowSteps: o.Step, DocumentReader: o.DocumentReader,
+		Notify: o.Notify, Words: o.Words, Language: o.Language, ShowSteps: o.Step, DocumentReader: o.DocumentReader,
 	})
 	if err != nil {
 		return nil, err

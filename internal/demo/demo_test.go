@@ -33,7 +33,7 @@ func TestDemoSavesEveryDocumentAndTellsOnce(t *testing.T) {
 		Step: func(a office.Activity) {
 			mu.Lock()
 			defer mu.Unlock()
-			steps = append(steps, a.Text)
+			steps = append(steps, a.Text.String())
 		},
 	})
 	if err != nil {

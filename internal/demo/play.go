@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"countersign/internal/message"
 	"countersign/internal/office"
 )
 
@@ -55,7 +56,7 @@ func (d *Demo) Play(ctx context.Context) error {
 			return err
 		}
 		if state.State != office.DraftSent {
-			return fmt.Errorf("send %s: %s", draft.Name, state.Problem)
+			return message.Error(state.Problem, fmt.Errorf("send %s", draft.Name))
 		}
 		if i < 2 {
 			played = append(played, state.PackageID)

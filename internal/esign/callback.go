@@ -4,6 +4,8 @@ import (
 	"net/url"
 	"strings"
 	"unicode"
+
+	"countersign/internal/message"
 )
 
 // ParseCallback reads the address a browser ended on, as a person pastes it: with spaces or line breaks, quotes or
@@ -25,9 +27,9 @@ func ParseCallback(pasted string) (url.Values, error) {
 	values, err := url.ParseQuery(strings.TrimPrefix(s, "&"))
 	switch {
 	case err != nil, !values.Has("code") && !values.Has("error"):
-		return nil, invalid(op, "That is not the address from the browser. Copy the whole address line.")
+		return nil, invalid(op, message.WrongAddress())
 	case !values.Has("state"):
-		return nil, invalid(op, "The address is not complete. Copy the whole address from the browser.")
+		return nil, invalid(op, message.IncompleteAddress())
 	}
 	return values, nil
 }

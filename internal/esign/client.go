@@ -5,12 +5,13 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"net/url"
 	"strings"
 	"time"
+
+	"countersign/internal/message"
 )
 
 // TokenSource hands out access tokens; a Session is one.
@@ -84,7 +85,7 @@ func (k *call) jsonBody(v any) error {
 	enc := json.NewEncoder(&b)
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(v); err != nil {
-		return invalid(k.op, "The data to send is not valid JSON.")
+		return invalid(k.op, message.DataNotJSON())
 	}
 	body := bytes.TrimSuffix(b.Bytes(), []byte("\n"))
 	k.open = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil }
@@ -262,7 +263,7 @@ func (c *Client) refusal(k *call, res *http.Response, access string) *Error {
 	code, message, ok := serviceError(body)
 	if ok {
 		e.Code = cleanCode(code, access, c.cfg.ClientSecret)
-		e.Message = cleanMessage(message, access, c.cfg.ClientSecret)
+		e.Said = cleanMessage(message, access, c.cfg.ClientSecret)
 	}
 	e.MayBeDone = !clearRefusal(res, code)
 	unserved := res.StatusCode == http.StatusNotFound || res.StatusCode == http.StatusMethodNotAllowed
@@ -301,9 +302,9 @@ func UsableID(s string) bool {
 }
 
 // id checks an identifier before it becomes part of a path, and escapes it.
-func id(op, what, s string) (string, error) {
+func id(op string, unusable message.Message, s string) (string, error) {
 	if !UsableID(s) {
-		return "", invalid(op, fmt.Sprintf("The signing service gave a %s that cannot be used.", what))
+		return "", invalid(op, unusable)
 	}
 	return url.PathEscape(s), nil
 }

@@ -269,10 +269,10 @@ func TestRefusalsBecomeKindsAndSentences(t *testing.T) {
 			if !errors.As(err, &e) {
 				t.Fatal(err)
 			}
-			if e.Kind != c.kind || e.Temporary() != c.temporary || e.RetryAfter != c.after || e.Message != c.message {
-				t.Errorf("%s temporary=%v after=%v %q", e.Kind, e.Temporary(), e.RetryAfter, e.Message)
+			if e.Kind != c.kind || e.Temporary() != c.temporary || e.RetryAfter != c.after || e.Said != c.message {
+				t.Errorf("%s temporary=%v after=%v %q", e.Kind, e.Temporary(), e.RetryAfter, e.Said)
 			}
-			if s := Sentence(err); s == "" || strings.ContainsAny(s, "\r\n\x00") || strings.Contains(s, "http") {
+			if s := Message(err).String(); s == "" || strings.ContainsAny(s, "\r\n\x00") || strings.Contains(s, "http") {
 				t.Errorf("sentence %q", s)
 			}
 			harmless(t, err, "at-secret", "evil")
@@ -361,7 +361,7 @@ func TestConfigSaysEverythingThatIsWrong(t *testing.T) {
 	}
 	var ce *ConfigError
 	err := Config{AuthURL: "http://auth.example.com", BaseURL: "https://user:pass@example.com", SignatureHeader: "X Y", Scopes: []string{"a b"}}.Validate()
-	if !errors.As(err, &ce) || len(ce.Problems) != 5 || strings.Contains(err.Error(), "pass@") || Sentence(err) == "" {
+	if !errors.As(err, &ce) || len(ce.Problems) != 5 || strings.Contains(err.Error(), "pass@") || Message(err).String() == "" {
 		t.Errorf("%v", err)
 	}
 	for _, bad := range []string{"", "example.com", "ftp://example.com", "https://", "https://x?y", "http://127.0.0.1.example.com", "http://[::2]", "javascript:alert(1)"} {

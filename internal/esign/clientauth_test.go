@@ -101,7 +101,7 @@ func TestAWrongSecretIsToldAndNamesNoSecret(t *testing.T) {
 	p := newPickyServer(t, nil, func(*http.Request) bool { return false })
 	s := NewSession(Config{AuthURL: p.URL, BaseURL: p.URL, ClientID: oddID, ClientSecret: oddSecret}, &vault{token: "r1"})
 	_, err := s.Access(t.Context())
-	if err == nil || !strings.Contains(Sentence(err), "client secret") || strings.Contains(err.Error(), oddSecret) {
+	if err == nil || !strings.Contains(Message(err).String(), "client secret") || strings.Contains(err.Error(), oddSecret) {
 		t.Errorf("%v", err)
 	}
 	if p.asked != 3 {

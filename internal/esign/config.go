@@ -6,8 +6,11 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"time"
+
+	"countersign/internal/message"
 )
 
 // DefaultSignatureHeader carries the signature of a notification (interface.md, "Webhook authentication" 2).
@@ -27,40 +30,40 @@ type Config struct {
 	Log  *slog.Logger     // nil means none
 }
 
-// ConfigError lists what is wrong with a Config, one sentence each.
-type ConfigError struct{ Problems []string }
+// ConfigError lists what is wrong with a Config.
+type ConfigError struct{ Problems []message.Message }
 
-func (e *ConfigError) Error() string { return strings.Join(e.Problems, " ") }
+func (e *ConfigError) Error() string { return e.Message().String() }
+
+// Message is what people are told.
+func (e *ConfigError) Message() message.Message { return message.Then(e.Problems...) }
 
 // Validate reports everything that is wrong as one *ConfigError, or nil.
 func (c Config) Validate() error {
-	var problems []string
-	add := func(format string, args ...any) { problems = append(problems, fmt.Sprintf(format, args...)) }
+	var problems []message.Message
+	add := func(m message.Message) { problems = append(problems, m) }
 
-	if p := addressProblem("sign-in", c.AuthURL); p != "" {
-		add("%s", p)
-	}
-	if p := addressProblem("service", c.BaseURL); p != "" {
-		add("%s", p)
-	}
+	add(addressProblem(c.AuthURL, message.SignInAddressMissing, message.SignInAddressInsecure, message.SignInAddressForm))
+	add(addressProblem(c.BaseURL, message.ServiceAddressMissing, message.ServiceAddressInsecure, message.ServiceAddressForm))
 	switch {
 	case c.ClientID == "":
-		add("The client ID is missing.")
+		add(message.ClientIDMissing())
 	case strings.ContainsFunc(c.ClientID, isControl):
-		add("The client ID contains a character that cannot be part of it.")
+		add(message.ClientIDCharacters())
 	}
 	if strings.ContainsFunc(c.ClientSecret, isControl) {
-		add("The client secret contains a character that cannot be part of it.")
+		add(message.ClientSecretCharacters())
 	}
 	for _, s := range c.Scopes {
 		if s == "" || strings.ContainsFunc(s, func(r rune) bool { return r <= ' ' || r > '~' || r == '"' || r == '\\' }) {
-			add("One of the scopes contains a character that is not allowed.")
+			add(message.ScopeForm())
 			break
 		}
 	}
 	if h := c.SignatureHeader; strings.ContainsFunc(h, notInHeaderName) {
-		add("The name of the signature header is not a header name.")
+		add(message.HeaderForm())
 	}
+	problems = slices.DeleteFunc(problems, message.Message.IsZero)
 	if len(problems) == 0 {
 		return nil
 	}
@@ -78,22 +81,19 @@ func (c Config) GoString() string { return c.String() }
 // LogValue is String.
 func (c Config) LogValue() slog.Value { return slog.StringValue(c.String()) }
 
-// addressProblem is one sentence about what is wrong with the address of a server, or "". It does not repeat the
-// address: a password could be in it.
-func addressProblem(which, address string) string {
+// addressProblem is what is wrong with the address of a server. It does not repeat the address: a password could be in it.
+func addressProblem(address string, missing, insecure, form func() message.Message) message.Message {
 	if address == "" {
-		return fmt.Sprintf("The %s address is missing.", which)
+		return missing()
 	}
 	u, err := url.Parse(address)
 	switch {
-	case err != nil || u.Host == "" || u.Hostname() == "":
-		return fmt.Sprintf("The %s address is not a web address.", which)
-	case u.User != nil || u.RawQuery != "" || u.ForceQuery || u.Fragment != "":
-		return fmt.Sprintf("The %s address must not contain a user name, a question mark or a number sign.", which)
+	case err != nil || u.Host == "" || u.Hostname() == "", u.User != nil || u.RawQuery != "" || u.ForceQuery || u.Fragment != "":
+		return form()
 	case !secureURL(u):
-		return fmt.Sprintf("The %s address must start with https://.", which)
+		return insecure()
 	}
-	return ""
+	return message.Message{}
 }
 
 // secureURL is true for https, and for http where it does not leave this computer.

@@ -9,6 +9,8 @@ import (
 	"io"
 	"net/http"
 	"strings"
+
+	"countersign/internal/message"
 )
 
 // FileKind is one of the three files an executed package gives (interface.md, "API").
@@ -45,7 +47,7 @@ func (c *Client) Download(ctx context.Context, kind FileKind, packageID, documen
 
 		redirect: redirectToStorage,
 	}
-	p, err := id(k.op, "package id", packageID)
+	p, err := id(k.op, message.PackageIDUnusable(), packageID)
 	if err != nil {
 		return nil, err
 	}
@@ -53,13 +55,13 @@ func (c *Client) Download(ctx context.Context, kind FileKind, packageID, documen
 	case MasterFile:
 		k.path = "/masterfiles/" + p + "/pdf/download"
 	case ExecutedFile, CACFile:
-		d, err := id(k.op, "document id", documentID)
+		d, err := id(k.op, message.DocumentIDUnusable(), documentID)
 		if err != nil {
 			return nil, err
 		}
 		k.path = "/packages/" + p + "/documents/" + d + "/pdf/" + string(kind) + "/download"
 	default:
-		return nil, invalid(k.op, "There is no such kind of file.")
+		return nil, invalid(k.op, message.NoSuchKindOfFile())
 	}
 
 	res, err := c.do(ctx, k)
@@ -118,7 +120,7 @@ func jsonInsteadOfFile(op string, res *http.Response, body io.Reader) error {
 	if !ok {
 		return e
 	}
-	e.Code, e.Message = cleanCode(code), cleanMessage(message)
+	e.Code, e.Said = cleanCode(code), cleanMessage(message)
 	switch {
 	case saysNotReady(code):
 	case strings.HasSuffix(code, "_not_authorized"):

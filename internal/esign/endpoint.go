@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+
+	"countersign/internal/message"
 )
 
 // Endpoint is a registered webhook endpoint (interface.md, "Webhook endpoint record"). URL and Secret are exactly
@@ -40,7 +42,7 @@ const endpointPath = "/events/endpoints/set"
 func (c *Client) SetEndpoint(ctx context.Context, url string) (Endpoint, error) {
 	k := &call{op: "registering the address for events", route: "endpoints/set", method: http.MethodPost, path: endpointPath}
 	if url == "" {
-		return Endpoint{}, invalid(k.op, "There is no address to register yet.")
+		return Endpoint{}, invalid(k.op, message.NothingToRegister())
 	}
 	if err := k.jsonBody(endpointRequest{URL: url}); err != nil {
 		return Endpoint{}, err
@@ -76,7 +78,7 @@ func readEndpoint(answer []byte) Endpoint {
 func (c *Client) DeleteEndpoint(ctx context.Context, url string) (Endpoint, error) {
 	k := &call{op: "removing the address for events", route: "endpoints/set", method: http.MethodPost, path: endpointPath}
 	if url == "" {
-		return Endpoint{}, invalid(k.op, "There is no address to remove.")
+		return Endpoint{}, invalid(k.op, message.NothingToRemove())
 	}
 	if err := k.jsonBody(endpointRequest{URL: url, Delete: true}); err != nil {
 		return Endpoint{}, err

@@ -15,6 +15,8 @@ import (
 	"syscall"
 	"time"
 	"unicode"
+
+	"countersign/internal/message"
 )
 
 // Kind is what an Error means for whoever has to react to it.
@@ -33,7 +35,7 @@ const (
 	NotReady    Kind = "not ready"           // ask again later
 	BadAnswer   Kind = "unreadable answer"   // an answer nobody can make sense of
 	Unknown     Kind = "outcome unknown"     // it may have happened; only for AddPackage
-	Invalid     Kind = "invalid"             // found here, nothing was sent; Message is the sentence
+	Invalid     Kind = "invalid"             // found here, nothing was sent; see told
 	NotKept     Kind = "could not be stored" // the Vault failed; it holds the reason
 	Interrupted Kind = "interrupted"         // the caller's context was cancelled, or the Session closed
 )
@@ -46,19 +48,21 @@ var (
 	ErrOutcomeUnknown = errors.New("the outcome is unknown")
 )
 
-// Error is what went wrong with one call. Its text never holds a token, code, secret or body; Message is what the
+// Error is what went wrong with one call. Its text never holds a token, code, secret or body; Said is what the
 // service said, for people, and is not part of the text.
 type Error struct {
 	Op         string        // what was being done, to which object: "asking for the status of package 5b1e"
 	Kind       Kind          // what to do about it
 	Status     int           // HTTP status, 0 when there was no answer
 	Code       string        // the service's error code, "" when it gave none
-	Message    string        // the service's words, one line, at most 300 characters
+	Said       string        // the service's words, one line, at most 300 characters
 	RetryAfter time.Duration // 0 when the service did not say
 
 	// MayBeDone says that the request went out and was not clearly refused, so that the service may have done what it
 	// was asked. It says nothing about a call that changes nothing.
 	MayBeDone bool
+
+	told message.Message // of an Invalid one, what people are told
 
 	err error // the cause; never a *url.Error or an oauth2 error, whose texts hold what must stay secret
 }
@@ -109,7 +113,9 @@ func (e *Error) Temporary() bool {
 }
 
 // invalid is a refusal before anything was sent; sentence is for people.
-func invalid(op, sentence string) *Error { return &Error{Op: op, Kind: Invalid, Message: sentence} }
+func invalid(op string, told message.Message) *Error {
+	return &Error{Op: op, Kind: Invalid, told: told}
+}
 
 // noAnswer turns a failed round trip into an Error. It drops *url.Error, whose text holds the address with its query.
 func noAnswer(op string, err error) *Error {

@@ -270,7 +270,7 @@ func kindOf(err error) Kind {
 func harmless(t *testing.T, err error, secrets ...string) {
 	t.Helper()
 	for e := err; e != nil; e = errors.Unwrap(e) {
-		all := fmt.Sprintf("%v|%+v|%#v|%s", e, e, e, Sentence(e))
+		all := fmt.Sprintf("%v|%+v|%#v|%s", e, e, e, Message(e).String())
 		for _, s := range secrets {
 			if strings.Contains(all, s) || strings.Contains(all, url.QueryEscape(s)) {
 				t.Errorf("an error shows %q: %s", s, all)

@@ -62,29 +62,29 @@ func TestTheDefaultClientSaysWhatItMeansAboutCertificates(t *testing.T) {
 	defer client.CloseIdleConnections()
 	_, err := NewClient(Config{AuthURL: s.URL, BaseURL: s.URL, ClientID: "c", HTTP: client}, &tokens{}).Status(context.Background(), "p")
 	var unknown x509.UnknownAuthorityError
-	if kindOf(err) != Network || !errors.As(err, &unknown) || !strings.Contains(Sentence(err), "not trusted") {
-		t.Errorf("%v (%s)", err, Sentence(err))
+	if kindOf(err) != Network || !errors.As(err, &unknown) || !strings.Contains(Message(err).String(), "not trusted") {
+		t.Errorf("%v (%s)", err, Message(err).String())
 	}
 }
 
 func TestEveryKindHasASentence(t *testing.T) {
 	for _, k := range []Kind{SignedOut, Denied, BadClient, Forbidden, NotFound, Refused, TooMany, Server, Network, NotReady, BadAnswer,
 		Unknown, NotKept, Interrupted, "new"} {
-		s := Sentence(&Error{Op: "o", Kind: k})
+		s := Message(&Error{Op: "o", Kind: k}).String()
 		if s == "" || !strings.HasSuffix(s, ".") || strings.Contains(s, "!") {
 			t.Errorf("%s: %q", k, s)
 		}
 	}
 	for _, err := range []error{ErrSignedOut, ErrOutcomeUnknown, context.DeadlineExceeded, errors.New("x")} {
-		if Sentence(err) == "" {
+		if Message(err).String() == "" {
 			t.Errorf("%v", err)
 		}
 	}
-	if Sentence(nil) != "" {
+	if Message(nil).String() != "" {
 		t.Error("nil has one")
 	}
 	for _, p := range []FileProblem{FileInvalid, FileUnsupported, FileProtected, FileRejected, FileTooLarge, FileChanged, FileUnreadable, FileEmpty} {
-		if s := Sentence(&FileError{FileName: "Offer.pdf", Problem: p}); !strings.Contains(s, `"Offer.pdf"`) {
+		if s := Message(&FileError{FileName: "Offer.pdf", Problem: p}).String(); !strings.Contains(s, "“Offer.pdf”") {
 			t.Errorf("%s: %q", p, s)
 		}
 	}

@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"net/url"
 	"time"
+
+	"countersign/internal/message"
 )
 
 // ListQuery selects packages; zero fields do not restrict (service-facts.md, 7).
@@ -92,11 +94,11 @@ type SignLink struct {
 // SignLink makes a link for a signer to sign with (service-facts.md, 7). Whoever has it can sign as that person.
 func (c *Client) SignLink(ctx context.Context, packageID, signerID string) (SignLink, error) {
 	k := &call{op: "making a link to sign package " + cleanMessage(packageID), route: "packages/link/sign", method: http.MethodPost}
-	p, err := id(k.op, "package id", packageID)
+	p, err := id(k.op, message.PackageIDUnusable(), packageID)
 	if err != nil {
 		return SignLink{}, err
 	}
-	s, err := id(k.op, "signer id", signerID)
+	s, err := id(k.op, message.SignerIDUnusable(), signerID)
 	if err != nil {
 		return SignLink{}, err
 	}
@@ -107,7 +109,7 @@ func (c *Client) SignLink(ctx context.Context, packageID, signerID string) (Sign
 // EditLink makes a link to the service's own editor for a package, which lives only briefly (service-facts.md, 7).
 func (c *Client) EditLink(ctx context.Context, packageID string) (SignLink, error) {
 	k := &call{op: "making a link to edit package " + cleanMessage(packageID), route: "packages/link/edit", method: http.MethodPost}
-	p, err := id(k.op, "package id", packageID)
+	p, err := id(k.op, message.PackageIDUnusable(), packageID)
 	if err != nil {
 		return SignLink{}, err
 	}

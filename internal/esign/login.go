@@ -9,6 +9,8 @@ import (
 	"net/url"
 	"sync"
 
+	"countersign/internal/message"
+
 	"github.com/coreos/go-oidc/v3/oidc"
 	"golang.org/x/oauth2"
 )
@@ -57,7 +59,7 @@ func (l *Login) Unused() Tokens {
 // or "consent" (interface.md, "GET /connect/authorize").
 func StartLogin(ctx context.Context, cfg Config, redirectURI, prompt string) (*Login, error) {
 	if redirectURI == "" {
-		return nil, invalid("starting the sign-in", "There is no return address yet.")
+		return nil, invalid("starting the sign-in", message.NoWayBack())
 	}
 	server, err := discover(ctx, cfg)
 	if err != nil {
@@ -98,7 +100,7 @@ func (l *Login) Finish(ctx context.Context, callback url.Values) (Grant, error) 
 	}
 	code := callback.Get("code")
 	if code == "" || len(callback["code"]) != 1 {
-		return Grant{}, invalid(op, "The address from the browser contains no sign-in code. Sign in again.")
+		return Grant{}, invalid(op, message.NoCode())
 	}
 
 	ctx, cancel := context.WithTimeout(ctx, callBound)
@@ -110,7 +112,7 @@ func (l *Login) Finish(ctx context.Context, callback url.Values) (Grant, error) 
 	if errors.As(err, &e) {
 		switch {
 		case e.Kind == SignedOut: // here it is the code that is not accepted
-			e.Kind, e.Message = Invalid, "The sign-in took too long or was already used. Sign in again."
+			e.Kind, e.told = Invalid, message.TooLate()
 		case e.Kind == BadAnswer && e.err == nil: // the code is used up all the same
 			e.err = errNoTokens
 		}
@@ -136,17 +138,17 @@ func (l *Login) claim(callback url.Values) error {
 	states := callback["state"]
 	if len(states) != 1 || subtle.ConstantTimeCompare([]byte(states[0]), []byte(l.state)) != 1 {
 		return &Error{Op: op, Kind: Invalid, err: errMismatch,
-			Message: "That address belongs to another sign-in attempt. Sign in again."}
+			told: message.OtherAttempt()}
 	}
 	// RFC 9207: the server may say who it is.
 	if iss := callback.Get("iss"); iss != "" && !l.server.issued(iss) {
 		return &Error{Op: op, Kind: Invalid, err: errMismatch,
-			Message: "That address comes from another service. Sign in again."}
+			told: message.OtherService()}
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.used {
-		return invalid(op, "This sign-in was already finished. Start a new one.")
+		return invalid(op, message.AlreadyFinished())
 	}
 	l.used = true
 	return nil
@@ -154,7 +156,7 @@ func (l *Login) claim(callback url.Values) error {
 
 // refusal is what an error in the redirect means (RFC 6749, 4.1.2.1; OpenID Connect Core 3.1.2.6).
 func (l *Login) refusal(code, description string) *Error {
-	e := &Error{Op: "finishing the sign-in", Kind: Refused, Code: cleanCode(code), Message: cleanMessage(description)}
+	e := &Error{Op: "finishing the sign-in", Kind: Refused, Code: cleanCode(code), Said: cleanMessage(description)}
 	switch code {
 	case "access_denied", "consent_required", "interaction_required", "login_required", "account_selection_required":
 		e.Kind = Denied

@@ -203,8 +203,8 @@ func TestARefusedSignInSaysWhy(t *testing.T) {
 			q.Set("error", code)
 			q.Set("error_description", "because\r\n\x1b[31m")
 		})
-		if kindOf(err) != want || strings.ContainsAny(Sentence(err), "\r\n\x1b") {
-			t.Errorf("%s: %v (%s)", code, err, Sentence(err))
+		if kindOf(err) != want || strings.ContainsAny(Message(err).String(), "\r\n\x1b") {
+			t.Errorf("%s: %v (%s)", code, err, Message(err).String())
 		}
 	}
 	t.Run("the code is not accepted", func(t *testing.T) {
@@ -236,8 +236,8 @@ func TestAServerThatCannotBeReachedIsAnErrorAndNotOneWithoutDiscovery(t *testing
 	cfg := p.config()
 	p.server.Close()
 	_, err := StartLogin(context.Background(), cfg, redirect, "")
-	if kindOf(err) != Network || Sentence(err) != "The signing service could not be reached. Check the internet connection." {
-		t.Errorf("%v (%s)", err, Sentence(err))
+	if kindOf(err) != Network || Message(err).String() != "The signing service could not be reached. Check the internet connection." {
+		t.Errorf("%v (%s)", err, Message(err).String())
 	}
 	var e *Error
 	if errors.As(err, &e); !e.Temporary() {
@@ -298,7 +298,7 @@ func TestPastedAddresses(t *testing.T) {
 		"nothing": "", "no state": redirect + "?code=sEcReT", "something else": "https://example.com/sEcReT", "broken": "?code=%zz&state=sEcReT",
 	} {
 		_, err := ParseCallback(pasted)
-		if kindOf(err) != Invalid || Sentence(err) == "" {
+		if kindOf(err) != Invalid || Message(err).String() == "" {
 			t.Errorf("%s: %v", name, err)
 		}
 		harmless(t, err, "sEcReT")
@@ -318,8 +318,8 @@ func TestASignInThatIsNotUsedSaysWhatHappened(t *testing.T) {
 			bubble(t, nil, func(t *testing.T, p *provider, cfg Config) {
 				c.change(p)
 				g, err := signInWith(t, p, cfg)
-				if kindOf(err) != BadAnswer || g.Tokens.Refresh != "" || !strings.Contains(Sentence(err), c.says) || !strings.Contains(strings.ToLower(Sentence(err)), "sign in again") {
-					t.Errorf("%v: %s", err, Sentence(err))
+				if kindOf(err) != BadAnswer || g.Tokens.Refresh != "" || !strings.Contains(Message(err).String(), c.says) || !strings.Contains(strings.ToLower(Message(err).String()), "sign in again") {
+					t.Errorf("%v: %s", err, Message(err).String())
 				}
 				harmless(t, err, "at-1", "rt-1", "the-code", p.secret)
 			})

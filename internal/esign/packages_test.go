@@ -135,8 +135,8 @@ func TestAllShapesOfAnUploadAnswer(t *testing.T) {
 		if f.ID != c.id || (fe != nil) != (c.problem != "") || fe != nil && fe.Problem != c.problem {
 			t.Errorf("%s: %+v %v", name, f, err)
 		}
-		if fe != nil && !strings.Contains(Sentence(err), `"Offer.pdf"`) {
-			t.Errorf("%s: the sentence does not name the file: %s", name, Sentence(err))
+		if fe != nil && !strings.Contains(Message(err).String(), "“Offer.pdf”") {
+			t.Errorf("%s: the sentence does not name the file: %s", name, Message(err).String())
 		}
 	}
 	for name, body := range map[string]string{"nothing": `{}`, "empty list": `{"files":[]}`, "a page": `<html>`, "two": `[{"fileId":"a"},{"fileId":"b"}]`} {
@@ -146,7 +146,7 @@ func TestAllShapesOfAnUploadAnswer(t *testing.T) {
 		}
 	}
 	client, _ := api(t, answering(413, ``))
-	if _, err := client.Upload(context.Background(), fileOf("a.pdf", "%PDF-", "")); Sentence(err) != `"a.pdf" is too large for the signing service.` {
+	if _, err := client.Upload(context.Background(), fileOf("a.pdf", "%PDF-", "")); Message(err).String() != `“a.pdf” is too large for the signing service.` {
 		t.Error(err)
 	}
 }

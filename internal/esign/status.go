@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"countersign/internal/message"
 )
 
 // State is where a package stands, in the service's word. It is the one form of it whatever answer it came in: in lower
@@ -175,7 +177,7 @@ func (c *Client) Status(ctx context.Context, packageID string) (Status, error) {
 // record asks for what is kept of a package under its path and end.
 func (c *Client) record(ctx context.Context, op, route, packageID, end string) (Status, error) {
 	k := &call{op: op + cleanMessage(packageID), route: route, method: http.MethodGet}
-	escaped, err := id(k.op, "package id", packageID)
+	escaped, err := id(k.op, message.PackageIDUnusable(), packageID)
 	if err != nil {
 		return Status{}, err
 	}

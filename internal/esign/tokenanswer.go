@@ -86,7 +86,7 @@ func (a authority) askForTokens(ctx context.Context, cfg Config, op string, form
 		Kind:       refusalKind(res.StatusCode, string(answer.Error), readable),
 		Status:     res.StatusCode,
 		Code:       cleanCode(string(answer.Error), append(secrets, cfg.ClientSecret)...),
-		Message:    cleanMessage(string(answer.Description), append(secrets, cfg.ClientSecret)...),
+		Said:       cleanMessage(string(answer.Description), append(secrets, cfg.ClientSecret)...),
 		RetryAfter: retryAfter(res.Header, cfg.now()),
 	}
 }

@@ -218,7 +218,7 @@ func TestAnAnswerToTheCodeThatSaysNothingIsAnError(t *testing.T) {
 			if kindOf(err) != c.want || len(p.asked()) != 1 {
 				t.Errorf("%v after %d requests", err, len(p.asked()))
 			}
-			if s := Sentence(err); c.want != BadClient && !strings.Contains(s, "Sign in again") {
+			if s := Message(err).String(); c.want != BadClient && !strings.Contains(s, "Sign in again") {
 				t.Errorf("said: %s", s)
 			}
 			harmless(t, err, "the-code", p.secret, "at-1")

@@ -14,6 +14,8 @@ import (
 	"net/url"
 	"path"
 	"strings"
+
+	"countersign/internal/message"
 )
 
 // Upload is a file to send (service-facts.md, 3).
@@ -43,7 +45,7 @@ const (
 	FileInvalid     FileProblem = "invalid"            // damaged, or not what its name says
 	FileUnsupported FileProblem = "not supported"      // a format the service does not take
 	FileProtected   FileProblem = "password protected" // cannot be opened without one
-	FileRejected    FileProblem = "rejected"           // for the reason in Message, if there is one
+	FileRejected    FileProblem = "rejected"           // for the reason in Said, if there is one
 	FileTooLarge    FileProblem = "too large"          // for the service
 	FileChanged     FileProblem = "changed"            // while it was being sent
 	FileUnreadable  FileProblem = "unreadable"         // on this computer
@@ -54,7 +56,7 @@ const (
 type FileError struct {
 	FileName string
 	Problem  FileProblem
-	Message  string // the service's words, may be empty
+	Said     string // the service's words, may be empty
 
 	err error
 }
@@ -69,26 +71,26 @@ func (e *FileError) Error() string {
 // Unwrap gives what Upload.Open or reading the file returned.
 func (e *FileError) Unwrap() error { return e.err }
 
-// Sentence is the problem in plain words.
-func (e *FileError) Sentence() string {
+// Message is what people are told.
+func (e *FileError) Message() message.Message {
 	switch e.Problem {
 	case FileProtected:
-		return fmt.Sprintf("%q is protected by a password. Remove the protection and add it again.", e.FileName)
+		return message.FileProtected(e.FileName)
 	case FileUnsupported:
-		return fmt.Sprintf("%q is in a format the signing service does not accept. Save it as a PDF and add that.", e.FileName)
+		return message.FileUnsupported(e.FileName)
 	case FileTooLarge:
-		return fmt.Sprintf("%q is too large for the signing service.", e.FileName)
+		return message.FileTooLarge(e.FileName)
 	case FileChanged:
-		return fmt.Sprintf("%q was changed while it was being sent. Add it again.", e.FileName)
+		return message.FileChangedMeanwhile(e.FileName)
 	case FileUnreadable:
-		return fmt.Sprintf("%q cannot be read on this computer. Check that it is still there and add it again.", e.FileName)
+		return message.FileUnreadable(e.FileName)
 	case FileEmpty:
-		return fmt.Sprintf("%q is empty.", e.FileName)
+		return message.FileEmpty(e.FileName)
 	}
-	if e.Message != "" {
-		return fmt.Sprintf("The signing service cannot use %q: %s", e.FileName, e.Message)
+	if e.Said != "" {
+		return message.FileRejectedBecause(e.FileName, e.Said)
 	}
-	return fmt.Sprintf("The signing service cannot use %q; it may be damaged.", e.FileName)
+	return message.FileRejected(e.FileName)
 }
 
 const uploadRoute = "files/upload"
@@ -136,7 +138,7 @@ func readUpload(k *call, name string, body []byte) (File, error) {
 		return File{}, k.unreadable()
 	}
 	f := files[0]
-	failed := &FileError{FileName: name, Message: cleanMessage(firstOf(string(f.Message), string(f.Error)))}
+	failed := &FileError{FileName: name, Said: cleanMessage(firstOf(string(f.Message), string(f.Error)))}
 	switch {
 	case bool(f.IsPasswordProtected):
 		failed.Problem = FileProtected

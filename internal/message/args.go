@@ -1,5 +1,10 @@
 package message
 
+import (
+	"strings"
+	"unicode/utf8"
+)
+
 // Arg is an argument of a message, by the name that stands for it in the words.
 type Arg struct {
 	name  string
@@ -9,7 +14,7 @@ type Arg struct {
 // value is an argument's value; exactly one of the fields is set, which is also its kind. A Text may be empty.
 type value struct {
 	Text    string   `json:"text,omitzero"`
-	Name    string   `json:"name,omitzero"`
+	Name    *string  `json:"name,omitzero"`
 	Package *string  `json:"package,omitzero"`
 	Names   []string `json:"names,omitzero"`
 	Count   *int64   `json:"count,omitzero"`
@@ -21,11 +26,23 @@ type value struct {
 // maxText is how long an argument may be, in characters: whoever names a package decides how long its name is.
 const maxText = 200
 
-// Text is shown as it is: a person's name, an address, a code, a reason that the service gives in its own words.
+// Text is shown as it is: a person's name, an address, a code.
 func Text(name, text string) Arg { return Arg{name, value{Text: OneLine(text, 2*maxText)}} }
 
+// Said is what somebody else says in words of their own, as a sentence: a reason that the service gives.
+func Said(name, words string) Arg {
+	a := Text(name, words)
+	if last, _ := utf8.DecodeLastRuneInString(a.value.Text); !strings.ContainsRune(".!?…", last) {
+		a.value.Text += "."
+	}
+	return a
+}
+
 // Name is what a file, a folder or a package is called; it is shown in the language's quotation marks.
-func Name(name, called string) Arg { return Arg{name, value{Name: OneLine(called, maxText)}} }
+func Name(name, called string) Arg {
+	called = OneLine(called, maxText)
+	return Arg{name, value{Name: &called}}
+}
 
 // Package is Name for a package, which may have none.
 func Package(name, called string) Arg {

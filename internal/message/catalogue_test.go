@@ -7,6 +7,7 @@ import (
 	"go/token"
 	"io/fs"
 	"maps"
+	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -27,6 +28,7 @@ type entry struct {
 // samples makes up a value for each kind of argument.
 var samples = map[string]func(name string) Arg{
 	"Text":    func(name string) Arg { return Text(name, "text of "+name) },
+	"Said":    func(name string) Arg { return Said(name, "said of "+name) },
 	"Name":    func(name string) Arg { return Name(name, "name of "+name) },
 	"Package": func(name string) Arg { return Package(name, "") },
 	"Names":   func(name string) Arg { return Names(name, []string{"one of " + name, "two of " + name}) },
@@ -126,8 +128,8 @@ func literal(x ast.Expr) (string, bool) {
 	return text, err == nil
 }
 
-// words are the words of a language by id and plural form; a message without forms has "other" alone.
-func words(t *testing.T, code string) map[string]map[string]string {
+// wordsOf are the words of a language by id and plural form; a message without forms has "other" alone.
+func wordsOf(t *testing.T, code string) map[string]map[string]string {
 	t.Helper()
 	data, err := assets.Messages.ReadFile("messages/" + code + ".json")
 	if err != nil {
@@ -201,7 +203,7 @@ func TestEveryMessageHasItsWordsAndArgumentsInEveryLanguage(t *testing.T) {
 		wanted[e.id] = names
 	}
 	for _, code := range languages(t) {
-		have := words(t, code)
+		have := wordsOf(t, code)
 		for id, names := range wanted {
 			if len(have[id]) == 0 {
 				t.Errorf("%s.json has no words for %q", code, id)
@@ -230,9 +232,9 @@ func TestEveryMessageHasItsWordsAndArgumentsInEveryLanguage(t *testing.T) {
 }
 
 // TestEveryMessageIsWhole: parts of sentences that are put together are right in one language at most. So each line is a
-// sentence that ends as one, or a title, in all languages alike; and where a cause stands, it ends the line.
+// sentence that ends as one, or a title, in all languages alike; the first of several is a line of its own, and where a cause stands, it ends the line.
 func TestEveryMessageIsWhole(t *testing.T) {
-	english := words(t, "en")
+	english := wordsOf(t, "en")
 	why := map[string]string{}
 	for _, e := range catalogue(t) {
 		for _, a := range e.args {
@@ -242,7 +244,7 @@ func TestEveryMessageIsWhole(t *testing.T) {
 		}
 	}
 	for _, code := range languages(t) {
-		for id, texts := range words(t, code) {
+		for id, texts := range wordsOf(t, code) {
 			if _, ok := forms[id]; ok {
 				continue
 			}
@@ -252,6 +254,9 @@ func TestEveryMessageIsWhole(t *testing.T) {
 					t.Errorf("%s.json: %q has other lines than in English", code, id)
 				}
 				for i, line := range strings.Split(text, "\n") {
+					if i == 0 && sentenceEnd.MatchString(line) {
+						t.Errorf("%s.json: %q begins with more than a headline: %q", code, id, line)
+					}
 					if line != strings.TrimSpace(line) || strings.Contains(line, "  ") {
 						t.Errorf("%s.json: %q has spaces at an end: %q", code, id, line)
 					}
@@ -269,6 +274,9 @@ func TestEveryMessageIsWhole(t *testing.T) {
 		}
 	}
 }
+
+// sentenceEnd is where one sentence follows another.
+var sentenceEnd = regexp.MustCompile(`[.!?] \p{Lu}`)
 
 func ends(line string) bool { return strings.HasSuffix(line, ".") }
 
@@ -307,4 +315,31 @@ func (e entry) with(n int64) Message {
 		}
 	}
 	return of(e.id, args...)
+}
+
+// TestEveryMessageIsTold: what nobody says any more needs no words.
+func TestEveryMessageIsTold(t *testing.T) {
+	used := map[string]bool{}
+	told := regexp.MustCompile(`\bmessage\.(\w+)`)
+	err := filepath.WalkDir("../..", func(path string, d fs.DirEntry, err error) error {
+		if d != nil && d.IsDir() && (d.Name() == "officetest" || d.Name() == ".git" || d.Name() == "build") {
+			return filepath.SkipDir
+		}
+		if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+			return err
+		}
+		src, err := os.ReadFile(path)
+		for _, m := range told.FindAllSubmatch(src, -1) {
+			used[string(m[1])] = true
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range catalogue(t) {
+		if !used[e.fn] && e.fn != "Unexpected" { // which For tells
+			t.Errorf("nobody tells %s", e.fn)
+		}
+	}
 }

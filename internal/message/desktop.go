@@ -27,9 +27,9 @@ func NoProgramForFolder(file string) Message {
 }
 
 func AutostartUnknown(why string) Message {
-	return of("desktop.autostart-unknown", Text("Why", why))
+	return of("desktop.autostart-unknown", Said("Why", why))
 }
 
 func AutostartFixed(why string) Message {
-	return of("desktop.autostart-fixed", Text("Why", why))
+	return of("desktop.autostart-fixed", Said("Why", why))
 }

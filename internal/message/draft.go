@@ -101,3 +101,7 @@ func MayNotSendDocuments() Message {
 func ForAnotherService() Message {
 	return of("draft.for-another-service")
 }
+
+func WaitingStopped() Message {
+	return of("draft.waiting-stopped")
+}

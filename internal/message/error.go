@@ -15,6 +15,9 @@ func (e *told) Error() string {
 	if e.cause == nil {
 		return e.message.String()
 	}
+	if m, ok := Of(e.cause); ok && m == e.message {
+		return e.cause.Error()
+	}
 	return e.message.String() + " (" + e.cause.Error() + ")"
 }
 

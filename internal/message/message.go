@@ -8,7 +8,7 @@
 //  1. Write a function in the file of its topic, one statement long:
 //     func FileTooLarge(file string) Message { return of("file.too-large", Name("File", file)) }
 //  2. Add its words under that id to each assets/messages/LANGUAGE.json, with {{.File}} where the argument stands. A name
-//     gets its quotation marks, a number its separators. What happened and what to do are two lines (\n between them).
+//     gets its quotation marks, a number its separators. Behind the first sentence, the headline, the line ends (\n).
 //  3. With a Count, write plural forms: {"one": "{{.N}} file", "other": "{{.N}} files"}; "one" says its number too, for
 //     in French it is also the form of 0.
 //  4. Where something goes wrong: return message.Error(message.FileTooLarge(name), err). The caller keeps what it needs
@@ -118,20 +118,26 @@ type written struct {
 	Args map[string]value `json:"args,omitempty"`
 }
 
-// MarshalJSON writes {"id": ..., "args": {name: {kind: value}}}, and null for nothing.
+// MarshalJSON writes {"id": ..., "args": {name: {kind: value}}}, the words of an earlier version as they are, and null for
+// nothing.
 func (m Message) MarshalJSON() ([]byte, error) {
 	if m.IsZero() {
 		return []byte("null"), nil
 	}
+	if m.id == words {
+		return json.Marshal(m.values()["Text"].Text)
+	}
 	return json.Marshal(written{m.id, m.values()})
 }
 
-// UnmarshalJSON reads what MarshalJSON writes, and a plain text as a message without an id of its own.
+// UnmarshalJSON reads what MarshalJSON writes.
 func (m *Message) UnmarshalJSON(data []byte) error {
 	*m = Message{}
 	var text string
 	if json.Unmarshal(data, &text) == nil { // null, too
-		*m = Plain(text)
+		if text != "" {
+			*m = of(words, Text("Text", text))
+		}
 		return nil
 	}
 	var w written
@@ -146,13 +152,5 @@ func (m *Message) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// plain is the id of a message that is still an English text.
-const plain = "plain"
-
-// Plain is an English text that has no id yet; the window looks it up in its phrasebook. It goes when all texts have.
-func Plain(english string) Message {
-	if english == "" {
-		return Message{}
-	}
-	return of(plain, Arg{"Text", value{Text: english}})
-}
+// words is the id of what an earlier version has stored in words.
+const words = "words"

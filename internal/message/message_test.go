@@ -22,7 +22,7 @@ func TestAMessageIsTheSameAfterItWasStored(t *testing.T) {
 	cause := Unexpected()
 	for _, m := range []Message{
 		{}, Stopped(), of("x", Name("File", "a \"b\" \n.pdf"), Text("Who", "")), of("x", Count("N", 0), Number("M", 3), Bytes("Size", 1)),
-		of("x", Names("All", []string{"a", "b"}), Why("Why", cause)), Then(Stopped(), Unexpected()), Plain("Some text."),
+		of("x", Names("All", []string{"a", "b"}), Why("Why", cause)), Then(Stopped(), Unexpected()), of(words, Text("Text", "Some text.")),
 	} {
 		data, err := json.Marshal(struct {
 			M Message `json:"m,omitzero"`
@@ -98,7 +98,7 @@ func TestWhatHappenedAndWhatToDoAreToldApart(t *testing.T) {
 // Names are decided by people outside, who may know how the words are made.
 func TestHostileNamesAreShownAsTheyAre(t *testing.T) {
 	for _, name := range []string{"{{.Name}}", "{{", "%s", "“x”", "<b>", "a {{template \"x\"}}", "\\n", "${1}"} {
-		if got := English().value(value{Name: name}); got != "“"+name+"”" {
+		if got := English().value(value{Name: &name}); got != "“"+name+"”" {
 			t.Errorf("%q: %q", name, got)
 		}
 	}

@@ -51,7 +51,7 @@ func Declined(who, called string) Message {
 }
 
 func DeclineReason(reason string) Message {
-	return of("package.decline-reason", Text("Reason", reason))
+	return of("package.decline-reason", Name("Reason", reason))
 }
 
 func SignersDone(done, total int) Message {

@@ -17,7 +17,6 @@ import (
 type Printer struct {
 	words   *i18n.Localizer
 	numbers *numbers.Printer
-	english func(string) string // what Plain is in this language
 }
 
 // Languages are the codes that there are words for.
@@ -55,8 +54,7 @@ func NewPrinter(code string) (*Printer, error) {
 	if _, err := bundle.ParseMessageFileBytes(data, code+".json"); err != nil {
 		return nil, fmt.Errorf("read the messages of %q: %w", code, err)
 	}
-	return &Printer{words: i18n.NewLocalizer(bundle, code), numbers: numbers.NewPrinter(tag),
-		english: func(text string) string { return text }}, nil
+	return &Printer{words: i18n.NewLocalizer(bundle, code), numbers: numbers.NewPrinter(tag)}, nil
 }
 
 // English is the printer of the commands and of the log.
@@ -68,26 +66,23 @@ var English = sync.OnceValue(func() *Printer {
 	return p
 })
 
-// Phrasebook has Plain messages looked up by translate. It is called before the printer is used.
-func (p *Printer) Phrasebook(translate func(english string) string) { p.english = translate }
-
 // Text is m in one line, empty for nothing. A message that is not in the catalogue, because another version wrote it, says
 // so.
 func (p *Printer) Text(m Message) string { return strings.ReplaceAll(p.lines(m), "\n", " ") }
 
-// Lines is m in two: what happened, and what to do about it, which is empty where the message does not say.
+// Lines is m in two: what happened, as a headline, and what else there is to say, such as what to do about it.
 func (p *Printer) Lines(m Message) (what, next string) {
 	what, next, _ = strings.Cut(p.lines(m), "\n")
 	return what, strings.ReplaceAll(next, "\n", " ")
 }
 
-// lines is m with line ends between what happened and what to do, and between messages that follow each other.
+// lines is m with line ends behind the headline, and between messages that follow each other.
 func (p *Printer) lines(m Message) string {
 	switch m.id {
 	case "":
 		return ""
-	case plain:
-		return p.english(m.values()["Text"].Text)
+	case words:
+		return m.values()["Text"].Text
 	case sentences:
 		var all []string
 		for _, one := range m.inOrder() {
@@ -119,8 +114,8 @@ func (p *Printer) localize(config i18n.LocalizeConfig) string {
 
 func (p *Printer) value(v value) string {
 	switch {
-	case v.Name != "":
-		return p.form(quoted, "Name", v.Name)
+	case v.Name != nil:
+		return p.form(quoted, "Name", *v.Name)
 	case v.Package != nil:
 		called := *v.Package
 		if called == "" {

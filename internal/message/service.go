@@ -35,7 +35,7 @@ func ServiceRefused() Message {
 }
 
 func ServiceRefusedBecause(why string) Message {
-	return of("service.refused-because", Text("Why", why))
+	return of("service.refused-because", Said("Why", why))
 }
 
 func NotAllowed() Message {
@@ -43,7 +43,7 @@ func NotAllowed() Message {
 }
 
 func NotAllowedBecause(why string) Message {
-	return of("service.not-allowed-because", Text("Why", why))
+	return of("service.not-allowed-because", Said("Why", why))
 }
 
 func ServiceKnowsNot() Message {
@@ -119,7 +119,7 @@ func FileEmpty(file string) Message {
 }
 
 func FileRejectedBecause(file, why string) Message {
-	return of("service.file-rejected-because", Name("File", file), Text("Why", why))
+	return of("service.file-rejected-because", Name("File", file), Said("Why", why))
 }
 
 func FileRejected(file string) Message {

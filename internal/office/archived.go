@@ -32,7 +32,7 @@ func (p Package) stillArchived() *Archived {
 
 // wrong names what is wrong with a package; the texts of problems may change while the problem is the same.
 func (p Package) wrong() (what []string) {
-	for name, is := range map[string]bool{"problem": p.Problem != "", "gone": p.Gone, "expired": p.State == PackageExpired, "declined": p.State == "declined"} {
+	for name, is := range map[string]bool{"problem": !p.Problem.IsZero(), "gone": p.Gone, "expired": p.State == PackageExpired, "declined": p.State == "declined"} {
 		if is {
 			what = append(what, name)
 		}

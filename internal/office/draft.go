@@ -3,6 +3,8 @@ package office
 import (
 	"encoding/json"
 	"time"
+
+	"countersign/internal/message"
 )
 
 // DraftState is where a draft stands on its way out.
@@ -33,7 +35,7 @@ type Draft struct {
 	Changed      time.Time       `json:"changed"`
 	Tries        int             `json:"tries,omitempty"`
 	NextTry      time.Time       `json:"next_try,omitzero"`
-	Problem      string          `json:"problem,omitempty"`
+	Problem      message.Message `json:"problem,omitzero"`
 	PackageID    string          `json:"package_id,omitempty"`
 	Service      string          `json:"service,omitempty"` // the service it is for, as Package.Service
 	Away         bool            `json:"away,omitempty"`    // that is not the one in use; set by the store

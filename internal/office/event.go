@@ -3,6 +3,8 @@ package office
 import (
 	"encoding/json"
 	"time"
+
+	"countersign/internal/message"
 )
 
 // Outcome says what became of a stored event.
@@ -24,7 +26,7 @@ type Event struct {
 	Body      []byte          `json:"body"`
 	URL       string          `json:"url"` // the registered URL it was verified against
 	Outcome   Outcome         `json:"outcome,omitempty"`
-	Reason    string          `json:"reason,omitempty"` // why it is odd, one sentence
+	Reason    message.Message `json:"reason,omitzero"` // why it is odd
 	Handled   time.Time       `json:"handled,omitzero"`
 	Day       int             `json:"day,omitempty"`     // when it was handled, in days counted by Tx.CountDay
 	Copies    int             `json:"copies,omitempty"`  // how often it came again

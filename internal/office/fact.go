@@ -1,6 +1,10 @@
 package office
 
-import "time"
+import (
+	"time"
+
+	"countersign/internal/message"
+)
 
 // Fact is something that happened and that people are told of once. Its key is committed together with what it is about,
 // before it is raised: a crash in between costs a notification, never doubles one. Facts can be compared.
@@ -8,12 +12,13 @@ type Fact struct {
 	Key         string
 	PackageID   string
 	Kind        FactKind
-	Title, Body string
-	Who         string // the signer's id, of a signature
-	Name        string // and name
-	Partial     bool   // the person has other documents of the package left to sign
-	Last        bool   // the signature after which nobody is left to sign
-	CaughtUp    bool   // found by catching up: told in a summary when there are many
+	Title, Body message.Message
+	Document    message.Message // of a signature, what was signed, where there are several
+	Who         string          // the signer's id, of a signature
+	Name        string          // and name
+	Partial     bool            // the person has other documents of the package left to sign
+	Last        bool            // the signature after which nobody is left to sign
+	CaughtUp    bool            // found by catching up: told in a summary when there are many
 }
 
 // FactKind is what a fact is about.

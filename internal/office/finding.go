@@ -1,6 +1,9 @@
 package office
 
-import "countersign/internal/archive"
+import (
+	"countersign/internal/archive"
+	"countersign/internal/message"
+)
 
 // The settings and secrets that can be wrong, called as in the JSON of Settings.
 const (
@@ -48,53 +51,56 @@ const (
 	CodeNoService   Code = "no_service" // no signing service answers there
 )
 
-// FieldError says what is wrong with one setting. Field is its JSON name, Text one sentence for people, which never
+// FieldError says what is wrong with one setting. Field is its JSON name, Text what people are told, which never
 // repeats what was typed: it could hold a password.
 type FieldError struct {
 	Field string
 	Code  Code
-	Text  string
+	Text  message.Message
 }
 
-func (e FieldError) Error() string { return e.Text }
+func (e FieldError) Error() string { return e.Text.String() }
+
+// Message is what people are told.
+func (e FieldError) Message() message.Message { return e.Text }
 
 // findingTexts are what people read: by field and code, and under "" for the codes of a field that have no text of their own.
-var findingTexts = map[string]map[Code]string{
-	FieldAuthURL: {CodeMissing: "The sign-in address is missing.",
-		CodeInsecure: "The sign-in address must start with https://.",
-		"":           "The sign-in address needs the form https://sign.example.com, without a password, a question mark or a number sign."},
-	FieldBaseURL: {CodeMissing: "The service address is missing.",
-		CodeInsecure: "The service address must start with https://.",
-		"":           "The service address needs the form https://sign.example.com, without a password, a question mark or a number sign."},
-	FieldClientID: {CodeMissing: "The client ID is missing. The signing service gives it out together with the client secret.",
-		"": "The client ID contains a character that cannot be part of it."},
-	FieldClientSecret: {"": "The client secret contains a character that cannot be part of it."},
-	FieldScopes:       {"": "One of the scopes contains a character that is not allowed."},
-	FieldHeader:       {"": "The name of the signature header is not a header name."},
-	FieldRedirect: {CodeConflict: "Without a public address the browser cannot return through it; choose localhost or paste.",
-		"": "For the return from the browser, choose tunnel, localhost, loopback or paste."},
-	FieldRedirectURI: {CodeMissing: "To paste the address, enter the return address registered with the service.",
-		CodeInsecure: "The return address must start with https://.",
-		"":           "The return address needs the form https://office.example.com/oauth/callback, without a password or a number sign."},
-	FieldTunnel:       {"": "For the public address, choose ngrok, external or none."},
-	FieldNgrokDomain:  {"": "The ngrok domain needs the form office.ngrok.app."},
-	FieldNgrokToken:   {"": "The ngrok authtoken contains a character that cannot be part of it."},
-	FieldNgrokConnect: {"": "The ngrok server needs the form host:port."},
-	FieldNgrokCA:      {"": "The certificate file for ngrok needs its full path."},
-	FieldPublicURL: {CodeMissing: "The public address is missing.",
-		CodeInsecure: "The public address must start with https://.",
-		"":           "The public address needs the form https://sign.example.com, without a password, a question mark or a number sign."},
-	FieldListen: {"": "The address to listen on needs the form 127.0.0.1:8080."},
-	FieldSaveTo: {CodeMissing: "The folder for signed documents is not chosen yet.",
-		CodePath:        "The folder for signed documents needs its full path.",
-		CodeNotMade:     "The folder for signed documents cannot be created. Choose another one.",
-		CodeNotWritable: "Files cannot be saved in the folder for signed documents. Choose another one."},
-	FieldNotify:     {"": "For notifications, choose each, executed or none."},
-	FieldQuietFrom:  {"": "Quiet hours need a time such as 22:00."},
-	FieldQuietTo:    {"": "Quiet hours need a time such as 22:00."},
-	FieldKeepEvents: {"": "The contents of events can be kept for 1 to 3650 days."},
-	FieldTheme:      {"": "For the theme, choose light, dark or nothing."},
-	FieldLanguage:   {"": "For the language, choose en, fr, de, es or nothing."},
+var findingTexts = map[string]map[Code]message.Message{
+	FieldAuthURL: {CodeMissing: message.SignInAddressMissing(),
+		CodeInsecure: message.SignInAddressInsecure(),
+		"":           message.SignInAddressForm()},
+	FieldBaseURL: {CodeMissing: message.ServiceAddressMissing(),
+		CodeInsecure: message.ServiceAddressInsecure(),
+		"":           message.ServiceAddressForm()},
+	FieldClientID: {CodeMissing: message.ClientIDMissing(),
+		"": message.ClientIDCharacters()},
+	FieldClientSecret: {"": message.ClientSecretCharacters()},
+	FieldScopes:       {"": message.ScopeForm()},
+	FieldHeader:       {"": message.HeaderForm()},
+	FieldRedirect: {CodeConflict: message.RedirectNeedsTunnel(),
+		"": message.RedirectChoice()},
+	FieldRedirectURI: {CodeMissing: message.ReturnAddressMissing(),
+		CodeInsecure: message.ReturnAddressInsecure(),
+		"":           message.ReturnAddressForm()},
+	FieldTunnel:       {"": message.TunnelChoice()},
+	FieldNgrokDomain:  {"": message.NgrokDomainForm()},
+	FieldNgrokToken:   {"": message.AuthtokenCharacters()},
+	FieldNgrokConnect: {"": message.NgrokServerForm()},
+	FieldNgrokCA:      {"": message.NgrokCertificatePath()},
+	FieldPublicURL: {CodeMissing: message.PublicAddressMissing(),
+		CodeInsecure: message.PublicAddressInsecure(),
+		"":           message.PublicAddressForm()},
+	FieldListen: {"": message.ListenForm()},
+	FieldSaveTo: {CodeMissing: message.FolderNotChosen(),
+		CodePath:        message.FolderPath(),
+		CodeNotMade:     message.FolderNotMade(),
+		CodeNotWritable: message.FolderNotWritable()},
+	FieldNotify:     {"": message.NotifyChoice()},
+	FieldQuietFrom:  {"": message.QuietHours()},
+	FieldQuietTo:    {"": message.QuietHours()},
+	FieldKeepEvents: {"": message.KeepEventsRange()},
+	FieldTheme:      {"": message.ThemeChoice()},
+	FieldLanguage:   {"": message.LanguageChoice()},
 }
 
 // finding is what is wrong with field.
@@ -108,5 +114,5 @@ func Finding(field string, code Code) FieldError {
 
 // templateFinding is finding for the name pattern, whose parser says best what is wrong.
 func TemplateFinding(err error) FieldError {
-	return FieldError{FieldTemplate, CodeForm, archive.Sentence(err)}
+	return FieldError{FieldTemplate, CodeForm, archive.Message(err)}
 }

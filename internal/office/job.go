@@ -6,6 +6,8 @@ import (
 	"encoding/hex"
 	"strings"
 	"time"
+
+	"countersign/internal/message"
 )
 
 // JobState is where a save job stands.
@@ -19,23 +21,23 @@ const (
 
 // Job is one file to be saved. Its key is PackageID/DocumentID/Kind, so planning twice is harmless.
 type Job struct {
-	PackageID  string    `json:"package_id"`
-	DocumentID string    `json:"document_id,omitempty"` // empty for a master file
-	Kind       string    `json:"kind"`                  // executed, cac, masterfile
-	Folder     string    `json:"folder"`                // absolute
-	Target     string    `json:"target"`                // relative to Folder, slash-separated, chosen once
-	Wanted     string    `json:"wanted,omitempty"`      // Target as it would be were every name free
-	State      JobState  `json:"state"`
-	Planned    time.Time `json:"planned"`
-	Tries      int       `json:"tries,omitempty"`
-	NextTry    time.Time `json:"next_try,omitzero"`
-	Refused    time.Time `json:"refused,omitzero"`  // since when the service does not give it
-	Problem    string    `json:"problem,omitempty"` // one sentence for people
-	Size       int64     `json:"size,omitempty"`    // bytes, when done
-	SHA256     string    `json:"sha256,omitempty"`  // hex, when done
-	Done       time.Time `json:"done,omitzero"`
-	Service    string    `json:"service,omitempty"` // its package's
-	Away       bool      `json:"away,omitempty"`    // likewise
+	PackageID  string          `json:"package_id"`
+	DocumentID string          `json:"document_id,omitempty"` // empty for a master file
+	Kind       string          `json:"kind"`                  // executed, cac, masterfile
+	Folder     string          `json:"folder"`                // absolute
+	Target     string          `json:"target"`                // relative to Folder, slash-separated, chosen once
+	Wanted     string          `json:"wanted,omitempty"`      // Target as it would be were every name free
+	State      JobState        `json:"state"`
+	Planned    time.Time       `json:"planned"`
+	Tries      int             `json:"tries,omitempty"`
+	NextTry    time.Time       `json:"next_try,omitzero"`
+	Refused    time.Time       `json:"refused,omitzero"` // since when the service does not give it
+	Problem    message.Message `json:"problem,omitzero"`
+	Size       int64           `json:"size,omitempty"`   // bytes, when done
+	SHA256     string          `json:"sha256,omitempty"` // hex, when done
+	Done       time.Time       `json:"done,omitzero"`
+	Service    string          `json:"service,omitempty"` // its package's
+	Away       bool            `json:"away,omitempty"`    // likewise
 
 	// What a try received that could not prove to be the whole document, and when it came first.
 	Unproven   string    `json:"unproven,omitempty"` // SHA-256, hex
@@ -50,14 +52,14 @@ func (j Job) Key() string {
 // WantedName is j's name as it would be were every name free; the first jobs there were did not keep it.
 func (j Job) WantedName() string { return cmp.Or(j.Wanted, j.Target) }
 
-// FirstProblem is what keeps the first of these files from being saved, or "".
-func FirstProblem(jobs []Job) string {
+// FirstProblem is what keeps the first of these files from being saved, or nothing.
+func FirstProblem(jobs []Job) message.Message {
 	for _, j := range jobs {
-		if j.State != JobDone && j.Problem != "" {
+		if j.State != JobDone && !j.Problem.IsZero() {
 			return j.Problem
 		}
 	}
-	return ""
+	return message.Message{}
 }
 
 // AllSaved reports whether there are files and all of them are on disk.

@@ -54,7 +54,7 @@ func (p Package) Line() PackageLine {
 		ID: p.ID, Name: p.Name, State: p.State, Origin: p.Origin, People: strings.Join(people, ", "),
 		Next: strings.Join(next, ", "), Words: strings.Join(words, "\n"), Declined: strings.Join(declined, ", "),
 		SignersDone: p.SignersDone, SignersTotal: p.SignersTotal,
-		Gone: p.Gone, Planned: p.Planned, Saved: p.Saved, Problem: p.Problem != "", Archived: p.Archived != nil,
+		Gone: p.Gone, Planned: p.Planned, Saved: p.Saved, Problem: !p.Problem.IsZero(), Archived: p.Archived != nil,
 		Created: p.Created, Due: p.Due, Executed: p.Executed,
 	}
 }

@@ -3,7 +3,6 @@ package office
 import (
 	"cmp"
 	"encoding/json"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -15,24 +14,10 @@ import (
 // MaxName is how long a name may be, in characters: whoever names a package or signs it decides how long a name is.
 const MaxName = 200
 
-// Untitled is the name of a package of which only the id is known.
-const Untitled = "Untitled package"
+// untitled is what files are called of a package of which only the id is known.
+const untitled = "Untitled package"
 
-// Quote sets a name in typographic quotation marks.
-func Quote(name string) string { return "“" + message.OneLine(name, MaxName) + "”" }
-
-// Counted is "1 file" or "3 files".
-func Counted(n int, one, many string) string { return fmt.Sprintf("%d %s", n, OneOrMany(n, one, many)) }
-
-// OneOrMany is the word for one thing or the word for n of them.
-func OneOrMany(n int, one, many string) string {
-	if n == 1 {
-		return one
-	}
-	return many
-}
-
-// DisplayName is how people know the package.
+// DisplayName is how people know the package, or "" when only its id is known.
 func (p Package) DisplayName() string {
 	if p.Name != "" {
 		return p.Name
@@ -42,7 +27,7 @@ func (p Package) DisplayName() string {
 			return n
 		}
 	}
-	return Untitled
+	return ""
 }
 
 // DisplayName is how people know the document, or "".
@@ -106,7 +91,7 @@ func (p Package) FileFields(d Document, kind archive.Kind, word string, executed
 		signer = p.Signers[0].fullName()
 	}
 	return archive.Fields{
-		Date: executed.Local(), Package: p.DisplayName(), Document: d.DisplayName(), Signer: signer,
+		Date: executed.Local(), Package: cmp.Or(p.DisplayName(), untitled), Document: d.DisplayName(), Signer: signer,
 		Reference: p.Reference, Kind: kind, Word: word,
 	}
 }

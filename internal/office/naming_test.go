@@ -5,14 +5,16 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"countersign/internal/message"
 )
 
 func TestAPackageIsCalledByWhatPeopleKnow(t *testing.T) {
 	for want, p := range map[string]Package{
-		"Offer":            {Name: "Offer", Documents: []Document{{Name: "Lease"}}},
-		"Lease":            {Documents: []Document{{}, {Name: "Lease", FileName: "a.pdf"}}},
-		"a.pdf":            {Documents: []Document{{FileName: "a.pdf"}}},
-		"Untitled package": {ID: "p"},
+		"Offer": {Name: "Offer", Documents: []Document{{Name: "Lease"}}},
+		"Lease": {Documents: []Document{{}, {Name: "Lease", FileName: "a.pdf"}}},
+		"a.pdf": {Documents: []Document{{FileName: "a.pdf"}}},
+		"":      {ID: "p"},
 	} {
 		if got := p.DisplayName(); got != want {
 			t.Errorf("%q, want %q", got, want)
@@ -39,13 +41,13 @@ func TestNamesAreStoredAsTheyCanBeShown(t *testing.T) {
 }
 
 func TestAnArchivedPackageComesBackForWhatIsNewlyWrong(t *testing.T) {
-	p := Package{Problem: "No room."}
+	p := Package{Problem: message.DiskFull("Signed")}
 	p.Archive(true)
-	p.Problem = "Still no room."
+	p.Problem = message.WaitForRoom("Signed", 2)
 	if p = p.Derived(); p.Archived == nil {
 		t.Error("the same trouble in other words brought it back")
 	}
-	p.Problem = ""
+	p.Problem = message.Message{}
 	p = p.Derived()
 	p.Signers = []Signer{{ID: "a", Declined: time.Now()}}
 	if p = p.Derived(); p.Archived != nil {

@@ -3,6 +3,8 @@ package office
 import (
 	"encoding/json"
 	"time"
+
+	"countersign/internal/message"
 )
 
 // Draft is what a person wants to send.
@@ -26,10 +28,10 @@ type NewPackage struct {
 
 // SendState is how a draft ended, or where it stands.
 type SendState struct {
-	DraftID   string     `json:"draft_id"`
-	State     DraftState `json:"state"`
-	PackageID string     `json:"package_id,omitempty"`
-	Problem   string     `json:"problem,omitempty"` // one sentence
-	Sent      int64      `json:"sent"`              // bytes uploaded so far
-	Total     int64      `json:"total"`             // bytes to upload
+	DraftID   string          `json:"draft_id"`
+	State     DraftState      `json:"state"`
+	PackageID string          `json:"package_id,omitempty"`
+	Problem   message.Message `json:"problem,omitzero"`
+	Sent      int64           `json:"sent"`  // bytes uploaded so far
+	Total     int64           `json:"total"` // bytes to upload
 }

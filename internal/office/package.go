@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"strings"
 	"time"
+
+	"countersign/internal/message"
 )
 
 // Origin says who made a package.
@@ -85,7 +87,7 @@ type Package struct {
 	Reference      string          `json:"reference,omitempty"` // the caller's own word for it, from ExternalData
 	SignersDone    int             `json:"signers_done,omitempty"`
 	SignersTotal   int             `json:"signers_total,omitempty"` // 0 while unknown
-	Problem        string          `json:"problem,omitempty"`       // what keeps its files from being saved, one sentence
+	Problem        message.Message `json:"problem,omitzero"`        // what keeps its files from being saved
 	Timeline       []Moment        `json:"timeline,omitempty"`
 	Archived       *Archived       `json:"archived,omitempty"` // taken out of the list; nil for one that is in it
 	Service        string          `json:"service,omitempty"`  // the service it is at, as UseService names it

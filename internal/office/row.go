@@ -2,6 +2,8 @@ package office
 
 import (
 	"slices"
+
+	"countersign/internal/message"
 )
 
 // PackageRow is a package as a list shows it.
@@ -19,7 +21,7 @@ type File struct {
 	Kind       FileKind
 	DocumentID string // empty for a master file
 	State      JobState
-	Problem    string // why it is not saved, one sentence
+	Problem    message.Message // why it is not saved
 }
 
 // FileKind is what a file is.

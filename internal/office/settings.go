@@ -1,8 +1,9 @@
 package office
 
 import (
-	"countersign/internal/archive"
 	"time"
+
+	"countersign/internal/archive"
 )
 
 // TunnelKind names a way to have a public address.

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"runtime"
 	"sync"
+
+	"countersign/internal/message"
 )
 
 // Keeper is a place for the one key. Its methods may be called from any goroutine.
@@ -71,51 +73,52 @@ func (e *UnavailableError) Is(target error) bool { return target == ErrUnavailab
 // Unwrap returns the cause.
 func (e *UnavailableError) Unwrap() error { return e.err }
 
-// Sentence turns an error of this package into one plain sentence for people: what happened and what to do.
-func Sentence(err error) string {
-	var u *UnavailableError
+// Message is what people are told of an error of this package.
+func Message(err error) message.Message {
+	if m, ok := message.Of(err); ok {
+		return m
+	}
 	switch {
-	case errors.As(err, &u):
-		return u.sentence()
 	case errors.Is(err, ErrAbsent):
-		return "Countersign has no key yet; it creates one during setup."
+		return message.NoKeyYet()
 	case errors.Is(err, ErrPresent):
-		return "There is a key already; it was left as it is."
+		return message.KeyThere()
 	case errors.Is(err, ErrWrongKey):
-		return "The key was replaced since your sign-in was saved; sign in again."
+		return message.KeyReplacedSince()
 	case errors.Is(err, ErrDamaged):
-		return "A stored secret is damaged. Enter it again in Settings."
+		return message.SecretDamaged()
 	default:
-		return "Countersign cannot get at its key; look in the log for the reason."
+		return message.KeyUnreachable()
 	}
 }
 
-func (e *UnavailableError) sentence() string {
+// Message is what people are told.
+func (e *UnavailableError) Message() message.Message {
 	switch e.Reason {
 	case Locked:
-		return "The keyring is locked or has not been set up; unlock it and try again."
+		return message.KeyringLocked()
 	case NoBus:
-		return "There is no desktop session to reach the keyring through; start Countersign from the desktop, or use a key file."
+		return message.KeyringNoSession()
 	case NoService:
-		return "No keyring is running on this computer; install one, such as GNOME Keyring, or use a key file."
+		return message.KeyringMissing()
 	case TimedOut:
-		return "The keyring does not answer; look for a window that asks for its password."
+		return message.KeyringSilent()
 	case Malformed:
 		if e.Path != "" {
-			return fmt.Sprintf("The key file %s does not hold a key; put the right file back.", e.Path)
+			return message.KeyFileNoKey(e.Path)
 		}
-		return "The keyring's entry for Countersign does not hold a key; put the right one back or remove it."
+		return message.KeyringNoKey()
 	case TooOpen:
 		if runtime.GOOS == "windows" {
-			return fmt.Sprintf("The key file %s can be read by other users of this computer; leave nobody but yourself under Security in its properties.", e.Path)
+			return message.KeyFileOpenOnWindows(e.Path)
 		}
-		return fmt.Sprintf("The key file %s can be read by other users of this computer; make it private with chmod 600.", e.Path)
+		return message.KeyFileOpen(e.Path)
 	case Unreadable:
-		return fmt.Sprintf("The key file %s cannot be used; check that it and its folder are yours.", e.Path)
+		return message.KeyFileUnusable(e.Path)
 	case NotKept, Conflict:
-		return "The keyring did not store the new key; try again."
+		return message.KeyringForgot()
 	default:
-		return "The keyring did not give out the key; unlock it and try again."
+		return message.KeyringRefused()
 	}
 }
 

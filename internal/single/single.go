@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"sync"
 	"time"
+
+	"countersign/internal/message"
 )
 
 // ErrRunning means that another process holds the data folder.
@@ -22,23 +24,23 @@ var ErrNotRunning = errors.New("no instance runs with this data folder")
 // ErrUnsafe means that the folder for the socket could be another user's, so it is not used.
 var ErrUnsafe = errors.New("the folder for the control socket is not this user's alone")
 
-// Sentence is an error of this package for people.
-func Sentence(err error) string {
+// Message is what people are told of an error of this package.
+func Message(err error) message.Message {
 	switch {
 	case err == nil:
-		return ""
+		return message.Message{}
 	case errors.Is(err, ErrRunning):
-		return "Countersign is already running with this data folder."
+		return message.Running()
 	case errors.Is(err, ErrNotRunning):
-		return "Countersign is not running with this data folder."
+		return message.NotRunning()
 	case errors.Is(err, ErrUnsafe):
-		return "Another user of this computer is in the way of Countersign's control socket."
+		return message.SocketInTheWay()
 	case errors.Is(err, os.ErrNotExist):
-		return "The data folder is missing."
+		return message.DataFolderMissing()
 	case errors.Is(err, os.ErrPermission):
-		return "Countersign is not allowed to use its data folder."
+		return message.DataFolderForbidden()
 	default:
-		return "The data folder could not be used."
+		return message.DataFolderUnusable()
 	}
 }
 

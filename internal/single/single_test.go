@@ -171,7 +171,7 @@ func TestCloseWithoutServe(t *testing.T) {
 }
 
 func TestAcquireNeedsTheFolder(t *testing.T) {
-	if _, err := Acquire(filepath.Join(t.TempDir(), "gone")); !errors.Is(err, os.ErrNotExist) || Sentence(err) != "The data folder is missing." {
+	if _, err := Acquire(filepath.Join(t.TempDir(), "gone")); !errors.Is(err, os.ErrNotExist) || Message(err).String() != "The data folder is missing." {
 		t.Errorf("got %v", err)
 	}
 }

@@ -2,8 +2,9 @@ package store
 
 import (
 	"bytes"
-	"countersign/internal/office"
 	"fmt"
+
+	"countersign/internal/office"
 )
 
 // maxActivities is how many lines the activity list keeps.

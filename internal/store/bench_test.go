@@ -1,7 +1,6 @@
 package store
 
 import (
-	"countersign/internal/office"
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
@@ -10,6 +9,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"countersign/internal/office"
 
 	bolt "go.etcd.io/bbolt"
 )

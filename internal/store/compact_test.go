@@ -2,7 +2,6 @@ package store
 
 import (
 	"bytes"
-	"countersign/internal/office"
 	"fmt"
 	"io"
 	"log/slog"
@@ -13,6 +12,8 @@ import (
 	"runtime"
 	"testing"
 	"time"
+
+	"countersign/internal/office"
 
 	bolt "go.etcd.io/bbolt"
 )

@@ -2,7 +2,6 @@ package store
 
 import (
 	"bufio"
-	"countersign/internal/office"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -12,6 +11,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"countersign/internal/office"
 )
 
 const crashEnv = "COUNTERSIGN_TEST_CRASH"

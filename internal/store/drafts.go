@@ -1,10 +1,11 @@
 package store
 
 import (
-	"countersign/internal/office"
 	"fmt"
 	"slices"
 	"time"
+
+	"countersign/internal/office"
 )
 
 var drafts = shelf{rows: bucketDrafts, ids: bucketDraftIDs}

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+
+	"countersign/internal/message"
 )
 
 var (
@@ -59,25 +61,28 @@ func (e *CorruptError) Error() string {
 // Is makes errors.Is(err, ErrCorrupt) hold.
 func (e *CorruptError) Is(target error) bool { return target == ErrCorrupt }
 
-// Sentence turns an error of this package into one plain sentence for people: what happened and what to do.
-func Sentence(err error) string {
-	var corrupt *CorruptError
+// Message is what people are told.
+func (e *CorruptError) Message() message.Message { return message.DataDamaged(e.Path) }
+
+// Message is what people are told of an error of this package.
+func Message(err error) message.Message {
+	if m, ok := message.Of(err); ok {
+		return m
+	}
 	switch {
 	case errors.Is(err, ErrInUse):
-		return "Countersign is already running with this data folder; use the copy that is open."
+		return message.DataInUse()
 	case errors.Is(err, ErrNewer):
-		return "A newer version of Countersign wrote this data; install the newer version to use it."
-	case errors.As(err, &corrupt):
-		return fmt.Sprintf("The data file %s is damaged; restore it from a backup, or let Countersign set it aside and start afresh.", corrupt.Path)
+		return message.DataNewer()
 	case errors.Is(err, ErrClosed):
-		return "Countersign is closing."
+		return message.Closing()
 	case errors.Is(err, ErrTargetTaken):
-		return "Another document already has this file name; choose a different one."
+		return message.TargetTaken()
 	case isDiskFull(err):
-		return "The disk with Countersign's data is full; make room on it."
+		return message.DataDiskFull()
 	case errors.Is(err, fs.ErrPermission):
-		return "Countersign is not allowed to write to its data folder; check who owns it."
+		return message.DataForbidden()
 	default:
-		return "Countersign could not use its data file; look in the log for the reason."
+		return message.DataUnusable()
 	}
 }

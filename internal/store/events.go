@@ -1,9 +1,10 @@
 package store
 
 import (
-	"countersign/internal/office"
 	"errors"
 	"fmt"
+
+	"countersign/internal/office"
 )
 
 var events = shelf{rows: bucketEvents, ids: bucketEventIDs}

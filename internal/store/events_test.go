@@ -2,13 +2,14 @@ package store
 
 import (
 	"bytes"
-	"countersign/internal/office"
 	"errors"
 	"fmt"
 	"reflect"
 	"strings"
 	"testing"
 	"time"
+
+	"countersign/internal/office"
 )
 
 func addEvent(t *testing.T, s *Store, e office.Event) bool {

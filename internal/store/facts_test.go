@@ -1,13 +1,15 @@
 package store
 
 import (
-	"countersign/internal/office"
 	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
+
+	"countersign/internal/message"
+	"countersign/internal/office"
 )
 
 func draftIDs(drafts []office.Draft) string {
@@ -59,9 +61,10 @@ func TestDraftsAreFoundByStateAndOnlyQueuedOnesAreDue(t *testing.T) {
 func TestTheActivityListKeepsItsNewestLines(t *testing.T) {
 	s := newTest(t)
 	const extra = 25
+	line := func(i int) string { return message.PackageSent(fmt.Sprint(i)).String() }
 	update(t, s, func(tx *Tx) error {
 		for i := range maxActivities + extra {
-			if err := tx.AddActivity(office.Activity{Time: at0(time.Duration(i) * time.Second), Kind: "saved", Text: fmt.Sprint(i)}); err != nil {
+			if err := tx.AddActivity(office.Activity{Time: at0(time.Duration(i) * time.Second), Kind: "saved", Text: message.PackageSent(fmt.Sprint(i))}); err != nil {
 				return err
 			}
 		}
@@ -73,7 +76,7 @@ func TestTheActivityListKeepsItsNewestLines(t *testing.T) {
 		view(t, s, func(tx *Tx) error {
 			lines, next, err := tx.Activities(cursor, 3000)
 			for _, a := range lines {
-				all = append(all, a.Text)
+				all = append(all, a.Text.String())
 			}
 			cursor = next
 			return err
@@ -82,7 +85,7 @@ func TestTheActivityListKeepsItsNewestLines(t *testing.T) {
 			break
 		}
 	}
-	if len(all) != maxActivities || all[0] != fmt.Sprint(maxActivities+extra-1) || all[len(all)-1] != fmt.Sprint(extra) {
+	if len(all) != maxActivities || all[0] != line(maxActivities+extra-1) || all[len(all)-1] != line(extra) {
 		t.Errorf("%d lines from %s to %s", len(all), all[0], all[len(all)-1])
 	}
 }
@@ -183,7 +186,7 @@ func TestNothingCanBeChangedInAView(t *testing.T) {
 
 func TestEveryErrorIsOnePlainSentence(t *testing.T) {
 	for _, err := range []error{ErrInUse, ErrNewer, &CorruptError{Path: "/x/state.db", Reason: "page 7"}, ErrClosed, ErrTargetTaken, errors.New("bolt: odd")} {
-		s := Sentence(fmt.Errorf("wrapped: %w", err))
+		s := Message(fmt.Errorf("wrapped: %w", err)).String()
 		if !strings.HasSuffix(s, ".") || strings.Contains(s, "wrapped") || strings.Contains(s, "bolt") {
 			t.Errorf("%v: %q", err, s)
 		}

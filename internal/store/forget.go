@@ -1,12 +1,13 @@
 package store
 
 import (
-	"countersign/internal/office"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"slices"
 	"time"
+
+	"countersign/internal/office"
 )
 
 // What is done and old is forgotten but for its identifier, by which a copy is still known. How old something is, is

@@ -1,11 +1,12 @@
 package store
 
 import (
-	"countersign/internal/office"
 	"errors"
 	"fmt"
 	"testing"
 	"time"
+
+	"countersign/internal/office"
 )
 
 // countDays counts so many days from the first on, and returns the day after the last.

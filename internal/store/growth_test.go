@@ -1,7 +1,6 @@
 package store
 
 import (
-	"countersign/internal/office"
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
@@ -9,6 +8,9 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"countersign/internal/message"
+	"countersign/internal/office"
 
 	bolt "go.etcd.io/bbolt"
 )
@@ -80,7 +82,7 @@ func (o *practice) parcel() {
 				return err
 			}
 			p.Timeline = append(p.Timeline, office.Moment{Time: o.now, What: what, Who: e.PackageID, Ref: doc})
-			if err := tx.AddActivity(office.Activity{Time: o.now, Kind: "event", PackageID: p.ID, EventID: e.ID, Text: `Ana Ruiz signed "Lease Sonnenweg 4, second floor".`}); err != nil {
+			if err := tx.AddActivity(office.Activity{Time: o.now, Kind: "event", PackageID: p.ID, EventID: e.ID, Text: message.Signed("Ana Ruiz", "Lease Sonnenweg 4, second floor")}); err != nil {
 				return err
 			}
 			return tx.PutPackage(p)

@@ -1,12 +1,13 @@
 package store
 
 import (
-	"countersign/internal/office"
 	"errors"
 	"fmt"
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"countersign/internal/office"
 )
 
 // JobCounts counts save jobs by state.

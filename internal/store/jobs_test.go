@@ -1,12 +1,13 @@
 package store
 
 import (
-	"countersign/internal/office"
 	"errors"
 	"fmt"
 	"strings"
 	"testing"
 	"time"
+
+	"countersign/internal/office"
 )
 
 func plan(t *testing.T, s *Store, j office.Job) (planned bool) {

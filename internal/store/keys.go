@@ -2,7 +2,6 @@ package store
 
 import (
 	"bytes"
-	"countersign/internal/office"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/binary"
@@ -13,6 +12,8 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"countersign/internal/office"
 
 	"golang.org/x/text/cases"
 	"golang.org/x/text/unicode/norm"

@@ -1,11 +1,12 @@
 package store
 
 import (
-	"countersign/internal/office"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"math"
+
+	"countersign/internal/office"
 )
 
 // Flags of an encoded line.

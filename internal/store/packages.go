@@ -2,10 +2,11 @@ package store
 
 import (
 	"bytes"
-	"countersign/internal/office"
 	"errors"
 	"fmt"
 	"time"
+
+	"countersign/internal/office"
 )
 
 var packages = shelf{rows: bucketPackages, ids: bucketPackageIDs}

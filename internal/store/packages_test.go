@@ -1,13 +1,14 @@
 package store
 
 import (
-	"countersign/internal/office"
 	"encoding/json"
 	"fmt"
 	"reflect"
 	"strings"
 	"testing"
 	"time"
+
+	"countersign/internal/office"
 )
 
 func putPackages(t *testing.T, s *Store, all ...office.Package) {

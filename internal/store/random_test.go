@@ -1,13 +1,15 @@
 package store
 
 import (
-	"countersign/internal/office"
 	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
 	"path/filepath"
 	"testing"
 	"time"
+
+	"countersign/internal/message"
+	"countersign/internal/office"
 )
 
 func someID(rng *rand.Rand, n int) string { return fmt.Sprintf("%04d", rng.IntN(n)) }
@@ -75,7 +77,7 @@ func step(tx *Tx, rng *rand.Rand) error {
 		_, err := tx.ForgetEvents(rng.IntN(20), 5)
 		return err
 	default:
-		return tx.AddActivity(office.Activity{Time: someTime(rng), Text: "x"})
+		return tx.AddActivity(office.Activity{Time: someTime(rng), Text: message.Stopped()})
 	}
 }
 

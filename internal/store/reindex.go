@@ -2,11 +2,12 @@ package store
 
 import (
 	"bytes"
-	"countersign/internal/office"
 	"errors"
 	"fmt"
 	"slices"
 	"time"
+
+	"countersign/internal/office"
 
 	bolt "go.etcd.io/bbolt"
 )

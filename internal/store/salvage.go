@@ -2,9 +2,10 @@ package store
 
 import (
 	"bytes"
-	"countersign/internal/office"
 	"errors"
 	"fmt"
+
+	"countersign/internal/office"
 )
 
 // What is known of a package whose record cannot be read stands in its line and in the indexes: enough to go on with it.

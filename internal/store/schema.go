@@ -1,11 +1,12 @@
 package store
 
 import (
-	"countersign/internal/office"
 	"encoding/binary"
 	"errors"
 	"fmt"
 	"strconv"
+
+	"countersign/internal/office"
 
 	bolt "go.etcd.io/bbolt"
 )
@@ -50,7 +51,8 @@ type migration struct {
 	apply   func(*bolt.Tx) error
 }
 
-// migrations are all of them, in order, without gaps. A release never changes one that has shipped; it adds one.
+// migrations are all of them, in order, without gaps. A release never changes one that has shipped; it adds one. Where an
+// earlier program stored what people were told as a text, it stays one and is read as it is: see message.UnmarshalJSON.
 var migrations = []migration{
 	{1, createBuckets},
 	{2, prepareForgetting},

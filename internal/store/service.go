@@ -1,8 +1,9 @@
 package store
 
 import (
-	"countersign/internal/office"
 	"errors"
+
+	"countersign/internal/office"
 )
 
 // keyService is where bucketMeta keeps the name of the service in use.

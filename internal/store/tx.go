@@ -2,12 +2,13 @@ package store
 
 import (
 	"bytes"
-	"countersign/internal/office"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
+
+	"countersign/internal/office"
 
 	bolt "go.etcd.io/bbolt"
 	bolterrors "go.etcd.io/bbolt/errors"

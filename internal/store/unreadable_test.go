@@ -2,13 +2,14 @@ package store
 
 import (
 	"bytes"
-	"countersign/internal/office"
 	"errors"
 	"maps"
 	"path/filepath"
 	"slices"
 	"testing"
 	"time"
+
+	"countersign/internal/office"
 )
 
 // spoil makes the record unreadable that is kept under key.

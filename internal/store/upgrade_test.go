@@ -2,7 +2,6 @@ package store
 
 import (
 	"bytes"
-	"countersign/internal/office"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,6 +9,9 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+
+	"countersign/internal/message"
+	"countersign/internal/office"
 )
 
 // writeFixtures makes TestStateOfEveryReleaseOpens write the files of the newest schema instead of reading them. That is
@@ -106,7 +108,7 @@ func fillEverything(tx *Tx) error {
 	for i, outcome := range []office.Outcome{office.EventPending, office.EventHandled, office.EventOdd} {
 		_, err := tx.AddEvent(office.Event{ID: fmt.Sprint("event-", i), Action: "package_executed", PackageID: "package-executed",
 			Time: at0(time.Minute), Received: at0(time.Duration(i) * time.Hour), Body: []byte(`{"eventId":"1"}`),
-			URL: "https://example.com/hook", Outcome: outcome, Reason: "Why.", Copies: i})
+			URL: "https://example.com/hook", Outcome: outcome, Reason: message.EventUnreadable(), Copies: i})
 		keep(err)
 	}
 	keep(tx.PutPackage(office.Package{ID: "package-open", Name: "Öffnung", Origin: office.MadeHere, DraftID: "draft-sent", State: "open",
@@ -116,12 +118,12 @@ func fillEverything(tx *Tx) error {
 	keep(tx.PutPackage(office.Package{ID: "package-executed", Name: "Lease", Origin: office.MadeElsewhere, State: "executed", OrganizationID: "o",
 		MemberID: "m", Signers: []office.Signer{ana}, Documents: []office.Document{lease}, Created: at0(time.Minute), Executed: at0(time.Hour),
 		Checked: at0(time.Hour), Planned: true, Saved: true}))
-	keep(tx.PutPackage(office.Package{ID: "package-gone", Origin: office.MadeElsewhere, Created: at0(time.Hour), Gone: true, Problem: "It is gone."}))
+	keep(tx.PutPackage(office.Package{ID: "package-gone", Origin: office.MadeElsewhere, Created: at0(time.Hour), Gone: true, Problem: message.ServiceKnowsNot()}))
 	keep(tx.PutPackage(office.Package{ID: "package-withheld", Origin: office.MadeHere, State: "executed", Created: at0(time.Hour), Executed: at0(time.Hour),
 		Refused: at0(time.Hour)}))
 	for _, j := range []office.Job{
 		{Kind: "executed", DocumentID: "d1", Target: "Lease/Lease - signed.pdf", State: office.JobDone, Size: 123, SHA256: "ab", Done: at0(time.Hour)},
-		{Kind: "cac", DocumentID: "d1", Target: "Lease/Lease - certificate.pdf", State: office.JobFailed, Tries: 9, Problem: "Full.", Refused: day},
+		{Kind: "cac", DocumentID: "d1", Target: "Lease/Lease - certificate.pdf", State: office.JobFailed, Tries: 9, Problem: message.DiskFull("Signed"), Refused: day},
 		{Kind: "masterfile", Target: "Lease/master file.pdf", Wanted: "Lease/master.pdf", State: office.JobPending, NextTry: at0(time.Hour)},
 	} {
 		j.PackageID, j.Folder, j.Planned = "package-executed", "/srv/signed", day
@@ -131,10 +133,10 @@ func fillEverything(tx *Tx) error {
 	for _, state := range []office.DraftState{office.DraftQueued, office.DraftAdding, office.DraftUnknown, office.DraftSent, office.DraftFailed, office.DraftCancelled} {
 		keep(tx.PutDraft(office.Draft{ID: "draft-" + string(state), Name: "Offer", Message: "Please.", Due: at0(time.Hour),
 			ExternalData: json.RawMessage(`{"b":2}`), Signers: []office.Signer{ana, jan}, State: state, Created: day, Tries: 1,
-			NextTry: at0(time.Hour), Problem: "Refused.", PackageID: "package-open",
+			NextTry: at0(time.Hour), Problem: message.ServiceRefused(), PackageID: "package-open",
 			Files: []office.DraftFile{{Path: "/a.pdf", Name: "a.pdf", Size: 1, SHA256: "cd", ExternalID: "x", FileID: "f", Uploaded: day}}}))
 	}
-	keep(tx.AddActivity(office.Activity{Time: day, Kind: "saved", PackageID: "package-executed", EventID: "event-1", Text: "Saved."}))
+	keep(tx.AddActivity(office.Activity{Time: day, Kind: "saved", PackageID: "package-executed", EventID: "event-1", Text: message.Saved("Lease.pdf", "/home/office/Signed")}))
 	_, err := tx.Once("notified package-executed")
 	keep(err)
 	keep(tx.PutSealed("refresh token", []byte{1, 2, 3, 0xff}))

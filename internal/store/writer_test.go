@@ -1,7 +1,6 @@
 package store
 
 import (
-	"countersign/internal/office"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -10,6 +9,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+
+	"countersign/internal/office"
 )
 
 // hold keeps the writer busy inside an Update until the returned function is called, so that what is queued meanwhile

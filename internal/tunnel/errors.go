@@ -3,6 +3,8 @@ package tunnel
 import (
 	"fmt"
 	"strings"
+
+	"countersign/internal/message"
 )
 
 // Kind sorts what can be wrong with a tunnel by what a person can do about it.
@@ -25,7 +27,7 @@ const (
 type Error struct {
 	Kind Kind
 	Code string // ERR_NGROK_nnn where ngrok gave one
-	// Address is what the sentence names: the public domain, the server's or proxy's host:port, or the local address.
+	// Address is what the message names: the public domain, the server's or proxy's host:port, or the local address.
 	Address string
 
 	permanent bool
@@ -56,68 +58,54 @@ func (e *Error) Unwrap() error { return e.cause }
 // Temporary says whether trying again with the same settings may help.
 func (e *Error) Temporary() bool { return !e.permanent }
 
-// Sentence says for people what happened and what to do, in plain words.
-func (e *Error) Sentence() string {
+// Message is what people are told: what happened and what to do.
+func (e *Error) Message() message.Message {
 	switch e.Kind {
 	case Token:
-		return "ngrok does not accept the authtoken. Copy it from your ngrok account again."
+		return message.TokenRefused()
 	case DomainInUse:
-		return fmt.Sprintf("Another computer is using %s. Close Countersign there, or use another address.",
-			e.domain())
+		return e.about(message.DomainInUse, message.OwnDomainInUse)
 	case DomainNotYours:
-		return fmt.Sprintf("Your ngrok account is not allowed to use %s. Enter one of its own addresses, or none.",
-			e.domain())
+		return e.about(message.DomainNotYours, message.OwnDomainNotYours)
 	case Quota:
-		return "You have reached the limit of your ngrok plan. Wait until its limit is renewed, or change the plan." +
-			e.code()
+		return e.withCode(message.PlanExhausted())
 	case Certificate:
 		if e.permanent {
-			return "The certificate for this computer's own address is missing. Start Countersign again to make a new one."
+			return message.CertificateMissing()
 		}
-		return fmt.Sprintf("The connection to %s is not secure. Your network inspects encrypted connections, or the "+
-			"certificate file is wrong. Ask your administrator to exclude it from inspection, or choose the "+
-			"network's certificate file.", e.server())
+		return e.about(message.ConnectionInspected, message.NgrokInspected)
 	case Listen:
 		if e.busy {
-			return fmt.Sprintf("Another program on this computer is using %s. Close it, or use another port.",
-				e.Address)
+			return message.PortInUse(e.Address)
 		}
-		return fmt.Sprintf("This computer cannot listen on %s. Enter another address or port.", e.Address)
+		return message.CannotListen(e.Address)
 	case Stopped:
-		return fmt.Sprintf("ngrok closed %s. Look up the code in ngrok's list of errors.%s", e.domain(), e.code())
+		return e.withCode(e.about(message.NgrokClosed, message.NgrokClosedOwn))
 	case Refused:
-		return fmt.Sprintf("ngrok did not accept the connection. Look up the code in ngrok's list of errors.%s", e.code())
+		return e.withCode(message.NgrokRefused())
 	case Setting:
 		if e.viaProxy {
-			return "This computer's setting for the network's proxy (HTTPS_PROXY) cannot be understood. Correct it there."
+			return message.ProxyUnreadable()
 		}
-		return fmt.Sprintf("The address %q is not complete. Correct it, for example https://office.example.com.",
-			e.Address)
+		return message.AddressIncomplete(e.Address)
 	}
 	if e.viaProxy {
-		return fmt.Sprintf("The network's proxy %s does not let ngrok through. Ask your administrator.",
-			e.Address)
+		return message.ProxyRefuses(e.Address)
 	}
-	return fmt.Sprintf("There is no connection to %s. Check the internet connection.", e.server())
+	return e.about(message.NoConnectionTo, message.NoConnection)
 }
 
-func (e *Error) domain() string {
+// about names the address, where one is known.
+func (e *Error) about(with func(string) message.Message, without func() message.Message) message.Message {
 	if e.Address == "" {
-		return "the address of your ngrok account"
+		return without()
 	}
-	return "the address " + e.Address
+	return with(e.Address)
 }
 
-func (e *Error) server() string {
-	if e.Address == "" {
-		return "ngrok"
-	}
-	return "ngrok (" + e.Address + ")"
-}
-
-func (e *Error) code() string {
+func (e *Error) withCode(m message.Message) message.Message {
 	if e.Code == "" {
-		return ""
+		return m
 	}
-	return " (" + e.Code + ")"
+	return message.Then(m, message.NgrokCode(e.Code))
 }

@@ -20,19 +20,19 @@ func TestEveryKindOfErrorHasItsOwnSentence(t *testing.T) {
 				continue // there always is one
 			}
 			sentenceIsFit(t, e)
-			if strings.Contains(e.Sentence(), "Settings") || strings.Contains(e.Sentence(), "Trying again") {
-				t.Errorf("%s: the first run has no Settings, and a test tries once: %s", kind, e.Sentence())
+			if strings.Contains(e.Message().String(), "Settings") || strings.Contains(e.Message().String(), "Trying again") {
+				t.Errorf("%s: the first run has no Settings, and a test tries once: %s", kind, e.Message().String())
 			}
-			if other, ok := seen[e.Sentence()]; ok && other != kind {
-				t.Errorf("%s and %s say the same: %s", kind, other, e.Sentence())
+			if other, ok := seen[e.Message().String()]; ok && other != kind {
+				t.Errorf("%s and %s say the same: %s", kind, other, e.Message().String())
 			}
-			seen[e.Sentence()] = kind
+			seen[e.Message().String()] = kind
 		}
 	}
 	// Codes help whoever looks them up, where the sentence alone does not say enough.
 	for _, kind := range []tunnel.Kind{tunnel.Quota, tunnel.Stopped, tunnel.Refused} {
-		if e := (&tunnel.Error{Kind: kind, Code: "ERR_NGROK_1"}); !strings.HasSuffix(e.Sentence(), "(ERR_NGROK_1)") {
-			t.Errorf("%q does not end with the code", e.Sentence())
+		if e := (&tunnel.Error{Kind: kind, Code: "ERR_NGROK_1"}); !strings.Contains(e.Message().String(), "the code ERR_NGROK_1 in ") {
+			t.Errorf("%q does not name the code", e.Message().String())
 		}
 	}
 }

@@ -138,12 +138,12 @@ func kindOf(err error) tunnel.Kind {
 
 func sentenceIsFit(t *testing.T, e *tunnel.Error) {
 	t.Helper()
-	for _, text := range []string{e.Sentence(), e.Error()} {
+	for _, text := range []string{e.Message().String(), e.Error()} {
 		if strings.Contains(text, token) {
 			t.Errorf("%q discloses the authtoken", text)
 		}
 	}
-	sentence := e.Sentence()
+	sentence := e.Message().String()
 	for _, bad := range []string{"!", "please", "%!", "nil", "  ", "tunnel"} {
 		if strings.Contains(sentence, bad) {
 			t.Errorf("%q contains %q", sentence, bad)

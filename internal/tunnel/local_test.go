@@ -70,8 +70,8 @@ func TestExternalWaitsForAPortInUse(t *testing.T) {
 	at := squatter.Addr().String()
 	r := run(t, tunnel.External(tunnel.ExternalConfig{PublicURL: "https://sign.office.example", Listen: at}), hello)
 	wrong := r.wrong(tunnel.Listen)
-	if !wrong.Temporary() || !strings.Contains(wrong.Sentence(), at) {
-		t.Errorf("reported %v: %s", wrong, wrong.Sentence())
+	if !wrong.Temporary() || !strings.Contains(wrong.Message().String(), at) {
+		t.Errorf("reported %v: %s", wrong, wrong.Message().String())
 	}
 	squatter.Close()
 	r.up()

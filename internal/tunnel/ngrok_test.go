@@ -135,8 +135,8 @@ func TestAWrongTokenIsTriedTwice(t *testing.T) {
 		t.Fatalf("ended with %v", err)
 	}
 	sentenceIsFit(t, wrong)
-	if want := "ngrok does not accept the authtoken."; !strings.HasPrefix(wrong.Sentence(), want) {
-		t.Errorf("sentence %q", wrong.Sentence())
+	if want := "ngrok does not accept the authtoken."; !strings.HasPrefix(wrong.Message().String(), want) {
+		t.Errorf("sentence %q", wrong.Message().String())
 	}
 	if auths := e.Counts().Auths; auths != 2 {
 		t.Errorf("%d auths", auths)
@@ -184,8 +184,8 @@ func TestWhatOnlyAPersonCanMendEnds(t *testing.T) {
 				t.Fatalf("ended with %v", err)
 			}
 			sentenceIsFit(t, wrong)
-			if !strings.Contains(wrong.Sentence(), test.names) {
-				t.Errorf("sentence %q does not name %q", wrong.Sentence(), test.names)
+			if !strings.Contains(wrong.Message().String(), test.names) {
+				t.Errorf("sentence %q does not name %q", wrong.Message().String(), test.names)
 			}
 		})
 	}
@@ -196,8 +196,8 @@ func TestADomainInUseIsReportedAtOnceAndTakenWhenFree(t *testing.T) {
 	e.HoldDomain(domain, -1)
 	r := run(t, tunnel.Ngrok(through(e)), hello)
 	wrong := r.wrong(tunnel.DomainInUse)
-	if !wrong.Temporary() || wrong.Code != "ERR_NGROK_334" || !strings.Contains(wrong.Sentence(), domain) {
-		t.Errorf("reported %v: %s", wrong, wrong.Sentence())
+	if !wrong.Temporary() || wrong.Code != "ERR_NGROK_334" || !strings.Contains(wrong.Message().String(), domain) {
+		t.Errorf("reported %v: %s", wrong, wrong.Message().String())
 	}
 	e.FreeDomain(domain)
 	if url := r.up().URL; url != public {
@@ -293,8 +293,8 @@ func TestAnAbsentServerIsWaitedFor(t *testing.T) {
 	}
 	r := run(t, tunnel.Ngrok(through(e)), hello)
 	wrong := r.wrong(tunnel.Network)
-	if !wrong.Temporary() || !strings.Contains(wrong.Sentence(), e.ConnectAddr()) {
-		t.Errorf("reported %v: %s", wrong, wrong.Sentence())
+	if !wrong.Temporary() || !strings.Contains(wrong.Message().String(), e.ConnectAddr()) {
+		t.Errorf("reported %v: %s", wrong, wrong.Message().String())
 	}
 	if err := e.Return(); err != nil {
 		t.Fatal(err)

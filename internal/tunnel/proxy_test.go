@@ -141,8 +141,8 @@ func TestAProxyThatSaysNoIsNamedAndItsPasswordIsNot(t *testing.T) {
 	config.Proxy = func(string) (*url.URL, error) { return at, nil }
 	r := run(t, tunnel.Ngrok(config), hello)
 	wrong := r.wrong(tunnel.Network)
-	if !strings.Contains(wrong.Sentence(), at.Host) {
-		t.Errorf("sentence %q does not name the proxy", wrong.Sentence())
+	if !strings.Contains(wrong.Message().String(), at.Host) {
+		t.Errorf("sentence %q does not name the proxy", wrong.Message().String())
 	}
 	if text := wrong.Error(); !strings.Contains(text, "407") || strings.Contains(text+log.String(), proxyPassword) {
 		t.Errorf("error %q, log %s", text, log.String())

@@ -79,5 +79,5 @@ func sameReason(a, b error) bool {
 	if !errors.As(a, &left) || !errors.As(b, &right) {
 		return a == nil && b == nil
 	}
-	return left.Sentence() == right.Sentence()
+	return left.Message() == right.Message()
 }

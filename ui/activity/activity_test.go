@@ -12,6 +12,7 @@ import (
 
 	"fyne.io/fyne/v2"
 
+	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/ui/officetest"
 	"countersign/ui/screentest"
@@ -110,14 +111,14 @@ func TestAnEventThatWasNotUnderstoodCanBeTriedAgain(t *testing.T) {
 	b.screen.ChooseEvent(5)
 	b.screen.events.eventDetail.retry(func() { t.Error("it can be tried") })
 	b.Settle()
-	if got := b.screen.events.eventDetail.event; got.Outcome != office.EventPending || got.Reason != "" {
+	if got := b.screen.events.eventDetail.event; got.Outcome != office.EventPending || !got.Reason.IsZero() {
 		t.Errorf("it is %q, %q", got.Outcome, got.Reason)
 	}
 	b.Office.Change(office.ActivityChanged, func(o *officetest.Office) { o.Arrived[5].ID = "another" })
 	failed := false
 	b.screen.events.eventDetail.retry(func() { failed = true })
 	b.Settle()
-	if !failed || len(b.Notices) != 1 || b.Notices[0] != "This event is no longer kept." {
+	if !failed || len(b.Notices) != 1 || b.Notices[0] != message.EventUnreadable().String() {
 		t.Errorf("said %q", b.Notices)
 	}
 }
@@ -162,7 +163,7 @@ func (s *sheet) Close() error { s.closed = true; return nil }
 func TestAllEventsAreExported(t *testing.T) {
 	o := officetest.Busy()
 	o.Arrived = append(o.Arrived, numbered(450)...)
-	o.Arrived[0].Reason = "=HYPERLINK(\"http://example.com\")"
+	o.Arrived[0].Reason = message.SignerTwice(`=HYPERLINK("http://example.com")`)
 	b := newBench(t, o)
 	file := &sheet{room: 1 << 20}
 	b.screen.Export(file, "events.csv")
@@ -174,7 +175,7 @@ func TestAllEventsAreExported(t *testing.T) {
 	if len(rows) != 457 || !file.closed || b.Notices[0] != "456 events were exported." || b.screen.stop != nil {
 		t.Fatalf("%d rows, said %q", len(rows), b.Notices)
 	}
-	if got := strings.Join(rows[1][:11], "|"); got != "2026-11-21T13:42:00+01:00|2026-11-21T13:42:00+01:00|Package fully signed|Mandate Keller|p3|e-5|yes|waiting to be processed|'=HYPERLINK(\"http://example.com\")||0" {
+	if got := strings.Join(rows[1][:11], "|"); got != "2026-11-21T13:42:00+01:00|2026-11-21T13:42:00+01:00|Package fully signed|Mandate Keller|p3|e-5|yes|waiting to be processed|'=HYPERLINK(\"http://example.com\") is listed twice as a signer.||0" {
 		t.Errorf("the first row is %s", got)
 	}
 	if rows[1][11] != string(o.Arrived[0].Body) {
@@ -220,7 +221,7 @@ func TestTheDiaryKeepsItsPlace(t *testing.T) {
 	b := newBench(t, officetest.Busy())
 	b.screen.happened.list.Select(2)
 	b.Office.Change(office.ActivityChanged, func(o *officetest.Office) {
-		o.Happened = append([]office.Activity{{Time: officetest.Now, Kind: "event", Text: "Ana Ruiz signed."}}, o.Happened...)
+		o.Happened = append([]office.Activity{{Time: officetest.Now, Kind: "event", Text: message.SomeoneSigned("Lease")}}, o.Happened...)
 	})
 	b.Reload()
 	if b.screen.happened.list.At() != 3 {

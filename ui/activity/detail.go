@@ -77,8 +77,8 @@ func (l *eventDetail) head() fyne.CanvasObject {
 	title := widgets.NewTitle(i18n.EventKind(l.event.Event))
 	title.Scale = theme.Title
 	head := widgets.Stack(6, widgets.Across(nil, title, state))
-	if l.event.Reason != "" {
-		why := widget.NewLabel(i18n.Sentence(l.event.Reason))
+	if !l.event.Reason.IsZero() {
+		why := widget.NewLabel(i18n.Message(l.event.Reason))
 		why.Wrapping = fyne.TextWrapWord
 		head.Add(widgets.On(theme.Wash, why))
 	}
@@ -134,7 +134,7 @@ func (l *eventDetail) retry(failed func()) {
 	}, func(_ struct{}, err error) {
 		if err != nil {
 			failed()
-			l.screen.env.Notice(i18n.Sentence(err.Error()))
+			l.screen.env.Notice(i18n.Error(err))
 		}
 		l.screen.Reload()
 	})

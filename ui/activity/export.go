@@ -82,7 +82,7 @@ func writeEvents(ctx context.Context, to io.Writer, from *names, zone *time.Loca
 		page, next := from.page(cursor, pageLength)
 		for _, e := range page {
 			_, outcome := i18n.EventState(e.Event)
-			row := []string{stamp(e.Received), stamp(e.Time), i18n.EventKind(e.Event), e.name, e.PackageID, e.ID, "yes", outcome, e.Reason,
+			row := []string{stamp(e.Received), stamp(e.Time), i18n.EventKind(e.Event), e.name, e.PackageID, e.ID, "yes", outcome, i18n.Message(e.Reason),
 				stamp(e.Handled), strconv.Itoa(e.Copies), string(e.Body)}
 			for i := range row {
 				row[i] = harmless(row[i])

@@ -93,7 +93,7 @@ func newLine() fyne.CanvasObject {
 func (d *diary) update(id int, o fyne.CanvasObject) {
 	l, entry := o.(*line), d.entries[id]
 	l.when.Set(i18n.Clock(d.screen.env.Now(), entry.Time))
-	l.text.Set(i18n.Phrase(entry.Text))
+	l.text.Set(i18n.Message(entry.Text))
 	l.mark.SetResource(markOf(entry.Kind).Resource())
 	l.open.OnTapped = func() { d.screen.env.Go.ShowPackage(entry.PackageID) }
 	l.open.Hidden = entry.PackageID == ""

@@ -65,7 +65,7 @@ func newRefusalRow() fyne.CanvasObject {
 
 func (r *refusals) update(id int, o fyne.CanvasObject) {
 	row, refusal := o.(*refusalRow), r.rows[id]
-	row.when.Text, row.why.Text = i18n.Clock(r.screen.env.Now(), refusal.Time), i18n.Sentence(refusal.Reason)
+	row.when.Text, row.why.Text = i18n.Clock(r.screen.env.Now(), refusal.Time), i18n.Message(refusal.Reason)
 	from := i18n.V{"Address": refusal.Remote, "N": refusal.More}
 	switch {
 	case refusal.More > 0 && refusal.Remote != "":

@@ -40,7 +40,7 @@ func check(docs []*document, d office.NewPackage, each bool, due string, days da
 	switch {
 	case len(docs) == 0:
 		w.files = lang.L("Add at least one document.")
-	case slices.ContainsFunc(docs, func(f *document) bool { return f.info.Problem != "" }):
+	case slices.ContainsFunc(docs, func(f *document) bool { return !f.info.Problem.IsZero() }):
 		w.files = lang.L("The marked documents cannot be sent.")
 	case slices.ContainsFunc(docs, func(f *document) bool { return !f.looked }):
 		w.files = lang.L("The documents are still loading. Try again in a moment.")

@@ -2,7 +2,6 @@ package compose
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -15,6 +14,7 @@ import (
 	"fyne.io/fyne/v2/test"
 
 	"countersign/internal/agent"
+	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/ui/officetest"
 )
@@ -126,7 +126,7 @@ func TestPastingFillsTheFields(t *testing.T) {
 func TestWhatCannotBeSentSaysSoAtOnce(t *testing.T) {
 	o := officetest.Busy()
 	o.OnInspect = func(path string) agent.FileInfo {
-		return agent.FileInfo{Path: path, Name: "Offer.pdf", Size: 1, Problem: "“Offer.pdf” is protected by a password. Remove the protection and add it again"}
+		return agent.FileInfo{Path: path, Name: "Offer.pdf", Size: 1, Problem: message.FileProtected("Offer.pdf")}
 	}
 	b := newBench(t, o)
 	b.add("Offer.pdf")
@@ -150,7 +150,7 @@ func TestSeveralDocumentsBecomeAPackageEach(t *testing.T) {
 	o := officetest.Busy()
 	o.OnSend = func(_ context.Context, d office.NewPackage, _ func(office.SendState)) (office.SendState, error) {
 		if d.Name == "b" {
-			return office.SendState{DraftID: "draft-b", State: office.DraftFailed, Problem: "the service did not like it"}, nil
+			return office.SendState{DraftID: "draft-b", State: office.DraftFailed, Problem: message.ServiceRefused()}, nil
 		}
 		return office.SendState{State: office.DraftSent, PackageID: d.Name}, nil
 	}
@@ -166,7 +166,7 @@ func TestSeveralDocumentsBecomeAPackageEach(t *testing.T) {
 	if len(o.Sent) != 3 || len(o.Sent[0].Files) != 1 {
 		t.Fatalf("sent %+v", o.Sent)
 	}
-	if got := fmt.Sprint(b.names()); got != "[b.pdf]" || b.screen.docs[0].refused != "The service did not like it." || b.screen.docs[0].draft != "draft-b" {
+	if got := fmt.Sprint(b.names()); got != "[b.pdf]" || b.screen.docs[0].refused != message.ServiceRefused().String() || b.screen.docs[0].draft != "draft-b" {
 		t.Errorf("what was refused stays with its reason: %s %+v", got, b.screen.docs[0].refused)
 	}
 	if b.screen.people[0].signer() != ana {
@@ -275,8 +275,8 @@ func TestStoppingTakesBackInTimeOrSaysThatItIsTooLate(t *testing.T) {
 func TestDraftsOfAnEarlierStartAreShownAndDecided(t *testing.T) {
 	o := officetest.Busy()
 	o.Waiting = []office.Draft{
-		{ID: "q", Name: "Queued", State: office.DraftQueued, Problem: "the signing service did not answer"},
-		{ID: "f", Name: "Refused", State: office.DraftFailed, Problem: "No.", Signers: []office.Signer{jan}, Files: []office.DraftFile{{Path: "/x/r.pdf"}}},
+		{ID: "q", Name: "Queued", State: office.DraftQueued, Problem: message.ServiceSilent()},
+		{ID: "f", Name: "Refused", State: office.DraftFailed, Problem: message.ServiceRefused(), Signers: []office.Signer{jan}, Files: []office.DraftFile{{Path: "/x/r.pdf"}}},
 	}
 	b := newBench(t, o)
 	b.screen.edit(o.Waiting[1])
@@ -339,14 +339,14 @@ func TestAPackageThatNeedsItsFieldsPlacedIsNotSaidToBeOnItsWay(t *testing.T) {
 func TestAnErrorBeforeAnythingBeganKeepsWhatIsTyped(t *testing.T) {
 	o := officetest.Busy()
 	o.OnSend = func(context.Context, office.NewPackage, func(office.SendState)) (office.SendState, error) {
-		return office.SendState{}, errors.New("the disk is full")
+		return office.SendState{}, message.Error(message.OwnDiskFull(), nil)
 	}
 	b := newBench(t, o)
 	b.add("a.pdf")
 	b.screen.Fill(filled(ana))
 	b.send()
 	b.Settle()
-	if b.screen.bar.text.Text != "The disk is full." || len(b.screen.docs) != 1 {
+	if b.screen.bar.text.Text != message.OwnDiskFull().String() || len(b.screen.docs) != 1 {
 		t.Errorf("said %q", b.screen.bar.text.Text)
 	}
 }

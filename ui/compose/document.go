@@ -104,9 +104,9 @@ func (d *document) showIcon(icon fyne.Resource) {
 }
 
 // unsendable says that it cannot be sent as it is.
-func (d *document) unsendable() bool { return d.info.Problem != "" }
+func (d *document) unsendable() bool { return !d.info.Problem.IsZero() }
 
-func (d *document) wrong() bool { return d.info.Problem != "" || d.refused != "" }
+func (d *document) wrong() bool { return !d.info.Problem.IsZero() || d.refused != "" }
 
 // facts are "3 pages · 48 KB".
 func (d *document) facts() string {
@@ -125,16 +125,16 @@ func (d *document) facts() string {
 
 // sayWhat shows the gravest thing there is to know, or nothing.
 func (d *document) sayWhat() {
-	text, importance := d.info.Problem, widget.DangerImportance
+	text, importance := i18n.Message(d.info.Problem), widget.DangerImportance
 	switch {
 	case text != "":
 	case d.refused != "":
 		text = d.refused
 	default:
-		text, importance = d.info.Warning, widget.WarningImportance
+		text, importance = i18n.Message(d.info.Warning), widget.WarningImportance
 	}
 	d.say.Importance, d.say.Hidden = importance, text == ""
-	d.say.SetText(i18n.Sentence(text))
+	d.say.SetText(text)
 }
 
 // showPage puts a picture of page 1 in the icon's place.

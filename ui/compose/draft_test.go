@@ -8,6 +8,7 @@ import (
 	"fyne.io/fyne/v2"
 
 	"countersign/internal/agent"
+	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/ui/day"
 	"countersign/ui/i18n"
@@ -44,7 +45,7 @@ func TestErrorsStandBesideTheirField(t *testing.T) {
 	}{
 		"fine":            {good, false, "A", []office.Signer{ana}, "2026-11-21", wrong{signer: []wrongSigner{{}}}},
 		"nothing":         {nil, false, "", nil, "", wrong{files: "Add at least one document.", signers: "Add at least one signer."}},
-		"bad file":        {[]*document{{looked: true, info: agent.FileInfo{Problem: "x"}}}, false, "A", []office.Signer{ana}, "", wrong{files: "The marked documents cannot be sent.", signer: []wrongSigner{{}}}},
+		"bad file":        {[]*document{{looked: true, info: agent.FileInfo{Problem: message.FileEmpty("x")}}}, false, "A", []office.Signer{ana}, "", wrong{files: "The marked documents cannot be sent.", signer: []wrongSigner{{}}}},
 		"still reading":   {[]*document{{path: "a"}}, false, "A", []office.Signer{ana}, "", wrong{files: "The documents are still loading. Try again in a moment.", signer: []wrongSigner{{}}}},
 		"each by itself":  {append(good, good...), true, "", []office.Signer{ana}, "", wrong{signer: []wrongSigner{{}}}},
 		"no package name": {good, false, "  ", []office.Signer{ana}, "", wrong{name: "Give the package a name.", signer: []wrongSigner{{}}}},

@@ -102,7 +102,7 @@ func (s *Screen) inspect(docs []*document) {
 				s.showSweep()
 				s.changed()
 			})
-			if info.Problem == "" && info.Pages > 0 {
+			if info.Problem.IsZero() && info.Pages > 0 {
 				s.preview(ctx, d)
 			}
 		}

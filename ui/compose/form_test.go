@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"countersign/internal/agent"
+	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/ui/i18n"
 	"countersign/ui/officetest"
@@ -58,7 +59,7 @@ func TestAFileThatIsGoneAtTheNextStartSaysSo(t *testing.T) {
 	o := officetest.Busy()
 	o.Typed = office.Form{Files: []office.FormFile{{Path: "/x/gone.pdf"}}}
 	o.OnInspect = func(path string) agent.FileInfo {
-		return agent.FileInfo{Path: path, Name: "gone.pdf", Problem: "“gone.pdf” could not be read. Check that it is there and that you are allowed to open it."}
+		return agent.FileInfo{Path: path, Name: "gone.pdf", Problem: message.FileMayNotBeRead("gone.pdf")}
 	}
 	b := newBench(t, o)
 	if !b.screen.docs[0].say.Visible() || !strings.Contains(b.screen.docs[0].say.Text, "could not be read") {
@@ -198,8 +199,8 @@ func TestAFolderWithManyDocumentsIsAskedAbout(t *testing.T) {
 }
 
 func TestWhatTheOfficeGoesOnTryingSaysSo(t *testing.T) {
-	d := office.Draft{State: office.DraftQueued, Problem: "The signing service could not be reached. Check the internet connection."}
-	if _, got := outbox.State(d); got != d.Problem+" Your package will be sent automatically." {
+	d := office.Draft{State: office.DraftQueued, Problem: message.ServiceUnreachable()}
+	if _, got := outbox.State(d); got != d.Problem.String()+" Your package will be sent automatically." {
 		t.Errorf("said %q", got)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"fyne.io/fyne/v2"
 
 	"countersign/internal/agent"
+	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/ui/officetest"
 )
@@ -61,9 +62,9 @@ func told(o *officetest.Office) *officetest.Office {
 	infos := map[string]agent.FileInfo{
 		"Lease Sonnenweg 4.pdf": {Size: 48_211, Pages: 3},
 		"House rules.docx":      {Size: 1_204_000},
-		"Floor plans.pdf":       {Size: 148_000_000, Pages: 112, Warning: "“Floor plans.pdf” is 148 MB large; sending it takes a while."},
-		"Offer.pdf":             {Size: 90_211, Problem: "“Offer.pdf” is protected by a password. Remove the protection and add it again."},
-		"Empty.pdf":             {Problem: "“Empty.pdf” is empty."},
+		"Floor plans.pdf":       {Size: 148_000_000, Pages: 112, Warning: message.FileLarge("Floor plans.pdf", 148_000_000)},
+		"Offer.pdf":             {Size: 90_211, Problem: message.FileProtected("Offer.pdf")},
+		"Empty.pdf":             {Problem: message.FileEmpty("Empty.pdf")},
 	}
 	o.OnInspect = func(path string) agent.FileInfo {
 		info := infos[filepath.Base(path)]

@@ -42,7 +42,7 @@ func undecided(d office.Draft) bool {
 
 // hintOf says what keeps a draft that is being sent.
 func (s *Screen) hintOf(d office.Draft) {
-	if d.State == office.DraftQueued && d.Problem != "" && !s.run.stopping {
+	if d.State == office.DraftQueued && !d.Problem.IsZero() && !s.run.stopping {
 		s.bar.progress(-1, outbox.HeldUp(d))
 	}
 }
@@ -66,7 +66,7 @@ func (s *Screen) draftRow(d office.Draft) fyne.CanvasObject {
 func (s *Screen) decide(act func() error) {
 	async.Then(s.env.Work, func(context.Context) (struct{}, error) { return struct{}{}, act() }, func(_ struct{}, err error) {
 		if err != nil {
-			s.env.Notice(i18n.Sentence(err.Error()))
+			s.env.Notice(i18n.Error(err))
 		}
 		s.Reload()
 	})

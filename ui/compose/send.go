@@ -167,8 +167,8 @@ func (s *Screen) arrived(r *run, p *parcel, state office.SendState, err error) {
 		return
 	case ended, state.State == office.DraftCancelled:
 		p.fate = stopped
-	case err != nil && state.Problem == "":
-		p.problem = i18n.Sentence(err.Error())
+	case err != nil && state.Problem.IsZero():
+		p.problem = i18n.Error(err)
 	default:
 		p.problem = problemOf(state)
 	}
@@ -176,10 +176,10 @@ func (s *Screen) arrived(r *run, p *parcel, state office.SendState, err error) {
 }
 
 func problemOf(state office.SendState) string {
-	if state.Problem == "" {
+	if state.Problem.IsZero() {
 		return lang.L("The signing service did not accept the package.")
 	}
-	return i18n.Sentence(state.Problem)
+	return i18n.Message(state.Problem)
 }
 
 // takeBack withdraws a parcel that the person stopped. When that comes too late, the office has it.
@@ -188,7 +188,7 @@ func (s *Screen) takeBack(r *run, p *parcel) {
 		p.fate = stopped
 		switch {
 		case err != nil:
-			p.fate, p.problem = waiting, i18n.Sentence(err.Error())
+			p.fate, p.problem = waiting, i18n.Error(err)
 		case !inTime:
 			p.fate, p.problem = waiting, lang.L("Too late to cancel. The signing service already has the package.")
 		}

@@ -88,7 +88,7 @@ func (d *Env) ShowInFolder(path string) { d.tell(d.System.ShowInFolder(path)) }
 
 func (d *Env) tell(err error) {
 	if err != nil {
-		d.Notice(i18n.Sentence(err.Error()))
+		d.Notice(i18n.Error(err))
 	}
 }
 

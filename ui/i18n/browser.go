@@ -4,5 +4,5 @@ import "fyne.io/fyne/v2/lang"
 
 // NoBrowser says that no browser shows an address, why, and what to do instead.
 func NoBrowser(err error) string {
-	return Sentence(err.Error()) + " " + lang.L("Copy the address and open it in a browser yourself.")
+	return Error(err) + " " + lang.L("Copy the address and open it in a browser yourself.")
 }

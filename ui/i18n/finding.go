@@ -9,7 +9,7 @@ func Findings(found []office.FieldError) map[string]string {
 	said := map[string]string{}
 	for _, f := range found {
 		if said[f.Field] == "" {
-			said[f.Field] = Sentence(f.Text)
+			said[f.Field] = Message(f.Text)
 		}
 	}
 	return said

@@ -23,8 +23,7 @@ var notWords = []string{
 	"read the program's icon", "read the tray icon", // to the log
 }
 
-// notWindow are folders under ui whose texts are for tests, or what the system says, which the phrasebook has, or what
-// people type.
+// notWindow are folders under ui whose texts are for tests, or what people type.
 var notWindow = []string{"day", "officetest", "screentest", "system", "testdata"}
 
 // wordy is a text that people would read: two words, or one that begins with a capital.

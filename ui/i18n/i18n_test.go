@@ -7,6 +7,7 @@ import (
 
 	"fyne.io/fyne/v2"
 
+	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/ui/theme"
 )
@@ -39,22 +40,22 @@ func TestTimesAreShortAndClear(t *testing.T) {
 }
 
 func TestStandingIsWhatAPersonWouldSay(t *testing.T) {
-	row := func(state office.PackageState, done, total int, problem string) office.PackageRow {
+	row := func(state office.PackageState, done, total int, problem message.Message) office.PackageRow {
 		return office.PackageRow{Package: office.Package{State: state, Problem: problem}, FilesDone: done, FilesTotal: total}
 	}
 	for name, c := range map[string]struct {
 		row  office.PackageRow
 		want Standing
 	}{
-		"open":               {row("open", 0, 0, ""), Open},
-		"a state of 2031":    {row("levitating", 0, 0, ""), Open},
-		"no state yet":       {row("", 0, 0, ""), Open},
-		"signed, unplanned":  {row("executed", 0, 0, ""), Saving},
-		"signed, half saved": {row("executed", 1, 2, ""), Saving},
-		"saved":              {row("executed", 2, 2, ""), Saved},
-		"disk full":          {row("executed", 1, 2, "The disk is full."), Wrong},
-		"withdrawn":          {row("rescinded", 0, 0, ""), Ended},
-		"expired":            {row("expired", 0, 0, ""), Wrong},
+		"open":               {row("open", 0, 0, message.Message{}), Open},
+		"a state of 2031":    {row("levitating", 0, 0, message.Message{}), Open},
+		"no state yet":       {row("", 0, 0, message.Message{}), Open},
+		"signed, unplanned":  {row("executed", 0, 0, message.Message{}), Saving},
+		"signed, half saved": {row("executed", 1, 2, message.Message{}), Saving},
+		"saved":              {row("executed", 2, 2, message.Message{}), Saved},
+		"disk full":          {row("executed", 1, 2, message.DiskFull("Signed")), Wrong},
+		"withdrawn":          {row("rescinded", 0, 0, message.Message{}), Ended},
+		"expired":            {row("expired", 0, 0, message.Message{}), Wrong},
 		"gone":               {office.PackageRow{Package: office.Package{State: "open", Gone: true}}, Wrong},
 	} {
 		if got := StandingOf(c.row); got != c.want {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -91,7 +92,6 @@ func Use(code string) {
 type catalogue struct {
 	tag      language.Tag
 	texts    map[string]map[plural.Form]string
-	book     *book // what the packages below the window say; nil for English
 	messages *message.Printer
 	numbers  *numbers.Printer
 }
@@ -110,18 +110,9 @@ func load(code string) (*catalogue, error) {
 		return nil, fmt.Errorf("read the translations of %q: %w", code, err)
 	}
 	c := &catalogue{tag: tag, texts: map[string]map[plural.Form]string{}, numbers: numbers.NewPrinter(tag)}
-	if c.book, err = loadBook(code); err != nil {
-		return nil, err
-	}
 	if c.messages, err = message.NewPrinter(code); err != nil {
 		return nil, err
 	}
-	c.messages.Phrasebook(func(english string) string {
-		if c.book == nil {
-			return dress(english)
-		}
-		return c.book.say(dress(english))
-	})
 	for key, value := range raw {
 		if c.texts[key], err = forms(value); err != nil {
 			return nil, fmt.Errorf("read the translation of %q: %w", key, err)
@@ -191,6 +182,9 @@ func (c *catalogue) say(key string, form plural.Form, data []any) (said string, 
 	}
 	return out.String(), true
 }
+
+// placeholder is where a value stands in a text.
+var placeholder = regexp.MustCompile(`\{\{\.(\w+)\}\}`)
 
 // fill puts the values into a text, each as it is, whatever it contains; a whole number gets its separators.
 func (c *catalogue) fill(text string, values V) string {

@@ -28,7 +28,7 @@ const (
 // ones count as open.
 func StandingOf(row office.PackageRow) Standing {
 	saved := row.Saved || row.FilesTotal > 0 && row.FilesDone >= row.FilesTotal
-	return standing(row.Problem != "", executed(row), saved, row.Gone || len(decliners(row)) > 0, row.State)
+	return standing(!row.Problem.IsZero(), executed(row), saved, row.Gone || len(decliners(row)) > 0, row.State)
 }
 
 // stuck is a package that will not be signed as it stands: gone, or declined by a signer.
@@ -76,8 +76,8 @@ func (s Standing) Word() string {
 // Trouble says what is wrong with a package, empty when nothing is.
 func Trouble(row office.PackageRow) string {
 	switch {
-	case row.Problem != "":
-		return Sentence(row.Problem)
+	case !row.Problem.IsZero():
+		return Message(row.Problem)
 	case executed(row):
 		return ""
 	}
@@ -151,7 +151,7 @@ func StateOf(now time.Time, row office.PackageRow, signer office.Signer) SignerS
 	if !signer.Declined.IsZero() {
 		return SignerState{theme.MarkProblem, lang.L("declined {{.When}}", V{"When": Clock(now, signer.Declined)})}
 	}
-	if s := StandingOf(row); s == Ended || (s == Wrong && row.Problem == "" && len(decliners(row)) == 0) {
+	if s := StandingOf(row); s == Ended || (s == Wrong && row.Problem.IsZero() && len(decliners(row)) == 0) {
 		return SignerState{theme.MarkEnded, lang.L("did not sign")}
 	}
 	if done > 0 {

@@ -1,10 +1,10 @@
 package officetest
 
 import (
-	"errors"
 	"slices"
 
 	"countersign/internal/agent"
+	"countersign/internal/message"
 	"countersign/internal/office"
 )
 
@@ -28,11 +28,11 @@ func (o *Office) Refused() []agent.Refusal {
 
 // RetryEvent is env.Office's: the event waits again.
 func (o *Office) RetryEvent(eventID string) error {
-	err := errors.New("this event is no longer kept")
+	err := message.Error(message.EventUnreadable(), nil)
 	o.Change(office.ActivityChanged, func(o *Office) {
 		for i := range o.Arrived {
 			if o.Arrived[i].ID == eventID {
-				o.Arrived[i].Outcome, o.Arrived[i].Reason, err = office.EventPending, "", nil
+				o.Arrived[i].Outcome, o.Arrived[i].Reason, err = office.EventPending, message.Message{}, nil
 			}
 		}
 	})

@@ -1,16 +1,15 @@
 package officetest
 
 import (
-	"errors"
-
 	"countersign/internal/agent"
+	"countersign/internal/message"
 )
 
 // ReadOffice is env.Office's: the files of Handed can be read.
 func (o *Office) ReadOffice(path string) (agent.OfficeFile, error) {
 	file, ok := o.Handed[path]
 	if !ok {
-		return agent.OfficeFile{}, errors.New("the file \"x.countersign\" was not made by Countersign. Ask your administrator for a new one")
+		return agent.OfficeFile{}, message.Error(message.OfficeFileForeign("x.countersign"), nil)
 	}
 	return file, nil
 }
@@ -27,7 +26,7 @@ func (o *Office) KeepFirstRun(f agent.FirstRun) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if o.locked {
-		return errors.New("the keyring is locked")
+		return message.Error(message.KeyringStillLocked(), nil)
 	}
 	o.Entered = &f
 	return nil

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"countersign/internal/agent"
+	"countersign/internal/message"
 	"countersign/internal/office"
 )
 
@@ -44,7 +45,7 @@ func lineOf(row office.PackageRow) office.PackageLine {
 	return office.PackageLine{ID: row.ID, Name: row.Name, State: row.State, Origin: row.Origin,
 		People: strings.Join(people, ", "), Next: strings.Join(next, ", "), Declined: strings.Join(declined, ", "), Words: strings.Join(append(words, row.Reference), "\n"),
 		SignersDone: row.SignersDone, SignersTotal: row.SignersTotal, Gone: row.Gone, Planned: row.FilesTotal > 0,
-		Saved: row.FilesTotal > 0 && row.FilesDone == row.FilesTotal, Problem: row.Problem != "", Archived: row.Archived != nil,
+		Saved: row.FilesTotal > 0 && row.FilesDone == row.FilesTotal, Problem: !row.Problem.IsZero(), Archived: row.Archived != nil,
 		Created: row.Created, Due: row.Due, Executed: row.Executed}
 }
 
@@ -91,7 +92,7 @@ func (o *Office) CheckNow() (err error) {
 		o.Asked++
 		o.State.Checking = o.State.SignedIn
 		if !o.State.SignedIn {
-			err = errors.New("You are not signed in. Sign in to send documents and to receive signed ones.") //lint:ignore ST1005 a sentence for people
+			err = message.Error(message.NotSignedIn(), nil)
 		}
 	})
 	return err
@@ -110,7 +111,7 @@ func (o *Office) EditPage(_ context.Context, packageID string) (string, error) {
 	if page := read(o, func() string { return o.Pages[packageID] }); page != "" {
 		return page, nil
 	}
-	return "", errors.New("the signing service gave no address for this package")
+	return "", message.Error(message.ServiceKnowsNot(), nil)
 }
 
 // Preview is env.Office's.

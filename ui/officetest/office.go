@@ -4,7 +4,6 @@ package officetest
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"image"
 	"path/filepath"
@@ -14,6 +13,7 @@ import (
 	"time"
 
 	"countersign/internal/agent"
+	"countersign/internal/message"
 	"countersign/internal/office"
 )
 
@@ -160,10 +160,10 @@ func (o *Office) SignIn(ctx context.Context, options agent.SignInOptions, open f
 func (o *Office) Paste(address string) error {
 	pasted := read(o, func() chan string { return o.paste })
 	if pasted == nil {
-		return errors.New("no sign-in is waiting for an address")
+		return message.Error(message.NotExpected(), nil)
 	}
 	if len(address) < 8 || address[:8] != "https://" {
-		return errors.New("this is not the address that the sign-in ended on")
+		return message.Error(message.PasteWholeAddress(), nil)
 	}
 	pasted <- address
 	return nil
@@ -242,7 +242,7 @@ func (o *Office) Resolve(draftID string, sendAgain bool) error {
 		left := []office.Draft{}
 		for _, d := range o.Waiting {
 			if d.ID == draftID && sendAgain {
-				d.State, d.Problem = office.DraftQueued, ""
+				d.State, d.Problem = office.DraftQueued, message.Message{}
 			} else if d.ID == draftID {
 				continue
 			}

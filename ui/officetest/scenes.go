@@ -85,12 +85,12 @@ func Busy() *Office {
 		Signers: []office.Signer{tom}, SignersTotal: 1}}
 	o.Rows = []office.PackageRow{offer, mandate, lease, saving, withdrawn}
 	o.Happened = []office.Activity{
-		{Time: Now.Add(-19 * time.Minute), Kind: "saved", PackageID: "p3", Text: "Everyone has signed “Mandate Keller”. 2 files saved in Signed."},
-		{Time: Now.Add(-20 * time.Minute), Kind: "event", PackageID: "p3", Text: "Thomas Keller signed “Mandate Keller”."},
-		{Time: Now.Add(-time.Hour), Kind: "sent", PackageID: "p2", Text: "Sent “Offer 2026-118” to 2 people."},
-		{Time: Now.Add(-5 * time.Hour), Kind: "problem", Text: "“Letter” was not sent. The signing service did not answer."},
-		{Time: Now.Add(-28 * time.Hour), Kind: "event", PackageID: "p1", Text: "Jan Weber signed “Lease Sonnenweg 4”. Next: Ana Ruiz."},
-		{Time: Now.Add(-76 * time.Hour), Kind: "signed_in", Text: "Signed in as office@weber-partner.example."},
+		{Time: Now.Add(-19 * time.Minute), Kind: "saved", PackageID: "p3", Text: message.Then(message.EveryoneSigned("Mandate Keller"), message.FilesSaved(2, "Signed"))},
+		{Time: Now.Add(-20 * time.Minute), Kind: "event", PackageID: "p3", Text: message.Signed("Thomas Keller", "Mandate Keller")},
+		{Time: Now.Add(-time.Hour), Kind: "sent", PackageID: "p2", Text: message.SentTo("Offer 2026-118", 2)},
+		{Time: Now.Add(-5 * time.Hour), Kind: "problem", Text: message.Then(message.NotSent("Letter"), message.ServiceSilent())},
+		{Time: Now.Add(-28 * time.Hour), Kind: "event", PackageID: "p1", Text: message.Then(message.Signed("Jan Weber", "Lease Sonnenweg 4"), message.NextSigner("Ana Ruiz"))},
+		{Time: Now.Add(-76 * time.Hour), Kind: "signed_in", Text: message.SignedInAs("office@weber-partner.example")},
 	}
 	signed := filepath.FromSlash("/home/office/Documents/Signed")
 	o.Files = []office.Job{{PackageID: "p3", Folder: signed, Target: "Mandate Keller - Letter of mandate.pdf"},
@@ -100,8 +100,8 @@ func Busy() *Office {
 	o.Pictures = map[string]image.Image{"Lease Sonnenweg 4.pdf": Page(), "Mandate Keller - Letter of mandate.pdf": Page(), "Mandate Keller - certificate.pdf": Page()}
 	o.Arrived = arrived()
 	o.Turned = []agent.Refusal{
-		{Time: Now.Add(-2 * time.Hour), Reason: "A request with a false event signature was blocked.", Remote: "203.0.113.9", More: 41},
-		{Time: Now.Add(-30 * time.Hour), Reason: "A request without an event signature was blocked.", Remote: "198.51.100.4"}}
+		{Time: Now.Add(-2 * time.Hour), Reason: message.RequestForged(), Remote: "203.0.113.9", More: 41},
+		{Time: Now.Add(-30 * time.Hour), Reason: message.RequestUnsigned(), Remote: "198.51.100.4"}}
 	o.State.Events = agent.EventCounts{Received: len(o.Arrived), Rejected: 43, Pending: 1, Problems: 1}
 	return o
 }
@@ -111,18 +111,18 @@ func Wrong() *Office {
 	o := Busy()
 	o.State.SignedIn, o.State.Account = false, agent.Account{}
 	o.State.Health = []agent.Issue{
-		{ID: "signin", Severity: agent.Problem, Since: Now.Add(-26 * time.Minute), Message: message.Plain("Your sign-in has expired. Sign in again to keep saving documents."), Action: agent.ActSignIn},
-		{ID: "tunnel", Severity: agent.Warning, Since: Now.Add(-time.Hour), Message: message.Plain("There is no connection to ngrok. Check the internet connection. Trying again."), Action: agent.ActRetry},
+		{ID: "signin", Severity: agent.Problem, Since: Now.Add(-26 * time.Minute), Message: message.SignInLapsed(), Action: agent.ActSignIn},
+		{ID: "tunnel", Severity: agent.Warning, Since: Now.Add(-time.Hour), Message: message.Then(message.NoConnection(), message.TryingAgain()), Action: agent.ActRetry},
 	}
 	full := o.Rows[1]
 	full.Saved = false
-	full.Problem, full.FilesDone, full.Files = "The disk with “Signed” is full. 1 file is waiting and will be saved when there is room.", 1, waitsFor(full.Files)
+	full.Problem, full.FilesDone, full.Files = message.WaitForRoom("Signed", 1), 1, waitsFor(full.Files)
 	expired := o.Rows[0]
 	expired.State = "expired"
 	o.Rows = []office.PackageRow{full, expired, o.Rows[2]}
 	o.Waiting = []office.Draft{{ID: "x", Name: "Offer 2026-119", State: office.DraftUnknown, Created: Now.Add(-2 * time.Hour), Signers: []office.Signer{tom},
 		Files: []office.DraftFile{{Name: "Offer 2026-119.pdf", Path: filepath.FromSlash("/home/office/Documents/Offer 2026-119.pdf")}}},
-		{ID: "y", Name: "Letter", State: office.DraftFailed, Created: Now.Add(-5 * time.Hour), Signers: []office.Signer{ana}, Problem: "“Offer.pdf” is protected by a password. Remove the protection and add it again."}}
+		{ID: "y", Name: "Letter", State: office.DraftFailed, Created: Now.Add(-5 * time.Hour), Signers: []office.Signer{ana}, Problem: message.FileProtected("Offer.pdf")}}
 	return o
 }
 

@@ -24,14 +24,14 @@ func State(d office.Draft) (theme.Mark, string) {
 	case office.DraftUnknown:
 		return theme.MarkProblem, lang.L("The connection was lost. Countersign is checking whether the package was sent.")
 	case office.DraftFailed:
-		if d.Problem != "" {
-			return theme.MarkProblem, i18n.Sentence(d.Problem)
+		if !d.Problem.IsZero() {
+			return theme.MarkProblem, i18n.Message(d.Problem)
 		}
 		return theme.MarkProblem, lang.L("The signing service did not accept the package.")
 	case office.DraftAdding:
 		return theme.MarkNext, lang.L("Sending the package…")
 	default:
-		if d.Problem != "" {
+		if !d.Problem.IsZero() {
 			return theme.MarkNext, HeldUp(d)
 		}
 		return theme.MarkNext, lang.L("waiting to be sent, {{.Documents}}", i18n.V{"Documents": i18n.Documents(len(d.Files))})
@@ -40,7 +40,7 @@ func State(d office.Draft) (theme.Mark, string) {
 
 // HeldUp says what holds up a draft that the office goes on trying to send.
 func HeldUp(d office.Draft) string {
-	return i18n.Sentence(d.Problem) + " " + lang.L("Your package will be sent automatically.")
+	return i18n.Message(d.Problem) + " " + lang.L("Your package will be sent automatically.")
 }
 
 // Waits says whether a draft needs nobody: it is on its way, or can still be taken back.
@@ -107,7 +107,7 @@ func (b bench) decide(act func() error) {
 
 func (b bench) done(err error) {
 	if err != nil {
-		b.Notice(i18n.Sentence(err.Error()))
+		b.Notice(i18n.Error(err))
 	}
 	if b.changed != nil {
 		b.changed()

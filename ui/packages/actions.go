@@ -66,7 +66,7 @@ func (s *Screen) archive(id string, archived bool) {
 	async.Then(s.env.Work, func(context.Context) (struct{}, error) { return struct{}{}, s.env.Office.Archive(id, archived) },
 		func(_ struct{}, err error) {
 			if err != nil {
-				s.env.Notice(i18n.Sentence(err.Error()))
+				s.env.Notice(i18n.Error(err))
 			}
 			s.Reload()
 		})
@@ -89,7 +89,7 @@ func (s *Screen) openEditor(id string, done func()) {
 		func(address string, err error) {
 			done()
 			if err != nil {
-				s.env.Notice(i18n.Sentence(err.Error()))
+				s.env.Notice(i18n.Error(err))
 				return
 			}
 			s.env.OpenAddress(address)
@@ -100,7 +100,7 @@ func (s *Screen) saveAgain(row office.PackageRow) {
 	async.Then(s.env.Work, func(context.Context) (struct{}, error) { return struct{}{}, s.env.Office.SaveAgain(row.ID) },
 		func(_ struct{}, err error) {
 			if err != nil {
-				s.env.Notice(i18n.Sentence(err.Error()))
+				s.env.Notice(i18n.Error(err))
 				return
 			}
 			s.env.Notice(lang.L("The files of “{{.Package}}” are being saved again.", i18n.V{"Package": i18n.Title(row.Name)}))

@@ -201,7 +201,7 @@ func (s *Screen) rows() int { return len(s.heads) + len(s.shown) }
 func (s *Screen) CheckNow() {
 	async.Then(s.env.Work, func(context.Context) (struct{}, error) { return struct{}{}, s.env.Office.CheckNow() }, func(_ struct{}, err error) {
 		if err != nil {
-			s.env.Notice(i18n.Sentence(err.Error()))
+			s.env.Notice(i18n.Error(err))
 		}
 	})
 }

@@ -14,6 +14,7 @@ import (
 	"fyne.io/fyne/v2/test"
 	"fyne.io/fyne/v2/widget"
 
+	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/ui/env"
 	"countersign/ui/i18n"
@@ -183,7 +184,7 @@ func TestADraftIsOpenedInTheServicesEditor(t *testing.T) {
 	b.Settle()
 	press(t, b.screen.actionsOf(b.screen.paper), "Finish in the browser…")
 	b.Settle()
-	if len(b.System.Opened) != 0 || len(b.Notices) != 1 || !strings.HasPrefix(b.Notices[0], "The signing service gave no address") {
+	if len(b.System.Opened) != 0 || len(b.Notices) != 1 || b.Notices[0] != message.ServiceKnowsNot().String() {
 		t.Errorf("opened %v, said %q", b.System.Opened, b.Notices)
 	}
 	o.Pages = map[string]string{"p2": "https://sign.example.com/edit/p2"}

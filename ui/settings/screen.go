@@ -327,14 +327,14 @@ func (s *Screen) sayMarked() {
 
 // blame shows an error of the office beside the fields it names, else at the foot.
 func (s *Screen) blame(err error) {
-	s.say(theme.Attention, i18n.Sentence(err.Error()))
+	s.say(theme.Attention, i18n.Error(err))
 	var config *agent.ConfigError
 	if !errors.As(err, &config) {
 		return
 	}
 	for _, wrong := range config.Fields {
 		if k := s.form.by[wrong.Field]; k != nil {
-			k.field.Wrong(i18n.Sentence(wrong.Text))
+			k.field.Wrong(i18n.Message(wrong.Text))
 			s.tabs.Choose(k.tab)
 		}
 	}

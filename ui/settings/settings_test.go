@@ -1,7 +1,6 @@
 package settings
 
 import (
-	"errors"
 	"fmt"
 	"path/filepath"
 	"reflect"
@@ -12,6 +11,7 @@ import (
 	"fyne.io/fyne/v2/test"
 
 	"countersign/internal/agent"
+	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/internal/office/settingstest"
 	"countersign/ui/i18n"
@@ -167,19 +167,19 @@ func TestOneWrongFieldKeepsNothingElseFromBeingKept(t *testing.T) {
 func TestTheOfficesRefusalStandsBesideItsField(t *testing.T) {
 	o := officetest.Busy()
 	o.OnConfigure = func(office.Settings, office.Secrets) error {
-		return &agent.ConfigError{Fields: []office.FieldError{{Field: "listen", Text: "the port is taken"}}}
+		return &agent.ConfigError{Fields: []office.FieldError{{Field: "listen", Text: message.PortInUse("127.0.0.1:8080")}}}
 	}
 	b, s := shown(t, o)
 	entry(t, s, office.FieldClientID).SetText("x")
 	s.Save()
 	b.Settle()
-	if said(s, office.FieldListen) != "The port is taken." || s.tabs.Chosen() != tabService {
+	if said(s, office.FieldListen) != message.PortInUse("127.0.0.1:8080").String() || s.tabs.Chosen() != tabService {
 		t.Errorf("beside the field: %q", said(s, office.FieldListen))
 	}
-	o.OnConfigure = func(office.Settings, office.Secrets) error { return errors.New("the keyring is locked") }
+	o.OnConfigure = func(office.Settings, office.Secrets) error { return message.Error(message.KeyringStillLocked(), nil) }
 	s.Save()
 	b.Settle()
-	if s.Said() != "The keyring is locked." || entry(t, s, office.FieldClientID).Text != "x" {
+	if s.Said() != message.KeyringStillLocked().String() || entry(t, s, office.FieldClientID).Text != "x" {
 		t.Errorf("said %q", s.Said())
 	}
 }
@@ -188,7 +188,7 @@ func TestANameIsPreviewedWhileItIsTyped(t *testing.T) {
 	o := officetest.Busy()
 	o.OnPreviewName = func(s office.Settings) (string, error) {
 		if strings.Contains(s.NameTemplate, "{x}") {
-			return "", errors.New("there is no placeholder {x}")
+			return "", message.Error(message.PatternNotClosed(), nil)
 		}
 		return strings.ReplaceAll(s.NameTemplate, "{package}", "Offer") + ".pdf", nil
 	}
@@ -203,7 +203,7 @@ func TestANameIsPreviewedWhileItIsTyped(t *testing.T) {
 	if s.preview.mark.Visible() {
 		t.Error("a tick stands beside a pattern that is wrong")
 	}
-	if said(s, office.FieldTemplate) != "There is no placeholder {x}." {
+	if said(s, office.FieldTemplate) != message.PatternNotClosed().String() {
 		t.Errorf("beside the field: %q", said(s, office.FieldTemplate))
 	}
 	s.form.shapes.SetSelected(s.form.shapes.Options[1])
@@ -234,10 +234,10 @@ func TestATestTellsHowItWent(t *testing.T) {
 	if s.tests.tunnel.line.Text != "The address works: https://office.ngrok.app" {
 		t.Errorf("said %q", s.tests.tunnel.line.Text)
 	}
-	o.OnTestService = func(office.Settings) error { return errors.New("nothing answers there") }
+	o.OnTestService = func(office.Settings) error { return message.Error(message.ServiceAddressSilent(), nil) }
 	s.tests.service.press()
 	b.Settle()
-	if s.tests.service.line.Text != "Nothing answers there." {
+	if s.tests.service.line.Text != message.ServiceAddressSilent().String() {
 		t.Errorf("said %q", s.tests.service.line.Text)
 	}
 }
@@ -250,10 +250,10 @@ func TestStartingWithTheComputer(t *testing.T) {
 	if !auto.on {
 		t.Error("not set")
 	}
-	auto.err = errors.New("the folder is read-only")
+	auto.err = message.Error(message.AutostartFixed("read-only"), nil)
 	s.starter.check.SetChecked(false)
 	b.Settle()
-	if !s.starter.check.Checked || s.starter.field.Said() != "The folder is read-only." {
+	if !s.starter.check.Checked || s.starter.field.Said() != message.AutostartFixed("read-only").String() {
 		t.Errorf("shown %v, said %q", s.starter.check.Checked, s.starter.field.Said())
 	}
 }

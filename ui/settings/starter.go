@@ -31,7 +31,7 @@ func newStarter(s *Screen) *starter {
 // show shows how it is, without setting anything.
 func (t *starter) show(on bool, err error) {
 	if err != nil {
-		t.field.Wrong(i18n.Sentence(err.Error()))
+		t.field.Wrong(i18n.Error(err))
 		t.check.Disable()
 		return
 	}
@@ -47,7 +47,7 @@ func (t *starter) set(on bool) {
 			if err != nil {
 				t.check.Checked = !on
 				t.check.Refresh()
-				t.field.Wrong(i18n.Sentence(err.Error()))
+				t.field.Wrong(i18n.Error(err))
 				return
 			}
 			t.field.Wrong("")

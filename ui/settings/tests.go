@@ -123,7 +123,7 @@ func (t *trial) ended(answer string, err error) {
 		t.said = false
 		t.say("", "")
 	case err != nil:
-		t.say(theme.MarkProblem, i18n.Sentence(err.Error()))
+		t.say(theme.MarkProblem, i18n.Error(err))
 	default:
 		t.say(theme.MarkSigned, answer)
 	}

@@ -29,7 +29,7 @@ func (s *Screen) OpenFile(path string) {
 			case s.cancel != nil || s.answers.finished: // the settings are on their way
 				s.bar.say(theme.MarkProblem, lang.L("The file was not opened, because something is still running."))
 			case err != nil:
-				s.bar.say(theme.MarkProblem, i18n.Sentence(err.Error()))
+				s.bar.say(theme.MarkProblem, i18n.Error(err))
 			default:
 				s.take(file)
 			}

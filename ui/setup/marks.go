@@ -66,7 +66,7 @@ func (s *Screen) blame(p *step, err error) {
 		s.page.Refresh()
 		return
 	}
-	text := i18n.Sentence(err.Error())
+	text := i18n.Error(err)
 	if field := p.fields[p.blame]; field != nil {
 		if p.reveal != nil {
 			p.reveal()
@@ -92,7 +92,7 @@ func (s *Screen) blameFields(p *step, wrong []office.FieldError) (some bool) {
 		if reveal := s.steps[at].reveal; reveal != nil {
 			reveal()
 		}
-		field.Wrong(i18n.Sentence(f.Text))
+		field.Wrong(i18n.Message(f.Text))
 	}
 	return some
 }

@@ -2,7 +2,6 @@ package setup
 
 import (
 	"context"
-	"errors"
 	"net/url"
 	"path/filepath"
 	"strings"
@@ -138,9 +137,9 @@ func TestEachStepIsCheckedBeforeTheNext(t *testing.T) {
 	w.fillService()
 	w.registration.client.SetText("")
 	w.registration.secret.SetText("")
-	w.Office.OnTestService = func(office.Settings) error { return errors.New("nothing answers at the sign-in address") }
+	w.Office.OnTestService = func(office.Settings) error { return message.Error(message.SignInAddressSilent(), nil) }
 	w.next()
-	if w.at() != "Signing service" || w.said(office.FieldAuthURL) != "Nothing answers at the sign-in address." {
+	if w.at() != "Signing service" || w.said(office.FieldAuthURL) != message.SignInAddressSilent().String() {
 		t.Fatalf("at %q: %q", w.at(), w.said(office.FieldAuthURL))
 	}
 	if !w.service.own.Visible() {
@@ -154,10 +153,10 @@ func TestEachStepIsCheckedBeforeTheNext(t *testing.T) {
 	}
 	w.address.token.SetText("wrong")
 	w.Office.OnTestTunnel = func(office.Settings, office.Secrets) (string, error) {
-		return "", errors.New("ngrok does not know this authtoken")
+		return "", message.Error(message.TokenRefused(), nil)
 	}
 	w.next()
-	if w.said(office.FieldNgrokToken) != "ngrok does not know this authtoken." {
+	if w.said(office.FieldNgrokToken) != message.TokenRefused().String() {
 		t.Errorf("beside the token: %q", w.said(office.FieldNgrokToken))
 	}
 	w.address.kind.choose(1)
@@ -250,18 +249,18 @@ func TestNothingTypedIsLost(t *testing.T) {
 func TestARefusalLeadsToTheStepOfItsField(t *testing.T) {
 	w := first(t)
 	w.Office.OnConfigure = func(office.Settings, office.Secrets) error {
-		return &agent.ConfigError{Fields: []office.FieldError{{Field: "ngrok_domain", Text: "the domain is not the o's"}}}
+		return &agent.ConfigError{Fields: []office.FieldError{{Field: "ngrok_domain", Text: message.NgrokDomainForm()}}}
 	}
 	w.to("Folder")
 	w.folder.path.SetText(filepath.Join(t.TempDir(), "Signed"))
 	w.next()
-	if w.at() != "Public address" || w.said(office.FieldNgrokDomain) != "The domain is not the o's." {
+	if w.at() != "Public address" || w.said(office.FieldNgrokDomain) != message.NgrokDomainForm().String() {
 		t.Fatalf("at %q", w.at())
 	}
-	w.Office.OnConfigure = func(office.Settings, office.Secrets) error { return errors.New("the keyring is locked") }
+	w.Office.OnConfigure = func(office.Settings, office.Secrets) error { return message.Error(message.KeyringStillLocked(), nil) }
 	w.show(4)
 	w.next()
-	if w.said(office.FieldSaveTo) != "The keyring is locked." || w.Finishing() {
+	if w.said(office.FieldSaveTo) != message.KeyringStillLocked().String() || w.Finishing() {
 		t.Errorf("said %q", w.said(office.FieldSaveTo))
 	}
 }
@@ -271,10 +270,10 @@ func TestAFolderThatCannotBeMadeIsToldBesideIt(t *testing.T) {
 	w.to("Folder")
 	w.folder.path.SetText(filepath.Join("/dev/null", "Signed"))
 	w.Office.OnConfigure = func(office.Settings, office.Secrets) error {
-		return &agent.ConfigError{Fields: []office.FieldError{{Field: office.FieldSaveTo, Code: office.CodeNotMade, Text: "The folder cannot be created."}}}
+		return &agent.ConfigError{Fields: []office.FieldError{{Field: office.FieldSaveTo, Code: office.CodeNotMade, Text: message.FolderNotMade()}}}
 	}
 	w.next()
-	if w.said(office.FieldSaveTo) != "The folder cannot be created." || w.answers.finished {
+	if w.said(office.FieldSaveTo) != message.FolderNotMade().String() || w.answers.finished {
 		t.Error("the folder cannot be made")
 	}
 }
@@ -290,10 +289,10 @@ func TestWhatRunsCanBeStopped(t *testing.T) {
 		t.Errorf("at %q, said %q", w.at(), w.bar.text.Text)
 	}
 	w.Office.OnSignIn = func(context.Context, agent.SignInOptions, func(string) error) error {
-		return errors.New("the account may not send")
+		return message.Error(message.MayNotSend(), nil)
 	}
 	w.next()
-	if w.bar.text.Text != "The account may not send." {
+	if w.bar.text.Text != message.MayNotSend().String() {
 		t.Errorf("said %q", w.bar.text.Text)
 	}
 }
@@ -305,7 +304,7 @@ func TestNothingIsSaidOfATestThatWasStopped(t *testing.T) {
 	ended := make(chan struct{})
 	w.Office.OnTestTunnel = func(office.Settings, office.Secrets) (string, error) {
 		<-ended
-		return "", errors.New("there is no connection to ngrok. Check the internet connection")
+		return "", message.Error(message.NoConnection(), nil)
 	}
 	w.Next()
 	w.Stop()
@@ -320,10 +319,10 @@ func TestBothAddressesOfTheServiceAreTold(t *testing.T) {
 	w := first(t)
 	w.fillService()
 	w.Office.OnTestService = func(office.Settings) error {
-		return &agent.ConfigError{Fields: []office.FieldError{{Field: office.FieldAuthURL, Text: "Nothing answers."}, {Field: office.FieldBaseURL, Text: "Not a signing service."}}}
+		return &agent.ConfigError{Fields: []office.FieldError{{Field: office.FieldAuthURL, Text: message.SignInAddressSilent()}, {Field: office.FieldBaseURL, Text: message.ServiceAddressOther()}}}
 	}
 	w.next()
-	if w.said(office.FieldAuthURL) != "Nothing answers." || w.said(office.FieldBaseURL) != "Not a signing service." {
+	if w.said(office.FieldAuthURL) != message.SignInAddressSilent().String() || w.said(office.FieldBaseURL) != message.ServiceAddressOther().String() {
 		t.Errorf("said %q and %q", w.said(office.FieldAuthURL), w.said(office.FieldBaseURL))
 	}
 }
@@ -331,7 +330,7 @@ func TestBothAddressesOfTheServiceAreTold(t *testing.T) {
 func TestWithoutABrowserTheAddressIsShown(t *testing.T) {
 	w := first(t)
 	w.to("Sign in")
-	w.System.NoBrowser = errors.New("no browser could be opened")
+	w.System.NoBrowser = message.Error(message.NoBrowser(), nil)
 	w.Next()
 	w.Until(func() bool { return w.bar.text.Text != "Waiting for the browser…" })
 	if w.bar.text.Text != "No browser could be opened. Copy the address and open it in a browser yourself." {
@@ -368,7 +367,7 @@ func TestWhatWasEnteredIsThereAfterARestart(t *testing.T) {
 }
 
 // locked is what is wrong while the keyring is locked.
-var locked = []agent.Issue{{ID: agent.IssueKeyring, Severity: agent.Problem, Message: message.Plain("The keyring is locked."), Action: agent.ActUnlock}}
+var locked = []agent.Issue{{ID: agent.IssueKeyring, Severity: agent.Problem, Message: message.KeyringStillLocked(), Action: agent.ActUnlock}}
 
 func TestWhatWasEnteredIsThereOnceTheKeyringIs(t *testing.T) {
 	w := first(t)
@@ -379,7 +378,7 @@ func TestWhatWasEnteredIsThereOnceTheKeyringIs(t *testing.T) {
 	w.open()
 	w.ShowHealth(locked)
 	w.Settle()
-	if w.at() != "Signing service" || w.strip.Text() != "The keyring is locked." {
+	if w.at() != "Signing service" || w.strip.Text() != message.KeyringStillLocked().String() {
 		t.Errorf("at %q, the strip says %q", w.at(), w.strip.Text())
 	}
 	w.Office.LockKeyring(false)
@@ -523,7 +522,7 @@ func TestTheWizardLooksAsItWasApproved(t *testing.T) {
 		}, screentest.Small, 2},
 		{"address", "light", func(w *wizard) {
 			w.Office.OnTestTunnel = func(office.Settings, office.Secrets) (string, error) {
-				return "", errors.New("another computer is using the address office.ngrok.app. Close Countersign there, or use another address")
+				return "", message.Error(message.DomainInUse("office.ngrok.app"), nil)
 			}
 			w.fillService()
 			w.next()

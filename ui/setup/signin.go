@@ -135,7 +135,7 @@ func (p *signIn) paste() {
 	async.Then(p.screen.env.Work, func(context.Context) (struct{}, error) { return struct{}{}, office.Paste(text) },
 		func(_ struct{}, err error) {
 			if err != nil {
-				p.field.Wrong(i18n.Sentence(err.Error()))
+				p.field.Wrong(i18n.Error(err))
 				p.content.Refresh()
 			}
 		})

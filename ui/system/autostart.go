@@ -1,9 +1,10 @@
 package system
 
 import (
-	"fmt"
 	"os"
 	"path/filepath"
+
+	"countersign/internal/message"
 )
 
 // Autostart starts Countersign in the tray when the person signs in to the computer: an entry in the desktop's
@@ -19,7 +20,7 @@ const hiddenFlag = "--hidden"
 func (Autostart) Enabled() (bool, error) {
 	on, err := autostarts()
 	if err != nil {
-		return false, fmt.Errorf("this computer does not say whether Countersign starts by itself: %w", err)
+		return false, message.Error(message.AutostartUnknown(err.Error()), err)
 	}
 	return on, nil
 }
@@ -33,7 +34,7 @@ func (Autostart) Set(on bool) error {
 		err = noAutostart()
 	}
 	if err != nil {
-		return fmt.Errorf("this computer does not let Countersign change what starts by itself: %w", err)
+		return message.Error(message.AutostartFixed(err.Error()), err)
 	}
 	return nil
 }

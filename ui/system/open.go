@@ -6,7 +6,6 @@ package system
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net/url"
@@ -15,6 +14,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"countersign/internal/message"
 )
 
 // Opener opens things with the system's own programs. The zero value is ready; its methods may be called from any
@@ -27,8 +28,8 @@ type Opener struct {
 
 // What people read when no browser shows an address. They copy it then.
 var (
-	ErrNoBrowser    = errors.New("no browser could be opened")
-	ErrBrowserWaits = errors.New("the browser may not have opened")
+	ErrNoBrowser    = message.Error(message.NoBrowser(), nil)
+	ErrBrowserWaits = message.Error(message.BrowserSilent(), nil)
 )
 
 // OpenAddress shows a web address in the browser, or a letter to write in the mail program (mailto:). Others are not
@@ -39,7 +40,7 @@ func (o Opener) OpenAddress(ctx context.Context, address string) error {
 	web := err == nil && u.Host != "" && (u.Scheme == "https" || u.Scheme == "http")
 	letter := err == nil && u.Scheme == "mailto"
 	if !web && !letter {
-		return errors.New("this is not a web address that can be opened")
+		return message.Error(message.NotAWebAddress(), nil)
 	}
 	ended, err := start(addressCommand(u.String()))
 	if err != nil {
@@ -67,7 +68,7 @@ func (Opener) OpenFile(path string) error {
 	if err != nil {
 		return err
 	}
-	return begin(fmt.Sprintf("%q", filepath.Base(path)), fileCommand(path))
+	return begin(message.NoProgram(filepath.Base(path)), fileCommand(path))
 }
 
 // ShowInFolder opens the folder of a file, with the file marked where the system can do that.
@@ -76,7 +77,7 @@ func (Opener) ShowInFolder(path string) error {
 	if err != nil {
 		return err
 	}
-	return begin(fmt.Sprintf("the folder of %q", filepath.Base(path)), revealCommand(path))
+	return begin(message.NoProgramForFolder(filepath.Base(path)), revealCommand(path))
 }
 
 // Exists says whether a file is still there. One that is out of reach, on a drive that is not connected for example,
@@ -93,15 +94,15 @@ func existing(path string) (string, error) {
 		return "", fmt.Errorf("find %q: %w", path, err)
 	}
 	if _, err := os.Stat(abs); err != nil {
-		return "", fmt.Errorf("%q is no longer where it was saved (%s)", filepath.Base(abs), filepath.Dir(abs))
+		return "", message.Error(message.FileMoved(filepath.Base(abs), filepath.Dir(abs)), err)
 	}
 	return abs, nil
 }
 
-// begin opens something and does not wait for the program that does.
-func begin(what string, command []string) error {
+// begin opens something and does not wait for the program that does. failed is for people.
+func begin(failed message.Message, command []string) error {
 	if _, err := start(command); err != nil {
-		return fmt.Errorf("%s could not be opened: this computer has no program for it", what)
+		return message.Error(failed, err)
 	}
 	return nil
 }

@@ -148,7 +148,7 @@ func (a *account) ended(_ struct{}, err error) {
 	a.pasted.SetText("")
 	a.problem.SetText("")
 	if err != nil && !errors.Is(err, context.Canceled) {
-		a.problem.SetText(i18n.Sentence(err.Error()))
+		a.problem.SetText(i18n.Error(err))
 	}
 	a.reread()
 }
@@ -168,7 +168,7 @@ func (a *account) paste() {
 	async.Then(a.env.Work, func(context.Context) (struct{}, error) { return struct{}{}, a.env.Office.Paste(address) },
 		func(_ struct{}, err error) {
 			if err != nil {
-				a.problem.SetText(i18n.Sentence(err.Error()))
+				a.problem.SetText(i18n.Error(err))
 				a.draw()
 			}
 		})
@@ -192,7 +192,7 @@ func (a *account) signOut() {
 		return struct{}{}, a.env.Office.SignOut(ctx)
 	}, func(_ struct{}, err error) {
 		if err != nil {
-			a.env.Notice(i18n.Sentence(err.Error()))
+			a.env.Notice(i18n.Error(err))
 		}
 		a.reread()
 	})

@@ -80,7 +80,7 @@ func (w *Window) tryDemo() (cancel func()) {
 		case errors.Is(err, context.Canceled):
 			w.setup.DemoFailed("")
 		case err != nil:
-			w.setup.DemoFailed(i18n.Sentence(err.Error()))
+			w.setup.DemoFailed(i18n.Error(err))
 		default:
 			w.at = showPackages
 			w.enter(d.office, true)

@@ -2,11 +2,11 @@ package window
 
 import (
 	"context"
-	"errors"
 	"testing"
 
 	"fyne.io/fyne/v2"
 
+	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/ui/env"
 	"countersign/ui/i18n"
@@ -70,10 +70,10 @@ func TestTheDemoTakesTheWindowAndGivesItBack(t *testing.T) {
 
 func TestADemoThatDoesNotStartIsToldInTheWizard(t *testing.T) {
 	b := newBench(t, unset())
-	b.playing(nil, errors.New("the disk is full"))
+	b.playing(nil, message.Error(message.OwnDiskFull(), nil))
 	b.window.setup.Demo()
 	b.Until(func() bool { return b.window.setup.Said() != "" && b.window.setup.Said() != "Starting the demo…" })
-	if b.window.setup.Said() != "The disk is full." || b.window.demo {
+	if b.window.setup.Said() != message.OwnDiskFull().String() || b.window.demo {
 		t.Errorf("said %q", b.window.setup.Said())
 	}
 }

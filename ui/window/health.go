@@ -55,7 +55,7 @@ func (w *Window) act(issue agent.Issue, done func()) {
 		return struct{}{}, office.Act(ctx, issue)
 	}, func(_ struct{}, err error) {
 		if err != nil {
-			w.env.Notice(i18n.Sentence(err.Error()))
+			w.env.Notice(i18n.Error(err))
 		}
 		if done != nil {
 			done()

@@ -49,9 +49,9 @@ func TestTheHealthStripOffersItsOneAction(t *testing.T) {
 		t.Errorf("the gravest issue comes first, got %q", b.window.health.Text())
 	}
 	b.Office.Change(office.StatusChanged, func(o *officetest.Office) {
-		o.State.Health = []agent.Issue{{ID: "net", Severity: agent.Warning, Message: message.Plain("The address cannot be reached."), Action: agent.ActRetry}}
+		o.State.Health = []agent.Issue{{ID: "net", Severity: agent.Warning, Message: message.PublicAddressSilent(), Action: agent.ActRetry}}
 	})
-	b.Until(func() bool { return b.window.health.Text() == "The address cannot be reached." })
+	b.Until(func() bool { return b.window.health.Text() == message.PublicAddressSilent().String() })
 	b.window.act(b.window.issue, nil)
 	b.Settle()
 	if len(b.Office.Acted) != 1 || b.window.health.Text() != "" {

@@ -2,7 +2,6 @@ package window
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -11,6 +10,7 @@ import (
 	"fyne.io/fyne/v2/storage"
 	"fyne.io/fyne/v2/test"
 
+	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/ui/i18n"
 	"countersign/ui/officetest"
@@ -100,8 +100,8 @@ func TestNothingTypedIsLostWhenSendingFails(t *testing.T) {
 		err   error
 		kept  bool
 	}{
-		"refused":   {office.SendState{State: office.DraftFailed, Problem: "“a.pdf” is protected by a password."}, nil, true},
-		"no answer": {office.SendState{}, errors.New("the signing service did not answer"), true},
+		"refused":   {office.SendState{State: office.DraftFailed, Problem: message.FileProtected("a.pdf")}, nil, true},
+		"no answer": {office.SendState{}, message.Error(message.ServiceSilent(), nil), true},
 		"stopped":   {office.SendState{State: office.DraftCancelled}, context.Canceled, true},
 		"unknown":   {office.SendState{State: office.DraftUnknown}, nil, false}, // the o keeps it; a second press must not send it twice
 		"accepted":  {office.SendState{State: office.DraftSent, PackageID: "p1"}, nil, false},
@@ -146,9 +146,9 @@ func TestWhatWasRefusedIsReplacedByTheNextAttempt(t *testing.T) {
 	b := newBench(t, officetest.Busy())
 	b.Office.OnSend = func(context.Context, office.NewPackage, func(office.SendState)) (office.SendState, error) {
 		b.Office.Change(office.OutboxChanged, func(o *officetest.Office) {
-			o.Waiting = append(o.Waiting, office.Draft{ID: fmt.Sprint("d", len(o.Sent)), State: office.DraftFailed, Problem: "No."})
+			o.Waiting = append(o.Waiting, office.Draft{ID: fmt.Sprint("d", len(o.Sent)), State: office.DraftFailed, Problem: message.ServiceRefused()})
 		})
-		return office.SendState{DraftID: "d1", State: office.DraftFailed, Problem: "No."}, nil
+		return office.SendState{DraftID: "d1", State: office.DraftFailed, Problem: message.ServiceRefused()}, nil
 	}
 	b.window.Add([]string{b.file("a.pdf", 10)})
 	b.Settle()
@@ -172,7 +172,7 @@ func TestSigningInByPaste(t *testing.T) {
 	}
 	a.pasted.SetText("nonsense")
 	a.paste()
-	b.Until(func() bool { return strings.HasPrefix(a.problem.Text, "This is not the address") })
+	b.Until(func() bool { return a.problem.Text == message.PasteWholeAddress().String() })
 	a.pasted.SetText("https://localhost/oauth/callback?code=1")
 	a.paste()
 	b.Until(func() bool { return a.signedIn && a.cancel == nil })
@@ -185,7 +185,7 @@ func TestSigningInByPaste(t *testing.T) {
 
 func TestWithoutABrowserTheAddressIsShown(t *testing.T) {
 	b := newBench(t, officetest.Empty())
-	b.System.NoBrowser = errors.New("the browser may not have opened")
+	b.System.NoBrowser = message.Error(message.BrowserSilent(), nil)
 	signingIn(b)
 	a := b.window.account
 	b.Until(func() bool { return a.lost })
@@ -306,7 +306,7 @@ func TestSettingsAreCheckedBeforeTheyAreSaved(t *testing.T) {
 	var saved []office.Settings
 	b.Office.OnConfigure = func(s office.Settings, _ office.Secrets) error {
 		saved = append(saved, s)
-		return errors.New("the folder cannot be written to")
+		return message.Error(message.FolderForbidden("Signed"), nil)
 	}
 	s := b.window.settings
 	bad, good := officetest.Settings(), officetest.Settings()
@@ -320,7 +320,7 @@ func TestSettingsAreCheckedBeforeTheyAreSaved(t *testing.T) {
 	s.Fill(good)
 	s.Save()
 	b.Settle()
-	if len(saved) != 1 || saved[0].NgrokDomain != "other.ngrok.app" || s.Said() != "The folder cannot be written to." {
+	if len(saved) != 1 || saved[0].NgrokDomain != "other.ngrok.app" || s.Said() != message.FolderForbidden("Signed").String() {
 		t.Fatalf("saved %v, said %q", saved, s.Said())
 	}
 	b.Office.OnConfigure = nil

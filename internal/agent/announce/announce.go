@@ -12,6 +12,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -45,6 +46,7 @@ const (
 type Needs struct {
 	Settings func() office.Settings
 	Notify   func(title, body string) error // raises a notification; nil raises none
+	Words    func() *message.Printer        // of the language in use
 
 	MoreToCome func() bool // something is under way that may end as a fact
 	CatchingUp func() bool // more is under way than the ordinary work of a moment
@@ -184,9 +186,12 @@ func (r *Room) raise(n notice) {
 	if r.needs.Notify == nil {
 		return
 	}
-	if err := r.needs.Notify(message.OneLine(n.title, maxTitle), message.OneLine(n.body, maxBody)); err != nil {
+	words := r.needs.Words()
+	title, rest := words.Lines(n.title)
+	body := strings.TrimSpace(rest + " " + words.Text(n.body))
+	if err := r.needs.Notify(message.OneLine(title, maxTitle), message.OneLine(body, maxBody)); err != nil {
 		r.Log.Warn("raise a notification", "err", err)
-		r.Health.Set(health.NotificationsFail, message.Plain("This computer shows no notifications at the moment; everything else works."))
+		r.Health.Set(health.NotificationsFail, message.NotificationsFail())
 		return
 	}
 	r.Health.Clear(health.NotificationsFail)

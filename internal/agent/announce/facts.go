@@ -1,14 +1,12 @@
 package announce
 
 import (
-	"cmp"
-	"fmt"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"countersign/internal/agent/loop"
 	"countersign/internal/archive"
+	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/internal/store"
 )
@@ -63,31 +61,42 @@ func signedFact(p office.Package, s office.Signature) office.Fact {
 		Key:       "signed/" + s.DocumentID + "/" + s.SignerID,
 		PackageID: p.ID,
 		Kind:      office.FactSigned,
-		Title:     fmt.Sprintf("%s signed %s.", cmp.Or(p.SignerName(s.SignerID), "Someone"), office.Quote(p.DisplayName())),
-		Body:      signedBody(p, s),
+		Title:     signedTitle(p, s.SignerID),
+		Document:  signedDocument(p, s),
+		Body:      signedNext(p),
 		Who:       s.SignerID,
 		Name:      p.SignerName(s.SignerID),
 		Partial:   !p.SignedAll(s.SignerID),
 	}
 }
 
-// documentPrefix begins what is said of one of several documents.
-const documentPrefix = "Document: "
+func signedTitle(p office.Package, signerID string) message.Message {
+	if who := p.SignerName(signerID); who != "" {
+		return message.Signed(who, p.DisplayName())
+	}
+	return message.SomeoneSigned(p.DisplayName())
+}
 
-func signedBody(p office.Package, s office.Signature) string {
-	var parts []string
+// signedDocument is which of several documents was signed.
+func signedDocument(p office.Package, s office.Signature) message.Message {
 	if d := p.DocumentName(s.DocumentID); d != "" && len(p.Documents) > 1 {
-		parts = append(parts, documentPrefix+office.Quote(d)+".")
+		return message.AboutDocument(d)
 	}
-	switch done, total := p.Progress(); {
+	return message.Message{}
+}
+
+// signedNext is what is left to sign.
+func signedNext(p office.Package) message.Message {
+	done, total := p.Progress()
+	switch {
 	case p.EveryoneSigned():
-		parts = append(parts, "Everyone has signed.")
+		return message.EveryoneHasSigned()
 	case len(p.NextSigners) == 1 && p.SignerName(p.NextSigners[0]) != "":
-		parts = append(parts, "Next: "+p.SignerName(p.NextSigners[0])+".")
+		return message.NextSigner(p.SignerName(p.NextSigners[0]))
 	case total > 0:
-		parts = append(parts, fmt.Sprintf("%d of %d signers have signed.", done, total))
+		return message.SignersDone(done, total)
 	}
-	return strings.Join(parts, " ")
+	return message.Message{}
 }
 
 // declinedFacts are the people who declined to sign p.
@@ -100,10 +109,10 @@ func declinedFacts(p office.Package) (facts []office.Fact) {
 			Key:       "declined/" + p.ID + "/" + s.ID + "/" + s.Declined.UTC().Format("20060102150405"),
 			PackageID: p.ID,
 			Kind:      office.FactDeclined,
-			Title:     fmt.Sprintf("%s declined to sign %s.", s.DisplayName(), office.Quote(p.DisplayName())),
+			Title:     message.Declined(s.DisplayName(), p.DisplayName()),
 		}
 		if s.DeclineReason != "" {
-			f.Body = fmt.Sprintf("Reason: %s.", office.Quote(s.DeclineReason))
+			f.Body = message.DeclineReason(s.DeclineReason)
 		}
 		facts = append(facts, f)
 	}
@@ -125,36 +134,36 @@ func isSaved(jobs []office.Job) bool {
 // savedFact is a package whose files are on disk, as far as they can be had.
 func savedFact(p office.Package, jobs []office.Job) office.Fact {
 	saved := slices.DeleteFunc(slices.Clone(jobs), func(j office.Job) bool { return j.State != office.JobDone })
-	n := len(saved)
-	body := fmt.Sprintf("%d files saved in %s.", n, folderName(saved))
-	if n == 1 {
-		body = fmt.Sprintf("%s saved in %s.", office.Quote(filepath.Base(saved[0].Target)), folderName(saved))
-	} else if n <= 3 {
-		var names []string
-		for _, j := range saved {
-			names = append(names, filepath.Base(j.Target))
-		}
-		body = fmt.Sprintf("Saved in %s: %s.", folderName(saved), strings.Join(names, ", "))
-	}
-	if n == 0 {
-		body = "None of its files could be downloaded." + loop.OnItsPages
-	} else if missing := len(jobs) - n; missing == 1 {
-		body += " One more file is not ready yet."
-	} else if missing > 1 {
-		body += fmt.Sprintf(" %d more files are not ready yet.", missing)
-	}
 	return office.Fact{
 		Key:       "saved/" + p.ID,
 		PackageID: p.ID,
 		Kind:      office.FactSaved,
-		Title:     "Everyone has signed " + office.Quote(p.DisplayName()) + ".",
-		Body:      body,
+		Title:     message.EveryoneSigned(p.DisplayName()),
+		Body:      savedBody(saved, len(jobs)-len(saved)),
 	}
 }
 
-func folderName(jobs []office.Job) string {
-	if len(jobs) == 0 {
-		return "the folder"
+// savedBody is which files are on disk, and how many are not.
+func savedBody(saved []office.Job, missing int) message.Message {
+	var body message.Message
+	switch n := len(saved); {
+	case n == 0:
+		return message.Then(message.NothingDownloaded(), message.LookOnItsPages())
+	case n == 1:
+		body = message.FileSaved(filepath.Base(saved[0].Target), folderName(saved))
+	case n <= 3:
+		var names []string
+		for _, j := range saved {
+			names = append(names, filepath.Base(j.Target))
+		}
+		body = message.FilesSavedAs(folderName(saved), names)
+	default:
+		body = message.FilesSaved(n, folderName(saved))
 	}
-	return filepath.Base(jobs[0].Folder)
+	if missing > 0 {
+		body = message.Then(body, message.MoreNotReady(missing))
+	}
+	return body
 }
+
+func folderName(jobs []office.Job) string { return filepath.Base(jobs[0].Folder) }

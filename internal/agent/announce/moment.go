@@ -1,12 +1,11 @@
 package announce
 
 import (
-	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"countersign/internal/agent/loop"
+	"countersign/internal/message"
 	"countersign/internal/office"
 )
 
@@ -23,7 +22,7 @@ const (
 )
 
 // notice is one notification.
-type notice struct{ title, body string }
+type notice struct{ title, body message.Message }
 
 // held is a fact that waits to be told, since when.
 type held struct {
@@ -93,7 +92,7 @@ func (m *moment) take(now time.Time, all bool) []notice {
 	})
 	notices := make([]notice, 0, len(groups))
 	for _, f := range groups {
-		notices = append(notices, notice{f.Title, f.Body})
+		notices = append(notices, notice{f.Title, message.Then(f.Document, f.Body)})
 	}
 	if crowd && len(groups) > 1 {
 		notices = []notice{summary(groups, caughtUp > 0)}
@@ -185,25 +184,15 @@ func merge(facts []held) []office.Fact {
 		f := &merged[i]
 		switch n := documents[about(*f)]; {
 		case f.Kind == office.FactSigned && n > 1:
-			f.Body = signedSeveral(n, f.Body)
+			f.Document = message.DocumentsSigned(n)
 		case f.Kind == office.FactSaved:
 			saved[f.PackageID] = true
 			if name := last[f.PackageID]; name != "" {
-				f.Body = fmt.Sprintf("%s signed last. %s", name, f.Body)
+				f.Body = message.Then(message.LastSigner(name), f.Body)
 			}
 		}
 	}
 	return slices.DeleteFunc(merged, func(f office.Fact) bool { return f.Last && saved[f.PackageID] })
-}
-
-// signedSeveral is what is said beside one person's signatures on several documents: how many, and what comes next.
-func signedSeveral(n int, body string) string {
-	if _, next, found := strings.Cut(body, ". "); found && strings.HasPrefix(body, documentPrefix) {
-		body = next
-	} else if strings.HasPrefix(body, documentPrefix) {
-		body = ""
-	}
-	return strings.TrimSpace(fmt.Sprintf("%d documents signed. %s", n, body))
 }
 
 // summary tells of many facts at once: how many packages, and the first few facts, finished packages before single
@@ -211,7 +200,7 @@ func signedSeveral(n int, body string) string {
 func summary(facts []office.Fact, away bool) notice {
 	const show = 3
 	about := map[string]bool{}
-	var titles []string
+	var titles []message.Message
 	for _, finished := range []bool{true, false} {
 		for _, f := range facts {
 			about[f.PackageID] = true
@@ -220,13 +209,12 @@ func summary(facts []office.Fact, away bool) notice {
 			}
 		}
 	}
-	title := office.Counted(len(about), "package changed", "packages changed")
+	title := message.PackagesChanged(len(about))
 	if away {
-		title = office.Counted(len(about), "package changed while you were away", "packages changed while you were away")
+		title = message.PackagesChangedMeanwhile(len(about))
 	}
-	body := strings.Join(titles, " ")
 	if more := len(facts) - show; more > 0 {
-		body += fmt.Sprintf(" And %d more.", more)
+		titles = append(titles, message.AndMore(more))
 	}
-	return notice{title, body}
+	return notice{title, message.Then(titles...)}
 }

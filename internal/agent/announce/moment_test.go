@@ -7,27 +7,28 @@ import (
 	"testing"
 	"time"
 
+	"countersign/internal/message"
 	"countersign/internal/office"
 )
 
 var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
 func signedBy(who, packageID, document string, complete bool) office.Fact {
-	body := documentPrefix + "“" + document + "”."
+	f := office.Fact{Kind: office.FactSigned, PackageID: packageID, Who: who, Name: who, Last: complete,
+		Title: message.Signed(who, packageID), Document: message.AboutDocument(document)}
 	if complete {
-		body += " Everyone has signed."
+		f.Body = message.EveryoneHasSigned()
 	}
-	return office.Fact{Kind: office.FactSigned, PackageID: packageID, Who: who, Name: who, Last: complete,
-		Title: who + " signed “" + packageID + "”.", Body: body}
+	return f
 }
 
 func savedOf(packageID string) office.Fact {
-	return office.Fact{Kind: office.FactSaved, PackageID: packageID, Title: "Everyone has signed “" + packageID + "”.", Body: "2 files saved in Signed."}
+	return office.Fact{Kind: office.FactSaved, PackageID: packageID, Title: message.EveryoneSigned(packageID), Body: message.FilesSaved(2, "Signed")}
 }
 
 func texts(notices []notice) (all []string) {
 	for _, n := range notices {
-		all = append(all, n.title+" "+n.body)
+		all = append(all, message.Then(n.title, n.body).String())
 	}
 	return all
 }
@@ -81,7 +82,7 @@ func TestALastSignatureWhoseFilesDoNotComeIsToldByItself(t *testing.T) {
 	var m moment
 	m.add(noon, signedBy("Jan", "Lease", "a", true))
 	later := noon.Add(m.left(noon))
-	if got := m.take(later, false); later.Sub(noon) != lastHeld || len(got) != 1 || !strings.Contains(got[0].body, "Everyone has signed.") {
+	if got := m.take(later, false); later.Sub(noon) != lastHeld || len(got) != 1 || !strings.Contains(got[0].body.String(), "Everyone has signed.") {
 		t.Errorf("after %v: %q", later.Sub(noon), texts(got))
 	}
 	m.add(later, savedOf("Lease"))
@@ -116,7 +117,7 @@ func TestACrowdBecomesASummary(t *testing.T) {
 		t.Errorf("%d notifications: %q", len(got), texts(got))
 	}
 	last := got[len(got)-1]
-	if !strings.HasSuffix(last.title, "packages changed") || !strings.Contains(last.body, "And ") {
+	if !strings.HasSuffix(last.title.String(), "packages changed") || !strings.Contains(last.body.String(), "And ") {
 		t.Errorf("the summary: %+v", last)
 	}
 	if len(m.waiting) != 0 || m.left(now) != time.Hour {
@@ -141,7 +142,7 @@ func TestFewNotificationsAreNotDelayedByACrowdLongPast(t *testing.T) {
 
 func TestWhatHasNoNameIsToldToo(t *testing.T) {
 	var m moment
-	m.add(noon, office.Fact{Title: "One."}, office.Fact{Title: "Two."}, office.Fact{Kind: office.FactProblem, PackageID: "problem folder", Title: "Three."})
+	m.add(noon, office.Fact{Title: message.Stopped()}, office.Fact{Title: message.Unexpected()}, office.Fact{Kind: office.FactProblem, PackageID: "problem folder", Title: message.WaitForFolder("Signed", 1)})
 	if got := m.take(noon, false); len(got) != 3 {
 		t.Errorf("told %q", texts(got))
 	}

@@ -3,12 +3,10 @@ package announce
 import (
 	"context"
 	"maps"
-	"strings"
 	"time"
 
 	"countersign/internal/agent/health"
 	"countersign/internal/agent/loop"
-	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/internal/store"
 )
@@ -108,25 +106,5 @@ func (r *Room) problemsDue(told map[string]toldProblem) (facts []office.Fact, pa
 
 // problemFact is what is wrong as a notification: what happened above, what to do below.
 func problemFact(i health.Issue) office.Fact {
-	title, body := message.English().Lines(i.Message)
-	if at := sentenceEnd(title); at > 0 && body == "" {
-		title, body = title[:at], strings.TrimSpace(title[at:])
-	}
-	return office.Fact{PackageID: "problem " + i.ID, Kind: office.FactProblem, Title: title, Body: body}
-}
-
-// sentenceEnd is where the first sentence of text ends; a full stop within a name in quotation marks ends none.
-func sentenceEnd(text string) int {
-	depth := 0
-	for i, r := range text {
-		switch {
-		case r == '“':
-			depth++
-		case r == '”':
-			depth--
-		case r == '.' && depth == 0 && strings.HasPrefix(text[i+1:], " "):
-			return i + 1
-		}
-	}
-	return 0
+	return office.Fact{PackageID: "problem " + i.ID, Kind: office.FactProblem, Title: i.Message}
 }

@@ -9,19 +9,19 @@ import (
 	"countersign/internal/message"
 )
 
-const folderGone = "The folder “Dr. Signed” cannot be found. You can also choose another folder."
+var folderGone = message.WaitForFolder("Dr. Signed", 1)
 
 func TestAProblemThatLastsIsToldOnceAndOnceMoreEachDay(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRoom(t, nil)
-		r.Health.Set(health.FolderFails, message.Plain(folderGone))
-		r.Health.Set(health.ServiceFails, message.Plain("The signing service did not answer."))
+		r.Health.Set(health.FolderFails, folderGone)
+		r.Health.Set(health.ServiceFails, message.ServiceSilent())
 		time.Sleep(health.FolderFails.After - time.Second)
 		if n := r.count(""); n != 0 {
 			t.Errorf("told %d times before it has stood for %v", n, health.FolderFails.After)
 		}
 		time.Sleep(2 * time.Second)
-		if n := r.count("The folder “Dr. Signed” cannot be found. | You can also choose another folder."); n != 1 || r.count("") != 1 {
+		if n := r.count("The folder “Dr. Signed” cannot be found. | 1 file is waiting until the folder is back. You can also choose another folder."); n != 1 || r.count("") != 1 {
 			t.Errorf("told %d times, %d in all", n, r.count(""))
 		}
 		time.Sleep(problemAgain - time.Minute)
@@ -35,14 +35,14 @@ func TestAProblemThatLastsIsToldOnceAndOnceMoreEachDay(t *testing.T) {
 		// One that comes and goes is one problem; one that comes back the next week is another.
 		r.Health.Clear(health.FolderFails)
 		time.Sleep(10 * time.Minute)
-		r.Health.Set(health.FolderFails, message.Plain(folderGone))
+		r.Health.Set(health.FolderFails, folderGone)
 		time.Sleep(time.Hour)
 		if n := r.count("folder"); n != 2 {
 			t.Errorf("told %d times after it came back", n)
 		}
 		r.Health.Clear(health.FolderFails)
 		time.Sleep(7 * 24 * time.Hour)
-		r.Health.Set(health.FolderFails, message.Plain(folderGone))
+		r.Health.Set(health.FolderFails, folderGone)
 		time.Sleep(health.FolderFails.After + time.Second)
 		if n := r.count("folder"); n != 3 {
 			t.Errorf("told %d times a week later", n)
@@ -54,7 +54,7 @@ func TestAProblemIsToldAfterThePauseAndNotAgainAfterAStart(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRoom(t, nil)
 		r.Snooze(time.Now().Add(2 * time.Hour))
-		r.Health.Set(health.FolderFails, message.Plain(folderGone))
+		r.Health.Set(health.FolderFails, folderGone)
 		time.Sleep(time.Hour)
 		if n := r.count(""); n != 0 {
 			t.Errorf("told %d times during the pause", n)
@@ -65,7 +65,7 @@ func TestAProblemIsToldAfterThePauseAndNotAgainAfterAStart(t *testing.T) {
 		}
 		told := map[string]toldProblem{"folder": {Told: time.Now()}}
 		r.Health.Clear(health.FolderFails) // as after a start, when the issue is found anew
-		r.Health.Set(health.FolderFails, message.Plain(folderGone))
+		r.Health.Set(health.FolderFails, folderGone)
 		time.Sleep(health.FolderFails.After)
 		if facts, _ := r.problemsDue(told); len(facts) != 0 {
 			t.Errorf("told again after a start: %+v", facts)
@@ -81,10 +81,10 @@ func TestAProblemIsToldAfterThePauseAndNotAgainAfterAStart(t *testing.T) {
 func TestNobodyIsToldOfWhatTheyDidThemselves(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRoom(t, nil)
-		r.Health.Set(health.NotSetUp, message.Plain("Countersign is not set up yet."))
-		r.Health.Set(health.SignedOut, message.Plain("You are not signed in."))
-		r.Health.Set(health.AddressClosed, message.Plain("There is no connection to ngrok."))
-		r.Health.Set(health.ServiceFails, message.Plain("The signing service did not answer."))
+		r.Health.Set(health.NotSetUp, message.NotSetUp())
+		r.Health.Set(health.SignedOut, message.NotSignedIn())
+		r.Health.Set(health.AddressClosed, message.NoConnection())
+		r.Health.Set(health.ServiceFails, message.ServiceSilent())
 		time.Sleep(time.Hour)
 		if n := r.count(""); n != 0 {
 			t.Errorf("told %d times", n)

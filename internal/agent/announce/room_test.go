@@ -14,6 +14,7 @@ import (
 	"countersign/internal/agent/data"
 	"countersign/internal/agent/health"
 	"countersign/internal/agent/loop"
+	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/internal/store"
 )
@@ -46,6 +47,7 @@ func newRoom(t *testing.T, adjust func(*testRoom)) *testRoom {
 		Log: log, Now: time.Now, Jitter: func() float64 { return 0 }, Pace: loop.Pace{}.Complete(), Data: st, Health: issues,
 		Signal: func(office.Change) {}, Show: func(office.Activity) {},
 	}, Needs{
+		Words:      message.English,
 		Settings:   func() office.Settings { return x.settings },
 		MoreToCome: x.more.Load, CatchingUp: x.catchingUp.Load, HealthChanges: changes,
 		Notify: func(title, body string) error {
@@ -85,12 +87,12 @@ func (x *testRoom) count(text string) (n int) {
 func TestWhatIsFoundTogetherIsHeldBackUntilTheWorkEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRoom(t, nil)
-		r.Announce(office.Fact{Title: "One."}, office.Fact{Title: "Two."})
+		r.Announce(office.Fact{Title: message.SomeoneSigned("One")}, office.Fact{Title: message.SomeoneSigned("Two")})
 		if n := r.count(""); n != 2 {
 			t.Errorf("%d raised at once, with nothing under way", n)
 		}
 		r.more.Store(true)
-		r.Announce(office.Fact{Title: "Three."}, office.Fact{Title: "Four."})
+		r.Announce(office.Fact{Title: message.SomeoneSigned("Three")}, office.Fact{Title: message.SomeoneSigned("Four")})
 		time.Sleep(meetPause / 2)
 		if n := r.count(""); n != 2 {
 			t.Errorf("%d raised while more was under way", n)
@@ -103,7 +105,7 @@ func TestWhatIsFoundTogetherIsHeldBackUntilTheWorkEnds(t *testing.T) {
 		}
 		time.Sleep(momentLength)
 		r.more.Store(true)
-		r.Announce(office.Fact{Title: "Five."}, office.Fact{Title: "Six."})
+		r.Announce(office.Fact{Title: message.SomeoneSigned("Five")}, office.Fact{Title: message.SomeoneSigned("Six")})
 		time.Sleep(meetPause)
 		if n := r.count(""); n != 6 {
 			t.Errorf("%d raised though the work takes long", n)
@@ -116,7 +118,7 @@ func TestCatchingUpIsWaitedForButNotForEver(t *testing.T) {
 		r := newRoom(t, nil)
 		r.more.Store(true)
 		r.catchingUp.Store(true)
-		r.Announce(office.Fact{Title: "One.", CaughtUp: true})
+		r.Announce(office.Fact{Title: message.SomeoneSigned("One"), CaughtUp: true})
 		for range 5 {
 			time.Sleep(catchingUpLast / 2)
 			r.WorkEnded()
@@ -131,7 +133,7 @@ func TestCatchingUpIsWaitedForButNotForEver(t *testing.T) {
 			t.Errorf("%d raised after the last was caught up with", n)
 		}
 		r.catchingUp.Store(true)
-		r.Announce(office.Fact{Title: "Two.", CaughtUp: true})
+		r.Announce(office.Fact{Title: message.SomeoneSigned("Two"), CaughtUp: true})
 		time.Sleep(maxCatchingUp + time.Second)
 		if n := r.count(""); n != 2 {
 			t.Errorf("%d raised though catching up takes long", n)
@@ -163,7 +165,7 @@ func TestAFactIsNewsOnce(t *testing.T) {
 				}
 				saved, err := r.Saved(tx, p, jobs, false)
 				for _, f := range append(append(signed, declined...), saved...) {
-					titles = append(titles, f.Title)
+					titles = append(titles, f.Title.String())
 				}
 				return err
 			})

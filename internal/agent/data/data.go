@@ -65,7 +65,7 @@ func (s *Data) Update(fn func(*store.Tx) error) error {
 // tellUnreadable says in health that records are left out.
 func (s *Data) tellUnreadable() {
 	if s.Unreadable() > 0 {
-		s.health.Set(health.RecordsUnreadable, message.Plain("Part of Countersign's own data cannot be read and is left out; everything else works. Compare the latest packages with the signing service's website."))
+		s.health.Set(health.RecordsUnreadable, message.RecordsUnreadable())
 	}
 }
 
@@ -101,11 +101,11 @@ func (s *Data) Note(err error) {
 	case errors.Is(err, store.ErrClosed):
 	case errors.Is(err, store.ErrCorrupt):
 		s.damaged.Store(true)
-		s.health.Set(health.DataDamaged, message.Plain("Countersign's data file is damaged. Quit Countersign and start it again: it keeps the damaged file, restores the settings and reads the packages from the service."))
+		s.health.Set(health.DataDamaged, message.DataDamagedNow())
 	case diskFull(err):
-		s.health.Set(health.DataNotWritten, message.Plain("The disk with Countersign's own data is full. Free up space. Countersign will then continue automatically, and the signing service will resend what it could not deliver."))
+		s.health.Set(health.DataNotWritten, message.OwnDiskFull())
 	default:
-		s.health.Set(health.DataNotWritten, message.Plain("Countersign's own data could not be written. Check the disk. Countersign will then continue automatically, and the signing service will resend what it could not deliver."))
+		s.health.Set(health.DataNotWritten, message.DataNotWritten())
 	}
 }
 

@@ -101,5 +101,5 @@ func (t Tools) TellQuarantine() {
 		t.Health.Clear(health.RecordsPutOff)
 		return
 	}
-	t.Health.Set(health.RecordsPutOff, message.Plain("Countersign could not work on one of its records and goes on with the others. It tries again every hour. For details, open the log in Help."))
+	t.Health.Set(health.RecordsPutOff, message.RecordsPutOff())
 }

@@ -4,10 +4,11 @@ package loop
 
 import (
 	"context"
-	"countersign/internal/agent/data"
 	"fmt"
 	"runtime/debug"
 	"time"
+
+	"countersign/internal/agent/data"
 )
 
 // Loop is one long-running loop of the agent.

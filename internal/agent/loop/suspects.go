@@ -4,6 +4,7 @@ import (
 	"sync"
 
 	"countersign/internal/esign"
+	"countersign/internal/message"
 )
 
 // Suspects tells the trouble with one thing from the trouble with the service: between two failures of the one, the
@@ -54,9 +55,9 @@ func (s *Suspects) Refuses(key string, err *esign.Error) bool {
 }
 
 // RefusalProblem is what keeps a file from being saved that the service does not give, for people.
-func RefusalProblem(cause *esign.Error) string {
+func RefusalProblem(cause *esign.Error) message.Message {
 	if cause.Kind == esign.SignedOut { // the sign-in works: others are given
-		return "Your account does not have permission to download this document."
+		return message.DownloadForbidden()
 	}
-	return esign.Sentence(cause)
+	return esign.Message(cause)
 }

@@ -3,19 +3,17 @@ package loop
 import (
 	"cmp"
 	"context"
+	"errors"
+	"log/slog"
+	"time"
+
 	"countersign/internal/agent/data"
 	"countersign/internal/agent/health"
 	"countersign/internal/esign"
 	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/internal/store"
-	"errors"
-	"log/slog"
-	"time"
 )
-
-// MaxActivity is how long a line of the activity list may be, in characters.
-const MaxActivity = 1000
 
 // Tools are what every room of the agent works with. All of it is safe for concurrent use.
 type Tools struct {
@@ -65,7 +63,7 @@ func (t Tools) Supervise(ctx context.Context, p Loop) {
 		rest := t.Backoff(tries, t.Pace.Retry/2, time.Minute)
 		t.Log.Error("a part stopped and starts again", "part", p.Name, "err", err, "rest", rest)
 		if !t.Health.Has(health.DataNotWritten) { // which says why
-			t.Health.Set(stopped, message.Plain("A part of Countersign stopped unexpectedly and is being started again; nothing was lost."))
+			t.Health.Set(stopped, message.PartStopped())
 		}
 		if !Sleep(ctx, rest) {
 			return
@@ -126,14 +124,14 @@ func (t Tools) Age(then time.Time) time.Duration {
 }
 
 // TellUnusable says so in the activity list, once for each.
-func (t Tools) TellUnusable(id, packageID, text string) {
+func (t Tools) TellUnusable(id, packageID string, text message.Message) {
 	line := office.Activity{Time: t.Now(), Kind: "problem", PackageID: packageID, Text: text}
 	var first bool
 	err := t.Data.Update(func(tx *store.Tx) (err error) {
 		if first, err = tx.Once("unusable/" + id); err != nil || !first {
 			return err
 		}
-		return AddActivity(tx, line)
+		return tx.AddActivity(line)
 	})
 	if err != nil {
 		t.Log.Error("record an id that cannot be used", "err", err)
@@ -148,7 +146,7 @@ func (t Tools) Record(x office.Activity) {
 	if x.Time.IsZero() {
 		x.Time = t.Now()
 	}
-	if err := t.Data.Update(func(tx *store.Tx) error { return AddActivity(tx, x) }); err != nil {
+	if err := t.Data.Update(func(tx *store.Tx) error { return tx.AddActivity(x) }); err != nil {
 		t.Log.Error("record an activity", "err", err)
 	}
 	t.Tell(x)
@@ -156,13 +154,6 @@ func (t Tools) Record(x office.Activity) {
 
 // Tell shows an activity that is already stored.
 func (t Tools) Tell(x office.Activity) {
-	x.Text = message.OneLine(x.Text, MaxActivity)
 	t.Show(x)
 	t.Signal(office.ActivityChanged)
-}
-
-// AddActivity adds a line to the activity list, as one line.
-func AddActivity(tx *store.Tx, x office.Activity) error {
-	x.Text = message.OneLine(x.Text, MaxActivity)
-	return tx.AddActivity(x)
 }

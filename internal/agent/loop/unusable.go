@@ -13,8 +13,5 @@ import (
 // UnusablePause is how long it is left alone; asking would not even reach the service.
 const UnusablePause = 24 * time.Hour
 
-// OnItsPages is what there is to do about it.
-const OnItsPages = " Look for it on the signing service's website."
-
 // Unusable reports whether the service cannot be asked for j's file.
 func Unusable(j office.Job) bool { return j.DocumentID != "" && !esign.UsableID(j.DocumentID) }

@@ -1,8 +1,9 @@
 package loop
 
 import (
-	"countersign/internal/office"
 	"sync"
+
+	"countersign/internal/office"
 )
 
 // Watchers fan Changes out. A watcher that does not keep up loses nothing but repetition: each has room for every

@@ -203,12 +203,12 @@ func (r *Room) Register(ctx context.Context, force bool) error {
 	case s.Tunnel == office.TunnelNone:
 		r.Health.Clear(health.EndpointFails)
 		if s.Configured() {
-			r.Health.Set(health.NoAddress, message.Plain("There is no public address. Countersign checks for signed documents regularly, so they arrive a little later."))
+			r.Health.Set(health.NoAddress, message.NoAddress())
 		}
 		return nil
 	case client == nil || t.State != "up":
 		if force {
-			return message.Error(message.Plain("The service can send events to this computer only while you are signed in and the public address is connected. Try again then."), nil)
+			return message.Error(message.EndpointNeeds(), nil)
 		}
 		return nil
 	}
@@ -255,12 +255,12 @@ func (r *Room) tellEndpoint(err error) {
 	case errors.As(err, &e) && (e.Kind == esign.Forbidden || e.Kind == esign.SignedOut):
 		r.endpointForbidden()
 	default:
-		r.Health.Set(health.EndpointFails, message.Plain(esign.Sentence(err)))
+		r.Health.Set(health.EndpointFails, esign.Message(err))
 	}
 }
 
 func (r *Room) endpointForbidden() {
-	r.Health.Set(health.EndpointForbidden, message.Plain("Your account does not have permission to receive events for the organization. Sign in with an administrator's account. Countersign checks for signed documents regularly, so they arrive a little later."))
+	r.Health.Set(health.EndpointForbidden, message.MayNotReceive())
 }
 
 // adopt makes x the current endpoint: on disk, and then in memory. Its events may already be on their way; they
@@ -279,7 +279,7 @@ func (r *Room) adopt(i issuer.Name, x endpoint) error {
 	r.Health.Clear(health.EndpointFails)
 	r.startOver()
 	r.Sweep("the endpoint is registered") // what happened until now was reported to nobody, or to another computer
-	r.Record(office.Activity{Kind: "endpoint", Text: "The signing service now reports signatures to this computer."})
+	r.Record(office.Activity{Kind: "endpoint", Text: message.EndpointSet()})
 	r.Signal(office.StatusChanged)
 	return nil
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"countersign/internal/inbox"
+	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/internal/store"
 )
@@ -30,7 +31,7 @@ func (r *Room) storeEvent(_ context.Context, in inbox.Received) (added bool, err
 		Service: in.Service, // which may not be the one in use any more
 	}
 	if !in.Parsed {
-		ev.Outcome, ev.Reason, ev.Handled = office.EventOdd, in.Problem, in.At
+		ev.Outcome, ev.Reason, ev.Handled = office.EventOdd, message.EventUnreadable(), in.At
 	}
 	err = r.Data.Update(func(tx *store.Tx) error {
 		var err error

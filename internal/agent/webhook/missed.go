@@ -145,7 +145,7 @@ func (r *Room) tellMissed() {
 }
 
 func (r *Room) tellLost() {
-	r.Health.Set(health.EndpointLost, message.Plain("The signing service did not report some signatures to this computer. The events might be going to another computer, or someone turned them off. Documents are still saved, but later."))
+	r.Health.Set(health.EndpointLost, message.EndpointLost())
 }
 
 // recallMissed remembers what an earlier run knew.

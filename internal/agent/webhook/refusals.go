@@ -5,13 +5,14 @@ import (
 	"time"
 
 	"countersign/internal/inbox"
+	"countersign/internal/message"
 	"countersign/internal/office"
 )
 
 // Refusal is a sample of the requests that were refused.
 type Refusal struct {
 	Time   time.Time
-	Reason string // one sentence
+	Reason message.Message
 	Remote string // who asked, as far as it can be told
 	More   int    // further ones that were not sampled
 }
@@ -38,7 +39,7 @@ func (r *Room) Refused() []Refusal {
 
 func (r *Room) noteRefusal(x inbox.Refusal) {
 	r.refusals.mu.Lock()
-	r.refusals.list = append(r.refusals.list, Refusal{x.At, refusalSentence(x.Reason), x.Remote, int(x.Suppressed)})
+	r.refusals.list = append(r.refusals.list, Refusal{x.At, refusalMessage(x.Reason), x.Remote, int(x.Suppressed)})
 	if over := len(r.refusals.list) - maxRefusals; over > 0 {
 		r.refusals.list = append([]Refusal(nil), r.refusals.list[over:]...)
 	}
@@ -47,21 +48,21 @@ func (r *Room) noteRefusal(x inbox.Refusal) {
 	r.Signal(office.StatusChanged)
 }
 
-func refusalSentence(r inbox.Reason) string {
+func refusalMessage(r inbox.Reason) message.Message {
 	switch r {
 	case inbox.Unsigned:
-		return "A request without an event signature was blocked."
+		return message.RequestUnsigned()
 	case inbox.Forged:
-		return "A request with a false event signature was blocked."
+		return message.RequestForged()
 	case inbox.TooLarge:
-		return "A request that was too large was blocked."
+		return message.RequestTooLarge()
 	case inbox.WrongMethod:
-		return "A request that was not an event was blocked."
+		return message.RequestNoEvent()
 	case inbox.NotStored:
-		return "An event could not be stored; the service was asked to send it again."
+		return message.RequestNotStored()
 	case inbox.Busy:
-		return "Too many requests came at once; the service was asked to send this one again."
+		return message.RequestsTooMany()
 	default:
-		return "An incomplete request was blocked."
+		return message.RequestCutShort()
 	}
 }

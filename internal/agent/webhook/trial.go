@@ -95,12 +95,12 @@ func arrives(ctx context.Context, address, mark string) error {
 	}
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
-		return message.Error(message.Plain("The public address does not answer from here. Check that it leads to this computer and has a valid certificate."), err)
+		return message.Error(message.PublicAddressSilent(), err)
 	}
 	defer resp.Body.Close()
 	got, _ := io.ReadAll(io.LimitReader(resp.Body, 4096))
 	if string(got) != mark {
-		return message.Error(message.Plain("The public address answers, but does not lead to this computer with its path kept. Check the proxy."), nil)
+		return message.Error(message.PublicAddressOther(), nil)
 	}
 	return nil
 }
@@ -108,10 +108,10 @@ func arrives(ctx context.Context, address, mark string) error {
 // tunnelError is err with a sentence for people.
 func tunnelError(err error) error {
 	if err == nil {
-		return message.Error(message.Plain("The public address was not connected in time. Check the internet connection and try again."), nil)
+		return message.Error(message.PublicAddressLate(), nil)
 	}
 	if err == errNoAuthtoken {
-		return message.Error(message.Plain("The ngrok authtoken is missing."), err)
+		return message.Error(message.TokenMissing(), err)
 	}
 	return err
 }

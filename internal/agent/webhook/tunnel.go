@@ -230,18 +230,18 @@ func (r *Room) tellAddress() {
 	}
 	switch {
 	case errors.Is(err, errNoAuthtoken):
-		r.Health.Set(health.AddressRefused, message.Plain("The ngrok authtoken is missing. Enter it in Settings; until then signed documents arrive late."))
+		r.Health.Set(health.AddressRefused, message.TokenMissingLate())
 	case errors.Is(err, secret.ErrUnavailable): // the keyring issue says it
 	case known && e.Temporary():
-		text := e.Sentence()
+		text := e.Message()
 		if e.Kind == tunnel.Network {
-			text += " Trying again." // which a test of the settings does not
+			text = message.Then(text, message.TryingAgain()) // which a test of the settings does not
 		}
-		r.Health.Set(health.AddressClosed, message.Plain(text))
+		r.Health.Set(health.AddressClosed, text)
 	case known:
-		r.Health.Set(health.AddressRefused, message.Plain(e.Sentence()))
+		r.Health.Set(health.AddressRefused, e.Message())
 	default:
-		r.Health.Set(health.AddressRefused, message.Plain("The public address could not be connected: "+err.Error()+"."))
+		r.Health.Set(health.AddressRefused, message.NotOpened(err.Error()))
 	}
 }
 

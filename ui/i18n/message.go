@@ -1,0 +1,19 @@
+package i18n
+
+import (
+	"countersign/internal/message"
+)
+
+// Message is what people are told, in the language of the window, in one line. It may be called from any goroutine.
+func Message(m message.Message) string { return Words().Text(m) }
+
+// Error is what people are told of err.
+func Error(err error) string { return Message(message.For(err)) }
+
+// Words is what puts messages into the language of the window. It may be called from any goroutine.
+func Words() *message.Printer {
+	if c := chosen.Load(); c != nil {
+		return c.messages
+	}
+	return message.English()
+}
