@@ -75,6 +75,9 @@ func (p *Package) cleanNames() {
 	}
 }
 
+// Placeholders lists what a pattern of file names may hold, with braces, in the order to show it to people.
+func Placeholders() []string { return archive.Placeholders() }
+
 // FileTemplate is how files are named; one that is not understood any more gives way to the default.
 func (s Settings) FileTemplate() archive.Template {
 	t, err := archive.Parse(s.NameTemplate)

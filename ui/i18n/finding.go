@@ -10,6 +10,9 @@ func Findings(found []office.FieldError) map[string]string {
 	for _, f := range found {
 		if said[f.Field] == "" {
 			said[f.Field] = Message(f.Text)
+			if f.Field == office.FieldTemplate {
+				said[f.Field] = Pattern(said[f.Field])
+			}
 		}
 	}
 	return said

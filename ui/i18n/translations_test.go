@@ -18,6 +18,7 @@ import (
 	"testing"
 
 	"countersign/assets"
+	"countersign/internal/office"
 )
 
 var update = flag.Bool("update", false, "add missing texts to en.json; plural forms are then to be written by hand")
@@ -67,6 +68,9 @@ func texts(t *testing.T) (plural map[string]bool) {
 	}
 	for _, day := range strings.Fields("Mon Tue Wed Thu Fri Sat Sun") {
 		plural["weekday."+day] = false
+	}
+	for _, name := range office.Placeholders() {
+		plural["placeholder."+strings.Trim(name, "{}")] = false
 	}
 	plural["language.code"] = false
 	for _, key := range fynes(t) {

@@ -73,8 +73,10 @@ func (f *form) documents(pickFolder func()) {
 	choose := widgets.NewButtonWithIcon(lang.L("Choose…"), theme.FolderOpenIcon(), pickFolder)
 	f.text(office.FieldSaveTo, "", "", f.folder, func(s *office.Settings) *string { return &s.SaveTo }).field =
 		widgets.NewField(lang.L("Folder"), widgets.Across(nil, f.folder, choose), lang.L("The folder is created if it does not exist."))
-	f.text(office.FieldTemplate, lang.L("File name pattern"), "",
+	pattern := f.text(office.FieldTemplate, lang.L("File name pattern"), "",
 		f.template, func(s *office.Settings) *string { return &s.NameTemplate })
+	pattern.get = f.pattern
+	pattern.set = func(canonical string) { f.template.SetText(i18n.Pattern(canonical)) }
 	f.shapes = newChoice(
 		[]string{"{package} - {document}", "{package}/{document}", "{month}/{package} - {document}", "{year}/{month}/{package} - {document}",
 			"{date} {package} - {document}", "{reference} {package} - {document}"},
@@ -93,10 +95,13 @@ func (f *form) flag(key, name string, at func(*office.Settings) *bool) *setting 
 	return k
 }
 
+// pattern is the pattern for the names as it is kept.
+func (f *form) pattern() string { return i18n.CanonicalPattern(typed(f.template)) }
+
 // shape takes a ready-made pattern for the names.
 func (f *form) shape() {
-	if v := f.shapes.value(); v != "" && v != typed(f.template) {
-		f.template.SetText(v)
+	if v := f.shapes.value(); v != "" && v != f.pattern() {
+		f.by[office.FieldTemplate].set(v)
 		f.chosen(f.by[office.FieldTemplate])
 	}
 }

@@ -20,3 +20,26 @@ func TestTheScreenHoldsInGerman(t *testing.T) {
 		})
 	}
 }
+
+func TestAPatternIsShownInTheLanguageOfTheWindowAndKeptInOneForm(t *testing.T) {
+	i18n.Use("de")
+	t.Cleanup(func() { i18n.Use("en") })
+	o := officetest.Busy()
+	b, s := shown(t, o)
+	kept := s.settings().NameTemplate
+	if s.form.template.Text != i18n.Pattern(kept) || s.form.template.Text == kept {
+		t.Errorf("%q is shown as %q", kept, s.form.template.Text)
+	}
+	for typed, want := range map[string]string{"{datum} {Paket}/{Zeichen}": "{date} {package}/{reference}", "{date} {package}": "{date} {package}"} {
+		s.form.template.SetText(typed)
+		b.Settle()
+		if got := s.settings().NameTemplate; got != want {
+			t.Errorf("%q is kept as %q", typed, got)
+		}
+	}
+	s.form.shapes.SetSelected("Ein Ordner je Monat")
+	b.Settle()
+	if got := s.form.template.Text; got != "{Monat}/{Paket} - {Dokument}" || s.settings().NameTemplate != "{month}/{package} - {document}" {
+		t.Errorf("a ready-made pattern is shown as %q, kept as %q", got, s.settings().NameTemplate)
+	}
+}

@@ -7,6 +7,7 @@ import (
 	"fyne.io/fyne/v2/widget"
 
 	"countersign/internal/office"
+	"countersign/ui/i18n"
 	"countersign/ui/theme"
 	"countersign/ui/widgets"
 )
@@ -61,7 +62,7 @@ func (s *Screen) documents() fyne.CanvasObject {
 	return page(
 		part(lang.L("Where signed documents go"), at(office.FieldSaveTo), at("beside_original")),
 		part(lang.L("File names"), widgets.Halves(widgets.NewField(lang.L("Ready-made patterns"), s.form.shapes.Select, ""), at(office.FieldTemplate)),
-			widgets.NewProse(lang.L("You can use {date} {month} {year} {package} {document} {signer} {reference} {kind}. What stands before a / is a folder.")),
+			widgets.NewProse(lang.L("You can use {{.Placeholders}}. What stands before a / is a folder.", i18n.V{"Placeholders": i18n.Placeholders()})),
 			s.preview.content),
 		part(lang.L("Additional files"), widgets.Stack(0, at("save_cac"), at("save_masterfile"))))
 }
@@ -104,7 +105,7 @@ func (s *Screen) adapt() {
 		s.tests.external: kind == office.TunnelExternal, s.tests.none: kind == office.TunnelNone} {
 		part.Hidden = !shown
 	}
-	s.form.shapes.show(typed(s.form.template))
+	s.form.shapes.show(s.form.pattern())
 	s.tests.showReturn()
 	s.content.Refresh()
 }

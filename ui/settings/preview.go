@@ -56,7 +56,7 @@ func (p *preview) show(settings office.Settings, name string, err error) {
 	p.content.Refresh()
 	if err != nil {
 		p.line.Set(lang.L("no example: the pattern is incomplete"))
-		field.Wrong(i18n.Error(err))
+		field.Wrong(i18n.Pattern(i18n.Error(err)))
 		return
 	}
 	p.line.Set(filepath.Join(filepath.Base(settings.SaveTo), filepath.FromSlash(name)))
