@@ -9,7 +9,8 @@
 //	events.go     turns stored events into facts about packages
 //	reconcile.go  asks for the status of packages that are not final, and reads the list (discover.go, listing.go)
 //	save.go       downloads planned files into the folder
-//	outbox.go     sends drafts: uploads (upload.go) and adds packages; copies.go has their bytes
+//	outbox        sends drafts: uploads and adds packages, and has copies of their bytes
+//	form          keeps the form a draft is typed into
 //	announce      raises notifications, few of many
 //	forget.go     forgets the contents of old events
 //
@@ -40,9 +41,11 @@ import (
 
 	"countersign/internal/agent/announce"
 	"countersign/internal/agent/data"
+	"countersign/internal/agent/form"
 	"countersign/internal/agent/health"
 	"countersign/internal/agent/issuer"
 	"countersign/internal/agent/loop"
+	"countersign/internal/agent/outbox"
 	"countersign/internal/agent/webhook"
 	"countersign/internal/locations"
 	"countersign/internal/message"
@@ -114,18 +117,16 @@ type Agent struct {
 	login *login     // the sign-in that waits for its answer
 
 	farewells farewells
-	outbox    outboxWatch
-	copies    copies
 	announcer *announce.Room
+	outbox    *outbox.Room
+	form      *form.Room
 	backlog   atomic.Int64 // packages that wait to be asked about in this round
 	budget    *rate.Limiter
 	sweep     sweeper
 	rest      loop.Breaker
 	troubles  loop.Failures
-	finding   map[string]*reading // draft id -> how far its package was looked for; of the outbox loop alone
 	saves     saveWatch
 	noRecords atomic.Bool // the service has no full records of packages, see withDeclined
-	form      formKeeper
 }
 
 // docInstallation names the document with Agent.installation.
@@ -133,7 +134,7 @@ const docInstallation = "installation"
 
 // rings wake the loops; each has room for one poke.
 type rings struct {
-	events, reconcile, save, outbox, farewells, session, problems chan struct{}
+	events, reconcile, save, farewells, session, problems chan struct{}
 }
 
 // ErrLocked is returned for what needs the keyring while it is locked.
@@ -167,8 +168,8 @@ func Open(ctx context.Context, p Params) (*Agent, error) {
 	p.Pace = p.Pace.Complete()
 	ring := func() chan struct{} { return make(chan struct{}, 1) }
 	a := &Agent{
-		p: p, documents: preview.NewReader(p.DocumentReader...), budget: newBudget(p.Pace), finding: map[string]*reading{},
-		rings: rings{ring(), ring(), ring(), ring(), ring(), ring(), ring()},
+		p: p, documents: preview.NewReader(p.DocumentReader...), budget: newBudget(p.Pace),
+		rings: rings{ring(), ring(), ring(), ring(), ring(), ring()},
 	}
 	a.Tools = loop.Tools{
 		Log: p.Log, Now: p.Now, Jitter: p.Jitter, Pace: p.Pace, Signal: a.watchers.Signal, Show: p.ShowSteps,
@@ -208,6 +209,10 @@ func Open(ctx context.Context, p Params) (*Agent, error) {
 	})
 	if err == nil {
 		a.Data.Committed = a.announcer.WorkEnded
+		a.form, err = form.New(a.Tools)
+	}
+	if err == nil {
+		a.outbox = a.newOutbox()
 		err = a.load(ctx, aside)
 	}
 	if err != nil {
@@ -247,9 +252,6 @@ func (a *Agent) load(ctx context.Context, aside string) error {
 	}
 	here.settings, here.account = here.settings.Normal(), here.account.resumed()
 	a.current.Set(here)
-	if err := a.loadForm(); err != nil {
-		return err
-	}
 	if err := a.webhook.Load(); err != nil {
 		return err
 	}

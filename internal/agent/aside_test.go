@@ -162,7 +162,7 @@ func TestAnObjectThatCannotBeWorkedOnIsLeftAloneAndTheRestIsNot(t *testing.T) {
 				t.Errorf("%s: %v, left alone %v", key, err, a.LeftAlone(key))
 			}
 		}
-		for _, err := range []error{os.ErrPermission, context.Canceled, &esign.Error{Kind: esign.Network}, errMoved, errDecided} {
+		for _, err := range []error{os.ErrPermission, context.Canceled, &esign.Error{Kind: esign.Network}, errMoved, errUnchanged} {
 			for what, do := range map[string]func() error{
 				"said": func() error { return err }, "said of a change": in(func(*store.Tx) error { return err }),
 			} {
@@ -277,7 +277,7 @@ func TestADocumentThatCannotBeReadKeepsNothingFromStarting(t *testing.T) {
 			before, account, p := a.Settings(), a.Status().Account, a.p
 			if err := a.Data.Update(func(tx *store.Tx) error {
 				return errors.Join(tx.PutDoc("tally", map[string]int{"rejected": 7}), tx.PutDoc("paused", [2]time.Time{}), tx.PutDoc("problems told", nil), tx.PutDoc("endpoint-lost", time.Now()),
-					tx.PutDoc(docListed, listed{}), tx.PutDoc(docPeople, nil))
+					tx.PutDoc(docListed, listed{}), tx.PutDoc("people", nil), tx.PutDoc("form", nil))
 			}); err != nil {
 				t.Fatal(err)
 			}

@@ -11,10 +11,12 @@ import (
 	"strings"
 	"testing"
 
-	"countersign/internal/agent/loop"
+	"countersign/internal/locations"
 	"countersign/internal/office"
 	"countersign/internal/sandbox"
 	"countersign/internal/store"
+
+	"github.com/google/uuid"
 )
 
 // uploaded are the files that the service was given.
@@ -33,7 +35,7 @@ func (o *testOffice) uploaded() (files [][]byte) {
 // kept are the names of the copies in the data folder.
 func (o *testOffice) kept() (names []string) {
 	o.t.Helper()
-	entries, err := os.ReadDir(o.copiesDir())
+	entries, err := os.ReadDir(locations.Outbox(o.data))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		o.t.Fatal(err)
 	}
@@ -41,6 +43,21 @@ func (o *testOffice) kept() (names []string) {
 		names = append(names, e.Name())
 	}
 	return names
+}
+
+// queuedDraft is a draft that has no copies of its files, as in an earlier version.
+func (o *testOffice) queuedDraft() office.Draft {
+	o.t.Helper()
+	d, id := o.draft(), uuid.NewString()
+	info, err := os.Stat(d.Files[0])
+	if err != nil {
+		o.t.Fatal(err)
+	}
+	return office.Draft{
+		ID: id, Name: d.Name, Signers: d.Signers, Sequential: d.Sequential,
+		Files: []office.DraftFile{{Path: d.Files[0], Name: info.Name(), Size: info.Size(), ExternalID: id + "-1"}},
+		State: office.DraftQueued, Created: o.Now(), Changed: o.Now(), NextTry: o.Now(),
+	}
 }
 
 // keeping is an office whose service keeps what it is given in a folder that the test can look into.
@@ -84,7 +101,7 @@ func TestWhatGoesOutIsWhatWasGivenWhateverBecomesOfTheFile(t *testing.T) {
 			given := mustRead(t, d.Files[0])
 			go o.Send(t.Context(), d, nil)
 			o.eventually("it waits", func() bool { return o.draftIs(office.DraftQueued) })
-			info, err := os.Stat(filepath.Join(o.copiesDir(), o.kept()[0]))
+			info, err := os.Stat(filepath.Join(locations.Outbox(o.data), o.kept()[0]))
 			if err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o600 {
 				t.Errorf("mode %v, %v", info.Mode(), err)
 			}
@@ -113,7 +130,7 @@ func TestADamagedCopyIsNeverSent(t *testing.T) {
 	go o.Send(t.Context(), o.draft(), nil)
 	o.eventually("it waits", func() bool { return o.draftIs(office.DraftQueued) })
 	o.stop() // what was whole and is on its way goes out
-	path := filepath.Join(o.copiesDir(), o.kept()[0])
+	path := filepath.Join(locations.Outbox(o.data), o.kept()[0])
 	b := mustRead(t, path)
 	b[len(b)/2] ^= 1
 	if err := os.WriteFile(path, b, 0o600); err != nil {
@@ -197,7 +214,7 @@ func TestWhatAKillLeavesIsSweptAndNothingElse(t *testing.T) {
 	o.stop()
 	mine := o.kept()[0]
 	for _, left := range []string{"4b3c0000-0000-4000-8000-000000000000-1", ".countersign-0011223344556677-0011223344556677.part", "held-x"} {
-		if err := os.WriteFile(filepath.Join(o.copiesDir(), left), []byte("%PDF-"), 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(locations.Outbox(o.data), left), []byte("%PDF-"), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -231,17 +248,13 @@ func TestATemporaryFileThatIsGoneBeforeItIsSentGoesOut(t *testing.T) {
 
 func TestDraftsOfAnEarlierVersionGoOutFromWhereTheirFilesAre(t *testing.T) {
 	o := keeping(t, nil)
-	d := o.draft()
-	old, err := o.newDraft(d)
-	if err != nil {
+	d := o.queuedDraft()
+	if err := o.Data.Update(func(tx *store.Tx) error { return tx.PutDraft(d) }); err != nil {
 		t.Fatal(err)
 	}
-	if err := o.Data.Update(func(tx *store.Tx) error { return tx.PutDraft(old) }); err != nil {
-		t.Fatal(err)
-	}
-	loop.Wake(o.rings.outbox)
+	o.outbox.Wake()
 	o.eventually("it is sent", func() bool { return o.draftIs(office.DraftSent) })
-	if got := o.uploaded(); len(got) != 1 || !bytes.Equal(got[0], mustRead(t, d.Files[0])) {
+	if got := o.uploaded(); len(got) != 1 || !bytes.Equal(got[0], mustRead(t, d.Files[0].Path)) {
 		t.Error("other bytes went out")
 	}
 }
@@ -252,7 +265,7 @@ func TestWhatCannotBeTakenIsSaidAndNotStored(t *testing.T) {
 	if err := os.WriteFile(huge, []byte("%PDF-1.7"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Truncate(huge, maxDraft+1); err != nil { // it takes no room
+	if err := os.Truncate(huge, 2_000_000_001); err != nil { // it takes no room
 		t.Fatal(err)
 	}
 	d := o.draft()
@@ -281,13 +294,13 @@ func TestCopiesOfRefusedDraftsDoNotPileUp(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if err := o.letGoOfCopies(); err != nil {
+		if err := o.outbox.ForgetCopies(); err != nil {
 			t.Fatal(err)
 		}
-		o.sweepCopies()
+		o.outbox.Wake() // which sweeps them
 	}
 	work(1)
-	if work(refusedKeep); len(o.kept()) != 1 {
+	if work(30); len(o.kept()) != 1 {
 		t.Fatalf("kept: %q", o.kept())
 	}
 	work(1)

@@ -1,6 +1,10 @@
 package agent
 
-import "countersign/internal/office"
+import (
+	"errors"
+
+	"countersign/internal/office"
+)
 
 // current is what is set up and who is signed in, all of one moment.
 type current struct {
@@ -13,3 +17,6 @@ type current struct {
 func (o current) signedIn() bool {
 	return o.account.SignedIn && !(o.service != nil && o.service.session.Ended())
 }
+
+// errUnchanged is returned where current is to stay as it is.
+var errUnchanged = errors.New("there is nothing to change")

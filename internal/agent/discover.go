@@ -187,7 +187,7 @@ func (a *Agent) meetPackages(home string, items []esign.Status, since time.Time,
 			p.Service = home
 			fresh++
 			if p.DraftID == "" {
-				if err := a.claimDraft(tx, &p, s.ExternalData); err != nil {
+				if err := a.outbox.Claim(tx, &p, s.ExternalData); err != nil {
 					return err
 				}
 			}
@@ -199,7 +199,7 @@ func (a *Agent) meetPackages(home string, items []esign.Status, since time.Time,
 	})
 	if err == nil && fresh > 0 {
 		a.Signal(office.PackagesChanged)
-		loop.Wake(a.rings.outbox)
+		a.outbox.Wake()
 	}
 	return err
 }

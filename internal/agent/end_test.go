@@ -165,16 +165,3 @@ func TestACleanStopInTheMiddleOfEverythingIsContinued(t *testing.T) {
 		t.Errorf("%d packages", n)
 	}
 }
-
-func TestNobodyIsToldOfProgressOnceSendHasReturned(t *testing.T) {
-	told := 0
-	live := &liveDraft{progress: func(office.SendState) { told++ }}
-	live.tell(office.SendState{})
-	live.end()
-	live.tell(office.SendState{})
-	if told != 1 {
-		t.Errorf("told %d times, want once", told)
-	}
-	nobody := &liveDraft{}
-	nobody.tell(office.SendState{})
-}

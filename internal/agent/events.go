@@ -185,7 +185,7 @@ func (a *Agent) handleEvent(ctx context.Context, ev office.Event, questions loop
 	a.follow(found)
 	a.webhook.Heard(e, ev.Received)
 	loop.Wake(a.rings.reconcile)
-	loop.Wake(a.rings.outbox) // the event may carry the correlation id of a draft whose outcome is unknown
+	a.outbox.Wake() // the event may carry the correlation id of a draft whose outcome is unknown
 	a.Signal(office.PackagesChanged)
 	a.Signal(office.StatusChanged)
 	return nil
@@ -247,7 +247,7 @@ func (a *Agent) packageForEvent(tx *store.Tx, e esign.Event, received time.Time)
 		p = office.Package{ID: e.PackageID, Origin: office.MadeElsewhere, Created: received}
 	}
 	if p.DraftID == "" {
-		if err := a.claimDraft(tx, &p, e.ExternalData); err != nil {
+		if err := a.outbox.Claim(tx, &p, e.ExternalData); err != nil {
 			return p, err
 		}
 	}

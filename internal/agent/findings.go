@@ -89,7 +89,7 @@ func (a *Agent) drawing(before office.Package) func(tx *store.Tx, p *office.Pack
 			f.facts = nil
 		}
 		if p.DraftID == "" {
-			if err := a.claimDraft(tx, p, p.ExternalData); err != nil {
+			if err := a.outbox.Claim(tx, p, p.ExternalData); err != nil {
 				return f, err
 			}
 		}

@@ -41,7 +41,7 @@ func (a *Agent) forget(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("count the day: %w", err)
 	}
-	if err := a.letGoOfCopies(); err != nil {
+	if err := a.outbox.ForgetCopies(); err != nil {
 		return fmt.Errorf("let go of copies: %w", err)
 	}
 	keep, all := a.Settings().KeepEvents, 0

@@ -3,11 +3,9 @@ package agent
 import (
 	"reflect"
 	"testing"
-	"time"
 
 	"countersign/internal/office"
 	"countersign/internal/sandbox"
-	"countersign/internal/store"
 )
 
 func TestWhatIsTypedIsThereAgainAfterARestart(t *testing.T) {
@@ -29,33 +27,5 @@ func TestWhatIsTypedIsThereAgainAfterARestart(t *testing.T) {
 	o.restart()
 	if got := o.Form(); !got.Empty() {
 		t.Errorf("what was cleared came back: %+v", got)
-	}
-}
-
-func TestTheFormIsWrittenAMomentLaterAndOnlyWhenItChanged(t *testing.T) {
-	o := newOffice(t, sandbox.Options{})
-	onDisk := func() (kept office.Form) {
-		if err := o.Data.View(func(tx *store.Tx) error { _, err := tx.GetDoc(docForm, &kept); return err }); err != nil {
-			t.Fatal(err)
-		}
-		return kept
-	}
-	for _, name := range []string{"L", "Le", "Lease"} {
-		o.KeepForm(office.Form{Name: name})
-	}
-	if got := onDisk(); !got.Empty() {
-		t.Errorf("while it is typed it is written: %+v", got)
-	}
-	for deadline := time.Now().Add(30 * time.Second); onDisk().Name != "Lease"; {
-		if time.Now().After(deadline) {
-			t.Fatal("it is not written")
-		}
-		time.Sleep(50 * time.Millisecond)
-	}
-	o.stop()
-	before := o.form.written
-	o.KeepForm(office.Form{Name: "Lease"})
-	if !o.flushForm() || &before[0] != &o.form.written[0] {
-		t.Error("what has not changed is written anew")
 	}
 }

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"countersign/internal/agent/issuer"
-	"countersign/internal/agent/loop"
 	"countersign/internal/esign"
 	"countersign/internal/office"
 	"countersign/internal/sandbox"
@@ -98,10 +97,7 @@ func TestGoingBackToAServiceTakesUpItsPackagesAndDrafts(t *testing.T) {
 	id := o.send()
 	o.eventually("it was asked about", func() bool { return !o.packageOrZero(id).Checked.IsZero() })
 	first, second := o.service, o.another()
-	draft, err := o.newDraft(o.draft())
-	if err != nil {
-		t.Fatal(err)
-	}
+	draft := o.queuedDraft()
 	first.Inject(sandbox.Fault{Path: "/files/upload", Status: http.StatusServiceUnavailable})
 	if err := o.Data.Update(func(tx *store.Tx) error { return tx.PutDraft(draft) }); err != nil {
 		t.Fatal(err)
@@ -263,10 +259,7 @@ func secondClient() sandbox.Client {
 // What is noted of an upload may be an earlier client's: the upload may have ended after the client was changed.
 func TestAFileThatOneClientUploadedIsNotUsedByAnother(t *testing.T) {
 	o := newOfficeWith(t, quick, sandbox.Options{})
-	d, err := o.newDraft(o.draft())
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := o.queuedDraft()
 	other := o.Settings()
 	other.ClientID = secondClient().ID
 	d.Files[0].FileID, d.Files[0].Uploaded = "another's", o.Now()
@@ -274,7 +267,7 @@ func TestAFileThatOneClientUploadedIsNotUsedByAnother(t *testing.T) {
 	if err := o.Data.Update(func(tx *store.Tx) error { return tx.PutDraft(d) }); err != nil {
 		t.Fatal(err)
 	}
-	loop.Wake(o.rings.outbox)
+	o.outbox.Wake()
 	o.eventually("it is sent", func() bool { return o.draftIs(office.DraftSent) })
 	if n := calls(o.service, "POST /files/upload"); n != 1 {
 		t.Errorf("%d uploads", n)

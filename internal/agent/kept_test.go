@@ -33,7 +33,7 @@ func TestMemoryNeverLeadsTheCommit(t *testing.T) {
 		},
 		"snooze": func(o *testOffice) error {
 			o.Snooze(time.Now().Add(time.Hour))
-			return errDecided // it has no error to return
+			return errUnchanged // it has no error to return
 		},
 		"lapse": func(o *testOffice) error {
 			if err := o.service.ExpireAccessTokens(); err != nil {
@@ -46,7 +46,7 @@ func TestMemoryNeverLeadsTheCommit(t *testing.T) {
 			old, _ := session.Access(o.t.Context())
 			session.Invalidate(old)
 			o.lapse(o.t.Context())
-			return errDecided
+			return errUnchanged
 		},
 	}
 	for name, do := range tests {

@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"countersign/internal/agent/loop"
 	"countersign/internal/office"
 	"countersign/internal/sandbox"
 )
@@ -53,7 +52,7 @@ func TestADraftThatIsToBeSentAgainIsNotOnceItsEventCame(t *testing.T) {
 	}
 	o.eventually("the event tells", func() bool { return o.draftIs(office.DraftSent) })
 	o.service.Heal(0)
-	loop.Wake(o.rings.outbox)
+	o.outbox.Wake()
 	o.Act(t.Context(), Issue{Action: ActRetry})
 	o.eventually("the package is known", func() bool { return len(o.Lines()) == 1 && o.Lines()[0].Origin == office.MadeHere })
 	if n := len(o.service.Packages()); n != 1 {

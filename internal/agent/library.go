@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"image"
-	"slices"
 	"time"
 
 	"countersign/internal/agent/loop"
@@ -128,37 +127,5 @@ func (a *Agent) linkTo(ctx context.Context, packageID string, ask func(*esign.Cl
 
 // Preview draws page 1 of a document on this computer, width pixels wide.
 func (a *Agent) Preview(ctx context.Context, path string, width int) (image.Image, error) {
-	return a.documents.FirstPage(ctx, a.given(path), width)
-}
-
-// docPeople names the document with the people who were asked to sign before, most recent first.
-const docPeople = "people"
-
-// maxPeople is how many people are remembered.
-const maxPeople = 500
-
-// People returns the signers used before, most recent first.
-func (a *Agent) People() []office.Signer {
-	var people []office.Signer
-	err := a.Data.View(func(tx *store.Tx) error {
-		_, err := tx.GetDoc(docPeople, &people)
-		return err
-	})
-	if err != nil {
-		a.Log.Error("read the people", "err", err)
-	}
-	return people
-}
-
-// rememberPeople puts signers to the front of the people used before.
-func rememberPeople(tx *store.Tx, signers []office.Signer) error {
-	var people []office.Signer
-	if _, err := tx.GetDoc(docPeople, &people); err != nil {
-		return err
-	}
-	for _, s := range slices.Backward(signers) {
-		people = slices.DeleteFunc(people, func(x office.Signer) bool { return x.Email == s.Email })
-		people = slices.Insert(people, 0, office.Signer{FirstName: s.FirstName, LastName: s.LastName, Email: s.Email})
-	}
-	return tx.PutDoc(docPeople, people[:min(len(people), maxPeople)])
+	return a.documents.FirstPage(ctx, a.outbox.Given(path), width)
 }

@@ -10,7 +10,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"countersign/internal/agent/loop"
 	"countersign/internal/esign"
 	"countersign/internal/office"
 	"countersign/internal/sandbox"
@@ -177,7 +176,7 @@ func TestPackagesAreFoundWhateverTheListIsLike(t *testing.T) {
 			}
 			o.eventually("both are found", func() bool {
 				o.reconcileSoon("test")
-				loop.Wake(o.rings.outbox)
+				o.outbox.Wake()
 				return saved(o, id) && o.draftIs(office.DraftSent)
 			})
 			if n := len(o.service.Packages()); n != 16 {

@@ -47,7 +47,7 @@ func TestADamagedDataFileIsSetAsideToldAndRebuilt(t *testing.T) {
 			o.eventually("saved", func() bool { return saved(o, executed) })
 			open := o.send()
 			o.stop()
-			waits := filepath.Join(o.copiesDir(), "of-a-draft-that-waited")
+			waits := filepath.Join(locations.Outbox(o.data), "of-a-draft-that-waited")
 			if err := os.WriteFile(waits, []byte("%PDF-"), 0o600); err != nil {
 				t.Fatal(err)
 			}
@@ -72,7 +72,7 @@ func TestADamagedDataFileIsSetAsideToldAndRebuilt(t *testing.T) {
 			if got := o.files(); len(got) != 2 {
 				t.Errorf("files: %q", got)
 			}
-			if kept, err := filepath.Glob(filepath.Join(o.copiesDir()+".lost-*", filepath.Base(waits))); err != nil || len(kept) != 1 {
+			if kept, err := filepath.Glob(filepath.Join(locations.Outbox(o.data)+".lost-*", filepath.Base(waits))); err != nil || len(kept) != 1 {
 				t.Errorf("the copies of a draft that waited: %q, %v", kept, err)
 			}
 			aside, err := filepath.Glob(locations.State(o.data) + ".damaged-*")

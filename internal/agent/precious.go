@@ -203,7 +203,7 @@ func (a *Agent) tellRestored(aside string, restored bool) {
 	if aside == "" && !restored {
 		return
 	}
-	a.setCopiesAside()
+	a.outbox.SetCopiesAside()
 	what, then, state := message.DataWasMissing(), message.DataRestored(), health.DataRestored
 	if aside != "" {
 		what = message.DataWasDamaged(filepath.Base(aside))

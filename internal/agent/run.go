@@ -32,13 +32,13 @@ func (a *Agent) Run(ctx context.Context, only ...Part) error {
 		{Name: string(PartEvents), Run: a.runEvents},
 		{Name: string(PartReconcile), Run: a.runReconcile},
 		{Name: string(PartSave), Run: a.runSaves},
-		{Name: string(PartOutbox), Run: a.runOutbox},
+		{Name: string(PartOutbox), Run: a.outbox.Run},
 	}
 	beside := []loop.Loop{
 		{Name: string(PartTunnel), Run: a.webhook.RunTunnel},
 		{Name: "keys", Run: a.runKeys},
 		{Name: "rejects", Run: a.webhook.RunRejects},
-		{Name: "form", Run: a.runForm},
+		{Name: "form", Run: a.form.Run},
 		{Name: "session", Run: a.runSession},
 		{Name: "farewells", Run: a.runFarewells},
 	}
@@ -92,7 +92,7 @@ func (a *Agent) Close() error {
 	}
 	a.closing.Wait()
 	a.webhook.Close()
-	a.flushForm()
+	a.form.Flush()
 	return a.Data.Close()
 }
 
@@ -114,7 +114,8 @@ func (a *Agent) runKeys(ctx context.Context) error {
 // wakeAll pokes every loop: something they all depend on has changed.
 func (a *Agent) wakeAll() {
 	a.webhook.Wake()
-	for _, r := range []chan struct{}{a.rings.events, a.rings.reconcile, a.rings.save, a.rings.outbox, a.rings.farewells} {
+	for _, r := range []chan struct{}{a.rings.events, a.rings.reconcile, a.rings.save, a.rings.farewells} {
 		loop.Wake(r)
 	}
+	a.outbox.Wake()
 }

@@ -233,10 +233,10 @@ func (a *Agent) lapse(ctx context.Context) {
 	}
 	err := a.current.Change(func(o current) (current, error) {
 		if !o.account.SignedIn || o.signedIn() { // somebody signed out, or in, meanwhile
-			return o, errDecided
+			return o, errUnchanged
 		}
 		if a.keys.lost(issuer.Refresh.Of(issuer.Of(o.settings))) {
-			return o, errDecided // the key may come back, and with it the sign-in
+			return o, errUnchanged // the key may come back, and with it the sign-in
 		}
 		o.account.SignedIn, o.account.Lapsed = false, true
 		return o, a.Data.Update(func(tx *store.Tx) error { return tx.PutDoc(docAccount, o.account) })
@@ -247,7 +247,7 @@ func (a *Agent) lapse(ctx context.Context) {
 	case err == nil:
 		a.keepPrecious()
 		a.Record(office.Activity{Kind: "signed_out", Text: message.SignInExpired()})
-	case !errors.Is(err, errDecided):
+	case !errors.Is(err, errUnchanged):
 		a.Log.Error("record the lapsed sign-in", "err", err)
 	}
 }

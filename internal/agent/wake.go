@@ -31,7 +31,7 @@ func (a *Agent) mendSince(by time.Duration) {
 	err := a.current.Change(func(o current) (current, error) {
 		now, acc := a.Now(), &o.account
 		if !acc.Since.After(now.Add(loop.ClockSlack)) {
-			return o, errDecided
+			return o, errUnchanged
 		}
 		if since := acc.Since.Add(by); by != 0 && !since.After(now) {
 			acc.Since = since
@@ -42,7 +42,7 @@ func (a *Agent) mendSince(by time.Duration) {
 	})
 	if err == nil {
 		a.keepPrecious()
-	} else if !errors.Is(err, errDecided) {
+	} else if !errors.Is(err, errUnchanged) {
 		a.Log.Error("record since when somebody is signed in", "err", err)
 	}
 }

@@ -1,4 +1,4 @@
-package agent
+package outbox
 
 import (
 	"context"
@@ -12,7 +12,6 @@ import (
 	"sync"
 	"time"
 
-	"countersign/internal/agent/loop"
 	"countersign/internal/archive"
 	"countersign/internal/locations"
 	"countersign/internal/message"
@@ -50,18 +49,18 @@ type heldCopy struct {
 	taken      time.Time
 }
 
-func (a *Agent) copiesDir() string { return locations.Outbox(a.p.DataDir) }
+func (r *Room) copiesDir() string { return locations.Outbox(r.needs.DataDir) }
 
 // bytesOf is the path of the bytes that go out for f.
-func (a *Agent) bytesOf(f office.DraftFile) string {
+func (r *Room) bytesOf(f office.DraftFile) string {
 	if f.Copy == "" {
 		return f.Path
 	}
-	return filepath.Join(a.copiesDir(), f.Copy)
+	return filepath.Join(r.copiesDir(), f.Copy)
 }
 
 // takeCopies copies the files of a draft that is to be stored, and says in d what they are.
-func (a *Agent) takeCopies(ctx context.Context, d *office.Draft) error {
+func (r *Room) takeCopies(ctx context.Context, d *office.Draft) error {
 	var total int64
 	for _, f := range d.Files {
 		total += f.Size
@@ -75,25 +74,25 @@ func (a *Agent) takeCopies(ctx context.Context, d *office.Draft) error {
 			continue // the copy of a held draft, whose place this one takes
 		}
 		name := fmt.Sprintf("%s-%d", d.ID, i+1)
-		saved, err := a.takeCopy(ctx, a.bytesOf(*f), name)
+		saved, err := r.takeCopy(ctx, r.bytesOf(*f), name)
 		if err != nil {
-			return a.copyError(*f, err)
+			return r.copyError(*f, err)
 		}
 		f.Copy, f.Size, f.SHA256 = name, saved.Size, saved.SHA256
 	}
 	return nil
 }
 
-func (a *Agent) takeCopy(ctx context.Context, path, name string) (archive.Saved, error) {
+func (r *Room) takeCopy(ctx context.Context, path, name string) (archive.Saved, error) {
 	source, err := openFile(path)
 	if err != nil {
 		return archive.Saved{}, errors.Join(archive.ErrUnread, err)
 	}
 	defer source.Close()
-	if err := os.MkdirAll(a.copiesDir(), 0o700); err != nil {
+	if err := os.MkdirAll(r.copiesDir(), 0o700); err != nil {
 		return archive.Saved{}, err
 	}
-	data, err := filepath.Abs(a.p.DataDir)
+	data, err := filepath.Abs(r.needs.DataDir)
 	if err != nil {
 		return archive.Saved{}, err
 	}
@@ -102,10 +101,10 @@ func (a *Agent) takeCopy(ctx context.Context, path, name string) (archive.Saved,
 		return archive.Saved{}, err
 	}
 	defer folder.Close()
-	return folder.Take(ctx, archive.Taking{Target: filepath.Base(a.copiesDir()) + "/" + name, Source: source, Spare: copySpare})
+	return folder.Take(ctx, archive.Taking{Target: filepath.Base(r.copiesDir()) + "/" + name, Source: source, Spare: copySpare})
 }
 
-func (a *Agent) copyError(f office.DraftFile, err error) error {
+func (r *Room) copyError(f office.DraftFile, err error) error {
 	switch {
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return err
@@ -116,37 +115,37 @@ func (a *Agent) copyError(f office.DraftFile, err error) error {
 	case errors.Is(err, archive.ErrFull):
 		return &DraftError{message.NoRoomForCopy(f.Name)}
 	}
-	a.Log.Error("copy a file to be sent", "err", err)
+	r.Log.Error("copy a file to be sent", "err", err)
 	return &DraftError{message.NotCopied(f.Name)}
 }
 
 // hold keeps a copy of a file that may be gone by the time it is sent. That it fails is told when it matters.
-func (a *Agent) hold(ctx context.Context, f office.DraftFile) {
+func (r *Room) hold(ctx context.Context, f office.DraftFile) {
 	lasts := f.Copy == "" && !fleeting(f.Path)
 	if lasts || f.Size > heldLarge || strings.HasPrefix(f.Copy, heldPrefix) {
 		return
 	}
-	a.copies.taking.RLock()
-	defer a.copies.taking.RUnlock()
+	r.copies.taking.RLock()
+	defer r.copies.taking.RUnlock()
 	name := heldPrefix + uuid.NewString()
-	if _, err := a.takeCopy(ctx, a.bytesOf(f), name); err != nil {
-		a.Log.Warn("hold a copy of a temporary file", "err", err)
+	if _, err := r.takeCopy(ctx, r.bytesOf(f), name); err != nil {
+		r.Log.Warn("hold a copy of a temporary file", "err", err)
 		return
 	}
-	a.copies.mu.Lock()
-	defer a.copies.mu.Unlock()
-	a.copies.drop(func(h heldCopy) bool { return h.path == f.Path })
-	a.copies.held = append(a.copies.held, heldCopy{f.Path, name, a.Now()})
-	a.copies.held = a.copies.held[max(0, len(a.copies.held)-heldMany):]
+	r.copies.mu.Lock()
+	defer r.copies.mu.Unlock()
+	r.copies.drop(func(h heldCopy) bool { return h.path == f.Path })
+	r.copies.held = append(r.copies.held, heldCopy{f.Path, name, r.Now()})
+	r.copies.held = r.copies.held[max(0, len(r.copies.held)-heldMany):]
 }
 
 func (c *copies) drop(which func(heldCopy) bool) { c.held = slices.DeleteFunc(c.held, which) }
 
 // release lets go of the copies held for the files of a draft that is stored, and so has copies of its own.
-func (a *Agent) release(d office.Draft) {
-	a.copies.mu.Lock()
-	defer a.copies.mu.Unlock()
-	a.copies.drop(func(h heldCopy) bool {
+func (c *copies) release(d office.Draft) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.drop(func(h heldCopy) bool {
 		return slices.ContainsFunc(d.Files, func(f office.DraftFile) bool { return f.Path == h.path })
 	})
 }
@@ -173,32 +172,32 @@ func resolved(dir string) string {
 	return dir
 }
 
-// given is where the bytes are that were given as the file at path: there, or in a copy when nothing is there any more.
-func (a *Agent) given(path string) string {
+// Given is where the bytes are that were given as the file at path: there, or in a copy when nothing is there any more.
+func (r *Room) Given(path string) string {
 	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {
 		return path
 	}
-	if name := a.copyOf(path); name != "" {
-		return filepath.Join(a.copiesDir(), name)
+	if name := r.copyOf(path); name != "" {
+		return filepath.Join(r.copiesDir(), name)
 	}
 	return path
 }
 
 // copyOf is the name of the newest copy of the file at path, "" for none.
-func (a *Agent) copyOf(path string) (name string) {
-	a.copies.mu.Lock()
-	for _, h := range a.copies.held {
+func (r *Room) copyOf(path string) (name string) {
+	r.copies.mu.Lock()
+	for _, h := range r.copies.held {
 		if h.path == path {
 			name = h.name
 		}
 	}
-	a.copies.mu.Unlock()
+	r.copies.mu.Unlock()
 	if name != "" {
 		return name
 	}
-	drafts, err := a.waitingDrafts() // newest first
+	drafts, err := r.waitingDrafts() // newest first
 	if err != nil {
-		a.Log.Error("read the drafts", "err", err)
+		r.Log.Error("read the drafts", "err", err)
 	}
 	for _, d := range drafts {
 		for _, f := range d.Files {
@@ -211,8 +210,8 @@ func (a *Agent) copyOf(path string) (name string) {
 }
 
 // waitingDrafts are those whose bytes may still be needed.
-func (a *Agent) waitingDrafts() (drafts []office.Draft, err error) {
-	err = a.Data.View(func(tx *store.Tx) (err error) {
+func (r *Room) waitingDrafts() (drafts []office.Draft, err error) {
+	err = r.Data.View(func(tx *store.Tx) (err error) {
 		drafts, err = tx.Drafts(office.DraftHeld, office.DraftQueued, office.DraftAdding, office.DraftUnknown, office.DraftFailed)
 		return err
 	})
@@ -221,21 +220,21 @@ func (a *Agent) waitingDrafts() (drafts []office.Draft, err error) {
 
 // sweepCopies removes what no draft needs any more, and what a kill left behind. It comes again: a moment at which a
 // draft is just being made is not the right one.
-func (a *Agent) sweepCopies() {
-	if !a.copies.taking.TryLock() {
+func (r *Room) sweepCopies() {
+	if !r.copies.taking.TryLock() {
 		return
 	}
-	defer a.copies.taking.Unlock()
-	entries, err := os.ReadDir(a.copiesDir())
+	defer r.copies.taking.Unlock()
+	entries, err := os.ReadDir(r.copiesDir())
 	if len(entries) == 0 {
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			a.Log.Warn("look through the copies", "err", err)
+			r.Log.Warn("look through the copies", "err", err)
 		}
 		return
 	}
-	drafts, err := a.waitingDrafts()
+	drafts, err := r.waitingDrafts()
 	if err != nil {
-		a.Log.Warn("look which copies are needed", "err", err)
+		r.Log.Warn("look which copies are needed", "err", err)
 		return
 	}
 	needed := map[string]bool{}
@@ -244,29 +243,29 @@ func (a *Agent) sweepCopies() {
 			needed[f.Copy] = true
 		}
 	}
-	a.copies.mu.Lock()
-	a.copies.drop(func(h heldCopy) bool { return a.Now().Sub(h.taken).Abs() > heldPeriod })
-	for _, h := range a.copies.held {
+	r.copies.mu.Lock()
+	r.copies.drop(func(h heldCopy) bool { return r.Now().Sub(h.taken).Abs() > heldPeriod })
+	for _, h := range r.copies.held {
 		needed[h.name] = true
 	}
-	a.copies.mu.Unlock()
+	r.copies.mu.Unlock()
 	for _, e := range entries {
 		if needed[e.Name()] {
 			continue
 		}
-		if err := os.Remove(filepath.Join(a.copiesDir(), e.Name())); err != nil {
-			a.Log.Warn("remove a copy", "err", err)
+		if err := os.Remove(filepath.Join(r.copiesDir(), e.Name())); err != nil {
+			r.Log.Warn("remove a copy", "err", err)
 		}
 	}
 }
 
-// refusedKeep is for how many counted days (see runForget) the copies of a refused draft are kept. Afterwards the draft can
+// refusedKeep is for how many counted days the copies of a refused draft are kept. Afterwards the draft can
 // be sent from where its files were given, as long as they are there and what they were.
 const refusedKeep = 30
 
-// letGoOfCopies takes their copies from drafts that were refused long ago, so that they do not pile up.
-func (a *Agent) letGoOfCopies() error {
-	err := a.Data.Update(func(tx *store.Tx) error {
+// ForgetCopies takes their copies from drafts that were refused long ago, so that they do not pile up.
+func (r *Room) ForgetCopies() error {
+	err := r.Data.Update(func(tx *store.Tx) error {
 		today, err := tx.Day()
 		if err != nil {
 			return err
@@ -287,15 +286,15 @@ func (a *Agent) letGoOfCopies() error {
 		}
 		return err
 	})
-	loop.Wake(a.rings.outbox) // which removes them
+	r.Wake() // which removes them
 	return err
 }
 
-// setCopiesAside keeps the copies of drafts that a lost data file knew.
-func (a *Agent) setCopiesAside() {
-	aside := a.copiesDir() + a.Now().UTC().Format(".lost-20060102T150405")
-	if err := os.Rename(a.copiesDir(), aside); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		a.Log.Warn("set the copies aside", "err", err)
+// SetCopiesAside keeps the copies of drafts that a lost data file knew.
+func (r *Room) SetCopiesAside() {
+	aside := r.copiesDir() + r.Now().UTC().Format(".lost-20060102T150405")
+	if err := os.Rename(r.copiesDir(), aside); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		r.Log.Warn("set the copies aside", "err", err)
 	}
 }
 

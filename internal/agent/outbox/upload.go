@@ -1,4 +1,4 @@
-package agent
+package outbox
 
 import (
 	"context"
@@ -6,7 +6,6 @@ import (
 	"os"
 	"time"
 
-	"countersign/internal/agent/issuer"
 	"countersign/internal/esign"
 	"countersign/internal/message"
 	"countersign/internal/office"
@@ -15,13 +14,10 @@ import (
 // uploadLife is how long an upload may wait for packages/add; the service keeps it for 24 hours.
 const uploadLife = 22 * time.Hour
 
-// uploader is whose uploads are those of o.
-func (o current) uploader() string { return string(issuer.Of(o.settings)) + "/" + o.account.Subject }
-
 // upload brings the bytes of file i of d to the service, unless they are not what was given.
-func (a *Agent) upload(ctx context.Context, client *esign.Client, d office.Draft, i int) (esign.File, error) {
+func (r *Room) upload(ctx context.Context, client *esign.Client, d office.Draft, i int) (esign.File, error) {
 	f := d.Files[i]
-	path := a.bytesOf(f)
+	path := r.bytesOf(f)
 	info, err := os.Stat(path)
 	if err != nil {
 		return esign.File{}, &DraftError{message.FileGone(f.Name)}
@@ -35,8 +31,8 @@ func (a *Agent) upload(ctx context.Context, client *esign.Client, d office.Draft
 		FileName: f.Name, Size: f.Size, SHA256: f.SHA256, ExternalID: f.ExternalID,
 		Open: func() (io.ReadCloser, error) { return os.Open(path) },
 		Progress: func(sent int64) {
-			a.progress(d, i, sent)
-			if a.cancelled(d.ID) {
+			r.live.progress(d, i, sent)
+			if r.live.cancelled(d.ID) {
 				cancel()
 			}
 		},

@@ -1,4 +1,4 @@
-package agent
+package outbox
 
 import (
 	"context"
@@ -24,21 +24,21 @@ type FileInfo struct {
 }
 
 // Inspect looks at a file that is to be sent. It may take a moment; run it off the UI's goroutine.
-func (a *Agent) Inspect(ctx context.Context, path string) FileInfo {
-	f, err := a.draftFile(path)
+func (r *Room) Inspect(ctx context.Context, path string) FileInfo {
+	f, err := r.draftFile(path)
 	info := FileInfo{Path: f.Path, Name: f.Name, Size: f.Size}
 	if err != nil {
-		info.Path, info.Name, info.Problem = path, filepath.Base(path), Message(err)
+		info.Path, info.Name, info.Problem = path, filepath.Base(path), message.For(err)
 		return info
 	}
-	a.hold(ctx, f)
+	r.hold(ctx, f)
 	if f.Size > hugeFile {
 		info.Warning = message.FileLarge(f.Name, f.Size)
 	}
 	if !strings.EqualFold(filepath.Ext(f.Name), ".pdf") {
 		return info
 	}
-	info.Pages, err = a.documents.Pages(ctx, a.bytesOf(f))
+	info.Pages, err = r.needs.Pages(ctx, r.bytesOf(f))
 	switch {
 	case errors.Is(err, preview.ErrNotPDF):
 		info.Problem = message.FileNotPDF(f.Name)
@@ -47,7 +47,7 @@ func (a *Agent) Inspect(ctx context.Context, path string) FileInfo {
 	case errors.Is(err, preview.ErrUnreadable):
 		info.Warning = message.FileMaybeDamaged(f.Name)
 	case err != nil:
-		a.Log.Debug("the pages of a file were not counted", "err", err)
+		r.Log.Debug("the pages of a file were not counted", "err", err)
 	}
 	return info
 }

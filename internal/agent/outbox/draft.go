@@ -1,4 +1,4 @@
-package agent
+package outbox
 
 import (
 	"encoding/json"
@@ -13,10 +13,6 @@ import (
 	"github.com/google/uuid"
 )
 
-// correlationKey is the member of externalData that carries our draft's id, so that a package can be recognised in an
-// event or a listing when the answer of packages/add was lost.
-const correlationKey = "countersign"
-
 // DraftError is a draft that was not accepted as it is. Nothing was stored or sent.
 type DraftError struct{ Text message.Message }
 
@@ -26,22 +22,22 @@ func (e *DraftError) Error() string { return e.Text.String() }
 func (e *DraftError) Message() message.Message { return e.Text }
 
 // newDraft checks what a person wants to send.
-func (a *Agent) newDraft(d office.NewPackage) (office.Draft, error) {
+func (r *Room) newDraft(d office.NewPackage) (office.Draft, error) {
 	out := office.Draft{
 		ID: uuid.NewString(), Name: strings.TrimSpace(d.Name), Message: d.Message, Sequential: d.Sequential, Due: d.Due,
-		ExternalData: d.ExternalData, State: office.DraftQueued, Created: a.Now(), Changed: a.Now(), NextTry: a.Now(),
+		ExternalData: d.ExternalData, State: office.DraftQueued, Created: r.Now(), Changed: r.Now(), NextTry: r.Now(),
 	}
 	if len(d.Files) == 0 {
 		return out, &DraftError{message.NoDocument()}
 	}
-	held, err := a.heldFiles(d.Replaces)
+	held, err := r.heldFiles(d.Replaces)
 	if err != nil {
 		return out, fmt.Errorf("read the drafts: %w", err)
 	}
 	for i, path := range d.Files {
 		f, taken := held[filepath.Clean(path)]
 		if !taken {
-			if f, err = a.draftFile(path); err != nil {
+			if f, err = r.draftFile(path); err != nil {
 				return out, err
 			}
 		}
@@ -73,13 +69,13 @@ func (a *Agent) newDraft(d office.NewPackage) (office.Draft, error) {
 }
 
 // draftFile looks at the file at path, or at the copy of one that is there no more.
-func (a *Agent) draftFile(path string) (office.DraftFile, error) {
+func (r *Room) draftFile(path string) (office.DraftFile, error) {
 	abs, err := filepath.Abs(path)
 	if err != nil {
 		return office.DraftFile{}, &DraftError{message.FileNotFound(path)}
 	}
 	name := filepath.Base(abs)
-	bytes := a.given(abs)
+	bytes := r.Given(abs)
 	f, err := openFile(bytes)
 	if err != nil {
 		return office.DraftFile{}, &DraftError{message.FileMayNotBeRead(name)}
@@ -116,32 +112,4 @@ func newPackage(d office.Draft) esign.NewPackage {
 		})
 	}
 	return p
-}
-
-// withCorrelation adds our id to the caller's data, which stays readable under its own names.
-func withCorrelation(data json.RawMessage, id string) json.RawMessage {
-	members := map[string]json.RawMessage{}
-	if office.HasExternalData(data) && json.Unmarshal(data, &members) != nil {
-		members = map[string]json.RawMessage{"value": data}
-	}
-	members[correlationKey], _ = json.Marshal(id)
-	out, _ := json.Marshal(members)
-	return out
-}
-
-// correlation is the id of our draft in a package's external data, or "". Some services hand the data back as a
-// string that holds the JSON.
-func correlation(data json.RawMessage) string {
-	var members map[string]json.RawMessage
-	if json.Unmarshal(data, &members) != nil {
-		var inner string
-		if json.Unmarshal(data, &inner) != nil || json.Unmarshal([]byte(inner), &members) != nil {
-			return ""
-		}
-	}
-	var id string
-	if json.Unmarshal(members[correlationKey], &id) != nil {
-		return ""
-	}
-	return id
 }

@@ -1,0 +1,122 @@
+// Package form keeps what is typed into the form for a new package, for this and the next run of the program. It must not
+// know what becomes of it.
+package form
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"sync"
+	"time"
+
+	"countersign/internal/agent/loop"
+	"countersign/internal/office"
+	"countersign/internal/store"
+)
+
+// docForm names the document with what is typed.
+const docForm = "form"
+
+// pause is how long a change waits for the next one before both are written.
+const pause = 2 * time.Second
+
+// Room has the form in memory and writes it some moments later, so that typing costs no disk. What the last moments
+// before a kill have brought may be lost. Safe for concurrent use.
+type Room struct {
+	loop.Tools
+	changed chan struct{} // rings when now has
+
+	mu  sync.Mutex
+	now []byte // JSON of the form; nil for an empty one
+
+	writing sync.Mutex // held while written is compared with now and follows it
+	written []byte     // as on disk
+}
+
+// New reads the form of the last run. One that cannot be read is as good as none.
+func New(t loop.Tools) (*Room, error) {
+	var kept json.RawMessage
+	err := t.Data.View(func(tx *store.Tx) error {
+		_, err := tx.GetDoc(docForm, &kept)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read the form: %w", err)
+	}
+	return &Room{Tools: t, changed: make(chan struct{}, 1), now: kept, written: kept}, nil
+}
+
+// Keep keeps what is typed, for this and the next run of the program.
+func (r *Room) Keep(f office.Form) {
+	var data []byte
+	if !f.Empty() {
+		var err error
+		if data, err = json.Marshal(f); err != nil {
+			r.Log.Error("keep the form", "err", err) // strings always have their JSON
+			return
+		}
+	}
+	r.mu.Lock()
+	r.now = data
+	r.mu.Unlock()
+	loop.Wake(r.changed)
+}
+
+// Form is what was kept last, also by an earlier run.
+func (r *Room) Form() (f office.Form) {
+	data := r.current()
+	if data == nil {
+		return office.Form{}
+	}
+	if err := json.Unmarshal(data, &f); err != nil {
+		r.Log.Warn("read the form", "err", err)
+		return office.Form{}
+	}
+	return f
+}
+
+func (r *Room) current() []byte {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.now
+}
+
+// Run writes the form when it has changed, until ctx ends.
+func (r *Room) Run(ctx context.Context) error {
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-r.changed:
+		}
+		if !loop.Sleep(ctx, pause) {
+			return nil // Flush writes it
+		}
+		for !r.Flush() && loop.Sleep(ctx, time.Minute) {
+			continue
+		}
+	}
+}
+
+// Flush writes the form where it has changed, and says whether it is on disk as it is. Call it before the store is closed.
+func (r *Room) Flush() bool {
+	r.writing.Lock()
+	defer r.writing.Unlock()
+	data := r.current()
+	if bytes.Equal(data, r.written) {
+		return true
+	}
+	err := r.Data.Update(func(tx *store.Tx) error {
+		if data == nil {
+			return tx.PutDoc(docForm, nil)
+		}
+		return tx.PutDoc(docForm, json.RawMessage(data))
+	})
+	if err != nil {
+		r.Log.Warn("write the form", "err", err)
+		return false
+	}
+	r.written = data
+	return true
+}

@@ -1,0 +1,67 @@
+package form
+
+import (
+	"context"
+	"log/slog"
+	"path/filepath"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"countersign/internal/agent/data"
+	"countersign/internal/agent/health"
+	"countersign/internal/agent/loop"
+	"countersign/internal/office"
+	"countersign/internal/store"
+)
+
+func TestTheFormIsWrittenAMomentLaterAndOnlyWhenItChanged(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		log := slog.New(slog.DiscardHandler)
+		issues := health.New(time.Now, func() {})
+		st, _, err := data.Open(filepath.Join(t.TempDir(), "state.db"), log, time.Now, issues)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer st.Close()
+		commits := 0
+		st.Committed = func() { commits++ }
+		r, err := New(loop.Tools{Log: log, Now: time.Now, Data: st, Health: issues})
+		if err != nil {
+			t.Fatal(err)
+		}
+		onDisk := func() (kept office.Form) {
+			if err := st.View(func(tx *store.Tx) error { _, err := tx.GetDoc(docForm, &kept); return err }); err != nil {
+				t.Fatal(err)
+			}
+			return kept
+		}
+		ctx, stop := context.WithCancel(t.Context())
+		var running sync.WaitGroup
+		running.Go(func() { r.Run(ctx) })
+		for _, name := range []string{"L", "Le", "Lease"} {
+			r.Keep(office.Form{Name: name})
+			synctest.Wait()
+		}
+		if got := onDisk(); !got.Empty() || r.Form().Name != "Lease" {
+			t.Errorf("while it is typed there is %+v on disk, %+v in memory", got, r.Form())
+		}
+		time.Sleep(pause)
+		synctest.Wait()
+		if got := onDisk(); got.Name != "Lease" {
+			t.Errorf("a moment later there is %+v on disk", got)
+		}
+		r.Keep(office.Form{Name: "Lease"})
+		time.Sleep(time.Hour)
+		if synctest.Wait(); commits != 1 {
+			t.Errorf("%d commits for one change", commits)
+		}
+		stop()
+		running.Wait()
+		r.Keep(office.Form{Name: "Lease, 2nd floor"})
+		if !r.Flush() || onDisk().Name != "Lease, 2nd floor" {
+			t.Errorf("at the end there is %+v on disk", onDisk())
+		}
+	})
+}

@@ -1,0 +1,146 @@
+package outbox
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"countersign/internal/agent/apply"
+	"countersign/internal/esign"
+	"countersign/internal/message"
+	"countersign/internal/office"
+	"countersign/internal/store"
+)
+
+// accepted records that the service has accepted d: the draft and its package in one commit.
+func (r *Room) accepted(d office.Draft, added esign.Added) error {
+	var line office.Activity
+	err := r.Data.Update(func(tx *store.Tx) error {
+		p, ok, err := tx.Package(added.PackageID)
+		if err != nil {
+			return err
+		}
+		if !ok { // its first event may have come before this answer
+			p = office.Package{ID: added.PackageID, Created: r.Now(), Service: d.Service}
+		}
+		fromDraft(&p, d, r.Now())
+		p.OrganizationID = cmp.Or(added.OrganizationID, p.OrganizationID)
+		p.MemberID = cmp.Or(added.MemberID, p.MemberID)
+		if added.Status != nil {
+			apply.Status(&p, *added.Status, r.Now())
+		}
+		if p.NextCheck.IsZero() {
+			p.NextCheck = r.Now()
+		}
+		if err := tx.PutPackage(p); err != nil {
+			return err
+		}
+		markSent(&d, p.ID, r.Now())
+		if err := tx.PutDraft(d); err != nil {
+			return err
+		}
+		if err := rememberPeople(tx, d.Signers); err != nil {
+			return err
+		}
+		line = office.Activity{Time: r.Now(), Kind: "sent", PackageID: p.ID, Text: message.SentTo(p.DisplayName(), len(d.Signers))}
+		return tx.AddActivity(line)
+	})
+	if err != nil {
+		return fmt.Errorf("record the sent package %s: %w", added.PackageID, err)
+	}
+	r.Tell(line)
+	r.updateUnknown()
+	r.needs.PackageAdded()
+	for _, c := range []office.Change{office.OutboxChanged, office.PackagesChanged, office.StatusChanged} {
+		r.Signal(c)
+	}
+	return nil
+}
+
+// fromDraft makes p a package that was made here, from d.
+func fromDraft(p *office.Package, d office.Draft, now time.Time) {
+	p.Origin, p.DraftID = office.MadeHere, d.ID
+	p.Name = cmp.Or(d.Name, p.Name)
+	p.Sequential = d.Sequential
+	if p.Due.IsZero() {
+		p.Due = d.Due
+	}
+	if p.State == "" {
+		p.State = office.PackageOpen
+	}
+	if p.ExternalData == nil {
+		p.ExternalData = withCorrelation(d.ExternalData, d.ID)
+	}
+	if len(p.Signers) == 0 {
+		p.Signers = append(p.Signers, d.Signers...)
+	}
+	known := map[string]int{}
+	for i, x := range p.Documents {
+		known[x.ExternalID] = i
+	}
+	for _, f := range d.Files {
+		i, ok := known[f.ExternalID]
+		if !ok {
+			p.Documents = append(p.Documents, office.Document{ExternalID: f.ExternalID})
+			i = len(p.Documents) - 1
+		}
+		p.Documents[i].FileName = cmp.Or(f.Name, p.Documents[i].FileName)
+	}
+	p.AddMoment(office.Moment{Time: now, What: office.MomentSent})
+}
+
+// Claim makes p a package of ours when its external data carries the id of one of our drafts. A draft whose outcome was
+// unknown is thereby known to be sent; after the commit, Wake the room. The caller stores p.
+func (r *Room) Claim(tx *store.Tx, p *office.Package, data json.RawMessage) error {
+	id := correlation(data)
+	if id == "" {
+		return nil
+	}
+	d, ok, err := tx.Draft(id)
+	if err != nil || !ok {
+		return err
+	}
+	if other, taken, err := tx.PackageByDraft(id); err != nil || taken && other.ID != p.ID {
+		return err
+	}
+	fromDraft(p, d, r.Now())
+	// A queued draft has its answer still to come, or was sent by a life that ended before the answer was kept.
+	if d.State == office.DraftUnknown || d.State == office.DraftQueued || d.State == office.DraftFailed {
+		markSent(&d, p.ID, r.Now())
+		return tx.PutDraft(d)
+	}
+	return nil
+}
+
+// correlationKey is the member of externalData that carries our draft's id, so that a package can be recognised in an
+// event or a listing when the answer of packages/add was lost.
+const correlationKey = "countersign"
+
+// withCorrelation adds our id to the caller's data, which stays readable under its own names.
+func withCorrelation(data json.RawMessage, id string) json.RawMessage {
+	members := map[string]json.RawMessage{}
+	if office.HasExternalData(data) && json.Unmarshal(data, &members) != nil {
+		members = map[string]json.RawMessage{"value": data}
+	}
+	members[correlationKey], _ = json.Marshal(id)
+	out, _ := json.Marshal(members)
+	return out
+}
+
+// correlation is the id of our draft in a package's external data, or "". Some services hand the data back as a
+// string that holds the JSON.
+func correlation(data json.RawMessage) string {
+	var members map[string]json.RawMessage
+	if json.Unmarshal(data, &members) != nil {
+		var inner string
+		if json.Unmarshal(data, &inner) != nil || json.Unmarshal([]byte(inner), &members) != nil {
+			return ""
+		}
+	}
+	var id string
+	if json.Unmarshal(members[correlationKey], &id) != nil {
+		return ""
+	}
+	return id
+}

@@ -1,0 +1,96 @@
+package outbox
+
+import (
+	"context"
+	"time"
+
+	"countersign/internal/message"
+	"countersign/internal/office"
+	"countersign/internal/store"
+)
+
+// Hold takes copies of the files and keeps a draft that a person can still take back, and returns its id. It is sent by a
+// Send with that id in Draft.Replaces, with the files as they were, or by Resolve; until then it is one of the drafts, also
+// after a restart. Its errors are those of Send.
+func (r *Room) Hold(d office.NewPackage) (id string, err error) {
+	draft, err := r.newDraft(d)
+	if err != nil {
+		return "", err
+	}
+	draft.State = office.DraftHeld
+	if err := r.storeDraft(context.Background(), &draft, nil); err != nil {
+		return "", err
+	}
+	r.Signal(office.OutboxChanged)
+	return draft.ID, nil
+}
+
+// heldFiles are the files of those of the drafts that are held, by the path they were given under.
+func (r *Room) heldFiles(drafts []string) (files map[string]office.DraftFile, err error) {
+	err = r.Data.View(func(tx *store.Tx) error {
+		files = map[string]office.DraftFile{}
+		for _, id := range drafts {
+			d, ok, err := tx.Draft(id)
+			if err != nil {
+				return err
+			}
+			if !ok || d.State != office.DraftHeld {
+				continue
+			}
+			for _, f := range d.Files {
+				if f.Copy != "" {
+					files[f.Path] = f
+				}
+			}
+		}
+		return nil
+	})
+	return files, err
+}
+
+// Cancel withdraws a draft that has not been added yet. It reports whether it came in time.
+func (r *Room) Cancel(draftID string) (bool, error) {
+	var cancelled bool
+	err := r.Data.Update(func(tx *store.Tx) error {
+		d, ok, err := tx.Draft(draftID)
+		cancelled = err == nil && ok && (d.State == office.DraftHeld || d.State == office.DraftQueued || d.State == office.DraftFailed)
+		if !cancelled {
+			return err
+		}
+		d.State, d.Changed = office.DraftCancelled, r.Now()
+		return tx.PutDraft(d)
+	})
+	cancelled = cancelled && err == nil // what is not on disk is not cancelled
+	if cancelled {
+		r.live.cancel(draftID)
+	}
+	r.Wake() // which lets go of the copies
+	r.Signal(office.OutboxChanged)
+	return cancelled, err
+}
+
+// Resolve is a person's decision about a draft whose outcome is unknown, that was refused or that is held: it goes out
+// (again), or nothing more is done about it.
+func (r *Room) Resolve(draftID string, sendAgain bool) error {
+	err := r.Data.Update(func(tx *store.Tx) error { return r.resolve(tx, draftID, sendAgain) })
+	r.updateUnknown()
+	r.Wake()
+	r.Signal(office.OutboxChanged)
+	r.Signal(office.StatusChanged)
+	return err
+}
+
+func (r *Room) resolve(tx *store.Tx, draftID string, sendAgain bool) error {
+	d, ok, err := tx.Draft(draftID)
+	if err != nil || !ok || d.State != office.DraftUnknown && d.State != office.DraftFailed && d.State != office.DraftHeld {
+		return err
+	}
+	d.State, d.Problem, d.Tries, d.Changed, d.NextTry, d.Day = office.DraftCancelled, message.Message{}, 0, r.Now(), time.Time{}, 0
+	if sendAgain {
+		d.State, d.NextTry = office.DraftQueued, r.Now()
+		for i := range d.Files {
+			d.Files[i].FileID = "" // it may be what was refused, or be used up
+		}
+	}
+	return tx.PutDraft(d)
+}

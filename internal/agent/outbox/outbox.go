@@ -1,0 +1,247 @@
+// Package outbox turns drafts into packages: it stores what a person wants to send together with copies of the files,
+// uploads them, adds the package, and finds out what became of it where the service did not say.
+//
+// A draft goes one way: held (a person can still take it back), queued, adding, and then sent or failed, or unknown when
+// the answer to packages/add was lost. One that is unknown is never added again by itself: an event or the service's list
+// that carries its id, or a person, decides.
+//
+// It must not know who is signed in, how packages are followed once they are sent, nor how the list is read.
+package outbox
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"countersign/internal/agent/loop"
+	"countersign/internal/esign"
+	"countersign/internal/message"
+	"countersign/internal/office"
+	"countersign/internal/store"
+)
+
+// Needs are what the room takes from others. The functions are called from several goroutines.
+type Needs struct {
+	DataDir string
+	Crash   func(point string)                                  // called at named points; tests end the process there
+	Pages   func(ctx context.Context, path string) (int, error) // counts the pages of a PDF file
+	Watch   func() (changes <-chan office.Change, stop func())
+
+	// Service is the signing service, and as whose its uploads count, while somebody is signed in and the keys are open.
+	Service   func() (client *esign.Client, uploader string, online bool)
+	SignedIn  func() bool // though the keys may be locked
+	SignedOut func(err error) bool
+	Answered  func(ctx context.Context, err error) // notes what an answer says of the service as a whole
+
+	Rest       func() time.Duration // how long the service is still to be left alone
+	LeaveAlone func(time.Duration)  // it asked for that
+
+	// List begins to read the service's list, back to where the draft's package can be.
+	List func(*esign.Client, office.Draft) List
+
+	PackageAdded func() // its status can be asked for
+}
+
+// List is the service's list of packages, page by page, at the service's rate. It belongs to one goroutine.
+type List interface {
+	// Next reads a page. After an error the same page is read again.
+	Next(ctx context.Context) (page []esign.Status, more bool, err error)
+}
+
+// Room sends drafts and keeps copies of their files. Its methods are safe for concurrent use.
+type Room struct {
+	loop.Tools
+	needs    Needs
+	due      chan struct{} // rings when there may be something to send
+	live     liveDrafts
+	copies   copies
+	searches map[string]search // draft id -> how far its package was looked for; of Run's goroutine alone
+}
+
+// New makes the room.
+func New(t loop.Tools, needs Needs) *Room {
+	return &Room{Tools: t, needs: needs, due: make(chan struct{}, 1), searches: map[string]search{}}
+}
+
+// Wake has the room look for what is due: the service is back, or a package was found to be of one of our drafts.
+func (r *Room) Wake() { loop.Wake(r.due) }
+
+// Run sends what waits, until ctx ends.
+func (r *Room) Run(ctx context.Context) error {
+	if err := r.recoverAdding(); err != nil {
+		return err
+	}
+	r.sweepCopies()
+	for {
+		pause, err := r.sendDue(ctx)
+		r.sweepCopies()
+		if err != nil {
+			return err
+		}
+		if !loop.Wait(ctx, pause, r.due) {
+			return nil
+		}
+	}
+}
+
+// sendDue sends what is due, oldest first and one at a time, and returns how long nothing will be.
+func (r *Room) sendDue(ctx context.Context) (time.Duration, error) {
+	const idle = time.Hour
+	for ctx.Err() == nil {
+		r.updateUnknown() // an event may have told
+		client, uploader, online := r.needs.Service()
+		if !online {
+			return idle, nil
+		}
+		if left := r.needs.Rest(); left > 0 {
+			return left, nil
+		}
+		due, next, err := r.draftsDue()
+		if err != nil {
+			return 0, err
+		}
+		all := len(due)
+		due = slices.DeleteFunc(due, func(d office.Draft) bool {
+			return d.Service != client.Home() || r.LeftAlone(key(d)) // the service may have been changed just now
+		})
+		if len(due) == 0 {
+			return r.PauseBeside(all, loop.UntilNext(r.Now(), next, idle)), nil
+		}
+		for _, d := range due {
+			if ctx.Err() != nil {
+				return 0, nil
+			}
+			err = r.One(ctx, key(d), func() (err error) {
+				if d.State == office.DraftUnknown {
+					err = r.resolveUnknown(ctx, client, d)
+				} else {
+					err = r.sendDraft(ctx, client, uploader, d)
+				}
+				if errors.Is(err, errDecided) {
+					return nil
+				}
+				return err
+			})
+			if r.needs.SignedOut(err) {
+				return idle, nil
+			}
+			if err == nil && r.LeftAlone(key(d)) {
+				err = r.recoverAdding() // packages/add may have been sent for it
+			}
+			if err != nil && ctx.Err() == nil {
+				return 0, err
+			}
+		}
+	}
+	return idle, nil
+}
+
+// key tells a draft from whatever else can be set aside.
+func key(d office.Draft) string { return "draft " + d.ID }
+
+// draftsDue are the drafts that are due, and when the next one will be.
+func (r *Room) draftsDue() (due []office.Draft, next time.Time, err error) {
+	err = r.Data.View(func(tx *store.Tx) error {
+		var err error
+		if due, err = tx.DraftsDue(r.Due(loop.MaxDraftWait)); err != nil {
+			return err
+		}
+		if next, err = tx.NextDraft(); err != nil {
+			return err
+		}
+		unknown, err := tx.Drafts(office.DraftUnknown)
+		for _, d := range unknown {
+			if d.Away {
+				continue
+			}
+			if r.Due(loop.MaxUnknownWait).Left(d.NextTry) == 0 {
+				due = append(due, d)
+			} else if next.IsZero() || d.NextTry.Before(next) {
+				next = d.NextTry
+			}
+		}
+		return err
+	})
+	return due, next, err
+}
+
+// sendDraft uploads what is not uploaded yet and adds the package. uploader is whom client calls as.
+func (r *Room) sendDraft(ctx context.Context, client *esign.Client, uploader string, d office.Draft) error {
+	for i := range d.Files {
+		f := &d.Files[i]
+		if f.FileID != "" && f.UploadedBy == uploader && !loop.CoolFor(f.Uploaded, uploadLife).Over(r.Now()) {
+			r.live.progress(d, i, f.Size)
+			continue
+		}
+		if r.live.cancelled(d.ID) {
+			return nil
+		}
+		uploaded, err := r.upload(ctx, client, d, i)
+		if err != nil {
+			return r.refused(ctx, d, err)
+		}
+		f.FileID, f.Uploaded, f.UploadedBy = uploaded.ID, r.Now(), uploader
+		if err := r.putDraft(&d, office.DraftQueued); err != nil {
+			return err
+		}
+	}
+	if err := r.putDraft(&d, office.DraftAdding); err != nil {
+		return err
+	}
+	r.needs.Crash("adding")
+	added, err := client.AddPackage(ctx, newPackage(d))
+	r.needs.Crash("added")
+	if err != nil {
+		return r.refused(ctx, d, err)
+	}
+	r.needs.Answered(ctx, nil)
+	return r.accepted(d, added)
+}
+
+// errDecided is returned for a draft that was decided about by somebody else meanwhile.
+var errDecided = errors.New("the draft was decided about meanwhile")
+
+// putDraft records that d has gone on to state, unless it was decided meanwhile: a person cancelled it or had it sent
+// again, or an event told that it was sent. A draft that has its package already is never added.
+func (r *Room) putDraft(d *office.Draft, state office.DraftState) error {
+	next := *d
+	var sent bool
+	err := r.Data.Update(func(tx *store.Tx) error {
+		sent = false
+		stored, ok, err := tx.Draft(d.ID)
+		if err != nil {
+			return err
+		}
+		if !ok || stored.State != d.State {
+			return errDecided
+		}
+		next.State, next.Changed = state, r.Now()
+		if stored.Away && state == office.DraftQueued {
+			next.Problem = stored.Problem // it waits for its own service now, whatever that answered last
+		}
+		if state == office.DraftAdding {
+			p, known, err := tx.PackageByDraft(d.ID)
+			if err != nil {
+				return err
+			}
+			if sent = known; sent {
+				markSent(&next, p.ID, r.Now())
+			}
+		}
+		return tx.PutDraft(next)
+	})
+	if err == nil {
+		*d = next
+	}
+	if err == nil && sent {
+		err = errDecided
+	}
+	r.Signal(office.OutboxChanged)
+	return err
+}
+
+// markSent makes d a draft whose package the service has.
+func markSent(d *office.Draft, packageID string, now time.Time) {
+	d.State, d.PackageID, d.Problem, d.Changed, d.NextTry = office.DraftSent, packageID, message.Message{}, now, time.Time{}
+}

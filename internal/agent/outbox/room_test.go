@@ -1,0 +1,263 @@
+package outbox
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"countersign/internal/agent/data"
+	"countersign/internal/agent/health"
+	"countersign/internal/agent/loop"
+	"countersign/internal/esign"
+	"countersign/internal/locations"
+	"countersign/internal/office"
+	"countersign/internal/store"
+)
+
+// service takes files and packages. It does with packages/add what the test says.
+type service struct {
+	add func(w http.ResponseWriter)
+
+	mu       sync.Mutex
+	uploads  int
+	packages []json.RawMessage // the external data of those that were added
+}
+
+func (s *service) ServeHTTP(w http.ResponseWriter, q *http.Request) {
+	body, _ := io.ReadAll(q.Body)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	w.Header().Set("Content-Type", "application/json")
+	switch {
+	case strings.HasSuffix(q.URL.Path, "/files/upload"):
+		s.uploads++
+		io.WriteString(w, `{"fileId":"f"}`)
+	case strings.HasSuffix(q.URL.Path, "/packages/add"):
+		var p struct {
+			ExternalData json.RawMessage `json:"externalData"`
+		}
+		json.Unmarshal(body, &p)
+		s.packages = append(s.packages, p.ExternalData)
+		s.add(w)
+	}
+}
+
+// added is how many packages the service was asked for.
+func (s *service) added() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.packages)
+}
+
+func accept(w http.ResponseWriter) { io.WriteString(w, `{"packageId":"p1"}`) }
+
+func refuse(w http.ResponseWriter) {
+	w.WriteHeader(http.StatusForbidden)
+	io.WriteString(w, `{"error":"access_denied","message":"You may not."}`)
+}
+
+func loseAnswer(http.ResponseWriter) { panic(http.ErrAbortHandler) }
+
+// tokens are always good.
+type tokens struct{}
+
+func (tokens) Access(context.Context) (string, error) { return "token", nil }
+func (tokens) Invalidate(string)                      {}
+
+// listOf is a list of one page: what s was asked to add.
+type listOf struct{ s *service }
+
+func (l listOf) Next(context.Context) (page []esign.Status, more bool, err error) {
+	l.s.mu.Lock()
+	defer l.s.mu.Unlock()
+	for _, data := range l.s.packages {
+		page = append(page, esign.Status{PackageID: "p1", ExternalData: data})
+	}
+	return page, false, nil
+}
+
+// testRoom is a room with what it needs in the test's hands.
+type testRoom struct {
+	*Room
+	service *service
+	dir     string
+	wakes   chan struct{} // rings for each package that was added
+}
+
+// newRoom is a room that runs until the test ends.
+func newRoom(t *testing.T, add func(http.ResponseWriter)) *testRoom {
+	t.Helper()
+	x := &testRoom{service: &service{add: add}, dir: t.TempDir(), wakes: make(chan struct{}, 9)}
+	server := httptest.NewServer(x.service)
+	t.Cleanup(server.Close)
+	client := esign.NewClient(esign.Config{AuthURL: server.URL, BaseURL: server.URL, ClientID: "c"}, tokens{})
+	log := slog.New(slog.DiscardHandler)
+	issues := health.New(time.Now, func() {})
+	st, _, err := data.Open(locations.State(x.dir), log, time.Now, issues)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := st.Update(func(tx *store.Tx) error { return tx.UseService(client.Home()) }); err != nil {
+		t.Fatal(err)
+	}
+	var watchers loop.Watchers
+	x.Room = New(loop.Tools{
+		Log: log, Now: time.Now, Jitter: func() float64 { return 0 }, Pace: loop.Pace{Retry: 10 * time.Millisecond}.Complete(),
+		Data: st, Health: issues, Signal: watchers.Signal, Show: func(office.Activity) {},
+		Quarantine: &loop.Quarantine{}, Suspects: &loop.Suspects{},
+	}, Needs{
+		DataDir: x.dir, Crash: func(string) {}, Watch: watchers.Watch,
+		Pages:        func(context.Context, string) (int, error) { return 1, nil },
+		Service:      func() (*esign.Client, string, bool) { return client, "me", true },
+		SignedIn:     func() bool { return true },
+		SignedOut:    func(error) bool { return false },
+		Answered:     func(context.Context, error) {},
+		Rest:         func() time.Duration { return 0 },
+		LeaveAlone:   func(time.Duration) {},
+		List:         func(*esign.Client, office.Draft) List { return listOf{x.service} },
+		PackageAdded: func() { x.wakes <- struct{}{} },
+	})
+	ctx, stop := context.WithCancel(t.Context())
+	var running sync.WaitGroup
+	running.Go(func() { x.Run(ctx) })
+	t.Cleanup(func() {
+		stop()
+		running.Wait()
+		st.Close()
+	})
+	return x
+}
+
+func (x *testRoom) newPackage(t *testing.T) office.NewPackage {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "Lease.pdf")
+	if err := os.WriteFile(path, []byte("%PDF-1.7"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return office.NewPackage{Name: "Lease", Files: []string{path}, Signers: []office.Signer{{FirstName: "Ana", Email: "ana@example.com"}}}
+}
+
+// copiesKept is how many copies of files there are.
+func (x *testRoom) copiesKept() int {
+	entries, _ := os.ReadDir(locations.Outbox(x.dir))
+	return len(entries)
+}
+
+// eventually waits until ok, which the room works on.
+func eventually(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	for end := time.Now().Add(30 * time.Second); !ok(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("never: %s", what)
+		}
+	}
+}
+
+func TestADraftBecomesOnePackage(t *testing.T) {
+	r := newRoom(t, accept)
+	state, err := r.Send(t.Context(), r.newPackage(t), nil)
+	if err != nil || state.State != office.DraftSent || state.PackageID != "p1" {
+		t.Fatalf("%+v, %v", state, err)
+	}
+	<-r.wakes
+	var p office.Package
+	if err := r.Data.View(func(tx *store.Tx) (err error) { p, _, err = tx.Package("p1"); return err }); err != nil {
+		t.Fatal(err)
+	}
+	if p.Origin != office.MadeHere || p.DraftID != state.DraftID || p.Name != "Lease" || len(p.Documents) != 1 || r.service.added() != 1 {
+		t.Errorf("%d added; %+v", r.service.added(), p)
+	}
+	if people := r.People(); len(people) != 1 || people[0].Email != "ana@example.com" {
+		t.Errorf("remembered: %+v", people)
+	}
+	eventually(t, "the copy is gone", func() bool { return r.copiesKept() == 0 })
+}
+
+func TestALostAnswerNeverMakesASecondPackage(t *testing.T) {
+	r := newRoom(t, loseAnswer)
+	state, err := r.Send(t.Context(), r.newPackage(t), nil)
+	if err != nil || state.State != office.DraftUnknown && state.State != office.DraftSent {
+		t.Fatalf("%+v, %v", state, err)
+	}
+	<-r.wakes // the list has it
+	if state, err = r.draftState(state.DraftID); err != nil || state.State != office.DraftSent || r.service.added() != 1 {
+		t.Errorf("%d added; %+v, %v", r.service.added(), state, err)
+	}
+	if r.Health.Has(health.OutcomeUnknown) {
+		t.Error("people are still told that nobody knows")
+	}
+}
+
+func TestAnEventTellsWhatBecameOfADraft(t *testing.T) {
+	r := newRoom(t, refuse)
+	state, err := r.Send(t.Context(), r.newPackage(t), nil)
+	if err != nil || state.State != office.DraftFailed {
+		t.Fatalf("%+v, %v", state, err)
+	}
+	p, other := office.Package{ID: "p7"}, office.Package{ID: "p8"}
+	err = r.Data.Update(func(tx *store.Tx) error {
+		if err := r.Claim(tx, &p, withCorrelation(nil, state.DraftID)); err != nil {
+			return err
+		}
+		if err := tx.PutPackage(p); err != nil {
+			return err
+		}
+		return r.Claim(tx, &other, withCorrelation(nil, state.DraftID)) // which it cannot be, too
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if state, err = r.draftState(state.DraftID); err != nil || state.State != office.DraftSent || state.PackageID != "p7" || other.DraftID != "" {
+		t.Errorf("%+v, %v; the other: %+v", state, err, other)
+	}
+}
+
+func TestCopiesOfADraftRefusedLongAgoGo(t *testing.T) {
+	r := newRoom(t, refuse)
+	if state, err := r.Send(t.Context(), r.newPackage(t), nil); err != nil || state.State != office.DraftFailed {
+		t.Fatalf("%+v, %v", state, err)
+	}
+	day := time.Now()
+	work := func(days int) {
+		for range days {
+			day = day.AddDate(0, 0, 1)
+			if err := r.Data.Update(func(tx *store.Tx) error { _, err := tx.CountDay(day); return err }); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := r.ForgetCopies(); err != nil {
+			t.Fatal(err)
+		}
+		r.sweepCopies()
+	}
+	work(1)
+	if work(refusedKeep); r.copiesKept() != 1 {
+		t.Errorf("after %d days %d copies are kept", refusedKeep, r.copiesKept())
+	}
+	work(1)
+	eventually(t, "the copy is gone", func() bool { return r.copiesKept() == 0 })
+}
+
+func TestNobodyIsToldOfProgressOnceSendHasReturned(t *testing.T) {
+	var live liveDrafts
+	told := 0
+	d := live.begin("d", func(office.SendState) { told++ })
+	live.progress(office.Draft{ID: "d"}, 0, 1)
+	live.end("d", d)
+	d.tell(office.SendState{})
+	live.progress(office.Draft{ID: "d"}, 0, 2)
+	if told != 1 {
+		t.Errorf("told %d times, want once", told)
+	}
+	nobody := live.begin("n", nil)
+	nobody.tell(office.SendState{})
+}

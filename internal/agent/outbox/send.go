@@ -1,0 +1,210 @@
+package outbox
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"countersign/internal/message"
+	"countersign/internal/office"
+	"countersign/internal/store"
+)
+
+// Send takes copies of the files, stores the draft and brings it to the service; it returns when the service has accepted
+// or refused it, or when the outcome is unknown. When ctx ends earlier, the draft stays and goes out later. progress may
+// be nil; it is called from several goroutines, must not block, and is not called after Send has returned.
+func (r *Room) Send(ctx context.Context, d office.NewPackage, progress func(office.SendState)) (office.SendState, error) {
+	draft, err := r.newDraft(d)
+	if err != nil {
+		return office.SendState{}, err
+	}
+	changes, stop := r.needs.Watch()
+	defer stop()
+	live := r.live.begin(draft.ID, progress)
+	defer r.live.end(draft.ID, live)
+	if err := r.storeDraft(ctx, &draft, d.Replaces); err != nil {
+		return office.SendState{}, err
+	}
+	live.tell(sendState(draft)) // from here on it is kept
+	r.Wake()
+	r.Signal(office.OutboxChanged)
+	return r.followDraft(ctx, draft, d.Patience, changes)
+}
+
+// storeDraft takes copies of the draft's files and stores it in the place of others that were refused. From its return on
+// the draft goes out, as it was given, whatever becomes of this process or of the files.
+func (r *Room) storeDraft(ctx context.Context, d *office.Draft, replaces []string) error {
+	r.copies.taking.RLock()
+	defer r.copies.taking.RUnlock()
+	// Whoever stops waiting, as by Ctrl+C, is told that it is kept.
+	if err := r.takeCopies(context.WithoutCancel(ctx), d); err != nil {
+		return err
+	}
+	r.needs.Crash("taken")
+	err := r.Data.Update(func(tx *store.Tx) error {
+		for _, id := range replaces {
+			if err := r.resolve(tx, id, false); err != nil {
+				return err
+			}
+		}
+		return tx.PutDraft(*d)
+	})
+	if err != nil {
+		return fmt.Errorf("store the draft: %w", err)
+	}
+	r.needs.Crash("stored")
+	r.copies.release(*d)
+	return nil
+}
+
+// followDraft waits until the draft is sent, refused or unknown; no longer than patience for a service that does not
+// take it, and not for a person who has to sign in first.
+func (r *Room) followDraft(ctx context.Context, draft office.Draft, patience time.Duration, changes <-chan office.Change) (office.SendState, error) {
+	var late <-chan time.Time
+	if patience > 0 {
+		t := time.NewTicker(patience)
+		defer t.Stop()
+		late = t.C
+	}
+	for {
+		state, err := r.draftState(draft.ID)
+		if err != nil {
+			return state, err
+		}
+		switch state.State {
+		case office.DraftSent, office.DraftFailed, office.DraftUnknown, office.DraftCancelled:
+			return state, nil
+		}
+		if late != nil && !r.needs.SignedIn() {
+			return state, &DraftError{waitingMessage(draft, state, false)}
+		}
+		select {
+		case <-changes:
+		case <-late:
+			_, _, online := r.needs.Service()
+			if !state.Problem.IsZero() || !online { // an upload that gets on is not late
+				return state, &DraftError{waitingMessage(draft, state, online)}
+			}
+		case <-ctx.Done():
+			return state, ctx.Err()
+		}
+	}
+}
+
+func waitingMessage(d office.Draft, s office.SendState, online bool) message.Message {
+	why := s.Problem
+	if !online {
+		why = message.NobodySignedIn()
+	}
+	return message.Then(message.NotSentYet(d.Name), why, message.WillBeSent())
+}
+
+func (r *Room) draftState(id string) (office.SendState, error) {
+	var s office.SendState
+	err := r.Data.View(func(tx *store.Tx) error {
+		d, ok, err := tx.Draft(id)
+		if err != nil {
+			return err
+		}
+		if !ok {
+			return fmt.Errorf("draft %s is gone", id)
+		}
+		s = sendState(d)
+		return nil
+	})
+	return s, err
+}
+
+func sendState(d office.Draft) office.SendState {
+	s := office.SendState{DraftID: d.ID, State: d.State, PackageID: d.PackageID, Problem: d.Problem}
+	for _, f := range d.Files {
+		s.Total += f.Size
+		if f.FileID != "" {
+			s.Sent += f.Size
+		}
+	}
+	return s
+}
+
+// liveDrafts are the drafts that a Send waits for. Safe for concurrent use.
+type liveDrafts struct {
+	mu  sync.Mutex
+	all map[string]*liveDraft // by draft id
+}
+
+type liveDraft struct {
+	sent   map[int]int64 // bytes per file
+	cancel bool
+
+	telling sync.Mutex             // held while report is called
+	report  func(office.SendState) // nil once Send has returned
+}
+
+func (l *liveDrafts) begin(id string, report func(office.SendState)) *liveDraft {
+	d := &liveDraft{report: report, sent: map[int]int64{}}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.all == nil {
+		l.all = map[string]*liveDraft{}
+	}
+	l.all[id] = d
+	return d
+}
+
+// end returns once d's report is called no more.
+func (l *liveDrafts) end(id string, d *liveDraft) {
+	l.mu.Lock()
+	delete(l.all, id)
+	l.mu.Unlock()
+	d.end()
+}
+
+// progress tells the Send that waits for d how far its files are.
+func (l *liveDrafts) progress(d office.Draft, file int, sent int64) {
+	l.mu.Lock()
+	live := l.all[d.ID]
+	if live == nil {
+		l.mu.Unlock()
+		return
+	}
+	live.sent[file] = sent
+	state := office.SendState{DraftID: d.ID, State: office.DraftQueued}
+	for i, f := range d.Files {
+		state.Total += f.Size
+		state.Sent += live.sent[i]
+	}
+	l.mu.Unlock()
+	live.tell(state)
+}
+
+func (l *liveDrafts) cancel(id string) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if d := l.all[id]; d != nil {
+		d.cancel = true
+	}
+}
+
+func (l *liveDrafts) cancelled(id string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	d := l.all[id]
+	return d != nil && d.cancel
+}
+
+// tell calls report, unless nobody waits any more.
+func (d *liveDraft) tell(s office.SendState) {
+	d.telling.Lock()
+	defer d.telling.Unlock()
+	if d.report != nil {
+		d.report(s)
+	}
+}
+
+// end returns once report is called no more.
+func (d *liveDraft) end() {
+	d.telling.Lock()
+	defer d.telling.Unlock()
+	d.report = nil
+}

@@ -1,0 +1,122 @@
+package outbox
+
+import (
+	"context"
+
+	"countersign/internal/agent/health"
+	"countersign/internal/agent/loop"
+	"countersign/internal/esign"
+	"countersign/internal/message"
+	"countersign/internal/office"
+	"countersign/internal/store"
+)
+
+// pagesAtOnce is how many pages of the service's list are read in one go; the rest is owed to the next.
+const pagesAtOnce = 20
+
+// search is how far the list was read for a draft's package.
+type search struct {
+	client *esign.Client // whose list it is: another one's has other packages at other places
+	list   List
+}
+
+// recoverAdding finds drafts whose packages/add was under way when the program ended: nobody knows whether it was
+// handled, so nobody may send it again by itself.
+func (r *Room) recoverAdding() error {
+	err := r.Data.Update(func(tx *store.Tx) error {
+		drafts, err := tx.Drafts(office.DraftAdding)
+		if err != nil {
+			return err
+		}
+		for _, d := range drafts {
+			d.State, d.Changed, d.NextTry = office.DraftUnknown, r.Now(), r.Now()
+			d.Problem = message.OutcomeUnknown(d.Name)
+			if err := tx.PutDraft(d); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	r.updateUnknown()
+	return err
+}
+
+// resolveUnknown looks for d's package in the service's list. Not finding it proves nothing: only an event, a listing
+// or a person decides.
+func (r *Room) resolveUnknown(ctx context.Context, client *esign.Client, d office.Draft) error {
+	found, more, err := r.findPackage(ctx, client, d)
+	if ctx.Err() != nil {
+		return nil
+	}
+	if err == nil && found != "" {
+		return r.accepted(d, esign.Added{PackageID: found})
+	}
+	if err != nil {
+		r.needs.Answered(ctx, err)
+	}
+	if r.needs.SignedOut(err) {
+		return err
+	}
+	d.NextTry = r.Now()
+	if !more {
+		d.Tries++
+		d.NextTry = r.Now().Add(r.Backoff(d.Tries, 2*r.Pace.Retry, loop.MaxUnknownPause))
+	}
+	return r.putDraft(&d, office.DraftUnknown)
+}
+
+// findPackage looks for d's package here and in the service's list, where a package of that age can be. more is set when
+// there is more to read, which the next call does. It is called by one goroutine.
+func (r *Room) findPackage(ctx context.Context, client *esign.Client, d office.Draft) (id string, more bool, err error) {
+	var known office.Package
+	var ok bool
+	err = r.Data.View(func(tx *store.Tx) error {
+		var err error
+		known, ok, err = tx.PackageByDraft(d.ID)
+		return err
+	})
+	s := r.searches[d.ID]
+	delete(r.searches, d.ID)
+	if err != nil || ok {
+		return known.ID, false, err
+	}
+	if s.client != client {
+		s = search{client, r.needs.List(client, d)}
+	}
+	for range pagesAtOnce {
+		page, more, err := s.list.Next(ctx)
+		if err != nil {
+			r.searches[d.ID] = s
+			return "", false, err
+		}
+		for _, x := range page {
+			if correlation(x.ExternalData) == d.ID {
+				return x.PackageID, false, nil
+			}
+		}
+		if !more {
+			return "", false, nil
+		}
+	}
+	r.searches[d.ID] = s
+	return "", true, nil
+}
+
+// updateUnknown keeps the health issue about drafts with an unknown outcome in step.
+func (r *Room) updateUnknown() {
+	var unknown []office.Draft
+	err := r.Data.View(func(tx *store.Tx) error {
+		var err error
+		unknown, err = tx.Drafts(office.DraftUnknown)
+		return err
+	})
+	if err != nil || len(unknown) == 0 {
+		r.Health.Clear(health.OutcomeUnknown)
+		return
+	}
+	text := message.OutcomeUnknown(unknown[0].Name)
+	if len(unknown) > 1 {
+		text = message.OutcomesUnknown(len(unknown))
+	}
+	r.Health.Set(health.OutcomeUnknown, text)
+}

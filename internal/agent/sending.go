@@ -1,0 +1,85 @@
+package agent
+
+import (
+	"context"
+	"time"
+
+	"countersign/internal/agent/issuer"
+	"countersign/internal/agent/loop"
+	"countersign/internal/agent/outbox"
+	"countersign/internal/esign"
+	"countersign/internal/office"
+)
+
+// What people and the window say about drafts.
+type (
+	DraftError = outbox.DraftError
+	FileInfo   = outbox.FileInfo
+)
+
+// newOutbox joins the outbox with the rest.
+func (a *Agent) newOutbox() *outbox.Room {
+	return outbox.New(a.Tools, outbox.Needs{
+		DataDir: a.p.DataDir, Crash: a.p.Crash, Pages: a.documents.Pages, Watch: a.Watch,
+		Service: func() (*esign.Client, string, bool) {
+			o := a.current.Get()
+			client, online := a.onlineIn(o)
+			return client, o.uploader(), online
+		},
+		SignedIn: a.isSignedIn, SignedOut: a.signedOut,
+		Rest:       func() time.Duration { return a.rest.Left(a.Now()) },
+		LeaveAlone: func(d time.Duration) { a.rest.Open(a.Now(), d) },
+		Answered:   func(ctx context.Context, err error) { a.noteServiceError(ctx, err) },
+		List: func(client *esign.Client, draft office.Draft) outbox.List {
+			return packageList{a, newReading(client, a.Now(), draft.Created.Add(-listedMargin))}
+		},
+		PackageAdded: func() { loop.Wake(a.rings.reconcile) },
+	})
+}
+
+// uploader is whose uploads are those of o.
+func (o current) uploader() string { return string(issuer.Of(o.settings)) + "/" + o.account.Subject }
+
+// packageList is the service's list at the rate that all questions share.
+type packageList struct {
+	a    *Agent
+	read *reading
+}
+
+func (l packageList) Next(ctx context.Context) (page []esign.Status, more bool, err error) {
+	if err := l.a.budget.Wait(ctx); err != nil {
+		return nil, true, err
+	}
+	page, end, err := l.read.next(ctx)
+	return page, end == listMore, err
+}
+
+// Send is outbox.Room.Send.
+func (a *Agent) Send(ctx context.Context, d office.NewPackage, progress func(office.SendState)) (office.SendState, error) {
+	return a.outbox.Send(ctx, d, progress)
+}
+
+// Hold is outbox.Room.Hold.
+func (a *Agent) Hold(d office.NewPackage) (id string, err error) { return a.outbox.Hold(d) }
+
+// Cancel is outbox.Room.Cancel.
+func (a *Agent) Cancel(draftID string) (bool, error) { return a.outbox.Cancel(draftID) }
+
+// Resolve is outbox.Room.Resolve.
+func (a *Agent) Resolve(draftID string, sendAgain bool) error {
+	return a.outbox.Resolve(draftID, sendAgain)
+}
+
+// Inspect is outbox.Room.Inspect.
+func (a *Agent) Inspect(ctx context.Context, path string) FileInfo {
+	return a.outbox.Inspect(ctx, path)
+}
+
+// People is outbox.Room.People.
+func (a *Agent) People() []office.Signer { return a.outbox.People() }
+
+// KeepForm is form.Room.Keep.
+func (a *Agent) KeepForm(f office.Form) { a.form.Keep(f) }
+
+// Form is form.Room.Form.
+func (a *Agent) Form() office.Form { return a.form.Form() }
