@@ -182,7 +182,7 @@ func (a *Agent) serveCallback(w http.ResponseWriter, r *http.Request) {
 	err := a.deliver(ctx, r.URL.Query())
 	o := a.current.Get()
 	account, language := o.account.Email, o.settings.Language
-	status, heading, text, next := http.StatusOK, message.YouAreSignedIn(), message.Connected(), message.Page()
+	status, heading, text, next := http.StatusOK, message.YouAreSignedIn(), message.Connected(), message.ClosePage()
 	switch {
 	case err != nil:
 		status, heading, text, next = http.StatusBadRequest, message.SignInFailed(), Message(err), message.BackToCountersign()

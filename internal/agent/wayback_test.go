@@ -40,7 +40,7 @@ func TestTheBrowserIsToldInTheLanguageOfTheWindow(t *testing.T) {
 	}
 	page := <-pages
 	for _, want := range []string{
-		`<html lang="de">`, german.Text(message.YouAreSignedIn()), german.Text(message.WorksFor("olivia.office@example.com")), german.Text(message.Page()),
+		`<html lang="de">`, german.Text(message.YouAreSignedIn()), german.Text(message.WorksFor("olivia.office@example.com")), german.Text(message.ClosePage()),
 	} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page lacks %q:\n%s", want, page)

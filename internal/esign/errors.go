@@ -112,7 +112,7 @@ func (e *Error) Temporary() bool {
 	return false
 }
 
-// invalid is a refusal before anything was sent; sentence is for people.
+// invalid is a refusal before anything was sent; told is for people.
 func invalid(op string, told message.Message) *Error {
 	return &Error{Op: op, Kind: Invalid, told: told}
 }

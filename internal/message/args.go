@@ -20,7 +20,7 @@ type value struct {
 	Count   *int64   `json:"count,omitzero"`
 	Number  *int64   `json:"number,omitzero"`
 	Bytes   *int64   `json:"bytes,omitzero"`
-	Message *Message `json:"message,omitzero"`
+	Message *Message `json:"message,omitzero"` // of several that follow each other, see Then
 }
 
 // maxText is how long an argument may be, in characters: whoever names a package decides how long its name is.
@@ -67,7 +67,3 @@ func Number(name string, n int) Arg { n64 := int64(n); return Arg{name, value{Nu
 
 // Bytes is a size, shown as "3 MB".
 func Bytes(name string, n int64) Arg { return Arg{name, value{Bytes: &n}} }
-
-// Why is a message that says why another one is so, with words of its own: a cause. Its words stand where the argument
-// does, which is behind a colon at the end, or as a sentence of its own.
-func Why(name string, m Message) Arg { return Arg{name, value{Message: &m}} }

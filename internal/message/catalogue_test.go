@@ -35,11 +35,7 @@ var samples = map[string]func(name string) Arg{
 	"Count":   func(name string) Arg { return Count(name, 7) },
 	"Number":  func(name string) Arg { return Number(name, 8) },
 	"Bytes":   func(name string) Arg { return Bytes(name, 9_000_000) },
-	"Why":     func(name string) Arg { return Why(name, of(formWhy)) },
 }
-
-// formWhy is a cause in the tests: a message of another version.
-const formWhy = "why"
 
 // core are the files that are no catalogue.
 var core = []string{"message.go", "args.go", "printer.go", "error.go", "oneline.go"}
@@ -235,14 +231,6 @@ func TestEveryMessageHasItsWordsAndArgumentsInEveryLanguage(t *testing.T) {
 // sentence that ends as one, or a title, in all languages alike; the first of several is a line of its own, and where a cause stands, it ends the line.
 func TestEveryMessageIsWhole(t *testing.T) {
 	english := wordsOf(t, "en")
-	why := map[string]string{}
-	for _, e := range catalogue(t) {
-		for _, a := range e.args {
-			if a.value.Message != nil {
-				why[e.id] = "{{." + a.name + "}}"
-			}
-		}
-	}
 	for _, code := range languages(t) {
 		for id, texts := range wordsOf(t, code) {
 			if _, ok := forms[id]; ok {
@@ -259,9 +247,6 @@ func TestEveryMessageIsWhole(t *testing.T) {
 					}
 					if line != strings.TrimSpace(line) || strings.Contains(line, "  ") {
 						t.Errorf("%s.json: %q has spaces at an end: %q", code, id, line)
-					}
-					if cause := why[id]; cause != "" && strings.Contains(line, cause) && !strings.HasSuffix(line, ": "+cause) && !strings.HasSuffix(line, "\u00a0: "+cause) && line != cause {
-						t.Errorf("%s.json: the cause in %q stands within a sentence", code, id)
 					}
 					if lines := strings.Split(same, "\n"); i < len(lines) && ends(line) != ends(lines[i]) {
 						t.Errorf("%s.json: %q ends otherwise than %q", code, line, lines[i])

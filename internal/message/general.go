@@ -13,7 +13,3 @@ func Stopped() Message {
 func LookOnItsPages() Message {
 	return of("general.look-on-its-pages")
 }
-
-func Page() Message {
-	return of("general.page")
-}

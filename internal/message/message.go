@@ -15,7 +15,7 @@
 //     with errors.Is and errors.As; the edge asks For(err).
 //  5. Run go test ./internal/message: it finds ids without words, words without a function, and lost arguments.
 //
-// Whole messages may follow each other (Then, Why); parts of a sentence are never put together. Ids stay as they are once
+// Whole messages may follow each other (Then); parts of a sentence are never put together. Ids stay as they are once
 // there is released data; a word can change at any time. Everything here is safe for concurrent use and does no I/O.
 package message
 

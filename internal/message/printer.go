@@ -130,8 +130,6 @@ func (p *Printer) value(v value) string {
 		return p.numbers.Sprintf("%d", *v.Number)
 	case v.Bytes != nil:
 		return p.form(megabytes, "N", p.numbers.Sprintf("%d", (*v.Bytes+999_999)/1_000_000))
-	case v.Message != nil:
-		return p.Text(*v.Message)
 	}
 	return v.Text
 }

@@ -174,6 +174,10 @@ func SignInFailed() Message {
 	return of("signin.sign-in-failed")
 }
 
+func ClosePage() Message {
+	return of("signin.close-page")
+}
+
 func BackToCountersign() Message {
 	return of("signin.back-to-countersign")
 }

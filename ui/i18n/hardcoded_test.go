@@ -5,6 +5,7 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -61,6 +62,30 @@ func TestNoTextIsHardCoded(t *testing.T) {
 			}
 		})
 		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestNoErrorIsShownAsTheLogHasIt: what people are told of an error is its message; its text has its causes, for the log.
+func TestNoErrorIsShownAsTheLogHasIt(t *testing.T) {
+	shown := regexp.MustCompile(`\b(err|e|cause)\.Error\(\)`)
+	err := filepath.WalkDir("..", func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() && (d.Name() == "system" || d.Name() == "testdata") { // what the system says is a reason in a message
+			return filepath.SkipDir
+		}
+		if !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") || filepath.ToSlash(path) == "../run.go" { // which has no window
+			return nil
+		}
+		src, err := os.ReadFile(path)
+		if at := shown.FindIndex(src); at != nil {
+			t.Errorf("%s shows the text of an error; use i18n.Error", path)
+		}
+		return err
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -1,6 +1,6 @@
-// Package words turns the office's facts into the words people read: names, times, numbers, states. All of them go
-// through Fyne's lang, with the English text as the key; what the packages below the window tell
-// people are messages, see Message. It formats what it is given and asks nobody; its only state is the language in use.
+// Package i18n turns the office's facts into the words people read: names, times, numbers, states. All of them go
+// through Fyne's lang, with the English text as the key; what the packages below the window tell people are messages, see
+// Message. It formats what it is given and asks nobody; its only state is the language in use.
 package i18n
 
 import (
