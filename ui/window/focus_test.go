@@ -55,7 +55,7 @@ func TestTabReachesAllThatCanBePressedAndTheFocusIsSeen(t *testing.T) {
 				b.App.Settings().SetTheme(theme.For(kind))
 				c.act(b)
 				b.window.window.Resize(screentest.Small)
-				b.Settle()
+				b.Run() // a sign-in waits
 				stops := b.stops(+1)
 				back := b.stops(-1)
 				if len(stops) < 3 || len(back) != len(stops) {
