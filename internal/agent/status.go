@@ -163,7 +163,7 @@ func (a *Agent) Drafts() []office.Draft {
 }
 
 // Act does the one action of an issue, as far as it needs no person's choice: retrying, unlocking, taking the
-// endpoint back. For the others it does nothing; the UI leads there.
+// endpoint back, ending what somebody has read. For the others it does nothing; the UI leads there.
 func (a *Agent) Act(ctx context.Context, i Issue) error {
 	if i.ID == IssueKeyring { // whatever its button is called
 		if !a.unlock(ctx) {
@@ -173,6 +173,8 @@ func (a *Agent) Act(ctx context.Context, i Issue) error {
 		return nil
 	}
 	switch i.Action {
+	case ActDismiss:
+		a.Health.Dismiss(i)
 	case ActTakeEndpoint:
 		return a.webhook.Register(ctx, true)
 	case ActRetry:

@@ -114,6 +114,8 @@ const (
 	ActTakeEndpoint = health.ActTakeEndpoint
 	ActRetry        = health.ActRetry
 	ActReview       = health.ActReview
+	ActQuit         = health.ActQuit
+	ActDismiss      = health.ActDismiss
 )
 
 // IssueKeyring is the ID of what is wrong while the key is out of reach: nothing secret can be read or kept.

@@ -23,6 +23,10 @@ func Action(a agent.Action) string {
 		return lang.L("Try again")
 	case agent.ActReview:
 		return lang.L("Show in Send")
+	case agent.ActQuit:
+		return lang.L("Quit")
+	case agent.ActDismiss:
+		return lang.L("Got it")
 	}
 	return ""
 }

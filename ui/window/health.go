@@ -49,6 +49,9 @@ func (w *Window) act(issue agent.Issue, done func()) {
 	case agent.ActReview:
 		w.ShowCompose()
 		return
+	case agent.ActQuit:
+		w.options.Quit()
+		return
 	}
 	office := w.env.Office
 	async.Then(w.pool, func(ctx context.Context) (struct{}, error) {

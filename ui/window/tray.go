@@ -26,7 +26,7 @@ type tray struct {
 	window *Window
 	menu   *fyne.Menu
 	shown  assets.Tray
-	says   string // the labels of the menu, to know a change
+	says   string // the labels of the menu and what they lead to, to know a change
 	tip    string // over the icon
 }
 
@@ -138,7 +138,8 @@ func (t *tray) show(o overview) {
 	t.icon(trayState(o.status))
 	t.point("Countersign\n" + stateLine(o.status))
 	items := t.items(stateLine(o.status), accountLine(o.status), o)
-	says := ""
+	worst, _ := env.Problem(o.status.Health)
+	says := worst.ID + string(worst.Action) + "\n"
 	for _, item := range items {
 		says += item.Label + "\n"
 	}

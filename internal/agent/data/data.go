@@ -21,7 +21,8 @@ type Data struct {
 
 	health  *health.Tracker
 	now     func() time.Time
-	damaged atomic.Bool // met while running; Close sets the file aside
+	damaged atomic.Bool  // met while running; Close sets the file aside
+	told    atomic.Int64 // how many unreadable records people were told of
 }
 
 // Open opens the state in the file at path. A damaged file is set aside, never deleted; aside then names it, and what is open is
@@ -64,7 +65,7 @@ func (s *Data) Update(fn func(*store.Tx) error) error {
 
 // tellUnreadable says in health that records are left out.
 func (s *Data) tellUnreadable() {
-	if s.Unreadable() > 0 {
+	if n := int64(s.Unreadable()); n > 0 && s.told.Swap(n) != n { // what somebody has read is not told again
 		s.health.Set(health.RecordsUnreadable, message.RecordsUnreadable())
 	}
 }

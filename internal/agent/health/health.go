@@ -33,7 +33,9 @@ const (
 	ActUnlock       Action = "unlock_keyring"
 	ActTakeEndpoint Action = "take_endpoint"
 	ActRetry        Action = "retry"
-	ActReview       Action = "review" // a draft whose outcome only a person can decide
+	ActReview       Action = "review"  // a draft whose outcome only a person can decide
+	ActQuit         Action = "quit"    // the next start puts it right
+	ActDismiss      Action = "dismiss" // it is read, and there is nothing else to do
 )
 
 // Ends is what ends a state besides what its comment says.
@@ -133,6 +135,17 @@ func (t *Tracker) Clear(s State) (was bool) {
 		t.changed()
 	}
 	return was
+}
+
+// Dismiss ends an issue that a person has read, unless it says something else by now.
+func (t *Tracker) Dismiss(i Issue) {
+	t.mu.Lock()
+	now, stands := t.issues[i.ID]
+	over := stands && now.Action == ActDismiss && now.Message.String() == i.Message.String()
+	t.mu.Unlock()
+	if over {
+		t.Clear(now.state)
+	}
 }
 
 // End ends all states that end with what has happened.

@@ -132,7 +132,29 @@ func TestEveryStateSaysAllThereIsToKnow(t *testing.T) {
 		}
 		return true
 	})
-	if n < 20 {
-		t.Errorf("found %d states", n)
+	if n < 20 || n != len(States()) {
+		t.Errorf("found %d states, and States has %d", n, len(States()))
+	}
+	for _, s := range append(States(), Stopped("loop")) {
+		if s.Severity != Info && s.Action == ActNone {
+			t.Errorf("%s needs a person, who is offered nothing to do", s.ID)
+		}
+	}
+}
+
+func TestWhatSomebodyHasReadIsOverUnlessItSaysMore(t *testing.T) {
+	h, _, _ := tracker()
+	h.Set(RecordsUnreadable, message.Stopped())
+	h.Set(FolderFails, message.Stopped())
+	issues := h.List()
+	read := issues[1]
+	h.Dismiss(issues[0]) // needs more than to be read
+	h.Set(RecordsUnreadable, message.Unexpected())
+	if h.Dismiss(read); !h.Has(RecordsUnreadable) || !h.Has(FolderFails) {
+		t.Errorf("%+v: nobody has read this yet", h.List())
+	}
+	h.Dismiss(h.List()[1])
+	if h.Has(RecordsUnreadable) {
+		t.Error("it is read, and still there")
 	}
 }

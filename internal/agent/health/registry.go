@@ -4,7 +4,7 @@ import "time"
 
 // Everything that can be wrong. Who finds out sets the state, and clears it when its comment says so; what is cleared all
 // at once has Ends. Ids are in `status --json` and in the records of what people were told: they stay as they are. States
-// with one id replace each other. To add one, add it here and use it; its message is in package message.
+// with one id replace each other. What is not an Info has an Action. To add one, add it here and use it; its message is in package message.
 var (
 	// NotSetUp ends when the settings have all they need.
 	NotSetUp = State{ID: "setup", Severity: Problem, Action: ActSettings}
@@ -53,20 +53,27 @@ var (
 	OutcomeUnknown = State{ID: "outbox", Severity: Warning, Action: ActReview}
 
 	// DataDamaged ends with the program, which begins anew at its next start.
-	DataDamaged = State{ID: "data", Severity: Problem, After: soon}
+	DataDamaged = State{ID: "data", Severity: Problem, Action: ActQuit, After: soon}
 	// DataNotWritten ends when something was written.
 	DataNotWritten = State{ID: "data", Severity: Problem, Action: ActRetry, After: soon}
-	// DataRestored ends with the program.
-	DataRestored = State{ID: "data-restored", Severity: Warning}
+	// DataRestored ends when somebody has read it, or with the program.
+	DataRestored = State{ID: "data-restored", Severity: Warning, Action: ActDismiss}
 	// DataLost ends with the program.
 	DataLost = State{ID: "data-restored", Severity: Warning, Action: ActSettings}
-	// RecordsUnreadable ends with the program.
-	RecordsUnreadable = State{ID: "records", Severity: Warning}
+	// RecordsUnreadable ends when somebody has read it, until there are more, or with the program.
+	RecordsUnreadable = State{ID: "records", Severity: Warning, Action: ActDismiss}
 	// RecordsPutOff ends when nothing is set aside any more.
 	RecordsPutOff = State{ID: "aside", Severity: Warning, Action: ActRetry}
 	// NotificationsFail ends when one was raised.
 	NotificationsFail = State{ID: "notify", Severity: Info}
 )
+
+// States are all of them but those of Stopped.
+func States() []State {
+	return []State{NotSetUp, KeyringLocked, KeyOutOfReach, KeyReplaced, SecretElsewhere, SignedOut, SignInLapsed, SignInShort,
+		MayNotSend, ClientRefused, ServiceFails, AddressClosed, AddressRefused, NoAddress, EndpointFails, EndpointForbidden,
+		EndpointLost, FolderFails, FilesRefused, FilesFailed, OutcomeUnknown, DataDamaged, DataNotWritten, DataRestored, DataLost, RecordsUnreadable, RecordsPutOff, NotificationsFail}
+}
 
 // soon is how long most problems stand before people are told.
 const soon = 3 * time.Minute
