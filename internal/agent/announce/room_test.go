@@ -25,6 +25,8 @@ type testRoom struct {
 	settings         office.Settings
 	more, catchingUp atomic.Bool
 
+	stop func() // ends Run
+
 	mu     sync.Mutex
 	raised []string
 }
@@ -61,6 +63,7 @@ func newRoom(t *testing.T, adjust func(*testRoom)) *testRoom {
 		t.Fatal(err)
 	}
 	ctx, stop := context.WithCancel(t.Context())
+	x.stop = stop
 	var running sync.WaitGroup
 	running.Go(func() { x.Run(ctx) })
 	t.Cleanup(func() {
@@ -137,6 +140,21 @@ func TestCatchingUpIsWaitedForButNotForEver(t *testing.T) {
 		time.Sleep(maxCatchingUp + time.Second)
 		if n := r.count(""); n != 2 {
 			t.Errorf("%d raised though catching up takes long", n)
+		}
+	})
+}
+
+func TestAProblemNotedAsToldIsToldThoughTheProgramEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRoom(t, nil)
+		r.Data.Committed = func() { // the note that it was told is on disk, and at that moment the end comes
+			r.stop()
+			time.Sleep(time.Millisecond) // whatever ends by itself has ended
+		}
+		r.Health.Set(health.FolderFails, folderGone)
+		time.Sleep(health.FolderFails.After + time.Second)
+		if n := r.count(""); n != 1 {
+			t.Errorf("told %d times", n)
 		}
 	})
 }
