@@ -41,6 +41,7 @@ import (
 
 	"countersign/internal/agent/announce"
 	"countersign/internal/agent/data"
+	"countersign/internal/agent/download"
 	"countersign/internal/agent/form"
 	"countersign/internal/agent/health"
 	"countersign/internal/agent/issuer"
@@ -125,7 +126,7 @@ type Agent struct {
 	sweep     sweeper
 	rest      loop.Breaker
 	troubles  loop.Failures
-	saves     saveWatch
+	saves     *download.Room
 	noRecords atomic.Bool // the service has no full records of packages, see withDeclined
 }
 
@@ -134,7 +135,7 @@ const docInstallation = "installation"
 
 // rings wake the loops; each has room for one poke.
 type rings struct {
-	events, reconcile, save, farewells, session, problems chan struct{}
+	events, reconcile, farewells, session, problems chan struct{}
 }
 
 // ErrLocked is returned for what needs the keyring while it is locked.
@@ -169,7 +170,7 @@ func Open(ctx context.Context, p Params) (*Agent, error) {
 	ring := func() chan struct{} { return make(chan struct{}, 1) }
 	a := &Agent{
 		p: p, documents: preview.NewReader(p.DocumentReader...), budget: newBudget(p.Pace),
-		rings: rings{ring(), ring(), ring(), ring(), ring(), ring()},
+		rings: rings{ring(), ring(), ring(), ring(), ring()},
 	}
 	a.Tools = loop.Tools{
 		Log: p.Log, Now: p.Now, Jitter: p.Jitter, Pace: p.Pace, Signal: a.watchers.Signal, Show: p.ShowSteps,
@@ -208,6 +209,12 @@ func Open(ctx context.Context, p Params) (*Agent, error) {
 		Settings: a.Settings, Notify: p.Notify, Words: p.Words, MoreToCome: a.moreToCome, CatchingUp: a.catchingUp, HealthChanges: a.rings.problems,
 	})
 	if err == nil {
+		a.saves = download.New(a.Tools, download.Needs{
+			Settings: a.Settings, Language: p.Language, Installation: func() string { return a.installation },
+			Online: a.online, Answered: a.noteServiceError, SignedOut: a.signedOut, Breaker: &a.rest,
+			Saved: a.announcer.Saved, Announce: a.announcer.Announce, Ended: a.announcer.WorkEnded,
+			Ask: func() { loop.Wake(a.rings.reconcile) }, Crash: p.Crash,
+		})
 		a.Data.Committed = a.announcer.WorkEnded
 		a.form, err = form.New(a.Tools)
 	}

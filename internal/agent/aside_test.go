@@ -162,7 +162,7 @@ func TestAnObjectThatCannotBeWorkedOnIsLeftAloneAndTheRestIsNot(t *testing.T) {
 				t.Errorf("%s: %v, left alone %v", key, err, a.LeftAlone(key))
 			}
 		}
-		for _, err := range []error{os.ErrPermission, context.Canceled, &esign.Error{Kind: esign.Network}, errMoved, errUnchanged} {
+		for _, err := range []error{os.ErrPermission, context.Canceled, &esign.Error{Kind: esign.Network}, errUnchanged} {
 			for what, do := range map[string]func() error{
 				"said": func() error { return err }, "said of a change": in(func(*store.Tx) error { return err }),
 			} {

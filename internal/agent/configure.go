@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"countersign/internal/agent/download"
 	"countersign/internal/agent/health"
 	"countersign/internal/agent/issuer"
 	"countersign/internal/agent/loop"
@@ -24,7 +25,7 @@ func (a *Agent) Configure(ctx context.Context, s office.Settings, secrets office
 		return &ConfigError{Fields: bad}
 	}
 	if s.SaveTo != a.Settings().SaveTo {
-		if code := tryFolder(s.SaveTo); code != "" {
+		if code := download.TryFolder(s.SaveTo); code != "" {
 			return &ConfigError{Fields: []office.FieldError{office.Finding(office.FieldSaveTo, code)}}
 		}
 	}
@@ -77,11 +78,10 @@ func (a *Agent) Configure(ctx context.Context, s office.Settings, secrets office
 	}
 	if issuer.Of(s) != issuer.Of(before.settings) {
 		a.Health.End(health.WithService)
-		a.saves.held.Close()
+		a.saves.Resume()
 		a.reconcileSoon("the service was changed")
 	}
-	a.saves.forget()
-	a.Health.Clear(health.FolderFails)
+	a.saves.FolderChanged()
 	if secrets.NgrokAuthtoken != "" {
 		a.webhook.Reopen()
 	}
@@ -92,7 +92,7 @@ func (a *Agent) Configure(ctx context.Context, s office.Settings, secrets office
 }
 
 func (a *Agent) putSettings(tx *store.Tx, old, next office.Settings) error {
-	if err := moveJobs(tx, old.SaveTo, next.SaveTo, a.Now); err != nil {
+	if err := download.MoveJobs(tx, old.SaveTo, next.SaveTo, a.Now); err != nil {
 		return err
 	}
 	return errors.Join(tx.UseService(issuer.Home(next)), tx.PutDoc(docSettings, next))
@@ -154,30 +154,4 @@ func docAccountOf(o current) string { return docAccount + "@" + string(issuer.Of
 func serviceChanged(a, b office.Settings) bool {
 	return a.AuthURL != b.AuthURL || a.BaseURL != b.BaseURL || a.ClientID != b.ClientID ||
 		a.SignatureHeader != b.SignatureHeader || !slices.Equal(a.Scopes, b.Scopes)
-}
-
-// moveJobs sends the files that still wait for folder old to folder next. The old one is remembered for its leftovers.
-func moveJobs(tx *store.Tx, old, next string, now loop.Clock) error {
-	if old == next || old == "" || next == "" {
-		return nil
-	}
-	waiting, err := tx.PendingJobs()
-	if err != nil {
-		return err
-	}
-	for _, j := range waiting {
-		if j.Folder != old {
-			continue
-		}
-		j.Folder = next
-		if j.Target, err = freeTarget(tx, next, j.WantedName()); err != nil {
-			return err
-		}
-		j.Size, j.SHA256 = 0, ""
-		j.NextTry = now()
-		if err := tx.PutJob(j); err != nil {
-			return err
-		}
-	}
-	return leaveFolder(tx, old)
 }

@@ -30,5 +30,5 @@ func (a *Agent) PreviewName(s office.Settings) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return t.Name(p.FileFields(p.Documents[0], archive.Executed, a.kindWord(s, archive.Executed), a.Now())), nil
+	return t.Name(p.FileFields(p.Documents[0], archive.Executed, a.saves.KindWord(s, archive.Executed), a.Now())), nil
 }

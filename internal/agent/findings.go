@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"countersign/internal/agent/apply"
-	"countersign/internal/agent/loop"
 	"countersign/internal/esign"
 	"countersign/internal/message"
 	"countersign/internal/office"
@@ -54,17 +53,17 @@ type findings struct {
 // follow does what was found; the findings are committed.
 func (a *Agent) follow(f findings) {
 	if f.planned > 0 {
-		loop.Wake(a.rings.save)
+		a.saves.Wake()
 	}
 	a.announcer.Announce(f.facts...)
-	a.tellHandedOut()
+	a.saves.TellGiven()
 }
 
 // drawing returns what draws a status answer into p, which is known so far as before: signatures, save jobs once it is
 // executed, and the time to ask again.
 func (a *Agent) drawing(before office.Package) func(tx *store.Tx, p *office.Package, status esign.Status) (findings, error) {
 	s := a.Settings()
-	folder := a.saveFolder(s, before)
+	folder := a.saves.Folder(s, before)
 	return func(tx *store.Tx, p *office.Package, status esign.Status) (f findings, err error) {
 		// Signatures that were there before the package was known are old, unless everything about it is new.
 		tell := !p.Checked.IsZero() || a.Now().Sub(p.Created) < office.NewFor
@@ -94,11 +93,11 @@ func (a *Agent) drawing(before office.Package) func(tx *store.Tx, p *office.Pack
 			}
 		}
 		if some, all := status.Lists(); p.State == office.PackageExecuted && !p.Planned && some {
-			if f.planned, err = a.plan(tx, p, s, folder); err != nil {
+			if f.planned, err = a.saves.Plan(tx, p, s, folder); err != nil {
 				return f, err
 			}
 			if p.Planned = all; all && f.planned == 0 { // the last answer left open whether there are more
-				told, err := a.noteFiles(tx, p, false)
+				told, err := a.saves.NoteFiles(tx, p, false)
 				if err != nil {
 					return f, err
 				}
@@ -109,16 +108,4 @@ func (a *Agent) drawing(before office.Package) func(tx *store.Tx, p *office.Pack
 		p.NextCheck = a.Now().Add(a.checkPause(*p, s))
 		return f, nil
 	}
-}
-
-// noteFiles draws into p how far its files are, and returns the fact that it is saved, when people were not told yet. found
-// is as in announce.Room.Saved.
-func (a *Agent) noteFiles(tx *store.Tx, p *office.Package, found bool) ([]office.Fact, error) {
-	jobs, err := tx.JobsOf(p.ID)
-	if err != nil {
-		return nil, err
-	}
-	p.Saved = p.Planned && office.AllSaved(jobs)
-	p.Problem = office.FirstProblem(jobs)
-	return a.announcer.Saved(tx, *p, jobs, found)
 }

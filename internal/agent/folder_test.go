@@ -7,10 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
-	"countersign/internal/agent/health"
 	"countersign/internal/archive"
 	"countersign/internal/locations"
 	"countersign/internal/office"
@@ -82,76 +80,6 @@ func TestAFolderThatChangesInTheMiddleOfSavesLosesNothing(t *testing.T) {
 			}
 		}
 	}
-}
-
-func TestAFileThatIsFinishedAfterItsFolderWasChangedIsWhereItIs(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		a, _, stop := quietOffice(t, 2)
-		defer stop()
-		time.Sleep(time.Minute)
-		old, next := a.Settings().SaveTo, t.TempDir()
-		later := time.Now().Add(time.Hour)
-		begun := office.Job{
-			PackageID: "p0", DocumentID: "d", Kind: "executed", Folder: old, Target: "Offer.pdf", State: office.JobPending, NextTry: later,
-		}
-		plan := func(j office.Job) {
-			t.Helper()
-			if err := a.Data.Update(func(tx *store.Tx) error { _, err := tx.PlanJob(j); return err }); err != nil {
-				t.Fatal(err)
-			}
-		}
-		plan(begun)
-		begun.Size, begun.SHA256 = 3, "abc"
-		s := a.Settings()
-		s.SaveTo = next
-		if err := a.Configure(t.Context(), s, office.Secrets{}); err != nil { // while the file is given its name
-			t.Fatal(err)
-		}
-		other := begun
-		other.PackageID, other.Size, other.SHA256 = "p1", 0, ""
-		plan(other) // has that name now
-		if err := a.One(t.Context(), "file", func() error { return a.finishJob(begun, false) }); err != nil {
-			t.Fatal(err)
-		}
-		var jobs [2]office.Job
-		if err := a.Data.View(func(tx *store.Tx) (err error) {
-			jobs[0], _, err = tx.Job(begun.Key())
-			if err == nil {
-				jobs[1], _, err = tx.Job(other.Key())
-			}
-			return err
-		}); err != nil {
-			t.Fatal(err)
-		}
-		if j := jobs[0]; j.State != office.JobDone || j.Folder != old || j.Target != "Offer.pdf" || a.LeftAlone("file") {
-			t.Errorf("the finished one: %+v; left alone: %v", j, a.LeftAlone("file"))
-		}
-		if j := jobs[1]; j.State != office.JobPending || j.Folder != old || j.Target != "Offer (2).pdf" {
-			t.Errorf("the other one: %+v", j)
-		}
-	})
-}
-
-func TestTroubleWithAFolderThatNoFileWaitsForAnyMoreIsNotTold(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		a, _, stop := quietOffice(t, 1)
-		defer stop()
-		time.Sleep(time.Minute)
-		begun := office.Job{
-			PackageID: "p0", DocumentID: "d", Kind: "executed", Folder: a.Settings().SaveTo, Target: "Offer.pdf", NextTry: time.Now().Add(time.Hour),
-		}
-		if err := a.Data.Update(func(tx *store.Tx) error { _, err := tx.PlanJob(begun); return err }); err != nil {
-			t.Fatal(err)
-		}
-		s := a.Settings()
-		s.SaveTo = t.TempDir()
-		if err := a.Configure(t.Context(), s, office.Secrets{}); err != nil {
-			t.Fatal(err)
-		}
-		if err := a.jobNotSaved(t.Context(), begun, archive.ErrMissing); err != nil || a.Health.Has(health.FolderFails) {
-			t.Errorf("%v, health: %+v", err, a.Health.List())
-		}
-	})
 }
 
 func TestAFolderThatIsBackIsNotReportedAnyMoreWhoeverAsked(t *testing.T) {
@@ -363,7 +291,7 @@ func (o *testOffice) leftover(folder string) (path string) {
 	if err != nil || len(jobs) != 1 {
 		o.t.Fatalf("jobs: %+v, %v", jobs, err)
 	}
-	path = filepath.Join(folder, ".countersign-"+archive.Token(o.tempKey(jobs[0]))+"-0123456789abcdef.part")
+	path = filepath.Join(folder, ".countersign-"+archive.Token(o.installation+"/"+jobs[0].Key())+"-0123456789abcdef.part")
 	if err := os.WriteFile(path, []byte("half a document"), 0o600); err != nil {
 		o.t.Fatal(err)
 	}

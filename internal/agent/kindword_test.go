@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"countersign/internal/archive"
 	"countersign/internal/office"
 	"countersign/internal/sandbox"
 	"countersign/internal/secret"
@@ -73,31 +72,6 @@ func TestAChangeOfLanguageNeitherRenamesNorDoublesAFile(t *testing.T) {
 	}
 	o.eventually("it is saved again", func() bool { _, err := os.Stat(lost); return err == nil && saved(o, first) })
 	same("after it was saved again")
-}
-
-// What is recognised by its bytes in another language must not be another document's.
-func TestAFileInAnotherLanguageThatIsAnotherDocumentsStaysThat(t *testing.T) {
-	o := newOfficeWith(t, quick, sandbox.Options{}, func(s *office.Settings) { s.NameTemplate, s.Language = "{document} {kind}", "en" })
-	id := o.send()
-	signAll(o, id)
-	o.eventually("saved", func() bool { return saved(o, id) })
-	folder, err := archive.OpenFolder(o.folder)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer folder.Close()
-	j := o.job(id)
-	bytes := archive.Saved{Size: j.Size, SHA256: j.SHA256}
-	j.Target, j.Wanted = "Offer 2026-118 signé.pdf", "Offer 2026-118 signé.pdf"
-	if o.hasOtherName(folder, j, bytes) {
-		t.Error("the file of another job is taken")
-	}
-	if err := os.WriteFile(filepath.Join(o.folder, "Offer 2026-118 unterschrieben.pdf"), mustRead(t, filepath.Join(o.folder, "Offer 2026-118 signed.pdf")), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if !o.hasOtherName(folder, j, bytes) {
-		t.Error("a file that is nobody's is not recognised")
-	}
 }
 
 func TestTheExampleIsInTheLanguageThatIsChosen(t *testing.T) {

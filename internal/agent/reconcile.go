@@ -57,7 +57,7 @@ const maxIdle = time.Minute
 func (a *Agent) reconcile(ctx context.Context, list *listing) (pause time.Duration, err error) {
 	a.webhook.Tell()
 	a.TellQuarantine()
-	a.tellWithheld()
+	a.saves.TellRefused()
 	client, online := a.online()
 	if !online {
 		return maxIdle, nil
@@ -69,8 +69,8 @@ func (a *Agent) reconcile(ctx context.Context, list *listing) (pause time.Durati
 		if err := a.markAllDue(); err != nil {
 			return 0, err
 		}
-		a.saves.held.Close()
-		loop.Wake(a.rings.save)
+		a.saves.Resume()
+		a.saves.Wake()
 		list.rest = loop.Cooldown{}
 	}
 	a.lookAround(ctx, client, list) // first: what it meets is caught up with, and told of, together with the rest

@@ -31,7 +31,7 @@ func (a *Agent) Run(ctx context.Context, only ...Part) error {
 		{Name: string(PartEndpoint), Run: a.webhook.RunEndpoint},
 		{Name: string(PartEvents), Run: a.runEvents},
 		{Name: string(PartReconcile), Run: a.runReconcile},
-		{Name: string(PartSave), Run: a.runSaves},
+		{Name: string(PartSave), Run: a.saves.Run},
 		{Name: string(PartOutbox), Run: a.outbox.Run},
 	}
 	beside := []loop.Loop{
@@ -114,8 +114,9 @@ func (a *Agent) runKeys(ctx context.Context) error {
 // wakeAll pokes every loop: something they all depend on has changed.
 func (a *Agent) wakeAll() {
 	a.webhook.Wake()
-	for _, r := range []chan struct{}{a.rings.events, a.rings.reconcile, a.rings.save, a.rings.farewells} {
+	for _, r := range []chan struct{}{a.rings.events, a.rings.reconcile, a.rings.farewells} {
 		loop.Wake(r)
 	}
 	a.outbox.Wake()
+	a.saves.Wake()
 }

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -17,7 +15,6 @@ import (
 	"countersign/internal/agent/health"
 	"countersign/internal/agent/issuer"
 	"countersign/internal/agent/loop"
-	"countersign/internal/archive"
 	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/internal/secret"
@@ -134,7 +131,7 @@ func executed(t *testing.T, a *Agent, id string, planned bool) {
 		p := office.Package{ID: id, Name: "Package " + id, Origin: office.MadeHere, State: "open", Created: time.Now(), NextCheck: time.Now().Add(time.Hour)}
 		if planned {
 			p.State, p.Documents = office.PackageExecuted, []office.Document{{ID: "d" + id, Name: "Contract " + id}}
-			if _, err := a.plan(tx, &p, a.Settings(), a.Settings().SaveTo); err != nil {
+			if _, err := a.saves.Plan(tx, &p, a.Settings(), a.Settings().SaveTo); err != nil {
 				return err
 			}
 			p.Planned = true
@@ -144,7 +141,7 @@ func executed(t *testing.T, a *Agent, id string, planned bool) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	loop.Wake(a.rings.save)
+	a.saves.Wake()
 }
 
 // happened stores the event that package id is executed.
@@ -228,7 +225,7 @@ func TestADownloadUnderWaySurvivesTheTroubleOfOthers(t *testing.T) {
 }
 
 func TestFilesThatWaitForTheDiskDoNotHoldUpDownloads(t *testing.T) {
-	const many = 3 * savesAtOnce
+	const many = 12 // three times as many as are downloaded at once
 	written, carryOn := make(chan struct{}, many), make(chan struct{})
 	a := openExecuted(t, &executedService{}, func(p *Params) {
 		p.Crash = func(point string) {
@@ -256,31 +253,6 @@ func TestFilesThatWaitForTheDiskDoNotHoldUpDownloads(t *testing.T) {
 	}
 	close(carryOn)
 	waitUntil(t, a, "all are saved", func() bool { return a.Status().Packages.Saved == many })
-}
-
-func TestASweepLeavesWhatIsUnderWay(t *testing.T) {
-	a := openExecuted(t, &executedService{}, nil)
-	executed(t, a, "p", true)
-	executed(t, a, "q", true)
-	var temps []string
-	for _, id := range []string{"p", "q"} {
-		key := office.Job{PackageID: id, DocumentID: "d" + id, Kind: string(archive.Executed)}.Key()
-		if id == "p" {
-			a.saves.begin(key)
-		}
-		name := ".countersign-" + archive.Token(a.installation+"/"+key) + "-0123456789abcdef.part"
-		temps = append(temps, filepath.Join(a.Settings().SaveTo, name))
-		if err := os.WriteFile(temps[len(temps)-1], nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
-	a.sweepFolder(t.Context(), a.Settings().SaveTo)
-	if _, err := os.Stat(temps[0]); err != nil {
-		t.Error("the file under way:", err)
-	}
-	if _, err := os.Stat(temps[1]); err == nil {
-		t.Error("the leftover is still there")
-	}
 }
 
 func TestAnExecutedPackageIsPlannedInTheCommitOfItsEvent(t *testing.T) {

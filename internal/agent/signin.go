@@ -218,7 +218,7 @@ func (a *Agent) adopt(ctx context.Context, l *login, svc *service, g esign.Grant
 	a.Record(office.Activity{Kind: "signed_in", Text: text})
 	a.tellReplaced()
 	a.rest.Close()
-	a.saves.held.Close()
+	a.saves.Resume()
 	a.reconcileSoon("somebody signed in")
 	a.wakeAll()
 	a.Signal(office.StatusChanged)

@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"slices"
 
-	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/internal/store"
 )
@@ -182,40 +181,18 @@ func (a *Agent) Act(ctx context.Context, i Issue) error {
 			a.webhook.Reopen()
 		}
 		if i.ID == "saves" {
-			if err := a.retrySaves(); err != nil {
+			if err := a.saves.RetryFailed(); err != nil {
 				return err
 			}
 		}
 		a.rest.Close()
-		a.saves.unblock()
+		a.saves.Retry()
 		a.Quarantine.Clear()
 		if err := a.markAllDue(); err != nil { // not only with the sweep, which waits for the questions under way
 			return fmt.Errorf("try everything again: %w", err)
 		}
 		a.reconcileSoon("somebody asked")
 		a.wakeAll()
-	}
-	return nil
-}
-
-// retrySaves asks for the files now that the service did not give for weeks, and as often as for new ones.
-func (a *Agent) retrySaves() error {
-	err := a.Data.Update(func(tx *store.Tx) error {
-		failed, err := tx.FailedJobs()
-		if err != nil {
-			return err
-		}
-		for _, j := range failed {
-			j.State, j.Planned, j.NextTry, j.Tries, j.Problem = office.JobPending, a.Now(), a.Now(), 0, message.Message{}
-			if err := tx.PutJob(j); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-	a.tellWithheld()
-	if err != nil {
-		return fmt.Errorf("try the failed files again: %w", err)
 	}
 	return nil
 }

@@ -143,7 +143,7 @@ func TestAPackageThatIsListedInPartIsSavedInPartAndNotComplete(t *testing.T) {
 				if row.FilesDone != 1 || row.Saved || row.Planned || row.Final() {
 					t.Errorf("listed in part: %d of %d files, saved %v, planned %v", row.FilesDone, row.FilesTotal, row.Saved, row.Planned)
 				}
-				time.Sleep(withheldAfter + time.Hour)
+				time.Sleep(office.WithheldAfter + time.Hour)
 				mu.Lock()
 				if told != 0 || !a.Health.Has(health.FilesRefused) {
 					t.Errorf("after an hour: told %d times, health %+v", told, a.Health.List())

@@ -16,7 +16,7 @@ func (a *Agent) wokeUp(by time.Duration) {
 	if by < 0 {
 		a.mendSince(by)
 	}
-	a.saves.unblock()
+	a.saves.Retry()
 	a.Quarantine.Clear()
 	a.reconcileSoon("the computer woke up")
 	a.wakeAll()

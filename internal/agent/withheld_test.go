@@ -38,7 +38,7 @@ func (o *testOffice) wakes(c *wallClock, id string, times int, d time.Duration) 
 		o.eventually("it is asked for again", func() bool {
 			c.jump(5 * time.Second) // for what was asked just before
 			loop.Wake(o.rings.reconcile)
-			loop.Wake(o.rings.save)
+			o.saves.Wake()
 			return o.asked(id) != before
 		})
 	}
@@ -82,7 +82,7 @@ func TestWhatEverybodySignedIsAskedForUntilItComesWhateverTheRefusal(t *testing.
 				if i := o.issue("withheld"); i.Action != ActRetry || !strings.Contains(i.Text(), "Everyone has signed “Offer”, but") {
 					t.Errorf("told: %+v", i)
 				}
-				o.wakes(c, id, failedTries+2, 13*time.Hour)
+				o.wakes(c, id, 32, 13*time.Hour)
 				o.eventually("it is still asked for", func() bool {
 					p := o.packageOrZero(id)
 					return !p.Final() || !o.nextJob().IsZero()
@@ -153,66 +153,6 @@ func TestARefusedPackageIsAskedAboutMoreAndMoreRarelyButAtLeastDaily(t *testing.
 			t.Errorf("%q: not said to be missing", state)
 		}
 	}
-}
-
-func TestARefusedFileIsAskedForMoreAndMoreRarelyButAtLeastDaily(t *testing.T) {
-	o, c := sleepy(t, sandbox.Options{}, func(s *office.Settings) { s.SaveCAC = true })
-	id := o.send()
-	o.service.Inject(sandbox.Fault{Path: "*/download", Status: 403})
-	signAll(o, id)
-	o.eventually("its files are planned", func() bool { return o.packageOrZero(id).Planned })
-	o.stop()
-	o.open()
-	defer o.stop()
-	for key := range map[string]bool{o.jobOf(id, "executed").Key(): true, o.jobOf(id, "cac").Key(): true} {
-		asked, began := 0, c.now()
-		for c.now().Sub(began) < 60*24*time.Hour {
-			asked++
-			j := o.jobByKey(key)
-			if err := o.jobRefused(t.Context(), j, &esign.Error{Kind: esign.Forbidden, Status: 403}); err != nil {
-				t.Fatal(err)
-			}
-			j = o.jobByKey(key)
-			pause := j.NextTry.Sub(c.now())
-			if pause > 24*time.Hour || o.nextJob().IsZero() {
-				t.Fatalf("%s: asked for again after %v: %+v", key, pause, j)
-			}
-			c.jump(pause + time.Second)
-		}
-		if asked < 60 || asked > 300 {
-			t.Errorf("%s: asked for %d times in 60 days", key, asked)
-		}
-	}
-	if o.issue("withheld") == nil || o.issue("saves") == nil {
-		t.Errorf("health: %+v", o.Status().Health)
-	}
-}
-
-func (o *testOffice) jobOf(packageID, kind string) (found office.Job) {
-	o.t.Helper()
-	if err := o.Data.View(func(tx *store.Tx) error {
-		jobs, err := tx.JobsOf(packageID)
-		for _, j := range jobs {
-			if j.Kind == kind {
-				found = j
-			}
-		}
-		return err
-	}); err != nil || found.Kind == "" {
-		o.t.Fatalf("no %s job: %v", kind, err)
-	}
-	return found
-}
-
-func (o *testOffice) jobByKey(key string) (j office.Job) {
-	o.t.Helper()
-	if err := o.Data.View(func(tx *store.Tx) (err error) {
-		j, _, err = tx.Job(key)
-		return err
-	}); err != nil {
-		o.t.Fatal(err)
-	}
-	return j
 }
 
 func TestWhatTheListShowsAsExecutedIsFetchedThoughItWasOverHere(t *testing.T) {

@@ -12,7 +12,7 @@ func (a *Agent) moreToCome() bool {
 	now := a.Now()
 	_, online := a.online()
 	asking := online && a.rest.Left(now) == 0
-	saving := online && a.savesRest() == 0 && !a.saves.blocking(now)
+	saving := a.saves.Flowing()
 	var found int
 	err := a.Data.View(func(tx *store.Tx) error {
 		events, err := tx.PendingEvents(1)
@@ -30,7 +30,7 @@ func (a *Agent) moreToCome() bool {
 		return err
 	})
 	// Looked at last: what is recorded is announced a moment later, by whoever is still at work.
-	return err == nil && found+int(a.backlog.Load())+len(a.saves.busy()) > 0
+	return err == nil && found+int(a.backlog.Load())+a.saves.UnderWay() > 0
 }
 
 // While more than this many packages or files wait, the agent is catching up.
@@ -42,8 +42,7 @@ func (a *Agent) catchingUp() bool {
 	if a.backlog.Load() > catchingUpMany {
 		return true
 	}
-	now := a.Now()
-	if a.saves.blocking(now) || a.savesRest() > 0 {
+	if !a.saves.Flowing() {
 		return false
 	}
 	var waiting int
@@ -52,8 +51,7 @@ func (a *Agent) catchingUp() bool {
 		waiting = len(due)
 		return err
 	})
-	_, online := a.online()
-	return err == nil && online && waiting > catchingUpMany
+	return err == nil && waiting > catchingUpMany
 }
 
 func (a *Agent) setBacklog(n int) {

@@ -117,6 +117,9 @@ func (p Package) Derived() Package {
 	return p
 }
 
+// WithheldAfter is how long the service may keep to itself what everybody has signed before people are told.
+const WithheldAfter = time.Hour
+
 // RefusedFor begins to count at now, unless refused is set, and returns how long it has been going on. A time to come is
 // that of a clock that was wrong.
 func RefusedFor(refused *time.Time, now time.Time) time.Duration {

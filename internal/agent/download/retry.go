@@ -1,4 +1,4 @@
-package agent
+package download
 
 import (
 	"context"
@@ -27,40 +27,40 @@ const (
 	maxFailedPause = 20 * time.Hour
 )
 
-// jobNotSaved handles a download that did not end as a file.
-func (a *Agent) jobNotSaved(ctx context.Context, j office.Job, err error) error {
+// notSaved handles a download that did not end as a file.
+func (r *Room) notSaved(ctx context.Context, j office.Job, err error) error {
 	switch {
 	case ctx.Err() != nil, errors.Is(err, errMoved):
 		return nil
 	case errors.Is(err, archive.ErrFull), errors.Is(err, archive.ErrMissing),
 		errors.Is(err, archive.ErrReadOnly), errors.Is(err, archive.ErrNotFolder):
-		return a.blockFolder(j, err)
+		return r.blockFolder(j, err)
 	case errors.Is(err, archive.ErrDownload):
-		return a.jobFailed(j, err, archive.Message(err), true)
+		return r.fail(j, err, archive.Message(err), true)
 	default:
 		// What came was whole and wrong: that is the service's doing, and the next try may bring the same.
 		sent := errors.Is(err, archive.ErrNotPDF) || errors.Is(err, archive.ErrShort) || errors.Is(err, archive.ErrLong)
-		return a.jobLater(j, archive.Message(err), 0, sent)
+		return r.putOff(j, archive.Message(err), 0, sent)
 	}
 }
 
-// renameJob is for a target that is taken. A file with the very bytes is the document, saved before the state was lost,
+// rename is for a target that is taken. A file with the very bytes is the document, saved before the state was lost,
 // perhaps by an office of another language, or by hand; others are left alone, and the job gets the next name. saved is
 // what was received, zero when nothing was.
-func (a *Agent) renameJob(folder *archive.Folder, j office.Job, saved archive.Saved) error {
+func (r *Room) rename(folder *archive.Folder, j office.Job, saved archive.Saved) error {
 	wanted := j.WantedName()
 	if saved.SHA256 != "" {
-		others, err := a.otherNames(j)
+		others, err := r.otherNames(j)
 		if err != nil {
 			return err
 		}
 		for _, name := range append([]string{wanted}, others...) {
-			if err := a.recognise(folder, j, name, saved); !errors.Is(err, errMoved) {
+			if err := r.recognise(folder, j, name, saved); !errors.Is(err, errMoved) {
 				return err
 			}
 		}
 	}
-	err := a.Data.Update(func(tx *store.Tx) error {
+	err := r.Data.Update(func(tx *store.Tx) error {
 		stored, ok, err := tx.Job(j.Key())
 		if err != nil || !ok || stored.Folder != j.Folder {
 			return err
@@ -76,7 +76,7 @@ func (a *Agent) renameJob(folder *archive.Folder, j office.Job, saved archive.Sa
 		stored.Size, stored.SHA256 = 0, ""
 		// A folder that keeps saying so must not be asked without a pause.
 		if stored.Tries++; stored.Tries > 3 {
-			stored.NextTry = a.Now().Add(a.Backoff(stored.Tries-3, a.Pace.Retry, time.Hour))
+			stored.NextTry = r.Now().Add(r.Backoff(stored.Tries-3, r.Pace.Retry, time.Hour))
 		}
 		return tx.PutJob(stored)
 	})
@@ -88,7 +88,7 @@ func (a *Agent) renameJob(folder *archive.Folder, j office.Job, saved archive.Sa
 
 // recognise makes the file of that name, or of that name and a number, which has the very bytes, j's own. It fails with
 // errMoved when there is none.
-func (a *Agent) recognise(folder *archive.Folder, j office.Job, wanted string, saved archive.Saved) error {
+func (r *Room) recognise(folder *archive.Folder, j office.Job, wanted string, saved archive.Saved) error {
 	for i := 1; ; i++ {
 		name := archive.Numbered(wanted, i)
 		if there, err := folder.Exists(name); err != nil || !there {
@@ -100,61 +100,61 @@ func (a *Agent) recognise(folder *archive.Folder, j office.Job, wanted string, s
 		}
 		found := j
 		found.Target, found.Size, found.SHA256 = name, saved.Size, saved.SHA256
-		err = a.finishJob(found, true)
+		err = r.finish(found, true)
 		if !errors.Is(err, errMoved) { // another document's, which only looks the same
 			return err
 		}
 	}
 }
 
-// jobRefused handles an answer of the service that is not the file.
-func (a *Agent) jobRefused(ctx context.Context, j office.Job, err error) error {
+// refused handles an answer of the service that is not the file.
+func (r *Room) refused(ctx context.Context, j office.Job, err error) error {
 	if ctx.Err() != nil {
 		return nil
 	}
-	a.noteServiceError(ctx, err)
-	if loop.ConcernsAll(err) || a.signedOut(err) {
+	r.needs.Answered(ctx, err)
+	if loop.ConcernsAll(err) || r.needs.SignedOut(err) {
 		return err // nothing is wrong with this file
 	}
 	var e *esign.Error
 	errors.As(err, &e)
-	refused := a.Suspects.Refuses(j.Key(), e)
+	refused := r.Suspects.Refuses(j.Key(), e)
 	switch e.Kind {
 	case esign.Invalid: // the service was not asked
 		problem := message.Then(esign.Message(err), message.LookOnItsPages())
-		a.TellUnusable(j.Key(), j.PackageID, problem)
-		return a.jobLater(j, problem, loop.UnusablePause, true)
+		r.TellUnusable(j.Key(), j.PackageID, problem)
+		return r.putOff(j, problem, loop.UnusablePause, true)
 	case esign.TooMany:
-		return errors.Join(a.jobLater(j, message.Message{}, e.RetryAfter, refused), err)
+		return errors.Join(r.putOff(j, message.Message{}, e.RetryAfter, refused), err)
 	case esign.Network, esign.Server, esign.BadAnswer:
-		return a.jobFailed(j, err, esign.Message(err), refused)
+		return r.fail(j, err, esign.Message(err), refused)
 	default:
-		return a.jobLater(j, loop.RefusalProblem(e), e.RetryAfter, refused)
+		return r.putOff(j, loop.RefusalProblem(e), e.RetryAfter, refused)
 	}
 }
 
-// jobFailed puts off a job that the service failed to give. When several in a row fail, nothing is wrong with the
+// fail puts off a job that the service failed to give. When several in a row fail, nothing is wrong with the
 // files, and the queue pauses.
-func (a *Agent) jobFailed(j office.Job, cause error, problem message.Message, refused bool) error {
+func (r *Room) fail(j office.Job, cause error, problem message.Message, refused bool) error {
 	var after time.Duration
 	var e *esign.Error
 	if errors.As(cause, &e) {
 		after = e.RetryAfter
 	}
-	if err := a.jobLater(j, problem, after, refused); err != nil {
+	if err := r.putOff(j, problem, after, refused); err != nil {
 		return err
 	}
-	if a.saves.fail() > savesAtOnce {
+	if r.state.fail() > atOnce {
 		return cause
 	}
 	return nil
 }
 
-// jobLater puts a job off: seconds at first, then minutes and hours, and about a day in the end. refused is set when that
+// putOff puts a job off: seconds at first, then minutes and hours, and about a day in the end. refused is set when that
 // is the service's doing.
-func (a *Agent) jobLater(j office.Job, problem message.Message, atLeast time.Duration, refused bool) error {
+func (r *Room) putOff(j office.Job, problem message.Message, atLeast time.Duration, refused bool) error {
 	var facts []office.Fact
-	err := a.Data.Update(func(tx *store.Tx) error {
+	err := r.Data.Update(func(tx *store.Tx) error {
 		facts = nil
 		stored, ok, err := tx.Job(j.Key())
 		if err != nil || !ok || stored.State == office.JobDone {
@@ -162,14 +162,14 @@ func (a *Agent) jobLater(j office.Job, problem message.Message, atLeast time.Dur
 		}
 		stored.Tries++
 		stored.Problem = problem
-		now, most := a.Now(), maxSavePause
+		now, most := r.Now(), maxSavePause
 		if refused {
 			office.RefusedFor(&stored.Refused, now)
 		}
 		if now.Sub(stored.Planned) > failedAfter && stored.Tries > failedTries {
 			stored.State, most = office.JobFailed, maxFailedPause
 		}
-		stored.NextTry = now.Add(max(a.Backoff(stored.Tries, a.Pace.Retry, most), atLeast))
+		stored.NextTry = now.Add(max(r.Backoff(stored.Tries, r.Pace.Retry, most), atLeast))
 		if err := tx.PutJob(stored); err != nil {
 			return err
 		}
@@ -187,12 +187,12 @@ func (a *Agent) jobLater(j office.Job, problem message.Message, atLeast time.Dur
 		if err != nil {
 			return err
 		}
-		facts, err = a.announcer.Saved(tx, p, jobs, false)
+		facts, err = r.needs.Saved(tx, p, jobs, false)
 		return err
 	})
 	if err == nil {
-		a.announcer.Announce(facts...)
+		r.needs.Announce(facts...)
 	}
-	a.tellWithheld()
+	r.TellRefused()
 	return err
 }

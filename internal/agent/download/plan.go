@@ -1,4 +1,4 @@
-package agent
+package download
 
 import (
 	"errors"
@@ -70,13 +70,21 @@ func settle(tx *store.Tx, j office.Job) (ok bool, err error) {
 	return true, nil
 }
 
-// saveFolder is where p's documents go: the office's folder, or beside the original when that was chosen and it is
+// Folder is where p's documents go: the office's folder, or beside the original when that was chosen and it is
 // still there.
-func (a *Agent) saveFolder(s office.Settings, p office.Package) string {
+func (r *Room) Folder(s office.Settings, p office.Package) string {
 	if !s.BesideOriginal || p.DraftID == "" {
 		return s.SaveTo
 	}
-	if d, ok := a.DraftOf(p.ID); ok && len(d.Files) > 0 {
+	var d office.Draft
+	err := r.Data.View(func(tx *store.Tx) (err error) {
+		d, _, err = tx.Draft(p.DraftID)
+		return err
+	})
+	if err != nil {
+		r.Log.Error("read a draft", "err", err)
+	}
+	if len(d.Files) > 0 {
 		folder := filepath.Dir(d.Files[0].Path)
 		if info, err := os.Stat(folder); err == nil && info.IsDir() {
 			return folder
@@ -85,20 +93,20 @@ func (a *Agent) saveFolder(s office.Settings, p office.Package) string {
 	return s.SaveTo
 }
 
-// plan records a job per wanted file of an executed package, each with its name, before the first byte is asked for. It
+// Plan records a job per wanted file of an executed package, each with its name, before the first byte is asked for. It
 // may be called again for documents that were not known before; whether all are known now is for the caller to say
-// (store.Package.Planned).
-func (a *Agent) plan(tx *store.Tx, p *office.Package, s office.Settings, folder string) (planned int, err error) {
+// (office.Package.Planned).
+func (r *Room) Plan(tx *store.Tx, p *office.Package, s office.Settings, folder string) (planned int, err error) {
 	names := s.FileTemplate()
 	add := func(d office.Document, kind archive.Kind) error {
 		j := office.Job{
 			PackageID: p.ID, DocumentID: d.ID, Kind: string(kind), Folder: folder,
-			State: office.JobPending, Planned: a.Now(), NextTry: a.Now(),
+			State: office.JobPending, Planned: r.Now(), NextTry: r.Now(),
 		}
 		if _, known, err := tx.Job(j.Key()); err != nil || known {
 			return err
 		}
-		j.Wanted = names.Name(p.FileFields(d, kind, a.kindWord(s, kind), p.Executed))
+		j.Wanted = names.Name(p.FileFields(d, kind, r.KindWord(s, kind), p.Executed))
 		var err error
 		if j.Target, err = freeTarget(tx, folder, j.Wanted); err != nil {
 			return err

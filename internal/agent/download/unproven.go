@@ -1,4 +1,4 @@
-package agent
+package download
 
 import (
 	"fmt"
@@ -15,38 +15,38 @@ const unprovenApart = time.Minute
 
 // cameBefore is what an earlier try received, as archive.Request.Before, when the next one may confirm it. A service
 // that announces the length, and keeps to it, is believed at the next try.
-func (a *Agent) cameBefore(j office.Job, declared int64) string {
-	if declared < 0 && a.unprovenWait(j) > 0 {
+func (r *Room) cameBefore(j office.Job, declared int64) string {
+	if declared < 0 && r.unprovenWait(j) > 0 {
 		return ""
 	}
 	return j.Unproven
 }
 
 // unprovenWait is how long what j received may not be confirmed yet.
-func (a *Agent) unprovenWait(j office.Job) time.Duration {
-	age := a.Now().Sub(j.UnprovenAt)
+func (r *Room) unprovenWait(j office.Job) time.Duration {
+	age := r.Now().Sub(j.UnprovenAt)
 	return unprovenApart - min(max(0, age), unprovenApart)
 }
 
-// jobUnproven puts off a job whose document came without its end. Most of these were cut off, so the next try is soon;
+// unproven puts off a job whose document came without its end. Most of these were cut off, so the next try is soon;
 // when the same comes again, the one that may confirm it is the next.
-func (a *Agent) jobUnproven(j office.Job, cause error, got archive.Saved) error {
+func (r *Room) unproven(j office.Job, cause error, got archive.Saved) error {
 	var wait time.Duration
-	err := a.Data.Update(func(tx *store.Tx) error {
+	err := r.Data.Update(func(tx *store.Tx) error {
 		wait = 0
 		stored, ok, err := tx.Job(j.Key())
 		if err != nil || !ok || stored.State == office.JobDone {
 			return err
 		}
-		if stored.Unproven == got.SHA256 && !stored.UnprovenAt.After(a.Now()) { // else by a clock that was wrong
-			wait = a.unprovenWait(stored)
+		if stored.Unproven == got.SHA256 && !stored.UnprovenAt.After(r.Now()) { // else by a clock that was wrong
+			wait = r.unprovenWait(stored)
 			return nil
 		}
-		stored.Unproven, stored.UnprovenAt = got.SHA256, a.Now()
+		stored.Unproven, stored.UnprovenAt = got.SHA256, r.Now()
 		return tx.PutJob(stored)
 	})
 	if err != nil {
 		return fmt.Errorf("record what came of %s: %w", j.Target, err)
 	}
-	return a.jobLater(j, archive.Message(cause), wait, true)
+	return r.putOff(j, archive.Message(cause), wait, true)
 }

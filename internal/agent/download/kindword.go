@@ -1,4 +1,4 @@
-package agent
+package download
 
 import (
 	"cmp"
@@ -26,21 +26,21 @@ var kindWords = sync.OnceValue(func() map[string]map[archive.Kind]string {
 	return all
 })
 
-// kindWord is what a kind of file is called in the language of an office.
-func (a *Agent) kindWord(s office.Settings, kind archive.Kind) string {
+// KindWord is what a kind of file is called in the language of an office.
+func (r *Room) KindWord(s office.Settings, kind archive.Kind) string {
 	words := kindWords()
-	return cmp.Or(words[cmp.Or(s.Language, a.p.Language())][kind], words["en"][kind])
+	return cmp.Or(words[cmp.Or(s.Language, r.needs.Language())][kind], words["en"][kind])
 }
 
 // otherNames are what j's file is called by offices of other languages. It may have been saved under such a name before
 // the state was lost.
-func (a *Agent) otherNames(j office.Job) (names []string, err error) {
-	kind, template := archive.Kind(j.Kind), a.Settings().FileTemplate()
+func (r *Room) otherNames(j office.Job) (names []string, err error) {
+	kind, template := archive.Kind(j.Kind), r.needs.Settings().FileTemplate()
 	if !template.Says(kind) {
 		return nil, nil
 	}
 	var p office.Package
-	err = a.Data.View(func(tx *store.Tx) error {
+	err = r.Data.View(func(tx *store.Tx) error {
 		p, _, err = tx.Package(j.PackageID)
 		return err
 	})
@@ -58,10 +58,10 @@ func (a *Agent) otherNames(j office.Job) (names []string, err error) {
 
 // hasOtherName reports whether j's file, of which saved was received, is in the folder under the name that it has in
 // another language, and is no other job's.
-func (a *Agent) hasOtherName(folder *archive.Folder, j office.Job, saved archive.Saved) bool {
-	names, err := a.otherNames(j)
+func (r *Room) hasOtherName(folder *archive.Folder, j office.Job, saved archive.Saved) bool {
+	names, err := r.otherNames(j)
 	if err != nil {
-		a.Log.Error("read what a file may be called", "file", j.Target, "err", err)
+		r.Log.Error("read what a file may be called", "file", j.Target, "err", err)
 		return false
 	}
 	for _, wanted := range names {
@@ -70,7 +70,7 @@ func (a *Agent) hasOtherName(folder *archive.Folder, j office.Job, saved archive
 			if there, err := folder.Exists(name); err != nil || !there {
 				break
 			}
-			if same, err := folder.Matches(name, saved.Size, saved.SHA256); err == nil && same && !a.reserved(j.Folder, name) {
+			if same, err := folder.Matches(name, saved.Size, saved.SHA256); err == nil && same && !r.reserved(j.Folder, name) {
 				return true
 			}
 		}
@@ -79,8 +79,8 @@ func (a *Agent) hasOtherName(folder *archive.Folder, j office.Job, saved archive
 }
 
 // reserved reports whether a job has that place.
-func (a *Agent) reserved(folder, name string) (taken bool) {
-	err := a.Data.View(func(tx *store.Tx) (err error) {
+func (r *Room) reserved(folder, name string) (taken bool) {
+	err := r.Data.View(func(tx *store.Tx) (err error) {
 		_, taken, err = tx.JobAt(folder, name)
 		return err
 	})

@@ -1,0 +1,93 @@
+package download
+
+import (
+	"fmt"
+	"time"
+
+	"countersign/internal/agent/loop"
+	"countersign/internal/archive"
+	"countersign/internal/message"
+	"countersign/internal/office"
+	"countersign/internal/store"
+)
+
+// SaveAgain fetches the files of an executed package once more. One that is missing gets its name back; beside one
+// that is there the next free name is taken.
+func (r *Room) SaveAgain(packageID string) error {
+	s := r.needs.Settings()
+	err := r.Data.Update(func(tx *store.Tx) error {
+		p, ok, err := tx.Package(packageID)
+		if err != nil || !ok || p.State != office.PackageExecuted {
+			return err
+		}
+		jobs, err := tx.JobsOf(packageID)
+		if err != nil {
+			return err
+		}
+		for _, j := range jobs {
+			j.State, j.Planned, j.NextTry = office.JobPending, r.Now(), r.Now()
+			j.Tries, j.Problem, j.Size, j.SHA256 = 0, message.Message{}, 0, ""
+			j.Unproven, j.UnprovenAt = "", time.Time{}
+			if j.Folder != s.SaveTo && !s.BesideOriginal {
+				j.Folder = s.SaveTo
+			}
+			if err := r.nameAgain(tx, &j); err != nil {
+				return err
+			}
+			if err := tx.PutJob(j); err != nil {
+				return err
+			}
+		}
+		p.Saved, p.Planned = false, p.Planned && len(jobs) > 0
+		p.NextCheck = r.Now() // where nothing is planned, the service is asked once more
+		return tx.PutPackage(p)
+	})
+	if err != nil {
+		return fmt.Errorf("save package %s again: %w", packageID, err)
+	}
+	loop.Wake(r.work)
+	r.needs.Ask()
+	r.Signal(office.PackagesChanged)
+	return nil
+}
+
+// nameAgain keeps j's name when no file and no other job has it, and chooses the next free one otherwise. In a folder that
+// is out of reach only the names of other jobs are known; the save itself never overwrites.
+func (r *Room) nameAgain(tx *store.Tx, j *office.Job) error {
+	inUse := unseen
+	if folder, err := archive.OpenFolder(j.Folder); err == nil {
+		defer folder.Close()
+		inUse = folder.Exists
+	}
+	other, taken, err := tx.JobAt(j.Folder, j.Target)
+	if taken = taken && other.Key() != j.Key(); err == nil && !taken {
+		taken, err = inUse(j.Target)
+	}
+	if err != nil || !taken {
+		return err
+	}
+	j.Target, err = freeName(tx, j.Folder, j.WantedName(), inUse)
+	return err
+}
+
+// RetryFailed asks for the files now that the service did not give for weeks, and as often as for new ones.
+func (r *Room) RetryFailed() error {
+	err := r.Data.Update(func(tx *store.Tx) error {
+		failed, err := tx.FailedJobs()
+		if err != nil {
+			return err
+		}
+		for _, j := range failed {
+			j.State, j.Planned, j.NextTry, j.Tries, j.Problem = office.JobPending, r.Now(), r.Now(), 0, message.Message{}
+			if err := tx.PutJob(j); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	r.TellRefused()
+	if err != nil {
+		return fmt.Errorf("try the failed files again: %w", err)
+	}
+	return nil
+}

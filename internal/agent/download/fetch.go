@@ -1,0 +1,203 @@
+package download
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"countersign/internal/agent/health"
+	"countersign/internal/archive"
+	"countersign/internal/esign"
+	"countersign/internal/message"
+	"countersign/internal/office"
+	"countersign/internal/store"
+)
+
+// save brings one file to the folder. It returns an error only when the queue is to pause.
+func (r *Room) save(ctx context.Context, client *esign.Client, j office.Job, l limits) error {
+	if !l.downloads.Acquire(ctx) {
+		return nil
+	}
+	received := sync.OnceFunc(l.downloads.Release)
+	defer received()
+	if r.state.isBlocked(j.Folder, r.Now()) || r.pausedFor() > 0 {
+		return nil
+	}
+	folder, err := archive.OpenFolder(j.Folder)
+	if err != nil {
+		return r.blockFolder(j, err)
+	}
+	defer folder.Close()
+	if r.state.open(j.Folder, false) {
+		r.Health.Clear(health.FolderFails)
+	}
+	folder.Flushes = l.flushes
+	folder.Steps = func(step archive.Step, _ string) {
+		r.needs.Crash("save " + string(step))
+		if step == archive.StepWritten {
+			received() // from here on only the disk is waited for
+		}
+	}
+
+	if isThere(folder, j) {
+		return r.finish(j, false)
+	}
+	// A name that only a Mac or a Windows computer takes for the same is taken all the same.
+	if twin, err := hasTwin(folder, j.Target); err == nil && twin {
+		return r.rename(folder, j, archive.Saved{})
+	}
+	body, err := client.Download(ctx, esign.FileKind(j.Kind), j.PackageID, j.DocumentID)
+	if err != nil {
+		return r.refused(ctx, j, err)
+	}
+	defer body.Body.Close()
+	saved, err := r.write(ctx, folder, j, body)
+	return r.conclude(ctx, folder, j, saved, err)
+}
+
+// isThere recognises j's file: its bytes were complete and it may have been given its name when the program ended.
+func isThere(folder *archive.Folder, j office.Job) bool {
+	if j.SHA256 == "" {
+		return false
+	}
+	same, err := folder.Matches(j.Target, j.Size, j.SHA256)
+	return err == nil && same
+}
+
+// write brings what the service sends to j's place in the folder. With errOtherName it returns what was received.
+func (r *Room) write(ctx context.Context, folder *archive.Folder, j office.Job, body *esign.Download) (archive.Saved, error) {
+	var elsewhere archive.Saved
+	saved, err := folder.Save(ctx, archive.Request{
+		Target: j.Target, Key: r.tempKey(j), Declared: body.Length, Body: body.Body, Before: r.cameBefore(j, body.Length),
+		Commit: func(s archive.Saved) error {
+			if r.hasOtherName(folder, j, s) {
+				elsewhere = s
+				return errOtherName
+			}
+			defer r.needs.Crash("save committed")
+			return r.Data.Update(func(tx *store.Tx) error { return commitBytes(tx, j, s) })
+		},
+	})
+	if errors.Is(err, errOtherName) {
+		return elsewhere, err
+	}
+	return saved, err
+}
+
+// conclude records how writing j's file ended.
+func (r *Room) conclude(ctx context.Context, folder *archive.Folder, j office.Job, saved archive.Saved, err error) error {
+	switch {
+	case err == nil:
+		r.needs.Answered(ctx, nil)
+		r.state.worked()
+		if r.state.open(j.Folder, true) {
+			r.Health.Clear(health.FolderFails)
+		}
+		j.Size, j.SHA256 = saved.Size, saved.SHA256
+		return r.finish(j, false)
+	case errors.Is(err, archive.ErrExists), errors.Is(err, errOtherName):
+		r.needs.Answered(ctx, nil)
+		return r.rename(folder, j, saved)
+	case errors.Is(err, archive.ErrNoEnd):
+		return r.unproven(j, err, saved)
+	}
+	return r.notSaved(ctx, j, err)
+}
+
+// hasTwin reports whether something has the name rel on a Mac or a Windows computer, but not to the letter here.
+func hasTwin(folder *archive.Folder, rel string) (bool, error) {
+	if _, err := os.Lstat(filepath.Join(folder.Dir(), filepath.FromSlash(rel))); err == nil {
+		return false, nil
+	}
+	return folder.Exists(rel)
+}
+
+// errMoved gives a save up whose job was sent to another folder meanwhile, or whose place is another document's.
+var errMoved = errors.New("the file is to be saved elsewhere")
+
+// errOtherName is a save given up because the file is there under the name that it has in another language.
+var errOtherName = errors.New("the file has a name in another language")
+
+// commitBytes records what the file will be, so that it is recognised should the program end right after its rename.
+func commitBytes(tx *store.Tx, j office.Job, s archive.Saved) error {
+	stored, ok, err := tx.Job(j.Key())
+	if err != nil {
+		return err
+	}
+	if !ok || stored.Folder != j.Folder || stored.Target != j.Target {
+		return errMoved
+	}
+	stored.Size, stored.SHA256 = s.Size, s.SHA256
+	return tx.PutJob(stored)
+}
+
+// finish records a file that is on disk, and announces its package when that was what it waited for. recognised is a
+// file that was there before this program saved it.
+func (r *Room) finish(j office.Job, recognised bool) error {
+	var facts []office.Fact
+	var line office.Activity
+	err := r.Data.Update(func(tx *store.Tx) error {
+		facts, line = nil, office.Activity{}
+		if mine, err := settle(tx, j); err != nil {
+			return err
+		} else if !mine {
+			return errMoved
+		}
+		j.State, j.Done, j.Problem, j.NextTry = office.JobDone, r.Now(), message.Message{}, time.Time{}
+		j.Refused = time.Time{}
+		if err := tx.PutJob(j); err != nil {
+			return err
+		}
+		p, ok, err := tx.Package(j.PackageID)
+		if err != nil || !ok {
+			return err
+		}
+		p.AddMoment(office.Moment{Time: r.Now(), What: office.MomentSaved, Ref: j.Target})
+		if facts, err = r.NoteFiles(tx, &p, recognised); err != nil {
+			return err
+		}
+		if err := tx.PutPackage(p); err != nil {
+			return err
+		}
+		line = office.Activity{
+			Time: r.Now(), Kind: "saved", PackageID: p.ID,
+			Text: message.Saved(j.Target, j.Folder),
+		}
+		if recognised {
+			line.Text = message.SavedBefore(j.Target, j.Folder)
+		}
+		if j.Unproven != "" && j.Unproven == j.SHA256 {
+			line.Text = message.Then(line.Text, message.EndUnproven())
+		}
+		return tx.AddActivity(line)
+	})
+	switch {
+	case errors.Is(err, errMoved) && !recognised:
+		return r.putOff(j, message.Message{}, 0, false)
+	case err != nil:
+		return fmt.Errorf("record the saved file %s: %w", j.Target, err)
+	}
+	r.Tell(line)
+	r.needs.Announce(facts...)
+	r.Suspects.Clear(j.Key())
+	r.TellGiven()
+	r.Signal(office.PackagesChanged)
+	r.Signal(office.StatusChanged)
+	return nil
+}
+
+// NoteFiles draws into p how far its files are, and returns the fact that it is saved, when people were not told yet. found
+// is as in firstSaved.
+func (r *Room) NoteFiles(tx *store.Tx, p *office.Package, found bool) ([]office.Fact, error) {
+	jobs, err := tx.JobsOf(p.ID)
+	if err != nil {
+		return nil, err
+	}
+	p.Saved = p.Planned && office.AllSaved(jobs)
+	p.Problem = office.FirstProblem(jobs)
+	return r.needs.Saved(tx, *p, jobs, found)
+}

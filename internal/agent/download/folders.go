@@ -1,0 +1,98 @@
+package download
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"time"
+
+	"countersign/internal/agent/health"
+	"countersign/internal/agent/loop"
+	"countersign/internal/archive"
+	"countersign/internal/message"
+	"countersign/internal/office"
+	"countersign/internal/store"
+)
+
+// MoveJobs sends the files that still wait for folder old to folder next. The old one is remembered for its leftovers.
+func MoveJobs(tx *store.Tx, old, next string, now loop.Clock) error {
+	if old == next || old == "" || next == "" {
+		return nil
+	}
+	waiting, err := tx.PendingJobs()
+	if err != nil {
+		return err
+	}
+	for _, j := range waiting {
+		if j.Folder != old {
+			continue
+		}
+		j.Folder = next
+		if j.Target, err = freeTarget(tx, next, j.WantedName()); err != nil {
+			return err
+		}
+		j.Size, j.SHA256 = 0, ""
+		j.NextTry = now()
+		if err := tx.PutJob(j); err != nil {
+			return err
+		}
+	}
+	return leaveFolder(tx, old)
+}
+
+// TryFolder makes a folder for documents if need be, and makes sure that files can be written there; "" when they can.
+func TryFolder(path string) office.Code {
+	if err := os.MkdirAll(path, 0o755); err != nil {
+		return office.CodeNotMade
+	}
+	f, err := os.CreateTemp(path, ".countersign-*")
+	if err != nil {
+		return office.CodeNotWritable
+	}
+	if errors.Join(f.Close(), os.Remove(f.Name())) != nil {
+		return office.CodeNotWritable
+	}
+	return ""
+}
+
+// blockFolder says once what is wrong with the folder, and leaves its files until it is well again.
+func (r *Room) blockFolder(j office.Job, cause error) error {
+	var waiting int
+	var moved bool
+	if err := r.Data.View(func(tx *store.Tx) error {
+		stored, ok, err := tx.Job(j.Key())
+		if err != nil {
+			return err
+		}
+		moved = !ok || stored.Folder != j.Folder
+		c, err := tx.JobCounts()
+		waiting = c.Pending
+		return err
+	}); err != nil {
+		return err
+	}
+	if moved {
+		return nil // it waits for another folder by now, and nobody may look at this one again
+	}
+	r.state.block(j.Folder, errors.Is(cause, archive.ErrFull), r.Now(), func(n int) time.Duration { return r.Backoff(n, r.Pace.Folder, maxFolderPause) })
+	if current := r.needs.Settings().SaveTo; j.Folder != current && r.state.isBlocked(current, r.Now()) {
+		return nil // one message, and that folder's matters more
+	}
+	r.Health.Set(health.FolderFails, folderMessage(j.Folder, cause, waiting))
+	return nil
+}
+
+// folderMessage says what keeps a folder from taking files, of which waiting wait.
+func folderMessage(folder string, cause error, waiting int) message.Message {
+	name := filepath.Base(folder)
+	switch {
+	case errors.Is(cause, archive.ErrFull):
+		return message.WaitForRoom(name, waiting)
+	case errors.Is(cause, archive.ErrReadOnly):
+		return message.WaitForPermission(name, waiting)
+	case errors.Is(cause, archive.ErrMissing):
+		return message.WaitForFolder(name, waiting)
+	default:
+		return message.Then(archive.Message(cause), message.FilesWait(waiting))
+	}
+}

@@ -1,0 +1,78 @@
+// Package download brings planned files to the folder: it plans a job per file of an executed package, each with the name
+// that it will have, downloads what is due, saves it durably and records it. What the service does not give is asked for
+// more and more rarely, and never given up; trouble with one file or folder leaves the others alone; a file is neither
+// overwritten nor saved twice.
+//
+// A job goes through here in this order: Plan (in the commit of whoever learned that everybody has signed), Run, NoteFiles.
+//
+// It must not know how it became known that a package is executed, how people are told, nor how files are written durably
+// (archive).
+package download
+
+import (
+	"context"
+
+	"countersign/internal/agent/health"
+	"countersign/internal/agent/loop"
+	"countersign/internal/esign"
+	"countersign/internal/office"
+	"countersign/internal/store"
+)
+
+// Needs are what the room takes from others. The functions are called from several goroutines.
+type Needs struct {
+	Settings     func() office.Settings
+	Language     func() string // the system's, for an office that has chosen none
+	Installation func() string // tells this data folder from every other one
+
+	Online    func() (*esign.Client, bool)               // the service, while somebody is signed in
+	Answered  func(ctx context.Context, err error) error // notes how the service answered, nil for well; returns err
+	SignedOut func(err error) bool                       // err means that nobody is signed in any more
+	Breaker   *loop.Breaker                              // until when the service wants to be left alone
+
+	// Saved is the fact that p's files are saved, when people were not told yet; found is set for a file that was there
+	// before. Announce tells it once it is committed.
+	Saved    func(tx *store.Tx, p office.Package, jobs []office.Job, found bool) ([]office.Fact, error)
+	Announce func(...office.Fact)
+
+	Ended func()             // a file is not worked on any more
+	Ask   func()             // has the service asked about packages that are due
+	Crash func(point string) // tests end the process there
+}
+
+// Room downloads files. Safe for concurrent use.
+type Room struct {
+	loop.Tools
+	needs Needs
+	state state
+	work  chan struct{} // rings when there may be work
+}
+
+// New makes the room.
+func New(t loop.Tools, needs Needs) *Room {
+	return &Room{Tools: t, needs: needs, work: make(chan struct{}, 1)}
+}
+
+// Wake has Run look for work.
+func (r *Room) Wake() { loop.Wake(r.work) }
+
+// Retry gives the service and every folder another chance at once.
+func (r *Room) Retry() { r.state.unblock() }
+
+// Resume lets downloads begin again that wait for the service.
+func (r *Room) Resume() { r.state.breaker.Close() }
+
+// FolderChanged is Retry when the files that waited may be meant for other folders now.
+func (r *Room) FolderChanged() {
+	r.state.forget()
+	r.Health.Clear(health.FolderFails)
+}
+
+// UnderWay is how many files are worked on.
+func (r *Room) UnderWay() int { return len(r.state.busy()) }
+
+// Flowing reports whether downloads that are due begin: nothing is wrong with the service nor with any folder.
+func (r *Room) Flowing() bool {
+	_, online := r.needs.Online()
+	return online && r.pausedFor() == 0 && !r.state.blocking(r.Now())
+}

@@ -1,0 +1,241 @@
+package download
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"countersign/internal/agent/data"
+	"countersign/internal/agent/health"
+	"countersign/internal/agent/loop"
+	"countersign/internal/archive"
+	"countersign/internal/esign"
+	"countersign/internal/office"
+	"countersign/internal/store"
+)
+
+// testRoom is a room with what it needs in the test's hands. Nobody is signed in, and it does not run.
+type testRoom struct {
+	*Room
+	t        *testing.T
+	settings office.Settings
+	told     []office.Fact
+}
+
+func newRoom(t *testing.T) *testRoom {
+	t.Helper()
+	x := &testRoom{t: t, settings: office.DefaultSettings()}
+	x.settings.SaveTo = t.TempDir()
+	log := slog.New(slog.DiscardHandler)
+	issues := health.New(time.Now, func() {})
+	st, _, err := data.Open(filepath.Join(t.TempDir(), "state.db"), log, time.Now, issues)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { st.Close() })
+	x.Room = New(loop.Tools{
+		Log: log, Now: time.Now, Jitter: func() float64 { return 0 }, Pace: loop.Pace{}.Complete(), Data: st, Health: issues,
+		Quarantine: &loop.Quarantine{}, Suspects: &loop.Suspects{}, Signal: func(office.Change) {}, Show: func(office.Activity) {},
+	}, Needs{
+		Settings: func() office.Settings { return x.settings }, Installation: func() string { return "here" }, Language: func() string { return "" },
+		Online:    func() (*esign.Client, bool) { return nil, false },
+		Answered:  func(_ context.Context, err error) error { return err },
+		SignedOut: func(error) bool { return false }, Breaker: &loop.Breaker{},
+		Saved: func(_ *store.Tx, p office.Package, jobs []office.Job, _ bool) ([]office.Fact, error) {
+			if !office.AllSaved(jobs) {
+				return nil, nil
+			}
+			return []office.Fact{{PackageID: p.ID}}, nil
+		},
+		Announce: func(facts ...office.Fact) { x.told = append(x.told, facts...) },
+		Ended:    func() {}, Ask: func() {}, Crash: func(string) {},
+	})
+	return x
+}
+
+func (x *testRoom) update(do func(tx *store.Tx) error) {
+	x.t.Helper()
+	if err := x.Data.Update(do); err != nil {
+		x.t.Fatal(err)
+	}
+}
+
+// plan stores a package that is executed, with a document, and plans its files.
+func (x *testRoom) plan(id string) (planned []office.Job) {
+	x.t.Helper()
+	x.update(func(tx *store.Tx) error {
+		p := office.Package{ID: id, Name: "Offer", State: office.PackageExecuted, Executed: x.Now(), Documents: []office.Document{{ID: "d", Name: "Lease"}}}
+		if _, err := x.Plan(tx, &p, x.settings, x.settings.SaveTo); err != nil {
+			return err
+		}
+		p.Planned = true
+		if err := tx.PutPackage(p); err != nil {
+			return err
+		}
+		var err error
+		planned, err = tx.JobsOf(id)
+		return err
+	})
+	return planned
+}
+
+func (x *testRoom) job(j office.Job) office.Job {
+	x.t.Helper()
+	x.update(func(tx *store.Tx) (err error) {
+		j, _, err = tx.Job(j.Key())
+		return err
+	})
+	return j
+}
+
+func TestPlanningTwiceChangesNothing(t *testing.T) {
+	x := newRoom(t)
+	x.settings.SaveCAC, x.settings.SaveMaster = true, true
+	first := x.plan("p")
+	if len(first) != 3 {
+		t.Fatalf("planned: %+v", first)
+	}
+	for i, j := range x.plan("p") {
+		if j.Target != first[i].Target || !j.Planned.Equal(first[i].Planned) {
+			t.Errorf("the second time: %+v, before: %+v", j, first[i])
+		}
+	}
+}
+
+func TestFilesOfOneNameGetTheirOwnPlaces(t *testing.T) {
+	x := newRoom(t)
+	one, other := x.plan("p")[0], x.plan("q")[0]
+	if one.Wanted != other.Wanted || one.Target == other.Target {
+		t.Errorf("%q and %q", one.Target, other.Target)
+	}
+}
+
+func TestAFileThatIsFinishedAfterItsFolderWasChangedIsWhereItIs(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		x := newRoom(t)
+		begun := x.plan("p0")[0]
+		old, next := x.settings.SaveTo, t.TempDir()
+		x.settings.SaveTo = next
+		x.update(func(tx *store.Tx) error { return MoveJobs(tx, old, next, x.Now) }) // while the file is given its name
+		begun.Size, begun.SHA256 = 3, "abc"
+		x.settings.SaveTo = old
+		other := x.plan("p1")[0] // has that name now
+		if other.Target != begun.Target {
+			t.Fatalf("the other one: %+v", other)
+		}
+		if err := x.finish(begun, false); err != nil {
+			t.Fatal(err)
+		}
+		if j := x.job(begun); j.State != office.JobDone || j.Folder != old || j.Target != begun.Target {
+			t.Errorf("the finished one: %+v", j)
+		}
+		if j := x.job(other); j.State != office.JobPending || j.Folder != old || j.Target != archive.Numbered(begun.Target, 2) {
+			t.Errorf("the other one: %+v", j)
+		}
+		if len(x.told) != 1 || x.told[0].PackageID != "p0" {
+			t.Errorf("told: %+v", x.told)
+		}
+	})
+}
+
+func TestTroubleWithAFolderThatNoFileWaitsForAnyMoreIsNotTold(t *testing.T) {
+	x := newRoom(t)
+	j := x.plan("p")[0]
+	if err := x.notSaved(t.Context(), j, archive.ErrMissing); err != nil || !x.Health.Has(health.FolderFails) {
+		t.Fatalf("while it waits: %v, %+v", err, x.Health.List())
+	}
+	next := t.TempDir()
+	x.update(func(tx *store.Tx) error { return MoveJobs(tx, x.settings.SaveTo, next, x.Now) })
+	x.settings.SaveTo = next
+	x.FolderChanged()
+	if err := x.notSaved(t.Context(), j, archive.ErrMissing); err != nil || x.Health.Has(health.FolderFails) {
+		t.Errorf("%v, health: %+v", err, x.Health.List())
+	}
+}
+
+func TestARefusedFileIsAskedForMoreAndMoreRarelyButAtLeastDaily(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		x := newRoom(t)
+		x.settings.SaveCAC = true
+		for _, j := range x.plan("p") {
+			asked := 0
+			for began := x.Now(); x.Now().Sub(began) < 60*24*time.Hour; asked++ {
+				if err := x.refused(t.Context(), j, &esign.Error{Kind: esign.Forbidden, Status: 403}); err != nil {
+					t.Fatal(err)
+				}
+				j = x.job(j)
+				pause := j.NextTry.Sub(x.Now())
+				if pause > 24*time.Hour || pause <= 0 {
+					t.Fatalf("%s: asked for again after %v: %+v", j.Key(), pause, j)
+				}
+				time.Sleep(pause)
+			}
+			if asked < 60 || asked > 300 {
+				t.Errorf("%s: asked for %d times in 60 days", j.Key(), asked)
+			}
+		}
+		if !x.Health.Has(health.FilesRefused) || !x.Health.Has(health.FilesFailed) {
+			t.Errorf("health: %+v", x.Health.List())
+		}
+		if err := x.RetryFailed(); err != nil || x.Health.Has(health.FilesFailed) {
+			t.Errorf("asked for as new ones: %v, %+v", err, x.Health.List())
+		}
+	})
+}
+
+func TestASweepLeavesWhatIsUnderWay(t *testing.T) {
+	x := newRoom(t)
+	var temps []string
+	for _, j := range []office.Job{x.plan("p")[0], x.plan("q")[0]} {
+		if j.PackageID == "p" {
+			x.state.begin(j.Key())
+		}
+		temps = append(temps, filepath.Join(j.Folder, ".countersign-"+archive.Token(x.tempKey(j))+"-0123456789abcdef.part"))
+		if err := os.WriteFile(temps[len(temps)-1], nil, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	x.sweepFolder(t.Context(), x.settings.SaveTo)
+	if _, err := os.Stat(temps[0]); err != nil {
+		t.Error("the file under way:", err)
+	}
+	if _, err := os.Stat(temps[1]); err == nil {
+		t.Error("the leftover is still there")
+	}
+}
+
+// What is recognised by its bytes in another language must not be another document's.
+func TestAFileInAnotherLanguageThatIsAnotherDocumentsStaysThat(t *testing.T) {
+	x := newRoom(t)
+	x.settings.NameTemplate, x.settings.Language = "{document} {kind}", "en"
+	j, other := x.plan("p")[0], x.plan("q")[0]
+	x.update(func(tx *store.Tx) error {
+		other.Target, other.Wanted = "Lease signé.pdf", "Lease signé.pdf"
+		return tx.PutJob(other)
+	})
+	folder, err := archive.OpenFolder(j.Folder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer folder.Close()
+	content := []byte("the very bytes")
+	sum := sha256.Sum256(content)
+	saved := archive.Saved{Size: int64(len(content)), SHA256: hex.EncodeToString(sum[:])}
+	for _, c := range []struct {
+		name string
+		want bool
+	}{{"Lease signé.pdf", false}, {"Lease unterschrieben.pdf", true}} {
+		if err := os.WriteFile(filepath.Join(j.Folder, c.name), content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if got := x.hasOtherName(folder, j, saved); got != c.want {
+			t.Errorf("%s: recognised %v", c.name, got)
+		}
+	}
+}
