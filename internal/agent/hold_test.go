@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"os"
 	"testing"
+	"time"
 
 	"countersign/internal/office"
 	"countersign/internal/sandbox"
@@ -67,6 +68,52 @@ func TestWhatIsHeldGoesOutAsItWas(t *testing.T) {
 				t.Error("other bytes went out")
 			}
 			o.eventually("the copy is gone", func() bool { return len(o.kept()) == 0 })
+		})
+	}
+}
+
+// Cancelling is taken back as easily: what was taken from the queue is there, as it was, until a person decides.
+func TestWhatIsStoppedInTheQueueCanBeSentAfterAll(t *testing.T) {
+	for name, c := range map[string]struct {
+		send bool
+		want int
+	}{"sent after all": {true, 1}, "discarded": {false, 0}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			o := keeping(t, nil)
+			d := o.draft()
+			given := mustRead(t, d.Files[0])
+			if err := o.SignOut(t.Context()); o.Status().SignedIn { // so that it waits
+				t.Fatal(err)
+			}
+			d.Patience = time.Nanosecond
+			state, err := o.Send(t.Context(), d, nil)
+			if err == nil || state.DraftID == "" {
+				t.Fatalf("%+v, %v", state, err)
+			}
+			if err := os.Remove(d.Files[0]); err != nil {
+				t.Fatal(err)
+			}
+			if inTime, err := o.Stop(state.DraftID); err != nil || !inTime {
+				t.Fatalf("stopped: %v, %v", inTime, err)
+			}
+			o.restart()
+			if held := o.Drafts(); len(held) != 1 || held[0].State != office.DraftHeld || !held[0].Stopped {
+				t.Fatalf("after a restart there is %+v", held)
+			}
+			if err := o.SignIn(t.Context(), SignInOptions{}, visit); err != nil {
+				t.Fatal(err)
+			}
+			if n := len(o.service.Packages()); n != 0 {
+				t.Fatalf("%d packages are sent all the same", n)
+			}
+			if err := o.Resolve(state.DraftID, c.send); err != nil {
+				t.Fatal(err)
+			}
+			o.eventually("the copy is gone", func() bool { return len(o.kept()) == 0 })
+			if got := o.uploaded(); len(got) != c.want || c.send && !bytes.Equal(got[0], given) {
+				t.Errorf("%d files went out, want %d, as they were given", len(got), c.want)
+			}
 		})
 	}
 }

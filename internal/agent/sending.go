@@ -65,6 +65,9 @@ func (a *Agent) Hold(d office.NewPackage) (id string, err error) { return a.outb
 // Cancel is outbox.Room.Cancel.
 func (a *Agent) Cancel(draftID string) (bool, error) { return a.outbox.Cancel(draftID) }
 
+// Stop takes a draft that waits to be sent from the queue, and holds it; see outbox.Room.Stop.
+func (a *Agent) Stop(draftID string) (bool, error) { return a.outbox.Stop(draftID) }
+
 // Resolve is outbox.Room.Resolve.
 func (a *Agent) Resolve(draftID string, sendAgain bool) error {
 	return a.outbox.Resolve(draftID, sendAgain)

@@ -65,7 +65,7 @@ func (c *sendCmd) Run(r *run) error {
 	case office.DraftSent:
 		fmt.Fprintf(r.program.Stdout, "Sent. Package %s\n", state.PackageID)
 		return nil
-	case office.DraftCancelled:
+	case office.DraftCancelled, office.DraftHeld:
 		return &failure{"The package was cancelled and not sent."}
 	default:
 		return &failure{state.Problem.String()}

@@ -36,6 +36,7 @@ type Draft struct {
 	Tries        int             `json:"tries,omitempty"`
 	NextTry      time.Time       `json:"next_try,omitzero"`
 	Problem      message.Message `json:"problem,omitzero"`
+	Stopped      bool            `json:"stopped,omitempty"` // held because a person stopped the sending
 	PackageID    string          `json:"package_id,omitempty"`
 	Service      string          `json:"service,omitempty"` // the service it is for, as Package.Service
 	Away         bool            `json:"away,omitempty"`    // that is not the one in use; set by the store

@@ -160,6 +160,8 @@ func (s *Screen) arrived(r *run, p *parcel, state office.SendState, err error) {
 		p.fate = sent
 	case state.State == office.DraftUnknown:
 		p.fate = unknown
+	case state.State == office.DraftHeld: // stopped in the list of packages, where it can be sent after all
+		p.fate, p.problem = waiting, lang.L("Not sent: you cancelled it.")
 	case ended && state.DraftID != "" && r.leaving:
 		p.fate = waiting
 	case ended && state.DraftID != "":

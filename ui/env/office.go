@@ -92,6 +92,8 @@ type Office interface {
 	Hold(draft office.NewPackage) (id string, err error)
 	// Cancel withdraws a draft that has not been handed over yet, and says whether it came in time.
 	Cancel(draftID string) (inTime bool, err error)
+	// Stop holds a draft that waits to be sent, for a person to decide about, and says whether it came in time.
+	Stop(draftID string) (inTime bool, err error)
 	// Resolve is a person's decision about a draft that is unknown or refused: send it again, or forget it.
 	Resolve(draftID string, sendAgain bool) error
 	// Act does the one action of a health issue, where the agent can do it.

@@ -236,13 +236,25 @@ func (o *Office) Cancel(draftID string) (inTime bool, err error) {
 	return inTime, nil
 }
 
+// Stop is env.Office's. A draft that is with the service comes too late here, too.
+func (o *Office) Stop(draftID string) (inTime bool, err error) {
+	o.Change(office.OutboxChanged, func(o *Office) {
+		for i, d := range o.Waiting {
+			if d.ID == draftID && d.State == office.DraftQueued {
+				o.Waiting[i].State, o.Waiting[i].Stopped, o.Waiting[i].Problem, inTime = office.DraftHeld, true, message.Message{}, true
+			}
+		}
+	})
+	return inTime, nil
+}
+
 // Resolve is env.Office's.
 func (o *Office) Resolve(draftID string, sendAgain bool) error {
 	o.Change(office.OutboxChanged, func(o *Office) {
 		left := []office.Draft{}
 		for _, d := range o.Waiting {
 			if d.ID == draftID && sendAgain {
-				d.State, d.Problem = office.DraftQueued, message.Message{}
+				d.State, d.Problem, d.Stopped = office.DraftQueued, message.Message{}, false
 			} else if d.ID == draftID {
 				continue
 			}

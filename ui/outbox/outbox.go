@@ -20,6 +20,9 @@ import (
 func State(d office.Draft) (theme.Mark, string) {
 	switch d.State {
 	case office.DraftHeld:
+		if d.Stopped {
+			return theme.MarkLater, lang.L("Not sent: you cancelled it.")
+		}
 		return theme.MarkLater, lang.L("Not sent: Countersign was closed while you could still undo.")
 	case office.DraftUnknown:
 		return theme.MarkProblem, lang.L("The connection was lost. Countersign is checking whether the package was sent.")
@@ -73,7 +76,7 @@ func Deeds(at *env.Env, d office.Draft, edit, changed func()) (buttons []fyne.Ca
 		add(lang.L("Edit"), edit)
 		add(lang.L("Send again"), resend)
 	case office.DraftQueued:
-		add(lang.L("Cancel sending"), func() { b.withdraw(d.ID) })
+		add(lang.L("Cancel sending"), func() { b.stop(d.ID) })
 	}
 	return buttons
 }
@@ -90,9 +93,9 @@ func (b bench) askTwice(again func()) {
 		Safe: lang.L("Wait"), Do: lang.L("Send again"), OnDo: again})
 }
 
-// withdraw takes a waiting draft back, and says so when that comes too late.
-func (b bench) withdraw(id string) {
-	async.Then(b.Work, func(context.Context) (bool, error) { return b.Office.Cancel(id) }, func(inTime bool, err error) {
+// stop holds a draft that waits to be sent, so that it can be sent after all, and says so when that comes too late.
+func (b bench) stop(id string) {
+	async.Then(b.Work, func(context.Context) (bool, error) { return b.Office.Stop(id) }, func(inTime bool, err error) {
 		if err == nil && !inTime {
 			b.Notice(lang.L("Too late to cancel. The signing service already has the package."))
 		}

@@ -19,6 +19,7 @@ import (
 	"countersign/ui/env"
 	"countersign/ui/i18n"
 	"countersign/ui/officetest"
+	"countersign/ui/outbox"
 	"countersign/ui/theme"
 	"countersign/ui/widgets"
 )
@@ -493,5 +494,28 @@ func TestDetailsNeverStandBesideTheRowOfAnotherPackage(t *testing.T) {
 			t.Errorf("%s is chosen beside the details of %s", id, b.screen.paper.row.ID)
 		}
 		b.Settle()
+	}
+}
+
+func TestCancellingCanBeUndone(t *testing.T) {
+	o := officetest.Busy()
+	o.Waiting = []office.Draft{{ID: "w", Name: "Offer 2026-120", State: office.DraftQueued, Created: officetest.Now}}
+	b := newBench(t, o)
+	b.screen.Show("draft w")
+	b.Settle()
+	pressIn(t, b, "Cancel sending")
+	b.Settle()
+	b.Reload()
+	b.Settle()
+	if left := o.Drafts(); len(left) != 1 || left[0].State != office.DraftHeld {
+		t.Fatalf("left are %+v", left)
+	}
+	if _, said := outbox.State(o.Drafts()[0]); said != "Not sent: you cancelled it." {
+		t.Errorf("it says %q", said)
+	}
+	pressIn(t, b, "Send")
+	b.Settle()
+	if left := o.Drafts(); len(left) != 1 || left[0].State != office.DraftQueued {
+		t.Errorf("sent after all: %+v", left)
 	}
 }

@@ -48,8 +48,16 @@ func (r *Room) heldFiles(drafts []string) (files map[string]office.DraftFile, er
 	return files, err
 }
 
-// Cancel withdraws a draft that has not been added yet. It reports whether it came in time.
+// Cancel withdraws a draft that has not been added yet, and forgets it. It reports whether it came in time.
 func (r *Room) Cancel(draftID string) (bool, error) {
+	return r.withdraw(draftID, office.DraftCancelled)
+}
+
+// Stop takes a draft that waits to be sent from the queue, and keeps it as Hold does for a person to decide about. It
+// reports whether it came in time.
+func (r *Room) Stop(draftID string) (bool, error) { return r.withdraw(draftID, office.DraftHeld) }
+
+func (r *Room) withdraw(draftID string, into office.DraftState) (bool, error) {
 	var cancelled bool
 	err := r.Data.Update(func(tx *store.Tx) error {
 		d, ok, err := tx.Draft(draftID)
@@ -57,7 +65,10 @@ func (r *Room) Cancel(draftID string) (bool, error) {
 		if !cancelled {
 			return err
 		}
-		d.State, d.Changed = office.DraftCancelled, r.Now()
+		d.State, d.Changed = into, r.Now()
+		if into == office.DraftHeld {
+			d.Stopped, d.Problem, d.Tries, d.NextTry = true, message.Message{}, 0, time.Time{}
+		}
 		return tx.PutDraft(d)
 	})
 	cancelled = cancelled && err == nil // what is not on disk is not cancelled
@@ -86,6 +97,7 @@ func (r *Room) resolve(tx *store.Tx, draftID string, sendAgain bool) error {
 		return err
 	}
 	d.State, d.Problem, d.Tries, d.Changed, d.NextTry, d.Day = office.DraftCancelled, message.Message{}, 0, r.Now(), time.Time{}, 0
+	d.Stopped = false
 	if sendAgain {
 		d.State, d.NextTry = office.DraftQueued, r.Now()
 		for i := range d.Files {

@@ -73,7 +73,7 @@ func (r *Room) followDraft(ctx context.Context, draft office.Draft, patience tim
 			return state, err
 		}
 		switch state.State {
-		case office.DraftSent, office.DraftFailed, office.DraftUnknown, office.DraftCancelled:
+		case office.DraftSent, office.DraftFailed, office.DraftUnknown, office.DraftCancelled, office.DraftHeld:
 			return state, nil
 		}
 		if late != nil && !r.needs.SignedIn() {
