@@ -2,6 +2,8 @@ package widgets
 
 import (
 	"image/color"
+	"math"
+	"strings"
 
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/container"
@@ -18,6 +20,7 @@ import (
 type Selectable struct {
 	widget.Entry
 	focused bool
+	rows    int // that its text takes at its width
 }
 
 // NewSelectable returns a text that breaks where the room ends.
@@ -26,6 +29,35 @@ func NewSelectable(text string) *Selectable {
 	s.Text, s.MultiLine, s.Wrapping, s.Scroll = text, true, fyne.TextWrapBreak, container.ScrollNone
 	s.ExtendBaseWidget(s)
 	return s
+}
+
+// Resize is Fyne's. An entry of several lines asks for three of them and scrolls; this one asks for all that its text takes.
+func (s *Selectable) Resize(size fyne.Size) {
+	s.Entry.Resize(size)
+	s.fit()
+}
+
+// SetText is Fyne's.
+func (s *Selectable) SetText(text string) {
+	s.Entry.SetText(text)
+	s.fit()
+}
+
+func (s *Selectable) fit() {
+	th := s.Theme()
+	size, pad := th.Size(fynetheme.SizeNameText), th.Size(fynetheme.SizeNameInnerPadding)
+	room, rows := s.Size().Width-2*pad, 0
+	if room <= 0 {
+		return
+	}
+	for line := range strings.SplitSeq(s.Text, "\n") {
+		width := fyne.MeasureText(line, size, s.TextStyle).Width
+		rows += max(1, int(math.Ceil(float64(width/room))))
+	}
+	if s.rows != rows {
+		s.rows = rows
+		s.SetMinRowsVisible(rows)
+	}
 }
 
 // AcceptsTab is Fyne's.

@@ -2,6 +2,7 @@ package widgets
 
 import (
 	"runtime"
+	"strings"
 	"testing"
 
 	"fyne.io/fyne/v2"
@@ -64,5 +65,19 @@ func TestTheCursorGoesFromWordToWord(t *testing.T) {
 	entry.TypedShortcut(&desktop.CustomShortcut{KeyName: fyne.KeyLeft, Modifier: modifier})
 	if at := entry.CursorColumn; at == 0 || at == len(entry.Text) {
 		t.Errorf("the cursor is at %d of %q", at, entry.Text)
+	}
+}
+
+func TestATextToCopyTakesTheRoomItNeeds(t *testing.T) {
+	test.NewTempApp(t)
+	high := func(text string) float32 {
+		s := NewSelectable(text)
+		test.WidgetRenderer(s)
+		s.Resize(fyne.NewSize(200, 20))
+		return s.MinSize().Height
+	}
+	one, two := high("e-5"), high("{\n}")
+	if row := two - one; row <= 0 || row > one || high(strings.Repeat("letters and more ", 40)) < one+10*row {
+		t.Errorf("one line is %v high, two %v", one, two)
 	}
 }
