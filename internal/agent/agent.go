@@ -30,15 +30,14 @@ package agent
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
 	"net/http"
-	"sync"
 	"sync/atomic"
 	"time"
 
+	"countersign/internal/agent/account"
 	"countersign/internal/agent/announce"
 	"countersign/internal/agent/data"
 	"countersign/internal/agent/download"
@@ -97,34 +96,22 @@ type Params struct {
 type Agent struct {
 	loop.Tools
 	p      Params
-	keys   *vault
 	mirror *mirror
 
 	installation string // tells this data folder from every other one
 
 	documents *preview.Reader
 	watchers  loop.Watchers
-	closing   sync.WaitGroup // sessions that settings have replaced
+	account   *account.Room
 	webhook   *webhook.Room
 	rings     rings
 
-	unlocking sync.Mutex // held by whoever asks the keyring
-
-	current data.Kept[current]
-
-	telling sync.Mutex // held from reading the current to saying in health what follows
-
-	mu    sync.Mutex // guards what follows, none of which is on disk
-	login *login     // the sign-in that waits for its answer
-
-	farewells farewells
 	announcer *announce.Room
 	outbox    *outbox.Room
 	form      *form.Room
 	backlog   atomic.Int64 // packages that wait to be asked about in this round
 	budget    *rate.Limiter
 	sweep     sweeper
-	rest      loop.Breaker
 	troubles  loop.Failures
 	saves     *download.Room
 	noRecords atomic.Bool // the service has no full records of packages, see withDeclined
@@ -135,11 +122,11 @@ const docInstallation = "installation"
 
 // rings wake the loops; each has room for one poke.
 type rings struct {
-	events, reconcile, farewells, session, problems chan struct{}
+	events, reconcile, problems chan struct{}
 }
 
 // ErrLocked is returned for what needs the keyring while it is locked.
-var ErrLocked = errLocked
+var ErrLocked = account.ErrLocked
 
 // Open opens the office's data folder and unlocks its keys. A keyring that cannot be read now is not an error:
 // the agent runs, says so in its health and tries again. The errors of store.Open (in use, newer, corrupt) are
@@ -170,11 +157,11 @@ func Open(ctx context.Context, p Params) (*Agent, error) {
 	ring := func() chan struct{} { return make(chan struct{}, 1) }
 	a := &Agent{
 		p: p, documents: preview.NewReader(p.DocumentReader...), budget: newBudget(p.Pace),
-		rings: rings{ring(), ring(), ring(), ring(), ring()},
+		rings: rings{ring(), ring(), ring()},
 	}
 	a.Tools = loop.Tools{
 		Log: p.Log, Now: p.Now, Jitter: p.Jitter, Pace: p.Pace, Signal: a.watchers.Signal, Show: p.ShowSteps,
-		Quarantine: &loop.Quarantine{}, Suspects: &loop.Suspects{},
+		Quarantine: &loop.Quarantine{}, Suspects: &loop.Suspects{}, Breaker: &loop.Breaker{},
 	}
 	a.Health = health.New(p.Now, func() {
 		a.Signal(office.StatusChanged)
@@ -186,20 +173,30 @@ func Open(ctx context.Context, p Params) (*Agent, error) {
 		return nil, err
 	}
 	a.mirror = &mirror{path: locations.Mirror(p.DataDir), st: a.Data}
-	a.keys = &vault{st: a.Data, keeper: p.Keeper, changed: a.keepPrecious}
-	a.farewells.saying = ring()
-	a.webhook = webhook.New(a.Tools, webhook.Params{
-		Vault: a.keys,
-		Current: func() webhook.Current {
-			o := a.current.Get()
-			client, _ := a.onlineIn(o)
-			return webhook.Current{Settings: o.settings, Client: client, MayRegister: o.account.may("organization")}
+	a.account = account.New(a.Tools, account.Params{
+		Keeper: p.Keeper, HTTP: p.HTTP, Words: p.Words, Message: Message,
+		Address: func(ctx context.Context) (string, bool) { return a.webhook.WaitOpen(ctx) },
+		Changed: a.keepPrecious,
+		SignedUp: func() {
+			a.saves.Resume()
+			a.reconcileSoon("somebody signed in")
+			a.wakeAll()
 		},
-		Certificate: a.localhostCertificate,
-		Callback:    a.serveCallback,
-		Rest:        func() time.Duration { return a.rest.Left(a.Now()) },
-		Answered:    a.noteServiceError,
-		SignedOut:   a.signedOut,
+		Unlocked: a.wakeAll,
+		Returned: func() { a.reconcileSoon(sweepReturn) },
+		Crash:    p.Crash,
+	})
+	a.webhook = webhook.New(a.Tools, webhook.Params{
+		Vault: a.account.Vault(),
+		Current: func() webhook.Current {
+			o := a.account.Current()
+			client, _ := a.account.OnlineIn(o)
+			return webhook.Current{Settings: o.Settings, Client: client, MayRegister: o.Account.May("organization")}
+		},
+		Certificate: a.account.Certificate,
+		Callback:    a.account.ServeCallback,
+		Answered:    a.account.Note,
+		SignedOut:   a.account.SignedOut,
 		Arrived:     func() { loop.Wake(a.rings.events) },
 		Sweep:       a.reconcileSoon,
 		Returned:    func() { a.reconcileSoon(sweepReturn) },
@@ -208,10 +205,11 @@ func Open(ctx context.Context, p Params) (*Agent, error) {
 	a.announcer, err = announce.New(a.Tools, announce.Needs{
 		Settings: a.Settings, Notify: p.Notify, Words: p.Words, MoreToCome: a.moreToCome, CatchingUp: a.catchingUp, HealthChanges: a.rings.problems,
 	})
+	a.account.Endpoint = a.webhook
 	if err == nil {
 		a.saves = download.New(a.Tools, download.Needs{
 			Settings: a.Settings, Language: p.Language, Installation: func() string { return a.installation },
-			Online: a.online, Answered: a.noteServiceError, SignedOut: a.signedOut, Breaker: &a.rest,
+			Online: a.online, Answered: a.noteServiceError, SignedOut: a.signedOut,
 			Saved: a.announcer.Saved, Announce: a.announcer.Announce, Ended: a.announcer.WorkEnded,
 			Ask: func() { loop.Wake(a.rings.reconcile) }, Crash: p.Crash,
 		})
@@ -236,7 +234,9 @@ func (a *Agent) load(ctx context.Context, aside string) error {
 	if err != nil {
 		return err
 	}
-	var here current
+	if err := a.account.Load(); err != nil {
+		return err
+	}
 	err = a.Data.Update(func(tx *store.Tx) error {
 		known, err := tx.GetDoc(docInstallation, &a.installation)
 		if err == nil && !known {
@@ -246,70 +246,18 @@ func (a *Agent) load(ctx context.Context, aside string) error {
 		if err != nil {
 			return err
 		}
-		if _, err := tx.GetDoc(docSettings, &here.settings); err != nil {
-			return err
-		}
-		if _, err = tx.GetDoc(docAccount, &here.account); err != nil {
-			return err
-		}
-		return tx.UseService(issuer.Home(here.settings)) // which an earlier version did not note
+		return tx.UseService(issuer.Home(a.Settings())) // which an earlier version did not note
 	})
 	if err != nil {
 		return fmt.Errorf("read the settings: %w", err)
 	}
-	here.settings, here.account = here.settings.Normal(), here.account.resumed()
-	a.current.Set(here)
 	if err := a.webhook.Load(); err != nil {
 		return err
 	}
-	a.unlock(ctx)
-	a.checkSetUp()
-	a.mendSince(0)
+	a.account.Begin(ctx)
 	a.keepPrecious()
 	a.tellRestored(aside, restored)
 	return nil
-}
-
-// unlock tries to read the key and says in health how it went. It reports whether the keys are open.
-func (a *Agent) unlock(ctx context.Context) bool {
-	a.unlocking.Lock()
-	defer a.unlocking.Unlock()
-	if !a.keys.Locked() {
-		return true
-	}
-	if err := a.keys.unlock(ctx); err != nil {
-		a.Log.Warn("the key is not available", "err", err)
-		a.Health.Set(keyState(err), keyMessage(err))
-		return false
-	}
-	a.Health.Clear(health.KeyringLocked)
-	if err := a.keys.adopt(a.Settings()); err != nil {
-		a.Log.Error("name the issuer of what is kept", "err", err)
-	}
-	a.tellReplaced()
-	a.webhook.Open(issuer.Of(a.Settings()))
-	a.connect()
-	loop.Wake(a.rings.farewells)
-	return true
-}
-
-// keyState is what is wrong when the key is out of reach: there is something to unlock, or something has to change first,
-// and then it is tried again.
-func keyState(err error) health.State {
-	var u *secret.UnavailableError
-	if errors.As(err, &u) && u.Reason != secret.Locked && u.Reason != secret.Refused {
-		return health.KeyOutOfReach
-	}
-	return health.KeyringLocked
-}
-
-// keyMessage is what a person reads when the key is out of reach.
-func keyMessage(err error) message.Message {
-	var u *secret.UnavailableError
-	if errors.As(err, &u) || !errors.Is(err, errLocked) {
-		return secret.Message(err)
-	}
-	return message.KeyringStillLocked()
 }
 
 // Watch returns a channel that names what changed; see Change. Call stop when done with it.

@@ -16,6 +16,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"countersign/internal/agent/account"
 	"countersign/internal/agent/health"
 	"countersign/internal/agent/issuer"
 	"countersign/internal/agent/loop"
@@ -321,10 +322,10 @@ func signedInOffice(t *testing.T) *Agent {
 	s := office.DefaultSettings()
 	s.AuthURL, s.BaseURL, s.ClientID, s.SaveTo = "https://sign.test", "https://sign.test", "office", t.TempDir()
 	s.Tunnel, s.Redirect, s.RedirectURI = office.TunnelNone, office.RedirectPaste, "https://localhost/oauth/callback"
-	acc := account{SignedIn: true, Since: time.Now(), Scopes: []string{"organization"}}
+	acc := account.Record{SignedIn: true, Since: time.Now(), Scopes: []string{"organization"}}
 	acc.Email = "olivia@example.com"
-	err = a.keys.Put(map[string][]byte{issuer.Refresh.Of(issuer.Of(s)): []byte("r")}, func(tx *store.Tx) error {
-		return tx.PutDoc(docAccountOf(current{settings: s}), acc)
+	err = a.account.Vault().Put(map[string][]byte{issuer.Refresh.Of(issuer.Of(s)): []byte("r")}, func(tx *store.Tx) error {
+		return tx.PutDoc(account.DocOf(issuer.Of(s)), acc)
 	})
 	if err := errors.Join(err, a.Configure(t.Context(), s, office.Secrets{ClientSecret: "secret"})); err != nil {
 		t.Fatal(err)

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"countersign/internal/agent/account"
 	"countersign/internal/agent/issuer"
 	"countersign/internal/agent/loop"
 	"countersign/internal/office"
@@ -172,12 +173,12 @@ func newBenchOffice(b *testing.B, service *benchService) *benchOffice {
 	s := office.DefaultSettings()
 	s.AuthURL, s.BaseURL, s.ClientID = service.url, service.url, "office"
 	s.Tunnel, s.Redirect, s.RedirectURI, s.SaveTo = office.TunnelNone, office.RedirectPaste, "https://localhost/oauth/callback", b.TempDir()
-	acc := account{SignedIn: true, Since: time.Now(), Scopes: []string{"organization"}}
-	err = a.keys.Put(map[string][]byte{
+	acc := account.Record{SignedIn: true, Since: time.Now(), Scopes: []string{"organization"}}
+	err = a.account.Vault().Put(map[string][]byte{
 		issuer.Refresh.Of(issuer.Of(s)):  []byte("r"),
 		issuer.Endpoint.Of(issuer.Of(s)): fmt.Appendf(nil, `{"id": "e", "url": %q, "secret": %q}`, benchURL, o.secret),
 	},
-		func(tx *store.Tx) error { return tx.PutDoc(docAccountOf(current{settings: s}), acc) })
+		func(tx *store.Tx) error { return tx.PutDoc(account.DocOf(issuer.Of(s)), acc) })
 	if err != nil {
 		b.Fatal(err)
 	}

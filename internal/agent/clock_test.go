@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"countersign/internal/agent/account"
 	"countersign/internal/agent/health"
 	"countersign/internal/agent/issuer"
 	"countersign/internal/agent/loop"
@@ -111,7 +112,7 @@ func TestAClockThatIsPutRightWhileTheProgramRunsHoldsNothingUp(t *testing.T) {
 			a, c, stop := quietOffice(t, 0, func(p *Params) { p.Now = clock.now })
 			defer stop()
 			time.Sleep(5 * time.Minute)
-			a.rest.Open(a.Now(), time.Hour) // while it rests, nothing that waits is tried
+			a.Breaker.Open(a.Now(), time.Hour) // while it rests, nothing that waits is tried
 			waits(t, a, 5*time.Minute)
 			before := c.count("/packages/list")
 			clock.jump(-fast)
@@ -130,7 +131,7 @@ func TestAClockThatWasPutRightWhileTheProgramWasOffHoldsNothingUp(t *testing.T) 
 		clock.jump(5 * time.Hour)
 		var p Params
 		a, _, stop := quietOffice(t, 0, func(x *Params) { x.Now = clock.now; p = *x })
-		a.rest.Open(a.Now(), time.Hour)
+		a.Breaker.Open(a.Now(), time.Hour)
 		waits(t, a, 5*time.Minute)
 		stop()
 		clock.jump(-5 * time.Hour)
@@ -158,7 +159,7 @@ func TestTryAgainTriesEverythingThatWaits(t *testing.T) {
 		a, c, stop := quietOffice(t, 0)
 		defer stop()
 		time.Sleep(time.Minute)
-		a.rest.Open(a.Now(), time.Hour)
+		a.Breaker.Open(a.Now(), time.Hour)
 		waits(t, a, 9*time.Minute)
 		time.Sleep(time.Minute)
 		if err := a.Act(t.Context(), Issue{ID: "service", Action: ActRetry}); err != nil {
@@ -208,12 +209,17 @@ func TestWhatWasFinishedWhileTheClockWasFastIsFetched(t *testing.T) {
 			defer stop()
 			signedIn := time.Now()
 			finished := signedIn.Add(time.Hour)
-			fast := a.current.Get()
-			fast.account.Since = signedIn.Add(48 * time.Hour) // as the fast clock said
-			a.current.Set(fast)
+			fast := a.account.Current()
+			fast.Account.Since = signedIn.Add(48 * time.Hour) // as the fast clock said
+			if err := a.Data.Update(func(tx *store.Tx) error { return tx.PutDoc(account.Doc, fast.Account) }); err != nil {
+				t.Fatal(err)
+			}
+			if err := a.account.Load(); err != nil {
+				t.Fatal(err)
+			}
 			time.Sleep(2 * time.Hour)
-			a.mendSince(back)
-			since := a.current.Get().account.Since
+			a.account.MendSince(back)
+			since := a.account.Current().Account.Since
 			if back != 0 && !since.Equal(signedIn) {
 				t.Errorf("%s: signed in at %v, want %v", name, since, signedIn)
 			}
@@ -230,7 +236,7 @@ func TestAListMarkThatLiesAheadIsNotBelieved(t *testing.T) {
 		a, _, stop := quietOffice(t, 0)
 		defer stop()
 		time.Sleep(time.Minute)
-		since := a.current.Get().account.Since
+		since := a.account.Current().Account.Since
 		mark := func() (m listed) {
 			if err := a.Data.View(func(tx *store.Tx) error { _, err := tx.GetDoc(docListed, &m); return err }); err != nil {
 				t.Fatal(err)

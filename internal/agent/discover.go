@@ -76,7 +76,7 @@ func (a *Agent) lookAround(ctx context.Context, client *esign.Client, l *listing
 		l.tries, pause, l.reading = 0, listRefused, nil
 	default:
 		l.tries++
-		pause = max(a.Backoff(l.tries, a.Pace.Retry, time.Hour), a.rest.Left(now))
+		pause = max(a.Backoff(l.tries, a.Pace.Retry, time.Hour), a.Breaker.Left(now))
 	}
 	if err != nil && ctx.Err() == nil {
 		a.Log.Info("list packages", "err", err, "again in", pause)
@@ -89,7 +89,7 @@ func (a *Agent) lookAround(ctx context.Context, client *esign.Client, l *listing
 // in the middle leaves no gap. A long list is read in several rounds; what one did not read is owed to the next, which
 // may begin after pause. What was finished before the office first signed in is not fetched.
 func (a *Agent) discover(ctx context.Context, client *esign.Client, l *listing) (pause time.Duration, err error) {
-	since := a.current.Get().account.Since
+	since := a.account.Current().Account.Since
 	var last listed
 	if err := a.Data.View(func(tx *store.Tx) error {
 		_, err := tx.GetDoc(docListed, &last)

@@ -209,7 +209,7 @@ func (a *Agent) checkSoon(p *office.Package) {
 // What it cannot learn now, reconcile will.
 func (a *Agent) statusForEvent(ctx context.Context, service string, p office.Package, e esign.Event, questions loop.Semaphore) (esign.Status, bool) {
 	client, online := a.online()
-	if !online || service != "" && service != client.Home() || a.rest.Left(a.Now()) > 0 {
+	if !online || service != "" && service != client.Home() || a.Breaker.Left(a.Now()) > 0 {
 		return esign.Status{}, false
 	}
 	switch e.Action {

@@ -222,7 +222,7 @@ func TestSigningOutDeletesTheEndpointAndForgetsTheTokens(t *testing.T) {
 	if !deleted || !revoked {
 		t.Errorf("deleted %v, revoked %v", deleted, revoked)
 	}
-	if b, err := o.keys.Get(issuer.Refresh.Of(issuer.Of(o.Settings()))); err != nil || b != nil {
+	if b, err := o.account.Vault().Get(issuer.Refresh.Of(issuer.Of(o.Settings()))); err != nil || b != nil {
 		t.Errorf("a refresh token is kept: %v", err)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"countersign/internal/agent/account"
 	"countersign/internal/agent/health"
 	"countersign/internal/agent/issuer"
 	"countersign/internal/agent/loop"
@@ -92,15 +93,15 @@ func quietOffice(t *testing.T, packages int, adjust ...func(*Params)) (*Agent, *
 	s := office.DefaultSettings()
 	s.AuthURL, s.BaseURL, s.ClientID = "https://sign.test", "https://sign.test", "office"
 	s.Tunnel, s.Redirect, s.RedirectURI, s.SaveTo = office.TunnelNone, office.RedirectPaste, "https://localhost/oauth/callback", t.TempDir()
-	acc := account{SignedIn: true, Since: time.Now(), Scopes: []string{"organization"}}
-	err = a.keys.Put(map[string][]byte{issuer.Refresh.Of(issuer.Of(s)): []byte("r")}, func(tx *store.Tx) error {
+	acc := account.Record{SignedIn: true, Since: time.Now(), Scopes: []string{"organization"}}
+	err = a.account.Vault().Put(map[string][]byte{issuer.Refresh.Of(issuer.Of(s)): []byte("r")}, func(tx *store.Tx) error {
 		for i := range packages {
 			p := office.Package{ID: fmt.Sprintf("p%d", i), Origin: office.MadeHere, Created: time.Now(), NextCheck: time.Now()}
 			if err := tx.PutPackage(p); err != nil {
 				return err
 			}
 		}
-		return tx.PutDoc(docAccountOf(current{settings: s}), acc)
+		return tx.PutDoc(account.DocOf(issuer.Of(s)), acc)
 	})
 	if err == nil {
 		err = a.Configure(t.Context(), s, office.Secrets{ClientSecret: "secret"})

@@ -3,6 +3,7 @@ package agent
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"io"
 	"net/http"
 	"net/url"
@@ -12,10 +13,13 @@ import (
 	"time"
 
 	"countersign/internal/agent/issuer"
-	"countersign/internal/agent/loop"
+	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/internal/sandbox"
 )
+
+// errUnchanged stands for an error where there is none to return.
+var errUnchanged = errors.New("nothing changed")
 
 func TestMemoryNeverLeadsTheCommit(t *testing.T) {
 	tests := map[string]func(o *testOffice) error{
@@ -42,10 +46,10 @@ func TestMemoryNeverLeadsTheCommit(t *testing.T) {
 			if err := o.service.RevokeRefreshTokens(""); err != nil {
 				return err
 			}
-			session := o.current.Get().service.session
+			session := o.account.Current().Session()
 			old, _ := session.Access(o.t.Context())
 			session.Invalidate(old)
-			o.lapse(o.t.Context())
+			o.account.Lapse(o.t.Context())
 			return errUnchanged
 		},
 	}
@@ -57,14 +61,14 @@ func TestMemoryNeverLeadsTheCommit(t *testing.T) {
 			if err := o.Data.Store.Close(); err != nil { // nothing can be committed from here on
 				t.Fatal(err)
 			}
-			was, address, snoozed := o.current.Get(), o.Status().Endpoint, o.Snoozed()
+			was, address, snoozed := o.account.Current(), o.Status().Endpoint, o.Snoozed()
 			if err := do(o); err == nil {
 				t.Error("it went well without a commit")
 			}
 			same := func(when string) {
-				is := o.current.Get()
-				if !reflect.DeepEqual(is.settings, was.settings) || !reflect.DeepEqual(is.account, was.account) {
-					t.Errorf("%s: %+v %+v, was %+v %+v", when, is.settings, is.account, was.settings, was.account)
+				is := o.account.Current()
+				if !reflect.DeepEqual(is.Settings, was.Settings) || !reflect.DeepEqual(is.Account, was.Account) {
+					t.Errorf("%s: %+v %+v, was %+v %+v", when, is.Settings, is.Account, was.Settings, was.Account)
 				}
 				if e := o.Status().Endpoint; e.ID != address.ID {
 					t.Errorf("%s: the endpoint is %+v", when, e)
@@ -74,7 +78,9 @@ func TestMemoryNeverLeadsTheCommit(t *testing.T) {
 				}
 			}
 			same("in memory")
-			if o.current.Get().service != was.service {
+			is := o.account.Current()
+			client, _ := o.account.OnlineIn(is)
+			if before, _ := o.account.OnlineIn(was); client != before || is.Session() != was.Session() {
 				t.Error("another service is in use")
 			}
 			o.stop()
@@ -182,7 +188,7 @@ func TestSigningInAgainWhileTheOldSignInIsRenewedKeepsTheNewToken(t *testing.T) 
 			armed.Lock()
 			arm = true
 			armed.Unlock()
-			session := o.current.Get().service.session
+			session := o.account.Current().Session()
 			old, err := session.Access(t.Context())
 			if err != nil {
 				t.Fatal(err)
@@ -201,13 +207,13 @@ func TestSigningInAgainWhileTheOldSignInIsRenewedKeepsTheNewToken(t *testing.T) 
 			if err := <-signedIn; err != nil {
 				t.Fatal(err)
 			}
-			kept, err := o.keys.Get(issuer.Refresh.Of(issuer.Of(o.Settings())))
+			kept, err := o.account.Vault().Get(issuer.Refresh.Of(issuer.Of(o.Settings())))
 			if err != nil || string(kept) != x.given["authorization_code"][1] {
 				t.Errorf("another token than the new one is kept (%v)", err)
 			}
 			o.restart()
 			o.eventually("the sign-in goes on", func() bool {
-				_, err := o.current.Get().service.session.Access(t.Context())
+				_, err := o.account.Current().Session().Access(t.Context())
 				return err == nil
 			})
 			x.mu.Lock()
@@ -229,7 +235,7 @@ func TestASignInDoesNotOutliveTheSettingsItBeganWith(t *testing.T) {
 		}
 		return visit(address)
 	})
-	if err != error(errMovedOn) {
+	if Message(err) != message.SettingsChanged() {
 		t.Errorf("signed in: %v", err)
 	}
 }
@@ -265,8 +271,8 @@ func TestNothingIsOwedToAServiceForEver(t *testing.T) {
 	if err := o.SignOut(t.Context()); err == nil {
 		t.Fatal("the service did not answer, and nobody said so")
 	}
-	clock.jump(maxFarewell + time.Minute)
-	loop.Wake(o.rings.farewells)
+	clock.jump(7*24*time.Hour + time.Minute)
+	o.account.Wake()
 	o.eventually("it is given up", func() bool {
 		list, err := o.owed()
 		return err == nil && len(list) == 0

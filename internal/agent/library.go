@@ -57,10 +57,10 @@ func (a *Agent) SignerPage(ctx context.Context, packageID, signerID string) (str
 func (a *Agent) linkTo(ctx context.Context, packageID string, ask func(*esign.Client) (esign.SignLink, error)) (string, error) {
 	client, online := a.online()
 	if !online {
-		return "", &SignInError{message.SignInFirst()}
+		return "", &SignInError{Text: message.SignInFirst()}
 	}
 	if p := a.packageOrZero(packageID); p.Service != "" && p.Service != client.Home() {
-		return "", &SignInError{message.AtAnotherService()}
+		return "", &SignInError{Text: message.AtAnotherService()}
 	}
 	link, err := ask(client)
 	return link.URL, a.noteServiceError(ctx, err)

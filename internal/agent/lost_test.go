@@ -109,7 +109,7 @@ func TestTheMirrorHoldsNoSecretInTheClearAndIsWrittenOnlyOnChange(t *testing.T) 
 		t.Fatal(err)
 	}
 	var registered struct{ Secret string }
-	if b, err := o.keys.Get(issuer.Endpoint.Of(issuer.Of(o.Settings()))); err != nil || json.Unmarshal(b, &registered) != nil || registered.Secret == "" {
+	if b, err := o.account.Vault().Get(issuer.Endpoint.Of(issuer.Of(o.Settings()))); err != nil || json.Unmarshal(b, &registered) != nil || registered.Secret == "" {
 		t.Fatal("the endpoint's secret is not known", err)
 	}
 	for name, secret := range map[string]string{

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"countersign/internal/agent/account"
 	"countersign/internal/esign"
 	"countersign/internal/message"
 	"countersign/internal/store"
@@ -15,8 +16,8 @@ func Message(err error) message.Message {
 	if err == nil {
 		return message.Message{}
 	}
-	if errors.Is(err, errLocked) {
-		return keyMessage(err)
+	if errors.Is(err, account.ErrLocked) {
+		return account.KeyMessage(err)
 	}
 	if m, ok := message.Of(err); ok {
 		return m

@@ -178,7 +178,7 @@ func (a *Agent) ReadOffice(path string) (OfficeFile, error) { return ReadOffice(
 // Office is the file of this office, with other settings in place of the kept ones; with the client secret that is kept, as
 // far as it belongs to their service.
 func (a *Agent) Office(s office.Settings) (OfficeFile, error) {
-	secret, err := a.keys.Get(issuer.ClientSecret.Of(issuer.Of(s)))
+	secret, err := a.account.Vault().Get(issuer.ClientSecret.Of(issuer.Of(s)))
 	if err != nil {
 		return OfficeFile{}, err
 	}

@@ -24,7 +24,7 @@ func TestAHundredCallsAtOnceCauseOneRenewal(t *testing.T) {
 		t.Fatal(err)
 	}
 	a := o.Agent
-	session := a.current.Get().service.session
+	session := a.account.Current().Session()
 	old, _ := session.Access(t.Context())
 	session.Invalidate(old)
 	var all sync.WaitGroup

@@ -11,6 +11,7 @@ import (
 	"runtime"
 	"sync"
 
+	"countersign/internal/agent/account"
 	"countersign/internal/agent/data"
 	"countersign/internal/agent/health"
 	"countersign/internal/message"
@@ -25,7 +26,7 @@ type precious struct {
 	Version      int               `json:"version"`
 	Installation string            `json:"installation"`
 	Settings     *office.Settings  `json:"settings,omitempty"`
-	Account      *account          `json:"account,omitempty"`
+	Account      *account.Record   `json:"account,omitempty"`
 	KeyID        string            `json:"key_id,omitempty"`
 	Sealed       map[string][]byte `json:"sealed,omitempty"`
 }
@@ -71,11 +72,11 @@ func (m *mirror) write() error {
 func readPrecious(tx *store.Tx) (x precious, err error) {
 	x.Version, x.Sealed = preciousVersion, map[string][]byte{}
 	var s office.Settings
-	var acc account
-	settings, err1 := tx.GetDoc(docSettings, &s)
-	known, err2 := tx.GetDoc(docAccount, &acc)
+	var acc account.Record
+	settings, err1 := tx.GetDoc(account.DocSettings, &s)
+	known, err2 := tx.GetDoc(account.Doc, &acc)
 	_, err3 := tx.GetDoc(docInstallation, &x.Installation)
-	_, err4 := tx.GetDoc(docKeyID, &x.KeyID)
+	_, err4 := tx.GetDoc(account.DocKeyID, &x.KeyID)
 	if settings {
 		x.Settings = &s
 	}
@@ -152,13 +153,13 @@ func writePrecious(tx *store.Tx, x precious) error {
 		errs = append(errs, tx.PutDoc(docInstallation, x.Installation))
 	}
 	if x.Settings != nil {
-		errs = append(errs, tx.PutDoc(docSettings, x.Settings))
+		errs = append(errs, tx.PutDoc(account.DocSettings, x.Settings))
 	}
 	if x.Account != nil {
-		errs = append(errs, tx.PutDoc(docAccount, x.Account))
+		errs = append(errs, tx.PutDoc(account.Doc, x.Account))
 	}
 	if x.KeyID != "" {
-		errs = append(errs, tx.PutDoc(docKeyID, x.KeyID))
+		errs = append(errs, tx.PutDoc(account.DocKeyID, x.KeyID))
 	}
 	for name, b := range x.Sealed {
 		errs = append(errs, tx.PutSealed(name, b))

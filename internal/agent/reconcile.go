@@ -62,7 +62,7 @@ func (a *Agent) reconcile(ctx context.Context, list *listing) (pause time.Durati
 	if !online {
 		return maxIdle, nil
 	}
-	if left := a.rest.Left(a.Now()); left > 0 {
+	if left := a.Breaker.Left(a.Now()); left > 0 {
 		return min(left, maxIdle), nil
 	}
 	if a.sweep.take(a.Now()) {

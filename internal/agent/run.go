@@ -4,7 +4,6 @@ import (
 	"context"
 	"slices"
 	"sync"
-	"time"
 
 	"countersign/internal/agent/loop"
 )
@@ -36,11 +35,11 @@ func (a *Agent) Run(ctx context.Context, only ...Part) error {
 	}
 	beside := []loop.Loop{
 		{Name: string(PartTunnel), Run: a.webhook.RunTunnel},
-		{Name: "keys", Run: a.runKeys},
+		{Name: "keys", Run: a.account.RunKeys},
 		{Name: "rejects", Run: a.webhook.RunRejects},
 		{Name: "form", Run: a.form.Run},
-		{Name: "session", Run: a.runSession},
-		{Name: "farewells", Run: a.runFarewells},
+		{Name: "session", Run: a.account.RunSession},
+		{Name: "farewells", Run: a.account.RunFarewells},
 	}
 	if len(only) == 0 {
 		beside = append(beside, loop.Loop{Name: "forget", Run: a.runForget})
@@ -71,50 +70,19 @@ func (a *Agent) Run(ctx context.Context, only ...Part) error {
 	return nil
 }
 
-// runSession records that the service has ended the sign-in. With ctx it ends the session, so that a renewal that hangs
-// ends while the other parts do.
-func (a *Agent) runSession(ctx context.Context) error {
-	for loop.Wait(ctx, time.Hour, a.rings.session) {
-		if o := a.current.Get(); o.account.SignedIn && !o.signedIn() {
-			a.lapse(ctx)
-		}
-	}
-	if svc := a.current.Get().service; svc != nil {
-		closeSession(svc.session)
-	}
-	return nil
-}
-
 // Close closes the store. Call it after Run has returned.
 func (a *Agent) Close() error {
-	if svc := a.current.Get().service; svc != nil {
-		closeSession(svc.session)
-	}
-	a.closing.Wait()
+	a.account.Close()
 	a.webhook.Close()
 	a.form.Flush()
 	return a.Data.Close()
 }
 
-// runKeys tries the keyring again while it is locked: a person may unlock it at any time. It does so more and more
-// rarely, because each time may raise the keyring's own question.
-func (a *Agent) runKeys(ctx context.Context) error {
-	for n := 1; a.keys.Locked(); n++ {
-		if !loop.Sleep(ctx, a.Backoff(n, 30*a.Pace.Retry, 15*time.Minute)) {
-			return nil
-		}
-		if a.unlock(ctx) {
-			a.wakeAll()
-		}
-	}
-	<-ctx.Done()
-	return nil
-}
-
 // wakeAll pokes every loop: something they all depend on has changed.
 func (a *Agent) wakeAll() {
 	a.webhook.Wake()
-	for _, r := range []chan struct{}{a.rings.events, a.rings.reconcile, a.rings.farewells} {
+	a.account.Wake()
+	for _, r := range []chan struct{}{a.rings.events, a.rings.reconcile} {
 		loop.Wake(r)
 	}
 	a.outbox.Wake()

@@ -12,6 +12,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"countersign/internal/agent/account"
 	"countersign/internal/agent/health"
 	"countersign/internal/agent/issuer"
 	"countersign/internal/agent/loop"
@@ -100,9 +101,9 @@ func openExecuted(t *testing.T, s *executedService, adjust func(*Params)) *Agent
 	settings.AuthURL, settings.BaseURL, settings.ClientID = "https://sign.test", "https://sign.test", "office"
 	settings.Tunnel, settings.Redirect, settings.RedirectURI = office.TunnelNone, office.RedirectPaste, "https://localhost/oauth/callback"
 	settings.SaveTo = t.TempDir()
-	acc := account{SignedIn: true, Since: time.Now(), Scopes: []string{"organization"}}
-	err = a.keys.Put(map[string][]byte{issuer.Refresh.Of(issuer.Of(settings)): []byte("r")},
-		func(tx *store.Tx) error { return tx.PutDoc(docAccountOf(current{settings: settings}), acc) })
+	acc := account.Record{SignedIn: true, Since: time.Now(), Scopes: []string{"organization"}}
+	err = a.account.Vault().Put(map[string][]byte{issuer.Refresh.Of(issuer.Of(settings)): []byte("r")},
+		func(tx *store.Tx) error { return tx.PutDoc(account.DocOf(issuer.Of(settings)), acc) })
 	if err != nil {
 		t.Fatal(err)
 	}

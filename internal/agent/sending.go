@@ -4,7 +4,6 @@ import (
 	"context"
 	"time"
 
-	"countersign/internal/agent/issuer"
 	"countersign/internal/agent/loop"
 	"countersign/internal/agent/outbox"
 	"countersign/internal/esign"
@@ -22,13 +21,13 @@ func (a *Agent) newOutbox() *outbox.Room {
 	return outbox.New(a.Tools, outbox.Needs{
 		DataDir: a.p.DataDir, Crash: a.p.Crash, Pages: a.documents.Pages, Watch: a.Watch,
 		Service: func() (*esign.Client, string, bool) {
-			o := a.current.Get()
-			client, online := a.onlineIn(o)
-			return client, o.uploader(), online
+			o := a.account.Current()
+			client, online := a.account.OnlineIn(o)
+			return client, o.Caller(), online
 		},
 		SignedIn: a.isSignedIn, SignedOut: a.signedOut,
-		Rest:       func() time.Duration { return a.rest.Left(a.Now()) },
-		LeaveAlone: func(d time.Duration) { a.rest.Open(a.Now(), d) },
+		Rest:       func() time.Duration { return a.Breaker.Left(a.Now()) },
+		LeaveAlone: func(d time.Duration) { a.Breaker.Open(a.Now(), d) },
 		Answered:   func(ctx context.Context, err error) { a.noteServiceError(ctx, err) },
 		List: func(client *esign.Client, draft office.Draft) outbox.List {
 			return packageList{a, newReading(client, a.Now(), draft.Created.Add(-listedMargin))}
@@ -36,9 +35,6 @@ func (a *Agent) newOutbox() *outbox.Room {
 		PackageAdded: func() { loop.Wake(a.rings.reconcile) },
 	})
 }
-
-// uploader is whose uploads are those of o.
-func (o current) uploader() string { return string(issuer.Of(o.settings)) + "/" + o.account.Subject }
 
 // packageList is the service's list at the rate that all questions share.
 type packageList struct {

@@ -14,8 +14,8 @@ import (
 // Status returns the whole state. It reads counters, never all packages, and may be called often.
 func (a *Agent) Status() Status {
 	s := Status{Version: a.p.Version, Health: a.Health.List()}
-	o := a.current.Get()
-	s.SignedIn, s.Account = o.signedIn(), o.account.Account
+	o := a.account.Current()
+	s.SignedIn, s.Account = o.SignedIn(), o.Account.Account
 	s.Checked, s.Checking = a.sweep.state()
 	if _, online := a.online(); !online {
 		s.Checking = false // it waits for somebody to sign in
@@ -165,8 +165,8 @@ func (a *Agent) Drafts() []office.Draft {
 // endpoint back, ending what somebody has read. For the others it does nothing; the UI leads there.
 func (a *Agent) Act(ctx context.Context, i Issue) error {
 	if i.ID == IssueKeyring { // whatever its button is called
-		if !a.unlock(ctx) {
-			return a.keys.reason()
+		if !a.account.Unlock(ctx) {
+			return a.account.LockedError()
 		}
 		a.wakeAll()
 		return nil
@@ -185,7 +185,7 @@ func (a *Agent) Act(ctx context.Context, i Issue) error {
 				return err
 			}
 		}
-		a.rest.Close()
+		a.Breaker.Close()
 		a.saves.Retry()
 		a.Quarantine.Clear()
 		if err := a.markAllDue(); err != nil { // not only with the sweep, which waits for the questions under way

@@ -138,7 +138,7 @@ func (a *Agent) markAllDue() error {
 // error says why it cannot.
 func (a *Agent) CheckNow() error {
 	if _, online := a.online(); !online {
-		return &SignInError{message.NotSignedIn()}
+		return &SignInError{Text: message.NotSignedIn()}
 	}
 	a.reconcileSoon("somebody asked")
 	a.Signal(office.StatusChanged)

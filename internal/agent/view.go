@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"time"
 
+	"countersign/internal/agent/account"
 	"countersign/internal/agent/health"
 	"countersign/internal/agent/webhook"
 	"countersign/internal/office"
@@ -29,11 +30,7 @@ type Status struct {
 }
 
 // Account is who is signed in; empty strings where the service did not say.
-type Account struct {
-	Email          string `json:"email"`
-	OrganizationID string `json:"organization_id"`
-	MemberID       string `json:"member_id"`
-}
+type Account = account.Account
 
 // TunnelStatus is the public address.
 type TunnelStatus = webhook.Address
@@ -122,9 +119,7 @@ const (
 var IssueKeyring = health.KeyringLocked.ID
 
 // SignInOptions choose how a sign-in runs.
-type SignInOptions struct {
-	Prompt string `json:"prompt,omitempty"` // "", "login" (as someone else) or "consent"
-}
+type SignInOptions = account.SignInOptions
 
 // ConfigError is a configuration that was not accepted.
 type ConfigError = office.ConfigError

@@ -11,7 +11,7 @@ import (
 func (a *Agent) moreToCome() bool {
 	now := a.Now()
 	_, online := a.online()
-	asking := online && a.rest.Left(now) == 0
+	asking := online && a.Breaker.Left(now) == 0
 	saving := a.saves.Flowing()
 	var found int
 	err := a.Data.View(func(tx *store.Tx) error {

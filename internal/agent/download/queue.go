@@ -78,7 +78,7 @@ func (r *Room) saveDue(ctx context.Context) (pause time.Duration, err error) {
 // pausedFor is how long no download begins, for the service is in trouble or asked for it.
 func (r *Room) pausedFor() time.Duration {
 	now := r.Now()
-	return max(r.needs.Breaker.Left(now), r.state.breaker.Left(now))
+	return max(r.Breaker.Left(now), r.state.breaker.Left(now))
 }
 
 // lookAgain is how often to look for what became due by the time while files are under way.

@@ -28,7 +28,6 @@ type Needs struct {
 	Online    func() (*esign.Client, bool)               // the service, while somebody is signed in
 	Answered  func(ctx context.Context, err error) error // notes how the service answered, nil for well; returns err
 	SignedOut func(err error) bool                       // err means that nobody is signed in any more
-	Breaker   *loop.Breaker                              // until when the service wants to be left alone
 
 	// Saved is the fact that p's files are saved, when people were not told yet; found is set for a file that was there
 	// before. Announce tells it once it is committed.

@@ -41,12 +41,12 @@ func newRoom(t *testing.T) *testRoom {
 	t.Cleanup(func() { st.Close() })
 	x.Room = New(loop.Tools{
 		Log: log, Now: time.Now, Jitter: func() float64 { return 0 }, Pace: loop.Pace{}.Complete(), Data: st, Health: issues,
-		Quarantine: &loop.Quarantine{}, Suspects: &loop.Suspects{}, Signal: func(office.Change) {}, Show: func(office.Activity) {},
+		Quarantine: &loop.Quarantine{}, Suspects: &loop.Suspects{}, Breaker: &loop.Breaker{}, Signal: func(office.Change) {}, Show: func(office.Activity) {},
 	}, Needs{
 		Settings: func() office.Settings { return x.settings }, Installation: func() string { return "here" }, Language: func() string { return "" },
 		Online:    func() (*esign.Client, bool) { return nil, false },
 		Answered:  func(_ context.Context, err error) error { return err },
-		SignedOut: func(error) bool { return false }, Breaker: &loop.Breaker{},
+		SignedOut: func(error) bool { return false },
 		Saved: func(_ *store.Tx, p office.Package, jobs []office.Job, _ bool) ([]office.Fact, error) {
 			if !office.AllSaved(jobs) {
 				return nil, nil

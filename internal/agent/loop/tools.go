@@ -26,6 +26,7 @@ type Tools struct {
 
 	Quarantine *Quarantine
 	Suspects   *Suspects
+	Breaker    *Breaker // the service is left alone
 
 	Signal func(office.Change)   // tells whoever watches
 	Show   func(office.Activity) // shows a line of the activity as it is recorded; it must not block

@@ -226,7 +226,7 @@ func (r *Room) Register(ctx context.Context, force bool) error {
 	if r.missed.lost() && old != nil && !force && !r.unsure() {
 		return nil // it may be another computer's by now: a person decides who has it
 	}
-	if left := r.Rest(); left > 0 && !force {
+	if left := r.Breaker.Left(r.Now()); left > 0 && !force {
 		return &esign.Error{Op: "registering the webhook endpoint", Kind: esign.TooMany, RetryAfter: left}
 	}
 	answer, err := r.ask(ctx, client, want)

@@ -62,7 +62,6 @@ type Params struct {
 	Certificate func() (tls.Certificate, error) // of addresses on this computer
 	Callback    http.HandlerFunc                // takes the browser that returns from a sign-in
 
-	Rest      func() time.Duration                       // how long the service is to be left alone
 	Answered  func(ctx context.Context, err error) error // told how each call of the service ended; returns err
 	SignedOut func(err error) bool                       // whether err means that nobody is signed in any more
 

@@ -135,7 +135,7 @@ func newRoom(t *testing.T) *testRoom {
 	})
 	x.vault = &values{st: st, kept: map[string][]byte{}}
 	tools := loop.Tools{
-		Log: log, Now: clock, Jitter: rand.Float64, Pace: loop.Pace{}.Complete(), Data: st, Health: issues,
+		Log: log, Now: clock, Jitter: rand.Float64, Pace: loop.Pace{}.Complete(), Data: st, Health: issues, Breaker: &loop.Breaker{},
 		Signal: func(office.Change) {}, Show: func(office.Activity) {},
 	}
 	cfg := issuer.Config(x.settings)
@@ -150,7 +150,6 @@ func newRoom(t *testing.T) *testRoom {
 		},
 		Certificate: func() (tls.Certificate, error) { return tls.Certificate{}, errors.New("none") },
 		Callback:    http.NotFound,
-		Rest:        func() time.Duration { return 0 },
 		Answered:    func(_ context.Context, err error) error { return err },
 		SignedOut:   func(error) bool { return false },
 		Arrived: func() {

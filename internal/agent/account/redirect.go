@@ -1,4 +1,4 @@
-package agent
+package account
 
 import (
 	"bytes"
@@ -18,68 +18,68 @@ import (
 	"countersign/internal/tunnel"
 )
 
-// wayBack is how one sign-in returns to this computer.
-type wayBack struct {
+// redirect is how one sign-in returns to this computer.
+type redirect struct {
 	uri   string // the redirect_uri
 	close func() // gives up what was opened for it
 }
 
-// openWayBack opens the way back the settings chose. The tunnel is open already, or will be in a moment.
-func (a *Agent) openWayBack(ctx context.Context, s office.Settings) (wayBack, error) {
+// openRedirect opens the way back the settings chose. The tunnel is open already, or will be in a moment.
+func (r *Room) openRedirect(ctx context.Context, s office.Settings) (redirect, error) {
 	nothing := func() {}
 	switch s.Redirect {
 	case office.RedirectLocalhost:
-		cert, err := a.localhostCertificate()
+		cert, err := r.Certificate()
 		if err != nil {
-			return wayBack{}, err
+			return redirect{}, err
 		}
-		return a.listenForReturn(ctx, s, func(listen string) tunnel.Tunnel {
-			return tunnel.Loopback(tunnel.LoopbackConfig{Listen: listen, Certificate: cert, Log: a.Log})
+		return r.listenForReturn(ctx, s, func(listen string) tunnel.Tunnel {
+			return tunnel.Loopback(tunnel.LoopbackConfig{Listen: listen, Certificate: cert, Log: r.Log})
 		})
 	case office.RedirectLoopback:
-		return a.listenForReturn(ctx, s, tunnel.Plain)
+		return r.listenForReturn(ctx, s, tunnel.Plain)
 	case office.RedirectPaste:
 		if s.RedirectURI != "" {
-			return wayBack{s.RedirectURI, nothing}, nil
+			return redirect{s.RedirectURI, nothing}, nil
 		}
 		// The address registered is the tunnel's, whether or not it is open.
 		if s.Tunnel == office.TunnelExternal {
-			return wayBack{office.ExternalReturn(s), nothing}, nil
+			return redirect{office.ExternalReturn(s), nothing}, nil
 		}
 		if s.NgrokDomain != "" {
-			return wayBack{office.HTTPSHost(s.NgrokDomain) + office.CallbackPath, nothing}, nil
+			return redirect{office.HTTPSHost(s.NgrokDomain) + office.CallbackPath, nothing}, nil
 		}
 	}
 	if s.RedirectURI != "" && s.Redirect != office.RedirectTunnel {
-		return wayBack{s.RedirectURI, nothing}, nil
+		return redirect{s.RedirectURI, nothing}, nil
 	}
-	public, err := a.waitForTunnel(ctx, 45*time.Second)
+	public, err := r.waitForTunnel(ctx, 45*time.Second)
 	if err != nil {
-		return wayBack{}, err
+		return redirect{}, err
 	}
 	switch {
 	case s.RedirectURI != "":
-		return wayBack{s.RedirectURI, nothing}, nil
+		return redirect{s.RedirectURI, nothing}, nil
 	case s.Tunnel == office.TunnelExternal:
-		return wayBack{office.ExternalReturn(s), nothing}, nil
+		return redirect{office.ExternalReturn(s), nothing}, nil
 	default:
-		return wayBack{public + office.CallbackPath, nothing}, nil
+		return redirect{public + office.CallbackPath, nothing}, nil
 	}
 }
 
 // waitForTunnel waits until the public address is open.
-func (a *Agent) waitForTunnel(ctx context.Context, limit time.Duration) (string, error) {
+func (r *Room) waitForTunnel(ctx context.Context, limit time.Duration) (string, error) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	address, open := a.webhook.WaitOpen(ctx)
+	address, open := r.Address(ctx)
 	if !open {
-		return "", &SignInError{message.Then(message.ReturnClosed(), a.tunnelAdvice())}
+		return "", &SignInError{message.Then(message.ReturnClosed(), r.tunnelAdvice())}
 	}
 	return address, nil
 }
 
-func (a *Agent) tunnelAdvice() message.Message {
-	for _, i := range a.Health.List() {
+func (r *Room) tunnelAdvice() message.Message {
+	for _, i := range r.Health.List() {
 		if i.ID == "tunnel" || i.ID == "setup" {
 			return i.Message
 		}
@@ -89,7 +89,7 @@ func (a *Agent) tunnelAdvice() message.Message {
 
 // listenForReturn opens a listener on this computer for the time of one sign-in. With a redirect address in the
 // settings its port is used, otherwise any free one.
-func (a *Agent) listenForReturn(ctx context.Context, s office.Settings, open func(listen string) tunnel.Tunnel) (wayBack, error) {
+func (r *Room) listenForReturn(ctx context.Context, s office.Settings, open func(listen string) tunnel.Tunnel) (redirect, error) {
 	listen := "127.0.0.1:0"
 	if s.Redirect == office.RedirectLocalhost { // registered in advance, so always the same
 		listen = "127.0.0.1:" + office.LocalhostPort
@@ -107,7 +107,7 @@ func (a *Agent) listenForReturn(ctx context.Context, s office.Settings, open fun
 	var failed error
 	running.Go(func() {
 		mux := http.NewServeMux()
-		mux.HandleFunc("GET "+path, a.serveCallback)
+		mux.HandleFunc("GET "+path, r.ServeCallback)
 		err := open(listen).Run(ctx, mux, func(st tunnel.State) {
 			if st.Phase == tunnel.Up {
 				select {
@@ -129,13 +129,13 @@ func (a *Agent) listenForReturn(ctx context.Context, s office.Settings, open fun
 		if s.RedirectURI != "" {
 			uri = s.RedirectURI
 		}
-		return wayBack{uri, closeAll}, nil
+		return redirect{uri, closeAll}, nil
 	case <-ctx.Done():
 		closeAll()
 		if failed != nil {
-			return wayBack{}, failed
+			return redirect{}, failed
 		}
-		return wayBack{}, context.Cause(ctx)
+		return redirect{}, context.Cause(ctx)
 	}
 }
 
@@ -143,20 +143,20 @@ func sameState(got, want string) bool {
 	return subtle.ConstantTimeCompare([]byte(got), []byte(want)) == 1
 }
 
-// localhostCertificate is the certificate for https://localhost, made once and kept, so that the browser warns once.
-func (a *Agent) localhostCertificate() (tls.Certificate, error) {
-	pair, err := a.keys.Get(sealedLocalhost)
+// Certificate is the certificate for https://localhost, made once and kept, so that the browser warns once.
+func (r *Room) Certificate() (tls.Certificate, error) {
+	pair, err := r.keys.Get(sealedLocalhost)
 	if err != nil {
 		return tls.Certificate{}, err
 	}
-	if cert, err := tls.X509KeyPair(pair, pair); err == nil && a.inForce(cert.Leaf) {
+	if cert, err := tls.X509KeyPair(pair, pair); err == nil && r.inForce(cert.Leaf) {
 		return cert, nil
 	}
-	certPEM, keyPEM, err := tunnel.SelfSigned(a.Now(), "localhost", "127.0.0.1", "::1")
+	certPEM, keyPEM, err := tunnel.SelfSigned(r.Now(), "localhost", "127.0.0.1", "::1")
 	if err != nil {
 		return tls.Certificate{}, err
 	}
-	if err := a.keys.Put(map[string][]byte{sealedLocalhost: bytes.Join([][]byte{certPEM, keyPEM}, nil)}); err != nil {
+	if err := r.keys.Put(map[string][]byte{sealedLocalhost: bytes.Join([][]byte{certPEM, keyPEM}, nil)}); err != nil {
 		return tls.Certificate{}, err
 	}
 	return tls.X509KeyPair(certPEM, keyPEM)
@@ -164,32 +164,32 @@ func (a *Agent) localhostCertificate() (tls.Certificate, error) {
 
 // inForce reports whether a browser will take cert today and tomorrow. One that is not in force yet was made by a clock
 // that was fast.
-func (a *Agent) inForce(cert *x509.Certificate) bool {
-	now := a.Now()
+func (r *Room) inForce(cert *x509.Certificate) bool {
+	now := r.Now()
 	return !now.Before(cert.NotBefore) && now.Add(24*time.Hour).Before(cert.NotAfter)
 }
 
-// serveCallback is where the browser returns. It answers with a page that says how the sign-in went; a request that
+// ServeCallback is where the browser returns. It answers with a page that says how the sign-in went; a request that
 // belongs to no sign-in of ours ends none.
-func (a *Agent) serveCallback(w http.ResponseWriter, r *http.Request) {
-	if r.Method != http.MethodGet {
+func (r *Room) ServeCallback(w http.ResponseWriter, req *http.Request) {
+	if req.Method != http.MethodGet {
 		w.Header().Set("Allow", http.MethodGet)
 		http.Error(w, http.StatusText(http.StatusMethodNotAllowed), http.StatusMethodNotAllowed)
 		return
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), 60*time.Second)
+	ctx, cancel := context.WithTimeout(req.Context(), 60*time.Second)
 	defer cancel()
-	err := a.deliver(ctx, r.URL.Query())
-	o := a.current.Get()
-	account, language := o.account.Email, o.settings.Language
+	err := r.deliver(ctx, req.URL.Query())
+	o := r.current.Get()
+	account, language := o.Account.Email, o.Settings.Language
 	status, heading, text, next := http.StatusOK, message.YouAreSignedIn(), message.Connected(), message.ClosePage()
 	switch {
 	case err != nil:
-		status, heading, text, next = http.StatusBadRequest, message.SignInFailed(), Message(err), message.BackToCountersign()
+		status, heading, text, next = http.StatusBadRequest, message.SignInFailed(), r.Message(err), message.BackToCountersign()
 	case account != "":
 		text = message.WorksFor(account)
 	}
-	words := a.p.Words()
+	words := r.Words()
 	page := assets.Return{OK: err == nil, Language: language, Heading: words.Text(heading), Text: words.Text(text), Next: words.Text(next)}
 	h := w.Header()
 	h.Set("Content-Type", "text/html; charset=utf-8")
@@ -198,12 +198,6 @@ func (a *Agent) serveCallback(w http.ResponseWriter, r *http.Request) {
 	h.Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; img-src data:")
 	w.WriteHeader(status)
 	if err := assets.WriteReturn(w, page); err != nil {
-		a.Log.Debug("write the return page", "err", err)
+		r.Log.Debug("write the return page", "err", err)
 	}
-}
-
-// LocalhostCertificate is the certificate of addresses on this computer, for whoever has to trust it.
-func (a *Agent) LocalhostCertificate() (*x509.Certificate, error) {
-	cert, err := a.localhostCertificate()
-	return cert.Leaf, err
 }

@@ -1,4 +1,4 @@
-package agent
+package account
 
 import (
 	"context"
@@ -51,49 +51,49 @@ type farewells struct {
 }
 
 // owe commits that f is owed, together with values and also; with nothing to say, those alone.
-func (a *Agent) owe(f farewell, t esign.Tokens, values map[string][]byte, also ...func(*store.Tx) error) error {
-	a.farewells.mu.Lock()
-	defer a.farewells.mu.Unlock()
+func (r *Room) owe(f farewell, t esign.Tokens, values map[string][]byte, also ...func(*store.Tx) error) error {
+	r.farewells.mu.Lock()
+	defer r.farewells.mu.Unlock()
 	if f.Refresh == "" && t.Access == "" {
-		return a.keys.Put(values, also...)
+		return r.keys.Put(values, also...)
 	}
-	list, err := a.readFarewells()
+	list, err := r.readFarewells()
 	if err != nil {
 		return err
 	}
 	if err := putJSON(values, sealedFarewells, append(list, f)); err != nil {
 		return err
 	}
-	if err := a.keys.Put(values, also...); err != nil {
+	if err := r.keys.Put(values, also...); err != nil {
 		return err
 	}
-	if a.farewells.access == nil {
-		a.farewells.access = map[string]esign.Tokens{}
+	if r.farewells.access == nil {
+		r.farewells.access = map[string]esign.Tokens{}
 	}
-	a.farewells.access[f.ID] = t
+	r.farewells.access[f.ID] = t
 	return nil
 }
 
 // newFarewell is a farewell from svc.
-func (a *Agent) newFarewell(svc *service, t esign.Tokens) farewell {
+func (r *Room) newFarewell(svc *service, t esign.Tokens) farewell {
 	c := svc.config
 	return farewell{
 		ID: uuid.NewString(), AuthURL: c.AuthURL, BaseURL: c.BaseURL, ClientID: c.ClientID, ClientSecret: c.ClientSecret,
-		Refresh: t.Refresh, Since: a.Now(), Next: a.Now(),
+		Refresh: t.Refresh, Since: r.Now(), Next: r.Now(),
 	}
 }
 
 // discard owes the revocation of tokens that svc has given out and nobody is going to use.
-func (a *Agent) discard(svc *service, t esign.Tokens) {
-	if err := a.owe(a.newFarewell(svc, t), t, map[string][]byte{}); err != nil {
-		a.Log.Warn("revoke a sign-in that is not used", "err", err)
+func (r *Room) discard(svc *service, t esign.Tokens) {
+	if err := r.owe(r.newFarewell(svc, t), t, map[string][]byte{}); err != nil {
+		r.Log.Warn("revoke a sign-in that is not used", "err", err)
 	}
-	loop.Wake(a.rings.farewells)
+	loop.Wake(r.wakeFarewells)
 }
 
 // readFarewells returns the list. mu is held.
-func (a *Agent) readFarewells() (list []farewell, err error) {
-	b, err := a.keys.Get(sealedFarewells)
+func (r *Room) readFarewells() (list []farewell, err error) {
+	b, err := r.keys.Get(sealedFarewells)
 	if err != nil || b == nil {
 		return nil, err
 	}
@@ -104,17 +104,17 @@ func (a *Agent) readFarewells() (list []farewell, err error) {
 }
 
 // owed returns what is owed now.
-func (a *Agent) owed() ([]farewell, error) {
-	a.farewells.mu.Lock()
-	defer a.farewells.mu.Unlock()
-	return a.readFarewells()
+func (r *Room) owed() ([]farewell, error) {
+	r.farewells.mu.Lock()
+	defer r.farewells.mu.Unlock()
+	return r.readFarewells()
 }
 
 // amend commits a change of one farewell, or its end when keep is false.
-func (a *Agent) amend(id string, change func(*farewell) (keep bool)) error {
-	a.farewells.mu.Lock()
-	defer a.farewells.mu.Unlock()
-	list, err := a.readFarewells()
+func (r *Room) amend(id string, change func(*farewell) (keep bool)) error {
+	r.farewells.mu.Lock()
+	defer r.farewells.mu.Unlock()
+	list, err := r.readFarewells()
 	if err != nil {
 		return err
 	}
@@ -133,11 +133,11 @@ func (a *Agent) amend(id string, change func(*farewell) (keep bool)) error {
 			return err
 		}
 	}
-	if err := a.keys.Put(values); err != nil {
+	if err := r.keys.Put(values); err != nil {
 		return err
 	}
 	if !keep {
-		delete(a.farewells.access, id)
+		delete(r.farewells.access, id)
 	}
 	return nil
 }
@@ -150,27 +150,27 @@ func putJSON(values map[string][]byte, name string, v any) error {
 	return err
 }
 
-// runFarewells says what is owed, more and more rarely to a service that does not answer.
-func (a *Agent) runFarewells(ctx context.Context) error {
+// RunFarewells says what is owed, more and more rarely to a service that does not answer.
+func (r *Room) RunFarewells(ctx context.Context) error {
 	for {
-		list, err := a.owed()
-		if err != nil && !errors.Is(err, errLocked) {
+		list, err := r.owed()
+		if err != nil && !errors.Is(err, ErrLocked) {
 			return err
 		}
 		pause := time.Hour
 		for _, f := range list {
-			left := f.Next.Sub(a.Now())
+			left := f.Next.Sub(r.Now())
 			if left > 0 && left <= 2*farewellPause { // more: the clock was set back
 				pause = min(pause, left)
 				continue
 			}
-			a.sayFarewell(ctx, f.ID, f.Tries < farewellHolds)
+			r.sayFarewell(ctx, f.ID, f.Tries < farewellHolds)
 			pause = 0
 		}
 		if pause == 0 && ctx.Err() == nil {
 			continue
 		}
-		if !loop.Wait(ctx, pause, a.rings.farewells) {
+		if !loop.Wait(ctx, pause, r.wakeFarewells) {
 			return nil
 		}
 	}
@@ -178,15 +178,15 @@ func (a *Agent) runFarewells(ctx context.Context) error {
 
 // sayFarewell tells one service what it is owed, and returns what it could not be told. hold keeps the sign-in for
 // another time while the endpoint cannot be deleted.
-func (a *Agent) sayFarewell(ctx context.Context, id string, hold bool) (left []message.Message) {
+func (r *Room) sayFarewell(ctx context.Context, id string, hold bool) (left []message.Message) {
 	unsaid := []message.Message{message.EndpointNotDeleted(), message.NotRevoked()}
 	select {
-	case a.farewells.saying <- struct{}{}:
-		defer func() { <-a.farewells.saying }()
+	case r.farewells.saying <- struct{}{}:
+		defer func() { <-r.farewells.saying }()
 	case <-ctx.Done():
 		return unsaid
 	}
-	list, err := a.owed()
+	list, err := r.owed()
 	if err != nil {
 		return unsaid
 	}
@@ -197,13 +197,13 @@ func (a *Agent) sayFarewell(ctx context.Context, id string, hold bool) (left []m
 	f := list[i]
 	config := esign.Config{
 		AuthURL: f.AuthURL, BaseURL: f.BaseURL, ClientID: f.ClientID, ClientSecret: f.ClientSecret,
-		HTTP: a.p.HTTP, Now: a.Now, Log: a.Log,
+		HTTP: r.HTTP, Now: r.Now, Log: r.Log,
 	}
-	session := esign.NewSession(config, farewellVault{a, id})
+	session := esign.NewSession(config, farewellVault{r, id})
 	defer closeSession(session)
-	a.farewells.mu.Lock()
-	t := a.farewells.access[id]
-	a.farewells.mu.Unlock()
+	r.farewells.mu.Lock()
+	t := r.farewells.access[id]
+	r.farewells.mu.Unlock()
 	if t.Access != "" {
 		if err := session.Adopt(ctx, t, func(string) error { return nil }); err != nil {
 			return unsaid
@@ -211,9 +211,9 @@ func (a *Agent) sayFarewell(ctx context.Context, id string, hold bool) (left []m
 	}
 	again := false
 	if f.Endpoint != "" {
-		err := a.deleteEndpoint(ctx, esign.NewClient(config, session), config, f)
+		err := r.deleteEndpoint(ctx, esign.NewClient(config, session), config, f)
 		if err != nil {
-			a.Log.Warn("delete the endpoint", "err", err)
+			r.Log.Warn("delete the endpoint", "err", err)
 			left = append(left, endpointLeft(err))
 			again = tellAgain(err)
 		}
@@ -224,22 +224,22 @@ func (a *Agent) sayFarewell(ctx context.Context, id string, hold bool) (left []m
 	if again && hold {
 		left = unsaid
 	} else if err := session.Revoke(ctx); err != nil {
-		a.Log.Warn("revoke the sign-in", "err", err)
+		r.Log.Warn("revoke the sign-in", "err", err)
 		left = append(left, unsaid[1])
 		again = tellAgain(err)
 	} else {
 		again = false
 	}
-	if ctx.Err() == nil && a.Now().Sub(f.Since) > maxFarewell {
+	if ctx.Err() == nil && r.Now().Sub(f.Since) > maxFarewell {
 		again = false
 	}
-	err = a.amend(id, func(x *farewell) bool {
+	err = r.amend(id, func(x *farewell) bool {
 		x.Endpoint, x.Tries = f.Endpoint, x.Tries+1
-		x.Next = a.Now().Add(a.Backoff(x.Tries, 30*a.Pace.Retry, farewellPause))
+		x.Next = r.Now().Add(r.Backoff(x.Tries, 30*r.Pace.Retry, farewellPause))
 		return again || ctx.Err() != nil
 	})
 	if err != nil {
-		a.Log.Warn("note what a service was told", "err", err)
+		r.Log.Warn("note what a service was told", "err", err)
 	}
 	return left
 }
@@ -254,13 +254,13 @@ func tellAgain(err error) bool {
 // deleteEndpoint deletes an endpoint of config's client, unless that has been registered anew meanwhile, which replaced
 // it. Whether another computer has registered since cannot be asked; where the service's answer shows that one had, the
 // error is an *othersEndpointError.
-func (a *Agent) deleteEndpoint(ctx context.Context, client *esign.Client, config esign.Config, f farewell) error {
-	ctx, done, err := a.webhook.Change(ctx)
+func (r *Room) deleteEndpoint(ctx context.Context, client *esign.Client, config esign.Config, f farewell) error {
+	ctx, done, err := r.Endpoint.Change(ctx)
 	if err != nil {
 		return err
 	}
 	defer done()
-	if a.webhook.MayBeRegistered() && string(issuer.Of(a.Settings())) == config.Issuer() {
+	if r.Endpoint.MayBeRegistered() && string(issuer.Of(r.Settings())) == config.Issuer() {
 		return nil
 	}
 	deleted, err := client.DeleteEndpoint(ctx, f.Endpoint)
@@ -291,12 +291,12 @@ func endpointLeft(err error) message.Message {
 
 // farewellVault is the esign.Vault of a sign-in that is over here.
 type farewellVault struct {
-	a  *Agent
+	r  *Room
 	id string
 }
 
 func (v farewellVault) Refresh(context.Context) (string, error) {
-	list, err := v.a.owed()
+	list, err := v.r.owed()
 	for _, f := range list {
 		if f.ID == v.id {
 			return f.Refresh, err
@@ -306,5 +306,5 @@ func (v farewellVault) Refresh(context.Context) (string, error) {
 }
 
 func (v farewellVault) SetRefresh(_ context.Context, token string) error {
-	return v.a.amend(v.id, func(f *farewell) bool { f.Refresh = token; return true })
+	return v.r.amend(v.id, func(f *farewell) bool { f.Refresh = token; return true })
 }

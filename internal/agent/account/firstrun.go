@@ -1,4 +1,4 @@
-package agent
+package account
 
 import (
 	"encoding/json"
@@ -17,20 +17,20 @@ type FirstRun struct {
 
 // KeepFirstRun keeps it, secrets and all, sealed as every secret is. Configure forgets it. While the key is not there,
 // nothing is kept.
-func (a *Agent) KeepFirstRun(f FirstRun) error {
+func (r *Room) KeepFirstRun(f FirstRun) error {
 	b, err := json.Marshal(f)
 	if err != nil {
 		return err
 	}
-	if err := a.keys.Put(map[string][]byte{sealedFirstRun: b}); err != nil {
+	if err := r.keys.Put(map[string][]byte{sealedFirstRun: b}); err != nil {
 		return fmt.Errorf("keep what was entered: %w", err)
 	}
 	return nil
 }
 
 // FirstRun is what was kept; false when there is nothing, or nothing that can be read now. It reads the local store.
-func (a *Agent) FirstRun() (f FirstRun, kept bool) {
-	b, err := a.keys.Get(sealedFirstRun)
+func (r *Room) FirstRun() (f FirstRun, kept bool) {
+	b, err := r.keys.Get(sealedFirstRun)
 	if err != nil || b == nil || json.Unmarshal(b, &f) != nil {
 		return FirstRun{}, false
 	}

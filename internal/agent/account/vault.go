@@ -1,4 +1,4 @@
-package agent
+package account
 
 import (
 	"context"
@@ -21,16 +21,16 @@ const (
 	sealedFirstRun  = "first-run" // JSON of FirstRun, until there are settings
 )
 
-// docKeyID names the document with the fingerprint of the key that sealed the values.
-const docKeyID = "key-id"
+// DocKeyID names the document with the fingerprint of the key that sealed the values.
+const DocKeyID = "key-id"
 
-// errLocked means that the key cannot be read now; the values are there and must be left alone.
-var errLocked = fmt.Errorf("the keyring is locked: %w", secret.ErrUnavailable)
+// ErrLocked means that the key cannot be read now; the values are there and must be left alone.
+var ErrLocked = fmt.Errorf("the keyring is locked: %w", secret.ErrUnavailable)
 
 // vault keeps the office's secrets sealed in the store. The key lives in the OS keyring (or a key file); it has
-// three states: present, absent (a fresh one is made) and unavailable (every get and put answers errLocked, and
+// three states: present, absent (a fresh one is made) and unavailable (every get and put answers ErrLocked, and
 // nothing is touched). Safe for concurrent use.
-type vault struct {
+type Vault struct {
 	st      *data.Data
 	keeper  secret.Keeper
 	changed func() // called after every commit
@@ -43,7 +43,7 @@ type vault struct {
 
 // unlock loads the key, or makes one where there is certainly none. Values that another key has sealed stay as they
 // are: when that key comes back, they are of use again.
-func (v *vault) unlock(ctx context.Context) error {
+func (v *Vault) unlock(ctx context.Context) error {
 	key, err := v.keeper.Load(ctx)
 	if errors.Is(err, secret.ErrAbsent) {
 		key, err = v.keeper.Create(ctx)
@@ -63,13 +63,13 @@ func (v *vault) unlock(ctx context.Context) error {
 	}
 	var known string
 	if err := v.st.View(func(tx *store.Tx) error {
-		_, err := tx.GetDoc(docKeyID, &known)
+		_, err := tx.GetDoc(DocKeyID, &known)
 		return err
 	}); err != nil {
 		return err
 	}
 	if id := key.ID(); known != id {
-		if err := v.st.Update(func(tx *store.Tx) error { return tx.PutDoc(docKeyID, id) }); err != nil {
+		if err := v.st.Update(func(tx *store.Tx) error { return tx.PutDoc(DocKeyID, id) }); err != nil {
 			return err
 		}
 		v.changed()
@@ -81,7 +81,7 @@ func (v *vault) unlock(ctx context.Context) error {
 }
 
 // lost reports whether the value name is there, but sealed by a key that is not.
-func (v *vault) lost(name string) bool {
+func (v *Vault) lost(name string) bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.box == nil {
@@ -99,29 +99,29 @@ func (v *vault) lost(name string) bool {
 }
 
 // lockedError says why there is no key. mu is held.
-func (v *vault) lockedError() error {
+func (v *Vault) lockedError() error {
 	if v.why == nil {
-		return errLocked
+		return ErrLocked
 	}
-	return fmt.Errorf("%w: %w", errLocked, v.why)
+	return fmt.Errorf("%w: %w", ErrLocked, v.why)
 }
 
 // reason is lockedError for whoever does not hold mu.
-func (v *vault) reason() error {
+func (v *Vault) reason() error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	return v.lockedError()
 }
 
 // Locked reports whether unlock has not yet succeeded.
-func (v *vault) Locked() bool {
+func (v *Vault) Locked() bool {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	return v.box == nil
 }
 
 // Get returns the value name, or nil when there is none or when it was sealed by a key that is gone.
-func (v *vault) Get(name string) ([]byte, error) {
+func (v *Vault) Get(name string) ([]byte, error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.box == nil {
@@ -154,7 +154,7 @@ func (v *vault) Get(name string) ([]byte, error) {
 
 // adopt gives the values that an earlier version sealed without an issuer to those that the settings name. What another
 // key has sealed stays as it is.
-func (v *vault) adopt(s office.Settings) error {
+func (v *Vault) adopt(s office.Settings) error {
 	i := issuer.Of(s)
 	values := map[string][]byte{}
 	for kind, owner := range map[issuer.Sealed]issuer.Name{
@@ -175,7 +175,7 @@ func (v *vault) adopt(s office.Settings) error {
 }
 
 // of returns the names of the sealed values of a kind, whoever issued them.
-func (v *vault) of(kind issuer.Sealed) (names []string) {
+func (v *Vault) of(kind issuer.Sealed) (names []string) {
 	err := v.st.View(func(tx *store.Tx) error {
 		names = nil
 		for _, name := range tx.SealedNames() {
@@ -192,7 +192,7 @@ func (v *vault) of(kind issuer.Sealed) (names []string) {
 }
 
 // Has reports whether there is a sealed value of that name, whether or not it can be opened.
-func (v *vault) Has(name string) (there bool) {
+func (v *Vault) Has(name string) (there bool) {
 	err := v.st.View(func(tx *store.Tx) error {
 		_, there = tx.Sealed(name)
 		return nil
@@ -202,7 +202,7 @@ func (v *vault) Has(name string) (there bool) {
 
 // Put seals values (nil forgets one) and commits them together with whatever also records. They are on disk when
 // it returns without an error.
-func (v *vault) Put(values map[string][]byte, also ...func(*store.Tx) error) error {
+func (v *Vault) Put(values map[string][]byte, also ...func(*store.Tx) error) error {
 	err := v.commit(values, also)
 	if err == nil {
 		v.changed()
@@ -210,7 +210,7 @@ func (v *vault) Put(values map[string][]byte, also ...func(*store.Tx) error) err
 	return err
 }
 
-func (v *vault) commit(values map[string][]byte, also []func(*store.Tx) error) error {
+func (v *Vault) commit(values map[string][]byte, also []func(*store.Tx) error) error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.box == nil {
@@ -256,7 +256,7 @@ func (v *vault) commit(values map[string][]byte, also []func(*store.Tx) error) e
 
 // refreshVault is the esign.Vault of this office.
 type refreshVault struct {
-	v     *vault
+	v     *Vault
 	name  string // of the sealed token
 	crash func(point string)
 	free  <-chan struct{} // closed once the session before has ended: the token has one owner

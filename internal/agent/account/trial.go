@@ -1,4 +1,4 @@
-package agent
+package account
 
 import (
 	"cmp"
@@ -26,34 +26,34 @@ type Preset struct {
 	SignatureHeader string `json:"signature_header"`
 }
 
-// Services returns the presets, the neutral one first.
-func (a *Agent) Services() []Preset {
+// Presets returns the presets, the neutral one first.
+func (r *Room) Presets() []Preset {
 	var list []Preset
 	if err := json.Unmarshal(assets.Services(), &list); err != nil {
-		a.Log.Error("read the presets", "err", err)
+		r.Log.Error("read the presets", "err", err)
 	}
 	return list
 }
 
-// TestService asks whether there is a signing service at both addresses of s: it begins a sign-in that nobody finishes,
-// and asks for the API without a token. A *ConfigError says which of the two is wrong. Without a client ID it takes any.
-func (a *Agent) TestService(ctx context.Context, s office.Settings) error {
+// Test asks whether there is a signing service at both addresses of s: it begins a sign-in that nobody finishes,
+// and asks for the API without a token. A *office.ConfigError says which of the two is wrong. Without a client ID it takes any.
+func (r *Room) Test(ctx context.Context, s office.Settings) error {
 	s = s.Normal()
 	s.ClientID = cmp.Or(s.ClientID, "countersign")
 	for _, f := range s.Check() {
 		if slices.Contains([]string{office.FieldAuthURL, office.FieldBaseURL, office.FieldClientID, office.FieldScopes}, f.Field) {
-			return &ConfigError{Fields: []office.FieldError{f}}
+			return &office.ConfigError{Fields: []office.FieldError{f}}
 		}
 	}
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
 	defer cancel()
-	client := a.p.HTTP
+	client := r.HTTP
 	if client == nil {
 		client = esign.NewHTTPClient()
 		defer client.CloseIdleConnections()
 	}
 	cfg := esign.Config{AuthURL: s.AuthURL, BaseURL: s.BaseURL, ClientID: s.ClientID, Scopes: s.Scopes,
-		SignatureHeader: s.SignatureHeader, HTTP: client, Now: a.Now, Log: a.Log}
+		SignatureHeader: s.SignatureHeader, HTTP: client, Now: r.Now, Log: r.Log}
 	var api error
 	var asking sync.WaitGroup
 	asking.Go(func() { api = cfg.Answers(ctx) })
@@ -70,7 +70,7 @@ func (a *Agent) TestService(ctx context.Context, s office.Settings) error {
 		bad = append(bad, office.FieldError{Field: office.FieldBaseURL, Code: office.CodeNoService, Text: serviceMessages.of(api)})
 	}
 	if len(bad) > 0 {
-		return &ConfigError{Fields: bad}
+		return &office.ConfigError{Fields: bad}
 	}
 	return nil
 }

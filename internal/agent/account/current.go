@@ -1,0 +1,30 @@
+package account
+
+import (
+	"countersign/internal/agent/issuer"
+	"countersign/internal/esign"
+	"countersign/internal/office"
+)
+
+// Current is what is set up and who is signed in, all of one moment.
+type Current struct {
+	Settings office.Settings
+	Account  Record
+	service  *service // as settings describe it; nil while there is none, or its client secret is out of reach
+}
+
+// SignedIn reports whether somebody is signed in and the service has not ended it, though the keys may be locked.
+func (o Current) SignedIn() bool {
+	return o.Account.SignedIn && !(o.service != nil && o.service.session.Ended())
+}
+
+// Session is the session that renews the sign-in; nil while there is no service.
+func (o Current) Session() *esign.Session {
+	if o.service == nil {
+		return nil
+	}
+	return o.service.session
+}
+
+// Caller names whom the client calls as: what one caller has uploaded, another one cannot use.
+func (o Current) Caller() string { return string(issuer.Of(o.Settings)) + "/" + o.Account.Subject }

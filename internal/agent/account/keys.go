@@ -1,0 +1,73 @@
+package account
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"countersign/internal/agent/health"
+	"countersign/internal/agent/issuer"
+	"countersign/internal/agent/loop"
+	"countersign/internal/message"
+	"countersign/internal/secret"
+)
+
+// Unlock tries to read the key and says in health how it went. It reports whether the keys are open.
+func (r *Room) Unlock(ctx context.Context) bool {
+	r.unlocking.Lock()
+	defer r.unlocking.Unlock()
+	if !r.keys.Locked() {
+		return true
+	}
+	if err := r.keys.unlock(ctx); err != nil {
+		r.Log.Warn("the key is not available", "err", err)
+		r.Health.Set(keyState(err), KeyMessage(err))
+		return false
+	}
+	r.Health.Clear(health.KeyringLocked)
+	if err := r.keys.adopt(r.Settings()); err != nil {
+		r.Log.Error("name the issuer of what is kept", "err", err)
+	}
+	r.tellReplaced()
+	r.Endpoint.Open(issuer.Of(r.Settings()))
+	r.connect()
+	loop.Wake(r.wakeFarewells)
+	return true
+}
+
+// keyState is what is wrong when the key is out of reach: there is something to unlock, or something has to change first,
+// and then it is tried again.
+func keyState(err error) health.State {
+	var u *secret.UnavailableError
+	if errors.As(err, &u) && u.Reason != secret.Locked && u.Reason != secret.Refused {
+		return health.KeyOutOfReach
+	}
+	return health.KeyringLocked
+}
+
+// KeyMessage is what a person reads when the key is out of reach.
+func KeyMessage(err error) message.Message {
+	var u *secret.UnavailableError
+	if errors.As(err, &u) || !errors.Is(err, ErrLocked) {
+		return secret.Message(err)
+	}
+	return message.KeyringStillLocked()
+}
+
+// LockedError says why the keys are locked.
+func (r *Room) LockedError() error { return r.keys.reason() }
+
+// RunKeys tries the keyring again while it is locked: a person may unlock it at any time. It does so more and more
+// rarely, because each time may raise the keyring's own question.
+func (r *Room) RunKeys(ctx context.Context) error {
+	for n := 1; r.keys.Locked(); n++ {
+		if !loop.Sleep(ctx, r.Backoff(n, 30*r.Pace.Retry, 15*time.Minute)) {
+			return nil
+		}
+		if r.Unlock(ctx) {
+			r.Unlocked()
+		}
+	}
+	<-ctx.Done()
+	return nil
+}

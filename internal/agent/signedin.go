@@ -1,0 +1,68 @@
+package agent
+
+import (
+	"context"
+	"crypto/x509"
+
+	"countersign/internal/agent/account"
+	"countersign/internal/esign"
+	"countersign/internal/office"
+)
+
+// What people ask of the account; see package account.
+type (
+	SignInError = account.SignInError
+	FirstRun    = account.FirstRun
+	Preset      = account.Preset
+)
+
+// Settings returns the current settings.
+func (a *Agent) Settings() office.Settings { return a.account.Settings() }
+
+// HasSecrets reports which secrets are kept, never what they are.
+func (a *Agent) HasSecrets() (clientSecret, ngrokAuthtoken bool) { return a.account.HasSecrets() }
+
+// SignIn runs a whole sign-in: it hands the address to show in the browser to open, waits for the way back the
+// settings chose (or Paste), and returns once the tokens are kept. It ends early with ctx, or when another SignIn
+// starts.
+func (a *Agent) SignIn(ctx context.Context, o SignInOptions, open func(address string) error) error {
+	return a.account.SignIn(ctx, o, open)
+}
+
+// Paste completes the running sign-in with the address the browser ended on.
+func (a *Agent) Paste(address string) error { return a.account.Paste(address) }
+
+// SignOut ends the sign-in here, and tells the service; the error says what could not be done there.
+func (a *Agent) SignOut(ctx context.Context) error { return a.account.SignOut(ctx) }
+
+// KeepFirstRun keeps what was entered on the first run, sealed. Configure forgets it.
+func (a *Agent) KeepFirstRun(f FirstRun) error { return a.account.KeepFirstRun(f) }
+
+// FirstRun is what was kept; false when there is nothing, or nothing that can be read now.
+func (a *Agent) FirstRun() (f FirstRun, kept bool) { return a.account.FirstRun() }
+
+// Services returns the presets, the neutral one first.
+func (a *Agent) Services() []Preset { return a.account.Presets() }
+
+// TestService asks whether there is a signing service at both addresses of s; see account.Room.Test.
+func (a *Agent) TestService(ctx context.Context, s office.Settings) error {
+	return a.account.Test(ctx, s)
+}
+
+// LocalhostCertificate is the certificate of addresses on this computer, for whoever has to trust it.
+func (a *Agent) LocalhostCertificate() (*x509.Certificate, error) {
+	cert, err := a.account.Certificate()
+	return cert.Leaf, err
+}
+
+// What the other parts ask.
+
+func (a *Agent) online() (*esign.Client, bool) { return a.account.Online() }
+
+func (a *Agent) isSignedIn() bool { return a.account.SignedIn() }
+
+func (a *Agent) signedOut(err error) bool { return a.account.SignedOut(err) }
+
+func (a *Agent) noteServiceError(ctx context.Context, err error) error {
+	return a.account.Note(ctx, err)
+}
