@@ -1,0 +1,289 @@
+package account
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"math/rand/v2"
+	"net/http"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"countersign/internal/agent/data"
+	"countersign/internal/agent/health"
+	"countersign/internal/agent/issuer"
+	"countersign/internal/agent/loop"
+	"countersign/internal/message"
+	"countersign/internal/office"
+	"countersign/internal/sandbox"
+	"countersign/internal/secret"
+	"countersign/internal/store"
+
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// ring is a keyring that can be locked.
+type ring struct {
+	secret.Keeper
+	mu     sync.Mutex
+	locked bool
+}
+
+func (r *ring) turn(locked bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.locked = locked
+}
+
+func (r *ring) Load(ctx context.Context) (secret.Key, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.locked {
+		return secret.Key{}, &secret.UnavailableError{Reason: secret.Locked}
+	}
+	return r.Keeper.Load(ctx)
+}
+
+// registration is an Endpoint that notes what becomes of it.
+type registration struct {
+	mu    sync.Mutex
+	held  bool
+	steps []string
+}
+
+func (e *registration) note(step string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.steps = append(e.steps, step)
+}
+
+func (e *registration) noted() []string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return slices.Clone(e.steps)
+}
+
+func (e *registration) Open(issuer.Name)            { e.note("open") }
+func (e *registration) Move(issuer.Name)            { e.note("move") }
+func (e *registration) Forget(*store.Tx) error      { e.note("forget"); return nil }
+func (e *registration) MayBeRegistered() bool       { return false }
+func (e *registration) OutOfReach(issuer.Name) bool { return false }
+func (e *registration) AtService() (address, id string) {
+	return "https://office.test/webhook", "e1"
+}
+
+func (e *registration) Change(ctx context.Context) (context.Context, func(), error) {
+	done, err := e.TakeOver(ctx)
+	return ctx, done, err
+}
+
+func (e *registration) TakeOver(context.Context) (done func(), err error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.held {
+		return nil, errors.New("two changes at once")
+	}
+	e.held = true
+	return func() {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		e.held = false
+	}, nil
+}
+
+func (e *registration) End(i issuer.Name) (map[string][]byte, func(*store.Tx) error, func(), error) {
+	return map[string][]byte{issuer.Endpoint.Of(i): nil}, func(*store.Tx) error { e.note("commit"); return nil },
+		func() { e.note("ended") }, nil
+}
+
+// testRoom is an account with a signing service as its counterpart.
+type testRoom struct {
+	*Room
+	service  *sandbox.Server
+	keyring  *ring
+	endpoint *registration
+	settings office.Settings
+	signedUp int
+}
+
+func newRoom(t *testing.T) *testRoom {
+	t.Helper()
+	x := &testRoom{keyring: &ring{Keeper: secret.Memory()}}
+	x.endpoint = &registration{}
+	client := sandbox.DemoClient()
+	var err error
+	if x.service, err = sandbox.Start(sandbox.Options{AutoConsent: true, Clients: []sandbox.Client{client}}); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { x.service.Close() })
+	x.settings = office.DefaultSettings()
+	x.settings.AuthURL, x.settings.BaseURL, x.settings.ClientID = x.service.URL(), x.service.URL(), client.ID
+	x.settings.Tunnel, x.settings.Redirect, x.settings.SaveTo = office.TunnelNone, office.RedirectLoopback, t.TempDir()
+	log := slog.New(slog.DiscardHandler)
+	issues := health.New(time.Now, func() {})
+	st, _, err := data.Open(filepath.Join(t.TempDir(), "state.db"), log, time.Now, issues)
+	if err != nil {
+		t.Fatal(err)
+	}
+	x.Room = New(loop.Tools{
+		Log: log, Now: time.Now, Jitter: rand.Float64, Pace: loop.Pace{}.Complete(), Data: st, Health: issues,
+		Signal: func(office.Change) {}, Show: func(office.Activity) {}, Suspects: &loop.Suspects{}, Breaker: &loop.Breaker{},
+	}, Params{
+		Keeper: x.keyring, HTTP: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}},
+		Words: message.English, Message: message.For,
+		Address:  func(context.Context) (string, bool) { return "", false },
+		Changed:  func() {},
+		SignedUp: func() { x.signedUp++ },
+		Unlocked: func() {},
+		Returned: func() {},
+		Crash:    func(string) {},
+	})
+	x.Room.Endpoint = x.endpoint
+	if err := x.Load(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		x.Close()
+		st.Close()
+	})
+	return x
+}
+
+func keepNothing(*store.Tx, office.Settings, bool) error { return nil }
+
+// setUp has the room use its service.
+func (x *testRoom) setUp(t *testing.T) {
+	t.Helper()
+	x.Begin(t.Context())
+	if _, err := x.Configure(t.Context(), x.settings, office.Secrets{ClientSecret: sandbox.DemoClient().Secret}, keepNothing); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// signIn signs in as a browser does.
+func (x *testRoom) signIn(t *testing.T) {
+	t.Helper()
+	var browser sync.WaitGroup
+	defer browser.Wait()
+	err := x.SignIn(t.Context(), SignInOptions{}, func(address string) error {
+		browser.Go(func() {
+			client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+			if resp, err := client.Get(address); err == nil {
+				io.Copy(io.Discard, resp.Body)
+				resp.Body.Close()
+			}
+		})
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestTheEndpointEndsInTheCommitThatEndsTheSignIn(t *testing.T) {
+	x := newRoom(t)
+	x.setUp(t)
+	x.signIn(t)
+	if _, online := x.Online(); !online || x.signedUp != 1 || x.Current().Account.Email == "" {
+		t.Fatalf("signed in: %+v, told %d times", x.Current().Account, x.signedUp)
+	}
+	i := issuer.Of(x.settings)
+	if err := x.Vault().Put(map[string][]byte{issuer.Endpoint.Of(i): []byte("{}")}); err != nil {
+		t.Fatal(err)
+	}
+	x.SignOut(t.Context()) // the service knows no such endpoint, and says so
+	if got := x.endpoint.noted(); !slices.Equal(got[len(got)-2:], []string{"commit", "ended"}) {
+		t.Errorf("the endpoint: %q", got)
+	}
+	for _, name := range []string{issuer.Endpoint.Of(i), issuer.Refresh.Of(i)} {
+		if x.Vault().Has(name) {
+			t.Errorf("%s is still there", name)
+		}
+	}
+	if x.SignedIn() || x.Current().Account.Since.IsZero() || x.Current().Account.Email != "" {
+		t.Errorf("after signing out: %+v", x.Current().Account)
+	}
+}
+
+func TestWhatIsNotCommittedChangesNothing(t *testing.T) {
+	x := newRoom(t)
+	x.setUp(t)
+	x.signIn(t)
+	was, before := x.Current(), len(x.endpoint.noted())
+	next := x.settings
+	next.ClientID = "another"
+	refused := errors.New("the disk is full")
+	_, err := x.Configure(t.Context(), next, office.Secrets{ClientSecret: "another"}, func(_ *store.Tx, old office.Settings, moved bool) error {
+		if !moved || old.ClientID != x.settings.ClientID {
+			t.Errorf("keeps the move from %q, moved %v", old.ClientID, moved)
+		}
+		return refused
+	})
+	if !errors.Is(err, refused) {
+		t.Errorf("said: %v", err)
+	}
+	if is := x.Current(); !reflect.DeepEqual(is.Settings, was.Settings) || !reflect.DeepEqual(is.Account, was.Account) || is.service != was.service {
+		t.Errorf("is %+v, was %+v", is, was)
+	}
+	if got := x.endpoint.noted()[before:]; slices.Contains(got, "ended") || slices.Contains(got, "move") {
+		t.Errorf("the endpoint: %q", got)
+	}
+	if _, online := x.Online(); !online {
+		t.Error("the sign-in is gone")
+	}
+}
+
+func TestTheEndpointFollowsOnceTheServiceHasChanged(t *testing.T) {
+	x := newRoom(t)
+	x.setUp(t)
+	x.signIn(t)
+	before := len(x.endpoint.noted())
+	next := x.settings
+	next.ClientID = "another"
+	moved, err := x.Configure(t.Context(), next, office.Secrets{ClientSecret: "another"}, keepNothing)
+	if err != nil || !moved {
+		t.Fatalf("moved: %v, %v", moved, err)
+	}
+	if got := x.endpoint.noted()[before:]; !slices.Equal(got, []string{"forget", "commit", "ended", "move"}) && !slices.Equal(got, []string{"commit", "forget", "ended", "move"}) {
+		t.Errorf("the endpoint: %q", got)
+	}
+	if x.SignedIn() || x.Settings().ClientID != "another" {
+		t.Errorf("is %+v", x.Current())
+	}
+	list, err := x.owed()
+	if err != nil || len(list) != 1 || list[0].Endpoint == "" || list[0].Refresh == "" {
+		t.Errorf("owed to the service that was left: %d, %v", len(list), err)
+	}
+}
+
+func TestAKeyringThatIsLockedChangesNothingAndOpensLater(t *testing.T) {
+	x := newRoom(t)
+	x.keyring.turn(true)
+	x.Begin(t.Context())
+	if !x.Health.Has(health.KeyringLocked) || len(x.endpoint.noted()) > 0 {
+		t.Errorf("health %+v, the endpoint: %q", x.Health.List(), x.endpoint.noted())
+	}
+	_, err := x.Configure(t.Context(), x.settings, office.Secrets{ClientSecret: "secret"}, keepNothing)
+	if !errors.Is(err, ErrLocked) || x.Settings().ClientID != "" {
+		t.Errorf("said: %v", err)
+	}
+	if _, err := x.Vault().Get("anything"); !errors.Is(err, secret.ErrUnavailable) {
+		t.Errorf("read: %v", err)
+	}
+	x.keyring.turn(false)
+	if !x.Unlock(t.Context()) || x.Health.Has(health.KeyringLocked) || !slices.Equal(x.endpoint.noted(), []string{"open"}) {
+		t.Errorf("health %+v, the endpoint: %q", x.Health.List(), x.endpoint.noted())
+	}
+	if !x.Unlock(t.Context()) || len(x.endpoint.noted()) != 1 {
+		t.Error("it is opened twice")
+	}
+	x.setUp(t)
+	x.signIn(t)
+}
