@@ -1,28 +1,37 @@
-// Package agent is the office's agent: the only package that knows the whole flow. It signs in, keeps the public
-// address open, registers it as the webhook endpoint, handles stored events, asks the service for the truth,
-// saves executed documents, sends drafts and says what is wrong. The UI and the commands reach the office through it alone.
+// Package agent is the office's agent: it makes the rooms, joins them and knows the order of things. The UI and the
+// commands reach the office through it alone.
 //
-// One run from start to end: Open reads the state and unlocks the keys; Run starts supervised loops, of which those with
-// the work have a file each:
+// The rooms are packages below it:
 //
-//	webhook       (a package) keeps the public address open, registers it with the service and stores what arrives
+//	account   who is signed in: keys, session, sign-in, return address, sign-out
+//	webhook   the public address, its registration, the inbox' keys, what was missed or taken over
+//	outbox    drafts -> packages: their bytes, uploads, and what became of them
+//	form      the form a draft is typed into
+//	announce  facts -> notifications
+//
+// What is not a room yet has a file each here:
+//
 //	events.go     turns stored events into facts about packages
 //	reconcile.go  asks for the status of packages that are not final, and reads the list (discover.go, listing.go)
 //	save.go       downloads planned files into the folder
-//	outbox        sends drafts: uploads and adds packages, and has copies of their bytes
-//	form          keeps the form a draft is typed into
-//	announce      raises notifications, few of many
 //	forget.go     forgets the contents of old events
 //
-// The loops share no memory but what Agent names; they meet in the store and wake each other with pokes. Each loop
-// can be killed at any instruction and started again: what it has promised is in the store.
+// Three ways through the house; each passes a room once:
 //
-// What keeps a fault from spreading has a file each: rest.go leaves a service alone that asks for it, troubles.go,
-// savewatch.go and loop.Quarantine put off one package, one folder or whatever is wrong by itself and not the others,
-// withheld.go gives up nothing that the service refuses, sweep.go limits how often everything is asked about,
-// cooldown.go and clock.go believe no moment that a wrong clock has noted, state.go and precious.go survive a full disk and a damaged data file. kept.go holds what
-// is in memory and on disk: the disk first. issuer.go keeps what one service gave out from every other one, and
-// farewell.go tells a service that was left.
+//	event    webhook (verified, stored, answered) -> events.go (what it means) -> save.go (files), announce (people)
+//	draft    outbox (stored, uploaded, added) -> its events and status answers, as above
+//	sign-in  account (redirect, tokens and account in one commit) -> everything that waited for it is woken; webhook registers
+//
+// Rooms share no memory and no mutex. They meet in the store; what runs back is a function field, wired in Open; they wake
+// each other. Each loop can be killed at any instruction and started again: what it has promised is in the store. What a room
+// may call while it holds what is in its package comment: account may call webhook while the sign-in changes, and webhook
+// never changes the sign-in.
+//
+// Configure (configure.go) is the order of steps when the settings change. What keeps a fault from spreading: loop.Breaker
+// leaves a service alone that asks for it, loop.Failures, loop.Quarantine and savewatch.go put off one package or one folder and not the others,
+// withheld.go gives up nothing that the service refuses, sweep.go limits how often everything is asked about, loop.Cooldown
+// and loop.ClockWatch believe no moment that a wrong clock has noted, package data and backup.go survive a full disk and a damaged
+// data file, and issuer keeps what one service gave out from every other one.
 //
 // It must not know how things look (ui), how a notification is raised (Params.Notify), nor how things are kept, sealed,
 // signed or written (the leaves).
@@ -96,7 +105,7 @@ type Params struct {
 type Agent struct {
 	loop.Tools
 	p      Params
-	mirror *mirror
+	backup *backup
 
 	installation string // tells this data folder from every other one
 
@@ -172,11 +181,11 @@ func Open(ctx context.Context, p Params) (*Agent, error) {
 	if a.Data, aside, err = data.Open(locations.State(p.DataDir), p.Log, p.Now, a.Health); err != nil {
 		return nil, err
 	}
-	a.mirror = &mirror{path: locations.Mirror(p.DataDir), st: a.Data}
+	a.backup = &backup{path: locations.Backup(p.DataDir), st: a.Data}
 	a.account = account.New(a.Tools, account.Params{
 		Keeper: p.Keeper, HTTP: p.HTTP, Words: p.Words, Message: Message,
 		Address: func(ctx context.Context) (string, bool) { return a.webhook.WaitOpen(ctx) },
-		Changed: a.keepPrecious,
+		Changed: a.backUp,
 		SignedUp: func() {
 			a.saves.Resume()
 			a.reconcileSoon("somebody signed in")
@@ -230,7 +239,7 @@ func Open(ctx context.Context, p Params) (*Agent, error) {
 // load reads the settings and the account, unlocks the keys and sets the service up. aside names a damaged file that
 // was set aside.
 func (a *Agent) load(ctx context.Context, aside string) error {
-	restored, err := a.mirror.restore()
+	restored, err := a.backup.restore()
 	if err != nil {
 		return err
 	}
@@ -255,7 +264,7 @@ func (a *Agent) load(ctx context.Context, aside string) error {
 		return err
 	}
 	a.account.Begin(ctx)
-	a.keepPrecious()
+	a.backUp()
 	a.tellRestored(aside, restored)
 	return nil
 }

@@ -126,7 +126,7 @@ func TestAnIdleOfficeWritesNothing(t *testing.T) {
 		a, c, stop := quietOffice(t, 0)
 		defer stop()
 		time.Sleep(2 * time.Minute)
-		files := []string{locations.State(a.p.DataDir), locations.Mirror(a.p.DataDir)}
+		files := []string{locations.State(a.p.DataDir), locations.Backup(a.p.DataDir)}
 		before, asked := written(t, files), c.asked.Load()
 		const hours = 3
 		time.Sleep(hours * time.Hour)

@@ -99,11 +99,11 @@ func TestDamageMetWhileRunningIsToldAndMendedByTheNextStart(t *testing.T) {
 	}
 }
 
-func TestTheMirrorHoldsNoSecretInTheClearAndIsWrittenOnlyOnChange(t *testing.T) {
+func TestTheBackupHoldsNoSecretInTheClearAndIsWrittenOnlyOnChange(t *testing.T) {
 	o := newOfficeWith(t, quick, sandbox.Options{})
 	o.eventually("the endpoint is registered", func() bool { return o.Status().Endpoint.ID != "" })
 	o.stop()
-	path := locations.Mirror(o.data)
+	path := locations.Backup(o.data)
 	text, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
@@ -116,7 +116,7 @@ func TestTheMirrorHoldsNoSecretInTheClearAndIsWrittenOnlyOnChange(t *testing.T) 
 		"client secret": sandbox.DemoClient().Secret, "endpoint secret": registered.Secret,
 	} {
 		if bytes.Contains(text, []byte(secret)) {
-			t.Errorf("the %s is in the mirror", name)
+			t.Errorf("the %s is in the backup", name)
 		}
 	}
 	info, err := os.Stat(path)
@@ -125,7 +125,7 @@ func TestTheMirrorHoldsNoSecretInTheClearAndIsWrittenOnlyOnChange(t *testing.T) 
 	}
 	o.open()
 	if again, err := os.Stat(path); err != nil || !os.SameFile(info, again) && slices.Equal(text, mustRead(t, path)) {
-		t.Errorf("the mirror was written again without a change: %v", err)
+		t.Errorf("the backup was written again without a change: %v", err)
 	}
 	o.Close()
 }

@@ -30,7 +30,7 @@ func moving(t *testing.T) (*run, home) {
 
 func TestTheDataOfAnEarlierVersionMovesWithTheNextStart(t *testing.T) {
 	r, h := moving(t)
-	before, err := os.ReadFile(locations.Mirror(h.former))
+	before, err := os.ReadFile(locations.Backup(h.former))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -39,7 +39,7 @@ func TestTheDataOfAnEarlierVersionMovesWithTheNextStart(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer instance.Close()
-	after, err := os.ReadFile(locations.Mirror(h.belongs))
+	after, err := os.ReadFile(locations.Backup(h.belongs))
 	if err != nil || string(after) != string(before) || r.global.Data != h.belongs || r.stays != nil {
 		t.Errorf("the data is in %s, %v, %v", r.global.Data, err, r.stays)
 	}

@@ -15,7 +15,7 @@ import (
 // The names in a data folder.
 const (
 	state  = "state.db"        // everything that must not be forgotten
-	mirror = "office.json"     // what is needed to begin anew without state
+	backup = "office.json"     // what is needed to begin anew without state
 	logs   = "logs"            // a folder
 	outbox = "outbox"          // a folder: what waits to be sent
 	lock   = "instance.lock"   // held by the instance that runs
@@ -26,8 +26,8 @@ const (
 // State is the file with the state of a data folder.
 func State(folder string) string { return filepath.Join(folder, state) }
 
-// Mirror is the file with the small part of the state that nobody else has.
-func Mirror(folder string) string { return filepath.Join(folder, mirror) }
+// Backup is the file with the small part of the state that nobody else has.
+func Backup(folder string) string { return filepath.Join(folder, backup) }
 
 // Logs is the folder of the logs.
 func Logs(folder string) string { return filepath.Join(folder, logs) }
@@ -41,7 +41,7 @@ func Outbox(folder string) string { return filepath.Join(folder, outbox) }
 // All are the files and folders that may lie in a data folder, but for damaged files that were set aside.
 func All(folder string) []string {
 	return []string{
-		State(folder), Mirror(folder), filepath.Join(folder, lock), filepath.Join(folder, socket), filepath.Join(folder, origin),
+		State(folder), Backup(folder), filepath.Join(folder, lock), filepath.Join(folder, socket), filepath.Join(folder, origin),
 		filepath.Join(folder, entry),
 		Logs(folder), Log(folder), Log(folder) + ".1", Outbox(folder),
 	}
@@ -62,7 +62,7 @@ func InForce(folder, former string) string {
 
 // holds reports whether there is an office's data in a folder.
 func holds(folder string) bool {
-	for _, path := range []string{State(folder), Mirror(folder)} {
+	for _, path := range []string{State(folder), Backup(folder)} {
 		if _, err := os.Lstat(path); err == nil {
 			return true
 		}

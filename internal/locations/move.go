@@ -206,7 +206,7 @@ func (m Move) clear() error {
 	return os.Remove(marker)
 }
 
-func last(e fs.DirEntry) int { return slices.Index([]string{mirror, state}, e.Name()) }
+func last(e fs.DirEntry) int { return slices.Index([]string{backup, state}, e.Name()) }
 
 // copyFile copies a file to a new one, flushes it, and compares what is there then. It returns the SHA-256.
 func copyFile(from, to string) ([]byte, error) {

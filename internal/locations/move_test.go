@@ -27,7 +27,7 @@ func newScene(t *testing.T) *scene {
 	t.Helper()
 	dir := t.TempDir()
 	s := &scene{data: map[string]string{
-		state: strings.Repeat("state ", 50_000), mirror: "{}", "logs/countersign.log": "log", "copies/a/b.pdf": "%PDF-", state + ".damaged-1": "old",
+		state: strings.Repeat("state ", 50_000), backup: "{}", "logs/countersign.log": "log", "copies/a/b.pdf": "%PDF-", state + ".damaged-1": "old",
 	}}
 	s.From, s.To = filepath.Join(dir, "roaming", "countersign"), filepath.Join(dir, "local", "countersign")
 	s.Hold = func(folder string) (func() error, error) {
@@ -213,8 +213,8 @@ func TestNothingIsDoneWithoutData(t *testing.T) {
 		t.Error(got)
 	}
 	wantNothing(t, m.To)
-	write(t, Mirror(m.To), "{}")
-	write(t, Mirror(m.From), "{}") // two offices: neither is touched
+	write(t, Backup(m.To), "{}")
+	write(t, Backup(m.From), "{}") // two offices: neither is touched
 	if err := m.Do(); err != nil || !holds(m.From) || InForce(m.To, m.From) != m.To {
 		t.Error(fmt.Sprint("two offices were mixed up: ", err))
 	}

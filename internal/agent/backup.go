@@ -19,10 +19,10 @@ import (
 	"countersign/internal/store"
 )
 
-// precious is the small part of the state that the service cannot give back: who this office is, and what it needs to
-// sign in. It is mirrored in a second file, from which a lost or damaged state.db is begun anew; the rest is read from
+// backedUp is the small part of the state that the service cannot give back: who this office is, and what it needs to
+// sign in. It is kept in a second file as well, from which a lost or damaged state.db is begun anew; the rest is read from
 // the service again. What is secret is sealed there as it is in the store.
-type precious struct {
+type backedUp struct {
 	Version      int               `json:"version"`
 	Installation string            `json:"installation"`
 	Settings     *office.Settings  `json:"settings,omitempty"`
@@ -31,10 +31,10 @@ type precious struct {
 	Sealed       map[string][]byte `json:"sealed,omitempty"`
 }
 
-const preciousVersion = 1
+const backupVersion = 1
 
-// mirror writes precious beside state.db. Safe for concurrent use.
-type mirror struct {
+// backup is the second file, beside state.db. Safe for concurrent use.
+type backup struct {
 	path string
 	st   *data.Data
 
@@ -44,33 +44,33 @@ type mirror struct {
 
 // write brings the file up to date with the store; it costs no disk when it is. The file is always whole: the old one
 // or the new one.
-func (m *mirror) write() error {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	var x precious
-	err := m.st.View(func(tx *store.Tx) (err error) {
-		x, err = readPrecious(tx)
+func (b *backup) write() error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var x backedUp
+	err := b.st.View(func(tx *store.Tx) (err error) {
+		x, err = readBackedUp(tx)
 		return err
 	})
 	if err != nil {
-		return fmt.Errorf("read what is to be mirrored: %w", err)
+		return fmt.Errorf("read what is to be backed up: %w", err)
 	}
 	text, err := json.MarshalIndent(x, "", "  ")
 	if err != nil {
-		return fmt.Errorf("mirror the settings: %w", err)
+		return fmt.Errorf("back the settings up: %w", err)
 	}
-	if bytes.Equal(text, m.last) {
+	if bytes.Equal(text, b.last) {
 		return nil
 	}
-	if err := replaceFile(m.path, text); err != nil {
-		return fmt.Errorf("mirror the settings: %w", err)
+	if err := replaceFile(b.path, text); err != nil {
+		return fmt.Errorf("back the settings up: %w", err)
 	}
-	m.last = text
+	b.last = text
 	return nil
 }
 
-func readPrecious(tx *store.Tx) (x precious, err error) {
-	x.Version, x.Sealed = preciousVersion, map[string][]byte{}
+func readBackedUp(tx *store.Tx) (x backedUp, err error) {
+	x.Version, x.Sealed = backupVersion, map[string][]byte{}
 	var s office.Settings
 	var acc account.Record
 	settings, err1 := tx.GetDoc(account.DocSettings, &s)
@@ -94,24 +94,24 @@ func readPrecious(tx *store.Tx) (x precious, err error) {
 // restore puts what the file holds into a store that knows nothing yet, and reports whether there was anything. Of a store
 // that merely lost one of these documents, because it cannot be read, it restores that one. A file that is not there, or
 // that nobody can read, restores nothing.
-func (m *mirror) restore() (restored bool, err error) {
-	text, err := os.ReadFile(m.path)
+func (b *backup) restore() (restored bool, err error) {
+	text, err := os.ReadFile(b.path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}
 	if err != nil {
-		return false, fmt.Errorf("read the mirrored settings: %w", err)
+		return false, fmt.Errorf("read the backup of the settings: %w", err)
 	}
-	m.mu.Lock()
-	m.last = text
-	m.mu.Unlock()
-	var x precious
-	if json.Unmarshal(text, &x) != nil || x.Version != preciousVersion || x.Installation == "" {
+	b.mu.Lock()
+	b.last = text
+	b.mu.Unlock()
+	var x backedUp
+	if json.Unmarshal(text, &x) != nil || x.Version != backupVersion || x.Installation == "" {
 		return false, nil
 	}
-	err = m.st.Update(func(tx *store.Tx) error {
+	err = b.st.Update(func(tx *store.Tx) error {
 		restored = false
-		here, err := readPrecious(tx)
+		here, err := readBackedUp(tx)
 		if err != nil {
 			return err
 		}
@@ -119,7 +119,7 @@ func (m *mirror) restore() (restored bool, err error) {
 		if here.Installation != "" && here.Installation != x.Installation {
 			return nil // another office's
 		}
-		return writePrecious(tx, x.without(here))
+		return putBackedUp(tx, x.without(here))
 	})
 	if err != nil {
 		return false, fmt.Errorf("restore the settings: %w", err)
@@ -128,7 +128,7 @@ func (m *mirror) restore() (restored bool, err error) {
 }
 
 // without is what of x is not here.
-func (x precious) without(here precious) precious {
+func (x backedUp) without(here backedUp) backedUp {
 	if here.Installation != "" {
 		x.Installation = ""
 	}
@@ -147,7 +147,7 @@ func (x precious) without(here precious) precious {
 	return x
 }
 
-func writePrecious(tx *store.Tx, x precious) error {
+func putBackedUp(tx *store.Tx, x backedUp) error {
 	var errs []error
 	if x.Installation != "" {
 		errs = append(errs, tx.PutDoc(docInstallation, x.Installation))
@@ -192,10 +192,10 @@ func replaceFile(path string, text []byte) (err error) {
 	return errors.Join(dir.Sync(), dir.Close())
 }
 
-// keepPrecious mirrors what has just been committed. That it fails keeps nothing else from working.
-func (a *Agent) keepPrecious() {
-	if err := a.mirror.write(); err != nil {
-		a.Log.Error("mirror the settings", "err", err)
+// backUp keeps what has just been committed in the second file, too. That it fails keeps nothing else from working.
+func (a *Agent) backUp() {
+	if err := a.backup.write(); err != nil {
+		a.Log.Error("back the settings up", "err", err)
 	}
 }
 
