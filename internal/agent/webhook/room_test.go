@@ -406,6 +406,7 @@ func TestEachReturnOfTheAddressIsTold(t *testing.T) {
 		t.Error("it has not been away")
 	}
 	x.setState(tunnel.State{Phase: tunnel.Down}, string(tunnel.Down))
+	moved := x.moved
 	ctx, cancel := context.WithCancel(t.Context())
 	found := make(chan string, 1)
 	go func() {
@@ -413,6 +414,11 @@ func TestEachReturnOfTheAddressIsTold(t *testing.T) {
 		found <- url
 	}()
 	x.up("https://office.test")
+	select {
+	case <-moved:
+	default:
+		t.Error("whoever waits for the address is not woken")
+	}
 	if url := <-found; url != "https://office.test" || x.sweeps() != before+1 {
 		t.Errorf("waited for %q, %d sweeps", url, x.sweeps()-before)
 	}
