@@ -7,18 +7,15 @@
 //	webhook   the public address, its registration, the inbox' keys, what was missed or taken over
 //	outbox    drafts -> packages: their bytes, uploads, and what became of them
 //	form      the form a draft is typed into
+//	reconcile events, status and list answers -> what is known of a package, and what to do next
+//	download  planned files -> the folder
 //	announce  facts -> notifications
 //
-// What is not a room yet has a file each here:
-//
-//	events.go     turns stored events into facts about packages
-//	reconcile.go  asks for the status of packages that are not final, and reads the list (discover.go, listing.go)
-//	save.go       downloads planned files into the folder
-//	forget.go     forgets the contents of old events
+// What is no room is here: Configure, Status, and forget.go, which forgets the contents of old events.
 //
 // Three ways through the house; each passes a room once:
 //
-//	event    webhook (verified, stored, answered) -> events.go (what it means) -> save.go (files), announce (people)
+//	event    webhook (verified, stored, answered) -> reconcile (what it means) -> download (files) -> announce (people)
 //	draft    outbox (stored, uploaded, added) -> its events and status answers, as above
 //	sign-in  account (redirect, tokens and account in one commit) -> everything that waited for it is woken; webhook registers
 //
@@ -28,8 +25,9 @@
 // never changes the sign-in.
 //
 // Configure (configure.go) is the order of steps when the settings change. What keeps a fault from spreading: loop.Breaker
-// leaves a service alone that asks for it, loop.Failures, loop.Quarantine and savewatch.go put off one package or one folder and not the others,
-// withheld.go gives up nothing that the service refuses, sweep.go limits how often everything is asked about, loop.Cooldown
+// leaves a service alone that asks for it, loop.Failures, loop.Quarantine and download
+// put off one package or one folder and not the others, reconcile gives up nothing that the service refuses and limits how
+// often everything is asked about, loop.Cooldown
 // and loop.ClockWatch believe no moment that a wrong clock has noted, package data and backup.go survive a full disk and a damaged
 // data file, and issuer keeps what one service gave out from every other one.
 //
@@ -39,11 +37,11 @@ package agent
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
 	"net/http"
-	"sync/atomic"
 	"time"
 
 	"countersign/internal/agent/account"
@@ -55,6 +53,7 @@ import (
 	"countersign/internal/agent/issuer"
 	"countersign/internal/agent/loop"
 	"countersign/internal/agent/outbox"
+	"countersign/internal/agent/reconcile"
 	"countersign/internal/agent/webhook"
 	"countersign/internal/locations"
 	"countersign/internal/message"
@@ -118,12 +117,9 @@ type Agent struct {
 	announcer *announce.Room
 	outbox    *outbox.Room
 	form      *form.Room
-	backlog   atomic.Int64 // packages that wait to be asked about in this round
 	budget    *rate.Limiter
-	sweep     sweeper
-	troubles  loop.Failures
 	saves     *download.Room
-	noRecords atomic.Bool // the service has no full records of packages, see withDeclined
+	packages  *reconcile.Room
 }
 
 // docInstallation names the document with Agent.installation.
@@ -131,7 +127,7 @@ const docInstallation = "installation"
 
 // rings wake the loops; each has room for one poke.
 type rings struct {
-	events, reconcile, problems chan struct{}
+	problems chan struct{}
 }
 
 // ErrLocked is returned for what needs the keyring while it is locked.
@@ -165,8 +161,8 @@ func Open(ctx context.Context, p Params) (*Agent, error) {
 	p.Pace = p.Pace.Complete()
 	ring := func() chan struct{} { return make(chan struct{}, 1) }
 	a := &Agent{
-		p: p, documents: preview.NewReader(p.DocumentReader...), budget: newBudget(p.Pace),
-		rings: rings{ring(), ring(), ring()},
+		p: p, documents: preview.NewReader(p.DocumentReader...), budget: reconcile.NewBudget(p.Pace),
+		rings: rings{ring()},
 	}
 	a.Tools = loop.Tools{
 		Log: p.Log, Now: p.Now, Jitter: p.Jitter, Pace: p.Pace, Signal: a.watchers.Signal, Show: p.ShowSteps,
@@ -188,11 +184,11 @@ func Open(ctx context.Context, p Params) (*Agent, error) {
 		Changed: a.backUp,
 		SignedUp: func() {
 			a.saves.Resume()
-			a.reconcileSoon("somebody signed in")
+			a.packages.Sweep("somebody signed in")
 			a.wakeAll()
 		},
 		Unlocked: a.wakeAll,
-		Returned: func() { a.reconcileSoon(sweepReturn) },
+		Returned: func() { a.packages.Sweep(reconcile.SweepReturn) },
 		Crash:    p.Crash,
 	})
 	a.webhook = webhook.New(a.Tools, webhook.Params{
@@ -206,9 +202,9 @@ func Open(ctx context.Context, p Params) (*Agent, error) {
 		Callback:    a.account.ServeCallback,
 		Answered:    a.account.Note,
 		SignedOut:   a.account.SignedOut,
-		Arrived:     func() { loop.Wake(a.rings.events) },
-		Sweep:       a.reconcileSoon,
-		Returned:    func() { a.reconcileSoon(sweepReturn) },
+		Arrived:     func() { a.packages.WakeEvents() },
+		Sweep:       func(why string) { a.packages.Sweep(why) },
+		Returned:    func() { a.packages.Sweep(reconcile.SweepReturn) },
 		Crash:       p.Crash,
 	})
 	a.announcer, err = announce.New(a.Tools, announce.Needs{
@@ -220,7 +216,14 @@ func Open(ctx context.Context, p Params) (*Agent, error) {
 			Settings: a.Settings, Language: p.Language, Installation: func() string { return a.installation },
 			Online: a.online, Answered: a.noteServiceError, SignedOut: a.signedOut,
 			Saved: a.announcer.Saved, Announce: a.announcer.Announce, Ended: a.announcer.WorkEnded,
-			Ask: func() { loop.Wake(a.rings.reconcile) }, Crash: p.Crash,
+			Ask: func() { a.packages.Wake() }, Crash: p.Crash,
+		})
+		a.packages = reconcile.New(a.Tools, reconcile.Needs{
+			Settings: a.Settings, Since: func() time.Time { return a.account.Current().Account.Since },
+			Online: a.online, Answered: a.noteServiceError, SignedOut: a.signedOut, Budget: a.budget,
+			Files: a.saves, News: a.announcer, Webhook: a.webhook,
+			Claim:  func(tx *store.Tx, p *office.Package, data json.RawMessage) error { return a.outbox.Claim(tx, p, data) },
+			Drafts: func() { a.outbox.Wake() }, WokeUp: a.wokeUp,
 		})
 		a.Data.Committed = a.announcer.WorkEnded
 		a.form, err = form.New(a.Tools)

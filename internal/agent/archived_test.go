@@ -3,7 +3,6 @@ package agent
 import (
 	"testing"
 
-	"countersign/internal/agent/loop"
 	"countersign/internal/sandbox"
 	"countersign/internal/store"
 )
@@ -34,10 +33,10 @@ func TestAnArchivedPackageComesBackWhenSomethingNewIsWrong(t *testing.T) {
 	if err := o.service.Decline(id, row.Next[0].ID, "No."); err != nil {
 		t.Fatal(err)
 	}
-	if err := o.putOff(id, 0); err != nil {
+	if err := o.askNow(id); err != nil {
 		t.Fatal(err)
 	}
-	loop.Wake(o.rings.reconcile)
+	o.packages.Wake()
 	o.eventually("people are told as before", func() bool { return o.count("Ana Ruiz declined to sign “Offer”. Reason: “No.”.") == 1 })
 	if o.archived(id) {
 		t.Error("a new problem is not in the list")

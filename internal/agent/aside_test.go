@@ -50,7 +50,7 @@ func receive(t *testing.T, a *Agent, fields map[string]string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	loop.Wake(a.rings.events)
+	a.packages.WakeEvents()
 }
 
 func TestAnIDThatCannotBeUsedHoldsNothingUp(t *testing.T) {
@@ -103,7 +103,7 @@ func TestAnIDThatCannotBeUsedHoldsNothingUp(t *testing.T) {
 		}
 		receive(t, a, map[string]string{"action": "package_executed", "eventId": "e1", "packageId": "mixed"})
 		receive(t, a, map[string]string{"action": "package_executed", "eventId": "e2", "packageId": "odd"})
-		a.reconcileSoon("test")
+		a.packages.Sweep("test")
 		time.Sleep(5 * time.Minute)
 
 		s := a.Status()
@@ -278,7 +278,7 @@ func TestADocumentThatCannotBeReadKeepsNothingFromStarting(t *testing.T) {
 			before, account, p := a.Settings(), a.Status().Account, a.p
 			if err := a.Data.Update(func(tx *store.Tx) error {
 				return errors.Join(tx.PutDoc("tally", map[string]int{"rejected": 7}), tx.PutDoc("paused", [2]time.Time{}), tx.PutDoc("problems told", nil), tx.PutDoc("endpoint-lost", time.Now()),
-					tx.PutDoc(docListed, listed{}), tx.PutDoc("people", nil), tx.PutDoc("form", nil))
+					tx.PutDoc("listed", nil), tx.PutDoc("people", nil), tx.PutDoc("form", nil))
 			}); err != nil {
 				t.Fatal(err)
 			}

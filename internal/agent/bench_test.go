@@ -80,7 +80,7 @@ func BenchmarkCatchUp(b *testing.B) {
 		o := newBenchOffice(b, service)
 		stop := o.start()
 		o.know(0, many)
-		whole = append(whole, o.timed(many, func() { o.reconcileSoon("the benchmark") }))
+		whole = append(whole, o.timed(many, func() { o.packages.Sweep("the benchmark") }))
 		stop()
 	}
 	compare(b, many, floor, whole)

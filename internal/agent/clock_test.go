@@ -15,6 +15,7 @@ import (
 	"countersign/internal/agent/health"
 	"countersign/internal/agent/issuer"
 	"countersign/internal/agent/loop"
+	"countersign/internal/agent/reconcile"
 	"countersign/internal/esign"
 	"countersign/internal/office"
 	"countersign/internal/store"
@@ -36,7 +37,7 @@ func TestAConnectionThatReturnsSoonAfterASweepIsOwedOne(t *testing.T) {
 		time.Sleep(time.Minute) // the sweep of the start is over
 		putPackageAged(t, a, "old", 8*24*time.Hour)
 		reopen := func() {
-			a.reconcileSoon(sweepReturn)
+			a.packages.Sweep(reconcile.SweepReturn)
 		}
 		for range 20 { // it flaps
 			reopen()
@@ -45,21 +46,21 @@ func TestAConnectionThatReturnsSoonAfterASweepIsOwedOne(t *testing.T) {
 		if !a.packageOrZero("old").Checked.IsZero() {
 			t.Error("a connection that flaps makes as many sweeps")
 		}
-		time.Sleep(sweepPause)
+		time.Sleep(5 * time.Minute)
 		if a.packageOrZero("old").Checked.IsZero() {
 			t.Error("the package was not asked about after the pause")
 		}
 
 		// So is a service that answers again.
 		c.dead.Store(true)
-		a.reconcileSoon("test")
+		a.packages.Sweep("test")
 		time.Sleep(10 * time.Second)
 		if !a.Health.Has(health.ServiceFails) {
 			t.Fatal("nobody noticed that the service is silent")
 		}
 		putPackageAged(t, a, "older", 9*24*time.Hour)
 		c.dead.Store(false)
-		time.Sleep(2 * sweepPause)
+		time.Sleep(10 * time.Minute)
 		if a.packageOrZero("older").Checked.IsZero() {
 			t.Error("the package was not asked about when the service answered again")
 		}
@@ -223,7 +224,7 @@ func TestWhatWasFinishedWhileTheClockWasFastIsFetched(t *testing.T) {
 			if back != 0 && !since.Equal(signedIn) {
 				t.Errorf("%s: signed in at %v, want %v", name, since, signedIn)
 			}
-			err := a.meetPackages(issuer.Home(a.Settings()), []esign.Status{{PackageID: "p", State: esign.Executed, TimeCreated: finished, TimeExecuted: finished}}, since, true)
+			err := a.packages.MeetPackages(issuer.Home(a.Settings()), []esign.Status{{PackageID: "p", State: esign.Executed, TimeCreated: finished, TimeExecuted: finished}}, since, true)
 			if _, known := a.Package("p"); err != nil || !known {
 				t.Errorf("%s: the package is not known, %v", name, err)
 			}
@@ -237,19 +238,19 @@ func TestAListMarkThatLiesAheadIsNotBelieved(t *testing.T) {
 		defer stop()
 		time.Sleep(time.Minute)
 		since := a.account.Current().Account.Since
-		mark := func() (m listed) {
-			if err := a.Data.View(func(tx *store.Tx) error { _, err := tx.GetDoc(docListed, &m); return err }); err != nil {
+		mark := func() (m reconcile.Listed) {
+			if err := a.Data.View(func(tx *store.Tx) error { _, err := tx.GetDoc(reconcile.DocListed, &m); return err }); err != nil {
 				t.Fatal(err)
 			}
 			return m
 		}
 		err := a.Data.Update(func(tx *store.Tx) error {
-			return tx.PutDoc(docListed, listed{Through: a.Now().Add(300 * time.Hour), Since: since})
+			return tx.PutDoc(reconcile.DocListed, reconcile.Listed{Through: a.Now().Add(300 * time.Hour), Since: since})
 		})
 		if err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(listOften + time.Minute)
+		time.Sleep(21 * time.Minute)
 		if m := mark(); m.Through.After(a.Now()) {
 			t.Errorf("the list counts as read through %v, and it is %v", m.Through, a.Now())
 		}

@@ -6,6 +6,7 @@ import (
 
 	"countersign/internal/agent/download"
 	"countersign/internal/agent/issuer"
+	"countersign/internal/agent/reconcile"
 	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/internal/store"
@@ -27,7 +28,7 @@ func (a *Agent) Configure(ctx context.Context, s office.Settings, secrets office
 	moved, err := a.account.Configure(ctx, s, secrets, func(tx *store.Tx, before office.Settings, moved bool) error {
 		err := errors.Join(download.MoveJobs(tx, before.SaveTo, s.SaveTo, a.Now), tx.UseService(issuer.Home(s)))
 		if moved { // packages and drafts of another service stay, and wait for it to come back
-			err = errors.Join(err, tx.PutDoc(docListed, nil), moveDrafts(tx))
+			err = errors.Join(err, reconcile.ForgetList(tx), moveDrafts(tx))
 		}
 		return err
 	})
@@ -36,7 +37,7 @@ func (a *Agent) Configure(ctx context.Context, s office.Settings, secrets office
 	}
 	if moved {
 		a.saves.Resume()
-		a.reconcileSoon("the service was changed")
+		a.packages.Sweep("the service was changed")
 	}
 	a.saves.FolderChanged()
 	if secrets.NgrokAuthtoken != "" {

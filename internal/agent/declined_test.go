@@ -3,7 +3,6 @@ package agent
 import (
 	"testing"
 
-	"countersign/internal/agent/loop"
 	"countersign/internal/sandbox"
 )
 
@@ -17,10 +16,10 @@ func TestADeclinedSignatureIsToldOnceAndShown(t *testing.T) {
 	if err := o.service.Decline(id, ana.ID, "The rent is wrong."); err != nil {
 		t.Fatal(err)
 	}
-	if err := o.putOff(id, 0); err != nil {
+	if err := o.askNow(id); err != nil {
 		t.Fatal(err)
 	}
-	loop.Wake(o.rings.reconcile)
+	o.packages.Wake()
 	o.eventually("people are told", func() bool {
 		return o.count("Ana Ruiz declined to sign “Offer”. Reason: “The rent is wrong.”.") == 1
 	})
@@ -30,10 +29,10 @@ func TestADeclinedSignatureIsToldOnceAndShown(t *testing.T) {
 	}
 	for range 3 {
 		before := row.Checked
-		if err := o.putOff(id, 0); err != nil {
+		if err := o.askNow(id); err != nil {
 			t.Fatal(err)
 		}
-		loop.Wake(o.rings.reconcile)
+		o.packages.Wake()
 		o.eventually("it is asked about again", func() bool { row, _ = o.Package(id); return row.Checked.After(before) })
 	}
 	o.restart()
@@ -53,10 +52,10 @@ func TestAServiceWithoutRecordsIsAskedForThemOnce(t *testing.T) {
 	for range 3 {
 		row, _ := o.Package(id)
 		before := row.Checked
-		if err := o.putOff(id, 0); err != nil {
+		if err := o.askNow(id); err != nil {
 			t.Fatal(err)
 		}
-		loop.Wake(o.rings.reconcile)
+		o.packages.Wake()
 		o.eventually("it is asked about", func() bool { row, _ := o.Package(id); return row.Checked.After(before) })
 	}
 	if asked := o.service.Faults()[0].Applied; asked < 1 || asked > 2 { // perhaps with and without /api/v1, see esign's paths.go

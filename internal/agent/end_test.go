@@ -28,10 +28,10 @@ func TestTheEndTakesLessThanFiveSecondsWhateverHangs(t *testing.T) {
 			if err := o.service.ExpireAccessTokens(); err != nil {
 				o.t.Fatal(err)
 			}
-			o.reconcileSoon("test")
+			o.packages.Sweep("test")
 		}},
-		"status":   {hang("/packages/*/status"), func(o *testOffice, id string) { o.reconcileSoon("test") }},
-		"list":     {hang("/packages/list"), func(o *testOffice, id string) { o.reconcileSoon("test") }},
+		"status":   {hang("/packages/*/status"), func(o *testOffice, id string) { o.packages.Sweep("test") }},
+		"list":     {hang("/packages/list"), func(o *testOffice, id string) { o.packages.Sweep("test") }},
 		"download": {hang("/packages/*/download"), signAll},
 		"endpoint": {hang("/events/endpoints/set"), func(o *testOffice, id string) {
 			if err := o.Data.Update(func(tx *store.Tx) error { return tx.PutDoc("endpoint-asking", "asked") }); err != nil {

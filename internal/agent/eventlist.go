@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"time"
 
-	"countersign/internal/agent/loop"
 	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/internal/store"
@@ -37,6 +36,6 @@ func (a *Agent) RetryEvent(eventID string) error {
 	if err != nil {
 		return fmt.Errorf("handle event %s again: %w", eventID, err)
 	}
-	loop.Wake(a.rings.events)
+	a.packages.WakeEvents()
 	return nil
 }

@@ -313,7 +313,7 @@ func TestPackagesMadeElsewhereAreFoundWhenTheListWorksAgain(t *testing.T) {
 			other := newStranger(t)
 			o.brew(faultyCall{path: "/packages/list", part: "/packages/list"}, w, b, other)
 			o.colleague(t, 1)
-			o.reconcileSoon("test")
+			o.packages.Sweep("test")
 			o.eventually("the list is asked for", func() bool { return o.struck(w, faultyCall{}) })
 			o.clearUp(b)
 			switch w.name {

@@ -12,6 +12,8 @@ import (
 
 	"countersign/internal/agent/account"
 	"countersign/internal/agent/issuer"
+	"countersign/internal/agent/listing"
+	"countersign/internal/agent/reconcile"
 	"countersign/internal/esign"
 	"countersign/internal/office"
 	"countersign/internal/sandbox"
@@ -312,24 +314,24 @@ func TestTheListOfOneClientSaysNothingAboutThatOfAnother(t *testing.T) {
 	if !online {
 		t.Fatal("nobody is signed in")
 	}
-	for i := range listRound + 3 {
+	for i := range listing.Round + 3 {
 		o.foreignBy(client, o.sample(), fmt.Sprintf("Old %02d", i))
 	}
 	o.service.SetListHabits(sandbox.ListHabits{MostTake: 1, Order: "oldest"})
-	l := &listing{}
-	o.lookAround(t.Context(), client, l)
+	l := &reconcile.Discovery{}
+	o.packages.LookAround(t.Context(), client, l)
 	config := issuer.Config(o.Settings())
 	config.Now, config.Log = o.Now, o.Log
 	config.ClientID = secondClient().ID
 	other := esign.NewClient(config, o.account.Current().Session()) // of the same current, so that it sees the same list
-	o.lookAround(t.Context(), other, l)
-	if l.reading == nil || l.reading.client != other || l.reading.pages != listRound {
-		t.Errorf("the reading of one client went on with another: %+v", l.reading)
+	o.packages.LookAround(t.Context(), other, l)
+	if l.Reading == nil || l.Reading.Client != other || l.Reading.Pages != listing.Round {
+		t.Errorf("the reading of one client went on with another: %+v", l.Reading)
 	}
 	now := time.Now()
-	read := listed{Through: now, Whole: now, Since: now, Issuer: client.Issuer()}
-	if read.known(now, now, client.Issuer()).IsZero() || read.first(now, client.Issuer()) ||
-		!read.known(now, now, other.Issuer()).IsZero() || !read.first(now, other.Issuer()) {
+	read := reconcile.Listed{Through: now, Whole: now, Since: now, Issuer: client.Issuer()}
+	if read.Known(now, now, client.Issuer()).IsZero() || read.First(now, client.Issuer()) ||
+		!read.Known(now, now, other.Issuer()).IsZero() || !read.First(now, other.Issuer()) {
 		t.Error("what one client has read is taken for known by another")
 	}
 }

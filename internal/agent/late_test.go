@@ -115,7 +115,7 @@ func TestEventsWhileSignedOutAreKeptAndUsedLater(t *testing.T) {
 	if err := o.service.ExpireAccessTokens(); err != nil {
 		t.Fatal(err)
 	}
-	o.reconcileSoon("test")
+	o.packages.Sweep("test")
 	o.eventually("the sign-in has lapsed", func() bool { return !o.Status().SignedIn })
 	signAll(o, id)
 	signAll(o, foreign)

@@ -59,7 +59,7 @@ func (a *Agent) linkTo(ctx context.Context, packageID string, ask func(*esign.Cl
 	if !online {
 		return "", &SignInError{Text: message.SignInFirst()}
 	}
-	if p := a.packageOrZero(packageID); p.Service != "" && p.Service != client.Home() {
+	if p, _ := a.Package(packageID); p.Service != "" && p.Service != client.Home() {
 		return "", &SignInError{Text: message.AtAnotherService()}
 	}
 	link, err := ask(client)
@@ -69,4 +69,15 @@ func (a *Agent) linkTo(ctx context.Context, packageID string, ask func(*esign.Cl
 // Preview draws page 1 of a document on this computer, width pixels wide.
 func (a *Agent) Preview(ctx context.Context, path string, width int) (image.Image, error) {
 	return a.documents.FirstPage(ctx, a.outbox.Given(path), width)
+}
+
+// CheckNow asks the service about everything that is not final, as soon as it can be asked: people want to know now. An
+// error says why it cannot.
+func (a *Agent) CheckNow() error {
+	if _, online := a.online(); !online {
+		return &SignInError{Text: message.NotSignedIn()}
+	}
+	a.packages.Sweep("somebody asked")
+	a.Signal(office.StatusChanged)
+	return nil
 }

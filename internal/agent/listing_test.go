@@ -2,148 +2,18 @@ package agent
 
 import (
 	"fmt"
-	"math/rand/v2"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"countersign/internal/esign"
+	"countersign/internal/agent/listing"
+	"countersign/internal/agent/reconcile"
 	"countersign/internal/office"
 	"countersign/internal/sandbox"
 	"countersign/internal/store"
 )
-
-// shelf is a service's list of packages, which may change between two pages.
-type shelf struct {
-	rng   *rand.Rand
-	items []esign.Status // as the service has them
-	made  int
-	clock time.Time
-	most  int  // a page has at most so many
-	total bool // the service says how many there are
-	calls int
-}
-
-// add makes a package now and puts it to the front, as newest first has it, or to the end.
-func (s *shelf) add(front bool) string {
-	s.made++
-	s.clock = s.clock.Add(time.Minute)
-	p := esign.Status{PackageID: fmt.Sprint("p", s.made), TimeCreated: s.clock, State: "open"}
-	if front {
-		s.items = slices.Insert(s.items, 0, p)
-	} else {
-		s.items = append(s.items, p)
-	}
-	return p.PackageID
-}
-
-func (s *shelf) page(r *reading) esign.Page {
-	s.calls++
-	from := min(r.skip, len(s.items))
-	page := esign.Page{Items: slices.Clone(s.items[from:min(len(s.items), from+min(listPage, s.most))])}
-	if s.total {
-		page.Total = len(s.items)
-	}
-	return page
-}
-
-// readAll reads until there is no more, and lets change happen before each further page.
-func (s *shelf) readAll(t *testing.T, r *reading, change func()) outcome {
-	t.Helper()
-	for range 2000 {
-		if end := r.take(s.page(r)); end != listMore {
-			return end
-		}
-		change()
-	}
-	t.Fatalf("%d pages, and no end", s.calls)
-	return listTorn
-}
-
-func TestAReadingOfAListThatMovesMissesNothingWithoutSayingSo(t *testing.T) {
-	var whole int
-	for seed := range uint64(400) {
-		rng := rand.New(rand.NewPCG(seed, 1))
-		newest := rng.IntN(2) == 0
-		s := &shelf{rng: rng, clock: time.Unix(1_790_000_000, 0), most: 8 + rng.IntN(120), total: rng.IntN(2) == 0}
-		for range rng.IntN(600) {
-			s.add(newest)
-		}
-		there := map[string]bool{} // from beginning to end
-		for _, p := range s.items {
-			there[p.PackageID] = true
-		}
-		r := newReading(nil, s.clock, time.Time{})
-		changes := rng.IntN(40)
-		end := s.readAll(t, r, func() {
-			for range min(rng.IntN(30), changes) {
-				changes--
-				if rng.IntN(2) == 0 || len(s.items) == 0 {
-					s.add(newest)
-					continue
-				}
-				i := rng.IntN(len(s.items))
-				delete(there, s.items[i].PackageID)
-				s.items = slices.Delete(s.items, i, i+1)
-			}
-		})
-		if end == listTorn {
-			continue
-		}
-		whole++
-		for id := range there {
-			if !r.seen[id] {
-				t.Errorf("seed %d: %s was missed, and nothing said", seed, id)
-			}
-		}
-	}
-	if whole < 200 {
-		t.Errorf("only %d of 400 readings came to an end", whole)
-	}
-}
-
-func TestAReadingEndsAtWhatIsKnownOnlyWhereTheListIsNewestFirst(t *testing.T) {
-	for name, c := range map[string]struct {
-		arrange func(items []esign.Status)
-		calls   int // at most; 0 for all there are
-	}{
-		"newest first":       {func([]esign.Status) {}, 1},
-		"oldest first":       {slices.Reverse[[]esign.Status], 0},
-		"by name":            {func(items []esign.Status) { shuffle(items, 1) }, 0},
-		"no time of making":  {func(items []esign.Status) { clearTimes(items) }, 0},
-		"almost: one is off": {func(items []esign.Status) { items[10], items[400] = items[400], items[10] }, 0},
-	} {
-		for _, most := range []int{1, 3, 40, 100} {
-			s := &shelf{clock: time.Unix(1_790_000_000, 0), most: most, total: true}
-			for range 500 {
-				s.add(true)
-			}
-			known := s.clock.Add(time.Second)
-			fresh := s.add(true) // the one that is not known
-			c.arrange(s.items)
-			r := newReading(nil, s.clock, known)
-			if end := s.readAll(t, r, func() {}); end != listWhole || !r.seen[fresh] {
-				t.Errorf("%s, %d a page: %v, the new one was read: %v", name, most, end, r.seen[fresh])
-			}
-			if all := len(r.seen) == 501; c.calls == 0 && !all || c.calls > 0 && len(r.seen) > 2*listPage {
-				t.Errorf("%s, %d a page: %d packages were read", name, most, len(r.seen))
-			}
-		}
-	}
-}
-
-func shuffle(items []esign.Status, seed uint64) {
-	rand.New(rand.NewPCG(seed, seed)).Shuffle(len(items), func(i, j int) { items[i], items[j] = items[j], items[i] })
-}
-
-func clearTimes(items []esign.Status) {
-	for i := range items {
-		items[i].TimeCreated = time.Time{}
-	}
-}
 
 // TestPackagesAreFoundWhateverTheListIsLike: a package made elsewhere whose event never came is found, and so is the one of
 // a draft whose answer was lost, however the service orders, cuts and moves its list.
@@ -164,7 +34,7 @@ func TestPackagesAreFoundWhateverTheListIsLike(t *testing.T) {
 			for i := range 14 {
 				o.foreignBy(client, path, fmt.Sprintf("Old %02d", i))
 			}
-			o.reconcileSoon("test")
+			o.packages.Sweep("test")
 			o.eventually("all are known", func() bool { return o.Status().Packages.Total == 14 })
 			o.service.SetListHabits(habits)
 			id := o.foreignBy(client, path, "Old 07 and a half")
@@ -175,7 +45,7 @@ func TestPackagesAreFoundWhateverTheListIsLike(t *testing.T) {
 				t.Fatalf("send: %+v, %v", state, err)
 			}
 			o.eventually("both are found", func() bool {
-				o.reconcileSoon("test")
+				o.packages.Sweep("test")
 				o.outbox.Wake()
 				return saved(o, id) && o.draftIs(office.DraftSent)
 			})
@@ -192,13 +62,13 @@ func TestAListThatCannotBePagedIsReadAsFarAsItGoes(t *testing.T) {
 	o.service.SetListHabits(sandbox.ListHabits{MostTake: 2, NoSkip: true})
 	o.colleague(t, 3)
 	began := calls(o.service, "POST /packages/list")
-	o.reconcileSoon("test")
+	o.packages.Sweep("test")
 	o.eventually("the newest are found", func() bool { return o.Status().Packages.Saved >= 2 })
-	if n := calls(o.service, "POST /packages/list") - began; n > 2*(listStale+1) {
+	if n := calls(o.service, "POST /packages/list") - began; n > 2*(listing.ListStale+1) {
 		t.Errorf("the list was read %d times", n)
 	}
 	o.service.SetListHabits(sandbox.ListHabits{})
-	o.reconcileSoon("test")
+	o.packages.Sweep("test")
 	o.eventually("and the rest once it can be", func() bool { return o.Status().Packages.Saved == 3 })
 }
 
@@ -212,30 +82,30 @@ func TestALongListIsReadInRoundsAndWhatOneDidNotReadIsOwedToTheNext(t *testing.T
 	}
 	client, _ := o.online()
 	path := o.sample()
-	for i := range listRound + 3 {
+	for i := range listing.Round + 3 {
 		o.foreignBy(client, path, fmt.Sprintf("Old %02d", i))
 	}
 	o.service.SetListHabits(sandbox.ListHabits{MostTake: 1, Order: "oldest"})
-	l := &listing{}
-	o.lookAround(t.Context(), client, l)
-	if l.reading == nil || !l.rest.Over(o.Now()) {
-		t.Fatalf("after one round: resting %+v, reading %+v", l.rest, l.reading)
+	l := &reconcile.Discovery{}
+	o.packages.LookAround(t.Context(), client, l)
+	if l.Reading == nil || !l.Rest.Over(o.Now()) {
+		t.Fatalf("after one round: resting %+v, reading %+v", l.Rest, l.Reading)
 	}
-	if n := len(o.Lines()); n != listRound {
+	if n := len(o.Lines()); n != listing.Round {
 		t.Errorf("%d packages after one round", n)
 	}
-	var through listed
-	read := func() listed {
-		o.Data.View(func(tx *store.Tx) error { _, err := tx.GetDoc(docListed, &through); return err })
+	var through reconcile.Listed
+	read := func() reconcile.Listed {
+		o.Data.View(func(tx *store.Tx) error { _, err := tx.GetDoc(reconcile.DocListed, &through); return err })
 		return through
 	}
 	before := read().Through
-	o.lookAround(t.Context(), client, l)
-	if n := len(o.Lines()); n != listRound+3 || l.reading != nil {
+	o.packages.LookAround(t.Context(), client, l)
+	if n := len(o.Lines()); n != listing.Round+3 || l.Reading != nil {
 		t.Errorf("%d packages after two rounds", n)
 	}
-	if l.rest.Over(o.Now()) || read().Whole.IsZero() || read().Through.Before(before) {
-		t.Errorf("resting %+v, %+v", l.rest, through)
+	if l.Rest.Over(o.Now()) || read().Whole.IsZero() || read().Through.Before(before) {
+		t.Errorf("resting %+v, %+v", l.Rest, through)
 	}
 }
 
@@ -273,7 +143,7 @@ func TestAListThatDoesNotSayWhenSomethingWasFinishedHidesNothingThatIsNew(t *tes
 				defer stop()
 				time.Sleep(2 * time.Hour)
 				add("new")
-				time.Sleep(listWholly + 12*time.Hour)
+				time.Sleep((7*24 + 12) * time.Hour)
 				if c.count("/packages/new/status") == 0 || a.Status().Packages.Saved != 1 {
 					t.Error("what was finished later, without an event, is not saved")
 				}

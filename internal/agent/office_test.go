@@ -19,6 +19,7 @@ import (
 	"countersign/internal/preview"
 	"countersign/internal/sandbox"
 	"countersign/internal/secret"
+	"countersign/internal/store"
 
 	"go.uber.org/goleak"
 )
@@ -268,4 +269,23 @@ func (o *testOffice) files() (names []string) {
 		names = append(names, e.Name())
 	}
 	return names
+}
+
+// askNow makes the question about a package due.
+func (a *Agent) askNow(id string) error {
+	defer a.packages.Wake()
+	return a.Data.Update(func(tx *store.Tx) error {
+		p, _, err := tx.Package(id)
+		if err != nil {
+			return err
+		}
+		p.NextCheck = a.Now()
+		return tx.PutPackage(p)
+	})
+}
+
+// packageOrZero is the package as it is stored.
+func (a *Agent) packageOrZero(id string) office.Package {
+	row, _ := a.Package(id)
+	return row.Package
 }

@@ -28,8 +28,8 @@ func (a *Agent) Run(ctx context.Context, only ...Part) error {
 	// take longer, because it finishes its answers, and so may a renewal of the sign-in.
 	finding := []loop.Loop{
 		{Name: string(PartEndpoint), Run: a.webhook.RunEndpoint},
-		{Name: string(PartEvents), Run: a.runEvents},
-		{Name: string(PartReconcile), Run: a.runReconcile},
+		{Name: string(PartEvents), Run: a.packages.RunEvents},
+		{Name: string(PartReconcile), Run: a.packages.Run},
 		{Name: string(PartSave), Run: a.saves.Run},
 		{Name: string(PartOutbox), Run: a.outbox.Run},
 	}
@@ -82,9 +82,8 @@ func (a *Agent) Close() error {
 func (a *Agent) wakeAll() {
 	a.webhook.Wake()
 	a.account.Wake()
-	for _, r := range []chan struct{}{a.rings.events, a.rings.reconcile} {
-		loop.Wake(r)
-	}
+	a.packages.WakeEvents()
+	a.packages.Wake()
 	a.outbox.Wake()
 	a.saves.Wake()
 }

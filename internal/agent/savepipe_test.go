@@ -15,7 +15,6 @@ import (
 	"countersign/internal/agent/account"
 	"countersign/internal/agent/health"
 	"countersign/internal/agent/issuer"
-	"countersign/internal/agent/loop"
 	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/internal/secret"
@@ -158,7 +157,7 @@ func happened(t *testing.T, a *Agent, id string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	loop.Wake(a.rings.events)
+	a.packages.WakeEvents()
 }
 
 // waitUntil looks again whenever the agent says that something changed.
@@ -297,7 +296,7 @@ func TestWhatIsFoundTogetherIsToldAtOnceWhenNothingMoreIsToCome(t *testing.T) {
 		}
 		// A package that is still to be asked about may bring more; people do not wait for it forever.
 		executed(t, a, "p", false)
-		if err := a.putOff("p", 0); err != nil {
+		if err := a.askNow("p"); err != nil {
 			t.Fatal(err)
 		}
 		a.announcer.Announce(office.Fact{Key: "3", Title: message.SomeoneSigned("Three")}, office.Fact{Key: "4", Title: message.SomeoneSigned("Four")})

@@ -4,7 +4,7 @@ import (
 	"context"
 	"time"
 
-	"countersign/internal/agent/loop"
+	"countersign/internal/agent/listing"
 	"countersign/internal/agent/outbox"
 	"countersign/internal/esign"
 	"countersign/internal/office"
@@ -30,24 +30,24 @@ func (a *Agent) newOutbox() *outbox.Room {
 		LeaveAlone: func(d time.Duration) { a.Breaker.Open(a.Now(), d) },
 		Answered:   func(ctx context.Context, err error) { a.noteServiceError(ctx, err) },
 		List: func(client *esign.Client, draft office.Draft) outbox.List {
-			return packageList{a, newReading(client, a.Now(), draft.Created.Add(-listedMargin))}
+			return packageList{a, listing.New(client, a.Now(), draft.Created.Add(-listing.Margin))}
 		},
-		PackageAdded: func() { loop.Wake(a.rings.reconcile) },
+		PackageAdded: a.packages.Wake,
 	})
 }
 
 // packageList is the service's list at the rate that all questions share.
 type packageList struct {
 	a    *Agent
-	read *reading
+	read *listing.Reader
 }
 
 func (l packageList) Next(ctx context.Context) (page []esign.Status, more bool, err error) {
 	if err := l.a.budget.Wait(ctx); err != nil {
 		return nil, true, err
 	}
-	page, end, err := l.read.next(ctx)
-	return page, end == listMore, err
+	page, end, err := l.read.Next(ctx)
+	return page, end == listing.More, err
 }
 
 // Send is outbox.Room.Send.

@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"countersign/internal/agent/loop"
 	"countersign/internal/agent/webhook"
 	"countersign/internal/office"
 	"countersign/internal/sandbox"
@@ -25,7 +24,7 @@ func listening(t *testing.T) (o *testOffice, c *wallClock, packageID string) {
 	})
 	o.eventually("the package was asked about", func() bool {
 		c.jump(time.Second)
-		o.reconcileSoon("test")
+		o.packages.Sweep("test")
 		since := o.webhook.ListeningSince()
 		return !since.IsZero() && o.packageOrZero(packageID).Checked.After(since)
 	})
@@ -39,13 +38,13 @@ func (o *testOffice) lose(c *wallClock, packageID string, sign func(packageID st
 		o.t.Fatal(err)
 	}
 	o.eventually("it was found out", func() bool {
-		o.reconcileSoon("test")
+		o.packages.Sweep("test")
 		p := o.packageOrZero(packageID)
 		return p.SignersDone > 0 || p.State == office.PackageExecuted
 	})
 	o.eventually("people are told", func() bool {
 		c.jump(2 * webhook.MissedGrace) // again, should it have been noted only now
-		loop.Wake(o.rings.reconcile)
+		o.packages.Wake()
 		return o.issue("endpoint-lost") != nil
 	})
 }

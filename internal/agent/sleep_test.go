@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"countersign/internal/agent/loop"
+	"countersign/internal/agent/reconcile"
 	"countersign/internal/agent/webhook"
 	"countersign/internal/office"
 	"countersign/internal/sandbox"
@@ -44,7 +45,7 @@ func sleepy(t *testing.T, service sandbox.Options, settings ...func(*office.Sett
 // wake lets d go by unnoticed, and then what a loop does that looks at the clock.
 func (o *testOffice) wake(c *wallClock, d time.Duration) {
 	c.jump(d)
-	loop.Wake(o.rings.reconcile)
+	o.packages.Wake()
 }
 
 func TestAfterASleepEverythingContinues(t *testing.T) {
@@ -60,7 +61,7 @@ func TestAfterASleepEverythingContinues(t *testing.T) {
 	}
 	// What happened while the computer slept is no sign of another one.
 	c.jump(2 * webhook.MissedGrace)
-	loop.Wake(o.rings.reconcile)
+	o.packages.Wake()
 	if err := o.service.Release("reverse"); err != nil {
 		t.Fatal(err)
 	}
@@ -83,16 +84,14 @@ func TestAnEndpointThatAnotherComputerTookIsToldAndTakenBack(t *testing.T) {
 	o.eventually("the sleep was noticed", func() bool { return !o.webhook.ListeningSince().Before(woke) })
 	c.jump(loop.ClockSlack / 2) // no sleep: nothing has to be done over
 	again := o.packageOrZero(id).Checked
-	o.reconcileSoon("test")
+	o.packages.Sweep("test")
 	o.eventually("and once more", func() bool { return o.packageOrZero(id).Checked.After(again) })
 	signAll(o, id)
-	o.reconcileSoon("test")
+	o.packages.Sweep("test")
 	o.eventually("saved without an event", func() bool { return saved(o, id) })
 	c.jump(2 * webhook.MissedGrace)
-	o.eventually("people are told", func() bool {
-		loop.Wake(o.rings.reconcile) // again, should it have been noted only now
-		return o.issue("endpoint-lost") != nil
-	})
+	o.packages.Wake()
+	o.eventually("people are told", func() bool { return o.issue("endpoint-lost") != nil })
 	if err := o.Act(t.Context(), *o.issue("endpoint-lost")); err != nil {
 		t.Fatal(err)
 	}
@@ -233,25 +232,25 @@ func (c *counter) count(part string) (n int) {
 func TestTheListIsReadNowAndThen(t *testing.T) {
 	o, c := sleepy(t, sandbox.Options{}, func(s *office.Settings) { s.Tunnel = office.TunnelNone })
 	client, _ := o.online()
-	l := &listing{}
+	l := &reconcile.Discovery{}
 	look := func(after time.Duration, want bool) {
 		t.Helper()
 		c.jump(after)
-		before := l.rest
-		o.lookAround(t.Context(), client, l)
-		if got := l.rest != before; got != want {
+		before := l.Rest
+		o.packages.LookAround(t.Context(), client, l)
+		if got := l.Rest != before; got != want {
 			t.Errorf("after %v: read: %v", after, got)
 		}
 	}
 	look(0, true)
-	look(listOften/2, false)
-	look(listOften, true)
-	look(-9*listRefused, true) // a clock that was wrong
+	look(10*time.Minute, false)
+	look(20*time.Minute, true)
+	look(-9*24*time.Hour, true) // a clock that was wrong
 	o.service.Inject(sandbox.Fault{Path: "/packages/list", Status: 403})
-	look(listOften+time.Second, true)
-	look(2*listOften, false)
+	look(20*time.Minute+time.Second, true)
+	look(40*time.Minute, false)
 	o.service.Heal(0)
-	look(listRefused, true)
+	look(24*time.Hour, true)
 }
 
 func TestAListThatHangsHoldsNothingBack(t *testing.T) {
@@ -260,7 +259,7 @@ func TestAListThatHangsHoldsNothingBack(t *testing.T) {
 	o.eventually("the list was read", func() bool { return calls(o.service, "POST /packages/list") > 0 })
 	hang := o.service.Inject(sandbox.Fault{Path: "/packages/list", DelayMS: 60_000})
 	t.Cleanup(func() { o.service.Heal(hang) })
-	o.reconcileSoon("test")
+	o.packages.Sweep("test")
 	o.eventually("the list hangs", func() bool { return o.service.Faults()[0].Applied > 0 })
 	id := o.send()
 	signAll(o, id)

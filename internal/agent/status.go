@@ -16,7 +16,7 @@ func (a *Agent) Status() Status {
 	s := Status{Version: a.p.Version, Health: a.Health.List()}
 	o := a.account.Current()
 	s.SignedIn, s.Account = o.SignedIn(), o.Account.Account
-	s.Checked, s.Checking = a.sweep.state()
+	s.Checked, s.Checking = a.packages.Swept()
 	if _, online := a.online(); !online {
 		s.Checking = false // it waits for somebody to sign in
 	}
@@ -95,12 +95,6 @@ func (a *Agent) Package(id string) (row office.PackageRow, ok bool) {
 		a.Log.Error("read a package", "err", err)
 	}
 	return row, ok
-}
-
-// packageOrZero returns the package as it is stored.
-func (a *Agent) packageOrZero(id string) office.Package {
-	row, _ := a.Package(id)
-	return row.Package
 }
 
 func packageRow(tx *store.Tx, p office.Package) (office.PackageRow, error) {
@@ -188,10 +182,10 @@ func (a *Agent) Act(ctx context.Context, i Issue) error {
 		a.Breaker.Close()
 		a.saves.Retry()
 		a.Quarantine.Clear()
-		if err := a.markAllDue(); err != nil { // not only with the sweep, which waits for the questions under way
+		if err := a.packages.MakeAllDue(); err != nil { // not only with the sweep, which waits for the questions under way
 			return fmt.Errorf("try everything again: %w", err)
 		}
-		a.reconcileSoon("somebody asked")
+		a.packages.Sweep("somebody asked")
 		a.wakeAll()
 	}
 	return nil

@@ -81,7 +81,7 @@ func TestAnExecutedPackageWaitsForItsDocumentsToBeListed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := o.applyCheck(id, esign.Status{PackageID: id, State: esign.Executed, Documents: documents}, false); err != nil {
+		if err := o.packages.ApplyCheck(id, esign.Status{PackageID: id, State: esign.Executed, Documents: documents}, false); err != nil {
 			t.Fatal(err)
 		}
 		if p := o.packageOrZero(id); p.State != office.PackageExecuted || p.Planned || p.Final() {

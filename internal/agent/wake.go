@@ -14,6 +14,6 @@ func (a *Agent) wokeUp(by time.Duration) {
 	}
 	a.saves.Retry()
 	a.Quarantine.Clear()
-	a.reconcileSoon("the computer woke up")
+	a.packages.Sweep("the computer woke up")
 	a.wakeAll()
 }

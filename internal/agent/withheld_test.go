@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"countersign/internal/agent/loop"
 	"countersign/internal/esign"
 	"countersign/internal/office"
 	"countersign/internal/sandbox"
@@ -37,7 +36,7 @@ func (o *testOffice) wakes(c *wallClock, id string, times int, d time.Duration) 
 		o.wake(c, d)
 		o.eventually("it is asked for again", func() bool {
 			c.jump(5 * time.Second) // for what was asked just before
-			loop.Wake(o.rings.reconcile)
+			o.packages.Wake()
 			o.saves.Wake()
 			return o.asked(id) != before
 		})
@@ -136,12 +135,12 @@ func TestARefusedPackageIsAskedAboutMoreAndMoreRarelyButAtLeastDaily(t *testing.
 		asked, began := 0, c.now()
 		for c.now().Sub(began) < 60*24*time.Hour {
 			asked++
-			if err := o.missPackage(id, &esign.Error{Kind: esign.NotFound, Status: 404, Code: "package_not_found"}, 0); err != nil {
+			if err := o.packages.MissPackage(id, &esign.Error{Kind: esign.NotFound, Status: 404, Code: "package_not_found"}, 0); err != nil {
 				t.Fatal(err)
 			}
 			p := o.packageOrZero(id)
 			pause := p.NextCheck.Sub(c.now())
-			if p.Final() || pause > maxMiss || pause < 0 {
+			if p.Final() || pause > 24*time.Hour || pause < 0 {
 				t.Fatalf("%q: asked again after %v, final: %v", state, pause, p.Final())
 			}
 			c.jump(pause + time.Second)
@@ -179,7 +178,7 @@ func TestWhatTheListShowsAsExecutedIsFetchedThoughItWasOverHere(t *testing.T) {
 			// A status call that refuses it as well only holds it up.
 			o.service.Inject(sandbox.Fault{Path: "/packages/*/status", Status: 404, Times: 2, Body: `{"error":"package_not_found","message":"No."}`})
 			o.run()
-			o.eventually("saved", func() bool { loop.Wake(o.rings.reconcile); return saved(o, id) })
+			o.eventually("saved", func() bool { o.packages.Wake(); return saved(o, id) })
 			o.eventually("told", func() bool { return o.count("Everyone has signed “Offer”.") == 1 })
 		})
 	}

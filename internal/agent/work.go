@@ -30,7 +30,7 @@ func (a *Agent) moreToCome() bool {
 		return err
 	})
 	// Looked at last: what is recorded is announced a moment later, by whoever is still at work.
-	return err == nil && found+int(a.backlog.Load())+a.saves.UnderWay() > 0
+	return err == nil && found+a.packages.Backlog()+a.saves.UnderWay() > 0
 }
 
 // While more than this many packages or files wait, the agent is catching up.
@@ -39,7 +39,7 @@ const catchingUpMany = 5
 // catchingUp reports whether more waits than the ordinary work of a moment: packages to be asked about, or files to be
 // saved that nothing keeps from it.
 func (a *Agent) catchingUp() bool {
-	if a.backlog.Load() > catchingUpMany {
+	if a.packages.Backlog() > catchingUpMany {
 		return true
 	}
 	if !a.saves.Flowing() {
@@ -52,9 +52,4 @@ func (a *Agent) catchingUp() bool {
 		return err
 	})
 	return err == nil && waiting > catchingUpMany
-}
-
-func (a *Agent) setBacklog(n int) {
-	a.backlog.Store(int64(n))
-	a.announcer.WorkEnded()
 }

@@ -176,6 +176,8 @@ var allowed = map[string][]string{
 	"internal/agent/outbox":        {"internal/agent/apply", "internal/agent/loop", "internal/agent/health", "internal/office", "internal/store", "internal/archive", "internal/esign", "internal/preview", "internal/locations"},
 	"internal/agent/form":          {"internal/agent/loop", "internal/office", "internal/store"},
 	"internal/agent/apply":         {"internal/office", "internal/esign"},
+	"internal/agent/listing":       {"internal/esign"},
+	"internal/agent/reconcile":     {"internal/agent/apply", "internal/agent/data", "internal/agent/listing", "internal/agent/loop", "internal/agent/health", "internal/esign", "internal/office", "internal/store"},
 	"internal/agent/download":      {"internal/agent/loop", "internal/agent/health", "internal/office", "internal/esign", "internal/store", "internal/archive"},
 	"internal/inbox":               {"internal/esign"},
 	"internal/sandbox":             {},

@@ -1,11 +1,10 @@
-package agent
+package reconcile
 
 import (
 	"sync"
 	"time"
 
 	"countersign/internal/agent/loop"
-	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/internal/store"
 )
@@ -77,20 +76,20 @@ func (s *sweeper) left(now time.Time, limit time.Duration) time.Duration {
 	}
 }
 
-// sweepReturn is the reason that may come in bursts: a tunnel that flaps.
-const sweepReturn = "the public address is open again"
+// SweepReturn is the reason that may come in bursts: a tunnel that flaps.
+const SweepReturn = "the public address is open again"
 
-// reconcileSoon asks for the status of every package that is not final: something may have been missed.
-func (a *Agent) reconcileSoon(why string) {
-	a.Log.Debug("reconcile", "why", why)
-	a.sweep.owe(why != sweepReturn)
-	loop.Wake(a.rings.reconcile)
+// Sweep asks for the status of every package that is not final: something may have been missed.
+func (r *Room) Sweep(why string) {
+	r.Log.Debug("reconcile", "why", why)
+	r.sweep.owe(why != SweepReturn)
+	r.Wake()
 }
 
-// markAllDue makes everything that waits for its time due now: packages that are not final, files and drafts.
-func (a *Agent) markAllDue() error {
-	now := a.Now()
-	return a.Data.Update(func(tx *store.Tx) error {
+// MakeAllDue makes everything that waits for its time due now: packages that are not final, files and drafts.
+func (r *Room) MakeAllDue() error {
+	now := r.Now()
+	return r.Data.Update(func(tx *store.Tx) error {
 		open, err := tx.AllOpen()
 		if err != nil {
 			return err
@@ -132,15 +131,4 @@ func (a *Agent) markAllDue() error {
 		}
 		return nil
 	})
-}
-
-// CheckNow asks the service about everything that is not final, as soon as it can be asked: people want to know now. An
-// error says why it cannot.
-func (a *Agent) CheckNow() error {
-	if _, online := a.online(); !online {
-		return &SignInError{Text: message.NotSignedIn()}
-	}
-	a.reconcileSoon("somebody asked")
-	a.Signal(office.StatusChanged)
-	return nil
 }

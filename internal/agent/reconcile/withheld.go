@@ -1,4 +1,4 @@
-package agent
+package reconcile
 
 import (
 	"fmt"
@@ -16,20 +16,20 @@ import (
 // away and given back, packages move to other members.
 const maxMiss = 24 * time.Hour
 
-// missPackage notes that the service answered a question about a package with cause. It is asked again after pause, or
+// MissPackage notes that the service answered a question about a package with cause. It is asked again after pause, or
 // for none after as long as this has gone on already: seconds at first, a day in the end.
-func (a *Agent) missPackage(id string, cause *esign.Error, pause time.Duration) error {
+func (r *Room) MissPackage(id string, cause *esign.Error, pause time.Duration) error {
 	var shown bool // differently from before
-	err := a.Data.Update(func(tx *store.Tx) error {
+	err := r.Data.Update(func(tx *store.Tx) error {
 		p, ok, err := tx.Package(id)
 		if err != nil || !ok {
 			return err
 		}
-		now, before := a.Now(), p
+		now, before := r.Now(), p
 		since := office.RefusedFor(&p.Refused, now)
 		p.NextCheck = now.Add(pause)
 		if pause == 0 {
-			p.NextCheck = now.Add(min(max(since, 5*a.Pace.Retry), maxMiss))
+			p.NextCheck = now.Add(min(max(since, 5*r.Pace.Retry), maxMiss))
 			p.Gone = since >= office.WithheldAfter
 		}
 		if since >= office.WithheldAfter && p.State == office.PackageExecuted && !p.Planned {
@@ -42,9 +42,9 @@ func (a *Agent) missPackage(id string, cause *esign.Error, pause time.Duration) 
 		return fmt.Errorf("record what was said of package %s: %w", id, err)
 	}
 	if shown {
-		a.Signal(office.PackagesChanged)
+		r.Signal(office.PackagesChanged)
 	}
-	a.saves.TellRefused()
+	r.needs.Files.TellRefused()
 	return nil
 }
 

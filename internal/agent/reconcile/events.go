@@ -1,4 +1,4 @@
-package agent
+package reconcile
 
 import (
 	"context"
@@ -22,23 +22,23 @@ import (
 // questionsAtOnce is how many packages the service is asked about at once because of events.
 const questionsAtOnce = 4
 
-// runEvents turns stored events into facts, oldest first. Events of one package keep their order; several packages are
+// RunEvents turns stored events into facts, oldest first. Events of one package keep their order; several packages are
 // worked on at once, because an unknown one costs a question to the service.
-func (a *Agent) runEvents(ctx context.Context) error {
+func (r *Room) RunEvents(ctx context.Context) error {
 	for {
 		var pending []office.Event
-		err := a.Data.View(func(tx *store.Tx) error {
+		err := r.Data.View(func(tx *store.Tx) error {
 			var err error
-			pending, err = tx.PendingEvents(200 + a.Quarantine.Len())
+			pending, err = tx.PendingEvents(200 + r.Quarantine.Len())
 			return err
 		})
 		if err != nil {
 			return err
 		}
 		all := len(pending)
-		pending = slices.DeleteFunc(pending, func(e office.Event) bool { return a.LeftAlone("event " + e.ID) })
+		pending = slices.DeleteFunc(pending, func(e office.Event) bool { return r.LeftAlone("event " + e.ID) })
 		if len(pending) == 0 {
-			if !loop.Wait(ctx, a.PauseBeside(all, time.Hour), a.rings.events) {
+			if !loop.Wait(ctx, r.PauseBeside(all, time.Hour), r.events) {
 				return nil
 			}
 			continue
@@ -60,7 +60,7 @@ func (a *Agent) runEvents(ctx context.Context) error {
 					if gctx.Err() != nil {
 						return nil
 					}
-					if err := a.takeEvent(gctx, e, questions); err != nil {
+					if err := r.takeEvent(gctx, e, questions); err != nil {
 						return err
 					}
 				}
@@ -83,56 +83,73 @@ var knownActions = map[string]bool{
 }
 
 // takeEvent handles one stored event. One that cannot be handled is kept where people see it, and holds up no other.
-func (a *Agent) takeEvent(ctx context.Context, ev office.Event, questions loop.Semaphore) error {
+func (r *Room) takeEvent(ctx context.Context, ev office.Event, questions loop.Semaphore) error {
 	key := "event " + ev.ID
-	err := a.One(ctx, key, func() error { return a.handleEvent(ctx, ev, questions) })
-	if err != nil || !a.LeftAlone(key) {
+	err := r.One(ctx, key, func() error { return r.handleEvent(ctx, ev, questions) })
+	if err != nil || !r.LeftAlone(key) {
 		return err
 	}
 	var own *data.ObjectError
-	err = a.finishOdd(ev, message.EventUnhandled())
+	err = r.finishOdd(ev, message.EventUnhandled())
 	if errors.As(err, &own) {
 		return nil // it waits until it is no longer left alone
 	}
 	if err == nil {
-		a.Quarantine.Release(key)
-		a.TellQuarantine()
+		r.Quarantine.Release(key)
+		r.TellQuarantine()
 	}
 	return err
 }
 
-// handleEvent draws the consequences of one stored event in one commit.
-func (a *Agent) handleEvent(ctx context.Context, ev office.Event, questions loop.Semaphore) error {
+// handleEvent reads one stored event, asks the service where that spares something, and tells what was recorded.
+func (r *Room) handleEvent(ctx context.Context, ev office.Event, questions loop.Semaphore) error {
 	e, err := esign.ParseEvent(ev.Body)
 	if err != nil || e.PackageID == "" {
 		reason := message.EventNamesNone()
 		if err != nil {
 			reason = message.EventUnreadable()
 		}
-		return a.finishOdd(ev, reason)
+		return r.finishOdd(ev, reason)
 	}
 	if !esign.UsableID(e.PackageID) {
-		return a.finishOdd(ev, message.EventPackageUnusable())
+		return r.finishOdd(ev, message.EventPackageUnusable())
 	}
 	var odd message.Message
 	if e.DocumentID != "" && !esign.UsableID(e.DocumentID) {
 		e.DocumentID, odd = "", message.EventDocumentUnusable()
 	}
-	before := a.packageOrZero(e.PackageID)
-	status, asked := a.statusForEvent(ctx, ev.Service, before, e, questions)
+	before := r.packageOrZero(e.PackageID)
+	status := r.statusForEvent(ctx, ev.Service, before, e, questions)
 	if ctx.Err() != nil {
 		return nil
 	}
-	draw := a.drawing(before)
-	var found findings
-	var line office.Activity
-	err = a.Data.Update(func(tx *store.Tx) error {
-		found = findings{}
+	found, line, err := r.recordEvent(ev, e, odd, before, status)
+	if err != nil {
+		return fmt.Errorf("handle event %s: %w", ev.ID, err)
+	}
+	if !line.Text.IsZero() {
+		r.Tell(line)
+	}
+	r.publish(found)
+	r.needs.Webhook.Heard(e, ev.Received)
+	r.Wake()
+	r.needs.Drafts() // the event may carry the correlation id of a draft whose outcome is unknown
+	r.Signal(office.PackagesChanged)
+	r.Signal(office.StatusChanged)
+	return nil
+}
+
+// recordEvent records in one commit what an event says of its package, which was known as before, and what the service
+// answered when it was asked because of it: status is nil when it was not. odd is what is wrong with the event.
+func (r *Room) recordEvent(ev office.Event, e esign.Event, odd message.Message, before office.Package, status *esign.Status) (found changes, line office.Activity, err error) {
+	applyTo := r.applyLater(before)
+	err = r.Data.Update(func(tx *store.Tx) error {
+		found, line = changes{}, office.Activity{}
 		stored, ok, err := tx.Event(ev.ID)
 		if err != nil || !ok || stored.Outcome != office.EventPending {
 			return err
 		}
-		p, err := a.packageForEvent(tx, e, ev.Received)
+		p, err := r.packageForEvent(tx, e, ev.Received)
 		if err != nil {
 			return err
 		}
@@ -141,25 +158,25 @@ func (a *Agent) handleEvent(ctx context.Context, ev office.Event, questions loop
 		}
 		news := apply.Event(&p, e, ev.Received)
 		switch {
-		case asked && e.Action == esign.PackageExecuted && p.DraftID == before.DraftID:
-			if found, err = draw(tx, &p, status); err != nil {
+		case status != nil && e.Action == esign.PackageExecuted && p.DraftID == before.DraftID:
+			if found, err = applyTo(tx, &p, *status); err != nil {
 				return err
 			}
-		case asked && e.Action == esign.DocumentSigned:
-			apply.Status(&p, status, a.Now()) // for the names; what it tells beyond the event is old, or the next event's news
-			a.checkSoon(&p)
+		case status != nil && e.Action == esign.DocumentSigned:
+			apply.Status(&p, *status, r.Now()) // for the names; what it tells beyond the event is old, or the next event's news
+			r.checkSoon(&p)
 		default:
-			a.checkSoon(&p)
+			r.checkSoon(&p)
 		}
 		if err := tx.PutPackage(p); err != nil {
 			return err
 		}
-		facts, err := a.announcer.Signed(tx, p, news)
+		facts, err := r.needs.News.Signed(tx, p, news)
 		if err != nil {
 			return err
 		}
 		found.facts = append(found.facts, facts...)
-		stored.Outcome, stored.Handled = office.EventHandled, a.Now()
+		stored.Outcome, stored.Handled = office.EventHandled, r.Now()
 		if !knownActions[e.Action] {
 			odd = message.EventUnknown()
 		}
@@ -169,34 +186,21 @@ func (a *Agent) handleEvent(ctx context.Context, ev office.Event, questions loop
 		if err := tx.SetEvent(stored); err != nil {
 			return err
 		}
-		line = office.Activity{}
 		if p.Origin == office.MadeHere && (e.Action == esign.PackageAdd || e.Action == esign.PackageSent) {
 			return nil // people know: they sent it
 		}
 		line = office.Activity{Time: ev.Received, Kind: "event", PackageID: p.ID, EventID: ev.ID, Text: eventMessage(p, e)}
 		return tx.AddActivity(line)
 	})
-	if err != nil {
-		return fmt.Errorf("handle event %s: %w", ev.ID, err)
-	}
-	if !line.Text.IsZero() {
-		a.Tell(line)
-	}
-	a.follow(found)
-	a.webhook.Heard(e, ev.Received)
-	loop.Wake(a.rings.reconcile)
-	a.outbox.Wake() // the event may carry the correlation id of a draft whose outcome is unknown
-	a.Signal(office.PackagesChanged)
-	a.Signal(office.StatusChanged)
-	return nil
+	return found, line, err
 }
 
 // checkSoon has the service asked about p: an event is a hint, the status call is the truth. Events of one moment share
 // a call; a package that everybody has signed does not wait for them.
-func (a *Agent) checkSoon(p *office.Package) {
-	next := a.Now()
+func (r *Room) checkSoon(p *office.Package) {
+	next := r.Now()
 	if p.State != office.PackageExecuted {
-		next = next.Add(a.Pace.Retry)
+		next = next.Add(r.Pace.Retry)
 		if p.NextCheck.Before(next) && !p.NextCheck.IsZero() {
 			return
 		}
@@ -207,38 +211,41 @@ func (a *Agent) checkSoon(p *office.Package) {
 // statusForEvent asks the service that the event came from, if it is the one in use, about p when that spares people or the disk something: a signer who is not known by
 // name, or a package that everybody has signed, whose files can then be planned in the commit that handles the event.
 // What it cannot learn now, reconcile will.
-func (a *Agent) statusForEvent(ctx context.Context, service string, p office.Package, e esign.Event, questions loop.Semaphore) (esign.Status, bool) {
-	client, online := a.online()
-	if !online || service != "" && service != client.Home() || a.Breaker.Left(a.Now()) > 0 {
-		return esign.Status{}, false
+func (r *Room) statusForEvent(ctx context.Context, service string, p office.Package, e esign.Event, questions loop.Semaphore) *esign.Status {
+	client, online := r.needs.Online()
+	if !online || service != "" && service != client.Home() || r.Breaker.Left(r.Now()) > 0 {
+		return nil
 	}
 	switch e.Action {
 	case esign.DocumentSigned:
 		p.MatchSigner(e.SignerID)
 		if p.ID != "" && (e.SignerID == "" || p.SignerName(e.SignerID) != "") {
-			return esign.Status{}, false
+			return nil
 		}
 	case esign.PackageExecuted:
 		// A service that is in trouble must not hold up events.
-		if p.ID == "" || p.Final() || a.Health.Has(health.ServiceFails) || !a.budget.Allow() {
-			return esign.Status{}, false
+		if p.ID == "" || p.Final() || r.Health.Has(health.ServiceFails) || !r.needs.Budget.Allow() {
+			return nil
 		}
 	default:
-		return esign.Status{}, false
+		return nil
 	}
 	if !questions.Acquire(ctx) {
-		return esign.Status{}, false
+		return nil
 	}
 	defer questions.Release()
 	ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 	defer cancel()
 	s, err := client.Status(ctx, e.PackageID)
-	return s, err == nil
+	if err != nil {
+		return nil
+	}
+	return &s
 }
 
 // packageForEvent finds the package an event is about, or starts its record: made here when its external data
 // carries the id of one of our drafts, made elsewhere in the organization otherwise.
-func (a *Agent) packageForEvent(tx *store.Tx, e esign.Event, received time.Time) (office.Package, error) {
+func (r *Room) packageForEvent(tx *store.Tx, e esign.Event, received time.Time) (office.Package, error) {
 	p, ok, err := tx.Package(e.PackageID)
 	if err != nil {
 		return p, err
@@ -247,7 +254,7 @@ func (a *Agent) packageForEvent(tx *store.Tx, e esign.Event, received time.Time)
 		p = office.Package{ID: e.PackageID, Origin: office.MadeElsewhere, Created: received}
 	}
 	if p.DraftID == "" {
-		if err := a.outbox.Claim(tx, &p, e.ExternalData); err != nil {
+		if err := r.needs.Claim(tx, &p, e.ExternalData); err != nil {
 			return p, err
 		}
 	}
@@ -255,19 +262,19 @@ func (a *Agent) packageForEvent(tx *store.Tx, e esign.Event, received time.Time)
 }
 
 // finishOdd keeps an authentic event that nothing can be done with, where people see it.
-func (a *Agent) finishOdd(ev office.Event, reason message.Message) error {
-	err := a.Data.Update(func(tx *store.Tx) error {
+func (r *Room) finishOdd(ev office.Event, reason message.Message) error {
+	err := r.Data.Update(func(tx *store.Tx) error {
 		stored, ok, err := tx.Event(ev.ID)
 		if err != nil || !ok {
 			return err
 		}
-		stored.Outcome, stored.Reason, stored.Handled = office.EventOdd, reason, a.Now()
+		stored.Outcome, stored.Reason, stored.Handled = office.EventOdd, reason, r.Now()
 		return tx.SetEvent(stored)
 	})
 	if err != nil {
 		return err
 	}
-	a.Record(office.Activity{Kind: "problem", EventID: ev.ID, Text: reason})
-	a.Signal(office.StatusChanged)
+	r.Record(office.Activity{Kind: "problem", EventID: ev.ID, Text: reason})
+	r.Signal(office.StatusChanged)
 	return nil
 }

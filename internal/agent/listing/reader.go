@@ -1,4 +1,6 @@
-package agent
+// Package listing reads the service's list of packages page by page, and relies on nothing that the service has not shown: neither
+// the order, nor the size of a page, nor the list standing still. It says when a list moved too much to be read. It stores nothing.
+package listing
 
 import (
 	"context"
@@ -11,22 +13,25 @@ import (
 const (
 	listPage    = 100 // items asked for at once; the service may give fewer
 	listOverlap = 10  // items asked for twice, so that a page that begins too late is noticed
-	listRound   = 20  // pages read in one go; the rest is owed to the next
-	listStale   = 3   // pages without anything new after which a list has no more
+	Round       = 20  // pages read in one go; the rest is owed to the next
+	ListStale   = 3   // pages without anything new after which a list has no more
 	listBacks   = 10  // steps back after which a list moves too much to be read
 
 	// listProof is how many packages must be newest first before the list is taken to be: that many are not by chance.
 	listProof = 20
 )
 
-// reading goes through the service's list page by page, and may pause between two. It relies on nothing that the service
+// Margin allows for a service whose clock is not ours.
+const Margin = 24 * time.Hour
+
+// Reader goes through the service's list page by page, and may pause between two. It relies on nothing that the service
 // has not shown: neither on the order that was asked for, nor on the size of a page, nor on the list standing still. Only
 // where what came is newest first does it end before the list does, at what is known already.
-type reading struct {
-	client *esign.Client // whose list it is: another one's has other packages at other places
-	began  time.Time
-	known  time.Time // whatever was made before is known; zero to read to the end
-	pages  int       // read so far
+type Reader struct {
+	Client *esign.Client // whose list it is: another one's has other packages at other places
+	Began  time.Time
+	Known  time.Time // whatever was made before is known; zero to read to the end
+	Pages  int       // read so far
 
 	skip     int
 	seen     map[string]bool
@@ -40,48 +45,48 @@ type reading struct {
 	disordered bool
 }
 
-// newReading begins at the newest package of what client may see. known is as in reading.
-func newReading(client *esign.Client, began, known time.Time) *reading {
-	return &reading{client: client, began: began, known: known, seen: map[string]bool{}}
+// New begins at the newest package of what client may see. known is as in Reader.
+func New(client *esign.Client, began, known time.Time) *Reader {
+	return &Reader{Client: client, Began: began, Known: known, seen: map[string]bool{}}
 }
 
-// goesOn reports whether r, which may be nil, can be continued with client.
-func (r *reading) goesOn(client *esign.Client) bool { return r != nil && r.client == client }
+// GoesOn reports whether r, which may be nil, can be continued with client.
+func (r *Reader) GoesOn(client *esign.Client) bool { return r != nil && r.Client == client }
 
-// outcome of reading a page.
-type outcome int
+// Outcome of reading a page.
+type Outcome int
 
 const (
-	listMore  outcome = iota // there is more to read
-	listWhole                // everything was read, or everything back to what is known
-	listTorn                 // there is nothing more to read, but something was missed
+	More  Outcome = iota // there is more to read
+	Whole                // everything was read, or everything back to what is known
+	Torn                 // there is nothing more to read, but something was missed
 )
 
-// next reads a page. The service's rate is kept by the caller. After an error the same page is read again.
-func (r *reading) next(ctx context.Context) ([]esign.Status, outcome, error) {
+// Next reads a page. The service's rate is kept by the caller. After an error the same page is read again.
+func (r *Reader) Next(ctx context.Context) ([]esign.Status, Outcome, error) {
 	q := esign.ListQuery{NewestFirst: !r.unsorted, Take: listPage, Skip: r.skip}
-	page, err := readList(ctx, r.client, q)
+	page, err := readList(ctx, r.Client, q)
 	var e *esign.Error
-	if errors.As(err, &e) && e.Kind == esign.Refused && q.NewestFirst && r.pages == 0 {
+	if errors.As(err, &e) && e.Kind == esign.Refused && q.NewestFirst && r.Pages == 0 {
 		r.unsorted, q.NewestFirst = true, false
-		page, err = readList(ctx, r.client, q)
+		page, err = readList(ctx, r.Client, q)
 	}
 	if err != nil {
-		return nil, listMore, err
+		return nil, More, err
 	}
-	r.pages++
+	r.Pages++
 	return page.Items, r.take(page), nil
 }
 
 // take draws what a page says about the list into r.
-func (r *reading) take(page esign.Page) outcome {
+func (r *Reader) take(page esign.Page) Outcome {
 	gap := len(r.previous) > 0 && !anyOf(page.Items, r.previous)
 	fresh := r.see(page.Items)
 	switch {
 	case gap && (fresh > 0 || len(page.Items) == 0):
 		// Something was taken out of the list: what was not read yet has moved to where was read already.
 		if r.backs++; r.backs > listBacks {
-			return listTorn
+			return Torn
 		}
 		back := len(page.Items)
 		if back == 0 {
@@ -90,18 +95,18 @@ func (r *reading) take(page esign.Page) outcome {
 		if r.skip = max(0, r.skip-back); r.skip == 0 {
 			r.previous = nil
 		}
-		return listMore
+		return More
 	case len(page.Items) == 0:
 		return r.end(page.Total)
 	case fresh == 0 && r.skip+len(page.Items) > len(r.seen): // else this is where it was read before
-		if r.stale++; r.stale >= listStale {
+		if r.stale++; r.stale >= ListStale {
 			return r.end(page.Total)
 		}
 	case fresh > 0:
 		r.stale = 0
 	}
-	if !r.known.IsZero() && !r.disordered && r.proof >= listProof && allBefore(page.Items, r.known) {
-		return listWhole
+	if !r.Known.IsZero() && !r.disordered && r.proof >= listProof && allBefore(page.Items, r.Known) {
+		return Whole
 	}
 	overlap := min(listOverlap, len(page.Items)/4)
 	if page.Total > 0 && len(r.seen) >= page.Total {
@@ -112,11 +117,11 @@ func (r *reading) take(page esign.Page) outcome {
 	if overlap > 0 {
 		r.previous = ids(page.Items)
 	}
-	return listMore
+	return More
 }
 
 // see notes which packages were read, how many of them for the first time, and whether those are newest first.
-func (r *reading) see(items []esign.Status) (fresh int) {
+func (r *Reader) see(items []esign.Status) (fresh int) {
 	for _, s := range items {
 		if r.seen[s.PackageID] {
 			continue
@@ -135,11 +140,11 @@ func (r *reading) see(items []esign.Status) (fresh int) {
 }
 
 // end is for a list that gives no more. When the service says that there is, something was missed.
-func (r *reading) end(total int) outcome {
+func (r *Reader) end(total int) Outcome {
 	if len(r.seen) < total {
-		return listTorn
+		return Torn
 	}
-	return listWhole
+	return Whole
 }
 
 func ids(items []esign.Status) map[string]bool {

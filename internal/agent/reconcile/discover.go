@@ -1,10 +1,11 @@
-package agent
+package reconcile
 
 import (
 	"context"
 	"errors"
 	"time"
 
+	"countersign/internal/agent/listing"
 	"countersign/internal/agent/loop"
 	"countersign/internal/esign"
 	"countersign/internal/message"
@@ -12,34 +13,31 @@ import (
 	"countersign/internal/store"
 )
 
-// docListed names the document with when the service's list was last read to its end, or to what was known before.
-const docListed = "listed"
+// DocListed names the document with when the service's list was last read to its end, or to what was known before.
+const DocListed = "listed"
 
-// listed is that moment; everything made before it and not final is known here.
-type listed struct {
+// Listed is that moment; everything made before it and not final is known here.
+type Listed struct {
 	Through time.Time `json:"through"`
 	Whole   time.Time `json:"whole,omitzero"` // when it was last read to its very end
 	Since   time.Time `json:"since"`          // the account.Since it was read with
 	Issuer  string    `json:"issuer"`         // as what client of which service, as esign.Client.Issuer
 }
 
-// known is what a reading that begins now need not read: what was made before. Now and then it is everything all the
+// Known is what a reading that begins now need not read: what was made before. Now and then it is everything all the
 // same, for the list may show that a package is not over that was over here. A moment to come is that of a wrong clock.
-func (l listed) known(now, since time.Time, issuer string) time.Time {
+func (l Listed) Known(now, since time.Time, issuer string) time.Time {
 	whole := now.Sub(l.Whole)
 	if l.Issuer != issuer || l.Through.After(now.Add(loop.ClockSlack)) || !l.Since.Equal(since) || whole < 0 || whole > listWholly {
 		return time.Time{}
 	}
-	return l.Through.Add(-listedMargin)
+	return l.Through.Add(-listing.Margin)
 }
 
-// first reports whether the list was not read to its end yet by the account that signed in then, as that issuer.
-func (l listed) first(since time.Time, issuer string) bool {
+// First reports whether the list was not read to its end yet by the account that signed in then, as that issuer.
+func (l Listed) First(since time.Time, issuer string) bool {
 	return l.Whole.IsZero() || !l.Since.Equal(since) || l.Issuer != issuer
 }
-
-// listedMargin allows for a service whose clock is not ours.
-const listedMargin = 24 * time.Hour
 
 // How often the service's list is read when nothing asks for it: it finds packages made elsewhere whose event never
 // came. A service that has no list for us is asked once a day whether that is still so, and a list that took long to
@@ -52,115 +50,118 @@ const (
 	listWholly  = 7 * 24 * time.Hour
 )
 
-// listing is how long the service's list is not read again, how many tries in a row have failed, and a reading that is
+// ForgetList forgets what was read of the service's list: another service has another one.
+func ForgetList(tx *store.Tx) error { return tx.PutDoc(DocListed, nil) }
+
+// Discovery is how long the service's list is not read again, how many tries in a row have failed, and a reading that is
 // not done.
-type listing struct {
-	rest    loop.Cooldown
+type Discovery struct {
+	Rest    loop.Cooldown
 	tries   int
-	reading *reading
+	Reading *listing.Reader
 	since   time.Time // the account.Since that reading began with
 }
 
-// lookAround reads the service's list when it is time. A reading that failed is continued by itself.
-func (a *Agent) lookAround(ctx context.Context, client *esign.Client, l *listing) {
-	now := a.Now()
-	if !l.rest.Over(now) {
+// LookAround reads the service's list when it is time. A reading that failed is continued by itself.
+func (r *Room) LookAround(ctx context.Context, client *esign.Client, l *Discovery) {
+	now := r.Now()
+	if !l.Rest.Over(now) {
 		return
 	}
-	pause, err := a.discover(ctx, client, l)
+	pause, err := r.discover(ctx, client, l)
 	var e *esign.Error
 	switch {
 	case err == nil:
 		l.tries = 0
 	case errors.As(err, &e) && !e.Temporary() && !loop.ConcernsAll(err):
-		l.tries, pause, l.reading = 0, listRefused, nil
+		l.tries, pause, l.Reading = 0, listRefused, nil
 	default:
 		l.tries++
-		pause = max(a.Backoff(l.tries, a.Pace.Retry, time.Hour), a.Breaker.Left(now))
+		pause = max(r.Backoff(l.tries, r.Pace.Retry, time.Hour), r.Breaker.Left(now))
 	}
 	if err != nil && ctx.Err() == nil {
-		a.Log.Info("list packages", "err", err, "again in", pause)
+		r.Log.Info("list packages", "err", err, "again in", pause)
 	}
-	l.rest = loop.CoolFor(now, pause)
+	l.Rest = loop.CoolFor(now, pause)
 }
 
 // discover finds packages of the organization that were made elsewhere while this computer did not listen, as far as
 // the service offers a list. It reads on to what was made before the last complete reading, so that one that broke off
 // in the middle leaves no gap. A long list is read in several rounds; what one did not read is owed to the next, which
 // may begin after pause. What was finished before the office first signed in is not fetched.
-func (a *Agent) discover(ctx context.Context, client *esign.Client, l *listing) (pause time.Duration, err error) {
-	since := a.account.Current().Account.Since
-	var last listed
-	if err := a.Data.View(func(tx *store.Tx) error {
-		_, err := tx.GetDoc(docListed, &last)
+func (r *Room) discover(ctx context.Context, client *esign.Client, l *Discovery) (pause time.Duration, err error) {
+	since := r.needs.Since()
+	var last Listed
+	if err := r.Data.View(func(tx *store.Tx) error {
+		_, err := tx.GetDoc(DocListed, &last)
 		return err
 	}); err != nil {
 		return 0, err
 	}
-	if !l.reading.goesOn(client) || !l.since.Equal(since) {
-		l.reading, l.since = newReading(client, a.Now(), last.known(a.Now(), since, client.Issuer())), since
+	if !l.Reading.GoesOn(client) || !l.since.Equal(since) {
+		l.Reading, l.since = listing.New(client, r.Now(), last.Known(r.Now(), since, client.Issuer())), since
 	}
-	r := l.reading
-	end := listMore
-	for range listRound {
-		if err := a.budget.Wait(ctx); err != nil {
+	reading := l.Reading
+	end := listing.More
+	for range listing.Round {
+		if err := r.needs.Budget.Wait(ctx); err != nil {
 			return 0, err
 		}
 		var items []esign.Status
-		if items, end, err = r.next(ctx); err != nil {
-			return 0, a.noteListError(ctx, err)
+		if items, end, err = reading.Next(ctx); err != nil {
+			return 0, r.noteListError(ctx, err)
 		}
-		if err := a.meetPackages(client.Home(), items, since, last.first(since, client.Issuer())); err != nil {
+		if err := r.MeetPackages(client.Home(), items, since, last.First(since, client.Issuer())); err != nil {
 			return 0, err
 		}
-		if end != listMore {
+		if end != listing.More {
 			break
 		}
 	}
-	if end == listMore {
+	if end == listing.More {
 		return 0, nil
 	}
-	l.reading = nil
+	l.Reading = nil
 	pause = listSeldom
-	if a.webhook.Deaf() {
+	if r.needs.Webhook.Deaf() {
 		pause = listOften
 	}
-	pause = max(pause, time.Duration(r.pages)*listPerPage)
-	if end == listTorn {
-		a.Log.Info("the list of packages moved while it was read; it is read once more", "pages", r.pages)
+	pause = max(pause, time.Duration(reading.Pages)*listPerPage)
+	if end == listing.Torn {
+		r.Log.Info("the list of packages moved while it was read; it is read once more", "pages", reading.Pages)
 		return pause, nil
 	}
-	if !r.known.IsZero() && r.began.Sub(last.Through) < listedMargin {
+	if !reading.Known.IsZero() && reading.Began.Sub(last.Through) < listing.Margin {
 		return pause, nil // the document says as much already
 	}
-	next := listed{Through: r.began, Whole: last.Whole, Since: since, Issuer: client.Issuer()}
-	if r.known.IsZero() {
-		next.Whole = r.began
+	next := Listed{Through: reading.Began, Whole: last.Whole, Since: since, Issuer: client.Issuer()}
+	if reading.Known.IsZero() {
+		next.Whole = reading.Began
 	}
-	return pause, a.Data.Update(func(tx *store.Tx) error { return tx.PutDoc(docListed, next) })
+	return pause, r.Data.Update(func(tx *store.Tx) error { return tx.PutDoc(DocListed, next) })
 }
 
 // noteListError is noteServiceError for what would befall any other call too: a list that does not work is no reason to
 // say that the service does not. It returns err unchanged.
-func (a *Agent) noteListError(ctx context.Context, err error) error {
+func (r *Room) noteListError(ctx context.Context, err error) error {
 	var e *esign.Error
 	if loop.ConcernsAll(err) || errors.As(err, &e) && (e.Kind == esign.Network || e.Kind == esign.SignedOut || e.RetryAfter > 0) {
-		return a.noteServiceError(ctx, err)
+		return r.needs.Answered(ctx, err)
 	}
 	return err
 }
 
-// meetPackages draws what a part of home's list shows into the store: a record for every package that is not known and
+// MeetPackages draws what a part of home's list shows into the store: a record for every package that is not known and
 // not over, and another look at those that are over here and not there. One that was known at another service is at home
 // now: it is the same service under another address. first is set until the list was read to its end once.
-func (a *Agent) meetPackages(home string, items []esign.Status, since time.Time, first bool) error {
+func (r *Room) MeetPackages(home string, items []esign.Status, since time.Time, first bool) error {
 	var fresh int
 	for _, s := range items {
 		if s.PackageID != "" && !esign.UsableID(s.PackageID) {
-			a.TellUnusable(s.PackageID, "", message.ListNamesUnusable())
+			r.TellUnusable(s.PackageID, "", message.ListNamesUnusable())
 		}
 	}
-	err := a.Data.Update(func(tx *store.Tx) error {
+	err := r.Data.Update(func(tx *store.Tx) error {
 		fresh = 0
 		for _, s := range items {
 			if !esign.UsableID(s.PackageID) {
@@ -172,14 +173,14 @@ func (a *Agent) meetPackages(home string, items []esign.Status, since time.Time,
 			}
 			var news bool
 			if known {
-				news = a.openAgain(&p, s)
+				news = r.openAgain(&p, s)
 				if p.Service != home {
-					p.NextCheck, news = a.Now(), true
+					p.NextCheck, news = r.Now(), true
 				}
-			} else if old, err := a.wasBefore(tx, home, s, since, first); err != nil {
+			} else if old, err := r.wasBefore(tx, home, s, since, first); err != nil {
 				return err
 			} else if !old {
-				p, news = a.meet(s)
+				p, news = r.meet(s)
 			}
 			if !news {
 				continue
@@ -187,7 +188,7 @@ func (a *Agent) meetPackages(home string, items []esign.Status, since time.Time,
 			p.Service = home
 			fresh++
 			if p.DraftID == "" {
-				if err := a.outbox.Claim(tx, &p, s.ExternalData); err != nil {
+				if err := r.needs.Claim(tx, &p, s.ExternalData); err != nil {
 					return err
 				}
 			}
@@ -198,15 +199,15 @@ func (a *Agent) meetPackages(home string, items []esign.Status, since time.Time,
 		return nil
 	})
 	if err == nil && fresh > 0 {
-		a.Signal(office.PackagesChanged)
-		a.outbox.Wake()
+		r.Signal(office.PackagesChanged)
+		r.needs.Drafts()
 	}
 	return err
 }
 
 // wasBefore reports whether a package was finished before the office first signed in. Where the list does not say when,
 // what it shows as executed the first time was so before, and is remembered; what is new among it later was not.
-func (a *Agent) wasBefore(tx *store.Tx, home string, s esign.Status, since time.Time, first bool) (bool, error) {
+func (r *Room) wasBefore(tx *store.Tx, home string, s esign.Status, since time.Time, first bool) (bool, error) {
 	if office.PackageState(s.State) != office.PackageExecuted || !s.TimeCreated.Before(since) {
 		return false, nil
 	}
@@ -218,14 +219,14 @@ func (a *Agent) wasBefore(tx *store.Tx, home string, s esign.Status, since time.
 }
 
 // meet begins the record of a package that is not known, unless it is over.
-func (a *Agent) meet(s esign.Status) (p office.Package, wanted bool) {
+func (r *Room) meet(s esign.Status) (p office.Package, wanted bool) {
 	state := office.PackageState(s.State)
 	executed := state == office.PackageExecuted
 	if s.PackageID == "" || state.Over() || state == office.PackageDraft {
 		return p, false
 	}
 	p = office.Package{
-		ID: s.PackageID, Origin: office.MadeElsewhere, Name: s.Name, Created: a.Now(), NextCheck: a.Now(),
+		ID: s.PackageID, Origin: office.MadeElsewhere, Name: s.Name, Created: r.Now(), NextCheck: r.Now(),
 		ExternalData: s.ExternalData,
 	}
 	if !s.TimeCreated.IsZero() {
@@ -240,7 +241,7 @@ func (a *Agent) meet(s esign.Status) (p office.Package, wanted bool) {
 // openAgain has the service asked about a package at once of which the list knows more: it was signed by everyone, or it is
 // over here and not there, because its time to sign was extended. For one that the status call does not tell about, the
 // list's word counts.
-func (a *Agent) openAgain(p *office.Package, s esign.Status) (news bool) {
+func (r *Room) openAgain(p *office.Package, s esign.Status) (news bool) {
 	switch state := office.PackageState(s.State); {
 	case p.State == office.PackageExecuted:
 		return false // it is asked about until its files are planned
@@ -248,7 +249,7 @@ func (a *Agent) openAgain(p *office.Package, s esign.Status) (news bool) {
 	case state == office.PackageExecuted:
 		when := s.TimeExecuted
 		if when.IsZero() {
-			when = a.Now()
+			when = r.Now()
 		}
 		p.Execute(when)
 	case p.State.Over() && state != "" && !state.Over():
@@ -256,6 +257,6 @@ func (a *Agent) openAgain(p *office.Package, s esign.Status) (news bool) {
 	default:
 		return false
 	}
-	p.NextCheck = a.Now()
+	p.NextCheck = r.Now()
 	return true
 }

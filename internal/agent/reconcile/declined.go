@@ -1,4 +1,4 @@
-package agent
+package reconcile
 
 import (
 	"context"
@@ -13,17 +13,17 @@ import (
 // withDeclined is a status with what the package's full record says of signers who declined. No event tells of them, and
 // the published status does not either (service-facts.md, 6 and 7.1), so that a package whose signers say nothing of
 // themselves is asked about once more, as often as for its status. A service without such records is asked once.
-func (a *Agent) withDeclined(ctx context.Context, client *esign.Client, s esign.Status) esign.Status {
+func (r *Room) withDeclined(ctx context.Context, client *esign.Client, s esign.Status) esign.Status {
 	waits := s.State != esign.Executed && !office.PackageState(s.State).Over() && office.PackageState(s.State) != office.PackageDraft
 	told := slices.ContainsFunc(s.Signers, func(x esign.Signer) bool { return x.StateTold })
-	if !waits || told || a.noRecords.Load() || a.budget.Wait(ctx) != nil {
+	if !waits || told || r.noRecords.Load() || r.needs.Budget.Wait(ctx) != nil {
 		return s
 	}
 	record, err := client.Package(ctx, s.PackageID)
 	if err != nil {
 		var e *esign.Error
 		if errors.As(err, &e) && e.Code == "" && (e.Status == http.StatusNotFound || e.Status == http.StatusMethodNotAllowed) {
-			a.noRecords.Store(true)
+			r.noRecords.Store(true)
 		}
 		return s
 	}

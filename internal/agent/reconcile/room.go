@@ -1,0 +1,120 @@
+// Package reconcile follows the office's packages: it turns stored events, answers to status calls and the service's list
+// into what is known of a package, and into what to do next: files to be saved, people to be told, when to ask again. An
+// event is a hint, the status call is the truth; both ways lead to the same record, whichever comes first and however
+// often. No answer is for ever: what the service does not tell about is asked about again, more and more rarely.
+//
+// An event goes through here once: RunEvents reads it from the store, recordEvent notes it in one commit with what follows,
+// and publish has the others know. Run asks about packages that are due and reads the list.
+//
+// It must not know how events arrive, how files are saved, how people are told, nor how drafts are sent. (Its name is not
+// "sync", which is the standard library's.)
+package reconcile
+
+import (
+	"context"
+	"encoding/json"
+	"sync/atomic"
+	"time"
+
+	"countersign/internal/agent/loop"
+	"countersign/internal/esign"
+	"countersign/internal/office"
+	"countersign/internal/store"
+
+	"golang.org/x/time/rate"
+)
+
+// Files are what becomes of the documents of a package that everybody has signed.
+type Files interface {
+	Folder(s office.Settings, p office.Package) string
+	Plan(tx *store.Tx, p *office.Package, s office.Settings, folder string) (planned int, err error)
+	NoteFiles(tx *store.Tx, p *office.Package, found bool) ([]office.Fact, error)
+	TellRefused() // keeps in step what health says of what the service does not give
+	TellGiven()   // the same, where something may have come that it did not give
+	Resume()      // lets downloads begin again that wait for the service
+	Wake()
+}
+
+// News are what people are told of a package. Signed and Declined belong in the commit that records it.
+type News interface {
+	Signed(tx *store.Tx, p office.Package, signatures []office.Signature) ([]office.Fact, error)
+	Declined(tx *store.Tx, p office.Package) ([]office.Fact, error)
+	Announce(...office.Fact)
+	WorkEnded()
+}
+
+// Webhook is what is known of the events' way.
+type Webhook interface {
+	ListeningSince() time.Time
+	Deaf() bool                              // no events arrive
+	Missed(packageID string, now time.Time)  // something was found that should have come as an event
+	Heard(e esign.Event, received time.Time) // an event came
+	Tell()                                   // keeps its health in step
+}
+
+// Needs are what the room takes from others. The functions are called from several goroutines.
+type Needs struct {
+	Settings func() office.Settings
+	Since    func() time.Time // the first sign-in: what was finished before it is not fetched
+
+	Online    func() (*esign.Client, bool)               // the service, while somebody is signed in
+	Answered  func(ctx context.Context, err error) error // notes how the service answered, nil for well; returns err
+	SignedOut func(err error) bool                       // err means that nobody is signed in any more
+	Budget    *rate.Limiter                              // what all questions about packages share
+
+	Files   Files
+	News    News
+	Webhook Webhook
+
+	// Claim makes p a package of ours when its external data carries the id of one of our drafts.
+	Claim  func(tx *store.Tx, p *office.Package, data json.RawMessage) error
+	Drafts func()                 // has drafts looked at: one may have been found among the packages
+	WokeUp func(by time.Duration) // the wall clock has jumped
+}
+
+// Room follows packages. Safe for concurrent use.
+type Room struct {
+	loop.Tools
+	needs Needs
+
+	events, work chan struct{} // ring when there may be an event, or a package that is due
+
+	sweep     sweeper
+	failures  loop.Failures
+	noRecords atomic.Bool  // the service has no full records of packages, see withDeclined
+	backlog   atomic.Int64 // packages that wait to be asked about in this round
+}
+
+// New makes the room.
+func New(t loop.Tools, needs Needs) *Room {
+	return &Room{Tools: t, needs: needs, events: make(chan struct{}, 1), work: make(chan struct{}, 1)}
+}
+
+// Wake has packages looked at that are due.
+func (r *Room) Wake() { loop.Wake(r.work) }
+
+// WakeEvents has events looked at that are stored.
+func (r *Room) WakeEvents() { loop.Wake(r.events) }
+
+// Backlog is how many packages wait to be asked about in this round.
+func (r *Room) Backlog() int { return int(r.backlog.Load()) }
+
+func (r *Room) setBacklog(n int) {
+	r.backlog.Store(int64(n))
+	r.needs.News.WorkEnded()
+}
+
+// Swept is when everything was last asked about, and whether that is under way.
+func (r *Room) Swept() (last time.Time, under bool) { return r.sweep.state() }
+
+// packageOrZero returns the package as it is stored.
+func (r *Room) packageOrZero(id string) (p office.Package) {
+	err := r.Data.View(func(tx *store.Tx) (err error) {
+		p, _, err = tx.Package(id)
+		return err
+	})
+	if err != nil {
+		r.Log.Error("read a package", "err", err)
+	}
+	return p
+}

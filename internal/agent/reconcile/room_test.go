@@ -1,0 +1,163 @@
+package reconcile
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"path/filepath"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"countersign/internal/agent/data"
+	"countersign/internal/agent/health"
+	"countersign/internal/agent/loop"
+	"countersign/internal/esign"
+	"countersign/internal/office"
+	"countersign/internal/store"
+)
+
+// testRoom is a room with what it needs in the test's hands. Nobody is signed in, and it does not run.
+type testRoom struct {
+	*Room
+	t                      *testing.T
+	planned, missed, heard int
+	told                   []office.Fact
+}
+
+func (x *testRoom) Folder(office.Settings, office.Package) string { return "/documents" }
+func (x *testRoom) Plan(_ *store.Tx, p *office.Package, _ office.Settings, _ string) (int, error) {
+	x.planned++
+	return len(p.Documents), nil
+}
+func (x *testRoom) NoteFiles(*store.Tx, *office.Package, bool) ([]office.Fact, error) {
+	return nil, nil
+}
+func (x *testRoom) TellRefused()                                              {}
+func (x *testRoom) TellGiven()                                                {}
+func (x *testRoom) Resume()                                                   {}
+func (x *testRoom) Announce(facts ...office.Fact)                             { x.told = append(x.told, facts...) }
+func (x *testRoom) WorkEnded()                                                {}
+func (x *testRoom) ListeningSince() time.Time                                 { return time.Time{} }
+func (x *testRoom) Deaf() bool                                                { return false }
+func (x *testRoom) Missed(string, time.Time)                                  { x.missed++ }
+func (x *testRoom) Heard(esign.Event, time.Time)                              { x.heard++ }
+func (x *testRoom) Tell()                                                     {}
+func (x *testRoom) Declined(*store.Tx, office.Package) ([]office.Fact, error) { return nil, nil }
+func (x *testRoom) Signed(tx *store.Tx, p office.Package, signatures []office.Signature) (facts []office.Fact, err error) {
+	for _, s := range signatures {
+		facts = append(facts, office.Fact{PackageID: p.ID, Who: s.SignerID})
+	}
+	return facts, nil
+}
+
+func newRoom(t *testing.T) *testRoom {
+	t.Helper()
+	x := &testRoom{t: t}
+	log := slog.New(slog.DiscardHandler)
+	issues := health.New(time.Now, func() {})
+	st, _, err := data.Open(filepath.Join(t.TempDir(), "state.db"), log, time.Now, issues)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { st.Close() })
+	x.Room = New(loop.Tools{
+		Log: log, Now: time.Now, Jitter: func() float64 { return 0 }, Pace: loop.Pace{}.Complete(), Data: st, Health: issues,
+		Quarantine: &loop.Quarantine{}, Suspects: &loop.Suspects{}, Breaker: &loop.Breaker{}, Signal: func(office.Change) {}, Show: func(office.Activity) {},
+	}, Needs{
+		Settings: office.DefaultSettings, Since: func() time.Time { return time.Time{} },
+		Online:    func() (*esign.Client, bool) { return nil, false },
+		Answered:  func(_ context.Context, err error) error { return err },
+		SignedOut: func(error) bool { return false }, Budget: NewBudget(loop.Pace{}.Complete()),
+		Files: x, News: x, Webhook: x,
+		Claim:  func(*store.Tx, *office.Package, json.RawMessage) error { return nil },
+		Drafts: func() {}, WokeUp: func(time.Duration) {},
+	})
+	return x
+}
+
+// happens stores an event and handles it.
+func (x *testRoom) happens(id, action, signer string) {
+	x.t.Helper()
+	body, err := json.Marshal(map[string]string{"eventId": id, "action": action, "packageId": "p", "documentId": "d", "signerId": signer})
+	if err != nil {
+		x.t.Fatal(err)
+	}
+	ev := office.Event{ID: id, Action: action, PackageID: "p", Received: x.Now(), Body: body}
+	if err := x.Data.Update(func(tx *store.Tx) error { _, err := tx.AddEvent(ev); return err }); err != nil {
+		x.t.Fatal(err)
+	}
+	for range 2 { // as after a crash right behind the commit
+		if err := x.handleEvent(x.t.Context(), ev, loop.NewSemaphore(1)); err != nil {
+			x.t.Fatal(err)
+		}
+	}
+}
+
+func TestWhatAnEventAndTheStatusTellIsToldOnceWhicheverComesFirst(t *testing.T) {
+	status := esign.Status{PackageID: "p", State: esign.Executed, Signers: []esign.Signer{{ID: "a"}}, Documents: []esign.Document{
+		{ID: "d", Executed: true, Revisions: []esign.Revision{{SignerID: "a", IsSigned: true}}},
+	}}
+	for name, order := range map[string][]func(x *testRoom){
+		"the event first": {
+			func(x *testRoom) { x.happens("e", esign.DocumentSigned, "a") },
+			func(x *testRoom) { x.check(status) }, func(x *testRoom) { x.check(status) },
+		},
+		"the status first": {
+			func(x *testRoom) { x.known() }, func(x *testRoom) { x.check(status) },
+			func(x *testRoom) { x.happens("e", esign.DocumentSigned, "a") },
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				x := newRoom(t)
+				for _, do := range order {
+					do(x)
+				}
+				if len(x.told) != 1 || x.told[0].Who != "a" {
+					t.Errorf("told: %+v", x.told)
+				}
+				if p := x.packageOrZero("p"); p.State != office.PackageExecuted || x.planned == 0 {
+					t.Errorf("planned %d times: %+v", x.planned, p)
+				}
+			})
+		})
+	}
+}
+
+// known begins the record of the package.
+func (x *testRoom) known() {
+	x.t.Helper()
+	if err := x.Data.Update(func(tx *store.Tx) error { return tx.PutPackage(office.Package{ID: "p", Created: x.Now()}) }); err != nil {
+		x.t.Fatal(err)
+	}
+}
+
+func (x *testRoom) check(s esign.Status) {
+	x.t.Helper()
+	if err := x.ApplyCheck("p", s, false); err != nil {
+		x.t.Fatal(err)
+	}
+}
+
+func TestARefusedPackageIsAskedAboutAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		x := newRoom(t)
+		x.known()
+		for began := time.Now(); time.Since(began) < 30*24*time.Hour; {
+			if err := x.MissPackage("p", &esign.Error{Kind: esign.NotFound, Status: 404}, 0); err != nil {
+				t.Fatal(err)
+			}
+			p := x.packageOrZero("p")
+			pause := p.NextCheck.Sub(x.Now())
+			if p.Final() || pause <= 0 || pause > maxMiss {
+				t.Fatalf("asked again after %v, final: %v", pause, p.Final())
+			}
+			time.Sleep(pause)
+		}
+		x.check(esign.Status{PackageID: "p", State: "open"})
+		if p := x.packageOrZero("p"); p.Gone || !p.Refused.IsZero() {
+			t.Errorf("after an answer: %+v", p)
+		}
+	})
+}

@@ -1,0 +1,111 @@
+package reconcile
+
+import (
+	"fmt"
+
+	"countersign/internal/agent/apply"
+	"countersign/internal/esign"
+	"countersign/internal/message"
+	"countersign/internal/office"
+	"countersign/internal/store"
+)
+
+// ApplyCheck records a status answer and plans the files of a package that is executed.
+func (r *Room) ApplyCheck(id string, status esign.Status, quiet bool) error {
+	applyTo := r.applyLater(r.packageOrZero(id))
+	listening, now := r.needs.Webhook.ListeningSince(), r.Now() // of one moment: the clock may jump while it is committed
+	var found changes
+	var silent bool
+	err := r.Data.Update(func(tx *store.Tx) error {
+		found = changes{}
+		p, ok, err := tx.Package(id)
+		if err != nil || !ok {
+			return err
+		}
+		before := p
+		if found, err = applyTo(tx, &p, status); err != nil {
+			return err
+		}
+		silent = owesEvent(before, p, found.moved, listening, now)
+		return tx.PutPackage(p)
+	})
+	if err != nil {
+		return fmt.Errorf("record the status of package %s: %w", id, err)
+	}
+	if silent {
+		r.needs.Webhook.Missed(id, now)
+	}
+	for i := range found.facts {
+		found.facts[i].CaughtUp = quiet
+	}
+	r.publish(found)
+	r.Signal(office.PackagesChanged)
+	return nil
+}
+
+// changes are what follows from a status answer or an event once it is recorded.
+type changes struct {
+	facts   []office.Fact
+	planned int  // files
+	moved   bool // something happened that an event should have told
+}
+
+// publish has others know of what was found, once it is committed.
+func (r *Room) publish(f changes) {
+	if f.planned > 0 {
+		r.needs.Files.Wake()
+	}
+	r.needs.News.Announce(f.facts...)
+	r.needs.Files.TellGiven()
+}
+
+// applyLater returns what notes a status answer in p, which is known so far as before: signatures, save jobs once it is
+// executed, and the time to ask again.
+func (r *Room) applyLater(before office.Package) func(tx *store.Tx, p *office.Package, status esign.Status) (changes, error) {
+	s := r.needs.Settings()
+	folder := r.needs.Files.Folder(s, before)
+	return func(tx *store.Tx, p *office.Package, status esign.Status) (f changes, err error) {
+		// Signatures that were there before the package was known are old, unless everything about it is new.
+		tell := !p.Checked.IsZero() || r.Now().Sub(p.Created) < office.NewFor
+		executed := p.State == office.PackageExecuted
+		news := apply.Status(p, status, r.Now())
+		f.moved = len(news) > 0 || !executed && p.State == office.PackageExecuted
+		if f.facts, err = r.needs.News.Signed(tx, *p, news); err != nil {
+			return f, err
+		}
+		declined, err := r.needs.News.Declined(tx, *p)
+		if err != nil {
+			return f, err
+		}
+		for _, d := range declined {
+			line := office.Activity{Time: r.Now(), Kind: "problem", PackageID: p.ID, Text: message.Then(d.Title, d.Body)}
+			if err := tx.AddActivity(line); err != nil {
+				return f, err
+			}
+		}
+		f.facts = append(f.facts, declined...)
+		if !tell {
+			f.facts = nil
+		}
+		if p.DraftID == "" {
+			if err := r.needs.Claim(tx, p, p.ExternalData); err != nil {
+				return f, err
+			}
+		}
+		if some, all := status.Lists(); p.State == office.PackageExecuted && !p.Planned && some {
+			if f.planned, err = r.needs.Files.Plan(tx, p, s, folder); err != nil {
+				return f, err
+			}
+			if p.Planned = all; all && f.planned == 0 { // the last answer left open whether there are more
+				told, err := r.needs.Files.NoteFiles(tx, p, false)
+				if err != nil {
+					return f, err
+				}
+				f.facts = append(f.facts, told...)
+			}
+		}
+		noteAnswer(p, r.Now())
+		p.NextCheck = r.Now().Add(r.checkPause(*p, s))
+		return f, nil
+	}
+}
