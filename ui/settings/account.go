@@ -22,7 +22,7 @@ type account struct {
 }
 
 func newAccount(s *Screen) *account {
-	a := &account{screen: s, mark: widget.NewIcon(theme.MarkLater.Resource()), who: widgets.NewFullName(lang.L("Not signed in")), of: widgets.NewFullCaption("")}
+	a := &account{screen: s, mark: widget.NewIcon(theme.MarkLater.Resource()), who: widgets.NewFullName(""), of: widgets.NewFullCaption("")}
 	a.in = widgets.NewButtonWithIcon(lang.L("Sign in"), fynetheme.LoginIcon(), func() { s.env.Go.SignIn("") })
 	a.in.Importance = widget.HighImportance
 	a.other = widgets.NewButton(lang.L("Sign in with another account"), func() { s.env.Go.SignIn("login") })
