@@ -24,12 +24,14 @@
 // may call while it holds what is in its package comment: account may call webhook while the sign-in changes, and webhook
 // never changes the sign-in.
 //
-// Configure (configure.go) is the order of steps when the settings change. What keeps a fault from spreading: loop.Breaker
-// leaves a service alone that asks for it, loop.Failures, loop.Quarantine and download
-// put off one package or one folder and not the others, reconcile gives up nothing that the service refuses and limits how
-// often everything is asked about, loop.Cooldown
-// and loop.ClockWatch believe no moment that a wrong clock has noted, package data and backup.go survive a full disk and a damaged
-// data file, and issuer keeps what one service gave out from every other one.
+// Configure (configure.go) is the order of steps when the settings change. What keeps a fault from spreading:
+//
+//   - loop.Breaker leaves a service alone that asks for it.
+//   - loop.Failures, loop.Quarantine and download put off one package or one folder, and not the others.
+//   - reconcile gives up nothing that the service refuses, and limits how often everything is asked about.
+//   - loop.Cooldown and loop.ClockWatch believe no moment that a wrong clock has noted.
+//   - data and backup.go survive a full disk and a damaged data file.
+//   - issuer keeps what one service gave out from every other one.
 //
 // It must not know how things look (ui), how a notification is raised (Params.Notify), nor how things are kept, sealed,
 // signed or written (the leaves).
