@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"fyne.io/fyne/v2"
+	"fyne.io/fyne/v2/driver/software"
 	"fyne.io/fyne/v2/test"
 
 	"countersign/ui/officetest"
@@ -27,6 +28,9 @@ type Stage struct {
 // NewStage returns a stage that ends with the test. Wait is left to whoever makes the window.
 func NewStage(t testing.TB, office *officetest.Office) *Stage {
 	t.Helper()
+	// Painting tells Fyne the time. It drops what it believes to have been unused for a minute, and after a minute of tests
+	// without a picture that would be what this test has just made.
+	software.NewCanvas().Capture()
 	s := &Stage{Office: office, System: &System{}, App: test.NewTempApp(t), t: t, queue: newQueue()}
 	s.App.Settings().SetTheme(theme.New())
 	return s
