@@ -17,8 +17,9 @@ BUILD_PACKAGES := gcc libc6-dev pkg-config libgl1-mesa-dev xorg-dev libxkbcommon
 TEST_PACKAGES  := xvfb openbox xdotool dbus gnome-keyring chromium imagemagick libgl1-mesa-dri
 
 # Tested without the race detector: what links Fyne's driver, whose C code would be compiled once more for it alone
-# (minutes), and the end-to-end tests, which look at the program from outside.
-PLAIN := . ./ui ./internal/e2e
+# (minutes), the end-to-end tests, which look at the program from outside, and the window as a whole, whose hundreds of
+# pictures take two minutes without it and over ten with it; its screens are tested with it one by one.
+PLAIN := . ./ui ./ui/window ./internal/e2e
 
 .PHONY: all build first-build server demo no-display test torture bench check vulncheck clean build-packages test-packages
 
