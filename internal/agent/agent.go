@@ -114,8 +114,6 @@ type Agent struct {
 	watchers  loop.Watchers
 	account   *account.Room
 	webhook   *webhook.Room
-	rings     rings
-
 	announcer *announce.Room
 	outbox    *outbox.Room
 	form      *form.Room
@@ -126,11 +124,6 @@ type Agent struct {
 
 // docInstallation names the document with Agent.installation.
 const docInstallation = "installation"
-
-// rings wake the loops; each has room for one poke.
-type rings struct {
-	problems chan struct{}
-}
 
 // ErrLocked is returned for what needs the keyring while it is locked.
 var ErrLocked = account.ErrLocked
@@ -161,18 +154,15 @@ func Open(ctx context.Context, p Params) (*Agent, error) {
 		p.Crash = func(string) {}
 	}
 	p.Pace = p.Pace.Complete()
-	ring := func() chan struct{} { return make(chan struct{}, 1) }
-	a := &Agent{
-		p: p, documents: preview.NewReader(p.DocumentReader...), budget: reconcile.NewBudget(p.Pace),
-		rings: rings{ring()},
-	}
+	a := &Agent{p: p, documents: preview.NewReader(p.DocumentReader...), budget: reconcile.NewBudget(p.Pace)}
 	a.Tools = loop.Tools{
 		Log: p.Log, Now: p.Now, Jitter: p.Jitter, Pace: p.Pace, Signal: a.watchers.Signal, Show: p.ShowSteps,
 		Quarantine: &loop.Quarantine{}, Suspects: &loop.Suspects{}, Breaker: &loop.Breaker{},
 	}
+	healthChanges := make(chan struct{}, 1)
 	a.Health = health.New(p.Now, func() {
 		a.Signal(office.StatusChanged)
-		loop.Wake(a.rings.problems)
+		loop.Wake(healthChanges)
 	})
 	var aside string
 	var err error
@@ -180,6 +170,19 @@ func Open(ctx context.Context, p Params) (*Agent, error) {
 		return nil, err
 	}
 	a.backup = &backup{path: locations.Backup(p.DataDir), st: a.Data}
+	if err = a.join(healthChanges); err == nil {
+		err = a.load(ctx, aside)
+	}
+	if err != nil {
+		a.Data.Close()
+		return nil, err
+	}
+	return a, nil
+}
+
+// join makes the rooms and wires what runs from one to another. healthChanges rings when something else is wrong than before.
+func (a *Agent) join(healthChanges <-chan struct{}) (err error) {
+	p := a.p
 	a.account = account.New(a.Tools, account.Params{
 		Keeper: p.Keeper, HTTP: p.HTTP, Words: p.Words, Message: Message,
 		Address: func(ctx context.Context) (string, bool) { return a.webhook.WaitOpen(ctx) },
@@ -209,36 +212,30 @@ func Open(ctx context.Context, p Params) (*Agent, error) {
 		Returned:    func() { a.packages.Sweep(reconcile.SweepReturn) },
 		Crash:       p.Crash,
 	})
-	a.announcer, err = announce.New(a.Tools, announce.Needs{
-		Settings: a.Settings, Notify: p.Notify, Words: p.Words, MoreToCome: a.moreToCome, CatchingUp: a.catchingUp, HealthChanges: a.rings.problems,
-	})
 	a.account.Endpoint = a.webhook
-	if err == nil {
-		a.saves = download.New(a.Tools, download.Needs{
-			Settings: a.Settings, Language: p.Language, Installation: func() string { return a.installation },
-			Online: a.online, Answered: a.noteServiceError, SignedOut: a.signedOut,
-			Saved: a.announcer.Saved, Announce: a.announcer.Announce, Ended: a.announcer.WorkEnded,
-			Ask: func() { a.packages.Wake() }, Crash: p.Crash,
-		})
-		a.packages = reconcile.New(a.Tools, reconcile.Needs{
-			Settings: a.Settings, Since: func() time.Time { return a.account.Current().Account.Since },
-			Online: a.online, Answered: a.noteServiceError, SignedOut: a.signedOut, Budget: a.budget,
-			Files: a.saves, News: a.announcer, Webhook: a.webhook,
-			Claim:  func(tx *store.Tx, p *office.Package, data json.RawMessage) error { return a.outbox.Claim(tx, p, data) },
-			Drafts: func() { a.outbox.Wake() }, WokeUp: a.wokeUp,
-		})
-		a.Data.Committed = a.announcer.WorkEnded
-		a.form, err = form.New(a.Tools)
-	}
-	if err == nil {
-		a.outbox = a.newOutbox()
-		err = a.load(ctx, aside)
-	}
+	a.announcer, err = announce.New(a.Tools, announce.Needs{
+		Settings: a.Settings, Notify: p.Notify, Words: p.Words, MoreToCome: a.moreToCome, CatchingUp: a.catchingUp, HealthChanges: healthChanges,
+	})
 	if err != nil {
-		a.Data.Close()
-		return nil, err
+		return err
 	}
-	return a, nil
+	a.saves = download.New(a.Tools, download.Needs{
+		Settings: a.Settings, Language: p.Language, Installation: func() string { return a.installation },
+		Online: a.account.Online, Answered: a.account.Note, SignedOut: a.account.SignedOut,
+		Saved: a.announcer.Saved, Announce: a.announcer.Announce, Ended: a.announcer.WorkEnded,
+		Ask: func() { a.packages.Wake() }, Crash: p.Crash,
+	})
+	a.packages = reconcile.New(a.Tools, reconcile.Needs{
+		Settings: a.Settings, Since: func() time.Time { return a.account.Current().Account.Since },
+		Online: a.account.Online, Answered: a.account.Note, SignedOut: a.account.SignedOut, Budget: a.budget,
+		Files: a.saves, News: a.announcer, Webhook: a.webhook,
+		Claim:  func(tx *store.Tx, p *office.Package, data json.RawMessage) error { return a.outbox.Claim(tx, p, data) },
+		Drafts: func() { a.outbox.Wake() }, WokeUp: a.wokeUp,
+	})
+	a.Data.Committed = a.announcer.WorkEnded
+	a.outbox = a.newOutbox()
+	a.form, err = form.New(a.Tools)
+	return err
 }
 
 // load reads the settings and the account, unlocks the keys and sets the service up. aside names a damaged file that

@@ -28,7 +28,7 @@ func (o *testOffice) colleague(t *testing.T, n int) (ids []string) {
 // foreign makes a package that this office's store knows nothing of.
 func (o *testOffice) foreign(name string) (packageID string) {
 	o.t.Helper()
-	client, online := o.online()
+	client, online := o.account.Online()
 	if !online {
 		o.t.Fatal("nobody is signed in")
 	}

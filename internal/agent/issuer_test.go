@@ -310,7 +310,7 @@ func TestTheListOfOneClientSaysNothingAboutThatOfAnother(t *testing.T) {
 	o.stop()
 	o.open()
 	defer o.stop()
-	client, online := o.online()
+	client, online := o.account.Online()
 	if !online {
 		t.Fatal("nobody is signed in")
 	}

@@ -55,7 +55,7 @@ func (a *Agent) SignerPage(ctx context.Context, packageID, signerID string) (str
 }
 
 func (a *Agent) linkTo(ctx context.Context, packageID string, ask func(*esign.Client) (esign.SignLink, error)) (string, error) {
-	client, online := a.online()
+	client, online := a.account.Online()
 	if !online {
 		return "", &SignInError{Text: message.SignInFirst()}
 	}
@@ -63,7 +63,7 @@ func (a *Agent) linkTo(ctx context.Context, packageID string, ask func(*esign.Cl
 		return "", &SignInError{Text: message.AtAnotherService()}
 	}
 	link, err := ask(client)
-	return link.URL, a.noteServiceError(ctx, err)
+	return link.URL, a.account.Note(ctx, err)
 }
 
 // Preview draws page 1 of a document on this computer, width pixels wide.
@@ -74,7 +74,7 @@ func (a *Agent) Preview(ctx context.Context, path string, width int) (image.Imag
 // CheckNow asks the service about everything that is not final, as soon as it can be asked: people want to know now. An
 // error says why it cannot.
 func (a *Agent) CheckNow() error {
-	if _, online := a.online(); !online {
+	if _, online := a.account.Online(); !online {
 		return &SignInError{Text: message.NotSignedIn()}
 	}
 	a.packages.Sweep("somebody asked")

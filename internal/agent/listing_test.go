@@ -29,7 +29,7 @@ func TestPackagesAreFoundWhateverTheListIsLike(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			o := newOfficeWith(t, quick, sandbox.Options{}, func(s *office.Settings) { s.Tunnel = office.TunnelNone })
-			client, _ := o.online()
+			client, _ := o.account.Online()
 			path := o.sample()
 			for i := range 14 {
 				o.foreignBy(client, path, fmt.Sprintf("Old %02d", i))
@@ -77,10 +77,10 @@ func TestALongListIsReadInRoundsAndWhatOneDidNotReadIsOwedToTheNext(t *testing.T
 	o.stop()
 	o.open()
 	defer o.stop()
-	if _, online := o.online(); !online {
+	if _, online := o.account.Online(); !online {
 		t.Fatal("nobody is signed in")
 	}
-	client, _ := o.online()
+	client, _ := o.account.Online()
 	path := o.sample()
 	for i := range listing.Round + 3 {
 		o.foreignBy(client, path, fmt.Sprintf("Old %02d", i))

@@ -78,7 +78,7 @@ func (a *Agent) Close() error {
 	return a.Data.Close()
 }
 
-// wakeAll pokes every loop: something they all depend on has changed.
+// wakeAll wakes every loop: something they all depend on has changed.
 func (a *Agent) wakeAll() {
 	a.webhook.Wake()
 	a.account.Wake()

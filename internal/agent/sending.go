@@ -25,10 +25,10 @@ func (a *Agent) newOutbox() *outbox.Room {
 			client, online := a.account.OnlineIn(o)
 			return client, o.Caller(), online
 		},
-		SignedIn: a.isSignedIn, SignedOut: a.signedOut,
+		SignedIn: a.account.SignedIn, SignedOut: a.account.SignedOut,
 		Rest:       func() time.Duration { return a.Breaker.Left(a.Now()) },
 		LeaveAlone: func(d time.Duration) { a.Breaker.Open(a.Now(), d) },
-		Answered:   func(ctx context.Context, err error) { a.noteServiceError(ctx, err) },
+		Answered:   func(ctx context.Context, err error) { a.account.Note(ctx, err) },
 		List: func(client *esign.Client, draft office.Draft) outbox.List {
 			return packageList{a, listing.New(client, a.Now(), draft.Created.Add(-listing.Margin))}
 		},

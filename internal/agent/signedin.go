@@ -5,7 +5,6 @@ import (
 	"crypto/x509"
 
 	"countersign/internal/agent/account"
-	"countersign/internal/esign"
 	"countersign/internal/office"
 )
 
@@ -53,16 +52,4 @@ func (a *Agent) TestService(ctx context.Context, s office.Settings) error {
 func (a *Agent) LocalhostCertificate() (*x509.Certificate, error) {
 	cert, err := a.account.Certificate()
 	return cert.Leaf, err
-}
-
-// What the other parts ask.
-
-func (a *Agent) online() (*esign.Client, bool) { return a.account.Online() }
-
-func (a *Agent) isSignedIn() bool { return a.account.SignedIn() }
-
-func (a *Agent) signedOut(err error) bool { return a.account.SignedOut(err) }
-
-func (a *Agent) noteServiceError(ctx context.Context, err error) error {
-	return a.account.Note(ctx, err)
 }

@@ -173,7 +173,7 @@ func (o *testOffice) prepare(ours, theirs int) (ids []string) {
 		}
 		return true
 	})
-	client, _ := o.online()
+	client, _ := o.account.Online()
 	path := o.sample()
 	for i := range theirs {
 		ids = append(ids, o.foreignBy(client, path, fmt.Sprintf("Elsewhere %d", i+1)))
@@ -231,7 +231,7 @@ func (c *counter) count(part string) (n int) {
 
 func TestTheListIsReadNowAndThen(t *testing.T) {
 	o, c := sleepy(t, sandbox.Options{}, func(s *office.Settings) { s.Tunnel = office.TunnelNone })
-	client, _ := o.online()
+	client, _ := o.account.Online()
 	l := &reconcile.Discovery{}
 	look := func(after time.Duration, want bool) {
 		t.Helper()

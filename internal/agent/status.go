@@ -17,7 +17,7 @@ func (a *Agent) Status() Status {
 	o := a.account.Current()
 	s.SignedIn, s.Account = o.SignedIn(), o.Account.Account
 	s.Checked, s.Checking = a.packages.Swept()
-	if _, online := a.online(); !online {
+	if _, online := a.account.Online(); !online {
 		s.Checking = false // it waits for somebody to sign in
 	}
 	s.Tunnel = a.webhook.Address()

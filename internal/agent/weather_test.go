@@ -147,7 +147,7 @@ func (o *testOffice) says(id, text string) bool {
 
 // status asks about a package as the loops do.
 func (o *testOffice) status(ctx context.Context, packageID string) error {
-	client, online := o.online()
+	client, online := o.account.Online()
 	if !online {
 		return errors.New("nobody is signed in")
 	}

@@ -10,7 +10,7 @@ import (
 // Whatever ended before has announced its facts.
 func (a *Agent) moreToCome() bool {
 	now := a.Now()
-	_, online := a.online()
+	_, online := a.account.Online()
 	asking := online && a.Breaker.Left(now) == 0
 	saving := a.saves.Flowing()
 	var found int

@@ -116,60 +116,44 @@ func TestEveryLanguageHasEveryText(t *testing.T) {
 // TestEveryCountSaysItsNumber renders each text that counts with numbers from every plural form there is: French has one
 // form for 0 and 1, so that a 1 written out would stand there for nothing at all. A word such as "once" is for 1 alone.
 func TestEveryCountSaysItsNumber(t *testing.T) {
-	before := chosen.Load()
-	t.Cleanup(func() { chosen.Store(before) })
-	hook()
-	for _, code := range Languages() {
-		c, err := load(code)
-		if err != nil {
-			t.Fatal(err)
-		}
-		chosen.Store(c)
-		for key, forms := range c.texts {
+	inEach(t, func(t *testing.T) {
+		for key, forms := range chosen.Load().texts {
 			if len(forms) < 2 {
 				continue
 			}
 			for _, n := range []int{0, 1, 2, 5, 1_000_000} {
 				text := lang.N(key, n)
 				if strings.Contains(text, "{{") || strings.Contains(text, "no value") {
-					t.Errorf("%s: %d of %q: %q", code, n, key, text)
+					t.Errorf("%s: %d of %q: %q", Code(), n, key, text)
 				}
 				if once := n == 1 && !strings.ContainsFunc(text, unicode.IsDigit); !once && !strings.Contains(text, Number(n)) {
-					t.Errorf("%s: %d of %q does not say the number: %q", code, n, key, text)
+					t.Errorf("%s: %d of %q does not say the number: %q", Code(), n, key, text)
 				}
 			}
 			for _, text := range forms {
 				if strings.ContainsFunc(text, unicode.IsDigit) {
-					t.Errorf("%s: %q has a number written out", code, text)
+					t.Errorf("%s: %q has a number written out", Code(), text)
 				}
 			}
 		}
-	}
+	})
 }
 
 // TestWholeNumbersAreGroupedInEveryText gives every value of every text a million: a count stands in many texts that have
 // no plural forms, such as "3 of 12 signed".
 func TestWholeNumbersAreGroupedInEveryText(t *testing.T) {
-	before := chosen.Load()
-	t.Cleanup(func() { chosen.Store(before) })
-	hook()
-	for _, code := range Languages() {
-		c, err := load(code)
-		if err != nil {
-			t.Fatal(err)
-		}
-		chosen.Store(c)
-		for key, forms := range c.texts {
+	inEach(t, func(t *testing.T) {
+		for key, forms := range chosen.Load().texts {
 			found := placeholder.FindAllStringSubmatch(forms[plural.Other], -1)
 			values := V{}
 			for _, hole := range found {
 				values[hole[1]] = 1_000_000
 			}
 			if got := lang.X(key, key, values); strings.Count(got, Number(1_000_000)) != len(found) {
-				t.Errorf("%s: %q says %q of a million", code, key, got)
+				t.Errorf("%s: %q says %q of a million", Code(), key, got)
 			}
 		}
-	}
+	})
 }
 
 func TestTheTermsOfTheTradeAreTheSameEverywhere(t *testing.T) {

@@ -4,20 +4,15 @@ import (
 	"context"
 	"errors"
 	"io"
-	"log/slog"
-	"math/rand/v2"
 	"net/http"
-	"path/filepath"
 	"reflect"
 	"slices"
 	"sync"
 	"testing"
-	"time"
 
-	"countersign/internal/agent/data"
 	"countersign/internal/agent/health"
 	"countersign/internal/agent/issuer"
-	"countersign/internal/agent/loop"
+	"countersign/internal/agent/loop/looptest"
 	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/internal/sandbox"
@@ -126,16 +121,7 @@ func newRoom(t *testing.T) *testRoom {
 	x.settings = office.DefaultSettings()
 	x.settings.AuthURL, x.settings.BaseURL, x.settings.ClientID = x.service.URL(), x.service.URL(), client.ID
 	x.settings.Tunnel, x.settings.Redirect, x.settings.SaveTo = office.TunnelNone, office.RedirectLoopback, t.TempDir()
-	log := slog.New(slog.DiscardHandler)
-	issues := health.New(time.Now, func() {})
-	st, _, err := data.Open(filepath.Join(t.TempDir(), "state.db"), log, time.Now, issues)
-	if err != nil {
-		t.Fatal(err)
-	}
-	x.Room = New(loop.Tools{
-		Log: log, Now: time.Now, Jitter: rand.Float64, Pace: loop.Pace{}.Complete(), Data: st, Health: issues,
-		Signal: func(office.Change) {}, Show: func(office.Activity) {}, Suspects: &loop.Suspects{}, Breaker: &loop.Breaker{},
-	}, Params{
+	x.Room = New(looptest.Tools(t, func() {}), Params{
 		Keeper: x.keyring, HTTP: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}},
 		Words: message.English, Message: message.For,
 		Address:  func(context.Context) (string, bool) { return "", false },
@@ -149,10 +135,7 @@ func newRoom(t *testing.T) *testRoom {
 	if err := x.Load(); err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		x.Close()
-		st.Close()
-	})
+	t.Cleanup(x.Close)
 	return x
 }
 

@@ -2,8 +2,6 @@ package announce
 
 import (
 	"context"
-	"log/slog"
-	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -11,9 +9,9 @@ import (
 	"testing/synctest"
 	"time"
 
-	"countersign/internal/agent/data"
 	"countersign/internal/agent/health"
 	"countersign/internal/agent/loop"
+	"countersign/internal/agent/loop/looptest"
 	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/internal/store"
@@ -38,17 +36,9 @@ func newRoom(t *testing.T, adjust func(*testRoom)) *testRoom {
 	if adjust != nil {
 		adjust(x)
 	}
-	log := slog.New(slog.DiscardHandler)
 	changes := make(chan struct{}, 1)
-	issues := health.New(time.Now, func() { loop.Wake(changes) })
-	st, _, err := data.Open(filepath.Join(t.TempDir(), "state.db"), log, time.Now, issues)
-	if err != nil {
-		t.Fatal(err)
-	}
-	x.Room, err = New(loop.Tools{
-		Log: log, Now: time.Now, Jitter: func() float64 { return 0 }, Pace: loop.Pace{}.Complete(), Data: st, Health: issues,
-		Signal: func(office.Change) {}, Show: func(office.Activity) {},
-	}, Needs{
+	var err error
+	x.Room, err = New(looptest.Tools(t, func() { loop.Wake(changes) }), Needs{
 		Words:      message.English,
 		Settings:   func() office.Settings { return x.settings },
 		MoreToCome: x.more.Load, CatchingUp: x.catchingUp.Load, HealthChanges: changes,
@@ -69,7 +59,6 @@ func newRoom(t *testing.T, adjust func(*testRoom)) *testRoom {
 	t.Cleanup(func() {
 		stop()
 		running.Wait()
-		st.Close()
 	})
 	return x
 }

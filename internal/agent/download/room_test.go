@@ -4,16 +4,14 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"countersign/internal/agent/data"
 	"countersign/internal/agent/health"
-	"countersign/internal/agent/loop"
+	"countersign/internal/agent/loop/looptest"
 	"countersign/internal/archive"
 	"countersign/internal/esign"
 	"countersign/internal/office"
@@ -32,17 +30,7 @@ func newRoom(t *testing.T) *testRoom {
 	t.Helper()
 	x := &testRoom{t: t, settings: office.DefaultSettings()}
 	x.settings.SaveTo = t.TempDir()
-	log := slog.New(slog.DiscardHandler)
-	issues := health.New(time.Now, func() {})
-	st, _, err := data.Open(filepath.Join(t.TempDir(), "state.db"), log, time.Now, issues)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { st.Close() })
-	x.Room = New(loop.Tools{
-		Log: log, Now: time.Now, Jitter: func() float64 { return 0 }, Pace: loop.Pace{}.Complete(), Data: st, Health: issues,
-		Quarantine: &loop.Quarantine{}, Suspects: &loop.Suspects{}, Breaker: &loop.Breaker{}, Signal: func(office.Change) {}, Show: func(office.Activity) {},
-	}, Needs{
+	x.Room = New(looptest.Tools(t, func() {}), Needs{
 		Settings: func() office.Settings { return x.settings }, Installation: func() string { return "here" }, Language: func() string { return "" },
 		Online:    func() (*esign.Client, bool) { return nil, false },
 		Answered:  func(_ context.Context, err error) error { return err },

@@ -2,32 +2,23 @@ package form
 
 import (
 	"context"
-	"log/slog"
-	"path/filepath"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"countersign/internal/agent/data"
-	"countersign/internal/agent/health"
-	"countersign/internal/agent/loop"
+	"countersign/internal/agent/loop/looptest"
 	"countersign/internal/office"
 	"countersign/internal/store"
 )
 
 func TestTheFormIsWrittenAMomentLaterAndOnlyWhenItChanged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		log := slog.New(slog.DiscardHandler)
-		issues := health.New(time.Now, func() {})
-		st, _, err := data.Open(filepath.Join(t.TempDir(), "state.db"), log, time.Now, issues)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer st.Close()
 		commits := 0
+		tools := looptest.Tools(t, func() {})
+		st := tools.Data
 		st.Committed = func() { commits++ }
-		r, err := New(loop.Tools{Log: log, Now: time.Now, Data: st, Health: issues})
+		r, err := New(tools)
 		if err != nil {
 			t.Fatal(err)
 		}

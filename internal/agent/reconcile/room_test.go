@@ -3,15 +3,12 @@ package reconcile
 import (
 	"context"
 	"encoding/json"
-	"log/slog"
-	"path/filepath"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"countersign/internal/agent/data"
-	"countersign/internal/agent/health"
 	"countersign/internal/agent/loop"
+	"countersign/internal/agent/loop/looptest"
 	"countersign/internal/esign"
 	"countersign/internal/office"
 	"countersign/internal/store"
@@ -54,17 +51,7 @@ func (x *testRoom) Signed(tx *store.Tx, p office.Package, signatures []office.Si
 func newRoom(t *testing.T) *testRoom {
 	t.Helper()
 	x := &testRoom{t: t}
-	log := slog.New(slog.DiscardHandler)
-	issues := health.New(time.Now, func() {})
-	st, _, err := data.Open(filepath.Join(t.TempDir(), "state.db"), log, time.Now, issues)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { st.Close() })
-	x.Room = New(loop.Tools{
-		Log: log, Now: time.Now, Jitter: func() float64 { return 0 }, Pace: loop.Pace{}.Complete(), Data: st, Health: issues,
-		Quarantine: &loop.Quarantine{}, Suspects: &loop.Suspects{}, Breaker: &loop.Breaker{}, Signal: func(office.Change) {}, Show: func(office.Activity) {},
-	}, Needs{
+	x.Room = New(looptest.Tools(t, func() {}), Needs{
 		Settings: office.DefaultSettings, Since: func() time.Time { return time.Time{} },
 		Online:    func() (*esign.Client, bool) { return nil, false },
 		Answered:  func(_ context.Context, err error) error { return err },
