@@ -2,34 +2,19 @@ package message
 
 // What the desktop does for the window.
 
-func NoBrowser() Message {
-	return of("desktop.no-browser")
-}
-
-func BrowserSilent() Message {
-	return of("desktop.browser-silent")
-}
-
-func NotAWebAddress() Message {
-	return of("desktop.not-a-web-address")
-}
+func NoBrowser() Message      { return of("desktop.no-browser") }
+func BrowserSilent() Message  { return of("desktop.browser-silent") }
+func NotAWebAddress() Message { return of("desktop.not-a-web-address") }
 
 func FileMoved(file, folder string) Message {
 	return of("desktop.file-moved", Name("File", file), Text("Folder", folder))
 }
 
-func NoProgram(file string) Message {
-	return of("desktop.no-program", Name("File", file))
-}
+func NoProgram(file string) Message { return of("desktop.no-program", Name("File", file)) }
 
 func NoProgramForFolder(file string) Message {
 	return of("desktop.no-program-for-folder", Name("File", file))
 }
 
-func AutostartUnknown(why string) Message {
-	return of("desktop.autostart-unknown", Said("Why", why))
-}
-
-func AutostartFixed(why string) Message {
-	return of("desktop.autostart-fixed", Said("Why", why))
-}
+func AutostartUnknown(why string) Message { return of("desktop.autostart-unknown", Said("Why", why)) }
+func AutostartFixed(why string) Message   { return of("desktop.autostart-fixed", Said("Why", why)) }

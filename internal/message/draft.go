@@ -2,106 +2,45 @@ package message
 
 // Drafts, their files, and sending them.
 
-func NoDocument() Message {
-	return of("draft.no-document")
-}
-
-func NoSigner() Message {
-	return of("draft.no-signer")
-}
-
-func EmailIncomplete(who string) Message {
-	return of("draft.email-incomplete", Name("Who", who))
-}
-
-func SignerTwice(who string) Message {
-	return of("draft.signer-twice", Text("Who", who))
-}
-
-func ReferenceNotJSON() Message {
-	return of("draft.reference-not-json")
-}
-
-func FileNotFound(file string) Message {
-	return of("draft.file-not-found", Name("File", file))
-}
-
-func FileNotRead(file string) Message {
-	return of("draft.file-not-read", Name("File", file))
-}
+func NoDocument() Message                { return of("draft.no-document") }
+func NoSigner() Message                  { return of("draft.no-signer") }
+func EmailIncomplete(who string) Message { return of("draft.email-incomplete", Name("Who", who)) }
+func SignerTwice(who string) Message     { return of("draft.signer-twice", Text("Who", who)) }
+func ReferenceNotJSON() Message          { return of("draft.reference-not-json") }
+func FileNotFound(file string) Message   { return of("draft.file-not-found", Name("File", file)) }
+func FileNotRead(file string) Message    { return of("draft.file-not-read", Name("File", file)) }
 
 func FileMayNotBeRead(file string) Message {
 	return of("draft.file-may-not-be-read", Name("File", file))
 }
 
-func FileIsFolder(file string) Message {
-	return of("draft.file-is-folder", Name("File", file))
-}
-
-func FileNotPDF(file string) Message {
-	return of("draft.file-not-pdf", Name("File", file))
-}
+func FileIsFolder(file string) Message { return of("draft.file-is-folder", Name("File", file)) }
+func FileNotPDF(file string) Message   { return of("draft.file-not-pdf", Name("File", file)) }
 
 func FileLarge(file string, size int64) Message {
 	return of("draft.file-large", Name("File", file), Bytes("Size", size))
 }
 
-func FileMaybeDamaged(file string) Message {
-	return of("draft.file-maybe-damaged", Name("File", file))
-}
-
-func FileGone(file string) Message {
-	return of("draft.file-gone", Name("File", file))
-}
-
-func FileChanged(file string) Message {
-	return of("draft.file-changed", Name("File", file))
-}
-
-func FileBusy(file string) Message {
-	return of("draft.file-busy", Name("File", file))
-}
-
-func NoRoomForCopy(file string) Message {
-	return of("draft.no-room-for-copy", Name("File", file))
-}
-
-func NotCopied(file string) Message {
-	return of("draft.not-copied", Name("File", file))
-}
+func FileMaybeDamaged(file string) Message { return of("draft.file-maybe-damaged", Name("File", file)) }
+func FileGone(file string) Message         { return of("draft.file-gone", Name("File", file)) }
+func FileChanged(file string) Message      { return of("draft.file-changed", Name("File", file)) }
+func FileBusy(file string) Message         { return of("draft.file-busy", Name("File", file)) }
+func NoRoomForCopy(file string) Message    { return of("draft.no-room-for-copy", Name("File", file)) }
+func NotCopied(file string) Message        { return of("draft.not-copied", Name("File", file)) }
 
 func DraftTooLarge(name string, size, most int64) Message {
 	return of("draft.too-large", Package("Name", name), Bytes("Size", size), Bytes("Most", most))
 }
 
-func NotSentYet(called string) Message {
-	return of("draft.not-sent-yet", Package("Package", called))
-}
-
-func WillBeSent() Message {
-	return of("draft.will-be-sent")
-}
-
-func NotSent(called string) Message {
-	return of("draft.not-sent", Package("Package", called))
-}
+func NotSentYet(called string) Message { return of("draft.not-sent-yet", Package("Package", called)) }
+func WillBeSent() Message              { return of("draft.will-be-sent") }
+func NotSent(called string) Message    { return of("draft.not-sent", Package("Package", called)) }
 
 func OutcomeUnknown(called string) Message {
 	return of("draft.outcome-unknown", Package("Package", called))
 }
 
-func OutcomesUnknown(n int) Message {
-	return of("draft.outcomes-unknown", Count("N", n))
-}
-
-func MayNotSendDocuments() Message {
-	return of("draft.may-not-send-documents")
-}
-
-func ForAnotherService() Message {
-	return of("draft.for-another-service")
-}
-
-func WaitingStopped() Message {
-	return of("draft.waiting-stopped")
-}
+func OutcomesUnknown(n int) Message { return of("draft.outcomes-unknown", Count("N", n)) }
+func MayNotSendDocuments() Message  { return of("draft.may-not-send-documents") }
+func ForAnotherService() Message    { return of("draft.for-another-service") }
+func WaitingStopped() Message       { return of("draft.waiting-stopped") }

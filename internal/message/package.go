@@ -2,13 +2,8 @@ package message
 
 // What happens to packages, as the activity and notifications tell it.
 
-func PackageCreated(called string) Message {
-	return of("package.created", Package("Package", called))
-}
-
-func PackageSent(called string) Message {
-	return of("package.sent", Package("Package", called))
-}
+func PackageCreated(called string) Message { return of("package.created", Package("Package", called)) }
+func PackageSent(called string) Message    { return of("package.sent", Package("Package", called)) }
 
 func SentTo(called string, n int) Message {
 	return of("package.sent-to", Package("Package", called), Count("N", n))
@@ -42,9 +37,7 @@ func EveryoneSignedADocument(called string) Message {
 	return of("package.everyone-signed-a-document", Package("Package", called))
 }
 
-func EveryoneHasSigned() Message {
-	return of("package.everyone-has-signed")
-}
+func EveryoneHasSigned() Message { return of("package.everyone-has-signed") }
 
 func Declined(who, called string) Message {
 	return of("package.declined", Text("Who", who), Package("Package", called))
@@ -58,21 +51,14 @@ func SignersDone(done, total int) Message {
 	return of("package.signers-done", Number("Done", done), Number("Total", total))
 }
 
-func NextSigner(who string) Message {
-	return of("package.next-signer", Text("Who", who))
-}
+func NextSigner(who string) Message { return of("package.next-signer", Text("Who", who)) }
 
 func AboutDocument(document string) Message {
 	return of("package.about-document", Name("Document", document))
 }
 
-func LastSigner(who string) Message {
-	return of("package.last-signer", Text("Who", who))
-}
-
-func DocumentsSigned(n int) Message {
-	return of("package.documents-signed", Count("N", n))
-}
+func LastSigner(who string) Message { return of("package.last-signer", Text("Who", who)) }
+func DocumentsSigned(n int) Message { return of("package.documents-signed", Count("N", n)) }
 
 func Reported(what, called string) Message {
 	return of("package.reported", Name("What", what), Package("Package", called))
@@ -90,26 +76,13 @@ func FilesSavedAs(folder string, files []string) Message {
 	return of("package.files-saved-as", Text("Folder", folder), Names("Files", files))
 }
 
-func NothingDownloaded() Message {
-	return of("package.nothing-downloaded")
-}
-
-func MoreNotReady(n int) Message {
-	return of("package.more-not-ready", Count("N", n))
-}
-
-func AndMore(n int) Message {
-	return of("package.and-more", Number("N", n))
-}
-
-func PackagesChanged(n int) Message {
-	return of("package.packages-changed", Count("N", n))
-}
+func NothingDownloaded() Message    { return of("package.nothing-downloaded") }
+func MoreNotReady(n int) Message    { return of("package.more-not-ready", Count("N", n)) }
+func AndMore(n int) Message         { return of("package.and-more", Number("N", n)) }
+func PackagesChanged(n int) Message { return of("package.packages-changed", Count("N", n)) }
 
 func PackagesChangedMeanwhile(n int) Message {
 	return of("package.packages-changed-meanwhile", Count("N", n))
 }
 
-func AtAnotherService() Message {
-	return of("package.at-another-service")
-}
+func AtAnotherService() Message { return of("package.at-another-service") }

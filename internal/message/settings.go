@@ -2,145 +2,41 @@ package message
 
 // What is wrong with settings, and with the file of an office.
 
-func NotSetUp() Message {
-	return of("settings.not-set-up")
-}
-
-func SignInAddressMissing() Message {
-	return of("settings.sign-in-address-missing")
-}
-
-func SignInAddressInsecure() Message {
-	return of("settings.sign-in-address-insecure")
-}
-
-func SignInAddressForm() Message {
-	return of("settings.sign-in-address-form")
-}
-
-func ServiceAddressMissing() Message {
-	return of("settings.service-address-missing")
-}
-
-func ServiceAddressInsecure() Message {
-	return of("settings.service-address-insecure")
-}
-
-func ServiceAddressForm() Message {
-	return of("settings.service-address-form")
-}
-
-func ClientIDMissing() Message {
-	return of("settings.client-id-missing")
-}
-
-func ClientIDCharacters() Message {
-	return of("settings.client-id-characters")
-}
-
-func ClientSecretCharacters() Message {
-	return of("settings.client-secret-characters")
-}
-
-func ScopeForm() Message {
-	return of("settings.scope-form")
-}
-
-func HeaderForm() Message {
-	return of("settings.header-form")
-}
-
-func RedirectNeedsTunnel() Message {
-	return of("settings.redirect-needs-tunnel")
-}
-
-func RedirectChoice() Message {
-	return of("settings.redirect-choice")
-}
-
-func ReturnAddressMissing() Message {
-	return of("settings.return-address-missing")
-}
-
-func ReturnAddressInsecure() Message {
-	return of("settings.return-address-insecure")
-}
-
-func ReturnAddressForm() Message {
-	return of("settings.return-address-form")
-}
-
-func TunnelChoice() Message {
-	return of("settings.tunnel-choice")
-}
-
-func NgrokDomainForm() Message {
-	return of("settings.ngrok-domain-form")
-}
-
-func AuthtokenCharacters() Message {
-	return of("settings.authtoken-characters")
-}
-
-func NgrokServerForm() Message {
-	return of("settings.ngrok-server-form")
-}
-
-func NgrokCertificatePath() Message {
-	return of("settings.ngrok-certificate-path")
-}
-
-func PublicAddressMissing() Message {
-	return of("settings.public-address-missing")
-}
-
-func PublicAddressInsecure() Message {
-	return of("settings.public-address-insecure")
-}
-
-func PublicAddressForm() Message {
-	return of("settings.public-address-form")
-}
-
-func ListenForm() Message {
-	return of("settings.listen-form")
-}
-
-func FolderNotChosen() Message {
-	return of("settings.folder-not-chosen")
-}
-
-func FolderPath() Message {
-	return of("settings.folder-path")
-}
-
-func FolderNotMade() Message {
-	return of("settings.folder-not-made")
-}
-
-func FolderNotWritable() Message {
-	return of("settings.folder-not-writable")
-}
-
-func NotifyChoice() Message {
-	return of("settings.notify-choice")
-}
-
-func QuietHours() Message {
-	return of("settings.quiet-hours")
-}
-
-func KeepEventsRange() Message {
-	return of("settings.keep-events-range")
-}
-
-func ThemeChoice() Message {
-	return of("settings.theme-choice")
-}
-
-func LanguageChoice() Message {
-	return of("settings.language-choice")
-}
+func NotSetUp() Message               { return of("settings.not-set-up") }
+func SignInAddressMissing() Message   { return of("settings.sign-in-address-missing") }
+func SignInAddressInsecure() Message  { return of("settings.sign-in-address-insecure") }
+func SignInAddressForm() Message      { return of("settings.sign-in-address-form") }
+func ServiceAddressMissing() Message  { return of("settings.service-address-missing") }
+func ServiceAddressInsecure() Message { return of("settings.service-address-insecure") }
+func ServiceAddressForm() Message     { return of("settings.service-address-form") }
+func ClientIDMissing() Message        { return of("settings.client-id-missing") }
+func ClientIDCharacters() Message     { return of("settings.client-id-characters") }
+func ClientSecretCharacters() Message { return of("settings.client-secret-characters") }
+func ScopeForm() Message              { return of("settings.scope-form") }
+func HeaderForm() Message             { return of("settings.header-form") }
+func RedirectNeedsTunnel() Message    { return of("settings.redirect-needs-tunnel") }
+func RedirectChoice() Message         { return of("settings.redirect-choice") }
+func ReturnAddressMissing() Message   { return of("settings.return-address-missing") }
+func ReturnAddressInsecure() Message  { return of("settings.return-address-insecure") }
+func ReturnAddressForm() Message      { return of("settings.return-address-form") }
+func TunnelChoice() Message           { return of("settings.tunnel-choice") }
+func NgrokDomainForm() Message        { return of("settings.ngrok-domain-form") }
+func AuthtokenCharacters() Message    { return of("settings.authtoken-characters") }
+func NgrokServerForm() Message        { return of("settings.ngrok-server-form") }
+func NgrokCertificatePath() Message   { return of("settings.ngrok-certificate-path") }
+func PublicAddressMissing() Message   { return of("settings.public-address-missing") }
+func PublicAddressInsecure() Message  { return of("settings.public-address-insecure") }
+func PublicAddressForm() Message      { return of("settings.public-address-form") }
+func ListenForm() Message             { return of("settings.listen-form") }
+func FolderNotChosen() Message        { return of("settings.folder-not-chosen") }
+func FolderPath() Message             { return of("settings.folder-path") }
+func FolderNotMade() Message          { return of("settings.folder-not-made") }
+func FolderNotWritable() Message      { return of("settings.folder-not-writable") }
+func NotifyChoice() Message           { return of("settings.notify-choice") }
+func QuietHours() Message             { return of("settings.quiet-hours") }
+func KeepEventsRange() Message        { return of("settings.keep-events-range") }
+func ThemeChoice() Message            { return of("settings.theme-choice") }
+func LanguageChoice() Message         { return of("settings.language-choice") }
 
 func OfficeFileThere(file string) Message {
 	return of("settings.office-file-there", Name("File", file))
