@@ -56,7 +56,9 @@ func (c *sandboxCmd) Run(r *run) error {
 		if err != nil {
 			return &failure{fmt.Sprintf("The certificates in %s could not be read.", c.Trust)}
 		}
-		o.DeliverCAs = x509.NewCertPool()
+		if o.DeliverCAs, err = x509.SystemCertPool(); err != nil {
+			o.DeliverCAs = x509.NewCertPool() // a computer without roots
+		}
 		if !o.DeliverCAs.AppendCertsFromPEM(pem) {
 			return &failure{fmt.Sprintf("%s holds no certificate.", c.Trust)}
 		}

@@ -53,8 +53,8 @@ func (s *Server) adminHandler() http.Handler {
 	}
 	handle("GET /state", s.adminState)
 	handle("GET /packages", func(http.ResponseWriter, *http.Request) (any, error) { return s.Packages(), nil })
-	handle("POST /sign", s.adminSign)
-	handle("POST /decline", s.adminDecline)
+	handle("POST /sign", adminCall(s.adminSign))
+	handle("POST /decline", adminCall(func(in adminSigner) error { return s.Decline(in.PackageID, in.SignerID, in.Reason) }))
 	handle("GET /events", func(http.ResponseWriter, *http.Request) (any, error) { return s.Deliveries() })
 	handle("POST /events/hold", func(http.ResponseWriter, *http.Request) (any, error) { s.Hold(); return nil, nil })
 	handle("POST /events/release", adminCall(func(in struct{ Order string }) error { return s.Release(in.Order) }))
@@ -64,9 +64,12 @@ func (s *Server) adminHandler() http.Handler {
 	}) error {
 		return s.Redeliver(in.EventID)
 	}))
-	handle("POST /events/forge", s.adminForge)
+	handle("POST /events/forge", adminQuestion(func(r *http.Request, f Forgery) (any, error) {
+		status, err := s.Forge(r.Context(), f)
+		return object{"status": status}, err
+	}))
 	handle("GET /faults", func(http.ResponseWriter, *http.Request) (any, error) { return s.Faults(), nil })
-	handle("POST /faults", s.adminFault)
+	handle("POST /faults", adminQuestion(func(_ *http.Request, f Fault) (any, error) { return object{"id": s.Inject(f)}, nil }))
 	handle("DELETE /faults", func(http.ResponseWriter, *http.Request) (any, error) { s.Heal(0); return nil, nil })
 	handle("DELETE /faults/{id}", s.adminHeal)
 	handle("POST /tokens/expire", adminCall(func(struct{}) error { return s.ExpireAccessTokens() }))
@@ -117,15 +120,20 @@ func listenLoopback(address string) (net.Listener, error) {
 	return l, nil
 }
 
-// adminCall is an operation that reads T and answers nothing.
-func adminCall[T any](fn func(T) error) func(http.ResponseWriter, *http.Request) (any, error) {
+// adminQuestion is an operation that reads T and answers.
+func adminQuestion[T any](fn func(r *http.Request, in T) (any, error)) func(http.ResponseWriter, *http.Request) (any, error) {
 	return func(w http.ResponseWriter, r *http.Request) (any, error) {
 		var in T
 		if err := readJSON(w, r, "admin", &in); err != nil {
 			return nil, err
 		}
-		return nil, fn(in)
+		return fn(r, in)
 	}
+}
+
+// adminCall is an operation that reads T and answers nothing.
+func adminCall[T any](fn func(T) error) func(http.ResponseWriter, *http.Request) (any, error) {
+	return adminQuestion(func(_ *http.Request, in T) (any, error) { return nil, fn(in) })
 }
 
 func (s *Server) adminState(http.ResponseWriter, *http.Request) (any, error) {
@@ -166,43 +174,11 @@ type adminSigner struct {
 	Reason    string `json:"reason"`
 }
 
-func (s *Server) adminSign(w http.ResponseWriter, r *http.Request) (any, error) {
-	var in adminSigner
-	if err := readJSON(w, r, "admin", &in); err != nil {
-		return nil, err
-	}
+func (s *Server) adminSign(in adminSigner) error {
 	if in.SignerID != "" {
-		return nil, s.Sign(in.PackageID, in.SignerID)
+		return s.Sign(in.PackageID, in.SignerID)
 	}
-	return nil, s.SignAll(in.PackageID)
-}
-
-func (s *Server) adminDecline(w http.ResponseWriter, r *http.Request) (any, error) {
-	var in adminSigner
-	if err := readJSON(w, r, "admin", &in); err != nil {
-		return nil, err
-	}
-	return nil, s.Decline(in.PackageID, in.SignerID, in.Reason)
-}
-
-func (s *Server) adminForge(w http.ResponseWriter, r *http.Request) (any, error) {
-	var f Forgery
-	if err := readJSON(w, r, "admin", &f); err != nil {
-		return nil, err
-	}
-	status, err := s.Forge(r.Context(), f)
-	if err != nil {
-		return nil, err
-	}
-	return object{"status": status}, nil
-}
-
-func (s *Server) adminFault(w http.ResponseWriter, r *http.Request) (any, error) {
-	var f Fault
-	if err := readJSON(w, r, "admin", &f); err != nil {
-		return nil, err
-	}
-	return object{"id": s.Inject(f)}, nil
+	return s.SignAll(in.PackageID)
 }
 
 func (s *Server) adminHeal(_ http.ResponseWriter, r *http.Request) (any, error) {

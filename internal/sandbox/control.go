@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -193,9 +194,7 @@ func (s *Server) Forge(ctx context.Context, f Forgery) (status int, err error) {
 	default:
 		headers[name] = f.Signature
 	}
-	for k, v := range f.Headers {
-		headers[k] = v
-	}
+	maps.Copy(headers, f.Headers)
 	address := to.URL
 	if f.Path != "" {
 		scheme, rest, _ := strings.Cut(to.URL, "://")
@@ -250,9 +249,7 @@ func (f *Forgery) body(now time.Time) ([]byte, error) {
 			values[name] = nil
 		}
 	}
-	for name, value := range f.Fields {
-		values[name] = value
-	}
+	maps.Copy(values, f.Fields)
 	for _, name := range f.Omit {
 		delete(values, name)
 	}

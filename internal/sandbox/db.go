@@ -13,7 +13,7 @@ import (
 
 // Every record is one JSON value in one bbolt bucket, so a kill at any instruction leaves the last whole transaction.
 const (
-	bucketKeys       = "keys"       // the RS256 key and the key of form tokens
+	bucketKeys       = "keys"       // keyRS256 and keyForms
 	bucketSessions   = "sessions"   // hash of the cookie -> session
 	bucketConsents   = "consents"   // email|client -> granted scopes
 	bucketCodes      = "codes"      // hash of the code -> authCode
@@ -50,7 +50,11 @@ func openDB(dir string, durable bool) (*bolt.DB, error) {
 				return err
 			}
 		}
-		return nil
+		_, err := get[[]byte](tx, bucketKeys, keyForms)
+		if errors.Is(err, errNotFound) {
+			return put(tx, bucketKeys, keyForms, []byte(newToken()))
+		}
+		return err
 	})
 	if err != nil {
 		_ = db.Close()

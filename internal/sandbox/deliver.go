@@ -6,7 +6,6 @@ import (
 	"crypto/hmac"
 	"crypto/sha256"
 	"crypto/tls"
-	"crypto/x509"
 	"encoding/base64"
 	"errors"
 	"fmt"
@@ -43,7 +42,7 @@ func newDispatcher(s *Server) (*dispatcher, error) {
 	return d, nil
 }
 
-// deliveryClient trusts the system's roots and Options.DeliverCAs and follows no redirect.
+// deliveryClient follows no redirect.
 func deliveryClient(o Options) *http.Client {
 	dialer := &net.Dialer{Timeout: o.DeliverTimeout}
 	transport := &http.Transport{
@@ -62,56 +61,13 @@ func deliveryClient(o Options) *http.Client {
 		ForceAttemptHTTP2:   true,
 		MaxIdleConnsPerHost: o.DeliverWorkers,
 		IdleConnTimeout:     30 * time.Second,
-		TLSClientConfig:     &tls.Config{MinVersion: tls.VersionTLS12},
-	}
-	if o.DeliverCAs != nil {
-		transport.DialTLSContext = func(ctx context.Context, network, addr string) (net.Conn, error) {
-			conn, err := transport.DialContext(ctx, network, addr)
-			if err != nil {
-				return nil, err
-			}
-			return handshake(ctx, conn, addr, o.DeliverCAs)
-		}
+		TLSClientConfig:     &tls.Config{RootCAs: o.DeliverCAs, MinVersion: tls.VersionTLS12},
 	}
 	return &http.Client{
 		Transport:     transport,
 		Timeout:       o.DeliverTimeout,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}
-}
-
-// handshake accepts a certificate for the host of addr that chains to extra or to the system's roots. Two pools cannot
-// be merged, so the chain is checked here, against one and then the other, exactly as the standard library would.
-func handshake(ctx context.Context, conn net.Conn, addr string, extra *x509.CertPool) (net.Conn, error) {
-	host, _, err := net.SplitHostPort(addr)
-	if err != nil {
-		host = addr
-	}
-	secure := tls.Client(conn, &tls.Config{
-		ServerName: host, MinVersion: tls.VersionTLS12, InsecureSkipVerify: true,
-		VerifyConnection: func(cs tls.ConnectionState) error { return verifyEither(cs, host, extra) },
-	})
-	if err := secure.HandshakeContext(ctx); err != nil {
-		_ = conn.Close()
-		return nil, err
-	}
-	return secure, nil
-}
-
-func verifyEither(cs tls.ConnectionState, host string, extra *x509.CertPool) error {
-	if len(cs.PeerCertificates) == 0 {
-		return errors.New("the endpoint has no certificate")
-	}
-	opts := x509.VerifyOptions{DNSName: host, Intermediates: x509.NewCertPool(), Roots: extra}
-	for _, c := range cs.PeerCertificates[1:] {
-		opts.Intermediates.AddCert(c)
-	}
-	if _, err := cs.PeerCertificates[0].Verify(opts); err == nil {
-		return nil
-	}
-	opts.Roots = nil
-	_, err := cs.PeerCertificates[0].Verify(opts)
-	return err
 }
 
 func hostPort(u *url.URL) string {

@@ -41,8 +41,7 @@ func (s *Server) saveAndInspect(target string, body io.Reader) (look inspection,
 	if closeErr := out.Close(); err == nil {
 		err = closeErr
 	}
-	var disk *fs.PathError
-	if errors.As(err, &disk) {
+	if _, ok := errors.AsType[*fs.PathError](err); ok {
 		return look, fmt.Errorf("storing an upload: %w", err)
 	}
 	if err != nil {

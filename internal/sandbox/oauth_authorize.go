@@ -59,7 +59,7 @@ func (s *Server) authorize(w http.ResponseWriter, r *http.Request) {
 
 func uniqueFields(text string) []string {
 	var out []string
-	for _, f := range strings.Fields(text) {
+	for f := range strings.FieldsSeq(text) {
 		if !slices.Contains(out, f) {
 			out = append(out, f)
 		}

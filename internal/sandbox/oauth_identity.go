@@ -26,7 +26,11 @@ type signingKey struct {
 	key *rsa.PrivateKey
 }
 
-const keyRS256 = "rs256"
+// What bucketKeys holds.
+const (
+	keyRS256 = "rs256" // signs id_tokens
+	keyForms = "forms" // signs the forms on pages
+)
 
 // rsaKey returns the key kept in the state, making it the first time. In a read-only
 // tx the first time fails with ErrTxNotWritable.

@@ -27,7 +27,7 @@ type Options struct {
 	AccessTokenLifetime time.Duration // default 30 minutes
 	SignatureHeader     string        // header that carries the signature of an event, default X-Service-Signature
 
-	DeliverCAs     *x509.CertPool    // trusted for delivery beside the system's roots
+	DeliverCAs     *x509.CertPool    // trusted for delivery; nil means the system's roots
 	DeliverVia     map[string]string // host:port of an endpoint to the host:port to connect to instead
 	DeliverWorkers int               // deliveries at the same time, default 1, which keeps events in order
 	DeliverTimeout time.Duration     // for one attempt, default 10 s

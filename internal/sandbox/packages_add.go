@@ -83,7 +83,7 @@ func (s *Server) addPackage(w http.ResponseWriter, r *http.Request, who caller) 
 	if err != nil {
 		return nil, err
 	}
-	s.auto.consider(p)
+	s.playSigners(p)
 	return s.added(p, body.ReturnPackage == nil || *body.ReturnPackage), nil
 }
 

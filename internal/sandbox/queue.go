@@ -11,23 +11,29 @@ import (
 	bolt "go.etcd.io/bbolt"
 )
 
-// delivery is one event on its way to one endpoint.
+// Delivery is one event for one endpoint. Body is what was or will be sent, byte for byte.
+type Delivery struct {
+	EventID   string     `json:"event_id"`
+	Action    string     `json:"action"`
+	PackageID string     `json:"package_id"`
+	ClientID  string     `json:"client_id"`
+	Body      string     `json:"body"`
+	Created   time.Time  `json:"created"`
+	Delivered *time.Time `json:"delivered"` // the first 2xx
+	Attempts  int        `json:"attempts"`
+	Sent      int        `json:"sent"`     // how often it was answered 2xx: more than once when it was duplicated
+	Status    int        `json:"status"`   // of the last answer; 0: none came
+	Problem   string     `json:"problem"`  // of the last attempt; "" after a 2xx
+	GivenUp   bool       `json:"given_up"` // too old, or nobody is registered any more
+}
+
+// delivery is a Delivery as it is kept.
 type delivery struct {
-	Seq            uint64     `json:"seq"`
-	EventID        string     `json:"event_id"`
-	Action         string     `json:"action"`
-	OrganizationID string     `json:"organization_id"`
-	ClientID       string     `json:"client_id"`
-	PackageID      string     `json:"package_id"`
-	Body           []byte     `json:"body"`
-	Created        time.Time  `json:"created"`
-	Attempts       int        `json:"attempts"`
-	Status         int        `json:"status"`    // of the last answer; 0 when there was none
-	Problem        string     `json:"problem"`   // why the last attempt failed
-	Delivered      *time.Time `json:"delivered"` // answered 2xx
-	GivenUp        bool       `json:"given_up"`  // too old, or the endpoint is gone
-	Sent           int        `json:"sent"`      // answered 2xx so often: more than once when it was duplicated
-	Next           time.Time  `json:"next"`      // not before, in real time
+	Delivery
+	Seq            uint64    `json:"seq"`
+	OrganizationID string    `json:"organization_id"`
+	Body           []byte    `json:"body"` // JSON has no other form for bytes that are not UTF-8
+	Next           time.Time `json:"next"` // not before, in real time
 }
 
 func deliveryKey(seq uint64) string {
@@ -109,31 +115,12 @@ func (s *Server) Deliveries() ([]Delivery, error) {
 	all := []Delivery{}
 	err := s.db.View(func(tx *bolt.Tx) error {
 		return each(tx, bucketDeliveries, func(_ string, d delivery) error {
-			all = append(all, Delivery{
-				EventID: d.EventID, Action: d.Action, PackageID: d.PackageID, ClientID: d.ClientID, Body: string(d.Body),
-				Created: d.Created, Delivered: d.Delivered, Attempts: d.Attempts, Sent: d.Sent, Status: d.Status,
-				Problem: d.Problem, GivenUp: d.GivenUp,
-			})
+			d.Delivery.Body = string(d.Body)
+			all = append(all, d.Delivery)
 			return nil
 		})
 	})
 	return all, err
-}
-
-// Delivery is one event for one endpoint. Body is what was or will be sent, byte for byte.
-type Delivery struct {
-	EventID   string     `json:"event_id"`
-	Action    string     `json:"action"`
-	PackageID string     `json:"package_id"`
-	ClientID  string     `json:"client_id"`
-	Body      string     `json:"body"`
-	Created   time.Time  `json:"created"`
-	Delivered *time.Time `json:"delivered"` // the first 2xx
-	Attempts  int        `json:"attempts"`
-	Sent      int        `json:"sent"`     // how often it was answered 2xx
-	Status    int        `json:"status"`   // of the last answer; 0: none came
-	Problem   string     `json:"problem"`  // of the last attempt; "" after a 2xx
-	GivenUp   bool       `json:"given_up"` // too old, or nobody is registered any more
 }
 
 // enqueue stores events for every endpoint of the package's organization; they leave once tx is committed. An event
@@ -161,8 +148,8 @@ func (d *dispatcher) enqueue(tx *bolt.Tx, p *pack, events []event) error {
 				return fmt.Errorf("numbering an event: %w", err)
 			}
 			item := delivery{
-				Seq: seq, EventID: e.ID, Action: e.Action, OrganizationID: p.OrganizationID, ClientID: client,
-				PackageID: p.PackageID, Body: e.Body, Created: time.Now(), Next: next,
+				Delivery: Delivery{EventID: e.ID, Action: e.Action, PackageID: p.PackageID, ClientID: client, Created: time.Now()},
+				Seq:      seq, OrganizationID: p.OrganizationID, Body: e.Body, Next: next,
 			}
 			if err := put(tx, bucketDeliveries, deliveryKey(seq), item); err != nil {
 				return err

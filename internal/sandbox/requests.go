@@ -1,7 +1,10 @@
 package sandbox
 
 import (
+	"cmp"
+	"maps"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 )
@@ -38,21 +41,13 @@ func (l *requestLog) add(r Request) {
 	if l.counts == nil {
 		l.counts = map[string]int{}
 	}
-	route := r.Route
-	if route == "" {
-		route = "other"
-	}
-	l.counts[route]++
+	l.counts[cmp.Or(r.Route, "other")]++
 }
 
 func (l *requestLog) snapshot() ([]Request, map[string]int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	counts := make(map[string]int, len(l.counts))
-	for k, v := range l.counts {
-		counts[k] = v
-	}
-	return append([]Request(nil), l.last...), counts
+	return slices.Clone(l.last), maps.Clone(l.counts)
 }
 
 func (l *requestLog) clear() {

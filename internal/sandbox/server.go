@@ -21,7 +21,7 @@ import (
 // Server is a running service. Its methods may be called from any goroutine.
 //
 // Requests run on the goroutines of net/http. Beside them there are Options.DeliverWorkers goroutines that deliver
-// events and, with Options.AutoSign, one that signs. All of them end with Close.
+// events and, with Options.AutoSign, one for each package that somebody is about to sign. All of them end with Close.
 type Server struct {
 	opt     Options
 	log     *slog.Logger
@@ -33,11 +33,11 @@ type Server struct {
 
 	db       *bolt.DB
 	key      signingKey
+	formKey  []byte
 	logins   logins
 	faults   faults
 	requests requestLog
 	delivery *dispatcher
-	auto     *autoSigner
 	locks    packageLocks
 	pad      padding
 	lists    lists
@@ -92,21 +92,20 @@ func (s *Server) start() (err error) {
 	if s.db, err = openDB(s.dir, !s.tempDir); err != nil {
 		return err
 	}
+	if s.formKey, err = read[[]byte](s.db, bucketKeys, keyForms); err != nil {
+		return err
+	}
 	if err := errors.Join(s.sweepFiles(), s.sweepTokens()); err != nil {
 		return fmt.Errorf("tidying the state: %w", err)
 	}
 	if s.delivery, err = newDispatcher(s); err != nil {
 		return err
 	}
-	if s.auto, err = newAutoSigner(s); err != nil {
-		return err
-	}
 	if err := s.listen(); err != nil {
 		return err
 	}
 	s.delivery.start()
-	s.auto.start()
-	return nil
+	return s.playAllSigners()
 }
 
 // listen opens both ports before either is served, so that a failure leaves no goroutine.

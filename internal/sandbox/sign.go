@@ -43,7 +43,7 @@ func (s *Server) changePack(id string, change func(p *pack, now time.Time) ([]ev
 		return s.delivery.enqueue(tx, &p, events)
 	})
 	if err == nil {
-		s.auto.consider(&p)
+		s.playSigners(&p)
 	}
 	return err
 }

@@ -13,8 +13,6 @@ import (
 	"os"
 	"strings"
 	"time"
-
-	bolt "go.etcd.io/bbolt"
 )
 
 func (s *Server) linkURL(token string) string { return s.url + "/link/" + token }
@@ -48,24 +46,10 @@ func (s *Server) open(w http.ResponseWriter, r *http.Request) (opened, bool) {
 }
 
 // formToken ties a form to its page, so that another site cannot post it.
-func (s *Server) formToken(about string) (string, error) {
-	const name = "forms"
-	key, err := read[[]byte](s.db, bucketKeys, name)
-	if errors.Is(err, errNotFound) {
-		err = s.db.Update(func(tx *bolt.Tx) error {
-			if key, err = get[[]byte](tx, bucketKeys, name); !errors.Is(err, errNotFound) {
-				return err // made by another request meanwhile
-			}
-			key = []byte(newToken())
-			return put(tx, bucketKeys, name, key)
-		})
-	}
-	if err != nil {
-		return "", err
-	}
-	mac := hmac.New(sha256.New, key)
+func (s *Server) formToken(about string) string {
+	mac := hmac.New(sha256.New, s.formKey)
 	mac.Write([]byte(about))
-	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil)), nil
+	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
 }
 
 // signerPage is GET /link/{token}.
@@ -76,11 +60,6 @@ func (s *Server) signerPage(w http.ResponseWriter, r *http.Request) {
 }
 
 func (s *Server) showSigner(w http.ResponseWriter, status int, in opened, problem string) {
-	form, err := s.formToken(in.token)
-	if err != nil {
-		s.showFailure(w, err)
-		return
-	}
 	type line struct {
 		Name, Link, Word string
 		Pages            int
@@ -114,7 +93,7 @@ func (s *Server) showSigner(w http.ResponseWriter, status int, in opened, proble
 	}
 	s.show(w, status, "signer.html", map[string]any{
 		"Title": p.Name, "Pack": p, "Signer": in.signer, "Name": in.signer.fullName(), "Documents": documents, "People": people,
-		"CanSign": p.hasTurn(in.signer.SignerID, now), "Note": in.note(now), "Problem": problem, "Form": form, "Action": "/link/" + in.token,
+		"CanSign": p.hasTurn(in.signer.SignerID, now), "Note": in.note(now), "Problem": problem, "Form": s.formToken(in.token), "Action": "/link/" + in.token,
 	})
 }
 
@@ -147,15 +126,11 @@ func (s *Server) signerChoice(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	r.Body = http.MaxBytesReader(w, r.Body, 2<<20)
-	form, err := s.formToken(in.token)
-	if err != nil {
-		s.showFailure(w, err)
-		return
-	}
-	if !hmac.Equal([]byte(r.PostFormValue("form")), []byte(form)) {
+	if !hmac.Equal([]byte(r.PostFormValue("form")), []byte(s.formToken(in.token))) {
 		s.showSigner(w, http.StatusForbidden, in, "The form was not sent from this page. Try once more.")
 		return
 	}
+	var err error
 	if r.PostFormValue("do") == "decline" {
 		err = s.Decline(in.pack.PackageID, in.signer.SignerID, strings.TrimSpace(r.PostFormValue("reason")))
 	} else {
