@@ -186,15 +186,13 @@ func (c *Client) authorized(ctx context.Context, k *call, form pathForm) (*http.
 
 // during makes the error of a TokenSource one of this package.
 func during(op string, err error) error {
-	var e *Error
-	if errors.As(err, &e) {
+	if _, ok := errors.AsType[*Error](err); ok {
 		return err
 	}
 	if errors.Is(err, ErrSignedOut) {
 		return &Error{Op: op, Kind: SignedOut}
 	}
-	var config *ConfigError
-	if errors.As(err, &config) {
+	if _, ok := errors.AsType[*ConfigError](err); ok {
 		return err
 	}
 	return noAnswer(op, err)
@@ -231,8 +229,7 @@ func (c *Client) once(ctx context.Context, k *call, form pathForm, access string
 	start := c.cfg.now()
 	res, err := c.cfg.httpClient(k.redirects()).Do(req)
 	if err != nil {
-		var file *FileError
-		if errors.As(err, &file) {
+		if file, ok := errors.AsType[*FileError](err); ok {
 			return nil, file
 		}
 		e := noAnswer(k.op, err).maybe(sent.mayHaveArrived(ctx))

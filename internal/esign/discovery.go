@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/coreos/go-oidc/v3/oidc"
@@ -122,12 +123,7 @@ func (a authority) oauth(cfg Config, redirectURI string) *oauth2.Config {
 
 // issued is true when iss names this server.
 func (a authority) issued(iss string) bool {
-	for _, known := range a.Issuers {
-		if iss == known {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(a.Issuers, iss)
 }
 
 // hasScope is true when a space-separated list, or a list of such, holds the scope.

@@ -14,7 +14,6 @@ import (
 	"strings"
 	"syscall"
 	"time"
-	"unicode"
 
 	"countersign/internal/message"
 )
@@ -119,12 +118,10 @@ func invalid(op string, told message.Message) *Error {
 
 // noAnswer turns a failed round trip into an Error. It drops *url.Error, whose text holds the address with its query.
 func noAnswer(op string, err error) *Error {
-	var own *Error
-	if errors.As(err, &own) {
+	if own, ok := errors.AsType[*Error](err); ok {
 		return own
 	}
-	var ue *url.Error
-	if errors.As(err, &ue) {
+	if ue, ok := errors.AsType[*url.Error](err); ok {
 		err = ue.Err
 	}
 	switch {
@@ -213,21 +210,7 @@ func cleanCode(s string, secrets ...string) string {
 
 // cleanMessage is one harmless line of at most 300 characters, without any of the secrets the request carried.
 func cleanMessage(s string, secrets ...string) string {
-	s = scrub(strings.ToValidUTF8(s, ""), secrets)
-	s = strings.Map(func(r rune) rune {
-		switch {
-		case unicode.IsSpace(r):
-			return ' '
-		case unicode.IsControl(r), unicode.Is(unicode.Cf, r), r == unicode.ReplacementChar:
-			return -1
-		}
-		return r
-	}, s)
-	s = strings.Join(strings.Fields(s), " ")
-	if r := []rune(s); len(r) > 300 {
-		s = string(r[:299]) + "…"
-	}
-	return s
+	return message.OneLine(scrub(strings.ToValidUTF8(s, ""), secrets), 300)
 }
 
 func scrub(s string, secrets []string) string {

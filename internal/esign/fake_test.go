@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -205,9 +206,7 @@ func (p *provider) sign() string {
 	claims := map[string]any{"iss": p.url, "aud": "office&1", "sub": "u-1", "nonce": p.nonce,
 		"exp": time.Now().Add(5 * time.Minute).Unix(), "iat": time.Now().Unix(), "email": "ana@example.com",
 		"given_name": "Ana", "family_name": "Ruiz", "s:organization": "org-1", "s:member": "mem-1"}
-	for k, v := range p.idToken {
-		claims[k] = v
-	}
+	maps.Copy(claims, p.idToken)
 	var key any = jose.JSONWebKey{Key: p.key, KeyID: "k1"}
 	if p.alg == jose.HS256 {
 		key = []byte(strings.Repeat(p.secret, 3))
@@ -259,8 +258,7 @@ func (v *vault) SetRefresh(_ context.Context, token string) error {
 func (v *vault) now() string { s, _ := v.Refresh(context.Background()); return s }
 
 func kindOf(err error) Kind {
-	var e *Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*Error](err); ok {
 		return e.Kind
 	}
 	return ""

@@ -67,17 +67,21 @@ type list[T any] []T
 
 func (l *list[T]) UnmarshalJSON(b []byte) error {
 	*l = nil
-	var raw []json.RawMessage
-	if json.Unmarshal(b, &raw) != nil {
-		raw = []json.RawMessage{b}
-	}
-	for _, r := range raw {
+	for _, r := range elements(b) {
 		var v T
 		if len(r) > 0 && r[0] == '{' && json.Unmarshal(r, &v) == nil {
 			*l = append(*l, v)
 		}
 	}
 	return nil
+}
+
+// elements are those of an array, or b alone.
+func elements(b []byte) (raw []json.RawMessage) {
+	if json.Unmarshal(b, &raw) != nil {
+		return []json.RawMessage{b}
+	}
+	return raw
 }
 
 // stamp is a point in time, zero when there is none or it cannot be read.

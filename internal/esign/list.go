@@ -2,6 +2,7 @@ package esign
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -149,8 +150,7 @@ func (c *Client) Organization(ctx context.Context) (Organization, error) {
 	const op = "asking for the organization"
 	var raw json.RawMessage
 	err := c.json(ctx, &call{op: op, route: "GET organizations/info", method: http.MethodGet, path: organizationPath}, &raw)
-	var e *Error
-	if errors.As(err, &e) && (e.Status == http.StatusNotFound || e.Status == http.StatusMethodNotAllowed) {
+	if e, ok := errors.AsType[*Error](err); ok && (e.Status == http.StatusNotFound || e.Status == http.StatusMethodNotAllowed) {
 		post := &call{op: op, route: "POST organizations/info", method: http.MethodPost, path: organizationPath}
 		if err := post.jsonBody(struct{}{}); err != nil {
 			return Organization{}, err
@@ -180,7 +180,7 @@ func (c *Client) Organization(ctx context.Context) (Organization, error) {
 		json.Unmarshal(raw, &said) // the members may stand beside the organization
 		members = said.Members
 	}
-	o := Organization{ID: string(said.ID), Name: firstOf(string(said.Name), string(said.OrganizationName))}
+	o := Organization{ID: string(said.ID), Name: cmp.Or(string(said.Name), string(said.OrganizationName))}
 	for _, m := range members {
 		o.Members = append(o.Members, Member{string(m.ID), string(m.FirstName), string(m.LastName), string(m.Email)})
 	}

@@ -2,9 +2,7 @@ package esign
 
 import (
 	"context"
-	"crypto/rand"
 	"crypto/subtle"
-	"encoding/base64"
 	"errors"
 	"net/url"
 	"sync"
@@ -70,8 +68,8 @@ func StartLogin(ctx context.Context, cfg Config, redirectURI, prompt string) (*L
 		server:   server,
 		redirect: redirectURI,
 		prompt:   prompt,
-		state:    random256(),
-		nonce:    random256(),
+		state:    oauth2.GenerateVerifier(), // 256 random bits, fit for a query
+		nonce:    oauth2.GenerateVerifier(),
 		verifier: oauth2.GenerateVerifier(),
 	}, nil
 }
@@ -108,8 +106,7 @@ func (l *Login) Finish(ctx context.Context, callback url.Values) (Grant, error) 
 	answer, err := l.server.askForTokens(ctx, l.cfg, op, url.Values{
 		"grant_type": {"authorization_code"}, "code": {code}, "redirect_uri": {l.redirect}, "code_verifier": {l.verifier},
 	}, code, l.verifier)
-	var e *Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*Error](err); ok {
 		switch {
 		case e.Kind == SignedOut: // here it is the code that is not accepted
 			e.Kind, e.told = Invalid, message.TooLate()
@@ -166,11 +163,4 @@ func (l *Login) refusal(code, description string) *Error {
 		e.Kind = Server
 	}
 	return e
-}
-
-// random256 is 256 bits nobody can guess, fit for a query.
-func random256() string {
-	b := make([]byte, 32)
-	rand.Read(b) // never fails, see crypto/rand
-	return base64.RawURLEncoding.EncodeToString(b)
 }

@@ -1,6 +1,7 @@
 package esign
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -136,18 +137,9 @@ func readAdded(body []byte) (Added, bool) {
 	a := Added{PackageID: string(top.PackageID), OrganizationID: string(top.OrganizationID), MemberID: string(top.MemberID)}
 	if s, ok := readStatus(top.Package); ok {
 		a.Status = &s
-		a.PackageID = firstOf(a.PackageID, s.PackageID)
-		a.OrganizationID = firstOf(a.OrganizationID, s.OrganizationID)
-		a.MemberID = firstOf(a.MemberID, s.MemberID)
+		a.PackageID = cmp.Or(a.PackageID, s.PackageID)
+		a.OrganizationID = cmp.Or(a.OrganizationID, s.OrganizationID)
+		a.MemberID = cmp.Or(a.MemberID, s.MemberID)
 	}
 	return a, a.PackageID != ""
-}
-
-func firstOf(values ...string) string {
-	for _, v := range values {
-		if v != "" {
-			return v
-		}
-	}
-	return ""
 }

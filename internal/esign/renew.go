@@ -4,10 +4,8 @@ import (
 	"context"
 	"errors"
 	"net"
-	"net/http"
 	"net/url"
 	"slices"
-	"strings"
 	"time"
 )
 
@@ -112,17 +110,14 @@ func (s *Session) redeem(ctx context.Context, op, refresh string) (Tokens, error
 }
 
 func (s *Session) redeemOnce(ctx context.Context, op, refresh string) (Tokens, error) {
-	if s.server == nil {
-		server, err := discover(ctx, s.cfg)
-		if err != nil {
-			return Tokens{}, err
-		}
-		s.server = &server
+	server, err := s.authority(ctx)
+	if err != nil {
+		return Tokens{}, err
 	}
 	// A third of the whole, so that one answer that hangs leaves time for another attempt.
 	one, cancel := context.WithTimeout(ctx, refreshBound/3)
 	defer cancel()
-	answer, err := s.server.askForTokens(one, s.cfg, op,
+	answer, err := server.askForTokens(one, s.cfg, op,
 		url.Values{"grant_type": {"refresh_token"}, "refresh_token": {refresh}}, refresh)
 	if err != nil {
 		s.forgetServer(err)
@@ -135,10 +130,21 @@ func (s *Session) redeemOnce(ctx context.Context, op, refresh string) (Tokens, e
 	return t, nil
 }
 
+// authority is the authorization server, discovered when it is first needed.
+func (s *Session) authority(ctx context.Context) (*authority, error) {
+	if s.server == nil {
+		server, err := discover(ctx, s.cfg)
+		if err != nil {
+			return nil, err
+		}
+		s.server = &server
+	}
+	return s.server, nil
+}
+
 // forgetServer has the endpoints discovered anew when what answers is not the token endpoint, or no more.
 func (s *Session) forgetServer(err error) {
-	var e *Error
-	if errors.As(err, &e) && (e.Kind == BadAnswer || e.Kind == NotFound) {
+	if e, ok := errors.AsType[*Error](err); ok && (e.Kind == BadAnswer || e.Kind == NotFound) {
 		s.server = nil
 	}
 }
@@ -190,27 +196,15 @@ func (s *Session) Revoke(ctx context.Context) error {
 }
 
 func (s *Session) revoke(ctx context.Context, op, token, hint string) error {
-	if s.server == nil {
-		server, err := discover(ctx, s.cfg)
-		if err != nil {
-			return err
-		}
-		s.server = &server
+	server, err := s.authority(ctx)
+	if err != nil {
+		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, refreshBound/2)
 	defer cancel()
-	form := url.Values{"token": {token}, "token_type_hint": {hint}, "client_id": {s.cfg.ClientID}}
-	if s.cfg.ClientSecret != "" {
-		form.Set("client_secret", s.cfg.ClientSecret)
-	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, s.server.RevokeURL, strings.NewReader(form.Encode()))
+	res, err := server.post(ctx, s.cfg, op, server.RevokeURL, url.Values{"token": {token}, "token_type_hint": {hint}})
 	if err != nil {
-		return noAnswer(op, err)
-	}
-	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-	res, err := s.server.client(s.cfg).Do(req)
-	if err != nil {
-		return noAnswer(op, err)
+		return err
 	}
 	defer res.Body.Close()
 	switch {

@@ -103,11 +103,7 @@ type documentList []documentRecord
 
 func (l *documentList) UnmarshalJSON(b []byte) error {
 	*l = nil
-	var raw []json.RawMessage
-	if json.Unmarshal(b, &raw) != nil {
-		raw = []json.RawMessage{b}
-	}
-	for _, r := range raw {
+	for _, r := range elements(b) {
 		var d documentRecord
 		if json.Unmarshal(r, &d) != nil {
 			d = documentRecord{}

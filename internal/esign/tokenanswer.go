@@ -55,22 +55,31 @@ func (a tokenAnswer) scopesOr(asked []string) []string {
 	return append([]string(nil), asked...)
 }
 
-// askForTokens posts form to the token endpoint. Its error never holds one of the secrets, which are what the form
-// carried, in case the answer repeats it. An answer with either token is a success, whatever else it holds.
-func (a authority) askForTokens(ctx context.Context, cfg Config, op string, form url.Values, secrets ...string) (tokenAnswer, error) {
+// post sends form, with the client's credentials, to one of the server's addresses.
+func (a authority) post(ctx context.Context, cfg Config, op, address string, form url.Values) (*http.Response, error) {
 	form.Set("client_id", cfg.ClientID)
 	if cfg.ClientSecret != "" {
 		form.Set("client_secret", cfg.ClientSecret)
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, a.TokenURL, strings.NewReader(form.Encode()))
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, address, strings.NewReader(form.Encode()))
 	if err != nil {
-		return tokenAnswer{}, noAnswer(op, err)
+		return nil, noAnswer(op, err)
 	}
 	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	req.Header.Set("Accept", "application/json")
 	res, err := a.client(cfg).Do(req)
 	if err != nil {
-		return tokenAnswer{}, noAnswer(op, err)
+		return nil, noAnswer(op, err)
+	}
+	return res, nil
+}
+
+// askForTokens posts form to the token endpoint. Its error never holds one of the secrets, which are what the form
+// carried, in case the answer repeats it. An answer with either token is a success, whatever else it holds.
+func (a authority) askForTokens(ctx context.Context, cfg Config, op string, form url.Values, secrets ...string) (tokenAnswer, error) {
+	res, err := a.post(ctx, cfg, op, a.TokenURL, form)
+	if err != nil {
+		return tokenAnswer{}, err
 	}
 	defer res.Body.Close()
 	body, err := io.ReadAll(res.Body) // bounded, see oauthClient

@@ -1,6 +1,7 @@
 package esign
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
@@ -109,8 +110,7 @@ func (c *Client) Upload(ctx context.Context, u Upload) (File, error) {
 	form := newForm(u)
 	k.open, k.length, k.contentType = form.open, form.length(), "multipart/form-data; boundary="+form.boundary
 	body, err := c.answer(ctx, k)
-	var e *Error
-	if errors.As(err, &e) && e.Status == http.StatusRequestEntityTooLarge {
+	if e, ok := errors.AsType[*Error](err); ok && e.Status == http.StatusRequestEntityTooLarge {
 		return File{}, &FileError{FileName: u.FileName, Problem: FileTooLarge}
 	}
 	if err != nil {
@@ -138,7 +138,7 @@ func readUpload(k *call, name string, body []byte) (File, error) {
 		return File{}, k.unreadable()
 	}
 	f := files[0]
-	failed := &FileError{FileName: name, Said: cleanMessage(firstOf(string(f.Message), string(f.Error)))}
+	failed := &FileError{FileName: name, Said: cleanMessage(cmp.Or(string(f.Message), string(f.Error)))}
 	switch {
 	case bool(f.IsPasswordProtected):
 		failed.Problem = FileProtected
@@ -151,7 +151,7 @@ func readUpload(k *call, name string, body []byte) (File, error) {
 	case f.FileID == "":
 		return File{}, k.unreadable()
 	default:
-		return File{ID: string(f.FileID), Name: firstOf(string(f.FileName), string(f.Name), name)}, nil
+		return File{ID: string(f.FileID), Name: cmp.Or(string(f.FileName), string(f.Name), name)}, nil
 	}
 	return File{}, failed
 }
