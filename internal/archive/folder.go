@@ -80,7 +80,7 @@ func (f *Folder) Exists(rel string) (bool, error) {
 	}
 	// On Linux several folders may be "the same" one; a name is taken when it is taken in any of them.
 	parents := []string{"."}
-	for _, element := range strings.Split(rel, "/") {
+	for element := range strings.SplitSeq(rel, "/") {
 		var next []string
 		for _, parent := range parents {
 			names, err := f.alike(parent, element)
@@ -290,7 +290,7 @@ func safe(rel string) bool {
 	if !filepath.IsLocal(filepath.FromSlash(rel)) || strings.ContainsAny(rel, "\\:\x00") {
 		return false
 	}
-	for _, element := range strings.Split(rel, "/") {
+	for element := range strings.SplitSeq(rel, "/") {
 		if element == "" || element != trimmed(element) || len(element) > maxElement || device(element) {
 			return false
 		}

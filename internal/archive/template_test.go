@@ -181,8 +181,7 @@ func TestParseSaysWhatIsWrong(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			_, err := Parse(tt.text)
-			var wrong TemplateError
-			if !errors.As(err, &wrong) {
+			if _, ok := errors.AsType[TemplateError](err); !ok {
 				t.Fatalf("got %v", err)
 			}
 			if !strings.Contains(err.Error(), tt.says) || Message(err).String() != err.Error() {

@@ -139,7 +139,7 @@ func TestStatusHasEveryFieldEvenWhenNothingIsKnown(t *testing.T) {
 		"events": "received rejected duplicates pending problems", "packages": "total open executed saved",
 		"saves": "done pending failed", "outbox": "pending unknown failed",
 	} {
-		for _, f := range strings.Fields(fields) {
+		for f := range strings.FieldsSeq(fields) {
 			if _, ok := got[object][f]; !ok {
 				t.Errorf("%s.%s is missing", object, f)
 			}

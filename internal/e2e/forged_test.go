@@ -10,6 +10,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -88,9 +89,7 @@ func event(change map[string]any) []byte {
 		"eventOwnerOrganizationId": uuid.NewString(), "eventOwnerMemberId": uuid.NewString(),
 		"eventTime": time.Now().UTC().Format("2006-01-02T15:04:05.0000000Z"),
 	}
-	for name, value := range change {
-		fields[name] = value
-	}
+	maps.Copy(fields, change)
 	b, err := json.Marshal(fields)
 	if err != nil {
 		panic(err) // only plain values are passed in

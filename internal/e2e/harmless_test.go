@@ -109,7 +109,7 @@ func isHarmless(o *harness.Office) {
 		}
 	}
 	for _, name := range o.Files() {
-		for _, part := range strings.Split(name, string(filepath.Separator)) {
+		for part := range strings.SplitSeq(name, string(filepath.Separator)) {
 			harmlessFileName(o.T, part)
 		}
 	}

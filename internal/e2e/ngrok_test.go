@@ -4,6 +4,7 @@ package e2e
 
 import (
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 
@@ -22,7 +23,7 @@ func TestTheJobThroughNgrok(t *testing.T) {
 	ngrokFlags := []string{"--tunnel", "ngrok", "--ngrok-domain", harness.Domain, "--ngrok-connect-url", n.Connect, "--ngrok-ca", n.CA}
 	setup := func(token string) {
 		secrets := o.Secrets
-		o.Secrets = append(secrets[:len(secrets):len(secrets)], "NGROK_AUTHTOKEN="+token)
+		o.Secrets = append(slices.Clip(secrets), "NGROK_AUTHTOKEN="+token)
 		o.Setup(ngrokFlags...)
 		o.Secrets = secrets
 	}

@@ -3,6 +3,7 @@
 package e2e
 
 import (
+	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -134,8 +135,6 @@ func unruly(random *rand.Rand) map[string]any {
 	names := []string{"/connect/token", "/events/endpoints/set", "/files/upload", "/packages/add", "*/status", "*/download"}
 	path := names[random.IntN(len(names))]
 	fault := map[string]any{"path": path, "times": 1 + random.IntN(2), "skip": random.IntN(2)}
-	for k, v := range kinds[random.IntN(paths[path])] {
-		fault[k] = v
-	}
+	maps.Copy(fault, kinds[random.IntN(paths[path])])
 	return fault
 }

@@ -53,8 +53,7 @@ func client(t *testing.T, dir string) *http.Client {
 // hello answers with the request's body.
 var hello = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
-	var large *http.MaxBytesError
-	if errors.As(err, &large) {
+	if _, ok := errors.AsType[*http.MaxBytesError](err); ok {
 		http.Error(w, "too large", http.StatusRequestEntityTooLarge)
 		return
 	}

@@ -7,6 +7,7 @@ import (
 	"hash/fnv"
 	"io"
 	"os"
+	"slices"
 )
 
 // The layout of a bbolt file, as far as it is checked here (bbolt internal/common, stable since boltdb). All numbers
@@ -110,10 +111,8 @@ func checkPage(r io.ReaderAt, m meta, id uint64, kinds ...uint16) error {
 		return fmt.Errorf("page %d says it is page %d", id, own)
 	}
 	flags := binary.LittleEndian.Uint16(head[8:])
-	for _, kind := range kinds {
-		if flags == kind {
-			return nil
-		}
+	if slices.Contains(kinds, flags) {
+		return nil
 	}
 	return fmt.Errorf("page %d is of kind %#x", id, flags)
 }

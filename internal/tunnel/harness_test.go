@@ -129,8 +129,7 @@ func (r *running) stop() {
 }
 
 func kindOf(err error) tunnel.Kind {
-	var e *tunnel.Error
-	if errors.As(err, &e) {
+	if e, ok := errors.AsType[*tunnel.Error](err); ok {
 		return e.Kind
 	}
 	return ""

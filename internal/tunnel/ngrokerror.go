@@ -58,8 +58,7 @@ func (c NgrokConfig) explain(err error) *Error {
 		e.permanent = kind == Token || kind == DomainNotYours
 		return e
 	}
-	var proxied *proxyError
-	if errors.As(err, &proxied) {
+	if proxied, ok := errors.AsType[*proxyError](err); ok {
 		return &Error{Kind: Network, Address: proxied.proxy, viaProxy: true, cause: proxied}
 	}
 	kind := Network

@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
+	"maps"
 	"net"
 	"net/http"
 	"net/netip"
@@ -100,9 +101,7 @@ func (s *Siege) Ask(method, path string, header http.Header, body io.Reader, len
 		return
 	}
 	req.Host, req.ContentLength = s.Host, length
-	for name, values := range header {
-		req.Header[name] = values
-	}
+	maps.Copy(req.Header, header)
 	resp, err := s.strict.RoundTrip(req)
 	if err != nil {
 		return

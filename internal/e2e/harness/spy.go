@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"io"
 	"log"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -102,11 +103,7 @@ func (x *Spy) answer(r *http.Response) error {
 func (x *Spy) Secrets() map[string]string {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	all := map[string]string{}
-	for s, what := range x.known {
-		all[s] = what
-	}
-	return all
+	return maps.Clone(x.known)
 }
 
 // disguises are the ways a text may be written down: as it is, in an address, in JSON, in base64 wherever it begins, and
