@@ -23,9 +23,7 @@ func BenchmarkSave(b *testing.B) {
 		b.Run(fmt.Sprintf("%dMB/save", size>>20), func(b *testing.B) {
 			dir := b.TempDir()
 			f, err := OpenFolder(dir)
-			if err != nil {
-				b.Fatal(err)
-			}
+			must(b, err)
 			defer f.Close()
 			b.SetBytes(int64(size))
 			b.ReportAllocs()
@@ -44,21 +42,13 @@ func BenchmarkSave(b *testing.B) {
 func floor(b *testing.B, dir string, i int, body []byte) {
 	name := filepath.Join(dir, fmt.Sprintf("%d.pdf", i))
 	file, err := os.Create(name + ".part")
-	if err != nil {
-		b.Fatal(err)
-	}
+	must(b, err)
 	if _, err := io.Copy(file, onlyReader{bytes.NewReader(body)}); err != nil {
 		b.Fatal(err)
 	}
-	if err := file.Sync(); err != nil {
-		b.Fatal(err)
-	}
-	if err := file.Close(); err != nil {
-		b.Fatal(err)
-	}
-	if err := os.Rename(name+".part", name); err != nil {
-		b.Fatal(err)
-	}
+	must(b, file.Sync())
+	must(b, file.Close())
+	must(b, os.Rename(name+".part", name))
 	os.Remove(name)
 }
 

@@ -53,9 +53,7 @@ func TestKilledAtAnyStep(t *testing.T) {
 			f := open(t, dir)
 			body := pdf(600000)
 			whole, err := f.Matches("sub/a.pdf", int64(len(body)), digest(body))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			if named := step == StepNamed || step == StepDone; whole != named {
 				t.Errorf("a whole file under its name: %v, want %v", whole, named)
 			}
@@ -78,9 +76,7 @@ func TestDocumentsHaveTheModeOfDocuments(t *testing.T) {
 	dir := t.TempDir()
 	f := open(t, dir)
 	usual := filepath.Join(dir, "usual")
-	if err := os.WriteFile(usual, nil, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(usual, nil, 0o644))
 	f.Steps = func(s Step, _ string) {
 		if s != StepWritten {
 			return
@@ -106,18 +102,12 @@ func TestFileSystemsWithoutExclusiveRename(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			root, err := os.OpenRoot(dir)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			defer root.Close()
 			for _, file := range []string{"one", "two"} {
-				if err := root.WriteFile(file, []byte(file), 0o600); err != nil {
-					t.Fatal(err)
-				}
+				must(t, root.WriteFile(file, []byte(file), 0o600))
 			}
-			if err := rename(root, "one", "a.pdf"); err != nil {
-				t.Fatal(err)
-			}
+			must(t, rename(root, "one", "a.pdf"))
 			if err := rename(root, "two", "a.pdf"); !errors.Is(err, fs.ErrExist) {
 				t.Errorf("got %v", err)
 			}
@@ -131,9 +121,7 @@ func TestFileSystemsWithoutExclusiveRename(t *testing.T) {
 
 func TestReadOnlyFolder(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.Chmod(dir, 0o555); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Chmod(dir, 0o555))
 	if unix.Access(dir, unix.W_OK) == nil {
 		t.Skip("nothing is read-only for root; TestFullAndReadOnlyDisk covers it")
 	}

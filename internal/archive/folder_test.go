@@ -13,9 +13,7 @@ import (
 func TestOpenFolderSaysWhatIsWrong(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "file")
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(file, nil, 0o600))
 	below := ErrNotFolder
 	says := `“below” is not a folder`
 	if runtime.GOOS == "windows" { // which does not tell a file on the way from nothing at all
@@ -41,9 +39,7 @@ func TestOpenFolderSaysWhatIsWrong(t *testing.T) {
 
 func TestFolderThatVanishesIsMissing(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "Signed")
-	if err := os.Mkdir(dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Mkdir(dir, 0o755))
 	f := open(t, dir)
 	if err := os.Remove(dir); err != nil {
 		t.Skip("this system keeps open folders: ", err)
@@ -82,9 +78,7 @@ func TestNoLinkLeadsOut(t *testing.T) {
 func TestAFileInTheWayOfASubfolderIsNamed(t *testing.T) {
 	dir := t.TempDir()
 	f := open(t, dir)
-	if err := os.WriteFile(filepath.Join(dir, "Lease"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(filepath.Join(dir, "Lease"), nil, 0o600))
 	for _, target := range []string{"Lease/a.pdf", "Lease/b/a.pdf"} {
 		_, err := f.Save(t.Context(), request(target, pdf(2000)))
 		if !errors.Is(err, ErrNotFolder) || !strings.Contains(Message(err).String(), "subfolder") {
@@ -156,12 +150,8 @@ func TestSweepRemovesOnlyOurLeftovers(t *testing.T) {
 		"a/Contract.pdf",
 	} {
 		path := filepath.Join(dir, filepath.FromSlash(name))
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, nil, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.MkdirAll(filepath.Dir(path), 0o755))
+		must(t, os.WriteFile(path, nil, 0o600))
 	}
 	before := len(files(t, dir))
 	n, err := f.Sweep(t.Context(), func(token string) bool { return token != mine })

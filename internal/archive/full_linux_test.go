@@ -37,9 +37,7 @@ func TestSmallDiskChild(t *testing.T) {
 	if dir == "" {
 		t.Skip("only as a child")
 	}
-	if err := syscall.Mount("none", dir, "tmpfs", 0, "size=1m"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, syscall.Mount("none", dir, "tmpfs", 0, "size=1m"))
 	f := open(t, dir)
 	for name, declared := range map[string]int64{"announced": 2 << 20, "not announced": -1} {
 		_, err := f.Save(t.Context(), Request{Target: "a.pdf", Declared: declared, Body: bytes.NewReader(pdf(2 << 20))})
@@ -53,9 +51,7 @@ func TestSmallDiskChild(t *testing.T) {
 		t.Error(err)
 	}
 
-	if err := syscall.Mount("none", dir, "tmpfs", syscall.MS_REMOUNT|syscall.MS_RDONLY, ""); err != nil {
-		t.Fatal(err)
-	}
+	must(t, syscall.Mount("none", dir, "tmpfs", syscall.MS_REMOUNT|syscall.MS_RDONLY, ""))
 	if _, err := f.Save(t.Context(), request("c.pdf", pdf(2000))); !errors.Is(err, ErrReadOnly) {
 		t.Errorf("read-only disk: got %v", err)
 	}

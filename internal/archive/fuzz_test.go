@@ -78,9 +78,7 @@ func FuzzName(f *testing.F) {
 		}
 		for _, text := range templates {
 			template, err := Parse(text)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			name := template.Name(fields)
 			elements := strings.Count(text, "/") + 1
 			checkName(t, name, elements)

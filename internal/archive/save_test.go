@@ -33,9 +33,7 @@ func digest(b []byte) string {
 func open(t *testing.T, dir string) *Folder {
 	t.Helper()
 	f, err := OpenFolder(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { f.Close() })
 	return f
 }
@@ -112,9 +110,7 @@ func files(t *testing.T, dir string) []string {
 		list = append(list, filepath.ToSlash(rel))
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return list
 }
 
@@ -130,9 +126,7 @@ func TestSaveWritesTheWholeDocument(t *testing.T) {
 		dir := t.TempDir()
 		body := pdf(size)
 		saved, err := open(t, dir).Save(t.Context(), request("2026/Lease/a.pdf", body))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if saved != (Saved{int64(size), digest(body)}) {
 			t.Errorf("%d bytes: got %+v", size, saved)
 		}
@@ -341,9 +335,7 @@ func TestFlushesTakeTurns(t *testing.T) {
 	case <-time.After(50 * time.Millisecond):
 	}
 	<-f.Flushes
-	if err := <-done; err != nil {
-		t.Fatal(err)
-	}
+	must(t, <-done)
 	if len(f.Flushes) != 0 {
 		t.Error("a turn was not given back")
 	}

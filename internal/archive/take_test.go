@@ -16,13 +16,9 @@ import (
 func source(t *testing.T, content []byte) *os.File {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "Offer.docx")
-	if err := os.WriteFile(path, content, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(path, content, 0o644))
 	file, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { file.Close() })
 	return file
 }
@@ -73,9 +69,7 @@ func TestAFileThatChangesWhileItIsTakenIsNotTaken(t *testing.T) {
 			dir := t.TempDir()
 			f, from := open(t, dir), source(t, content)
 			was, err := from.Stat()
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			f.Steps = func(s Step, _ string) {
 				if err := change(from.Name(), was); s != StepWritten || err != nil {
 					t.Errorf("%s: %v", s, err)
@@ -111,9 +105,7 @@ func TestACopyThatCannotBeMadeLeavesNothing(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
-			if err := os.WriteFile(filepath.Join(dir, "taken"), []byte("here"), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.WriteFile(filepath.Join(dir, "taken"), []byte("here"), 0o600))
 			if _, err := open(t, dir).Take(c.ctx, c.take); !errors.Is(err, c.want) {
 				t.Errorf("%v", err)
 			}
@@ -128,9 +120,7 @@ func TestACopyThatCannotBeMadeLeavesNothing(t *testing.T) {
 func folder(t *testing.T) *os.File {
 	t.Helper()
 	file, err := os.Open(t.TempDir())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { file.Close() })
 	return file
 }

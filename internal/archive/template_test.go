@@ -49,9 +49,7 @@ func TestNameFollowsTheTemplate(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			template, err := Parse(tt.template)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			if got := template.Name(tt.fields); got != tt.want {
 				t.Errorf("got %q, want %q", got, tt.want)
 			}
@@ -137,9 +135,7 @@ func TestLongNamesAreCutBetweenCharacters(t *testing.T) {
 
 func TestLongPathsShortenTheLongestElements(t *testing.T) {
 	template, err := Parse("{signer}/{package}/{date}/{document}")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	name := template.Name(with(func(f *Fields) {
 		f.Package = strings.Repeat("p", 300)
 		f.Document = strings.Repeat("d", 300)

@@ -64,9 +64,7 @@ func (s shell) status() (status agent.Status) {
 	if code != 0 {
 		s.t.Fatalf("status: %d %s", code, stderr)
 	}
-	if err := json.Unmarshal([]byte(stdout), &status); err != nil {
-		s.t.Fatal(err)
-	}
+	must(s.t, json.Unmarshal([]byte(stdout), &status))
 	return status
 }
 
@@ -112,9 +110,7 @@ func TestSetupChangesOnlyWhatIsGiven(t *testing.T) {
 	r.ctx = t.Context()
 	r.global = commands{Data: s.data, KeyFile: s.data + ".key"}
 	l, err := r.start(idle)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer l.Close()
 	got := l.agent.Settings()
 	if got.SaveCAC || !got.SaveMaster || got.ClientID != "office" || strings.Join(got.Scopes, " ") != "profile organization" {
@@ -130,9 +126,7 @@ func TestStatusHasEveryFieldEvenWhenNothingIsKnown(t *testing.T) {
 	_, stdout, _ := s.run("status", "--json")
 	var got map[string]map[string]any
 	var rest map[string]any
-	if err := json.Unmarshal([]byte(stdout), &rest); err != nil {
-		t.Fatal(err)
-	}
+	must(t, json.Unmarshal([]byte(stdout), &rest))
 	json.Unmarshal([]byte(stdout), &got) // the objects; the others stay empty
 	for object, fields := range map[string]string{
 		"account": "email organization_id member_id", "tunnel": "kind state url since", "endpoint": "id url registered_at",
@@ -170,9 +164,7 @@ func TestASecondInstanceIsFoundAndWaitedFor(t *testing.T) {
 	s.setUp()
 	r := run{ctx: t.Context(), global: commands{Data: s.data, KeyFile: s.data + ".key"}}
 	brief, err := r.start(idle)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	// A command that only looks does not wait; one that works waits for its turn.
 	s.status()
 	done := make(chan int)
@@ -185,9 +177,7 @@ func TestASecondInstanceIsFoundAndWaitedFor(t *testing.T) {
 		t.Fatal("two commands worked on the same data at once")
 	case <-time.After(3 * turnPause):
 	}
-	if err := brief.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, brief.Close())
 	if code := <-done; code != 0 {
 		t.Errorf("logout: %d", code)
 	}
@@ -230,5 +220,13 @@ func TestSetupSaysThatTheClientSecretIsNotTheNewServices(t *testing.T) {
 	t.Setenv("COUNTERSIGN_CLIENT_SECRET", "0ther")
 	if code, stdout, _ := s.run("setup", "--cac"); code != exitDone || strings.Contains(stdout, missing) {
 		t.Errorf("with it: %d %q", code, stdout)
+	}
+}
+
+// must ends the test at an error.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

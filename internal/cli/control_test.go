@@ -41,9 +41,7 @@ func TestProgressAfterTheEndHarmsNothing(t *testing.T) {
 	}))
 	defer s.Close()
 	resp, err := s.Client().Post(s.URL, "", strings.NewReader("{}"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer resp.Body.Close()
 	all := messages(t, resp.Body)
 	for range 100 {
@@ -69,9 +67,7 @@ func TestProgressFromManyEndsWithTheAnswer(t *testing.T) {
 	defer s.Close()
 	for range 20 {
 		resp, err := s.Client().Post(s.URL, "", strings.NewReader("{}"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		all := messages(t, resp.Body)
 		resp.Body.Close()
 		for i, m := range all {

@@ -31,13 +31,9 @@ func moving(t *testing.T) (*run, home) {
 func TestTheDataOfAnEarlierVersionMovesWithTheNextStart(t *testing.T) {
 	r, h := moving(t)
 	before, err := os.ReadFile(locations.Backup(h.former))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	instance, err := r.take()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer instance.Close()
 	after, err := os.ReadFile(locations.Backup(h.belongs))
 	if err != nil || string(after) != string(before) || r.global.Data != h.belongs || r.stays != nil {
@@ -51,18 +47,14 @@ func TestTheDataOfAnEarlierVersionMovesWithTheNextStart(t *testing.T) {
 func TestDataIsNotMovedUnderARunningInstance(t *testing.T) {
 	r, h := moving(t)
 	running, err := single.Acquire(h.former)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if _, err := r.take(); !errors.Is(err, single.ErrRunning) {
 		t.Errorf("got %v", err)
 	}
 	if h.inForce() != h.former || r.global.Data != h.former {
 		t.Error("the data has moved")
 	}
-	if err := running.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, running.Close())
 	instance, err := r.take()
 	if err != nil || r.global.Data != h.belongs {
 		t.Fatalf("afterwards: %v, in %s", err, r.global.Data)
@@ -103,9 +95,7 @@ func TestWhatLiesInTheDataFolderIsClosedToOthers(t *testing.T) {
 	files := append(locations.All(s.data), s.data)
 	for _, path := range files {
 		if info, err := os.Lstat(path); err == nil && info.Mode().Type()&^fs.ModeDir == 0 {
-			if err := os.Chmod(path, info.Mode().Perm()|0o055); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.Chmod(path, info.Mode().Perm()|0o055))
 		}
 	}
 	if code, _, stderr := s.run("status"); code != exitDone {
@@ -116,9 +106,7 @@ func TestWhatLiesInTheDataFolderIsClosedToOthers(t *testing.T) {
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if err := errors.Join(private.OpenToOthers(f), f.Close()); err != nil && !strings.HasSuffix(path, ".sock") {
 			t.Errorf("%s: %v", path, err)
 		}

@@ -8,9 +8,7 @@ import (
 
 func TestNotificationsSpeakTheLanguageOfTheWindowAndEnglishWithoutOne(t *testing.T) {
 	german, err := message.NewPrinter("de")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, c := range []struct {
 		name     string
 		words    func() *message.Printer

@@ -62,14 +62,10 @@ func TestADocumentThatUnpacksToGigabytesEndsNothingButItsOwnProcess(t *testing.T
 
 func TestAnOrdinaryDocumentIsRead(t *testing.T) {
 	f, err := assets.Samples().Open("Offer 2026-118.pdf")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer f.Close()
 	sample, err := io.ReadAll(f)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if answer, _, err := pressAlone(t, sample); err != nil || len(answer) != 2 || answer[0] != 0 || answer[1] == 0 {
 		t.Errorf("%v, %v", answer, err)
 	}

@@ -12,16 +12,12 @@ func TestDataOfANewerVersionIsRefusedWithASentence(t *testing.T) {
 	s := newShell(t)
 	s.setUp()
 	db, err := bolt.Open(filepath.Join(s.data, "state.db"), 0o600, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	err = db.Update(func(tx *bolt.Tx) error { return tx.Bucket([]byte("meta")).Put([]byte("schema"), []byte("99")) })
 	if err == nil {
 		err = db.Close()
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, command := range []string{"status", "serve", "logout"} {
 		code, _, stderr := s.run(command)
 		if code != exitFailed || !strings.Contains(stderr, "newer version") || strings.Count(stderr, "\n") != 1 {

@@ -114,11 +114,7 @@ func askedAt(s *harness.Service, path string) time.Time {
 func flush(t testing.TB, path string) {
 	t.Helper()
 	f, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.Must(t, err)
 	defer f.Close()
-	if err := f.Sync(); err != nil {
-		t.Fatal(err)
-	}
+	harness.Must(t, f.Sync())
 }

@@ -15,9 +15,7 @@ import (
 func TestADocumentIsReadWithoutAnEnvironment(t *testing.T) {
 	t.Parallel()
 	document, err := os.Open(harness.Sample(t, "Offer 2026-118"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.Must(t, err)
 	defer document.Close()
 	read := exec.CommandContext(t.Context(), harness.Program, "page", "0")
 	read.Env, read.Stdin = []string{}, document

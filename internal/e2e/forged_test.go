@@ -37,9 +37,7 @@ type tap struct {
 func newTap(t testing.TB, s *harness.Service) *tap {
 	t.Helper()
 	to, err := url.Parse(s.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.Must(t, err)
 	x := &tap{}
 	proxy := &httputil.ReverseProxy{
 		Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(to) },
@@ -194,9 +192,7 @@ func TestNobodyGetsInAndOddEventsAreKept(t *testing.T) {
 	}
 	for _, path := range []string{"/webhook/", "/", "/WEBHOOK"} {
 		resp, err := harness.NewVisitor(f.Authority).Client.Post(f.URL+path, "application/json", bytes.NewReader(event(nil)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		harness.Must(t, err)
 		resp.Body.Close()
 		if resp.StatusCode != http.StatusNotFound {
 			t.Errorf("a post to %s was answered %d", path, resp.StatusCode)

@@ -55,9 +55,7 @@ func TestAHostileServiceIsShownHarmlessly(t *testing.T) {
 func newLiar(t testing.TB, s *harness.Service, name string) (address string) {
 	t.Helper()
 	to, err := url.Parse(s.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.Must(t, err)
 	server := httptest.NewServer(&httputil.ReverseProxy{
 		Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(to) },
 		ModifyResponse: func(r *http.Response) error {

@@ -90,9 +90,7 @@ func TestTheControlSocketIsForItsUserAlone(t *testing.T) {
 	}
 	// Even where somebody has opened the folder and the socket to everyone, the program asks who is there.
 	for path, mode := range map[string]os.FileMode{filepath.Dir(o.Data): 0o755, o.Data: 0o755, socket: 0o777} {
-		if err := os.Chmod(path, mode); err != nil {
-			t.Fatal(err)
-		}
+		harness.Must(t, os.Chmod(path, mode))
 	}
 	if err := asNobody(t, request(socket)); !errors.Is(err, errRefused) {
 		t.Errorf("another user at an open socket sees %v, want to be refused without a word", err)
@@ -125,9 +123,7 @@ func TestOnlyTheRightAnswerEndsASignIn(t *testing.T) {
 
 			p := o.Begin("login", "--no-browser")
 			authorize, err := url.Parse("http" + p.Line("http"))
-			if err != nil {
-				t.Fatal(err)
-			}
+			harness.Must(t, err)
 			back := authorize.Query().Get("redirect_uri")
 			v := harness.NewVisitor(f.Authority)
 			unrelated := []string{
@@ -170,9 +166,7 @@ func TestOnlyTheRightAnswerEndsASignIn(t *testing.T) {
 func answer(t testing.TB, v *harness.Visitor, method, address string) string {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), method, address, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.Must(t, err)
 	resp, err := v.Client.Do(req)
 	if errors.Is(err, syscall.ECONNREFUSED) {
 		return ""

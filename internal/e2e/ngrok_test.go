@@ -39,9 +39,7 @@ func TestTheJobThroughNgrok(t *testing.T) {
 	// The sign-in returns through the tunnel.
 	p := o.Begin("login", "--no-browser")
 	page, end, err := n.Visitor().SignIn(t.Context(), "http"+p.Line("http"), harness.Olivia, true)
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.Must(t, err)
 	if code := p.Wait(); code != 0 || end.Host != harness.Domain || end.Path != "/oauth/callback" || !strings.Contains(page, "You are signed in") {
 		t.Fatalf("login ended with %d at %s: %s", code, end, p.Stderr)
 	}

@@ -87,9 +87,7 @@ func TestADisplayThatHangsKeepsNothing(t *testing.T) {
 	o.Setup()
 	o.Open()
 	desk.Window("Countersign").Drawn()
-	if err := desk.Screen.Signal(syscall.SIGSTOP); err != nil {
-		t.Fatal(err)
-	}
+	harness.Must(t, desk.Screen.Signal(syscall.SIGSTOP))
 	began := time.Now()
 	code := o.Running.Stop()
 	if err := desk.Screen.Signal(syscall.SIGCONT); err != nil { // for what else is on it

@@ -42,9 +42,7 @@ func TestAPastedAddressSignsIn(t *testing.T) {
 		}
 		p := o.Begin("login", "--no-browser")
 		_, end, err := harness.NewVisitor(nil, nobody).SignIn(t.Context(), "http"+p.Line("http"), harness.Olivia, true)
-		if err != nil {
-			t.Fatal(err)
-		}
+		harness.Must(t, err)
 		// A wrong address is told and waited out.
 		wrong := strings.Replace(end.String(), "state=", "state=x", 1)
 		for _, line := range []string{"what is this", wrong, end.String()} {

@@ -101,11 +101,7 @@ func keepPictures(t testing.TB, pictures map[string]image.Image) {
 	t.Helper()
 	for name, p := range pictures {
 		var b bytes.Buffer
-		if err := png.Encode(&b, p); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(os.Getenv("COUNTERSIGN_E2E_PICTURES"), name+".png"), b.Bytes(), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		harness.Must(t, png.Encode(&b, p))
+		harness.Must(t, os.WriteFile(filepath.Join(os.Getenv("COUNTERSIGN_E2E_PICTURES"), name+".png"), b.Bytes(), 0o600))
 	}
 }

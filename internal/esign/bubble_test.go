@@ -64,9 +64,7 @@ func started(p *provider, cfg Config) (*Session, *vault) {
 func access(t *testing.T, s *Session) string {
 	t.Helper()
 	a, err := s.Access(context.Background())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return a
 }
 

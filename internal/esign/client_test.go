@@ -82,9 +82,7 @@ func TestStatusReadsBothShapes(t *testing.T) {
 	t.Run("as published", func(t *testing.T) {
 		c, _ := api(t, answering(200, "\xef\xbb\xbf"+fullStatus))
 		s, err := c.Status(context.Background(), "p-1")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if s.State != "open" || s.Name != "Lease" || s.Type != "Sequential" || string(s.ExternalData) != `{"k":[1,2]}` || s.TimeSignBy.Nanosecond() != 5e8 {
 			t.Errorf("%+v", s)
 		}
@@ -329,9 +327,7 @@ func TestImplausibleIDsAreRefusedBeforeAnythingIsSent(t *testing.T) {
 
 func TestNetworkTroubleNeverShowsTheAddressOrTheToken(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer l.Close()
 	go func() {
 		for {

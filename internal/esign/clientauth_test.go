@@ -87,9 +87,7 @@ func TestCredentialsArePresentedInTheWayTheServerTakes(t *testing.T) {
 				t.Errorf("%d requests, %d with a header", p.asked, p.basic)
 			}
 			// What worked is remembered, for revoking too.
-			if err := s.Revoke(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			must(t, s.Revoke(t.Context()))
 			if p.asked > c.first+2 {
 				t.Errorf("%d requests after revoking two tokens", p.asked)
 			}

@@ -68,9 +68,7 @@ func newProvider(t *testing.T, change func(p *provider)) *provider {
 
 func makeProvider(t *testing.T, change func(p *provider)) *provider {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	p := &provider{t: t, secret: "s3cr%t+&=/ é:", discovery: true, key: key, expiresIn: 1800, alg: jose.ES256,
 		idToken: map[string]any{}, refresh: map[string]bool{}}
 	if change != nil {
@@ -139,9 +137,7 @@ func (p *provider) keys(w http.ResponseWriter, r *http.Request) {
 // authorize plays the browser and the person: it returns the redirect's query.
 func (p *provider) authorize(address string) url.Values {
 	u, err := url.Parse(address)
-	if err != nil {
-		p.t.Fatal(err)
-	}
+	must(p.t, err)
 	q := u.Query()
 	if q.Get("response_type") != "code" || q.Get("client_id") != "office&1" || q.Get("code_challenge_method") != "S256" {
 		p.t.Errorf("authorize was asked %v", q)
@@ -212,14 +208,10 @@ func (p *provider) sign() string {
 		key = []byte(strings.Repeat(p.secret, 3))
 	}
 	signer, err := jose.NewSigner(jose.SigningKey{Algorithm: p.alg, Key: key}, nil)
-	if err != nil {
-		p.t.Fatal(err)
-	}
+	must(p.t, err)
 	payload, _ := json.Marshal(claims)
 	jws, err := signer.Sign(payload)
-	if err != nil {
-		p.t.Fatal(err)
-	}
+	must(p.t, err)
 	s, _ := jws.CompactSerialize()
 	return s
 }
@@ -274,5 +266,13 @@ func harmless(t *testing.T, err error, secrets ...string) {
 				t.Errorf("an error shows %q: %s", s, all)
 			}
 		}
+	}
+}
+
+// must ends the test at an error.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

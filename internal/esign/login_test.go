@@ -20,9 +20,7 @@ const redirect = "https://office.example.com/oauth/callback"
 func signIn(t *testing.T, p *provider, change func(url.Values)) (Grant, error) {
 	t.Helper()
 	l, err := StartLogin(context.Background(), p.config(), redirect, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	q := p.authorize(l.AuthorizeURL())
 	if change != nil {
 		change(q)
@@ -49,9 +47,7 @@ func TestSigningInWithAndWithoutDiscovery(t *testing.T) {
 			t.Run(name+name2, func(t *testing.T) {
 				p := newProvider(t, func(p *provider) { p.discovery, p.plain = discovery, plain })
 				g, err := signIn(t, p, nil)
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				want := Account{"u-1", "ana@example.com", "Ana", "Ruiz", "org-1", "mem-1"}
 				if g.Account != want || g.Tokens.Access != "at-1" || g.Tokens.Refresh != "rt-1" || !slices.Contains(g.Scopes, "organization") {
 					t.Errorf("%+v %+v", g.Account, g.Scopes)
@@ -71,9 +67,7 @@ func TestTheAuthorizeAddress(t *testing.T) {
 	p := newProvider(t, nil)
 	address := func(prompt string) url.Values {
 		l, err := StartLogin(context.Background(), p.config(), redirect, prompt)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		u, _ := url.Parse(l.AuthorizeURL())
 		if u.Query().Get("state") != l.State() || len(l.State()) < 43 {
 			t.Errorf("state %q", l.State())
@@ -166,9 +160,7 @@ func TestTheProfileCompletesTheAccount(t *testing.T) {
 func TestAStrayRedirectDoesNotEndTheSignIn(t *testing.T) {
 	p := newProvider(t, nil)
 	l, err := StartLogin(context.Background(), p.config(), redirect, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	good := p.authorize(l.AuthorizeURL())
 	for _, q := range []url.Values{
 		{"code": {"x"}}, {"code": {"x"}, "state": {"wrong"}}, {"error": {"access_denied"}, "state": {""}},
@@ -220,9 +212,7 @@ func TestARefusedSignInSaysWhy(t *testing.T) {
 		cfg := p.config()
 		cfg.ClientSecret = "wrong-secret"
 		l, err := StartLogin(context.Background(), cfg, redirect, "")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		_, err = l.Finish(context.Background(), p.authorize(l.AuthorizeURL()))
 		if kindOf(err) != BadClient {
 			t.Error(err)
@@ -339,8 +329,6 @@ func TestKeysThatAreAMomentAwayDoNotCostTheSignIn(t *testing.T) {
 func signInWith(t *testing.T, p *provider, cfg Config) (Grant, error) {
 	t.Helper()
 	l, err := StartLogin(context.Background(), cfg, redirect, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return l.Finish(context.Background(), p.authorize(l.AuthorizeURL()))
 }

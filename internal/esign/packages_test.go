@@ -272,9 +272,7 @@ func TestATruncatedDownloadIsANetworkError(t *testing.T) {
 		io.WriteString(w, "%PDF-"+strings.Repeat("x", 50000))
 	}))
 	d, err := client.Download(context.Background(), MasterFile, "p-1", "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer d.Body.Close()
 	n, err := io.Copy(io.Discard, d.Body)
 	var e *Error

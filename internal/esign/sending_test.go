@@ -271,9 +271,7 @@ func TestNetHTTPDoesNotSendAPackageAgain(t *testing.T) {
 func listen(t *testing.T) net.Listener {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { l.Close() })
 	return l
 }
@@ -463,8 +461,6 @@ func TestThePathThatAPageStandsInForIsTriedInItsOtherForm(t *testing.T) {
 		t.Errorf("%+v, %v", s, err)
 	}
 	d, err := client.Download(t.Context(), ExecutedFile, "p-1", "d-1")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	d.Body.Close()
 }

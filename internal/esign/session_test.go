@@ -252,9 +252,7 @@ func TestWithoutARefreshTokenTheAccessTokenLivesOut(t *testing.T) {
 	bubble(t, nil, func(t *testing.T, p *provider, cfg Config) {
 		v := &vault{token: "rt-of-before"}
 		s := NewSession(cfg, v)
-		if err := s.Adopt(context.Background(), Tokens{Access: "a", Expiry: time.Now().Add(time.Minute)}, nil); err != nil {
-			t.Fatal(err)
-		}
+		must(t, s.Adopt(context.Background(), Tokens{Access: "a", Expiry: time.Now().Add(time.Minute)}, nil))
 		if v.now() != "" {
 			t.Error("the token of the sign-in before is still there")
 		}
@@ -294,9 +292,7 @@ func TestAdoptWinsOverARenewalUnderWay(t *testing.T) {
 		got := make(chan string)
 		go func() { a, _ := s.Access(context.Background()); got <- a }()
 		synctest.Wait()
-		if err := s.Adopt(context.Background(), Tokens{Access: "a", Refresh: "r", Expiry: time.Now().Add(time.Hour)}, nil); err != nil {
-			t.Fatal(err)
-		}
+		must(t, s.Adopt(context.Background(), Tokens{Access: "a", Refresh: "r", Expiry: time.Now().Add(time.Hour)}, nil))
 		if a := <-got; a != "a" {
 			t.Errorf("the waiting caller got %q", a)
 		}
@@ -363,9 +359,7 @@ func TestASignInHasOneOwnerAtEveryPointOfARenewal(t *testing.T) {
 					t.Error("kept while the renewal has the vault")
 				}
 				close(release)
-				if err := <-adopted; err != nil {
-					t.Fatal(err)
-				}
+				must(t, <-adopted)
 				<-renewed
 				if v.now() != "r" || access(t, s) != "a" {
 					t.Errorf("the vault holds %q, and %q is handed out", v.now(), access(t, s))
@@ -405,9 +399,7 @@ func TestLeavingHandsOverTheTokensAndEndsTheSession(t *testing.T) {
 		s, _ := started(p, cfg)
 		access(t, s)
 		var left Tokens
-		if err := s.Leave(context.Background(), func(t Tokens) error { left = t; return nil }); err != nil {
-			t.Fatal(err)
-		}
+		must(t, s.Leave(context.Background(), func(t Tokens) error { left = t; return nil }))
 		if left.Access != "at-1" || left.Refresh != "rt-1" || !s.Ended() {
 			t.Errorf("%q %q, ended: %v", left.Access, left.Refresh, s.Ended())
 		}

@@ -55,9 +55,7 @@ func TestOnlyInvalidGrantMeansSignedOut(t *testing.T) {
 				if v.now() != "rt-0" {
 					t.Error("the vault was changed")
 				}
-				if err := s.Adopt(context.Background(), Tokens{Access: "a", Refresh: "r", Expiry: time.Now().Add(time.Hour)}, nil); err != nil {
-					t.Fatal(err)
-				}
+				must(t, s.Adopt(context.Background(), Tokens{Access: "a", Refresh: "r", Expiry: time.Now().Add(time.Hour)}, nil))
 				if access(t, s) != "a" || v.now() != "r" {
 					t.Error("signing in again did not help")
 				}
@@ -70,9 +68,7 @@ func TestRevokeTellsTheServiceAndThenForgets(t *testing.T) {
 	bubble(t, nil, func(t *testing.T, p *provider, cfg Config) {
 		s, v := started(p, cfg)
 		access(t, s)
-		if err := s.Revoke(context.Background()); err != nil {
-			t.Fatal(err)
-		}
+		must(t, s.Revoke(context.Background()))
 		if len(p.revoked) != 2 || p.revoked[0].Get("token") != "rt-1" || p.revoked[0].Get("token_type_hint") != "refresh_token" ||
 			p.revoked[1].Get("token") != "at-1" || p.revoked[0].Get("client_secret") != p.secret {
 			t.Errorf("%v", p.revoked)

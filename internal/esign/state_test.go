@@ -14,17 +14,13 @@ func TestAStateHasOneFormWhateverAnswerItCameIn(t *testing.T) {
 		"status": func(t *testing.T, fields string) Status {
 			c, _ := api(t, answering(200, `{"packageId":"p-1",`+fields+`}`))
 			s, err := c.Status(context.Background(), "p-1")
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			return s
 		},
 		"the full record": func(t *testing.T, fields string) Status {
 			c, _ := api(t, answering(200, `{"package":{"packageId":"p-1",`+fields+`}}`))
 			s, err := c.Status(context.Background(), "p-1")
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			return s
 		},
 		"list": func(t *testing.T, fields string) Status {

@@ -94,9 +94,7 @@ func TestAnOddAnswerToTheCodeSignsIn(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := newProvider(t, func(p *provider) { p.odd(c.body) })
 			g, err := signIn(t, p, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			if g.Tokens.Access != "at-1" || g.Tokens.Refresh != "rt-1" || g.Account.Email != "ana@example.com" {
 				t.Errorf("%+v", g.Account)
 			}
@@ -179,9 +177,7 @@ func TestTheNewRefreshTokenIsKeptBeforeTheRestIsJudged(t *testing.T) {
 			}
 		})
 		g, err := signIn(t, p, nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		v := &vault{}
 		s := NewSession(p.config(), v)
 		if err := s.Adopt(context.Background(), g.Tokens, nil); err != nil || v.now() != "rt-9" {

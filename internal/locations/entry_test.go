@@ -10,9 +10,7 @@ import (
 func folder(t *testing.T, data bool) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "data")
-	if err := os.Mkdir(path, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Mkdir(path, 0o700))
 	if data {
 		fill(t, path)
 	}
@@ -21,9 +19,7 @@ func folder(t *testing.T, data bool) string {
 
 func fill(t *testing.T, path string) {
 	t.Helper()
-	if err := os.WriteFile(State(path), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(State(path), nil, 0o600))
 }
 
 func named(t *testing.T, path string) string {
@@ -47,15 +43,11 @@ func TestTheKeyOfAFolderIsFoundWhereverSomebodyMovesIt(t *testing.T) {
 			t.Errorf("%q became %q", before, again)
 		}
 		moved := filepath.Join(t.TempDir(), "elsewhere")
-		if err := os.Rename(path, moved); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Rename(path, moved))
 		if after := named(t, moved); after != before {
 			t.Errorf("%q became %q where it was moved to", before, after)
 		}
-		if err := os.Mkdir(path, 0o700); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Mkdir(path, 0o700))
 		if other := named(t, path); other == before {
 			t.Errorf("another office in its place has its key")
 		}

@@ -46,9 +46,7 @@ func newScene(t *testing.T) *scene {
 
 func write(t *testing.T, path, content string) {
 	t.Helper()
-	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(content), 0o600)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(content), 0o600)))
 }
 
 // betweenDisks makes the renaming from one folder to the other fail as it does between disks.
@@ -95,9 +93,7 @@ func TestDataMovesOnce(t *testing.T) {
 			}
 			s.wantIn(t, s.From)
 			for range 2 {
-				if err := s.Do(); err != nil {
-					t.Fatal(err)
-				}
+				must(t, s.Do())
 				s.wantIn(t, s.To)
 				wantNothing(t, s.From, s.To+moving, filepath.Join(s.To, origin))
 			}
@@ -191,9 +187,7 @@ func TestOldFilesThatWereWorkedOnAreKept(t *testing.T) {
 	for n := 1; s.until(n) && !holds(s.To); n++ {
 	}
 	write(t, State(s.From), "news")
-	if err := s.Do(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.Do())
 	s.wantIn(t, s.To)
 	if b, err := os.ReadFile(State(s.From)); string(b) != "news" || err != nil {
 		t.Errorf("the news are %q, %v", b, err)
@@ -203,9 +197,7 @@ func TestOldFilesThatWereWorkedOnAreKept(t *testing.T) {
 func TestNothingIsDoneWithoutData(t *testing.T) {
 	dir := t.TempDir()
 	m := Move{From: filepath.Join(dir, "from"), To: filepath.Join(dir, "to")} // it would panic without Hold
-	if err := m.Do(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, m.Do())
 	if got := InForce(m.To, m.From); got != m.To {
 		t.Error(got)
 	}
@@ -217,5 +209,13 @@ func TestNothingIsDoneWithoutData(t *testing.T) {
 	write(t, Backup(m.From), "{}") // two offices: neither is touched
 	if err := m.Do(); err != nil || !holds(m.From) || InForce(m.To, m.From) != m.To {
 		t.Error(fmt.Sprint("two offices were mixed up: ", err))
+	}
+}
+
+// must ends the test at an error.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

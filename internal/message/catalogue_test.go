@@ -45,18 +45,14 @@ var core = []string{"message.go", "args.go", "printer.go", "error.go", "oneline.
 func catalogue(t *testing.T) (all []entry) {
 	t.Helper()
 	files, err := filepath.Glob("*.go")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	fset := token.NewFileSet()
 	for _, path := range files {
 		if strings.HasSuffix(path, "_test.go") || slices.Contains(core, path) {
 			continue
 		}
 		file, err := parser.ParseFile(fset, path, nil, parser.SkipObjectResolution)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for _, d := range file.Decls {
 			fn, ok := d.(*ast.FuncDecl)
 			if !ok {
@@ -128,13 +124,9 @@ func literal(x ast.Expr) (string, bool) {
 func wordsOf(t *testing.T, code string) map[string]map[string]string {
 	t.Helper()
 	data, err := assets.Messages.ReadFile("messages/" + code + ".json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	raw := map[string]json.RawMessage{}
-	if err := json.Unmarshal(data, &raw); err != nil {
-		t.Fatal(err)
-	}
+	must(t, json.Unmarshal(data, &raw))
 	all := map[string]map[string]string{}
 	for id, r := range raw {
 		var one string
@@ -268,9 +260,7 @@ func ends(line string) bool { return strings.HasSuffix(line, ".") }
 func TestEveryMessageIsRenderedWithItsArguments(t *testing.T) {
 	for _, code := range languages(t) {
 		p, err := NewPrinter(code)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for _, e := range catalogue(t) {
 			for _, n := range []int64{0, 1, 2, 5, 1_000_000} {
 				m := e.with(n)
@@ -319,9 +309,7 @@ func TestEveryMessageIsTold(t *testing.T) {
 		}
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, e := range catalogue(t) {
 		if !used[e.fn] && e.fn != "Unexpected" { // which For tells
 			t.Errorf("nobody tells %s", e.fn)

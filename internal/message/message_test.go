@@ -12,9 +12,7 @@ import (
 func german(t *testing.T) *Printer {
 	t.Helper()
 	p, err := NewPrinter("de")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return p
 }
 
@@ -26,9 +24,7 @@ func TestAMessageIsTheSameAfterItWasStored(t *testing.T) {
 		data, err := json.Marshal(struct {
 			M Message `json:"m,omitzero"`
 		}{m})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		var back struct {
 			M Message `json:"m"`
 		}
@@ -52,9 +48,7 @@ func TestAStoredMessageHoldsNoWords(t *testing.T) {
 		t.Errorf("%s, %v", data, err)
 	}
 	var m Message
-	if err := json.Unmarshal(data, &m); err != nil {
-		t.Fatal(err)
-	}
+	must(t, json.Unmarshal(data, &m))
 	if en, de := m.String(), german(t).Text(m); en == "" || de == "" || en == de {
 		t.Errorf("%q, %q", en, de)
 	}
@@ -62,9 +56,7 @@ func TestAStoredMessageHoldsNoWords(t *testing.T) {
 
 func TestAMessageOfAnotherVersionIsShownAsSuch(t *testing.T) {
 	var m Message
-	if err := json.Unmarshal([]byte(`{"id":"moon.full","args":{"N":{"count":2},"Colour":{"hue":"blue"}}}`), &m); err != nil {
-		t.Fatal(err)
-	}
+	must(t, json.Unmarshal([]byte(`{"id":"moon.full","args":{"N":{"count":2},"Colour":{"hue":"blue"}}}`), &m))
 	if text := m.String(); !strings.Contains(text, "another version") || !strings.Contains(text, "moon.full") {
 		t.Error(text)
 	}
@@ -126,5 +118,13 @@ func TestAnErrorIsToldByTheOutermostMessageInIt(t *testing.T) {
 	}
 	if m := For(nil); !m.IsZero() {
 		t.Errorf("no error: %v", m)
+	}
+}
+
+// must ends the test at an error.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

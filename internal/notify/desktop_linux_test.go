@@ -32,16 +32,10 @@ func startBus(t *testing.T) {
 	}
 	bus := exec.Command(path, "--", "sh", "-c", `echo "$DBUS_SESSION_BUS_ADDRESS"; cat`)
 	in, err := bus.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	out, err := bus.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := bus.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, bus.Start())
 	t.Cleanup(func() {
 		in.Close()
 		bus.Wait()
@@ -81,13 +75,9 @@ func startServer(t *testing.T, s *server) {
 	t.Helper()
 	s.shown = make(chan shown, 100)
 	conn, err := dbus.ConnectSessionBus()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { conn.Close() })
-	if err := conn.Export(s, object, service); err != nil {
-		t.Fatal(err)
-	}
+	must(t, conn.Export(s, object, service))
 	if reply, err := conn.RequestName(service, dbus.NameFlagDoNotQueue); err != nil || reply != dbus.RequestNameReplyPrimaryOwner {
 		t.Fatal("own the name of the notification service: ", reply, err)
 	}
@@ -111,9 +101,7 @@ func TestDesktopShowsWhatWasMeant(t *testing.T) {
 				"long", strings.Repeat("契", 10000), strings.Repeat("契", maxBody-1) + "…",
 			})
 			for _, tt := range texts {
-				if err := n.Notify(tt.text, tt.text); err != nil {
-					t.Fatal(err)
-				}
+				must(t, n.Notify(tt.text, tt.text))
 				got := <-s.shown
 				// What a person sees of a body with markup is its text.
 				body := got.Body
@@ -139,16 +127,10 @@ func TestIconIsSmall(t *testing.T) {
 	s := &server{}
 	startServer(t, s)
 	var icon bytes.Buffer
-	if err := png.Encode(&icon, image.NewNRGBA(image.Rect(0, 0, 512, 256))); err != nil {
-		t.Fatal(err)
-	}
-	if err := newNotifier(t, Options{Icon: icon.Bytes()}).Notify("a", "b"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, png.Encode(&icon, image.NewNRGBA(image.Rect(0, 0, 512, 256))))
+	must(t, newNotifier(t, Options{Icon: icon.Bytes()}).Notify("a", "b"))
 	var got picture
-	if err := dbus.Store([]any{(<-s.shown).Hints["image-data"].Value()}, &got); err != nil {
-		t.Fatal(err)
-	}
+	must(t, dbus.Store([]any{(<-s.shown).Hints["image-data"].Value()}, &got))
 	if got.Width != 64 || got.Height != 32 || got.Stride != 256 || len(got.Data) != 64*32*4 || !got.Alpha {
 		t.Errorf("got %d x %d, %d bytes", got.Width, got.Height, len(got.Data))
 	}
@@ -161,15 +143,11 @@ func TestConnectionIsKeptAndOurOwn(t *testing.T) {
 	n := newNotifier(t, Options{})
 	var senders []dbus.Sender
 	for range 2 {
-		if err := n.Notify("a", "b"); err != nil {
-			t.Fatal(err)
-		}
+		must(t, n.Notify("a", "b"))
 		senders = append(senders, (<-s.shown).Sender)
 	}
 	shared, err := dbus.SessionBus()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer shared.Close()
 	if senders[0] != senders[1] || string(senders[0]) == shared.Names()[0] {
 		t.Errorf("senders are %v, the shared connection is %v", senders, shared.Names())
@@ -183,9 +161,7 @@ func TestBusThatRestartsIsFoundAgain(t *testing.T) {
 			startBus(t)
 			s := &server{}
 			startServer(t, s)
-			if err := n.Notify("a", "b"); err != nil {
-				t.Fatal(err)
-			}
+			must(t, n.Notify("a", "b"))
 			<-s.shown
 		})
 	}
@@ -224,9 +200,7 @@ func TestWithoutAServiceNotifySendIsAsked(t *testing.T) {
 	bin := t.TempDir()
 	ran := script(t, bin, "notify-send")
 	t.Setenv("PATH", bin)
-	if err := newNotifier(t, Options{App: "Countersign", Icon: nil}).Notify("<b> $(x)", "<b> $(x)"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, newNotifier(t, Options{App: "Countersign", Icon: nil}).Notify("<b> $(x)", "<b> $(x)"))
 	out, err := os.ReadFile(ran)
 	if err != nil || !strings.HasPrefix(string(out), "<b> ＄(x)\n&lt;b&gt; ＄(x)\n-a\nCountersign\n") {
 		t.Errorf("asked for %q, %v", out, err)
@@ -242,14 +216,10 @@ func script(t *testing.T, bin, name string) string {
 	t.Helper()
 	ran := filepath.Join(t.TempDir(), "ran")
 	file, err := os.OpenFile(filepath.Join(bin, name), os.O_CREATE|os.O_WRONLY, 0o755)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if _, err := io.WriteString(file, "#!/bin/sh\nprintf '%s\\n' \"$@\" >> '"+ran+"'\n"); err != nil {
 		t.Fatal(err)
 	}
-	if err := file.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, file.Close())
 	return ran
 }

@@ -13,9 +13,7 @@ func TestRaiseGetsHarmlessText(t *testing.T) {
 	var title, body string
 	n := New(Options{Raise: func(t, b string) error { title, body = t, b; return nil }})
 	defer n.Close()
-	if err := n.Notify("$x\n", strings.Repeat("a", 10000)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, n.Notify("$x\n", strings.Repeat("a", 10000)))
 	if title != "＄x" || body != strings.Repeat("a", maxBody-1)+"…" {
 		t.Errorf("got %q, %q", title, body)
 	}
@@ -123,4 +121,12 @@ func TestCloseEndsWaiting(t *testing.T) {
 		}
 		close(hang)
 	})
+}
+
+// must ends the test at an error.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }

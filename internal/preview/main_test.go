@@ -95,3 +95,11 @@ func confined(then func()) func(int) error {
 		return nil
 	}
 }
+
+// must ends the test at an error.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}

@@ -30,18 +30,14 @@ func reader(program string) *Reader { return NewReader(os.Args[0], program) }
 func put(t *testing.T, body []byte) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "Offer.pdf")
-	if err := os.WriteFile(path, body, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(path, body, 0o600))
 	return path
 }
 
 func sample(t *testing.T, name string) string {
 	t.Helper()
 	b, err := fs.ReadFile(assets.Samples(), name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return put(t, b)
 }
 
@@ -54,9 +50,7 @@ func TestPagesAreCountedAndTheFirstOneDrawn(t *testing.T) {
 		t.Errorf("the lease: %d pages, %v", n, err)
 	}
 	img, err := reader("read").FirstPage(t.Context(), path, 200)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if size := img.Bounds().Size(); size != image.Pt(200, 283) {
 		t.Errorf("a picture of %v", size)
 	}
@@ -71,13 +65,9 @@ func TestALargeDocumentIsStillRead(t *testing.T) {
 	body := onePage(a4, "", stream("", []byte("0 0 300 300 re f")))
 	at := bytes.LastIndex(body, []byte("xref\n0 "))
 	path := put(t, body[:at])
-	if err := os.Truncate(path, maxFile-1000); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Truncate(path, maxFile-1000))
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer f.Close()
 	if _, err := f.WriteString(strings.Replace(string(body[at:]), strconv.Itoa(at), strconv.Itoa(maxFile-1000), 1)); err != nil {
 		t.Fatal(err)
@@ -103,9 +93,7 @@ func inked(img image.Image) bool {
 
 func TestWhatCannotBeReadIsSaid(t *testing.T) {
 	long := put(t, []byte("%PDF-1.7\n"))
-	if err := os.Truncate(long, maxFile+1); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Truncate(long, maxFile+1))
 	for _, tt := range []struct {
 		name, path string
 		want       error

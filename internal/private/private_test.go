@@ -11,9 +11,7 @@ import (
 func others(t *testing.T, path string) bool {
 	t.Helper()
 	f, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer f.Close()
 	err = OpenToOthers(f)
 	if err != nil && !errors.Is(err, ErrOpen) {
@@ -27,17 +25,13 @@ func TestWhatIsMadeIsPrivate(t *testing.T) {
 	openUp(t, top)
 	folder := filepath.Join(top, "a", "b")
 	for range 2 { // made, and there
-		if err := Folder(folder); err != nil {
-			t.Fatal(err)
-		}
+		must(t, Folder(folder))
 		if others(t, folder) {
 			t.Error("the folder is open to others")
 		}
 	}
 	temp, err := CreateTemp(top, "key-*")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer temp.Close()
 	if _, err := temp.WriteString("key"); err != nil {
 		t.Error(err)
@@ -55,20 +49,14 @@ func TestWhatIsMadeIsPrivate(t *testing.T) {
 func TestWhatIsOpenIsClosed(t *testing.T) {
 	top := t.TempDir()
 	folder, file := filepath.Join(top, "folder"), filepath.Join(top, "file")
-	if err := os.Mkdir(folder, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(file, []byte("x"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Mkdir(folder, 0o755))
+	must(t, os.WriteFile(file, []byte("x"), 0o644))
 	openUp(t, folder)
 	openUp(t, file)
 	if !others(t, folder) || !others(t, file) {
 		t.Fatal("the test opens nothing")
 	}
-	if err := errors.Join(Folder(folder), Files(file, filepath.Join(top, "missing"))); err != nil {
-		t.Fatal(err)
-	}
+	must(t, errors.Join(Folder(folder), Files(file, filepath.Join(top, "missing"))))
 	if others(t, folder) || others(t, file) {
 		t.Error("still open to others")
 	}
@@ -82,14 +70,18 @@ func TestWhatIsOpenIsClosed(t *testing.T) {
 
 func TestWhatIsPrivateIsNotWrittenTo(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "folder")
-	if err := Folder(folder); err != nil {
-		t.Fatal(err)
-	}
+	must(t, Folder(folder))
 	before := changed(t, folder)
-	if err := Folder(folder); err != nil {
-		t.Fatal(err)
-	}
+	must(t, Folder(folder))
 	if after := changed(t, folder); after != before {
 		t.Errorf("written: %s, then %s", before, after)
+	}
+}
+
+// must ends the test at an error.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

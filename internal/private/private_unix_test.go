@@ -14,18 +14,14 @@ import (
 
 func openUp(t *testing.T, path string) {
 	t.Helper()
-	if err := os.Chmod(path, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Chmod(path, 0o755))
 }
 
 // changed is when the rights were last written.
 func changed(t *testing.T, path string) string {
 	t.Helper()
 	var info unix.Stat_t // whose fields have the same names everywhere
-	if err := unix.Stat(path, &info); err != nil {
-		t.Fatal(err)
-	}
+	must(t, unix.Stat(path, &info))
 	return fmt.Sprintf("%o %+v", info.Mode, info.Ctim)
 }
 
@@ -33,13 +29,9 @@ func TestModesAreAsTheyShouldBeWhateverTheUmask(t *testing.T) {
 	old := syscall.Umask(0)
 	defer syscall.Umask(old)
 	folder := filepath.Join(t.TempDir(), "a", "b")
-	if err := Folder(folder); err != nil {
-		t.Fatal(err)
-	}
+	must(t, Folder(folder))
 	temp, err := CreateTemp(folder, "x")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	temp.Close()
 	for path, want := range map[string]os.FileMode{filepath.Dir(folder): 0o700, folder: 0o700, temp.Name(): 0o600} {
 		if info, err := os.Stat(path); err != nil || info.Mode().Perm() != want {
@@ -50,15 +42,9 @@ func TestModesAreAsTheyShouldBeWhateverTheUmask(t *testing.T) {
 
 func TestAFolderForEverybodyKeepsItsRights(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "tmp")
-	if err := os.Mkdir(folder, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Chmod(folder, 0o777|os.ModeSticky); err != nil {
-		t.Fatal(err)
-	}
-	if err := Folder(folder); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Mkdir(folder, 0o700))
+	must(t, os.Chmod(folder, 0o777|os.ModeSticky))
+	must(t, Folder(folder))
 	if info, err := os.Stat(folder); err != nil || info.Mode().Perm() != 0o777 {
 		t.Errorf("it has %v, %v", info.Mode(), err)
 	}
@@ -67,15 +53,9 @@ func TestAFolderForEverybodyKeepsItsRights(t *testing.T) {
 func TestALinkLeadsNowhere(t *testing.T) {
 	dir := t.TempDir()
 	theirs, link := filepath.Join(dir, "theirs"), filepath.Join(dir, "link")
-	if err := os.WriteFile(theirs, nil, 0o644); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink(theirs, link); err != nil {
-		t.Fatal(err)
-	}
-	if err := Files(link); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(theirs, nil, 0o644))
+	must(t, os.Symlink(theirs, link))
+	must(t, Files(link))
 	if !others(t, theirs) {
 		t.Error("what a link leads to was changed")
 	}

@@ -13,22 +13,14 @@ import (
 func setList(t *testing.T, path, sddl string) {
 	t.Helper()
 	user, err := windows.GetCurrentProcessToken().GetTokenUser()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	sd, err := windows.SecurityDescriptorFromString(strings.ReplaceAll(sddl, "ME", user.User.Sid.String()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	list, _, err := sd.DACL()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	err = windows.SetNamedSecurityInfo(path, windows.SE_FILE_OBJECT,
 		windows.DACL_SECURITY_INFORMATION|windows.PROTECTED_DACL_SECURITY_INFORMATION, nil, nil, list, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 }
 
 // openUp lets everybody in.
@@ -41,9 +33,7 @@ func openUp(t *testing.T, path string) {
 func changed(t *testing.T, path string) string {
 	t.Helper()
 	sd, err := windows.GetNamedSecurityInfo(path, windows.SE_FILE_OBJECT, windows.DACL_SECURITY_INFORMATION)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return sd.String()
 }
 
@@ -67,9 +57,7 @@ func TestListsAreJudgedByWhomTheyLetIn(t *testing.T) {
 		"O:MED:P(A;;FA;;;ME)(A;;FR;;;S-1-5-21-1-2-3-9)": {true, true},
 	} {
 		user, err := windows.GetCurrentProcessToken().GetTokenUser()
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		sd, err := windows.SecurityDescriptorFromString(strings.ReplaceAll(list, "ME", user.User.Sid.String()))
 		if err != nil {
 			t.Errorf("%s: %v", list, err)
@@ -86,13 +74,9 @@ func TestListsAreJudgedByWhomTheyLetIn(t *testing.T) {
 
 func TestTheListIsTheOwnersAlone(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "folder")
-	if err := os.Mkdir(folder, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Mkdir(folder, 0o700))
 	openUp(t, folder)
-	if err := Folder(folder); err != nil {
-		t.Fatal(err)
-	}
+	must(t, Folder(folder))
 	list := changed(t, folder)
 	t.Log(list)
 	for _, who := range []string{";;;WD)", ";;;BU)", ";;;AU)", ";;;BA)"} {

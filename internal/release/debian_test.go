@@ -19,14 +19,10 @@ func TestTheDebianPackageInAFreshDebian(t *testing.T) {
 	host.must(t, "debootstrap", "--variant=minbase", "--include=ca-certificates", "bookworm", root)
 	for _, name := range []string{"resolv.conf", "hosts"} {
 		if content, err := os.ReadFile("/etc/" + name); err == nil {
-			if err := os.WriteFile(filepath.Join(root, "etc", name), content, 0o644); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.WriteFile(filepath.Join(root, "etc", name), content, 0o644))
 		}
 	}
-	if err := copyFile(shipped(t).deb, filepath.Join(root, "countersign.deb")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, copyFile(shipped(t).deb, filepath.Join(root, "countersign.deb")))
 	in := func(args ...string) string {
 		t.Helper()
 		return host.must(t, append([]string{"chroot", root, "env", "-i", "HOME=/root", "PATH=/usr/sbin:/usr/bin:/sbin:/bin",
@@ -82,9 +78,7 @@ func TestMenuEntryAndDescriptionAreValid(t *testing.T) {
 func TestTheArchiveInstallsForOnePerson(t *testing.T) {
 	dir := t.TempDir()
 	home := filepath.Join(dir, "home of $ana")
-	if err := os.Mkdir(home, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Mkdir(home, 0o755))
 	c := command{dir: dir, env: []string{"HOME=" + home, "XDG_CONFIG_HOME=", "XDG_DATA_HOME=", "PATH=/usr/bin:/bin"}}
 	c.must(t, "tar", "--extract", "--file", shipped(t).tarball)
 	install := filepath.Join(dir, "countersign-9.8.7", "install.sh")
@@ -121,16 +115,10 @@ func TestTheServersProgramRunsOnItsOwn(t *testing.T) {
 	}
 	empty := t.TempDir()
 	for _, dir := range []string{"tmp", "home", "etc"} {
-		if err := os.Mkdir(filepath.Join(empty, dir), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Mkdir(filepath.Join(empty, dir), 0o755))
 	}
-	if err := os.WriteFile(filepath.Join(empty, "etc", "hosts"), []byte("127.0.0.1 localhost\n"), 0o644); err != nil {
-		t.Fatal(err)
-	}
-	if err := copyFile(shipped(t).server, filepath.Join(empty, "countersign")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(filepath.Join(empty, "etc", "hosts"), []byte("127.0.0.1 localhost\n"), 0o644))
+	must(t, copyFile(shipped(t).server, filepath.Join(empty, "countersign")))
 	alone := command{env: []string{"HOME=/home", "DBUS_SESSION_BUS_ADDRESS=unix:path=/nonexistent"}}
 	if out := alone.must(t, "chroot", empty, "/countersign", "version"); out != "countersign 9.8.7 ("+shipped(t).p.commit+")\n" {
 		t.Errorf("its version is %q", out)

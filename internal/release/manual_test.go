@@ -15,9 +15,7 @@ import (
 func here(t *testing.T) product {
 	t.Helper()
 	root, err := filepath.Abs(filepath.Join("..", ".."))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return product{root: root, out: t.TempDir(), version: "1.2.3", commit: "0123456789ab", made: time.Unix(1_790_000_000, 0).UTC()}
 }
 
@@ -39,9 +37,7 @@ func help(t *testing.T, args ...string) string {
 
 func TestTheManualPageAgreesWithTheProgram(t *testing.T) {
 	page, err := here(t).manual()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	plain := strings.NewReplacer(`\-`, "-", `\(dq`, `"`, `\&`, "", `\e`, `\`).Replace(string(page))
 	_, list, _ := strings.Cut(help(t), "Commands:")
 	commands := commandIn.FindAllStringSubmatch(list, -1)

@@ -22,9 +22,7 @@ func TestLicenceTextsAreFoundWhereverTheyAre(t *testing.T) {
 		"LICENSES/MIT.txt":         "in a folder of that name",
 		"empty/COPYING":            " \n",
 	} {
-		if err := write(filepath.Join(dir, filepath.FromSlash(name)), []byte(text)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, write(filepath.Join(dir, filepath.FromSlash(name)), []byte(text)))
 	}
 	texts, err := licenceTexts(dir)
 	if got := strings.Join(texts, "|"); err != nil || got != "one\ntext|in a folder of that name|three|four|two" {
@@ -55,22 +53,14 @@ func TestWhatModulesBundleHasItsTexts(t *testing.T) {
 // Of this test program itself, which has a good part of the product's modules in it.
 func TestNoticesAndBillNameEveryModule(t *testing.T) {
 	self, err := os.Executable()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	p := here(t)
 	modules, err := p.modules(t.Context(), self)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	notices, err := p.notices(t.Context(), self)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	bill, err := p.bill(t.Context(), self)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	var read struct {
 		BomFormat, SpecVersion, SerialNumber string
 		Components                           []struct {

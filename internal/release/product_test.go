@@ -50,14 +50,10 @@ func TestTheProgramSaysVersionAndCommit(t *testing.T) {
 func TestTheBundleIsWhatMacOSReads(t *testing.T) {
 	p := here(t)
 	bundle := filepath.Join(p.out, "Countersign.app")
-	if err := p.bundleForms(bundle); err != nil {
-		t.Fatal(err)
-	}
+	must(t, p.bundleForms(bundle))
 	for _, path := range []string{filepath.Join(bundle, "Contents", "Info.plist"), p.packaging("macos", "entitlements.plist")} {
 		text, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for d := xml.NewDecoder(bytes.NewReader(text)); ; {
 			if _, err := d.Token(); errors.Is(err, io.EOF) {
 				break
@@ -71,9 +67,7 @@ func TestTheBundleIsWhatMacOSReads(t *testing.T) {
 		t.Errorf("the version is not in Info.plist: %v", err)
 	}
 	icon, err := os.ReadFile(filepath.Join(bundle, "Contents", "Resources", "countersign.icns"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	wantIcns(t, icon)
 }
 
@@ -109,14 +103,10 @@ func TestArchivesDependOnTheirContentAlone(t *testing.T) {
 	var written [2][]byte
 	for i := range written {
 		path := filepath.Join(t.TempDir(), "x.tar.xz")
-		if err := p.writeTar(t.Context(), path, files); err != nil {
-			t.Fatal(err)
-		}
+		must(t, p.writeTar(t.Context(), path, files))
 		files[0], files[1] = files[1], files[0]
 		content, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		written[i] = content
 	}
 	if !bytes.Equal(written[0], written[1]) {
@@ -125,9 +115,7 @@ func TestArchivesDependOnTheirContentAlone(t *testing.T) {
 	cmd := exec.CommandContext(t.Context(), "xz", "--decompress", "--stdout")
 	cmd.Stdin = bytes.NewReader(written[0])
 	plain, err := cmd.Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	first, err := tar.NewReader(bytes.NewReader(plain)).Next()
 	if err != nil || first.Name != "a/one" || first.Mode != 0o755 || first.Uid != 0 || !first.ModTime.Equal(p.made) {
 		t.Errorf("the first entry is %+v, %v", first, err)
@@ -138,16 +126,12 @@ func TestArchivesDependOnTheirContentAlone(t *testing.T) {
 func repository(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "a"), []byte("a"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(filepath.Join(dir, "a"), []byte("a"), 0o600))
 	for _, args := range [][]string{
 		{"init", "--quiet"}, {"add", "a"},
 		{"-c", "user.name=Ana", "-c", "user.email=ana@example.com", "commit", "--quiet", "--message=Begin"},
 	} {
-		if err := run(t.Context(), dir, nil, "git", args...); err != nil {
-			t.Fatal(err)
-		}
+		must(t, run(t.Context(), dir, nil, "git", args...))
 	}
 	return dir
 }
@@ -158,9 +142,7 @@ func TestAReleaseNeedsACleanTreeAndAVersion(t *testing.T) {
 	if err := (allCmd{}).Run(context.Background(), c); err == nil || !strings.Contains(err.Error(), "needs a version") {
 		t.Errorf("without a version: %v", err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "stray.go"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(filepath.Join(dir, "stray.go"), nil, 0o600))
 	c.Version = "1.0.0"
 	if err := (allCmd{}).Run(context.Background(), c); err == nil || !strings.Contains(err.Error(), "stray.go") {
 		t.Errorf("with a stray file: %v", err)
@@ -169,12 +151,8 @@ func TestAReleaseNeedsACleanTreeAndAVersion(t *testing.T) {
 
 func TestSumsAreAsSha256sumChecksThem(t *testing.T) {
 	dir := t.TempDir()
-	if err := write(filepath.Join(dir, "abc"), []byte("abc")); err != nil {
-		t.Fatal(err)
-	}
-	if err := writeSums(dir); err != nil {
-		t.Fatal(err)
-	}
+	must(t, write(filepath.Join(dir, "abc"), []byte("abc")))
+	must(t, writeSums(dir))
 	got, err := os.ReadFile(filepath.Join(dir, "SHA256SUMS"))
 	const want = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad  abc\n" // FIPS 180-2, B.1
 	if string(got) != want || err != nil {
@@ -187,5 +165,13 @@ func TestAMissingToolIsNamed(t *testing.T) {
 	err := run(t.Context(), t.TempDir(), nil, "makensis")
 	if err == nil || !strings.Contains(err.Error(), "this computer has no makensis") {
 		t.Errorf("got %v", err)
+	}
+}
+
+// must ends the test at an error.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

@@ -20,20 +20,12 @@ func TestTheSameTreeGivesTheSameBytesElsewhere(t *testing.T) {
 	p.root, p.out = elsewhere, t.TempDir()
 	// What is committed and what is about to be; not what a build left in the tree.
 	files, err := output(t.Context(), first.p.root, "git", "ls-files", "--cached", "--others", "--exclude-standard")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, name := range strings.Split(files, "\n") {
-		if err := os.MkdirAll(filepath.Dir(filepath.Join(elsewhere, name)), 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := copyFile(filepath.Join(first.p.root, name), filepath.Join(elsewhere, name)); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.MkdirAll(filepath.Dir(filepath.Join(elsewhere, name)), 0o755))
+		must(t, copyFile(filepath.Join(first.p.root, name), filepath.Join(elsewhere, name)))
 	}
-	if err := p.release(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	must(t, p.release(t.Context()))
 	want, got := sums(t, first.p.out), sums(t, p.out)
 	for _, name := range slices.Sorted(maps.Keys(want)) {
 		if got[name] != want[name] {
@@ -49,9 +41,7 @@ func TestTheSameTreeGivesTheSameBytesElsewhere(t *testing.T) {
 func sums(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	found := map[string]string{}
 	for _, e := range entries {
 		if found[e.Name()], err = sumOf(filepath.Join(dir, e.Name())); err != nil {
@@ -67,9 +57,7 @@ func TestWhatIsSignedIsSignedThroughout(t *testing.T) {
 	c.must(t, "openssl", "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-subj", "/CN=Countersign test", "-days", "2",
 		"-addext", "extendedKeyUsage=codeSigning", "-keyout", "key.pem", "-out", "cert.pem")
 	c.must(t, "openssl", "pkcs12", "-export", "-inkey", "key.pem", "-in", "cert.pem", "-passout", "pass:for tests", "-out", "cert.pfx")
-	if err := os.WriteFile(filepath.Join(dir, "password"), []byte("for tests"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(filepath.Join(dir, "password"), []byte("for tests"), 0o600))
 	t.Setenv("SIGN_PFX", filepath.Join(dir, "cert.pfx"))
 	t.Setenv("SIGN_PASSWORD_FILE", filepath.Join(dir, "password"))
 	// A small program of Go stands for the real one, which takes long to pack.
@@ -79,13 +67,9 @@ func TestWhatIsSignedIsSignedThroughout(t *testing.T) {
 	command{dir: dir, env: []string{"GOOS=windows", "CGO_ENABLED=0", "GOFLAGS="}}.must(t, "go", "build", "-o", small, ".")
 	p := shipped(t).p
 	p.out = dir
-	if err := p.sign(t.Context(), small); err != nil {
-		t.Fatal(err)
-	}
+	must(t, p.sign(t.Context(), small))
 	setup, err := p.windowsInstaller(t.Context(), small, "Countersign-setup.exe")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	w, home := newWine(t, "")
 	w.must(t, "wine", setup, "/S")
 	installed := filepath.Join(home, "AppData", "Local", "Programs", "Countersign")

@@ -53,9 +53,7 @@ var leftovers []string
 func shipped(t *testing.T) built {
 	t.Helper()
 	b, err := build()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return b
 }
 

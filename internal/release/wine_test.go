@@ -57,9 +57,7 @@ func fillWine(t *testing.T, prefix string) {
 	w.must(t, mingwGCC, "-shared", "-O1", "-s", "-o",
 		filepath.Join(prefix, "drive_c", "windows", "system32", "bcryptprimitives.dll"),
 		shipped(t).p.packaging("wine", "bcryptprimitives.c"), "-ladvapi32")
-	if err := os.WriteFile(filepath.Join(prefix, "ready"), nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(filepath.Join(prefix, "ready"), nil, 0o600))
 }
 
 func TestTheWindowsProgramDoesTheWholeJob(t *testing.T) {
@@ -82,9 +80,7 @@ func TestCommandsPrintWhereTheyAreStarted(t *testing.T) {
 	w, home := newWine(t, "")
 	program := `Z:` + strings.ReplaceAll(shipped(t).windows, "/", `\`)
 	batch := `"` + program + `" version >"%USERPROFILE%\said.txt"` + "\r\n"
-	if err := os.WriteFile(filepath.Join(home, "ask.bat"), []byte(batch), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(filepath.Join(home, "ask.bat"), []byte(batch), 0o600))
 	w.must(t, "wine", "cmd", "/c", `%USERPROFILE%\ask.bat`)
 	said, err := os.ReadFile(filepath.Join(home, "said.txt"))
 	if err != nil || !strings.Contains(string(said), "countersign 9.8.7") {
@@ -114,9 +110,7 @@ const (
 func TestTheInstallerLeavesWhatItShould(t *testing.T) {
 	w, home := newWine(t, "")
 	data := filepath.Join(home, "AppData", "Local", "countersign", "state.db")
-	if err := write(data, []byte("packages")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, write(data, []byte("packages")))
 	there := func(want bool) {
 		t.Helper()
 		for _, part := range parts {
@@ -159,12 +153,8 @@ func TestAProgramThatRunsIsNotReplaced(t *testing.T) {
 	serve := exec.Command("wine", installed, "--key-file", `C:\key`, "serve")
 	serve.Env, serve.Dir = append(os.Environ(), w.env...), w.dir
 	said, err := serve.StderrPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := serve.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, serve.Start())
 	defer serve.Wait()
 	defer w.run(t, "wineserver", "--kill")
 	if _, err := said.Read(make([]byte, 1)); err != nil { // it says that it runs
@@ -187,9 +177,7 @@ func TestTheWindowAppearsOnWindows(t *testing.T) {
 	w, home := newWine(t, display)
 	demo := exec.Command("wine", shipped(t).windows, "demo", "--dir", "Z:"+strings.ReplaceAll(filepath.Join(home, "Signed"), "/", `\`))
 	demo.Env, demo.Dir = append(os.Environ(), w.env...), w.dir
-	if err := demo.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, demo.Start())
 	defer demo.Wait()
 	defer w.run(t, "wineserver", "--kill")
 	x := command{env: []string{"DISPLAY=" + display}}
@@ -203,14 +191,10 @@ func TestTheWindowAppearsOnWindows(t *testing.T) {
 func newDisplay(t *testing.T) string {
 	t.Helper()
 	read, written, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	x := exec.Command("Xvfb", "-displayfd", "3", "-screen", "0", "1280x900x24", "-nolisten", "tcp")
 	x.ExtraFiles = []*os.File{written}
-	if err := x.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, x.Start())
 	t.Cleanup(func() {
 		x.Process.Kill()
 		x.Wait()

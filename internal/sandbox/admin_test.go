@@ -15,9 +15,7 @@ import (
 // try is a request that may fail; it reads the whole answer.
 func (r *rig) try(path string) (int, []byte, error) {
 	req, err := http.NewRequest("GET", r.s.URL()+path, nil)
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	must(r.t, err)
 	req.Header.Set("Authorization", "Bearer "+r.token)
 	resp, err := r.http.Do(req)
 	if err != nil {
@@ -205,9 +203,7 @@ func TestAdminPortIsForProgramsOnThisMachine(t *testing.T) {
 	req, _ := http.NewRequest("GET", r.s.AdminURL()+"/state", nil)
 	req.Host = "rebound.example"
 	resp, err := r.http.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	_ = resp.Body.Close()
 	if resp.StatusCode != 403 {
 		t.Errorf("another host name: %d", resp.StatusCode)
@@ -243,9 +239,7 @@ func TestServesHTTPS(t *testing.T) {
 		t.Errorf("URL %s", r.s.URL())
 	}
 	resp, err := rc.Client().Get(r.s.URL() + "/.well-known/openid-configuration")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	_ = resp.Body.Close()
 }
 
@@ -254,9 +248,7 @@ func writeCertificate(t *testing.T, rc *receiver) (cert, key string) {
 	t.Helper()
 	pair := rc.TLS.Certificates[0]
 	der, err := x509.MarshalPKCS8PrivateKey(pair.PrivateKey)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	dir := t.TempDir()
 	cert, key = filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
 	mustWrite(t, cert, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: pair.Certificate[0]}))

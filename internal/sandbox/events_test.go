@@ -39,9 +39,7 @@ func TestEventsCarryExactlyTheFieldsOfTheirKindAndAreSigned(t *testing.T) {
 		t.Errorf("endpoint %v", e)
 	}
 	p := r.add("Sequential", 1, "Ana", "Jan")
-	if err := r.s.SignAll(p.PackageID); err != nil {
-		t.Fatal(err)
-	}
+	must(t, r.s.SignAll(p.PackageID))
 	ids := map[any]bool{}
 	var kinds []string
 	var next []any
@@ -86,9 +84,7 @@ func TestExternalDataComesBackInEvents(t *testing.T) {
 		t.Errorf("externalData %v", got)
 	}
 	rc.next(t)
-	if err := r.s.SignAll(a.json(t)["packageId"].(string)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, r.s.SignAll(a.json(t)["packageId"].(string)))
 	if got := rc.next(t).event["externalId"]; got != "d-1" {
 		t.Errorf("externalId %v", got)
 	}
@@ -106,9 +102,7 @@ func TestSettingTheEndpointReplacesItWithAFreshSecret(t *testing.T) {
 	r.s.Hold()
 	r.add("concurrent", 1, "Ana")
 	third := r.register(rc.URL + "/b") // while events wait: they are signed with what is registered when they leave
-	if err := r.s.Release(""); err != nil {
-		t.Fatal(err)
-	}
+	must(t, r.s.Release(""))
 	if d := rc.next(t); d.path != "/b" || !authentic(d, rc.URL+"/b", third["secret"].(string)) {
 		t.Errorf("delivered to %s", d.path)
 	}
@@ -192,12 +186,8 @@ func TestEventsCanBeHeldReversedDuplicatedAndRepeated(t *testing.T) {
 	r.register(rc.URL)
 	r.s.Hold()
 	p := r.add("concurrent", 1, "Ana")
-	if err := r.s.SignAll(p.PackageID); err != nil {
-		t.Fatal(err)
-	}
-	if err := r.s.Release("reverse"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, r.s.SignAll(p.PackageID))
+	must(t, r.s.Release("reverse"))
 	var kinds []string
 	var last delivered
 	for range 5 {
@@ -207,9 +197,7 @@ func TestEventsCanBeHeldReversedDuplicatedAndRepeated(t *testing.T) {
 	if got := strings.Join(kinds, " "); got != "package_executed document_executed document_signed package_sent package_add" {
 		t.Errorf("reversed: %s", got)
 	}
-	if err := r.s.Redeliver(last.event["eventId"].(string)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, r.s.Redeliver(last.event["eventId"].(string)))
 	if again := rc.next(t); string(again.raw) != string(last.raw) {
 		t.Error("another event came")
 	}
@@ -236,9 +224,7 @@ func TestEndpointTakenOverStopsAuthenticating(t *testing.T) {
 	r := start(t, o)
 	r.signIn(adminMail, allScopes)
 	r.register(rc.URL)
-	if err := r.s.ReplaceEndpoint("", thief.URL+"/theirs"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, r.s.ReplaceEndpoint("", thief.URL+"/theirs"))
 	r.post("/packages/add", object{"name": "N", "type": "concurrent", "state": "draft"})
 	if d := thief.next(t); d.path != "/theirs" {
 		t.Errorf("delivered to %s", d.path)

@@ -18,9 +18,7 @@ func pagesOf(t *testing.T, raw []byte) int {
 		t.Fatalf("not a valid PDF: %v", err)
 	}
 	n, err := api.PageCount(bytes.NewReader(raw), pdfConfig())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return n
 }
 
@@ -46,9 +44,7 @@ func TestUploadAddSignExecuteDownload(t *testing.T) {
 				t.Errorf("before signature %d revision %d is %v", i, n, v)
 			}
 		}
-		if err := r.s.Sign(p.PackageID, p.Signers[i].SignerID); err != nil {
-			t.Fatal(err)
-		}
+		must(t, r.s.Sign(p.PackageID, p.Signers[i].SignerID))
 	}
 	status := r.get(base + "/status").json(t)
 	if status["state"] != "executed" || status["isExecuted"] != true {
@@ -86,9 +82,7 @@ func TestConcurrentSignersSignInAnyOrder(t *testing.T) {
 	r.signIn(adminMail, allScopes)
 	p := r.add("concurrent", 1, "Ana", "Jan")
 	for _, i := range []int{1, 0} {
-		if err := r.s.Sign(p.PackageID, p.Signers[i].SignerID); err != nil {
-			t.Fatal(err)
-		}
+		must(t, r.s.Sign(p.PackageID, p.Signers[i].SignerID))
 	}
 	if got := r.find(p.PackageID).State; got != "executed" {
 		t.Errorf("state %s", got)
@@ -105,9 +99,7 @@ func TestStrangePDFsStillExecute(t *testing.T) {
 		"documents": []object{{"fileId": id}, {"fileId": good}}})
 	wantStatus(t, a, 200)
 	p := r.find(a.json(t)["packageId"].(string))
-	if err := r.s.SignAll(p.PackageID); err != nil {
-		t.Fatal(err)
-	}
+	must(t, r.s.SignAll(p.PackageID))
 	got := r.get("/packages/" + p.PackageID + "/documents/" + p.Documents[0].DocumentID + "/pdf/executed/download")
 	wantStatus(t, got, 200)
 	if n := pagesOf(t, got.body); n != 1 {
@@ -138,9 +130,7 @@ func TestADocumentThatEndsItsReaderEndsNothingElse(t *testing.T) {
 				"documents": []object{{"fileId": r.upload("odd.pdf", document)}}})
 			wantStatus(t, a, 200)
 			p := r.find(a.json(t)["packageId"].(string))
-			if err := r.s.SignAll(p.PackageID); err != nil {
-				t.Fatal(err)
-			}
+			must(t, r.s.SignAll(p.PackageID))
 			got := r.get("/packages/" + p.PackageID + "/documents/" + p.Documents[0].DocumentID + "/pdf/executed/download")
 			wantStatus(t, got, 200)
 			attached, err := api.Attachments(bytes.NewReader(got.body), pdfConfig())
@@ -156,9 +146,7 @@ func TestPaddedDownloadIsStillAPDF(t *testing.T) {
 	r := start(t, Options{})
 	r.signIn(adminMail, allScopes)
 	p := r.add("concurrent", 2, "Ana")
-	if err := r.s.SignAll(p.PackageID); err != nil {
-		t.Fatal(err)
-	}
+	must(t, r.s.SignAll(p.PackageID))
 	const want = 3<<20 + 17
 	r.s.PadDownloads(want)
 	path := "/packages/" + p.PackageID + "/documents/" + p.Documents[0].DocumentID + "/pdf/executed/download"

@@ -13,9 +13,7 @@ func TestDownloadsThatEndInTheMiddle(t *testing.T) {
 	r := start(t, Options{})
 	r.signIn(adminMail, allScopes)
 	p := r.add("concurrent", 1, "Ana")
-	if err := r.s.SignAll(p.PackageID); err != nil {
-		t.Fatal(err)
-	}
+	must(t, r.s.SignAll(p.PackageID))
 	path := "/api/v1/packages/" + p.PackageID + "/documents/" + p.Documents[0].DocumentID + "/pdf/executed/download"
 	whole := r.get(path)
 	n := len(whole.body)
@@ -48,9 +46,7 @@ func TestDownloadsThatEndInTheMiddle(t *testing.T) {
 	r.s.Inject(Fault{Path: "*/executed/download", Times: 1, Gzip: true})
 	a := r.get(path, "Accept-Encoding", "identity")
 	z, err := gzip.NewReader(strings.NewReader(string(a.body)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if got, err := io.ReadAll(z); err != nil || string(got) != string(whole.body) || a.Header.Get("Content-Encoding") != "gzip" {
 		t.Errorf("compressed: %d bytes, %v", len(got), err)
 	}

@@ -65,9 +65,7 @@ func start(t *testing.T, o Options) *rig {
 		o.Now = c.Now
 	}
 	s, err := Start(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() {
 		if err := s.Close(); err != nil {
 			t.Errorf("close: %v", err)
@@ -106,9 +104,7 @@ func (r *rig) do(method, address, contentType string, body io.Reader, header ...
 		address = r.s.URL() + address
 	}
 	req, err := http.NewRequest(method, address, body)
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	must(r.t, err)
 	if contentType != "" {
 		req.Header.Set("Content-Type", contentType)
 	}
@@ -135,9 +131,7 @@ func (r *rig) get(path string, header ...string) answer {
 func (r *rig) post(path string, body any) answer {
 	r.t.Helper()
 	raw, err := json.Marshal(body)
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	must(r.t, err)
 	return r.do("POST", path, "application/json", bytes.NewReader(raw), "Authorization", "Bearer "+r.token)
 }
 
@@ -185,9 +179,7 @@ func (r *rig) authorize(q url.Values, email, decision string) url.Values {
 			r.t.Fatalf("got %d %s, want a redirect", a.StatusCode, a.body)
 		}
 		u, err := url.Parse(to)
-		if err != nil {
-			r.t.Fatal(err)
-		}
+		must(r.t, err)
 		flow := url.Values{"flow": {u.Query().Get("flow")}}
 		switch {
 		case strings.HasPrefix(to, "/connect/login"):
@@ -247,9 +239,7 @@ func samplePDF(t testing.TB, pages int) []byte {
 		p.Cell(40, 10, fmt.Sprintf("Page %d", i+1))
 	}
 	var b bytes.Buffer
-	if err := p.Output(&b); err != nil {
-		t.Fatal(err)
-	}
+	must(t, p.Output(&b))
 	return b.Bytes()
 }
 
@@ -384,9 +374,7 @@ func quick(o Options, rc *receiver) Options {
 
 func mustWrite(t *testing.T, path string, data []byte) {
 	t.Helper()
-	if err := os.WriteFile(path, data, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(path, data, 0o600))
 }
 
 // signerPage is the address of the page where a signer signs, "" when there is no such signer.
@@ -400,4 +388,12 @@ func (r *rig) signerPage(packageID, signerID string) string {
 		return ""
 	}
 	return r.s.linkURL(sg.LinkToken)
+}
+
+// must ends the test at an error.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }

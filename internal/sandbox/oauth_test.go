@@ -35,17 +35,11 @@ func TestCodeFlowGivesTokensAsDescribed(t *testing.T) {
 		t.Errorf("issuer %v", d["issuer"])
 	}
 	var keys jose.JSONWebKeySet
-	if err := json.Unmarshal(r.do("GET", d["jwks_uri"].(string), "", nil).body, &keys); err != nil {
-		t.Fatal(err)
-	}
+	must(t, json.Unmarshal(r.do("GET", d["jwks_uri"].(string), "", nil).body, &keys))
 	parsed, err := jwt.ParseSigned(v["id_token"].(string), []jose.SignatureAlgorithm{jose.RS256})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	claims := map[string]any{}
-	if err := parsed.Claims(keys.Key(parsed.Headers[0].KeyID)[0], &claims); err != nil {
-		t.Fatal(err)
-	}
+	must(t, parsed.Claims(keys.Key(parsed.Headers[0].KeyID)[0], &claims))
 	u := r.s.opt.Users[0]
 	for name, want := range map[string]any{
 		"iss": r.s.URL(), "aud": r.client.ID, "nonce": "n-1", "email": adminMail, "given_name": "Olivia",
@@ -151,9 +145,7 @@ func TestWrongRequestsComeBackAsErrors(t *testing.T) {
 		q := authorizeQuery(r, "profile")
 		q.Set(c.field, c.value)
 		to, err := url.Parse(r.do("GET", "/connect/authorize?"+q.Encode(), "", nil).Header.Get("Location"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if got := to.Query(); got.Get("error") != c.want || got.Get("state") != "s t&a=te" {
 			t.Errorf("%s=%q: got %v, want %s", c.field, c.value, got, c.want)
 		}
@@ -324,9 +316,7 @@ func TestUnattendedConsentSendsProgramsAndBrowsersThrough(t *testing.T) {
 		return nil
 	}
 	resp, err := plain.Get(r.s.URL() + "/connect/authorize?" + authorizeQuery(r, allScopes).Encode())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	_, _ = io.Copy(io.Discard, resp.Body)
 	_ = resp.Body.Close()
 	if back == nil {

@@ -104,9 +104,7 @@ func TestListFiltersAndPages(t *testing.T) {
 			"externalData": object{"correlation": fmt.Sprintf("c-%d-x", i)}, "signers": people("A"), "documents": []object{{"fileId": file}}}), 200)
 	}
 	done := r.s.Packages()[1].PackageID
-	if err := r.s.SignAll(done); err != nil {
-		t.Fatal(err)
-	}
+	must(t, r.s.SignAll(done))
 	list := func(q object) (names []string, total float64) {
 		a := r.post("/api/v1/packages/list", q)
 		wantStatus(t, a, 200)

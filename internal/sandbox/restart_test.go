@@ -19,16 +19,12 @@ func TestRestartKeepsEverything(t *testing.T) {
 	r.register(rc.URL + "/hook")
 	r.s.Hold()
 	p := r.add("concurrent", 1, "Ana")
-	if err := r.s.SignAll(p.PackageID); err != nil {
-		t.Fatal(err)
-	}
+	must(t, r.s.SignAll(p.PackageID))
 	keys := r.do("GET", "/.well-known/jwks", "", nil).body
 	if _, err := Start(Options{Dir: dir}); err == nil || !strings.Contains(err.Error(), "in use") {
 		t.Errorf("a second service on the folder: %v", err)
 	}
-	if err := r.s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, r.s.Close())
 	r2 := start(t, quick(Options{Dir: dir, Now: r.clock.Now}, rc))
 	r2.token = r.token
 	if !bytes.Equal(keys, r2.do("GET", "/.well-known/jwks", "", nil).body) {
@@ -46,9 +42,7 @@ func TestRestartKeepsEverything(t *testing.T) {
 	if !seen["package_executed"] || !seen["document_signed"] || !seen["package_add"] {
 		t.Errorf("after the restart came %v", seen)
 	}
-	if err := os.Remove(filepath.Join(dir, "signed", p.Documents[0].DocumentID+".executed.pdf")); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Remove(filepath.Join(dir, "signed", p.Documents[0].DocumentID+".executed.pdf")))
 	again := r2.get("/packages/" + p.PackageID + "/documents/" + p.Documents[0].DocumentID + "/pdf/executed/download")
 	if pagesOf(t, again.body) != 2 {
 		t.Error("a lost PDF is not made again")
@@ -57,9 +51,7 @@ func TestRestartKeepsEverything(t *testing.T) {
 
 func TestTemporaryFolderGoesAway(t *testing.T) {
 	r := start(t, Options{})
-	if err := r.s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, r.s.Close())
 	if _, err := os.Stat(r.s.dir); !os.IsNotExist(err) {
 		t.Errorf("the folder is still there: %v", err)
 	}
@@ -77,9 +69,7 @@ func TestVictim(t *testing.T) {
 	r.signIn(adminMail, allScopes)
 	for {
 		p := r.add("concurrent", 1, "Ana")
-		if err := r.s.SignAll(p.PackageID); err != nil {
-			t.Fatal(err)
-		}
+		must(t, r.s.SignAll(p.PackageID))
 		fmt.Println(p.PackageID)
 	}
 }
@@ -89,19 +79,13 @@ func TestKillLeavesWholeState(t *testing.T) {
 	victim := exec.Command(os.Args[0], "-test.run=^TestVictim$")
 	victim.Env = append(os.Environ(), victimDir+"="+dir)
 	out, err := victim.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := victim.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, victim.Start())
 	var executed []string
 	for lines := bufio.NewScanner(out); len(executed) < 3 && lines.Scan(); {
 		executed = append(executed, lines.Text())
 	}
-	if err := victim.Process.Kill(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, victim.Process.Kill())
 	_ = victim.Wait() // killed: always an error
 	if len(executed) < 3 {
 		t.Fatalf("the victim ended by itself after %v", executed)

@@ -17,15 +17,11 @@ func TestUploadTellsFilesApart(t *testing.T) {
 	var locked bytes.Buffer
 	conf := pdfConfig()
 	conf.UserPW, conf.OwnerPW, conf.EncryptUsingAES, conf.EncryptKeyLength = "user", "owner", true, 256
-	if err := api.Encrypt(bytes.NewReader(pdf), &locked, conf); err != nil {
-		t.Fatal(err)
-	}
+	must(t, api.Encrypt(bytes.NewReader(pdf), &locked, conf))
 	var restricted bytes.Buffer
 	conf = pdfConfig()
 	conf.UserPW, conf.OwnerPW, conf.EncryptUsingAES, conf.EncryptKeyLength = "", "owner", true, 256
-	if err := api.Encrypt(bytes.NewReader(pdf), &restricted, conf); err != nil {
-		t.Fatal(err)
-	}
+	must(t, api.Encrypt(bytes.NewReader(pdf), &restricted, conf))
 	for _, c := range []struct {
 		name string
 		body []byte
@@ -112,9 +108,7 @@ func TestLargeUploadAndDownloadKeepMemoryFlat(t *testing.T) {
 	added := r.post("/packages/add", object{"name": "Long", "type": "concurrent", "state": "open", "signers": people("A"), "documents": []object{{"fileId": id}}})
 	wantStatus(t, added, 200)
 	p := r.find(added.json(t)["packageId"].(string))
-	if err := r.s.SignAll(p.PackageID); err != nil {
-		t.Fatal(err)
-	}
+	must(t, r.s.SignAll(p.PackageID))
 	head := r.do("HEAD", "/packages/"+p.PackageID+"/documents/"+p.Documents[0].DocumentID+"/pdf/executed/download", "", nil, "Authorization", "Bearer "+r.token)
 	if head.ContentLength < size {
 		t.Errorf("the executed PDF has %d bytes", head.ContentLength)

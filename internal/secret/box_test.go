@@ -13,9 +13,7 @@ import (
 func box(t *testing.T, k Key) *Box {
 	t.Helper()
 	b, err := NewBox(k)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return b
 }
 
@@ -24,9 +22,7 @@ func TestASealedValueOpensOnlyWithItsKeyItsNameAndAllItsBytes(t *testing.T) {
 	b := box(t, k)
 	plain := []byte("refresh-token-value")
 	sealed, err := b.Seal("refresh-token", plain)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if bytes.Contains(sealed, plain) {
 		t.Fatal("the sealed value shows the plain one")
 	}
@@ -78,9 +74,7 @@ func TestNoKeyNoBox(t *testing.T) {
 
 func TestAKeyShowsItselfNowhere(t *testing.T) {
 	k, err := parseKey(strings.Repeat("4b", 32)) // "KKKK..."
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	type holder struct {
 		Key    Key
 		P      *Key
@@ -94,9 +88,7 @@ func TestAKeyShowsItselfNowhere(t *testing.T) {
 		fmt.Fprintf(&out, verb+" "+verb+"\n", k, h)
 	}
 	js, err := json.Marshal(h)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	out.Write(js)
 	for _, handler := range []slog.Handler{slog.NewTextHandler(&out, nil), slog.NewJSONHandler(&out, nil)} {
 		slog.New(handler).Info("key", "key", k, "pointer", &k, "holder", h)

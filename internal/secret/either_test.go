@@ -16,9 +16,7 @@ func (out) Create(context.Context) (Key, error) { return Key{}, &UnavailableErro
 func TestAKeyStaysValidWhenItsPlaceGetsANewName(t *testing.T) {
 	place, former := Memory(), Memory()
 	k, err := former.Create(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	e := Either(place, former)
 	if got, err := e.Load(t.Context()); got != k || err != nil {
 		t.Errorf("the key of before is not found: %v", err)
@@ -38,9 +36,7 @@ func TestAKeyIsMadeInTheNewPlaceAlone(t *testing.T) {
 		t.Error(err)
 	}
 	k, err := e.Create(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if got, err := place.Load(t.Context()); got != k || err != nil {
 		t.Errorf("it is not in the new place: %v", err)
 	}

@@ -13,20 +13,12 @@ import (
 func setRights(t *testing.T, path string, mode os.FileMode) {
 	t.Helper()
 	if mode&0o077 == 0 {
-		if err := private.Files(path); err != nil {
-			t.Fatal(err)
-		}
+		must(t, private.Files(path))
 		return
 	}
 	sd, err := windows.SecurityDescriptorFromString("D:P(A;;FA;;;WD)")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	list, _, err := sd.DACL()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := windows.SetNamedSecurityInfo(path, windows.SE_FILE_OBJECT, windows.DACL_SECURITY_INFORMATION, nil, nil, list, nil); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, windows.SetNamedSecurityInfo(path, windows.SE_FILE_OBJECT, windows.DACL_SECURITY_INFORMATION, nil, nil, list, nil))
 }

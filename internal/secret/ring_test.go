@@ -127,9 +127,7 @@ func TestALateWriteNeverReplacesTheKeyOfALaterCreate(t *testing.T) {
 		close(release)
 		synctest.Wait()
 		first, err := r.Load(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if _, err := r.Create(t.Context()); !errors.Is(err, ErrPresent) {
 			t.Errorf("third Create = %v, want ErrPresent", err)
 		}
@@ -192,5 +190,13 @@ func TestEveryReasonIsOnePlainSentence(t *testing.T) {
 		if !strings.HasSuffix(s, ".") || strings.Contains(s, "freedesktop") || strings.Contains(s, "\n") {
 			t.Errorf("%s: %q", reason, s)
 		}
+	}
+}
+
+// must ends the test at an error.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

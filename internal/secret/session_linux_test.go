@@ -45,9 +45,7 @@ func inSession(t *testing.T) bool {
 	t.Parallel()
 	dir := t.TempDir()
 	config := filepath.Join(dir, "bus.conf")
-	if err := os.WriteFile(config, []byte(busConfig), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(config, []byte(busConfig), 0o600))
 	cmd := exec.CommandContext(t.Context(), "dbus-run-session", "--config-file="+config, "--",
 		os.Args[0], "-test.run=^"+t.Name()+"$", "-test.v", "-test.timeout=60s")
 	cmd.Env = privateEnv(t, dir)
@@ -70,9 +68,7 @@ func privateEnv(t *testing.T, dir string) []string {
 		env = append(env, v)
 	}
 	for _, sub := range []string{"home", "run"} {
-		if err := os.Mkdir(filepath.Join(dir, sub), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.Mkdir(filepath.Join(dir, sub), 0o700))
 	}
 	return append(env, sessionEnv+"="+t.Name(), "HOME="+filepath.Join(dir, "home"), "XDG_RUNTIME_DIR="+filepath.Join(dir, "run"))
 }
@@ -80,9 +76,7 @@ func privateEnv(t *testing.T, dir string) []string {
 func bus(t *testing.T) *dbus.Conn {
 	t.Helper()
 	conn, err := dbus.ConnectSessionBus() // private: go-keyring has the shared one
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { conn.Close() })
 	return conn
 }
@@ -144,9 +138,7 @@ func TestALockedKeyringIsUnavailableAndKeepsItsKey(t *testing.T) {
 	}
 	stop := startKeyring(t, "password")
 	k, err := testRing().Create(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	conn := bus(t)
 	service := conn.Object("org.freedesktop.secrets", "/org/freedesktop/secrets")
 	if err := service.Call("org.freedesktop.Secret.Service.Lock", 0,
@@ -217,9 +209,7 @@ func TestAnUnsetBusAddressStartsNoStrayBus(t *testing.T) {
 	marker := filepath.Join(t.TempDir(), "started")
 	bin := t.TempDir()
 	script := "#!/bin/sh\ntouch '" + marker + "'\nexit 1\n"
-	if err := os.WriteFile(filepath.Join(bin, "dbus-launch"), []byte(script), 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(filepath.Join(bin, "dbus-launch"), []byte(script), 0o700))
 	t.Setenv("PATH", bin)
 	for _, address := range []string{"", "autolaunch:"} {
 		t.Setenv("DBUS_SESSION_BUS_ADDRESS", address)

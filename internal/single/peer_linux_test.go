@@ -17,22 +17,16 @@ func TestOtherUsersAreRefusedEvenWhenTheSocketIsOpen(t *testing.T) {
 		t.Skip("only root can be another user")
 	}
 	dir, err := os.MkdirTemp("/tmp", "open")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	start(t, dir, hello)
 	socket := filepath.Join(dir, socketName)
-	if err := os.Chmod(dir, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Chmod(dir, 0o755))
 
 	if _, err := knock(socket); err == nil {
 		t.Error("the mode of the socket let another user connect")
 	}
-	if err := os.Chmod(socket, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Chmod(socket, 0o666))
 	answer, err := knock(socket)
 	if err != nil || answer != "" {
 		t.Errorf("another user got %q, %v", answer, err)

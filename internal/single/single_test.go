@@ -26,9 +26,7 @@ func TestMain(m *testing.M) {
 func start(t *testing.T, dir string, handler http.Handler) *Instance {
 	t.Helper()
 	i, err := Acquire(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	served := make(chan error, 1)
 	go func() { served <- i.Serve(handler) }()
 	t.Cleanup(func() {
@@ -43,9 +41,7 @@ func start(t *testing.T, dir string, handler http.Handler) *Instance {
 func client(t *testing.T, dir string) *http.Client {
 	t.Helper()
 	c, err := Client(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(c.CloseIdleConnections)
 	return c
 }
@@ -79,9 +75,7 @@ func TestOnlyOneHasTheFolder(t *testing.T) {
 	if answer, _, err := post(client(t, dir), "you"); answer != "hello you" || err != nil {
 		t.Errorf("the first no longer answers: %q, %v", answer, err)
 	}
-	if err := first.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, first.Close())
 	start(t, dir, hello)
 	if answer, _, err := post(client(t, dir), "again"); answer != "hello again" || err != nil {
 		t.Errorf("the second does not answer: %q, %v", answer, err)
@@ -117,9 +111,7 @@ func TestOfManyStartsOneWins(t *testing.T) {
 func TestRequestsWaitForServe(t *testing.T) {
 	dir := t.TempDir()
 	i, err := Acquire(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	c := client(t, dir) // connects before anything serves
 	served := make(chan error, 1)
 	go func() { served <- i.Serve(hello) }()
@@ -155,9 +147,7 @@ func TestNobodyAnswersWhereNobodyRuns(t *testing.T) {
 func TestCloseWithoutServe(t *testing.T) {
 	dir := t.TempDir()
 	i, err := Acquire(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if err := i.Close(); err != nil {
 		t.Error(err)
 	}
@@ -270,13 +260,9 @@ func TestStreamEndsWithItsInstance(t *testing.T) {
 func openStream(t *testing.T, ctx context.Context, c *http.Client) *http.Response {
 	t.Helper()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://countersign/stream", nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	resp, err := c.Do(req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if line, err := bufio.NewReader(resp.Body).ReadString('\n'); line != "line\n" {
 		t.Fatal(line, err)
 	}
@@ -302,12 +288,8 @@ func TestKilledInstanceLeavesNothingInTheWay(t *testing.T) {
 		child := exec.Command(os.Args[0], "-test.run=^TestChild$")
 		child.Env = append(os.Environ(), childDir+"="+dir)
 		out, err := child.StdoutPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := child.Start(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
+		must(t, child.Start())
 		if line, err := bufio.NewReader(out).ReadString('\n'); line != "ready\n" {
 			t.Fatal(line, err)
 		}
@@ -324,5 +306,13 @@ func TestKilledInstanceLeavesNothingInTheWay(t *testing.T) {
 			t.Fatalf("after the child: %v", err)
 		}
 		i.Close()
+	}
+}
+
+// must ends the test at an error.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

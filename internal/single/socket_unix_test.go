@@ -16,13 +16,9 @@ import (
 func longDir(t *testing.T) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), strings.Repeat("long", 30))
-	if err := os.Mkdir(dir, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.Mkdir(dir, 0o700))
 	dir, err := filepath.EvalSymlinks(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return dir
 }
 
@@ -30,9 +26,7 @@ func longDir(t *testing.T) string {
 func runtimeDir(t *testing.T) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("/tmp", "run")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	t.Setenv("XDG_RUNTIME_DIR", dir)
 	return dir
@@ -72,27 +66,19 @@ func TestFolderThatIsNotOursAloneIsRefused(t *testing.T) {
 	dir := longDir(t)
 	wrong := map[string]func(t *testing.T, path string){
 		"mode": func(t *testing.T, path string) {
-			if err := errors.Join(os.Mkdir(path, 0o700), os.Chmod(path, 0o755)); err != nil {
-				t.Fatal(err)
-			}
+			must(t, errors.Join(os.Mkdir(path, 0o700), os.Chmod(path, 0o755)))
 		},
 		"link": func(t *testing.T, path string) {
-			if err := os.Symlink(t.TempDir(), path); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.Symlink(t.TempDir(), path))
 		},
 		"file": func(t *testing.T, path string) {
-			if err := os.WriteFile(path, nil, 0o700); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.WriteFile(path, nil, 0o700))
 		},
 		"owner": func(t *testing.T, path string) {
 			if os.Geteuid() != 0 {
 				t.Skip("only root can give a folder away")
 			}
-			if err := errors.Join(os.Mkdir(path, 0o700), os.Chown(path, 65534, 65534)); err != nil {
-				t.Fatal(err)
-			}
+			must(t, errors.Join(os.Mkdir(path, 0o700), os.Chown(path, 65534, 65534)))
 		},
 	}
 	for name, spoil := range wrong {
@@ -118,9 +104,7 @@ func TestFolderThatIsNotOursAloneIsRefused(t *testing.T) {
 func TestAFileInPlaceOfTheSocketIsLeftAlone(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, socketName)
-	if err := os.WriteFile(path, []byte("mine"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(path, []byte("mine"), 0o600))
 	runtimeDir(t)
 	start(t, dir, hello)
 	if answer, _, err := post(client(t, dir), "x"); answer != "hello x" || err != nil {
@@ -134,9 +118,7 @@ func TestAFileInPlaceOfTheSocketIsLeftAlone(t *testing.T) {
 func TestStaleSocketIsNobody(t *testing.T) {
 	dir := t.TempDir()
 	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: filepath.Join(dir, socketName), Net: "unix"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	l.SetUnlinkOnClose(false)
 	l.Close()
 	if _, err := Client(dir); !errors.Is(err, ErrNotRunning) {

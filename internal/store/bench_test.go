@@ -34,9 +34,7 @@ func BenchmarkIngest(b *testing.B) {
 	for _, callers := range []int{1, 8, 50} {
 		b.Run(fmt.Sprintf("floor/callers=%d", callers), func(b *testing.B) {
 			db, err := bolt.Open(filepath.Join(b.TempDir(), "floor.db"), 0o600, &bolt.Options{FreelistType: bolt.FreelistMapType})
-			if err != nil {
-				b.Fatal(err)
-			}
+			must(b, err)
 			defer db.Close()
 			spread(b, callers, func(n int64) error {
 				e := benchEvent(n)
@@ -96,9 +94,7 @@ func benchFile(b *testing.B, packages int) string {
 	b.Helper()
 	path := filepath.Join(b.TempDir(), "state.db")
 	s, err := Open(path, Options{})
-	if err != nil {
-		b.Fatal(err)
-	}
+	must(b, err)
 	rng := rand.New(rand.NewPCG(1, 1))
 	for from := 0; from < packages; from += 5000 {
 		update(b, s, func(tx *Tx) error {
@@ -115,9 +111,7 @@ func benchFile(b *testing.B, packages int) string {
 			return nil
 		})
 	}
-	if err := s.Close(); err != nil {
-		b.Fatal(err)
-	}
+	must(b, s.Close())
 	return path
 }
 
@@ -127,12 +121,8 @@ func BenchmarkOpen(b *testing.B) {
 			path := benchFile(b, n)
 			for b.Loop() {
 				s, err := Open(path, Options{})
-				if err != nil {
-					b.Fatal(err)
-				}
-				if err := s.Close(); err != nil {
-					b.Fatal(err)
-				}
+				must(b, err)
+				must(b, s.Close())
 			}
 		})
 	}

@@ -46,9 +46,7 @@ func roomy(t *testing.T) (file, content []byte) {
 	for forget(t, s, 5) > 0 {
 	}
 	content = asJSON(t, read(t, s, readEverything))
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.Close())
 	return readFile(t, s.Path()), content
 }
 
@@ -60,9 +58,7 @@ func openCompact(t *testing.T, path string, o Options) *Store {
 	}
 	o.Compact, o.compactGain = true, smallGain
 	s, err := Open(path, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return s
 }
 
@@ -100,24 +96,18 @@ func TestAFileThatIsMostlyFreeIsMadeSmaller(t *testing.T) {
 	file, content := roomy(t)
 	path := filepath.Join(t.TempDir(), "state.db")
 	for range 2 { // also where a start was ended in the middle of its copy
-		if err := os.WriteFile(path, file, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(path, file, 0o600))
 		s := openCompact(t, path, Options{})
 		if after := len(readFile(t, path)); after*2 > len(file) {
 			t.Errorf("%d bytes, of %d", after, len(file))
 		}
 		wantWhole(t, s, content)
-		if err := s.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, s.Close())
 		small := readFile(t, path)
 		if err := openCompact(t, path, Options{}).Close(); err != nil || !bytes.Equal(small, readFile(t, path)) {
 			t.Errorf("a file that is full is written again, or %v", err)
 		}
-		if err := os.WriteFile(path+".compact", file[:len(file)/2], 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(path+".compact", file[:len(file)/2], 0o600))
 	}
 }
 
@@ -125,9 +115,7 @@ func TestAFileThatIsMostlyFreeIsMadeSmaller(t *testing.T) {
 func TestAStartIsNotHeldUpAgainAndAgain(t *testing.T) {
 	file, content := roomy(t)
 	path := filepath.Join(t.TempDir(), "state.db")
-	if err := os.WriteFile(path, file, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(path, file, 0o600))
 	for _, start := range []struct {
 		now     time.Time
 		limit   time.Duration
@@ -143,9 +131,7 @@ func TestAStartIsNotHeldUpAgainAndAgain(t *testing.T) {
 		if start.smaller {
 			wantWhole(t, s, content)
 		}
-		if err := s.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, s.Close())
 	}
 }
 
@@ -158,9 +144,7 @@ func TestAWaitingStartGetsTheFileThatHasTheName(t *testing.T) {
 	first := openTest(t, path)
 	other := openTest(t, filepath.Join(t.TempDir(), "state.db"))
 	update(t, other, putDoc("the new one"))
-	if err := other.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, other.Close())
 	waiting := make(chan *Store)
 	go func() {
 		s := &Store{path: path, log: slog.New(slog.DiscardHandler)}
@@ -170,12 +154,8 @@ func TestAWaitingStartGetsTheFileThatHasTheName(t *testing.T) {
 		waiting <- s
 	}()
 	time.Sleep(200 * time.Millisecond) // it has opened the old file
-	if err := replaceLocked(other.Path(), path, nil); err != nil {
-		t.Fatal(err)
-	}
-	if err := first.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, replaceLocked(other.Path(), path, nil))
+	must(t, first.Close())
 	s := <-waiting
 	defer s.release()
 	view(t, s, func(tx *Tx) error {
@@ -198,12 +178,8 @@ func TestDamageInTheMiddleKeepsAFileAsItIs(t *testing.T) {
 		from := (2 + rng.IntN(len(b)/page-2)) * page
 		clear(b[from : from+page])
 		path := filepath.Join(dir, fmt.Sprint(n), "state.db")
-		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, b, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.MkdirAll(filepath.Dir(path), 0o700))
+		must(t, os.WriteFile(path, b, 0o600))
 		plain, plainErr := Open(path, Options{})
 		if plainErr == nil {
 			plain.Close()
@@ -238,18 +214,12 @@ func TestACompactionThatIsKilledLosesNothing(t *testing.T) {
 	rng := rand.New(rand.NewPCG(2, 19))
 	whole := 0
 	for range 30 {
-		if err := os.WriteFile(path, file, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(path, file, 0o600))
 		cmd := exec.CommandContext(t.Context(), os.Args[0])
 		cmd.Env = append(os.Environ(), compactEnv+"="+path)
 		out, err := cmd.StdoutPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := cmd.Start(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
+		must(t, cmd.Start())
 		if _, err := io.ReadFull(out, make([]byte, 6)); err != nil {
 			t.Fatal(err)
 		}
@@ -261,9 +231,7 @@ func TestACompactionThatIsKilledLosesNothing(t *testing.T) {
 		}
 		s := openCompact(t, path, Options{})
 		wantWhole(t, s, content)
-		if err := s.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, s.Close())
 	}
 	t.Logf("of 30 kills %d came before the new file had its name", whole)
 }

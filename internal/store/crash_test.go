@@ -82,12 +82,8 @@ func killChildAfter(t *testing.T, path string, n int, acknowledged map[string]bo
 	cmd := exec.CommandContext(t.Context(), os.Args[0])
 	cmd.Env = append(os.Environ(), crashEnv+"="+path)
 	out, err := cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, cmd.Start())
 	lines := bufio.NewScanner(out)
 	for count := 0; lines.Scan(); count++ {
 		id, ok := strings.CutPrefix(lines.Text(), "ok ")

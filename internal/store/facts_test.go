@@ -95,9 +95,7 @@ func TestAFactIsFirstOnceEvenAfterARestart(t *testing.T) {
 	var firsts []bool
 	for range 3 {
 		s, err := Open(path, Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for _, fact := range []string{"executed:p1", "executed:p2"} {
 			update(t, s, func(tx *Tx) error {
 				first, err := tx.Once(fact)
@@ -105,9 +103,7 @@ func TestAFactIsFirstOnceEvenAfterARestart(t *testing.T) {
 				return err
 			})
 		}
-		if err := s.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, s.Close())
 	}
 	if got := fmt.Sprint(firsts); got != "[true true false false false false]" {
 		t.Errorf("firsts %s", got)

@@ -34,9 +34,7 @@ func newPractice(t testing.TB) *practice {
 func (o *practice) open(path string) {
 	o.t.Helper()
 	s, err := Open(path, Options{Now: func() time.Time { return o.now }})
-	if err != nil {
-		o.t.Fatal(err)
-	}
+	must(o.t, err)
 	s.db.NoSync = true
 	o.s = s
 }
@@ -141,9 +139,7 @@ func (o *practice) work(days, packages, keep int) {
 func (o *practice) size() int64 {
 	o.t.Helper()
 	info, err := os.Stat(o.s.path)
-	if err != nil {
-		o.t.Fatal(err)
-	}
+	must(o.t, err)
 	return info.Size()
 }
 
@@ -191,9 +187,7 @@ func BenchmarkAYear(b *testing.B) {
 			}
 		}
 		began, small := time.Now(), o.s.Path()+".compact"
-		if err := o.s.copyTo(b.Context(), small, time.Second); err != nil {
-			b.Fatal(err)
-		}
+		must(b, o.s.copyTo(b.Context(), small, time.Second))
 		b.ReportMetric(time.Since(began).Seconds(), "s-to-copy")
 		b.ReportMetric(float64(len(readFile(b, small)))/(1<<20), "MiB-copied")
 		o.s.Close()

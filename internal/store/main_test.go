@@ -27,9 +27,7 @@ func at0(offset time.Duration) time.Time { return day.Add(offset) }
 func openTest(t testing.TB, path string) *Store {
 	t.Helper()
 	s, err := Open(path, Options{Now: func() time.Time { return day }})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() {
 		if err := s.Close(); err != nil {
 			t.Error(err)
@@ -45,16 +43,12 @@ func newTest(t testing.TB) *Store {
 
 func update(t testing.TB, s *Store, fn func(*Tx) error) {
 	t.Helper()
-	if err := s.Update(fn); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.Update(fn))
 }
 
 func view(t testing.TB, s *Store, fn func(*Tx) error) {
 	t.Helper()
-	if err := s.View(fn); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.View(fn))
 }
 
 // read returns what one method of Tx returns.
@@ -65,4 +59,12 @@ func read[T any](t testing.TB, s *Store, fn func(*Tx) (T, error)) (out T) {
 		return err
 	})
 	return out
+}
+
+// must ends the test at an error.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }

@@ -24,32 +24,22 @@ import (
 func TestTheFileAndItsFolderArePrivate(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "a", "b")
 	path := filepath.Join(folder, "state.db")
-	if err := os.MkdirAll(folder, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.MkdirAll(folder, 0o755))
 	for range 2 { // made, and found too open
 		s, err := Open(path, Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := s.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
+		must(t, s.Close())
 		for name, want := range map[string]os.FileMode{path: 0o600, folder: 0o700} {
 			info, err := os.Stat(name)
 			if err != nil || info.Mode().Perm() != want && runtime.GOOS != "windows" {
 				t.Errorf("%s: %v, %v; want %v", name, info.Mode(), err, want)
 			}
 			f, err := os.Open(name)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			if err := errors.Join(private.OpenToOthers(f), f.Close()); err != nil {
 				t.Errorf("%s: %v", name, err)
 			}
-			if err := os.Chmod(name, want|0o055); err != nil {
-				t.Fatal(err)
-			}
+			must(t, os.Chmod(name, want|0o055))
 		}
 	}
 	entries, _ := os.ReadDir(folder)
@@ -99,9 +89,7 @@ func olderFile(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "state.db")
 	s, err := open(path, Options{}, migrations)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	update(t, s, func(tx *Tx) error {
 		if _, err := tx.AddEvent(office.Event{ID: "old", Body: []byte("{}")}); err != nil {
 			return err
@@ -109,9 +97,7 @@ func olderFile(t *testing.T) string {
 		_, err := tx.PlanJob(office.Job{PackageID: "p", DocumentID: "d", Kind: "cac", Folder: "/f", Target: "x.pdf"})
 		return err
 	})
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.Close())
 	return path
 }
 
@@ -120,9 +106,7 @@ func TestAnOlderFileIsBroughtUpToDateOnce(t *testing.T) {
 	var ran []string
 	for range 2 {
 		s, err := open(path, Options{}, laterSchema(&ran))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		view(t, s, func(tx *Tx) error {
 			if _, ok, err := tx.Event("old"); err != nil || !ok {
 				t.Errorf("the old event is lost: %v", err)
@@ -132,9 +116,7 @@ func TestAnOlderFileIsBroughtUpToDateOnce(t *testing.T) {
 			}
 			return nil
 		})
-		if err := s.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, s.Close())
 	}
 	if len(ran) != 1 {
 		t.Errorf("the step ran %d times", len(ran))
@@ -165,12 +147,8 @@ func TestANewerFileIsRefusedAndUntouched(t *testing.T) {
 	path := olderFile(t)
 	var ran []string
 	s, err := open(path, Options{}, laterSchema(&ran))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, s.Close())
 	before := readFile(t, path)
 	if _, err := open(path, Options{}, migrations); !errors.Is(err, ErrNewer) || errors.Is(err, ErrCorrupt) {
 		t.Errorf("Open = %v, want ErrNewer", err)
@@ -183,9 +161,7 @@ func TestANewerFileIsRefusedAndUntouched(t *testing.T) {
 func readFile(t testing.TB, path string) []byte {
 	t.Helper()
 	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return b
 }
 
@@ -194,9 +170,7 @@ func filled(t *testing.T) []byte {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "state.db")
 	s, err := Open(path, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for round := range uint64(3) { // several commits, so that both meta pages and a list of free pages are in use
 		update(t, s, func(tx *Tx) error {
 			for n := range uint64(200) {
@@ -207,15 +181,11 @@ func filled(t *testing.T) []byte {
 			return nil
 		})
 	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.Close())
 	// What bbolt made longer than its pages need is no data, and no loss.
 	content := readFile(t, path)
 	m, err := newestMeta(bytes.NewReader(content), int64(len(content)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return content[:m.pages*m.pageSize]
 }
 
@@ -224,15 +194,11 @@ func filled(t *testing.T) []byte {
 func tryDamaged(t *testing.T, content []byte) error {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "damaged")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	// Once bbolt met the damage itself, the file stays mapped, and Windows does not remove it before the process ends.
 	defer os.RemoveAll(dir)
 	path := filepath.Join(dir, "state.db")
-	if err := os.WriteFile(path, content, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(path, content, 0o600))
 	s, err := Open(path, Options{})
 	if err != nil {
 		if !bytes.Equal(content, readFile(t, path)) {
@@ -325,15 +291,9 @@ func TestDamageIsAnErrorAndNoCrash(t *testing.T) {
 func TestAnotherProgramsDatabaseIsNotTakenOver(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state.db")
 	db, err := bolt.Open(path, 0o600, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := db.Update(func(tx *bolt.Tx) error { _, err := tx.CreateBucket([]byte("theirs")); return err }); err != nil {
-		t.Fatal(err)
-	}
-	if err := db.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, db.Update(func(tx *bolt.Tx) error { _, err := tx.CreateBucket([]byte("theirs")); return err }))
+	must(t, db.Close())
 	if err := tryDamaged(t, readFile(t, path)); !errors.Is(err, ErrCorrupt) {
 		t.Errorf("%v, want ErrCorrupt", err)
 	}
@@ -346,16 +306,10 @@ func TestAFileCutShortWhileOpenIsAnErrorAndNoCrash(t *testing.T) {
 		return // a mapped file cannot be cut there
 	}
 	path := filepath.Join(t.TempDir(), "state.db")
-	if err := os.WriteFile(path, filled(t), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(path, filled(t), 0o600))
 	s, err := Open(path, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Truncate(path, int64(2*os.Getpagesize())); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, os.Truncate(path, int64(2*os.Getpagesize())))
 	if err := s.View(func(tx *Tx) error { return tx.Packages(func(office.Package) bool { return true }) }); !errors.Is(err, ErrCorrupt) {
 		t.Errorf("View = %v, want ErrCorrupt", err)
 	}
@@ -393,13 +347,9 @@ func TestSettingAsideNeverOverwrites(t *testing.T) {
 	names := map[string]string{}
 	for i := range 3 {
 		text := fmt.Sprint("damaged ", i)
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(path, []byte(text), 0o600))
 		to, err := SetAside(path, day)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		names[to] = text
 	}
 	for to, text := range names {

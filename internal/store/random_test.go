@@ -86,9 +86,7 @@ func TestCountersAndIndexesEqualARecount(t *testing.T) {
 	for seed := range uint64(4) {
 		rng := rand.New(rand.NewPCG(seed, 7))
 		s, err := Open(path, Options{Now: func() time.Time { return day }})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for range 60 {
 			_ = s.Update(func(tx *Tx) error { // what fails in the middle is rolled back, which must not show either
 				for range rng.IntN(20) {
@@ -100,9 +98,7 @@ func TestCountersAndIndexesEqualARecount(t *testing.T) {
 			})
 		}
 		recount(t, s)
-		if err := s.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must(t, s.Close())
 	}
 }
 
@@ -128,9 +124,7 @@ func recount(t *testing.T, s *Store) {
 			if err == nil {
 				err = b.ForEach(each)
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 		}
 		own := func(ids, id string, row []byte) {
 			if got, _ := tx.get(ids, []byte(id)); string(got) != string(row) {

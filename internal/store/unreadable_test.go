@@ -167,15 +167,11 @@ func TestALineThatCannotBeReadIsMadeFromItsPackage(t *testing.T) {
 func TestARecordThatCannotBeReadKeepsNoFileFromBeingBroughtUpToDate(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state.db")
 	s, err := open(path, Options{}, migrations[:1])
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	for _, bucket := range []string{bucketEvents, bucketPackages, bucketJobs} {
 		update(t, s, func(tx *Tx) error { return tx.put(bucket, []byte("0123456789abcdef"), []byte(`{"id":`)) })
 	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.Close())
 	s = openTest(t, path)
 	update(t, s, func(tx *Tx) error { return errors.Join(tx.UseService("one"), tx.UseService("another")) })
 }

@@ -148,9 +148,7 @@ func fillEverything(tx *Tx) error {
 func asJSON(t *testing.T, e everything) []byte {
 	t.Helper()
 	b, err := json.MarshalIndent(e, "", "\t")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return append(b, '\n')
 }
 
@@ -162,9 +160,7 @@ func TestStateOfEveryReleaseOpens(t *testing.T) {
 		file, content := released(version)
 		want := readFile(t, content)
 		path := filepath.Join(t.TempDir(), "state.db")
-		if err := os.WriteFile(path, readFile(t, file), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must(t, os.WriteFile(path, readFile(t, file), 0o600))
 		s := openTest(t, path)
 		before := read(t, s, readEverything)
 		if got := asJSON(t, before); !bytes.Equal(got, want) {
@@ -200,10 +196,6 @@ func writeReleased(t *testing.T, version int) {
 	s := openTest(t, path)
 	update(t, s, fillEverything)
 	e := read(t, s, readEverything)
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(os.MkdirAll("testdata", 0o755), os.WriteFile(file, readFile(t, path), 0o644), os.WriteFile(content, asJSON(t, e), 0o644)); err != nil {
-		t.Fatal(err)
-	}
+	must(t, s.Close())
+	must(t, errors.Join(os.MkdirAll("testdata", 0o755), os.WriteFile(file, readFile(t, path), 0o644), os.WriteFile(content, asJSON(t, e), 0o644)))
 }

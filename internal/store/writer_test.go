@@ -186,9 +186,7 @@ func TestAFailedUpdateChangesNothing(t *testing.T) {
 func TestCloseLetsQueuedUpdatesFinish(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "state.db")
 	s, err := Open(path, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	release := hold(s)
 	var failed atomic.Int32
 	var wg sync.WaitGroup

@@ -28,9 +28,7 @@ const patience = 15 * time.Second
 func startEdge(t *testing.T, opts ngroktest.Options) *ngroktest.Edge {
 	t.Helper()
 	e, err := ngroktest.Start(opts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() {
 		if err := e.Close(); err != nil {
 			t.Errorf("close the edge: %v", err)
@@ -163,9 +161,7 @@ var hello = http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _
 func fetch(t *testing.T, client *http.Client, url string) string {
 	t.Helper()
 	response, err := client.Get(url)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer response.Body.Close()
 	body, err := io.ReadAll(response.Body)
 	if err != nil || response.StatusCode != http.StatusOK {
@@ -194,4 +190,12 @@ func (j *journal) String() string {
 
 func (j *journal) logger() *slog.Logger {
 	return slog.New(slog.NewJSONHandler(j, &slog.HandlerOptions{Level: slog.LevelDebug}))
+}
+
+// must ends the test at an error.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }

@@ -21,9 +21,7 @@ import (
 func freeAddr(t *testing.T) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer l.Close()
 	return l.Addr().String()
 }
@@ -31,13 +29,9 @@ func freeAddr(t *testing.T) string {
 func selfSigned(t *testing.T) (tls.Certificate, *http.Client) {
 	t.Helper()
 	certPEM, keyPEM, err := tunnel.SelfSigned(time.Now())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	pair, err := tls.X509KeyPair(certPEM, keyPEM)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	pool := x509.NewCertPool()
 	pool.AppendCertsFromPEM(certPEM)
 	client := &http.Client{Transport: &http.Transport{
@@ -64,9 +58,7 @@ func TestExternalServesPlainHTTPAndReportsThePublicURL(t *testing.T) {
 
 func TestExternalWaitsForAPortInUse(t *testing.T) {
 	squatter, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	at := squatter.Addr().String()
 	r := run(t, tunnel.External(tunnel.ExternalConfig{PublicURL: "https://sign.office.example", Listen: at}), hello)
 	wrong := r.wrong(tunnel.Listen)
@@ -80,9 +72,7 @@ func TestExternalWaitsForAPortInUse(t *testing.T) {
 func TestSettingsThatCannotWorkEndAtOnce(t *testing.T) {
 	pair, _ := selfSigned(t)
 	squatter, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer squatter.Close()
 	taken := squatter.Addr().String()
 	tests := map[string]struct {
@@ -152,9 +142,7 @@ func TestSlowClientsDoNotKeepOthersOut(t *testing.T) {
 	at := strings.TrimPrefix(url, "http://")
 	for i := range 600 {
 		conn, err := net.Dial("tcp", at)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		defer conn.Close()
 		switch i % 3 {
 		case 0: // says nothing
@@ -183,15 +171,11 @@ func TestHeadersAreBounded(t *testing.T) {
 	r := run(t, tunnel.Plain(""), hello)
 	at := strings.TrimPrefix(r.up().URL, "http://")
 	conn, err := net.Dial("tcp", at)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer conn.Close()
 	go fmt.Fprintf(conn, "GET / HTTP/1.1\r\nHost: x\r\nX-Large: %s\r\n\r\n", strings.Repeat("x", 64<<10))
 	response, err := http.ReadResponse(bufio.NewReader(conn), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	response.Body.Close()
 	if response.StatusCode != http.StatusRequestHeaderFieldsTooLarge {
 		t.Errorf("status %d", response.StatusCode)
@@ -214,13 +198,9 @@ func TestRunEndsWhenTheContextHasAlreadyEnded(t *testing.T) {
 func TestASelfSignedCertificateFitsItsHosts(t *testing.T) {
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	certPEM, keyPEM, err := tunnel.SelfSigned(now, "sign.office.example", "192.0.2.7")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	pair, err := tls.X509KeyPair(certPEM, keyPEM)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	leaf := pair.Leaf
 	for host, fits := range map[string]bool{"sign.office.example": true, "192.0.2.7": true, "localhost": false} {
 		if err := leaf.VerifyHostname(host); (err == nil) != fits {

@@ -83,9 +83,7 @@ func await(t *testing.T, e *ngroktest.Edge, enough func(ngroktest.Counts) bool) 
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	if err := e.Wait(ctx, enough); err != nil {
-		t.Fatal(err)
-	}
+	must(t, e.Wait(ctx, enough))
 }
 
 func TestAnAnswerUnderWayIsFinished(t *testing.T) {
@@ -149,9 +147,7 @@ func TestAClientThatLeavesALargeAnswerHarmsNobody(t *testing.T) {
 	r.up()
 	for range 8 {
 		conn, err := tls.Dial("tcp", e.PublicAddr(), &tls.Config{RootCAs: e.CAs(), ServerName: domain})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		_, _ = io.WriteString(conn, "GET /large HTTP/1.1\r\nHost: "+domain+"\r\n\r\n")
 		<-begun
 		_, _ = io.ReadFull(conn, make([]byte, 1000))

@@ -51,9 +51,7 @@ func TestRequestsArriveAsTheyWereSent(t *testing.T) {
 			}
 			request.Header.Set("X-Forwarded-For", "203.0.113.7")
 			response, err := e.Client().Do(request)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must(t, err)
 			response.Body.Close()
 			s := <-got
 			if s.host != domain || s.uri != "/events/a%2Fb?x=1&y=%20;z" || s.sum != sha256.Sum256(test.body) {
@@ -245,9 +243,7 @@ func TestASilentNetworkIsNoticed(t *testing.T) {
 	r.up()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
 	defer cancel()
-	if err := e.Wait(ctx, func(c ngroktest.Counts) bool { return c.Heartbeats > 1 }); err != nil {
-		t.Fatal(err)
-	}
+	must(t, e.Wait(ctx, func(c ngroktest.Counts) bool { return c.Heartbeats > 1 }))
 	e.Silence()
 	s := r.until("the loss", func(s tunnel.State) bool { return s.Phase != tunnel.Up })
 	if kindOf(s.Err) != tunnel.Network {
@@ -262,9 +258,7 @@ func TestAnAddressStoppedByNgrokIsOpenedAgain(t *testing.T) {
 	e := startEdge(t, ngroktest.Options{})
 	r := run(t, tunnel.Ngrok(through(e)), hello)
 	r.up()
-	if err := e.StopTunnel(domain, "Stopped from the dashboard.", "ERR_NGROK_9040"); err != nil {
-		t.Fatal(err)
-	}
+	must(t, e.StopTunnel(domain, "Stopped from the dashboard.", "ERR_NGROK_9040"))
 	if wrong := r.wrong(tunnel.Stopped); wrong.Address != domain || wrong.Code != "ERR_NGROK_9040" {
 		t.Errorf("reported %v", wrong)
 	}
@@ -280,39 +274,29 @@ func TestAStopFromTheDashboardDoesNotStopTheTunnel(t *testing.T) {
 	e := startEdge(t, ngroktest.Options{})
 	r := run(t, tunnel.Ngrok(through(e)), hello)
 	r.up()
-	if err := e.Stop(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, e.Stop())
 	fetch(t, e.Client(), public+"/")
 }
 
 func TestAnAbsentServerIsWaitedFor(t *testing.T) {
 	e := startEdge(t, ngroktest.Options{})
-	if err := e.Refuse(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, e.Refuse())
 	r := run(t, tunnel.Ngrok(through(e)), hello)
 	wrong := r.wrong(tunnel.Network)
 	if !wrong.Temporary() || !strings.Contains(wrong.Message().String(), e.ConnectAddr()) {
 		t.Errorf("reported %v: %s", wrong, wrong.Message().String())
 	}
-	if err := e.Return(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, e.Return())
 	r.up()
 
 	// The same after a loss: down while it is away, back with the same address.
-	if err := e.Refuse(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, e.Refuse())
 	e.KillSessions()
 	s := r.until("down", func(s tunnel.State) bool { return s.Phase == tunnel.Down })
 	if kindOf(s.Err) != tunnel.Network || s.URL != public {
 		t.Errorf("reported %+v", s)
 	}
-	if err := e.Return(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, e.Return())
 	r.up()
 	fetch(t, e.Client(), public+"/")
 }

@@ -53,9 +53,7 @@ func connectProxy(t *testing.T, used *atomic.Int32) *url.URL {
 	}))
 	t.Cleanup(server.Close)
 	u, err := url.Parse(server.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return u
 }
 
@@ -63,9 +61,7 @@ func connectProxy(t *testing.T, used *atomic.Int32) *url.URL {
 func socksProxy(t *testing.T, used *atomic.Int32) *url.URL {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { listener.Close() })
 	go func() {
 		for {

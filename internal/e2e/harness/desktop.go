@@ -36,14 +36,10 @@ func NewDesktop(t testing.TB) *Desktop {
 	t.Helper()
 	d := &Desktop{T: t, Home: ShortDir(t)}
 	for _, sub := range []string{"home", "run"} {
-		if err := os.Mkdir(filepath.Join(d.Home, sub), 0o700); err != nil {
-			t.Fatal(err)
-		}
+		Must(t, os.Mkdir(filepath.Join(d.Home, sub), 0o700))
 	}
 	config := filepath.Join(d.Home, "bus.conf")
-	if err := os.WriteFile(config, []byte(strings.ReplaceAll(busConfig, "FOLDER", d.Home)), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	Must(t, os.WriteFile(config, []byte(strings.ReplaceAll(busConfig, "FOLDER", d.Home)), 0o600))
 	d.address = "unix:path=/nonexistent" // an unset one starts stray daemons
 	d.address = Start(t, d.Env(), "dbus-daemon", "--config-file="+config, "--nofork", "--print-address").Line("")
 	d.Bus = d.Connect()

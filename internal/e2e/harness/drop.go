@@ -75,9 +75,7 @@ func (x *Dragger) hello() {
 func (x *Dragger) Drop(window, path string) {
 	x.t.Helper()
 	id, err := strconv.ParseUint(window, 10, 32)
-	if err != nil {
-		x.t.Fatal(err)
-	}
+	Must(x.t, err)
 	target := uint32(id)
 	list := (&url.URL{Scheme: "file", Path: path}).String() + "\r\n"
 	const version = 5 << 24

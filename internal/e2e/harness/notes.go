@@ -24,9 +24,7 @@ type Notes struct {
 func serveNotifications(t testing.TB, conn *dbus.Conn) *Notes {
 	t.Helper()
 	n := &Notes{}
-	if err := conn.Export(notesService{n}, "/org/freedesktop/Notifications", "org.freedesktop.Notifications"); err != nil {
-		t.Fatal(err)
-	}
+	Must(t, conn.Export(notesService{n}, "/org/freedesktop/Notifications", "org.freedesktop.Notifications"))
 	reply, err := conn.RequestName("org.freedesktop.Notifications", dbus.NameFlagDoNotQueue)
 	if err != nil || reply != dbus.RequestNameReplyPrimaryOwner {
 		t.Fatalf("become the notification service: %v, %v", reply, err)

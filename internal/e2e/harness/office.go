@@ -289,3 +289,11 @@ func Sample(t testing.TB, name string) string {
 	}
 	return path
 }
+
+// Must ends the test at an error.
+func Must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}

@@ -81,9 +81,7 @@ func Start(t testing.TB, env []string, path string, args ...string) *Process {
 	p.Cmd.SysProcAttr = diesWithUs()
 	p.Cmd.WaitDelay = 2 * time.Second // a grandchild may hold the pipes
 	in, err := p.Cmd.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	Must(t, err)
 	p.In = in
 	if err := p.Cmd.Start(); err != nil {
 		t.Fatalf("start %s: %v", path, err)
@@ -218,9 +216,7 @@ func ReadNames(dir string) (names []string, err error) {
 func ShortDir(t testing.TB) string {
 	t.Helper()
 	dir, err := os.MkdirTemp("", "cs-")
-	if err != nil {
-		t.Fatal(err)
-	}
+	Must(t, err)
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	return dir
 }

@@ -153,13 +153,9 @@ func (p *Process) Costs() (c Costs) {
 func ConnectionsAt(t testing.TB, address string) (n int) {
 	t.Helper()
 	a, err := netip.ParseAddrPort(address)
-	if err != nil {
-		t.Fatal(err)
-	}
+	Must(t, err)
 	table, err := os.ReadFile("/proc/net/tcp")
-	if err != nil {
-		t.Fatal(err)
-	}
+	Must(t, err)
 	ip := a.Addr().As4()
 	local := fmt.Sprintf("%08X:%04X", binary.LittleEndian.Uint32(ip[:]), a.Port())
 	const established, closeWait = "01", "08"

@@ -30,9 +30,7 @@ func ServeTray(t testing.TB, conn *dbus.Conn) *Tray {
 	t.Helper()
 	const path, name = "/StatusNotifierWatcher", "org.kde.StatusNotifierWatcher"
 	x := &Tray{t: t, bus: conn, registered: make(chan TrayItem, 8)}
-	if err := conn.Export(watcher{x}, path, name); err != nil {
-		t.Fatal(err)
-	}
+	Must(t, conn.Export(watcher{x}, path, name))
 	if _, err := prop.Export(conn, path, prop.Map{name: {
 		"RegisteredStatusNotifierItems":  {Value: []string{}},
 		"IsStatusNotifierHostRegistered": {Value: true},

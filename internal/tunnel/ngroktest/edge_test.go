@@ -42,9 +42,7 @@ func within(t *testing.T) context.Context {
 func start(t *testing.T, opts ngroktest.Options) *ngroktest.Edge {
 	t.Helper()
 	e, err := ngroktest.Start(opts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() { e.Close() })
 	return e
 }
@@ -76,9 +74,7 @@ func serve(t *testing.T, e *ngroktest.Edge, url, name string) ngrok.EndpointList
 		options = append(options, ngrok.WithURL(url))
 	}
 	listener, err := a.Listen(ctx, options...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = io.WriteString(w, name)
 	})}
@@ -97,14 +93,10 @@ func serve(t *testing.T, e *ngroktest.Edge, url, name string) ngrok.EndpointList
 func get(t *testing.T, client *http.Client, url string) (status int, body string) {
 	t.Helper()
 	response, err := client.Get(url)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer response.Body.Close()
 	text, err := io.ReadAll(response.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	return response.StatusCode, string(text)
 }
 
@@ -142,9 +134,7 @@ func TestAHostBelongsToOneAgent(t *testing.T) {
 	if !errors.As(err, &refused) || refused.Code() != "ERR_NGROK_334" {
 		t.Fatalf("the second agent got %v", err)
 	}
-	if err := first.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, first.Close())
 	if _, err := a.Listen(ctx, ngrok.WithURL("https://one.ngrok.test")); err != nil {
 		t.Fatalf("after the first agent let go: %v", err)
 	}
@@ -179,9 +169,7 @@ func TestSilenceIsNeitherDataNorAnEnd(t *testing.T) {
 		body, _ := io.ReadAll(response.Body)
 		answer <- string(body)
 	}()
-	if err := e.Wait(within(t), func(c ngroktest.Counts) bool { return c.Requests == 1 }); err != nil {
-		t.Fatal(err)
-	}
+	must(t, e.Wait(within(t), func(c ngroktest.Counts) bool { return c.Requests == 1 }))
 	select {
 	case got := <-answer:
 		t.Fatalf("an answer in the silence: %q", got)
@@ -198,20 +186,14 @@ func TestSilenceIsNeitherDataNorAnEnd(t *testing.T) {
 
 func TestRefuseAndReturn(t *testing.T) {
 	e := start(t, ngroktest.Options{})
-	if err := e.Refuse(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, e.Refuse())
 	if conn, err := net.Dial("tcp", e.ConnectAddr()); err == nil {
 		conn.Close()
 		t.Fatal("a connection was accepted")
 	}
-	if err := e.Return(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, e.Return())
 	conn, err := net.Dial("tcp", e.ConnectAddr())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	conn.Close()
 }
 
@@ -242,9 +224,7 @@ func TestMainObeysItsStandardInput(t *testing.T) {
 	var where ngroktest.Addresses
 	read(&where)
 	text, err := os.ReadFile(where.CA)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	cas := x509.NewCertPool()
 	if !cas.AppendCertsFromPEM(text) {
 		t.Fatal("the CA file holds no certificate")
@@ -298,5 +278,13 @@ func TestMainRefusesWhatItCannotUnderstand(t *testing.T) {
 	}
 	if code := ngroktest.Main([]string{"-listen", "nonsense"}, strings.NewReader(""), io.Discard, io.Discard); code != 1 {
 		t.Errorf("bad address: exit code %d", code)
+	}
+}
+
+// must ends the test at an error.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }
