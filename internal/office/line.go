@@ -16,7 +16,8 @@ type PackageLine struct {
 	People       string // names and addresses of the signers, separated by ", "
 	Next         string // names of those whose turn it is, separated by ", "
 	Words        string // names of documents and files, and the reference, for the search
-	Declined     string // names of those who declined to sign, separated by ", "
+	Decliners    string // names of those who declined to sign, as in Next; one that is not known is empty
+	Declined     bool   // somebody did
 	SignersDone  int
 	SignersTotal int // 0 while unknown
 	Gone         bool
@@ -29,6 +30,7 @@ type PackageLine struct {
 	Executed     time.Time
 }
 
+// Line is p in a list.
 func (p Package) Line() PackageLine {
 	var people, next, declined, words []string
 	for _, s := range p.Signers {
@@ -36,7 +38,7 @@ func (p Package) Line() PackageLine {
 		if slices.Contains(p.NextSigners, s.ID) && name != "" {
 			next = append(next, name)
 		}
-		if !s.Declined.IsZero() && name != "" {
+		if !s.Declined.IsZero() {
 			declined = append(declined, name)
 		}
 		if s.Email != "" && s.Email != name {
@@ -52,7 +54,7 @@ func (p Package) Line() PackageLine {
 	words = append(words, p.Reference)
 	return PackageLine{
 		ID: p.ID, Name: p.Name, State: p.State, Origin: p.Origin, People: strings.Join(people, ", "),
-		Next: strings.Join(next, ", "), Words: strings.Join(words, "\n"), Declined: strings.Join(declined, ", "),
+		Next: strings.Join(next, ", "), Words: strings.Join(words, "\n"), Declined: len(declined) > 0, Decliners: strings.Join(declined, ", "),
 		SignersDone: p.SignersDone, SignersTotal: p.SignersTotal,
 		Gone: p.Gone, Planned: p.Planned, Saved: p.Saved, Problem: !p.Problem.IsZero(), Archived: p.Archived != nil,
 		Created: p.Created, Due: p.Due, Executed: p.Executed,

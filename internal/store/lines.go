@@ -23,7 +23,7 @@ const (
 func lineTexts(l *office.PackageLine, declined bool) []*string {
 	texts := []*string{&l.ID, &l.Name, (*string)(&l.State), (*string)(&l.Origin), &l.People, &l.Next, &l.Words}
 	if declined {
-		texts = append(texts, &l.Declined)
+		texts = append(texts, &l.Decliners)
 	}
 	return texts
 }
@@ -32,7 +32,7 @@ func lineTexts(l *office.PackageLine, declined bool) []*string {
 func encodeLine(l office.PackageLine) []byte {
 	b := join(stamp(l.Created), stamp(l.Due), stamp(l.Executed))
 	flags := byte(0)
-	for flag, set := range map[byte]bool{lineGone: l.Gone, linePlanned: l.Planned, lineSaved: l.Saved, lineProblem: l.Problem, lineDeclined: l.Declined != "", lineArchived: l.Archived} {
+	for flag, set := range map[byte]bool{lineGone: l.Gone, linePlanned: l.Planned, lineSaved: l.Saved, lineProblem: l.Problem, lineDeclined: l.Declined, lineArchived: l.Archived} {
 		if set {
 			flags |= flag
 		}
@@ -40,7 +40,7 @@ func encodeLine(l office.PackageLine) []byte {
 	b = append(b, flags)
 	b = binary.AppendUvarint(b, uint64(max(l.SignersDone, 0)))
 	b = binary.AppendUvarint(b, uint64(max(l.SignersTotal, 0)))
-	for _, s := range lineTexts(&l, l.Declined != "") {
+	for _, s := range lineTexts(&l, l.Declined) {
 		b = binary.AppendUvarint(b, uint64(len(*s)))
 		b = append(b, *s...)
 	}
@@ -58,7 +58,7 @@ func decodeLine(b []byte) (office.PackageLine, error) {
 		Due:      stampTime(b[8:]),
 		Executed: stampTime(b[16:]),
 		Gone:     flags&lineGone != 0, Planned: flags&linePlanned != 0, Saved: flags&lineSaved != 0, Problem: flags&lineProblem != 0,
-		Archived: flags&lineArchived != 0,
+		Declined: flags&lineDeclined != 0, Archived: flags&lineArchived != 0,
 	}
 	rest, text := b[head:], string(b[head:]) // one allocation for all texts
 	number := func() (int, bool) {

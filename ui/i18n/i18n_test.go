@@ -127,9 +127,11 @@ func TestADeclinedSignatureIsAProblemAndNobodysTurn(t *testing.T) {
 	if got := StateOf(now, row, ana); got.Mark != theme.MarkProblem || !strings.HasPrefix(got.Text, "declined ") {
 		t.Errorf("the signer: %+v", got)
 	}
-	line := office.PackageLine{State: "open", Declined: "Ana Ruiz"}
-	if StandingOfLine(line) != Wrong || Line(line) != "Ana Ruiz declined to sign." {
-		t.Errorf("the line: %v, %q", StandingOfLine(line), Line(line))
+	for who, text := range map[string]string{"Ana": "Ana declined to sign.", "": "A signer declined to sign."} {
+		line := office.Package{State: "open", Signers: []office.Signer{{ID: "s1", FirstName: who, Declined: now}}}.Line()
+		if StandingOfLine(line) != Wrong || Line(line) != text {
+			t.Errorf("the line of %q: %v, %q", who, StandingOfLine(line), Line(line))
+		}
 	}
 }
 

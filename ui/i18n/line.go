@@ -13,7 +13,7 @@ import (
 
 // StandingOfLine judges a package by what a list knows of it.
 func StandingOfLine(l office.PackageLine) Standing {
-	return standing(l.Problem, l.State == office.PackageExecuted || !l.Executed.IsZero(), l.Saved, l.Gone || l.Declined != "", l.State)
+	return standing(l.Problem, l.State == office.PackageExecuted || !l.Executed.IsZero(), l.Saved, l.Gone || l.Declined, l.State)
 }
 
 // Line says where a package stands in one short line, for the list.
@@ -23,8 +23,8 @@ func Line(l office.PackageLine) string {
 		if l.Problem {
 			return lang.L("Not all files could be saved yet.")
 		}
-		if l.Declined != "" && !l.Gone && l.State != office.PackageExpired {
-			return declined(strings.Split(l.Declined, ", "))
+		if l.Declined && !l.Gone && l.State != office.PackageExpired {
+			return declined(strings.Split(l.Decliners, ", "))
 		}
 		return trouble(l.Gone, l.State)
 	case Saved:

@@ -1,12 +1,10 @@
 package officetest
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"image"
 	"path/filepath"
-	"strings"
 	"time"
 
 	"countersign/internal/agent"
@@ -27,30 +25,12 @@ func (o *Office) Lines() []office.PackageLine {
 
 // lineOf is what the store keeps of a package for the list.
 func lineOf(row office.PackageRow) office.PackageLine {
-	var people, next, declined, words []string
-	for _, s := range row.Signers {
-		people = append(people, nameOf(s)+" <"+s.Email+">")
-	}
+	p := row.Package
 	for _, s := range row.Next {
-		next = append(next, nameOf(s))
+		p.NextSigners = append(p.NextSigners, s.ID)
 	}
-	for _, s := range row.Signers {
-		if !s.Declined.IsZero() {
-			declined = append(declined, nameOf(s))
-		}
-	}
-	for _, d := range row.Documents {
-		words = append(words, d.Name, d.FileName)
-	}
-	return office.PackageLine{ID: row.ID, Name: row.Name, State: row.State, Origin: row.Origin,
-		People: strings.Join(people, ", "), Next: strings.Join(next, ", "), Declined: strings.Join(declined, ", "), Words: strings.Join(append(words, row.Reference), "\n"),
-		SignersDone: row.SignersDone, SignersTotal: row.SignersTotal, Gone: row.Gone, Planned: row.FilesTotal > 0,
-		Saved: row.FilesTotal > 0 && row.FilesDone == row.FilesTotal, Problem: !row.Problem.IsZero(), Archived: row.Archived != nil,
-		Created: row.Created, Due: row.Due, Executed: row.Executed}
-}
-
-func nameOf(s office.Signer) string {
-	return cmp.Or(strings.TrimSpace(s.FirstName+" "+s.LastName), s.Email)
+	p.Planned, p.Saved = row.FilesTotal > 0, row.FilesTotal > 0 && row.FilesDone == row.FilesTotal
+	return p.Line()
 }
 
 // Package is env.Office's.
