@@ -4,8 +4,8 @@ import (
 	"path"
 	"strconv"
 	"strings"
-	"unicode"
-	"unicode/utf8"
+
+	"github.com/clipperhouse/uax29/v2/graphemes"
 )
 
 const (
@@ -83,50 +83,25 @@ func Numbered(rel string, n int) string {
 }
 
 // cut returns the longest beginning of s within a number of bytes and of UTF-16 units that ends where a reader sees one
-// character end and the next begin, and whether that is all of s.
+// character end and the next begin (Unicode annex 29), and whether that is all of s.
 func cut(s string, bytes, utf16 int) (string, bool) {
 	if len(s) <= bytes && units(s) <= utf16 {
 		return s, true
 	}
-	end, used := 0, 0 // after the last whole character; UTF-16 units up to i
-	lastRune := 0
-	var before rune
-	pairs := 0 // regional indicators in a row before i
-	for i, r := range s {
-		if i > 0 && startsCharacter(before, r, pairs) {
+	fits := func(end int) bool { return end <= bytes && units(s[:end]) <= utf16 }
+	end := 0
+	for character := graphemes.FromString(s); character.Next() && fits(character.End()); {
+		end = character.End()
+	}
+	if end > 0 {
+		return s[:end], false
+	}
+	for i := range s { // one character with more marks than fit: any rune will do
+		if fits(i) {
 			end = i
 		}
-		lastRune = i
-		used += unitsOf(r)
-		if i+utf8.RuneLen(r) > bytes || used > utf16 {
-			break
-		}
-		if unicode.Is(unicode.Regional_Indicator, r) {
-			pairs++
-		} else {
-			pairs = 0
-		}
-		before = r
-	}
-	if end == 0 {
-		// One character with more marks than fit: any rune will do.
-		end = lastRune
 	}
 	return s[:end], false
-}
-
-// startsCharacter is a small part of the grapheme rules of Unicode annex 29: marks and skin tones belong to what stands
-// before them, flags are pairs, Hangul vowels and finals close a syllable. Joiners never reach this package's names.
-func startsCharacter(before, r rune, indicators int) bool {
-	switch {
-	case unicode.Is(unicode.M, r), 0x1F3FB <= r && r <= 0x1F3FF:
-		return false
-	case unicode.Is(unicode.Regional_Indicator, r) && indicators%2 == 1:
-		return false
-	case 0x1160 <= r && r <= 0x11FF && unicode.Is(unicode.Hangul, before):
-		return false
-	}
-	return true
 }
 
 // units is the length of s in UTF-16.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"unicode/utf8"
 )
 
 // german speaks German.
@@ -126,5 +127,17 @@ func must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+// What people see as one character stays whole or goes: a letter with its marks, a flag, a family.
+func TestTextsAreCutBetweenCharacters(t *testing.T) {
+	for _, character := range []string{"a", "契", "n\u0308\u0323", "🇨🇭", "👍🏽", "👩‍👩‍👧", "각"} {
+		for most := 2; most < 12; most++ {
+			short := strings.TrimSuffix(Shorten(strings.Repeat(character, 20), most), "…")
+			if utf8.RuneCountInString(short) >= most || short != strings.Repeat(character, len(short)/len(character)) {
+				t.Errorf("%q cut to %d: %q", character, most, short)
+			}
+		}
 	}
 }

@@ -3,6 +3,9 @@ package message
 import (
 	"strings"
 	"unicode"
+	"unicode/utf8"
+
+	"github.com/clipperhouse/uax29/v2/graphemes"
 )
 
 // OneLine makes a text from outside one line of at most most characters: line ends and odd spaces become spaces;
@@ -25,10 +28,22 @@ func OneLine(s string, most int) string {
 		return r
 	}, s)
 	s = strings.Join(strings.Fields(s), " ")
-	if r := []rune(s); len(r) > most {
-		s = strings.TrimSpace(string(r[:most-1])) + "…"
+	return Shorten(s, most)
+}
+
+// Shorten cuts s to most runes, "…" being one of them, where a reader sees one character end and the next begin
+// (Unicode annex 29).
+func Shorten(s string, most int) string {
+	if utf8.RuneCountInString(s) <= most {
+		return s
 	}
-	return s
+	end, left := 0, most-1
+	for character := graphemes.FromString(s); character.Next(); end = character.End() {
+		if left -= utf8.RuneCountInString(character.Value()); left < 0 {
+			break
+		}
+	}
+	return strings.TrimRight(s[:end], " ") + "…"
 }
 
 // plainText reports whether s is printable ASCII without a space too many.

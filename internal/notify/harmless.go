@@ -5,6 +5,8 @@ import (
 	"unicode"
 
 	"golang.org/x/text/unicode/norm"
+
+	"countersign/internal/message"
 )
 
 // Harmless makes a text one line of at most max characters (more end in "…") that no way to a screen can take for
@@ -30,7 +32,7 @@ func Harmless(s string, max int) string {
 	if rest, found := strings.CutPrefix(s, "-"); found {
 		s = "\u2010" + rest
 	}
-	return capped(norm.NFC.String(s), max)
+	return message.Shorten(norm.NFC.String(s), max)
 }
 
 // plain is the character to write for r, or -1 for none.
@@ -54,19 +56,6 @@ func plain(r rune) rune {
 		return -1
 	}
 	return r
-}
-
-// capped cuts s to max characters, the ellipsis being one of them. A mark stays with its letter or goes with it.
-func capped(s string, max int) string {
-	runes := []rune(s)
-	if len(runes) <= max {
-		return s
-	}
-	end := max - 1
-	for end > 0 && unicode.Is(unicode.M, runes[end]) {
-		end--
-	}
-	return strings.TrimRight(string(runes[:end]), " ") + "…"
 }
 
 // escaped is for services that read markup in the body (the Desktop Notifications Specification, "Markup").

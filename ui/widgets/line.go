@@ -11,6 +11,7 @@ import (
 	"fyne.io/fyne/v2/canvas"
 	fynetheme "fyne.io/fyne/v2/theme"
 	"fyne.io/fyne/v2/widget"
+	"github.com/clipperhouse/uax29/v2/graphemes"
 
 	"countersign/ui/theme"
 )
@@ -110,9 +111,17 @@ func (r *lineRenderer) shortened(width float32) string {
 	if !r.line.Begins {
 		return middleOut(r.line.Text, width, r.measure)
 	}
-	runes := []rune(r.line.Text)
-	n := sort.Search(len(runes), func(n int) bool { return r.measure(string(runes[:n+1])+"…") > width })
-	return string(runes[:n]) + "…"
+	all := characters(r.line.Text)
+	n := sort.Search(len(all), func(n int) bool { return r.measure(strings.Join(all[:n+1], "")+"…") > width })
+	return strings.Join(all[:n], "") + "…"
+}
+
+// characters are those of a text as a reader counts them (Unicode annex 29).
+func characters(text string) (all []string) {
+	for next := graphemes.FromString(text); next.Next(); {
+		all = append(all, next.Value())
+	}
+	return all
 }
 
 // middleOut leaves out as much of the middle of a text as it takes to fit it into a width.
@@ -120,12 +129,12 @@ func middleOut(text string, width float32, measure func(string) float32) string 
 	if measure(text) <= width {
 		return text
 	}
-	runes := []rune(text)
+	all := characters(text)
 	with := func(kept int) string {
 		front := (kept + 1) / 2
-		return strings.TrimRight(string(runes[:front]), " ") + "…" + strings.TrimLeft(string(runes[len(runes)-(kept-front):]), " ")
+		return strings.TrimRight(strings.Join(all[:front], ""), " ") + "…" + strings.TrimLeft(strings.Join(all[len(all)-(kept-front):], ""), " ")
 	}
-	return with(sort.Search(len(runes)-1, func(n int) bool { return measure(with(n+1)) > width }))
+	return with(sort.Search(len(all)-1, func(n int) bool { return measure(with(n+1)) > width }))
 }
 
 func (r *lineRenderer) MinSize() fyne.Size {

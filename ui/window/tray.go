@@ -13,6 +13,7 @@ import (
 
 	"countersign/assets"
 	"countersign/internal/agent"
+	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/ui/async"
 	"countersign/ui/env"
@@ -193,10 +194,4 @@ func accountLine(s agent.Status) string {
 	return lang.L("Signed in")
 }
 
-func shorten(text string) string {
-	runes := []rune(text)
-	if len(runes) <= longest {
-		return text
-	}
-	return string(runes[:longest-1]) + "…"
-}
+func shorten(text string) string { return message.Shorten(text, longest) }
