@@ -10,8 +10,8 @@ import (
 	"fyne.io/fyne/v2/widget"
 )
 
-// NewVScroll returns content that scrolls up and down, wherever the pointer is: over a field, too, which would keep the
-// wheel to itself though it has nothing to scroll.
+// NewVScroll returns content that scrolls up and down, wherever the mouse is. Fyne's fields keep the wheel to themselves
+// even where they have nothing to scroll.
 func NewVScroll(content fyne.CanvasObject) *container.Scroll {
 	w := &wheel{scroll: container.NewVScroll(nil)}
 	w.ExtendBaseWidget(w)
@@ -19,17 +19,32 @@ func NewVScroll(content fyne.CanvasObject) *container.Scroll {
 	return w.scroll
 }
 
-// wheel lies over the content, unseen. Fyne gives the wheel to what lies uppermost and can be scrolled; everything else
-// goes through to the content, as the wheel is all it knows.
+// wheel lies over the content, unseen, and takes the turns of the mouse wheel. Everything else goes through to the content.
 type wheel struct {
 	widget.BaseWidget
 	scroll *container.Scroll
 }
 
-// Scrolled is Fyne's.
+// Scrolled scrolls the field that the mouse is on, while there is more of its text that way, else the content.
 func (w *wheel) Scrolled(e *fyne.ScrollEvent) {
 	pointAway(w) // what it was about moves on
+	if under != nil && under.scrolls(e.Scrolled.DY) {
+		under.inner.Scrolled(e)
+		return
+	}
 	w.scroll.Scrolled(e)
+}
+
+// under is the entry that the mouse is on; nil for none. It belongs to the window's goroutine.
+var under *Entry
+
+// scrolls tells whether the entry is shown, and there is more of its text upwards, or downwards for a negative by.
+func (e *Entry) scrolls(by float32) bool {
+	if e.inner == nil || fyne.CurrentApp().Driver().AbsolutePositionForObject(e.inner).IsZero() {
+		return false
+	}
+	above := e.inner.Offset.Y
+	return by > 0 && above > 0 || by < 0 && above+e.inner.Size().Height < e.inner.Content.MinSize().Height
 }
 
 // CreateRenderer is Fyne's.

@@ -1,6 +1,7 @@
 package widgets
 
 import (
+	"strings"
 	"testing"
 
 	"fyne.io/fyne/v2"
@@ -41,6 +42,37 @@ func TestTheWheelScrollsOverFieldsToo(t *testing.T) {
 	test.TapCanvas(window.Canvas(), fyne.NewPos(20, 15))
 	if !pressed {
 		t.Error("a press must go through to the button")
+	}
+}
+
+func TestTheWheelScrollsALongTextToItsEndBeforeTheForm(t *testing.T) {
+	app := test.NewTempApp(t)
+	window := app.NewWindow("")
+	defer window.Close()
+	message := text()
+	message.SetText(strings.Repeat("line\n", 8))
+	rows := Stack(4, message)
+	for range 20 {
+		rows.Add(NewEntry(""))
+	}
+	form := NewVScroll(rows)
+	window.SetContent(form)
+	window.Resize(fyne.NewSize(300, 200))
+	at := app.Driver().AbsolutePositionForObject(message).AddXY(20, 20)
+	test.MoveMouse(window.Canvas(), at)
+	test.Scroll(window.Canvas(), at, 0, -40)
+	if message.inner.Offset.Y != 40 || form.Offset.Y != 0 {
+		t.Fatalf("the text is scrolled by %v, the form by %v", message.inner.Offset.Y, form.Offset.Y)
+	}
+	for range 20 {
+		test.Scroll(window.Canvas(), at, 0, -40)
+	}
+	if form.Offset.Y == 0 {
+		t.Error("at the end of the text the form goes on")
+	}
+	test.MoveMouse(window.Canvas(), fyne.NewPos(20, 195))
+	if test.Scroll(window.Canvas(), fyne.NewPos(20, 195), 0, 4000); form.Offset.Y != 0 || message.inner.Offset.Y == 0 {
+		t.Error("beside the text the wheel moves the form alone")
 	}
 }
 
