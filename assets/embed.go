@@ -7,7 +7,9 @@
 package assets
 
 import (
+	"crypto/sha256"
 	"embed"
+	"encoding/base64"
 	"fmt"
 	"html/template"
 	"io"
@@ -44,6 +46,16 @@ func Services() []byte { return services }
 var returnPage string
 
 var returnTemplate = template.Must(template.New("return").Parse(returnPage))
+
+// forgetCode takes the sign-in's code out of the browser's address bar and history.
+const forgetCode = `history.replaceState(null, "", location.pathname)`
+
+// ReturnPolicy is the Content-Security-Policy of the page that WriteReturn writes: its own styles, its one script, and
+// nothing else.
+var ReturnPolicy = func() string {
+	script := sha256.Sum256([]byte(forgetCode))
+	return "default-src 'none'; style-src 'unsafe-inline'; img-src data:; script-src 'sha256-" + base64.StdEncoding.EncodeToString(script[:]) + "'"
+}()
 
 // Tray is a state that the tray icon shows.
 type Tray string
@@ -82,9 +94,14 @@ type Return struct {
 	Heading, Text, Next string // a line each: how it went, the detail, what to do now
 }
 
-// WriteReturn writes the page for r as HTML. The page loads nothing from elsewhere, and all texts are escaped.
+// WriteReturn writes the page for r as HTML, to be sent under ReturnPolicy. The page loads nothing from elsewhere, and all
+// texts are escaped.
 func WriteReturn(w io.Writer, r Return) error {
-	if err := returnTemplate.Execute(w, r); err != nil {
+	page := struct {
+		Return
+		Script template.JS
+	}{r, forgetCode}
+	if err := returnTemplate.Execute(w, page); err != nil {
 		return fmt.Errorf("write the sign-in page: %w", err)
 	}
 	return nil

@@ -2,6 +2,8 @@ package assets
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"encoding/base64"
 	"encoding/json"
 	"image"
 	_ "image/png"
@@ -95,7 +97,15 @@ func TestReturnPageSaysWhatHappenedAndEscapesIt(t *testing.T) {
 			if !strings.Contains(page.String(), c.want) {
 				t.Errorf("want %q in:\n%s", c.want, page.String())
 			}
-			for _, foreign := range []string{"http://", "https://", "<script", "src="} {
+			_, script, _ := strings.Cut(page.String(), "<script>")
+			script, rest, _ := strings.Cut(script, "</script>")
+			if !strings.HasPrefix(script, "history.replaceState(") || strings.Contains(rest, "<script") {
+				t.Errorf("the one script takes the code out of the address bar: %q", script)
+			}
+			if sum := sha256.Sum256([]byte(script)); !strings.Contains(ReturnPolicy, "'sha256-"+base64.StdEncoding.EncodeToString(sum[:])+"'") {
+				t.Errorf("browsers will not run the script under %s", ReturnPolicy)
+			}
+			for _, foreign := range []string{"http://", "https://", "src="} {
 				if strings.Contains(page.String(), foreign) {
 					t.Errorf("the page must be self-contained, found %q", foreign)
 				}

@@ -36,7 +36,7 @@ func (s *Server) authorize(w http.ResponseWriter, r *http.Request) {
 	c, ok := s.client(q.Get("client_id"))
 	if !ok || len(q["client_id"]) > 1 {
 		s.showProblem(w, http.StatusBadRequest, "This application is not registered here.",
-			"The sign-in was started by a program with an unknown client id.")
+			"The sign-in was started by a program with an unknown client ID.")
 		return
 	}
 	redirect := q.Get("redirect_uri")

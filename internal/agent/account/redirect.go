@@ -195,7 +195,7 @@ func (r *Room) ServeCallback(w http.ResponseWriter, req *http.Request) {
 	h.Set("Content-Type", "text/html; charset=utf-8")
 	h.Set("Cache-Control", "no-store")
 	h.Set("Referrer-Policy", "no-referrer")
-	h.Set("Content-Security-Policy", "default-src 'none'; style-src 'unsafe-inline'; img-src data:")
+	h.Set("Content-Security-Policy", assets.ReturnPolicy)
 	w.WriteHeader(status)
 	if err := assets.WriteReturn(w, page); err != nil {
 		r.Log.Debug("write the return page", "err", err)
