@@ -74,9 +74,9 @@ func same(a, b event) bool {
 func (l *eventDetail) head() fyne.CanvasObject {
 	mark, word := i18n.EventState(l.event.Event)
 	state, _ := widgets.MarkLine(mark, word)
-	title := widgets.NewTitle(i18n.EventKind(l.event.Event))
-	title.Scale = theme.Title
-	head := widgets.Stack(6, widgets.Across(nil, title, state))
+	title := widgets.NewFullName(i18n.EventKind(l.event.Event))
+	title.Bold, title.Scale = true, theme.Title
+	head := widgets.Stack(6, widgets.Aside(240, title, state))
 	if !l.event.Reason.IsZero() {
 		why := widget.NewLabel(i18n.Message(l.event.Reason))
 		why.Wrapping = fyne.TextWrapWord

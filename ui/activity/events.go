@@ -2,7 +2,6 @@ package activity
 
 import (
 	"context"
-	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -211,7 +210,7 @@ func (v *events) update(id int, o fyne.CanvasObject) {
 	mark, state := i18n.EventState(e.Event)
 	r.kind.Text, r.when.Text = i18n.EventKind(e.Event), i18n.Clock(v.screen.env.Now(), e.Received)
 	r.name.Text = nameOf(e)
-	r.state.Text, r.state.Colour = strings.Join([]string{lang.L("verified"), state}, " · "), theme.Secondary
+	r.state.Text, r.state.Colour = state, theme.Secondary
 	if mark == theme.MarkProblem {
 		r.state.Colour = theme.Attention
 	}
