@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/lang"
 
 	"countersign/internal/office"
@@ -31,6 +32,26 @@ func (w wrong) any() bool {
 // check judges what is typed.
 func (s *Screen) check(d office.NewPackage) wrong {
 	return check(s.docs, d, s.separate(), s.due.Text, s.days(), s.env.Now())
+}
+
+// focusWrong puts the cursor where something is wrong first.
+func (s *Screen) focusWrong(w wrong) {
+	var first fyne.Focusable
+	switch at := slices.IndexFunc(w.signer, func(s wrongSigner) bool { return s.text != "" }); {
+	case w.files != "":
+		first = s.add
+	case w.name != "":
+		first = s.name
+	case w.signers != "":
+		first = s.people[0].first
+	case at >= 0 && w.signer[at].name:
+		first = s.signing()[at].first
+	case at >= 0:
+		first = s.signing()[at].email
+	default:
+		first = s.due
+	}
+	s.env.Window.Canvas().Focus(first)
 }
 
 // check judges what was typed. due is the text of the date field beside its meaning; each says that every document

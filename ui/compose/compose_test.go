@@ -389,3 +389,27 @@ func TestTheFootGoesWithTheLastMark(t *testing.T) {
 		t.Errorf("nothing is marked any more, but the foot says %q", b.screen.bar.text.Text)
 	}
 }
+
+func TestTheCursorGoesToWhatIsWrongFirst(t *testing.T) {
+	b := newBench(t, officetest.Busy())
+	wrong := func(where fyne.Focusable, what string) {
+		t.Helper()
+		if b.screen.Send(); b.focused() != where {
+			t.Errorf("%s is wrong, the cursor is in %T", what, b.focused())
+		}
+	}
+	wrong(b.screen.add, "the lack of documents")
+	b.add("lease.pdf")
+	b.screen.name.SetText("")
+	wrong(b.screen.name, "the lack of a name")
+	b.screen.name.SetText("Lease")
+	ana := b.screen.people[0]
+	wrong(ana.first, "the lack of signers")
+	ana.email.SetText("ana@example")
+	wrong(ana.first, "the lack of her name")
+	ana.first.SetText("Ana")
+	wrong(ana.email, "her address")
+	ana.email.SetText("ana@example.com")
+	b.screen.due.SetText("31.02.2027")
+	wrong(b.screen.due, "the date")
+}

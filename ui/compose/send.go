@@ -12,8 +12,9 @@ import (
 	"countersign/ui/i18n"
 )
 
-// Send checks what is typed and sends it some seconds later, if nobody takes it back. What is wrong shows beside its field, and nothing is sent. The office stores
-// every package before it sends anything, so that it goes out even when the program ends in between.
+// Send checks what is typed and sends it some seconds later, if nobody takes it back. What is wrong shows beside its field,
+// and nothing is sent. The office stores every package before it sends anything, so that it goes out even when the program
+// ends in between.
 func (s *Screen) Send() {
 	if s.run != nil {
 		return
@@ -23,6 +24,7 @@ func (s *Screen) Send() {
 	if w := s.check(d); w.any() {
 		s.showWrong(w)
 		s.bar.marked(true)
+		s.focusWrong(w)
 		return
 	}
 	s.showWrong(wrong{})

@@ -1,6 +1,8 @@
 package i18n
 
 import (
+	"fyne.io/fyne/v2/lang"
+
 	"countersign/internal/message"
 )
 
@@ -9,6 +11,14 @@ func Message(m message.Message) string { return Words().Text(m) }
 
 // Error is what people are told of err.
 func Error(err error) string { return Message(message.For(err)) }
+
+// Again is what people are told of err, where shown stands already: not the same sentence twice.
+func Again(err error, shown string) string {
+	if text := Error(err); text != shown {
+		return text
+	}
+	return lang.L("That did not help yet.")
+}
 
 // Words is what puts messages into the language of the window. It may be called from any goroutine.
 func Words() *message.Printer {

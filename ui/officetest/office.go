@@ -43,6 +43,7 @@ type Office struct {
 	OnSend      func(ctx context.Context, d office.NewPackage, progress func(office.SendState)) (office.SendState, error)
 	OnSignIn    func(ctx context.Context, o agent.SignInOptions, open func(string) error) error
 	OnConfigure func(office.Settings, office.Secrets) error
+	OnAct       func(agent.Issue) error // why an action did not help; nil does
 
 	OnHold        func(office.NewPackage) error // why a draft is not held; nil holds it
 	OnInspect     func(path string) agent.FileInfo
@@ -267,6 +268,9 @@ func (o *Office) Resolve(draftID string, sendAgain bool) error {
 
 // Act is env.Office's.
 func (o *Office) Act(_ context.Context, issue agent.Issue) error {
+	if o.OnAct != nil {
+		return o.OnAct(issue)
+	}
 	o.Change(office.StatusChanged, func(o *Office) {
 		o.Acted = append(o.Acted, issue)
 		o.State.Health = nil

@@ -43,7 +43,7 @@ func (s *Screen) act(issue agent.Issue) {
 	async.Then(s.env.Work, func(ctx context.Context) (struct{}, error) { return struct{}{}, office.Act(ctx, issue) },
 		func(_ struct{}, err error) {
 			if err != nil && !errors.Is(err, context.Canceled) {
-				s.Say(i18n.Error(err))
+				s.Say(i18n.Again(err, s.strip.Text()))
 			}
 		})
 }

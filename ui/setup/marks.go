@@ -2,6 +2,8 @@ package setup
 
 import (
 	"errors"
+	"maps"
+	"slices"
 
 	"fyne.io/fyne/v2/lang"
 
@@ -51,12 +53,16 @@ func (s *Screen) right() bool {
 		all = all && wrong[key] == ""
 	}
 	s.bar.say("", "")
+	s.page.Refresh()
 	if !all {
 		s.bar.say(theme.MarkProblem, lang.L("Check the marked fields."))
+		s.focusWrong()
 	}
-	s.page.Refresh()
 	return all
 }
+
+// focusWrong puts the cursor where the person goes on: into the first field that is wrong.
+func (s *Screen) focusWrong() { widgets.FocusWrong(slices.Collect(maps.Values(s.current().fields))) }
 
 // blame shows an error beside the fields it is about, on the step of the first of them.
 func (s *Screen) blame(p *step, err error) {
@@ -64,6 +70,7 @@ func (s *Screen) blame(p *step, err error) {
 	if errors.As(err, &config) && s.blameFields(p, config.Fields) {
 		s.bar.say(theme.MarkProblem, lang.L("Check the marked fields."))
 		s.page.Refresh()
+		s.focusWrong()
 		return
 	}
 	text := i18n.Error(err)
@@ -73,6 +80,7 @@ func (s *Screen) blame(p *step, err error) {
 		}
 		field.Wrong(text)
 		s.page.Refresh()
+		s.focusWrong()
 		return
 	}
 	s.bar.say(theme.MarkProblem, text)

@@ -602,3 +602,50 @@ func TestTheWheelScrollsOverTheFieldsOfEveryStep(t *testing.T) {
 		}
 	}
 }
+
+func TestTheCursorGoesToTheFirstMarkedField(t *testing.T) {
+	w := first(t)
+	w.to("Registration")
+	w.registration.client.SetText("")
+	w.registration.secret.SetText("")
+	w.next()
+	if w.Window.Canvas().Focused() != fyne.Focusable(w.registration.client) {
+		t.Errorf("two fields are wrong, the cursor is in %T", w.Window.Canvas().Focused())
+	}
+	w.registration.client.SetText("office-client")
+	w.next()
+	if w.Window.Canvas().Focused() != fyne.Focusable(w.registration.secret) {
+		t.Error("the secret is what is left")
+	}
+	w.registration.secret.SetText("s3cret")
+	w.to("Folder")
+	w.Office.OnConfigure = func(office.Settings, office.Secrets) error {
+		return &agent.ConfigError{Fields: []office.FieldError{{Field: office.FieldNgrokDomain, Text: message.NgrokDomainForm()}}}
+	}
+	w.folder.path.SetText(filepath.Join(t.TempDir(), "Signed"))
+	w.next()
+	if w.at() != "Public address" || w.Window.Canvas().Focused() != fyne.Focusable(w.address.domain) {
+		t.Errorf("what the office refuses is on step %q", w.at())
+	}
+}
+
+func TestAFieldIsMarkedBesideAButton(t *testing.T) {
+	w := first(t)
+	w.to("Folder")
+	w.folder.path.SetText("")
+	w.next()
+	if w.said(office.FieldSaveTo) == "" || w.Window.Canvas().Focused() != fyne.Focusable(w.folder.path) {
+		t.Errorf("beside the folder: %q", w.said(office.FieldSaveTo))
+	}
+}
+
+func TestTheSentenceOfTheKeyringStandsOnce(t *testing.T) {
+	w := first(t)
+	w.ShowHealth(locked)
+	w.Office.OnAct = func(agent.Issue) error { return message.Error(message.KeyringStillLocked(), nil) }
+	w.act(locked[0])
+	w.Settle()
+	if w.strip.Text() != message.KeyringStillLocked().String() || w.bar.text.Text != "That did not help yet." {
+		t.Errorf("the strip says %q, the foot %q", w.strip.Text(), w.bar.text.Text)
+	}
+}

@@ -3,6 +3,7 @@ package widgets
 import (
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/canvas"
+	"fyne.io/fyne/v2/container"
 	"fyne.io/fyne/v2/driver/desktop"
 	fynetheme "fyne.io/fyne/v2/theme"
 	"fyne.io/fyne/v2/widget"
@@ -18,18 +19,39 @@ type Field struct {
 	hint  string
 	below *Prose
 	mark  *widget.Icon
-	input interface{ Mark(wrong bool) } // nil for one that shows no marks
+	input marked // nil for one that shows no marks
 	wrong bool
 }
 
-// NewField returns a field around input, which is marked where it is wrong, if it can be. The name may be empty, where the input has its own; so may the hint, which is
-// shown while nothing is wrong.
+// marked is an input that shows when it is wrong, as Entry does.
+type marked interface {
+	fyne.Focusable
+	Mark(wrong bool)
+}
+
+// markedIn finds the first such input in an object; nil where there is none.
+func markedIn(o fyne.CanvasObject) marked {
+	if input, is := o.(marked); is {
+		return input
+	}
+	if box, is := o.(*fyne.Container); is {
+		for _, o := range box.Objects {
+			if input := markedIn(o); input != nil {
+				return input
+			}
+		}
+	}
+	return nil
+}
+
+// NewField returns a field around input: an entry, perhaps with something beside it, or any other. An entry is marked where
+// it is wrong. The name may be empty, where the input has its own; so may the hint, which is shown while nothing is wrong.
 func NewField(name string, input fyne.CanvasObject, hint string) *Field {
 	label := NewCaption(name)
 	label.Colour = theme.Text
 	f := &Field{hint: hint, below: NewProse(hint), mark: widget.NewIcon(theme.MarkProblem.Resource())}
 	label.Hidden = name == ""
-	f.input, _ = input.(interface{ Mark(wrong bool) })
+	f.input = markedIn(input)
 	f.line = Across(f.mark, f.below, nil)
 	f.parts = Stack(3, label, input, f.line)
 	f.ExtendBaseWidget(f)
@@ -53,6 +75,25 @@ func (f *Field) Wrong(text string) {
 	f.line.Hidden = f.below.Text == ""
 	f.below.Refresh()
 	f.parts.Refresh()
+}
+
+// FocusWrong puts the cursor into the first field that is wrong, as they are read: by lines, and from the left.
+func FocusWrong(fields []*Field) {
+	driver := fyne.CurrentApp().Driver()
+	var first *Field
+	var at fyne.Position
+	for _, f := range fields {
+		here := driver.AbsolutePositionForObject(f)
+		if f.wrong && f.input != nil && (first == nil || here.Y < at.Y || here.Y == at.Y && here.X < at.X) {
+			first, at = f, here
+		}
+	}
+	if first == nil {
+		return
+	}
+	if window := driver.CanvasForObject(first); window != nil {
+		window.Focus(first.input)
+	}
 }
 
 // CreateRenderer is Fyne's.
@@ -99,6 +140,7 @@ type Entry struct {
 	focused     bool
 	wrong       bool
 	ring        fyne.CanvasObject // around it, which lies in the window even where another type embeds the entry
+	inner       *container.Scroll // in which its text lies
 }
 
 // Mark shows that what is typed is wrong, or no longer; words that say why go with it.
@@ -153,7 +195,13 @@ func Empty(picture fyne.Resource, sentence, action string, act func()) fyne.Canv
 
 // CreateRenderer is Fyne's.
 func (e *Entry) CreateRenderer() fyne.WidgetRenderer {
-	r := newRinged(e.Entry.CreateRenderer(), e, e.Theme, func() bool { return e.focused && !e.Disabled() })
+	inner := e.Entry.CreateRenderer()
+	for _, o := range inner.Objects() {
+		if scroll, is := o.(*container.Scroll); is {
+			e.inner = scroll
+		}
+	}
+	r := newRinged(inner, e, e.Theme, func() bool { return e.focused && !e.Disabled() })
 	r.wrong = func() bool { return e.wrong }
 	e.ring = r.Objects()[0]
 	r.draw()
@@ -165,6 +213,7 @@ func (e *Entry) AcceptsTab() bool { return false }
 
 // MouseIn is Fyne's. A text that is longer than the field shows whole near the mouse.
 func (e *Entry) MouseIn(m *desktop.MouseEvent) {
+	under = e
 	room := e.Size().Width - 2*e.Theme().Size(fynetheme.SizeNameInnerPadding)
 	if e.ActionItem != nil {
 		room -= e.ActionItem.Size().Width
@@ -180,6 +229,7 @@ func (e *Entry) MouseMoved(*desktop.MouseEvent) {}
 
 // MouseOut is Fyne's.
 func (e *Entry) MouseOut() {
+	under = nil
 	if e.ring != nil {
 		pointAway(e.ring)
 	}

@@ -12,7 +12,7 @@ import (
 	"countersign/ui/i18n"
 )
 
-// showHealth shows the issue that statusView most, or nothing.
+// showHealth shows the issue that matters most, or nothing.
 func (w *Window) showHealth(s agent.Status) {
 	issue, others := env.Problem(s.Health)
 	w.issue = issue
@@ -58,7 +58,7 @@ func (w *Window) act(issue agent.Issue, done func()) {
 		return struct{}{}, office.Act(ctx, issue)
 	}, func(_ struct{}, err error) {
 		if err != nil {
-			w.env.Notice(i18n.Error(err))
+			w.env.Notice(i18n.Again(err, w.health.Text()))
 		}
 		if done != nil {
 			done()
