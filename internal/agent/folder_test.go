@@ -156,7 +156,7 @@ func TestADocumentIsRecognisedUnderANameThatAnotherOneHasReserved(t *testing.T) 
 		"crosswise": func(a, b *office.Job) { a.Target, b.Target = second, first },
 		"crosswise, with other bytes promised": func(a, b *office.Job) {
 			a.Target, b.Target = second, first
-			b.Size, b.SHA256 = 1, strings.Repeat("0", 64)
+			b.Size, b.Digest = 1, strings.Repeat("0", 64)
 		},
 		"a name that a Mac takes for taken": func(a, b *office.Job) { a.Target, b.Target = "Offer - Offer 2026-118 (2).pdf", first },
 	} {
@@ -177,7 +177,7 @@ func TestADocumentIsRecognisedUnderANameThatAnotherOneHasReserved(t *testing.T) 
 			err := o.Data.Update(func(tx *store.Tx) error {
 				before := []office.Job{a, b}
 				for _, j := range []*office.Job{&a, &b} {
-					j.State, j.NextTry, j.Size, j.SHA256 = office.JobPending, time.Now(), 0, ""
+					j.State, j.NextTry, j.Size, j.Digest = office.JobPending, time.Now(), 0, ""
 				}
 				reserve(&a, &b)
 				for i, j := range []*office.Job{&a, &b} { // no name is reserved twice, not even for a moment

@@ -2,7 +2,6 @@ package archive
 
 import (
 	"context"
-	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"io"
@@ -182,20 +181,21 @@ func ascii(s string) bool {
 	return true
 }
 
-// Matches reports whether a regular file of this size in bytes and this SHA-256 (hex) is at rel. Before it says yes, it
-// flushes the file and its folders: the save it comes from may have been cut short between the rename and the last flush.
-func (f *Folder) Matches(rel string, size int64, sha256hex string) (bool, error) {
+// Matches reports whether a regular file of this size in bytes and this digest, as Saved has it, is at rel. Before it says
+// yes, it flushes the file and its folders: the save it comes from may have been cut short between the rename and the last
+// flush.
+func (f *Folder) Matches(rel string, size int64, digest string) (bool, error) {
 	if !safe(rel) {
 		return false, f.fail(rel, ErrBadName, nil)
 	}
-	same, err := f.matches(rel, size, sha256hex)
+	same, err := f.matches(rel, size, digest)
 	if err != nil {
 		return false, f.because(rel, err)
 	}
 	return same, nil
 }
 
-func (f *Folder) matches(rel string, size int64, sha256hex string) (bool, error) {
+func (f *Folder) matches(rel string, size int64, digest string) (bool, error) {
 	name := filepath.FromSlash(rel)
 	info, err := f.root.Lstat(name)
 	if errors.Is(err, fs.ErrNotExist) || isNotFolder(err) {
@@ -212,12 +212,12 @@ func (f *Folder) matches(rel string, size int64, sha256hex string) (bool, error)
 		return false, err
 	}
 	defer file.Close()
-	sum := sha256.New()
+	sum, want := likeDigest(digest)
 	n, err := io.Copy(sum, file)
 	if err != nil {
 		return false, err
 	}
-	if n != size || !strings.EqualFold(hex.EncodeToString(sum.Sum(nil)), sha256hex) {
+	if n != size || !strings.EqualFold(hex.EncodeToString(sum.Sum(nil)), want) {
 		return false, nil
 	}
 	if err := flushRead(file); err != nil {

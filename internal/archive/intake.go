@@ -2,8 +2,6 @@ package archive
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"hash"
 	"io"
 	"os"
@@ -15,10 +13,6 @@ const (
 	bufferSize  = 256 << 10
 	buffersEach = 3
 
-	// alone is how many bytes are hashed between read and write. Waking another goroutine costs more than it saves on
-	// the few chunks of a usual document.
-	alone = 4 << 20
-
 	// behind is how many bytes may wait in memory before the system is asked to begin writing them. A document is then
 	// almost on the disk when its last byte comes, and the flush at the end is short.
 	behind = 8 << 20
@@ -26,9 +20,10 @@ const (
 
 var buffers = sync.Pool{New: func() any { return new([bufferSize]byte) }}
 
-// intake is a body being read and hashed. The chunks of a large document are hashed on a goroutine of the intake's own
-// while the caller writes them and reads on, because either costs about as much as a fast disk. The goroutine is gone when
-// close returns.
+// intake is a body being read and hashed. Hashing is beside the network and the disk, never between them: a document that
+// fits the buffers is hashed when its digest is asked for, while the disk is busy with it already, and the chunks of a
+// larger one on a goroutine of the intake's own while the caller writes them and reads on. The goroutine is gone when close
+// returns.
 type intake struct {
 	body reader
 	head []byte // peeked and not yet handed out
@@ -36,79 +31,74 @@ type intake struct {
 	sum  hash.Hash
 
 	all  []*[bufferSize]byte
-	free chan []byte // not in use by anyone
-	work chan []byte // to be hashed; nil until the goroutine runs
-	done chan struct{}
+	free chan []byte   // not in use by anyone
+	work chan []byte   // handed out, to be hashed; nil when all is
+	done chan struct{} // nil until the goroutine runs
 
-	read    int64 // bytes handed out after head
 	flushed int64 // bytes the system was asked to begin writing
 }
 
-func newIntake(ctx context.Context, body io.Reader) *intake {
-	in := &intake{body: reader{ctx, body}, sum: sha256.New(), free: make(chan []byte, buffersEach)}
-	in.grow()
-	return in
+func newIntake(ctx context.Context, body io.Reader, sum hash.Hash) *intake {
+	return &intake{body: reader{ctx, body}, sum: sum, free: make(chan []byte, buffersEach), work: make(chan []byte, buffersEach)}
 }
 
-// grow adds a buffer.
-func (in *intake) grow() {
-	buf := buffers.Get().(*[bufferSize]byte)
-	in.all = append(in.all, buf)
-	in.free <- buf[:]
+// buffer returns one that is free, and waits for it when all of them are to be hashed.
+func (in *intake) buffer() []byte {
+	select {
+	case buf := <-in.free:
+		return buf
+	default:
+	}
+	if len(in.all) < buffersEach {
+		buf := buffers.Get().(*[bufferSize]byte)
+		in.all = append(in.all, buf)
+		return buf[:]
+	}
+	if in.done == nil {
+		in.done = make(chan struct{})
+		go func() {
+			defer close(in.done)
+			in.hash()
+		}()
+	}
+	return <-in.free
+}
+
+// hash takes what is to be hashed until there will be no more. Each chunk it is done with becomes free, in order, so the
+// caller's last chunk is not read into before the caller asks for the next one.
+func (in *intake) hash() {
+	for chunk := range in.work {
+		in.sum.Write(chunk) // never fails
+		in.free <- chunk[:bufferSize]
+	}
+}
+
+// fill reads until buf has n bytes, or the body has ended with an error.
+func (in *intake) fill(buf []byte, n int) []byte {
+	have := len(buf)
+	for buf = buf[:n]; have < n && in.err == nil; {
+		var got int
+		got, in.err = in.body.Read(buf[have:])
+		have += got
+	}
+	return buf[:have]
 }
 
 // peek reads the first n bytes, or fewer with the error that ended the body. The next chunk begins with them.
 func (in *intake) peek(n int) ([]byte, error) {
-	buf := <-in.free
-	have := 0
-	for have < n && in.err == nil {
-		var got int
-		got, in.err = in.body.Read(buf[have:n])
-		have += got
-	}
-	in.head = buf[:have]
+	in.head = in.fill(in.buffer()[:0], n)
 	return in.head, in.err
 }
 
 // next is the next chunk and the error that ended the body with it. The chunk is valid until the following call.
 func (in *intake) next() ([]byte, error) {
-	if head := in.head; head != nil {
-		in.head = nil
-		in.sum.Write(head) // never fails
-		in.free <- head[:bufferSize]
-		return head, in.err
+	chunk := in.head
+	if in.head = nil; chunk == nil {
+		chunk = in.buffer()[:0]
 	}
-	buf := <-in.free
-	n, err := in.body.Read(buf)
-	in.read += int64(n)
-	switch {
-	case in.work != nil:
-		in.work <- buf[:n]
-	case in.read <= alone:
-		in.sum.Write(buf[:n])
-		in.free <- buf
-	default:
-		in.start()
-		in.work <- buf[:n]
-	}
-	return buf[:n], err
-}
-
-// start runs the goroutine that hashes. Each chunk it is done with becomes free, in order, so the caller's last chunk is
-// not read into before the caller asks for the next one.
-func (in *intake) start() {
-	for len(in.all) < buffersEach {
-		in.grow()
-	}
-	in.work = make(chan []byte, buffersEach)
-	in.done = make(chan struct{})
-	go func() {
-		defer close(in.done)
-		for chunk := range in.work {
-			in.sum.Write(chunk)
-			in.free <- chunk[:bufferSize]
-		}
-	}()
+	chunk = in.fill(chunk, bufferSize)
+	in.work <- chunk // there is a place for each buffer
+	return chunk, in.err
 }
 
 // stop waits for the hash of all that was handed out.
@@ -117,14 +107,18 @@ func (in *intake) stop() {
 		return
 	}
 	close(in.work)
-	<-in.done
+	if in.done != nil {
+		<-in.done
+	} else {
+		in.hash()
+	}
 	in.work = nil
 }
 
-// digest is the SHA-256 of the whole body in hex. Nothing may be read after it.
-func (in *intake) digest() string {
+// digest is the hash of the whole body. Nothing may be read after it.
+func (in *intake) digest() hash.Hash {
 	in.stop()
-	return hex.EncodeToString(in.sum.Sum(nil))
+	return in.sum
 }
 
 // close ends the goroutine and gives the buffers back. Closing again does nothing.

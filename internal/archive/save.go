@@ -10,6 +10,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"sync"
 )
 
 // Request is one document to be saved.
@@ -19,21 +20,21 @@ type Request struct {
 	Declared int64     // bytes the sender announced, -1 when it did not; a short or long body is refused
 	Body     io.Reader // read to its end, not closed
 
-	// Before is the SHA-256, in hex, of what an earlier try received and could not prove to be whole; empty for none. The
-	// same bytes once more are taken for the document. The caller sees to it that the tries are far enough apart not to
+	// Before is the digest of what an earlier try received and could not prove to be whole; empty for none. The same bytes
+	// once more are taken for the document. The caller sees to it that the tries are far enough apart not to
 	// share the trouble that cut the first one off.
 	Before string
 
-	// Commit, when set, is called once the bytes are on the disk under their temporary name, with what the file will
-	// be. What it records lets a restart recognise the finished file with Matches instead of loading it again. An error
-	// from it gives the save up.
+	// Commit, when set, is called once all bytes have come, with what the file will be, while the disk is still busy with
+	// them under their temporary name. The file gets its final name after both. What Commit records lets a restart
+	// recognise the finished file with Matches instead of loading it again. An error from it gives the save up.
 	Commit func(Saved) error
 }
 
 // Saved is what a file is made of.
 type Saved struct {
 	Size   int64  // bytes
-	SHA256 string // hex
+	Digest string // what Matches recognises it by
 }
 
 // Step is a point on the way of a save, for Folder.Steps.
@@ -63,7 +64,7 @@ func (f *Folder) Save(ctx context.Context, r Request) (Saved, error) {
 	if !safe(r.Target) {
 		return Saved{}, f.fail(r.Target, ErrBadName, nil)
 	}
-	body := newIntake(ctx, r.Body)
+	body := newIntake(ctx, r.Body, newDigest())
 	defer body.close()
 	head, err := f.sniff(body, r)
 	if err != nil {
@@ -89,27 +90,19 @@ func (f *Folder) Save(ctx context.Context, r Request) (Saved, error) {
 	defer temp.discard()
 	f.step(StepCreated, r.Target)
 
-	saved, err := f.fill(temp.file, body, r, limit, &proof)
+	size, err := f.fill(temp.file, body, r, limit, &proof)
 	if err != nil {
 		return Saved{}, err
 	}
-	if !proof.whole(saved.Size) && saved.SHA256 != r.Before {
-		return saved, f.fail(r.Target, ErrNoEnd, nil)
+	if !proof.whole(size) {
+		if saved := (Saved{size, digestText(body.digest())}); saved.Digest != r.Before {
+			return saved, f.fail(r.Target, ErrNoEnd, nil)
+		}
 	}
 	f.step(StepWritten, r.Target)
-	body.close() // whoever waits for the disk holds no memory
-	if err := f.flush(ctx, temp.finish); err != nil {
-		return Saved{}, f.because(r.Target, err)
-	}
-	f.step(StepFlushed, r.Target)
-
-	if err := ctx.Err(); err != nil {
-		return Saved{}, f.fail(r.Target, nil, err)
-	}
-	if r.Commit != nil {
-		if err := r.Commit(saved); err != nil {
-			return Saved{}, f.fail(r.Target, nil, fmt.Errorf("record what will be saved: %w", err))
-		}
+	saved, err := f.settle(ctx, r, temp, body, size)
+	if err != nil {
+		return Saved{}, err
 	}
 	if err := renameNew(root, dir, temp.name, path.Base(r.Target)); err != nil {
 		return saved, f.because(r.Target, err)
@@ -121,6 +114,32 @@ func (f *Folder) Save(ctx context.Context, r Request) (Saved, error) {
 		return saved, f.because(r.Target, err)
 	}
 	f.step(StepDone, r.Target)
+	return saved, nil
+}
+
+// settle flushes the temporary file, and has the caller record meanwhile what it will be.
+func (f *Folder) settle(ctx context.Context, r Request, temp *temp, body *intake, size int64) (Saved, error) {
+	flushing := make(chan error, 1)
+	go func() { flushing <- f.flush(ctx, temp.finish) }()
+	flushed := sync.OnceValue(func() error { return <-flushing })
+	defer flushed() // whatever becomes of Commit, nobody touches the file while it is flushed
+
+	saved := Saved{size, digestText(body.digest())}
+	body.close() // whoever waits for the disk holds no memory
+	var recorded error
+	if r.Commit != nil && ctx.Err() == nil {
+		recorded = r.Commit(saved)
+	}
+	if err := flushed(); err != nil {
+		return Saved{}, f.because(r.Target, err)
+	}
+	f.step(StepFlushed, r.Target)
+	if err := ctx.Err(); err != nil {
+		return Saved{}, f.fail(r.Target, nil, err)
+	}
+	if recorded != nil {
+		return Saved{}, f.fail(r.Target, nil, fmt.Errorf("record what will be saved: %w", recorded))
+	}
 	return saved, nil
 }
 
@@ -199,35 +218,35 @@ func (f *Folder) bound(dir *os.File, declared int64) (l limit, ok bool) {
 
 // fill copies the body into file, what was sniffed of it first, keeps to the limit, checks the length and shows the bytes
 // to proof.
-func (f *Folder) fill(file *os.File, body *intake, r Request, limit limit, proof *evidence) (Saved, error) {
-	size, looked := int64(0), int64(0)
+func (f *Folder) fill(file *os.File, body *intake, r Request, limit limit, proof *evidence) (size int64, err error) {
+	looked := int64(0)
 	for {
 		chunk, err := body.next()
 		size += int64(len(chunk))
 		if size > limit.most {
-			return Saved{}, f.length(r, ErrLong, size)
+			return 0, f.length(r, ErrLong, size)
 		}
 		if limit.room != nil && size-looked >= behind {
 			if looked = size; !limit.room() {
-				return Saved{}, f.fail(r.Target, ErrFull, nil)
+				return 0, f.fail(r.Target, ErrFull, nil)
 			}
 		}
 		if _, err := file.Write(chunk); err != nil {
-			return Saved{}, f.because(r.Target, err)
+			return 0, f.because(r.Target, err)
 		}
 		proof.pass(chunk)
 		if err == io.EOF {
 			break
 		}
 		if err != nil {
-			return Saved{}, f.download(r.Target, err)
+			return 0, f.download(r.Target, err)
 		}
 		body.writtenBehind(file, size)
 	}
 	if size < r.Declared {
-		return Saved{}, f.length(r, ErrShort, size)
+		return 0, f.length(r, ErrShort, size)
 	}
-	return Saved{Size: size, SHA256: body.digest()}, nil
+	return size, nil
 }
 
 // length is the error of a body that was longer or shorter than announced.

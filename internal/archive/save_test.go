@@ -26,6 +26,12 @@ func pdf(n int) []byte {
 }
 
 func digest(b []byte) string {
+	sum := newDigest()
+	sum.Write(b)
+	return digestText(sum)
+}
+
+func sha256Of(b []byte) string {
 	sum := sha256.Sum256(b)
 	return hex.EncodeToString(sum[:])
 }
@@ -122,7 +128,7 @@ func wantFiles(t *testing.T, dir string, want ...string) {
 }
 
 func TestSaveWritesTheWholeDocument(t *testing.T) {
-	for _, size := range []int{16, sniffed - 1, sniffed, sniffed + 1, bufferSize, 3*bufferSize + 7} {
+	for _, size := range []int{16, sniffed - 1, sniffed, sniffed + 1, bufferSize, buffersEach * bufferSize, buffersEach*bufferSize + 7, 20*bufferSize + 7} {
 		dir := t.TempDir()
 		body := pdf(size)
 		saved, err := open(t, dir).Save(t.Context(), request("2026/Lease/a.pdf", body))
@@ -227,13 +233,13 @@ func TestSaveNeverReplaces(t *testing.T) {
 	}
 	other := pdf(3000)
 	saved, err := f.Save(t.Context(), request("a.pdf", other))
-	if !errors.Is(err, ErrExists) || saved.SHA256 != digest(other) {
+	if !errors.Is(err, ErrExists) || saved.Digest != digest(other) {
 		t.Errorf("got %+v, %v", saved, err)
 	}
-	if same, err := f.Matches("a.pdf", saved.Size, saved.SHA256); same || err != nil {
+	if same, err := f.Matches("a.pdf", saved.Size, saved.Digest); same || err != nil {
 		t.Errorf("another document matches (%v)", err)
 	}
-	if same, err := f.Matches("a.pdf", 2000, strings.ToUpper(digest(old))); !same || err != nil {
+	if same, err := f.Matches("a.pdf", 2000, strings.ToUpper(sha256Of(old))); !same || err != nil {
 		t.Errorf("the document itself does not match (%v)", err)
 	}
 	wantFiles(t, dir, "a.pdf")
@@ -271,7 +277,7 @@ func TestCommitComesBeforeTheName(t *testing.T) {
 	body := pdf(2000)
 	r := request("a.pdf", body)
 	r.Commit = func(s Saved) error {
-		if s.SHA256 != digest(body) {
+		if s.Digest != digest(body) {
 			t.Errorf("commit of %+v", s)
 		}
 		if _, err := os.Stat(filepath.Join(dir, "a.pdf")); err == nil {
@@ -282,6 +288,42 @@ func TestCommitComesBeforeTheName(t *testing.T) {
 	if _, err := f.Save(t.Context(), r); err == nil || !strings.Contains(err.Error(), "database is closed") {
 		t.Errorf("got %v", err)
 	}
+	wantFiles(t, dir)
+}
+
+func TestWhatAFileWillBeIsRecordedWhileTheDiskIsBusyAndItsNameComesAfterBoth(t *testing.T) {
+	dir := t.TempDir()
+	f := open(t, dir)
+	f.Flushes = make(chan struct{}, 1)
+	f.Flushes <- struct{}{} // the disk is busy
+	r := request("a.pdf", pdf(2000))
+	r.Commit = func(Saved) error {
+		time.Sleep(20 * time.Millisecond) // longer than the name would take
+		if found, err := filepath.Glob(filepath.Join(dir, "a.pdf")); len(found) > 0 || err != nil {
+			t.Errorf("a name before the flush: %v, %v", found, err)
+		}
+		<-f.Flushes // would wait for ever if the commit came after the flush
+		return nil
+	}
+	if _, err := f.Save(t.Context(), r); err != nil {
+		t.Fatal(err)
+	}
+	wantFiles(t, dir, "a.pdf")
+}
+
+func TestACommitThatPanicsLeavesNothing(t *testing.T) {
+	dir := t.TempDir()
+	f := open(t, dir)
+	r := request("a.pdf", pdf(2000))
+	r.Commit = func(Saved) error { panic("a bug") }
+	func() {
+		defer func() {
+			if recover() == nil {
+				t.Error("no panic")
+			}
+		}()
+		f.Save(t.Context(), r)
+	}()
 	wantFiles(t, dir)
 }
 

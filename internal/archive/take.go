@@ -17,108 +17,114 @@ type Taking struct {
 	Spare  uint64   // bytes that must stay free on the disk
 }
 
+// Taken is what a copy is made of.
+type Taken struct {
+	Size   int64  // bytes
+	SHA256 string // hex; the copy is checked against it once more when it is sent
+}
+
 // Take copies a file of any kind into the folder and returns when the copy is on the disk under its name, readable by its
 // owner alone, or when nothing of it is left. The copy is the file as it was at one moment: one that changes meanwhile
 // fails with ErrChanged. Where the file system can share the bytes, the copy takes no room until one of the two changes.
 // It never replaces a file.
-func (f *Folder) Take(ctx context.Context, t Taking) (Saved, error) {
+func (f *Folder) Take(ctx context.Context, t Taking) (Taken, error) {
 	if !safe(t.Target) {
-		return Saved{}, f.fail(t.Target, ErrBadName, nil)
+		return Taken{}, f.fail(t.Target, ErrBadName, nil)
 	}
 	before, err := t.Source.Stat()
 	if err != nil {
-		return Saved{}, f.fail(t.Target, ErrUnread, err)
+		return Taken{}, f.fail(t.Target, ErrUnread, err)
 	}
 	root, dir, err := f.prepare(path.Dir(t.Target))
 	if err != nil {
-		return Saved{}, f.because(t.Target, err)
+		return Taken{}, f.because(t.Target, err)
 	}
 	defer root.Close()
 	defer dir.Close()
 	temp, err := createTemp(root, t.Target)
 	if err != nil {
-		return Saved{}, f.because(t.Target, err)
+		return Taken{}, f.because(t.Target, err)
 	}
 	defer temp.discard()
 	temp.mode = 0o600
 
-	var saved Saved
+	var taken Taken
 	if shareBytes(temp.file, t.Source) == nil {
-		saved, err = f.measure(ctx, t, root, temp.name)
+		taken, err = f.measure(ctx, t, root, temp.name)
 	} else {
-		saved, err = f.copyOver(ctx, t, dir, temp.file, before.Size())
+		taken, err = f.copyOver(ctx, t, dir, temp.file, before.Size())
 	}
 	if err != nil {
-		return Saved{}, err
+		return Taken{}, err
 	}
 	after, err := t.Source.Stat()
 	if err != nil {
-		return Saved{}, f.fail(t.Target, ErrUnread, err)
+		return Taken{}, f.fail(t.Target, ErrUnread, err)
 	}
-	if after.Size() != saved.Size || !after.ModTime().Equal(before.ModTime()) {
-		return Saved{}, f.fail(t.Target, ErrChanged, nil)
+	if after.Size() != taken.Size || !after.ModTime().Equal(before.ModTime()) {
+		return Taken{}, f.fail(t.Target, ErrChanged, nil)
 	}
 	if err := f.flush(ctx, temp.finish); err != nil {
-		return Saved{}, f.because(t.Target, err)
+		return Taken{}, f.because(t.Target, err)
 	}
 	if err := renameNew(root, dir, temp.name, path.Base(t.Target)); err != nil {
-		return Saved{}, f.because(t.Target, err)
+		return Taken{}, f.because(t.Target, err)
 	}
 	temp.kept = true
 	if err := f.flushFolders(path.Dir(t.Target)); err != nil {
-		return Saved{}, f.because(t.Target, err)
+		return Taken{}, f.because(t.Target, err)
 	}
-	return saved, nil
+	return taken, nil
 }
 
 // measure is what a shared copy is made of.
-func (f *Folder) measure(ctx context.Context, t Taking, root *os.Root, name string) (Saved, error) {
+func (f *Folder) measure(ctx context.Context, t Taking, root *os.Root, name string) (Taken, error) {
 	file, err := root.Open(name)
 	if err != nil {
-		return Saved{}, f.because(t.Target, err)
+		return Taken{}, f.because(t.Target, err)
 	}
 	defer file.Close()
 	f.step(StepWritten, t.Target)
-	saved, err := digestOf(ctx, file)
+	taken, err := digestOf(ctx, file)
 	if err != nil {
-		return Saved{}, f.because(t.Target, err)
+		return Taken{}, f.because(t.Target, err)
 	}
-	return saved, nil
+	return taken, nil
 }
 
 // copyOver copies size bytes of the source, and reads them a second time: a time stamp is too coarse, and on a share too
 // late, to tell of every change.
-func (f *Folder) copyOver(ctx context.Context, t Taking, dir, file *os.File, size int64) (Saved, error) {
+func (f *Folder) copyOver(ctx context.Context, t Taking, dir, file *os.File, size int64) (Taken, error) {
 	if free, known := freeSpace(dir); known && uint64(size)+t.Spare > free {
-		return Saved{}, f.fail(t.Target, ErrFull, nil)
+		return Taken{}, f.fail(t.Target, ErrFull, nil)
 	}
-	body := newIntake(ctx, io.NewSectionReader(t.Source, 0, size+1))
+	body := newIntake(ctx, io.NewSectionReader(t.Source, 0, size+1), sha256.New())
 	defer body.close()
 	copied := int64(0)
 	for {
 		chunk, err := body.next()
 		copied += int64(len(chunk))
 		if _, err := file.Write(chunk); err != nil {
-			return Saved{}, f.because(t.Target, err)
+			return Taken{}, f.because(t.Target, err)
 		}
 		if err == io.EOF {
 			break
 		}
 		if err != nil {
-			return Saved{}, f.unread(t.Target, err)
+			return Taken{}, f.unread(t.Target, err)
 		}
 		body.writtenBehind(file, copied)
 	}
-	saved := Saved{Size: copied, SHA256: body.digest()}
+	taken := Taken{Size: copied, SHA256: hex.EncodeToString(body.digest().Sum(nil))}
 	f.step(StepWritten, t.Target)
 	again, err := digestOf(ctx, io.NewSectionReader(t.Source, 0, size+1))
 	if err != nil {
-		return Saved{}, f.unread(t.Target, err)
+		return Taken{}, f.unread(t.Target, err)
 	}
-	if again != saved {
-		return Saved{}, f.fail(t.Target, ErrChanged, nil)
+	if again != taken {
+		return Taken{}, f.fail(t.Target, ErrChanged, nil)
 	}
-	return saved, nil
+	return taken, nil
 }
 
 // unread is the error of a source that could not be read.
@@ -129,8 +135,8 @@ func (f *Folder) unread(target string, cause error) error {
 	return f.fail(target, ErrUnread, cause)
 }
 
-func digestOf(ctx context.Context, r io.Reader) (Saved, error) {
+func digestOf(ctx context.Context, r io.Reader) (Taken, error) {
 	sum := sha256.New()
 	n, err := io.Copy(sum, reader{ctx, r})
-	return Saved{Size: n, SHA256: hex.EncodeToString(sum.Sum(nil))}, err
+	return Taken{Size: n, SHA256: hex.EncodeToString(sum.Sum(nil))}, err
 }

@@ -24,13 +24,13 @@ func source(t *testing.T, content []byte) *os.File {
 }
 
 func TestACopyIsTheFileAndForItsOwnerAlone(t *testing.T) {
-	for _, size := range []int{1, bufferSize, alone + bufferSize + 1} {
+	for _, size := range []int{1, bufferSize, buffersEach * bufferSize, buffersEach*bufferSize + 1, 20*bufferSize + 1} {
 		dir := t.TempDir()
 		content := bytes.Repeat([]byte{7}, size)
 		from := source(t, content)
 		os.Remove(from.Name()) // as a mail program does
 		saved, err := open(t, dir).Take(t.Context(), Taking{Target: "out/1", Source: from})
-		if err != nil || saved != (Saved{Size: int64(size), SHA256: digest(content)}) {
+		if err != nil || saved != (Taken{Size: int64(size), SHA256: sha256Of(content)}) {
 			t.Fatalf("%d: %+v, %v", size, saved, err)
 		}
 		got, err := os.ReadFile(filepath.Join(dir, "out", "1"))

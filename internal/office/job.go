@@ -34,13 +34,13 @@ type Job struct {
 	Refused    time.Time       `json:"refused,omitzero"` // since when the service does not give it
 	Problem    message.Message `json:"problem,omitzero"`
 	Size       int64           `json:"size,omitempty"`   // bytes, when done
-	SHA256     string          `json:"sha256,omitempty"` // hex, when done
+	Digest     string          `json:"sha256,omitempty"` // what package archive recognises the file by, when done; a SHA-256 in the beginning
 	Done       time.Time       `json:"done,omitzero"`
 	Service    string          `json:"service,omitempty"` // its package's
 	Away       bool            `json:"away,omitempty"`    // likewise
 
 	// What a try received that could not prove to be the whole document, and when it came first.
-	Unproven   string    `json:"unproven,omitempty"` // SHA-256, hex
+	Unproven   string    `json:"unproven,omitempty"` // digest
 	UnprovenAt time.Time `json:"unproven_at,omitzero"`
 }
 

@@ -108,7 +108,7 @@ func (o *practice) parcel() {
 		},
 		tell(o.event("package_executed", p.ID, "", ""), "executed/"+p.ID, "executed"),
 		func(tx *Tx) error {
-			j.State, j.Done, j.Size, j.SHA256 = office.JobDone, o.now, 234567, fmt.Sprintf("%064x", 2)
+			j.State, j.Done, j.Size, j.Digest = office.JobDone, o.now, 234567, fmt.Sprintf("%064x", 2)
 			if err := tx.PutJob(j); err != nil {
 				return err
 			}

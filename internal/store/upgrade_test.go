@@ -122,7 +122,7 @@ func fillEverything(tx *Tx) error {
 	keep(tx.PutPackage(office.Package{ID: "package-withheld", Origin: office.MadeHere, State: "executed", Created: at0(time.Hour), Executed: at0(time.Hour),
 		Refused: at0(time.Hour)}))
 	for _, j := range []office.Job{
-		{Kind: "executed", DocumentID: "d1", Target: "Lease/Lease - signed.pdf", State: office.JobDone, Size: 123, SHA256: "ab", Done: at0(time.Hour)},
+		{Kind: "executed", DocumentID: "d1", Target: "Lease/Lease - signed.pdf", State: office.JobDone, Size: 123, Digest: "ab", Done: at0(time.Hour)},
 		{Kind: "cac", DocumentID: "d1", Target: "Lease/Lease - certificate.pdf", State: office.JobFailed, Tries: 9, Problem: message.DiskFull("Signed"), Refused: day},
 		{Kind: "masterfile", Target: "Lease/master file.pdf", Wanted: "Lease/master.pdf", State: office.JobPending, NextTry: at0(time.Hour)},
 	} {

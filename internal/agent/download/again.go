@@ -26,7 +26,7 @@ func (r *Room) SaveAgain(packageID string) error {
 		}
 		for _, j := range jobs {
 			j.State, j.Planned, j.NextTry = office.JobPending, r.Now(), r.Now()
-			j.Tries, j.Problem, j.Size, j.SHA256 = 0, message.Message{}, 0, ""
+			j.Tries, j.Problem, j.Size, j.Digest = 0, message.Message{}, 0, ""
 			j.Unproven, j.UnprovenAt = "", time.Time{}
 			if j.Folder != s.SaveTo && !s.BesideOriginal {
 				j.Folder = s.SaveTo

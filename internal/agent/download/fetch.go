@@ -61,10 +61,10 @@ func (r *Room) save(ctx context.Context, client *esign.Client, j office.Job, l l
 
 // isThere recognises j's file: its bytes were complete and it may have been given its name when the program ended.
 func isThere(folder *archive.Folder, j office.Job) bool {
-	if j.SHA256 == "" {
+	if j.Digest == "" {
 		return false
 	}
-	same, err := folder.Matches(j.Target, j.Size, j.SHA256)
+	same, err := folder.Matches(j.Target, j.Size, j.Digest)
 	return err == nil && same
 }
 
@@ -97,7 +97,7 @@ func (r *Room) conclude(ctx context.Context, folder *archive.Folder, j office.Jo
 		if r.state.open(j.Folder, true) {
 			r.Health.Clear(health.FolderFails)
 		}
-		j.Size, j.SHA256 = saved.Size, saved.SHA256
+		j.Size, j.Digest = saved.Size, saved.Digest
 		return r.finish(j, false)
 	case errors.Is(err, archive.ErrExists), errors.Is(err, errOtherName):
 		r.needs.Answered(ctx, nil)
@@ -131,7 +131,7 @@ func commitBytes(tx *store.Tx, j office.Job, s archive.Saved) error {
 	if !ok || stored.Folder != j.Folder || stored.Target != j.Target {
 		return errMoved
 	}
-	stored.Size, stored.SHA256 = s.Size, s.SHA256
+	stored.Size, stored.Digest = s.Size, s.Digest
 	return tx.PutJob(stored)
 }
 
@@ -170,7 +170,7 @@ func (r *Room) finish(j office.Job, recognised bool) error {
 		if recognised {
 			line.Text = message.SavedBefore(j.Target, j.Folder)
 		}
-		if j.Unproven != "" && j.Unproven == j.SHA256 {
+		if j.Unproven != "" && j.Unproven == j.Digest {
 			line.Text = message.Then(line.Text, message.EndUnproven())
 		}
 		return tx.AddActivity(line)

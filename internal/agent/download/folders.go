@@ -31,7 +31,7 @@ func MoveJobs(tx *store.Tx, old, next string, now loop.Clock) error {
 		if j.Target, err = freeTarget(tx, next, j.WantedName()); err != nil {
 			return err
 		}
-		j.Size, j.SHA256 = 0, ""
+		j.Size, j.Digest = 0, ""
 		j.NextTry = now()
 		if err := tx.PutJob(j); err != nil {
 			return err

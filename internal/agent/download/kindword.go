@@ -70,7 +70,7 @@ func (r *Room) hasOtherName(folder *archive.Folder, j office.Job, saved archive.
 			if there, err := folder.Exists(name); err != nil || !there {
 				break
 			}
-			if same, err := folder.Matches(name, saved.Size, saved.SHA256); err == nil && same && !r.reserved(j.Folder, name) {
+			if same, err := folder.Matches(name, saved.Size, saved.Digest); err == nil && same && !r.reserved(j.Folder, name) {
 				return true
 			}
 		}

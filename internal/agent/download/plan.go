@@ -48,14 +48,14 @@ func settle(tx *store.Tx, j office.Job) (ok bool, err error) {
 	if err != nil || !taken || other.Key() == j.Key() {
 		return err == nil, err
 	}
-	if other.State == office.JobDone || other.SHA256 == j.SHA256 {
+	if other.State == office.JobDone || other.Digest == j.Digest {
 		return false, nil
 	}
 	// The other had only reserved that name, which would drive one of the two to a second copy. It gets the name that j
 	// had, if that is in the same folder: its own file may be the one that is there. Whoever is saving it now meets j's
 	// file or errMoved.
 	there, given := mine.Folder == j.Folder, mine.Target
-	other.Size, other.SHA256 = 0, ""
+	other.Size, other.Digest = 0, ""
 	if other.Target, err = freeTarget(tx, other.Folder, other.WantedName()); err != nil {
 		return false, err
 	}

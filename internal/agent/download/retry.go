@@ -49,7 +49,7 @@ func (r *Room) notSaved(ctx context.Context, j office.Job, err error) error {
 // what was received, zero when nothing was.
 func (r *Room) rename(folder *archive.Folder, j office.Job, saved archive.Saved) error {
 	wanted := j.WantedName()
-	if saved.SHA256 != "" {
+	if saved.Digest != "" {
 		others, err := r.otherNames(j)
 		if err != nil {
 			return err
@@ -67,13 +67,13 @@ func (r *Room) rename(folder *archive.Folder, j office.Job, saved archive.Saved)
 		}
 		// Its own reservation is not in the way, but the file of that name is. Without bytes no file was compared yet.
 		inUse := folder.Exists
-		if saved.SHA256 == "" {
+		if saved.Digest == "" {
 			inUse = func(name string) (bool, error) { return hasTwin(folder, name) }
 		}
 		if stored.Target, err = freeName(tx, j.Folder, wanted, inUse); err != nil {
 			return err
 		}
-		stored.Size, stored.SHA256 = 0, ""
+		stored.Size, stored.Digest = 0, ""
 		// A folder that keeps saying so must not be asked without a pause.
 		if stored.Tries++; stored.Tries > 3 {
 			stored.NextTry = r.Now().Add(r.Backoff(stored.Tries-3, r.Pace.Retry, time.Hour))
@@ -94,12 +94,12 @@ func (r *Room) recognise(folder *archive.Folder, j office.Job, wanted string, sa
 		if there, err := folder.Exists(name); err != nil || !there {
 			return errMoved
 		}
-		same, err := folder.Matches(name, saved.Size, saved.SHA256)
+		same, err := folder.Matches(name, saved.Size, saved.Digest)
 		if err != nil || !same {
 			continue
 		}
 		found := j
-		found.Target, found.Size, found.SHA256 = name, saved.Size, saved.SHA256
+		found.Target, found.Size, found.Digest = name, saved.Size, saved.Digest
 		err = r.finish(found, true)
 		if !errors.Is(err, errMoved) { // another document's, which only looks the same
 			return err

@@ -111,7 +111,7 @@ func TestAFileThatIsFinishedAfterItsFolderWasChangedIsWhereItIs(t *testing.T) {
 		old, next := x.settings.SaveTo, t.TempDir()
 		x.settings.SaveTo = next
 		x.update(func(tx *store.Tx) error { return MoveJobs(tx, old, next, x.Now) }) // while the file is given its name
-		begun.Size, begun.SHA256 = 3, "abc"
+		begun.Size, begun.Digest = 3, "abc"
 		x.settings.SaveTo = old
 		other := x.plan("p1")[0] // has that name now
 		if other.Target != begun.Target {
@@ -213,8 +213,8 @@ func TestAFileInAnotherLanguageThatIsAnotherDocumentsStaysThat(t *testing.T) {
 	}
 	defer folder.Close()
 	content := []byte("the very bytes")
-	sum := sha256.Sum256(content)
-	saved := archive.Saved{Size: int64(len(content)), SHA256: hex.EncodeToString(sum[:])}
+	sum := sha256.Sum256(content) // which is recognised, too
+	saved := archive.Saved{Size: int64(len(content)), Digest: hex.EncodeToString(sum[:])}
 	for _, c := range []struct {
 		name string
 		want bool

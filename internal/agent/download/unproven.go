@@ -38,11 +38,11 @@ func (r *Room) unproven(j office.Job, cause error, got archive.Saved) error {
 		if err != nil || !ok || stored.State == office.JobDone {
 			return err
 		}
-		if stored.Unproven == got.SHA256 && !stored.UnprovenAt.After(r.Now()) { // else by a clock that was wrong
+		if stored.Unproven == got.Digest && !stored.UnprovenAt.After(r.Now()) { // else by a clock that was wrong
 			wait = r.unprovenWait(stored)
 			return nil
 		}
-		stored.Unproven, stored.UnprovenAt = got.SHA256, r.Now()
+		stored.Unproven, stored.UnprovenAt = got.Digest, r.Now()
 		return tx.PutJob(stored)
 	})
 	if err != nil {

@@ -74,31 +74,31 @@ func (r *Room) takeCopies(ctx context.Context, d *office.Draft) error {
 			continue // the copy of a held draft, whose place this one takes
 		}
 		name := fmt.Sprintf("%s-%d", d.ID, i+1)
-		saved, err := r.takeCopy(ctx, r.bytesOf(*f), name)
+		taken, err := r.takeCopy(ctx, r.bytesOf(*f), name)
 		if err != nil {
 			return r.copyError(*f, err)
 		}
-		f.Copy, f.Size, f.SHA256 = name, saved.Size, saved.SHA256
+		f.Copy, f.Size, f.SHA256 = name, taken.Size, taken.SHA256
 	}
 	return nil
 }
 
-func (r *Room) takeCopy(ctx context.Context, path, name string) (archive.Saved, error) {
+func (r *Room) takeCopy(ctx context.Context, path, name string) (archive.Taken, error) {
 	source, err := openFile(path)
 	if err != nil {
-		return archive.Saved{}, errors.Join(archive.ErrUnread, err)
+		return archive.Taken{}, errors.Join(archive.ErrUnread, err)
 	}
 	defer source.Close()
 	if err := os.MkdirAll(r.copiesDir(), 0o700); err != nil {
-		return archive.Saved{}, err
+		return archive.Taken{}, err
 	}
 	data, err := filepath.Abs(r.needs.DataDir)
 	if err != nil {
-		return archive.Saved{}, err
+		return archive.Taken{}, err
 	}
 	folder, err := archive.OpenFolder(data)
 	if err != nil {
-		return archive.Saved{}, err
+		return archive.Taken{}, err
 	}
 	defer folder.Close()
 	return folder.Take(ctx, archive.Taking{Target: filepath.Base(r.copiesDir()) + "/" + name, Source: source, Spare: copySpare})
