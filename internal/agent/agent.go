@@ -43,6 +43,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"net"
 	"net/http"
 	"time"
 
@@ -77,6 +78,9 @@ type Params struct {
 	Now     func() time.Time
 	Jitter  func() float64 // 0..1
 	HTTP    *http.Client   // for the service; nil for one with sane time-outs
+
+	// OpenPort opens the port behind the office's own proxy, as net.ListenConfig.Listen does; nil is the system's way.
+	OpenPort func(ctx context.Context, network, address string) (net.Listener, error)
 
 	// Notify raises a desktop notification. Nil raises none.
 	Notify func(title, body string) error
@@ -205,6 +209,7 @@ func (a *Agent) join(healthChanges <-chan struct{}) (err error) {
 		},
 		Certificate: a.account.Certificate,
 		Callback:    a.account.ServeCallback,
+		OpenPort:    p.OpenPort,
 		Answered:    a.account.Note,
 		SignedOut:   a.account.SignedOut,
 		Arrived:     func() { a.packages.WakeEvents() },

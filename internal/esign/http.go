@@ -32,13 +32,18 @@ type redirectRule func(req *http.Request, via []*http.Request) error
 // proxy resets its stream with PROTOCOL_ERROR or REFUSED_STREAM: hundreds of times a second, a redeemed refresh token and
 // a whole upload among them. Over HTTP/1.1 only a request without a body is repeated, once for each idle connection.
 func NewHTTPClient() *http.Client {
+	dialer := &net.Dialer{Timeout: connectTimeout, KeepAlive: 30 * time.Second}
+	return NewHTTPClientOver(dialer.DialContext)
+}
+
+// NewHTTPClientOver is NewHTTPClient over another network.
+func NewHTTPClientOver(dial func(ctx context.Context, network, addr string) (net.Conn, error)) *http.Client {
 	var alone http.Protocols
 	alone.SetHTTP1(true)
-	dialer := &net.Dialer{Timeout: connectTimeout, KeepAlive: 30 * time.Second}
 	return &http.Client{Transport: &http.Transport{
 		Proxy: http.ProxyFromEnvironment,
 		DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
-			conn, err := dialer.DialContext(ctx, network, addr)
+			conn, err := dial(ctx, network, addr)
 			if err != nil {
 				return nil, err
 			}

@@ -10,7 +10,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math/rand/v2"
 	"net"
 	"net/http"
 	"net/url"
@@ -62,6 +61,9 @@ func deliveryClient(o Options) *http.Client {
 		MaxIdleConnsPerHost: o.DeliverWorkers,
 		IdleConnTimeout:     30 * time.Second,
 		TLSClientConfig:     &tls.Config{RootCAs: o.DeliverCAs, MinVersion: tls.VersionTLS12},
+	}
+	if o.DeliverDial != nil {
+		transport.DialContext, transport.DialTLSContext = o.DeliverDial, o.DeliverDial
 	}
 	return &http.Client{
 		Transport:     transport,
@@ -138,7 +140,7 @@ func (d *dispatcher) take(now time.Time) (pending, time.Duration) {
 	if len(due) == 0 {
 		return pending{}, wait
 	}
-	i := due[rand.IntN(len(due))]
+	i := due[chance().IntN(len(due))]
 	p := d.queue[i]
 	d.queue = append(d.queue[:i], d.queue[i+1:]...)
 	return p, 0

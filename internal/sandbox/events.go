@@ -3,7 +3,6 @@ package sandbox
 import (
 	"bytes"
 	"encoding/json"
-	"math/rand/v2"
 	"strings"
 	"time"
 )
@@ -42,7 +41,7 @@ func rawField(name string, value json.RawMessage) field { return field{name, orN
 func newEvent(action string, now time.Time, fields ...field) event {
 	id := newID()
 	fields = append(fields, textField("action", action), textField("eventId", id), textField("eventTime", eventTime(now)))
-	rand.Shuffle(len(fields), func(i, j int) { fields[i], fields[j] = fields[j], fields[i] })
+	chance().Shuffle(len(fields), func(i, j int) { fields[i], fields[j] = fields[j], fields[i] })
 	return event{ID: id, Action: action, Body: encodeFields(fields)}
 }
 
@@ -64,7 +63,7 @@ func encodeFields(fields []field) []byte {
 
 // eventTime is an ISO 8601 UTC time stamp with one to seven digits of fraction.
 func eventTime(t time.Time) string {
-	return t.UTC().Format("2006-01-02T15:04:05." + strings.Repeat("0", 1+rand.IntN(7)) + "Z")
+	return t.UTC().Format("2006-01-02T15:04:05." + strings.Repeat("0", 1+chance().IntN(7)) + "Z")
 }
 
 // packageEvents are events that speak of a package as a whole.

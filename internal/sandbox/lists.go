@@ -2,7 +2,6 @@ package sandbox
 
 import (
 	"cmp"
-	"math/rand/v2"
 	"slices"
 	"strings"
 	"sync"
@@ -66,6 +65,6 @@ func sortPacks(list []pack, order string) {
 		return cmp.Or(b.TimeCreated.Compare(a.TimeCreated), strings.Compare(a.PackageID, b.PackageID))
 	})
 	if order == "random" {
-		rand.Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
+		chance().Shuffle(len(list), func(i, j int) { list[i], list[j] = list[j], list[i] })
 	}
 }

@@ -1,10 +1,12 @@
 package sandbox
 
 import (
+	"context"
 	"crypto/x509"
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"strings"
 	"time"
 
@@ -26,6 +28,11 @@ type Options struct {
 
 	AccessTokenLifetime time.Duration // default 30 minutes
 	SignatureHeader     string        // header that carries the signature of an event, default X-Service-Signature
+
+	// Listener, when set, is served instead of Listen, and PublicURL names it. DeliverDial, when set, makes the connections
+	// to endpoints, secure ones included, instead of the system's network. So a whole service runs without a network.
+	Listener    net.Listener
+	DeliverDial func(ctx context.Context, network, addr string) (net.Conn, error)
 
 	DeliverCAs     *x509.CertPool    // trusted for delivery; nil means the system's roots
 	DeliverVia     map[string]string // host:port of an endpoint to the host:port to connect to instead
@@ -119,6 +126,9 @@ func (o Options) complete() (Options, error) {
 	o.PublicURL = strings.TrimSuffix(o.PublicURL, "/")
 	if o.OnlyAPIPrefix && o.NoAPIPrefix {
 		return o, errors.New("the API cannot be served only with and only without /api/v1")
+	}
+	if o.Listener != nil && (o.PublicURL == "" || o.CertFile != "") {
+		return o, errors.New("a listener of one's own needs a public address and no certificate")
 	}
 	if (o.CertFile == "") != (o.KeyFile == "") {
 		return o, errors.New("HTTPS needs both a certificate file and a key file")

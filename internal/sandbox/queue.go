@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"slices"
 	"time"
 
@@ -78,7 +77,7 @@ func (s *Server) Release(order string) error {
 	case "reverse":
 		slices.Reverse(d.queue)
 	case "random":
-		rand.Shuffle(len(d.queue), func(i, j int) { d.queue[i], d.queue[j] = d.queue[j], d.queue[i] })
+		chance().Shuffle(len(d.queue), func(i, j int) { d.queue[i], d.queue[j] = d.queue[j], d.queue[i] })
 	default:
 		return badRequest("admin_invalid_order", "The order must be fifo, reverse or random.")
 	}

@@ -110,7 +110,10 @@ func (s *Server) start() (err error) {
 
 // listen opens both ports before either is served, so that a failure leaves no goroutine.
 func (s *Server) listen() error {
-	main, err := net.Listen("tcp", s.opt.Listen)
+	main, err := s.opt.Listener, error(nil)
+	if main == nil {
+		main, err = net.Listen("tcp", s.opt.Listen)
+	}
 	if err != nil {
 		return fmt.Errorf("listening on %s: %w", s.opt.Listen, err)
 	}

@@ -18,14 +18,18 @@ const localWriteTimeout = 60 * time.Second
 type ExternalConfig struct {
 	PublicURL string       // what the world calls; reported as it is
 	Listen    string       // where the proxy delivers, host:port, as plain HTTP with the path kept
+	Open      OpenPort     // opens Listen; nil is the system's way
 	Log       *slog.Logger // nil logs nothing
 }
+
+// OpenPort opens a port of this computer, as net.ListenConfig.Listen does.
+type OpenPort func(ctx context.Context, network, address string) (net.Listener, error)
 
 // External returns a tunnel behind the office's own proxy. It is up while it listens: whether the proxy works is for
 // others to find out. A port in use and a network that is not there yet are tried again for ever.
 func External(c ExternalConfig) Tunnel {
 	return local{
-		listen: c.Listen, publicURL: c.PublicURL, patient: true, log: c.Log,
+		listen: c.Listen, publicURL: c.PublicURL, open: c.Open, patient: true, log: c.Log,
 		check: func() *Error {
 			u, err := url.Parse(c.PublicURL)
 			if err != nil || (u.Scheme != "https" && u.Scheme != "http") || u.Hostname() == "" {
@@ -78,6 +82,7 @@ type local struct {
 	listen    string
 	publicURL string
 	url       func(at *net.TCPAddr) string // instead of publicURL
+	open      OpenPort                     // nil is the system's way
 	secure    *tls.Config
 	patient   bool // tries again when it cannot listen
 	check     func() *Error
@@ -122,8 +127,11 @@ func (t local) once(ctx context.Context, h http.Handler, st *states, log *slog.L
 	if at == "" {
 		at = "127.0.0.1:0"
 	}
-	var config net.ListenConfig
-	listener, err := config.Listen(ctx, "tcp", at)
+	open := t.open
+	if open == nil {
+		open = (&net.ListenConfig{}).Listen
+	}
+	listener, err := open(ctx, "tcp", at)
 	if ctx.Err() != nil {
 		if err == nil {
 			listener.Close()

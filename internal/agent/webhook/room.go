@@ -37,6 +37,7 @@ import (
 	"countersign/internal/inbox"
 	"countersign/internal/office"
 	"countersign/internal/store"
+	"countersign/internal/tunnel"
 )
 
 // Vault keeps values sealed. While its key is out of reach its errors are secret.ErrUnavailable.
@@ -55,12 +56,13 @@ type Current struct {
 	MayRegister bool          // the account has the scope organization
 }
 
-// Params are what a Room needs from outside. All of them are required, and none may wait for this room.
+// Params are what a Room needs from outside. All of them are required but OpenPort, and none may wait for this room.
 type Params struct {
 	Vault       Vault
 	Current     func() Current
 	Certificate func() (tls.Certificate, error) // of addresses on this computer
 	Callback    http.HandlerFunc                // takes the browser that returns from a sign-in
+	OpenPort    tunnel.OpenPort                 // opens the port behind the office's own proxy; nil is the system's way
 
 	Answered  func(ctx context.Context, err error) error // told how each call of the service ended; returns err
 	SignedOut func(err error) bool                       // whether err means that nobody is signed in any more

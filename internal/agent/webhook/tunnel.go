@@ -140,7 +140,7 @@ func (r *Room) makeTunnel(s office.Settings, authtoken string) (tunnel.Tunnel, e
 			Authtoken: authtoken, Domain: s.NgrokDomain, ConnectURL: s.NgrokConnectURL, CAs: pool, Log: r.Log,
 		}), nil
 	case office.TunnelExternal:
-		return tunnel.External(tunnel.ExternalConfig{PublicURL: s.PublicURL, Listen: s.Listen, Log: r.Log}), nil
+		return tunnel.External(tunnel.ExternalConfig{PublicURL: s.PublicURL, Listen: s.Listen, Open: r.OpenPort, Log: r.Log}), nil
 	case office.TunnelLoopback:
 		cert, err := r.Certificate()
 		if err != nil {
