@@ -197,6 +197,7 @@ var allowed = map[string][]string{
 	"internal/tunnel/ngroktest":    {},
 	"internal/house":               {},
 	"internal/e2e":                 {},
+	"internal/sim":                 {},
 	"internal/e2e/harness":         {"internal/tunnel/ngroktest"},
 	"assets":                       {},
 	"assets/gen":                   {},

@@ -1,0 +1,128 @@
+package sim
+
+import (
+	"errors"
+	"os"
+	"strings"
+	"testing/synctest"
+	"time"
+)
+
+// quit ends the program as its menu does.
+func (w *world) quit() error {
+	if w.office == nil {
+		return nil
+	}
+	return w.stopped()
+}
+
+// stopped ends the program and waits until it has.
+func (w *world) stopped() error {
+	w.stop()
+	w.people.Wait()
+	w.running.Wait()
+	err := w.office.Close()
+	w.host.kill()
+	w.wire.idle(w.host)
+	w.office = nil
+	return err
+}
+
+// remains are what a kill leaves on the disk.
+type remains struct {
+	folders photo
+	data    string
+	err     error
+}
+
+// kill ends the program without a word, as of this moment: what it still does afterwards is undone.
+func (w *world) kill() {
+	w.die(w.host)
+	w.bury()
+}
+
+// die is the moment of the kill.
+func (w *world) die(h *host) {
+	folders, err := photograph(w.folders())
+	w.left = &remains{folders, w.dataDir() + " as of the kill", errors.Join(err, copyTree(w.dataDir(), w.dataDir()+" as of the kill"))}
+	h.kill()
+}
+
+// bury ends what is left of a process that was killed, and brings back the disk as of then.
+func (w *world) bury() {
+	if w.office == nil || w.left == nil {
+		return
+	}
+	left := w.left
+	w.left = nil
+	w.arm("", 0)
+	w.stopped() // what it says no longer matters
+	err := errors.Join(left.err, left.folders.restore(), os.RemoveAll(w.dataDir()), os.Rename(left.data, w.dataDir()))
+	if err != nil {
+		w.model.breaks("the world cannot bring back the disk: %v", err)
+	}
+	w.start()
+}
+
+// arm has the program killed at a point of its work, once it was passed so often.
+func (w *world) arm(point string, passes int) {
+	w.crashMu.Lock()
+	defer w.crashMu.Unlock()
+	w.armed, w.passes = point, passes
+}
+
+// passed hears of the points that the program passes in its work, and kills it at the one that is armed.
+func (w *world) passed(h *host, point string) {
+	w.crashMu.Lock()
+	defer w.crashMu.Unlock()
+	if h.gone() || w.armed == "" || !strings.HasPrefix(point, w.armed) {
+		return
+	}
+	if w.passes--; w.passes >= 0 {
+		return
+	}
+	w.trace.add("killed at %q", point)
+	w.armed = ""
+	w.die(h)
+	w.crashes <- struct{}{}
+}
+
+// start starts the program again.
+func (w *world) start() {
+	if err := w.open(); err != nil {
+		w.model.breaks("the program starts: %v", err)
+		return
+	}
+	w.model.restarted()
+	w.run()
+}
+
+// end ends everything; it is called once.
+func (w *world) end() {
+	if w.office != nil {
+		w.stopped()
+	}
+	if w.stranger != nil {
+		w.stranger.close()
+	}
+	for _, s := range w.services {
+		s.Close()
+	}
+	w.wire.close()
+	synctest.Wait()
+}
+
+// stand moves time on by d without any timer having noticed, as a computer that sleeps does.
+func (w *world) stand(d time.Duration) {
+	w.clockMu.Lock()
+	defer w.clockMu.Unlock()
+	w.slept += d
+}
+
+// put makes the computer's clock wrong by d more.
+func (w *world) put(d time.Duration) {
+	w.clockMu.Lock()
+	defer w.clockMu.Unlock()
+	w.wrong += d
+	w.jumped = time.Now()
+}

@@ -1,0 +1,414 @@
+package sim
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"bytes"
+
+	"countersign/internal/office"
+)
+
+// model judges. It knows what the services did, what the inbox answered, what lies in the folders and what people were
+// told, and compares; it shares no code with the agent and asks it only what people can see.
+type model struct {
+	w *world
+
+	mu       sync.Mutex
+	broken   []string // promises that were seen to be broken as it happened
+	acked    []string // ids of events that were answered 2xx, in order
+	isAcked  map[string]bool
+	owner    map[string]string   // token or id -> the host of the service it came from
+	finished map[string]int      // computer and package -> how often people were told that everyone has signed
+	summed   time.Time           // when people were given a summary last
+	claims   []string            // packages of which people were told that they are saved, to be looked at
+	executed map[string]executed // by name
+
+	kept   map[string]bool  // events that the program has shown to have
+	files  map[string]saved // path -> what is there
+	places map[string]int   // document -> how many files of it may be there; absent is 1
+	given  map[string]string
+	listed map[string]bool // files of the services that were looked at
+	gone   map[string]bool // documents that people took away
+	first  map[string]int  // which computer saved a document first
+	out    map[string]bool // folders that are not there for a while
+	drafts map[string]promise
+	since  map[string]time.Time // computer and service -> when somebody signed in first
+	heard  time.Time            // since when people want to be told
+	adds   int                  // calls of packages/add
+	looked int                  // of them when packages were counted last
+}
+
+// promise is a draft that the program has taken.
+type promise struct{ computer, home int }
+
+// executed is a package that everybody has signed.
+type executed struct {
+	service   *service
+	at        time.Time
+	documents []string
+}
+
+// saved is a document in a folder.
+type saved struct {
+	size     int64
+	modified time.Time
+	document string
+}
+
+func newModel(w *world) *model {
+	return &model{
+		w: w, isAcked: map[string]bool{}, owner: map[string]string{}, finished: map[string]int{}, kept: map[string]bool{},
+		files: map[string]saved{}, places: map[string]int{}, given: map[string]string{}, listed: map[string]bool{},
+		executed: map[string]executed{}, gone: map[string]bool{}, first: map[string]int{}, out: map[string]bool{}, drafts: map[string]promise{}, since: map[string]time.Time{},
+	}
+}
+
+func (m *model) breaks(format string, args ...any) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.broken = append(m.broken, fmt.Sprintf(format, args...))
+}
+
+// acknowledged hears of an event that was answered 2xx.
+func (m *model) acknowledged(id string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if !m.isAcked[id] {
+		m.isAcked[id] = true
+		m.acked = append(m.acked, id)
+	}
+}
+
+var (
+	aToken      = regexp.MustCompile(`"(?:access_token|refresh_token|secret)":"([^"]+)"`)
+	aCompletion = regexp.MustCompile(`Everyone has signed “([^”]+)”\.`)
+)
+
+// asked hears of a request: nothing that one service gave out may reach another.
+func (m *model) asked(r *http.Request, said []byte) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if strings.HasSuffix(r.URL.Path, "/packages/add") {
+		m.adds++
+	}
+	words := anID.FindAllString(r.URL.String(), -1)
+	if token, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); ok {
+		words = append(words, token)
+	}
+	if r.Header.Get("Content-Type") == "application/x-www-form-urlencoded" {
+		for _, part := range strings.Split(string(said), "&") {
+			_, value, _ := strings.Cut(part, "=")
+			words = append(words, value)
+		}
+	} else {
+		words = append(words, anID.FindAllString(string(said), -1)...)
+	}
+	for _, word := range words {
+		if from := m.owner[word]; from != "" && from != r.URL.Host {
+			m.broken = append(m.broken, fmt.Sprintf("nothing of one service reaches another: %s of %s was sent to %s %s", word, from, r.Method, r.URL))
+		}
+	}
+}
+
+// answered hears of an answer.
+func (m *model) answered(r *http.Request, _ int, body []byte) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, found := range aToken.FindAllSubmatch(body, -1) {
+		m.owner[string(found[1])] = r.URL.Host
+	}
+	for _, id := range anID.FindAll(body, -1) {
+		if m.owner[string(id)] == "" {
+			m.owner[string(id)] = r.URL.Host
+		}
+	}
+}
+
+// told hears of a notification.
+func (m *model) told(title, body string) {
+	m.w.trace.add("told %s | %s", title, body)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, found := range aCompletion.FindAllStringSubmatch(title+" "+body, -1) {
+		name := found[1]
+		key := fmt.Sprintf("%d %s", m.w.computer, name)
+		if m.finished[key]++; m.finished[key] > 1 {
+			m.broken = append(m.broken, fmt.Sprintf("one notification per fact: people were told twice that everyone has signed %s", name))
+		}
+		if _, known := m.executed[name]; !known {
+			m.broken = append(m.broken, fmt.Sprintf("people are told the truth: not everyone has signed %s", name))
+		}
+		if !strings.Contains(body, "not ready") && !strings.Contains(body, "None of its files") {
+			m.claims = append(m.claims, name)
+		}
+	}
+	if strings.Contains(title, "changed") {
+		m.summed = m.w.now()
+	}
+}
+
+// promised hears that the program has taken a draft.
+func (m *model) promised(name string, computer, home int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.drafts[name] = promise{computer, home}
+}
+
+// member hears that somebody has signed in at the service in use.
+func (m *model) member() {
+	key := fmt.Sprintf("%d %d", m.w.computer, m.w.current)
+	now, shown := m.w.now(), m.w.clock()
+	if shown.After(now) {
+		now = shown // by which the program goes
+	}
+	if m.since[key].IsZero() {
+		m.since[key] = now.Add(5 * time.Minute)
+	}
+}
+
+// signed hears of a signature.
+func (m *model) signed(s *service, id string) {
+	for _, p := range s.Packages() {
+		if p.PackageID != id || p.State != "executed" {
+			continue
+		}
+		e := executed{service: s, at: m.w.now()}
+		for _, d := range p.Documents {
+			e.documents = append(e.documents, d.DocumentID+".executed")
+		}
+		m.mu.Lock()
+		m.executed[p.Name] = e
+		m.mu.Unlock()
+	}
+}
+
+// away hears that people took a document out of the folder; quiet when the program was done with it.
+func (m *model) away(document string, quiet bool) {
+	m.gone[document] = true
+	if quiet {
+		m.places[document] = 0
+	}
+}
+
+// replaced hears of a new computer: what the former one knew is gone.
+func (m *model) replaced() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.acked, m.isAcked, m.kept = nil, map[string]bool{}, map[string]bool{}
+}
+
+func (m *model) unplugged(folder string) { m.out[folder] = true }
+func (m *model) plugged(folder string)   { delete(m.out, folder) }
+
+// check judges what must be true at any moment. It returns what is not.
+func (m *model) check() []string {
+	m.lookAtFolders()
+	m.lookAtEvents()
+	m.countPackages()
+	m.lookAtClaims()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.broken
+}
+
+// lookAtFolders: a file under its final name is whole, is a document that was signed, is the only one of it, and stays.
+func (m *model) lookAtFolders() {
+	there := map[string]bool{}
+	for _, folder := range m.w.folders() {
+		if m.out[folder] {
+			continue
+		}
+		entries, err := os.ReadDir(folder)
+		if err != nil {
+			continue
+		}
+		for _, e := range entries {
+			path := filepath.Join(folder, e.Name())
+			info, err := e.Info()
+			if err != nil || strings.HasPrefix(e.Name(), ".") {
+				continue
+			}
+			there[path] = true
+			was, known := m.files[path]
+			if known && was.size == info.Size() && was.modified.Equal(info.ModTime()) {
+				continue
+			}
+			m.meet(path, info, was, known)
+		}
+	}
+	for path, f := range m.files {
+		if !there[path] && !m.out[filepath.Dir(path)] {
+			m.breaks("a saved document stays: %s is gone, which was %s", path, f.document)
+			delete(m.files, path)
+		}
+	}
+}
+
+// meet looks at a file that is new or looks different.
+func (m *model) meet(path string, info os.FileInfo, was saved, known bool) {
+	body, err := os.ReadFile(path)
+	if err != nil {
+		m.breaks("a saved document can be read: %v", err)
+		return
+	}
+	document := m.documentOf(body)
+	switch {
+	case document == "":
+		m.breaks("a file under its final name is a whole document: %s has %d bytes that no service gave", path, len(body))
+	case known && was.document != document:
+		m.breaks("nothing is overwritten: %s was %s and is %s", path, was.document, document)
+	}
+	m.files[path] = saved{info.Size(), info.ModTime(), document}
+	if _, known := m.first[document]; !known {
+		m.first[document] = m.w.computer
+	}
+	var copies []string
+	for other, f := range m.files {
+		if f.document == document {
+			copies = append(copies, other)
+		}
+	}
+	slices.Sort(copies)
+	if most := m.most(document); document != "" && len(copies) > most {
+		m.breaks("a document is saved once: %s is in %q", document, copies)
+	}
+}
+
+// most is how many files of a document may be there. A new computer does not know what people took out of the folder
+// before, nor which folders there were.
+func (m *model) most(document string) int {
+	n, ok := m.places[document]
+	if !ok {
+		n = 1
+	}
+	if m.first[document] != m.w.computer {
+		n++
+	}
+	return n
+}
+
+// documentOf names the document with these bytes, "" for none.
+func (m *model) documentOf(body []byte) string {
+	if !bytes.HasPrefix(body, []byte("%PDF-")) {
+		return ""
+	}
+	sum := sha256.Sum256(body)
+	key := hex.EncodeToString(sum[:])
+	if m.given[key] == "" {
+		m.lookAtServices()
+	}
+	return m.given[key]
+}
+
+// lookAtServices notes what the services have to give.
+func (m *model) lookAtServices() {
+	for _, s := range m.w.services {
+		entries, err := os.ReadDir(filepath.Join(s.dir, "signed"))
+		if err != nil {
+			continue
+		}
+		for _, e := range entries {
+			path := filepath.Join(s.dir, "signed", e.Name())
+			if m.listed[path] || !strings.HasSuffix(e.Name(), ".pdf") {
+				continue
+			}
+			body, err := os.ReadFile(path)
+			if err != nil {
+				continue
+			}
+			sum := sha256.Sum256(body)
+			m.listed[path] = true
+			m.given[hex.EncodeToString(sum[:])] = strings.TrimSuffix(e.Name(), ".pdf")
+		}
+	}
+}
+
+// lookAtClaims: what people were told of is there.
+func (m *model) lookAtClaims() {
+	m.mu.Lock()
+	claims := m.claims
+	m.claims = nil
+	m.mu.Unlock()
+	for _, name := range claims {
+		for _, document := range m.executed[name].documents {
+			if !m.isSaved(document) {
+				m.breaks("people are told the truth: %s is not saved", name)
+			}
+		}
+	}
+}
+
+// isSaved reports whether a document is in a folder, or was until people took it.
+func (m *model) isSaved(document string) bool {
+	if m.gone[document] {
+		return true
+	}
+	for _, f := range m.files {
+		if f.document == document {
+			return true
+		}
+	}
+	return false
+}
+
+// lookAtEvents: what was answered 2xx is stored.
+func (m *model) lookAtEvents() {
+	if m.w.office == nil {
+		return
+	}
+	m.mu.Lock()
+	acked := slices.Clone(m.acked)
+	m.mu.Unlock()
+	missing := slices.DeleteFunc(acked, func(id string) bool { return m.kept[id] })
+	if len(missing) == 0 {
+		return
+	}
+	var before office.Cursor
+	for {
+		events, next := m.w.office.Events(before, 200)
+		for _, e := range events {
+			m.kept[e.ID] = true
+		}
+		missing = slices.DeleteFunc(missing, func(id string) bool { return m.kept[id] })
+		if len(missing) == 0 || len(events) == 0 || next == before {
+			break
+		}
+		before = next
+	}
+	for _, id := range missing {
+		m.breaks("what was answered 2xx is stored: event %s is not", id)
+		m.kept[id] = true
+	}
+}
+
+// restarted looks at all events again: another process reads them.
+func (m *model) restarted() { m.kept = map[string]bool{} }
+
+// countPackages: one package per draft. Every draft has a name of its own.
+func (m *model) countPackages() {
+	m.mu.Lock()
+	same := m.adds == m.looked
+	m.looked = m.adds
+	m.mu.Unlock()
+	if same {
+		return
+	}
+	for _, s := range m.w.services {
+		count := map[string]int{}
+		for _, p := range s.Packages() {
+			if count[p.Name]++; count[p.Name] == 2 {
+				m.breaks("one package per draft: %s has two of %q", s.name, p.Name)
+			}
+		}
+	}
+}

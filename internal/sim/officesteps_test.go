@@ -1,0 +1,225 @@
+package sim
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"countersign/internal/agent"
+	"countersign/internal/office"
+)
+
+var signers = []office.Signer{
+	{FirstName: "Ana", LastName: "Ruiz", Email: "ana@example.com"},
+	{FirstName: "Jan", LastName: "Weber", Email: "jan@example.com"},
+	{FirstName: "Zoë", LastName: "Ng", Email: "zoe@example.com"},
+}
+
+// doSend sends a draft of so many files to so many signers, in sequence or not, to be signed within so long.
+func doSend(w *world, s step) {
+	if w.office == nil {
+		return
+	}
+	w.sends++
+	d := office.NewPackage{Name: fmt.Sprintf("No %d", w.sends), Sequential: s.word(2) == "sequential", Signers: signers[:max(1, min(3, s.number(1)))]}
+	if due := s.span(3); due > 0 {
+		d.Due = w.clock().Add(due)
+	}
+	for i := range max(1, s.number(0)) {
+		path := filepath.Join(w.dir, fmt.Sprintf("Contract %d-%d.pdf", w.sends, i+1))
+		if err := os.WriteFile(path, document(w.sends, i), 0o600); err != nil {
+			w.model.breaks("the world cannot write: %v", err)
+		}
+		d.Files = append(d.Files, path)
+	}
+	computer, home, host := w.computer, w.current, w.host
+	w.ask(10*time.Minute, func(ctx context.Context, a *agent.Agent) {
+		kept := false
+		state, err := a.Send(ctx, d, func(office.SendState) { kept = kept || !host.gone() })
+		w.trace.add("sent %s: %s %v", d.Name, state.State, err)
+		if kept {
+			w.model.promised(d.Name, computer, home)
+		}
+		for _, path := range d.Files {
+			os.Remove(path) // what goes out is what was given, whatever becomes of the files
+		}
+	})
+}
+
+func doSignIn(w *world, _ step) {
+	if w.office != nil {
+		w.signIn()
+	}
+}
+
+func doSignOut(w *world, _ step) {
+	w.ask(time.Minute, func(ctx context.Context, a *agent.Agent) {
+		err := a.SignOut(ctx)
+		w.trace.add("signed out: %v", err != nil)
+	})
+}
+
+// configure has somebody change the settings.
+func (w *world) configure(change func(*office.Settings)) {
+	s := w.settings
+	change(&s)
+	w.ask(time.Minute, func(ctx context.Context, a *agent.Agent) {
+		if err := a.Configure(ctx, s, w.secrets()); err != nil {
+			w.trace.add("not configured: %v", err)
+			return
+		}
+		w.settings = s
+	})
+}
+
+func doChoose(w *world, s step) {
+	w.configure(func(o *office.Settings) {
+		switch s.word(0) {
+		case "each", "executed", "none":
+			if o.Notify == office.NotifyNone {
+				w.model.heard = w.now()
+			}
+			o.Notify = office.NotifyKind(s.word(0))
+		case "certificates":
+			o.SaveCAC = true
+		case "masterfiles":
+			o.SaveMaster = true
+		case "documents-alone":
+			o.SaveCAC, o.SaveMaster = false, false
+		case "template":
+			o.NameTemplate = "{document}"
+		}
+	})
+}
+
+func doFolder(w *world, s step) {
+	w.configure(func(o *office.Settings) { o.SaveTo = filepath.Join(w.dir, fmt.Sprintf("folder %d", s.number(0)%3+1)) })
+}
+
+func doAddress(w *world, s step) {
+	w.configure(func(o *office.Settings) { o.Tunnel = office.TunnelKind(s.word(0)) })
+}
+
+// doService has the office move on to the other service, and sign in there.
+func doService(w *world, _ step) {
+	if w.office == nil {
+		return
+	}
+	w.moveTo(1 - w.current)
+}
+
+func (w *world) moveTo(n int) {
+	before := w.current
+	w.current = n
+	s := w.services[n]
+	w.configure(func(o *office.Settings) { o.AuthURL, o.BaseURL, o.ClientID = s.url, s.url, s.client.ID })
+	w.sleep(time.Minute + 7*time.Second)
+	if w.settings.AuthURL != s.url {
+		w.current = before
+		return
+	}
+	if w.office != nil && !w.office.Status().SignedIn {
+		w.signIn()
+	}
+}
+
+// saved documents that people can do something with.
+func (m *model) handy() []string {
+	var all []string
+	for path, f := range m.files {
+		if f.document != "" {
+			all = append(all, path)
+		}
+	}
+	slices.Sort(all)
+	return all
+}
+
+// quiet reports whether the program has nothing to save: what people do to a document then, it does not undo.
+func (w *world) quiet() bool { return w.office != nil && w.office.Status().Saves.Pending == 0 }
+
+// take lets somebody do something to the nth saved document.
+func (w *world) take(n int, do func(path string, f saved) error) {
+	w.model.lookAtFolders()
+	all := w.model.handy()
+	if len(all) == 0 {
+		return
+	}
+	path := all[n%len(all)]
+	if err := do(path, w.model.files[path]); err != nil && !os.IsNotExist(err) {
+		w.model.breaks("the world cannot handle a file: %v", err)
+	}
+}
+
+func doRename(w *world, s step) {
+	w.take(s.number(0), func(path string, f saved) error {
+		w.rename(path, strings.TrimSuffix(path, ".pdf")+" signed and filed.pdf", f)
+		return nil
+	})
+}
+
+func doMove(w *world, s step) {
+	w.take(s.number(0), func(path string, f saved) error {
+		dir := filepath.Join(w.dir, "archive")
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			return err
+		}
+		w.rename(path, filepath.Join(dir, filepath.Base(filepath.Dir(path))+" "+filepath.Base(path)), f)
+		return nil
+	})
+}
+
+func (w *world) rename(from, to string, f saved) {
+	if _, err := os.Stat(to); err == nil {
+		return
+	}
+	if os.Rename(from, to) != nil {
+		return
+	}
+	delete(w.model.files, from)
+	if filepath.Dir(from) == filepath.Dir(to) {
+		w.model.files[to] = f
+	} else {
+		w.model.away(f.document, w.quiet())
+		return
+	}
+	if !w.quiet() {
+		w.model.places[f.document] = 2 // it was not known yet that the first one is there
+	}
+}
+
+func doDelete(w *world, s step) {
+	w.take(s.number(0), func(path string, f saved) error {
+		delete(w.model.files, path)
+		w.model.away(f.document, w.quiet())
+		return os.Remove(path)
+	})
+}
+
+func doTryAgain(w *world, _ step) {
+	w.ask(time.Minute, func(ctx context.Context, a *agent.Agent) {
+		for _, i := range a.Status().Health {
+			a.Act(ctx, i)
+		}
+		a.CheckNow()
+	})
+}
+
+// doReplace gives the office a new computer, which knows nothing; the folder is on the server.
+func doReplace(w *world, _ step) {
+	if w.office == nil {
+		return
+	}
+	w.stopped()
+	w.left = nil
+	w.computer++
+	w.keyring = newKeyring()
+	w.model.replaced()
+	if err := w.begin(); err != nil {
+		w.trace.add("the new computer is not signed in: %v", err)
+	}
+}

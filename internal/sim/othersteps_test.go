@@ -1,0 +1,206 @@
+package sim
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"countersign/internal/sandbox"
+)
+
+// turn is somebody who can sign.
+type turn struct{ pack, name, signer string }
+
+func (s *service) turns() (all []turn) {
+	for _, p := range s.Packages() {
+		for _, signer := range p.Signers {
+			if signer.Turn {
+				all = append(all, turn{p.PackageID, p.Name, signer.SignerID})
+			}
+		}
+	}
+	return all
+}
+
+// doSign has the nth of those sign whose turn it is.
+func doSign(w *world, s step) {
+	// People sign wherever there is something to sign, mostly at the service in use.
+	service := w.services[w.current]
+	if other := w.services[1-w.current]; s.number(0)%7 == 0 && len(other.turns()) > 0 {
+		service = other
+	}
+	turns := service.turns()
+	if len(turns) == 0 {
+		return
+	}
+	t := turns[s.number(0)%len(turns)]
+	if err := service.Sign(t.pack, t.signer); err != nil {
+		w.model.breaks("the world cannot sign: %v", err)
+	}
+	w.model.signed(service, t.pack)
+}
+
+func doDecline(w *world, s step) {
+	turns := w.services[w.current].turns()
+	if len(turns) == 0 {
+		return
+	}
+	t := turns[s.number(0)%len(turns)]
+	if err := w.services[w.current].Decline(t.pack, t.signer, "Clause 4"); err != nil {
+		w.model.breaks("the world cannot decline: %v", err)
+	}
+}
+
+func doElsewhere(w *world, _ step) {
+	if _, err := w.stranger.send(w.services[w.current]); err != nil {
+		w.model.breaks("the world cannot send from elsewhere: %v", err)
+	}
+}
+
+// doDesk has another desk of the office take the endpoint, or delete it.
+func doDesk(w *world, s step) {
+	address := "https://desk.test/webhook"
+	if s.word(0) == "deletes" {
+		if len(w.services[w.current].EndpointURLs("")) == 0 {
+			return
+		}
+		address = ""
+	}
+	if err := w.services[w.current].ReplaceEndpoint("", address); err != nil {
+		w.model.breaks("the world cannot take the endpoint: %v", err)
+	}
+}
+
+// doForge has a stranger send an event that did not happen.
+func doForge(w *world, s step) {
+	f := sandbox.Forgery{Action: "package_executed", Signature: s.word(0)}
+	if s.word(0) == "garbage" {
+		body := "{"
+		f.Body, f.Signature = &body, "wrong"
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+	defer cancel()
+	if !slices.Contains(w.services[w.current].EndpointURLs(""), officeURL+"/webhook") {
+		return
+	}
+	if status, err := w.services[w.current].Forge(ctx, f); err == nil && status/100 == 2 {
+		w.model.breaks("nobody gets in: a forged event was answered %d", status)
+	}
+}
+
+func doRevoke(w *world, s step) {
+	service := w.services[w.current]
+	err := service.ExpireAccessTokens()
+	if s.word(0) == "refresh" {
+		err = service.RevokeRefreshTokens("")
+	}
+	if err != nil {
+		w.model.breaks("the world cannot revoke: %v", err)
+	}
+}
+
+func doTrouble(w *world, s step) {
+	w.wire.trouble(&fault{kind: s.word(0), path: s.word(1), left: s.number(2), until: time.Now().Add(s.span(3))})
+}
+
+func doHook(w *world, s step) {
+	w.wire.trouble(&fault{kind: s.word(0), path: "hook", left: s.number(1), until: time.Now().Add(24 * time.Hour)})
+}
+
+// doDisturb changes how the service sends its events.
+func doDisturb(w *world, s step) {
+	service := w.services[w.current]
+	switch s.number(0) % 3 {
+	case 0:
+		service.Disturb(sandbox.Disturbance{Duplicate: 1})
+	case 1:
+		service.Disturb(sandbox.Disturbance{Reorder: true, DelayMS: 5000})
+	case 2:
+		service.Hold()
+		w.later(3*time.Hour, func() { service.Release("random") })
+		return
+	}
+	w.later(5*time.Hour, func() { service.Disturb(sandbox.Disturbance{}) })
+}
+
+// doList changes how the service answers with its list.
+func doList(w *world, s step) {
+	service := w.services[w.current]
+	service.SetListHabits([]sandbox.ListHabits{{}, {Order: "oldest"}, {Order: "random"}, {MostTake: 3}, {NoSkip: true}, {Shift: 2}}[s.number(0)%6])
+	w.later(8*time.Hour, func() { service.SetListHabits(sandbox.ListHabits{}) })
+}
+
+func doOffline(w *world, s step) {
+	w.host.cut(true)
+	w.offline = true
+	w.later(s.span(0), w.online)
+}
+
+func (w *world) online() {
+	w.offline = false
+	w.host.cut(false)
+}
+
+func doLock(w *world, s step) {
+	w.keyring.lock(true)
+	k := w.keyring
+	w.later(s.span(0), func() { k.lock(false) })
+}
+
+// doUnplug takes the drive with the folder away for a while.
+func doUnplug(w *world, s step) {
+	w.model.lookAtFolders()
+	folder := w.settings.SaveTo
+	aside := filepath.Join(w.dir, "unplugged "+filepath.Base(folder))
+	if os.Rename(folder, aside) != nil {
+		return
+	}
+	w.model.unplugged(folder)
+	w.later(s.span(0), func() {
+		if err := join(aside, folder); err != nil {
+			w.model.breaks("the world cannot plug the drive in: %v", err)
+		}
+		w.model.plugged(folder)
+	})
+}
+
+// doClock puts the computer's clock wrong, and right again later.
+func doClock(w *world, s step) {
+	by := s.span(0)
+	w.put(by)
+	w.later(s.span(1), func() { w.put(-by) })
+}
+
+// doSleep lets the computer sleep: time goes on without it, and its connections do not outlive it.
+func doSleep(w *world, s step) {
+	w.host.cut(true)
+	w.stand(s.span(0))
+	w.host.cut(w.offline)
+}
+
+func doQuit(w *world, s step) {
+	if err := w.quit(); err != nil {
+		w.model.breaks("the program ends: %v", err)
+	}
+	w.sleep(s.span(0))
+	w.start()
+}
+
+// join brings a folder back. Should people have had it made anew meanwhile, what was in it joins that.
+func join(aside, folder string) error {
+	if os.Rename(aside, folder) == nil {
+		return nil
+	}
+	entries, err := os.ReadDir(aside)
+	for _, e := range entries {
+		to := filepath.Join(folder, e.Name())
+		if _, there := os.Lstat(to); there == nil {
+			to = filepath.Join(folder, "from the drive "+e.Name())
+		}
+		err = errors.Join(err, os.Rename(filepath.Join(aside, e.Name()), to))
+	}
+	return errors.Join(err, os.Remove(aside))
+}

@@ -1,0 +1,200 @@
+package sim
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"testing/synctest"
+	"time"
+
+	"countersign/internal/agent"
+	"countersign/internal/office"
+	"countersign/internal/sandbox"
+)
+
+// What "later" may mean: the longest pause of the program is a day.
+const (
+	laterLimit  = 3 * 24 * time.Hour
+	laterLook   = 20*time.Minute + 13*time.Second
+	decideAfter = 24 * time.Hour
+	idleTime    = 6 * time.Hour
+)
+
+// settle ends everything that is wrong in the world and judges that everything that was promised for later comes true,
+// that nothing is said to be wrong any more, and that the program then rests. Whatever only people can mend, they do.
+func (w *world) settle() {
+	w.wire.heal()
+	w.arm("", 0)
+	for _, e := range w.due {
+		e.what()
+	}
+	w.due = nil
+	if w.wrong != 0 {
+		w.put(-w.wrong)
+	}
+	w.sleep(time.Minute)
+	if w.office == nil {
+		return
+	}
+	if home := w.current; w.model.waitsAt(1 - home) {
+		w.moveTo(1 - home)
+		w.model.comesTrue()
+		w.moveTo(home)
+	}
+	if w.model.comesTrue() {
+		w.model.rests()
+	}
+}
+
+// waitsAt reports whether anything may still come true at that service.
+func (m *model) waitsAt(n int) bool {
+	for _, d := range m.drafts {
+		if d.computer == m.w.computer && d.home == n {
+			return true
+		}
+	}
+	return !m.since[fmt.Sprintf("%d %d", m.w.computer, n)].IsZero()
+}
+
+// comesTrue waits until nothing is owed.
+func (m *model) comesTrue() bool {
+	w := m.w
+	var owed []string
+	for waited := time.Duration(0); ; waited += laterLook {
+		w.sleep(laterLook)
+		if len(m.check()) > 0 {
+			return false
+		}
+		w.mend(waited)
+		if owed = m.owed(); len(owed) == 0 {
+			return true
+		}
+		if waited > laterLimit {
+			slices.Sort(owed)
+			m.breaks("what was promised for later comes true: after %v still\n  %s", waited, strings.Join(owed, "\n  "))
+			return false
+		}
+	}
+}
+
+// mend has people do what only they can.
+func (w *world) mend(waited time.Duration) {
+	s := w.office.Status()
+	if !s.SignedIn {
+		w.signIn()
+		return
+	}
+	for _, i := range s.Health {
+		switch i.Action {
+		case agent.ActTakeEndpoint, agent.ActUnlock, agent.ActDismiss:
+			w.ask(time.Minute, func(ctx context.Context, a *agent.Agent) { a.Act(ctx, i) })
+			w.sleep(time.Second)
+		case agent.ActSignIn:
+			w.signIn()
+		case agent.ActReview:
+			if waited > decideAfter {
+				w.decide()
+			}
+		}
+	}
+}
+
+// decide has somebody look at the service's website whether a package was sent, and say so.
+func (w *world) decide() {
+	for _, d := range w.office.Drafts() {
+		if d.State != office.DraftUnknown || d.Away {
+			continue
+		}
+		there := slices.ContainsFunc(w.services[w.current].Packages(), func(p sandbox.Package) bool { return p.Name == d.Name })
+		if there {
+			w.model.breaks("what happened is found out: %q was sent, and the program does not know after %v", d.Name, decideAfter)
+			return
+		}
+		if err := w.office.Resolve(d.ID, true); err != nil {
+			w.model.breaks("an unknown outcome can be decided: %v", err)
+		}
+	}
+}
+
+// owed is what was promised of the service in use and has not come true yet.
+func (m *model) owed() (owed []string) {
+	s := m.w.office.Status()
+	if !s.SignedIn {
+		return []string{"nobody is signed in"}
+	}
+	if s.Events.Pending > 0 {
+		owed = append(owed, fmt.Sprintf("%d events wait", s.Events.Pending))
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	there := map[string]bool{}
+	for _, f := range m.files {
+		there[f.document] = true
+	}
+	service := m.w.services[m.w.current]
+	sent := map[string]bool{}
+	for _, p := range service.Packages() {
+		sent[p.Name] = true
+	}
+	failed := map[string]bool{}
+	for _, d := range m.w.office.Drafts() {
+		failed[d.Name] = d.State == office.DraftFailed
+	}
+	for name, d := range m.drafts {
+		if d.computer == m.w.computer && d.home == m.w.current && !sent[name] && !failed[name] {
+			owed = append(owed, fmt.Sprintf("%q is not sent", name))
+		}
+	}
+	since := m.since[fmt.Sprintf("%d %d", m.w.computer, m.w.current)]
+	for name, e := range m.executed {
+		d, ours := m.drafts[name]
+		ours = ours && d.computer == m.w.computer
+		if e.service != service || !ours && !e.at.After(since) {
+			continue
+		}
+		for _, document := range e.documents {
+			if !there[document] && !m.gone[document] {
+				owed = append(owed, fmt.Sprintf("%s of %q is not saved", document, name))
+			}
+		}
+		told := m.finished[fmt.Sprintf("%d %s", m.w.computer, name)] > 0 || m.summed.After(e.at)
+		if !told && m.w.settings.Notify != office.NotifyNone && e.at.After(m.heard) {
+			owed = append(owed, fmt.Sprintf("people are not told that everyone has signed %q", name))
+		}
+	}
+	return owed
+}
+
+// rests judges that nothing is said to be wrong, and that the program asks for no more than it has to.
+func (m *model) rests() {
+	w := m.w
+	w.sleep(time.Hour)
+	if len(m.check()) > 0 {
+		return
+	}
+	for _, i := range w.office.Status().Health {
+		if i.ID != "no-tunnel" || w.settings.Tunnel != office.TunnelNone {
+			m.breaks("nothing is said to be wrong that is not: %s: %s", i.ID, i.Message)
+		}
+	}
+	before, hour := w.wire.count(), 0
+	time.Sleep(idleTime)
+	synctest.Wait()
+	hour = int(idleTime / time.Hour)
+	if n, most := w.wire.count()-before, hour*m.planned()+20; n > most {
+		m.breaks("idle means idle: %d requests in %v while nothing happened, more than %d", n, idleTime, most)
+	}
+}
+
+// planned is how much the program may ask in an hour in which nothing happens: for a list, for a token, and for each
+// package that is not over every twenty minutes, its state and what the state does not say.
+func (m *model) planned() int {
+	open := 0
+	for _, p := range m.w.services[m.w.current].Packages() {
+		if p.State == "open" {
+			open++
+		}
+	}
+	return 8 + 6*open
+}

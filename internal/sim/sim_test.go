@@ -1,0 +1,103 @@
+package sim
+
+import (
+	"os"
+	"runtime/debug"
+	"strings"
+	"testing"
+	"testing/cryptotest"
+	"testing/synctest"
+	"time"
+)
+
+// outcome is how a run ended.
+type outcome struct {
+	broken []string // promises; none is what is hoped for
+	at     int      // the step after which they were
+	trace  *trace
+	took   time.Duration
+	lived  time.Duration // virtual
+}
+
+// play runs steps in a world of their own.
+func play(t *testing.T, seed uint64, steps []step) (o outcome) {
+	if _, err := made(); err != nil { // not in the bubble: it listens on a port
+		t.Fatal(err)
+	}
+	dir := scratch(t)
+	defer os.RemoveAll(dir)
+	cryptotest.SetGlobalRandom(t, seed)
+	began := time.Now()
+	synctest.Test(t, func(t *testing.T) {
+		start := time.Now()
+		w, err := newWorld(seed, dir)
+		if w != nil {
+			defer w.end()
+			o.trace = w.trace
+		}
+		if err != nil {
+			o.broken = []string{"the world does not begin: " + err.Error()}
+			return
+		}
+		for i, s := range steps {
+			w.sleep(s.pause)
+			w.trace.add("step %d: %s", i, s)
+			w.perform(s)
+			synctest.Wait()
+			o.at = i
+			if o.broken = w.model.check(); len(o.broken) > 0 {
+				break
+			}
+		}
+		o.lived = time.Since(start) + w.slept
+	})
+	o.took = time.Since(began)
+	return o
+}
+
+// perform does a step. A panic on the way is a broken promise, too.
+func (w *world) perform(s step) {
+	defer func() {
+		if p := recover(); p != nil {
+			w.model.breaks("nothing panics: %v\n%s", p, debug.Stack())
+		}
+	}()
+	verbs[s.what].do(w, s)
+}
+
+// scratch is a folder in memory where there is one: what is flushed there costs nothing.
+func scratch(t *testing.T) string {
+	t.Helper()
+	base := "/dev/shm"
+	if _, err := os.Stat(base); err != nil {
+		base = os.TempDir()
+	}
+	dir, err := os.MkdirTemp(base, "countersign-sim-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// fail shows what was broken.
+func (o outcome) fail(t *testing.T, seed uint64, steps []step) {
+	t.Helper()
+	t.Errorf("seed %d, after step %d (%s):\n%s\nwhat happened last:\n%s", seed, o.at, steps[o.at], strings.Join(o.broken, "\n"), o.trace.tail(60))
+}
+
+func TestThePromisesHoldThroughAFewDays(t *testing.T) {
+	seed := uint64(time.Now().UnixNano() % 1_000_000)
+	steps := life(seed, 3, 5)
+	o := play(t, seed, steps)
+	t.Logf("seed %d: %d steps, %v in %v, trace %s", seed, len(steps), o.lived, o.took, o.trace.hash())
+	if len(o.broken) > 0 {
+		o.fail(t, seed, steps)
+	}
+}
+
+func TestASeedReplaysItsRun(t *testing.T) {
+	steps := life(1, 2, 5)
+	if a, b := play(t, 1, steps), play(t, 1, steps); a.trace.hash() != b.trace.hash() {
+		t.Errorf("two runs of one seed differ: %s, %s", a.trace.hash(), b.trace.hash())
+	}
+}

@@ -1,0 +1,116 @@
+package sim
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// step is one thing that happens: after a pause, somebody or something does what, with arguments.
+type step struct {
+	pause time.Duration
+	what  string
+	args  []string
+}
+
+// String is the step as parse reads it: "1h20m0s send 2 3".
+func (s step) String() string {
+	return strings.TrimSpace(s.pause.String() + " " + s.what + " " + strings.Join(s.args, " "))
+}
+
+// number is the nth argument as a number, 0 where there is none.
+func (s step) number(n int) int {
+	i, _ := strconv.Atoi(s.word(n))
+	return i
+}
+
+// span is the nth argument as a duration, 0 where there is none.
+func (s step) span(n int) time.Duration {
+	d, _ := time.ParseDuration(s.word(n))
+	return d
+}
+
+// word is the nth argument, "" where there is none.
+func (s step) word(n int) string {
+	if n < len(s.args) {
+		return s.args[n]
+	}
+	return ""
+}
+
+// parse reads steps, a line each; what follows a # is a comment.
+func parse(text string) (steps []step, err error) {
+	for _, line := range strings.Split(text, "\n") {
+		line, _, _ = strings.Cut(line, "#")
+		fields := strings.Fields(line)
+		if len(fields) == 0 {
+			continue
+		}
+		pause, err := time.ParseDuration(fields[0])
+		if err != nil || len(fields) < 2 {
+			return nil, fmt.Errorf("%q is no step", line)
+		}
+		if _, ok := verbs[fields[1]]; !ok {
+			return nil, fmt.Errorf("nobody knows how to %q", fields[1])
+		}
+		steps = append(steps, step{pause, fields[1], fields[2:]})
+	}
+	return steps, nil
+}
+
+// text is the steps as parse reads them.
+func text(steps []step) string {
+	var b strings.Builder
+	for _, s := range steps {
+		fmt.Fprintln(&b, s)
+	}
+	return b.String()
+}
+
+// verb is a kind of step. draw makes the arguments of one; do does it, in the goroutine that plays the world, while
+// nothing else in the bubble can go on.
+type verb struct {
+	often int // how often it is drawn, against the others
+	draw  func(r *rand.Rand) []string
+	do    func(w *world, s step)
+}
+
+// year is a life of so many days with so many packages a day.
+func life(seed uint64, days, packages int) []step {
+	r := keyed(seed, "life")
+	var names []string
+	total := 0
+	for _, name := range verbNames() {
+		total += verbs[name].often
+		for range verbs[name].often {
+			names = append(names, name)
+		}
+	}
+	// So many packages a day need so many steps a day, for sending is one of them.
+	each := max(4, packages*total/max(1, verbs["send"].often))
+	var steps []step
+	for day := range days {
+		left := 10 * time.Hour // the office is open
+		for i := range each {
+			name := oneOf(r, names...)
+			pause := between(r, time.Second, max(2*time.Second, 2*left/time.Duration(each-i)))
+			left = max(time.Second, left-pause)
+			s := step{pause: pause, what: name}
+			if draw := verbs[name].draw; draw != nil {
+				s.args = draw(r)
+			}
+			steps = append(steps, s)
+		}
+		night := "sleep"
+		if r.IntN(4) == 0 {
+			night = "wait"
+		}
+		steps = append(steps, step{between(r, time.Minute, time.Hour), night, []string{between(r, 10*time.Hour, 14*time.Hour).Round(time.Second).String()}})
+		if day%10 == 9 || day == days-1 {
+			steps = append(steps, step{time.Minute, "settle", nil})
+		}
+	}
+	return steps
+}

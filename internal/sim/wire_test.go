@@ -1,0 +1,175 @@
+package sim
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net/http"
+	"regexp"
+	"strings"
+	"sync"
+	"time"
+)
+
+// wire is the way from the office's program to the services. Each request takes its own time; faults happen to it here,
+// as they do on the way and in what stands before a service. It sees everything that is said and tells the model.
+type wire struct {
+	w *world
+
+	mu       sync.Mutex
+	times    map[string]int // how often each thing was asked for
+	requests int
+	faults   []*fault
+	open     map[*host]*http.Transport
+	proxy    *http.Server
+}
+
+func newWire(w *world) *wire {
+	return &wire{w: w, times: map[string]int{}, open: map[*host]*http.Transport{}}
+}
+
+// fault is something that goes wrong on the way.
+type fault struct {
+	kind  string
+	path  string // that the route begins with; "" is every one
+	left  int    // how often yet; below 0 until it is over
+	until time.Time
+}
+
+// way is the wire as one process uses it.
+type way struct {
+	*wire
+	host *host
+	next *http.Transport
+}
+
+func (x *wire) of(h *host, next *http.Transport) http.RoundTripper {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.open[h] = next
+	return way{x, h, next}
+}
+
+// idle closes the connections of a process that is gone.
+func (x *wire) idle(h *host) {
+	x.mu.Lock()
+	t := x.open[h]
+	delete(x.open, h)
+	x.mu.Unlock()
+	if t != nil {
+		t.CloseIdleConnections()
+	}
+}
+
+func (x *wire) close() {
+	for h := range x.open {
+		x.idle(h)
+	}
+	x.proxy.Close()
+}
+
+// count is how many requests there were so far.
+func (x *wire) count() int {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.requests
+}
+
+// trouble adds a fault.
+func (x *wire) trouble(f *fault) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.faults = append(x.faults, f)
+}
+
+// heal ends all faults.
+func (x *wire) heal() {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.faults = nil
+}
+
+var anID = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`)
+
+// begin notes a request: how often it was made before, and what goes wrong with it.
+func (x *wire) begin(key, route string) (n int, kind string) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.requests++
+	n = x.times[key]
+	x.times[key]++
+	now := time.Now()
+	for _, f := range x.faults {
+		if f.left == 0 || now.After(f.until) || !strings.HasPrefix(route, f.path) || f.path == "/" && strings.HasPrefix(route, "/.") {
+			continue
+		}
+		if f.left > 0 {
+			f.left--
+		}
+		return n, f.kind
+	}
+	return n, ""
+}
+
+// RoundTrip implements http.RoundTripper.
+func (y way) RoundTrip(r *http.Request) (*http.Response, error) {
+	path := strings.TrimPrefix(r.URL.Path, "/api/v1")
+	key := r.Method + " " + r.URL.Host + path
+	n, kind := y.begin(key, anID.ReplaceAllString(path, "*"))
+	chance := keyed(y.w.seed, "wire", key, n)
+	var said []byte
+	if r.Body != nil && (kind == "twice" || r.ContentLength < 64<<10) {
+		var err error
+		if said, err = io.ReadAll(r.Body); err != nil {
+			return nil, err
+		}
+		r.Body.Close()
+		r.Body = io.NopCloser(bytes.NewReader(said))
+	}
+	y.w.model.asked(r, said)
+	y.w.trace.add("ask %s %s", key, kind)
+	if !pause(r.Context(), between(chance, 2*time.Millisecond, 60*time.Millisecond)) {
+		return nil, r.Context().Err()
+	}
+	answer, err := y.troubled(r, kind, said, chance.IntN(1<<30))
+	if !pause(r.Context(), between(chance, 2*time.Millisecond, 40*time.Millisecond)) && err == nil {
+		answer.Body.Close()
+		return nil, r.Context().Err()
+	}
+	if err != nil {
+		return nil, err
+	}
+	return answer, y.read(r, answer)
+}
+
+// read lets the model see an answer as long as it is short text.
+func (y way) read(r *http.Request, answer *http.Response) error {
+	if !strings.HasPrefix(answer.Header.Get("Content-Type"), "application/json") {
+		return nil
+	}
+	body, err := io.ReadAll(answer.Body)
+	answer.Body.Close()
+	answer.Body = io.NopCloser(bytes.NewReader(body))
+	if err != nil {
+		answer.Body = io.NopCloser(io.MultiReader(bytes.NewReader(body), failing{err}))
+	}
+	y.w.model.answered(r, answer.StatusCode, body)
+	return nil
+}
+
+// failing is a body that breaks off.
+type failing struct{ err error }
+
+func (f failing) Read([]byte) (int, error) { return 0, f.err }
+
+// pause waits in virtual time; it is false when ctx ended before.
+func pause(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}

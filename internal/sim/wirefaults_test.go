@@ -1,0 +1,165 @@
+package sim
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// troubles are the kinds of faults on the wire, each with the part of the service it may strike; "" is any.
+var troubles = map[string]func(y way, r *http.Request, said []byte, draw int) (*http.Response, error){
+	// The connection fails before, or after the work was done.
+	"refused": func(way, *http.Request, []byte, int) (*http.Response, error) {
+		return nil, &net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED}
+	},
+	"lost": func(y way, r *http.Request, _ []byte, _ int) (*http.Response, error) {
+		if err := swallow(y.next.RoundTrip(r)); err != nil {
+			return nil, err
+		}
+		return nil, &net.OpError{Op: "read", Net: "tcp", Err: syscall.ECONNRESET}
+	},
+	"silent": func(y way, r *http.Request, _ []byte, draw int) (*http.Response, error) {
+		if draw%2 == 0 { // the work is done, and nobody hears of it
+			if err := swallow(y.next.RoundTrip(r)); err != nil {
+				return nil, err
+			}
+		}
+		if !pause(r.Context(), 30*time.Second) {
+			return nil, r.Context().Err()
+		}
+		return nil, errors.New("net/http: timeout awaiting response headers")
+	},
+	"late": func(y way, r *http.Request, _ []byte, draw int) (*http.Response, error) {
+		if !pause(r.Context(), time.Duration(draw%25_000)*time.Millisecond) {
+			return nil, r.Context().Err()
+		}
+		return y.next.RoundTrip(r)
+	},
+	"twice": func(y way, r *http.Request, said []byte, _ int) (*http.Response, error) {
+		if strings.HasSuffix(r.URL.Path, "/packages/add") { // nobody could tell two packages from one asked for twice
+			return y.next.RoundTrip(r)
+		}
+		again := r.Clone(r.Context())
+		if r.Body != nil {
+			again.Body = io.NopCloser(bytes.NewReader(said))
+		}
+		if err := swallow(y.next.RoundTrip(r)); err != nil {
+			return nil, err
+		}
+		return y.next.RoundTrip(again)
+	},
+	// Somebody answers, before the work is done or after it.
+	"wrong": func(y way, r *http.Request, _ []byte, draw int) (*http.Response, error) {
+		return canned(r, []int{500, 502, 503, 504, 404, 408, 400, 409}[draw%8], "application/json", `{"error":"service_exception_simulated","message":"Simulated."}`), nil
+	},
+	"undone": func(y way, r *http.Request, _ []byte, draw int) (*http.Response, error) {
+		if err := swallow(y.next.RoundTrip(r)); err != nil {
+			return nil, err
+		}
+		return canned(r, []int{500, 502, 504}[draw%3], "text/html", "<html><body>Bad gateway</body></html>"), nil
+	},
+	"busy": func(y way, r *http.Request, _ []byte, draw int) (*http.Response, error) {
+		answer := canned(r, 429, "application/json", `{"error":"too_many_requests","message":"Simulated."}`)
+		answer.Header.Set("Retry-After", strconv.Itoa(1+draw%900))
+		return answer, nil
+	},
+	"forbidden": func(y way, r *http.Request, _ []byte, draw int) (*http.Response, error) {
+		return canned(r, []int{403, 404}[draw%2], "application/json", `{"error":"package_not_authorized","message":"Simulated."}`), nil
+	},
+	"portal": func(y way, r *http.Request, _ []byte, _ int) (*http.Response, error) {
+		return canned(r, 200, "text/html", "<!doctype html><html><title>Hotel</title><body>Accept our terms</body></html>"), nil
+	},
+	"redirect": func(y way, r *http.Request, _ []byte, draw int) (*http.Response, error) {
+		answer := canned(r, []int{301, 302, 303, 307, 308}[draw%5], "text/html", "moved")
+		answer.Header.Set("Location", "https://portal.test/login")
+		return answer, nil
+	},
+	// What comes is not whole, or looks whole and is not.
+	"cut": func(y way, r *http.Request, _ []byte, draw int) (*http.Response, error) {
+		return shortened(y, r, draw, io.ErrUnexpectedEOF)
+	},
+	"short": func(y way, r *http.Request, _ []byte, draw int) (*http.Response, error) {
+		return shortened(y, r, draw, io.EOF)
+	},
+	// The authorization server answers oddly.
+	"oddtoken": func(y way, r *http.Request, _ []byte, draw int) (*http.Response, error) {
+		answer, err := y.next.RoundTrip(r)
+		if err != nil {
+			return nil, err
+		}
+		body, err := io.ReadAll(answer.Body)
+		answer.Body.Close()
+		if err != nil {
+			return nil, err
+		}
+		text := string(body)
+		switch draw % 5 {
+		case 0:
+			text = strings.Replace(text, `"expires_in":1800`, `"expires_in":"1800"`, 1)
+		case 1:
+			text = strings.Replace(text, `"expires_in":1800`, `"expires_in":0`, 1)
+		case 2:
+			text = strings.Replace(text, `"token_type":"Bearer"`, `"token_type":"bearer"`, 1)
+		case 3:
+			text = "\xef\xbb\xbf" + text
+		case 4:
+			text = strings.Replace(text, `"expires_in":1800`, `"expires_in":1e12`, 1)
+		}
+		answer.Body, answer.ContentLength = io.NopCloser(strings.NewReader(text)), int64(len(text))
+		answer.Header.Set("Content-Length", strconv.Itoa(len(text)))
+		return answer, nil
+	},
+}
+
+// troubled is what comes back.
+func (y way) troubled(r *http.Request, kind string, said []byte, draw int) (*http.Response, error) {
+	if f := troubles[kind]; f != nil {
+		return f(y, r, said, draw)
+	}
+	return y.next.RoundTrip(r)
+}
+
+// swallow is an answer that nobody hears.
+func swallow(answer *http.Response, err error) error {
+	if err == nil {
+		io.Copy(io.Discard, answer.Body)
+		answer.Body.Close()
+	}
+	return err
+}
+
+// shortened ends a body early, and says so or does not.
+func shortened(y way, r *http.Request, draw int, end error) (*http.Response, error) {
+	answer, err := y.next.RoundTrip(r)
+	if err != nil {
+		return nil, err
+	}
+	body, err := io.ReadAll(answer.Body)
+	answer.Body.Close()
+	if err != nil || len(body) == 0 {
+		return nil, io.ErrUnexpectedEOF
+	}
+	answer.Body = io.NopCloser(io.MultiReader(bytes.NewReader(body[:draw%len(body)]), failing{end}))
+	if end == io.EOF {
+		answer.ContentLength = -1
+		answer.Header.Del("Content-Length")
+	}
+	return answer, nil
+}
+
+func canned(r *http.Request, status int, kind, body string) *http.Response {
+	if r.Body != nil {
+		io.Copy(io.Discard, r.Body)
+		r.Body.Close()
+	}
+	return &http.Response{
+		StatusCode: status, Status: http.StatusText(status), Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Header: http.Header{"Content-Type": {kind}}, ContentLength: int64(len(body)), Body: io.NopCloser(strings.NewReader(body)), Request: r,
+	}
+}

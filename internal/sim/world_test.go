@@ -1,0 +1,248 @@
+package sim
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"sync"
+	"testing/synctest"
+	"time"
+
+	"countersign/internal/agent"
+	"countersign/internal/esign"
+	"countersign/internal/office"
+	"countersign/internal/sandbox"
+)
+
+const (
+	officeURL  = "https://office.test" // the public address of the office
+	officePort = "127.0.0.1:8090"      // where its proxy delivers
+	returnURL  = officeURL + "/oauth/callback"
+	epoch      = 26*365*24*time.Hour + 61*24*time.Hour // a bubble begins in the year 2000; the office lives now
+)
+
+// world is everything around the agent, and the agent. One goroutine plays it: that of run.
+type world struct {
+	seed  uint64
+	dir   string
+	net   *network
+	wire  *wire
+	model *model
+	trace *trace
+
+	services []*service
+	current  int // the service that the settings name
+
+	clockMu sync.Mutex
+	slept   time.Duration // by which time went on while no timer did
+	wrong   time.Duration // by which the computer's clock is wrong
+	jumped  time.Time     // when it was set last, in virtual time
+
+	keyring  *keyring
+	computer int // how many there were before
+	host     *host
+	offline  bool
+	office   *agent.Agent
+	living   context.Context // of the program
+	stop     context.CancelFunc
+	running  sync.WaitGroup // of the agent
+	people   sync.WaitGroup // who wait for the agent
+	starts   int
+
+	settings office.Settings
+	sends    int
+	due      []errand      // what happens later
+	crashes  chan struct{} // rings when the program was killed at a point of its work
+	crashMu  sync.Mutex
+	armed    string    // the point ...
+	passes   int       // ... and how often it is passed before
+	left     *remains  // what the kill left
+	stranger *stranger // a colleague with another program
+}
+
+// errand is something that happens later, while other steps go on.
+type errand struct {
+	at   time.Time
+	what func()
+}
+
+// later has what happen after d.
+func (w *world) later(d time.Duration, what func()) {
+	w.due = append(w.due, errand{time.Now().Add(d), what})
+}
+
+// sleep lets virtual time pass, with what happens meanwhile.
+func (w *world) sleep(d time.Duration) {
+	until := time.Now().Add(d)
+	for {
+		next := until
+		first := -1
+		for i, e := range w.due {
+			if e.at.Before(next) {
+				next, first = e.at, i
+			}
+		}
+		timer := time.NewTimer(time.Until(next))
+		select {
+		case <-timer.C:
+		case <-w.crashes:
+			timer.Stop()
+			synctest.Wait()
+			w.bury()
+			continue
+		}
+		synctest.Wait()
+		if first < 0 {
+			return
+		}
+		e := w.due[first]
+		w.due = slices.Delete(w.due, first, first+1)
+		e.what()
+		synctest.Wait()
+	}
+}
+
+// service is one signing service.
+type service struct {
+	*sandbox.Server
+	name   string
+	url    string
+	client sandbox.Client
+	dir    string
+}
+
+// now is the time that the service knows.
+func (w *world) now() time.Time {
+	w.clockMu.Lock()
+	defer w.clockMu.Unlock()
+	return time.Now().Add(epoch + w.slept)
+}
+
+// clock is the time that the computer shows.
+func (w *world) clock() time.Time {
+	w.clockMu.Lock()
+	defer w.clockMu.Unlock()
+	return time.Now().Add(epoch + w.slept + w.wrong)
+}
+
+// newWorld makes a world in dir in which an office is set up and signed in.
+func newWorld(seed uint64, dir string) (*world, error) {
+	w := &world{seed: seed, dir: dir, net: newNetwork(), keyring: newKeyring(), trace: newTrace(), crashes: make(chan struct{}, 1)}
+	w.wire = newWire(w)
+	w.model = newModel(w)
+	w.stranger = newStranger(w)
+	for i, name := range []string{"north", "south"} {
+		s, err := w.startService(i, name)
+		if err != nil {
+			return nil, err
+		}
+		w.services = append(w.services, s)
+	}
+	if err := w.startProxy(); err != nil {
+		return nil, err
+	}
+	w.settings = office.DefaultSettings()
+	w.settings.AuthURL, w.settings.BaseURL, w.settings.ClientID = w.services[0].url, w.services[0].url, w.services[0].client.ID
+	w.settings.Tunnel, w.settings.PublicURL, w.settings.Listen = office.TunnelExternal, officeURL, officePort
+	w.settings.Redirect = office.RedirectTunnel
+	w.settings.SaveTo = filepath.Join(dir, "folder 1")
+	return w, w.begin()
+}
+
+func (w *world) startService(i int, name string) (*service, error) {
+	s := &service{name: name, url: fmt.Sprintf("http://127.0.0.1:%d", 9001+i), dir: filepath.Join(w.dir, name)}
+	l, err := w.net.listen(nil, s.url[len("http://"):])
+	if err != nil {
+		return nil, err
+	}
+	s.client = sandbox.Client{ID: "office-" + name, Secret: "secret-of-" + name, Name: "Countersign", Redirects: []string{returnURL}}
+	if err := copyKey(s.dir, i); err != nil {
+		return nil, err
+	}
+	s.Server, err = sandbox.Start(sandbox.Options{
+		Dir: s.dir, Listener: l, PublicURL: s.url, Users: peopleOf(i), AutoConsent: true, Now: w.now,
+		Clients:     []sandbox.Client{s.client, {ID: strangerID, Secret: "secret of the colleague", Name: "Other", Redirects: []string{strangerReturn}}},
+		DeliverDial: func(ctx context.Context, _, address string) (net.Conn, error) { return w.net.dial(ctx, nil, address) },
+	})
+	return s, err
+}
+
+// peopleOf are those who have an account at a service, in an organization of their own.
+func peopleOf(i int) []sandbox.User {
+	id := func(n int) string { return fmt.Sprintf("0000000%d-0000-4000-8000-%012d", i+1, n) }
+	return []sandbox.User{
+		{Email: "olivia@example.com", FirstName: "Olivia", LastName: "Office", OrganizationID: id(1), MemberID: id(2), Admin: true},
+		{Email: "max@example.com", FirstName: "Max", LastName: "Member", OrganizationID: id(1), MemberID: id(3)},
+	}
+}
+
+// begin sets the office up on a new computer and signs in.
+func (w *world) begin() error {
+	if err := os.MkdirAll(w.settings.SaveTo, 0o700); err != nil {
+		return err
+	}
+	if err := w.open(); err != nil {
+		return err
+	}
+	if err := w.office.Configure(context.Background(), w.settings, w.secrets()); err != nil {
+		return err
+	}
+	w.run()
+	return w.signIn()
+}
+
+func (w *world) secrets() office.Secrets {
+	return office.Secrets{ClientSecret: w.services[w.current].client.Secret}
+}
+
+func (w *world) dataDir() string { return filepath.Join(w.dir, fmt.Sprintf("data %d", w.computer)) }
+
+// open starts the program without running it yet.
+func (w *world) open() error {
+	w.starts++
+	h := &host{off: w.offline}
+	client := esign.NewHTTPClientOver(func(ctx context.Context, _, address string) (net.Conn, error) { return w.net.dial(ctx, h, address) })
+	client.Transport = w.wire.of(h, client.Transport.(*http.Transport))
+	a, err := agent.Open(context.Background(), agent.Params{
+		DataDir: w.dataDir(), Keeper: w.keyring, Version: "simulated", HTTP: client, Now: w.clock,
+		Jitter:   func() float64 { return keyed(w.seed, "jitter", time.Now().UnixNano()).Float64() },
+		OpenPort: func(_ context.Context, _, address string) (net.Listener, error) { return w.net.listen(h, address) },
+		Notify: func(title, body string) error {
+			if !h.gone() {
+				w.model.told(title, body)
+			}
+			return nil
+		},
+		Crash: func(point string) { w.passed(h, point) },
+		Log:   w.trace.log(h),
+	})
+	if err != nil {
+		return fmt.Errorf("the program does not start: %w", err)
+	}
+	w.office, w.host = a, h
+	return nil
+}
+
+func (h *host) gone() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.dead
+}
+
+func (w *world) run() {
+	ctx, stop := context.WithCancel(context.Background())
+	a := w.office
+	w.living, w.stop = ctx, stop
+	w.running.Go(func() { a.Run(ctx) })
+	synctest.Wait()
+}
+
+// folders are where documents were ever saved to.
+func (w *world) folders() []string {
+	all, _ := filepath.Glob(filepath.Join(w.dir, "folder *"))
+	return all
+}
