@@ -11,7 +11,7 @@
 //	download  planned files -> the folder
 //	announce  facts -> notifications
 //
-// What is no room is here: Configure, Status, and forget.go, which forgets the contents of old events.
+// What concerns several of them is here: Configure, Status, Act, and what is forgotten once a day.
 //
 // Three ways through the house; each passes a room once:
 //

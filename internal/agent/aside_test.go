@@ -106,7 +106,7 @@ func TestAnIDThatCannotBeUsedHoldsNothingUp(t *testing.T) {
 		a.packages.Sweep("test")
 		time.Sleep(5 * time.Minute)
 
-		s := a.Status()
+		s := must(a.Status())
 		if s.Events.Pending != 0 || s.Events.Problems != 2*len(oddIDs) {
 			t.Errorf("events: %+v", s.Events)
 		}
@@ -115,7 +115,7 @@ func TestAnIDThatCannotBeUsedHoldsNothingUp(t *testing.T) {
 				t.Errorf("health: %+v", i)
 			}
 		}
-		mixed, _ := a.Package("mixed")
+		mixed, _, _ := a.Package("mixed")
 		if mixed.FilesDone != 1 || mixed.FilesTotal != len(documents) || mixed.Saved || mixed.Problem.IsZero() {
 			t.Errorf("%d of %d files, saved %v, problem %q", mixed.FilesDone, mixed.FilesTotal, mixed.Saved, mixed.Problem)
 		}
@@ -129,13 +129,13 @@ func TestAnIDThatCannotBeUsedHoldsNothingUp(t *testing.T) {
 			t.Errorf("told: %s", all)
 		}
 		var lines int
-		for _, x := range a.Activity(1000) {
+		for _, x := range must(a.Activity(1000)) {
 			if strings.Contains(x.Text.String(), "cannot be used") && x.Kind == "problem" {
 				lines++
 			}
 		}
 		time.Sleep(48 * time.Hour)
-		for _, x := range a.Activity(1000) {
+		for _, x := range must(a.Activity(1000)) {
 			if strings.Contains(x.Text.String(), "cannot be used") && x.Kind == "problem" {
 				lines--
 			}
@@ -213,7 +213,7 @@ func TestAPackageWhoseRecordCannotBeReadIsReadFromTheServiceAndHoldsUpNoOther(t 
 				if asked := service.count("/packages/p1/status") > 0; asked == lost {
 					t.Errorf("it was asked about: %v", asked)
 				}
-				if e := b.Status().Events; e.Pending != 0 || (e.Problems == 1) != lost {
+				if e := must(b.Status()).Events; e.Pending != 0 || (e.Problems == 1) != lost {
 					t.Errorf("events: %+v", e)
 				}
 				if b.Health.Has(health.RecordsUnreadable) != lost || b.Health.Has(health.DataNotWritten) || b.Health.Has(health.Stopped("reconcile")) || b.Health.Has(health.Stopped("events")) {
@@ -222,7 +222,7 @@ func TestAPackageWhoseRecordCannotBeReadIsReadFromTheServiceAndHoldsUpNoOther(t 
 				if p := b.packageOrZero("p1"); !lost && (p.State != office.PackageExecuted || p.Checked.IsZero()) {
 					t.Errorf("it was not read from the service: %+v", p)
 				}
-				if n := len(b.Lines()); n != 3 && !lost || n < 2 {
+				if n := len(must(b.Lines())); n != 3 && !lost || n < 2 {
 					t.Errorf("%d packages are listed", n)
 				}
 				end()
@@ -275,7 +275,7 @@ func TestADocumentThatCannotBeReadKeepsNothingFromStarting(t *testing.T) {
 	for _, value := range []string{`{"cut":`, `[[]]`, `7`} {
 		t.Run(value, func(t *testing.T) {
 			a := signedInOffice(t)
-			before, account, p := a.Settings(), a.Status().Account, a.p
+			before, account, p := a.Settings(), must(a.Status()).Account, a.p
 			if err := a.Data.Update(func(tx *store.Tx) error {
 				return errors.Join(tx.PutDoc("tally", map[string]int{"rejected": 7}), tx.PutDoc("paused", [2]time.Time{}), tx.PutDoc("problems told", nil), tx.PutDoc("endpoint-lost", time.Now()),
 					tx.PutDoc("listed", nil), tx.PutDoc("people", nil), tx.PutDoc("form", nil))
@@ -298,7 +298,7 @@ func TestADocumentThatCannotBeReadKeepsNothingFromStarting(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if s := b.Status(); b.Settings().SaveTo != before.SaveTo || b.Settings().ClientID != before.ClientID || !s.SignedIn || s.Account != account {
+			if s := must(b.Status()); b.Settings().SaveTo != before.SaveTo || b.Settings().ClientID != before.ClientID || !s.SignedIn || s.Account != account {
 				t.Errorf("settings %+v, status %+v", b.Settings(), s)
 			}
 			if !b.Health.Has(health.RecordsUnreadable) || b.Health.Has(health.DataNotWritten) || b.Health.Has(health.DataRestored) {

@@ -47,13 +47,9 @@ type backup struct {
 func (b *backup) write() error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	var x backedUp
-	err := b.st.View(func(tx *store.Tx) (err error) {
-		x, err = readBackedUp(tx)
-		return err
-	})
+	x, err := data.Read(b.st, "what is to be backed up", readBackedUp)
 	if err != nil {
-		return fmt.Errorf("read what is to be backed up: %w", err)
+		return err
 	}
 	text, err := json.MarshalIndent(x, "", "  ")
 	if err != nil {

@@ -248,7 +248,7 @@ func (o *benchOffice) timed(n int, what *tally, begin func()) time.Duration {
 	o.wait(done)
 	took := time.Since(start)
 	var saved int
-	if err := o.Data.View(func(tx *store.Tx) error {
+	if err := o.Data.Store.View(func(tx *store.Tx) error {
 		c, err := tx.PackageCounts()
 		saved = c.Saved
 		return err

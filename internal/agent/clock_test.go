@@ -225,7 +225,7 @@ func TestWhatWasFinishedWhileTheClockWasFastIsFetched(t *testing.T) {
 				t.Errorf("%s: signed in at %v, want %v", name, since, signedIn)
 			}
 			err := a.packages.MeetPackages(issuer.Home(a.Settings()), []esign.Status{{PackageID: "p", State: esign.Executed, TimeCreated: finished, TimeExecuted: finished}}, since, true)
-			if _, known := a.Package("p"); err != nil || !known {
+			if _, known, _ := a.Package("p"); err != nil || !known {
 				t.Errorf("%s: the package is not known, %v", name, err)
 			}
 		})
@@ -239,7 +239,7 @@ func TestAListMarkThatLiesAheadIsNotBelieved(t *testing.T) {
 		time.Sleep(time.Minute)
 		since := a.account.Current().Account.Since
 		mark := func() (m reconcile.Listed) {
-			if err := a.Data.View(func(tx *store.Tx) error { _, err := tx.GetDoc(reconcile.DocListed, &m); return err }); err != nil {
+			if err := a.Data.Store.View(func(tx *store.Tx) error { _, err := tx.GetDoc(reconcile.DocListed, &m); return err }); err != nil {
 				t.Fatal(err)
 			}
 			return m

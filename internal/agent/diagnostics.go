@@ -26,10 +26,14 @@ func (a *Agent) About() About {
 func (a *Agent) Diagnostics() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Countersign %s, %s/%s, %s\n\n", a.p.Version, runtime.GOOS, runtime.GOARCH, a.Now().Format(time.RFC3339))
+	status, err := a.Status()
+	if err != nil {
+		fmt.Fprintf(&b, "%v\n\n", err)
+	}
 	for _, part := range []struct {
 		name  string
 		value any
-	}{{"settings", a.Settings()}, {"status", a.Status()}} {
+	}{{"settings", a.Settings()}, {"status", status}} {
 		text, err := json.MarshalIndent(part.value, "", "  ")
 		if err != nil {
 			continue

@@ -294,7 +294,7 @@ func TestADraftSurvivesEveryFaultOfItsCallsAndIsNeverSentTwice(t *testing.T) {
 
 // draftIs reports whether the one draft is in that state, with a sentence where it waits.
 func (o *testOffice) draftIs(want office.DraftState) (ok bool) {
-	err := o.Data.View(func(tx *store.Tx) error {
+	err := o.Data.Store.View(func(tx *store.Tx) error {
 		drafts, err := tx.Drafts()
 		if err == nil && len(drafts) == 1 {
 			d := drafts[0]

@@ -22,7 +22,7 @@ func TestWhatWasEnteredOutlivesTheProgramSealedAndGoesWithTheFirstSettings(t *te
 		return a
 	}
 	a := open()
-	if _, kept := a.FirstRun(); kept {
+	if _, kept, _ := a.FirstRun(); kept {
 		t.Error("nothing was entered yet")
 	}
 	entered := FirstRun{Step: "address", Preset: "Example Sign", Settings: theOffice().Settings, Secrets: office.Secrets{ClientSecret: "cl13nt-s3cret", NgrokAuthtoken: "t0ken-s3cret"}}
@@ -45,7 +45,7 @@ func TestWhatWasEnteredOutlivesTheProgramSealedAndGoesWithTheFirstSettings(t *te
 	}
 	a = open()
 	defer a.Close()
-	got, kept := a.FirstRun()
+	got, kept, _ := a.FirstRun()
 	if !kept || got.Step != "address" || got.Preset != "Example Sign" || got.Secrets != entered.Secrets || got.Settings.AuthURL != entered.Settings.AuthURL {
 		t.Errorf("kept %v: %+v", kept, got)
 	}
@@ -54,7 +54,7 @@ func TestWhatWasEnteredOutlivesTheProgramSealedAndGoesWithTheFirstSettings(t *te
 	if err := a.Configure(t.Context(), s, entered.Secrets); err != nil {
 		t.Fatal(err)
 	}
-	if _, kept := a.FirstRun(); kept {
+	if _, kept, _ := a.FirstRun(); kept {
 		t.Error("what was entered is kept beside the settings")
 	}
 }
@@ -69,7 +69,7 @@ func TestWithoutTheKeyNothingIsKept(t *testing.T) {
 	if err := a.KeepFirstRun(FirstRun{Step: "address"}); err == nil {
 		t.Error("kept, with what key?")
 	}
-	if _, kept := a.FirstRun(); kept {
+	if _, kept, _ := a.FirstRun(); kept {
 		t.Error("read without a key")
 	}
 }

@@ -217,7 +217,7 @@ func TestADocumentIsRecognisedUnderANameThatAnotherOneHasReserved(t *testing.T) 
 func (o *testOffice) job(packageID string) office.Job {
 	o.t.Helper()
 	var jobs []office.Job
-	err := o.Data.View(func(tx *store.Tx) (err error) {
+	err := o.Data.Store.View(func(tx *store.Tx) (err error) {
 		jobs, err = tx.JobsOf(packageID)
 		return err
 	})
@@ -284,7 +284,7 @@ func TestLeftoversOfAFormerFolderAreRemovedWithTheNextStart(t *testing.T) {
 func (o *testOffice) leftover(folder string) (path string) {
 	o.t.Helper()
 	var jobs []office.Job
-	err := o.Data.View(func(tx *store.Tx) (err error) {
+	err := o.Data.Store.View(func(tx *store.Tx) (err error) {
 		jobs, err = tx.PendingJobs()
 		return err
 	})

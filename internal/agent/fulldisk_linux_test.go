@@ -151,7 +151,7 @@ func fullData(t *testing.T, dir string) {
 		}
 	}
 	o.eventually("every event of the package was stored", func() bool {
-		list, _ := o.Events("", 5000)
+		list, _, _ := o.Events("", 5000)
 		n := 0
 		for _, e := range list {
 			if e.PackageID == id {

@@ -179,7 +179,7 @@ func TestADeadServiceIsAskedRarelyAndAtOnceWhenItIsBack(t *testing.T) {
 			t.Errorf("health: %+v", a.Health.List())
 		}
 		var late int
-		err := a.Data.View(func(tx *store.Tx) error {
+		err := a.Data.Store.View(func(tx *store.Tx) error {
 			return tx.Packages(func(p office.Package) bool {
 				if time.Since(p.Checked) > 3*time.Minute {
 					late++

@@ -71,7 +71,7 @@ func TestAnotherServiceIsGivenNothingOfTheFirst(t *testing.T) {
 	if s := o.Status(); s.SignedIn || s.Endpoint.ID != "" || s.Account.Email != "" {
 		t.Errorf("status: %+v", s)
 	}
-	if secret, _ := o.HasSecrets(); secret {
+	if secret, _, _ := o.HasSecrets(); secret {
 		t.Error("the client secret of the first service is there")
 	}
 	if i := o.issue("secret"); i == nil || i.Action != ActSettings {
@@ -134,7 +134,7 @@ func TestGoingBackToAServiceTakesUpItsPackagesAndDrafts(t *testing.T) {
 	}
 	first.Heal(0)
 	o.use(first, office.Secrets{})
-	if secret, _ := o.HasSecrets(); !secret {
+	if secret, _, _ := o.HasSecrets(); !secret {
 		t.Error("the client secret of the first service is gone")
 	}
 	if err := o.SignIn(t.Context(), SignInOptions{}, visit); err != nil {
@@ -233,7 +233,7 @@ func TestValuesOfAnEarlierVersionBelongToTheServiceInTheSettings(t *testing.T) {
 	signAll(o, id)
 	o.eventually("it goes on", func() bool { return o.Status().Packages.Saved == 1 && len(o.Status().Health) == 0 })
 	for _, kind := range []issuer.Sealed{issuer.ClientSecret, issuer.Refresh, issuer.Endpoint, issuer.FormerEndpoints} {
-		if o.account.Vault().Has(string(kind)) {
+		if must(o.account.Vault().Has(string(kind))) {
 			t.Errorf("%s is still kept without an issuer", kind)
 		}
 	}
@@ -256,7 +256,7 @@ func TestAnotherNgrokServerIsNotGivenTheAuthtoken(t *testing.T) {
 	if err := o.Configure(t.Context(), s, office.Secrets{}); err != nil {
 		t.Fatal(err)
 	}
-	if _, token := o.HasSecrets(); token {
+	if _, token, _ := o.HasSecrets(); token {
 		t.Error("the authtoken is there for another server")
 	}
 	o.eventually("it is asked for", func() bool { i := o.issue("tunnel"); return i != nil && i.Action == ActSettings })

@@ -61,7 +61,8 @@ func TestMemoryNeverLeadsTheCommit(t *testing.T) {
 			if err := o.Data.Store.Close(); err != nil { // nothing can be committed from here on
 				t.Fatal(err)
 			}
-			was, address, snoozed := o.account.Current(), o.Status().Endpoint, o.Snoozed()
+			was, snoozed := o.account.Current(), o.Snoozed()
+			endpoint, _, _ := o.webhook.Endpoint()
 			if err := do(o); err == nil {
 				t.Error("it went well without a commit")
 			}
@@ -70,8 +71,8 @@ func TestMemoryNeverLeadsTheCommit(t *testing.T) {
 				if !reflect.DeepEqual(is.Settings, was.Settings) || !reflect.DeepEqual(is.Account, was.Account) {
 					t.Errorf("%s: %+v %+v, was %+v %+v", when, is.Settings, is.Account, was.Settings, was.Account)
 				}
-				if e := o.Status().Endpoint; e.ID != address.ID {
-					t.Errorf("%s: the endpoint is %+v", when, e)
+				if id, _, _ := o.webhook.Endpoint(); id != endpoint {
+					t.Errorf("%s: the endpoint is %q", when, id)
 				}
 				if !o.Snoozed().Equal(snoozed) {
 					t.Errorf("%s: snoozed until %v", when, o.Snoozed())

@@ -113,7 +113,7 @@ func TestUnlockIsOfferedOnlyWhereThereIsSomethingToUnlock(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer a.Close()
-			issues := a.Status().Health
+			issues := must(a.Status()).Health
 			if len(issues) == 0 || issues[0].ID != "keyring" || issues[0].Action != want {
 				t.Fatalf("offered: %+v, want %q", issues, want)
 			}
@@ -124,7 +124,7 @@ func TestUnlockIsOfferedOnlyWhereThereIsSomethingToUnlock(t *testing.T) {
 			if err := a.Act(t.Context(), issues[0]); err != nil {
 				t.Error(err)
 			}
-			if left := a.Status().Health; slices.ContainsFunc(left, func(i Issue) bool { return i.ID == "keyring" }) {
+			if left := must(a.Status()).Health; slices.ContainsFunc(left, func(i Issue) bool { return i.ID == "keyring" }) {
 				t.Errorf("it is there again, but health is %+v", left)
 			}
 		})

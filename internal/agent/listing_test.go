@@ -96,7 +96,7 @@ func TestALongListIsReadInRoundsAndWhatOneDidNotReadIsOwedToTheNext(t *testing.T
 	}
 	var through reconcile.Listed
 	read := func() reconcile.Listed {
-		o.Data.View(func(tx *store.Tx) error { _, err := tx.GetDoc(reconcile.DocListed, &through); return err })
+		o.Data.Store.View(func(tx *store.Tx) error { _, err := tx.GetDoc(reconcile.DocListed, &through); return err })
 		return through
 	}
 	before := read().Through
@@ -144,7 +144,7 @@ func TestAListThatDoesNotSayWhenSomethingWasFinishedHidesNothingThatIsNew(t *tes
 				time.Sleep(2 * time.Hour)
 				add("new")
 				time.Sleep((7*24 + 12) * time.Hour)
-				if c.count("/packages/new/status") == 0 || a.Status().Packages.Saved != 1 {
+				if c.count("/packages/new/status") == 0 || must(a.Status()).Packages.Saved != 1 {
 					t.Error("what was finished later, without an event, is not saved")
 				}
 				if c.count("/packages/old/status") != 0 {

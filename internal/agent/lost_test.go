@@ -60,7 +60,7 @@ func TestADamagedDataFileIsSetAsideToldAndRebuilt(t *testing.T) {
 			if s := o.Settings(); s.SaveTo != o.folder || !o.Status().SignedIn {
 				t.Errorf("settings: %+v, status: %+v", s, o.Status())
 			}
-			if set, _ := o.HasSecrets(); !set {
+			if set, _, _ := o.HasSecrets(); !set {
 				t.Error("the client secret is lost")
 			}
 			o.eventually("packages are read again", func() bool {

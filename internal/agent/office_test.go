@@ -284,8 +284,30 @@ func (a *Agent) askNow(id string) error {
 	})
 }
 
-// packageOrZero is the package as it is stored.
+// packageOrZero is the package as it is stored, zero where there is none that can be read.
 func (a *Agent) packageOrZero(id string) office.Package {
-	row, _ := a.Package(id)
+	row, _, _ := a.Package(id)
 	return row.Package
+}
+
+// What can be read now, for tests in which everything can.
+
+func (o *testOffice) Status() Status { return must(o.Agent.Status()) }
+
+func (o *testOffice) Lines() []office.PackageLine { return must(o.Agent.Lines()) }
+
+func (o *testOffice) Activity(limit int) []office.Activity { return must(o.Agent.Activity(limit)) }
+
+func (o *testOffice) Drafts() []office.Draft { return must(o.Agent.Drafts()) }
+
+func (o *testOffice) Package(id string) (office.PackageRow, bool) {
+	row, known, err := o.Agent.Package(id)
+	return must(row, err), known
+}
+
+func must[T any](value T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return value
 }

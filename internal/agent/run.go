@@ -2,10 +2,12 @@ package agent
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"sync"
 
 	"countersign/internal/agent/loop"
+	"countersign/internal/store"
 )
 
 // Part names a piece of the agent for Run.
@@ -42,7 +44,7 @@ func (a *Agent) Run(ctx context.Context, only ...Part) error {
 		{Name: "farewells", Run: a.account.RunFarewells},
 	}
 	if len(only) == 0 {
-		beside = append(beside, loop.Loop{Name: "forget", Run: a.runForget})
+		beside = append(beside, loop.Loop{Name: "forget", Run: func(ctx context.Context) error { return a.Daily(ctx, a.forget) }})
 	}
 	wanted := func(p loop.Loop) bool {
 		named := slices.Contains([]Part{PartTunnel, PartEndpoint, PartEvents, PartReconcile, PartSave, PartOutbox}, Part(p.Name))
@@ -68,6 +70,22 @@ func (a *Agent) Run(ctx context.Context, only ...Part) error {
 	announcer.Wait()
 	others.Wait()
 	return nil
+}
+
+// forget counts the day and forgets what has become old. Days are those on which the program ran, as the store counts them,
+// so that a wrong clock costs nothing.
+func (a *Agent) forget(ctx context.Context) error {
+	err := a.Data.Update(func(tx *store.Tx) error {
+		_, err := tx.CountDay(a.Now())
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("count the day: %w", err)
+	}
+	if err := a.outbox.ForgetCopies(); err != nil {
+		return fmt.Errorf("let go of copies: %w", err)
+	}
+	return a.packages.ForgetEvents(ctx)
 }
 
 // Close closes the store. Call it after Run has returned.

@@ -173,7 +173,7 @@ func waitUntil(t *testing.T, a *Agent, what string, ok func() bool) {
 		case <-changes:
 		case <-look.C:
 		case <-limit:
-			t.Fatalf("never: %s; %+v", what, a.Status())
+			t.Fatalf("never: %s; %+v", what, must(a.Status()))
 		}
 	}
 }
@@ -252,7 +252,7 @@ func TestFilesThatWaitForTheDiskDoNotHoldUpDownloads(t *testing.T) {
 		}
 	}
 	close(carryOn)
-	waitUntil(t, a, "all are saved", func() bool { return a.Status().Packages.Saved == many })
+	waitUntil(t, a, "all are saved", func() bool { return must(a.Status()).Packages.Saved == many })
 }
 
 func TestAnExecutedPackageIsPlannedInTheCommitOfItsEvent(t *testing.T) {
@@ -274,7 +274,7 @@ func TestAServiceInTroubleDoesNotHoldUpEvents(t *testing.T) {
 	a.Health.Set(health.ServiceFails, message.ServiceUnreachable())
 	happened(t, a, "p")
 	runParts(t, a, PartEvents)
-	waitUntil(t, a, "the event is handled", func() bool { return a.Status().Events.Pending == 0 })
+	waitUntil(t, a, "the event is handled", func() bool { return must(a.Status()).Events.Pending == 0 })
 	p := a.packageOrZero("p")
 	if s.asked.Load() != 0 || p.State != office.PackageExecuted || p.Planned || p.NextCheck.After(time.Now()) {
 		t.Errorf("asked %d times; %+v", s.asked.Load(), p)

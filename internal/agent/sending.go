@@ -75,7 +75,15 @@ func (a *Agent) Inspect(ctx context.Context, path string) FileInfo {
 }
 
 // People is outbox.Room.People.
-func (a *Agent) People() []office.Signer { return a.outbox.People() }
+func (a *Agent) People() ([]office.Signer, error) { return a.outbox.People() }
+
+// Drafts is outbox.Room.Drafts.
+func (a *Agent) Drafts() ([]office.Draft, error) { return a.outbox.Drafts() }
+
+// DraftOf is outbox.Room.DraftOf.
+func (a *Agent) DraftOf(packageID string) (office.Draft, bool, error) {
+	return a.outbox.DraftOf(packageID)
+}
 
 // KeepForm is form.Room.Keep.
 func (a *Agent) KeepForm(f office.Form) { a.form.Keep(f) }

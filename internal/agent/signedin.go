@@ -5,6 +5,7 @@ import (
 	"crypto/x509"
 
 	"countersign/internal/agent/account"
+	"countersign/internal/agent/webhook"
 	"countersign/internal/office"
 )
 
@@ -13,13 +14,19 @@ type (
 	SignInError = account.SignInError
 	FirstRun    = account.FirstRun
 	Preset      = account.Preset
+	// SignInOptions choose how a sign-in runs.
+	SignInOptions = account.SignInOptions
+	// ConfigError is a configuration that was not accepted.
+	ConfigError = office.ConfigError
 )
 
 // Settings returns the current settings.
 func (a *Agent) Settings() office.Settings { return a.account.Settings() }
 
 // HasSecrets reports which secrets are kept, never what they are.
-func (a *Agent) HasSecrets() (clientSecret, ngrokAuthtoken bool) { return a.account.HasSecrets() }
+func (a *Agent) HasSecrets() (clientSecret, ngrokAuthtoken bool, err error) {
+	return a.account.HasSecrets()
+}
 
 // SignIn runs a whole sign-in: it hands the address to show in the browser to open, waits for the way back the
 // settings chose (or Paste), and returns once the tokens are kept. It ends early with ctx, or when another SignIn
@@ -37,8 +44,8 @@ func (a *Agent) SignOut(ctx context.Context) error { return a.account.SignOut(ct
 // KeepFirstRun keeps what was entered on the first run, sealed. Configure forgets it.
 func (a *Agent) KeepFirstRun(f FirstRun) error { return a.account.KeepFirstRun(f) }
 
-// FirstRun is what was kept; false when there is nothing, or nothing that can be read now.
-func (a *Agent) FirstRun() (f FirstRun, kept bool) { return a.account.FirstRun() }
+// FirstRun is account.Room.FirstRun.
+func (a *Agent) FirstRun() (f FirstRun, kept bool, err error) { return a.account.FirstRun() }
 
 // Services returns the presets, the neutral one first.
 func (a *Agent) Services() []Preset { return a.account.Presets() }
@@ -46,6 +53,17 @@ func (a *Agent) Services() []Preset { return a.account.Presets() }
 // TestService asks whether there is a signing service at both addresses of s; see account.Room.Test.
 func (a *Agent) TestService(ctx context.Context, s office.Settings) error {
 	return a.account.Test(ctx, s)
+}
+
+// Refusal is a sample of the requests that were refused.
+type Refusal = webhook.Refusal
+
+// Refused returns the samples, newest first.
+func (a *Agent) Refused() []Refusal { return a.webhook.Refused() }
+
+// TestTunnel opens the public address of s for a moment and returns it; see webhook.Room.Test.
+func (a *Agent) TestTunnel(ctx context.Context, s office.Settings, secrets office.Secrets) (publicURL string, err error) {
+	return a.webhook.Test(ctx, s, secrets)
 }
 
 // LocalhostCertificate is the certificate of addresses on this computer, for whoever has to trust it.

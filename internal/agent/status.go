@@ -1,209 +1,139 @@
 package agent
 
 import (
-	"cmp"
-	"context"
-	"fmt"
-	"path/filepath"
-	"slices"
+	"encoding/json"
+	"errors"
+	"time"
 
+	"countersign/internal/agent/account"
+	"countersign/internal/agent/data"
+	"countersign/internal/agent/webhook"
 	"countersign/internal/office"
 	"countersign/internal/store"
 )
 
-// Status returns the whole state. It reads counters, never all packages, and may be called often.
-func (a *Agent) Status() Status {
-	s := Status{Version: a.p.Version, Health: a.Health.List()}
-	o := a.account.Current()
-	s.SignedIn, s.Account = o.SignedIn(), o.Account.Account
-	s.Checked, s.Checking = a.packages.Swept()
-	if _, online := a.account.Online(); !online {
-		s.Checking = false // it waits for somebody to sign in
-	}
-	s.Tunnel = a.webhook.Address()
-	s.Endpoint.ID, s.Endpoint.URL, s.Endpoint.RegisteredAt = a.webhook.Endpoint()
-	s.Events.Rejected = a.webhook.Rejected()
-	err := a.Data.View(func(tx *store.Tx) error {
-		events, err := tx.EventCounts()
-		if err != nil {
-			return err
-		}
-		s.Events.Received, s.Events.Duplicates = events.Received, events.Duplicates
-		s.Events.Pending, s.Events.Problems = events.Pending, events.Odd
-		packages, err := tx.PackageCounts()
-		if err != nil {
-			return err
-		}
-		s.Packages = PackageCounts{packages.Total, packages.Open, packages.Executed, packages.Saved}
-		jobs, err := tx.JobCounts()
-		if err != nil {
-			return err
-		}
-		s.Saves = SaveCounts{jobs.Done, jobs.Pending, jobs.Failed}
-		s.Outbox, err = outboxCounts(tx)
-		return err
-	})
-	if err != nil {
-		a.Log.Error("read the status", "err", err)
-	}
-	return s
+// Status is the whole state in one value: what `countersign status --json` prints and what the window and the
+// tray show. Its JSON is stable and documented in README.md.
+type Status struct {
+	Version  string         `json:"version"`
+	SignedIn bool           `json:"signed_in"`
+	Account  Account        `json:"account"`
+	Tunnel   TunnelStatus   `json:"tunnel"`
+	Endpoint EndpointStatus `json:"endpoint"`
+	Events   EventCounts    `json:"events"`
+	Packages PackageCounts  `json:"packages"`
+	Saves    SaveCounts     `json:"saves"`
+	Outbox   OutboxCounts   `json:"outbox"`
+	Health   []Issue        `json:"health"`
+
+	Checked  time.Time `json:"-"` // when everything was last asked about since the start; zero before
+	Checking bool      `json:"-"` // it is being asked about now
 }
 
-func outboxCounts(tx *store.Tx) (c OutboxCounts, err error) {
-	drafts, err := tx.Drafts(office.DraftQueued, office.DraftAdding, office.DraftUnknown, office.DraftFailed)
+// Account is who is signed in; empty strings where the service did not say.
+type Account = account.Account
+
+// TunnelStatus is the public address.
+type TunnelStatus = webhook.Address
+
+// known is nil for the zero time.
+func known(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	return &t
+}
+
+// EndpointStatus is the webhook endpoint as the service last confirmed it; ID is empty when there is none.
+type EndpointStatus struct {
+	ID           string    `json:"id"`
+	URL          string    `json:"url"`
+	RegisteredAt time.Time `json:"registered_at"`
+}
+
+// MarshalJSON writes null for a moment that is not known: every field is always there.
+func (e EndpointStatus) MarshalJSON() ([]byte, error) {
+	type plain EndpointStatus // without this method
+	return json.Marshal(struct {
+		plain
+		RegisteredAt *time.Time `json:"registered_at"`
+	}{plain(e), known(e.RegisteredAt)})
+}
+
+// EventCounts counts webhook requests. Received is the number of distinct authentic events stored; Problems are
+// authentic events that nothing could be done with.
+type EventCounts struct {
+	Received   int `json:"received"`
+	Rejected   int `json:"rejected"`
+	Duplicates int `json:"duplicates"`
+	Pending    int `json:"pending"`
+	Problems   int `json:"problems"`
+}
+
+// PackageCounts counts packages. Saved are executed packages of which every wanted file is on disk.
+type PackageCounts struct {
+	Total    int `json:"total"`
+	Open     int `json:"open"`
+	Executed int `json:"executed"`
+	Saved    int `json:"saved"`
+}
+
+// SaveCounts counts files.
+type SaveCounts struct {
+	Done    int `json:"done"`
+	Pending int `json:"pending"`
+	Failed  int `json:"failed"`
+}
+
+// OutboxCounts counts drafts that are not yet packages.
+type OutboxCounts struct {
+	Pending int `json:"pending"`
+	Unknown int `json:"unknown"`
+	Failed  int `json:"failed"`
+}
+
+// Status returns the whole state. It reads counters, never all packages, and may be called often. When they cannot be read,
+// it returns the rest, with health that says so, and an error.
+func (a *Agent) Status() (Status, error) {
+	kept, err := data.Read(a.Data, "the status", readCounts)
+	o := a.account.Current()
+	_, online := a.account.Online()
+	s := Status{
+		Version: a.p.Version, SignedIn: o.SignedIn(), Account: o.Account.Account, Tunnel: a.webhook.Address(),
+		Events: kept.events, Packages: kept.packages, Saves: kept.saves, Outbox: kept.outbox, Health: a.Health.List(),
+	}
+	s.Checked, s.Checking = a.packages.Swept()
+	s.Checking = s.Checking && online // else it waits for somebody to sign in
+	s.Endpoint.ID, s.Endpoint.URL, s.Endpoint.RegisteredAt = a.webhook.Endpoint()
+	s.Events.Rejected = a.webhook.Rejected()
+	return s, err
+}
+
+// counts are what Status reads.
+type counts struct {
+	events   EventCounts
+	packages PackageCounts
+	saves    SaveCounts
+	outbox   OutboxCounts
+}
+
+func readCounts(tx *store.Tx) (c counts, err error) {
+	events, err1 := tx.EventCounts()
+	packages, err2 := tx.PackageCounts()
+	jobs, err3 := tx.JobCounts()
+	drafts, err4 := tx.Drafts(office.DraftQueued, office.DraftAdding, office.DraftUnknown, office.DraftFailed)
+	c.events = EventCounts{Received: events.Received, Duplicates: events.Duplicates, Pending: events.Pending, Problems: events.Odd}
+	c.packages = PackageCounts{packages.Total, packages.Open, packages.Executed, packages.Saved}
+	c.saves = SaveCounts{jobs.Done, jobs.Pending, jobs.Failed}
 	for _, d := range drafts {
 		switch d.State {
 		case office.DraftUnknown:
-			c.Unknown++
+			c.outbox.Unknown++
 		case office.DraftFailed:
-			c.Failed++
+			c.outbox.Failed++
 		default:
-			c.Pending++
+			c.outbox.Pending++
 		}
 	}
-	return c, err
-}
-
-// Lines returns every package in a few words, newest first.
-func (a *Agent) Lines() []office.PackageLine {
-	var lines []office.PackageLine
-	err := a.Data.View(func(tx *store.Tx) error {
-		lines = nil
-		return tx.PackageLines(func(l office.PackageLine) bool {
-			lines = append(lines, l)
-			return true
-		})
-	})
-	if err != nil {
-		a.Log.Error("read the packages", "err", err)
-	}
-	return lines
-}
-
-// Package returns one package.
-func (a *Agent) Package(id string) (row office.PackageRow, ok bool) {
-	err := a.Data.View(func(tx *store.Tx) error {
-		p, found, err := tx.Package(id)
-		if err != nil || !found {
-			return err
-		}
-		ok = true
-		row, err = packageRow(tx, p)
-		return err
-	})
-	if err != nil {
-		a.Log.Error("read a package", "err", err)
-	}
-	return row, ok
-}
-
-func packageRow(tx *store.Tx, p office.Package) (office.PackageRow, error) {
-	row := office.PackageRow{Package: p}
-	row.Name = p.DisplayName()
-	for _, id := range p.NextSigners {
-		if i := p.SignerIndex(id); i >= 0 {
-			row.Next = append(row.Next, p.Signers[i])
-		}
-	}
-	if p.State != office.PackageExecuted {
-		return row, nil
-	}
-	jobs, err := tx.JobsOf(p.ID)
-	for _, j := range jobs {
-		row.FilesTotal++
-		if j.State == office.JobDone {
-			row.FilesDone++
-		}
-		row.Files = append(row.Files, office.File{Path: filepath.Join(j.Folder, filepath.FromSlash(j.Target)),
-			Kind: office.FileKind(j.Kind), DocumentID: j.DocumentID, State: j.State, Problem: j.Problem})
-	}
-	slices.SortStableFunc(row.Files, func(x, y office.File) int {
-		return cmp.Or(x.Kind.Rank()-y.Kind.Rank(), documentIndex(p, x.DocumentID)-documentIndex(p, y.DocumentID))
-	})
-	return row, err
-}
-
-func documentIndex(p office.Package, id string) int {
-	return slices.IndexFunc(p.Documents, func(d office.Document) bool { return d.ID == id })
-}
-
-// Activity returns the newest lines of the activity list, newest first.
-func (a *Agent) Activity(limit int) []office.Activity {
-	var list []office.Activity
-	err := a.Data.View(func(tx *store.Tx) error {
-		var err error
-		list, _, err = tx.Activities("", limit)
-		return err
-	})
-	if err != nil {
-		a.Log.Error("read the activity", "err", err)
-	}
-	return list
-}
-
-// Drafts returns the drafts that are not packages yet, oldest first.
-func (a *Agent) Drafts() []office.Draft {
-	var list []office.Draft
-	err := a.Data.View(func(tx *store.Tx) error {
-		var err error
-		list, err = tx.Drafts(office.DraftHeld, office.DraftQueued, office.DraftAdding, office.DraftUnknown, office.DraftFailed)
-		return err
-	})
-	if err != nil {
-		a.Log.Error("read the drafts", "err", err)
-	}
-	return list
-}
-
-// Act does the one action of an issue, as far as it needs no person's choice: retrying, unlocking, taking the
-// endpoint back, ending what somebody has read. For the others it does nothing; the UI leads there.
-func (a *Agent) Act(ctx context.Context, i Issue) error {
-	if i.ID == IssueKeyring { // whatever its button is called
-		if !a.account.Unlock(ctx) {
-			return a.account.LockedError()
-		}
-		a.wakeAll()
-		return nil
-	}
-	switch i.Action {
-	case ActDismiss:
-		a.Health.Dismiss(i)
-	case ActTakeEndpoint:
-		return a.webhook.Register(ctx, true)
-	case ActRetry:
-		if i.ID == "tunnel" {
-			a.webhook.Reopen()
-		}
-		if i.ID == "saves" {
-			if err := a.saves.RetryFailed(); err != nil {
-				return err
-			}
-		}
-		a.Breaker.Close()
-		a.saves.Retry()
-		a.Quarantine.Clear()
-		if err := a.packages.MakeAllDue(); err != nil { // not only with the sweep, which waits for the questions under way
-			return fmt.Errorf("try everything again: %w", err)
-		}
-		a.packages.Sweep("somebody asked")
-		a.wakeAll()
-	}
-	return nil
-}
-
-// Packages returns every package with its details, newest first. For a list, Lines is many times faster.
-func (a *Agent) Packages() []office.PackageRow {
-	var rows []office.PackageRow
-	err := a.Data.View(func(tx *store.Tx) error {
-		return tx.Packages(func(p office.Package) bool {
-			if row, err := packageRow(tx, p); err == nil {
-				rows = append(rows, row)
-			}
-			return true
-		})
-	})
-	if err != nil {
-		a.Log.Error("read the packages", "err", err)
-	}
-	return rows
+	return c, errors.Join(err1, err2, err3, err4)
 }

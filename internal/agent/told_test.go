@@ -139,7 +139,7 @@ func TestAPackageThatIsListedInPartIsSavedInPartAndNotComplete(t *testing.T) {
 				mu.Unlock()
 				receive(t, a, map[string]string{"action": "package_executed", "eventId": "e", "packageId": "p0"})
 				time.Sleep(time.Minute)
-				row, _ := a.Package("p0")
+				row, _, _ := a.Package("p0")
 				if row.FilesDone != 1 || row.Saved || row.Planned || row.Final() {
 					t.Errorf("listed in part: %d of %d files, saved %v, planned %v", row.FilesDone, row.FilesTotal, row.Saved, row.Planned)
 				}
@@ -151,7 +151,7 @@ func TestAPackageThatIsListedInPartIsSavedInPartAndNotComplete(t *testing.T) {
 				listed = c.after
 				mu.Unlock()
 				time.Sleep(2 * time.Hour)
-				row, _ = a.Package("p0")
+				row, _, _ = a.Package("p0")
 				if row.FilesDone != c.files || row.FilesTotal != c.files || !row.Saved || !row.Final() || !row.Problem.IsZero() {
 					t.Errorf("listed in full: %d of %d files, saved %v, problem %q", row.FilesDone, row.FilesTotal, row.Saved, row.Problem)
 				}

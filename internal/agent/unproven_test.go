@@ -93,7 +93,7 @@ func TestTwoTriesWithoutALengthConfirmEachOtherOnlyWhenTheyLieApart(t *testing.T
 	signAll(o, id)
 	var j office.Job
 	waits := func() bool {
-		err := o.Data.View(func(tx *store.Tx) error {
+		err := o.Data.Store.View(func(tx *store.Tx) error {
 			jobs, err := tx.JobsOf(id)
 			if len(jobs) == 1 {
 				j = jobs[0]

@@ -106,7 +106,7 @@ func TestWhatEverybodySignedIsAskedForUntilItComesWhateverTheRefusal(t *testing.
 // nextJob is when the next file is asked for; zero when none is wanted.
 func (o *testOffice) nextJob() (next time.Time) {
 	o.t.Helper()
-	if err := o.Data.View(func(tx *store.Tx) (err error) {
+	if err := o.Data.Store.View(func(tx *store.Tx) (err error) {
 		next, err = tx.NextJob()
 		return err
 	}); err != nil {

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"countersign/internal/agent/data"
 	"countersign/internal/agent/loop"
 	"countersign/internal/office"
 	"countersign/internal/store"
@@ -13,8 +14,7 @@ func (a *Agent) moreToCome() bool {
 	_, online := a.account.Online()
 	asking := online && a.Breaker.Left(now) == 0
 	saving := a.saves.Flowing()
-	var found int
-	err := a.Data.View(func(tx *store.Tx) error {
+	found, err := data.Read(a.Data, "whether something is under way", func(tx *store.Tx) (found int, err error) {
 		events, err := tx.PendingEvents(1)
 		found = len(events)
 		if err == nil && asking {
@@ -27,7 +27,7 @@ func (a *Agent) moreToCome() bool {
 			jobs, err = tx.JobsDue(a.Due(loop.MaxJobWait), 1)
 			found += len(jobs)
 		}
-		return err
+		return found, err
 	})
 	// Looked at last: what is recorded is announced a moment later, by whoever is still at work.
 	return err == nil && found+a.packages.Backlog()+a.saves.UnderWay() > 0
@@ -45,11 +45,8 @@ func (a *Agent) catchingUp() bool {
 	if !a.saves.Flowing() {
 		return false
 	}
-	var waiting int
-	err := a.Data.View(func(tx *store.Tx) error {
-		due, err := tx.JobsDue(a.Due(loop.MaxJobWait), catchingUpMany+1)
-		waiting = len(due)
-		return err
+	due, err := data.Read(a.Data, "how much is under way", func(tx *store.Tx) ([]office.Job, error) {
+		return tx.JobsDue(a.Due(loop.MaxJobWait), catchingUpMany+1)
 	})
-	return err == nil && waiting > catchingUpMany
+	return err == nil && len(due) > catchingUpMany
 }

@@ -116,7 +116,7 @@ func TestSetupChangesOnlyWhatIsGiven(t *testing.T) {
 	if got.SaveCAC || !got.SaveMaster || got.ClientID != "office" || strings.Join(got.Scopes, " ") != "profile organization" {
 		t.Errorf("settings: %+v", got)
 	}
-	if secret, _ := l.agent.HasSecrets(); !secret {
+	if secret, _, err := l.agent.HasSecrets(); !secret || err != nil {
 		t.Error("the client secret was not kept")
 	}
 }

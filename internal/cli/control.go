@@ -57,7 +57,7 @@ type controller struct {
 	ending context.Context // done when the agent is about to stop, and so are the requests under way
 }
 
-func (c *controller) Status(context.Context) (agent.Status, error) { return c.agent.Status(), nil }
+func (c *controller) Status(context.Context) (agent.Status, error) { return c.agent.Status() }
 
 func (c *controller) Configure(ctx context.Context, change settingsChange) (office.Settings, error) {
 	s := change.apply(c.agent.Settings())
@@ -99,7 +99,13 @@ func (c *controller) handler() http.Handler {
 	})
 	mux.HandleFunc("GET "+pathStatus, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
-		json.NewEncoder(w).Encode(c.agent.Status())
+		s, err := c.agent.Status()
+		if err != nil {
+			w.WriteHeader(http.StatusInternalServerError)
+			json.NewEncoder(w).Encode(reply{Error: agent.Message(err).String()})
+			return
+		}
+		json.NewEncoder(w).Encode(s)
 	})
 	if c.brief {
 		return mux

@@ -6,12 +6,16 @@ import (
 	"errors"
 	"io"
 	"log"
+	"net/http"
 	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
 
+	"countersign/internal/agent"
+	"countersign/internal/message"
 	"countersign/internal/office"
+	"countersign/internal/secret"
 )
 
 type asked struct{}
@@ -96,4 +100,33 @@ func TestAPanicEndsItsRequestAlone(t *testing.T) {
 			t.Error("a request that panicked was answered")
 		}
 	}
+}
+
+func TestAStatusThatCannotBeReadIsAFailureAndNotZeros(t *testing.T) {
+	a, err := agent.Open(t.Context(), agent.Params{DataDir: t.TempDir(), Keeper: secret.Memory(), Version: "test"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := a.Close(); err != nil { // nothing can be read from here on
+		t.Fatal(err)
+	}
+	s := httptest.NewServer((&controller{agent: a, ending: t.Context()}).handler())
+	defer s.Close()
+	client := s.Client()
+	client.Transport = rewritten{client.Transport, s.Listener.Addr().String()}
+	_, err = (&remote{client}).Status(t.Context())
+	if want := message.Closing().String(); err == nil || err.Error() != want {
+		t.Errorf("%v, want %q", err, want)
+	}
+}
+
+// rewritten sends every request to one server.
+type rewritten struct {
+	http.RoundTripper
+	host string
+}
+
+func (r rewritten) RoundTrip(req *http.Request) (*http.Response, error) {
+	req.URL.Host = r.host
+	return r.RoundTripper.RoundTrip(req)
 }

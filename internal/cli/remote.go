@@ -82,7 +82,15 @@ func (r *remote) Status(ctx context.Context) (s agent.Status, err error) {
 		return s, unreachable(ctx, err)
 	}
 	defer resp.Body.Close()
-	if err := json.NewDecoder(resp.Body).Decode(&s); err != nil {
+	if resp.StatusCode == http.StatusOK {
+		err = json.NewDecoder(resp.Body).Decode(&s)
+	} else {
+		var m reply
+		if err = json.NewDecoder(resp.Body).Decode(&m); err == nil {
+			return s, &failure{m.Error}
+		}
+	}
+	if err != nil {
 		return s, unreachable(ctx, err)
 	}
 	return s, nil

@@ -1,6 +1,7 @@
 package demo
 
 import (
+	"errors"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -40,9 +41,9 @@ func TestDemoSavesEveryDocumentAndTellsOnce(t *testing.T) {
 		t.Fatal(err)
 	}
 	err = d.Play(t.Context())
-	status := d.Agent.Status()
-	if closeErr := d.Close(); closeErr != nil {
-		t.Error(closeErr)
+	status, statusErr := d.Agent.Status()
+	if err := errors.Join(statusErr, d.Close()); err != nil {
+		t.Error(err)
 	}
 	if err != nil {
 		t.Fatalf("%v\n%s\nhealth: %+v", err, strings.Join(steps, "\n"), status.Health)

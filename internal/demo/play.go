@@ -42,7 +42,11 @@ func (d *Demo) Play(ctx context.Context) error {
 	if err := d.SignIn(ctx); err != nil {
 		return err
 	}
-	if err := d.waitFor(ctx, func() bool { return d.Agent.Status().Endpoint.ID != "" }); err != nil {
+	err := d.waitFor(ctx, func() (bool, error) {
+		s, err := d.Agent.Status()
+		return s.Endpoint.ID != "", err
+	})
+	if err != nil {
 		return fmt.Errorf("register the endpoint: %w", err)
 	}
 	folder, err := d.samples()
@@ -67,13 +71,13 @@ func (d *Demo) Play(ctx context.Context) error {
 			return err
 		}
 	}
-	return d.waitFor(ctx, func() bool {
+	return d.waitFor(ctx, func() (bool, error) {
 		for _, id := range played {
-			if p, ok := d.Agent.Package(id); !ok || !p.Saved {
-				return false
+			if p, ok, err := d.Agent.Package(id); err != nil || !ok || !p.Saved {
+				return false, err
 			}
 		}
-		return true
+		return true, nil
 	})
 }
 
@@ -100,15 +104,17 @@ func (d *Demo) playSigners(ctx context.Context, packageID string) error {
 }
 
 // waitFor waits until done, looking again whenever something changed.
-func (d *Demo) waitFor(ctx context.Context, done func() bool) error {
+func (d *Demo) waitFor(ctx context.Context, done func() (bool, error)) error {
 	changes, stop := d.Agent.Watch()
 	defer stop()
-	for !done() {
+	for {
+		if over, err := done(); err != nil || over {
+			return err
+		}
 		select {
 		case <-changes:
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
 	}
-	return nil
 }

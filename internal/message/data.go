@@ -19,6 +19,8 @@ func DataFolderUnusable() Message        { return of("data.folder-unusable") }
 func DataDamagedNow() Message            { return of("data.damaged-now") }
 func OwnDiskFull() Message               { return of("data.own-disk-full") }
 func DataNotWritten() Message            { return of("data.not-written") }
+func DataNotRead() Message               { return of("data.not-read") }
+func RecordNotRead() Message             { return of("data.record-not-read") }
 func DataWasMissing() Message            { return of("data.was-missing") }
 func DataWasDamaged(file string) Message { return of("data.was-damaged", Name("File", file)) }
 func DataRestored() Message              { return of("data.restored") }

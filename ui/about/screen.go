@@ -34,7 +34,7 @@ type Screen struct {
 func New(d *env.Env) *Screen {
 	s := &Screen{env: d, version: value(), data: value(), log: value()}
 	s.diagnostics = widgets.NewCopyButton(lang.L("Copy diagnostics"), d.Later, s.copyDiagnostics)
-	s.reader = async.NewReader(d.Work, func(context.Context) agent.About { return d.Office.About() }, s.show)
+	s.reader = async.NewReader(d.Work, func(context.Context) (agent.About, error) { return d.Office.About(), nil }, s.show)
 	head := widgets.PadHV(20, 16, widgets.NewHeading(lang.L("Help")))
 	parts := widgets.Stack(16, s.help(), keys(), s.facts(), widgets.Spacer())
 	s.content = container.NewBorder(head, nil, nil, nil, widgets.NewVScroll(widgets.PadHV(20, 4, parts)))
@@ -47,7 +47,7 @@ func (s *Screen) Content() fyne.CanvasObject { return s.content }
 // Reload reads where things are, beside the window's goroutine.
 func (s *Screen) Reload() { s.reader.Ask() }
 
-func (s *Screen) show(a agent.About) {
+func (s *Screen) show(a agent.About, _ error) {
 	s.about = a
 	s.version.Set(a.Version)
 	s.data.Set(a.DataDir)

@@ -232,3 +232,25 @@ func TestTheDiaryKeepsItsPlace(t *testing.T) {
 		t.Errorf("shown %v", b.Went)
 	}
 }
+
+func TestWhatCannotBeReadIsNotShownAsNothing(t *testing.T) {
+	o := officetest.Busy()
+	o.Unread = message.Error(message.DataDamagedNow(), nil)
+	b := newBench(t, o)
+	for range 2 {
+		if got := screentest.Text(b.screen.body); !strings.Contains(got, "data file is damaged") {
+			t.Errorf("the screen says %q", got)
+		}
+		b.screen.ShowEvents()
+	}
+	b.screen.Export(&sheet{room: 1 << 20}, "events.csv")
+	b.Settle()
+	if want := "Not all events could be read, so “events.csv” is not complete."; len(b.Notices) != 1 || b.Notices[0] != want {
+		t.Errorf("said %q", b.Notices)
+	}
+	b.Office.Change(office.StatusChanged, func(o *officetest.Office) { o.Unread = nil })
+	b.Reload()
+	if len(b.screen.events.rows) == 0 || strings.Contains(screentest.Text(b.screen.body), "damaged") {
+		t.Errorf("the screen says %q", screentest.Text(b.screen.body))
+	}
+}

@@ -48,9 +48,9 @@ func (n *names) of(id string) string {
 	if known {
 		return name
 	}
-	row, found := n.office.Package(id)
-	if !found || row.Name == "" {
-		return "" // it may get one later
+	row, found, err := n.office.Package(id)
+	if err != nil || !found || row.Name == "" {
+		return "" // it may get one later; its id is shown
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -59,8 +59,11 @@ func (n *names) of(id string) string {
 }
 
 // page reads a page of events, newest first; next is empty when it was the last.
-func (n *names) page(before office.Cursor, limit int) (page []event, next office.Cursor) {
-	list, next := n.office.Events(before, limit)
+func (n *names) page(before office.Cursor, limit int) (page []event, next office.Cursor, err error) {
+	list, next, err := n.office.Events(before, limit)
+	if err != nil {
+		return nil, "", err
+	}
 	page = make([]event, len(list))
 	for i, e := range list {
 		page[i] = event{e, n.of(e.PackageID)}
@@ -68,7 +71,7 @@ func (n *names) page(before office.Cursor, limit int) (page []event, next office
 	if len(list) < limit {
 		next = ""
 	}
-	return page, next
+	return page, next, nil
 }
 
 // events is the tab of the events, newest first, of which as many pages are read as the person has looked at.
@@ -174,11 +177,15 @@ func (v *events) more() {
 		rows []event
 		next office.Cursor
 	}
-	async.Then(v.screen.env.Work, func(context.Context) (p page, _ error) {
-		p.rows, p.next = v.screen.names.page(from, pageLength)
-		return p, nil
-	}, func(p page, _ error) {
+	async.Then(v.screen.env.Work, func(context.Context) (p page, err error) {
+		p.rows, p.next, err = v.screen.names.page(from, pageLength)
+		return p, err
+	}, func(p page, err error) {
 		v.reading = false
+		if err != nil {
+			v.screen.env.Notice(i18n.Error(err))
+			return // scrolling on asks once more
+		}
 		if v.next != from {
 			return // dropped meanwhile
 		}

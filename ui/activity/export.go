@@ -54,6 +54,8 @@ func (s *Screen) Export(file io.WriteCloser, name string) {
 		switch {
 		case errors.Is(err, context.Canceled):
 			s.env.Notice(lang.L("The export was stopped. “{{.File}}” is not complete.", i18n.V{"File": name}))
+		case errors.Is(err, errNotRead):
+			s.env.Notice(lang.L("Not all events could be read, so “{{.File}}” is not complete.", i18n.V{"File": name}))
 		case err != nil:
 			s.env.Notice(lang.L("“{{.File}}” could not be written completely. Check that there is room on the disk, and export again.", i18n.V{"File": name}))
 		default:
@@ -63,6 +65,9 @@ func (s *Screen) Export(file io.WriteCloser, name string) {
 	s.export.SetIcon(theme.CancelIcon())
 	s.export.SetText(lang.L("Stop the export"))
 }
+
+// errNotRead ends an export because of the events, not of the file.
+var errNotRead = errors.New("not all events could be read")
 
 // writeEvents writes every event, newest first, a page at a time, as CSV (RFC 4180) with times in a zone. It returns
 // how many it wrote.
@@ -79,7 +84,10 @@ func writeEvents(ctx context.Context, to io.Writer, from *names, zone *time.Loca
 	}
 	cursor := office.Cursor("")
 	for {
-		page, next := from.page(cursor, pageLength)
+		page, next, err := from.page(cursor, pageLength)
+		if err != nil {
+			return n, fmt.Errorf("%w: %w", errNotRead, err)
+		}
 		for _, e := range page {
 			_, outcome := i18n.EventState(e.Event)
 			row := []string{stamp(e.Received), stamp(e.Time), i18n.EventKind(e.Event), e.name, e.PackageID, e.ID, "yes", outcome, i18n.Message(e.Reason),

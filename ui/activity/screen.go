@@ -16,6 +16,7 @@ import (
 	"countersign/internal/office"
 	"countersign/ui/async"
 	"countersign/ui/env"
+	"countersign/ui/i18n"
 	"countersign/ui/widgets"
 )
 
@@ -40,8 +41,9 @@ type Screen struct {
 	body    *fyne.Container
 	content fyne.CanvasObject
 
-	last     news // that was shown
-	loaded   bool // the office has told: before, an empty list says nothing
+	last     news  // that was shown
+	loaded   bool  // the office has told: before, an empty list says nothing
+	failure  error // why it has not
 	happened diary
 	events   events
 	refused  refusals
@@ -75,7 +77,7 @@ func (s *Screen) Continue(old *Screen) {
 	}
 	s.events.wanted.Store(old.events.wanted.Load())
 	s.events.chosen = old.events.chosen
-	s.fill(old.last)
+	s.fill(old.last, nil)
 	s.tabs.Choose(old.tabs.Chosen())
 	for list, before := range map[*widgets.List]*widgets.List{s.happened.list: old.happened.list, s.events.list: old.events.list, s.refused.list: old.refused.list} {
 		top, hidden := before.Top()
@@ -101,13 +103,26 @@ type news struct {
 	counts   agent.EventCounts
 }
 
-func (s *Screen) read(context.Context) news {
-	n := news{happened: s.env.Office.Activity(most), refused: s.env.Office.Refused(), counts: s.env.Office.Status().Events}
-	n.events, n.next = s.names.page("", int(s.events.wanted.Load()))
-	return n
+func (s *Screen) read(context.Context) (n news, err error) {
+	status, err := s.env.Office.Status()
+	if err != nil {
+		return n, err
+	}
+	n.refused, n.counts = s.env.Office.Refused(), status.Events
+	if n.happened, err = s.env.Office.Activity(most); err != nil {
+		return n, err
+	}
+	n.events, n.next, err = s.names.page("", int(s.events.wanted.Load()))
+	return n, err
 }
 
-func (s *Screen) fill(n news) {
+// fill shows what was read. When it could not be read, what was there stays, and health says why; before, the screen does.
+func (s *Screen) fill(n news, err error) {
+	if err != nil {
+		s.failure = err
+		s.show()
+		return
+	}
 	s.loaded, s.last = true, n
 	s.happened.fill(n.happened)
 	s.events.fill(n.events, n.next)
@@ -133,7 +148,11 @@ var nothing = widgets.Spacer()
 // show shows the chosen tab.
 func (s *Screen) show() {
 	parts := [...]fyne.CanvasObject{s.happened.content(), s.events.content(), s.refused.content()}
-	if !s.loaded {
+	switch {
+	case s.loaded:
+	case s.failure != nil:
+		parts[s.tabs.Chosen()] = widgets.Failure(i18n.Error(s.failure), s.Reload)
+	default:
 		parts[s.tabs.Chosen()] = nothing
 	}
 	if now := parts[s.tabs.Chosen()]; len(s.body.Objects) == 0 || s.body.Objects[0] != now {

@@ -81,7 +81,7 @@ func TestABurstOfQuestionsCostsTwoReadings(t *testing.T) {
 	p := NewPool(t.Context(), q.Do)
 	defer p.Close()
 	value, shown := 0, 0
-	r := NewReader(p, func(context.Context) int { value++; return value }, func(v int) { shown = v })
+	r := NewReader(p, func(context.Context) (int, error) { value++; return value, nil }, func(v int, _ error) { shown = v })
 	for range 1000 {
 		r.Ask()
 	}

@@ -7,13 +7,13 @@ import "context"
 // belong to the window's goroutine.
 type Reader[T any] struct {
 	pool        *Pool
-	read        func(context.Context) T
-	show        func(T)
+	read        func(context.Context) (T, error)
+	show        func(T, error)
 	busy, again bool
 }
 
-// NewReader returns a reader. read runs on its own goroutine, show on the window's.
-func NewReader[T any](p *Pool, read func(context.Context) T, show func(T)) *Reader[T] {
+// NewReader returns a reader. read runs on its own goroutine; show, on the window's, gets what it returned.
+func NewReader[T any](p *Pool, read func(context.Context) (T, error), show func(T, error)) *Reader[T] {
 	return &Reader[T]{pool: p, read: read, show: show}
 }
 
@@ -24,9 +24,9 @@ func (r *Reader[T]) Ask() {
 		return
 	}
 	r.busy = true
-	Then(r.pool, func(ctx context.Context) (T, error) { return r.read(ctx), nil }, func(value T, _ error) {
+	Then(r.pool, r.read, func(value T, err error) {
 		r.busy = false
-		r.show(value)
+		r.show(value, err)
 		if r.again {
 			r.again = false
 			r.Ask()

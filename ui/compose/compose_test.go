@@ -230,7 +230,7 @@ func TestWhileNobodyIsSignedInItSaysWhatItWaitsFor(t *testing.T) {
 	b.send()
 	b.Until(func() bool { return strings.HasPrefix(b.screen.bar.text.Text, "You are not signed in.") })
 	<-stored
-	b.screen.showOutbox(o.Drafts())
+	b.screen.showOutbox(officetest.Must(o.Drafts()))
 	if len(b.screen.outbox.Objects) != 0 {
 		t.Error("what the bar tells about is not told again beside")
 	}
@@ -286,7 +286,7 @@ func TestDraftsOfAnEarlierStartAreShownAndDecided(t *testing.T) {
 	}
 	b.send()
 	b.Settle()
-	if left := o.Drafts(); len(left) != 1 || left[0].ID != "q" {
+	if left := officetest.Must(o.Drafts()); len(left) != 1 || left[0].ID != "q" {
 		t.Errorf("what is sent now takes the place of what was refused: %+v", left)
 	}
 }

@@ -75,9 +75,12 @@ func (s *Screen) tell(r *run, people int) {
 // yet; the screen of packages offers the editor for that.
 func (s *Screen) present(id, name, text string) {
 	async.Then(s.env.Work, func(context.Context) (office.PackageState, error) {
-		row, _ := s.env.Office.Package(id)
-		return row.State, nil
-	}, func(state office.PackageState, _ error) {
+		row, _, err := s.env.Office.Package(id)
+		return row.State, err
+	}, func(state office.PackageState, err error) {
+		if err != nil {
+			text = i18n.Error(err) // whether it is on its way, its page at the service says
+		}
 		if i18n.IsDraft(state) {
 			text = lang.L("“{{.Name}}” is not sent yet. Finish it in the browser by marking where each signer signs.", i18n.V{"Name": name})
 		}

@@ -14,6 +14,7 @@ import (
 	"countersign/internal/office"
 	"countersign/ui/async"
 	"countersign/ui/env"
+	"countersign/ui/i18n"
 	"countersign/ui/theme"
 	"countersign/ui/widgets"
 )
@@ -32,6 +33,7 @@ type Screen struct {
 	docs     []*document
 	people   []*person
 	known    []office.Signer // people used before, most recent first
+	loaded   bool            // the office has told who they are, and what waits to be sent
 	proposed string          // the name that was filled in by itself
 	folder   string          // where the last file was picked
 	tried    bool            // the button was pressed: from now on errors show as they are typed
@@ -121,12 +123,23 @@ type news struct {
 // Reload reads what is still on its way and whom to suggest, beside the window's goroutine.
 func (s *Screen) Reload() { s.reader.Ask() }
 
-func (s *Screen) read(context.Context) news {
-	return news{s.env.Office.Drafts(), s.env.Office.People()}
+func (s *Screen) read(context.Context) (n news, err error) {
+	if n.people, err = s.env.Office.People(); err != nil {
+		return n, err
+	}
+	n.drafts, err = s.env.Office.Drafts()
+	return n, err
 }
 
-func (s *Screen) show(n news) {
-	s.known = n.people
+// show shows what was read. When it could not be read, what was there stays, and health says why; before, the screen does.
+func (s *Screen) show(n news, err error) {
+	if err != nil {
+		if !s.loaded {
+			widgets.Remake(s.outbox, widgets.Failure(i18n.Error(err), s.Reload))
+		}
+		return
+	}
+	s.known, s.loaded = n.people, true
 	s.showOutbox(n.drafts)
 }
 

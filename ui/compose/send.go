@@ -6,6 +6,7 @@ import (
 
 	"fyne.io/fyne/v2/lang"
 
+	"countersign/internal/agent"
 	"countersign/internal/office"
 	"countersign/ui/async"
 	"countersign/ui/env"
@@ -105,8 +106,8 @@ func (s *Screen) hand(r *run, p *parcel) context.CancelFunc {
 
 // askWhetherSignedIn says why nothing moves while nobody is signed in.
 func (s *Screen) askWhetherSignedIn(r *run) {
-	async.Then(s.env.Work, func(context.Context) (bool, error) { return s.env.Office.Status().SignedIn, nil }, func(in bool, _ error) {
-		if !in && s.run == r {
+	async.Then(s.env.Work, func(context.Context) (agent.Status, error) { return s.env.Office.Status() }, func(now agent.Status, _ error) {
+		if !now.SignedIn && s.run == r { // which is known from memory
 			s.bar.progress(-1, lang.L("You are not signed in. The package will be sent after you sign in."))
 		}
 	})

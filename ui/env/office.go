@@ -15,10 +15,12 @@ import (
 // context answer from memory or the local store, but may take milliseconds for large offices; the window calls them
 // off its own goroutine. Errors and texts are sentences for people.
 type Office interface {
-	Status() agent.Status
-	Package(id string) (office.PackageRow, bool)
+	// What could not be read is an error with a message for people, here and below, never an empty list.
+	// Status is what is in memory even then.
+	Status() (agent.Status, error)
+	Package(id string) (row office.PackageRow, known bool, err error)
 	// Lines are all packages in a few words, newest first: 50,000 in some milliseconds. Package has the details.
-	Lines() []office.PackageLine
+	Lines() ([]office.PackageLine, error)
 	// SaveAgain fetches the files of an executed package once more.
 	SaveAgain(packageID string) error
 	// Archive takes a package out of the list, or puts it back; nothing else changes.
@@ -26,7 +28,7 @@ type Office interface {
 	// CheckNow asks the service about everything at once; Status tells when that has happened.
 	CheckNow() error
 	// DraftOf is the draft a package was sent from, when it was made here.
-	DraftOf(packageID string) (office.Draft, bool)
+	DraftOf(packageID string) (d office.Draft, known bool, err error)
 	// EditPage returns the address of the service's own editor for a package.
 	EditPage(ctx context.Context, packageID string) (string, error)
 	// Inspect looks at a file that is to be sent; it may take a moment.
@@ -34,18 +36,18 @@ type Office interface {
 	// Preview draws page 1 of a document on this computer, width pixels wide; an error means that there is no picture.
 	Preview(ctx context.Context, path string, width int) (image.Image, error)
 	// People are the signers used before, most recent first.
-	People() []office.Signer
+	People() ([]office.Signer, error)
 	// Saved are the files saved last, newest first.
-	Saved(limit int) []office.Job
+	Saved(limit int) ([]office.Job, error)
 
 	// Events are all authentic events, newest first, a page at a time; the cursor of the first page is "".
-	Events(before office.Cursor, limit int) (page []office.Event, next office.Cursor)
+	Events(before office.Cursor, limit int) (page []office.Event, next office.Cursor, err error)
 	// Refused are samples of refused requests, newest first.
 	Refused() []agent.Refusal
 	// RetryEvent handles an event once more.
 	RetryEvent(eventID string) error
 
-	// Pause raises no notifications until then; Paused is zero when they are not paused.
+	// Snooze raises no notifications until then; Snoozed is zero when they are not off.
 	Snooze(until time.Time)
 	Snoozed() time.Time
 
@@ -61,16 +63,16 @@ type Office interface {
 	About() agent.About
 	Diagnostics() string
 
-	Activity(limit int) []office.Activity // newest first
-	Drafts() []office.Draft               // not yet packages: on their way, unknown or refused; oldest first
+	Activity(limit int) ([]office.Activity, error) // newest first
+	Drafts() ([]office.Draft, error)               // not yet packages: on their way, unknown or refused; oldest first
 	Settings() office.Settings
-	HasSecrets() (clientSecret, ngrokToken bool)
+	HasSecrets() (clientSecret, ngrokToken bool, err error)
 
 	// ReadOffice reads what an administrator has made for the office; it changes nothing.
 	ReadOffice(path string) (agent.OfficeFile, error)
 	// KeepFirstRun keeps what was entered into the first run, sealed, until Configure; FirstRun gives it back.
 	KeepFirstRun(agent.FirstRun) error
-	FirstRun() (f agent.FirstRun, kept bool)
+	FirstRun() (f agent.FirstRun, kept bool, err error)
 
 	// Configure checks, keeps and applies settings; an empty secret is left as it is.
 	Configure(ctx context.Context, settings office.Settings, secrets office.Secrets) error

@@ -9,7 +9,10 @@ import (
 )
 
 // Events is env.Office's. Its cursor is the id of the last event of the page before.
-func (o *Office) Events(before office.Cursor, limit int) ([]office.Event, office.Cursor) {
+func (o *Office) Events(before office.Cursor, limit int) ([]office.Event, office.Cursor, error) {
+	if err := o.unread(); err != nil {
+		return nil, "", err
+	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	from := 1 + slices.IndexFunc(o.Arrived, func(e office.Event) bool { return e.ID == string(before) })
@@ -18,7 +21,7 @@ func (o *Office) Events(before office.Cursor, limit int) ([]office.Event, office
 	if from < to && to < len(o.Arrived) {
 		next = office.Cursor(o.Arrived[to-1].ID)
 	}
-	return append([]office.Event{}, o.Arrived[from:to]...), next
+	return append([]office.Event{}, o.Arrived[from:to]...), next, nil
 }
 
 // Refused is env.Office's.

@@ -33,10 +33,10 @@ func (o *Office) KeepFirstRun(f agent.FirstRun) error {
 }
 
 // FirstRun is env.Office's.
-func (o *Office) FirstRun() (agent.FirstRun, bool) {
-	f := read(o, func() *agent.FirstRun { return o.Entered })
-	if f == nil || read(o, func() bool { return o.locked }) {
-		return agent.FirstRun{}, false
+func (o *Office) FirstRun() (agent.FirstRun, bool, error) {
+	f, err := kept(o, func() *agent.FirstRun { return o.Entered })
+	if err != nil || f == nil || read(o, func() bool { return o.locked }) {
+		return agent.FirstRun{}, false, err
 	}
-	return *f, true
+	return *f, true, nil
 }

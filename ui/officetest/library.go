@@ -13,8 +13,8 @@ import (
 )
 
 // Lines is env.Office's.
-func (o *Office) Lines() []office.PackageLine {
-	return read(o, func() []office.PackageLine {
+func (o *Office) Lines() ([]office.PackageLine, error) {
+	return kept(o, func() []office.PackageLine {
 		lines := make([]office.PackageLine, len(o.Rows))
 		for i, row := range o.Rows {
 			lines[i] = lineOf(row)
@@ -34,15 +34,17 @@ func lineOf(row office.PackageRow) office.PackageLine {
 }
 
 // Package is env.Office's.
-func (o *Office) Package(id string) (office.PackageRow, bool) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	for _, row := range o.Rows {
-		if row.ID == id {
-			return row, true
+func (o *Office) Package(id string) (row office.PackageRow, known bool, err error) {
+	row, err = kept(o, func() office.PackageRow {
+		for _, row := range o.Rows {
+			if row.ID == id {
+				known = true
+				return row
+			}
 		}
-	}
-	return office.PackageRow{}, false
+		return office.PackageRow{}
+	})
+	return row, known, err
 }
 
 // SaveAgain is env.Office's.
@@ -79,11 +81,12 @@ func (o *Office) CheckNow() (err error) {
 }
 
 // DraftOf is env.Office's.
-func (o *Office) DraftOf(packageID string) (office.Draft, bool) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	d, ok := o.Origins[packageID]
-	return d, ok
+func (o *Office) DraftOf(packageID string) (d office.Draft, known bool, err error) {
+	d, err = kept(o, func() (d office.Draft) {
+		d, known = o.Origins[packageID]
+		return d
+	})
+	return d, known, err
 }
 
 // EditPage is env.Office's.
@@ -103,13 +106,13 @@ func (o *Office) Preview(_ context.Context, path string, _ int) (image.Image, er
 }
 
 // Saved is env.Office's.
-func (o *Office) Saved(limit int) []office.Job {
-	return read(o, func() []office.Job { return append([]office.Job{}, o.Files[:min(limit, len(o.Files))]...) })
+func (o *Office) Saved(limit int) ([]office.Job, error) {
+	return kept(o, func() []office.Job { return append([]office.Job{}, o.Files[:min(limit, len(o.Files))]...) })
 }
 
 // People is env.Office's.
-func (o *Office) People() []office.Signer {
-	return read(o, func() []office.Signer { return append([]office.Signer{}, o.Known...) })
+func (o *Office) People() ([]office.Signer, error) {
+	return kept(o, func() []office.Signer { return append([]office.Signer{}, o.Known...) })
 }
 
 // Inspect is env.Office's; what OnInspect does not say is a good file of one page.
@@ -120,10 +123,10 @@ func (o *Office) Inspect(_ context.Context, path string) agent.FileInfo {
 	return agent.FileInfo{Path: path, Name: filepath.Base(path), Size: 48_211, Pages: 1}
 }
 
-// Pause is env.Office's.
+// Snooze is env.Office's.
 func (o *Office) Snooze(until time.Time) {
 	o.Change(office.StatusChanged, func(o *Office) { o.Quiet = until })
 }
 
-// Paused is env.Office's.
+// Snoozed is env.Office's.
 func (o *Office) Snoozed() time.Time { return read(o, func() time.Time { return o.Quiet }) }

@@ -20,6 +20,7 @@ import (
 // Office is the office. Its exported fields may be changed before it is handed over, later only through Change.
 type Office struct {
 	mu       sync.Mutex
+	Unread   error // why nothing can be read; nil when it can
 	State    agent.Status
 	Rows     []office.PackageRow
 	Happened []office.Activity
@@ -86,28 +87,40 @@ func read[T any](o *Office, f func() T) T {
 	return f()
 }
 
+// kept is read for what the office keeps on disk.
+func kept[T any](o *Office, f func() T) (found T, err error) {
+	if err := o.unread(); err != nil {
+		return found, err
+	}
+	return read(o, f), nil
+}
+
+func (o *Office) unread() error { return read(o, func() error { return o.Unread }) }
+
 // Status and the following are env.Office.
-func (o *Office) Status() agent.Status { return read(o, func() agent.Status { return o.State }) }
+func (o *Office) Status() (agent.Status, error) {
+	return read(o, func() agent.Status { return o.State }), o.unread()
+}
 
 // Activity is env.Office's.
-func (o *Office) Activity(limit int) []office.Activity {
-	return read(o, func() []office.Activity {
+func (o *Office) Activity(limit int) ([]office.Activity, error) {
+	return kept(o, func() []office.Activity {
 		return append([]office.Activity{}, o.Happened[:min(limit, len(o.Happened))]...)
 	})
 }
 
 // Drafts is env.Office's.
-func (o *Office) Drafts() []office.Draft {
-	return read(o, func() []office.Draft { return append([]office.Draft{}, o.Waiting...) })
+func (o *Office) Drafts() ([]office.Draft, error) {
+	return kept(o, func() []office.Draft { return append([]office.Draft{}, o.Waiting...) })
 }
 
 // Settings is env.Office's.
 func (o *Office) Settings() office.Settings { return read(o, func() office.Settings { return o.Kept }) }
 
 // HasSecrets is env.Office's.
-func (o *Office) HasSecrets() (clientSecret, ngrokToken bool) {
+func (o *Office) HasSecrets() (clientSecret, ngrokToken bool, err error) {
 	s := read(o, func() office.Secrets { return o.Secret })
-	return s.ClientSecret != "", s.NgrokAuthtoken != ""
+	return s.ClientSecret != "", s.NgrokAuthtoken != "", o.unread()
 }
 
 // Configure is env.Office's.
@@ -297,4 +310,12 @@ func (o *Office) Watch() (<-chan office.Change, func()) {
 // SignerPage is env.Office's.
 func (o *Office) SignerPage(_ context.Context, _, signerID string) (string, error) {
 	return read(o, func() string { return o.Pages[signerID] }), nil
+}
+
+// Must is what an office has read that can read everything.
+func Must[T any](found T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return found
 }

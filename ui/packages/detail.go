@@ -34,6 +34,8 @@ func (s *Screen) draw(fresh bool) {
 	}
 	if !p.known {
 		switch {
+		case p.failure != nil:
+			widgets.Remake(s.detail, widgets.Failure(i18n.Error(p.failure), s.readPaper))
 		case !s.loaded:
 			widgets.Remake(s.detail)
 		case p.row.Name != "":

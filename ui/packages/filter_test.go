@@ -11,7 +11,7 @@ import (
 )
 
 func TestTabsAndSearchLeaveWhatBelongsThere(t *testing.T) {
-	x := newIndex(officetest.Busy().Lines())
+	x := newIndex(officetest.Must(officetest.Busy().Lines()))
 	for _, c := range []struct {
 		name   string
 		tab    int

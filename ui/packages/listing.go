@@ -1,6 +1,7 @@
 package packages
 
 import (
+	"cmp"
 	"context"
 	"path/filepath"
 	"slices"
@@ -8,6 +9,7 @@ import (
 
 	"fyne.io/fyne/v2/lang"
 
+	"countersign/ui/i18n"
 	"countersign/ui/widgets"
 )
 
@@ -18,17 +20,28 @@ type news struct {
 	folder string
 }
 
-func (s *Screen) read(context.Context) news {
+func (s *Screen) read(context.Context) (news, error) {
+	waiting, err1 := s.env.Office.Drafts()
+	lines, err2 := s.env.Office.Lines()
+	if err := cmp.Or(err1, err2); err != nil {
+		return news{}, err
+	}
 	var drafts []listed
-	for _, d := range slices.Backward(s.env.Office.Drafts()) {
+	for _, d := range slices.Backward(waiting) {
 		drafts = append(drafts, draftRow(d))
 	}
-	return news{newIndex(s.env.Office.Lines()), drafts, s.env.Office.Settings().SaveTo}
+	return news{newIndex(lines), drafts, s.env.Office.Settings().SaveTo}, nil
 }
 
 // fill shows what was read. The row at the upper edge stays there, unless it is the first: there the newest is what
-// people look at.
-func (s *Screen) fill(n news) {
+// people look at. When nothing could be read, what was there stays, and health says why; before, the screen does.
+func (s *Screen) fill(n news, err error) {
+	if err != nil {
+		if !s.loaded {
+			widgets.Remake(s.left, widgets.Failure(i18n.Error(err), s.Reload))
+		}
+		return
+	}
 	anchor, top, hidden := s.anchor()
 	s.all, s.drafts, s.folder, s.found, s.loaded = n.all, n.drafts, n.folder, nil, true
 	s.where.Set(folderText(n.folder))

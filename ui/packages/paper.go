@@ -14,6 +14,7 @@ import (
 type paper struct {
 	row       office.PackageRow
 	known     bool
+	failure   error           // why it could not be read
 	draft     office.Draft    // what it was sent from
 	sentHere  bool            // draft is known
 	originals map[int]string  // by its place in the draft, each file that is still there
@@ -63,11 +64,15 @@ func (s *Screen) known(id string) (p paper) {
 
 // paperOf runs off the window's goroutine.
 func (s *Screen) paperOf(id string) (p paper) {
-	p.row, p.known = s.env.Office.Package(id)
+	if p.row, p.known, p.failure = s.env.Office.Package(id); p.known {
+		p.draft, p.sentHere, p.failure = s.env.Office.DraftOf(id)
+	}
+	if p.failure != nil {
+		return paper{row: office.PackageRow{Package: office.Package{ID: id}}, failure: p.failure}
+	}
 	if !p.known {
 		return p
 	}
-	p.draft, p.sentHere = s.env.Office.DraftOf(id)
 	p.originals = map[int]string{}
 	for i, f := range p.draft.Files {
 		if s.env.System.Exists(f.Path) {

@@ -20,6 +20,7 @@ import (
 	"countersign/ui/i18n"
 	"countersign/ui/officetest"
 	"countersign/ui/outbox"
+	"countersign/ui/screentest"
 	"countersign/ui/theme"
 	"countersign/ui/widgets"
 )
@@ -116,12 +117,12 @@ type counting struct {
 	listed, read int
 }
 
-func (c *counting) Lines() []office.PackageLine {
+func (c *counting) Lines() ([]office.PackageLine, error) {
 	c.listed++
 	return c.Office.Lines()
 }
 
-func (c *counting) Package(id string) (office.PackageRow, bool) {
+func (c *counting) Package(id string) (office.PackageRow, bool, error) {
 	c.read++
 	return c.Office.Package(id)
 }
@@ -251,7 +252,7 @@ func TestAPictureThatIsLeftIsNotWaitedFor(t *testing.T) {
 
 func TestEveryRowSaysWhereItsPackageStands(t *testing.T) {
 	rows := map[string]listed{}
-	for _, r := range newIndex(officetest.World().Lines()).rows {
+	for _, r := range newIndex(officetest.Must(officetest.World().Lines())).rows {
 		rows[r.line.ID] = r
 	}
 	for id, want := range map[string]string{
@@ -364,8 +365,8 @@ func TestWhateverIsWrongIsListedUnderProblems(t *testing.T) {
 	pressIn(t, b, "Discard")
 	b.Settle()
 	b.Reload()
-	if len(b.Office.Drafts()) != 1 || b.screen.chosen == "draft y" {
-		t.Errorf("left are %v, chosen is %s", b.Office.Drafts(), b.screen.chosen)
+	if len(officetest.Must(b.Office.Drafts())) != 1 || b.screen.chosen == "draft y" {
+		t.Errorf("left are %v, chosen is %s", officetest.Must(b.Office.Drafts()), b.screen.chosen)
 	}
 	b.Office.Rows, b.Office.Waiting = nil, nil
 	b.screen.ShowHealth(nil)
@@ -507,15 +508,39 @@ func TestCancellingCanBeUndone(t *testing.T) {
 	b.Settle()
 	b.Reload()
 	b.Settle()
-	if left := o.Drafts(); len(left) != 1 || left[0].State != office.DraftHeld {
+	if left := officetest.Must(o.Drafts()); len(left) != 1 || left[0].State != office.DraftHeld {
 		t.Fatalf("left are %+v", left)
 	}
-	if _, said := outbox.State(o.Drafts()[0]); said != "Not sent: you cancelled it." {
+	if _, said := outbox.State(officetest.Must(o.Drafts())[0]); said != "Not sent: you cancelled it." {
 		t.Errorf("it says %q", said)
 	}
 	pressIn(t, b, "Send")
 	b.Settle()
-	if left := o.Drafts(); len(left) != 1 || left[0].State != office.DraftQueued {
+	if left := officetest.Must(o.Drafts()); len(left) != 1 || left[0].State != office.DraftQueued {
 		t.Errorf("sent after all: %+v", left)
+	}
+}
+
+func TestWhatCannotBeReadIsNotShownAsNothing(t *testing.T) {
+	o := many(3)
+	o.Unread = message.Error(message.DataDamagedNow(), nil)
+	b := newBench(t, o)
+	if got := screentest.Text(b.screen.left); !strings.Contains(got, "data file is damaged") {
+		t.Fatalf("the list says %q", got)
+	}
+	b.Office.Change(office.StatusChanged, func(o *officetest.Office) { o.Unread = nil })
+	b.Reload()
+	if len(b.screen.Listed()) != 3 || b.screen.left.Objects[0] != b.screen.list {
+		t.Fatalf("%q are listed", b.screen.Listed())
+	}
+	b.Office.Change(office.StatusChanged, func(o *officetest.Office) { o.Unread = message.Error(message.RecordNotRead(), nil) })
+	b.Reload()
+	if len(b.screen.Listed()) != 3 {
+		t.Error("what was read before is gone")
+	}
+	b.screen.Show("n2")
+	b.Settle()
+	if got := screentest.Text(b.screen.detail); !strings.Contains(got, "could not read its own record") {
+		t.Errorf("the package says %q", got)
 	}
 }

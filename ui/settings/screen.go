@@ -4,6 +4,7 @@
 package settings
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"reflect"
@@ -79,19 +80,24 @@ type news struct {
 	autostartErr  error
 }
 
-func (s *Screen) read(context.Context) news {
-	n := news{settings: s.env.Office.Settings(), status: s.env.Office.Status()}
-	n.client, n.ngrok = s.env.Office.HasSecrets()
+func (s *Screen) read(context.Context) (n news, err error) {
+	n.settings = s.env.Office.Settings()
 	if s.env.Autostart != nil {
 		n.autostart, n.autostartErr = s.env.Autostart.Enabled()
 	}
-	return n
+	status, err1 := s.env.Office.Status()
+	client, ngrok, err2 := s.env.Office.HasSecrets()
+	n.status, n.client, n.ngrok = status, client, ngrok
+	return n, cmp.Or(err1, err2)
 }
 
-func (s *Screen) show(n news) {
+// show shows what was read. The settings and who is signed in are always known; health says why the rest could not be read.
+func (s *Screen) show(n news, err error) {
 	s.form.show(n.settings, s.kept, !s.loaded)
 	s.kept, s.loaded = n.settings, true
-	s.form.showSecrets(n.client, n.ngrok)
+	if err == nil {
+		s.form.showSecrets(n.client, n.ngrok)
+	}
 	s.ShowStatus(n.status)
 	s.starter.show(n.autostart, n.autostartErr)
 	s.adapt()

@@ -28,6 +28,7 @@ type Answers struct {
 	opened   string         // what was tested when the public address last opened; see fingerprint
 	address  string         // the public address of that test
 	finished bool           // the office keeps the settings
+	failure  error          // why what was entered before could not be read; nil when it was
 }
 
 // begin takes what was entered before the program ended, else the office's own settings, as the first answers.
@@ -45,8 +46,9 @@ func (a *Answers) begin(office env.Office) {
 // recall takes what was entered before the program ended, and reports whether there is any. What was entered since stays:
 // the keyring may have been locked meanwhile.
 func (a *Answers) recall(office env.Office) bool {
-	f, kept := office.FirstRun()
-	if !kept || !a.untouched() {
+	f, kept, err := office.FirstRun()
+	a.failure = err
+	if err != nil || !kept || !a.untouched() {
 		return false
 	}
 	language, theme := a.settings.Language, a.settings.Theme

@@ -6,6 +6,7 @@
 package setup
 
 import (
+	"cmp"
 	"context"
 	"errors"
 
@@ -18,6 +19,7 @@ import (
 	"countersign/assets"
 	"countersign/ui/async"
 	"countersign/ui/env"
+	"countersign/ui/i18n"
 	"countersign/ui/theme"
 	"countersign/ui/widgets"
 )
@@ -81,9 +83,15 @@ func New(d *env.Env, answers *Answers, ways Ways) *Screen {
 	s.build()
 	s.turn(answers.at)
 	async.Then(d.Work, func(context.Context) (kept, error) {
-		client, ngrok := d.Office.HasSecrets()
-		return kept{client, ngrok}, nil
-	}, func(k kept, _ error) { s.registration.know(k); s.address.know(k) })
+		client, ngrok, err := d.Office.HasSecrets()
+		return kept{client, ngrok}, err
+	}, func(k kept, err error) {
+		if err = cmp.Or(err, answers.failure); err != nil {
+			s.Say(i18n.Error(err))
+		}
+		s.registration.know(k)
+		s.address.know(k)
+	})
 	return s
 }
 

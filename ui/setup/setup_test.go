@@ -116,7 +116,7 @@ func TestTheWholeWay(t *testing.T) {
 	w.signIn.pasted.SetText("https://office.ngrok.app/oauth/callback?code=1")
 	w.signIn.paste()
 	w.Until(func() bool { return w.done == 1 })
-	if !w.Office.Status().SignedIn {
+	if !officetest.Must(w.Office.Status()).SignedIn {
 		t.Error("not signed in")
 	}
 }
@@ -412,7 +412,7 @@ func TestWhatIsEnteredWhileTheKeyringIsLockedStaysAndIsKeptLater(t *testing.T) {
 	if w.at() != "Signing service" || w.registration.client.Text != "another-client" {
 		t.Errorf("at %q with %q", w.at(), w.registration.client.Text)
 	}
-	if f, kept := w.Office.FirstRun(); !kept || f.Settings.ClientID != "another-client" {
+	if f, kept, err := w.Office.FirstRun(); err != nil || !kept || f.Settings.ClientID != "another-client" {
 		t.Errorf("kept %v: %+v", kept, f)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"fyne.io/fyne/v2/canvas"
 	"fyne.io/fyne/v2/container"
 	"fyne.io/fyne/v2/driver/desktop"
+	"fyne.io/fyne/v2/lang"
 	fynetheme "fyne.io/fyne/v2/theme"
 	"fyne.io/fyne/v2/widget"
 
@@ -191,6 +192,11 @@ func Empty(picture fyne.Resource, sentence, action string, act func()) fyne.Canv
 		parts = append(parts, Centre(NewButton(action, act)))
 	}
 	return Centre(Stack(8, parts...))
+}
+
+// Failure is what a screen shows in place of what could not be read, and why; again reads once more.
+func Failure(why string, again func()) fyne.CanvasObject {
+	return Empty(theme.MarkProblem.Resource(), why, lang.L("Try again"), again)
 }
 
 // CreateRenderer is Fyne's.

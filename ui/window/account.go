@@ -156,8 +156,8 @@ func (a *account) ended(_ struct{}, err error) {
 // reread shows the account as it is now.
 func (a *account) reread() {
 	a.draw()
-	async.Then(a.env.Work, func(context.Context) (agent.Status, error) { return a.env.Office.Status(), nil },
-		func(s agent.Status, _ error) { a.show(s) })
+	async.Then(a.env.Work, func(context.Context) (agent.Status, error) { return a.env.Office.Status() },
+		func(s agent.Status, _ error) { a.show(s) }) // who is signed in is known from memory
 }
 
 func (a *account) paste() {

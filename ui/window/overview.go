@@ -1,6 +1,7 @@
 package window
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -21,11 +22,17 @@ type overview struct {
 	paused time.Time    // notifications are paused until then; zero when they are not
 }
 
-func overviewOf(office env.Office) overview {
-	return overview{office.Status(), office.Saved(lastSaved), office.Snoozed()}
+func overviewOf(office env.Office) (overview, error) {
+	status, err1 := office.Status()
+	saved, err2 := office.Saved(lastSaved)
+	return overview{status, saved, office.Snoozed()}, cmp.Or(err1, err2)
 }
 
-func (w *Window) showOverview(o overview) {
+// showOverview shows what was read. What could not be read stays as it was, and health says why.
+func (w *Window) showOverview(o overview, err error) {
+	if err != nil && w.last != nil {
+		o.saved, o.status.Events, o.status.Packages, o.status.Saves = w.last.saved, w.last.status.Events, w.last.status.Packages, w.last.status.Saves
+	}
 	w.last = &o
 	if !o.paused.After(w.options.Now()) {
 		o.paused = time.Time{}

@@ -54,7 +54,7 @@ func TestTheTrayNamesTheProgramAndItsStateOverTheIcon(t *testing.T) {
 	b.window.options.Tooltip = func(text string) { tips = append(tips, text) }
 	tray := newTray(&panel{App: b.App}, b.window)
 	for range 3 {
-		tray.show(overviewOf(b.Office))
+		tray.show(officetest.Must(overviewOf(b.Office)))
 	}
 	tray.show(overview{status: officetest.Wrong().State})
 	want := []string{"Countersign\nSaving 1 file", "Countersign\nYour sign-in has expired. Sign in again to keep saving documents."}
@@ -69,10 +69,10 @@ func TestThePanelHearsOnlyOfChanges(t *testing.T) {
 	tray := newTray(p, b.window)
 	tray.attach(b.window)
 	for range 5 {
-		tray.show(overviewOf(b.Office))
+		tray.show(officetest.Must(overviewOf(b.Office)))
 	}
 	items := tray.menu.Items
-	tray.show(overviewOf(b.Office))
+	tray.show(officetest.Must(overviewOf(b.Office)))
 	if &items[0] != &tray.menu.Items[0] {
 		t.Error("a menu that says the same is not sent again")
 	}

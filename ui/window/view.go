@@ -89,7 +89,7 @@ func (w *Window) enter(office env.Office, demo bool) {
 		widgets.CloseAll(w.window.Canvas())
 	}
 	w.account = newAccount(w.env)
-	w.status = async.NewReader(w.pool, func(context.Context) overview { return overviewOf(office) }, w.showOverview)
+	w.status = async.NewReader(w.pool, func(context.Context) (overview, error) { return overviewOf(office) }, w.showOverview)
 	w.tray = newTray(w.app, w)
 	w.build()
 	if w.inTray {
@@ -102,7 +102,7 @@ func (w *Window) enter(office env.Office, demo bool) {
 		w.activity.Continue(before.activity)
 		w.settings.Continue(before.settings)
 		if before.last != nil {
-			w.showOverview(*before.last)
+			w.showOverview(*before.last, nil)
 		}
 	}
 	if !s.Configured() {

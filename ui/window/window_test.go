@@ -58,8 +58,8 @@ func TestWhatIsSentCanBeTakenBack(t *testing.T) {
 	press := func() {
 		b.window.compose.Send()
 		b.Settle()
-		if b.window.grace.Text() != "Sending in 8 seconds" || len(b.Office.Drafts()) != 1 {
-			t.Fatalf("said %q; %d drafts are kept, should the program end now", b.window.grace.Text(), len(b.Office.Drafts()))
+		if b.window.grace.Text() != "Sending in 8 seconds" || len(officetest.Must(b.Office.Drafts())) != 1 {
+			t.Fatalf("said %q; %d drafts are kept, should the program end now", b.window.grace.Text(), len(officetest.Must(b.Office.Drafts())))
 		}
 	}
 	press()
@@ -67,8 +67,8 @@ func TestWhatIsSentCanBeTakenBack(t *testing.T) {
 	b.window.window.Hide()
 	b.window.grace.Undo()
 	b.Settle()
-	if len(b.Office.Sent) != 0 || len(b.Office.Drafts()) != 0 || b.window.at != showCompose || b.Office.Form().Message != "hello" {
-		t.Errorf("sent %d, kept %d: what was taken back is as it was typed", len(b.Office.Sent), len(b.Office.Drafts()))
+	if len(b.Office.Sent) != 0 || len(officetest.Must(b.Office.Drafts())) != 0 || b.window.at != showCompose || b.Office.Form().Message != "hello" {
+		t.Errorf("sent %d, kept %d: what was taken back is as it was typed", len(b.Office.Sent), len(officetest.Must(b.Office.Drafts())))
 	}
 	press()
 	b.window.follows(office.Settings{Language: "de", AuthURL: "x"})
@@ -77,8 +77,8 @@ func TestWhatIsSentCanBeTakenBack(t *testing.T) {
 	}
 	b.grace()
 	b.Settle()
-	if len(b.Office.Sent) != 1 || len(b.Office.Drafts()) != 0 {
-		t.Errorf("sent %d, kept %d", len(b.Office.Sent), len(b.Office.Drafts()))
+	if len(b.Office.Sent) != 1 || len(officetest.Must(b.Office.Drafts())) != 0 {
+		t.Errorf("sent %d, kept %d", len(b.Office.Sent), len(officetest.Must(b.Office.Drafts())))
 	}
 }
 
@@ -157,7 +157,7 @@ func TestWhatWasRefusedIsReplacedByTheNextAttempt(t *testing.T) {
 		b.send()
 		b.Settle()
 	}
-	if left := b.Office.Drafts(); len(left) != 1 || left[0].ID != "d2" {
+	if left := officetest.Must(b.Office.Drafts()); len(left) != 1 || left[0].ID != "d2" {
 		t.Errorf("the o still keeps %v", left)
 	}
 }

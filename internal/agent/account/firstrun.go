@@ -2,6 +2,7 @@ package account
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 
 	"countersign/internal/office"
@@ -28,11 +29,18 @@ func (r *Room) KeepFirstRun(f FirstRun) error {
 	return nil
 }
 
-// FirstRun is what was kept; false when there is nothing, or nothing that can be read now. It reads the local store.
-func (r *Room) FirstRun() (f FirstRun, kept bool) {
+// FirstRun is what was kept; kept is false when there is nothing, or nothing while the key is out of reach, which health
+// says.
+func (r *Room) FirstRun() (f FirstRun, kept bool, err error) {
 	b, err := r.keys.Get(sealedFirstRun)
-	if err != nil || b == nil || json.Unmarshal(b, &f) != nil {
-		return FirstRun{}, false
+	switch {
+	case errors.Is(err, ErrLocked):
+		return f, false, nil
+	case err != nil || b == nil:
+		return f, false, err
 	}
-	return f, true
+	if err := json.Unmarshal(b, &f); err != nil {
+		return FirstRun{}, false, fmt.Errorf("read what was entered: %w", err)
+	}
+	return f, true, nil
 }

@@ -28,7 +28,6 @@ package account
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
 	"sync"
 
@@ -57,12 +56,12 @@ type Endpoint interface {
 	// ended is to be called, all while TakeOver is held.
 	End(i issuer.Name) (values map[string][]byte, also func(*store.Tx) error, ended func(), err error)
 	// AtService is the registration to delete at the service; empty for none.
-	AtService() (address, id string)
+	AtService() (address, id string, err error)
 
 	// MayBeRegistered reports whether there is a registration, or one was sent whose answer is not kept.
 	MayBeRegistered() bool
 	// OutOfReach reports whether there is a registration at i that cannot be read, because its key is gone.
-	OutOfReach(i issuer.Name) bool
+	OutOfReach(i issuer.Name) (bool, error)
 }
 
 // Params are what a Room needs from outside. HTTP may be nil. The functions must not wait for this room.
@@ -110,14 +109,13 @@ func New(tools loop.Tools, p Params) *Room {
 
 // Load reads the settings and who is signed in. The keys follow with Begin.
 func (r *Room) Load() error {
-	var here Current
-	err := r.Data.View(func(tx *store.Tx) error {
+	here, err := data.Read(r.Data, "the settings", func(tx *store.Tx) (here Current, err error) {
 		_, err1 := tx.GetDoc(DocSettings, &here.Settings)
 		_, err2 := tx.GetDoc(Doc, &here.Account)
-		return errors.Join(err1, err2)
+		return here, errors.Join(err1, err2)
 	})
 	if err != nil {
-		return fmt.Errorf("read the settings: %w", err)
+		return err
 	}
 	here.Settings, here.Account = here.Settings.Normal(), here.Account.resumed()
 	r.current.Set(here)

@@ -249,7 +249,11 @@ func (r *Room) Lapse(ctx context.Context) {
 		if !o.Account.SignedIn || o.SignedIn() { // somebody signed out, or in, meanwhile
 			return o, errNothing
 		}
-		if r.keys.lost(issuer.Refresh.Of(issuer.Of(o.Settings))) {
+		lost, err := r.keys.lost(issuer.Refresh.Of(issuer.Of(o.Settings)))
+		if err != nil {
+			return o, err
+		}
+		if lost {
 			return o, errNothing // the key may come back, and with it the sign-in
 		}
 		o.Account.SignedIn, o.Account.Lapsed = false, true
@@ -290,7 +294,8 @@ func (r *Room) RunSession(ctx context.Context) error {
 	return nil
 }
 
-// tellReplaced keeps the health issue about values in step that only a key which is gone can open.
+// tellReplaced keeps the health issue about values in step that only a key which is gone can open; as it is when they cannot
+// be read.
 func (r *Room) tellReplaced() {
 	o := r.current.Get()
 	i := issuer.Of(o.Settings)
@@ -305,7 +310,12 @@ func (r *Room) tellReplaced() {
 		{issuer.Refresh.Of(i), message.SignIn()},
 	} {
 		kind, _, _ := strings.Cut(x.name, "@") // as an earlier version sealed it
-		if r.keys.lost(x.name) || r.keys.lost(kind) {
+		now, err1 := r.keys.lost(x.name)
+		before, err2 := r.keys.lost(kind)
+		if errors.Join(err1, err2) != nil {
+			return
+		}
+		if now || before {
 			todo = append(todo, x.do)
 		}
 	}
@@ -320,8 +330,11 @@ func (r *Room) tellReplaced() {
 // another service. A client that signs in has none, or has been given it.
 func (r *Room) tellOtherSecret(o Current) {
 	own := issuer.ClientSecret.Of(issuer.Of(o.Settings))
-	others := slices.DeleteFunc(r.keys.of(issuer.ClientSecret), func(name string) bool { return name == own })
-	if o.SignedIn() || r.keys.Has(own) || len(others) == 0 || !o.Settings.Configured() {
+	kept, err := r.keys.of(issuer.ClientSecret)
+	if err != nil {
+		return
+	}
+	if o.SignedIn() || slices.Contains(kept, own) || len(kept) == 0 || !o.Settings.Configured() {
 		r.Health.Clear(health.SecretElsewhere)
 		return
 	}
@@ -331,10 +344,10 @@ func (r *Room) tellOtherSecret(o Current) {
 // Settings returns the current settings.
 func (r *Room) Settings() office.Settings { return r.current.Get().Settings }
 
-// HasSecrets reports which secrets are kept, never what they are.
-func (r *Room) HasSecrets() (clientSecret, ngrokAuthtoken bool) {
+// HasSecrets reports which secrets are kept, never what they are. One whose key is gone is not.
+func (r *Room) HasSecrets() (clientSecret, ngrokAuthtoken bool, err error) {
 	s := r.Settings()
-	c, _ := r.keys.Get(issuer.ClientSecret.Of(issuer.Of(s)))
-	n, _ := r.keys.Get(issuer.NgrokToken.Of(issuer.Ngrok(s)))
-	return len(c) > 0, len(n) > 0
+	clientSecret, err1 := r.keys.holds(issuer.ClientSecret.Of(issuer.Of(s)))
+	ngrokAuthtoken, err2 := r.keys.holds(issuer.NgrokToken.Of(issuer.Ngrok(s)))
+	return clientSecret, ngrokAuthtoken, errors.Join(err1, err2)
 }

@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"time"
 
+	"countersign/internal/agent/data"
 	"countersign/internal/agent/health"
 	"countersign/internal/agent/issuer"
 	"countersign/internal/agent/loop"
@@ -253,28 +254,24 @@ func (r *Room) checkOrganization(old Record, next esign.Account) error {
 	if old.OrganizationID == "" || next.OrganizationID == "" || old.OrganizationID == next.OrganizationID {
 		return nil
 	}
-	var packages int
-	err := r.Data.View(func(tx *store.Tx) error {
-		c, err := tx.PackageCounts()
-		packages = c.Total
-		return err
-	})
-	if err != nil || packages == 0 {
+	packages, err := data.Read(r.Data, "how many packages there are", (*store.Tx).PackageCounts)
+	if err != nil || packages.Total == 0 {
 		return err
 	}
 	return &SignInError{message.OtherOrganization()}
 }
 
 // lostSecrets names what cannot be undone at the service because the key that sealed it is gone.
-func (r *Room) lostSecrets(o Current) (left []message.Message) {
+func (r *Room) lostSecrets(o Current) (left []message.Message, err error) {
 	i := issuer.Of(o.Settings)
 	if token, err := r.keys.Get(issuer.Refresh.Of(i)); !o.Account.Fleeting && (err != nil || token == nil) {
 		left = append(left, message.NotRevokedForKey())
 	}
-	if r.Endpoint.OutOfReach(i) {
+	gone, err := r.Endpoint.OutOfReach(i)
+	if gone {
 		left = append(left, message.EndpointNotDeletedForKey())
 	}
-	return left
+	return left, err
 }
 
 // tellScopes says in health what a narrower grant means for the office.
@@ -301,7 +298,9 @@ func (r *Room) SignOut(ctx context.Context) error {
 	var owed string
 	err := r.current.Change(func(o Current) (next Current, err error) {
 		if o.SignedIn() {
-			left = r.lostSecrets(o)
+			if left, err = r.lostSecrets(o); err != nil {
+				return o, err
+			}
 		}
 		was := o
 		o.Account = o.Account.ended()
@@ -351,8 +350,11 @@ func (r *Room) leave(ctx context.Context, o Current, values map[string][]byte, a
 	also = append(also, forget)
 	err = o.service.session.Leave(ctx, func(t esign.Tokens) error {
 		f := r.newFarewell(o.service, t)
-		f.Endpoint, f.EndpointID = r.Endpoint.AtService()
-		err := r.owe(f, t, values, also...)
+		var err error
+		if f.Endpoint, f.EndpointID, err = r.Endpoint.AtService(); err != nil {
+			return err
+		}
+		err = r.owe(f, t, values, also...)
 		if err == nil && (t.Refresh != "" || t.Access != "") {
 			owed = f.ID
 		}

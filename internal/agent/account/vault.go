@@ -1,9 +1,11 @@
 package account
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 
@@ -61,11 +63,8 @@ func (v *Vault) unlock(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	var known string
-	if err := v.st.View(func(tx *store.Tx) error {
-		_, err := tx.GetDoc(DocKeyID, &known)
-		return err
-	}); err != nil {
+	known, _, err := data.Doc[string](v.st, DocKeyID)
+	if err != nil {
 		return err
 	}
 	if id := key.ID(); known != id {
@@ -81,21 +80,26 @@ func (v *Vault) unlock(ctx context.Context) error {
 }
 
 // lost reports whether the value name is there, but sealed by a key that is not.
-func (v *Vault) lost(name string) bool {
+func (v *Vault) lost(name string) (bool, error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if v.box == nil {
-		return false
+		return false, nil
 	}
-	var foreign bool
-	err := v.st.View(func(tx *store.Tx) error {
-		if b, ok := tx.Sealed(name); ok {
-			_, err := v.box.Open(name, b)
-			foreign = errors.Is(err, secret.ErrWrongKey)
-		}
-		return nil
+	b, err := v.sealed(name)
+	if err != nil || b == nil {
+		return false, err
+	}
+	_, err = v.box.Open(name, b)
+	return errors.Is(err, secret.ErrWrongKey), nil
+}
+
+// sealed is the value as it is kept, nil when there is none.
+func (v *Vault) sealed(name string) ([]byte, error) {
+	return data.Read(v.st, "what is sealed as "+name, func(tx *store.Tx) ([]byte, error) {
+		b, _ := tx.Sealed(name)
+		return bytes.Clone(b), nil
 	})
-	return err == nil && foreign
 }
 
 // lockedError says why there is no key. mu is held.
@@ -130,14 +134,7 @@ func (v *Vault) Get(name string) ([]byte, error) {
 	if plain, ok := v.opened[name]; ok {
 		return plain, nil
 	}
-	var sealed []byte
-	err := v.st.View(func(tx *store.Tx) error {
-		b, ok := tx.Sealed(name)
-		if ok {
-			sealed = append(sealed, b...)
-		}
-		return nil
-	})
+	sealed, err := v.sealed(name)
 	if err != nil || sealed == nil {
 		return nil, err
 	}
@@ -175,29 +172,22 @@ func (v *Vault) adopt(s office.Settings) error {
 }
 
 // of returns the names of the sealed values of a kind, whoever issued them.
-func (v *Vault) of(kind issuer.Sealed) (names []string) {
-	err := v.st.View(func(tx *store.Tx) error {
-		names = nil
-		for _, name := range tx.SealedNames() {
-			if strings.HasPrefix(name, kind.Of("")) {
-				names = append(names, name)
-			}
-		}
-		return nil
-	})
-	if err != nil {
-		return nil
-	}
-	return names
+func (v *Vault) of(kind issuer.Sealed) ([]string, error) {
+	names, err := data.Read(v.st, "what is sealed", func(tx *store.Tx) ([]string, error) { return tx.SealedNames(), nil })
+	return slices.DeleteFunc(names, func(name string) bool { return !strings.HasPrefix(name, kind.Of("")) }), err
 }
 
 // Has reports whether there is a sealed value of that name, whether or not it can be opened.
-func (v *Vault) Has(name string) (there bool) {
-	err := v.st.View(func(tx *store.Tx) error {
-		_, there = tx.Sealed(name)
-		return nil
-	})
-	return err == nil && there
+func (v *Vault) Has(name string) (bool, error) {
+	b, err := v.sealed(name)
+	return b != nil, err
+}
+
+// holds is Has, but for a value whose key is known to be gone.
+func (v *Vault) holds(name string) (bool, error) {
+	there, err1 := v.Has(name)
+	lost, err2 := v.lost(name)
+	return there && !lost, errors.Join(err1, err2)
 }
 
 // Put seals values (nil forgets one) and commits them together with whatever also records. They are on disk when

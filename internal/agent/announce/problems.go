@@ -5,6 +5,7 @@ import (
 	"maps"
 	"time"
 
+	"countersign/internal/agent/data"
 	"countersign/internal/agent/health"
 	"countersign/internal/agent/loop"
 	"countersign/internal/office"
@@ -30,13 +31,12 @@ type toldProblem struct {
 
 // watchProblems raises a notification for each problem in health that lasts.
 func (r *Room) watchProblems(ctx context.Context) error {
-	told := map[string]toldProblem{}
-	err := r.Data.View(func(tx *store.Tx) error {
-		_, err := tx.GetDoc(docProblems, &told)
-		return err
-	})
+	told, known, err := data.Doc[map[string]toldProblem](r.Data, docProblems)
 	if err != nil {
 		return err
+	}
+	if !known {
+		told = map[string]toldProblem{}
 	}
 	for {
 		before := maps.Clone(told)

@@ -1,9 +1,9 @@
 package announce
 
 import (
-	"fmt"
 	"time"
 
+	"countersign/internal/agent/data"
 	"countersign/internal/agent/loop"
 	"countersign/internal/office"
 	"countersign/internal/store"
@@ -13,13 +13,9 @@ import (
 const docSnooze = "paused"
 
 func (r *Room) loadSnooze() error {
-	var kept [2]time.Time
-	err := r.Data.View(func(tx *store.Tx) error {
-		_, err := tx.GetDoc(docSnooze, &kept)
-		return err
-	})
+	kept, _, err := data.Doc[[2]time.Time](r.Data, docSnooze)
 	if err != nil {
-		return fmt.Errorf("read until when notifications are off: %w", err)
+		return err
 	}
 	r.snooze.Set(loop.Cooldown{From: kept[0], Until: kept[1]})
 	return nil

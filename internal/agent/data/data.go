@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -15,14 +16,16 @@ import (
 // Data is the office's store with an eye on what keeps it from working: a full disk or a damaged file shows in health
 // for as long as it lasts, whichever loop met it. Safe for concurrent use.
 type Data struct {
-	*store.Store
+	Store *store.Store // for whoever ends it; what is in it goes through Read, Doc and Update
 	// Committed is called after each commit. It must not block. Set it before anybody else uses the Data; nil for none.
 	Committed func()
 
+	log     *slog.Logger
 	health  *health.Tracker
 	now     func() time.Time
 	damaged atomic.Bool  // met while running; Close sets the file aside
 	told    atomic.Int64 // how many unreadable records people were told of
+	failed  sync.Map     // texts of the errors of reads, each of which is told once
 }
 
 // Open opens the state in the file at path. A damaged file is set aside, never deleted; aside then names it, and what is open is
@@ -40,7 +43,7 @@ func Open(path string, log *slog.Logger, now func() time.Time, issues *health.Tr
 	if err != nil {
 		return nil, "", fmt.Errorf("open the state: %w", err)
 	}
-	return &Data{Store: file, health: issues, now: now}, aside, nil
+	return &Data{Store: file, log: log, health: issues, now: now}, aside, nil
 }
 
 // Update is store.Update.
@@ -65,7 +68,7 @@ func (s *Data) Update(fn func(*store.Tx) error) error {
 
 // tellUnreadable says in health that records are left out.
 func (s *Data) tellUnreadable() {
-	if n := int64(s.Unreadable()); n > 0 && s.told.Swap(n) != n { // what somebody has read is not told again
+	if n := int64(s.Store.Unreadable()); n > 0 && s.told.Swap(n) != n { // what somebody has read is not told again
 		s.health.Set(health.RecordsUnreadable, message.RecordsUnreadable())
 	}
 }
@@ -77,22 +80,10 @@ type ObjectError struct{ err error }
 func (e *ObjectError) Error() string { return e.err.Error() }
 func (e *ObjectError) Unwrap() error { return e.err }
 
+// OfObject is err as an *ObjectError.
 func OfObject(err error) error { return &ObjectError{err} }
 
-// View is store.View.
-func (s *Data) View(fn func(*store.Tx) error) error {
-	err := s.Store.View(fn)
-	s.tellUnreadable()
-	switch {
-	case errors.Is(err, store.ErrCorrupt):
-		s.Note(err)
-	case store.OfOneRecord(err):
-		err = OfObject(err)
-	}
-	return err
-}
-
-// note keeps the health issue about the state in step.
+// Note keeps the health issue about the state in step.
 func (s *Data) Note(err error) {
 	switch {
 	case err == nil:
@@ -112,7 +103,7 @@ func (s *Data) Note(err error) {
 
 // Close closes the file, and sets one that proved damaged aside, so that the next start begins with a whole one.
 func (s *Data) Close() error {
-	path := s.Path()
+	path := s.Store.Path()
 	err := s.Store.Close()
 	if !s.damaged.Load() {
 		return err

@@ -4,12 +4,18 @@ import (
 	"fmt"
 	"time"
 
+	"countersign/internal/agent/data"
 	"countersign/internal/agent/loop"
 	"countersign/internal/archive"
 	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/internal/store"
 )
+
+// Recent returns the files saved last, newest first.
+func (r *Room) Recent(limit int) ([]office.Job, error) {
+	return data.Read(r.Data, "the saved files", func(tx *store.Tx) ([]office.Job, error) { return tx.RecentSaved(limit) })
+}
 
 // SaveAgain fetches the files of an executed package once more. One that is missing gets its name back; beside one
 // that is there the next free name is taken.

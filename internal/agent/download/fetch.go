@@ -74,7 +74,9 @@ func (r *Room) write(ctx context.Context, folder *archive.Folder, j office.Job, 
 	saved, err := folder.Save(ctx, archive.Request{
 		Target: j.Target, Key: r.tempKey(j), Declared: body.Length, Body: body.Body, Before: r.cameBefore(j, body.Length),
 		Commit: func(s archive.Saved) error {
-			if r.hasOtherName(folder, j, s) {
+			if there, err := r.hasOtherName(folder, j, s); err != nil {
+				return err
+			} else if there {
 				elsewhere = s
 				return errOtherName
 			}

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"time"
 
+	"countersign/internal/agent/data"
 	"countersign/internal/agent/health"
 	"countersign/internal/agent/loop"
 	"countersign/internal/archive"
@@ -57,18 +58,16 @@ func TryFolder(path string) office.Code {
 
 // blockFolder says once what is wrong with the folder, and leaves its files until it is well again.
 func (r *Room) blockFolder(j office.Job, cause error) error {
-	var waiting int
 	var moved bool
-	if err := r.Data.View(func(tx *store.Tx) error {
+	counts, err := data.Read(r.Data, "the files that wait", func(tx *store.Tx) (c store.JobCounts, err error) {
 		stored, ok, err := tx.Job(j.Key())
 		if err != nil {
-			return err
+			return c, err
 		}
 		moved = !ok || stored.Folder != j.Folder
-		c, err := tx.JobCounts()
-		waiting = c.Pending
-		return err
-	}); err != nil {
+		return tx.JobCounts()
+	})
+	if err != nil {
 		return err
 	}
 	if moved {
@@ -78,7 +77,7 @@ func (r *Room) blockFolder(j office.Job, cause error) error {
 	if current := r.needs.Settings().SaveTo; j.Folder != current && r.state.isBlocked(current, r.Now()) {
 		return nil // one message, and that folder's matters more
 	}
-	r.Health.Set(health.FolderFails, folderMessage(j.Folder, cause, waiting))
+	r.Health.Set(health.FolderFails, folderMessage(j.Folder, cause, counts.Pending))
 	return nil
 }
 

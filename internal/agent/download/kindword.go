@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync"
 
+	"countersign/internal/agent/data"
 	"countersign/internal/archive"
 	"countersign/internal/message"
 	"countersign/internal/office"
@@ -39,11 +40,13 @@ func (r *Room) otherNames(j office.Job) (names []string, err error) {
 	if !template.Says(kind) {
 		return nil, nil
 	}
-	var p office.Package
-	err = r.Data.View(func(tx *store.Tx) error {
-		p, _, err = tx.Package(j.PackageID)
-		return err
+	p, err := data.Read(r.Data, "a package", func(tx *store.Tx) (office.Package, error) {
+		p, _, err := tx.Package(j.PackageID)
+		return p, err
 	})
+	if err != nil {
+		return nil, err
+	}
 	var d office.Document
 	if i := slices.IndexFunc(p.Documents, func(d office.Document) bool { return d.ID == j.DocumentID }); i >= 0 {
 		d = p.Documents[i]
@@ -53,16 +56,15 @@ func (r *Room) otherNames(j office.Job) (names []string, err error) {
 			names = append(names, name)
 		}
 	}
-	return names, err
+	return names, nil
 }
 
 // hasOtherName reports whether j's file, of which saved was received, is in the folder under the name that it has in
 // another language, and is no other job's.
-func (r *Room) hasOtherName(folder *archive.Folder, j office.Job, saved archive.Saved) bool {
+func (r *Room) hasOtherName(folder *archive.Folder, j office.Job, saved archive.Saved) (bool, error) {
 	names, err := r.otherNames(j)
 	if err != nil {
-		r.Log.Error("read what a file may be called", "file", j.Target, "err", err)
-		return false
+		return false, err
 	}
 	for _, wanted := range names {
 		for i := 1; ; i++ {
@@ -70,19 +72,21 @@ func (r *Room) hasOtherName(folder *archive.Folder, j office.Job, saved archive.
 			if there, err := folder.Exists(name); err != nil || !there {
 				break
 			}
-			if same, err := folder.Matches(name, saved.Size, saved.Digest); err == nil && same && !r.reserved(j.Folder, name) {
-				return true
+			if same, err := folder.Matches(name, saved.Size, saved.Digest); err != nil || !same {
+				continue
+			}
+			if taken, err := r.reserved(j.Folder, name); err != nil || !taken {
+				return err == nil, err
 			}
 		}
 	}
-	return false
+	return false, nil
 }
 
 // reserved reports whether a job has that place.
-func (r *Room) reserved(folder, name string) (taken bool) {
-	err := r.Data.View(func(tx *store.Tx) (err error) {
-		_, taken, err = tx.JobAt(folder, name)
-		return err
+func (r *Room) reserved(folder, name string) (bool, error) {
+	return data.Read(r.Data, "who has a file name", func(tx *store.Tx) (bool, error) {
+		_, taken, err := tx.JobAt(folder, name)
+		return taken, err
 	})
-	return taken || err != nil
 }

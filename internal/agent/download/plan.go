@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"countersign/internal/agent/data"
 	"countersign/internal/archive"
 	"countersign/internal/office"
 	"countersign/internal/store"
@@ -72,25 +73,24 @@ func settle(tx *store.Tx, j office.Job) (ok bool, err error) {
 
 // Folder is where p's documents go: the office's folder, or beside the original when that was chosen and it is
 // still there.
-func (r *Room) Folder(s office.Settings, p office.Package) string {
+func (r *Room) Folder(s office.Settings, p office.Package) (string, error) {
 	if !s.BesideOriginal || p.DraftID == "" {
-		return s.SaveTo
+		return s.SaveTo, nil
 	}
-	var d office.Draft
-	err := r.Data.View(func(tx *store.Tx) (err error) {
-		d, _, err = tx.Draft(p.DraftID)
-		return err
+	d, err := data.Read(r.Data, "a package's draft", func(tx *store.Tx) (office.Draft, error) {
+		d, _, err := tx.Draft(p.DraftID)
+		return d, err
 	})
 	if err != nil {
-		r.Log.Error("read a draft", "err", err)
+		return "", err
 	}
 	if len(d.Files) > 0 {
 		folder := filepath.Dir(d.Files[0].Path)
 		if info, err := os.Stat(folder); err == nil && info.IsDir() {
-			return folder
+			return folder, nil
 		}
 	}
-	return s.SaveTo
+	return s.SaveTo, nil
 }
 
 // Plan records a job per wanted file of an executed package, each with its name, before the first byte is asked for. It

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"countersign/internal/agent/data"
 	"countersign/internal/agent/loop"
 	"countersign/internal/office"
 	"countersign/internal/store"
@@ -108,35 +109,30 @@ func (r *Room) jobsDue(busy map[string]bool, idle time.Duration) (due []office.J
 	}()
 	if !r.state.blocking(now) {
 		var next time.Time
-		err = r.Data.View(func(tx *store.Tx) error {
-			if due, err = tx.JobsDue(r.Due(loop.MaxJobWait), most); err != nil {
-				return err
+		due, err = data.Read(r.Data, "the files that are due", func(tx *store.Tx) (due []office.Job, err error) {
+			if next, err = tx.NextJob(); err != nil {
+				return nil, err
 			}
-			next, err = tx.NextJob()
-			return err
+			return tx.JobsDue(r.Due(loop.MaxJobWait), most)
 		})
 		return due, loop.UntilNext(now, next, idle), err
 	}
 	// Jobs of a folder that takes no files stay due, so that the others have to be looked for among them.
 	next := r.state.nextTry(now)
-	err = r.Data.View(func(tx *store.Tx) error {
-		due = nil
-		all, err := tx.PendingJobs()
-		for _, j := range all {
-			if r.state.isBlocked(j.Folder, now) {
-				continue
-			}
-			if r.Due(loop.MaxJobWait).Left(j.NextTry) > 0 {
-				if j.NextTry.Before(next) {
-					next = j.NextTry
-				}
-				continue
-			}
-			if due = append(due, j); len(due) == most {
-				break
-			}
+	waiting, err := data.Read(r.Data, "the files that wait", (*store.Tx).PendingJobs)
+	for _, j := range waiting {
+		if r.state.isBlocked(j.Folder, now) {
+			continue
 		}
-		return err
-	})
+		if r.Due(loop.MaxJobWait).Left(j.NextTry) > 0 {
+			if j.NextTry.Before(next) {
+				next = j.NextTry
+			}
+			continue
+		}
+		if due = append(due, j); len(due) == most {
+			break
+		}
+	}
 	return due, loop.UntilNext(now, next, idle), err
 }

@@ -222,8 +222,8 @@ func TestAFileInAnotherLanguageThatIsAnotherDocumentsStaysThat(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(j.Folder, c.name), content, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if got := x.hasOtherName(folder, j, saved); got != c.want {
-			t.Errorf("%s: recognised %v", c.name, got)
+		if got, err := x.hasOtherName(folder, j, saved); got != c.want || err != nil {
+			t.Errorf("%s: recognised %v, %v", c.name, got, err)
 		}
 	}
 }

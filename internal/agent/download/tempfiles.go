@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"countersign/internal/agent/data"
 	"countersign/internal/archive"
 	"countersign/internal/office"
 	"countersign/internal/store"
@@ -27,14 +28,9 @@ func leaveFolder(tx *store.Tx, folder string) error {
 // sweepAll removes temporary files that an earlier run left behind in the office's folder and in those it had
 // before. A folder that is not there now is looked into once files are to be saved in it, or with the next start.
 func (r *Room) sweepAll(ctx context.Context) {
-	var left []string
-	if err := r.Data.View(func(tx *store.Tx) error {
-		left = nil
-		_, err := tx.GetDoc(docFoldersLeft, &left)
-		return err
-	}); err != nil {
-		r.Log.Warn("read the folders left", "err", err)
-		return
+	left, _, err := data.Doc[[]string](r.Data, docFoldersLeft)
+	if err != nil {
+		return // the next start sweeps them
 	}
 	if s := r.needs.Settings(); s.SaveTo != "" {
 		r.sweepFolder(ctx, s.SaveTo)
@@ -65,19 +61,14 @@ func (r *Room) sweepFolder(ctx context.Context, folder string) bool {
 	}
 	defer f.Close()
 	// Several computers may share the folder: only what belongs to jobs of ours goes.
-	ours := map[string]bool{}
 	busy := r.state.busy()
-	err = r.Data.View(func(tx *store.Tx) error {
-		clear(ours)
-		pending, err := tx.PendingJobs()
-		for _, j := range pending {
-			ours[archive.Token(r.tempKey(j))] = !busy[j.Key()]
-		}
-		return err
-	})
+	pending, err := data.Read(r.Data, "the files that wait", (*store.Tx).PendingJobs)
 	if err != nil {
-		r.Log.Warn("read the pending files", "err", err)
 		return false
+	}
+	ours := map[string]bool{}
+	for _, j := range pending {
+		ours[archive.Token(r.tempKey(j))] = !busy[j.Key()]
 	}
 	n, err := f.Sweep(ctx, func(token string) bool { return !ours[token] })
 	if err != nil {

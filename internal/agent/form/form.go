@@ -6,10 +6,10 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"fmt"
 	"sync"
 	"time"
 
+	"countersign/internal/agent/data"
 	"countersign/internal/agent/loop"
 	"countersign/internal/office"
 	"countersign/internal/store"
@@ -36,13 +36,9 @@ type Room struct {
 
 // New reads the form of the last run. One that cannot be read is as good as none.
 func New(t loop.Tools) (*Room, error) {
-	var kept json.RawMessage
-	err := t.Data.View(func(tx *store.Tx) error {
-		_, err := tx.GetDoc(docForm, &kept)
-		return err
-	})
+	kept, _, err := data.Doc[json.RawMessage](t.Data, docForm)
 	if err != nil {
-		return nil, fmt.Errorf("read the form: %w", err)
+		return nil, err
 	}
 	return &Room{Tools: t, changed: make(chan struct{}, 1), now: kept, written: kept}, nil
 }

@@ -23,7 +23,7 @@ func TestTheFormIsWrittenAMomentLaterAndOnlyWhenItChanged(t *testing.T) {
 			t.Fatal(err)
 		}
 		onDisk := func() (kept office.Form) {
-			if err := st.View(func(tx *store.Tx) error { _, err := tx.GetDoc(docForm, &kept); return err }); err != nil {
+			if err := st.Store.View(func(tx *store.Tx) error { _, err := tx.GetDoc(docForm, &kept); return err }); err != nil {
 				t.Fatal(err)
 			}
 			return kept

@@ -56,6 +56,8 @@ var (
 	DataDamaged = State{ID: "data", Severity: Problem, Action: ActQuit, After: soon}
 	// DataNotWritten ends when something was written.
 	DataNotWritten = State{ID: "data", Severity: Problem, Action: ActRetry, After: soon}
+	// DataNotRead ends with the program.
+	DataNotRead = State{ID: "data-not-read", Severity: Problem, Action: ActQuit, After: soon}
 	// DataRestored ends when somebody has read it, or with the program.
 	DataRestored = State{ID: "data-restored", Severity: Warning, Action: ActDismiss}
 	// DataLost ends with the program.
@@ -72,7 +74,7 @@ var (
 func States() []State {
 	return []State{NotSetUp, KeyringLocked, KeyOutOfReach, KeyReplaced, SecretElsewhere, SignedOut, SignInLapsed, SignInShort,
 		MayNotSend, ClientRefused, ServiceFails, AddressClosed, AddressRefused, NoAddress, EndpointFails, EndpointForbidden,
-		EndpointLost, FolderFails, FilesRefused, FilesFailed, OutcomeUnknown, DataDamaged, DataNotWritten, DataRestored, DataLost, RecordsUnreadable, RecordsPutOff, NotificationsFail}
+		EndpointLost, FolderFails, FilesRefused, FilesFailed, OutcomeUnknown, DataDamaged, DataNotWritten, DataNotRead, DataRestored, DataLost, RecordsUnreadable, RecordsPutOff, NotificationsFail}
 }
 
 // soon is how long most problems stand before people are told.

@@ -183,7 +183,7 @@ func (r *Room) Given(path string) string {
 	return path
 }
 
-// copyOf is the name of the newest copy of the file at path, "" for none.
+// copyOf is the name of the newest copy of the file at path, "" for none, or for none that can be found.
 func (r *Room) copyOf(path string) (name string) {
 	r.copies.mu.Lock()
 	for _, h := range r.copies.held {
@@ -195,11 +195,11 @@ func (r *Room) copyOf(path string) (name string) {
 	if name != "" {
 		return name
 	}
-	drafts, err := r.waitingDrafts() // newest first
+	drafts, err := r.Drafts()
 	if err != nil {
-		r.Log.Error("read the drafts", "err", err)
+		return ""
 	}
-	for _, d := range drafts {
+	for _, d := range slices.Backward(drafts) {
 		for _, f := range d.Files {
 			if f.Path == path && f.Copy != "" {
 				return f.Copy
@@ -207,15 +207,6 @@ func (r *Room) copyOf(path string) (name string) {
 		}
 	}
 	return ""
-}
-
-// waitingDrafts are those whose bytes may still be needed.
-func (r *Room) waitingDrafts() (drafts []office.Draft, err error) {
-	err = r.Data.View(func(tx *store.Tx) (err error) {
-		drafts, err = tx.Drafts(office.DraftHeld, office.DraftQueued, office.DraftAdding, office.DraftUnknown, office.DraftFailed)
-		return err
-	})
-	return drafts, err
 }
 
 // sweepCopies removes what no draft needs any more, and what a kill left behind. It comes again: a moment at which a
@@ -232,7 +223,7 @@ func (r *Room) sweepCopies() {
 		}
 		return
 	}
-	drafts, err := r.waitingDrafts()
+	drafts, err := r.Drafts()
 	if err != nil {
 		r.Log.Warn("look which copies are needed", "err", err)
 		return

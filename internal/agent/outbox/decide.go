@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"countersign/internal/agent/data"
 	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/internal/store"
@@ -26,13 +27,13 @@ func (r *Room) Hold(d office.NewPackage) (id string, err error) {
 }
 
 // heldFiles are the files of those of the drafts that are held, by the path they were given under.
-func (r *Room) heldFiles(drafts []string) (files map[string]office.DraftFile, err error) {
-	err = r.Data.View(func(tx *store.Tx) error {
-		files = map[string]office.DraftFile{}
+func (r *Room) heldFiles(drafts []string) (map[string]office.DraftFile, error) {
+	return data.Read(r.Data, "the drafts that are held", func(tx *store.Tx) (map[string]office.DraftFile, error) {
+		files := map[string]office.DraftFile{}
 		for _, id := range drafts {
 			d, ok, err := tx.Draft(id)
 			if err != nil {
-				return err
+				return nil, err
 			}
 			if !ok || d.State != office.DraftHeld {
 				continue
@@ -43,9 +44,8 @@ func (r *Room) heldFiles(drafts []string) (files map[string]office.DraftFile, er
 				}
 			}
 		}
-		return nil
+		return files, nil
 	})
-	return files, err
 }
 
 // Cancel withdraws a draft that has not been added yet, and forgets it. It reports whether it came in time.

@@ -32,7 +32,7 @@ func (r *Room) newDraft(d office.NewPackage) (office.Draft, error) {
 	}
 	held, err := r.heldFiles(d.Replaces)
 	if err != nil {
-		return out, fmt.Errorf("read the drafts: %w", err)
+		return out, err
 	}
 	for i, path := range d.Files {
 		f, taken := held[filepath.Clean(path)]

@@ -14,6 +14,7 @@ import (
 	"slices"
 	"time"
 
+	"countersign/internal/agent/data"
 	"countersign/internal/agent/loop"
 	"countersign/internal/esign"
 	"countersign/internal/message"
@@ -142,13 +143,12 @@ func key(d office.Draft) string { return "draft " + d.ID }
 
 // draftsDue are the drafts that are due, and when the next one will be.
 func (r *Room) draftsDue() (due []office.Draft, next time.Time, err error) {
-	err = r.Data.View(func(tx *store.Tx) error {
-		var err error
+	due, err = data.Read(r.Data, "the drafts that are due", func(tx *store.Tx) (due []office.Draft, err error) {
 		if due, err = tx.DraftsDue(r.Due(loop.MaxDraftWait)); err != nil {
-			return err
+			return nil, err
 		}
 		if next, err = tx.NextDraft(); err != nil {
-			return err
+			return nil, err
 		}
 		unknown, err := tx.Drafts(office.DraftUnknown)
 		for _, d := range unknown {
@@ -161,7 +161,7 @@ func (r *Room) draftsDue() (due []office.Draft, next time.Time, err error) {
 				next = d.NextTry
 			}
 		}
-		return err
+		return due, err
 	})
 	return due, next, err
 }

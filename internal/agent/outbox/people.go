@@ -3,6 +3,7 @@ package outbox
 import (
 	"slices"
 
+	"countersign/internal/agent/data"
 	"countersign/internal/office"
 	"countersign/internal/store"
 )
@@ -14,16 +15,9 @@ const docPeople = "people"
 const maxPeople = 500
 
 // People returns the signers used before, most recent first.
-func (r *Room) People() []office.Signer {
-	var people []office.Signer
-	err := r.Data.View(func(tx *store.Tx) error {
-		_, err := tx.GetDoc(docPeople, &people)
-		return err
-	})
-	if err != nil {
-		r.Log.Error("read the people", "err", err)
-	}
-	return people
+func (r *Room) People() ([]office.Signer, error) {
+	people, _, err := data.Doc[[]office.Signer](r.Data, docPeople)
+	return people, err
 }
 
 // rememberPeople puts signers to the front of the people used before.

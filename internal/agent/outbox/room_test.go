@@ -170,14 +170,14 @@ func TestADraftBecomesOnePackage(t *testing.T) {
 	}
 	<-r.wakes
 	var p office.Package
-	if err := r.Data.View(func(tx *store.Tx) (err error) { p, _, err = tx.Package("p1"); return err }); err != nil {
+	if err := r.Data.Store.View(func(tx *store.Tx) (err error) { p, _, err = tx.Package("p1"); return err }); err != nil {
 		t.Fatal(err)
 	}
 	if p.Origin != office.MadeHere || p.DraftID != state.DraftID || p.Name != "Lease" || len(p.Documents) != 1 || r.service.added() != 1 {
 		t.Errorf("%d added; %+v", r.service.added(), p)
 	}
-	if people := r.People(); len(people) != 1 || people[0].Email != "ana@example.com" {
-		t.Errorf("remembered: %+v", people)
+	if people, err := r.People(); err != nil || len(people) != 1 || people[0].Email != "ana@example.com" {
+		t.Errorf("remembered: %+v, %v", people, err)
 	}
 	eventually(t, "the copy is gone", func() bool { return r.copiesKept() == 0 })
 }

@@ -101,19 +101,11 @@ func waitingMessage(d office.Draft, s office.SendState, online bool) message.Mes
 }
 
 func (r *Room) draftState(id string) (office.SendState, error) {
-	var s office.SendState
-	err := r.Data.View(func(tx *store.Tx) error {
-		d, ok, err := tx.Draft(id)
-		if err != nil {
-			return err
-		}
-		if !ok {
-			return fmt.Errorf("draft %s is gone", id)
-		}
-		s = sendState(d)
-		return nil
-	})
-	return s, err
+	d, known, err := r.draft(id)
+	if err == nil && !known {
+		err = fmt.Errorf("draft %s is gone", id)
+	}
+	return sendState(d), err
 }
 
 func sendState(d office.Draft) office.SendState {

@@ -3,6 +3,7 @@ package outbox
 import (
 	"context"
 
+	"countersign/internal/agent/data"
 	"countersign/internal/agent/health"
 	"countersign/internal/agent/loop"
 	"countersign/internal/esign"
@@ -68,16 +69,13 @@ func (r *Room) resolveUnknown(ctx context.Context, client *esign.Client, d offic
 // findPackage looks for d's package here and in the service's list, where a package of that age can be. more is set when
 // there is more to read, which the next call does. It is called by one goroutine.
 func (r *Room) findPackage(ctx context.Context, client *esign.Client, d office.Draft) (id string, more bool, err error) {
-	var known office.Package
-	var ok bool
-	err = r.Data.View(func(tx *store.Tx) error {
-		var err error
-		known, ok, err = tx.PackageByDraft(d.ID)
-		return err
+	known, err := data.Read(r.Data, "a draft's package", func(tx *store.Tx) (office.Package, error) {
+		p, _, err := tx.PackageByDraft(d.ID)
+		return p, err
 	})
 	s := r.searches[d.ID]
 	delete(r.searches, d.ID)
-	if err != nil || ok {
+	if err != nil || known.ID != "" {
 		return known.ID, false, err
 	}
 	if s.client != client {
@@ -104,13 +102,13 @@ func (r *Room) findPackage(ctx context.Context, client *esign.Client, d office.D
 
 // updateUnknown keeps the health issue about drafts with an unknown outcome in step.
 func (r *Room) updateUnknown() {
-	var unknown []office.Draft
-	err := r.Data.View(func(tx *store.Tx) error {
-		var err error
-		unknown, err = tx.Drafts(office.DraftUnknown)
-		return err
+	unknown, err := data.Read(r.Data, "the drafts whose outcome is unknown", func(tx *store.Tx) ([]office.Draft, error) {
+		return tx.Drafts(office.DraftUnknown)
 	})
-	if err != nil || len(unknown) == 0 {
+	if err != nil {
+		return
+	}
+	if len(unknown) == 0 {
 		r.Health.Clear(health.OutcomeUnknown)
 		return
 	}

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"countersign/internal/agent/data"
 	"countersign/internal/agent/loop"
 	"countersign/internal/esign"
 	"countersign/internal/message"
@@ -76,15 +77,12 @@ func (r *Room) reconcile(ctx context.Context, list *Discovery) (pause time.Durat
 	r.LookAround(ctx, client, list) // first: what it meets is caught up with, and told of, together with the rest
 	defer r.setBacklog(0)
 	for ctx.Err() == nil {
-		var due []office.Package
 		var next time.Time
-		err := r.Data.View(func(tx *store.Tx) error {
-			var err error
-			if due, err = tx.PackagesDue(r.Due(loop.MaxPackageWait), 200+r.Quarantine.Len()); err != nil {
-				return err
+		due, err := data.Read(r.Data, "the packages that are due", func(tx *store.Tx) (due []office.Package, err error) {
+			if next, err = tx.NextPackageCheck(); err != nil {
+				return nil, err
 			}
-			next, err = tx.NextPackageCheck()
-			return err
+			return tx.PackagesDue(r.Due(loop.MaxPackageWait), 200+r.Quarantine.Len())
 		})
 		if err != nil {
 			return 0, err

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"countersign/internal/agent/data"
 	"countersign/internal/agent/listing"
 	"countersign/internal/agent/loop"
 	"countersign/internal/esign"
@@ -91,11 +92,8 @@ func (r *Room) LookAround(ctx context.Context, client *esign.Client, l *Discover
 // may begin after pause. What was finished before the office first signed in is not fetched.
 func (r *Room) discover(ctx context.Context, client *esign.Client, l *Discovery) (pause time.Duration, err error) {
 	since := r.needs.Since()
-	var last Listed
-	if err := r.Data.View(func(tx *store.Tx) error {
-		_, err := tx.GetDoc(DocListed, &last)
-		return err
-	}); err != nil {
+	last, _, err := data.Doc[Listed](r.Data, DocListed)
+	if err != nil {
 		return 0, err
 	}
 	if !l.Reading.GoesOn(client) || !l.since.Equal(since) {

@@ -26,11 +26,8 @@ const questionsAtOnce = 4
 // worked on at once, because an unknown one costs a question to the service.
 func (r *Room) RunEvents(ctx context.Context) error {
 	for {
-		var pending []office.Event
-		err := r.Data.View(func(tx *store.Tx) error {
-			var err error
-			pending, err = tx.PendingEvents(200 + r.Quarantine.Len())
-			return err
+		pending, err := data.Read(r.Data, "the events that wait", func(tx *store.Tx) ([]office.Event, error) {
+			return tx.PendingEvents(200 + r.Quarantine.Len())
 		})
 		if err != nil {
 			return err
@@ -118,7 +115,10 @@ func (r *Room) handleEvent(ctx context.Context, ev office.Event, questions loop.
 	if e.DocumentID != "" && !esign.UsableID(e.DocumentID) {
 		e.DocumentID, odd = "", message.EventDocumentUnusable()
 	}
-	before := r.packageOrZero(e.PackageID)
+	before, err := r.stored(e.PackageID)
+	if err != nil {
+		return err
+	}
 	status := r.statusForEvent(ctx, ev.Service, before, e, questions)
 	if ctx.Err() != nil {
 		return nil
@@ -142,7 +142,10 @@ func (r *Room) handleEvent(ctx context.Context, ev office.Event, questions loop.
 // recordEvent records in one commit what an event says of its package, which was known as before, and what the service
 // answered when it was asked because of it: status is nil when it was not. odd is what is wrong with the event.
 func (r *Room) recordEvent(ev office.Event, e esign.Event, odd message.Message, before office.Package, status *esign.Status) (found changes, line office.Activity, err error) {
-	applyTo := r.applyLater(before)
+	applyTo, err := r.applyLater(before)
+	if err != nil {
+		return found, line, err
+	}
 	err = r.Data.Update(func(tx *store.Tx) error {
 		found, line = changes{}, office.Activity{}
 		stored, ok, err := tx.Event(ev.ID)

@@ -16,6 +16,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"countersign/internal/agent/data"
 	"countersign/internal/agent/loop"
 	"countersign/internal/esign"
 	"countersign/internal/office"
@@ -26,7 +27,7 @@ import (
 
 // Files are what becomes of the documents of a package that everybody has signed.
 type Files interface {
-	Folder(s office.Settings, p office.Package) string
+	Folder(s office.Settings, p office.Package) (string, error)
 	Plan(tx *store.Tx, p *office.Package, s office.Settings, folder string) (planned int, err error)
 	NoteFiles(tx *store.Tx, p *office.Package, found bool) ([]office.Fact, error)
 	TellRefused() // keeps in step what health says of what the service does not give
@@ -107,14 +108,10 @@ func (r *Room) setBacklog(n int) {
 // Swept is when everything was last asked about, and whether that is under way.
 func (r *Room) Swept() (last time.Time, under bool) { return r.sweep.state() }
 
-// packageOrZero returns the package as it is stored.
-func (r *Room) packageOrZero(id string) (p office.Package) {
-	err := r.Data.View(func(tx *store.Tx) (err error) {
-		p, _, err = tx.Package(id)
-		return err
+// stored returns the package as it is stored; the zero Package for none.
+func (r *Room) stored(id string) (office.Package, error) {
+	return data.Read(r.Data, "package "+id, func(tx *store.Tx) (office.Package, error) {
+		p, _, err := tx.Package(id)
+		return p, err
 	})
-	if err != nil {
-		r.Log.Error("read a package", "err", err)
-	}
-	return p
 }

@@ -22,7 +22,9 @@ type testRoom struct {
 	told                   []office.Fact
 }
 
-func (x *testRoom) Folder(office.Settings, office.Package) string { return "/documents" }
+func (x *testRoom) Folder(office.Settings, office.Package) (string, error) {
+	return "/documents", nil
+}
 func (x *testRoom) Plan(_ *store.Tx, p *office.Package, _ office.Settings, _ string) (int, error) {
 	x.planned++
 	return len(p.Documents), nil
@@ -104,7 +106,7 @@ func TestWhatAnEventAndTheStatusTellIsToldOnceWhicheverComesFirst(t *testing.T) 
 				if len(x.told) != 1 || x.told[0].Who != "a" {
 					t.Errorf("told: %+v", x.told)
 				}
-				if p := x.packageOrZero("p"); p.State != office.PackageExecuted || x.planned == 0 {
+				if p, _ := x.stored("p"); p.State != office.PackageExecuted || x.planned == 0 {
 					t.Errorf("planned %d times: %+v", x.planned, p)
 				}
 			})
@@ -135,7 +137,7 @@ func TestARefusedPackageIsAskedAboutAgain(t *testing.T) {
 			if err := x.MissPackage("p", &esign.Error{Kind: esign.NotFound, Status: 404}, 0); err != nil {
 				t.Fatal(err)
 			}
-			p := x.packageOrZero("p")
+			p, _ := x.stored("p")
 			pause := p.NextCheck.Sub(x.Now())
 			if p.Final() || pause <= 0 || pause > maxMiss {
 				t.Fatalf("asked again after %v, final: %v", pause, p.Final())
@@ -143,7 +145,7 @@ func TestARefusedPackageIsAskedAboutAgain(t *testing.T) {
 			time.Sleep(pause)
 		}
 		x.check(esign.Status{PackageID: "p", State: "open"})
-		if p := x.packageOrZero("p"); p.Gone || !p.Refused.IsZero() {
+		if p, _ := x.stored("p"); p.Gone || !p.Refused.IsZero() {
 			t.Errorf("after an answer: %+v", p)
 		}
 	})

@@ -12,11 +12,18 @@ import (
 
 // ApplyCheck records a status answer and plans the files of a package that is executed.
 func (r *Room) ApplyCheck(id string, status esign.Status, quiet bool) error {
-	applyTo := r.applyLater(r.packageOrZero(id))
+	before, err := r.stored(id)
+	if err != nil {
+		return err
+	}
+	applyTo, err := r.applyLater(before)
+	if err != nil {
+		return err
+	}
 	listening, now := r.needs.Webhook.ListeningSince(), r.Now() // of one moment: the clock may jump while it is committed
 	var found changes
 	var silent bool
-	err := r.Data.Update(func(tx *store.Tx) error {
+	err = r.Data.Update(func(tx *store.Tx) error {
 		found = changes{}
 		p, ok, err := tx.Package(id)
 		if err != nil || !ok {
@@ -59,11 +66,14 @@ func (r *Room) publish(f changes) {
 	r.needs.Files.TellGiven()
 }
 
+// applyTo notes a status answer in p and says what follows.
+type applyTo func(tx *store.Tx, p *office.Package, status esign.Status) (changes, error)
+
 // applyLater returns what notes a status answer in p, which is known so far as before: signatures, save jobs once it is
 // executed, and the time to ask again.
-func (r *Room) applyLater(before office.Package) func(tx *store.Tx, p *office.Package, status esign.Status) (changes, error) {
+func (r *Room) applyLater(before office.Package) (applyTo, error) {
 	s := r.needs.Settings()
-	folder := r.needs.Files.Folder(s, before)
+	folder, err := r.needs.Files.Folder(s, before)
 	return func(tx *store.Tx, p *office.Package, status esign.Status) (f changes, err error) {
 		// Signatures that were there before the package was known are old, unless everything about it is new.
 		tell := !p.Checked.IsZero() || r.Now().Sub(p.Created) < office.NewFor
@@ -107,5 +117,5 @@ func (r *Room) applyLater(before office.Package) func(tx *store.Tx, p *office.Pa
 		noteAnswer(p, r.Now())
 		p.NextCheck = r.Now().Add(r.checkPause(*p, s))
 		return f, nil
-	}
+	}, err
 }

@@ -4,6 +4,7 @@ import (
 	"sync"
 	"time"
 
+	"countersign/internal/agent/data"
 	"countersign/internal/agent/health"
 	"countersign/internal/esign"
 	"countersign/internal/message"
@@ -150,13 +151,8 @@ func (r *Room) tellLost() {
 
 // recallMissed remembers what an earlier run knew.
 func (r *Room) recallMissed() error {
-	var since time.Time
-	var known bool
-	err := r.Data.View(func(tx *store.Tx) (err error) {
-		known, err = tx.GetDoc(docLost, &since)
-		return err
-	})
-	if err == nil && known {
+	since, known, err := data.Doc[time.Time](r.Data, docLost)
+	if known {
 		r.missed.lose(since)
 		r.tellLost()
 	}

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	"countersign/internal/agent/data"
 	"countersign/internal/esign"
 	"countersign/internal/store"
 )
@@ -79,15 +80,11 @@ func (r *Room) recallPending() {
 	}
 }
 
-// unsure reports whether a registration was sent whose answer is not kept, in this run or an earlier one.
+// unsure reports whether a registration was sent whose answer is not kept, in this run or an earlier one, or may
+// have been.
 func (r *Room) unsure() bool {
-	var url string
-	var asked bool
-	err := r.Data.View(func(tx *store.Tx) (err error) {
-		asked, err = tx.GetDoc(docPending, &url)
-		return err
-	})
-	return err == nil && asked
+	_, asked, err := data.Doc[string](r.Data, docPending)
+	return asked || err != nil
 }
 
 // ServeEvent hands a request to the inbox. While nothing can be verified, because the keyring is locked, or not

@@ -2,10 +2,10 @@ package webhook
 
 import (
 	"context"
-	"fmt"
 	"sync/atomic"
 	"time"
 
+	"countersign/internal/agent/data"
 	"countersign/internal/agent/loop"
 	"countersign/internal/office"
 	"countersign/internal/store"
@@ -27,13 +27,9 @@ type rejects struct {
 }
 
 func (r *Room) loadRejects() error {
-	var kept rejectCount
-	err := r.Data.View(func(tx *store.Tx) error {
-		_, err := tx.GetDoc(docRejects, &kept)
-		return err
-	})
+	kept, _, err := data.Doc[rejectCount](r.Data, docRejects)
 	if err != nil {
-		return fmt.Errorf("read the number of refused requests: %w", err)
+		return err
 	}
 	r.rejects.before = kept.Rejected
 	r.rejects.written.Store(int64(kept.Rejected))

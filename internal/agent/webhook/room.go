@@ -44,7 +44,7 @@ import (
 type Vault interface {
 	Locked() bool
 	Get(name string) ([]byte, error) // nil when there is none that can be opened
-	Has(name string) bool            // whether or not it can be opened
+	Has(name string) (bool, error)   // whether or not it can be opened
 	// Put commits values, nil to forget one, together with whatever also records.
 	Put(values map[string][]byte, also ...func(*store.Tx) error) error
 }

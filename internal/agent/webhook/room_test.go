@@ -57,10 +57,10 @@ func (v *values) Get(name string) ([]byte, error) {
 	return v.kept[name], nil
 }
 
-func (v *values) Has(name string) bool {
+func (v *values) Has(name string) (bool, error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	return v.kept[name] != nil
+	return v.kept[name] != nil, nil
 }
 
 func (v *values) Put(next map[string][]byte, also ...func(*store.Tx) error) error {
@@ -255,7 +255,7 @@ func TestAnEventBelongsToTheServiceWhoseKeyItWasVerifiedWith(t *testing.T) {
 	if got := x.deliver("1", hook, "s1"); got != http.StatusOK {
 		t.Fatalf("answered %d", got)
 	}
-	err := x.Data.View(func(tx *store.Tx) error {
+	err := x.Data.Store.View(func(tx *store.Tx) error {
 		e, ok, err := tx.Event("1")
 		if want := issuer.Home(x.settings); !ok || e.Service != want {
 			t.Errorf("the event is kept for %q, want %q", e.Service, want)
@@ -350,7 +350,7 @@ func TestAnEndpointThatIsKnownToBeAnothersIsNotReplacedUnasked(t *testing.T) {
 	if err := x.Register(t.Context(), false); err != nil || x.registrations() != 1 {
 		t.Errorf("%v, registered %d times", err, x.registrations())
 	}
-	if address, id := x.AtService(); address != "" || id != "" {
+	if address, id, err := x.AtService(); address != "" || id != "" || err != nil {
 		t.Errorf("a sign-out would delete %q %q", address, id)
 	}
 	again := New(x.Tools, x.Params)
@@ -371,7 +371,7 @@ func TestTheRegistrationEndsWithTheSignIn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if address, id := x.AtService(); address != hook || id != "e1" {
+	if address, id, err := x.AtService(); address != hook || id != "e1" || err != nil {
 		t.Errorf("to be deleted: %q %q", address, id)
 	}
 	values, also, ended, err := x.End(i)

@@ -3,6 +3,7 @@ package webhook
 import (
 	"context"
 
+	"countersign/internal/agent/data"
 	"countersign/internal/agent/issuer"
 	"countersign/internal/store"
 )
@@ -57,23 +58,20 @@ func (r *Room) load(i issuer.Name) {
 func (r *Room) MayBeRegistered() bool { return r.endpoints.get() != nil || r.unsure() }
 
 // OutOfReach reports whether there is a registration at i that cannot be read, because its key is gone.
-func (r *Room) OutOfReach(i issuer.Name) bool {
-	return r.endpoints.get() == nil && r.Vault.Has(issuer.Endpoint.Of(i))
+func (r *Room) OutOfReach(i issuer.Name) (bool, error) {
+	there, err := r.Vault.Has(issuer.Endpoint.Of(i))
+	return there && r.endpoints.get() == nil, err
 }
 
 // AtService is the registration to delete at the service; it may have taken one whose answer was cut short. One
 // that is known to have gone to another computer is left there.
-func (r *Room) AtService() (address, id string) {
+func (r *Room) AtService() (address, id string, err error) {
 	if old := r.endpoints.get(); old != nil && !r.missed.lost() {
 		address, id = old.URL, old.ID
 	}
-	var asked string
-	err := r.Data.View(func(tx *store.Tx) error {
-		_, err := tx.GetDoc(docPending, &asked)
-		return err
-	})
-	if err == nil && asked != "" {
-		return asked, ""
+	asked, _, err := data.Doc[string](r.Data, docPending)
+	if asked != "" {
+		return asked, "", nil
 	}
-	return address, id
+	return address, id, err
 }

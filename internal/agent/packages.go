@@ -1,0 +1,63 @@
+package agent
+
+import (
+	"context"
+	"image"
+
+	"countersign/internal/message"
+	"countersign/internal/office"
+)
+
+// Lines is reconcile.Room.Lines.
+func (a *Agent) Lines() ([]office.PackageLine, error) { return a.packages.Lines() }
+
+// Package is reconcile.Room.Package.
+func (a *Agent) Package(id string) (office.PackageRow, bool, error) { return a.packages.Package(id) }
+
+// Archive is reconcile.Room.Archive.
+func (a *Agent) Archive(packageID string, archived bool) error {
+	return a.packages.Archive(packageID, archived)
+}
+
+// Events is reconcile.Room.Events.
+func (a *Agent) Events(before office.Cursor, limit int) ([]office.Event, office.Cursor, error) {
+	return a.packages.Events(before, limit)
+}
+
+// RetryEvent is reconcile.Room.RetryEvent.
+func (a *Agent) RetryEvent(eventID string) error { return a.packages.RetryEvent(eventID) }
+
+// EditPage is reconcile.Room.EditPage.
+func (a *Agent) EditPage(ctx context.Context, packageID string) (string, error) {
+	return a.packages.EditPage(ctx, packageID)
+}
+
+// SignerPage is reconcile.Room.SignerPage.
+func (a *Agent) SignerPage(ctx context.Context, packageID, signerID string) (string, error) {
+	return a.packages.SignerPage(ctx, packageID, signerID)
+}
+
+// Saved is download.Room.Recent.
+func (a *Agent) Saved(limit int) ([]office.Job, error) { return a.saves.Recent(limit) }
+
+// SaveAgain is download.Room.SaveAgain.
+func (a *Agent) SaveAgain(packageID string) error { return a.saves.SaveAgain(packageID) }
+
+// PreviewName is download.Room.PreviewName.
+func (a *Agent) PreviewName(s office.Settings) (string, error) { return a.saves.PreviewName(s) }
+
+// Preview draws page 1 of a document on this computer, width pixels wide.
+func (a *Agent) Preview(ctx context.Context, path string, width int) (image.Image, error) {
+	return a.documents.FirstPage(ctx, a.outbox.Given(path), width)
+}
+
+// CheckNow asks the service about everything that is not final, as soon as it can be asked: people want to know now. An
+// error says why it cannot.
+func (a *Agent) CheckNow() error {
+	if _, online := a.account.Online(); !online {
+		return &SignInError{Text: message.NotSignedIn()}
+	}
+	a.packages.Sweep("somebody asked")
+	a.Signal(office.StatusChanged)
+	return nil
+}
