@@ -159,8 +159,7 @@ func (r *Room) RunFarewells(ctx context.Context) error {
 		}
 		pause := time.Hour
 		for _, f := range list {
-			left := f.Next.Sub(r.Now())
-			if left > 0 && left <= 2*farewellPause { // more: the clock was set back
+			if left := r.Due(loop.MaxWait(farewellPause)).Left(f.Next); left > 0 {
 				pause = min(pause, left)
 				continue
 			}

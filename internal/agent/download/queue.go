@@ -63,7 +63,7 @@ func (r *Room) saveDue(ctx context.Context) (pause time.Duration, err error) {
 				defer r.ended(j)
 				err := r.One(ctx, "file "+j.Key(), func() error { return r.save(ctx, client, j, limits) })
 				if err != nil {
-					r.state.trip(r.Now(), func(n int) time.Duration { return r.PauseAfter(err, n) })
+					r.state.trip(r.Now(), func(n int) time.Duration { return r.PauseAfter(err, n, loop.MaxRoundPause) })
 				}
 				return nil
 			})

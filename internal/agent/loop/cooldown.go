@@ -30,20 +30,15 @@ func (c Cooldown) Left(now time.Time) time.Duration {
 // Over reports whether c has ended.
 func (c Cooldown) Over(now time.Time) bool { return c.Left(now) == 0 }
 
-// The longest pause before a draft is tried again, and before its package is looked for again.
-const (
-	MaxDraftPause   = 10 * time.Minute
-	MaxUnknownPause = time.Hour
-)
-
 // The longest that something stored waits for its next try, by what it is; none of it is believed beyond that. The
-// backoffs, which are a little uneven, the ages of packages and what a service may ask for (maxRest) stay within.
+// pauses of Backoff, the ages of packages and what a service may ask for (MaxBreak) stay within.
 const (
 	MaxPackageWait = 30 * time.Hour
 	MaxJobWait     = MaxBreak + ClockSlack
-	MaxDraftWait   = MaxDraftPause*6/5 + ClockSlack
-	MaxUnknownWait = MaxUnknownPause*6/5 + ClockSlack
 )
+
+// MaxWait is the longest that something stored waits whose Backoff has that limit.
+func MaxWait(limit time.Duration) time.Duration { return limit*6/5 + ClockSlack }
 
 // farAhead is how much further on the service's clock may be than this computer's.
 const farAhead = 24 * time.Hour

@@ -3,13 +3,11 @@ package loop
 import (
 	"cmp"
 	"context"
-	"errors"
 	"log/slog"
 	"time"
 
 	"countersign/internal/agent/data"
 	"countersign/internal/agent/health"
-	"countersign/internal/esign"
 	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/internal/store"
@@ -70,40 +68,6 @@ func (t Tools) Supervise(ctx context.Context, p Loop) {
 			return
 		}
 	}
-}
-
-// Backoff is the pause before try n (1 is the second try): base doubled each time, at most limit, a little uneven
-// so that many jobs do not return in step.
-func (t Tools) Backoff(n int, base, limit time.Duration) time.Duration {
-	d := base
-	for range min(n-1, 30) {
-		if d *= 2; d >= limit {
-			d = limit
-			break
-		}
-	}
-	return d + time.Duration(t.Jitter()*0.2*float64(d))
-}
-
-// PauseAfter says how long to leave the service alone after err, the nth failure in a row.
-func (t Tools) PauseAfter(err error, n int) time.Duration {
-	pause := t.Backoff(n, t.Pace.Retry, 2*time.Minute)
-	var e *esign.Error
-	if errors.As(err, &e) {
-		pause = max(pause, e.RetryAfter)
-	}
-	return pause
-}
-
-// MinPause keeps a loop from running at full speed should what is next never come.
-const MinPause = 20 * time.Millisecond
-
-// UntilNext is the time from now to next, at most limit; limit when there is no next.
-func UntilNext(now, next time.Time, limit time.Duration) time.Duration {
-	if next.IsZero() {
-		return limit
-	}
-	return max(min(next.Sub(now), limit), MinPause)
 }
 
 // Due asks the store for what is due now, of what waits longest at most.

@@ -44,6 +44,12 @@ type Needs struct {
 	PackageAdded func() // its status can be asked for
 }
 
+// The longest pause before a draft is tried again, and before its package is looked for again.
+const (
+	maxDraftPause   = 10 * time.Minute
+	maxUnknownPause = time.Hour
+)
+
 // List is the service's list of packages, page by page, at the service's rate. It belongs to one goroutine.
 type List interface {
 	// Next reads a page. After an error the same page is read again.
@@ -144,7 +150,7 @@ func key(d office.Draft) string { return "draft " + d.ID }
 // draftsDue are the drafts that are due, and when the next one will be.
 func (r *Room) draftsDue() (due []office.Draft, next time.Time, err error) {
 	due, err = data.Read(r.Data, "the drafts that are due", func(tx *store.Tx) (due []office.Draft, err error) {
-		if due, err = tx.DraftsDue(r.Due(loop.MaxDraftWait)); err != nil {
+		if due, err = tx.DraftsDue(r.Due(loop.MaxWait(maxDraftPause))); err != nil {
 			return nil, err
 		}
 		if next, err = tx.NextDraft(); err != nil {
@@ -155,7 +161,7 @@ func (r *Room) draftsDue() (due []office.Draft, next time.Time, err error) {
 			if d.Away {
 				continue
 			}
-			if r.Due(loop.MaxUnknownWait).Left(d.NextTry) == 0 {
+			if r.Due(loop.MaxWait(maxUnknownPause)).Left(d.NextTry) == 0 {
 				due = append(due, d)
 			} else if next.IsZero() || d.NextTry.Before(next) {
 				next = d.NextTry

@@ -5,7 +5,6 @@ import (
 
 	"countersign/internal/agent/data"
 	"countersign/internal/agent/health"
-	"countersign/internal/agent/loop"
 	"countersign/internal/esign"
 	"countersign/internal/message"
 	"countersign/internal/office"
@@ -61,7 +60,7 @@ func (r *Room) resolveUnknown(ctx context.Context, client *esign.Client, d offic
 	d.NextTry = r.Now()
 	if !more {
 		d.Tries++
-		d.NextTry = r.Now().Add(r.Backoff(d.Tries, 2*r.Pace.Retry, loop.MaxUnknownPause))
+		d.NextTry = r.Now().Add(r.Backoff(d.Tries, 2*r.Pace.Retry, maxUnknownPause))
 	}
 	return r.putDraft(&d, office.DraftUnknown)
 }

@@ -107,7 +107,7 @@ func (r *Room) reconcile(ctx context.Context, list *Discovery) (pause time.Durat
 			if !errors.As(err, &e) {
 				return 0, err
 			}
-			return r.PauseAfter(err, r.failures.Round()), nil
+			return r.PauseAfter(err, r.failures.Round(), loop.MaxRoundPause), nil
 		}
 	}
 	return maxIdle, nil

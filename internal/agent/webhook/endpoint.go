@@ -168,13 +168,10 @@ func (r *Room) RunEndpoint(ctx context.Context) error {
 		pause := time.Hour
 		if err != nil && ctx.Err() == nil {
 			tries++
-			pause = r.Backoff(tries, r.Pace.Retry, 5*time.Minute)
+			pause = r.PauseAfter(err, tries, 5*time.Minute)
 			var e *esign.Error
-			if errors.As(err, &e) {
-				pause = max(pause, e.RetryAfter)
-				if !e.Temporary() && !loop.ConcernsAll(err) {
-					pause = time.Hour
-				}
+			if errors.As(err, &e) && !e.Temporary() && !loop.ConcernsAll(err) {
+				pause = time.Hour
 			}
 			r.Log.Warn("register the webhook endpoint", "err", err, "again_in", pause)
 		} else {
