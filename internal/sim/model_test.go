@@ -375,7 +375,11 @@ func (m *model) lookAtEvents() {
 	}
 	var before office.Cursor
 	for {
-		events, next := m.w.office.Events(before, 200)
+		events, next, err := m.w.office.Events(before, 200)
+		if err != nil {
+			m.breaks("the events can be read: %v", err)
+			return
+		}
 		for _, e := range events {
 			m.kept[e.ID] = true
 		}

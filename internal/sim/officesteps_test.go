@@ -122,7 +122,7 @@ func (w *world) moveTo(n int) {
 		w.current = before
 		return
 	}
-	if w.office != nil && !w.office.Status().SignedIn {
+	if w.office != nil && !must(w.office.Status()).SignedIn {
 		w.signIn()
 	}
 }
@@ -140,7 +140,7 @@ func (m *model) handy() []string {
 }
 
 // quiet reports whether the program has nothing to save: what people do to a document then, it does not undo.
-func (w *world) quiet() bool { return w.office != nil && w.office.Status().Saves.Pending == 0 }
+func (w *world) quiet() bool { return w.office != nil && must(w.office.Status()).Saves.Pending == 0 }
 
 // take lets somebody do something to the nth saved document.
 func (w *world) take(n int, do func(path string, f saved) error) {
@@ -202,7 +202,7 @@ func doDelete(w *world, s step) {
 
 func doTryAgain(w *world, _ step) {
 	w.ask(time.Minute, func(ctx context.Context, a *agent.Agent) {
-		for _, i := range a.Status().Health {
+		for _, i := range must(a.Status()).Health {
 			a.Act(ctx, i)
 		}
 		a.CheckNow()

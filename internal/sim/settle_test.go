@@ -80,7 +80,7 @@ func (m *model) comesTrue() bool {
 
 // mend has people do what only they can.
 func (w *world) mend(waited time.Duration) {
-	s := w.office.Status()
+	s := must(w.office.Status())
 	if !s.SignedIn {
 		w.signIn()
 		return
@@ -102,7 +102,7 @@ func (w *world) mend(waited time.Duration) {
 
 // decide has somebody look at the service's website whether a package was sent, and say so.
 func (w *world) decide() {
-	for _, d := range w.office.Drafts() {
+	for _, d := range must(w.office.Drafts()) {
 		if d.State != office.DraftUnknown || d.Away {
 			continue
 		}
@@ -119,7 +119,7 @@ func (w *world) decide() {
 
 // owed is what was promised of the service in use and has not come true yet.
 func (m *model) owed() (owed []string) {
-	s := m.w.office.Status()
+	s := must(m.w.office.Status())
 	if !s.SignedIn {
 		return []string{"nobody is signed in"}
 	}
@@ -138,7 +138,7 @@ func (m *model) owed() (owed []string) {
 		sent[p.Name] = true
 	}
 	failed := map[string]bool{}
-	for _, d := range m.w.office.Drafts() {
+	for _, d := range must(m.w.office.Drafts()) {
 		failed[d.Name] = d.State == office.DraftFailed
 	}
 	for name, d := range m.drafts {
@@ -173,7 +173,7 @@ func (m *model) rests() {
 	if len(m.check()) > 0 {
 		return
 	}
-	for _, i := range w.office.Status().Health {
+	for _, i := range must(w.office.Status()).Health {
 		if i.ID != "no-tunnel" || w.settings.Tunnel != office.TunnelNone {
 			m.breaks("nothing is said to be wrong that is not: %s: %s", i.ID, i.Message)
 		}

@@ -246,3 +246,11 @@ func (w *world) folders() []string {
 	all, _ := filepath.Glob(filepath.Join(w.dir, "folder *"))
 	return all
 }
+
+// must is what an office has read, which it always can.
+func must[T any](found T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return found
+}
