@@ -14,13 +14,13 @@ import (
 func TestTheJobThroughNgrok(t *testing.T) {
 	t.Parallel()
 	desk := harness.NewDesktop(t)
-	n := harness.StartNgrok(t, desk.Env())
+	n := harness.StartNgrok(t)
 	s := harness.StartService(t, desk.Env(), harness.ServiceOptions{
 		Redirects: []string{"https://" + harness.Domain + "/oauth/callback"},
-		Flags:     []string{"--trust", n.CA, "--connect", harness.Domain + ":443=" + n.Public},
+		Flags:     []string{"--trust", n.CA, "--connect", harness.Domain + ":443=" + n.PublicAddr()},
 	})
 	o := harness.NewOffice(t, desk, s, nil)
-	ngrokFlags := []string{"--tunnel", "ngrok", "--ngrok-domain", harness.Domain, "--ngrok-connect-url", n.Connect, "--ngrok-ca", n.CA}
+	ngrokFlags := []string{"--tunnel", "ngrok", "--ngrok-domain", harness.Domain, "--ngrok-connect-url", n.ConnectAddr(), "--ngrok-ca", n.CA}
 	setup := func(token string) {
 		secrets := o.Secrets
 		o.Secrets = append(slices.Clip(secrets), "NGROK_AUTHTOKEN="+token)
@@ -59,12 +59,12 @@ func TestTheJobThroughNgrok(t *testing.T) {
 
 	// The session is cut and cannot come back at once.
 	registered := len(s.Requests("/events/endpoints/set"))
-	n.Do("refuse")
-	n.Do("kill")
+	harness.Must(t, n.Refuse())
+	n.KillSessions()
 	o.Until("the cut is noticed", func(s harness.Status) bool { return s.Tunnel.State != "up" })
 	offer := sendOffer(o)
 	s.SignAll(offer.ID)
-	n.Do("return")
+	harness.Must(t, n.Return())
 	o.Until("the tunnel is back", func(s harness.Status) bool {
 		return s.Tunnel.State == "up" && s.Tunnel.URL == "https://"+harness.Domain
 	})
@@ -75,7 +75,7 @@ func TestTheJobThroughNgrok(t *testing.T) {
 	}
 	toldOnce(o, false, lease, offer)
 	savedAsServed(o, lease, offer)
-	for _, r := range n.Do("log").Requests {
+	for _, r := range n.Requests() {
 		if r.Host != harness.Domain || (r.Path != "/webhook" && r.Path != "/oauth/callback") {
 			t.Errorf("through the tunnel came %+v", r)
 		}

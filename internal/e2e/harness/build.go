@@ -8,12 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
-
-	"countersign/internal/tunnel/ngroktest"
 )
-
-// helperEnv names what this test binary is to be when it is started by itself: "edge" is the stand-in for ngrok.
-const helperEnv = "COUNTERSIGN_E2E_HELPER"
 
 // Program is the path of the binary under test, built once.
 var Program string
@@ -29,14 +24,8 @@ var tools = []struct{ name, debian string }{
 	{"chromium", "chromium"},
 }
 
-// RunTests is for TestMain: it runs the tests on a fresh build of the program, and after when they have ended. Started by
-// itself as a helper, the test binary is that instead.
-func RunTests(m *testing.M, after func()) {
-	if os.Getenv(helperEnv) == "edge" {
-		os.Exit(ngroktest.Main(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
-	}
-	os.Exit(build(m, after))
-}
+// RunTests is for TestMain: it runs the tests on a fresh build of the program, and after when they have ended.
+func RunTests(m *testing.M, after func()) { os.Exit(build(m, after)) }
 
 func build(m *testing.M, after func()) int {
 	missing := false

@@ -7,7 +7,6 @@ import (
 	"net"
 	"slices"
 	"strings"
-	"time"
 )
 
 // stage is where in a session an answer can be a refusal.
@@ -20,23 +19,21 @@ const (
 
 // Counts are how often things happened since Start, and how many sessions are authenticated now.
 type Counts struct {
-	Connections int `json:"connections"` // agent connections accepted, before TLS
-	Auths       int `json:"auths"`       // Auth messages, accepted or not
-	Binds       int `json:"binds"`       // Bind messages, accepted or not
-	Unbinds     int `json:"unbinds"`
-	Heartbeats  int `json:"heartbeats"` // echoed
-	Requests    int `json:"requests"`   // requests to the public side
-	Sessions    int `json:"sessions"`   // authenticated and alive now
-	Bound       int `json:"bound"`      // addresses bound now
+	Connections int // agent connections accepted, before TLS
+	Auths       int // Auth messages, accepted or not
+	Binds       int // Bind messages, accepted or not
+	Unbinds     int
+	Heartbeats  int // echoed
+	Requests    int // requests to the public side
+	Sessions    int // authenticated and alive now
+	Bound       int // addresses bound now
 }
 
 // Request is one request to the public side. Bodies and headers are not kept: they can hold secrets.
 type Request struct {
-	Time   time.Time `json:"time"`
-	Method string    `json:"method"`
-	Host   string    `json:"host"`
-	Path   string    `json:"path"`
-	Status int       `json:"status"` // 0 while it runs
+	Host   string
+	Path   string
+	Status int // 0 while it runs
 }
 
 // Counts returns the counters as they are now.

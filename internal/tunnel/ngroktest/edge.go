@@ -1,6 +1,6 @@
 // Package ngroktest is a stand-in for ngrok's servers on this computer: the real ngrok SDK connects to it, binds an
-// address and serves requests through it, without an account and without the internet. The tests of package tunnel,
-// the end-to-end tests and a developer's own hands use it.
+// address and serves requests through it, without an account and without the internet. The tests of package tunnel
+// and the end-to-end tests use it.
 //
 // It promises to speak the agent protocol closely enough that the SDK cannot tell (Auth, Bind, Unbind, heartbeats,
 // Proxy, Stop, StopTunnel over muxado and TLS) and to misbehave on demand: refuse a token, hold a domain, kill a
@@ -14,27 +14,21 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
-	"log/slog"
 	"net"
 	"net/http"
 	"sync"
 )
 
-// Options say where an Edge listens and whom it accepts. The zero value is a working edge on free ports of 127.0.0.1
-// that accepts every non-empty token.
+// Options say whom an Edge accepts. The zero value accepts every non-empty token.
 type Options struct {
-	Listen    string       // agents connect here, host:port; "" is 127.0.0.1:0
-	Public    string       // browsers and webhooks arrive here, host:port; "" is 127.0.0.1:0
-	Authtoken string       // the only token accepted; "" accepts any
-	Hosts     []string     // names the public certificate carries besides 127.0.0.1, localhost and whatever gets bound
-	Assigned  string       // the domain an agent gets when it asks for none; "" is assigned.ngrok.test
-	Log       *slog.Logger // nil logs nothing
+	Authtoken string   // the only token accepted; "" accepts any
+	Hosts     []string // names the public certificate carries besides 127.0.0.1, localhost and whatever gets bound
+	Assigned  string   // the domain an agent gets when it asks for none; "" is assigned.ngrok.test
 }
 
 // Edge is one running stand-in. Its methods may be called from any goroutine; a control takes effect before its
 // method returns.
 type Edge struct {
-	log       *slog.Logger
 	authority *authority
 	opts      Options
 	agents    string // host:port of the agent side, kept while it refuses connections
@@ -57,35 +51,27 @@ type Edge struct {
 	requests  []Request
 }
 
-// Start listens on both sides and returns a running edge. Close it.
+// Start listens on both sides, on free ports of 127.0.0.1: where agents connect, and where browsers and webhooks arrive.
+// Close it.
 func Start(opts Options) (*Edge, error) {
-	if opts.Listen == "" {
-		opts.Listen = "127.0.0.1:0"
-	}
-	if opts.Public == "" {
-		opts.Public = "127.0.0.1:0"
-	}
 	if opts.Assigned == "" {
 		opts.Assigned = "assigned.ngrok.test"
-	}
-	if opts.Log == nil {
-		opts.Log = slog.New(slog.DiscardHandler)
 	}
 	auth, err := newAuthority(append([]string{"localhost", "127.0.0.1", "::1", opts.Assigned}, opts.Hosts...))
 	if err != nil {
 		return nil, fmt.Errorf("edge: make certificates: %w", err)
 	}
-	agents, err := net.Listen("tcp", opts.Listen)
+	agents, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, fmt.Errorf("edge: listen for agents: %w", err)
 	}
-	public, err := net.Listen("tcp", opts.Public)
+	public, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		agents.Close()
 		return nil, fmt.Errorf("edge: listen for the public: %w", err)
 	}
 	e := &Edge{
-		log: opts.Log, authority: auth, opts: opts, public: public,
+		authority: auth, opts: opts, public: public,
 		agents: agents.Addr().String(), listener: agents,
 		changed:   make(chan struct{}),
 		rejection: make(map[stage]string), held: make(map[string]int),

@@ -1,17 +1,14 @@
 package ngroktest_test
 
 import (
-	"bufio"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
-	"encoding/json"
 	"errors"
 	"io"
 	"log/slog"
 	"net"
 	"net/http"
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -195,90 +192,6 @@ func TestRefuseAndReturn(t *testing.T) {
 	conn, err := net.Dial("tcp", e.ConnectAddr())
 	must(t, err)
 	conn.Close()
-}
-
-func TestMainObeysItsStandardInput(t *testing.T) {
-	commands, stdin := io.Pipe()
-	stdout, answers := io.Pipe()
-	exit := make(chan int, 1)
-	go func() {
-		exit <- ngroktest.Main([]string{"-authtoken", "right", "-assigned", "mine.ngrok.test"}, commands, answers, os.Stderr)
-		answers.Close()
-	}()
-	lines := bufio.NewScanner(stdout)
-	read := func(into any) {
-		t.Helper()
-		if !lines.Scan() {
-			t.Fatal("no line")
-		}
-		if err := json.Unmarshal(lines.Bytes(), into); err != nil {
-			t.Fatalf("%s: %v", lines.Text(), err)
-		}
-	}
-	say := func(command string) {
-		t.Helper()
-		if _, err := io.WriteString(stdin, command+"\n"); err != nil {
-			t.Fatal(err)
-		}
-	}
-	var where ngroktest.Addresses
-	read(&where)
-	text, err := os.ReadFile(where.CA)
-	must(t, err)
-	cas := x509.NewCertPool()
-	if !cas.AppendCertsFromPEM(text) {
-		t.Fatal("the CA file holds no certificate")
-	}
-	if where.Assigned != "mine.ngrok.test" || where.Connect == "" || where.Public == "" {
-		t.Errorf("addresses %+v", where)
-	}
-	a, ctx := agent(t, where.Connect, cas, "right")
-	if _, err := a.Listen(ctx); err != nil {
-		t.Fatal(err)
-	}
-
-	for _, step := range []struct {
-		command string
-		works   bool
-	}{
-		{"hold mine.ngrok.test 2", true}, {"free mine.ngrok.test", true}, {"silence", true}, {"speak", true},
-		{"refuse", true}, {"return", true}, {"wrong-cert", true}, {"right-cert", true},
-		{"reject-auth ERR_NGROK_107", true}, {"accept-auth", true},
-		{"reject-bind ERR_NGROK_320", true}, {"accept-bind", true}, {"stop", true},
-		{"hold", false}, {"hold x y", false}, {"dance", false}, {"stop-tunnel nobody.test", false},
-	} {
-		say(step.command)
-		var answer struct {
-			OK    bool
-			Error string
-		}
-		read(&answer)
-		if answer.OK != step.works || (answer.Error == "") != step.works {
-			t.Errorf("%s: %+v", step.command, answer)
-		}
-	}
-	say("log")
-	var report ngroktest.Report
-	read(&report)
-	if report.Counts.Auths != 1 || report.Counts.Bound != 1 {
-		t.Errorf("log: %+v", report)
-	}
-	stdin.Close()
-	if code := <-exit; code != 0 {
-		t.Errorf("exit code %d", code)
-	}
-	if _, err := os.Stat(where.CA); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("the CA file is still there: %v", err)
-	}
-}
-
-func TestMainRefusesWhatItCannotUnderstand(t *testing.T) {
-	if code := ngroktest.Main([]string{"-no-such-flag"}, strings.NewReader(""), io.Discard, io.Discard); code != 2 {
-		t.Errorf("unknown flag: exit code %d", code)
-	}
-	if code := ngroktest.Main([]string{"-listen", "nonsense"}, strings.NewReader(""), io.Discard, io.Discard); code != 1 {
-		t.Errorf("bad address: exit code %d", code)
-	}
 }
 
 // must ends the test at an error.

@@ -96,7 +96,7 @@ func (e *Edge) arrived(r *http.Request) (number int) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.counts.Requests++
-	e.requests = append(e.requests, Request{Time: time.Now(), Method: r.Method, Host: r.Host, Path: r.URL.Path})
+	e.requests = append(e.requests, Request{Host: r.Host, Path: r.URL.Path})
 	e.bump()
 	return len(e.requests) - 1
 }
