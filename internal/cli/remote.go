@@ -55,16 +55,33 @@ func dial[T any](r *run, look bool, found func(*remote) T, start func() (T, erro
 }
 
 func (r *remote) hello(ctx context.Context) (h hello, err error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://countersign"+pathHello, nil)
+	err = r.get(ctx, pathHello, &h)
+	return h, err
+}
+
+// get reads what is at path.
+func (r *remote) get(ctx context.Context, path string, into any) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://countersign"+path, nil)
 	if err != nil {
-		return h, err
+		return err
 	}
 	resp, err := r.client.Do(req)
 	if err != nil {
-		return h, err
+		return unreachable(ctx, err)
 	}
 	defer resp.Body.Close()
-	return h, json.NewDecoder(resp.Body).Decode(&h)
+	if resp.StatusCode == http.StatusOK {
+		err = json.NewDecoder(resp.Body).Decode(into)
+	} else {
+		var m reply
+		if err = json.NewDecoder(resp.Body).Decode(&m); err == nil {
+			return &failure{m.Error}
+		}
+	}
+	if err != nil {
+		return unreachable(ctx, err)
+	}
+	return nil
 }
 
 func (r *remote) Close() error {
@@ -73,27 +90,8 @@ func (r *remote) Close() error {
 }
 
 func (r *remote) Status(ctx context.Context) (s agent.Status, err error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://countersign"+pathStatus, nil)
-	if err != nil {
-		return s, err
-	}
-	resp, err := r.client.Do(req)
-	if err != nil {
-		return s, unreachable(ctx, err)
-	}
-	defer resp.Body.Close()
-	if resp.StatusCode == http.StatusOK {
-		err = json.NewDecoder(resp.Body).Decode(&s)
-	} else {
-		var m reply
-		if err = json.NewDecoder(resp.Body).Decode(&m); err == nil {
-			return s, &failure{m.Error}
-		}
-	}
-	if err != nil {
-		return s, unreachable(ctx, err)
-	}
-	return s, nil
+	err = r.get(ctx, pathStatus, &s)
+	return s, err
 }
 
 func (r *remote) Configure(ctx context.Context, change settingsChange) (s office.Settings, err error) {

@@ -63,9 +63,7 @@ func savesLarge(o *harness.Office, name string) (took time.Duration, memory int,
 	}
 	end := time.Now()
 	for _, f := range o.Files() {
-		if err := os.Remove(filepath.Join(o.Folder, f)); err != nil {
-			o.T.Fatal(err)
-		}
+		harness.Must(o.T, os.Remove(filepath.Join(o.Folder, f)))
 	}
 	return end.Sub(askedAt(o.Service, executed(p))), memory, p
 }

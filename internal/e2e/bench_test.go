@@ -89,9 +89,7 @@ func BenchmarkStart(b *testing.B) {
 func know(o *harness.Office, have, n int) {
 	o.T.Helper()
 	s, err := store.Open(filepath.Join(o.Data, "state.db"), store.Options{})
-	if err != nil {
-		o.T.Fatal(err)
-	}
+	harness.Must(o.T, err)
 	defer s.Close()
 	const together = 1000
 	for ; have < n; have += together {
@@ -156,9 +154,7 @@ func BenchmarkIdleInTheTray(b *testing.B) {
 func busy(p *harness.Process) time.Duration {
 	p.T.Helper()
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.Cmd.Process.Pid))
-	if err != nil {
-		p.T.Fatal(err)
-	}
+	harness.Must(p.T, err)
 	_, rest, _ := strings.Cut(string(b), ") ")
 	fields := strings.Fields(rest) // from the third of proc(5) on
 	user, _ := strconv.Atoi(fields[11])
@@ -170,9 +166,7 @@ func busy(p *harness.Process) time.Duration {
 func written(p *harness.Process) (n int64) {
 	p.T.Helper()
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/io", p.Cmd.Process.Pid))
-	if err != nil {
-		p.T.Fatal(err)
-	}
+	harness.Must(p.T, err)
 	for line := range strings.Lines(string(b)) {
 		if rest, ok := strings.CutPrefix(line, "write_bytes: "); ok {
 			n, _ = strconv.ParseInt(strings.TrimSpace(rest), 10, 64)

@@ -67,9 +67,7 @@ var documented = []string{
 func hasDocumentedNames(o *harness.Office) {
 	o.T.Helper()
 	var all map[string]json.RawMessage
-	if err := json.Unmarshal([]byte(o.Must("status", "--json")), &all); err != nil {
-		o.T.Fatal(err)
-	}
+	harness.Must(o.T, json.Unmarshal([]byte(o.Must("status", "--json")), &all))
 	var names []string
 	for name, value := range all {
 		names = append(names, name)

@@ -92,9 +92,7 @@ func (c *torture) diesTaking() {
 		if err == nil {
 			err = os.WriteFile(document, b, 0o600)
 		}
-		if err != nil {
-			c.T.Fatal(err)
-		}
+		harness.Must(c.T, err)
 		if x.made == 1 {
 			c.sent = append(c.sent, name)
 		}

@@ -43,9 +43,7 @@ func startDemo(t testing.TB, desk *harness.Desktop, flags ...string) *demo {
 func (d *demo) files() []string {
 	d.T.Helper()
 	list, err := filepath.Glob(filepath.Join(d.folder, "*", "*"))
-	if err != nil {
-		d.T.Fatal(err)
-	}
+	harness.Must(d.T, err)
 	for i, name := range list {
 		if list[i], err = filepath.Rel(d.folder, name); err != nil {
 			d.T.Fatal(err)

@@ -143,13 +143,9 @@ func forgeries(r harness.Registration) []forgery {
 func post(o *harness.Office, body []byte, header http.Header) int {
 	o.T.Helper()
 	u, err := url.Parse(o.Front.URL)
-	if err != nil {
-		o.T.Fatal(err)
-	}
+	harness.Must(o.T, err)
 	req, err := http.NewRequestWithContext(o.T.Context(), http.MethodPost, "http://"+o.Front.Inside+"/webhook", bytes.NewReader(body))
-	if err != nil {
-		o.T.Fatal(err)
-	}
+	harness.Must(o.T, err)
 	req.Host, req.Header = u.Host, header
 	req.Header.Set("Content-Type", "application/json")
 	resp, err := http.DefaultClient.Do(req)

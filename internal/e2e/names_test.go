@@ -73,17 +73,13 @@ func TestHostileNamesAreShownHarmlessly(t *testing.T) {
 func sendAs(o *harness.Office, n int, name string) bool {
 	o.T.Helper()
 	b, err := os.ReadFile(harness.Sample(o.T, "Offer 2026-118"))
-	if err != nil {
-		o.T.Fatal(err)
-	}
+	harness.Must(o.T, err)
 	base := strings.NewReplacer("/", "", "\x00", "").Replace(name)
 	for len(base) > 200 {
 		base = string([]rune(base)[:len([]rune(base))/2])
 	}
 	file := filepath.Join(harness.ShortDir(o.T), base+".pdf")
-	if err := os.WriteFile(file, b, 0o600); err != nil {
-		o.T.Fatal(err)
-	}
+	harness.Must(o.T, os.WriteFile(file, b, 0o600))
 	to := mail.Address{Name: name, Address: fmt.Sprintf("signer%d@example.com", n)}
 	r := o.Command("send", file, "--name="+name, "--to="+to.String(), "--message="+name)
 	if r.Code != 0 {

@@ -76,9 +76,7 @@ func (w *wiretap) signsIn() {
 	given := filepath.Join(bin, "given")
 	script := strings.ReplaceAll(opener, "FILE", given)
 	for _, name := range []string{"xdg-open", "gio", "sensible-browser"} {
-		if err := os.WriteFile(filepath.Join(bin, name), []byte(script), 0o755); err != nil {
-			w.T.Fatal(err)
-		}
+		harness.Must(w.T, os.WriteFile(filepath.Join(bin, name), []byte(script), 0o755))
 	}
 	w.More = append(slices.Clone(w.Secrets), "PATH="+bin+":"+os.Getenv("PATH"))
 	p := w.Begin("login")
@@ -102,9 +100,7 @@ func (w *wiretap) signsIn() {
 	w.keep("the page a sign-in ends on", []byte(page))
 	// The address the browser ends on is where a code belongs; coming back to it must not show it again.
 	again, _, err := harness.NewVisitor(w.Front.Authority).Do(w.T.Context(), "GET", end.String(), nil)
-	if err != nil {
-		w.T.Fatal(err)
-	}
+	harness.Must(w.T, err)
 	w.keep("the page of a sign-in that is over", []byte(again))
 	w.Registered()
 }
@@ -123,9 +119,7 @@ func (w *wiretap) works() {
 	w.run("status", "--json")
 	for what, args := range map[string]string{"command line": "cmdline", "environment": "environ"} {
 		b, err := os.ReadFile(fmt.Sprintf("/proc/%d/%s", w.Running.Cmd.Process.Pid, args))
-		if err != nil {
-			w.T.Fatal(err)
-		}
+		harness.Must(w.T, err)
 		w.keep("the program's "+what, b)
 	}
 }
@@ -191,9 +185,7 @@ func (w *wiretap) isSilent() {
 			w.keep(where+"'s "+e.Name(), b)
 			return err
 		})
-		if err != nil {
-			w.T.Fatal(err)
-		}
+		harness.Must(w.T, err)
 	}
 	secrets := w.spy.Secrets()
 	found := map[string]bool{}
@@ -223,9 +215,7 @@ func (w *wiretap) keepsBodies() {
 	w.Service.Tell("GET", "/events", nil, &all)
 	for _, e := range all {
 		var fields map[string]any
-		if err := json.Unmarshal([]byte(e.Body), &fields); err != nil {
-			w.T.Fatal(err)
-		}
+		harness.Must(w.T, json.Unmarshal([]byte(e.Body), &fields))
 		for where, b := range w.seen {
 			if in := harness.Holds(b, e.Body); in != (where == "the data folder's state.db") {
 				w.T.Errorf("the body of %v is in %s: %t", fields["action"], where, in)

@@ -164,9 +164,7 @@ func (c *torture) leavesNothingBehind() {
 		}
 	}
 	names, err := harness.ReadNames(c.Data)
-	if err != nil {
-		c.T.Fatal(err)
-	}
+	harness.Must(c.T, err)
 	for _, name := range names {
 		if strings.HasSuffix(name, ".sock") || strings.Contains(name, ".tmp") {
 			c.loss("%q was left behind in the data folder", name)

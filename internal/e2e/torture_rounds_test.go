@@ -138,9 +138,7 @@ func (c *torture) filesAreWhole() {
 			continue
 		}
 		b, err := os.ReadFile(filepath.Join(c.Folder, name))
-		if err != nil {
-			c.T.Fatal(err)
-		}
+		harness.Must(c.T, err)
 		sum := sha256.Sum256(b)
 		if before, known := c.seen[name]; known && before != sum {
 			c.loss("%q was overwritten", name)

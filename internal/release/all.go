@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"os"
 	"path/filepath"
@@ -154,25 +153,12 @@ func writeSums(dir string) error {
 	}
 	var lines []string
 	for _, e := range entries {
-		sum, err := sumOf(filepath.Join(dir, e.Name()))
+		content, err := os.ReadFile(filepath.Join(dir, e.Name()))
 		if err != nil {
 			return err
 		}
-		lines = append(lines, sum+"  "+e.Name()+"\n")
+		lines = append(lines, fmt.Sprintf("%x  %s\n", sha256.Sum256(content), e.Name()))
 	}
 	slices.Sort(lines)
 	return write(filepath.Join(dir, "SHA256SUMS"), []byte(strings.Join(lines, "")))
-}
-
-func sumOf(path string) (string, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return "", err
-	}
-	defer f.Close()
-	sum := sha256.New()
-	if _, err := io.Copy(sum, f); err != nil {
-		return "", err
-	}
-	return fmt.Sprintf("%x", sum.Sum(nil)), nil
 }

@@ -42,47 +42,36 @@ func main() {
 	}
 }
 
-type windowsCmd struct{}
-
-func (windowsCmd) Run(ctx context.Context, c *commandLine) error {
+// make builds a program and packs it.
+func (c *commandLine) make(ctx context.Context, build func(product, context.Context) (string, error), pack func(product, context.Context, string) (string, error)) error {
 	p, err := c.product(ctx)
 	if err != nil {
 		return err
 	}
-	program, err := p.windowsProgram(ctx)
+	program, err := build(p, ctx)
 	if err != nil {
 		return err
 	}
-	_, err = p.windowsInstaller(ctx, program, "Countersign-setup.exe")
+	_, err = pack(p, ctx, program)
 	return err
+}
+
+type windowsCmd struct{}
+
+func (windowsCmd) Run(ctx context.Context, c *commandLine) error {
+	return c.make(ctx, product.windowsProgram, func(p product, ctx context.Context, program string) (string, error) {
+		return p.windowsInstaller(ctx, program, "Countersign-setup.exe")
+	})
 }
 
 type debCmd struct{}
 
 func (debCmd) Run(ctx context.Context, c *commandLine) error {
-	p, err := c.product(ctx)
-	if err != nil {
-		return err
-	}
-	program, err := p.linuxProgram(ctx)
-	if err != nil {
-		return err
-	}
-	_, err = p.deb(ctx, program)
-	return err
+	return c.make(ctx, product.linuxProgram, product.deb)
 }
 
 type tarCmd struct{}
 
 func (tarCmd) Run(ctx context.Context, c *commandLine) error {
-	p, err := c.product(ctx)
-	if err != nil {
-		return err
-	}
-	program, err := p.linuxProgram(ctx)
-	if err != nil {
-		return err
-	}
-	_, err = p.tarball(ctx, program)
-	return err
+	return c.make(ctx, product.linuxProgram, product.tarball)
 }

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"debug/buildinfo"
@@ -160,12 +159,14 @@ func (m module) licences() []string {
 		}
 		names = append(names, name)
 	}
-	slices.SortFunc(names, func(a, b string) int { return cmp.Compare(a, b) })
+	slices.Sort(names)
 	return slices.Compact(names)
 }
 
+type mark struct{ says, id string }
+
 // marks are sentences that occur in one licence alone, in the order to look, with its SPDX identifier.
-var marks = []struct{ says, id string }{
+var marks = []mark{
 	{"Apache License Version 2.0", "Apache-2.0"},
 	{"Mozilla Public License Version 2.0", "MPL-2.0"},
 	{"Mozilla Public License, version 2.0", "MPL-2.0"},

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	cdx "github.com/CycloneDX/cyclonedx-go"
@@ -49,10 +50,8 @@ func (p product) bill(ctx context.Context, programs ...string) ([]byte, error) {
 
 // choice is a licence by its SPDX identifier, or by name when it is none of the known ones.
 func choice(name string) cdx.LicenseChoice {
-	for _, known := range marks {
-		if known.id == name {
-			return cdx.LicenseChoice{License: &cdx.License{ID: name}}
-		}
+	if slices.ContainsFunc(marks, func(known mark) bool { return known.id == name }) {
+		return cdx.LicenseChoice{License: &cdx.License{ID: name}}
 	}
 	return cdx.LicenseChoice{License: &cdx.License{Name: name}}
 }

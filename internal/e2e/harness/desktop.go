@@ -80,9 +80,7 @@ func (d *Desktop) startKeyring() {
 	if _, err := d.keyring.In.Write([]byte("a password")); err != nil {
 		d.T.Fatal(err)
 	}
-	if err := d.keyring.In.Close(); err != nil {
-		d.T.Fatal(err)
-	}
+	Must(d.T, d.keyring.In.Close())
 	Eventually(d.T, "the keyring serves", func() bool {
 		var owned bool
 		err := d.Bus.BusObject().Call("org.freedesktop.DBus.NameHasOwner", 0, "org.freedesktop.secrets").Store(&owned)
@@ -101,9 +99,7 @@ func (d *Desktop) RestartKeyring() {
 func (d *Desktop) StartDisplay() {
 	d.T.Helper()
 	ready, number, err := os.Pipe()
-	if err != nil {
-		d.T.Fatal(err)
-	}
+	Must(d.T, err)
 	defer ready.Close()
 	x := exec.Command("Xvfb", "-displayfd", "3", "-screen", "0", "1280x900x24", "-nolisten", "tcp", "-dpi", "96", "-noreset")
 	x.ExtraFiles = []*os.File{number}

@@ -43,9 +43,7 @@ func (d *Desktop) Dragger() *Dragger {
 		d.T.Fatalf("connect to the display: %v", err)
 	}
 	d.T.Cleanup(func() { conn.Close() })
-	if err := conn.SetDeadline(time.Now().Add(Patience)); err != nil {
-		d.T.Fatal(err)
-	}
+	Must(d.T, conn.SetDeadline(time.Now().Add(Patience)))
 	x := &Dragger{t: d.T, conn: conn, atoms: map[string]uint32{}}
 	x.hello()
 	for _, answer := range []string{"XdndStatus", "XdndFinished"} {

@@ -253,9 +253,7 @@ func (o *Office) Files() (list []string) {
 		list = append(list, rel)
 		return err
 	})
-	if err != nil {
-		o.T.Fatal(err)
-	}
+	Must(o.T, err)
 	return list
 }
 
@@ -265,9 +263,7 @@ func (o *Office) Contents() map[[32]byte]string {
 	byHash := map[[32]byte]string{}
 	for _, name := range o.Files() {
 		b, err := os.ReadFile(filepath.Join(o.Folder, name))
-		if err != nil {
-			o.T.Fatal(err)
-		}
+		Must(o.T, err)
 		h := sha256.Sum256(b)
 		if other, twice := byHash[h]; twice {
 			o.T.Errorf("%q and %q are the same file", other, name)

@@ -65,9 +65,7 @@ func StartService(t testing.TB, env []string, o ServiceOptions) *Service {
 // Tell calls the admin port.
 func (s *Service) Tell(method, path string, in, out any) {
 	s.T.Helper()
-	if err := s.Try(method, path, in, out); err != nil {
-		s.T.Fatal(err)
-	}
+	Must(s.T, s.Try(method, path, in, out))
 }
 
 func (s *Service) Try(method, path string, in, out any) error {
@@ -204,20 +202,14 @@ func (s *Service) Token() string {
 		"code_challenge": {base64.RawURLEncoding.EncodeToString(sum[:])}, "code_challenge_method": {"S256"},
 	}
 	_, end, err := NewVisitor(nil, selfReturn).SignIn(s.T.Context(), s.URL+"/connect/authorize?"+q.Encode(), Olivia, true)
-	if err != nil {
-		s.T.Fatal(err)
-	}
+	Must(s.T, err)
 	form := url.Values{"grant_type": {"authorization_code"}, "code": {end.Query().Get("code")}, "redirect_uri": {selfReturn}, "code_verifier": {verifier}}
 	req, err := http.NewRequestWithContext(s.T.Context(), http.MethodPost, s.URL+"/connect/token", strings.NewReader(form.Encode()))
-	if err != nil {
-		s.T.Fatal(err)
-	}
+	Must(s.T, err)
 	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	req.SetBasicAuth(url.QueryEscape(s.client), url.QueryEscape(s.Secret))
 	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		s.T.Fatal(err)
-	}
+	Must(s.T, err)
 	defer resp.Body.Close()
 	var answer struct {
 		AccessToken string `json:"access_token"`
@@ -232,14 +224,10 @@ func (s *Service) Token() string {
 func (s *Service) Download(token, path string) []byte {
 	s.T.Helper()
 	req, err := http.NewRequestWithContext(s.T.Context(), http.MethodGet, s.URL+s.Prefix+path, nil)
-	if err != nil {
-		s.T.Fatal(err)
-	}
+	Must(s.T, err)
 	req.Header.Set("Authorization", "Bearer "+token)
 	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		s.T.Fatal(err)
-	}
+	Must(s.T, err)
 	defer resp.Body.Close()
 	b, err := io.ReadAll(resp.Body)
 	if err != nil || resp.StatusCode != http.StatusOK {

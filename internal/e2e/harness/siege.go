@@ -132,18 +132,14 @@ func (p *Process) Costs() (c Costs) {
 	p.T.Helper()
 	dir := fmt.Sprintf("/proc/%d", p.Cmd.Process.Pid)
 	status, err := os.ReadFile(filepath.Join(dir, "status"))
-	if err != nil {
-		p.T.Fatal(err)
-	}
+	Must(p.T, err)
 	for line := range strings.Lines(string(status)) {
 		if rest, ok := strings.CutPrefix(line, "VmRSS:"); ok {
 			c.Memory, _ = strconv.Atoi(strings.Fields(rest)[0])
 		}
 	}
 	names, err := ReadNames(filepath.Join(dir, "fd"))
-	if err != nil {
-		p.T.Fatal(err)
-	}
+	Must(p.T, err)
 	c.Files = len(names)
 	return c
 }
