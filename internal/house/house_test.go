@@ -198,7 +198,8 @@ var allowed = map[string][]string{
 	"internal/house":               {},
 	"internal/e2e":                 {},
 	"internal/sim":                 {},
-	"internal/e2e/harness":         {"internal/tunnel/ngroktest"},
+	"internal/e2e/harness":         {"internal/tunnel/ngroktest", "internal/e2e/portaltest"},
+	"internal/e2e/portaltest":      {},
 	"assets":                       {},
 	"assets/gen":                   {},
 }

@@ -6,6 +6,8 @@ import (
 	"encoding/csv"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -16,6 +18,7 @@ import (
 	"countersign/internal/office"
 	"countersign/ui/officetest"
 	"countersign/ui/screentest"
+	"countersign/ui/system"
 )
 
 func TestMain(m *testing.M) { screentest.Main(m) }
@@ -180,6 +183,31 @@ func TestAllEventsAreExported(t *testing.T) {
 	}
 	if rows[1][11] != string(o.Arrived[0].Body) {
 		t.Errorf("the body is %s", rows[1][11])
+	}
+}
+
+// The desktop's dialog has asked before it names a file that is there, and ours does not name one.
+func TestAnExportReplacesOnlyWhatThePersonHasAgreedTo(t *testing.T) {
+	b := newBench(t, officetest.Busy())
+	path := filepath.Join(t.TempDir(), "events.csv")
+	if err := os.WriteFile(path, []byte("of last year"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	b.screen.exportTo(path, false)
+	b.Settle()
+	if kept, err := os.ReadFile(path); err != nil || string(kept) != "of last year" || len(b.Notices) != 1 {
+		t.Errorf("it holds %q, said %q, %v", kept, b.Notices, err)
+	}
+	b.System.OnChoose = func(_ context.Context, d system.FileDialog) ([]string, error) {
+		if d.Kind != system.SaveFile || !strings.HasSuffix(d.Name, ".csv") {
+			t.Errorf("asked for %+v", d)
+		}
+		return []string{path}, nil
+	}
+	b.screen.pressExport()
+	b.Settle()
+	if now, err := os.ReadFile(path); err != nil || !strings.HasPrefix(string(now), "received,") || strings.Contains(string(now), "last year") {
+		t.Errorf("it holds %q, %v", now, err)
 	}
 }
 

@@ -28,16 +28,23 @@ func (s *Screen) pressExport() {
 		return
 	}
 	name := "countersign-" + s.env.Now().Format("2006-01-02") + ".csv"
-	browse.Save(s.env, lang.L("Export as CSV…"), "", name, func(path string) {
-		async.Then(s.env.Work, func(context.Context) (*os.File, error) {
-			return os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
-		}, func(file *os.File, err error) {
-			if err != nil {
-				s.env.Notice(lang.L("“{{.File}}” cannot be written there. Choose another folder.", i18n.V{"File": filepath.Base(path)}))
-				return
-			}
-			s.Export(file, filepath.Base(path))
-		})
+	browse.Save(s.env, lang.L("Export as CSV…"), name, s.exportTo)
+}
+
+// exportTo writes all events to a file, which may be there already only when it may be replaced.
+func (s *Screen) exportTo(path string, replace bool) {
+	there := os.O_EXCL
+	if replace {
+		there = os.O_TRUNC
+	}
+	async.Then(s.env.Work, func(context.Context) (*os.File, error) {
+		return os.OpenFile(path, os.O_WRONLY|os.O_CREATE|there, 0o600)
+	}, func(file *os.File, err error) {
+		if err != nil {
+			s.env.Notice(lang.L("“{{.File}}” cannot be written there. Choose another folder.", i18n.V{"File": filepath.Base(path)}))
+			return
+		}
+		s.Export(file, filepath.Base(path))
 	})
 }
 

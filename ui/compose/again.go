@@ -1,6 +1,8 @@
 package compose
 
 import (
+	"path/filepath"
+
 	"fyne.io/fyne/v2/lang"
 
 	"countersign/internal/office"
@@ -76,8 +78,8 @@ func (s *Screen) replace(fill func()) {
 
 // pickFiles shows the folder that documents were added from the last time.
 func (s *Screen) pickFiles() {
-	browse.Files(s.env, s.folder, func(folder string, paths []string) {
-		s.folder = folder
+	browse.Files(s.env, s.folder, func(paths []string) {
+		s.folder = filepath.Dir(paths[len(paths)-1])
 		s.Add(paths)
 	})
 }

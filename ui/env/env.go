@@ -12,15 +12,18 @@ import (
 	"countersign/internal/office"
 	"countersign/ui/async"
 	"countersign/ui/i18n"
+	"countersign/ui/system"
 )
 
 // System opens things outside the program. Its methods may be called from any goroutine and return at once, but Exists,
-// which may have to wait for a disk, and OpenAddress, which waits some seconds for a browser, or until ctx ends.
+// which may have to wait for a disk, OpenAddress, which waits some seconds for a browser, or until ctx ends, and Choose, which
+// waits for the person.
 type System interface {
 	Exists(path string) bool
 	OpenAddress(ctx context.Context, address string) error // https, http and mailto only
 	OpenFile(path string) error                            // a file or a folder, with the program meant for it
 	ShowInFolder(path string) error                        // the file's folder, with the file marked where the system can
+	Choose(ctx context.Context, d system.FileDialog) (paths []string, err error)
 }
 
 // Autostart decides whether the program starts with the computer. Its methods may take a moment.

@@ -7,6 +7,7 @@ import (
 
 	"countersign/internal/agent"
 	"countersign/internal/office"
+	"countersign/ui/system"
 )
 
 // System is a env.System that remembers.
@@ -15,6 +16,9 @@ type System struct {
 	NoBrowser error           // why no address is opened; nil when it is
 	Opened    []string        // what was opened, after its kind: "address https://…", "file /…", "folder of /…"
 	Lost      map[string]bool // files that are no longer there
+
+	// OnChoose is the desktop's file dialog; nil where it has none.
+	OnChoose func(context.Context, system.FileDialog) ([]string, error)
 }
 
 func (s *System) open(what string) error {
@@ -47,6 +51,14 @@ func (s *System) OpenFile(path string) error { return s.open("file " + path) }
 
 // ShowInFolder is env.System's.
 func (s *System) ShowInFolder(path string) error { return s.open("folder of " + path) }
+
+// Choose is env.System's.
+func (s *System) Choose(ctx context.Context, d system.FileDialog) ([]string, error) {
+	if s.OnChoose == nil {
+		return nil, system.ErrNoDialog
+	}
+	return s.OnChoose(ctx, d)
+}
 
 // ways are env.Ways that remember.
 type ways struct{ b *Bench }

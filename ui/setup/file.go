@@ -15,7 +15,7 @@ import (
 // PickFile lets the person choose the file that an administrator has made.
 func (s *Screen) PickFile() {
 	if s.cancel == nil {
-		browse.One(s.env, lang.L("Open a file from your administrator"), agent.OfficeEnding, s.OpenFile)
+		browse.One(s.env, lang.L("Open a file from your administrator"), lang.L("Settings"), agent.OfficeEnding, s.OpenFile)
 	}
 }
 

@@ -10,8 +10,6 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
-
-	"github.com/godbus/dbus/v5"
 )
 
 // CheckDisplay returns ErrNoDisplay when the environment names no display, or the one it names does not answer. It
@@ -66,11 +64,11 @@ func dialX(ctx context.Context, display string) error {
 	return conn.Close()
 }
 
-// HasTray says whether a panel shows tray icons. It uses a connection of its own: the shared one belongs to the tray.
+// HasTray says whether a panel shows tray icons.
 func HasTray(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
-	conn, err := dbus.ConnectSessionBus(dbus.WithContext(ctx))
+	conn, err := sessionBus(ctx)
 	if err != nil {
 		return false
 	}

@@ -21,8 +21,8 @@ import (
 // Opener opens things with the system's own programs. The zero value is ready; its methods may be called from any
 // goroutine.
 type Opener struct {
-	// Patience is how long a program may take to find a browser; 8 s when it is 0. One that takes longer has become the
-	// browser itself, or hangs.
+	// Patience is how long a program may take to find a browser, 8 s when it is 0, and a portal to take a request, then 5 s.
+	// An opener that takes longer has become the browser itself, or hangs.
 	Patience time.Duration
 }
 

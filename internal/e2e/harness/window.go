@@ -89,6 +89,12 @@ func (w *Window) ChangesFrom(before image.Image) image.Image {
 	return now
 }
 
+// Same says whether the window looks as in a picture.
+func (w *Window) Same(p image.Image) bool {
+	w.d.T.Helper()
+	return differing(p, w.Picture()) == 0
+}
+
 func colours(p image.Image) map[color.Color]int {
 	count := map[color.Color]int{}
 	for y := p.Bounds().Min.Y; y < p.Bounds().Max.Y; y += 2 {

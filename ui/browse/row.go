@@ -13,15 +13,15 @@ import (
 	"countersign/ui/widgets"
 )
 
-// fileList is the dialog's list.
+// fileList is the picker's list.
 type fileList struct {
 	widgets.List
-	browser *browser
+	picker *picker
 }
 
-func newFileList(b *browser) *fileList {
-	l := &fileList{browser: b}
-	l.Length = func() int { return len(b.lines) }
+func newFileList(p *picker) *fileList {
+	l := &fileList{picker: p}
+	l.Length = func() int { return len(p.entries) }
 	l.CreateItem = func() fyne.CanvasObject { return newFileRow(l) }
 	l.UpdateItem = func(at int, o fyne.CanvasObject) { o.(*fileRow).show(at) }
 	l.OnSelected = l.Chose
@@ -33,15 +33,13 @@ func newFileList(b *browser) *fileList {
 func (l *fileList) TypedKey(k *fyne.KeyEvent) {
 	switch k.Name {
 	case fyne.KeySpace:
-		l.browser.press(l.At())
+		l.picker.press(l.At())
 	case fyne.KeyReturn, fyne.KeyEnter:
-		if at := l.At(); at >= 0 && at < len(l.browser.lines) {
-			l.browser.enter(at)
-		}
+		l.picker.enter(l.At())
 	case fyne.KeyBackspace:
-		l.browser.up()
+		l.picker.up()
 	case fyne.KeyEscape:
-		l.browser.leave()
+		l.picker.leave()
 	default:
 		l.List.TypedKey(k)
 	}
@@ -68,21 +66,22 @@ func newFileRow(l *fileList) *fileRow {
 // Tapped is Fyne's.
 func (r *fileRow) Tapped(*fyne.PointEvent) {
 	r.list.Select(r.at)
-	r.list.browser.press(r.at)
-	r.list.browser.env.Window.Canvas().Focus(r.list)
+	r.list.picker.press(r.at)
+	r.list.picker.env.Window.Canvas().Focus(r.list)
 }
 
 func (r *fileRow) show(at int) {
-	line := r.list.browser.lines[at]
+	p := r.list.picker
+	e := p.entries[at]
 	r.at = at
-	r.name.Set(filepath.Base(line.path))
-	size, icon := i18n.Size(line.size), fynetheme.CheckButtonIcon()
+	r.name.Set(filepath.Base(e.path))
+	size, icon := i18n.Size(e.size), fynetheme.CheckButtonIcon()
 	switch {
-	case !r.list.browser.many && !line.folder:
-		icon = fynetheme.DocumentIcon()
-	case line.folder:
+	case e.folder:
 		size, icon = "", fynetheme.FolderIcon()
-	case slices.Contains(r.list.browser.chosen, line.path):
+	case !p.many:
+		icon = fynetheme.DocumentIcon()
+	case slices.Contains(p.chosen, e.path):
 		icon = fynetheme.NewColoredResource(fynetheme.CheckButtonCheckedIcon(), theme.Ink)
 	}
 	r.size.Set(size)

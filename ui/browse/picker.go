@@ -1,0 +1,226 @@
+package browse
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"fyne.io/fyne/v2"
+	"fyne.io/fyne/v2/container"
+	"fyne.io/fyne/v2/lang"
+	"fyne.io/fyne/v2/layout"
+	"fyne.io/fyne/v2/theme"
+	"fyne.io/fyne/v2/widget"
+
+	"countersign/ui/async"
+	"countersign/ui/env"
+	"countersign/ui/i18n"
+	"countersign/ui/widgets"
+)
+
+// picker is our own dialog. The arrows move, Space chooses a document, Enter opens a folder or takes what is chosen,
+// Backspace goes up, Escape leaves.
+type picker struct {
+	env     *env.Env
+	endings []string // of the files that are listed; none where a folder is chosen
+	many    bool     // several files are chosen
+	pop     *widgets.PopUp
+	list    *fileList
+	path    *widgets.Entry
+	name    *widgets.Entry // of the file to write; nil where none is written
+	add     *widgets.Button
+	why     *widgets.Field // around path
+	folder  string         // that is listed
+	entries []entry
+	chosen  []string // paths, in the order they were chosen
+	done    func()   // takes what is chosen
+}
+
+// pickFiles lets a person choose documents; an empty start is the home folder.
+func pickFiles(d *env.Env, start string, chosen func(paths []string)) *picker {
+	p := &picker{env: d, many: true, endings: endings}
+	p.done = func() {
+		if len(p.chosen) > 0 {
+			p.leave()
+			chosen(p.chosen)
+		}
+	}
+	p.show(lang.L("Add documents"), lang.L("Press Space to select files and Enter to add them."), "", nil)
+	p.count()
+	p.open(start)
+	return p
+}
+
+// pickFolder lets a person choose a folder, which may be one that is not there yet, typed by its path.
+func pickFolder(d *env.Env, start string, chosen func(path string)) *picker {
+	p := &picker{env: d}
+	p.done = func() {
+		if path := strings.TrimSpace(p.path.Text); filepath.IsAbs(path) {
+			p.leave()
+			chosen(filepath.Clean(path))
+			return
+		}
+		p.why.Wrong(lang.L("Enter the full path of the folder."))
+	}
+	p.show(lang.L("Choose a folder"), "", lang.L("Choose this folder"), nil)
+	p.open(start)
+	return p
+}
+
+// pickOne lets a person choose a file by its ending.
+func pickOne(d *env.Env, title, ending string, chosen func(path string)) *picker {
+	p := &picker{env: d, endings: []string{ending}}
+	p.done = func() {
+		p.leave()
+		chosen(p.chosen[0])
+	}
+	p.show(title, lang.L("Press the file to open it."), "", nil)
+	p.add.Hide()
+	p.open("")
+	return p
+}
+
+// pickName lets a person choose where a file is written. A file that is there already is not taken.
+func pickName(d *env.Env, title, name string, chosen func(path string)) *picker {
+	p := &picker{env: d, name: widgets.NewEntry("")}
+	field := widgets.NewField(lang.L("File name"), p.name, "")
+	p.name.SetText(name)
+	p.done = func() {
+		name := strings.TrimSpace(p.name.Text)
+		path := filepath.Join(p.folder, filepath.Base(name))
+		async.Then(d.Work, func(context.Context) (bool, error) {
+			_, err := os.Lstat(path)
+			return errors.Is(err, fs.ErrNotExist), nil
+		}, func(free bool, _ error) {
+			if !free || name == "" {
+				field.Wrong(lang.L("Choose another name. There is already a file with this name."))
+				return
+			}
+			p.leave()
+			chosen(path)
+		})
+	}
+	p.name.OnSubmitted = func(string) { p.done() }
+	p.show(title, "", lang.L("Save here"), field)
+	p.open("")
+	return p
+}
+
+// show opens the dialog. keys says how it is used, accept is on its button; below stands under the list and may be nil.
+func (p *picker) show(title, keys, accept string, below fyne.CanvasObject) {
+	p.path = widgets.NewEntry("")
+	p.path.OnSubmitted = p.open
+	p.why = widgets.NewField(lang.L("Folder"), p.path, "")
+	p.list = newFileList(p)
+	p.add = widgets.NewButton(accept, func() { p.done() })
+	p.add.Importance = widget.HighImportance
+	up := widgets.NewButtonWithIcon("", theme.MoveUpIcon(), p.up)
+	head := widgets.Stack(8, widgets.NewHeading(title), widgets.Across(nil, p.why, up))
+	foot := widgets.Stack(8, widgets.Across(nil, widgets.NewCaption(keys), container.NewHBox(widgets.NewButton(lang.L("Cancel"), p.leave), p.add)))
+	if below != nil {
+		foot.Objects = slices.Insert(foot.Objects, 0, below)
+	}
+	content := widgets.Pad(16, container.NewBorder(head, widgets.PadHV(0, 8, foot), nil, nil, container.NewStack(layout.NewSpacer(), p.list)))
+	canvas := p.env.Window.Canvas()
+	p.pop = widgets.Open(canvas, content, fyne.NewSize(640, canvas.Size().Height-32), p.list, nil)
+}
+
+// open lists a folder, read beside the window's goroutine; what begins nowhere begins in the home folder. Where a folder is
+// chosen, one that is not there yet may be, and the nearest one above it is listed.
+func (p *picker) open(folder string) {
+	type content struct {
+		folder, listed string
+		entries        []entry
+	}
+	async.Then(p.env.Work, func(context.Context) (c content, err error) {
+		if c.folder = folder; !filepath.IsAbs(folder) {
+			home, err := os.UserHomeDir()
+			if err != nil {
+				return c, err
+			}
+			c.folder = filepath.Join(home, folder)
+		}
+		c.listed = c.folder
+		c.entries, err = list(c.listed, p.endings)
+		for p.endings == nil && errors.Is(err, fs.ErrNotExist) && filepath.Dir(c.listed) != c.listed {
+			c.listed = filepath.Dir(c.listed)
+			c.entries, err = list(c.listed, p.endings)
+		}
+		return c, err
+	}, func(c content, err error) {
+		p.path.SetText(c.folder)
+		if err != nil {
+			p.why.Wrong(lang.L("This folder cannot be opened."))
+			return
+		}
+		p.why.Wrong("")
+		p.why.Hint("")
+		if c.listed != c.folder {
+			p.why.Hint(lang.L("The folder is created if it does not exist."))
+		}
+		p.folder, p.entries = c.listed, c.entries
+		p.list.UnselectAll()
+		p.list.Refresh()
+		p.list.ScrollToTop()
+		if len(c.entries) > 0 {
+			p.list.Select(0)
+		}
+	})
+}
+
+// up lists the folder above the one whose path is shown, also when that cannot be opened.
+func (p *picker) up() { p.open(filepath.Dir(p.path.Text)) }
+
+// press opens a folder, and chooses a document, or no longer.
+func (p *picker) press(at int) {
+	if at < 0 || at >= len(p.entries) {
+		return
+	}
+	e := p.entries[at]
+	i := slices.Index(p.chosen, e.path)
+	switch {
+	case e.folder:
+		p.open(e.path)
+		return
+	case !p.many:
+		p.chosen = []string{e.path}
+		p.done()
+		return
+	case i >= 0:
+		p.chosen = slices.Delete(p.chosen, i, i+1)
+	default:
+		p.chosen = append(p.chosen, e.path)
+	}
+	p.list.RefreshItem(at)
+	p.count()
+}
+
+// enter takes what is chosen; with nothing chosen it is the line itself that is meant.
+func (p *picker) enter(at int) {
+	switch {
+	case at < 0 || at >= len(p.entries):
+	case p.entries[at].folder, !p.many:
+		p.press(at)
+	default:
+		if len(p.chosen) == 0 {
+			p.press(at)
+		}
+		p.done()
+	}
+}
+
+// count says on the button how many documents are chosen.
+func (p *picker) count() {
+	p.add.SetText(lang.L("Add"))
+	p.add.Disable()
+	if n := len(p.chosen); n > 0 {
+		p.add.SetText(lang.L("Add {{.Documents}}", i18n.V{"Documents": i18n.Documents(n)}))
+		p.add.Enable()
+	}
+}
+
+func (p *picker) leave() { p.pop.Close() }

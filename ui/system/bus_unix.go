@@ -1,0 +1,32 @@
+//go:build !windows && !darwin
+
+package system
+
+import (
+	"context"
+	"errors"
+
+	"github.com/godbus/dbus/v5"
+)
+
+// sessionBus is a connection of our own to the session's bus, made before ctx ends: the shared one belongs to the tray. No
+// bus is started where there is none.
+func sessionBus(ctx context.Context) (*dbus.Conn, error) {
+	conn, err := dbus.SessionBusPrivateNoAutoStartup()
+	if err != nil {
+		return nil, err
+	}
+	stop := context.AfterFunc(ctx, func() { conn.Close() }) // neither of the two takes a context
+	err = conn.Auth(nil)
+	if err == nil {
+		err = conn.Hello()
+	}
+	if !stop() {
+		err = errors.Join(ctx.Err(), err)
+	}
+	if err != nil {
+		conn.Close()
+		return nil, err
+	}
+	return conn, nil
+}

@@ -1,0 +1,77 @@
+//go:build windows || darwin
+
+package system
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"runtime"
+	"time"
+
+	"github.com/ncruces/zenity"
+)
+
+// dialogCloses is how long a dialog may take to close. It belongs to a thread or a process of its own, and what keeps
+// that busy must not keep the program from ending.
+const dialogCloses = time.Second
+
+func (Opener) choose(ctx context.Context, d FileDialog) ([]string, error) {
+	type answer struct {
+		paths []string
+		err   error
+	}
+	done := make(chan answer, 1)
+	go func() {
+		paths, err := show(ctx, d)
+		done <- answer{paths, err}
+	}()
+	select {
+	case a := <-done:
+		return a.paths, a.err
+	case <-ctx.Done():
+		select {
+		case <-done:
+		case <-time.After(dialogCloses):
+		}
+		return nil, ctx.Err()
+	}
+}
+
+// show asks with the dialogs of Windows (IFileOpenDialog and IFileSaveDialog) and macOS (through osascript, which asks in a
+// process of its own, so that nothing of ours need be built with a Mac).
+func show(ctx context.Context, d FileDialog) (paths []string, err error) {
+	options := []zenity.Option{zenity.Context(ctx), zenity.Title(d.Title), zenity.ConfirmOverwrite()}
+	if d.Window != 0 && runtime.GOOS == "windows" {
+		options = append(options, zenity.Attach(d.Window))
+	}
+	if begin := filepath.Join(d.Folder, d.Name); begin != "" {
+		options = append(options, zenity.Filename(begin))
+	}
+	for _, kind := range d.Kinds {
+		options = append(options, zenity.FileFilter{Name: kind.Name, Patterns: kind.patterns(func(ending string) string { return ending })})
+	}
+	var path string
+	switch d.Kind {
+	case OpenFiles:
+		paths, err = zenity.SelectFileMultiple(options...)
+	case OpenFile:
+		path, err = zenity.SelectFile(options...)
+	case OpenFolder:
+		path, err = zenity.SelectFile(append(options, zenity.Directory())...)
+	case SaveFile:
+		path, err = zenity.SelectFileSave(options...)
+	}
+	switch {
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case errors.Is(err, zenity.ErrCanceled):
+		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("%w: %w", ErrNoDialog, err)
+	case path != "":
+		return []string{path}, nil
+	}
+	return paths, nil
+}

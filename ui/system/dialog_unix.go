@@ -1,0 +1,226 @@
+//go:build !windows && !darwin
+
+package system
+
+import (
+	"cmp"
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/godbus/dbus/v5"
+)
+
+// The file chooser of the XDG desktop portal
+// (https://flatpak.github.io/xdg-desktop-portal/docs/doc-org.freedesktop.portal.FileChooser.html), called over godbus itself:
+// package rymdport/portal v0.4.2, which Fyne brings, takes any signal on godbus's shared connection for the answer, waits for
+// ever when the portal dies, cannot close a dialog, and makes a space of each "+" in a name.
+const (
+	portal        = "org.freedesktop.portal.Desktop"
+	portalObject  = dbus.ObjectPath("/org/freedesktop/portal/desktop")
+	portalChooser = "org.freedesktop.portal.FileChooser"
+	portalRequest = "org.freedesktop.portal.Request"
+)
+
+const (
+	portalStarts  = 5 * time.Second // how long a portal may take to start and to take a request
+	portalAtOnce  = time.Second     // nobody closes a dialog within this time after it was asked for
+	portalCloses  = time.Second     // how long it may take to close a dialog
+	foldersSince  = 3               // the version of the file chooser that knows folders
+	requestPrefix = "/org/freedesktop/portal/desktop/request"
+)
+
+// The answers of a request.
+const (
+	requestDone uint32 = iota
+	requestCancelled
+	requestEnded // in another way
+)
+
+func (o Opener) choose(ctx context.Context, d FileDialog) ([]string, error) {
+	starting, cancel := context.WithTimeout(ctx, cmp.Or(o.Patience, portalStarts))
+	defer cancel()
+	conn, err := sessionBus(starting)
+	if err != nil {
+		return nil, noDialog(ctx, err)
+	}
+	defer conn.Close() // which also closes a dialog whose request we do not know
+	r, err := ask(starting, conn, d)
+	if err != nil {
+		return nil, noDialog(ctx, err)
+	}
+	return r.answer(ctx)
+}
+
+// noDialog is ErrNoDialog and why there is none, or the end of ctx.
+func noDialog(ctx context.Context, why error) error {
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return fmt.Errorf("%w: %w", ErrNoDialog, why)
+}
+
+// request is a dialog that the portal has taken on.
+type request struct {
+	conn    *dbus.Conn
+	handle  dbus.ObjectPath
+	owner   string // of the portal's name when it was asked
+	signals chan *dbus.Signal
+	asked   time.Time
+}
+
+// ask has the portal show a dialog.
+func ask(ctx context.Context, conn *dbus.Conn, d FileDialog) (*request, error) {
+	object := conn.Object(portal, portalObject)
+	var version dbus.Variant // asking for it starts the portal
+	if err := object.CallWithContext(ctx, "org.freedesktop.DBus.Properties.Get", 0, portalChooser, "version").Store(&version); err != nil {
+		return nil, fmt.Errorf("ask the portal for its file chooser: %w", err)
+	}
+	if n, ok := version.Value().(uint32); d.Kind == OpenFolder && (!ok || n < foldersSince) {
+		return nil, fmt.Errorf("the portal's file chooser %v knows no folders", version)
+	}
+	r := &request{conn: conn, signals: make(chan *dbus.Signal, 16)}
+	if err := conn.BusObject().CallWithContext(ctx, "org.freedesktop.DBus.GetNameOwner", 0, portal).Store(&r.owner); err != nil {
+		return nil, fmt.Errorf("find the portal: %w", err)
+	}
+	conn.Signal(r.signals)
+	for _, match := range [][]dbus.MatchOption{
+		{dbus.WithMatchInterface(portalRequest), dbus.WithMatchMember("Response"), dbus.WithMatchPathNamespace(requestPrefix)},
+		{dbus.WithMatchInterface("org.freedesktop.DBus"), dbus.WithMatchMember("NameOwnerChanged"), dbus.WithMatchArg(0, portal)},
+	} {
+		if err := conn.AddMatchSignalContext(ctx, match...); err != nil {
+			return nil, fmt.Errorf("listen to the portal: %w", err)
+		}
+	}
+	r.asked = time.Now()
+	method, parent := portalChooser+".OpenFile", ""
+	if d.Kind == SaveFile {
+		method = portalChooser + ".SaveFile"
+	}
+	if d.Window != 0 {
+		parent = fmt.Sprintf("x11:%x", d.Window)
+	}
+	if err := object.CallWithContext(ctx, method, 0, parent, d.Title, d.options()).Store(&r.handle); err != nil {
+		return nil, fmt.Errorf("ask the portal for a dialog: %w", err)
+	}
+	return r, nil
+}
+
+// options are those of the request.
+func (d FileDialog) options() map[string]dbus.Variant {
+	o := map[string]dbus.Variant{
+		"handle_token": dbus.MakeVariant("countersign" + rand.Text()),
+		"modal":        dbus.MakeVariant(true),
+	}
+	switch d.Kind {
+	case OpenFiles:
+		o["multiple"] = dbus.MakeVariant(true)
+	case OpenFolder:
+		o["directory"] = dbus.MakeVariant(true)
+	case SaveFile:
+		o["current_name"] = dbus.MakeVariant(d.Name)
+	case OpenFile:
+	}
+	if d.Accept != "" {
+		o["accept_label"] = dbus.MakeVariant(d.Accept)
+	}
+	if d.Folder != "" && !inDocumentPortal(d.Folder) {
+		o["current_folder"] = dbus.MakeVariant(append([]byte(d.Folder), 0))
+	}
+	type rule struct {
+		Kind    uint32 // 0 is a pattern
+		Pattern string
+	}
+	type filter struct {
+		Name  string
+		Rules []rule
+	}
+	var filters []filter
+	for _, kind := range d.Kinds {
+		f := filter{Name: kind.Name}
+		for _, pattern := range kind.patterns(eitherCase) {
+			f.Rules = append(f.Rules, rule{0, pattern})
+		}
+		filters = append(filters, f)
+	}
+	if filters != nil {
+		o["filters"] = dbus.MakeVariant(filters)
+	}
+	return o
+}
+
+// inDocumentPortal says whether a folder is one in which the portal shows a sandbox a single file. The portal takes its
+// name for that of the file (https://github.com/flatpak/xdg-desktop-portal/pull/2004).
+func inDocumentPortal(folder string) bool {
+	parts := strings.Split(folder, "/")
+	return len(parts) > 4 && parts[1] == "run" && (parts[2] == "user" && parts[4] == "doc" || parts[2] == "flatpak" && parts[3] == "doc")
+}
+
+// answer waits for what the person answers.
+func (r *request) answer(ctx context.Context) ([]string, error) {
+	for {
+		select {
+		case <-ctx.Done():
+			r.close(ctx)
+			return nil, ctx.Err()
+		case s, open := <-r.signals:
+			switch {
+			case !open:
+				return nil, fmt.Errorf("%w: the session's bus is gone", ErrNoDialog)
+			case s.Name == "org.freedesktop.DBus.NameOwnerChanged" && len(s.Body) == 3 && s.Body[0] == portal && s.Body[1] == r.owner:
+				return nil, fmt.Errorf("%w: the portal ended", ErrNoDialog)
+			case s.Name == portalRequest+".Response" && s.Sender == r.owner && s.Path == r.handle:
+				return r.read(s.Body)
+			}
+		}
+	}
+}
+
+// close takes the dialog away.
+func (r *request) close(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), portalCloses)
+	defer cancel()
+	_ = r.conn.Object(portal, r.handle).CallWithContext(ctx, portalRequest+".Close", 0).Err // our connection's end closes it, too
+}
+
+// read reads an answer. Where the portal has nobody who shows a dialog, the request ends at once in another way; so it does
+// later when the person closes the dialog by its frame or with Escape, before version 1.15.2 of the portal for GTK.
+func (r *request) read(body []any) ([]string, error) {
+	var how uint32
+	var results map[string]dbus.Variant
+	if err := dbus.Store(body, &how, &results); err != nil {
+		return nil, fmt.Errorf("%w: read the portal's answer: %w", ErrNoDialog, err)
+	}
+	switch {
+	case how == requestCancelled, how == requestEnded && time.Since(r.asked) > portalAtOnce:
+		return nil, nil
+	case how != requestDone:
+		return nil, fmt.Errorf("%w: the portal's request ended with %d", ErrNoDialog, how)
+	}
+	uris, ok := results["uris"].Value().([]string)
+	if !ok {
+		return nil, fmt.Errorf("%w: the portal's answer names no files", ErrNoDialog)
+	}
+	var paths []string
+	for _, uri := range uris {
+		path, err := localPath(uri)
+		if err != nil {
+			return nil, fmt.Errorf("%w: %w", ErrNoDialog, err)
+		}
+		paths = append(paths, path)
+	}
+	return paths, nil
+}
+
+// localPath is the path that a file: address names (RFC 8089), byte for byte: a name need not be UTF-8.
+func localPath(uri string) (string, error) {
+	u, err := url.Parse(uri)
+	if err != nil || u.Scheme != "file" || !strings.HasPrefix(u.Path, "/") {
+		return "", errors.New("the portal names what is no file of this computer")
+	}
+	return u.Path, nil
+}
