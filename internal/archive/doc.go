@@ -1,10 +1,8 @@
-// Package archive is where an executed document becomes a file: it chooses names that are safe on every system, and it
-// saves bytes so that a file under its final name is always whole. It takes copies of the files that are to be signed,
-// too.
+// Package archive is where an executed document becomes a file: it saves bytes so that a file under its final name is always
+// whole. It takes copies of the files that are to be signed, too.
 //
 // It promises:
-//   - A name made here stays inside the folder, whatever the package, document or signer is called. Only the template's
-//     own "/" makes a subfolder.
+//   - A path that leaves the folder, or is not safe on every system, is refused (filename.Safe).
 //   - [Folder.Save] never replaces a file. The bytes go to a hidden temporary file in the folder of the target, are checked,
 //     flushed and then renamed without replacing; the folder is flushed last. After any error the temporary file is gone;
 //     after a crash [Folder.Sweep] removes it.

@@ -2,6 +2,7 @@ package archive
 
 import (
 	"context"
+	"countersign/internal/office/filename"
 	"encoding/hex"
 	"errors"
 	"io"
@@ -71,7 +72,7 @@ func (f *Folder) Dir() string { return f.dir }
 // lower case and the ways to write an accent do not count. So files chosen after asking never become twins. A folder or a
 // link counts as something.
 func (f *Folder) Exists(rel string) (bool, error) {
-	if !safe(rel) {
+	if !filename.Safe(rel) {
 		return false, f.fail(rel, ErrBadName, nil)
 	}
 	if _, err := f.root.Lstat(filepath.FromSlash(rel)); err == nil {
@@ -185,7 +186,7 @@ func ascii(s string) bool {
 // yes, it flushes the file and its folders: the save it comes from may have been cut short between the rename and the last
 // flush.
 func (f *Folder) Matches(rel string, size int64, digest string) (bool, error) {
-	if !safe(rel) {
+	if !filename.Safe(rel) {
 		return false, f.fail(rel, ErrBadName, nil)
 	}
 	same, err := f.matches(rel, size, digest)
@@ -282,18 +283,4 @@ func (f *Folder) linked(rel string) bool {
 		}
 	}
 	return false
-}
-
-// safe reports whether rel is a path that may be created: what Name makes, and what a person may have typed, but nothing
-// absolute, upward, hidden or that means something else on Windows.
-func safe(rel string) bool {
-	if !filepath.IsLocal(filepath.FromSlash(rel)) || strings.ContainsAny(rel, "\\:\x00") {
-		return false
-	}
-	for element := range strings.SplitSeq(rel, "/") {
-		if element == "" || element != trimmed(element) || len(element) > maxElement || device(element) {
-			return false
-		}
-	}
-	return true
 }

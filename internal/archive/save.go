@@ -3,6 +3,7 @@ package archive
 import (
 	"bytes"
 	"context"
+	"countersign/internal/office/filename"
 	"errors"
 	"fmt"
 	"io"
@@ -61,7 +62,7 @@ const sniffed = 1024
 // The context stops it between two reads of the body; a body that blocks in Read must end by the same context, as that of
 // an HTTP answer does. After the rename it no longer stops.
 func (f *Folder) Save(ctx context.Context, r Request) (Saved, error) {
-	if !safe(r.Target) {
+	if !filename.Safe(r.Target) {
 		return Saved{}, f.fail(r.Target, ErrBadName, nil)
 	}
 	body := newIntake(ctx, r.Body, newDigest())

@@ -2,6 +2,7 @@ package archive
 
 import (
 	"context"
+	"countersign/internal/office/filename"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -28,7 +29,7 @@ type Taken struct {
 // fails with ErrChanged. Where the file system can share the bytes, the copy takes no room until one of the two changes.
 // It never replaces a file.
 func (f *Folder) Take(ctx context.Context, t Taking) (Taken, error) {
-	if !safe(t.Target) {
+	if !filename.Safe(t.Target) {
 		return Taken{}, f.fail(t.Target, ErrBadName, nil)
 	}
 	before, err := t.Source.Stat()

@@ -2,6 +2,7 @@ package archive
 
 import (
 	"context"
+	"countersign/internal/office/filename"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
@@ -87,7 +88,7 @@ func (t *temp) discard() {
 //
 // A subfolder that cannot be read does not stop the rest; its error is returned at the end.
 func (f *Folder) Sweep(ctx context.Context, keep func(token string) bool) (removed int, err error) {
-	return f.sweep(ctx, ".", maxElements-1, keep)
+	return f.sweep(ctx, ".", filename.MaxDepth-1, keep)
 }
 
 // sweep looks into one subfolder and, depth levels deep, into those below it. It follows no links and skips hidden

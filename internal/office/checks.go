@@ -10,7 +10,7 @@ import (
 	"time"
 	"unicode"
 
-	"countersign/internal/archive"
+	"countersign/internal/office/filename"
 )
 
 // KeepEventsDays is for how many days the contents of events are kept unless the office chooses otherwise.
@@ -52,7 +52,7 @@ func (s Settings) Check() []FieldError {
 	case !filepath.IsAbs(s.SaveTo):
 		say(FieldSaveTo, CodePath)
 	}
-	if _, err := archive.Parse(s.NameTemplate); err != nil {
+	if _, err := filename.Parse(s.NameTemplate); err != nil {
 		bad = append(bad, TemplateFinding(err))
 	}
 	if !slices.Contains([]NotifyKind{NotifyEach, NotifyExecuted, NotifyNone}, s.Notify) {

@@ -1,7 +1,6 @@
 package office
 
 import (
-	"countersign/internal/archive"
 	"countersign/internal/message"
 )
 
@@ -103,7 +102,7 @@ var findingTexts = map[string]map[Code]message.Message{
 	FieldLanguage:   {"": message.LanguageChoice()},
 }
 
-// finding is what is wrong with field.
+// Finding is what is wrong with field.
 func Finding(field string, code Code) FieldError {
 	text, own := findingTexts[field][code]
 	if !own {
@@ -112,7 +111,7 @@ func Finding(field string, code Code) FieldError {
 	return FieldError{field, code, text}
 }
 
-// templateFinding is finding for the name pattern, whose parser says best what is wrong.
+// TemplateFinding is Finding for the name pattern, whose parser says best what is wrong.
 func TemplateFinding(err error) FieldError {
-	return FieldError{FieldTemplate, CodeForm, archive.Message(err)}
+	return FieldError{FieldTemplate, CodeForm, message.For(err)}
 }

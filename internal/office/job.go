@@ -23,10 +23,10 @@ const (
 type Job struct {
 	PackageID  string          `json:"package_id"`
 	DocumentID string          `json:"document_id,omitempty"` // empty for a master file
-	Kind       string          `json:"kind"`                  // executed, cac, masterfile
-	Folder     string          `json:"folder"`                // absolute
-	Target     string          `json:"target"`                // relative to Folder, slash-separated, chosen once
-	Wanted     string          `json:"wanted,omitempty"`      // Target as it would be were every name free
+	Kind       FileKind        `json:"kind"`
+	Folder     string          `json:"folder"`           // absolute
+	Target     string          `json:"target"`           // relative to Folder, slash-separated, chosen once
+	Wanted     string          `json:"wanted,omitempty"` // Target as it would be were every name free
 	State      JobState        `json:"state"`
 	Planned    time.Time       `json:"planned"`
 	Tries      int             `json:"tries,omitempty"`
@@ -46,7 +46,7 @@ type Job struct {
 
 // Key is the job's identity in the store: its three parts, of which none has a slash in it.
 func (j Job) Key() string {
-	return KeyPart(j.PackageID) + "/" + KeyPart(j.DocumentID) + "/" + KeyPart(j.Kind)
+	return KeyPart(j.PackageID) + "/" + KeyPart(j.DocumentID) + "/" + KeyPart(string(j.Kind))
 }
 
 // WantedName is j's name as it would be were every name free; the first jobs there were did not keep it.

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"time"
 
-	"countersign/internal/archive"
 	"countersign/internal/message"
+	"countersign/internal/office/filename"
 )
 
 // MaxName is how long a name may be, in characters: whoever names a package or signs it decides how long a name is.
@@ -76,24 +76,24 @@ func (p *Package) cleanNames() {
 }
 
 // Placeholders lists what a pattern of file names may hold, with braces, in the order to show it to people.
-func Placeholders() []string { return archive.Placeholders() }
+func Placeholders() []string { return filename.Placeholders() }
 
 // FileTemplate is how files are named; one that is not understood any more gives way to the default.
-func (s Settings) FileTemplate() archive.Template {
-	t, err := archive.Parse(s.NameTemplate)
+func (s Settings) FileTemplate() filename.Template {
+	t, err := filename.Parse(s.NameTemplate)
 	if err != nil {
-		t, _ = archive.Parse(archive.DefaultTemplate)
+		t, _ = filename.Parse(filename.DefaultTemplate)
 	}
 	return t
 }
 
 // FileFields are what the name of a file of d is made of; word is what its kind is called there.
-func (p Package) FileFields(d Document, kind archive.Kind, word string, executed time.Time) archive.Fields {
+func (p Package) FileFields(d Document, kind FileKind, word string, executed time.Time) filename.Fields {
 	signer := ""
 	if len(p.Signers) > 0 {
 		signer = p.Signers[0].fullName()
 	}
-	return archive.Fields{
+	return filename.Fields{
 		Date: executed.Local(), Package: cmp.Or(p.DisplayName(), untitled), Document: d.DisplayName(), Signer: signer,
 		Reference: p.Reference, Kind: kind, Word: word,
 	}

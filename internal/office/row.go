@@ -1,9 +1,8 @@
 package office
 
 import (
-	"slices"
-
 	"countersign/internal/message"
+	"countersign/internal/office/filename"
 )
 
 // PackageRow is a package as a list shows it.
@@ -25,16 +24,11 @@ type File struct {
 }
 
 // FileKind is what a file is.
-type FileKind string
+type FileKind = filename.Kind
 
-// The kinds of files; the words of store.Job.Kind.
+// The kinds of files, in the order in which a package shows them.
 const (
-	FileSigned      FileKind = "executed"
-	FileCertificate FileKind = "cac"
-	FileMaster      FileKind = "masterfile"
+	FileSigned      = filename.Signed
+	FileCertificate = filename.Certificate
+	FileMaster      = filename.Master
 )
-
-// rank is the place of a kind among a package's files.
-func (k FileKind) Rank() int {
-	return slices.Index([]FileKind{FileSigned, FileCertificate, FileMaster}, k)
-}

@@ -3,7 +3,7 @@ package office
 import (
 	"time"
 
-	"countersign/internal/archive"
+	"countersign/internal/office/filename"
 )
 
 // TunnelKind names a way to have a public address.
@@ -79,7 +79,7 @@ func DefaultSettings() Settings {
 		SignatureHeader: "X-Service-Signature",
 		Redirect:        RedirectTunnel,
 		Tunnel:          TunnelNgrok,
-		NameTemplate:    archive.DefaultTemplate,
+		NameTemplate:    filename.DefaultTemplate,
 		Notify:          NotifyEach,
 		KeepEvents:      KeepEventsDays,
 	}

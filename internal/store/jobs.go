@@ -41,7 +41,7 @@ func jobFacets(j office.Job) (f facets) {
 // job's file name: ErrTargetTaken when another job has it, so choose the name with JobAt in the same Update. An
 // empty State becomes JobPending, a zero Planned becomes now.
 func (tx *Tx) PlanJob(j office.Job) (planned bool, err error) {
-	text := utf8.ValidString(j.PackageID) && utf8.ValidString(j.DocumentID) && utf8.ValidString(j.Kind)
+	text := utf8.ValidString(j.PackageID) && utf8.ValidString(j.DocumentID) && utf8.ValidString(string(j.Kind))
 	if j.PackageID == "" || j.Kind == "" || !text {
 		return false, fmt.Errorf("plan job %q: %w", j.Key(), ErrBadID)
 	}
@@ -127,7 +127,7 @@ func (tx *Tx) JobsOf(packageID string) ([]office.Job, error) {
 		if errors.Is(err, ErrRecord) {
 			tx.leaveOut(err)
 			parts := strings.Split(string(key), "/")
-			j, err = office.Job{PackageID: packageID, DocumentID: parts[1], Kind: parts[len(parts)-1], State: office.JobFailed}, nil
+			j, err = office.Job{PackageID: packageID, DocumentID: parts[1], Kind: office.FileKind(parts[len(parts)-1]), State: office.JobFailed}, nil
 		}
 		list = append(list, j)
 		return true, err

@@ -41,7 +41,7 @@ func somePackage(rng *rand.Rand) office.Package {
 
 func someJob(rng *rand.Rand) office.Job {
 	return office.Job{
-		PackageID: someID(rng, 30), DocumentID: pick(rng, "", "d1", "d2"), Kind: pick(rng, "executed", "cac"),
+		PackageID: someID(rng, 30), DocumentID: pick(rng, "", "d1", "d2"), Kind: pick(rng, office.FileSigned, office.FileCertificate),
 		Folder: pick(rng, "/f", "/F", "/g"), Target: pick(rng, "a/", "A/", "b/") + someID(rng, 40) + ".pdf",
 		State: pick(rng, office.JobPending, office.JobDone, office.JobFailed), NextTry: someTime(rng), Planned: someTime(rng), Done: someTime(rng), Refused: someTime(rng),
 	}

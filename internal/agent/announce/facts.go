@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"countersign/internal/agent/loop"
-	"countersign/internal/archive"
 	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/internal/store"
@@ -127,7 +126,7 @@ const auxiliaryTries = 5
 // as far as it can be had.
 func isSaved(jobs []office.Job) bool {
 	return len(jobs) > 0 && !slices.ContainsFunc(jobs, func(j office.Job) bool {
-		return j.State != office.JobDone && !loop.Unusable(j) && (j.Kind == string(archive.Executed) || j.Tries < auxiliaryTries)
+		return j.State != office.JobDone && !loop.Unusable(j) && (j.Kind == office.FileSigned || j.Tries < auxiliaryTries)
 	})
 }
 

@@ -2,15 +2,15 @@ package download
 
 import (
 	"countersign/internal/agent/data"
-	"countersign/internal/archive"
 	"countersign/internal/office"
+	"countersign/internal/office/filename"
 	"countersign/internal/store"
 )
 
 // PreviewName is what the files of a real package, the latest one, would be called with s; of a made-up one where
 // there is none. A pattern that is wrong is an *office.ConfigError, as Settings.Check finds it.
 func (r *Room) PreviewName(s office.Settings) (string, error) {
-	t, err := archive.Parse(s.Normal().NameTemplate)
+	t, err := filename.Parse(s.Normal().NameTemplate)
 	if err != nil {
 		return "", &office.ConfigError{Fields: []office.FieldError{office.TemplateFinding(err)}}
 	}
@@ -18,7 +18,7 @@ func (r *Room) PreviewName(s office.Settings) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	return t.Name(p.FileFields(p.Documents[0], archive.Executed, r.KindWord(s, archive.Executed), r.Now())), nil
+	return t.Name(p.FileFields(p.Documents[0], office.FileSigned, r.KindWord(s, office.FileSigned), r.Now())), nil
 }
 
 // latestPackage is the latest package that has documents, or one that shows what names look like.

@@ -9,26 +9,27 @@ import (
 	"countersign/internal/archive"
 	"countersign/internal/message"
 	"countersign/internal/office"
+	"countersign/internal/office/filename"
 	"countersign/internal/store"
 )
 
 // kindWords are what kinds of files are called in the names of files, by language. A file keeps the name that it was
 // planned with, whatever language the office chooses later.
-var kindWords = sync.OnceValue(func() map[string]map[archive.Kind]string {
-	all := map[string]map[archive.Kind]string{}
+var kindWords = sync.OnceValue(func() map[string]map[office.FileKind]string {
+	all := map[string]map[office.FileKind]string{}
 	for _, code := range message.Languages() {
 		p, err := message.NewPrinter(code)
 		if err != nil {
 			panic(err) // the words travel in the program, and a test reads them
 		}
-		all[code] = map[archive.Kind]string{archive.Executed: p.Text(message.FileSigned()),
-			archive.CAC: p.Text(message.FileCertificate()), archive.MasterFile: p.Text(message.FileMaster())}
+		all[code] = map[office.FileKind]string{office.FileSigned: p.Text(message.FileSigned()),
+			office.FileCertificate: p.Text(message.FileCertificate()), office.FileMaster: p.Text(message.FileMaster())}
 	}
 	return all
 })
 
 // KindWord is what a kind of file is called in the language of an office.
-func (r *Room) KindWord(s office.Settings, kind archive.Kind) string {
+func (r *Room) KindWord(s office.Settings, kind office.FileKind) string {
 	words := kindWords()
 	return cmp.Or(words[cmp.Or(s.Language, r.needs.Language())][kind], words["en"][kind])
 }
@@ -36,7 +37,7 @@ func (r *Room) KindWord(s office.Settings, kind archive.Kind) string {
 // otherNames are what j's file is called by offices of other languages. It may have been saved under such a name before
 // the state was lost.
 func (r *Room) otherNames(j office.Job) (names []string, err error) {
-	kind, template := archive.Kind(j.Kind), r.needs.Settings().FileTemplate()
+	kind, template := j.Kind, r.needs.Settings().FileTemplate()
 	if !template.Says(kind) {
 		return nil, nil
 	}
@@ -68,7 +69,7 @@ func (r *Room) hasOtherName(folder *archive.Folder, j office.Job, saved archive.
 	}
 	for _, wanted := range names {
 		for i := 1; ; i++ {
-			name := archive.Numbered(wanted, i)
+			name := filename.Numbered(wanted, i)
 			if there, err := folder.Exists(name); err != nil || !there {
 				break
 			}

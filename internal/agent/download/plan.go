@@ -6,8 +6,8 @@ import (
 	"path/filepath"
 
 	"countersign/internal/agent/data"
-	"countersign/internal/archive"
 	"countersign/internal/office"
+	"countersign/internal/office/filename"
 	"countersign/internal/store"
 )
 
@@ -23,7 +23,7 @@ func unseen(string) (bool, error) { return false, nil }
 // freeName is freeTarget for a name that inUse does not know either.
 func freeName(tx *store.Tx, folder, rel string, inUse func(name string) (bool, error)) (string, error) {
 	for i := 1; ; i++ {
-		name := archive.Numbered(rel, i)
+		name := filename.Numbered(rel, i)
 		_, taken, err := tx.JobAt(folder, name)
 		if err == nil && !taken {
 			taken, err = inUse(name)
@@ -98,9 +98,9 @@ func (r *Room) Folder(s office.Settings, p office.Package) (string, error) {
 // (office.Package.Planned).
 func (r *Room) Plan(tx *store.Tx, p *office.Package, s office.Settings, folder string) (planned int, err error) {
 	names := s.FileTemplate()
-	add := func(d office.Document, kind archive.Kind) error {
+	add := func(d office.Document, kind office.FileKind) error {
 		j := office.Job{
-			PackageID: p.ID, DocumentID: d.ID, Kind: string(kind), Folder: folder,
+			PackageID: p.ID, DocumentID: d.ID, Kind: kind, Folder: folder,
 			State: office.JobPending, Planned: r.Now(), NextTry: r.Now(),
 		}
 		if _, known, err := tx.Job(j.Key()); err != nil || known {
@@ -121,17 +121,17 @@ func (r *Room) Plan(tx *store.Tx, p *office.Package, s office.Settings, folder s
 		if d.ID == "" {
 			continue
 		}
-		if err := add(d, archive.Executed); err != nil {
+		if err := add(d, office.FileSigned); err != nil {
 			return planned, err
 		}
 		if s.SaveCAC {
-			if err := add(d, archive.CAC); err != nil {
+			if err := add(d, office.FileCertificate); err != nil {
 				return planned, err
 			}
 		}
 	}
 	if s.SaveMaster {
-		if err := add(office.Document{}, archive.MasterFile); err != nil {
+		if err := add(office.Document{}, office.FileMaster); err != nil {
 			return planned, err
 		}
 	}

@@ -3,7 +3,6 @@ package download
 import (
 	"countersign/internal/agent/data"
 	"countersign/internal/agent/health"
-	"countersign/internal/archive"
 	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/internal/store"
@@ -51,7 +50,7 @@ func (r *Room) withheld() (packages map[string]string, extras int, err error) {
 			return nil, err
 		}
 		for _, j := range jobs {
-			if _, known := names[j.PackageID]; j.Kind != string(archive.Executed) || known {
+			if _, known := names[j.PackageID]; j.Kind != office.FileSigned || known {
 				continue
 			}
 			p, _, err := tx.Package(j.PackageID)
@@ -62,7 +61,7 @@ func (r *Room) withheld() (packages map[string]string, extras int, err error) {
 		}
 		failed, err := tx.FailedJobs()
 		for _, j := range failed {
-			if j.Kind != string(archive.Executed) {
+			if j.Kind != office.FileSigned {
 				extras++
 			}
 		}

@@ -11,6 +11,7 @@ import (
 	"countersign/internal/esign"
 	"countersign/internal/message"
 	"countersign/internal/office"
+	"countersign/internal/office/filename"
 	"countersign/internal/store"
 )
 
@@ -90,7 +91,7 @@ func (r *Room) rename(folder *archive.Folder, j office.Job, saved archive.Saved)
 // errMoved when there is none.
 func (r *Room) recognise(folder *archive.Folder, j office.Job, wanted string, saved archive.Saved) error {
 	for i := 1; ; i++ {
-		name := archive.Numbered(wanted, i)
+		name := filename.Numbered(wanted, i)
 		if there, err := folder.Exists(name); err != nil || !there {
 			return errMoved
 		}

@@ -15,6 +15,7 @@ import (
 	"countersign/internal/archive"
 	"countersign/internal/esign"
 	"countersign/internal/office"
+	"countersign/internal/office/filename"
 	"countersign/internal/store"
 )
 
@@ -123,7 +124,7 @@ func TestAFileThatIsFinishedAfterItsFolderWasChangedIsWhereItIs(t *testing.T) {
 		if j := x.job(begun); j.State != office.JobDone || j.Folder != old || j.Target != begun.Target {
 			t.Errorf("the finished one: %+v", j)
 		}
-		if j := x.job(other); j.State != office.JobPending || j.Folder != old || j.Target != archive.Numbered(begun.Target, 2) {
+		if j := x.job(other); j.State != office.JobPending || j.Folder != old || j.Target != filename.Numbered(begun.Target, 2) {
 			t.Errorf("the other one: %+v", j)
 		}
 		if len(x.told) != 1 || x.told[0].PackageID != "p0" {

@@ -1,4 +1,4 @@
-package archive
+package filename
 
 import (
 	"slices"
@@ -13,7 +13,7 @@ const DefaultTemplate = "{package} - {document}"
 
 // maxElements bounds the subfolders a template makes, so that every element of a path keeps a readable length and a sweep
 // knows how deep to look.
-const maxElements = 8
+const MaxDepth = 8
 
 // placeholders are the names a template may hold in braces, in the order they are shown to people.
 var placeholders = []string{"date", "month", "year", "package", "document", "signer", "reference", "kind"}
@@ -27,14 +27,17 @@ func Placeholders() []string {
 	return list
 }
 
-// Kind is what a file is. Its values are those of the save jobs.
+// Kind is what a file is. Its values are the service's words, and stored.
 type Kind string
 
 const (
-	Executed   Kind = "executed"   // the signed document
-	CAC        Kind = "cac"        // the certificate that belongs to a document
-	MasterFile Kind = "masterfile" // the whole package in one file
+	Signed      Kind = "executed"   // the signed document
+	Certificate Kind = "cac"        // the certificate that belongs to a document
+	Master      Kind = "masterfile" // the whole package in one file
 )
+
+// Rank is the place of a kind among the files of a package.
+func (k Kind) Rank() int { return slices.Index([]Kind{Signed, Certificate, Master}, k) }
 
 // word is the kind as it stands in a file name.
 func (f Fields) word() string {
@@ -42,9 +45,9 @@ func (f Fields) word() string {
 		return f.Word
 	}
 	switch f.Kind {
-	case CAC:
+	case Certificate:
 		return "certificate"
-	case MasterFile:
+	case Master:
 		return "master file"
 	default:
 		return "signed"
@@ -92,8 +95,8 @@ func Parse(text string) (Template, error) {
 	}
 	t := Template{text: text}
 	elements := strings.Split(withoutEnding(text), "/")
-	if len(elements) > maxElements {
-		return Template{}, TemplateError{message.PatternTooDeep(maxElements - 1)}
+	if len(elements) > MaxDepth {
+		return Template{}, TemplateError{message.PatternTooDeep(MaxDepth - 1)}
 	}
 	for _, element := range elements {
 		pieces, err := parseElement(element)
@@ -171,7 +174,7 @@ func (t Template) suffix(f Fields) string {
 }
 
 // Says reports whether the name of a file of that kind has the word for the kind in it.
-func (t Template) Says(kind Kind) bool { return t.kind || kind == CAC || kind == MasterFile }
+func (t Template) Says(kind Kind) bool { return t.kind || kind == Certificate || kind == Master }
 
 // render fills in one element. Where a value is empty, the separator that would dangle beside it goes too: a master file
 // has no document, and "Lease - " is not a name.

@@ -1,6 +1,7 @@
-package archive
+package filename
 
 import (
+	"countersign/internal/message"
 	"errors"
 	"strings"
 	"testing"
@@ -13,7 +14,7 @@ var lease = Fields{
 	Document:  "Contract.docx",
 	Signer:    "Ana Ruiz",
 	Reference: "2026-118",
-	Kind:      Executed,
+	Kind:      Signed,
 }
 
 func with(change func(*Fields)) Fields {
@@ -34,10 +35,10 @@ func TestNameFollowsTheTemplate(t *testing.T) {
 		{"a folder per month", "{year}/{month}/{package} - {document}", lease, "2026/2026-11/Lease Sonnenweg 4 - Contract.pdf"},
 		{"spelling of placeholders is free", "{ Package }/{DOCUMENT}", lease, "Lease Sonnenweg 4/Contract.pdf"},
 		{"an ending in the template is not doubled", "{document}.pdf", lease, "Contract.pdf"},
-		{"certificate", "", with(func(f *Fields) { f.Kind = CAC }), "Lease Sonnenweg 4 - Contract - certificate.pdf"},
-		{"master file has no document", "", with(func(f *Fields) { f.Kind = MasterFile; f.Document = "" }),
+		{"certificate", "", with(func(f *Fields) { f.Kind = Certificate }), "Lease Sonnenweg 4 - Contract - certificate.pdf"},
+		{"master file has no document", "", with(func(f *Fields) { f.Kind = Master; f.Document = "" }),
 			"Lease Sonnenweg 4 - master file.pdf"},
-		{"kind in the template needs no suffix", "{kind}/{document}", with(func(f *Fields) { f.Kind = CAC }), "certificate/Contract.pdf"},
+		{"kind in the template needs no suffix", "{kind}/{document}", with(func(f *Fields) { f.Kind = Certificate }), "certificate/Contract.pdf"},
 		{"empty at the beginning", "{reference} - {document}", with(func(f *Fields) { f.Reference = "" }), "Contract.pdf"},
 		{"empty in the middle", "{package} - {reference} - {document}", with(func(f *Fields) { f.Reference = " " }),
 			"Lease Sonnenweg 4 - Contract.pdf"},
@@ -111,7 +112,7 @@ func TestLongNamesAreCutBetweenCharacters(t *testing.T) {
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			unit := flat(tt.unit)
-			name := template.Name(Fields{Document: strings.Repeat(tt.unit, 300), Kind: CAC})
+			name := template.Name(Fields{Document: strings.Repeat(tt.unit, 300), Kind: Certificate})
 			base, found := strings.CutSuffix(name, " - certificate.pdf")
 			if !found {
 				t.Fatalf("suffix lost: %q", name)
@@ -180,7 +181,7 @@ func TestParseSaysWhatIsWrong(t *testing.T) {
 			if _, ok := errors.AsType[TemplateError](err); !ok {
 				t.Fatalf("got %v", err)
 			}
-			if !strings.Contains(err.Error(), tt.says) || Message(err).String() != err.Error() {
+			if !strings.Contains(err.Error(), tt.says) || message.For(err).String() != err.Error() {
 				t.Errorf("got %q, want it to say %q", err, tt.says)
 			}
 		})

@@ -1,4 +1,4 @@
-package archive
+package filename
 
 import (
 	"path/filepath"
@@ -23,7 +23,7 @@ func checkName(t *testing.T, name string, elements int) {
 	if len(parts) != elements {
 		t.Errorf("%d path elements, the template has %d", len(parts), elements)
 	}
-	if !filepath.IsLocal(name) || !safe(name) {
+	if !filepath.IsLocal(name) || !Safe(name) {
 		t.Error("not a path inside the folder")
 	}
 	if !strings.HasSuffix(name, ".pdf") {
@@ -66,7 +66,7 @@ func FuzzName(f *testing.F) {
 		f.Add("Contract", value, uint8(1))
 		f.Add(value, value, uint8(2))
 	}
-	kinds := []Kind{Executed, CAC, MasterFile}
+	kinds := []Kind{Signed, Certificate, Master}
 	templates := []string{
 		DefaultTemplate, "{document}", "{package}/{document}", "{date}/{signer}/{reference}/{document} {kind}",
 		"{package}{document}", "a/{package}/b/{package}/c/{package}/d/{document}", "CO{package}",
@@ -111,7 +111,7 @@ func FuzzTemplate(f *testing.F) {
 		if err != nil {
 			t.Fatalf("its own text no longer parses: %v", err)
 		}
-		for _, fields := range []Fields{lease, {}, {Document: "../x", Package: "a/b", Kind: CAC}} {
+		for _, fields := range []Fields{lease, {}, {Document: "../x", Package: "a/b", Kind: Certificate}} {
 			name := template.Name(fields)
 			checkName(t, name, strings.Count(template.String(), "/")+1)
 			if again.Name(fields) != name {

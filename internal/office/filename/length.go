@@ -1,4 +1,4 @@
-package archive
+package filename
 
 import (
 	"path"

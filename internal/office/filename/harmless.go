@@ -1,7 +1,8 @@
-package archive
+package filename
 
 import (
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 	"unicode"
@@ -111,4 +112,18 @@ func notDevice(name string) string {
 		return stem
 	}
 	return stem + "." + rest
+}
+
+// safe reports whether rel is a path that may be created: what Name makes, and what a person may have typed, but nothing
+// absolute, upward, hidden or that means something else on Windows.
+func Safe(rel string) bool {
+	if !filepath.IsLocal(filepath.FromSlash(rel)) || strings.ContainsAny(rel, "\\:\x00") {
+		return false
+	}
+	for element := range strings.SplitSeq(rel, "/") {
+		if element == "" || element != trimmed(element) || len(element) > maxElement || device(element) {
+			return false
+		}
+	}
+	return true
 }
