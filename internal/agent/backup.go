@@ -8,12 +8,12 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
 	"sync"
 
 	"countersign/internal/agent/account"
 	"countersign/internal/agent/data"
 	"countersign/internal/agent/health"
+	"countersign/internal/disk"
 	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/internal/store"
@@ -98,6 +98,9 @@ func (b *backup) restore() (restored bool, err error) {
 	if err != nil {
 		return false, fmt.Errorf("read the backup of the settings: %w", err)
 	}
+	if err := disk.Anchor(b.path); err != nil {
+		return false, fmt.Errorf("flush the backup of the settings: %w", err)
+	}
 	b.mu.Lock()
 	b.last = text
 	b.mu.Unlock()
@@ -170,22 +173,10 @@ func replaceFile(path string, text []byte) (err error) {
 	if err != nil {
 		return err
 	}
-	_, err = f.Write(text)
-	err = errors.Join(err, f.Sync(), f.Close())
-	if err == nil {
-		err = os.Rename(temp, path)
+	if _, err = f.Write(text); err != nil {
+		return errors.Join(err, f.Close(), os.Remove(temp))
 	}
-	if err != nil {
-		return errors.Join(err, os.Remove(temp))
-	}
-	if runtime.GOOS == "windows" {
-		return nil // a folder cannot be flushed there
-	}
-	dir, err := os.Open(filepath.Dir(path))
-	if err != nil {
-		return err
-	}
-	return errors.Join(dir.Sync(), dir.Close())
+	return disk.Replace(f, path)
 }
 
 // backUp keeps what has just been committed in the second file, too. That it fails keeps nothing else from working.

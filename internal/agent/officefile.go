@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"countersign/internal/agent/issuer"
+	"countersign/internal/disk"
 	"countersign/internal/message"
 	"countersign/internal/office"
 )
@@ -84,20 +85,26 @@ func WriteOffice(path string, o OfficeFile) error {
 	if err != nil {
 		return err
 	}
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	err = createFile(path, append(b, '\n'))
 	if errors.Is(err, fs.ErrExist) {
 		return &OfficeError{message.OfficeFileThere(filepath.Base(path))}
-	}
-	if err == nil {
-		_, err = f.Write(append(b, '\n'))
-		if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
-			os.Remove(path)
-		}
 	}
 	if err != nil {
 		return &OfficeError{message.OfficeFileNotWritten(filepath.Base(path))}
 	}
 	return nil
+}
+
+// createFile makes a new, whole file for its owner alone.
+func createFile(path string, text []byte) error {
+	f, err := os.CreateTemp(filepath.Dir(path), ".countersign-*") // mode 0600
+	if err != nil {
+		return err
+	}
+	if _, err = f.Write(text); err != nil {
+		return errors.Join(err, f.Close(), os.Remove(f.Name()))
+	}
+	return disk.Create(f, path)
 }
 
 // ReadOffice reads such a file and judges what it says as everything that is typed. What is wrong with it is an

@@ -97,28 +97,6 @@ func TestDocumentsHaveTheModeOfDocuments(t *testing.T) {
 	}
 }
 
-func TestFileSystemsWithoutExclusiveRename(t *testing.T) {
-	for name, rename := range map[string]func(*os.Root, string, string) error{"by link": renameByLink, "checked": renameChecked} {
-		t.Run(name, func(t *testing.T) {
-			dir := t.TempDir()
-			root, err := os.OpenRoot(dir)
-			must(t, err)
-			defer root.Close()
-			for _, file := range []string{"one", "two"} {
-				must(t, root.WriteFile(file, []byte(file), 0o600))
-			}
-			must(t, rename(root, "one", "a.pdf"))
-			if err := rename(root, "two", "a.pdf"); !errors.Is(err, fs.ErrExist) {
-				t.Errorf("got %v", err)
-			}
-			if got, _ := root.ReadFile("a.pdf"); string(got) != "one" {
-				t.Errorf("replaced by %q", got)
-			}
-			wantFiles(t, dir, "a.pdf", "two")
-		})
-	}
-}
-
 func TestReadOnlyFolder(t *testing.T) {
 	dir := t.TempDir()
 	must(t, os.Chmod(dir, 0o555))

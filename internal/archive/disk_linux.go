@@ -6,12 +6,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// renameExclusive renames without replacing, in one step (renameat2(2), Linux 3.15).
-func renameExclusive(dir *os.File, from, to string) error {
-	fd := int(dir.Fd())
-	return os.NewSyscallError("renameat2", unix.Renameat2(fd, from, fd, to, unix.RENAME_NOREPLACE))
-}
-
 // beginFlush asks the system to begin writing a part of a file. It is advice and never fails.
 func beginFlush(file *os.File, from, size int64) {
 	_ = unix.SyncFileRange(int(file.Fd()), from, size, unix.SYNC_FILE_RANGE_WRITE)

@@ -8,6 +8,8 @@ import (
 	"os"
 	"syscall"
 
+	"countersign/internal/disk"
+
 	"golang.org/x/sys/unix"
 )
 
@@ -59,17 +61,8 @@ func chmod(file *os.File, mode fs.FileMode) error {
 	return err
 }
 
-// flushFolder makes the names in a folder durable. Some file systems write names at once and refuse to be asked.
-func flushFolder(dir *os.File) error {
-	err := dir.Sync()
-	if unsupported(err) || errors.Is(err, syscall.EBADF) {
-		return nil
-	}
-	return err
-}
-
 // flushRead flushes a file that is open for reading.
-func flushRead(file *os.File) error { return flushFolder(file) }
+func flushRead(file *os.File) error { return disk.Flush(file) } // which is the same call
 
 // unsupported reports whether the file system cannot do at all what was asked.
 func unsupported(err error) bool {

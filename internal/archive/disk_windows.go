@@ -4,8 +4,9 @@ import (
 	"errors"
 	"io/fs"
 	"os"
-	"time"
 	"unsafe"
+
+	"countersign/internal/disk"
 
 	"golang.org/x/sys/windows"
 )
@@ -41,7 +42,7 @@ func writable(string) error { return nil }
 
 // freeSpace is what is left for this user on the disk of dir, in bytes.
 func freeSpace(dir *os.File) (uint64, bool) {
-	path, err := finalPath(dir)
+	path, err := disk.Path(dir)
 	if err != nil {
 		return 0, false
 	}
@@ -80,55 +81,8 @@ func setAttributes(file *os.File, attributes uint32) error {
 	return os.NewSyscallError("SetFileInformationByHandle", err)
 }
 
-// flushFolder has nothing to do: NTFS journals names, and the rename writes through.
-func flushFolder(*os.File) error { return nil }
-
 // flushRead has nothing to do: a file open for reading cannot be flushed, and it was before it got its name.
 func flushRead(*os.File) error { return nil }
-
-// lookedAt is how long a rename waits for a virus scanner that has the new file open.
-const lookedAt = 2 * time.Second
-
-// renameNew gives the file from its final name, both in the folder dir, unless that name is taken (fs.ErrExist).
-func renameNew(_ *os.Root, dir *os.File, from, to string) error {
-	folder, err := finalPath(dir)
-	if err != nil {
-		return err
-	}
-	old, err := windows.UTF16PtrFromString(folder + `\` + from)
-	if err != nil {
-		return err
-	}
-	final, err := windows.UTF16PtrFromString(folder + `\` + to)
-	if err != nil {
-		return err
-	}
-	pause := 5 * time.Millisecond
-	for waited := time.Duration(0); ; waited += pause {
-		err = windows.MoveFileEx(old, final, windows.MOVEFILE_WRITE_THROUGH)
-		busy := errors.Is(err, windows.ERROR_SHARING_VIOLATION) || errors.Is(err, windows.ERROR_ACCESS_DENIED)
-		if !busy || waited > lookedAt {
-			return os.NewSyscallError("MoveFileEx", err)
-		}
-		time.Sleep(pause)
-		pause = min(2*pause, 200*time.Millisecond)
-	}
-}
-
-// finalPath is where an open folder is now, in the form that knows no limit of length.
-func finalPath(dir *os.File) (string, error) {
-	buf := make([]uint16, 512)
-	for {
-		n, err := windows.GetFinalPathNameByHandle(windows.Handle(dir.Fd()), &buf[0], uint32(len(buf)), 0)
-		if err != nil {
-			return "", os.NewSyscallError("GetFinalPathNameByHandle", err)
-		}
-		if int(n) < len(buf) {
-			return windows.UTF16ToString(buf[:n]), nil
-		}
-		buf = make([]uint16, n+1)
-	}
-}
 
 // beginFlush has no like here; the flush at the end does it all.
 func beginFlush(*os.File, int64, int64) {}

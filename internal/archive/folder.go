@@ -12,6 +12,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"countersign/internal/disk"
+
 	"golang.org/x/text/cases"
 	"golang.org/x/text/unicode/norm"
 )
@@ -38,7 +40,7 @@ type Folder struct {
 	free    func(dir *os.File) (uint64, bool)
 }
 
-// OpenFolder opens an existing folder by its absolute path. It fails with ErrMissing, ErrNotFolder or ErrReadOnly, the
+// OpenFolder opens an existing folder by its absolute path, and makes the way to it durable. It fails with ErrMissing, ErrNotFolder or ErrReadOnly, the
 // last also when the folder could be read but nothing could be saved in it.
 func OpenFolder(dir string) (*Folder, error) {
 	if !filepath.IsAbs(dir) {
@@ -58,6 +60,10 @@ func OpenFolder(dir string) (*Folder, error) {
 	if err := writable(dir); err != nil {
 		root.Close()
 		return nil, &Error{Kind: ErrReadOnly, Folder: dir, Err: err}
+	}
+	if err := disk.Anchor(dir); err != nil {
+		root.Close()
+		return nil, &Error{Kind: kindOf(err), Folder: dir, Err: err}
 	}
 	return &Folder{root: root, dir: dir, largest: largest, free: freeSpace}, nil
 }
@@ -234,7 +240,7 @@ func (f *Folder) flushFolders(sub string) error {
 		if err != nil {
 			return err
 		}
-		err = flushFolder(dir)
+		err = disk.Flush(dir)
 		dir.Close()
 		if err != nil || sub == "." {
 			return err

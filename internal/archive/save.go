@@ -12,6 +12,8 @@ import (
 	"path"
 	"path/filepath"
 	"sync"
+
+	"countersign/internal/disk"
 )
 
 // Request is one document to be saved.
@@ -105,13 +107,13 @@ func (f *Folder) Save(ctx context.Context, r Request) (Saved, error) {
 	if err != nil {
 		return Saved{}, err
 	}
-	if err := renameNew(root, dir, temp.name, path.Base(r.Target)); err != nil {
+	if err := disk.NameNew(root, dir, temp.name, path.Base(r.Target)); err != nil {
 		return saved, f.because(r.Target, err)
 	}
 	temp.kept = true
 	f.step(StepNamed, r.Target)
 	// The file has its name: what is left is done even if nobody waits for it any more.
-	if err := f.flush(context.WithoutCancel(ctx), func() error { return flushFolder(dir) }); err != nil {
+	if err := f.flush(context.WithoutCancel(ctx), func() error { return disk.Flush(dir) }); err != nil {
 		return saved, f.because(r.Target, err)
 	}
 	f.step(StepDone, r.Target)
@@ -165,28 +167,41 @@ func (f *Folder) sniff(body *intake, r Request) ([]byte, error) {
 	return head, nil
 }
 
-// prepare makes the subfolder and opens it, both as a root for names and as a file to flush. A new subfolder is flushed
-// into the folders above it: a document is only as durable as the way to it.
+// prepare makes the subfolder and opens it, both as a root for names and as a file to flush. It is flushed into the folders
+// above it, once, whoever made it: a document is only as durable as the way to it.
 func (f *Folder) prepare(sub string) (*os.Root, *os.File, error) {
 	name := filepath.FromSlash(sub)
 	if _, err := f.root.Stat(name); errors.Is(err, fs.ErrNotExist) {
 		if err := f.root.MkdirAll(name, 0o777); err != nil {
 			return nil, nil, f.inTheWay(name, err)
 		}
-		if err := f.flushFolders(path.Dir(sub)); err != nil {
-			return nil, nil, err
-		}
+		disk.Forget(filepath.Join(f.dir, name))
 	}
 	root, err := f.openRoot(sub)
 	if err != nil {
 		return nil, nil, err
 	}
 	dir, err := root.Open(".")
-	if err != nil {
-		root.Close()
-		return nil, nil, err
+	if err == nil {
+		if err = f.anchor(sub, dir); err == nil {
+			return root, dir, nil
+		}
+		dir.Close()
 	}
-	return root, dir, nil
+	root.Close()
+	return nil, nil, err
+}
+
+// anchor makes the way from the chosen folder to an open subfolder durable.
+func (f *Folder) anchor(sub string, dir *os.File) error {
+	if sub == "." {
+		return nil // OpenFolder did
+	}
+	info, err := dir.Stat()
+	if err != nil {
+		return err
+	}
+	return disk.Once(filepath.Join(f.dir, filepath.FromSlash(sub)), info, func() error { return f.flushFolders(path.Dir(sub)) })
 }
 
 const (

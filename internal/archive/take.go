@@ -9,6 +9,8 @@ import (
 	"io"
 	"os"
 	"path"
+
+	"countersign/internal/disk"
 )
 
 // Taking is a file to be copied into a folder.
@@ -68,7 +70,7 @@ func (f *Folder) Take(ctx context.Context, t Taking) (Taken, error) {
 	if err := f.flush(ctx, temp.finish); err != nil {
 		return Taken{}, f.because(t.Target, err)
 	}
-	if err := renameNew(root, dir, temp.name, path.Base(t.Target)); err != nil {
+	if err := disk.NameNew(root, dir, temp.name, path.Base(t.Target)); err != nil {
 		return Taken{}, f.because(t.Target, err)
 	}
 	temp.kept = true

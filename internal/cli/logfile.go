@@ -4,6 +4,8 @@ import (
 	"log/slog"
 	"os"
 	"sync"
+
+	"countersign/internal/disk"
 )
 
 // logLimit is the size in bytes at which the log starts anew; one older file is kept.
@@ -60,7 +62,7 @@ func (l *logFile) ready(more int64) error {
 		l.file = nil
 	}
 	if info, err := os.Stat(l.path); err == nil && info.Size()+more > logLimit {
-		if err := os.Rename(l.path, l.path+".1"); err != nil {
+		if err := disk.Rename(l.path, l.path+".1"); err != nil {
 			return err
 		}
 	}

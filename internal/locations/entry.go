@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"countersign/internal/disk"
 	"countersign/internal/private"
 
 	"github.com/google/uuid"
@@ -23,7 +24,7 @@ func Entry(folder string) (string, error) {
 	path := filepath.Join(folder, entry)
 	noted, err := os.ReadFile(path)
 	if name := strings.TrimSpace(string(noted)); err == nil && name != "" {
-		return name, nil
+		return name, disk.Anchor(path) // a key must not outlive its name
 	}
 	name := "key of " + folder
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -43,13 +44,8 @@ func note(path, name string) (err error) {
 	if err != nil {
 		return err
 	}
-	_, err = f.WriteString(name + "\n")
-	err = errors.Join(err, f.Sync(), f.Close())
-	if err == nil {
-		err = os.Rename(f.Name(), path)
+	if _, err = f.WriteString(name + "\n"); err != nil {
+		return errors.Join(err, f.Close(), os.Remove(f.Name()))
 	}
-	if err != nil {
-		return errors.Join(err, os.Remove(f.Name()))
-	}
-	return syncFolder(filepath.Dir(path))
+	return disk.Replace(f, path)
 }

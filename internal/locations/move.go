@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"countersign/internal/disk"
 	"countersign/internal/private"
 )
 
@@ -27,7 +28,7 @@ type Move struct {
 	// Hold keeps every other instance away from a folder until release is called. Its error ends the move.
 	Hold func(folder string) (release func() error, err error)
 
-	rename func(from, to string) error // os.Rename when nil
+	rename func(from, to string) error // disk.Rename when nil
 	reach  func(point string)          // tests end the move there; nil does nothing
 }
 
@@ -44,7 +45,7 @@ type source struct {
 // After an error InForce tells where the data is; it can be used there.
 func (m Move) Do() error {
 	if m.rename == nil {
-		m.rename = os.Rename
+		m.rename = disk.Rename
 	}
 	if m.reach == nil {
 		m.reach = func(string) {}
@@ -64,7 +65,7 @@ func (m Move) Do() error {
 		return err
 	}
 	m.reach("before the renaming")
-	if err := os.MkdirAll(filepath.Dir(m.To), 0o700); err != nil {
+	if err := disk.MkdirAll(filepath.Dir(m.To), 0o700); err != nil {
 		return err
 	}
 	_ = os.Remove(m.To) // only an empty folder goes
@@ -94,9 +95,6 @@ func (m Move) byCopy() (err error) {
 	if err := m.rename(temp, m.To); err != nil {
 		return errors.Join(err, os.RemoveAll(temp))
 	}
-	if err := syncFolder(filepath.Dir(m.To)); err != nil {
-		return err
-	}
 	m.reach("after the switch")
 	return m.clear()
 }
@@ -119,7 +117,7 @@ func (m Move) fill(temp string) error {
 		m.reach("copying")
 		switch {
 		case d.IsDir():
-			return os.Mkdir(to, 0o700)
+			return disk.MkdirAll(to, 0o700)
 		case !d.Type().IsRegular():
 			return fmt.Errorf("%s is no file", path)
 		}
@@ -149,6 +147,9 @@ func leftBehind(name string) bool { return slices.Contains([]string{lock, socket
 func (m Move) finish() error {
 	if _, err := os.Lstat(filepath.Join(m.To, origin)); errors.Is(err, fs.ErrNotExist) {
 		return nil
+	}
+	if err := disk.Anchor(m.To); err != nil { // the move may have ended before that, and the old files go now
+		return err
 	}
 	release, err := m.Hold(m.From)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -255,6 +256,6 @@ func syncTree(top string) error {
 		if err != nil || !d.IsDir() {
 			return err
 		}
-		return syncFolder(path)
+		return disk.FlushFolder(path)
 	})
 }

@@ -6,6 +6,7 @@
 //   - What is there and is open to others is closed to them. What is private already is not written to.
 //   - A folder that is meant for everybody (one with the sticky bit, such as /tmp; on Windows the top of a disk) keeps its
 //     rights.
+//   - A folder is there after a loss of power, too, as package disk has it.
 //
 // On Windows the system itself keeps access, as in every profile: programs for backups and against viruses run as SYSTEM,
 // and it could take the rights anyway. Administrators can do so too, but by a deliberate act, and not by just looking.

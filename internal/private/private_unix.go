@@ -5,9 +5,11 @@ package private
 import (
 	"fmt"
 	"os"
+
+	"countersign/internal/disk"
 )
 
-func makeFolder(path string) error { return os.MkdirAll(path, 0o700) }
+func makeFolder(path string) error { return disk.MkdirAll(path, 0o700) }
 
 func tightenFolder(path string) error { return tighten(path, 0o700) }
 

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"unsafe"
 
+	"countersign/internal/disk"
+
 	"golang.org/x/sys/windows"
 )
 
@@ -41,7 +43,7 @@ func makeFolder(path string) error {
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
 		return nil
 	}
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+	if err := disk.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
 	sa, err := attributes(true)

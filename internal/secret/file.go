@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"countersign/internal/disk"
 	"countersign/internal/private"
 )
 
@@ -55,6 +56,9 @@ func (f *file) Load(context.Context) (Key, error) {
 	if err != nil {
 		return Key{}, f.unavailable(Malformed, err)
 	}
+	if err := disk.Anchor(f.path); err != nil { // what is sealed with it must not outlive it
+		return Key{}, f.unavailable(Unreadable, err)
+	}
 	return k, nil
 }
 
@@ -95,23 +99,15 @@ func (f *file) Create(ctx context.Context) (Key, error) {
 // write brings the key to disk under a temporary name and then gives the file its own, unless that is taken.
 func (f *file) write(k Key) (err error) {
 	folder := filepath.Dir(f.path)
-	if err := os.MkdirAll(folder, 0o700); err != nil {
+	if err := disk.MkdirAll(folder, 0o700); err != nil {
 		return err
 	}
 	temp, err := private.CreateTemp(folder, ".countersign-key-*")
 	if err != nil {
 		return err
 	}
-	defer os.Remove(temp.Name()) // fails after the rename, as it should
-	_, err = temp.WriteString(k.text() + "\n")
-	if err == nil {
-		err = temp.Sync()
+	if _, err = temp.WriteString(k.text() + "\n"); err != nil {
+		return errors.Join(err, temp.Close(), os.Remove(temp.Name()))
 	}
-	if err := errors.Join(err, temp.Close()); err != nil {
-		return err
-	}
-	if err := renameNew(temp.Name(), f.path); err != nil {
-		return err
-	}
-	return syncFolder(folder)
+	return disk.Create(temp, f.path)
 }

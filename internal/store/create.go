@@ -2,10 +2,11 @@ package store
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
+
+	"countersign/internal/disk"
 
 	bolt "go.etcd.io/bbolt"
 )
@@ -27,10 +28,10 @@ func createIfMissing(path string, steps []migration, opts Options) error {
 	if err := fill(temp.Name(), steps, opts); err != nil {
 		return err
 	}
-	if err := publish(temp.Name(), path); err != nil {
+	if err := disk.RenameNew(temp.Name(), path); !errors.Is(err, fs.ErrExist) {
 		return err
 	}
-	return syncFolder(filepath.Dir(path))
+	return nil // another process was quicker, and its file wins
 }
 
 // fill makes temp an empty data file of the newest schema.
@@ -47,20 +48,4 @@ func fill(temp string, steps []migration, opts Options) (err error) {
 		return err
 	}
 	return migrate(db, temp, steps)
-}
-
-// publish gives temp its name without replacing a file that another process put there meanwhile: then that one wins.
-// On a file system without hard links the check and the rename are two steps.
-func publish(temp, path string) error {
-	err := os.Link(temp, path)
-	if err == nil || errors.Is(err, fs.ErrExist) {
-		return nil
-	}
-	if _, statErr := os.Lstat(path); statErr == nil {
-		return nil
-	}
-	if renameErr := os.Rename(temp, path); renameErr != nil {
-		return fmt.Errorf("%w (and %v)", renameErr, err)
-	}
-	return nil
 }

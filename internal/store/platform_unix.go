@@ -4,9 +4,9 @@ package store
 
 import (
 	"errors"
-	"os"
-	"path/filepath"
 	"syscall"
+
+	"countersign/internal/disk"
 
 	"golang.org/x/sys/unix"
 )
@@ -17,10 +17,7 @@ func isDiskFull(err error) bool {
 
 // replaceLocked gives temp the name of a locked file, which stays locked. release is not needed.
 func replaceLocked(temp, path string, _ func() error) error {
-	if err := os.Rename(temp, path); err != nil {
-		return err
-	}
-	return syncFolder(filepath.Dir(path))
+	return disk.Rename(temp, path)
 }
 
 // freeSpace is what is left for this user on the disk of folder, in bytes. Some network file systems do not know.
@@ -30,14 +27,4 @@ func freeSpace(folder string) (uint64, bool) {
 		return 0, false
 	}
 	return uint64(s.Bavail) * uint64(s.Bsize), true
-}
-
-// syncFolder makes a new name in folder survive a loss of power.
-func syncFolder(folder string) error {
-	d, err := os.Open(folder)
-	if err != nil {
-		return err
-	}
-	defer d.Close()
-	return d.Sync()
 }

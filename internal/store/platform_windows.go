@@ -3,6 +3,8 @@ package store
 import (
 	"errors"
 
+	"countersign/internal/disk"
+
 	"golang.org/x/sys/windows"
 )
 
@@ -15,15 +17,7 @@ func replaceLocked(temp, path string, release func() error) error {
 	if err := release(); err != nil {
 		return err
 	}
-	from, err := windows.UTF16PtrFromString(temp)
-	if err != nil {
-		return err
-	}
-	to, err := windows.UTF16PtrFromString(path)
-	if err != nil {
-		return err
-	}
-	return windows.MoveFileEx(from, to, windows.MOVEFILE_REPLACE_EXISTING|windows.MOVEFILE_WRITE_THROUGH)
+	return disk.Rename(temp, path)
 }
 
 // freeSpace is what is left for this user on the disk of folder, in bytes.
@@ -35,6 +29,3 @@ func freeSpace(folder string) (free uint64, known bool) {
 	err = windows.GetDiskFreeSpaceEx(name, &free, nil, nil)
 	return free, err == nil
 }
-
-// syncFolder does nothing: NTFS journals names by itself.
-func syncFolder(string) error { return nil }

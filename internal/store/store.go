@@ -3,6 +3,7 @@ package store
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"os"
 	"path/filepath"
@@ -10,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"countersign/internal/disk"
 	"countersign/internal/private"
 
 	bolt "go.etcd.io/bbolt"
@@ -136,6 +138,9 @@ func (s *Store) openFile(wait time.Duration, steps []migration) (err error) {
 	})
 	if err != nil {
 		return err
+	}
+	if err := disk.Anchor(s.path); err != nil { // whoever made it may have been killed before
+		return fmt.Errorf("make the name of the data file durable: %w", err)
 	}
 	if err := private.Files(s.path); err != nil {
 		s.log.Warn("the data file could not be made private", "path", s.path, "err", err)
@@ -333,14 +338,13 @@ func SetAside(path string, now time.Time) (string, error) {
 		if n > 1 {
 			to = fmt.Sprintf("%s-%d", to, n)
 		}
-		if _, err := os.Lstat(to); err == nil {
+		err := disk.RenameNew(path, to)
+		if errors.Is(err, fs.ErrExist) {
 			continue
-		} else if !errors.Is(err, os.ErrNotExist) {
+		}
+		if err != nil {
 			return "", fmt.Errorf("set aside %s: %w", path, err)
 		}
-		if err := os.Rename(path, to); err != nil {
-			return "", fmt.Errorf("set aside %s: %w", path, err)
-		}
-		return to, syncFolder(filepath.Dir(path))
+		return to, nil
 	}
 }

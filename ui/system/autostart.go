@@ -1,9 +1,11 @@
 package system
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 
+	"countersign/internal/disk"
 	"countersign/internal/message"
 )
 
@@ -41,23 +43,19 @@ func (Autostart) Set(on bool) error {
 
 // replace writes a file of settings whole or not at all, and its folder where that is missing.
 func replace(path string, content []byte) error {
-	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+	if err := disk.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 		return err
 	}
 	temp, err := os.CreateTemp(filepath.Dir(path), ".countersign-*")
 	if err != nil {
 		return err
 	}
-	defer os.Remove(temp.Name()) // fails after the rename, as it should
 	_, err = temp.Write(content)
-	if errClose := temp.Close(); err == nil {
-		err = errClose
-	}
 	if err == nil {
 		err = os.Chmod(temp.Name(), 0o644)
 	}
 	if err != nil {
-		return err
+		return errors.Join(err, temp.Close(), os.Remove(temp.Name()))
 	}
-	return os.Rename(temp.Name(), path)
+	return disk.Replace(temp, path)
 }

@@ -10,6 +10,7 @@ import (
 	"countersign/internal/agent/health"
 	"countersign/internal/agent/loop"
 	"countersign/internal/archive"
+	"countersign/internal/disk"
 	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/internal/store"
@@ -43,7 +44,7 @@ func MoveJobs(tx *store.Tx, old, next string, now loop.Clock) error {
 
 // TryFolder makes a folder for documents if need be, and makes sure that files can be written there; "" when they can.
 func TryFolder(path string) office.Code {
-	if err := os.MkdirAll(path, 0o755); err != nil {
+	if err := disk.MkdirAll(path, 0o755); err != nil {
 		return office.CodeNotMade
 	}
 	f, err := os.CreateTemp(path, ".countersign-*")

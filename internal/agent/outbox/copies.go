@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"countersign/internal/archive"
+	"countersign/internal/disk"
 	"countersign/internal/locations"
 	"countersign/internal/message"
 	"countersign/internal/office"
@@ -89,7 +90,7 @@ func (r *Room) takeCopy(ctx context.Context, path, name string) (archive.Taken, 
 		return archive.Taken{}, errors.Join(archive.ErrUnread, err)
 	}
 	defer source.Close()
-	if err := os.MkdirAll(r.copiesDir(), 0o700); err != nil {
+	if err := disk.MkdirAll(r.copiesDir(), 0o700); err != nil {
 		return archive.Taken{}, err
 	}
 	data, err := filepath.Abs(r.needs.DataDir)
@@ -284,7 +285,7 @@ func (r *Room) ForgetCopies() error {
 // SetCopiesAside keeps the copies of drafts that a lost data file knew.
 func (r *Room) SetCopiesAside() {
 	aside := r.copiesDir() + r.Now().UTC().Format(".lost-20060102T150405")
-	if err := os.Rename(r.copiesDir(), aside); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := disk.Rename(r.copiesDir(), aside); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		r.Log.Warn("set the copies aside", "err", err)
 	}
 }

@@ -1,0 +1,86 @@
+package disk
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sync"
+)
+
+// anchored are the folders whose names are known to be on the disk, by their paths.
+var anchored sync.Map // of fs.FileInfo
+
+// Once calls flush, which makes the name of a folder durable, unless it succeeded before for this very folder at this path:
+// whoever saves a hundred files flushes the way to them once. The info is that of the folder.
+func Once(path string, info fs.FileInfo, flush func() error) error {
+	if known, ok := anchored.Load(path); ok && os.SameFile(known.(fs.FileInfo), info) {
+		return nil
+	}
+	if err := flush(); err != nil {
+		return err
+	}
+	anchored.Store(path, info)
+	return nil
+}
+
+// Forget is for whoever has made a folder at a path: one that was there before and was removed may look like the same.
+func Forget(path string) { anchored.Delete(path) }
+
+// Anchor makes the way to a file or folder that is there durable: its name in the folder above, that one's name in the next,
+// and so on up to the first in which this user can make nothing. Who gave it its name, and when, does not matter: it may
+// have been this program, which was killed before it flushed it. What was found is therefore not to be counted on before it
+// is anchored. After the first time that costs a look.
+func Anchor(path string) error {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return err
+	}
+	if path, err = filepath.EvalSymlinks(path); err != nil {
+		return err
+	}
+	info, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	above := filepath.Dir(path)
+	return Once(path, info, func() error {
+		if above == path || !writable(above) {
+			return nil
+		}
+		if err := FlushFolder(above); err != nil {
+			return err
+		}
+		return Anchor(above)
+	})
+}
+
+// MkdirAll is os.MkdirAll, and anchors the folder, whether it was there or not.
+func MkdirAll(path string, mode fs.FileMode) error {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return err
+	}
+	missing := missingOn(path)
+	if err := os.MkdirAll(path, mode); err != nil {
+		return err
+	}
+	for _, made := range missing {
+		if made, err = filepath.EvalSymlinks(made); err != nil {
+			return err
+		}
+		Forget(made)
+	}
+	return Anchor(path)
+}
+
+// missingOn are the folders of a path that are not there.
+func missingOn(path string) (missing []string) {
+	for {
+		if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
+			return missing
+		}
+		missing = append(missing, path)
+		path = filepath.Dir(path)
+	}
+}
