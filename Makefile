@@ -21,7 +21,7 @@ TEST_PACKAGES  := xvfb openbox xdotool dbus gnome-keyring chromium imagemagick l
 # pictures take two minutes without it and over ten with it; its screens are tested with it one by one.
 PLAIN := . ./ui ./ui/window ./internal/e2e
 
-.PHONY: all build first-build server demo no-display test torture bench check vulncheck clean build-packages test-packages
+.PHONY: all build first-build server demo no-display test fuse torture powercut bench check vulncheck clean build-packages test-packages
 
 all: build
 
@@ -49,9 +49,13 @@ no-display:
 	@echo 'There is no display here (DISPLAY and WAYLAND_DISPLAY are not set): the demo runs as text, without the window.'
 endif
 
-test: first-build build-packages test-packages
+test: first-build build-packages test-packages fuse
 	go test -race -timeout 20m $$(go list ./... | grep -vxF "$$(go list $(PLAIN))")
 	go test -timeout 20m $(PLAIN)
+
+# A test that is skipped says nothing; this does.
+fuse:
+	@test -w /dev/fuse || echo 'There is no FUSE here (/dev/fuse): what the program loses when the power fails is NOT tested.' >&2
 
 # Kills the program, cuts it off, feeds it nonsense and besieges it for TIME, then says what was lost, and has it catch
 # up with 1,000 completions it missed. SEED makes the choices of an earlier run again; FIGURES names a file for the table.
@@ -67,16 +71,25 @@ torture: build-packages test-packages
 	go test -count=1 -timeout 4h -v -run '$(TORTURE)' ./internal/e2e
 	go test -count=1 -timeout 1h -v -run ManyMissed ./internal/agent
 
+# Has the power fail CUTS times under the real program, on a disk that loses what was not flushed. It needs FUSE, and root
+# or fusermount3.
+CUTS ?= 500
+
+powercut: export COUNTERSIGN_E2E_CUTS = $(CUTS)
+powercut: export COUNTERSIGN_E2E_SEED = $(SEED)
+powercut: build-packages test-packages
+	go test -count=1 -timeout 4h -v -run PowerFails ./internal/e2e
+
 # Measures the program beside what it cannot do without, on this machine.
 bench: build-packages test-packages
 	go test -run '^$$' -bench . ./internal/inbox ./internal/store ./internal/archive ./internal/agent
 	go test -run '^$$' -bench . -benchtime 1x -timeout 1h ./internal/e2e
 
 # What a reader would miss and no test sees. Functions that nothing reaches are removed; what only tests reach belongs to
-# them. Exempt from the latter is what is there for tests (packages called ...test, the harness, the controls of the embedded
-# service, the list of health states)
+# them. Exempt from the latter is what is there for tests (packages called ...test, the harness, the disk that forgets, the
+# controls of the embedded service, the list of health states)
 # and the forms of other systems.
-FOR_TESTS := (test|harness)/|^internal/(sandbox/control|agent/health/registry)\.go|^ui/system/autostart_forms\.go
+FOR_TESTS := (test|harness|powercut)/|^internal/(sandbox/control|agent/health/registry)\.go|^ui/system/autostart_forms\.go
 
 check: build-packages
 	@odd=$$(gofmt -l .) && test -z "$$odd" || (printf 'gofmt: not formatted:\n%s\n' "$$odd" >&2; false)

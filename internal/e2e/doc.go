@@ -7,7 +7,7 @@
 // also a process of its own. Nothing leaves this computer, and whatever a test starts has ended when it returns.
 //
 // What they must not know: how the program works inside. They read what it prints, `status --json`, the files it saves
-// and what the service says it was asked; of this module they import only what holds the program, package harness, and, to
+// and what the service says it was asked; of this module they import only what holds the program, packages harness and powercut, and, to
 // have 50,000 packages to measure with, the store.
 //
 // A test is named after the promise it keeps, and its file after the topic. One test alone:
@@ -15,8 +15,10 @@
 //	go test ./internal/e2e -run TestTheWholeJob$
 //
 // Variables help a developer: COUNTERSIGN_E2E_SEED makes the choices of an earlier run of kills again,
-// COUNTERSIGN_E2E_TORTURE says for how long to go on with them (`make torture`), COUNTERSIGN_E2E_FIGURES names a file for
+// COUNTERSIGN_E2E_TORTURE says for how long to go on with them (`make torture`), COUNTERSIGN_E2E_CUTS how often the power
+// fails (`make powercut`), COUNTERSIGN_E2E_FIGURES names a file for
 // what came of it, and COUNTERSIGN_E2E_PICTURES a folder for screenshots of the window.
 //
-// They run on Linux and need the Debian packages that `make test` installs; a missing one fails them by name.
+// They run on Linux and need the Debian packages that `make test` installs; a missing one fails them by name. Where nothing
+// can be mounted, as there is no FUSE, the test in which the power fails is skipped, and says so.
 package e2e

@@ -12,6 +12,7 @@ import (
 // What a run reports, in the order of its table.
 const (
 	Kills        = "kills (SIGKILL)"
+	Cuts         = "power cuts"
 	CrashPoints  = "of them at a chosen point"
 	Faults       = "faults of the service"
 	Repeats      = "events that came again"
@@ -46,7 +47,7 @@ func (f *Figures) table() string {
 	defer f.mu.Unlock()
 	var b strings.Builder
 	fmt.Fprintf(&b, "| what | how many |\n|---|---|\n")
-	for _, name := range []string{Kills, CrashPoints, Faults, Repeats, Hostile, Events, PackagesMade, FilesSaved, Losses} {
+	for _, name := range []string{Kills, CrashPoints, Cuts, Faults, Repeats, Hostile, Events, PackagesMade, FilesSaved, Losses} {
 		fmt.Fprintf(&b, "| %s | %d |\n", name, f.count[name])
 	}
 	return b.String()

@@ -95,15 +95,20 @@ func (o *Office) Must(command string, args ...string) string {
 	return r.Stdout
 }
 
-// Setup sets the office up for its service and its front; flags come last and win.
-func (o *Office) Setup(flags ...string) {
-	o.T.Helper()
+// SetupFlags set the office up for its service and its front.
+func (o *Office) SetupFlags() []string {
 	args := []string{"--auth-url", o.Service.URL, "--base-url", o.Service.URL, "--client-id", o.Service.client,
 		"--save-to", o.Folder, "--cac", "--masterfile", "--redirect", "tunnel"}
 	if o.Front != nil {
 		args = append(args, "--tunnel", "external", "--public-url", o.Front.URL, "--listen", o.Front.Inside)
 	}
-	o.Must("setup", append(args, flags...)...)
+	return args
+}
+
+// Setup sets the office up for its service and its front; flags come last and win.
+func (o *Office) Setup(flags ...string) {
+	o.T.Helper()
+	o.Must("setup", append(o.SetupFlags(), flags...)...)
 }
 
 // Serve starts the program without a window and waits until it answers.

@@ -131,6 +131,26 @@ func (p *Process) lineOf(s *Transcript, prefix string) string {
 	}
 }
 
+// Said waits for a line of stdout that begins with prefix and returns what follows it, unless the process or the wait is
+// over first.
+func (p *Process) Said(prefix string, over <-chan struct{}) (rest string, ok bool) {
+	for {
+		lines, changed := p.Stdout.snapshot()
+		for _, l := range lines {
+			if rest, ok := strings.CutPrefix(l, prefix); ok {
+				return rest, true
+			}
+		}
+		select {
+		case <-changed:
+		case <-p.Ended:
+			return "", false
+		case <-over:
+			return "", false
+		}
+	}
+}
+
 // Wait waits for the end of the process and returns its exit code, -1 when a signal ended it. A Go program that does not
 // end says what its goroutines are doing.
 func (p *Process) Wait() int {
