@@ -36,20 +36,14 @@ var oddIDs = []string{"a/b", "../../etc", "..", "%2F", "a?b", "a#b", `a\b`, "a b
 func receive(t *testing.T, a *Agent, fields map[string]string) {
 	t.Helper()
 	body, err := json.Marshal(fields)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	e, err := esign.ParseEvent(body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	err = a.Data.Update(func(tx *store.Tx) error {
 		_, err := tx.AddEvent(office.Event{ID: e.EventID, Action: e.Action, PackageID: e.PackageID, Time: e.Time, Received: a.Now(), Body: body})
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	a.packages.WakeEvents()
 }
 
@@ -197,9 +191,7 @@ func TestAPackageWhoseRecordCannotBeReadIsReadFromTheServiceAndHoldsUpNoOther(t 
 				service := &canned{}
 				stopped.HTTP = &http.Client{Transport: service}
 				b, err := Open(t.Context(), stopped)
-				if err != nil {
-					t.Fatal(err)
-				}
+				noErr(t, err)
 				running, end := context.WithCancel(t.Context())
 				var done sync.WaitGroup
 				done.Go(func() { b.Run(running) })
@@ -263,12 +255,8 @@ func spoilRecord(t *testing.T, file, part string, lost bool) {
 func inFile(t *testing.T, file string, change func(tx *bolt.Tx) error) {
 	t.Helper()
 	db, err := bolt.Open(file, 0o600, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(db.Update(change), db.Close()); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
+	noErr(t, errors.Join(db.Update(change), db.Close()))
 }
 
 func TestADocumentThatCannotBeReadKeepsNothingFromStarting(t *testing.T) {
@@ -276,15 +264,11 @@ func TestADocumentThatCannotBeReadKeepsNothingFromStarting(t *testing.T) {
 		t.Run(value, func(t *testing.T) {
 			a := signedInOffice(t)
 			before, account, p := a.Settings(), must(a.Status()).Account, a.p
-			if err := a.Data.Update(func(tx *store.Tx) error {
+			noErr(t, a.Data.Update(func(tx *store.Tx) error {
 				return errors.Join(tx.PutDoc("tally", map[string]int{"rejected": 7}), tx.PutDoc("paused", [2]time.Time{}), tx.PutDoc("problems told", nil), tx.PutDoc("endpoint-lost", time.Now()),
 					tx.PutDoc("listed", nil), tx.PutDoc("people", nil), tx.PutDoc("form", nil))
-			}); err != nil {
-				t.Fatal(err)
-			}
-			if err := a.Close(); err != nil {
-				t.Fatal(err)
-			}
+			}))
+			noErr(t, a.Close())
 			inFile(t, locations.State(p.DataDir), func(tx *bolt.Tx) (err error) {
 				docs := tx.Bucket([]byte("docs"))
 				var names [][]byte
@@ -295,9 +279,7 @@ func TestADocumentThatCannotBeReadKeepsNothingFromStarting(t *testing.T) {
 				return err
 			})
 			b, err := Open(t.Context(), p)
-			if err != nil {
-				t.Fatal(err)
-			}
+			noErr(t, err)
 			if s := must(b.Status()); b.Settings().SaveTo != before.SaveTo || b.Settings().ClientID != before.ClientID || !s.SignedIn || s.Account != account {
 				t.Errorf("settings %+v, status %+v", b.Settings(), s)
 			}
@@ -316,9 +298,7 @@ func signedInOffice(t *testing.T) *Agent {
 	t.Helper()
 	p := Params{DataDir: t.TempDir(), Keeper: secret.Memory()}
 	a, err := Open(t.Context(), p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	s := office.DefaultSettings()
 	s.AuthURL, s.BaseURL, s.ClientID, s.SaveTo = "https://sign.test", "https://sign.test", "office", t.TempDir()
 	s.Tunnel, s.Redirect, s.RedirectURI = office.TunnelNone, office.RedirectPaste, "https://localhost/oauth/callback"
@@ -327,8 +307,6 @@ func signedInOffice(t *testing.T) *Agent {
 	err = a.account.Vault().Put(map[string][]byte{issuer.Refresh.Of(issuer.Of(s)): []byte("r")}, func(tx *store.Tx) error {
 		return tx.PutDoc(account.DocOf(issuer.Of(s)), acc)
 	})
-	if err := errors.Join(err, a.Configure(t.Context(), s, office.Secrets{ClientSecret: "secret"})); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, errors.Join(err, a.Configure(t.Context(), s, office.Secrets{ClientSecret: "secret"})))
 	return a
 }

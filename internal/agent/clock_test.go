@@ -25,9 +25,7 @@ import (
 func putPackageAged(t *testing.T, a *Agent, id string, age time.Duration) {
 	t.Helper()
 	p := office.Package{ID: id, Origin: office.MadeHere, Created: a.Now().Add(-age), NextCheck: a.Now().Add(24 * time.Hour)}
-	if err := a.Data.Update(func(tx *store.Tx) error { return tx.PutPackage(p) }); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, a.Data.Update(func(tx *store.Tx) error { return tx.PutPackage(p) }))
 }
 
 func TestAConnectionThatReturnsSoonAfterASweepIsOwedOne(t *testing.T) {
@@ -71,9 +69,7 @@ func TestAConnectionThatReturnsSoonAfterASweepIsOwedOne(t *testing.T) {
 func waits(t *testing.T, a *Agent, d time.Duration) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "Offer.pdf")
-	if err := os.WriteFile(path, []byte("%PDF-1.7"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, os.WriteFile(path, []byte("%PDF-1.7"), 0o600))
 	stored, stop := context.WithCancel(t.Context())
 	stop() // it is kept; the test does not wait until it is sent
 	if _, err := a.Send(stored, office.NewPackage{Files: []string{path}, Signers: []office.Signer{{Email: "ana@example.com"}}}, nil); !errors.Is(err, context.Canceled) {
@@ -90,9 +86,7 @@ func waits(t *testing.T, a *Agent, d time.Duration) {
 			Target: "Lease.pdf", NextTry: next})
 		return errors.Join(err, planErr, tx.PutPackage(office.Package{ID: "open", Created: a.Now(), NextCheck: next}))
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 }
 
 // tried fails unless everything that waits stores was tried.
@@ -139,9 +133,7 @@ func TestAClockThatWasPutRightWhileTheProgramWasOffHoldsNothingUp(t *testing.T) 
 		c := &canned{}
 		p.HTTP = &http.Client{Transport: c}
 		a, err := Open(t.Context(), p)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noErr(t, err)
 		running, end := context.WithCancel(t.Context())
 		var done sync.WaitGroup
 		done.Go(func() { a.Run(running) })
@@ -163,9 +155,7 @@ func TestTryAgainTriesEverythingThatWaits(t *testing.T) {
 		a.Breaker.Open(a.Now(), time.Hour)
 		waits(t, a, 9*time.Minute)
 		time.Sleep(time.Minute)
-		if err := a.Act(t.Context(), Issue{ID: "service", Action: ActRetry}); err != nil {
-			t.Fatal(err)
-		}
+		noErr(t, a.Act(t.Context(), Issue{ID: "service", Action: ActRetry}))
 		time.Sleep(time.Second)
 		c.tried(t, "at once")
 	})
@@ -212,12 +202,8 @@ func TestWhatWasFinishedWhileTheClockWasFastIsFetched(t *testing.T) {
 			finished := signedIn.Add(time.Hour)
 			fast := a.account.Current()
 			fast.Account.Since = signedIn.Add(48 * time.Hour) // as the fast clock said
-			if err := a.Data.Update(func(tx *store.Tx) error { return tx.PutDoc(account.Doc, fast.Account) }); err != nil {
-				t.Fatal(err)
-			}
-			if err := a.account.Load(); err != nil {
-				t.Fatal(err)
-			}
+			noErr(t, a.Data.Update(func(tx *store.Tx) error { return tx.PutDoc(account.Doc, fast.Account) }))
+			noErr(t, a.account.Load())
 			time.Sleep(2 * time.Hour)
 			a.account.MendSince(back)
 			since := a.account.Current().Account.Since
@@ -239,17 +225,13 @@ func TestAListMarkThatLiesAheadIsNotBelieved(t *testing.T) {
 		time.Sleep(time.Minute)
 		since := a.account.Current().Account.Since
 		mark := func() (m reconcile.Listed) {
-			if err := a.Data.Store.View(func(tx *store.Tx) error { _, err := tx.GetDoc(reconcile.DocListed, &m); return err }); err != nil {
-				t.Fatal(err)
-			}
+			noErr(t, a.Data.Store.View(func(tx *store.Tx) error { _, err := tx.GetDoc(reconcile.DocListed, &m); return err }))
 			return m
 		}
 		err := a.Data.Update(func(tx *store.Tx) error {
 			return tx.PutDoc(reconcile.DocListed, reconcile.Listed{Through: a.Now().Add(300 * time.Hour), Since: since})
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		noErr(t, err)
 		time.Sleep(21 * time.Minute)
 		if m := mark(); m.Through.After(a.Now()) {
 			t.Errorf("the list counts as read through %v, and it is %v", m.Through, a.Now())

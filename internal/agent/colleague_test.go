@@ -18,9 +18,7 @@ func (o *testOffice) colleague(t *testing.T, n int) (ids []string) {
 		ids = append(ids, o.foreign(fmt.Sprintf("Elsewhere %d", i+1)))
 	}
 	for _, id := range ids {
-		if err := o.service.SignAll(id); err != nil {
-			t.Fatal(err)
-		}
+		noErr(t, o.service.SignAll(id))
 	}
 	return ids
 }
@@ -39,9 +37,7 @@ func (o *testOffice) foreign(name string) (packageID string) {
 func (o *testOffice) foreignBy(client *esign.Client, path, name string) (packageID string) {
 	o.t.Helper()
 	file, err := client.Upload(o.t.Context(), uploadOf(path))
-	if err != nil {
-		o.t.Fatal(err)
-	}
+	noErr(o.t, err)
 	added, err := client.AddPackage(o.t.Context(), esign.NewPackage{
 		Name: name, Sequential: true,
 		Signers:   []esign.NewSigner{{FirstName: "Ana", LastName: "Ruiz", Email: "ana@example.com"}},

@@ -23,9 +23,7 @@ import (
 func (o *testOffice) uploaded() (files [][]byte) {
 	o.t.Helper()
 	paths, err := filepath.Glob(filepath.Join(o.serviceDir, "files", "*.pdf"))
-	if err != nil {
-		o.t.Fatal(err)
-	}
+	noErr(o.t, err)
 	for _, path := range paths {
 		files = append(files, mustRead(o.t, path))
 	}
@@ -50,9 +48,7 @@ func (o *testOffice) queuedDraft() office.Draft {
 	o.t.Helper()
 	d, id := o.draft(), uuid.NewString()
 	info, err := os.Stat(d.Files[0])
-	if err != nil {
-		o.t.Fatal(err)
-	}
+	noErr(o.t, err)
 	return office.Draft{
 		ID: id, Name: d.Name, Signers: d.Signers, Sequential: d.Sequential,
 		Files: []office.DraftFile{{Path: d.Files[0], Name: info.Name(), Size: info.Size(), ExternalID: id + "-1"}},
@@ -105,9 +101,7 @@ func TestWhatGoesOutIsWhatWasGivenWhateverBecomesOfTheFile(t *testing.T) {
 			if err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o600 {
 				t.Errorf("mode %v, %v", info.Mode(), err)
 			}
-			if err := change(d.Files[0]); err != nil {
-				t.Fatal(err)
-			}
+			noErr(t, change(d.Files[0]))
 			o.restart()
 			o.service.Heal(fault)
 			o.eventually("it is sent", func() bool { return o.draftIs(office.DraftSent) })
@@ -133,9 +127,7 @@ func TestADamagedCopyIsNeverSent(t *testing.T) {
 	path := filepath.Join(locations.Outbox(o.data), o.kept()[0])
 	b := mustRead(t, path)
 	b[len(b)/2] ^= 1
-	if err := os.WriteFile(path, b, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, os.WriteFile(path, b, 0o600))
 	o.service.Heal(fault)
 	o.open()
 	o.run()
@@ -153,9 +145,7 @@ func TestCopiesStayAsLongAsTheirDraftMayBeSent(t *testing.T) {
 	if state, err := o.Send(t.Context(), d, nil); err != nil || state.State != office.DraftFailed {
 		t.Fatalf("%+v, %v", state, err)
 	}
-	if err := os.RemoveAll(filepath.Dir(d.Files[0])); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, os.RemoveAll(filepath.Dir(d.Files[0])))
 	o.restart()
 	if len(o.kept()) != 1 {
 		t.Fatalf("kept: %q", o.kept())
@@ -176,9 +166,7 @@ func TestCopiesStayAsLongAsTheirDraftMayBeSent(t *testing.T) {
 	o.eventually("the first copy is gone", func() bool { return len(o.kept()) == 1 })
 
 	o.service.Heal(fault)
-	if err := o.Resolve(o.Drafts()[0].ID, true); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, o.Resolve(o.Drafts()[0].ID, true))
 	o.eventually("it is sent", func() bool { return len(o.service.Packages()) == 1 })
 	for _, got := range o.uploaded() {
 		if !bytes.Equal(got, given) {
@@ -214,9 +202,7 @@ func TestWhatAKillLeavesIsSweptAndNothingElse(t *testing.T) {
 	o.stop()
 	mine := o.kept()[0]
 	for _, left := range []string{"4b3c0000-0000-4000-8000-000000000000-1", ".countersign-0011223344556677-0011223344556677.part", "held-x"} {
-		if err := os.WriteFile(filepath.Join(locations.Outbox(o.data), left), []byte("%PDF-"), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		noErr(t, os.WriteFile(filepath.Join(locations.Outbox(o.data), left), []byte("%PDF-"), 0o600))
 	}
 	o.open()
 	o.run()
@@ -233,9 +219,7 @@ func TestATemporaryFileThatIsGoneBeforeItIsSentGoesOut(t *testing.T) {
 	if info := o.Inspect(t.Context(), d.Files[0]); !info.Problem.IsZero() {
 		t.Fatal(info.Problem)
 	}
-	if err := os.Remove(d.Files[0]); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, os.Remove(d.Files[0]))
 	state, err := o.Send(t.Context(), d, nil)
 	if err != nil || state.State != office.DraftSent {
 		t.Fatalf("%+v, %v", state, err)
@@ -249,9 +233,7 @@ func TestATemporaryFileThatIsGoneBeforeItIsSentGoesOut(t *testing.T) {
 func TestDraftsOfAnEarlierVersionGoOutFromWhereTheirFilesAre(t *testing.T) {
 	o := keeping(t, nil)
 	d := o.queuedDraft()
-	if err := o.Data.Update(func(tx *store.Tx) error { return tx.PutDraft(d) }); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, o.Data.Update(func(tx *store.Tx) error { return tx.PutDraft(d) }))
 	o.outbox.Wake()
 	o.eventually("it is sent", func() bool { return o.draftIs(office.DraftSent) })
 	if got := o.uploaded(); len(got) != 1 || !bytes.Equal(got[0], mustRead(t, d.Files[0].Path)) {
@@ -262,9 +244,7 @@ func TestDraftsOfAnEarlierVersionGoOutFromWhereTheirFilesAre(t *testing.T) {
 func TestWhatCannotBeTakenIsSaidAndNotStored(t *testing.T) {
 	o := keeping(t, nil)
 	huge := filepath.Join(t.TempDir(), "Plans.pdf")
-	if err := os.WriteFile(huge, []byte("%PDF-1.7"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, os.WriteFile(huge, []byte("%PDF-1.7"), 0o600))
 	if err := os.Truncate(huge, 2_000_000_001); err != nil { // it takes no room
 		t.Fatal(err)
 	}
@@ -290,13 +270,9 @@ func TestCopiesOfRefusedDraftsDoNotPileUp(t *testing.T) {
 	work := func(days int) {
 		for range days {
 			day = day.AddDate(0, 0, 1)
-			if err := o.Data.Update(func(tx *store.Tx) error { _, err := tx.CountDay(day); return err }); err != nil {
-				t.Fatal(err)
-			}
+			noErr(t, o.Data.Update(func(tx *store.Tx) error { _, err := tx.CountDay(day); return err }))
 		}
-		if err := o.outbox.ForgetCopies(); err != nil {
-			t.Fatal(err)
-		}
+		noErr(t, o.outbox.ForgetCopies())
 		o.outbox.Wake() // which sweeps them
 	}
 	work(1)
@@ -306,8 +282,6 @@ func TestCopiesOfRefusedDraftsDoNotPileUp(t *testing.T) {
 	work(1)
 	o.eventually("the copy is gone", func() bool { return len(o.kept()) == 0 })
 	o.service.Heal(fault)
-	if err := o.Resolve(o.Drafts()[0].ID, true); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, o.Resolve(o.Drafts()[0].ID, true))
 	o.eventually("it is sent from where it was given", func() bool { return o.draftIs(office.DraftSent) })
 }

@@ -13,12 +13,8 @@ func TestADeclinedSignatureIsToldOnceAndShown(t *testing.T) {
 	o.eventually("it was asked about", func() bool { row, _ := o.Package(id); return !row.Checked.IsZero() && len(row.Next) == 1 })
 	row, _ := o.Package(id)
 	ana := row.Next[0]
-	if err := o.service.Decline(id, ana.ID, "The rent is wrong."); err != nil {
-		t.Fatal(err)
-	}
-	if err := o.askNow(id); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, o.service.Decline(id, ana.ID, "The rent is wrong."))
+	noErr(t, o.askNow(id))
 	o.packages.Wake()
 	o.eventually("people are told", func() bool {
 		return o.count("Ana Ruiz declined to sign “Offer”. Reason: “The rent is wrong.”.") == 1
@@ -29,9 +25,7 @@ func TestADeclinedSignatureIsToldOnceAndShown(t *testing.T) {
 	}
 	for range 3 {
 		before := row.Checked
-		if err := o.askNow(id); err != nil {
-			t.Fatal(err)
-		}
+		noErr(t, o.askNow(id))
 		o.packages.Wake()
 		o.eventually("it is asked about again", func() bool { row, _ = o.Package(id); return row.Checked.After(before) })
 	}
@@ -52,9 +46,7 @@ func TestAServiceWithoutRecordsIsAskedForThemOnce(t *testing.T) {
 	for range 3 {
 		row, _ := o.Package(id)
 		before := row.Checked
-		if err := o.askNow(id); err != nil {
-			t.Fatal(err)
-		}
+		noErr(t, o.askNow(id))
 		o.packages.Wake()
 		o.eventually("it is asked about", func() bool { row, _ := o.Package(id); return row.Checked.After(before) })
 	}

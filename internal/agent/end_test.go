@@ -25,18 +25,14 @@ func TestTheEndTakesLessThanFiveSecondsWhateverHangs(t *testing.T) {
 		begin  func(o *testOffice, id string)
 	}{
 		"renewal": {hang("/connect/token"), func(o *testOffice, id string) {
-			if err := o.service.ExpireAccessTokens(); err != nil {
-				o.t.Fatal(err)
-			}
+			noErr(o.t, o.service.ExpireAccessTokens())
 			o.packages.Sweep("test")
 		}},
 		"status":   {hang("/packages/*/status"), func(o *testOffice, id string) { o.packages.Sweep("test") }},
 		"list":     {hang("/packages/list"), func(o *testOffice, id string) { o.packages.Sweep("test") }},
 		"download": {hang("/packages/*/download"), signAll},
 		"endpoint": {hang("/events/endpoints/set"), func(o *testOffice, id string) {
-			if err := o.Data.Update(func(tx *store.Tx) error { return tx.PutDoc("endpoint-asking", "asked") }); err != nil {
-				o.t.Fatal(err)
-			}
+			noErr(o.t, o.Data.Update(func(tx *store.Tx) error { return tx.PutDoc("endpoint-asking", "asked") }))
 			o.webhook.Wake()
 		}},
 		"upload": {hang("/files/upload"), func(o *testOffice, id string) { o.sendLater() }},
@@ -92,30 +88,22 @@ func TestTheEndDoesNotWaitForADesktopThatHangs(t *testing.T) {
 
 func TestTheEndDoesNotWaitForATunnelThatDialsAgain(t *testing.T) {
 	e, err := ngroktest.Start(ngroktest.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	t.Cleanup(func() { e.Close() })
 	ca := filepath.Join(t.TempDir(), "ca.pem")
-	if err := os.WriteFile(ca, e.CAPEM(), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, os.WriteFile(ca, e.CAPEM(), 0o600))
 	if block, _ := pem.Decode(e.CAPEM()); block == nil {
 		t.Fatal("no certificate")
 	}
 	o := newOffice(t, sandbox.Options{})
 	s := o.Settings()
 	s.Tunnel, s.NgrokDomain, s.NgrokConnectURL, s.NgrokCA = office.TunnelNgrok, "office.ngrok.test", e.ConnectAddr(), ca
-	if err := o.Configure(t.Context(), s, office.Secrets{NgrokAuthtoken: "2abcTOKEN"}); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, o.Configure(t.Context(), s, office.Secrets{NgrokAuthtoken: "2abcTOKEN"}))
 	o.eventually("the address is open", func() bool {
 		st := o.Status().Tunnel
 		return st.State == "up" && st.URL == "https://office.ngrok.test"
 	})
-	if err := e.Refuse(); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, e.Refuse())
 	e.KillSessions()
 	o.eventually("it dials again", func() bool { return o.Status().Tunnel.State == "down" })
 	o.endsSoon()

@@ -268,17 +268,13 @@ func TestADraftSurvivesEveryFaultOfItsCallsAndIsNeverSentTwice(t *testing.T) {
 				o.clearUp(b)
 				if want == unknown && w.name != "cut in the middle" {
 					// The service did nothing, which nobody here can know: a person decides.
-					if err := o.Resolve(o.Drafts()[0].ID, true); err != nil {
-						t.Fatal(err)
-					}
+					noErr(t, o.Resolve(o.Drafts()[0].ID, true))
 				}
 				if want == failed {
 					if state := <-result; state.Problem.IsZero() {
 						t.Errorf("no word why: %+v", state)
 					}
-					if err := o.Resolve(o.Drafts()[0].ID, true); err != nil {
-						t.Fatal(err)
-					}
+					noErr(t, o.Resolve(o.Drafts()[0].ID, true))
 				}
 				o.eventually("it is sent", func() bool { return o.draftIs(sent) && len(o.service.Packages()) > 0 })
 				if n := len(o.service.Packages()); n != 1 {

@@ -16,9 +16,7 @@ func TestWhatWasEnteredOutlivesTheProgramSealedAndGoesWithTheFirstSettings(t *te
 	open := func() *Agent {
 		t.Helper()
 		a, err := Open(t.Context(), Params{DataDir: dir, Keeper: keeper})
-		if err != nil {
-			t.Fatal(err)
-		}
+		noErr(t, err)
 		return a
 	}
 	a := open()
@@ -26,9 +24,7 @@ func TestWhatWasEnteredOutlivesTheProgramSealedAndGoesWithTheFirstSettings(t *te
 		t.Error("nothing was entered yet")
 	}
 	entered := FirstRun{Step: "address", Preset: "Example Sign", Settings: theOffice().Settings, Secrets: office.Secrets{ClientSecret: "cl13nt-s3cret", NgrokAuthtoken: "t0ken-s3cret"}}
-	if err := a.KeepFirstRun(entered); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, a.KeepFirstRun(entered))
 	a.Close()
 	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
 		if err != nil || e.IsDir() {
@@ -40,9 +36,7 @@ func TestWhatWasEnteredOutlivesTheProgramSealedAndGoesWithTheFirstSettings(t *te
 		}
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	a = open()
 	defer a.Close()
 	got, kept, _ := a.FirstRun()
@@ -51,9 +45,7 @@ func TestWhatWasEnteredOutlivesTheProgramSealedAndGoesWithTheFirstSettings(t *te
 	}
 	s := entered.Settings
 	s.SaveTo, s.NgrokCA = t.TempDir(), ""
-	if err := a.Configure(t.Context(), s, entered.Secrets); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, a.Configure(t.Context(), s, entered.Secrets))
 	if _, kept, _ := a.FirstRun(); kept {
 		t.Error("what was entered is kept beside the settings")
 	}
@@ -62,9 +54,7 @@ func TestWhatWasEnteredOutlivesTheProgramSealedAndGoesWithTheFirstSettings(t *te
 func TestWithoutTheKeyNothingIsKept(t *testing.T) {
 	ring := &ringOf{keeper: secret.Memory(), locked: true}
 	a, err := Open(t.Context(), Params{DataDir: t.TempDir(), Keeper: ring})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	defer a.Close()
 	if err := a.KeepFirstRun(FirstRun{Step: "address"}); err == nil {
 		t.Error("kept, with what key?")

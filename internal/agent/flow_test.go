@@ -19,9 +19,7 @@ func TestASignedPackageIsSavedAndToldOnce(t *testing.T) {
 			o := newOffice(t, sandbox.Options{Bare: bare})
 			id := o.send()
 			for i, s := range o.service.Packages()[0].Signers {
-				if err := o.service.Sign(id, s.SignerID); err != nil {
-					t.Fatal(err)
-				}
+				noErr(t, o.service.Sign(id, s.SignerID))
 				o.eventually("the signature is told", func() bool { return len(o.notifications()) > i })
 			}
 			o.eventually("saved", func() bool { return o.Status().Packages.Saved == 1 })
@@ -50,16 +48,12 @@ func TestWhatHappenedWhileTheProgramWasOffIsCaughtUp(t *testing.T) {
 	id := o.send()
 	o.stop()
 	o.service.Hold()
-	if err := o.service.SignAll(id); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, o.service.SignAll(id))
 	o.open()
 	o.run()
 	o.eventually("saved without an event", func() bool { return o.Status().Packages.Saved == 1 })
 	received := o.Status().Events.Received
-	if err := o.service.Release("reverse"); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, o.service.Release("reverse"))
 	o.eventually("the late events are handled", func() bool {
 		e := o.Status().Events
 		return e.Received >= received+4 && e.Pending == 0
@@ -79,12 +73,8 @@ func TestDuplicatedAndReorderedEventsMakeOneFileAndOneNotification(t *testing.T)
 	o.service.Disturb(sandbox.Disturbance{Duplicate: 2, Reorder: true})
 	id := o.send()
 	o.service.Hold()
-	if err := o.service.SignAll(id); err != nil {
-		t.Fatal(err)
-	}
-	if err := o.service.Release("random"); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, o.service.SignAll(id))
+	noErr(t, o.service.Release("random"))
 	o.eventually("saved", func() bool { return o.Status().Packages.Saved == 1 })
 	o.eventually("duplicates came", func() bool { s := o.Status().Events; return s.Duplicates >= 4 && s.Pending == 0 })
 	if got := o.files(); len(got) != 1 {
@@ -102,32 +92,22 @@ func TestAMissingFolderStopsTheQueueWithOneSentenceAndResumes(t *testing.T) {
 	o := newOfficeWith(t, quick, sandbox.Options{})
 	id := o.send()
 	away := o.folder + "-away"
-	if err := os.Rename(o.folder, away); err != nil {
-		t.Fatal(err)
-	}
-	if err := o.service.SignAll(id); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, os.Rename(o.folder, away))
+	noErr(t, o.service.SignAll(id))
 	o.eventually("people are told", func() bool { return o.issue("folder") != nil })
 	if text := o.issue("folder").Text(); !strings.Contains(text, "1 file is waiting") {
 		t.Errorf("text: %s", text)
 	}
-	if err := os.Rename(away, o.folder); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, os.Rename(away, o.folder))
 	o.eventually("saved", func() bool { return o.Status().Packages.Saved == 1 && o.issue("folder") == nil })
 }
 
 func TestAFileOfThatNameIsNeverOverwritten(t *testing.T) {
 	o := newOffice(t, sandbox.Options{})
 	mine := filepath.Join(o.folder, "Offer - Offer 2026-118.pdf")
-	if err := os.WriteFile(mine, []byte("the office's own"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, os.WriteFile(mine, []byte("the office's own"), 0o600))
 	id := o.send()
-	if err := o.service.SignAll(id); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, o.service.SignAll(id))
 	o.eventually("saved", func() bool { return o.Status().Packages.Saved == 1 })
 	if b, err := os.ReadFile(mine); err != nil || string(b) != "the office's own" {
 		t.Errorf("the office's file: %q, %v", b, err)
@@ -152,9 +132,7 @@ func TestALostAnswerToAddNeverMakesASecondPackage(t *testing.T) {
 	if o.Status().Outbox.Unknown != 1 {
 		t.Errorf("after a restart: %+v", o.Status().Outbox)
 	}
-	if err := o.service.Release(""); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, o.service.Release(""))
 	o.eventually("an event tells", func() bool { return o.Status().Outbox.Unknown == 0 && o.issue("outbox") == nil })
 	if n := len(o.service.Packages()); n != 1 {
 		t.Errorf("%d packages", n)
@@ -167,49 +145,33 @@ func TestALostAnswerToAddNeverMakesASecondPackage(t *testing.T) {
 func TestALapsedSignInIsToldAndTheNextOneContinues(t *testing.T) {
 	o := newOffice(t, sandbox.Options{})
 	id := o.send()
-	if err := o.service.ExpireAccessTokens(); err != nil {
-		t.Fatal(err)
-	}
-	if err := o.service.RevokeRefreshTokens(""); err != nil {
-		t.Fatal(err)
-	}
-	if err := o.service.SignAll(id); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, o.service.ExpireAccessTokens())
+	noErr(t, o.service.RevokeRefreshTokens(""))
+	noErr(t, o.service.SignAll(id))
 	o.eventually("people are told", func() bool { return o.issue("signin") != nil })
 	o.eventually("events are stored all the same", func() bool { return o.Status().Events.Received >= 4 })
-	if err := o.SignIn(t.Context(), SignInOptions{}, visit); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, o.SignIn(t.Context(), SignInOptions{}, visit))
 	o.eventually("saved", func() bool { return o.Status().Packages.Saved == 1 && o.issue("signin") == nil })
 }
 
 func TestSendDoesNotWaitForAPersonToSignIn(t *testing.T) {
 	o := newOffice(t, sandbox.Options{})
-	if err := o.service.ExpireAccessTokens(); err != nil {
-		t.Fatal(err)
-	}
-	if err := o.service.RevokeRefreshTokens(""); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, o.service.ExpireAccessTokens())
+	noErr(t, o.service.RevokeRefreshTokens(""))
 	d := o.draft()
 	d.Patience = time.Hour
 	_, err := o.Send(t.Context(), d, nil)
 	if err == nil || !strings.Contains(err.Error(), "You are not signed in. It will be sent") {
 		t.Errorf("send: %v", err)
 	}
-	if err := o.SignIn(t.Context(), SignInOptions{}, visit); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, o.SignIn(t.Context(), SignInOptions{}, visit))
 	o.eventually("it goes out", func() bool { return len(o.service.Packages()) == 1 })
 }
 
 func TestSigningOutDeletesTheEndpointAndForgetsTheTokens(t *testing.T) {
 	o := newOffice(t, sandbox.Options{})
 	o.send()
-	if err := o.SignOut(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, o.SignOut(t.Context()))
 	if s := o.Status(); s.SignedIn || s.Endpoint.ID != "" || s.Account.Email != "" {
 		t.Errorf("status: %+v", s)
 	}

@@ -22,17 +22,13 @@ func TestFilesThatWaitMoveToTheNewFolder(t *testing.T) {
 	o := newOfficeWith(t, quick, sandbox.Options{})
 	id := o.send()
 	old := o.folder
-	if err := os.Rename(old, old+"-away"); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, os.Rename(old, old+"-away"))
 	signAll(o, id)
 	o.eventually("people are told", func() bool { return o.issue("folder") != nil })
 	o.folder = t.TempDir()
 	s := o.Settings()
 	s.SaveTo = o.folder
-	if err := o.Configure(t.Context(), s, office.Secrets{}); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, o.Configure(t.Context(), s, office.Secrets{}))
 	o.eventually("saved", func() bool { return o.Status().Packages.Saved == 1 && o.issue("folder") == nil })
 	if got := o.files(); !slices.Equal(got, []string{offerFile}) {
 		t.Errorf("files: %q", got)
@@ -54,9 +50,7 @@ func TestAFolderThatChangesInTheMiddleOfSavesLosesNothing(t *testing.T) {
 		signAll(o, id)
 		s := o.Settings()
 		s.SaveTo = folders[i%len(folders)]
-		if err := o.Configure(t.Context(), s, office.Secrets{}); err != nil {
-			t.Fatal(err)
-		}
+		noErr(t, o.Configure(t.Context(), s, office.Secrets{}))
 	}
 	o.eventually("saved", func() bool { return o.Status().Packages.Saved == len(ids) })
 	var total int
@@ -85,17 +79,11 @@ func TestAFolderThatChangesInTheMiddleOfSavesLosesNothing(t *testing.T) {
 func TestAFolderThatIsBackIsNotReportedAnyMoreWhoeverAsked(t *testing.T) {
 	o := newOfficeWith(t, func(p *Params) { quick(p); p.Pace.Folder = time.Hour }, sandbox.Options{})
 	id := o.send()
-	if err := os.Rename(o.folder, o.folder+"-away"); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, os.Rename(o.folder, o.folder+"-away"))
 	signAll(o, id)
 	o.eventually("people are told", func() bool { return o.issue("folder") != nil })
-	if err := os.Rename(o.folder+"-away", o.folder); err != nil {
-		t.Fatal(err)
-	}
-	if err := o.Act(t.Context(), Issue{ID: "service", Action: ActRetry}); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, os.Rename(o.folder+"-away", o.folder))
+	noErr(t, o.Act(t.Context(), Issue{ID: "service", Action: ActRetry}))
 	o.eventually("saved", func() bool { return saved(o, id) && o.issue("folder") == nil })
 }
 
@@ -104,9 +92,7 @@ func TestOneFolderInTroubleLeavesTheOthersAlone(t *testing.T) {
 	o.eventually("the endpoint is registered", func() bool { return o.Status().Endpoint.ID != "" })
 	d := o.draft()
 	state, err := o.Send(t.Context(), d, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	beside := filepath.Dir(d.Files[0])
 	o.service.Inject(sandbox.Fault{Path: "/packages/*/download", Status: 500, Times: 2})
 	signAll(o, state.PackageID)
@@ -117,9 +103,7 @@ func TestOneFolderInTroubleLeavesTheOthersAlone(t *testing.T) {
 	foreign := o.foreign("Elsewhere")
 	signAll(o, foreign)
 	o.eventually("the other one is saved", func() bool { row, _ := o.Package(foreign); return row.Saved })
-	if err := os.Rename(beside+"-away", beside); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, os.Rename(beside+"-away", beside))
 	o.eventually("and so is this", func() bool { return o.Status().Packages.Saved == 2 && o.issue("folder") == nil })
 }
 
@@ -130,13 +114,9 @@ func TestTheSameDocumentIsRecognisedAndOthersAreNumbered(t *testing.T) {
 	o.eventually("saved", func() bool { return saved(o, first) })
 	second := o.send()
 	other := filepath.Join(o.folder, "Offer - Offer 2026-118 (2).pdf")
-	if err := os.WriteFile(other, []byte("the office's own"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, os.WriteFile(other, []byte("the office's own"), 0o600))
 	twin := filepath.Join(o.folder, strings.ToUpper("Offer - Offer 2026-118 (3)")+".PDF")
-	if err := os.WriteFile(twin, []byte("the same on a Mac"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, os.WriteFile(twin, []byte("the same on a Mac"), 0o600))
 	signAll(o, second)
 	o.eventually("saved", func() bool { return o.Status().Packages.Saved == 2 })
 	if got := o.files(); len(got) != 4 || !slices.Contains(got, "Offer - Offer 2026-118 (4).pdf") {
@@ -162,9 +142,7 @@ func TestADocumentIsRecognisedUnderANameThatAnotherOneHasReserved(t *testing.T) 
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := newOfficeWith(t, quick, sandbox.Options{})
-			if err := os.WriteFile(filepath.Join(o.folder, twin), []byte("the office's own"), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			noErr(t, os.WriteFile(filepath.Join(o.folder, twin), []byte("the office's own"), 0o600))
 			var ids []string
 			for n, file := range []string{first, second} {
 				ids = append(ids, o.send())
@@ -231,9 +209,7 @@ func (o *testOffice) job(packageID string) office.Job {
 func (o *testOffice) loseState() {
 	o.t.Helper()
 	o.stop()
-	if err := os.Truncate(locations.State(o.data), 5000); err != nil {
-		o.t.Fatal(err)
-	}
+	noErr(o.t, os.Truncate(locations.State(o.data), 5000))
 	o.open()
 	o.run()
 }
@@ -254,9 +230,7 @@ func TestLinksAndSubfoldersDoNotLeadOutOfTheFolder(t *testing.T) {
 	if entries, err := os.ReadDir(outside); err != nil || len(entries) > 0 {
 		t.Errorf("outside: %v, %v", entries, err)
 	}
-	if err := os.Remove(link); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, os.Remove(link))
 	o.eventually("saved", func() bool { return saved(o, id) })
 	if _, err := os.Stat(filepath.Join(o.folder, "Offer", "Offer 2026-118.pdf")); err != nil {
 		t.Error(err)
@@ -273,9 +247,7 @@ func TestLeftoversOfAFormerFolderAreRemovedWithTheNextStart(t *testing.T) {
 	left := o.leftover(old)
 	s := o.Settings()
 	s.SaveTo = t.TempDir()
-	if err := o.Configure(t.Context(), s, office.Secrets{}); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, o.Configure(t.Context(), s, office.Secrets{}))
 	o.restart()
 	o.eventually("it is gone", func() bool { _, err := os.Stat(left); return os.IsNotExist(err) })
 }
@@ -292,8 +264,6 @@ func (o *testOffice) leftover(folder string) (path string) {
 		o.t.Fatalf("jobs: %+v, %v", jobs, err)
 	}
 	path = filepath.Join(folder, ".countersign-"+archive.Token(o.installation+"/"+jobs[0].Key())+"-0123456789abcdef.part")
-	if err := os.WriteFile(path, []byte("half a document"), 0o600); err != nil {
-		o.t.Fatal(err)
-	}
+	noErr(o.t, os.WriteFile(path, []byte("half a document"), 0o600))
 	return path
 }

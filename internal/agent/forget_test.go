@@ -15,9 +15,7 @@ func TestAnEventIsForgottenOnceItIsOldAndNeverHandledTwice(t *testing.T) {
 		defer stop()
 		s := a.Settings()
 		s.KeepEvents = 3
-		if err := a.Configure(t.Context(), s, office.Secrets{}); err != nil {
-			t.Fatal(err)
-		}
+		noErr(t, a.Configure(t.Context(), s, office.Secrets{}))
 		time.Sleep(time.Minute)
 		e := office.Event{ID: "e", PackageID: "p", Outcome: office.EventHandled, Received: time.Now(), Body: []byte("{}")}
 		add := func() (added bool) {
@@ -25,9 +23,7 @@ func TestAnEventIsForgottenOnceItIsOldAndNeverHandledTwice(t *testing.T) {
 				added, err = tx.AddEvent(e)
 				return err
 			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			noErr(t, err)
 			return added
 		}
 		if !add() {

@@ -49,12 +49,8 @@ func TestSmallDiskChild(t *testing.T) {
 func mount(t *testing.T, dir, name, size string) string {
 	t.Helper()
 	path := filepath.Join(dir, name)
-	if err := os.Mkdir(path, 0o700); err != nil {
-		t.Fatal(err)
-	}
-	if err := syscall.Mount("none", path, "tmpfs", 0, size); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, os.Mkdir(path, 0o700))
+	noErr(t, syscall.Mount("none", path, "tmpfs", 0, size))
 	return path
 }
 
@@ -63,9 +59,7 @@ func fill(t *testing.T, dir string) (file string) {
 	t.Helper()
 	file = filepath.Join(dir, "filler")
 	f, err := os.Create(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	defer f.Close()
 	for chunk := 64 << 10; chunk >= 4096; chunk /= 2 {
 		for {
@@ -87,23 +81,17 @@ func fullFolder(t *testing.T, dir string) {
 	if asked > 20 {
 		t.Errorf("asked %d times", asked)
 	}
-	if err := os.Remove(filler); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, os.Remove(filler))
 	o.eventually("saved", func() bool { return saved(o, id) && o.issue("folder") == nil })
 }
 
 func readOnlyFolder(t *testing.T, dir string) {
 	o := newOfficeWith(t, quick, sandbox.Options{}, func(s *office.Settings) { s.SaveTo = dir })
 	id := o.send()
-	if err := syscall.Mount("none", dir, "tmpfs", syscall.MS_REMOUNT|syscall.MS_RDONLY, ""); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, syscall.Mount("none", dir, "tmpfs", syscall.MS_REMOUNT|syscall.MS_RDONLY, ""))
 	signAll(o, id)
 	o.eventually("people are told", func() bool { return o.says("folder", "not allowed to save") })
-	if err := syscall.Mount("none", dir, "tmpfs", syscall.MS_REMOUNT, ""); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, syscall.Mount("none", dir, "tmpfs", syscall.MS_REMOUNT, ""))
 	o.eventually("saved", func() bool { return saved(o, id) && o.issue("folder") == nil })
 }
 
@@ -112,9 +100,7 @@ func fullData(t *testing.T, dir string) {
 	o := newOfficeWith(t, quick, sandbox.Options{RetryMax: 100 * time.Millisecond}, func(s *office.Settings) { s.SaveTo = folder })
 	o.stop()
 	moved := filepath.Join(dir, "office")
-	if err := os.CopyFS(moved, os.DirFS(o.data)); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, os.CopyFS(moved, os.DirFS(o.data)))
 	o.data = moved
 	o.open()
 	o.run()
@@ -134,16 +120,12 @@ func fullData(t *testing.T, dir string) {
 		}
 		o.service.Forge(t.Context(), sandbox.Forgery{Action: "document_executed", Fields: map[string]any{"padding": strings.Repeat("x", 20_000)}})
 	}
-	if err := os.Remove(filler); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, os.Remove(filler))
 	o.eventually("everything continues", func() bool {
 		return saved(o, id) && o.issue("data") == nil && o.Status().Events.Pending == 0
 	})
 	sent, err := o.service.Deliveries()
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	var ours int
 	for _, d := range sent {
 		if d.PackageID == id {

@@ -14,9 +14,7 @@ import (
 func TestAHeldDraftIsNeitherSentNorLost(t *testing.T) {
 	o := newOffice(t, sandbox.Options{})
 	id, err := o.Hold(o.draft())
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	o.restart()
 	if held := o.Drafts(); len(held) != 1 || held[0].ID != id || held[0].State != office.DraftHeld || o.Status().Packages.Total != 0 {
 		t.Fatalf("after a restart there is %+v", held)
@@ -30,9 +28,7 @@ func TestAHeldDraftIsNeitherSentNorLost(t *testing.T) {
 		t.Errorf("what is sent is still held: %+v", left)
 	}
 	id, err = o.Hold(o.draft())
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	if inTime, err := o.Cancel(id); err != nil || !inTime || len(o.Drafts()) != 0 {
 		t.Errorf("taken back: %v, %v, %d left", inTime, err, len(o.Drafts()))
 	}
@@ -53,16 +49,10 @@ func TestWhatIsHeldGoesOutAsItWas(t *testing.T) {
 			d := o.draft()
 			given := mustRead(t, d.Files[0])
 			held, err := o.Hold(d)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := os.WriteFile(d.Files[0], bytes.Replace(given, []byte("%PDF-1."), []byte("%PDF-2."), 1), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			noErr(t, err)
+			noErr(t, os.WriteFile(d.Files[0], bytes.Replace(given, []byte("%PDF-1."), []byte("%PDF-2."), 1), 0o600))
 			o.restart()
-			if err := send(o, d, held); err != nil {
-				t.Fatal(err)
-			}
+			noErr(t, send(o, d, held))
 			o.eventually("it is sent", func() bool { return len(o.service.Packages()) == 1 })
 			if got := o.uploaded(); len(got) != 1 || !bytes.Equal(got[0], given) {
 				t.Error("other bytes went out")
@@ -91,9 +81,7 @@ func TestWhatIsStoppedInTheQueueCanBeSentAfterAll(t *testing.T) {
 			if err == nil || state.DraftID == "" {
 				t.Fatalf("%+v, %v", state, err)
 			}
-			if err := os.Remove(d.Files[0]); err != nil {
-				t.Fatal(err)
-			}
+			noErr(t, os.Remove(d.Files[0]))
 			if inTime, err := o.Stop(state.DraftID); err != nil || !inTime {
 				t.Fatalf("stopped: %v, %v", inTime, err)
 			}
@@ -101,15 +89,11 @@ func TestWhatIsStoppedInTheQueueCanBeSentAfterAll(t *testing.T) {
 			if held := o.Drafts(); len(held) != 1 || held[0].State != office.DraftHeld || !held[0].Stopped {
 				t.Fatalf("after a restart there is %+v", held)
 			}
-			if err := o.SignIn(t.Context(), SignInOptions{}, visit); err != nil {
-				t.Fatal(err)
-			}
+			noErr(t, o.SignIn(t.Context(), SignInOptions{}, visit))
 			if n := len(o.service.Packages()); n != 0 {
 				t.Fatalf("%d packages are sent all the same", n)
 			}
-			if err := o.Resolve(state.DraftID, c.send); err != nil {
-				t.Fatal(err)
-			}
+			noErr(t, o.Resolve(state.DraftID, c.send))
 			o.eventually("the copy is gone", func() bool { return len(o.kept()) == 0 })
 			if got := o.uploaded(); len(got) != c.want || c.send && !bytes.Equal(got[0], given) {
 				t.Errorf("%d files went out, want %d, as they were given", len(got), c.want)

@@ -87,9 +87,7 @@ func quietOffice(t *testing.T, packages int, adjust ...func(*Params)) (*Agent, *
 		f(&p)
 	}
 	a, err := Open(t.Context(), p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	s := office.DefaultSettings()
 	s.AuthURL, s.BaseURL, s.ClientID = "https://sign.test", "https://sign.test", "office"
 	s.Tunnel, s.Redirect, s.RedirectURI, s.SaveTo = office.TunnelNone, office.RedirectPaste, "https://localhost/oauth/callback", t.TempDir()
@@ -106,9 +104,7 @@ func quietOffice(t *testing.T, packages int, adjust ...func(*Params)) (*Agent, *
 	if err == nil {
 		err = a.Configure(t.Context(), s, office.Secrets{ClientSecret: "secret"})
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	var running sync.WaitGroup
 	running.Go(func() { a.Run(ctx) })
@@ -146,9 +142,7 @@ func written(t *testing.T, files []string) string {
 	var b strings.Builder
 	for _, f := range files {
 		info, err := os.Stat(f)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noErr(t, err)
 		fmt.Fprintln(&b, f, info.ModTime(), info.Size())
 	}
 	return b.String()

@@ -17,9 +17,7 @@ func TestAFileIsLookedAtBeforeItIsSent(t *testing.T) {
 	defer o.stop()
 	write := func(name, body string) string {
 		path := filepath.Join(t.TempDir(), name)
-		if err := os.WriteFile(path, []byte(body), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		noErr(t, os.WriteFile(path, []byte(body), 0o600))
 		return path
 	}
 	for _, tt := range []struct {
@@ -48,9 +46,7 @@ func TestAFileThatCannotBeReadHereCanStillBeSent(t *testing.T) {
 	o := newOfficeWith(t, func(p *Params) { quick(p); readDocuments(p) }, sandbox.Options{})
 	d := o.draft()
 	d.Files = []string{filepath.Join(t.TempDir(), "Odd.pdf")}
-	if err := os.WriteFile(d.Files[0], []byte("%PDF-1.7\nnothing that anybody understands\nstartxref\n9\n%%EOF\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, os.WriteFile(d.Files[0], []byte("%PDF-1.7\nnothing that anybody understands\nstartxref\n9\n%%EOF\n"), 0o600))
 	if i := o.Inspect(t.Context(), d.Files[0]); !i.Problem.IsZero() || !strings.Contains(i.Warning.String(), "can still be sent") {
 		t.Errorf("%+v", i)
 	}

@@ -25,15 +25,11 @@ import (
 func (o *testOffice) another() *sandbox.Server {
 	o.t.Helper()
 	cert, err := o.LocalhostCertificate()
-	if err != nil {
-		o.t.Fatal(err)
-	}
+	noErr(o.t, err)
 	pool := x509.NewCertPool()
 	pool.AddCert(cert)
 	s, err := sandbox.Start(sandbox.Options{AutoConsent: true, DeliverCAs: pool, RetryFirst: 50 * time.Millisecond, Clients: []sandbox.Client{sandbox.DemoClient()}})
-	if err != nil {
-		o.t.Fatal(err)
-	}
+	noErr(o.t, err)
 	o.t.Cleanup(func() { s.Close() })
 	return s
 }
@@ -43,9 +39,7 @@ func (o *testOffice) use(s *sandbox.Server, secrets office.Secrets) {
 	o.t.Helper()
 	settings := o.Settings()
 	settings.AuthURL, settings.BaseURL = s.URL(), s.URL()
-	if err := o.Configure(o.t.Context(), settings, secrets); err != nil {
-		o.t.Fatal(err)
-	}
+	noErr(o.t, o.Configure(o.t.Context(), settings, secrets))
 }
 
 // owed is what services that were left are still to be told.
@@ -92,9 +86,7 @@ func TestAnotherServiceIsGivenNothingOfTheFirst(t *testing.T) {
 		t.Errorf("the second service was asked %d times before anybody signed in", len(requests))
 	}
 	o.use(second, office.Secrets{ClientSecret: sandbox.DemoClient().Secret})
-	if err := o.SignIn(t.Context(), SignInOptions{}, visit); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, o.SignIn(t.Context(), SignInOptions{}, visit))
 	o.eventually("the endpoint is registered anew", func() bool { return o.Status().Endpoint.ID != "" && o.issue("secret") == nil })
 	o.eventually("everything was asked about", func() bool { return !o.moreToCome() })
 	if n := len(o.Lines()); n != 1 {
@@ -115,16 +107,10 @@ func TestGoingBackToAServiceTakesUpItsPackagesAndDrafts(t *testing.T) {
 	first, second := o.service, o.another()
 	draft := o.queuedDraft()
 	first.Inject(sandbox.Fault{Path: "/files/upload", Status: http.StatusServiceUnavailable})
-	if err := o.Data.Update(func(tx *store.Tx) error { return tx.PutDraft(draft) }); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, o.Data.Update(func(tx *store.Tx) error { return tx.PutDraft(draft) }))
 	o.use(second, office.Secrets{ClientSecret: sandbox.DemoClient().Secret})
-	if err := o.SignIn(t.Context(), SignInOptions{}, visit); err != nil {
-		t.Fatal(err)
-	}
-	if err := first.SignAll(id); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, o.SignIn(t.Context(), SignInOptions{}, visit))
+	noErr(t, first.SignAll(id))
 	o.eventually("the second service is in use", func() bool { return o.Status().Endpoint.ID != "" && !o.moreToCome() })
 	if d := o.Drafts(); len(d) != 1 || d[0].Problem != otherService {
 		t.Errorf("drafts: %+v", d)
@@ -137,9 +123,7 @@ func TestGoingBackToAServiceTakesUpItsPackagesAndDrafts(t *testing.T) {
 	if secret, _, _ := o.HasSecrets(); !secret {
 		t.Error("the client secret of the first service is gone")
 	}
-	if err := o.SignIn(t.Context(), SignInOptions{}, visit); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, o.SignIn(t.Context(), SignInOptions{}, visit))
 	o.eventually("the package is saved and the draft is sent", func() bool {
 		return o.Status().Packages.Saved == 1 && len(first.Packages()) == 2 && len(o.Drafts()) == 0
 	})
@@ -218,14 +202,10 @@ func TestValuesOfAnEarlierVersionBelongToTheServiceInTheSettings(t *testing.T) {
 	values := map[string][]byte{}
 	for _, kind := range []issuer.Sealed{issuer.ClientSecret, issuer.Refresh, issuer.Endpoint, issuer.FormerEndpoints} {
 		plain, err := o.account.Vault().Get(kind.Of(i))
-		if err != nil {
-			t.Fatal(err)
-		}
+		noErr(t, err)
 		values[string(kind)], values[kind.Of(i)] = plain, nil
 	}
-	if err := o.account.Vault().Put(values); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, o.account.Vault().Put(values))
 	o.restart()
 	if s := o.Status(); !s.SignedIn || s.Endpoint.ID == "" {
 		t.Errorf("status: %+v", s)
@@ -241,21 +221,15 @@ func TestValuesOfAnEarlierVersionBelongToTheServiceInTheSettings(t *testing.T) {
 
 func TestAnotherNgrokServerIsNotGivenTheAuthtoken(t *testing.T) {
 	e, err := ngroktest.Start(ngroktest.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	t.Cleanup(func() { e.Close() })
 	o := newOfficeWith(t, quick, sandbox.Options{})
 	s := o.Settings()
 	s.Tunnel, s.NgrokDomain = office.TunnelNgrok, "office.ngrok.test"
 	s.NgrokConnectURL = "127.0.0.1:1" // nobody answers
-	if err := o.Configure(t.Context(), s, office.Secrets{NgrokAuthtoken: "2abcTOKEN"}); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, o.Configure(t.Context(), s, office.Secrets{NgrokAuthtoken: "2abcTOKEN"}))
 	s.NgrokConnectURL = e.ConnectAddr()
-	if err := o.Configure(t.Context(), s, office.Secrets{}); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, o.Configure(t.Context(), s, office.Secrets{}))
 	if _, token, _ := o.HasSecrets(); token {
 		t.Error("the authtoken is there for another server")
 	}
@@ -280,9 +254,7 @@ func TestAFileThatOneClientUploadedIsNotUsedByAnother(t *testing.T) {
 	other.ClientID = secondClient().ID
 	d.Files[0].FileID, d.Files[0].Uploaded = "another's", o.Now()
 	d.Files[0].UploadedBy = account.Current{Settings: other, Account: o.account.Current().Account}.Caller()
-	if err := o.Data.Update(func(tx *store.Tx) error { return tx.PutDraft(d) }); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, o.Data.Update(func(tx *store.Tx) error { return tx.PutDraft(d) }))
 	o.outbox.Wake()
 	o.eventually("it is sent", func() bool { return o.draftIs(office.DraftSent) })
 	if n := calls(o.service, "POST /files/upload"); n != 1 {
@@ -296,9 +268,7 @@ func TestWhatIsSentAgainIsUploadedAgain(t *testing.T) {
 	if state, err := o.Send(t.Context(), o.draft(), nil); err != nil || state.State != office.DraftFailed {
 		t.Fatalf("%+v, %v", state, err)
 	}
-	if err := o.Resolve(o.Drafts()[0].ID, true); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, o.Resolve(o.Drafts()[0].ID, true))
 	o.eventually("it is sent", func() bool { return o.draftIs(office.DraftSent) })
 	if n := calls(o.service, "POST /files/upload"); n != 2 {
 		t.Errorf("%d uploads", n)

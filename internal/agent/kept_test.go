@@ -191,9 +191,7 @@ func TestSigningInAgainWhileTheOldSignInIsRenewedKeepsTheNewToken(t *testing.T) 
 			armed.Unlock()
 			session := o.account.Current().Session()
 			old, err := session.Access(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
+			noErr(t, err)
 			session.Invalidate(old)
 			go session.Access(t.Context())
 			<-reached
@@ -205,9 +203,7 @@ func TestSigningInAgainWhileTheOldSignInIsRenewedKeepsTheNewToken(t *testing.T) 
 				return len(x.given["authorization_code"]) == 2
 			})
 			close(release)
-			if err := <-signedIn; err != nil {
-				t.Fatal(err)
-			}
+			noErr(t, <-signedIn)
 			kept, err := o.account.Vault().Get(issuer.Refresh.Of(issuer.Of(o.Settings())))
 			if err != nil || string(kept) != x.given["authorization_code"][1] {
 				t.Errorf("another token than the new one is kept (%v)", err)

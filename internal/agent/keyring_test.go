@@ -89,9 +89,7 @@ func TestALockedKeyringLosesNothing(t *testing.T) {
 	}
 	signAll(o, id)
 	ring.turn(false)
-	if err := o.Act(t.Context(), Issue{ID: "keyring", Action: ActUnlock}); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, o.Act(t.Context(), Issue{ID: "keyring", Action: ActUnlock}))
 	o.eventually("everything continues", func() bool {
 		return o.Status().Packages.Saved == 1 && o.Status().Tunnel.State == "up" && o.issue("keyring") == nil
 	})
@@ -109,9 +107,7 @@ func TestUnlockIsOfferedOnlyWhereThereIsSomethingToUnlock(t *testing.T) {
 			t.Parallel()
 			ring := &ringOf{keeper: secret.Memory(), locked: true, reason: reason}
 			a, err := Open(t.Context(), Params{DataDir: t.TempDir(), Keeper: ring})
-			if err != nil {
-				t.Fatal(err)
-			}
+			noErr(t, err)
 			defer a.Close()
 			issues := must(a.Status()).Health
 			if len(issues) == 0 || issues[0].ID != "keyring" || issues[0].Action != want {
@@ -189,11 +185,7 @@ func TestALostKeyIsMendedByEnteringTheSecretAndSigningIn(t *testing.T) {
 	ring.swap(secret.Memory())
 	o.open()
 	o.run()
-	if err := o.Configure(t.Context(), o.Settings(), office.Secrets{ClientSecret: sandbox.DemoClient().Secret}); err != nil {
-		t.Fatal(err)
-	}
-	if err := o.SignIn(t.Context(), SignInOptions{}, visit); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, o.Configure(t.Context(), o.Settings(), office.Secrets{ClientSecret: sandbox.DemoClient().Secret}))
+	noErr(t, o.SignIn(t.Context(), SignInOptions{}, visit))
 	o.eventually("everything continues", func() bool { return o.Status().Packages.Saved == 1 && o.issue("keyring-replaced") == nil })
 }

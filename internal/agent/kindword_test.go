@@ -17,9 +17,7 @@ func (o *testOffice) speak(language string) {
 	o.t.Helper()
 	s := o.Settings()
 	s.Language = language
-	if err := o.Configure(o.t.Context(), s, office.Secrets{}); err != nil {
-		o.t.Fatal(err)
-	}
+	noErr(o.t, o.Configure(o.t.Context(), s, office.Secrets{}))
 }
 
 func TestNewFilesAreNamedInTheLanguageOfTheOffice(t *testing.T) {
@@ -64,21 +62,15 @@ func TestAChangeOfLanguageNeitherRenamesNorDoublesAFile(t *testing.T) {
 	same("after the state was lost")
 
 	lost := filepath.Join(o.folder, english[0])
-	if err := os.Remove(lost); err != nil {
-		t.Fatal(err)
-	}
-	if err := o.SaveAgain(first); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, os.Remove(lost))
+	noErr(t, o.SaveAgain(first))
 	o.eventually("it is saved again", func() bool { _, err := os.Stat(lost); return err == nil && saved(o, first) })
 	same("after it was saved again")
 }
 
 func TestTheExampleIsInTheLanguageThatIsChosen(t *testing.T) {
 	a, err := Open(t.Context(), Params{DataDir: t.TempDir(), Keeper: secret.Memory(), Language: func() string { return "fr" }})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	defer a.Close()
 	for language, want := range map[string]string{"": "Lease signé.pdf", "es": "Lease firmado.pdf", "tlh": "Lease signed.pdf"} {
 		s := theOffice().Settings

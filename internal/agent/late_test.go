@@ -44,12 +44,8 @@ func TestADraftThatIsToBeSentAgainIsNotOnceItsEventCame(t *testing.T) {
 	}
 	o.service.Inject(sandbox.Fault{Path: "/files/upload", Status: 500})
 	o.service.Inject(sandbox.Fault{Path: "/packages/add", Status: 429, Headers: map[string]string{"Retry-After": "1"}})
-	if err := o.Resolve(state.DraftID, true); err != nil {
-		t.Fatal(err)
-	}
-	if err := o.service.Release(""); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, o.Resolve(state.DraftID, true))
+	noErr(t, o.service.Release(""))
 	o.eventually("the event tells", func() bool { return o.draftIs(office.DraftSent) })
 	o.service.Heal(0)
 	o.outbox.Wake()
@@ -66,9 +62,7 @@ func TestTheFirstSignatureOnAPackageMadeElsewhereIsTold(t *testing.T) {
 	o.service.Hold()
 	id := o.foreign("Lease")
 	signAll(o, id)
-	if err := o.service.Release(""); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, o.service.Release(""))
 	o.eventually("saved", func() bool { return saved(o, id) })
 	o.eventually("told", func() bool { return o.count("Everyone has signed “Lease”. Ana Ruiz signed last.") == 1 })
 }
@@ -80,17 +74,13 @@ func TestReplayedEventsChangeNothing(t *testing.T) {
 	o.eventually("saved", func() bool { return saved(o, id) })
 	o.eventually("told", func() bool { return o.count("Everyone has signed “Offer”") == 1 })
 	sent, err := o.service.Deliveries()
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	// The file may be there before the last event is: asking for the status found it.
 	o.eventually("every event came", func() bool { e := o.Status().Events; return e.Received >= len(sent) && e.Pending == 0 })
 	before, told := o.Status().Events, len(o.notifications())
 	for range 3 {
 		for _, d := range sent {
-			if err := o.service.Redeliver(d.EventID); err != nil {
-				t.Fatal(err)
-			}
+			noErr(t, o.service.Redeliver(d.EventID))
 		}
 	}
 	o.eventually("they came", func() bool { return o.Status().Events.Duplicates >= before.Duplicates+3*len(sent) })
@@ -109,21 +99,15 @@ func TestEventsWhileSignedOutAreKeptAndUsedLater(t *testing.T) {
 	o := newOfficeWith(t, quick, sandbox.Options{})
 	id := o.send()
 	foreign := o.foreign("Elsewhere")
-	if err := o.service.RevokeRefreshTokens(""); err != nil {
-		t.Fatal(err)
-	}
-	if err := o.service.ExpireAccessTokens(); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, o.service.RevokeRefreshTokens(""))
+	noErr(t, o.service.ExpireAccessTokens())
 	o.packages.Sweep("test")
 	o.eventually("the sign-in has lapsed", func() bool { return !o.Status().SignedIn })
 	signAll(o, id)
 	signAll(o, foreign)
 	o.eventually("events are handled", func() bool { e := o.Status().Events; return e.Received >= 8 && e.Pending == 0 })
 	o.restart()
-	if err := o.SignIn(t.Context(), SignInOptions{}, visit); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, o.SignIn(t.Context(), SignInOptions{}, visit))
 	o.eventually("both are saved", func() bool { return o.Status().Packages.Saved == 2 })
 }
 
@@ -158,9 +142,7 @@ func TestAPackageTheServiceDoesNotKnowIsAskedAboutAgainAfterTheNextSignIn(t *tes
 	o.wake(c, time.Hour)
 	o.eventually("it is gone", func() bool { return o.packageOrZero(id).Gone })
 	o.service.Heal(0)
-	if err := o.SignIn(t.Context(), SignInOptions{}, visit); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, o.SignIn(t.Context(), SignInOptions{}, visit))
 	o.eventually("it is back", func() bool { return !o.packageOrZero(id).Gone })
 	if s := o.packageOrZero(id).State; s != office.PackageOpen {
 		t.Errorf("state %q", s)

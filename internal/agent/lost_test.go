@@ -19,24 +19,16 @@ import (
 func TestADamagedDataFileIsSetAsideToldAndRebuilt(t *testing.T) {
 	damages := map[string]func(t *testing.T, path string){
 		"truncated": func(t *testing.T, path string) {
-			if err := os.Truncate(path, 5000); err != nil {
-				t.Fatal(err)
-			}
+			noErr(t, os.Truncate(path, 5000))
 		},
 		"empty": func(t *testing.T, path string) {
-			if err := os.Truncate(path, 0); err != nil {
-				t.Fatal(err)
-			}
+			noErr(t, os.Truncate(path, 0))
 		},
 		"overwritten": func(t *testing.T, path string) {
-			if err := os.WriteFile(path, bytes.Repeat([]byte("no database "), 10_000), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			noErr(t, os.WriteFile(path, bytes.Repeat([]byte("no database "), 10_000), 0o600))
 		},
 		"missing": func(t *testing.T, path string) {
-			if err := os.Remove(path); err != nil {
-				t.Fatal(err)
-			}
+			noErr(t, os.Remove(path))
 		},
 	}
 	for name, damage := range damages {
@@ -48,9 +40,7 @@ func TestADamagedDataFileIsSetAsideToldAndRebuilt(t *testing.T) {
 			open := o.send()
 			o.stop()
 			waits := filepath.Join(locations.Outbox(o.data), "of-a-draft-that-waited")
-			if err := os.WriteFile(waits, []byte("%PDF-"), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			noErr(t, os.WriteFile(waits, []byte("%PDF-"), 0o600))
 			damage(t, locations.State(o.data))
 			o.open()
 			o.run()
@@ -105,9 +95,7 @@ func TestTheBackupHoldsNoSecretInTheClearAndIsWrittenOnlyOnChange(t *testing.T) 
 	o.stop()
 	path := locations.Backup(o.data)
 	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	var registered struct{ Secret string }
 	if b, err := o.account.Vault().Get(issuer.Endpoint.Of(issuer.Of(o.Settings()))); err != nil || json.Unmarshal(b, &registered) != nil || registered.Secret == "" {
 		t.Fatal("the endpoint's secret is not known", err)
@@ -133,8 +121,6 @@ func TestTheBackupHoldsNoSecretInTheClearAndIsWrittenOnlyOnChange(t *testing.T) 
 func mustRead(t *testing.T, path string) []byte {
 	t.Helper()
 	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	return b
 }

@@ -76,9 +76,7 @@ func newOfficeWith(t *testing.T, adjust func(*Params), service sandbox.Options, 
 	o := &testOffice{t: t, keeper: secret.Memory(), data: t.TempDir(), folder: t.TempDir(), adjust: adjust}
 	o.open()
 	cert, err := o.LocalhostCertificate()
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	service.AutoConsent = true
 	service.DeliverCAs = x509.NewCertPool()
 	service.DeliverCAs.AddCert(cert)
@@ -95,14 +93,10 @@ func newOfficeWith(t *testing.T, adjust func(*Params), service sandbox.Options, 
 	for _, set := range settings {
 		set(&s)
 	}
-	if err := o.Configure(t.Context(), s, office.Secrets{ClientSecret: client.Secret}); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, o.Configure(t.Context(), s, office.Secrets{ClientSecret: client.Secret}))
 	o.run()
 	t.Cleanup(func() { o.stop() })
-	if err := o.SignIn(t.Context(), SignInOptions{}, visit); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, o.SignIn(t.Context(), SignInOptions{}, visit))
 	return o
 }
 
@@ -134,9 +128,7 @@ func (o *testOffice) open() {
 		o.adjust(&p)
 	}
 	a, err := Open(o.t.Context(), p)
-	if err != nil {
-		o.t.Fatal(err)
-	}
+	noErr(o.t, err)
 	o.Agent = a
 	o.stop = func() { a.Close() }
 }
@@ -196,18 +188,12 @@ func (o *testOffice) within(patience time.Duration, what string, ok func() bool)
 func (o *testOffice) sample() string {
 	o.t.Helper()
 	src, err := assets.Samples().Open("Offer 2026-118.pdf")
-	if err != nil {
-		o.t.Fatal(err)
-	}
+	noErr(o.t, err)
 	defer src.Close()
 	b, err := io.ReadAll(src)
-	if err != nil {
-		o.t.Fatal(err)
-	}
+	noErr(o.t, err)
 	path := filepath.Join(o.t.TempDir(), "Offer 2026-118.pdf")
-	if err := os.WriteFile(path, b, 0o600); err != nil {
-		o.t.Fatal(err)
-	}
+	noErr(o.t, os.WriteFile(path, b, 0o600))
 	return path
 }
 
@@ -262,9 +248,7 @@ func (o *testOffice) issue(id string) *Issue {
 func (o *testOffice) files() (names []string) {
 	o.t.Helper()
 	entries, err := os.ReadDir(o.folder)
-	if err != nil {
-		o.t.Fatal(err)
-	}
+	noErr(o.t, err)
 	for _, e := range entries {
 		names = append(names, e.Name())
 	}
@@ -310,4 +294,12 @@ func must[T any](value T, err error) T {
 		panic(err)
 	}
 	return value
+}
+
+// noErr ends the test at an error.
+func noErr(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }

@@ -22,9 +22,7 @@ func theOffice() OfficeFile {
 func TestAnOfficeFileCarriesTheOfficeAndNotTheComputer(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "Office.countersign")
 	o := theOffice()
-	if err := WriteOffice(path, o); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, WriteOffice(path, o))
 	got, err := ReadOffice(path)
 	if err != nil || got.ClientSecret != "" {
 		t.Fatal(got, err)
@@ -46,9 +44,7 @@ func TestAnOfficeFileCarriesTheOfficeAndNotTheComputer(t *testing.T) {
 	}
 	o.ClientSecret = "s3cret"
 	path += OfficeEnding
-	if err := WriteOffice(path, o); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, WriteOffice(path, o))
 	if got, err := ReadOffice(path); err != nil || got.ClientSecret != "s3cret" {
 		t.Errorf("got %q, %v", got.ClientSecret, err)
 	}
@@ -92,9 +88,7 @@ func TestWhatIsNoOfficeFileIsRefusedInASentence(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(dir, "x.countersign")
-			if err := os.WriteFile(path, []byte(c.text), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			noErr(t, os.WriteFile(path, []byte(c.text), 0o600))
 			o, err := ReadOffice(path)
 			text := Message(err).String()
 			if (c.says == "") != (err == nil) || !strings.Contains(text, c.says) || strings.Contains(text, "s3cr3t") {

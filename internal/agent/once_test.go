@@ -20,9 +20,7 @@ func TestAHundredCallsAtOnceCauseOneRenewal(t *testing.T) {
 	id := o.send()
 	o.eventually("nothing asks any more", func() bool { return !o.packageOrZero(id).Checked.IsZero() && !o.moreToCome() })
 	before := calls(o.service, "POST /connect/token")
-	if err := o.service.ExpireAccessTokens(); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, o.service.ExpireAccessTokens())
 	a := o.Agent
 	session := a.account.Current().Session()
 	old, _ := session.Access(t.Context())
@@ -56,12 +54,8 @@ func TestDataOfANewerVersionIsRefusedAndLeftAlone(t *testing.T) {
 	data := t.TempDir()
 	open := func() (*Agent, error) { return Open(t.Context(), Params{DataDir: data, Keeper: secret.Memory()}) }
 	a, err := open()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := a.Close(); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
+	noErr(t, a.Close())
 	raiseSchema(t, locations.State(data))
 	_, err = open()
 	if !errors.Is(err, store.ErrNewer) || !strings.Contains(Message(err).String(), "newer version") {
@@ -77,12 +71,8 @@ func TestDataOfANewerVersionIsRefusedAndLeftAlone(t *testing.T) {
 func raiseSchema(t *testing.T, path string) {
 	t.Helper()
 	db, err := bolt.Open(path, 0o600, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	defer db.Close()
 	err = db.Update(func(tx *bolt.Tx) error { return tx.Bucket([]byte("meta")).Put([]byte("schema"), []byte("99")) })
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 }

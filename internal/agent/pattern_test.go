@@ -12,9 +12,7 @@ import (
 // The example says what is wrong with a pattern in the words of the one judgement of settings.
 func TestAWrongPatternIsExplainedWhereItIsTyped(t *testing.T) {
 	a, err := Open(t.Context(), Params{DataDir: t.TempDir(), Keeper: secret.Memory()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	defer a.Close()
 	for pattern, says := range map[string]string{"{packge}": "packge", "../{package}": "", "{package": "", "": "-"} {
 		s := theOffice().Settings

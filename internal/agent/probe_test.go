@@ -16,14 +16,10 @@ import (
 
 func TestEachOfTheServicesAddressesIsTried(t *testing.T) {
 	a, err := Open(t.Context(), Params{DataDir: t.TempDir(), Keeper: secret.Memory()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	defer a.Close()
 	service, err := sandbox.Start(sandbox.Options{Clients: []sandbox.Client{sandbox.DemoClient()}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	defer service.Close()
 	answering := func(h http.HandlerFunc) string {
 		s := httptest.NewServer(h)

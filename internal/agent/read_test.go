@@ -10,9 +10,7 @@ import (
 // An empty list says that there is nothing, which would be a lie about somebody's contracts.
 func TestWhatCannotBeReadIsAnErrorForPeople(t *testing.T) {
 	a, err := Open(t.Context(), Params{DataDir: t.TempDir(), Keeper: secret.Memory(), Version: "test"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	if err := a.Close(); err != nil { // nothing can be read from here on
 		t.Fatal(err)
 	}

@@ -88,9 +88,7 @@ func openExecuted(t *testing.T, s *executedService, adjust func(*Params)) *Agent
 		adjust(&p)
 	}
 	a, err := Open(t.Context(), p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	t.Cleanup(func() {
 		if err := a.Close(); err != nil {
 			t.Error(err)
@@ -103,12 +101,8 @@ func openExecuted(t *testing.T, s *executedService, adjust func(*Params)) *Agent
 	acc := account.Record{SignedIn: true, Since: time.Now(), Scopes: []string{"organization"}}
 	err = a.account.Vault().Put(map[string][]byte{issuer.Refresh.Of(issuer.Of(settings)): []byte("r")},
 		func(tx *store.Tx) error { return tx.PutDoc(account.DocOf(issuer.Of(settings)), acc) })
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := a.Configure(t.Context(), settings, office.Secrets{ClientSecret: "secret"}); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
+	noErr(t, a.Configure(t.Context(), settings, office.Secrets{ClientSecret: "secret"}))
 	return a
 }
 
@@ -154,9 +148,7 @@ func happened(t *testing.T, a *Agent, id string) {
 		})
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	a.packages.WakeEvents()
 }
 
@@ -296,9 +288,7 @@ func TestWhatIsFoundTogetherIsToldAtOnceWhenNothingMoreIsToCome(t *testing.T) {
 		}
 		// A package that is still to be asked about may bring more; people do not wait for it forever.
 		executed(t, a, "p", false)
-		if err := a.askNow("p"); err != nil {
-			t.Fatal(err)
-		}
+		noErr(t, a.askNow("p"))
 		a.announcer.Announce(office.Fact{Key: "3", Title: message.SomeoneSigned("Three")}, office.Fact{Key: "4", Title: message.SomeoneSigned("Four")})
 		synctest.Wait()
 		if told.Load() != 2 {

@@ -28,9 +28,7 @@ func TestSigningOutHappensHereWhateverTheServiceAnswers(t *testing.T) {
 					t.Errorf("status: %+v", s)
 				}
 				o.clearUp(b)
-				if err := o.SignIn(t.Context(), SignInOptions{}, visit); err != nil {
-					t.Fatal(err)
-				}
+				noErr(t, o.SignIn(t.Context(), SignInOptions{}, visit))
 				o.eventually("it works again", func() bool { return o.Status().Endpoint.ID != "" && len(o.Status().Health) == 0 })
 				if v := other.visits(); len(v) > 0 {
 					t.Errorf("another host was asked: %q", v)
@@ -47,9 +45,7 @@ func TestASignInThatFailsSaysSoInOneSentenceAndTheNextOneWorks(t *testing.T) {
 				t.Parallel()
 				o, b := stormy(t, sandbox.Options{})
 				id := o.send()
-				if err := o.SignOut(t.Context()); err != nil {
-					t.Fatal(err)
-				}
+				noErr(t, o.SignOut(t.Context()))
 				other := newStranger(t)
 				o.brew(faultyCall{path: path, part: path}, w, b, other)
 				err := o.SignIn(t.Context(), SignInOptions{}, visit)
@@ -63,9 +59,7 @@ func TestASignInThatFailsSaysSoInOneSentenceAndTheNextOneWorks(t *testing.T) {
 					t.Errorf("%v, and the status says %+v", err, s)
 				}
 				o.clearUp(b)
-				if err := o.SignIn(t.Context(), SignInOptions{}, visit); err != nil {
-					t.Fatal(err)
-				}
+				noErr(t, o.SignIn(t.Context(), SignInOptions{}, visit))
 				signAll(o, id)
 				o.eventually("it works again", func() bool { return saved(o, id) && len(o.Status().Health) == 0 })
 				if v := other.visits(); len(v) > 0 {

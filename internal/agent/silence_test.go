@@ -34,9 +34,7 @@ func listening(t *testing.T) (o *testOffice, c *wallClock, packageID string) {
 // lose has the office find out that the service does not report to it, by what signing does.
 func (o *testOffice) lose(c *wallClock, packageID string, sign func(packageID string) error) {
 	o.t.Helper()
-	if err := sign(packageID); err != nil {
-		o.t.Fatal(err)
-	}
+	noErr(o.t, sign(packageID))
 	o.eventually("it was found out", func() bool {
 		o.packages.Sweep("test")
 		p := o.packageOrZero(packageID)
@@ -72,9 +70,7 @@ func TestAnEndpointThatIsGoneIsToldAndTakenBack(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			o, clock, id := listening(t)
-			if err := o.service.ReplaceEndpoint("", c.url); err != nil {
-				t.Fatal(err)
-			}
+			noErr(t, o.service.ReplaceEndpoint("", c.url))
 			o.lose(clock, id, c.sign(o))
 			o.restart()
 			issue := o.issue("endpoint-lost")
@@ -82,9 +78,7 @@ func TestAnEndpointThatIsGoneIsToldAndTakenBack(t *testing.T) {
 				t.Fatalf("after a restart health is %+v", o.Status().Health)
 			}
 			o.eventually("the public address is open", func() bool { return o.Status().Tunnel.State == "up" })
-			if err := o.Act(t.Context(), *issue); err != nil {
-				t.Fatal(err)
-			}
+			noErr(t, o.Act(t.Context(), *issue))
 			if urls := o.service.EndpointURLs(""); len(urls) != 1 || urls[0] != o.Status().Endpoint.URL || o.issue("endpoint-lost") != nil {
 				t.Errorf("registered is %v, health is %+v", urls, o.Status().Health)
 			}
@@ -98,14 +92,10 @@ func TestAnEndpointThatIsGoneIsToldAndTakenBack(t *testing.T) {
 
 func TestSigningOutLeavesTheEndpointThatIsKnownToBeAnothers(t *testing.T) {
 	o, clock, id := listening(t)
-	if err := o.service.ReplaceEndpoint("", otherComputer); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, o.service.ReplaceEndpoint("", otherComputer))
 	o.lose(clock, id, o.signOne)
 	o.restart() // what is known outlives the program
-	if err := o.SignOut(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, o.SignOut(t.Context()))
 	if urls := o.service.EndpointURLs(""); !slices.Equal(urls, []string{otherComputer}) {
 		t.Errorf("registered is %v", urls)
 	}
@@ -113,17 +103,13 @@ func TestSigningOutLeavesTheEndpointThatIsKnownToBeAnothers(t *testing.T) {
 		t.Errorf("signed out: %+v", o.Status())
 	}
 	// Whoever signs in here again wants the reports here.
-	if err := o.SignIn(t.Context(), SignInOptions{}, visit); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, o.SignIn(t.Context(), SignInOptions{}, visit))
 	o.eventually("it is registered", func() bool { return !slices.Contains(o.service.EndpointURLs(""), otherComputer) })
 }
 
 func TestSigningOutSaysThatAnothersEndpointWasDeleted(t *testing.T) {
 	o, _, _ := listening(t)
-	if err := o.service.ReplaceEndpoint("", otherComputer); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, o.service.ReplaceEndpoint("", otherComputer))
 	err := o.SignOut(t.Context())
 	if err == nil || !strings.Contains(Message(err).String(), "events for another computer") {
 		t.Errorf("said: %v", err)

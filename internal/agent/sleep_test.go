@@ -62,9 +62,7 @@ func TestAfterASleepEverythingContinues(t *testing.T) {
 	// What happened while the computer slept is no sign of another one.
 	c.jump(2 * webhook.MissedGrace)
 	o.packages.Wake()
-	if err := o.service.Release("reverse"); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, o.service.Release("reverse"))
 	o.eventually("the late events are handled", func() bool { e := o.Status().Events; return e.Received >= 4 && e.Pending == 0 })
 	if o.issue("endpoint-lost") != nil {
 		t.Errorf("health: %+v", o.Status().Health)
@@ -75,9 +73,7 @@ func TestAfterASleepEverythingContinues(t *testing.T) {
 func TestAnEndpointThatAnotherComputerTookIsToldAndTakenBack(t *testing.T) {
 	o, c := sleepy(t, sandbox.Options{})
 	id := o.send()
-	if err := o.service.ReplaceEndpoint("", "https://localhost:1/other"); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, o.service.ReplaceEndpoint("", "https://localhost:1/other"))
 	o.wake(c, 9*time.Hour)
 	woke, checked := o.Now(), o.packageOrZero(id).Checked
 	o.eventually("the package was asked about since", func() bool { return o.packageOrZero(id).Checked.After(checked) })
@@ -92,9 +88,7 @@ func TestAnEndpointThatAnotherComputerTookIsToldAndTakenBack(t *testing.T) {
 	c.jump(2 * webhook.MissedGrace)
 	o.packages.Wake()
 	o.eventually("people are told", func() bool { return o.issue("endpoint-lost") != nil })
-	if err := o.Act(t.Context(), *o.issue("endpoint-lost")); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, o.Act(t.Context(), *o.issue("endpoint-lost")))
 	if o.issue("endpoint-lost") != nil {
 		t.Errorf("health: %+v", o.Status().Health)
 	}
@@ -119,9 +113,7 @@ func TestManyMissedCompletionsAreCaughtUpWithinTheBudget(t *testing.T) {
 	o.run()
 	o.within(2*time.Minute, "caught up", func() bool { return o.Status().Packages.Saved == many })
 	t.Logf("caught up %d packages in %v", many, time.Since(began).Round(time.Millisecond))
-	if err := o.service.Release("random"); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, o.service.Release("random"))
 	o.within(time.Minute, "the late events are handled", func() bool {
 		e := o.Status().Events
 		return e.Received >= many && e.Pending == 0

@@ -78,12 +78,8 @@ func TestAnExecutedPackageWaitsForItsDocumentsToBeListed(t *testing.T) {
 			}
 			return errors.Join(err, tx.PutPackage(p))
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := o.packages.ApplyCheck(id, esign.Status{PackageID: id, State: esign.Executed, Documents: documents}, false); err != nil {
-			t.Fatal(err)
-		}
+		noErr(t, err)
+		noErr(t, o.packages.ApplyCheck(id, esign.Status{PackageID: id, State: esign.Executed, Documents: documents}, false))
 		if p := o.packageOrZero(id); p.State != office.PackageExecuted || p.Planned || p.Final() {
 			t.Errorf("%s: %+v", name, p)
 		}

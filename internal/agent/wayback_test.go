@@ -14,9 +14,7 @@ import (
 
 func TestTheBrowserIsToldInTheLanguageOfTheWindow(t *testing.T) {
 	german, err := message.NewPrinter("de")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, err)
 	speak := func(p *Params) { p.Words = func() *message.Printer { return german } }
 	o := newOfficeWith(t, speak, sandbox.Options{}, func(s *office.Settings) { s.Language = "de" })
 	pages := make(chan string, 1)
@@ -35,9 +33,7 @@ func TestTheBrowserIsToldInTheLanguageOfTheWindow(t *testing.T) {
 		}()
 		return nil
 	}
-	if err := o.SignIn(t.Context(), SignInOptions{}, read); err != nil {
-		t.Fatal(err)
-	}
+	noErr(t, o.SignIn(t.Context(), SignInOptions{}, read))
 	page := <-pages
 	for _, want := range []string{
 		`<html lang="de">`, german.Text(message.YouAreSignedIn()), german.Text(message.WorksFor("olivia.office@example.com")), german.Text(message.ClosePage()),

@@ -90,9 +90,7 @@ func TestWhatEverybodySignedIsAskedForUntilItComesWhateverTheRefusal(t *testing.
 					t.Error("the list does not say that something is wrong")
 				}
 				o.service.Heal(0)
-				if err := o.Act(t.Context(), *o.issue("withheld")); err != nil {
-					t.Fatal(err)
-				}
+				noErr(t, o.Act(t.Context(), *o.issue("withheld")))
 				o.eventually("saved", func() bool { return saved(o, id) })
 				o.eventually("nothing is wrong any more", func() bool {
 					row, _ := o.Package(id)
@@ -106,12 +104,10 @@ func TestWhatEverybodySignedIsAskedForUntilItComesWhateverTheRefusal(t *testing.
 // nextJob is when the next file is asked for; zero when none is wanted.
 func (o *testOffice) nextJob() (next time.Time) {
 	o.t.Helper()
-	if err := o.Data.Store.View(func(tx *store.Tx) (err error) {
+	noErr(o.t, o.Data.Store.View(func(tx *store.Tx) (err error) {
 		next, err = tx.NextJob()
 		return err
-	}); err != nil {
-		o.t.Fatal(err)
-	}
+	}))
 	return next
 }
 
@@ -122,22 +118,18 @@ func TestARefusedPackageIsAskedAboutMoreAndMoreRarelyButAtLeastDaily(t *testing.
 	o.open()
 	defer o.stop()
 	for _, state := range []office.PackageState{office.PackageOpen, "", "brand new", office.PackageExecuted} {
-		if err := o.Data.Update(func(tx *store.Tx) error {
+		noErr(t, o.Data.Update(func(tx *store.Tx) error {
 			p, _, err := tx.Package(id)
 			p.State, p.Refused = state, time.Time{}
 			if err != nil {
 				return err
 			}
 			return tx.PutPackage(p)
-		}); err != nil {
-			t.Fatal(err)
-		}
+		}))
 		asked, began := 0, c.now()
 		for c.now().Sub(began) < 60*24*time.Hour {
 			asked++
-			if err := o.packages.MissPackage(id, &esign.Error{Kind: esign.NotFound, Status: 404, Code: "package_not_found"}, 0); err != nil {
-				t.Fatal(err)
-			}
+			noErr(t, o.packages.MissPackage(id, &esign.Error{Kind: esign.NotFound, Status: 404, Code: "package_not_found"}, 0))
 			p := o.packageOrZero(id)
 			pause := p.NextCheck.Sub(c.now())
 			if p.Final() || pause > 24*time.Hour || pause < 0 {
@@ -165,16 +157,14 @@ func TestWhatTheListShowsAsExecutedIsFetchedThoughItWasOverHere(t *testing.T) {
 			o.service.Hold() // its event never comes
 			signAll(o, id)
 			o.open()
-			if err := o.Data.Update(func(tx *store.Tx) error {
+			noErr(t, o.Data.Update(func(tx *store.Tx) error {
 				p, _, err := tx.Package(id)
 				p.State = over
 				if err != nil {
 					return err
 				}
 				return tx.PutPackage(p)
-			}); err != nil {
-				t.Fatal(err)
-			}
+			}))
 			// A status call that refuses it as well only holds it up.
 			o.service.Inject(sandbox.Fault{Path: "/packages/*/status", Status: 404, Times: 2, Body: `{"error":"package_not_found","message":"No."}`})
 			o.run()

@@ -87,9 +87,7 @@ func TestNoErrorIsShownAsTheLogHasIt(t *testing.T) {
 		}
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 }
 
 // looked complains about a text that looks like words, and says whether to look further below n.

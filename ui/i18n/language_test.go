@@ -12,9 +12,7 @@ import (
 )
 
 func TestAChosenLanguageGoesBeforeThatOfTheSystem(t *testing.T) {
-	if err := Load(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, Load())
 	Use("en")
 	t.Cleanup(func() { Use("") })
 	chosen.Store(&catalogue{tag: language.French, numbers: numbers.NewPrinter(language.French), messages: message.English(), texts: map[string]map[plural.Form]string{

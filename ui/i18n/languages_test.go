@@ -41,9 +41,7 @@ var glossary = []struct{ english, de, fr, es string }{
 func written(t *testing.T, code string) (window map[string]map[plural.Form]string, book map[string]string) {
 	t.Helper()
 	c, err := load(code)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	book = map[string]string{}
 	english := messages(t, "en")
 	for id, forms := range messages(t, code) {
@@ -58,13 +56,9 @@ func written(t *testing.T, code string) (window map[string]map[plural.Form]strin
 func messages(t *testing.T, code string) map[string]map[plural.Form]string {
 	t.Helper()
 	data, err := assets.Messages.ReadFile("messages/" + code + ".json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	raw, all := map[string]json.RawMessage{}, map[string]map[plural.Form]string{}
-	if err := json.Unmarshal(data, &raw); err != nil {
-		t.Fatal(err)
-	}
+	must(t, json.Unmarshal(data, &raw))
 	for id, value := range raw {
 		if all[id], err = forms(value); err != nil {
 			t.Fatal(err)
@@ -213,9 +207,7 @@ func TestDatesAndNumbersFollowTheLanguage(t *testing.T) {
 		"es": {"mar 3 mar", "3 mar 09:14", "3 mar 2025", "5\u00a0min", "2,4\u00a0MB", "840\u00a0KB", "50.000", "1 documento", "2 documentos"},
 	} {
 		c, err := load(code)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		chosen.Store(c)
 		got := []string{Day(now, at), Clock(now, at), Age(now, at.AddDate(-1, 0, 0)), Age(now, now.Add(-5*time.Minute)),
 			Size(2_400_000), Size(840_000), Number(50_000), Documents(1), Documents(2)}

@@ -14,9 +14,7 @@ func inEach(t *testing.T, test func(t *testing.T)) {
 	hook()
 	for _, code := range Languages() {
 		c, err := load(code)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		chosen.Store(c)
 		t.Run(code, test)
 	}

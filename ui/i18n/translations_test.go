@@ -48,9 +48,7 @@ func texts(t *testing.T) (plural map[string]bool) {
 			}
 			if text, ok := call.Args[0].(*ast.BasicLit); ok {
 				key, err := strconv.Unquote(text.Value)
-				if err != nil {
-					t.Fatal(err)
-				}
+				must(t, err)
 				plural[key] = fun.Sel.Name == "N"
 				checkValues(t, path, key, call)
 			} else if fun.Sel.Name != "X" {
@@ -149,9 +147,7 @@ func checkPlace(t *testing.T, path, key, hole string) {
 	counts := slices.Contains([]string{"{{.Documents}}", "{{.People}}", "{{.Packages}}"}, hole)
 	for _, code := range Languages() {
 		c, err := load(code)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		for _, text := range c.texts[key] {
 			before, _, _ := strings.Cut(text, hole)
 			if alone := before == "" || strings.HasSuffix(before, ": ") || strings.ContainsAny(strings.TrimSpace(before), "“„«"); alone {
@@ -168,17 +164,11 @@ func checkPlace(t *testing.T, path, key, hole string) {
 func fynes(t *testing.T) (keys []string) {
 	t.Helper()
 	fyne, err := build.Import("fyne.io/fyne/v2/lang", ".", build.FindOnly)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	data, err := os.ReadFile(filepath.Join(fyne.Dir, "translations", "base.en.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	texts := map[string]any{}
-	if err := json.Unmarshal(data, &texts); err != nil {
-		t.Fatal(err)
-	}
+	must(t, json.Unmarshal(data, &texts))
 	return slices.Collect(maps.Keys(texts))
 }
 
@@ -195,13 +185,9 @@ func fun0(fun *ast.SelectorExpr, ok bool) (string, bool) {
 
 func TestEveryTextHasItsEnglish(t *testing.T) {
 	data, err := assets.Translations.ReadFile("translations/en.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	have := map[string]any{}
-	if err := json.Unmarshal(data, &have); err != nil {
-		t.Fatal(err)
-	}
+	must(t, json.Unmarshal(data, &have))
 	used := texts(t)
 	for key, isPlural := range used {
 		value, ok := have[key]
@@ -234,22 +220,24 @@ func TestEveryTextHasItsEnglish(t *testing.T) {
 		enc := json.NewEncoder(&out)
 		enc.SetEscapeHTML(false)
 		enc.SetIndent("", "  ")
-		if err := enc.Encode(have); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(english, []byte(out.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
+		must(t, enc.Encode(have))
+		must(t, os.WriteFile(english, []byte(out.String()), 0o644))
 	}
 }
 
 func TestCountsHaveTheirForms(t *testing.T) {
-	if err := Load(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, Load())
 	for want, got := range map[string]string{"1 document": Documents(1), "2 documents": Documents(2), "1 person": People(1), "0 people": People(0)} {
 		if got != want {
 			t.Errorf("got %q, want %q", got, want)
 		}
+	}
+}
+
+// must ends the test at an error.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

@@ -50,9 +50,7 @@ func TestLaunchAgentIsXMLWhateverThePath(t *testing.T) {
 		if errors.Is(err, io.EOF) {
 			break
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		if text, ok := token.(xml.CharData); ok && strings.TrimSpace(string(text)) != "" {
 			texts = append(texts, string(text))
 		}
@@ -80,9 +78,15 @@ func TestAutostartIsWhatWasSet(t *testing.T) {
 	private(t)
 	wantAutostart(t, false)
 	for _, on := range []bool{false, true, true, false, false, true} {
-		if err := (Autostart{}).Set(on); err != nil {
-			t.Fatal(err)
-		}
+		must(t, (Autostart{}).Set(on))
 		wantAutostart(t, on)
+	}
+}
+
+// must ends the test at an error.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }

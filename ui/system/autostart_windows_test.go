@@ -10,12 +10,8 @@ import (
 func private(t *testing.T) {
 	t.Helper()
 	before, there, err := runValue(runKey, registry.Key.GetStringValue)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := noAutostart(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
+	must(t, noAutostart())
 	t.Cleanup(func() {
 		if err := noAutostart(); err != nil {
 			t.Error(err)
@@ -24,9 +20,7 @@ func private(t *testing.T) {
 			return
 		}
 		key, _, err := registry.CreateKey(registry.CURRENT_USER, runKey, registry.SET_VALUE)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must(t, err)
 		defer key.Close()
 		if err := key.SetStringValue(runName, before); err != nil {
 			t.Error(err)
@@ -36,20 +30,12 @@ func private(t *testing.T) {
 
 func TestTheTaskManagerCanSwitchAutostartOff(t *testing.T) {
 	private(t)
-	if err := (Autostart{}).Set(true); err != nil {
-		t.Fatal(err)
-	}
+	must(t, (Autostart{}).Set(true))
 	key, _, err := registry.CreateKey(registry.CURRENT_USER, approvedKey, registry.SET_VALUE)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer key.Close()
-	if err := key.SetBinaryValue(runName, []byte{3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, key.SetBinaryValue(runName, []byte{3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}))
 	wantAutostart(t, false)
-	if err := (Autostart{}).Set(true); err != nil {
-		t.Fatal(err)
-	}
+	must(t, (Autostart{}).Set(true))
 	wantAutostart(t, true)
 }

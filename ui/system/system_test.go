@@ -20,9 +20,7 @@ func env(values map[string]string) func(string) string {
 func TestADisplayThatIsNotThereIsNoticedBeforeTheGraphicsLibrary(t *testing.T) {
 	dir := t.TempDir()
 	listener, err := net.Listen("unix", filepath.Join(dir, "wayland-9"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	defer listener.Close()
 	for name, c := range map[string]struct {
 		env  map[string]string
@@ -52,9 +50,7 @@ func TestOnlyWebAddressesAreOpened(t *testing.T) {
 
 func TestOpenersGetTheArgumentAsItIs(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "Lease; $(touch owned) `x` 4.pdf")
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must(t, os.WriteFile(file, nil, 0o600))
 	cmd := fileCommand(file)
 	if len(cmd) != 2 || cmd[1] != file {
 		t.Errorf("got %q", cmd)
@@ -91,9 +87,7 @@ func TestABrowserThatDoesNotOpenIsNoticed(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			if c.script != "" {
-				if err := os.WriteFile(filepath.Join(dir, "xdg-open"), []byte("#!/bin/sh\nPATH=/usr/bin:/bin\n"+c.script+"\n"), 0o755); err != nil {
-					t.Fatal(err)
-				}
+				must(t, os.WriteFile(filepath.Join(dir, "xdg-open"), []byte("#!/bin/sh\nPATH=/usr/bin:/bin\n"+c.script+"\n"), 0o755))
 			}
 			t.Setenv("PATH", dir)
 			ctx, cancel := context.WithCancel(t.Context())

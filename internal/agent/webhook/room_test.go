@@ -125,9 +125,7 @@ func newRoom(t *testing.T) *testRoom {
 	log := slog.New(slog.DiscardHandler)
 	issues := health.New(clock, func() {})
 	st, _, err := data.Open(filepath.Join(t.TempDir(), "state.db"), log, clock, issues)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	t.Cleanup(func() {
 		service.Close()
 		client.CloseIdleConnections()
@@ -169,9 +167,7 @@ func newRoom(t *testing.T) *testRoom {
 		},
 		Crash: func(string) {},
 	})
-	if err := x.Load(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, x.Load())
 	x.Open(issuer.Of(x.settings))
 	x.up("https://office.test")
 	return x
@@ -202,9 +198,7 @@ func (x *testRoom) later(d time.Duration) {
 // register has the room register, as it must be able to.
 func (x *testRoom) register(t *testing.T) {
 	t.Helper()
-	if err := x.Register(t.Context(), true); err != nil {
-		t.Fatal(err)
-	}
+	must(t, x.Register(t.Context(), true))
 }
 
 // deliver sends an event signed with a secret and returns how it was answered.
@@ -226,9 +220,7 @@ func TestAnEventIsTakenInOnceTheAddressIsRegistered(t *testing.T) {
 	if got := x.deliver("1", hook, "s1"); got != http.StatusUnauthorized {
 		t.Errorf("before: %d", got)
 	}
-	if err := x.Register(t.Context(), false); err != nil {
-		t.Fatal(err)
-	}
+	must(t, x.Register(t.Context(), false))
 	for _, what := range []string{"first", "again"} {
 		if got := x.deliver("1", hook, "s1"); got != http.StatusOK {
 			t.Errorf("%s: %d", what, got)
@@ -249,9 +241,7 @@ func TestAnEventIsTakenInOnceTheAddressIsRegistered(t *testing.T) {
 func TestAnEventBelongsToTheServiceWhoseKeyItWasVerifiedWith(t *testing.T) {
 	x := newRoom(t)
 	x.register(t)
-	if err := x.Data.Update(func(tx *store.Tx) error { return tx.UseService("https://another.test") }); err != nil {
-		t.Fatal(err)
-	}
+	must(t, x.Data.Update(func(tx *store.Tx) error { return tx.UseService("https://another.test") }))
 	if got := x.deliver("1", hook, "s1"); got != http.StatusOK {
 		t.Fatalf("answered %d", got)
 	}
@@ -262,9 +252,7 @@ func TestAnEventBelongsToTheServiceWhoseKeyItWasVerifiedWith(t *testing.T) {
 		}
 		return err
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 }
 
 func TestAnEventWaitsForTheRegistrationUnderWay(t *testing.T) {
@@ -280,9 +268,7 @@ func TestAnEventWaitsForTheRegistrationUnderWay(t *testing.T) {
 		t.Fatalf("answered %d before the secret was known", status)
 	default:
 	}
-	if err := x.adopt(issuer.Of(x.settings), endpoint{ID: "e", URL: hook, Secret: "new"}); err != nil {
-		t.Fatal(err)
-	}
+	must(t, x.adopt(issuer.Of(x.settings), endpoint{ID: "e", URL: hook, Secret: "new"}))
 	if status := <-answered; status != http.StatusOK {
 		t.Errorf("answered %d", status)
 	}
@@ -291,9 +277,7 @@ func TestAnEventWaitsForTheRegistrationUnderWay(t *testing.T) {
 func TestARegistrationThatIsNotOnDiskDoesNotCount(t *testing.T) {
 	x := newRoom(t)
 	x.register(t)
-	if err := x.Data.Store.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must(t, x.Data.Store.Close())
 	if err := x.adopt(issuer.Of(x.settings), endpoint{ID: "another", URL: hook, Secret: "another"}); err == nil {
 		t.Error("it went well without a commit")
 	}
@@ -368,22 +352,16 @@ func TestTheRegistrationEndsWithTheSignIn(t *testing.T) {
 	x.register(t)
 	i := issuer.Of(x.settings)
 	done, err := x.TakeOver(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if address, id, err := x.AtService(); address != hook || id != "e1" || err != nil {
 		t.Errorf("to be deleted: %q %q", address, id)
 	}
 	values, also, ended, err := x.End(i)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must(t, err)
 	if id, _, _ := x.Endpoint(); id == "" {
 		t.Error("it ended before the commit")
 	}
-	if err := x.vault.Put(values, also); err != nil {
-		t.Fatal(err)
-	}
+	must(t, x.vault.Put(values, also))
 	ended()
 	done()
 	if x.MayBeRegistered() {
@@ -436,5 +414,13 @@ func TestTheNumberOfRefusedRequestsOutlivesARestart(t *testing.T) {
 	again := New(x.Tools, x.Params)
 	if err := again.Load(); err != nil || again.Rejected() != 1 {
 		t.Errorf("%d, %v", again.Rejected(), err)
+	}
+}
+
+// must ends the test at an error.
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
 	}
 }
