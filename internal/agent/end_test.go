@@ -91,8 +91,8 @@ func TestTheEndDoesNotWaitForATunnelThatDialsAgain(t *testing.T) {
 	noErr(t, err)
 	t.Cleanup(func() { e.Close() })
 	ca := filepath.Join(t.TempDir(), "ca.pem")
-	noErr(t, os.WriteFile(ca, e.CAPEM(), 0o600))
-	if block, _ := pem.Decode(e.CAPEM()); block == nil {
+	noErr(t, os.WriteFile(ca, e.Authority().PEM(), 0o600))
+	if block, _ := pem.Decode(e.Authority().PEM()); block == nil {
 		t.Fatal("no certificate")
 	}
 	o := newOffice(t, sandbox.Options{})

@@ -17,10 +17,10 @@ func TestTheJobThroughNgrok(t *testing.T) {
 	n := harness.StartNgrok(t)
 	s := harness.StartService(t, desk.Env(), harness.ServiceOptions{
 		Redirects: []string{"https://" + harness.Domain + "/oauth/callback"},
-		Flags:     []string{"--trust", n.CA, "--connect", harness.Domain + ":443=" + n.PublicAddr()},
+		Flags:     []string{"--trust", n.CA.File, "--connect", harness.Domain + ":443=" + n.PublicAddr()},
 	})
 	o := harness.NewOffice(t, desk, s, nil)
-	ngrokFlags := []string{"--tunnel", "ngrok", "--ngrok-domain", harness.Domain, "--ngrok-connect-url", n.ConnectAddr(), "--ngrok-ca", n.CA}
+	ngrokFlags := []string{"--tunnel", "ngrok", "--ngrok-domain", harness.Domain, "--ngrok-connect-url", n.ConnectAddr(), "--ngrok-ca", n.CA.File}
 	setup := func(token string) {
 		secrets := o.Secrets
 		o.Secrets = append(slices.Clip(secrets), "NGROK_AUTHTOKEN="+token)

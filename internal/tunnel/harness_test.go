@@ -38,7 +38,7 @@ func startEdge(t *testing.T, opts ngroktest.Options) *ngroktest.Edge {
 }
 
 func through(e *ngroktest.Edge) tunnel.NgrokConfig {
-	return tunnel.NgrokConfig{Authtoken: token, Domain: domain, ConnectURL: e.ConnectAddr(), CAs: e.CAs()}
+	return tunnel.NgrokConfig{Authtoken: token, Domain: domain, ConnectURL: e.ConnectAddr(), CAs: e.Authority().Pool()}
 }
 
 // running is a tunnel under test.

@@ -146,7 +146,7 @@ func TestAClientThatLeavesALargeAnswerHarmsNobody(t *testing.T) {
 	r := run(t, tunnel.Ngrok(through(e)), mux)
 	r.up()
 	for range 8 {
-		conn, err := tls.Dial("tcp", e.PublicAddr(), &tls.Config{RootCAs: e.CAs(), ServerName: domain})
+		conn, err := tls.Dial("tcp", e.PublicAddr(), &tls.Config{RootCAs: e.Authority().Pool(), ServerName: domain})
 		must(t, err)
 		_, _ = io.WriteString(conn, "GET /large HTTP/1.1\r\nHost: "+domain+"\r\n\r\n")
 		<-begun

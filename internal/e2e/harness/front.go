@@ -4,19 +4,13 @@ package harness
 
 import (
 	"bytes"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/sha256"
 	"crypto/tls"
 	"crypto/x509"
-	"crypto/x509/pkix"
 	"encoding/base64"
 	"encoding/json"
-	"encoding/pem"
 	"io"
 	"log"
-	"math/big"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -26,49 +20,22 @@ import (
 	"slices"
 	"sync"
 	"testing"
-	"time"
+
+	"countersign/internal/tunnel/ngroktest"
 )
 
-// authority issues the certificates of one test's public addresses.
+// Authority issues the certificates of one test's public addresses.
 type Authority struct {
-	cert *x509.Certificate
-	key  *ecdsa.PrivateKey
+	*ngroktest.Authority
 	File string // PEM
-	pool *x509.CertPool
 }
 
-func newAuthority(t testing.TB) *Authority {
+// trusting writes the certificate of a where programs can read it.
+func trusting(t testing.TB, a *ngroktest.Authority) *Authority {
 	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	Must(t, err)
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "the test's authority"}, IsCA: true, BasicConstraintsValid: true,
-		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(24 * time.Hour), KeyUsage: x509.KeyUsageCertSign,
-	}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, key.Public(), key)
-	Must(t, err)
-	a := &Authority{key: key, pool: x509.NewCertPool(), File: filepath.Join(ShortDir(t), "ca.pem")}
-	if a.cert, err = x509.ParseCertificate(der); err != nil {
-		t.Fatal(err)
-	}
-	a.pool.AddCert(a.cert)
-	Must(t, os.WriteFile(a.File, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), 0o600))
-	return a
-}
-
-// leaf is a certificate for 127.0.0.1.
-func (a *Authority) leaf(t testing.TB) tls.Certificate {
-	t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	Must(t, err)
-	template := &x509.Certificate{
-		SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: "office"}, IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
-		NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(24 * time.Hour),
-		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
-	}
-	der, err := x509.CreateCertificate(rand.Reader, template, a.cert, key.Public(), a.key)
-	Must(t, err)
-	return tls.Certificate{Certificate: [][]byte{der}, PrivateKey: key}
+	file := filepath.Join(ShortDir(t), "ca.pem")
+	Must(t, os.WriteFile(file, a.PEM(), 0o600))
+	return &Authority{a, file}
 }
 
 // Answered is a webhook request as the office's proxy saw it pass.
@@ -100,7 +67,9 @@ type Front struct {
 
 func NewFront(t testing.TB) *Front {
 	t.Helper()
-	f := &Front{Authority: newAuthority(t), Inside: FreeAddress(t)}
+	a, err := ngroktest.NewAuthority("the test's authority")
+	Must(t, err)
+	f := &Front{Authority: trusting(t, a), Inside: FreeAddress(t)}
 	quiet := log.New(io.Discard, "", 0)
 	proxy := &httputil.ReverseProxy{
 		Rewrite: func(r *httputil.ProxyRequest) {
@@ -125,7 +94,8 @@ func NewFront(t testing.TB) *Front {
 		}
 	}))
 	server.Config.ErrorLog = quiet
-	leaf := f.Authority.leaf(t)
+	leaf, err := f.Authority.Issue("127.0.0.1")
+	Must(t, err)
 	server.TLS, f.pin = &tls.Config{Certificates: []tls.Certificate{leaf}}, fingerprint(t, leaf)
 	server.StartTLS()
 	t.Cleanup(server.Close)

@@ -3,8 +3,6 @@
 package harness
 
 import (
-	"os"
-	"path/filepath"
 	"testing"
 
 	"countersign/internal/tunnel/ngroktest"
@@ -18,7 +16,7 @@ const (
 // Ngrok is the stand-in for ngrok's servers.
 type Ngrok struct {
 	*ngroktest.Edge
-	CA string // PEM file
+	CA *Authority
 }
 
 func StartNgrok(t testing.TB) *Ngrok {
@@ -26,14 +24,12 @@ func StartNgrok(t testing.TB) *Ngrok {
 	e, err := ngroktest.Start(ngroktest.Options{Authtoken: Authtoken, Hosts: []string{Domain}})
 	Must(t, err)
 	t.Cleanup(func() { e.Close() })
-	n := &Ngrok{e, filepath.Join(t.TempDir(), "ngrok.pem")}
-	Must(t, os.WriteFile(n.CA, e.CAPEM(), 0o600))
-	return n
+	return &Ngrok{e, trusting(t, e.Authority())}
 }
 
 // Visitor is a visitor who reaches the domain through the edge.
 func (n *Ngrok) Visitor() *Visitor {
-	v := NewVisitor(&Authority{pool: n.CAs()})
+	v := NewVisitor(n.CA)
 	v.reach(Domain+":443", n.PublicAddr())
 	return v
 }

@@ -64,34 +64,35 @@ func (s *Siege) Crowd(n int, pause time.Duration, do func(n int)) {
 
 // Dawdle opens a connection, says something and waits until it is thrown out.
 func (s *Siege) Dawdle(say string) {
-	conn, err := (&net.Dialer{}).DialContext(s.Ctx, "tcp", s.address)
-	if err != nil {
-		return
-	}
-	stop := context.AfterFunc(s.Ctx, func() { conn.Close() })
-	defer stop()
-	defer conn.Close()
-	io.WriteString(conn, say)
-	io.Copy(io.Discard, conn)
+	s.visit(func(conn net.Conn) {
+		io.WriteString(conn, say)
+		io.Copy(io.Discard, conn)
+	})
 }
 
 // Drip opens a connection and sends a header that never ends, a byte at a time.
 func (s *Siege) Drip() {
+	s.visit(func(conn net.Conn) {
+		io.WriteString(conn, "POST /webhook HTTP/1.1\r\nHost: "+s.Host+"\r\nX-Long: ")
+		next := time.NewTicker(200 * time.Millisecond)
+		defer next.Stop()
+		for range next.C {
+			if _, err := io.WriteString(conn, "a"); err != nil {
+				return
+			}
+		}
+	})
+}
+
+// visit opens a connection that ends with the siege.
+func (s *Siege) visit(do func(conn net.Conn)) {
 	conn, err := (&net.Dialer{}).DialContext(s.Ctx, "tcp", s.address)
 	if err != nil {
 		return
 	}
-	stop := context.AfterFunc(s.Ctx, func() { conn.Close() })
-	defer stop()
+	defer context.AfterFunc(s.Ctx, func() { conn.Close() })()
 	defer conn.Close()
-	io.WriteString(conn, "POST /webhook HTTP/1.1\r\nHost: "+s.Host+"\r\nX-Long: ")
-	next := time.NewTicker(200 * time.Millisecond)
-	defer next.Stop()
-	for range next.C {
-		if _, err := io.WriteString(conn, "a"); err != nil {
-			return
-		}
-	}
+	do(conn)
 }
 
 // Ask sends one request whatever comes of it.

@@ -81,23 +81,23 @@ func (x *Tray) Item() TrayItem {
 	}
 }
 
+// property is one that a StatusNotifierItem has.
+func (i TrayItem) property(name string) dbus.Variant {
+	i.tray.t.Helper()
+	v, err := i.object.GetProperty("org.kde.StatusNotifierItem." + name)
+	Must(i.tray.t, err)
+	return v
+}
+
 func (i TrayItem) Title() string {
 	i.tray.t.Helper()
-	v, err := i.object.GetProperty("org.kde.StatusNotifierItem.Title")
-	if err != nil {
-		i.tray.t.Fatal(err)
-	}
-	title, _ := v.Value().(string)
+	title, _ := i.property("Title").Value().(string)
 	return title
 }
 
 // Tooltip is what the panel shows over the icon.
 func (i TrayItem) Tooltip() string {
 	i.tray.t.Helper()
-	v, err := i.object.GetProperty("org.kde.StatusNotifierItem.ToolTip")
-	if err != nil {
-		i.tray.t.Fatal(err)
-	}
 	var tip struct {
 		Icon    string
 		Picture []struct {
@@ -106,7 +106,7 @@ func (i TrayItem) Tooltip() string {
 		}
 		Title, Text string
 	}
-	if err := dbus.Store([]any{v.Value()}, &tip); err != nil {
+	if err := dbus.Store([]any{i.property("ToolTip").Value()}, &tip); err != nil {
 		i.tray.t.Fatal(err)
 	}
 	return tip.Title

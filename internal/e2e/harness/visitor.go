@@ -28,7 +28,7 @@ func NewVisitor(a *Authority, nobody ...string) *Visitor {
 	jar, _ := cookiejar.New(nil) // without options there is nothing to fail
 	transport := &http.Transport{DisableKeepAlives: true}
 	if a != nil {
-		transport.TLSClientConfig = &tls.Config{RootCAs: a.pool}
+		transport.TLSClientConfig = &tls.Config{RootCAs: a.Pool()}
 	}
 	client := &http.Client{Jar: jar, Transport: transport, CheckRedirect: func(r *http.Request, via []*http.Request) error {
 		if len(via) > 10 {

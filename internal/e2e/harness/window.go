@@ -127,36 +127,36 @@ func (o *Office) Open(files ...string) {
 	o.Answers()
 }
 
+// xdotool does what a hand does.
+func (w *Window) xdotool(args ...string) {
+	w.d.T.Helper()
+	if _, err := w.d.Run("xdotool", args...); err != nil {
+		w.d.T.Fatalf("xdotool %q: %v", args, err)
+	}
+}
+
 // Keys presses keys in the window, as a person does who has no mouse.
 func (w *Window) Keys(names ...string) {
 	w.d.T.Helper()
-	if _, err := w.d.Run("xdotool", append([]string{"key", "--clearmodifiers", "--delay", "60"}, names...)...); err != nil {
-		w.d.T.Fatalf("press %q: %v", names, err)
-	}
+	w.xdotool(append([]string{"key", "--clearmodifiers", "--delay", "60"}, names...)...)
 }
 
 func (w *Window) Types(text string) {
 	w.d.T.Helper()
-	if _, err := w.d.Run("xdotool", "type", "--clearmodifiers", "--delay", "40", text); err != nil {
-		w.d.T.Fatalf("type %q: %v", text, err)
-	}
+	w.xdotool("type", "--clearmodifiers", "--delay", "40", text)
 }
 
 // Point moves the mouse to a place of the window.
 func (w *Window) Point(at image.Point) {
 	w.d.T.Helper()
-	if _, err := w.d.Run("xdotool", "mousemove", "--window", w.ID, strconv.Itoa(at.X), strconv.Itoa(at.Y)); err != nil {
-		w.d.T.Fatal(err)
-	}
+	w.xdotool("mousemove", "--window", w.ID, strconv.Itoa(at.X), strconv.Itoa(at.Y))
 }
 
 // Press presses a mouse button where the mouse is, as long as a hand does.
 func (w *Window) Press(button int) {
 	w.d.T.Helper()
 	b := strconv.Itoa(button)
-	if _, err := w.d.Run("xdotool", "mousedown", b, "sleep", "0.1", "mouseup", b); err != nil {
-		w.d.T.Fatal(err)
-	}
+	w.xdotool("mousedown", b, "sleep", "0.1", "mouseup", b)
 }
 
 // Hide closes the window as a person does who wants it gone: once more answers the question of the first time.
@@ -172,8 +172,6 @@ func (w *Window) Hide() {
 // Active is the window with the keyboard.
 func (w *Window) Active() *Window {
 	w.d.T.Helper()
-	if _, err := w.d.Run("xdotool", "windowactivate", "--sync", w.ID); err != nil {
-		w.d.T.Fatal(err)
-	}
+	w.xdotool("windowactivate", "--sync", w.ID)
 	return w
 }

@@ -15,76 +15,31 @@ import (
 	"time"
 )
 
-// authority is a certificate authority that lives as long as its Edge.
-type authority struct {
+// Authority is a certificate authority that lives as long as the process.
+type Authority struct {
 	certificate *x509.Certificate
 	key         *ecdsa.PrivateKey
-	agentSide   tls.Certificate
-	wrong       tls.Certificate // for the same names, signed by an authority nobody trusts
-
-	mu     sync.Mutex
-	byName map[string]*tls.Certificate
-	names  map[string]bool // what the public side may show a certificate for
-	first  *tls.Certificate
 }
 
-func newAuthority(names []string) (*authority, error) {
-	a, err := bareAuthority("Countersign test edge")
-	if err != nil {
-		return nil, err
-	}
-	stranger, err := bareAuthority("Nobody trusts this")
-	if err != nil {
-		return nil, err
-	}
-	local := []string{"127.0.0.1", "::1", "localhost"}
-	if a.agentSide, err = a.issue(local...); err != nil {
-		return nil, err
-	}
-	if a.wrong, err = stranger.issue(local...); err != nil {
-		return nil, err
-	}
-	first, err := a.issue(names...)
-	if err != nil {
-		return nil, err
-	}
-	a.first = &first
-	a.byName = make(map[string]*tls.Certificate)
-	a.names = make(map[string]bool)
-	return a, nil
-}
-
-func bareAuthority(name string) (*authority, error) {
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		return nil, err
-	}
-	now := time.Now()
+// NewAuthority makes an authority of that name.
+func NewAuthority(name string) (*Authority, error) {
+	a := &Authority{}
 	template := &x509.Certificate{
-		SerialNumber: big.NewInt(now.UnixNano()), Subject: pkix.Name{CommonName: name},
-		NotBefore: now.Add(-time.Hour), NotAfter: now.Add(7 * 24 * time.Hour),
-		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
+		Subject: pkix.Name{CommonName: name}, IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
 	}
-	der, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
+	der, key, err := a.sign(template)
 	if err != nil {
 		return nil, err
 	}
-	certificate, err := x509.ParseCertificate(der)
-	if err != nil {
-		return nil, err
-	}
-	return &authority{certificate: certificate, key: key}, nil
+	a.key = key
+	a.certificate, err = x509.ParseCertificate(der)
+	return a, err
 }
 
-func (a *authority) issue(names ...string) (tls.Certificate, error) {
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		return tls.Certificate{}, err
-	}
-	now := time.Now()
+// Issue makes a server's certificate for names, which are host names or IP addresses.
+func (a *Authority) Issue(names ...string) (tls.Certificate, error) {
 	template := &x509.Certificate{
-		SerialNumber: big.NewInt(now.UnixNano()), Subject: pkix.Name{CommonName: names[0]},
-		NotBefore: now.Add(-time.Hour), NotAfter: now.Add(7 * 24 * time.Hour),
+		Subject:  pkix.Name{CommonName: names[0]},
 		KeyUsage: x509.KeyUsageDigitalSignature, ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth},
 	}
 	for _, name := range names {
@@ -94,11 +49,75 @@ func (a *authority) issue(names ...string) (tls.Certificate, error) {
 			template.DNSNames = append(template.DNSNames, name)
 		}
 	}
-	der, err := x509.CreateCertificate(rand.Reader, template, a.certificate, &key.PublicKey, a.key)
+	der, key, err := a.sign(template)
 	if err != nil {
 		return tls.Certificate{}, err
 	}
 	return tls.Certificate{Certificate: [][]byte{der, a.certificate.Raw}, PrivateKey: key}, nil
+}
+
+// sign makes a key and its certificate, which signs itself as long as the authority has none.
+func (a *Authority) sign(template *x509.Certificate) (der []byte, key *ecdsa.PrivateKey, err error) {
+	if key, err = ecdsa.GenerateKey(elliptic.P256(), rand.Reader); err != nil {
+		return nil, nil, err
+	}
+	now := time.Now()
+	template.SerialNumber, template.NotBefore, template.NotAfter = big.NewInt(now.UnixNano()), now.Add(-time.Hour), now.Add(7*24*time.Hour)
+	parent, signer := a.certificate, a.key
+	if parent == nil {
+		parent, signer = template, key
+	}
+	der, err = x509.CreateCertificate(rand.Reader, template, parent, &key.PublicKey, signer)
+	return der, key, err
+}
+
+// PEM is the authority's own certificate.
+func (a *Authority) PEM() []byte {
+	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: a.certificate.Raw})
+}
+
+// Pool is the authority's own certificate as the only one trusted.
+func (a *Authority) Pool() *x509.CertPool {
+	pool := x509.NewCertPool()
+	pool.AddCert(a.certificate)
+	return pool
+}
+
+// authority is that of an Edge, and what it has issued.
+type authority struct {
+	*Authority
+	agentSide tls.Certificate
+	wrong     tls.Certificate // for the same names, signed by an authority nobody trusts
+
+	mu     sync.Mutex
+	byName map[string]*tls.Certificate
+	names  map[string]bool // what the public side may show a certificate for
+	first  *tls.Certificate
+}
+
+func newAuthority(names []string) (*authority, error) {
+	own, err := NewAuthority("Countersign test edge")
+	if err != nil {
+		return nil, err
+	}
+	stranger, err := NewAuthority("Nobody trusts this")
+	if err != nil {
+		return nil, err
+	}
+	a := &authority{Authority: own, byName: make(map[string]*tls.Certificate), names: make(map[string]bool)}
+	local := []string{"127.0.0.1", "::1", "localhost"}
+	if a.agentSide, err = own.Issue(local...); err != nil {
+		return nil, err
+	}
+	if a.wrong, err = stranger.Issue(local...); err != nil {
+		return nil, err
+	}
+	first, err := own.Issue(names...)
+	if err != nil {
+		return nil, err
+	}
+	a.first = &first
+	return a, nil
 }
 
 // allow makes the public side able to show a certificate for host.
@@ -120,20 +139,10 @@ func (a *authority) forHello(hello *tls.ClientHelloInfo) (*tls.Certificate, erro
 	if known, ok := a.byName[name]; ok {
 		return known, nil
 	}
-	issued, err := a.issue(name)
+	issued, err := a.Issue(name)
 	if err != nil {
 		return nil, err
 	}
 	a.byName[name] = &issued
 	return &issued, nil
-}
-
-func (a *authority) pem() []byte {
-	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: a.certificate.Raw})
-}
-
-func (a *authority) pool() *x509.CertPool {
-	pool := x509.NewCertPool()
-	pool.AddCert(a.certificate)
-	return pool
 }

@@ -11,7 +11,6 @@ package ngroktest
 
 import (
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"net"
@@ -116,11 +115,8 @@ func (e *Edge) ConnectAddr() string { return e.agents }
 // PublicAddr is the host:port on which the public side accepts HTTPS for every bound host.
 func (e *Edge) PublicAddr() string { return e.public.Addr().String() }
 
-// CAPEM is the certificate, in PEM, that signed both the agent side's and the public side's certificates.
-func (e *Edge) CAPEM() []byte { return e.authority.pem() }
-
-// CAs is CAPEM as a pool.
-func (e *Edge) CAs() *x509.CertPool { return e.authority.pool() }
+// Authority is who signed the certificates of both sides.
+func (e *Edge) Authority() *Authority { return e.authority.Authority }
 
 func (e *Edge) acceptAgents(listener net.Listener) {
 	for {

@@ -65,7 +65,7 @@ func agent(t *testing.T, address string, cas *x509.CertPool, token string) (ngro
 // serve binds url and answers every request with name.
 func serve(t *testing.T, e *ngroktest.Edge, url, name string) ngrok.EndpointListener {
 	t.Helper()
-	a, ctx := agent(t, e.ConnectAddr(), e.CAs(), "token")
+	a, ctx := agent(t, e.ConnectAddr(), e.Authority().Pool(), "token")
 	var options []ngrok.EndpointOption
 	if url != "" {
 		options = append(options, ngrok.WithURL(url))
@@ -125,7 +125,7 @@ func TestRequestsGoToWhoeverHasTheHost(t *testing.T) {
 func TestAHostBelongsToOneAgent(t *testing.T) {
 	e := start(t, ngroktest.Options{})
 	first := serve(t, e, "https://one.ngrok.test", "first")
-	a, ctx := agent(t, e.ConnectAddr(), e.CAs(), "token")
+	a, ctx := agent(t, e.ConnectAddr(), e.Authority().Pool(), "token")
 	_, err := a.Listen(ctx, ngrok.WithURL("https://one.ngrok.test"))
 	var refused ngrok.Error
 	if !errors.As(err, &refused) || refused.Code() != "ERR_NGROK_334" {
@@ -141,7 +141,7 @@ func TestAnotherCertificateIsNotTrusted(t *testing.T) {
 	e := start(t, ngroktest.Options{})
 	for wrong, fails := range map[bool]bool{true: true, false: false} {
 		e.ShowWrongCertificate(wrong)
-		conn, err := tls.Dial("tcp", e.ConnectAddr(), &tls.Config{RootCAs: e.CAs()})
+		conn, err := tls.Dial("tcp", e.ConnectAddr(), &tls.Config{RootCAs: e.Authority().Pool()})
 		if (err != nil) != fails {
 			t.Errorf("wrong certificate %v: %v", wrong, err)
 		}

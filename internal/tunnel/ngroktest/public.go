@@ -115,7 +115,7 @@ func (e *Edge) Client() *http.Client {
 		Timeout:       30 * time.Second,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		Transport: &http.Transport{
-			TLSClientConfig:   &tls.Config{RootCAs: e.CAs(), MinVersion: tls.VersionTLS12},
+			TLSClientConfig:   &tls.Config{RootCAs: e.Authority().Pool(), MinVersion: tls.VersionTLS12},
 			DisableKeepAlives: true,
 			DialContext: func(ctx context.Context, network, _ string) (net.Conn, error) {
 				var dialer net.Dialer
