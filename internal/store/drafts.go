@@ -106,12 +106,8 @@ func (tx *Tx) Drafts(states ...office.DraftState) ([]office.Draft, error) {
 // DraftsDue returns the drafts in DraftQueued that are due by their NextTry, longest due first. Drafts in other states are
 // never due by themselves: packages/add may have been sent for them, and what became of it is not a matter of time.
 func (tx *Tx) DraftsDue(due Due) ([]office.Draft, error) {
-	var list []office.Draft
-	err := tx.due(bucketDraftsDue, due, func(key []byte) (bool, error) {
-		d, err := at[office.Draft](tx, bucketDrafts, key[8:])
-		return true, collect(tx, &list, d, err)
-	})
-	return list, err
+	return listed(tx, -1, func(each visit) error { return tx.due(bucketDraftsDue, due, each) },
+		func(key []byte) (office.Draft, error) { return at[office.Draft](tx, bucketDrafts, key[8:]) })
 }
 
 // NextDraft is the earliest NextTry of all queued drafts: 1970 when one has none and is due at once, the zero time

@@ -18,17 +18,17 @@ func (d Due) Left(next time.Time) time.Duration {
 	return left
 }
 
-// due calls each with the keys of an index by time that are due, longest due first, until it returns false or an error.
-func (tx *Tx) due(index string, d Due, each func(key []byte) (bool, error)) error {
+// due visits what is due in an index by time, longest due first.
+func (tx *Tx) due(index string, d Due, each visit) error {
 	more := true
-	visit := func(key, _ []byte) (bool, error) {
+	watched := func(key, value []byte) (bool, error) {
 		var err error
-		more, err = each(key)
+		more, err = each(key, value)
 		return more, err
 	}
-	err := tx.between(index, nil, after(d.Now), visit)
+	err := tx.between(index, nil, after(d.Now), watched)
 	if err != nil || !more || d.Longest <= 0 {
 		return err
 	}
-	return tx.between(index, after(d.Now.Add(d.Longest)), nil, visit)
+	return tx.between(index, after(d.Now.Add(d.Longest)), nil, watched)
 }

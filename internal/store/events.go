@@ -120,28 +120,16 @@ func (tx *Tx) SetEvent(e office.Event) error {
 
 // PendingEvents returns up to limit events that wait to be handled, oldest first.
 func (tx *Tx) PendingEvents(limit int) ([]office.Event, error) {
-	var list []office.Event
-	err := tx.oldest(bucketEventsPending, nil, func(row, _ []byte) (bool, error) {
-		if len(list) >= limit {
-			return false, nil
-		}
-		e, err := at[office.Event](tx, bucketEvents, row)
-		return true, collect(tx, &list, e, err)
-	})
-	return list, err
+	return listed(tx, limit, func(each visit) error { return tx.oldest(bucketEventsPending, nil, each) }, tx.eventAt)
+}
+
+func (tx *Tx) eventAt(row []byte) (office.Event, error) {
+	return at[office.Event](tx, bucketEvents, row)
 }
 
 // OddEvents returns up to limit events with which nothing could be done, newest first.
 func (tx *Tx) OddEvents(limit int) ([]office.Event, error) {
-	var list []office.Event
-	err := tx.newest(bucketEventsOdd, "", func(row, _ []byte) (bool, error) {
-		if len(list) >= limit {
-			return false, nil
-		}
-		e, err := at[office.Event](tx, bucketEvents, row)
-		return true, collect(tx, &list, e, err)
-	})
-	return list, err
+	return listed(tx, limit, func(each visit) error { return tx.newest(bucketEventsOdd, "", each) }, tx.eventAt)
 }
 
 // Events returns up to limit events, newest first, and the cursor of the next page.

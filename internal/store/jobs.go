@@ -137,25 +137,17 @@ func (tx *Tx) JobsOf(packageID string) ([]office.Job, error) {
 
 // JobsDue returns up to limit jobs that are not done and due by their NextTry, longest due first.
 func (tx *Tx) JobsDue(d Due, limit int) ([]office.Job, error) {
-	var list []office.Job
-	err := tx.due(bucketJobsDue, d, func(key []byte) (bool, error) {
-		if len(list) == limit {
-			return false, nil
-		}
-		j, err := at[office.Job](tx, bucketJobs, key[8:])
-		return true, collect(tx, &list, j, err)
-	})
-	return list, err
+	return tx.jobs(limit, func(each visit) error { return tx.due(bucketJobsDue, d, each) })
+}
+
+// jobs lists those whose keys in an index by time walk leads to.
+func (tx *Tx) jobs(limit int, walk func(visit) error) ([]office.Job, error) {
+	return listed(tx, limit, walk, func(key []byte) (office.Job, error) { return at[office.Job](tx, bucketJobs, key[8:]) })
 }
 
 // PendingJobs returns all jobs that are not done, in the order of NextTry.
 func (tx *Tx) PendingJobs() ([]office.Job, error) {
-	var list []office.Job
-	err := tx.oldest(bucketJobsDue, nil, func(key, _ []byte) (bool, error) {
-		j, err := at[office.Job](tx, bucketJobs, key[8:])
-		return true, collect(tx, &list, j, err)
-	})
-	return list, err
+	return tx.jobs(-1, func(each visit) error { return tx.oldest(bucketJobsDue, nil, each) })
 }
 
 // NextJob is the earliest NextTry of all jobs that are not done: 1970 when one has none and is due at once, the zero
@@ -164,30 +156,17 @@ func (tx *Tx) NextJob() (time.Time, error) { return tx.first(bucketJobsDue) }
 
 // JobsRefused returns the jobs that the service has not given since then or longer, the longest refused first.
 func (tx *Tx) JobsRefused(since time.Time) ([]office.Job, error) {
-	var list []office.Job
-	err := tx.between(bucketJobsRefused, nil, after(since), func(key, _ []byte) (bool, error) {
-		j, err := at[office.Job](tx, bucketJobs, key[8:])
-		return true, collect(tx, &list, j, err)
-	})
-	return list, err
+	return tx.jobs(-1, func(each visit) error { return tx.between(bucketJobsRefused, nil, after(since), each) })
 }
 
 // FailedJobs returns all jobs in JobFailed, latest planned first.
-func (tx *Tx) FailedJobs() ([]office.Job, error) { return tx.newestJobs(bucketJobsFailed, -1) }
+func (tx *Tx) FailedJobs() ([]office.Job, error) {
+	return tx.jobs(-1, func(each visit) error { return tx.newest(bucketJobsFailed, "", each) })
+}
 
 // RecentSaved returns up to n jobs that are done, latest first.
-func (tx *Tx) RecentSaved(n int) ([]office.Job, error) { return tx.newestJobs(bucketJobsDone, n) }
-
-func (tx *Tx) newestJobs(index string, limit int) ([]office.Job, error) {
-	var list []office.Job
-	err := tx.newest(index, "", func(key, _ []byte) (bool, error) {
-		if len(list) == limit {
-			return false, nil
-		}
-		j, err := at[office.Job](tx, bucketJobs, key[8:])
-		return true, collect(tx, &list, j, err)
-	})
-	return list, err
+func (tx *Tx) RecentSaved(n int) ([]office.Job, error) {
+	return tx.jobs(n, func(each visit) error { return tx.newest(bucketJobsDone, "", each) })
 }
 
 // JobCounts reads the counters; it does not scan.

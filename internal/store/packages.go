@@ -112,36 +112,23 @@ func (tx *Tx) Packages(each func(office.Package) bool) error {
 
 // PackagesDue returns up to limit packages that are not [Package.Final] and due by their NextCheck, longest due first.
 func (tx *Tx) PackagesDue(d Due, limit int) ([]office.Package, error) {
-	var list []office.Package
-	err := tx.due(bucketPackagesDue, d, func(key []byte) (bool, error) {
-		if len(list) == limit {
-			return false, nil
-		}
-		p, err := tx.packageAt(key[8:])
-		return true, collect(tx, &list, p, err)
-	})
-	return list, err
+	return tx.packages(limit, func(each visit) error { return tx.due(bucketPackagesDue, d, each) })
+}
+
+// packages lists those whose rows in an index by time walk leads to.
+func (tx *Tx) packages(limit int, walk func(visit) error) ([]office.Package, error) {
+	return listed(tx, limit, walk, func(key []byte) (office.Package, error) { return tx.packageAt(key[8:]) })
 }
 
 // AllOpen returns every package that is not [Package.Final], in the order of NextCheck.
 func (tx *Tx) AllOpen() ([]office.Package, error) {
-	var list []office.Package
-	err := tx.oldest(bucketPackagesDue, nil, func(key, _ []byte) (bool, error) {
-		p, err := tx.packageAt(key[8:])
-		return true, collect(tx, &list, p, err)
-	})
-	return list, err
+	return tx.packages(-1, func(each visit) error { return tx.oldest(bucketPackagesDue, nil, each) })
 }
 
 // PackagesRefused returns the packages that everybody has signed and whose files cannot be planned, because the service
 // has not told what that needs since then or longer; the longest refused first.
 func (tx *Tx) PackagesRefused(since time.Time) ([]office.Package, error) {
-	var list []office.Package
-	err := tx.between(bucketPackagesRefused, nil, after(since), func(key, _ []byte) (bool, error) {
-		p, err := tx.packageAt(key[8:])
-		return true, collect(tx, &list, p, err)
-	})
-	return list, err
+	return tx.packages(-1, func(each visit) error { return tx.between(bucketPackagesRefused, nil, after(since), each) })
 }
 
 // NextPackageCheck is the earliest NextCheck of all packages that are not [Package.Final]: 1970 when one has none and

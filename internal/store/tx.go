@@ -86,6 +86,18 @@ func collect[T any](tx *Tx, list *[]T, record T, err error) error {
 	return err
 }
 
+// listed is up to limit of the records that walk leads to, all below 0; record reads the one of a key.
+func listed[T any](tx *Tx, limit int, walk func(visit) error, record func(key []byte) (T, error)) (list []T, err error) {
+	err = walk(func(key, _ []byte) (bool, error) {
+		if len(list) == limit {
+			return false, nil
+		}
+		r, err := record(key)
+		return true, collect(tx, &list, r, err)
+	})
+	return list, err
+}
+
 // leaveOut notes a record that cannot be read.
 func (tx *Tx) leaveOut(err error) {
 	if tx.unreadable != nil {
@@ -185,9 +197,12 @@ func (tx *Tx) place(s shelf, id string, row []byte, at time.Time, record any) ([
 	return row, tx.put(s.rows, row, value)
 }
 
+// visit is told of the keys and values of a bucket until it returns false or an error.
+type visit func(key, value []byte) (more bool, err error)
+
 // newest calls each with the records of a bucket from the newest, or from the one before the cursor, until it returns
 // false or an error.
-func (tx *Tx) newest(bucket string, before office.Cursor, each func(key, value []byte) (bool, error)) error {
+func (tx *Tx) newest(bucket string, before office.Cursor, each visit) error {
 	b, err := tx.bucket(bucket)
 	if err != nil {
 		return err
@@ -214,7 +229,7 @@ func (tx *Tx) newest(bucket string, before office.Cursor, each func(key, value [
 }
 
 // oldest calls each with the keys of a bucket that have the prefix, in order, until it returns false or an error.
-func (tx *Tx) oldest(bucket string, prefix []byte, each func(key, value []byte) (bool, error)) error {
+func (tx *Tx) oldest(bucket string, prefix []byte, each visit) error {
 	return tx.between(bucket, prefix, nil, func(key, value []byte) (bool, error) {
 		if !bytes.HasPrefix(key, prefix) {
 			return false, nil
@@ -224,7 +239,7 @@ func (tx *Tx) oldest(bucket string, prefix []byte, each func(key, value []byte) 
 }
 
 // between does the same for the keys from start on and below end (nil: all).
-func (tx *Tx) between(bucket string, start, end []byte, each func(key, value []byte) (bool, error)) error {
+func (tx *Tx) between(bucket string, start, end []byte, each visit) error {
 	b, err := tx.bucket(bucket)
 	if err != nil {
 		return err
