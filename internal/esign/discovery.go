@@ -126,12 +126,7 @@ func (a authority) issued(iss string) bool {
 	return slices.Contains(a.Issuers, iss)
 }
 
-// hasScope is true when a space-separated list, or a list of such, holds the scope.
+// hasScope is true when scopes has this one, in whatever letter case.
 func hasScope(scopes []string, scope string) bool {
-	for _, s := range scopes {
-		if strings.EqualFold(s, scope) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(scopes, func(s string) bool { return strings.EqualFold(s, scope) })
 }

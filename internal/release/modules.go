@@ -93,7 +93,7 @@ func (p product) folders(ctx context.Context) (map[string]string, error) {
 	}
 }
 
-// licenceName is how files are called that must be passed on. Code is not meant, nor are folders.
+// licenceName matches the names of files that must be passed on with a program; code with such a name is not meant.
 var licenceName = regexp.MustCompile(`(?i)^(un)?(licen[cs]es?|copying|notice|ofl)([-_.][a-z0-9.+-]*)?$`)
 
 var isCode = regexp.MustCompile(`(?i)\.(go|c|h|js|json|ya?ml|html|tmpl|py|sh)$`)

@@ -17,7 +17,7 @@ const (
 
 // windowsProgram builds Countersign.exe, signed where there is a certificate.
 func (p product) windowsProgram(ctx context.Context) (string, error) {
-	// Go links every .syso beside the main package that is named for the system; it is nobody's afterwards.
+	// Go links every .syso beside the main package that is named for the system. It is of no use afterwards.
 	resources := filepath.Join(p.root, "resources_windows_amd64.syso")
 	defer os.Remove(resources)
 	if err := p.windowsResources(ctx, resources); err != nil {

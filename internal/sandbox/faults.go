@@ -24,11 +24,11 @@ type Fault struct {
 	Headers       map[string]string `json:"headers"`        // set on the answer, for instance Retry-After
 	Drop          bool              `json:"drop"`           // close the connection before doing or answering anything
 	LoseAnswer    bool              `json:"lose_answer"`    // do the work, then close the connection without an answer
-	AfterWork     bool              `json:"after_work"`     // with Status: do the work first of all, and then answer as if not
+	AfterWork     bool              `json:"after_work"`     // with Status: do the work first, then answer as if it had not been done
 	TruncateAfter int64             `json:"truncate_after"` // > 0: cut the connection after this many bytes of body
 	EndAfter      int64             `json:"end_after"`      // != 0: end the body after this many bytes as if that were all; < 0 counts from its end
 	Framing       Framing           `json:"framing"`        // how the end of the body is told
-	Gzip          bool              `json:"gzip"`           // compress the body, asked for or not
+	Gzip          bool              `json:"gzip"`           // compress the body, whether that was asked for or not
 	Range         string            `json:"range"`          // take this for the request's Range header
 
 	Applied int `json:"applied"` // how often it was applied so far

@@ -7,12 +7,12 @@ import (
 	"sync"
 )
 
-// ListHabits are the ways of packages/list that nobody promised not to have. The zero value has none of them.
+// ListHabits are oddities of packages/list that the interface does not rule out. The zero value has none of them.
 type ListHabits struct {
-	Order    string `json:"order"`     // whatever sortBy asks for: newest (as for ""), oldest, name, or random, which is another one each time
-	MostTake int    `json:"most_take"` // a page has at most so many items, whatever take asks for; 0 is no such limit
+	Order    string `json:"order"`     // of the list, whatever sortBy asks for: newest (as for ""), oldest, name, or random, which is a new order for each page
+	MostTake int    `json:"most_take"` // how many items a page has at most, whatever take asks for; 0 is no such limit
 	NoSkip   bool   `json:"no_skip"`   // every page is the first one
-	Shift    int    `json:"shift"`     // so many items come in before each further page, which repeats as many; below 0 so many are gone, which leaves as many out
+	Shift    int    `json:"shift"`     // how many items are added before each further page, which then repeats that many; below 0, how many are removed, which the page then leaves out
 }
 
 // lists holds how lists are answered. It may be used from any goroutine.
@@ -29,7 +29,7 @@ func (s *Server) SetListHabits(h ListHabits) {
 	s.lists.habits, s.lists.pages = h, 0
 }
 
-// part puts found, which is newest first, into the order of the day and says which part of it is the page.
+// part sorts found, which is newest first, as the habits have it, and returns where the page begins and ends in it.
 func (l *lists) part(found []pack, skip, take int) (from, to int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -50,8 +50,8 @@ type Options struct {
 	OnlyAPIPrefix bool // serve the API under /api/v1 alone
 	NoAPIPrefix   bool // serve the API without /api/v1 alone
 
-	// Press is a program and its first arguments that calls Press in a bounded process, so that no document that people drop
-	// in ends the service. Without it this process reads them.
+	// Press is a program, with its first arguments, that runs the function Press in a bounded process: a document that
+	// crashes the PDF library then does not end the service. Without it, Press runs in this process.
 	Press []string
 
 	Now func() time.Time // the clock for what the service says: lifetimes and time stamps. Waiting is done in real time

@@ -15,15 +15,15 @@ import (
 	"github.com/pdfcpu/pdfcpu/pkg/pdfcpu"
 )
 
-// press counts and joins the pages of documents that people drop in. A few bytes can cost the PDF library gigabytes or
-// hours, so a program of its own does it, when there is one: it may be killed, or end itself, and the document is then one
-// that cannot be read.
+// press counts and joins the pages of uploaded documents. A small file can cost the PDF library gigabytes or hours, so
+// another process does it where Options.Press names a program for that: when it is killed or crashes, the document counts
+// as one that cannot be read.
 type press struct{ program []string }
 
 // pressPatience is how long one document may take.
 const pressPatience = 30 * time.Second
 
-// errNotPressed means that nothing can be made of a document.
+// errNotPressed means that a document cannot be read.
 var errNotPressed = errors.New("the PDF library gave up")
 
 // What Press answers first.
@@ -83,8 +83,8 @@ func understood(answer []byte) ([]byte, error) {
 	return nil, errNotPressed
 }
 
-// Press is what the program of Options.Press does: it reads one document, each after its length, and answers how many
-// pages it has, or several, and answers with one PDF of all. Whoever calls it bounds its process before.
+// Press is what the program of Options.Press does. It reads documents, each after its length as eight bytes. For one it
+// answers how many pages it has, for several with one PDF of all. Its caller bounds the process before.
 func Press(in io.Reader, out io.Writer) error {
 	var documents [][]byte
 	for {

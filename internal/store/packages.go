@@ -61,7 +61,8 @@ func (tx *Tx) Package(id string) (office.Package, bool, error) {
 	return p, err == nil, err
 }
 
-// PutPackage stores a package, new or changed, with what follows from the rest of it (office.Package.Derived). Its place in the lists follows Created; a zero Created becomes now.
+// PutPackage stores a package, new or changed, with what follows from the rest of it (office.Package.Derived). Its place
+// in the lists follows Created; a zero Created becomes now.
 func (tx *Tx) PutPackage(p office.Package) error {
 	row, value, err := tx.find(packages, p.ID)
 	if err != nil {
