@@ -23,26 +23,28 @@ func (Opener) choose(ctx context.Context, d FileDialog) ([]string, error) {
 		err   error
 	}
 	done := make(chan answer, 1)
-	go func() {
-		paths, err := show(ctx, d)
+	go onDialogThread(ctx, func(options ...zenity.Option) {
+		paths, err := show(d, options)
 		done <- answer{paths, err}
-	}()
+	})
 	select {
 	case a := <-done:
-		return a.paths, a.err
+		if ctx.Err() == nil {
+			return a.paths, a.err
+		}
 	case <-ctx.Done():
 		select {
 		case <-done:
 		case <-time.After(dialogCloses):
 		}
-		return nil, ctx.Err()
 	}
+	return nil, ctx.Err()
 }
 
 // show asks with the dialogs of Windows (IFileOpenDialog and IFileSaveDialog) and macOS (through osascript, which asks in a
-// process of its own, so that nothing of ours need be built with a Mac).
-func show(ctx context.Context, d FileDialog) (paths []string, err error) {
-	options := []zenity.Option{zenity.Context(ctx), zenity.Title(d.Title), zenity.ConfirmOverwrite()}
+// process of its own, so that nothing of ours need be built on a Mac).
+func show(d FileDialog, options []zenity.Option) (paths []string, err error) {
+	options = append(options, zenity.Title(d.Title), zenity.ConfirmOverwrite())
 	if d.Window != 0 && runtime.GOOS == "windows" {
 		options = append(options, zenity.Attach(d.Window))
 	}
@@ -64,8 +66,6 @@ func show(ctx context.Context, d FileDialog) (paths []string, err error) {
 		path, err = zenity.SelectFileSave(options...)
 	}
 	switch {
-	case ctx.Err() != nil:
-		return nil, ctx.Err()
 	case errors.Is(err, zenity.ErrCanceled):
 		return nil, nil
 	case err != nil:
