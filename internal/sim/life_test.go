@@ -43,6 +43,9 @@ func (w *world) kill() {
 
 // die is the moment of the kill.
 func (w *world) die(h *host) {
+	if w.full { // the world's own copies need room
+		fill(w.disk(), false)
+	}
 	folders, err := photograph(w.folders())
 	w.left = &remains{folders, w.dataDir() + " as of the kill", errors.Join(err, copyTree(w.dataDir(), w.dataDir()+" as of the kill"))}
 	h.kill()
@@ -61,6 +64,10 @@ func (w *world) bury() {
 	if err != nil {
 		w.model.breaks("the world cannot bring back the disk: %v", err)
 	}
+	if w.full {
+		fill(w.disk(), true)
+	}
+	w.model.excuse()
 	w.start()
 }
 
@@ -110,6 +117,9 @@ func (w *world) end() {
 	}
 	w.wire.close()
 	synctest.Wait()
+	if w.mounted {
+		unmount(w.disk())
+	}
 }
 
 // stand moves time on by d without any timer having noticed, as a computer that sleeps does.

@@ -7,8 +7,12 @@ import (
 )
 
 // TestMain gives a run one processor: with two, goroutines that become ready at the same instant race, and a seed replays
-// less exactly. For more processors there are more processes.
+// less exactly. For more processors there are more processes. Where the system allows it, the run has disks of its own,
+// which can be full.
 func TestMain(m *testing.M) {
+	if code, ok := ownSpace(); ok {
+		os.Exit(code)
+	}
 	runtime.GOMAXPROCS(1)
 	os.Exit(m.Run())
 }

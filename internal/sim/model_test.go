@@ -33,19 +33,20 @@ type model struct {
 	claims   []string            // packages of which people were told that they are saved, to be looked at
 	executed map[string]executed // by name
 
-	kept   map[string]bool  // events that the program has shown to have
-	files  map[string]saved // path -> what is there
-	places map[string]int   // document -> how many files of it may be there; absent is 1
-	given  map[string]string
-	listed map[string]bool // files of the services that were looked at
-	gone   map[string]bool // documents that people took away
-	first  map[string]int  // which computer saved a document first
-	out    map[string]bool // folders that are not there for a while
-	drafts map[string]promise
-	since  map[string]time.Time // computer and service -> when somebody signed in first
-	heard  time.Time            // since when people want to be told
-	adds   int                  // calls of packages/add
-	looked int                  // of them when packages were counted last
+	kept    map[string]bool  // events that the program has shown to have
+	files   map[string]saved // path -> what is there
+	places  map[string]int   // document -> how many files of it may be there; absent is 1
+	given   map[string]string
+	listed  map[string]bool // files of the services that were looked at
+	excused map[string]bool // packages of which people need not be told any more
+	gone    map[string]bool // documents that people took away
+	first   map[string]int  // which computer saved a document first
+	out     map[string]bool // folders that are not there for a while
+	drafts  map[string]promise
+	since   map[string]time.Time // computer and service -> when somebody signed in first
+	heard   time.Time            // since when people want to be told
+	adds    int                  // calls of packages/add
+	looked  int                  // of them when packages were counted last
 }
 
 // promise is a draft that the program has taken.
@@ -69,7 +70,7 @@ func newModel(w *world) *model {
 	return &model{
 		w: w, isAcked: map[string]bool{}, owner: map[string]string{}, finished: map[string]int{}, kept: map[string]bool{},
 		files: map[string]saved{}, places: map[string]int{}, given: map[string]string{}, listed: map[string]bool{},
-		executed: map[string]executed{}, gone: map[string]bool{}, first: map[string]int{}, out: map[string]bool{}, drafts: map[string]promise{}, since: map[string]time.Time{},
+		executed: map[string]executed{}, excused: map[string]bool{}, gone: map[string]bool{}, first: map[string]int{}, out: map[string]bool{}, drafts: map[string]promise{}, since: map[string]time.Time{},
 	}
 }
 
@@ -205,6 +206,19 @@ func (m *model) replaced() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.acked, m.isAcked, m.kept = nil, map[string]bool{}, map[string]bool{}
+}
+
+// excuse hears of a kill. A fact is noted before it is told, so that nobody is told twice: a kill in between costs the
+// notification (office.Fact).
+func (m *model) excuse() {
+	m.lookAtFolders()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for name, e := range m.executed {
+		if !slices.ContainsFunc(e.documents, func(d string) bool { return !m.isSaved(d) }) {
+			m.excused[name] = true
+		}
+	}
 }
 
 func (m *model) unplugged(folder string) { m.out[folder] = true }

@@ -97,7 +97,9 @@ func doChoose(w *world, s step) {
 }
 
 func doFolder(w *world, s step) {
-	w.configure(func(o *office.Settings) { o.SaveTo = filepath.Join(w.dir, fmt.Sprintf("folder %d", s.number(0)%3+1)) })
+	w.configure(func(o *office.Settings) {
+		o.SaveTo = filepath.Join(w.disk(), fmt.Sprintf("folder %d", s.number(0)%3+1))
+	})
 }
 
 func doAddress(w *world, s step) {
@@ -131,7 +133,7 @@ func (w *world) moveTo(n int) {
 func (m *model) handy() []string {
 	var all []string
 	for path, f := range m.files {
-		if f.document != "" {
+		if f.document != "" && !m.out[filepath.Dir(path)] {
 			all = append(all, path)
 		}
 	}
@@ -164,7 +166,7 @@ func doRename(w *world, s step) {
 
 func doMove(w *world, s step) {
 	w.take(s.number(0), func(path string, f saved) error {
-		dir := filepath.Join(w.dir, "archive")
+		dir := filepath.Join(w.disk(), "archive")
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			return err
 		}

@@ -154,7 +154,7 @@ func doLock(w *world, s step) {
 func doUnplug(w *world, s step) {
 	w.model.lookAtFolders()
 	folder := w.settings.SaveTo
-	aside := filepath.Join(w.dir, "unplugged "+filepath.Base(folder))
+	aside := filepath.Join(w.disk(), "unplugged "+filepath.Base(folder))
 	if os.Rename(folder, aside) != nil {
 		return
 	}
@@ -165,6 +165,25 @@ func doUnplug(w *world, s step) {
 		}
 		w.model.plugged(folder)
 	})
+}
+
+// doFill has the computer's disk be full for a while.
+func doFill(w *world, s step) {
+	if !w.mounted || w.full {
+		return
+	}
+	w.fill(true)
+	w.later(s.span(0), func() { w.fill(false) })
+}
+
+func (w *world) fill(full bool) {
+	if w.full == full {
+		return
+	}
+	if err := fill(w.disk(), full); err != nil {
+		w.model.breaks("the world cannot fill the disk: %v", err)
+	}
+	w.full = full
 }
 
 // doClock puts the computer's clock wrong, and right again later.

@@ -158,7 +158,7 @@ func (m *model) owed() (owed []string) {
 				owed = append(owed, fmt.Sprintf("%s of %q is not saved", document, name))
 			}
 		}
-		told := m.finished[fmt.Sprintf("%d %s", m.w.computer, name)] > 0 || m.summed.After(e.at)
+		told := m.finished[fmt.Sprintf("%d %s", m.w.computer, name)] > 0 || m.summed.After(e.at) || m.excused[name]
 		if !told && m.w.settings.Notify != office.NotifyNone && e.at.After(m.heard) {
 			owed = append(owed, fmt.Sprintf("people are not told that everyone has signed %q", name))
 		}
@@ -169,6 +169,8 @@ func (m *model) owed() (owed []string) {
 // rests judges that nothing is said to be wrong, and that the program asks for no more than it has to.
 func (m *model) rests() {
 	w := m.w
+	w.sleep(time.Hour)
+	w.mend(0) // that the events go elsewhere is found out late
 	w.sleep(time.Hour)
 	if len(m.check()) > 0 {
 		return
@@ -188,13 +190,16 @@ func (m *model) rests() {
 }
 
 // planned is how much the program may ask in an hour in which nothing happens: for a list, for a token, and for each
-// package that is not over every twenty minutes, its state and what the state does not say.
+// package that is not over every twenty minutes, its state and what the state does not say; more often where no events come.
 func (m *model) planned() int {
 	open := 0
 	for _, p := range m.w.services[m.w.current].Packages() {
 		if p.State == "open" {
 			open++
 		}
+	}
+	if m.w.settings.Tunnel == office.TunnelNone {
+		open *= 10
 	}
 	return 8 + 6*open
 }

@@ -42,6 +42,7 @@ func init() {
 		"offline": {2, drawSpan(time.Second, 4*time.Hour), doOffline},
 		"lock":    {1, drawSpan(time.Minute, 4*time.Hour), doLock},
 		"unplug":  {1, drawSpan(time.Minute, 6*time.Hour), doUnplug},
+		"full":    {2, drawSpan(time.Minute, 5*time.Hour), doFill},
 		"clock":   {1, drawClock, doClock},
 
 		// The life of the program.

@@ -46,6 +46,8 @@ type world struct {
 	computer int // how many there were before
 	host     *host
 	offline  bool
+	mounted  bool // the disk is one of its own, and can be full ...
+	full     bool // ... and is
 	office   *agent.Agent
 	living   context.Context // of the program
 	stop     context.CancelFunc
@@ -145,11 +147,15 @@ func newWorld(seed uint64, dir string) (*world, error) {
 	if err := w.startProxy(); err != nil {
 		return nil, err
 	}
+	if err := os.Mkdir(w.disk(), 0o700); err != nil {
+		return w, err
+	}
+	w.mounted = mount(w.disk())
 	w.settings = office.DefaultSettings()
 	w.settings.AuthURL, w.settings.BaseURL, w.settings.ClientID = w.services[0].url, w.services[0].url, w.services[0].client.ID
 	w.settings.Tunnel, w.settings.PublicURL, w.settings.Listen = office.TunnelExternal, officeURL, officePort
 	w.settings.Redirect = office.RedirectTunnel
-	w.settings.SaveTo = filepath.Join(dir, "folder 1")
+	w.settings.SaveTo = filepath.Join(w.disk(), "folder 1")
 	return w, w.begin()
 }
 
@@ -199,7 +205,10 @@ func (w *world) secrets() office.Secrets {
 	return office.Secrets{ClientSecret: w.services[w.current].client.Secret}
 }
 
-func (w *world) dataDir() string { return filepath.Join(w.dir, fmt.Sprintf("data %d", w.computer)) }
+// disk is the computer's.
+func (w *world) disk() string { return filepath.Join(w.dir, "computer") }
+
+func (w *world) dataDir() string { return filepath.Join(w.disk(), fmt.Sprintf("data %d", w.computer)) }
 
 // open starts the program without running it yet.
 func (w *world) open() error {
@@ -243,7 +252,7 @@ func (w *world) run() {
 
 // folders are where documents were ever saved to.
 func (w *world) folders() []string {
-	all, _ := filepath.Glob(filepath.Join(w.dir, "folder *"))
+	all, _ := filepath.Glob(filepath.Join(w.disk(), "folder *"))
 	return all
 }
 

@@ -1,0 +1,140 @@
+package sim
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"os/exec"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// How `make simulate` says what it wants: for how long, from which seed on, and, to the processes that do the work, which
+// seeds are theirs.
+const (
+	envTime = "COUNTERSIGN_SIM_TIME"
+	envSeed = "COUNTERSIGN_SIM_SEED"
+	envDays = "COUNTERSIGN_SIM_DAYS"
+	envPart = "COUNTERSIGN_SIM_PART" // n/of: this process plays the seeds that leave n
+)
+
+const (
+	lifeDays      = 10 // of one run: long enough for tokens, lists and forgetting, short enough to shrink
+	lifePackages  = 20 // a day
+	shrinkFor     = 3 * time.Minute
+	aFewSeconds   = 8 * time.Second
+	briefDays     = 3
+	briefPackages = 8
+)
+
+// firstSeed is the one that was asked for, or a fresh one.
+func firstSeed(t *testing.T) uint64 {
+	if s := os.Getenv(envSeed); s != "" {
+		seed, err := strconv.ParseUint(s, 10, 64)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return seed
+	}
+	return uint64(time.Now().UnixNano()/1000) % 1_000_000_000
+}
+
+// TestThePromisesHold plays lives for some seconds, each from a fresh seed.
+func TestThePromisesHold(t *testing.T) {
+	if os.Getenv(envTime) != "" {
+		t.Skip("make simulate plays longer lives")
+	}
+	until := time.Now().Add(aFewSeconds)
+	for seed := firstSeed(t); time.Now().Before(until); seed++ {
+		live(t, seed, briefDays, briefPackages)
+	}
+}
+
+// live plays one life, and shrinks it when it breaks a promise.
+func live(t *testing.T, seed uint64, days, packages int) (ok bool, lived time.Duration) {
+	steps := life(seed, days, packages)
+	o, ok := attempt(t, seed, steps)
+	if !ok {
+		t.Fatalf("seed %d: the run ended early", seed)
+	}
+	t.Logf("seed %d: %d steps, %.1f days in %.1fs, %s", seed, len(steps), o.lived.Hours()/24, o.took.Seconds(), o.trace.hash())
+	if len(o.broken) == 0 {
+		return true, o.lived
+	}
+	t.Error(report(seed, steps, o))
+	short := shrink(t, seed, steps, o, shrinkFor)
+	if again, _ := attempt(t, seed, short); len(again.broken) > 0 {
+		t.Errorf("the shortest way there, for regressions_test.go:\n%s\nwhat happened on it:\n%s", regression(seed, short, again), again.trace.tail(120))
+	} else {
+		t.Error("it does not happen again: the run does not replay")
+	}
+	return false, o.lived
+}
+
+// TestSimulate is `make simulate`: as many processes as there are processors play lives until the time is over, and stop at
+// the first broken promise.
+func TestSimulate(t *testing.T) {
+	d, err := time.ParseDuration(os.Getenv(envTime))
+	if err != nil {
+		t.Skip("make simulate runs it")
+	}
+	if part := os.Getenv(envPart); part != "" {
+		simulatePart(t, part, d)
+		return
+	}
+	seed := firstSeed(t)
+	t.Logf("seeds from %d on, for %v", seed, d)
+	var running sync.WaitGroup
+	for i := range runtime.NumCPU() {
+		running.Go(func() {
+			part := exec.Command(os.Args[0], "-test.run=^TestSimulate$", "-test.v", "-test.timeout=0")
+			part.Env = append(os.Environ(), fmt.Sprintf("%s=%d", envSeed, seed), fmt.Sprintf("%s=%d/%d", envPart, i, runtime.NumCPU()))
+			out, err := part.CombinedOutput()
+			t.Logf("process %d:\n%s", i, summary(out, err != nil))
+			if err != nil {
+				t.Errorf("process %d: %v", i, err)
+			}
+		})
+	}
+	running.Wait()
+}
+
+// summary is what one process said: all that it broke, or how much it lived.
+func summary(out []byte, broke bool) string {
+	if broke {
+		return string(out)
+	}
+	lines := bytes.Split(bytes.TrimSpace(out), []byte("\n"))
+	for _, line := range lines {
+		if bytes.Contains(line, []byte("in all:")) {
+			return strings.TrimSpace(string(line))
+		}
+	}
+	return string(out)
+}
+
+func simulatePart(t *testing.T, part string, d time.Duration) {
+	var n, of uint64
+	if _, err := fmt.Sscanf(part, "%d/%d", &n, &of); err != nil {
+		t.Fatal(err)
+	}
+	days, packages := lifeDays, lifePackages
+	if s := os.Getenv(envDays); s != "" {
+		days, _ = strconv.Atoi(s)
+	}
+	began, runs := time.Now(), 0
+	var all time.Duration
+	for seed := firstSeed(t) + n; time.Since(began) < d; seed += of {
+		ok, lived := live(t, seed, days, packages)
+		runs++
+		all += lived
+		if !ok {
+			break
+		}
+	}
+	t.Logf("in all: %d lives, %.0f days in %v", runs, all.Hours()/24, time.Since(began).Round(time.Second))
+}
