@@ -187,6 +187,24 @@ func TestADeadServiceIsAskedRarelyAndAtOnceWhenItIsBack(t *testing.T) {
 	})
 }
 
+func TestAServiceThatGivesItsListAgainIsNotReportedAnyMore(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		a, c, stop := quietOffice(t, 0) // nothing is asked for but the list
+		defer stop()
+		time.Sleep(2 * time.Minute)
+		c.dead.Store(true)
+		time.Sleep(time.Hour)
+		if !a.Health.Has(health.ServiceFails) {
+			t.Fatalf("health: %+v", a.Health.List())
+		}
+		c.dead.Store(false)
+		time.Sleep(3 * time.Hour)
+		if a.Health.Has(health.ServiceFails) {
+			t.Errorf("health: %+v", a.Health.List())
+		}
+	})
+}
+
 func TestALoopThatFailsRestsLongerAndLonger(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		a, _, stop := quietOffice(t, 0)

@@ -47,6 +47,9 @@ func (l packageList) Next(ctx context.Context) (page []esign.Status, more bool, 
 		return nil, true, err
 	}
 	page, end, err := l.read.Next(ctx)
+	if err == nil {
+		l.a.account.Note(ctx, nil)
+	}
 	return page, end == listing.More, err
 }
 

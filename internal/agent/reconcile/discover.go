@@ -109,6 +109,7 @@ func (r *Room) discover(ctx context.Context, client *esign.Client, l *Discovery)
 		if items, end, err = reading.Next(ctx); err != nil {
 			return 0, r.noteListError(ctx, err)
 		}
+		r.needs.Answered(ctx, nil) // an office with no package under way asks for nothing else
 		if err := r.MeetPackages(client.Home(), items, since, last.First(since, client.Issuer())); err != nil {
 			return 0, err
 		}
