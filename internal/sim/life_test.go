@@ -49,6 +49,7 @@ func (w *world) die(h *host) {
 	folders, err := photograph(w.folders())
 	w.left = &remains{folders, w.dataDir() + " as of the kill", errors.Join(err, copyTree(w.dataDir(), w.dataDir()+" as of the kill"))}
 	h.kill()
+	w.mayBeOut = w.mayBeOut || w.wire.renewing() // and with it the only token that counts
 }
 
 // bury ends what is left of a process that was killed, and brings back the disk as of then.

@@ -33,20 +33,25 @@ type model struct {
 	claims   []string            // packages of which people were told that they are saved, to be looked at
 	executed map[string]executed // by name
 
-	kept    map[string]bool  // events that the program has shown to have
-	files   map[string]saved // path -> what is there
-	places  map[string]int   // document -> how many files of it may be there; absent is 1
-	given   map[string]string
-	listed  map[string]bool // files of the services that were looked at
-	excused map[string]bool // packages of which people need not be told any more
-	gone    map[string]bool // documents that people took away
-	first   map[string]int  // which computer saved a document first
-	out     map[string]bool // folders that are not there for a while
-	drafts  map[string]promise
-	since   map[string]time.Time // computer and service -> when somebody signed in first
-	heard   time.Time            // since when people want to be told
-	adds    int                  // calls of packages/add
-	looked  int                  // of them when packages were counted last
+	kept     map[string]bool  // events that the program has shown to have
+	files    map[string]saved // path -> what is there
+	places   map[string]int   // document -> how many files of it may be there; absent is 1
+	given    map[string]string
+	listed   map[string]bool // files of the services that were looked at
+	excused  map[string]bool // packages of which people need not be told any more
+	gone     map[string]bool // documents that people took away
+	first    map[string]int  // which computer saved a document first
+	out      map[string]bool // folders that are not there for a while
+	drafts   map[string]promise
+	since    map[string]time.Time // computer and service -> when somebody signed in first
+	heard    time.Time            // since when people want to be told
+	did      map[string]int       // what somebody did, and on how many documents
+	heardOf  map[string]int       // and how often people were told of it
+	problems map[string]time.Time // problem -> when people were told of it, by the computer's clock
+	toldAt   time.Time            // when they were told of any, in virtual time
+	expected []*expectation
+	adds     int // calls of packages/add
+	looked   int // of them when packages were counted last
 }
 
 // promise is a draft that the program has taken.
@@ -70,7 +75,7 @@ func newModel(w *world) *model {
 	return &model{
 		w: w, isAcked: map[string]bool{}, owner: map[string]string{}, finished: map[string]int{}, kept: map[string]bool{},
 		files: map[string]saved{}, places: map[string]int{}, given: map[string]string{}, listed: map[string]bool{},
-		executed: map[string]executed{}, excused: map[string]bool{}, gone: map[string]bool{}, first: map[string]int{}, out: map[string]bool{}, drafts: map[string]promise{}, since: map[string]time.Time{},
+		executed: map[string]executed{}, excused: map[string]bool{}, did: map[string]int{}, heardOf: map[string]int{}, problems: map[string]time.Time{}, expected: expectations(), gone: map[string]bool{}, first: map[string]int{}, out: map[string]bool{}, drafts: map[string]promise{}, since: map[string]time.Time{},
 	}
 }
 
@@ -153,6 +158,7 @@ func (m *model) told(title, body string) {
 			m.claims = append(m.claims, name)
 		}
 	}
+	m.hear(title)
 	if strings.Contains(title, "changed") {
 		m.summed = m.w.now()
 	}
@@ -178,9 +184,15 @@ func (m *model) member() {
 }
 
 // signed hears of a signature.
-func (m *model) signed(s *service, id string) {
+func (m *model) signed(s *service, t turn) {
 	for _, p := range s.Packages() {
-		if p.PackageID != id || p.State != "executed" {
+		if p.PackageID != t.pack {
+			continue
+		}
+		m.mu.Lock()
+		m.did["signed "+t.who+" "+p.Name] += len(p.Documents)
+		m.mu.Unlock()
+		if p.State != "executed" {
 			continue
 		}
 		e := executed{service: s, at: m.w.now()}
@@ -230,6 +242,7 @@ func (m *model) check() []string {
 	m.lookAtEvents()
 	m.countPackages()
 	m.lookAtClaims()
+	m.lookAtHealth()
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.broken
@@ -298,17 +311,14 @@ func (m *model) meet(path string, info os.FileInfo, was saved, known bool) {
 	}
 }
 
-// most is how many files of a document may be there. A new computer does not know what people took out of the folder
+// most is how many files of a document may be there. Each new computer does not know what people took out of the folder
 // before, nor which folders there were.
 func (m *model) most(document string) int {
 	n, ok := m.places[document]
 	if !ok {
 		n = 1
 	}
-	if m.first[document] != m.w.computer {
-		n++
-	}
-	return n
+	return n + m.w.computer - m.first[document]
 }
 
 // documentOf names the document with these bytes, "" for none.
@@ -351,7 +361,11 @@ func (m *model) lookAtServices() {
 func (m *model) lookAtClaims() {
 	m.mu.Lock()
 	claims := m.claims
-	m.claims = nil
+	if len(m.out) > 0 { // what was saved last may be on the drive that is away
+		claims = nil
+	} else {
+		m.claims = nil
+	}
 	m.mu.Unlock()
 	for _, name := range claims {
 		for _, document := range m.executed[name].documents {

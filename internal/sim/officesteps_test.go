@@ -57,6 +57,7 @@ func doSignIn(w *world, _ step) {
 }
 
 func doSignOut(w *world, _ step) {
+	w.mayBeOut = true
 	w.ask(time.Minute, func(ctx context.Context, a *agent.Agent) {
 		err := a.SignOut(ctx)
 		w.trace.add("signed out: %v", err != nil)
@@ -116,7 +117,7 @@ func doService(w *world, _ step) {
 
 func (w *world) moveTo(n int) {
 	before := w.current
-	w.current = n
+	w.current, w.mayBeOut = n, true
 	s := w.services[n]
 	w.configure(func(o *office.Settings) { o.AuthURL, o.BaseURL, o.ClientID = s.url, s.url, s.client.ID })
 	w.sleep(time.Minute + 7*time.Second)
@@ -221,6 +222,7 @@ func doReplace(w *world, _ step) {
 	w.computer++
 	w.keyring = newKeyring()
 	w.model.replaced()
+	w.mayBeOut = true
 	if err := w.begin(); err != nil {
 		w.trace.add("the new computer is not signed in: %v", err)
 	}

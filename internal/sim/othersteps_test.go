@@ -12,13 +12,13 @@ import (
 )
 
 // turn is somebody who can sign.
-type turn struct{ pack, name, signer string }
+type turn struct{ pack, name, signer, who string }
 
 func (s *service) turns() (all []turn) {
 	for _, p := range s.Packages() {
 		for _, signer := range p.Signers {
 			if signer.Turn {
-				all = append(all, turn{p.PackageID, p.Name, signer.SignerID})
+				all = append(all, turn{p.PackageID, p.Name, signer.SignerID, signer.Name})
 			}
 		}
 	}
@@ -40,7 +40,7 @@ func doSign(w *world, s step) {
 	if err := service.Sign(t.pack, t.signer); err != nil {
 		w.model.breaks("the world cannot sign: %v", err)
 	}
-	w.model.signed(service, t.pack)
+	w.model.signed(service, t)
 }
 
 func doDecline(w *world, s step) {
@@ -52,6 +52,9 @@ func doDecline(w *world, s step) {
 	if err := w.services[w.current].Decline(t.pack, t.signer, "Clause 4"); err != nil {
 		w.model.breaks("the world cannot decline: %v", err)
 	}
+	w.model.mu.Lock()
+	defer w.model.mu.Unlock()
+	w.model.did["declined "+t.who+" "+t.name]++
 }
 
 func doElsewhere(w *world, _ step) {
@@ -69,6 +72,7 @@ func doDesk(w *world, s step) {
 		}
 		address = ""
 	}
+	w.taken = true
 	if err := w.services[w.current].ReplaceEndpoint("", address); err != nil {
 		w.model.breaks("the world cannot take the endpoint: %v", err)
 	}
@@ -95,6 +99,7 @@ func doRevoke(w *world, s step) {
 	service := w.services[w.current]
 	err := service.ExpireAccessTokens()
 	if s.word(0) == "refresh" {
+		w.lapsed, w.mayBeOut = true, true
 		err = service.RevokeRefreshTokens("")
 	}
 	if err != nil {
@@ -134,6 +139,7 @@ func doList(w *world, s step) {
 }
 
 func doOffline(w *world, s step) {
+	w.mayBeOut = w.mayBeOut || w.wire.renewing()
 	w.host.cut(true)
 	w.offline = true
 	w.later(s.span(0), w.online)
@@ -147,7 +153,10 @@ func (w *world) online() {
 func doLock(w *world, s step) {
 	w.keyring.lock(true)
 	k := w.keyring
-	w.later(s.span(0), func() { k.lock(false) })
+	w.later(s.span(0), func() {
+		k.lock(false)
+		w.startedLocked = false
+	})
 }
 
 // doUnplug takes the drive with the folder away for a while.
@@ -195,6 +204,7 @@ func doClock(w *world, s step) {
 
 // doSleep lets the computer sleep: time goes on without it, and its connections do not outlive it.
 func doSleep(w *world, s step) {
+	w.mayBeOut = w.mayBeOut || w.wire.renewing()
 	w.host.cut(true)
 	w.stand(s.span(0))
 	w.host.cut(w.offline)

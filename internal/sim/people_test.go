@@ -36,6 +36,7 @@ func (w *world) signIn() error {
 	<-done
 	if err == nil {
 		w.model.member()
+		w.lapsed, w.mayBeOut = false, false
 	}
 	w.trace.add("signed in: %v", err)
 	return err

@@ -26,7 +26,7 @@ const (
 	lifeDays      = 10 // of one run: long enough for tokens, lists and forgetting, short enough to shrink
 	lifePackages  = 20 // a day
 	shrinkFor     = 3 * time.Minute
-	aFewSeconds   = 8 * time.Second
+	briefly       = 8 * time.Second
 	briefDays     = 3
 	briefPackages = 8
 )
@@ -48,7 +48,7 @@ func TestThePromisesHold(t *testing.T) {
 	if os.Getenv(envTime) != "" {
 		t.Skip("make simulate plays longer lives")
 	}
-	until := time.Now().Add(aFewSeconds)
+	until := time.Now().Add(briefly)
 	for seed := firstSeed(t); time.Now().Before(until); seed++ {
 		live(t, seed, briefDays, briefPackages)
 	}

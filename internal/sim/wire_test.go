@@ -19,6 +19,7 @@ type wire struct {
 	mu       sync.Mutex
 	times    map[string]int // how often each thing was asked for
 	requests int
+	tokens   int // requests for tokens that are under way
 	faults   []*fault
 	open     map[*host]*http.Transport
 	proxy    *http.Server
@@ -106,6 +107,9 @@ func (x *wire) begin(key, route string) (n int, kind string) {
 		if f.left > 0 {
 			f.left--
 		}
+		if strings.HasSuffix(route, "/token") { // a renewal whose answer does not come within its grace ends the sign-in
+			x.w.mayBeOut = true
+		}
 		return n, f.kind
 	}
 	return n, ""
@@ -128,6 +132,10 @@ func (y way) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	y.w.model.asked(r, said)
 	y.w.trace.add("ask %s %s", key, kind)
+	if strings.HasSuffix(path, "/token") {
+		y.renew(1)
+		defer y.renew(-1)
+	}
 	if !pause(r.Context(), between(chance, 2*time.Millisecond, 60*time.Millisecond)) {
 		return nil, r.Context().Err()
 	}
@@ -172,4 +180,17 @@ func pause(ctx context.Context, d time.Duration) bool {
 	case <-ctx.Done():
 		return false
 	}
+}
+
+// renewing reports whether a renewal of the sign-in is under way.
+func (x *wire) renewing() bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.tokens > 0
+}
+
+func (x *wire) renew(n int) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.tokens += n
 }

@@ -42,18 +42,22 @@ type world struct {
 	wrong   time.Duration // by which the computer's clock is wrong
 	jumped  time.Time     // when it was set last, in virtual time
 
-	keyring  *keyring
-	computer int // how many there were before
-	host     *host
-	offline  bool
-	mounted  bool // the disk is one of its own, and can be full ...
-	full     bool // ... and is
-	office   *agent.Agent
-	living   context.Context // of the program
-	stop     context.CancelFunc
-	running  sync.WaitGroup // of the agent
-	people   sync.WaitGroup // who wait for the agent
-	starts   int
+	keyring       *keyring
+	computer      int // how many there were before
+	host          *host
+	offline       bool
+	taken         bool // another desk has the endpoint
+	lapsed        bool // the service has ended the sign-in
+	mayBeOut      bool // there is a reason why nobody is signed in
+	startedLocked bool // the keyring was locked when the program started
+	mounted       bool // the disk is one of its own, and can be full ...
+	full          bool // ... and is
+	office        *agent.Agent
+	living        context.Context // of the program
+	stop          context.CancelFunc
+	running       sync.WaitGroup // of the agent
+	people        sync.WaitGroup // who wait for the agent
+	starts        int
 
 	settings office.Settings
 	sends    int
@@ -213,6 +217,7 @@ func (w *world) dataDir() string { return filepath.Join(w.disk(), fmt.Sprintf("d
 // open starts the program without running it yet.
 func (w *world) open() error {
 	w.starts++
+	w.startedLocked = w.keyring.state() != nil
 	h := &host{off: w.offline}
 	client := esign.NewHTTPClientOver(func(ctx context.Context, _, address string) (net.Conn, error) { return w.net.dial(ctx, h, address) })
 	client.Transport = w.wire.of(h, client.Transport.(*http.Transport))

@@ -1,0 +1,202 @@
+package sim
+
+import (
+	"bytes"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"countersign/internal/office"
+)
+
+// expectation is something that health says within a time for which the world has been so without a break.
+type expectation struct {
+	issue  string
+	within time.Duration
+	so     func(w *world) bool
+
+	since time.Time
+	start int // of the program, since which it was so
+}
+
+// expectations: health says what is wrong within its time.
+func expectations() []*expectation {
+	return []*expectation{
+		{issue: "signin", within: 8 * time.Hour, so: func(w *world) bool { return w.lapsed && w.works() && w.keyring.state() == nil }},
+		{issue: "keyring", within: time.Minute, so: func(w *world) bool { return w.office != nil && w.startedLocked && w.keyring.state() != nil }},
+		{issue: "folder", within: 30 * time.Minute, so: func(w *world) bool {
+			_, err := os.Stat(w.settings.SaveTo)
+			return err != nil && w.works() && w.office.Status().SignedIn && !w.full && w.wrong == 0 && w.model.waitsFor(w.settings.SaveTo)
+		}},
+		{issue: "service", within: time.Hour, so: func(w *world) bool {
+			return w.office != nil && w.offline && w.office.Status().SignedIn && w.wrong == 0 && w.model.young()
+		}},
+	}
+}
+
+// works reports whether the program runs and reaches its service undisturbed.
+func (w *world) works() bool {
+	return w.office != nil && !w.offline && !w.wire.troubled()
+}
+
+// troubled reports whether something goes wrong on the wire.
+func (x *wire) troubled() bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return slices.ContainsFunc(x.faults, func(f *fault) bool { return f.left != 0 && !time.Now().After(f.until) })
+}
+
+// waitsFor reports whether a document waits for a folder, as people see it.
+func (m *model) waitsFor(folder string) bool {
+	for _, p := range m.w.office.Packages() {
+		for _, f := range p.Files {
+			if f.State == office.JobPending && filepath.Dir(f.Path) == folder {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// young reports whether the program knows a package that it asks about every twenty minutes.
+func (m *model) young() bool {
+	for _, p := range m.w.office.Packages() {
+		if p.State == "open" && m.w.clock().Sub(p.Created) < 20*time.Hour && !p.Away {
+			return true
+		}
+	}
+	return false
+}
+
+// lookAtHealth judges the expectations.
+func (m *model) lookAtHealth() {
+	for _, e := range m.expected {
+		switch {
+		case !e.so(m.w):
+			e.since = time.Time{}
+		case e.since.IsZero(), e.start != m.w.starts:
+			e.since, e.start = time.Now(), m.w.starts
+		case time.Since(e.since) > e.within && !m.says(e.issue):
+			m.breaks("health says what is wrong within its time: %q for %v, and nothing is said: %v", e.issue, time.Since(e.since), m.issues())
+		}
+	}
+	if s := m.w.office; s != nil && !m.w.mayBeOut && m.w.keyring.state() == nil && !s.Status().SignedIn {
+		m.breaks("nothing is said to be wrong that is not: nobody is signed in, and nobody signed out: %v", m.issues())
+	}
+}
+
+func (m *model) says(id string) bool { return slices.Contains(m.issues(), id) }
+
+func (m *model) issues() (ids []string) {
+	if m.w.office != nil {
+		for _, i := range m.w.office.Status().Health {
+			ids = append(ids, i.ID)
+		}
+	}
+	return ids
+}
+
+var (
+	aSignature = regexp.MustCompile(`^(.+) signed “([^”]+)”\.`)
+	aRefusal   = regexp.MustCompile(`^(.+) declined to sign “([^”]+)”\.`)
+)
+
+// hear judges a notification that is no completion: it is true, and told once.
+func (m *model) hear(title string) {
+	computer := fmt.Sprint(m.w.computer)
+	for what, pattern := range map[string]*regexp.Regexp{"signed": aSignature, "declined": aRefusal} {
+		found := pattern.FindStringSubmatch(title)
+		if found == nil || strings.HasPrefix(title, "Everyone") {
+			continue
+		}
+		key := what + " " + found[1] + " " + found[2]
+		if found[1] == "Someone" || found[2] == "Untitled package" { // the service did not say more yet
+			return
+		}
+		if m.did[key] == 0 {
+			m.broken = append(m.broken, "people are told the truth: it is not so that "+title)
+		}
+		if m.heardOf[computer+key]++; m.heardOf[computer+key] > m.did[key] {
+			m.broken = append(m.broken, "one notification per fact: people were told again that "+title)
+		}
+		return
+	}
+	// The parts of the program that stop are told of in the same words.
+	if strings.Contains(title, "“") || strings.Contains(title, "changed") || strings.HasPrefix(title, "A part of") {
+		return
+	}
+	// A problem: told again a day later at the earliest, or when it is another one, which takes an hour.
+	now := m.w.clock()
+	if last, known := m.problems[computer+title]; known && now.Sub(last) < 50*time.Minute && m.w.jumped.Before(m.toldAt) {
+		m.broken = append(m.broken, fmt.Sprintf("one notification per fact: people were told %v later again: %s", now.Sub(last), title))
+	}
+	m.problems[computer+title], m.toldAt = now, time.Now()
+}
+
+// lookAtRest judges what the disk holds when nothing is under way: no secret that can be read, no half document, nothing
+// that is done with.
+func (m *model) lookAtRest() {
+	m.mu.Lock()
+	var secrets [][]byte
+	for word := range m.owner {
+		if !anID.MatchString(word) {
+			secrets = append(secrets, []byte(word))
+		}
+	}
+	m.mu.Unlock()
+	for _, s := range m.w.services {
+		secrets = append(secrets, []byte(s.client.Secret))
+	}
+	filepath.WalkDir(m.w.disk(), func(path string, e fs.DirEntry, err error) error {
+		if err != nil || !e.Type().IsRegular() {
+			return nil
+		}
+		if strings.HasSuffix(path, ".part") {
+			m.breaks("nothing half is left: %s", path)
+		}
+		if strings.Contains(path, "outbox") && strings.HasPrefix(path, m.w.dataDir()) && len(m.w.office.Drafts()) == 0 {
+			m.breaks("nothing is kept that is done with: %s, and no draft waits", path)
+		}
+		if !strings.HasPrefix(path, m.w.dataDir()) {
+			return nil
+		}
+		body, err := os.ReadFile(path)
+		if err != nil {
+			return nil
+		}
+		for _, s := range secrets {
+			if bytes.Contains(body, s) {
+				m.breaks("secrets are sealed: %q is in %s", s, e.Name())
+				return nil
+			}
+		}
+		return nil
+	})
+}
+
+// lookAtEndpoint: the service reports to the office, unless another desk has taken that.
+func (m *model) lookAtEndpoint() {
+	urls := m.w.services[m.w.current].EndpointURLs("")
+	ours := slices.Contains(urls, officeURL+"/webhook")
+	switch {
+	case ours:
+		m.w.taken = false
+	case !m.w.taken && m.w.settings.Tunnel == office.TunnelExternal:
+		m.breaks("the service reports to the office: registered is %q", urls)
+	}
+}
+
+// lookAtList: what people see of each package is what the service says.
+func (m *model) lookAtList() {
+	for _, p := range m.w.services[m.w.current].Packages() {
+		row, known := m.w.office.Package(p.PackageID)
+		if known && p.State != string(row.State) {
+			m.breaks("people see how things are: %q is %s and shown as %s", p.Name, p.State, row.State)
+		}
+	}
+}
