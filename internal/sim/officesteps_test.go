@@ -6,7 +6,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"countersign/internal/agent"
@@ -160,7 +159,8 @@ func (w *world) take(n int, do func(path string, f saved) error) {
 
 func doRename(w *world, s step) {
 	w.take(s.number(0), func(path string, f saved) error {
-		w.rename(path, strings.TrimSuffix(path, ".pdf")+" signed and filed.pdf", f)
+		w.renames++
+		w.rename(path, filepath.Join(filepath.Dir(path), fmt.Sprintf("filed %d.pdf", w.renames)), f)
 		return nil
 	})
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"countersign/internal/office"
+	"countersign/internal/sandbox"
 )
 
 // expectation is something that health says within a time for which the world has been so without a break.
@@ -31,10 +32,10 @@ func expectations() []*expectation {
 		{issue: "keyring", within: time.Minute, so: func(w *world) bool { return w.office != nil && w.startedLocked && w.keyring.state() != nil }},
 		{issue: "folder", within: 30 * time.Minute, so: func(w *world) bool {
 			_, err := os.Stat(w.settings.SaveTo)
-			return err != nil && w.works() && w.office.Status().SignedIn && !w.full && w.wrong == 0 && w.model.waitsFor(w.settings.SaveTo)
+			return err != nil && w.works() && must(w.office.Status()).SignedIn && !w.full && w.wrong == 0 && w.model.waitsFor(w.settings.SaveTo)
 		}},
 		{issue: "service", within: time.Hour, so: func(w *world) bool {
-			return w.office != nil && w.offline && w.office.Status().SignedIn && w.wrong == 0 && w.model.young()
+			return w.office != nil && w.offline && must(w.office.Status()).SignedIn && w.wrong == 0 && w.model.young()
 		}},
 	}
 }
@@ -53,7 +54,7 @@ func (x *wire) troubled() bool {
 
 // waitsFor reports whether a document waits for a folder, as people see it.
 func (m *model) waitsFor(folder string) bool {
-	for _, p := range m.w.office.Packages() {
+	for _, p := range m.rows() {
 		for _, f := range p.Files {
 			if f.State == office.JobPending && filepath.Dir(f.Path) == folder {
 				return true
@@ -63,14 +64,29 @@ func (m *model) waitsFor(folder string) bool {
 	return false
 }
 
+// rows are the packages as people see them.
+func (m *model) rows() (rows []office.PackageRow) {
+	for _, line := range must(m.w.office.Lines()) {
+		if row, known, err := m.w.office.Package(line.ID); err == nil && known {
+			rows = append(rows, row)
+		}
+	}
+	return rows
+}
+
 // young reports whether the program knows a package that it asks about every twenty minutes.
 func (m *model) young() bool {
-	for _, p := range m.w.office.Packages() {
-		if p.State == "open" && m.w.clock().Sub(p.Created) < 20*time.Hour && !p.Away {
+	for _, p := range must(m.w.office.Lines()) {
+		if p.State == "open" && m.w.clock().Sub(p.Created) < 20*time.Hour && m.at(p.ID) {
 			return true
 		}
 	}
 	return false
+}
+
+// at reports whether a package is at the service in use.
+func (m *model) at(id string) bool {
+	return slices.ContainsFunc(m.w.services[m.w.current].Packages(), func(p sandbox.Package) bool { return p.PackageID == id })
 }
 
 // lookAtHealth judges the expectations.
@@ -85,7 +101,7 @@ func (m *model) lookAtHealth() {
 			m.breaks("health says what is wrong within its time: %q for %v, and nothing is said: %v", e.issue, time.Since(e.since), m.issues())
 		}
 	}
-	if s := m.w.office; s != nil && !m.w.mayBeOut && m.w.keyring.state() == nil && !s.Status().SignedIn {
+	if s := m.w.office; s != nil && !m.w.mayBeOut && m.w.keyring.state() == nil && !must(s.Status()).SignedIn {
 		m.breaks("nothing is said to be wrong that is not: nobody is signed in, and nobody signed out: %v", m.issues())
 	}
 }
@@ -94,7 +110,7 @@ func (m *model) says(id string) bool { return slices.Contains(m.issues(), id) }
 
 func (m *model) issues() (ids []string) {
 	if m.w.office != nil {
-		for _, i := range m.w.office.Status().Health {
+		for _, i := range must(m.w.office.Status()).Health {
 			ids = append(ids, i.ID)
 		}
 	}
@@ -159,7 +175,7 @@ func (m *model) lookAtRest() {
 		if strings.HasSuffix(path, ".part") {
 			m.breaks("nothing half is left: %s", path)
 		}
-		if strings.Contains(path, "outbox") && strings.HasPrefix(path, m.w.dataDir()) && len(m.w.office.Drafts()) == 0 {
+		if strings.Contains(path, "outbox") && strings.HasPrefix(path, m.w.dataDir()) && len(must(m.w.office.Drafts())) == 0 {
 			m.breaks("nothing is kept that is done with: %s, and no draft waits", path)
 		}
 		if !strings.HasPrefix(path, m.w.dataDir()) {
@@ -194,7 +210,10 @@ func (m *model) lookAtEndpoint() {
 // lookAtList: what people see of each package is what the service says.
 func (m *model) lookAtList() {
 	for _, p := range m.w.services[m.w.current].Packages() {
-		row, known := m.w.office.Package(p.PackageID)
+		row, known, err := m.w.office.Package(p.PackageID)
+		if err != nil {
+			m.breaks("a package can be shown: %v", err)
+		}
 		if known && p.State != string(row.State) {
 			m.breaks("people see how things are: %q is %s and shown as %s", p.Name, p.State, row.State)
 		}

@@ -1,7 +1,9 @@
 package sim
 
 import (
+	"fmt"
 	"os"
+	"path/filepath"
 	"runtime/debug"
 	"strings"
 	"testing"
@@ -65,6 +67,8 @@ func (w *world) perform(s step) {
 	verbs[s.what].do(w, s)
 }
 
+var scratches int
+
 // scratch is a folder in memory where there is one: what is flushed there costs nothing.
 func scratch(t *testing.T) string {
 	t.Helper()
@@ -72,8 +76,11 @@ func scratch(t *testing.T) string {
 	if _, err := os.Stat(base); err != nil {
 		base = os.TempDir()
 	}
-	dir, err := os.MkdirTemp(base, "countersign-sim-")
-	if err != nil {
+	// Always as long as another one: it is in the data, and how large that is decides what a full disk takes.
+	scratches++
+	dir := filepath.Join(base, fmt.Sprintf("countersign-sim-%010d-%010d", os.Getpid(), scratches))
+	os.RemoveAll(dir) // of a process of that number that was killed
+	if err := os.Mkdir(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
 	return dir

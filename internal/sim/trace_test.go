@@ -16,6 +16,7 @@ import (
 
 // trace is what happened, in a line each with its virtual time. Two runs are the same when their sums are.
 type trace struct {
+	dir   string // of this run, which is left out
 	mu    sync.Mutex
 	sum   hash.Hash
 	lines []string
@@ -26,7 +27,7 @@ type trace struct {
 
 const traceKept = 400
 
-func newTrace() *trace { return &trace{sum: sha256.New()} }
+func newTrace(dir string) *trace { return &trace{dir: dir, sum: sha256.New()} }
 
 // loud shows everything as it happens.
 var loud = os.Getenv("COUNTERSIGN_SIM_LOUD") != ""
@@ -37,7 +38,7 @@ func (t *trace) line(counts bool, format string, args ...any) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	now := time.Since(time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)).String()
-	line := now + " " + fmt.Sprintf(format, args...)
+	line := now + " " + strings.ReplaceAll(fmt.Sprintf(format, args...), t.dir, "")
 	if counts {
 		t.count++
 		if now != t.now {

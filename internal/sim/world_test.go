@@ -61,6 +61,7 @@ type world struct {
 
 	settings office.Settings
 	sends    int
+	renames  int
 	due      []errand      // what happens later
 	crashes  chan struct{} // rings when the program was killed at a point of its work
 	crashMu  sync.Mutex
@@ -137,7 +138,7 @@ func (w *world) clock() time.Time {
 
 // newWorld makes a world in dir in which an office is set up and signed in.
 func newWorld(seed uint64, dir string) (*world, error) {
-	w := &world{seed: seed, dir: dir, net: newNetwork(), keyring: newKeyring(), trace: newTrace(), crashes: make(chan struct{}, 1)}
+	w := &world{seed: seed, dir: dir, net: newNetwork(), keyring: newKeyring(), trace: newTrace(dir), crashes: make(chan struct{}, 1)}
 	w.wire = newWire(w)
 	w.model = newModel(w)
 	w.stranger = newStranger(w)
