@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -17,9 +18,12 @@ import (
 	"countersign/internal/agent/account"
 	"countersign/internal/agent/issuer"
 	"countersign/internal/agent/loop"
+	"countersign/internal/esign"
 	"countersign/internal/office"
 	"countersign/internal/secret"
 	"countersign/internal/store"
+
+	bolt "go.etcd.io/bbolt"
 )
 
 // benchPackages is how many packages one round is made of.
@@ -67,7 +71,7 @@ func BenchmarkOneEventToFileToNotification(b *testing.B) {
 				b.Fatal(err)
 			}
 			floor = append(floor, time.Since(start))
-			whole = append(whole, o.timed(1, &o.told, func() { o.deliver(i) }))
+			whole = append(whole, o.timed(1, &o.told, func() { o.deliver(esign.PackageExecuted, i) }))
 		}
 		stop()
 	}
@@ -91,6 +95,70 @@ func BenchmarkCatchUp(b *testing.B) {
 	compare(b, many, floor, whole)
 }
 
+// BenchmarkReceive is events that are stored and answered while those before them are handled, from one connection to many.
+// The floor beside it, measured in turns, is one bbolt Update for each. The signatures that they tell of are on packages
+// whose people are known, so that nobody is asked and nothing is saved: only the data file is worked on.
+func BenchmarkReceive(b *testing.B) {
+	const many = 400
+	service := newBenchService()
+	defer service.Close()
+	for _, connections := range []int{1, 8, 50} {
+		b.Run(fmt.Sprintf("connections=%d", connections), func(b *testing.B) {
+			var floor, whole []time.Duration
+			for b.Loop() {
+				floor = append(floor, floorUpdates(b, connections, many))
+				o := newBenchOffice(b, service)
+				stop := o.start()
+				o.know(0, many)
+				handled := o.handled.expect(many)
+				start := time.Now()
+				spread(connections, many, func(i int) { o.deliver(esign.DocumentSigned, i) })
+				whole = append(whole, time.Since(start))
+				o.wait(handled)
+				stop()
+			}
+			compare(b, many, floor, whole)
+		})
+	}
+}
+
+// floorUpdates is an event of the same size in a transaction each.
+func floorUpdates(b *testing.B, connections, n int) time.Duration {
+	b.Helper()
+	db, err := bolt.Open(filepath.Join(b.TempDir(), "floor.db"), 0o600, &bolt.Options{FreelistType: bolt.FreelistMapType})
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer db.Close()
+	start := time.Now()
+	spread(connections, n, func(i int) {
+		if err := db.Update(func(tx *bolt.Tx) error {
+			bucket, err := tx.CreateBucketIfNotExists([]byte("events"))
+			if err != nil {
+				return err
+			}
+			return bucket.Put(fmt.Appendf(nil, "00000000-0000-4000-8000-%012d", i), bytes.Repeat([]byte("x"), 600))
+		}); err != nil {
+			b.Error(err)
+		}
+	})
+	return time.Since(start)
+}
+
+// spread does n things, so many at a time.
+func spread(atOnce, n int, do func(i int)) {
+	var next atomic.Int64
+	var workers sync.WaitGroup
+	for range atOnce {
+		workers.Go(func() {
+			for i := next.Add(1) - 1; i < int64(n); i = next.Add(1) - 1 {
+				do(int(i))
+			}
+		})
+	}
+	workers.Wait()
+}
+
 // compare reports the medians, and how much of the floor's speed is left.
 func compare(b *testing.B, packages int, floor, whole []time.Duration) {
 	slices.Sort(floor)
@@ -109,18 +177,11 @@ func floorDownloads(b *testing.B, service *benchService, n int) time.Duration {
 	b.Helper()
 	dir := b.TempDir()
 	start := time.Now()
-	var next atomic.Int64
-	var workers sync.WaitGroup
-	for range 4 {
-		workers.Go(func() {
-			for i := next.Add(1) - 1; i < int64(n); i = next.Add(1) - 1 {
-				if err := floorDownload(service, dir, int(i)); err != nil {
-					b.Error(err)
-				}
-			}
-		})
-	}
-	workers.Wait()
+	spread(4, n, func(i int) {
+		if err := floorDownload(service, dir, i); err != nil {
+			b.Error(err)
+		}
+	})
 	return time.Since(start)
 }
 
@@ -159,6 +220,7 @@ type benchOffice struct {
 	b       *testing.B
 	service *benchService
 	secret  string
+	handled tally // events
 	saved   tally // files that are on the disk and recorded
 	told    tally // packages that notifications tell of
 }
@@ -172,7 +234,10 @@ func newBenchOffice(b *testing.B, service *benchService) *benchOffice {
 		DataDir: b.TempDir(), Keeper: secret.Memory(), HTTP: service.client, Pace: loop.Pace{Statuses: 1e6},
 		Notify: o.notify,
 		ShowSteps: func(x office.Activity) {
-			if x.Kind == "saved" {
+			switch x.Kind {
+			case "event":
+				o.handled.add(1)
+			case "saved":
 				o.saved.add(1)
 			}
 		},
@@ -207,6 +272,7 @@ func (o *benchOffice) know(from, to int) {
 			p := office.Package{
 				ID: fmt.Sprintf("p%d", i), Name: fmt.Sprintf("Package %d", i), Origin: office.MadeHere, State: "open",
 				Created: time.Now(), Checked: time.Now(), NextCheck: time.Now().Add(time.Hour),
+				Signers: []office.Signer{{ID: "ana", FirstName: "Ana", LastName: "Ruiz"}, {ID: "jan", FirstName: "Jan", LastName: "Weber"}},
 			}
 			if err := tx.PutPackage(p); err != nil {
 				return err
@@ -229,7 +295,7 @@ func (o *benchOffice) start() (stop func()) {
 	var running sync.WaitGroup
 	o.know(benchWarm, benchWarm+1)
 	running.Go(func() { o.Run(ctx) })
-	o.timed(1, &o.told, func() { o.deliver(benchWarm) })
+	o.timed(1, &o.told, func() { o.deliver(esign.PackageExecuted, benchWarm) })
 	return func() {
 		cancel()
 		running.Wait()
@@ -267,25 +333,16 @@ func (o *benchOffice) wait(done <-chan struct{}) {
 	}
 }
 
-// deliver hands the event of package i to the handler.
-func (o *benchOffice) deliver(i int) {
-	if status := deliverEvent(o.webhook.ServeEvent, o.secret, i); status != http.StatusOK {
+// deliver hands an event of package i to the handler.
+func (o *benchOffice) deliver(action string, i int) {
+	if status := deliverEvent(o.webhook.ServeEvent, o.secret, action, i); status != http.StatusOK {
 		o.b.Errorf("event %d: %d", i, status)
 	}
 }
 
 // deliverAll hands an event per package to the handler, as the tunnel does with eight connections.
 func (o *benchOffice) deliverAll(n int) {
-	var next atomic.Int64
-	var connections sync.WaitGroup
-	for range 8 {
-		connections.Go(func() {
-			for i := next.Add(1) - 1; i < int64(n); i = next.Add(1) - 1 {
-				o.deliver(int(i))
-			}
-		})
-	}
-	connections.Wait()
+	spread(8, n, func(i int) { o.deliver(esign.PackageExecuted, i) })
 }
 
 // notify counts the packages that a notification tells of, one or many in a summary.

@@ -57,10 +57,10 @@ func (s *benchService) Close() {
 	s.server.Close()
 }
 
-// deliverEvent signs the event that package i is executed and hands it to handle.
-func deliverEvent(handle http.HandlerFunc, secret string, i int) (status int) {
-	body := fmt.Appendf(nil, `{"action":"package_executed","packageId":"p%d","externalData":null,"eventId":"00000000-0000-4000-8000-%012d","eventTime":%q}`,
-		i, i, time.Now().UTC().Format("2006-01-02T15:04:05.000Z"))
+// deliverEvent signs an event of package i, which Ana signs, and hands it to handle.
+func deliverEvent(handle http.HandlerFunc, secret, action string, i int) (status int) {
+	body := fmt.Appendf(nil, `{"action":%q,"packageId":"p%d","documentId":"d%d","signerId":"ana","externalData":null,"eventId":"00000000-0000-4000-8000-%012d","eventTime":%q}`,
+		action, i, i, i, time.Now().UTC().Format("2006-01-02T15:04:05.000Z"))
 	mac := hmac.New(sha256.New, []byte(secret))
 	mac.Write([]byte(benchURL))
 	mac.Write(body)

@@ -44,6 +44,7 @@ type Store struct {
 	file *os.File // bbolt's own, to let go of the lock when bbolt cannot
 
 	mu     sync.Mutex
+	first  []*request // see UpdateFirst
 	queue  []*request
 	closed bool
 	wake   chan struct{} // capacity 1: there is something in queue, or closed

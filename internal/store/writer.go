@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"runtime"
 	"runtime/debug"
+	"time"
 
 	bolt "go.etcd.io/bbolt"
 )
@@ -41,9 +42,16 @@ var (
 // the updates before it wrote. It may run more than once (when a neighbour fails), so it must do nothing but read and
 // write through tx and set variables that it sets anew each time. It must not call Update, View or Close. If fn
 // panics, Update panics on the caller's goroutine.
-func (s *Store) Update(fn func(*Tx) error) error {
+func (s *Store) Update(fn func(*Tx) error) error { return s.update(&s.queue, fn) }
+
+// UpdateFirst is Update for what somebody waits for at the other end of a line, such as an event to be answered. It goes
+// before whatever else is queued. While such updates keep coming, one other for each of them shares their commits; the
+// rest is left until none has come for a moment.
+func (s *Store) UpdateFirst(fn func(*Tx) error) error { return s.update(&s.first, fn) }
+
+func (s *Store) update(queue *[]*request, fn func(*Tx) error) error {
 	r := &request{fn: fn, done: make(chan result, 1)}
-	if err := s.enqueue(r); err != nil {
+	if err := s.enqueue(queue, r); err != nil {
 		return err
 	}
 	res := <-r.done
@@ -53,7 +61,7 @@ func (s *Store) Update(fn func(*Tx) error) error {
 	return res.err
 }
 
-func (s *Store) enqueue(r *request) error {
+func (s *Store) enqueue(queue *[]*request, r *request) error {
 	if d := s.damage.Load(); d != nil {
 		return d
 	}
@@ -62,7 +70,7 @@ func (s *Store) enqueue(r *request) error {
 		s.mu.Unlock()
 		return ErrClosed
 	}
-	s.queue = append(s.queue, r)
+	*queue = append(*queue, r)
 	s.mu.Unlock()
 	s.signal()
 	return nil
@@ -75,7 +83,31 @@ func (s *Store) signal() {
 	}
 }
 
-// write is the writer's goroutine: it commits whatever is queued, all of it at once, until the store is closed.
+// lull is how long no update has gone first when they do not keep coming any more. That is longer than a sender takes from
+// an answer to its next request, and short for those that wait.
+const lull = 5 * time.Millisecond
+
+// stream tells whether updates that go first keep coming. It belongs to the writer's goroutine.
+type stream struct {
+	last  time.Time // when the latest was committed
+	flows bool      // the one before it was not long ago then
+}
+
+// passed notes that one was committed, which was taken at began.
+func (m *stream) passed(began time.Time) {
+	m.flows = began.Sub(m.last) < lull
+	m.last = time.Now()
+}
+
+// left is how long it takes at least until they do not keep coming any more.
+func (m *stream) left() time.Duration {
+	if !m.flows {
+		return 0
+	}
+	return lull - time.Since(m.last)
+}
+
+// write is the writer's goroutine: it commits what is queued, as much as it may at once, until the store is closed.
 func (s *Store) write() {
 	var batch []*request
 	ended := false
@@ -88,15 +120,26 @@ func (s *Store) write() {
 		s.signal() // the one that was taken may have been Close's
 		go s.write()
 	}()
+	var m stream
+	look := time.AfterFunc(lull, s.signal) // also for what a writer before this one left
+	defer look.Stop()
 	for range s.wake {
 		// Callers that the last commit has just released may be about to queue again: let them, instead of
 		// committing for the first of them alone. This costs no time when nobody is there.
 		if len(batch) > 1 {
 			runtime.Gosched()
 		}
-		var closed bool
-		batch, closed = s.take()
+		began := time.Now()
+		var first int
+		var more, closed bool
+		batch, first, more, closed = s.take(m.left())
 		s.commit(batch)
+		if first > 0 {
+			m.passed(began)
+		}
+		if more {
+			look.Reset(max(0, m.left()))
+		}
 		if closed {
 			break
 		}
@@ -105,12 +148,20 @@ func (s *Store) write() {
 	close(s.done)
 }
 
-// take empties the queue. Once closed nothing is added to it any more.
-func (s *Store) take() (batch []*request, closed bool) {
+// take returns what is to be committed next, and how many of it go first. The others are left in the queue, but for one
+// each, while some go first or may come in what is left of a stream of them; more says so. Once closed nothing is added
+// any more.
+func (s *Store) take(left time.Duration) (batch []*request, first int, more, closed bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	batch, s.queue = s.queue, nil
-	return batch, s.closed
+	first = len(s.first)
+	others := len(s.queue)
+	if (first > 0 || left > 0) && !s.closed {
+		others = min(first, others)
+	}
+	batch = append(s.first, s.queue[:others]...)
+	s.first, s.queue = nil, s.queue[others:]
+	return batch, first, len(s.queue) > 0, s.closed
 }
 
 // commit brings the batch to disk in one transaction. Requests that fail are run again alone afterwards, on what was

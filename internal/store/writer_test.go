@@ -9,6 +9,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"countersign/internal/office"
 )
@@ -233,4 +235,120 @@ func TestAnUpdateThatWritesNothingTouchesNoDisk(t *testing.T) {
 	if n := pagesWritten(s) - before; n != 0 {
 		t.Errorf("%d pages written", n)
 	}
+}
+
+// transactions notes in which transaction each of some updates ran last, and in what order.
+type transactions struct {
+	mu    sync.Mutex
+	order []int // of transactions
+	names map[int][]string
+}
+
+// note is an update that writes something and is noted.
+func (n *transactions) note(name string) func(*Tx) error {
+	return func(tx *Tx) error {
+		n.mu.Lock()
+		defer n.mu.Unlock()
+		id := tx.bolt.ID()
+		if n.names[id] == nil {
+			n.order = append(n.order, id)
+		}
+		if n.names == nil {
+			n.names = map[int][]string{}
+		}
+		n.names[id] = append(n.names[id], name)
+		return tx.PutDoc(name, name)
+	}
+}
+
+// last is how many transactions there were, and what the last one held.
+func (n *transactions) last() (count int, names []string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return len(n.order), n.names[n.order[len(n.order)-1]]
+}
+
+func TestWhatSomebodyWaitsForOnALineGoesFirst(t *testing.T) {
+	s := newTest(t)
+	release := hold(s)
+	var n transactions
+	var wg sync.WaitGroup
+	for i := range 20 {
+		wg.Go(func() { update(t, s, n.note(fmt.Sprint("other", i))) })
+		waitQueued(s, i+1)
+	}
+	wg.Go(func() {
+		if err := s.UpdateFirst(n.note("first")); err != nil {
+			t.Error(err)
+		}
+	})
+	for first := 0; first == 0; runtime.Gosched() {
+		s.mu.Lock()
+		first = len(s.first)
+		s.mu.Unlock()
+	}
+	release()
+	wg.Wait()
+	if got := n.names[n.order[0]]; len(got) != 2 || got[0] != "first" {
+		t.Errorf("the first transaction held %v", got)
+	}
+	if len(n.order) != 2 {
+		t.Errorf("%d transactions for what waited: %v", len(n.order), n.names)
+	}
+}
+
+func TestAStreamOfEventsIsNotHeldUpByWhatFollowsFromThem(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "state.db")
+	synctest.Test(t, func(t *testing.T) {
+		s := openTest(t, path)
+		var n transactions
+		first := func(i int) {
+			if err := s.UpdateFirst(n.note(fmt.Sprint("first", i))); err != nil {
+				t.Fatal(err)
+			}
+		}
+		first(0)
+		first(1)
+		var wg sync.WaitGroup
+		for i := range 20 {
+			wg.Go(func() { update(t, s, n.note(fmt.Sprint("other", i))) })
+		}
+		synctest.Wait()
+		if count, _ := n.last(); count != 2 {
+			t.Errorf("others did not wait: %d transactions", count)
+		}
+		for i := range 5 {
+			first(2 + i)
+			if count, got := n.last(); count != 3+i || len(got) != 2 {
+				t.Errorf("transaction %d held %v", count, got)
+			}
+		}
+		began := time.Now()
+		wg.Wait()
+		if count, _ := n.last(); count != 8 || time.Since(began) > lull {
+			t.Errorf("the rest took %d transactions and %v", count-7, time.Since(began))
+		}
+	})
+}
+
+func TestWhatWaitsForAStreamIsCommittedWhenTheStoreIsClosed(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "state.db")
+	synctest.Test(t, func(t *testing.T) {
+		s := openTest(t, path)
+		var n transactions
+		for range 2 {
+			if err := s.UpdateFirst(n.note("first")); err != nil {
+				t.Fatal(err)
+			}
+		}
+		var wg sync.WaitGroup
+		for i := range 20 {
+			wg.Go(func() { update(t, s, n.note(fmt.Sprint("other", i))) })
+		}
+		synctest.Wait()
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		wg.Wait()
+	})
 }

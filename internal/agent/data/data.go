@@ -47,9 +47,14 @@ func Open(path string, log *slog.Logger, now func() time.Time, issues *health.Tr
 }
 
 // Update is store.Update.
-func (s *Data) Update(fn func(*store.Tx) error) error {
+func (s *Data) Update(fn func(*store.Tx) error) error { return s.update(s.Store.Update, fn) }
+
+// UpdateFirst is store.UpdateFirst.
+func (s *Data) UpdateFirst(fn func(*store.Tx) error) error { return s.update(s.Store.UpdateFirst, fn) }
+
+func (s *Data) update(commit func(func(*store.Tx) error) error, fn func(*store.Tx) error) error {
 	var refused error // what fn said itself is no trouble of the disk
-	err := s.Store.Update(func(tx *store.Tx) error {
+	err := commit(func(tx *store.Tx) error {
 		refused = fn(tx)
 		return refused
 	})

@@ -33,7 +33,7 @@ func (r *Room) storeEvent(_ context.Context, in inbox.Received) (added bool, err
 	if !in.Parsed {
 		ev.Outcome, ev.Reason, ev.Handled = office.EventOdd, message.EventUnreadable(), in.At
 	}
-	err = r.Data.Update(func(tx *store.Tx) error {
+	err = r.Data.UpdateFirst(func(tx *store.Tx) error {
 		var err error
 		added, err = tx.AddEvent(ev)
 		return err
