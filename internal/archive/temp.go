@@ -81,10 +81,26 @@ func (t *temp) discard() {
 	}
 }
 
+// tried is the key of the file that Try makes, the same on every computer.
+const tried = "whether files can be made here"
+
+// Try makes a file in the folder, as a save does first, and removes it. What a crash leaves of it Sweep removes.
+func (f *Folder) Try() error {
+	temp, err := createTemp(f.root, tried)
+	if err != nil {
+		return f.because(".", err)
+	}
+	err = errors.Join(temp.file.Close(), f.root.Remove(temp.name))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) { // another computer's Sweep may be quicker
+		return f.because(".", err)
+	}
+	return nil
+}
+
 // Sweep removes the temporary files that crashes left in the folder and its subfolders, and says how many. It touches
 // only regular files named as this program names them, and of these only those whose token keep refuses; a nil keep
-// refuses all. Call it when no save is under way. Where several computers share the folder, each puts an identity of its
-// own into Request.Key and keeps the tokens it does not know: they are another's saves under way.
+// refuses all, and those of Try always go. Call it when no save is under way. Where several computers share the folder, each
+// puts an identity of its own into Request.Key and keeps the tokens it does not know: they are another's saves under way.
 //
 // A subfolder that cannot be read does not stop the rest; its error is returned at the end.
 func (f *Folder) Sweep(ctx context.Context, keep func(token string) bool) (removed int, err error) {
@@ -114,7 +130,7 @@ func (f *Folder) sweep(ctx context.Context, sub string, depth int, keep func(str
 				continue
 			}
 			match := tempName.FindStringSubmatch(entry.Name())
-			if match == nil || !entry.Type().IsRegular() || (keep != nil && keep(match[1])) {
+			if match == nil || !entry.Type().IsRegular() || (keep != nil && match[1] != Token(tried) && keep(match[1])) {
 				continue
 			}
 			if err := f.root.Remove(filepath.FromSlash(name)); err != nil {

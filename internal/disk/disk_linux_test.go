@@ -4,7 +4,6 @@ import (
 	"errors"
 	"io/fs"
 	"maps"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -12,51 +11,6 @@ import (
 
 	"countersign/internal/e2e/powercut"
 )
-
-// survives does something on a disk that forgets, again and again, and looks at what is there after the power failed: as
-// soon as it was done, and at every point before that.
-func survives(t *testing.T, do func(home string) error, look func(t *testing.T, done bool, files map[string][]byte)) {
-	t.Helper()
-	if err := powercut.Available(); err != nil {
-		t.Skipf("NOT RUN: the power cannot fail, for %v", err)
-	}
-	const steps = 24 // more than anything takes here
-	for seed := range uint64(4 * steps) {
-		d, dir := powercut.New(), t.TempDir()
-		if err := d.Mount(dir); err != nil {
-			t.Fatal(err)
-		}
-		home := filepath.Join(dir, "home")
-		if err := os.Mkdir(home, 0o755); err != nil {
-			t.Fatal(err)
-		}
-		d.Flush()
-		anchored.Clear() // a program that starts knows nothing
-		out := d.CutAfter(1 + int(seed)%steps)
-		ended := make(chan error, 1)
-		go func() { ended <- do(home) }()
-		done := false
-		select {
-		case err := <-ended:
-			if done = err == nil; !done {
-				t.Fatal(err)
-			}
-		case <-out:
-			d.LetGo()
-			<-ended
-		}
-		if err := d.Restore(rand.New(rand.NewPCG(seed, 0))); err != nil {
-			t.Fatal(err)
-		}
-		look(t, done, d.Files("home"))
-		if err := d.Unmount(); err != nil {
-			t.Fatal(err)
-		}
-		if t.Failed() {
-			t.Fatalf("with seed %d", seed)
-		}
-	}
-}
 
 // put writes a file and gives it its name.
 func put(path, text string, name func(*os.File, string) error) error {
@@ -71,38 +25,42 @@ func put(path, text string, name func(*os.File, string) error) error {
 }
 
 func TestAReplacedFileIsTheOldOrTheNewOneAndTheNewOneOnceReplaced(t *testing.T) {
-	survives(t, func(home string) error {
+	powercut.Trial{Steps: 24, Do: func(home string) error {
 		path := filepath.Join(home, "a")
 		if err := put(path, "old", Replace); err != nil {
 			return err
 		}
 		return put(path, "new", Replace)
-	}, func(t *testing.T, done bool, files map[string][]byte) {
-		text, there := files["a"]
-		if there && string(text) != "old" && string(text) != "new" || done && string(text) != "new" {
-			t.Errorf("done: %v; it holds %q", done, text)
+	}, Look: func(t *testing.T, found powercut.Found) {
+		text, there := found.Files["a"]
+		if there && string(text) != "old" && string(text) != "new" || found.Done && string(text) != "new" {
+			t.Errorf("done: %v; it holds %q", found.Done, text)
 		}
-	})
+	}}.Run(t)
 }
 
 func TestANewFileInANewFolderStays(t *testing.T) {
-	survives(t, func(home string) error {
+	powercut.Trial{Steps: 24, Do: func(home string) error {
 		folder := filepath.Join(home, "a", "b", "c")
 		if err := MkdirAll(folder, 0o700); err != nil {
 			return err
 		}
-		return put(filepath.Join(folder, "x"), "x", Create)
-	}, func(t *testing.T, done bool, files map[string][]byte) {
-		text, there := files["a/b/c/x"]
-		if there && string(text) != "x" || done && !there {
-			t.Errorf("done: %v; there are %q", done, slices.Collect(maps.Keys(files)))
+		path := filepath.Join(folder, "x")
+		if err := put(path, "x", Create); !errors.Is(err, fs.ErrExist) {
+			return err
 		}
-	})
+		return Anchor(path)
+	}, Look: func(t *testing.T, found powercut.Found) {
+		text, there := found.Files["a/b/c/x"]
+		if there && string(text) != "x" || found.Done && !there {
+			t.Errorf("done: %v; there are %q", found.Done, slices.Collect(maps.Keys(found.Files)))
+		}
+	}}.Run(t)
 }
 
 // Somebody else made the folder and the file, or this program, which was killed then: they are not flushed.
 func TestWhatIsAnchoredStaysWhoeverMadeIt(t *testing.T) {
-	survives(t, func(home string) error {
+	powercut.Trial{Steps: 24, Do: func(home string) error {
 		folder := filepath.Join(home, "a", "b")
 		path := filepath.Join(folder, "x")
 		if err := os.MkdirAll(folder, 0o700); err != nil {
@@ -116,31 +74,35 @@ func TestWhatIsAnchoredStaysWhoeverMadeIt(t *testing.T) {
 			return err
 		}
 		return Anchor(path)
-	}, func(t *testing.T, done bool, files map[string][]byte) {
-		if _, there := files["a/b/x"]; done && !there {
-			t.Errorf("there are %q", slices.Collect(maps.Keys(files)))
+	}, Look: func(t *testing.T, found powercut.Found) {
+		if _, there := found.Files["a/b/x"]; found.Done && !there {
+			t.Errorf("there are %q", slices.Collect(maps.Keys(found.Files)))
 		}
-	})
+	}}.Run(t)
 }
 
 func TestARenamedFolderIsInOnePlace(t *testing.T) {
-	survives(t, func(home string) error {
+	powercut.Trial{Steps: 24, Do: func(home string) error {
+		to := filepath.Join(home, "to", "data")
+		if _, err := os.Stat(to); err == nil {
+			return Anchor(to)
+		}
 		for _, folder := range []string{"from/data", "to"} {
 			if err := MkdirAll(filepath.Join(home, folder), 0o700); err != nil {
 				return err
 			}
 		}
-		if err := put(filepath.Join(home, "from", "data", "x"), "x", Create); err != nil {
+		if err := put(filepath.Join(home, "from", "data", "x"), "x", Replace); err != nil {
 			return err
 		}
-		return Rename(filepath.Join(home, "from", "data"), filepath.Join(home, "to", "data"))
-	}, func(t *testing.T, done bool, files map[string][]byte) {
-		_, here := files["from/data/x"]
-		_, there := files["to/data/x"]
-		if here && there || done && !there {
-			t.Errorf("done: %v; there are %q", done, slices.Collect(maps.Keys(files)))
+		return Rename(filepath.Join(home, "from", "data"), to)
+	}, Look: func(t *testing.T, found powercut.Found) {
+		_, here := found.Files["from/data/x"]
+		_, there := found.Files["to/data/x"]
+		if here && there || found.Done && !there {
+			t.Errorf("done: %v; there are %q", found.Done, slices.Collect(maps.Keys(found.Files)))
 		}
-	})
+	}}.Run(t)
 }
 
 func TestATakenNameIsNotGivenAgain(t *testing.T) {
@@ -161,8 +123,11 @@ func TestATakenNameIsNotGivenAgain(t *testing.T) {
 
 // A folder that was removed and made again may be given the same number.
 func TestAFolderThatIsMadeAgainIsAnchoredAgain(t *testing.T) {
-	survives(t, func(home string) error {
+	powercut.Trial{Steps: 24, Do: func(home string) error {
 		folder := filepath.Join(home, "a")
+		if err := os.RemoveAll(folder); err != nil {
+			return err
+		}
 		for range 2 {
 			if err := MkdirAll(folder, 0o700); err != nil {
 				return err
@@ -175,9 +140,9 @@ func TestAFolderThatIsMadeAgainIsAnchoredAgain(t *testing.T) {
 			return err
 		}
 		return put(filepath.Join(folder, "x"), "x", Create)
-	}, func(t *testing.T, done bool, files map[string][]byte) {
-		if _, there := files["a/x"]; done && !there {
-			t.Errorf("there are %q", slices.Collect(maps.Keys(files)))
+	}, Look: func(t *testing.T, found powercut.Found) {
+		if _, there := found.Files["a/x"]; found.Done && !there {
+			t.Errorf("there are %q", slices.Collect(maps.Keys(found.Files)))
 		}
-	})
+	}}.Run(t)
 }

@@ -43,6 +43,12 @@ func (c *blackout) beginsSetup() *harness.Process {
 // failsAtSetup has the power fail while the office is set up for the first time.
 func (c *blackout) failsAtSetup() {
 	c.T.Helper()
+	if c.random.IntN(2) == 0 {
+		out := c.disk.CutAfter(c.steps())
+		p := c.beginsSetup()
+		c.awaits(out, p.Ended)
+		c.isKilled(p)
+	}
 	steps := c.steps()
 	out := c.disk.CutAfter(steps)
 	p := c.beginsSetup()

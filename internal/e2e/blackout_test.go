@@ -115,14 +115,7 @@ func (c *blackout) steps() int { return 1 + c.random.IntN([]int{10, 60, 300}[c.r
 // fail cuts the power, ends what ran and looks at what the disk has kept.
 func (c *blackout) fail(running ...*harness.Process) {
 	c.T.Helper()
-	c.disk.Cut()
-	for _, p := range running {
-		p.Signal(syscall.SIGKILL)
-	}
-	c.disk.LetGo()
-	for _, p := range running {
-		p.Kill()
-	}
+	c.kill(running...)
 	if err := c.disk.Restore(c.random); err != nil {
 		c.T.Fatal(err)
 	}
@@ -132,6 +125,30 @@ func (c *blackout) fail(running ...*harness.Process) {
 	c.filesAreServed()
 	c.nothingIsSetAside()
 	c.stopsIfFailed()
+}
+
+// kill ends what runs; nothing happens on the disk any more.
+func (c *blackout) kill(running ...*harness.Process) {
+	c.T.Helper()
+	c.disk.Cut()
+	for _, p := range running {
+		p.Signal(syscall.SIGKILL)
+	}
+	c.disk.LetGo()
+	for _, p := range running {
+		p.Kill()
+	}
+}
+
+// isKilled has what runs end by a kill, and no power fail: what it did is there for the next one, and not flushed.
+func (c *blackout) isKilled(running ...*harness.Process) {
+	c.T.Helper()
+	c.kill(running...)
+	if err := c.disk.Resume(); err != nil {
+		c.T.Fatal(err)
+	}
+	c.kills++
+	harness.Suffered.Add(harness.Kills, 1)
 }
 
 // stopsIfFailed ends the test with the first loss: what follows from it says nothing more.
@@ -175,6 +192,12 @@ func (c *blackout) play(n int) {
 		return
 	}
 	accepted := len(c.Front.Accepted())
+	if c.random.IntN(4) == 0 {
+		out := c.disk.CutAfter(c.steps())
+		c.Running = c.Begin("serve")
+		c.awaits(out, c.comesUp(out))
+		c.isKilled(c.Running)
+	}
 	c.Serve()
 	s, err := c.Ask()
 	if err != nil || s.Events.Received < accepted || !s.SignedIn {

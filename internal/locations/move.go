@@ -145,11 +145,11 @@ func leftBehind(name string) bool { return slices.Contains([]string{lock, socket
 
 // finish removes what a move that was interrupted has left.
 func (m Move) finish() error {
+	if err := disk.Anchor(m.To); err != nil { // the move was interrupted before that
+		return err
+	}
 	if _, err := os.Lstat(filepath.Join(m.To, origin)); errors.Is(err, fs.ErrNotExist) {
 		return nil
-	}
-	if err := disk.Anchor(m.To); err != nil { // the move may have ended before that, and the old files go now
-		return err
 	}
 	release, err := m.Hold(m.From)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"countersign/internal/disk"
+
 	"go.uber.org/goleak"
 )
 
@@ -25,7 +27,11 @@ var errOtherDisk = &os.LinkError{Op: "rename", Err: otherDisk}
 
 func newScene(t *testing.T) *scene {
 	t.Helper()
-	dir := t.TempDir()
+	return newSceneIn(t, t.TempDir())
+}
+
+func newSceneIn(t *testing.T, dir string) *scene {
+	t.Helper()
 	s := &scene{data: map[string]string{
 		state: strings.Repeat("state ", 50_000), backup: "{}", "logs/countersign.log": "log", "copies/a/b.pdf": "%PDF-", state + ".damaged-1": "old",
 	}}
@@ -55,7 +61,7 @@ func (s *scene) betweenDisks() {
 		if from == s.From {
 			return errOtherDisk
 		}
-		return os.Rename(from, to)
+		return disk.Rename(from, to)
 	}
 }
 

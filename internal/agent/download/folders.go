@@ -2,7 +2,6 @@ package download
 
 import (
 	"errors"
-	"os"
 	"path/filepath"
 	"time"
 
@@ -47,11 +46,12 @@ func TryFolder(path string) office.Code {
 	if err := disk.MkdirAll(path, 0o755); err != nil {
 		return office.CodeNotMade
 	}
-	f, err := os.CreateTemp(path, ".countersign-*")
+	f, err := archive.OpenFolder(path)
 	if err != nil {
 		return office.CodeNotWritable
 	}
-	if errors.Join(f.Close(), os.Remove(f.Name())) != nil {
+	defer f.Close()
+	if f.Try() != nil {
 		return office.CodeNotWritable
 	}
 	return ""

@@ -11,7 +11,7 @@ import (
 	"github.com/hanwen/go-fuse/v2/fuse"
 )
 
-// Disk is the file system. Safe for concurrent use, but for Mount, Restore and Unmount.
+// Disk is the file system. Safe for concurrent use, but for Mount, Restore, Resume and Unmount.
 type Disk struct {
 	dir    string // where it is mounted, "" for nowhere
 	server *fuse.Server

@@ -5,7 +5,9 @@ package powercut
 import (
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
+	"log"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -55,6 +57,7 @@ func (d *Disk) Mount(dir string) error {
 	server, err := fusefs.Mount(dir, &file{disk: d, node: d.root}, &fusefs.Options{
 		MountOptions: fuse.MountOptions{
 			FsName: "powercut", Name: "powercut", DirectMount: true, DisableXAttrs: true, MaxWrite: 128 << 10,
+			Logger: log.New(io.Discard, "", 0), // it tells of every disk that is taken away
 		},
 		EntryTimeout: &forever, AttrTimeout: &forever, NullPermissions: true,
 		UID: uint32(os.Getuid()), GID: uint32(os.Getgid()),
@@ -86,13 +89,19 @@ func (d *Disk) Unmount() error {
 
 // Restore gives the disk power again, after it was out, and mounts it where it was. Whoever worked on it must have ended.
 // What is left of what was not flushed is up to random.
-func (d *Disk) Restore(random *rand.Rand) error {
+func (d *Disk) Restore(random *rand.Rand) error { return d.again(func() { d.forget(random) }) }
+
+// Resume takes the cut back, as if it had never happened: who worked on the disk was killed, and the power stays. What was
+// not flushed is still there, and still not flushed.
+func (d *Disk) Resume() error { return d.again(func() {}) }
+
+func (d *Disk) again(meanwhile func()) error {
 	d.Cut()
 	if err := d.Unmount(); err != nil {
 		return err
 	}
 	d.mu.Lock()
-	d.forget(random)
+	meanwhile()
 	d.left, d.out, d.letGo = -1, make(chan struct{}), make(chan struct{})
 	d.mu.Unlock()
 	return d.Mount(d.dir)

@@ -441,7 +441,7 @@ func TestTheSameChoicesComeOutTheSame(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		if err := d.Restore(rand.New(rand.NewPCG(7, 0))); err != nil {
+		if err := d.Restore(rand.New(rand.NewPCG(0, 0))); err != nil {
 			t.Fatal(err)
 		}
 		after := d.Files("")
@@ -452,5 +452,34 @@ func TestTheSameChoicesComeOutTheSame(t *testing.T) {
 	}
 	if n := strings.Count(names(before), "b"); n == 0 || n == 20 {
 		t.Errorf("%d of 20 renames are done: choose another seed", n)
+	}
+}
+
+// A process that is killed has flushed nothing: whoever comes next sees what it did, and may lose it yet.
+func TestAKillLosesNothingAndFlushesNothing(t *testing.T) {
+	seen := map[int]int{}
+	for seed := range uint64(20) {
+		d, dir := mounted(t)
+		out := d.CutAfter(3)
+		ended := make(chan error)
+		go func() { // make a name, write, flush
+			ended <- store(filepath.Join(dir, "a"), []byte("a"), os.O_CREATE, (*os.File).Sync)
+		}()
+		<-out
+		d.LetGo()
+		<-ended
+		if err := d.Resume(); err != nil {
+			t.Fatal(err)
+		}
+		if text, err := os.ReadFile(filepath.Join(dir, "a")); string(text) != "a" || err != nil {
+			t.Fatalf("after the kill it holds %q, %v", text, err)
+		}
+		if err := d.Restore(rand.New(rand.NewPCG(seed, 0))); err != nil {
+			t.Fatal(err)
+		}
+		seen[len(d.Files(""))]++
+	}
+	if seen[0] == 0 || seen[1] == 0 {
+		t.Errorf("after the cut so many files were there: %v", seen)
 	}
 }
