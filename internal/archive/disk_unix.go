@@ -19,12 +19,7 @@ func isFull(err error) bool {
 
 // isMissing also knows a share or a stick that went away under an open folder.
 func isMissing(err error) bool {
-	for _, gone := range []error{syscall.ENOTCONN, syscall.ESTALE, syscall.ENODEV, syscall.ENXIO, syscall.EHOSTDOWN} {
-		if errors.Is(err, gone) {
-			return true
-		}
-	}
-	return false
+	return isAny(err, syscall.ENOTCONN, syscall.ESTALE, syscall.ENODEV, syscall.ENXIO, syscall.EHOSTDOWN)
 }
 
 func isReadOnly(err error) bool { return errors.Is(err, syscall.EROFS) }
@@ -66,10 +61,5 @@ func flushRead(file *os.File) error { return disk.Flush(file) } // which is the 
 
 // unsupported reports whether the file system cannot do at all what was asked.
 func unsupported(err error) bool {
-	for _, no := range []error{syscall.EINVAL, syscall.ENOSYS, syscall.ENOTSUP, syscall.EOPNOTSUPP} {
-		if errors.Is(err, no) {
-			return true
-		}
-	}
-	return false
+	return isAny(err, syscall.EINVAL, syscall.ENOSYS, syscall.ENOTSUP, syscall.EOPNOTSUPP)
 }

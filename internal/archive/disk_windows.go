@@ -18,16 +18,9 @@ func isFull(err error) bool {
 
 // isMissing also knows a share or a stick that went away under an open folder.
 func isMissing(err error) bool {
-	for _, gone := range []error{
-		windows.ERROR_PATH_NOT_FOUND, windows.ERROR_NOT_READY, windows.ERROR_INVALID_DRIVE, windows.ERROR_BAD_NETPATH,
+	return isAny(err, windows.ERROR_PATH_NOT_FOUND, windows.ERROR_NOT_READY, windows.ERROR_INVALID_DRIVE, windows.ERROR_BAD_NETPATH,
 		windows.ERROR_BAD_NET_NAME, windows.ERROR_NETNAME_DELETED, windows.ERROR_DEV_NOT_EXIST,
-		windows.ERROR_NO_SUCH_DEVICE, windows.ERROR_DEVICE_NOT_CONNECTED,
-	} {
-		if errors.Is(err, gone) {
-			return true
-		}
-	}
-	return false
+		windows.ERROR_NO_SUCH_DEVICE, windows.ERROR_DEVICE_NOT_CONNECTED)
 }
 
 func isReadOnly(err error) bool { return errors.Is(err, windows.ERROR_WRITE_PROTECT) }

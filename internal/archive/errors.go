@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"path"
 	"path/filepath"
+	"slices"
 
 	"countersign/internal/message"
 )
@@ -113,6 +114,11 @@ func Message(err error) message.Message {
 		return m
 	}
 	return message.DocumentNotSaved()
+}
+
+// isAny reports whether err is one of several.
+func isAny(err error, several ...error) bool {
+	return slices.ContainsFunc(several, func(one error) bool { return errors.Is(err, one) })
 }
 
 // kindOf recognises what the system reports. Being full comes before being forbidden: it is the one that passes.

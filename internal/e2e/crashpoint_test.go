@@ -58,25 +58,35 @@ func (c *torture) diesSending() {
 		name := "Dies while " + x.point
 		c.sent = append(c.sent, name)
 		c.untilCrash(x.point+":1", func() {
-			c.Answers()
-			c.Registered()
-			send := c.Begin("send", harness.Sample(c.T, "Offer 2026-118"), "--name", name, "--to", ana)
-			if code := send.Wait(); code != 1 || !strings.Contains(send.Stderr.String(), "Countersign ended before it said") {
-				c.T.Errorf("send ended with %d: %s", code, send.Stderr)
-			}
+			c.sendsInVain(harness.Sample(c.T, "Offer 2026-118"), name)
 		})
 		// What was made is found out. What was not made stays a question, which the service cannot answer for certain.
 		c.Until("it is known what became of "+name, func(s harness.Status) bool { return s.Outbox.Unknown == 1-x.made })
-		n := 0
-		for _, p := range c.Service.Packages() {
-			if p.Name == name {
-				n++
-			}
-		}
-		if n != x.made {
+		if n := c.made(name); n != x.made {
 			c.loss("killed at %q, the service has %d packages %q", x.point, n, name)
 		}
 	}
+}
+
+// sendsInVain sends a document with a program that ends before it has said what came of it.
+func (c *torture) sendsInVain(document, name string) {
+	c.T.Helper()
+	c.Answers()
+	c.Registered()
+	send := c.Begin("send", document, "--name", name, "--to", ana)
+	if code := send.Wait(); code != 1 || !strings.Contains(send.Stderr.String(), "Countersign ended before it said") {
+		c.T.Errorf("send ended with %d: %s", code, send.Stderr)
+	}
+}
+
+// made is how many packages of that name the service has.
+func (c *torture) made(name string) (n int) {
+	for _, p := range c.Service.Packages() {
+		if p.Name == name {
+			n++
+		}
+	}
+	return n
 }
 
 // diesTaking ends the program with copies of the documents that belong to no draft yet, and with a draft that nobody was
@@ -97,24 +107,13 @@ func (c *torture) diesTaking() {
 			c.sent = append(c.sent, name)
 		}
 		c.untilCrash(x.point+":1", func() {
-			c.Answers()
-			c.Registered()
-			send := c.Begin("send", document, "--name", name, "--to", ana)
-			if code := send.Wait(); code != 1 || !strings.Contains(send.Stderr.String(), "Countersign ended before it said") {
-				c.T.Errorf("send ended with %d: %s", code, send.Stderr)
-			}
+			c.sendsInVain(document, name)
 			if err := os.Remove(document); err != nil {
 				c.T.Error(err)
 			}
 		})
 		c.mustSend("After "+name, harness.Sample(c.T, "Offer 2026-118")) // and so whatever went before it is sent
-		n := 0
-		for _, p := range c.Service.Packages() {
-			if p.Name == name {
-				n++
-			}
-		}
-		if n != x.made {
+		if n := c.made(name); n != x.made {
 			c.loss("killed with the files %s, the service has %d packages %q", x.point, n, name)
 		}
 		harness.Eventually(c.T, "no copy is left", func() bool {

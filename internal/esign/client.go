@@ -2,6 +2,7 @@ package esign
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -286,10 +287,7 @@ func serviceError(body []byte) (code, message string, ok bool) {
 	if json.Unmarshal(trimBOM(body), &said) != nil || said.Error == "" {
 		return "", "", false
 	}
-	if said.Message == "" {
-		said.Message = said.Description
-	}
-	return string(said.Error), string(said.Message), true
+	return string(said.Error), string(cmp.Or(said.Message, said.Description)), true
 }
 
 // UsableID reports whether an identifier can be part of a path. The service can be asked about nothing under another one.

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 
 	"countersign/internal/message"
@@ -155,12 +156,7 @@ func downloadError(err error) error {
 
 func saysNotReady(code string) bool {
 	code = strings.ToLower(code)
-	for _, word := range notReadyWords {
-		if strings.Contains(code, word) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(notReadyWords, func(word string) bool { return strings.Contains(code, word) })
 }
 
 // downloadBody makes what goes wrong while reading an error of this package. net/http already reports a body that is

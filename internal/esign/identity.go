@@ -1,6 +1,7 @@
 package esign
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"strings"
@@ -61,12 +62,8 @@ func (l *Login) identify(ctx context.Context, access, idToken string, scopes []s
 		l.cfg.log().Warn("The account's profile is about somebody else and was not used")
 		return a, nil
 	}
-	if more.OrganizationID == "" {
-		more.OrganizationID = a.OrganizationID
-	}
-	if more.MemberID == "" {
-		more.MemberID = a.MemberID
-	}
+	more.OrganizationID = cmp.Or(more.OrganizationID, a.OrganizationID)
+	more.MemberID = cmp.Or(more.MemberID, a.MemberID)
 	return more, nil
 }
 

@@ -2,6 +2,7 @@ package sandbox
 
 import (
 	"encoding/json"
+	"slices"
 	"time"
 )
 
@@ -167,12 +168,7 @@ func (p *pack) isTurn(d *document, i int, now time.Time) bool {
 	if p.Type != typeSequential {
 		return true
 	}
-	for _, before := range d.Revisions[:i] {
-		if before.TimeSigned == nil {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(d.Revisions[:i], func(before revision) bool { return before.TimeSigned == nil })
 }
 
 // hasTurn reports whether it is the signer's turn on any document.

@@ -153,12 +153,7 @@ func (s *Server) consented(u User, a *authorizeRequest) bool {
 	if err != nil {
 		return false
 	}
-	for _, scope := range a.granted(u) {
-		if !slices.Contains(before, scope) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(a.granted(u), func(scope string) bool { return !slices.Contains(before, scope) })
 }
 
 func (s *Server) rememberConsent(u User, a *authorizeRequest) error {

@@ -167,8 +167,8 @@ func (s *Server) autoUser(hint string) User {
 	if u, ok := s.user(hint); ok {
 		return u
 	}
-	if i := slices.IndexFunc(s.opt.Users, func(u User) bool { return u.Admin }); i >= 0 {
-		return s.opt.Users[i]
+	if u, ok := first(s.opt.Users, func(u User) bool { return u.Admin }); ok {
+		return u
 	}
 	return s.opt.Users[0]
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"slices"
 	"strings"
 	"time"
 
@@ -168,19 +169,17 @@ func (u User) subject() string { return derivedID("subject:" + strings.ToLower(u
 func (u User) fullName() string { return strings.TrimSpace(u.FirstName + " " + u.LastName) }
 
 func (s *Server) client(id string) (Client, bool) {
-	for _, c := range s.opt.Clients {
-		if c.ID == id {
-			return c, true
-		}
-	}
-	return Client{}, false
+	return first(s.opt.Clients, func(c Client) bool { return c.ID == id })
 }
 
 func (s *Server) user(email string) (User, bool) {
-	for _, u := range s.opt.Users {
-		if strings.EqualFold(u.Email, email) {
-			return u, true
-		}
+	return first(s.opt.Users, func(u User) bool { return strings.EqualFold(u.Email, email) })
+}
+
+// first is the first of all that is wanted, and whether there is one.
+func first[T any](all []T, wanted func(T) bool) (found T, ok bool) {
+	if i := slices.IndexFunc(all, wanted); i >= 0 {
+		return all[i], true
 	}
-	return User{}, false
+	return found, false
 }

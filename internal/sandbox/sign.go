@@ -3,6 +3,7 @@ package sandbox
 import (
 	"errors"
 	"hash/fnv"
+	"slices"
 	"sync"
 	"time"
 
@@ -95,12 +96,7 @@ func (s *Server) signAs(packageID, signerID string, how signature) error {
 }
 
 func (p *pack) allExecuted() bool {
-	for _, d := range p.Documents {
-		if d.TimeExecuted == nil {
-			return false
-		}
-	}
-	return len(p.Documents) > 0
+	return len(p.Documents) > 0 && !slices.ContainsFunc(p.Documents, func(d document) bool { return d.TimeExecuted == nil })
 }
 
 // Decline takes a signer out. The package stays open, and waits: what the real service does is not documented.

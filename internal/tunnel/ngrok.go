@@ -1,6 +1,7 @@
 package tunnel
 
 import (
+	"cmp"
 	"context"
 	"crypto/x509"
 	"log/slog"
@@ -122,10 +123,7 @@ func (c NgrokConfig) host() string {
 }
 
 func (c NgrokConfig) server() string {
-	if c.ConnectURL != "" {
-		return c.ConnectURL
-	}
-	return ngrokServer
+	return cmp.Or(c.ConnectURL, ngrokServer)
 }
 
 func (c NgrokConfig) proxy() (*url.URL, error) {

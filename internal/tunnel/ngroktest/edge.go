@@ -10,6 +10,7 @@
 package ngroktest
 
 import (
+	"cmp"
 	"crypto/tls"
 	"errors"
 	"fmt"
@@ -53,9 +54,7 @@ type Edge struct {
 // Start listens on both sides, on free ports of 127.0.0.1: where agents connect, and where browsers and webhooks arrive.
 // Close it.
 func Start(opts Options) (*Edge, error) {
-	if opts.Assigned == "" {
-		opts.Assigned = "assigned.ngrok.test"
-	}
+	opts.Assigned = cmp.Or(opts.Assigned, "assigned.ngrok.test")
 	auth, err := newAuthority(append([]string{"localhost", "127.0.0.1", "::1", opts.Assigned}, opts.Hosts...))
 	if err != nil {
 		return nil, fmt.Errorf("edge: make certificates: %w", err)

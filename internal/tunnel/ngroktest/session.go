@@ -1,6 +1,7 @@
 package ngroktest
 
 import (
+	"cmp"
 	"crypto/rand"
 	"fmt"
 	"io"
@@ -116,10 +117,7 @@ func (s *session) auth(request authRequest) authResponse {
 		return authResponse{Error: refusal("The authtoken you specified is properly formed, but it is invalid.\r\n"+
 			"Your authtoken: "+token, "ERR_NGROK_107")}
 	}
-	s.clientID = request.ClientID
-	if s.clientID == "" {
-		s.clientID = rand.Text()
-	}
+	s.clientID = cmp.Or(request.ClientID, rand.Text())
 	e.sessions[s] = true
 	return authResponse{
 		Version: "3", ClientID: s.clientID,
@@ -151,14 +149,7 @@ func (s *session) bind(request bindRequest) bindResponse {
 	if e.takenLocked(s, host) {
 		return bindResponse{Error: refusal("The endpoint "+address+" is already online.", "ERR_NGROK_334")}
 	}
-	id := request.ID
-	if id == "" {
-		id = rand.Text()
-	}
-	token := request.Extra.Token
-	if token == "" {
-		token = rand.Text()
-	}
+	id, token := cmp.Or(request.ID, rand.Text()), cmp.Or(request.Extra.Token, rand.Text())
 	e.tokens[token] = address
 	e.authority.allow(parsed.Hostname())
 	s.binds[id] = &bind{id: id, host: host}
