@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"countersign/internal/preview"
-	"countersign/internal/sandbox"
+	"countersign/internal/sandbox/press"
 )
 
 // pageCmd is the process in which a document is read, see preview.Reader.
@@ -20,7 +20,7 @@ func (c *pageCmd) Run(r *run) error {
 	return nil
 }
 
-// pressCmd is the process in which the embedded service reads a document, see sandbox.Press.
+// pressCmd is the process in which the embedded service reads a document, see press.Serve.
 type pressCmd struct{}
 
 // What it may use for one document.
@@ -33,7 +33,7 @@ func (c *pressCmd) Run(r *run) error {
 	if err := preview.Confine(pressMemory, pressCPU); err != nil {
 		return &failure{"The document could not be read: " + err.Error() + "."}
 	}
-	if err := sandbox.Press(os.Stdin, r.program.Stdout); err != nil {
+	if err := press.Serve(os.Stdin, r.program.Stdout); err != nil {
 		return &failure{"The document could not be read: " + err.Error() + "."}
 	}
 	return nil

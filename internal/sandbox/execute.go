@@ -37,7 +37,7 @@ func (s *Server) writeExecuted(p *pack, d *document) error {
 	if err != nil {
 		return fmt.Errorf("reading the pages of %q: %w", d.Name, err)
 	}
-	joined, err := s.press.join(in, page)
+	joined, err := s.press.Join(in, page)
 	if err != nil {
 		s.log.Info("pages could not be joined", "document", d.DocumentID, "error", err)
 		joined, err = signaturePage(p, d, in)
@@ -75,7 +75,7 @@ func (s *Server) writeMaster(p *pack) error {
 		if err != nil {
 			return fmt.Errorf("reading the executed %q: %w", d.Name, err)
 		}
-		if longer, err := s.press.join(all, part); err == nil {
+		if longer, err := s.press.Join(all, part); err == nil {
 			all = longer
 		}
 	}

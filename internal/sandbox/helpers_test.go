@@ -21,6 +21,8 @@ import (
 	"time"
 
 	"codeberg.org/go-pdf/fpdf"
+	"github.com/pdfcpu/pdfcpu/pkg/api"
+	"github.com/pdfcpu/pdfcpu/pkg/pdfcpu/model"
 	"go.uber.org/goleak"
 )
 
@@ -396,4 +398,12 @@ func must(t testing.TB, err error) {
 	if err != nil {
 		t.Fatal(err)
 	}
+}
+
+// pdfConfig accepts what real programs write, and never touches the configuration of whoever runs the tests.
+func pdfConfig() *model.Configuration {
+	api.DisableConfigDir()
+	c := model.NewDefaultConfiguration()
+	c.ValidationMode = model.ValidationRelaxed
+	return c
 }

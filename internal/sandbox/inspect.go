@@ -11,11 +11,8 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
-	"github.com/pdfcpu/pdfcpu/pkg/api"
-	"github.com/pdfcpu/pdfcpu/pkg/pdfcpu"
-	"github.com/pdfcpu/pdfcpu/pkg/pdfcpu/model"
+	"countersign/internal/sandbox/press"
 )
 
 // maxParsed is the size up to which PDFs are read as a whole. Larger ones are only copied: memory stays flat.
@@ -58,9 +55,9 @@ func (s *Server) saveAndInspect(target string, body io.Reader) (look inspection,
 	if err != nil {
 		return look, fmt.Errorf("reading an upload: %w", err)
 	}
-	look.pages, err = s.press.pages(document)
+	look.pages, err = s.press.Pages(document)
 	// Many encrypted files open for everyone and only restrict what may be done with them.
-	look.protected = w.encrypted && errors.Is(err, pdfcpu.ErrWrongPassword)
+	look.protected = w.encrypted && errors.Is(err, press.ErrProtected)
 	return look, nil
 }
 
@@ -92,18 +89,6 @@ func (w *watcher) Write(p []byte) (int, error) {
 		w.tail = append(w.tail[:0], w.tail[max(0, len(w.tail)-watched):]...)
 	}
 	return len(p), nil
-}
-
-var noConfigDir = sync.OnceFunc(api.DisableConfigDir)
-
-// pdfConfig never touches the user's own configuration folder and accepts what real programs write.
-func pdfConfig() *model.Configuration {
-	noConfigDir()
-	c := model.NewDefaultConfiguration()
-	c.ValidationMode = model.ValidationRelaxed
-	c.Optimize = false
-	c.OptimizeBeforeWriting = false
-	return c
 }
 
 // convertible reports whether the service makes a PDF of files with this name.

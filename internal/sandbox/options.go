@@ -51,9 +51,7 @@ type Options struct {
 	OnlyAPIPrefix bool // serve the API under /api/v1 alone
 	NoAPIPrefix   bool // serve the API without /api/v1 alone
 
-	// Press is a program, with its first arguments, that runs the function Press in a bounded process: a document that
-	// crashes the PDF library then does not end the service. Without it, Press runs in this process.
-	Press []string
+	Press []string // the program that reads uploaded documents, see press.Press; none is this process
 
 	Now func() time.Time // the clock for what the service says: lifetimes and time stamps. Waiting is done in real time
 	Log *slog.Logger     // default: nowhere

@@ -15,6 +15,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"countersign/internal/sandbox/press"
+
 	bolt "go.etcd.io/bbolt"
 )
 
@@ -26,7 +28,7 @@ type Server struct {
 	opt     Options
 	log     *slog.Logger
 	dir     string
-	press   press
+	press   press.Press
 	tempDir bool
 	url     string
 	admin   string
@@ -57,7 +59,7 @@ func Start(o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{opt: o, log: o.Log, dir: o.Dir, tempDir: o.Dir == "", press: press{o.Press}}
+	s := &Server{opt: o, log: o.Log, dir: o.Dir, tempDir: o.Dir == "", press: press.Press{Program: o.Press}}
 	if err := s.openFolder(); err != nil {
 		return nil, err
 	}
