@@ -13,7 +13,7 @@ import (
 	"countersign/ui/theme"
 )
 
-// Back is a plain area in a colour of the theme that follows light and dark.
+// Back is a plain area in a colour of the theme. Fyne's rectangle keeps its colour when light turns to dark.
 type Back struct {
 	widget.BaseWidget
 	colour  fyne.ThemeColorName
@@ -38,35 +38,20 @@ func (b *Back) Outline(colour fyne.ThemeColorName) {
 
 // CreateRenderer is Fyne's.
 func (b *Back) CreateRenderer() fyne.WidgetRenderer {
-	r := &backRenderer{back: b, rect: canvas.NewRectangle(color.Transparent)}
-	r.apply()
-	return r
-}
-
-type backRenderer struct {
-	back *Back
-	rect *canvas.Rectangle
-}
-
-func (r *backRenderer) apply() {
-	th, variant := r.back.Theme(), fyne.CurrentApp().Settings().ThemeVariant()
-	r.rect.FillColor = color.Transparent
-	if r.back.colour != "" {
-		r.rect.FillColor = th.Color(r.back.colour, variant)
-	}
-	if r.back.outline != "" {
-		r.rect.StrokeColor, r.rect.StrokeWidth = th.Color(r.back.outline, variant), 1
-		if !r.back.sharp {
-			r.rect.CornerRadius = th.Size(fynetheme.SizeNameCardRadius)
+	rect := canvas.NewRectangle(color.Transparent)
+	return painted(&renderer{objects: []fyne.CanvasObject{rect}, layout: rect.Resize, least: none, paint: func() {
+		th, variant := b.Theme(), fyne.CurrentApp().Settings().ThemeVariant()
+		if b.colour != "" {
+			rect.FillColor = th.Color(b.colour, variant)
 		}
-	}
+		if b.outline != "" {
+			rect.StrokeColor, rect.StrokeWidth = th.Color(b.outline, variant), 1
+			if !b.sharp {
+				rect.CornerRadius = th.Size(fynetheme.SizeNameCardRadius)
+			}
+		}
+	}})
 }
-
-func (r *backRenderer) Layout(size fyne.Size)        { r.rect.Resize(size) }
-func (r *backRenderer) MinSize() fyne.Size           { return fyne.Size{} }
-func (r *backRenderer) Refresh()                     { r.apply(); r.rect.Refresh() }
-func (r *backRenderer) Objects() []fyne.CanvasObject { return []fyne.CanvasObject{r.rect} }
-func (r *backRenderer) Destroy()                     {}
 
 // Sheet is a picture of a page with a fine edge around it, as paper on paper has none of its own.
 func Sheet(picture fyne.CanvasObject) fyne.CanvasObject {

@@ -4,11 +4,13 @@ package widgets
 
 import (
 	"image/color"
+	"slices"
 	"sort"
 	"strings"
 
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/canvas"
+	"fyne.io/fyne/v2/driver/desktop"
 	fynetheme "fyne.io/fyne/v2/theme"
 	"fyne.io/fyne/v2/widget"
 	"github.com/clipperhouse/uax29/v2/graphemes"
@@ -16,31 +18,28 @@ import (
 	"countersign/ui/theme"
 )
 
-// Line is one line of text without the padding of a label, in a colour and size of the theme. With Shorten it takes
-// what width it gets; where that is too little it leaves out what is in the middle, as what tells names apart is often at
-// their end.
+// Line is one line of text in a colour and size of the theme. Fyne's label has room around it, and can leave out only the
+// end of a text; what tells names apart is often at their end.
 type Line struct {
 	widget.BaseWidget
 	Text    string
 	Colour  fyne.ThemeColorName
 	Scale   fyne.ThemeSizeName
 	Bold    bool
-	Shorten bool
+	Shorten bool // takes what width it gets, and leaves out the middle of the text where that is too little
 	Begins  bool // a sentence, of which the beginning matters most: its end is left out
+	Most    int  // lines; 0 for as many as the text takes
 	cut     bool // as it is laid out, it is not whole
 }
 
+// Prose is a text of several lines, which breaks where the room ends. What does not fit into Most lines is left out of the
+// middle of the last one, and shows near the mouse.
+type Prose struct{ Line }
+
 // NewLine returns a line in body size and text colour that takes the width it needs.
 func NewLine(text string) *Line {
-	l := &Line{Text: text, Colour: theme.Text, Scale: theme.Body}
+	l := &Line{Text: text, Colour: theme.Text, Scale: theme.Body, Most: 1}
 	l.ExtendBaseWidget(l)
-	return l
-}
-
-// NewCaption returns a small line in the secondary colour that shortens itself.
-func NewCaption(text string) *Line {
-	l := NewLine(text)
-	l.Colour, l.Scale, l.Shorten = theme.Secondary, theme.Caption, true
 	return l
 }
 
@@ -51,18 +50,60 @@ func NewName(text string) *Line {
 	return l
 }
 
-// NewHeading returns a line in heading size that shortens itself.
-func NewHeading(text string) *Line {
-	l := NewLine(text)
-	l.Scale, l.Bold, l.Shorten = theme.Heading, true, true
+// NewCaption returns a small line in the secondary colour that shortens itself.
+func NewCaption(text string) *Line {
+	l := NewName(text)
+	l.Colour, l.Scale = theme.Secondary, theme.Caption
 	return l
 }
 
-// NewTitle returns a bold line for the head of a section.
+// NewTitle returns a bold line for the head of a section that shortens itself.
 func NewTitle(text string) *Line {
-	l := NewLine(text)
-	l.Bold, l.Shorten = true, true
+	l := NewName(text)
+	l.Bold = true
 	return l
+}
+
+// NewHeading returns a line in heading size that shortens itself.
+func NewHeading(text string) *Line {
+	l := NewTitle(text)
+	l.Scale = theme.Heading
+	return l
+}
+
+// NewParagraph returns a text in body size and text colour.
+func NewParagraph(text string) *Prose {
+	p := &Prose{Line{Text: text, Colour: theme.Text, Scale: theme.Body, Shorten: true}}
+	p.ExtendBaseWidget(p)
+	return p
+}
+
+// NewFullName returns a name in body size on up to two lines that keeps its end.
+func NewFullName(text string) *Prose {
+	p := NewParagraph(text)
+	p.Most = 2
+	return p
+}
+
+// NewFullHeading returns a text in heading size on up to two lines that keeps its end.
+func NewFullHeading(text string) *Prose {
+	p := NewFullName(text)
+	p.Scale, p.Bold = theme.Heading, true
+	return p
+}
+
+// NewProse returns a small text in the secondary colour.
+func NewProse(text string) *Prose {
+	p := NewParagraph(text)
+	p.Colour, p.Scale = theme.Secondary, theme.Caption
+	return p
+}
+
+// NewFullCaption returns a small text in the secondary colour on up to two lines that keeps its end.
+func NewFullCaption(text string) *Prose {
+	p := NewProse(text)
+	p.Most = 2
+	return p
 }
 
 // Set changes the text.
@@ -73,47 +114,93 @@ func (l *Line) Set(text string) {
 	}
 }
 
+// MouseIn is Fyne's.
+func (p *Prose) MouseIn(e *desktop.MouseEvent) { point(p, e, cut([]*Line{&p.Line})) }
+
+// MouseMoved is Fyne's.
+func (p *Prose) MouseMoved(*desktop.MouseEvent) {}
+
+// MouseOut is Fyne's.
+func (p *Prose) MouseOut() { pointAway(p) }
+
+// cut are the texts among some lines that are not shown whole.
+func cut(lines []*Line) (texts []string) {
+	for _, l := range lines {
+		if l.Visible() && l.cut && !slices.Contains(texts, l.Text) {
+			texts = append(texts, l.Text)
+		}
+	}
+	return texts
+}
+
 // CreateRenderer is Fyne's.
 func (l *Line) CreateRenderer() fyne.WidgetRenderer {
-	r := &lineRenderer{line: l, text: canvas.NewText("", color.Transparent)}
-	r.apply()
+	r := &renderer{least: l.least}
+	r.layout = func(size fyne.Size) {
+		colour := l.Theme().Color(l.Colour, fyne.CurrentApp().Settings().ThemeVariant())
+		rows, height := l.rows(size.Width), l.rowHeight()
+		for len(r.objects) < len(rows) {
+			r.objects = append(r.objects, canvas.NewText("", color.Transparent))
+		}
+		r.objects = r.objects[:len(rows)]
+		top := float32(0)
+		if l.Most == 1 {
+			top = (size.Height - height) / 2
+		}
+		for i, o := range r.objects {
+			text := o.(*canvas.Text)
+			text.Text, text.TextSize, text.Color, text.TextStyle = rows[i], l.Theme().Size(l.Scale), colour, l.style()
+			text.Move(fyne.NewPos(0, top+float32(i)*height))
+			text.Resize(fyne.NewSize(size.Width, height))
+		}
+	}
+	r.paint = func() { r.layout(l.Size()) }
 	return r
 }
 
-type lineRenderer struct {
-	line *Line
-	text *canvas.Text
+func (l *Line) style() fyne.TextStyle { return fyne.TextStyle{Bold: l.Bold} }
+
+func (l *Line) measure(text string) float32 {
+	return fyne.MeasureText(text, l.Theme().Size(l.Scale), l.style()).Width
 }
 
-func (r *lineRenderer) apply() {
-	th := r.line.Theme()
-	r.text.Color = th.Color(r.line.Colour, fyne.CurrentApp().Settings().ThemeVariant())
-	r.text.TextSize = th.Size(r.line.Scale)
-	r.text.TextStyle.Bold = r.line.Bold
+// rowHeight is that of any text, also of none.
+func (l *Line) rowHeight() float32 {
+	return fyne.MeasureText("M", l.Theme().Size(l.Scale), l.style()).Height
 }
 
-// Layout fits the text into the width there is.
-func (r *lineRenderer) Layout(size fyne.Size) {
-	r.text.Text = r.line.Text
-	if r.line.cut = r.line.Shorten && r.measure(r.line.Text) > size.Width; r.line.cut {
-		r.text.Text = r.shortened(size.Width)
+// least is as high as the text is at its present width.
+func (l *Line) least() fyne.Size {
+	size := fyne.NewSize(3*l.Theme().Size(fynetheme.SizeNameText), l.rowHeight())
+	switch {
+	case !l.Shorten:
+		size.Width = l.measure(l.Text)
+	case l.Most == 1:
+		size.Width = min(size.Width, l.measure(l.Text))
+	default:
+		size.Height *= float32(len(l.rows(l.Size().Width)))
 	}
-	height := r.text.MinSize().Height
-	r.text.Resize(fyne.NewSize(size.Width, height))
-	r.text.Move(fyne.NewPos(0, (size.Height-height)/2))
+	return size
 }
 
-func (r *lineRenderer) measure(text string) float32 {
-	return fyne.MeasureText(text, r.text.TextSize, r.text.TextStyle).Width
-}
-
-func (r *lineRenderer) shortened(width float32) string {
-	if !r.line.Begins {
-		return middleOut(r.line.Text, width, r.measure)
+// rows are what is shown of the text at a width.
+func (l *Line) rows(width float32) []string {
+	rows := []string{l.Text}
+	if l.Most != 1 {
+		rows = wrap(l.Text, width, l.measure)
 	}
-	all := characters(r.line.Text)
-	n := sort.Search(len(all), func(n int) bool { return r.measure(strings.Join(all[:n+1], "")+"…") > width })
-	return strings.Join(all[:n], "") + "…"
+	l.cut = l.Shorten && l.Most > 0 && (len(rows) > l.Most || l.Most == 1 && l.measure(l.Text) > width)
+	switch {
+	case !l.cut:
+		return rows
+	case l.Begins:
+		all := characters(l.Text)
+		n := sort.Search(len(all), func(n int) bool { return l.measure(strings.Join(all[:n+1], "")+"…") > width })
+		return []string{strings.Join(all[:n], "") + "…"}
+	}
+	rows = rows[: l.Most-1 : l.Most-1]
+	rest := strings.TrimPrefix(strings.Join(strings.Fields(l.Text), " "), strings.Join(rows, " "))
+	return append(rows, middleOut(strings.TrimSpace(rest), width, l.measure))
 }
 
 // characters are those of a text as a reader counts them (Unicode annex 29).
@@ -137,20 +224,32 @@ func middleOut(text string, width float32, measure func(string) float32) string 
 	return with(sort.Search(len(all)-1, func(n int) bool { return measure(with(n+1)) > width }))
 }
 
-func (r *lineRenderer) MinSize() fyne.Size {
-	size := fyne.MeasureText(r.line.Text, r.text.TextSize, r.text.TextStyle)
-	size.Height = fyne.MeasureText("M", r.text.TextSize, r.text.TextStyle).Height // also while there is no text
-	if r.line.Shorten {
-		size.Width = min(size.Width, 3*r.line.Theme().Size(fynetheme.SizeNameText))
+// wrap cuts a text into lines of at most a width, between words. A longer word, as addresses and paths are, is cut before
+// a sign, or where the line ends. Without a width yet, it is one line.
+func wrap(text string, width float32, measure func(string) float32) (lines []string) {
+	if width <= 0 {
+		return []string{text}
 	}
-	return size
+	line := ""
+	for _, word := range strings.Fields(text) {
+		longer := strings.TrimSpace(line + " " + word)
+		if line != "" && measure(longer) > width {
+			lines = append(lines, line)
+			longer = word
+		}
+		for measure(longer) > width {
+			all := characters(longer)
+			n := max(1, sort.Search(len(all), func(n int) bool { return measure(strings.Join(all[:n+1], "")) > width })) // at least one
+			if n == len(all) {
+				break
+			}
+			fits := len(strings.Join(all[:n], ""))
+			if sign := strings.LastIndexAny(longer[:fits+1], `@./\?&=`); sign > fits/3 {
+				fits = sign
+			}
+			lines, longer = append(lines, longer[:fits]), longer[fits:]
+		}
+		line = longer
+	}
+	return append(lines, line)
 }
-
-func (r *lineRenderer) Refresh() {
-	r.apply()
-	r.Layout(r.line.Size())
-	r.text.Refresh()
-}
-
-func (r *lineRenderer) Objects() []fyne.CanvasObject { return []fyne.CanvasObject{r.text} }
-func (r *lineRenderer) Destroy()                     {}

@@ -2,7 +2,6 @@ package widgets
 
 import (
 	"image/color"
-	"slices"
 
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/canvas"
@@ -10,16 +9,6 @@ import (
 	fynetheme "fyne.io/fyne/v2/theme"
 	"fyne.io/fyne/v2/widget"
 )
-
-// cut are the texts among some lines that are not shown whole.
-func cut(lines []*Line) (texts []string) {
-	for _, l := range lines {
-		if l.Visible() && l.cut && !slices.Contains(texts, l.Text) {
-			texts = append(texts, l.Text)
-		}
-	}
-	return texts
-}
 
 // ListRow is what a row of a list embeds, of which a type of its own is made. It shows whole what its lines shorten, and that
 // the mouse is on it, as Fyne's rows do.
@@ -33,9 +22,22 @@ type ListRow struct {
 
 // CreateRenderer is Fyne's.
 func (r *ListRow) CreateRenderer() fyne.WidgetRenderer {
-	x := &rowRenderer{row: r, back: canvas.NewRectangle(color.Transparent)}
-	x.apply()
-	return x
+	back := canvas.NewRectangle(color.Transparent)
+	return painted(&renderer{
+		objects: []fyne.CanvasObject{back, r.Content},
+		least:   r.Content.MinSize,
+		layout: func(size fyne.Size) {
+			back.Resize(size)
+			r.Content.Resize(size)
+		},
+		paint: func() {
+			th := r.Theme()
+			back.FillColor, back.CornerRadius = color.Transparent, th.Size(fynetheme.SizeNameSelectionRadius)
+			if r.hovered {
+				back.FillColor = th.Color(fynetheme.ColorNameHover, fyne.CurrentApp().Settings().ThemeVariant())
+			}
+		},
+	})
 }
 
 // MouseIn is Fyne's.
@@ -68,33 +70,4 @@ func (r *ListRow) Shown() {
 func (r *ListRow) hover(hovered bool) {
 	r.hovered = hovered
 	r.Refresh()
-}
-
-type rowRenderer struct {
-	row  *ListRow
-	back *canvas.Rectangle
-}
-
-func (r *rowRenderer) apply() {
-	th := r.row.Theme()
-	r.back.FillColor = color.Transparent
-	r.back.CornerRadius = th.Size(fynetheme.SizeNameSelectionRadius)
-	if r.row.hovered {
-		r.back.FillColor = th.Color(fynetheme.ColorNameHover, fyne.CurrentApp().Settings().ThemeVariant())
-	}
-}
-
-func (r *rowRenderer) Layout(size fyne.Size) {
-	r.back.Resize(size)
-	r.row.Content.Resize(size)
-}
-func (r *rowRenderer) MinSize() fyne.Size { return r.row.Content.MinSize() }
-func (r *rowRenderer) Objects() []fyne.CanvasObject {
-	return []fyne.CanvasObject{r.back, r.row.Content}
-}
-func (r *rowRenderer) Destroy() {}
-func (r *rowRenderer) Refresh() {
-	r.apply()
-	r.back.Refresh()
-	r.row.Content.Refresh()
 }

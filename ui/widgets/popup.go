@@ -117,74 +117,57 @@ func (p *PopUp) TappedSecondary(*fyne.PointEvent) { p.Tapped(nil) }
 
 // CreateRenderer is Fyne's.
 func (p *PopUp) CreateRenderer() fyne.WidgetRenderer {
-	r := &popUpRenderer{pop: p, veil: canvas.NewRectangle(color.Transparent)}
-	back := NewBack(fynetheme.ColorNameOverlayBackground)
+	veil, back := canvas.NewRectangle(color.Transparent), NewBack(fynetheme.ColorNameOverlayBackground)
 	back.outline = theme.Line
-	r.panel = container.NewStack(&catcher{}, back, p.content)
-	if c, ok := r.panel.Objects[0].(*catcher); ok {
-		c.ExtendBaseWidget(c)
+	shield := &shield{}
+	shield.ExtendBaseWidget(shield)
+	panel := container.NewStack(shield, back, p.content)
+	r := &renderer{objects: []fyne.CanvasObject{veil, panel}, least: none}
+	if p.tips != nil {
+		r.objects = append(r.objects, p.tips)
 	}
-	r.apply()
-	return r
-}
-
-// catcher keeps presses on the panel from being presses beside it.
-type catcher struct{ widget.BaseWidget }
-
-func (c *catcher) Tapped(*fyne.PointEvent)          {}
-func (c *catcher) TappedSecondary(*fyne.PointEvent) {}
-
-// CreateRenderer is Fyne's.
-func (c *catcher) CreateRenderer() fyne.WidgetRenderer {
-	return widget.NewSimpleRenderer(canvas.NewRectangle(color.Transparent))
-}
-
-type popUpRenderer struct {
-	pop   *PopUp
-	veil  *canvas.Rectangle
-	panel *fyne.Container
-}
-
-func (r *popUpRenderer) apply() {
-	r.veil.FillColor = color.Transparent
-	if r.pop.at == nil {
-		r.veil.FillColor = r.pop.Theme().Color(theme.Veil, fyne.CurrentApp().Settings().ThemeVariant())
+	r.layout = func(room fyne.Size) {
+		veil.Resize(room)
+		p.place(panel, room)
+		if p.tips != nil {
+			p.tips.Resize(room)
+		}
 	}
+	r.paint = func() {
+		if p.at == nil {
+			veil.FillColor = p.Theme().Color(theme.Veil, fyne.CurrentApp().Settings().ThemeVariant())
+		}
+	}
+	return movable(r, p)
 }
 
-func (r *popUpRenderer) Layout(room fyne.Size) {
+// place puts the panel into the middle of the room, or beside what it belongs to: above, as that is mostly low in the
+// window.
+func (p *PopUp) place(panel fyne.CanvasObject, room fyne.Size) {
 	const margin = 16
-	r.veil.Resize(room)
-	r.panel.Resize(fyne.NewSize(min(max(r.pop.least.Width, r.panel.MinSize().Width), room.Width-2*margin), r.panel.Size().Height))
-	size := r.panel.MinSize().Max(r.pop.least) // wrapped text knows its height only now
+	panel.Resize(fyne.NewSize(min(max(p.least.Width, panel.MinSize().Width), room.Width-2*margin), panel.Size().Height))
+	size := panel.MinSize().Max(p.least) // wrapped text knows its height only now
 	size = fyne.NewSize(min(size.Width, room.Width-2*margin), min(size.Height, room.Height-2*margin))
 	at := fyne.NewPos((room.Width-size.Width)/2, (room.Height-size.Height)/2)
-	if r.pop.at != nil {
-		edge := fyne.CurrentApp().Driver().AbsolutePositionForObject(r.pop.at)
-		at = fyne.NewPos(edge.X, edge.Y-size.Height) // above, as what it belongs to is mostly low in the window
+	if p.at != nil {
+		edge := fyne.CurrentApp().Driver().AbsolutePositionForObject(p.at)
+		at = fyne.NewPos(edge.X, edge.Y-size.Height)
 		if at.Y < margin {
-			at.Y = edge.Y + r.pop.at.Size().Height
+			at.Y = edge.Y + p.at.Size().Height
 		}
 		at = fyne.NewPos(max(margin, min(at.X, room.Width-size.Width-margin)), max(margin, min(at.Y, room.Height-size.Height-margin)))
 	}
-	r.panel.Resize(size)
-	r.panel.Move(at)
-	if r.pop.tips != nil {
-		r.pop.tips.Resize(room)
-	}
+	panel.Resize(size)
+	panel.Move(at)
 }
 
-func (r *popUpRenderer) MinSize() fyne.Size { return fyne.Size{} }
-func (r *popUpRenderer) Objects() []fyne.CanvasObject {
-	if r.pop.tips == nil {
-		return []fyne.CanvasObject{r.veil, r.panel}
-	}
-	return []fyne.CanvasObject{r.veil, r.panel, r.pop.tips}
-}
-func (r *popUpRenderer) Destroy() {}
-func (r *popUpRenderer) Refresh() {
-	r.apply()
-	r.Layout(r.pop.Size())
-	r.veil.Refresh()
-	r.panel.Refresh()
+// shield keeps presses on the panel from being presses beside it.
+type shield struct{ widget.BaseWidget }
+
+func (s *shield) Tapped(*fyne.PointEvent)          {}
+func (s *shield) TappedSecondary(*fyne.PointEvent) {}
+
+// CreateRenderer is Fyne's.
+func (s *shield) CreateRenderer() fyne.WidgetRenderer {
+	return widget.NewSimpleRenderer(canvas.NewRectangle(color.Transparent))
 }

@@ -122,52 +122,33 @@ func (p *Press) MouseOut() {
 
 // CreateRenderer is Fyne's.
 func (p *Press) CreateRenderer() fyne.WidgetRenderer {
-	r := &pressRenderer{press: p, back: canvas.NewRectangle(color.Transparent), bar: canvas.NewRectangle(nil), ring: newRing()}
-	r.objects = append([]fyne.CanvasObject{r.back, r.bar, p.content}, r.ring.objects()...)
-	r.apply()
-	return r
-}
-
-type pressRenderer struct {
-	press     *Press
-	back, bar *canvas.Rectangle
-	ring      *ring
-	objects   []fyne.CanvasObject
-}
-
-func (r *pressRenderer) apply() {
-	p, th, variant := r.press, r.press.Theme(), fyne.CurrentApp().Settings().ThemeVariant()
-	r.back.CornerRadius = th.Size(fynetheme.SizeNameButtonRadius)
-	r.back.FillColor = color.Transparent
-	r.bar.FillColor = color.Transparent
-	switch {
-	case p.chosen && p.underline:
-		r.bar.FillColor = th.Color(theme.Ink, variant)
-	case p.chosen:
-		r.back.FillColor = th.Color(theme.Chosen, variant)
-	}
-	if p.hovered && r.back.FillColor == color.Transparent {
-		r.back.FillColor = th.Color(fynetheme.ColorNameHover, variant)
-	}
-	r.ring.show(th, p.focused, false)
-}
-
-func (r *pressRenderer) Layout(size fyne.Size) {
-	r.back.Resize(size)
-	r.ring.layout(size)
-	r.bar.Resize(fyne.NewSize(size.Width, 2))
-	r.bar.Move(fyne.NewPos(0, size.Height-2))
-	r.press.content.Resize(size)
-}
-
-func (r *pressRenderer) MinSize() fyne.Size           { return r.press.content.MinSize() }
-func (r *pressRenderer) Objects() []fyne.CanvasObject { return r.objects }
-func (r *pressRenderer) Destroy()                     {}
-func (r *pressRenderer) Refresh() {
-	r.apply()
-	r.back.Refresh()
-	r.bar.Refresh()
-	r.press.content.Refresh()
+	back, bar, ring := canvas.NewRectangle(color.Transparent), canvas.NewRectangle(color.Transparent), newRing()
+	return painted(&renderer{
+		objects: append([]fyne.CanvasObject{back, bar, p.content}, ring.objects()...),
+		least:   p.content.MinSize,
+		layout: func(size fyne.Size) {
+			back.Resize(size)
+			ring.layout(size)
+			bar.Resize(fyne.NewSize(size.Width, 2))
+			bar.Move(fyne.NewPos(0, size.Height-2))
+			p.content.Resize(size)
+		},
+		paint: func() {
+			th, variant := p.Theme(), fyne.CurrentApp().Settings().ThemeVariant()
+			back.CornerRadius = th.Size(fynetheme.SizeNameButtonRadius)
+			back.FillColor, bar.FillColor = color.Transparent, color.Transparent
+			switch {
+			case p.chosen && p.underline:
+				bar.FillColor = th.Color(theme.Ink, variant)
+			case p.chosen:
+				back.FillColor = th.Color(theme.Chosen, variant)
+			}
+			if p.hovered && back.FillColor == color.Transparent {
+				back.FillColor = th.Color(fynetheme.ColorNameHover, variant)
+			}
+			ring.show(th, p.focused, false)
+		},
+	})
 }
 
 // NewLink returns a text to be pressed that leads somewhere, with an icon, and shortens itself where there is no room.

@@ -99,73 +99,52 @@ func (t *tips) show(text string, at fyne.Position) {
 
 // CreateRenderer is Fyne's.
 func (t *tips) CreateRenderer() fyne.WidgetRenderer {
-	r := &tipsRenderer{tips: t, back: canvas.NewRectangle(color.Transparent)}
-	r.apply()
-	return r
-}
-
-type tipsRenderer struct {
-	tips  *tips
-	back  *canvas.Rectangle
-	lines []fyne.CanvasObject
-}
-
-func (r *tipsRenderer) apply() {
-	th, variant := r.tips.Theme(), fyne.CurrentApp().Settings().ThemeVariant()
-	r.back.FillColor = th.Color(fynetheme.ColorNameOverlayBackground, variant)
-	r.back.StrokeColor, r.back.StrokeWidth = th.Color(theme.Line, variant), 1
-	r.back.CornerRadius = th.Size(fynetheme.SizeNameCardRadius)
-	r.lines = nil
-	if r.tips.text == "" {
-		return
-	}
-	size := th.Size(theme.Caption)
-	measure := func(s string) float32 { return fyne.MeasureText(s, size, fyne.TextStyle{}).Width }
-	for text := range strings.SplitSeq(r.tips.text, "\n") {
-		for _, part := range wrap(text, min(tipWidth, r.tips.Size().Width-2*tipPad-2*tipMargin), measure) {
-			line := canvas.NewText(part, th.Color(theme.Text, variant))
-			line.TextSize = size
-			r.lines = append(r.lines, line)
+	back := canvas.NewRectangle(color.Transparent)
+	r := &renderer{least: none}
+	r.layout = func(room fyne.Size) { t.place(back, r.objects, room) }
+	r.paint = func() {
+		th, variant := t.Theme(), fyne.CurrentApp().Settings().ThemeVariant()
+		back.FillColor = th.Color(fynetheme.ColorNameOverlayBackground, variant)
+		back.StrokeColor, back.StrokeWidth = th.Color(theme.Line, variant), 1
+		back.CornerRadius = th.Size(fynetheme.SizeNameCardRadius)
+		if r.objects = nil; t.text == "" {
+			return
+		}
+		r.objects = []fyne.CanvasObject{back}
+		size := th.Size(theme.Caption)
+		measure := func(s string) float32 { return fyne.MeasureText(s, size, fyne.TextStyle{}).Width }
+		for text := range strings.SplitSeq(t.text, "\n") {
+			for _, part := range wrap(text, min(tipWidth, t.Size().Width-2*tipPad-2*tipMargin), measure) {
+				line := canvas.NewText(part, th.Color(theme.Text, variant))
+				line.TextSize = size
+				r.objects = append(r.objects, line)
+			}
 		}
 	}
+	return movable(r, t)
 }
 
-// Layout puts the tip below the mouse, or above it where there is no room, and within the window.
-func (r *tipsRenderer) Layout(room fyne.Size) {
-	var size fyne.Size
-	for _, line := range r.lines {
-		size = fyne.NewSize(max(size.Width, line.MinSize().Width), size.Height+line.MinSize().Height)
-	}
-	if size.IsZero() {
-		r.back.Resize(size)
+// place puts the tip, its back and its lines, below the mouse, or above it where there is no room, and within the window.
+func (t *tips) place(back fyne.CanvasObject, objects []fyne.CanvasObject, room fyne.Size) {
+	if len(objects) == 0 {
 		return
 	}
+	var size fyne.Size
+	for _, line := range objects[1:] {
+		size = fyne.NewSize(max(size.Width, line.MinSize().Width), size.Height+line.MinSize().Height)
+	}
 	size = size.AddWidthHeight(2*tipPad, 2*tipPad)
-	at := r.tips.at.AddXY(0, tipBelow).Subtract(fyne.CurrentApp().Driver().AbsolutePositionForObject(r.tips))
+	at := t.at.AddXY(0, tipBelow).Subtract(fyne.CurrentApp().Driver().AbsolutePositionForObject(t))
 	if at.Y+size.Height > room.Height-tipMargin {
 		at.Y -= size.Height + tipBelow + tipPad
 	}
 	at = fyne.NewPos(max(tipMargin, min(at.X, room.Width-size.Width-tipMargin)), max(tipMargin, at.Y))
-	r.back.Move(at)
-	r.back.Resize(size)
+	back.Move(at)
+	back.Resize(size)
 	at = at.AddXY(tipPad, tipPad)
-	for _, line := range r.lines {
+	for _, line := range objects[1:] {
 		line.Move(at)
 		line.Resize(line.MinSize())
 		at.Y += line.MinSize().Height
 	}
-}
-
-func (r *tipsRenderer) MinSize() fyne.Size { return fyne.Size{} }
-func (r *tipsRenderer) Objects() []fyne.CanvasObject {
-	if len(r.lines) == 0 {
-		return nil
-	}
-	return append([]fyne.CanvasObject{r.back}, r.lines...)
-}
-func (r *tipsRenderer) Destroy() {}
-func (r *tipsRenderer) Refresh() {
-	r.apply()
-	r.Layout(r.tips.Size())
-	canvas.Refresh(r.tips)
 }

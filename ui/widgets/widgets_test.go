@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"fyne.io/fyne/v2"
+	"fyne.io/fyne/v2/canvas"
 	"fyne.io/fyne/v2/test"
 
 	"countersign/ui/theme"
@@ -15,25 +16,25 @@ import (
 func TestALineNeverGrowsOutOfItsRoom(t *testing.T) {
 	test.NewTempApp(t)
 	l := NewCaption("a.very.long.address.that.never.ends@example.com")
-	r := test.WidgetRenderer(l).(*lineRenderer)
+	shown := func() string { return test.WidgetRenderer(l).Objects()[0].(*canvas.Text).Text }
 	for _, width := range []float32{0, 5, 40, 120, 1000} {
 		l.Resize(fyne.NewSize(width, 20))
-		if width >= 40 && r.measure(r.text.Text) > width {
-			t.Errorf("at %v the text %q is too wide", width, r.text.Text)
+		if width >= 40 && l.measure(shown()) > width {
+			t.Errorf("at %v the text %q is too wide", width, shown())
 		}
-		if width < 300 && !strings.Contains(r.text.Text, "…") {
-			t.Errorf("at %v the text %q does not say that there is more", width, r.text.Text)
+		if width < 300 && !strings.Contains(shown(), "…") {
+			t.Errorf("at %v the text %q does not say that there is more", width, shown())
 		}
-		if width >= 40 && (!strings.HasPrefix(r.text.Text, "a") || !strings.HasSuffix(r.text.Text, "m")) {
-			t.Errorf("at %v the text %q has lost an end", width, r.text.Text)
+		if width >= 40 && (!strings.HasPrefix(shown(), "a") || !strings.HasSuffix(shown(), "m")) {
+			t.Errorf("at %v the text %q has lost an end", width, shown())
 		}
 	}
-	if r.text.Text != l.Text {
-		t.Errorf("with enough room all is shown, got %q", r.text.Text)
+	if shown() != l.Text {
+		t.Errorf("with enough room all is shown, got %q", shown())
 	}
 	l.Begins = true
-	if l.Resize(fyne.NewSize(120, 20)); !strings.HasSuffix(r.text.Text, "…") {
-		t.Errorf("of a sentence the end is left out, got %q", r.text.Text)
+	if l.Resize(fyne.NewSize(120, 20)); !strings.HasSuffix(shown(), "…") {
+		t.Errorf("of a sentence the end is left out, got %q", shown())
 	}
 }
 
@@ -186,7 +187,7 @@ func TestTheEndOfALongNameStaysVisible(t *testing.T) {
 	test.NewTempApp(t)
 	p := NewFullHeading("Lease of the flat on the third floor of the house Sonnenweg 4 with its cellar and two parking spaces, second draft")
 	p.Resize(fyne.NewSize(300, 60))
-	lines := test.WidgetRenderer(p).(*proseRenderer).wrapped(300)
+	lines := p.rows(300)
 	if len(lines) != 2 || !strings.HasPrefix(lines[0], "Lease of") || !strings.HasSuffix(lines[1], "second draft") {
 		t.Errorf("the heading is %q", lines)
 	}
