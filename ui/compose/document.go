@@ -3,6 +3,7 @@ package compose
 import (
 	"image"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"fyne.io/fyne/v2"
@@ -55,7 +56,7 @@ func (s *Screen) newDocument(path string) *document {
 	d.say.Wrapping, d.say.SizeName = fyne.TextWrapWord, theme.Caption
 	d.remove = s.newButton("", fynetheme.DeleteIcon(), func() { s.removeDocument(d) })
 	d.remove.Importance = widget.LowImportance
-	d.dragHandle = s.newDragHandle(func(by int) { s.moveDocument(d, by) }, func(y float32) { s.dragDocument(d, y) }, func() { s.removeDocument(d) })
+	d.dragHandle = s.newDragHandle(s.fileBox, func() int { return slices.Index(s.docs, d) }, s.placeDocument, func() { s.removeDocument(d) })
 	d.picture = container.NewStack()
 	sheet := container.NewGridWrap(pictureSize, d.picture)
 	left := widgets.Row(4, d.dragHandle, container.NewStack(sheet, widgets.Centre(d.busy)))

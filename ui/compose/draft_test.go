@@ -135,9 +135,7 @@ func TestMovingKeepsTheOrderOfTheOthers(t *testing.T) {
 		from, to int
 		want     []int
 	}{{0, 2, []int{2, 3, 1, 4}}, {3, 1, []int{1, 4, 2, 3}}, {0, -1, []int{1, 2, 3, 4}}, {3, 4, []int{1, 2, 3, 4}}, {1, 1, []int{1, 2, 3, 4}}} {
-		list := []int{1, 2, 3, 4}
-		moveTo(list, c.from, c.to)
-		if !slices.Equal(list, c.want) {
+		if list := moved([]int{1, 2, 3, 4}, c.from, c.to); !slices.Equal(list, c.want) {
 			t.Errorf("%d to %d: got %v, want %v", c.from, c.to, list, c.want)
 		}
 	}

@@ -41,13 +41,13 @@ func (s *Screen) hintDue(due time.Time) {
 }
 
 // dueFocus writes what was understood into the field when it is left.
-func (s *Screen) dueFocus(in *input, here bool) {
+func (s *Screen) dueFocus(here bool) {
 	s.inDue = here
 	now := s.env.Now()
-	if read, ok := s.days().Read(in.Text, now); ok && !here && in.Text != s.days().Write(read) {
-		in.SetText(s.days().Write(read))
+	if read, ok := s.days().Read(s.due.Text, now); ok && !here && s.due.Text != s.days().Write(read) {
+		s.due.SetText(s.days().Write(read))
 	}
-	s.hintDue(parseDue(s.days(), in.Text, now))
+	s.hintDue(parseDue(s.days(), s.due.Text, now))
 }
 
 // pickDay shows a calendar at the due date.

@@ -177,18 +177,9 @@ func (s *Screen) filesChanged() {
 	s.changed()
 }
 
-func (s *Screen) moveDocument(d *document, by int) {
-	from := slices.Index(s.docs, d)
-	s.placeDocument(from, from+by)
-}
-
-func (s *Screen) dragDocument(d *document, y float32) {
-	from := slices.Index(s.docs, d)
-	s.placeDocument(from, placeAt(s.fileBox.Objects, from, y))
-}
-
 func (s *Screen) placeDocument(from, to int) {
-	if s.run == nil && moveTo(s.docs, from, to) {
+	if s.run == nil && from != to {
+		s.docs = moved(s.docs, from, to)
 		s.filesChanged()
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"countersign/internal/office"
 	"countersign/ui/env"
+	"countersign/ui/widgets"
 )
 
 // form is what is typed, to be typed anew by fill: by another screen, in another language, after another start.
@@ -38,7 +39,7 @@ func (s *Screen) fill(f office.Form) {
 	if day, err := time.ParseInLocation(time.DateOnly, due, s.env.Now().Location()); err == nil {
 		due = s.days().Write(day)
 	}
-	for in, text := range map[*input]string{s.message: f.Message, s.due: due, s.reference: f.Reference, s.name: f.Name} {
+	for in, text := range map[*widgets.Entry]string{s.message: f.Message, s.due: due, s.reference: f.Reference, s.name: f.Name} {
 		in.SetText(text)
 	}
 	if len(f.Signers) > 0 {
@@ -115,7 +116,7 @@ func (s *Screen) tellWaiting() {
 // clear makes room for the next package.
 func (s *Screen) clear() {
 	s.docs, s.people, s.proposed, s.tried = nil, nil, "", false
-	for _, e := range []*input{s.name, s.message, s.due, s.reference} {
+	for _, e := range []*widgets.Entry{s.name, s.message, s.due, s.reference} {
 		e.SetText("")
 	}
 	s.each.SetSelected(s.each.Options[0])
@@ -127,4 +128,4 @@ func (s *Screen) clear() {
 }
 
 // typed is the text of a field without the space around it.
-func typed(in *input) string { return strings.TrimSpace(in.Text) }
+func typed(e *widgets.Entry) string { return strings.TrimSpace(e.Text) }

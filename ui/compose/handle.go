@@ -1,147 +1,79 @@
 package compose
 
 import (
-	"image/color"
+	"slices"
 
 	"fyne.io/fyne/v2"
-	"fyne.io/fyne/v2/canvas"
+	"fyne.io/fyne/v2/container"
 	"fyne.io/fyne/v2/driver/desktop"
 	fynetheme "fyne.io/fyne/v2/theme"
 	"fyne.io/fyne/v2/widget"
 
 	"countersign/ui/theme"
+	"countersign/ui/widgets"
 )
 
-// drag handle is where an entry of an ordered list is held: dragging it moves the entry, and so do Alt+Up and Alt+Down while
+// dragHandle is where an entry of an ordered list is held: dragging it moves the entry, and so do Alt+Up and Alt+Down while
 // it has the focus. Delete takes the entry away.
 type dragHandle struct {
-	widget.BaseWidget
-	screen  *Screen
-	move    func(by int)    // one place up (-1) or down (+1)
-	drag    func(y float32) // the pointer is at this height of the window
-	remove  func()
-	icon    *widget.Icon
-	focused bool
-	dragged bool
+	widgets.Press
+	screen *Screen
+	list   *fyne.Container    // with a row for each entry
+	at     func() int         // the entry's place in it
+	place  func(from, to int) // moves an entry, where that is allowed and both places exist
+	remove func()
 }
 
-func (s *Screen) newDragHandle(move func(by int), drag func(y float32), remove func()) *dragHandle {
-	g := &dragHandle{screen: s, move: move, drag: drag, remove: remove, icon: widget.NewIcon(fynetheme.NewColoredResource(fynetheme.MenuIcon(), theme.Secondary))}
-	g.ExtendBaseWidget(g)
-	return g
+func (s *Screen) newDragHandle(list *fyne.Container, at func() int, place func(from, to int), remove func()) *dragHandle {
+	icon := widget.NewIcon(fynetheme.NewColoredResource(fynetheme.MenuIcon(), theme.Secondary))
+	h := &dragHandle{screen: s, list: list, at: at, place: place, remove: remove}
+	h.Content = widgets.Wide(24, widgets.Tall(28, widgets.Centre(container.NewGridWrap(fyne.NewSquareSize(18), icon))))
+	h.OnPress = func() { s.env.Window.Canvas().Focus(h) } // so that the keys go on where the mouse began
+	h.ExtendBaseWidget(h)
+	return h
 }
 
 // Dragged is Fyne's.
-func (g *dragHandle) Dragged(e *fyne.DragEvent) {
-	if !g.dragged {
-		g.dragged = true
-		g.Refresh()
-	}
-	g.drag(e.AbsolutePosition.Y)
+func (h *dragHandle) Dragged(e *fyne.DragEvent) {
+	h.Choose(true)
+	h.place(h.at(), placeAt(h.list.Objects, h.at(), e.AbsolutePosition.Y))
 }
 
 // DragEnd is Fyne's.
-func (g *dragHandle) DragEnd() {
-	g.dragged = false
-	g.Refresh()
-}
-
-// Tapped takes the focus, so that the keys go on where the mouse began.
-func (g *dragHandle) Tapped(*fyne.PointEvent) { g.screen.env.Window.Canvas().Focus(g) }
+func (h *dragHandle) DragEnd() { h.Choose(false) }
 
 // Cursor says that it can be moved up and down.
-func (g *dragHandle) Cursor() desktop.Cursor { return desktop.VResizeCursor }
-
-// FocusGained is Fyne's.
-func (g *dragHandle) FocusGained() {
-	g.focused = true
-	g.Refresh()
-	g.screen.reveal(g)
-}
-
-// FocusLost is Fyne's.
-func (g *dragHandle) FocusLost() { g.focused = false; g.Refresh() }
-
-// TypedRune is Fyne's.
-func (g *dragHandle) TypedRune(rune) {}
+func (h *dragHandle) Cursor() desktop.Cursor { return desktop.VResizeCursor }
 
 // TypedKey is Fyne's.
-func (g *dragHandle) TypedKey(k *fyne.KeyEvent) {
+func (h *dragHandle) TypedKey(k *fyne.KeyEvent) {
 	switch k.Name {
 	case fyne.KeyDelete, fyne.KeyBackspace:
-		g.remove()
+		h.remove()
 	case fyne.KeyEscape:
-		g.screen.unfocus()
+		h.screen.unfocus()
 	}
 }
 
 // TypedShortcut is Fyne's.
-func (g *dragHandle) TypedShortcut(shortcut fyne.Shortcut) {
-	if by := step(shortcut); by != 0 {
-		g.move(by)
-		return
-	}
-	if window, ok := g.screen.env.Window.Canvas().(fyne.Shortcutable); ok {
-		window.TypedShortcut(shortcut)
+func (h *dragHandle) TypedShortcut(shortcut fyne.Shortcut) {
+	if !h.step(shortcut) {
+		widgets.PassShortcut(h, shortcut)
 	}
 }
 
-// step is -1 for Alt+Up, +1 for Alt+Down, else 0.
-func step(shortcut fyne.Shortcut) int {
+// step moves the entry by a place for Alt+Up and Alt+Down, and says whether the shortcut is one of those.
+func (h *dragHandle) step(shortcut fyne.Shortcut) bool {
 	custom, ok := shortcut.(*desktop.CustomShortcut)
-	if !ok || custom.Modifier != fyne.KeyModifierAlt {
-		return 0
+	if !ok || custom.Modifier != fyne.KeyModifierAlt || custom.KeyName != fyne.KeyUp && custom.KeyName != fyne.KeyDown {
+		return false
 	}
-	switch custom.KeyName {
-	case fyne.KeyUp:
-		return -1
-	case fyne.KeyDown:
-		return 1
+	by := 1
+	if custom.KeyName == fyne.KeyUp {
+		by = -1
 	}
-	return 0
-}
-
-// CreateRenderer is Fyne's.
-func (g *dragHandle) CreateRenderer() fyne.WidgetRenderer {
-	r := &dragHandleRenderer{dragHandle: g, back: canvas.NewRectangle(color.Transparent)}
-	r.apply()
-	return r
-}
-
-type dragHandleRenderer struct {
-	dragHandle *dragHandle
-	back       *canvas.Rectangle
-}
-
-func (r *dragHandleRenderer) apply() {
-	th, variant := r.dragHandle.Theme(), fyne.CurrentApp().Settings().ThemeVariant()
-	r.back.CornerRadius = th.Size(fynetheme.SizeNameButtonRadius)
-	r.back.FillColor, r.back.StrokeWidth = color.Transparent, 0
-	if r.dragHandle.dragged {
-		r.back.FillColor = th.Color(theme.Chosen, variant)
-	}
-	if r.dragHandle.focused {
-		r.back.StrokeColor, r.back.StrokeWidth = th.Color(theme.Ink, variant), 1.5
-	}
-}
-
-func (r *dragHandleRenderer) Layout(size fyne.Size) {
-	r.back.Resize(size)
-	icon := fyne.NewSquareSize(18)
-	r.dragHandle.icon.Resize(icon)
-	r.dragHandle.icon.Move(fyne.NewPos((size.Width-icon.Width)/2, (size.Height-icon.Height)/2))
-}
-
-func (r *dragHandleRenderer) MinSize() fyne.Size { return fyne.NewSize(24, 28) }
-
-func (r *dragHandleRenderer) Objects() []fyne.CanvasObject {
-	return []fyne.CanvasObject{r.back, r.dragHandle.icon}
-}
-func (r *dragHandleRenderer) Destroy() {}
-func (r *dragHandleRenderer) Refresh() {
-	r.apply()
-	r.back.Refresh()
-	r.dragHandle.icon.Refresh()
+	h.place(h.at(), h.at()+by)
+	return true
 }
 
 // placeAt is where the entry at from belongs when it is dragged to height y of the window: beyond the middle of a
@@ -161,17 +93,11 @@ func placeAt(rows []fyne.CanvasObject, from int, y float32) int {
 	return to
 }
 
-// moveTo takes the entry at from to the place to, where both exist.
-func moveTo[T any](list []T, from, to int) bool {
-	if from == to || min(from, to) < 0 || max(from, to) >= len(list) {
-		return false
+// moved is a list with the entry at from taken to the place to, where both exist.
+func moved[T any](list []T, from, to int) []T {
+	if min(from, to) < 0 || max(from, to) >= len(list) {
+		return list
 	}
-	moved := list[from]
-	if from < to {
-		copy(list[from:], list[from+1:to+1])
-	} else {
-		copy(list[to+1:], list[to:from])
-	}
-	list[to] = moved
-	return true
+	entry := list[from]
+	return slices.Insert(slices.Delete(slices.Clone(list), from, from+1), to, entry)
 }

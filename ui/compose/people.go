@@ -20,7 +20,7 @@ import (
 // and no focus is lost.
 type person struct {
 	screen             *Screen
-	first, last, email *input
+	first, last, email *widgets.Entry
 	problem            *widgets.Prose
 	say                fyne.CanvasObject // the problem with its mark
 	number             *widgets.Line
@@ -52,7 +52,7 @@ func (p *person) mark(name, address bool) {
 	p.email.Mark(address)
 }
 
-func (p *person) entries() []*input { return []*input{p.first, p.last, p.email} }
+func (p *person) entries() []*widgets.Entry { return []*widgets.Entry{p.first, p.last, p.email} }
 
 func (p *person) fill(signer office.Signer) {
 	for i, text := range []string{signer.FirstName, signer.LastName, signer.Email} {
@@ -67,16 +67,17 @@ func (s *Screen) newPerson(signer office.Signer) *person {
 	say := widgets.Across(widget.NewIcon(theme.MarkProblem.Resource()), p.problem, nil)
 	say.Hide()
 	p.say = say
-	p.dragHandle = s.newDragHandle(func(by int) { s.movePerson(p, by) }, func(y float32) { s.dragPerson(p, y) }, func() { s.removeSigner(p) })
+	p.dragHandle = s.newDragHandle(s.peopleBox, func() int { return slices.Index(s.people, p) }, s.placePerson, func() { s.removeSigner(p) })
 	p.remove = s.newButton("", fynetheme.DeleteIcon(), func() { s.removeSigner(p) })
 	p.remove.Importance = widget.LowImportance
 	p.offers = newOffers(p)
 	p.fill(signer)
 	for _, e := range p.entries() {
 		e.OnChanged = func(string) { s.changed(); p.offers.typed(e) }
-		e.onKey = p.offers.key
-		e.onText = p.shortcut
-		e.onFocus = p.focus
+		e.OnKey = p.offers.key
+		e.OnShortcut = p.shortcut
+		e.OnFocusGained = p.entered
+		e.OnFocusLost = func() { p.left(e.Text) }
 	}
 	hold := container.NewVBox(widgets.Centre(p.number), p.dragHandle)
 	names := container.NewGridWithColumns(2, p.first, p.last)
@@ -96,8 +97,7 @@ func (p *person) show(place int, ordered, many, locked bool) {
 
 // shortcut moves the person with Alt and an arrow, and takes pasted people apart.
 func (p *person) shortcut(shortcut fyne.Shortcut) bool {
-	if by := step(shortcut); by != 0 {
-		p.screen.movePerson(p, by)
+	if p.dragHandle.step(shortcut) {
 		return true
 	}
 	paste, ok := shortcut.(*fyne.ShortcutPaste)
@@ -113,18 +113,17 @@ func (p *person) shortcut(shortcut fyne.Shortcut) bool {
 	return true
 }
 
-// focus takes typed people apart when a field is left, and shows only the offers of the field that is in use.
-func (p *person) focus(in *input, here bool) {
-	if here {
-		for _, other := range p.screen.people {
-			other.offers.clear()
-		}
-		return
+// entered shows only the offers of the person whose field is in use.
+func (p *person) entered() {
+	for _, other := range p.screen.people {
+		other.offers.clear()
 	}
-	if strings.Contains(in.Text, "<") {
-		if people := addresses(in.Text); len(people) > 0 {
-			p.take(people)
-		}
+}
+
+// left takes typed people apart when a field is left.
+func (p *person) left(text string) {
+	if people := addresses(text); strings.Contains(text, "<") && len(people) > 0 {
+		p.take(people)
 	}
 }
 
@@ -167,19 +166,10 @@ func (s *Screen) showPeople() {
 	s.peopleField.Refresh()
 }
 
-func (s *Screen) movePerson(p *person, by int) {
-	from := slices.Index(s.people, p)
-	s.placePerson(from, from+by)
-}
-
-func (s *Screen) dragPerson(p *person, y float32) {
-	from := slices.Index(s.people, p)
-	s.placePerson(from, placeAt(s.peopleBox.Objects, from, y))
-}
-
 // placePerson moves a person where there is an order to change.
 func (s *Screen) placePerson(from, to int) {
-	if s.run == nil && s.sequential() && moveTo(s.people, from, to) {
+	if s.run == nil && s.sequential() && from != to {
+		s.people = moved(s.people, from, to)
 		s.showPeople()
 		s.changed()
 	}

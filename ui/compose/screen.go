@@ -26,7 +26,6 @@ type Screen struct {
 	env     *env.Env
 	reader  *async.Reader[news]
 	content fyne.CanvasObject
-	scrolls []*container.Scroll
 
 	OnWaiting func(bool) // told when Waiting may have changed; may be nil
 
@@ -47,7 +46,7 @@ type Screen struct {
 	target                        fyne.CanvasObject
 	targetEdge                    *widgets.Back
 	filesField, peopleField       *widgets.Field
-	name, message, due, reference *input
+	name, message, due, reference *widgets.Entry
 	nameField, dueField           *widgets.Field
 	each, order                   *widgets.Choice
 	add, addPerson, day           *widgets.Button
@@ -60,12 +59,14 @@ type Screen struct {
 func New(d *env.Env) *Screen {
 	s := &Screen{env: d, fileBox: widgets.Stack(4), peopleBox: widgets.Stack(6), outbox: container.NewStack()}
 	s.reader = async.NewReader(d.Work, s.read, s.show)
-	s.name, s.message, s.due, s.reference = s.newInput(""), s.newText(2), s.newInput(lang.L("No due date")), s.newInput("")
+	s.name, s.message, s.due, s.reference = s.newInput(""), s.newInput(""), s.newInput(lang.L("No due date")), s.newInput("")
+	s.message.MultiLine, s.message.Wrapping = true, fyne.TextWrapWord
+	s.message.SetMinRowsVisible(2)
 	s.day = s.newButton("", fynetheme.CalendarIcon(), s.pickDay)
 	s.day.Importance = widget.LowImportance
 	s.due.ActionItem = s.day
 	s.nameField = widgets.NewField(lang.L("Package name"), s.name, "")
-	s.due.onFocus = s.dueFocus
+	s.due.OnFocusGained, s.due.OnFocusLost = func() { s.dueFocus(true) }, func() { s.dueFocus(false) }
 	s.dueField = widgets.NewField(lang.L("Due date"), s.due, "")
 	s.filesField = widgets.NewField(lang.L("Documents, in signing order"), s.fileBox, "")
 	s.peopleField = widgets.NewField(lang.L("Signers"), s.peopleBox, "")
@@ -94,9 +95,7 @@ func (s *Screen) layOut() {
 		widgets.NewField(lang.L("Message to the signers"), s.message, ""), widgets.Halves(s.dueField, reference))
 	columns := container.NewGridWithColumns(2)
 	for _, column := range []fyne.CanvasObject{left, right} {
-		scroll := widgets.NewVScroll(widgets.PadHV(20, 4, column))
-		s.scrolls = append(s.scrolls, scroll)
-		columns.Add(scroll)
+		columns.Add(widgets.NewVScroll(widgets.PadHV(20, 4, column)))
 	}
 	head := widgets.PadHV(20, 12, widgets.Tall(s.clearing.MinSize().Height, widgets.Across(nil, widgets.NewHeading(lang.L("New package")), s.clearing)))
 	s.content = container.NewBorder(head, s.bar.content, nil, nil, columns)

@@ -31,7 +31,7 @@ func newOffers(p *person) *offers {
 }
 
 // typed offers who fits the text of a field.
-func (o *offers) typed(in *input) {
+func (o *offers) typed(in *widgets.Entry) {
 	if o.person.screen.env.Window.Canvas().Focused() != fyne.Focusable(in) || in.Text == "" {
 		o.clear()
 		return
@@ -64,15 +64,15 @@ func (o *offers) show(list []office.Signer) {
 }
 
 // key moves through the offers; it says whether it used the key.
-func (o *offers) key(key fyne.KeyName) bool {
+func (o *offers) key(e *fyne.KeyEvent) bool {
 	if len(o.list) == 0 {
-		if key == fyne.KeyDown && o.person.signer() == (office.Signer{}) {
+		if e.Name == fyne.KeyDown && o.person.signer() == (office.Signer{}) {
 			o.show(matching(o.person.screen.known, "", o.person.screen.taken(o.person)))
 			return len(o.list) > 0
 		}
 		return false
 	}
-	switch key {
+	switch e.Name {
 	case fyne.KeyDown:
 		o.choose(min(o.at+1, len(o.list)-1))
 	case fyne.KeyUp:

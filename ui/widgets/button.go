@@ -10,7 +10,6 @@ import (
 type Button struct {
 	widget.Button
 	OnEscape func()                    // in place of the window; may be nil
-	OnFocus  func()                    // may be nil
 	OnKey    func(*fyne.KeyEvent) bool // gets keys first and says whether it used one; may be nil
 	focused  bool
 }
@@ -37,9 +36,6 @@ func (b *Button) FocusGained() {
 	b.focused = true
 	b.Button.FocusGained()
 	reveal(b)
-	if b.OnFocus != nil {
-		b.OnFocus()
-	}
 }
 
 // FocusLost is Fyne's.

@@ -130,18 +130,18 @@ func (f *Field) Said() string { return f.below.Text }
 // IsWrong says whether the field shows an error.
 func (f *Field) IsWrong() bool { return f.wrong }
 
-// Entry is a text entry that tells about Escape, and about Enter while it has one line. OnKey may take any other key
-// before the entry gets it. OnFocusLost tells that the entry lost the focus, be it to another place of the window or with the
-// whole window.
+// Entry is Fyne's entry that shows the focus and whether it is wrong, is left by Tab, also where it has several lines, and
+// leaves keys and shortcuts that are not about text to the window. All its functions may be nil.
 type Entry struct {
 	widget.Entry
-	OnEscape    func()
-	OnFocusLost func()
-	OnKey       func(*fyne.KeyEvent) (taken bool)
-	focused     bool
-	wrong       bool
-	ring        fyne.CanvasObject // around it, which lies in the window even where another type embeds the entry
-	inner       *container.Scroll // in which its text lies
+	OnEscape      func()                            // in place of the window
+	OnKey         func(*fyne.KeyEvent) (taken bool) // may take any key before the entry gets it
+	OnShortcut    func(fyne.Shortcut) (taken bool)  // may take any shortcut
+	OnFocusGained func()
+	OnFocusLost   func() // to another place of the window, or with the whole window
+	focused       bool
+	wrong         bool
+	inner         *container.Scroll // in which its text lies
 }
 
 // Mark shows that what is typed is wrong, or no longer; words that say why go with it.
@@ -209,7 +209,6 @@ func (e *Entry) CreateRenderer() fyne.WidgetRenderer {
 	}
 	r := newRinged(inner, e, e.Theme, func() bool { return e.focused && !e.Disabled() })
 	r.wrong = func() bool { return e.wrong }
-	e.ring = r.Objects()[0]
 	r.draw()
 	return r
 }
@@ -225,8 +224,8 @@ func (e *Entry) MouseIn(m *desktop.MouseEvent) {
 		room -= e.ActionItem.Size().Width
 	}
 	long := fyne.MeasureText(e.Text, e.Theme().Size(fynetheme.SizeNameText), e.TextStyle).Width > room
-	if long && !e.MultiLine && !e.Password && e.ring != nil {
-		point(e.ring, m, []string{e.Text})
+	if long && !e.MultiLine && !e.Password {
+		point(e, m, []string{e.Text})
 	}
 }
 
@@ -236,9 +235,7 @@ func (e *Entry) MouseMoved(*desktop.MouseEvent) {}
 // MouseOut is Fyne's.
 func (e *Entry) MouseOut() {
 	under = nil
-	if e.ring != nil {
-		pointAway(e.ring)
-	}
+	pointAway(e)
 }
 
 // FocusGained is Fyne's.
@@ -246,6 +243,9 @@ func (e *Entry) FocusGained() {
 	e.focused = true
 	e.Entry.FocusGained()
 	reveal(e)
+	if e.OnFocusGained != nil {
+		e.OnFocusGained()
+	}
 }
 
 // FocusLost tells OnFocusLost.
@@ -259,11 +259,13 @@ func (e *Entry) FocusLost() {
 
 // TypedShortcut hands shortcuts that are not about text to the window; Fyne's entry would swallow them.
 func (e *Entry) TypedShortcut(shortcut fyne.Shortcut) {
-	if isText(shortcut) {
+	switch {
+	case e.OnShortcut != nil && e.OnShortcut(shortcut):
+	case isText(shortcut):
 		e.Entry.TypedShortcut(shortcut)
-		return
+	default:
+		PassShortcut(e, shortcut)
 	}
-	passShortcut(e, shortcut)
 }
 
 // isText says whether a shortcut is one of those with which people edit text: those that Fyne names, and the words to which

@@ -16,9 +16,9 @@ import (
 // to Space and Enter, and leaves other keys to the window.
 type Press struct {
 	widget.BaseWidget
+	Content   fyne.CanvasObject
 	OnPress   func()
 	Lines     []*Line // that may be shortened: the mouse shows them whole
-	content   fyne.CanvasObject
 	underline bool
 	chosen    bool
 	focused   bool
@@ -48,7 +48,7 @@ func Group(items []*Press, at func() int, choose func(int), again func()) {
 
 // NewPress returns content that calls pressed.
 func NewPress(content fyne.CanvasObject, pressed func()) *Press {
-	p := &Press{content: content, OnPress: pressed}
+	p := &Press{Content: content, OnPress: pressed}
 	p.ExtendBaseWidget(p)
 	return p
 }
@@ -69,7 +69,7 @@ func (p *Press) Tapped(*fyne.PointEvent) {
 }
 
 // FocusGained is Fyne's.
-func (p *Press) FocusGained() { p.focused = true; p.Refresh(); reveal(p) }
+func (p *Press) FocusGained() { p.focused = true; p.Refresh(); reveal(p.Content) }
 
 // FocusLost is Fyne's.
 func (p *Press) FocusLost() { p.focused = false; p.Refresh() }
@@ -90,7 +90,7 @@ func (p *Press) TypedKey(e *fyne.KeyEvent) {
 		p.Tapped(nil)
 	case fyne.KeyUp, fyne.KeyLeft, fyne.KeyDown, fyne.KeyRight:
 		if p.step == nil {
-			pass(p, e)
+			pass(p.Content, e)
 			return
 		}
 		by := 1
@@ -99,7 +99,7 @@ func (p *Press) TypedKey(e *fyne.KeyEvent) {
 		}
 		p.step(by)
 	default:
-		pass(p, e)
+		pass(p.Content, e)
 	}
 }
 
@@ -107,7 +107,7 @@ func (p *Press) TypedKey(e *fyne.KeyEvent) {
 func (p *Press) MouseIn(e *desktop.MouseEvent) {
 	p.hovered = true
 	p.Refresh()
-	point(p, e, cut(p.Lines))
+	point(p.Content, e, cut(p.Lines))
 }
 
 // MouseMoved is Fyne's.
@@ -117,21 +117,21 @@ func (p *Press) MouseMoved(*desktop.MouseEvent) {}
 func (p *Press) MouseOut() {
 	p.hovered = false
 	p.Refresh()
-	pointAway(p)
+	pointAway(p.Content)
 }
 
 // CreateRenderer is Fyne's.
 func (p *Press) CreateRenderer() fyne.WidgetRenderer {
 	back, bar, ring := canvas.NewRectangle(color.Transparent), canvas.NewRectangle(color.Transparent), newRing()
 	return painted(&renderer{
-		objects: append([]fyne.CanvasObject{back, bar, p.content}, ring.objects()...),
-		least:   p.content.MinSize,
+		objects: append([]fyne.CanvasObject{back, bar, p.Content}, ring.objects()...),
+		least:   p.Content.MinSize,
 		layout: func(size fyne.Size) {
 			back.Resize(size)
 			ring.layout(size)
 			bar.Resize(fyne.NewSize(size.Width, 2))
 			bar.Move(fyne.NewPos(0, size.Height-2))
-			p.content.Resize(size)
+			p.Content.Resize(size)
 		},
 		paint: func() {
 			th, variant := p.Theme(), fyne.CurrentApp().Settings().ThemeVariant()

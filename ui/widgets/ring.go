@@ -106,8 +106,8 @@ func pass(from fyne.CanvasObject, e *fyne.KeyEvent) {
 	}
 }
 
-// passShortcut hands a shortcut to the window in the same way.
-func passShortcut(from fyne.CanvasObject, shortcut fyne.Shortcut) {
+// PassShortcut hands a shortcut to the window in the same way.
+func PassShortcut(from fyne.CanvasObject, shortcut fyne.Shortcut) {
 	if window, ok := fyne.CurrentApp().Driver().CanvasForObject(from).(fyne.Shortcutable); ok {
 		window.TypedShortcut(shortcut)
 	}

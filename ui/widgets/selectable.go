@@ -95,7 +95,7 @@ func (s *Selectable) TypedShortcut(shortcut fyne.Shortcut) {
 		case isText(x):
 			s.Entry.TypedShortcut(x)
 		default:
-			passShortcut(s, x)
+			PassShortcut(s, x)
 		}
 	}
 }
