@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"fyne.io/fyne/v2"
-	"fyne.io/fyne/v2/canvas"
 	"fyne.io/fyne/v2/container"
 	fynetheme "fyne.io/fyne/v2/theme"
 	"fyne.io/fyne/v2/widget"
@@ -140,17 +139,10 @@ func (d *document) sayWhat() {
 
 // showPage puts a picture of page 1 in the icon's place.
 func (d *document) showPage(page image.Image) {
-	img := canvas.NewImageFromImage(page)
-	img.FillMode, img.ScaleMode = canvas.ImageFillContain, canvas.ImageScaleSmooth
-	bounds := page.Bounds()
-	if bounds.Empty() {
+	if page.Bounds().Empty() {
 		return
 	}
-	size := fyne.NewSize(pictureSize.Height*float32(bounds.Dx())/float32(bounds.Dy()), pictureSize.Height)
-	if size.Width > pictureSize.Width {
-		size = fyne.NewSize(pictureSize.Width, pictureSize.Width*float32(bounds.Dy())/float32(bounds.Dx()))
-	}
-	d.page = widgets.Centre(container.NewGridWrap(size, widgets.Sheet(img)))
+	d.page = widgets.Sheet(page, pictureSize, theme.Secondary)
 	if !d.wrong() {
 		widgets.Remake(d.picture, d.page)
 	}

@@ -18,7 +18,6 @@ type Back struct {
 	widget.BaseWidget
 	colour  fyne.ThemeColorName
 	outline fyne.ThemeColorName // empty for none
-	sharp   bool                // has corners like paper
 }
 
 // NewBack returns an area of one colour; of none for "".
@@ -46,18 +45,9 @@ func (b *Back) CreateRenderer() fyne.WidgetRenderer {
 		}
 		if b.outline != "" {
 			rect.StrokeColor, rect.StrokeWidth = th.Color(b.outline, variant), 1
-			if !b.sharp {
-				rect.CornerRadius = th.Size(fynetheme.SizeNameCardRadius)
-			}
+			rect.CornerRadius = th.Size(fynetheme.SizeNameCardRadius)
 		}
 	}})
-}
-
-// Sheet is a picture of a page with a fine edge around it, as paper on paper has none of its own.
-func Sheet(picture fyne.CanvasObject) fyne.CanvasObject {
-	back := NewBack(theme.Surface)
-	back.outline, back.sharp = theme.Secondary, true
-	return container.NewStack(back, Pad(1, picture))
 }
 
 // Card is content on the surface colour with a fine edge.
@@ -115,7 +105,7 @@ func (s stack) MinSize(objects []fyne.CanvasObject) fyne.Size { return s.under.M
 func Row(n float32, objects ...fyne.CanvasObject) *fyne.Container {
 	for i, o := range objects {
 		if _, spacer := o.(layout.SpacerObject); !spacer {
-			objects[i] = container.New(&middle{}, o)
+			objects[i] = middle(o)
 		}
 	}
 	return container.New(layout.NewCustomPaddedHBoxLayout(n), objects...)
@@ -129,7 +119,7 @@ func Across(left, mid, right fyne.CanvasObject) *fyne.Container {
 		if o == nil {
 			return nil
 		}
-		w := container.New(&middle{wide: o == mid}, o)
+		w := middle(o)
 		objects = append(objects, w)
 		return w
 	}
@@ -137,27 +127,8 @@ func Across(left, mid, right fyne.CanvasObject) *fyne.Container {
 	return container.New(&across{l, m, r}, objects...)
 }
 
-// middle centres its only object in height, and gives it its own width or, if wide, all there is.
-type middle struct{ wide bool }
-
-func (m *middle) Layout(objects []fyne.CanvasObject, size fyne.Size) {
-	for _, o := range objects {
-		least := o.MinSize()
-		if m.wide {
-			o.Resize(fyne.NewSize(size.Width, least.Height))
-			least = fyne.NewSize(size.Width, o.MinSize().Height) // wrapped text knows its height only now
-		}
-		o.Resize(fyne.NewSize(least.Width, min(least.Height, size.Height)))
-		o.Move(fyne.NewPos(0, max(0, (size.Height-least.Height)/2)))
-	}
-}
-
-func (m *middle) MinSize(objects []fyne.CanvasObject) fyne.Size {
-	if len(objects) == 0 || !objects[0].Visible() {
-		return fyne.Size{}
-	}
-	return objects[0].MinSize()
-}
+// middle centres an object in height.
+func middle(o fyne.CanvasObject) *fyne.Container { return Stack(0, Spacer(), o, Spacer()) }
 
 // across lays out Across with 8 units between its parts.
 type across struct{ left, mid, right fyne.CanvasObject }
@@ -246,45 +217,23 @@ func (f *frame) MinSize([]fyne.CanvasObject) fyne.Size {
 		height(f.top)+height(f.bottom)+max(least.Height, height(f.left)))
 }
 
-// Halves are two things beside each other, equally wide, with 16 units between them.
-func Halves(a, b fyne.CanvasObject) *fyne.Container { return container.New(&halves{}, a, b) }
-
-type halves struct{}
-
-func (*halves) Layout(objects []fyne.CanvasObject, size fyne.Size) {
-	half := (size.Width - 2*gap) / 2
-	for i, o := range objects {
-		o.Resize(fyne.NewSize(half, size.Height))
-		o.Move(fyne.NewPos(float32(i)*(half+2*gap), 0))
-	}
-}
-
-func (*halves) MinSize(objects []fyne.CanvasObject) (size fyne.Size) {
-	for _, o := range objects {
-		size = size.Max(o.MinSize())
-	}
-	return fyne.NewSize(2*size.Width+2*gap, size.Height)
+// Halves are two things beside each other, equally wide, with 16 units between them, of which Fyne's grid makes 4.
+func Halves(a, b fyne.CanvasObject) *fyne.Container {
+	return container.NewGridWithColumns(2, container.New(layout.NewCustomPaddedLayout(0, 0, 0, 6), a), container.New(layout.NewCustomPaddedLayout(0, 0, 6, 0), b))
 }
 
 // Wide is content that is at least w units wide.
 func Wide(w float32, content fyne.CanvasObject) *fyne.Container {
-	return container.New(&wide{fyne.NewSize(w, 0)}, content)
+	return atLeast(fyne.NewSize(w, 0), content)
 }
 
 // Tall is content that is at least h units high, also while parts of it are hidden.
 func Tall(h float32, content fyne.CanvasObject) *fyne.Container {
-	return container.New(&wide{fyne.NewSize(0, h)}, content)
+	return atLeast(fyne.NewSize(0, h), content)
 }
 
-type wide struct{ least fyne.Size }
-
-func (w *wide) Layout(objects []fyne.CanvasObject, size fyne.Size) {
-	for _, o := range objects {
-		o.Move(fyne.NewPos(0, 0))
-		o.Resize(size)
-	}
-}
-
-func (w *wide) MinSize(objects []fyne.CanvasObject) fyne.Size {
-	return objects[0].MinSize().Max(w.least)
+func atLeast(size fyne.Size, content fyne.CanvasObject) *fyne.Container {
+	room := canvas.NewRectangle(color.Transparent)
+	room.SetMinSize(size)
+	return container.NewStack(room, content)
 }

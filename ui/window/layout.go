@@ -79,32 +79,6 @@ func heightAt(o fyne.CanvasObject, width float32) float32 {
 	return o.MinSize().Height
 }
 
-// piled puts what is visible under each other with some room between, and measures text only when its width is known;
-// nothing visible takes no room.
-type piled struct{ gap float32 }
-
-func (p *piled) Layout(objects []fyne.CanvasObject, size fyne.Size) {
-	y := float32(0)
-	for _, o := range objects {
-		if !o.Visible() {
-			continue
-		}
-		height := heightAt(o, size.Width)
-		place(o, 0, y, size.Width, height)
-		y += height + p.gap
-	}
-}
-
-func (p *piled) MinSize(objects []fyne.CanvasObject) (size fyne.Size) {
-	for _, o := range objects {
-		if o.Visible() {
-			size.Height += o.MinSize().Height + p.gap
-		}
-	}
-	size.Height = max(0, size.Height-p.gap)
-	return size
-}
-
 // icon is the program's icon as a PNG.
 func (w *Window) icon(size int) fyne.Resource {
 	data, err := assets.Icon(size)

@@ -2,7 +2,6 @@ package window
 
 import (
 	"fyne.io/fyne/v2"
-	"fyne.io/fyne/v2/container"
 	"fyne.io/fyne/v2/lang"
 	"fyne.io/fyne/v2/widget"
 
@@ -24,7 +23,7 @@ type statusView struct {
 }
 
 func newStatusView(w *Window) *statusView {
-	m := &statusView{window: w, issues: container.New(&piled{gap: 8}), facts: widgets.Stack(10)}
+	m := &statusView{window: w, issues: widgets.Stack(8), facts: widgets.Stack(10)}
 	page := widgets.Stack(16, widgets.NewHeading(lang.L("Status")), m.issues, widgets.NewTitle(lang.L("Overview")), widgets.Card(m.facts))
 	m.content = widgets.NewVScroll(widgets.PadHV(20, 16, page))
 	return m

@@ -169,7 +169,7 @@ func (w *Window) build() {
 	for _, s := range w.screens {
 		w.stage.Add(s.Content())
 	}
-	top := container.New(&piled{})
+	top := widgets.Stack(0)
 	if w.demo {
 		top.Add(w.demoStrip())
 	}
