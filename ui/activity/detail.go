@@ -129,9 +129,7 @@ func (l *eventDetail) openPackage() {
 // retry has the event handled once more; failed is called when that cannot be.
 func (l *eventDetail) retry(failed func()) {
 	id := l.event.ID
-	async.Then(l.screen.env.Work, func(context.Context) (struct{}, error) {
-		return struct{}{}, l.screen.env.Office.RetryEvent(id)
-	}, func(_ struct{}, err error) {
+	async.Try(l.screen.env.Work, func(context.Context) error { return l.screen.env.Office.RetryEvent(id) }, func(err error) {
 		if err != nil {
 			failed()
 			l.screen.env.Notice(i18n.Error(err))

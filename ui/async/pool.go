@@ -57,6 +57,11 @@ func (p *Pool) Close() {
 	p.wg.Wait()
 }
 
+// Try runs job on its own goroutine and hands its error, nil as well, to then on the window's goroutine, as Then does.
+func Try(p *Pool, job func(context.Context) error, then func(error)) context.CancelFunc {
+	return Then(p, func(ctx context.Context) (struct{}, error) { return struct{}{}, job(ctx) }, func(_ struct{}, err error) { then(err) })
+}
+
 // Then runs job on its own goroutine and hands its result to then on the window's goroutine; it is dropped when the
 // pool is closed first. The returned function ends the job's context; then is still called.
 func Then[T any](p *Pool, job func(context.Context) (T, error), then func(T, error)) context.CancelFunc {

@@ -24,7 +24,7 @@ func TestAPackageIsSentByKeysAlone(t *testing.T) {
 	o := officetest.Busy()
 	o.Known = []office.Signer{jan, ana}
 	b := newBench(t, o)
-	b.add("b.pdf", "Lease.pdf")                                                  // as the program's arguments
+	b.add("b.pdf", "Lease.pdf") // as the program's arguments
 	b.Window.Canvas().Focus(b.screen.docs[0].dragHandle)
 	b.alt(fyne.KeyDown) // Lease.pdf comes first
 	b.tab(5)            // remove, add, one package or one for each

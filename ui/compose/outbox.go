@@ -1,7 +1,6 @@
 package compose
 
 import (
-	"context"
 	"slices"
 
 	"fyne.io/fyne/v2"
@@ -9,8 +8,6 @@ import (
 	"fyne.io/fyne/v2/widget"
 
 	"countersign/internal/office"
-	"countersign/ui/async"
-	"countersign/ui/i18n"
 	"countersign/ui/outbox"
 	"countersign/ui/theme"
 	"countersign/ui/widgets"
@@ -60,14 +57,4 @@ func (s *Screen) draftRow(d office.Draft) fyne.CanvasObject {
 		row.Add(widgets.Flow(4, deeds...))
 	}
 	return row
-}
-
-// decide lets the office act on a draft, beside the window's goroutine.
-func (s *Screen) decide(act func() error) {
-	async.Then(s.env.Work, func(context.Context) (struct{}, error) { return struct{}{}, act() }, func(_ struct{}, err error) {
-		if err != nil {
-			s.env.Notice(i18n.Error(err))
-		}
-		s.Reload()
-	})
 }

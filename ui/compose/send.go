@@ -68,7 +68,7 @@ func (s *Screen) hold(r *run) {
 func (s *Screen) undo(r *run) {
 	for _, p := range r.parcels {
 		if id := p.held; id != "" {
-			s.decide(func() error { _, err := s.env.Office.Cancel(id); return err })
+			s.env.Attempt(func(context.Context) error { _, err := s.env.Office.Cancel(id); return err }, s.Reload)
 		}
 	}
 	s.run = nil

@@ -75,12 +75,22 @@ func (d *Env) OpenAddress(address string) { d.Browse(address, d.tell) }
 // Browse opens an address beside the window and hands over how that went: nil, or a sentence why the person should open it
 // without us. From another goroutine, call it through Work.Do.
 func (d *Env) Browse(address string, then func(error)) {
-	async.Then(d.Work, func(ctx context.Context) (struct{}, error) { return struct{}{}, d.System.OpenAddress(ctx, address) },
-		func(_ struct{}, err error) {
-			if !errors.Is(err, context.Canceled) {
-				then(err)
-			}
-		})
+	async.Try(d.Work, func(ctx context.Context) error { return d.System.OpenAddress(ctx, address) }, func(err error) {
+		if !errors.Is(err, context.Canceled) {
+			then(err)
+		}
+	})
+}
+
+// Attempt lets the office do something beside the window, tells the person when that fails, and calls done, which may be nil,
+// however it went.
+func (d *Env) Attempt(act func(context.Context) error, done func()) {
+	async.Try(d.Work, act, func(err error) {
+		d.tell(err)
+		if done != nil {
+			done()
+		}
+	})
 }
 
 // OpenFile opens a file or folder and tells the person when that fails.

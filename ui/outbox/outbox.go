@@ -9,7 +9,6 @@ import (
 	"fyne.io/fyne/v2/lang"
 
 	"countersign/internal/office"
-	"countersign/ui/async"
 	"countersign/ui/env"
 	"countersign/ui/i18n"
 	"countersign/ui/theme"
@@ -54,12 +53,15 @@ func Waits(d office.Draft) bool {
 // Deeds are the buttons for what can be done with a draft. edit shows it where it can be changed; changed, which may be
 // nil, is called when the office has done its part.
 func Deeds(at *env.Env, d office.Draft, edit, changed func()) (buttons []fyne.CanvasObject) {
-	b := bench{at, changed}
 	soon := func(says func(int) string, do func()) func() {
 		return func() { at.Soon(env.Deed{Says: says, Do: do}) }
 	}
-	again := func() { b.decide(func() error { return at.Office.Resolve(d.ID, true) }) }
-	forget := func() { b.decide(func() error { return at.Office.Resolve(d.ID, false) }) }
+	resolve := func(again bool) func() {
+		return func() {
+			at.Attempt(func(context.Context) error { return at.Office.Resolve(d.ID, again) }, changed)
+		}
+	}
+	again, forget := resolve(true), resolve(false)
 	discard := soon(func(n int) string { return lang.N("Discarding it in {{.PluralCount}} seconds", n) }, forget)
 	resend := soon(func(n int) string { return lang.N("Sending in {{.PluralCount}} seconds", n) }, again)
 	add := func(text string, do func()) { buttons = append(buttons, widgets.NewButton(text, do)) }
@@ -70,49 +72,36 @@ func Deeds(at *env.Env, d office.Draft, edit, changed func()) (buttons []fyne.Ca
 		add(lang.L("Send"), resend)
 	case office.DraftUnknown:
 		add(lang.L("Mark as sent"), discard)
-		add(lang.L("Send again"), func() { b.askTwice(again) })
+		add(lang.L("Send again"), func() { askTwice(at, again) })
 	case office.DraftFailed:
 		add(lang.L("Discard"), discard)
 		add(lang.L("Edit"), edit)
 		add(lang.L("Send again"), resend)
 	case office.DraftQueued:
-		add(lang.L("Cancel sending"), func() { b.stop(d.ID) })
+		add(lang.L("Cancel sending"), func() { stop(at, d.ID, changed) })
 	}
 	return buttons
 }
 
-// bench is where the office's part is done.
-type bench struct {
-	*env.Env
-	changed func()
-}
-
 // askTwice asks before something is sent that may have been sent already.
-func (b bench) askTwice(again func()) {
-	widgets.Ask(b.Window.Canvas(), widgets.Question{Title: lang.L("Send it again?"), Text: lang.L("If the first attempt got through, the signers will receive the package twice."),
+func askTwice(at *env.Env, again func()) {
+	widgets.Ask(at.Window.Canvas(), widgets.Question{Title: lang.L("Send it again?"), Text: lang.L("If the first attempt got through, the signers will receive the package twice."),
 		Safe: lang.L("Wait"), Do: lang.L("Send again"), OnDo: again})
 }
 
 // stop holds a draft that waits to be sent, so that it can be sent after all, and says so when that comes too late.
-func (b bench) stop(id string) {
-	async.Then(b.Work, func(context.Context) (bool, error) { return b.Office.Stop(id) }, func(inTime bool, err error) {
-		if err == nil && !inTime {
-			b.Notice(lang.L("Too late to cancel. The signing service already has the package."))
+func stop(at *env.Env, id string, changed func()) {
+	late := false
+	at.Attempt(func(context.Context) error {
+		inTime, err := at.Office.Stop(id)
+		late = !inTime && err == nil
+		return err
+	}, func() {
+		if late {
+			at.Notice(lang.L("Too late to cancel. The signing service already has the package."))
 		}
-		b.done(err)
+		if changed != nil {
+			changed()
+		}
 	})
-}
-
-// decide lets the office act on a draft, beside the window's goroutine.
-func (b bench) decide(act func() error) {
-	async.Then(b.Work, func(context.Context) (struct{}, error) { return struct{}{}, act() }, func(_ struct{}, err error) { b.done(err) })
-}
-
-func (b bench) done(err error) {
-	if err != nil {
-		b.Notice(i18n.Error(err))
-	}
-	if b.changed != nil {
-		b.changed()
-	}
 }

@@ -63,13 +63,7 @@ func (s *Screen) putAway(id, name string) {
 }
 
 func (s *Screen) archive(id string, archived bool) {
-	async.Then(s.env.Work, func(context.Context) (struct{}, error) { return struct{}{}, s.env.Office.Archive(id, archived) },
-		func(_ struct{}, err error) {
-			if err != nil {
-				s.env.Notice(i18n.Error(err))
-			}
-			s.Reload()
-		})
+	s.env.Attempt(func(context.Context) error { return s.env.Office.Archive(id, archived) }, s.Reload)
 }
 
 // menuOf is what a press of the other mouse button on a row offers.
@@ -97,14 +91,13 @@ func (s *Screen) openEditor(id string, done func()) {
 }
 
 func (s *Screen) saveAgain(row office.PackageRow) {
-	async.Then(s.env.Work, func(context.Context) (struct{}, error) { return struct{}{}, s.env.Office.SaveAgain(row.ID) },
-		func(_ struct{}, err error) {
-			if err != nil {
-				s.env.Notice(i18n.Error(err))
-				return
-			}
-			s.env.Notice(lang.L("The files of “{{.Package}}” are being saved again.", i18n.V{"Package": i18n.Title(row.Name)}))
-		})
+	async.Try(s.env.Work, func(context.Context) error { return s.env.Office.SaveAgain(row.ID) }, func(err error) {
+		if err != nil {
+			s.env.Notice(i18n.Error(err))
+			return
+		}
+		s.env.Notice(lang.L("The files of “{{.Package}}” are being saved again.", i18n.V{"Package": i18n.Title(row.Name)}))
+	})
 }
 
 // sendAgain takes files, people, order, message and reference to a new package. The due date is not taken along: it

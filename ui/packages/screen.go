@@ -199,11 +199,7 @@ func (s *Screen) rows() int { return len(s.heads) + len(s.shown) }
 
 // CheckNow asks the service about everything.
 func (s *Screen) CheckNow() {
-	async.Then(s.env.Work, func(context.Context) (struct{}, error) { return struct{}{}, s.env.Office.CheckNow() }, func(_ struct{}, err error) {
-		if err != nil {
-			s.env.Notice(i18n.Error(err))
-		}
-	})
+	s.env.Attempt(func(context.Context) error { return s.env.Office.CheckNow() }, nil)
 }
 
 // ShowChecked says when everything was last asked about, and whether that is going on.

@@ -187,7 +187,7 @@ func (s *Screen) chosen(k *setting) {
 // left keeps what was typed once the person has gone on to something else. When the whole window lost the focus,
 // nothing is kept: the address may be half typed, to be completed from another window.
 func (s *Screen) left(e *widgets.Entry) {
-	async.Then(s.env.Work, func(context.Context) (struct{}, error) { return struct{}{}, nil }, func(struct{}, error) {
+	async.Try(s.env.Work, func(context.Context) error { return nil }, func(error) { // when the focus is where it goes
 		if s.env.Window.Canvas().Focused() != fyne.Focusable(e) {
 			s.Save()
 		}
@@ -238,9 +238,8 @@ func (s *Screen) Save() {
 		return
 	}
 	s.saving = true
-	async.Then(s.env.Work, func(ctx context.Context) (struct{}, error) {
-		return struct{}{}, s.env.Office.Configure(ctx, settings, secrets)
-	}, func(_ struct{}, err error) { s.saved(settings, secrets, err) })
+	async.Try(s.env.Work, func(ctx context.Context) error { return s.env.Office.Configure(ctx, settings, secrets) },
+		func(err error) { s.saved(settings, secrets, err) })
 }
 
 // acceptable is as much of what is shown as can be kept: a field that is wrong stays as it is kept, and where that does

@@ -42,15 +42,14 @@ func (t *starter) show(on bool, err error) {
 
 func (t *starter) set(on bool) {
 	autostart := t.screen.env.Autostart
-	async.Then(t.screen.env.Work, func(context.Context) (struct{}, error) { return struct{}{}, autostart.Set(on) },
-		func(_ struct{}, err error) {
-			if err != nil {
-				t.check.Checked = !on
-				t.check.Refresh()
-				t.field.Wrong(i18n.Error(err))
-				return
-			}
-			t.field.Wrong("")
-			t.field.Note(theme.Done, lang.L("Saved and in use."))
-		})
+	async.Try(t.screen.env.Work, func(context.Context) error { return autostart.Set(on) }, func(err error) {
+		if err != nil {
+			t.check.Checked = !on
+			t.check.Refresh()
+			t.field.Wrong(i18n.Error(err))
+			return
+		}
+		t.field.Wrong("")
+		t.field.Note(theme.Done, lang.L("Saved and in use."))
+	})
 }

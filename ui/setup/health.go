@@ -40,12 +40,11 @@ func (s *Screen) ShowHealth(issues []agent.Issue) {
 // act does what can be done about an issue.
 func (s *Screen) act(issue agent.Issue) {
 	office := s.env.Office
-	async.Then(s.env.Work, func(ctx context.Context) (struct{}, error) { return struct{}{}, office.Act(ctx, issue) },
-		func(_ struct{}, err error) {
-			if err != nil && !errors.Is(err, context.Canceled) {
-				s.Say(i18n.Again(err, s.strip.Text()))
-			}
-		})
+	async.Try(s.env.Work, func(ctx context.Context) error { return office.Act(ctx, issue) }, func(err error) {
+		if err != nil && !errors.Is(err, context.Canceled) {
+			s.Say(i18n.Again(err, s.strip.Text()))
+		}
+	})
 }
 
 // hush takes back what was said, unless something runs.

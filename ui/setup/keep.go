@@ -28,12 +28,11 @@ func (s *Screen) keep() {
 	}
 	a.kept = now
 	office := s.env.Office
-	async.Then(s.env.Work, func(context.Context) (struct{}, error) { return struct{}{}, office.KeepFirstRun(now) },
-		func(_ struct{}, err error) {
-			if err != nil && reflect.DeepEqual(a.kept, now) {
-				a.kept = agent.FirstRun{} // next time
-			}
-		})
+	async.Try(s.env.Work, func(context.Context) error { return office.KeepFirstRun(now) }, func(err error) {
+		if err != nil && reflect.DeepEqual(a.kept, now) {
+			a.kept = agent.FirstRun{} // next time
+		}
+	})
 }
 
 // showAnswers shows the answers in the fields of all steps.

@@ -246,13 +246,12 @@ func (s *Screen) Next() {
 	}
 	s.bar.busy(p.asking)
 	stopped := false
-	cancel := async.Then(s.env.Work, func(ctx context.Context) (struct{}, error) { return struct{}{}, ask(ctx) },
-		func(_ struct{}, err error) {
-			if stopped && err != nil { // whatever went wrong meanwhile, the person knows better
-				err = context.Canceled
-			}
-			s.asked(p, err)
-		})
+	cancel := async.Try(s.env.Work, ask, func(err error) {
+		if stopped && err != nil { // whatever went wrong meanwhile, the person knows better
+			err = context.Canceled
+		}
+		s.asked(p, err)
+	})
 	s.cancel = func() { stopped = true; cancel() }
 }
 

@@ -132,11 +132,10 @@ func (p *signIn) paste() {
 	if text == "" || p.screen.cancel == nil {
 		return
 	}
-	async.Then(p.screen.env.Work, func(context.Context) (struct{}, error) { return struct{}{}, office.Paste(text) },
-		func(_ struct{}, err error) {
-			if err != nil {
-				p.field.Wrong(i18n.Error(err))
-				p.content.Refresh()
-			}
-		})
+	async.Try(p.screen.env.Work, func(context.Context) error { return office.Paste(text) }, func(err error) {
+		if err != nil {
+			p.field.Wrong(i18n.Error(err))
+			p.content.Refresh()
+		}
+	})
 }

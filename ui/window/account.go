@@ -120,8 +120,8 @@ func (a *account) signIn(prompt string) {
 	a.address, a.lost = "", false
 	a.problem.SetText("")
 	a.pasted.SetText("")
-	a.cancel = async.Then(a.env.Work, func(ctx context.Context) (struct{}, error) {
-		return struct{}{}, a.env.Office.SignIn(ctx, agent.SignInOptions{Prompt: prompt}, a.open)
+	a.cancel = async.Try(a.env.Work, func(ctx context.Context) error {
+		return a.env.Office.SignIn(ctx, agent.SignInOptions{Prompt: prompt}, a.open)
 	}, a.ended)
 	a.draw()
 }
@@ -143,7 +143,7 @@ func (a *account) open(address string) error {
 	return nil
 }
 
-func (a *account) ended(_ struct{}, err error) {
+func (a *account) ended(err error) {
 	a.cancel, a.address = nil, ""
 	a.pasted.SetText("")
 	a.problem.SetText("")
@@ -165,13 +165,12 @@ func (a *account) paste() {
 		return
 	}
 	address := a.pasted.Text
-	async.Then(a.env.Work, func(context.Context) (struct{}, error) { return struct{}{}, a.env.Office.Paste(address) },
-		func(_ struct{}, err error) {
-			if err != nil {
-				a.problem.SetText(i18n.Error(err))
-				a.draw()
-			}
-		})
+	async.Try(a.env.Work, func(context.Context) error { return a.env.Office.Paste(address) }, func(err error) {
+		if err != nil {
+			a.problem.SetText(i18n.Error(err))
+			a.draw()
+		}
+	})
 }
 
 func (a *account) stop() {
@@ -187,13 +186,4 @@ func (a *account) askSignOut() {
 		Safe: lang.L("Stay signed in"), Do: lang.L("Sign out"), OnDo: a.signOut})
 }
 
-func (a *account) signOut() {
-	async.Then(a.env.Work, func(ctx context.Context) (struct{}, error) {
-		return struct{}{}, a.env.Office.SignOut(ctx)
-	}, func(_ struct{}, err error) {
-		if err != nil {
-			a.env.Notice(i18n.Error(err))
-		}
-		a.reread()
-	})
-}
+func (a *account) signOut() { a.env.Attempt(a.env.Office.SignOut, a.reread) }

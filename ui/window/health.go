@@ -54,9 +54,7 @@ func (w *Window) act(issue agent.Issue, done func()) {
 		return
 	}
 	office := w.env.Office
-	async.Then(w.pool, func(ctx context.Context) (struct{}, error) {
-		return struct{}{}, office.Act(ctx, issue)
-	}, func(_ struct{}, err error) {
+	async.Try(w.pool, func(ctx context.Context) error { return office.Act(ctx, issue) }, func(err error) {
 		if err != nil {
 			w.env.Notice(i18n.Again(err, w.health.Text()))
 		}

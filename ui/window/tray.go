@@ -90,8 +90,7 @@ func pathOf(j office.Job) string { return filepath.Join(j.Folder, filepath.FromS
 // pause pauses notifications until then, or resumes them.
 func (w *Window) pause(until time.Time) {
 	office := w.env.Office
-	async.Then(w.pool, func(context.Context) (struct{}, error) { office.Snooze(until); return struct{}{}, nil },
-		func(struct{}, error) { w.status.Ask() })
+	async.Try(w.pool, func(context.Context) error { office.Snooze(until); return nil }, func(error) { w.status.Ask() })
 }
 
 // attach puts the icon into the panel.
