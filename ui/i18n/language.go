@@ -4,15 +4,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
-	"regexp"
+	"maps"
 	"slices"
-	"strings"
 	"sync"
 	"sync/atomic"
-	"text/template"
 
 	"fyne.io/fyne/v2/lang"
-	"golang.org/x/text/feature/plural"
+	goi18n "github.com/nicksnyder/go-i18n/v2/i18n"
 	"golang.org/x/text/language"
 	numbers "golang.org/x/text/message"
 
@@ -49,23 +47,22 @@ var hook = sync.OnceFunc(func() {
 	localize, plurals, keyed := lang.L, lang.N, lang.X
 	system = func() string { return keyed("language.code", "en") }
 	lang.L = func(text string, data ...any) string {
-		if said, ok := chosen.Load().say(text, plural.Other, data); ok {
+		if said, ok := chosen.Load().say(text, nil, data); ok {
 			return said
 		}
 		return localize(text, data...)
 	}
 	lang.N = func(text string, count int, data ...any) string {
-		c := chosen.Load()
 		if len(data) == 0 {
-			data = []any{V{"PluralCount": Number(count)}}
+			data = []any{V{"PluralCount": count}}
 		}
-		if said, ok := c.say(text, c.form(count), data); ok {
+		if said, ok := chosen.Load().say(text, count, data); ok {
 			return said
 		}
 		return plurals(text, count, data...)
 	}
 	lang.X = func(key, fallback string, data ...any) string {
-		if said, ok := chosen.Load().say(key, plural.Other, data); ok {
+		if said, ok := chosen.Load().say(key, nil, data); ok {
 			return said
 		}
 		return keyed(key, fallback, data...)
@@ -91,112 +88,57 @@ func Use(code string) {
 // catalogue is the texts of one language. A nil catalogue knows none. It does not change.
 type catalogue struct {
 	tag      language.Tag
-	texts    map[string]map[plural.Form]string
+	texts    *goi18n.Localizer
 	messages *message.Printer
 	numbers  *numbers.Printer
 }
 
 func load(code string) (*catalogue, error) {
-	tag, err := language.Parse(code)
-	if err != nil {
-		return nil, fmt.Errorf("read the language %q: %w", code, err)
-	}
 	data, err := assets.Translations.ReadFile("translations/" + code + ".json")
 	if err != nil {
 		return nil, err
 	}
-	raw := map[string]json.RawMessage{}
-	if err := json.Unmarshal(data, &raw); err != nil {
+	return parse(code, data)
+}
+
+// parse reads translations as Fyne's lang has them.
+func parse(code string, translations []byte) (*catalogue, error) {
+	tag, err := language.Parse(code)
+	if err != nil {
+		return nil, fmt.Errorf("read the language %q: %w", code, err)
+	}
+	bundle := goi18n.NewBundle(tag)
+	bundle.RegisterUnmarshalFunc("json", json.Unmarshal)
+	if _, err := bundle.ParseMessageFileBytes(translations, code+".json"); err != nil {
 		return nil, fmt.Errorf("read the translations of %q: %w", code, err)
 	}
-	c := &catalogue{tag: tag, texts: map[string]map[plural.Form]string{}, numbers: numbers.NewPrinter(tag)}
-	if c.messages, err = message.NewPrinter(code); err != nil {
-		return nil, err
-	}
-	for key, value := range raw {
-		if c.texts[key], err = forms(value); err != nil {
-			return nil, fmt.Errorf("read the translation of %q: %w", key, err)
-		}
-	}
-	return c, nil
+	c := &catalogue{tag: tag, texts: goi18n.NewLocalizer(bundle, code), numbers: numbers.NewPrinter(tag)}
+	c.messages, err = message.NewPrinter(code)
+	return c, err
 }
 
-// forms reads a translation: a text, or an object of texts by plural form as Fyne's lang has it.
-func forms(value json.RawMessage) (map[plural.Form]string, error) {
-	var one string
-	if err := json.Unmarshal(value, &one); err == nil {
-		return map[plural.Form]string{plural.Other: one}, nil
-	}
-	var many map[string]string
-	if err := json.Unmarshal(value, &many); err != nil {
-		return nil, err
-	}
-	all := map[plural.Form]string{}
-	for name, form := range map[string]plural.Form{"zero": plural.Zero, "one": plural.One, "two": plural.Two,
-		"few": plural.Few, "many": plural.Many, "other": plural.Other} {
-		if text, ok := many[name]; ok {
-			all[form] = text
-		}
-	}
-	return all, nil
-}
-
-// form is the plural form of a whole number.
-func (c *catalogue) form(count int) plural.Form {
-	if c == nil {
-		return plural.Other
-	}
-	return plural.Cardinal.MatchPlural(c.tag, count, 0, 0, 0, 0)
-}
-
-// say returns a text in its form, with its values filled in.
-func (c *catalogue) say(key string, form plural.Form, data []any) (said string, ok bool) {
+// say returns a text with its values filled in, each as it is, whatever it contains; a whole number gets its separators.
+// count, which may be nil, decides about the plural form.
+func (c *catalogue) say(key string, count any, data []any) (said string, ok bool) {
 	if c == nil {
 		return "", false
 	}
-	text, ok := c.texts[key][form]
-	if !ok {
-		if text, ok = c.texts[key][plural.Other]; !ok {
-			return "", false
-		}
-	}
-	if !strings.Contains(text, "{{") {
-		return text, true
-	}
+	config := goi18n.LocalizeConfig{MessageID: key, PluralCount: count}
 	if len(data) > 0 {
-		if values, simple := data[0].(V); simple {
-			return c.fill(text, values), true
+		config.TemplateData = data[0]
+	}
+	if ours, is := config.TemplateData.(V); is {
+		values := maps.Clone(ours)
+		for name, value := range values {
+			switch value.(type) {
+			case int, int64:
+				values[name] = c.numbers.Sprintf("%d", value)
+			}
 		}
+		config.TemplateData = values
 	}
-	t, err := template.New("").Parse(text)
-	if err != nil {
-		return "", false
-	}
-	var values any
-	if len(data) > 0 {
-		values = data[0]
-	}
-	var out strings.Builder
-	if err := t.Execute(&out, values); err != nil {
-		return "", false
-	}
-	return out.String(), true
-}
-
-// placeholder is where a value stands in a text.
-var placeholder = regexp.MustCompile(`\{\{\.(\w+)\}\}`)
-
-// fill puts the values into a text, each as it is, whatever it contains; a whole number gets its separators.
-func (c *catalogue) fill(text string, values V) string {
-	return placeholder.ReplaceAllStringFunc(text, func(hole string) string {
-		value, ok := values[hole[len("{{."):len(hole)-len("}}")]]
-		if !ok {
-			return hole
-		}
-		switch value.(type) {
-		case int, int64:
-			return c.numbers.Sprintf("%d", value)
-		}
-		return fmt.Sprint(value)
-	})
+	// Where a form is missing (French and Spanish have one for whole millions), the library takes the form "other" and
+	// reports it all the same.
+	said, _ = c.texts.Localize(&config)
+	return said, said != ""
 }

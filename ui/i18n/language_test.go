@@ -4,30 +4,27 @@ import (
 	"testing"
 
 	"fyne.io/fyne/v2/lang"
-	"golang.org/x/text/feature/plural"
-	"golang.org/x/text/language"
-	numbers "golang.org/x/text/message"
-
-	"countersign/internal/message"
 )
 
 func TestAChosenLanguageGoesBeforeThatOfTheSystem(t *testing.T) {
 	must(t, Load())
 	Use("en")
 	t.Cleanup(func() { Use("") })
-	chosen.Store(&catalogue{tag: language.French, numbers: numbers.NewPrinter(language.French), messages: message.English(), texts: map[string]map[plural.Form]string{
-		"Settings":                   {plural.Other: "Réglages"},
-		"since {{.When}}":            {plural.Other: "depuis {{.When}}"},
-		"{{.PluralCount}} documents": {plural.One: "{{.PluralCount}} document", plural.Other: "{{.PluralCount}} documents signés"},
-		"month.Jan":                  {plural.Other: "janv."},
-	}})
+	french, err := parse("fr", []byte(`{"Settings": "Réglages", "since {{.When}}": "depuis {{.When}}", "month.Jan": "janv.",
+		"{{.PluralCount}} documents": {"one": "{{.PluralCount}} document", "other": "{{.PluralCount}} documents signés"}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	chosen.Store(french)
 	for want, got := range map[string]string{
-		"Réglages":           lang.L("Settings"),
-		"depuis 14:02":       lang.L("since {{.When}}", V{"When": "14:02"}),
-		"0 document":         Documents(0), // French counts none as one
-		"2 documents signés": Documents(2),
-		"janv.":              lang.X("month.Jan", "Jan"),
-		"Packages":           lang.L("Packages"), // not translated: the text itself
+		"Réglages":                    lang.L("Settings"),
+		"depuis 14:02":                lang.L("since {{.When}}", V{"When": "14:02"}),
+		"0 document":                  Documents(0), // French counts none as one
+		"2 documents signés":          Documents(2),
+		"janv.":                       lang.X("month.Jan", "Jan"),
+		"depuis {{.When}}":            lang.L("since {{.When}}", V{"When": "{{.When}}"}),
+		"1\u00a0000 documents signés": Documents(1000),
+		"Packages":                    lang.L("Packages"), // not translated: the text itself
 	} {
 		if got != want {
 			t.Errorf("got %q, want %q", got, want)

@@ -1,6 +1,7 @@
 package i18n
 
 import (
+	"embed"
 	"encoding/json"
 	"maps"
 	"regexp"
@@ -11,7 +12,6 @@ import (
 	"unicode"
 
 	"fyne.io/fyne/v2/lang"
-	"golang.org/x/text/feature/plural"
 
 	"countersign/assets"
 )
@@ -38,10 +38,8 @@ var glossary = []struct{ english, de, fr, es string }{
 
 // written are all texts of a language in all their forms, those of the window by key, and those of messages by
 // their English.
-func written(t *testing.T, code string) (window map[string]map[plural.Form]string, book map[string]string) {
+func written(t *testing.T, code string) (window map[string]map[string]string, book map[string]string) {
 	t.Helper()
-	c, err := load(code)
-	must(t, err)
 	book = map[string]string{}
 	english := messages(t, "en")
 	for id, forms := range messages(t, code) {
@@ -49,23 +47,43 @@ func written(t *testing.T, code string) (window map[string]map[plural.Form]strin
 			book[english[id][form]] += text + "\n"
 		}
 	}
-	return c.texts, book
+	return windowTexts(t, code), book
+}
+
+// windowTexts are those of the window in all their forms, by key.
+func windowTexts(t *testing.T, code string) map[string]map[string]string {
+	t.Helper()
+	return allForms(t, assets.Translations, "translations/"+code+".json")
 }
 
 // messages are the words of a language in all their forms, by id; see package message, whose tests find what is missing.
-func messages(t *testing.T, code string) map[string]map[plural.Form]string {
+func messages(t *testing.T, code string) map[string]map[string]string {
 	t.Helper()
-	data, err := assets.Messages.ReadFile("messages/" + code + ".json")
+	return allForms(t, assets.Messages, "messages/"+code+".json")
+}
+
+// allForms reads a file of texts; one without plural forms has the form "other" alone.
+func allForms(t *testing.T, fs embed.FS, path string) map[string]map[string]string {
+	t.Helper()
+	data, err := fs.ReadFile(path)
 	must(t, err)
-	raw, all := map[string]json.RawMessage{}, map[string]map[plural.Form]string{}
+	raw, all := map[string]any{}, map[string]map[string]string{}
 	must(t, json.Unmarshal(data, &raw))
 	for id, value := range raw {
-		if all[id], err = forms(value); err != nil {
-			t.Fatal(err)
+		all[id] = map[string]string{}
+		if forms, many := value.(map[string]any); many {
+			for form, text := range forms {
+				all[id][form] = text.(string)
+			}
+		} else {
+			all[id]["other"] = value.(string)
 		}
 	}
 	return all
 }
+
+// placeholder is where a value stands in a text.
+var placeholder = regexp.MustCompile(`\{\{\.(\w+)\}\}`)
 
 // count is the number in a text that has plural forms.
 const count = "{{.PluralCount}}"
@@ -111,7 +129,7 @@ func TestEveryLanguageHasEveryText(t *testing.T) {
 // form for 0 and 1, so that a 1 written out would stand there for nothing at all. A word such as "once" is for 1 alone.
 func TestEveryCountSaysItsNumber(t *testing.T) {
 	inEach(t, func(t *testing.T) {
-		for key, forms := range chosen.Load().texts {
+		for key, forms := range windowTexts(t, Code()) {
 			if len(forms) < 2 {
 				continue
 			}
@@ -137,8 +155,8 @@ func TestEveryCountSaysItsNumber(t *testing.T) {
 // no plural forms, such as "3 of 12 signed".
 func TestWholeNumbersAreGroupedInEveryText(t *testing.T) {
 	inEach(t, func(t *testing.T) {
-		for key, forms := range chosen.Load().texts {
-			found := placeholder.FindAllStringSubmatch(forms[plural.Other], -1)
+		for key, forms := range windowTexts(t, Code()) {
+			found := placeholder.FindAllStringSubmatch(forms["other"], -1)
 			values := V{}
 			for _, hole := range found {
 				values[hole[1]] = 1_000_000

@@ -1,7 +1,6 @@
 package i18n
 
 import (
-	"encoding/json"
 	"log/slog"
 	"regexp"
 	"strings"
@@ -9,7 +8,6 @@ import (
 
 	"fyne.io/fyne/v2/lang"
 
-	"countersign/assets"
 	"countersign/internal/office"
 )
 
@@ -68,18 +66,14 @@ var placeholders = sync.OnceValue(func() map[string]string {
 
 // placeholdersOf are the names of a language, by the canonical ones.
 func placeholdersOf(code string) map[string]string {
-	data, err := assets.Translations.ReadFile("translations/" + code + ".json")
-	texts := map[string]any{}
-	if err == nil {
-		err = json.Unmarshal(data, &texts)
-	}
+	c, err := load(code)
 	if err != nil {
 		slog.Error("the placeholders cannot be read", "language", code, "err", err) // a test reads them
 	}
 	names := map[string]string{}
 	for _, canonical := range office.Placeholders() {
 		canonical = strings.Trim(canonical, "{}")
-		if name, ok := texts["placeholder."+canonical].(string); ok {
+		if name, ok := c.say("placeholder."+canonical, nil, nil); ok {
 			names[canonical] = name
 		}
 	}

@@ -146,9 +146,7 @@ func checkPlace(t *testing.T, path, key, hole string) {
 	t.Helper()
 	counts := slices.Contains([]string{"{{.Documents}}", "{{.People}}", "{{.Packages}}"}, hole)
 	for _, code := range Languages() {
-		c, err := load(code)
-		must(t, err)
-		for _, text := range c.texts[key] {
+		for _, text := range windowTexts(t, code)[key] {
 			before, _, _ := strings.Cut(text, hole)
 			if alone := before == "" || strings.HasSuffix(before, ": ") || strings.ContainsAny(strings.TrimSpace(before), "“„«"); alone {
 				continue
