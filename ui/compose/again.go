@@ -13,10 +13,7 @@ import (
 // Fill shows a draft, for example to send a package again. Files are added with Add. Without signers or a name, those
 // that are there stay.
 func (s *Screen) Fill(d office.NewPackage) {
-	s.order.SetSelected(s.order.Options[0])
-	if d.Sequential {
-		s.order.SetSelected(s.order.Options[1])
-	}
+	s.order.Choose(second(d.Sequential))
 	if d.Name != "" {
 		s.name.SetText(d.Name)
 	}

@@ -83,7 +83,7 @@ func TestDraggingMovesDocumentsAndPeople(t *testing.T) {
 	if b.screen.people[0].signer() != ana {
 		t.Error("where all sign at once there is no order to change")
 	}
-	b.screen.order.SetSelected(b.screen.order.Options[1])
+	b.screen.order.Choose(1)
 	drag(b.screen.people[0].dragHandle, b.screen.peopleBox.Objects, 1)
 	if b.screen.people[0].signer() != jan {
 		t.Error("in sequence, a drag changes the order")
@@ -156,7 +156,7 @@ func TestSeveralDocumentsBecomeAPackageEach(t *testing.T) {
 	b := newBench(t, o)
 	b.add("a.pdf", "b.pdf", "c.pdf")
 	b.screen.Fill(filled(ana))
-	b.screen.each.SetSelected(b.screen.each.Options[1])
+	b.screen.each.Choose(1)
 	if got := b.screen.bar.send.Text; got != "Send 3 packages to 1 person" {
 		t.Errorf("the button says %q", got)
 	}

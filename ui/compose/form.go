@@ -33,8 +33,8 @@ func (s *Screen) form() office.Form {
 // fill types a form into the empty screen.
 func (s *Screen) fill(f office.Form) {
 	s.filling = true
-	s.each.SetSelected(option(s.each.Options, f.Separate))
-	s.order.SetSelected(option(s.order.Options, f.Sequential))
+	s.each.Choose(second(f.Separate))
+	s.order.Choose(second(f.Sequential))
 	due := f.Due
 	if day, err := time.ParseInLocation(time.DateOnly, due, s.env.Now().Location()); err == nil {
 		due = s.days().Write(day)
@@ -63,11 +63,12 @@ func (s *Screen) fill(f office.Form) {
 	s.changed()
 }
 
-func option(options []string, second bool) string {
-	if second {
-		return options[1]
+// second is the place of the second of two options, or of the first.
+func second(yes bool) int {
+	if yes {
+		return 1
 	}
-	return options[0]
+	return 0
 }
 
 // keep has the office remember what is typed. What is on its way is the office's already.
@@ -119,8 +120,8 @@ func (s *Screen) clear() {
 	for _, e := range []*widgets.Entry{s.name, s.message, s.due, s.reference} {
 		e.SetText("")
 	}
-	s.each.SetSelected(s.each.Options[0])
-	s.order.SetSelected(s.order.Options[0])
+	s.each.Choose(0)
+	s.order.Choose(0)
 	s.showWrong(wrong{})
 	s.bar.end("")
 	s.showFiles()

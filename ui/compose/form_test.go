@@ -24,7 +24,7 @@ func TestAHalfFilledFormIsThereAgainAtTheNextStart(t *testing.T) {
 	b.add("Lease.pdf", "Rules.pdf")
 	b.screen.docs[1].draft = "refused-before"
 	b.screen.Fill(office.NewPackage{Message: "hello", Signers: []office.Signer{{Email: "half@"}, jan}, Sequential: true, ExternalData: externalData("K-7")})
-	b.screen.each.SetSelected(b.screen.each.Options[1])
+	b.screen.each.Choose(1)
 	b.screen.due.SetText("friday")
 
 	next := newBench(t, b.Office)

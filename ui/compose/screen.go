@@ -70,8 +70,8 @@ func New(d *env.Env) *Screen {
 	s.dueField = widgets.NewField(lang.L("Due date"), s.due, "")
 	s.filesField = widgets.NewField(lang.L("Documents, in signing order"), s.fileBox, "")
 	s.peopleField = widgets.NewField(lang.L("Signers"), s.peopleBox, "")
-	s.each = widgets.NewChoice([]string{lang.L("All documents in one package"), lang.L("A separate package for each document")}, func() { s.changed() })
-	s.order = widgets.NewChoice([]string{lang.L("In any order"), lang.L("In the order shown")}, func() { s.showPeople(); s.changed() })
+	s.each = widgets.NewChoice([]widgets.Option{{Name: lang.L("All documents in one package")}, {Name: lang.L("A separate package for each document")}}, 0, func(int) { s.changed() }, nil)
+	s.order = widgets.NewChoice([]widgets.Option{{Name: lang.L("In any order")}, {Name: lang.L("In the order shown")}}, 0, func(int) { s.showPeople(); s.changed() }, nil)
 	s.add = s.newButton(lang.L("Add documents"), fynetheme.ContentAddIcon(), s.pickFiles)
 	s.addPerson = s.newButton(lang.L("Add signer"), fynetheme.ContentAddIcon(), func() { s.addSigner(noSigner, true) })
 	s.sweep = s.newButton(lang.L("Remove what cannot be sent"), nil, s.removeWrong)
@@ -155,10 +155,10 @@ func (s *Screen) draft() office.NewPackage {
 	return d
 }
 
-func (s *Screen) sequential() bool { return s.order.Selected == s.order.Options[1] }
+func (s *Screen) sequential() bool { return s.order.Chosen == 1 }
 
 // separate says that every document becomes a package of its own.
-func (s *Screen) separate() bool { return len(s.docs) > 1 && s.each.Selected == s.each.Options[1] }
+func (s *Screen) separate() bool { return len(s.docs) > 1 && s.each.Chosen == 1 }
 
 // signing are the people with anything typed.
 func (s *Screen) signing() (people []*person) {

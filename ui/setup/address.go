@@ -19,7 +19,7 @@ import (
 type address struct {
 	*step
 	screen                 *Screen
-	kind                   *ways
+	kind                   *widgets.Choice
 	token, domain          *widgets.Entry
 	public, listen         *widgets.Entry
 	ngrok, external, found *fyne.Container
@@ -44,22 +44,22 @@ func newAddress(s *Screen) *address {
 		office.FieldPublicURL: widgets.NewField(lang.L("Public address"), p.public, ""),
 		office.FieldListen:    widgets.NewField(lang.L("Address the web server forwards to"), p.listen, ""),
 	}
-	p.kind = newWays([]way{
-		{lang.L("An ngrok address"), lang.L("ngrok gives this computer an address of its own. A free account will do.")},
-		{lang.L("Your office's web server (reverse proxy)"), lang.L("It forwards what it receives to this computer.")},
-		{lang.L("No public address"), lang.L("Works everywhere. Signatures show up a few minutes later.")},
-	}, p.choose, s.Next)
+	p.kind = widgets.NewChoice([]widgets.Option{
+		{Name: lang.L("An ngrok address"), Text: lang.L("ngrok gives this computer an address of its own. A free account will do.")},
+		{Name: lang.L("Your office's web server (reverse proxy)"), Text: lang.L("It forwards what it receives to this computer.")},
+		{Name: lang.L("No public address"), Text: lang.L("Works everywhere. Signatures show up a few minutes later.")},
+	}, -1, p.choose, s.Next)
 	p.ngrok = widgets.Stack(12, widgets.Halves(fields[office.FieldNgrokToken], fields[office.FieldNgrokDomain]))
 	p.external = widgets.Stack(12, widgets.Halves(fields[office.FieldPublicURL], fields[office.FieldListen]),
 		note(lang.L("The web server must keep the path of the requests it forwards.")))
 	mark, line := widgets.MarkLine(theme.MarkSigned, "")
 	p.found, p.foundLine = mark, line
-	content := widgets.Stack(16, widgets.Card(p.kind.content), widgets.Stack(0, p.ngrok, p.external), p.found)
+	content := widgets.Stack(16, widgets.Card(p.kind), widgets.Stack(0, p.ngrok, p.external), p.found)
 	p.step = &step{key: "address", name: lang.L("Public address"), title: lang.L("How does the service reach this computer?"),
 		text:    lang.L("A public address is a web address that leads to this computer. The signing service reports each signature there. If you are not sure, choose “No public address”."),
 		content: content, fields: fields, next: lang.L("Test and continue"), asking: lang.L("Connecting the address for a moment…"),
 		enter: p.enter, ask: p.ask, answered: p.answered, blame: office.FieldTunnel}
-	p.first = p.kind.items[0]
+	p.first = p.kind.Items[0]
 	return p
 }
 
@@ -72,8 +72,8 @@ func (p *address) know(k kept) {
 
 func (p *address) enter() {
 	kind := p.screen.answers.settings.Tunnel
-	p.kind.choose(max(0, slices.Index(tunnels, kind)))
-	p.first = p.kind.items[p.kind.chosen]
+	p.kind.Choose(max(0, slices.Index(tunnels, kind)))
+	p.first = p.kind.Items[p.kind.Chosen]
 }
 
 // choose shows what goes with a kind of address.

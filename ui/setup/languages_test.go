@@ -22,7 +22,7 @@ func TestTheWizardHoldsInEveryLanguage(t *testing.T) {
 					w.next()
 				}
 				if name == "wayback" {
-					w.back.kind.choose(1)
+					w.back.kind.Choose(1)
 				}
 				if name == "folder" {
 					w.folder.path.SetText("/home/office/Documents/Signed")

@@ -19,7 +19,7 @@ import (
 type service struct {
 	*step
 	screen     *Screen
-	kind       *ways
+	kind       *widgets.Choice
 	presets    []agent.Preset // one for each way; the demo has none
 	auth, base *widgets.Entry
 	own        *fyne.Container // the addresses
@@ -35,17 +35,17 @@ func newService(s *Screen) *service {
 		office.FieldBaseURL: widgets.NewField(lang.L("Service address"), p.base, lang.L("Countersign sends your documents there. Often the same address.")),
 	}
 	p.own = widgets.Stack(0, widgets.Card(widgets.Halves(fields[office.FieldAuthURL], fields[office.FieldBaseURL])))
-	p.kind = newWays(p.list(), p.choose, s.Next)
+	p.kind = widgets.NewChoice(p.list(), -1, p.choose, s.Next)
 	p.step = &step{key: "service", name: lang.L("Signing service"), title: lang.L("Which signing service does your office use?"),
 		text:    lang.L("Countersign sends documents through your office's account with this service."),
-		content: widgets.Stack(16, widgets.Card(p.kind.content), p.own), fields: fields, next: lang.L("Continue"),
+		content: widgets.Stack(16, widgets.Card(p.kind), p.own), fields: fields, next: lang.L("Continue"),
 		asking: lang.L("Looking for the service…"), enter: p.enter, ask: p.ask, blame: office.FieldAuthURL,
 		reveal: func() { p.own.Show() }}
 	return p
 }
 
 // list are the services to choose from: those known by name, then any other, then the demo.
-func (p *service) list() (list []way) {
+func (p *service) list() (list []widgets.Option) {
 	var other agent.Preset
 	for _, preset := range p.screen.env.Office.Services() { // from memory
 		if preset.AuthURL == "" {
@@ -53,12 +53,12 @@ func (p *service) list() (list []way) {
 			continue
 		}
 		p.presets = append(p.presets, preset)
-		list = append(list, way{preset.Name, host(preset.AuthURL)})
+		list = append(list, widgets.Option{Name: preset.Name, Text: host(preset.AuthURL)})
 	}
 	p.presets = append(p.presets, other)
-	list = append(list, way{lang.L("Another service"), lang.L("You need its two addresses. Your administrator knows them.")})
+	list = append(list, widgets.Option{Name: lang.L("Another service"), Text: lang.L("You need its two addresses. Your administrator knows them.")})
 	if p.screen.ways.Demo != nil {
-		list = append(list, way{lang.L("Try it without an account"), lang.L("The demo shows how it all works, on this computer only and with made-up signers.")})
+		list = append(list, widgets.Option{Name: lang.L("Try it without an account"), Text: lang.L("The demo shows how it all works, on this computer only and with made-up signers.")})
 	}
 	return list
 }
@@ -84,14 +84,14 @@ func (p *service) enter() {
 		a.preset = p.presets[at].Name
 	}
 	p.own.Hide()
-	p.first = p.kind.items[max(at, 0)]
+	p.first = p.kind.Items[max(at, 0)]
 	if at >= 0 {
-		p.kind.choose(at)
+		p.kind.Choose(at)
 	}
 }
 
 // demo says whether the demo is chosen.
-func (p *service) demo() bool { return p.kind.chosen == len(p.presets) }
+func (p *service) demo() bool { return p.kind.Chosen == len(p.presets) }
 
 // choose fills in a service. Another one empties what a known one has filled in, and leaves what was typed.
 func (p *service) choose(i int) {

@@ -69,7 +69,7 @@ func (w *wizard) said(key string) string {
 }
 
 func (w *wizard) fillService() {
-	w.service.kind.choose(0) // Example Sign
+	w.service.kind.Choose(0) // Example Sign
 	w.registration.client.SetText("office-client")
 	w.registration.secret.SetText("s3cret")
 }
@@ -127,7 +127,7 @@ func TestEachStepIsCheckedBeforeTheNext(t *testing.T) {
 	if w.at() != "Signing service" || w.bar.text.Text != "Choose a signing service." {
 		t.Errorf("at %q, said %q", w.at(), w.bar.text.Text)
 	}
-	w.service.kind.choose(1) // another one
+	w.service.kind.Choose(1) // another one
 	w.next()
 	for _, key := range []string{office.FieldAuthURL, office.FieldBaseURL} {
 		if w.said(key) == "" || !w.service.own.Visible() {
@@ -159,7 +159,7 @@ func TestEachStepIsCheckedBeforeTheNext(t *testing.T) {
 	if w.said(office.FieldNgrokToken) != message.TokenRefused().String() {
 		t.Errorf("beside the token: %q", w.said(office.FieldNgrokToken))
 	}
-	w.address.kind.choose(1)
+	w.address.kind.Choose(1)
 	w.next()
 	if w.said(office.FieldPublicURL) == "" || w.said(office.FieldListen) == "" {
 		t.Error("an own address needs its parts")
@@ -203,12 +203,12 @@ func TestAnAddressThatDidOpenIsNotTestedTwice(t *testing.T) {
 func TestWithoutAnAddressTheSignInComesBackAnotherWay(t *testing.T) {
 	w := first(t)
 	w.to("Public address")
-	w.address.kind.choose(2)
+	w.address.kind.Choose(2)
 	w.next()
-	if w.answers.settings.Redirect != office.RedirectLocalhost || w.back.kind.items[0].Visible() {
+	if w.answers.settings.Redirect != office.RedirectLocalhost || w.back.kind.Items[0].Visible() {
 		t.Errorf("the way is %q", w.answers.settings.Redirect)
 	}
-	w.back.kind.choose(2)
+	w.back.kind.Choose(2)
 	w.next()
 	if w.said(office.FieldRedirectURI) == "" {
 		t.Error("to paste, the registered address must be known")
@@ -237,7 +237,7 @@ func TestNothingTypedIsLost(t *testing.T) {
 	w.DemoFailed("The demo could not start.")
 	w.open() // a new room: the demo was shown, or the language was changed
 	if w.at() != "Signing service" || w.registration.client.Text != "office-client" || w.registration.secret.Text != "s3cret" ||
-		w.service.kind.chosen != 0 || w.address.token.Text != "token" || w.folder.path.Text != "/elsewhere" {
+		w.service.kind.Chosen != 0 || w.address.token.Text != "token" || w.folder.path.Text != "/elsewhere" {
 		t.Error("something typed is lost")
 	}
 	w.jump(4)
@@ -357,12 +357,12 @@ func TestWhatWasEnteredIsThereAfterARestart(t *testing.T) {
 	w.answers = &Answers{} // as the program starts
 	w.open()
 	if w.at() != "Registration" || w.registration.client.Text != "office-client" || w.registration.secret.Text != "s3cret" ||
-		w.address.token.Text != "token" || w.service.kind.chosen != 0 && w.answers.preset != "Example Sign" {
+		w.address.token.Text != "token" || w.service.kind.Chosen != 0 && w.answers.preset != "Example Sign" {
 		t.Errorf("at %q with %+v", w.at(), w.answers.settings)
 	}
 	w.jump(0)
-	if w.at() != "Signing service" || w.service.kind.chosen != 0 {
-		t.Errorf("at %q, chosen %d", w.at(), w.service.kind.chosen)
+	if w.at() != "Signing service" || w.service.kind.Chosen != 0 {
+		t.Errorf("at %q, chosen %d", w.at(), w.service.kind.Chosen)
 	}
 }
 
@@ -402,7 +402,7 @@ func TestWhatIsEnteredWhileTheKeyringIsLockedStaysAndIsKeptLater(t *testing.T) {
 	w.answers = &Answers{}
 	w.open()
 	w.ShowHealth(locked)
-	w.service.kind.choose(0)
+	w.service.kind.Choose(0)
 	w.registration.client.SetText("another-client")
 	w.registration.client.OnFocusLost()
 	w.Settle()
@@ -430,7 +430,7 @@ func TestAnAdministratorsFileFillsTheWizard(t *testing.T) {
 	}
 	w.OpenFile("Office.countersign")
 	w.Settle()
-	if w.at() != "Signing service" || w.service.kind.chosen != 0 || !strings.HasPrefix(w.bar.text.Text, "The file is open.") {
+	if w.at() != "Signing service" || w.service.kind.Chosen != 0 || !strings.HasPrefix(w.bar.text.Text, "The file is open.") {
 		t.Errorf("at %q, said %q", w.at(), w.bar.text.Text)
 	}
 	if filepath.Base(w.answers.settings.SaveTo) != "Signed" {
@@ -462,7 +462,7 @@ func TestTheLetterSaysWhatToRegisterAndNoSecret(t *testing.T) {
 		t.Errorf("said %s", text)
 	}
 	w.to("Return address")
-	w.back.kind.choose(1)
+	w.back.kind.Choose(1)
 	w.AskAdministrator()
 	subject, text := w.letter()
 	for _, want := range []string{"https://localhost:46137/oauth/callback", "profile openid offline_access organization", "sign.example.com",
@@ -488,7 +488,7 @@ func TestTheLetterSaysWhatToRegisterAndNoSecret(t *testing.T) {
 
 func TestTheDemoIsTheLastService(t *testing.T) {
 	w := first(t)
-	w.service.kind.choose(len(w.service.kind.items) - 1)
+	w.service.kind.Choose(len(w.service.kind.Items) - 1)
 	if w.bar.next.Text != "Start the demo" {
 		t.Errorf("the button says %q", w.bar.next.Text)
 	}
@@ -507,7 +507,7 @@ func TestTheWizardLooksAsItWasApproved(t *testing.T) {
 		scale       float32
 	}{
 		{"service", "light", func(*wizard) {}, screentest.Big, 1},
-		{"service-wrong-dark", "dark", func(w *wizard) { w.service.kind.choose(1); w.next() }, screentest.Small, 1},
+		{"service-wrong-dark", "dark", func(w *wizard) { w.service.kind.Choose(1); w.next() }, screentest.Small, 1},
 		{"service-chosen", "light", func(w *wizard) { w.fillService() }, screentest.Small, 1},
 		{"registration", "light", func(w *wizard) {
 			w.to("Registration")
@@ -517,7 +517,7 @@ func TestTheWizardLooksAsItWasApproved(t *testing.T) {
 		}, screentest.Small, 1},
 		{"signin-localhost-200", "light", func(w *wizard) {
 			w.to("Return address")
-			w.back.kind.choose(1)
+			w.back.kind.Choose(1)
 			w.to("Sign in")
 		}, screentest.Small, 2},
 		{"address", "light", func(w *wizard) {

@@ -14,7 +14,7 @@ import (
 type wayBack struct {
 	*step
 	screen     *Screen
-	kind       *ways
+	kind       *widgets.Choice
 	registered *widgets.Entry
 	other      *widgets.Field
 	shown      *widgets.Prose
@@ -33,11 +33,11 @@ func newWayBack(s *Screen) *wayBack {
 		p.showAddress()
 		s.touched()
 	}
-	p.kind = newWays([]way{
-		{lang.L("Through your office's public address"), lang.L("The browser returns through your public address. With a free ngrok plan, a page from ngrok appears first. Continue from there.")},
-		{lang.L("To this computer, https://localhost"), lang.L("Works without a public address. The browser shows a warning once. The last step says what to press.")},
-		{lang.L("By copy and paste"), lang.L("Always works. After you sign in, you copy the address from the browser and paste it into Countersign.")},
-	}, p.choose, s.Next)
+	p.kind = widgets.NewChoice([]widgets.Option{
+		{Name: lang.L("Through your office's public address"), Text: lang.L("The browser returns through your public address. With a free ngrok plan, a page from ngrok appears first. Continue from there.")},
+		{Name: lang.L("To this computer, https://localhost"), Text: lang.L("Works without a public address. The browser shows a warning once. The last step says what to press.")},
+		{Name: lang.L("By copy and paste"), Text: lang.L("Always works. After you sign in, you copy the address from the browser and paste it into Countersign.")},
+	}, -1, p.choose, s.Next)
 	p.other = widgets.NewField(lang.L("Return address registered with the service"), p.registered,
 		lang.L("Fill in only if a different address is already registered."))
 	p.copyIt = widgets.NewCopyButton(lang.L("Copy"), s.env.Later, func(copied func()) {
@@ -50,20 +50,20 @@ func newWayBack(s *Screen) *wayBack {
 	fields := map[string]*widgets.Field{office.FieldRedirectURI: p.other}
 	p.step = &step{key: "return", name: lang.L("Return address"), title: lang.L("How does the browser return to Countersign?"),
 		text:    lang.L("You sign in with your browser. It then opens the return address, and Countersign knows that you are signed in. The signing service must know this address."),
-		content: widgets.Stack(16, widgets.Card(p.kind.content), p.other, p.card), fields: fields, next: lang.L("Continue"), enter: p.enter}
-	p.first = p.kind.items[0]
+		content: widgets.Stack(16, widgets.Card(p.kind), p.other, p.card), fields: fields, next: lang.L("Continue"), enter: p.enter}
+	p.first = p.kind.Items[0]
 	return p
 }
 
 func (p *wayBack) enter() {
 	s := &p.screen.answers.settings
 	public := s.Tunnel != office.TunnelNone
-	p.kind.offer(0, public)
+	p.kind.Offer(0, public)
 	if !public && s.Redirect == office.RedirectTunnel {
 		s.Redirect = office.RedirectLocalhost
 	}
-	p.kind.choose(max(0, slices.Index(redirects, s.Redirect)))
-	p.first = p.kind.items[p.kind.chosen]
+	p.kind.Choose(max(0, slices.Index(redirects, s.Redirect)))
+	p.first = p.kind.Items[p.kind.Chosen]
 }
 
 func (p *wayBack) choose(i int) {

@@ -32,7 +32,7 @@ func TestTheFocusIsSeenOnEveryWidget(t *testing.T) {
 		"button": button(widget.MediumImportance), "primary button": button(widget.HighImportance), "quiet button": button(widget.LowImportance),
 		"dangerous button": button(widget.DangerImportance), "check": check, "marked check": marked, "selection": NewSelect([]string{"One", "Two"}, func(string) {}),
 		"entry": NewEntry(""), "text": text(), "secret": NewSecret(), "entry of the sidebar": NavItem(fynetheme.StorageIcon(), "Packages", func() {}),
-		"chosen entry of the sidebar": chosen, "tab": NewTabs([]string{"One", "Two"}, nil).items[0], "choice": NewChoice([]string{"One", "Two"}, func() {}).items[0],
+		"chosen entry of the sidebar": chosen, "tab": NewTabs([]string{"One", "Two"}, nil).items[0], "choice": NewChoice([]Option{{Name: "One"}, {Name: "Two"}}, 0, func(int) {}, nil).Items[0],
 		"list": list, "text to copy": NewSelectable("An event of 14:02"),
 	} {
 		for _, kind := range []string{"light", "dark"} {
@@ -60,8 +60,7 @@ func TestKeysPressAndChoose(t *testing.T) {
 	window := app.NewWindow("")
 	pressed, passed, chosen := 0, 0, ""
 	button := NewButton("Go", func() { pressed++ })
-	var choice *Choice
-	choice = NewChoice([]string{"a", "b", "c"}, func() { chosen = choice.Selected })
+	choice := NewChoice([]Option{{Name: "a"}, {Name: "b"}, {Name: "c"}}, 0, func(i int) { chosen = "abc"[i : i+1] }, nil)
 	check := NewCheck("on", func(bool) {})
 	tabs := NewTabs([]string{"x", "y"}, nil)
 	window.SetContent(container.NewVBox(button, choice, check, tabs))
@@ -81,11 +80,11 @@ func TestKeysPressAndChoose(t *testing.T) {
 	if pressed != 3 {
 		t.Error("what is disabled is not pressed")
 	}
-	press(choice.items[0], fyne.KeyDown, fyne.KeyRight, fyne.KeyDown)
-	if chosen != "c" || window.Canvas().Focused() != fyne.Focusable(choice.items[2]) {
+	press(choice.Items[0], fyne.KeyDown, fyne.KeyRight, fyne.KeyDown)
+	if chosen != "c" || window.Canvas().Focused() != fyne.Focusable(choice.Items[2]) {
 		t.Errorf("chose %q", chosen)
 	}
-	press(choice.items[2], fyne.KeyUp)
+	press(choice.Items[2], fyne.KeyUp)
 	if chosen != "b" {
 		t.Errorf("chose %q", chosen)
 	}
@@ -98,7 +97,7 @@ func TestKeysPressAndChoose(t *testing.T) {
 		t.Error("Enter does not check")
 	}
 	passed = 0
-	for _, o := range []fyne.Focusable{button, choice.items[0], check, tabs.items[0], NewSelect(nil, nil), NewEntry("")} {
+	for _, o := range []fyne.Focusable{button, choice.Items[0], check, tabs.items[0], NewSelect(nil, nil), NewEntry("")} {
 		o.TypedKey(&fyne.KeyEvent{Name: fyne.KeyEscape})
 	}
 	if passed != 6 {

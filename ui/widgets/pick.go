@@ -2,8 +2,6 @@ package widgets
 
 import (
 	"fyne.io/fyne/v2"
-	"fyne.io/fyne/v2/container"
-	"fyne.io/fyne/v2/theme"
 	"fyne.io/fyne/v2/widget"
 )
 
@@ -83,73 +81,5 @@ func (s *Select) TypedKey(e *fyne.KeyEvent) {
 		s.Select.TypedKey(e)
 	default:
 		pass(s, e)
-	}
-}
-
-// Choice is a few texts of which always one is chosen. Tab leads from one to the next, and the arrows choose.
-type Choice struct {
-	widget.BaseWidget
-	Options  []string
-	Selected string
-	changed  func()
-	items    []*Press
-	marks    []*widget.Icon
-	list     *fyne.Container
-	disabled bool
-}
-
-// NewChoice returns a choice with the first text chosen.
-func NewChoice(texts []string, changed func()) *Choice {
-	c := &Choice{Options: texts, Selected: texts[0], changed: changed, list: Stack(0)}
-	for _, text := range texts {
-		mark := widget.NewIcon(theme.RadioButtonIcon())
-		item := NewPress(PadHV(4, 6, Across(mark, NewLine(text), nil)), func() { c.SetSelected(text) })
-		c.items, c.marks = append(c.items, item), append(c.marks, mark)
-		c.list.Add(container.NewHBox(item))
-	}
-	Group(c.items, func() int { return c.at() }, func(i int) { c.SetSelected(c.Options[i]) }, nil)
-	c.ExtendBaseWidget(c)
-	c.show()
-	return c
-}
-
-// CreateRenderer is Fyne's.
-func (c *Choice) CreateRenderer() fyne.WidgetRenderer { return widget.NewSimpleRenderer(c.list) }
-
-func (c *Choice) at() int {
-	for i, text := range c.Options {
-		if text == c.Selected {
-			return i
-		}
-	}
-	return 0
-}
-
-// SetSelected chooses a text and tells when that is a change.
-func (c *Choice) SetSelected(text string) {
-	if c.disabled || text == c.Selected {
-		return
-	}
-	c.Selected = text
-	c.show()
-	c.changed()
-}
-
-// Enable lets people choose.
-func (c *Choice) Enable() { c.disabled = false; c.show() }
-
-// Disable keeps the choice as it is.
-func (c *Choice) Disable() { c.disabled = true; c.show() }
-
-func (c *Choice) show() {
-	for i, mark := range c.marks {
-		icon := theme.RadioButtonIcon()
-		if i == c.at() {
-			icon = theme.RadioButtonCheckedIcon()
-		}
-		if c.disabled {
-			icon = theme.NewDisabledResource(icon)
-		}
-		mark.SetResource(icon)
 	}
 }

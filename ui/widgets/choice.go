@@ -1,0 +1,86 @@
+package widgets
+
+import (
+	"fyne.io/fyne/v2"
+	"fyne.io/fyne/v2/container"
+	"fyne.io/fyne/v2/theme"
+	"fyne.io/fyne/v2/widget"
+)
+
+// Option is what can be chosen, perhaps with a sentence that explains it.
+type Option struct{ Name, Text string }
+
+// Choice is a few options of which one is chosen. Tab leads from one to the next, Space and Enter choose, and the arrows, too.
+// Fyne's radio group explains nothing and knows no arrows.
+type Choice struct {
+	widget.BaseWidget
+	Chosen   int // -1 while none is
+	Items    []*Press
+	changed  func(int)
+	options  []Option
+	marks    []*widget.Icon
+	list     *fyne.Container
+	disabled bool
+}
+
+// NewChoice returns a choice. changed is called when an option is chosen, also the chosen one; again, which may be nil, when
+// Enter is pressed on the chosen one.
+func NewChoice(options []Option, chosen int, changed func(int), again func()) *Choice {
+	c := &Choice{Chosen: chosen, changed: changed, options: options}
+	var rows []fyne.CanvasObject
+	gap := float32(0)
+	for i, option := range options {
+		mark, name := widget.NewIcon(theme.RadioButtonIcon()), NewLine(option.Name)
+		item := NewPress(PadHV(4, 6, Across(mark, name, nil)), func() { c.Choose(i) })
+		row := fyne.CanvasObject(container.NewHBox(item))
+		if option.Text != "" {
+			name.Bold, gap = true, 4
+			item.Content = PadHV(10, 8, Across(mark, Stack(3, name, NewProse(option.Text)), nil))
+			row = item
+		}
+		c.Items, c.marks, rows = append(c.Items, item), append(c.marks, mark), append(rows, row)
+	}
+	c.list = Stack(gap, rows...)
+	Group(c.Items, func() int { return c.Chosen }, c.Choose, again)
+	c.ExtendBaseWidget(c)
+	c.show()
+	return c
+}
+
+// CreateRenderer is Fyne's.
+func (c *Choice) CreateRenderer() fyne.WidgetRenderer { return widget.NewSimpleRenderer(c.list) }
+
+// Choose chooses an option and tells.
+func (c *Choice) Choose(i int) {
+	if !c.disabled {
+		c.Chosen = i
+		c.show()
+		c.changed(i)
+	}
+}
+
+// Offer shows an option, or takes it away.
+func (c *Choice) Offer(i int, offered bool) {
+	c.Items[i].Hidden = !offered
+	c.list.Refresh()
+}
+
+// Enable lets people choose.
+func (c *Choice) Enable() { c.disabled = false; c.show() }
+
+// Disable keeps the choice as it is.
+func (c *Choice) Disable() { c.disabled = true; c.show() }
+
+func (c *Choice) show() {
+	for i, mark := range c.marks {
+		icon := theme.RadioButtonIcon()
+		if i == c.Chosen {
+			icon = theme.RadioButtonCheckedIcon()
+		}
+		if c.disabled {
+			icon = theme.NewDisabledResource(icon)
+		}
+		mark.SetResource(icon)
+		c.Items[i].Choose(i == c.Chosen && c.options[i].Text != "") // a short one shows it by its mark alone
+	}
+}
