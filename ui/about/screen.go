@@ -9,6 +9,7 @@ import (
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/container"
 	"fyne.io/fyne/v2/lang"
+	"fyne.io/fyne/v2/layout"
 	"fyne.io/fyne/v2/widget"
 
 	"countersign/internal/agent"
@@ -36,7 +37,7 @@ func New(d *env.Env) *Screen {
 	s.diagnostics = widgets.NewCopyButton(lang.L("Copy diagnostics"), d.Later, s.copyDiagnostics)
 	s.reader = async.NewReader(d.Work, func(context.Context) (agent.About, error) { return d.Office.About(), nil }, s.show)
 	head := widgets.PadHV(20, 16, widgets.NewHeading(lang.L("Help")))
-	parts := widgets.Stack(16, s.help(), keys(), s.facts(), widgets.Spacer())
+	parts := widgets.Stack(16, s.help(), keys(), s.facts(), layout.NewSpacer())
 	s.content = container.NewBorder(head, nil, nil, nil, widgets.NewVScroll(widgets.PadHV(20, 4, parts)))
 	return s
 }

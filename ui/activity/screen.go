@@ -10,6 +10,7 @@ import (
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/container"
 	"fyne.io/fyne/v2/lang"
+	"fyne.io/fyne/v2/layout"
 	"fyne.io/fyne/v2/theme"
 
 	"countersign/internal/agent"
@@ -143,7 +144,7 @@ func tabTexts(counts agent.EventCounts) []string {
 	return texts
 }
 
-var nothing = widgets.Spacer()
+var nothing = layout.NewSpacer()
 
 // show shows the chosen tab.
 func (s *Screen) show() {

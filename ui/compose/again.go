@@ -48,8 +48,8 @@ func (s *Screen) begin(d office.NewPackage) {
 	s.Focus()
 }
 
-// edit brings back a draft that was not taken, to be changed and sent in its place.
-func (s *Screen) edit(kept office.Draft) {
+// Edit brings back a draft that was not taken, to be changed and sent in its place.
+func (s *Screen) Edit(kept office.Draft) {
 	d := office.NewPackage{Name: kept.Name, Message: kept.Message, Sequential: kept.Sequential, Due: kept.Due, Signers: kept.Signers, ExternalData: kept.ExternalData}
 	for _, f := range kept.Files {
 		d.Files = append(d.Files, f.Path)

@@ -278,7 +278,7 @@ func TestDraftsOfAnEarlierStartAreShownAndDecided(t *testing.T) {
 		{ID: "f", Name: "Refused", State: office.DraftFailed, Problem: message.ServiceRefused(), Signers: []office.Signer{jan}, Files: []office.DraftFile{{Path: "/x/r.pdf"}}},
 	}
 	b := newBench(t, o)
-	b.screen.edit(o.Waiting[1])
+	b.screen.Edit(o.Waiting[1])
 	b.Settle()
 	if got := b.screen.draft(); got.Name != "Refused" || len(got.Files) != 1 || !slices.Equal(got.Signers, []office.Signer{jan}) {
 		t.Fatalf("brought back %+v", got)

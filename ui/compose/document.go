@@ -58,7 +58,7 @@ func (s *Screen) newDocument(path string) *document {
 	d.dragHandle = s.newDragHandle(s.fileBox, func() int { return slices.Index(s.docs, d) }, s.placeDocument, func() { s.removeDocument(d) })
 	d.picture = container.NewStack()
 	sheet := container.NewGridWrap(pictureSize, d.picture)
-	left := widgets.Row(4, d.dragHandle, container.NewStack(sheet, widgets.Centre(d.busy)))
+	left := widgets.Row(4, d.dragHandle, container.NewStack(sheet, container.NewCenter(d.busy)))
 	text := widgets.Stack(2, d.name, d.note, d.meter.content)
 	d.row, d.edge = tightCard(widgets.Stack(0, widgets.Across(left, text, d.remove), d.say))
 	return d
@@ -100,7 +100,7 @@ func (d *document) show(many, locked bool) {
 }
 
 func (d *document) showIcon(icon fyne.Resource) {
-	widgets.Remake(d.picture, widgets.Centre(container.NewGridWrap(fyne.NewSquareSize(24), widget.NewIcon(icon))))
+	widgets.Remake(d.picture, container.NewCenter(container.NewGridWrap(fyne.NewSquareSize(24), widget.NewIcon(icon))))
 }
 
 // unsendable says that it cannot be sent as it is.

@@ -161,7 +161,7 @@ func newTarget() (content fyne.CanvasObject, edge *widgets.Back) {
 	say.Shorten = false
 	edge = widgets.NewBack(theme.Surface)
 	edge.Outline(theme.Line)
-	return container.NewStack(edge, widgets.PadHV(12, 40, widgets.Stack(8, arrow, widgets.Centre(say)))), edge
+	return container.NewStack(edge, widgets.PadHV(12, 40, widgets.Stack(8, arrow, container.NewCenter(say)))), edge
 }
 
 // filesChanged shows the documents and proposes a name until the person has typed another one.

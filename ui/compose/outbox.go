@@ -44,16 +44,13 @@ func (s *Screen) hintOf(d office.Draft) {
 	}
 }
 
-// Edit shows a draft of the outbox where it can be changed.
-func (s *Screen) Edit(d office.Draft) { s.edit(d) }
-
 func (s *Screen) draftRow(d office.Draft) fyne.CanvasObject {
 	mark, text := outbox.State(d)
 	name := widgets.NewFullName(d.Name)
 	note := widget.NewLabel(text)
 	note.Wrapping, note.SizeName = fyne.TextWrapWord, theme.Caption
 	row := widgets.Stack(2, widgets.Across(widget.NewIcon(mark.Resource()), name, nil), note)
-	if deeds := outbox.Deeds(s.env, d, func() { s.edit(d) }, s.Reload); len(deeds) > 0 {
+	if deeds := outbox.Deeds(s.env, d, func() { s.Edit(d) }, s.Reload); len(deeds) > 0 {
 		row.Add(widgets.Flow(4, deeds...))
 	}
 	return row

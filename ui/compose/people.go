@@ -79,7 +79,7 @@ func (s *Screen) newPerson(signer office.Signer) *person {
 		e.OnFocusGained = p.entered
 		e.OnFocusLost = func() { p.left(e.Text) }
 	}
-	hold := container.NewVBox(widgets.Centre(p.number), p.dragHandle)
+	hold := container.NewVBox(container.NewCenter(p.number), p.dragHandle)
 	names := container.NewGridWithColumns(2, p.first, p.last)
 	fields := widgets.Stack(6, names, widgets.Across(nil, p.email, p.remove), p.offers.box, p.say)
 	p.row, _ = tightCard(widgets.PadHV(2, 4, container.NewBorder(nil, nil, widgets.PadHV(0, 8, hold), nil, fields)))

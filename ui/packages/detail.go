@@ -7,6 +7,7 @@ import (
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/container"
 	"fyne.io/fyne/v2/lang"
+	"fyne.io/fyne/v2/layout"
 	fynetheme "fyne.io/fyne/v2/theme"
 	"fyne.io/fyne/v2/widget"
 
@@ -117,7 +118,7 @@ func (s *Screen) headOf(p paper) fyne.CanvasObject {
 func warning(text string) fyne.CanvasObject {
 	label := widget.NewLabel(text)
 	label.Wrapping = fyne.TextWrapWord
-	return widgets.On(theme.Wash, widgets.PadHV(12, 0, container.NewBorder(nil, nil, widgets.Centre(widget.NewIcon(theme.MarkProblem.Resource())), nil, label)))
+	return widgets.On(theme.Wash, widgets.PadHV(12, 0, container.NewBorder(nil, nil, container.NewCenter(widget.NewIcon(theme.MarkProblem.Resource())), nil, label)))
 }
 
 func (s *Screen) signersOf(row office.PackageRow) fyne.CanvasObject {
@@ -141,7 +142,7 @@ func (s *Screen) signersOf(row office.PackageRow) fyne.CanvasObject {
 		mark := widget.NewIcon(state.Mark.Resource())
 		list.Add(widgets.Across(mark, widgets.Aside(150, who, when), nil))
 		if address := addresses[i]; address != "" && state.Mark == theme.MarkNext {
-			list.Add(widgets.Across(widgets.Wide(mark.MinSize().Width, widgets.Spacer()), s.pageOf(signer, address), nil))
+			list.Add(widgets.Across(widgets.Wide(mark.MinSize().Width, layout.NewSpacer()), s.pageOf(signer, address), nil))
 		}
 	}
 	if len(row.Signers) == 0 {

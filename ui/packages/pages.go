@@ -17,7 +17,7 @@ var pageSize = fyne.NewSize(52, 73)
 // icon stands in its room.
 func (s *Screen) page(l leaf, pictured bool) fyne.CanvasObject {
 	icon := widget.NewIcon(fynetheme.NewColoredResource(fynetheme.DocumentIcon(), theme.Secondary))
-	page := fyne.CanvasObject(container.NewGridWrap(pageSize, container.NewStack(widgets.NewBack(theme.Line), widgets.Pad(1, widgets.On(theme.Surface, widgets.Centre(icon))))))
+	page := fyne.CanvasObject(container.NewGridWrap(pageSize, container.NewStack(widgets.NewBack(theme.Line), widgets.Pad(1, widgets.On(theme.Surface, container.NewCenter(icon))))))
 	if picture := s.pictures[l.path]; pictured && picture != nil && !picture.Bounds().Empty() {
 		page = widgets.Sheet(picture, pageSize, theme.Line)
 	}

@@ -25,7 +25,10 @@ type paper struct {
 func (s *Screen) readPaper() {
 	id := s.chosen
 	if id != s.paper.row.ID {
-		s.leave()
+		for _, stop := range s.leave {
+			stop()
+		}
+		s.leave = nil
 		s.show(s.known(id)) // never what belongs to another one
 	}
 	if id == "" {
@@ -139,13 +142,10 @@ func (p paper) linksKey() string {
 // fetch asks, once for each, for what takes the network or a moment: the pages of those who are to sign, and the
 // pictures. It stops when another package is chosen, and what had not come by then is asked for again next time.
 func (s *Screen) fetch(p paper) {
-	if s.stay == nil || s.stay.Err() != nil {
-		s.stay, s.leave = context.WithCancel(context.Background())
-	}
 	key := p.linksKey()
 	if _, asked := s.links[key]; !asked && isOpen(p.row) {
 		s.links[key] = links{}
-		s.fetchLinks(s.stay, p.row, key)
+		s.fetchLinks(p.row, key)
 	}
 	var paths []string
 	for _, path := range p.pages() {
@@ -154,14 +154,12 @@ func (s *Screen) fetch(p paper) {
 		}
 	}
 	if len(paths) > 0 {
-		s.fetchPictures(s.stay, p.row.ID, paths)
+		s.fetchPictures(p.row.ID, paths)
 	}
 }
 
-func (s *Screen) fetchLinks(left context.Context, row office.PackageRow, key string) {
-	async.Then(s.env.Work, func(ctx context.Context) (links, error) {
-		ctx, stop := either(ctx, left)
-		defer stop()
+func (s *Screen) fetchLinks(row office.PackageRow, key string) {
+	s.leave = append(s.leave, async.Then(s.env.Work, func(ctx context.Context) (links, error) {
 		found := links{}
 		for i, signer := range row.Signers {
 			if signer.ID == "" {
@@ -181,10 +179,10 @@ func (s *Screen) fetchLinks(left context.Context, row office.PackageRow, key str
 		if len(found) > 0 {
 			s.redraw(row.ID)
 		}
-	})
+	}))
 }
 
-func (s *Screen) fetchPictures(left context.Context, id string, paths []string) {
+func (s *Screen) fetchPictures(id string, paths []string) {
 	if len(s.pictures) > keepPictures {
 		clear(s.pictures)
 	}
@@ -192,9 +190,7 @@ func (s *Screen) fetchPictures(left context.Context, id string, paths []string) 
 		s.pictures[path] = nil // asked
 	}
 	type pictures map[string]image.Image
-	async.Then(s.env.Work, func(ctx context.Context) (pictures, error) {
-		ctx, stop := either(ctx, left)
-		defer stop()
+	s.leave = append(s.leave, async.Then(s.env.Work, func(ctx context.Context) (pictures, error) {
 		found := pictures{}
 		for _, path := range paths {
 			picture, err := s.env.Office.Preview(ctx, path, pictureWidth)
@@ -221,14 +217,7 @@ func (s *Screen) fetchPictures(left context.Context, id string, paths []string) 
 		if fresh {
 			s.redraw(id)
 		}
-	})
-}
-
-// either is a context that also ends with left.
-func either(ctx, left context.Context) (context.Context, context.CancelFunc) {
-	ctx, cancel := context.WithCancel(ctx)
-	stop := context.AfterFunc(left, cancel)
-	return ctx, func() { stop(); cancel() }
+	}))
 }
 
 // redraw shows the chosen package with what came in meanwhile.

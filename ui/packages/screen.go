@@ -15,6 +15,7 @@ import (
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/container"
 	"fyne.io/fyne/v2/lang"
+	"fyne.io/fyne/v2/layout"
 	fynetheme "fyne.io/fyne/v2/theme"
 	"fyne.io/fyne/v2/widget"
 
@@ -49,8 +50,7 @@ type Screen struct {
 	again    bool             // and must be read once more
 	links    map[string]links // by package id and who is next
 	pictures map[string]image.Image
-	stay     context.Context // ends when another package is chosen
-	leave    context.CancelFunc
+	leave    []context.CancelFunc // end what is fetched for it
 
 	tabs   *widgets.Tabs
 	search *widgets.Entry
@@ -63,7 +63,7 @@ type Screen struct {
 
 // New returns the screen, empty until Reload.
 func New(d *env.Env) *Screen {
-	s := &Screen{env: d, all: newIndex(nil), links: map[string]links{}, pictures: map[string]image.Image{}, leave: func() {}}
+	s := &Screen{env: d, all: newIndex(nil), links: map[string]links{}, pictures: map[string]image.Image{}}
 	s.reader = async.NewReader(d.Work, s.read, s.fill)
 	s.search = widgets.NewEntry(lang.L("Search by name, signer or file"))
 	s.search.SetIcon(fynetheme.SearchIcon())
@@ -188,7 +188,7 @@ func (s *Screen) newItem() fyne.CanvasObject {
 	i := newItem()
 	i.onMenu = func(r listed, at fyne.Position) {
 		if menu := s.menuOf(r); menu != nil {
-			widgets.OpenMenuAt(s.env.Window.Canvas(), menu, at)
+			widget.ShowPopUpMenuAtPosition(menu, s.env.Window.Canvas(), at)
 		}
 	}
 	return i
@@ -276,7 +276,7 @@ func (s *Screen) nothing() fyne.CanvasObject {
 	icon := theme.MarkSigned.Resource()
 	switch {
 	case !s.loaded:
-		return widgets.Spacer()
+		return layout.NewSpacer()
 	case strings.TrimSpace(s.search.Text) != "":
 		return widgets.Empty(fynetheme.SearchIcon(), lang.L("Nothing found for “{{.Text}}”.", i18n.V{"Text": s.search.Text}),
 			lang.L("Clear search"), func() { s.search.SetText("") })

@@ -4,6 +4,7 @@ import (
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/container"
 	"fyne.io/fyne/v2/lang"
+	"fyne.io/fyne/v2/layout"
 	"fyne.io/fyne/v2/widget"
 
 	"countersign/internal/office"
@@ -50,7 +51,7 @@ func (s *Screen) place(key string, tab int) fyne.CanvasObject {
 }
 
 func page(parts ...fyne.CanvasObject) fyne.CanvasObject {
-	return widgets.Stack(16, append(parts, widgets.Spacer())...)
+	return widgets.Stack(16, append(parts, layout.NewSpacer())...)
 }
 
 func part(title string, objects ...fyne.CanvasObject) fyne.CanvasObject {
@@ -85,17 +86,16 @@ func (s *Screen) program() fyne.CanvasObject {
 
 func (s *Screen) service() fyne.CanvasObject {
 	at := func(key string) fyne.CanvasObject { return s.place(key, tabService) }
-	two := func(a, b fyne.CanvasObject) fyne.CanvasObject { return widgets.Halves(a, b) }
 	t := s.tests
-	t.ngrok = widgets.Stack(12, two(at(office.FieldNgrokDomain), s.form.ngrokField), two(at(office.FieldNgrokConnect), at(office.FieldNgrokCA)))
-	t.external = widgets.Stack(12, two(at(office.FieldPublicURL), at(office.FieldListen)))
+	t.ngrok = widgets.Stack(12, widgets.Halves(at(office.FieldNgrokDomain), s.form.ngrokField), widgets.Halves(at(office.FieldNgrokConnect), at(office.FieldNgrokCA)))
+	t.external = widgets.Stack(12, widgets.Halves(at(office.FieldPublicURL), at(office.FieldListen)))
 	t.none = widgets.Stack(0, widgets.NewProse(lang.L("Signatures show up a little later. Countersign checks for them regularly.")))
 	return page(
 		part(lang.L("Account"), s.account.content),
-		part(lang.L("Signing service"), two(at(office.FieldAuthURL), at(office.FieldBaseURL)), two(at(office.FieldClientID), s.form.clientField),
-			two(at(office.FieldScopes), at(office.FieldHeader)), t.service.content),
+		part(lang.L("Signing service"), widgets.Halves(at(office.FieldAuthURL), at(office.FieldBaseURL)), widgets.Halves(at(office.FieldClientID), s.form.clientField),
+			widgets.Halves(at(office.FieldScopes), at(office.FieldHeader)), t.service.content),
 		part(lang.L("Public address"), at(office.FieldTunnel), t.ngrok, t.external, t.none, t.tunnel.content),
-		part(lang.L("Signing in"), two(at(office.FieldRedirect), at(office.FieldRedirectURI)), t.back))
+		part(lang.L("Signing in"), widgets.Halves(at(office.FieldRedirect), at(office.FieldRedirectURI)), t.back))
 }
 
 // adapt shows the inputs that go with the chosen kind of address, and the ready-made name that fits.

@@ -51,7 +51,7 @@ func newAddress(s *Screen) *address {
 	}, -1, p.choose, s.Next)
 	p.ngrok = widgets.Stack(12, widgets.Halves(fields[office.FieldNgrokToken], fields[office.FieldNgrokDomain]))
 	p.external = widgets.Stack(12, widgets.Halves(fields[office.FieldPublicURL], fields[office.FieldListen]),
-		note(lang.L("The web server must keep the path of the requests it forwards.")))
+		widgets.NewProse(lang.L("The web server must keep the path of the requests it forwards.")))
 	mark, line := widgets.MarkLine(theme.MarkSigned, "")
 	p.found, p.foundLine = mark, line
 	content := widgets.Stack(16, widgets.Card(p.kind), widgets.Stack(0, p.ngrok, p.external), p.found)

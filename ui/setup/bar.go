@@ -58,9 +58,6 @@ func (b *bar) busy(text string) {
 	b.content.Refresh()
 }
 
-// complain says what is wrong while something goes on.
-func (b *bar) complain(text string) { b.say(theme.MarkProblem, text) }
-
 // say shows a text; with a mark one that matters.
 func (b *bar) say(mark theme.Mark, text string) {
 	b.mark.Hidden = mark == ""

@@ -143,6 +143,3 @@ func (s *Screen) bind(e *widgets.Entry, into *string) {
 	e.OnEscape = s.Leave
 	s.bound = append(s.bound, func() { e.SetText(*into) })
 }
-
-// note is a small explanation.
-func note(text string) fyne.CanvasObject { return widgets.NewProse(text) }

@@ -7,13 +7,14 @@ import (
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/container"
 	"fyne.io/fyne/v2/lang"
-	"fyne.io/fyne/v2/theme"
+	fynetheme "fyne.io/fyne/v2/theme"
 	"fyne.io/fyne/v2/widget"
 
 	"countersign/internal/agent"
 	"countersign/internal/office"
 	"countersign/ui/async"
 	"countersign/ui/i18n"
+	"countersign/ui/theme"
 	"countersign/ui/widgets"
 )
 
@@ -43,7 +44,7 @@ func newSignIn(s *Screen) *signIn {
 		s.env.Copy(p.address)
 		copied()
 	})
-	p.running = widgets.Stack(12, note(lang.L("Finish in your browser. If nothing happens here, copy the address from the browser and paste it below.")),
+	p.running = widgets.Stack(12, widgets.NewProse(lang.L("Finish in your browser. If nothing happens here, copy the address from the browser and paste it below.")),
 		p.field, widgets.NewField(lang.L("Sign-in page"), widgets.Across(nil, p.shown, p.link), lang.L("If no browser opens, open this address yourself.")))
 	p.running.Hide()
 	p.later = widgets.NewButton(lang.L("Sign in later"), func() {
@@ -53,9 +54,9 @@ func newSignIn(s *Screen) *signIn {
 	})
 	p.later.Importance = widget.LowImportance
 	p.where, p.warning = widgets.NewParagraph(""), widgets.NewParagraph("")
-	p.announced = widgets.Stack(0, widgets.Card(widgets.Across(widget.NewIcon(theme.InfoIcon()), p.warning, nil)))
+	p.announced = widgets.Stack(0, widgets.Card(widgets.Across(widget.NewIcon(fynetheme.InfoIcon()), p.warning, nil)))
 	content := widgets.Stack(16, widgets.Card(widgets.Stack(12, p.where,
-		note(lang.L("Use an account that is allowed to send documents for your office. Countersign never sees the password.")), p.running)),
+		widgets.NewProse(lang.L("Use an account that is allowed to send documents for your office. Countersign never sees the password.")), p.running)),
 		p.announced, container.NewHBox(p.later))
 	p.step = &step{key: "signin", name: lang.L("Sign in"), title: lang.L("Sign in to finish"),
 		text:    lang.L("Your browser opens the signing service's sign-in page. Once you have signed in there, Countersign is ready."),
@@ -115,7 +116,7 @@ func (p *signIn) opened(address string) {
 	p.content.Refresh()
 	p.screen.env.Browse(address, func(err error) {
 		if err != nil && p.screen.cancel != nil && p.address == address {
-			p.screen.bar.complain(i18n.NoBrowser(err))
+			p.screen.bar.say(theme.MarkProblem, i18n.NoBrowser(err))
 		}
 	})
 }

@@ -46,7 +46,7 @@ func newWayBack(s *Screen) *wayBack {
 	})
 	p.card = widgets.Stack(0, widgets.Card(widgets.Stack(6, widgets.NewCaption(lang.L("Address to register with the signing service")),
 		widgets.Across(nil, p.shown, p.copyIt),
-		note(lang.L("You can sign in only if exactly this address is registered for your client ID. The letter to your administrator contains it.")))))
+		widgets.NewProse(lang.L("You can sign in only if exactly this address is registered for your client ID. The letter to your administrator contains it.")))))
 	fields := map[string]*widgets.Field{office.FieldRedirectURI: p.other}
 	p.step = &step{key: "return", name: lang.L("Return address"), title: lang.L("How does the browser return to Countersign?"),
 		text:    lang.L("You sign in with your browser. It then opens the return address, and Countersign knows that you are signed in. The signing service must know this address."),

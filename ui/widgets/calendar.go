@@ -8,6 +8,7 @@ import (
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/container"
 	"fyne.io/fyne/v2/lang"
+	"fyne.io/fyne/v2/layout"
 	"fyne.io/fyne/v2/theme"
 	"fyne.io/fyne/v2/widget"
 )
@@ -33,7 +34,7 @@ func NewCalendar(now, start time.Time, chosen func(day time.Time)) *Calendar {
 		b.Importance = widget.LowImportance
 		return b
 	}
-	head := container.NewBorder(nil, nil, turn(theme.NavigateBackIcon(), -1), turn(theme.NavigateNextIcon(), 1), Centre(c.name))
+	head := container.NewBorder(nil, nil, turn(theme.NavigateBackIcon(), -1), turn(theme.NavigateNextIcon(), 1), container.NewCenter(c.name))
 	c.content = Pad(8, Stack(4, head, c.grid))
 	c.ExtendBaseWidget(c)
 	c.turn(c.month)
@@ -67,10 +68,10 @@ func (c *Calendar) turn(month time.Time) {
 		name := ((day + 1) % 7).String()[:3]
 		line := NewCaption(lang.X("weekday."+name, name))
 		line.Shorten = false
-		c.grid.Add(Centre(line))
+		c.grid.Add(container.NewCenter(line))
 	}
 	for range (int(month.Weekday()) + 6) % 7 {
-		c.grid.Add(Spacer())
+		c.grid.Add(layout.NewSpacer())
 	}
 	for day := month; day.Month() == month.Month(); day = day.AddDate(0, 0, 1) {
 		b := NewButton(strconv.Itoa(day.Day()), func() { c.chosen(day) })

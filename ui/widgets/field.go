@@ -189,9 +189,9 @@ func Empty(picture fyne.Resource, sentence, action string, act func()) fyne.Canv
 	text.Wrapping = fyne.TextWrapWord
 	parts := []fyne.CanvasObject{icon, Wide(280, text)}
 	if action != "" {
-		parts = append(parts, Centre(NewButton(action, act)))
+		parts = append(parts, container.NewCenter(NewButton(action, act)))
 	}
-	return Centre(Stack(8, parts...))
+	return container.NewCenter(Stack(8, parts...))
 }
 
 // Failure is what a screen shows in place of what could not be read, and why; again reads once more.

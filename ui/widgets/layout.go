@@ -128,7 +128,9 @@ func Across(left, mid, right fyne.CanvasObject) *fyne.Container {
 }
 
 // middle centres an object in height.
-func middle(o fyne.CanvasObject) *fyne.Container { return Stack(0, Spacer(), o, Spacer()) }
+func middle(o fyne.CanvasObject) *fyne.Container {
+	return Stack(0, layout.NewSpacer(), o, layout.NewSpacer())
+}
 
 // across lays out Across with 8 units between its parts.
 type across struct{ left, mid, right fyne.CanvasObject }

@@ -2,8 +2,6 @@ package widgets
 
 import (
 	"fyne.io/fyne/v2"
-	"fyne.io/fyne/v2/container"
-	"fyne.io/fyne/v2/layout"
 	"fyne.io/fyne/v2/theme"
 	"fyne.io/fyne/v2/widget"
 )
@@ -107,12 +105,6 @@ func (l *List) page() int { return max(1, int(l.Size().Height/l.rowHeight())-1) 
 func (l *List) rowHeight() float32 {
 	return max(1, l.CreateItem().MinSize().Height+l.Theme().Size(theme.SizeNamePadding))
 }
-
-// Centre puts content in the middle of the room there is, at its own size.
-func Centre(content fyne.CanvasObject) *fyne.Container { return container.NewCenter(content) }
-
-// Spacer takes the room that is left in a row or stack.
-func Spacer() fyne.CanvasObject { return layout.NewSpacer() }
 
 // Remake shows new content in a container that stays where it is.
 func Remake(in *fyne.Container, objects ...fyne.CanvasObject) {

@@ -100,11 +100,6 @@ func OpenMenu(window fyne.Canvas, menu *fyne.Menu, at fyne.CanvasObject) {
 	pop.ShowAtRelativePosition(fyne.NewPos(0, -pop.MinSize().Height), at)
 }
 
-// OpenMenuAt shows a menu at a place in the window.
-func OpenMenuAt(window fyne.Canvas, menu *fyne.Menu, at fyne.Position) {
-	widget.ShowPopUpMenuAtPosition(menu, window, at)
-}
-
 // Tapped is a press beside the content.
 func (p *PopUp) Tapped(*fyne.PointEvent) {
 	if p.at != nil {
