@@ -69,7 +69,7 @@ func (s *Screen) help() fyne.CanvasObject {
 	} {
 		steps.Add(widgets.PadHV(0, 4, widgets.Across(widget.NewIcon(step.mark.Resource()), widgets.NewParagraph(step.text), nil)))
 	}
-	return part(lang.L("How it works"), steps)
+	return widgets.Section(lang.L("How it works"), 8, steps)
 }
 
 // keys lists the shortcuts of the window.
@@ -91,7 +91,7 @@ func keys() fyne.CanvasObject {
 		name.Bold = true
 		columns[i%2].Add(widgets.Across(widgets.Wide(76, name), widgets.NewParagraph(k.text), nil))
 	}
-	return part(lang.L("Keyboard shortcuts"), widgets.Halves(columns[0], columns[1]))
+	return widgets.Section(lang.L("Keyboard shortcuts"), 8, widgets.Halves(columns[0], columns[1]))
 }
 
 // shortcut is how a key with the system's modifier is called.
@@ -106,7 +106,7 @@ func (s *Screen) facts() fyne.CanvasObject {
 	open := widgets.NewButton(lang.L("Open folder"), func() { s.env.OpenFile(s.about.DataDir) })
 	show := widgets.NewButton(lang.L("Show in folder"), func() { s.env.ShowInFolder(s.about.LogFile) })
 	note := widgets.NewProse(lang.L("Diagnostics are your settings and status as text for support. They contain no passwords, keys or documents."))
-	return part(lang.L("About Countersign"),
+	return widgets.Section(lang.L("About Countersign"), 8,
 		fact(lang.L("Version"), s.version, nil),
 		fact(lang.L("Data folder"), s.data, open),
 		fact(lang.L("Log"), s.log, show),
@@ -128,8 +128,4 @@ func fact(name string, value, action fyne.CanvasObject) fyne.CanvasObject {
 	label := widgets.NewLine(name)
 	label.Colour = theme.Secondary
 	return widgets.Across(widgets.Wide(120, label), value, action)
-}
-
-func part(title string, objects ...fyne.CanvasObject) fyne.CanvasObject {
-	return widgets.Stack(8, widgets.NewTitle(title), widgets.Card(widgets.Stack(8, objects...)))
 }

@@ -51,18 +51,10 @@ func (b *bar) begin() {
 
 func (b *bar) working(yes bool) {
 	for _, o := range []fyne.CanvasObject{b.leave, b.cancel, b.amount.content} {
-		if yes {
-			o.Show()
-		} else {
-			o.Hide()
-		}
+		widgets.Show(o, yes)
 	}
 	for _, o := range []fyne.CanvasObject{b.send, b.edge} {
-		if yes {
-			o.Hide()
-		} else {
-			o.Show()
-		}
+		widgets.Show(o, !yes)
 	}
 }
 

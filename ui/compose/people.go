@@ -37,11 +37,7 @@ func (p *person) signer() office.Signer {
 // wrong says what is wrong with the person, and marks the fields that are meant.
 func (p *person) wrong(w wrongSigner) {
 	p.problem.Set(w.text)
-	if w.text == "" {
-		p.say.Hide()
-	} else {
-		p.say.Show()
-	}
+	widgets.Show(p.say, w.text != "")
 	p.mark(w.text != "" && w.name, w.text != "" && !w.name)
 }
 

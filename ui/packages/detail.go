@@ -132,10 +132,7 @@ func (s *Screen) signersOf(row office.PackageRow) fyne.CanvasObject {
 		state := i18n.StateOf(s.env.Now(), row, signer)
 		when := widgets.NewCaption(state.Text)
 		when.Shorten, when.Colour = false, state.Mark.Colour()
-		who := widgets.Stack(1, widgets.NewFullName(i18n.Name(signer)))
-		if signer.Email != "" && signer.Email != i18n.Name(signer) {
-			who.Add(widgets.NewFullCaption(signer.Email))
-		}
+		who := whoIs(signer)
 		if signer.DeclineReason != "" {
 			who.Add(widgets.NewProse(lang.L("Reason: {{.Reason}}", i18n.V{"Reason": signer.DeclineReason})))
 		}
@@ -148,7 +145,16 @@ func (s *Screen) signersOf(row office.PackageRow) fyne.CanvasObject {
 	if len(row.Signers) == 0 {
 		list.Add(widgets.NewCaption(lang.L("The signing service has not listed the signers yet.")))
 	}
-	return section(title, list)
+	return widgets.Section(title, 0, list)
+}
+
+// whoIs is a signer's name, and the address where that is not the name.
+func whoIs(signer office.Signer) *fyne.Container {
+	who := widgets.Stack(1, widgets.NewFullName(i18n.Name(signer)))
+	if signer.Email != "" && signer.Email != i18n.Name(signer) {
+		who.Add(widgets.NewFullCaption(signer.Email))
+	}
+	return who
 }
 
 // pageOf leads to the page where a person signs: to sign at this desk, or to send the link on.
@@ -168,9 +174,5 @@ func (s *Screen) timelineOf(row office.PackageRow) fyne.CanvasObject {
 		when := widgets.NewCaption(i18n.Clock(s.env.Now(), m.Time))
 		list.Add(widgets.Across(widgets.Wide(92, when), widgets.NewParagraph(i18n.Moment(row, m)), nil))
 	}
-	return section(lang.L("What happened"), list)
-}
-
-func section(title string, content fyne.CanvasObject) fyne.CanvasObject {
-	return widgets.Stack(8, widgets.NewTitle(title), widgets.Card(content))
+	return widgets.Section(lang.L("What happened"), 0, list)
 }

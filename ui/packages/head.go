@@ -149,11 +149,7 @@ func (s *Screen) draftPage(d office.Draft) fyne.CanvasObject {
 	}
 	people := widgets.Stack(8)
 	for _, signer := range d.Signers {
-		who := widgets.Stack(1, widgets.NewFullName(i18n.Name(signer)))
-		if signer.Email != "" && signer.Email != i18n.Name(signer) {
-			who.Add(widgets.NewFullCaption(signer.Email))
-		}
-		people.Add(widgets.Across(widget.NewIcon(theme.MarkLater.Resource()), who, nil))
+		people.Add(widgets.Across(widget.NewIcon(theme.MarkLater.Resource()), whoIs(signer), nil))
 	}
 	files := widgets.Stack(8)
 	for _, f := range d.Files {
@@ -161,10 +157,10 @@ func (s *Screen) draftPage(d office.Draft) fyne.CanvasObject {
 	}
 	page := widgets.Stack(16, head)
 	if len(d.Signers) > 0 {
-		page.Add(section(lang.L("Signers"), people))
+		page.Add(widgets.Section(lang.L("Signers"), 0, people))
 	}
 	if len(d.Files) > 0 {
-		page.Add(section(lang.L("Documents"), files))
+		page.Add(widgets.Section(lang.L("Documents"), 0, files))
 	}
 	return page
 }

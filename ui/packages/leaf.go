@@ -83,7 +83,7 @@ func (s *Screen) leavesOf(p paper) fyne.CanvasObject {
 	if len(list.Objects) == 0 {
 		list.Add(widgets.NewProse(lang.L("The signing service has not listed the documents yet.")))
 	}
-	return section(lang.L("Documents"), list)
+	return widgets.Section(lang.L("Documents"), 0, list)
 }
 
 // leaf is one line. The room of its picture is there before the picture is.

@@ -33,11 +33,7 @@ func (s *Screen) build() {
 // turn shows a page.
 func (s *Screen) turn(page int) {
 	for i, p := range s.pages {
-		if i == page {
-			p.Show()
-		} else {
-			p.Hide()
-		}
+		widgets.Show(p, i == page)
 	}
 	s.scroll.ScrollToTop()
 	s.scroll.Refresh()
@@ -54,32 +50,28 @@ func page(parts ...fyne.CanvasObject) fyne.CanvasObject {
 	return widgets.Stack(16, append(parts, layout.NewSpacer())...)
 }
 
-func part(title string, objects ...fyne.CanvasObject) fyne.CanvasObject {
-	return widgets.Stack(8, widgets.NewTitle(title), widgets.Card(widgets.Stack(12, objects...)))
-}
-
 func (s *Screen) documents() fyne.CanvasObject {
 	at := func(key string) fyne.CanvasObject { return s.place(key, tabDocuments) }
 	return page(
-		part(lang.L("Where signed documents go"), at(office.FieldSaveTo), at("beside_original")),
-		part(lang.L("File names"), widgets.Halves(widgets.NewField(lang.L("Ready-made patterns"), s.form.shapes.Select, ""), at(office.FieldTemplate)),
+		widgets.Section(lang.L("Where signed documents go"), 12, at(office.FieldSaveTo), at("beside_original")),
+		widgets.Section(lang.L("File names"), 12, widgets.Halves(widgets.NewField(lang.L("Ready-made patterns"), s.form.shapes.Select, ""), at(office.FieldTemplate)),
 			widgets.NewProse(lang.L("You can use {{.Placeholders}}. What stands before a / is a folder.", i18n.V{"Placeholders": i18n.Placeholders()})),
 			s.preview.content),
-		part(lang.L("Additional files"), widgets.Stack(0, at("save_cac"), at("save_masterfile"))))
+		widgets.Section(lang.L("Additional files"), 12, widgets.Stack(0, at("save_cac"), at("save_masterfile"))))
 }
 
 func (s *Screen) notices() fyne.CanvasObject {
 	at := func(key string) fyne.CanvasObject { return s.place(key, tabNotices) }
-	return page(part(lang.L("Notifications"), at(office.FieldNotify), widgets.Halves(at(office.FieldQuietFrom), at(office.FieldQuietTo)),
+	return page(widgets.Section(lang.L("Notifications"), 12, at(office.FieldNotify), widgets.Halves(at(office.FieldQuietFrom), at(office.FieldQuietTo)),
 		widgets.NewProse(lang.L("Activity always shows everything, with or without a notification."))))
 }
 
 func (s *Screen) program() fyne.CanvasObject {
 	at := func(key string) fyne.CanvasObject { return s.place(key, tabProgram) }
-	parts := []fyne.CanvasObject{part(lang.L("Look and language"), widgets.Halves(at("theme"), at("language"))),
-		part(lang.L("Storage"), at(office.FieldKeepEvents))}
+	parts := []fyne.CanvasObject{widgets.Section(lang.L("Look and language"), 12, widgets.Halves(at("theme"), at("language"))),
+		widgets.Section(lang.L("Storage"), 12, at(office.FieldKeepEvents))}
 	if s.env.Autostart != nil {
-		parts = append(parts, part(lang.L("Startup"), s.starter.content))
+		parts = append(parts, widgets.Section(lang.L("Startup"), 12, s.starter.content))
 	}
 	return page(parts...)
 }
@@ -91,11 +83,11 @@ func (s *Screen) service() fyne.CanvasObject {
 	t.external = widgets.Stack(12, widgets.Halves(at(office.FieldPublicURL), at(office.FieldListen)))
 	t.none = widgets.Stack(0, widgets.NewProse(lang.L("Signatures show up a little later. Countersign checks for them regularly.")))
 	return page(
-		part(lang.L("Account"), s.account.content),
-		part(lang.L("Signing service"), widgets.Halves(at(office.FieldAuthURL), at(office.FieldBaseURL)), widgets.Halves(at(office.FieldClientID), s.form.clientField),
+		widgets.Section(lang.L("Account"), 12, s.account.content),
+		widgets.Section(lang.L("Signing service"), 12, widgets.Halves(at(office.FieldAuthURL), at(office.FieldBaseURL)), widgets.Halves(at(office.FieldClientID), s.form.clientField),
 			widgets.Halves(at(office.FieldScopes), at(office.FieldHeader)), t.service.content),
-		part(lang.L("Public address"), at(office.FieldTunnel), t.ngrok, t.external, t.none, t.tunnel.content),
-		part(lang.L("Signing in"), widgets.Halves(at(office.FieldRedirect), at(office.FieldRedirectURI)), t.back))
+		widgets.Section(lang.L("Public address"), 12, at(office.FieldTunnel), t.ngrok, t.external, t.none, t.tunnel.content),
+		widgets.Section(lang.L("Signing in"), 12, widgets.Halves(at(office.FieldRedirect), at(office.FieldRedirectURI)), t.back))
 }
 
 // adapt shows the inputs that go with the chosen kind of address, and the ready-made name that fits.

@@ -134,6 +134,7 @@ func (f *Field) IsWrong() bool { return f.wrong }
 // leaves keys and shortcuts that are not about text to the window. All its functions may be nil.
 type Entry struct {
 	widget.Entry
+	hoverable
 	OnEscape      func()                            // in place of the window
 	OnKey         func(*fyne.KeyEvent) (taken bool) // may take any key before the entry gets it
 	OnShortcut    func(fyne.Shortcut) (taken bool)  // may take any shortcut
@@ -228,9 +229,6 @@ func (e *Entry) MouseIn(m *desktop.MouseEvent) {
 		point(e, m, []string{e.Text})
 	}
 }
-
-// MouseMoved is Fyne's.
-func (e *Entry) MouseMoved(*desktop.MouseEvent) {}
 
 // MouseOut is Fyne's.
 func (e *Entry) MouseOut() {

@@ -1,6 +1,7 @@
 package widgets
 
 import (
+	"slices"
 	"time"
 
 	"fyne.io/fyne/v2"
@@ -97,13 +98,7 @@ func (g *Grace) tick(l *graceLine) {
 
 func (g *Grace) end(gone *graceLine) {
 	gone.over = true
-	kept := g.lines[:0:0]
-	for _, l := range g.lines {
-		if l != gone {
-			kept = append(kept, l)
-		}
-	}
-	g.lines = kept
+	g.lines = slices.DeleteFunc(g.lines, func(l *graceLine) bool { return l == gone })
 	g.draw()
 	if then := g.Empty; then != nil && !g.Busy() {
 		g.Empty = nil

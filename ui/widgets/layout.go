@@ -57,6 +57,11 @@ func Card(content fyne.CanvasObject) fyne.CanvasObject {
 	return container.NewStack(back, Pad(12, content))
 }
 
+// Section is things under a title, on a card.
+func Section(title string, gap float32, objects ...fyne.CanvasObject) fyne.CanvasObject {
+	return Stack(8, NewTitle(title), Card(Stack(gap, objects...)))
+}
+
 // On is content over an area of one colour.
 func On(colour fyne.ThemeColorName, content fyne.CanvasObject) *fyne.Container {
 	return container.NewStack(NewBack(colour), content)

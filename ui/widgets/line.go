@@ -34,7 +34,10 @@ type Line struct {
 
 // Prose is a text of several lines, which breaks where the room ends. What does not fit into Most lines is left out of the
 // middle of the last one, and shows near the mouse.
-type Prose struct{ Line }
+type Prose struct {
+	Line
+	hoverable
+}
 
 // NewLine returns a line in body size and text colour that takes the width it needs.
 func NewLine(text string) *Line {
@@ -73,7 +76,7 @@ func NewHeading(text string) *Line {
 
 // NewParagraph returns a text in body size and text colour.
 func NewParagraph(text string) *Prose {
-	p := &Prose{Line{Text: text, Colour: theme.Text, Scale: theme.Body, Shorten: true}}
+	p := &Prose{Line: Line{Text: text, Colour: theme.Text, Scale: theme.Body, Shorten: true}}
 	p.ExtendBaseWidget(p)
 	return p
 }
@@ -116,9 +119,6 @@ func (l *Line) Set(text string) {
 
 // MouseIn is Fyne's.
 func (p *Prose) MouseIn(e *desktop.MouseEvent) { point(p, e, cut([]*Line{&p.Line})) }
-
-// MouseMoved is Fyne's.
-func (p *Prose) MouseMoved(*desktop.MouseEvent) {}
 
 // MouseOut is Fyne's.
 func (p *Prose) MouseOut() { pointAway(p) }

@@ -106,6 +106,15 @@ func (l *List) rowHeight() float32 {
 	return max(1, l.CreateItem().MinSize().Height+l.Theme().Size(theme.SizeNamePadding))
 }
 
+// Show shows an object, or hides it.
+func Show(o fyne.CanvasObject, shown bool) {
+	if shown {
+		o.Show()
+	} else {
+		o.Hide()
+	}
+}
+
 // Remake shows new content in a container that stays where it is.
 func Remake(in *fyne.Container, objects ...fyne.CanvasObject) {
 	in.Objects = objects

@@ -14,6 +14,7 @@ import (
 // the mouse is on it, as Fyne's rows do.
 type ListRow struct {
 	widget.BaseWidget
+	hoverable
 	Content fyne.CanvasObject
 	Lines   []*Line // that may be shortened
 	More    string  // that the mouse shows in any case, empty for nothing
@@ -49,9 +50,6 @@ func (r *ListRow) MouseIn(e *desktop.MouseEvent) {
 	}
 	point(r.Content, e, texts)
 }
-
-// MouseMoved is Fyne's.
-func (r *ListRow) MouseMoved(*desktop.MouseEvent) {}
 
 // MouseOut is Fyne's.
 func (r *ListRow) MouseOut() {

@@ -16,6 +16,7 @@ import (
 // to Space and Enter, and leaves other keys to the window.
 type Press struct {
 	widget.BaseWidget
+	hoverable
 	Content   fyne.CanvasObject
 	OnPress   func()
 	Lines     []*Line // that may be shortened: the mouse shows them whole
@@ -109,9 +110,6 @@ func (p *Press) MouseIn(e *desktop.MouseEvent) {
 	p.Refresh()
 	point(p.Content, e, cut(p.Lines))
 }
-
-// MouseMoved is Fyne's.
-func (p *Press) MouseMoved(*desktop.MouseEvent) {}
 
 // MouseOut is Fyne's.
 func (p *Press) MouseOut() {

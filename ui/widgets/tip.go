@@ -87,6 +87,12 @@ func point(o fyne.CanvasObject, e *desktop.MouseEvent, texts []string) {
 	}
 }
 
+// hoverable is embedded by what wants to know when the mouse comes and goes, and no more.
+type hoverable struct{}
+
+// MouseMoved is Fyne's.
+func (hoverable) MouseMoved(*desktop.MouseEvent) {}
+
 // pointAway ends what is shown over an object.
 func pointAway(o fyne.CanvasObject) { point(o, nil, nil) }
 

@@ -1,6 +1,7 @@
 package widgets
 
 import (
+	"slices"
 	"time"
 	"unicode/utf8"
 
@@ -75,14 +76,8 @@ func (t *Toasts) Text() string {
 func (t *Toasts) end(gone *toast) { t.drop(func(x *toast) bool { return x == gone }) }
 
 func (t *Toasts) drop(unwanted func(*toast) bool) {
-	kept := t.shown[:0:0]
-	for _, x := range t.shown {
-		if !unwanted(x) {
-			kept = append(kept, x)
-		}
-	}
-	if len(kept) != len(t.shown) {
-		t.shown = kept
+	before := len(t.shown)
+	if t.shown = slices.DeleteFunc(t.shown, unwanted); len(t.shown) != before {
 		t.draw()
 	}
 }
@@ -111,11 +106,7 @@ func (r *rising) Layout(objects []fyne.CanvasObject, size fyne.Size) {
 		bottom -= height
 		o.Move(fyne.NewPos(0, bottom))
 		if fits := bottom >= 0; fits != o.Visible() {
-			if fits {
-				o.Show()
-			} else {
-				o.Hide()
-			}
+			Show(o, fits)
 		}
 		bottom -= gap
 	}

@@ -84,7 +84,9 @@ func (a *account) drawRunning(parts *fyne.Container) {
 	if a.lost { // the problem says what to do
 		parts.Add(widgets.NewFullCaption(a.address))
 	} else {
-		parts.Add(a.finish())
+		text := widget.NewLabel(lang.L("Finish in your browser. If nothing happens here, copy the address from the browser and paste it below."))
+		text.Wrapping, text.SizeName = fyne.TextWrapWord, theme.Caption
+		parts.Add(text)
 	}
 	parts.Add(a.pasted)
 	use := widgets.NewButton(lang.L("Continue"), a.paste)
@@ -97,12 +99,6 @@ func (a *account) drawRunning(parts *fyne.Container) {
 		link.Importance = widget.LowImportance
 		parts.Add(link)
 	}
-}
-
-func (a *account) finish() fyne.CanvasObject {
-	text := widget.NewLabel(lang.L("Finish in your browser. If nothing happens here, copy the address from the browser and paste it below."))
-	text.Wrapping, text.SizeName = fyne.TextWrapWord, theme.Caption
-	return text
 }
 
 func (a *account) menu(at fyne.CanvasObject) {

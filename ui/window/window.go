@@ -17,6 +17,7 @@ import (
 	"countersign/ui/async"
 	"countersign/ui/env"
 	"countersign/ui/setup"
+	"countersign/ui/widgets"
 )
 
 // Options are what a window is made of. All fields but Tooltip, Demo, After, StartDemo and Autostart are required.
@@ -99,11 +100,7 @@ func (w *Window) Go(to int) {
 		item.Choose(i == to)
 	}
 	for i, s := range w.screens {
-		if i == to {
-			s.Content().Show()
-		} else {
-			s.Content().Hide()
-		}
+		widgets.Show(s.Content(), i == to)
 	}
 	w.stage.Refresh()
 	w.window.Canvas().Focus(nil)
