@@ -187,7 +187,7 @@ func Open(ctx context.Context, p Params) (*Agent, error) {
 // join makes the rooms and wires what runs from one to another. healthChanges rings when something else is wrong than before.
 func (a *Agent) join(healthChanges <-chan struct{}) (err error) {
 	p := a.p
-	a.account = account.New(a.Tools, account.Params{
+	a.account = account.New(a.Tools, account.Needs{
 		Keeper: p.Keeper, HTTP: p.HTTP, Words: p.Words, Message: Message,
 		Address: func(ctx context.Context) (string, bool) { return a.webhook.WaitOpen(ctx) },
 		Changed: a.backUp,
@@ -200,7 +200,7 @@ func (a *Agent) join(healthChanges <-chan struct{}) (err error) {
 		Returned: func() { a.packages.Sweep(reconcile.SweepReturn) },
 		Crash:    p.Crash,
 	})
-	a.webhook = webhook.New(a.Tools, webhook.Params{
+	a.webhook = webhook.New(a.Tools, webhook.Needs{
 		Vault: a.account.Vault(),
 		Current: func() webhook.Current {
 			o := a.account.Current()

@@ -30,27 +30,10 @@ func (a *Agent) newOutbox() *outbox.Room {
 		LeaveAlone: func(d time.Duration) { a.Breaker.Open(a.Now(), d) },
 		Answered:   func(ctx context.Context, err error) { a.account.Note(ctx, err) },
 		List: func(client *esign.Client, draft office.Draft) outbox.List {
-			return packageList{a, listing.New(client, a.Now(), draft.Created.Add(-listing.Margin))}
+			return listing.Pages{Reader: listing.New(client, a.budget, a.Now(), draft.Created.Add(-listing.Margin))}
 		},
 		PackageAdded: a.packages.Wake,
 	})
-}
-
-// packageList is the service's list at the rate that all questions share.
-type packageList struct {
-	a    *Agent
-	read *listing.Reader
-}
-
-func (l packageList) Next(ctx context.Context) (page []esign.Status, more bool, err error) {
-	if err := l.a.budget.Wait(ctx); err != nil {
-		return nil, true, err
-	}
-	page, end, err := l.read.Next(ctx)
-	if err == nil {
-		l.a.account.Note(ctx, nil)
-	}
-	return page, end == listing.More, err
 }
 
 // Send is outbox.Room.Send.

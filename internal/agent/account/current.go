@@ -28,3 +28,21 @@ func (o Current) Session() *esign.Session {
 
 // Caller names whom the client calls as: what one caller has uploaded, another one cannot use.
 func (o Current) Caller() string { return string(issuer.Of(o.Settings)) + "/" + o.Account.Subject }
+
+// Online returns the API client when somebody is signed in.
+func (r *Room) Online() (*esign.Client, bool) {
+	return r.OnlineIn(r.current.Get())
+}
+
+func (r *Room) OnlineIn(o Current) (*esign.Client, bool) {
+	if o.service == nil || !o.SignedIn() || r.keys.Locked() {
+		return nil, false
+	}
+	return o.service.client, true
+}
+
+// SignedIn is whether somebody is signed in, though the keys may be locked for now.
+func (r *Room) SignedIn() bool { return r.current.Get().SignedIn() }
+
+// Settings returns the current settings.
+func (r *Room) Settings() office.Settings { return r.current.Get().Settings }

@@ -71,3 +71,11 @@ func (r *Room) RunKeys(ctx context.Context) error {
 	<-ctx.Done()
 	return nil
 }
+
+// HasSecrets reports which secrets are kept, never what they are. One whose key is gone is not.
+func (r *Room) HasSecrets() (clientSecret, ngrokAuthtoken bool, err error) {
+	s := r.Settings()
+	clientSecret, err1 := r.keys.holds(issuer.ClientSecret.Of(issuer.Of(s)))
+	ngrokAuthtoken, err2 := r.keys.holds(issuer.NgrokToken.Of(issuer.Ngrok(s)))
+	return clientSecret, ngrokAuthtoken, errors.Join(err1, err2)
+}

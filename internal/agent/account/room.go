@@ -2,10 +2,13 @@
 // service that is, signs in and out, and tells a service that was left.
 //
 //	vault.go, keys.go  the office's secrets, sealed, and the key that opens them
+//	record.go          who is signed in, as it is kept
 //	current.go         Current: settings, account and service of one moment, which others get as a copy
-//	service.go         the session, what a failed call means for it, and what health says of the sign-in
+//	session.go         the session with the service, and what a failed call means for it
+//	tell.go            what health says of the sign-in and of the secrets
 //	configure.go       other settings, and with them perhaps another service, in one commit
-//	signin.go          signing in and out; redirect.go has the ways back from the browser
+//	signin.go          signing in; redirect.go has the ways back from the browser
+//	signout.go         signing out
 //	farewell.go        what a service that was left is still to be told
 //	since.go           since when: what was finished before the first sign-in is not fetched
 //	firstrun.go        what was entered so far on the first run
@@ -64,8 +67,8 @@ type Endpoint interface {
 	OutOfReach(i issuer.Name) (bool, error)
 }
 
-// Params are what a Room needs from outside. HTTP may be nil. The functions must not wait for this room.
-type Params struct {
+// Needs are what a Room needs from outside. HTTP may be nil. The functions must not wait for this room.
+type Needs struct {
 	Keeper  secret.Keeper                   // where the key is
 	HTTP    *http.Client                    // for the service
 	Words   func() *message.Printer         // in the language in use
@@ -82,7 +85,7 @@ type Params struct {
 // Room is the office's account. All methods are safe for concurrent use.
 type Room struct {
 	loop.Tools
-	Params
+	Needs
 	Endpoint Endpoint // set before anything else is called
 
 	keys      *Vault
@@ -100,8 +103,8 @@ type Room struct {
 }
 
 // New makes a Room. It reads nothing; Load does.
-func New(tools loop.Tools, p Params) *Room {
-	r := &Room{Tools: tools, Params: p, wakeFarewells: make(chan struct{}, 1), wakeSession: make(chan struct{}, 1)}
+func New(tools loop.Tools, p Needs) *Room {
+	r := &Room{Tools: tools, Needs: p, wakeFarewells: make(chan struct{}, 1), wakeSession: make(chan struct{}, 1)}
 	r.keys = &Vault{st: tools.Data, keeper: p.Keeper, changed: p.Changed}
 	r.farewells.saying = make(chan struct{}, 1)
 	return r

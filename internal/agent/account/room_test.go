@@ -121,7 +121,7 @@ func newRoom(t *testing.T) *testRoom {
 	x.settings = office.DefaultSettings()
 	x.settings.AuthURL, x.settings.BaseURL, x.settings.ClientID = x.service.URL(), x.service.URL(), client.ID
 	x.settings.Tunnel, x.settings.Redirect, x.settings.SaveTo = office.TunnelNone, office.RedirectLoopback, t.TempDir()
-	x.Room = New(looptest.Tools(t, func() {}), Params{
+	x.Room = New(looptest.Tools(t, func() {}), Needs{
 		Keeper: x.keyring, HTTP: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}},
 		Words: message.English, Message: message.For,
 		Address:  func(context.Context) (string, bool) { return "", false },

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"countersign/internal/esign"
+
+	"golang.org/x/time/rate"
 )
 
 const (
@@ -33,6 +35,7 @@ type Reader struct {
 	Known  time.Time // whatever was made before is known; zero to read to the end
 	Pages  int       // read so far
 
+	budget   *rate.Limiter
 	skip     int
 	seen     map[string]bool
 	previous map[string]bool // the packages of the page before, unless that has no overlap with the next
@@ -45,9 +48,9 @@ type Reader struct {
 	disordered bool
 }
 
-// New begins at the newest package of what client may see. known is as in Reader.
-func New(client *esign.Client, began, known time.Time) *Reader {
-	return &Reader{Client: client, Began: began, Known: known, seen: map[string]bool{}}
+// New begins at the newest package of what client may see, at the rate of budget. known is as in Reader.
+func New(client *esign.Client, budget *rate.Limiter, began, known time.Time) *Reader {
+	return &Reader{Client: client, Began: began, Known: known, budget: budget, seen: map[string]bool{}}
 }
 
 // GoesOn reports whether r, which may be nil, can be continued with client.
@@ -62,8 +65,11 @@ const (
 	Torn                 // there is nothing more to read, but something was missed
 )
 
-// Next reads a page. The service's rate is kept by the caller. After an error the same page is read again.
+// Next reads a page, once the budget allows. After an error the same page is read again.
 func (r *Reader) Next(ctx context.Context) ([]esign.Status, Outcome, error) {
+	if err := r.budget.Wait(ctx); err != nil {
+		return nil, More, err
+	}
 	q := esign.ListQuery{NewestFirst: !r.unsorted, Take: listPage, Skip: r.skip}
 	page, err := readList(ctx, r.Client, q)
 	var e *esign.Error
@@ -76,6 +82,15 @@ func (r *Reader) Next(ctx context.Context) ([]esign.Status, Outcome, error) {
 	}
 	r.Pages++
 	return page.Items, r.take(page), nil
+}
+
+// Pages is a Reader for whoever need not know why a list ends.
+type Pages struct{ *Reader }
+
+// Next reads a page, and says whether there is more.
+func (p Pages) Next(ctx context.Context) (page []esign.Status, more bool, err error) {
+	page, end, err := p.Reader.Next(ctx)
+	return page, end == More, err
 }
 
 // take draws what a page says about the list into r.

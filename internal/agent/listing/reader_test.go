@@ -70,7 +70,7 @@ func TestAReadingOfAListThatMovesMissesNothingWithoutSayingSo(t *testing.T) {
 		for _, p := range s.items {
 			there[p.PackageID] = true
 		}
-		r := New(nil, s.clock, time.Time{})
+		r := New(nil, nil, s.clock, time.Time{})
 		changes := rng.IntN(40)
 		end := s.readAll(t, r, func() {
 			for range min(rng.IntN(30), changes) {
@@ -118,7 +118,7 @@ func TestAReadingEndsAtWhatIsKnownOnlyWhereTheListIsNewestFirst(t *testing.T) {
 			known := s.clock.Add(time.Second)
 			fresh := s.add(true) // the one that is not known
 			c.arrange(s.items)
-			r := New(nil, s.clock, known)
+			r := New(nil, nil, s.clock, known)
 			if end := s.readAll(t, r, func() {}); end != Whole || !r.seen[fresh] {
 				t.Errorf("%s, %d a page: %v, the new one was read: %v", name, most, end, r.seen[fresh])
 			}

@@ -86,6 +86,7 @@ func (r *Room) findPackage(ctx context.Context, client *esign.Client, d office.D
 			r.searches[d.ID] = s
 			return "", false, err
 		}
+		r.needs.Answered(ctx, nil)
 		for _, x := range page {
 			if correlation(x.ExternalData) == d.ID {
 				return x.PackageID, false, nil

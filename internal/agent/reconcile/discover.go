@@ -97,14 +97,11 @@ func (r *Room) discover(ctx context.Context, client *esign.Client, l *Discovery)
 		return 0, err
 	}
 	if !l.Reading.GoesOn(client) || !l.since.Equal(since) {
-		l.Reading, l.since = listing.New(client, r.Now(), last.Known(r.Now(), since, client.Issuer())), since
+		l.Reading, l.since = listing.New(client, r.needs.Budget, r.Now(), last.Known(r.Now(), since, client.Issuer())), since
 	}
 	reading := l.Reading
 	end := listing.More
 	for range listing.Round {
-		if err := r.needs.Budget.Wait(ctx); err != nil {
-			return 0, err
-		}
 		var items []esign.Status
 		if items, end, err = reading.Next(ctx); err != nil {
 			return 0, r.noteListError(ctx, err)

@@ -14,7 +14,7 @@
 // before it for previousLife longer; that registrations at the service happen one at a time.
 //
 // It must not know how a sign-in works, what an event means, nor how secrets are sealed: it asks for the client as of now
-// (Params.Current) and for sealed values (Vault), each time anew.
+// (Needs.Current) and for sealed values (Vault), each time anew.
 //
 // Who may call what while holding what: a change of the registration (Change, TakeOver) is held while the service is
 // asked and while the vault commits. Whoever holds one must not begin another, nor wait for the sign-in to change; the
@@ -56,8 +56,8 @@ type Current struct {
 	MayRegister bool          // the account has the scope organization
 }
 
-// Params are what a Room needs from outside. All of them are required but OpenPort, and none may wait for this room.
-type Params struct {
+// Needs are what a Room needs from outside. All of them are required but OpenPort, and none may wait for this room.
+type Needs struct {
 	Vault       Vault
 	Current     func() Current
 	Certificate func() (tls.Certificate, error) // of addresses on this computer
@@ -76,7 +76,7 @@ type Params struct {
 // Room is the office's webhook. All methods are safe for concurrent use.
 type Room struct {
 	loop.Tools
-	Params
+	Needs
 	inbox *inbox.Inbox
 
 	endpoints endpoints
@@ -96,8 +96,8 @@ type Room struct {
 }
 
 // New makes a Room. It calls nothing of p; Load does.
-func New(tools loop.Tools, p Params) *Room {
-	r := &Room{Tools: tools, Params: p, wakeTunnel: make(chan struct{}, 1), wakeEndpoint: make(chan struct{}, 1), moved: make(chan struct{})}
+func New(tools loop.Tools, p Needs) *Room {
+	r := &Room{Tools: tools, Needs: p, wakeTunnel: make(chan struct{}, 1), wakeEndpoint: make(chan struct{}, 1), moved: make(chan struct{})}
 	r.endpoints.changing = make(chan struct{}, 1)
 	r.inbox = r.newInbox()
 	return r

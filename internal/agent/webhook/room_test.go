@@ -139,7 +139,7 @@ func newRoom(t *testing.T) *testRoom {
 	cfg := issuer.Config(x.settings)
 	cfg.HTTP, cfg.Log, cfg.Now = client, log, clock
 	api := esign.NewClient(cfg, anyone{})
-	x.Room = New(tools, Params{
+	x.Room = New(tools, Needs{
 		Vault: x.vault,
 		Current: func() Current {
 			x.mu.Lock()
@@ -306,7 +306,7 @@ func TestFormerSecretsCountForTenMinutesEachAndSurviveARestart(t *testing.T) {
 	for range 4 {
 		x.register(t)
 	}
-	again := New(x.Tools, x.Params)
+	again := New(x.Tools, x.Needs)
 	again.Open(issuer.Of(x.settings))
 	for _, r := range []*Room{x.Room, again} {
 		if n := len(r.endpoints.valid(x.Now())); n != 4 {
@@ -337,7 +337,7 @@ func TestAnEndpointThatIsKnownToBeAnothersIsNotReplacedUnasked(t *testing.T) {
 	if address, id, err := x.AtService(); address != "" || id != "" || err != nil {
 		t.Errorf("a sign-out would delete %q %q", address, id)
 	}
-	again := New(x.Tools, x.Params)
+	again := New(x.Tools, x.Needs)
 	if err := again.Load(); err != nil || !again.Deaf() {
 		t.Errorf("a restart forgets it: %v", err)
 	}
@@ -411,7 +411,7 @@ func TestTheNumberOfRefusedRequestsOutlivesARestart(t *testing.T) {
 	x := newRoom(t)
 	x.deliver("1", hook, "none")
 	x.Close()
-	again := New(x.Tools, x.Params)
+	again := New(x.Tools, x.Needs)
 	if err := again.Load(); err != nil || again.Rejected() != 1 {
 		t.Errorf("%d, %v", again.Rejected(), err)
 	}

@@ -3,8 +3,6 @@ package account
 import (
 	"context"
 	"errors"
-	"slices"
-	"strings"
 	"time"
 
 	"countersign/internal/agent/health"
@@ -16,51 +14,12 @@ import (
 	"countersign/internal/store"
 )
 
-// DocSettings names the document with the settings, and Doc the one with the Record of who is signed in.
-const (
-	DocSettings = "settings"
-	Doc         = "account"
-)
-
-// DocOf names the document with the Record of an issuer that is not in use.
-func DocOf(i issuer.Name) string { return Doc + "@" + string(i) }
-
 // service is the signing service as the current settings describe it.
 type service struct {
 	config  esign.Config
 	session *esign.Session
 	client  *esign.Client
 	vault   refreshVault // the session's
-}
-
-// Account is who is signed in; empty strings where the service did not say.
-type Account struct {
-	Email          string `json:"email"`
-	OrganizationID string `json:"organization_id"`
-	MemberID       string `json:"member_id"`
-}
-
-// Record is who is signed in, as the store keeps it.
-type Record struct {
-	Account
-	Subject  string    `json:"subject"`
-	Scopes   []string  `json:"scopes"`
-	SignedIn bool      `json:"signed_in"`
-	Since    time.Time `json:"since,omitzero"` // the first sign-in; packages finished before it are not fetched
-	Lapsed   bool      `json:"lapsed"`         // signed in once, and the service ended it
-	Fleeting bool      `json:"fleeting"`       // without offline_access: the sign-in ends with the program
-}
-
-// May reports whether the account has that scope.
-func (x Record) May(scope string) bool { return slices.Contains(x.Scopes, scope) }
-
-// resumed is the account as a new run finds it: a sign-in without offline_access lived in memory and ended with the
-// last one.
-func (x Record) resumed() Record {
-	if x.SignedIn && x.Fleeting {
-		x.SignedIn, x.Lapsed = false, true
-	}
-	return x
 }
 
 // errNothing ends a change that turned out to be none.
@@ -132,54 +91,6 @@ func closeSession(s *esign.Session) {
 	defer cancel()
 	s.Close(ctx)
 }
-
-// tellSignedOut keeps the health issue about the sign-in in step with the account.
-func (r *Room) tellSignedOut() {
-	r.telling.Lock()
-	defer r.telling.Unlock()
-	o := r.current.Get()
-	switch {
-	case o.service == nil || o.SignedIn():
-		r.Health.Clear(health.SignedOut)
-	case o.Account.Lapsed && o.Account.Fleeting:
-		r.Health.Set(health.SignInLapsed, message.SignInLapsedForScope())
-	case o.Account.Lapsed, o.Account.SignedIn: // the latter as long as the lapse is not on disk
-		r.Health.Set(health.SignInLapsed, message.SignInLapsed())
-	default:
-		r.Health.Set(health.SignedOut, message.NotSignedIn())
-	}
-}
-
-// checkSetUp says in health what is missing before anything can work.
-func (r *Room) checkSetUp() {
-	r.telling.Lock()
-	defer r.telling.Unlock()
-	s := r.Settings()
-	if bad := s.Check(); len(bad) > 0 {
-		text := message.NotSetUp()
-		if s.Configured() {
-			text = bad[0].Text
-		}
-		r.Health.Set(health.NotSetUp, text)
-		return
-	}
-	r.Health.Clear(health.NotSetUp)
-}
-
-// Online returns the API client when somebody is signed in.
-func (r *Room) Online() (*esign.Client, bool) {
-	return r.OnlineIn(r.current.Get())
-}
-
-func (r *Room) OnlineIn(o Current) (*esign.Client, bool) {
-	if o.service == nil || !o.SignedIn() || r.keys.Locked() {
-		return nil, false
-	}
-	return o.service.client, true
-}
-
-// SignedIn is whether somebody is signed in, though the keys may be locked for now.
-func (r *Room) SignedIn() bool { return r.current.Get().SignedIn() }
 
 // renewing is the session as the client's source of tokens. It marks what went wrong while renewing the sign-in, so
 // that it is not taken for the service's word about a package, and rings when the service has ended it.
@@ -292,62 +203,4 @@ func (r *Room) RunSession(ctx context.Context) error {
 		closeSession(svc.session)
 	}
 	return nil
-}
-
-// tellReplaced keeps the health issue about values in step that only a key which is gone can open; as it is when they cannot
-// be read.
-func (r *Room) tellReplaced() {
-	o := r.current.Get()
-	i := issuer.Of(o.Settings)
-	r.tellOtherSecret(o)
-	todo := []message.Message{message.KeyReplaced()}
-	for _, x := range []struct {
-		name string
-		do   message.Message
-	}{
-		{issuer.ClientSecret.Of(i), message.EnterClientSecret()},
-		{issuer.NgrokToken.Of(issuer.Ngrok(o.Settings)), message.EnterAuthtoken()},
-		{issuer.Refresh.Of(i), message.SignIn()},
-	} {
-		kind, _, _ := strings.Cut(x.name, "@") // as an earlier version sealed it
-		now, err1 := r.keys.lost(x.name)
-		before, err2 := r.keys.lost(kind)
-		if errors.Join(err1, err2) != nil {
-			return
-		}
-		if now || before {
-			todo = append(todo, x.do)
-		}
-	}
-	if len(todo) == 1 {
-		r.Health.Clear(health.KeyReplaced)
-		return
-	}
-	r.Health.Set(health.KeyReplaced, message.Then(todo...))
-}
-
-// tellOtherSecret says in health that the client secret is to be entered again, because the one that is kept belongs to
-// another service. A client that signs in has none, or has been given it.
-func (r *Room) tellOtherSecret(o Current) {
-	own := issuer.ClientSecret.Of(issuer.Of(o.Settings))
-	kept, err := r.keys.of(issuer.ClientSecret)
-	if err != nil {
-		return
-	}
-	if o.SignedIn() || slices.Contains(kept, own) || len(kept) == 0 || !o.Settings.Configured() {
-		r.Health.Clear(health.SecretElsewhere)
-		return
-	}
-	r.Health.Set(health.SecretElsewhere, message.SecretElsewhere())
-}
-
-// Settings returns the current settings.
-func (r *Room) Settings() office.Settings { return r.current.Get().Settings }
-
-// HasSecrets reports which secrets are kept, never what they are. One whose key is gone is not.
-func (r *Room) HasSecrets() (clientSecret, ngrokAuthtoken bool, err error) {
-	s := r.Settings()
-	clientSecret, err1 := r.keys.holds(issuer.ClientSecret.Of(issuer.Of(s)))
-	ngrokAuthtoken, err2 := r.keys.holds(issuer.NgrokToken.Of(issuer.Ngrok(s)))
-	return clientSecret, ngrokAuthtoken, errors.Join(err1, err2)
 }
