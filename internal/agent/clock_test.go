@@ -6,17 +6,17 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"countersign/internal/agent/account"
+	"countersign/internal/agent/data"
 	"countersign/internal/agent/health"
-	"countersign/internal/agent/issuer"
 	"countersign/internal/agent/loop"
 	"countersign/internal/agent/reconcile"
-	"countersign/internal/esign"
 	"countersign/internal/office"
 	"countersign/internal/store"
 )
@@ -196,10 +196,19 @@ func TestWhatWasFinishedWhileTheClockWasFastIsFetched(t *testing.T) {
 	for name, back := range map[string]time.Duration{"while it runs": -48 * time.Hour, "while it was off": 0} {
 		synctest.Test(t, func(t *testing.T) {
 			clock := &wallClock{}
-			a, _, stop := quietOffice(t, 0, func(p *Params) { p.Now = clock.now })
-			defer stop()
 			signedIn := time.Now()
 			finished := signedIn.Add(time.Hour)
+			a, _, stop := quietOffice(t, 0, func(p *Params) {
+				p.Now = clock.now
+				p.HTTP.Transport.(*canned).say = func(path string) string {
+					if !strings.HasSuffix(path, "/packages/list") || time.Since(signedIn) < 2*time.Hour {
+						return ""
+					}
+					when := finished.Format(time.RFC3339)
+					return `{"items":[{"packageId":"p","state":"executed","timeCreated":"` + when + `","timeExecuted":"` + when + `"}]}`
+				}
+			})
+			defer stop()
 			fast := a.account.Current()
 			fast.Account.Since = signedIn.Add(48 * time.Hour) // as the fast clock said
 			noErr(t, a.Data.Update(func(tx *store.Tx) error { return tx.PutDoc(account.Doc, fast.Account) }))
@@ -210,8 +219,11 @@ func TestWhatWasFinishedWhileTheClockWasFastIsFetched(t *testing.T) {
 			if back != 0 && !since.Equal(signedIn) {
 				t.Errorf("%s: signed in at %v, want %v", name, since, signedIn)
 			}
-			err := a.packages.MeetPackages(issuer.Home(a.Settings()), []esign.Status{{PackageID: "p", State: esign.Executed, TimeCreated: finished, TimeExecuted: finished}}, since, true)
-			if _, known, _ := a.Package("p"); err != nil || !known {
+			if err := a.Configure(t.Context(), a.Settings(), office.Secrets{}); err != nil { // has the service asked again
+				t.Fatal(err)
+			}
+			time.Sleep(time.Hour)
+			if _, known, err := a.Package("p"); err != nil || !known {
 				t.Errorf("%s: the package is not known, %v", name, err)
 			}
 		})
@@ -224,16 +236,13 @@ func TestAListMarkThatLiesAheadIsNotBelieved(t *testing.T) {
 		defer stop()
 		time.Sleep(time.Minute)
 		since := a.account.Current().Account.Since
-		mark := func() (m reconcile.Listed) {
-			noErr(t, a.Data.Store.View(func(tx *store.Tx) error { _, err := tx.GetDoc(reconcile.DocListed, &m); return err }))
-			return m
-		}
+		type mark struct{ Through, Since time.Time }
 		err := a.Data.Update(func(tx *store.Tx) error {
-			return tx.PutDoc(reconcile.DocListed, reconcile.Listed{Through: a.Now().Add(300 * time.Hour), Since: since})
+			return tx.PutDoc("listed", mark{a.Now().Add(300 * time.Hour), since})
 		})
 		noErr(t, err)
 		time.Sleep(21 * time.Minute)
-		if m := mark(); m.Through.After(a.Now()) {
+		if m, known, err := data.Doc[mark](a.Data, "listed"); err != nil || !known || m.Through.After(a.Now()) {
 			t.Errorf("the list counts as read through %v, and it is %v", m.Through, a.Now())
 		}
 	})

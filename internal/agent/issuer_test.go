@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/x509"
 	"encoding/json"
-	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -12,8 +11,6 @@ import (
 
 	"countersign/internal/agent/account"
 	"countersign/internal/agent/issuer"
-	"countersign/internal/agent/listing"
-	"countersign/internal/agent/reconcile"
 	"countersign/internal/esign"
 	"countersign/internal/office"
 	"countersign/internal/sandbox"
@@ -272,37 +269,6 @@ func TestWhatIsSentAgainIsUploadedAgain(t *testing.T) {
 	o.eventually("it is sent", func() bool { return o.draftIs(office.DraftSent) })
 	if n := calls(o.service, "POST /files/upload"); n != 2 {
 		t.Errorf("%d uploads", n)
-	}
-}
-
-func TestTheListOfOneClientSaysNothingAboutThatOfAnother(t *testing.T) {
-	o := newOfficeWith(t, quick, sandbox.Options{}, func(s *office.Settings) { s.Tunnel = office.TunnelNone })
-	o.stop()
-	o.open()
-	defer o.stop()
-	client, online := o.account.Online()
-	if !online {
-		t.Fatal("nobody is signed in")
-	}
-	for i := range listing.Round + 3 {
-		o.foreignBy(client, o.sample(), fmt.Sprintf("Old %02d", i))
-	}
-	o.service.SetListHabits(sandbox.ListHabits{MostTake: 1, Order: "oldest"})
-	l := &reconcile.Discovery{}
-	o.packages.LookAround(t.Context(), client, l)
-	config := issuer.Config(o.Settings())
-	config.Now, config.Log = o.Now, o.Log
-	config.ClientID = secondClient().ID
-	other := esign.NewClient(config, o.account.Current().Session()) // of the same current, so that it sees the same list
-	o.packages.LookAround(t.Context(), other, l)
-	if l.Reading == nil || l.Reading.Client != other || l.Reading.Pages != listing.Round {
-		t.Errorf("the reading of one client went on with another: %+v", l.Reading)
-	}
-	now := time.Now()
-	read := reconcile.Listed{Through: now, Whole: now, Since: now, Issuer: client.Issuer()}
-	if read.Known(now, now, client.Issuer()).IsZero() || read.First(now, client.Issuer()) ||
-		!read.Known(now, now, other.Issuer()).IsZero() || !read.First(now, other.Issuer()) {
-		t.Error("what one client has read is taken for known by another")
 	}
 }
 

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"countersign/internal/agent/health"
 	"countersign/internal/agent/issuer"
 	"countersign/internal/message"
 	"countersign/internal/office"
@@ -46,10 +47,8 @@ func TestMemoryNeverLeadsTheCommit(t *testing.T) {
 			if err := o.service.RevokeRefreshTokens(""); err != nil {
 				return err
 			}
-			session := o.account.Current().Session()
-			old, _ := session.Access(o.t.Context())
-			session.Invalidate(old)
-			o.account.Lapse(o.t.Context())
+			o.status(o.t.Context(), "p") // by which the program notices
+			o.within(20*time.Second, "the lapse is said", func() bool { return o.Health.Has(health.SignInLapsed) })
 			return errUnchanged
 		},
 	}
@@ -81,7 +80,7 @@ func TestMemoryNeverLeadsTheCommit(t *testing.T) {
 			same("in memory")
 			is := o.account.Current()
 			client, _ := o.account.OnlineIn(is)
-			if before, _ := o.account.OnlineIn(was); client != before || is.Session() != was.Session() {
+			if before, _ := o.account.OnlineIn(was); client != before {
 				t.Error("another service is in use")
 			}
 			o.stop()
@@ -189,11 +188,9 @@ func TestSigningInAgainWhileTheOldSignInIsRenewedKeepsTheNewToken(t *testing.T) 
 			armed.Lock()
 			arm = true
 			armed.Unlock()
-			session := o.account.Current().Session()
-			old, err := session.Access(t.Context())
-			noErr(t, err)
-			session.Invalidate(old)
-			go session.Access(t.Context())
+			noErr(t, o.service.ExpireAccessTokens())
+			client, _ := o.account.Online()
+			go client.Organization(t.Context())
 			<-reached
 			signedIn := make(chan error, 1)
 			go func() { signedIn <- o.SignIn(t.Context(), SignInOptions{Prompt: "login"}, visit) }()
@@ -210,7 +207,11 @@ func TestSigningInAgainWhileTheOldSignInIsRenewedKeepsTheNewToken(t *testing.T) 
 			}
 			o.restart()
 			o.eventually("the sign-in goes on", func() bool {
-				_, err := o.account.Current().Session().Access(t.Context())
+				client, online := o.account.Online()
+				if !online {
+					return false
+				}
+				_, err := client.Organization(t.Context())
 				return err == nil
 			})
 			x.mu.Lock()

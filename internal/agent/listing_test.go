@@ -9,10 +9,8 @@ import (
 	"time"
 
 	"countersign/internal/agent/listing"
-	"countersign/internal/agent/reconcile"
 	"countersign/internal/office"
 	"countersign/internal/sandbox"
-	"countersign/internal/store"
 )
 
 // TestPackagesAreFoundWhateverTheListIsLike: a package made elsewhere whose event never came is found, and so is the one of
@@ -70,43 +68,6 @@ func TestAListThatCannotBePagedIsReadAsFarAsItGoes(t *testing.T) {
 	o.service.SetListHabits(sandbox.ListHabits{})
 	o.packages.Sweep("test")
 	o.eventually("and the rest once it can be", func() bool { return o.Status().Packages.Saved == 3 })
-}
-
-func TestALongListIsReadInRoundsAndWhatOneDidNotReadIsOwedToTheNext(t *testing.T) {
-	o := newOfficeWith(t, quick, sandbox.Options{}, func(s *office.Settings) { s.Tunnel = office.TunnelNone })
-	o.stop()
-	o.open()
-	defer o.stop()
-	if _, online := o.account.Online(); !online {
-		t.Fatal("nobody is signed in")
-	}
-	client, _ := o.account.Online()
-	path := o.sample()
-	for i := range listing.Round + 3 {
-		o.foreignBy(client, path, fmt.Sprintf("Old %02d", i))
-	}
-	o.service.SetListHabits(sandbox.ListHabits{MostTake: 1, Order: "oldest"})
-	l := &reconcile.Discovery{}
-	o.packages.LookAround(t.Context(), client, l)
-	if l.Reading == nil || !l.Rest.Over(o.Now()) {
-		t.Fatalf("after one round: resting %+v, reading %+v", l.Rest, l.Reading)
-	}
-	if n := len(o.Lines()); n != listing.Round {
-		t.Errorf("%d packages after one round", n)
-	}
-	var through reconcile.Listed
-	read := func() reconcile.Listed {
-		o.Data.Store.View(func(tx *store.Tx) error { _, err := tx.GetDoc(reconcile.DocListed, &through); return err })
-		return through
-	}
-	before := read().Through
-	o.packages.LookAround(t.Context(), client, l)
-	if n := len(o.Lines()); n != listing.Round+3 || l.Reading != nil {
-		t.Errorf("%d packages after two rounds", n)
-	}
-	if l.Rest.Over(o.Now()) || read().Whole.IsZero() || read().Through.Before(before) {
-		t.Errorf("resting %+v, %+v", l.Rest, through)
-	}
 }
 
 func TestAListThatDoesNotSayWhenSomethingWasFinishedHidesNothingThatIsNew(t *testing.T) {

@@ -21,10 +21,6 @@ func TestAHundredCallsAtOnceCauseOneRenewal(t *testing.T) {
 	o.eventually("nothing asks any more", func() bool { return !o.packageOrZero(id).Checked.IsZero() && !o.moreToCome() })
 	before := calls(o.service, "POST /connect/token")
 	noErr(t, o.service.ExpireAccessTokens())
-	a := o.Agent
-	session := a.account.Current().Session()
-	old, _ := session.Access(t.Context())
-	session.Invalidate(old)
 	var all sync.WaitGroup
 	for range 100 {
 		all.Go(func() {

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"countersign/internal/agent/loop"
-	"countersign/internal/agent/reconcile"
 	"countersign/internal/agent/webhook"
 	"countersign/internal/office"
 	"countersign/internal/sandbox"
@@ -219,30 +218,6 @@ func (c *counter) count(part string) (n int) {
 		}
 	}
 	return n
-}
-
-func TestTheListIsReadNowAndThen(t *testing.T) {
-	o, c := sleepy(t, sandbox.Options{}, func(s *office.Settings) { s.Tunnel = office.TunnelNone })
-	client, _ := o.account.Online()
-	l := &reconcile.Discovery{}
-	look := func(after time.Duration, want bool) {
-		t.Helper()
-		c.jump(after)
-		before := l.Rest
-		o.packages.LookAround(t.Context(), client, l)
-		if got := l.Rest != before; got != want {
-			t.Errorf("after %v: read: %v", after, got)
-		}
-	}
-	look(0, true)
-	look(10*time.Minute, false)
-	look(20*time.Minute, true)
-	look(-9*24*time.Hour, true) // a clock that was wrong
-	o.service.Inject(sandbox.Fault{Path: "/packages/list", Status: 403})
-	look(20*time.Minute+time.Second, true)
-	look(40*time.Minute, false)
-	o.service.Heal(0)
-	look(24*time.Hour, true)
 }
 
 func TestAListThatHangsHoldsNothingBack(t *testing.T) {

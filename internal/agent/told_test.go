@@ -1,7 +1,6 @@
 package agent
 
 import (
-	"errors"
 	"strings"
 	"sync"
 	"testing"
@@ -9,10 +8,8 @@ import (
 	"time"
 
 	"countersign/internal/agent/health"
-	"countersign/internal/esign"
 	"countersign/internal/office"
 	"countersign/internal/sandbox"
-	"countersign/internal/store"
 )
 
 func TestAPackageWithoutItsCertificateIsToldOfAllTheSame(t *testing.T) {
@@ -61,32 +58,6 @@ func TestNobodyComesAfterTheSummary(t *testing.T) {
 			t.Errorf("told: %q", n)
 		}
 	}
-}
-
-func TestAnExecutedPackageWaitsForItsDocumentsToBeListed(t *testing.T) {
-	o := newOfficeWith(t, quick, sandbox.Options{}, func(s *office.Settings) { s.SaveMaster = true })
-	id := o.send()
-	o.eventually("it was asked about", func() bool { return !o.packageOrZero(id).Checked.IsZero() })
-	o.stop()
-	o.open()
-	for name, documents := range map[string][]esign.Document{"none": nil, "none with an id": {{Name: "Offer"}}} {
-		// As a draft's package is before the service named its documents.
-		err := o.Data.Update(func(tx *store.Tx) error {
-			p, _, err := tx.Package(id)
-			for i := range p.Documents {
-				p.Documents[i].ID = ""
-			}
-			return errors.Join(err, tx.PutPackage(p))
-		})
-		noErr(t, err)
-		noErr(t, o.packages.ApplyCheck(id, esign.Status{PackageID: id, State: esign.Executed, Documents: documents}, false))
-		if p := o.packageOrZero(id); p.State != office.PackageExecuted || p.Planned || p.Final() {
-			t.Errorf("%s: %+v", name, p)
-		}
-	}
-	signAll(o, id)
-	o.run()
-	o.eventually("its files are saved", func() bool { return saved(o, id) && len(o.files()) == 2 })
 }
 
 func TestAPackageThatIsListedInPartIsSavedInPartAndNotComplete(t *testing.T) {

@@ -6,7 +6,6 @@ import (
 	"testing"
 	"time"
 
-	"countersign/internal/esign"
 	"countersign/internal/office"
 	"countersign/internal/sandbox"
 	"countersign/internal/store"
@@ -109,41 +108,6 @@ func (o *testOffice) nextJob() (next time.Time) {
 		return err
 	}))
 	return next
-}
-
-func TestARefusedPackageIsAskedAboutMoreAndMoreRarelyButAtLeastDaily(t *testing.T) {
-	o, c := sleepy(t, sandbox.Options{})
-	id := o.send()
-	o.stop()
-	o.open()
-	defer o.stop()
-	for _, state := range []office.PackageState{office.PackageOpen, "", "brand new", office.PackageExecuted} {
-		noErr(t, o.Data.Update(func(tx *store.Tx) error {
-			p, _, err := tx.Package(id)
-			p.State, p.Refused = state, time.Time{}
-			if err != nil {
-				return err
-			}
-			return tx.PutPackage(p)
-		}))
-		asked, began := 0, c.now()
-		for c.now().Sub(began) < 60*24*time.Hour {
-			asked++
-			noErr(t, o.packages.MissPackage(id, &esign.Error{Kind: esign.NotFound, Status: 404, Code: "package_not_found"}, 0))
-			p := o.packageOrZero(id)
-			pause := p.NextCheck.Sub(c.now())
-			if p.Final() || pause > 24*time.Hour || pause < 0 {
-				t.Fatalf("%q: asked again after %v, final: %v", state, pause, p.Final())
-			}
-			c.jump(pause + time.Second)
-		}
-		if asked < 60 || asked > 100 {
-			t.Errorf("%q: asked %d times in 60 days", state, asked)
-		}
-		if got := o.packageOrZero(id); !got.Gone {
-			t.Errorf("%q: not said to be missing", state)
-		}
-	}
 }
 
 func TestWhatTheListShowsAsExecutedIsFetchedThoughItWasOverHere(t *testing.T) {

@@ -18,14 +18,6 @@ func (o Current) SignedIn() bool {
 	return o.Account.SignedIn && !(o.service != nil && o.service.session.Ended())
 }
 
-// Session is the session that renews the sign-in; nil while there is no service.
-func (o Current) Session() *esign.Session {
-	if o.service == nil {
-		return nil
-	}
-	return o.service.session
-}
-
 // Caller names whom the client calls as: what one caller has uploaded, another one cannot use.
 func (o Current) Caller() string { return string(issuer.Of(o.Settings)) + "/" + o.Account.Subject }
 

@@ -146,9 +146,9 @@ func (r *Room) serviceAnswers() {
 	}
 }
 
-// Lapse records that the service has ended the sign-in. Events keep being received and stored. One call that was
+// lapse records that the service has ended the sign-in. Events keep being received and stored. One call that was
 // refused with a token that is otherwise good does not end it.
-func (r *Room) Lapse(ctx context.Context) {
+func (r *Room) lapse(ctx context.Context) {
 	if svc := r.current.Get().service; svc != nil {
 		ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
 		defer cancel()
@@ -196,7 +196,7 @@ func (r *Room) SignedOut(err error) bool {
 func (r *Room) RunSession(ctx context.Context) error {
 	for loop.Wait(ctx, time.Hour, r.wakeSession) {
 		if o := r.current.Get(); o.Account.SignedIn && !o.SignedIn() {
-			r.Lapse(ctx)
+			r.lapse(ctx)
 		}
 	}
 	if svc := r.current.Get().service; svc != nil {

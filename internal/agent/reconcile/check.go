@@ -34,7 +34,7 @@ func NewBudget(pace loop.Pace) *rate.Limiter {
 // otherwise at a pace that slows as packages grow old.
 func (r *Room) Run(ctx context.Context) error {
 	r.Sweep("start")
-	var list Discovery
+	var list discovery
 	clock := loop.WatchClock(r.Now())
 	for {
 		pause, err := r.reconcile(ctx, &list)
@@ -55,7 +55,7 @@ func (r *Room) Run(ctx context.Context) error {
 const maxIdle = time.Minute
 
 // reconcile asks about everything that is due and returns how long nothing will be.
-func (r *Room) reconcile(ctx context.Context, list *Discovery) (pause time.Duration, err error) {
+func (r *Room) reconcile(ctx context.Context, list *discovery) (pause time.Duration, err error) {
 	r.needs.Webhook.Tell()
 	r.TellQuarantine()
 	r.needs.Files.TellRefused()
@@ -72,9 +72,9 @@ func (r *Room) reconcile(ctx context.Context, list *Discovery) (pause time.Durat
 		}
 		r.needs.Files.Resume()
 		r.needs.Files.Wake()
-		list.Rest = loop.Cooldown{}
+		list.rest = loop.Cooldown{}
 	}
-	r.LookAround(ctx, client, list) // first: what it meets is caught up with, and told of, together with the rest
+	r.lookAround(ctx, client, list) // first: what it meets is caught up with, and told of, together with the rest
 	defer r.setBacklog(0)
 	for ctx.Err() == nil {
 		var next time.Time
@@ -95,7 +95,7 @@ func (r *Room) reconcile(ctx context.Context, list *Discovery) (pause time.Durat
 			if r.sweep.ended(r.Now()) {
 				r.Signal(office.StatusChanged)
 			}
-			pause = min(loop.UntilNext(r.Now(), next, maxIdle), r.sweep.left(r.Now(), maxIdle), list.Rest.Left(r.Now()))
+			pause = min(loop.UntilNext(r.Now(), next, maxIdle), r.sweep.left(r.Now(), maxIdle), list.rest.Left(r.Now()))
 			return r.PauseBeside(all, max(pause, loop.MinPause)), nil
 		}
 		r.setBacklog(len(due))
@@ -147,7 +147,7 @@ func (r *Room) notePackage(ctx context.Context, p office.Package, status esign.S
 	case err == nil:
 		r.failures.Clear(p.ID)
 		r.Suspects.Clear(p.ID)
-		return r.ApplyCheck(p.ID, status, quiet)
+		return r.applyCheck(p.ID, status, quiet)
 	case ctx.Err() != nil:
 		return nil
 	case loop.ConcernsAll(err), r.needs.SignedOut(err):
@@ -158,7 +158,7 @@ func (r *Room) notePackage(ctx context.Context, p office.Package, status esign.S
 	case esign.Invalid:
 		return r.setIDAside(p.ID, message.Then(esign.Message(err), message.LookOnItsPages()))
 	case esign.NotFound, esign.Forbidden, esign.Refused, esign.SignedOut:
-		return r.MissPackage(p.ID, e, 0)
+		return r.missPackage(p.ID, e, 0)
 	case esign.TooMany:
 		if e.RetryAfter > 0 {
 			return err
@@ -167,7 +167,7 @@ func (r *Room) notePackage(ctx context.Context, p office.Package, status esign.S
 	tries, row := r.failures.Add(p.ID)
 	pause := r.Backoff(tries, r.Pace.Retry, time.Hour)
 	if r.Suspects.Refuses(p.ID, e) {
-		err = r.MissPackage(p.ID, e, pause)
+		err = r.missPackage(p.ID, e, pause)
 	} else {
 		err = r.putOff(p.ID, pause)
 	}

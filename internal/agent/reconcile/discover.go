@@ -14,20 +14,20 @@ import (
 	"countersign/internal/store"
 )
 
-// DocListed names the document with when the service's list was last read to its end, or to what was known before.
-const DocListed = "listed"
+// docListed names the document with when the service's list was last read to its end, or to what was known before.
+const docListed = "listed"
 
-// Listed is that moment; everything made before it and not final is known here.
-type Listed struct {
+// listed is that moment; everything made before it and not final is known here.
+type listed struct {
 	Through time.Time `json:"through"`
 	Whole   time.Time `json:"whole,omitzero"` // when it was last read to its very end
 	Since   time.Time `json:"since"`          // the account.Since it was read with
 	Issuer  string    `json:"issuer"`         // as what client of which service, as esign.Client.Issuer
 }
 
-// Known is what a reading that begins now need not read: what was made before. Now and then it is everything all the
+// known is what a reading that begins now need not read: what was made before. Now and then it is everything all the
 // same, for the list may show that a package is not over that was over here. A moment to come is that of a wrong clock.
-func (l Listed) Known(now, since time.Time, issuer string) time.Time {
+func (l listed) known(now, since time.Time, issuer string) time.Time {
 	whole := now.Sub(l.Whole)
 	if l.Issuer != issuer || l.Through.After(now.Add(loop.ClockSlack)) || !l.Since.Equal(since) || whole < 0 || whole > listWholly {
 		return time.Time{}
@@ -35,8 +35,8 @@ func (l Listed) Known(now, since time.Time, issuer string) time.Time {
 	return l.Through.Add(-listing.Margin)
 }
 
-// First reports whether the list was not read to its end yet by the account that signed in then, as that issuer.
-func (l Listed) First(since time.Time, issuer string) bool {
+// first reports whether the list was not read to its end yet by the account that signed in then, as that issuer.
+func (l listed) first(since time.Time, issuer string) bool {
 	return l.Whole.IsZero() || !l.Since.Equal(since) || l.Issuer != issuer
 }
 
@@ -52,21 +52,21 @@ const (
 )
 
 // ForgetList forgets what was read of the service's list: another service has another one.
-func ForgetList(tx *store.Tx) error { return tx.PutDoc(DocListed, nil) }
+func ForgetList(tx *store.Tx) error { return tx.PutDoc(docListed, nil) }
 
-// Discovery is how long the service's list is not read again, how many tries in a row have failed, and a reading that is
+// discovery is how long the service's list is not read again, how many tries in a row have failed, and a reading that is
 // not done.
-type Discovery struct {
-	Rest    loop.Cooldown
+type discovery struct {
+	rest    loop.Cooldown
 	tries   int
-	Reading *listing.Reader
+	reading *listing.Reader
 	since   time.Time // the account.Since that reading began with
 }
 
-// LookAround reads the service's list when it is time. A reading that failed is continued by itself.
-func (r *Room) LookAround(ctx context.Context, client *esign.Client, l *Discovery) {
+// lookAround reads the service's list when it is time. A reading that failed is continued by itself.
+func (r *Room) lookAround(ctx context.Context, client *esign.Client, l *discovery) {
 	now := r.Now()
-	if !l.Rest.Over(now) {
+	if !l.rest.Over(now) {
 		return
 	}
 	pause, err := r.discover(ctx, client, l)
@@ -75,7 +75,7 @@ func (r *Room) LookAround(ctx context.Context, client *esign.Client, l *Discover
 	case err == nil:
 		l.tries = 0
 	case errors.As(err, &e) && !e.Temporary() && !loop.ConcernsAll(err):
-		l.tries, pause, l.Reading = 0, listRefused, nil
+		l.tries, pause, l.reading = 0, listRefused, nil
 	default:
 		l.tries++
 		pause = max(r.Backoff(l.tries, r.Pace.Retry, time.Hour), r.Breaker.Left(now))
@@ -83,23 +83,23 @@ func (r *Room) LookAround(ctx context.Context, client *esign.Client, l *Discover
 	if err != nil && ctx.Err() == nil {
 		r.Log.Info("list packages", "err", err, "again in", pause)
 	}
-	l.Rest = loop.CoolFor(now, pause)
+	l.rest = loop.CoolFor(now, pause)
 }
 
 // discover finds packages of the organization that were made elsewhere while this computer did not listen, as far as
 // the service offers a list. It reads on to what was made before the last complete reading, so that one that broke off
 // in the middle leaves no gap. A long list is read in several rounds; what one did not read is owed to the next, which
 // may begin after pause. What was finished before the office first signed in is not fetched.
-func (r *Room) discover(ctx context.Context, client *esign.Client, l *Discovery) (pause time.Duration, err error) {
+func (r *Room) discover(ctx context.Context, client *esign.Client, l *discovery) (pause time.Duration, err error) {
 	since := r.needs.Since()
-	last, _, err := data.Doc[Listed](r.Data, DocListed)
+	last, _, err := data.Doc[listed](r.Data, docListed)
 	if err != nil {
 		return 0, err
 	}
-	if !l.Reading.GoesOn(client) || !l.since.Equal(since) {
-		l.Reading, l.since = listing.New(client, r.needs.Budget, r.Now(), last.Known(r.Now(), since, client.Issuer())), since
+	if !l.reading.GoesOn(client) || !l.since.Equal(since) {
+		l.reading, l.since = listing.New(client, r.needs.Budget, r.Now(), last.known(r.Now(), since, client.Issuer())), since
 	}
-	reading := l.Reading
+	reading := l.reading
 	end := listing.More
 	for range listing.Round {
 		var items []esign.Status
@@ -107,7 +107,7 @@ func (r *Room) discover(ctx context.Context, client *esign.Client, l *Discovery)
 			return 0, r.noteListError(ctx, err)
 		}
 		r.needs.Answered(ctx, nil) // an office with no package under way asks for nothing else
-		if err := r.MeetPackages(client.Home(), items, since, last.First(since, client.Issuer())); err != nil {
+		if err := r.meetPackages(client.Home(), items, since, last.first(since, client.Issuer())); err != nil {
 			return 0, err
 		}
 		if end != listing.More {
@@ -117,7 +117,7 @@ func (r *Room) discover(ctx context.Context, client *esign.Client, l *Discovery)
 	if end == listing.More {
 		return 0, nil
 	}
-	l.Reading = nil
+	l.reading = nil
 	pause = listSeldom
 	if r.needs.Webhook.Deaf() {
 		pause = listOften
@@ -130,11 +130,11 @@ func (r *Room) discover(ctx context.Context, client *esign.Client, l *Discovery)
 	if !reading.Known.IsZero() && reading.Began.Sub(last.Through) < listing.Margin {
 		return pause, nil // the document says as much already
 	}
-	next := Listed{Through: reading.Began, Whole: last.Whole, Since: since, Issuer: client.Issuer()}
+	next := listed{Through: reading.Began, Whole: last.Whole, Since: since, Issuer: client.Issuer()}
 	if reading.Known.IsZero() {
 		next.Whole = reading.Began
 	}
-	return pause, r.Data.Update(func(tx *store.Tx) error { return tx.PutDoc(DocListed, next) })
+	return pause, r.Data.Update(func(tx *store.Tx) error { return tx.PutDoc(docListed, next) })
 }
 
 // noteListError is noteServiceError for what would befall any other call too: a list that does not work is no reason to
@@ -147,10 +147,10 @@ func (r *Room) noteListError(ctx context.Context, err error) error {
 	return err
 }
 
-// MeetPackages draws what a part of home's list shows into the store: a record for every package that is not known and
+// meetPackages draws what a part of home's list shows into the store: a record for every package that is not known and
 // not over, and another look at those that are over here and not there. One that was known at another service is at home
 // now: it is the same service under another address. first is set until the list was read to its end once.
-func (r *Room) MeetPackages(home string, items []esign.Status, since time.Time, first bool) error {
+func (r *Room) meetPackages(home string, items []esign.Status, since time.Time, first bool) error {
 	var fresh int
 	for _, s := range items {
 		if s.PackageID != "" && !esign.UsableID(s.PackageID) {

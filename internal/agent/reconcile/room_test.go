@@ -12,6 +12,8 @@ import (
 	"countersign/internal/esign"
 	"countersign/internal/office"
 	"countersign/internal/store"
+
+	"golang.org/x/time/rate"
 )
 
 // testRoom is a room with what it needs in the test's hands. Nobody is signed in, and it does not run.
@@ -20,6 +22,7 @@ type testRoom struct {
 	t                      *testing.T
 	planned, missed, heard int
 	told                   []office.Fact
+	deaf                   bool // no events arrive
 }
 
 func (x *testRoom) Folder(office.Settings, office.Package) (string, error) {
@@ -38,7 +41,7 @@ func (x *testRoom) Resume()                                                   {}
 func (x *testRoom) Announce(facts ...office.Fact)                             { x.told = append(x.told, facts...) }
 func (x *testRoom) WorkEnded()                                                {}
 func (x *testRoom) ListeningSince() time.Time                                 { return time.Time{} }
-func (x *testRoom) Deaf() bool                                                { return false }
+func (x *testRoom) Deaf() bool                                                { return x.deaf }
 func (x *testRoom) Missed(string, time.Time)                                  { x.missed++ }
 func (x *testRoom) Heard(esign.Event, time.Time)                              { x.heard++ }
 func (x *testRoom) Tell()                                                     {}
@@ -57,7 +60,7 @@ func newRoom(t *testing.T) *testRoom {
 		Settings: office.DefaultSettings, Since: func() time.Time { return time.Time{} },
 		Online:    func() (*esign.Client, bool) { return nil, false },
 		Answered:  func(_ context.Context, err error) error { return err },
-		SignedOut: func(error) bool { return false }, Budget: NewBudget(loop.Pace{}.Complete()),
+		SignedOut: func(error) bool { return false }, Budget: rate.NewLimiter(rate.Inf, 1),
 		Files: x, News: x, Webhook: x,
 		Claim:  func(*store.Tx, *office.Package, json.RawMessage) error { return nil },
 		Drafts: func() {}, WokeUp: func(time.Duration) {},
@@ -93,7 +96,7 @@ func TestWhatAnEventAndTheStatusTellIsToldOnceWhicheverComesFirst(t *testing.T) 
 			func(x *testRoom) { x.check(status) }, func(x *testRoom) { x.check(status) },
 		},
 		"the status first": {
-			func(x *testRoom) { x.known() }, func(x *testRoom) { x.check(status) },
+			func(x *testRoom) { x.known(office.PackageOpen) }, func(x *testRoom) { x.check(status) },
 			func(x *testRoom) { x.happens("e", esign.DocumentSigned, "a") },
 		},
 	} {
@@ -115,38 +118,60 @@ func TestWhatAnEventAndTheStatusTellIsToldOnceWhicheverComesFirst(t *testing.T) 
 }
 
 // known begins the record of the package.
-func (x *testRoom) known() {
+func (x *testRoom) known(state office.PackageState) {
 	x.t.Helper()
-	if err := x.Data.Update(func(tx *store.Tx) error { return tx.PutPackage(office.Package{ID: "p", Created: x.Now()}) }); err != nil {
+	p := office.Package{ID: "p", State: state, Created: x.Now()}
+	if err := x.Data.Update(func(tx *store.Tx) error { return tx.PutPackage(p) }); err != nil {
 		x.t.Fatal(err)
 	}
 }
 
 func (x *testRoom) check(s esign.Status) {
 	x.t.Helper()
-	if err := x.ApplyCheck("p", s, false); err != nil {
+	if err := x.applyCheck("p", s, false); err != nil {
 		x.t.Fatal(err)
 	}
 }
 
-func TestARefusedPackageIsAskedAboutAgain(t *testing.T) {
+func TestARefusedPackageIsAskedAboutMoreAndMoreRarelyButAtLeastDaily(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		x := newRoom(t)
-		x.known()
-		for began := time.Now(); time.Since(began) < 30*24*time.Hour; {
-			if err := x.MissPackage("p", &esign.Error{Kind: esign.NotFound, Status: 404}, 0); err != nil {
-				t.Fatal(err)
+		for _, state := range []office.PackageState{office.PackageExecuted, "brand new", "", office.PackageOpen} {
+			x.known(state)
+			asked := 0
+			for began := time.Now(); time.Since(began) < 60*24*time.Hour; asked++ {
+				if err := x.missPackage("p", &esign.Error{Kind: esign.NotFound, Status: 404}, 0); err != nil {
+					t.Fatal(err)
+				}
+				p, _ := x.stored("p")
+				pause := p.NextCheck.Sub(x.Now())
+				if p.Final() || pause <= 0 || pause > maxMiss {
+					t.Fatalf("%q: asked again after %v, final: %v", state, pause, p.Final())
+				}
+				time.Sleep(pause)
 			}
-			p, _ := x.stored("p")
-			pause := p.NextCheck.Sub(x.Now())
-			if p.Final() || pause <= 0 || pause > maxMiss {
-				t.Fatalf("asked again after %v, final: %v", pause, p.Final())
+			if p, _ := x.stored("p"); asked < 60 || asked > 100 || !p.Gone {
+				t.Errorf("%q: asked %d times in 60 days, said to be missing: %v", state, asked, p.Gone)
 			}
-			time.Sleep(pause)
 		}
 		x.check(esign.Status{PackageID: "p", State: "open"})
 		if p, _ := x.stored("p"); p.Gone || !p.Refused.IsZero() {
 			t.Errorf("after an answer: %+v", p)
 		}
 	})
+}
+
+func TestAnExecutedPackageWaitsForItsDocumentsToBeListed(t *testing.T) {
+	x := newRoom(t)
+	x.known(office.PackageOpen)
+	for _, documents := range [][]esign.Document{nil, {{Name: "Offer"}}} {
+		x.check(esign.Status{PackageID: "p", State: esign.Executed, Documents: documents})
+		if p, _ := x.stored("p"); p.State != office.PackageExecuted || p.Planned || p.Final() {
+			t.Errorf("with %d documents: %+v", len(documents), p)
+		}
+	}
+	x.check(esign.Status{PackageID: "p", State: esign.Executed, Documents: []esign.Document{{ID: "d", Name: "Offer"}}})
+	if p, _ := x.stored("p"); !p.Planned || !p.Final() {
+		t.Errorf("once it is listed: %+v", p)
+	}
 }

@@ -10,8 +10,8 @@ import (
 	"countersign/internal/store"
 )
 
-// ApplyCheck records a status answer and plans the files of a package that is executed.
-func (r *Room) ApplyCheck(id string, status esign.Status, quiet bool) error {
+// applyCheck records a status answer and plans the files of a package that is executed.
+func (r *Room) applyCheck(id string, status esign.Status, quiet bool) error {
 	before, err := r.stored(id)
 	if err != nil {
 		return err

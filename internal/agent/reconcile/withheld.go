@@ -16,9 +16,9 @@ import (
 // away and given back, packages move to other members.
 const maxMiss = 24 * time.Hour
 
-// MissPackage notes that the service answered a question about a package with cause. It is asked again after pause, or
+// missPackage notes that the service answered a question about a package with cause. It is asked again after pause, or
 // for none after as long as this has gone on already: seconds at first, a day in the end.
-func (r *Room) MissPackage(id string, cause *esign.Error, pause time.Duration) error {
+func (r *Room) missPackage(id string, cause *esign.Error, pause time.Duration) error {
 	var shown bool // differently from before
 	err := r.Data.Update(func(tx *store.Tx) error {
 		p, ok, err := tx.Package(id)

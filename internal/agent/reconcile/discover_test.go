@@ -1,0 +1,133 @@
+package reconcile
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"countersign/internal/agent/data"
+	"countersign/internal/agent/listing"
+	"countersign/internal/esign"
+)
+
+// shelf is a service that lists packages, the oldest first and one a page. It is no http.Server, because virtual time does
+// not pass while the network is waited for.
+type shelf struct {
+	packages int
+	refuses  bool
+	read     int // pages
+}
+
+// RoundTrip is http.RoundTripper's.
+func (s *shelf) RoundTrip(req *http.Request) (*http.Response, error) {
+	var q struct{ Skip int }
+	if err := json.NewDecoder(req.Body).Decode(&q); err != nil {
+		return nil, err
+	}
+	s.read++
+	status, items := http.StatusOK, ""
+	switch {
+	case s.refuses:
+		status = http.StatusForbidden
+	case q.Skip < s.packages:
+		items = fmt.Sprintf(`{"packageId":"p%d","state":"open"}`, q.Skip)
+	}
+	body := fmt.Sprintf(`{"items":[%s],"total":%d}`, items, s.packages)
+	return &http.Response{StatusCode: status, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(strings.NewReader(body)), Request: req}, nil
+}
+
+// client is a client of the shelf.
+func (s *shelf) client(id string) *esign.Client {
+	return esign.NewClient(esign.Config{
+		AuthURL: "https://sign.test", BaseURL: "https://sign.test", ClientID: id, HTTP: &http.Client{Transport: s}, Now: time.Now,
+	}, token{})
+}
+
+type token struct{}
+
+func (token) Access(context.Context) (string, error) { return "a", nil }
+func (token) Invalidate(string)                      {}
+
+// lines is how many packages are known.
+func (x *testRoom) lines() int {
+	x.t.Helper()
+	lines, err := x.Lines()
+	if err != nil {
+		x.t.Fatal(err)
+	}
+	return len(lines)
+}
+
+func TestALongListIsReadInRoundsAndWhatOneDidNotReadIsOwedToTheNext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		x, s, l := newRoom(t), &shelf{packages: listing.Round + 3}, &discovery{}
+		client := s.client("office")
+		x.lookAround(t.Context(), client, l)
+		if l.reading == nil || !l.rest.Over(x.Now()) || x.lines() != listing.Round {
+			t.Fatalf("after one round: %d packages, resting %+v, reading %+v", x.lines(), l.rest, l.reading)
+		}
+		x.lookAround(t.Context(), client, l)
+		if l.reading != nil || l.rest.Over(x.Now()) || x.lines() != listing.Round+3 {
+			t.Errorf("after two rounds: %d packages, resting %+v", x.lines(), l.rest)
+		}
+		if through, known, err := data.Doc[listed](x.Data, docListed); err != nil || !known || through.Whole.IsZero() {
+			t.Errorf("%+v, %v", through, err)
+		}
+	})
+}
+
+func TestTheListOfOneClientSaysNothingAboutThatOfAnother(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		x, s, l := newRoom(t), &shelf{packages: listing.Round + 3}, &discovery{}
+		client, other := s.client("office"), s.client("another")
+		x.lookAround(t.Context(), client, l)
+		x.lookAround(t.Context(), other, l)
+		if l.reading == nil || l.reading.Client != other || l.reading.Pages != listing.Round {
+			t.Errorf("the reading of one client went on with another: %+v", l.reading)
+		}
+		now := x.Now()
+		read := listed{Through: now, Whole: now, Since: now, Issuer: client.Issuer()}
+		if read.known(now, now, client.Issuer()).IsZero() || read.first(now, client.Issuer()) ||
+			!read.known(now, now, other.Issuer()).IsZero() || !read.first(now, other.Issuer()) {
+			t.Error("what one client has read is taken for known by another")
+		}
+	})
+}
+
+func TestTheListIsReadNowAndThen(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		x, s, l := newRoom(t), &shelf{packages: 1}, &discovery{}
+		x.deaf = true
+		var wrong time.Duration // by how much the clock is
+		x.Now = func() time.Time { return time.Now().Add(wrong) }
+		client := s.client("office")
+		look := func(after time.Duration, want bool) {
+			t.Helper()
+			if after < 0 {
+				wrong += after
+			} else {
+				time.Sleep(after)
+			}
+			before := s.read
+			x.lookAround(t.Context(), client, l)
+			if got := s.read > before; got != want {
+				t.Errorf("after %v: read: %v", after, got)
+			}
+		}
+		look(0, true)
+		look(10*time.Minute, false)
+		look(20*time.Minute, true)
+		look(-9*24*time.Hour, true) // a clock that was wrong
+		s.refuses = true
+		look(20*time.Minute+time.Second, true)
+		look(40*time.Minute, false)
+		s.refuses = false
+		look(24*time.Hour, true)
+	})
+}
