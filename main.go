@@ -6,7 +6,6 @@ import (
 	"context"
 	"os"
 
-	"countersign/internal/agent"
 	"countersign/internal/cli"
 	"countersign/ui"
 	"countersign/ui/i18n"
@@ -32,13 +31,13 @@ func main() {
 
 func window(ctx context.Context, w cli.Window) error {
 	o := ui.Options{
-		Office: agent.UserErrors{Agent: w.Agent}, Version: w.Version, Files: w.Files, Incoming: w.Incoming, Demo: w.Demo,
+		Office: w.Agent, Version: w.Version, Files: w.Files, Incoming: w.Incoming, Demo: w.Demo,
 		Hidden: w.Hidden, Autostart: system.Autostart{}, Ending: w.Ending,
 	}
 	if w.StartDemo != nil {
 		o.StartDemo = func(ctx context.Context) (ui.Office, func(), error) {
 			a, stop, err := w.StartDemo(ctx)
-			return agent.UserErrors{Agent: a}, stop, err
+			return a, stop, err
 		}
 	}
 	return ui.Run(ctx, o)

@@ -17,7 +17,7 @@ func TestAWrongPatternIsExplainedWhereItIsTyped(t *testing.T) {
 	for pattern, says := range map[string]string{"{packge}": "packge", "../{package}": "", "{package": "", "": "-"} {
 		s := theOffice().Settings
 		s.SaveTo, s.NgrokCA, s.NameTemplate = t.TempDir(), "", pattern
-		_, err := UserErrors{a}.PreviewName(s)
+		_, err := a.PreviewName(s)
 		if pattern == "" { // the default
 			if err != nil {
 				t.Errorf("%q: %v", pattern, err)

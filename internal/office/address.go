@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// callbackPath is where the sign-in returns, below the public address.
+// CallbackPath is where the sign-in returns, below the public address.
 const CallbackPath = "/oauth/callback"
 
-// localhostPort is where the sign-in returns with RedirectLocalhost, unless the settings name another port.
+// LocalhostPort is where the sign-in returns with RedirectLocalhost, unless the settings name another port.
 const LocalhostPort = "46137"
 
 // ReturnAddress is the redirect address to register with the service, as far as the settings tell: "" for a tunnel
@@ -31,6 +31,7 @@ func (s Settings) ReturnAddress() string {
 	}
 }
 
+// ExternalReturn is where the sign-in returns through the office's own proxy.
 func ExternalReturn(s Settings) string {
 	u, err := url.Parse(s.PublicURL)
 	if err != nil {
@@ -40,7 +41,7 @@ func ExternalReturn(s Settings) string {
 	return u.String()
 }
 
-// basePath is the path of the public address without a trailing slash; only an office's own proxy has one.
+// BasePath is the path of the public address without a trailing slash; only an office's own proxy has one.
 func BasePath(s Settings) string {
 	if s.Tunnel != TunnelExternal {
 		return ""
@@ -48,6 +49,7 @@ func BasePath(s Settings) string {
 	return strings.TrimSuffix(PathOf(s.PublicURL), "/")
 }
 
+// HTTPSHost is the address of a domain, which may be written as an address already; a path is dropped.
 func HTTPSHost(domain string) string {
 	if u, err := url.Parse(domain); err == nil && u.Scheme != "" && u.Host != "" {
 		return "https://" + u.Host
@@ -55,7 +57,7 @@ func HTTPSHost(domain string) string {
 	return "https://" + domain
 }
 
-// pathOf is the path of address, or "" where there is none.
+// PathOf is the path of address, or "" where there is none.
 func PathOf(address string) string {
 	u, err := url.Parse(address)
 	if err != nil {

@@ -119,7 +119,7 @@ func (s Settings) checkRedirect(say func(field string, code Code)) {
 	}
 }
 
-// check judges the secrets as normal writes them, which are kept even where nobody looks at them again.
+// Check returns what is wrong with each secret, as Normal writes it.
 func (s Secrets) Check() (bad []FieldError) {
 	for _, f := range []struct{ field, value string }{{FieldClientSecret, s.ClientSecret}, {FieldNgrokToken, s.NgrokAuthtoken}} {
 		if strings.ContainsFunc(f.value, unicode.IsControl) {

@@ -72,11 +72,11 @@ func AllSaved(jobs []Job) bool {
 	return len(jobs) > 0
 }
 
-// maxID is the longest identifier, in bytes, that is a key as it is. bbolt's own limit is 32 KiB.
+// MaxID is the longest identifier, in bytes, that is a key as it is. bbolt's own limit is 32 KiB.
 const MaxID = 512
 
-// keyPart is an identifier of whatever form as a part of a key: itself, or its hash after a percent sign, which none that
-// is kept as it is holds.
+// KeyPart is an identifier as a part of a key: itself, or, where it is too long or holds a slash or a percent sign, a percent
+// sign and its hash.
 func KeyPart(id string) string {
 	if len(id) <= MaxID && !strings.ContainsAny(id, "/%") {
 		return id

@@ -7,7 +7,7 @@ import (
 	"countersign/internal/message"
 )
 
-// Draft is what a person wants to send.
+// NewPackage is what a person wants to send.
 type NewPackage struct {
 	Name         string          `json:"name"`
 	Message      string          `json:"message,omitempty"`

@@ -20,7 +20,7 @@ func (s Settings) Normal() Settings {
 	s.Scopes = strings.Fields(strings.Join(s.Scopes, " "))
 	s.AuthURL, s.BaseURL = strings.TrimRight(lowerHost(s.AuthURL), "/"), strings.TrimRight(lowerHost(s.BaseURL), "/")
 	s.PublicURL = lowerHost(s.PublicURL)
-	if root := strings.TrimSuffix(s.PublicURL, "/"); strings.Count(root, "/") == 2 { // the slash of a path is the current's choice
+	if root := strings.TrimSuffix(s.PublicURL, "/"); strings.Count(root, "/") == 2 { // a path's own slash stays
 		s.PublicURL = root
 	}
 	s.NgrokDomain = strings.TrimSuffix(bareHost(s.NgrokDomain), ".")
@@ -33,7 +33,7 @@ func (s Settings) Normal() Settings {
 	return s.complete()
 }
 
-// normal is Normal for secrets, which are pasted with a line end.
+// Normal returns the secrets without the line ends that are pasted with them.
 func (s Secrets) Normal() Secrets {
 	return Secrets{strings.TrimSpace(s.ClientSecret), strings.TrimSpace(s.NgrokAuthtoken)}
 }

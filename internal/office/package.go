@@ -49,6 +49,7 @@ const (
 	PackageRescinded PackageState = "rescinded"
 )
 
+// Normal returns the state in the one form in which it is kept and compared.
 func (s PackageState) Normal() PackageState {
 	return PackageState(strings.ToLower(strings.TrimSpace(string(s))))
 }
@@ -108,7 +109,7 @@ func (p Package) Final() bool {
 	return p.State.Over()
 }
 
-// Derived is p with what follows from the rest of it, and with texts that can be shown anywhere: as it is to be stored.
+// Derived is p as it is to be stored: with the fields that follow from others, and with texts that can be shown anywhere.
 func (p Package) Derived() Package {
 	p.SignersDone, p.SignersTotal = p.Progress()
 	p.Reference = p.reference()
@@ -120,8 +121,8 @@ func (p Package) Derived() Package {
 // WithheldAfter is how long the service may keep to itself what everybody has signed before people are told.
 const WithheldAfter = time.Hour
 
-// RefusedFor begins to count at now, unless refused is set, and returns how long it has been going on. A time to come is
-// that of a clock that was wrong.
+// RefusedFor is how long something has been refused. It sets refused, since when, to now where it is not set, or lies ahead
+// because a clock was wrong.
 func RefusedFor(refused *time.Time, now time.Time) time.Duration {
 	if refused.IsZero() || refused.After(now) {
 		*refused = now

@@ -13,7 +13,7 @@ import (
 
 // Office is everything the window needs of the agent. All methods may be called from any goroutine. Those without a
 // context answer from memory or the local store, but may take milliseconds for large offices; the window calls them
-// off its own goroutine. Errors and texts are sentences for people.
+// off its own goroutine. What people are told of an error, i18n.Error knows.
 type Office interface {
 	// What could not be read is an error with a message for people, here and below, never an empty list.
 	// Status is what is in memory even then.

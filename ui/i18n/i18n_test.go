@@ -1,6 +1,9 @@
 package i18n
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -149,5 +152,18 @@ func TestASignerHasSignedWhenEveryDocumentIs(t *testing.T) {
 	row.Timeline = []office.Moment{{Time: now.Add(-time.Hour), What: "signed", Who: "a"}}
 	if got := StateOf(now, row, ana).Text; got != "signed 13:02" {
 		t.Errorf("both documents signed: %q", got)
+	}
+}
+
+func TestEveryErrorOfTheAgentHasItsWords(t *testing.T) {
+	for want, err := range map[message.Message]error{
+		message.Stopped():       fmt.Errorf("wait: %w", context.Canceled),
+		message.ServiceSilent(): fmt.Errorf("ask: %w", context.DeadlineExceeded),
+		message.NotSignedIn():   fmt.Errorf("send: %w", message.Error(message.NotSignedIn(), nil)),
+		message.Unexpected():    errors.New("a bug"),
+	} {
+		if got := Error(err); got != Message(want) {
+			t.Errorf("%v: said %q, want %q", err, got, Message(want))
+		}
 	}
 }

@@ -3,14 +3,15 @@ package i18n
 import (
 	"fyne.io/fyne/v2/lang"
 
+	"countersign/internal/agent"
 	"countersign/internal/message"
 )
 
 // Message is what people are told, in the language of the window, in one line. It may be called from any goroutine.
 func Message(m message.Message) string { return Words().Text(m) }
 
-// Error is what people are told of err.
-func Error(err error) string { return Message(message.For(err)) }
+// Error is what people are told of err, whatever it is.
+func Error(err error) string { return Message(agent.Message(err)) }
 
 // Again is what people are told of err, where shown stands already: not the same sentence twice.
 func Again(err error, shown string) string {

@@ -26,6 +26,7 @@ func (r *Room) Online() (*esign.Client, bool) {
 	return r.OnlineIn(r.current.Get())
 }
 
+// OnlineIn is Online for what was current at another moment.
 func (r *Room) OnlineIn(o Current) (*esign.Client, bool) {
 	if o.service == nil || !o.SignedIn() || r.keys.Locked() {
 		return nil, false

@@ -18,8 +18,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// farewell is what a service that this office has left is still to be told: that its endpoint is to be deleted, and the
-// sign-in revoked. It is owed from the commit on that ended the sign-in here, and carries all it takes.
+// farewell is what a service that this office has left is still to be told: that the endpoint is to be deleted and the
+// sign-in revoked. It is kept from the commit on that ended the sign-in here, with everything that is needed to say it.
 type farewell struct {
 	ID           string    `json:"id"`
 	AuthURL      string    `json:"auth_url"`
@@ -34,8 +34,8 @@ type farewell struct {
 	Tries        int       `json:"tries,omitempty"`
 }
 
-// How long a service that does not answer is told, how often at most, and how many times the sign-in is kept for the
-// endpoint's sake, which cannot be deleted without it.
+// For how long a service that does not answer is told again, the longest pause between two tries, and how many tries the
+// sign-in outlives: without it the endpoint cannot be deleted.
 const (
 	maxFarewell   = 7 * 24 * time.Hour
 	farewellPause = 6 * time.Hour
@@ -294,6 +294,7 @@ type farewellVault struct {
 	id string
 }
 
+// Refresh is esign.Vault's.
 func (v farewellVault) Refresh(context.Context) (string, error) {
 	list, err := v.r.owed()
 	for _, f := range list {
@@ -304,6 +305,7 @@ func (v farewellVault) Refresh(context.Context) (string, error) {
 	return "", err
 }
 
+// SetRefresh is esign.Vault's.
 func (v farewellVault) SetRefresh(_ context.Context, token string) error {
 	return v.r.amend(v.id, func(f *farewell) bool { f.Refresh = token; return true })
 }

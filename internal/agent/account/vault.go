@@ -29,7 +29,7 @@ const DocKeyID = "key-id"
 // ErrLocked means that the key cannot be read now; the values are there and must be left alone.
 var ErrLocked = fmt.Errorf("the keyring is locked: %w", secret.ErrUnavailable)
 
-// vault keeps the office's secrets sealed in the store. The key lives in the OS keyring (or a key file); it has
+// Vault keeps the office's secrets sealed in the store. The key lives in the OS keyring (or a key file); it has
 // three states: present, absent (a fresh one is made) and unavailable (every get and put answers ErrLocked, and
 // nothing is touched). Safe for concurrent use.
 type Vault struct {
@@ -102,7 +102,7 @@ func (v *Vault) sealed(name string) ([]byte, error) {
 	})
 }
 
-// lockedError says why there is no key. mu is held.
+// lockedError says why there is no key. The caller holds mu.
 func (v *Vault) lockedError() error {
 	if v.why == nil {
 		return ErrLocked
@@ -262,6 +262,7 @@ func (r refreshVault) wait(ctx context.Context) error {
 	}
 }
 
+// Refresh is esign.Vault's.
 func (r refreshVault) Refresh(ctx context.Context) (string, error) {
 	if err := r.wait(ctx); err != nil {
 		return "", err
@@ -270,6 +271,7 @@ func (r refreshVault) Refresh(ctx context.Context) (string, error) {
 	return string(b), err
 }
 
+// SetRefresh is esign.Vault's.
 func (r refreshVault) SetRefresh(ctx context.Context, token string) error {
 	if err := r.wait(ctx); err != nil {
 		return err

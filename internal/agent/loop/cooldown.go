@@ -7,12 +7,12 @@ import (
 // ClockSlack is how far a clock may be put back without anybody minding: a time server does that now and then.
 const ClockSlack = time.Minute
 
-// Cooldown is a stretch of wall time that was decided on at from. It is wall time because that runs on while a computer
-// sleeps. But wall clocks are put right, too, so a cooldown is believed only from the moment it was decided on: before
-// that, the clock was wrong then, and the cooldown is over. None lasts longer than it was meant to, but for clockSlack.
+// Cooldown is a pause by the wall clock, which runs on while the computer sleeps. Wall clocks are set, too: when it is
+// earlier now than when the pause began, the clock was wrong at one of the two moments, and the pause is over. So none lasts
+// longer than it was meant to, but for ClockSlack.
 type Cooldown struct{ From, Until time.Time }
 
-// CoolFor is a cool-down of d from now on.
+// CoolFor is a cooldown of d from now on.
 func CoolFor(now time.Time, d time.Duration) Cooldown {
 	now = now.Round(0)
 	return Cooldown{now, now.Add(d)}
@@ -40,5 +40,5 @@ const (
 // MaxWait is the longest that something stored waits whose Backoff has that limit.
 func MaxWait(limit time.Duration) time.Duration { return limit*6/5 + ClockSlack }
 
-// farAhead is how much further on the service's clock may be than this computer's.
+// farAhead is by how much the service's clock may be ahead of this computer's.
 const farAhead = 24 * time.Hour

@@ -2,9 +2,8 @@ package loop
 
 import "sync"
 
-// Failures remembers which packages the service failed to tell about, and how many such failures there were in a row.
-// One package that always fails must not keep the others waiting; a service that is out of reach must not be asked about
-// each of them. Safe for concurrent use.
+// Failures counts failed questions about packages, of each package and in a row: one package that always fails must not keep
+// the others waiting, and a service that is out of reach must not be asked about each of them. Safe for concurrent use.
 type Failures struct {
 	mu    sync.Mutex
 	tries map[string]int // packageId -> failures in a row

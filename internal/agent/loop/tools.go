@@ -37,6 +37,7 @@ type Pace struct {
 	Statuses float64       // status calls per second, 10; four times as many at the beginning
 }
 
+// Complete fills in the defaults.
 func (p Pace) Complete() Pace {
 	p.Retry = cmp.Or(p.Retry, 2*time.Second)
 	p.Folder = cmp.Or(p.Folder, 10*time.Second)
@@ -75,8 +76,8 @@ func (t Tools) Due(longest time.Duration) store.Due {
 	return store.Due{Now: t.Now().Round(0), Longest: longest}
 }
 
-// Age is how long ago then was. What lies a little ahead has just happened, by another clock; what lies far ahead was
-// noted by a clock that was wrong, and nobody knows: it is a day old.
+// Age is how long ago then was. A moment a little ahead is the service's, whose clock is not ours: it has just happened. One
+// far ahead was noted by a clock that was wrong, and counts as a day old.
 func (t Tools) Age(then time.Time) time.Duration {
 	switch age := t.Now().Sub(then); {
 	case age >= 0:

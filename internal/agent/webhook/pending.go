@@ -125,6 +125,7 @@ func (r *Room) waitForSecret(ctx context.Context, over <-chan struct{}) {
 // undecided answers 503 in place of 401.
 type undecided struct{ http.ResponseWriter }
 
+// WriteHeader is http.ResponseWriter's.
 func (u *undecided) WriteHeader(status int) {
 	if status == http.StatusUnauthorized {
 		u.Header().Set("Retry-After", strconv.Itoa(int(pendingAgain/time.Second)))

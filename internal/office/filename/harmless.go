@@ -114,7 +114,7 @@ func notDevice(name string) string {
 	return stem + "." + rest
 }
 
-// safe reports whether rel is a path that may be created: what Name makes, and what a person may have typed, but nothing
+// Safe reports whether rel is a path that may be created: what Name makes, and what a person may have typed, but nothing
 // absolute, upward, hidden or that means something else on Windows.
 func Safe(rel string) bool {
 	if !filepath.IsLocal(filepath.FromSlash(rel)) || strings.ContainsAny(rel, "\\:\x00") {

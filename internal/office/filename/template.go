@@ -11,7 +11,7 @@ import (
 // DefaultTemplate is the template of an office that chose none.
 const DefaultTemplate = "{package} - {document}"
 
-// maxElements bounds the subfolders a template makes, so that every element of a path keeps a readable length and a sweep
+// MaxDepth bounds the subfolders a template makes, so that every element of a path keeps a readable length and a sweep
 // knows how deep to look.
 const MaxDepth = 8
 
