@@ -26,8 +26,8 @@ import (
 // How long facts that were found together may take to meet.
 const meetPause = 300 * time.Millisecond
 
-// While the agent is catching up, facts are held back for one summary, and for the last few of them too, but not longer
-// than people would wait for the first word.
+// While the agent is catching up, facts are held back for one summary: for this long after the last look that found more to
+// catch up with, and in all no longer than people would wait for the first word.
 const (
 	catchingUpLast = 10 * time.Second
 	maxCatchingUp  = 2 * time.Minute

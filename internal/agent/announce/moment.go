@@ -46,7 +46,7 @@ func (m *moment) add(now time.Time, facts ...office.Fact) {
 	}
 }
 
-// left is how long nothing is to be taken; an hour when nothing waits.
+// left is how long until something is to be taken; an hour when nothing waits.
 func (m *moment) left(now time.Time) time.Duration {
 	if len(m.waiting) == 0 {
 		return time.Hour
@@ -58,7 +58,7 @@ func (m *moment) left(now time.Time) time.Duration {
 			next = due
 		}
 	}
-	// What is due and still here waits for the end of a crowd.
+	// What is due and was not taken waits until no more facts come, to be told in a summary.
 	if !next.After(now) {
 		next = m.latest.Add(momentSettle)
 		if limit := m.waiting[0].since.Add(momentLimit); limit.Before(next) {

@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// Kept is a part of the state that is read from memory and kept on disk. Memory follows the commit and never leads it:
-// the one way to change it is Change. Safe for concurrent use.
+// Kept is a value that is read from memory and kept on disk. It changes in memory only after the commit has succeeded, so
+// Change is the one way to change it. Safe for concurrent use.
 type Kept[T any] struct {
 	turn sync.Mutex // held from reading what is to be changed until memory has followed the commit
 	mu   sync.Mutex // guards now, for a moment

@@ -108,8 +108,8 @@ func (s *state) nextTry(now time.Time) time.Time {
 	return now.Add(least)
 }
 
-// open notes that folder could be opened, or even took a file, and reports whether that ended the last trouble of any
-// folder. Being opened says nothing about a full one.
+// open notes that folder could be opened or, when took is set, has taken a file, and reports whether no folder is in trouble
+// any more because of that. That a full disk can be opened is no news.
 func (s *state) open(folder string, took bool) (allWell bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -53,7 +53,7 @@ func New(client *esign.Client, budget *rate.Limiter, began, known time.Time) *Re
 	return &Reader{Client: client, Began: began, Known: known, budget: budget, seen: map[string]bool{}}
 }
 
-// GoesOn reports whether r, which may be nil, can be continued with client.
+// GoesOn reports whether r, which may be nil, is a reading of client's list.
 func (r *Reader) GoesOn(client *esign.Client) bool { return r != nil && r.Client == client }
 
 // Outcome of reading a page.
@@ -93,7 +93,7 @@ func (p Pages) Next(ctx context.Context) (page []esign.Status, more bool, err er
 	return page, end == More, err
 }
 
-// take draws what a page says about the list into r.
+// take notes what a page shows of the list.
 func (r *Reader) take(page esign.Page) Outcome {
 	gap := len(r.previous) > 0 && !anyOf(page.Items, r.previous)
 	fresh := r.see(page.Items)

@@ -18,8 +18,7 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// The request budget of reconciling: status calls at once, and in a burst as so many seconds' worth; per second it is
-// Pace.Statuses.
+// How fast packages are asked about: Pace.Statuses a second, so many seconds' worth in a burst, and so many at once.
 const (
 	statusAtOnce = 4
 	statusBurst  = 4
@@ -115,7 +114,7 @@ func (r *Room) reconcile(ctx context.Context, list *discovery) (pause time.Durat
 
 // checkPackages asks about every package in due. It stops early with an error that concerns the service as a whole.
 func (r *Room) checkPackages(ctx context.Context, client *esign.Client, due []office.Package) error {
-	// More at once than a person would cause: catching up, to be told in a summary.
+	// More than a person would cause in a moment: this is catching up, and is told in a summary.
 	quiet := len(due) > 5
 	g, gctx := errgroup.WithContext(ctx)
 	g.SetLimit(loop.MaxCommits)
@@ -138,8 +137,8 @@ func (r *Room) checkPackages(ctx context.Context, client *esign.Client, due []of
 	return g.Wait()
 }
 
-// notePackage draws the consequences of a status answer: facts, save jobs, the time to ask again. Only an error that
-// concerns the service as a whole is returned; what only this package meets puts it alone off.
+// notePackage records what a status call brought: facts, save jobs, when to ask again. It returns only errors that concern
+// the service as a whole; trouble with one package puts off that package alone.
 func (r *Room) notePackage(ctx context.Context, p office.Package, status esign.Status, err error, quiet bool) error {
 	r.needs.Answered(ctx, err)
 	var e *esign.Error

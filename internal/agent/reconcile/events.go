@@ -211,9 +211,9 @@ func (r *Room) checkSoon(p *office.Package) {
 	p.NextCheck = next
 }
 
-// statusForEvent asks the service that the event came from, if it is the one in use, about p when that spares people or the disk something: a signer who is not known by
-// name, or a package that everybody has signed, whose files can then be planned in the commit that handles the event.
-// What it cannot learn now, reconcile will.
+// statusForEvent asks the service about p before the event is recorded, where that saves something: the name of a signer who
+// is not known yet, or, when everybody has signed, a second commit to plan the files. It asks only the service that the event
+// came from. It returns nil when it did not ask or got no answer: Run will.
 func (r *Room) statusForEvent(ctx context.Context, service string, p office.Package, e esign.Event, questions loop.Semaphore) *esign.Status {
 	client, online := r.needs.Online()
 	if !online || service != "" && service != client.Home() || r.Breaker.Left(r.Now()) > 0 {

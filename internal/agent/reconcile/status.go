@@ -69,8 +69,8 @@ func (r *Room) publish(f changes) {
 // applyTo notes a status answer in p and says what follows.
 type applyTo func(tx *store.Tx, p *office.Package, status esign.Status) (changes, error)
 
-// applyLater returns what notes a status answer in p, which is known so far as before: signatures, save jobs once it is
-// executed, and the time to ask again.
+// applyLater prepares, outside the commit, what notes a status answer in a package, which before is as it is now:
+// signatures, save jobs once everybody has signed, and when to ask again.
 func (r *Room) applyLater(before office.Package) (applyTo, error) {
 	s := r.needs.Settings()
 	folder, err := r.needs.Files.Folder(s, before)

@@ -82,7 +82,7 @@ func (e *endpoints) takeOver(ctx context.Context) (done func(), err error) {
 	return done, err
 }
 
-// load makes what is kept of issuer i what counts.
+// load reads the registrations that are kept of issuer i.
 func (e *endpoints) load(keys Vault, i issuer.Name, now time.Time) error {
 	var current *endpoint
 	var former []endpoint
@@ -299,7 +299,7 @@ func forget(tx *store.Tx) error {
 	return errors.Join(tx.PutDoc(docPending, nil), tx.PutDoc(docLost, nil))
 }
 
-// startOver starts over after a registration: what was missed before it says nothing about it.
+// startOver forgets what was missed: it says nothing about a registration that is new.
 func (r *Room) startOver() {
 	r.missed.end()
 	r.Health.Clear(health.EndpointLost)

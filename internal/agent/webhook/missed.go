@@ -17,10 +17,10 @@ const docLost = "endpoint-lost"
 // MissedGrace is how long after something was found out its event may still come.
 const MissedGrace = 2 * time.Minute
 
-// missed tells whether the service still reports to this computer. Nobody can ask for that: there is no call that reads
-// an endpoint, and the one that sets it replaces any other of the same client (interface.md, events/endpoints/set). What
-// can be known is what happened while this computer listened and came without its event: a signature, a package that is
-// finished. Safe for concurrent use.
+// missed finds out whether the service still reports to this computer. No call reads the endpoint, and the one that sets it
+// replaces any other of the same client (interface.md, events/endpoints/set). But a signature or a finished package that a
+// status call shows, and whose event did not come while this computer listened, was reported elsewhere. Safe for concurrent
+// use.
 type missed struct {
 	mu    sync.Mutex
 	since map[string]time.Time // packageId -> when it was found
@@ -63,8 +63,8 @@ func (s *missed) lose(since time.Time) {
 	s.gone = since
 }
 
-// hears tells whether an event that came then speaks against what was taken for lost, and forgets what it explains: one
-// that was stored before proves nothing about the time since.
+// hears forgets what an event that came then explains, and reports whether it shows that the reports come here after all; one
+// that came before they were taken for lost does not.
 func (s *missed) hears(packageID string, received time.Time) (found bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
