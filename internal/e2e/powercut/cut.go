@@ -22,10 +22,12 @@ const (
 func (d *Disk) forget(random *rand.Rand) {
 	keeping := []float64{0, 0.5, 1, random.Float64()}[random.IntN(4)]
 	d.forgetNames(random, keeping)
-	nodes := slices.SortedFunc(maps.Keys(d.reached()), func(a, b *node) int { return cmp.Compare(a.ino, b.ino) })
+	nodes := slices.SortedFunc(maps.Keys(d.reached()), func(a, b *node) int { return cmp.Compare(a.gen, b.gen) })
 	for _, n := range nodes {
 		n.forget(random)
+		n.ino = n.gen // the number may have been given to another, and both are there
 	}
+	d.free = nil
 }
 
 // forgetNames keeps each change with a probability, if what it builds upon is kept.

@@ -18,7 +18,8 @@ type Disk struct {
 
 	mu      sync.Mutex
 	root    *node
-	inodes  uint64    // numbers given out
+	made    uint64    // nodes
+	free    []uint64  // numbers of folders that were removed, which the next ones get, as on many file systems
 	changes []*change // of names, not flushed, oldest first
 	left    int       // requests until the power goes out; negative for never
 	out     chan struct{}
@@ -27,7 +28,7 @@ type Disk struct {
 
 // node is a file, folder, link or socket.
 type node struct {
-	ino      uint64
+	ino, gen uint64 // the latter is no other node's
 	mode     uint32 // with its type, as programs see it
 	keptMode uint32
 	changed  time.Time
@@ -67,10 +68,14 @@ func New() *Disk {
 }
 
 func (d *Disk) newNode(mode uint32) *node {
-	d.inodes++
-	n := &node{ino: d.inodes, mode: mode, keptMode: mode, changed: time.Now()}
-	if n.isFolder() {
-		n.names, n.keptNames = map[string]*node{}, map[string]*node{}
+	d.made++
+	n := &node{ino: d.made, gen: d.made, mode: mode, keptMode: mode, changed: time.Now()}
+	if !n.isFolder() {
+		return n
+	}
+	n.names, n.keptNames = map[string]*node{}, map[string]*node{}
+	if last := len(d.free) - 1; last >= 0 {
+		n.ino, d.free = d.free[last], d.free[:last]
 	}
 	return n
 }

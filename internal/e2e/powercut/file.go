@@ -54,7 +54,7 @@ func (f *file) Lookup(ctx context.Context, name string, out *fuse.EntryOut) (*fu
 // inode is the kernel's view of a node, which has its attributes at once.
 func (f *file) inode(ctx context.Context, n *node, out *fuse.EntryOut) *fusefs.Inode {
 	n.describe(&out.Attr)
-	return f.NewInode(ctx, &file{disk: f.disk, node: n}, fusefs.StableAttr{Mode: n.mode & syscall.S_IFMT, Ino: n.ino})
+	return f.NewInode(ctx, &file{disk: f.disk, node: n}, fusefs.StableAttr{Mode: n.mode & syscall.S_IFMT, Ino: n.ino, Gen: n.gen})
 }
 
 func (n *node) describe(a *fuse.Attr) {
@@ -185,6 +185,7 @@ func (f *file) Rmdir(_ context.Context, name string) syscall.Errno {
 		return syscall.ENOTEMPTY
 	}
 	f.disk.put(entry{place{f.node, name}, nil})
+	f.disk.free = append(f.disk.free, n.ino)
 	return 0
 }
 

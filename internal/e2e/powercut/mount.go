@@ -61,7 +61,7 @@ func (d *Disk) Mount(dir string) error {
 		},
 		EntryTimeout: &forever, AttrTimeout: &forever, NullPermissions: true,
 		UID: uint32(os.Getuid()), GID: uint32(os.Getgid()),
-		RootStableAttr: &fusefs.StableAttr{Ino: d.root.ino, Mode: syscall.S_IFDIR},
+		RootStableAttr: &fusefs.StableAttr{Ino: d.root.ino, Gen: d.root.gen, Mode: syscall.S_IFDIR},
 	})
 	if err != nil {
 		return err

@@ -483,3 +483,21 @@ func TestAKillLosesNothingAndFlushesNothing(t *testing.T) {
 		t.Errorf("after the cut so many files were there: %v", seen)
 	}
 }
+
+func TestAFolderGetsTheNumberOfOneThatWasRemoved(t *testing.T) {
+	_, dir := mounted(t)
+	folder := filepath.Join(dir, "a")
+	var infos [2]os.FileInfo
+	for i := range infos {
+		err := os.Mkdir(folder, 0o700)
+		if err == nil {
+			infos[i], err = os.Stat(folder)
+		}
+		if err := errors.Join(err, os.Remove(folder)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if !os.SameFile(infos[0], infos[1]) {
+		t.Error("it has another")
+	}
+}
