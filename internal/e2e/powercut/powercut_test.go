@@ -40,7 +40,7 @@ func mounted(t *testing.T) (*Disk, string) {
 }
 
 // cuts is how often a test has the power go out: what chance may do it has done by then.
-const cuts = 120
+const cuts = 80
 
 // found are the things that are found after power cuts, each with how often: before is done and flushed, then what is
 // done before the power goes out.
@@ -499,5 +499,20 @@ func TestAFolderGetsTheNumberOfOneThatWasRemoved(t *testing.T) {
 	}
 	if !os.SameFile(infos[0], infos[1]) {
 		t.Error("it has another")
+	}
+}
+
+// A process with its own view of what is mounted, as a browser's sandbox has, keeps a copy of every mount.
+func TestTheDiskIsTakenAwayFromOtherViewsToo(t *testing.T) {
+	d, _ := mounted(t)
+	cmd := exec.Command("sleep", "60")
+	cmd.SysProcAttr = &syscall.SysProcAttr{Unshareflags: syscall.CLONE_NEWNS, Pdeathsig: syscall.SIGKILL}
+	if err := cmd.Start(); err != nil {
+		t.Skipf("no other view can be made: %v", err)
+	}
+	defer cmd.Wait()
+	defer cmd.Process.Kill()
+	if err := d.Restore(rand.New(rand.NewPCG(1, 0))); err != nil {
+		t.Fatal(err)
 	}
 }
