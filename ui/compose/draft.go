@@ -19,7 +19,7 @@ func proposedName(path string) string {
 	return strings.Join(strings.Fields(strings.ReplaceAll(name, "_", " ")), " ")
 }
 
-// externalData carries a reference as store.Package.Reference is read.
+// externalData carries a reference, which Package.Reference reads.
 func externalData(reference string) json.RawMessage {
 	if reference == "" {
 		return nil

@@ -43,7 +43,7 @@ type Env struct {
 	Notice  func(text string)
 	Copy    func(text string)                  // to the clipboard
 	Later   func(d time.Duration, over func()) // calls over on the window's goroutine when d has passed
-	Soon    func(Deed)                         // does what cannot be taken back, after some seconds in which it can
+	Soon    func(Deed)                         // does something after some seconds in which the person can undo it
 	Go      Ways
 
 	Autostart Autostart // nil where the program cannot start with the computer

@@ -16,7 +16,7 @@ import (
 )
 
 // actionsOf are the buttons for what can be done with a package, the one that is wanted most first.
-func (s *Screen) actionsOf(p paper) (buttons []fyne.CanvasObject) {
+func (s *Screen) actionsOf(p record) (buttons []fyne.CanvasObject) {
 	if path := p.signed(); path != "" {
 		open := widgets.NewButtonWithIcon(lang.L("Open signed document"), theme.FileTextIcon(), func() { s.env.OpenFile(path) })
 		open.Importance = widget.HighImportance
@@ -102,7 +102,7 @@ func (s *Screen) saveAgain(row office.PackageRow) {
 
 // sendAgain takes files, people, order, message and reference to a new package. The due date is not taken along: it
 // would be over. Files that are gone say so there.
-func (s *Screen) sendAgain(p paper) {
+func (s *Screen) sendAgain(p record) {
 	d := p.draft
 	files := make([]string, len(d.Files))
 	for i, f := range d.Files {

@@ -18,9 +18,9 @@ import (
 )
 
 // show shows a package on the right; another one than before starts at its top.
-func (s *Screen) show(p paper) {
-	fresh := p.row.ID != s.paper.row.ID
-	s.paper = p
+func (s *Screen) show(p record) {
+	fresh := p.row.ID != s.record.row.ID
+	s.record = p
 	s.draw(fresh)
 	if p.known {
 		s.fetch(p)
@@ -28,7 +28,7 @@ func (s *Screen) show(p paper) {
 }
 
 func (s *Screen) draw(fresh bool) {
-	p := s.paper
+	p := s.record
 	if r, isHead := s.headOfID(s.chosen); isHead {
 		s.place(s.drawHead(r), fresh)
 		return
@@ -36,7 +36,7 @@ func (s *Screen) draw(fresh bool) {
 	if !p.known {
 		switch {
 		case p.failure != nil:
-			widgets.Remake(s.detail, widgets.Failure(i18n.Error(p.failure), s.readPaper))
+			widgets.Remake(s.detail, widgets.Failure(i18n.Error(p.failure), s.readRecord))
 		case !s.loaded:
 			widgets.Remake(s.detail)
 		case p.row.Name != "":
@@ -53,7 +53,7 @@ func (s *Screen) draw(fresh bool) {
 	if len(p.missing) > 0 {
 		page.Add(warning(lang.N("{{.PluralCount}} saved files cannot be found in their folders. Save them again, unless you moved them yourself.", len(p.missing))))
 	}
-	signers, documents := s.signersOf(p.row), s.leavesOf(p)
+	signers, documents := s.signersOf(p.row), s.documentsOf(p)
 	if p.row.FilesTotal > 0 { // what came back is what one looks for
 		signers, documents = documents, signers
 	}
@@ -87,7 +87,7 @@ func (s *Screen) scrolled() (fyne.Position, bool) {
 
 func isOpen(row office.PackageRow) bool { return i18n.StandingOf(row) == i18n.Open }
 
-func (s *Screen) headOf(p paper) fyne.CanvasObject {
+func (s *Screen) headOf(p record) fyne.CanvasObject {
 	row, standing := p.row, i18n.StandingOf(p.row)
 	state, _ := widgets.MarkLine(standing.Mark(), standing.Word())
 	facts := []string{i18n.Documents(len(row.Documents))}
@@ -127,7 +127,7 @@ func (s *Screen) signersOf(row office.PackageRow) fyne.CanvasObject {
 		title += "  ·  " + progress
 	}
 	list := widgets.Stack(8)
-	addresses := s.links[paper{row: row}.linksKey()]
+	addresses := s.links[record{row: row}.linksKey()]
 	for i, signer := range row.Signers {
 		state := i18n.StateOf(s.env.Now(), row, signer)
 		when := widgets.NewCaption(state.Text)

@@ -69,7 +69,7 @@ func (x *index) search(text string, among []int32) []int32 {
 	return found
 }
 
-// sort returns those of the places found that belong into a tab, and how many belong into each.
+// sort returns which of the packages found belong to a tab, and how many belong to each.
 func (x *index) sort(found []int32, tab int) (shown []int32, counts [tabCount]int) {
 	for _, i := range found {
 		own := x.rows[i].tab()

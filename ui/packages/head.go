@@ -52,8 +52,8 @@ func namesOf(d office.Draft) (people, files string) {
 	return strings.Join(who, "\n"), strings.Join(what, "\n")
 }
 
-// headsOf are the rows above the packages that text and tab leave, and counts them for every tab: what is wrong with the
-// office is under Problems alone.
+// headsOf are the rows above the packages that match a search and belong to a tab. It adds all that match to the counts of
+// their tabs: what is wrong with the office is under Problems alone.
 func (s *Screen) headsOf(text string, tab int, counts *[tabCount]int) (rows []listed) {
 	wanted := strings.Fields(fold(text))
 	for _, r := range append(slices.Clone(s.issues), s.drafts...) {
@@ -153,7 +153,7 @@ func (s *Screen) draftPage(d office.Draft) fyne.CanvasObject {
 	}
 	files := widgets.Stack(8)
 	for _, f := range d.Files {
-		files.Add(s.leaf(leaf{name: f.Name, note: lang.L("not sent yet"), mark: theme.MarkLater, path: f.Path}, false))
+		files.Add(s.fileLine(fileLine{name: f.Name, note: lang.L("not sent yet"), mark: theme.MarkLater, path: f.Path}, false))
 	}
 	page := widgets.Stack(16, head)
 	if len(d.Signers) > 0 {

@@ -64,7 +64,7 @@ func (s *Screen) anchor() (id string, top int, hidden float32) {
 	return id, top, hidden
 }
 
-// settle applies tab and search to what has changed by itself.
+// settle applies the tab and the search to packages that have changed.
 func (s *Screen) settle(anchor string, top int, hidden float32) {
 	s.filter()
 	if anchor != "" {
@@ -74,7 +74,7 @@ func (s *Screen) settle(anchor string, top int, hidden float32) {
 	}
 	s.keepOrChooseFirst(false)
 	s.list.Renew(s.rowOf(s.chosen), top, hidden)
-	s.readPaper()
+	s.readRecord()
 }
 
 func folderText(folder string) string {
@@ -91,7 +91,7 @@ func (s *Screen) refilter() {
 	row := s.rowOf(s.chosen)
 	s.list.Renew(row, 0, 0)
 	s.list.ScrollTo(row)
-	s.readPaper()
+	s.readRecord()
 }
 
 // filter finds what tab and search leave. A search that goes on from the last one looks only at what that one left.
@@ -156,6 +156,6 @@ func (s *Screen) rowOf(id string) int {
 func (s *Screen) choose(id string) {
 	if s.chosen != id {
 		s.chosen = id
-		s.readPaper()
+		s.readRecord()
 	}
 }

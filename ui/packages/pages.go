@@ -15,7 +15,7 @@ var pageSize = fyne.NewSize(52, 73)
 
 // page is the first page of what a line can open: a click opens it. Until the picture comes, and where there is none, an
 // icon stands in its room.
-func (s *Screen) page(l leaf, pictured bool) fyne.CanvasObject {
+func (s *Screen) page(l fileLine, pictured bool) fyne.CanvasObject {
 	icon := widget.NewIcon(fynetheme.NewColoredResource(fynetheme.DocumentIcon(), theme.Secondary))
 	page := fyne.CanvasObject(container.NewGridWrap(pageSize, container.NewStack(widgets.NewBack(theme.Line), widgets.Pad(1, widgets.On(theme.Surface, container.NewCenter(icon))))))
 	if picture := s.pictures[l.path]; pictured && picture != nil && !picture.Bounds().Empty() {

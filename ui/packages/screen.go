@@ -45,7 +45,7 @@ type Screen struct {
 	folder string // where files are saved
 	loaded bool   // the office has told: before, an empty list says nothing
 
-	paper    paper            // the chosen package, as far as it is read
+	record   record           // the chosen package, as far as it is read
 	reading  bool             // it is being read
 	again    bool             // and must be read once more
 	links    map[string]links // by package id and who is next
@@ -117,7 +117,7 @@ func (s *Screen) Continue(old *Screen) {
 	top, hidden := old.list.Top()
 	at, _ := old.scrolled()
 	s.all, s.found, s.folder, s.loaded, s.links, s.pictures = old.all, nil, old.folder, true, old.links, old.pictures
-	s.chosen, s.wanted, s.paper, s.search.Text = old.chosen, old.wanted, old.paper, old.search.Text
+	s.chosen, s.wanted, s.record, s.search.Text = old.chosen, old.wanted, old.record, old.search.Text
 	s.where.Set(folderText(s.folder))
 	s.tabs.Choose(old.tabs.Chosen())
 	s.filter()
@@ -141,7 +141,7 @@ func (s *Screen) Show(id string) {
 	}
 	s.reveal()
 	s.refilter()
-	s.readPaper()
+	s.readRecord()
 }
 
 // reveal goes to a tab that shows the wanted package, once it is listed.
@@ -251,7 +251,7 @@ func (s *Screen) moveFromSearch(e *fyne.KeyEvent) bool {
 }
 
 func (s *Screen) openFirstFile() {
-	if saved := s.paper.saved(); s.paper.row.ID == s.chosen && len(saved) > 0 {
+	if saved := s.record.saved(); s.record.row.ID == s.chosen && len(saved) > 0 {
 		s.env.OpenFile(saved[0].Path)
 	}
 }

@@ -53,8 +53,8 @@ func TestAReloadMovesNeitherTheChoiceNorTheView(t *testing.T) {
 	if newTop != top+3 || newHidden-hidden > 1 || hidden-newHidden > 1 {
 		t.Errorf("the view moved from row %d to %d, three rows came in front", top, newTop)
 	}
-	if s.chosen != "n100" || s.list.At() != 103 || s.paper.row.ID != "n100" {
-		t.Errorf("chosen %s in row %d, shown %s", s.chosen, s.list.At(), s.paper.row.ID)
+	if s.chosen != "n100" || s.list.At() != 103 || s.record.row.ID != "n100" {
+		t.Errorf("chosen %s in row %d, shown %s", s.chosen, s.list.At(), s.record.row.ID)
 	}
 }
 
@@ -75,7 +75,7 @@ func TestAPackageThatIsSignedMeanwhileStaysInView(t *testing.T) {
 	b.Settle()
 	b.Office.Change(office.PackagesChanged, func(o *officetest.Office) { o.Rows[2].State = "executed" })
 	b.Reload()
-	if b.screen.chosen != "p1" || b.screen.paper.row.State != "executed" || b.screen.list.At() != -1 {
+	if b.screen.chosen != "p1" || b.screen.record.row.State != "executed" || b.screen.list.At() != -1 {
 		t.Errorf("chosen %s, row %d", b.screen.chosen, b.screen.list.At())
 	}
 	b.screen.tabs.Choose(tabDone)
@@ -93,8 +93,8 @@ func TestAPackageCanBeShownBeforeItIsListed(t *testing.T) {
 	late := office.PackageRow{Package: office.Package{ID: "late", Name: "Late", State: "executed"}}
 	b.Office.Change(office.PackagesChanged, func(o *officetest.Office) { o.Rows = append([]office.PackageRow{late}, o.Rows...) })
 	b.Reload()
-	if b.screen.paper.row.ID != "late" || b.screen.tabs.Chosen() != tabAll || b.screen.list.At() != 0 {
-		t.Errorf("shown %q in tab %d, row %d", b.screen.paper.row.ID, b.screen.tabs.Chosen(), b.screen.list.At())
+	if b.screen.record.row.ID != "late" || b.screen.tabs.Chosen() != tabAll || b.screen.list.At() != 0 {
+		t.Errorf("shown %q in tab %d, row %d", b.screen.record.row.ID, b.screen.tabs.Chosen(), b.screen.list.At())
 	}
 }
 
@@ -106,8 +106,8 @@ func TestHoldingAnArrowKeyReadsOnlyWhereItEnds(t *testing.T) {
 		b.screen.search.TypedKey(&fyne.KeyEvent{Name: fyne.KeyDown})
 	}
 	b.Settle()
-	if b.screen.paper.row.ID != "n100" || counted.read > 3 {
-		t.Errorf("shows %s after %d readings", b.screen.paper.row.ID, counted.read)
+	if b.screen.record.row.ID != "n100" || counted.read > 3 {
+		t.Errorf("shows %s after %d readings", b.screen.record.row.ID, counted.read)
 	}
 }
 
@@ -144,8 +144,8 @@ func TestAKeyDoesAsMuchInALargeOfficeAsInASmallOne(t *testing.T) {
 			test.Type(s.search, key)
 			b.Settle()
 		}
-		if got := s.Listed(); s.all != all || got[0] != "n42" || s.paper.row.ID != "n42" {
-			t.Errorf("of %d packages %v are found, %s is shown", n, got[0], s.paper.row.ID)
+		if got := s.Listed(); s.all != all || got[0] != "n42" || s.record.row.ID != "n42" {
+			t.Errorf("of %d packages %v are found, %s is shown", n, got[0], s.record.row.ID)
 		}
 		w.listed, w.read = counted.listed, counted.read
 		return w
@@ -160,7 +160,7 @@ func TestSendAgainTakesEverythingButTheDueDate(t *testing.T) {
 	b := newBench(t, officetest.Busy())
 	b.screen.Show("p1")
 	b.Settle()
-	press(t, b.screen.actionsOf(b.screen.paper), "Use for a new package")
+	press(t, b.screen.actionsOf(b.screen.record), "Use for a new package")
 	if len(b.Like) != 1 || len(b.Like[0].Files) != 1 || len(b.Like[0].Signers) != 3 || !b.Like[0].Sequential || !b.Like[0].Due.IsZero() {
 		t.Errorf("began %+v", b.Like)
 	}
@@ -184,13 +184,13 @@ func TestADraftIsOpenedInTheServicesEditor(t *testing.T) {
 	b := newBench(t, o)
 	b.screen.Show("p2")
 	b.Settle()
-	press(t, b.screen.actionsOf(b.screen.paper), "Finish in the browser…")
+	press(t, b.screen.actionsOf(b.screen.record), "Finish in the browser…")
 	b.Settle()
 	if len(b.System.Opened) != 0 || len(b.Notices) != 1 || b.Notices[0] != message.ServiceKnowsNot().String() {
 		t.Errorf("opened %v, said %q", b.System.Opened, b.Notices)
 	}
 	o.Pages = map[string]string{"p2": "https://sign.example.com/edit/p2"}
-	press(t, b.screen.actionsOf(b.screen.paper), "Finish in the browser…")
+	press(t, b.screen.actionsOf(b.screen.record), "Finish in the browser…")
 	b.Settle()
 	if len(b.System.Opened) != 1 || b.System.Opened[0] != "address https://sign.example.com/edit/p2" {
 		t.Errorf("opened %v", b.System.Opened)
@@ -202,10 +202,10 @@ func TestFilesThatAreGoneAreSaidAndSavedAgain(t *testing.T) {
 	b.System.Lost = map[string]bool{b.Office.Rows[1].Files[0].Path: true}
 	b.screen.Show("p3")
 	b.Settle()
-	if len(b.screen.paper.missing) != 1 || len(b.screen.paper.pages()) != 1 {
-		t.Errorf("missing %v, pages of %v", b.screen.paper.missing, b.screen.paper.pages())
+	if len(b.screen.record.missing) != 1 || len(b.screen.record.pages()) != 1 {
+		t.Errorf("missing %v, pages of %v", b.screen.record.missing, b.screen.record.pages())
 	}
-	press(t, b.screen.actionsOf(b.screen.paper), "Save again")
+	press(t, b.screen.actionsOf(b.screen.record), "Save again")
 	b.Settle()
 	if len(b.Office.Again) != 1 || b.Office.Again[0] != "p3" || len(b.Notices) != 1 {
 		t.Errorf("saved %v again, said %q", b.Office.Again, b.Notices)
@@ -234,12 +234,12 @@ func TestAPictureThatIsLeftIsNotWaitedFor(t *testing.T) {
 	o := &slow{Office: b.Office, asked: make(chan string, 8), let: make(chan image.Image, 8)}
 	b.screen.env.Office = o
 	b.screen.Show("p3")
-	b.Until(func() bool { return b.screen.paper.row.ID == "p3" && b.screen.paper.known })
+	b.Until(func() bool { return b.screen.record.row.ID == "p3" && b.screen.record.known })
 	<-o.asked
 	b.screen.Show("p5") // has no files; the pictures of p3 are given up
 	b.Settle()
-	if b.screen.paper.row.ID != "p5" || len(b.screen.pictures) != 0 {
-		t.Errorf("shows %s, keeps %v", b.screen.paper.row.ID, b.screen.pictures)
+	if b.screen.record.row.ID != "p5" || len(b.screen.pictures) != 0 {
+		t.Errorf("shows %s, keeps %v", b.screen.record.row.ID, b.screen.pictures)
 	}
 	o.let <- officetest.Page()
 	o.let <- officetest.Page()
@@ -305,7 +305,7 @@ func TestThePicturesHaveTheirRoomBeforeTheyCome(t *testing.T) {
 	o := &slow{Office: b.Office, asked: make(chan string, 8), let: make(chan image.Image, 8)}
 	b.screen.env.Office = o
 	b.screen.Show("p3")
-	b.Until(func() bool { return b.screen.paper.known && b.screen.paper.row.ID == "p3" })
+	b.Until(func() bool { return b.screen.record.known && b.screen.record.row.ID == "p3" })
 	before := b.screen.detail.Objects[0].(*container.Scroll).Content.MinSize()
 	o.let <- officetest.Page()
 	o.let <- officetest.Page()
@@ -319,13 +319,13 @@ func TestTheSignedDocumentIsFirst(t *testing.T) {
 	b := newBench(t, officetest.Busy())
 	b.screen.Show("p3")
 	b.Settle()
-	p := b.screen.paper
+	p := b.screen.record
 	first := b.screen.actionsOf(p)[0].(*widgets.Button)
 	if first.Text != "Open signed document" || first.Importance != widget.HighImportance {
 		t.Fatalf("the first button is %q", first.Text)
 	}
 	first.OnTapped()
-	if leaves := p.leaves(); len(leaves) != 2 || len(b.System.Opened) != 1 || !strings.HasSuffix(b.System.Opened[0], leaves[0].name) || leaves[0].name != "Mandate Keller - Letter of mandate.pdf" {
+	if leaves := p.files(); len(leaves) != 2 || len(b.System.Opened) != 1 || !strings.HasSuffix(b.System.Opened[0], leaves[0].name) || leaves[0].name != "Mandate Keller - Letter of mandate.pdf" {
 		t.Errorf("opened %v of %+v", b.System.Opened, leaves)
 	}
 	for id, want := range map[string]string{"p1": "Lease Sonnenweg 4: 1 of 3 signed|House rules: 1 of 3 signed",
@@ -333,7 +333,7 @@ func TestTheSignedDocumentIsFirst(t *testing.T) {
 		b.screen.Show(id)
 		b.Settle()
 		var got []string
-		for _, l := range b.screen.paper.leaves() {
+		for _, l := range b.screen.record.files() {
 			got = append(got, l.name+": "+l.note)
 		}
 		if strings.Join(got, "|") != want {
@@ -491,8 +491,8 @@ func TestDetailsNeverStandBesideTheRowOfAnotherPackage(t *testing.T) {
 	b.Settle()
 	for _, id := range []string{"p3", "not listed yet"} {
 		b.screen.Show(id) // and nothing is read
-		if b.screen.paper.row.ID != id || b.screen.paper.known {
-			t.Errorf("%s is chosen beside the details of %s", id, b.screen.paper.row.ID)
+		if b.screen.record.row.ID != id || b.screen.record.known {
+			t.Errorf("%s is chosen beside the details of %s", id, b.screen.record.row.ID)
 		}
 		b.Settle()
 	}

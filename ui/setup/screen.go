@@ -38,8 +38,8 @@ type step struct {
 	first             fyne.Focusable
 	fields            map[string]*widgets.Field
 	enter             func()                             // shows what follows from the steps before; may be nil
-	asking            string                             // what is said while others are asked
-	ask               func() func(context.Context) error // prepares asking others, which happens beside the window; may be nil, also what it returns
+	asking            string                             // what is said while that check runs
+	ask               func() func(context.Context) error // prepares a check by others, such as the service, that runs beside the window; nil where there is none, and may return nil
 	answered          func()                             // after that, without an error; may be nil
 	blame             string                             // the field beside which an error stands that names none
 	next              string                             // the button

@@ -14,7 +14,7 @@ import (
 )
 
 // Calendar shows a month to choose a day from. Today is marked, days before it cannot be chosen. The arrows move by a day
-// or a week, PageUp and PageDown by a month; Enter chooses.
+// or a week, PageUp and PageDown by a month; Enter chooses. Fyne's calendar knows no arrow keys, and offers days that are over.
 type Calendar struct {
 	widget.BaseWidget
 	today, month time.Time // the first moments of today and of the month that is shown

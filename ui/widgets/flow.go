@@ -6,7 +6,7 @@ import (
 )
 
 // Flow puts objects beside each other with n units between them, and goes on below where the width ends. It never asks
-// for more width than its widest object.
+// for more width than its widest object; Fyne's row wrap asks for that of its longest row, so that no window gets narrower.
 func Flow(n float32, objects ...fyne.CanvasObject) *fyne.Container {
 	return container.New(&flow{gap: n}, objects...)
 }

@@ -10,11 +10,11 @@ import (
 	"countersign/ui/theme"
 )
 
-// graceSeconds is how long something that cannot be taken back waits for whoever thinks better of it.
+// graceSeconds is how long the person can undo something before it is done.
 const graceSeconds = 8
 
-// Grace is lines that say what is about to be done, each with its seconds and a button that prevents it. It takes no room
-// while there is none. What is not done when the program ends is not done.
+// Grace shows what is about to be done, each on a line with the seconds that are left and a button that prevents it. It takes
+// no room while there is nothing. What still waits when the program ends is not done.
 type Grace struct {
 	widget.BaseWidget
 	Changed func() // called when a line came or went, for whoever lays it out; may be nil

@@ -180,7 +180,7 @@ func width(o fyne.CanvasObject) float32 {
 	return o.MinSize().Width
 }
 
-// Frame puts content between a top, a bottom and a left side, with no room between; each of the three may be nil.
+// Frame puts content between a top, a bottom and a left side, each of which may be nil. Fyne's border leaves room between them.
 func Frame(top, bottom, left, content fyne.CanvasObject) *fyne.Container {
 	f := &frame{top, bottom, left, content}
 	objects := []fyne.CanvasObject{}

@@ -13,7 +13,7 @@ import (
 )
 
 // Press is content that can be pressed and chosen: an entry of the sidebar, a tab. It takes the focus, shows it, answers
-// to Space and Enter, and leaves other keys to the window.
+// to Space and Enter, and leaves other keys to the window. Fyne's button holds a text and an icon, and nothing else.
 type Press struct {
 	widget.BaseWidget
 	hoverable
@@ -29,7 +29,7 @@ type Press struct {
 }
 
 // Group makes presses one group, in which the arrows move the choice and the focus, as Home and End do. at is the chosen
-// one; hidden ones are passed over. Enter chooses, and on the chosen one does again, which may be nil.
+// one; hidden ones are passed over. Enter chooses; on the chosen one it calls again, which may be nil.
 func Group(items []*Press, at func() int, choose func(int), again func()) {
 	for i, item := range items {
 		item.again = again

@@ -16,7 +16,7 @@ import (
 )
 
 // Selectable is a text to read, to mark and to copy, with the mouse as by keys: an entry without its box, in which nothing can
-// be typed. Copying takes what is marked, else all of it.
+// be typed. Copying takes what is marked, else all of it. Fyne's selectable label is marked by the mouse alone.
 type Selectable struct {
 	widget.Entry
 	focused bool

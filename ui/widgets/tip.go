@@ -23,8 +23,8 @@ const (
 	tipPad, tipMargin = 8, 4 // within its edge, and outside of it
 )
 
-// tips lie over a window, or a pop-up, and show the whole of a text that is shortened, near the mouse. They take neither
-// mouse nor keys.
+// tips lie over a window, or a pop-up, and show the whole of a text that is shortened, near the mouse: Fyne has no tooltips.
+// They take neither mouse nor keys.
 type tips struct {
 	widget.BaseWidget
 	later func(d time.Duration, over func())

@@ -21,8 +21,8 @@ func (f *floor) Layout(objects []fyne.CanvasObject, size fyne.Size) {
 
 func (f *floor) MinSize([]fyne.CanvasObject) fyne.Size { return f.least }
 
-// shell puts the sidebar beside the page. What is said in passing stands where the sidebar is free, or takes a room of its
-// own below everything else where that is too little: it covers nothing that one presses next.
+// shell puts the sidebar beside the page. Toasts, here called passing, stand in the free part of the sidebar, or below
+// everything else where that is too small: they cover nothing that one presses next.
 type shell struct{ nav, foot, edge, page, passing fyne.CanvasObject }
 
 const (

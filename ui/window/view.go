@@ -26,7 +26,7 @@ import (
 	"countersign/ui/widgets"
 )
 
-// view is what the window shows of one office in one language. Another office or language gets a room of its own.
+// view is what the window shows of one office in one language. Another office or language gets a new one.
 type view struct {
 	env     *env.Env
 	pool    *async.Pool // slow work of the screens
@@ -56,7 +56,7 @@ type view struct {
 	account    *account
 }
 
-// leave ends everything the room runs, without waiting; what it wanted to show is dropped.
+// leave ends everything the view runs, without waiting; what it wanted to show is dropped.
 func (r *view) leave() {
 	r.watcher.Stop()
 	r.pool.Stop()

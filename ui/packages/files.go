@@ -14,8 +14,8 @@ import (
 	"countersign/ui/widgets"
 )
 
-// leaf is one line of a package's documents and files: what it is called, where it stands, and the file to open.
-type leaf struct {
+// fileLine is one line of a package's documents and files: what it is called, where it stands, and the file to open.
+type fileLine struct {
 	name, note string
 	mark       theme.Mark
 	path       string // of what can be opened, empty when there is nothing on this computer
@@ -23,7 +23,7 @@ type leaf struct {
 
 // leaves are everything that belongs to a package: its files, the signed documents first, and the documents of which
 // there is no signed file yet.
-func (p paper) leaves() (list []leaf) {
+func (p record) files() (list []fileLine) {
 	filed := map[string]bool{} // documents of which the signed file is saved or planned
 	for _, f := range p.row.Files {
 		if f.Kind == office.FileSigned {
@@ -31,7 +31,7 @@ func (p paper) leaves() (list []leaf) {
 		}
 		list = append(list, p.file(f))
 	}
-	var open []leaf
+	var open []fileLine
 	for i, d := range p.row.Documents {
 		if d.ID == "" || !filed[d.ID] {
 			open = append(open, p.document(i, d))
@@ -41,9 +41,9 @@ func (p paper) leaves() (list []leaf) {
 }
 
 // file is the line of a file in the folder, or on its way there.
-func (p paper) file(f office.File) leaf {
+func (p record) file(f office.File) fileLine {
 	folder := i18n.V{"Folder": filepath.Base(filepath.Dir(f.Path))}
-	l := leaf{name: filepath.Base(f.Path), mark: theme.MarkSaved, path: f.Path}
+	l := fileLine{name: filepath.Base(f.Path), mark: theme.MarkSaved, path: f.Path}
 	kind := map[office.FileKind]string{office.FileSigned: lang.L("Signed document"), office.FileCertificate: lang.L("Certificate"),
 		office.FileMaster: lang.L("Master file")}[f.Kind]
 	where := lang.L("saved in {{.Folder}}", folder)
@@ -63,8 +63,8 @@ func (p paper) file(f office.File) leaf {
 }
 
 // document is the line of a document that has no signed file yet. What it was sent from can be looked at.
-func (p paper) document(i int, d office.Document) leaf {
-	l := leaf{name: i18n.DocumentName(d), mark: theme.MarkNext, note: i18n.Progress(len(d.SignedBy), len(p.row.Signers))}
+func (p record) document(i int, d office.Document) fileLine {
+	l := fileLine{name: i18n.DocumentName(d), mark: theme.MarkNext, note: i18n.Progress(len(d.SignedBy), len(p.row.Signers))}
 	if d.Executed {
 		l.mark, l.note = theme.MarkSigned, lang.L("fully signed")
 	}
@@ -74,11 +74,11 @@ func (p paper) document(i int, d office.Document) leaf {
 	return l
 }
 
-// leavesOf shows them as one list.
-func (s *Screen) leavesOf(p paper) fyne.CanvasObject {
+// documentsOf lists the documents and files.
+func (s *Screen) documentsOf(p record) fyne.CanvasObject {
 	list := widgets.Stack(10)
-	for i, l := range p.leaves() {
-		list.Add(s.leaf(l, i < maxPictures))
+	for i, l := range p.files() {
+		list.Add(s.fileLine(l, i < maxPictures))
 	}
 	if len(list.Objects) == 0 {
 		list.Add(widgets.NewProse(lang.L("The signing service has not listed the documents yet.")))
@@ -86,8 +86,8 @@ func (s *Screen) leavesOf(p paper) fyne.CanvasObject {
 	return widgets.Section(lang.L("Documents"), 0, list)
 }
 
-// leaf is one line. The room of its picture is there before the picture is.
-func (s *Screen) leaf(l leaf, pictured bool) fyne.CanvasObject {
+// fileLine shows one of them. Its picture has its place before it comes.
+func (s *Screen) fileLine(l fileLine, pictured bool) fyne.CanvasObject {
 	name := widgets.NewFullName(l.name)
 	note := widgets.NewProse(l.note)
 	if l.mark == theme.MarkProblem {

@@ -10,8 +10,8 @@ import (
 	"countersign/ui/async"
 )
 
-// paper is all that is known about the chosen package, read beside the window's goroutine.
-type paper struct {
+// record is all that is known about the chosen package, read beside the window's goroutine.
+type record struct {
 	row       office.PackageRow
 	known     bool
 	failure   error           // why it could not be read
@@ -21,10 +21,10 @@ type paper struct {
 	missing   map[string]bool // saved files that are no longer where they were saved
 }
 
-// readPaper reads the chosen package, one reading at a time, so that holding an arrow key does not pile them up.
-func (s *Screen) readPaper() {
+// readRecord reads the chosen package, one reading at a time, so that holding an arrow key does not pile them up.
+func (s *Screen) readRecord() {
 	id := s.chosen
-	if id != s.paper.row.ID {
+	if id != s.record.row.ID {
 		for _, stop := range s.leave {
 			stop()
 		}
@@ -32,11 +32,11 @@ func (s *Screen) readPaper() {
 		s.show(s.known(id)) // never what belongs to another one
 	}
 	if id == "" {
-		s.show(paper{})
+		s.show(record{})
 		return
 	}
 	if _, isHead := s.headOfID(id); isHead { // all of it is known
-		s.draw(s.paper.row.ID != id)
+		s.draw(s.record.row.ID != id)
 		return
 	}
 	if s.reading {
@@ -44,20 +44,20 @@ func (s *Screen) readPaper() {
 		return
 	}
 	s.reading = true
-	async.Then(s.env.Work, func(context.Context) (paper, error) { return s.paperOf(id), nil }, func(p paper, _ error) {
+	async.Then(s.env.Work, func(context.Context) (record, error) { return s.recordOf(id), nil }, func(p record, _ error) {
 		s.reading = false
 		if s.chosen == id {
 			s.show(p)
 		}
 		if s.again || s.chosen != id {
 			s.again = false
-			s.readPaper()
+			s.readRecord()
 		}
 	})
 }
 
 // known is as much of a package as the list knows: its name, until the rest is read.
-func (s *Screen) known(id string) (p paper) {
+func (s *Screen) known(id string) (p record) {
 	p.row.ID = id
 	if place, listed := s.all.places[id]; listed {
 		p.row.Name = s.all.rows[place].line.Name
@@ -65,13 +65,13 @@ func (s *Screen) known(id string) (p paper) {
 	return p
 }
 
-// paperOf runs off the window's goroutine.
-func (s *Screen) paperOf(id string) (p paper) {
+// recordOf reads a package. It runs beside the window's goroutine.
+func (s *Screen) recordOf(id string) (p record) {
 	if p.row, p.known, p.failure = s.env.Office.Package(id); p.known {
 		p.draft, p.sentHere, p.failure = s.env.Office.DraftOf(id)
 	}
 	if p.failure != nil {
-		return paper{row: office.PackageRow{Package: office.Package{ID: id}}, failure: p.failure}
+		return record{row: office.PackageRow{Package: office.Package{ID: id}}, failure: p.failure}
 	}
 	if !p.known {
 		return p
@@ -92,7 +92,7 @@ func (s *Screen) paperOf(id string) (p paper) {
 }
 
 // saved are the files that are in the folder, the signed documents first.
-func (p paper) saved() (files []office.File) {
+func (p record) saved() (files []office.File) {
 	for _, f := range p.row.Files {
 		if f.State == office.JobDone && !p.missing[f.Path] {
 			files = append(files, f)
@@ -102,7 +102,7 @@ func (p paper) saved() (files []office.File) {
 }
 
 // signed is the signed document that "Open signed document" opens, empty when none is saved.
-func (p paper) signed() (path string) {
+func (p record) signed() (path string) {
 	if saved := p.saved(); len(saved) > 0 && saved[0].Kind == office.FileSigned {
 		return saved[0].Path
 	}
@@ -110,8 +110,8 @@ func (p paper) signed() (path string) {
 }
 
 // pages are the files of which a picture of page 1 is worth showing.
-func (p paper) pages() (paths []string) {
-	for _, l := range p.leaves() {
+func (p record) pages() (paths []string) {
+	for _, l := range p.files() {
 		if l.path != "" && isPDF(l.path) {
 			paths = append(paths, l.path)
 		}
@@ -131,7 +131,7 @@ const (
 type links map[int]string
 
 // linksKey changes when another person is to sign.
-func (p paper) linksKey() string {
+func (p record) linksKey() string {
 	key := p.row.ID
 	for _, next := range p.row.Next {
 		key += "\n" + next.ID
@@ -141,7 +141,7 @@ func (p paper) linksKey() string {
 
 // fetch asks, once for each, for what takes the network or a moment: the pages of those who are to sign, and the
 // pictures. It stops when another package is chosen, and what had not come by then is asked for again next time.
-func (s *Screen) fetch(p paper) {
+func (s *Screen) fetch(p record) {
 	key := p.linksKey()
 	if _, asked := s.links[key]; !asked && isOpen(p.row) {
 		s.links[key] = links{}
@@ -222,7 +222,7 @@ func (s *Screen) fetchPictures(id string, paths []string) {
 
 // redraw shows the chosen package with what came in meanwhile.
 func (s *Screen) redraw(id string) {
-	if s.chosen == id && s.paper.row.ID == id {
+	if s.chosen == id && s.record.row.ID == id {
 		s.draw(false)
 	}
 }
