@@ -11,12 +11,10 @@ import (
 	"errors"
 
 	"fyne.io/fyne/v2"
-	"fyne.io/fyne/v2/canvas"
 	"fyne.io/fyne/v2/container"
 	"fyne.io/fyne/v2/lang"
 	"fyne.io/fyne/v2/widget"
 
-	"countersign/assets"
 	"countersign/ui/async"
 	"countersign/ui/env"
 	"countersign/ui/i18n"
@@ -112,7 +110,7 @@ func (s *Screen) Said() string { return s.bar.text.Text }
 
 func (s *Screen) build() {
 	intro := widgets.NewProse(lang.L("Six short steps, then you can send documents and get them back signed."))
-	top := widgets.Stack(8, brand(), widgets.PadHV(12, 4, intro), s.list)
+	top := widgets.Stack(8, widgets.Brand(), widgets.PadHV(12, 4, intro), s.list)
 	ask := widgets.NewButton(lang.L("Ask your administrator…"), s.AskAdministrator)
 	open := widgets.NewButton(lang.L("Open a file…"), s.PickFile)
 	ask.Importance, open.Importance = widget.LowImportance, widget.LowImportance
@@ -122,20 +120,6 @@ func (s *Screen) build() {
 	s.scroll = widgets.NewVScroll(widgets.PadHV(32, 24, s.page))
 	s.content = widgets.Frame(nil, nil, container.NewBorder(nil, nil, nil, widget.NewSeparator(), side),
 		widgets.Between(s.strip, s.bar.content, s.scroll))
-}
-
-// brand is the program's icon and name.
-func brand() fyne.CanvasObject {
-	name := widgets.NewLine("Countersign")
-	name.Bold, name.Scale = true, theme.Title
-	var logo fyne.CanvasObject
-	if data, err := assets.Icon(64); err == nil {
-		picture := canvas.NewImageFromResource(fyne.NewStaticResource("countersign-64.png", data))
-		picture.FillMode = canvas.ImageFillContain
-		picture.SetMinSize(fyne.NewSquareSize(28))
-		logo = picture
-	}
-	return widgets.PadHV(8, 14, widgets.Across(logo, name, nil))
 }
 
 // current is the step that is shown.

@@ -5,7 +5,6 @@ import (
 	"time"
 
 	"fyne.io/fyne/v2"
-	"fyne.io/fyne/v2/canvas"
 	"fyne.io/fyne/v2/container"
 	"fyne.io/fyne/v2/lang"
 	fynetheme "fyne.io/fyne/v2/theme"
@@ -159,12 +158,6 @@ func (w *Window) build() {
 		w.nav = append(w.nav, item)
 		list.Add(item)
 	}
-	brand := widgets.NewLine("Countersign")
-	brand.Bold, brand.Scale = true, theme.Title
-	logo := canvas.NewImageFromResource(w.icon(64))
-	logo.FillMode = canvas.ImageFillContain
-	logo.SetMinSize(fyne.NewSquareSize(28))
-	head := widgets.PadHV(8, 14, widgets.Across(logo, brand, nil))
 	w.stage = container.NewStack() // holds all screens, so that hidden ones follow light and dark, too
 	for _, s := range w.screens {
 		w.stage.Add(s.Content())
@@ -178,7 +171,7 @@ func (w *Window) build() {
 	w.grace.Changed = func() { w.window.Content().Refresh() }
 	top.Add(w.health)
 	w.notice.Changed = func() { w.window.Content().Refresh() }
-	w.main = newShell(container.NewVBox(head, list), w.account.content, widget.NewSeparator(),
+	w.main = newShell(container.NewVBox(widgets.Brand(), list), w.account.content, widget.NewSeparator(),
 		widgets.Frame(top, w.grace, nil, w.stage), w.notice)
 	w.hang(w.main)
 }

@@ -1,0 +1,140 @@
+package widgets
+
+import (
+	"fyne.io/fyne/v2"
+	"fyne.io/fyne/v2/container"
+	"fyne.io/fyne/v2/driver/desktop"
+	fynetheme "fyne.io/fyne/v2/theme"
+	"fyne.io/fyne/v2/widget"
+)
+
+// Entry is Fyne's entry that shows the focus and whether it is wrong, is left by Tab, also where it has several lines, and
+// leaves keys and shortcuts that are not about text to the window. All its functions may be nil.
+type Entry struct {
+	widget.Entry
+	hoverable
+	OnEscape      func()                            // in place of the window
+	OnKey         func(*fyne.KeyEvent) (taken bool) // may take any key before the entry gets it
+	OnShortcut    func(fyne.Shortcut) (taken bool)  // may take any shortcut
+	OnFocusGained func()
+	OnFocusLost   func() // to another place of the window, or with the whole window
+	focused       bool
+	wrong         bool
+	inner         *container.Scroll // in which its text lies
+}
+
+// Mark shows that what is typed is wrong, or no longer; words that say why go with it.
+func (e *Entry) Mark(wrong bool) {
+	if e.wrong != wrong {
+		e.wrong = wrong
+		e.Refresh()
+	}
+}
+
+// NewEntry returns an entry of one line.
+func NewEntry(placeholder string) *Entry {
+	e := &Entry{}
+	e.PlaceHolder = placeholder
+	e.ExtendBaseWidget(e)
+	return e
+}
+
+// NewSecret returns an entry of one line that shows dots.
+func NewSecret() *Entry {
+	e := NewEntry("")
+	e.Password = true
+	return e
+}
+
+// TypedKey passes Escape on, and what OnKey takes.
+func (e *Entry) TypedKey(k *fyne.KeyEvent) {
+	switch {
+	case e.OnKey != nil && e.OnKey(k):
+	case k.Name == fyne.KeyEscape && e.OnEscape != nil:
+		e.OnEscape()
+	case k.Name == fyne.KeyEscape, k.Name == fyne.KeyF5, isEnter(k) && !e.MultiLine && e.OnSubmitted == nil:
+		pass(e, k)
+	default:
+		e.Entry.TypedKey(k)
+	}
+}
+
+// CreateRenderer is Fyne's.
+func (e *Entry) CreateRenderer() fyne.WidgetRenderer {
+	inner := e.Entry.CreateRenderer()
+	for _, o := range inner.Objects() {
+		if scroll, is := o.(*container.Scroll); is {
+			e.inner = scroll
+		}
+	}
+	r := newRinged(inner, e, e.Theme, func() bool { return e.focused && !e.Disabled() })
+	r.wrong = func() bool { return e.wrong }
+	r.draw()
+	return r
+}
+
+// AcceptsTab is Fyne's. Tab always leaves the entry, also where it has several lines, so that the keyboard reaches all else.
+func (e *Entry) AcceptsTab() bool { return false }
+
+// MouseIn is Fyne's. A text that is longer than the field shows whole near the mouse.
+func (e *Entry) MouseIn(m *desktop.MouseEvent) {
+	under = e
+	room := e.Size().Width - 2*e.Theme().Size(fynetheme.SizeNameInnerPadding)
+	if e.ActionItem != nil {
+		room -= e.ActionItem.Size().Width
+	}
+	long := fyne.MeasureText(e.Text, e.Theme().Size(fynetheme.SizeNameText), e.TextStyle).Width > room
+	if long && !e.MultiLine && !e.Password {
+		point(e, m, []string{e.Text})
+	}
+}
+
+// MouseOut is Fyne's.
+func (e *Entry) MouseOut() {
+	under = nil
+	pointAway(e)
+}
+
+// FocusGained is Fyne's.
+func (e *Entry) FocusGained() {
+	e.focused = true
+	e.Entry.FocusGained()
+	reveal(e)
+	if e.OnFocusGained != nil {
+		e.OnFocusGained()
+	}
+}
+
+// FocusLost tells OnFocusLost.
+func (e *Entry) FocusLost() {
+	e.focused = false
+	e.Entry.FocusLost()
+	if e.OnFocusLost != nil {
+		e.OnFocusLost()
+	}
+}
+
+// TypedShortcut hands shortcuts that are not about text to the window; Fyne's entry would swallow them.
+func (e *Entry) TypedShortcut(shortcut fyne.Shortcut) {
+	switch {
+	case e.OnShortcut != nil && e.OnShortcut(shortcut):
+	case isText(shortcut):
+		e.Entry.TypedShortcut(shortcut)
+	default:
+		PassShortcut(e, shortcut)
+	}
+}
+
+// isText says whether a shortcut is one of those with which people edit text: those that Fyne names, and the words to which
+// and before which the cursor goes.
+func isText(shortcut fyne.Shortcut) bool {
+	custom, is := shortcut.(*desktop.CustomShortcut)
+	if !is {
+		return true
+	}
+	switch custom.KeyName {
+	case fyne.KeyLeft, fyne.KeyRight, fyne.KeyBackspace, fyne.KeyDelete, fyne.KeyHome, fyne.KeyEnd:
+		return true
+	}
+	return false
+}
