@@ -37,7 +37,9 @@ type remains struct {
 
 // kill ends the program without a word, as of this moment: what it still does afterwards is undone.
 func (w *world) kill() {
-	w.die(w.host)
+	if !w.host.gone() { // at a point of its work, this very moment
+		w.die(w.host)
+	}
 	w.bury()
 }
 
@@ -97,7 +99,12 @@ func (w *world) passed(h *host, point string) {
 
 // start starts the program again.
 func (w *world) start() {
-	if err := w.open(); err != nil {
+	err := w.open()
+	if err != nil && w.full { // it says so, and people make room
+		w.fill(false)
+		err = w.open()
+	}
+	if err != nil {
 		w.model.breaks("the program starts: %v", err)
 		return
 	}

@@ -3,6 +3,7 @@ package sim
 import (
 	"os"
 	"runtime"
+	"runtime/debug"
 	"testing"
 )
 
@@ -14,5 +15,6 @@ func TestMain(m *testing.M) {
 		os.Exit(code)
 	}
 	runtime.GOMAXPROCS(1)
+	debug.SetGCPercent(400) // there is more memory than time
 	os.Exit(m.Run())
 }

@@ -219,6 +219,7 @@ func doReplace(w *world, _ step) {
 	}
 	w.stopped()
 	w.left = nil
+	w.fill(false) // its disk is another one
 	w.computer++
 	w.keyring = newKeyring()
 	w.model.replaced()

@@ -22,7 +22,7 @@ type wire struct {
 	tokens   int // requests for tokens that are under way
 	faults   []*fault
 	open     map[*host]*http.Transport
-	proxy    *http.Server
+	servers  []*http.Server // behind the public addresses
 }
 
 func newWire(w *world) *wire {
@@ -66,7 +66,9 @@ func (x *wire) close() {
 	for h := range x.open {
 		x.idle(h)
 	}
-	x.proxy.Close()
+	for _, s := range x.servers {
+		s.Close()
+	}
 }
 
 // count is how many requests there were so far.
