@@ -43,6 +43,7 @@ type model struct {
 	first    map[string]int  // which computer saved a document first
 	out      map[string]bool // folders that are not there for a while
 	drafts   map[string]promise
+	refusals int                  // of drafts by the service, for good
 	since    map[string]time.Time // computer and service -> when somebody signed in first
 	heard    time.Time            // since when people want to be told
 	did      map[string]int       // what somebody did, and on how many documents
@@ -127,9 +128,12 @@ func (m *model) asked(r *http.Request, said []byte) {
 }
 
 // answered hears of an answer.
-func (m *model) answered(r *http.Request, _ int, body []byte) {
+func (m *model) answered(r *http.Request, status int, body []byte) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if status/100 == 4 && status != 401 && status != 408 && status != 429 {
+		m.refusals++
+	}
 	for _, found := range aToken.FindAllSubmatch(body, -1) {
 		m.owner[string(found[1])] = r.URL.Host
 	}

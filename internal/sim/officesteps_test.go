@@ -56,10 +56,17 @@ func doSignIn(w *world, _ step) {
 }
 
 func doSignOut(w *world, _ step) {
+	if w.office == nil {
+		return
+	}
 	w.mayBeOut = true
+	service, judged := w.services[w.current], w.works() && must(w.office.Status()).SignedIn && !w.taken
 	w.ask(time.Minute, func(ctx context.Context, a *agent.Agent) {
 		err := a.SignOut(ctx)
-		w.trace.add("signed out: %v", err != nil)
+		w.trace.add("signed out: %v", err == nil)
+		if err == nil && judged && slices.Contains(service.EndpointURLs(""), officeURL+"/webhook") {
+			w.model.breaks("signing out deletes the endpoint: it is still there")
+		}
 	})
 }
 
@@ -67,6 +74,9 @@ func doSignOut(w *world, _ step) {
 func (w *world) configure(change func(*office.Settings)) {
 	s := w.settings
 	change(&s)
+	if s.SaveTo != w.settings.SaveTo {
+		w.chosen[s.SaveTo] = true
+	}
 	w.ask(time.Minute, func(ctx context.Context, a *agent.Agent) {
 		if err := a.Configure(ctx, s, w.secrets()); err != nil {
 			w.trace.add("not configured: %v", err)
@@ -103,7 +113,12 @@ func doFolder(w *world, s step) {
 }
 
 func doAddress(w *world, s step) {
-	w.configure(func(o *office.Settings) { o.Tunnel = office.TunnelKind(s.word(0)) })
+	w.configure(func(o *office.Settings) {
+		o.Tunnel, o.Redirect, o.RedirectURI = office.TunnelKind(s.word(0)), office.RedirectTunnel, ""
+		if o.Tunnel == office.TunnelNone {
+			o.Redirect, o.RedirectURI = office.RedirectPaste, returnURL
+		}
+	})
 }
 
 // doService has the office move on to the other service, and sign in there.

@@ -3,6 +3,7 @@ package sim
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -168,8 +169,12 @@ func doUnplug(w *world, s step) {
 		return
 	}
 	w.model.unplugged(folder)
+	delete(w.chosen, folder)
 	w.later(s.span(0), func() {
-		if err := join(aside, folder); err != nil {
+		if _, err := os.Stat(folder); err == nil && !w.chosen[folder] {
+			w.model.breaks("a folder that is away is not made anew: %s", folder)
+		}
+		if err := w.join(aside, folder); err != nil {
 			w.model.breaks("the world cannot plug the drive in: %v", err)
 		}
 		w.model.plugged(folder)
@@ -219,15 +224,20 @@ func doQuit(w *world, s step) {
 }
 
 // join brings a folder back. Should people have had it made anew meanwhile, what was in it joins that.
-func join(aside, folder string) error {
+func (w *world) join(aside, folder string) error {
 	if os.Rename(aside, folder) == nil {
 		return nil
 	}
 	entries, err := os.ReadDir(aside)
 	for _, e := range entries {
-		to := filepath.Join(folder, e.Name())
+		from, to := filepath.Join(folder, e.Name()), filepath.Join(folder, e.Name())
 		if _, there := os.Lstat(to); there == nil {
-			to = filepath.Join(folder, "from the drive "+e.Name())
+			w.renames++
+			to = filepath.Join(folder, fmt.Sprintf("from the drive %d %s", w.renames, e.Name()))
+			if f, known := w.model.files[from]; known {
+				delete(w.model.files, from)
+				w.model.files[to] = f
+			}
 		}
 		err = errors.Join(err, os.Rename(filepath.Join(aside, e.Name()), to))
 	}

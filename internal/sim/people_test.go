@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"countersign/internal/agent"
+	"countersign/internal/office"
 )
 
 // ask has a person ask something of the program and wait for the answer; they give up when the program ends.
@@ -44,15 +45,26 @@ func (w *world) signIn() error {
 
 // browse plays the browser, which follows wherever it is sent.
 func (w *world) browse(address string) error {
-	h := w.host
+	h, a, paste := w.host, w.office, w.settings.Redirect == office.RedirectPaste
 	w.people.Go(func() {
 		dial := func(ctx context.Context, _, to string) (net.Conn, error) { return w.net.dial(ctx, h, to) }
 		transport := &http.Transport{DialContext: dial, DialTLSContext: dial}
 		defer transport.CloseIdleConnections()
 		client := &http.Client{Transport: transport, Timeout: time.Minute}
-		if answer, err := client.Get(address); err == nil {
-			io.Copy(io.Discard, answer.Body)
-			answer.Body.Close()
+		client.CheckRedirect = func(r *http.Request, _ []*http.Request) error {
+			if paste && r.URL.Path == "/oauth/callback" {
+				return http.ErrUseLastResponse
+			}
+			return nil
+		}
+		answer, err := client.Get(address)
+		if err != nil {
+			return
+		}
+		io.Copy(io.Discard, answer.Body)
+		answer.Body.Close()
+		if back := answer.Header.Get("Location"); paste && back != "" {
+			a.Paste(back)
 		}
 	})
 	return nil

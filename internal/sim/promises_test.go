@@ -55,8 +55,11 @@ func (x *wire) troubled() bool {
 // waitsFor reports whether a document waits for a folder, as people see it.
 func (m *model) waitsFor(folder string) bool {
 	for _, p := range m.rows() {
+		if !m.at(p.ID) {
+			continue
+		}
 		for _, f := range p.Files {
-			if f.State == office.JobPending && filepath.Dir(f.Path) == folder {
+			if f.Problem.IsZero() && f.State == office.JobPending && filepath.Dir(f.Path) == folder {
 				return true
 			}
 		}

@@ -139,7 +139,9 @@ func (m *model) owed() (owed []string) {
 	}
 	failed := map[string]bool{}
 	for _, d := range must(m.w.office.Drafts()) {
-		failed[d.Name] = d.State == office.DraftFailed
+		if failed[d.Name] = d.State == office.DraftFailed; failed[d.Name] && m.refusals == 0 {
+			m.broken = append(m.broken, fmt.Sprintf("a draft goes out: %q failed, and the service never refused anything: %v", d.Name, d.Problem))
+		}
 	}
 	for name, d := range m.drafts {
 		if d.computer == m.w.computer && d.home == m.w.current && !sent[name] && !failed[name] {

@@ -131,6 +131,7 @@ func drawClock(r *rand.Rand) []string {
 // crashPoints are where the program can be killed in the middle of its work; see agent.Params.Crash.
 var crashPoints = []string{
 	"event stored", "adding", "added", "taken", "stored", "save created", "save written", "save flushed", "save named", "save done", "save committed",
+	"renewed", "renewal kept",
 }
 
 func drawCrash(r *rand.Rand) []string {

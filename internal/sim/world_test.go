@@ -61,6 +61,7 @@ type world struct {
 
 	settings office.Settings
 	sends    int
+	chosen   map[string]bool // folders that people chose since their drive went away
 	renames  int
 	due      []errand      // what happens later
 	crashes  chan struct{} // rings when the program was killed at a point of its work
@@ -138,7 +139,7 @@ func (w *world) clock() time.Time {
 
 // newWorld makes a world in dir in which an office is set up and signed in.
 func newWorld(seed uint64, dir string) (*world, error) {
-	w := &world{seed: seed, dir: dir, net: newNetwork(), keyring: newKeyring(), trace: newTrace(dir), crashes: make(chan struct{}, 1)}
+	w := &world{seed: seed, dir: dir, net: newNetwork(), keyring: newKeyring(), trace: newTrace(dir), crashes: make(chan struct{}, 1), chosen: map[string]bool{}}
 	w.wire = newWire(w)
 	w.model = newModel(w)
 	w.stranger = newStranger(w)
@@ -194,6 +195,7 @@ func peopleOf(i int) []sandbox.User {
 
 // begin sets the office up on a new computer and signs in.
 func (w *world) begin() error {
+	w.chosen[w.settings.SaveTo] = true
 	if err := os.MkdirAll(w.settings.SaveTo, 0o700); err != nil {
 		return err
 	}
