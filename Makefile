@@ -18,10 +18,11 @@ TEST_PACKAGES  := xvfb openbox xdotool dbus gnome-keyring chromium imagemagick l
 
 # Tested without the race detector: what links Fyne's driver, whose C code would be compiled once more for it alone
 # (minutes), the end-to-end tests, which look at the program from outside, and the window as a whole, whose hundreds of
-# pictures take two minutes without it and over ten with it; its screens are tested with it one by one.
-PLAIN := . ./ui ./ui/window ./internal/e2e
+# pictures take two minutes without it and over ten with it; its screens are tested with it one by one; and the simulation,
+# whose runs replay only where goroutines take turns as they come.
+PLAIN := . ./ui ./ui/window ./internal/e2e ./internal/sim
 
-.PHONY: all build first-build server demo no-display test fuse torture powercut bench check vulncheck clean build-packages test-packages
+.PHONY: all build first-build server demo no-display test fuse torture powercut simulate simulate-faults bench check vulncheck clean build-packages test-packages
 
 all: build
 
@@ -79,6 +80,19 @@ powercut: export COUNTERSIGN_E2E_CUTS = $(CUTS)
 powercut: export COUNTERSIGN_E2E_SEED = $(SEED)
 powercut: build-packages test-packages
 	go test -count=1 -timeout 4h -v -run PowerFails ./internal/e2e
+
+# Lives through offices' lives in virtual time, on every processor, for TIME or until a promise breaks; SEED is the first
+# life's, and plays it again.
+simulate: export COUNTERSIGN_SIM_TIME = $(TIME)
+simulate: export COUNTERSIGN_SIM_SEED = $(SEED)
+simulate:
+	go test -count=1 -timeout 0 -v -run '^TestSimulate$$' ./internal/sim
+
+# Plants each of the faults kept with the simulation, one at a time, and counts those that it finds within a minute.
+simulate-faults: export COUNTERSIGN_SIM_FAULTS = 1m
+simulate-faults: export COUNTERSIGN_SIM_SEED = $(SEED)
+simulate-faults:
+	go test -count=1 -timeout 0 -v -run '^TestPlantedFaultsAreFound$$' ./internal/sim
 
 # Measures the program beside what it cannot do without, on this machine.
 bench: build-packages test-packages

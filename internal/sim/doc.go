@@ -2,16 +2,30 @@
 // service in one process; nothing is replaced but the network, the clock, the desktop, the keyring and the people. All that
 // happens is decided by one seed, which is printed and replays the run.
 //
-//	step_test.go    what can happen: a step is a line of text, a life is a list of them drawn from a seed
-//	verbs_test.go   what people, the computer and the services do: to add a step, add an entry to verbs
-//	wire_test.go    the way from the program to the services; wirefaults_test.go what goes wrong there: to add a fault,
-//	                add an entry to troubles
-//	proxy_test.go   the way of the events from the services to the program, and what goes wrong there
-//	world_test.go   the computer, the services, the program: started, killed, asked
-//	model_test.go   what must be true after each step: to add a promise, add what check looks at. The model shares no code
-//	                with the agent; settle_test.go judges what must be true once everything is well again
-//	sim_test.go     a run: a world in a bubble (testing/synctest) that plays steps until one breaks a promise
+// A run is a world in a bubble (testing/synctest) that plays steps, one after the other, until one breaks a promise. Such a run
+// is shrunk to the shortest list of steps that still does, and printed as an entry for the table in regressions_test.go.
+//
+//	step_test.go        a step is a line of text; a life is a list of them, drawn from a seed
+//	verbs_test.go       all kinds of steps. To add one, add an entry to verbs: how often, its arguments, what it does.
+//	                    officesteps_test.go and othersteps_test.go say what they do
+//	wire_test.go        the way from the program to the services; wirefaults_test.go what goes wrong on it: to add a fault,
+//	                    add an entry to troubles
+//	proxy_test.go       the way of the events from the services to the program, and what goes wrong on it
+//	world_test.go       the computer, the services, the program; life_test.go how it starts, ends and is killed;
+//	                    people_test.go who asks something of it; stranger_test.go a colleague with another program
+//	model_test.go       what must be true after each step; promises_test.go what health and notifications must say;
+//	                    settle_test.go what must have come true once all is well again. To add a promise, add what check or
+//	                    settle looks at. The model shares no code with the agent: it sees what the services did, what the inbox
+//	                    answered, the files, the notifications, and what the agent shows to people
+//	sim_test.go         plays a run; simulate_test.go many, in processes; shrink_test.go shortens one
+//	faults_test.go      plants the faults of the folder faults, one at a time, and counts those that are found. To add one, add
+//	                    a file there: what is wrong, and for each source what to find and what to put in its place
 //
 // A run replays exactly as long as nothing is drawn from what several goroutines share: draw with keyed, by what a thing
-// is, and let things happen at instants of their own (between). Steps happen while everything else waits.
+// is, and let things happen at instants of their own (between). A step happens while everything else waits for time to pass.
+// What cannot be decided from outside is the order in which goroutines go on that one event woke at the same instant; the
+// trace, whose sum tells two runs apart, puts what happens at one instant in order.
+//
+// Where the system lets a process have disks of its own (Linux name spaces), the disk can be full; elsewhere it never is. What
+// a power cut does to what was not flushed is not simulated here: package e2e pulls the plug.
 package sim
