@@ -1,45 +1,22 @@
 package agent
 
 import (
-	"errors"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
 	"time"
 
+	"countersign/internal/e2e/smalldisk"
 	"countersign/internal/office"
 	"countersign/internal/sandbox"
 )
 
-const smallDisk = "AGENT_TEST_SMALL_DISK"
-
-// TestFullAndReadOnlyDisks runs TestSmallDiskChild in a name space of its own, where it may mount small disks without
-// touching anything outside, as root and without.
 func TestFullAndReadOnlyDisks(t *testing.T) {
-	child := exec.Command(os.Args[0], "-test.run=^TestSmallDiskChild$", "-test.v")
-	child.Env = append(os.Environ(), smallDisk+"="+t.TempDir())
-	child.SysProcAttr = &syscall.SysProcAttr{
-		Cloneflags:  syscall.CLONE_NEWUSER | syscall.CLONE_NEWNS,
-		UidMappings: []syscall.SysProcIDMap{{HostID: os.Getuid(), Size: 1}},
-		GidMappings: []syscall.SysProcIDMap{{HostID: os.Getgid(), Size: 1}},
-	}
-	out, err := child.CombinedOutput()
-	var exit *exec.ExitError
-	if err != nil && !errors.As(err, &exit) {
-		t.Skipf("this system allows no name spaces, so small disks are not tested: %v", err)
-	}
-	if err != nil || !strings.Contains(string(out), "--- PASS: TestSmallDiskChild") {
-		t.Errorf("%v\n%s", err, out)
-	}
-}
-
-func TestSmallDiskChild(t *testing.T) {
-	dir := os.Getenv(smallDisk)
+	dir := smalldisk.Dir(t)
 	if dir == "" {
-		t.Skip("only as a child")
+		return
 	}
 	t.Run("the folder", func(t *testing.T) { fullFolder(t, mount(t, dir, "folder", "size=2m")) })
 	t.Run("a read-only folder", func(t *testing.T) { readOnlyFolder(t, mount(t, dir, "read-only", "size=2m")) })

@@ -3,39 +3,17 @@ package archive
 import (
 	"bytes"
 	"errors"
-	"os"
-	"os/exec"
 	"strings"
 	"syscall"
 	"testing"
+
+	"countersign/internal/e2e/smalldisk"
 )
 
-const smallDisk = "ARCHIVE_TEST_SMALL_DISK"
-
-// TestFullAndReadOnlyDisk runs TestSmallDiskChild in a name space of its own, where it may mount a small disk without
-// touching anything outside, as root and without.
 func TestFullAndReadOnlyDisk(t *testing.T) {
-	child := exec.Command(os.Args[0], "-test.run=^TestSmallDiskChild$", "-test.v")
-	child.Env = append(os.Environ(), smallDisk+"="+t.TempDir())
-	child.SysProcAttr = &syscall.SysProcAttr{
-		Cloneflags:  syscall.CLONE_NEWUSER | syscall.CLONE_NEWNS,
-		UidMappings: []syscall.SysProcIDMap{{HostID: os.Getuid(), Size: 1}},
-		GidMappings: []syscall.SysProcIDMap{{HostID: os.Getgid(), Size: 1}},
-	}
-	out, err := child.CombinedOutput()
-	var exit *exec.ExitError
-	if err != nil && !errors.As(err, &exit) {
-		t.Skipf("this system allows no name spaces, so the small disk is not tested: %v", err)
-	}
-	if err != nil || !strings.Contains(string(out), "--- PASS: TestSmallDiskChild") {
-		t.Errorf("%v\n%s", err, out)
-	}
-}
-
-func TestSmallDiskChild(t *testing.T) {
-	dir := os.Getenv(smallDisk)
+	dir := smalldisk.Dir(t)
 	if dir == "" {
-		t.Skip("only as a child")
+		return
 	}
 	must(t, syscall.Mount("none", dir, "tmpfs", 0, "size=1m"))
 	f := open(t, dir)

@@ -26,18 +26,12 @@ type picker struct {
 // newPicker starts the program with its window, a tray and somebody signed in.
 func newPicker(t *testing.T) *picker {
 	t.Helper()
-	desk := harness.NewDesktop(t)
-	desk.StartDisplay()
-	o := harness.UsualOffice(t, desk)
-	o.Setup()
-	o.Open()
-	w := desk.Window("Countersign")
-	w.Drawn()
+	o, w := harness.OpenOffice(t)
 	o.MustLogin()
 	o.Registered()
 	w.Active().Keys("ctrl+n") // the keyboard is at "Add documents" while there are none
 	w.Still()
-	return &picker{t, desk, o, w}
+	return &picker{t, o.Desk, o, w}
 }
 
 // press asks for the dialog.
@@ -67,9 +61,7 @@ func TestFilesChosenInTheDesktopsDialogStandInTheDraft(t *testing.T) {
 	p := newPicker(t)
 	portal := p.desk.StartPortal()
 	id, err := strconv.Atoi(p.window.ID)
-	if err != nil {
-		t.Fatal(err)
-	}
+	harness.Must(t, err)
 
 	// Cancelling is no error and changes nothing.
 	before := p.window.Still()
@@ -79,34 +71,24 @@ func TestFilesChosenInTheDesktopsDialogStandInTheDraft(t *testing.T) {
 		t.Errorf("%s %q over %s, the window is %x", d.Method, d.Title, d.Parent, id)
 	}
 	p.window.ChangesFrom(before)
-	if err := d.Cancel(); err != nil {
-		t.Fatal(err)
-	}
+	harness.Must(t, d.Cancel())
 	harness.Eventually(t, "the window is as it was", func() bool { return p.window.Same(before) })
 
 	// Pressing again while it is open opens no second one, and the file's names arrive exactly.
 	folder := filepath.Join(t.TempDir(), "Büro & 100% +\xff")
-	if err := os.Mkdir(folder, 0o700); err != nil {
-		t.Fatal(err)
-	}
+	harness.Must(t, os.Mkdir(folder, 0o700))
 	names := []string{"Vertrag 4+5 (100%25)", "Größe #1"}
 	var paths []string
 	for _, name := range names {
 		content, err := os.ReadFile(harness.Sample(t, "Mandate Keller"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		harness.Must(t, err)
 		paths = append(paths, filepath.Join(folder, name+".pdf"))
-		if err := os.WriteFile(paths[len(paths)-1], content, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		harness.Must(t, os.WriteFile(paths[len(paths)-1], content, 0o600))
 	}
 	p.press()
 	d = portal.Dialog()
 	p.window.Keys("space", "Return", "space")
-	if err := d.Choose(paths...); err != nil {
-		t.Fatal(err)
-	}
+	harness.Must(t, d.Choose(paths...))
 	p.window.ChangesFrom(before)
 	if got := p.sent(names[0]); !slices.Equal(got, names) {
 		t.Errorf("the service got %q", got)
@@ -124,13 +106,9 @@ func TestWithoutAPortalOurPickerAsks(t *testing.T) {
 			t.Parallel()
 			p := newPicker(t)
 			content, err := os.ReadFile(harness.Sample(t, "Mandate Keller"))
-			if err != nil {
-				t.Fatal(err)
-			}
+			harness.Must(t, err)
 			for _, name := range []string{"Mandate A", "Mandate B"} {
-				if err := os.WriteFile(filepath.Join(p.desk.Home, "home", name+".pdf"), content, 0o600); err != nil {
-					t.Fatal(err)
-				}
+				harness.Must(t, os.WriteFile(filepath.Join(p.desk.Home, "home", name+".pdf"), content, 0o600))
 			}
 			before := p.window.Still()
 			if dies {

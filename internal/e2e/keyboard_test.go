@@ -13,30 +13,21 @@ import (
 // and needs nothing but the keyboard from there to the package in the service.
 func TestDroppedFilesAreSentByKeysAlone(t *testing.T) {
 	t.Parallel()
-	desk := harness.NewDesktop(t)
-	desk.StartDisplay()
-	o := harness.UsualOffice(t, desk)
-	o.Setup()
-	o.Open()
-	w := desk.Window("Countersign")
-	w.Drawn()
+	o, w := harness.OpenOffice(t)
 	o.MustLogin()
 	o.Registered()
 
 	before := w.Still()
-	desk.Dragger().Drop(w.ID, harness.Sample(t, "Mandate Keller"))
+	o.Desk.Dragger().Drop(w.ID, harness.Sample(t, "Mandate Keller"))
 	dropped := w.ChangesFrom(before)
-	second := harness.Start(t, desk.Env(), harness.Program, append(o.Global, harness.Sample(t, "Offer 2026-118"))...)
+	second := harness.Start(t, o.Desk.Env(), harness.Program, append(o.Global, harness.Sample(t, "Offer 2026-118"))...)
 	if code := second.Wait(); code != 0 {
 		t.Fatalf("the second start ended with %d: %s", code, second.Stderr)
 	}
 	w.ChangesFrom(dropped)
 	w.Still() // both are looked at
 
-	if _, err := desk.Run("xdotool", "windowactivate", "--sync", w.ID); err != nil {
-		t.Fatal(err)
-	}
-	w.Keys("ctrl+n") // the cursor is where work goes on: at the first person
+	w.Active().Keys("ctrl+n") // the cursor is where work goes on: at the first person
 	w.Types("Ana")
 	w.Keys("Tab")
 	w.Types("Ruiz")

@@ -27,13 +27,7 @@ var (
 // real mouse: the click arrives, every time.
 func TestTheMouseReachesTheWindowAfterEscape(t *testing.T) {
 	t.Parallel()
-	desk := harness.NewDesktop(t)
-	desk.StartDisplay()
-	o := harness.UsualOffice(t, desk)
-	o.Setup()
-	o.Open()
-	w := desk.Window("Countersign")
-	w.Drawn()
+	_, w := harness.OpenOffice(t)
 	w.Active()
 	w.Still()
 	defer func() {

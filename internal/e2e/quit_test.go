@@ -81,18 +81,11 @@ func TestItQuitsEveryTime(t *testing.T) {
 // time, and the data folder is free.
 func TestADisplayThatHangsKeepsNothing(t *testing.T) {
 	t.Parallel()
-	desk := harness.NewDesktop(t)
-	desk.StartDisplay()
-	o := harness.UsualOffice(t, desk)
-	o.Setup()
-	o.Open()
-	desk.Window("Countersign").Drawn()
-	harness.Must(t, desk.Screen.Signal(syscall.SIGSTOP))
+	o, _ := harness.OpenOffice(t)
+	harness.Must(t, o.Desk.Screen.Signal(syscall.SIGSTOP))
 	began := time.Now()
 	code := o.Running.Stop()
-	if err := desk.Screen.Signal(syscall.SIGCONT); err != nil { // for what else is on it
-		t.Fatal(err)
-	}
+	harness.Must(t, o.Desk.Screen.Signal(syscall.SIGCONT)) // for what else is on it
 	if took := time.Since(began); code != 0 || took > endsWithin {
 		t.Errorf("it ended with %d after %v: %s", code, took, o.Running.Stderr)
 	}

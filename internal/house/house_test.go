@@ -205,6 +205,7 @@ var allowed = map[string][]string{
 	"internal/e2e/harness":         {"internal/tunnel/ngroktest", "internal/e2e/portaltest"},
 	"internal/e2e/portaltest":      {},
 	"internal/e2e/powercut":        {},
+	"internal/e2e/smalldisk":       {},
 	"assets":                       {},
 	"assets/gen":                   {},
 }

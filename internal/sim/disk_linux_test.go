@@ -6,6 +6,8 @@ import (
 	"os"
 	"os/exec"
 	"syscall"
+
+	"countersign/internal/e2e/smalldisk"
 )
 
 const envSpace = "COUNTERSIGN_SIM_SPACE" // set in a process that may mount disks of its own
@@ -16,15 +18,10 @@ func ownSpace() (code int, ok bool) {
 	if os.Getenv(envSpace) != "" {
 		return 0, false
 	}
-	child := exec.Command(os.Args[0], os.Args[1:]...)
+	child := smalldisk.Again(os.Args[1:]...)
 	child.Env = append(os.Environ(), envSpace+"=1")
 	child.Stdin, child.Stdout, child.Stderr = os.Stdin, os.Stdout, os.Stderr
-	child.SysProcAttr = &syscall.SysProcAttr{
-		Cloneflags:  syscall.CLONE_NEWUSER | syscall.CLONE_NEWNS,
-		UidMappings: []syscall.SysProcIDMap{{HostID: os.Getuid(), Size: 1}},
-		GidMappings: []syscall.SysProcIDMap{{HostID: os.Getgid(), Size: 1}},
-		Pdeathsig:   syscall.SIGKILL,
-	}
+	child.SysProcAttr.Pdeathsig = syscall.SIGKILL
 	err := child.Run()
 	var exit *exec.ExitError
 	if errors.As(err, &exit) {

@@ -9,6 +9,7 @@ import (
 	"image/png"
 	"strconv"
 	"strings"
+	"testing"
 )
 
 // Window is a window on the session's display.
@@ -125,6 +126,19 @@ func (o *Office) Open(files ...string) {
 	o.T.Helper()
 	o.Running = Start(o.T, o.Desk.Env(), Program, append(o.Global, files...)...)
 	o.Answers()
+}
+
+// OpenOffice sets up a usual office on a desktop with a display and opens its window.
+func OpenOffice(t testing.TB) (*Office, *Window) {
+	t.Helper()
+	desk := NewDesktop(t)
+	desk.StartDisplay()
+	o := UsualOffice(t, desk)
+	o.Setup()
+	o.Open()
+	w := desk.Window("Countersign")
+	w.Drawn()
+	return o, w
 }
 
 // xdotool does what a hand does.
