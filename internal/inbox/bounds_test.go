@@ -22,12 +22,10 @@ func TestASlowBodyIsGivenUpAfterFifteenSeconds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var s shelf
 		in := New(Options{Keys: oneKey, Store: s.store})
-		l := newPipes()
-		server := &http.Server{Handler: in}
-		go server.Serve(l)
-		defer server.Close()
+		dial, end := overPipes(in)
+		defer end()
 
-		c := l.dial()
+		c := dial()
 		defer c.Close()
 		start := time.Now()
 		fmt.Fprintf(c, "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\nX-Service-Signature: %s\r\n\r\n{", sign(hookURL, hookSecret, eventBody))
@@ -52,11 +50,9 @@ func TestASlowStoreIsNotTakenForASlowSender(t *testing.T) {
 			}
 			return s.store(ctx, r)
 		}})
-		l := newPipes()
-		server := &http.Server{Handler: in}
-		go server.Serve(l)
-		defer server.Close()
-		c := l.dial()
+		dial, end := overPipes(in)
+		defer end()
+		c := dial()
 		defer c.Close()
 		fmt.Fprintf(c, "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\nX-Service-Signature: %s\r\n\r\n%s",
 			len(eventBody), sign(hookURL, hookSecret, eventBody), eventBody)
@@ -107,12 +103,10 @@ func TestWhoSendsSlowlyLosesTheirPlace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var s shelf
 		in := New(Options{Keys: oneKey, Store: s.store})
-		l := newPipes()
-		server := &http.Server{Handler: in}
-		go server.Serve(l)
-		defer server.Close()
+		dial, end := overPipes(in)
+		defer end()
 		begun := func(length int, sent string) net.Conn {
-			c := l.dial()
+			c := dial()
 			fmt.Fprintf(c, "POST / HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\nX-Service-Signature: %s\r\n\r\n%s", length, sign(hookURL, hookSecret, eventBody), sent)
 			return c
 		}
@@ -204,6 +198,14 @@ func TestAFloodOfRefusalsIsASample(t *testing.T) {
 	if n := in.Counts().Rejected[Unsigned]; n != 101 {
 		t.Errorf("counted %d", n)
 	}
+}
+
+// overPipes answers what comes on the connections that dial makes, until the end.
+func overPipes(in *Inbox) (dial func() net.Conn, end func() error) {
+	l := newPipes()
+	server := &http.Server{Handler: in}
+	go server.Serve(l)
+	return l.dial, server.Close
 }
 
 // pipes is a listener of in-memory connections, so that time can be a fake.

@@ -10,43 +10,48 @@ import (
 	bolt "go.etcd.io/bbolt"
 )
 
-// token is POST /connect/token (interface.md; RFC 6749 sections 4.1.3 and 6).
-func (s *Server) token(w http.ResponseWriter, r *http.Request) {
-	if e := readForm(w, r); e != nil {
-		writeOAuthError(w, e)
-		return
+// oauthForm serves the form that a client posts about its tokens. A nil answer has no body.
+func (s *Server) oauthForm(answer func(Client, *http.Request) (any, error)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if e := readForm(w, r); e != nil {
+			writeOAuthError(w, e)
+			return
+		}
+		c, e := s.authenticateClient(r)
+		if e != nil {
+			writeOAuthError(w, e)
+			return
+		}
+		body, err := answer(c, r)
+		if err != nil {
+			s.answerOAuthError(w, err)
+			return
+		}
+		noStore(w)
+		if body != nil {
+			writeJSON(w, http.StatusOK, body)
+		}
 	}
-	c, e := s.authenticateClient(r)
-	if e != nil {
-		writeOAuthError(w, e)
-		return
-	}
-	answer, err := s.exchange(c, r)
-	if err != nil {
-		s.answerOAuthError(w, err)
-		return
-	}
-	noStore(w)
-	writeJSON(w, http.StatusOK, answer)
 }
 
-func (s *Server) exchange(c Client, r *http.Request) (tokens, error) {
+// exchange is POST /connect/token (interface.md; RFC 6749 sections 4.1.3 and 6).
+func (s *Server) exchange(c Client, r *http.Request) (any, error) {
 	form := r.PostForm
 	switch form.Get("grant_type") {
 	case "authorization_code":
 		if form.Get("code") == "" {
-			return tokens{}, refuse("invalid_request", "The code is missing.")
+			return nil, refuse("invalid_request", "The code is missing.")
 		}
 		return s.redeemCode(c, form.Get("code"), form.Get("redirect_uri"), form.Get("code_verifier"))
 	case "refresh_token":
 		if form.Get("refresh_token") == "" {
-			return tokens{}, refuse("invalid_request", "The refresh_token is missing.")
+			return nil, refuse("invalid_request", "The refresh_token is missing.")
 		}
 		return s.refresh(c, form.Get("refresh_token"), form.Get("scope"))
 	case "":
-		return tokens{}, refuse("invalid_request", "The grant_type is missing.")
+		return nil, refuse("invalid_request", "The grant_type is missing.")
 	}
-	return tokens{}, refuse("unsupported_grant_type", "The grant_type must be authorization_code or refresh_token.")
+	return nil, refuse("unsupported_grant_type", "The grant_type must be authorization_code or refresh_token.")
 }
 
 func (s *Server) answerOAuthError(w http.ResponseWriter, err error) {
@@ -67,27 +72,12 @@ func verifies(verifier, challenge string) bool {
 }
 
 // revoke is POST /connect/revoke (RFC 7009). A refresh token takes its whole family along, an unknown token is no error.
-func (s *Server) revoke(w http.ResponseWriter, r *http.Request) {
-	if e := readForm(w, r); e != nil {
-		writeOAuthError(w, e)
-		return
-	}
-	c, e := s.authenticateClient(r)
-	if e != nil {
-		writeOAuthError(w, e)
-		return
-	}
+func (s *Server) revoke(c Client, r *http.Request) (any, error) {
 	token := r.PostForm.Get("token")
 	if token == "" {
-		writeOAuthError(w, refuse("invalid_request", "The token is missing."))
-		return
+		return nil, refuse("invalid_request", "The token is missing.")
 	}
-	if err := s.revokeToken(c.ID, token); err != nil {
-		s.answerOAuthError(w, err)
-		return
-	}
-	noStore(w)
-	w.WriteHeader(http.StatusOK)
+	return nil, s.revokeToken(c.ID, token)
 }
 
 // revokeToken ends a token of the client, or of any client for "".
