@@ -8,9 +8,9 @@
 //     (fsync(2), NOTES). A folder is a name in the folder above: that one is flushed as well, and so on upwards. A rename
 //     is done or undone as a whole.
 //   - Windows has no flush of a folder. MoveFileEx with MOVEFILE_WRITE_THROUGH returns when the rename is on the disk.
-//     NTFS and ReFS write their changes of names to a journal, in their order, so whatever was made before is there then,
-//     too: a folder needs nothing of its own. Without the flag, which os.Rename does not set, the journal is written when
-//     the system likes. FAT, as on a memory stick, has no journal, and keeps what it likes.
+//     NTFS writes changes of names to a journal, in their order, so whatever was made before is there then, too: a folder
+//     needs nothing of its own. Without the flag, which os.Rename does not set, the journal is written when the system
+//     likes. FAT, as on a memory stick, has no journal, and keeps what it likes.
 //   - A network share does what its server does.
 //
 // It must not know what is kept. Its functions may be called from several goroutines.
