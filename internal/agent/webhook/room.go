@@ -147,14 +147,34 @@ type Address struct {
 // MarshalJSON writes null for a moment that is not known: every field is always there.
 func (a Address) MarshalJSON() ([]byte, error) {
 	type plain Address // without this method
-	x := struct {
+	return json.Marshal(struct {
 		plain
 		Since *time.Time `json:"since"`
-	}{plain: plain(a)}
-	if !a.Since.IsZero() {
-		x.Since = &a.Since
+	}{plain(a), known(a.Since)})
+}
+
+// Registration is the endpoint as the service last confirmed it; ID is empty when there is none.
+type Registration struct {
+	ID           string    `json:"id"`
+	URL          string    `json:"url"`
+	RegisteredAt time.Time `json:"registered_at"`
+}
+
+// MarshalJSON is as Address.MarshalJSON.
+func (e Registration) MarshalJSON() ([]byte, error) {
+	type plain Registration
+	return json.Marshal(struct {
+		plain
+		RegisteredAt *time.Time `json:"registered_at"`
+	}{plain(e), known(e.RegisteredAt)})
+}
+
+// known is nil for the zero time.
+func known(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
 	}
-	return json.Marshal(x)
+	return &t
 }
 
 // Address is the public address as of now.
