@@ -633,6 +633,7 @@ func TestAFieldIsMarkedBesideAButton(t *testing.T) {
 	w := first(t)
 	w.to("Folder")
 	w.folder.path.SetText("")
+	w.Window.Canvas().Unfocus()
 	w.next()
 	if w.said(office.FieldSaveTo) == "" || w.Window.Canvas().Focused() != fyne.Focusable(w.folder.path) {
 		t.Errorf("beside the folder: %q", w.said(office.FieldSaveTo))
