@@ -27,11 +27,10 @@ const (
 )
 
 const (
-	portalStarts  = 5 * time.Second // how long a portal may take to start and to take a request
-	portalAtOnce  = time.Second     // nobody closes a dialog within this time after it was asked for
-	portalCloses  = time.Second     // how long it may take to close a dialog
-	foldersSince  = 3               // the version of the file chooser that knows folders
-	requestPrefix = "/org/freedesktop/portal/desktop/request"
+	portalStarts = 5 * time.Second // how long a portal may take to start and to take a request
+	portalAtOnce = time.Second     // nobody closes a dialog within this time after it was asked for
+	portalCloses = time.Second     // how long it may take to close a dialog
+	foldersSince = 3               // the version of the file chooser that knows folders
 )
 
 // The answers of a request.
@@ -67,34 +66,29 @@ func noDialog(ctx context.Context, why error) error {
 // request is a dialog that the portal has taken on.
 type request struct {
 	conn    *dbus.Conn
-	handle  dbus.ObjectPath
-	owner   string // of the portal's name when it was asked
+	handle  dbus.ObjectPath // which nobody else can know: it ends with a random token
 	signals chan *dbus.Signal
 	asked   time.Time
 }
 
-// ask has the portal show a dialog.
+// ask has the portal show a dialog. It listens first, so that neither the answer nor the portal's end can be missed.
 func ask(ctx context.Context, conn *dbus.Conn, d FileDialog) (*request, error) {
-	object := conn.Object(portal, portalObject)
+	r, object := &request{conn: conn, signals: make(chan *dbus.Signal, 16)}, conn.Object(portal, portalObject)
+	conn.Signal(r.signals)
+	for _, match := range [][]dbus.MatchOption{
+		{dbus.WithMatchInterface(portalRequest), dbus.WithMatchMember("Response"), dbus.WithMatchPathNamespace(portalObject)},
+		{dbus.WithMatchInterface("org.freedesktop.DBus"), dbus.WithMatchMember("NameOwnerChanged"), dbus.WithMatchArg(0, portal)},
+	} {
+		if err := conn.AddMatchSignalContext(ctx, match...); err != nil {
+			return nil, fmt.Errorf("listen to the portal: %w", err)
+		}
+	}
 	var version dbus.Variant // asking for it starts the portal
 	if err := object.CallWithContext(ctx, "org.freedesktop.DBus.Properties.Get", 0, portalChooser, "version").Store(&version); err != nil {
 		return nil, fmt.Errorf("ask the portal for its file chooser: %w", err)
 	}
 	if n, ok := version.Value().(uint32); d.Kind == OpenFolder && (!ok || n < foldersSince) {
 		return nil, fmt.Errorf("the portal's file chooser %v knows no folders", version)
-	}
-	r := &request{conn: conn, signals: make(chan *dbus.Signal, 16)}
-	if err := conn.BusObject().CallWithContext(ctx, "org.freedesktop.DBus.GetNameOwner", 0, portal).Store(&r.owner); err != nil {
-		return nil, fmt.Errorf("find the portal: %w", err)
-	}
-	conn.Signal(r.signals)
-	for _, match := range [][]dbus.MatchOption{
-		{dbus.WithMatchInterface(portalRequest), dbus.WithMatchMember("Response"), dbus.WithMatchPathNamespace(requestPrefix)},
-		{dbus.WithMatchInterface("org.freedesktop.DBus"), dbus.WithMatchMember("NameOwnerChanged"), dbus.WithMatchArg(0, portal)},
-	} {
-		if err := conn.AddMatchSignalContext(ctx, match...); err != nil {
-			return nil, fmt.Errorf("listen to the portal: %w", err)
-		}
 	}
 	r.asked = time.Now()
 	method, parent := portalChooser+".OpenFile", ""
@@ -171,9 +165,9 @@ func (r *request) answer(ctx context.Context) ([]string, error) {
 			switch {
 			case !open:
 				return nil, fmt.Errorf("%w: the session's bus is gone", ErrNoDialog)
-			case s.Name == "org.freedesktop.DBus.NameOwnerChanged" && len(s.Body) == 3 && s.Body[0] == portal && s.Body[1] == r.owner:
+			case s.Name == "org.freedesktop.DBus.NameOwnerChanged" && len(s.Body) == 3 && s.Body[0] == portal && s.Body[1] != "": // it had an owner
 				return nil, fmt.Errorf("%w: the portal ended", ErrNoDialog)
-			case s.Name == portalRequest+".Response" && s.Sender == r.owner && s.Path == r.handle:
+			case s.Name == portalRequest+".Response" && s.Path == r.handle:
 				return r.read(s.Body)
 			}
 		}

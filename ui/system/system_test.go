@@ -102,6 +102,27 @@ func TestABrowserThatDoesNotOpenIsNoticed(t *testing.T) {
 	}
 }
 
+// Looking for a tray or a dialog starts no bus: it would be one on which nothing of the person's session is.
+func TestNoBusIsStarted(t *testing.T) {
+	dir := t.TempDir()
+	ran := filepath.Join(dir, "ran")
+	if err := os.WriteFile(filepath.Join(dir, "dbus-launch"), []byte("#!/bin/sh\n: > "+ran+"\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", dir)
+	t.Setenv("XDG_RUNTIME_DIR", dir)
+	t.Setenv("DBUS_SESSION_BUS_ADDRESS", "")
+	if HasTray(t.Context()) {
+		t.Error("there is no bus, so there is no tray")
+	}
+	if _, err := (Opener{}).Choose(t.Context(), FileDialog{}); !errors.Is(err, ErrNoDialog) {
+		t.Errorf("got %v", err)
+	}
+	if _, err := os.Stat(ran); !os.IsNotExist(err) {
+		t.Error("dbus-launch was started")
+	}
+}
+
 func TestNoTrayWithoutABus(t *testing.T) {
 	t.Setenv("DBUS_SESSION_BUS_ADDRESS", "unix:path=/nonexistent")
 	if HasTray(t.Context()) {
