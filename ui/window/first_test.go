@@ -11,6 +11,7 @@ import (
 	"countersign/ui/env"
 	"countersign/ui/i18n"
 	"countersign/ui/officetest"
+	"countersign/ui/system"
 )
 
 // unset is an office that nobody has set up.
@@ -65,6 +66,41 @@ func TestTheDemoTakesTheWindowAndGivesItBack(t *testing.T) {
 	b.window.own.Close()
 	if b.window.demo || b.window.setup == nil || *ended != 1 {
 		t.Errorf("the wizard is back and the demo ended %d times", *ended)
+	}
+}
+
+// A dialog of the screens before would choose for them.
+func TestAFileDialogGoesWithItsScreens(t *testing.T) {
+	for name, change := range map[string]func(*bench){
+		"another office": func(b *bench) { b.window.LeaveDemo() },
+		"another language": func(b *bench) {
+			t.Cleanup(func() { i18n.Use("") })
+			b.window.env.Office.(*officetest.Office).Change(office.SettingsChanged, func(o *officetest.Office) { o.Kept.Language = "en" })
+			b.Until(func() bool { return b.window.language == "en" })
+		},
+	} {
+		b := newBench(t, unset())
+		b.playing(officetest.Busy(), nil)
+		b.window.setup.Demo()
+		b.Until(func() bool { return b.window.demo })
+		b.Settle()
+		left := make(chan struct{})
+		b.System.OnChoose = func(ctx context.Context, _ system.FileDialog) ([]string, error) {
+			<-ctx.Done()
+			close(left)
+			return nil, ctx.Err()
+		}
+		b.window.settings.PickFolder()
+		b.Run()
+		if !b.isOpen() {
+			t.Fatalf("%s: nothing says that a folder is asked for", name)
+		}
+		change(b)
+		<-left
+		b.Settle()
+		if b.isOpen() {
+			t.Errorf("%s: what was asked for the screens before covers those of now", name)
+		}
 	}
 }
 

@@ -84,9 +84,7 @@ func (w *Window) enter(office env.Office, demo bool) {
 	w.statusView = newStatusView(w)
 	w.screens = []screen{w.packages, w.compose, w.activity, w.statusView, w.settings, w.about}
 	same := before.env != nil && before.env.Office == office
-	if same {
-		widgets.CloseAll(w.window.Canvas())
-	}
+	widgets.CloseAll(w.window.Canvas()) // what is asked there belongs to the screens before
 	w.account = newAccount(w.env)
 	w.status = async.NewReader(w.pool, func(context.Context) (overview, error) { return overviewOf(office) }, w.showOverview)
 	w.tray = newTray(w.app, w)
