@@ -4,6 +4,7 @@ package e2e
 
 import (
 	"fmt"
+	"image"
 	"os"
 	"path/filepath"
 	"slices"
@@ -37,10 +38,10 @@ func newPicker(t *testing.T) *picker {
 // press asks for the dialog.
 func (p *picker) press() { p.window.Active().Keys("space") }
 
-// sent sends what stands in the draft and returns the names of its documents in the service.
-func (p *picker) sent(name string) (names []string) {
+// sent sends what stands in the draft, which was empty before, and returns the names of its documents in the service.
+func (p *picker) sent(before image.Image, name string) (names []string) {
 	p.t.Helper()
-	p.window.Still()                 // the files are looked at
+	p.window.ChangesFrom(before)
 	p.window.Active().Keys("ctrl+n") // to the first person
 	for i, text := range []string{"Ana", "Ruiz", "ana.ruiz@example.com"} {
 		if i > 0 {
@@ -48,8 +49,11 @@ func (p *picker) sent(name string) (names []string) {
 		}
 		p.window.Types(text)
 	}
-	p.window.Keys("ctrl+Return")
-	p.office.Until("the service has the package", func(s harness.Status) bool { return s.Packages.Total == 1 && s.Outbox.Pending == 0 })
+	harness.EventuallyWithin(p.t, 2*harness.Patience, "the service has the package", func() bool {
+		p.window.Keys("ctrl+Return") // is refused until the files are looked at, and then does nothing more
+		s, err := p.office.Ask()
+		return err == nil && s.Packages.Total == 1 && s.Outbox.Pending == 0
+	})
 	for _, d := range p.office.Service.Named(name).Documents {
 		names = append(names, d.Name)
 	}
@@ -87,10 +91,12 @@ func TestFilesChosenInTheDesktopsDialogStandInTheDraft(t *testing.T) {
 	}
 	p.press()
 	d = portal.Dialog()
-	p.window.Keys("space", "Return", "space")
+	panel := p.window.ChangesFrom(before)
+	p.window.Keys("space", "Return", "space", "Tab") // the last one shows that the others have arrived
+	harness.Eventually(t, "the keyboard is at Cancel", func() bool { return !p.window.Same(panel) })
 	harness.Must(t, d.Choose(paths...))
-	p.window.ChangesFrom(before)
-	if got := p.sent(names[0]); !slices.Equal(got, names) {
+	p.window.ChangesFrom(panel)
+	if got := p.sent(before, names[0]); !slices.Equal(got, names) {
 		t.Errorf("the service got %q", got)
 	}
 	if !portal.None() {
@@ -125,7 +131,7 @@ func TestWithoutAPortalOurPickerAsks(t *testing.T) {
 			open := p.window.Still()
 			p.window.Keys("End", "space", "Up", "space", "Return")
 			p.window.ChangesFrom(open)
-			if got := p.sent("Mandate B"); !slices.Equal(got, []string{"Mandate B", "Mandate A"}) {
+			if got := p.sent(before, "Mandate B"); !slices.Equal(got, []string{"Mandate B", "Mandate A"}) {
 				t.Errorf("the service got %q", got)
 			}
 		})

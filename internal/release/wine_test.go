@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 )
 
 // inWine is the environment of a Windows in a folder, on a display or on none.
@@ -172,19 +173,40 @@ func TestAProgramThatRunsIsNotReplaced(t *testing.T) {
 	wantFile(t, installed, true)
 }
 
+// TestTheWindowAppearsOnWindows also has a document chosen there, in the dialog of Windows: it takes what is typed and goes.
 func TestTheWindowAppearsOnWindows(t *testing.T) {
 	display := newDisplay(t)
 	w, home := newWine(t, display)
-	demo := exec.Command("wine", shipped(t).windows, "demo", "--dir", "Z:"+strings.ReplaceAll(filepath.Join(home, "Signed"), "/", `\`))
+	paper := filepath.Join(home, "Lease 4+5 (100%).pdf")
+	must(t, os.WriteFile(paper, []byte("%PDF-1.4"), 0o600))
+	there := func(path string) string { return "Z:" + strings.ReplaceAll(path, "/", `\`) }
+	demo := exec.Command("wine", shipped(t).windows, "demo", "--dir", there(filepath.Join(home, "Signed")))
 	demo.Env, demo.Dir = append(os.Environ(), w.env...), w.dir
 	must(t, demo.Start())
 	defer demo.Wait()
 	defer w.run(t, "wineserver", "--kill")
 	x := command{env: []string{"DISPLAY=" + display}}
-	out, _ := x.run(t, "timeout", "60", "xdotool", "search", "--sync", "--onlyvisible", "--name", "^Countersign$")
-	if strings.TrimSpace(out) == "" {
-		t.Error("no window is called Countersign")
+	window := func(title string) string {
+		out, _ := x.run(t, "timeout", "60", "xdotool", "search", "--sync", "--onlyvisible", "--name", "^"+title+"$")
+		id, _, _ := strings.Cut(strings.TrimSpace(out), "\n")
+		if id == "" {
+			t.Fatalf("no window is called %s", title)
+		}
+		return id
 	}
+	main := window("Countersign")
+	time.Sleep(5 * time.Second) // the demo goes to its packages first
+	x.must(t, "xdotool", "windowfocus", "--sync", main, "key", "--delay", "500", "ctrl+n", "space")
+	dialog := window("Add documents")
+	x.must(t, "xdotool", "windowfocus", "--sync", dialog, "type", "--delay", "60", there(paper))
+	x.must(t, "xdotool", "key", "Return")
+	for range 50 {
+		if out, _ := x.run(t, "xdotool", "search", "--onlyvisible", "--name", "^Add documents$"); strings.TrimSpace(out) == "" {
+			return
+		}
+		time.Sleep(200 * time.Millisecond)
+	}
+	t.Error("the dialog does not take a file")
 }
 
 // newDisplay is an X server of the test's own.

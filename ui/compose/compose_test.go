@@ -3,6 +3,7 @@ package compose
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -16,9 +17,26 @@ import (
 	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/ui/officetest"
+	"countersign/ui/system"
 )
 
 var big, small = fyne.NewSize(905, 720), fyne.NewSize(665, 560) // what the window leaves beside the sidebar
+
+func TestChosenDocumentsAreAddedAndTheirFolderIsRemembered(t *testing.T) {
+	b := newBench(t, officetest.Busy())
+	var began []string
+	b.System.OnChoose = func(_ context.Context, d system.FileDialog) ([]string, error) {
+		began = append(began, d.Folder)
+		return []string{filepath.Join("/leases", fmt.Sprint(len(began), ".pdf")), filepath.Join("/offers", "Offer.pdf")}, nil
+	}
+	for range 2 {
+		b.screen.add.OnTapped()
+		b.Settle()
+	}
+	if got := b.names(); !slices.Equal(got, []string{"1.pdf", "Offer.pdf", "2.pdf"}) || !slices.Equal(began, []string{"", "/offers"}) {
+		t.Errorf("added %q, and began in %q", got, began)
+	}
+}
 
 func TestAPackageIsSentByKeysAlone(t *testing.T) {
 	o := officetest.Busy()

@@ -1,6 +1,7 @@
 package settings
 
 import (
+	"context"
 	"fmt"
 	"path/filepath"
 	"reflect"
@@ -17,6 +18,7 @@ import (
 	"countersign/ui/i18n"
 	"countersign/ui/officetest"
 	"countersign/ui/screentest"
+	"countersign/ui/system"
 	"countersign/ui/widgets"
 )
 
@@ -112,6 +114,22 @@ func TestWhatIsCopiedIsSaidForAMoment(t *testing.T) {
 	b.Pass()
 	if s.tests.copyBack.Said() != "" {
 		t.Errorf("it says %q for ever", s.tests.copyBack.Said())
+	}
+}
+
+func TestAFolderThatIsChosenIsKept(t *testing.T) {
+	b, s := shown(t, officetest.Busy())
+	before, folder := b.Office.Settings().SaveTo, t.TempDir()
+	b.System.OnChoose = func(_ context.Context, d system.FileDialog) ([]string, error) {
+		if d.Kind != system.OpenFolder || d.Folder != before {
+			t.Errorf("asked for %+v, want one that begins in %s", d, before)
+		}
+		return []string{folder}, nil
+	}
+	s.PickFolder()
+	b.Settle()
+	if got := b.Office.Settings().SaveTo; got != folder || s.Said() != "Saved and in use." {
+		t.Errorf("kept %q, said %q", got, s.Said())
 	}
 }
 

@@ -17,6 +17,7 @@ import (
 	"countersign/ui/i18n"
 	"countersign/ui/officetest"
 	"countersign/ui/screentest"
+	"countersign/ui/system"
 	"countersign/ui/widgets"
 )
 
@@ -453,6 +454,27 @@ func TestAnAdministratorsFileFillsTheWizard(t *testing.T) {
 	w.Until(func() bool { return strings.Contains(w.bar.text.Text, "still running") })
 	w.Stop()
 	w.Settle()
+}
+
+func TestTheWizardAsksInTheDesktopsDialogs(t *testing.T) {
+	w := first(t)
+	w.Office.Handed = map[string]agent.OfficeFile{"/Office.countersign": {Settings: office.DefaultSettings()}}
+	w.System.OnChoose = func(_ context.Context, d system.FileDialog) ([]string, error) {
+		if d.Kind == system.OpenFolder {
+			return []string{"/signed/2026"}, nil
+		}
+		return []string{"/Office" + d.Kinds[0].Endings[0]}, nil
+	}
+	w.PickFile()
+	w.Settle()
+	if !strings.HasPrefix(w.bar.text.Text, "The file is open.") {
+		t.Errorf("said %q", w.bar.text.Text)
+	}
+	w.folder.pick()
+	w.Settle()
+	if w.folder.path.Text != "/signed/2026" || w.answers.settings.SaveTo != "/signed/2026" {
+		t.Errorf("the folder is %q, kept is %q", w.folder.path.Text, w.answers.settings.SaveTo)
+	}
 }
 
 func TestTheLetterSaysWhatToRegisterAndNoSecret(t *testing.T) {
