@@ -110,6 +110,7 @@ func (w *world) start() {
 	}
 	w.model.restarted()
 	w.run()
+	w.owesSweep("the program started")
 }
 
 // end ends everything; it is called once.

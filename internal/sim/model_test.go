@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -27,6 +28,7 @@ type model struct {
 	broken   []string // promises that were seen to be broken as it happened
 	acked    []string // ids of events that were answered 2xx, in order
 	isAcked  map[string]bool
+	came     map[string]bool     // ids of events that were sent here
 	owner    map[string]string   // token or id -> the host of the service it came from
 	finished map[string]int      // computer and package -> how often people were told that everyone has signed
 	summed   time.Time           // when people were given a summary last
@@ -74,7 +76,7 @@ type saved struct {
 
 func newModel(w *world) *model {
 	return &model{
-		w: w, isAcked: map[string]bool{}, owner: map[string]string{}, finished: map[string]int{}, kept: map[string]bool{},
+		w: w, isAcked: map[string]bool{}, came: map[string]bool{}, owner: map[string]string{}, finished: map[string]int{}, kept: map[string]bool{},
 		files: map[string]saved{}, places: map[string]int{}, given: map[string]string{}, listed: map[string]bool{},
 		executed: map[string]executed{}, excused: map[string]bool{}, did: map[string]int{}, heardOf: map[string]int{}, problems: map[string]time.Time{}, expected: expectations(), gone: map[string]bool{}, first: map[string]int{}, out: map[string]bool{}, drafts: map[string]promise{}, since: map[string]time.Time{},
 	}
@@ -108,6 +110,7 @@ func (m *model) asked(r *http.Request, said []byte) {
 	if strings.HasSuffix(r.URL.Path, "/packages/add") {
 		m.adds++
 	}
+	m.w.duties.asked(r.URL.Path)
 	words := anID.FindAllString(r.URL.String(), -1)
 	if token, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); ok {
 		words = append(words, token)
@@ -247,6 +250,7 @@ func (m *model) check() []string {
 	m.countPackages()
 	m.lookAtClaims()
 	m.lookAtHealth()
+	m.lookAtDuties()
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.broken
@@ -424,6 +428,38 @@ func (m *model) lookAtEvents() {
 	for _, id := range missing {
 		m.breaks("what was answered 2xx is stored: event %s is not", id)
 		m.kept[id] = true
+	}
+}
+
+// delivered notes an event that is on its way here.
+func (m *model) delivered(id string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.came[id] = true
+}
+
+// lookAtEventList: what is shown as an event came as one, and is shown once.
+func (m *model) lookAtEventList() {
+	m.mu.Lock()
+	came := maps.Clone(m.came)
+	m.mu.Unlock()
+	var before office.Cursor
+	for {
+		events, next, err := m.w.office.Events(before, 200)
+		if err != nil {
+			m.breaks("the events can be read: %v", err)
+			return
+		}
+		for _, e := range events {
+			if !came[e.ID] {
+				m.breaks("an event is shown once: nobody sent %s, or it is there twice", e.ID)
+			}
+			delete(came, e.ID)
+		}
+		if len(events) == 0 || next == before || next == "" {
+			return
+		}
+		before = next
 	}
 }
 

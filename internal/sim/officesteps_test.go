@@ -29,7 +29,11 @@ func doSend(w *world, s step) {
 		d.Due = w.clock().Add(due)
 	}
 	for i := range max(1, s.number(0)) {
-		path := filepath.Join(w.dir, fmt.Sprintf("Contract %d-%d.pdf", w.sends, i+1))
+		// Documents have few names in an office.
+		path := filepath.Join(w.dir, fmt.Sprintf("to send %d", w.sends), fmt.Sprintf("Contract %d.pdf", i+1))
+		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+			w.model.breaks("the world cannot write: %v", err)
+		}
 		if err := os.WriteFile(path, document(w.sends, i), 0o600); err != nil {
 			w.model.breaks("the world cannot write: %v", err)
 		}
@@ -60,11 +64,11 @@ func doSignOut(w *world, _ step) {
 		return
 	}
 	w.mayBeOut = true
-	service, judged := w.services[w.current], w.works() && must(w.office.Status()).SignedIn && !w.taken
+	service, address, judged := w.services[w.current], w.settings.PublicURL+"/webhook", w.works() && must(w.office.Status()).SignedIn && !w.taken
 	w.ask(time.Minute, func(ctx context.Context, a *agent.Agent) {
 		err := a.SignOut(ctx)
 		w.trace.add("signed out: %v", err == nil)
-		if err == nil && judged && slices.Contains(service.EndpointURLs(""), officeURL+"/webhook") {
+		if err == nil && judged && slices.Contains(service.EndpointURLs(""), address) {
 			w.model.breaks("signing out deletes the endpoint: it is still there")
 		}
 	})
@@ -117,6 +121,16 @@ func doAddress(w *world, s step) {
 		o.Tunnel, o.Redirect, o.RedirectURI = office.TunnelKind(s.word(0)), office.RedirectTunnel, ""
 		if o.Tunnel == office.TunnelNone {
 			o.Redirect, o.RedirectURI = office.RedirectPaste, returnURL
+		}
+	})
+}
+
+// doDomain gives the office another public address.
+func doDomain(w *world, _ step) {
+	w.configure(func(o *office.Settings) {
+		o.Tunnel, o.Redirect, o.RedirectURI = office.TunnelExternal, office.RedirectTunnel, ""
+		if o.PublicURL = secondURL; w.settings.PublicURL == secondURL {
+			o.PublicURL = officeURL
 		}
 	})
 }

@@ -88,7 +88,7 @@ func doForge(w *world, s step) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
-	if !slices.Contains(w.services[w.current].EndpointURLs(""), officeURL+"/webhook") {
+	if !slices.Contains(w.services[w.current].EndpointURLs(""), w.settings.PublicURL+"/webhook") {
 		return
 	}
 	if status, err := w.services[w.current].Forge(ctx, f); err == nil && status/100 == 2 {
@@ -213,6 +213,7 @@ func doSleep(w *world, s step) {
 	w.host.cut(true)
 	w.stand(s.span(0))
 	w.host.cut(w.offline)
+	w.owesSweep("the computer woke up")
 }
 
 func doQuit(w *world, s step) {

@@ -38,6 +38,7 @@ func (w *world) signIn() error {
 	if err == nil {
 		w.model.member()
 		w.lapsed, w.mayBeOut = false, false
+		w.owesSweep("somebody signed in")
 	}
 	w.trace.add("signed in: %v", err)
 	return err

@@ -14,9 +14,13 @@ import (
 // startProxy puts the office's own proxy before it: it takes what comes to the public address, and loses, doubles and
 // delays it when it is told to.
 func (w *world) startProxy() error {
-	l, err := w.net.listen(nil, strings.TrimPrefix(officeURL, "https://")+":443")
-	if err != nil {
-		return err
+	var ports []net.Listener
+	for _, address := range []string{officeURL, secondURL} {
+		l, err := w.net.listen(nil, strings.TrimPrefix(address, "https://")+":443")
+		if err != nil {
+			return err
+		}
+		ports = append(ports, l)
 	}
 	transport := &http.Transport{
 		DialContext:       func(ctx context.Context, _, _ string) (net.Conn, error) { return w.net.dial(ctx, nil, officePort) },
@@ -40,7 +44,9 @@ func (w *world) startProxy() error {
 		return err
 	}
 	other := &http.Server{Handler: http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})}
-	go server.Serve(l)
+	for _, l := range ports {
+		go server.Serve(l)
+	}
 	go other.Serve(desk)
 	w.wire.mu.Lock()
 	defer w.wire.mu.Unlock()
@@ -54,6 +60,7 @@ func (w *world) pass(r *http.Request, transport *http.Transport, body []byte) (s
 		ID string `json:"eventId"`
 	}
 	json.Unmarshal(body, &event) // a browser's request has none
+	w.model.delivered(event.ID)
 	key := "hook " + r.Method + " " + r.URL.Path + event.ID
 	n, kind := w.wire.begin(key, "hook")
 	w.wire.mu.Lock()
@@ -61,6 +68,9 @@ func (w *world) pass(r *http.Request, transport *http.Transport, body []byte) (s
 	w.wire.mu.Unlock()
 	chance := keyed(w.seed, key, n)
 	pause(r.Context(), between(chance, time.Millisecond, 50*time.Millisecond))
+	if draw := chance.IntN(60); kind == "" && event.ID != "" && draw < 2 { // now and then it does so all the same
+		kind = []string{"hook-twice", "hook-lost"}[draw]
+	}
 	w.trace.add("%s %s", key, kind)
 	bad := http.StatusBadGateway
 	once := func() (int, http.Header, []byte) {

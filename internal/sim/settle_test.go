@@ -44,6 +44,8 @@ func (w *world) settle() {
 	}
 	if w.model.comesTrue() {
 		w.model.rests()
+		w.model.noticesAbsence()
+		w.model.noticesDesk()
 	}
 }
 
@@ -185,6 +187,7 @@ func (m *model) rests() {
 	m.lookAtRest()
 	m.lookAtEndpoint()
 	m.lookAtList()
+	m.lookAtEventList()
 	before, hour := w.wire.count(), 0
 	time.Sleep(idleTime)
 	synctest.Wait()

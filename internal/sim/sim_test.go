@@ -64,6 +64,9 @@ func (w *world) perform(s step) {
 			w.model.breaks("nothing panics: %v\n%s", p, debug.Stack())
 		}
 	}()
+	if !quietVerbs[s.what] {
+		w.stirred = time.Now()
+	}
 	verbs[s.what].do(w, s)
 }
 

@@ -77,14 +77,20 @@ type verb struct {
 	do    func(w *world, s step)
 }
 
-// year is a life of so many days with so many packages a day.
+// life is one of so many days with so many packages a day. Each has a character of its own: some kinds of steps are four
+// times as frequent in it, and others are missing, so that what is rare in most lives is common in some. Some steps follow
+// the one before within seconds.
 func life(seed uint64, days, packages int) []step {
 	r := keyed(seed, "life")
 	var names []string
 	total := 0
 	for _, name := range verbNames() {
-		total += verbs[name].often
-		for range verbs[name].often {
+		often := verbs[name].often
+		if name != "send" && name != "sign" {
+			often *= oneOf(r, 0, 1, 1, 4)
+		}
+		total += often
+		for range often {
 			names = append(names, name)
 		}
 	}
@@ -96,6 +102,9 @@ func life(seed uint64, days, packages int) []step {
 		for i := range each {
 			name := oneOf(r, names...)
 			pause := between(r, time.Second, max(2*time.Second, 2*left/time.Duration(each-i)))
+			if r.IntN(5) == 0 {
+				pause = between(r, 10*time.Millisecond, 5*time.Second)
+			}
 			left = max(time.Second, left-pause)
 			s := step{pause: pause, what: name}
 			if draw := verbs[name].draw; draw != nil {

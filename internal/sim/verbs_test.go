@@ -19,6 +19,7 @@ func init() {
 		"choose":    {1, drawChoice, doChoose},
 		"folder":    {1, drawUpTo(3), doFolder},
 		"address":   {1, drawWord("none", "external"), doAddress},
+		"domain":    {1, nil, doDomain},
 		"service":   {1, nil, doService},
 		"rename":    {2, drawUpTo(1000), doRename},
 		"move":      {1, drawUpTo(1000), doMove},

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net/http"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -19,7 +20,11 @@ type wire struct {
 	mu       sync.Mutex
 	times    map[string]int // how often each thing was asked for
 	requests int
-	tokens   int // requests for tokens that are under way
+	tokens   int            // requests for tokens that are under way
+	lost     int            // of them, how often something went wrong since one went well
+	struck   time.Time      // when something went wrong last
+	hour     map[string]int // how often each thing was asked for within the hour ...
+	hourOf   int            // ... of that number
 	faults   []*fault
 	open     map[*host]*http.Transport
 	servers  []*http.Server // behind the public addresses
@@ -94,6 +99,9 @@ func (x *wire) heal() {
 
 var anID = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`)
 
+// onceIsNothing is what a renewal survives that it happens to once: it is tried again at once.
+var onceIsNothing = []string{"lost", "undone", "cut", "short"}
+
 // begin notes a request: how often it was made before, and what goes wrong with it.
 func (x *wire) begin(key, route string) (n int, kind string) {
 	x.mu.Lock()
@@ -109,10 +117,15 @@ func (x *wire) begin(key, route string) (n int, kind string) {
 		if f.left > 0 {
 			f.left--
 		}
+		x.struck = now
 		if strings.HasSuffix(route, "/token") { // a renewal whose answer does not come within its grace ends the sign-in
-			x.w.mayBeOut = true
+			x.lost++
+			x.w.mayBeOut = x.w.mayBeOut || x.lost > 1 || !slices.Contains(onceIsNothing, f.kind)
 		}
 		return n, f.kind
+	}
+	if strings.HasSuffix(route, "/token") {
+		x.lost = 0
 	}
 	return n, ""
 }
@@ -133,6 +146,7 @@ func (y way) RoundTrip(r *http.Request) (*http.Response, error) {
 		r.Body = io.NopCloser(bytes.NewReader(said))
 	}
 	y.w.model.asked(r, said)
+	y.often(key)
 	y.w.trace.add("ask %s %s", key, kind)
 	if strings.HasSuffix(path, "/token") {
 		y.renew(1)
@@ -150,6 +164,23 @@ func (y way) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	return answer, y.read(r, answer)
+}
+
+// mostAnHour is how often the program may ask for one and the same thing within an hour, whatever goes wrong.
+const mostAnHour = 240
+
+// often judges that the service is not asked for the same thing again and again.
+func (x *wire) often(key string) {
+	x.mu.Lock()
+	if hour := int(x.w.clock().Unix() / 3600); hour != x.hourOf || x.hour == nil {
+		x.hour, x.hourOf = map[string]int{}, hour
+	}
+	x.hour[key]++
+	n := x.hour[key]
+	x.mu.Unlock()
+	if n == mostAnHour {
+		x.w.model.breaks("the service is left in peace: %s was asked %d times within an hour", key, n)
+	}
 }
 
 // read lets the model see an answer as long as it is short text.
@@ -188,7 +219,7 @@ func pause(ctx context.Context, d time.Duration) bool {
 func (x *wire) renewing() bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	return x.tokens > 0
+	return x.tokens+x.lost > 0
 }
 
 func (x *wire) renew(n int) {

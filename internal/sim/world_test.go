@@ -19,7 +19,8 @@ import (
 )
 
 const (
-	officeURL  = "https://office.test" // the public address of the office
+	officeURL  = "https://office.test" // the public address of the office ...
+	secondURL  = "https://second.test" // ... and the one that it has at other times
 	officePort = "127.0.0.1:8090"      // where its proxy delivers
 	returnURL  = officeURL + "/oauth/callback"
 	epoch      = 26*365*24*time.Hour + 61*24*time.Hour // a bubble begins in the year 2000; the office lives now
@@ -58,6 +59,8 @@ type world struct {
 	running       sync.WaitGroup // of the agent
 	people        sync.WaitGroup // who wait for the agent
 	starts        int
+	stirred       time.Time // when the world was disturbed last; see calmSince
+	duties        duties
 
 	settings office.Settings
 	sends    int
@@ -109,6 +112,7 @@ func (w *world) sleep(d time.Duration) {
 		}
 		e := w.due[first]
 		w.due = slices.Delete(w.due, first, first+1)
+		w.stirred = time.Now()
 		e.what()
 		synctest.Wait()
 	}
@@ -162,6 +166,9 @@ func newWorld(seed uint64, dir string) (*world, error) {
 	w.settings.Tunnel, w.settings.PublicURL, w.settings.Listen = office.TunnelExternal, officeURL, officePort
 	w.settings.Redirect = office.RedirectTunnel
 	w.settings.SaveTo = filepath.Join(w.disk(), "folder 1")
+	if keyed(seed, "template").IntN(2) == 0 {
+		w.settings.NameTemplate = "{document}" // which many have
+	}
 	return w, w.begin()
 }
 
@@ -171,7 +178,7 @@ func (w *world) startService(i int, name string) (*service, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.client = sandbox.Client{ID: "office-" + name, Secret: "secret-of-" + name, Name: "Countersign", Redirects: []string{returnURL}}
+	s.client = sandbox.Client{ID: "office-" + name, Secret: "secret-of-" + name, Name: "Countersign", Redirects: []string{returnURL, secondURL + "/oauth/callback"}}
 	if err := copyKey(s.dir, i); err != nil {
 		return nil, err
 	}

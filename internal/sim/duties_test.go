@@ -1,0 +1,108 @@
+package sim
+
+import (
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"countersign/internal/office"
+)
+
+// duties are what the program owes at once, unless something goes wrong: after some things have happened, a question to
+// the service about every package that is not over.
+type duties struct {
+	mu     sync.Mutex
+	when   map[string]time.Time // package -> when it was asked about last
+	sweeps []sweep
+}
+
+// sweep is a question about everything, owed since then.
+type sweep struct {
+	why   string
+	since time.Time
+	about []string
+}
+
+const (
+	sweepWithin = 3 * time.Minute
+
+	longestRest = 16 * time.Minute // for which a service may have asked to be left alone
+)
+
+// quietVerbs disturb nothing: what the program owes, it owes as if nothing had happened.
+var quietVerbs = map[string]bool{
+	"send": true, "sign": true, "decline": true, "elsewhere": true, "wait": true, "rename": true, "move": true, "delete": true, "forge": true, "disturb": true,
+}
+
+// calmSince is since when nothing has disturbed the program, zero while something does.
+func (w *world) calmSince() time.Time {
+	w.wire.mu.Lock()
+	struck := w.wire.struck
+	w.wire.mu.Unlock()
+	if w.office == nil || w.offline || w.full || w.wrong != 0 || w.keyring.state() != nil || w.wire.troubled() || w.startedLocked {
+		return time.Time{}
+	}
+	if struck = struck.Add(longestRest); struck.After(w.stirred) {
+		return struck
+	}
+	return w.stirred
+}
+
+// asked notes a question about a package.
+func (d *duties) asked(path string) {
+	if !strings.HasSuffix(path, "/status") {
+		return
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.when == nil {
+		d.when = map[string]time.Time{}
+	}
+	d.when[anID.FindString(path)] = time.Now()
+}
+
+// owesSweep notes that something may have been missed.
+func (w *world) owesSweep(why string) {
+	if w.office == nil {
+		return
+	}
+	s := sweep{why: why, since: time.Now()}
+	for _, p := range w.services[w.current].Packages() {
+		if row, known, err := w.office.Package(p.PackageID); err == nil && known && row.State == office.PackageOpen && p.State == "open" {
+			s.about = append(s.about, p.PackageID)
+		}
+	}
+	w.duties.mu.Lock()
+	defer w.duties.mu.Unlock()
+	w.duties.sweeps = append(w.duties.sweeps, s)
+}
+
+// lookAtDuties judges them.
+func (m *model) lookAtDuties() {
+	w, d := m.w, &m.w.duties
+	calm := w.calmSince()
+	signedIn := w.office != nil && must(w.office.Status()).SignedIn
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.sweeps = slices.DeleteFunc(d.sweeps, func(s sweep) bool {
+		if calm.IsZero() || calm.After(s.since) || !signedIn {
+			return true
+		}
+		for _, id := range s.about {
+			if !d.when[id].Before(s.since) {
+				continue
+			}
+			row, known, err := w.office.Package(id)
+			if err != nil || !known || row.State != office.PackageOpen {
+				continue
+			}
+			if time.Since(s.since) > sweepWithin {
+				m.breaks("what may have been missed is asked for: %q was not within %v, though %s", row.Name, sweepWithin, s.why)
+				return true
+			}
+			return false
+		}
+		return true
+	})
+}
