@@ -30,7 +30,6 @@
 //   - loop.Failures, loop.Quarantine and download put off one package or one folder, and not the others.
 //   - reconcile gives up nothing that the service refuses, and limits how often everything is asked about.
 //   - loop.Cooldown and loop.ClockWatch believe no moment that a wrong clock has noted.
-//   - data.Read makes what cannot be read an error that people see, never an empty list.
 //   - data and backup.go survive a full disk and a damaged data file.
 //   - issuer keeps what one service gave out from every other one.
 //

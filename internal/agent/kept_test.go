@@ -61,7 +61,7 @@ func TestMemoryNeverLeadsTheCommit(t *testing.T) {
 				t.Fatal(err)
 			}
 			was, snoozed := o.account.Current(), o.Snoozed()
-			endpoint := o.webhook.Endpoint()
+			endpoint, _, _ := o.webhook.Endpoint()
 			if err := do(o); err == nil {
 				t.Error("it went well without a commit")
 			}
@@ -70,8 +70,8 @@ func TestMemoryNeverLeadsTheCommit(t *testing.T) {
 				if !reflect.DeepEqual(is.Settings, was.Settings) || !reflect.DeepEqual(is.Account, was.Account) {
 					t.Errorf("%s: %+v %+v, was %+v %+v", when, is.Settings, is.Account, was.Settings, was.Account)
 				}
-				if is := o.webhook.Endpoint(); is.ID != endpoint.ID {
-					t.Errorf("%s: the endpoint is %+v", when, is)
+				if id, _, _ := o.webhook.Endpoint(); id != endpoint {
+					t.Errorf("%s: the endpoint is %q", when, id)
 				}
 				if !o.Snoozed().Equal(snoozed) {
 					t.Errorf("%s: snoozed until %v", when, o.Snoozed())

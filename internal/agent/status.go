@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"encoding/json"
 	"errors"
 	"time"
 
@@ -35,8 +36,29 @@ type Account = account.Account
 // TunnelStatus is the public address.
 type TunnelStatus = webhook.Address
 
-// EndpointStatus is the webhook endpoint.
-type EndpointStatus = webhook.Registration
+// known is nil for the zero time.
+func known(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	return &t
+}
+
+// EndpointStatus is the webhook endpoint as the service last confirmed it; ID is empty when there is none.
+type EndpointStatus struct {
+	ID           string    `json:"id"`
+	URL          string    `json:"url"`
+	RegisteredAt time.Time `json:"registered_at"`
+}
+
+// MarshalJSON writes null for a moment that is not known: every field is always there.
+func (e EndpointStatus) MarshalJSON() ([]byte, error) {
+	type plain EndpointStatus // without this method
+	return json.Marshal(struct {
+		plain
+		RegisteredAt *time.Time `json:"registered_at"`
+	}{plain(e), known(e.RegisteredAt)})
+}
 
 // EventCounts counts webhook requests. Received is the number of distinct authentic events stored; Problems are
 // authentic events that nothing could be done with.
@@ -77,11 +99,12 @@ func (a *Agent) Status() (Status, error) {
 	o := a.account.Current()
 	_, online := a.account.Online()
 	s := Status{
-		Version: a.p.Version, SignedIn: o.SignedIn(), Account: o.Account.Account, Tunnel: a.webhook.Address(), Endpoint: a.webhook.Endpoint(),
+		Version: a.p.Version, SignedIn: o.SignedIn(), Account: o.Account.Account, Tunnel: a.webhook.Address(),
 		Events: kept.events, Packages: kept.packages, Saves: kept.saves, Outbox: kept.outbox, Health: a.Health.List(),
 	}
 	s.Checked, s.Checking = a.packages.Swept()
 	s.Checking = s.Checking && online // else it waits for somebody to sign in
+	s.Endpoint.ID, s.Endpoint.URL, s.Endpoint.RegisteredAt = a.webhook.Endpoint()
 	s.Events.Rejected = a.webhook.Rejected()
 	return s, err
 }

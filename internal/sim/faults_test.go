@@ -3,6 +3,8 @@ package sim
 import (
 	"encoding/json"
 	"fmt"
+	"go/parser"
+	"go/token"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -133,6 +135,31 @@ func plant(dir string, all []planted) (overlay string, stale []string, err error
 	}
 	overlay = filepath.Join(dir, "overlay.json")
 	return overlay, stale, os.WriteFile(overlay, raw, 0o600)
+}
+
+// TestEveryFaultCanBePlanted notices when the program has changed where a fault is to be planted.
+func TestEveryFaultCanBePlanted(t *testing.T) {
+	all, err := readFaults()
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	_, stale, err := plant(dir, all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, s := range stale {
+		t.Error("a fault no longer fits the program: ", s)
+	}
+	sources, err := filepath.Glob(filepath.Join(dir, "*.go"))
+	if err != nil || len(sources) == 0 {
+		t.Fatal(sources, err)
+	}
+	for _, path := range sources {
+		if _, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution); err != nil {
+			t.Error(err)
+		}
+	}
 }
 
 // TestPlantedFaultsAreFound is `make simulate-faults`: it shows that the simulation bites.

@@ -126,6 +126,9 @@ func simulatePart(t *testing.T, part string, d time.Duration) {
 		t.Fatal(err)
 	}
 	days, packages := lifeDays, lifePackages
+	if os.Getenv(envPlanted) != "" { // what is judged at the end of a life is to be judged soon
+		days, packages = briefDays, briefPackages
+	}
 	if s := os.Getenv(envDays); s != "" {
 		days, _ = strconv.Atoi(s)
 	}

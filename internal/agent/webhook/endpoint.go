@@ -305,10 +305,10 @@ func (r *Room) startOver() {
 	r.Health.Clear(health.EndpointLost)
 }
 
-// Endpoint is the current registration.
-func (r *Room) Endpoint() Registration {
+// Endpoint is the current registration; id is empty when there is none.
+func (r *Room) Endpoint() (id, url string, at time.Time) {
 	if e := r.endpoints.get(); e != nil {
-		return Registration{e.ID, e.URL, e.Registered}
+		return e.ID, e.URL, e.Registered
 	}
-	return Registration{}
+	return "", "", time.Time{}
 }

@@ -147,34 +147,14 @@ type Address struct {
 // MarshalJSON writes null for a moment that is not known: every field is always there.
 func (a Address) MarshalJSON() ([]byte, error) {
 	type plain Address // without this method
-	return json.Marshal(struct {
+	x := struct {
 		plain
 		Since *time.Time `json:"since"`
-	}{plain(a), known(a.Since)})
-}
-
-// Registration is the endpoint as the service last confirmed it; ID is empty when there is none.
-type Registration struct {
-	ID           string    `json:"id"`
-	URL          string    `json:"url"`
-	RegisteredAt time.Time `json:"registered_at"`
-}
-
-// MarshalJSON is as Address.MarshalJSON.
-func (e Registration) MarshalJSON() ([]byte, error) {
-	type plain Registration
-	return json.Marshal(struct {
-		plain
-		RegisteredAt *time.Time `json:"registered_at"`
-	}{plain(e), known(e.RegisteredAt)})
-}
-
-// known is nil for the zero time.
-func known(t time.Time) *time.Time {
-	if t.IsZero() {
-		return nil
+	}{plain: plain(a)}
+	if !a.Since.IsZero() {
+		x.Since = &a.Since
 	}
-	return &t
+	return json.Marshal(x)
 }
 
 // Address is the public address as of now.

@@ -281,7 +281,7 @@ func TestARegistrationThatIsNotOnDiskDoesNotCount(t *testing.T) {
 	if err := x.adopt(issuer.Of(x.settings), endpoint{ID: "another", URL: hook, Secret: "another"}); err == nil {
 		t.Error("it went well without a commit")
 	}
-	if id := x.Endpoint().ID; id != "e1" {
+	if id, _, _ := x.Endpoint(); id != "e1" {
 		t.Errorf("the endpoint is %q", id)
 	}
 	if got := x.deliver("1", hook, "another"); got != http.StatusServiceUnavailable { // the service signs with it
@@ -358,7 +358,7 @@ func TestTheRegistrationEndsWithTheSignIn(t *testing.T) {
 	}
 	values, also, ended, err := x.End(i)
 	must(t, err)
-	if id := x.Endpoint().ID; id == "" {
+	if id, _, _ := x.Endpoint(); id == "" {
 		t.Error("it ended before the commit")
 	}
 	must(t, x.vault.Put(values, also))
