@@ -21,6 +21,8 @@ type practice struct {
 	s   *Store
 	rng *rand.Rand
 	now time.Time
+
+	lastSaved time.Time // when the last file was
 }
 
 func newPractice(t testing.TB) *practice {
@@ -112,7 +114,7 @@ func (o *practice) parcel() {
 			if err := tx.PutJob(j); err != nil {
 				return err
 			}
-			p.Saved = true
+			p.Saved, o.lastSaved = true, o.now
 			return tx.PutPackage(p)
 		},
 	} {
@@ -167,6 +169,21 @@ func TestEventsTakeNoMoreRoomAfterTheirTime(t *testing.T) {
 	o.work(120, 4, 20)
 	if after := o.shares()["events"]; after > before*5/4 {
 		t.Errorf("events took %d bytes after 60 days and %d after 180", before, after)
+	}
+}
+
+func TestTheListOfWhatWasSavedDoesNotGrow(t *testing.T) {
+	o := newPractice(t)
+	defer o.s.Close()
+	o.work(1, mostRecent, 90)
+	before := o.shares()[bucketJobsDone]
+	o.work(5, mostRecent, 90)
+	if after := o.shares()[bucketJobsDone]; after > before*3/2 {
+		t.Errorf("it took %d bytes after %d files and %d after six times as many", before, mostRecent, after)
+	}
+	saved := read(t, o.s, func(tx *Tx) ([]office.Job, error) { return tx.RecentSaved(2 * mostRecent) })
+	if len(saved) != mostRecent || !saved[0].Done.Equal(o.lastSaved) {
+		t.Errorf("%d files, the newest of %v, not %v", len(saved), saved[0].Done, o.lastSaved)
 	}
 }
 

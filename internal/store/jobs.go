@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"strings"
@@ -94,7 +95,29 @@ func (tx *Tx) putJob(j office.Job, old facets) error {
 	if err := tx.put(bucketJobs, []byte(j.Key()), value); err != nil {
 		return err
 	}
-	return tx.refacet(old, jobFacets(j))
+	if err := tx.refacet(old, jobFacets(j)); err != nil || j.State != office.JobDone {
+		return err
+	}
+	return tx.trimDone()
+}
+
+// mostRecent is how many jobs that are done are kept in the order of time. Their records stay, all of them.
+const mostRecent = 100
+
+// trimDone drops what is beyond mostRecent from the index of jobs that are done.
+func (tx *Tx) trimDone() error {
+	var drop [][]byte
+	kept := 0
+	err := tx.newest(bucketJobsDone, "", func(key, _ []byte) (bool, error) {
+		if kept++; kept > mostRecent {
+			drop = append(drop, bytes.Clone(key))
+		}
+		return true, nil
+	})
+	for _, key := range drop {
+		err = errors.Join(err, tx.del(bucketJobsDone, key))
+	}
+	return err
 }
 
 // JobAt returns the job, of whatever state, that has reserved this name in this folder. Names that differ only in case
@@ -164,7 +187,7 @@ func (tx *Tx) FailedJobs() ([]office.Job, error) {
 	return tx.jobs(-1, func(each visit) error { return tx.newest(bucketJobsFailed, "", each) })
 }
 
-// RecentSaved returns up to n jobs that are done, latest first.
+// RecentSaved returns up to n jobs that are done, latest first; no more than the newest 100 are found.
 func (tx *Tx) RecentSaved(n int) ([]office.Job, error) {
 	return tx.jobs(n, func(each visit) error { return tx.newest(bucketJobsDone, "", each) })
 }

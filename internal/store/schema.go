@@ -33,7 +33,7 @@ const (
 	bucketJobsDue         = "jobs_due"         // stamp of NextTry, Job.Key
 	bucketJobsRefused     = "jobs_refused"     // stamp of Refused, Job.Key: not done
 	bucketJobsFailed      = "jobs_failed"      // stamp of Planned, Job.Key
-	bucketJobsDone        = "jobs_done"        // stamp of Done, Job.Key
+	bucketJobsDone        = "jobs_done"        // stamp of Done, Job.Key: the newest mostRecent
 	bucketTargets         = "targets"          // targetKey -> Job.Key
 	bucketDrafts          = "drafts"           // row -> Draft
 	bucketDraftIDs        = "draft_ids"        // id -> row
