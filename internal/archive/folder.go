@@ -30,10 +30,8 @@ type Folder struct {
 	// before the first Save.
 	Steps func(Step, string)
 
-	// Flushes, when set, bounds by its capacity how many flushes run at once in all folders that share it. A disk is not
-	// faster with more of them, and whoever else waits for it, such as the caller's database, waits longer. Set it before
-	// the first Save.
-	Flushes chan struct{}
+	// Flushes, when set, are the turns at the disk that this folder shares with others. Set it before the first Save.
+	Flushes *Flushes
 
 	// What a test sets, see bound.
 	largest int64
@@ -251,15 +249,18 @@ func (f *Folder) flushFolders(sub string) error {
 
 // flush waits for its turn, or for the end of ctx, and runs do.
 func (f *Folder) flush(ctx context.Context, do func() error) error {
-	if f.Flushes != nil {
-		select {
-		case f.Flushes <- struct{}{}:
-			defer func() { <-f.Flushes }()
-		case <-ctx.Done():
-			return ctx.Err()
-		}
+	if f.Flushes == nil {
+		return do()
 	}
-	return do()
+	return f.Flushes.file(ctx, do)
+}
+
+// flushNames returns when every name that is in a folder now is durable.
+func (f *Folder) flushNames(dir *os.File) error {
+	if f.Flushes == nil {
+		return disk.Flush(dir)
+	}
+	return f.Flushes.names(dir)
 }
 
 // fail makes the error for one file, or for the folder itself when rel is ".".

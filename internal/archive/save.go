@@ -113,7 +113,7 @@ func (f *Folder) Save(ctx context.Context, r Request) (Saved, error) {
 	temp.kept = true
 	f.step(StepNamed, r.Target)
 	// The file has its name: what is left is done even if nobody waits for it any more.
-	if err := f.flush(context.WithoutCancel(ctx), func() error { return disk.Flush(dir) }); err != nil {
+	if err := f.flushNames(dir); err != nil {
 		return saved, f.because(r.Target, err)
 	}
 	f.step(StepDone, r.Target)

@@ -6,15 +6,19 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/iotest"
 	"time"
+
+	"countersign/internal/disk"
 )
 
 // pdf is a document of n bytes, at least 16.
@@ -294,15 +298,15 @@ func TestCommitComesBeforeTheName(t *testing.T) {
 func TestWhatAFileWillBeIsRecordedWhileTheDiskIsBusyAndItsNameComesAfterBoth(t *testing.T) {
 	dir := t.TempDir()
 	f := open(t, dir)
-	f.Flushes = make(chan struct{}, 1)
-	f.Flushes <- struct{}{} // the disk is busy
+	f.Flushes = NewFlushes(1)
+	f.Flushes.turns <- struct{}{} // the disk is busy
 	r := request("a.pdf", pdf(2000))
 	r.Commit = func(Saved) error {
 		time.Sleep(20 * time.Millisecond) // longer than the name would take
 		if found, err := filepath.Glob(filepath.Join(dir, "a.pdf")); len(found) > 0 || err != nil {
 			t.Errorf("a name before the flush: %v, %v", found, err)
 		}
-		<-f.Flushes // would wait for ever if the commit came after the flush
+		<-f.Flushes.turns // would wait for ever if the commit came after the flush
 		return nil
 	}
 	if _, err := f.Save(t.Context(), r); err != nil {
@@ -354,8 +358,8 @@ func TestSaveRefusesNamesItDidNotMake(t *testing.T) {
 func TestFlushesTakeTurns(t *testing.T) {
 	dir := t.TempDir()
 	f := open(t, dir)
-	f.Flushes = make(chan struct{}, 1)
-	f.Flushes <- struct{}{} // another file's flush
+	f.Flushes = NewFlushes(1)
+	f.Flushes.turns <- struct{}{} // another file's flush
 	written, flushed := make(chan struct{}), make(chan struct{})
 	f.Steps = func(step Step, _ string) {
 		switch step {
@@ -376,18 +380,65 @@ func TestFlushesTakeTurns(t *testing.T) {
 		t.Error("flushed out of turn")
 	case <-time.After(50 * time.Millisecond):
 	}
-	<-f.Flushes
+	<-f.Flushes.turns
 	must(t, <-done)
-	if len(f.Flushes) != 0 {
+	if len(f.Flushes.turns) != 0 {
 		t.Error("a turn was not given back")
+	}
+}
+
+func TestFilesSavedSideBySideShareTheFlushOfTheirFolder(t *testing.T) {
+	const many = 20
+	dir := t.TempDir()
+	flushes := NewFlushes(many)
+	var moment, flushed atomic.Int64 // flushed: the moment at which the latest flush that has ended had begun
+	var count, named atomic.Int64
+	flushes.flush = func(folder *os.File) error {
+		count.Add(1)
+		began := moment.Add(1)
+		for count.Load() == 1 && named.Load() < many {
+			time.Sleep(time.Millisecond) // the disk is slow
+		}
+		err := disk.Flush(folder)
+		flushed.Store(began)
+		return err
+	}
+	var saves sync.WaitGroup
+	for i := range many {
+		saves.Go(func() {
+			f := open(t, dir) // each its own, as the agent has
+			f.Flushes = flushes
+			var when int64
+			f.Steps = func(step Step, target string) {
+				switch step {
+				case StepNamed:
+					when = moment.Add(1)
+					named.Add(1)
+				case StepDone:
+					if flushed.Load() < when {
+						t.Errorf("%s was done before a flush that began after it had its name", target)
+					}
+				}
+			}
+			if _, err := f.Save(t.Context(), request(fmt.Sprintf("%d.pdf", i), pdf(5000))); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	saves.Wait()
+	if n := count.Load(); n > many/2 {
+		t.Errorf("%d files took %d flushes of their folder", many, n)
+	}
+	if len(flushes.folders) != 0 || len(flushes.turns) != 0 {
+		t.Errorf("left: %d flushes, %d turns", len(flushes.folders), len(flushes.turns))
 	}
 }
 
 func TestAFileThatWaitsForItsTurnCanBeGivenUp(t *testing.T) {
 	dir := t.TempDir()
 	f := open(t, dir)
-	f.Flushes = make(chan struct{}, 1)
-	f.Flushes <- struct{}{} // a flush that does not end
+	f.Flushes = NewFlushes(1)
+	f.Flushes.turns <- struct{}{} // a flush that does not end
 	ctx, cancel := context.WithCancel(t.Context())
 	f.Steps = func(step Step, _ string) {
 		if step == StepWritten {

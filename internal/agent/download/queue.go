@@ -7,6 +7,7 @@ import (
 
 	"countersign/internal/agent/data"
 	"countersign/internal/agent/loop"
+	"countersign/internal/archive"
 	"countersign/internal/office"
 	"countersign/internal/store"
 
@@ -40,7 +41,7 @@ func (r *Room) saveDue(ctx context.Context) (pause time.Duration, err error) {
 	const idle = time.Hour
 	var g errgroup.Group
 	g.SetLimit(loop.MaxCommits)
-	limits := limits{downloads: loop.NewSemaphore(atOnce), flushes: loop.NewSemaphore(atOnce)}
+	limits := limits{downloads: loop.NewSemaphore(atOnce), flushes: archive.NewFlushes(atOnce)}
 	for ctx.Err() == nil {
 		client, online := r.needs.Online()
 		if !online {
@@ -86,7 +87,10 @@ func (r *Room) pausedFor() time.Duration {
 const lookAgain = time.Second
 
 // limits bound what is done at once: the network and the disk are not faster with more.
-type limits struct{ downloads, flushes loop.Semaphore }
+type limits struct {
+	downloads loop.Semaphore
+	flushes   *archive.Flushes
+}
 
 // ended is called when nobody works on j any more. It may be due again, under another name.
 func (r *Room) ended(j office.Job) {
