@@ -33,6 +33,9 @@ type Folder struct {
 	// Flushes, when set, are the turns at the disk that this folder shares with others. Set it before the first Save.
 	Flushes *Flushes
 
+	// Looks, when set, let Exists miss what has come into a folder within the last second. Set it before the first call.
+	Looks *Looks
+
 	// What a test sets, see bound.
 	largest int64
 	free    func(dir *os.File) (uint64, bool)
@@ -101,36 +104,47 @@ func (f *Folder) Exists(rel string) (bool, error) {
 }
 
 // alike lists the names in a subfolder that fold to the same as name. A subfolder that is no folder holds none.
-func (f *Folder) alike(sub, name string) ([]string, error) {
+func (f *Folder) alike(sub, name string) (found []string, err error) {
+	want := folded(name)
+	if f.Looks != nil {
+		names, err := f.lookAt(sub)
+		return names[want], err
+	}
+	plain := ascii(want)
+	err = f.each(sub, func(entry string) {
+		if plain && ascii(entry) {
+			if strings.EqualFold(entry, want) {
+				found = append(found, entry)
+			}
+			return
+		}
+		if folded(entry) == want {
+			found = append(found, entry)
+		}
+	})
+	return found, err
+}
+
+// each calls do with every name in a subfolder. A subfolder that is no folder holds none.
+func (f *Folder) each(sub string, do func(entry string)) error {
 	dir, err := f.open(sub)
 	if sub != "." && (errors.Is(err, fs.ErrNotExist) || isNotFolder(err)) {
-		return nil, nil
+		return nil
 	}
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer dir.Close()
-	want := folded(name)
-	plain := ascii(want)
-	var found []string
 	for {
 		names, err := dir.Readdirnames(1024)
 		for _, entry := range names {
-			if plain && ascii(entry) {
-				if strings.EqualFold(entry, want) {
-					found = append(found, entry)
-				}
-				continue
-			}
-			if folded(entry) == want {
-				found = append(found, entry)
-			}
+			do(entry)
 		}
 		if errors.Is(err, io.EOF) {
-			return found, nil
+			return nil
 		}
 		if err != nil {
-			return nil, err
+			return err
 		}
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 )
 
 func TestOpenFolderSaysWhatIsWrong(t *testing.T) {
@@ -133,6 +135,35 @@ func TestMatchesOnlyRegularFiles(t *testing.T) {
 			t.Errorf("%s: got %v, %v", target, got, err)
 		}
 	}
+}
+
+func TestNamesAreReadOnceForFilesSavedSideBySide(t *testing.T) {
+	dir := t.TempDir()
+	must(t, os.WriteFile(filepath.Join(dir, "Lease.pdf"), nil, 0o600))
+	synctest.Test(t, func(t *testing.T) {
+		exists := func(looks *Looks, name string) bool {
+			f := open(t, dir)
+			f.Looks = looks
+			there, err := f.Exists(name)
+			must(t, err)
+			return there
+		}
+		var looks Looks
+		if !exists(&looks, "LEASE.pdf") || exists(&looks, "OFFER.pdf") {
+			t.Error("the first look")
+		}
+		must(t, os.WriteFile(filepath.Join(dir, "Offer.pdf"), nil, 0o600))
+		if exists(&looks, "OFFER.pdf") {
+			t.Error("the names were read again at once")
+		}
+		if !exists(&looks, "Offer.pdf") || !exists(nil, "OFFER.pdf") {
+			t.Error("a file that is there to the letter, and one for who looks anew")
+		}
+		time.Sleep(lookFor)
+		if !exists(&looks, "OFFER.pdf") || !exists(&looks, "LEASE.pdf") {
+			t.Error("the second look")
+		}
+	})
 }
 
 func TestADocumentIsRecognisedByWhatAnEarlierVersionNoted(t *testing.T) {

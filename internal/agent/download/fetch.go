@@ -35,7 +35,7 @@ func (r *Room) save(ctx context.Context, client *esign.Client, j office.Job, l l
 	if r.state.open(j.Folder, false) {
 		r.Health.Clear(health.FolderFails)
 	}
-	folder.Flushes = l.flushes
+	folder.Flushes, folder.Looks = l.flushes, l.looks
 	folder.Steps = func(step archive.Step, _ string) {
 		r.needs.Crash("save " + string(step))
 		if step == archive.StepWritten {

@@ -41,7 +41,7 @@ func (r *Room) saveDue(ctx context.Context) (pause time.Duration, err error) {
 	const idle = time.Hour
 	var g errgroup.Group
 	g.SetLimit(loop.MaxCommits)
-	limits := limits{downloads: loop.NewSemaphore(atOnce), flushes: archive.NewFlushes(atOnce)}
+	limits := limits{downloads: loop.NewSemaphore(atOnce), flushes: archive.NewFlushes(atOnce), looks: &archive.Looks{}}
 	for ctx.Err() == nil {
 		client, online := r.needs.Online()
 		if !online {
@@ -90,6 +90,7 @@ const lookAgain = time.Second
 type limits struct {
 	downloads loop.Semaphore
 	flushes   *archive.Flushes
+	looks     *archive.Looks
 }
 
 // ended is called when nobody works on j any more. It may be due again, under another name.

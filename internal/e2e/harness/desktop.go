@@ -55,6 +55,7 @@ func (d *Desktop) Env(more ...string) []string {
 		"HOME=" + filepath.Join(d.Home, "home"), "XDG_RUNTIME_DIR=" + filepath.Join(d.Home, "run"),
 		"DBUS_SESSION_BUS_ADDRESS=" + d.address,
 		"NO_AT_BRIDGE=1", "LIBGL_ALWAYS_SOFTWARE=1",
+		"GODEBUG=" + os.Getenv("GODEBUG"), // such as cpu.sha=off, for benchmarks
 	}
 	if d.display != "" {
 		env = append(env, "DISPLAY="+d.display)
