@@ -2,6 +2,7 @@ package packages
 
 import (
 	"strings"
+	"sync"
 	"unicode"
 	"unicode/utf8"
 
@@ -26,35 +27,62 @@ const (
 type listed struct {
 	line     office.PackageLine
 	standing i18n.Standing
-	text     string // folded
+	text     string // folded; empty for a package, whose index has it
 
 	issue *agent.Issue  // instead of a package: what is wrong with the office
 	draft *office.Draft // instead of a package: what waits to be sent
 }
 
-// index is every package, newest first, prepared for tabs and search. It is not changed once it is made, so it is made
-// off the window's goroutine and a key stroke only compares.
+// index is every package, newest first, ready for tabs, and for the search once it is prepared. It is made and prepared off
+// the window's goroutine, so that a key stroke only compares; nothing else changes it.
 type index struct {
-	rows   []listed
-	places map[string]int32 // package id to its place in rows
+	rows     []listed
+	places   map[string]int32 // package id to its place in rows
+	texts    []string         // folded, of each row; empty until it is prepared
+	prepared sync.Once
 }
 
-func newIndex(lines []office.PackageLine) *index {
-	x := &index{rows: make([]listed, len(lines)), places: make(map[string]int32, len(lines))}
+// newIndex is the index of lines. What is as it was in the index before, which may be nil, is taken from there.
+func newIndex(lines []office.PackageLine, before *index) *index {
+	n := len(lines)
+	x := &index{rows: make([]listed, n), places: make(map[string]int32, n), texts: make([]string, n)}
+	if before == nil {
+		before = &index{}
+	}
+	before.prepare()
 	for i, l := range lines {
-		x.rows[i] = listed{line: l, standing: i18n.StandingOfLine(l), text: fold(l.Name + "\n" + l.People + "\n" + l.Words)}
 		x.places[l.ID] = int32(i)
+		if was, ok := before.places[l.ID]; ok && before.rows[was].line == l {
+			x.rows[i], x.texts[i] = before.rows[was], before.texts[was]
+			continue
+		}
+		x.rows[i] = listed{line: l, standing: i18n.StandingOfLine(l)}
 	}
 	return x
+}
+
+// prepare makes the texts for the search, which takes longer than all the rest. It may be called from any goroutine, and
+// does nothing the second time.
+func (x *index) prepare() {
+	x.prepared.Do(func() {
+		for i, r := range x.rows {
+			if x.texts[i] == "" {
+				x.texts[i] = fold(r.line.Name + "\n" + r.line.People + "\n" + r.line.Words)
+			}
+		}
+	})
 }
 
 // search returns the places of the packages that have all words of text, among the places given; nil means all.
 func (x *index) search(text string, among []int32) []int32 {
 	wanted := strings.Fields(fold(text))
+	if len(wanted) > 0 {
+		x.prepare()
+	}
 	if among == nil {
 		found := make([]int32, 0, len(x.rows))
 		for i := range x.rows {
-			if matches(x.rows[i].text, wanted) {
+			if matches(x.texts[i], wanted) {
 				found = append(found, int32(i))
 			}
 		}
@@ -62,7 +90,7 @@ func (x *index) search(text string, among []int32) []int32 {
 	}
 	found := make([]int32, 0, len(among))
 	for _, i := range among {
-		if matches(x.rows[i].text, wanted) {
+		if matches(x.texts[i], wanted) {
 			found = append(found, i)
 		}
 	}

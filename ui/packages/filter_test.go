@@ -2,6 +2,7 @@ package packages
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -11,7 +12,7 @@ import (
 )
 
 func TestTabsAndSearchLeaveWhatBelongsThere(t *testing.T) {
-	x := newIndex(officetest.Must(officetest.Busy().Lines()))
+	x := newIndex(officetest.Must(officetest.Busy().Lines()), nil)
 	for _, c := range []struct {
 		name   string
 		tab    int
@@ -54,6 +55,30 @@ func TestLettersAreComparedAsPeopleTypeThem(t *testing.T) {
 	}
 }
 
+func TestWhatDidNotChangeIsNotPreparedAgain(t *testing.T) {
+	all := lines(1000)
+	before := newIndex(all, nil)
+	before.prepare()
+	next := slices.Clone(all)
+	next[7].Name = "Übergabe"
+	next = append([]office.PackageLine{{ID: "new", Name: "Offer"}}, next...)
+	x := newIndex(next, before)
+	missing := 0
+	for _, text := range x.texts {
+		if text == "" {
+			missing++
+		}
+	}
+	if missing != 2 {
+		t.Errorf("%d packages are prepared for a new one and a changed one", missing)
+	}
+	for text, want := range map[string]string{"ubergabe": "p7", "offer": "new", "sonnenweg 999": "p999"} {
+		if found := x.search(text, nil); len(found) != 1 || x.rows[found[0]].line.ID != want {
+			t.Errorf("%q finds %v", text, found)
+		}
+	}
+}
+
 // lines are those of a large office: n packages, a third of them with letters outside ASCII.
 func lines(n int) []office.PackageLine {
 	lines := make([]office.PackageLine, n)
@@ -73,13 +98,25 @@ func lines(n int) []office.PackageLine {
 func BenchmarkIndexOf50000(b *testing.B) {
 	all := lines(50_000)
 	for b.Loop() {
-		newIndex(all)
+		newIndex(all, nil).prepare()
+	}
+}
+
+// BenchmarkIndexOf50000WhenOneChanged is what a change costs while the window shows them.
+func BenchmarkIndexOf50000WhenOneChanged(b *testing.B) {
+	all := lines(50_000)
+	x := newIndex(all, nil)
+	for i := 0; b.Loop(); i++ {
+		all[i%len(all)].SignersDone++
+		x = newIndex(all, x)
+		x.prepare()
 	}
 }
 
 // BenchmarkFirstKeyOf50000 searches everything, as the first key of a search does; later ones search what it left.
 func BenchmarkFirstKeyOf50000(b *testing.B) {
-	x := newIndex(lines(50_000))
+	x := newIndex(lines(50_000), nil)
+	x.prepare()
 	for b.Loop() {
 		x.sort(x.search("w", nil), tabWaiting)
 	}
@@ -87,7 +124,8 @@ func BenchmarkFirstKeyOf50000(b *testing.B) {
 
 // BenchmarkRareWordIn50000 is the worst case: every text is read to its end.
 func BenchmarkRareWordIn50000(b *testing.B) {
-	x := newIndex(lines(50_000))
+	x := newIndex(lines(50_000), nil)
+	x.prepare()
 	for b.Loop() {
 		x.sort(x.search("sonnenallee åkessen", nil), tabAll)
 	}

@@ -30,7 +30,8 @@ func (s *Screen) read(context.Context) (news, error) {
 	for _, d := range slices.Backward(waiting) {
 		drafts = append(drafts, draftRow(d))
 	}
-	return news{newIndex(lines), drafts, s.env.Office.Settings().SaveTo}, nil
+	s.last = newIndex(lines, s.last)
+	return news{s.last, drafts, s.env.Office.Settings().SaveTo}, nil
 }
 
 // fill shows what was read. The row at the upper edge stays there, unless it is the first: there the newest is what
@@ -47,6 +48,7 @@ func (s *Screen) fill(n news, err error) {
 	s.where.Set(folderText(n.folder))
 	s.reveal()
 	s.settle(anchor, top, hidden)
+	s.env.Work.Start(func(context.Context) { n.all.prepare() }) // before somebody searches
 }
 
 // relist shows the rows anew after those above the packages have changed.

@@ -30,6 +30,7 @@ import (
 type Screen struct {
 	env     *env.Env
 	reader  *async.Reader[news]
+	last    *index // that was read; it belongs to read, which runs once at a time
 	content fyne.CanvasObject
 
 	all    *index
@@ -63,7 +64,7 @@ type Screen struct {
 
 // New returns the screen, empty until Reload.
 func New(d *env.Env) *Screen {
-	s := &Screen{env: d, all: newIndex(nil), links: map[string]links{}, pictures: map[string]image.Image{}}
+	s := &Screen{env: d, all: newIndex(nil, nil), links: map[string]links{}, pictures: map[string]image.Image{}}
 	s.reader = async.NewReader(d.Work, s.read, s.fill)
 	s.search = widgets.NewEntry(lang.L("Search by name, signer or file"))
 	s.search.SetIcon(fynetheme.SearchIcon())

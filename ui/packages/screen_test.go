@@ -252,7 +252,7 @@ func TestAPictureThatIsLeftIsNotWaitedFor(t *testing.T) {
 
 func TestEveryRowSaysWhereItsPackageStands(t *testing.T) {
 	rows := map[string]listed{}
-	for _, r := range newIndex(officetest.Must(officetest.World().Lines())).rows {
+	for _, r := range newIndex(officetest.Must(officetest.World().Lines()), nil).rows {
 		rows[r.line.ID] = r
 	}
 	for id, want := range map[string]string{
