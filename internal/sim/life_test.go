@@ -93,6 +93,7 @@ func (w *world) passed(h *host, point string) {
 	}
 	w.trace.add("killed at %q", point)
 	w.armed = ""
+	w.mayBeOut = w.mayBeOut || strings.HasPrefix(point, "renew") // what is not kept yet counts for a minute at the service
 	w.die(h)
 	w.crashes <- struct{}{}
 }

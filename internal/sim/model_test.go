@@ -50,8 +50,7 @@ type model struct {
 	heard    time.Time            // since when people want to be told
 	did      map[string]int       // what somebody did, and on how many documents
 	heardOf  map[string]int       // and how often people were told of it
-	problems map[string]time.Time // problem -> when people were told of it, by the computer's clock
-	toldAt   time.Time            // when they were told of any, in virtual time
+	problems map[string]told      // problem -> when people were told of it
 	expected []*expectation
 	adds     int // calls of packages/add
 	looked   int // of them when packages were counted last
@@ -78,7 +77,7 @@ func newModel(w *world) *model {
 	return &model{
 		w: w, isAcked: map[string]bool{}, came: map[string]bool{}, owner: map[string]string{}, finished: map[string]int{}, kept: map[string]bool{},
 		files: map[string]saved{}, places: map[string]int{}, given: map[string]string{}, listed: map[string]bool{},
-		executed: map[string]executed{}, excused: map[string]bool{}, did: map[string]int{}, heardOf: map[string]int{}, problems: map[string]time.Time{}, expected: expectations(), gone: map[string]bool{}, first: map[string]int{}, out: map[string]bool{}, drafts: map[string]promise{}, since: map[string]time.Time{},
+		executed: map[string]executed{}, excused: map[string]bool{}, did: map[string]int{}, heardOf: map[string]int{}, problems: map[string]told{}, expected: expectations(), gone: map[string]bool{}, first: map[string]int{}, out: map[string]bool{}, drafts: map[string]promise{}, since: map[string]time.Time{},
 	}
 }
 

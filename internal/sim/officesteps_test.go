@@ -64,7 +64,7 @@ func doSignOut(w *world, _ step) {
 		return
 	}
 	w.mayBeOut = true
-	service, address, judged := w.services[w.current], w.settings.PublicURL+"/webhook", w.works() && must(w.office.Status()).SignedIn && !w.taken
+	service, address, judged := w.services[w.current], w.settings.PublicURL+"/webhook", w.works() && must(w.office.Status()).SignedIn && !w.taken && !w.model.says("endpoint-lost")
 	w.ask(time.Minute, func(ctx context.Context, a *agent.Agent) {
 		err := a.SignOut(ctx)
 		w.trace.add("signed out: %v", err == nil)

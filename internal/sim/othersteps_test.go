@@ -197,7 +197,7 @@ func (w *world) fill(full bool) {
 	if err := fill(w.disk(), full); err != nil {
 		w.model.breaks("the world cannot fill the disk: %v", err)
 	}
-	w.full = full
+	w.full, w.mayBeOut = full, true // a renewal that cannot be kept is lost with the process
 }
 
 // doClock puts the computer's clock wrong, and right again later.
@@ -217,7 +217,7 @@ func doSleep(w *world, s step) {
 }
 
 func doQuit(w *world, s step) {
-	if err := w.quit(); err != nil {
+	if err := w.quit(); err != nil && !w.full {
 		w.model.breaks("the program ends: %v", err)
 	}
 	w.sleep(s.span(0))
