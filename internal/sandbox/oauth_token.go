@@ -28,9 +28,11 @@ func (s *Server) oauthForm(answer func(Client, *http.Request) (any, error)) http
 			return
 		}
 		noStore(w)
-		if body != nil {
-			writeJSON(w, http.StatusOK, body)
+		if body == nil {
+			w.WriteHeader(http.StatusOK)
+			return
 		}
+		writeJSON(w, http.StatusOK, body)
 	}
 }
 
