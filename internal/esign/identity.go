@@ -110,21 +110,13 @@ type patientKeys struct {
 }
 
 // VerifySignature is oidc.KeySet.VerifySignature.
-func (k *patientKeys) VerifySignature(ctx context.Context, jwt string) ([]byte, error) {
-	pause := refreshPause
-	for attempt := 1; ; attempt++ {
-		payload, err := k.KeySet.VerifySignature(ctx, jwt)
+func (k *patientKeys) VerifySignature(ctx context.Context, jwt string) (payload []byte, err error) {
+	attempts(ctx, func(int) (again bool) {
+		payload, err = k.KeySet.VerifySignature(ctx, jwt)
 		k.missing = err != nil && strings.HasPrefix(err.Error(), "fetching keys") // all that the library says of it
-		if !k.missing || attempt == refreshAttempts {
-			return payload, err
-		}
-		select {
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		case <-time.After(pause):
-		}
-		pause *= 2
-	}
+		return k.missing
+	})
+	return payload, err
 }
 
 func (l *Login) userInfo(ctx context.Context, access string) (Account, error) {

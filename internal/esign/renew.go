@@ -92,17 +92,25 @@ func (s *Session) replacedOr(ctx context.Context, err error) error {
 
 // redeem exchanges a refresh token. When the answer is lost, the service may have replaced the token already; the
 // same one stays good for 60 s (interface.md, "Token rules" 3), so it is tried again.
-func (s *Session) redeem(ctx context.Context, op, refresh string) (Tokens, error) {
-	pause := refreshPause
-	for attempt := 1; ; attempt++ {
-		t, err := s.redeemOnce(ctx, op, refresh)
-		if err == nil || attempt == refreshAttempts || !answerLost(err) {
-			return t, err
+func (s *Session) redeem(ctx context.Context, op, refresh string) (t Tokens, err error) {
+	attempts(ctx, func(attempt int) (again bool) {
+		if attempt > 1 {
+			s.cfg.log().Info("The answer to a renewal was lost; trying again with the same token", "attempt", attempt)
 		}
-		s.cfg.log().Info("The answer to a renewal was lost; trying again with the same token", "attempt", attempt)
+		t, err = s.redeemOnce(ctx, op, refresh)
+		return err != nil && answerLost(err)
+	})
+	return t, err
+}
+
+// attempts calls try until it asks for no further attempt, refreshAttempts times at most, with pauses that double from
+// refreshPause. It ends early with ctx.
+func attempts(ctx context.Context, try func(attempt int) (again bool)) {
+	pause := refreshPause
+	for attempt := 1; try(attempt) && attempt < refreshAttempts; attempt++ {
 		select {
 		case <-ctx.Done():
-			return Tokens{}, err
+			return
 		case <-time.After(pause):
 		}
 		pause *= 2
