@@ -247,6 +247,7 @@ func doReplace(w *world, _ step) {
 		return
 	}
 	w.stopped()
+	w.model.lookAtFolders() // what is there now, the former computer has saved
 	w.left = nil
 	w.fill(false) // its disk is another one
 	w.computer++
