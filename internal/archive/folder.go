@@ -108,7 +108,12 @@ func (f *Folder) alike(sub, name string) (found []string, err error) {
 	want := folded(name)
 	if f.Looks != nil {
 		names, err := f.lookAt(sub)
-		return names[want], err
+		for _, entry := range names[want] { // what has gone meanwhile is not taken any more
+			if _, gone := f.root.Lstat(filepath.Join(filepath.FromSlash(sub), entry)); !errors.Is(gone, fs.ErrNotExist) {
+				found = append(found, entry)
+			}
+		}
+		return found, err
 	}
 	plain := ascii(want)
 	err = f.each(sub, func(entry string) {

@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -164,6 +165,51 @@ func TestNamesAreReadOnceForFilesSavedSideBySide(t *testing.T) {
 			t.Error("the second look")
 		}
 	})
+}
+
+func TestANameThatIsFreeAgainIsFreeAtOnce(t *testing.T) {
+	dir := t.TempDir()
+	file := filepath.Join(dir, "Lease", "Offer.pdf")
+	must(t, os.Mkdir(filepath.Dir(file), 0o700))
+	must(t, os.WriteFile(file, nil, 0o600))
+	f := open(t, dir)
+	f.Looks = &Looks{}
+	for _, name := range []string{"Lease/Offer.pdf", "lease/OFFER.pdf"} {
+		if there, err := f.Exists(name); !there || err != nil {
+			t.Fatalf("%s: %v, %v", name, there, err)
+		}
+	}
+	must(t, os.Remove(file))
+	for _, name := range []string{"Lease/Offer.pdf", "lease/OFFER.pdf"} {
+		if there, err := f.Exists(name); there || err != nil {
+			t.Errorf("%s, which was removed: %v, %v", name, there, err)
+		}
+	}
+}
+
+func TestAFolderThatDoesNotAnswerHoldsUpNoOther(t *testing.T) {
+	var looks Looks
+	asked, answer, other := make(chan bool), make(chan bool), make(chan bool)
+	var all sync.WaitGroup
+	defer all.Wait()
+	defer close(answer)
+	all.Go(func() {
+		looks.in("/share", func() (map[string][]string, error) {
+			close(asked)
+			<-answer
+			return nil, nil
+		})
+	})
+	<-asked
+	all.Go(func() {
+		looks.in("/disk", func() (map[string][]string, error) { return nil, nil })
+		close(other)
+	})
+	select {
+	case <-other:
+	case <-time.After(10 * time.Second):
+		t.Error("it was not looked into")
+	}
 }
 
 func TestADocumentIsRecognisedByWhatAnEarlierVersionNoted(t *testing.T) {
