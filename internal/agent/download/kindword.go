@@ -35,7 +35,7 @@ func (r *Room) KindWord(s office.Settings, kind office.FileKind) string {
 }
 
 // otherNames are what j's file is called by offices of other languages. It may have been saved under such a name before
-// the state was lost.
+// the state was lost. Of a package whose record cannot be read they are not known: better a second copy than none.
 func (r *Room) otherNames(j office.Job) (names []string, err error) {
 	kind, template := j.Kind, r.needs.Settings().FileTemplate()
 	if !template.Says(kind) {
@@ -45,6 +45,9 @@ func (r *Room) otherNames(j office.Job) (names []string, err error) {
 		p, _, err := tx.Package(j.PackageID)
 		return p, err
 	})
+	if store.OfOneRecord(err) {
+		return nil, nil
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -84,10 +87,14 @@ func (r *Room) hasOtherName(folder *archive.Folder, j office.Job, saved archive.
 	return false, nil
 }
 
-// reserved reports whether a job has that place.
+// reserved reports whether a job has that place; one whose record cannot be read has.
 func (r *Room) reserved(folder, name string) (bool, error) {
-	return data.Read(r.Data, "who has a file name", func(tx *store.Tx) (bool, error) {
+	taken, err := data.Read(r.Data, "who has a file name", func(tx *store.Tx) (bool, error) {
 		_, taken, err := tx.JobAt(folder, name)
 		return taken, err
 	})
+	if store.OfOneRecord(err) {
+		return true, nil
+	}
+	return taken, err
 }

@@ -72,7 +72,8 @@ func settle(tx *store.Tx, j office.Job) (ok bool, err error) {
 }
 
 // Folder is where p's documents go: the office's folder, or beside the original when that was chosen and it is
-// still there.
+// still there. Where a draft that cannot be read had its original nobody will know later either, and its documents are
+// not to wait for that.
 func (r *Room) Folder(s office.Settings, p office.Package) (string, error) {
 	if !s.BesideOriginal || p.DraftID == "" {
 		return s.SaveTo, nil
@@ -81,7 +82,7 @@ func (r *Room) Folder(s office.Settings, p office.Package) (string, error) {
 		d, _, err := tx.Draft(p.DraftID)
 		return d, err
 	})
-	if err != nil {
+	if err != nil && !store.OfOneRecord(err) {
 		return "", err
 	}
 	if len(d.Files) > 0 {
