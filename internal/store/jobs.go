@@ -121,14 +121,29 @@ func (tx *Tx) trimDone() error {
 }
 
 // JobAt returns the job, of whatever state, that has reserved this name in this folder. Names that differ only in case
-// or Unicode normalisation are the same.
+// or Unicode normalisation are the same. One that cannot be read counts as done, and nothing more is known of it: the file
+// of that name may be its own, and whoever looks for a name needs another one.
 func (tx *Tx) JobAt(folder, target string) (office.Job, bool, error) {
 	owner, err := tx.get(bucketTargets, targetKey(folder, target))
 	if err != nil || owner == nil {
 		return office.Job{}, false, err
 	}
 	j, err := at[office.Job](tx, bucketJobs, owner)
+	if errors.Is(err, ErrRecord) {
+		tx.leaveOut(err)
+		j, err = unreadJob(owner, office.JobDone), nil
+	}
 	return j, err == nil, err
+}
+
+// unreadJob is what the key of a job tells when its record cannot be read.
+func unreadJob(key []byte, state office.JobState) office.Job {
+	parts := strings.Split(string(key), "/")
+	j := office.Job{PackageID: parts[0], Kind: office.FileKind(parts[len(parts)-1]), State: state}
+	if len(parts) > 2 {
+		j.DocumentID = parts[1]
+	}
+	return j
 }
 
 // Job returns the job with this [Job.Key].
@@ -149,8 +164,8 @@ func (tx *Tx) JobsOf(packageID string) ([]office.Job, error) {
 		j, err := decode[office.Job](bucketJobs, key, value)
 		if errors.Is(err, ErrRecord) {
 			tx.leaveOut(err)
-			parts := strings.Split(string(key), "/")
-			j, err = office.Job{PackageID: packageID, DocumentID: parts[1], Kind: office.FileKind(parts[len(parts)-1]), State: office.JobFailed}, nil
+			j, err = unreadJob(key, office.JobFailed), nil
+			j.PackageID = packageID
 		}
 		list = append(list, j)
 		return true, err

@@ -53,8 +53,8 @@ func (r *Room) withheld() (packages map[string]string, extras int, err error) {
 			if _, known := names[j.PackageID]; j.Kind != office.FileSigned || known {
 				continue
 			}
-			p, _, err := tx.Package(j.PackageID)
-			if err != nil {
+			p, _, err := tx.Package(j.PackageID) // without its name when that cannot be read
+			if err != nil && !store.OfOneRecord(err) {
 				return nil, err
 			}
 			names[j.PackageID] = p.DisplayName()

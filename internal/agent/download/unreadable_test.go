@@ -1,63 +1,29 @@
 package download
 
 import (
-	"errors"
 	"io"
-	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
-	"countersign/internal/agent/data"
+	"countersign/internal/agent/health"
+	"countersign/internal/agent/loop/looptest"
 	"countersign/internal/archive"
 	"countersign/internal/esign"
 	"countersign/internal/office"
+	"countersign/internal/office/filename"
 	"countersign/internal/store"
-
-	bolt "go.etcd.io/bbolt"
 )
-
-// spoil makes all records unreadable that are kept there.
-func (x *testRoom) spoil(buckets ...string) {
-	x.t.Helper()
-	file := x.Data.Store.Path()
-	if err := x.Data.Close(); err != nil {
-		x.t.Fatal(err)
-	}
-	db, err := bolt.Open(file, 0o600, nil)
-	if err != nil {
-		x.t.Fatal(err)
-	}
-	err = db.Update(func(tx *bolt.Tx) (err error) {
-		for _, name := range buckets {
-			b := tx.Bucket([]byte(name))
-			var keys [][]byte
-			err = errors.Join(err, b.ForEach(func(key, _ []byte) error {
-				keys = append(keys, append([]byte(nil), key...))
-				return nil
-			}))
-			for _, key := range keys {
-				err = errors.Join(err, b.Put(key, []byte(`{"id":`)))
-			}
-		}
-		return err
-	})
-	if err := errors.Join(err, db.Close()); err != nil {
-		x.t.Fatal(err)
-	}
-	if x.Data, _, err = data.Open(file, slog.New(slog.DiscardHandler), x.Now, x.Health); err != nil {
-		x.t.Fatal(err)
-	}
-	x.t.Cleanup(func() { x.Data.Close() })
-}
 
 // A damaged record costs what is known of a package, never its signed document.
 func TestADocumentIsSavedThoughTheRecordOfItsPackageCannotBeRead(t *testing.T) {
 	x := newRoom(t)
 	x.settings.NameTemplate = "{document} {kind}"
 	j := x.plan("p")[0]
-	x.spoil("packages", "package_lines")
+	looptest.Spoil(t, &x.Tools, "", "packages", "package_lines")
 	folder, err := archive.OpenFolder(j.Folder)
 	if err != nil {
 		t.Fatal(err)
@@ -84,7 +50,7 @@ func TestDocumentsGoToTheOfficesFolderWhenTheDraftCannotBeRead(t *testing.T) {
 	if got, err := x.Folder(x.settings, p); got != original || err != nil {
 		t.Fatalf("beside the original: %q, %v", got, err)
 	}
-	x.spoil("drafts")
+	looptest.Spoil(t, &x.Tools, "", "drafts")
 	if got, err := x.Folder(x.settings, p); got != x.settings.SaveTo || err != nil {
 		t.Errorf("without the draft: %q, %v", got, err)
 	}
@@ -94,4 +60,28 @@ func TestDocumentsGoToTheOfficesFolderWhenTheDraftCannotBeRead(t *testing.T) {
 	if got, err := x.Folder(x.settings, p); err == nil {
 		t.Errorf("when nothing can be read: %q, which the next try may know better", got)
 	}
+}
+
+func TestAFileThatCannotBeReadHoldsUpNoOtherOfItsName(t *testing.T) {
+	x := newRoom(t)
+	lost := x.plan("p")[0]
+	looptest.Spoil(t, &x.Tools, "", "jobs")
+	if j := x.plan("q")[0]; j.Target != filename.Numbered(lost.Target, 2) {
+		t.Errorf("planned as %q", j.Target)
+	}
+}
+
+func TestPeopleAreToldOfWhatIsWithheldThoughItsPackageCannotBeRead(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		x := newRoom(t)
+		j := x.plan("p")[0]
+		if err := x.refused(t.Context(), j, &esign.Error{Kind: esign.Forbidden, Status: 403}); err != nil {
+			t.Fatal(err)
+		}
+		looptest.Spoil(t, &x.Tools, "", "packages", "package_lines")
+		time.Sleep(2 * office.WithheldAfter)
+		if x.TellRefused(); !x.Health.Has(health.FilesRefused) {
+			t.Errorf("health: %+v", x.Health.List())
+		}
+	})
 }

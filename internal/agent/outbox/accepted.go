@@ -98,10 +98,16 @@ func (r *Room) Claim(tx *store.Tx, p *office.Package, data json.RawMessage) erro
 		return nil
 	}
 	d, ok, err := tx.Draft(id)
-	if err != nil || !ok {
-		return err
+	if err == nil && ok {
+		var other office.Package
+		var taken bool
+		other, taken, err = tx.PackageByDraft(id)
+		ok = !taken || other.ID == p.ID
 	}
-	if other, taken, err := tx.PackageByDraft(id); err != nil || taken && other.ID != p.ID {
+	if store.OfOneRecord(err) {
+		return nil // a package whose draft cannot be read is followed and saved like one made elsewhere
+	}
+	if err != nil || !ok {
 		return err
 	}
 	fromDraft(p, d, r.Now())

@@ -164,6 +164,9 @@ func (r *Room) meetPackages(home string, items []esign.Status, since time.Time, 
 				continue
 			}
 			p, known, err := tx.Package(s.PackageID)
+			if store.OfOneRecord(err) {
+				continue // it holds up no other; what is wrong with it is told where it is due
+			}
 			if err != nil {
 				return err
 			}

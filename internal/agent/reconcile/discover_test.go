@@ -13,6 +13,7 @@ import (
 
 	"countersign/internal/agent/data"
 	"countersign/internal/agent/listing"
+	"countersign/internal/agent/loop/looptest"
 	"countersign/internal/esign"
 )
 
@@ -130,4 +131,22 @@ func TestTheListIsReadNowAndThen(t *testing.T) {
 		s.refuses = false
 		look(24*time.Hour, true)
 	})
+}
+
+func TestAPackageThatCannotBeReadHoldsUpNoOtherOfTheList(t *testing.T) {
+	x, s := newRoom(t), &shelf{packages: 1}
+	client := s.client("office")
+	x.lookAround(t.Context(), client, &discovery{})
+	looptest.Spoil(t, &x.Tools, "p0", "packages", "package_lines")
+	s.packages = 3
+	l := &discovery{}
+	x.lookAround(t.Context(), client, l)
+	for _, id := range []string{"p1", "p2"} {
+		if p, err := x.stored(id); p.ID != id || err != nil {
+			t.Errorf("%s: %+v, %v", id, p, err)
+		}
+	}
+	if l.reading != nil {
+		t.Error("the list was not read to its end")
+	}
 }

@@ -3,6 +3,8 @@
 package looptest
 
 import (
+	"bytes"
+	"errors"
 	"log/slog"
 	"path/filepath"
 	"testing"
@@ -12,6 +14,8 @@ import (
 	"countersign/internal/agent/health"
 	"countersign/internal/agent/loop"
 	"countersign/internal/office"
+
+	bolt "go.etcd.io/bbolt"
 )
 
 // Tools are those of a room under test; their store is closed when the test ends. changed is called with each change of
@@ -30,4 +34,42 @@ func Tools(t testing.TB, changed func()) loop.Tools {
 		Quarantine: &loop.Quarantine{}, Suspects: &loop.Suspects{}, Breaker: &loop.Breaker{},
 		Signal: func(office.Change) {}, Show: func(office.Activity) {},
 	}
+}
+
+// Spoil makes all records of those buckets unreadable that hold part, and opens the store anew.
+func Spoil(t testing.TB, tools *loop.Tools, part string, buckets ...string) {
+	t.Helper()
+	file := tools.Data.Store.Path()
+	if err := tools.Data.Close(); err != nil {
+		t.Fatal(err)
+	}
+	db, err := bolt.Open(file, 0o600, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	err = db.Update(func(tx *bolt.Tx) (err error) {
+		for _, name := range buckets {
+			bucket := tx.Bucket([]byte(name))
+			var keys [][]byte
+			err = errors.Join(err, bucket.ForEach(func(key, value []byte) error {
+				if bytes.Contains(value, []byte(part)) {
+					keys = append(keys, bytes.Clone(key))
+				}
+				return nil
+			}))
+			for _, key := range keys {
+				err = errors.Join(err, bucket.Put(key, []byte(`{"id":`)))
+			}
+		}
+		return err
+	})
+	if err := errors.Join(err, db.Close()); err != nil {
+		t.Fatal(err)
+	}
+	st, _, err := data.Open(file, tools.Log, time.Now, tools.Health)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { st.Close() })
+	tools.Data = st
 }
