@@ -189,7 +189,7 @@ func (s *Screen) newItem() fyne.CanvasObject {
 	i := newItem()
 	i.onMenu = func(r listed, at fyne.Position) {
 		if menu := s.menuOf(r); menu != nil {
-			widget.ShowPopUpMenuAtPosition(menu, s.env.Window.Canvas(), at)
+			widgets.OpenMenuAt(s.env.Window.Canvas(), menu, at)
 		}
 	}
 	return i

@@ -95,6 +95,11 @@ func CloseAll(window fyne.Canvas) {
 	}
 }
 
+// OpenMenuAt shows a menu at a place of the window, as a secondary click asks for it.
+func OpenMenuAt(window fyne.Canvas, menu *fyne.Menu, place fyne.Position) {
+	widget.ShowPopUpMenuAtPosition(menu, window, place)
+}
+
 // OpenMenu shows a menu above an object of the window.
 func OpenMenu(window fyne.Canvas, menu *fyne.Menu, at fyne.CanvasObject) {
 	pop := widget.NewPopUpMenu(menu, window)

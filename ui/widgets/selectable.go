@@ -111,7 +111,7 @@ func (s *Selectable) copy() {
 // TappedSecondary offers to copy.
 func (s *Selectable) TappedSecondary(e *fyne.PointEvent) {
 	if window := fyne.CurrentApp().Driver().CanvasForObject(s); window != nil {
-		widget.ShowPopUpMenuAtPosition(fyne.NewMenu("", fyne.NewMenuItem(lang.L("Copy"), s.copy)), window, e.AbsolutePosition)
+		OpenMenuAt(window, fyne.NewMenu("", fyne.NewMenuItem(lang.L("Copy"), s.copy)), e.AbsolutePosition)
 	}
 }
 
