@@ -249,7 +249,8 @@ func doReplace(w *world, _ step) {
 	w.stopped()
 	w.model.lookAtFolders() // what is there now, the former computer has saved
 	w.left = nil
-	w.fill(false) // its disk is another one
+	w.fill(false)           // its disk is another one
+	w.model.lookAtFolders() // what is there by now was saved by the former one
 	w.computer++
 	w.keyring = newKeyring()
 	w.model.replaced()
