@@ -64,7 +64,7 @@ func doSignOut(w *world, _ step) {
 		return
 	}
 	w.mayBeOut = true
-	service, address, judged := w.services[w.current], w.settings.PublicURL+"/webhook", w.works() && must(w.office.Status()).SignedIn && !w.taken && !w.model.says("endpoint-lost")
+	service, address, judged := w.services[w.current], w.settings.PublicURL+"/webhook", w.works() && must(w.office.Status()).SignedIn && must(w.office.Status()).Endpoint.ID != "" && !w.taken && !w.model.says("endpoint-lost")
 	w.ask(time.Minute, func(ctx context.Context, a *agent.Agent) {
 		err := a.SignOut(ctx)
 		w.trace.add("signed out: %v", err == nil)
@@ -249,8 +249,7 @@ func doReplace(w *world, _ step) {
 	w.stopped()
 	w.model.lookAtFolders() // what is there now, the former computer has saved
 	w.left = nil
-	w.fill(false)           // its disk is another one
-	w.model.lookAtFolders() // what is there by now was saved by the former one
+	w.fill(false) // its disk is another one
 	w.computer++
 	w.keyring = newKeyring()
 	w.model.replaced()
