@@ -2,7 +2,6 @@ package archive
 
 import (
 	"context"
-	"countersign/internal/office/filename"
 	"encoding/hex"
 	"errors"
 	"io"
@@ -13,6 +12,7 @@ import (
 	"strings"
 
 	"countersign/internal/disk"
+	"countersign/internal/office/filename"
 
 	"golang.org/x/text/cases"
 	"golang.org/x/text/unicode/norm"
@@ -41,8 +41,8 @@ type Folder struct {
 	free    func(dir *os.File) (uint64, bool)
 }
 
-// OpenFolder opens an existing folder by its absolute path, and makes the way to it durable. It fails with ErrMissing, ErrNotFolder or ErrReadOnly, the
-// last also when the folder could be read but nothing could be saved in it.
+// OpenFolder opens an existing folder by its absolute path, and makes the way to it durable. It fails with ErrMissing,
+// ErrNotFolder or ErrReadOnly, the last also when the folder could be read but nothing could be saved in it.
 func OpenFolder(dir string) (*Folder, error) {
 	if !filepath.IsAbs(dir) {
 		return nil, &Error{Kind: ErrNotFolder, Folder: dir, Err: errors.New("not an absolute path")}

@@ -3,7 +3,6 @@ package archive
 import (
 	"bytes"
 	"context"
-	"countersign/internal/office/filename"
 	"errors"
 	"fmt"
 	"io"
@@ -14,6 +13,7 @@ import (
 	"sync"
 
 	"countersign/internal/disk"
+	"countersign/internal/office/filename"
 )
 
 // Request is one document to be saved.

@@ -2,7 +2,6 @@ package archive
 
 import (
 	"context"
-	"countersign/internal/office/filename"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -11,6 +10,7 @@ import (
 	"path"
 
 	"countersign/internal/disk"
+	"countersign/internal/office/filename"
 )
 
 // Taking is a file to be copied into a folder.

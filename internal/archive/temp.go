@@ -2,7 +2,6 @@ package archive
 
 import (
 	"context"
-	"countersign/internal/office/filename"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/hex"
@@ -13,6 +12,8 @@ import (
 	"path"
 	"path/filepath"
 	"regexp"
+
+	"countersign/internal/office/filename"
 )
 
 // tempName recognises a temporary file of this program and gives its token.

@@ -320,20 +320,6 @@ func ended(p *harness.Process, code int) bool {
 	}
 }
 
-// judge notes what a send said. Whatever it was, it is true.
-func (c *blackout) judge(name string, send *harness.Process) {
-	c.T.Helper()
-	code, said := send.Wait(), strings.TrimSpace(send.Stderr.String())
-	switch {
-	case code == 0:
-		c.Service.Named(name)
-	case code == 1 && (said == "" || strings.Contains(said, "\n")):
-		c.T.Errorf("send says %q, want one line", said)
-	case code == 1 && strings.Contains(said, "try again"):
-		c.denied = append(c.denied, name)
-	}
-}
-
 // isSet checks that a setting that was answered is kept.
 func (c *blackout) isSet(field, want string) {
 	c.T.Helper()

@@ -93,6 +93,12 @@ func (c *torture) whileSending(name string, after time.Duration, victim *harness
 		victim = send
 	}
 	c.killAfter(after, victim)
+	c.judge(name, send)
+}
+
+// judge notes what a send said. Whatever it was, it is true.
+func (c *torture) judge(name string, send *harness.Process) {
+	c.T.Helper()
 	code, said := send.Wait(), strings.TrimSpace(send.Stderr.String())
 	switch {
 	case code == 0:

@@ -156,9 +156,9 @@ func TestTheServersProgramLinksNoC(t *testing.T) {
 }
 
 // allowed says which packages of ours a package may import. What is not named may import none. Leaves import no other;
-// private and disk stand below them, for they are what the system's own calls should be: a file that is its owner's alone,
-// and a name that a loss of power does not take back. So does message, what people are told, which anybody below internal/
-// may import.
+// private, disk and sessionbus stand below them, for they are what the system's own calls should be: a file that is its
+// owner's alone, a name that a loss of power does not take back, and a connection that keeps to its context. So does
+// message, what people are told, which anybody below internal/ may import.
 var allowed = map[string][]string{
 	"":                             {"internal/cli", "internal/agent", "ui", "ui/system", "ui/i18n"},
 	"internal/server":              {"internal/cli", "ui/system"},
@@ -193,7 +193,8 @@ var allowed = map[string][]string{
 	"internal/office/filename":     {},
 	"internal/private":             {"internal/disk"},
 	"internal/archive":             {"internal/disk", "internal/office/filename"},
-	"internal/notify":              {},
+	"internal/notify":              {"internal/sessionbus"},
+	"internal/sessionbus":          {},
 	"internal/single":              {},
 	"internal/preview":             {},
 	"internal/release":             {"internal/cli"},
@@ -233,12 +234,12 @@ func TestLayersPointOneWay(t *testing.T) {
 }
 
 // checkUI: the UI talks to the agent, and knows the office's records and messages; nothing else below internal/, but that
-// the part of it that talks to the system gives files their names as everybody does.
+// the part of it that talks to the system gives files their names and reaches the session's bus as everybody does.
 func checkUI(t *testing.T, name string, p goPackage) {
 	for _, i := range p.Imports {
 		other, ours := strings.CutPrefix(i, module+"/internal/")
-		named := name == "ui/system" && other == "disk"
-		if ours && other != "agent" && other != "office" && other != "message" && !named {
+		system := name == "ui/system" && (other == "disk" || other == "sessionbus")
+		if ours && other != "agent" && other != "office" && other != "message" && !system {
 			t.Errorf("%s must not import internal/%s", name, other)
 		}
 	}

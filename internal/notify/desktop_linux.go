@@ -8,6 +8,8 @@ import (
 	"slices"
 	"sync"
 
+	"countersign/internal/sessionbus"
+
 	"github.com/gen2brain/beeep"
 	"github.com/godbus/dbus/v5"
 )
@@ -115,21 +117,8 @@ func (d *desktop) connection(ctx context.Context) (*dbus.Conn, error) {
 	if conn != nil && conn.Connected() {
 		return conn, nil
 	}
-	conn, err := dbus.SessionBusPrivateNoAutoStartup()
+	conn, err := sessionbus.Open(ctx)
 	if err != nil {
-		return nil, err
-	}
-	// Neither of the two takes a context: closing the connection ends them.
-	stop := context.AfterFunc(ctx, func() { conn.Close() })
-	err = conn.Auth(nil)
-	if err == nil {
-		err = conn.Hello()
-	}
-	if !stop() {
-		err = errors.Join(ctx.Err(), err)
-	}
-	if err != nil {
-		conn.Close()
 		return nil, err
 	}
 	d.mu.Lock()

@@ -408,21 +408,15 @@ func (m *model) lookAtEvents() {
 	if len(missing) == 0 {
 		return
 	}
-	var before office.Cursor
-	for {
-		events, next, err := m.w.office.Events(before, 200)
-		if err != nil {
-			m.breaks("the events can be read: %v", err)
-			return
-		}
+	read := m.eachPage(func(events []office.Event) (more bool) {
 		for _, e := range events {
 			m.kept[e.ID] = true
 		}
 		missing = slices.DeleteFunc(missing, func(id string) bool { return m.kept[id] })
-		if len(missing) == 0 || len(events) == 0 || next == before {
-			break
-		}
-		before = next
+		return len(missing) > 0
+	})
+	if !read {
+		return
 	}
 	for _, id := range missing {
 		m.breaks("what was answered 2xx is stored: event %s is not", id)
@@ -442,21 +436,29 @@ func (m *model) lookAtEventList() {
 	m.mu.Lock()
 	came := maps.Clone(m.came)
 	m.mu.Unlock()
-	var before office.Cursor
-	for {
-		events, next, err := m.w.office.Events(before, 200)
-		if err != nil {
-			m.breaks("the events can be read: %v", err)
-			return
-		}
+	m.eachPage(func(events []office.Event) (more bool) {
 		for _, e := range events {
 			if !came[e.ID] {
 				m.breaks("an event is shown once: nobody sent %s, or it is there twice", e.ID)
 			}
 			delete(came, e.ID)
 		}
-		if len(events) == 0 || next == before || next == "" {
-			return
+		return true
+	})
+}
+
+// eachPage gives the events that the office shows to look, newest first, for as long as it wants more of them. It reports
+// whether they could be read.
+func (m *model) eachPage(look func([]office.Event) (more bool)) bool {
+	var before office.Cursor
+	for {
+		events, next, err := m.w.office.Events(before, 200)
+		if err != nil {
+			m.breaks("the events can be read: %v", err)
+			return false
+		}
+		if len(events) == 0 || !look(events) || next == before || next == "" {
+			return true
 		}
 		before = next
 	}

@@ -11,6 +11,7 @@ import (
 	"countersign/ui/async"
 	"countersign/ui/env"
 	"countersign/ui/i18n"
+	"countersign/ui/outbox"
 )
 
 // Send checks what is typed and sends it some seconds later, if nobody takes it back. What is wrong shows beside its field,
@@ -195,7 +196,7 @@ func (s *Screen) takeBack(r *run, p *parcel) {
 		case err != nil:
 			p.fate, p.problem = waiting, i18n.Error(err)
 		case !inTime:
-			p.fate, p.problem = waiting, lang.L("Too late to cancel. The signing service already has the package.")
+			p.fate, p.problem = waiting, outbox.TooLate()
 		}
 		s.settle(r, p)
 	})

@@ -89,6 +89,11 @@ func askTwice(at *env.Env, again func()) {
 		Safe: lang.L("Wait"), Do: lang.L("Send again"), OnDo: again})
 }
 
+// TooLate says that a draft could not be taken back.
+func TooLate() string {
+	return lang.L("Too late to cancel. The signing service already has the package.")
+}
+
 // stop holds a draft that waits to be sent, so that it can be sent after all, and says so when that comes too late.
 func stop(at *env.Env, id string, changed func()) {
 	late := false
@@ -98,7 +103,7 @@ func stop(at *env.Env, id string, changed func()) {
 		return err
 	}, func() {
 		if late {
-			at.Notice(lang.L("Too late to cancel. The signing service already has the package."))
+			at.Notice(TooLate())
 		}
 		if changed != nil {
 			changed()

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"time"
 
+	"countersign/internal/sessionbus"
+
 	"github.com/godbus/dbus/v5"
 )
 
@@ -43,7 +45,7 @@ const (
 func (o Opener) choose(ctx context.Context, d FileDialog) ([]string, error) {
 	starting, cancel := context.WithTimeout(ctx, cmp.Or(o.Patience, portalStarts))
 	defer cancel()
-	conn, err := sessionBus(starting)
+	conn, err := sessionbus.Open(starting)
 	if err != nil {
 		return nil, noDialog(ctx, err)
 	}

@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 	"time"
+
+	"countersign/internal/sessionbus"
 )
 
 // CheckDisplay returns ErrNoDisplay when the environment names no display, or the one it names does not answer. It
@@ -68,7 +70,7 @@ func dialX(ctx context.Context, display string) error {
 func HasTray(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
-	conn, err := sessionBus(ctx)
+	conn, err := sessionbus.Open(ctx)
 	if err != nil {
 		return false
 	}

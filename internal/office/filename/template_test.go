@@ -1,11 +1,12 @@
 package filename
 
 import (
-	"countersign/internal/message"
 	"errors"
 	"strings"
 	"testing"
 	"time"
+
+	"countersign/internal/message"
 )
 
 var lease = Fields{

@@ -1,6 +1,6 @@
 //go:build !windows && !darwin
 
-package system
+package sessionbus
 
 import (
 	"context"
@@ -9,9 +9,9 @@ import (
 	"github.com/godbus/dbus/v5"
 )
 
-// sessionBus is a connection of our own to the session's bus, made before ctx ends: the shared one belongs to the tray. No
-// bus is started where there is none.
-func sessionBus(ctx context.Context) (*dbus.Conn, error) {
+// Open returns a connection of the caller's own, made before ctx ends; the one that D-Bus libraries share belongs to the
+// tray. No bus is started where there is none.
+func Open(ctx context.Context) (*dbus.Conn, error) {
 	conn, err := dbus.SessionBusPrivateNoAutoStartup()
 	if err != nil {
 		return nil, err
