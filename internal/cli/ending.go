@@ -13,6 +13,7 @@ import (
 const (
 	endsWithin = 4500 * time.Millisecond
 	windowEnds = 1500 * time.Millisecond // of these, what the window has before the office is closed without it
+	windowLast = time.Second             // and what it has once the office is closed
 )
 
 // ending closes an office in time, with or without its window. A display or a panel that does not answer holds the main
@@ -72,9 +73,12 @@ func (e *ending) insist() {
 	case <-e.over:
 		return
 	case <-e.closed:
+		slow := time.NewTimer(windowLast)
+		defer slow.Stop()
 		select { // the window, if it only was slow
 		case <-e.over:
 			return
+		case <-slow.C:
 		case <-last.C:
 		}
 	case <-last.C:

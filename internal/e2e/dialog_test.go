@@ -146,7 +146,7 @@ func TestTheProgramEndsWhileADialogIsOpen(t *testing.T) {
 	p.press()
 	d := portal.Dialog()
 	began := time.Now()
-	if code := p.office.Running.Stop(); code != 0 || time.Since(began) > endsWithin {
+	if code := p.office.Running.Stop(); code != 0 || time.Since(began) > endsWithin() {
 		t.Errorf("it ended with %d after %v: %s", code, time.Since(began), p.office.Running.Stderr)
 	}
 	closes(t, d)

@@ -8,12 +8,15 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
 	"syscall"
 	"testing"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // Patience is how long anything that should happen soon may take on a busy machine.
@@ -239,4 +242,13 @@ func ShortDir(t testing.TB) string {
 	Must(t, err)
 	t.Cleanup(func() { os.RemoveAll(dir) })
 	return dir
+}
+
+// Crowding is how many programs wanted each processor of this machine during the last minute: below 1 it was idle at times.
+func Crowding() float64 {
+	var si unix.Sysinfo_t
+	if err := unix.Sysinfo(&si); err != nil {
+		return 1
+	}
+	return float64(si.Loads[0]) / (1 << unix.SI_LOAD_SHIFT) / float64(runtime.NumCPU())
 }
