@@ -34,6 +34,9 @@ import (
 //	POST   /endpoint/replace     {"client_id", "url"} as another computer of the office would, "" to delete; client_id may be left out
 //	POST   /downloads/pad        {"bytes"} executed downloads are at least this large; 0 ends it
 //	POST   /lists/habits         ListHabits: another order, short pages, items that move while pages are read; {} ends it
+//	GET    /templates            every template
+//	POST   /templates            Template: a new one, or another in the place of its id; answers {"id"}
+//	DELETE /templates/{id}       delete it; packages made from it stay
 //	GET    /requests             {"requests": []Request, "counts": per route}
 //	DELETE /requests             forget them
 func (s *Server) adminHandler() http.Handler {
@@ -82,6 +85,14 @@ func (s *Server) adminHandler() http.Handler {
 	}))
 	handle("POST /downloads/pad", adminCall(func(in struct{ Bytes int64 }) error { s.PadDownloads(in.Bytes); return nil }))
 	handle("POST /lists/habits", adminCall(func(in ListHabits) error { s.SetListHabits(in); return nil }))
+	handle("GET /templates", func(http.ResponseWriter, *http.Request) (any, error) { return s.templates() })
+	handle("POST /templates", adminQuestion(func(_ *http.Request, in Template) (any, error) {
+		id, err := s.PutTemplate(in)
+		return object{"id": id}, err
+	}))
+	handle("DELETE /templates/{id}", func(_ http.ResponseWriter, r *http.Request) (any, error) {
+		return nil, s.DeleteTemplate(r.PathValue("id"))
+	})
 	handle("GET /requests", func(http.ResponseWriter, *http.Request) (any, error) {
 		requests, counts := s.Requests()
 		return object{"requests": requests, "counts": counts}, nil

@@ -13,7 +13,7 @@ import (
 
 // Every record is one JSON value in one bbolt bucket, so a kill at any instruction leaves the last whole transaction.
 const (
-	bucketKeys       = "keys"       // keyRS256 and keyForms
+	bucketKeys       = "keys"       // keyRS256, keyForms and keyTemplates
 	bucketSessions   = "sessions"   // hash of the cookie -> session
 	bucketConsents   = "consents"   // email|client -> granted scopes
 	bucketCodes      = "codes"      // hash of the code -> authCode
@@ -25,11 +25,12 @@ const (
 	bucketPackages   = "packages"   // package id -> pack
 	bucketLinks      = "links"      // link token -> link
 	bucketDeliveries = "deliveries" // sequence -> delivery
+	bucketTemplates  = "templates"  // template id -> packTemplate
 )
 
 var buckets = []string{
 	bucketKeys, bucketSessions, bucketConsents, bucketCodes, bucketGrants, bucketAccess, bucketRefresh,
-	bucketEndpoints, bucketFiles, bucketPackages, bucketLinks, bucketDeliveries,
+	bucketEndpoints, bucketFiles, bucketPackages, bucketLinks, bucketDeliveries, bucketTemplates,
 }
 
 var errNotFound = errors.New("not found")

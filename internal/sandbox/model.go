@@ -37,6 +37,7 @@ type pack struct {
 	Description    string          `json:"description,omitempty"`
 	RescindMessage string          `json:"rescind_message,omitempty"`
 	ExternalData   json.RawMessage `json:"external_data,omitempty"`
+	TemplateID     string          `json:"template_id,omitempty"`
 	SignerLinks    bool            `json:"signer_links,omitempty"`
 	TimeCreated    time.Time       `json:"time_created"`
 	TimeModified   time.Time       `json:"time_modified"`
@@ -60,6 +61,14 @@ type document struct {
 	TimeUploaded time.Time       `json:"time_uploaded"`
 	TimeExecuted *time.Time      `json:"time_executed,omitempty"`
 	Revisions    []revision      `json:"revisions"` // one per signer, in signer order
+	Filled       []filledField   `json:"filled,omitempty"`
+}
+
+// filledField is a text field that was filled when the package was made.
+type filledField struct {
+	DataID string `json:"data_id"`
+	Label  string `json:"label"`
+	Value  string `json:"value"`
 }
 
 // revision is one signer's turn on one document.

@@ -32,19 +32,31 @@ type addRequest struct {
 	ReturnPackage       *bool           `json:"returnPackage"`
 	Signers             []person        `json:"signers"`
 	Recipients          []person        `json:"recipients"`
-	Documents           []struct {
-		FileID     string          `json:"fileId"`
-		FileName   string          `json:"fileName"`
-		Name       string          `json:"name"`
-		ExternalID json.RawMessage `json:"externalId"`
-	} `json:"documents"`
+	Documents           []addDocument   `json:"documents"`
+	TemplateID          string          `json:"templateId"`
+}
+
+type addDocument struct {
+	FileID             string            `json:"fileId"`
+	FileName           string            `json:"fileName"`
+	Name               string            `json:"name"`
+	ExternalID         json.RawMessage   `json:"externalId"`
+	TemplateDocumentID string            `json:"templateDocumentId"`
+	TemplateData       map[string]string `json:"templateData"`
+
+	template *templateDocument // whose place it has, nil for none
 }
 
 type person struct {
-	FirstName string `json:"firstName"`
-	LastName  string `json:"lastName"`
-	Email     string `json:"email"`
-	Type      string `json:"type"`
+	FirstName           string `json:"firstName"`
+	LastName            string `json:"lastName"`
+	Email               string `json:"email"`
+	Type                string `json:"type"`
+	TemplateRole        string `json:"templateRole"`
+	TemplateSignerID    string `json:"templateSignerId"`
+	TemplateRecipientID string `json:"templateRecipientId"`
+
+	fromTemplate bool // nobody named this person for the package
 }
 
 // addPackage is POST /packages/add.
@@ -57,6 +69,9 @@ func (s *Server) addPackage(w http.ResponseWriter, r *http.Request, who caller) 
 		return nil, err
 	}
 	now := s.opt.Now()
+	if err := s.fromTemplate(&body, who); err != nil {
+		return nil, err
+	}
 	p, err := s.newPack(&body, who, now)
 	if err != nil {
 		return nil, err
@@ -68,6 +83,9 @@ func (s *Server) addPackage(w http.ResponseWriter, r *http.Request, who caller) 
 	}
 	err = s.db.Update(func(tx *bolt.Tx) error {
 		if err := s.takeFiles(tx, p, &body, who, now); err != nil {
+			return err
+		}
+		if err := noteUse(tx, body.TemplateID, now); err != nil {
 			return err
 		}
 		for _, sg := range p.Signers {
@@ -104,7 +122,7 @@ func (s *Server) newPack(b *addRequest, who caller, now time.Time) (*pack, error
 	p := &pack{
 		PackageID: newID(), OrganizationID: who.OrganizationID, MemberID: who.MemberID,
 		Name: strings.TrimSpace(b.Name), Type: b.Type, State: b.State, Message: b.Message, Description: b.Description,
-		SignerLinks: b.GenerateSignerLinks, TimeCreated: now, TimeModified: now,
+		TemplateID: b.TemplateID, SignerLinks: b.GenerateSignerLinks, TimeCreated: now, TimeModified: now,
 		Documents: []document{}, Signers: []signer{}, Recipients: []recipient{},
 	}
 	if string(b.ExternalData) != "null" {
@@ -204,9 +222,9 @@ func bareAddress(text string) (string, bool) {
 // takeFiles turns uploaded files into documents with one revision per signer.
 func (s *Server) takeFiles(tx *bolt.Tx, p *pack, b *addRequest, who caller, now time.Time) error {
 	for i, in := range b.Documents {
-		f, err := get[file](tx, bucketFiles, in.FileID)
-		if err != nil || f.MemberID != who.MemberID || f.expired(now) {
-			return notFound("file")
+		f, err := s.fileOf(tx, in, who, now)
+		if err != nil {
+			return err
 		}
 		f.Used = true
 		if err := put(tx, bucketFiles, f.FileID, f); err != nil {
@@ -214,7 +232,7 @@ func (s *Server) takeFiles(tx *bolt.Tx, p *pack, b *addRequest, who caller, now 
 		}
 		d := document{
 			DocumentID: newID(), FileID: f.FileID, Name: in.Name, FileName: in.FileName, ExternalID: f.ExternalID,
-			Size: f.Size, Pages: f.Pages, TimeUploaded: f.TimeCreated, Revisions: []revision{},
+			Size: f.Size, Pages: f.Pages, TimeUploaded: f.TimeCreated, Revisions: []revision{}, Filled: filledIn(in),
 		}
 		if len(in.ExternalID) > 0 && string(in.ExternalID) != "null" {
 			d.ExternalID = in.ExternalID
@@ -230,6 +248,18 @@ func (s *Server) takeFiles(tx *bolt.Tx, p *pack, b *addRequest, who caller, now 
 		p.Documents = append(p.Documents, d)
 	}
 	return nil
+}
+
+// fileOf is the file that a document is made of: one that was uploaded, or the template's own.
+func (s *Server) fileOf(tx *bolt.Tx, in addDocument, who caller, now time.Time) (file, error) {
+	if in.template != nil && in.FileID == "" {
+		return s.ownFile(tx, in, who, now)
+	}
+	f, err := get[file](tx, bucketFiles, in.FileID)
+	if err != nil || f.MemberID != who.MemberID || f.expired(now) {
+		return file{}, notFound("file")
+	}
+	return f, nil
 }
 
 // fileExt is the ending of a name, at most five characters after the dot: "No. 4 of many things" has none.

@@ -189,10 +189,9 @@ func (q *listRequest) matches(p *pack, who caller, now time.Time) bool {
 	return p.mentions(q.Search)
 }
 
-// mentions reports whether every word of the search occurs in the package; a * at the end of a word matches any ending.
+// mentions reports whether the search finds the package.
 func (p *pack) mentions(search string) bool {
-	wanted := strings.Fields(strings.ToLower(search))
-	if len(wanted) == 0 {
+	if search == "" {
 		return true
 	}
 	text := []string{p.Name, p.Message, p.Description, string(p.ExternalData)}
@@ -202,6 +201,12 @@ func (p *pack) mentions(search string) bool {
 	for _, sg := range p.Signers {
 		text = append(text, sg.FirstName, sg.LastName, sg.Email)
 	}
+	return mentioned(search, text)
+}
+
+// mentioned reports whether every word of the search occurs in the text; a * at the end of a word matches any ending.
+func mentioned(search string, text []string) bool {
+	wanted := strings.Fields(strings.ToLower(search))
 	all := strings.ToLower(strings.Join(text, " "))
 	separators := func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("-_@.*", r)

@@ -37,7 +37,7 @@ func (s *Server) packageView(p *pack) object {
 	return object{
 		"packageId": p.PackageID, "organizationId": p.OrganizationID, "memberId": p.MemberID,
 		"name": p.Name, "type": p.Type, "state": p.stateAt(now), "message": p.Message, "description": p.Description,
-		"rescindMessage": p.RescindMessage, "externalData": orNull(p.ExternalData),
+		"rescindMessage": p.RescindMessage, "templateId": orNil(p.TemplateID), "externalData": orNull(p.ExternalData),
 		"timeCreated": stamp(p.TimeCreated), "timeLastModified": stamp(p.TimeModified), "timeSignBy": stampOrNil(p.TimeSignBy),
 		"timeRescinded": stampOrNil(p.TimeRescinded), "timeExecuted": stampOrNil(p.TimeExecuted),
 		"isExecuted": p.State == stateExecuted, "revisionsSigned": signed, "revisionsCount": total,

@@ -137,6 +137,9 @@ func signaturePage(pk *pack, d *document, attached []byte) ([]byte, error) {
 	p.field("Package", pk.Name)
 	p.field("Document", d.Name)
 	p.field("Executed", words(executedTime(d)))
+	for _, f := range d.Filled {
+		p.field(f.Label, f.Value)
+	}
 	p.Ln(4)
 	for i, r := range d.Revisions {
 		if sg, ok := pk.signer(r.SignerID); ok && r.TimeSigned != nil {

@@ -100,6 +100,9 @@ func (s *Server) start() (err error) {
 	if err := errors.Join(s.sweepFiles(), s.sweepTokens()); err != nil {
 		return fmt.Errorf("tidying the state: %w", err)
 	}
+	if err := s.addSamples(); err != nil {
+		return fmt.Errorf("adding the sample templates: %w", err)
+	}
 	if s.delivery, err = newDispatcher(s); err != nil {
 		return err
 	}
@@ -244,6 +247,7 @@ func (s *Server) apiRoutes() *http.ServeMux {
 	mux.HandleFunc("POST /files/upload", s.api(s.uploadFiles))
 	mux.HandleFunc("POST /packages/add", s.api(s.addPackage))
 	mux.HandleFunc("POST /packages/list", s.api(s.listPackages))
+	mux.HandleFunc("POST /templates/list", s.api(s.listTemplates))
 	mux.HandleFunc("POST /packages/send", s.api(s.sendPackage))
 	mux.HandleFunc("POST /packages/rescind", s.api(s.rescindPackage))
 	mux.HandleFunc("GET /packages/{packageId}", s.api(s.getPackage))

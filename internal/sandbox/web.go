@@ -87,7 +87,8 @@ type indexSigner struct {
 // maxIndex is how many packages the index shows, newest first.
 const maxIndex = 100
 
-// indexPage is GET /: what this service is, who can sign in, and every package with its signers' pages.
+// indexPage is GET /: what this service is, who can sign in, every package with its signers' pages, and
+// the templates.
 func (s *Server) indexPage(w http.ResponseWriter, _ *http.Request) {
 	all, err := s.packs()
 	if err != nil {
@@ -104,9 +105,14 @@ func (s *Server) indexPage(w http.ResponseWriter, _ *http.Request) {
 		}
 		shown = append(shown, in)
 	}
+	templates, err := s.templates()
+	if err != nil {
+		s.showFailure(w, err)
+		return
+	}
 	s.show(w, http.StatusOK, "index.html", map[string]any{
 		"Title": "Signing service", "URL": s.url, "Clients": s.opt.Clients, "Users": s.opt.Users,
-		"Packages": shown, "More": len(all) - len(shown),
+		"Packages": shown, "More": len(all) - len(shown), "Templates": templates,
 	})
 }
 

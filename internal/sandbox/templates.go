@@ -1,0 +1,280 @@
+package sandbox
+
+import (
+	"cmp"
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	bolt "go.etcd.io/bbolt"
+)
+
+// packTemplate is a template as stored: documents with fields, and people to be named when a package is made from it.
+type packTemplate struct {
+	TemplateID     string             `json:"template_id"`
+	OrganizationID string             `json:"organization_id"`
+	MemberID       string             `json:"member_id"`
+	Name           string             `json:"name"`
+	Description    string             `json:"description,omitempty"`
+	Message        string             `json:"message,omitempty"`
+	PackageType    string             `json:"package_type"`
+	Personal       bool               `json:"personal,omitempty"` // of its member alone
+	TimeCreated    time.Time          `json:"time_created"`
+	TimeLastUsed   *time.Time         `json:"time_last_used,omitempty"`
+	Documents      []templateDocument `json:"documents"`
+	Signers        []templatePerson   `json:"signers"`
+	Recipients     []templatePerson   `json:"recipients"`
+}
+
+type templateDocument struct {
+	DocumentID string          `json:"document_id"`
+	Name       string          `json:"name"`
+	FileName   string          `json:"file_name"`
+	Text       string          `json:"text"` // what its page says
+	Fields     []templateField `json:"fields"`
+}
+
+// templateField is a text field that can be filled when a package is made (service-facts.md section 4.3: text and
+// multiline only).
+type templateField struct {
+	DataID string `json:"data_id"`
+	Type   string `json:"type"`
+	Label  string `json:"label"`
+}
+
+// templatePerson is a role, with the person who has it where that is settled.
+type templatePerson struct {
+	ID        string `json:"id"`
+	Role      string `json:"role"`
+	FirstName string `json:"first_name,omitempty"`
+	LastName  string `json:"last_name,omitempty"`
+	Email     string `json:"email,omitempty"`
+	Type      string `json:"type,omitempty"` // of a recipient: CC or BCC
+}
+
+// usableBy reports whether the caller may see the template and make packages from it.
+func (t *packTemplate) usableBy(c caller) bool {
+	return t.OrganizationID == c.OrganizationID && (!t.Personal || t.MemberID == c.MemberID || c.can("organization"))
+}
+
+// templatesRequest is the body of templates/list (service-facts.md section 7). Teams, folders and collections do not
+// exist here.
+type templatesRequest struct {
+	MemberID     string   `json:"memberId"`
+	AllMembers   bool     `json:"allMembers"`
+	Search       string   `json:"search"`
+	Personal     bool     `json:"personal"`
+	Shared       bool     `json:"shared"`
+	MostRecent   *int     `json:"mostRecent"` // used within so many days
+	SortBy       string   `json:"sortBy"`     // last_used or created, newest first; anything else is refused
+	PackageTypes []string `json:"packageTypes"`
+	Types        []string `json:"types"`
+	Take         *int     `json:"take"`
+	Skip         int      `json:"skip"`
+}
+
+// listTemplates is POST /templates/list.
+func (s *Server) listTemplates(w http.ResponseWriter, r *http.Request, who caller) (any, error) {
+	if !who.canUsePackages() {
+		return nil, forbidden("template_not_authorized", "The organization or member scope is needed.")
+	}
+	var q templatesRequest
+	if err := readJSON(w, r, "template", &q); err != nil {
+		return nil, err
+	}
+	take := defaultTake
+	if q.Take != nil {
+		take = *q.Take
+	}
+	switch {
+	case take < 1 || take > maxTake || q.Skip < 0:
+		return nil, badRequest("template_range_take", "take must be between 1 and %d and skip must not be negative.", maxTake)
+	case !slices.Contains([]string{"", "last_used", "created"}, q.SortBy):
+		return nil, badRequest("template_invalid_sortBy", "Templates cannot be sorted by that.")
+	case (q.AllMembers || q.MemberID != "" && q.MemberID != who.MemberID) && !who.can("organization"):
+		return nil, forbidden("template_not_authorized", "The templates of other members need the organization scope.")
+	}
+	all, err := s.templates()
+	if err != nil {
+		return nil, err
+	}
+	now := s.opt.Now()
+	all = slices.DeleteFunc(all, func(t packTemplate) bool { return !t.usableBy(who) || !q.matches(&t, who, now) })
+	if q.SortBy == "last_used" {
+		slices.SortStableFunc(all, func(a, b packTemplate) int { return b.used().Compare(a.used()) })
+	}
+	items := []object{}
+	for _, t := range all[min(q.Skip, len(all)):min(q.Skip+take, len(all))] {
+		items = append(items, t.view())
+	}
+	return object{"items": items, "total": len(all), "take": take, "skip": q.Skip}, nil
+}
+
+func (q *templatesRequest) matches(t *packTemplate, who caller, now time.Time) bool {
+	member := q.MemberID
+	setDefault(&member, who.MemberID)
+	switch {
+	case t.Personal && t.MemberID != member && !q.AllMembers,
+		q.Personal && !t.Personal, q.Shared && t.Personal,
+		q.MostRecent != nil && t.used().Before(now.AddDate(0, 0, -*q.MostRecent)),
+		len(q.PackageTypes) > 0 && !slices.Contains(q.PackageTypes, t.PackageType),
+		len(q.Types) > 0 && !slices.Contains(q.Types, templateType):
+		return false
+	}
+	text := []string{t.Name, t.Description, t.Message}
+	for _, p := range slices.Concat(t.Signers, t.Recipients) {
+		text = append(text, p.Role, p.FirstName, p.LastName, p.Email)
+	}
+	return mentioned(q.Search, text)
+}
+
+// templateType is the type of all templates here; the other one is auto_template.
+const templateType = "template"
+
+func (t *packTemplate) used() time.Time {
+	if t.TimeLastUsed == nil {
+		return time.Time{}
+	}
+	return *t.TimeLastUsed
+}
+
+// view is one entry of templates/list. What is known of a document's fields is under data, as in packages/data.
+func (t *packTemplate) view() object {
+	documents, signers, recipients := []object{}, []object{}, []object{}
+	for i, d := range t.Documents {
+		fields := []object{}
+		for _, f := range d.Fields {
+			fields = append(fields, object{"id": derivedID(d.DocumentID + f.DataID), "dataId": f.DataID, "name": f.Label, "type": f.Type, "value": nil, "pageNumber": 1})
+		}
+		documents = append(documents, object{"documentId": d.DocumentID, "index": i, "name": d.Name, "fileName": d.FileName, "data": fields})
+	}
+	for i, p := range t.Signers {
+		signers = append(signers, object{"signerId": p.ID, "index": i, "firstName": orNil(p.FirstName), "lastName": orNil(p.LastName),
+			"email": orNil(p.Email), "role": "signer", "templateRole": p.Role, "type": "signer"})
+	}
+	for _, p := range t.Recipients {
+		recipients = append(recipients, object{"recipientId": p.ID, "firstName": orNil(p.FirstName), "lastName": orNil(p.LastName),
+			"email": orNil(p.Email), "templateRole": p.Role, "type": p.Type})
+	}
+	return object{
+		"templateId": t.TemplateID, "organizationId": t.OrganizationID, "memberId": t.MemberID, "shared": !t.Personal,
+		"name": t.Name, "description": orNil(t.Description), "message": orNil(t.Message), "packageType": t.PackageType, "type": templateType,
+		"timeCreated": stamp(t.TimeCreated), "timeLastUsed": stampOrNil(t.TimeLastUsed),
+		"documents": documents, "signers": signers, "recipients": recipients,
+	}
+}
+
+func orNil(text string) any {
+	if text == "" {
+		return nil
+	}
+	return text
+}
+
+// templates are all templates, newest first.
+func (s *Server) templates() (all []packTemplate, err error) {
+	err = s.db.View(func(tx *bolt.Tx) error {
+		return each(tx, bucketTemplates, func(_ string, t packTemplate) error {
+			all = append(all, t)
+			return nil
+		})
+	})
+	slices.SortStableFunc(all, func(a, b packTemplate) int {
+		return cmp.Or(b.TimeCreated.Compare(a.TimeCreated), strings.Compare(a.Name, b.Name))
+	})
+	return all, err
+}
+
+// Template is a template as tests and the admin port make one.
+type Template struct {
+	ID          string             `json:"id"`           // "" for a new one
+	MemberID    string             `json:"member_id"`    // "" is the first user, whose organization it belongs to
+	Personal    bool               `json:"personal"`     // of that member alone
+	Name        string             `json:"name"`         //
+	Description string             `json:"description"`  //
+	Message     string             `json:"message"`      // to the signers, where the package has none
+	PackageType string             `json:"package_type"` // "" is concurrent
+	Documents   []TemplateDocument `json:"documents"`
+	Signers     []TemplatePerson   `json:"signers"`
+	Recipients  []TemplatePerson   `json:"recipients"`
+}
+
+// TemplateDocument is a document of a Template.
+type TemplateDocument struct {
+	ID     string          `json:"id"`
+	Name   string          `json:"name"`
+	Text   string          `json:"text"` // what its page says
+	Fields []TemplateField `json:"fields"`
+}
+
+// TemplateField is a text field of a TemplateDocument.
+type TemplateField struct {
+	DataID    string `json:"data_id"`
+	Label     string `json:"label"`
+	Multiline bool   `json:"multiline"`
+}
+
+// TemplatePerson is a role of a Template, with the person who has it where that is settled.
+type TemplatePerson struct {
+	ID        string `json:"id"`
+	Role      string `json:"role"`
+	FirstName string `json:"first_name"`
+	LastName  string `json:"last_name"`
+	Email     string `json:"email"`
+	Type      string `json:"type"` // of a recipient: CC, BCC
+}
+
+// PutTemplate stores a template, new or in the place of the one with its id, and returns its id.
+func (s *Server) PutTemplate(in Template) (string, error) {
+	owner, ok := first(s.opt.Users, func(u User) bool { return in.MemberID == "" || u.MemberID == in.MemberID })
+	switch {
+	case !ok:
+		return "", notFound("member")
+	case strings.TrimSpace(in.Name) == "":
+		return "", badRequest("template_invalid_name", "The name is missing.")
+	}
+	t := in.stored(owner, s.opt.Now())
+	return t.TemplateID, s.db.Update(func(tx *bolt.Tx) error { return put(tx, bucketTemplates, t.TemplateID, t) })
+}
+
+func (in Template) stored(owner User, now time.Time) packTemplate {
+	t := packTemplate{
+		TemplateID: in.ID, OrganizationID: owner.OrganizationID, MemberID: owner.MemberID, Personal: in.Personal,
+		Name: in.Name, Description: in.Description, Message: in.Message, PackageType: in.PackageType, TimeCreated: now,
+	}
+	setDefault(&t.PackageType, "concurrent")
+	setID := func(id string) string { return cmp.Or(id, newID()) }
+	t.TemplateID = setID(t.TemplateID)
+	for _, d := range in.Documents {
+		doc := templateDocument{DocumentID: setID(d.ID), Name: d.Name, FileName: d.Name + ".pdf", Text: d.Text}
+		for _, f := range d.Fields {
+			kind := "text"
+			if f.Multiline {
+				kind = "multiline"
+			}
+			doc.Fields = append(doc.Fields, templateField{f.DataID, kind, f.Label})
+		}
+		t.Documents = append(t.Documents, doc)
+	}
+	for _, p := range in.Signers {
+		p.ID, p.Type = setID(p.ID), ""
+		t.Signers = append(t.Signers, templatePerson(p))
+	}
+	for _, p := range in.Recipients {
+		p.ID, p.Type = setID(p.ID), cmp.Or(p.Type, "CC")
+		t.Recipients = append(t.Recipients, templatePerson(p))
+	}
+	return t
+}
+
+// DeleteTemplate deletes a template, as somebody in the service's web page would. Packages made from it stay.
+func (s *Server) DeleteTemplate(id string) error {
+	return s.db.Update(func(tx *bolt.Tx) error {
+		if _, err := get[packTemplate](tx, bucketTemplates, id); errors.Is(err, errNotFound) {
+			return notFound("template")
+		}
+		return remove(tx, bucketTemplates, id)
+	})
+}
