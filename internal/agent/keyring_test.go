@@ -20,6 +20,7 @@ type ringOf struct {
 	keeper secret.Keeper
 	locked bool
 	reason secret.Reason // why it is out of reach; locked when empty
+	prompt chan struct{} // closed when a person answers its question, if it asks one
 }
 
 func (r *ringOf) Load(ctx context.Context) (secret.Key, error) {
@@ -42,7 +43,7 @@ func (r *ringOf) Create(ctx context.Context) (secret.Key, error) {
 
 // outOfReach is what it says while it is locked. mu is held.
 func (r *ringOf) outOfReach() error {
-	return &secret.UnavailableError{Reason: cmp.Or(r.reason, secret.Locked)}
+	return &secret.UnavailableError{Reason: cmp.Or(r.reason, secret.Locked), Answered: r.prompt}
 }
 
 // turn locks or unlocks it.
@@ -93,6 +94,23 @@ func TestALockedKeyringLosesNothing(t *testing.T) {
 	o.eventually("everything continues", func() bool {
 		return o.Status().Packages.Saved == 1 && o.Status().Tunnel.State == "up" && o.issue("keyring") == nil
 	})
+}
+
+// TestAnAnswerToTheKeyringsOwnQuestionIsAllItTakes: nobody has to come back and press a button.
+func TestAnAnswerToTheKeyringsOwnQuestionIsAllItTakes(t *testing.T) {
+	o, ring := officeWithRing(t)
+	o.stop()
+	ring.turn(true)
+	ring.reason, ring.prompt = secret.TimedOut, make(chan struct{})
+	o.adjustPace(time.Hour) // a person unlocks, not the clock
+	o.open()
+	o.run()
+	if o.issue("keyring") == nil {
+		t.Fatalf("health: %+v", o.Status().Health)
+	}
+	ring.turn(false)
+	close(ring.prompt)
+	o.eventually("everything continues", func() bool { return o.Status().Tunnel.State == "up" && o.issue("keyring") == nil })
 }
 
 // TestUnlockIsOfferedOnlyWhereThereIsSomethingToUnlock also presses what is offered: first in vain, then once the keyring

@@ -54,6 +54,10 @@ type UnavailableError struct {
 	Reason Reason
 	Path   string // of the key file; empty for a keyring
 	err    error  // the cause, may be nil
+
+	// Answered is closed when a keyring that did not answer in time has given the key after all, as when a person answers
+	// its prompt: Load then returns it at once. It is nil when there is nothing to wait for.
+	Answered <-chan struct{}
 }
 
 func (e *UnavailableError) Error() string {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/zalando/go-keyring"
@@ -16,7 +17,7 @@ const ringTimeout = 3 * time.Second
 // the Keychain on macOS, the Credential Manager on Windows. Load and Create answer within three seconds.
 //
 // A keyring may show a prompt and block for as long as nobody answers it. Such a call goes on in the background; its
-// answer is dropped. While a few of them hang, further calls wait for one to end (and time out) instead of adding
+// answer is dropped, and [UnavailableError.Answered] says when it is worth asking again. While a few of them hang, further calls wait for one to end (and time out) instead of adding
 // prompts, and Create never runs twice at a time: a late write can therefore not replace a key that a later Create
 // has kept. Use one Keeper per entry and process.
 func Keyring(service, user string) Keeper {
@@ -41,6 +42,9 @@ type ring struct {
 	timeout   time.Duration
 	loads     chan struct{} // slots for calls in flight, given back when a call has really ended
 	creates   chan struct{}
+
+	mu       sync.Mutex
+	answered chan struct{} // closed when a call that nobody waited for any more found a key
 }
 
 func newRing(e entry, reachable func() error, timeout time.Duration) *ring {
@@ -50,6 +54,7 @@ func newRing(e entry, reachable func() error, timeout time.Duration) *ring {
 		timeout:   timeout,
 		loads:     make(chan struct{}, 3),
 		creates:   make(chan struct{}, 1),
+		answered:  make(chan struct{}),
 	}
 }
 
@@ -118,23 +123,39 @@ func (r *ring) call(ctx context.Context, slots chan struct{}, do func(context.Co
 	select {
 	case slots <- struct{}{}:
 	case <-ctx.Done():
-		return Key{}, timedOut(ctx)
+		return Key{}, r.timedOut(ctx)
 	}
-	answers := make(chan answer, 1) // a late answer goes nowhere
+	answers := make(chan answer)
 	go func() {
 		defer func() { <-slots }()
-		answers <- guarded(ctx, do)
+		a := guarded(ctx, do)
+		select {
+		case answers <- a:
+		case <-ctx.Done():
+			if a.err == nil { // after a no, asking again would only be a nuisance
+				r.tellAnswered()
+			}
+		}
 	}()
 	select {
 	case a := <-answers:
 		return a.key, a.err
 	case <-ctx.Done():
-		return Key{}, timedOut(ctx)
+		return Key{}, r.timedOut(ctx)
 	}
 }
 
-func timedOut(ctx context.Context) error {
-	return &UnavailableError{Reason: TimedOut, err: ctx.Err()}
+func (r *ring) timedOut(ctx context.Context) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return &UnavailableError{Reason: TimedOut, err: ctx.Err(), Answered: r.answered}
+}
+
+func (r *ring) tellAnswered() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	close(r.answered)
+	r.answered = make(chan struct{})
 }
 
 // guarded runs do and survives its panic: go-keyring trusts the service to answer with the right types, and a

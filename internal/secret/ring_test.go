@@ -71,8 +71,18 @@ func TestARingThatHangsTimesOutAndItsLateAnswerIsDropped(t *testing.T) {
 				t.Fatalf("took %v", took)
 			}
 		}
+		_, err := r.Load(t.Context())
+		var u *UnavailableError
+		if !errors.As(err, &u) || u.Answered == nil {
+			t.Fatalf("Load = %v, and nothing to wait for", err)
+		}
+		select {
+		case <-u.Answered:
+			t.Fatal("it was answered before the person did")
+		default:
+		}
 		close(release) // the person answers the prompt
-		synctest.Wait()
+		<-u.Answered
 		if _, err := r.Load(t.Context()); err != nil {
 			t.Fatalf("Load after the prompt was answered: %v", err)
 		}

@@ -57,11 +57,11 @@ func KeyMessage(err error) message.Message {
 // LockedError says why the keys are locked.
 func (r *Room) LockedError() error { return r.keys.reason() }
 
-// RunKeys tries the keyring again while it is locked: a person may unlock it at any time. It does so more and more
-// rarely, because each time may raise the keyring's own question.
+// RunKeys tries the keyring again while it is locked: at once when a person answers its question, and otherwise more and
+// more rarely, because each time may raise another one.
 func (r *Room) RunKeys(ctx context.Context) error {
 	for n := 1; r.keys.Locked(); n++ {
-		if !loop.Sleep(ctx, r.Backoff(n, 30*r.Pace.Retry, 15*time.Minute)) {
+		if !loop.Wait(ctx, r.Backoff(n, 30*r.Pace.Retry, 15*time.Minute), answered(r.keys.reason())) {
 			return nil
 		}
 		if r.Unlock(ctx) {
@@ -69,6 +69,15 @@ func (r *Room) RunKeys(ctx context.Context) error {
 		}
 	}
 	<-ctx.Done()
+	return nil
+}
+
+// answered is closed when the keyring has answered what it was asked, if it has not yet.
+func answered(err error) <-chan struct{} {
+	var u *secret.UnavailableError
+	if errors.As(err, &u) {
+		return u.Answered
+	}
 	return nil
 }
 
