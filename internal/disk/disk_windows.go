@@ -3,6 +3,7 @@ package disk
 import (
 	"errors"
 	"os"
+	"path/filepath"
 	"time"
 
 	"golang.org/x/sys/windows"
@@ -22,7 +23,7 @@ func NameNew(_ *os.Root, dir *os.File, from, to string) error {
 	if err != nil {
 		return err
 	}
-	return move(folder+`\`+from, folder+`\`+to, windows.MOVEFILE_WRITE_THROUGH)
+	return move(filepath.Join(folder, from), filepath.Join(folder, to), windows.MOVEFILE_WRITE_THROUGH)
 }
 
 // move waits for whoever else has the file open. That access is denied may be due to such a program as well, which has it

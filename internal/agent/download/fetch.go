@@ -155,18 +155,22 @@ func (r *Room) finish(j office.Job, recognised bool) error {
 			return err
 		}
 		p, ok, err := tx.Package(j.PackageID)
-		if err != nil || !ok {
+		if errors.Is(err, store.ErrRecord) {
+			ok = false // its file is saved all the same
+		} else if err != nil {
 			return err
 		}
-		p.AddMoment(office.Moment{Time: r.Now(), What: office.MomentSaved, Ref: j.Target})
-		if facts, err = r.NoteFiles(tx, &p, recognised); err != nil {
-			return err
-		}
-		if err := tx.PutPackage(p); err != nil {
-			return err
+		if ok {
+			p.AddMoment(office.Moment{Time: r.Now(), What: office.MomentSaved, Ref: j.Target})
+			if facts, err = r.NoteFiles(tx, &p, recognised); err != nil {
+				return err
+			}
+			if err := tx.PutPackage(p); err != nil {
+				return err
+			}
 		}
 		line = office.Activity{
-			Time: r.Now(), Kind: "saved", PackageID: p.ID,
+			Time: r.Now(), Kind: "saved", PackageID: j.PackageID,
 			Text: message.Saved(j.Target, j.Folder),
 		}
 		if recognised {

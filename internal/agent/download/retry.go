@@ -175,6 +175,9 @@ func (r *Room) putOff(j office.Job, problem message.Message, atLeast time.Durati
 			return err
 		}
 		p, ok, err := tx.Package(j.PackageID)
+		if errors.Is(err, store.ErrRecord) {
+			return nil // the job waits its turn like any other
+		}
 		if err != nil || !ok {
 			return err
 		}

@@ -37,6 +37,21 @@ func TestADocumentIsSavedThoughTheRecordOfItsPackageCannotBeRead(t *testing.T) {
 	if got, err := os.ReadFile(filepath.Join(j.Folder, j.Target)); string(got) != body {
 		t.Errorf("in the folder: %q, %v", got, err)
 	}
+	if err := x.finish(x.job(j), false); err != nil || x.job(j).State != office.JobDone {
+		t.Errorf("it is saved, and its job is %q: %v", x.job(j).State, err)
+	}
+}
+
+func TestADocumentWaitsItsTurnThoughTheRecordOfItsPackageCannotBeRead(t *testing.T) {
+	x := newRoom(t)
+	j := x.plan("p")[0]
+	looptest.Spoil(t, &x.Tools, "", "packages", "package_lines")
+	if err := x.refused(t.Context(), j, &esign.Error{Kind: esign.NotFound, Status: 404}); err != nil {
+		t.Error(err)
+	}
+	if got := x.job(j); got.Tries != 1 || got.NextTry.IsZero() {
+		t.Errorf("it is tried again at once: %+v", got)
+	}
 }
 
 func TestDocumentsGoToTheOfficesFolderWhenTheDraftCannotBeRead(t *testing.T) {

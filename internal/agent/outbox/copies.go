@@ -229,6 +229,9 @@ func (r *Room) sweepCopies() {
 		r.Log.Warn("look which copies are needed", "err", err)
 		return
 	}
+	if r.Data.Store.Unreadable() > 0 {
+		return // one of these may be a draft that is repaired one day
+	}
 	needed := map[string]bool{}
 	for _, d := range drafts {
 		for _, f := range d.Files {

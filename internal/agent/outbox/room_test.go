@@ -17,6 +17,7 @@ import (
 	"countersign/internal/agent/data"
 	"countersign/internal/agent/health"
 	"countersign/internal/agent/loop"
+	"countersign/internal/agent/loop/looptest"
 	"countersign/internal/esign"
 	"countersign/internal/locations"
 	"countersign/internal/office"
@@ -245,6 +246,17 @@ func TestCopiesOfADraftRefusedLongAgoGo(t *testing.T) {
 	}
 	work(1)
 	eventually(t, "the copy is gone", func() bool { return r.copiesKept() == 0 })
+}
+
+func TestACopyStaysForADraftThatCannotBeRead(t *testing.T) {
+	r := newRoom(t, refuse)
+	if state, err := r.Send(t.Context(), r.newPackage(t), nil); err != nil || state.State != office.DraftFailed {
+		t.Fatalf("%+v, %v", state, err)
+	}
+	looptest.Spoil(t, &r.Tools, "", "drafts")
+	if r.sweepCopies(); r.copiesKept() != 1 {
+		t.Errorf("%d copies are kept", r.copiesKept())
+	}
 }
 
 func TestNobodyIsToldOfProgressOnceSendHasReturned(t *testing.T) {
