@@ -20,6 +20,8 @@ const sendPatience = time.Minute
 type sendCmd struct {
 	Files        []string `arg:"" name:"file" help:"The documents."`
 	To           []string `required:"" sep:"none" help:"A signer; repeat it for more, in their order." placeholder:"\"NAME <E-MAIL>\""`
+	CC           []string `name:"cc" sep:"none" help:"Somebody who gets a copy and does not sign; repeat it for more." placeholder:"\"NAME <E-MAIL>\""`
+	BCC          []string `name:"bcc" sep:"none" help:"The same, not shown to the others." placeholder:"\"NAME <E-MAIL>\""`
 	Name         string   `help:"Name of the package; the first file's when left out."`
 	Message      string   `help:"A message to the signers."`
 	Sequential   bool     `help:"One signs after the other, in the order of --to."`
@@ -88,6 +90,18 @@ func (c *sendCmd) draft() (office.NewPackage, error) {
 			return d, err
 		}
 		d.Signers = append(d.Signers, s)
+	}
+	for _, copies := range []struct {
+		to    []string
+		blind bool
+	}{{c.CC, false}, {c.BCC, true}} {
+		for _, to := range copies.to {
+			people := office.ReadPeople(to)
+			if len(people) == 0 {
+				return d, &usage{fmt.Sprintf("%q is not an address; write it as \"Ana Ruiz <ana@example.com>\" or ana@example.com.", to)}
+			}
+			d.Recipients = append(d.Recipients, office.CopyTo(people, copies.blind)...)
+		}
 	}
 	if c.Due != "" {
 		due, err := parseDue(c.Due)

@@ -38,6 +38,9 @@ type setupCmd struct {
 	WithSecret   bool    `help:"With --export: write the client secret into the file, too. Whoever has the file has the secret."`
 	Import       string  `help:"Take what an administrator has written with --export; the other options come on top." type:"path" placeholder:"FILE"`
 
+	CopyTo      *string `help:"Who gets a copy of every package sent from here, separated by commas; empty for nobody." placeholder:"PEOPLE"`
+	BlindCopyTo *string `help:"The same, not shown to the others." placeholder:"PEOPLE"`
+
 	KeepEvents *int `help:"For how many days the contents of handled events are kept (90)." placeholder:"DAYS"`
 }
 
@@ -76,6 +79,12 @@ func (c settingsChange) apply(s office.Settings) office.Settings {
 	}
 	if x.MasterFile != nil {
 		s.SaveMaster = *x.MasterFile
+	}
+	if x.CopyTo != nil {
+		s.CopyTo = []string{*x.CopyTo}
+	}
+	if x.BlindCopyTo != nil {
+		s.BlindCopyTo = []string{*x.BlindCopyTo}
 	}
 	if x.KeepEvents != nil {
 		s.KeepEvents = cmp.Or(*x.KeepEvents, -1) // 0 would mean the default

@@ -45,6 +45,9 @@ func (e *Error) Message() message.Message {
 	case NotFound:
 		return message.ServiceKnowsNot()
 	case Refused:
+		if m, known := refusals[e.Code]; known {
+			return m
+		}
 		return e.because(message.ServiceRefused, message.ServiceRefusedBecause)
 	case TooMany:
 		return message.ServiceBusy()
@@ -76,6 +79,12 @@ func (e *Error) Message() message.Message {
 		return message.Interrupted()
 	}
 	return message.Unexpected()
+}
+
+// refusals are the error codes that say what to do about them (service-facts.md, 10).
+var refusals = map[string]message.Message{
+	"package_duplicate_recipients":        message.CopiesTwice(),
+	"package_duplicate_recipients_signer": message.CopiesSign(),
 }
 
 // because uses the service's own words when there are any.

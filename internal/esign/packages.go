@@ -17,12 +17,19 @@ type NewPackage struct {
 	Sequential   bool   // signers sign in the order given; otherwise all at once
 	Due          time.Time
 	Signers      []NewSigner
+	Recipients   []Recipient // who get a copy
 	Documents    []NewDocument
 	ExternalData json.RawMessage // any JSON; comes back in status and events
 }
 
 // NewSigner is a person who is to sign.
 type NewSigner struct{ FirstName, LastName, Email string }
+
+// Recipient is a person who gets a copy and does not sign.
+type Recipient struct {
+	FirstName, LastName, Email string
+	Blind                      bool // the others are not shown that this person gets one
+}
 
 // NewDocument is an uploaded file as a document of a package.
 type NewDocument struct {
@@ -47,6 +54,7 @@ type addRequest struct {
 	Message       string          `json:"message,omitempty"`
 	TimeSignBy    string          `json:"timeSignBy,omitempty"`
 	Signers       []addSigner     `json:"signers"`
+	Recipients    []addRecipient  `json:"recipients,omitempty"`
 	Documents     []addDocument   `json:"documents"`
 	ExternalData  json.RawMessage `json:"externalData,omitempty"`
 	ReturnPackage bool            `json:"returnPackage"`
@@ -56,6 +64,13 @@ type addSigner struct {
 	FirstName string `json:"firstName"`
 	LastName  string `json:"lastName"`
 	Email     string `json:"email"`
+}
+
+type addRecipient struct {
+	FirstName string `json:"firstName"`
+	LastName  string `json:"lastName"`
+	Email     string `json:"email"`
+	Type      string `json:"type"`
 }
 
 type addDocument struct {
@@ -116,6 +131,13 @@ func addBody(p NewPackage) addRequest {
 	}
 	for _, s := range p.Signers {
 		r.Signers = append(r.Signers, addSigner(s))
+	}
+	for _, x := range p.Recipients {
+		kind := recipientOpen
+		if x.Blind {
+			kind = recipientBlind
+		}
+		r.Recipients = append(r.Recipients, addRecipient{x.FirstName, x.LastName, x.Email, kind})
 	}
 	for _, d := range p.Documents {
 		r.Documents = append(r.Documents, addDocument(d))

@@ -14,6 +14,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"countersign/internal/message"
 )
 
 func offer() NewPackage {
@@ -45,6 +47,33 @@ func TestAddPackageSendsWhatThePublicDocumentsName(t *testing.T) {
 		`"externalData":{"draft":"d-1"},"returnPackage":true}`
 	if sent != want {
 		t.Errorf("sent %s", sent)
+	}
+}
+
+func TestRecipientsAreSentWithTheirTypeAndReadInAnyCase(t *testing.T) {
+	var sent []byte
+	client, _ := api(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		sent, _ = io.ReadAll(r.Body)
+		io.WriteString(w, `{"packageId":"p-1","package":{"packageId":"p-1","recipients":[{"email":"eva@example.com","type":"Cc"},{"email":"boss@example.com","type":"bcc","firstName":null}]}}`)
+	}))
+	p := offer()
+	p.Recipients = []Recipient{{"Eva", "Klein", "eva@example.com", false}, {"", "", "boss@example.com", true}}
+	a, err := client.AddPackage(context.Background(), p)
+	want := `"recipients":[{"firstName":"Eva","lastName":"Klein","email":"eva@example.com","type":"CC"},{"firstName":"","lastName":"","email":"boss@example.com","type":"BCC"}]`
+	if err != nil || !bytes.Contains(sent, []byte(want)) {
+		t.Errorf("sent %s, %v", sent, err)
+	}
+	if r := a.Status.Recipients; len(r) != 2 || r[0].Blind || !r[1].Blind || r[1].Email != "boss@example.com" {
+		t.Errorf("read %+v", r)
+	}
+}
+
+func TestARefusedRecipientIsAPlainSentence(t *testing.T) {
+	for code, want := range map[string]message.Message{"package_duplicate_recipients": message.CopiesTwice(), "package_duplicate_recipients_signer": message.CopiesSign()} {
+		client, _ := api(t, answering(400, `{"error":"`+code+`","message":"Duplicate recipient entries."}`))
+		if _, err := client.AddPackage(context.Background(), offer()); Message(err).String() != want.String() {
+			t.Errorf("%s: %s", code, Message(err))
+		}
 	}
 }
 

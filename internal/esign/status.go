@@ -34,6 +34,7 @@ type Status struct {
 	TimeExecuted   time.Time  // from lists
 	Documents      []Document // in the package's order; those that are listed without an id too, see Lists
 	Signers        []Signer   // in the package's order
+	Recipients     []Recipient
 }
 
 // Lists reports which documents the answer names: some at least, and all that it mentions. What is mentioned without an id
@@ -83,19 +84,20 @@ type Signer struct {
 
 // packageRecord is every published shape of a package at once.
 type packageRecord struct {
-	PackageID      text               `json:"packageId"`
-	OrganizationID text               `json:"organizationId"`
-	MemberID       text               `json:"memberId"`
-	Name           text               `json:"name"`
-	State          state              `json:"state"`
-	Type           text               `json:"type"`
-	IsExecuted     flag               `json:"isExecuted"`
-	ExternalData   json.RawMessage    `json:"externalData"`
-	TimeSignBy     stamp              `json:"timeSignBy"`
-	TimeCreated    stamp              `json:"timeCreated"`
-	TimeExecuted   stamp              `json:"timeExecuted"`
-	Documents      documentList       `json:"documents"`
-	Signers        list[signerRecord] `json:"signers"`
+	PackageID      text                  `json:"packageId"`
+	OrganizationID text                  `json:"organizationId"`
+	MemberID       text                  `json:"memberId"`
+	Name           text                  `json:"name"`
+	State          state                 `json:"state"`
+	Type           text                  `json:"type"`
+	IsExecuted     flag                  `json:"isExecuted"`
+	ExternalData   json.RawMessage       `json:"externalData"`
+	TimeSignBy     stamp                 `json:"timeSignBy"`
+	TimeCreated    stamp                 `json:"timeCreated"`
+	TimeExecuted   stamp                 `json:"timeExecuted"`
+	Documents      documentList          `json:"documents"`
+	Signers        list[signerRecord]    `json:"signers"`
+	Recipients     list[recipientRecord] `json:"recipients"`
 }
 
 // documentList is a list that has a place for every document, also for one that cannot be read: none may be forgotten.
@@ -130,6 +132,13 @@ type revisionRecord struct {
 	SignerID   text `json:"signerId"`
 	IsNext     flag `json:"isNext"`
 	IsSigned   flag `json:"isSigned"`
+}
+
+type recipientRecord struct {
+	FirstName text  `json:"firstName"`
+	LastName  text  `json:"lastName"`
+	Email     text  `json:"email"`
+	Type      state `json:"type"`
 }
 
 type signerRecord struct {
@@ -228,6 +237,9 @@ func (r packageRecord) status() Status {
 	}
 	for _, p := range r.Signers {
 		s.Signers = append(s.Signers, p.signer())
+	}
+	for _, p := range r.Recipients {
+		s.Recipients = append(s.Recipients, Recipient{string(p.FirstName), string(p.LastName), string(p.Email), p.Type == state(strings.ToLower(recipientBlind))})
 	}
 	return s
 }

@@ -6,6 +6,9 @@ func NoDocument() Message                { return of("draft.no-document") }
 func NoSigner() Message                  { return of("draft.no-signer") }
 func EmailIncomplete(who string) Message { return of("draft.email-incomplete", Name("Who", who)) }
 func SignerTwice(who string) Message     { return of("draft.signer-twice", Text("Who", who)) }
+func CopyTwice(who string) Message       { return of("draft.copy-twice", Text("Who", who)) }
+func CopySigns(who string) Message       { return of("draft.copy-signs", Text("Who", who)) }
+func CopyAddress(who string) Message     { return of("draft.copy-address", Text("Who", who)) }
 func ReferenceNotJSON() Message          { return of("draft.reference-not-json") }
 func FileNotFound(file string) Message   { return of("draft.file-not-found", Name("File", file)) }
 func FileNotRead(file string) Message    { return of("draft.file-not-read", Name("File", file)) }

@@ -15,6 +15,9 @@ func ServiceRefusedBecause(why string) Message {
 	return of("service.refused-because", Said("Why", why))
 }
 
+func CopiesTwice() Message { return of("service.copies-twice") }
+func CopiesSign() Message  { return of("service.copies-sign") }
+
 func NotAllowed() Message { return of("service.not-allowed") }
 
 func NotAllowedBecause(why string) Message {

@@ -32,6 +32,8 @@ func FolderNotChosen() Message        { return of("settings.folder-not-chosen") 
 func FolderPath() Message             { return of("settings.folder-path") }
 func FolderNotMade() Message          { return of("settings.folder-not-made") }
 func FolderNotWritable() Message      { return of("settings.folder-not-writable") }
+func StandingForm() Message           { return of("settings.standing-form") }
+func StandingTwice() Message          { return of("settings.standing-twice") }
 func NotifyChoice() Message           { return of("settings.notify-choice") }
 func QuietHours() Message             { return of("settings.quiet-hours") }
 func KeepEventsRange() Message        { return of("settings.keep-events-range") }

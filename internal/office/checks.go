@@ -55,6 +55,7 @@ func (s Settings) Check() []FieldError {
 	if _, err := filename.Parse(s.NameTemplate); err != nil {
 		bad = append(bad, TemplateFinding(err))
 	}
+	s.checkCopies(say)
 	if !slices.Contains([]NotifyKind{NotifyEach, NotifyExecuted, NotifyNone}, s.Notify) {
 		say(FieldNotify, CodeChoice)
 	}

@@ -30,6 +30,7 @@ type Draft struct {
 	ExternalData json.RawMessage `json:"external_data,omitempty"` // the caller's, without our correlation id
 	Files        []DraftFile     `json:"files"`
 	Signers      []Signer        `json:"signers"`
+	Recipients   []Recipient     `json:"recipients,omitempty"` // all who get a copy, the standing ones of the settings among them
 	State        DraftState      `json:"state"`
 	Created      time.Time       `json:"created"`
 	Changed      time.Time       `json:"changed"`

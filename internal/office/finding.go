@@ -23,6 +23,8 @@ const (
 	FieldListen       = "listen"
 	FieldSaveTo       = "save_to"
 	FieldTemplate     = "name_template"
+	FieldCopyTo       = "copy_to"
+	FieldBlindCopyTo  = "blind_copy_to"
 	FieldNotify       = "notify"
 	FieldQuietFrom    = "quiet_from"
 	FieldQuietTo      = "quiet_to"
@@ -47,6 +49,8 @@ const (
 	CodeRange       Code = "range"       // is too small or too large
 	CodeNotMade     Code = "not_made"    // the folder cannot be made
 	CodeNotWritable Code = "not_writable"
+	CodeTwice       Code = "twice"      // an address is there already
+	CodeSigns       Code = "signs"      // the person signs, and so gets no copy
 	CodeNoService   Code = "no_service" // no signing service answers there
 )
 
@@ -94,12 +98,14 @@ var findingTexts = map[string]map[Code]message.Message{
 		CodePath:        message.FolderPath(),
 		CodeNotMade:     message.FolderNotMade(),
 		CodeNotWritable: message.FolderNotWritable()},
-	FieldNotify:     {"": message.NotifyChoice()},
-	FieldQuietFrom:  {"": message.QuietHours()},
-	FieldQuietTo:    {"": message.QuietHours()},
-	FieldKeepEvents: {"": message.KeepEventsRange()},
-	FieldTheme:      {"": message.ThemeChoice()},
-	FieldLanguage:   {"": message.LanguageChoice()},
+	FieldCopyTo:      {CodeTwice: message.StandingTwice(), "": message.StandingForm()},
+	FieldBlindCopyTo: {CodeTwice: message.StandingTwice(), "": message.StandingForm()},
+	FieldNotify:      {"": message.NotifyChoice()},
+	FieldQuietFrom:   {"": message.QuietHours()},
+	FieldQuietTo:     {"": message.QuietHours()},
+	FieldKeepEvents:  {"": message.KeepEventsRange()},
+	FieldTheme:       {"": message.ThemeChoice()},
+	FieldLanguage:    {"": message.LanguageChoice()},
 }
 
 // Finding is what is wrong with field.

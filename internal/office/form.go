@@ -2,14 +2,16 @@ package office
 
 // Form is what is typed into the form for a new package, complete or not. It is not checked, and its files are not copied.
 type Form struct {
-	Files      []FormFile `json:"files,omitempty"`
-	Signers    []Signer   `json:"signers,omitempty"`
-	Name       string     `json:"name,omitempty"`
-	Message    string     `json:"message,omitempty"`
-	Due        string     `json:"due,omitempty"` // as 2026-12-31, or what is typed where that is no day
-	Reference  string     `json:"reference,omitempty"`
-	Sequential bool       `json:"sequential,omitempty"`
-	Separate   bool       `json:"separate,omitempty"` // a package for each document
+	Files      []FormFile  `json:"files,omitempty"`
+	Signers    []Signer    `json:"signers,omitempty"`
+	Recipients []Recipient `json:"recipients,omitempty"` // as typed, beside the standing ones
+	NoCopy     []string    `json:"no_copy,omitempty"`    // addresses of standing recipients who do not get this one
+	Name       string      `json:"name,omitempty"`
+	Message    string      `json:"message,omitempty"`
+	Due        string      `json:"due,omitempty"` // as 2026-12-31, or what is typed where that is no day
+	Reference  string      `json:"reference,omitempty"`
+	Sequential bool        `json:"sequential,omitempty"`
+	Separate   bool        `json:"separate,omitempty"` // a package for each document
 }
 
 // FormFile is a file that was added to a form.
@@ -20,5 +22,5 @@ type FormFile struct {
 
 // Empty says whether anything was typed or added.
 func (f Form) Empty() bool {
-	return len(f.Files)+len(f.Signers) == 0 && f.Name+f.Message+f.Due+f.Reference == ""
+	return len(f.Files)+len(f.Signers)+len(f.Recipients)+len(f.NoCopy) == 0 && f.Name+f.Message+f.Due+f.Reference == ""
 }

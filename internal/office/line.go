@@ -15,7 +15,7 @@ type PackageLine struct {
 	Origin       Origin
 	People       string // names and addresses of the signers, separated by ", "
 	Next         string // names of those whose turn it is, separated by ", "
-	Words        string // names of documents and files, and the reference, for the search
+	Words        string // names of documents and files, who gets a copy, and the reference, for the search
 	Decliners    string // names of those who declined to sign, as in Next; one that is not known is empty
 	Declined     bool   // somebody did
 	SignersDone  int
@@ -50,6 +50,9 @@ func (p Package) Line() PackageLine {
 	}
 	for _, d := range p.Documents {
 		words = append(words, d.Name, d.FileName)
+	}
+	for _, r := range p.Recipients {
+		words = append(words, r.Address())
 	}
 	words = append(words, p.Reference)
 	return PackageLine{

@@ -13,6 +13,8 @@ type NewPackage struct {
 	Message      string          `json:"message,omitempty"`
 	Files        []string        `json:"files"` // paths on this computer; Send takes copies
 	Signers      []Signer        `json:"signers"`
+	Recipients   []Recipient     `json:"recipients,omitempty"`  // who get a copy, beside those of the settings
+	NoStanding   bool            `json:"no_standing,omitempty"` // those of the settings do not get one: Recipients are all
 	Sequential   bool            `json:"sequential,omitempty"`
 	Due          time.Time       `json:"due,omitzero"`
 	ExternalData json.RawMessage `json:"external_data,omitempty"`

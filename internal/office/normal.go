@@ -29,6 +29,7 @@ func (s Settings) Normal() Settings {
 	if s.SaveTo != "" {
 		s.SaveTo = filepath.Clean(s.SaveTo)
 	}
+	s.CopyTo, s.BlindCopyTo = writtenPeople(s.CopyTo), writtenPeople(s.BlindCopyTo)
 	s.QuietFrom, s.QuietTo = timeOfDay(s.QuietFrom), timeOfDay(s.QuietTo)
 	return s.complete()
 }

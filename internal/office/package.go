@@ -73,6 +73,7 @@ type Package struct {
 	State          PackageState    `json:"state,omitempty"`
 	Sequential     bool            `json:"sequential,omitempty"`
 	Signers        []Signer        `json:"signers,omitempty"`
+	Recipients     []Recipient     `json:"recipients,omitempty"` // who get a copy
 	Documents      []Document      `json:"documents,omitempty"`
 	NextSigners    []string        `json:"next_signers,omitempty"` // signerIds whose turn it is
 	ExternalData   json.RawMessage `json:"external_data,omitempty"`

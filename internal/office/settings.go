@@ -56,6 +56,10 @@ type Settings struct {
 	// BesideOriginal saves the documents of a package made here beside the first file it was sent from.
 	BesideOriginal bool `json:"beside_original,omitempty"`
 
+	// CopyTo and BlindCopyTo get a copy of every package sent from here, each as "Ana Ruiz <ana@example.com>".
+	CopyTo      []string `json:"copy_to,omitempty"`
+	BlindCopyTo []string `json:"blind_copy_to,omitempty"`
+
 	Notify    NotifyKind `json:"notify,omitempty"`
 	QuietFrom string     `json:"quiet_from,omitempty"` // "22:00" here; no notifications from then ...
 	QuietTo   string     `json:"quiet_to,omitempty"`   // ... until then; both empty for no quiet hours

@@ -21,6 +21,15 @@ type Package struct {
 	State     string     `json:"state"`
 	Documents []Document `json:"documents"`
 	Signers   []Signer   `json:"signers"`
+
+	Recipients []Recipient `json:"recipients"`
+}
+
+// Recipient is who gets a copy of a Package. Type is CC or BCC.
+type Recipient struct {
+	Name  string `json:"name"`
+	Email string `json:"email"`
+	Type  string `json:"type"`
 }
 
 // Document is a document of a Package.
@@ -50,7 +59,7 @@ func (s *Server) Packages() []Package {
 	now, out := s.opt.Now(), []Package{}
 	for i := range all {
 		p := &all[i]
-		v := Package{PackageID: p.PackageID, Name: p.Name, State: p.stateAt(now), Documents: []Document{}, Signers: []Signer{}}
+		v := Package{PackageID: p.PackageID, Name: p.Name, State: p.stateAt(now), Documents: []Document{}, Signers: []Signer{}, Recipients: []Recipient{}}
 		for _, d := range p.Documents {
 			v.Documents = append(v.Documents, Document{d.DocumentID, d.Name, d.TimeExecuted != nil})
 		}
@@ -60,6 +69,9 @@ func (s *Server) Packages() []Package {
 				SignerID: sg.SignerID, Name: sg.fullName(), Email: sg.Email,
 				Turn: p.hasTurn(sg.SignerID, now), Signed: p.signedBy(sg.SignerID), Page: s.linkURL(sg.LinkToken),
 			})
+		}
+		for _, r := range p.Recipients {
+			v.Recipients = append(v.Recipients, Recipient{strings.TrimSpace(r.FirstName + " " + r.LastName), r.Email, r.Type})
 		}
 		out = append(out, v)
 	}

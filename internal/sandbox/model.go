@@ -96,6 +96,12 @@ type signer struct {
 	TimeDeclined  *time.Time `json:"time_declined,omitempty"`
 }
 
+// Recipient types: the words of the web pages (service-facts.md section 4.1), as the API's are not known.
+const (
+	recipientOpen  = "CC"
+	recipientBlind = "BCC"
+)
+
 type recipient struct {
 	FirstName string `json:"firstName"`
 	LastName  string `json:"lastName"`

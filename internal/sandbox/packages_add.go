@@ -206,7 +206,10 @@ func (p *pack) addPeople(b *addRequest) error {
 			return badRequest("package_duplicate_recipients", "%s is a recipient twice.", email)
 		}
 		receives[key] = true
-		setDefault(&in.Type, "CC")
+		setDefault(&in.Type, recipientOpen)
+		if !slices.Contains([]string{recipientOpen, recipientBlind}, in.Type) {
+			return badRequest("recipient_invalid_type", "The type of recipient %d must be CC or BCC.", i+1)
+		}
 		p.Recipients = append(p.Recipients, recipient{in.FirstName, in.LastName, email, in.Type})
 	}
 	return nil

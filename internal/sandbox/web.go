@@ -77,6 +77,7 @@ type indexPackage struct {
 	Name, State string
 	Created     time.Time
 	Signers     []indexSigner
+	Copies      []recipient
 }
 
 type indexSigner struct {
@@ -98,7 +99,7 @@ func (s *Server) indexPage(w http.ResponseWriter, _ *http.Request) {
 	now := s.opt.Now()
 	shown := []indexPackage{}
 	for _, p := range all[:min(len(all), maxIndex)] {
-		in := indexPackage{Name: p.Name, State: p.stateAt(now), Created: p.TimeCreated}
+		in := indexPackage{Name: p.Name, State: p.stateAt(now), Created: p.TimeCreated, Copies: p.Recipients}
 		for _, sg := range p.Signers {
 			word, done, turn := p.standing(&sg, now)
 			in.Signers = append(in.Signers, indexSigner{sg.fullName(), "/link/" + sg.LinkToken, word, done, turn})

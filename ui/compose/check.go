@@ -80,7 +80,7 @@ func check(docs []*document, d office.NewPackage, each bool, due string, days da
 			w.signer[i] = wrongSigner{lang.L("Enter a name."), true}
 		case s.Email == "":
 			w.signer[i] = wrongSigner{text: lang.L("Enter an e-mail address.")}
-		case !isAddress(s.Email):
+		case !office.IsAddress(s.Email):
 			w.signer[i] = wrongSigner{text: lang.L("This is not an e-mail address.")}
 		case seen[mail]:
 			w.signer[i] = wrongSigner{text: lang.L("This e-mail address is already in the list.")}

@@ -161,7 +161,7 @@ func TestPastedPeopleAreTakenApart(t *testing.T) {
 		"Ana Ruiz <ana@example.com> and others": nil,
 		"":                                      nil,
 	} {
-		if got := addresses(text); !slices.Equal(got, want) {
+		if got := office.ReadPeople(text); !slices.Equal(got, want) {
 			t.Errorf("%q: got %+v", text, got)
 		}
 	}

@@ -101,7 +101,7 @@ func (p *person) shortcut(shortcut fyne.Shortcut) bool {
 		return false
 	}
 	text := paste.Clipboard.Content()
-	people := addresses(text)
+	people := office.ReadPeople(text)
 	if len(people) == 0 || len(people) == 1 && !strings.Contains(text, "<") && p.first.Text+p.last.Text != "" {
 		return false // words, or an address for somebody who has a name
 	}
@@ -118,7 +118,7 @@ func (p *person) entered() {
 
 // left takes typed people apart when a field is left.
 func (p *person) left(text string) {
-	if people := addresses(text); strings.Contains(text, "<") && len(people) > 0 {
+	if people := office.ReadPeople(text); strings.Contains(text, "<") && len(people) > 0 {
 		p.take(people)
 	}
 }

@@ -72,6 +72,7 @@ func Status(p *office.Package, s esign.Status, now time.Time) (news []office.Sig
 		p.Due = s.TimeSignBy
 	}
 	mergeSigners(p, s.Signers, now)
+	mergeRecipients(p, s.Recipients)
 	news = mergeDocuments(p, s.Documents, now)
 
 	switch {
@@ -105,6 +106,22 @@ func mergeSigners(p *office.Package, signers []esign.Signer, now time.Time) {
 		signer.LastName = cmp.Or(x.LastName, signer.LastName)
 		signer.Email = cmp.Or(x.Email, signer.Email)
 		mergeDecline(p, signer, x, now)
+	}
+}
+
+// mergeRecipients notes who gets a copy. Few answers tell: one that names nobody takes nobody away.
+func mergeRecipients(p *office.Package, said []esign.Recipient) {
+	if len(said) == 0 {
+		return
+	}
+	before := p.Recipients
+	p.Recipients = nil
+	for _, x := range said {
+		r := office.Recipient(x)
+		if i := slices.IndexFunc(before, func(b office.Recipient) bool { return b.Same(r.Email) }); i >= 0 && r.FirstName+r.LastName == "" {
+			r.FirstName, r.LastName = before[i].FirstName, before[i].LastName
+		}
+		p.Recipients = append(p.Recipients, r)
 	}
 }
 

@@ -59,3 +59,16 @@ func TestWhoIsAskedAgainHasNotDeclinedAnyMore(t *testing.T) {
 		t.Errorf("asked again: %+v", p)
 	}
 }
+
+func TestWhoGetsACopyIsWhatTheServiceSaysWhereItSaysSo(t *testing.T) {
+	eva := office.Recipient{FirstName: "Eva", LastName: "Klein", Email: "eva@example.com"}
+	p := office.Package{Recipients: []office.Recipient{eva}}
+	Status(&p, esign.Status{State: "open"}, time.Now())
+	if len(p.Recipients) != 1 {
+		t.Errorf("an answer that names nobody took %+v away", eva)
+	}
+	Status(&p, esign.Status{State: "open", Recipients: []esign.Recipient{{Email: "EVA@example.com"}, {Email: "boss@example.com", Blind: true}}}, time.Now())
+	if len(p.Recipients) != 2 || p.Recipients[0].FirstName != "Eva" || !p.Recipients[1].Blind {
+		t.Errorf("%+v", p.Recipients)
+	}
+}

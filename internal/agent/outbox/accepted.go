@@ -75,6 +75,9 @@ func fromDraft(p *office.Package, d office.Draft, now time.Time) {
 	if len(p.Signers) == 0 {
 		p.Signers = append(p.Signers, d.Signers...)
 	}
+	if len(p.Recipients) == 0 {
+		p.Recipients = append(p.Recipients, d.Recipients...)
+	}
 	known := map[string]int{}
 	for i, x := range p.Documents {
 		known[x.ExternalID] = i

@@ -62,10 +62,24 @@ func (r *Room) newDraft(d office.NewPackage) (office.Draft, error) {
 		}
 		out.Signers = append(out.Signers, office.Signer{FirstName: s.FirstName, LastName: s.LastName, Email: s.Email})
 	}
+	if err := checkCopies(d); err != nil {
+		return out, err
+	}
+	out.Recipients = d.Copies(r.needs.Standing())
 	if office.HasExternalData(d.ExternalData) && !json.Valid(d.ExternalData) {
 		return out, &DraftError{message.ReferenceNotJSON()}
 	}
 	return out, nil
+}
+
+// checkCopies refuses a package of which somebody is to get a copy who cannot.
+func checkCopies(d office.NewPackage) error {
+	for i, code := range office.CheckCopies(d.Recipients, d.Signers) {
+		if code != "" {
+			return &DraftError{d.Recipients[i].Wrong(code)}
+		}
+	}
+	return nil
 }
 
 // draftFile looks at the file at path, or at the copy of one that is there no more.
@@ -105,6 +119,12 @@ func newPackage(d office.Draft) esign.NewPackage {
 	}
 	for _, s := range d.Signers {
 		p.Signers = append(p.Signers, esign.NewSigner{FirstName: s.FirstName, LastName: s.LastName, Email: s.Email})
+	}
+	for _, x := range d.Recipients {
+		if x.FirstName+x.LastName == "" { // as for a signer of whom nothing but the address is known
+			x.FirstName, _, _ = strings.Cut(x.Email, "@")
+		}
+		p.Recipients = append(p.Recipients, esign.Recipient(x))
 	}
 	for _, f := range d.Files {
 		p.Documents = append(p.Documents, esign.NewDocument{

@@ -119,6 +119,7 @@ func newRoom(t *testing.T, add func(http.ResponseWriter)) *testRoom {
 		DataDir: x.dir, Crash: func(string) {}, Watch: watchers.Watch,
 		Pages:        func(context.Context, string) (int, error) { return 1, nil },
 		Service:      func() (*esign.Client, string, bool) { return client, "me", true },
+		Standing:     func() []office.Recipient { return nil },
 		SignedIn:     func() bool { return true },
 		SignedOut:    func(error) bool { return false },
 		Answered:     func(context.Context, error) {},

@@ -27,6 +27,7 @@ func (r *Room) withDeclined(ctx context.Context, client *esign.Client, s esign.S
 		}
 		return s
 	}
+	s.Recipients = record.Recipients
 	if len(s.Signers) == 0 {
 		s.Signers = record.Signers
 		return s

@@ -72,7 +72,7 @@ func (c Case) At(s *office.Settings) any {
 		office.FieldHeader: &s.SignatureHeader, office.FieldRedirect: &s.Redirect, office.FieldRedirectURI: &s.RedirectURI,
 		office.FieldTunnel: &s.Tunnel, office.FieldNgrokDomain: &s.NgrokDomain, office.FieldNgrokConnect: &s.NgrokConnectURL,
 		office.FieldNgrokCA: &s.NgrokCA, office.FieldPublicURL: &s.PublicURL, office.FieldListen: &s.Listen, office.FieldSaveTo: &s.SaveTo,
-		office.FieldTemplate: &s.NameTemplate, office.FieldNotify: &s.Notify, office.FieldQuietFrom: &s.QuietFrom, office.FieldQuietTo: &s.QuietTo,
+		office.FieldTemplate: &s.NameTemplate, office.FieldCopyTo: &s.CopyTo, office.FieldBlindCopyTo: &s.BlindCopyTo, office.FieldNotify: &s.Notify, office.FieldQuietFrom: &s.QuietFrom, office.FieldQuietTo: &s.QuietTo,
 		office.FieldKeepEvents: &s.KeepEvents, office.FieldTheme: &s.Theme, office.FieldLanguage: &s.Language,
 	}[c.Field]
 }
@@ -207,6 +207,14 @@ func Cases(folder string) (all []Case) {
 	good(" {package} ", "{package}")
 	good(" ", office.DefaultSettings().NameTemplate)
 	bad(office.CodeForm, "{package", "package}", "{nothing}", "../{package}", "{package}//{document}")
+
+	for _, f := range []struct{ field, flag string }{{office.FieldCopyTo, "--copy-to"}, {office.FieldBlindCopyTo, "--blind-copy-to"}} {
+		field, flag = f.field, f.flag
+		same("", "office@example.com", "Ana Ruiz <ana@example.com>", "van Dam, Ana <ana@example.com>")
+		good(` "Ruiz, Ana"<ana@example.com>;`, "Ana Ruiz <ana@example.com>")
+		bad(office.CodeForm, "Ana Ruiz", "ana@example", "Ana <ana@example.com> and others")
+		bad(office.CodeTwice, "ana@example.com, Ana Ruiz <ANA@example.com>")
+	}
 
 	flag = ""
 	field = office.FieldNotify

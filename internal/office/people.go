@@ -1,16 +1,14 @@
-package compose
+package office
 
 import (
 	"net/mail"
 	"strings"
-
-	"countersign/internal/office"
 )
 
-// addresses reads people from text as mail programs copy it: "Ana Ruiz <ana@example.com>", "Ruiz, Ana <ana@…>", several
+// ReadPeople reads people from text as mail programs copy it: "Ana Ruiz <ana@example.com>", "Ruiz, Ana <ana@…>", several
 // of them separated by commas, semicolons or lines, with or without names. Text that is not wholly made of addresses
 // gives nothing.
-func addresses(text string) (people []office.Signer) {
+func ReadPeople(text string) (people []Signer) {
 	for _, piece := range pieces(text) {
 		signer, ok := address(piece)
 		if !ok {
@@ -41,15 +39,15 @@ func pieces(text string) (list []string) {
 	return list
 }
 
-func address(piece string) (office.Signer, bool) {
+func address(piece string) (Signer, bool) {
 	name, email, named := strings.Cut(piece, "<")
 	if !named {
-		return office.Signer{Email: piece}, isAddress(piece)
+		return Signer{Email: piece}, IsAddress(piece)
 	}
 	email, rest, closed := strings.Cut(email, ">")
 	email = strings.TrimSpace(email)
-	if !closed || strings.TrimSpace(rest) != "" || !isAddress(email) {
-		return office.Signer{}, false
+	if !closed || strings.TrimSpace(rest) != "" || !IsAddress(email) {
+		return Signer{}, false
 	}
 	signer := splitName(strings.Trim(strings.TrimSpace(name), `"'“”`))
 	signer.Email = email
@@ -57,7 +55,7 @@ func address(piece string) (office.Signer, bool) {
 }
 
 // splitName splits a name in two: "Ruiz, Ana" at its comma, else the last word is the last name.
-func splitName(name string) (s office.Signer) {
+func splitName(name string) (s Signer) {
 	if last, first, ok := strings.Cut(name, ","); ok {
 		s.FirstName, s.LastName = strings.TrimSpace(first), strings.TrimSpace(last)
 		return s
@@ -72,12 +70,24 @@ func splitName(name string) (s office.Signer) {
 	return s
 }
 
-// isAddress accepts a plain address with a dot in its domain, no display name and no comment (RFC 5322, 3.4.1).
-func isAddress(text string) bool {
+// IsAddress accepts a plain address with a dot in its domain, no display name and no comment (RFC 5322, 3.4.1).
+func IsAddress(text string) bool {
 	a, err := mail.ParseAddress(text)
 	if err != nil || a.Address != text {
 		return false
 	}
 	_, domain, _ := strings.Cut(text, "@")
 	return strings.Contains(strings.Trim(domain, "."), ".")
+}
+
+// Written is a person as ReadPeople reads one: "Ana Ruiz <ana@example.com>", or the address alone.
+func Written(p Signer) string {
+	name := p.fullName()
+	if name == "" {
+		return p.Email
+	}
+	if split := splitName(name); split.FirstName != p.FirstName || split.LastName != p.LastName {
+		name = p.LastName + ", " + p.FirstName // where the last name is more than the last word
+	}
+	return name + " <" + p.Email + ">"
 }

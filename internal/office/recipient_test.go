@@ -1,0 +1,51 @@
+package office
+
+import (
+	"slices"
+	"testing"
+)
+
+func TestAnAddressThatSignsGetsNoCopyAndNobodyGetsTwo(t *testing.T) {
+	signers := []Signer{{FirstName: "Ana", Email: "ana@example.com"}}
+	for name, c := range map[string]struct {
+		emails []string
+		want   []Code
+	}{
+		"two people":     {[]string{"eva@example.com", "jan@example.com"}, []Code{"", ""}},
+		"a signer":       {[]string{"ANA@Example.com"}, []Code{CodeSigns}},
+		"twice":          {[]string{"eva@example.com", "Eva@EXAMPLE.com"}, []Code{"", CodeTwice}},
+		"no address":     {[]string{"eva", ""}, []Code{CodeForm, CodeMissing}},
+		"nobody at all":  {nil, []Code{}},
+		"many of a kind": {[]string{"ana@example.com", "ana@example.com"}, []Code{CodeSigns, CodeSigns}},
+	} {
+		var list []Recipient
+		for i, e := range c.emails {
+			list = append(list, Recipient{Email: e, Blind: i%2 == 1})
+		}
+		if got := CheckCopies(list, signers); !slices.Equal(got, c.want) {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
+}
+
+func TestStandingRecipientsGetACopyUnlessTheySignOrAreNamedOrTakenOff(t *testing.T) {
+	s := Settings{CopyTo: []string{"Eva Klein <eva@example.com>", "office@example.com"}, BlindCopyTo: []string{"boss@example.com"}}.Normal()
+	d := NewPackage{Signers: []Signer{{Email: "Office@example.com"}}, Recipients: []Recipient{{Email: "EVA@example.com", Blind: true}}}
+	want := []Recipient{{Email: "EVA@example.com", Blind: true}, {Email: "boss@example.com", Blind: true}}
+	if got := d.Copies(s.Standing()); !slices.Equal(got, want) {
+		t.Errorf("%+v", got)
+	}
+	d.NoStanding = true
+	if got := d.Copies(s.Standing()); !slices.Equal(got, want[:1]) {
+		t.Errorf("taken off: %+v", got)
+	}
+}
+
+func TestPeopleAreWrittenAsTheyAreRead(t *testing.T) {
+	for _, p := range []Signer{{FirstName: "Ana", LastName: "Ruiz", Email: "ana@example.com"}, {FirstName: "Ana", LastName: "van Dam", Email: "a@example.com"},
+		{FirstName: "Jan Peter", LastName: "Weber", Email: "jan@example.com"}, {Email: "office@example.com"}, {FirstName: "Cher", Email: "c@example.com"}} {
+		if got := ReadPeople(Written(p)); len(got) != 1 || got[0] != p {
+			t.Errorf("%s: %+v", Written(p), got)
+		}
+	}
+}
