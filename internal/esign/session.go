@@ -101,40 +101,50 @@ func (s *Session) current(op string) (string, *flight, error) {
 func (s *Session) land(f *flight, access string, err error) {
 	f.cancel()
 	s.mu.Lock()
-	s.flight = nil
+	if s.flight == f { // else the next one is there already
+		s.flight = nil
+	}
 	s.mu.Unlock()
 	f.access, f.err = access, err
 	close(f.done)
 }
 
-// exclusive runs do as the flight under way, after stopping the one before.
+// exclusive runs do as the flight under way, after stopping the one before. It is the next one from the start: those who
+// waited for the one that it stops would begin another renewal before it, again and again.
 func (s *Session) exclusive(ctx context.Context, op string, do func(ctx context.Context) error) error {
 	f := &flight{done: make(chan struct{})}
 	ctx, f.cancel = context.WithCancel(ctx)
-	for {
-		s.mu.Lock()
-		if s.closed {
-			s.mu.Unlock()
-			f.cancel()
-			return &Error{Op: op, Kind: Interrupted, err: errClosed}
-		}
-		before := s.flight
-		if before == nil {
-			s.flight = f
-			s.mu.Unlock()
-			err := do(ctx)
-			s.land(f, "", nil) // whoever waited looks again
-			return err
-		}
+	closed := &Error{Op: op, Kind: Interrupted, err: errClosed}
+	s.mu.Lock()
+	if s.closed {
 		s.mu.Unlock()
+		f.cancel()
+		return closed
+	}
+	before := s.flight
+	s.flight = f
+	s.mu.Unlock()
+	if before != nil {
 		before.cancel()
 		select {
 		case <-before.done:
 		case <-ctx.Done():
-			f.cancel()
+			go func() { // what is under way is still to end before the next one begins
+				<-before.done
+				s.land(f, "", nil)
+			}()
 			return noAnswer(op, ctx.Err())
 		}
 	}
+	s.mu.Lock()
+	late := s.closed
+	s.mu.Unlock()
+	var err error = closed
+	if !late {
+		err = do(ctx)
+	}
+	s.land(f, "", nil) // whoever waited looks again
+	return err
 }
 
 // Adopt makes the tokens of a finished sign-in the ones in use. keep commits the refresh token ("" for none) and

@@ -304,6 +304,64 @@ func TestAdoptWinsOverARenewalUnderWay(t *testing.T) {
 	})
 }
 
+func TestAdoptIsNextAfterARenewalThatManyWaitFor(t *testing.T) {
+	bubble(t, nil, func(t *testing.T, p *provider, cfg Config) {
+		hold := make(chan struct{})
+		defer close(hold)
+		p.token = func(http.ResponseWriter, url.Values, int) bool { <-hold; return false }
+		s, _ := started(p, cfg)
+		const waiting = 50
+		got := make(chan string, waiting)
+		for range waiting {
+			go func() { a, _ := s.Access(context.Background()); got <- a }()
+		}
+		synctest.Wait()
+		asked := 0
+		must(t, s.Adopt(context.Background(), Tokens{Access: "a", Expiry: time.Now().Add(time.Hour)}, func(string) error {
+			asked = len(p.asked())
+			return nil
+		}))
+		if asked != 1 {
+			t.Errorf("the service was asked for %d renewals", asked)
+		}
+		for range waiting {
+			if a := <-got; a != "a" {
+				t.Errorf("a waiting caller got %q", a)
+			}
+		}
+	})
+}
+
+func TestAnAdoptThatIsGivenUpLeavesTheSignInToTheOneUnderWay(t *testing.T) {
+	bubble(t, nil, func(t *testing.T, p *provider, cfg Config) {
+		hold := make(chan struct{})
+		s := NewSession(cfg, watched{&vault{}, func(string) {}})
+		go s.Leave(context.Background(), func(Tokens) error { <-hold; return errors.New("disk full") })
+		synctest.Wait()
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		err := s.Adopt(ctx, Tokens{Access: "given up"}, nil)
+		if kindOf(err) != Network && kindOf(err) != Interrupted {
+			t.Error(err)
+		}
+		adopted := make(chan error)
+		go func() {
+			adopted <- s.Adopt(context.Background(), Tokens{Access: "a", Expiry: time.Now().Add(time.Hour)}, nil)
+		}()
+		synctest.Wait()
+		select {
+		case <-adopted:
+			t.Error("two at a time")
+		default:
+		}
+		close(hold)
+		must(t, <-adopted)
+		if a := access(t, s); a != "a" {
+			t.Errorf("got %q", a)
+		}
+	})
+}
+
 // watched is a Vault that says what is done with it, before it is done.
 type watched struct {
 	*vault
