@@ -39,6 +39,3 @@ const (
 
 // MaxWait is the longest that something stored waits whose Backoff has that limit.
 func MaxWait(limit time.Duration) time.Duration { return limit*6/5 + ClockSlack }
-
-// farAhead is by how much the service's clock may be ahead of this computer's.
-const farAhead = 24 * time.Hour

@@ -76,15 +76,12 @@ func (t Tools) Due(longest time.Duration) store.Due {
 	return store.Due{Now: t.Now().Round(0), Longest: longest}
 }
 
-// Age is how long ago then was. A moment a little ahead is the service's, whose clock is not ours: it has just happened. One
-// far ahead was noted by a clock that was wrong, and counts as a day old.
+// Age is how long ago then was. A moment ahead is by a clock that differs from ours: it counts for as old as it is far
+// away, and a day at most, so that nothing counts for new all the time until it has come.
 func (t Tools) Age(then time.Time) time.Duration {
-	switch age := t.Now().Sub(then); {
-	case age >= 0:
-		return age
-	case age > -farAhead:
-		return 0
-	default:
-		return 24 * time.Hour
+	age := t.Now().Sub(then)
+	if age < 0 {
+		return min(-age, 24*time.Hour)
 	}
+	return age
 }
