@@ -29,7 +29,7 @@ func (s *Server) masterPath(packageID string) string {
 // uploaded, the document is executed.
 func (s *Server) writeExecuted(p *pack, d *document) error {
 	original := s.filePath(d.FileID)
-	page, err := signaturePage(p, d, nil)
+	page, err := s.signaturePage(p, d, nil)
 	if err != nil || d.Size > maxParsed {
 		return copyFile(s.executedPath(d.DocumentID), original)
 	}
@@ -40,7 +40,7 @@ func (s *Server) writeExecuted(p *pack, d *document) error {
 	joined, err := s.press.Join(in, page)
 	if err != nil {
 		s.log.Info("pages could not be joined", "document", d.DocumentID, "error", err)
-		joined, err = signaturePage(p, d, in)
+		joined, err = s.signaturePage(p, d, in)
 	}
 	if err != nil {
 		joined = in
@@ -49,7 +49,7 @@ func (s *Server) writeExecuted(p *pack, d *document) error {
 }
 
 func (s *Server) writeCAC(p *pack, d *document) error {
-	page, err := certificate(p, d)
+	page, err := s.certificate(p, d)
 	if err != nil {
 		return err
 	}
@@ -58,7 +58,7 @@ func (s *Server) writeCAC(p *pack, d *document) error {
 
 // writeMaster joins a cover and all executed documents, leaving out what cannot be joined.
 func (s *Server) writeMaster(p *pack) error {
-	all, err := cover(p)
+	all, err := s.cover(p)
 	if err != nil {
 		return err
 	}

@@ -51,6 +51,10 @@ type Options struct {
 	OnlyAPIPrefix bool // serve the API under /api/v1 alone
 	NoAPIPrefix   bool // serve the API without /api/v1 alone
 
+	// PlainPaper has signature pages, certificates and covers in a font that every reader has, which has the letters of Latin-1
+	// alone. They are made in a tenth of the time, for those who make thousands.
+	PlainPaper bool
+
 	Press []string // the program that reads uploaded documents, see press.Press; none is this process
 
 	Now func() time.Time // the clock for what the service says: lifetimes and time stamps. Waiting is done in real time

@@ -19,6 +19,8 @@ import (
 // paper writes A4 pages in the Go fonts, which cover Latin, Greek and Cyrillic.
 type paper struct {
 	*fpdf.Fpdf
+	font     string
+	plain    bool // in a font that every reader has, which has the letters of Latin-1 alone
 	replaced bool // a character was written that the fonts do not have
 }
 
@@ -28,11 +30,15 @@ const (
 	textWidth = 170.0 // mm
 )
 
-func newPaper(title string, at time.Time) *paper {
-	p := &paper{Fpdf: fpdf.New("P", "mm", "A4", "")}
-	p.AddUTF8FontFromBytes(fontName, "", goregular.TTF)
-	p.AddUTF8FontFromBytes(fontName, "B", gobold.TTF)
-	p.AddUTF8FontFromBytes(fontName, "I", goitalic.TTF)
+func (s *Server) newPaper(title string, at time.Time) *paper {
+	p := &paper{Fpdf: fpdf.New("P", "mm", "A4", ""), font: fontName, plain: s.opt.PlainPaper}
+	if p.plain {
+		p.font = "Helvetica"
+	} else {
+		p.AddUTF8FontFromBytes(fontName, "", goregular.TTF)
+		p.AddUTF8FontFromBytes(fontName, "B", gobold.TTF)
+		p.AddUTF8FontFromBytes(fontName, "I", goitalic.TTF)
+	}
 	p.SetMargins(20, 20, 20)
 	p.SetAutoPageBreak(true, 20)
 	p.SetCreationDate(at.UTC())
@@ -60,7 +66,10 @@ const missing = '□'
 // fit makes any text printable in the fonts.
 func (p *paper) fit(text string) string {
 	has := covered()
-	return strings.Map(func(r rune) rune {
+	if p.plain {
+		has = func(r rune) bool { return r <= unicode.MaxLatin1 }
+	}
+	fitting := strings.Map(func(r rune) rune {
 		switch {
 		case unicode.IsSpace(r):
 			return ' '
@@ -75,22 +84,30 @@ func (p *paper) fit(text string) string {
 		}
 		return '?'
 	}, norm.NFC.String(text))
+	if !p.plain {
+		return fitting
+	}
+	letters := make([]byte, 0, len(fitting))
+	for _, r := range fitting {
+		letters = append(letters, byte(r))
+	}
+	return string(letters)
 }
 
 func (p *paper) heading(text string) {
-	p.SetFont(fontName, "B", 18)
+	p.SetFont(p.font, "B", 18)
 	p.SetTextColor(0x1C, 0x24, 0x30)
 	p.MultiCell(textWidth, 9, p.fit(text), "", "L", false)
 	p.Ln(2)
 }
 
 func (p *paper) line(style string, size float64, text string) {
-	p.SetFont(fontName, style, size)
+	p.SetFont(p.font, style, size)
 	p.MultiCell(textWidth, size*0.5, p.fit(text), "", "L", false)
 }
 
 func (p *paper) field(name, value string) {
-	p.SetFont(fontName, "", 10)
+	p.SetFont(p.font, "", 10)
 	p.SetTextColor(0x5E, 0x69, 0x77)
 	p.CellFormat(35, 6, name, "", 0, "L", false, 0, "")
 	p.SetTextColor(0x1C, 0x24, 0x30)
@@ -119,8 +136,8 @@ func (p *paper) bytes() ([]byte, error) {
 }
 
 // convertedPage stands for the conversion of an office file: one page that names the original.
-func convertedPage(name string, size int64, at time.Time) ([]byte, error) {
-	p := newPaper(name, at)
+func (s *Server) convertedPage(name string, size int64, at time.Time) ([]byte, error) {
+	p := s.newPaper(name, at)
 	p.heading(name)
 	p.field("Original", name)
 	p.field("Size", fmt.Sprintf("%d bytes", size))
@@ -131,8 +148,8 @@ func convertedPage(name string, size int64, at time.Time) ([]byte, error) {
 }
 
 // signaturePage shows who signed a document, when and how.
-func signaturePage(pk *pack, d *document, attached []byte) ([]byte, error) {
-	p := newPaper("Signatures of "+d.Name, executedTime(d))
+func (s *Server) signaturePage(pk *pack, d *document, attached []byte) ([]byte, error) {
+	p := s.newPaper("Signatures of "+d.Name, executedTime(d))
 	p.heading("Signatures")
 	p.field("Package", pk.Name)
 	p.field("Document", d.Name)
@@ -180,8 +197,8 @@ func (p *paper) signed(i int, sg *signer, r revision) {
 }
 
 // certificate is the CAC PDF of a document: what happened to it, in words.
-func certificate(pk *pack, d *document) ([]byte, error) {
-	p := newPaper("Certificate of "+d.Name, executedTime(d))
+func (s *Server) certificate(pk *pack, d *document) ([]byte, error) {
+	p := s.newPaper("Certificate of "+d.Name, executedTime(d))
 	p.heading("Certificate of completion")
 	p.field("Package", pk.Name)
 	p.field("Package id", pk.PackageID)
@@ -204,12 +221,12 @@ func certificate(pk *pack, d *document) ([]byte, error) {
 }
 
 // cover is the first page of a MasterFile.
-func cover(pk *pack) ([]byte, error) {
+func (s *Server) cover(pk *pack) ([]byte, error) {
 	at := pk.TimeModified
 	if pk.TimeExecuted != nil {
 		at = *pk.TimeExecuted
 	}
-	p := newPaper(pk.Name, at)
+	p := s.newPaper(pk.Name, at)
 	p.heading(pk.Name)
 	p.field("Package id", pk.PackageID)
 	p.field("Created", words(pk.TimeCreated))

@@ -125,7 +125,7 @@ func (s *Server) receive(body io.Reader, f file) (uploadedFile, error) {
 	case !convertible(f.FileName):
 		return refuse(&answer.IsNotSupported, "file_invalid_format", "Files of this kind cannot be converted to PDF")
 	default:
-		page, err := convertedPage(f.FileName, look.size, f.TimeCreated)
+		page, err := s.convertedPage(f.FileName, look.size, f.TimeCreated)
 		if err != nil {
 			return answer, fmt.Errorf("converting a file: %w", err)
 		}
