@@ -59,7 +59,8 @@ func (d *duties) asked(path string) {
 	if d.when == nil {
 		d.when = map[string]time.Time{}
 	}
-	d.when[anID.FindString(path)] = time.Now()
+	_, id, _, _ := cutID(path)
+	d.when[id] = time.Now()
 }
 
 // owesSweep notes that something may have been missed.

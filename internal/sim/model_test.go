@@ -110,7 +110,7 @@ func (m *model) asked(r *http.Request, said []byte) {
 		m.adds++
 	}
 	m.w.duties.asked(r.URL.Path)
-	words := anID.FindAllString(r.URL.String(), -1)
+	words := allIDs(r.URL.String())
 	if token, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer "); ok {
 		words = append(words, token)
 	}
@@ -120,7 +120,7 @@ func (m *model) asked(r *http.Request, said []byte) {
 			words = append(words, value)
 		}
 	} else {
-		words = append(words, anID.FindAllString(string(said), -1)...)
+		words = append(words, allIDs(string(said))...)
 	}
 	for _, word := range words {
 		if from := m.owner[word]; from != "" && from != r.URL.Host {
@@ -136,12 +136,15 @@ func (m *model) answered(r *http.Request, status int, body []byte) {
 	if status/100 == 4 && status != 401 && status != 408 && status != 429 {
 		m.refusals++
 	}
-	for _, found := range aToken.FindAllSubmatch(body, -1) {
-		m.owner[string(found[1])] = r.URL.Host
+	text := string(body)
+	if strings.Contains(text, `_token":"`) || strings.Contains(text, `"secret":"`) {
+		for _, found := range aToken.FindAllStringSubmatch(text, -1) {
+			m.owner[found[1]] = r.URL.Host
+		}
 	}
-	for _, id := range anID.FindAll(body, -1) {
-		if m.owner[string(id)] == "" {
-			m.owner[string(id)] = r.URL.Host
+	for _, id := range allIDs(text) {
+		if m.owner[id] == "" {
+			m.owner[strings.Clone(id)] = r.URL.Host
 		}
 	}
 }

@@ -167,7 +167,7 @@ func (m *model) lookAtRest() {
 	m.mu.Lock()
 	var secrets [][]byte
 	for word := range m.owner {
-		if !anID.MatchString(word) {
+		if !isID(word) {
 			secrets = append(secrets, []byte(word))
 		}
 	}

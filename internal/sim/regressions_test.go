@@ -8,7 +8,17 @@ var regressions = []struct {
 	promise string
 	seed    uint64
 	steps   string
-}{}
+}{
+	{"the service is left in peace", 70010, `
+9m19.840687326s send 1 2 sequential 0s
+7m19.906160294s sign 860
+15m7.837369719s kill
+1m0s replace
+1m0s offline 3h12m27s
+1m0s kill
+163.267529ms sign-out
+`},
+}
 
 func TestWhatWasBrokenOnceHolds(t *testing.T) {
 	for _, r := range regressions {

@@ -141,6 +141,9 @@ func (m *model) owed() (owed []string) {
 	}
 	failed := map[string]bool{}
 	for _, d := range must(m.w.office.Drafts()) {
+		if d.State == office.DraftUnknown && !d.Away {
+			owed = append(owed, fmt.Sprintf("nobody knows whether %q was sent", d.Name))
+		}
 		if failed[d.Name] = d.State == office.DraftFailed; failed[d.Name] && m.refusals == 0 {
 			m.broken = append(m.broken, fmt.Sprintf("a draft goes out: %q failed, and the service never refused anything: %v", d.Name, d.Problem))
 		}

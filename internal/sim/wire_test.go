@@ -5,7 +5,6 @@ import (
 	"context"
 	"io"
 	"net/http"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -97,8 +96,6 @@ func (x *wire) heal() {
 	x.faults = nil
 }
 
-var anID = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`)
-
 // onceIsNothing is what a renewal survives that it happens to once: it is tried again at once.
 var onceIsNothing = []string{"lost", "undone", "cut", "short"}
 
@@ -134,7 +131,7 @@ func (x *wire) begin(key, route string) (n int, kind string) {
 func (y way) RoundTrip(r *http.Request) (*http.Response, error) {
 	path := strings.TrimPrefix(r.URL.Path, "/api/v1")
 	key := r.Method + " " + r.URL.Host + path
-	n, kind := y.begin(key, anID.ReplaceAllString(path, "*"))
+	n, kind := y.begin(key, withoutIDs(path))
 	chance := keyed(y.w.seed, "wire", key, n)
 	var said []byte
 	if r.Body != nil && (kind == "twice" || r.ContentLength < 64<<10) {
