@@ -114,7 +114,7 @@ func (t *packTemplate) documents(given []addDocument) (all []addDocument, err er
 
 // ownFile makes the file of a document that comes from the template as it is, with the values filled in.
 func (s *Server) ownFile(tx *bolt.Tx, in addDocument, who caller, now time.Time) (file, error) {
-	page, err := templatePage(in.template, in.TemplateData, now)
+	page, err := s.templatePage(in.template, in.TemplateData, now)
 	if err != nil {
 		return file{}, err
 	}
@@ -142,8 +142,8 @@ func noteUse(tx *bolt.Tx, templateID string, now time.Time) error {
 }
 
 // templatePage is the page of a template's document.
-func templatePage(d *templateDocument, values map[string]string, at time.Time) ([]byte, error) {
-	p := newPaper(d.Name, at)
+func (s *Server) templatePage(d *templateDocument, values map[string]string, at time.Time) ([]byte, error) {
+	p := s.newPaper(d.Name, at)
 	p.heading(d.Name)
 	p.line("", 11, d.Text)
 	p.Ln(4)
