@@ -23,6 +23,7 @@ func main() {
 		Words:       i18n.Words,
 		Language:    i18n.Code,
 		OpenAddress: func(address string) error { return system.Opener{}.OpenAddress(context.Background(), address) },
+		OpenSaved:   system.OpenSaved,
 		Stdin:       os.Stdin,
 		Stdout:      os.Stdout,
 		Stderr:      os.Stderr,

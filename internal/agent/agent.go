@@ -82,8 +82,15 @@ type Params struct {
 	// OpenPort opens the port behind the office's own proxy, as net.ListenConfig.Listen does; nil is the system's way.
 	OpenPort func(ctx context.Context, network, address string) (net.Listener, error)
 
-	// Notify raises a desktop notification. Nil raises none.
-	Notify func(title, body string) error
+	// Notify raises a desktop notification. Nil raises none. Press is told what somebody pressed on it.
+	Notify func(office.Notice) error
+
+	// Windowed says that a window watches, which shows what somebody presses on in a notification.
+	Windowed bool
+
+	// OpenSaved opens a saved file, or shows it in its folder; token is that of the press, see office.Press. Where it is nil,
+	// notifications do not offer it.
+	OpenSaved func(path string, inFolder bool, token string) error
 
 	// Words puts what people read beside the window into the language in use: notifications, and the page that the
 	// browser shows after a sign-in. Nil is English.
@@ -220,6 +227,7 @@ func (a *Agent) join(healthChanges <-chan struct{}) (err error) {
 	a.account.Endpoint = a.webhook
 	a.announcer, err = announce.New(a.Tools, announce.Needs{
 		Settings: a.Settings, Notify: p.Notify, Words: p.Words, MoreToCome: a.moreToCome, CatchingUp: a.catchingUp, HealthChanges: healthChanges,
+		Windowed: p.Windowed, CanOpen: p.OpenSaved != nil,
 	})
 	if err != nil {
 		return err

@@ -81,10 +81,10 @@ func TestAnIDThatCannotBeUsedHoldsNothingUp(t *testing.T) {
 		}
 		a, c, stop := quietOffice(t, 0, func(p *Params) {
 			p.HTTP.Transport.(*canned).say = answered
-			p.Notify = func(title, body string) error {
+			p.Notify = func(n office.Notice) error {
 				mu.Lock()
 				defer mu.Unlock()
-				told = append(told, title+" "+body)
+				told = append(told, n.Title+" "+n.Body)
 				return nil
 			}
 		})

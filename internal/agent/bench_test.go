@@ -349,9 +349,9 @@ func (o *benchOffice) deliverAll(n int) {
 }
 
 // notify counts the packages that a notification tells of, one or many in a summary.
-func (o *benchOffice) notify(title, _ string) error {
+func (o *benchOffice) notify(notice office.Notice) error {
 	n := 1
-	if fmt.Sscanf(strings.ReplaceAll(title, ",", ""), "%d packages", &n); n < 1 {
+	if fmt.Sscanf(strings.ReplaceAll(notice.Title, ",", ""), "%d packages", &n); n < 1 {
 		n = 1
 	}
 	o.told.add(n)

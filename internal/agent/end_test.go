@@ -67,7 +67,7 @@ func TestTheEndDoesNotWaitForADesktopThatHangs(t *testing.T) {
 	hangs := make(chan struct{}, 1)
 	o := newOfficeWith(t, func(p *Params) {
 		quick(p)
-		p.Notify = func(string, string) error {
+		p.Notify = func(office.Notice) error {
 			select {
 			case hangs <- struct{}{}:
 			default:

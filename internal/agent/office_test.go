@@ -117,10 +117,10 @@ func (o *testOffice) open() {
 	o.t.Helper()
 	p := Params{
 		DataDir: o.data, Keeper: o.keeper, Version: "test", Jitter: func() float64 { return 0 },
-		Notify: func(title, body string) error {
+		Notify: func(n office.Notice) error {
 			o.mu.Lock()
 			defer o.mu.Unlock()
-			o.told = append(o.told, title+" "+body)
+			o.told = append(o.told, n.Title+" "+n.Body)
 			return nil
 		},
 	}

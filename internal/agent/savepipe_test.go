@@ -277,7 +277,7 @@ func TestWhatIsFoundTogetherIsToldAtOnceWhenNothingMoreIsToCome(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var told atomic.Int64
 		a := openExecuted(t, &executedService{}, func(p *Params) {
-			p.Notify = func(string, string) error { told.Add(1); return nil }
+			p.Notify = func(office.Notice) error { told.Add(1); return nil }
 		})
 		runParts(t, a, PartOutbox)
 		synctest.Wait()

@@ -90,10 +90,10 @@ func TestAPackageThatIsListedInPartIsSavedInPartAndNotComplete(t *testing.T) {
 				}
 				a, _, stop := quietOffice(t, 1, func(p *Params) {
 					p.HTTP.Transport.(*canned).say = answered
-					p.Notify = func(title, _ string) error {
+					p.Notify = func(n office.Notice) error {
 						mu.Lock()
 						defer mu.Unlock()
-						if strings.HasPrefix(title, "Everyone has signed") && !strings.Contains(title, ", but") {
+						if strings.HasPrefix(n.Title, "Everyone has signed") && !strings.Contains(n.Title, ", but") {
 							told++
 						}
 						return nil

@@ -42,6 +42,8 @@ type Program struct {
 	Language func() string
 	// OpenAddress shows a web address in the browser, and may wait some seconds for it.
 	OpenAddress func(address string) error
+	// OpenSaved opens a saved file, or its folder, for whoever pressed on a notification; see agent.Params.
+	OpenSaved func(path string, inFolder bool, token string) error
 
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer

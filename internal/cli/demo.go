@@ -62,9 +62,9 @@ func (c *demoCmd) headless(r *run) error {
 	d, err := demo.Start(r.ctx, demo.Options{
 		Folder: c.Dir, Version: r.program.Version, Pace: 400 * time.Millisecond, Log: demoLog(r),
 		Step: func(a office.Activity) { story.line("%s", a.Text) },
-		Notify: func(title, body string) error {
-			story.line("  Notification: %s %s", title, body)
-			return notifier.Notify(title, body)
+		Notify: func(n office.Notice) error {
+			story.line("  Notification: %s %s", n.Title, n.Body)
+			return notifier.Notify(n)
 		},
 	})
 	if err != nil {

@@ -70,14 +70,15 @@ func (r *run) start(parts ...agent.Part) (*local, error) {
 	if err := private.Files(locations.All(r.global.Data)...); err != nil {
 		logger.Warn("what is in the data folder could not be made private", "err", err)
 	}
-	notifier := notify.New(notify.Options{App: "Countersign", Icon: icon(), Log: logger})
+	notifier := notify.New(notify.Options{App: "Countersign", Icon: icon(), IconFile: locations.Icon(r.global.Data), Log: logger})
 	a, err := agent.Open(r.ctx, agent.Params{
 		DataDir: r.global.Data, Keeper: r.keeper(logger), Version: r.program.Version, Log: logger, Notify: notifier.Notify,
-		Words: r.words(), Language: r.language(), DocumentReader: documentReader(), Crash: crashAt(os.Getenv(crashVariable)),
+		Windowed: r.windowed, OpenSaved: r.program.OpenSaved, Words: r.words(), Language: r.language(), DocumentReader: documentReader(), Crash: crashAt(os.Getenv(crashVariable)),
 	})
 	if err != nil {
 		return nil, errors.Join(err, notifier.Close(), log.Close(), instance.Close())
 	}
+	notifier.OnPress(a.Press)
 	ctx, stop := context.WithCancel(context.WithoutCancel(r.ctx))
 	l := &local{
 		agent: a, instance: instance, log: log, notifier: notifier, stop: stop, incoming: make(chan []string, 16),

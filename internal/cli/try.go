@@ -28,16 +28,20 @@ func (r *run) tryDemo(ctx context.Context) (a *agent.Agent, stop func(), err err
 	}, nil
 }
 
+// demoIcon is where the demo's notifications find their icon: a folder that stays when the demo ends.
+func demoIcon() string { return filepath.Join(os.TempDir(), "countersign-demo.png") }
+
 // startDemo starts the demo for a window and plays it. end stops it and waits; the documents in folder stay.
 func (r *run) startDemo(ctx context.Context, folder string) (a *agent.Agent, end func() error, err error) {
-	notifier := notify.New(notify.Options{App: "Countersign demo", Icon: icon(), Log: demoLog(r)})
+	notifier := notify.New(notify.Options{App: "Countersign demo", Icon: icon(), IconFile: demoIcon(), Log: demoLog(r)})
 	d, err := demo.Start(ctx, demo.Options{
 		Folder: folder, Version: r.program.Version, Pace: 3 * time.Second, ByHand: true, Log: demoLog(r),
-		Notify: notifier.Notify, Words: r.words(), Language: r.language(), DocumentReader: documentReader(), Press: documentPress(),
+		Notify: notifier.Notify, Windowed: true, OpenSaved: r.program.OpenSaved, Words: r.words(), Language: r.language(), DocumentReader: documentReader(), Press: documentPress(),
 	})
 	if err != nil {
 		return nil, nil, errors.Join(err, notifier.Close())
 	}
+	notifier.OnPress(d.Agent.Press)
 	playing, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	var plays sync.WaitGroup
 	plays.Go(func() {

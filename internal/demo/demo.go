@@ -37,10 +37,13 @@ type Options struct {
 	DocumentReader []string // see agent.Params
 	Press          []string // see sandbox.Options
 
-	Notify func(title, body string) error // nil raises none
-	Words  func() *message.Printer        // see agent.Params
+	Notify func(office.Notice) error // nil raises none
+	Words  func() *message.Printer   // see agent.Params
 
 	Language func() string // see agent.Params
+
+	Windowed  bool                                                 // see agent.Params
+	OpenSaved func(path string, inFolder bool, token string) error // see agent.Params
 
 	Step func(office.Activity) // told of everything that happens; must not block; may be nil
 }
@@ -74,6 +77,7 @@ func Start(ctx context.Context, o Options) (d *Demo, err error) {
 	d.Agent, err = agent.Open(ctx, agent.Params{
 		DataDir: filepath.Join(state, "data"), Keeper: secret.Memory(), Version: o.Version, Log: o.Log,
 		Notify: o.Notify, Words: o.Words, Language: o.Language, ShowSteps: o.Step, DocumentReader: o.DocumentReader,
+		Windowed: o.Windowed, OpenSaved: o.OpenSaved,
 	})
 	if err != nil {
 		return nil, err

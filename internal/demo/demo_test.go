@@ -25,10 +25,10 @@ func TestDemoSavesEveryDocumentAndTellsOnce(t *testing.T) {
 	var steps []string
 	d, err := Start(t.Context(), Options{
 		Folder: folder, Version: "test",
-		Notify: func(title, body string) error {
+		Notify: func(n office.Notice) error {
 			mu.Lock()
 			defer mu.Unlock()
-			told[title+" "+body]++
+			told[n.Title+" "+n.Body]++
 			return nil
 		},
 		Step: func(a office.Activity) {

@@ -193,7 +193,7 @@ var allowed = map[string][]string{
 	"internal/office/filename":     {},
 	"internal/private":             {"internal/disk"},
 	"internal/archive":             {"internal/disk", "internal/office/filename"},
-	"internal/notify":              {"internal/sessionbus"},
+	"internal/notify":              {"internal/disk", "internal/office", "internal/sessionbus"},
 	"internal/sessionbus":          {},
 	"internal/single":              {},
 	"internal/preview":             {},

@@ -20,6 +20,7 @@ const (
 	outbox = "outbox"          // a folder: what waits to be sent
 	lock   = "instance.lock"   // held by the instance that runs
 	socket = "control.sock"    // the way to that instance, on Unix
+	icon   = "icon.png"        // that notifications show, where the desktop wants it in a file
 	origin = "moved-from.json" // while a move is not finished: where the data came from
 )
 
@@ -38,11 +39,14 @@ func Log(folder string) string { return filepath.Join(folder, logs, "countersign
 // Outbox is the folder with the copies of the files that are to be sent.
 func Outbox(folder string) string { return filepath.Join(folder, outbox) }
 
+// Icon is the file with the program's icon, for desktops that show notifications with one from a file.
+func Icon(folder string) string { return filepath.Join(folder, icon) }
+
 // All are the files and folders that may lie in a data folder, but for damaged files that were set aside.
 func All(folder string) []string {
 	return []string{
 		State(folder), Backup(folder), filepath.Join(folder, lock), filepath.Join(folder, socket), filepath.Join(folder, origin),
-		filepath.Join(folder, entry),
+		filepath.Join(folder, entry), Icon(folder),
 		Logs(folder), Log(folder), Log(folder) + ".1", Outbox(folder),
 	}
 }

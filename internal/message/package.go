@@ -86,3 +86,9 @@ func PackagesChangedMeanwhile(n int) Message {
 }
 
 func AtAnotherService() Message { return of("package.at-another-service") }
+
+// What can be pressed on a notification.
+
+func PressToShow() Message    { return of("press.show") }
+func PressToOpen() Message    { return of("press.open") }
+func PressForFolder() Message { return of("press.folder") }

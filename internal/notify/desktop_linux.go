@@ -8,6 +8,7 @@ import (
 	"slices"
 	"sync"
 
+	"countersign/internal/office"
 	"countersign/internal/sessionbus"
 
 	"github.com/gen2brain/beeep"
@@ -40,34 +41,43 @@ type desktop struct {
 	hint map[string]dbus.Variant
 	log  *slog.Logger
 
+	presses presses
+
 	mu     sync.Mutex
 	closed bool
 	conn   *dbus.Conn // kept: GNOME takes notifications down when the connection they came over ends
 }
 
-func newDesktop(app string, icon []byte, log *slog.Logger) *desktop {
-	d := &desktop{app: app, icon: "", log: log, hint: map[string]dbus.Variant{
-		"urgency": dbus.MakeVariant(byte(1)), // normal
+// entry is the name of the program's entry in the desktop's menu, by which desktops tell whose a notification is.
+const entry = "ch.countersign.app"
+
+func newDesktop(o Options, log *slog.Logger, press func(office.Press)) *desktop {
+	d := &desktop{app: o.App, icon: "", log: log, presses: presses{press: press}, hint: map[string]dbus.Variant{
+		"urgency":       dbus.MakeVariant(byte(1)), // normal
+		"desktop-entry": dbus.MakeVariant(entry),
 	}}
-	if len(icon) == 0 {
+	if len(o.Icon) == 0 {
 		return d
 	}
-	image, err := imageData(icon)
+	image, err := imageData(o.Icon)
 	if err != nil {
 		log.Warn("notifications have no icon", "err", err)
 		return d
 	}
-	d.icon, d.hint["image-data"] = icon, dbus.MakeVariant(image)
+	d.icon, d.hint["image-data"] = o.Icon, dbus.MakeVariant(image)
 	return d
 }
 
 // raise shows a notification, or says why not. A session without a bus has no desktop to fall back on.
-func (d *desktop) raise(ctx context.Context, title, body string) error {
+func (d *desktop) raise(ctx context.Context, n office.Notice) error {
 	conn, err := d.connection(ctx)
 	if err != nil {
 		return fmt.Errorf("reach the desktop session: %w", err)
 	}
-	err = d.call(ctx, conn, title, body)
+	err = d.call(ctx, conn, n)
+	if errors.Is(err, errLeft) {
+		err = d.call(ctx, conn, n) // whoever starts it again has done so by now
+	}
 	if err == nil || ctx.Err() != nil {
 		return err
 	}
@@ -81,28 +91,47 @@ func (d *desktop) raise(ctx context.Context, title, body string) error {
 	}
 	d.log.Debug("no notification service, trying another way", "answer", answer.Name)
 	beeep.AppName = d.app
-	if fallback := beeep.Notify(title, escaped.Replace(body), d.icon); fallback != nil {
+	if fallback := beeep.Notify(n.Title, escaped.Replace(n.Body), d.icon); fallback != nil {
 		return errors.Join(err, fallback)
 	}
 	return nil
 }
 
-// call is one Notify, with the body escaped when, and only when, the service reads markup. The title is never markup.
-func (d *desktop) call(ctx context.Context, conn *dbus.Conn, title, body string) error {
-	o := conn.Object(service, object)
+// errLeft means that the notification service went away between two questions.
+var errLeft = errors.New("the notification service has left")
+
+// call is one Notify, with the body escaped when, and only when, the service reads markup, and with buttons where it shows
+// them. The title is never markup. The one that answers what it can is the one that is asked to show it, and the only one
+// whose word counts that it was pressed.
+func (d *desktop) call(ctx context.Context, conn *dbus.Conn, n office.Notice) error {
 	var can []string
-	if err := o.CallWithContext(ctx, service+".GetCapabilities", 0).Store(&can); err != nil {
+	if err := conn.Object(service, object).CallWithContext(ctx, service+".GetCapabilities", 0).Store(&can); err != nil {
 		return fmt.Errorf("ask the notification service: %w", err)
 	}
+	var owner string
+	if err := conn.BusObject().CallWithContext(ctx, "org.freedesktop.DBus.GetNameOwner", 0, service).Store(&owner); err != nil {
+		return errors.Join(errLeft, fmt.Errorf("ask for the notification service: %w", err))
+	}
 	if slices.Contains(can, "body-markup") {
-		body = escaped.Replace(body)
+		n.Body = escaped.Replace(n.Body)
 	}
-	call := o.CallWithContext(ctx, service+".Notify", 0,
-		d.app, uint32(0), "", title, body, []string{}, d.hint, int32(-1))
-	if call.Err != nil {
-		return fmt.Errorf("call the notification service: %w", call.Err)
+	if !slices.Contains(can, "actions") {
+		n.Buttons = nil
 	}
-	return nil
+	err := d.presses.show(owner, n, func(actions []string) (id uint32, err error) {
+		err = conn.Object(owner, object).CallWithContext(ctx, service+".Notify", 0,
+			d.app, uint32(0), "", n.Title, n.Body, actions, d.hint, int32(-1)).Store(&id)
+		return id, err
+	})
+	if err == nil {
+		return nil
+	}
+	err = fmt.Errorf("call the notification service: %w", err)
+	var answer dbus.Error
+	if errors.As(err, &answer) && slices.Contains(nobody, answer.Name) {
+		return errors.Join(errLeft, err)
+	}
+	return err
 }
 
 // connection is a connection of our own to the session's bus. None is started where there is none.
@@ -120,6 +149,9 @@ func (d *desktop) connection(ctx context.Context) (*dbus.Conn, error) {
 	conn, err := sessionbus.Open(ctx)
 	if err != nil {
 		return nil, err
+	}
+	if err := d.presses.listen(ctx, conn); err != nil {
+		d.log.Warn("notifications cannot be pressed", "err", err)
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()

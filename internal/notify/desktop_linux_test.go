@@ -17,6 +17,8 @@ import (
 	"testing"
 	"time"
 
+	"countersign/internal/office"
+
 	"github.com/godbus/dbus/v5"
 	"go.uber.org/goleak"
 )
@@ -52,6 +54,8 @@ type shown struct {
 	App, Title, Body string
 	Hints            map[string]dbus.Variant
 	Sender           dbus.Sender
+	Actions          []string
+	ID               uint32
 }
 
 // server is a notification service on the private bus.
@@ -59,16 +63,25 @@ type server struct {
 	can   []string
 	shown chan shown
 	hang  chan struct{} // nil answers at once
+	conn  *dbus.Conn
+	last  uint32 // the number of the last notification
 }
 
 func (s *server) GetCapabilities() ([]string, *dbus.Error) { return s.can, nil }
 
-func (s *server) Notify(sender dbus.Sender, app string, _ uint32, _, title, body string, _ []string, hints map[string]dbus.Variant, _ int32) (uint32, *dbus.Error) {
+func (s *server) Notify(sender dbus.Sender, app string, _ uint32, _, title, body string, actions []string, hints map[string]dbus.Variant, _ int32) (uint32, *dbus.Error) {
 	if s.hang != nil {
 		<-s.hang
 	}
-	s.shown <- shown{app, title, body, hints, sender}
-	return 1, nil
+	s.last++
+	s.shown <- shown{app, title, body, hints, sender, actions, s.last}
+	return s.last, nil
+}
+
+// say sends a signal of the service.
+func (s *server) say(t *testing.T, name string, args ...any) {
+	t.Helper()
+	must(t, s.conn.Emit(object, service+"."+name, args...))
 }
 
 func startServer(t *testing.T, s *server) {
@@ -76,6 +89,7 @@ func startServer(t *testing.T, s *server) {
 	s.shown = make(chan shown, 100)
 	conn, err := dbus.ConnectSessionBus()
 	must(t, err)
+	s.conn = conn
 	t.Cleanup(func() { conn.Close() })
 	must(t, conn.Export(s, object, service))
 	if reply, err := conn.RequestName(service, dbus.NameFlagDoNotQueue); err != nil || reply != dbus.RequestNameReplyPrimaryOwner {
@@ -101,7 +115,7 @@ func TestDesktopShowsWhatWasMeant(t *testing.T) {
 				"long", strings.Repeat("契", 10000), strings.Repeat("契", maxBody-1) + "…",
 			})
 			for _, tt := range texts {
-				must(t, n.Notify(tt.text, tt.text))
+				must(t, n.Notify(office.Notice{Title: tt.text, Body: tt.text}))
 				got := <-s.shown
 				// What a person sees of a body with markup is its text.
 				body := got.Body
@@ -128,7 +142,7 @@ func TestIconIsSmall(t *testing.T) {
 	startServer(t, s)
 	var icon bytes.Buffer
 	must(t, png.Encode(&icon, image.NewNRGBA(image.Rect(0, 0, 512, 256))))
-	must(t, newNotifier(t, Options{Icon: icon.Bytes()}).Notify("a", "b"))
+	must(t, newNotifier(t, Options{Icon: icon.Bytes()}).Notify(office.Notice{Title: "a", Body: "b"}))
 	var got picture
 	must(t, dbus.Store([]any{(<-s.shown).Hints["image-data"].Value()}, &got))
 	if got.Width != 64 || got.Height != 32 || got.Stride != 256 || len(got.Data) != 64*32*4 || !got.Alpha {
@@ -143,7 +157,7 @@ func TestConnectionIsKeptAndOurOwn(t *testing.T) {
 	n := newNotifier(t, Options{})
 	var senders []dbus.Sender
 	for range 2 {
-		must(t, n.Notify("a", "b"))
+		must(t, n.Notify(office.Notice{Title: "a", Body: "b"}))
 		senders = append(senders, (<-s.shown).Sender)
 	}
 	shared, err := dbus.SessionBus()
@@ -161,7 +175,7 @@ func TestBusThatRestartsIsFoundAgain(t *testing.T) {
 			startBus(t)
 			s := &server{}
 			startServer(t, s)
-			must(t, n.Notify("a", "b"))
+			must(t, n.Notify(office.Notice{Title: "a", Body: "b"}))
 			<-s.shown
 		})
 	}
@@ -171,12 +185,12 @@ func TestServiceThatHangsIsGivenUp(t *testing.T) {
 	startBus(t)
 	s := &server{hang: make(chan struct{})}
 	startServer(t, s)
-	d := newDesktop("Countersign", nil, New(Options{}).log)
+	d := newDesktop(Options{App: "Countersign"}, New(Options{}).log, nil)
 	defer d.close()
 	defer close(s.hang)
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	if err := d.raise(ctx, "a", "b"); !errors.Is(err, context.DeadlineExceeded) {
+	if err := d.raise(ctx, office.Notice{Title: "a", Body: "b"}); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -187,7 +201,7 @@ func TestWithoutABusNothingIsStarted(t *testing.T) {
 	t.Setenv("PATH", bin)
 	ran := script(t, bin, "notify-send")
 	script(t, bin, "dbus-launch")
-	if err := newNotifier(t, Options{}).Notify("a", "b"); err == nil {
+	if err := newNotifier(t, Options{}).Notify(office.Notice{Title: "a", Body: "b"}); err == nil {
 		t.Error("no error")
 	}
 	if out, err := os.ReadFile(ran); err == nil {
@@ -200,7 +214,7 @@ func TestWithoutAServiceNotifySendIsAsked(t *testing.T) {
 	bin := t.TempDir()
 	ran := script(t, bin, "notify-send")
 	t.Setenv("PATH", bin)
-	must(t, newNotifier(t, Options{App: "Countersign", Icon: nil}).Notify("<b> $(x)", "<b> $(x)"))
+	must(t, newNotifier(t, Options{App: "Countersign", Icon: nil}).Notify(office.Notice{Title: "<b> $(x)", Body: "<b> $(x)"}))
 	out, err := os.ReadFile(ran)
 	if err != nil || !strings.HasPrefix(string(out), "<b> ＄(x)\n&lt;b&gt; ＄(x)\n-a\nCountersign\n") {
 		t.Errorf("asked for %q, %v", out, err)

@@ -1,33 +1,32 @@
-//go:build !linux
+//go:build !linux && !windows
 
 package notify
 
 import (
 	"context"
 	"log/slog"
-	"runtime"
+
+	"countersign/internal/office"
 
 	"github.com/gen2brain/beeep"
 )
 
-// desktop is beeep. It cannot be told to give up, which is why Notify waits on another goroutine.
+// desktop is beeep, whose notifications cannot be pressed. It cannot be told to give up, which is why Notify waits on
+// another goroutine.
 type desktop struct {
 	icon []byte
 }
 
-func newDesktop(app string, icon []byte, _ *slog.Logger) *desktop {
-	beeep.AppName = app
-	return &desktop{icon: icon}
+func newDesktop(o Options, _ *slog.Logger, _ func(office.Press)) *desktop {
+	beeep.AppName = o.App
+	return &desktop{icon: o.Icon}
 }
 
-func (d *desktop) raise(_ context.Context, title, body string) error {
-	if runtime.GOOS == "windows" {
-		title, body = unmarked.Replace(title), unmarked.Replace(body)
-	}
+func (d *desktop) raise(_ context.Context, n office.Notice) error {
 	if len(d.icon) == 0 {
-		return beeep.Notify(title, body, "")
+		return beeep.Notify(n.Title, n.Body, "")
 	}
-	return beeep.Notify(title, body, d.icon)
+	return beeep.Notify(n.Title, n.Body, d.icon)
 }
 
 func (d *desktop) close() {}

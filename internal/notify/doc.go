@@ -8,8 +8,13 @@
 // On Linux it talks to the notification service over a D-Bus connection of its own and falls back on beeep (notify-send,
 // kdialog) where the session has a bus but no such service. beeep alone would use godbus's shared connection, which the
 // tray and the keyring live on too, would start a stray D-Bus daemon where there is none, and cannot be told to give up;
-// and asking the service what it understands is the only way to escape markup neither twice nor never. On Windows and
-// macOS it is beeep as it is.
+// and asking the service what it understands is the only way to escape markup neither twice nor never. On Windows
+// it shows toasts through the library that beeep stands on, and falls back on beeep; on macOS it is beeep as it is.
+//
+// Where the desktop can, a notification has buttons, and a press on it or on one of them is passed on ([Notifier.OnPress]).
+// On Linux a press counts only from the very service that showed the notification, and only while the program runs that
+// raised it. On Windows it may be one of an earlier start; so it says itself what it is about, and whoever is told looks up
+// whether there is such a thing.
 //
 // It does not know what it tells and to whom, what was told before, or whether anyone looks: one notification per fact is
 // the caller's promise.

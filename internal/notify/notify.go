@@ -5,8 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"sync"
 	"time"
+
+	"countersign/internal/office"
 )
 
 // limit is how long Notify waits for the desktop.
@@ -16,6 +19,7 @@ const limit = 5 * time.Second
 const (
 	maxTitle = 100
 	maxBody  = 400
+	maxLabel = 40
 )
 
 // ErrBusy means that an earlier notification still hangs in the desktop; this one was dropped.
@@ -33,22 +37,27 @@ type Options struct {
 	Icon []byte       // PNG, may be nil; it is shown at 64 pixels or less
 	Log  *slog.Logger // nil logs nothing. Texts of notifications are never logged
 
-	// Raise shows a text that is harmless already, in place of the desktop. Nil means the desktop.
-	Raise func(title, body string) error
+	// IconFile is where a desktop that shows a picture from a file finds the icon; it is written there, and stays. Windows
+	// is such a desktop. Empty for none.
+	IconFile string
+
+	// Raise shows texts that are harmless already, in place of the desktop. Nil means the desktop.
+	Raise func(office.Notice) error
 }
 
 // Notifier raises notifications. Its methods may be called from several goroutines; one notification is raised at a time,
 // on a goroutine that the slot belongs to until the desktop has answered.
 type Notifier struct {
-	raise   func(ctx context.Context, title, body string) error
+	raise   func(context.Context, office.Notice) error
 	release func()
 	log     *slog.Logger
 	slot    chan struct{} // holds one token while a notification is being raised
 	closed  chan struct{}
 	once    sync.Once
 
-	mu    sync.Mutex
-	stuck bool // whoever holds the slot has run out of time
+	mu      sync.Mutex
+	stuck   bool               // whoever holds the slot has run out of time
+	pressed func(office.Press) // may be nil
 }
 
 // New prepares a Notifier. It does not talk to the desktop yet.
@@ -58,17 +67,39 @@ func New(o Options) *Notifier {
 		n.log = slog.New(slog.DiscardHandler)
 	}
 	if o.Raise != nil {
-		n.raise = func(_ context.Context, title, body string) error { return o.Raise(title, body) }
+		n.raise = func(_ context.Context, notice office.Notice) error { return o.Raise(notice) }
 		return n
 	}
-	d := newDesktop(o.App, o.Icon, n.log)
+	d := newDesktop(o, n.log, n.press)
 	n.raise, n.release = d.raise, d.close
 	return n
 }
 
+// OnPress sets what is told of each press on a notification that was raised here, on a goroutine of its own.
+func (n *Notifier) OnPress(pressed func(office.Press)) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.pressed = pressed
+}
+
+// press passes one on, unless it is too late. What somebody does about it may take its time.
+func (n *Notifier) press(p office.Press) {
+	n.mu.Lock()
+	pressed := n.pressed
+	n.mu.Unlock()
+	select {
+	case <-n.closed:
+		return
+	default:
+	}
+	if pressed != nil {
+		go pressed(p)
+	}
+}
+
 // Notify shows a notification, made harmless and cut to size. It returns when the desktop has taken it, and after five
 // seconds at the latest. ErrBusy and ErrTimeout tell of a desktop that hangs; any other error, that it shows none.
-func (n *Notifier) Notify(title, body string) error {
+func (n *Notifier) Notify(notice office.Notice) error {
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	if err := n.take(ctx); err != nil {
 		cancel()
@@ -77,7 +108,7 @@ func (n *Notifier) Notify(title, body string) error {
 	done := make(chan error, 1)
 	go func() {
 		defer cancel()
-		done <- n.show(ctx, title, body)
+		done <- n.show(ctx, notice)
 		n.give()
 	}()
 	select {
@@ -91,13 +122,18 @@ func (n *Notifier) Notify(title, body string) error {
 }
 
 // show raises one notification; what panics in a desktop library is an error like any other.
-func (n *Notifier) show(ctx context.Context, title, body string) (err error) {
+func (n *Notifier) show(ctx context.Context, notice office.Notice) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("raise a notification: %v", p)
 		}
 	}()
-	if err := n.raise(ctx, Harmless(title, maxTitle), Harmless(body, maxBody)); err != nil {
+	notice.Title, notice.Body = Harmless(notice.Title, maxTitle), Harmless(notice.Body, maxBody)
+	notice.Buttons = slices.Clone(notice.Buttons)
+	for i := range notice.Buttons {
+		notice.Buttons[i].Label = Harmless(notice.Buttons[i].Label, maxLabel)
+	}
+	if err := n.raise(ctx, notice); err != nil {
 		return fmt.Errorf("raise a notification: %w", err)
 	}
 	return nil

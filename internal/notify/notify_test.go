@@ -7,13 +7,15 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"countersign/internal/office"
 )
 
 func TestRaiseGetsHarmlessText(t *testing.T) {
 	var title, body string
-	n := New(Options{Raise: func(t, b string) error { title, body = t, b; return nil }})
+	n := New(Options{Raise: func(n office.Notice) error { title, body = n.Title, n.Body; return nil }})
 	defer n.Close()
-	must(t, n.Notify("$x\n", strings.Repeat("a", 10000)))
+	must(t, n.Notify(office.Notice{Title: "$x\n", Body: strings.Repeat("a", 10000)}))
 	if title != "＄x" || body != strings.Repeat("a", maxBody-1)+"…" {
 		t.Errorf("got %q, %q", title, body)
 	}
@@ -21,20 +23,20 @@ func TestRaiseGetsHarmlessText(t *testing.T) {
 
 func TestErrorsAndPanicsOfTheDesktopComeBack(t *testing.T) {
 	broken := errors.New("no display")
-	n := New(Options{Raise: func(title, _ string) error {
-		if title == "panic" {
+	n := New(Options{Raise: func(n office.Notice) error {
+		if n.Title == "panic" {
 			panic("nil icon")
 		}
 		return broken
 	}})
 	defer n.Close()
-	if err := n.Notify("a", "b"); !errors.Is(err, broken) {
+	if err := n.Notify(office.Notice{Title: "a", Body: "b"}); !errors.Is(err, broken) {
 		t.Errorf("got %v", err)
 	}
-	if err := n.Notify("panic", "b"); err == nil || !strings.Contains(err.Error(), "nil icon") {
+	if err := n.Notify(office.Notice{Title: "panic", Body: "b"}); err == nil || !strings.Contains(err.Error(), "nil icon") {
 		t.Errorf("got %v", err)
 	}
-	if err := n.Notify("a", "b"); !errors.Is(err, broken) {
+	if err := n.Notify(office.Notice{Title: "a", Body: "b"}); !errors.Is(err, broken) {
 		t.Errorf("after a panic: got %v", err)
 	}
 }
@@ -43,14 +45,14 @@ func TestAHangingDesktopHoldsUpNobodyForLong(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		hang := make(chan struct{})
 		var outstanding atomic.Int32
-		n := New(Options{Raise: func(string, string) error {
+		n := New(Options{Raise: func(office.Notice) error {
 			outstanding.Add(1)
 			defer outstanding.Add(-1)
 			<-hang
 			return nil
 		}})
 		start := time.Now()
-		if err := n.Notify("a", "b"); !errors.Is(err, ErrTimeout) {
+		if err := n.Notify(office.Notice{Title: "a", Body: "b"}); !errors.Is(err, ErrTimeout) {
 			t.Errorf("first: got %v", err)
 		}
 		if took := time.Since(start); took != limit {
@@ -58,7 +60,7 @@ func TestAHangingDesktopHoldsUpNobodyForLong(t *testing.T) {
 		}
 		for range 3 {
 			start := time.Now()
-			if err := n.Notify("a", "b"); !errors.Is(err, ErrBusy) || time.Since(start) != 0 {
+			if err := n.Notify(office.Notice{Title: "a", Body: "b"}); !errors.Is(err, ErrBusy) || time.Since(start) != 0 {
 				t.Errorf("later: got %v after %v", err, time.Since(start))
 			}
 		}
@@ -68,7 +70,7 @@ func TestAHangingDesktopHoldsUpNobodyForLong(t *testing.T) {
 		}
 		close(hang)
 		synctest.Wait()
-		if err := n.Notify("a", "b"); err != nil {
+		if err := n.Notify(office.Notice{Title: "a", Body: "b"}); err != nil {
 			t.Errorf("when it is back: got %v", err)
 		}
 		n.Close()
@@ -78,7 +80,7 @@ func TestAHangingDesktopHoldsUpNobodyForLong(t *testing.T) {
 func TestNotificationsTakeTurns(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var at, most atomic.Int32
-		n := New(Options{Raise: func(string, string) error {
+		n := New(Options{Raise: func(office.Notice) error {
 			most.Store(max(most.Load(), at.Add(1)))
 			time.Sleep(time.Second) // of the bubble's clock
 			at.Add(-1)
@@ -86,7 +88,7 @@ func TestNotificationsTakeTurns(t *testing.T) {
 		}})
 		results := make(chan error, 4)
 		for range cap(results) {
-			go func() { results <- n.Notify("a", "b") }()
+			go func() { results <- n.Notify(office.Notice{Title: "a", Body: "b"}) }()
 		}
 		for range cap(results) {
 			if err := <-results; err != nil {
@@ -103,11 +105,11 @@ func TestNotificationsTakeTurns(t *testing.T) {
 func TestCloseEndsWaiting(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		hang := make(chan struct{})
-		n := New(Options{Raise: func(string, string) error { <-hang; return nil }})
+		n := New(Options{Raise: func(office.Notice) error { <-hang; return nil }})
 		result := make(chan error, 2)
-		go func() { result <- n.Notify("a", "b") }()
+		go func() { result <- n.Notify(office.Notice{Title: "a", Body: "b"}) }()
 		synctest.Wait()
-		go func() { result <- n.Notify("a", "b") }()
+		go func() { result <- n.Notify(office.Notice{Title: "a", Body: "b"}) }()
 		synctest.Wait()
 		n.Close()
 		n.Close()
@@ -116,7 +118,7 @@ func TestCloseEndsWaiting(t *testing.T) {
 				t.Errorf("got %v", err)
 			}
 		}
-		if err := n.Notify("a", "b"); !errors.Is(err, ErrClosed) {
+		if err := n.Notify(office.Notice{Title: "a", Body: "b"}); !errors.Is(err, ErrClosed) {
 			t.Errorf("after: got %v", err)
 		}
 		close(hang)

@@ -11,6 +11,7 @@ import (
 type Fact struct {
 	Key         string
 	PackageID   string
+	ProblemID   string // of a problem, which has no package
 	Kind        FactKind
 	Title, Body message.Message
 	Document    message.Message // of a signature, what was signed, where there are several
@@ -18,7 +19,19 @@ type Fact struct {
 	Name        string          // and name
 	Partial     bool            // the person has other documents of the package left to sign
 	Last        bool            // the signature after which nobody is left to sign
+	Files       int             // of a saved package, its signed files
 	CaughtUp    bool            // found by catching up: told in a summary when there are many
+}
+
+// About is what f is about, for whoever wants to look at it.
+func (f Fact) About() Subject {
+	switch {
+	case f.ProblemID != "":
+		return ProblemSubject(f.ProblemID)
+	case f.PackageID != "":
+		return PackageSubject(f.PackageID)
+	}
+	return ""
 }
 
 // FactKind is what a fact is about.

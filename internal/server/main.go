@@ -21,6 +21,7 @@ func main() {
 	os.Exit(cli.Main(os.Args[1:], cli.Program{
 		Version:     version,
 		OpenAddress: func(address string) error { return system.Opener{}.OpenAddress(context.Background(), address) },
+		OpenSaved:   system.OpenSaved,
 		Stdin:       os.Stdin,
 		Stdout:      os.Stdout,
 		Stderr:      os.Stderr,

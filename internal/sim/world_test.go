@@ -236,9 +236,9 @@ func (w *world) open() error {
 		DataDir: w.dataDir(), Keeper: w.keyring, Version: "simulated", HTTP: client, Now: w.clock,
 		Jitter:   func() float64 { return keyed(w.seed, "jitter", time.Now().UnixNano()).Float64() },
 		OpenPort: func(_ context.Context, _, address string) (net.Listener, error) { return w.net.listen(h, address) },
-		Notify: func(title, body string) error {
+		Notify: func(n office.Notice) error {
 			if !h.gone() {
-				w.model.told(title, body)
+				w.model.told(n.Title, n.Body)
 			}
 			return nil
 		},

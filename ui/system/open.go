@@ -24,6 +24,10 @@ type Opener struct {
 	// Patience is how long a program may take to find a browser, 8 s when it is 0, and a portal to take a request, then 5 s.
 	// An opener that takes longer has become the browser itself, or hangs.
 	Patience time.Duration
+
+	// Token lets what is opened come to the front, for a press outside our windows: the desktop's activation token (XDG
+	// Activation, Startup Notification). Empty for none.
+	Token string
 }
 
 // What people read when no browser shows an address. They copy it then.
@@ -42,7 +46,7 @@ func (o Opener) OpenAddress(ctx context.Context, address string) error {
 	if !web && !letter {
 		return message.Error(message.NotAWebAddress(), nil)
 	}
-	ended, err := start(addressCommand(u.String()))
+	ended, err := start(addressCommand(u.String()), o.Token)
 	if err != nil {
 		return ErrNoBrowser
 	}
@@ -63,21 +67,21 @@ func (o Opener) OpenAddress(ctx context.Context, address string) error {
 }
 
 // OpenFile opens a saved document or a folder.
-func (Opener) OpenFile(path string) error {
+func (o Opener) OpenFile(path string) error {
 	path, err := existing(path)
 	if err != nil {
 		return err
 	}
-	return begin(message.NoProgram(filepath.Base(path)), fileCommand(path))
+	return begin(message.NoProgram(filepath.Base(path)), fileCommand(path), o.Token)
 }
 
 // ShowInFolder opens the folder of a file, with the file marked where the system can do that.
-func (Opener) ShowInFolder(path string) error {
+func (o Opener) ShowInFolder(path string) error {
 	path, err := existing(path)
 	if err != nil {
 		return err
 	}
-	return begin(message.NoProgramForFolder(filepath.Base(path)), revealCommand(path))
+	return begin(message.NoProgramForFolder(filepath.Base(path)), revealCommand(path), o.Token)
 }
 
 // Exists says whether a file is still there. One that is out of reach, on a drive that is not connected for example,
@@ -100,17 +104,20 @@ func existing(path string) (string, error) {
 }
 
 // begin opens something and does not wait for the program that does. failed is for people.
-func begin(failed message.Message, command []string) error {
-	if _, err := start(command); err != nil {
+func begin(failed message.Message, command []string, token string) error {
+	if _, err := start(command, token); err != nil {
 		return message.Error(failed, err)
 	}
 	return nil
 }
 
 // start runs a command beside us and collects it when it ends, so that no dead process stays behind; ended then tells how.
-func start(command []string) (ended <-chan error, err error) {
+func start(command []string, token string) (ended <-chan error, err error) {
 	cmd := exec.Command(command[0], command[1:]...)
 	prepare(cmd, command)
+	if token != "" {
+		cmd.Env = append(os.Environ(), "XDG_ACTIVATION_TOKEN="+token, "DESKTOP_STARTUP_ID="+token)
+	}
 	if err := cmd.Start(); err != nil {
 		return nil, err
 	}

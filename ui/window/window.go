@@ -225,8 +225,12 @@ func (w *Window) watch() {
 // listen shows the window when a later start asks for it, also while the demo is shown.
 func (w *Window) listen() {
 	follow(w.own, w.options.Office, func(change office.Change) {
-		if change == office.ShowRequested {
+		subject, asked := change.Shows()
+		if asked {
 			w.Show()
+		}
+		if asked && w.env.Office == w.options.Office {
+			w.show(subject)
 		}
 	})
 }
@@ -251,6 +255,13 @@ func follow(pool *async.Pool, office env.Office, tell func(office.Change)) {
 }
 
 func (w *Window) changed(change office.Change) {
+	if subject, asked := change.Shows(); asked {
+		if w.env.Office != w.options.Office { // the demo's; listen hears the office's own
+			w.Show()
+			w.show(subject)
+		}
+		return
+	}
 	switch change {
 	case office.PackagesChanged:
 		w.packages.Reload()

@@ -138,6 +138,9 @@ Section "Uninstall"
   DeleteRegValue HKCU "${APPROVED_KEY}" "Countersign"
   DeleteRegKey HKCU "${OFFICE_KEY}"
   DeleteRegKey HKCU "${OFFICE_ENDING}"
+  ; What the program notes for its notifications.
+  DeleteRegKey HKCU "Software\Classes\AppUserModelId\Countersign"
+  DeleteRegKey HKCU "Software\Classes\AppUserModelId\Countersign demo"
   DeleteRegKey HKCU "${UNINSTALL_KEY}"
   DeleteRegKey HKCU "Software\Countersign"
   ; The folder is the one that the program uses when it is told no other, or the one that earlier versions used.

@@ -45,8 +45,11 @@ const (
 // Needs are what the room takes from others. The functions are called from several goroutines.
 type Needs struct {
 	Settings func() office.Settings
-	Notify   func(title, body string) error // raises a notification; nil raises none
-	Words    func() *message.Printer        // of the language in use
+	Notify   func(office.Notice) error // raises a notification; nil raises none
+	Words    func() *message.Printer   // of the language in use
+
+	Windowed bool // there is a window, which can show what a notification is about
+	CanOpen  bool // saved files can be opened
 
 	MoreToCome func() bool // something is under way that may end as a fact
 	CatchingUp func() bool // more is under way than the ordinary work of a moment
@@ -189,10 +192,30 @@ func (r *Room) raise(n notice) {
 	words := r.needs.Words()
 	title, rest := words.Lines(n.title)
 	body := strings.TrimSpace(rest + " " + words.Text(n.body))
-	if err := r.needs.Notify(message.OneLine(title, maxTitle), message.OneLine(body, maxBody)); err != nil {
+	err := r.needs.Notify(office.Notice{
+		Title: message.OneLine(title, maxTitle), Body: message.OneLine(body, maxBody), About: n.about, Buttons: r.buttons(n, words),
+	})
+	if err != nil {
 		r.Log.Warn("raise a notification", "err", err)
 		r.Health.Set(health.NotificationsFail, message.NotificationsFail())
 		return
 	}
 	r.Health.Clear(health.NotificationsFail)
+}
+
+// buttons are what can be pressed on n. Without a window a press on n itself does what the first button does.
+func (r *Room) buttons(n notice, words *message.Printer) (list []office.Button) {
+	add := func(deed office.Deed, label message.Message) {
+		list = append(list, office.Button{Deed: deed, Label: words.Text(label)})
+	}
+	if r.needs.Windowed {
+		add(office.DeedShow, message.PressToShow())
+	}
+	if r.needs.CanOpen && n.files == 1 {
+		add(office.DeedOpen, message.PressToOpen())
+	}
+	if r.needs.CanOpen && n.files > 0 {
+		add(office.DeedFolder, message.PressForFolder())
+	}
+	return list
 }

@@ -139,6 +139,7 @@ func savedFact(p office.Package, jobs []office.Job) office.Fact {
 		Kind:      office.FactSaved,
 		Title:     message.EveryoneSigned(p.DisplayName()),
 		Body:      savedBody(saved, len(jobs)-len(saved)),
+		Files:     len(slices.DeleteFunc(saved, func(j office.Job) bool { return j.Kind != office.FileSigned })),
 	}
 }
 

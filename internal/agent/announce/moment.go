@@ -22,7 +22,11 @@ const (
 )
 
 // notice is one notification.
-type notice struct{ title, body message.Message }
+type notice struct {
+	title, body message.Message
+	about       office.Subject
+	files       int // the signed files of it that are saved
+}
 
 // held is a fact that waits to be told, since when.
 type held struct {
@@ -92,7 +96,7 @@ func (m *moment) take(now time.Time, all bool) []notice {
 	})
 	notices := make([]notice, 0, len(groups))
 	for _, f := range groups {
-		notices = append(notices, notice{f.Title, message.Then(f.Document, f.Body)})
+		notices = append(notices, notice{f.Title, message.Then(f.Document, f.Body), f.About(), f.Files})
 	}
 	if crowd && len(groups) > 1 {
 		notices = []notice{summary(groups, caughtUp > 0)}
@@ -199,11 +203,11 @@ func merge(facts []held) []office.Fact {
 // signatures.
 func summary(facts []office.Fact, away bool) notice {
 	const show = 3
-	about := map[string]bool{}
+	about := map[office.Subject]bool{}
 	var titles []message.Message
 	for _, finished := range []bool{true, false} {
 		for _, f := range facts {
-			about[f.PackageID] = true
+			about[f.About()] = true
 			if (f.Kind == office.FactSaved) == finished && len(titles) < show {
 				titles = append(titles, f.Title)
 			}
@@ -216,5 +220,9 @@ func summary(facts []office.Fact, away bool) notice {
 	if more := len(facts) - show; more > 0 {
 		titles = append(titles, message.AndMore(more))
 	}
-	return notice{title, message.Then(titles...)}
+	n := notice{title: title, body: message.Then(titles...)}
+	if len(about) == 1 {
+		n.about = facts[0].About()
+	}
+	return n
 }

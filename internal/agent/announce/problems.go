@@ -106,5 +106,5 @@ func (r *Room) problemsDue(told map[string]toldProblem) (facts []office.Fact, pa
 
 // problemFact is what is wrong as a notification: what happened above, what to do below.
 func problemFact(i health.Issue) office.Fact {
-	return office.Fact{PackageID: "problem " + i.ID, Kind: office.FactProblem, Title: i.Message}
+	return office.Fact{ProblemID: i.ID, Kind: office.FactProblem, Title: i.Message}
 }

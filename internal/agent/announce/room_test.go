@@ -42,10 +42,10 @@ func newRoom(t *testing.T, adjust func(*testRoom)) *testRoom {
 		Words:      message.English,
 		Settings:   func() office.Settings { return x.settings },
 		MoreToCome: x.more.Load, CatchingUp: x.catchingUp.Load, HealthChanges: changes,
-		Notify: func(title, body string) error {
+		Notify: func(n office.Notice) error {
 			x.mu.Lock()
 			defer x.mu.Unlock()
-			x.raised = append(x.raised, title+" | "+body)
+			x.raised = append(x.raised, n.Title+" | "+n.Body)
 			return nil
 		},
 	})

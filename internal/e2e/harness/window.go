@@ -124,7 +124,7 @@ func differing(a, b image.Image) (n int) {
 // Open starts the program with its window.
 func (o *Office) Open(files ...string) {
 	o.T.Helper()
-	o.Running = Start(o.T, o.Desk.Env(), Program, append(o.Global, files...)...)
+	o.Running = Start(o.T, o.Desk.Env(o.More...), Program, append(o.Global, files...)...)
 	o.Answers()
 }
 

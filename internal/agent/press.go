@@ -1,0 +1,60 @@
+package agent
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"countersign/internal/office"
+)
+
+// errNothingSaved means that there is no file of ours to open.
+var errNothingSaved = errors.New("no saved file of the package is there")
+
+// Press does what somebody pressed on a notification. It may be one of days ago, and what it says is not believed: only
+// packages that are known, and files that were saved here and are still there, are opened. It may wait for a disk.
+func (a *Agent) Press(p office.Press) {
+	if p.Deed == office.DeedShow {
+		a.showSubject(p.About)
+		return
+	}
+	if p.Deed != office.DeedOpen && p.Deed != office.DeedFolder {
+		return
+	}
+	if err := a.openSaved(p); err != nil {
+		a.Log.Warn("open what a notification is about", "err", err)
+		a.showSubject(p.About) // where it says what has become of the file
+	}
+}
+
+// showSubject asks whoever watches to bring the window up with it.
+func (a *Agent) showSubject(s office.Subject) {
+	if a.p.Windowed {
+		a.Signal(office.ShowSubject(s))
+	}
+}
+
+func (a *Agent) openSaved(p office.Press) error {
+	id, ok := p.About.Package()
+	if !ok || a.p.OpenSaved == nil {
+		return errNothingSaved
+	}
+	row, _, err := a.Package(id)
+	if err != nil {
+		return err
+	}
+	at := slices.IndexFunc(row.Files, func(f office.File) bool {
+		return f.State == office.JobDone && f.Kind == office.FileSigned && isSavedFile(f.Path)
+	})
+	if at < 0 {
+		return errNothingSaved
+	}
+	return a.p.OpenSaved(row.Files[at].Path, p.Deed == office.DeedFolder, p.Token)
+}
+
+// isSavedFile reports whether there is a file such as this program saves: whatever else has taken its name is not opened.
+func isSavedFile(path string) bool {
+	info, err := os.Lstat(path)
+	return err == nil && info.Mode().IsRegular() && filepath.Ext(path) == ".pdf"
+}

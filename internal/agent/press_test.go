@@ -1,0 +1,109 @@
+package agent
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"countersign/internal/office"
+	"countersign/internal/sandbox"
+)
+
+// opened writes down what is opened for whoever presses on a notification.
+type opened struct {
+	mu      sync.Mutex
+	notices []office.Notice
+	files   []string
+}
+
+func (x *opened) last() office.Notice {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.notices[len(x.notices)-1]
+}
+
+func (x *opened) take() (files []string) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	files, x.files = x.files, nil
+	return files
+}
+
+func TestAPressOpensWhatWasSavedAndNothingElse(t *testing.T) {
+	var x opened
+	o := newOfficeWith(t, func(p *Params) {
+		p.Windowed = true
+		raise := p.Notify
+		p.Notify = func(n office.Notice) error {
+			x.mu.Lock()
+			x.notices = append(x.notices, n)
+			x.mu.Unlock()
+			return raise(n)
+		}
+		p.OpenSaved = func(path string, inFolder bool, token string) error {
+			x.mu.Lock()
+			defer x.mu.Unlock()
+			how := "open "
+			if inFolder {
+				how = "folder "
+			}
+			x.files = append(x.files, how+filepath.Base(path)+" "+token)
+			return nil
+		}
+	}, sandbox.Options{})
+	changes, stop := o.Watch()
+	defer stop()
+	id := o.send()
+	noErr(t, o.service.SignAll(id))
+	o.eventually("people are told", func() bool { return o.count("Everyone has signed") == 1 })
+	said := x.last()
+	var deeds []office.Deed
+	for _, b := range said.Buttons {
+		deeds = append(deeds, b.Deed)
+	}
+	if want := []office.Deed{office.DeedShow, office.DeedOpen, office.DeedFolder}; said.About != office.PackageSubject(id) || !slices.Equal(deeds, want) {
+		t.Fatalf("%+v offers %q", said, deeds)
+	}
+	shown := func() office.Subject {
+		for c := range changes {
+			if s, asked := c.Shows(); asked {
+				return s
+			}
+		}
+		return "nothing"
+	}
+	press := func(about office.Subject, deed office.Deed) {
+		o.Press(office.Press{About: about, Deed: deed, Token: "t"})
+	}
+	press(said.About, office.DeedOpen)
+	press(said.About, office.DeedFolder)
+	if got := x.take(); !slices.Equal(got, []string{"open Offer - Offer 2026-118.pdf t", "folder Offer - Offer 2026-118.pdf t"}) {
+		t.Errorf("opened %q", got)
+	}
+	press(said.About, office.DeedShow)
+	if got := shown(); got != said.About {
+		t.Errorf("shown %q", got)
+	}
+	for _, strange := range []office.Subject{"", "package/", "package/unknown", "problem/folder", "/etc/passwd", "package/../../etc/passwd"} {
+		press(strange, office.DeedOpen)
+		if got := shown(); got != strange || len(x.take()) > 0 {
+			t.Errorf("a press on %q shows %q", strange, got)
+		}
+	}
+	press(said.About, "run")
+
+	// What has taken the file's name since is not ours.
+	file := filepath.Join(o.Settings().SaveTo, "Offer - Offer 2026-118.pdf")
+	noErr(t, os.Remove(file))
+	noErr(t, os.Symlink("/bin/sh", file))
+	press(said.About, office.DeedOpen)
+	if got := shown(); got != said.About {
+		t.Errorf("instead, %q is shown", got)
+	}
+	if got := x.take(); len(got) > 0 {
+		t.Errorf("opened %s", strings.Join(got, ", "))
+	}
+}

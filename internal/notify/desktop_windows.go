@@ -1,0 +1,109 @@
+package notify
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+
+	"countersign/internal/disk"
+	"countersign/internal/office"
+
+	"git.sr.ht/~jackmordaunt/go-toast/wintoast"
+	"github.com/gen2brain/beeep"
+)
+
+// activator is the class by which Windows knows whom to tell of a press (CustomActivator of the AppUserModelID).
+const activator = "{B85DE858-D538-4C47-98EC-F0A9DA700DAC}"
+
+// desktops are those of this process, by the name that Windows shows: it knows one listener for all of them.
+var desktops sync.Map // of *desktop
+
+// listen tells Windows once where presses go.
+var listen = sync.OnceFunc(func() {
+	wintoast.SetActivationCallback(func(_, arguments string, _ []wintoast.UserData) { pressedToast(arguments) })
+})
+
+// desktop shows toasts (the Windows Runtime), and where there are none, what beeep does. It cannot be told to give up, which
+// is why Notify waits on another goroutine.
+type desktop struct {
+	app      string
+	icon     []byte
+	iconFile string
+	log      *slog.Logger
+	press    func(office.Press)
+}
+
+func newDesktop(o Options, log *slog.Logger, press func(office.Press)) *desktop {
+	d := &desktop{app: o.App, icon: o.Icon, log: log, press: press}
+	if len(o.Icon) > 0 && o.IconFile != "" {
+		if err := keepIcon(o.IconFile, o.Icon); err != nil {
+			log.Warn("notifications have no icon", "err", err)
+		} else {
+			d.iconFile = o.IconFile
+		}
+	}
+	return d
+}
+
+// keepIcon writes the icon, unless it is there: Windows reads it whenever it shows a notification of ours, also one of
+// yesterday.
+func keepIcon(path string, icon []byte) error {
+	if there, err := os.ReadFile(path); err == nil && bytes.Equal(there, icon) {
+		return nil
+	}
+	temp, err := os.CreateTemp(filepath.Dir(path), ".icon-*")
+	if err != nil {
+		return err
+	}
+	if _, err := temp.Write(icon); err != nil {
+		return errors.Join(err, temp.Close(), os.Remove(temp.Name()))
+	}
+	return disk.Replace(temp, path)
+}
+
+func (d *desktop) raise(_ context.Context, n office.Notice) error {
+	listen()
+	desktops.Store(d.app, d)
+	err := d.toast(n)
+	if err == nil {
+		return nil
+	}
+	d.log.Debug("no toasts, trying another way", "err", err)
+	beeep.AppName = d.app
+	title, body := unmarked.Replace(n.Title), unmarked.Replace(n.Body)
+	if len(d.icon) == 0 {
+		return beeep.Notify(title, body, "")
+	}
+	return beeep.Notify(title, body, d.icon)
+}
+
+// toast shows one, without the library's way through PowerShell. On a Windows without toasts the library panics.
+func (d *desktop) toast(n office.Notice) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("show a toast: %v", p)
+		}
+	}()
+	if err := wintoast.SetAppData(wintoast.AppData{AppID: d.app, GUID: activator, IconPath: d.iconFile}); err != nil {
+		return fmt.Errorf("register for toasts: %w", err)
+	}
+	return wintoast.Push(toastXML(d.app, d.iconFile, n))
+}
+
+// pressedToast passes a press on. Its toast may be one of an earlier start: it says itself what it is about.
+func pressedToast(arguments string) {
+	app, press, ok := readPress(arguments)
+	if !ok {
+		return
+	}
+	if d, known := desktops.Load(app); known {
+		d.(*desktop).press(press)
+	}
+}
+
+func (d *desktop) close() { desktops.CompareAndDelete(d.app, d) }

@@ -1,0 +1,112 @@
+package notify
+
+import (
+	"slices"
+	"testing"
+
+	"countersign/internal/office"
+
+	"github.com/godbus/dbus/v5"
+)
+
+// lease is a notification with everything that can be pressed.
+var lease = office.Notice{Title: "Everyone has signed", Body: "Lease", About: office.PackageSubject("p"), Buttons: []office.Button{
+	{Deed: office.DeedShow, Label: "Show"}, {Deed: office.DeedOpen, Label: "Open $(x)"}, {Deed: office.DeedFolder, Label: "Show in folder"},
+}}
+
+// pressable is a desktop that shows buttons, with a notifier, and where the presses arrive.
+func pressable(t *testing.T) (*server, *Notifier, chan office.Press) {
+	startBus(t)
+	s := &server{can: []string{"body", "actions"}}
+	startServer(t, s)
+	n := newNotifier(t, Options{App: "Countersign"})
+	pressed := make(chan office.Press, 10)
+	n.OnPress(func(p office.Press) { pressed <- p })
+	return s, n, pressed
+}
+
+// wantPress waits for a press, before which nothing else may have been told: signals come in their order.
+func wantPress(t *testing.T, pressed chan office.Press, want office.Press) {
+	t.Helper()
+	if got := <-pressed; got != want {
+		t.Errorf("told of %+v, want %+v", got, want)
+	}
+	if len(pressed) > 0 {
+		t.Errorf("told of %+v too", <-pressed)
+	}
+}
+
+func TestAPressIsPassedOnWithWhatItIsAbout(t *testing.T) {
+	s, n, pressed := pressable(t)
+	must(t, n.Notify(lease))
+	got := <-s.shown
+	if want := []string{"default", "Show", "open", "Open ＄(x)", "folder", "Show in folder"}; !slices.Equal(got.Actions, want) {
+		t.Errorf("offered %q, want %q", got.Actions, want)
+	}
+	if got.Hints["desktop-entry"].Value() != "ch.countersign.app" {
+		t.Errorf("the desktop is not told whose it is: %v", got.Hints["desktop-entry"])
+	}
+	s.say(t, "ActivationToken", got.ID, "token")
+	s.say(t, "ActionInvoked", got.ID, "open")
+	wantPress(t, pressed, office.Press{About: "package/p", Deed: office.DeedOpen, Token: "token"})
+	s.say(t, "NotificationClosed", got.ID, uint32(2))
+	s.say(t, "ActionInvoked", got.ID, "default") // a desktop that says it in this order
+	wantPress(t, pressed, office.Press{About: "package/p", Deed: office.DeedShow, Token: "token"})
+}
+
+func TestADesktopWithoutButtonsIsGivenNone(t *testing.T) {
+	startBus(t)
+	s := &server{can: []string{"body"}}
+	startServer(t, s)
+	must(t, newNotifier(t, Options{}).Notify(lease))
+	if got := <-s.shown; len(got.Actions) != 0 {
+		t.Errorf("offered %q", got.Actions)
+	}
+}
+
+func TestWhatIsNotOursMeansNothing(t *testing.T) {
+	s, n, pressed := pressable(t)
+	must(t, n.Notify(lease))
+	ours := (<-s.shown).ID
+	stranger, err := dbus.ConnectSessionBus()
+	must(t, err)
+	defer stranger.Close()
+	must(t, stranger.Emit(object, pressedSignal, ours, "open")) // somebody else than the desktop
+	s.say(t, "ActionInvoked", ours+1, "open")                   // another program's notification
+	s.say(t, "ActionInvoked", ours, "rm -rf /")                 // what was not offered
+	s.say(t, "ActionInvoked", "not a number", "open")           // nonsense
+	s.say(t, "ActionInvoked")                                   // less than that
+	s.say(t, "ActionInvoked", ours, "folder")                   // and a press at last
+	wantPress(t, pressed, office.Press{About: "package/p", Deed: office.DeedFolder})
+}
+
+func TestANotificationServiceThatRestartsIsListenedTo(t *testing.T) {
+	s, n, pressed := pressable(t)
+	must(t, n.Notify(lease))
+	before := (<-s.shown).ID
+	must(t, s.conn.Close())
+	again := &server{can: s.can}
+	startServer(t, again)
+	other := lease
+	other.About = office.PackageSubject("other")
+	// The new one counts from 1 again; a press on the old notification, which is gone, is somebody else's.
+	again.say(t, "ActionInvoked", before, "open")
+	must(t, n.Notify(other))
+	after := (<-again.shown).ID
+	if before != after {
+		t.Fatalf("the numbers are %d and %d, and the test tells nothing", before, after)
+	}
+	again.say(t, "ActionInvoked", after, "open")
+	wantPress(t, pressed, office.Press{About: "package/other", Deed: office.DeedOpen})
+}
+
+func TestAfterCloseNobodyIsToldOfAPress(t *testing.T) {
+	s, n, pressed := pressable(t)
+	must(t, n.Notify(lease))
+	id := (<-s.shown).ID
+	must(t, n.Close())
+	s.say(t, "ActionInvoked", id, "open")
+	if len(pressed) > 0 {
+		t.Errorf("told of %+v", <-pressed)
+	}
+}

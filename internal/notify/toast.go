@@ -1,0 +1,64 @@
+package notify
+
+import (
+	"fmt"
+	"html"
+	"net/url"
+	"slices"
+	"strings"
+
+	"countersign/internal/office"
+)
+
+// mostArguments is how long the arguments of a toast may be, in bytes; the whole of it may have 5 KB. A subject that is longer
+// than that leads to the window alone.
+const mostArguments = 1000
+
+// toastXML is a notification as a toast (the toast schema of the Windows Runtime), with the icon that is in a file. What a press
+// on it means is in its arguments, for Windows keeps it in a list where it may be pressed after the program was started anew.
+func toastXML(app, iconFile string, n office.Notice) string {
+	var t strings.Builder
+	put := func(form string, values ...any) {
+		for i, v := range values {
+			values[i] = html.EscapeString(v.(string)) // which is well-formed XML, too
+		}
+		fmt.Fprintf(&t, form, values...)
+	}
+	launch, buttons := "", n.Buttons
+	if len(buttons) > 0 {
+		launch, buttons = arguments(app, n.About, buttons[0].Deed), buttons[1:]
+	}
+	put(`<toast activationType="foreground" launch="%s" duration="short"><visual><binding template="ToastGeneric">`, launch)
+	if iconFile != "" {
+		put(`<image placement="appLogoOverride" src="%s"/>`, iconFile)
+	}
+	put(`<text>%s</text><text>%s</text></binding></visual><audio silent="true"/>`, n.Title, n.Body)
+	if len(buttons) > 0 {
+		put(`<actions>`)
+		for _, b := range buttons {
+			put(`<action activationType="foreground" content="%s" arguments="%s"/>`, b.Label, arguments(app, n.About, b.Deed))
+		}
+		put(`</actions>`)
+	}
+	put(`</toast>`)
+	return t.String()
+}
+
+// arguments say what a press means.
+func arguments(app string, about office.Subject, deed office.Deed) string {
+	text := url.Values{"app": {app}, "about": {string(about)}, "deed": {string(deed)}}.Encode()
+	if len(text) > mostArguments {
+		return arguments(app, "", office.DeedShow)
+	}
+	return text
+}
+
+// readPress reads arguments.
+func readPress(text string) (app string, p office.Press, ok bool) {
+	v, err := url.ParseQuery(text)
+	if err != nil || len(text) > mostArguments {
+		return "", p, false
+	}
+	p = office.Press{About: office.Subject(v.Get("about")), Deed: office.Deed(v.Get("deed"))}
+	return v.Get("app"), p, slices.Contains([]office.Deed{office.DeedShow, office.DeedOpen, office.DeedFolder}, p.Deed)
+}
