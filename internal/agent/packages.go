@@ -11,6 +11,9 @@ import (
 // Lines is reconcile.Room.Lines.
 func (a *Agent) Lines() ([]office.PackageLine, error) { return a.packages.Lines() }
 
+// Find is reconcile.Room.Find.
+func (a *Agent) Find(q office.Query) ([]office.Package, error) { return a.packages.Find(q) }
+
 // Package is reconcile.Room.Package.
 func (a *Agent) Package(id string) (office.PackageRow, bool, error) { return a.packages.Package(id) }
 

@@ -13,7 +13,7 @@ import (
 
 // StandingOfLine judges a package by what a list knows of it.
 func StandingOfLine(l office.PackageLine) Standing {
-	return standing(l.Problem, l.State == office.PackageExecuted || !l.Executed.IsZero(), l.Saved, l.Gone || l.Declined, l.State)
+	return standing(l.Standing(), l.Saved)
 }
 
 // Line says where a package stands in one short line, for the list.

@@ -24,28 +24,26 @@ const (
 	Wrong                  // expired, declined, gone, or its files cannot be saved
 )
 
-// StandingOf judges a package. The words of the service for its states are in service-facts.md, section 5; unknown
-// ones count as open.
+// StandingOf judges a package.
 func StandingOf(row office.PackageRow) Standing {
 	saved := row.Saved || row.FilesTotal > 0 && row.FilesDone >= row.FilesTotal
-	return standing(!row.Problem.IsZero(), executed(row), saved, row.Gone || len(decliners(row)) > 0, row.State)
+	return standing(row.Standing(), saved)
 }
 
-// stuck is a package that will not be signed as it stands: gone, or declined by a signer.
-func standing(problem, executed, saved, stuck bool, state office.PackageState) Standing {
-	switch {
-	case problem:
-		return Wrong
-	case executed && saved:
-		return Saved
-	case executed:
+// standing is a standing in the fewer words that the window has for it.
+func standing(s office.Standing, saved bool) Standing {
+	switch s {
+	case office.StandsDone:
+		if saved {
+			return Saved
+		}
 		return Saving
-	case state == office.PackageRescinded:
+	case office.StandsWithdrawn:
 		return Ended
-	case stuck, state == office.PackageExpired, state == "declined":
-		return Wrong
+	case office.StandsWaiting:
+		return Open
 	}
-	return Open
+	return Wrong
 }
 
 func executed(row office.PackageRow) bool {
@@ -140,47 +138,23 @@ type SignerState struct {
 
 // StateOf says where a signer stands: signed and when, whose turn it is, or later.
 func StateOf(now time.Time, row office.PackageRow, signer office.Signer) SignerState {
-	done, total := signed(row, signer.ID), len(row.Documents)
-	if executed(row) || total > 0 && done == total {
+	switch part, done := row.PartOf(signer); {
+	case part == office.PartSigned:
 		text := lang.L("signed")
-		if at := lastSigned(row, signer.ID); !at.IsZero() {
+		if at := row.SignedAt(signer.ID); !at.IsZero() {
 			text = lang.L("signed {{.When}}", V{"When": Clock(now, at)})
 		}
 		return SignerState{theme.MarkSigned, text}
-	}
-	if !signer.Declined.IsZero() {
+	case part == office.PartDeclined:
 		return SignerState{theme.MarkProblem, lang.L("declined {{.When}}", V{"When": Clock(now, signer.Declined)})}
-	}
-	if s := StandingOf(row); s == Ended || (s == Wrong && row.Problem.IsZero() && len(decliners(row)) == 0) {
+	case part == office.PartMissed:
 		return SignerState{theme.MarkEnded, lang.L("did not sign")}
-	}
-	if done > 0 {
-		return SignerState{theme.MarkNext, lang.L("{{.Done}} of {{.Total}} signed", V{"Done": done, "Total": total})}
-	}
-	isNext := slices.ContainsFunc(row.Next, func(n office.Signer) bool { return n.ID == signer.ID && n.Email == signer.Email })
-	if isNext || len(row.Next) == 0 && !row.Sequential {
+	case done > 0:
+		return SignerState{theme.MarkNext, lang.L("{{.Done}} of {{.Total}} signed", V{"Done": done, "Total": len(row.Documents)})}
+	case part == office.PartNext:
 		return SignerState{theme.MarkNext, lang.L("their turn to sign")}
 	}
 	return SignerState{theme.MarkLater, lang.L("not their turn yet")}
-}
-
-// signed counts the documents that a person has signed.
-func signed(row office.PackageRow, id string) (n int) {
-	for _, d := range row.Documents {
-		if id != "" && slices.Contains(d.SignedBy, id) {
-			n++
-		}
-	}
-	return n
-}
-
-func lastSigned(row office.PackageRow, id string) (at time.Time) {
-	for _, m := range row.Timeline {
-		if m.What == "signed" && m.Who == id && m.Time.After(at) {
-			at = m.Time
-		}
-	}
-	return at
 }
 
 // Moment tells one line of a package's timeline.

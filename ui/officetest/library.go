@@ -25,12 +25,18 @@ func (o *Office) Lines() ([]office.PackageLine, error) {
 
 // lineOf is what the store keeps of a package for the list.
 func lineOf(row office.PackageRow) office.PackageLine {
-	p := row.Package
-	for _, s := range row.Next {
-		p.NextSigners = append(p.NextSigners, s.ID)
-	}
+	p := whole(row).Package
 	p.Planned, p.Saved = row.FilesTotal > 0, row.FilesTotal > 0 && row.FilesDone == row.FilesTotal
 	return p.Line()
+}
+
+// whole is a row whose package knows whose turn it is.
+func whole(row office.PackageRow) office.PackageRow {
+	row.NextSigners = nil
+	for _, s := range row.Next {
+		row.NextSigners = append(row.NextSigners, s.ID)
+	}
+	return row
 }
 
 // Package is env.Office's.
@@ -39,7 +45,7 @@ func (o *Office) Package(id string) (row office.PackageRow, known bool, err erro
 		for _, row := range o.Rows {
 			if row.ID == id {
 				known = true
-				return row
+				return whole(row)
 			}
 		}
 		return office.PackageRow{}

@@ -3,10 +3,6 @@ package packages
 import (
 	"strings"
 	"sync"
-	"unicode"
-	"unicode/utf8"
-
-	"golang.org/x/text/unicode/norm"
 
 	"countersign/internal/agent"
 	"countersign/internal/office"
@@ -67,7 +63,7 @@ func (x *index) prepare() {
 	x.prepared.Do(func() {
 		for i, r := range x.rows {
 			if x.texts[i] == "" {
-				x.texts[i] = fold(r.line.Name + "\n" + r.line.People + "\n" + r.line.Words)
+				x.texts[i] = office.Fold(r.line.SearchText())
 			}
 		}
 	})
@@ -75,14 +71,14 @@ func (x *index) prepare() {
 
 // search returns the places of the packages that have all words of text, among the places given; nil means all.
 func (x *index) search(text string, among []int32) []int32 {
-	wanted := strings.Fields(fold(text))
+	wanted := strings.Fields(office.Fold(text))
 	if len(wanted) > 0 {
 		x.prepare()
 	}
 	if among == nil {
 		found := make([]int32, 0, len(x.rows))
 		for i := range x.rows {
-			if matches(x.texts[i], wanted) {
+			if office.HasWords(x.texts[i], wanted) {
 				found = append(found, int32(i))
 			}
 		}
@@ -90,7 +86,7 @@ func (x *index) search(text string, among []int32) []int32 {
 	}
 	found := make([]int32, 0, len(among))
 	for _, i := range among {
-		if matches(x.texts[i], wanted) {
+		if office.HasWords(x.texts[i], wanted) {
 			found = append(found, i)
 		}
 	}
@@ -110,15 +106,6 @@ func (x *index) sort(found []int32, tab int) (shown []int32, counts [tabCount]in
 		}
 	}
 	return shown, counts
-}
-
-func matches(text string, wanted []string) bool {
-	for _, w := range wanted {
-		if !strings.Contains(text, w) {
-			return false
-		}
-	}
-	return true
 }
 
 // tab is the tab of a row; what was archived is in none of the others.
@@ -141,23 +128,4 @@ func tabOf(s i18n.Standing) int {
 	default:
 		return tabAll
 	}
-}
-
-// undivided are letters that Unicode does not take apart into a letter and its mark, but people type without it.
-var undivided = strings.NewReplacer("ß", "ss", "ø", "o", "ł", "l", "đ", "d", "æ", "ae", "œ", "oe", "ı", "i")
-
-// fold makes text comparable for people: neither case nor accents matter, nor how they are encoded.
-func fold(text string) string {
-	text = strings.ToLower(text)
-	for i := 0; i < len(text); i++ {
-		if text[i] >= utf8.RuneSelf {
-			return undivided.Replace(strings.Map(func(r rune) rune {
-				if unicode.Is(unicode.Mn, r) {
-					return -1
-				}
-				return r
-			}, norm.NFD.String(text)))
-		}
-	}
-	return text
 }

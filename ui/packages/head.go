@@ -27,13 +27,13 @@ const (
 
 func issueRow(i agent.Issue) listed {
 	text := i18n.Message(i.Message)
-	return listed{line: office.PackageLine{ID: issueID + i.ID, Name: text, Created: i.Since}, standing: i18n.Wrong, text: fold(text), issue: &i}
+	return listed{line: office.PackageLine{ID: issueID + i.ID, Name: text, Created: i.Since}, standing: i18n.Wrong, text: office.Fold(text), issue: &i}
 }
 
 func draftRow(d office.Draft) listed {
 	people, _ := namesOf(d)
 	r := listed{line: office.PackageLine{ID: draftID + d.ID, Name: d.Name, Created: d.Created}, standing: i18n.Open,
-		text: fold(d.Name + "\n" + people), draft: &d}
+		text: office.Fold(d.Name + "\n" + people), draft: &d}
 	if !outbox.Waits(d) {
 		r.standing = i18n.Wrong
 	}
@@ -55,9 +55,9 @@ func namesOf(d office.Draft) (people, files string) {
 // headsOf are the rows above the packages that match a search and belong to a tab. It adds all that match to the counts of
 // their tabs: what is wrong with the office is under Problems alone.
 func (s *Screen) headsOf(text string, tab int, counts *[tabCount]int) (rows []listed) {
-	wanted := strings.Fields(fold(text))
+	wanted := strings.Fields(office.Fold(text))
 	for _, r := range append(slices.Clone(s.issues), s.drafts...) {
-		if !matches(r.text, wanted) {
+		if !office.HasWords(r.text, wanted) {
 			continue
 		}
 		own := tabOf(r.standing)

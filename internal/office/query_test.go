@@ -1,0 +1,117 @@
+package office
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"countersign/internal/message"
+)
+
+// day is noon of a day in March.
+func day(n int) time.Time { return time.Date(2026, 3, n, 12, 0, 0, 0, time.UTC) }
+
+// some are packages of every standing, newest first.
+func some() (lines []PackageLine) {
+	ana, jan := Signer{ID: "a", FirstName: "Ana", LastName: "Ruiz", Email: "ana@example.com"}, Signer{ID: "j", FirstName: "Jan", LastName: "Wéber", Email: "jan@example.com"}
+	no := jan
+	no.Declined = day(3)
+	for _, p := range []Package{
+		{ID: "61", Name: "Offer", State: "open", Created: day(9), Due: day(20), Signers: []Signer{ana}},
+		{ID: "62", Name: "lease", State: PackageExecuted, Created: day(8), Executed: day(9), Signers: []Signer{ana, jan}},
+		{ID: "73", Name: "Contract", State: "open", Created: day(7), Due: day(10), Signers: []Signer{no}},
+		{ID: "74", Name: "Offer", State: PackageExpired, Created: day(6), Due: day(8)},
+		{ID: "75", Name: "Rules", State: PackageRescinded, Created: day(5), Documents: []Document{{FileName: "Straße.pdf"}}},
+		{ID: "76", Name: "Minutes", State: PackageExecuted, Executed: day(7), Created: day(4), Problem: message.FolderMissing("/x")},
+		{ID: "77", Name: "Old", State: "something new", Created: day(3), Archived: &Archived{}},
+	} {
+		lines = append(lines, p.Line())
+	}
+	return lines
+}
+
+func ids(lines []PackageLine) string {
+	var list []string
+	for _, l := range lines {
+		list = append(list, l.ID)
+	}
+	return strings.Join(list, " ")
+}
+
+func TestAQueryChoosesAndOrders(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		q    Query
+		want string
+	}{
+		{"all that are in the list", Query{}, "61 62 73 74 75 76"},
+		{"what was archived, too", Query{Archived: true}, "61 62 73 74 75 76 77"},
+		{"waiting, an unknown word of the service among them", Query{States: []Standing{StandsWaiting}, Archived: true}, "61 77"},
+		{"done", Query{States: []Standing{StandsDone}}, "62"},
+		{"declined", Query{States: []Standing{StandsDeclined}}, "73"},
+		{"expired", Query{States: []Standing{StandsExpired}}, "74"},
+		{"withdrawn", Query{States: []Standing{StandsWithdrawn}}, "75"},
+		{"a problem, though signed", Query{States: []Standing{StandsProblem}}, "76"},
+		{"two states", Query{States: []Standing{StandsExpired, StandsDone}}, "62 74"},
+		{"a person", Query{Person: "weber"}, "62 73"},
+		{"an address", Query{Person: "ANA@"}, "61 62"},
+		{"words of a document", Query{Search: "strasse"}, "75"},
+		{"words in any order", Query{Search: "ruiz offer"}, "61"},
+		{"since", Query{Since: day(7)}, "61 62 73"},
+		{"until", Query{Until: day(6)}, "74 75 76"},
+		{"both, and the first two", Query{Since: day(5), Until: day(8), Limit: 2}, "62 73"},
+		{"by name", Query{Sort: ByName}, "73 62 76 61 74 75"},
+		{"by due date, none last", Query{Sort: ByDue}, "74 73 61 62 75 76"},
+		{"by when all had signed", Query{Sort: ByExecuted}, "62 76 61 73 74 75"},
+		{"reversed", Query{Reverse: true, Limit: 1}, "76"},
+	} {
+		before := some()
+		if got := ids(c.q.Choose(before)); got != c.want {
+			t.Errorf("%s: %q, want %q", c.name, got, c.want)
+		}
+		if !slices.Equal(before, some()) {
+			t.Errorf("%s: the lines were changed", c.name)
+		}
+	}
+}
+
+func TestAPackageIsMeantByItsIDItsBeginningOrItsName(t *testing.T) {
+	for word, want := range map[string]string{
+		"73": "73", "6": "61 62", "7": "73 74 75 76 77", "Offer": "61 74", "offer": "", "Rules": "75", " Rules ": "75", "": "", "nothing": "",
+	} {
+		if got := ids(Named(some(), word)); got != want {
+			t.Errorf("%q means %q, want %q", word, got, want)
+		}
+	}
+	if got := ids(Named([]PackageLine{{ID: "1", Name: "12"}, {ID: "12"}}, "12")); got != "12" {
+		t.Errorf("an id that is also a name means %q", got)
+	}
+}
+
+func TestAPersonsPartFollowsThePackage(t *testing.T) {
+	ana, jan := Signer{ID: "a"}, Signer{ID: "j"}
+	p := Package{State: "open", Signers: []Signer{ana, jan}, NextSigners: []string{"a"}, Documents: []Document{{ID: "1", SignedBy: []string{"j"}}, {ID: "2"}}}
+	part := func(p Package, s Signer) Part { got, _ := p.PartOf(s); return got }
+	if a, j := part(p, ana), part(p, jan); a != PartNext || j != PartNext {
+		t.Errorf("open: %s, %s", a, j)
+	}
+	p.Documents[0].SignedBy = nil
+	if j := part(p, jan); j != PartLater {
+		t.Errorf("whose turn it is not: %s", j)
+	}
+	for _, state := range []PackageState{PackageExpired, PackageRescinded} {
+		p.State = state
+		if a := part(p, ana); a != PartMissed {
+			t.Errorf("%s: %s", state, a)
+		}
+	}
+	p.State, ana.Declined = "open", day(1)
+	if a := part(p, ana); a != PartDeclined {
+		t.Errorf("declined: %s", a)
+	}
+	p.State = PackageExecuted
+	if a, j := part(p, ana), part(p, jan); a != PartSigned || j != PartSigned {
+		t.Errorf("executed: %s, %s", a, j)
+	}
+}

@@ -1,0 +1,89 @@
+package office
+
+import (
+	"slices"
+	"time"
+)
+
+// Standing is what a package means to a person, whatever the service calls it. Its words are part of what the commands
+// print for programs: they stay.
+type Standing string
+
+const (
+	StandsWaiting   Standing = "waiting"   // somebody still has to sign
+	StandsDone      Standing = "done"      // signed by everyone
+	StandsDeclined  Standing = "declined"  // a signer declined to sign
+	StandsExpired   Standing = "expired"   // the day to sign by went by first
+	StandsWithdrawn Standing = "withdrawn" // by the office
+	StandsProblem   Standing = "problem"   // the service does not show it, or its files cannot be saved
+)
+
+// Standings are all there are.
+func Standings() []Standing {
+	return []Standing{StandsWaiting, StandsDone, StandsDeclined, StandsExpired, StandsWithdrawn, StandsProblem}
+}
+
+// Standing is where the package of a line stands. It is the one judgement of that, for the window and the commands. The
+// words of the service for its states are in service-facts.md, section 5; unknown ones count as waiting.
+func (l PackageLine) Standing() Standing {
+	switch {
+	case l.Problem:
+		return StandsProblem
+	case l.State == PackageExecuted || !l.Executed.IsZero():
+		return StandsDone
+	case l.State == PackageRescinded:
+		return StandsWithdrawn
+	case l.Gone:
+		return StandsProblem
+	case l.State == PackageExpired:
+		return StandsExpired
+	case l.Declined, l.State == "declined":
+		return StandsDeclined
+	}
+	return StandsWaiting
+}
+
+// Standing is where p stands, as its line tells it.
+func (p Package) Standing() Standing { return p.Line().Standing() }
+
+// Part is where one signer of a package stands.
+type Part string
+
+const (
+	PartSigned   Part = "signed"
+	PartDeclined Part = "declined"
+	PartMissed   Part = "missed" // the package ended without the signature
+	PartNext     Part = "next"   // it is their turn
+	PartLater    Part = "later"  // it is not their turn yet
+)
+
+// PartOf is where a signer of p stands, and how many documents the person has signed.
+func (p Package) PartOf(signer Signer) (part Part, signed int) {
+	for _, d := range p.Documents {
+		if signer.ID != "" && slices.Contains(d.SignedBy, signer.ID) {
+			signed++
+		}
+	}
+	declined := slices.ContainsFunc(p.Signers, func(s Signer) bool { return !s.Declined.IsZero() })
+	switch {
+	case p.State == PackageExecuted, !p.Executed.IsZero(), len(p.Documents) > 0 && signed == len(p.Documents):
+		return PartSigned, signed
+	case !signer.Declined.IsZero():
+		return PartDeclined, signed
+	case p.State.Over(), p.Gone, p.State == "declined" && !declined:
+		return PartMissed, signed
+	case signed > 0, signer.ID != "" && slices.Contains(p.NextSigners, signer.ID), len(p.NextSigners) == 0 && !p.Sequential:
+		return PartNext, signed
+	}
+	return PartLater, signed
+}
+
+// SignedAt is when a signer of p signed last; zero when that is not known.
+func (p Package) SignedAt(signerID string) (at time.Time) {
+	for _, m := range p.Timeline {
+		if m.What == MomentSigned && m.Who == signerID && m.Time.After(at) {
+			at = m.Time
+		}
+	}
+	return at
+}
