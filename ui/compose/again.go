@@ -28,6 +28,10 @@ func (s *Screen) Fill(d office.NewPackage) {
 			s.addSigner(signer, false)
 		}
 	}
+	if len(d.Recipients) > 0 || d.NoStanding {
+		s.copies.fillFrom(d)
+		s.changed()
+	}
 }
 
 // Like begins a new package like a draft, for example that of a package that was sent: its people, order, message,
@@ -50,7 +54,8 @@ func (s *Screen) begin(d office.NewPackage) {
 
 // Edit brings back a draft that was not taken, to be changed and sent in its place.
 func (s *Screen) Edit(kept office.Draft) {
-	d := office.NewPackage{Name: kept.Name, Message: kept.Message, Sequential: kept.Sequential, Due: kept.Due, Signers: kept.Signers, ExternalData: kept.ExternalData}
+	d := office.NewPackage{Name: kept.Name, Message: kept.Message, Sequential: kept.Sequential, Due: kept.Due, Signers: kept.Signers, ExternalData: kept.ExternalData,
+		Recipients: kept.Recipients, NoStanding: true}
 	for _, f := range kept.Files {
 		d.Files = append(d.Files, f.Path)
 	}

@@ -1,6 +1,7 @@
 package compose
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -17,6 +18,7 @@ import (
 type wrong struct {
 	files, signers, due, name string
 	signer                    []wrongSigner // one for each signer
+	copies                    []office.Code // one for each recipient
 }
 
 // wrongSigner says what is wrong with a signer: with the names, or else with the address. The text is empty for nothing.
@@ -26,7 +28,7 @@ type wrongSigner struct {
 }
 
 func (w wrong) any() bool {
-	return w.files+w.signers+w.due+w.name != "" || slices.ContainsFunc(w.signer, func(s wrongSigner) bool { return s.text != "" })
+	return w.files+w.signers+w.due+w.name != "" || cmp.Or(w.copies...) != "" || slices.ContainsFunc(w.signer, func(s wrongSigner) bool { return s.text != "" })
 }
 
 // check judges what is typed.
@@ -48,6 +50,8 @@ func (s *Screen) focusWrong(w wrong) {
 		first = s.signing()[at].first
 	case at >= 0:
 		first = s.signing()[at].email
+	case s.copies.firstWrong() != nil:
+		first = s.copies.firstWrong()
 	default:
 		first = s.due
 	}
@@ -57,7 +61,7 @@ func (s *Screen) focusWrong(w wrong) {
 // check judges what was typed. due is the text of the date field beside its meaning; each says that every document
 // becomes a package of its own, with its own name.
 func check(docs []*document, d office.NewPackage, each bool, due string, days day.Style, now time.Time) wrong {
-	w := wrong{signer: make([]wrongSigner, len(d.Signers))}
+	w := wrong{signer: make([]wrongSigner, len(d.Signers)), copies: office.CheckCopies(d.Recipients, d.Signers)}
 	switch {
 	case len(docs) == 0:
 		w.files = lang.L("Add at least one document.")

@@ -61,7 +61,7 @@ func TestAPackageIsSentByKeysAlone(t *testing.T) {
 	if len(o.Sent) != 0 || b.focused() == fyne.Focusable(b.screen.people[0].email) {
 		t.Fatal("Enter goes to the next field, and sends nothing")
 	}
-	b.tab(1) // past the button that adds a signer
+	b.tab(2) // past the buttons that add a signer and a copy
 	b.write("Hello")
 	b.tab(1) // also out of a field of several lines
 	b.write("2026-11-30")

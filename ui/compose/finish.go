@@ -101,12 +101,16 @@ func (s *Screen) lock(locked bool) {
 	fields := []interface {
 		Enable()
 		Disable()
-	}{s.name, s.message, s.due, s.reference, s.order, s.each, s.add, s.addPerson, s.day, s.sweep}
+	}{s.name, s.message, s.due, s.reference, s.order, s.each, s.add, s.addPerson, s.addCopy, s.day, s.sweep}
 	for _, p := range s.people {
 		p.offers.clear()
 		for _, e := range p.entries() {
 			fields = append(fields, e)
 		}
+	}
+	for _, c := range s.copies.added {
+		c.offers.clear()
+		fields = append(fields, c.entry, c.kind)
 	}
 	for _, f := range fields {
 		if locked {
@@ -116,5 +120,6 @@ func (s *Screen) lock(locked bool) {
 		}
 	}
 	s.showPeople()
+	s.copies.show()
 	s.showFiles()
 }

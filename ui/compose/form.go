@@ -27,6 +27,7 @@ func (s *Screen) form() office.Form {
 	for _, p := range s.signing() {
 		f.Signers = append(f.Signers, p.signer())
 	}
+	f.Recipients, f.NoCopy = s.copies.own(), s.copies.off
 	return f
 }
 
@@ -48,6 +49,7 @@ func (s *Screen) fill(f office.Form) {
 			s.people = append(s.people, s.newPerson(signer))
 		}
 	}
+	s.copies.fill(f.Recipients, f.NoCopy)
 	s.filling = false
 	s.showPeople()
 	var paths []string
@@ -117,6 +119,7 @@ func (s *Screen) tellWaiting() {
 // clear makes room for the next package.
 func (s *Screen) clear() {
 	s.docs, s.people, s.proposed, s.tried = nil, nil, "", false
+	s.copies.fill(nil, nil)
 	for _, e := range []*widgets.Entry{s.name, s.message, s.due, s.reference} {
 		e.SetText("")
 	}

@@ -30,6 +30,7 @@ func TestTheScreenLooksAsItWasApproved(t *testing.T) {
 		{"wrong", wrongEverywhere, small, "dark", 1},
 		{"sending", underWay, big, "light", 1},
 		{"world", world, small, "light", 1},
+		{"copies", copied, big, "light", 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			b := c.act(t, officetest.Busy())
@@ -109,6 +110,18 @@ func underWay(t *testing.T, o *officetest.Office) *bench {
 	b.send()
 	<-begun
 	b.Until(func() bool { return b.screen.docs[0].meter.part == 1 })
+	return b
+}
+
+// copied has every kind of copy: standing, taken off, of a signer, added, and one that cannot be.
+func copied(t *testing.T, o *officetest.Office) *bench {
+	o.Kept = withStanding().Kept
+	o.Kept.CopyTo = append(o.Kept.CopyTo, "Ana Ruiz <ana.ruiz@example.com>")
+	b := newBench(t, told(o))
+	b.add("Lease Sonnenweg 4.pdf")
+	b.screen.Fill(office.NewPackage{Signers: []office.Signer{ana}, Recipients: []office.Recipient{eva, {FirstName: "Ana", Email: "Clerk@example.com"}}})
+	b.screen.copies.fill([]office.Recipient{eva, {FirstName: "Ana", Email: "ANA.RUIZ@example.com"}}, nil)
+	b.screen.copies.turn(boss)
 	return b
 }
 

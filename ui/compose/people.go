@@ -66,7 +66,7 @@ func (s *Screen) newPerson(signer office.Signer) *person {
 	p.dragHandle = s.newDragHandle(s.peopleBox, func() int { return slices.Index(s.people, p) }, s.placePerson, func() { s.removeSigner(p) })
 	p.remove = s.newButton("", fynetheme.DeleteIcon(), func() { s.removeSigner(p) })
 	p.remove.Importance = widget.LowImportance
-	p.offers = newOffers(p)
+	p.offers = newOffers(s, func() bool { return p.signer() == noSigner }, func() map[string]bool { return s.taken(p.email) }, p.accept)
 	p.fill(signer)
 	for _, e := range p.entries() {
 		e.OnChanged = func(string) { s.changed(); p.offers.typed(e) }
@@ -111,9 +111,14 @@ func (p *person) shortcut(shortcut fyne.Shortcut) bool {
 
 // entered shows only the offers of the person whose field is in use.
 func (p *person) entered() {
-	for _, other := range p.screen.people {
-		other.offers.clear()
-	}
+	p.offers.clear()
+	p.screen.clearOffers(p.offers)
+}
+
+// accept takes over a person who was offered.
+func (p *person) accept(signer office.Signer) {
+	p.fill(signer)
+	p.screen.env.Window.Canvas().Focus(p.email)
 }
 
 // left takes typed people apart when a field is left.

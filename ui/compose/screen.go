@@ -4,6 +4,7 @@ package compose
 
 import (
 	"context"
+	"slices"
 
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/container"
@@ -31,6 +32,7 @@ type Screen struct {
 
 	docs     []*document
 	people   []*person
+	copies   *copies
 	known    []office.Signer // people used before, most recent first
 	loaded   bool            // the office has told who they are, and what waits to be sent
 	proposed string          // the name that was filled in by itself
@@ -49,7 +51,7 @@ type Screen struct {
 	name, message, due, reference *widgets.Entry
 	nameField, dueField           *widgets.Field
 	each, order                   *widgets.Choice
-	add, addPerson, day           *widgets.Button
+	add, addPerson, addCopy, day  *widgets.Button
 	sweep, clearing               *widgets.Button
 	bar                           *bar
 	inDue                         bool // the cursor is in the due date
@@ -74,6 +76,9 @@ func New(d *env.Env) *Screen {
 	s.order = widgets.NewChoice([]widgets.Option{{Name: lang.L("In any order")}, {Name: lang.L("In the order shown")}}, 0, func(int) { s.showPeople(); s.changed() }, nil)
 	s.add = s.newButton(lang.L("Add documents"), fynetheme.ContentAddIcon(), s.pickFiles)
 	s.addPerson = s.newButton(lang.L("Add signer"), fynetheme.ContentAddIcon(), func() { s.addSigner(noSigner, true) })
+	s.addCopy = s.newButton(lang.L("Add copy"), fynetheme.ContentAddIcon(), func() { s.copies.add() })
+	s.addCopy.Importance, s.addCopy.Tip = widget.LowImportance, lang.L("Somebody who gets a copy and does not sign")
+	s.copies = newCopies(s)
 	s.sweep = s.newButton(lang.L("Remove what cannot be sent"), nil, s.removeWrong)
 	s.clearing = s.newButton(lang.L("Clear form"), nil, s.Clear)
 	s.clearing.Importance = widget.LowImportance
@@ -91,7 +96,7 @@ func New(d *env.Env) *Screen {
 func (s *Screen) layOut() {
 	reference := widgets.NewField(lang.L("Reference"), s.reference, "")
 	left := widgets.Stack(12, s.filesField, s.deeds, s.each, s.nameField, s.outbox)
-	right := widgets.Stack(12, s.peopleField, container.NewHBox(s.addPerson), s.order,
+	right := widgets.Stack(12, s.peopleField, widgets.Flow(8, s.addPerson, s.addCopy), s.order, s.copies.field,
 		widgets.NewField(lang.L("Message to the signers"), s.message, ""), widgets.Halves(s.dueField, reference))
 	columns := container.NewGridWithColumns(2)
 	for _, column := range []fyne.CanvasObject{left, right} {
@@ -115,8 +120,9 @@ func (s *Screen) Focus() {
 
 // news is what Reload reads.
 type news struct {
-	drafts []office.Draft
-	people []office.Signer
+	drafts   []office.Draft
+	people   []office.Signer
+	standing []office.Recipient
 }
 
 // Reload reads what is still on its way and whom to suggest, beside the window's goroutine.
@@ -126,6 +132,7 @@ func (s *Screen) read(context.Context) (n news, err error) {
 	if n.people, err = s.env.Office.People(); err != nil {
 		return n, err
 	}
+	n.standing = s.env.Office.Settings().Standing()
 	n.drafts, err = s.env.Office.Drafts()
 	return n, err
 }
@@ -139,6 +146,10 @@ func (s *Screen) show(n news, err error) {
 		return
 	}
 	s.known, s.loaded = n.people, true
+	if !slices.Equal(n.standing, s.copies.standing) && s.run == nil {
+		s.copies.standing = n.standing
+		s.changed()
+	}
 	s.showOutbox(n.drafts)
 }
 
@@ -149,10 +160,17 @@ func (s *Screen) draft() office.NewPackage {
 	for _, doc := range s.docs {
 		d.Files = append(d.Files, doc.path)
 	}
-	for _, p := range s.signing() {
-		d.Signers = append(d.Signers, p.signer())
-	}
+	d.Signers = s.signers()
+	d.Recipients, d.NoStanding = s.copies.recipients(d.Signers), true // as they are shown
 	return d
+}
+
+// signers are the people who sign, as typed.
+func (s *Screen) signers() (list []office.Signer) {
+	for _, p := range s.signing() {
+		list = append(list, p.signer())
+	}
+	return list
 }
 
 func (s *Screen) sequential() bool { return s.order.Chosen == 1 }
@@ -182,6 +200,8 @@ func (s *Screen) changed() {
 	s.nameField.Refresh()
 	s.hintDue(d.Due)
 	w := s.check(d)
+	s.copies.show()
+	s.copies.judge(d.Recipients, w.copies, s.tried)
 	if s.tried {
 		s.showWrong(w)
 		if b := s.bar; b.marks || w.any() {
@@ -193,6 +213,7 @@ func (s *Screen) changed() {
 }
 
 func (s *Screen) showWrong(w wrong) {
+	s.copies.judge(s.draft().Recipients, w.copies, true)
 	s.filesField.Wrong(w.files)
 	s.targetEdge.Outline(theme.Line)
 	if w.files != "" {

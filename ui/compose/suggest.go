@@ -14,29 +14,32 @@ import (
 // maxOffers is how many people are offered at a time.
 const maxOffers = 4
 
-// offers are the people used before that fit what is being typed, under the fields of one signer. The arrows choose
+// offers are the people used before that fit what is being typed, under the fields of one person. The arrows choose
 // one, Enter takes it, Escape closes the list; Tab leads through it, too.
 type offers struct {
-	person *person
+	screen *Screen
+	none   func() bool            // nothing is typed
+	taken  func() map[string]bool // addresses of others, in lower case
+	accept func(office.Signer)
 	box    *fyne.Container
 	list   []office.Signer
 	rows   []*widgets.Press
 	at     int // -1 for none
 }
 
-func newOffers(p *person) *offers {
-	o := &offers{person: p, box: widgets.Stack(0), at: -1}
+func newOffers(s *Screen, none func() bool, taken func() map[string]bool, accept func(office.Signer)) *offers {
+	o := &offers{screen: s, none: none, taken: taken, accept: accept, box: widgets.Stack(0), at: -1}
 	o.box.Hide()
 	return o
 }
 
 // typed offers who fits the text of a field.
 func (o *offers) typed(in *widgets.Entry) {
-	if o.person.screen.env.Window.Canvas().Focused() != fyne.Focusable(in) || in.Text == "" {
+	if o.screen.env.Window.Canvas().Focused() != fyne.Focusable(in) || in.Text == "" {
 		o.clear()
 		return
 	}
-	o.show(matching(o.person.screen.known, in.Text, o.person.screen.taken(o.person)))
+	o.show(matching(o.screen.known, in.Text, o.taken()))
 }
 
 func (o *offers) clear() { o.show(nil) }
@@ -60,14 +63,15 @@ func (o *offers) show(list []office.Signer) {
 	}
 	o.box.Hidden = len(list) == 0
 	o.box.Refresh()
-	o.person.screen.peopleField.Refresh()
+	o.screen.peopleField.Refresh()
+	o.screen.copies.field.Refresh()
 }
 
 // key moves through the offers; it says whether it used the key.
 func (o *offers) key(e *fyne.KeyEvent) bool {
 	if len(o.list) == 0 {
-		if e.Name == fyne.KeyDown && o.person.signer() == (office.Signer{}) {
-			o.show(matching(o.person.screen.known, "", o.person.screen.taken(o.person)))
+		if e.Name == fyne.KeyDown && o.none() {
+			o.show(matching(o.screen.known, "", o.taken()))
 			return len(o.list) > 0
 		}
 		return false
@@ -99,17 +103,35 @@ func (o *offers) choose(at int) {
 }
 
 func (o *offers) take(signer office.Signer) {
-	o.person.fill(signer)
 	o.clear()
-	o.person.screen.env.Window.Canvas().Focus(o.person.email)
+	o.accept(signer)
 }
 
-// taken are the addresses of the other signers, in lower case.
-func (s *Screen) taken(but *person) map[string]bool {
+// clearOffers takes the offers of all others away.
+func (s *Screen) clearOffers(but *offers) {
+	for _, p := range s.people {
+		if p.offers != but {
+			p.offers.clear()
+		}
+	}
+	for _, c := range s.copies.added {
+		if c.offers != but {
+			c.offers.clear()
+		}
+	}
+}
+
+// taken are the addresses of all others who sign or get a copy, in lower case.
+func (s *Screen) taken(but *widgets.Entry) map[string]bool {
 	taken := map[string]bool{}
 	for _, p := range s.people {
-		if p != but && p.email.Text != "" {
+		if p.email != but && p.email.Text != "" {
 			taken[strings.ToLower(strings.TrimSpace(p.email.Text))] = true
+		}
+	}
+	for _, c := range s.copies.added {
+		if c.entry != but {
+			taken[strings.ToLower(c.recipient().Email)] = true
 		}
 	}
 	return taken

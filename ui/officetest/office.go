@@ -200,7 +200,7 @@ func (o *Office) Send(ctx context.Context, d office.NewPackage, progress func(of
 		return o.OnSend(ctx, d, progress)
 	}
 	row := office.PackageRow{Package: office.Package{ID: "sent-1", Name: d.Name, State: "open", Origin: office.MadeHere,
-		Sequential: d.Sequential, Signers: d.Signers, Due: d.Due, Created: time.Now(), SignersTotal: len(d.Signers)}}
+		Sequential: d.Sequential, Signers: d.Signers, Recipients: d.Recipients, Due: d.Due, Created: time.Now(), SignersTotal: len(d.Signers)}}
 	o.Change(office.PackagesChanged, func(o *Office) { o.Rows = append([]office.PackageRow{row}, o.Rows...) })
 	return office.SendState{State: office.DraftSent, PackageID: row.ID}, nil
 }
@@ -225,7 +225,7 @@ func (o *Office) Hold(d office.NewPackage) (id string, err error) {
 	o.Change(office.OutboxChanged, func(o *Office) {
 		o.Held++
 		id = fmt.Sprint("held-", o.Held)
-		kept := office.Draft{ID: id, State: office.DraftHeld, Name: d.Name, Message: d.Message, Signers: d.Signers, Created: Now}
+		kept := office.Draft{ID: id, State: office.DraftHeld, Name: d.Name, Message: d.Message, Signers: d.Signers, Recipients: d.Recipients, Created: Now}
 		for _, path := range d.Files {
 			kept.Files = append(kept.Files, office.DraftFile{Path: path, Name: filepath.Base(path)})
 		}

@@ -108,6 +108,6 @@ func (s *Screen) sendAgain(p record) {
 	for i, f := range d.Files {
 		files[i] = f.Path
 	}
-	s.env.Go.SendLike(office.NewPackage{Name: d.Name, Message: d.Message, Files: files, Signers: d.Signers,
+	s.env.Go.SendLike(office.NewPackage{Name: d.Name, Message: d.Message, Files: files, Signers: d.Signers, Recipients: d.Recipients,
 		Sequential: d.Sequential, ExternalData: d.ExternalData})
 }

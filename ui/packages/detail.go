@@ -58,7 +58,13 @@ func (s *Screen) draw(fresh bool) {
 		signers, documents = documents, signers
 	}
 	page.Add(signers)
+	if len(p.row.Recipients) > 0 && p.row.FilesTotal == 0 {
+		page.Add(copiesTo(p.row.Recipients))
+	}
 	page.Add(documents)
+	if len(p.row.Recipients) > 0 && p.row.FilesTotal > 0 {
+		page.Add(copiesTo(p.row.Recipients))
+	}
 	if len(p.row.Timeline) > 0 {
 		page.Add(s.timelineOf(p.row))
 	}

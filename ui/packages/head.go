@@ -159,6 +159,9 @@ func (s *Screen) draftPage(d office.Draft) fyne.CanvasObject {
 	if len(d.Signers) > 0 {
 		page.Add(widgets.Section(lang.L("Signers"), 0, people))
 	}
+	if len(d.Recipients) > 0 {
+		page.Add(copiesTo(d.Recipients))
+	}
 	if len(d.Files) > 0 {
 		page.Add(widgets.Section(lang.L("Documents"), 0, files))
 	}

@@ -83,6 +83,8 @@ func (f *form) documents(pickFolder func()) {
 		[]string{lang.L("All in one folder"), lang.L("A folder per package"), lang.L("A folder per month"), lang.L("A folder per year and month"),
 			lang.L("All in one folder, by date"), lang.L("All in one folder, by reference")}, func() { f.shape() })
 	f.shapes.PlaceHolder = lang.L("Custom pattern")
+	f.people(office.FieldCopyTo, lang.L("Copies (CC)"), lang.L("They get a copy of every package sent from this computer and do not sign."), func(s *office.Settings) *[]string { return &s.CopyTo })
+	f.people(office.FieldBlindCopyTo, lang.L("Blind copies (BCC)"), lang.L("The others do not see these people."), func(s *office.Settings) *[]string { return &s.BlindCopyTo })
 	f.flag("beside_original", lang.L("Save signed copies next to the originals sent from this computer"), func(s *office.Settings) *bool { return &s.BesideOriginal })
 	f.flag("save_cac", lang.L("Also save the certificate of each document"), func(s *office.Settings) *bool { return &s.SaveCAC })
 	f.flag("save_masterfile", lang.L("Also save the master file of each package"), func(s *office.Settings) *bool { return &s.SaveMaster })
@@ -103,6 +105,18 @@ func (f *form) shape() {
 	if v := f.shapes.value(); v != "" && v != f.pattern() {
 		f.by[office.FieldTemplate].set(v)
 		f.chosen(f.by[office.FieldTemplate])
+	}
+}
+
+// people makes a setting of a list of people, typed with commas between them.
+func (f *form) people(key, name, hint string, at func(*office.Settings) *[]string) {
+	e := widgets.NewEntry(lang.L("Name <e-mail address>"))
+	k := f.text(key, name, hint, e, func(s *office.Settings) *string { return new(string) })
+	k.read = func(s office.Settings) string { return strings.Join(*at(&s), "; ") }
+	k.write = func(s *office.Settings, v string) {
+		if *at(s) = nil; v != "" {
+			*at(s) = []string{v}
+		}
 	}
 }
 

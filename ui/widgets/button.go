@@ -2,6 +2,7 @@ package widgets
 
 import (
 	"fyne.io/fyne/v2"
+	"fyne.io/fyne/v2/driver/desktop"
 	"fyne.io/fyne/v2/widget"
 )
 
@@ -11,6 +12,7 @@ type Button struct {
 	widget.Button
 	OnEscape func()                    // in place of the window; may be nil
 	OnKey    func(*fyne.KeyEvent) bool // gets keys first and says whether it used one; may be nil
+	Tip      string                    // says more where the mouse rests; may be empty
 	focused  bool
 }
 
@@ -42,6 +44,20 @@ func (b *Button) FocusGained() {
 func (b *Button) FocusLost() {
 	b.focused = false
 	b.Button.FocusLost()
+}
+
+// MouseIn is Fyne's.
+func (b *Button) MouseIn(m *desktop.MouseEvent) {
+	b.Button.MouseIn(m)
+	if b.Tip != "" {
+		point(b, m, []string{b.Tip})
+	}
+}
+
+// MouseOut is Fyne's.
+func (b *Button) MouseOut() {
+	b.Button.MouseOut()
+	pointAway(b)
 }
 
 // TypedKey is Fyne's.
