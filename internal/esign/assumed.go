@@ -61,6 +61,9 @@ const (
 	// first, as "last_used" of templates must be. Nothing relies on it: whoever reads a list looks at the order it has.
 	listNewestFirst = "created"
 
+	// service-facts.md, 7: "last_used" was seen. Whoever reads the list sorts it once more.
+	templatesRecentFirst = "last_used"
+
 	// Source: none ("size limits: not shown"). What an answer may cost in memory.
 	maxJSON  = 8 << 20
 	maxError = 64 << 10
@@ -83,6 +86,13 @@ const (
 var notReadyWords = []string{"not_ready", "notready", "not_executed", "not_available", "not_yet", "not_signed", "pending",
 	"processing", "in_progress", "generating"}
 
+// notForPackages are the types of templates that packages are not made from. service-facts.md, 4.3 and 7: an automatic
+// template is applied to single documents, and how is not shown.
+var notForPackages = []string{"auto_template"}
+
+// signerRoles are what service-facts.md, 5 calls the role of a signer, which is not the role in a template.
+var signerRoles = []string{"signer", "guest", "host"}
+
 // Also assumed, where the code reads better with the choice in place:
 //
 //   - A 404 or 405 without the service's JSON error is a path the server does not serve, so the other form of the path
@@ -95,6 +105,11 @@ var notReadyWords = []string{"not_ready", "notready", "not_executed", "not_avail
 //     which say themselves that they come before any work. Any other answer, a redirect, a page of a proxy, a bare 401,
 //     404 or 429 among them, may come from somebody in between who does not know (sending.go).
 //   - packages/add takes the form of its path from the calls before it, and interface.md's own without any (paths.go).
+//   - A template's people and documents go by the ids that templates/list gives them. A role is named beside its id where
+//     the template has it once; where it has no id, by its name alone. A document that gets values and no file is named in
+//     documents[] by its id, or by its name where it has none (packages.go).
+//   - Which text fields a template's document has is read from data, fields or templateData, as a list or a map; the
+//     shape of service-facts.md, 7 for packages/data comes first (templates.go).
 //   - Deleting an endpoint the service does not know is a success (endpoint.go).
 //   - A redirect is followed to the same scheme, host and port only; that of a download also to another host by https,
 //     without the token; that of packages/add never (http.go).

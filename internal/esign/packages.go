@@ -20,10 +20,16 @@ type NewPackage struct {
 	Recipients   []Recipient // who get a copy
 	Documents    []NewDocument
 	ExternalData json.RawMessage // any JSON; comes back in status and events
+	TemplateID   string          // whose documents come along; empty for none
 }
 
-// NewSigner is a person who is to sign.
-type NewSigner struct{ FirstName, LastName, Email string }
+// NewSigner is a person who is to sign, in a role of the template where one is named.
+type NewSigner struct {
+	FirstName, LastName, Email string
+
+	TemplateRole     string
+	TemplateSignerID string
+}
 
 // Recipient is a person who gets a copy and does not sign.
 type Recipient struct {
@@ -31,12 +37,16 @@ type Recipient struct {
 	Blind                      bool // the others are not shown that this person gets one
 }
 
-// NewDocument is an uploaded file as a document of a package.
+// NewDocument is an uploaded file as a document of a package, a document of its template with values for its fields, or
+// both: a file that takes the document's place.
 type NewDocument struct {
-	FileID     string // from Upload
+	FileID     string // from Upload; empty for the template's own file
 	FileName   string
 	Name       string // for people
 	ExternalID string // comes back in status and events, may be empty
+
+	TemplateDocumentID string
+	TemplateData       map[string]string // data id to value
 }
 
 // Added is a package the service accepted.
@@ -58,12 +68,15 @@ type addRequest struct {
 	Documents     []addDocument   `json:"documents"`
 	ExternalData  json.RawMessage `json:"externalData,omitempty"`
 	ReturnPackage bool            `json:"returnPackage"`
+	TemplateID    string          `json:"templateId,omitempty"`
 }
 
 type addSigner struct {
-	FirstName string `json:"firstName"`
-	LastName  string `json:"lastName"`
-	Email     string `json:"email"`
+	FirstName        string `json:"firstName"`
+	LastName         string `json:"lastName"`
+	Email            string `json:"email"`
+	TemplateRole     string `json:"templateRole,omitempty"`
+	TemplateSignerID string `json:"templateSignerId,omitempty"`
 }
 
 type addRecipient struct {
@@ -74,10 +87,12 @@ type addRecipient struct {
 }
 
 type addDocument struct {
-	FileID     string `json:"fileId"`
-	FileName   string `json:"fileName,omitempty"`
-	Name       string `json:"name,omitempty"`
-	ExternalID string `json:"externalId,omitempty"`
+	FileID             string            `json:"fileId,omitempty"`
+	FileName           string            `json:"fileName,omitempty"`
+	Name               string            `json:"name,omitempty"`
+	ExternalID         string            `json:"externalId,omitempty"`
+	TemplateDocumentID string            `json:"templateDocumentId,omitempty"`
+	TemplateData       map[string]string `json:"templateData,omitempty"`
 }
 
 // AddPackage creates a package and sends it for signature (interface.md, POST /api/v1/packages/add). It is never
@@ -122,6 +137,7 @@ func addBody(p NewPackage) addRequest {
 		Documents:     []addDocument{},
 		ExternalData:  p.ExternalData,
 		ReturnPackage: addReturnPackage,
+		TemplateID:    p.TemplateID,
 	}
 	if p.Sequential {
 		r.Type = typeSequential

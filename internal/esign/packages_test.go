@@ -21,7 +21,7 @@ import (
 func offer() NewPackage {
 	return NewPackage{
 		Name: "Lease", Message: "Sign here", Sequential: true, Due: time.Date(2026, 12, 1, 11, 0, 0, 0, time.FixedZone("", 3600)),
-		Signers:      []NewSigner{{"Ana", "Ruiz", "ana@example.com"}},
+		Signers:      []NewSigner{{FirstName: "Ana", LastName: "Ruiz", Email: "ana@example.com"}},
 		Documents:    []NewDocument{{FileID: "f-1", FileName: "lease.pdf", Name: "lease", ExternalID: "x"}},
 		ExternalData: json.RawMessage(`{"draft":"d-1"}`),
 	}

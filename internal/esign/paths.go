@@ -35,6 +35,13 @@ var errNotServed = errors.New("the service does not serve this path")
 
 func notServed(err error) bool { return errors.Is(err, errNotServed) }
 
+// NotOffered reports whether err says that the service has no such call: it, or somebody in front of it, does not know
+// the path, and says so in no words of the service.
+func NotOffered(err error) bool {
+	e, ok := errors.AsType[*Error](err)
+	return ok && (e.Status == http.StatusNotFound || e.Status == http.StatusMethodNotAllowed) && !isServiceCode(e.Code)
+}
+
 // paths remembers, per route, the form that was seen to be served. The zero value knows nothing.
 type paths struct {
 	mu    sync.Mutex
