@@ -7,6 +7,7 @@
 //	webhook   the public address, its registration, the inbox' keys, what was missed or taken over
 //	outbox    drafts -> packages: their bytes, uploads, and what became of them
 //	form      the form a draft is typed into
+//	templates the service's templates, from which drafts begin
 //	reconcile events, status and list answers -> what is known of a package, and what to do next
 //	download  planned files -> the folder
 //	announce  facts -> notifications
@@ -57,6 +58,7 @@ import (
 	"countersign/internal/agent/loop"
 	"countersign/internal/agent/outbox"
 	"countersign/internal/agent/reconcile"
+	"countersign/internal/agent/templates"
 	"countersign/internal/agent/webhook"
 	"countersign/internal/locations"
 	"countersign/internal/message"
@@ -128,6 +130,7 @@ type Agent struct {
 	announcer *announce.Room
 	outbox    *outbox.Room
 	form      *form.Room
+	templates *templates.Room
 	budget    *rate.Limiter
 	saves     *download.Room
 	packages  *reconcile.Room
@@ -246,6 +249,9 @@ func (a *Agent) join(healthChanges <-chan struct{}) (err error) {
 		Drafts: func() { a.outbox.Wake() }, WokeUp: a.wokeUp,
 	})
 	a.Data.Committed = a.announcer.WorkEnded
+	a.templates = templates.New(a.Tools, templates.Needs{
+		Online: a.account.Online, Answered: a.account.Note, Home: func() string { return issuer.Home(a.Settings()) },
+	})
 	a.outbox = a.newOutbox()
 	a.form, err = form.New(a.Tools)
 	return err

@@ -8,6 +8,7 @@ import (
 	"countersign/internal/agent/outbox"
 	"countersign/internal/esign"
 	"countersign/internal/office"
+	"countersign/internal/store"
 )
 
 // What people and the window say about drafts.
@@ -33,6 +34,7 @@ func (a *Agent) newOutbox() *outbox.Room {
 		List: func(client *esign.Client, draft office.Draft) outbox.List {
 			return listing.Pages{Reader: listing.New(client, a.budget, a.Now(), draft.Created.Add(-listing.Margin))}
 		},
+		Used:         func(tx *store.Tx, d office.Draft) error { return a.templates.Note(tx, d) },
 		PackageAdded: a.packages.Wake,
 	})
 }

@@ -72,18 +72,19 @@ type commands struct {
 	KeyFile string `help:"Keep the key in this file instead of the keyring (for servers)." placeholder:"FILE" type:"path"`
 	Debug   bool   `help:"Log in detail. Secrets are never logged."`
 
-	Open    openCmd    `cmd:"" default:"withargs" help:"Open the window; files given are made ready to send."`
-	Demo    demoCmd    `cmd:"" help:"Show the whole job on a signing service inside this program: no account, no internet."`
-	Serve   serveCmd   `cmd:"" help:"Work without a window until stopped."`
-	Setup   setupCmd   `cmd:"" help:"Set up without the window. Secrets come from COUNTERSIGN_CLIENT_SECRET and NGROK_AUTHTOKEN, or are asked for."`
-	Login   loginCmd   `cmd:"" help:"Sign in."`
-	Logout  logoutCmd  `cmd:"" help:"Sign out, at the service too."`
-	Send    sendCmd    `cmd:"" help:"Send documents for signature."`
-	Status  statusCmd  `cmd:"" help:"Show what is connected, waiting, saved and wrong."`
-	Sandbox sandboxCmd `cmd:"" help:"Run the embedded signing service alone, for trying things out and for tests."`
-	Version versionCmd `cmd:"" help:"Show the version."`
-	Page    pageCmd    `cmd:"" hidden:"" help:"Read a document, for the window."`
-	Press   pressCmd   `cmd:"" hidden:"" help:"Read a document, for the embedded service."`
+	Open      openCmd      `cmd:"" default:"withargs" help:"Open the window; files given are made ready to send."`
+	Demo      demoCmd      `cmd:"" help:"Show the whole job on a signing service inside this program: no account, no internet."`
+	Serve     serveCmd     `cmd:"" help:"Work without a window until stopped."`
+	Setup     setupCmd     `cmd:"" help:"Set up without the window. Secrets come from COUNTERSIGN_CLIENT_SECRET and NGROK_AUTHTOKEN, or are asked for."`
+	Login     loginCmd     `cmd:"" help:"Sign in."`
+	Logout    logoutCmd    `cmd:"" help:"Sign out, at the service too."`
+	Send      sendCmd      `cmd:"" help:"Send documents for signature."`
+	Templates templatesCmd `cmd:"" help:"List the service's templates, those used last first."`
+	Status    statusCmd    `cmd:"" help:"Show what is connected, waiting, saved and wrong."`
+	Sandbox   sandboxCmd   `cmd:"" help:"Run the embedded signing service alone, for trying things out and for tests."`
+	Version   versionCmd   `cmd:"" help:"Show the version."`
+	Page      pageCmd      `cmd:"" hidden:"" help:"Read a document, for the window."`
+	Press     pressCmd     `cmd:"" hidden:"" help:"Read a document, for the embedded service."`
 }
 
 const description = `Countersign sends documents for signature and saves what comes back.

@@ -78,6 +78,7 @@ func TestUsageErrorsExitWithTwoAndFailuresWithOneLine(t *testing.T) {
 		"unknown flag":        {[]string{"status", "--bogus"}, 2, "unknown flag --bogus"},
 		"no file":             {[]string{"send", "--to", "ana@example.com"}, 2, "<file>"},
 		"no signer":           {[]string{"send", "x.pdf"}, 2, "--to"},
+		"field alone":         {[]string{"send", "x.pdf", "--to", "ana@example.com", "--field", "a=b"}, 2, "--template"},
 		"bad signer":          {[]string{"send", "x.pdf", "--to", "Ana"}, 2, "is not a signer"},
 		"bad date":            {[]string{"send", "x.pdf", "--to", "ana@example.com", "--due", "soon"}, 2, "is not a date"},
 		"bad reference":       {[]string{"send", "x.pdf", "--to", "ana@example.com", "--external-data", "{"}, 2, "not valid JSON"},

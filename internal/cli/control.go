@@ -23,6 +23,7 @@ const (
 	pathSignOut   = "/logout"
 	pathSend      = "/send"
 	pathShow      = "/show"
+	pathTemplates = "/templates"
 )
 
 // reply is one line of an answer.
@@ -33,6 +34,8 @@ type reply struct {
 	State    *office.SendState `json:"state,omitempty"`
 	Settings *office.Settings  `json:"settings,omitempty"`
 	Office   *agent.OfficeFile `json:"office,omitempty"`
+
+	Templates []office.Template `json:"templates,omitempty"`
 }
 
 // hello is what an instance says of itself.
@@ -42,6 +45,10 @@ type hello struct {
 
 type pasteRequest struct {
 	Address string `json:"address"`
+}
+
+type templatesRequest struct {
+	Search string `json:"search,omitempty"`
 }
 
 type showRequest struct {
@@ -90,6 +97,10 @@ func (c *controller) Send(ctx context.Context, d office.NewPackage, progress fun
 	return state, err
 }
 
+func (c *controller) Templates(ctx context.Context, search string) ([]office.Template, error) {
+	return c.agent.Templates(ctx, search)
+}
+
 // handler serves the control socket.
 func (c *controller) handler() http.Handler {
 	mux := http.NewServeMux()
@@ -133,6 +144,10 @@ func (c *controller) handler() http.Handler {
 	mux.HandleFunc("POST "+pathSend, answer(c.ending, func(ctx context.Context, d office.NewPackage, tell func(reply)) (reply, error) {
 		state, err := c.Send(ctx, d, func(s office.SendState) { tell(reply{State: &s}) })
 		return reply{State: &state}, err
+	}))
+	mux.HandleFunc("POST "+pathTemplates, answer(c.ending, func(ctx context.Context, q templatesRequest, _ func(reply)) (reply, error) {
+		list, err := c.Templates(ctx, q.Search)
+		return reply{Templates: list}, err
 	}))
 	mux.HandleFunc("POST "+pathShow, answer(c.ending, func(_ context.Context, s showRequest, _ func(reply)) (reply, error) {
 		c.show(s.Files)

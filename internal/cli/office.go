@@ -28,6 +28,7 @@ type instance interface {
 	Paste(ctx context.Context, address string) error
 	SignOut(ctx context.Context) error
 	Send(ctx context.Context, d office.NewPackage, progress func(office.SendState)) (office.SendState, error)
+	Templates(ctx context.Context, search string) ([]office.Template, error)
 	Close() error
 }
 

@@ -143,6 +143,15 @@ func (r *remote) Send(ctx context.Context, d office.NewPackage, progress func(of
 	return state, err
 }
 
+func (r *remote) Templates(ctx context.Context, search string) (list []office.Template, err error) {
+	list = []office.Template{}
+	err = r.call(ctx, pathTemplates, templatesRequest{search}, func(m reply) error {
+		list = append(list, m.Templates...)
+		return nil
+	})
+	return list, err
+}
+
 // show brings the window of the running instance up and hands it files.
 func (r *remote) show(ctx context.Context, files []string) error {
 	return r.call(ctx, pathShow, showRequest{files}, nil)

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/mail"
 	"path/filepath"
@@ -18,11 +19,14 @@ import (
 const sendPatience = time.Minute
 
 type sendCmd struct {
-	Files        []string `arg:"" name:"file" help:"The documents."`
-	To           []string `required:"" sep:"none" help:"A signer; repeat it for more, in their order." placeholder:"\"NAME <E-MAIL>\""`
+	Files        []string `arg:"" optional:"" name:"file" help:"The documents; with a template, those besides."`
+	To           []string `sep:"none" help:"A signer; repeat it for more, in their order. With a template \"ROLE=NAME <E-MAIL>\" says whose role is whose." placeholder:"\"NAME <E-MAIL>\""`
+	Template     string   `help:"Make the package from this template of the service." placeholder:"NAME|ID"`
+	Field        []string `sep:"none" help:"With a template: fill a text field; repeat it for more." placeholder:"FIELD=VALUE"`
+	Replace      []string `sep:"none" help:"With a template: a file in the place of one of its documents; repeat it for more." placeholder:"DOCUMENT=FILE"`
 	CC           []string `name:"cc" sep:"none" help:"Somebody who gets a copy and does not sign; repeat it for more." placeholder:"\"NAME <E-MAIL>\""`
 	BCC          []string `name:"bcc" sep:"none" help:"The same, not shown to the others." placeholder:"\"NAME <E-MAIL>\""`
-	Name         string   `help:"Name of the package; the first file's when left out."`
+	Name         string   `help:"Name of the package; the template's or the first file's when left out."`
 	Message      string   `help:"A message to the signers."`
 	Sequential   bool     `help:"One signs after the other, in the order of --to."`
 	Due          string   `help:"Sign by this day (2026-12-31) or moment (RFC 3339)." placeholder:"DATE"`
@@ -34,22 +38,19 @@ func (c *sendCmd) Run(r *run) error {
 	if err != nil {
 		return err
 	}
-	o, err := r.office(agent.PartOutbox)
+	o, err := r.signedIn(", so nothing was sent")
 	if err != nil {
 		return err
 	}
 	defer o.Close()
-	status, err := o.Status(r.ctx)
-	if err != nil {
-		return err
-	}
-	for _, i := range status.Health {
-		if i.ID == agent.IssueKeyring { // without the key nothing goes out, and unlocking may take a person till tomorrow
-			return &failure{i.Text()}
+	if c.Template != "" {
+		list, err := o.Templates(r.ctx, "")
+		if err != nil {
+			return err
 		}
-	}
-	if !status.SignedIn { // the draft would wait for a person, and so would whoever typed this
-		return &failure{"Nobody is signed in, so nothing was sent. Sign in with countersign login first."}
+		if err := c.fromTemplate(&draft, list); err != nil {
+			return err
+		}
 	}
 	bar := progressLine{w: r.program.Stderr}
 	state, err := o.Send(r.ctx, draft, bar.show)
@@ -74,6 +75,34 @@ func (c *sendCmd) Run(r *run) error {
 	}
 }
 
+// signedIn is the office once somebody is signed in. so is what it means that nobody is.
+func (r *run) signedIn(so string) (instance, error) {
+	o, err := r.office(agent.PartOutbox)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.ready(o, so); err != nil {
+		return nil, errors.Join(err, o.Close())
+	}
+	return o, nil
+}
+
+func (r *run) ready(o instance, so string) error {
+	status, err := o.Status(r.ctx)
+	if err != nil {
+		return err
+	}
+	for _, i := range status.Health {
+		if i.ID == agent.IssueKeyring { // without the key nothing goes out, and unlocking may take a person till tomorrow
+			return &failure{i.Text()}
+		}
+	}
+	if !status.SignedIn { // the draft would wait for a person, and so would whoever typed this
+		return &failure{"Nobody is signed in" + so + ". Sign in with countersign login first."}
+	}
+	return nil
+}
+
 // draft is the command line as a draft; what is wrong with it is a usage error.
 func (c *sendCmd) draft() (office.NewPackage, error) {
 	d := office.NewPackage{Name: c.Name, Message: c.Message, Sequential: c.Sequential, Patience: sendPatience}
@@ -84,11 +113,24 @@ func (c *sendCmd) draft() (office.NewPackage, error) {
 		}
 		d.Files = append(d.Files, abs)
 	}
+	switch {
+	case len(c.Files) == 0 && c.Template == "":
+		return d, &usage{"A package needs a <file>, or a --template."}
+	case len(c.To) == 0 && c.Template == "":
+		return d, &usage{"A package needs a signer: --to \"NAME <E-MAIL>\"."}
+	case len(c.Field)+len(c.Replace) > 0 && c.Template == "":
+		return d, &usage{"--field and --replace go with a --template."}
+	}
 	for _, to := range c.To {
+		role := ""
+		if c.Template != "" {
+			role, to = withRole(to)
+		}
 		s, err := parseSigner(to)
 		if err != nil {
 			return d, err
 		}
+		s.Role = role
 		d.Signers = append(d.Signers, s)
 	}
 	for _, copies := range []struct {

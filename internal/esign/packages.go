@@ -17,7 +17,7 @@ type NewPackage struct {
 	Sequential   bool   // signers sign in the order given; otherwise all at once
 	Due          time.Time
 	Signers      []NewSigner
-	Recipients   []Recipient // who get a copy
+	Recipients   []NewRecipient // who get a copy
 	Documents    []NewDocument
 	ExternalData json.RawMessage // any JSON; comes back in status and events
 	TemplateID   string          // whose documents come along; empty for none
@@ -35,6 +35,14 @@ type NewSigner struct {
 type Recipient struct {
 	FirstName, LastName, Email string
 	Blind                      bool // the others are not shown that this person gets one
+}
+
+// NewRecipient is a person who is to get a copy, in a role of the template where one is named.
+type NewRecipient struct {
+	Recipient
+
+	TemplateRole        string // one of the two, or none
+	TemplateRecipientID string
 }
 
 // NewDocument is an uploaded file as a document of a package, a document of its template with values for its fields, or
@@ -84,6 +92,9 @@ type addRecipient struct {
 	LastName  string `json:"lastName"`
 	Email     string `json:"email"`
 	Type      string `json:"type"`
+
+	TemplateRole        string `json:"templateRole,omitempty"`
+	TemplateRecipientID string `json:"templateRecipientId,omitempty"`
 }
 
 type addDocument struct {
@@ -153,7 +164,7 @@ func addBody(p NewPackage) addRequest {
 		if x.Blind {
 			kind = recipientBlind
 		}
-		r.Recipients = append(r.Recipients, addRecipient{x.FirstName, x.LastName, x.Email, kind})
+		r.Recipients = append(r.Recipients, addRecipient{x.FirstName, x.LastName, x.Email, kind, x.TemplateRole, x.TemplateRecipientID})
 	}
 	for _, d := range p.Documents {
 		r.Documents = append(r.Documents, addDocument(d))

@@ -57,7 +57,7 @@ func TestRecipientsAreSentWithTheirTypeAndReadInAnyCase(t *testing.T) {
 		io.WriteString(w, `{"packageId":"p-1","package":{"packageId":"p-1","recipients":[{"email":"eva@example.com","type":"Cc"},{"email":"boss@example.com","type":"bcc","firstName":null}]}}`)
 	}))
 	p := offer()
-	p.Recipients = []Recipient{{"Eva", "Klein", "eva@example.com", false}, {"", "", "boss@example.com", true}}
+	p.Recipients = []NewRecipient{{Recipient: Recipient{"Eva", "Klein", "eva@example.com", false}}, {Recipient: Recipient{"", "", "boss@example.com", true}}}
 	a, err := client.AddPackage(context.Background(), p)
 	want := `"recipients":[{"firstName":"Eva","lastName":"Klein","email":"eva@example.com","type":"CC"},{"firstName":"","lastName":"","email":"boss@example.com","type":"BCC"}]`
 	if err != nil || !bytes.Contains(sent, []byte(want)) {

@@ -43,7 +43,12 @@ func OutcomeUnknown(called string) Message {
 	return of("draft.outcome-unknown", Package("Package", called))
 }
 
-func OutcomesUnknown(n int) Message { return of("draft.outcomes-unknown", Count("N", n)) }
-func MayNotSendDocuments() Message  { return of("draft.may-not-send-documents") }
-func ForAnotherService() Message    { return of("draft.for-another-service") }
-func WaitingStopped() Message       { return of("draft.waiting-stopped") }
+func OutcomesUnknown(n int) Message      { return of("draft.outcomes-unknown", Count("N", n)) }
+func MayNotSendDocuments() Message       { return of("draft.may-not-send-documents") }
+func ForAnotherService() Message         { return of("draft.for-another-service") }
+func TemplateGone(called string) Message { return of("draft.template-gone", Name("Template", called)) }
+func TemplateChanged(called string) Message {
+	return of("draft.template-changed", Name("Template", called))
+}
+func TemplatesNotOffered() Message { return of("draft.templates-not-offered") }
+func WaitingStopped() Message      { return of("draft.waiting-stopped") }

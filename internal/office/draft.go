@@ -30,6 +30,7 @@ type Draft struct {
 	ExternalData json.RawMessage `json:"external_data,omitempty"` // the caller's, without our correlation id
 	Files        []DraftFile     `json:"files"`
 	Signers      []Signer        `json:"signers"`
+	Template     *Template       `json:"template,omitempty"`   // that it is made from; nil for none
 	Recipients   []Recipient     `json:"recipients,omitempty"` // all who get a copy, the standing ones of the settings among them
 	State        DraftState      `json:"state"`
 	Created      time.Time       `json:"created"`
@@ -53,7 +54,21 @@ type DraftFile struct {
 	Size       int64     `json:"size"`             // bytes
 	SHA256     string    `json:"sha256,omitempty"` // hex, of the copy
 	ExternalID string    `json:"external_id,omitempty"`
+	Original   int       `json:"original,omitempty"` // the document of the template whose place it takes, counted from 1; 0 for none
 	FileID     string    `json:"file_id,omitempty"`
 	Uploaded   time.Time `json:"uploaded,omitzero"`     // a temporary upload lives 24 hours
 	UploadedBy string    `json:"uploaded_by,omitempty"` // whose upload it is: nobody else can use it
+}
+
+// DocumentCount is how many documents the package will have, as far as it is known.
+func (d Draft) DocumentCount() int {
+	n := len(d.Files)
+	if d.Template != nil {
+		for _, own := range d.Template.Documents {
+			if own.File == "" {
+				n++
+			}
+		}
+	}
+	return n
 }

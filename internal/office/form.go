@@ -4,8 +4,10 @@ package office
 type Form struct {
 	Files      []FormFile  `json:"files,omitempty"`
 	Signers    []Signer    `json:"signers,omitempty"`
-	Recipients []Recipient `json:"recipients,omitempty"` // as typed, beside the standing ones
-	NoCopy     []string    `json:"no_copy,omitempty"`    // addresses of standing recipients who do not get this one
+	Template   *Template   `json:"template,omitempty"`      // with what is filled in
+	Refused    string      `json:"refused_draft,omitempty"` // id of the refused draft from it whose place the new one takes
+	Recipients []Recipient `json:"recipients,omitempty"`    // as typed, beside the standing ones
+	NoCopy     []string    `json:"no_copy,omitempty"`       // addresses of standing recipients who do not get this one
 	Name       string      `json:"name,omitempty"`
 	Message    string      `json:"message,omitempty"`
 	Due        string      `json:"due,omitempty"` // as 2026-12-31, or what is typed where that is no day
@@ -22,5 +24,5 @@ type FormFile struct {
 
 // Empty says whether anything was typed or added.
 func (f Form) Empty() bool {
-	return len(f.Files)+len(f.Signers)+len(f.Recipients)+len(f.NoCopy) == 0 && f.Name+f.Message+f.Due+f.Reference == ""
+	return f.Template == nil && len(f.Files)+len(f.Signers)+len(f.Recipients)+len(f.NoCopy) == 0 && f.Name+f.Message+f.Due+f.Reference == ""
 }

@@ -11,7 +11,8 @@ import (
 type NewPackage struct {
 	Name         string          `json:"name"`
 	Message      string          `json:"message,omitempty"`
-	Files        []string        `json:"files"` // paths on this computer; Send takes copies
+	Files        []string        `json:"files"`              // paths on this computer; Send takes copies
+	Template     *Template       `json:"template,omitempty"` // that it is made from, with what is filled in; its documents come first
 	Signers      []Signer        `json:"signers"`
 	Recipients   []Recipient     `json:"recipients,omitempty"`  // who get a copy, beside those of the settings
 	NoStanding   bool            `json:"no_standing,omitempty"` // those of the settings do not get one: Recipients are all

@@ -25,6 +25,10 @@ type Signer struct {
 
 	Declined      time.Time `json:"declined,omitzero"` // when the person refused to sign
 	DeclineReason string    `json:"decline_reason,omitempty"`
+
+	// Role and RoleID are of the template that a draft is made from: what the template calls this person, and its id for it.
+	Role   string `json:"role,omitempty"`
+	RoleID string `json:"role_id,omitempty"`
 }
 
 // Document is one document of a package.

@@ -43,6 +43,9 @@ func (r *Room) accepted(d office.Draft, added esign.Added) error {
 		if err := rememberPeople(tx, d.Signers); err != nil {
 			return err
 		}
+		if err := r.needs.Used(tx, d); err != nil {
+			return err
+		}
 		line = office.Activity{Time: r.Now(), Kind: "sent", PackageID: p.ID, Text: message.SentTo(p.DisplayName(), len(d.Signers))}
 		return tx.AddActivity(line)
 	})
@@ -73,7 +76,7 @@ func fromDraft(p *office.Package, d office.Draft, now time.Time) {
 		p.ExternalData = withCorrelation(d.ExternalData, d.ID)
 	}
 	if len(p.Signers) == 0 {
-		p.Signers = append(p.Signers, d.Signers...)
+		p.Signers = withoutRoles(d.Signers)
 	}
 	if len(p.Recipients) == 0 {
 		p.Recipients = append(p.Recipients, d.Recipients...)
@@ -84,6 +87,9 @@ func fromDraft(p *office.Package, d office.Draft, now time.Time) {
 	}
 	for _, f := range d.Files {
 		i, ok := known[f.ExternalID]
+		if !ok && d.Template != nil {
+			continue // it is one of several, and only the service knows the others
+		}
 		if !ok {
 			p.Documents = append(p.Documents, office.Document{ExternalID: f.ExternalID})
 			i = len(p.Documents) - 1
@@ -117,6 +123,9 @@ func (r *Room) Claim(tx *store.Tx, p *office.Package, data json.RawMessage) erro
 	// A queued draft has its answer still to come, or was sent by a life that ended before the answer was kept.
 	if d.State == office.DraftUnknown || d.State == office.DraftQueued || d.State == office.DraftFailed {
 		markSent(&d, p.ID, r.Now())
+		if err := r.needs.Used(tx, d); err != nil {
+			return err
+		}
 		return tx.PutDraft(d)
 	}
 	return nil

@@ -26,25 +26,30 @@ func (r *Room) newDraft(d office.NewPackage) (office.Draft, error) {
 	out := office.Draft{
 		ID: uuid.NewString(), Name: strings.TrimSpace(d.Name), Message: d.Message, Sequential: d.Sequential, Due: d.Due,
 		ExternalData: d.ExternalData, State: office.DraftQueued, Created: r.Now(), Changed: r.Now(), NextTry: r.Now(),
+		Template: d.Template.Clone(),
 	}
-	if len(d.Files) == 0 {
+	if len(d.Files) == 0 && d.Template.Empty() {
 		return out, &DraftError{message.NoDocument()}
 	}
 	held, err := r.heldFiles(d.Replaces)
 	if err != nil {
 		return out, err
 	}
-	for i, path := range d.Files {
-		f, taken := held[filepath.Clean(path)]
+	for i, file := range filesOf(d) {
+		f, taken := held[filepath.Clean(file.path)]
 		if !taken {
-			if f, err = r.draftFile(path); err != nil {
+			if f, err = r.draftFile(file.path); err != nil {
 				return out, err
 			}
 		}
+		f.Original = file.original
 		f.ExternalID = fmt.Sprintf("%s-%d", out.ID, i+1)
 		out.Files = append(out.Files, f)
 	}
-	if out.Name == "" {
+	if out.Name == "" && d.Template != nil {
+		out.Name = d.Template.Name
+	}
+	if out.Name == "" && len(out.Files) > 0 {
 		out.Name = strings.TrimSuffix(out.Files[0].Name, filepath.Ext(out.Files[0].Name))
 	}
 	if len(d.Signers) == 0 {
@@ -60,7 +65,7 @@ func (r *Room) newDraft(d office.NewPackage) (office.Draft, error) {
 		} else {
 			seen[key] = true
 		}
-		out.Signers = append(out.Signers, office.Signer{FirstName: s.FirstName, LastName: s.LastName, Email: s.Email})
+		out.Signers = append(out.Signers, office.Signer{FirstName: s.FirstName, LastName: s.LastName, Email: s.Email, Role: s.Role, RoleID: s.RoleID})
 	}
 	if err := checkCopies(d); err != nil {
 		return out, err
@@ -118,18 +123,11 @@ func newPackage(d office.Draft) esign.NewPackage {
 		ExternalData: withCorrelation(d.ExternalData, d.ID),
 	}
 	for _, s := range d.Signers {
-		p.Signers = append(p.Signers, esign.NewSigner{FirstName: s.FirstName, LastName: s.LastName, Email: s.Email})
+		p.Signers = append(p.Signers, signerOf(d.Template, s))
 	}
-	for _, x := range d.Recipients {
-		if x.FirstName+x.LastName == "" { // as for a signer of whom nothing but the address is known
-			x.FirstName, _, _ = strings.Cut(x.Email, "@")
-		}
-		p.Recipients = append(p.Recipients, esign.Recipient(x))
+	if d.Template != nil {
+		p.TemplateID = d.Template.ID
 	}
-	for _, f := range d.Files {
-		p.Documents = append(p.Documents, esign.NewDocument{
-			FileID: f.FileID, FileName: f.Name, Name: strings.TrimSuffix(f.Name, filepath.Ext(f.Name)), ExternalID: f.ExternalID,
-		})
-	}
+	p.Recipients, p.Documents = recipients(d), documents(d)
 	return p
 }

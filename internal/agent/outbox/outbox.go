@@ -29,7 +29,8 @@ type Needs struct {
 	Pages   func(ctx context.Context, path string) (int, error) // counts the pages of a PDF file
 	Watch   func() (changes <-chan office.Change, stop func())
 
-	Standing func() []office.Recipient // who get a copy of everything
+	Standing func() []office.Recipient           // who get a copy of everything
+	Used     func(*store.Tx, office.Draft) error // notes which template the service has made a package from
 
 	// Service is the signing service, and as whose its uploads count, while somebody is signed in and the keys are open.
 	Service   func() (client *esign.Client, uploader string, online bool)

@@ -42,7 +42,9 @@ func (r *Room) refused(ctx context.Context, d office.Draft, cause error) error {
 	if r.needs.SignedOut(cause) {
 		return errors.Join(r.putDraft(&d, office.DraftQueued), cause)
 	}
-	d.Problem = esign.Message(cause)
+	if d.Problem = templateProblem(d, cause); d.Problem.IsZero() {
+		d.Problem = esign.Message(cause)
+	}
 	if errors.As(cause, &e) && !loop.ConcernsAll(cause) {
 		switch {
 		case e.Kind == esign.SignedOut:

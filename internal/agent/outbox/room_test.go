@@ -120,6 +120,7 @@ func newRoom(t *testing.T, add func(http.ResponseWriter)) *testRoom {
 		Pages:        func(context.Context, string) (int, error) { return 1, nil },
 		Service:      func() (*esign.Client, string, bool) { return client, "me", true },
 		Standing:     func() []office.Recipient { return nil },
+		Used:         func(*store.Tx, office.Draft) error { return nil },
 		SignedIn:     func() bool { return true },
 		SignedOut:    func(error) bool { return false },
 		Answered:     func(context.Context, error) {},

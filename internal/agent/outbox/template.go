@@ -1,0 +1,148 @@
+package outbox
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"countersign/internal/esign"
+	"countersign/internal/message"
+	"countersign/internal/office"
+)
+
+// given is a file that a person gave for a draft.
+type given struct {
+	path     string
+	original int // as office.DraftFile.Original
+}
+
+// filesOf are the files of d, in their order: those that take the place of a document of its template, then the others.
+func filesOf(d office.NewPackage) (files []given) {
+	if d.Template != nil {
+		for i, own := range d.Template.Documents {
+			if own.File != "" {
+				files = append(files, given{own.File, i + 1})
+			}
+		}
+	}
+	for _, path := range d.Files {
+		files = append(files, given{path: path})
+	}
+	return files
+}
+
+// documents are the documents of d as the service takes them. Those of the template come along by themselves, so that only
+// those are named of which something is changed.
+func documents(d office.Draft) (list []esign.NewDocument) {
+	if d.Template != nil {
+		for i, own := range d.Template.Documents {
+			doc := esign.NewDocument{TemplateDocumentID: own.ID, TemplateData: own.Data}
+			if own.ID == "" {
+				doc.Name = own.Name
+			}
+			file, swapped := fileFor(d, i+1)
+			if swapped {
+				doc.FileID, doc.FileName, doc.ExternalID, doc.Name = file.FileID, file.Name, file.ExternalID, own.Name
+			}
+			if swapped || len(own.Data) > 0 {
+				list = append(list, doc)
+			}
+		}
+	}
+	for _, f := range d.Files {
+		if f.Original == 0 {
+			list = append(list, esign.NewDocument{FileID: f.FileID, FileName: f.Name, Name: nameBeside(d.Template, f), ExternalID: f.ExternalID})
+		}
+	}
+	return list
+}
+
+func fileFor(d office.Draft, original int) (office.DraftFile, bool) {
+	for _, f := range d.Files {
+		if f.Original == original {
+			return f, true
+		}
+	}
+	return office.DraftFile{}, false
+}
+
+// nameBeside is the name of the document that f becomes. A document that is called like one of the template's would take
+// its place (service-facts.md, 4.1), which nobody asked for.
+func nameBeside(t *office.Template, f office.DraftFile) string {
+	base := strings.TrimSuffix(f.Name, filepath.Ext(f.Name))
+	if t == nil {
+		return base
+	}
+	taken := map[string]bool{}
+	for _, own := range t.Documents {
+		taken[strings.ToLower(own.Name)], taken[strings.ToLower(own.FileName)] = true, true
+	}
+	name := base
+	for n := 2; taken[strings.ToLower(name)]; n++ {
+		name = fmt.Sprintf("%s (%d)", base, n)
+	}
+	return name
+}
+
+// signerOf is s as the service takes it. A role goes by its id; its name is told too where it means one role alone.
+func signerOf(t *office.Template, s office.Signer) esign.NewSigner {
+	signer := esign.NewSigner{FirstName: s.FirstName, LastName: s.LastName, Email: s.Email}
+	if t == nil {
+		return signer
+	}
+	signer.TemplateSignerID = s.RoleID
+	if s.RoleID == "" || t.RoleOnce(s.Role) {
+		signer.TemplateRole = s.Role
+	}
+	return signer
+}
+
+// recipients are those of d who get a copy, each with the role in the template that is theirs.
+func recipients(d office.Draft) (list []esign.NewRecipient) {
+	var t office.Template
+	if d.Template != nil {
+		t = *d.Template
+	}
+	roles := t.RecipientRole(d.Recipients)
+	for i, x := range d.Recipients {
+		if x.FirstName+x.LastName == "" { // as for a signer of whom nothing but the address is known
+			x.FirstName, _, _ = strings.Cut(x.Email, "@")
+		}
+		r := esign.NewRecipient{Recipient: esign.Recipient(x)}
+		if at := roles[i]; at >= 0 {
+			if r.TemplateRecipientID = t.Copies[at].ID; r.TemplateRecipientID == "" {
+				r.TemplateRole = t.Copies[at].Role
+			}
+		}
+		list = append(list, r)
+	}
+	return list
+}
+
+// templateProblem is what people are told when the service refuses d because of its template, nothing for another reason.
+func templateProblem(d office.Draft, cause error) message.Message {
+	e, ok := errors.AsType[*esign.Error](cause)
+	if !ok || d.Template == nil {
+		return message.Message{}
+	}
+	code := strings.ToLower(e.Code)
+	switch {
+	case !strings.Contains(code, "template"):
+		return message.Message{}
+	case code == "template_not_found", code == "package_template_not_found":
+		return message.TemplateGone(d.Template.Name)
+	case strings.HasSuffix(code, "_not_found"):
+		return message.TemplateChanged(d.Template.Name)
+	}
+	return message.Message{}
+}
+
+// withoutRoles are signers as they are known outside of a draft.
+func withoutRoles(signers []office.Signer) (list []office.Signer) {
+	for _, s := range signers {
+		s.Role, s.RoleID = "", ""
+		list = append(list, s)
+	}
+	return list
+}

@@ -1,0 +1,260 @@
+// Package templates offers the templates of the signing service, those that were used last first, and remembers which of
+// them packages were made from here. A service that has none is left alone with the question for a day.
+//
+// It must not know how a package is made from a template (outbox), nor how one is chosen.
+package templates
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"countersign/internal/agent/data"
+	"countersign/internal/agent/loop"
+	"countersign/internal/esign"
+	"countersign/internal/message"
+	"countersign/internal/office"
+	"countersign/internal/store"
+)
+
+const (
+	perPage  = 100
+	maxPages = 20             // what nobody could look through
+	askAgain = 24 * time.Hour // a service that had no templates
+)
+
+// Needs are what the room takes from others. The functions are called from several goroutines.
+type Needs struct {
+	Online   func() (*esign.Client, bool)               // the service, while somebody is signed in
+	Answered func(ctx context.Context, err error) error // notes how the service answered, nil for well; returns err
+	Home     func() string                              // the service in use, as esign.Client.Home
+}
+
+// Room is safe for concurrent use.
+type Room struct {
+	loop.Tools
+	needs Needs
+
+	mu      sync.Mutex
+	without map[string]loop.Cooldown // services that have no templates, by their home
+}
+
+// New makes the room.
+func New(t loop.Tools, needs Needs) *Room {
+	return &Room{Tools: t, needs: needs, without: map[string]loop.Cooldown{}}
+}
+
+// List asks the service for its templates, those that search finds where it is not empty. Those used last come first, then
+// the others by name. Its errors carry a message for people.
+func (r *Room) List(ctx context.Context, search string) ([]office.Template, error) {
+	client, online := r.needs.Online()
+	if !online {
+		return nil, message.Error(message.SignInFirst(), nil)
+	}
+	all, whole, err := read(ctx, client, wildcard(search))
+	if esign.NotOffered(err) {
+		r.missing(client.Home(), true)
+		return nil, message.Error(message.TemplatesNotOffered(), err)
+	}
+	if err := r.needs.Answered(ctx, err); err != nil {
+		return nil, err
+	}
+	r.missing(client.Home(), false)
+	used, err := r.used(client.Home())
+	if err != nil {
+		return nil, err
+	}
+	list := make([]office.Template, 0, len(all))
+	for _, t := range all {
+		list = append(list, known(t, used))
+	}
+	slices.SortStableFunc(list, func(a, b office.Template) int {
+		return cmp.Or(b.LastUsed.Compare(a.LastUsed), strings.Compare(strings.ToLower(a.Name), strings.ToLower(b.Name)))
+	})
+	if whole && search == "" {
+		r.keepOnly(client.Home(), list)
+	}
+	return list, nil
+}
+
+// read reads the list of templates to its end, and says whether it came to that. It asks for everybody's templates, and
+// for the caller's own where that is forbidden; a service that knows no order gives its own.
+func read(ctx context.Context, client *esign.Client, search string) (all []esign.Template, whole bool, err error) {
+	q := esign.TemplateQuery{Search: search, Everyone: true, RecentFirst: true, Take: perPage}
+	seen := map[string]bool{}
+	for pages := 0; pages < maxPages; {
+		page, err := client.Templates(ctx, q)
+		e, _ := errors.AsType[*esign.Error](err)
+		switch {
+		case err == nil:
+		case pages == 0 && q.Everyone && e != nil && e.Kind == esign.Forbidden:
+			q.Everyone = false
+			continue
+		case pages == 0 && q.RecentFirst && e != nil && e.Kind == esign.Refused:
+			q.RecentFirst = false
+			continue
+		default:
+			return nil, false, err
+		}
+		pages++
+		fresh := 0
+		for _, t := range page.Items {
+			if !seen[t.ID] {
+				seen[t.ID] = true
+				all = append(all, t)
+				fresh++
+			}
+		}
+		q.Skip += page.Given
+		if page.Given == 0 || page.Total > 0 && q.Skip >= page.Total || fresh == 0 && len(page.Items) > 0 {
+			return all, true, nil
+		}
+	}
+	return all, false, nil
+}
+
+// wildcard has the service find words by their beginning (service-facts.md, 7).
+func wildcard(search string) string {
+	words := strings.Fields(search)
+	for i, w := range words {
+		if !strings.HasSuffix(w, "*") {
+			words[i] = w + "*"
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+// Offered reports whether the service may have templates: it was not asked yet, or did not say that it has none.
+func (r *Room) Offered() bool {
+	home := r.needs.Home()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.without[home].Over(r.Now())
+}
+
+func (r *Room) missing(home string, missing bool) {
+	r.mu.Lock()
+	was := !r.without[home].Over(r.Now())
+	delete(r.without, home)
+	if missing {
+		r.without[home] = loop.CoolFor(r.Now(), askAgain)
+	}
+	r.mu.Unlock()
+	if was != missing {
+		r.Signal(office.StatusChanged)
+	}
+}
+
+// known is a template of the service as the rest of the program knows it, in texts that can be shown anywhere.
+func known(t esign.Template, used []use) office.Template {
+	line := func(s string) string { return message.OneLine(s, office.MaxName) }
+	o := office.Template{ID: t.ID, Name: cmp.Or(line(t.Name), t.ID), Description: line(t.Description), Message: t.Message,
+		Sequential: t.Sequential, LastUsed: t.LastUsed, Roles: []office.TemplateRole{}, Copies: []office.TemplateRole{}}
+	if t.Documents != nil {
+		o.Documents = []office.TemplateDocument{}
+	}
+	for _, d := range t.Documents {
+		doc := office.TemplateDocument{ID: d.ID, Name: d.Name, FileName: d.FileName}
+		for _, f := range d.Fields {
+			doc.Fields = append(doc.Fields, office.TemplateField{ID: f.DataID, Name: line(f.Name), Value: f.Value, Multiline: f.Multiline})
+		}
+		o.Documents = append(o.Documents, doc)
+	}
+	role := func(p esign.TemplatePerson) office.TemplateRole {
+		return office.TemplateRole{ID: p.ID, Role: p.Role, FirstName: line(p.FirstName), LastName: line(p.LastName), Email: line(p.Email)}
+	}
+	for _, p := range t.Signers {
+		o.Roles = append(o.Roles, role(p))
+	}
+	for _, p := range t.Recipients {
+		o.Copies = append(o.Copies, role(p))
+	}
+	for _, u := range used {
+		if u.ID == t.ID && u.Used.After(o.LastUsed) {
+			o.LastUsed = u.Used
+		}
+	}
+	return o
+}
+
+// docUsed names the document with the templates that packages were made from here, most recent first.
+const docUsed = "templates"
+
+// maxUsed is how many of them are remembered.
+const maxUsed = 50
+
+// use is a template that a package was made from here.
+type use struct {
+	Service string    `json:"service"` // as esign.Client.Home
+	ID      string    `json:"id"`
+	Name    string    `json:"name"`
+	Used    time.Time `json:"used"`
+}
+
+// Note remembers that the service has made a package from the template of d. It belongs into the commit that records it.
+func (r *Room) Note(tx *store.Tx, d office.Draft) error {
+	if d.Template == nil {
+		return nil
+	}
+	var all []use
+	if _, err := tx.GetDoc(docUsed, &all); err != nil {
+		return err
+	}
+	all = slices.DeleteFunc(all, func(u use) bool { return u.Service == d.Service && u.ID == d.Template.ID })
+	all = slices.Insert(all, 0, use{d.Service, d.Template.ID, d.Template.Name, r.Now().UTC()})
+	return tx.PutDoc(docUsed, all[:min(len(all), maxUsed)])
+}
+
+// Used returns the templates that packages were made from here last, most recent first.
+func (r *Room) Used(limit int) ([]office.UsedTemplate, error) {
+	all, err := r.used(r.needs.Home())
+	var list []office.UsedTemplate
+	for _, u := range all[:min(len(all), limit)] {
+		list = append(list, office.UsedTemplate{ID: u.ID, Name: u.Name})
+	}
+	return list, err
+}
+
+// used are those of one service, most recent first.
+func (r *Room) used(home string) ([]use, error) {
+	all, _, err := data.Doc[[]use](r.Data, docUsed)
+	return slices.DeleteFunc(all, func(u use) bool { return u.Service != home }), err
+}
+
+// keepOnly forgets the templates of a service that are no more, and knows the others by the names they have now.
+func (r *Room) keepOnly(home string, list []office.Template) {
+	names := map[string]string{}
+	for _, t := range list {
+		names[t.ID] = t.Name
+	}
+	before, err := r.used(home)
+	stale := slices.ContainsFunc(before, func(u use) bool { return names[u.ID] != u.Name })
+	if err != nil || !stale {
+		return
+	}
+	err = r.Data.Update(func(tx *store.Tx) error {
+		var all []use
+		if _, err := tx.GetDoc(docUsed, &all); err != nil {
+			return err
+		}
+		kept := []use{}
+		for _, u := range all {
+			if u.Service == home {
+				u.Name = names[u.ID]
+			}
+			if u.Name != "" {
+				kept = append(kept, u)
+			}
+		}
+		return tx.PutDoc(docUsed, kept)
+	})
+	if err != nil {
+		r.Log.Warn("forget templates that are no more", "err", err)
+		return
+	}
+	r.Signal(office.StatusChanged)
+}

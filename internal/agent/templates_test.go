@@ -1,0 +1,181 @@
+package agent
+
+import (
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"countersign/internal/message"
+	"countersign/internal/office"
+	"countersign/internal/sandbox"
+)
+
+// chosen is the template of that name, as the service has it.
+func (o *testOffice) chosen(name string) *office.Template {
+	o.t.Helper()
+	list, err := o.Templates(o.t.Context(), "")
+	noErr(o.t, err)
+	found := office.NamedTemplate(list, name)
+	if len(found) != 1 {
+		o.t.Fatalf("%d templates are called %q, of %+v", len(found), name, list)
+	}
+	return &found[0]
+}
+
+func TestTemplatesUsedLastComeFirst(t *testing.T) {
+	o := newOffice(t, sandbox.Options{})
+	names := func(search string) (names []string) {
+		list, err := o.Templates(t.Context(), search)
+		noErr(t, err)
+		for _, x := range list {
+			names = append(names, x.Name)
+		}
+		return names
+	}
+	if got := names(""); !slices.Equal(got, []string{"Engagement letter", "Lease agreement", "Non-disclosure agreement"}) {
+		t.Errorf("before any was used: %q", got)
+	}
+	if got := names("tena"); !slices.Equal(got, []string{"Lease agreement"}) {
+		t.Errorf("by the beginning of a role: %q", got)
+	}
+	d := office.NewPackage{Template: o.chosen("Non-disclosure agreement")}
+	d.Signers = d.Template.Signers()
+	d.Signers[0].Email, d.Signers[1].Email = "a@example.com", "b@example.com" // one role, two people
+	state, err := o.Send(t.Context(), d, nil)
+	if err != nil || state.State != office.DraftSent {
+		t.Fatalf("%+v, %v", state, err)
+	}
+	if got := names(""); got[0] != "Non-disclosure agreement" {
+		t.Errorf("after it was used: %q", got)
+	}
+	p := o.service.Packages()[0]
+	if p.Name != "Non-disclosure agreement" || len(p.Signers) != 2 || p.Signers[0].Email != "a@example.com" {
+		t.Errorf("the service got %+v", p)
+	}
+	o.restart()
+	o.eventually("signed in again", func() bool { return o.Status().SignedIn })
+	if used, err := o.UsedTemplates(9); err != nil || len(used) != 1 || used[0].Name != "Non-disclosure agreement" {
+		t.Errorf("used here: %+v, %v", used, err)
+	}
+	noErr(t, o.service.DeleteTemplate(d.Template.ID))
+	o.eventually("the list is read", func() bool { _, err := o.Templates(t.Context(), ""); return err == nil })
+	if used, err := o.UsedTemplates(9); err != nil || len(used) != 0 {
+		t.Errorf("one that is no more is still offered: %+v, %v", used, err)
+	}
+}
+
+func TestAPackageFromATemplateIsWhatWasFilledIn(t *testing.T) {
+	o := newOffice(t, sandbox.Options{})
+	lease := o.chosen("Lease agreement")
+	if len(lease.Documents) != 2 || len(lease.Documents[0].Fields) != 3 || !lease.Documents[0].Fields[2].Multiline || !lease.Sequential {
+		t.Fatalf("%+v", lease)
+	}
+	lease.Documents[0].Data = map[string]string{"rent": "1,200 €"}
+	lease.Documents[1].File = o.sample()
+	second := filepath.Join(t.TempDir(), "House rules.pdf") // called like a document of the template
+	b, err := os.ReadFile(o.sample())
+	noErr(t, err)
+	noErr(t, os.WriteFile(second, b, 0o600))
+	d := office.NewPackage{Name: "Flat 4", Template: lease, Files: []string{second}, Sequential: true, Recipients: lease.Recipients()}
+	d.Signers = lease.Signers()
+	d.Signers[0].Email, d.Signers[1].Email = "jan@example.com", "ana@example.com"
+	state, err := o.Send(t.Context(), d, nil)
+	if err != nil || state.State != office.DraftSent {
+		t.Fatalf("%+v, %v", state, err)
+	}
+	p := o.service.Packages()[0]
+	var names []string
+	for _, d := range p.Documents {
+		names = append(names, d.Name)
+	}
+	if !slices.Equal(names, []string{"Lease agreement", "House rules", "House rules (2)"}) || len(p.Recipients) != 1 {
+		t.Errorf("documents %q, recipients %+v", names, p.Recipients)
+	}
+	o.eventually("all documents are known", func() bool { return len(o.packageOrZero(state.PackageID).Documents) == 3 })
+	row, _ := o.Package(state.PackageID)
+	if row.Signers[0].Role != "" || row.Signers[0].Email != "jan@example.com" {
+		t.Errorf("a role is of the draft alone: %+v", row.Signers)
+	}
+	noErr(t, o.service.SignAll(state.PackageID))
+	o.eventually("saved", func() bool { return o.Status().Packages.Saved == 1 })
+	if files := o.files(); len(files) != 3 {
+		t.Errorf("files %q", files)
+	}
+	kept, known, err := o.DraftOf(state.PackageID)
+	if err != nil || !known || kept.Template == nil || kept.Template.Documents[0].Data["rent"] != "1,200 €" || kept.Files[0].Original != 2 {
+		t.Errorf("the draft is kept as %+v, %v", kept, err)
+	}
+}
+
+func TestATemplateThatIsGoneIsRefusedWithASentence(t *testing.T) {
+	o := newOfficeWith(t, quick, sandbox.Options{})
+	d := office.NewPackage{Name: "Flat", Template: o.chosen("Lease agreement")}
+	d.Signers = d.Template.Signers()
+	d.Signers[0].Email, d.Signers[1].Email = "jan@example.com", "ana@example.com"
+	changed := d
+	changed.Signers = slices.Clone(d.Signers)
+	changed.Signers[0].RoleID = "another"
+	if state, err := o.Send(t.Context(), changed, nil); err != nil || state.State != office.DraftFailed || state.Problem != message.TemplateChanged("Lease agreement") {
+		t.Errorf("changed: %+v, %v", state, err)
+	}
+	noErr(t, o.service.DeleteTemplate(d.Template.ID))
+	if state, err := o.Send(t.Context(), d, nil); err != nil || state.State != office.DraftFailed || state.Problem != message.TemplateGone("Lease agreement") {
+		t.Errorf("gone: %+v, %v", state, err)
+	}
+	if n := len(o.service.Packages()); n != 0 {
+		t.Errorf("%d packages", n)
+	}
+}
+
+// A service may have no such call. It is told once, and is no trouble of the service.
+func TestAServiceWithoutTemplatesIsNotAskedAgain(t *testing.T) {
+	o := newOfficeWith(t, quick, sandbox.Options{})
+	if !o.TemplatesOffered() {
+		t.Error("nobody has asked yet")
+	}
+	o.service.Inject(sandbox.Fault{Path: "*/templates/list", Status: http.StatusNotFound, Body: "404 page not found"})
+	_, err := o.Templates(t.Context(), "")
+	if Message(err) != message.TemplatesNotOffered() || o.TemplatesOffered() || len(o.Status().Health) != 0 {
+		t.Errorf("%v, offered %v, health %+v", err, o.TemplatesOffered(), o.Status().Health)
+	}
+	o.service.Heal(0)
+	if _, err := o.Templates(t.Context(), ""); err != nil || !o.TemplatesOffered() {
+		t.Errorf("when it has them after all: %v, offered %v", err, o.TemplatesOffered())
+	}
+	o.service.Inject(sandbox.Fault{Path: "*/templates/list", Status: http.StatusForbidden, Times: 1}) // everybody's
+	if list, err := o.Templates(t.Context(), ""); err != nil || len(list) != 3 {
+		t.Errorf("%d templates, %v", len(list), err)
+	}
+	noErr(t, o.SignOut(t.Context()))
+	if _, err := o.Templates(t.Context(), ""); Message(err) != message.SignInFirst() {
+		t.Error(err)
+	}
+}
+
+// The answer to packages/add is lost, or the program is killed around it: one package, as with any other draft.
+func TestAPackageFromATemplateIsMadeOnceWhateverIsLost(t *testing.T) {
+	o := newOfficeWith(t, quick, sandbox.Options{})
+	d := office.NewPackage{Name: "Flat", Template: o.chosen("Lease agreement")}
+	d.Template.Documents[1].File = o.sample()
+	d.Signers = d.Template.Signers()
+	d.Signers[0].Email, d.Signers[1].Email = "jan@example.com", "ana@example.com"
+	o.service.Inject(sandbox.Fault{Path: "*/packages/add", LoseAnswer: true, Times: 1})
+	if _, err := o.Send(t.Context(), d, nil); err != nil {
+		t.Fatal(err)
+	}
+	o.eventually("it is found among the packages", func() bool { return o.Status().Outbox.Unknown == 0 && len(o.Drafts()) == 0 })
+	packages := o.service.Packages()
+	if len(packages) != 1 {
+		t.Fatalf("%d packages", len(packages))
+	}
+	row, known := o.Package(packages[0].PackageID)
+	if !known || row.Origin != office.MadeHere || !strings.Contains(row.Name, "Flat") {
+		t.Errorf("%+v", row)
+	}
+	if used, err := o.UsedTemplates(9); err != nil || len(used) != 1 {
+		t.Errorf("used here: %+v, %v", used, err)
+	}
+}

@@ -1,0 +1,80 @@
+package cli
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"countersign/internal/office"
+)
+
+func TestPeopleGetTheRolesThatAreTheirs(t *testing.T) {
+	lease := office.Template{Name: "Lease", Roles: []office.TemplateRole{{ID: "l", Role: "Landlord"}, {ID: "t", Role: "Tenant"}}}
+	nda := office.Template{Name: "NDA", Roles: []office.TemplateRole{{ID: "1", Role: "Party"}, {ID: "2", Role: "Party"}}}
+	mandate := office.Template{Name: "Mandate", Roles: []office.TemplateRole{{ID: "c", Role: "Client"}, {ID: "w", Role: "Lawyer", FirstName: "Laura", Email: "laura@x.org"}}}
+	for name, c := range map[string]struct {
+		template office.Template
+		to       []string
+		want     []string // role id and address
+		problem  string
+	}{
+		"in order":              {lease, []string{"a@x.org", "b@x.org"}, []string{"l a@x.org", "t b@x.org"}, ""},
+		"by name":               {lease, []string{"tenant=Ana <a@x.org>", "Landlord=b@x.org"}, []string{"l b@x.org", "t a@x.org"}, ""},
+		"by name and order":     {lease, []string{"a@x.org", "Landlord=b@x.org"}, []string{"l b@x.org", "t a@x.org"}, ""},
+		"one role twice":        {nda, []string{"Party=a@x.org", "Party=b@x.org"}, []string{"1 a@x.org", "2 b@x.org"}, ""},
+		"filled already":        {mandate, []string{"a@x.org"}, []string{"c a@x.org", "w laura@x.org"}, ""},
+		"filled, and another":   {mandate, []string{"a@x.org", "b@x.org"}, []string{"c a@x.org", "w b@x.org"}, ""},
+		"somebody besides":      {lease, []string{"a@x.org", "b@x.org", "c@x.org"}, []string{"l a@x.org", "t b@x.org", " c@x.org"}, ""},
+		"a role without anyone": {lease, []string{"Tenant=a@x.org"}, nil, "also needs: Landlord"},
+		"an unknown role":       {lease, []string{"Janitor=a@x.org"}, nil, `no role "Janitor" left`},
+		"a role too often":      {lease, []string{"Tenant=a@x.org", "Tenant=b@x.org"}, nil, `no role "Tenant" left`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			send := sendCmd{Template: c.template.Name, To: c.to}
+			d, err := send.draft()
+			must(t, err)
+			err = send.fromTemplate(&d, []office.Template{c.template})
+			if c.problem != "" {
+				if err == nil || !strings.Contains(err.Error(), c.problem) {
+					t.Errorf("%v", err)
+				}
+				return
+			}
+			must(t, err)
+			var got []string
+			for _, s := range d.Signers {
+				got = append(got, s.RoleID+" "+s.Email)
+			}
+			if !slices.Equal(got, c.want) {
+				t.Errorf("got %q, want %q", got, c.want)
+			}
+		})
+	}
+}
+
+func TestFieldsAndDocumentsOfATemplateAreNamed(t *testing.T) {
+	list := []office.Template{{ID: "1", Name: "Lease", Message: "Sign.", Sequential: true, Documents: []office.TemplateDocument{
+		{ID: "d1", Name: "Lease", Fields: []office.TemplateField{{ID: "rent", Name: "Monthly rent"}}}, {ID: "d2", Name: "House rules"}},
+		Roles:  []office.TemplateRole{{ID: "t", Role: "Tenant"}},
+		Copies: []office.TemplateRole{{Role: "Records", Email: "records@x.org"}, {Role: "Bank"}}}, {ID: "2", Name: "lease"}}
+	send := sendCmd{Template: "1", To: []string{"a@x.org"}, Field: []string{"monthly rent=1=2"}, Replace: []string{"house rules=rules.pdf"}}
+	d, err := send.draft()
+	must(t, err)
+	must(t, send.fromTemplate(&d, list))
+	if own := d.Template.Documents; own[0].Data["rent"] != "1=2" || !strings.HasSuffix(own[1].File, "rules.pdf") || !d.Sequential || d.Message != "Sign." {
+		t.Errorf("%+v", d.Template)
+	}
+	if len(d.Recipients) != 1 || d.Recipients[0].Email != "records@x.org" {
+		t.Errorf("recipients %+v", d.Recipients)
+	}
+	for wrong, says := range map[string]sendCmd{
+		"2 templates are called": {Template: "Lease"}, "no template": {Template: "Rent"},
+		"no text field": {Template: "1", Field: []string{"x=1"}}, "no document": {Template: "1", Replace: []string{"x=1"}},
+		"write it as \"FIELD=VALUE\"": {Template: "1", Field: []string{"rent"}}, "write it as \"DOCUMENT=FILE\"": {Template: "1", Replace: []string{"Lease"}},
+	} {
+		d := office.NewPackage{Signers: []office.Signer{{Email: "a@x.org"}}}
+		if err := says.fromTemplate(&d, list); err == nil || !strings.Contains(err.Error(), wrong) {
+			t.Errorf("%s: %v", wrong, err)
+		}
+	}
+}
