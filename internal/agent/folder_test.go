@@ -1,10 +1,12 @@
 package agent
 
 import (
+	"bytes"
 	"errors"
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -212,6 +214,46 @@ func (o *testOffice) loseState() {
 	noErr(o.t, os.Truncate(locations.State(o.data), 5000))
 	o.open()
 	o.run()
+}
+
+func TestADocumentIsFoundThoughPeopleTookOneOfTheSameNameAway(t *testing.T) {
+	o := newOfficeWith(t, quick, sandbox.Options{})
+	var ids []string
+	for i := range 3 {
+		o.eventually("the endpoint is registered", func() bool { return o.Status().Endpoint.ID != "" })
+		d := o.draft()
+		d.Signers[1].LastName += strconv.Itoa(i) // so that no two documents are the same
+		sent, err := o.Send(t.Context(), d, nil)
+		noErr(t, err)
+		signAll(o, sent.PackageID)
+		o.eventually("saved", func() bool { return o.Status().Packages.Saved == i+1 })
+		ids = append(ids, sent.PackageID)
+	}
+	before := o.files()
+	if len(before) != 3 {
+		t.Fatalf("files: %q", before)
+	}
+	for _, id := range ids[:2] {
+		noErr(t, os.Remove(o.packageRow(id).Files[0].Path))
+	}
+	// Which document gets which number is up to who is quicker, so that the one that is there may be planned elsewhere.
+	moved := filepath.Join(o.folder, "Offer - Offer 2026-118 (7).pdf")
+	noErr(t, os.Rename(o.packageRow(ids[2]).Files[0].Path, moved))
+	kept, err := os.ReadFile(moved)
+	noErr(t, err)
+	o.loseState()
+	o.eventually("the packages are read again", func() bool { return o.Status().Packages.Saved == 3 })
+	if after := o.files(); len(after) != len(before) {
+		t.Errorf("files: %q, were %q", after, before)
+	}
+	if found := o.packageRow(ids[2]).Files[0].Path; found != moved {
+		t.Errorf("the document that was there is saved as %s", found)
+	}
+	for _, id := range ids[:2] {
+		if again, err := os.ReadFile(o.packageRow(id).Files[0].Path); err != nil || bytes.Equal(again, kept) {
+			t.Errorf("the document that was there is there twice: %v", err)
+		}
+	}
 }
 
 func TestLinksAndSubfoldersDoNotLeadOutOfTheFolder(t *testing.T) {

@@ -107,13 +107,16 @@ func (f *Folder) Exists(rel string) (bool, error) {
 func (f *Folder) alike(sub, name string) (found []string, err error) {
 	want := folded(name)
 	if f.Looks != nil {
-		names, err := f.lookAt(sub)
-		for _, entry := range names[want] { // what has gone meanwhile is not taken any more
+		held, err := f.lookAt(sub)
+		if err != nil {
+			return nil, err
+		}
+		for _, entry := range held.alike[want] { // what has gone meanwhile is not taken any more
 			if _, gone := f.root.Lstat(filepath.Join(filepath.FromSlash(sub), entry)); !errors.Is(gone, fs.ErrNotExist) {
 				found = append(found, entry)
 			}
 		}
-		return found, err
+		return found, nil
 	}
 	plain := ascii(want)
 	err = f.each(sub, func(entry string) {

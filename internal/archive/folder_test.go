@@ -6,11 +6,14 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"countersign/internal/office/filename"
 )
 
 func TestOpenFolderSaysWhatIsWrong(t *testing.T) {
@@ -194,7 +197,7 @@ func TestAFolderThatDoesNotAnswerHoldsUpNoOther(t *testing.T) {
 	defer all.Wait()
 	defer close(answer)
 	all.Go(func() {
-		looks.in("/share", func() (map[string][]string, error) {
+		looks.in("/share", func() (*names, error) {
 			close(asked)
 			<-answer
 			return nil, nil
@@ -202,13 +205,37 @@ func TestAFolderThatDoesNotAnswerHoldsUpNoOther(t *testing.T) {
 	})
 	<-asked
 	all.Go(func() {
-		looks.in("/disk", func() (map[string][]string, error) { return nil, nil })
+		looks.in("/disk", func() (*names, error) { return nil, nil })
 		close(other)
 	})
 	select {
 	case <-other:
 	case <-time.After(10 * time.Second):
 		t.Error("it was not looked into")
+	}
+}
+
+func TestASeriesOfNamesGoesOnAfterAGap(t *testing.T) {
+	dir := t.TempDir()
+	must(t, os.Mkdir(filepath.Join(dir, "2026"), 0o700))
+	long := filename.Numbered(strings.Repeat("Lease ", 60)+".pdf", 9) // as long as a name may be
+	for _, name := range []string{
+		"Lease (3).pdf", "lease (12).PDF", "Lease (x).pdf", "Lease (2).docx", "Lease (07).pdf", "Offer.pdf", "2026/Lease.pdf", "2026/Lease (4).pdf",
+		filename.Numbered(long, 5),
+	} {
+		must(t, os.WriteFile(filepath.Join(dir, name), nil, 0o600))
+	}
+	f := open(t, dir)
+	for _, looks := range []*Looks{nil, {}} {
+		f.Looks = looks
+		for rel, want := range map[string][]string{
+			"Lease.pdf": {"Lease (3).pdf", "Lease (12).pdf"}, "Offer.pdf": {"Offer.pdf"}, "Deed.pdf": nil,
+			"2026/Lease.pdf": {"2026/Lease.pdf", "2026/Lease (4).pdf"}, "2027/Lease.pdf": nil, long: {filename.Numbered(long, 5)},
+		} {
+			if got, err := f.Series(rel); !slices.Equal(got, want) || err != nil {
+				t.Errorf("%q: %q, %v, want %q", rel, got, err, want)
+			}
+		}
 	}
 }
 

@@ -1,9 +1,13 @@
 package archive
 
 import (
+	"path"
 	"path/filepath"
+	"slices"
 	"sync"
 	"time"
+
+	"countersign/internal/office/filename"
 )
 
 // Looks remember for a moment which names folders hold, for those who save many files side by side: each of them would
@@ -14,18 +18,24 @@ type Looks struct {
 	folders map[string]*look
 }
 
-// look is what a folder held, by what is left of the names without case.
+// look is what a folder held.
 type look struct {
 	mu    sync.Mutex // held while the names are read
 	at    time.Time
-	names map[string][]string
+	names *names
+}
+
+// names are those in a folder.
+type names struct {
+	alike   map[string][]string // by what is left of them without case
+	numbers []int               // that any of them ends with, see filename.Numbered; ascending
 }
 
 // lookFor is how long a look is good.
 const lookFor = time.Second
 
 // in returns what a folder holds, at most a moment ago.
-func (l *Looks) in(folder string, read func() (map[string][]string, error)) (map[string][]string, error) {
+func (l *Looks) in(folder string, read func() (*names, error)) (*names, error) {
 	known := l.of(folder)
 	known.mu.Lock()
 	defer known.mu.Unlock()
@@ -33,12 +43,12 @@ func (l *Looks) in(folder string, read func() (map[string][]string, error)) (map
 		return known.names, nil
 	}
 	at := time.Now()
-	names, err := read()
+	held, err := read()
 	if err != nil {
 		return nil, err
 	}
-	known.at, known.names = at, names
-	return names, nil
+	known.at, known.names = at, held
+	return held, nil
 }
 
 // of is the look at a folder, empty before the first one.
@@ -57,13 +67,42 @@ func (l *Looks) of(folder string) *look {
 }
 
 // lookAt is what a subfolder holds. The result must not be changed.
-func (f *Folder) lookAt(sub string) (map[string][]string, error) {
-	return f.Looks.in(filepath.Join(f.dir, filepath.FromSlash(sub)), func() (map[string][]string, error) {
-		names := map[string][]string{}
+func (f *Folder) lookAt(sub string) (*names, error) {
+	read := func() (*names, error) {
+		held := &names{alike: map[string][]string{}}
 		err := f.each(sub, func(entry string) {
 			key := folded(entry)
-			names[key] = append(names[key], entry)
+			held.alike[key] = append(held.alike[key], entry)
+			if n := filename.Number(entry); n > 0 {
+				held.numbers = append(held.numbers, n)
+			}
 		})
-		return names, err
-	})
+		slices.Sort(held.numbers)
+		held.numbers = slices.Compact(held.numbers)
+		return held, err
+	}
+	if f.Looks == nil {
+		return read()
+	}
+	return f.Looks.in(filepath.Join(f.dir, filepath.FromSlash(sub)), read)
+}
+
+// Series lists what is there by the name of rel, or of rel with a number (filename.Numbered), in the order of the numbers.
+// There may be gaps: people take files away.
+func (f *Folder) Series(rel string) (found []string, err error) {
+	if !filename.Safe(rel) {
+		return nil, f.fail(rel, ErrBadName, nil)
+	}
+	sub := path.Dir(rel)
+	held, err := f.lookAt(sub)
+	if err != nil {
+		return nil, f.because(rel, err)
+	}
+	for _, n := range append([]int{1}, held.numbers...) {
+		name := filename.Numbered(rel, n)
+		if len(held.alike[folded(path.Base(name))]) > 0 {
+			found = append(found, name)
+		}
+	}
+	return found, nil
 }

@@ -163,8 +163,12 @@ func (y way) RoundTrip(r *http.Request) (*http.Response, error) {
 	return answer, y.read(r, answer)
 }
 
-// mostAnHour is how often the program may ask for one and the same thing within an hour, whatever goes wrong.
-const mostAnHour = 240
+// mostAnHour is how often the program may ask for one and the same thing within an hour, whatever goes wrong. A renewal of
+// the sign-in counts for one, and asks four times where its answer is lost.
+const (
+	mostAnHour    = 240
+	asksOfRenewal = 4
+)
 
 // often judges that the service is not asked for the same thing again and again.
 func (x *wire) often(key string) {
@@ -175,7 +179,11 @@ func (x *wire) often(key string) {
 	x.hour[key]++
 	n := x.hour[key]
 	x.mu.Unlock()
-	if n == mostAnHour {
+	most := mostAnHour
+	if strings.HasSuffix(key, "/token") || strings.HasSuffix(key, "/openid-configuration") {
+		most *= asksOfRenewal
+	}
+	if n == most {
 		x.w.model.breaks("the service is left in peace: %s was asked %d times within an hour", key, n)
 	}
 }

@@ -17,8 +17,8 @@ func (r *Room) Recent(limit int) ([]office.Job, error) {
 	return data.Read(r.Data, "the saved files", func(tx *store.Tx) ([]office.Job, error) { return tx.RecentSaved(limit) })
 }
 
-// SaveAgain fetches the files of an executed package once more. One that is missing gets its name back; beside one
-// that is there the next free name is taken.
+// SaveAgain fetches the files of an executed package once more. One that is missing gets its name back; one that is there
+// as it was stays; beside one that was changed the next free name is taken.
 func (r *Room) SaveAgain(packageID string) error {
 	s := r.needs.Settings()
 	err := r.Data.Update(func(tx *store.Tx) error {

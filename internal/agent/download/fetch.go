@@ -121,8 +121,8 @@ func hasTwin(folder *archive.Folder, rel string) (bool, error) {
 // errMoved gives a save up whose job was sent to another folder meanwhile, or whose place is another document's.
 var errMoved = errors.New("the file is to be saved elsewhere")
 
-// errOtherName is a save given up because the file is there under the name that it has in another language.
-var errOtherName = errors.New("the file has a name in another language")
+// errOtherName is a save given up because the file is there under another of its names.
+var errOtherName = errors.New("the file is there under another name")
 
 // commitBytes records what the file will be, so that it is recognised should the program end right after its rename.
 func commitBytes(tx *store.Tx, j office.Job, s archive.Saved) error {

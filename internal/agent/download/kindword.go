@@ -9,7 +9,6 @@ import (
 	"countersign/internal/archive"
 	"countersign/internal/message"
 	"countersign/internal/office"
-	"countersign/internal/office/filename"
 	"countersign/internal/store"
 )
 
@@ -63,23 +62,29 @@ func (r *Room) otherNames(j office.Job) (names []string, err error) {
 	return names, nil
 }
 
-// hasOtherName reports whether j's file, of which saved was received, is in the folder under the name that it has in
-// another language, and is no other job's.
+// sameNames are what j's file may be called: as it is wanted, and as offices of other languages would have it.
+func (r *Room) sameNames(j office.Job) ([]string, error) {
+	others, err := r.otherNames(j)
+	return append([]string{j.WantedName()}, others...), err
+}
+
+// hasOtherName reports whether j's file, of which saved was received, is in the folder under another of its names, and is
+// nobody else's.
 func (r *Room) hasOtherName(folder *archive.Folder, j office.Job, saved archive.Saved) (bool, error) {
-	names, err := r.otherNames(j)
+	names, err := r.sameNames(j)
 	if err != nil {
 		return false, err
 	}
 	for _, wanted := range names {
-		for i := 1; ; i++ {
-			name := filename.Numbered(wanted, i)
-			if there, err := folder.Exists(name); err != nil || !there {
-				break
-			}
+		there, err := folder.Series(wanted)
+		if err != nil {
+			return false, err
+		}
+		for _, name := range there {
 			if same, err := folder.Matches(name, saved.Size, saved.Digest); err != nil || !same {
 				continue
 			}
-			if taken, err := r.reserved(j.Folder, name); err != nil || !taken {
+			if mine, err := r.mayHave(j, name, saved.Digest); err != nil || mine {
 				return err == nil, err
 			}
 		}
@@ -87,14 +92,15 @@ func (r *Room) hasOtherName(folder *archive.Folder, j office.Job, saved archive.
 	return false, nil
 }
 
-// reserved reports whether a job has that place; one whose record cannot be read has.
-func (r *Room) reserved(folder, name string) (bool, error) {
-	taken, err := data.Read(r.Data, "who has a file name", func(tx *store.Tx) (bool, error) {
-		_, taken, err := tx.JobAt(folder, name)
-		return taken, err
+// mayHave reports whether the file of that name, whose bytes are j's, may become j's: see settle. One whose record cannot
+// be read has it.
+func (r *Room) mayHave(j office.Job, name, digest string) (bool, error) {
+	mine, err := data.Read(r.Data, "who has a file name", func(tx *store.Tx) (bool, error) {
+		other, taken, err := tx.JobAt(j.Folder, name)
+		return err == nil && (!taken || other.Key() != j.Key() && !hasFile(other, digest)), err
 	})
 	if store.OfOneRecord(err) {
-		return true, nil
+		return false, nil
 	}
-	return taken, err
+	return mine, err
 }

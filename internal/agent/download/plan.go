@@ -49,7 +49,7 @@ func settle(tx *store.Tx, j office.Job) (ok bool, err error) {
 	if err != nil || !taken || other.Key() == j.Key() {
 		return err == nil, err
 	}
-	if other.State == office.JobDone || other.Digest == j.Digest {
+	if hasFile(other, j.Digest) {
 		return false, nil
 	}
 	// The other had only reserved that name, which would drive one of the two to a second copy. It gets the name that j
@@ -69,6 +69,12 @@ func settle(tx *store.Tx, j office.Job) (ok bool, err error) {
 		return true, tx.PutJob(other)
 	}
 	return true, nil
+}
+
+// hasFile reports whether the file with that digest at j's place is j's: it is saved, or about to get its name. Else j has
+// only reserved the name.
+func hasFile(j office.Job, digest string) bool {
+	return j.State == office.JobDone || j.Digest == digest
 }
 
 // Folder is where p's documents go: the office's folder, or beside the original when that was chosen and it is

@@ -11,7 +11,6 @@ import (
 	"countersign/internal/esign"
 	"countersign/internal/message"
 	"countersign/internal/office"
-	"countersign/internal/office/filename"
 	"countersign/internal/store"
 )
 
@@ -51,11 +50,11 @@ func (r *Room) notSaved(ctx context.Context, j office.Job, err error) error {
 func (r *Room) rename(folder *archive.Folder, j office.Job, saved archive.Saved) error {
 	wanted := j.WantedName()
 	if saved.Digest != "" {
-		others, err := r.otherNames(j)
+		names, err := r.sameNames(j)
 		if err != nil {
 			return err
 		}
-		for _, name := range append([]string{wanted}, others...) {
+		for _, name := range names {
 			if err := r.recognise(folder, j, name, saved); !errors.Is(err, errMoved) {
 				return err
 			}
@@ -63,7 +62,7 @@ func (r *Room) rename(folder *archive.Folder, j office.Job, saved archive.Saved)
 	}
 	err := r.Data.Update(func(tx *store.Tx) error {
 		stored, ok, err := tx.Job(j.Key())
-		if err != nil || !ok || stored.Folder != j.Folder {
+		if err != nil || !ok || stored.Folder != j.Folder || stored.Target != j.Target { // it has another place meanwhile, see settle
 			return err
 		}
 		// Its own reservation is not in the way, but the file of that name is. Without bytes no file was compared yet.
@@ -90,11 +89,11 @@ func (r *Room) rename(folder *archive.Folder, j office.Job, saved archive.Saved)
 // recognise makes the file of that name, or of that name and a number, which has the very bytes, j's own. It fails with
 // errMoved when there is none.
 func (r *Room) recognise(folder *archive.Folder, j office.Job, wanted string, saved archive.Saved) error {
-	for i := 1; ; i++ {
-		name := filename.Numbered(wanted, i)
-		if there, err := folder.Exists(name); err != nil || !there {
-			return errMoved
-		}
+	there, err := folder.Series(wanted)
+	if err != nil {
+		return errMoved
+	}
+	for _, name := range there {
 		same, err := folder.Matches(name, saved.Size, saved.Digest)
 		if err != nil || !same {
 			continue
@@ -106,6 +105,7 @@ func (r *Room) recognise(folder *archive.Folder, j office.Job, wanted string, sa
 			return err
 		}
 	}
+	return errMoved
 }
 
 // refused handles an answer of the service that is not the file.

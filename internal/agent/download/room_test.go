@@ -205,7 +205,7 @@ func TestAFileInAnotherLanguageThatIsAnotherDocumentsStaysThat(t *testing.T) {
 	x.settings.NameTemplate, x.settings.Language = "{document} {kind}", "en"
 	j, other := x.plan("p")[0], x.plan("q")[0]
 	x.update(func(tx *store.Tx) error {
-		other.Target, other.Wanted = "Lease signé.pdf", "Lease signé.pdf"
+		other.Target, other.Wanted, other.State = "Lease signé.pdf", "Lease signé.pdf", office.JobDone
 		return tx.PutJob(other)
 	})
 	folder, err := archive.OpenFolder(j.Folder)

@@ -82,6 +82,21 @@ func Numbered(rel string, n int) string {
 	return folder + fit(base, tail, maxElement-len(tail), max(1, maxPath-units(folder)-len(tail)))
 }
 
+// Number is n where file is called as Numbered calls one for an n of 2 and more, and 0 elsewhere.
+func Number(file string) int {
+	base := strings.TrimSuffix(file, path.Ext(file))
+	from := strings.LastIndex(base, " (")
+	if from < 0 || !strings.HasSuffix(base, ")") {
+		return 0
+	}
+	digits := base[from+2 : len(base)-1]
+	n, err := strconv.Atoi(digits)
+	if err != nil || n < 2 || strconv.Itoa(n) != digits {
+		return 0
+	}
+	return n
+}
+
 // cut returns the longest beginning of s within a number of bytes and of UTF-16 units that ends where a reader sees one
 // character end and the next begin (Unicode annex 29), and whether that is all of s.
 func cut(s string, bytes, utf16 int) (string, bool) {
