@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"go/parser"
@@ -13,6 +14,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -74,8 +76,9 @@ func Pick[T any](fault string, wrong, right T) T {
 `
 
 // plant writes the sources with the faults into dir, and the overlay that has the compiler read them. Faults that no longer
-// fit are left out and returned.
-func plant(dir string, all []planted) (overlay string, stale []string, err error) {
+// fit are left out and returned, by name, with the reason.
+func plant(dir string, all []planted) (overlay string, stale map[string]error, err error) {
+	stale = map[string]error{}
 	root, err := filepath.Abs("../..")
 	if err != nil {
 		return "", nil, err
@@ -106,7 +109,7 @@ func plant(dir string, all []planted) (overlay string, stale []string, err error
 			changed[e.file] = strings.Replace(text, e.find, put, 1)
 		}
 		if err != nil {
-			stale, err = append(stale, fmt.Sprintf("%s: %v", p.name, err)), nil
+			stale[p.name], err = err, nil
 			continue
 		}
 		for file, text := range changed {
@@ -137,25 +140,33 @@ func plant(dir string, all []planted) (overlay string, stale []string, err error
 	return overlay, stale, os.WriteFile(overlay, raw, 0o600)
 }
 
-// TestEveryFaultCanBePlanted notices when the program has changed where a fault is to be planted.
-func TestEveryFaultCanBePlanted(t *testing.T) {
+// sources plants all faults in copies of the program's sources in dir, and returns the overlay that has the compiler read
+// them, and the faults that could be planted. One that no longer fits the program fails the test.
+func sources(t *testing.T, dir string) (overlay string, fit []planted) {
+	t.Helper()
 	all, err := readFaults()
 	if err != nil {
 		t.Fatal(err)
 	}
-	dir := t.TempDir()
-	_, stale, err := plant(dir, all)
+	overlay, stale, err := plant(dir, all)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, s := range stale {
-		t.Error("a fault no longer fits the program: ", s)
+	for name, why := range stale {
+		t.Errorf("%s no longer fits the program: %v", name, why)
 	}
-	sources, err := filepath.Glob(filepath.Join(dir, "*.go"))
-	if err != nil || len(sources) == 0 {
-		t.Fatal(sources, err)
+	return overlay, slices.DeleteFunc(all, func(p planted) bool { return stale[p.name] != nil })
+}
+
+// TestEveryFaultCanBePlanted notices when the program has changed where a fault is to be planted.
+func TestEveryFaultCanBePlanted(t *testing.T) {
+	dir := t.TempDir()
+	sources(t, dir)
+	files, err := filepath.Glob(filepath.Join(dir, "*.go"))
+	if err != nil || len(files) == 0 {
+		t.Fatal(files, err)
 	}
-	for _, path := range sources {
+	for _, path := range files {
 		if _, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution); err != nil {
 			t.Error(err)
 		}
@@ -168,69 +179,102 @@ func TestPlantedFaultsAreFound(t *testing.T) {
 	if err != nil {
 		t.Skip("make simulate-faults runs it")
 	}
-	all, err := readFaults()
-	if err != nil {
-		t.Fatal(err)
-	}
 	dir := t.TempDir()
-	overlay, stale, err := plant(dir, all)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, s := range stale {
-		t.Error("a fault no longer fits the program: ", s)
-	}
+	overlay, all := sources(t, dir)
 	binary := filepath.Join(dir, "sim.test")
 	if out, err := exec.Command("go", "test", "-c", "-vet=off", "-overlay", overlay, "-o", binary, ".").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
+		t.Fatalf("the program with the faults does not compile: %v\n%s", err, out)
 	}
 	seed, queue := firstSeed(t), make(chan planted, len(all))
 	t.Logf("seeds from %d on", seed)
 	for _, p := range all {
-		if !slices.ContainsFunc(stale, func(s string) bool { return strings.HasPrefix(s, p.name+":") }) {
-			queue <- p
-		}
+		queue <- p
 	}
 	close(queue)
-	var mu sync.Mutex
-	found, looked := 0, len(queue)
+	var found atomic.Int64
 	var running sync.WaitGroup
 	for range runtime.NumCPU() {
 		running.Go(func() {
 			for p := range queue {
 				began := time.Now()
-				promise := seek(binary, p.name, each, seed)
-				mu.Lock()
-				if promise != "" {
-					found++
+				promise, err := seek(binary, p.name, each, seed)
+				switch {
+				case err != nil:
+					t.Errorf("no word of %s in %v: %v", p.name, time.Since(began).Round(time.Second), err)
+				case promise != "":
+					found.Add(1)
 					t.Logf("found   %s in %v: %s", p.name, time.Since(began).Round(time.Second), promise)
-				} else {
-					t.Errorf("missed  %s in %v: %s", p.name, each, p.what)
+				default:
+					t.Errorf("missed  %s in %v: %s", p.name, time.Since(began).Round(time.Second), p.what)
 				}
-				mu.Unlock()
 			}
 		})
 	}
 	running.Wait()
-	t.Logf("%d of %d planted faults were found, each within %v", found, looked, each)
+	t.Logf("%d of %d planted faults were found, each within %v", found.Load(), len(all), each)
 }
 
-var aPromise = regexp.MustCompile(`(?s)breaks a promise after step [^\n]*\n\s*([^\n]{0,160})`)
+// What a run that found something says: a promise that was broken, or what ended the program. That the test itself ran out
+// of time is no such thing.
+var (
+	aPromise = regexp.MustCompile(`(?s)breaks a promise after step [^\n]*\n\s*([^\n]{0,160})`)
+	aPanic   = regexp.MustCompile(`(?m)^(?:panic|fatal error): (.{0,160})`)
+)
 
-// seek plays lives with a fault planted, and returns the promise that it was found by, "" for none.
-func seek(binary, name string, each time.Duration, seed uint64) string {
-	cmd := exec.Command(binary, "-test.run=^TestSimulate$", "-test.v", "-test.timeout="+(each+10*time.Minute).String())
+// lastLife is how long the life may last that is under way when the time is over, by a real clock on a busy machine.
+const lastLife = 5 * time.Minute
+
+// seek plays lives with a fault planted, and returns the promise that it was found by, "" for none. An error means that
+// nothing was found out.
+func seek(binary, name string, each time.Duration, seed uint64) (promise string, err error) {
+	ctx, cancel := context.WithTimeout(context.Background(), each+lastLife)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, binary, "-test.run=^TestSimulate$", "-test.v", "-test.timeout=0")
+	cmd.WaitDelay = 10 * time.Second
 	cmd.Env = append(os.Environ(), envPlanted+"="+name, envTime+"="+each.String(), fmt.Sprintf("%s=%d", envSeed, seed), envPart+"=0/1", envFaults+"=")
 	out, err := cmd.CombinedOutput()
-	if err == nil {
-		return ""
+	switch found := aPromise.FindSubmatch(out); {
+	case found != nil:
+		return string(found[1]), nil
+	case ctx.Err() != nil:
+		return "", fmt.Errorf("the run did not end within %v", each+lastLife)
+	case err == nil:
+		return "", nil
 	}
-	if promise := aPromise.FindSubmatch(out); promise != nil {
-		return string(promise[1])
+	if found := aPanic.FindSubmatch(out); found != nil {
+		return string(found[1]), nil
 	}
-	if i := strings.Index(string(out), "panic:"); i >= 0 {
-		line, _, _ := strings.Cut(string(out)[i:], "\n")
-		return line
+	return "", fmt.Errorf("%w:\n%s", err, out[max(0, len(out)-2000):])
+}
+
+func TestOnlyWhatWasFoundCounts(t *testing.T) {
+	dir := t.TempDir()
+	for name, c := range map[string]struct {
+		does, found string
+		fails       bool
+	}{
+		"nothing":     {does: "exit 0"},
+		"promise":     {does: "echo 'seed 1 breaks a promise after step 2 (1m send):'; echo '  nothing is lost: it is'; exit 1", found: "nothing is lost: it is"},
+		"panic":       {does: "echo 'panic: index out of range'; exit 2", found: "index out of range"},
+		"crash":       {does: "kill -9 $$", fails: true},
+		"no such run": {does: "echo 'flag provided but not defined'; exit 2", fails: true},
+		"hangs":       {does: "sleep 60", fails: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if runtime.GOOS == "windows" {
+				t.Skip("there is no shell")
+			}
+			script := filepath.Join(dir, strings.ReplaceAll(name, " ", "-"))
+			if err := os.WriteFile(script, []byte("#!/bin/sh\n"+c.does+"\n"), 0o700); err != nil {
+				t.Fatal(err)
+			}
+			each := time.Minute
+			if name == "hangs" {
+				each = time.Second - lastLife
+			}
+			if found, err := seek(script, "none", each, 1); found != c.found || (err != nil) != c.fails {
+				t.Errorf("found %q, %v", found, err)
+			}
+		})
 	}
-	return "the run ended: " + err.Error()
 }

@@ -314,12 +314,21 @@ func (m *model) meet(path string, info os.FileInfo, was saved, known bool) {
 		if f.document == document {
 			copies = append(copies, other)
 		}
+		if other != path && document != "" && f.document == document && inSeries(other) == inSeries(path) {
+			m.breaks("a document is found where it is: %s is %s and %s", document, other, path)
+		}
 	}
 	slices.Sort(copies)
 	if most := m.most(document); document != "" && len(copies) > most {
 		m.breaks("a document is saved once: %s is in %q", document, copies)
 	}
 }
+
+var aNumber = regexp.MustCompile(` \(\d+\)(\.[a-z]+)$`)
+
+// inSeries is a path without the number that tells it from others of its name. Whoever saves a document looks whether it is
+// among those.
+func inSeries(path string) string { return aNumber.ReplaceAllString(path, "$1") }
 
 // most is how many files of a document may be there. Each new computer does not know what people took out of the folder
 // before, nor which folders there were.

@@ -31,6 +31,8 @@ func play(t *testing.T, seed uint64, steps []step) (o outcome) {
 	dir := scratch(t)
 	defer os.RemoveAll(dir)
 	cryptotest.SetGlobalRandom(t, seed)
+	var dog watchdog
+	defer dog.watch(seed, steps)()
 	began := time.Now()
 	synctest.Test(t, func(t *testing.T) {
 		start := time.Now()
@@ -38,12 +40,14 @@ func play(t *testing.T, seed uint64, steps []step) (o outcome) {
 		if w != nil {
 			defer w.end()
 			o.trace = w.trace
+			dog.trace.Store(w.trace)
 		}
 		if err != nil {
 			o.broken = []string{"the world does not begin: " + err.Error()}
 			return
 		}
 		for i, s := range steps {
+			dog.step.Store(int64(i))
 			w.sleep(s.pause)
 			w.trace.add("step %d: %s", i, s)
 			w.perform(s)

@@ -54,6 +54,13 @@ func (t *trace) line(counts bool, format string, args ...any) {
 	}
 }
 
+// instant is when something happened last, in virtual time.
+func (t *trace) instant() string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.now
+}
+
 // flush adds what happened at one instant, in whatever order: goroutines that one event wakes at once may go on in any.
 func (t *trace) flush() {
 	slices.Sort(t.these)
