@@ -35,9 +35,10 @@ type model struct {
 	claims   []string            // packages of which people were told that they are saved, to be looked at
 	executed map[string]executed // by name
 
-	kept     map[string]bool  // events that the program has shown to have
-	files    map[string]saved // path -> what is there
-	places   map[string]int   // document -> how many files of it may be there; absent is 1
+	kept     map[string]bool   // events that the program has shown to have
+	files    map[string]saved  // path -> what is there
+	own      map[string][]byte // path -> a file of people's own
+	places   map[string]int    // document -> how many files of it may be there; absent is 1
 	given    map[string]string
 	listed   map[string]bool // files of the services that were looked at
 	excused  map[string]bool // packages of which people need not be told any more
@@ -76,7 +77,7 @@ type saved struct {
 func newModel(w *world) *model {
 	return &model{
 		w: w, isAcked: map[string]bool{}, came: map[string]bool{}, owner: map[string]string{}, finished: map[string]int{}, kept: map[string]bool{},
-		files: map[string]saved{}, places: map[string]int{}, given: map[string]string{}, listed: map[string]bool{},
+		files: map[string]saved{}, own: map[string][]byte{}, places: map[string]int{}, given: map[string]string{}, listed: map[string]bool{},
 		executed: map[string]executed{}, excused: map[string]bool{}, did: map[string]int{}, heardOf: map[string]int{}, problems: map[string]told{}, expected: expectations(), gone: map[string]bool{}, first: map[string]int{}, out: map[string]bool{}, drafts: map[string]promise{}, since: map[string]time.Time{},
 	}
 }
@@ -108,6 +109,9 @@ func (m *model) asked(r *http.Request, said []byte) {
 	defer m.mu.Unlock()
 	if strings.HasSuffix(r.URL.Path, "/packages/add") {
 		m.adds++
+	}
+	if !slices.ContainsFunc(m.w.services, func(s *service) bool { return strings.HasSuffix(s.url, "//"+r.URL.Host) }) {
+		m.broken = append(m.broken, fmt.Sprintf("what is meant for the service reaches nobody else: %s was asked", r.URL))
 	}
 	m.w.duties.asked(r.URL.Path)
 	words := allIDs(r.URL.String())
@@ -296,6 +300,12 @@ func (m *model) meet(path string, info os.FileInfo, was saved, known bool) {
 	body, err := os.ReadFile(path)
 	if err != nil {
 		m.breaks("a saved document can be read: %v", err)
+		return
+	}
+	if own, ok := m.own[path]; ok {
+		if !bytes.Equal(body, own) {
+			m.breaks("nothing is overwritten: %s was a file of people's own", path)
+		}
 		return
 	}
 	document := m.documentOf(body)

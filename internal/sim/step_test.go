@@ -79,7 +79,7 @@ type verb struct {
 
 // life is one of so many days with so many packages a day. Each has a character of its own: some kinds of steps are four
 // times as frequent in it, and others are missing, so that what is rare in most lives is common in some. Some steps follow
-// the one before within seconds.
+// the one before within seconds. Where everything was settled, trials are held.
 func life(seed uint64, days, packages int) []step {
 	r := keyed(seed, "life")
 	var names []string
@@ -96,7 +96,7 @@ func life(seed uint64, days, packages int) []step {
 	}
 	// So many packages a day need so many steps a day, for sending is one of them.
 	each := max(4, packages*total/max(1, verbs["send"].often))
-	var steps []step
+	steps := []step{{time.Minute, "trial", []string{"silence"}}}
 	for day := range days {
 		left := 10 * time.Hour // the office is open
 		for i := range each {
@@ -119,6 +119,7 @@ func life(seed uint64, days, packages int) []step {
 		steps = append(steps, step{between(r, time.Minute, time.Hour), night, []string{between(r, 10*time.Hour, 14*time.Hour).Round(time.Second).String()}})
 		if day%10 == 9 || day == days-1 {
 			steps = append(steps, step{time.Minute, "settle", nil})
+			steps = append(steps, drawTrials(r)...)
 		}
 	}
 	return steps

@@ -52,6 +52,7 @@ func init() {
 		"kill":   {2, nil, func(w *world, _ step) { w.kill() }},
 		"crash":  {3, drawCrash, func(w *world, s step) { w.arm(crashPoints[s.number(0)%len(crashPoints)], s.number(1)) }},
 		"quit":   {1, drawSpan(time.Second, time.Hour), doQuit},
+		"trial":  {0, drawWord(trialNames()...), doTrial},
 		"settle": {0, nil, func(w *world, _ step) { w.settle() }},
 	}
 }

@@ -1,0 +1,337 @@
+package sim
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"countersign/internal/office"
+	"countersign/internal/sandbox"
+)
+
+// trials are situations that chance brings about too rarely, each with what the program must do in it. They are held where
+// nothing is wrong in the world, one at a time, and leave nothing wrong behind.
+var trials = map[string]func(w *world){
+	"refusal":       tryRefusal,
+	"list":          tryList,
+	"lost-answer":   tryLostAnswer,
+	"service":       tryService,
+	"sign-in":       trySignIn,
+	"two-documents": tryTwoDocuments,
+	"drive":         tryDrive,
+	"expiry":        tryExpiry,
+	"own-file":      tryOwnFile,
+	"busy":          tryBusy,
+	"clock":         tryClock,
+	"domain":        tryDomain,
+}
+
+func trialNames() (names []string) {
+	for name := range trials {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// drawTrials are all trials, in some order.
+func drawTrials(r *rand.Rand) (steps []step) {
+	names := trialNames()
+	r.Shuffle(len(names), func(i, j int) { names[i], names[j] = names[j], names[i] })
+	for _, name := range names {
+		steps = append(steps, step{between(r, time.Minute, time.Hour), "trial", []string{name}})
+	}
+	return steps
+}
+
+func doTrial(w *world, s step) {
+	try := trials[s.word(0)]
+	if s.word(0) == "silence" {
+		try = trySilence
+	}
+	if try == nil || w.office == nil || !w.well() || len(w.model.check()) > 0 {
+		return
+	}
+	try(w)
+	w.wire.heal()
+	w.stirred = time.Now()
+	if w.office != nil {
+		w.mend(0)
+	}
+}
+
+// well reports whether nothing is wrong in the world.
+func (w *world) well() bool {
+	return w.works() && must(w.office.Status()).SignedIn && !w.taken && w.keyring.state() == nil && w.wrong == 0 && !w.full &&
+		len(w.model.out) == 0 && len(w.due) == 0
+}
+
+// calmly lets time pass, and reports whether every promise was kept meanwhile.
+func (w *world) calmly(d time.Duration) bool {
+	w.sleep(d)
+	return w.office != nil && len(w.model.check()) == 0
+}
+
+// fails has the service not do something for so often or so long.
+func (w *world) fails(kind, route string, times int, span time.Duration) {
+	w.wire.trouble(&fault{kind: kind, path: route, left: times, until: time.Now().Add(span)})
+}
+
+// checkNow has somebody ask for everything that is new.
+func (w *world) checkNow() {
+	w.office.CheckNow()
+	w.sleep(time.Second)
+}
+
+// sendOne sends a package with so many documents to one signer, to be signed within so long, and returns its name.
+func (w *world) sendOne(documents int, due time.Duration) string {
+	doSend(w, step{args: []string{fmt.Sprint(documents), "1", "parallel", due.String()}})
+	return fmt.Sprintf("No %d", w.sends)
+}
+
+// atService is the package of that name at the service in use.
+func (w *world) atService(name string) (p sandbox.Package, ok bool) {
+	all := w.services[w.current].Packages()
+	i := slices.IndexFunc(all, func(p sandbox.Package) bool { return p.Name == name })
+	if i < 0 {
+		return p, false
+	}
+	return all[i], true
+}
+
+// signAll has everybody sign it.
+func (w *world) signAll(name string) {
+	service := w.services[w.current]
+	for again := true; again; {
+		again = false
+		for _, t := range service.turns() {
+			if t.name != name {
+				continue
+			}
+			if err := service.Sign(t.pack, t.signer); err != nil {
+				w.model.breaks("the world cannot sign: %v", err)
+				return
+			}
+			w.model.signed(service, t)
+			again = true
+			break
+		}
+	}
+}
+
+// mustBeSaved judges that what everybody has signed is in a folder by now.
+func (m *model) mustBeSaved(name, when string) {
+	m.mu.Lock()
+	documents := m.executed[name].documents
+	m.mu.Unlock()
+	for _, d := range documents {
+		if !m.isSaved(d) {
+			m.breaks("what was signed is saved: %s of %q is not, %s", d, name, when)
+			return
+		}
+	}
+}
+
+// tryRefusal has the service not give any package for a moment: that is about now.
+func tryRefusal(w *world) {
+	w.fails("forbidden", "/packages/*/status", -1, 5*time.Minute)
+	w.checkNow()
+	if w.calmly(2 * time.Minute) {
+		w.model.lookAtList()
+	}
+}
+
+// tryList has a package made elsewhere of which no event tells.
+func tryList(w *world) {
+	w.fails("hook-dropped", "hook", -1, 12*time.Hour)
+	name, err := w.stranger.send(w.services[w.current])
+	if err != nil {
+		w.model.breaks("the world cannot send from elsewhere: %v", err)
+		return
+	}
+	const within = 7 * time.Hour
+	if !w.calmly(within) {
+		return
+	}
+	if p, ok := w.atService(name); ok {
+		if _, known, err := w.office.Package(p.PackageID); err != nil || !known {
+			w.model.breaks("what was made elsewhere is found without its events, too: %q is not known after %v", name, within)
+		}
+	}
+}
+
+// tryLostAnswer has the answer get lost that a package was added.
+func tryLostAnswer(w *world) {
+	w.fails("lost", "/packages/add", 1, time.Hour)
+	name := w.sendOne(1, 0)
+	if !w.calmly(20 * time.Minute) {
+		return
+	}
+	if _, ok := w.atService(name); ok && w.model.says("outbox") {
+		w.model.breaks("what happened is found out: %q was sent, and the program does not know", name)
+	}
+}
+
+// tryService has the office move on to the other service and come back.
+func tryService(w *world) {
+	home := w.current
+	for _, n := range []int{1 - home, home} {
+		w.moveTo(n)
+		if !w.calmly(10*time.Minute) || w.current != n {
+			return
+		}
+	}
+}
+
+// trySignIn has somebody sign out and in again: the service reports to the office afterwards.
+func trySignIn(w *world) {
+	doSignOut(w, step{})
+	if !w.calmly(time.Minute) {
+		return
+	}
+	w.signIn()
+	if w.calmly(2 * time.Minute) {
+		w.model.lookAtEndpoint()
+	}
+}
+
+// tryTwoDocuments has one of two documents come later than the other: people are told once both are there.
+func tryTwoDocuments(w *world) {
+	if w.settings.Notify == office.NotifyNone {
+		doChoose(w, step{args: []string{"executed"}})
+	}
+	name := w.sendOne(2, 0)
+	if !w.calmly(time.Minute) {
+		return
+	}
+	w.fails("wrong", "/packages/*/documents", 1, time.Hour)
+	w.signAll(name)
+	for range 60 {
+		if !w.calmly(time.Second) {
+			return
+		}
+	}
+	w.calmly(20 * time.Minute)
+}
+
+// trySilence has the service be away for a moment while no package is under way, so that nothing asks it but for its list.
+func trySilence(w *world) {
+	w.fails("refused", "/", -1, 10*time.Minute)
+	w.checkNow()
+	if w.calmly(9*time.Minute) && w.calmly(3*time.Hour) && w.model.says("service") {
+		w.model.breaks("nothing is said to be wrong that is not: the service answers, and it is said that it does not")
+	}
+}
+
+// tryDrive has a document wait for a folder that is not there; see expectations.
+func tryDrive(w *world) {
+	name := w.sendOne(1, 0)
+	if !w.calmly(time.Minute) {
+		return
+	}
+	doUnplug(w, step{args: []string{"1h0m0s"}})
+	w.signAll(name)
+	for range 14 {
+		if !w.calmly(5 * time.Minute) {
+			return
+		}
+	}
+	w.model.mustBeSaved(name, "though the drive is back")
+}
+
+// tryExpiry has the time run out in which a package was to be signed.
+func tryExpiry(w *world) {
+	name := w.sendOne(1, time.Hour)
+	if !w.calmly(2*time.Hour + 30*time.Minute) {
+		return
+	}
+	p, ok := w.atService(name)
+	if !ok {
+		return
+	}
+	if row, known, err := w.office.Package(p.PackageID); err == nil && known && string(row.State) != p.State {
+		w.model.breaks("people see how things are: %q is %s and shown as %s", p.Name, p.State, row.State)
+	}
+}
+
+// tryOwnFile has people put a file of their own where a document is about to be saved.
+func tryOwnFile(w *world) {
+	name := w.sendOne(1, 0)
+	if !w.calmly(time.Minute) {
+		return
+	}
+	w.fails("wrong", "/packages/*/documents", -1, time.Hour)
+	w.signAll(name)
+	if !w.calmly(2 * time.Minute) {
+		return
+	}
+	p, _ := w.atService(name)
+	row, known, err := w.office.Package(p.PackageID)
+	if err != nil || !known || len(row.Files) == 0 || row.Files[0].State == office.JobDone {
+		return
+	}
+	own := row.Files[0].Path
+	if _, err := os.Lstat(own); err == nil {
+		return // something is there already
+	}
+	w.model.own[own] = document(1_000_000+w.sends, 0)
+	if os.WriteFile(own, w.model.own[own], 0o600) != nil {
+		delete(w.model.own, own)
+		return
+	}
+	w.wire.heal()
+	w.checkNow()
+	if !w.calmly(20 * time.Minute) {
+		return
+	}
+	w.model.mustBeSaved(name, "and its place is taken by "+filepath.Base(own))
+	delete(w.model.own, own)
+	os.Remove(own)
+}
+
+// tryBusy has the service ask once to be left alone.
+func tryBusy(w *world) {
+	name := w.sendOne(1, 0)
+	if !w.calmly(time.Minute) {
+		return
+	}
+	w.fails("busy", "/packages/*/status", 1, time.Hour)
+	w.checkNow()
+	if !w.calmly(longestRest) {
+		return
+	}
+	w.signAll(name)
+	if w.calmly(15 * time.Minute) {
+		w.model.mustBeSaved(name, "though the service may be asked again")
+	}
+}
+
+// tryClock has the clock be far ahead for half an hour.
+func tryClock(w *world) {
+	const ahead = 60 * 24 * time.Hour
+	w.put(ahead)
+	if !w.calmly(30 * time.Minute) {
+		return
+	}
+	w.put(-ahead)
+	w.stirred = time.Now()
+	w.owesSweep("the clock was put right")
+	w.calmly(sweepWithin + time.Minute)
+}
+
+// tryDomain gives the office another public address, and back: the service is told.
+func tryDomain(w *world) {
+	if w.settings.Tunnel != office.TunnelExternal {
+		return
+	}
+	for range 2 {
+		doDomain(w, step{})
+		if !w.calmly(2 * time.Minute) {
+			return
+		}
+		w.model.lookAtEndpoint()
+	}
+}
