@@ -36,7 +36,7 @@ const benchPackages = 200
 func BenchmarkEventToFileToNotification(b *testing.B) {
 	service := newBenchService()
 	defer service.Close()
-	var floor, whole []time.Duration
+	var floor, whole []cost
 	for b.Loop() {
 		floor = append(floor, floorDownloads(b, service, benchPackages))
 		o := newBenchOffice(b, service)
@@ -59,18 +59,18 @@ const fewAlone = 4
 func BenchmarkOneEventToFileToNotification(b *testing.B) {
 	service := newBenchService()
 	defer service.Close()
-	var floor, whole []time.Duration
+	var floor, whole []cost
 	for b.Loop() {
 		o := newBenchOffice(b, service)
 		stop := o.start()
 		o.know(0, fewAlone)
 		dir := b.TempDir()
 		for i := range fewAlone {
-			start := time.Now()
-			if err := floorDownload(service, dir, i); err != nil {
-				b.Fatal(err)
-			}
-			floor = append(floor, time.Since(start))
+			floor = append(floor, costOf(func() {
+				if err := floorDownload(service, dir, i); err != nil {
+					b.Fatal(err)
+				}
+			}))
 			whole = append(whole, o.timed(1, &o.told, func() { o.deliver(esign.PackageExecuted, i) }))
 		}
 		stop()
@@ -84,7 +84,7 @@ func BenchmarkCatchUp(b *testing.B) {
 	const many = 1000
 	service := newBenchService()
 	defer service.Close()
-	var floor, whole []time.Duration
+	var floor, whole []cost
 	for b.Loop() {
 		floor = append(floor, floorDownloads(b, service, many))
 		o := newBenchOffice(b, service)
@@ -107,16 +107,16 @@ func BenchmarkReceive(b *testing.B) {
 	defer service.Close()
 	for _, connections := range []int{1, 8, 50} {
 		b.Run(fmt.Sprintf("connections=%d", connections), func(b *testing.B) {
-			var floor, whole []time.Duration
+			var floor, whole []cost
 			for b.Loop() {
 				floor = append(floor, floorUpdates(b, connections, many))
 				o := newBenchOffice(b, service)
 				stop := o.start()
 				o.know(0, many)
 				handled := o.handled.expect(many)
-				start := time.Now()
-				spread(connections, many, func(i int) { o.deliver(esign.DocumentSigned, i) })
-				whole = append(whole, time.Since(start))
+				whole = append(whole, costOf(func() {
+					spread(connections, many, func(i int) { o.deliver(esign.DocumentSigned, i) })
+				}))
 				o.wait(handled)
 				stop()
 			}
@@ -126,26 +126,26 @@ func BenchmarkReceive(b *testing.B) {
 }
 
 // floorUpdates is an event of the same size in a transaction each.
-func floorUpdates(b *testing.B, connections, n int) time.Duration {
+func floorUpdates(b *testing.B, connections, n int) cost {
 	b.Helper()
 	db, err := bolt.Open(filepath.Join(b.TempDir(), "floor.db"), 0o600, &bolt.Options{FreelistType: bolt.FreelistMapType})
 	if err != nil {
 		b.Fatal(err)
 	}
 	defer db.Close()
-	start := time.Now()
-	spread(connections, n, func(i int) {
-		if err := db.Update(func(tx *bolt.Tx) error {
-			bucket, err := tx.CreateBucketIfNotExists([]byte("events"))
-			if err != nil {
-				return err
+	return costOf(func() {
+		spread(connections, n, func(i int) {
+			if err := db.Update(func(tx *bolt.Tx) error {
+				bucket, err := tx.CreateBucketIfNotExists([]byte("events"))
+				if err != nil {
+					return err
+				}
+				return bucket.Put(fmt.Appendf(nil, "00000000-0000-4000-8000-%012d", i), bytes.Repeat([]byte("x"), 600))
+			}); err != nil {
+				b.Error(err)
 			}
-			return bucket.Put(fmt.Appendf(nil, "00000000-0000-4000-8000-%012d", i), bytes.Repeat([]byte("x"), 600))
-		}); err != nil {
-			b.Error(err)
-		}
+		})
 	})
-	return time.Since(start)
 }
 
 // spread does n things, so many at a time.
@@ -162,11 +162,34 @@ func spread(atOnce, n int, do func(i int)) {
 	workers.Wait()
 }
 
+// cost is what some work took: time, and of it, on all processors together, that of this process. On a machine that others
+// use, too, the latter says more.
+type cost struct{ time, processor time.Duration }
+
+func costOf(work func()) cost {
+	start, used := time.Now(), processorTime()
+	work()
+	return cost{time.Since(start), processorTime() - used}
+}
+
+// median is that of one of the two figures.
+func median(costs []cost, figure func(cost) time.Duration) time.Duration {
+	var all []time.Duration
+	for _, c := range costs {
+		all = append(all, figure(c))
+	}
+	slices.Sort(all)
+	return all[len(all)/2]
+}
+
 // compare reports the medians, and how much of the floor's speed is left.
-func compare(b *testing.B, packages int, floor, whole []time.Duration) {
-	slices.Sort(floor)
-	slices.Sort(whole)
-	f, w := floor[len(floor)/2], whole[len(whole)/2]
+func compare(b *testing.B, packages int, floor, whole []cost) {
+	elapsed := func(c cost) time.Duration { return c.time }
+	processor := func(c cost) time.Duration { return c.processor }
+	f, w := median(floor, elapsed), median(whole, elapsed)
+	fp, wp := median(floor, processor), median(whole, processor)
+	b.ReportMetric(float64(fp.Microseconds())/float64(packages), "cpu-us-floor")
+	b.ReportMetric(float64(wp.Microseconds())/float64(packages), "cpu-us-agent")
 	b.ReportMetric(0, "ns/op")
 	b.ReportMetric(f.Seconds()*1000, "ms-floor")
 	b.ReportMetric(w.Seconds()*1000, "ms-agent")
@@ -176,16 +199,16 @@ func compare(b *testing.B, packages int, floor, whole []time.Duration) {
 
 // floorDownloads is what nobody can be faster than who promises as much: each file fetched, flushed, renamed and its name
 // flushed too, as many at a time.
-func floorDownloads(b *testing.B, service *benchService, n int) time.Duration {
+func floorDownloads(b *testing.B, service *benchService, n int) cost {
 	b.Helper()
 	dir := b.TempDir()
-	start := time.Now()
-	spread(4, n, func(i int) {
-		if err := floorDownload(service, dir, i); err != nil {
-			b.Error(err)
-		}
+	return costOf(func() {
+		spread(4, n, func(i int) {
+			if err := floorDownload(service, dir, i); err != nil {
+				b.Error(err)
+			}
+		})
 	})
-	return time.Since(start)
 }
 
 func floorDownload(service *benchService, dir string, i int) error {
@@ -308,14 +331,14 @@ func (o *benchOffice) start() (stop func()) {
 	}
 }
 
-// timed is how long it takes from begin until what is counted has become n more. By then as many files are on the disk.
-func (o *benchOffice) timed(n int, what *tally, begin func()) time.Duration {
+// timed is what it takes from begin until what is counted has become n more. By then as many files are on the disk.
+func (o *benchOffice) timed(n int, what *tally, begin func()) cost {
 	o.b.Helper()
 	done := what.expect(n)
-	start := time.Now()
-	begin()
-	o.wait(done)
-	took := time.Since(start)
+	took := costOf(func() {
+		begin()
+		o.wait(done)
+	})
 	var saved int
 	if err := o.Data.Store.View(func(tx *store.Tx) error {
 		c, err := tx.PackageCounts()

@@ -12,8 +12,9 @@ import (
 
 // request is one Update waiting for its commit.
 type request struct {
-	fn   func(*Tx) error
-	done chan result // capacity 1
+	fn    func(*Tx) error
+	since time.Time   // when it was queued
+	done  chan result // capacity 1
 }
 
 // result is how a request ended.
@@ -45,12 +46,12 @@ var (
 func (s *Store) Update(fn func(*Tx) error) error { return s.update(&s.queue, fn) }
 
 // UpdateFirst is Update for what somebody waits for at the other end of a line, such as an event to be answered. It goes
-// before whatever else is queued. While such updates keep coming, one other for each of them shares their commits; the
-// rest is left until none has come for a moment.
+// before whatever else is queued. While such updates keep coming, the others wait until none has come for a moment, or until
+// they have waited long enough (patience): they are written in few commits then, and hold up the line once, not each time.
 func (s *Store) UpdateFirst(fn func(*Tx) error) error { return s.update(&s.first, fn) }
 
 func (s *Store) update(queue *[]*request, fn func(*Tx) error) error {
-	r := &request{fn: fn, done: make(chan result, 1)}
+	r := &request{fn: fn, since: time.Now(), done: make(chan result, 1)}
 	if err := s.enqueue(queue, r); err != nil {
 		return err
 	}
@@ -85,7 +86,10 @@ func (s *Store) signal() {
 
 // lull is how long no update has gone first when they do not keep coming any more. That is longer than a sender takes from
 // an answer to its next request, and short for those that wait.
-const lull = 5 * time.Millisecond
+const lull = 2 * time.Millisecond
+
+// patience is how long an update waits at most for those that go first and keep coming.
+const patience = 50 * time.Millisecond
 
 // stream tells whether updates that go first keep coming. It belongs to the writer's goroutine.
 type stream struct {
@@ -138,7 +142,7 @@ func (s *Store) write() {
 			m.passed(began)
 		}
 		if more {
-			look.Reset(max(0, m.left()))
+			look.Reset(max(0, min(m.left(), s.patienceLeft())))
 		}
 		if closed {
 			break
@@ -148,20 +152,30 @@ func (s *Store) write() {
 	close(s.done)
 }
 
-// take returns what is to be committed next, and how many of it go first. The others are left in the queue, but for one
-// each, while some go first or may come in what is left of a stream of them; more says so. Once closed nothing is added
-// any more.
+// take returns what is to be committed next, and how many of it go first. The others are left in the queue while some go
+// first or may come in what is left of a stream of them, unless they have waited long enough; more says so. Once closed
+// nothing is added any more.
 func (s *Store) take(left time.Duration) (batch []*request, first int, more, closed bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	first = len(s.first)
 	others := len(s.queue)
-	if (first > 0 || left > 0) && !s.closed {
-		others = min(first, others)
+	if (first > 0 || left > 0) && !s.closed && others > 0 && time.Since(s.queue[0].since) < patience {
+		others = 0
 	}
 	batch = append(s.first, s.queue[:others]...)
 	s.first, s.queue = nil, s.queue[others:]
 	return batch, first, len(s.queue) > 0, s.closed
+}
+
+// patienceLeft is how long until the first in the queue has waited long enough.
+func (s *Store) patienceLeft() time.Duration {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.queue) == 0 {
+		return 0
+	}
+	return patience - time.Since(s.queue[0].since)
 }
 
 // commit brings the batch to disk in one transaction. Requests that fail are run again alone afterwards, on what was

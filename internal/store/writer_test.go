@@ -289,7 +289,7 @@ func TestWhatSomebodyWaitsForOnALineGoesFirst(t *testing.T) {
 	}
 	release()
 	wg.Wait()
-	if got := n.names[n.order[0]]; len(got) != 2 || got[0] != "first" {
+	if got := n.names[n.order[0]]; len(got) != 1 || got[0] != "first" {
 		t.Errorf("the first transaction held %v", got)
 	}
 	if len(n.order) != 2 {
@@ -319,14 +319,56 @@ func TestAStreamOfEventsIsNotHeldUpByWhatFollowsFromThem(t *testing.T) {
 		}
 		for i := range 5 {
 			first(2 + i)
-			if count, got := n.last(); count != 3+i || len(got) != 2 {
+			if count, got := n.last(); count != 3+i || len(got) != 1 {
 				t.Errorf("transaction %d held %v", count, got)
 			}
 		}
 		began := time.Now()
 		wg.Wait()
-		if count, _ := n.last(); count != 8 || time.Since(began) > lull {
+		if count, got := n.last(); count != 8 || len(got) != 20 || time.Since(began) > lull {
 			t.Errorf("the rest took %d transactions and %v", count-7, time.Since(began))
+		}
+	})
+}
+
+func TestAStreamOfEventsWithoutEndHoldsUpNothingForLong(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "state.db")
+	synctest.Test(t, func(t *testing.T) {
+		s := openTest(t, path)
+		var n transactions
+		ended := make(chan struct{})
+		var sender, others sync.WaitGroup
+		sender.Go(func() {
+			for i := range 1000 {
+				if err := s.UpdateFirst(n.note(fmt.Sprint("first", i))); err != nil {
+					t.Error(err)
+				}
+				select {
+				case <-ended:
+					return
+				case <-time.After(lull / 2):
+				}
+			}
+		})
+		time.Sleep(5 * lull)
+		began := time.Now()
+		for i := range 20 {
+			others.Go(func() { update(t, s, n.note(fmt.Sprint("other", i))) })
+		}
+		others.Wait()
+		if waited := time.Since(began); waited > patience+lull {
+			t.Errorf("they waited %v", waited)
+		}
+		close(ended)
+		sender.Wait()
+		together := 0
+		for _, names := range n.names {
+			if len(names) >= 20 {
+				together++
+			}
+		}
+		if together != 1 {
+			t.Errorf("they did not share one transaction: %v", n.names)
 		}
 	})
 }
