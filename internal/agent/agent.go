@@ -223,6 +223,7 @@ func (a *Agent) join(healthChanges <-chan struct{}) (err error) {
 		Answered:    a.account.Note,
 		SignedOut:   a.account.SignedOut,
 		Arrived:     func() { a.packages.WakeEvents() },
+		Settled:     func(id string) { a.packages.Settled(id) },
 		Sweep:       func(why string) { a.packages.Sweep(why) },
 		Returned:    func() { a.packages.Sweep(reconcile.SweepReturn) },
 		Crash:       p.Crash,

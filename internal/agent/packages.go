@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"image"
+	"time"
 
 	"countersign/internal/message"
 	"countersign/internal/office"
@@ -25,6 +26,16 @@ func (a *Agent) Archive(packageID string, archived bool) error {
 // Events is reconcile.Room.Events.
 func (a *Agent) Events(before office.Cursor, limit int) ([]office.Event, office.Cursor, error) {
 	return a.packages.Events(before, limit)
+}
+
+// EventLines is reconcile.Room.EventLines.
+func (a *Agent) EventLines(q office.EventQuery) ([]office.EventLine, error) {
+	return a.packages.EventLines(q)
+}
+
+// Follow is reconcile.Room.Follow.
+func (a *Agent) Follow(ctx context.Context, since time.Time, tell func(office.EventLine) error) error {
+	return a.packages.Follow(ctx, since, tell)
 }
 
 // RetryEvent is reconcile.Room.RetryEvent.

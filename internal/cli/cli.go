@@ -80,6 +80,9 @@ type commands struct {
 	Logout    logoutCmd    `cmd:"" help:"Sign out, at the service too."`
 	Send      sendCmd      `cmd:"" help:"Send documents for signature."`
 	Templates templatesCmd `cmd:"" help:"List the service's templates, those used last first."`
+	List      listCmd      `cmd:"" help:"List the packages."`
+	Show      showCmd      `cmd:"" help:"Show one package: its people, documents, files, and what happened."`
+	Events    eventsCmd    `cmd:"" help:"Show what the service reported, or follow it."`
 	Status    statusCmd    `cmd:"" help:"Show what is connected, waiting, saved and wrong."`
 	Sandbox   sandboxCmd   `cmd:"" help:"Run the embedded signing service alone, for trying things out and for tests."`
 	Version   versionCmd   `cmd:"" help:"Show the version."`
@@ -111,7 +114,7 @@ func Main(args []string, p Program) (code int) {
 	var c commands
 	chosen, err := parser(&c, p).Parse(args)
 	if err != nil {
-		fmt.Fprintf(p.Stderr, "countersign: %v. See countersign --help.\n", err)
+		fmt.Fprintf(p.Stderr, "countersign: %s. See countersign --help.\n", plain(err.Error()))
 		return exitUsage
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -179,19 +182,24 @@ func (u *usage) Error() string { return u.text }
 // fail says what went wrong, in one line, and picks the exit code.
 func fail(p Program, err error) int {
 	var wrong *usage
-	var known *failure
 	switch {
 	case err == nil:
 		return exitDone
 	case errors.As(err, &wrong):
-		fmt.Fprintf(p.Stderr, "countersign: %s See countersign --help.\n", wrong.text)
+		fmt.Fprintf(p.Stderr, "countersign: %s See countersign --help.\n", plain(wrong.text))
 		return exitUsage
-	case errors.As(err, &known):
-		fmt.Fprintf(p.Stderr, "countersign: %s\n", known.text)
-	default:
-		fmt.Fprintf(p.Stderr, "countersign: %s\n", agent.Message(err))
 	}
+	fmt.Fprintf(p.Stderr, "countersign: %s\n", plain(said(err)))
 	return exitFailed
+}
+
+// said is what people are told of err, empty for nil.
+func said(err error) string {
+	var known *failure
+	if errors.As(err, &known) {
+		return known.text
+	}
+	return agent.Message(err).String()
 }
 
 type versionCmd struct{}

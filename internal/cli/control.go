@@ -22,6 +22,10 @@ const (
 	pathPaste     = "/paste"
 	pathSignOut   = "/logout"
 	pathSend      = "/send"
+	pathList      = "/list"
+	pathPackage   = "/package"
+	pathEvents    = "/events"
+	pathFollow    = "/follow"
 	pathShow      = "/show"
 	pathTemplates = "/templates"
 )
@@ -36,6 +40,9 @@ type reply struct {
 	Office   *agent.OfficeFile `json:"office,omitempty"`
 
 	Templates []office.Template `json:"templates,omitempty"`
+	Packages  []listedPackage   `json:"packages,omitempty"`
+	Package   *shownPackage     `json:"package,omitempty"`
+	Events    []listedEvent     `json:"events,omitempty"`
 }
 
 // hello is what an instance says of itself.
@@ -49,6 +56,10 @@ type pasteRequest struct {
 
 type templatesRequest struct {
 	Search string `json:"search,omitempty"`
+}
+
+type packageRequest struct {
+	Package string `json:"package"` // its id, the beginning of its id, or its name
 }
 
 type showRequest struct {
@@ -118,9 +129,22 @@ func (c *controller) handler() http.Handler {
 		}
 		json.NewEncoder(w).Encode(s)
 	})
+	mux.HandleFunc("POST "+pathList, answer(c.ending, func(ctx context.Context, q office.Query, _ func(reply)) (reply, error) {
+		list, err := c.List(ctx, q)
+		return reply{Packages: list}, err
+	}))
+	mux.HandleFunc("POST "+pathPackage, answer(c.ending, func(ctx context.Context, q packageRequest, _ func(reply)) (reply, error) {
+		p, err := c.Show(ctx, q.Package)
+		return reply{Package: &p}, err
+	}))
+	mux.HandleFunc("POST "+pathEvents, answer(c.ending, func(ctx context.Context, q eventsRequest, _ func(reply)) (reply, error) {
+		list, err := c.Events(ctx, q)
+		return reply{Events: list}, err
+	}))
 	if c.brief {
 		return mux
 	}
+	mux.HandleFunc("POST "+pathFollow, c.serveFollow)
 	mux.HandleFunc("POST "+pathConfigure, answer(c.ending, func(ctx context.Context, change settingsChange, _ func(reply)) (reply, error) {
 		s, err := c.Configure(ctx, change)
 		return reply{Settings: &s}, err
@@ -174,7 +198,7 @@ func answer[T any](ending context.Context, do func(ctx context.Context, request 
 		defer lines.end()
 		m, err := do(ctx, request, lines.tell)
 		lines.end()
-		m.Done, m.Error = true, agent.Message(err).String()
+		m.Done, m.Error = true, said(err)
 		lines.encoder.Encode(m)
 	}
 }

@@ -29,6 +29,9 @@ type instance interface {
 	SignOut(ctx context.Context) error
 	Send(ctx context.Context, d office.NewPackage, progress func(office.SendState)) (office.SendState, error)
 	Templates(ctx context.Context, search string) ([]office.Template, error)
+	List(ctx context.Context, q office.Query) ([]listedPackage, error)
+	Show(ctx context.Context, word string) (shownPackage, error)
+	Events(ctx context.Context, q eventsRequest) ([]listedEvent, error)
 	Close() error
 }
 

@@ -152,6 +152,32 @@ func (r *remote) Templates(ctx context.Context, search string) (list []office.Te
 	return list, err
 }
 
+func (r *remote) List(ctx context.Context, q office.Query) (list []listedPackage, err error) {
+	err = r.call(ctx, pathList, q, func(m reply) error {
+		list = append([]listedPackage{}, m.Packages...) // none is an empty list, as here
+		return nil
+	})
+	return list, err
+}
+
+func (r *remote) Show(ctx context.Context, word string) (p shownPackage, err error) {
+	err = r.call(ctx, pathPackage, packageRequest{word}, func(m reply) error {
+		if m.Package != nil {
+			p = *m.Package
+		}
+		return nil
+	})
+	return p, err
+}
+
+func (r *remote) Events(ctx context.Context, q eventsRequest) (list []listedEvent, err error) {
+	err = r.call(ctx, pathEvents, q, func(m reply) error {
+		list = append([]listedEvent{}, m.Events...)
+		return nil
+	})
+	return list, err
+}
+
 // show brings the window of the running instance up and hands it files.
 func (r *remote) show(ctx context.Context, files []string) error {
 	return r.call(ctx, pathShow, showRequest{files}, nil)
@@ -172,6 +198,9 @@ func (r *remote) call(ctx context.Context, path string, request any, each func(r
 		return unreachable(ctx, err)
 	}
 	defer resp.Body.Close()
+	if resp.StatusCode == http.StatusNotFound {
+		return &failure{"The running Countersign is of another version and does not know this command. End it and start it again."}
+	}
 	if resp.StatusCode != http.StatusOK {
 		return fmt.Errorf("the running instance answered %s", resp.Status)
 	}

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -30,9 +29,7 @@ func (c *statusCmd) Run(r *run) error {
 		return err
 	}
 	if c.JSON {
-		e := json.NewEncoder(r.program.Stdout)
-		e.SetIndent("", "  ")
-		return e.Encode(s)
+		return printJSON(r.program.Stdout, s)
 	}
 	printStatus(r.program.Stdout, s)
 	return nil
@@ -40,7 +37,7 @@ func (c *statusCmd) Run(r *run) error {
 
 func printStatus(w io.Writer, s agent.Status) {
 	line := func(name, format string, args ...any) {
-		fmt.Fprintf(w, "%-10s %s\n", name, fmt.Sprintf(format, args...))
+		fmt.Fprintf(w, "%-10s %s\n", name, plain(fmt.Sprintf(format, args...)))
 	}
 	switch {
 	case s.SignedIn && s.Account.Email != "":

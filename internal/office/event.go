@@ -33,3 +33,26 @@ type Event struct {
 	Service   string          `json:"service,omitempty"` // whose it is, as Package.Service
 	Extra     json.RawMessage `json:"extra,omitempty"`
 }
+
+// EventLine is an event as people and other programs are told of it: what arrived about which package and what became of
+// it, without its body and without what it was verified with.
+type EventLine struct {
+	ID         string
+	Action     string
+	PackageID  string
+	Package    string // its name
+	DocumentID string
+	SignerID   string
+	Time       time.Time // when it happened, zero when the service did not say
+	Received   time.Time
+	Outcome    Outcome
+	Text       message.Message // what it says, or why nothing could be done with it
+	Copies     int
+}
+
+// EventQuery says which events somebody wants to see.
+type EventQuery struct {
+	PackageID string    `json:"package_id,omitempty"` // "" for all
+	Since     time.Time `json:"since,omitzero"`       // received then or later
+	Limit     int       `json:"limit,omitempty"`      // the last ones; 0 for all
+}

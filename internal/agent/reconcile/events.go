@@ -127,6 +127,7 @@ func (r *Room) handleEvent(ctx context.Context, ev office.Event, questions loop.
 	if err != nil {
 		return fmt.Errorf("handle event %s: %w", ev.ID, err)
 	}
+	r.Settled(ev.ID)
 	if !line.Text.IsZero() {
 		r.Tell(line)
 	}
@@ -277,6 +278,7 @@ func (r *Room) finishOdd(ev office.Event, reason message.Message) error {
 	if err != nil {
 		return err
 	}
+	r.Settled(ev.ID)
 	r.Record(office.Activity{Kind: "problem", EventID: ev.ID, Text: reason})
 	r.Signal(office.StatusChanged)
 	return nil

@@ -81,6 +81,7 @@ type Room struct {
 	events, work chan struct{} // ring when there may be an event, or a package that is due
 
 	sweep     sweeper
+	followers followers // of the events
 	failures  loop.Failures
 	noRecords atomic.Bool  // the service has no full records of packages, see withDeclined
 	backlog   atomic.Int64 // packages that wait to be asked about in this round

@@ -42,6 +42,9 @@ func (r *Room) storeEvent(_ context.Context, in inbox.Received) (added bool, err
 		return false, fmt.Errorf("store event %s: %w", ev.ID, err)
 	}
 	r.Crash("event stored")
+	if added && ev.Outcome != office.EventPending {
+		r.Settled(ev.ID)
+	}
 	r.Signal(office.StatusChanged)
 	return added, nil
 }

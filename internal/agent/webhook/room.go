@@ -68,6 +68,7 @@ type Needs struct {
 	SignedOut func(err error) bool                       // whether err means that nobody is signed in any more
 
 	Arrived  func()           // an event is stored
+	Settled  func(id string)  // it is, and nothing can be done with it
 	Sweep    func(why string) // every open package is to be asked about
 	Returned func()           // likewise, but it may come in bursts: the address is open again
 	Crash    func(point string)

@@ -150,6 +150,7 @@ func newRoom(t *testing.T) *testRoom {
 		Callback:    http.NotFound,
 		Answered:    func(_ context.Context, err error) error { return err },
 		SignedOut:   func(error) bool { return false },
+		Settled:     func(string) {},
 		Arrived: func() {
 			x.mu.Lock()
 			defer x.mu.Unlock()

@@ -1,0 +1,187 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"countersign/internal/office"
+)
+
+type eventsCmd struct {
+	Package string `help:"Only events about this package: its id, the beginning of its id, or its name."`
+	Since   string `help:"Only events received on this day (2026-12-31) or moment (RFC 3339), or later." placeholder:"DATE"`
+	Limit   int    `default:"50" help:"At most so many, the last ones; 0 for all." placeholder:"N"`
+	Follow  bool   `short:"f" help:"Print events as they come, until stopped; with --since, first those since then. It waits where Countersign is not running."`
+	JSON    bool   `name:"json" help:"Print JSON, as README.md documents it; with --follow, one object a line."`
+}
+
+func (c *eventsCmd) Run(r *run) error {
+	since, err := parseSince(c.Since)
+	if err != nil {
+		return err
+	}
+	if c.Limit < 0 {
+		return &usage{"--limit takes a number of events."}
+	}
+	q := eventsRequest{Package: c.Package, Since: since, Limit: c.Limit}
+	if c.Follow {
+		return c.follow(r, q)
+	}
+	o, err := r.office(look)
+	if err != nil {
+		return err
+	}
+	defer o.Close()
+	events, err := o.Events(r.ctx, q)
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		return printJSON(r.program.Stdout, eventList{events})
+	}
+	return printEvents(r.program.screen(), events)
+}
+
+// eventsRequest says which events somebody wants to see.
+type eventsRequest struct {
+	Package string    `json:"package,omitempty"` // its id, the beginning of its id, or its name; "" for all
+	Since   time.Time `json:"since,omitzero"`
+	Limit   int       `json:"limit,omitempty"` // 0 for all
+}
+
+// eventList is what events --json prints.
+type eventList struct {
+	Events []listedEvent `json:"events"`
+}
+
+// listedEvent is an event as events --json prints it. Its fields are stable, always there, and documented in README.md.
+type listedEvent struct {
+	ID         string     `json:"id"`
+	Kind       string     `json:"kind"`
+	PackageID  string     `json:"package_id"`
+	Package    string     `json:"package"`
+	DocumentID string     `json:"document_id"`
+	SignerID   string     `json:"signer_id"`
+	Time       *time.Time `json:"time"`
+	Received   *time.Time `json:"received"`
+	Outcome    string     `json:"outcome"`
+	Text       string     `json:"text"`
+	Duplicates int        `json:"duplicates"`
+}
+
+// What became of an event, in the words of status.
+const (
+	outcomePending = "pending"
+	outcomeHandled = "handled"
+	outcomeProblem = "problem"
+)
+
+func listedEventOf(e office.EventLine) listedEvent {
+	outcome := outcomePending
+	switch e.Outcome {
+	case office.EventHandled:
+		outcome = outcomeHandled
+	case office.EventOdd:
+		outcome = outcomeProblem
+	}
+	return listedEvent{
+		ID: e.ID, Kind: e.Action, PackageID: e.PackageID, Package: e.Package, DocumentID: e.DocumentID, SignerID: e.SignerID,
+		Time: moment(e.Time), Received: moment(e.Received), Outcome: outcome, Text: e.Text.String(), Duplicates: e.Copies,
+	}
+}
+
+// Events are the last events that q asks for, oldest first.
+func (c *controller) Events(_ context.Context, q eventsRequest) ([]listedEvent, error) {
+	of := office.EventQuery{Since: q.Since, Limit: q.Limit}
+	if q.Package != "" {
+		id, err := c.find(q.Package)
+		if err != nil {
+			return nil, err
+		}
+		of.PackageID = id
+	}
+	lines, err := c.agent.EventLines(of)
+	list := make([]listedEvent, len(lines))
+	for i, l := range lines {
+		list[i] = listedEventOf(l)
+	}
+	return list, err
+}
+
+// serveFollow answers with one event a line until the client has enough or the agent ends. Unlike an answer's progress,
+// each event is a record: a slow reader holds up its own answer, and nothing else.
+func (c *controller) serveFollow(w http.ResponseWriter, req *http.Request) {
+	var q eventsRequest
+	if err := json.NewDecoder(req.Body).Decode(&q); err != nil {
+		http.Error(w, "unreadable request", http.StatusBadRequest)
+		return
+	}
+	ctx, cancel := context.WithCancel(req.Context())
+	defer cancel()
+	defer context.AfterFunc(c.ending, cancel)()
+	w.Header().Set("Content-Type", "application/x-ndjson")
+	encoder, flusher := json.NewEncoder(w), http.NewResponseController(w)
+	put := func(m reply) error { return errors.Join(encoder.Encode(m), flusher.Flush()) }
+	only := ""
+	if q.Package != "" {
+		id, err := c.find(q.Package)
+		if err != nil {
+			_ = put(reply{Done: true, Error: said(err)}) // whoever asked is gone
+			return
+		}
+		only = id
+	}
+	if err := put(reply{}); err != nil { // whoever asked knows that nothing is missed from here on
+		return
+	}
+	_ = c.agent.Follow(ctx, q.Since, func(l office.EventLine) error { // whoever asked comes again for the rest
+		if only != "" && l.PackageID != only {
+			return nil
+		}
+		return put(reply{Events: []listedEvent{listedEventOf(l)}})
+	})
+}
+
+// Follow hands over each event that is told, until the connection ends; it has begun once at is called.
+func (r *remote) Follow(ctx context.Context, q eventsRequest, at func(), each func(listedEvent) error) error {
+	begun := false
+	return r.call(ctx, pathFollow, q, func(m reply) error {
+		if !begun && m.Error == "" {
+			begun = true
+			at()
+		}
+		for _, e := range m.Events {
+			if err := each(e); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// printEvents prints a line for each event.
+func printEvents(s screen, events []listedEvent) error {
+	if s.width > 0 && len(events) == 0 {
+		_, err := fmt.Fprintln(s.w, "No events.")
+		return err
+	}
+	rows := make([][]cell, len(events))
+	for i, e := range events {
+		rows[i] = eventRow(s, e)
+	}
+	return s.table([]column{{head: "RECEIVED"}, {head: "OUTCOME"}, {head: "KIND", spare: 1}, {head: "PACKAGE", spare: 2}, {head: "WHAT", least: 20}}, rows)
+}
+
+// eventRow is an event as a row of a table.
+func eventRow(s screen, e listedEvent) []cell {
+	at, id := known(e.Received, time.RFC3339Nano), e.PackageID
+	if s.width > 0 {
+		at, id = here(e.Received, time.DateTime), id[:min(leastID, len(id))]
+	}
+	colour := map[string]tint{outcomeHandled: green, outcomePending: yellow, outcomeProblem: red}[e.Outcome]
+	return []cell{{text: at}, {e.Outcome, colour}, {text: e.Kind}, {text: id}, {text: e.Text}}
+}

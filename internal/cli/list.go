@@ -1,0 +1,237 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"countersign/internal/office"
+)
+
+type listCmd struct {
+	State    []string `enum:"waiting,done,declined,expired,withdrawn,problem" help:"Only packages that stand like this: ${enum}; several with commas in between." placeholder:"STATE"`
+	Person   string   `help:"Only packages that this person signs; a part of the name or address will do."`
+	Search   string   `help:"Only packages with these words in their name, people, documents or reference." placeholder:"WORDS"`
+	Since    string   `help:"Only packages made on this day (2026-12-31) or moment (RFC 3339), or later." placeholder:"DATE"`
+	Until    string   `help:"Only packages made on this day or moment, or earlier." placeholder:"DATE"`
+	Archived bool     `help:"Packages that were taken out of the list, too."`
+	Sort     string   `enum:"created,name,due,executed" default:"created" help:"What comes first: ${enum}." placeholder:"FIELD"`
+	Reverse  bool     `help:"The other way round."`
+	Limit    int      `help:"At most so many packages." placeholder:"N"`
+	JSON     bool     `name:"json" help:"Print JSON, as README.md documents it."`
+}
+
+func (c *listCmd) Run(r *run) error {
+	q, err := c.query()
+	if err != nil {
+		return err
+	}
+	o, err := r.office(look)
+	if err != nil {
+		return err
+	}
+	defer o.Close()
+	packages, err := o.List(r.ctx, q)
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		return printJSON(r.program.Stdout, packageList{packages})
+	}
+	return printPackages(r.program.screen(), packages)
+}
+
+// query is the command line as a question; what is wrong with it is a usage error.
+func (c *listCmd) query() (q office.Query, err error) {
+	q = office.Query{Person: c.Person, Search: c.Search, Archived: c.Archived, Sort: office.Order(c.Sort), Reverse: c.Reverse, Limit: c.Limit}
+	if c.Limit < 0 {
+		return q, &usage{"--limit takes a number of packages."}
+	}
+	for _, s := range c.State {
+		q.States = append(q.States, office.Standing(s))
+	}
+	if q.Since, err = parseSince(c.Since); err != nil {
+		return q, err
+	}
+	if c.Until != "" {
+		q.Until, err = parseDue(c.Until)
+	}
+	return q, err
+}
+
+// parseSince reads a moment, or a day, which begins at midnight here; "" is the zero time.
+func parseSince(s string) (time.Time, error) {
+	if s == "" {
+		return time.Time{}, nil
+	}
+	if t, err := time.ParseInLocation(time.DateOnly, s, time.Local); err == nil {
+		return t, nil
+	}
+	return parseDue(s)
+}
+
+// packageList is what list --json prints.
+type packageList struct {
+	Packages []listedPackage `json:"packages"`
+}
+
+// listedPackage is a package as list --json prints it. Its fields are stable, always there, and documented in README.md.
+type listedPackage struct {
+	ID           string          `json:"id"`
+	Name         string          `json:"name"`
+	State        office.Standing `json:"state"`
+	ServiceState string          `json:"service_state"`
+	Origin       office.Origin   `json:"origin"`
+	Saved        bool            `json:"saved"`
+	Archived     bool            `json:"archived"`
+	Signed       int             `json:"signed"`
+	Signers      []listedSigner  `json:"signers"`
+	Created      *time.Time      `json:"created"`
+	Due          *time.Time      `json:"due"`
+	Executed     *time.Time      `json:"executed"`
+}
+
+// listedSigner is one person who signs.
+type listedSigner struct {
+	ID       string      `json:"id"`
+	Name     string      `json:"name"`
+	Email    string      `json:"email"`
+	State    office.Part `json:"state"`
+	Signed   *time.Time  `json:"signed"`
+	Declined *time.Time  `json:"declined"`
+	Reason   string      `json:"reason"`
+}
+
+// List is what the office knows of the packages that q asks for.
+func (c *controller) List(_ context.Context, q office.Query) ([]listedPackage, error) {
+	found, err := c.agent.Find(q)
+	list := make([]listedPackage, len(found))
+	for i, p := range found {
+		list[i] = listed(p)
+	}
+	return list, err
+}
+
+func listed(p office.Package) listedPackage {
+	l := listedPackage{
+		ID: p.ID, Name: p.DisplayName(), State: p.Standing(), ServiceState: string(p.State), Origin: p.Origin, Saved: p.Saved,
+		Archived: p.Archived != nil, Signed: p.SignersDone, Signers: []listedSigner{},
+		Created: moment(p.Created), Due: moment(p.Due), Executed: moment(p.Executed),
+	}
+	for _, s := range p.Signers {
+		part, _ := p.PartOf(s)
+		signer := listedSigner{ID: s.ID, Name: s.DisplayName(), Email: s.Email, State: part, Declined: moment(s.Declined), Reason: s.DeclineReason}
+		if part == office.PartSigned && s.ID != "" {
+			signer.Signed = moment(p.SignedAt(s.ID))
+		}
+		l.Signers = append(l.Signers, signer)
+	}
+	return l
+}
+
+// moment is nil for the zero time: what is not known is null.
+func moment(t time.Time) *time.Time {
+	if t.IsZero() {
+		return nil
+	}
+	return &t
+}
+
+// printPackages prints a line for each package.
+func printPackages(s screen, packages []listedPackage) error {
+	if s.width > 0 && len(packages) == 0 {
+		_, err := fmt.Fprintln(s.w, "No packages.")
+		return err
+	}
+	short := shortIDs(packages)
+	rows := make([][]cell, len(packages))
+	for i, p := range packages {
+		id, day := p.ID, func(t *time.Time) string { return known(t, time.RFC3339) }
+		if s.width > 0 {
+			id, day = short[i], func(t *time.Time) string { return here(t, time.DateOnly) }
+		}
+		rows[i] = []cell{
+			{text: id}, {string(p.State), tintOf(p.State)}, {text: titleOf(p.Name)}, {text: progress(p)},
+			{text: strings.Join(names(p.Signers, office.PartNext), ", ")}, {text: day(p.Due)}, {text: day(p.Created)},
+		}
+	}
+	return s.table([]column{
+		{head: "ID"}, {head: "STATE"}, {head: "NAME", least: 16}, {head: "SIGNED", spare: 2}, {head: "WAITS FOR", least: 12, spare: 3},
+		{head: "DUE", spare: 1}, {head: "MADE", spare: 4},
+	}, rows)
+}
+
+// tintOf is the colour of a standing, beside its word.
+func tintOf(s office.Standing) tint {
+	switch s {
+	case office.StandsDone:
+		return green
+	case office.StandsWaiting:
+		return yellow
+	case office.StandsWithdrawn:
+		return dim
+	}
+	return red
+}
+
+// titleOf is a package's name, or words where it has none.
+func titleOf(name string) string {
+	if name == "" {
+		return "Untitled package"
+	}
+	return name
+}
+
+// progress is how many have signed of how many, empty while the people are not known.
+func progress(p listedPackage) string {
+	if len(p.Signers) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%d/%d", p.Signed, len(p.Signers))
+}
+
+// names are the people in one part of signing; nobody's turn comes once the package has ended.
+func names(people []listedSigner, part office.Part) (list []string) {
+	for _, s := range people {
+		if s.State == part && s.Name != "" {
+			list = append(list, s.Name)
+		}
+	}
+	return list
+}
+
+// leastID is how many characters of an id are shown where fewer would do.
+const leastID = 8
+
+// shortIDs are the beginnings of the packages' ids, as long as it takes to tell these packages apart.
+func shortIDs(packages []listedPackage) []string {
+	short := make([]string, len(packages))
+	for length := leastID; ; length++ {
+		seen, again := map[string]bool{}, false
+		for i, p := range packages {
+			short[i] = p.ID[:min(length, len(p.ID))]
+			again = again || seen[short[i]]
+			seen[short[i]] = true
+		}
+		if !again || length > office.MaxID {
+			return short
+		}
+	}
+}
+
+// known is a moment in UTC, empty for none.
+func known(t *time.Time, form string) string {
+	if t == nil {
+		return ""
+	}
+	return t.UTC().Format(form)
+}
+
+// local is a moment here, empty for none.
+func here(t *time.Time, form string) string {
+	if t == nil {
+		return ""
+	}
+	return t.Local().Format(form)
+}

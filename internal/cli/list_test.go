@@ -1,0 +1,380 @@
+package cli
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+	"unicode"
+
+	"countersign/internal/locations"
+	"countersign/internal/office"
+	"countersign/internal/store"
+)
+
+// march is noon of a day in March.
+func march(n int) time.Time { return time.Date(2026, 3, n, 12, 0, 0, 0, time.UTC) }
+
+// hostile is a name with what a terminal, a table or a reader could take for more than a name.
+const hostile = "Lease\x1b[31m\u202egnp.exe\u202c\x07\n\tNext\u009b2J\u2028line"
+
+// keep puts packages and events into the data folder, as if the service had told of them.
+func (s shell) keep(packages []office.Package, events ...office.Event) {
+	s.t.Helper()
+	must(s.t, os.MkdirAll(s.data, 0o700))
+	st, err := store.Open(locations.State(s.data), store.Options{Now: time.Now})
+	must(s.t, err)
+	defer func() { must(s.t, st.Close()) }()
+	must(s.t, st.Update(func(tx *store.Tx) error {
+		for _, p := range packages {
+			if err := tx.PutPackage(p); err != nil {
+				return err
+			}
+		}
+		for _, e := range events {
+			if _, err := tx.AddEvent(e); err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
+}
+
+// offices are packages of an office.
+func offices() []office.Package {
+	ana := office.Signer{ID: "a", FirstName: "Ana", LastName: "Ruiz", Email: "ana@example.com"}
+	jan := office.Signer{ID: "j", FirstName: "Jan", LastName: "Weber", Email: "jan@example.com"}
+	no := jan
+	no.Declined, no.DeclineReason = march(6), "The rent is wrong."
+	return []office.Package{
+		{ID: "11111111-aaaa", Name: "Lease", State: "open", Origin: office.MadeHere, Sequential: true, Created: march(1), Due: march(20),
+			Signers: []office.Signer{jan, ana}, NextSigners: []string{"a"}, Recipients: []office.Recipient{{FirstName: "Zoë", LastName: "Keller", Email: "zoe@example.com", Blind: true}},
+			Documents: []office.Document{{ID: "d1", Name: "Lease", SignedBy: []string{"j"}}},
+			Timeline:  []office.Moment{{Time: march(1), What: office.MomentSent}, {Time: march(2), What: office.MomentSigned, Who: "j", Ref: "d1"}}},
+		{ID: "11111111-bbbb", Name: "Offer", State: office.PackageExecuted, Origin: office.MadeElsewhere, Created: march(3), Executed: march(4), Signers: []office.Signer{ana}},
+		{ID: "22222222-cccc", Name: "Offer", State: "open", Created: march(5), Signers: []office.Signer{no}},
+		{ID: "33333333-dddd", Name: "日本語の賃貸契約書についての長い名前 🏠", State: office.PackageExpired, Created: march(7)},
+	}
+}
+
+func (s shell) list(args ...string) (list packageList) {
+	s.t.Helper()
+	code, stdout, stderr := s.run(append([]string{"list", "--json"}, args...)...)
+	if code != exitDone {
+		s.t.Fatalf("list %q: %d %s", args, code, stderr)
+	}
+	must(s.t, json.Unmarshal([]byte(stdout), &list))
+	return list
+}
+
+func TestPackagesAreListedAsAskedFor(t *testing.T) {
+	s := newShell(t)
+	s.keep(offices())
+	for _, c := range []struct {
+		args string
+		want string
+	}{
+		{"", "3 2 1 1"},
+		{"--state waiting", "1"},
+		{"--state done,expired", "3 1"},
+		{"--state declined --state done", "2 1"},
+		{"--person weber", "2 1"},
+		{"--search offer", "2 1"},
+		{"--since 2026-03-03 --until 2026-03-05", "2 1"},
+		{"--sort name --limit 1", "1"},
+		{"--reverse --limit 1", "1"},
+	} {
+		var got []string
+		for _, p := range s.list(strings.Fields(c.args)...).Packages {
+			got = append(got, p.ID[:1])
+		}
+		if strings.Join(got, " ") != c.want {
+			t.Errorf("list %s: %q, want %q", c.args, got, c.want)
+		}
+	}
+}
+
+func TestWhatIsWrongWithAListIsSaidInOneLine(t *testing.T) {
+	s := newShell(t)
+	s.keep(offices())
+	for args, want := range map[string]struct {
+		code int
+		says string
+	}{
+		"list --state open":      {exitUsage, "--state"},
+		"list --since yesterday": {exitUsage, "is not a date"},
+		"list --until 31.12":     {exitUsage, "is not a date"},
+		"list --limit -1":        {exitUsage, "--limit"},
+		"list --sort size":       {exitUsage, "--sort"},
+		"show":                   {exitUsage, "<package>"},
+		"show Mandate":           {exitFailed, `There is no package "Mandate".`},
+		"show Offer":             {exitFailed, "11111111-bbbb"},
+		"show 1111":              {exitFailed, `"1111" means several packages: 11111111-bbbb (Offer, made 2026-03-03), 11111111-aaaa (Lease, made 2026-03-01). Name one by its id.`},
+		"events --package 9":     {exitFailed, "There is no package"},
+		"events --since ever":    {exitUsage, "is not a date"},
+	} {
+		code, stdout, stderr := s.run(strings.Fields(args)...)
+		if code != want.code || !strings.Contains(stderr, want.says) || strings.Count(stderr, "\n") != 1 || stdout != "" {
+			t.Errorf("%s: %d %q %q", args, code, stdout, stderr)
+		}
+	}
+}
+
+// What is printed into a pipe is for programs: no heading, no colour, nothing cut.
+func TestAListInAPipeStaysTheSame(t *testing.T) {
+	s := newShell(t)
+	s.keep(offices())
+	_, stdout, _ := s.run("list")
+	want := "33333333-dddd\texpired\t日本語の賃貸契約書についての長い名前 🏠\t\t\t\t2026-03-07T12:00:00Z\n" +
+		"22222222-cccc\tdeclined\tOffer\t0/1\t\t\t2026-03-05T12:00:00Z\n" +
+		"11111111-bbbb\tdone\tOffer\t1/1\t\t\t2026-03-03T12:00:00Z\n" +
+		"11111111-aaaa\twaiting\tLease\t1/2\tAna Ruiz\t2026-03-20T12:00:00Z\t2026-03-01T12:00:00Z\n"
+	if stdout != want {
+		t.Errorf("list printed\n%s", stdout)
+	}
+}
+
+func TestATableFitsTheTerminal(t *testing.T) {
+	var packages []listedPackage
+	for _, p := range offices() {
+		packages = append(packages, listed(p))
+	}
+	packages[0].Name = strings.Repeat("A long name ", 20)
+	for _, colour := range []bool{false, true} {
+		for width := 40; width <= 200; width += 7 {
+			var out bytes.Buffer
+			must(t, printPackages(screen{w: &out, width: width, colour: colour}, packages))
+			text := regexp.MustCompile("\x1b\\[[0-9;]*m").ReplaceAllString(out.String(), "")
+			if coloured := text != out.String(); coloured != colour {
+				t.Errorf("colours: %v, want %v", coloured, colour)
+			}
+			lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
+			if len(lines) != len(packages)+1 {
+				t.Fatalf("%d lines:\n%s", len(lines), text)
+			}
+			for i, l := range lines {
+				if columnsOf(l) > width {
+					t.Errorf("%d columns in %d: %s", columnsOf(l), width, l)
+				}
+				if i > 0 && !strings.Contains(l, string(packages[i-1].State)) { // the word, whatever the colour
+					t.Errorf("no state in %d columns: %s", width, l)
+				}
+			}
+		}
+	}
+	var out bytes.Buffer
+	must(t, printPackages(screen{w: &out, width: 100}, packages))
+	_, column, _ := strings.Cut(strings.Split(out.String(), "\n")[0], "SIGNED")
+	if !strings.Contains(column, "WAITS FOR") || !strings.Contains(column, "DUE") {
+		t.Errorf("a hundred columns leave something out:\n%s", &out)
+	}
+}
+
+func TestColoursAreNotForEveryone(t *testing.T) {
+	for env, want := range map[string]bool{"": true, "NO_COLOR=1": false, "TERM=dumb": false, "TERM=xterm": true, "NO_COLOR=": true} {
+		name, value, _ := strings.Cut(env, "=")
+		got := wantsColour(func(asked string) string {
+			if asked == name {
+				return value
+			}
+			return ""
+		})
+		if got != want {
+			t.Errorf("%q: %v", env, got)
+		}
+	}
+}
+
+func TestAPackageIsShownWithPeopleFilesAndWhatHappened(t *testing.T) {
+	s := newShell(t)
+	s.keep(offices())
+	code, stdout, stderr := s.run("show", "11111111-a")
+	if code != exitDone {
+		t.Fatalf("%d %s", code, stderr)
+	}
+	for _, want := range []string{"Lease\n", "waiting, 1/2 signed, waiting for Ana Ruiz", "11111111-aaaa", "one after the other",
+		"Jan Weber <jan@example.com>: signed 2026-03-02", "Ana Ruiz <ana@example.com>: their turn to sign",
+		"Zoë Keller <zoe@example.com> (not shown to the others)", "Lease: 1 of 2 signed", "Sent", "Jan Weber signed Lease"} {
+		if !strings.Contains(stdout, want) {
+			t.Errorf("%q is missing in\n%s", want, stdout)
+		}
+	}
+	if _, byName, _ := s.run("show", "Lease"); byName != stdout {
+		t.Errorf("by name:\n%s", byName)
+	}
+	if _, declined, _ := s.run("show", "2222"); !strings.Contains(declined, "declined 2026-03-06") || !strings.Contains(declined, "The rent is wrong.") {
+		t.Errorf("declined:\n%s", declined)
+	}
+}
+
+// anEvent is an event as the service sends it, kept before it is handled.
+func anEvent(id string, received time.Time) office.Event {
+	body := fmt.Sprintf(`{"action":"document_signed","packageId":"11111111-aaaa","documentId":"d1","signerId":"j","eventId":%q,"secretly":"s3cret-body"}`, id)
+	return office.Event{ID: id, Action: "document_signed", PackageID: "11111111-aaaa", Time: received.Add(-time.Second), Received: received,
+		Body: []byte(body), URL: "https://hook.example.com/s3cret-path", Outcome: office.EventHandled}
+}
+
+func TestEventsTellWhatArrivedAndNothingSecret(t *testing.T) {
+	s := newShell(t)
+	s.keep(offices(), anEvent("e1", march(2)), anEvent("e2", march(3)), anEvent("e3", march(4)))
+	code, stdout, stderr := s.run("events", "--json", "--limit", "2", "--package", "Lease")
+	if code != exitDone {
+		t.Fatalf("%d %s", code, stderr)
+	}
+	var got eventList
+	must(t, json.Unmarshal([]byte(stdout), &got))
+	if len(got.Events) != 2 || got.Events[0].ID != "e2" || got.Events[1].ID != "e3" {
+		t.Fatalf("the last two, oldest first: %+v", got.Events)
+	}
+	e := got.Events[1]
+	if e.Kind != "document_signed" || e.Package != "Lease" || e.Outcome != outcomeHandled || e.SignerID != "j" || !strings.Contains(e.Text, "Jan Weber signed") || !e.Received.Equal(march(4)) {
+		t.Errorf("%+v", e)
+	}
+	_, words, _ := s.run("events", "--since", "2026-03-03")
+	if strings.Count(words, "\n") != 2 || !strings.Contains(words, "handled\tdocument_signed\t11111111-aaaa\t") {
+		t.Errorf("events printed\n%s", words)
+	}
+	if strings.Contains(stdout+words, "s3cret") {
+		t.Errorf("a body or an address is told:\n%s%s", stdout, words)
+	}
+}
+
+// Whoever names a package decides what is in its name; a terminal must take it for text.
+func TestNamesFromOutsideAreNeverPrintedRaw(t *testing.T) {
+	s := newShell(t)
+	p := office.Package{ID: "id", Name: hostile, State: "open", Created: march(1), Problem: office.Package{}.Problem,
+		Signers: []office.Signer{{ID: "a", FirstName: hostile, Email: "a@example.com", Declined: march(2), DeclineReason: hostile}}, NextSigners: []string{"a"},
+		Recipients:   []office.Recipient{{FirstName: hostile, Email: "b@example.com"}},
+		Documents:    []office.Document{{ID: "d\x1b[0m", Name: hostile, FileName: hostile, ExternalID: hostile}},
+		Timeline:     []office.Moment{{Time: march(1), What: office.MomentSigned, Who: "a", Ref: "d\x1b[0m"}, {Time: march(1), What: hostile, Ref: hostile}, {Time: march(2), What: office.MomentSaved, Ref: hostile}, {Time: march(2), What: office.MomentEnded, Ref: hostile}},
+		ExternalData: json.RawMessage(`{"reference":"x\u001b[0m\u202e"}`)}
+	other := office.Package{ID: "idx\x1b[2J", Name: hostile, State: "\x1b[2J\u202estate", Created: march(1)}
+	s.keep([]office.Package{p, other}, office.Event{ID: "e\u009b2J", Action: hostile, PackageID: "idx\x1b[2J", Received: march(2), Outcome: office.EventOdd, Body: []byte("no JSON")})
+	for _, args := range [][]string{
+		{"list"}, {"list", "--json"}, {"show", "id"}, {"show", "id", "--json"}, {"show", "idx"}, {"events"}, {"events", "--json"},
+		{"show", "i"}, {"show", hostile}, {"events", "--package", hostile}, {"list", "--since", hostile}, {"status"}, {"status", "--json"}, {"send", "x.pdf", "--to", hostile}, {"list", "--" + hostile},
+	} {
+		_, stdout, stderr := s.run(args...)
+		if stdout+stderr == "" {
+			t.Errorf("%q says nothing", args)
+		}
+		for _, r := range stdout + stderr {
+			if r != '\n' && r != '\t' && unicode.In(r, unicode.C, unicode.Zl, unicode.Zp) {
+				t.Errorf("%q prints %U raw:\n%q", args, r, stdout+stderr)
+				break
+			}
+		}
+	}
+	var out bytes.Buffer
+	must(t, printPackages(screen{w: &out, width: 80}, s.list().Packages))
+	if strings.ContainsFunc(out.String(), func(r rune) bool { return r != '\n' && unicode.Is(unicode.C, r) }) || strings.Count(out.String(), "\n") != 3 {
+		t.Errorf("the table is\n%q", &out)
+	}
+	if got := s.list().Packages[1].ServiceState + s.list().Packages[0].ServiceState; !strings.Contains(got, "\x1b") && !strings.Contains(got, "open") {
+		t.Errorf("JSON lost what it escaped: %q", got)
+	}
+}
+
+// jsonFields are the names in the JSON of a type, those below it after a dot.
+func jsonFields(of reflect.Type, above string) (names []string) {
+	for of.Kind() == reflect.Slice || of.Kind() == reflect.Pointer {
+		of = of.Elem()
+	}
+	if of.Kind() != reflect.Struct || of == reflect.TypeFor[time.Time]() {
+		return nil
+	}
+	for i := range of.NumField() {
+		f := of.Field(i)
+		if f.Anonymous {
+			names = append(names, jsonFields(f.Type, above)...)
+			continue
+		}
+		name, rest, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if name == "-" || name == "" {
+			continue
+		}
+		if rest != "" {
+			name += " (" + rest + ")" // which no document tells of: every field is always there
+		}
+		names = append(names, above+name)
+		names = append(names, jsonFields(f.Type, above+name+".")...)
+	}
+	return names
+}
+
+// documentedFields are those of a command in README.md: the rows of the table after its name, the fields of what a row
+// tells of behind it in the second column.
+func documentedFields(t *testing.T, command string) (names []string) {
+	t.Helper()
+	readme, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
+	must(t, err)
+	_, after, found := strings.Cut(string(readme), "\n`countersign "+command+" --json")
+	_, table, tabled := strings.Cut(after, "| field | meaning |\n|---|---|\n")
+	if !found || !tabled {
+		t.Fatalf("README.md does not document %s --json", command)
+	}
+	table, _, _ = strings.Cut(table, "\n\n")
+	code := regexp.MustCompile("`([a-z_]+)`")
+	for row := range strings.SplitSeq(table, "\n") {
+		cells := strings.Split(row, "|")
+		fields := code.FindAllStringSubmatch(cells[1], -1)
+		for _, f := range fields {
+			names = append(names, f[1])
+		}
+		for _, below := range code.FindAllStringSubmatch(cells[2], -1) {
+			names = append(names, fields[0][1]+"."+below[1])
+		}
+	}
+	return names
+}
+
+func TestTheDocumentedFieldsAreThoseThatArePrinted(t *testing.T) {
+	for command, printed := range map[string]reflect.Type{
+		"list": reflect.TypeFor[packageList](), "events": reflect.TypeFor[eventList](), "show": reflect.TypeFor[shownPackage](),
+	} {
+		want := documentedFields(t, command)
+		var got []string
+		for _, f := range jsonFields(printed, "") {
+			f = strings.TrimPrefix(f, map[string]string{"list": "packages.", "events": "events."}[command])
+			if f != "packages" && f != "events" {
+				got = append(got, f)
+			}
+		}
+		if command == "show" { // which has those of list, and more
+			want = append(want, documentedFields(t, "list")...)
+		}
+		slices.Sort(want)
+		slices.Sort(got)
+		if !slices.Equal(got, want) {
+			t.Errorf("%s --json prints\n%q, README.md documents\n%q", command, got, want)
+		}
+	}
+}
+
+// A program that reads a list need not ask whether a field is there.
+func TestEveryFieldIsThereEvenWhenNothingIsKnown(t *testing.T) {
+	s := newShell(t)
+	s.keep([]office.Package{{ID: "bare"}})
+	for _, args := range [][]string{{"list", "--json"}, {"show", "bare", "--json"}, {"events", "--json"}} {
+		_, stdout, _ := s.run(args...)
+		for _, field := range regexp.MustCompile(`"(signers|copies|documents|files|history|events|packages)": (null|\[\]|\[)`).FindAllStringSubmatch(stdout, -1) {
+			if field[2] == "null" {
+				t.Errorf("%q: %s is null", args, field[1])
+			}
+		}
+		var any map[string]json.RawMessage
+		must(t, json.Unmarshal([]byte(stdout), &any))
+	}
+	for _, none := range []screen{{w: io.Discard}, {w: io.Discard, width: 80}} {
+		must(t, printPackages(none, nil))
+		must(t, printEvents(none, nil))
+	}
+}
