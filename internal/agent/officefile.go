@@ -174,7 +174,7 @@ func (o OfficeFile) check() (bad []office.FieldError) {
 func (o OfficeFile) Into(s office.Settings) office.Settings {
 	x := o.Settings
 	x.SaveTo, x.NgrokConnectURL, x.NgrokCA = s.SaveTo, s.NgrokConnectURL, s.NgrokCA
-	x.BesideOriginal, x.Notify, x.QuietFrom, x.QuietTo = s.BesideOriginal, s.Notify, s.QuietFrom, s.QuietTo
+	x.BesideOriginal, x.Index, x.Notify, x.QuietFrom, x.QuietTo = s.BesideOriginal, s.Index, s.Notify, s.QuietFrom, s.QuietTo
 	x.KeepEvents, x.Theme, x.Language = s.KeepEvents, s.Theme, s.Language
 	return x
 }

@@ -40,6 +40,7 @@ func (a *Agent) Run(ctx context.Context, only ...Part) error {
 		{Name: "keys", Run: a.account.RunKeys},
 		{Name: "rejects", Run: a.webhook.RunRejects},
 		{Name: "form", Run: a.form.Run},
+		{Name: "index", Run: a.saves.RunIndex},
 		{Name: "session", Run: a.account.RunSession},
 		{Name: "farewells", Run: a.account.RunFarewells},
 	}

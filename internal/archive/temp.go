@@ -100,7 +100,7 @@ func (f *Folder) Try() error {
 
 // Sweep removes the temporary files that crashes left in the folder and its subfolders, and says how many. It touches
 // only regular files named as this program names them, and of these only those whose token keep refuses; a nil keep
-// refuses all, and those of Try always go. Call it when no save is under way. Where several computers share the folder, each
+// refuses all, and those of Try and of a beginning index always go. Call it when no save is under way. Where several computers share the folder, each
 // puts an identity of its own into Request.Key and keeps the tokens it does not know: they are another's saves under way.
 //
 // A subfolder that cannot be read does not stop the rest; its error is returned at the end.
@@ -131,7 +131,7 @@ func (f *Folder) sweep(ctx context.Context, sub string, depth int, keep func(str
 				continue
 			}
 			match := tempName.FindStringSubmatch(entry.Name())
-			if match == nil || !entry.Type().IsRegular() || (keep != nil && match[1] != Token(tried) && keep(match[1])) {
+			if match == nil || !entry.Type().IsRegular() || (keep != nil && match[1] != Token(tried) && match[1] != Token(IndexName) && keep(match[1])) {
 				continue
 			}
 			if err := f.root.Remove(filepath.FromSlash(name)); err != nil {

@@ -31,6 +31,7 @@ type setupCmd struct {
 	Listen          *string `help:"With --tunnel external: where to listen." placeholder:"HOST:PORT"`
 
 	SaveTo       *string `help:"The folder for signed documents; created if it does not exist." type:"path" placeholder:"DIR"`
+	Index        *bool   `name:"index" negatable:"" help:"List every saved file in index.csv in the folder."`
 	CAC          *bool   `name:"cac" negatable:"" help:"Save certificates too."`
 	MasterFile   *bool   `name:"masterfile" negatable:"" help:"Save master files too."`
 	NameTemplate *string `help:"Pattern of file names, such as \"{date} {package} - {document}\"." placeholder:"PATTERN"`
@@ -74,6 +75,9 @@ func (c settingsChange) apply(s office.Settings) office.Settings {
 	set(&s.Listen, x.Listen)
 	set(&s.SaveTo, x.SaveTo)
 	set(&s.NameTemplate, x.NameTemplate)
+	if x.Index != nil {
+		s.Index = *x.Index
+	}
 	if x.CAC != nil {
 		s.SaveCAC = *x.CAC
 	}

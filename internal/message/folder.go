@@ -69,3 +69,14 @@ func SavedBefore(file, folder string) Message {
 }
 
 func EndUnproven() Message { return of("folder.end-unproven") }
+
+// What a folder's index calls its columns, and what keeps it from being written.
+
+func IndexSaved() Message   { return of("index.saved") }
+func IndexPackage() Message { return of("index.package") }
+func IndexPeople() Message  { return of("index.people") }
+func IndexSent() Message    { return of("index.sent") }
+func IndexSigned() Message  { return of("index.signed") }
+func IndexNumber() Message  { return of("index.number") }
+func IndexFile() Message    { return of("index.file") }
+func IndexWaits() Message   { return of("index.waits") }

@@ -39,6 +39,10 @@ type Job struct {
 	Service    string          `json:"service,omitempty"` // its package's
 	Away       bool            `json:"away,omitempty"`    // likewise
 
+	// ListIn is the folder whose index lists the file, when that is not Folder; Listed is the SHA-256 that it lists it with.
+	ListIn string `json:"list_in,omitempty"`
+	Listed string `json:"listed,omitempty"`
+
 	// What a try received that could not prove to be the whole document, and when it came first.
 	Unproven   string    `json:"unproven,omitempty"` // digest
 	UnprovenAt time.Time `json:"unproven_at,omitzero"`
@@ -51,6 +55,9 @@ func (j Job) Key() string {
 
 // WantedName is j's name as it would be were every name free; the first jobs there were did not keep it.
 func (j Job) WantedName() string { return cmp.Or(j.Wanted, j.Target) }
+
+// IndexFolder is the folder whose index lists the file.
+func (j Job) IndexFolder() string { return cmp.Or(j.ListIn, j.Folder) }
 
 // FirstProblem is what keeps the first of these files from being saved, or nothing.
 func FirstProblem(jobs []Job) message.Message {

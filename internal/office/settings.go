@@ -55,6 +55,9 @@ type Settings struct {
 	SaveMaster   bool   `json:"save_masterfile"`
 	// BesideOriginal saves the documents of a package made here beside the first file it was sent from.
 	BesideOriginal bool `json:"beside_original,omitempty"`
+	// Index keeps a list of all saved files in SaveTo. It is off unless the office wants it: other programs watch such
+	// folders and take in whatever appears there, and the list says who signed what to everybody who can read it.
+	Index bool `json:"index,omitempty"`
 
 	// CopyTo and BlindCopyTo get a copy of every package sent from here, each as "Ana Ruiz <ana@example.com>".
 	CopyTo      []string `json:"copy_to,omitempty"`

@@ -102,3 +102,19 @@ func (tx *Tx) PutDoc(name string, v any) error {
 	}
 	return tx.put(bucketDocs, key, value)
 }
+
+// Docs are up to limit documents whose names begin with prefix, by those names, which are no longer than MaxID. One that
+// cannot be read is left out.
+func Docs[T any](tx *Tx, prefix string, limit int) (map[string]T, error) {
+	docs := map[string]T{}
+	err := tx.oldest(bucketDocs, []byte(prefix), func(key, value []byte) (bool, error) {
+		var v T
+		if err := json.Unmarshal(value, &v); err != nil {
+			tx.leaveOut(fmt.Errorf("document %q: %w: %v", key, ErrRecord, err))
+			return true, nil
+		}
+		docs[string(key)] = v
+		return len(docs) < limit, nil
+	})
+	return docs, err
+}

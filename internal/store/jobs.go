@@ -173,6 +173,26 @@ func (tx *Tx) JobsOf(packageID string) ([]office.Job, error) {
 	return list, err
 }
 
+// JobsAfter returns up to limit jobs for which want is true and whose keys come behind one, in the order of the keys.
+func (tx *Tx) JobsAfter(key string, limit int, want func(office.Job) bool) (list []office.Job, err error) {
+	start := []byte(key)
+	if key != "" {
+		start = append(start, 0)
+	}
+	err = tx.between(bucketJobs, start, nil, func(key, value []byte) (bool, error) {
+		j, err := decode[office.Job](bucketJobs, key, value)
+		if errors.Is(err, ErrRecord) {
+			tx.leaveOut(err)
+			return true, nil
+		}
+		if err == nil && want(j) {
+			list = append(list, j)
+		}
+		return len(list) < limit, err
+	})
+	return list, err
+}
+
 // JobsDue returns up to limit jobs that are not done and due by their NextTry, longest due first.
 func (tx *Tx) JobsDue(d Due, limit int) ([]office.Job, error) {
 	return tx.jobs(limit, func(each visit) error { return tx.due(bucketJobsDue, d, each) })

@@ -88,6 +88,7 @@ func (f *form) documents(pickFolder func()) {
 	f.flag("beside_original", lang.L("Save signed copies next to the originals sent from this computer"), func(s *office.Settings) *bool { return &s.BesideOriginal })
 	f.flag("save_cac", lang.L("Also save the certificate of each document"), func(s *office.Settings) *bool { return &s.SaveCAC })
 	f.flag("save_masterfile", lang.L("Also save the master file of each package"), func(s *office.Settings) *bool { return &s.SaveMaster })
+	f.flag("index", lang.L("Also list every saved file in index.csv, for Excel"), func(s *office.Settings) *bool { return &s.Index })
 }
 
 // flag makes a check box of a setting that is on or off.

@@ -58,7 +58,7 @@ func (s *Screen) documents() fyne.CanvasObject {
 			widgets.NewProse(lang.L("You can use {{.Placeholders}}. What stands before a / is a folder.", i18n.V{"Placeholders": i18n.Placeholders()})),
 			s.preview.content),
 		widgets.Section(lang.L("Copies of every package"), 12, widgets.Halves(at(office.FieldCopyTo), at(office.FieldBlindCopyTo))),
-		widgets.Section(lang.L("Additional files"), 12, widgets.Stack(0, at("save_cac"), at("save_masterfile"))))
+		widgets.Section(lang.L("Additional files"), 12, widgets.Stack(0, at("save_cac"), at("save_masterfile"), at("index"))))
 }
 
 func (s *Screen) notices() fyne.CanvasObject {

@@ -31,6 +31,7 @@ func (r *Room) SaveAgain(packageID string) error {
 			return err
 		}
 		for _, j := range jobs {
+			target, folder := j.Target, j.Folder
 			j.State, j.Planned, j.NextTry = office.JobPending, r.Now(), r.Now()
 			j.Tries, j.Problem, j.Size, j.Digest = 0, message.Message{}, 0, ""
 			j.Unproven, j.UnprovenAt = "", time.Time{}
@@ -39,6 +40,9 @@ func (r *Room) SaveAgain(packageID string) error {
 			}
 			if err := r.nameAgain(tx, &j); err != nil {
 				return err
+			}
+			if j.Target != target || j.Folder != folder {
+				j.Listed = "" // another file for the index
 			}
 			if err := tx.PutJob(j); err != nil {
 				return err

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"countersign/internal/agent/health"
+	"countersign/internal/agent/loop"
 	"countersign/internal/archive"
 	"countersign/internal/esign"
 	"countersign/internal/message"
@@ -151,6 +152,9 @@ func (r *Room) finish(j office.Job, recognised bool) error {
 		}
 		j.State, j.Done, j.Problem, j.NextTry = office.JobDone, r.Now(), message.Message{}, time.Time{}
 		j.Refused = time.Time{}
+		if err := r.oweLine(tx, &j); err != nil {
+			return err
+		}
 		if err := tx.PutJob(j); err != nil {
 			return err
 		}
@@ -191,6 +195,7 @@ func (r *Room) finish(j office.Job, recognised bool) error {
 	r.needs.Announce(facts...)
 	r.Suspects.Clear(j.Key())
 	r.TellGiven()
+	loop.Wake(r.index)
 	r.Signal(office.PackagesChanged)
 	r.Signal(office.StatusChanged)
 	return nil

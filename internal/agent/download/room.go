@@ -3,7 +3,8 @@
 // more and more rarely, and never given up; trouble with one file or folder leaves the others alone; a file is neither
 // overwritten nor saved twice.
 //
-// A job goes through here in this order: Plan (in the commit of whoever learned that everybody has signed), Run, NoteFiles.
+// A job goes through here in this order: Plan (in the commit of whoever learned that everybody has signed), Run, NoteFiles,
+// and RunIndex where the office keeps an index.
 //
 // It must not know how it became known that a package is executed, how people are told, nor how files are written durably
 // (archive).
@@ -45,15 +46,19 @@ type Room struct {
 	needs Needs
 	state state
 	work  chan struct{} // rings when there may be work
+	index chan struct{} // rings when the index may lack a file
 }
 
 // New makes the room.
 func New(t loop.Tools, needs Needs) *Room {
-	return &Room{Tools: t, needs: needs, work: make(chan struct{}, 1)}
+	return &Room{Tools: t, needs: needs, work: make(chan struct{}, 1), index: make(chan struct{}, 1)}
 }
 
-// Wake has Run look for work.
-func (r *Room) Wake() { loop.Wake(r.work) }
+// Wake has Run and RunIndex look for work.
+func (r *Room) Wake() {
+	loop.Wake(r.work)
+	loop.Wake(r.index)
+}
 
 // Retry gives the service and every folder another chance at once.
 func (r *Room) Retry() { r.state.unblock() }

@@ -66,6 +66,8 @@ var (
 	RecordsUnreadable = State{ID: "records", Severity: Warning, Action: ActDismiss}
 	// RecordsPutOff ends when nothing is set aside any more.
 	RecordsPutOff = State{ID: "aside", Severity: Warning, Action: ActRetry}
+	// IndexWaits ends when the index of saved files is up to date.
+	IndexWaits = State{ID: "index", Severity: Info, After: time.Hour}
 	// NotificationsFail ends when one was raised.
 	NotificationsFail = State{ID: "notify", Severity: Info}
 )
@@ -74,7 +76,7 @@ var (
 func States() []State {
 	return []State{NotSetUp, KeyringLocked, KeyOutOfReach, KeyReplaced, SecretElsewhere, SignedOut, SignInLapsed, SignInShort,
 		MayNotSend, ClientRefused, ServiceFails, AddressClosed, AddressRefused, NoAddress, EndpointFails, EndpointForbidden,
-		EndpointLost, FolderFails, FilesRefused, FilesFailed, OutcomeUnknown, DataDamaged, DataNotWritten, DataNotRead, DataRestored, DataLost, RecordsUnreadable, RecordsPutOff, NotificationsFail}
+		EndpointLost, FolderFails, FilesRefused, FilesFailed, OutcomeUnknown, DataDamaged, DataNotWritten, DataNotRead, DataRestored, DataLost, RecordsUnreadable, RecordsPutOff, IndexWaits, NotificationsFail}
 }
 
 // soon is how long most problems stand before people are told.

@@ -1,0 +1,309 @@
+package download
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"countersign/internal/agent/data"
+	"countersign/internal/agent/health"
+	"countersign/internal/agent/loop"
+	"countersign/internal/archive"
+	"countersign/internal/message"
+	"countersign/internal/office"
+	"countersign/internal/store"
+)
+
+// The index of a folder lists each saved file once. That a line is owed is recorded together with the file; the line is
+// written and flushed; then it is recorded that it is not owed any more. Whatever comes between the last two is found in the
+// index when the line is written again. Where the index is not as it was left, because people or another computer changed it, it was
+// erased, or the folder is another one, all files are compared with it, and what it lacks is added.
+
+const (
+	docUnlisted = "unlisted/" // and the hash of a job's key: a file whose line is owed
+	docIndexes  = "indexes"   // where the indexes ended, by their folders
+)
+
+const (
+	indexBatch = 100              // lines that are written at once
+	indexBusy  = 30 * time.Second // the pause after somebody else had the index open; it doubles up to
+	indexPause = 5 * time.Minute
+)
+
+// unlisted is the name of the document that says that j's line is owed.
+func unlisted(key string) string {
+	sum := sha256.Sum256([]byte(key))
+	return docUnlisted + hex.EncodeToString(sum[:16])
+}
+
+// oweLine records, in the commit that says that j is saved, that the index owes it a line.
+func (r *Room) oweLine(tx *store.Tx, j *office.Job) error {
+	s := r.needs.Settings()
+	j.ListIn = ""
+	if s.SaveTo != j.Folder {
+		j.ListIn = s.SaveTo
+	}
+	if !s.Index {
+		return nil
+	}
+	return tx.PutDoc(unlisted(j.Key()), j.Key())
+}
+
+// RunIndex keeps the indexes up to date where the office wants any, apart from saving: a file that somebody has open in a
+// spreadsheet costs no document and no time.
+func (r *Room) RunIndex(ctx context.Context) error {
+	for tries := 0; ; {
+		pause := time.Hour
+		switch err := r.listAll(ctx); {
+		case err == nil:
+			tries = 0
+			r.Health.Clear(health.IndexWaits)
+		case ctx.Err() != nil:
+			return nil
+		default:
+			tries++
+			pause = r.Backoff(tries, indexBusy, indexPause)
+			r.Log.Debug("the index waits", "err", err, "pause", pause)
+			r.Health.Set(health.IndexWaits, message.IndexWaits())
+		}
+		if !loop.Wait(ctx, pause, r.index) {
+			return nil
+		}
+	}
+}
+
+// listAll writes what is owed to every index.
+func (r *Room) listAll(ctx context.Context) error {
+	for ctx.Err() == nil {
+		s := r.needs.Settings()
+		if !s.Index || s.SaveTo == "" {
+			return nil
+		}
+		owed, err := r.owedLines()
+		if err != nil {
+			return err
+		}
+		marks, _, err := data.Doc[map[string]archive.Mark](r.Data, docIndexes)
+		if err != nil {
+			return err
+		}
+		folders := map[string][]office.Job{}
+		for _, j := range owed {
+			folders[j.IndexFolder()] = append(folders[j.IndexFolder()], j)
+		}
+		if _, begun := marks[s.SaveTo]; !begun && len(folders[s.SaveTo]) == 0 { // it was switched on, or the folder is another
+			folders[s.SaveTo] = nil
+		}
+		if len(folders) == 0 {
+			return nil
+		}
+		var failed []error
+		for folder, jobs := range folders {
+			failed = append(failed, r.list(ctx, s, folder, jobs, marks[folder]))
+		}
+		if err := errors.Join(failed...); err != nil || len(owed) < indexBatch {
+			return err
+		}
+	}
+	return ctx.Err()
+}
+
+// owedLines are the next files whose lines are owed, in the order in which they were saved. What is not saved any more, for it
+// is saved again, owes none until it is.
+func (r *Room) owedLines() (owed []office.Job, err error) {
+	var stale []string
+	owed, err = data.Read(r.Data, "the files to be listed", func(tx *store.Tx) (jobs []office.Job, err error) {
+		stale = nil
+		keys, err := store.Docs[string](tx, docUnlisted, indexBatch)
+		if err != nil {
+			return nil, err
+		}
+		for name, key := range keys {
+			j, ok, err := tx.Job(key)
+			if err != nil && !store.OfOneRecord(err) {
+				return nil, err
+			}
+			if err != nil || !ok || j.State != office.JobDone {
+				stale = append(stale, name)
+				continue
+			}
+			jobs = append(jobs, j)
+		}
+		return jobs, nil
+	})
+	if err != nil || len(stale) == 0 {
+		slices.SortFunc(owed, func(a, b office.Job) int { return cmp.Or(a.Done.Compare(b.Done), cmp.Compare(a.Key(), b.Key())) })
+		return owed, err
+	}
+	err = r.Data.Update(func(tx *store.Tx) error {
+		for _, name := range stale {
+			if err := tx.PutDoc(name, nil); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return r.owedLines()
+}
+
+// list writes to one index what it owes to these files, and to all others when it is not as it was left.
+func (r *Room) list(ctx context.Context, s office.Settings, folder string, owed []office.Job, mark archive.Mark) error {
+	f, err := archive.OpenFolder(folder)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	w := r.indexWords(s)
+	if mark.Name == "" && len(owed) == 0 {
+		if first, err := r.savedIn(folder, "", 1); err != nil || len(first) == 0 {
+			return err // nothing to begin an index with
+		}
+	}
+	x, err := f.OpenIndex(w.titles(), w.comma, mark)
+	if err != nil {
+		return err
+	}
+	defer x.Close()
+	if err := r.writeLines(folder, x, owed, w, !x.Whole()); err != nil || !x.Whole() {
+		return err
+	}
+	for after := ""; ctx.Err() == nil; {
+		jobs, err := r.savedIn(folder, after, indexBatch)
+		if err != nil {
+			return err
+		}
+		if len(jobs) == 0 {
+			return r.writeLines(folder, x, nil, w, true)
+		}
+		after = jobs[len(jobs)-1].Key()
+		jobs = slices.DeleteFunc(jobs, func(j office.Job) bool { return j.Listed != "" && x.Has(pathIn(folder, j), listedSum(j)) })
+		if len(jobs) == 0 {
+			continue
+		}
+		if err := r.writeLines(folder, x, jobs, w, false); err != nil {
+			return err
+		}
+	}
+	return ctx.Err()
+}
+
+// savedIn are the next files that are listed in the folder's index, in the order of their keys.
+func (r *Room) savedIn(folder, after string, most int) ([]office.Job, error) {
+	return data.Read(r.Data, "the saved files", func(tx *store.Tx) ([]office.Job, error) {
+		return tx.JobsAfter(after, most, func(j office.Job) bool { return j.State == office.JobDone && j.IndexFolder() == folder })
+	})
+}
+
+// listedSum is the sum that the index lists j with, which was listed once.
+func listedSum(j office.Job) string {
+	if j.Listed == noSum {
+		return ""
+	}
+	return j.Listed
+}
+
+// noSum stands for the sum of a file that was moved or changed before it was listed.
+const noSum = "-"
+
+// writeLines appends what the index lacks of these files, and records that none of them is owed; with done set, also where the index
+// ends: all of it is as it should be up to there.
+func (r *Room) writeLines(folder string, x *archive.Index, jobs []office.Job, w indexWords, done bool) error {
+	var lines [][]string
+	packages := map[string]office.Package{}
+	listed := map[string]bool{}
+	for i := range jobs {
+		j := &jobs[i]
+		sum := sumOf(*j)
+		was := j.Listed
+		j.Listed = cmp.Or(sum, noSum)
+		path := pathIn(folder, *j)
+		if x.Has(path, sum) || listed[path+"\x00"+sum] || was == j.Listed && !x.Whole() {
+			continue
+		}
+		p, known := packages[j.PackageID]
+		if !known {
+			var err error
+			p, err = data.Read(r.Data, "a package", func(tx *store.Tx) (office.Package, error) {
+				p, _, err := tx.Package(j.PackageID)
+				return p, err
+			})
+			if err != nil && !store.OfOneRecord(err) {
+				return err
+			}
+			packages[j.PackageID] = p
+		}
+		listed[path+"\x00"+sum] = true
+		lines = append(lines, w.line(p, *j, path, sum))
+	}
+	mark, err := x.Append(lines)
+	if err != nil {
+		return err
+	}
+	r.needs.Crash("index written")
+	err = r.Data.Update(func(tx *store.Tx) error {
+		if done {
+			if err := keepMark(tx, folder, mark); err != nil {
+				return err
+			}
+		}
+		for _, j := range jobs {
+			now, ok, err := tx.Job(j.Key())
+			if err != nil || !ok || now.State != office.JobDone || !now.Done.Equal(j.Done) {
+				if err != nil && !store.OfOneRecord(err) {
+					return err
+				}
+				continue // saved again meanwhile, which owes a line of its own
+			}
+			now.Listed = j.Listed
+			if err := errors.Join(tx.PutJob(now), tx.PutDoc(unlisted(j.Key()), nil)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("record what is listed: %w", err)
+	}
+	return nil
+}
+
+// keepMark records where a folder's index ends.
+func keepMark(tx *store.Tx, folder string, mark archive.Mark) error {
+	marks := map[string]archive.Mark{}
+	if _, err := tx.GetDoc(docIndexes, &marks); err != nil {
+		return err
+	}
+	marks[folder] = mark
+	return tx.PutDoc(docIndexes, marks)
+}
+
+// pathIn is where a file is, as the index of a folder says it: below it with slashes, elsewhere in full.
+func pathIn(folder string, j office.Job) string {
+	if j.Folder == folder {
+		return office.Cell(j.Target)
+	}
+	return office.Cell(filepath.Join(j.Folder, filepath.FromSlash(j.Target)))
+}
+
+// sumOf is the SHA-256 of the file that was saved; empty when there is another in its place by now, or none.
+func sumOf(j office.Job) string {
+	f, err := archive.OpenFolder(j.Folder)
+	if err != nil {
+		return ""
+	}
+	defer f.Close()
+	sum, err := f.SHA256(j.Target, j.Size, j.Digest)
+	if err != nil {
+		return ""
+	}
+	return sum
+}

@@ -1,0 +1,268 @@
+package download
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/csv"
+	"encoding/hex"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"countersign/internal/agent/health"
+	"countersign/internal/archive"
+	"countersign/internal/office"
+	"countersign/internal/store"
+)
+
+// saved plans a package and has its file saved, with these bytes.
+func (x *testRoom) saved(id, body string) office.Job {
+	x.t.Helper()
+	j := x.plan(id)[0]
+	return x.savedAs(j, body)
+}
+
+func (x *testRoom) savedAs(j office.Job, body string) office.Job {
+	x.t.Helper()
+	f, err := archive.OpenFolder(j.Folder)
+	noErr(x.t, err)
+	defer f.Close()
+	pdf := "%PDF-1.7\n" + body + "\n%%EOF\n"
+	s, err := f.Save(x.t.Context(), archive.Request{Target: j.Target, Key: x.tempKey(j), Declared: int64(len(pdf)), Body: strings.NewReader(pdf)})
+	noErr(x.t, err)
+	j.Size, j.Digest = s.Size, s.Digest
+	noErr(x.t, x.finish(j, false))
+	return x.job(j)
+}
+
+func noErr(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// index reads a folder's index as a spreadsheet does.
+func index(t *testing.T, folder string, comma rune) (lines [][]string) {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join(folder, archive.IndexName))
+	noErr(t, err)
+	text, ok := strings.CutPrefix(string(b), "\ufeff")
+	if !ok || strings.Count(text, "\n") != strings.Count(text, "\r\n") {
+		t.Errorf("without the mark that Excel needs, or its line ends: %q", b)
+	}
+	r := csv.NewReader(strings.NewReader(text))
+	r.Comma = comma
+	lines, err = r.ReadAll()
+	noErr(t, err)
+	return lines
+}
+
+// wantListed checks that the folder's index lists these files, each once, with their sums.
+func wantListed(t *testing.T, folder string, comma rune, jobs ...office.Job) {
+	t.Helper()
+	lines := index(t, folder, comma)
+	if len(lines) != len(jobs)+1 {
+		t.Errorf("%d lines for %d files: %q", len(lines)-1, len(jobs), lines)
+	}
+	for _, j := range jobs {
+		b, err := os.ReadFile(filepath.Join(j.Folder, j.Target))
+		noErr(t, err)
+		sum := sha256.Sum256(b)
+		n := 0
+		for _, l := range lines[1:] {
+			if l[len(l)-2] == j.Target && l[len(l)-1] == hex.EncodeToString(sum[:]) {
+				n++
+			}
+		}
+		if n != 1 {
+			t.Errorf("%s is listed %d times in %q", j.Target, n, lines)
+		}
+	}
+}
+
+func (x *testRoom) list() {
+	x.t.Helper()
+	noErr(x.t, x.listAll(x.t.Context()))
+}
+
+func TestEachSavedFileIsListedOnce(t *testing.T) {
+	x := newRoom(t)
+	x.settings.Index = true
+	here := x.settings.SaveTo
+	a := x.saved("a", "first")
+	x.list()
+	b, c := x.saved("b", "second"), x.saved("c", "third")
+	x.list()
+	x.list()
+	wantListed(t, here, ',', a, b, c)
+
+	// Erased, or emptied to its last lines by a person: what it lacks comes back with the next file.
+	noErr(t, os.Remove(filepath.Join(here, archive.IndexName)))
+	d := x.saved("d", "fourth")
+	x.list()
+	wantListed(t, here, ',', a, b, c, d)
+
+	// The state was lost after the lines were written: the files are found, and the index has them.
+	x.update(func(tx *store.Tx) error { return tx.PutDoc(docIndexes, nil) })
+	for _, j := range []office.Job{a, b} {
+		j = x.job(j)
+		j.Listed = ""
+		noErr(t, x.finish(j, true))
+	}
+	x.list()
+	wantListed(t, here, ',', a, b, c, d)
+
+	// Saved again under its name, with the same bytes and then with others.
+	noErr(t, os.Remove(filepath.Join(here, a.Target)))
+	a = x.savedAs(x.job(a), "first")
+	x.list()
+	wantListed(t, here, ',', a, b, c, d)
+}
+
+func TestAKillBetweenTheLineAndItsRecordDoublesNothing(t *testing.T) {
+	x := newRoom(t)
+	x.settings.Index = true
+	a, b := x.saved("a", "first"), x.saved("b", "second")
+	type killed struct{}
+	x.needs.Crash = func(point string) {
+		if point == "index written" {
+			panic(killed{})
+		}
+	}
+	func() {
+		defer func() {
+			if recover() != (killed{}) {
+				t.Error("it was not written")
+			}
+		}()
+		_ = x.listAll(t.Context())
+	}()
+	x.needs.Crash = func(string) {}
+	x.list()
+	wantListed(t, x.settings.SaveTo, ',', a, b)
+}
+
+func TestWhatWasSavedBeforeTheIndexWasWantedIsListedToo(t *testing.T) {
+	x := newRoom(t)
+	a := x.saved("a", "first")
+	x.list()
+	if _, err := os.Stat(filepath.Join(x.settings.SaveTo, archive.IndexName)); err == nil {
+		t.Error("nobody wanted an index")
+	}
+	gone := x.saved("gone", "moved away by a person")
+	noErr(t, os.Remove(filepath.Join(gone.Folder, gone.Target)))
+	x.settings.Index, x.settings.Language = true, "de"
+	x.list()
+	lines := index(t, x.settings.SaveTo, ';')
+	if len(lines) != 3 || lines[0][0] != "Gespeichert" || lines[2][6] != gone.Target || lines[2][7] != "" || lines[1][6] != a.Target {
+		t.Errorf("it is %q", lines)
+	}
+	x.list()
+	x.settings.Language = "en" // the index keeps the language that it was begun in
+	b := x.saved("b", "second")
+	x.list()
+	if after := index(t, x.settings.SaveTo, ';'); len(after) != 4 || after[3][6] != b.Target {
+		t.Errorf("it is %q", after)
+	}
+}
+
+func TestEachFolderHasItsOwnIndex(t *testing.T) {
+	x := newRoom(t)
+	x.settings.Index = true
+	first := x.settings.SaveTo
+	a := x.saved("a", "first")
+	x.settings.SaveTo = t.TempDir()
+	b := x.saved("b", "second")
+	x.list()
+	wantListed(t, first, ',', a)
+	wantListed(t, x.settings.SaveTo, ',', b)
+
+	// Beside the original is no folder of the office: the file is in the index of the folder that is.
+	elsewhere := t.TempDir()
+	c := x.plan("c")[0]
+	c.Folder = elsewhere
+	x.update(func(tx *store.Tx) error { return tx.PutJob(c) })
+	x.savedAs(c, "third")
+	x.list()
+	lines := index(t, x.settings.SaveTo, ',')
+	if last := lines[len(lines)-1]; last[6] != filepath.Join(elsewhere, c.Target) {
+		t.Errorf("it is %q", lines)
+	}
+	if files, _ := os.ReadDir(elsewhere); len(files) != 1 {
+		t.Errorf("beside the original there are %v", files)
+	}
+}
+
+func TestTwoComputersShareAnIndex(t *testing.T) {
+	x, y := newRoom(t), newRoom(t)
+	x.settings.Index = true
+	y.settings = x.settings
+	y.settings.NameTemplate = "{package} - {document} of the other"
+	a := x.saved("a", "first")
+	x.list()
+	b := y.saved("b of the other", "second")
+	y.list()
+	c := x.saved("c", "third")
+	x.list()
+	y.list()
+	wantListed(t, x.settings.SaveTo, ',', a, b, c)
+	noErr(t, os.Remove(filepath.Join(x.settings.SaveTo, archive.IndexName)))
+	d := x.saved("d", "fourth")
+	x.list()
+	e := y.saved("e of the other", "fifth")
+	y.list()
+	wantListed(t, x.settings.SaveTo, ',', a, b, c, d, e)
+}
+
+func TestAnIndexThatIsOpenElsewhereCostsNoDocument(t *testing.T) {
+	x := newRoom(t)
+	x.settings.Index = true
+	f, err := archive.OpenFolder(x.settings.SaveTo)
+	noErr(t, err)
+	defer f.Close()
+	open, err := f.OpenIndex((&Room{needs: x.needs}).indexWords(x.settings).titles(), ',', archive.Mark{})
+	noErr(t, err)
+	ctx, stop := context.WithCancel(t.Context())
+	over := make(chan error, 1)
+	go func() { over <- x.RunIndex(ctx) }()
+	a := x.saved("a", "first")
+	for !x.Health.Has(health.IndexWaits) {
+		time.Sleep(time.Millisecond)
+	}
+	if j := x.job(a); j.State != office.JobDone {
+		t.Errorf("the file is %s", j.State)
+	}
+	noErr(t, open.Close())
+	b := x.saved("b", "second") // with which it is tried again
+	for x.Health.Has(health.IndexWaits) {
+		time.Sleep(time.Millisecond)
+	}
+	wantListed(t, x.settings.SaveTo, ',', a, b)
+	stop()
+	noErr(t, <-over)
+}
+
+func TestNoNameBecomesAFormula(t *testing.T) {
+	x := newRoom(t)
+	x.settings.Index = true
+	j := x.plan("a")[0]
+	x.update(func(tx *store.Tx) error {
+		p, _, err := tx.Package("a")
+		if err != nil {
+			return err
+		}
+		p.Name = "=HYPERLINK(\"http://x\")\r\n;=1"
+		p.Signers = []office.Signer{{ID: "s", FirstName: "@SUM(A1)", LastName: "Weber"}}
+		return tx.PutPackage(p)
+	})
+	x.savedAs(j, "first")
+	x.list()
+	for _, cell := range index(t, x.settings.SaveTo, ',')[1] {
+		if strings.IndexAny(cell, "=+-@") == 0 || strings.Contains(cell, ";=") {
+			t.Errorf("%q is a formula", cell)
+		}
+	}
+}

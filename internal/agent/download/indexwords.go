@@ -1,0 +1,88 @@
+package download
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"countersign/internal/message"
+	"countersign/internal/office"
+)
+
+// indexWords are how an index is written in the language of an office. One that was begun in another keeps its own.
+type indexWords struct {
+	*message.Printer
+	comma byte
+}
+
+// printers are those of all languages.
+var printers = sync.OnceValue(func() map[string]*message.Printer {
+	all := map[string]*message.Printer{}
+	for _, code := range message.Languages() {
+		p, err := message.NewPrinter(code)
+		if err != nil {
+			panic(err) // the words travel in the program, and a test reads them
+		}
+		all[code] = p
+	}
+	return all
+})
+
+// commaIn are the languages whose Excel takes a comma for the separator of a list; for the others it is the semicolon, for
+// the comma is in their numbers. A first line "sep=;" would say it to every Excel, which then forgets that the file is UTF-8.
+var commaIn = []string{"en"}
+
+func (r *Room) indexWords(s office.Settings) indexWords {
+	code := cmp.Or(s.Language, r.needs.Language(), "en")
+	p, known := printers()[code]
+	if !known {
+		p, code = printers()["en"], "en"
+	}
+	if slices.Contains(commaIn, code) {
+		return indexWords{p, ','}
+	}
+	return indexWords{p, ';'}
+}
+
+// titles are those of the columns but the last, which archive knows.
+func (w indexWords) titles() (list []string) {
+	for _, m := range []message.Message{message.IndexSaved(), message.IndexPackage(), message.IndexPeople(), message.IndexSent(),
+		message.IndexSigned(), message.IndexNumber(), message.IndexFile()} {
+		list = append(list, w.Text(m))
+	}
+	return list
+}
+
+// line is a file's.
+func (w indexWords) line(p office.Package, j office.Job, path, sum string) []string {
+	var people []string
+	for _, s := range p.Signers {
+		who := strings.NewReplacer(",", " ", ";", " ").Replace(s.DisplayName())
+		if when := indexTime(signedAt(p, s)); when != "" {
+			who += " (" + when + ")"
+		}
+		people = append(people, who)
+	}
+	return []string{indexTime(j.Done), office.Cell(p.DisplayName()), office.Cell(strings.Join(people, " / ")), indexTime(p.Created),
+		indexTime(p.Executed), office.Cell(j.PackageID), path, sum}
+}
+
+// signedAt is when a person signed last; zero where the service did not say who signed.
+func signedAt(p office.Package, s office.Signer) (when time.Time) {
+	for _, m := range p.Timeline {
+		if m.What == office.MomentSigned && m.Who == s.ID && s.ID != "" {
+			when = m.Time
+		}
+	}
+	return when
+}
+
+// indexTime is a time of this computer's zone as a spreadsheet of every language reads it.
+func indexTime(t time.Time) string {
+	if t.IsZero() {
+		return ""
+	}
+	return t.Local().Format("2006-01-02 15:04")
+}

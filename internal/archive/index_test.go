@@ -1,0 +1,139 @@
+package archive
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+var indexTitles = []string{"Saved", "File"}
+
+func sumFor(n int) string { return fmt.Sprintf("%064x", n) }
+
+func indexLine(n int) []string { return []string{"2026-11-22", fmt.Sprintf("ä %d.pdf", n), sumFor(n)} }
+
+// addLines lists files from..to that the index does not have, as the callers do, and returns where it ends.
+func addLines(t *testing.T, f *Folder, last Mark, from, to int) Mark {
+	t.Helper()
+	x, err := f.OpenIndex(indexTitles, ';', last)
+	must(t, err)
+	defer x.Close()
+	var lines [][]string
+	for n := from; n <= to; n++ {
+		if line := indexLine(n); !x.Has(line[1], line[2]) {
+			lines = append(lines, line)
+		}
+	}
+	mark, err := x.Append(lines)
+	must(t, err)
+	return mark
+}
+
+// wantLines checks that the index lists the files 1..n, each once, in lines that Excel reads.
+func wantLines(t *testing.T, dir, name string, n int) {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join(dir, name))
+	must(t, err)
+	want := byteOrder + "\"Saved\";\"File\";\"SHA-256\"\r\n"
+	for i := 1; i <= n; i++ {
+		want += fmt.Sprintf("\"2026-11-22\";\"ä %d.pdf\";\"%s\"\r\n", i, sumFor(i))
+	}
+	if string(b) != want {
+		t.Errorf("the index is\n%s\nwant\n%s", b, want)
+	}
+}
+
+func TestAnIndexGrowsByWholeLines(t *testing.T) {
+	dir := t.TempDir()
+	f := open(t, dir)
+	mark := addLines(t, f, Mark{}, 1, 2)
+	mark = addLines(t, f, mark, 3, 3)
+	wantLines(t, dir, IndexName, 3)
+	addLines(t, f, Mark{}, 1, 4) // nobody knows where it ended
+	addLines(t, f, mark, 4, 4)   // killed after it was written: the mark is the one before
+	wantLines(t, dir, IndexName, 4)
+}
+
+func TestATornLastLineIsRepaired(t *testing.T) {
+	whole := line(indexLine(2), ';')
+	for cut := 1; cut <= len(whole); cut++ {
+		dir := t.TempDir()
+		f := open(t, dir)
+		mark := addLines(t, f, Mark{}, 1, 1)
+		path := filepath.Join(dir, IndexName)
+		b, err := os.ReadFile(path)
+		must(t, err)
+		must(t, os.WriteFile(path, append(b, whole[:cut]...), 0o600))
+		addLines(t, f, mark, 2, 3)
+		wantLines(t, dir, IndexName, 3)
+	}
+	// What a file system that grew the file, but lost its bytes, leaves.
+	dir := t.TempDir()
+	f := open(t, dir)
+	mark := addLines(t, f, Mark{}, 1, 1)
+	path := filepath.Join(dir, IndexName)
+	b, err := os.ReadFile(path)
+	must(t, err)
+	must(t, os.WriteFile(path, append(b, make([]byte, 100)...), 0o600))
+	addLines(t, f, mark, 2, 2)
+	wantLines(t, dir, IndexName, 2)
+}
+
+func TestAnIndexThatPeopleChangedIsReadWhole(t *testing.T) {
+	for name, text := range map[string]string{
+		"sorted by Excel":        byteOrder + "Saved;File;SHA-256\r\n2026-11-22;ä 2.pdf;" + sumFor(2) + "\r\n22.11.2026;ä 1.pdf;" + sumFor(1) + "\r\n",
+		"with another separator": byteOrder + "Saved,File,SHA-256\n2026-11-22,ä 2.pdf," + sumFor(2) + "\n22.11.2026,\"ä 1.pdf\"," + sumFor(1),
+		"in capitals":            byteOrder + "Saved;File;SHA-256\n;ä 2.pdf;" + strings.ToUpper(sumFor(2)) + "\n;ä 1.pdf;" + sumFor(1) + "\nA note of ours",
+	} {
+		dir := t.TempDir()
+		f := open(t, dir)
+		mark := addLines(t, f, Mark{}, 1, 2)
+		must(t, os.WriteFile(filepath.Join(dir, IndexName), []byte(text), 0o600))
+		x, err := f.OpenIndex(indexTitles, ';', mark)
+		must(t, err)
+		if !x.Whole() || !x.Has("ä 1.pdf", sumFor(1)) || !x.Has("ä 2.pdf", sumFor(2)) || x.Has("ä 3.pdf", sumFor(3)) {
+			t.Errorf("%s: it is not known what it has", name)
+		}
+		_, err = x.Append([][]string{indexLine(3)})
+		must(t, errors.Join(err, x.Close()))
+		b, err := os.ReadFile(filepath.Join(dir, IndexName))
+		must(t, err)
+		if rest, ok := strings.CutPrefix(string(b), text); !ok || strings.Count(rest, sumFor(3)) != 1 || strings.Count(string(b), "ä 1.pdf") != 1 {
+			t.Errorf("%s: it is\n%s", name, b)
+		}
+	}
+}
+
+func TestATableOfSomebodyElseIsLeftAlone(t *testing.T) {
+	for name, text := range map[string]string{
+		"another table":              byteOrder + "Name;Phone\r\nAna;12\r\n",
+		"one without the mark":       "\"Saved\";\"File\";\"SHA-256\"\r\n",
+		"a line that never ends":     byteOrder + strings.Repeat("x", maxIndexLine+10),
+		"a table of 16 bits (Excel)": "\xff\xfeS\x00a\x00",
+		"nothing":                    "",
+	} {
+		dir := t.TempDir()
+		must(t, os.WriteFile(filepath.Join(dir, IndexName), []byte(text), 0o600))
+		addLines(t, open(t, dir), Mark{}, 1, 2)
+		if b, err := os.ReadFile(filepath.Join(dir, IndexName)); err != nil || string(b) != text {
+			t.Errorf("%s: it is %q, %v", name, b, err)
+		}
+		wantLines(t, dir, "index (2).csv", 2)
+	}
+}
+
+func TestWhoeverHasTheIndexOpenIsWaitedFor(t *testing.T) {
+	dir := t.TempDir()
+	f := open(t, dir)
+	x, err := f.OpenIndex(indexTitles, ';', Mark{})
+	must(t, err)
+	if _, err := f.OpenIndex(indexTitles, ';', Mark{}); !errors.Is(err, ErrBusy) {
+		t.Errorf("got %v", err)
+	}
+	must(t, x.Close())
+	addLines(t, f, Mark{}, 1, 1)
+	wantLines(t, dir, IndexName, 1)
+}
