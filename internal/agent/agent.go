@@ -8,6 +8,7 @@
 //	outbox    drafts -> packages: their bytes, uploads, and what became of them
 //	form      the form a draft is typed into
 //	templates the service's templates, from which drafts begin
+//	withdraw  packages that are to be withdrawn
 //	reconcile events, status and list answers -> what is known of a package, and what to do next
 //	download  planned files -> the folder
 //	announce  facts -> notifications
@@ -60,6 +61,7 @@ import (
 	"countersign/internal/agent/reconcile"
 	"countersign/internal/agent/templates"
 	"countersign/internal/agent/webhook"
+	"countersign/internal/agent/withdraw"
 	"countersign/internal/locations"
 	"countersign/internal/message"
 	"countersign/internal/office"
@@ -134,6 +136,8 @@ type Agent struct {
 	budget    *rate.Limiter
 	saves     *download.Room
 	packages  *reconcile.Room
+
+	withdrawals *withdraw.Room
 }
 
 // docInstallation names the document with Agent.installation.
@@ -254,6 +258,7 @@ func (a *Agent) join(healthChanges <-chan struct{}) (err error) {
 		Online: a.account.Online, Answered: a.account.Note, Home: func() string { return issuer.Home(a.Settings()) },
 	})
 	a.outbox = a.newOutbox()
+	a.withdrawals = a.newWithdrawals()
 	a.form, err = form.New(a.Tools)
 	return err
 }

@@ -20,6 +20,7 @@ const (
 	PartReconcile Part = "reconcile"
 	PartSave      Part = "save"
 	PartOutbox    Part = "outbox"
+	PartWithdraw  Part = "withdraw"
 )
 
 // Run works until ctx ends, then returns nil with every goroutine gone, within five seconds whatever hangs. With no
@@ -34,6 +35,7 @@ func (a *Agent) Run(ctx context.Context, only ...Part) error {
 		{Name: string(PartReconcile), Run: a.packages.Run},
 		{Name: string(PartSave), Run: a.saves.Run},
 		{Name: string(PartOutbox), Run: a.outbox.Run},
+		{Name: string(PartWithdraw), Run: a.withdrawals.Run},
 	}
 	beside := []loop.Loop{
 		{Name: string(PartTunnel), Run: a.webhook.RunTunnel},
@@ -48,7 +50,7 @@ func (a *Agent) Run(ctx context.Context, only ...Part) error {
 		beside = append(beside, loop.Loop{Name: "forget", Run: func(ctx context.Context) error { return a.Daily(ctx, a.forget) }})
 	}
 	wanted := func(p loop.Loop) bool {
-		named := slices.Contains([]Part{PartTunnel, PartEndpoint, PartEvents, PartReconcile, PartSave, PartOutbox}, Part(p.Name))
+		named := slices.Contains([]Part{PartTunnel, PartEndpoint, PartEvents, PartReconcile, PartSave, PartOutbox, PartWithdraw}, Part(p.Name))
 		return len(only) == 0 || !named || slices.Contains(only, Part(p.Name))
 	}
 	announcing, stopAnnouncing := context.WithCancel(context.WithoutCancel(ctx))
@@ -104,5 +106,6 @@ func (a *Agent) wakeAll() {
 	a.packages.WakeEvents()
 	a.packages.Wake()
 	a.outbox.Wake()
+	a.withdrawals.Wake()
 	a.saves.Wake()
 }

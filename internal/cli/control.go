@@ -26,6 +26,7 @@ const (
 	pathPackage   = "/package"
 	pathEvents    = "/events"
 	pathFollow    = "/follow"
+	pathWithdraw  = "/withdraw"
 	pathShow      = "/show"
 	pathTemplates = "/templates"
 )
@@ -39,10 +40,11 @@ type reply struct {
 	Settings *office.Settings  `json:"settings,omitempty"`
 	Office   *agent.OfficeFile `json:"office,omitempty"`
 
-	Templates []office.Template `json:"templates,omitempty"`
-	Packages  []listedPackage   `json:"packages,omitempty"`
-	Package   *shownPackage     `json:"package,omitempty"`
-	Events    []listedEvent     `json:"events,omitempty"`
+	Templates []office.Template  `json:"templates,omitempty"`
+	Packages  []listedPackage    `json:"packages,omitempty"`
+	Package   *shownPackage      `json:"package,omitempty"`
+	Events    []listedEvent      `json:"events,omitempty"`
+	Withdrawn []office.Withdrawn `json:"withdrawn,omitempty"`
 }
 
 // hello is what an instance says of itself.
@@ -112,6 +114,10 @@ func (c *controller) Templates(ctx context.Context, search string) ([]office.Tem
 	return c.agent.Templates(ctx, search)
 }
 
+func (c *controller) Withdraw(ctx context.Context, n office.NewWithdrawal) ([]office.Withdrawn, error) {
+	return c.agent.Withdraw(ctx, n)
+}
+
 // handler serves the control socket.
 func (c *controller) handler() http.Handler {
 	mux := http.NewServeMux()
@@ -172,6 +178,10 @@ func (c *controller) handler() http.Handler {
 	mux.HandleFunc("POST "+pathTemplates, answer(c.ending, func(ctx context.Context, q templatesRequest, _ func(reply)) (reply, error) {
 		list, err := c.Templates(ctx, q.Search)
 		return reply{Templates: list}, err
+	}))
+	mux.HandleFunc("POST "+pathWithdraw, answer(c.ending, func(ctx context.Context, n office.NewWithdrawal, _ func(reply)) (reply, error) {
+		list, err := c.Withdraw(ctx, n)
+		return reply{Withdrawn: list}, err
 	}))
 	mux.HandleFunc("POST "+pathShow, answer(c.ending, func(_ context.Context, s showRequest, _ func(reply)) (reply, error) {
 		c.show(s.Files)

@@ -32,6 +32,7 @@ type instance interface {
 	List(ctx context.Context, q office.Query) ([]listedPackage, error)
 	Show(ctx context.Context, word string) (shownPackage, error)
 	Events(ctx context.Context, q eventsRequest) ([]listedEvent, error)
+	Withdraw(ctx context.Context, n office.NewWithdrawal) ([]office.Withdrawn, error)
 	Close() error
 }
 

@@ -178,6 +178,17 @@ func (r *remote) Events(ctx context.Context, q eventsRequest) (list []listedEven
 	return list, err
 }
 
+func (r *remote) Withdraw(ctx context.Context, n office.NewWithdrawal) (list []office.Withdrawn, err error) {
+	err = r.call(ctx, pathWithdraw, n, func(m reply) error {
+		list = m.Withdrawn
+		return nil
+	})
+	if errors.Is(err, errSilent) { // the wish is kept: it is done later
+		err = &failure{"Countersign ended before it said whether the packages were withdrawn. It goes on with that at its next start."}
+	}
+	return list, err
+}
+
 // show brings the window of the running instance up and hands it files.
 func (r *remote) show(ctx context.Context, files []string) error {
 	return r.call(ctx, pathShow, showRequest{files}, nil)

@@ -110,6 +110,10 @@ var signerRoles = []string{"signer", "guest", "host"}
 //     documents[] by its id, or by its name where it has none (packages.go).
 //   - Which text fields a template's document has is read from data, fields or templateData, as a list or a map; the
 //     shape of service-facts.md, 7 for packages/data comes first (templates.go).
+//   - packages/rescind may be tried under both forms of its path, unlike packages/add: a path that is not served does nothing.
+//     Its answer counts only if it names the package, and even then the status has the last word (rescind.go).
+//   - An event for a package that was withdrawn would be called package_rescinded, as its state and the other events are
+//     (service-facts.md, 11.3: "probably exist"; event.go).
 //   - Deleting an endpoint the service does not know is a success (endpoint.go).
 //   - A redirect is followed to the same scheme, host and port only; that of a download also to another host by https,
 //     without the token; that of packages/add never (http.go).

@@ -33,7 +33,7 @@ const (
 	Network     Kind = "network error"       // no answer, or half of one
 	NotReady    Kind = "not ready"           // ask again later
 	BadAnswer   Kind = "unreadable answer"   // an answer nobody can make sense of
-	Unknown     Kind = "outcome unknown"     // it may have happened; only for AddPackage
+	Unknown     Kind = "outcome unknown"     // it may have happened; only for AddPackage and Rescind
 	Invalid     Kind = "invalid"             // found here, nothing was sent; see told
 	NotKept     Kind = "could not be stored" // the Vault failed; it holds the reason
 	Interrupted Kind = "interrupted"         // the caller's context was cancelled, or the Session closed
@@ -42,8 +42,8 @@ const (
 var (
 	// ErrSignedOut matches every error that only a new sign-in can end.
 	ErrSignedOut = errors.New("signed out")
-	// ErrOutcomeUnknown matches an error of AddPackage after which the package may exist. Every other error of
-	// AddPackage means that it does not.
+	// ErrOutcomeUnknown matches an error of AddPackage after which the package may exist, and one of Rescind after which it
+	// may be withdrawn. Every other error of theirs means that it does not, or is not.
 	ErrOutcomeUnknown = errors.New("the outcome is unknown")
 )
 

@@ -17,6 +17,7 @@ const (
 	DocumentSigned   = "document_signed"
 	PackageAdd       = "package_add"
 	PackageSent      = "package_sent"
+	PackageRescinded = "package_rescinded" // assumed, see assumed.go
 )
 
 // Event is one notification (interface.md, "Payload fields"). What was null or absent is zero.

@@ -32,6 +32,7 @@ type Status struct {
 	TimeSignBy     time.Time
 	TimeCreated    time.Time  // from lists
 	TimeExecuted   time.Time  // from lists
+	RescindMessage string     // of one that was withdrawn, from full records
 	Documents      []Document // in the package's order; those that are listed without an id too, see Lists
 	Signers        []Signer   // in the package's order
 	Recipients     []Recipient
@@ -95,6 +96,7 @@ type packageRecord struct {
 	TimeSignBy     stamp                 `json:"timeSignBy"`
 	TimeCreated    stamp                 `json:"timeCreated"`
 	TimeExecuted   stamp                 `json:"timeExecuted"`
+	RescindMessage text                  `json:"rescindMessage"`
 	Documents      documentList          `json:"documents"`
 	Signers        list[signerRecord]    `json:"signers"`
 	Recipients     list[recipientRecord] `json:"recipients"`
@@ -226,6 +228,7 @@ func (r packageRecord) status() Status {
 		TimeSignBy:     r.TimeSignBy.Time,
 		TimeCreated:    r.TimeCreated.Time,
 		TimeExecuted:   r.TimeExecuted.Time,
+		RescindMessage: string(r.RescindMessage),
 	}
 	if r.IsExecuted { // service-facts.md, 5: before 4.0 an executed package was open, with this flag
 		s.State = Executed

@@ -176,6 +176,7 @@ var allowed = map[string][]string{
 	"internal/agent":               {"internal/disk", "internal/office", "internal/esign", "internal/tunnel", "internal/inbox", "internal/store", "internal/secret", "internal/archive", "internal/preview", "internal/locations", "assets"},
 	"internal/agent/announce":      {"internal/agent/data", "internal/agent/loop", "internal/agent/health", "internal/office", "internal/store"},
 	"internal/agent/outbox":        {"internal/disk", "internal/agent/apply", "internal/agent/data", "internal/agent/loop", "internal/agent/health", "internal/office", "internal/store", "internal/archive", "internal/esign", "internal/preview", "internal/locations"},
+	"internal/agent/withdraw":      {"internal/agent/data", "internal/agent/loop", "internal/office", "internal/store", "internal/esign"},
 	"internal/agent/form":          {"internal/agent/data", "internal/agent/loop", "internal/office", "internal/store"},
 	"internal/agent/templates":     {"internal/agent/data", "internal/agent/loop", "internal/esign", "internal/message", "internal/office", "internal/store"},
 	"internal/agent/apply":         {"internal/office", "internal/esign"},

@@ -28,6 +28,7 @@ type Draft struct {
 	Sequential   bool            `json:"sequential,omitempty"`
 	Due          time.Time       `json:"due,omitzero"`
 	ExternalData json.RawMessage `json:"external_data,omitempty"` // the caller's, without our correlation id
+	Corrects     string          `json:"corrects,omitempty"`      // as NewPackage.Corrects, until a person has it sent all the same
 	Files        []DraftFile     `json:"files"`
 	Signers      []Signer        `json:"signers"`
 	Template     *Template       `json:"template,omitempty"`   // that it is made from; nil for none

@@ -14,6 +14,7 @@ type Form struct {
 	Reference  string      `json:"reference,omitempty"`
 	Sequential bool        `json:"sequential,omitempty"`
 	Separate   bool        `json:"separate,omitempty"` // a package for each document
+	Corrects   string      `json:"corrects,omitempty"` // as NewPackage.Corrects
 }
 
 // FormFile is a file that was added to a form.

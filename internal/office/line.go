@@ -25,6 +25,7 @@ type PackageLine struct {
 	Saved        bool // its files are on disk
 	Archived     bool // taken out of the list
 	Problem      bool // its files cannot be saved for now
+	Withdrawing  bool // it is to be withdrawn, and is not yet
 	Created      time.Time
 	Due          time.Time
 	Executed     time.Time
@@ -59,7 +60,7 @@ func (p Package) Line() PackageLine {
 		ID: p.ID, Name: p.DisplayName(), State: p.State, Origin: p.Origin, People: strings.Join(people, ", "),
 		Next: strings.Join(next, ", "), Words: strings.Join(words, "\n"), Declined: len(declined) > 0, Decliners: strings.Join(declined, ", "),
 		SignersDone: p.SignersDone, SignersTotal: p.SignersTotal,
-		Gone: p.Gone, Planned: p.Planned, Saved: p.Saved, Problem: !p.Problem.IsZero(), Archived: p.Archived != nil,
+		Gone: p.Gone, Planned: p.Planned, Saved: p.Saved, Problem: !p.Problem.IsZero(), Archived: p.Archived != nil, Withdrawing: p.Withdrawal.Pending(),
 		Created: p.Created, Due: p.Due, Executed: p.Executed,
 	}
 }

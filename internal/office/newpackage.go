@@ -24,6 +24,10 @@ type NewPackage struct {
 	// then.
 	Replaces []string `json:"replaces,omitempty"`
 
+	// Corrects is the package that this one takes the place of: it is sent once that one can no longer be signed, and not at
+	// all when everybody has signed it.
+	Corrects string `json:"corrects,omitempty"`
+
 	// Patience is how long Send waits for a service that does not take the draft; 0 is without limit. The draft goes
 	// out later all the same.
 	Patience time.Duration `json:"patience,omitempty"`

@@ -96,8 +96,9 @@ type Package struct {
 	Problem        message.Message `json:"problem,omitzero"`        // what keeps its files from being saved
 	Timeline       []Moment        `json:"timeline,omitempty"`
 	Archived       *Archived       `json:"archived,omitempty"` // taken out of the list; nil for one that is in it
-	Service        string          `json:"service,omitempty"`  // the service it is at, as UseService names it
-	Away           bool            `json:"away,omitempty"`     // that is not the one in use; set by the store
+	Withdrawal     *Withdrawal     `json:"withdrawal,omitempty"`
+	Service        string          `json:"service,omitempty"` // the service it is at, as UseService names it
+	Away           bool            `json:"away,omitempty"`    // that is not the one in use; set by the store
 }
 
 // Over reports that nobody signs it any more (service-facts.md, 5), unless it is opened again.

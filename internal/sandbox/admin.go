@@ -20,6 +20,7 @@ import (
 //	GET    /packages             every package with its signers, their turns and links
 //	POST   /sign                 {"package_id", "signer_id"} one signer; without signer_id: everyone, to the end
 //	POST   /decline              {"package_id", "signer_id", "reason"}
+//	POST   /rescind              {"package_id", "message", "notify"} as the sender on the service's own pages
 //	GET    /events               []Delivery: every event with its bytes and how it fared
 //	POST   /events/hold          keep events back
 //	POST   /events/release       {"order": "fifo" | "reverse" | "random"}
@@ -58,6 +59,7 @@ func (s *Server) adminHandler() http.Handler {
 	handle("GET /packages", func(http.ResponseWriter, *http.Request) (any, error) { return s.Packages(), nil })
 	handle("POST /sign", adminCall(s.adminSign))
 	handle("POST /decline", adminCall(func(in adminSigner) error { return s.Decline(in.PackageID, in.SignerID, in.Reason) }))
+	handle("POST /rescind", adminCall(func(in adminRescind) error { return s.Rescind(in.PackageID, in.Message, in.Notify) }))
 	handle("GET /events", func(http.ResponseWriter, *http.Request) (any, error) { return s.Deliveries() })
 	handle("POST /events/hold", func(http.ResponseWriter, *http.Request) (any, error) { s.Hold(); return nil, nil })
 	handle("POST /events/release", adminCall(func(in struct{ Order string }) error { return s.Release(in.Order) }))
@@ -183,6 +185,12 @@ type adminSigner struct {
 	PackageID string `json:"package_id"`
 	SignerID  string `json:"signer_id"`
 	Reason    string `json:"reason"`
+}
+
+type adminRescind struct {
+	PackageID string `json:"package_id"`
+	Message   string `json:"message"`
+	Notify    bool   `json:"notify"`
 }
 
 func (s *Server) adminSign(in adminSigner) error {

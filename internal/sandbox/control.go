@@ -19,6 +19,7 @@ type Package struct {
 	PackageID string     `json:"package_id"`
 	Name      string     `json:"name"`
 	State     string     `json:"state"`
+	Notified  []string   `json:"notified"` // of what its people were told, a state each time
 	Documents []Document `json:"documents"`
 	Signers   []Signer   `json:"signers"`
 
@@ -59,7 +60,7 @@ func (s *Server) Packages() []Package {
 	now, out := s.opt.Now(), []Package{}
 	for i := range all {
 		p := &all[i]
-		v := Package{PackageID: p.PackageID, Name: p.Name, State: p.stateAt(now), Documents: []Document{}, Signers: []Signer{}, Recipients: []Recipient{}}
+		v := Package{PackageID: p.PackageID, Name: p.Name, State: p.stateAt(now), Notified: append([]string{}, p.Notified...), Documents: []Document{}, Signers: []Signer{}, Recipients: []Recipient{}}
 		for _, d := range p.Documents {
 			v.Documents = append(v.Documents, Document{d.DocumentID, d.Name, d.TimeExecuted != nil})
 		}

@@ -14,6 +14,7 @@ const (
 	actionSigned           = "document_signed"
 	actionAdd              = "package_add"
 	actionSent             = "package_sent"
+	actionRescinded        = "package_rescinded"
 )
 
 // event is one notification as it is sent: the bytes are made once and never change, also when it is sent again.

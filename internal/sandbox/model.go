@@ -36,6 +36,7 @@ type pack struct {
 	Message        string          `json:"message,omitempty"`
 	Description    string          `json:"description,omitempty"`
 	RescindMessage string          `json:"rescind_message,omitempty"`
+	Notified       []string        `json:"notified,omitempty"` // of what its people were told, a state each time
 	ExternalData   json.RawMessage `json:"external_data,omitempty"`
 	TemplateID     string          `json:"template_id,omitempty"`
 	SignerLinks    bool            `json:"signer_links,omitempty"`

@@ -49,7 +49,13 @@ func (s *Server) packageStatus(_ http.ResponseWriter, r *http.Request, who calle
 
 // sendPackage is POST /packages/send: select, add and draft become open.
 func (s *Server) sendPackage(w http.ResponseWriter, r *http.Request, who caller) (any, error) {
-	return s.changeState(w, r, who, func(p *pack, _ string, now time.Time) ([]event, error) {
+	var body struct {
+		PackageID string `json:"packageId"`
+	}
+	if err := readJSON(w, r, "package", &body); err != nil {
+		return nil, err
+	}
+	return s.changeState(body.PackageID, who, func(p *pack, now time.Time) ([]event, error) {
 		switch {
 		case p.State != stateDraft && p.State != stateAdd && p.State != stateSelect:
 			return nil, badRequest("package_invalid_state", "Only a draft can be sent.")
@@ -63,35 +69,15 @@ func (s *Server) sendPackage(w http.ResponseWriter, r *http.Request, who caller)
 	})
 }
 
-// rescindPackage is POST /packages/rescind: an open package is withdrawn.
-func (s *Server) rescindPackage(w http.ResponseWriter, r *http.Request, who caller) (any, error) {
-	return s.changeState(w, r, who, func(p *pack, message string, now time.Time) ([]event, error) {
-		if state := p.stateAt(now); state != stateOpen && state != stateExpired {
-			return nil, badRequest("package_invalid_state", "Only a package that was sent and is not executed can be withdrawn.")
-		}
-		p.State, p.RescindMessage, p.TimeRescinded = stateRescinded, message, &now
-		return nil, nil
-	})
-}
-
-func (s *Server) changeState(w http.ResponseWriter, r *http.Request, who caller, change func(*pack, string, time.Time) ([]event, error)) (any, error) {
-	var body struct {
-		PackageID      string `json:"packageId"`
-		RescindMessage string `json:"rescindMessage"`
-	}
-	if err := readJSON(w, r, "package", &body); err != nil {
+// changeState changes a package that the caller may see, and answers with its id.
+func (s *Server) changeState(id string, who caller, change func(p *pack, now time.Time) ([]event, error)) (any, error) {
+	if _, err := s.visiblePack(id, who); err != nil {
 		return nil, err
 	}
-	if _, err := s.visiblePack(body.PackageID, who); err != nil {
+	if err := s.changePack(id, change); err != nil {
 		return nil, err
 	}
-	err := s.changePack(body.PackageID, func(p *pack, now time.Time) ([]event, error) {
-		return change(p, body.RescindMessage, now)
-	})
-	if err != nil {
-		return nil, err
-	}
-	return map[string]string{"packageId": body.PackageID}, nil
+	return map[string]string{"packageId": id}, nil
 }
 
 // signLink is POST /packages/{packageId}/link/sign/{signerId}.

@@ -93,7 +93,7 @@ func (s *Server) showSigner(w http.ResponseWriter, status int, in opened, proble
 	}
 	s.show(w, status, "signer.html", map[string]any{
 		"Title": p.Name, "Pack": p, "Signer": in.signer, "Name": in.signer.fullName(), "Documents": documents, "People": people,
-		"CanSign": p.hasTurn(in.signer.SignerID, now), "Note": in.note(now), "Problem": problem, "Form": s.formToken(in.token), "Action": "/link/" + in.token,
+		"CanSign": p.hasTurn(in.signer.SignerID, now), "Note": in.note(now), "Words": p.RescindMessage, "Problem": problem, "Form": s.formToken(in.token), "Action": "/link/" + in.token,
 	})
 }
 

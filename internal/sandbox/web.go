@@ -43,6 +43,7 @@ func (s *Server) webRoutes() *http.ServeMux {
 	mux.HandleFunc("GET /connect/consent", s.consentPage)
 	mux.HandleFunc("POST /connect/consent", s.consentChoice)
 	mux.HandleFunc("GET /{$}", s.indexPage)
+	mux.HandleFunc("POST /packages/{packageId}/withdraw", s.withdrawChoice)
 	mux.HandleFunc("GET /link/{token}", s.signerPage)
 	mux.HandleFunc("POST /link/{token}", s.signerChoice)
 	mux.HandleFunc("GET /link/{token}/documents/{documentId}", s.signerDocument)
@@ -75,6 +76,9 @@ func (s *Server) showFailure(w http.ResponseWriter, err error) {
 // indexPackage is a package as the index shows it.
 type indexPackage struct {
 	Name, State string
+	Note        string // what its sender said and its people were told when it was withdrawn
+	Form        string // of what can be done with it; empty where nothing can
+	Withdraw    string // where that is sent
 	Created     time.Time
 	Signers     []indexSigner
 	Copies      []recipient
@@ -100,6 +104,12 @@ func (s *Server) indexPage(w http.ResponseWriter, _ *http.Request) {
 	shown := []indexPackage{}
 	for _, p := range all[:min(len(all), maxIndex)] {
 		in := indexPackage{Name: p.Name, State: p.stateAt(now), Created: p.TimeCreated, Copies: p.Recipients}
+		if in.State == stateOpen {
+			in.Form, in.Withdraw = s.formToken(p.PackageID), "/packages/"+p.PackageID+"/withdraw"
+		}
+		if in.State == stateRescinded {
+			in.Note = p.withdrawnNote()
+		}
 		for _, sg := range p.Signers {
 			word, done, turn := p.standing(&sg, now)
 			in.Signers = append(in.Signers, indexSigner{sg.fullName(), "/link/" + sg.LinkToken, word, done, turn})
@@ -115,6 +125,18 @@ func (s *Server) indexPage(w http.ResponseWriter, _ *http.Request) {
 		"Title": "Signing service", "URL": s.url, "Clients": s.opt.Clients, "Users": s.opt.Users,
 		"Packages": shown, "More": len(all) - len(shown), "Templates": templates,
 	})
+}
+
+// withdrawnNote says what the sender said of a withdrawn package, and whether its people were told.
+func (p *pack) withdrawnNote() string {
+	note := "The signers were not notified."
+	if slices.Contains(p.Notified, stateRescinded) {
+		note = "The signers were notified."
+	}
+	if p.RescindMessage != "" {
+		note = "“" + p.RescindMessage + "” " + note
+	}
+	return note
 }
 
 // standing says in a word where a signer stands.

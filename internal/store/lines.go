@@ -17,6 +17,7 @@ const (
 	lineProblem
 	lineDeclined
 	lineArchived
+	lineWithdrawing
 )
 
 // lineTexts are the line's strings, in the order they are kept; who declined only where somebody did.
@@ -32,7 +33,7 @@ func lineTexts(l *office.PackageLine, declined bool) []*string {
 func encodeLine(l office.PackageLine) []byte {
 	b := join(stamp(l.Created), stamp(l.Due), stamp(l.Executed))
 	flags := byte(0)
-	for flag, set := range map[byte]bool{lineGone: l.Gone, linePlanned: l.Planned, lineSaved: l.Saved, lineProblem: l.Problem, lineDeclined: l.Declined, lineArchived: l.Archived} {
+	for flag, set := range map[byte]bool{lineGone: l.Gone, linePlanned: l.Planned, lineSaved: l.Saved, lineProblem: l.Problem, lineDeclined: l.Declined, lineArchived: l.Archived, lineWithdrawing: l.Withdrawing} {
 		if set {
 			flags |= flag
 		}
@@ -58,7 +59,7 @@ func decodeLine(b []byte) (office.PackageLine, error) {
 		Due:      stampTime(b[8:]),
 		Executed: stampTime(b[16:]),
 		Gone:     flags&lineGone != 0, Planned: flags&linePlanned != 0, Saved: flags&lineSaved != 0, Problem: flags&lineProblem != 0,
-		Declined: flags&lineDeclined != 0, Archived: flags&lineArchived != 0,
+		Declined: flags&lineDeclined != 0, Archived: flags&lineArchived != 0, Withdrawing: flags&lineWithdrawing != 0,
 	}
 	rest, text := b[head:], string(b[head:]) // one allocation for all texts
 	number := func() (int, bool) {

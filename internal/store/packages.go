@@ -37,6 +37,9 @@ func packageFacets(p office.Package, row []byte) (f facets) {
 	if p.State == office.PackageExecuted && !p.Planned && !p.Away && !p.Refused.IsZero() {
 		f.entry(bucketPackagesRefused, nil, stamp(p.Refused), row)
 	}
+	if p.Withdrawal.Pending() && !p.Away {
+		f.entry(bucketWithdrawalsDue, nil, stamp(p.Withdrawal.NextTry), row)
+	}
 	if p.DraftID != "" {
 		f.entry(bucketPackagesByDraft, nil, draftKey(p.DraftID), row)
 	}
@@ -85,6 +88,11 @@ func (tx *Tx) PutPackage(p office.Package) error {
 	p = p.Derived()
 	p.State = p.State.Normal()
 	inUTC(&p.Created, &p.Due, &p.Executed, &p.Checked, &p.NextCheck, &p.Refused)
+	if p.Withdrawal != nil {
+		w := *p.Withdrawal
+		inUTC(&w.Asked, &w.NextTry)
+		p.Withdrawal = &w
+	}
 	p.Timeline = append([]office.Moment(nil), p.Timeline...)
 	for i := range p.Timeline {
 		inUTC(&p.Timeline[i].Time)

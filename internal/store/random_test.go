@@ -36,6 +36,8 @@ func somePackage(rng *rand.Rand) office.Package {
 		Saved:     rng.IntN(3) == 0,
 		Gone:      rng.IntN(9) == 0,
 		Refused:   someTime(rng),
+
+		Withdrawal: pick(rng, nil, &office.Withdrawal{State: pick(rng, office.WithdrawWanted, office.WithdrawAsked, office.WithdrawDone), NextTry: someTime(rng)}),
 	}
 }
 
@@ -179,7 +181,7 @@ func recount(t *testing.T, s *Store) {
 			}
 		}
 		for _, bucket := range []string{bucketEventIDs, bucketEventsPending, bucketEventsOdd, bucketEventsOld, bucketPackageIDs, bucketPackageLines,
-			bucketPackagesDue, bucketPackagesRefused, bucketPackagesByDraft, bucketJobsDue, bucketJobsRefused, bucketJobsFailed, bucketJobsDone, bucketTargets,
+			bucketPackagesDue, bucketPackagesRefused, bucketPackagesByDraft, bucketWithdrawalsDue, bucketJobsDue, bucketJobsRefused, bucketJobsFailed, bucketJobsDone, bucketTargets,
 			bucketDraftIDs, bucketDraftStates, bucketDraftsDue} {
 			all(bucket, func(key, value []byte) error {
 				wanted, ok := index[bucket][string(key)]

@@ -29,6 +29,7 @@ const (
 	bucketPackagesDue     = "packages_due"     // stamp of NextCheck, row
 	bucketPackagesRefused = "packages_refused" // stamp of Refused, row: signed by everyone, and not planned
 	bucketPackagesByDraft = "packages_drafts"  // draft id -> row
+	bucketWithdrawalsDue  = "withdrawals_due"  // stamp of Withdrawal.NextTry, row: pending
 	bucketJobs            = "jobs"             // Job.Key -> Job
 	bucketJobsDue         = "jobs_due"         // stamp of NextTry, Job.Key
 	bucketJobsRefused     = "jobs_refused"     // stamp of Refused, Job.Key: not done
@@ -57,6 +58,7 @@ var migrations = []migration{
 	{1, createBuckets},
 	{2, prepareForgetting},
 	{3, nothingIsGivenUp},
+	{4, indexWithdrawals},
 }
 
 // createBuckets is schema 1.

@@ -89,11 +89,12 @@ func TestARecordThatCannotBeReadHoldsUpNoOther(t *testing.T) {
 
 func TestAPackageOutlivesItsRecord(t *testing.T) {
 	for name, p := range map[string]office.Package{
-		"open":      {State: office.PackageOpen, Name: "Lease", Origin: office.MadeHere, DraftID: "d", NextCheck: at0(time.Hour), SignersDone: 1, SignersTotal: 2},
-		"withheld":  {State: office.PackageExecuted, Executed: day, NextCheck: at0(time.Hour), Refused: at0(time.Minute)},
-		"executed":  {State: office.PackageExecuted, Executed: day, Planned: true, Saved: true},
-		"over":      {State: office.PackageExpired, Due: day},
-		"not known": {},
+		"open":        {State: office.PackageOpen, Name: "Lease", Origin: office.MadeHere, DraftID: "d", NextCheck: at0(time.Hour), SignersDone: 1, SignersTotal: 2},
+		"withheld":    {State: office.PackageExecuted, Executed: day, NextCheck: at0(time.Hour), Refused: at0(time.Minute)},
+		"executed":    {State: office.PackageExecuted, Executed: day, Planned: true, Saved: true},
+		"over":        {State: office.PackageExpired, Due: day},
+		"withdrawing": {State: office.PackageOpen, Name: "Lease", Withdrawal: &office.Withdrawal{State: office.WithdrawAsked, NextTry: at0(time.Minute)}},
+		"not known":   {},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p.ID, p.Created = "p", day
@@ -124,7 +125,7 @@ func TestAPackageOutlivesItsRecord(t *testing.T) {
 				putPackages(t, s, p)
 			}
 			for _, bucket := range []string{
-				bucketPackages, bucketPackageLines, bucketPackagesDue, bucketPackagesRefused, bucketPackagesByDraft, bucketCounts,
+				bucketPackages, bucketPackageLines, bucketPackagesDue, bucketPackagesRefused, bucketPackagesByDraft, bucketWithdrawalsDue, bucketCounts,
 			} {
 				if got, want := dump(t, spoiled, bucket), dump(t, whole, bucket); !maps.Equal(got, want) {
 					t.Errorf("%s: %q, want %q", bucket, got, want)

@@ -32,6 +32,7 @@ type everything struct {
 	OfDraft                       office.Package
 	Jobs, JobsDue, Failed, Recent []office.Job
 	Refused                       []office.Job
+	Withdrawals                   []office.Package `json:",omitempty"`
 	Drafts, DraftsDue             []office.Draft
 	Activities                    []office.Activity
 	EventCounts                   EventCounts
@@ -69,6 +70,8 @@ func readEverything(tx *Tx) (e everything, err error) {
 	e.Withheld, err = tx.PackagesRefused(at0(2 * time.Hour))
 	keep(err)
 	e.Refused, err = tx.JobsRefused(at0(2 * time.Hour))
+	keep(err)
+	e.Withdrawals, err = tx.WithdrawalsDue(Due{Now: at0(2 * time.Hour)})
 	keep(err)
 	e.Recent, err = tx.RecentSaved(10)
 	keep(err)
@@ -121,6 +124,8 @@ func fillEverything(tx *Tx) error {
 	keep(tx.PutPackage(office.Package{ID: "package-gone", Origin: office.MadeElsewhere, Created: at0(time.Hour), Gone: true, Problem: message.ServiceKnowsNot()}))
 	keep(tx.PutPackage(office.Package{ID: "package-withheld", Origin: office.MadeHere, State: "executed", Created: at0(time.Hour), Executed: at0(time.Hour),
 		Refused: at0(time.Hour)}))
+	keep(tx.PutPackage(office.Package{ID: "package-withdrawn", Origin: office.MadeHere, State: "open", Created: at0(2 * time.Hour), NextCheck: at0(9 * time.Hour),
+		Withdrawal: &office.Withdrawal{State: office.WithdrawAsked, Message: "The rent was wrong.", By: "ana@example.com", Asked: day, NextTry: at0(time.Hour)}}))
 	for _, j := range []office.Job{
 		{Kind: "executed", DocumentID: "d1", Target: "Lease/Lease - signed.pdf", State: office.JobDone, Size: 123, Digest: "ab", Done: at0(time.Hour)},
 		{Kind: "cac", DocumentID: "d1", Target: "Lease/Lease - certificate.pdf", State: office.JobFailed, Tries: 9, Problem: message.DiskFull("Signed"), Refused: day},

@@ -106,6 +106,8 @@ func markOf(kind string) theme.Mark {
 		return theme.MarkSaved
 	case "event", "signed", "executed":
 		return theme.MarkSigned
+	case "withdrawn":
+		return theme.MarkEnded
 	case "problem", "failed":
 		return theme.MarkProblem
 	default:

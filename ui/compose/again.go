@@ -13,6 +13,7 @@ import (
 // Fill shows a draft, for example to send a package again. Files are added with Add. Without signers or a name, those
 // that are there stay.
 func (s *Screen) Fill(d office.NewPackage) {
+	s.correct(d.Corrects)
 	s.order.Choose(second(d.Sequential))
 	if d.Name != "" {
 		s.name.SetText(d.Name)
@@ -32,6 +33,16 @@ func (s *Screen) Fill(d office.NewPackage) {
 		s.copies.fillFrom(d)
 		s.changed()
 	}
+}
+
+// correct says that the form is a package of that id anew, which it takes the place of; an empty one for none.
+func (s *Screen) correct(packageID string) {
+	s.corrects = packageID
+	text := lang.L("New package")
+	if packageID != "" {
+		text = lang.L("Corrected package")
+	}
+	s.heading.Set(text)
 }
 
 // Like begins a new package like a draft, for example that of a package that was sent: its people, order, message,
@@ -55,7 +66,7 @@ func (s *Screen) begin(d office.NewPackage) {
 // Edit brings back a draft that was not taken, to be changed and sent in its place.
 func (s *Screen) Edit(kept office.Draft) {
 	d := office.NewPackage{Name: kept.Name, Message: kept.Message, Sequential: kept.Sequential, Due: kept.Due, Signers: kept.Signers, ExternalData: kept.ExternalData,
-		Recipients: kept.Recipients, NoStanding: true}
+		Recipients: kept.Recipients, NoStanding: true, Corrects: kept.Corrects}
 	for _, f := range kept.Files {
 		d.Files = append(d.Files, f.Path)
 	}

@@ -14,7 +14,7 @@ import (
 
 // form is what is typed, to be typed anew by fill: by another screen, in another language, after another start.
 func (s *Screen) form() office.Form {
-	f := office.Form{Message: s.message.Text, Due: s.due.Text, Reference: s.reference.Text, Sequential: s.sequential(), Separate: s.separate()}
+	f := office.Form{Message: s.message.Text, Due: s.due.Text, Reference: s.reference.Text, Sequential: s.sequential(), Separate: s.separate(), Corrects: s.corrects}
 	if day, ok := s.days().Read(f.Due, s.env.Now()); ok {
 		f.Due = day.Format(time.DateOnly) // tomorrow would be another day by then
 	}
@@ -34,6 +34,7 @@ func (s *Screen) form() office.Form {
 // fill types a form into the empty screen.
 func (s *Screen) fill(f office.Form) {
 	s.filling = true
+	s.correct(f.Corrects)
 	s.each.Choose(second(f.Separate))
 	s.order.Choose(second(f.Sequential))
 	due := f.Due
@@ -120,6 +121,7 @@ func (s *Screen) tellWaiting() {
 func (s *Screen) clear() {
 	s.docs, s.people, s.proposed, s.tried = nil, nil, "", false
 	s.copies.fill(nil, nil)
+	s.correct("")
 	for _, e := range []*widgets.Entry{s.name, s.message, s.due, s.reference} {
 		e.SetText("")
 	}

@@ -39,6 +39,7 @@ type Screen struct {
 	folder   string          // where the last file was picked
 	tried    bool            // the button was pressed: from now on errors show as they are typed
 	run      *run            // what is on its way; nil while nothing is
+	corrects string          // the package that this one takes the place of; empty for none
 
 	filling   bool // fields are filled one after the other: what is kept is kept when all are
 	undecided bool // drafts of the office wait for a decision
@@ -55,6 +56,7 @@ type Screen struct {
 	sweep, clearing               *widgets.Button
 	bar                           *bar
 	inDue                         bool // the cursor is in the due date
+	heading                       *widgets.Line
 }
 
 // New returns the screen with one empty signer.
@@ -84,6 +86,7 @@ func New(d *env.Env) *Screen {
 	s.clearing.Importance = widget.LowImportance
 	s.deeds = widgets.Flow(8, s.add, s.sweep)
 	s.target, s.targetEdge = newTarget()
+	s.heading = widgets.NewHeading(lang.L("New package"))
 	s.bar = newBar(s)
 	s.layOut()
 	s.filling = true
@@ -102,7 +105,7 @@ func (s *Screen) layOut() {
 	for _, column := range []fyne.CanvasObject{left, right} {
 		columns.Add(widgets.NewVScroll(widgets.PadHV(20, 4, column)))
 	}
-	head := widgets.PadHV(20, 12, widgets.Tall(s.clearing.MinSize().Height, widgets.Across(nil, widgets.NewHeading(lang.L("New package")), s.clearing)))
+	head := widgets.PadHV(20, 12, widgets.Tall(s.clearing.MinSize().Height, widgets.Across(nil, s.heading, s.clearing)))
 	s.content = container.NewBorder(head, s.bar.content, nil, nil, columns)
 }
 
@@ -155,7 +158,7 @@ func (s *Screen) show(n news, err error) {
 
 // draft is what is typed, as the office takes it. Signers that are wholly empty are left out beside others.
 func (s *Screen) draft() office.NewPackage {
-	d := office.NewPackage{Name: typed(s.name), Message: typed(s.message), Sequential: s.sequential(),
+	d := office.NewPackage{Name: typed(s.name), Message: typed(s.message), Sequential: s.sequential(), Corrects: s.corrects,
 		Due: parseDue(s.days(), s.due.Text, s.env.Now()), ExternalData: externalData(typed(s.reference))}
 	for _, doc := range s.docs {
 		d.Files = append(d.Files, doc.path)

@@ -25,6 +25,13 @@ type Office interface {
 	SaveAgain(packageID string) error
 	// Archive takes a package out of the list, or puts it back; nothing else changes.
 	Archive(packageID string, archived bool) error
+	// Withdraw stores the wish to withdraw packages and says what became of each; it waits for that as long as Patience and
+	// ctx allow, and goes on with it in any case.
+	Withdraw(ctx context.Context, n office.NewWithdrawal) ([]office.Withdrawn, error)
+	// KeepPackage takes such a wish back, and says whether that came in time.
+	KeepPackage(id string) (inTime bool, err error)
+	// CanWithdraw says whether packages can be withdrawn at the service, as far as is known. It answers from memory at once.
+	CanWithdraw() bool
 	// CheckNow asks the service about everything at once; Status tells when that has happened.
 	CheckNow() error
 	// DraftOf is the draft a package was sent from, when it was made here.

@@ -35,6 +35,8 @@ func Line(l office.PackageLine) string {
 		return lang.L("fully signed, files not saved yet")
 	}
 	switch {
+	case l.Withdrawing:
+		return lang.L("being withdrawn")
 	case IsDraft(l.State):
 		return lang.L("not sent yet")
 	case l.Next != "":

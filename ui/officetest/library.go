@@ -74,6 +74,46 @@ func (o *Office) Archive(packageID string, archived bool) error {
 	return nil
 }
 
+// Withdraw is env.Office's; OnWithdraw decides how it ends.
+func (o *Office) Withdraw(_ context.Context, n office.NewWithdrawal) (list []office.Withdrawn, err error) {
+	o.Change(office.PackagesChanged, func(o *Office) {
+		o.Withdrawn = append(o.Withdrawn, n)
+		for _, id := range n.Packages {
+			x := office.Withdrawn{PackageID: id, State: office.WithdrawDone}
+			for i := range o.Rows {
+				row := &o.Rows[i]
+				if row.ID != id {
+					continue
+				}
+				if x.Name = row.Name; o.OnWithdraw != nil {
+					x.State, x.Problem = o.OnWithdraw(id)
+				}
+				row.Withdrawal = &office.Withdrawal{State: x.State, Problem: x.Problem, Message: n.Message, Quiet: n.Quiet, Asked: Now}
+				if x.State == office.WithdrawDone {
+					row.State = office.PackageRescinded
+				}
+			}
+			list = append(list, x)
+		}
+	})
+	return list, nil
+}
+
+// KeepPackage is env.Office's.
+func (o *Office) KeepPackage(id string) (inTime bool, err error) {
+	o.Change(office.PackagesChanged, func(o *Office) {
+		for i := range o.Rows {
+			if w := o.Rows[i].Withdrawal; o.Rows[i].ID == id && w != nil && w.State == office.WithdrawWanted {
+				o.Rows[i].Withdrawal, inTime = nil, true
+			}
+		}
+	})
+	return inTime, nil
+}
+
+// CanWithdraw is env.Office's.
+func (o *Office) CanWithdraw() bool { return read(o, func() bool { return !o.NoWithdrawing }) }
+
 // CheckNow is env.Office's; without somebody signed in it fails.
 func (o *Office) CheckNow() (err error) {
 	o.Change(office.StatusChanged, func(o *Office) {

@@ -52,6 +52,11 @@ type Office struct {
 	OnTestTunnel  func(office.Settings, office.Secrets) (string, error)
 	OnPreviewName func(office.Settings) (string, error)
 
+	OnWithdraw    func(id string) (office.WithdrawalState, message.Message) // how it ends; nil withdraws
+	NoWithdrawing bool                                                      // the service cannot
+
+	Withdrawn []office.NewWithdrawal
+
 	Sent  []office.NewPackage
 	Acted []agent.Issue
 	Again []string // packages to be saved again

@@ -31,6 +31,7 @@ func (s *Screen) actionsOf(p record) (buttons []fyne.CanvasObject) {
 	if standing := i18n.StandingOf(p.row); standing == i18n.Saved || standing == i18n.Wrong && p.row.FilesDone > 0 {
 		buttons = append(buttons, widgets.NewButtonWithIcon(lang.L("Save again"), theme.DownloadIcon(), func() { s.saveAgain(p.row) }))
 	}
+	buttons = append(buttons, s.withdrawals(p)...)
 	if p.sentHere {
 		buttons = append(buttons, widgets.NewButtonWithIcon(lang.L("Use for a new package"), theme.MailForwardIcon(), func() { s.sendAgain(p) }))
 	}
@@ -74,7 +75,11 @@ func (s *Screen) menuOf(r listed) *fyne.Menu {
 	if r.line.Archived {
 		return fyne.NewMenu("", fyne.NewMenuItem(lang.L("Move back to the list"), func() { s.archive(r.line.ID, false) }))
 	}
-	return fyne.NewMenu("", fyne.NewMenuItem(lang.L("Archive"), func() { s.putAway(r.line.ID, r.line.Name) }))
+	items := []*fyne.MenuItem{fyne.NewMenuItem(lang.L("Archive"), func() { s.putAway(r.line.ID, r.line.Name) })}
+	if r.line.State.CanBeWithdrawn() && !r.line.Gone && !r.line.Withdrawing && s.env.Office.CanWithdraw() {
+		items = append(items, fyne.NewMenuItem(lang.L("Withdraw…"), func() { s.askWithdrawal([]string{r.line.ID}, r.line.Name, nil) }))
+	}
+	return fyne.NewMenu("", items...)
 }
 
 // openEditor shows the service's own editor for a package; done is called in any case.
@@ -102,12 +107,14 @@ func (s *Screen) saveAgain(row office.PackageRow) {
 
 // sendAgain takes files, people, order, message and reference to a new package. The due date is not taken along: it
 // would be over. Files that are gone say so there.
-func (s *Screen) sendAgain(p record) {
-	d := p.draft
+func (s *Screen) sendAgain(p record) { s.env.Go.SendLike(likeOf(p.draft)) }
+
+// likeOf is a new package like a draft, without its due date.
+func likeOf(d office.Draft) office.NewPackage {
 	files := make([]string, len(d.Files))
 	for i, f := range d.Files {
 		files[i] = f.Path
 	}
-	s.env.Go.SendLike(office.NewPackage{Name: d.Name, Message: d.Message, Files: files, Signers: d.Signers, Recipients: d.Recipients,
-		Sequential: d.Sequential, ExternalData: d.ExternalData})
+	return office.NewPackage{Name: d.Name, Message: d.Message, Files: files, Signers: d.Signers, Recipients: d.Recipients,
+		Sequential: d.Sequential, ExternalData: d.ExternalData, Template: d.Template.Clone()}
 }

@@ -47,6 +47,9 @@ func (s *Screen) draw(fresh bool) {
 		return
 	}
 	page := widgets.Stack(16, s.headOf(p))
+	if note := s.withdrawalOf(p); note != nil {
+		page.Add(note)
+	}
 	if trouble := i18n.Trouble(p.row); trouble != "" {
 		page.Add(warning(trouble))
 	}

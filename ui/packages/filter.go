@@ -15,6 +15,7 @@ const (
 	tabDone
 	tabProblems
 	tabAll
+	tabWithdrawn
 	tabArchived
 	tabCount
 )
@@ -98,7 +99,7 @@ func (x *index) sort(found []int32, tab int) (shown []int32, counts [tabCount]in
 	for _, i := range found {
 		own := x.rows[i].tab()
 		counts[own]++
-		if own != tabAll && own != tabArchived {
+		if own != tabArchived {
 			counts[tabAll]++
 		}
 		if own == tab || tab == tabAll && own != tabArchived {
@@ -116,7 +117,7 @@ func (r listed) tab() int {
 	return tabOf(r.standing)
 }
 
-// tabOf is the tab of a standing; what was withdrawn is only among all.
+// tabOf is the tab of a standing.
 func tabOf(s i18n.Standing) int {
 	switch s {
 	case i18n.Open:
@@ -126,6 +127,6 @@ func tabOf(s i18n.Standing) int {
 	case i18n.Wrong:
 		return tabProblems
 	default:
-		return tabAll
+		return tabWithdrawn
 	}
 }

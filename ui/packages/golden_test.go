@@ -11,6 +11,7 @@ import (
 	"fyne.io/fyne/v2/canvas"
 	"fyne.io/fyne/v2/test"
 
+	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/ui/i18n"
 	"countersign/ui/officetest"
@@ -52,6 +53,9 @@ func TestTheScreenLooksAsItWasApproved(t *testing.T) {
 		{"nothing-found", officetest.Busy(), func(b *bench) { b.screen.search.SetText("zzz"); b.Settle() }, large, "light", 1, "en"},
 		{"declined", declined(), show("p1"), large, "light", 1, "en"},
 		{"declined-small-de", declined(), show("p1"), little, "light", 1, "de"},
+		{"withdrawn", withdrawn(office.Withdrawal{State: office.WithdrawDone, Message: "The rent was wrong.", Quiet: true}), show("p1"), large, "light", 1, "en"},
+		{"withdrawing-small-de", withdrawn(office.Withdrawal{State: office.WithdrawWanted, Tries: 2, Problem: message.ServiceSilent()}), show("p1"), little, "dark", 1, "de"},
+		{"not-withdrawn", withdrawn(office.Withdrawal{State: office.WithdrawRefused, Problem: message.MayNotWithdraw()}), show("p1"), large, "light", 1, "en"},
 		{"long", officetest.World(), show("w1"), large, "light", 1, "en"},
 		{"long-small", officetest.World(), show("w1"), little, "light", 1, "en"},
 	} {
@@ -136,6 +140,19 @@ func declined() *officetest.Office {
 	lease.Signers[1].Declined, lease.Signers[1].DeclineReason = officetest.Now.Add(-40*time.Minute), "The rent in section 4 is not what we agreed on the phone."
 	lease.Next = nil
 	lease.Timeline = append(slices.Clone(lease.Timeline), office.Moment{Time: officetest.Now.Add(-40 * time.Minute), What: "declined", Who: lease.Signers[1].ID})
+	return o
+}
+
+// withdrawn is an office in which somebody wanted a package withdrawn.
+func withdrawn(w office.Withdrawal) *officetest.Office {
+	o := officetest.Busy()
+	lease := &o.Rows[2]
+	w.Asked = officetest.Now.Add(-10 * time.Minute)
+	lease.Withdrawal = &w
+	if w.State == office.WithdrawDone {
+		lease.State, lease.Next = office.PackageRescinded, nil
+		lease.Timeline = append(slices.Clone(lease.Timeline), office.Moment{Time: officetest.Now.Add(-10 * time.Minute), What: "ended", Ref: "rescinded"})
+	}
 	return o
 }
 

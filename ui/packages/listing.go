@@ -107,6 +107,7 @@ func (s *Screen) filter() {
 	s.sought = text
 	s.shown, s.counts = s.all.sort(s.found, s.tabs.Chosen())
 	s.heads = s.headsOf(text, s.tabs.Chosen(), &s.counts)
+	s.tabs.Offer(tabWithdrawn, s.counts[tabWithdrawn] > 0 || s.tabs.Chosen() == tabWithdrawn)
 	s.tabs.Offer(tabArchived, s.counts[tabArchived] > 0 || s.tabs.Chosen() == tabArchived)
 	for i, text := range s.tabTexts() {
 		s.tabs.Label(i, text)

@@ -258,7 +258,7 @@ func (s *Screen) openFirstFile() {
 }
 
 func (s *Screen) tabNames() []string {
-	return []string{lang.L("Waiting"), lang.L("Done"), lang.L("Problems"), lang.L("All"), lang.L("Archived")}
+	return []string{lang.L("Waiting"), lang.L("Done"), lang.L("Problems"), lang.L("All"), lang.L("Withdrawn"), lang.L("Archived")}
 }
 
 // tabTexts are the names with how much is in each.
@@ -283,6 +283,8 @@ func (s *Screen) nothing() fyne.CanvasObject {
 			lang.L("Clear search"), func() { s.search.SetText("") })
 	case s.tabs.Chosen() == tabProblems:
 		return widgets.Empty(icon, lang.L("There are no problems."), "", nil)
+	case s.tabs.Chosen() == tabWithdrawn:
+		return widgets.Empty(theme.MarkEnded.Resource(), lang.L("Nothing was withdrawn."), "", nil)
 	case s.tabs.Chosen() == tabArchived:
 		return widgets.Empty(theme.MarkLater.Resource(), lang.L("Nothing is archived."), "", nil)
 	case len(s.all.rows) == 0:

@@ -28,6 +28,18 @@ func (r *Room) Declined(tx *store.Tx, p office.Package) ([]office.Fact, error) {
 	return untold(tx, declinedFacts(p)...)
 }
 
+// NotWithdrawn is the fact that p was not withdrawn though somebody wished for it, when people were not told yet. Call it
+// in the commit that records it.
+func (r *Room) NotWithdrawn(tx *store.Tx, p office.Package) ([]office.Fact, error) {
+	w := p.Withdrawal
+	return untold(tx, office.Fact{
+		Key:       "not-withdrawn/" + p.ID + "/" + w.Asked.UTC().Format("20060102150405"),
+		PackageID: p.ID,
+		Title:     message.NotWithdrawn(p.DisplayName()),
+		Body:      w.Problem,
+	})
+}
+
 // Saved is the fact that p is saved, when people were not told yet. found is set when its last file was there before this
 // program saved it. Call it in the commit that records the files.
 func (r *Room) Saved(tx *store.Tx, p office.Package, jobs []office.Job, found bool) ([]office.Fact, error) {

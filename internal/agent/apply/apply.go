@@ -84,6 +84,9 @@ func Status(p *office.Package, s esign.Status, now time.Time) (news []office.Sig
 			p.AddMoment(office.Moment{Time: now, What: office.MomentEnded, Ref: string(s.State)})
 		}
 	}
+	if p.State == office.PackageRescinded && p.Withdrawal == nil && s.RescindMessage != "" { // withdrawn elsewhere
+		p.Withdrawal = &office.Withdrawal{State: office.WithdrawDone, Message: message.OneLine(s.RescindMessage, office.MaxName)}
+	}
 	p.Checked = now
 	return news
 }

@@ -100,6 +100,7 @@ func (r *Room) resolve(tx *store.Tx, draftID string, sendAgain bool) error {
 	d.Stopped = false
 	if sendAgain {
 		d.State, d.NextTry = office.DraftQueued, r.Now()
+		d.Corrects = ""
 		for i := range d.Files {
 			d.Files[i].FileID = "" // it may be what was refused, or be used up
 		}

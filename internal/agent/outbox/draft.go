@@ -26,7 +26,7 @@ func (r *Room) newDraft(d office.NewPackage) (office.Draft, error) {
 	out := office.Draft{
 		ID: uuid.NewString(), Name: strings.TrimSpace(d.Name), Message: d.Message, Sequential: d.Sequential, Due: d.Due,
 		ExternalData: d.ExternalData, State: office.DraftQueued, Created: r.Now(), Changed: r.Now(), NextTry: r.Now(),
-		Template: d.Template.Clone(),
+		Template: d.Template.Clone(), Corrects: d.Corrects,
 	}
 	if len(d.Files) == 0 && d.Template.Empty() {
 		return out, &DraftError{message.NoDocument()}

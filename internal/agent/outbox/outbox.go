@@ -113,7 +113,7 @@ func (r *Room) sendDue(ctx context.Context) (time.Duration, error) {
 		}
 		all := len(due)
 		due = slices.DeleteFunc(due, func(d office.Draft) bool {
-			return d.Service != client.Home() || r.LeftAlone(key(d)) // the service may have been changed just now
+			return d.Service != client.Home() || r.LeftAlone(key(d)) || r.waits(d) // the service may have been changed just now
 		})
 		if len(due) == 0 {
 			return r.PauseBeside(all, loop.UntilNext(r.Now(), next, idle)), nil
@@ -177,6 +177,16 @@ func (r *Room) draftsDue() (due []office.Draft, next time.Time, err error) {
 
 // sendDraft uploads what is not uploaded yet and adds the package. uploader is whom client calls as.
 func (r *Room) sendDraft(ctx context.Context, client *esign.Client, uploader string, d office.Draft) error {
+	standing, name, err := r.corrected(d)
+	if err != nil {
+		return err
+	}
+	switch standing {
+	case signedInstead:
+		return r.fail(d, message.CorrectedTooLate(name))
+	case stillOpen:
+		return r.fail(d, message.CorrectedNotWithdrawn(name))
+	}
 	for i := range d.Files {
 		f := &d.Files[i]
 		if f.FileID != "" && f.UploadedBy == uploader && !loop.CoolFor(f.Uploaded, uploadLife).Over(r.Now()) {

@@ -1,14 +1,16 @@
 package reconcile
 
 import (
+	"cmp"
 	"context"
-	"errors"
-	"net/http"
 	"slices"
 
 	"countersign/internal/esign"
 	"countersign/internal/office"
 )
+
+// recordCall names the call for a package's full record among those that a service may not have.
+const recordCall = "packages/get"
 
 // withDeclined is a status with what the package's full record says of signers who declined. No event tells of them, and
 // the published status does not either (service-facts.md, 6 and 7.1), so that a package whose signers say nothing of
@@ -16,18 +18,19 @@ import (
 func (r *Room) withDeclined(ctx context.Context, client *esign.Client, s esign.Status) esign.Status {
 	waits := s.State != esign.Executed && !office.PackageState(s.State).Over() && office.PackageState(s.State) != office.PackageDraft
 	told := slices.ContainsFunc(s.Signers, func(x esign.Signer) bool { return x.StateTold })
-	if !waits || told || r.noRecords.Load() || r.needs.Budget.Wait(ctx) != nil {
+	unsaid := office.PackageState(s.State) == office.PackageRescinded && s.RescindMessage == ""
+	if (!waits || told) && !unsaid || r.lacks.Has(client.Home(), recordCall, r.Now()) || r.needs.Budget.Wait(ctx) != nil {
 		return s
 	}
 	record, err := client.Package(ctx, s.PackageID)
 	if err != nil {
-		var e *esign.Error
-		if errors.As(err, &e) && e.Code == "" && (e.Status == http.StatusNotFound || e.Status == http.StatusMethodNotAllowed) {
-			r.noRecords.Store(true)
+		if esign.NotServed(err) {
+			r.lacks.Note(client.Home(), recordCall, r.Now())
 		}
 		return s
 	}
 	s.Recipients = record.Recipients
+	s.RescindMessage = cmp.Or(s.RescindMessage, record.RescindMessage)
 	if len(s.Signers) == 0 {
 		s.Signers = record.Signers
 		return s

@@ -76,7 +76,7 @@ func (r *Room) RunEvents(ctx context.Context) error {
 // knownActions are the kinds of events whose meaning is known.
 var knownActions = map[string]bool{
 	esign.DocumentSigned: true, esign.DocumentExecuted: true, esign.PackageExecuted: true,
-	esign.PackageAdd: true, esign.PackageSent: true,
+	esign.PackageAdd: true, esign.PackageSent: true, esign.PackageRescinded: true,
 }
 
 // takeEvent handles one stored event. One that cannot be handled is kept where people see it, and holds up no other.
@@ -172,6 +172,9 @@ func (r *Room) recordEvent(ev office.Event, e esign.Event, odd message.Message, 
 		default:
 			r.checkSoon(&p)
 		}
+		if err := r.settle(tx, &p, &found); err != nil {
+			return err
+		}
 		if err := tx.PutPackage(p); err != nil {
 			return err
 		}
@@ -192,6 +195,9 @@ func (r *Room) recordEvent(ev office.Event, e esign.Event, odd message.Message, 
 		}
 		if p.Origin == office.MadeHere && (e.Action == esign.PackageAdd || e.Action == esign.PackageSent) {
 			return nil // people know: they sent it
+		}
+		if p.Withdrawal.Wished() && e.Action == esign.PackageRescinded {
+			return nil // and they withdrew it
 		}
 		line = office.Activity{Time: ev.Received, Kind: "event", PackageID: p.ID, EventID: ev.ID, Text: eventMessage(p, e)}
 		return tx.AddActivity(line)

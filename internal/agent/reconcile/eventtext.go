@@ -32,6 +32,8 @@ func eventMessage(p office.Package, e esign.Event) message.Message {
 		return message.PackageCreated(name)
 	case esign.PackageSent:
 		return message.PackageSent(name)
+	case esign.PackageRescinded:
+		return message.Withdrawn(name)
 	default:
 		return message.Reported(e.Action, name)
 	}

@@ -36,10 +36,12 @@ type Files interface {
 	Wake()
 }
 
-// News are what people are told of a package. Signed and Declined belong in the commit that records it.
+// News are what people are told of a package. Signed, Declined and NotWithdrawn belong in the
+// commit that records it.
 type News interface {
 	Signed(tx *store.Tx, p office.Package, signatures []office.Signature) ([]office.Fact, error)
 	Declined(tx *store.Tx, p office.Package) ([]office.Fact, error)
+	NotWithdrawn(tx *store.Tx, p office.Package) ([]office.Fact, error)
 	Announce(...office.Fact)
 	WorkEnded()
 }
@@ -83,7 +85,7 @@ type Room struct {
 	sweep     sweeper
 	followers followers // of the events
 	failures  loop.Failures
-	noRecords atomic.Bool  // the service has no full records of packages, see withDeclined
+	lacks     loop.Lacks   // what the service does not have, see withDeclined
 	backlog   atomic.Int64 // packages that wait to be asked about in this round
 }
 

@@ -53,6 +53,8 @@ func (x *testRoom) Signed(tx *store.Tx, p office.Package, signatures []office.Si
 	return facts, nil
 }
 
+func (*testRoom) NotWithdrawn(*store.Tx, office.Package) ([]office.Fact, error) { return nil, nil }
+
 func newRoom(t *testing.T) *testRoom {
 	t.Helper()
 	x := &testRoom{t: t}

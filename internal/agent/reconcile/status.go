@@ -53,12 +53,19 @@ func (r *Room) applyCheck(id string, status esign.Status, quiet bool) error {
 // changes are what follows from a status answer or an event once it is recorded.
 type changes struct {
 	facts   []office.Fact
+	lines   []office.Activity
 	planned int  // files
 	moved   bool // something happened that an event should have told
 }
 
 // publish has others know of what was found, once it is committed.
 func (r *Room) publish(f changes) {
+	for _, line := range f.lines {
+		r.Tell(line)
+	}
+	if len(f.lines) > 0 {
+		r.needs.Drafts() // one may wait for what it corrects
+	}
 	if f.planned > 0 {
 		r.needs.Files.Wake()
 	}
@@ -92,10 +99,14 @@ func (r *Room) applyLater(before office.Package) (applyTo, error) {
 			if err := tx.AddActivity(line); err != nil {
 				return f, err
 			}
+			f.lines = append(f.lines, line)
 		}
 		f.facts = append(f.facts, declined...)
 		if !tell {
 			f.facts = nil
+		}
+		if err := r.settle(tx, p, &f); err != nil {
+			return f, err
 		}
 		if p.DraftID == "" {
 			if err := r.needs.Claim(tx, p, p.ExternalData); err != nil {

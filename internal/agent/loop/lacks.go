@@ -1,0 +1,33 @@
+package loop
+
+import (
+	"sync"
+	"time"
+)
+
+// lackFor is how long it is believed that a service does not have a call: somebody in between may have said so.
+const lackFor = 24 * time.Hour
+
+// Lacks remembers which calls a service was seen not to have, each service by itself. The zero value knows of none. Safe for
+// concurrent use.
+type Lacks struct {
+	mu   sync.Mutex
+	seen map[string]Cooldown
+}
+
+// Note notes that the service does not have the call.
+func (l *Lacks) Note(service, call string, now time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.seen == nil {
+		l.seen = map[string]Cooldown{}
+	}
+	l.seen[call+"@"+service] = CoolFor(now, lackFor)
+}
+
+// Has reports whether the service is known not to have the call.
+func (l *Lacks) Has(service, call string, now time.Time) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return !l.seen[call+"@"+service].Over(now)
+}

@@ -1,0 +1,44 @@
+package reconcile
+
+import (
+	"countersign/internal/esign"
+	"countersign/internal/message"
+	"countersign/internal/office"
+	"countersign/internal/store"
+)
+
+// Note records a status that another room has asked for, with what follows from it.
+func (r *Room) Note(id string, status esign.Status) error { return r.applyCheck(id, status, false) }
+
+// settle ends the wish to withdraw p with what is known of it now, and notes in found what people are told of that.
+func (r *Room) settle(tx *store.Tx, p *office.Package, found *changes) error {
+	if !p.Settle() {
+		return nil
+	}
+	w := p.Withdrawal
+	line := office.Activity{Time: r.Now(), PackageID: p.ID}
+	if w.State == office.WithdrawDone {
+		line.Kind, line.Text = "withdrawn", withdrawnText(p.DisplayName(), w)
+	} else {
+		facts, err := r.needs.News.NotWithdrawn(tx, *p)
+		if err != nil {
+			return err
+		}
+		found.facts = append(found.facts, facts...)
+		line.Kind, line.Text = "problem", message.Then(message.NotWithdrawn(p.DisplayName()), w.Problem)
+	}
+	found.lines = append(found.lines, line)
+	return tx.AddActivity(line)
+}
+
+// withdrawnText says who withdrew what, and with what words.
+func withdrawnText(called string, w *office.Withdrawal) message.Message {
+	text := message.Withdrawn(called)
+	if w.By != "" {
+		text = message.Withdrew(w.By, called)
+	}
+	if w.Message != "" {
+		text = message.Then(text, message.WithdrawnSaying(message.OneLine(w.Message, office.MaxName)))
+	}
+	return text
+}

@@ -1,0 +1,201 @@
+package withdraw
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"countersign/internal/agent/data"
+	"countersign/internal/esign"
+	"countersign/internal/message"
+	"countersign/internal/office"
+	"countersign/internal/store"
+)
+
+// try brings the withdrawal of p a step further. It returns only errors that concern the service or the disk as a whole.
+func (r *Room) try(ctx context.Context, client *esign.Client, p office.Package) error {
+	w := *p.Withdrawal
+	if w.State != office.WithdrawWanted {
+		open, err := r.ask(ctx, client, p.ID)
+		if err != nil || !open {
+			return err
+		}
+		if w.State == office.WithdrawAccepted { // the service is slow to show it
+			return r.putOff(p.ID, office.WithdrawAccepted, message.Message{})
+		}
+	}
+	begun, err := r.step(p.ID, func(w *office.Withdrawal) { w.State = office.WithdrawAsked })
+	if err != nil || !begun {
+		return err
+	}
+	r.needs.Crash("rescinding")
+	err = client.Rescind(ctx, p.ID, w.Message, !w.Quiet)
+	r.needs.Crash("rescinded")
+	if ctx.Err() != nil {
+		return nil // what became of it is found out later
+	}
+	return r.answered(ctx, client, p.ID, err)
+}
+
+// answered goes on after packages/rescind was answered with err, nil for yes.
+func (r *Room) answered(ctx context.Context, client *esign.Client, id string, err error) error {
+	var e *esign.Error
+	errors.As(err, &e)
+	switch {
+	case err == nil:
+		r.needs.Answered(ctx, nil)
+		if _, err := r.step(id, func(w *office.Withdrawal) { w.State = office.WithdrawAccepted }); err != nil {
+			return err
+		}
+	case r.needs.SignedOut(err):
+		_, kept := r.step(id, func(w *office.Withdrawal) { w.State = office.WithdrawWanted })
+		return errors.Join(kept, err)
+	case e == nil:
+		return err
+	case e.Kind != esign.Unknown && e.Temporary():
+		r.needs.Answered(ctx, err)
+		return r.putOff(id, office.WithdrawWanted, esign.Message(err))
+	default:
+		r.needs.Answered(ctx, err)
+	}
+	open, failed := r.ask(ctx, client, id)
+	switch {
+	case failed != nil || !open:
+		return failed
+	case err == nil:
+		return r.putOff(id, office.WithdrawAccepted, message.Message{})
+	case esign.NotServed(err):
+		r.lacks.Note(client.Home(), call, r.Now())
+		r.Signal(office.StatusChanged)
+		return r.refuse(id, message.CannotWithdrawHere())
+	case e.Kind == esign.Forbidden, e.Status == http.StatusForbidden:
+		return r.refuse(id, message.MayNotWithdraw())
+	case e.Kind == esign.Unknown && !saysNo(e.Status):
+		return r.putOff(id, office.WithdrawAsked, message.ServiceSilent())
+	case e.Kind == esign.Unknown:
+		return r.refuse(id, message.ServiceRefused())
+	}
+	return r.refuse(id, esign.Message(err))
+}
+
+// saysNo reports whether an HTTP status is an answer about what was asked, rather than about the moment.
+func saysNo(status int) bool {
+	return status/100 == 4 && status != http.StatusRequestTimeout && status != http.StatusTooManyRequests && status != http.StatusUnauthorized
+}
+
+// ask finds out from the status what became of a wish, and reports whether the package may still be signed by what that
+// says. A wish that the status could not be had for is put off.
+func (r *Room) ask(ctx context.Context, client *esign.Client, id string) (open bool, err error) {
+	if err := r.needs.Question(ctx); err != nil {
+		return false, nil // ctx has ended
+	}
+	status, err := client.Status(ctx, id)
+	if ctx.Err() != nil {
+		return false, nil
+	}
+	r.needs.Answered(ctx, err)
+	if err == nil {
+		return r.noted(id, status)
+	}
+	if r.needs.SignedOut(err) {
+		return false, err
+	}
+	p, known, lost := r.stored(id)
+	if lost != nil || !known || !p.Withdrawal.Pending() {
+		return false, lost
+	}
+	if e, ok := errors.AsType[*esign.Error](err); ok && e.Kind == esign.NotFound && e.Code != "" && p.Withdrawal.State == office.WithdrawAccepted {
+		return r.noted(id, esign.Status{PackageID: id, State: esign.State(office.PackageRescinded)}) // it withdrew it, and shows it no more
+	}
+	return false, r.putOff(id, p.Withdrawal.State, esign.Message(err))
+}
+
+// noted records a status and reports whether the wish is still to be done.
+func (r *Room) noted(id string, status esign.Status) (open bool, err error) {
+	if err := r.needs.Note(id, status); err != nil {
+		return false, err
+	}
+	p, known, err := r.stored(id)
+	if err != nil || !known {
+		return false, err
+	}
+	if !p.Withdrawal.Pending() {
+		r.needs.Ended()
+		return false, nil
+	}
+	return true, nil
+}
+
+// step changes a wish that is still to be done, and reports whether it is.
+func (r *Room) step(id string, change func(*office.Withdrawal)) (pending bool, err error) {
+	err = r.Data.Update(func(tx *store.Tx) error {
+		p, known, err := tx.Package(id)
+		if pending = err == nil && known && p.Withdrawal.Pending(); !pending {
+			return err
+		}
+		w := *p.Withdrawal
+		change(&w)
+		p.Withdrawal = &w
+		return tx.PutPackage(p)
+	})
+	if err != nil {
+		return false, fmt.Errorf("record the withdrawal of package %s: %w", id, err)
+	}
+	r.Signal(office.PackagesChanged)
+	return pending, nil
+}
+
+// putOff tries again after a pause that grows; problem is what keeps it from being done.
+func (r *Room) putOff(id string, state office.WithdrawalState, problem message.Message) error {
+	_, err := r.step(id, func(w *office.Withdrawal) {
+		w.State, w.Problem = state, problem
+		w.Tries++
+		w.NextTry = r.Now().Add(r.Backoff(w.Tries, r.Pace.Retry, maxPause))
+	})
+	return err
+}
+
+// refuse ends a wish that the service does not fulfil.
+func (r *Room) refuse(id string, problem message.Message) error {
+	var line office.Activity
+	var facts []office.Fact
+	err := r.Data.Update(func(tx *store.Tx) error {
+		line, facts = office.Activity{}, nil
+		p, known, err := tx.Package(id)
+		if err != nil || !known || !p.Withdrawal.Pending() {
+			return err
+		}
+		w := *p.Withdrawal
+		w.State, w.Problem, w.NextTry = office.WithdrawRefused, problem, time.Time{}
+		p.Withdrawal = &w
+		if err := tx.PutPackage(p); err != nil {
+			return err
+		}
+		if facts, err = r.needs.NotDone(tx, p); err != nil {
+			return err
+		}
+		line = office.Activity{Time: r.Now(), Kind: "problem", PackageID: id, Text: message.Then(message.NotWithdrawn(p.DisplayName()), problem)}
+		return tx.AddActivity(line)
+	})
+	if err != nil {
+		return fmt.Errorf("record that package %s was not withdrawn: %w", id, err)
+	}
+	if !line.Text.IsZero() {
+		r.Tell(line)
+	}
+	r.needs.Announce(facts...)
+	r.Signal(office.PackagesChanged)
+	r.needs.Ended()
+	return nil
+}
+
+// stored returns a package as it is stored.
+func (r *Room) stored(id string) (p office.Package, known bool, err error) {
+	p, err = data.Read(r.Data, "package "+id, func(tx *store.Tx) (p office.Package, err error) {
+		p, known, err = tx.Package(id)
+		return p, err
+	})
+	return p, known && err == nil, err
+}

@@ -1,0 +1,93 @@
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+
+	"countersign/internal/agent"
+	"countersign/internal/message"
+	"countersign/internal/office"
+)
+
+type withdrawCmd struct {
+	Packages []string `arg:"" name:"package" help:"The ids of the packages."`
+	Message  string   `help:"A message to the signers."`
+	Quiet    bool     `help:"The service does not notify the signers."`
+	JSON     bool     `name:"json" help:"Print JSON, as README.md documents it."`
+}
+
+func (c *withdrawCmd) Run(r *run) error {
+	o, err := r.office(agent.PartWithdraw)
+	if err != nil {
+		return err
+	}
+	defer o.Close()
+	status, err := o.Status(r.ctx)
+	if err != nil {
+		return err
+	}
+	if !status.SignedIn { // the wish would wait for a person, and so would whoever typed this
+		return &failure{"Nobody is signed in, so nothing was withdrawn. Sign in with countersign login first."}
+	}
+	list, err := o.Withdraw(r.ctx, office.NewWithdrawal{Packages: c.Packages, Message: c.Message, Quiet: c.Quiet, Patience: sendPatience})
+	if r.ctx.Err() != nil {
+		return &failure{message.WaitingStopped().String()}
+	}
+	if err != nil {
+		return err
+	}
+	if err := c.print(r, list); err != nil {
+		return err
+	}
+	return notWithdrawn(list)
+}
+
+// withdrawnPackage is a package in the JSON of this command, which is stable and documented in README.md.
+type withdrawnPackage struct {
+	office.Withdrawn
+	Text string `json:"text"` // Problem in English
+}
+
+func (c *withdrawCmd) print(r *run, list []office.Withdrawn) error {
+	if c.JSON {
+		out := []withdrawnPackage{}
+		for _, x := range list {
+			out = append(out, withdrawnPackage{x, whyNot(x).String()})
+		}
+		e := json.NewEncoder(r.program.Stdout)
+		e.SetIndent("", "  ")
+		return e.Encode(map[string]any{"packages": out})
+	}
+	for _, x := range list {
+		line := "Withdrawn. Package " + x.PackageID
+		if x.State != office.WithdrawDone {
+			line = fmt.Sprintf("Not withdrawn. Package %s: %s", x.PackageID, whyNot(x))
+		}
+		if _, err := fmt.Fprintln(r.program.Stdout, line); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// whyNot says what keeps a package from being withdrawn, or kept it; nothing when it is withdrawn.
+func whyNot(x office.Withdrawn) message.Message {
+	w := office.Withdrawal{State: x.State}
+	if w.Pending() {
+		return message.Then(x.Problem, message.WillBeWithdrawn())
+	}
+	return x.Problem
+}
+
+// notWithdrawn is the failure of those that are not withdrawn; nil when all are.
+func notWithdrawn(list []office.Withdrawn) error {
+	missed := slices.DeleteFunc(slices.Clone(list), func(x office.Withdrawn) bool { return x.State == office.WithdrawDone })
+	switch {
+	case len(missed) == 0:
+		return nil
+	case len(list) == 1:
+		return &failure{message.Then(message.NotWithdrawn(missed[0].Name), whyNot(missed[0])).String()}
+	}
+	return &failure{fmt.Sprintf("%d of %d packages were not withdrawn.", len(missed), len(list))}
+}

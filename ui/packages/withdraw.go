@@ -1,0 +1,192 @@
+package packages
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"fyne.io/fyne/v2"
+	"fyne.io/fyne/v2/driver/desktop"
+	"fyne.io/fyne/v2/lang"
+	"fyne.io/fyne/v2/layout"
+	"fyne.io/fyne/v2/theme"
+	"fyne.io/fyne/v2/widget"
+
+	"countersign/internal/message"
+	"countersign/internal/office"
+	"countersign/ui/async"
+	"countersign/ui/env"
+	"countersign/ui/i18n"
+	own "countersign/ui/theme"
+	"countersign/ui/widgets"
+)
+
+// withdrawPatience is how long the person waits to be told how a withdrawal went. It goes on afterwards.
+const withdrawPatience = 20 * time.Second
+
+// canWithdraw reports whether people may still be kept from signing a package.
+func canWithdraw(row office.PackageRow) bool {
+	return row.State.CanBeWithdrawn() && !row.Away && !row.Gone && !row.Withdrawal.Pending()
+}
+
+// withdrawals are the buttons for a package that waits.
+func (s *Screen) withdrawals(p record) (buttons []fyne.CanvasObject) {
+	if !canWithdraw(p.row) || !s.env.Office.CanWithdraw() {
+		return nil
+	}
+	id, name := p.row.ID, p.row.Name
+	buttons = append(buttons, widgets.NewButtonWithIcon(lang.L("Withdraw…"), theme.CancelIcon(), func() { s.askWithdrawal([]string{id}, name, nil) }))
+	if p.sentHere {
+		buttons = append(buttons, widgets.NewButtonWithIcon(lang.L("Correct and send again…"), theme.DocumentCreateIcon(),
+			func() { s.askWithdrawal([]string{id}, name, func() { s.correct(p) }) }))
+	}
+	return buttons
+}
+
+// askWithdrawal asks with what words packages are withdrawn; name is that of a single one. then, which may be nil, goes on
+// once that is answered: what is withdrawn takes some seconds, in which it can be undone.
+func (s *Screen) askWithdrawal(ids []string, name string, then func()) {
+	var pop *widgets.PopUp
+	words := widgets.NewEntry("")
+	words.MultiLine, words.Wrapping = true, fyne.TextWrapWord
+	words.SetMinRowsVisible(3)
+	notify := widgets.NewCheck(lang.L("Notify the signers"), func(bool) {})
+	notify.SetChecked(true)
+	title, text, do := lang.L("Withdraw “{{.Package}}”?", i18n.V{"Package": i18n.Title(name)}), lang.L("Nobody can sign it any more."), lang.L("Withdraw")
+	if len(ids) > 1 {
+		title, text = lang.N("Withdraw {{.PluralCount}} packages?", len(ids)), lang.L("Nobody can sign them any more.")
+	}
+	if then != nil {
+		title, do = lang.L("Correct “{{.Package}}”?", i18n.V{"Package": i18n.Title(name)}), lang.L("Withdraw and correct")
+		text = lang.L("It is withdrawn, and nobody can sign it any more. Send opens with the same documents and signers. The corrected package is sent only after this one is withdrawn.")
+	}
+	withdraw := func() {
+		pop.Close()
+		s.withdraw(office.NewWithdrawal{Packages: ids, Message: words.Text, Quiet: !notify.Checked, Patience: withdrawPatience}, name)
+		if then != nil {
+			then()
+		}
+	}
+	words.OnShortcut = func(shortcut fyne.Shortcut) bool {
+		custom, is := shortcut.(*desktop.CustomShortcut)
+		if !is || custom.Modifier != fyne.KeyModifierShortcutDefault || custom.KeyName != fyne.KeyReturn && custom.KeyName != fyne.KeyEnter {
+			return false
+		}
+		withdraw()
+		return true
+	}
+	leave := widgets.NewButton(lang.L("Cancel"), func() { pop.Close() })
+	button := widgets.NewButton(do, withdraw)
+	button.Importance = widget.DangerImportance
+	prose := widgets.NewParagraph(text)
+	prose.Colour = own.Text
+	content := widgets.Pad(20, widgets.Stack(14, widgets.NewFullHeading(title), prose,
+		widgets.NewField(lang.L("Message to the signers"), words, ""), notify, widgets.Row(8, layout.NewSpacer(), leave, button)))
+	pop = widgets.Open(s.env.Window.Canvas(), content, fyne.NewSize(460, 0), words, nil)
+}
+
+// withdraw has packages withdrawn after some seconds in which it can be undone, and says how that went.
+func (s *Screen) withdraw(n office.NewWithdrawal, name string) {
+	s.env.Soon(env.Deed{
+		Says: func(seconds int) string { return lang.N("Withdrawing in {{.PluralCount}} seconds", seconds) },
+		Do: func() {
+			async.Then(s.env.Work, func(ctx context.Context) ([]office.Withdrawn, error) { return s.env.Office.Withdraw(ctx, n) },
+				func(list []office.Withdrawn, err error) {
+					s.Reload()
+					s.env.Notice(howWithdrawn(list, name, err))
+				})
+		},
+	})
+}
+
+// howWithdrawn says in a sentence or two what became of packages that were to be withdrawn.
+func howWithdrawn(list []office.Withdrawn, name string, err error) string {
+	if err != nil {
+		return i18n.Error(err)
+	}
+	missed := slices.DeleteFunc(slices.Clone(list), func(x office.Withdrawn) bool { return x.State == office.WithdrawDone })
+	switch {
+	case len(missed) == 0 && len(list) == 1:
+		return lang.L("“{{.Package}}” is withdrawn.", i18n.V{"Package": i18n.Title(name)})
+	case len(missed) == 0:
+		return lang.N("{{.PluralCount}} packages are withdrawn.", len(list))
+	case len(missed) > 1:
+		return lang.L("{{.Done}} of {{.Packages}} packages are withdrawn. Each of the others says what keeps it.", i18n.V{"Done": len(list) - len(missed), "Packages": len(list)})
+	}
+	x := missed[0]
+	if w := (office.Withdrawal{State: x.State}); w.Pending() {
+		return lang.L("“{{.Package}}” will be withdrawn as soon as the signing service answers.", i18n.V{"Package": i18n.Title(x.Name)})
+	}
+	return i18n.Message(message.Then(message.NotWithdrawn(x.Name), x.Problem))
+}
+
+// withdrawalOf says what is known of a package's withdrawal; nil where there is nothing to say.
+func (s *Screen) withdrawalOf(p record) fyne.CanvasObject {
+	w := p.row.Withdrawal
+	switch {
+	case w == nil && canWithdraw(p.row) && !s.env.Office.CanWithdraw():
+		return widgets.NewProse(i18n.Message(message.CannotWithdrawHere()))
+	case w == nil:
+		return nil
+	case w.Pending():
+		return s.pendingWithdrawal(p.row)
+	case w.State == office.WithdrawDone:
+		return withdrawnNote(w)
+	case w.State == office.WithdrawRefused && !p.row.State.CanBeWithdrawn():
+		return nil // it is over in another way
+	}
+	return warning(i18n.Message(message.Then(message.NotWithdrawn(p.row.Name), w.Problem)))
+}
+
+// pendingWithdrawal is a withdrawal on its way, which can be taken back while the service does not know of it.
+func (s *Screen) pendingWithdrawal(row office.PackageRow) fyne.CanvasObject {
+	w := row.Withdrawal
+	text := lang.L("It is being withdrawn.")
+	if !w.Problem.IsZero() || w.Tries > 0 {
+		text = i18n.Message(message.Then(w.Problem, message.WillBeWithdrawn()))
+	}
+	note := widgets.NewParagraph(text)
+	note.Colour = own.Waiting
+	line := widgets.Across(widget.NewIcon(own.MarkNext.Resource()), note, nil)
+	if w.State != office.WithdrawWanted {
+		return line
+	}
+	keep := widgets.NewButton(lang.L("Do not withdraw"), nil)
+	keep.OnTapped = func() { keep.Disable(); s.keepPackage(row.ID) }
+	return widgets.Stack(8, line, widgets.Flow(8, keep))
+}
+
+// keepPackage takes a withdrawal back, and says so when that comes too late.
+func (s *Screen) keepPackage(id string) {
+	async.Then(s.env.Work, func(context.Context) (bool, error) { return s.env.Office.KeepPackage(id) }, func(inTime bool, err error) {
+		switch {
+		case err != nil:
+			s.env.Notice(i18n.Error(err))
+		case !inTime:
+			s.env.Notice(lang.L("Too late: the signing service was already asked to withdraw it."))
+		}
+		s.Reload()
+	})
+}
+
+// withdrawnNote is with what words a package was withdrawn, nil for none.
+func withdrawnNote(w *office.Withdrawal) fyne.CanvasObject {
+	box := widgets.Stack(2)
+	if w.Message != "" {
+		box.Add(widgets.NewProse(lang.L("Message to the signers: {{.Text}}", i18n.V{"Text": w.Message})))
+	}
+	if w.Wished() && w.Quiet {
+		box.Add(widgets.NewProse(lang.L("The signers were not notified.")))
+	}
+	if len(box.Objects) == 0 {
+		return nil
+	}
+	return box
+}
+
+// correct takes everything of a package to a new one, which is sent once that one is withdrawn.
+func (s *Screen) correct(p record) {
+	like := likeOf(p.draft)
+	like.Due, like.Corrects, like.NoStanding = p.draft.Due, p.row.ID, true // the people are the same
+	s.env.Go.SendLike(like)
+}
