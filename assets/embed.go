@@ -28,6 +28,11 @@ var Translations embed.FS
 //go:embed messages
 var Messages embed.FS
 
+// Completions holds completions/countersign.SHELL (bash, zsh, fish, ps1): what has that shell complete a command line.
+//
+//go:embed completions
+var Completions embed.FS
+
 //go:embed icons icon.svg marks
 var pictures embed.FS
 

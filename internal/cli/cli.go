@@ -72,23 +72,25 @@ type commands struct {
 	KeyFile string `help:"Keep the key in this file instead of the keyring (for servers)." placeholder:"FILE" type:"path"`
 	Debug   bool   `help:"Log in detail. Secrets are never logged."`
 
-	Open      openCmd      `cmd:"" default:"withargs" help:"Open the window; files given are made ready to send."`
-	Demo      demoCmd      `cmd:"" help:"Show the whole job on a signing service inside this program: no account, no internet."`
-	Serve     serveCmd     `cmd:"" help:"Work without a window until stopped."`
-	Setup     setupCmd     `cmd:"" help:"Set up without the window. Secrets come from COUNTERSIGN_CLIENT_SECRET and NGROK_AUTHTOKEN, or are asked for."`
-	Login     loginCmd     `cmd:"" help:"Sign in."`
-	Logout    logoutCmd    `cmd:"" help:"Sign out, at the service too."`
-	Send      sendCmd      `cmd:"" help:"Send documents for signature."`
-	Withdraw  withdrawCmd  `cmd:"" help:"Withdraw packages that wait for signatures."`
-	Templates templatesCmd `cmd:"" help:"List the service's templates, those used last first."`
-	List      listCmd      `cmd:"" help:"List the packages."`
-	Show      showCmd      `cmd:"" help:"Show one package: its people, documents, files, and what happened."`
-	Events    eventsCmd    `cmd:"" help:"Show what the service reported, or follow it."`
-	Status    statusCmd    `cmd:"" help:"Show what is connected, waiting, saved and wrong."`
-	Sandbox   sandboxCmd   `cmd:"" help:"Run the embedded signing service alone, for trying things out and for tests."`
-	Version   versionCmd   `cmd:"" help:"Show the version."`
-	Page      pageCmd      `cmd:"" hidden:"" help:"Read a document, for the window."`
-	Press     pressCmd     `cmd:"" hidden:"" help:"Read a document, for the embedded service."`
+	Open       openCmd       `cmd:"" default:"withargs" help:"Open the window; files given are made ready to send."`
+	Demo       demoCmd       `cmd:"" help:"Show the whole job on a signing service inside this program: no account, no internet."`
+	Serve      serveCmd      `cmd:"" help:"Work without a window until stopped."`
+	Setup      setupCmd      `cmd:"" help:"Set up without the window. Secrets come from COUNTERSIGN_CLIENT_SECRET and NGROK_AUTHTOKEN, or are asked for."`
+	Login      loginCmd      `cmd:"" help:"Sign in."`
+	Logout     logoutCmd     `cmd:"" help:"Sign out, at the service too."`
+	Send       sendCmd       `cmd:"" help:"Send documents for signature."`
+	Withdraw   withdrawCmd   `cmd:"" help:"Withdraw packages that wait for signatures."`
+	Templates  templatesCmd  `cmd:"" help:"List the service's templates, those used last first."`
+	List       listCmd       `cmd:"" help:"List the packages."`
+	Show       showCmd       `cmd:"" help:"Show one package: its people, documents, files, and what happened."`
+	Events     eventsCmd     `cmd:"" help:"Show what the service reported, or follow it."`
+	Status     statusCmd     `cmd:"" help:"Show what is connected, waiting, saved and wrong."`
+	Sandbox    sandboxCmd    `cmd:"" help:"Run the embedded signing service alone, for trying things out and for tests."`
+	Completion completionCmd `cmd:"" help:"Print what has your shell complete commands, packages and files."`
+	Version    versionCmd    `cmd:"" help:"Show the version."`
+	Page       pageCmd       `cmd:"" hidden:"" help:"Read a document, for the window."`
+	Press      pressCmd      `cmd:"" hidden:"" help:"Read a document, for the embedded service."`
+	Complete   completeCmd   `cmd:"" hidden:"" help:"Say what may be typed next, for the shells."`
 }
 
 const description = `Countersign sends documents for signature and saves what comes back.

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -17,9 +18,9 @@ import (
 	"go.uber.org/goleak"
 )
 
-// The program starts itself to read documents. On Windows the pipes' own goroutine stays for as long as the process.
+// The program starts itself to read documents, and shells start it to complete words. On Windows the pipes' own goroutine stays for as long as the process.
 func TestMain(m *testing.M) {
-	if len(os.Args) > 1 && (os.Args[1] == "press" || os.Args[1] == "page") {
+	if len(os.Args) > 1 && slices.Contains([]string{"press", "page", "complete"}, os.Args[1]) {
 		os.Exit(Main(os.Args[1:], Program{Stdin: os.Stdin, Stdout: os.Stdout, Stderr: os.Stderr}))
 	}
 	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("github.com/Microsoft/go-winio.ioCompletionProcessor"))

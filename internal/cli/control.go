@@ -26,6 +26,7 @@ const (
 	pathPackage   = "/package"
 	pathEvents    = "/events"
 	pathFollow    = "/follow"
+	pathOffers    = "/offers"
 	pathWithdraw  = "/withdraw"
 	pathShow      = "/show"
 	pathTemplates = "/templates"
@@ -44,6 +45,7 @@ type reply struct {
 	Packages  []listedPackage    `json:"packages,omitempty"`
 	Package   *shownPackage      `json:"package,omitempty"`
 	Events    []listedEvent      `json:"events,omitempty"`
+	Offers    []candidate        `json:"offers,omitempty"`
 	Withdrawn []office.Withdrawn `json:"withdrawn,omitempty"`
 }
 
@@ -151,6 +153,10 @@ func (c *controller) handler() http.Handler {
 		return mux
 	}
 	mux.HandleFunc("POST "+pathFollow, c.serveFollow)
+	mux.HandleFunc("POST "+pathOffers, answer(c.ending, func(_ context.Context, q offersRequest, _ func(reply)) (reply, error) {
+		list, err := c.Offers(q.Kind)
+		return reply{Offers: list}, err
+	}))
 	mux.HandleFunc("POST "+pathConfigure, answer(c.ending, func(ctx context.Context, change settingsChange, _ func(reply)) (reply, error) {
 		s, err := c.Configure(ctx, change)
 		return reply{Settings: &s}, err

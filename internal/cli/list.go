@@ -11,7 +11,7 @@ import (
 
 type listCmd struct {
 	State    []string `enum:"waiting,done,declined,expired,withdrawn,problem" help:"Only packages that stand like this: ${enum}; several with commas in between." placeholder:"STATE"`
-	Person   string   `help:"Only packages that this person signs; a part of the name or address will do."`
+	Person   string   `complete:"person" help:"Only packages that this person signs; a part of the name or address will do."`
 	Search   string   `help:"Only packages with these words in their name, people, documents or reference." placeholder:"WORDS"`
 	Since    string   `help:"Only packages made on this day (2026-12-31) or moment (RFC 3339), or later." placeholder:"DATE"`
 	Until    string   `help:"Only packages made on this day or moment, or earlier." placeholder:"DATE"`

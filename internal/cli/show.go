@@ -12,7 +12,7 @@ import (
 )
 
 type showCmd struct {
-	Package string `arg:"" help:"Its id, the beginning of its id, or its name."`
+	Package string `arg:"" complete:"package" help:"Its id, the beginning of its id, or its name."`
 	JSON    bool   `name:"json" help:"Print JSON, as README.md documents it."`
 }
 

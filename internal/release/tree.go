@@ -12,6 +12,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+
+	"countersign/internal/cli"
 )
 
 // file is one file to install, its path relative to where programs of the system lie (/usr, ~/.local).
@@ -24,8 +26,8 @@ type file struct {
 // iconSizes are the sizes of the icon theme (freedesktop.org's Icon Theme Specification) that we draw.
 var iconSizes = []int{22, 32, 48, 64, 128, 256, 512}
 
-// linuxFiles is what every Linux gets: program, menu entry, description for software centres, icons, manual page and
-// notices.
+// linuxFiles is what every Linux gets: program, menu entry, description for software centres, icons, manual page,
+// completion of commands and notices.
 func (p product) linuxFiles(ctx context.Context, program string) ([]file, error) {
 	binary, err := os.ReadFile(program)
 	if err != nil {
@@ -50,6 +52,17 @@ func (p product) linuxFiles(ctx context.Context, program string) ([]file, error)
 		{"share/metainfo/ch.countersign.app.metainfo.xml", 0o644, metainfo},
 		{"share/man/man1/countersign.1.gz", 0o644, packed(manual)},
 		{"share/doc/countersign/copyright", 0o644, notices},
+	}
+	for to, shell := range map[string]string{
+		"share/bash-completion/completions/countersign":    "bash",
+		"share/zsh/vendor-completions/_countersign":        "zsh",
+		"share/fish/vendor_completions.d/countersign.fish": "fish",
+	} {
+		script, err := cli.Completion(shell)
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, file{to, 0o644, script})
 	}
 	from := map[string]string{
 		"share/applications/ch.countersign.app.desktop":                p.packaging("linux", "ch.countersign.app.desktop"),
