@@ -18,6 +18,7 @@ require (
 	github.com/godbus/dbus/v5 v5.2.4
 	github.com/google/uuid v1.6.0
 	github.com/hanwen/go-fuse/v2 v2.12.1
+	github.com/jezek/xgb v1.1.1
 	github.com/klippa-app/go-pdfium v1.18.0
 	github.com/mattn/go-runewidth v0.0.27
 	github.com/ncruces/zenity v0.10.14

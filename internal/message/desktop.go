@@ -16,5 +16,10 @@ func NoProgramForFolder(file string) Message {
 	return of("desktop.no-program-for-folder", Name("File", file))
 }
 
+func FilesNotCopied() Message { return of("desktop.files-not-copied") }
+func NoMailProgram() Message  { return of("desktop.no-mail-program") }
+
+func NotPrinted(file string) Message { return of("desktop.not-printed", Name("File", file)) }
+
 func AutostartUnknown(why string) Message { return of("desktop.autostart-unknown", Said("Why", why)) }
 func AutostartFixed(why string) Message   { return of("desktop.autostart-fixed", Said("Why", why)) }

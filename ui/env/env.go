@@ -24,6 +24,10 @@ type System interface {
 	OpenFile(path string) error                            // a file or a folder, with the program meant for it
 	ShowInFolder(path string) error                        // the file's folder, with the file marked where the system can
 	Choose(ctx context.Context, d system.FileDialog) (paths []string, err error)
+
+	CopyFiles(ctx context.Context, paths []string) error // to the clipboard, as files; these three may take seconds
+	MailFiles(ctx context.Context, paths []string) error // attached to a new mail
+	PrintFiles(ctx context.Context, paths []string) error
 }
 
 // Autostart decides whether the program starts with the computer. Its methods may take a moment.

@@ -40,6 +40,9 @@ func (s *Screen) actionsOf(p record) (buttons []fyne.CanvasObject) {
 	} else {
 		buttons = append(buttons, widgets.NewButtonWithIcon(lang.L("Archive"), theme.StorageIcon(), func() { s.putAway(p.row.ID, p.row.Name) }))
 	}
+	if paths := pathsOf(p.saved()); len(paths) > 1 {
+		buttons = append(buttons, s.more(lang.L("More for all files"), func() *fyne.Menu { return s.menuOfFiles(paths) }))
+	}
 	return buttons
 }
 

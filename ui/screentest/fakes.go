@@ -3,6 +3,7 @@ package screentest
 import (
 	"context"
 	"slices"
+	"strings"
 	"sync"
 
 	"countersign/internal/agent"
@@ -14,6 +15,7 @@ import (
 type System struct {
 	mu        sync.Mutex
 	NoBrowser error           // why no address is opened; nil when it is
+	NoPrinter error           // likewise
 	Opened    []string        // what was opened, after its kind: "address https://…", "file /…", "folder of /…"
 	Lost      map[string]bool // files that are no longer there
 
@@ -51,6 +53,24 @@ func (s *System) OpenFile(path string) error { return s.open("file " + path) }
 
 // ShowInFolder is env.System's.
 func (s *System) ShowInFolder(path string) error { return s.open("folder of " + path) }
+
+// CopyFiles is env.System's.
+func (s *System) CopyFiles(_ context.Context, paths []string) error {
+	return s.open("copied " + strings.Join(paths, " "))
+}
+
+// MailFiles is env.System's.
+func (s *System) MailFiles(_ context.Context, paths []string) error {
+	return s.open("mailed " + strings.Join(paths, " "))
+}
+
+// PrintFiles is env.System's.
+func (s *System) PrintFiles(_ context.Context, paths []string) error {
+	if s.NoPrinter != nil {
+		return s.NoPrinter
+	}
+	return s.open("printed " + strings.Join(paths, " "))
+}
 
 // Choose is env.System's.
 func (s *System) Choose(ctx context.Context, d system.FileDialog) ([]string, error) {

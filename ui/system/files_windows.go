@@ -1,0 +1,192 @@
+package system
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"runtime"
+	"time"
+	"unicode/utf16"
+	"unsafe"
+
+	"golang.org/x/sys/windows"
+)
+
+var (
+	user32   = windows.NewLazySystemDLL("user32.dll")
+	kernel32 = windows.NewLazySystemDLL("kernel32.dll")
+	mapi32   = windows.NewLazySystemDLL("mapi32.dll")
+
+	createWindow     = user32.NewProc("CreateWindowExW")
+	destroyWindow    = user32.NewProc("DestroyWindow")
+	openClipboard    = user32.NewProc("OpenClipboard")
+	emptyClipboard   = user32.NewProc("EmptyClipboard")
+	setClipboardData = user32.NewProc("SetClipboardData")
+	closeClipboard   = user32.NewProc("CloseClipboard")
+	globalAlloc      = kernel32.NewProc("GlobalAlloc")
+	globalFree       = kernel32.NewProc("GlobalFree")
+	globalLock       = kernel32.NewProc("GlobalLock")
+	globalUnlock     = kernel32.NewProc("GlobalUnlock")
+	moveMemory       = kernel32.NewProc("RtlMoveMemory")
+	sendMail         = mapi32.NewProc("MAPISendMailW")
+)
+
+const (
+	formatFiles   = 15          // CF_HDROP
+	movable       = 2           // GMEM_MOVEABLE
+	messageWindow = ^uintptr(2) // HWND_MESSAGE, -3
+
+	headerSize = 20 // of DROPFILES (shlobj_core.h)
+
+	clipboardTries = 10 // another program may have it open for a moment
+	clipboardPause = 30 * time.Millisecond
+)
+
+// copyFiles puts files on the clipboard as Explorer does (CF_HDROP).
+func copyFiles(ctx context.Context, paths []string) error {
+	runtime.LockOSThread() // the clipboard and the window belong to a thread
+	defer runtime.UnlockOSThread()
+	memory, err := shared(dropList(paths))
+	if err != nil {
+		return err
+	}
+	if err := onClipboard(ctx, memory); err != nil {
+		globalFree.Call(memory)
+		return err
+	}
+	return nil // the memory is the clipboard's now
+}
+
+// dropList are paths as a DROPFILES, followed by each path with a zero behind it and one zero more, in UTF-16.
+func dropList(paths []string) []byte {
+	list := make([]byte, headerSize)
+	binary.LittleEndian.PutUint32(list, headerSize)       // pFiles: where the paths begin
+	binary.LittleEndian.PutUint32(list[headerSize-4:], 1) // fWide
+	for _, path := range paths {
+		for _, unit := range append(utf16.Encode([]rune(path)), 0) {
+			list = binary.LittleEndian.AppendUint16(list, unit)
+		}
+	}
+	return append(list, 0, 0)
+}
+
+// shared are bytes in memory that can be given to another program.
+func shared(b []byte) (memory uintptr, err error) {
+	memory, _, err = globalAlloc.Call(movable, uintptr(len(b)))
+	if memory == 0 {
+		return 0, fmt.Errorf("GlobalAlloc: %w", err)
+	}
+	at, _, err := globalLock.Call(memory)
+	if at == 0 {
+		globalFree.Call(memory)
+		return 0, fmt.Errorf("GlobalLock: %w", err)
+	}
+	moveMemory.Call(at, uintptr(unsafe.Pointer(&b[0])), uintptr(len(b)))
+	globalUnlock.Call(memory)
+	return memory, nil
+}
+
+// onClipboard gives memory to the clipboard, whose owner must be a window for that (EmptyClipboard).
+func onClipboard(ctx context.Context, memory uintptr) error {
+	class, err := windows.UTF16PtrFromString("STATIC")
+	if err != nil {
+		return err
+	}
+	window, _, err := createWindow.Call(0, uintptr(unsafe.Pointer(class)), 0, 0, 0, 0, 0, 0, messageWindow, 0, 0, 0)
+	if window == 0 {
+		return fmt.Errorf("CreateWindowEx: %w", err)
+	}
+	defer destroyWindow.Call(window)
+	for try := 1; ; try++ {
+		opened, _, err := openClipboard.Call(window)
+		if opened != 0 {
+			break
+		}
+		if try == clipboardTries || ctx.Err() != nil {
+			return fmt.Errorf("OpenClipboard: %w", err)
+		}
+		time.Sleep(clipboardPause)
+	}
+	defer closeClipboard.Call()
+	if ok, _, err := emptyClipboard.Call(); ok == 0 {
+		return fmt.Errorf("EmptyClipboard: %w", err)
+	}
+	if ok, _, err := setClipboardData.Call(formatFiles, memory); ok == 0 {
+		return fmt.Errorf("SetClipboardData: %w", err)
+	}
+	return nil
+}
+
+// mapiFile is MapiFileDescW (MAPI.h).
+type mapiFile struct {
+	reserved, flags, position uint32
+	path, name                *uint16
+	kind                      unsafe.Pointer
+}
+
+// mapiMessage is MapiMessageW (MAPI.h).
+type mapiMessage struct {
+	reserved                          uint32
+	subject, text, kind, date, thread *uint16
+	flags                             uint32
+	from                              unsafe.Pointer
+	recipients                        uint32
+	to                                unsafe.Pointer
+	files                             uint32
+	file                              *mapiFile
+}
+
+// What MAPISendMailW is told, and answers.
+const (
+	mapiLogonUI  = 0x1
+	mapiDialog   = 0x8
+	mapiNowhere  = ^uint32(0) // the attachment stands nowhere in the text
+	mapiUserEnds = 1          // MAPI_USER_ABORT: the person changed her mind
+)
+
+// mailFiles shows a new mail with files attached, in the usual mail program (Simple MAPI). It is over when the person has sent
+// the mail, or not.
+func mailFiles(paths []string) (ended <-chan error, err error) {
+	if err := sendMail.Find(); err != nil {
+		return nil, err
+	}
+	files := make([]mapiFile, len(paths))
+	for i, path := range paths {
+		text, err := windows.UTF16PtrFromString(path)
+		if err != nil {
+			return nil, err
+		}
+		files[i] = mapiFile{position: mapiNowhere, path: text}
+	}
+	end := make(chan error, 1)
+	go func() {
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		mail := &mapiMessage{files: uint32(len(files)), file: &files[0]}
+		answer, _, _ := sendMail.Call(0, 0, uintptr(unsafe.Pointer(mail)), mapiLogonUI|mapiDialog, 0)
+		runtime.KeepAlive(files)
+		if answer != 0 && answer != mapiUserEnds {
+			end <- fmt.Errorf("MAPISendMail answers %d", answer)
+			return
+		}
+		end <- nil
+	}()
+	return end, nil
+}
+
+// printFile has the program that shows such files print one (ShellExecute, "print").
+func printFile(path string) (ended <-chan error, err error) {
+	verb, err1 := windows.UTF16PtrFromString("print")
+	file, err2 := windows.UTF16PtrFromString(path)
+	if err := errors.Join(err1, err2); err != nil {
+		return nil, err
+	}
+	end := make(chan error, 1)
+	go func() {
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		end <- windows.ShellExecute(0, verb, file, nil, nil, windows.SW_SHOWNORMAL)
+	}()
+	return end, nil
+}
