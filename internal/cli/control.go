@@ -116,10 +116,6 @@ func (c *controller) Templates(ctx context.Context, search string) ([]office.Tem
 	return c.agent.Templates(ctx, search)
 }
 
-func (c *controller) Withdraw(ctx context.Context, n office.NewWithdrawal) ([]office.Withdrawn, error) {
-	return c.agent.Withdraw(ctx, n)
-}
-
 // handler serves the control socket.
 func (c *controller) handler() http.Handler {
 	mux := http.NewServeMux()

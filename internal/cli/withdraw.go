@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -11,7 +12,7 @@ import (
 )
 
 type withdrawCmd struct {
-	Packages []string `arg:"" name:"package" help:"The ids of the packages."`
+	Packages []string `arg:"" name:"package" help:"Ids, beginnings of ids, or names."`
 	Message  string   `help:"A message to the signers."`
 	Quiet    bool     `help:"The service does not notify the signers."`
 	JSON     bool     `name:"json" help:"Print JSON, as README.md documents it."`
@@ -41,6 +42,24 @@ func (c *withdrawCmd) Run(r *run) error {
 		return err
 	}
 	return notWithdrawn(list)
+}
+
+// Withdraw is agent.Agent.Withdraw, of packages that are named as find knows them. What it does not know the agent says.
+func (c *controller) Withdraw(ctx context.Context, n office.NewWithdrawal) ([]office.Withdrawn, error) {
+	lines, err := c.agent.Lines()
+	if err != nil {
+		return nil, err
+	}
+	n.Packages = slices.Clone(n.Packages)
+	for i, word := range n.Packages {
+		if len(office.Named(lines, word)) == 0 {
+			continue
+		}
+		if n.Packages[i], err = c.find(word); err != nil {
+			return nil, err
+		}
+	}
+	return c.agent.Withdraw(ctx, n)
 }
 
 // withdrawnPackage is a package in the JSON of this command, which is stable and documented in README.md.

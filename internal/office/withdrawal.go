@@ -86,5 +86,5 @@ type Withdrawn struct {
 	PackageID string          `json:"package_id"`
 	Name      string          `json:"name"`
 	State     WithdrawalState `json:"state"`
-	Problem   message.Message `json:"problem,omitzero"`
+	Problem   message.Message `json:"problem"`
 }

@@ -97,8 +97,10 @@ func (s *Service) Try(method, path string, in, out any) error {
 
 // Pack is a package as the service has it.
 type Pack struct {
-	ID        string `json:"package_id"`
-	Name      string `json:"name"`
+	ID        string   `json:"package_id"`
+	Name      string   `json:"name"`
+	State     string   `json:"state"`
+	Notified  []string `json:"notified"` // of what its people were told
 	Documents []struct {
 		ID   string `json:"document_id"`
 		Name string `json:"name"`
