@@ -27,6 +27,7 @@ var trials = map[string]func(w *world){
 	"busy":          tryBusy,
 	"clock":         tryClock,
 	"domain":        tryDomain,
+	"full":          tryFull,
 }
 
 func trialNames() (names []string) {
@@ -165,6 +166,7 @@ func tryList(w *world) {
 
 // tryLostAnswer has the answer get lost that a package was added.
 func tryLostAnswer(w *world) {
+	w.fails("hook-dropped", "hook", -1, 19*time.Minute) // which would tell
 	w.fails("lost", "/packages/add", 1, time.Hour)
 	name := w.sendOne(1, 0)
 	if !w.calmly(20 * time.Minute) {
@@ -186,15 +188,29 @@ func tryService(w *world) {
 	}
 }
 
-// trySignIn has somebody sign out and in again: the service reports to the office afterwards.
+// trySignIn has somebody sign out and in again: the service reports to the office afterwards. Where it cannot, everything is
+// asked about.
 func trySignIn(w *world) {
 	doSignOut(w, step{})
 	if !w.calmly(time.Minute) {
 		return
 	}
 	w.signIn()
-	if w.calmly(2 * time.Minute) {
-		w.model.lookAtEndpoint()
+	if !w.calmly(2 * time.Minute) {
+		return
+	}
+	w.model.lookAtEndpoint()
+	tunnel := w.settings.Tunnel
+	for _, kind := range []office.TunnelKind{office.TunnelNone, tunnel} {
+		doAddress(w, step{args: []string{string(kind)}})
+		if !w.calmly(2 * time.Minute) {
+			return
+		}
+		w.stirred = time.Now()
+		w.signIn()
+		if !w.calmly(sweepWithin + time.Minute) {
+			return
+		}
 	}
 }
 
@@ -207,7 +223,7 @@ func tryTwoDocuments(w *world) {
 	if !w.calmly(time.Minute) {
 		return
 	}
-	w.fails("wrong", "/packages/*/documents", 1, time.Hour)
+	w.fails("wrong", "/packages/*/documents", 5, time.Hour)
 	w.signAll(name)
 	for range 60 {
 		if !w.calmly(time.Second) {
@@ -333,5 +349,29 @@ func tryDomain(w *world) {
 			return
 		}
 		w.model.lookAtEndpoint()
+	}
+}
+
+// tryFull has the disk be full for a moment while a document is saved.
+func tryFull(w *world) {
+	if !w.mounted {
+		return
+	}
+	name := w.sendOne(1, 0)
+	if !w.calmly(time.Minute) {
+		return
+	}
+	w.fails("wrong", "/packages/*/documents", -1, time.Hour)
+	w.signAll(name)
+	if !w.calmly(2 * time.Minute) {
+		return
+	}
+	w.wire.heal()
+	w.fill(true)
+	w.checkNow()
+	goesOn := w.calmly(5 * time.Minute)
+	w.fill(false)
+	if goesOn && w.calmly(30*time.Minute) {
+		w.model.mustBeSaved(name, "though the disk has room again")
 	}
 }

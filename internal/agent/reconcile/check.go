@@ -31,12 +31,14 @@ func NewBudget(pace loop.Pace) *rate.Limiter {
 
 // Run asks for the truth: on start, on wake, when the tunnel or the sign-in returns, after an event, and
 // otherwise at a pace that slows as packages grow old.
+//
+// One that failed is run again. It goes on where it was: what has it fail, such as a full disk, may do so for hours, and the
+// service is not to be asked about everything each time.
 func (r *Room) Run(ctx context.Context) error {
-	r.Sweep("start")
-	var list discovery
+	r.start.Do(func() { r.Sweep("start") })
 	clock := loop.WatchClock(r.Now())
 	for {
-		pause, err := r.reconcile(ctx, &list)
+		pause, err := r.reconcile(ctx, &r.list)
 		if err != nil {
 			return err
 		}
@@ -67,6 +69,7 @@ func (r *Room) reconcile(ctx context.Context, list *discovery) (pause time.Durat
 	}
 	if r.sweep.take(r.Now()) {
 		if err := r.MakeAllDue(); err != nil {
+			r.sweep.owe(false) // it is owed all the same
 			return 0, err
 		}
 		r.needs.Files.Resume()

@@ -150,3 +150,22 @@ func TestAPackageThatCannotBeReadHoldsUpNoOtherOfTheList(t *testing.T) {
 		t.Error("the list was not read to its end")
 	}
 }
+
+func TestAPartThatStartsAgainAsksForNothingAnew(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		x := newRoom(t)
+		s := &shelf{}
+		client := s.client("office")
+		x.needs.Online = func() (*esign.Client, bool) { return client, true }
+		for range 5 {
+			ctx, stop := context.WithTimeout(t.Context(), 10*time.Minute)
+			if err := x.Run(ctx); err != nil {
+				t.Fatal(err)
+			}
+			stop()
+		}
+		if s.read != 1 {
+			t.Errorf("the list was read %d times", s.read)
+		}
+	})
+}

@@ -13,6 +13,7 @@ package reconcile
 import (
 	"context"
 	"encoding/json"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -82,8 +83,10 @@ type Room struct {
 
 	events, work chan struct{} // ring when there may be an event, or a package that is due
 
+	start     sync.Once // the sweep that the program begins with
 	sweep     sweeper
 	followers followers // of the events
+	list      discovery // of Run's goroutine alone
 	failures  loop.Failures
 	lacks     loop.Lacks   // what the service does not have, see withDeclined
 	backlog   atomic.Int64 // packages that wait to be asked about in this round
