@@ -110,7 +110,9 @@ func (m *model) asked(r *http.Request, said []byte) {
 	if strings.HasSuffix(r.URL.Path, "/packages/add") {
 		m.adds++
 	}
-	if !slices.ContainsFunc(m.w.services, func(s *service) bool { return strings.HasSuffix(s.url, "//"+r.URL.Host) }) {
+	// A document may be fetched from where the service keeps its files, but with nothing that belongs to the service.
+	elsewhere := !slices.ContainsFunc(m.w.services, func(s *service) bool { return strings.HasSuffix(s.url, "//"+r.URL.Host) })
+	if elsewhere && (r.Method != http.MethodGet || r.Header.Get("Authorization") != "" || r.Referer() != "") {
 		m.broken = append(m.broken, fmt.Sprintf("what is meant for the service reaches nobody else: %s was asked", r.URL))
 	}
 	m.w.duties.asked(r.URL.Path)
