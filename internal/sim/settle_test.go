@@ -148,6 +148,11 @@ func (m *model) owed() (owed []string) {
 			m.broken = append(m.broken, fmt.Sprintf("a draft goes out: %q failed, and the service never refused anything: %v", d.Name, d.Problem))
 		}
 	}
+	for name := range failed {
+		if failed[name] && sent[name] {
+			m.broken = append(m.broken, fmt.Sprintf("people are told the truth: %q is said to have failed, and was sent", name))
+		}
+	}
 	for name, d := range m.drafts {
 		if d.computer == m.w.computer && d.home == m.w.current && !sent[name] && !failed[name] {
 			owed = append(owed, fmt.Sprintf("%q is not sent", name))

@@ -172,8 +172,11 @@ func tryLostAnswer(w *world) {
 	if !w.calmly(20 * time.Minute) {
 		return
 	}
-	if _, ok := w.atService(name); ok && w.model.says("outbox") {
-		w.model.breaks("what happened is found out: %q was sent, and the program does not know", name)
+	_, sent := w.atService(name)
+	for _, d := range must(w.office.Drafts()) {
+		if d.Name == name && sent {
+			w.model.breaks("what happened is found out: %q was sent, and is said to be %s", name, d.State)
+		}
 	}
 }
 
@@ -352,12 +355,12 @@ func tryDomain(w *world) {
 	}
 }
 
-// tryFull has the disk be full for a moment while a document is saved.
+// tryFull has the disk be full for a moment while documents are saved.
 func tryFull(w *world) {
 	if !w.mounted {
 		return
 	}
-	name := w.sendOne(1, 0)
+	name := w.sendOne(3, 0) // for one there may be room
 	if !w.calmly(time.Minute) {
 		return
 	}
