@@ -17,9 +17,12 @@
 //	                    settle_test.go what must have come true once all is well again. To add a promise, add what check or
 //	                    settle looks at. The model shares no code with the agent: it sees what the services did, what the inbox
 //	                    answered, the files, the notifications, and what the agent shows to people
+//	trials_test.go      situations that chance brings about too rarely, each with what the program must do in it. To add one, add
+//	                    an entry to trials
 //	duties_test.go      what the program owes at once while nothing disturbs it; notices_test.go what it notices of an absence
 //	                    and of another desk
-//	sim_test.go         plays a run; simulate_test.go many, in processes; shrink_test.go shortens one
+//	sim_test.go         plays a run; simulate_test.go many, in processes; shrink_test.go shortens one; watchdog_test.go ends one
+//	                    that goes round in circles
 //	faults_test.go      plants the faults of the folder faults, one at a time, and counts those that are found. To add one, add
 //	                    a file there: what is wrong, and for each source what to find and what to put in its place
 //
