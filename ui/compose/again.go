@@ -58,7 +58,9 @@ func (s *Screen) Like(d office.NewPackage) {
 // begin fills an empty screen with a draft.
 func (s *Screen) begin(d office.NewPackage) {
 	s.clear()
+	s.setBasis(d.Template, "")
 	s.Fill(d)
+	s.filesChanged()
 	s.addFiles(d.Files)
 	s.Focus()
 }
@@ -66,16 +68,16 @@ func (s *Screen) begin(d office.NewPackage) {
 // Edit brings back a draft that was not taken, to be changed and sent in its place.
 func (s *Screen) Edit(kept office.Draft) {
 	d := office.NewPackage{Name: kept.Name, Message: kept.Message, Sequential: kept.Sequential, Due: kept.Due, Signers: kept.Signers, ExternalData: kept.ExternalData,
-		Recipients: kept.Recipients, NoStanding: true, Corrects: kept.Corrects}
-	for _, f := range kept.Files {
-		d.Files = append(d.Files, f.Path)
-	}
+		Recipients: kept.Recipients, NoStanding: true, Corrects: kept.Corrects, Template: kept.Template, Files: besides(kept)}
 	s.replace(func() {
 		s.begin(d)
-		if len(s.docs) > 0 {
+		switch {
+		case s.basis != nil:
+			s.basis.refused = kept.ID
+		case len(s.docs) > 0:
 			s.docs[0].draft = kept.ID
-			s.keep()
 		}
+		s.keep()
 	})
 }
 

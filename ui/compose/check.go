@@ -33,7 +33,7 @@ func (w wrong) any() bool {
 
 // check judges what is typed.
 func (s *Screen) check(d office.NewPackage) wrong {
-	return check(s.docs, d, s.separate(), s.due.Text, s.days(), s.env.Now())
+	return check(s.files(), d, s.separate(), s.due.Text, s.days(), s.env.Now())
 }
 
 // focusWrong puts the cursor where something is wrong first.
@@ -63,14 +63,14 @@ func (s *Screen) focusWrong(w wrong) {
 func check(docs []*document, d office.NewPackage, each bool, due string, days day.Style, now time.Time) wrong {
 	w := wrong{signer: make([]wrongSigner, len(d.Signers)), copies: office.CheckCopies(d.Recipients, d.Signers)}
 	switch {
-	case len(docs) == 0:
+	case len(docs) == 0 && d.Template.Empty():
 		w.files = lang.L("Add at least one document.")
 	case slices.ContainsFunc(docs, func(f *document) bool { return !f.info.Problem.IsZero() }):
 		w.files = lang.L("The marked documents cannot be sent.")
 	case slices.ContainsFunc(docs, func(f *document) bool { return !f.looked }):
 		w.files = lang.L("The documents are still loading. Try again in a moment.")
 	}
-	if strings.TrimSpace(d.Name) == "" && len(docs) > 0 && !each {
+	if strings.TrimSpace(d.Name) == "" && (len(docs) > 0 || d.Template != nil) && !each {
 		w.name = lang.L("Give the package a name.")
 	}
 	if len(d.Signers) == 0 {

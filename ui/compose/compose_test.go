@@ -45,7 +45,7 @@ func TestAPackageIsSentByKeysAlone(t *testing.T) {
 	b.add("b.pdf", "Lease.pdf") // as the program's arguments
 	b.Window.Canvas().Focus(b.screen.docs[0].dragHandle)
 	b.alt(fyne.KeyDown) // Lease.pdf comes first
-	b.tab(5)            // remove, add, one package or one for each
+	b.tab(6)            // remove, add, the templates, one package or one for each
 	if b.focused() != fyne.Focusable(b.screen.name) {
 		t.Fatalf("Tab should have come to the name, is at %T", b.focused())
 	}

@@ -20,11 +20,12 @@ import (
 // document is a file that was added, and its row. The row stays the same while documents change their order, so that a
 // drag or the focus never loses it.
 type document struct {
-	path    string
-	info    agent.FileInfo // what the office says of it, once looked is set
-	looked  bool
-	refused string // why it was not taken the last time, a sentence; empty when it was not refused by itself
-	draft   string // what the office keeps of that attempt; sending anew replaces it
+	path     string
+	info     agent.FileInfo // what the office says of it, once looked is set
+	looked   bool
+	refused  string    // why it was not taken the last time, a sentence; empty when it was not refused by itself
+	original *original // of the template, whose place it takes; nil for none
+	draft    string    // what the office keeps of that attempt; sending anew replaces it
 
 	row        fyne.CanvasObject
 	edge       *widgets.Back

@@ -98,7 +98,7 @@ func (s *Screen) inspect(docs []*document) {
 			info := s.env.Office.Inspect(ctx, d.path) // the path never changes
 			s.env.Work.Do(func() {
 				d.info, d.looked = info, true
-				d.show(len(s.docs) > 1, s.run != nil)
+				d.show(len(s.docs) > 1 && d.original == nil, s.run != nil)
 				s.showSweep()
 				s.changed()
 			})
@@ -119,9 +119,10 @@ func (s *Screen) preview(ctx context.Context, d *document) {
 // showFiles shows the documents, or the place to drop them.
 func (s *Screen) showFiles() {
 	s.fileBox.Objects = nil
-	if len(s.docs) == 0 {
+	if s.documentCount() == 0 && s.basis == nil {
 		s.fileBox.Add(s.target)
 	}
+	s.basis.show(s.fileBox, s.run != nil)
 	for _, d := range s.docs {
 		d.show(len(s.docs) > 1, s.run != nil)
 		s.fileBox.Add(d.row)
@@ -130,14 +131,15 @@ func (s *Screen) showFiles() {
 	if len(s.docs) > 1 && s.run == nil {
 		s.filesField.Hint(lang.L("To change the order, drag a row or press Alt and an arrow key."))
 	}
-	s.each.Hidden = len(s.docs) < 2
+	s.each.Hidden = len(s.docs) < 2 || s.basis != nil
 	s.showSweep()
 	s.filesField.Refresh()
+	s.layOutAnew()
 }
 
 // showSweep offers to take away what cannot be sent, while there is any.
 func (s *Screen) showSweep() {
-	s.sweep.Hidden = s.run != nil || !slices.ContainsFunc(s.docs, (*document).unsendable)
+	s.sweep.Hidden = s.run != nil || !slices.ContainsFunc(s.files(), (*document).unsendable)
 	s.sweep.Refresh()
 	s.deeds.Refresh()
 }
@@ -148,6 +150,11 @@ func (s *Screen) removeWrong() {
 		return
 	}
 	s.docs = slices.DeleteFunc(s.docs, (*document).unsendable)
+	for _, d := range s.files() {
+		if d.unsendable() {
+			d.original.instead = nil
+		}
+	}
 	s.filesChanged()
 	s.env.Window.Canvas().Focus(s.add)
 }
@@ -168,7 +175,10 @@ func newTarget() (content fyne.CanvasObject, edge *widgets.Back) {
 func (s *Screen) filesChanged() {
 	if s.name.Text == "" || s.name.Text == s.proposed {
 		s.proposed = ""
-		if len(s.docs) > 0 {
+		switch {
+		case s.basis != nil:
+			s.proposed = s.basis.template.Name
+		case len(s.docs) > 0:
 			s.proposed = proposedName(s.docs[0].path)
 		}
 		s.name.SetText(s.proposed)
@@ -186,6 +196,10 @@ func (s *Screen) placeDocument(from, to int) {
 
 // removeDocument takes a document away and leaves the focus where the next one is.
 func (s *Screen) removeDocument(d *document) {
+	if d.original != nil && d.original.instead == d && s.run == nil {
+		d.original.restore()
+		return
+	}
 	i := slices.Index(s.docs, d)
 	if i < 0 || s.run != nil {
 		return

@@ -29,10 +29,19 @@ func (s *Screen) finish(r *run) {
 		if p.fate.gone() {
 			s.docs = slices.DeleteFunc(s.docs, func(d *document) bool { return slices.Contains(p.docs, d) })
 		}
+		if s.basis != nil { // there is one parcel
+			s.basis.refused = ""
+			if p.fate == refused {
+				s.basis.refused = p.state.DraftID
+			}
+			if p.fate.gone() {
+				s.setBasis(nil, "")
+			}
+		}
 	}
 	s.lock(false)
 	people := len(s.draft().Signers)
-	if len(s.docs) == 0 {
+	if len(s.docs) == 0 && s.basis == nil {
 		s.clear()
 	} else {
 		s.filesChanged()
@@ -101,7 +110,7 @@ func (s *Screen) lock(locked bool) {
 	fields := []interface {
 		Enable()
 		Disable()
-	}{s.name, s.message, s.due, s.reference, s.order, s.each, s.add, s.addPerson, s.addCopy, s.day, s.sweep}
+	}{s.name, s.message, s.due, s.reference, s.order, s.each, s.add, s.choose, s.addPerson, s.addCopy, s.day, s.sweep}
 	for _, p := range s.people {
 		p.offers.clear()
 		for _, e := range p.entries() {

@@ -24,6 +24,9 @@ func (s *Screen) form() office.Form {
 	for _, doc := range s.docs {
 		f.Files = append(f.Files, office.FormFile{Path: doc.path, Draft: doc.draft})
 	}
+	if f.Template = s.basis.filled(); f.Template != nil {
+		f.Refused = s.basis.refused
+	}
 	for _, p := range s.signing() {
 		f.Signers = append(f.Signers, p.signer())
 	}
@@ -51,6 +54,7 @@ func (s *Screen) fill(f office.Form) {
 		}
 	}
 	s.copies.fill(f.Recipients, f.NoCopy)
+	s.setBasis(f.Template, f.Refused)
 	s.filling = false
 	s.showPeople()
 	var paths []string
@@ -62,6 +66,9 @@ func (s *Screen) fill(f office.Form) {
 		if i := slices.IndexFunc(s.docs, func(d *document) bool { return d.path == file.Path }); i >= 0 {
 			s.docs[i].draft = file.Draft
 		}
+	}
+	if s.basis != nil {
+		s.filesChanged()
 	}
 	s.changed()
 }
@@ -120,6 +127,7 @@ func (s *Screen) tellWaiting() {
 // clear makes room for the next package.
 func (s *Screen) clear() {
 	s.docs, s.people, s.proposed, s.tried = nil, nil, "", false
+	s.setBasis(nil, "")
 	s.copies.fill(nil, nil)
 	s.correct("")
 	for _, e := range []*widgets.Entry{s.name, s.message, s.due, s.reference} {

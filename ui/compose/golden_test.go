@@ -30,6 +30,7 @@ func TestTheScreenLooksAsItWasApproved(t *testing.T) {
 		{"wrong", wrongEverywhere, small, "dark", 1},
 		{"sending", underWay, big, "light", 1},
 		{"world", world, small, "light", 1},
+		{"template", leased, big, "light", 1},
 		{"copies", copied, big, "light", 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -37,6 +38,19 @@ func TestTheScreenLooksAsItWasApproved(t *testing.T) {
 			b.Looks(c.name, c.theme, c.size, c.scale)
 		})
 	}
+}
+
+// leased is a package from a template, half filled in, with a file in the place of one of its documents.
+func leased(t *testing.T, o *officetest.Office) *bench {
+	o.Library = officetest.Templates()
+	b := newBench(t, o)
+	b.choose("lease")
+	b.screen.people[0].fill(jan)
+	b.screen.basis.originals[0].entries[0].SetText("Sonnenweg 4, 3. Stock")
+	b.screen.basis.originals[1].Replace("/x/Our rules.pdf")
+	b.Settle()
+	b.Window.Canvas().Unfocus()
+	return b
 }
 
 func empty(t *testing.T, o *officetest.Office) *bench { return newBench(t, o) }

@@ -40,7 +40,9 @@ func pack(docs []*document, d office.NewPackage, each bool) (list []*parcel) {
 		p := &parcel{draft: d, docs: docs}
 		p.draft.Files = nil
 		for _, doc := range docs {
-			p.draft.Files = append(p.draft.Files, doc.path)
+			if doc.original == nil { // else the template says where it goes
+				p.draft.Files = append(p.draft.Files, doc.path)
+			}
 			if doc.draft != "" && !seen[doc.draft] {
 				p.draft.Replaces = append(p.draft.Replaces, doc.draft)
 				seen[doc.draft] = true
@@ -76,15 +78,25 @@ func (r *run) kept() bool {
 
 // owns says whether a draft of the office is one of the parcels that are on their way.
 func (r *run) owns(d office.Draft) bool {
-	if r == nil || d.Created.Before(r.began) || len(d.Files) == 0 {
+	if r == nil || d.Created.Before(r.began) {
 		return false
 	}
 	for _, p := range r.parcels {
-		if p.state.DraftID == d.ID || p.draft.Name == d.Name && p.draft.Files[0] == d.Files[0].Path {
+		if p.state.DraftID == d.ID || p.draft.Name == d.Name && sameTemplate(p.draft.Template, d.Template) && slices.Equal(p.draft.Files, besides(d)) {
 			return true
 		}
 	}
 	return false
+}
+
+// besides are the paths of a draft's files but for those in the place of a template's document.
+func besides(d office.Draft) (paths []string) {
+	for _, f := range d.Files {
+		if f.Original == 0 {
+			paths = append(paths, f.Path)
+		}
+	}
+	return paths
 }
 
 // amounts are the bytes that are on the service and those that shall be.

@@ -12,6 +12,7 @@ import (
 	"fyne.io/fyne/v2/widget"
 
 	"countersign/internal/office"
+	"countersign/ui/i18n"
 	"countersign/ui/theme"
 	"countersign/ui/widgets"
 )
@@ -20,6 +21,8 @@ import (
 // and no focus is lost.
 type person struct {
 	screen             *Screen
+	role, roleID       string // of the template; empty for none
+	roleName           *widgets.Line
 	first, last, email *widgets.Entry
 	problem            *widgets.Prose
 	say                fyne.CanvasObject // the problem with its mark
@@ -31,7 +34,13 @@ type person struct {
 }
 
 func (p *person) signer() office.Signer {
-	return office.Signer{FirstName: strings.TrimSpace(p.first.Text), LastName: strings.TrimSpace(p.last.Text), Email: strings.TrimSpace(p.email.Text)}
+	return office.Signer{FirstName: strings.TrimSpace(p.first.Text), LastName: strings.TrimSpace(p.last.Text), Email: strings.TrimSpace(p.email.Text),
+		Role: p.role, RoleID: p.roleID}
+}
+
+// blank says that nothing is typed of the person, who may have a role all the same.
+func (p *person) blank() bool {
+	return strings.TrimSpace(p.first.Text+p.last.Text+p.email.Text) == ""
 }
 
 // wrong says what is wrong with the person, and marks the fields that are meant.
@@ -58,7 +67,8 @@ func (p *person) fill(signer office.Signer) {
 
 func (s *Screen) newPerson(signer office.Signer) *person {
 	p := &person{screen: s, first: s.newInput(lang.L("First name")), last: s.newInput(lang.L("Last name")),
-		email: s.newInput(lang.L("E-mail")), problem: widgets.NewProse(""), number: widgets.NewTitle("")}
+		email: s.newInput(lang.L("E-mail")), problem: widgets.NewProse(""), number: widgets.NewTitle(""),
+		role: signer.Role, roleID: signer.RoleID, roleName: widgets.NewTitle("")}
 	p.problem.Colour, p.number.Colour, p.number.Shorten = theme.Attention, theme.Secondary, false
 	say := widgets.Across(widget.NewIcon(theme.MarkProblem.Resource()), p.problem, nil)
 	say.Hide()
@@ -66,7 +76,7 @@ func (s *Screen) newPerson(signer office.Signer) *person {
 	p.dragHandle = s.newDragHandle(s.peopleBox, func() int { return slices.Index(s.people, p) }, s.placePerson, func() { s.removeSigner(p) })
 	p.remove = s.newButton("", fynetheme.DeleteIcon(), func() { s.removeSigner(p) })
 	p.remove.Importance = widget.LowImportance
-	p.offers = newOffers(s, func() bool { return p.signer() == noSigner }, func() map[string]bool { return s.taken(p.email) }, p.accept)
+	p.offers = newOffers(s, p.blank, func() map[string]bool { return s.taken(p.email) }, p.accept)
 	p.fill(signer)
 	for _, e := range p.entries() {
 		e.OnChanged = func(string) { s.changed(); p.offers.typed(e) }
@@ -77,7 +87,7 @@ func (s *Screen) newPerson(signer office.Signer) *person {
 	}
 	hold := container.NewVBox(container.NewCenter(p.number), p.dragHandle)
 	names := container.NewGridWithColumns(2, p.first, p.last)
-	fields := widgets.Stack(6, names, widgets.Across(nil, p.email, p.remove), p.offers.box, p.say)
+	fields := widgets.Stack(6, p.roleName, names, widgets.Across(nil, p.email, p.remove), p.offers.box, p.say)
 	p.row, _ = tightCard(widgets.PadHV(2, 4, container.NewBorder(nil, nil, widgets.PadHV(0, 8, hold), nil, fields)))
 	return p
 }
@@ -86,6 +96,11 @@ func (s *Screen) newPerson(signer office.Signer) *person {
 func (p *person) show(place int, ordered, many, locked bool) {
 	p.number.Set(strconv.Itoa(place))
 	p.number.Hidden = !ordered
+	p.roleName.Hidden = p.role+p.roleID == ""
+	p.roleName.Text = p.role
+	if p.role == "" {
+		p.roleName.Text = lang.L("Signer {{.Number}}", i18n.V{"Number": place})
+	}
 	p.dragHandle.Hidden = !ordered || !many || locked
 	p.remove.Hidden = locked || !many
 	p.row.Refresh()
@@ -139,6 +154,11 @@ func (p *person) take(people []office.Signer) {
 	p.offers.clear()
 	at := slices.Index(s.people, p) + 1
 	for _, signer := range people[1:] {
+		if at < len(s.people) && s.people[at].role+s.people[at].roleID != "" && s.people[at].blank() {
+			s.people[at].fill(signer)
+			at++
+			continue
+		}
 		s.people = slices.Insert(s.people, at, s.newPerson(signer))
 		at++
 	}
@@ -165,6 +185,7 @@ func (s *Screen) showPeople() {
 		s.peopleBox.Add(p.row)
 	}
 	s.peopleField.Refresh()
+	s.layOutAnew()
 }
 
 // placePerson moves a person where there is an order to change.

@@ -32,6 +32,7 @@ type Screen struct {
 
 	docs     []*document
 	people   []*person
+	basis    *basis // the template that it is made from; nil for none
 	copies   *copies
 	known    []office.Signer // people used before, most recent first
 	loaded   bool            // the office has told who they are, and what waits to be sent
@@ -45,6 +46,7 @@ type Screen struct {
 	undecided bool // drafts of the office wait for a decision
 
 	fileBox, peopleBox, outbox    *fyne.Container
+	columns                       *fyne.Container // in which all of it stands; see layOutAnew
 	deeds                         *fyne.Container // what can be done with the documents
 	target                        fyne.CanvasObject
 	targetEdge                    *widgets.Back
@@ -53,6 +55,7 @@ type Screen struct {
 	nameField, dueField           *widgets.Field
 	each, order                   *widgets.Choice
 	add, addPerson, addCopy, day  *widgets.Button
+	choose                        *widgets.Button // a template
 	sweep, clearing               *widgets.Button
 	bar                           *bar
 	inDue                         bool // the cursor is in the due date
@@ -77,6 +80,7 @@ func New(d *env.Env) *Screen {
 	s.each = widgets.NewChoice([]widgets.Option{{Name: lang.L("All documents in one package")}, {Name: lang.L("A separate package for each document")}}, 0, func(int) { s.changed() }, nil)
 	s.order = widgets.NewChoice([]widgets.Option{{Name: lang.L("In any order")}, {Name: lang.L("In the order shown")}}, 0, func(int) { s.showPeople(); s.changed() }, nil)
 	s.add = s.newButton(lang.L("Add documents"), fynetheme.ContentAddIcon(), s.pickFiles)
+	s.choose = s.newButton(lang.L("From a template…"), fynetheme.ListIcon(), s.ChooseTemplate)
 	s.addPerson = s.newButton(lang.L("Add signer"), fynetheme.ContentAddIcon(), func() { s.addSigner(noSigner, true) })
 	s.addCopy = s.newButton(lang.L("Add copy"), fynetheme.ContentAddIcon(), func() { s.copies.add() })
 	s.addCopy.Importance, s.addCopy.Tip = widget.LowImportance, lang.L("Somebody who gets a copy and does not sign")
@@ -84,7 +88,7 @@ func New(d *env.Env) *Screen {
 	s.sweep = s.newButton(lang.L("Remove what cannot be sent"), nil, s.removeWrong)
 	s.clearing = s.newButton(lang.L("Clear form"), nil, s.Clear)
 	s.clearing.Importance = widget.LowImportance
-	s.deeds = widgets.Flow(8, s.add, s.sweep)
+	s.deeds = widgets.Flow(8, s.add, s.choose, s.sweep)
 	s.target, s.targetEdge = newTarget()
 	s.heading = widgets.NewHeading(lang.L("New package"))
 	s.bar = newBar(s)
@@ -102,6 +106,7 @@ func (s *Screen) layOut() {
 	right := widgets.Stack(12, s.peopleField, widgets.Flow(8, s.addPerson, s.addCopy), s.order, s.copies.field,
 		widgets.NewField(lang.L("Message to the signers"), s.message, ""), widgets.Halves(s.dueField, reference))
 	columns := container.NewGridWithColumns(2)
+	s.columns = columns
 	for _, column := range []fyne.CanvasObject{left, right} {
 		columns.Add(widgets.NewVScroll(widgets.PadHV(20, 4, column)))
 	}
@@ -109,12 +114,20 @@ func (s *Screen) layOut() {
 	s.content = container.NewBorder(head, s.bar.content, nil, nil, columns)
 }
 
+// layOutAnew makes room for rows that came or went. Fyne notices by itself that something has grown, but forgets it again
+// where something else in the same column has changed its size beneath it.
+func (s *Screen) layOutAnew() {
+	if s.columns != nil {
+		s.columns.Refresh()
+	}
+}
+
 // Content is what the window shows.
 func (s *Screen) Content() fyne.CanvasObject { return s.content }
 
 // Focus puts the cursor where work goes on.
 func (s *Screen) Focus() {
-	if len(s.docs) > 0 && len(s.people) > 0 {
+	if s.documentCount() > 0 && len(s.people) > 0 {
 		s.env.Window.Canvas().Focus(s.people[0].first)
 		return
 	}
@@ -126,6 +139,8 @@ type news struct {
 	drafts   []office.Draft
 	people   []office.Signer
 	standing []office.Recipient
+
+	templates bool // the service may have some
 }
 
 // Reload reads what is still on its way and whom to suggest, beside the window's goroutine.
@@ -136,6 +151,7 @@ func (s *Screen) read(context.Context) (n news, err error) {
 		return n, err
 	}
 	n.standing = s.env.Office.Settings().Standing()
+	n.templates = s.env.Office.TemplatesOffered()
 	n.drafts, err = s.env.Office.Drafts()
 	return n, err
 }
@@ -149,6 +165,7 @@ func (s *Screen) show(n news, err error) {
 		return
 	}
 	s.known, s.loaded = n.people, true
+	s.offerTemplates(n.templates)
 	if !slices.Equal(n.standing, s.copies.standing) && s.run == nil {
 		s.copies.standing = n.standing
 		s.changed()
@@ -159,7 +176,7 @@ func (s *Screen) show(n news, err error) {
 // draft is what is typed, as the office takes it. Signers that are wholly empty are left out beside others.
 func (s *Screen) draft() office.NewPackage {
 	d := office.NewPackage{Name: typed(s.name), Message: typed(s.message), Sequential: s.sequential(), Corrects: s.corrects,
-		Due: parseDue(s.days(), s.due.Text, s.env.Now()), ExternalData: externalData(typed(s.reference))}
+		Due: parseDue(s.days(), s.due.Text, s.env.Now()), ExternalData: externalData(typed(s.reference)), Template: s.basis.filled()}
 	for _, doc := range s.docs {
 		d.Files = append(d.Files, doc.path)
 	}
@@ -179,7 +196,7 @@ func (s *Screen) signers() (list []office.Signer) {
 func (s *Screen) sequential() bool { return s.order.Chosen == 1 }
 
 // separate says that every document becomes a package of its own.
-func (s *Screen) separate() bool { return len(s.docs) > 1 && s.each.Chosen == 1 }
+func (s *Screen) separate() bool { return len(s.docs) > 1 && s.basis == nil && s.each.Chosen == 1 }
 
 // signing are the people with anything typed.
 func (s *Screen) signing() (people []*person) {
@@ -198,7 +215,7 @@ func (s *Screen) changed() {
 		return
 	}
 	d := s.draft()
-	s.bar.offer(promise(len(s.docs), d.Signers, s.separate()))
+	s.bar.offer(promise(s.documentCount(), d.Signers, s.separate()))
 	s.nameField.Hidden = s.separate() // each is named after its document
 	s.nameField.Refresh()
 	s.hintDue(d.Due)

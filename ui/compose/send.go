@@ -30,7 +30,10 @@ func (s *Screen) Send() {
 		return
 	}
 	s.showWrong(wrong{})
-	s.run = &run{parcels: pack(s.docs, d, s.separate()), began: s.env.Now()}
+	s.run = &run{parcels: pack(s.files(), d, s.separate()), began: s.env.Now()}
+	if s.basis != nil && s.basis.refused != "" {
+		s.run.parcels[0].draft.Replaces = append(s.run.parcels[0].draft.Replaces, s.basis.refused)
+	}
 	s.run.open = len(s.run.parcels)
 	s.lock(true)
 	s.bar.wait()
@@ -81,7 +84,7 @@ func (s *Screen) undo(r *run) {
 
 // launch hands everything to the office.
 func (s *Screen) launch(r *run) {
-	for _, doc := range s.docs {
+	for _, doc := range s.files() {
 		doc.refused = ""
 		doc.meter.set(0)
 	}

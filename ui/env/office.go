@@ -92,6 +92,12 @@ type Office interface {
 	// goroutine. A refusal is a SendState with a Problem; an error means that nothing was begun or ctx ended. When
 	// ctx ends early, the draft that the SendState names stays and goes out later, unless Cancel withdraws it.
 	Send(ctx context.Context, draft office.NewPackage, progress func(office.SendState)) (office.SendState, error)
+	// Templates are those of the service, those used last first; with a search, those that the service finds.
+	Templates(ctx context.Context, search string) ([]office.Template, error)
+	// TemplatesOffered says whether the service may have templates: it has not said that it has none.
+	TemplatesOffered() bool
+	// UsedTemplates are those that packages were made from here last, most recent first.
+	UsedTemplates(limit int) ([]office.UsedTemplate, error)
 	// KeepForm keeps what is typed into the form for a new package, also over a restart; Form is what was kept last. Both
 	// answer from memory at once.
 	KeepForm(form office.Form)

@@ -66,7 +66,12 @@ type Office struct {
 	Handed  map[string]agent.OfficeFile // files of administrators, by path
 
 	Cancelled []string
-	paste     chan string
+
+	Library     []office.Template // of the service; OnTemplates decides instead where it is set
+	NoLibrary   bool              // the service has none, and has said so
+	Used        []office.UsedTemplate
+	OnTemplates func(search string) ([]office.Template, error)
+	paste       chan string
 }
 
 // Change changes the office and tells the watchers.
@@ -208,6 +213,24 @@ func (o *Office) Send(ctx context.Context, d office.NewPackage, progress func(of
 		Sequential: d.Sequential, Signers: d.Signers, Recipients: d.Recipients, Due: d.Due, Created: time.Now(), SignersTotal: len(d.Signers)}}
 	o.Change(office.PackagesChanged, func(o *Office) { o.Rows = append([]office.PackageRow{row}, o.Rows...) })
 	return office.SendState{State: office.DraftSent, PackageID: row.ID}, nil
+}
+
+// Templates is env.Office's.
+func (o *Office) Templates(_ context.Context, search string) ([]office.Template, error) {
+	if o.OnTemplates != nil {
+		return o.OnTemplates(search)
+	}
+	return kept(o, func() []office.Template {
+		return slices.DeleteFunc(append([]office.Template{}, o.Library...), func(t office.Template) bool { return !t.Mentions(search) })
+	})
+}
+
+// TemplatesOffered is env.Office's.
+func (o *Office) TemplatesOffered() bool { return read(o, func() bool { return !o.NoLibrary }) }
+
+// UsedTemplates is env.Office's.
+func (o *Office) UsedTemplates(limit int) ([]office.UsedTemplate, error) {
+	return kept(o, func() []office.UsedTemplate { return slices.Clone(o.Used[:min(len(o.Used), limit)]) })
 }
 
 // KeepForm is env.Office's.

@@ -36,7 +36,7 @@ func State(d office.Draft) (theme.Mark, string) {
 		if !d.Problem.IsZero() {
 			return theme.MarkNext, HeldUp(d)
 		}
-		return theme.MarkNext, lang.L("waiting to be sent, {{.Documents}}", i18n.V{"Documents": i18n.Documents(len(d.Files))})
+		return theme.MarkNext, lang.L("waiting to be sent, {{.Documents}}", i18n.V{"Documents": i18n.Documents(d.DocumentCount())})
 	}
 }
 

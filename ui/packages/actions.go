@@ -114,9 +114,11 @@ func (s *Screen) sendAgain(p record) { s.env.Go.SendLike(likeOf(p.draft)) }
 
 // likeOf is a new package like a draft, without its due date.
 func likeOf(d office.Draft) office.NewPackage {
-	files := make([]string, len(d.Files))
-	for i, f := range d.Files {
-		files[i] = f.Path
+	var files []string
+	for _, f := range d.Files {
+		if f.Original == 0 { // else the template says where it is
+			files = append(files, f.Path)
+		}
 	}
 	return office.NewPackage{Name: d.Name, Message: d.Message, Files: files, Signers: d.Signers, Recipients: d.Recipients,
 		Sequential: d.Sequential, ExternalData: d.ExternalData, Template: d.Template.Clone()}

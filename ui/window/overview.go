@@ -15,23 +15,30 @@ import (
 // lastSaved is how many saved files the tray offers.
 const lastSaved = 5
 
+// lastUsed is how many templates the tray offers.
+const lastUsed = 5
+
 // overview is what the strip, the status screen, the account and the tray show.
 type overview struct {
 	status agent.Status
 	saved  []office.Job // newest first
 	paused time.Time    // notifications are paused until then; zero when they are not
+
+	templates bool                  // the service may have some
+	used      []office.UsedTemplate // that packages were made from here, most recent first
 }
 
 func overviewOf(office env.Office) (overview, error) {
 	status, err1 := office.Status()
 	saved, err2 := office.Saved(lastSaved)
-	return overview{status, saved, office.Snoozed()}, cmp.Or(err1, err2)
+	used, err3 := office.UsedTemplates(lastUsed)
+	return overview{status, saved, office.Snoozed(), office.TemplatesOffered(), used}, cmp.Or(err1, err2, err3)
 }
 
 // showOverview shows what was read. What could not be read stays as it was, and health says why.
 func (w *Window) showOverview(o overview, err error) {
 	if err != nil && w.last != nil {
-		o.saved, o.status.Events, o.status.Packages, o.status.Saves = w.last.saved, w.last.status.Events, w.last.status.Packages, w.last.status.Saves
+		o.saved, o.used, o.status.Events, o.status.Packages, o.status.Saves = w.last.saved, w.last.used, w.last.status.Events, w.last.status.Packages, w.last.status.Saves
 	}
 	w.last = &o
 	if !o.paused.After(w.options.Now()) {

@@ -76,13 +76,33 @@ func (t *tray) items(state, account string, o overview) []*fyne.MenuItem {
 	}
 	quit := fyne.NewMenuItem(lang.L("Quit"), w.options.Quit)
 	quit.IsQuit = true
-	return append(items, fyne.NewMenuItem(lang.L("Open folder"), w.packages.OpenFolder),
+	items = append(items, fyne.NewMenuItem(lang.L("Open folder"), w.packages.OpenFolder),
 		fyne.NewMenuItemSeparator(),
-		fyne.NewMenuItem(lang.L("New package"), func() { w.Show(); w.ShowCompose() }), pause,
+		fyne.NewMenuItem(lang.L("New package"), func() { w.Show(); w.ShowCompose() }))
+	if o.templates {
+		items = append(items, w.templateItem(o.used))
+	}
+	return append(items, pause,
 		fyne.NewMenuItemSeparator(),
 		fyne.NewMenuItem(lang.L("Open Countersign"), w.Show),
 		fyne.NewMenuItem(lang.L("Settings"), func() { w.Show(); w.ShowSettings() }),
 		quit)
+}
+
+// templateItem leads to a package from a template: one of those used last, or any.
+func (w *Window) templateItem(used []office.UsedTemplate) *fyne.MenuItem {
+	all := func() { w.Show(); w.ShowTemplates() }
+	if len(used) == 0 {
+		return fyne.NewMenuItem(lang.L("New from template…"), all)
+	}
+	var list []*fyne.MenuItem
+	for _, t := range used {
+		list = append(list, fyne.NewMenuItem(shorten(t.Name), func() { w.Show(); w.newFrom(t) }))
+	}
+	list = append(list, fyne.NewMenuItemSeparator(), fyne.NewMenuItem(lang.L("All templates…"), all))
+	item := fyne.NewMenuItem(lang.L("New from template"), nil)
+	item.ChildMenu = fyne.NewMenu("", list...)
+	return item
 }
 
 func pathOf(j office.Job) string { return filepath.Join(j.Folder, filepath.FromSlash(j.Target)) }
@@ -145,6 +165,9 @@ func (t *tray) show(o overview) {
 	}
 	for _, j := range o.saved {
 		says += pathOf(j) + "\n"
+	}
+	for _, t := range o.used {
+		says += t.ID + t.Name + "\n"
 	}
 	if says == t.says {
 		return

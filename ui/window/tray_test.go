@@ -11,6 +11,7 @@ import (
 
 	"countersign/assets"
 	"countersign/internal/agent"
+	"countersign/internal/office"
 	"countersign/ui/officetest"
 )
 
@@ -112,7 +113,7 @@ func TestTheTrayOffersWhatCameBackLastAndAPause(t *testing.T) {
 	b.window.status.Ask()
 	b.Settle()
 	want := "Saving 1 file, office@weber-partner.example, Recently saved, Mandate Keller - Letter of mandate.pdf, Mandate Keller - certificate.pdf, " +
-		"Open folder, New package, Pause notifications for an hour, Open Countersign, Settings, Quit"
+		"Open folder, New package, New from template…, Pause notifications for an hour, Open Countersign, Settings, Quit"
 	if got := strings.Join(p.labels(), ", "); got != want {
 		t.Errorf("menu: %s", got)
 	}
@@ -139,4 +140,39 @@ func TestTheTrayOffersWhatCameBackLastAndAPause(t *testing.T) {
 	b.Office.Quiet = time.Time{} // the agent forgets a pause that is over
 	b.pass(time.Hour)
 	b.Until(func() bool { return slices.Contains(p.labels(), "Pause notifications for an hour") })
+}
+
+func TestTheTrayBeginsAPackageFromATemplate(t *testing.T) {
+	o := officetest.Busy()
+	o.Library, o.Used = officetest.Templates(), []office.UsedTemplate{{ID: "t-lease", Name: "Lease agreement"}, {ID: "t-old", Name: "Old one"}}
+	b := newBench(t, o)
+	p := &panel{App: b.App}
+	b.window.tray = newTray(p, b.window)
+	b.window.AttachTray()
+	b.window.status.Ask()
+	b.Settle()
+	at := slices.IndexFunc(p.menu.Items, func(i *fyne.MenuItem) bool { return i.Label == "New from template" })
+	if at < 0 || p.menu.Items[at].ChildMenu == nil {
+		t.Fatalf("menu: %q", p.labels())
+	}
+	below := p.menu.Items[at].ChildMenu.Items
+	if len(below) != 4 || below[0].Label != "Lease agreement" || below[3].Label != "All templates…" {
+		t.Fatalf("below it: %+v", below)
+	}
+	below[0].Action()
+	b.Settle()
+	if f := o.Form(); b.window.at != showCompose || f.Template == nil || f.Template.ID != "t-lease" {
+		t.Errorf("typed: %+v", f)
+	}
+	below[1].Action()
+	b.Settle()
+	if b.window.window.Canvas().Overlays().Top() == nil {
+		t.Error("a template that is gone leads to the others")
+	}
+	o.Change(office.StatusChanged, func(o *officetest.Office) { o.NoLibrary = true })
+	b.window.status.Ask()
+	b.Settle()
+	if slices.ContainsFunc(p.labels(), func(label string) bool { return strings.HasPrefix(label, "New from template") }) {
+		t.Errorf("menu: %q", p.labels())
+	}
 }

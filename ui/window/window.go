@@ -133,6 +133,22 @@ func (w *Window) ShowCompose() {
 	}
 }
 
+// ShowTemplates shows the templates from which a package can be made.
+func (w *Window) ShowTemplates() {
+	w.Go(showCompose)
+	if w.setup == nil {
+		w.compose.ChooseTemplate()
+	}
+}
+
+// newFrom begins a package from a template.
+func (w *Window) newFrom(t office.UsedTemplate) {
+	w.Go(showCompose)
+	if w.setup == nil {
+		w.compose.FromTemplate(t.ID, t.Name)
+	}
+}
+
 // EditDraft shows what waits to be sent where it can be changed.
 func (w *Window) EditDraft(d office.Draft) {
 	w.Go(showCompose)
@@ -184,9 +200,9 @@ func (w *Window) Add(paths []string) {
 	w.compose.Add(send)
 }
 
-// OnDropped takes files that were dropped anywhere on the window. The position does not matter; on Windows it may be
-// 0,0. Only files of this computer count.
-func (w *Window) OnDropped(_ fyne.Position, uris []fyne.URI) {
+// OnDropped takes files that were dropped anywhere on the window. The position tells no more than on which document of a
+// template they were dropped; on Windows it may be 0,0. Only files of this computer count.
+func (w *Window) OnDropped(at fyne.Position, uris []fyne.URI) {
 	var paths []string
 	for _, u := range uris {
 		if u.Scheme() == "file" {
@@ -195,6 +211,10 @@ func (w *Window) OnDropped(_ fyne.Position, uris []fyne.URI) {
 	}
 	if len(paths) == 0 && len(uris) > 0 {
 		w.env.Notice(lang.L("Only files on this computer can be added. Save the file first, then drop it here."))
+		return
+	}
+	if w.at == showCompose && w.setup == nil && !slices.ContainsFunc(paths, agent.IsOfficeFile) {
+		w.compose.Drop(paths, at)
 		return
 	}
 	w.Add(paths)

@@ -1,0 +1,358 @@
+package compose
+
+import (
+	"maps"
+	"path/filepath"
+	"slices"
+
+	"fyne.io/fyne/v2"
+	"fyne.io/fyne/v2/container"
+	"fyne.io/fyne/v2/lang"
+	fynetheme "fyne.io/fyne/v2/theme"
+	"fyne.io/fyne/v2/widget"
+
+	"countersign/internal/office"
+	"countersign/ui/browse"
+	"countersign/ui/i18n"
+	"countersign/ui/theme"
+	"countersign/ui/widgets"
+)
+
+// basis is the template that the package is made from, with the rows of what it brings.
+type basis struct {
+	template  office.Template // as it was chosen
+	refused   string          // what the office keeps of an attempt that was refused; sending anew replaces it
+	head      fyne.CanvasObject
+	drop      *widgets.Button // does without the template
+	originals []*original
+}
+
+// original is a document that the template brings. A file can take its place; its fields stay.
+type original struct {
+	screen  *Screen
+	own     office.TemplateDocument
+	instead *document // the file in its place; nil for the template's own
+	entries []*widgets.Entry
+	edge    *widgets.Back
+	swap    *widgets.Button
+	row     fyne.CanvasObject
+	body    *fyne.Container // its line, or what takes its place
+	line    fyne.CanvasObject
+}
+
+// UseTemplate makes the package from a template: its documents come first, its roles become lines for people. People who
+// were typed already take the roles that nobody has, in their order.
+func (s *Screen) UseTemplate(t office.Template) {
+	if s.run != nil {
+		s.env.Notice(lang.L("A package is being sent. Continue when it is done."))
+		return
+	}
+	typed := s.withoutTemplate()
+	if s.message.Text == "" {
+		s.message.SetText(t.Message)
+	}
+	s.order.Choose(second(t.Sequential))
+	s.setBasis(&t, "")
+	s.people = nil
+	for _, signer := range t.Signers() {
+		if signer.Email == "" && len(typed) > 0 {
+			signer.FirstName, signer.LastName, signer.Email = typed[0].FirstName, typed[0].LastName, typed[0].Email
+			typed = typed[1:]
+		}
+		s.people = append(s.people, s.newPerson(signer))
+	}
+	for _, signer := range typed {
+		s.people = append(s.people, s.newPerson(signer))
+	}
+	if len(s.people) == 0 {
+		s.people = append(s.people, s.newPerson(noSigner))
+	}
+	for _, r := range t.Recipients() {
+		if named := slices.Concat(s.copies.standing, s.copies.own()); !slices.ContainsFunc(named, func(x office.Recipient) bool { return x.Same(r.Email) }) {
+			s.copies.added = append(s.copies.added, s.copies.newCopy(r))
+		}
+	}
+	s.showPeople()
+	s.filesChanged()
+	s.focusPeople()
+}
+
+// focusPeople puts the cursor to the first person of whom nothing is known, else to the first one.
+func (s *Screen) focusPeople() {
+	at := max(0, slices.IndexFunc(s.people, (*person).blank))
+	s.env.Window.Canvas().Focus(s.people[at].first)
+}
+
+// withoutTemplate takes away the template with all that it brought, and returns who was typed.
+func (s *Screen) withoutTemplate() (typed []office.Signer) {
+	for _, p := range s.people {
+		if p.blank() {
+			continue
+		}
+		signer := p.signer()
+		if s.basis != nil && slices.Contains(s.basis.template.Signers(), signer) {
+			continue // whom the template named
+		}
+		signer.Role, signer.RoleID = "", ""
+		typed = append(typed, signer)
+	}
+	if s.basis != nil {
+		if s.message.Text == s.basis.template.Message {
+			s.message.SetText("")
+		}
+		named := s.basis.template.Recipients()
+		s.copies.added = slices.DeleteFunc(s.copies.added, func(row *copyTo) bool { return slices.Contains(named, row.recipient()) })
+	}
+	s.setBasis(nil, "")
+	return typed
+}
+
+// dropTemplate goes on without the template; files and people that were added stay.
+func (s *Screen) dropTemplate() {
+	if s.run != nil {
+		return
+	}
+	typed := s.withoutTemplate()
+	s.people = nil
+	for _, signer := range typed {
+		s.people = append(s.people, s.newPerson(signer))
+	}
+	if len(s.people) == 0 {
+		s.people = append(s.people, s.newPerson(noSigner))
+	}
+	s.showPeople()
+	s.filesChanged()
+	s.env.Window.Canvas().Focus(s.choose)
+}
+
+// setBasis shows what a template brings, nil for none, with what is filled in there. refused is what the office keeps of
+// an earlier attempt.
+func (s *Screen) setBasis(t *office.Template, refused string) {
+	s.basis = nil
+	if t == nil {
+		return
+	}
+	b := &basis{template: *t.Clone(), refused: refused}
+	name := widgets.NewFullName(lang.L("Template “{{.Template}}”", i18n.V{"Template": t.Name}))
+	name.Bold = true
+	b.drop = s.newButton("", fynetheme.DeleteIcon(), s.dropTemplate)
+	b.drop.Importance, b.drop.Tip = widget.LowImportance, lang.L("Do without the template")
+	b.head = widgets.Across(nil, name, b.drop)
+	s.basis = b
+	var fresh []*document
+	for i := range b.template.Documents {
+		o := s.newOriginal(b.template.Documents[i])
+		b.originals = append(b.originals, o)
+		if o.own.File != "" {
+			o.replace(o.own.File)
+			fresh = append(fresh, o.instead)
+		}
+		b.template.Documents[i].File, b.template.Documents[i].Data = "", nil
+	}
+	s.inspect(fresh)
+}
+
+func (s *Screen) newOriginal(own office.TemplateDocument) *original {
+	o := &original{screen: s, own: own, body: container.NewStack()}
+	icon := container.NewCenter(container.NewGridWrap(fyne.NewSquareSize(24), widget.NewIcon(fynetheme.NewColoredResource(fynetheme.DocumentIcon(), theme.Secondary))))
+	name := widgets.NewFullName(own.DisplayName())
+	if name.Text == "" {
+		name.Set(lang.L("Document of the template"))
+	}
+	o.swap = s.newButton(lang.L("Replace…"), nil, func() { browse.Files(s.env, s.folder, o.picked) })
+	o.swap.Importance = widget.LowImportance
+	o.swap.Hidden = own.ID == "" && own.Name == "" // the service could not be told which is meant
+	o.line = widgets.Across(container.NewGridWrap(pictureSize, icon), widgets.Stack(2, name, widgets.NewCaption(lang.L("from the template"))), o.swap)
+	parts := []fyne.CanvasObject{o.body}
+	if fields := o.newFields(); len(fields) > 0 {
+		parts = append(parts, widgets.PadHV(4, 2, widgets.Stack(6, fields...)))
+	}
+	o.row, o.edge = tightCard(widgets.Stack(4, parts...))
+	return o
+}
+
+// newFields are the fields of the document, two of one line beside each other.
+func (o *original) newFields() (rows []fyne.CanvasObject) {
+	var half fyne.CanvasObject
+	for _, f := range o.own.Fields {
+		e := o.screen.newInput("")
+		value, given := o.own.Data[f.ID]
+		if !given {
+			value = f.Value
+		}
+		e.Text = value
+		o.entries = append(o.entries, e)
+		field := widgets.NewField(f.DisplayName(), e, "")
+		if f.Multiline {
+			e.MultiLine, e.Wrapping = true, fyne.TextWrapWord
+			e.SetMinRowsVisible(2)
+		}
+		switch {
+		case f.Multiline:
+			if half != nil {
+				rows, half = append(rows, half), nil
+			}
+			rows = append(rows, field)
+		case half != nil:
+			rows, half = append(rows, widgets.Halves(half, field)), nil
+		default:
+			half = field
+		}
+	}
+	if half != nil {
+		rows = append(rows, half)
+	}
+	return rows
+}
+
+// picked puts the last of some files into the document's place.
+func (o *original) picked(paths []string) {
+	path := paths[len(paths)-1]
+	o.screen.folder = filepath.Dir(path)
+	o.Replace(path)
+}
+
+// Replace puts a file into the document's place, and looks at it.
+func (o *original) Replace(path string) {
+	if o.screen.run != nil {
+		return
+	}
+	o.replace(path)
+	o.screen.filesChanged()
+	o.screen.inspect([]*document{o.instead})
+	o.screen.env.Window.Canvas().Focus(o.instead.remove)
+}
+
+func (o *original) replace(path string) {
+	o.instead = o.screen.newDocument(path)
+	o.instead.original = o
+	o.instead.remove.Tip = lang.L("Use the template's document again")
+}
+
+// restore takes the template's own document again.
+func (o *original) restore() {
+	o.instead = nil
+	o.screen.filesChanged()
+	o.screen.env.Window.Canvas().Focus(o.swap)
+}
+
+// show brings the row up to date. locked says that the document is on its way.
+func (o *original) show(locked bool) {
+	if o.instead == nil {
+		widgets.Remake(o.body, o.line)
+	} else {
+		o.instead.show(false, locked)
+		label := widgets.NewCaption(lang.L("In place of “{{.Document}}”", i18n.V{"Document": o.own.DisplayName()}))
+		widgets.Remake(o.body, widgets.Stack(4, label, o.instead.row))
+	}
+	for _, e := range o.entries {
+		if locked {
+			e.Disable()
+		} else {
+			e.Enable()
+		}
+	}
+	if locked {
+		o.swap.Disable()
+	} else {
+		o.swap.Enable()
+	}
+	o.row.Refresh()
+}
+
+// filled is the document with what is typed.
+func (o *original) filled() office.TemplateDocument {
+	d := o.own
+	d.File, d.Data = "", nil
+	if o.instead != nil {
+		d.File = o.instead.path
+	}
+	for i, f := range d.Fields {
+		if text := o.entries[i].Text; text != f.Value {
+			if d.Data == nil {
+				d.Data = map[string]string{}
+			}
+			d.Data[f.ID] = text
+		}
+	}
+	return d
+}
+
+// filled is the template with what is typed, nil for none.
+func (b *basis) filled() *office.Template {
+	if b == nil {
+		return nil
+	}
+	t := b.template.Clone()
+	for i, o := range b.originals {
+		t.Documents[i] = o.filled()
+	}
+	return t
+}
+
+// show shows what the template brings among the documents.
+func (b *basis) show(in *fyne.Container, locked bool) {
+	if b == nil {
+		return
+	}
+	widgets.Show(b.drop, !locked)
+	in.Add(b.head)
+	for _, o := range b.originals {
+		o.show(locked)
+		in.Add(o.row)
+	}
+}
+
+// files are all files that are sent, in the order of their sending: those in the place of a template's document come first.
+func (s *Screen) files() (list []*document) {
+	if s.basis != nil {
+		for _, o := range s.basis.originals {
+			if o.instead != nil {
+				list = append(list, o.instead)
+			}
+		}
+	}
+	return append(list, s.docs...)
+}
+
+// documentCount is how many documents the package has.
+func (s *Screen) documentCount() int {
+	n := len(s.docs)
+	if s.basis != nil {
+		n += len(s.basis.originals)
+	}
+	return n
+}
+
+// Drop adds files that were dropped at a place of the window: one that falls on a document of the template takes its place.
+func (s *Screen) Drop(paths []string, at fyne.Position) {
+	if o := s.originalAt(at); o != nil && len(paths) == 1 && s.run == nil {
+		o.Replace(paths[0])
+		return
+	}
+	s.Add(paths)
+}
+
+func (s *Screen) originalAt(at fyne.Position) *original {
+	if s.basis == nil || !s.content.Visible() {
+		return nil
+	}
+	driver := fyne.CurrentApp().Driver()
+	for _, o := range s.basis.originals {
+		from, size := driver.AbsolutePositionForObject(o.row), o.row.Size()
+		if !o.swap.Hidden && at.X >= from.X && at.Y >= from.Y && at.X < from.X+size.Width && at.Y < from.Y+size.Height {
+			return o
+		}
+	}
+	return nil
+}
+
+// sameTemplate says whether two drafts are made from one template in the same way.
+func sameTemplate(a, b *office.Template) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	return a.ID == b.ID && slices.EqualFunc(a.Documents, b.Documents, func(x, y office.TemplateDocument) bool {
+		return x.File == y.File && maps.Equal(x.Data, y.Data)
+	})
+}
