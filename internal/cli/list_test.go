@@ -322,12 +322,14 @@ func documentedFields(t *testing.T, command string) (names []string) {
 		t.Fatalf("README.md does not document %s --json", command)
 	}
 	table, _, _ = strings.Cut(table, "\n\n")
-	code := regexp.MustCompile("`([a-z_]+)`")
+	code := regexp.MustCompile("`([a-z_.]+)`")
 	for row := range strings.SplitSeq(table, "\n") {
 		cells := strings.Split(row, "|")
 		fields := code.FindAllStringSubmatch(cells[1], -1)
 		for _, f := range fields {
-			names = append(names, f[1])
+			if !slices.Contains(names, f[1]) { // else a row above tells of it, too
+				names = append(names, f[1])
+			}
 		}
 		for _, below := range code.FindAllStringSubmatch(cells[2], -1) {
 			names = append(names, fields[0][1]+"."+below[1])
@@ -337,14 +339,16 @@ func documentedFields(t *testing.T, command string) (names []string) {
 }
 
 func TestTheDocumentedFieldsAreThoseThatArePrinted(t *testing.T) {
+	lists := map[string]string{"list": "packages", "events": "events", "templates": "templates", "withdraw": "packages"}
 	for command, printed := range map[string]reflect.Type{
 		"list": reflect.TypeFor[packageList](), "events": reflect.TypeFor[eventList](), "show": reflect.TypeFor[shownPackage](),
+		"templates": reflect.TypeFor[templateList](), "withdraw": reflect.TypeFor[withdrawnList](),
 	} {
 		want := documentedFields(t, command)
 		var got []string
 		for _, f := range jsonFields(printed, "") {
-			f = strings.TrimPrefix(f, map[string]string{"list": "packages.", "events": "events."}[command])
-			if f != "packages" && f != "events" {
+			f = strings.TrimPrefix(f, lists[command]+".")
+			if f != lists[command] {
 				got = append(got, f)
 			}
 		}

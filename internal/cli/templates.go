@@ -2,7 +2,6 @@ package cli
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -29,9 +28,7 @@ func (c *templatesCmd) Run(r *run) error {
 		return err
 	}
 	if c.JSON {
-		e := json.NewEncoder(r.program.Stdout)
-		e.SetIndent("", "  ")
-		return e.Encode(list)
+		return printJSON(r.program.Stdout, listedTemplates(list))
 	}
 	for _, t := range list {
 		printTemplate(r.program.Stdout, t)
@@ -39,13 +36,83 @@ func (c *templatesCmd) Run(r *run) error {
 	return nil
 }
 
+// templateList is what templates --json prints.
+type templateList struct {
+	Templates []listedTemplate `json:"templates"`
+}
+
+// listedTemplate is a template as templates --json prints it. Its fields are stable, always there, and documented in
+// README.md.
+type listedTemplate struct {
+	ID          string             `json:"id"`
+	Name        string             `json:"name"`
+	Description string             `json:"description"`
+	Message     string             `json:"message"`
+	Sequential  bool               `json:"sequential"`
+	LastUsed    *time.Time         `json:"last_used"`
+	Roles       []listedRole       `json:"roles"`
+	Copies      []listedRole       `json:"copies"`
+	Documents   []templateDocument `json:"documents"` // null where the service did not say
+}
+
+type listedRole struct {
+	ID    string `json:"id"`
+	Role  string `json:"role"`
+	Name  string `json:"name"`
+	Email string `json:"email"`
+}
+
+type templateDocument struct {
+	ID       string          `json:"id"`
+	Name     string          `json:"name"`
+	FileName string          `json:"file_name"`
+	Fields   []templateField `json:"fields"`
+}
+
+type templateField struct {
+	ID        string `json:"id"`
+	Name      string `json:"name"`
+	Value     string `json:"value"`
+	Multiline bool   `json:"multiline"`
+}
+
+func listedTemplates(list []office.Template) templateList {
+	out := templateList{[]listedTemplate{}}
+	for _, t := range list {
+		l := listedTemplate{
+			ID: t.ID, Name: t.Name, Description: t.Description, Message: t.Message, Sequential: t.Sequential,
+			LastUsed: moment(t.LastUsed), Roles: listedRoles(t.Roles), Copies: listedRoles(t.Copies),
+		}
+		if t.Documents != nil {
+			l.Documents = []templateDocument{}
+		}
+		for _, d := range t.Documents {
+			doc := templateDocument{ID: d.ID, Name: d.DisplayName(), FileName: d.FileName, Fields: []templateField{}}
+			for _, f := range d.Fields {
+				doc.Fields = append(doc.Fields, templateField{f.ID, f.DisplayName(), f.Value, f.Multiline})
+			}
+			l.Documents = append(l.Documents, doc)
+		}
+		out.Templates = append(out.Templates, l)
+	}
+	return out
+}
+
+func listedRoles(roles []office.TemplateRole) []listedRole {
+	list := []listedRole{}
+	for _, r := range roles {
+		list = append(list, listedRole{r.ID, r.Role, r.Person().DisplayName(), r.Email})
+	}
+	return list
+}
+
 func printTemplate(w io.Writer, t office.Template) {
 	line := func(name string, texts []string) {
 		if len(texts) > 0 {
-			fmt.Fprintf(w, "  %-10s %s\n", name, strings.Join(texts, ", "))
+			fmt.Fprintf(w, "  %-10s %s\n", name, plain(strings.Join(texts, ", ")))
 		}
 	}
-	fmt.Fprintln(w, t.Name)
+	fmt.Fprintln(w, plain(t.Name))
 	line("ID", []string{t.ID})
 	line("Roles", roleNames(t.Roles))
 	line("Copies", roleNames(t.Copies))

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"slices"
 
@@ -12,7 +11,7 @@ import (
 )
 
 type withdrawCmd struct {
-	Packages []string `arg:"" name:"package" help:"Ids, beginnings of ids, or names."`
+	Packages []string `arg:"" name:"package" complete:"waiting" help:"Each by its id, the beginning of its id, or its name."`
 	Message  string   `help:"A message to the signers."`
 	Quiet    bool     `help:"The service does not notify the signers."`
 	JSON     bool     `name:"json" help:"Print JSON, as README.md documents it."`
@@ -62,28 +61,34 @@ func (c *controller) Withdraw(ctx context.Context, n office.NewWithdrawal) ([]of
 	return c.agent.Withdraw(ctx, n)
 }
 
-// withdrawnPackage is a package in the JSON of this command, which is stable and documented in README.md.
+// withdrawnList is what withdraw --json prints.
+type withdrawnList struct {
+	Packages []withdrawnPackage `json:"packages"`
+}
+
+// withdrawnPackage is a package as withdraw --json prints it. Its fields are stable, always there, and documented in
+// README.md.
 type withdrawnPackage struct {
-	office.Withdrawn
-	Text string `json:"text"` // Problem in English
+	ID      string                 `json:"id"`
+	Name    string                 `json:"name"`
+	State   office.WithdrawalState `json:"state"`
+	Problem string                 `json:"problem"`
 }
 
 func (c *withdrawCmd) print(r *run, list []office.Withdrawn) error {
 	if c.JSON {
-		out := []withdrawnPackage{}
+		out := withdrawnList{[]withdrawnPackage{}}
 		for _, x := range list {
-			out = append(out, withdrawnPackage{x, whyNot(x).String()})
+			out.Packages = append(out.Packages, withdrawnPackage{x.PackageID, x.Name, x.State, whyNot(x).String()})
 		}
-		e := json.NewEncoder(r.program.Stdout)
-		e.SetIndent("", "  ")
-		return e.Encode(map[string]any{"packages": out})
+		return printJSON(r.program.Stdout, out)
 	}
 	for _, x := range list {
 		line := "Withdrawn. Package " + x.PackageID
 		if x.State != office.WithdrawDone {
 			line = fmt.Sprintf("Not withdrawn. Package %s: %s", x.PackageID, whyNot(x))
 		}
-		if _, err := fmt.Fprintln(r.program.Stdout, line); err != nil {
+		if _, err := fmt.Fprintln(r.program.Stdout, plain(line)); err != nil {
 			return err
 		}
 	}

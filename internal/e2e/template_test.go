@@ -21,16 +21,19 @@ func TestAPackageFromATemplate(t *testing.T) {
 	o.MustLogin()
 	o.Registered()
 
-	var list []struct {
-		ID        string `json:"template_id"`
-		Name      string `json:"name"`
-		Documents []struct {
-			Fields []struct {
-				ID string `json:"id"`
-			} `json:"fields"`
-		} `json:"documents"`
+	var all struct {
+		Templates []struct {
+			ID        string `json:"id"`
+			Name      string `json:"name"`
+			Documents []struct {
+				Fields []struct {
+					ID string `json:"id"`
+				} `json:"fields"`
+			} `json:"documents"`
+		} `json:"templates"`
 	}
-	harness.Must(t, json.Unmarshal([]byte(o.Must("templates", "--json", "--search", "tenant")), &list))
+	harness.Must(t, json.Unmarshal([]byte(o.Must("templates", "--json", "--search", "tenant")), &all))
+	list := all.Templates
 	if len(list) != 1 || list[0].Name != "Lease agreement" || len(list[0].Documents) != 2 || list[0].Documents[0].Fields[0].ID != "address" {
 		t.Fatalf("templates: %+v", list)
 	}

@@ -46,9 +46,9 @@ func TestPackagesAreWithdrawnByCommandAndThroughKills(t *testing.T) {
 	r := o.Command("withdraw", "--json", beside.ID, signed.ID, "nobody's")
 	var said struct {
 		Packages []struct {
-			ID    string `json:"package_id"`
+			ID    string `json:"id"`
 			State string `json:"state"`
-			Text  string `json:"text"`
+			Text  string `json:"problem"`
 		} `json:"packages"`
 	}
 	harness.Must(t, json.Unmarshal([]byte(r.Stdout), &said))

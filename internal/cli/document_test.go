@@ -1,0 +1,87 @@
+package cli
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/alecthomas/kong"
+)
+
+// commandsForPeople are those that people are told of.
+func commandsForPeople() (list []*kong.Node) {
+	for _, c := range Grammar().Children {
+		if c.Type == kong.CommandNode && !c.Hidden {
+			list = append(list, c)
+		}
+	}
+	return list
+}
+
+// README.md, --help and the manual page say the same of each command. The manual page is made from the grammar (package
+// release, which tests it); the others are compared here.
+func TestREADMEAndHelpTellOfTheSameCommands(t *testing.T) {
+	readme, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
+	must(t, err)
+	_, table, found := strings.Cut(string(readme), "| command | what it does |\n|---|---|\n")
+	if !found {
+		t.Fatal("README.md has no table of commands")
+	}
+	table, _, _ = strings.Cut(table, "\n\n")
+	var want []string
+	s := newShell(t)
+	var help bytes.Buffer
+	if code := Main([]string{"--help"}, Program{Stdin: strings.NewReader(""), Stdout: &help, Stderr: &help}); code != exitDone {
+		t.Fatal(code)
+	}
+	for _, c := range commandsForPeople() {
+		want = append(want, fmt.Sprintf("| `%s` | %s |", c.Name, c.Help))
+		if !strings.Contains(strings.Join(strings.Fields(help.String()), " "), c.Name+" "+c.Help) {
+			t.Errorf("countersign --help does not tell of %s", c.Name)
+		}
+		code, own, _ := s.run(c.Name, "--help")
+		if code != exitDone || !strings.Contains(strings.Join(strings.Fields(own), " "), c.Help) {
+			t.Errorf("countersign %s --help ends with %d:\n%s", c.Name, code, own)
+		}
+	}
+	if got := strings.Split(table, "\n"); !slices.Equal(got, want) {
+		t.Errorf("README.md has\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+// Whoever knows one command knows the others.
+func TestCommandsReadAlike(t *testing.T) {
+	readme, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
+	must(t, err)
+	for _, c := range commandsForPeople() {
+		for _, f := range c.Flags {
+			if f.Name == "json" {
+				if !strings.HasPrefix(f.Help, "Print JSON, as README.md documents it") {
+					t.Errorf("%s --json is explained as %q", c.Name, f.Help)
+				}
+				if !strings.Contains(string(readme), "\n`countersign "+c.Name+" --json") {
+					t.Errorf("README.md does not document %s --json", c.Name)
+				}
+			}
+			if !strings.HasSuffix(f.Help, ".") {
+				t.Errorf("%s --%s: %q does not end as a sentence does", c.Name, f.Name, f.Help)
+			}
+		}
+	}
+	// The one way to print JSON is the one that is harmless on a terminal.
+	sources, err := filepath.Glob("*.go")
+	must(t, err)
+	raw := regexp.MustCompile(`json\.(NewEncoder\(r\.program|NewEncoder\(os\.Std|MarshalIndent)`)
+	for _, name := range sources {
+		text, err := os.ReadFile(name)
+		must(t, err)
+		if !strings.HasSuffix(name, "_test.go") && raw.Match(text) {
+			t.Errorf("%s prints JSON with %s; use printJSON", name, raw.Find(text))
+		}
+	}
+}
