@@ -56,6 +56,9 @@ func (a *Agent) Run(ctx context.Context, only ...Part) error {
 	announcing, stopAnnouncing := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopAnnouncing()
 	var announcer, found, others sync.WaitGroup
+	if len(only) == 0 {
+		a.announcer.Resume()
+	}
 	announcer.Go(func() { a.announcer.Run(announcing) })
 	for _, p := range finding {
 		if wanted(p) {

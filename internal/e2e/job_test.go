@@ -127,6 +127,9 @@ func savedAsServed(o *harness.Office, packages ...harness.Pack) {
 // or the status brought the news.
 var wordsAfter = regexp.MustCompile(`^(Next: .+\.|Everyone has signed\.|\d of \d signers have signed\.)?$`)
 
+// manySigned is the title of several signatures of one person.
+var manySigned = regexp.MustCompile(`^(.+) signed (\d+) documents in (.+)$`)
+
 // quoted is a name as notifications show it: quotation marks that no program takes for its own.
 func quoted(name string) string { return "″" + name + "″" }
 
@@ -168,10 +171,13 @@ func toldOnce(o *harness.Office, bare bool, packages ...harness.Pack) {
 			}
 			count, body = 1, rest
 		default:
-			if _, err := fmt.Sscanf(body, "%d documents signed.", &count); err != nil {
-				count = 1
+			count = 1
+			if m := manySigned.FindStringSubmatch(n.Title); m != nil {
+				n.Title = m[1] + " signed " + m[3]
+				if _, err := fmt.Sscan(m[2], &count); err != nil {
+					o.T.Error(err)
+				}
 			}
-			body = strings.TrimSpace(strings.TrimPrefix(body, fmt.Sprintf("%d documents signed.", count)))
 		}
 		told[n.Title] += count
 		if !wordsAfter.MatchString(body) {

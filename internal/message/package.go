@@ -58,7 +58,14 @@ func AboutDocument(document string) Message {
 }
 
 func LastSigner(who string) Message { return of("package.last-signer", Text("Who", who)) }
-func DocumentsSigned(n int) Message { return of("package.documents-signed", Count("N", n)) }
+
+func SignedDocuments(who string, n int, called string) Message {
+	return of("package.signed-documents", Text("Who", who), Count("N", n), Package("Package", called))
+}
+
+func SomeoneSignedDocuments(n int, called string) Message {
+	return of("package.someone-signed-documents", Count("N", n), Package("Package", called))
+}
 
 func Reported(what, called string) Message {
 	return of("package.reported", Name("What", what), Package("Package", called))

@@ -7,7 +7,7 @@ import (
 )
 
 // Fact is something that happened and that people are told of once. Its key is committed together with what it is about,
-// before it is raised: a crash in between costs a notification, never doubles one. Facts can be compared.
+// and it is owed until it is raised, once. Facts can be compared.
 type Fact struct {
 	Key         string
 	PackageID   string
@@ -17,6 +17,7 @@ type Fact struct {
 	Document    message.Message // of a signature, what was signed, where there are several
 	Who         string          // the signer's id, of a signature
 	Name        string          // and name
+	Called      string          // and what the package is called
 	Partial     bool            // the person has other documents of the package left to sign
 	Last        bool            // the signature after which nobody is left to sign
 	Files       int             // of a saved package, its signed files

@@ -121,7 +121,7 @@ func (m *model) issues() (ids []string) {
 }
 
 var (
-	aSignature = regexp.MustCompile(`^(.+) signed “([^”]+)”\.`)
+	aSignature = regexp.MustCompile(`^(.+) signed (?:\d+ documents in )?“([^”]+)”\.`)
 	aRefusal   = regexp.MustCompile(`^(.+) declined to sign “([^”]+)”\.`)
 )
 

@@ -68,7 +68,8 @@ type Room struct {
 	mu   sync.Mutex
 	wait []office.Fact
 
-	moment moment // raiseFacts alone works with it; what waits in it survives a panic
+	moment  moment   // raiseFacts alone works with it; what waits in it survives a panic
+	settled []string // keys of facts that are not owed any more, as far as that is not recorded yet; likewise
 }
 
 // New makes the room and reads what it has kept.
@@ -109,16 +110,26 @@ func (r *Room) raiseFacts(ctx context.Context) error {
 	for {
 		if !loop.Wait(ctx, m.left(time.Now()), r.facts) {
 			m.add(time.Now(), r.takeFacts()...)
-			return r.raiseAll(ctx, m.take(time.Now(), true))
+			return r.raiseAll(ctx, r.due(true))
 		}
 		if n, caughtUp := r.factsWaiting(); n > 1 || caughtUp {
 			r.holdBack(ctx)
 		}
 		m.add(time.Now(), r.takeFacts()...)
-		if err := r.raiseAll(ctx, m.take(time.Now(), false)); err != nil {
+		if err := r.raiseAll(ctx, r.due(false)); err != nil {
 			return err
 		}
 	}
+}
+
+// due are the notifications to be raised now, of which nothing is owed from now on; with all set, all that wait.
+func (r *Room) due(all bool) []notice {
+	notices := r.moment.take(time.Now(), all)
+	if told := r.moment.told; len(told) > 0 {
+		r.moment.told = nil
+		r.settle(told)
+	}
+	return notices
 }
 
 // holdBack waits for the rest of what is found in one moment, and for the end of catching up; not at all when nothing
@@ -149,7 +160,18 @@ func (r *Room) takeFacts() []office.Fact {
 	facts := r.wait
 	r.wait = nil
 	r.mu.Unlock()
-	return slices.DeleteFunc(facts, r.muted)
+	var muted []string
+	facts = slices.DeleteFunc(facts, func(f office.Fact) bool {
+		if r.muted(f) {
+			muted = append(muted, f.Key)
+			return true
+		}
+		return false
+	})
+	if len(muted) > 0 {
+		r.settle(muted)
+	}
+	return facts
 }
 
 // raiseAll raises notifications. A desktop that hangs must not hold up the end of the program: once ctx has ended it

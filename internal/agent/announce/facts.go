@@ -59,9 +59,13 @@ func untold(tx *store.Tx, all ...office.Fact) (news []office.Fact, err error) {
 		if err != nil {
 			return nil, err
 		}
-		if first {
-			news = append(news, f)
+		if !first {
+			continue
 		}
+		if err := owe(tx, f); err != nil {
+			return nil, err
+		}
+		news = append(news, f)
 	}
 	return news, nil
 }
@@ -77,6 +81,7 @@ func signedFact(p office.Package, s office.Signature) office.Fact {
 		Body:      signedNext(p),
 		Who:       s.SignerID,
 		Name:      p.SignerName(s.SignerID),
+		Called:    p.DisplayName(),
 		Partial:   !p.SignedAll(s.SignerID),
 	}
 }

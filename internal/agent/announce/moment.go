@@ -18,7 +18,8 @@ const (
 	momentLimit    = 30 * time.Second // but a summary comes no later than this
 	momentCaughtUp = 3                // facts found by catching up that are told one by one
 	lastHeld       = 20 * time.Second // how long the last signature waits for the files
-	partialHeld    = 10 * time.Second // and a person's signature for those on the other documents
+	partialHeld    = 10 * time.Second // and a person's signature for the next one, on another document
+	signingLimit   = time.Minute      // but people hear of somebody who signs no later than this
 )
 
 // notice is one notification.
@@ -40,6 +41,7 @@ type moment struct {
 	waiting []held
 	latest  time.Time   // when the last fact came
 	raised  []time.Time // of the notifications within the moment
+	told    []string    // keys of the facts that were taken; whoever takes notes them and empties it
 }
 
 // add has facts told when their moment is over.
@@ -91,6 +93,9 @@ func (m *moment) take(now time.Time, all bool) []notice {
 	if crowd && !over {
 		return nil
 	}
+	for _, h := range ready {
+		m.told = append(m.told, h.Key)
+	}
 	m.waiting = slices.DeleteFunc(m.waiting, func(h held) bool {
 		return slices.ContainsFunc(ready, func(r held) bool { return r == h })
 	})
@@ -123,10 +128,12 @@ type completed struct {
 	saved map[string]bool // packages whose files are there
 	all   map[news]bool   // signers who have signed every document
 	last  map[news]bool   // signers after whom nobody is left to sign
+	began map[news]time.Time
+	ended map[news]time.Time // of all their signatures that wait, which are told together
 }
 
 func (m *moment) completed() completed {
-	c := completed{map[string]bool{}, map[news]bool{}, map[news]bool{}}
+	c := completed{map[string]bool{}, map[news]bool{}, map[news]bool{}, map[news]time.Time{}, map[news]time.Time{}}
 	for _, h := range m.waiting {
 		switch h.Kind {
 		case office.FactSaved:
@@ -134,24 +141,37 @@ func (m *moment) completed() completed {
 		case office.FactSigned:
 			c.all[about(h.Fact)] = c.all[about(h.Fact)] || !h.Partial
 			c.last[about(h.Fact)] = c.last[about(h.Fact)] || h.Last
+			if _, known := c.began[about(h.Fact)]; !known {
+				c.began[about(h.Fact)] = h.since
+			}
+			c.ended[about(h.Fact)] = h.since
 		}
 	}
 	return c
 }
 
 // due is when h is to be told. The last signature on a package waits for its files, with which it is one piece of news,
-// and a person's signature for those on the other documents.
+// and a person's signature for those on the other documents: all of one person's on a package are due at the same moment.
 func (c completed) due(h held) time.Time {
+	by := about(h.Fact)
+	latest := c.began[by].Add(signingLimit)
 	switch {
 	case h.Kind != office.FactSigned, c.saved[h.PackageID]:
 		return h.since
-	case c.last[about(h.Fact)]:
-		return h.since.Add(lastHeld)
-	case !c.all[about(h.Fact)]:
-		return h.since.Add(partialHeld)
+	case c.last[by]:
+		return earlier(c.ended[by].Add(lastHeld), latest)
+	case !c.all[by]:
+		return earlier(c.ended[by].Add(partialHeld), latest)
 	default:
-		return h.since
+		return c.began[by]
 	}
+}
+
+func earlier(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
+	}
+	return a
 }
 
 // news names what several facts can be about together: one person's signatures on a package, or a package's files.
@@ -188,7 +208,7 @@ func merge(facts []held) []office.Fact {
 		f := &merged[i]
 		switch n := documents[about(*f)]; {
 		case f.Kind == office.FactSigned && n > 1:
-			f.Document = message.DocumentsSigned(n)
+			f.Title, f.Document = manySigned(*f, n), message.Message{}
 		case f.Kind == office.FactSaved:
 			saved[f.PackageID] = true
 			if name := last[f.PackageID]; name != "" {
@@ -197,6 +217,14 @@ func merge(facts []held) []office.Fact {
 		}
 	}
 	return slices.DeleteFunc(merged, func(f office.Fact) bool { return f.Last && saved[f.PackageID] })
+}
+
+// manySigned says that one person signed several documents of a package.
+func manySigned(f office.Fact, n int) message.Message {
+	if f.Name == "" {
+		return message.SomeoneSignedDocuments(n, f.Called)
+	}
+	return message.SignedDocuments(f.Name, n, f.Called)
 }
 
 // summary tells of many facts at once: how many packages, and the first few facts, finished packages before single

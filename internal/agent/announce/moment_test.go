@@ -14,7 +14,7 @@ import (
 var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
 func signedBy(who, packageID, document string, complete bool) office.Fact {
-	f := office.Fact{Kind: office.FactSigned, PackageID: packageID, Who: who, Name: who, Last: complete,
+	f := office.Fact{Kind: office.FactSigned, PackageID: packageID, Who: who, Name: who, Called: packageID, Last: complete,
 		Title: message.Signed(who, packageID), Document: message.AboutDocument(document)}
 	if complete {
 		f.Body = message.EveryoneHasSigned()
@@ -37,7 +37,7 @@ func TestOneNotificationForOneSignerAndPackageInAMoment(t *testing.T) {
 	var m moment
 	m.add(noon, signedBy("Jan", "Lease", "a", false), signedBy("Jan", "Lease", "b", false), signedBy("Jan", "Offer", "c", false),
 		signedBy("Ana", "Lease", "a", false), signedBy("Jan", "Lease", "d", false))
-	want := []string{"Jan signed “Lease”. 3 documents signed.", "Jan signed “Offer”. Document: “c”.", "Ana signed “Lease”. Document: “a”."}
+	want := []string{"Jan signed 3 documents in “Lease”.", "Jan signed “Offer”. Document: “c”.", "Ana signed “Lease”. Document: “a”."}
 	if got := texts(m.take(noon, false)); !slices.Equal(got, want) {
 		t.Errorf("told %q", got)
 	}
@@ -55,7 +55,7 @@ func TestAPersonWhoSignsOneDocumentAfterTheOtherIsToldOfOnce(t *testing.T) {
 		t.Errorf("told before the second document, after %v: %q", m.left(noon), texts(got))
 	}
 	m.add(noon.Add(time.Second), signedBy("Jan", "Lease", "b", false))
-	want := []string{"Jan signed “Lease”. 2 documents signed."}
+	want := []string{"Jan signed 2 documents in “Lease”."}
 	if got := texts(m.take(noon.Add(time.Second), false)); !slices.Equal(got, want) {
 		t.Errorf("told %q", got)
 	}

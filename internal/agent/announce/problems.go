@@ -42,7 +42,15 @@ func (r *Room) watchProblems(ctx context.Context) error {
 		before := maps.Clone(told)
 		facts, pause := r.problemsDue(told)
 		if !maps.Equal(before, told) {
-			if err := r.Data.Update(func(tx *store.Tx) error { return tx.PutDoc(docProblems, told) }); err != nil {
+			err := r.Data.Update(func(tx *store.Tx) error {
+				for _, f := range facts {
+					if err := owe(tx, f); err != nil {
+						return err
+					}
+				}
+				return tx.PutDoc(docProblems, told)
+			})
+			if err != nil {
 				return err
 			}
 		}
@@ -83,7 +91,7 @@ func (r *Room) problemsDue(told map[string]toldProblem) (facts []office.Fact, pa
 			}
 			continue
 		}
-		f := problemFact(i)
+		f := problemFact(i, now)
 		if r.muted(f) { // owed until people want to hear again
 			pause = min(pause, problemLook)
 			continue
@@ -105,6 +113,6 @@ func (r *Room) problemsDue(told map[string]toldProblem) (facts []office.Fact, pa
 }
 
 // problemFact is what is wrong as a notification: what happened above, what to do below.
-func problemFact(i health.Issue) office.Fact {
-	return office.Fact{ProblemID: i.ID, Kind: office.FactProblem, Title: i.Message}
+func problemFact(i health.Issue, now time.Time) office.Fact {
+	return office.Fact{Key: "problem/" + i.ID + "/" + now.UTC().Format(time.RFC3339Nano), ProblemID: i.ID, Kind: office.FactProblem, Title: i.Message}
 }

@@ -1,0 +1,68 @@
+package announce
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"maps"
+	"slices"
+
+	"countersign/internal/agent/data"
+	"countersign/internal/office"
+	"countersign/internal/store"
+)
+
+// A fact waits for the rest of its moment, and the program may be killed meanwhile. It is therefore owed from the commit that
+// notes it as told until it is raised: the next start raises it. That it is no longer owed is recorded right before it is raised,
+// so that a kill in between costs a notification, and none ever doubles one.
+
+// docOwed and the hash of a fact's key name the document with a fact that is owed.
+const docOwed = "owed fact/"
+
+// maxOwed is how many facts that are owed a start raises, more than anybody can read.
+const maxOwed = 10_000
+
+func owed(key string) string {
+	sum := sha256.Sum256([]byte(key))
+	return docOwed + hex.EncodeToString(sum[:16])
+}
+
+// owe notes, in the commit of what f is about, that people are to be told.
+func owe(tx *store.Tx, f office.Fact) error { return tx.PutDoc(owed(f.Key), f) }
+
+// Resume queues what an earlier start owes. It is for whoever stays long enough to be read.
+func (r *Room) Resume() {
+	facts, err := data.Read(r.Data, "what people are to be told", func(tx *store.Tx) (map[string]office.Fact, error) {
+		return store.Docs[office.Fact](tx, docOwed, maxOwed)
+	})
+	if err != nil { // which health says
+		r.Log.Error("read what people are to be told", "err", err)
+		return
+	}
+	for _, name := range slices.Sorted(maps.Keys(facts)) {
+		f := facts[name]
+		f.CaughtUp = true
+		r.Announce(f)
+	}
+}
+
+// settle records that facts are not owed any more. What cannot be recorded is recorded with the next ones: a disk that is full
+// keeps nothing from people.
+func (r *Room) settle(keys []string) {
+	r.settled = append(r.settled, slices.DeleteFunc(slices.Clone(keys), func(key string) bool { return key == "" })...)
+	if len(r.settled) == 0 {
+		return
+	}
+	err := r.Data.Update(func(tx *store.Tx) error {
+		for _, key := range r.settled {
+			if err := tx.PutDoc(owed(key), nil); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil { // which health says
+		r.Log.Warn("note what people were told", "err", err)
+		return
+	}
+	r.settled = nil
+}

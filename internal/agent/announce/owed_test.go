@@ -1,0 +1,115 @@
+package announce
+
+import (
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"countersign/internal/message"
+	"countersign/internal/office"
+	"countersign/internal/store"
+)
+
+// found is a fact that somebody has found, in its commit.
+func (x *testRoom) found(t *testing.T, p office.Package, signatures ...office.Signature) []office.Fact {
+	t.Helper()
+	var facts []office.Fact
+	err := x.Data.Update(func(tx *store.Tx) (err error) {
+		facts, err = x.Signed(tx, p, signatures)
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return facts
+}
+
+// again is a room of the next start, on the same data.
+func (x *testRoom) again(t *testing.T) *testRoom {
+	t.Helper()
+	y := &testRoom{}
+	room, err := New(x.Tools, Needs{
+		Words: message.English, Settings: func() office.Settings { return y.settings }, MoreToCome: y.more.Load, CatchingUp: y.catchingUp.Load,
+		HealthChanges: make(chan struct{}),
+		Notify: func(n office.Notice) error {
+			y.mu.Lock()
+			defer y.mu.Unlock()
+			y.raised = append(y.raised, n.Title+" | "+n.Body)
+			return nil
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	y.Room = room
+	y.Resume()
+	var running sync.WaitGroup
+	running.Go(func() { y.Run(t.Context()) })
+	t.Cleanup(running.Wait)
+	return y
+}
+
+func TestWhatWaitedWhenTheProgramWasKilledIsToldOnceByTheNextStart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := office.Package{ID: "p", Name: "Lease", Signers: []office.Signer{{ID: "jan", FirstName: "Jan", LastName: "Weber"}},
+			Documents: []office.Document{{ID: "a", SignedBy: []string{"jan"}}, {ID: "b"}}}
+		r := newRoom(t, nil)
+		r.found(t, p, office.Signature{DocumentID: "a", SignerID: "jan"}) // and killed before it was announced
+		next := r.again(t)
+		time.Sleep(time.Minute)
+		if n := next.count("Jan Weber signed “Lease”."); n != 1 {
+			t.Errorf("told %d times", n)
+		}
+		third := r.again(t)
+		time.Sleep(time.Minute)
+		if n := third.count(""); n != 0 {
+			t.Errorf("told again: %q", third.raised)
+		}
+	})
+}
+
+func TestWhatPeopleDidNotWantToHearIsNotToldLater(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		r := newRoom(t, func(x *testRoom) { x.settings.Notify = office.NotifyNone })
+		p := office.Package{ID: "p", Name: "Lease", Signers: []office.Signer{{ID: "jan"}}, Documents: []office.Document{{ID: "a", SignedBy: []string{"jan"}}}}
+		r.Announce(r.found(t, p, office.Signature{DocumentID: "a", SignerID: "jan"})...)
+		time.Sleep(time.Minute)
+		next := r.again(t)
+		time.Sleep(time.Minute)
+		if n := next.count(""); n != 0 {
+			t.Errorf("told %q", next.raised)
+		}
+	})
+}
+
+func TestAPersonWhoTakesTimeForEachDocumentIsToldOfOnce(t *testing.T) {
+	var m moment
+	now := noon
+	sign := func(document string, last bool) {
+		f := signedBy("Jan", "Lease", document, false)
+		f.Partial = !last
+		m.add(now, f)
+	}
+	sign("a", false)
+	for _, document := range []string{"b", "c", "d"} {
+		now = now.Add(8 * time.Second)
+		if got := m.take(now, false); len(got) != 0 {
+			t.Fatalf("told before document %s: %q", document, texts(got))
+		}
+		sign(document, document == "d")
+	}
+	if got := texts(m.take(now, false)); len(got) != 1 || got[0] != "Jan signed 4 documents in “Lease”." {
+		t.Errorf("told %q", got)
+	}
+	// One who never ends is told of after a minute, and once more for the rest.
+	told := 0
+	for i := range 30 {
+		sign(string(rune('e'+i)), false)
+		now = now.Add(5 * time.Second)
+		told += len(m.take(now, false))
+	}
+	if told != 2 {
+		t.Errorf("told %d times in two and a half minutes", told)
+	}
+}
