@@ -150,8 +150,9 @@ func TestABodyIsShownAndCopiedAsItCame(t *testing.T) {
 // sheet is a file in memory that may be full.
 type sheet struct {
 	bytes.Buffer
-	room   int
-	closed bool
+	room int
+	kept bool
+	gone bool
 }
 
 func (s *sheet) Write(p []byte) (int, error) {
@@ -161,7 +162,9 @@ func (s *sheet) Write(p []byte) (int, error) {
 	return s.Buffer.Write(p)
 }
 
-func (s *sheet) Close() error { s.closed = true; return nil }
+func (s *sheet) Keep() error { s.kept = true; return nil }
+
+func (s *sheet) Discard() { s.gone = true }
 
 func TestAllEventsAreExported(t *testing.T) {
 	o := officetest.Busy()
@@ -175,7 +178,7 @@ func TestAllEventsAreExported(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(rows) != 457 || !file.closed || b.Notices[0] != "456 events were exported." || b.screen.stop != nil {
+	if len(rows) != 457 || !file.kept || file.gone || b.Notices[0] != "456 events were exported." || b.screen.stop != nil {
 		t.Fatalf("%d rows, said %q", len(rows), b.Notices)
 	}
 	if got := strings.Join(rows[1][:11], "|"); got != "2026-11-21T13:42:00+01:00|2026-11-21T13:42:00+01:00|Package fully signed|Mandate Keller|p3|e-5|yes|waiting to be processed|'=HYPERLINK(\"http://example.com\") is listed twice as a signer.||0" {
@@ -216,7 +219,7 @@ func TestAFullDiskIsSaid(t *testing.T) {
 	file := &sheet{room: 100}
 	b.screen.Export(file, "events.csv")
 	b.Settle()
-	if len(b.Notices) != 1 || !strings.HasPrefix(b.Notices[0], "“events.csv” could not be written completely.") || !file.closed {
+	if len(b.Notices) != 1 || !strings.HasPrefix(b.Notices[0], "“events.csv” could not be written.") || file.kept || !file.gone {
 		t.Errorf("said %q", b.Notices)
 	}
 }
@@ -273,7 +276,7 @@ func TestWhatCannotBeReadIsNotShownAsNothing(t *testing.T) {
 	}
 	b.screen.Export(&sheet{room: 1 << 20}, "events.csv")
 	b.Settle()
-	if want := "Not all events could be read, so “events.csv” is not complete."; len(b.Notices) != 1 || b.Notices[0] != want {
+	if want := "Not all events could be read, so “events.csv” was not written."; len(b.Notices) != 1 || b.Notices[0] != want {
 		t.Errorf("said %q", b.Notices)
 	}
 	b.Office.Change(office.StatusChanged, func(o *officetest.Office) { o.Unread = nil })

@@ -6,10 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"time"
 
 	"fyne.io/fyne/v2/lang"
@@ -19,6 +17,7 @@ import (
 	"countersign/ui/async"
 	"countersign/ui/browse"
 	"countersign/ui/i18n"
+	"countersign/ui/system"
 )
 
 // pressExport asks for a file, or stops the export that runs.
@@ -33,13 +32,9 @@ func (s *Screen) pressExport() {
 
 // exportTo writes all events to a file, which may be there already only when it may be replaced.
 func (s *Screen) exportTo(path string, replace bool) {
-	there := os.O_EXCL
-	if replace {
-		there = os.O_TRUNC
-	}
-	async.Then(s.env.Work, func(context.Context) (*os.File, error) {
-		return os.OpenFile(path, os.O_WRONLY|os.O_CREATE|there, 0o600)
-	}, func(file *os.File, err error) {
+	async.Then(s.env.Work, func(context.Context) (*system.NewFile, error) {
+		return system.Create(path, replace)
+	}, func(file *system.NewFile, err error) {
 		if err != nil {
 			s.env.Notice(lang.L("“{{.File}}” cannot be written there. Choose another folder.", i18n.V{"File": filepath.Base(path)}))
 			return
@@ -48,23 +43,34 @@ func (s *Screen) exportTo(path string, replace bool) {
 	})
 }
 
-// Export writes all events to a file beside the window's goroutine, closes it, and says how it went. Pressing the
-// button again stops it.
-func (s *Screen) Export(file io.WriteCloser, name string) {
+// file is what is kept when all of it is written, and discarded otherwise.
+type file interface {
+	io.Writer
+	Keep() error
+	Discard()
+}
+
+// Export writes all events to a file beside the window's goroutine, keeps it if it is whole, and says how it went. Pressing
+// the button again stops it.
+func (s *Screen) Export(to file, name string) {
 	s.stop = async.Then(s.env.Work, func(ctx context.Context) (int, error) {
-		n, err := writeEvents(ctx, file, s.names, s.env.Now().Location())
-		return n, errors.Join(err, file.Close())
+		n, err := writeEvents(ctx, to, s.names, s.env.Now().Location())
+		if err != nil {
+			to.Discard()
+			return n, err
+		}
+		return n, to.Keep()
 	}, func(n int, err error) {
 		s.stop = nil
 		s.export.SetIcon(theme.DocumentSaveIcon())
 		s.export.SetText(lang.L("Export as CSV…"))
 		switch {
 		case errors.Is(err, context.Canceled):
-			s.env.Notice(lang.L("The export was stopped. “{{.File}}” is not complete.", i18n.V{"File": name}))
+			s.env.Notice(lang.L("The export was stopped. “{{.File}}” was not written.", i18n.V{"File": name}))
 		case errors.Is(err, errNotRead):
-			s.env.Notice(lang.L("Not all events could be read, so “{{.File}}” is not complete.", i18n.V{"File": name}))
+			s.env.Notice(lang.L("Not all events could be read, so “{{.File}}” was not written.", i18n.V{"File": name}))
 		case err != nil:
-			s.env.Notice(lang.L("“{{.File}}” could not be written completely. Check that there is room on the disk, and export again.", i18n.V{"File": name}))
+			s.env.Notice(lang.L("“{{.File}}” could not be written. Close it in other programs, check that there is room on the disk, and export again.", i18n.V{"File": name}))
 		default:
 			s.env.Notice(lang.N("{{.PluralCount}} events were exported.", n))
 		}
@@ -100,7 +106,7 @@ func writeEvents(ctx context.Context, to io.Writer, from *names, zone *time.Loca
 			row := []string{stamp(e.Received), stamp(e.Time), i18n.EventKind(e.Event), e.name, e.PackageID, e.ID, "yes", outcome, i18n.Message(e.Reason),
 				stamp(e.Handled), strconv.Itoa(e.Copies), string(e.Body)}
 			for i := range row {
-				row[i] = harmless(row[i])
+				row[i] = office.Cell(row[i])
 			}
 			if err := out.Write(row); err != nil {
 				return n, fmt.Errorf("write event %s: %w", e.ID, err)
@@ -119,12 +125,4 @@ func writeEvents(ctx context.Context, to io.Writer, from *names, zone *time.Loca
 		}
 		cursor = next
 	}
-}
-
-// harmless keeps spreadsheets from taking text from outside for a formula.
-func harmless(cell string) string {
-	if strings.IndexAny(cell, "=+-@\t\r") == 0 {
-		return "'" + cell
-	}
-	return cell
 }
