@@ -12,6 +12,11 @@ import (
 // Lines is reconcile.Room.Lines.
 func (a *Agent) Lines() ([]office.PackageLine, error) { return a.packages.Lines() }
 
+// LinesSince is reconcile.Room.LinesSince.
+func (a *Agent) LinesSince(version uint64) (office.Lines, error) {
+	return a.packages.LinesSince(version)
+}
+
 // Find is reconcile.Room.Find.
 func (a *Agent) Find(q office.Query) ([]office.Package, error) { return a.packages.Find(q) }
 

@@ -31,6 +31,13 @@ type PackageLine struct {
 	Executed     time.Time
 }
 
+// Lines are the lines of all packages, newest first, or of those that are new or changed since a version.
+type Lines struct {
+	Version uint64 // to ask with for what has changed since; it is none before the first reading, 0
+	All     bool   // they are those of all packages
+	Lines   []PackageLine
+}
+
 // Line is p in a list.
 func (p Package) Line() PackageLine {
 	var people, next, declined, words []string

@@ -89,17 +89,13 @@ func decodeLine(b []byte) (office.PackageLine, error) {
 // cannot be read is made anew from its package.
 func (tx *Tx) PackageLines(each func(office.PackageLine) bool) error {
 	return tx.newest(bucketPackageLines, "", func(row, value []byte) (bool, error) {
-		l, err := decodeLine(value)
+		l, err := tx.line(row, value)
+		if errors.Is(err, ErrRecord) {
+			tx.leaveOut(err)
+			return true, nil
+		}
 		if err != nil {
-			p, lost := at[office.Package](tx, bucketPackages, row)
-			if errors.Is(lost, ErrRecord) {
-				tx.leaveOut(fmt.Errorf("package %x: %w: %w", row, ErrRecord, err))
-				return true, nil
-			}
-			if lost != nil {
-				return false, lost
-			}
-			l = p.Line()
+			return false, err
 		}
 		return each(l), nil
 	})

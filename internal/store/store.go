@@ -50,6 +50,8 @@ type Store struct {
 	wake   chan struct{} // capacity 1: there is something in queue, or closed
 	done   chan struct{} // closed when the writer has ended
 
+	lines lineChanges
+
 	unreadable map[string]bool // records that were met and left out, by what was wrong; under mu
 
 	damage atomic.Pointer[CorruptError] // set once damage was met; nothing is read or written after that
@@ -102,6 +104,9 @@ func open(path string, opts Options, steps []migration) (*Store, error) {
 		if err := s.compact(opts, steps); err != nil {
 			return nil, err
 		}
+	}
+	if err := s.db.View(func(tx *bolt.Tx) error { s.lines.before = uint64(tx.ID()); return nil }); err != nil {
+		return nil, fmt.Errorf("open data file: %w", err)
 	}
 	go s.write()
 	return s, nil

@@ -23,10 +23,22 @@ type Tx struct {
 	now        func() time.Time
 	unreadable func(error) // told of a record that is left out; nil for nobody
 
-	writes int // how many changes were made, so that a failed fn that made none needs no rollback
+	writes  int // how many changes were made, so that a failed fn that made none needs no rollback
+	changes *lineChanges
+	lines   []string // rows of the lines that were written or removed
 }
 
-func (s *Store) newTx(b *bolt.Tx) *Tx { return &Tx{bolt: b, now: s.now, unreadable: s.noteUnreadable} }
+func (s *Store) newTx(b *bolt.Tx) *Tx {
+	return &Tx{bolt: b, now: s.now, unreadable: s.noteUnreadable, changes: &s.lines}
+}
+
+// wrote counts a change.
+func (tx *Tx) wrote(bucket string, key []byte) {
+	tx.writes++
+	if bucket == bucketPackageLines {
+		tx.lines = append(tx.lines, string(key))
+	}
+}
 
 func (tx *Tx) bucket(name string) (*bolt.Bucket, error) {
 	b := tx.bolt.Bucket([]byte(name))
@@ -50,7 +62,7 @@ func (tx *Tx) put(bucket string, key, value []byte) error {
 	if err != nil {
 		return err
 	}
-	tx.writes++
+	tx.wrote(bucket, key)
 	err = b.Put(key, value)
 	if errors.Is(err, bolterrors.ErrKeyRequired) || errors.Is(err, bolterrors.ErrKeyTooLarge) || errors.Is(err, bolterrors.ErrValueTooLarge) {
 		err = fmt.Errorf("%w: %w", ErrUnfit, err)
@@ -66,7 +78,7 @@ func (tx *Tx) del(bucket string, key []byte) error {
 	if err != nil {
 		return err
 	}
-	tx.writes++
+	tx.wrote(bucket, key)
 	if err := b.Delete(key); err != nil {
 		return fmt.Errorf("delete from %s: %w", bucket, err)
 	}

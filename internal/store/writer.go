@@ -254,6 +254,9 @@ func (s *Store) transact(fn func(*Tx) error) error {
 			if inner = fn(tx); inner == nil && tx.writes == 0 {
 				inner = errUnchanged
 			}
+			if inner == nil {
+				s.lines.note(uint64(b.ID()), tx.lines)
+			}
 			return inner
 		})
 		switch {

@@ -19,8 +19,9 @@ type Office interface {
 	// Status is what is in memory even then.
 	Status() (agent.Status, error)
 	Package(id string) (row office.PackageRow, known bool, err error)
-	// Lines are all packages in a few words, newest first: 50,000 in some milliseconds. Package has the details.
-	Lines() ([]office.PackageLine, error)
+	// LinesSince are all packages in a few words, newest first: 50,000 in some milliseconds. With the version that was read
+	// last, it may be those alone that are new or changed since. Package has the details.
+	LinesSince(version uint64) (office.Lines, error)
 	// SaveAgain fetches the files of an executed package once more.
 	SaveAgain(packageID string) error
 	// Archive takes a package out of the list, or puts it back; nothing else changes.

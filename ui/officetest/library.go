@@ -12,14 +12,14 @@ import (
 	"countersign/internal/office"
 )
 
-// Lines is env.Office's.
-func (o *Office) Lines() ([]office.PackageLine, error) {
-	return kept(o, func() []office.PackageLine {
+// LinesSince is env.Office's; it knows no versions.
+func (o *Office) LinesSince(uint64) (office.Lines, error) {
+	return kept(o, func() office.Lines {
 		lines := make([]office.PackageLine, len(o.Rows))
 		for i, row := range o.Rows {
 			lines[i] = lineOf(row)
 		}
-		return lines
+		return office.Lines{All: true, Lines: lines}
 	})
 }
 

@@ -30,32 +30,51 @@ type listed struct {
 	draft *office.Draft // instead of a package: what waits to be sent
 }
 
-// index is every package, newest first, ready for tabs, and for the search once it is prepared. It is made and prepared off
-// the window's goroutine, so that a key stroke only compares; nothing else changes it.
+// index is every package, the oldest first, so that a new one comes at the end; ready for tabs, and for the search once it
+// is prepared. It is made and prepared off the window's goroutine, so that a key stroke only compares. From then on it belongs to
+// the window's goroutine.
 type index struct {
 	rows     []listed
 	places   map[string]int32 // package id to its place in rows
 	texts    []string         // folded, of each row; empty until it is prepared
+	counts   counts           // of all rows
 	prepared sync.Once
 }
 
-// newIndex is the index of lines. What is as it was in the index before, which may be nil, is taken from there.
-func newIndex(lines []office.PackageLine, before *index) *index {
+// newIndex is the index of lines, which are those of all packages, newest first.
+func newIndex(lines []office.PackageLine) *index {
 	n := len(lines)
 	x := &index{rows: make([]listed, n), places: make(map[string]int32, n), texts: make([]string, n)}
-	if before == nil {
-		before = &index{}
-	}
-	before.prepare()
 	for i, l := range lines {
+		i = n - 1 - i
 		x.places[l.ID] = int32(i)
-		if was, ok := before.places[l.ID]; ok && before.rows[was].line == l {
-			x.rows[i], x.texts[i] = before.rows[was], before.texts[was]
-			continue
-		}
 		x.rows[i] = listed{line: l, standing: i18n.StandingOfLine(l)}
+		x.counts.add(x.rows[i], 1)
 	}
 	return x
+}
+
+// put notes a package that is new or changed, in a prepared index, and returns its place and what was there; known is
+// false for a new one. ok is false when it belongs somewhere between the others: then the index has to be made anew.
+func (x *index) put(l office.PackageLine) (place int32, was listed, known, ok bool) {
+	row, text := listed{line: l, standing: i18n.StandingOfLine(l)}, office.Fold(l.SearchText())
+	place, known = x.places[l.ID]
+	switch {
+	case known:
+		if was = x.rows[place]; !was.line.Created.Equal(l.Created) {
+			return place, was, true, false
+		}
+		x.counts.add(was, -1)
+		x.rows[place], x.texts[place] = row, text
+	case len(x.rows) > 0 && l.Created.Before(x.rows[len(x.rows)-1].line.Created):
+		return 0, was, false, false
+	default:
+		place = int32(len(x.rows))
+		x.places[l.ID] = place
+		x.rows, x.texts = append(x.rows, row), append(x.texts, text)
+	}
+	x.counts.add(row, 1)
+	return place, was, known, true
 }
 
 // prepare makes the texts for the search, which takes longer than all the rest. It may be called from any goroutine, and
@@ -95,18 +114,32 @@ func (x *index) search(text string, among []int32) []int32 {
 }
 
 // sort returns which of the packages found belong to a tab, and how many belong to each.
-func (x *index) sort(found []int32, tab int) (shown []int32, counts [tabCount]int) {
+func (x *index) sort(found []int32, tab int) (shown []int32, counts counts) {
 	for _, i := range found {
-		own := x.rows[i].tab()
-		counts[own]++
-		if own != tabArchived {
-			counts[tabAll]++
-		}
-		if own == tab || tab == tabAll && own != tabArchived {
+		counts.add(x.rows[i], 1)
+		if x.rows[i].in(tab) {
 			shown = append(shown, i)
 		}
 	}
 	return shown, counts
+}
+
+// counts is how much each tab holds.
+type counts [tabCount]int
+
+// add counts a package n times more.
+func (c *counts) add(r listed, n int) {
+	own := r.tab()
+	c[own] += n
+	if own != tabArchived {
+		c[tabAll] += n
+	}
+}
+
+// in says whether a row belongs to a tab.
+func (r listed) in(tab int) bool {
+	own := r.tab()
+	return own == tab || tab == tabAll && own != tabArchived
 }
 
 // tab is the tab of a row; what was archived is in none of the others.

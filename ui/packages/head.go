@@ -54,7 +54,7 @@ func namesOf(d office.Draft) (people, files string) {
 
 // headsOf are the rows above the packages that match a search and belong to a tab. It adds all that match to the counts of
 // their tabs: what is wrong with the office is under Problems alone.
-func (s *Screen) headsOf(text string, tab int, counts *[tabCount]int) (rows []listed) {
+func (s *Screen) headsOf(text string, tab int, counts *counts) (rows []listed) {
 	wanted := strings.Fields(office.Fold(text))
 	for _, r := range append(slices.Clone(s.issues), s.drafts...) {
 		if !office.HasWords(r.text, wanted) {
@@ -178,7 +178,7 @@ func (s *Screen) overview() fyne.CanvasObject {
 	} else {
 		marks := [...]theme.Mark{tabWaiting: theme.MarkNext, tabDone: theme.MarkSaved, tabProblems: theme.MarkProblem}
 		list := widgets.Stack(2)
-		_, counts := s.all.sort(s.all.search("", nil), tabAll) // whatever is searched for
+		counts := s.all.counts // whatever is searched for
 		s.headsOf("", tabAll, &counts)
 		for tab, mark := range marks {
 			count := widgets.NewLine(i18n.Number(counts[tab]))

@@ -9,20 +9,24 @@ import (
 
 	"fyne.io/fyne/v2/lang"
 
+	"countersign/internal/office"
+	"countersign/ui/async"
 	"countersign/ui/i18n"
 	"countersign/ui/widgets"
 )
 
 // news is what Reload reads.
 type news struct {
-	all    *index
-	drafts []listed
-	folder string
+	all     *index // nil when these alone are new or changed:
+	changed []office.PackageLine
+	version uint64
+	drafts  []listed
+	folder  string
 }
 
 func (s *Screen) read(context.Context) (news, error) {
 	waiting, err1 := s.env.Office.Drafts()
-	lines, err2 := s.env.Office.Lines()
+	lines, err2 := s.env.Office.LinesSince(s.version.Load())
 	if err := cmp.Or(err1, err2); err != nil {
 		return news{}, err
 	}
@@ -30,8 +34,13 @@ func (s *Screen) read(context.Context) (news, error) {
 	for _, d := range slices.Backward(waiting) {
 		drafts = append(drafts, draftRow(d))
 	}
-	s.last = newIndex(lines, s.last)
-	return news{s.last, drafts, s.env.Office.Settings().SaveTo}, nil
+	n := news{version: lines.Version, drafts: drafts, folder: s.env.Office.Settings().SaveTo}
+	if lines.All {
+		n.all = newIndex(lines.Lines)
+	} else {
+		n.changed = lines.Lines
+	}
+	return n, nil
 }
 
 // fill shows what was read. The row at the upper edge stays there, unless it is the first: there the newest is what
@@ -44,11 +53,62 @@ func (s *Screen) fill(n news, err error) {
 		return
 	}
 	anchor, top, hidden := s.anchor()
-	s.all, s.drafts, s.folder, s.found, s.loaded = n.all, n.drafts, n.folder, nil, true
+	s.drafts, s.folder, s.loaded = n.drafts, n.folder, true
+	if n.all != nil {
+		s.replace(n.all, n.version)
+	} else {
+		s.change(n.changed, n.version)
+	}
 	s.where.Set(folderText(n.folder))
 	s.reveal()
 	s.settle(anchor, top, hidden)
-	s.env.Work.Start(func(context.Context) { n.all.prepare() }) // before somebody searches
+}
+
+// replace takes another index. It is prepared before somebody searches; until then, a change is not worked into it.
+func (s *Screen) replace(all *index, version uint64) {
+	s.all, s.found = all, nil
+	s.version.Store(0)
+	async.Try(s.env.Work, func(context.Context) error { all.prepare(); return nil }, func(error) {
+		if s.all == all {
+			s.version.Store(version)
+		}
+	})
+}
+
+// change works new and changed packages into what is shown, without a look at the others.
+func (s *Screen) change(lines []office.PackageLine, version uint64) {
+	wanted := strings.Fields(office.Fold(s.sought))
+	slices.SortStableFunc(lines, func(a, b office.PackageLine) int { return a.Created.Compare(b.Created) })
+	for _, l := range lines {
+		place, was, known, ok := s.all.put(l)
+		if !ok {
+			s.version.Store(0)
+			s.Reload()
+			return
+		}
+		now, fits := s.all.rows[place], office.HasWords(s.all.texts[place], wanted)
+		if _, found := slices.BinarySearch(s.found, place); found && known {
+			s.match.add(was, -1)
+		}
+		if fits {
+			s.match.add(now, 1)
+		}
+		s.found = withPlace(s.found, place, fits)
+		s.shown = withPlace(s.shown, place, fits && now.in(s.tab))
+	}
+	s.version.Store(version)
+}
+
+// withPlace is places, which ascend, with or without one of them.
+func withPlace(places []int32, place int32, with bool) []int32 {
+	i, there := slices.BinarySearch(places, place)
+	switch {
+	case with && !there:
+		return slices.Insert(places, i, place)
+	case !with && there:
+		return slices.Delete(places, i, i+1)
+	}
+	return places
 }
 
 // relist shows the rows anew after those above the packages have changed.
@@ -68,7 +128,11 @@ func (s *Screen) anchor() (id string, top int, hidden float32) {
 
 // settle applies the tab and the search to packages that have changed.
 func (s *Screen) settle(anchor string, top int, hidden float32) {
-	s.filter()
+	if s.found == nil || s.tab != s.tabs.Chosen() || s.sought != s.search.Text {
+		s.filter()
+	} else {
+		s.present()
+	}
 	if anchor != "" {
 		if row := s.rowOf(anchor); row >= 0 {
 			top = row
@@ -104,9 +168,15 @@ func (s *Screen) filter() {
 	} else if text != s.sought {
 		s.found = s.all.search(text, s.found)
 	}
-	s.sought = text
-	s.shown, s.counts = s.all.sort(s.found, s.tabs.Chosen())
-	s.heads = s.headsOf(text, s.tabs.Chosen(), &s.counts)
+	s.sought, s.tab = text, s.tabs.Chosen()
+	s.shown, s.match = s.all.sort(s.found, s.tab)
+	s.present()
+}
+
+// present puts what stands above the packages before what tab and search leave of them, and counts both.
+func (s *Screen) present() {
+	s.counts = s.match
+	s.heads = s.headsOf(s.sought, s.tab, &s.counts)
 	s.tabs.Offer(tabWithdrawn, s.counts[tabWithdrawn] > 0 || s.tabs.Chosen() == tabWithdrawn)
 	s.tabs.Offer(tabArchived, s.counts[tabArchived] > 0 || s.tabs.Chosen() == tabArchived)
 	for i, text := range s.tabTexts() {
@@ -153,7 +223,7 @@ func (s *Screen) rowOf(id string) int {
 	if !shown {
 		return -1
 	}
-	return len(s.heads) + row
+	return s.rows() - 1 - row
 }
 
 func (s *Screen) choose(id string) {

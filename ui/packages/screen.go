@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"image"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"fyne.io/fyne/v2"
@@ -30,21 +31,24 @@ import (
 type Screen struct {
 	env     *env.Env
 	reader  *async.Reader[news]
-	last    *index // that was read; it belongs to read, which runs once at a time
 	content fyne.CanvasObject
 
 	all    *index
 	found  []int32  // places in all that the search leaves
 	sought string   // the search that left them
-	shown  []int32  // what the tab leaves of them
+	shown  []int32  // what the tab leaves of them; the last one is the newest, the first of the list
+	tab    int      // the tab that left them
+	match  counts   // how much of what the search leaves is in each tab
 	issues []listed // what is wrong with the office as a whole, the gravest first
 	drafts []listed // what waits to be sent, the newest first
 	heads  []listed // what tab and search leave of both; they stand above the packages
-	counts [tabCount]int
-	chosen string // id of its row
-	wanted string // chosen before it was listed: it goes to a tab that shows it
-	folder string // where files are saved
-	loaded bool   // the office has told: before, an empty list says nothing
+	counts counts   // match and what stands above the packages
+	chosen string   // id of its row
+	wanted string   // chosen before it was listed: it goes to a tab that shows it
+	folder string   // where files are saved
+	loaded bool     // the office has told: before, an empty list says nothing
+
+	version atomic.Uint64 // of what all holds, once it is prepared; 0 before
 
 	record   record           // the chosen package, as far as it is read
 	reading  bool             // it is being read
@@ -64,7 +68,7 @@ type Screen struct {
 
 // New returns the screen, empty until Reload.
 func New(d *env.Env) *Screen {
-	s := &Screen{env: d, all: newIndex(nil, nil), links: map[string]links{}, pictures: map[string]image.Image{}}
+	s := &Screen{env: d, all: newIndex(nil), links: map[string]links{}, pictures: map[string]image.Image{}}
 	s.reader = async.NewReader(d.Work, s.read, s.fill)
 	s.search = widgets.NewEntry(lang.L("Search by name, signer or file"))
 	s.search.SetIcon(fynetheme.SearchIcon())
@@ -223,7 +227,7 @@ func (s *Screen) at(row int) listed {
 	if row < len(s.heads) {
 		return s.heads[row]
 	}
-	return s.all.rows[s.shown[row-len(s.heads)]]
+	return s.all.rows[s.shown[s.rows()-1-row]]
 }
 
 func (s *Screen) leaveSearch() {

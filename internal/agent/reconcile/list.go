@@ -13,13 +13,13 @@ import (
 
 // Lines returns every package in a few words, newest first.
 func (r *Room) Lines() ([]office.PackageLine, error) {
-	return data.Read(r.Data, "the packages", func(tx *store.Tx) (lines []office.PackageLine, err error) {
-		err = tx.PackageLines(func(l office.PackageLine) bool {
-			lines = append(lines, l)
-			return true
-		})
-		return lines, err
-	})
+	all, err := r.LinesSince(0)
+	return all.Lines, err
+}
+
+// LinesSince returns the packages in a few words: those that are new or changed since a version, or all.
+func (r *Room) LinesSince(version uint64) (office.Lines, error) {
+	return data.Read(r.Data, "the packages", func(tx *store.Tx) (office.Lines, error) { return tx.LinesSince(version) })
 }
 
 // Package returns one package with its files; known is false when there is none of that id.

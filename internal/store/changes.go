@@ -1,0 +1,103 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+
+	"countersign/internal/office"
+)
+
+// lineChanges remembers whose lines the latest transactions have written, so that whoever has read the lines once reads
+// those alone that are different since. Safe for concurrent use.
+type lineChanges struct {
+	mu     sync.Mutex
+	before uint64 // what transactions up to this one have written is not remembered
+	noted  []lineChange
+}
+
+// lineChange is a line that a transaction has written or removed.
+type lineChange struct {
+	in  uint64 // the transaction
+	row string
+}
+
+// mostChanges is how many are remembered; who has missed more reads all lines.
+const mostChanges = 2000
+
+// note is called in a transaction, before it is committed: whoever sees what it wrote finds it here. One that is rolled
+// back has only had lines read again.
+func (c *lineChanges) note(in uint64, rows []string) {
+	if len(rows) == 0 {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, row := range rows {
+		c.noted = append(c.noted, lineChange{in, row})
+	}
+	if over := len(c.noted) - mostChanges; over > 0 {
+		c.before = c.noted[over-1].in
+		c.noted = append([]lineChange(nil), c.noted[over:]...)
+	}
+}
+
+// between are the rows that were changed after a version up to another one, each once; known is false when that is not
+// remembered.
+func (c *lineChanges) between(version, now uint64) (rows []string, known bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if version == 0 || version < c.before || version > now {
+		return nil, false
+	}
+	seen := map[string]bool{}
+	for i := len(c.noted) - 1; i >= 0 && c.noted[i].in > version; i-- {
+		if row := c.noted[i].row; c.noted[i].in <= now && !seen[row] {
+			seen[row] = true
+			rows = append(rows, row)
+		}
+	}
+	return rows, true
+}
+
+// LinesSince are the lines of the packages that are new or changed since a version, which an earlier call returned, or all
+// of them: for version 0, after many changes, and when one is no longer where it was in their order.
+func (tx *Tx) LinesSince(version uint64) (office.Lines, error) {
+	lines := office.Lines{Version: uint64(tx.bolt.ID())}
+	rows, known := tx.changes.between(version, lines.Version)
+	for _, row := range rows {
+		value, err := tx.get(bucketPackageLines, []byte(row))
+		if err != nil {
+			return office.Lines{}, err
+		}
+		if known = value != nil; !known {
+			break // it moved, or is gone
+		}
+		l, err := tx.line([]byte(row), value)
+		if err := collect(tx, &lines.Lines, l, err); err != nil {
+			return office.Lines{}, err
+		}
+	}
+	if known {
+		return lines, nil
+	}
+	lines.All, lines.Lines = true, nil
+	err := tx.PackageLines(func(l office.PackageLine) bool {
+		lines.Lines = append(lines.Lines, l)
+		return true
+	})
+	return lines, err
+}
+
+// line reads a line. One that cannot be read is made anew from its package.
+func (tx *Tx) line(row, value []byte) (office.PackageLine, error) {
+	l, err := decodeLine(value)
+	if err == nil {
+		return l, nil
+	}
+	p, lost := at[office.Package](tx, bucketPackages, row)
+	if errors.Is(lost, ErrRecord) {
+		lost = fmt.Errorf("package %x: %w: %w", row, ErrRecord, err)
+	}
+	return p.Line(), lost
+}

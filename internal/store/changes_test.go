@@ -1,0 +1,127 @@
+package store
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"countersign/internal/office"
+)
+
+// known is what a reader knows of the lines who reads them once and then what has changed.
+type known struct {
+	version uint64
+	lines   map[string]office.PackageLine
+	whole   int // how often all were read
+}
+
+func (k *known) read(t *testing.T, s *Store) {
+	t.Helper()
+	lines := read(t, s, func(tx *Tx) (office.Lines, error) { return tx.LinesSince(k.version) })
+	if lines.All {
+		k.whole++
+		k.lines = map[string]office.PackageLine{}
+	}
+	for _, l := range lines.Lines {
+		k.lines[l.ID] = l
+	}
+	k.version = lines.Version
+}
+
+// compare reads once more, and all lines beside that.
+func (k *known) compare(t *testing.T, s *Store) {
+	t.Helper()
+	k.read(t, s)
+	all := known{}
+	all.read(t, s)
+	if !maps.Equal(k.lines, all.lines) {
+		t.Fatalf("known are %v, there are %v", k.lines, all.lines)
+	}
+}
+
+func putPackage(id, name string, created time.Time) func(*Tx) error {
+	return func(tx *Tx) error { return tx.PutPackage(office.Package{ID: id, Name: name, Created: created}) }
+}
+
+func TestWhatHasChangedSinceAReadingIsAllThatIsDifferent(t *testing.T) {
+	path := t.TempDir() + "/state.db"
+	s := openTest(t, path)
+	created := func(i int) time.Time { return time.Unix(int64(1_790_000_000+i), 0) }
+	for i := range 100 {
+		update(t, s, putPackage(fmt.Sprint("p", i), "before", created(i)))
+	}
+	var k known
+	k.compare(t, s)
+	k.compare(t, s)
+	for i := range 20 {
+		update(t, s, putPackage(fmt.Sprint("p", i), "changed", created(i)))
+		update(t, s, putPackage(fmt.Sprint("new", i), "new", created(1000+i)))
+		update(t, s, putDoc("something else"))
+		if i%3 == 0 {
+			k.compare(t, s)
+		}
+	}
+	rolledBack := errors.New("rolled back")
+	err := s.Update(func(tx *Tx) error { return errors.Join(putPackage("p1", "never", created(1))(tx), rolledBack) })
+	if !errors.Is(err, rolledBack) {
+		t.Fatal(err)
+	}
+	k.compare(t, s)
+	if k.whole != 1 {
+		t.Errorf("all were read %d times", k.whole)
+	}
+	update(t, s, putPackage("p7", "somewhere else in the order", created(50)))
+	if k.compare(t, s); k.whole != 2 {
+		t.Errorf("all were read %d times after one has moved", k.whole)
+	}
+	update(t, s, func(tx *Tx) error {
+		for i := range mostChanges + 1 {
+			if err := putPackage(fmt.Sprint("many", i), "many", created(2000+i))(tx); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if k.compare(t, s); k.whole != 3 {
+		t.Errorf("all were read %d times after many changes", k.whole)
+	}
+	must(t, s.Close())
+	s = openTest(t, path)
+	k.compare(t, s)
+	k.version += 1000 // another file's
+	if k.compare(t, s); k.whole != 4 {
+		t.Errorf("all were read %d times", k.whole)
+	}
+}
+
+func TestNoChangeIsMissedThatIsCommittedWhileSomebodyReads(t *testing.T) {
+	s := newTest(t)
+	var k known
+	var writers sync.WaitGroup
+	for i := range 4 {
+		writers.Go(func() {
+			for j := range 50 {
+				update(t, s, putPackage(fmt.Sprint("p", i), fmt.Sprint(j), time.Unix(int64(1_790_000_000+i), 0)))
+			}
+		})
+	}
+	ended := make(chan struct{})
+	go func() { writers.Wait(); close(ended) }()
+	for {
+		k.read(t, s)
+		select {
+		case <-ended:
+			k.compare(t, s)
+			names := slices.Collect(maps.Values(k.lines))
+			if len(names) != 4 || k.whole > 1 {
+				t.Errorf("%v after %d readings of all", names, k.whole)
+			}
+			return
+		default:
+		}
+	}
+}
