@@ -24,7 +24,7 @@ func (a *Agent) moreToCome() bool {
 		}
 		if err == nil && saving {
 			var jobs []office.Job
-			jobs, err = tx.JobsDue(a.Due(loop.MaxJobWait), 1)
+			jobs, err = tx.JobsDue(a.Due(loop.MaxJobWait), 1, nil)
 			found += len(jobs)
 		}
 		return found, err
@@ -46,7 +46,7 @@ func (a *Agent) catchingUp() bool {
 		return false
 	}
 	due, err := data.Read(a.Data, "how much is under way", func(tx *store.Tx) ([]office.Job, error) {
-		return tx.JobsDue(a.Due(loop.MaxJobWait), catchingUpMany+1)
+		return tx.JobsDue(a.Due(loop.MaxJobWait), catchingUpMany+1, nil)
 	})
 	return err == nil && len(due) > catchingUpMany
 }

@@ -33,6 +33,19 @@ func (f *facets) count(name string, n int64) {
 	}
 }
 
+// mostFollowed is how many facets a transaction remembers. That is more than one update asks for.
+const mostFollowed = 100
+
+// follow remembers what follows from a record that was just read or written: whoever changes it next need not read it once
+// more for that.
+func (tx *Tx) follow(bucket string, key []byte, f facets) facets {
+	if tx.followed == nil || len(tx.followed) >= mostFollowed {
+		tx.followed = map[string]facets{}
+	}
+	tx.followed[bucket+string(key)] = f
+	return f
+}
+
 // refacet replaces what followed from the old record by what follows from the new one.
 func (tx *Tx) refacet(old, new facets) error {
 	for _, e := range old.entries {

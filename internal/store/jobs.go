@@ -66,14 +66,18 @@ func (tx *Tx) PlanJob(j office.Job) (planned bool, err error) {
 // PutJob replaces a planned job, or returns ErrNotFound. A changed Folder or Target moves the reservation:
 // ErrTargetTaken when another job has it.
 func (tx *Tx) PutJob(j office.Job) error {
-	stored, ok, err := tx.Job(j.Key())
-	switch {
-	case err != nil:
-		return err
-	case !ok:
-		return fmt.Errorf("job %q: %w", j.Key(), ErrNotFound)
+	old, known := tx.followed[bucketJobs+j.Key()]
+	if !known {
+		stored, ok, err := tx.Job(j.Key())
+		switch {
+		case err != nil:
+			return err
+		case !ok:
+			return fmt.Errorf("job %q: %w", j.Key(), ErrNotFound)
+		}
+		old = jobFacets(stored)
 	}
-	return tx.putJob(j, jobFacets(stored))
+	return tx.putJob(j, old)
 }
 
 func (tx *Tx) putJob(j office.Job, old facets) error {
@@ -95,7 +99,7 @@ func (tx *Tx) putJob(j office.Job, old facets) error {
 	if err := tx.put(bucketJobs, []byte(j.Key()), value); err != nil {
 		return err
 	}
-	if err := tx.refacet(old, jobFacets(j)); err != nil || j.State != office.JobDone {
+	if err := tx.refacet(old, tx.follow(bucketJobs, []byte(j.Key()), jobFacets(j))); err != nil || j.State != office.JobDone {
 		return err
 	}
 	return tx.trimDone()
@@ -153,6 +157,9 @@ func (tx *Tx) Job(key string) (office.Job, bool, error) {
 		return office.Job{}, false, err
 	}
 	j, err := decode[office.Job](bucketJobs, []byte(key), value)
+	if err == nil && tx.bolt.Writable() {
+		tx.follow(bucketJobs, []byte(key), jobFacets(j))
+	}
 	return j, err == nil, err
 }
 
@@ -193,9 +200,17 @@ func (tx *Tx) JobsAfter(key string, limit int, want func(office.Job) bool) (list
 	return list, err
 }
 
-// JobsDue returns up to limit jobs that are not done and due by their NextTry, longest due first.
-func (tx *Tx) JobsDue(d Due, limit int) ([]office.Job, error) {
-	return tx.jobs(limit, func(each visit) error { return tx.due(bucketJobsDue, d, each) })
+// JobsDue returns up to limit jobs that are not done and due by their NextTry, longest due first, without those whose
+// keys are in except.
+func (tx *Tx) JobsDue(d Due, limit int, except map[string]bool) ([]office.Job, error) {
+	return tx.jobs(limit, func(each visit) error {
+		return tx.due(bucketJobsDue, d, func(key, value []byte) (bool, error) {
+			if except[string(key[8:])] {
+				return true, nil
+			}
+			return each(key, value)
+		})
+	})
 }
 
 // jobs lists those whose keys in an index by time walk leads to.

@@ -162,8 +162,8 @@ func TestJobsAreFoundByWhatIsToBeDone(t *testing.T) {
 	put("done2", office.JobDone, 0, 2*time.Minute)
 	put("bad", office.JobFailed, -time.Minute, 0)
 	lists := map[string]func(tx *Tx) ([]office.Job, error){
-		"sooner/d/executed bad/d/executed soon/d/executed": func(tx *Tx) ([]office.Job, error) { return tx.JobsDue(Due{Now: day}, 10) },
-		"sooner/d/executed":                 func(tx *Tx) ([]office.Job, error) { return tx.JobsDue(Due{Now: day}, 1) },
+		"sooner/d/executed bad/d/executed soon/d/executed": func(tx *Tx) ([]office.Job, error) { return tx.JobsDue(Due{Now: day}, 10, nil) },
+		"sooner/d/executed":                 func(tx *Tx) ([]office.Job, error) { return tx.JobsDue(Due{Now: day}, 1, nil) },
 		"done2/d/executed done1/d/executed": func(tx *Tx) ([]office.Job, error) { return tx.RecentSaved(10) },
 		"done2/d/executed":                  func(tx *Tx) ([]office.Job, error) { return tx.RecentSaved(1) },
 		"bad/d/executed":                    (*Tx).FailedJobs,
@@ -208,7 +208,7 @@ func TestWhatLiesFurtherAheadThanAnythingWaitsIsDue(t *testing.T) {
 	}
 	for what, got := range map[string]string{
 		"packages": packageIDs(read(t, s, func(tx *Tx) ([]office.Package, error) { return tx.PackagesDue(Due{day, longest}, 10) })),
-		"jobs":     strings.ReplaceAll(jobKeys(read(t, s, func(tx *Tx) ([]office.Job, error) { return tx.JobsDue(Due{day, longest}, 10) })), "/d/executed", ""),
+		"jobs":     strings.ReplaceAll(jobKeys(read(t, s, func(tx *Tx) ([]office.Job, error) { return tx.JobsDue(Due{day, longest}, 10, nil) })), "/d/executed", ""),
 		"drafts":   draftIDs(read(t, s, func(tx *Tx) ([]office.Draft, error) { return tx.DraftsDue(Due{day, longest}) })),
 	} {
 		if got != "a-due c-wrong d-never" {

@@ -61,6 +61,9 @@ func (tx *Tx) Package(id string) (office.Package, bool, error) {
 		return office.Package{}, false, err
 	}
 	p, err := tx.packageOf(row, value)
+	if err == nil && tx.bolt.Writable() {
+		tx.follow(bucketPackages, row, packageFacets(p, row))
+	}
 	return p, err == nil, err
 }
 
@@ -71,8 +74,8 @@ func (tx *Tx) PutPackage(p office.Package) error {
 	if err != nil {
 		return err
 	}
-	var old facets
-	if value != nil {
+	old, known := tx.followed[bucketPackages+string(row)]
+	if value != nil && !known {
 		stored, err := tx.packageOf(row, value)
 		if err != nil {
 			return err
@@ -100,7 +103,7 @@ func (tx *Tx) PutPackage(p office.Package) error {
 	if row, err = tx.place(packages, p.ID, row, p.Created, p); err != nil {
 		return fmt.Errorf("store package: %w", err)
 	}
-	return tx.refacet(old, packageFacets(p, row))
+	return tx.refacet(old, tx.follow(bucketPackages, row, packageFacets(p, row)))
 }
 
 // Packages calls each with all packages, newest first by Created, until it returns false. Where a list needs only

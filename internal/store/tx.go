@@ -26,15 +26,18 @@ type Tx struct {
 	writes  int // how many changes were made, so that a failed fn that made none needs no rollback
 	changes *lineChanges
 	lines   []string // rows of the lines that were written or removed
+
+	followed map[string]facets // by bucket and key of a record: what follows from it as it is kept, see follow
 }
 
 func (s *Store) newTx(b *bolt.Tx) *Tx {
 	return &Tx{bolt: b, now: s.now, unreadable: s.noteUnreadable, changes: &s.lines}
 }
 
-// wrote counts a change.
+// wrote notes a change.
 func (tx *Tx) wrote(bucket string, key []byte) {
 	tx.writes++
+	delete(tx.followed, bucket+string(key))
 	if bucket == bucketPackageLines {
 		tx.lines = append(tx.lines, string(key))
 	}

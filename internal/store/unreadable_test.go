@@ -45,7 +45,7 @@ func TestARecordThatCannotBeReadHoldsUpNoOther(t *testing.T) {
 	lists := map[string]func(tx *Tx) (int, error){
 		"packages due":  func(tx *Tx) (int, error) { l, err := tx.PackagesDue(Due{Now: day}, 10); return len(l), err },
 		"open packages": func(tx *Tx) (int, error) { l, err := tx.AllOpen(); return len(l), err },
-		"jobs due":      func(tx *Tx) (int, error) { l, err := tx.JobsDue(Due{Now: day}, 10); return len(l), err },
+		"jobs due":      func(tx *Tx) (int, error) { l, err := tx.JobsDue(Due{Now: day}, 10, nil); return len(l), err },
 		"pending jobs":  func(tx *Tx) (int, error) { l, err := tx.PendingJobs(); return len(l), err },
 		"drafts due":    func(tx *Tx) (int, error) { l, err := tx.DraftsDue(Due{Now: day}); return len(l), err },
 		"drafts":        func(tx *Tx) (int, error) { l, err := tx.Drafts(); return len(l), err },

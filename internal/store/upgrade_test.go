@@ -63,7 +63,7 @@ func readEverything(tx *Tx) (e everything, err error) {
 	keep(err)
 	e.Jobs, err = tx.JobsOf("package-executed")
 	keep(err)
-	e.JobsDue, err = tx.JobsDue(Due{Now: at0(2 * time.Hour)}, 100)
+	e.JobsDue, err = tx.JobsDue(Due{Now: at0(2 * time.Hour)}, 100, nil)
 	keep(err)
 	e.Failed, err = tx.FailedJobs()
 	keep(err)

@@ -26,6 +26,9 @@ import (
 // How long facts that were found together may take to meet.
 const meetPause = 300 * time.Millisecond
 
+// lookPause is the least time between two looks whether more is to come: work ends hundreds of times a second in a crowd.
+const lookPause = 10 * time.Millisecond
+
 // While the agent is catching up, facts are held back for one summary: for this long after the last look that found more to
 // catch up with, and in all no longer than people would wait for the first word.
 const (
@@ -142,6 +145,9 @@ func (r *Room) holdBack(ctx context.Context) {
 			until = min(waited+catchingUpLast, maxCatchingUp)
 		}
 		if waited >= until || !loop.Wait(ctx, until-waited, r.work) {
+			return
+		}
+		if early := lookPause - (time.Since(began) - waited); early > 0 && !loop.Sleep(ctx, early) {
 			return
 		}
 	}

@@ -110,7 +110,6 @@ func (r *Room) jobsDue(busy map[string]bool, idle time.Duration) (due []office.J
 		alone := len(due)
 		due = slices.DeleteFunc(due, func(j office.Job) bool { return r.LeftAlone("file " + j.Key()) })
 		pause = r.PauseBeside(alone-len(due), pause)
-		due = slices.DeleteFunc(due, func(j office.Job) bool { return busy[j.Key()] })
 	}()
 	if !r.state.blocking(now) {
 		var next time.Time
@@ -118,7 +117,7 @@ func (r *Room) jobsDue(busy map[string]bool, idle time.Duration) (due []office.J
 			if next, err = tx.NextJob(); err != nil {
 				return nil, err
 			}
-			return tx.JobsDue(r.Due(loop.MaxJobWait), most)
+			return tx.JobsDue(r.Due(loop.MaxJobWait), most, busy)
 		})
 		return due, loop.UntilNext(now, next, idle), err
 	}
@@ -126,7 +125,7 @@ func (r *Room) jobsDue(busy map[string]bool, idle time.Duration) (due []office.J
 	next := r.state.nextTry(now)
 	waiting, err := data.Read(r.Data, "the files that wait", (*store.Tx).PendingJobs)
 	for _, j := range waiting {
-		if r.state.isBlocked(j.Folder, now) {
+		if busy[j.Key()] || r.state.isBlocked(j.Folder, now) {
 			continue
 		}
 		if r.Due(loop.MaxJobWait).Left(j.NextTry) > 0 {
