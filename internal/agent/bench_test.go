@@ -3,6 +3,7 @@ package agent
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -32,13 +33,15 @@ const benchPackages = 200
 // BenchmarkEventToFileToNotification is the whole way of executed packages, 200 at once: signed events at the handler,
 // their status, their files on the disk, every one of them recorded as saved and handed on to be told. The summary itself
 // waits until the crowd is over (announce), which is a pause for people's sake; it is checked, but not measured. The floor
-// beside it, measured in turns, is the durable download alone.
+// beside it, measured in turns, is the durable download alone; the second one is what the promises need besides, and nothing
+// else.
 func BenchmarkEventToFileToNotification(b *testing.B) {
 	service := newBenchService()
 	defer service.Close()
-	var floor, whole []cost
+	var floor, promised, whole []cost
 	for b.Loop() {
 		floor = append(floor, floorDownloads(b, service, benchPackages))
+		promised = append(promised, newPromised(b, service).all(benchPackages))
 		o := newBenchOffice(b, service)
 		stop := o.start()
 		o.know(0, benchPackages)
@@ -48,6 +51,7 @@ func BenchmarkEventToFileToNotification(b *testing.B) {
 		stop()
 	}
 	compare(b, benchPackages, floor, whole)
+	comparePromised(b, promised, whole)
 }
 
 // fewAlone is how many notifications an agent raises one by one, after that of benchWarm: what comes then within the same
@@ -59,23 +63,26 @@ const fewAlone = 4
 func BenchmarkOneEventToFileToNotification(b *testing.B) {
 	service := newBenchService()
 	defer service.Close()
-	var floor, whole []cost
+	var floor, promised, whole []cost
 	for b.Loop() {
 		o := newBenchOffice(b, service)
 		stop := o.start()
 		o.know(0, fewAlone)
 		dir := b.TempDir()
+		bare := newPromised(b, service)
 		for i := range fewAlone {
 			floor = append(floor, costOf(func() {
 				if err := floorDownload(service, dir, i); err != nil {
 					b.Fatal(err)
 				}
 			}))
+			promised = append(promised, costOf(func() { bare.event(i); bare.save(i) }))
 			whole = append(whole, o.timed(1, &o.told, func() { o.deliver(esign.PackageExecuted, i) }))
 		}
 		stop()
 	}
 	compare(b, 1, floor, whole)
+	comparePromised(b, promised, whole)
 }
 
 // BenchmarkCatchUp is a computer that finds its packages executed, with no event at all, at full speed. It ends as
@@ -197,6 +204,85 @@ func compare(b *testing.B, packages int, floor, whole []cost) {
 	b.ReportMetric(f.Seconds()/w.Seconds(), "x-floor")
 }
 
+// comparePromised reports how much of the speed of the second floor is left.
+func comparePromised(b *testing.B, promised, whole []cost) {
+	elapsed := func(c cost) time.Duration { return c.time }
+	b.ReportMetric(median(promised, elapsed).Seconds()/median(whole, elapsed).Seconds(), "x-promised")
+}
+
+// promised is the second floor: what the promises ask of the disk and of the network, in their order, with records of the
+// size of the agent's that mean nothing. An event is on the disk before it is answered; the service is asked what the package
+// is; its file has a name that is kept before the first byte, and a digest before it gets that name; it is flushed, named,
+// and the folder flushed before it counts as saved. Commits that wait at the same time are one, as the agent's are.
+type promised struct {
+	b       *testing.B
+	service *benchService
+	store   *store.Store
+	dir     string
+	network loop.Semaphore
+}
+
+func newPromised(b *testing.B, service *benchService) *promised {
+	b.Helper()
+	s, err := store.Open(filepath.Join(b.TempDir(), "floor.db"), store.Options{})
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Cleanup(func() { s.Close() })
+	return &promised{b: b, service: service, store: s, dir: b.TempDir(), network: loop.NewSemaphore(4)}
+}
+
+func (p *promised) all(n int) cost {
+	return costOf(func() {
+		var events sync.WaitGroup
+		var saves sync.WaitGroup
+		events.Go(func() {
+			spread(8, n, func(i int) {
+				p.event(i)
+				saves.Go(func() { p.save(i) })
+			})
+		})
+		events.Wait()
+		saves.Wait()
+	})
+}
+
+func (p *promised) event(i int) { p.keep(p.store.UpdateFirst, "event", i, 600) }
+
+func (p *promised) save(i int) {
+	p.network.Acquire(p.b.Context())
+	resp, err := p.service.client.Get(p.service.url + fmt.Sprintf("/packages/p%d/status", i))
+	if err == nil {
+		_, err = io.Copy(io.Discard, resp.Body)
+		resp.Body.Close()
+	}
+	p.network.Release()
+	p.check(err)
+	p.keep(p.store.Update, "planned", i, 1200)
+	p.network.Acquire(p.b.Context())
+	file, err := fetchFloor(p.service, p.dir, i)
+	p.network.Release()
+	p.check(err)
+	defer file.Close()
+	flushed := make(chan error, 1)
+	go func() { flushed <- file.Sync() }()
+	p.keep(p.store.Update, "digest", i, 400)
+	p.check(<-flushed)
+	p.check(nameFloor(file))
+	p.keep(p.store.Update, "saved", i, 1600)
+}
+
+func (p *promised) keep(update func(func(*store.Tx) error) error, what string, i, size int) {
+	record := strings.Repeat("x", size)
+	p.check(update(func(tx *store.Tx) error { return tx.PutDoc(fmt.Sprint(what, i), record) }))
+}
+
+func (p *promised) check(err error) {
+	if err != nil {
+		p.b.Error(err)
+	}
+}
+
 // floorDownloads is what nobody can be faster than who promises as much: each file fetched, flushed, renamed and its name
 // flushed too, as many at a time.
 func floorDownloads(b *testing.B, service *benchService, n int) cost {
@@ -212,27 +298,40 @@ func floorDownloads(b *testing.B, service *benchService, n int) cost {
 }
 
 func floorDownload(service *benchService, dir string, i int) error {
-	resp, err := service.client.Get(service.url + fmt.Sprintf("/packages/p%d/documents/d%d/pdf/executed/download", i, i))
-	if err != nil {
-		return err
-	}
-	defer resp.Body.Close()
-	name := filepath.Join(dir, fmt.Sprintf("%d.pdf", i))
-	f, err := os.Create(name + ".part")
+	f, err := fetchFloor(service, dir, i)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	if _, err := io.Copy(f, resp.Body); err != nil {
-		return err
-	}
 	if err := f.Sync(); err != nil {
 		return err
 	}
-	if err := os.Rename(name+".part", name); err != nil {
+	return nameFloor(f)
+}
+
+// fetchFloor downloads a file under a temporary name.
+func fetchFloor(service *benchService, dir string, i int) (*os.File, error) {
+	resp, err := service.client.Get(service.url + fmt.Sprintf("/packages/p%d/documents/d%d/pdf/executed/download", i, i))
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close()
+	f, err := os.Create(filepath.Join(dir, fmt.Sprintf("%d.pdf.part", i)))
+	if err != nil {
+		return nil, err
+	}
+	if _, err := io.Copy(f, resp.Body); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
+// nameFloor gives a flushed file its name, and flushes that.
+func nameFloor(f *os.File) error {
+	if err := os.Rename(f.Name(), strings.TrimSuffix(f.Name(), ".part")); err != nil {
 		return err
 	}
-	d, err := os.Open(dir)
+	d, err := os.Open(filepath.Dir(f.Name()))
 	if err != nil {
 		return err
 	}

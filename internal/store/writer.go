@@ -85,8 +85,12 @@ func (s *Store) signal() {
 }
 
 // lull is how long no update has gone first when they do not keep coming any more. That is longer than a sender takes from
-// an answer to its next request, and short for those that wait.
-const lull = 2 * time.Millisecond
+// an answer to its next request, and short for those that wait. On a slow or busy machine it is as long as a commit takes,
+// up to longestLull: whoever comes within that would wait as long for the others' commit.
+const (
+	lull        = 2 * time.Millisecond
+	longestLull = 20 * time.Millisecond
+)
 
 // patience is how long an update waits at most for those that go first and keep coming.
 const patience = 50 * time.Millisecond
@@ -95,12 +99,14 @@ const patience = 50 * time.Millisecond
 type stream struct {
 	last  time.Time // when the latest was committed
 	flows bool      // the one before it was not long ago then
+	lull  time.Duration
 }
 
 // passed notes that one was committed, which was taken at began.
 func (m *stream) passed(began time.Time) {
-	m.flows = began.Sub(m.last) < lull
+	m.flows = began.Sub(m.last) < m.lull
 	m.last = time.Now()
+	m.lull = min(max(lull, m.last.Sub(began)), longestLull)
 }
 
 // left is how long it takes at least until they do not keep coming any more.
@@ -108,7 +114,7 @@ func (m *stream) left() time.Duration {
 	if !m.flows {
 		return 0
 	}
-	return lull - time.Since(m.last)
+	return m.lull - time.Since(m.last)
 }
 
 // write is the writer's goroutine: it commits what is queued, as much as it may at once, until the store is closed.
