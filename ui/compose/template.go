@@ -47,12 +47,12 @@ func (s *Screen) UseTemplate(t office.Template) {
 		s.env.Notice(lang.L("A package is being sent. Continue when it is done."))
 		return
 	}
-	typed := s.withoutTemplate()
+	typed, refused := s.withoutTemplate()
 	if s.message.Text == "" {
 		s.message.SetText(t.Message)
 	}
 	s.order.Choose(second(t.Sequential))
-	s.setBasis(&t, "")
+	s.setBasis(&t, refused)
 	s.people = nil
 	for _, signer := range t.Signers() {
 		if signer.Email == "" && len(typed) > 0 {
@@ -83,8 +83,9 @@ func (s *Screen) focusPeople() {
 	s.env.Window.Canvas().Focus(s.people[at].first)
 }
 
-// withoutTemplate takes away the template with all that it brought, and returns who was typed.
-func (s *Screen) withoutTemplate() (typed []office.Signer) {
+// withoutTemplate takes away the template with all that it brought, and returns who was typed, and what the office keeps of
+// an attempt that was refused.
+func (s *Screen) withoutTemplate() (typed []office.Signer, refused string) {
 	for _, p := range s.people {
 		if p.blank() {
 			continue
@@ -97,6 +98,7 @@ func (s *Screen) withoutTemplate() (typed []office.Signer) {
 		typed = append(typed, signer)
 	}
 	if s.basis != nil {
+		refused = s.basis.refused
 		if s.message.Text == s.basis.template.Message {
 			s.message.SetText("")
 		}
@@ -104,7 +106,7 @@ func (s *Screen) withoutTemplate() (typed []office.Signer) {
 		s.copies.added = slices.DeleteFunc(s.copies.added, func(row *copyTo) bool { return slices.Contains(named, row.recipient()) })
 	}
 	s.setBasis(nil, "")
-	return typed
+	return typed, refused
 }
 
 // dropTemplate goes on without the template; files and people that were added stay.
@@ -112,7 +114,10 @@ func (s *Screen) dropTemplate() {
 	if s.run != nil {
 		return
 	}
-	typed := s.withoutTemplate()
+	typed, refused := s.withoutTemplate()
+	if len(s.docs) > 0 && refused != "" {
+		s.docs[0].draft = refused
+	}
 	s.people = nil
 	for _, signer := range typed {
 		s.people = append(s.people, s.newPerson(signer))

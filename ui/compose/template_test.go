@@ -156,6 +156,10 @@ func TestARefusedPackageFromATemplateIsChangedAndSentInItsPlace(t *testing.T) {
 	if got := b.roles(); b.screen.basis == nil || b.screen.basis.refused != "d-7" || got[0] != "Landlord:"+jan.Email {
 		t.Errorf("edited: %q", got)
 	}
+	b.choose("engagement")
+	if b.screen.basis.refused != "d-7" {
+		t.Error("with another template it would be sent beside the one that was refused")
+	}
 }
 
 func TestRolesAndDocumentsThatAreMissingAreMarked(t *testing.T) {
@@ -204,5 +208,16 @@ func TestTheServiceSearchesToo(t *testing.T) {
 	b.Settle()
 	if b.screen.basis == nil || b.screen.basis.template.ID != "t-nda" {
 		t.Errorf("chose %+v", b.screen.basis)
+	}
+}
+
+// What the template brings pushes what stands below it down at once, also while that changes, too.
+func TestRowsThatComeAtOnceCoverNothing(t *testing.T) {
+	b, _ := withTemplates(t)
+	b.choose("lease")
+	driver := fyne.CurrentApp().Driver()
+	last := b.screen.basis.originals[1].row
+	if end, next := driver.AbsolutePositionForObject(last).Y+last.Size().Height, driver.AbsolutePositionForObject(b.screen.add).Y; next < end {
+		t.Errorf("the rows end at %v, and the buttons begin at %v", end, next)
 	}
 }

@@ -31,16 +31,16 @@ func issueRow(i agent.Issue) listed {
 }
 
 func draftRow(d office.Draft) listed {
-	people, _ := namesOf(d)
+	people, files := namesOf(d)
 	r := listed{line: office.PackageLine{ID: draftID + d.ID, Name: d.Name, Created: d.Created}, standing: i18n.Open,
-		text: office.Fold(d.Name + "\n" + people), draft: &d}
+		text: office.Fold(d.Name + "\n" + people + "\n" + files), draft: &d}
 	if !outbox.Waits(d) {
 		r.standing = i18n.Wrong
 	}
 	return r
 }
 
-// namesOf are the signers and the files of a draft.
+// namesOf are the signers and the documents of a draft.
 func namesOf(d office.Draft) (people, files string) {
 	var who, what []string
 	for _, s := range d.Signers {
@@ -49,7 +49,18 @@ func namesOf(d office.Draft) (people, files string) {
 	for _, f := range d.Files {
 		what = append(what, f.Name)
 	}
+	for _, own := range ownDocuments(d) {
+		what = append(what, own.DisplayName())
+	}
 	return strings.Join(who, "\n"), strings.Join(what, "\n")
+}
+
+// ownDocuments are the documents of a draft that its template brings.
+func ownDocuments(d office.Draft) []office.TemplateDocument {
+	if d.Template == nil {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(d.Template.Documents), func(own office.TemplateDocument) bool { return own.File != "" })
 }
 
 // headsOf are the rows above the packages that match a search and belong to a tab. It adds all that match to the counts of
@@ -152,6 +163,9 @@ func (s *Screen) draftPage(d office.Draft) fyne.CanvasObject {
 		people.Add(widgets.Across(widget.NewIcon(theme.MarkLater.Resource()), whoIs(signer), nil))
 	}
 	files := widgets.Stack(8)
+	for _, own := range ownDocuments(d) {
+		files.Add(s.fileLine(fileLine{name: own.DisplayName(), note: lang.L("from the template"), mark: theme.MarkLater}, false))
+	}
 	for _, f := range d.Files {
 		files.Add(s.fileLine(fileLine{name: f.Name, note: lang.L("not sent yet"), mark: theme.MarkLater, path: f.Path}, false))
 	}
@@ -162,7 +176,7 @@ func (s *Screen) draftPage(d office.Draft) fyne.CanvasObject {
 	if len(d.Recipients) > 0 {
 		page.Add(copiesTo(d.Recipients))
 	}
-	if len(d.Files) > 0 {
+	if len(files.Objects) > 0 {
 		page.Add(widgets.Section(lang.L("Documents"), 0, files))
 	}
 	return page

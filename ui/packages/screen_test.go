@@ -544,3 +544,24 @@ func TestWhatCannotBeReadIsNotShownAsNothing(t *testing.T) {
 		t.Errorf("the package says %q", got)
 	}
 }
+
+func TestADraftFromATemplateShowsWhatTheTemplateBrings(t *testing.T) {
+	o := officetest.Busy()
+	lease := officetest.Templates()[0]
+	lease.Documents[1].File = "/x/Our rules.pdf"
+	o.Waiting = []office.Draft{{ID: "w", Name: "Flat 4", State: office.DraftQueued, Created: officetest.Now, Template: &lease,
+		Files: []office.DraftFile{{Path: "/x/Our rules.pdf", Name: "Our rules.pdf", Original: 2}}}}
+	b := newBench(t, o)
+	b.screen.Show("draft w")
+	b.Settle()
+	text := screentest.Text(b.screen.Content())
+	if !strings.Contains(text, "from the template") || !strings.Contains(text, "Our rules.pdf") || strings.Contains(text, "House rules") ||
+		!strings.Contains(text, "waiting to be sent, 2 documents") {
+		t.Errorf("it shows\n%s", text)
+	}
+	b.screen.search.SetText("lease agree")
+	b.Settle()
+	if got := strings.Join(b.screen.Listed(), ", "); !strings.Contains(got, "draft w") {
+		t.Errorf("the search finds %s", got)
+	}
+}
