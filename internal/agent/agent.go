@@ -6,6 +6,7 @@
 //	account   who is signed in: keys, session, sign-in, return address, sign-out
 //	webhook   the public address, its registration, the inbox' keys, what was missed or taken over
 //	outbox    drafts -> packages: their bytes, uploads, and what became of them
+//	hotfolder files that appear in a folder -> drafts, and what comes back signed
 //	form      the form a draft is typed into
 //	templates the service's templates, from which drafts begin
 //	withdraw  packages that are to be withdrawn
@@ -55,6 +56,7 @@ import (
 	"countersign/internal/agent/download"
 	"countersign/internal/agent/form"
 	"countersign/internal/agent/health"
+	"countersign/internal/agent/hotfolder"
 	"countersign/internal/agent/issuer"
 	"countersign/internal/agent/loop"
 	"countersign/internal/agent/outbox"
@@ -131,6 +133,7 @@ type Agent struct {
 	webhook   *webhook.Room
 	announcer *announce.Room
 	outbox    *outbox.Room
+	folders   *hotfolder.Room
 	form      *form.Room
 	templates *templates.Room
 	budget    *rate.Limiter
@@ -259,6 +262,7 @@ func (a *Agent) join(healthChanges <-chan struct{}) (err error) {
 	})
 	a.outbox = a.newOutbox()
 	a.withdrawals = a.newWithdrawals()
+	a.folders = a.newHotFolders()
 	a.form, err = form.New(a.Tools)
 	return err
 }

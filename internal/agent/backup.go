@@ -13,6 +13,7 @@ import (
 	"countersign/internal/agent/account"
 	"countersign/internal/agent/data"
 	"countersign/internal/agent/health"
+	"countersign/internal/agent/hotfolder"
 	"countersign/internal/disk"
 	"countersign/internal/message"
 	"countersign/internal/office"
@@ -23,12 +24,13 @@ import (
 // sign in. It is kept in a second file as well, from which a lost or damaged state.db is begun anew; the rest is read from
 // the service again. What is secret is sealed there as it is in the store.
 type backedUp struct {
-	Version      int               `json:"version"`
-	Installation string            `json:"installation"`
-	Settings     *office.Settings  `json:"settings,omitempty"`
-	Account      *account.Record   `json:"account,omitempty"`
-	KeyID        string            `json:"key_id,omitempty"`
-	Sealed       map[string][]byte `json:"sealed,omitempty"`
+	Version      int                `json:"version"`
+	Installation string             `json:"installation"`
+	Settings     *office.Settings   `json:"settings,omitempty"`
+	Folders      []office.HotFolder `json:"hot_folders,omitempty"`
+	Account      *account.Record    `json:"account,omitempty"`
+	KeyID        string             `json:"key_id,omitempty"`
+	Sealed       map[string][]byte  `json:"sealed,omitempty"`
 }
 
 const backupVersion = 1
@@ -84,7 +86,8 @@ func readBackedUp(tx *store.Tx) (x backedUp, err error) {
 			x.Sealed[name] = bytes.Clone(b)
 		}
 	}
-	return x, errors.Join(err1, err2, err3, err4)
+	_, err5 := tx.GetDoc(hotfolder.DocFolders, &x.Folders)
+	return x, errors.Join(err1, err2, err3, err4, err5)
 }
 
 // restore puts what the file holds into a store that knows nothing yet, and reports whether there was anything. Of a store
@@ -137,6 +140,9 @@ func (x backedUp) without(here backedUp) backedUp {
 	if here.Account != nil {
 		x.Account = nil
 	}
+	if here.Folders != nil {
+		x.Folders = nil
+	}
 	if here.KeyID != "" {
 		x.KeyID = ""
 	}
@@ -156,6 +162,9 @@ func putBackedUp(tx *store.Tx, x backedUp) error {
 	}
 	if x.Account != nil {
 		errs = append(errs, tx.PutDoc(account.Doc, x.Account))
+	}
+	if x.Folders != nil {
+		errs = append(errs, tx.PutDoc(hotfolder.DocFolders, x.Folders))
 	}
 	if x.KeyID != "" {
 		errs = append(errs, tx.PutDoc(account.DocKeyID, x.KeyID))

@@ -47,6 +47,7 @@ func (a *Agent) Run(ctx context.Context, only ...Part) error {
 		{Name: "farewells", Run: a.account.RunFarewells},
 	}
 	if len(only) == 0 {
+		finding = append(finding, loop.Loop{Name: "hot folders", Run: a.folders.Run})
 		beside = append(beside, loop.Loop{Name: "forget", Run: func(ctx context.Context) error { return a.Daily(ctx, a.forget) }})
 	}
 	wanted := func(p loop.Loop) bool {
@@ -91,6 +92,9 @@ func (a *Agent) forget(ctx context.Context) error {
 	if err := a.outbox.ForgetCopies(); err != nil {
 		return fmt.Errorf("let go of copies: %w", err)
 	}
+	if err := a.folders.Forget(); err != nil {
+		return fmt.Errorf("forget what folders sent: %w", err)
+	}
 	return a.packages.ForgetEvents(ctx)
 }
 
@@ -111,4 +115,5 @@ func (a *Agent) wakeAll() {
 	a.outbox.Wake()
 	a.withdrawals.Wake()
 	a.saves.Wake()
+	a.folders.Wake()
 }

@@ -177,6 +177,7 @@ var allowed = map[string][]string{
 	"internal/agent/announce":      {"internal/agent/data", "internal/agent/loop", "internal/agent/health", "internal/office", "internal/store"},
 	"internal/agent/outbox":        {"internal/disk", "internal/agent/apply", "internal/agent/data", "internal/agent/loop", "internal/agent/health", "internal/office", "internal/store", "internal/archive", "internal/esign", "internal/preview", "internal/locations"},
 	"internal/agent/withdraw":      {"internal/agent/data", "internal/agent/loop", "internal/office", "internal/store", "internal/esign"},
+	"internal/agent/hotfolder":     {"internal/disk", "internal/agent/data", "internal/agent/health", "internal/agent/loop", "internal/archive", "internal/office", "internal/office/filename", "internal/store"},
 	"internal/agent/form":          {"internal/agent/data", "internal/agent/loop", "internal/office", "internal/store"},
 	"internal/agent/templates":     {"internal/agent/data", "internal/agent/loop", "internal/esign", "internal/message", "internal/office", "internal/store"},
 	"internal/agent/apply":         {"internal/office", "internal/esign"},

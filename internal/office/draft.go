@@ -41,9 +41,12 @@ type Draft struct {
 	Problem      message.Message `json:"problem,omitzero"`
 	Stopped      bool            `json:"stopped,omitempty"` // held because a person stopped the sending
 	PackageID    string          `json:"package_id,omitempty"`
-	Service      string          `json:"service,omitempty"` // the service it is for, as Package.Service
-	Away         bool            `json:"away,omitempty"`    // that is not the one in use; set by the store
-	Day          int             `json:"day,omitempty"`     // the counted day since which it is known to be refused; 0 if not
+	Service      string          `json:"service,omitempty"`     // the service it is for, as Package.Service
+	Away         bool            `json:"away,omitempty"`        // that is not the one in use; set by the store
+	Folder       string          `json:"folder,omitempty"`      // the hot folder it came from, by HotFolder.ID
+	ReplacedBy   string          `json:"replaced_by,omitempty"` // the draft that was sent in its place
+	Was          DraftState      `json:"was,omitempty"`         // where it stood when a person decided that no more is done
+	Day          int             `json:"day,omitempty"`         // the counted day since which it is known to be refused; 0 if not
 }
 
 // DraftFile is one file of a draft. Path is where it was found on this computer, Copy what was taken of it there and then,

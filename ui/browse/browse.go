@@ -9,12 +9,13 @@ import (
 
 	"fyne.io/fyne/v2/lang"
 
+	"countersign/internal/office"
 	"countersign/ui/env"
 	"countersign/ui/system"
 )
 
 // endings are the kinds of documents that are listed; dropping takes any file, and the service decides.
-var endings = []string{".pdf", ".docx", ".doc", ".odt", ".rtf", ".txt", ".xlsx", ".xls", ".ods", ".pptx", ".ppt", ".odp", ".png", ".jpg", ".jpeg", ".tif", ".tiff"}
+var endings = office.SendableEndings()
 
 // Files lets a person choose documents, beginning in a folder; an empty one leaves that to the desktop. chosen gets at least
 // one path.

@@ -91,6 +91,9 @@ func (r *Room) Folder(s office.Settings, p office.Package) (string, error) {
 	if err != nil && !store.OfOneRecord(err) {
 		return "", err
 	}
+	if d.Folder != "" {
+		return s.SaveTo, nil // a hot folder would send what is saved in it; it has its own copies of it
+	}
 	if len(d.Files) > 0 {
 		folder := filepath.Dir(d.Files[0].Path)
 		if info, err := os.Stat(folder); err == nil && info.IsDir() {

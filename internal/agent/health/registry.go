@@ -45,6 +45,8 @@ var (
 
 	// FolderFails ends when a file was saved, or another folder was chosen.
 	FolderFails = State{ID: "folder", Severity: Problem, Action: ActChooseFolder, After: soon}
+	// HotFolderFails ends when every folder that sends can be used, or sends no more.
+	HotFolderFails = State{ID: "hot-folder", Severity: Problem, Action: ActSettings, After: soon}
 	// FilesRefused ends when the service gives the files.
 	FilesRefused = State{ID: "withheld", Severity: Problem, Action: ActRetry, After: soon}
 	// FilesFailed ends when no file is given up any more.
@@ -76,7 +78,7 @@ var (
 func States() []State {
 	return []State{NotSetUp, KeyringLocked, KeyOutOfReach, KeyReplaced, SecretElsewhere, SignedOut, SignInLapsed, SignInShort,
 		MayNotSend, ClientRefused, ServiceFails, AddressClosed, AddressRefused, NoAddress, EndpointFails, EndpointForbidden,
-		EndpointLost, FolderFails, FilesRefused, FilesFailed, OutcomeUnknown, DataDamaged, DataNotWritten, DataNotRead, DataRestored, DataLost, RecordsUnreadable, RecordsPutOff, IndexWaits, NotificationsFail}
+		EndpointLost, FolderFails, HotFolderFails, FilesRefused, FilesFailed, OutcomeUnknown, DataDamaged, DataNotWritten, DataNotRead, DataRestored, DataLost, RecordsUnreadable, RecordsPutOff, IndexWaits, NotificationsFail}
 }
 
 // soon is how long most problems stand before people are told.

@@ -34,6 +34,8 @@ type Tools struct {
 type Pace struct {
 	Retry    time.Duration // the pause after a first failed call; it doubles with each further one. 2 s
 	Folder   time.Duration // the pause after the folder could not take a file; likewise. 10 s
+	Still    time.Duration // how long a file of a hot folder has to stay as it is before it is taken. 4 s
+	Look     time.Duration // how often to look into a hot folder, beside its change events. 30 s
 	Statuses float64       // status calls per second, 10; four times as many at the beginning
 }
 
@@ -41,6 +43,8 @@ type Pace struct {
 func (p Pace) Complete() Pace {
 	p.Retry = cmp.Or(p.Retry, 2*time.Second)
 	p.Folder = cmp.Or(p.Folder, 10*time.Second)
+	p.Still = cmp.Or(p.Still, 4*time.Second)
+	p.Look = cmp.Or(p.Look, 30*time.Second)
 	p.Statuses = cmp.Or(p.Statuses, 10)
 	return p
 }

@@ -65,7 +65,7 @@ func (r *Room) withdraw(draftID string, into office.DraftState) (bool, error) {
 		if !cancelled {
 			return err
 		}
-		d.State, d.Changed = into, r.Now()
+		d.Was, d.State, d.Changed = d.State, into, r.Now()
 		if into == office.DraftHeld {
 			d.Stopped, d.Problem, d.Tries, d.NextTry = true, message.Message{}, 0, time.Time{}
 		}
@@ -96,9 +96,11 @@ func (r *Room) resolve(tx *store.Tx, draftID string, sendAgain bool) error {
 	if err != nil || !ok || d.State != office.DraftUnknown && d.State != office.DraftFailed && d.State != office.DraftHeld {
 		return err
 	}
+	was := d.State
 	d.State, d.Problem, d.Tries, d.Changed, d.NextTry, d.Day = office.DraftCancelled, message.Message{}, 0, r.Now(), time.Time{}, 0
-	d.Stopped = false
+	d.Stopped, d.Was = false, was
 	if sendAgain {
+		d.Was = ""
 		d.State, d.NextTry = office.DraftQueued, r.Now()
 		d.Corrects = ""
 		for i := range d.Files {

@@ -33,8 +33,9 @@ func (r *Room) Send(ctx context.Context, d office.NewPackage, progress func(offi
 }
 
 // storeDraft takes copies of the draft's files and stores it in the place of others that were refused. From its return on
-// the draft goes out, as it was given, whatever becomes of this process or of the files.
-func (r *Room) storeDraft(ctx context.Context, d *office.Draft, replaces []string) error {
+// the draft goes out, as it was given, whatever becomes of this process or of the files. What also does is in the same commit,
+// and may change the draft; it may be called more than once.
+func (r *Room) storeDraft(ctx context.Context, d *office.Draft, replaces []string, also ...func(*store.Tx, *office.Draft) error) error {
 	r.copies.taking.RLock()
 	defer r.copies.taking.RUnlock()
 	// Whoever stops waiting, as by Ctrl+C, is told that it is kept.
@@ -44,7 +45,12 @@ func (r *Room) storeDraft(ctx context.Context, d *office.Draft, replaces []strin
 	r.needs.Crash("taken")
 	err := r.Data.Update(func(tx *store.Tx) error {
 		for _, id := range replaces {
-			if err := r.resolve(tx, id, false); err != nil {
+			if err := r.replace(tx, id, d); err != nil {
+				return err
+			}
+		}
+		for _, do := range also {
+			if err := do(tx, d); err != nil {
 				return err
 			}
 		}

@@ -1,0 +1,48 @@
+package agent
+
+import (
+	"context"
+
+	"countersign/internal/agent/hotfolder"
+	"countersign/internal/agent/outbox"
+	"countersign/internal/message"
+	"countersign/internal/office"
+)
+
+// newHotFolders joins the folders that send with the rest.
+func (a *Agent) newHotFolders() *hotfolder.Room {
+	return hotfolder.New(a.Tools, hotfolder.Needs{
+		DataDir: a.p.DataDir, Settings: a.Settings, SignedIn: a.account.SignedIn, Words: a.p.Words,
+		Inspect: func(ctx context.Context, path string) message.Message {
+			info := a.outbox.Inspect(ctx, path)
+			if info.Warning == message.FileMaybeDamaged(info.Name) { // nobody is there to decide about that
+				return info.Warning
+			}
+			return info.Problem
+		},
+		Send: a.outbox.FromFolder, Passes: outbox.Passes, Moved: outbox.FileMoved,
+		Announce: a.announcer.Announce, Watch: a.Watch, Events: hotfolder.Listen, Crash: a.p.Crash,
+		Changed: func() {
+			a.backUp()
+			a.Signal(office.SettingsChanged)
+		},
+	})
+}
+
+// HotFolders is hotfolder.Room.Folders.
+func (a *Agent) HotFolders() ([]office.HotFolderRow, error) { return a.folders.Folders() }
+
+// PutHotFolder is hotfolder.Room.Put.
+func (a *Agent) PutHotFolder(f office.HotFolder) (office.HotFolder, error) { return a.folders.Put(f) }
+
+// RemoveHotFolder is hotfolder.Room.Remove.
+func (a *Agent) RemoveHotFolder(id string) (known bool, err error) { return a.folders.Remove(id) }
+
+// TryHotFolder checks a folder as PutHotFolder does, keeps nothing, and says that it works.
+func (a *Agent) TryHotFolder(f office.HotFolder) (message.Message, error) {
+	documents, err := a.folders.Try(f)
+	if err != nil {
+		return message.Message{}, err
+	}
+	return message.SendFolderWorks(documents), nil
+}

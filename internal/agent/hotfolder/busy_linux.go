@@ -1,0 +1,27 @@
+package hotfolder
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// busy reports whether somebody has the file open for writing, as far as that can be found out: a read lease is refused
+// then (fcntl(2), F_SETLEASE). Shares, and files of other users, have no leases.
+func busy(path string) bool {
+	file, err := os.Open(path)
+	if err != nil {
+		return false // whoever takes it will say why it cannot be read
+	}
+	defer file.Close()
+	_, err = unix.FcntlInt(file.Fd(), unix.F_SETLEASE, unix.F_RDLCK)
+	if err == nil {
+		_, _ = unix.FcntlInt(file.Fd(), unix.F_SETLEASE, unix.F_UNLCK)
+	}
+	return errors.Is(err, unix.EAGAIN)
+}
+
+// hidden reports whether people do not see the file. Its name tells.
+func hidden(fs.FileInfo) bool { return false }

@@ -1,0 +1,11 @@
+//go:build !linux && !windows
+
+package hotfolder
+
+import "io/fs"
+
+// busy cannot be found out here: that the file stands still has to do.
+func busy(string) bool { return false }
+
+// hidden reports whether people do not see the file. Its name tells.
+func hidden(fs.FileInfo) bool { return false }

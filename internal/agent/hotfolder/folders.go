@@ -1,0 +1,210 @@
+package hotfolder
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+
+	"countersign/internal/archive"
+	"countersign/internal/disk"
+	"countersign/internal/message"
+	"countersign/internal/office"
+	"countersign/internal/store"
+
+	"github.com/google/uuid"
+)
+
+// Folders are the folders that send, in the order in which they were added, each with how it stands.
+func (r *Room) Folders() ([]office.HotFolderRow, error) {
+	rows, err := read(r, "the folders that send", func(tx *store.Tx) (rows []office.HotFolderRow, err error) {
+		list, err := foldersIn(tx)
+		if err != nil {
+			return nil, err
+		}
+		intakes, err := intakesIn(tx)
+		for _, f := range list {
+			row := office.HotFolderRow{HotFolder: f}
+			for _, in := range intakes {
+				if in.Folder == f.ID && (in.Place() == office.HotWaiting || in.Place() == "") {
+					row.Waiting++
+				}
+			}
+			rows = append(rows, row)
+		}
+		return rows, err
+	})
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for i := range rows {
+		rows[i].Problem = r.problems[rows[i].ID]
+	}
+	return rows, err
+}
+
+// Put checks and keeps a folder: a new one when its ID is empty, else in place of the one of that ID. It returns the folder
+// as it is kept. What is wrong is an *office.ConfigError.
+func (r *Room) Put(f office.HotFolder) (office.HotFolder, error) {
+	r.changes.Lock()
+	defer r.changes.Unlock()
+	f = f.Normal()
+	if _, err := r.check(f); err != nil {
+		return f, err
+	}
+	err := r.Data.Update(func(tx *store.Tx) error {
+		list, err := foldersIn(tx)
+		if err != nil {
+			return err
+		}
+		kept := f
+		if i := slices.IndexFunc(list, func(x office.HotFolder) bool { return x.ID == f.ID }); i >= 0 && f.ID != "" {
+			list[i] = f
+		} else {
+			kept.ID = uuid.NewString()
+			list = append(list, kept)
+		}
+		f = kept
+		return tx.PutDoc(DocFolders, list)
+	})
+	if err == nil {
+		r.Wake()
+		r.needs.Changed()
+	}
+	return f, err
+}
+
+// Remove takes a folder from the list. What it has taken goes its way; its files and subfolders stay. It reports whether there
+// was one of that id.
+func (r *Room) Remove(id string) (known bool, err error) {
+	r.changes.Lock()
+	defer r.changes.Unlock()
+	err = r.Data.Update(func(tx *store.Tx) error {
+		list, err := foldersIn(tx)
+		if err != nil {
+			return err
+		}
+		left := slices.DeleteFunc(list, func(f office.HotFolder) bool { return f.ID == id })
+		known = len(left) < len(list)
+		return tx.PutDoc(DocFolders, left)
+	})
+	if err == nil {
+		r.Wake()
+		r.needs.Changed()
+	}
+	return known, err
+}
+
+// Try checks a folder as Put does, and keeps nothing. It returns how many documents are in the folder.
+func (r *Room) Try(f office.HotFolder) (documents int, err error) {
+	r.changes.Lock()
+	defer r.changes.Unlock()
+	return r.check(f.Normal())
+}
+
+func (r *Room) check(f office.HotFolder) (documents int, err error) {
+	if bad := f.Check(); len(bad) > 0 {
+		return 0, &office.ConfigError{Fields: bad}
+	}
+	all, err := r.folders()
+	if err != nil {
+		return 0, err
+	}
+	wrong := func(code office.Code, text message.Message) error {
+		return &office.ConfigError{Fields: []office.FieldError{{Field: office.FieldHotPath, Code: code, Text: text}}}
+	}
+	if m := r.refusal(f, all); !m.IsZero() {
+		return 0, wrong(office.CodeConflict, m)
+	}
+	if err := disk.MkdirAll(f.Path, 0o755); err != nil {
+		return 0, wrong(office.CodeNotMade, message.SendFolderNotMade())
+	}
+	if m := r.refusal(f, all); !m.IsZero() { // now that its links can be followed
+		return 0, wrong(office.CodeConflict, m)
+	}
+	folder, err := archive.OpenFolder(f.Path)
+	if err == nil {
+		defer folder.Close()
+		err = folder.Try()
+	}
+	if err != nil {
+		return 0, wrong(office.CodeNotWritable, archive.Message(err))
+	}
+	documents = count(f.Path)
+	if new := !slices.ContainsFunc(all, func(x office.HotFolder) bool { return x.ID == f.ID && x.Path == f.Path }); new && !f.Ask && documents > 0 {
+		return documents, wrong(office.CodeConflict, message.SendFolderNotEmpty(documents))
+	}
+	return documents, nil
+}
+
+// count is how many documents are in a folder that could be sent.
+func count(path string) (n int) {
+	entries, _ := os.ReadDir(path) // what cannot be read is told elsewhere
+	for _, e := range entries {
+		if e.Type().IsRegular() && !ignored(e.Name()) && office.Sendable(e.Name()) {
+			n++
+		}
+	}
+	return n
+}
+
+// refusal is why a folder cannot send: it is, or lies in, a place where other files come and go. It goes by where the folders
+// really are, and asks again with each look: links, drives and settings change.
+func (r *Room) refusal(f office.HotFolder, all []office.HotFolder) message.Message {
+	if home, err := os.UserHomeDir(); filepath.Dir(f.Path) == f.Path || err == nil && same(f.Path, home) {
+		return message.SendFolderTooWide()
+	}
+	if r.needs.DataDir != "" && (inside(f.Path, r.needs.DataDir) || inside(r.needs.DataDir, f.Path)) {
+		return message.SendFolderHoldsData()
+	}
+	saveTo := r.needs.Settings().SaveTo
+	if saveTo != "" && inside(f.Path, saveTo) {
+		return message.SendFolderSavesTo()
+	}
+	for _, place := range []string{office.HotWaiting, office.HotSent, office.HotProblems} {
+		if saveTo != "" && inside(saveTo, filepath.Join(f.Path, place)) {
+			return message.SendFolderSavesTo()
+		}
+	}
+	for _, other := range all {
+		if other.ID == f.ID {
+			continue
+		}
+		if inside(f.Path, other.Path) || inside(other.Path, f.Path) {
+			return message.SendFolderOverlaps(other.Called())
+		}
+	}
+	return message.Message{}
+}
+
+// inside reports whether path is dir or lies below it, whatever links lead there and however it is written. What is not there
+// yet lies where the nearest folder lies that is.
+func inside(path, dir string) bool {
+	for _, p := range []string{path, resolved(path)} {
+		for ; ; p = filepath.Dir(p) {
+			if p == filepath.Clean(dir) || same(p, dir) {
+				return true
+			}
+			if filepath.Dir(p) == p {
+				break
+			}
+		}
+	}
+	return false
+}
+
+// resolved is a path without links, as far as it is there.
+func resolved(path string) string {
+	for rest, p := "", path; ; rest, p = filepath.Join(filepath.Base(p), rest), filepath.Dir(p) {
+		if real, err := filepath.EvalSymlinks(p); err == nil {
+			return filepath.Join(real, rest)
+		}
+		if filepath.Dir(p) == p {
+			return path
+		}
+	}
+}
+
+func same(a, b string) bool {
+	x, err1 := os.Stat(a)
+	y, err2 := os.Stat(b)
+	return err1 == nil && err2 == nil && os.SameFile(x, y)
+}

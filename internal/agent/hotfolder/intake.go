@@ -1,0 +1,324 @@
+package hotfolder
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"time"
+
+	"countersign/internal/archive"
+	"countersign/internal/disk"
+	"countersign/internal/message"
+	"countersign/internal/office"
+	"countersign/internal/office/filename"
+	"countersign/internal/store"
+
+	"github.com/google/uuid"
+)
+
+// echo is how soon the same bytes under the same name are one file that its program wrote twice, and no second sending.
+const echo = 2 * time.Minute
+
+// take begins the way of a file: from here on it is known, and nobody takes it for another one.
+func (r *Room) take(ctx context.Context, f office.HotFolder, name string) error {
+	in := office.Intake{ID: uuid.NewString(), Folder: f.ID, Path: f.Path, Name: name, At: name, Created: r.Now()}
+	// The subfolder has a name that no other computer gives: whoever finds the file there has moved it.
+	in.Next = path.Join(office.HotWaiting, in.Created.Local().Format("2006-01-02 1504")+" "+in.ID[:8], name)
+	if err := r.put(in); err != nil {
+		return err
+	}
+	r.needs.Crash("folder recorded")
+	return r.advance(ctx, in)
+}
+
+// advance brings a file as far as it can go now.
+func (r *Room) advance(ctx context.Context, in office.Intake) error {
+	if _, err := os.Stat(in.Path); err != nil {
+		return &folderError{folderTrouble(in.Path, err)}
+	}
+	for ctx.Err() == nil {
+		goOn, err := r.step(ctx, &in)
+		if err != nil || !goOn {
+			return err
+		}
+	}
+	return nil
+}
+
+// step does the next thing that is to be done about a file, and reports whether there may be more.
+func (r *Room) step(ctx context.Context, in *office.Intake) (goOn bool, err error) {
+	switch {
+	case in.Next != "":
+		return r.move(in)
+	case in.Place() == "": // it was put back, for its folder sends no more
+		return false, r.drop(*in)
+	case in.Draft == "" && in.Problem.IsZero():
+		return r.become(ctx, in)
+	}
+	place, err := r.place(in)
+	if err != nil {
+		return false, err
+	}
+	if place != in.Place() {
+		return true, r.plan(in, place)
+	}
+	switch place {
+	case office.HotProblems:
+		if err := r.explain(*in); err != nil {
+			return false, err
+		}
+		if in.Draft == "" {
+			return false, r.drop(*in)
+		}
+	case office.HotSent:
+		done, err := r.giveBack(ctx, in)
+		if err == nil && done {
+			err = r.drop(*in)
+		}
+		return false, err
+	}
+	return false, nil
+}
+
+// become makes a draft of a file that was taken.
+func (r *Room) become(ctx context.Context, in *office.Intake) (goOn bool, err error) {
+	var known bool
+	f, err := read(r, "a folder that sends", func(tx *store.Tx) (f office.HotFolder, err error) {
+		f, known, err = folderIn(tx, in.Folder)
+		return f, err
+	})
+	if err != nil {
+		return false, err
+	}
+	if !known {
+		return true, r.plan(in, "")
+	}
+	file := r.fileOf(*in, in.At)
+	if _, err := os.Lstat(file); errors.Is(err, fs.ErrNotExist) {
+		return false, r.drop(*in) // a person has taken it away
+	}
+	problem := message.FileType(in.Name)
+	if office.Sendable(in.Name) {
+		problem = r.needs.Inspect(ctx, file)
+	}
+	if ctx.Err() != nil {
+		return false, nil
+	}
+	if problem.IsZero() {
+		err = r.send(ctx, in, f, file)
+		switch {
+		case ctx.Err() != nil:
+			return false, nil
+		case err == nil:
+			r.needs.Crash("folder drafted")
+			return true, nil
+		case r.needs.Passes(err):
+			return false, &folderError{message.For(err)}
+		}
+		var told interface{ Message() message.Message }
+		if store.OfOneRecord(err) || !errors.As(err, &told) {
+			return false, err
+		}
+		problem = told.Message()
+	}
+	in.Problem = problem
+	return true, r.plan(in, office.HotProblems)
+}
+
+// errAgain is a file that is a draft already.
+var errAgain = errors.New("the same file was written again")
+
+// send stores a draft for a file, and in the same commit that it is this file's. The same bytes as before are held for a
+// person to decide about; those that a program has just written twice are the same draft's.
+func (r *Room) send(ctx context.Context, in *office.Intake, f office.HotFolder, file string) error {
+	next := *in
+	err := r.needs.Send(ctx, f, file, func(tx *store.Tx, d *office.Draft) error {
+		next = *in
+		doc := seenDoc(f.ID, d.Files[0].SHA256)
+		var before seen
+		again, err := tx.GetDoc(doc, &before)
+		if err != nil {
+			return err
+		}
+		if age := r.Now().Sub(before.Time); again && before.Name == in.Name && age.Abs() < echo {
+			next.Draft, next.Again = before.Draft, true
+			return errAgain
+		}
+		if again {
+			d.State, d.Problem = office.DraftHeld, message.FileSentBefore(before.Name)
+		} else {
+			day, err := tx.Day()
+			if err != nil {
+				return err
+			}
+			if err := tx.PutDoc(doc, seen{in.Name, d.ID, r.Now(), day}); err != nil {
+				return err
+			}
+		}
+		next.Draft, next.Ask, next.SHA256 = d.ID, d.State == office.DraftHeld, d.Files[0].SHA256
+		return putIntake(tx, next)
+	})
+	if errors.Is(err, errAgain) {
+		err = r.put(next)
+	}
+	if err == nil {
+		*in = next
+	}
+	return err
+}
+
+// place is the subfolder in which a file belongs, by what became of its draft.
+func (r *Room) place(in *office.Intake) (string, error) {
+	if in.Draft == "" {
+		return office.HotProblems, nil
+	}
+	var known bool
+	d, err := read(r, "a draft", func(tx *store.Tx) (d office.Draft, err error) {
+		for id := in.Draft; id != ""; id = d.ReplacedBy {
+			if d, known, err = tx.Draft(id); err != nil || !known {
+				return d, err
+			}
+		}
+		return d, nil
+	})
+	if err != nil {
+		return "", err
+	}
+	if !known {
+		return in.Place(), nil
+	}
+	was := *in
+	in.Draft, in.Problem = d.ID, message.Message{}
+	place := office.HotWaiting
+	switch {
+	case d.State == office.DraftSent, d.State == office.DraftCancelled && d.Was == office.DraftUnknown: // which a person found out
+		place = office.HotSent
+	case d.State == office.DraftFailed:
+		place, in.Problem = office.HotProblems, message.Then(d.Problem, message.FileInOutbox())
+	case d.State == office.DraftCancelled:
+		place, in.Problem = office.HotProblems, message.FileTakenBack()
+	}
+	if in.Draft == was.Draft && in.Problem == was.Problem {
+		return place, nil
+	}
+	return place, r.put(*in)
+}
+
+// fileOf is the path of a file in the hot folder of in.
+func (r *Room) fileOf(in office.Intake, at string) string {
+	return filepath.Join(in.Path, filepath.FromSlash(at))
+}
+
+// plan chooses where a file goes next, and records that.
+func (r *Room) plan(in *office.Intake, place string) error {
+	wanted := path.Join(place, in.Name)
+	if place == office.HotWaiting {
+		wanted = path.Join(place, in.Created.Local().Format("2006-01-02 1504")+" "+in.ID[:8], in.Name)
+	}
+	for i := 1; ; i++ {
+		next := filename.Numbered(wanted, i)
+		if taken(r.fileOf(*in, next)) || place == office.HotProblems && taken(r.fileOf(*in, next+textEnding)) {
+			continue
+		}
+		in.Next = next
+		return r.put(*in)
+	}
+}
+
+func taken(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}
+
+// move moves a file to where it goes next, or finds that it was moved.
+func (r *Room) move(in *office.Intake) (goOn bool, err error) {
+	from, to := r.fileOf(*in, in.At), r.fileOf(*in, in.Next)
+	here, err := os.Lstat(from)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return false, &folderError{folderTrouble(in.Path, err)}
+	}
+	there, missing := os.Lstat(to)
+	switch {
+	case err != nil && missing != nil && in.Place() == "":
+		return false, r.drop(*in) // it was renamed or taken away, or another computer was quicker
+	case err != nil: // it was moved, or a person has taken it away
+		return true, r.moved(in)
+	case missing == nil && os.SameFile(here, there): // where names are given in two steps, the second was not done
+		if err := os.Remove(from); err != nil {
+			return false, &folderError{folderTrouble(in.Path, err)}
+		}
+		return true, r.moved(in)
+	case missing == nil:
+		return true, r.plan(in, path.Dir(in.Next))
+	}
+	if err := r.makePlace(in.Path, path.Dir(in.Next)); err != nil {
+		return false, err
+	}
+	err = disk.MoveNew(in.Path, in.At, in.Next)
+	if errors.Is(err, fs.ErrExist) || errors.Is(err, fs.ErrNotExist) {
+		return true, nil // look again
+	}
+	if err != nil {
+		return false, &folderError{folderTrouble(in.Path, err)}
+	}
+	r.needs.Crash("folder moved")
+	return true, r.moved(in)
+}
+
+// moved records that a file is where it went, and removes what is left behind.
+func (r *Room) moved(in *office.Intake) error {
+	from, before := in.At, in.Place()
+	next := *in
+	next.At, next.Next = in.Next, ""
+	err := r.Data.Update(func(tx *store.Tx) error {
+		if in.Draft != "" {
+			if err := r.needs.Moved(tx, in.Draft, r.fileOf(*in, from), r.fileOf(*in, in.Next)); err != nil {
+				return err
+			}
+		}
+		if next.Place() == office.HotProblems && in.SHA256 != "" { // who puts it right may send it again
+			if err := forgetSeen(tx, *in); err != nil {
+				return err
+			}
+		}
+		return putIntake(tx, next)
+	})
+	if err != nil {
+		return err
+	}
+	*in = next
+	switch before {
+	case office.HotWaiting:
+		_ = os.Remove(filepath.Dir(r.fileOf(*in, from))) // unless something else is in it
+	case office.HotProblems:
+		_ = os.Remove(r.fileOf(*in, from+textEnding))
+	}
+	return nil
+}
+
+func forgetSeen(tx *store.Tx, in office.Intake) error {
+	doc := seenDoc(in.Folder, in.SHA256)
+	var s seen
+	known, err := tx.GetDoc(doc, &s)
+	if err != nil || !known || s.Draft != in.Draft {
+		return err
+	}
+	return tx.PutDoc(doc, nil)
+}
+
+// makePlace makes a subfolder of a hot folder. A link that leads elsewhere is not followed.
+func (r *Room) makePlace(folder, place string) error {
+	dir := filepath.Join(folder, filepath.FromSlash(place))
+	for p := dir; p != folder; p = filepath.Dir(p) {
+		if info, err := os.Lstat(p); err == nil && !info.IsDir() {
+			return &folderError{archive.Message(&archive.Error{Kind: archive.ErrOutside, Folder: folder, File: filepath.Base(p)})}
+		}
+	}
+	if err := disk.MkdirAll(dir, 0o755); err != nil {
+		return &folderError{folderTrouble(folder, err)}
+	}
+	return nil
+}

@@ -1,0 +1,112 @@
+package hotfolder
+
+import (
+	"slices"
+	"time"
+
+	"countersign/internal/office"
+	"countersign/internal/store"
+)
+
+// The documents of this room.
+const (
+	// DocFolders names the document with the list of folders.
+	DocFolders = "hot-folders"
+
+	prefixIntake = "hot-folder-intake/" // and its id
+	prefixSeen   = "hot-folder-seen/"   // and the id of the folder, a slash, and the SHA-256 of the file in hex
+)
+
+// folders are the folders that send.
+func (r *Room) folders() ([]office.HotFolder, error) {
+	return read(r, "the folders that send", foldersIn)
+}
+
+func foldersIn(tx *store.Tx) (list []office.HotFolder, err error) {
+	_, err = tx.GetDoc(DocFolders, &list)
+	return list, err
+}
+
+// folderIn is the folder of that id.
+func folderIn(tx *store.Tx, id string) (office.HotFolder, bool, error) {
+	list, err := foldersIn(tx)
+	i := slices.IndexFunc(list, func(f office.HotFolder) bool { return f.ID == id })
+	if err != nil || i < 0 {
+		return office.HotFolder{}, false, err
+	}
+	return list[i], true, nil
+}
+
+// intakes are the files that are on their way, oldest first.
+func (r *Room) intakes() ([]office.Intake, error) {
+	return read(r, "the files of folders that send", intakesIn)
+}
+
+func intakesIn(tx *store.Tx) (list []office.Intake, err error) {
+	names, err := tx.DocNames(prefixIntake)
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range names {
+		var in office.Intake
+		known, err := tx.GetDoc(name, &in)
+		if err != nil {
+			return nil, err
+		}
+		if known { // else it cannot be read; the file stays where it is
+			list = append(list, in)
+		}
+	}
+	slices.SortStableFunc(list, func(a, b office.Intake) int { return a.Created.Compare(b.Created) })
+	return list, nil
+}
+
+func putIntake(tx *store.Tx, in office.Intake) error { return tx.PutDoc(prefixIntake+in.ID, in) }
+
+func (r *Room) put(in office.Intake) error {
+	return r.Data.Update(func(tx *store.Tx) error { return putIntake(tx, in) })
+}
+
+// drop ends the way of a file.
+func (r *Room) drop(in office.Intake) error {
+	return r.Data.Update(func(tx *store.Tx) error { return tx.PutDoc(prefixIntake+in.ID, nil) })
+}
+
+// seen is a file that became a draft.
+type seen struct {
+	Name  string    `json:"name"`
+	Draft string    `json:"draft"`
+	Time  time.Time `json:"time"`
+	Day   int       `json:"day"` // the counted day
+}
+
+func seenDoc(folder, sha256 string) string { return prefixSeen + folder + "/" + sha256 }
+
+// keepSeen is for how many counted days the files are known that were sent.
+const keepSeen = 730
+
+// Forget forgets what was sent from folders long ago: the same bytes are taken for new ones then.
+func (r *Room) Forget() error {
+	return r.Data.Update(func(tx *store.Tx) error {
+		today, err := tx.Day()
+		if err != nil {
+			return err
+		}
+		names, err := tx.DocNames(prefixSeen)
+		if err != nil {
+			return err
+		}
+		for _, name := range names {
+			var s seen
+			if _, err := tx.GetDoc(name, &s); err != nil {
+				return err
+			}
+			if today-s.Day > keepSeen {
+				if err := tx.PutDoc(name, nil); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	})
+}

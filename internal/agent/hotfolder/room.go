@@ -1,0 +1,313 @@
+// Package hotfolder watches the office's folders that send: a file that appears in one becomes a package for the people
+// of the folder, once, and what comes back signed lies beside it.
+//
+// A file goes this way. It is left alone until it has stood still and nobody writes it. Then it is recorded, and moved into
+// Waiting under a name that nobody else gives, so that of several computers on one share a single one has it. There a draft
+// is made of it (Needs.Send); once the service has accepted that, it is moved into Sent, and copies of its signed documents
+// are saved in Signed, after they are safe in the office's own folder. What cannot be sent is moved into Problems, with a
+// text that says why. Whatever is done to a file is recorded first (office.Intake): the next start takes up the rest.
+//
+// It promises that a file becomes one package, whatever is interrupted; that nothing is replaced or removed; that the same
+// bytes are not sent a second time without a person's word; that trouble with one folder leaves the others alone, and
+// ends by itself.
+//
+// Change events (Events) only make it quicker: shares send none, so it looks into each folder now and then. It must not know
+// how drafts are sent, who is signed in, nor how its folders are shown.
+package hotfolder
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"countersign/internal/agent/data"
+	"countersign/internal/agent/health"
+	"countersign/internal/agent/loop"
+	"countersign/internal/message"
+	"countersign/internal/office"
+	"countersign/internal/store"
+)
+
+// Needs are what the room takes from others. The functions are called from several goroutines.
+type Needs struct {
+	DataDir  string
+	Settings func() office.Settings
+	SignedIn func() bool
+	Words    func() *message.Printer // of the language in use
+
+	Inspect func(ctx context.Context, path string) (problem message.Message) // why a file cannot be sent
+	// Send stores a draft for the file at path; what also does is in the same commit, and may be called more than once.
+	Send   func(ctx context.Context, f office.HotFolder, path string, also func(*store.Tx, *office.Draft) error) error
+	Passes func(err error) bool // an error of Send is one of the moment
+	// Moved notes that a draft's file lies elsewhere.
+	Moved func(tx *store.Tx, draftID, from, to string) error
+
+	Announce func(...office.Fact)
+	Watch    func() (changes <-chan office.Change, stop func())
+	Changed  func()             // the list of folders is another one
+	Crash    func(point string) // tests end the process there
+
+	// Events begins to listen for changes; nil for a room that only looks.
+	Events func(ring func()) Events
+}
+
+// Events rings when something changes in a folder, as far as the system tells.
+type Events interface {
+	Set(folders []string) // listens to these, and to no others
+	Close()
+}
+
+// gap is how long to wait for more when something has changed.
+const gap = 300 * time.Millisecond
+
+// Room watches hot folders. Safe for concurrent use.
+type Room struct {
+	loop.Tools
+	needs   Needs
+	ring    chan struct{} // something may have changed in a folder
+	changes sync.Mutex    // held while the list of folders is changed
+
+	mu       sync.Mutex
+	problems map[string]message.Message // what keeps folders from sending, by id
+
+	looks    map[string]look // of Run's goroutine
+	troubled map[string]bool // ids of intakes whose last try failed; of Run's goroutine
+}
+
+// New makes the room.
+func New(t loop.Tools, needs Needs) *Room {
+	return &Room{Tools: t, needs: needs, ring: make(chan struct{}, 1), problems: map[string]message.Message{},
+		looks: map[string]look{}, troubled: map[string]bool{}}
+}
+
+// Wake has the room look into all folders.
+func (r *Room) Wake() { loop.Wake(r.ring) }
+
+// Run takes what appears in the folders, until ctx ends.
+func (r *Room) Run(ctx context.Context) error {
+	var events Events = deaf{}
+	if r.needs.Events != nil {
+		events = r.needs.Events(r.Wake)
+	}
+	defer events.Close()
+	changes, stop := r.needs.Watch()
+	defer stop()
+	looked, pause, err := r.Now(), time.Duration(0), error(nil)
+	for {
+		due := pause - r.Now().Sub(looked)
+		scan := due <= 0 || due > pause // or the clock was set back
+		if scan {
+			looked = r.Now()
+			if pause, err = r.look(ctx, events); err != nil {
+				return err
+			}
+			due = pause
+		} else if err := r.settle(ctx); err != nil {
+			return err
+		}
+		timer := time.NewTimer(due)
+		select {
+		case <-timer.C:
+			pause = 0
+		case <-r.ring:
+			pause = 0
+			loop.Sleep(ctx, gap)
+		case c := <-changes:
+			if c == office.SettingsChanged {
+				pause = 0
+			}
+			loop.Sleep(ctx, gap)
+		case <-ctx.Done():
+		}
+		timer.Stop()
+		for drained := false; !drained; {
+			select {
+			case <-changes:
+			default:
+				drained = true
+			}
+		}
+		if ctx.Err() != nil {
+			return nil
+		}
+	}
+}
+
+// look settles what is under way, looks into every folder, and returns when to look again.
+func (r *Room) look(ctx context.Context, events Events) (time.Duration, error) {
+	folders, err := r.folders()
+	if err != nil {
+		return 0, err
+	}
+	var paths []string
+	for _, f := range folders {
+		if !f.Paused {
+			paths = append(paths, f.Path)
+		}
+	}
+	events.Set(paths)
+	if err := r.settle(ctx); err != nil {
+		return 0, err
+	}
+	pause := time.Hour
+	if len(paths) > 0 {
+		pause = r.Pace.Look
+	}
+	problems := map[string]message.Message{}
+	for _, f := range folders {
+		if f.Paused {
+			continue
+		}
+		soon, err := r.lookInto(ctx, f, folders)
+		if ctx.Err() != nil {
+			return pause, nil
+		}
+		var told message.Message
+		switch {
+		case err == nil:
+		case errors.As(err, new(*folderError)):
+			told = message.For(err)
+			problems[f.ID] = told
+		default:
+			return 0, err
+		}
+		if soon > 0 {
+			pause = min(pause, soon)
+		}
+	}
+	r.forgetLooks(paths)
+	r.tellProblems(folders, problems)
+	return pause, r.ask()
+}
+
+// lookInto takes what can be taken of one folder, and returns how long until something else may be ready; 0 for nothing.
+func (r *Room) lookInto(ctx context.Context, f office.HotFolder, all []office.HotFolder) (soon time.Duration, err error) {
+	if m := r.refusal(f, all); !m.IsZero() {
+		return 0, &folderError{m}
+	}
+	ready, soon, err := r.scan(f)
+	if err != nil || len(ready) == 0 {
+		return soon, err
+	}
+	if !r.needs.SignedIn() {
+		return soon, nil // it stays where it is: nobody would know as whom it is sent
+	}
+	for _, name := range ready {
+		key := "file " + f.ID + "/" + name
+		if ctx.Err() != nil {
+			return 0, nil
+		}
+		if r.LeftAlone(key) {
+			continue
+		}
+		err := r.One(ctx, key, func() error { return r.take(ctx, f, name) })
+		if err != nil {
+			return soon, err
+		}
+	}
+	return soon, nil
+}
+
+// settle goes on with every file that is on its way.
+func (r *Room) settle(ctx context.Context) error {
+	intakes, err := r.intakes()
+	if err != nil {
+		return err
+	}
+	for _, in := range intakes {
+		key := "intake " + in.ID
+		if ctx.Err() != nil {
+			return nil
+		}
+		if r.LeftAlone(key) {
+			continue
+		}
+		err := r.One(ctx, key, func() error { return r.advance(ctx, in) })
+		var trouble *folderError
+		if err != nil && ctx.Err() == nil && !errors.As(err, &trouble) {
+			return err
+		}
+		if err != nil && !r.troubled[in.ID] {
+			r.Log.Warn("a file of a hot folder waits", "intake", in.ID, "err", err)
+		}
+		if r.troubled[in.ID] = err != nil; err == nil {
+			delete(r.troubled, in.ID)
+		}
+	}
+	return nil
+}
+
+// folderError is what keeps a folder from sending for now.
+type folderError struct{ text message.Message }
+
+func (e *folderError) Error() string { return e.text.String() }
+
+// Message is what people are told.
+func (e *folderError) Message() message.Message { return e.text }
+
+// tellProblems keeps in step what health says of the folders.
+func (r *Room) tellProblems(folders []office.HotFolder, problems map[string]message.Message) {
+	r.mu.Lock()
+	changed := len(problems) != len(r.problems)
+	for id, m := range problems {
+		changed = changed || r.problems[id] != m
+	}
+	r.problems = problems
+	r.mu.Unlock()
+	i := slices.IndexFunc(folders, func(f office.HotFolder) bool { return !problems[f.ID].IsZero() })
+	if i < 0 {
+		r.Health.Clear(health.HotFolderFails)
+	} else {
+		r.Health.Set(health.HotFolderFails, message.Then(message.SendFolderStopped(folders[i].Called()), problems[folders[i].ID]))
+	}
+	if changed {
+		r.needs.Changed()
+	}
+}
+
+// ask tells people of everything that waits for their word, at once.
+func (r *Room) ask() error {
+	if len(r.looks) > 0 && r.pending() {
+		return nil // the rest of the lot is on its way
+	}
+	waiting, err := r.intakes()
+	waiting = slices.DeleteFunc(waiting, func(in office.Intake) bool { return !in.Ask })
+	if err != nil || len(waiting) == 0 {
+		return err
+	}
+	one := waiting[0].Path
+	err = r.Data.Update(func(tx *store.Tx) error {
+		for _, in := range waiting {
+			in.Ask = false
+			if err := putIntake(tx, in); err != nil {
+				return err
+			}
+			if in.Path != one {
+				one = ""
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	title := message.WaitForOKSomewhere(len(waiting))
+	if one != "" {
+		title = message.WaitForOK(len(waiting), (office.HotFolder{Path: one}).Called())
+	}
+	r.needs.Announce(office.Fact{Key: "hot-folder/" + waiting[0].ID, Title: title, Body: message.LookInOutbox()})
+	return nil
+}
+
+// deaf hears nothing.
+type deaf struct{}
+
+func (deaf) Set([]string) {}
+func (deaf) Close()       {}
+
+// read is data.Read.
+func read[T any](r *Room, what string, f func(*store.Tx) (T, error)) (T, error) {
+	return data.Read(r.Data, what, f)
+}

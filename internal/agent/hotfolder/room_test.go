@@ -1,0 +1,647 @@
+package hotfolder
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"countersign/internal/agent/data"
+	"countersign/internal/agent/health"
+	"countersign/internal/agent/loop"
+	"countersign/internal/agent/loop/looptest"
+	"countersign/internal/message"
+	"countersign/internal/office"
+	"countersign/internal/store"
+
+	"github.com/google/uuid"
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// desk is an office with hot folders, without any other room: its drafts go nowhere by themselves.
+type desk struct {
+	*Room
+	t     *testing.T
+	tools loop.Tools
+	needs Needs
+
+	saveTo    string
+	signedOut bool
+	bad       map[string]bool // documents that Inspect refuses, by name
+	refuse    error           // by Send
+	facts     []office.Fact
+	crash     func(point string)
+}
+
+func newDesk(t *testing.T) *desk {
+	d := &desk{t: t, tools: looptest.Tools(t, func() {}), saveTo: t.TempDir(), bad: map[string]bool{}}
+	d.needs = Needs{
+		DataDir:  t.TempDir(),
+		Settings: func() office.Settings { return office.Settings{SaveTo: d.saveTo} },
+		SignedIn: func() bool { return !d.signedOut },
+		Words:    message.English,
+		Inspect: func(_ context.Context, path string) message.Message {
+			if d.bad[filepath.Base(path)] {
+				return message.FileProtected(filepath.Base(path))
+			}
+			return message.Message{}
+		},
+		Send: d.send, Passes: func(err error) bool { return errors.Is(err, errPassing) }, Moved: moved,
+		Announce: func(f ...office.Fact) { d.facts = append(d.facts, f...) },
+		Watch:    func() (<-chan office.Change, func()) { return nil, func() {} },
+		Changed:  func() {},
+		Crash: func(point string) {
+			if d.crash != nil {
+				d.crash(point)
+			}
+		},
+	}
+	d.restart()
+	return d
+}
+
+var errPassing = errors.New("not now")
+
+// restart forgets what is not on disk.
+func (d *desk) restart() { d.Room = New(d.tools, d.needs) }
+
+// send stores a draft as the outbox does.
+func (d *desk) send(_ context.Context, f office.HotFolder, path string, also func(*store.Tx, *office.Draft) error) error {
+	if d.refuse != nil {
+		return d.refuse
+	}
+	bytes, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	p := f.Package(path, time.Now())
+	sum := sha256.Sum256(bytes)
+	draft := office.Draft{ID: uuid.NewString(), Name: p.Name, Signers: p.Signers, Due: p.Due, State: office.DraftQueued, Folder: f.ID,
+		Files: []office.DraftFile{{Path: path, Name: filepath.Base(path), SHA256: hex.EncodeToString(sum[:])}}}
+	if f.Ask {
+		draft.State = office.DraftHeld
+	}
+	return d.tools.Data.Update(func(tx *store.Tx) error {
+		if err := also(tx, &draft); err != nil {
+			return fmt.Errorf("store the draft: %w", err)
+		}
+		return tx.PutDraft(draft)
+	})
+}
+
+func moved(tx *store.Tx, id, from, to string) error {
+	d, known, err := tx.Draft(id)
+	if err != nil || !known {
+		return err
+	}
+	for i := range d.Files {
+		if d.Files[i].Path == from {
+			d.Files[i].Path = to
+		}
+	}
+	return tx.PutDraft(d)
+}
+
+// folder adds a hot folder.
+func (d *desk) folder(change ...func(*office.HotFolder)) office.HotFolder {
+	d.t.Helper()
+	f := office.HotFolder{Path: filepath.Join(d.t.TempDir(), "Scans"), Signers: []office.Signer{{FirstName: "Ana", LastName: "Ruiz", Email: "ana@example.com"}}}
+	for _, c := range change {
+		c(&f)
+	}
+	f, err := d.Put(f)
+	noErr(d.t, err)
+	return f
+}
+
+// looks looks into the folders as often as Run would in a minute.
+func (d *desk) looks() {
+	d.t.Helper()
+	for range 20 {
+		_, err := d.look(d.t.Context(), deaf{})
+		noErr(d.t, err)
+		time.Sleep(3 * time.Second)
+	}
+}
+
+func (d *desk) drafts(states ...office.DraftState) []office.Draft {
+	d.t.Helper()
+	list, err := data.Read(d.tools.Data, "drafts", func(tx *store.Tx) ([]office.Draft, error) { return tx.Drafts(states...) })
+	noErr(d.t, err)
+	return list
+}
+
+// decide brings every draft to a state.
+func (d *desk) decide(change func(*office.Draft)) {
+	d.t.Helper()
+	for _, x := range d.drafts() {
+		change(&x)
+		noErr(d.t, d.tools.Data.Update(func(tx *store.Tx) error { return tx.PutDraft(x) }))
+	}
+}
+
+func pdf(text string) []byte { return []byte("%PDF-1.7\n" + text + "\n%%EOF\n") }
+
+func write(t *testing.T, path string, bytes []byte) {
+	t.Helper()
+	noErr(t, os.WriteFile(path, bytes, 0o644))
+}
+
+func noErr(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// files are the files below a folder, with the names of Waiting's subfolders left out.
+func files(t *testing.T, folder string) (names []string) {
+	t.Helper()
+	noErr(t, filepath.WalkDir(folder, func(path string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		rel, err := filepath.Rel(folder, path)
+		parts := strings.Split(filepath.ToSlash(rel), "/")
+		if parts[0] == office.HotWaiting && len(parts) == 3 {
+			parts = []string{parts[0], parts[2]}
+		}
+		names = append(names, strings.Join(parts, "/"))
+		return err
+	}))
+	slices.Sort(names)
+	return names
+}
+
+func TestAFileBecomesOnePackageHoweverItComes(t *testing.T) {
+	for name, c := range map[string]struct {
+		come func(t *testing.T, d *desk, folder string)
+		want int
+		left []string
+	}{
+		"at once": {func(t *testing.T, _ *desk, folder string) {
+			write(t, filepath.Join(folder, "Lease.pdf"), pdf("lease"))
+		}, 1, []string{"Sent/Lease.pdf"}},
+		"while it is still being written": {func(t *testing.T, d *desk, folder string) {
+			for n := range 5 {
+				write(t, filepath.Join(folder, "Lease.pdf"), pdf(strings.Repeat("page", n)))
+				_, err := d.look(t.Context(), deaf{})
+				noErr(t, err)
+				time.Sleep(3 * time.Second)
+			}
+		}, 1, []string{"Sent/Lease.pdf"}},
+		"in parts, with long pauses": {func(t *testing.T, d *desk, folder string) {
+			for _, text := range []string{"", "%PDF-1.7\nhalf", string(pdf("half and half"))} {
+				write(t, filepath.Join(folder, "Lease.pdf"), []byte(text))
+				for range 10 {
+					_, err := d.look(t.Context(), deaf{})
+					noErr(t, err)
+					time.Sleep(2 * time.Second)
+				}
+			}
+		}, 1, []string{"Sent/Lease.pdf"}},
+		"written twice": {func(t *testing.T, d *desk, folder string) {
+			write(t, filepath.Join(folder, "Lease.pdf"), pdf("lease"))
+			for range 4 {
+				_, err := d.look(t.Context(), deaf{})
+				noErr(t, err)
+				time.Sleep(3 * time.Second)
+			}
+			write(t, filepath.Join(folder, "Lease.pdf"), pdf("lease"))
+		}, 1, []string{"Sent/Lease (2).pdf", "Sent/Lease.pdf"}},
+		"under another name first": {func(t *testing.T, d *desk, folder string) {
+			write(t, filepath.Join(folder, "Lease.pdf.part"), pdf("lease"))
+			d.looks()
+			if len(d.drafts()) != 0 {
+				t.Error("it was sent under a name that it had for a while")
+			}
+			noErr(t, os.Rename(filepath.Join(folder, "Lease.pdf.part"), filepath.Join(folder, "Lease.pdf")))
+		}, 1, []string{"Sent/Lease.pdf"}},
+		"renamed on the way": {func(t *testing.T, d *desk, folder string) {
+			write(t, filepath.Join(folder, "scan.pdf"), pdf("lease"))
+			_, err := d.look(t.Context(), deaf{})
+			noErr(t, err)
+			noErr(t, os.Rename(filepath.Join(folder, "scan.pdf"), filepath.Join(folder, "Lease.pdf")))
+		}, 1, []string{"Sent/Lease.pdf"}},
+		"thirty at once": {func(t *testing.T, d *desk, folder string) {
+			for n := range 30 {
+				write(t, filepath.Join(folder, fmt.Sprintf("scan %02d.pdf", n)), pdf(fmt.Sprint(n)))
+			}
+		}, 30, nil},
+		"one after the other under one name": {func(t *testing.T, d *desk, folder string) {
+			write(t, filepath.Join(folder, "scan.pdf"), pdf("one"))
+			d.looks()
+			write(t, filepath.Join(folder, "scan.pdf"), pdf("two"))
+		}, 2, []string{"Sent/scan (2).pdf", "Sent/scan.pdf"}},
+		"with what is none": {func(t *testing.T, d *desk, folder string) {
+			for _, name := range []string{"~$Lease.docx", ".hidden.pdf", "desktop.ini", "Thumbs.db", "a.crdownload", "b.tmp", "c.part"} {
+				write(t, filepath.Join(folder, name), pdf(name))
+			}
+			noErr(t, os.Mkdir(filepath.Join(folder, "2025"), 0o755))
+			write(t, filepath.Join(folder, "2025", "Old.pdf"), pdf("old"))
+			elsewhere := filepath.Join(t.TempDir(), "elsewhere.pdf")
+			write(t, elsewhere, pdf("elsewhere"))
+			if err := os.Symlink(elsewhere, filepath.Join(folder, "link.pdf")); err != nil {
+				t.Log(err) // not allowed on every Windows
+			}
+			write(t, filepath.Join(folder, "Lease.pdf"), pdf("lease"))
+		}, 1, nil},
+		"signed, from this program": {func(t *testing.T, d *desk, folder string) {
+			noErr(t, d.tools.Data.Update(func(tx *store.Tx) error {
+				_, err := tx.PlanJob(office.Job{PackageID: "p", DocumentID: "d", Kind: office.FileSigned, Folder: folder, Target: "Lease signed.pdf"})
+				return err
+			}))
+			write(t, filepath.Join(folder, "Lease signed.pdf"), pdf("signed"))
+		}, 0, []string{"Lease signed.pdf"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				d := newDesk(t)
+				f := d.folder()
+				c.come(t, d, f.Path)
+				d.looks()
+				if n := len(d.drafts()); n != c.want {
+					t.Errorf("%d packages, want %d", n, c.want)
+				}
+				d.decide(func(x *office.Draft) { x.State = office.DraftSent })
+				d.restart()
+				d.looks()
+				if n := len(d.drafts()); n != c.want {
+					t.Errorf("%d packages after a restart, want %d", n, c.want)
+				}
+				if got := files(t, f.Path); c.left != nil && !slices.Equal(got, c.left) {
+					t.Errorf("left are %q, want %q", got, c.left)
+				}
+				d.tools.Data.Close()
+			})
+		})
+	}
+}
+
+// Every point is a place at which the program can be killed: what is on disk then is all that the next life knows.
+func TestKilledAnywhereAFileBecomesOnePackageAndComesBackOnce(t *testing.T) {
+	for kill, reached := 1, true; reached; kill++ {
+		synctest.Test(t, func(t *testing.T) {
+			d := newDesk(t)
+			f := d.folder()
+			points := 0
+			reached = false
+			d.crash = func(string) {
+				if points++; points == kill {
+					reached = true
+					runtime.Goexit()
+				}
+			}
+			life := func() {
+				done := make(chan struct{})
+				go func() {
+					defer close(done)
+					for range 10 {
+						if _, err := d.look(t.Context(), deaf{}); err != nil {
+							t.Error(err)
+						}
+						time.Sleep(3 * time.Second)
+					}
+				}()
+				<-done
+				d.restart()
+			}
+			write(t, filepath.Join(f.Path, "Lease.pdf"), pdf("lease"))
+			write(t, filepath.Join(f.Path, "Bad.xyz"), []byte("bad"))
+			life()
+			life()
+			if got := d.drafts(); len(got) != 1 {
+				t.Fatalf("killed at %d: %d packages", kill, len(got))
+			}
+			d.executed("Lease.pdf", pdf("signed"))
+			life()
+			life()
+			want := []string{"Problems/Bad.xyz", "Problems/Bad.xyz.txt", "Sent/Lease.pdf", "Signed/Lease signed.pdf"}
+			if got := files(t, f.Path); len(d.drafts()) != 1 || !slices.Equal(got, want) {
+				t.Errorf("killed at %d: %d packages, and there are %q", kill, len(d.drafts()), got)
+			}
+			if left, err := d.intakes(); err != nil || len(left) != 0 {
+				t.Errorf("killed at %d: %+v is still on its way (%v)", kill, left, err)
+			}
+			d.tools.Data.Close()
+		})
+		if kill > 40 {
+			t.Fatal("it never ends")
+		}
+	}
+}
+
+// executed has every draft sent, and its package signed and saved.
+func (d *desk) executed(name string, signed []byte) {
+	d.t.Helper()
+	target := strings.TrimSuffix(name, ".pdf") + " signed.pdf"
+	write(d.t, filepath.Join(d.saveTo, target), signed)
+	sum := sha256.Sum256(signed)
+	d.decide(func(x *office.Draft) {
+		x.State, x.PackageID = office.DraftSent, "package "+x.ID
+		noErr(d.t, d.tools.Data.Update(func(tx *store.Tx) error {
+			p := office.Package{ID: x.PackageID, DraftID: x.ID, Origin: office.MadeHere, State: office.PackageExecuted, Planned: true, Saved: true,
+				Documents: []office.Document{{ID: "d", Name: name}}}
+			if err := tx.PutPackage(p); err != nil {
+				return err
+			}
+			j := office.Job{PackageID: p.ID, DocumentID: "d", Kind: office.FileSigned, Folder: d.saveTo, Target: target, State: office.JobPending}
+			if _, err := tx.PlanJob(j); err != nil {
+				return err
+			}
+			j.State, j.Size, j.Digest, j.Done = office.JobDone, int64(len(signed)), hex.EncodeToString(sum[:]), time.Now()
+			return tx.PutJob(j)
+		}))
+	})
+}
+
+func TestTwoComputersOnOneShareSendAFileOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		one, other := newDesk(t), newDesk(t)
+		f := one.folder()
+		other.folder(func(x *office.HotFolder) { x.Path = f.Path })
+		// The one is killed right after it has recorded the file, and the other takes it meanwhile.
+		one.crash = func(point string) {
+			if point == "folder recorded" {
+				runtime.Goexit()
+			}
+		}
+		write(t, filepath.Join(f.Path, "Lease.pdf"), pdf("lease"))
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			one.looks()
+		}()
+		<-done
+		other.looks() // it waits for the service, in Waiting
+		one.crash = nil
+		one.restart()
+		one.looks()
+		if n, m := len(one.drafts()), len(other.drafts()); n != 0 || m != 1 {
+			t.Errorf("sent %d and %d times", n, m)
+		}
+		one.tools.Data.Close()
+		other.tools.Data.Close()
+	})
+}
+
+func TestTheSameBytesAgainAreAQuestion(t *testing.T) {
+	for _, name := range []string{"Lease.pdf", "Copy of Lease.pdf"} {
+		synctest.Test(t, func(t *testing.T) {
+			d := newDesk(t)
+			f := d.folder()
+			write(t, filepath.Join(f.Path, "Lease.pdf"), pdf("lease"))
+			d.looks()
+			d.decide(func(x *office.Draft) { x.State = office.DraftSent })
+			d.looks()
+			time.Sleep(time.Hour)
+			write(t, filepath.Join(f.Path, name), pdf("lease"))
+			d.looks()
+			held := d.drafts(office.DraftHeld)
+			if len(d.drafts()) != 2 || len(held) != 1 || held[0].Problem != message.FileSentBefore("Lease.pdf") {
+				t.Errorf("%s: held are %+v", name, held)
+			}
+			if len(d.facts) != 1 {
+				t.Errorf("%s: told %d times", name, len(d.facts))
+			}
+			d.tools.Data.Close()
+		})
+	}
+}
+
+func TestWhatIsToBeAskedIsToldOnceForTheWholeLot(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk(t)
+		f := d.folder(func(f *office.HotFolder) { f.Ask = true })
+		for n := range 30 {
+			write(t, filepath.Join(f.Path, fmt.Sprintf("scan %02d.pdf", n)), pdf(fmt.Sprint(n)))
+			if n%10 == 0 {
+				_, err := d.look(t.Context(), deaf{})
+				noErr(t, err)
+				time.Sleep(2 * time.Second)
+			}
+		}
+		d.looks()
+		d.restart()
+		d.looks()
+		if len(d.drafts(office.DraftHeld)) != 30 {
+			t.Errorf("%d are held", len(d.drafts(office.DraftHeld)))
+		}
+		if len(d.facts) != 1 || d.facts[0].Title != message.WaitForOK(30, "Scans") {
+			t.Errorf("told %v", d.facts)
+		}
+		d.tools.Data.Close()
+	})
+}
+
+func TestWhatCannotBeSentLiesInProblemsWithTheReason(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk(t)
+		f := d.folder()
+		d.bad["Locked.pdf"] = true
+		write(t, filepath.Join(f.Path, "Locked.pdf"), pdf("locked"))
+		write(t, filepath.Join(f.Path, "film.mov"), []byte("film"))
+		write(t, filepath.Join(f.Path, "Lease.pdf"), pdf("lease"))
+		d.looks()
+		d.decide(func(x *office.Draft) { x.State, x.Problem = office.DraftFailed, message.MayNotSendDocuments() })
+		d.looks()
+		want := []string{"Problems/Lease.pdf", "Problems/Lease.pdf.txt", "Problems/Locked.pdf", "Problems/Locked.pdf.txt", "Problems/film.mov", "Problems/film.mov.txt"}
+		if got := files(t, f.Path); !slices.Equal(got, want) {
+			t.Fatalf("there are %q", got)
+		}
+		for name, reason := range map[string]message.Message{"Locked.pdf": message.FileProtected("Locked.pdf"), "film.mov": message.FileType("film.mov"), "Lease.pdf": message.MayNotSendDocuments()} {
+			text, err := os.ReadFile(filepath.Join(f.Path, "Problems", name+".txt"))
+			noErr(t, err)
+			if !strings.Contains(string(text), reason.String()) {
+				t.Errorf("%s: %s", name, text)
+			}
+		}
+		// Sent again from the outbox, it is no problem any more.
+		d.decide(func(x *office.Draft) { x.State = office.DraftSent })
+		d.looks()
+		if got := files(t, f.Path); !slices.Contains(got, "Sent/Lease.pdf") || slices.Contains(got, "Problems/Lease.pdf.txt") {
+			t.Errorf("after it was sent there are %q", got)
+		}
+		d.tools.Data.Close()
+	})
+}
+
+func TestADraftThatIsChangedTakesItsFileWithIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk(t)
+		f := d.folder(func(f *office.HotFolder) { f.Ask = true })
+		write(t, filepath.Join(f.Path, "Lease.pdf"), pdf("lease"))
+		d.looks()
+		next := office.Draft{ID: "next", State: office.DraftSent}
+		d.decide(func(x *office.Draft) { x.State, x.ReplacedBy = office.DraftCancelled, next.ID })
+		noErr(t, d.tools.Data.Update(func(tx *store.Tx) error { return tx.PutDraft(next) }))
+		d.looks()
+		if got := files(t, f.Path); !slices.Equal(got, []string{"Sent/Lease.pdf"}) {
+			t.Errorf("there are %q", got)
+		}
+		d.tools.Data.Close()
+	})
+}
+
+func TestNothingIsReplacedInSigned(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk(t)
+		f := d.folder()
+		noErr(t, os.Mkdir(filepath.Join(f.Path, "Signed"), 0o755))
+		write(t, filepath.Join(f.Path, "Signed", "Lease signed.pdf"), []byte("mine"))
+		write(t, filepath.Join(f.Path, "Lease.pdf"), pdf("lease"))
+		d.looks()
+		d.executed("Lease.pdf", pdf("signed"))
+		d.looks()
+		mine, err := os.ReadFile(filepath.Join(f.Path, "Signed", "Lease signed.pdf"))
+		noErr(t, err)
+		came, err := os.ReadFile(filepath.Join(f.Path, "Signed", "Lease signed (2).pdf"))
+		if err != nil || string(mine) != "mine" || !bytes.Equal(came, pdf("signed")) {
+			t.Errorf("%q, %q, %v", mine, came, err)
+		}
+		noErr(t, os.Remove(filepath.Join(f.Path, "Signed", "Lease signed (2).pdf")))
+		d.restart()
+		d.looks()
+		if _, err := os.Stat(filepath.Join(f.Path, "Signed", "Lease signed (2).pdf")); err == nil {
+			t.Error("what a person has taken away came back")
+		}
+		d.tools.Data.Close()
+	})
+}
+
+func TestAFolderThatGoesAwayIsToldAndComesBackByItself(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk(t)
+		f, well := d.folder(), d.folder()
+		away := f.Path + " away"
+		write(t, filepath.Join(f.Path, "Lease.pdf"), pdf("lease"))
+		noErr(t, os.Rename(f.Path, away))
+		write(t, filepath.Join(well.Path, "Offer.pdf"), pdf("offer"))
+		d.looks()
+		if !d.Health.Has(health.HotFolderFails) || len(d.drafts()) != 1 {
+			t.Errorf("health has %v, and %d were sent from the other folder", d.Health.List(), len(d.drafts()))
+		}
+		rows, err := d.Folders()
+		if err != nil || rows[0].Problem.IsZero() || !rows[1].Problem.IsZero() {
+			t.Errorf("%+v, %v", rows, err)
+		}
+		noErr(t, os.Rename(away, f.Path))
+		d.looks()
+		if d.Health.Has(health.HotFolderFails) || len(d.drafts()) != 2 {
+			t.Errorf("health has %v, and %d were sent", d.Health.List(), len(d.drafts()))
+		}
+		d.tools.Data.Close()
+	})
+}
+
+func TestNothingIsTakenFromAFolderThatMayNotSend(t *testing.T) {
+	for name, stop := range map[string]func(d *desk, f office.HotFolder) (resume func()){
+		"while nobody is signed in": func(d *desk, _ office.HotFolder) func() {
+			d.signedOut = true
+			return func() { d.signedOut = false }
+		},
+		"while it pauses": func(d *desk, f office.HotFolder) func() {
+			f.Paused = true
+			_, err := d.Put(f)
+			noErr(d.t, err)
+			f.Paused = false
+			return func() {
+				_, err := d.Put(f)
+				noErr(d.t, err)
+			}
+		},
+		"while signed documents are saved in it": func(d *desk, f office.HotFolder) func() {
+			before := d.saveTo
+			d.saveTo = f.Path
+			return func() { d.saveTo = before }
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				d := newDesk(t)
+				f := d.folder()
+				resume := stop(d, f)
+				write(t, filepath.Join(f.Path, "Lease.pdf"), pdf("lease"))
+				d.looks()
+				if got := files(t, f.Path); len(d.drafts()) != 0 || !slices.Equal(got, []string{"Lease.pdf"}) {
+					t.Errorf("%d packages, and there are %q", len(d.drafts()), got)
+				}
+				resume()
+				d.looks()
+				if len(d.drafts()) != 1 {
+					t.Errorf("%d packages afterwards", len(d.drafts()))
+				}
+				d.tools.Data.Close()
+			})
+		})
+	}
+}
+
+func TestAFileThatCannotBeCopiedJustNowIsTriedAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk(t)
+		f := d.folder()
+		d.refuse = errPassing
+		write(t, filepath.Join(f.Path, "Lease.pdf"), pdf("lease"))
+		d.looks()
+		d.refuse = nil
+		d.looks()
+		if len(d.drafts()) != 1 {
+			t.Errorf("%d packages", len(d.drafts()))
+		}
+		d.tools.Data.Close()
+	})
+}
+
+func TestAFolderInTheWrongPlaceIsRefused(t *testing.T) {
+	d := newDesk(t)
+	f := d.folder()
+	link := filepath.Join(t.TempDir(), "link")
+	noErr(t, os.Symlink(f.Path, link))
+	home, err := os.UserHomeDir()
+	noErr(t, err)
+	full := t.TempDir()
+	write(t, filepath.Join(full, "Old.pdf"), pdf("old"))
+	for name, path := range map[string]string{
+		"the save folder": d.saveTo, "inside the save folder": filepath.Join(d.saveTo, "new"), "the data folder": d.needs.DataDir,
+		"inside the data folder": filepath.Join(d.needs.DataDir, "outbox"), "another one's": f.Path, "inside another one's": filepath.Join(f.Path, "Sent"),
+		"around another one's": filepath.Dir(f.Path), "a link to another one": link, "inside a link": filepath.Join(link, "Signed"),
+		"the home folder": home, "everything": string(filepath.Separator), "no full path": "Scans", "nothing": "", "one with documents in it": full,
+	} {
+		_, err := d.Put(office.HotFolder{Path: path, Signers: f.Signers})
+		var wrong *office.ConfigError
+		if !errors.As(err, &wrong) || wrong.Fields[0].Field != office.FieldHotPath {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if rows, err := d.Folders(); err != nil || len(rows) != 1 {
+		t.Errorf("there are %+v (%v)", rows, err)
+	}
+	if _, err := d.Put(office.HotFolder{Path: full, Signers: f.Signers, Ask: true}); err != nil {
+		t.Errorf("documents that people are asked about: %v", err)
+	}
+}
+
+func TestChangesAreHeard(t *testing.T) {
+	rings := make(chan struct{}, 1)
+	events := Listen(func() { loop.Wake(rings) })
+	defer events.Close()
+	dir := t.TempDir()
+	events.Set([]string{dir, filepath.Join(dir, "not there")})
+	write(t, filepath.Join(dir, "Lease.pdf"), pdf("lease"))
+	<-rings
+	events.Set(nil)
+}

@@ -1,0 +1,166 @@
+package hotfolder
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"countersign/internal/archive"
+	"countersign/internal/message"
+	"countersign/internal/office"
+	"countersign/internal/store"
+)
+
+// look is how a file was when it was looked at, and since when it has been so.
+type look struct {
+	size    int64
+	changed time.Time // as the file system says
+	since   time.Time
+	round   bool // it is still there
+	waits   bool // it has not stood still for long enough
+}
+
+// patience is how much longer than others a file is waited for that does not look complete: an empty one, or a PDF without
+// its end.
+const patience = 15
+
+// scan returns the files of a folder that can be taken, oldest first, and how long until another one may be; 0 for never.
+func (r *Room) scan(f office.HotFolder) (ready []string, soon time.Duration, err error) {
+	entries, err := os.ReadDir(f.Path)
+	if err != nil {
+		return nil, 0, &folderError{folderTrouble(f.Path, err)}
+	}
+	now := r.Now()
+	var files []os.FileInfo
+	for _, e := range entries {
+		if !e.Type().IsRegular() || ignored(e.Name()) {
+			continue
+		}
+		info, err := e.Info()
+		if err != nil || !info.Mode().IsRegular() || hidden(info) {
+			continue // it has gone meanwhile
+		}
+		if own, err := r.isOurs(f, e.Name()); err != nil {
+			return nil, 0, err
+		} else if !own {
+			files = append(files, info)
+		}
+	}
+	slices.SortStableFunc(files, func(a, b os.FileInfo) int { return a.ModTime().Compare(b.ModTime()) })
+	wait := func(d time.Duration) {
+		if soon == 0 || d < soon {
+			soon = max(d, gap)
+		}
+	}
+	for _, info := range files {
+		path := filepath.Join(f.Path, info.Name())
+		l, known := r.looks[path]
+		if !known || l.size != info.Size() || !l.changed.Equal(info.ModTime()) || now.Before(l.since) {
+			l = look{size: info.Size(), changed: info.ModTime(), since: now}
+		}
+		l.round, l.waits = true, true
+		left := r.Pace.Still - now.Sub(l.since)
+		if left <= 0 && !complete(path, info) {
+			left = patience*r.Pace.Still - now.Sub(l.since)
+		}
+		switch {
+		case left > 0:
+			wait(left)
+		case busy(path):
+			wait(r.Pace.Still)
+		default:
+			l.waits = false
+			ready = append(ready, info.Name())
+		}
+		r.looks[path] = l
+	}
+	return ready, soon, nil
+}
+
+// pending reports whether a file is waited for that may be ready soon.
+func (r *Room) pending() bool {
+	for _, l := range r.looks {
+		if l.waits && r.Now().Sub(l.since) < 4*r.Pace.Still {
+			return true
+		}
+	}
+	return false
+}
+
+// forgetLooks forgets files that were not seen this time, in the folders that were looked into.
+func (r *Room) forgetLooks(folders []string) {
+	for path, l := range r.looks {
+		if !l.round || !slices.Contains(folders, filepath.Dir(path)) {
+			delete(r.looks, path)
+			continue
+		}
+		l.round = false
+		r.looks[path] = l
+	}
+}
+
+// isOurs reports whether the file of that name was saved there by this program: signed documents are not sent.
+func (r *Room) isOurs(f office.HotFolder, name string) (bool, error) {
+	return read(r, "who saved a file", func(tx *store.Tx) (bool, error) {
+		_, known, err := tx.JobAt(f.Path, name)
+		if store.OfOneRecord(err) {
+			return true, nil
+		}
+		return known, err
+	})
+}
+
+// complete reports whether a file may be all there: it is not empty and, as a PDF, has an end (ISO 32000-1, 7.5.5).
+func complete(path string, info fs.FileInfo) bool {
+	if info.Size() == 0 {
+		return false
+	}
+	if !strings.EqualFold(filepath.Ext(path), ".pdf") {
+		return true
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return true // whoever takes it will say why not
+	}
+	defer file.Close()
+	tail := make([]byte, min(info.Size(), 1024))
+	n, err := file.ReadAt(tail, info.Size()-int64(len(tail)))
+	if err != nil && !errors.Is(err, io.EOF) {
+		return true
+	}
+	return bytes.Contains(tail[:n], []byte("%%EOF"))
+}
+
+// Names of files that are no documents, or not yet: those of folders, of programs that save, and of downloads under way.
+var (
+	ignoredNames   = []string{"desktop.ini", "thumbs.db", "ehthumbs.db", "icon\r"}
+	ignoredStarts  = []string{".", "~$", "~wrl", "~"}
+	ignoredEndings = []string{".part", ".partial", ".crdownload", ".download", ".opdownload", ".tmp", ".temp", ".filepart", ".lck", ".lock", ".lnk", ".url", ".swp", ".bak", "~"}
+)
+
+// ignored reports whether a file of that name is left alone.
+func ignored(name string) bool {
+	name = strings.ToLower(name)
+	return slices.Contains(ignoredNames, name) ||
+		slices.ContainsFunc(ignoredStarts, func(s string) bool { return strings.HasPrefix(name, s) }) ||
+		slices.ContainsFunc(ignoredEndings, func(s string) bool { return strings.HasSuffix(name, s) })
+}
+
+// folderTrouble is what people are told of a folder that cannot be used now.
+func folderTrouble(path string, err error) message.Message {
+	name := filepath.Base(path)
+	switch {
+	case errors.Is(err, archive.ErrReadOnly), errors.Is(err, fs.ErrPermission):
+		return message.Then(message.FolderForbidden(name), message.SendFolderResumes())
+	case errors.Is(err, archive.ErrFull):
+		return message.Then(message.DiskFull(name), message.SendFolderResumes())
+	default:
+		return message.SendFolderAway(name)
+	}
+}

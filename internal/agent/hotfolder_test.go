@@ -1,0 +1,153 @@
+package agent
+
+import (
+	"bytes"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"countersign/assets"
+	"countersign/internal/office"
+	"countersign/internal/sandbox"
+)
+
+// sending adds a folder that sends to a whole office.
+func sending(t *testing.T, change ...func(*office.HotFolder)) (*testOffice, office.HotFolder) {
+	t.Helper()
+	o := newOfficeWith(t, func(p *Params) {
+		quick(p)
+		readDocuments(p)
+		p.Pace.Still, p.Pace.Look = 50*time.Millisecond, 100*time.Millisecond
+	}, sandbox.Options{})
+	f := office.HotFolder{Path: filepath.Join(t.TempDir(), "Scans"), Name: "Scan {document}", DueDays: 14,
+		Signers: []office.Signer{{FirstName: "Ana", LastName: "Ruiz", Email: "ana@example.com"}, {FirstName: "Jan", LastName: "Weber", Email: "jan@example.com"}}}
+	for _, c := range change {
+		c(&f)
+	}
+	f, err := o.PutHotFolder(f)
+	noErr(t, err)
+	return o, f
+}
+
+func (o *testOffice) drop(f office.HotFolder, name string, bytes []byte) {
+	o.t.Helper()
+	noErr(o.t, os.WriteFile(filepath.Join(f.Path, name), bytes, 0o644))
+}
+
+func (o *testOffice) isThere(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}
+
+func TestADroppedFileIsSentAndComesBackSigned(t *testing.T) {
+	o, f := sending(t)
+	given := sampleDocument(t)
+	o.drop(f, "Lease.pdf", given)
+	o.eventually("it is with the service", func() bool { return len(o.service.Packages()) == 1 })
+	o.eventually("it lies in Sent", func() bool { return o.isThere(filepath.Join(f.Path, "Sent", "Lease.pdf")) })
+	p := o.service.Packages()[0]
+	if p.Name != "Scan Lease" || len(p.Signers) != 2 {
+		t.Errorf("it was sent as %+v", p)
+	}
+	noErr(t, o.service.SignAll(p.PackageID))
+	o.eventually("it comes back", func() bool {
+		names, _ := filepath.Glob(filepath.Join(f.Path, "Signed", "*.pdf"))
+		return len(names) == 1
+	})
+	names, _ := filepath.Glob(filepath.Join(f.Path, "Signed", "*.pdf"))
+	back := mustRead(t, names[0])
+	if own := mustRead(t, filepath.Join(o.folder, filepath.Base(names[0]))); !bytes.Equal(own, back) {
+		t.Error("it is not what is in the office's folder")
+	}
+	o.restart()
+	o.eventually("nothing is on its way", func() bool { rows, err := o.HotFolders(); return err == nil && rows[0].Waiting == 0 })
+	if n := len(o.service.Packages()); n != 1 {
+		t.Errorf("sent %d times", n)
+	}
+}
+
+func TestAFolderThatAsksWaitsForAPerson(t *testing.T) {
+	o, f := sending(t, func(f *office.HotFolder) { f.Ask = true })
+	given := sampleDocument(t)
+	o.drop(f, "Lease.pdf", given)
+	o.eventually("it is held", func() bool { return len(o.Drafts()) == 1 && o.Drafts()[0].State == office.DraftHeld })
+	o.eventually("people are told", func() bool {
+		o.mu.Lock()
+		defer o.mu.Unlock()
+		return len(o.told) == 1
+	})
+	d := o.Drafts()[0]
+	if info := o.Inspect(t.Context(), d.Files[0].Path); info.Name != "Lease.pdf" || !info.Problem.IsZero() {
+		t.Errorf("it is shown as %+v", info)
+	}
+	// Changed by a person, it takes the place of what was held.
+	sent := office.NewPackage{Name: "Lease, changed", Files: []string{d.Files[0].Path}, Signers: d.Signers[:1], Replaces: []string{d.ID}}
+	_, err := o.Send(t.Context(), sent, nil)
+	noErr(t, err)
+	o.eventually("it lies in Sent", func() bool { return o.isThere(filepath.Join(f.Path, "Sent", "Lease.pdf")) })
+	if all := o.service.Packages(); len(all) != 1 || all[0].Name != "Lease, changed" {
+		t.Errorf("sent were %+v", all)
+	}
+	noErr(t, o.service.SignAll(o.service.Packages()[0].PackageID))
+	o.eventually("it comes back all the same", func() bool {
+		names, _ := filepath.Glob(filepath.Join(f.Path, "Signed", "*.pdf"))
+		return len(names) == 1
+	})
+}
+
+func TestAFolderSendsNothingWhileSignedOutAndCatchesUp(t *testing.T) {
+	o, f := sending(t)
+	if err := o.SignOut(t.Context()); o.Status().SignedIn {
+		t.Fatal(err)
+	}
+	o.drop(f, "Lease.pdf", sampleDocument(t))
+	if documents, err := o.folders.Try(f); err != nil || documents != 1 {
+		t.Error(documents, err)
+	}
+	o.restart()
+	o.drop(f, "Offer.pdf", append(sampleDocument(t), '\n'))
+	if !o.isThere(filepath.Join(f.Path, "Lease.pdf")) {
+		t.Error("it was taken while nobody was signed in")
+	}
+	noErr(t, o.SignIn(t.Context(), SignInOptions{}, visit))
+	o.eventually("it is with the service", func() bool { return len(o.service.Packages()) == 2 })
+}
+
+// What a folder sends is safe in the office's folder, whatever becomes of the folder; "beside the original" would send it again.
+func TestWhatComesBackIsNotSentAgain(t *testing.T) {
+	o, f := sending(t)
+	s := o.Settings()
+	s.BesideOriginal = true
+	noErr(t, o.Configure(t.Context(), s, office.Secrets{}))
+	o.drop(f, "Lease.pdf", sampleDocument(t))
+	o.eventually("it is with the service", func() bool { return len(o.service.Packages()) == 1 })
+	noErr(t, o.service.SignAll(o.service.Packages()[0].PackageID))
+	o.eventually("it comes back", func() bool {
+		names, _ := filepath.Glob(filepath.Join(f.Path, "Signed", "*.pdf"))
+		own, _ := filepath.Glob(filepath.Join(o.folder, "*.pdf"))
+		return len(names) == 1 && len(own) == 1
+	})
+}
+
+func TestFoldersThatSendOutliveALostState(t *testing.T) {
+	o, f := sending(t)
+	o.stop()
+	noErr(t, os.Remove(filepath.Join(o.data, "state.db")))
+	o.open()
+	rows, err := o.HotFolders()
+	if err != nil || !slices.ContainsFunc(rows, func(r office.HotFolderRow) bool { return r.Path == f.Path && len(r.Signers) == 2 }) {
+		t.Errorf("%+v, %v", rows, err)
+	}
+}
+
+func sampleDocument(t *testing.T) []byte {
+	t.Helper()
+	names, err := fs.Glob(assets.Samples(), "*.pdf")
+	noErr(t, err)
+	bytes, err := fs.ReadFile(assets.Samples(), names[0])
+	noErr(t, err)
+	return bytes
+}

@@ -1,0 +1,75 @@
+package outbox
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"countersign/internal/message"
+	"countersign/internal/office"
+	"countersign/internal/store"
+)
+
+// FromFolder stores a draft for a file of a hot folder. It is sent, or held for a person to say so. What also does is in the
+// same commit and may change the draft; it may be called more than once. The errors are those of Send.
+func (r *Room) FromFolder(ctx context.Context, folder office.HotFolder, path string, also func(*store.Tx, *office.Draft) error) error {
+	draft, err := r.newDraft(folder.Package(path, r.Now().Local()))
+	if err != nil {
+		return err
+	}
+	draft.Folder = folder.ID
+	if folder.Ask {
+		draft.State = office.DraftHeld
+	}
+	if err := r.storeDraft(ctx, &draft, nil, also); err != nil {
+		return err
+	}
+	r.Wake()
+	r.Signal(office.OutboxChanged)
+	return nil
+}
+
+// FileMoved notes that a file of a draft lies elsewhere now. Call it while nothing is under way with the draft: it is held, or
+// it has its end.
+func FileMoved(tx *store.Tx, draftID, from, to string) error {
+	d, known, err := tx.Draft(draftID)
+	if err != nil || !known {
+		return err
+	}
+	var moved bool
+	for i := range d.Files {
+		if d.Files[i].Path == from {
+			d.Files[i].Path, moved = to, true
+		}
+	}
+	if !moved {
+		return nil
+	}
+	return tx.PutDraft(d)
+}
+
+// replace has d take the place of a draft that was refused or is held.
+func (r *Room) replace(tx *store.Tx, draftID string, d *office.Draft) error {
+	if err := r.resolve(tx, draftID, false); err != nil {
+		return err
+	}
+	old, known, err := tx.Draft(draftID)
+	if err != nil || !known || old.State != office.DraftCancelled {
+		return err
+	}
+	if old.ReplacedBy = d.ID; d.Folder == "" {
+		d.Folder = old.Folder
+	}
+	return tx.PutDraft(old)
+}
+
+// Passes reports whether an error of FromFolder is one of the moment: the file is being written, or there is no room for
+// its copy.
+func Passes(err error) bool {
+	var refused *DraftError
+	if !errors.As(err, &refused) {
+		return false
+	}
+	passing := []message.Message{message.FileBusy(""), message.NoRoomForCopy(""), message.NotCopied("")}
+	return slices.ContainsFunc(passing, func(m message.Message) bool { return m.ID() == refused.Text.ID() })
+}

@@ -1,0 +1,46 @@
+package message
+
+// Folders that send.
+
+func SendFolderMissing() Message       { return of("hot-folder.not-chosen") }
+func SendFolderPath() Message          { return of("hot-folder.path") }
+func SendFolderDue(most int) Message   { return of("hot-folder.due", Number("Most", most)) }
+func SendFolderHoldsData() Message     { return of("hot-folder.holds-data") }
+func SendFolderSavesTo() Message       { return of("hot-folder.saves-to") }
+func SendFolderTooWide() Message       { return of("hot-folder.too-wide") }
+func SendFolderNotMade() Message       { return of("hot-folder.not-made") }
+func SendFolderNotEmpty(n int) Message { return of("hot-folder.not-empty", Count("N", n)) }
+
+func SendFolderOverlaps(folder string) Message {
+	return of("hot-folder.overlaps", Name("Folder", folder))
+}
+
+func SendFolderUnknown(folder string) Message {
+	return of("hot-folder.unknown", Name("Folder", folder))
+}
+
+func SendFolderWorks(n int) Message { return of("hot-folder.works", Count("N", n)) }
+
+func SendFolderAway(folder string) Message { return of("hot-folder.away", Name("Folder", folder)) }
+func SendFolderResumes() Message           { return of("hot-folder.resumes") }
+func SendFolderStopped(folder string) Message {
+	return of("hot-folder.stopped", Name("Folder", folder))
+}
+
+func FileType(file string) Message       { return of("hot-folder.type", Name("File", file)) }
+func FileNotSent(file string) Message    { return of("hot-folder.file-not-sent", Name("File", file)) }
+func FileTakenBack() Message             { return of("hot-folder.taken-back") }
+func FileBackIn(folder string) Message   { return of("hot-folder.back-in", Name("Folder", folder)) }
+func FileInOutbox() Message              { return of("hot-folder.in-outbox") }
+func FileSentBefore(file string) Message { return of("hot-folder.sent-before", Name("File", file)) }
+
+func WaitForOK(n int, folder string) Message {
+	return of("hot-folder.wait-for-ok", Count("N", n), Name("Folder", folder))
+}
+
+func WaitForOKSomewhere(n int) Message { return of("hot-folder.wait-for-ok-somewhere", Count("N", n)) }
+func LookInOutbox() Message            { return of("hot-folder.look-in-outbox") }
+
+func NotReturned(file, folder string) Message {
+	return of("hot-folder.not-returned", Name("File", file), Name("Folder", folder))
+}
