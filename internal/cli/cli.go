@@ -84,6 +84,7 @@ type commands struct {
 	List       listCmd       `cmd:"" help:"List the packages."`
 	Show       showCmd       `cmd:"" help:"Show one package: its people, documents, files, and what happened."`
 	Events     eventsCmd     `cmd:"" help:"Show what the service reported, or follow it."`
+	Folders    foldersCmd    `cmd:"" help:"Folders that send: what appears in one becomes a package."`
 	Status     statusCmd     `cmd:"" help:"Show what is connected, waiting, saved and wrong."`
 	Sandbox    sandboxCmd    `cmd:"" help:"Run the embedded signing service alone, for trying things out and for tests."`
 	Completion completionCmd `cmd:"" help:"Print what has your shell complete commands, packages and files."`
@@ -134,7 +135,7 @@ func parser(c *commands, p Program) *kong.Kong {
 	k, err := kong.New(c,
 		kong.Name("countersign"), kong.Description(description), kong.UsageOnError(),
 		kong.Writers(p.Stdout, p.Stderr), kong.Exit(func(code int) { panic(exit(code)) }),
-		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100}),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true, WrapUpperBound: 100}),
 	)
 	if err != nil {
 		panic(err) // the grammar above is wrong

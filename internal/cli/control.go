@@ -34,12 +34,13 @@ const (
 
 // reply is one line of an answer.
 type reply struct {
-	Done     bool              `json:"done,omitempty"`
-	Error    string            `json:"error,omitempty"` // one sentence
-	Address  string            `json:"address,omitempty"`
-	State    *office.SendState `json:"state,omitempty"`
-	Settings *office.Settings  `json:"settings,omitempty"`
-	Office   *agent.OfficeFile `json:"office,omitempty"`
+	Done     bool                  `json:"done,omitempty"`
+	Error    string                `json:"error,omitempty"` // one sentence
+	Folders  []office.HotFolderRow `json:"folders,omitempty"`
+	Address  string                `json:"address,omitempty"`
+	State    *office.SendState     `json:"state,omitempty"`
+	Settings *office.Settings      `json:"settings,omitempty"`
+	Office   *agent.OfficeFile     `json:"office,omitempty"`
 
 	Templates []office.Template  `json:"templates,omitempty"`
 	Packages  []listedPackage    `json:"packages,omitempty"`
@@ -152,6 +153,10 @@ func (c *controller) handler() http.Handler {
 	mux.HandleFunc("POST "+pathOffers, answer(c.ending, func(_ context.Context, q offersRequest, _ func(reply)) (reply, error) {
 		list, err := c.Offers(q.Kind)
 		return reply{Offers: list}, err
+	}))
+	mux.HandleFunc("POST "+pathFolders, answer(c.ending, func(ctx context.Context, change foldersRequest, _ func(reply)) (reply, error) {
+		rows, err := c.Folders(ctx, change)
+		return reply{Folders: rows}, err
 	}))
 	mux.HandleFunc("POST "+pathConfigure, answer(c.ending, func(ctx context.Context, change settingsChange, _ func(reply)) (reply, error) {
 		s, err := c.Configure(ctx, change)

@@ -33,6 +33,7 @@ type instance interface {
 	Show(ctx context.Context, word string) (shownPackage, error)
 	Events(ctx context.Context, q eventsRequest) ([]listedEvent, error)
 	Withdraw(ctx context.Context, n office.NewWithdrawal) ([]office.Withdrawn, error)
+	Folders(ctx context.Context, change foldersRequest) ([]office.HotFolderRow, error)
 	Close() error
 }
 
