@@ -3,6 +3,7 @@ package store
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	"countersign/internal/office"
@@ -22,8 +23,8 @@ type lineChange struct {
 	row string
 }
 
-// mostChanges is how many are remembered; who has missed more reads all lines.
-const mostChanges = 2000
+// leastChanges is how many are remembered at least, and twice as many at most; who has missed more reads all lines.
+const leastChanges = 1000
 
 // note is called in a transaction, before it is committed: whoever sees what it wrote finds it here. One that is rolled
 // back has only had lines read again.
@@ -36,9 +37,10 @@ func (c *lineChanges) note(in uint64, rows []string) {
 	for _, row := range rows {
 		c.noted = append(c.noted, lineChange{in, row})
 	}
-	if over := len(c.noted) - mostChanges; over > 0 {
+	if len(c.noted) > 2*leastChanges {
+		over := len(c.noted) - leastChanges
 		c.before = c.noted[over-1].in
-		c.noted = append([]lineChange(nil), c.noted[over:]...)
+		c.noted = slices.Clone(c.noted[over:])
 	}
 }
 

@@ -79,7 +79,7 @@ func TestWhatHasChangedSinceAReadingIsAllThatIsDifferent(t *testing.T) {
 		t.Errorf("all were read %d times after one has moved", k.whole)
 	}
 	update(t, s, func(tx *Tx) error {
-		for i := range mostChanges + 1 {
+		for i := range 2*leastChanges + 1 {
 			if err := putPackage(fmt.Sprint("many", i), "many", created(2000+i))(tx); err != nil {
 				return err
 			}
