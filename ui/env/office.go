@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"countersign/internal/agent"
+	"countersign/internal/message"
 	"countersign/internal/office"
 )
 
@@ -112,6 +113,13 @@ type Office interface {
 	Stop(draftID string) (inTime bool, err error)
 	// Resolve is a person's decision about a draft that is unknown or refused: send it again, or forget it.
 	Resolve(draftID string, sendAgain bool) error
+	// HotFolders are the folders that send. PutHotFolder checks and keeps one, a new one when it has no id; what is wrong is an
+	// agent.ConfigError. TryHotFolder checks one and says that it works.
+	HotFolders() ([]office.HotFolderRow, error)
+	PutHotFolder(office.HotFolder) (office.HotFolder, error)
+	RemoveHotFolder(id string) (known bool, err error)
+	TryHotFolder(office.HotFolder) (message.Message, error)
+
 	// Act does the one action of a health issue, where the agent can do it.
 	Act(ctx context.Context, issue agent.Issue) error
 	// Watch tells what changed until stop is called; the channel is then closed. Changes may be merged.

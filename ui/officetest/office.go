@@ -37,6 +37,7 @@ type Office struct {
 	Known    []office.Signer
 	Arrived  []office.Event // newest first
 	Turned   []agent.Refusal
+	Folders  []office.HotFolderRow
 	Quiet    time.Time // notifications are paused until then
 	watchers map[chan office.Change]bool
 

@@ -19,8 +19,13 @@ import (
 func State(d office.Draft) (theme.Mark, string) {
 	switch d.State {
 	case office.DraftHeld:
-		if d.Stopped {
+		switch {
+		case d.Stopped:
 			return theme.MarkLater, lang.L("Not sent: you cancelled it.")
+		case !d.Problem.IsZero():
+			return theme.MarkNext, i18n.Message(d.Problem)
+		case d.Folder != "":
+			return theme.MarkNext, lang.L("From a folder: waits for your OK.")
 		}
 		return theme.MarkLater, lang.L("Not sent: Countersign was closed while you could still undo.")
 	case office.DraftUnknown:

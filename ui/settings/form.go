@@ -16,6 +16,7 @@ import (
 // The tabs, in their order.
 const (
 	tabDocuments = iota
+	tabFolders
 	tabNotices
 	tabProgram
 	tabService

@@ -18,8 +18,8 @@ func (s *Screen) build() {
 	s.undo = widgets.NewButton(lang.L("Undo"), s.Undo)
 	s.foot = widgets.On(theme.Paper, container.NewVBox(widget.NewSeparator(),
 		widgets.PadHV(20, 8, widgets.Across(nil, s.text, s.undo))))
-	s.pages = []fyne.CanvasObject{s.documents(), s.notices(), s.program(), s.service()}
-	s.tabs = widgets.NewTabs([]string{lang.L("Documents"), lang.L("Notifications"), lang.L("General"), lang.L("Service and account")}, s.turn)
+	s.pages = []fyne.CanvasObject{s.documents(), s.folders.content, s.notices(), s.program(), s.service()}
+	s.tabs = widgets.NewTabs([]string{lang.L("Documents"), lang.L("Folders"), lang.L("Notifications"), lang.L("General"), lang.L("Service and account")}, s.turn)
 	stack := container.NewStack()
 	for _, p := range s.pages {
 		stack.Add(p)

@@ -41,6 +41,7 @@ type Screen struct {
 	account *account
 	tests   *tests
 	starter *starter
+	folders *folders
 
 	foot *fyne.Container
 	text *widgets.Line
@@ -59,7 +60,7 @@ func New(d *env.Env) *Screen {
 		e.OnEscape = func() { s.takeBack(e, k) }
 	}
 	s.preview, s.account = newPreview(s), newAccount(s)
-	s.tests, s.starter = newTests(s), newStarter(s)
+	s.tests, s.starter, s.folders = newTests(s), newStarter(s), newFolders(s)
 	s.build()
 	s.offerUndo()
 	return s
@@ -69,7 +70,10 @@ func New(d *env.Env) *Screen {
 func (s *Screen) Content() fyne.CanvasObject { return s.content }
 
 // Reload reads the settings anew, beside the window's goroutine. What is typed and not kept stays.
-func (s *Screen) Reload() { s.reader.Ask() }
+func (s *Screen) Reload() {
+	s.reader.Ask()
+	s.folders.reload()
+}
 
 // news is what Reload reads.
 type news struct {
@@ -119,6 +123,7 @@ func (s *Screen) Continue(old *Screen) {
 	s.form.ngrokToken.SetText(secrets.NgrokAuthtoken)
 	s.form.filling = false
 	s.tabs.Choose(old.tabs.Chosen())
+	s.folders.continueFrom(old.folders)
 	s.adapt()
 	s.offerUndo()
 	s.preview.ask()

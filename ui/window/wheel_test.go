@@ -43,7 +43,7 @@ func TestTheWheelScrollsOverTheFieldsOfEveryScreen(t *testing.T) {
 	b.window.Go(showSettings)
 	for _, o := range test.LaidOutObjects(b.window.settings.Content()) {
 		if tabs, ok := o.(*widgets.Tabs); ok {
-			tabs.Choose(3) // the page with the most fields
+			tabs.Choose(4) // the page with the most fields
 		}
 	}
 	if n := turned(b, "Settings"); n < 4 {
