@@ -75,14 +75,22 @@ func (s *Screen) menuOf(r listed) *fyne.Menu {
 	if r.issue != nil || r.draft != nil {
 		return nil
 	}
-	if r.line.Archived {
-		return fyne.NewMenu("", fyne.NewMenuItem(lang.L("Move back to the list"), func() { s.archive(r.line.ID, false) }))
+	if several := s.several(); len(several) > 0 && s.marked[r.line.ID] {
+		return menu(s.deedsOf(several))
 	}
-	items := []*fyne.MenuItem{fyne.NewMenuItem(lang.L("Archive"), func() { s.putAway(r.line.ID, r.line.Name) })}
-	if r.line.State.CanBeWithdrawn() && !r.line.Gone && !r.line.Withdrawing && s.env.Office.CanWithdraw() {
-		items = append(items, fyne.NewMenuItem(lang.L("Withdraw…"), func() { s.askWithdrawal([]string{r.line.ID}, r.line.Name, nil) }))
+	return menu(append(s.openDeeds(r), s.deedsOf([]listed{r})...))
+}
+
+// openDeeds are what can be opened of the chosen package.
+func (s *Screen) openDeeds(r listed) (deeds []deed) {
+	saved := s.record.saved()
+	if s.record.row.ID != r.line.ID || len(saved) == 0 {
+		return nil
 	}
-	return fyne.NewMenu("", items...)
+	return []deed{
+		{lang.L("Open"), theme.FileTextIcon(), func() { s.env.OpenFile(saved[0].Path) }},
+		{lang.L("Show in folder"), theme.FolderOpenIcon(), func() { s.env.ShowInFolder(saved[0].Path) }},
+	}
 }
 
 // openEditor shows the service's own editor for a package; done is called in any case.

@@ -29,6 +29,10 @@ func (s *Screen) show(p record) {
 
 func (s *Screen) draw(fresh bool) {
 	p := s.record
+	if several := s.several(); len(several) > 0 {
+		s.place(s.severalPage(several), fresh)
+		return
+	}
 	if r, isHead := s.headOfID(s.chosen); isHead {
 		s.place(s.drawHead(r), fresh)
 		return

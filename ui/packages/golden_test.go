@@ -56,6 +56,8 @@ func TestTheScreenLooksAsItWasApproved(t *testing.T) {
 		{"withdrawn", withdrawn(office.Withdrawal{State: office.WithdrawDone, Message: "The rent was wrong.", Quiet: true}), show("p1"), large, "light", 1, "en"},
 		{"withdrawing-small-de", withdrawn(office.Withdrawal{State: office.WithdrawWanted, Tries: 2, Problem: message.ServiceSilent()}), show("p1"), little, "dark", 1, "de"},
 		{"not-withdrawn", withdrawn(office.Withdrawal{State: office.WithdrawRefused, Problem: message.MayNotWithdraw()}), show("p1"), large, "light", 1, "en"},
+		{"several", officetest.Busy(), several, large, "light", 1, "en"},
+		{"several-small-de", officetest.Busy(), several, little, "dark", 1, "de"},
 		{"long", officetest.World(), show("w1"), large, "light", 1, "en"},
 		{"long-small", officetest.World(), show("w1"), little, "light", 1, "en"},
 	} {
@@ -154,6 +156,14 @@ func withdrawn(w office.Withdrawal) *officetest.Office {
 		lease.Timeline = append(slices.Clone(lease.Timeline), office.Moment{Time: officetest.Now.Add(-10 * time.Minute), What: "ended", Ref: "rescinded"})
 	}
 	return o
+}
+
+// several has three packages marked.
+func several(b *bench) {
+	b.screen.tabs.Choose(tabAll)
+	b.Settle()
+	b.press("p2", 0)
+	b.press("p1", shift)
 }
 
 // archived shows the archive, while everything is asked about.

@@ -50,6 +50,10 @@ type Screen struct {
 
 	version atomic.Uint64 // of what all holds, once it is prepared; 0 before
 
+	marked map[string]bool         // packages to be dealt with together, by id
+	from   string                  // where Shift begins to mark
+	held   func() fyne.KeyModifier // the modifiers that are held
+
 	record   record           // the chosen package, as far as it is read
 	reading  bool             // it is being read
 	again    bool             // and must be read once more
@@ -68,7 +72,7 @@ type Screen struct {
 
 // New returns the screen, empty until Reload.
 func New(d *env.Env) *Screen {
-	s := &Screen{env: d, all: newIndex(nil), links: map[string]links{}, pictures: map[string]image.Image{}}
+	s := &Screen{env: d, all: newIndex(nil), links: map[string]links{}, pictures: map[string]image.Image{}, held: heldKeys}
 	s.reader = async.NewReader(d.Work, s.read, s.fill)
 	s.search = widgets.NewEntry(lang.L("Search by name, signer or file"))
 	s.search.SetIcon(fynetheme.SearchIcon())
@@ -79,12 +83,16 @@ func New(d *env.Env) *Screen {
 	s.tabs = widgets.NewTabs(s.tabNames(), func(int) { s.refilter() })
 	s.list = widgets.NewList(s.rows,
 		s.newItem,
-		func(id int, o fyne.CanvasObject) { o.(*item).show(s.env.Now(), s.at(id)) })
-	s.list.OnSelected = func(id int) {
-		s.list.Chose(id)
-		s.choose(s.at(id).line.ID)
-	}
+		func(id int, o fyne.CanvasObject) {
+			r := s.at(id)
+			o.(*item).show(s.env.Now(), r)
+			o.(*item).Mark(s.marked[r.line.ID])
+		})
+	s.list.OnSelected = s.chose
 	s.list.OnEnter = s.openFirstFile
+	s.list.OnEscape = s.unmark
+	s.list.OnAll = s.markAll
+	s.list.OnMenu = func(row int, at fyne.Position) { s.openMenu(s.at(row), at) }
 	s.list.HideSeparators = true
 	s.left = container.NewStack()
 	s.detail = container.NewStack()
@@ -191,12 +199,14 @@ func (s *Screen) OpenFolder() {
 
 func (s *Screen) newItem() fyne.CanvasObject {
 	i := newItem()
-	i.onMenu = func(r listed, at fyne.Position) {
-		if menu := s.menuOf(r); menu != nil {
-			widgets.OpenMenuAt(s.env.Window.Canvas(), menu, at)
-		}
-	}
+	i.onMenu = s.openMenu
 	return i
+}
+
+func (s *Screen) openMenu(r listed, at fyne.Position) {
+	if menu := s.menuOf(r); menu != nil {
+		widgets.OpenMenuAt(s.env.Window.Canvas(), menu, at)
+	}
 }
 
 // rows is how many rows the list has.

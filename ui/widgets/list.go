@@ -14,9 +14,12 @@ import (
 // may change under the person without the choice or the view jumping. Its rows are all equally high.
 type List struct {
 	widget.List
-	OnEnter func()
-	at      int
-	focused bool
+	OnEnter  func()
+	OnEscape func() (taken bool)             // in place of the window; may be nil
+	OnAll    func()                          // Ctrl+A; may be nil
+	OnMenu   func(row int, at fyne.Position) // the menu key or F10 on the chosen row, and where that is; may be nil
+	at       int
+	focused  bool
 }
 
 // NewList returns a list; see widget.NewList.
@@ -77,6 +80,9 @@ func (l *List) Renew(chosen, top int, hidden float32) {
 // TypedKey moves the choice.
 func (l *List) TypedKey(e *fyne.KeyEvent) {
 	last := l.Length() - 1
+	if e.Name == fyne.KeyEscape && l.OnEscape != nil && l.OnEscape() {
+		return
+	}
 	if last < 0 || e.Name == fyne.KeyEscape || e.Name == fyne.KeyF5 {
 		pass(l, e)
 		return
@@ -98,9 +104,33 @@ func (l *List) TypedKey(e *fyne.KeyEvent) {
 		if l.OnEnter != nil && l.at >= 0 {
 			l.OnEnter()
 		}
+	case desktop.KeyMenu, fyne.KeyF10: // with Shift or without
+		l.openMenu()
 	default:
 		l.List.TypedKey(e)
 	}
+}
+
+// TypedShortcut is Fyne's. What is not about the list goes to the window.
+func (l *List) TypedShortcut(shortcut fyne.Shortcut) {
+	custom, is := shortcut.(*desktop.CustomShortcut)
+	_, all := shortcut.(*fyne.ShortcutSelectAll)
+	switch {
+	case l.OnAll != nil && (all || is && custom.KeyName == fyne.KeyA && custom.Modifier == fyne.KeyModifierShortcutDefault):
+		l.OnAll()
+	default:
+		PassShortcut(l, shortcut)
+	}
+}
+
+// openMenu asks for the menu of the chosen row, at its middle as far as it is in sight.
+func (l *List) openMenu() {
+	if l.OnMenu == nil || l.at < 0 {
+		return
+	}
+	height := l.rowHeight()
+	y := min(max((float32(l.at)+0.5)*height-l.GetScrollOffset(), 0), l.Size().Height)
+	l.OnMenu(l.at, fyne.CurrentApp().Driver().AbsolutePositionForObject(l).AddXY(l.Size().Width/4, y))
 }
 
 // page is how many rows PageUp and PageDown move: one less than fit, so that one stays in sight.
@@ -119,6 +149,15 @@ type ListRow struct {
 	Lines   []*Line // that may be shortened
 	More    string  // that the mouse shows in any case, empty for nothing
 	hovered bool
+	marked  bool
+}
+
+// Mark shows that the row is one of several that are marked, or not.
+func (r *ListRow) Mark(marked bool) {
+	if r.marked != marked {
+		r.marked = marked
+		r.Refresh()
+	}
 }
 
 // CreateRenderer is Fyne's.
@@ -134,7 +173,10 @@ func (r *ListRow) CreateRenderer() fyne.WidgetRenderer {
 		paint: func() {
 			th := r.Theme()
 			back.FillColor, back.CornerRadius = color.Transparent, th.Size(theme.SizeNameSelectionRadius)
-			if r.hovered {
+			if r.marked {
+				back.FillColor = th.Color(theme.ColorNameSelection, fyne.CurrentApp().Settings().ThemeVariant())
+			}
+			if r.hovered && !r.marked {
 				back.FillColor = th.Color(theme.ColorNameHover, fyne.CurrentApp().Settings().ThemeVariant())
 			}
 		},

@@ -1,0 +1,135 @@
+package packages
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"fyne.io/fyne/v2"
+	"fyne.io/fyne/v2/driver/desktop"
+
+	"countersign/internal/office"
+	"countersign/ui/officetest"
+	"countersign/ui/widgets"
+)
+
+// press chooses the package of an id with modifiers held.
+func (b *bench) press(id string, held fyne.KeyModifier) {
+	b.screen.held = func() fyne.KeyModifier { return held }
+	b.screen.list.Select(b.screen.rowOf(id))
+	b.Settle()
+}
+
+func (b *bench) markedIDs() string {
+	var ids []string
+	for _, r := range b.screen.several() {
+		ids = append(ids, r.line.ID)
+	}
+	return strings.Join(ids, " ")
+}
+
+// deedNames are what is offered for all that are marked.
+func (b *bench) deedNames() (names []string) {
+	for _, d := range b.screen.deedsOf(b.screen.several()) {
+		names = append(names, d.name)
+	}
+	return names
+}
+
+const ctrl, shift = fyne.KeyModifierShortcutDefault, fyne.KeyModifierShift
+
+func TestSeveralPackagesAreMarkedAsInOtherLists(t *testing.T) {
+	b := newBench(t, many(10))
+	b.press("n2", 0)
+	b.press("n5", shift)
+	if got := b.markedIDs(); got != "n2 n3 n4 n5" {
+		t.Errorf("Shift marks %s", got)
+	}
+	b.press("n1", shift)
+	if got := b.markedIDs(); got != "n1 n2" {
+		t.Errorf("Shift the other way marks %s", got)
+	}
+	b.press("n7", ctrl)
+	b.press("n2", ctrl)
+	if got := b.markedIDs(); got != "n1 n7" {
+		t.Errorf("Ctrl marks %s", got)
+	}
+	if !shows(b, "2 packages selected") {
+		t.Error("nobody says how many are selected")
+	}
+	b.screen.list.TypedKey(&fyne.KeyEvent{Name: fyne.KeyEscape})
+	if got := b.markedIDs(); got != "" || b.screen.chosen != "n2" || shows(b, "2 packages selected") {
+		t.Errorf("after Escape %s are marked, %s is chosen", got, b.screen.chosen)
+	}
+	b.screen.list.TypedShortcut(&fyne.ShortcutSelectAll{})
+	if n := len(b.screen.several()); n != 10 {
+		t.Errorf("Ctrl+A marks %d", n)
+	}
+	b.press("n4", 0)
+	if got := b.markedIDs(); got != "" {
+		t.Errorf("after a press without either %s are marked", got)
+	}
+}
+
+func TestWhatLeavesTheListIsNotMarkedAnyMore(t *testing.T) {
+	b := newBench(t, many(10))
+	b.press("n2", 0)
+	b.press("n4", shift)
+	b.Office.Change(office.PackagesChanged, func(o *officetest.Office) { o.Rows[3].State = "executed" })
+	b.Reload()
+	if got := b.markedIDs(); got != "n2 n4" {
+		t.Errorf("marked are %s", got)
+	}
+	b.screen.search.SetText("Package 2")
+	b.Settle()
+	if got := b.markedIDs(); got != "" {
+		t.Errorf("what the search leaves out is marked: %s", got)
+	}
+}
+
+func TestTheMarkedPackagesAreWithdrawnAndArchivedTogether(t *testing.T) {
+	b := newBench(t, officetest.Busy())
+	b.screen.tabs.Choose(tabAll)
+	b.Settle()
+	b.press("p1", 0)
+	b.press("p2", ctrl)
+	b.press("p3", ctrl)
+	if got := b.deedNames(); !slices.Equal(got, []string{"Withdraw…", "Save again", "Archive"}) {
+		t.Errorf("offered: %q", got)
+	}
+	menu := b.screen.menuOf(b.screen.at(b.screen.rowOf("p2")))
+	if len(menu.Items) != 3 {
+		t.Errorf("the menu of a marked one has %d entries", len(menu.Items))
+	}
+	menu.Items[0].Action()
+	enter(b.asked(t))
+	b.Settle()
+	if got := b.Office.Withdrawn; len(got) != 1 || !slices.Equal(got[0].Packages, []string{"p2", "p1"}) {
+		t.Errorf("withdrawn: %+v", got)
+	}
+	b.press("p1", 0)
+	b.press("p2", ctrl)
+	b.Patient = true
+	pressIn(t, b, "Archive")
+	b.Settle()
+	if b.screen.rowOf("p1") >= 0 || b.screen.rowOf("p2") >= 0 {
+		t.Error("they are not archived")
+	}
+	b.Deeds[len(b.Deeds)-1].Undone()
+	b.Settle()
+	if b.screen.rowOf("p1") < 0 || b.screen.rowOf("p2") < 0 {
+		t.Error("it was not undone")
+	}
+}
+
+func TestTheMenuKeyOpensTheMenuOfTheChosenPackage(t *testing.T) {
+	for _, key := range []fyne.KeyName{desktop.KeyMenu, fyne.KeyF10} {
+		b := newBench(t, officetest.Busy())
+		b.press("p1", 0)
+		b.screen.list.TypedKey(&fyne.KeyEvent{Name: key})
+		if b.Window.Canvas().Overlays().Top() == nil {
+			t.Errorf("%s opens nothing", key)
+		}
+		widgets.CloseAll(b.Window.Canvas())
+	}
+}
