@@ -95,18 +95,19 @@ func (x *index) search(text string, among []int32) []int32 {
 	if len(wanted) > 0 {
 		x.prepare()
 	}
+	fits := func(i int32) bool { return len(wanted) == 0 || office.HasWords(x.texts[i], wanted) } // which may not be prepared yet
 	if among == nil {
 		found := make([]int32, 0, len(x.rows))
-		for i := range x.rows {
-			if office.HasWords(x.texts[i], wanted) {
-				found = append(found, int32(i))
+		for i := range int32(len(x.rows)) {
+			if fits(i) {
+				found = append(found, i)
 			}
 		}
 		return found
 	}
 	found := make([]int32, 0, len(among))
 	for _, i := range among {
-		if office.HasWords(x.texts[i], wanted) {
+		if fits(i) {
 			found = append(found, i)
 		}
 	}
