@@ -170,13 +170,13 @@ func (o OfficeFile) check() (bad []office.FieldError) {
 	return bad
 }
 
-// Into are settings with what the file says in place of what they said. What it leaves to each computer stays.
+// Into are settings with what the file says in place of what they said. Whatever the file has no word for stays.
 func (o OfficeFile) Into(s office.Settings) office.Settings {
 	x := o.Settings
-	x.SaveTo, x.NgrokConnectURL, x.NgrokCA = s.SaveTo, s.NgrokConnectURL, s.NgrokCA
-	x.BesideOriginal, x.Index, x.Notify, x.QuietFrom, x.QuietTo = s.BesideOriginal, s.Index, s.Notify, s.QuietFrom, s.QuietTo
-	x.KeepEvents, x.Theme, x.Language = s.KeepEvents, s.Theme, s.Language
-	return x
+	s.AuthURL, s.BaseURL, s.ClientID, s.Scopes, s.SignatureHeader = x.AuthURL, x.BaseURL, x.ClientID, x.Scopes, x.SignatureHeader
+	s.Redirect, s.RedirectURI, s.Tunnel, s.NgrokDomain = x.Redirect, x.RedirectURI, x.Tunnel, x.NgrokDomain
+	s.PublicURL, s.Listen, s.NameTemplate, s.SaveCAC, s.SaveMaster = x.PublicURL, x.Listen, x.NameTemplate, x.SaveCAC, x.SaveMaster
+	return s
 }
 
 // ReadOffice is the function of that name, for the window.

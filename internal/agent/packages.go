@@ -5,6 +5,7 @@ import (
 	"image"
 	"time"
 
+	"countersign/internal/agent/reconcile"
 	"countersign/internal/message"
 	"countersign/internal/office"
 )
@@ -55,6 +56,9 @@ func (a *Agent) EditPage(ctx context.Context, packageID string) (string, error) 
 func (a *Agent) SignerPage(ctx context.Context, packageID, signerID string) (string, error) {
 	return a.packages.SignerPage(ctx, packageID, signerID)
 }
+
+// ErrNoLinks is reconcile.ErrNoLinks.
+var ErrNoLinks = reconcile.ErrNoLinks
 
 // Saved is download.Room.Recent.
 func (a *Agent) Saved(limit int) ([]office.Job, error) { return a.saves.Recent(limit) }

@@ -33,6 +33,7 @@ func (a *Agent) Run(ctx context.Context, only ...Part) error {
 		{Name: string(PartEndpoint), Run: a.webhook.RunEndpoint},
 		{Name: string(PartEvents), Run: a.packages.RunEvents},
 		{Name: string(PartReconcile), Run: a.packages.Run},
+		{Name: "deadlines", Run: a.packages.RunDeadlines},
 		{Name: string(PartSave), Run: a.saves.Run},
 		{Name: string(PartOutbox), Run: a.outbox.Run},
 		{Name: string(PartWithdraw), Run: a.withdrawals.Run},
@@ -52,6 +53,9 @@ func (a *Agent) Run(ctx context.Context, only ...Part) error {
 	}
 	wanted := func(p loop.Loop) bool {
 		named := slices.Contains([]Part{PartTunnel, PartEndpoint, PartEvents, PartReconcile, PartSave, PartOutbox, PartWithdraw}, Part(p.Name))
+		if p.Name == "deadlines" { // a command that does one thing tells nobody of anything else
+			return len(only) == 0
+		}
 		return len(only) == 0 || !named || slices.Contains(only, Part(p.Name))
 	}
 	announcing, stopAnnouncing := context.WithCancel(context.WithoutCancel(ctx))
@@ -112,6 +116,7 @@ func (a *Agent) wakeAll() {
 	a.account.Wake()
 	a.packages.WakeEvents()
 	a.packages.Wake()
+	a.packages.WakeDeadlines()
 	a.outbox.Wake()
 	a.withdrawals.Wake()
 	a.saves.Wake()

@@ -80,6 +80,7 @@ type commands struct {
 	Logout     logoutCmd     `cmd:"" help:"Sign out, at the service too."`
 	Send       sendCmd       `cmd:"" help:"Send documents for signature."`
 	Withdraw   withdrawCmd   `cmd:"" help:"Withdraw packages that wait for signatures."`
+	Link       linkCmd       `cmd:"" help:"Print the link with which a person signs a package; whoever has it can sign."`
 	Templates  templatesCmd  `cmd:"" help:"List the service's templates, those used last first."`
 	List       listCmd       `cmd:"" help:"List the packages."`
 	Show       showCmd       `cmd:"" help:"Show one package: its people, documents, files, and what happened."`

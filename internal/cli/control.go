@@ -22,6 +22,7 @@ const (
 	pathPaste     = "/paste"
 	pathSignOut   = "/logout"
 	pathSend      = "/send"
+	pathLink      = "/link"
 	pathList      = "/list"
 	pathPackage   = "/package"
 	pathEvents    = "/events"
@@ -113,6 +114,14 @@ func (c *controller) Send(ctx context.Context, d office.NewPackage, progress fun
 	return state, err
 }
 
+func (c *controller) SignPage(ctx context.Context, q linkRequest) (address string, err error) {
+	id, err := c.find(q.Package)
+	if err != nil {
+		return "", err
+	}
+	return c.agent.SignerPage(ctx, id, q.Person)
+}
+
 func (c *controller) Templates(ctx context.Context, search string) ([]office.Template, error) {
 	return c.agent.Templates(ctx, search)
 }
@@ -181,6 +190,10 @@ func (c *controller) handler() http.Handler {
 	mux.HandleFunc("POST "+pathSend, answer(c.ending, func(ctx context.Context, d office.NewPackage, tell func(reply)) (reply, error) {
 		state, err := c.Send(ctx, d, func(s office.SendState) { tell(reply{State: &s}) })
 		return reply{State: &state}, err
+	}))
+	mux.HandleFunc("POST "+pathLink, answer(c.ending, func(ctx context.Context, q linkRequest, _ func(reply)) (reply, error) {
+		address, err := c.SignPage(ctx, q)
+		return reply{Address: address}, err
 	}))
 	mux.HandleFunc("POST "+pathTemplates, answer(c.ending, func(ctx context.Context, q templatesRequest, _ func(reply)) (reply, error) {
 		list, err := c.Templates(ctx, q.Search)

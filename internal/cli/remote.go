@@ -143,6 +143,16 @@ func (r *remote) Send(ctx context.Context, d office.NewPackage, progress func(of
 	return state, err
 }
 
+func (r *remote) SignPage(ctx context.Context, q linkRequest) (address string, err error) {
+	err = r.call(ctx, pathLink, q, func(m reply) error {
+		if m.Address != "" {
+			address = m.Address
+		}
+		return nil
+	})
+	return address, err
+}
+
 func (r *remote) Templates(ctx context.Context, search string) (list []office.Template, err error) {
 	list = []office.Template{}
 	err = r.call(ctx, pathTemplates, templatesRequest{search}, func(m reply) error {

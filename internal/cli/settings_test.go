@@ -24,7 +24,7 @@ func TestSetupJudgesAsTheAgentDoes(t *testing.T) {
 				"--scope": strings.Join(around.Scopes, " "), "--signature-header": around.SignatureHeader, "--redirect": string(around.Redirect),
 				"--redirect-uri": "", "--tunnel": string(around.Tunnel), "--ngrok-domain": "", "--ngrok-connect-url": "", "--public-url": around.PublicURL,
 				"--listen": around.Listen, "--save-to": filepath.Join(folder, "kept"), "--name-template": around.NameTemplate, "--keep-events": "90",
-				"--copy-to": "", "--blind-copy-to": ""} {
+				"--copy-to": "", "--due-days": "3", "--blind-copy-to": ""} {
 				if flag == c.Flag {
 					value = c.Value
 				}

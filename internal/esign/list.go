@@ -7,10 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
-	"net/url"
-	"time"
-
-	"countersign/internal/message"
 )
 
 // ListQuery selects packages; zero fields do not restrict (service-facts.md, 7).
@@ -84,54 +80,6 @@ func readPage(raw []byte) (page Page, ok bool) {
 	var given []json.RawMessage
 	empty := rawOrNil(said.Items) == nil || json.Unmarshal(said.Items, &given) == nil && len(given) == 0
 	return page, empty || len(page.Items) > 0
-}
-
-// SignLink is where one signer signs.
-type SignLink struct {
-	URL     string
-	Expires time.Time // zero when the service did not say
-}
-
-// SignLink makes a link for a signer to sign with (service-facts.md, 7). Whoever has it can sign as that person.
-func (c *Client) SignLink(ctx context.Context, packageID, signerID string) (SignLink, error) {
-	k := &call{op: "making a link to sign package " + cleanMessage(packageID), route: "packages/link/sign", method: http.MethodPost}
-	p, err := id(k.op, message.PackageIDUnusable(), packageID)
-	if err != nil {
-		return SignLink{}, err
-	}
-	s, err := id(k.op, message.SignerIDUnusable(), signerID)
-	if err != nil {
-		return SignLink{}, err
-	}
-	k.path = "/packages/" + p + "/link/sign/" + s
-	return c.link(ctx, k)
-}
-
-// EditLink makes a link to the service's own editor for a package, which lives only briefly (service-facts.md, 7).
-func (c *Client) EditLink(ctx context.Context, packageID string) (SignLink, error) {
-	k := &call{op: "making a link to edit package " + cleanMessage(packageID), route: "packages/link/edit", method: http.MethodPost}
-	p, err := id(k.op, message.PackageIDUnusable(), packageID)
-	if err != nil {
-		return SignLink{}, err
-	}
-	k.path = "/packages/" + p + "/link/edit"
-	return c.link(ctx, k)
-}
-
-// link makes the call k and reads the link it answers.
-func (c *Client) link(ctx context.Context, k *call) (SignLink, error) {
-	var said struct {
-		Link    text  `json:"link"`
-		Expires stamp `json:"timeExpires"`
-	}
-	if err := c.json(ctx, k, &said); err != nil {
-		return SignLink{}, err
-	}
-	// It is going to be opened in a browser, which would also start other programs for other schemes.
-	if u, err := url.Parse(string(said.Link)); err != nil || u.Host == "" || !secureURL(u) {
-		return SignLink{}, k.unreadable()
-	}
-	return SignLink{string(said.Link), said.Expires.Time}, nil
 }
 
 // Organization is what organizations/info says, as far as it can be recognised: its answer is not shown.

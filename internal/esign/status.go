@@ -73,6 +73,7 @@ type Signer struct {
 	FirstName string
 	LastName  string
 	Email     string
+	Locale    string // "de", "fr-CA"; "" when the service did not say
 	Order     int
 
 	// Declined is set once the person refused to sign; when and why only as far as the service said. StateTold says
@@ -148,6 +149,7 @@ type signerRecord struct {
 	FirstName text   `json:"firstName"`
 	LastName  text   `json:"lastName"`
 	Email     text   `json:"email"`
+	Locale    text   `json:"locale"`
 	Order     number `json:"order"`
 	Index     number `json:"index"`
 
@@ -161,7 +163,7 @@ type signerRecord struct {
 func (r signerRecord) signer() Signer {
 	s := Signer{
 		ID: string(r.SignerID), FirstName: string(r.FirstName), LastName: string(r.LastName), Email: string(r.Email),
-		Order: int(r.Order + r.Index), StateTold: r.State != "" || !r.TimeDeclined.IsZero(),
+		Locale: string(r.Locale), Order: int(r.Order + r.Index), StateTold: r.State != "" || !r.TimeDeclined.IsZero(),
 	}
 	if s.Declined = r.State == "declined" || !r.TimeDeclined.IsZero(); s.Declined {
 		s.DeclinedAt = r.TimeDeclined.Time

@@ -47,6 +47,26 @@ func DeclineReason(reason string) Message {
 	return of("package.decline-reason", Name("Reason", reason))
 }
 
+func Expired(called string) Message  { return of("package.expired", Package("Package", called)) }
+func DueToday(called string) Message { return of("package.due-today", Package("Package", called)) }
+
+func DueTomorrow(called string) Message {
+	return of("package.due-tomorrow", Package("Package", called))
+}
+
+func DueIn(called string, days int) Message {
+	return of("package.due-in", Package("Package", called), Count("N", days))
+}
+
+func NotSignedBy(people []string) Message { return of("package.not-signed-by", Names("Who", people)) }
+
+// The letter with which somebody sends a signer the link.
+
+func LetterSubject(called string) Message { return of("letter.subject", Package("Package", called)) }
+func LetterGreeting(who string) Message   { return of("letter.greeting", Text("Who", who)) }
+func LetterAsks(called string) Message    { return of("letter.asks", Package("Package", called)) }
+func LetterPersonal() Message             { return of("letter.personal") }
+
 func SignersDone(done, total int) Message {
 	return of("package.signers-done", Number("Done", done), Number("Total", total))
 }

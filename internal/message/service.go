@@ -18,6 +18,12 @@ func ServiceRefusedBecause(why string) Message {
 func CopiesTwice() Message { return of("service.copies-twice") }
 func CopiesSign() Message  { return of("service.copies-sign") }
 
+func NoLinks() Message         { return of("service.no-links") }
+func MayNotHaveLinks() Message { return of("service.may-not-have-links") }
+func SignerNotListed() Message { return of("service.signer-not-listed") }
+
+func NoSuchSigner(who string) Message { return of("service.no-such-signer", Name("Who", who)) }
+
 func NotAllowed() Message { return of("service.not-allowed") }
 
 func NotAllowedBecause(why string) Message {

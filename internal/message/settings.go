@@ -35,6 +35,7 @@ func FolderNotWritable() Message      { return of("settings.folder-not-writable"
 func StandingForm() Message           { return of("settings.standing-form") }
 func StandingTwice() Message          { return of("settings.standing-twice") }
 func NotifyChoice() Message           { return of("settings.notify-choice") }
+func DueDaysRange() Message           { return of("settings.due-days-range") }
 func QuietHours() Message             { return of("settings.quiet-hours") }
 func KeepEventsRange() Message        { return of("settings.keep-events-range") }
 func ThemeChoice() Message            { return of("settings.theme-choice") }

@@ -68,6 +68,9 @@ func (s Settings) Check() []FieldError {
 			say(f.field, CodeForm)
 		}
 	}
+	if s.DueDays < NoDueDays || s.DueDays > maxRemindDays {
+		say(FieldDueDays, CodeRange)
+	}
 	if s.KeepEvents < 1 || s.KeepEvents > maxKeepEvents {
 		say(FieldKeepEvents, CodeRange)
 	}

@@ -43,6 +43,7 @@ const (
 	FactSigned            // one person's signature on one document
 	FactDeclined          // one person's refusal
 	FactSaved             // a package that everyone has signed, with its files
+	FactDeadline          // a package that is due soon, or has expired
 	FactProblem           // what keeps the office from its documents
 )
 

@@ -26,6 +26,7 @@ const (
 	FieldCopyTo       = "copy_to"
 	FieldBlindCopyTo  = "blind_copy_to"
 	FieldNotify       = "notify"
+	FieldDueDays      = "due_days"
 	FieldQuietFrom    = "quiet_from"
 	FieldQuietTo      = "quiet_to"
 	FieldKeepEvents   = "keep_events_days"
@@ -101,6 +102,7 @@ var findingTexts = map[string]map[Code]message.Message{
 	FieldCopyTo:      {CodeTwice: message.StandingTwice(), "": message.StandingForm()},
 	FieldBlindCopyTo: {CodeTwice: message.StandingTwice(), "": message.StandingForm()},
 	FieldNotify:      {"": message.NotifyChoice()},
+	FieldDueDays:     {"": message.DueDaysRange()},
 	FieldQuietFrom:   {"": message.QuietHours()},
 	FieldQuietTo:     {"": message.QuietHours()},
 	FieldKeepEvents:  {"": message.KeepEventsRange()},

@@ -1,6 +1,7 @@
 package office
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 	"time"
@@ -17,6 +18,7 @@ type PackageLine struct {
 	Next         string // names of those whose turn it is, separated by ", "
 	Words        string // names of documents and files, who gets a copy, and the reference, for the search
 	Decliners    string // names of those who declined to sign, as in Next; one that is not known is empty
+	Reason       string // the first of them who gave one
 	Declined     bool   // somebody did
 	SignersDone  int
 	SignersTotal int // 0 while unknown
@@ -41,13 +43,14 @@ type Lines struct {
 // Line is p in a list.
 func (p Package) Line() PackageLine {
 	var people, next, declined, words []string
+	reason := ""
 	for _, s := range p.Signers {
 		name := s.DisplayName()
 		if slices.Contains(p.NextSigners, s.ID) && name != "" {
 			next = append(next, name)
 		}
 		if !s.Declined.IsZero() {
-			declined = append(declined, name)
+			declined, reason = append(declined, name), cmp.Or(reason, s.DeclineReason)
 		}
 		if s.Email != "" && s.Email != name {
 			name += " <" + s.Email + ">"
@@ -65,7 +68,7 @@ func (p Package) Line() PackageLine {
 	words = append(words, p.Reference)
 	return PackageLine{
 		ID: p.ID, Name: p.DisplayName(), State: p.State, Origin: p.Origin, People: strings.Join(people, ", "),
-		Next: strings.Join(next, ", "), Words: strings.Join(words, "\n"), Declined: len(declined) > 0, Decliners: strings.Join(declined, ", "),
+		Next: strings.Join(next, ", "), Words: strings.Join(words, "\n"), Declined: len(declined) > 0, Decliners: strings.Join(declined, ", "), Reason: reason,
 		SignersDone: p.SignersDone, SignersTotal: p.SignersTotal,
 		Gone: p.Gone, Planned: p.Planned, Saved: p.Saved, Problem: !p.Problem.IsZero(), Archived: p.Archived != nil, Withdrawing: p.Withdrawal.Pending(),
 		Created: p.Created, Due: p.Due, Executed: p.Executed,

@@ -22,6 +22,7 @@ type Signer struct {
 	FirstName string `json:"first_name,omitempty"`
 	LastName  string `json:"last_name,omitempty"`
 	Email     string `json:"email,omitempty"`
+	Locale    string `json:"locale,omitempty"` // "de", "fr-CA"; empty while the service did not say
 
 	Declined      time.Time `json:"declined,omitzero"` // when the person refused to sign
 	DeclineReason string    `json:"decline_reason,omitempty"`

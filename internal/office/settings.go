@@ -64,6 +64,7 @@ type Settings struct {
 	BlindCopyTo []string `json:"blind_copy_to,omitempty"`
 
 	Notify    NotifyKind `json:"notify,omitempty"`
+	DueDays   int        `json:"due_days,omitempty"`   // before the due date, when people are told once; NoDueDays for never
 	QuietFrom string     `json:"quiet_from,omitempty"` // "22:00" here; no notifications from then ...
 	QuietTo   string     `json:"quiet_to,omitempty"`   // ... until then; both empty for no quiet hours
 
@@ -88,6 +89,7 @@ func DefaultSettings() Settings {
 		Tunnel:          TunnelNgrok,
 		NameTemplate:    filename.DefaultTemplate,
 		Notify:          NotifyEach,
+		DueDays:         DueDays,
 		KeepEvents:      KeepEventsDays,
 	}
 }
@@ -112,6 +114,9 @@ func (s Settings) complete() Settings {
 	}
 	if s.Notify == "" {
 		s.Notify = d.Notify
+	}
+	if s.DueDays == 0 {
+		s.DueDays = d.DueDays
 	}
 	if s.KeepEvents == 0 {
 		s.KeepEvents = d.KeepEvents

@@ -2,6 +2,7 @@ package office
 
 import (
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -11,6 +12,28 @@ type Signature struct{ DocumentID, SignerID string }
 // SignerIndex is the place of the signer with that id in p.Signers, -1 when there is none.
 func (p Package) SignerIndex(id string) int {
 	return slices.IndexFunc(p.Signers, func(s Signer) bool { return s.ID == id })
+}
+
+// Find is the signer whom somebody names by id, by e-mail address or by name, whatever the case.
+func (p Package) Find(who string) (Signer, bool) {
+	who = strings.TrimSpace(who)
+	i := slices.IndexFunc(p.Signers, func(s Signer) bool {
+		return who != "" && (strings.EqualFold(s.ID, who) || strings.EqualFold(s.Email, who) || strings.EqualFold(s.fullName(), who))
+	})
+	if i < 0 {
+		return Signer{}, false
+	}
+	return p.Signers[i], true
+}
+
+// Unsigned are the people who still have something to sign. One who declined is not asked any more.
+func (p Package) Unsigned() (left []Signer) {
+	for _, s := range p.Signers {
+		if p.State != PackageExecuted && s.Declined.IsZero() && (s.ID == "" || len(p.Documents) == 0 || !p.SignedAll(s.ID)) {
+			left = append(left, s)
+		}
+	}
+	return left
 }
 
 // Document returns p's document with that id, adding it when it is new. One of our own whose id the service had not

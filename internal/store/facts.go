@@ -23,6 +23,16 @@ func (tx *Tx) Once(fact string) (first bool, err error) {
 	return true, tx.put(bucketOnce, key, noted)
 }
 
+// Told reports whether Once has recorded a fact. It writes nothing.
+func (tx *Tx) Told(fact string) bool {
+	id, err := idKey(fact)
+	if err != nil {
+		return false
+	}
+	have, err := tx.get(bucketOnce, factKey(id))
+	return err == nil && have != nil
+}
+
 // noted is the value of a fact: there is nothing to say but that it is there.
 var noted = []byte{1}
 

@@ -18,13 +18,18 @@ const (
 	lineDeclined
 	lineArchived
 	lineWithdrawing
+	lineReason
 )
 
-// lineTexts are the line's strings, in the order they are kept; who declined only where somebody did.
-func lineTexts(l *office.PackageLine, declined bool) []*string {
+// lineTexts are the line's strings, in the order they are kept; who declined and why only where
+// somebody did and said so.
+func lineTexts(l *office.PackageLine, declined, reason bool) []*string {
 	texts := []*string{&l.ID, &l.Name, (*string)(&l.State), (*string)(&l.Origin), &l.People, &l.Next, &l.Words}
 	if declined {
 		texts = append(texts, &l.Decliners)
+	}
+	if reason {
+		texts = append(texts, &l.Reason)
 	}
 	return texts
 }
@@ -33,7 +38,7 @@ func lineTexts(l *office.PackageLine, declined bool) []*string {
 func encodeLine(l office.PackageLine) []byte {
 	b := join(stamp(l.Created), stamp(l.Due), stamp(l.Executed))
 	flags := byte(0)
-	for flag, set := range map[byte]bool{lineGone: l.Gone, linePlanned: l.Planned, lineSaved: l.Saved, lineProblem: l.Problem, lineDeclined: l.Declined, lineArchived: l.Archived, lineWithdrawing: l.Withdrawing} {
+	for flag, set := range map[byte]bool{lineGone: l.Gone, linePlanned: l.Planned, lineSaved: l.Saved, lineProblem: l.Problem, lineDeclined: l.Declined, lineArchived: l.Archived, lineWithdrawing: l.Withdrawing, lineReason: l.Reason != ""} {
 		if set {
 			flags |= flag
 		}
@@ -41,7 +46,7 @@ func encodeLine(l office.PackageLine) []byte {
 	b = append(b, flags)
 	b = binary.AppendUvarint(b, uint64(max(l.SignersDone, 0)))
 	b = binary.AppendUvarint(b, uint64(max(l.SignersTotal, 0)))
-	for _, s := range lineTexts(&l, l.Declined) {
+	for _, s := range lineTexts(&l, l.Declined, l.Reason != "") {
 		b = binary.AppendUvarint(b, uint64(len(*s)))
 		b = append(b, *s...)
 	}
@@ -73,7 +78,7 @@ func decodeLine(b []byte) (office.PackageLine, error) {
 	var ok1, ok2 bool
 	l.SignersDone, ok1 = number()
 	l.SignersTotal, ok2 = number()
-	for _, s := range lineTexts(&l, flags&lineDeclined != 0) {
+	for _, s := range lineTexts(&l, flags&lineDeclined != 0, flags&lineReason != 0) {
 		n, ok := number()
 		if !ok || !ok1 || !ok2 || n > len(rest) {
 			return office.PackageLine{}, fmt.Errorf("%w: a package line is cut short", ErrRecord)

@@ -124,6 +124,7 @@ type Office interface {
 	Act(ctx context.Context, issue agent.Issue) error
 	// Watch tells what changed until stop is called; the channel is then closed. Changes may be merged.
 	Watch() (changes <-chan office.Change, stop func())
-	// SignerPage returns the address of a signer's page, empty where the service gives none.
+	// SignerPage asks for the address of the page on which a person signs. It lives only briefly and lets whoever has it sign.
+	// An error that is agent.ErrNoLinks means that the service gives out none, whoever asks.
 	SignerPage(ctx context.Context, packageID, signerID string) (string, error)
 }

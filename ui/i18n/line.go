@@ -24,7 +24,11 @@ func Line(l office.PackageLine) string {
 			return lang.L("Not all files could be saved yet.")
 		}
 		if l.Declined && !l.Gone && l.State != office.PackageExpired {
-			return declined(strings.Split(l.Decliners, ", "))
+			text := declined(strings.Split(l.Decliners, ", "))
+			if l.Reason != "" {
+				text += " " + lang.L("Reason: {{.Reason}}", V{"Reason": l.Reason})
+			}
+			return text
 		}
 		return trouble(l.Gone, l.State)
 	case Saved:
@@ -59,6 +63,20 @@ func NextOf(l office.PackageLine) []string {
 
 // DueSoon is how long before its due date a package is marked.
 const DueSoon = 3 * 24 * time.Hour
+
+// IsLate says whether a package that waits is due soon or overdue.
+func IsLate(now, due time.Time) bool { return !due.IsZero() && due.Sub(now) < DueSoon }
+
+// Lateness is that in a word or two, empty for a package that has time or no due date.
+func Lateness(now, due time.Time) string {
+	switch {
+	case !IsLate(now, due):
+		return ""
+	case due.Before(now):
+		return lang.L("overdue")
+	}
+	return lang.L("due soon")
+}
 
 // Due says until when a package is to be signed and in which colour, empty when it no longer matters.
 func Due(now time.Time, due time.Time, standing Standing) (text string, colour fyne.ThemeColorName) {

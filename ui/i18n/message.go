@@ -1,6 +1,9 @@
 package i18n
 
 import (
+	"slices"
+	"strings"
+
 	"fyne.io/fyne/v2/lang"
 
 	"countersign/internal/agent"
@@ -19,6 +22,20 @@ func Again(err error, shown string) string {
 		return text
 	}
 	return lang.L("That did not help yet.")
+}
+
+// WordsFor is what puts messages into the language of a person, given as "de" or "fr-CA"; Words where that is not known or
+// there are no words in it. It may be called from any goroutine.
+func WordsFor(locale string) *message.Printer {
+	code, _, _ := strings.Cut(strings.ReplaceAll(strings.ToLower(strings.TrimSpace(locale)), "_", "-"), "-")
+	if code == "" || !slices.Contains(message.Languages(), code) {
+		return Words()
+	}
+	p, err := message.NewPrinter(code)
+	if err != nil {
+		return Words()
+	}
+	return p
 }
 
 // Words is what puts messages into the language of the window. It may be called from any goroutine.

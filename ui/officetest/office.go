@@ -338,7 +338,10 @@ func (o *Office) Watch() (<-chan office.Change, func()) {
 
 // SignerPage is env.Office's.
 func (o *Office) SignerPage(_ context.Context, _, signerID string) (string, error) {
-	return read(o, func() string { return o.Pages[signerID] }), nil
+	if page := read(o, func() string { return o.Pages[signerID] }); page != "" {
+		return page, nil
+	}
+	return "", message.Error(message.NoLinks(), agent.ErrNoLinks)
 }
 
 // Must is what an office has read that can read everything.

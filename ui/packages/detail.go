@@ -8,9 +8,9 @@ import (
 	"fyne.io/fyne/v2/container"
 	"fyne.io/fyne/v2/lang"
 	"fyne.io/fyne/v2/layout"
-	fynetheme "fyne.io/fyne/v2/theme"
 	"fyne.io/fyne/v2/widget"
 
+	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/ui/i18n"
 	"countersign/ui/theme"
@@ -140,8 +140,8 @@ func (s *Screen) signersOf(row office.PackageRow) fyne.CanvasObject {
 		title += "  ·  " + progress
 	}
 	list := widgets.Stack(8)
-	addresses := s.links[record{row: row}.linksKey()]
-	for i, signer := range row.Signers {
+	links := false
+	for _, signer := range row.Signers {
 		state := i18n.StateOf(s.env.Now(), row, signer)
 		when := widgets.NewCaption(state.Text)
 		when.Shorten, when.Colour = false, state.Mark.Colour()
@@ -151,9 +151,15 @@ func (s *Screen) signersOf(row office.PackageRow) fyne.CanvasObject {
 		}
 		mark := widget.NewIcon(state.Mark.Resource())
 		list.Add(widgets.Across(mark, widgets.Aside(150, who, when), nil))
-		if address := addresses[i]; address != "" && state.Mark == theme.MarkNext {
-			list.Add(widgets.Across(widgets.Wide(mark.MinSize().Width, layout.NewSpacer()), s.pageOf(signer, address), nil))
+		if mayGetLink(row, signer) {
+			links = true
+			if !s.noLinks {
+				list.Add(widgets.Across(widgets.Wide(mark.MinSize().Width, layout.NewSpacer()), s.waysOf(row, signer), nil))
+			}
 		}
+	}
+	if links && s.noLinks {
+		list.Add(widgets.NewProse(i18n.Message(message.NoLinks())))
 	}
 	if len(row.Signers) == 0 {
 		list.Add(widgets.NewCaption(lang.L("The signing service has not listed the signers yet.")))
@@ -168,17 +174,6 @@ func whoIs(signer office.Signer) *fyne.Container {
 		who.Add(widgets.NewFullCaption(signer.Email))
 	}
 	return who
-}
-
-// pageOf leads to the page where a person signs: to sign at this desk, or to send the link on.
-func (s *Screen) pageOf(signer office.Signer, address string) fyne.CanvasObject {
-	who := i18n.V{"Who": i18n.Name(signer)}
-	open := widgets.NewLink(fynetheme.ComputerIcon(), lang.L("Open signing page: {{.Who}}", who), func() { s.env.OpenAddress(address) })
-	link := widgets.NewLink(fynetheme.ContentCopyIcon(), lang.L("Copy link"), func() {
-		s.env.Copy(address)
-		s.env.Notice(lang.L("Link to the signing page copied: {{.Who}}", who))
-	})
-	return widgets.Stack(0, open, link)
 }
 
 func (s *Screen) timelineOf(row office.PackageRow) fyne.CanvasObject {

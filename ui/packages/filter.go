@@ -3,6 +3,7 @@ package packages
 import (
 	"strings"
 	"sync"
+	"time"
 
 	"countersign/internal/agent"
 	"countersign/internal/office"
@@ -12,6 +13,7 @@ import (
 // The tabs, in their order.
 const (
 	tabWaiting = iota
+	tabDue     // of those that wait, what is due soon or overdue
 	tabDone
 	tabProblems
 	tabAll
@@ -24,6 +26,7 @@ const (
 type listed struct {
 	line     office.PackageLine
 	standing i18n.Standing
+	due      bool   // soon, or it was
 	text     string // folded; empty for a package, whose index has it
 
 	issue *agent.Issue  // instead of a package: what is wrong with the office
@@ -38,26 +41,34 @@ type index struct {
 	places   map[string]int32 // package id to its place in rows
 	texts    []string         // folded, of each row; empty until it is prepared
 	counts   counts           // of all rows
+	at       time.Time        // when it was made, by which is judged what is due
 	prepared sync.Once
 }
 
-// newIndex is the index of lines, which are those of all packages, newest first.
-func newIndex(lines []office.PackageLine) *index {
+// newIndex is the index of lines, which are those of all packages, newest first; nothing is due.
+func newIndex(lines []office.PackageLine) *index { return newIndexAt(time.Time{}, lines) }
+
+// newIndexAt is newIndex as of now.
+func newIndexAt(now time.Time, lines []office.PackageLine) *index {
 	n := len(lines)
-	x := &index{rows: make([]listed, n), places: make(map[string]int32, n), texts: make([]string, n)}
+	x := &index{rows: make([]listed, n), places: make(map[string]int32, n), texts: make([]string, n), at: now}
 	for i, l := range lines {
 		i = n - 1 - i
 		x.places[l.ID] = int32(i)
-		x.rows[i] = listed{line: l, standing: i18n.StandingOfLine(l)}
+		x.rows[i] = x.row(l)
 		x.counts.add(x.rows[i], 1)
 	}
 	return x
 }
 
+func (x *index) row(l office.PackageLine) listed {
+	return listed{line: l, standing: i18n.StandingOfLine(l), due: !x.at.IsZero() && i18n.IsLate(x.at, l.Due)}
+}
+
 // put notes a package that is new or changed, in a prepared index, and returns its place and what was there; known is
 // false for a new one. ok is false when it belongs somewhere between the others: then the index has to be made anew.
 func (x *index) put(l office.PackageLine) (place int32, was listed, known, ok bool) {
-	row, text := listed{line: l, standing: i18n.StandingOfLine(l)}, office.Fold(l.SearchText())
+	row, text := x.row(l), office.Fold(l.SearchText())
 	place, known = x.places[l.ID]
 	switch {
 	case known:
@@ -135,12 +146,15 @@ func (c *counts) add(r listed, n int) {
 	if own != tabArchived {
 		c[tabAll] += n
 	}
+	if r.in(tabDue) {
+		c[tabDue] += n
+	}
 }
 
 // in says whether a row belongs to a tab.
 func (r listed) in(tab int) bool {
 	own := r.tab()
-	return own == tab || tab == tabAll && own != tabArchived
+	return own == tab || tab == tabDue && r.due && own == tabWaiting || tab == tabAll && own != tabArchived
 }
 
 // tab is the tab of a row; what was archived is in none of the others.

@@ -41,7 +41,7 @@ func TestTabsAndSearchLeaveWhatBelongsThere(t *testing.T) {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
 		}
 	}
-	if _, counts := x.sort(x.search("", nil), tabWaiting); counts != [tabCount]int{2, 2, 0, 5, 1} || counts != x.counts {
+	if _, counts := x.sort(x.search("", nil), tabWaiting); counts != [tabCount]int{tabWaiting: 2, tabDone: 2, tabAll: 5, tabWithdrawn: 1} || counts != x.counts {
 		t.Errorf("counts %v", counts)
 	}
 }

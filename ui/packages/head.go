@@ -190,11 +190,14 @@ func (s *Screen) overview() fyne.CanvasObject {
 		page.Add(widgets.NewParagraph(lang.L("The signing service e-mails the signers. Packages shows who has signed and who is next.")))
 		page.Add(widgets.NewParagraph(lang.L("When everyone has signed, Countersign saves the documents in your folder. Documents signed while it was closed are saved when you start it again.")))
 	} else {
-		marks := [...]theme.Mark{tabWaiting: theme.MarkNext, tabDone: theme.MarkSaved, tabProblems: theme.MarkProblem}
+		marks := [...]theme.Mark{tabWaiting: theme.MarkNext, tabDue: theme.MarkNext, tabDone: theme.MarkSaved, tabProblems: theme.MarkProblem}
 		list := widgets.Stack(2)
 		counts := s.all.counts // whatever is searched for
 		s.headsOf("", tabAll, &counts)
 		for tab, mark := range marks {
+			if tab == tabDue && counts[tab] == 0 {
+				continue
+			}
 			count := widgets.NewLine(i18n.Number(counts[tab]))
 			count.Bold = true
 			list.Add(widgets.NewPress(widgets.PadHV(4, 6, widgets.Across(widget.NewIcon(mark.Resource()), widgets.NewLine(s.tabNames()[tab]), count)),

@@ -110,6 +110,9 @@ func textOf(now time.Time, r listed) string {
 		return text
 	}
 	text := i18n.Line(r.line)
+	if late := i18n.Lateness(now, r.line.Due); late != "" && r.standing == i18n.Open {
+		text = late + " · " + text // the colour of the date alone would not say it
+	}
 	if r.line.SignersTotal > maxMarks && r.standing == i18n.Open {
 		text = i18n.Progress(r.line.SignersDone, r.line.SignersTotal) + " · " + text
 	}

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"fyne.io/fyne/v2/lang"
 
@@ -26,7 +27,11 @@ type news struct {
 
 func (s *Screen) read(context.Context) (news, error) {
 	waiting, err1 := s.env.Office.Drafts()
-	lines, err2 := s.env.Office.LinesSince(s.version.Load())
+	version := s.version.Load()
+	if s.env.Now().Sub(time.Unix(s.judged.Load(), 0)).Abs() > judgedFor {
+		version = 0
+	}
+	lines, err2 := s.env.Office.LinesSince(version)
 	if err := cmp.Or(err1, err2); err != nil {
 		return news{}, err
 	}
@@ -36,12 +41,15 @@ func (s *Screen) read(context.Context) (news, error) {
 	}
 	n := news{version: lines.Version, drafts: drafts, folder: s.env.Office.Settings().SaveTo}
 	if lines.All {
-		n.all = newIndex(lines.Lines)
+		n.all = newIndexAt(s.env.Now(), lines.Lines)
 	} else {
 		n.changed = lines.Lines
 	}
 	return n, nil
 }
+
+// judgedFor is how long it is believed what is due soon: as long as nobody counts hours.
+const judgedFor = time.Hour
 
 // fill shows what was read. The row at the upper edge stays there, unless it is the first: there the newest is what
 // people look at. When nothing could be read, what was there stays, and health says why; before, the screen does.
@@ -60,6 +68,7 @@ func (s *Screen) fill(n news, err error) {
 		s.change(n.changed, n.version)
 	}
 	s.where.Set(folderText(n.folder))
+	s.tellStuck(n.all != nil)
 	s.reveal()
 	s.settle(anchor, top, hidden)
 }
@@ -67,6 +76,7 @@ func (s *Screen) fill(n news, err error) {
 // replace takes another index. It is prepared before somebody searches; until then, a change is not worked into it.
 func (s *Screen) replace(all *index, version uint64) {
 	s.all, s.found = all, nil
+	s.judged.Store(s.env.Now().Unix())
 	s.version.Store(0)
 	async.Try(s.env.Work, func(context.Context) error { all.prepare(); return nil }, func(error) {
 		if s.all == all {
@@ -178,6 +188,7 @@ func (s *Screen) present() {
 	s.counts = s.match
 	s.heads = s.headsOf(s.sought, s.tab, &s.counts)
 	s.tabs.Offer(tabWithdrawn, s.counts[tabWithdrawn] > 0 || s.tabs.Chosen() == tabWithdrawn)
+	s.tabs.Offer(tabDue, s.counts[tabDue] > 0 || s.tabs.Chosen() == tabDue)
 	s.tabs.Offer(tabArchived, s.counts[tabArchived] > 0 || s.tabs.Chosen() == tabArchived)
 	for i, text := range s.tabTexts() {
 		s.tabs.Label(i, text)

@@ -127,26 +127,9 @@ const (
 	pictureWidth = 240 // pixels: enough for twice the density
 )
 
-// links are the signers' pages that the service gives for a package, by the signer's place in it.
-type links map[int]string
-
-// linksKey changes when another person is to sign.
-func (p record) linksKey() string {
-	key := p.row.ID
-	for _, next := range p.row.Next {
-		key += "\n" + next.ID
-	}
-	return key
-}
-
-// fetch asks, once for each, for what takes the network or a moment: the pages of those who are to sign, and the
-// pictures. It stops when another package is chosen, and what had not come by then is asked for again next time.
+// fetch asks, once for each, for the pictures, which takes a moment. It stops when another package is chosen, and what had
+// not come by then is asked for again next time.
 func (s *Screen) fetch(p record) {
-	key := p.linksKey()
-	if _, asked := s.links[key]; !asked && isOpen(p.row) {
-		s.links[key] = links{}
-		s.fetchLinks(p.row, key)
-	}
 	var paths []string
 	for _, path := range p.pages() {
 		if _, asked := s.pictures[path]; !asked {
@@ -156,30 +139,6 @@ func (s *Screen) fetch(p record) {
 	if len(paths) > 0 {
 		s.fetchPictures(p.row.ID, paths)
 	}
-}
-
-func (s *Screen) fetchLinks(row office.PackageRow, key string) {
-	s.leave = append(s.leave, async.Then(s.env.Work, func(ctx context.Context) (links, error) {
-		found := links{}
-		for i, signer := range row.Signers {
-			if signer.ID == "" {
-				continue
-			}
-			if address, err := s.env.Office.SignerPage(ctx, row.ID, signer.ID); err == nil && address != "" {
-				found[i] = address
-			}
-		}
-		return found, ctx.Err()
-	}, func(found links, err error) {
-		if err != nil {
-			delete(s.links, key)
-			return
-		}
-		s.links[key] = found
-		if len(found) > 0 {
-			s.redraw(row.ID)
-		}
-	}))
 }
 
 func (s *Screen) fetchPictures(id string, paths []string) {

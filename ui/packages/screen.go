@@ -49,15 +49,21 @@ type Screen struct {
 	loaded bool     // the office has told: before, an empty list says nothing
 
 	version atomic.Uint64 // of what all holds, once it is prepared; 0 before
+	judged  atomic.Int64  // when all was made, in Unix seconds: what is due is of that moment
 
 	marked map[string]bool         // packages to be dealt with together, by id
 	from   string                  // where Shift begins to mark
 	held   func() fyne.KeyModifier // the modifiers that are held
 
-	record   record           // the chosen package, as far as it is read
-	reading  bool             // it is being read
-	again    bool             // and must be read once more
-	links    map[string]links // by package id and who is next
+	OnStuck func(Stuck) // told when packages that are declined or expired are others than before; may be nil
+
+	record   record // the chosen package, as far as it is read
+	reading  bool   // it is being read
+	again    bool   // and must be read once more
+	asking   bool   // a link to sign is being asked for
+	noLinks  bool   // the service gives none out
+	stuck    Stuck  // as it was told last
+	problems int    // packages that had one then
 	pictures map[string]image.Image
 	leave    []context.CancelFunc // end what is fetched for it
 
@@ -72,7 +78,7 @@ type Screen struct {
 
 // New returns the screen, empty until Reload.
 func New(d *env.Env) *Screen {
-	s := &Screen{env: d, all: newIndex(nil), links: map[string]links{}, pictures: map[string]image.Image{}, held: heldKeys}
+	s := &Screen{env: d, all: newIndex(nil), pictures: map[string]image.Image{}, held: heldKeys}
 	s.reader = async.NewReader(d.Work, s.read, s.fill)
 	s.search = widgets.NewEntry(lang.L("Search by name, signer or file"))
 	s.search.SetIcon(fynetheme.SearchIcon())
@@ -129,7 +135,7 @@ func (s *Screen) Continue(old *Screen) {
 	}
 	top, hidden := old.list.Top()
 	at, _ := old.scrolled()
-	s.all, s.found, s.folder, s.loaded, s.links, s.pictures = old.all, nil, old.folder, true, old.links, old.pictures
+	s.all, s.found, s.folder, s.loaded, s.noLinks, s.pictures = old.all, nil, old.folder, true, old.noLinks, old.pictures
 	s.chosen, s.wanted, s.record, s.search.Text = old.chosen, old.wanted, old.record, old.search.Text
 	s.where.Set(folderText(s.folder))
 	s.tabs.Choose(old.tabs.Chosen())
@@ -172,6 +178,7 @@ func (s *Screen) reveal() {
 		s.tabs.Choose(tabProblems)
 	case r.line.Archived:
 		s.tabs.Choose(tabArchived)
+	case tab == tabDue && r.in(tabDue):
 	case tab == tabArchived, tab != tabAll && r.tab() != tab:
 		s.tabs.Choose(tabAll)
 	}
@@ -272,7 +279,7 @@ func (s *Screen) openFirstFile() {
 }
 
 func (s *Screen) tabNames() []string {
-	return []string{lang.L("Waiting"), lang.L("Done"), lang.L("Problems"), lang.L("All"), lang.L("Withdrawn"), lang.L("Archived")}
+	return []string{lang.L("Waiting"), lang.L("Due"), lang.L("Done"), lang.L("Problems"), lang.L("All"), lang.L("Withdrawn"), lang.L("Archived")}
 }
 
 // tabTexts are the names with how much is in each.
@@ -299,6 +306,8 @@ func (s *Screen) nothing() fyne.CanvasObject {
 		return widgets.Empty(icon, lang.L("There are no problems."), "", nil)
 	case s.tabs.Chosen() == tabWithdrawn:
 		return widgets.Empty(theme.MarkEnded.Resource(), lang.L("Nothing was withdrawn."), "", nil)
+	case s.tabs.Chosen() == tabDue:
+		return widgets.Empty(icon, lang.L("Nothing is due soon."), "", nil)
 	case s.tabs.Chosen() == tabArchived:
 		return widgets.Empty(theme.MarkLater.Resource(), lang.L("Nothing is archived."), "", nil)
 	case len(s.all.rows) == 0:

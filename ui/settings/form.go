@@ -134,6 +134,15 @@ func (f *form) notices() {
 			return string(s.Notify)
 		},
 		func(s *office.Settings, v string) { s.Notify = office.NotifyKind(v) })
+	days := f.text(office.FieldDueDays, lang.L("Days before the due date"), lang.L("You are told once of each package that is not signed by then. 0 for never."),
+		widgets.NewEntry(strconv.Itoa(office.DueDays)), func(s *office.Settings) *string { return new(string) })
+	days.read = func(s office.Settings) string { return strconv.Itoa(max(0, cmp.Or(s.DueDays, office.DueDays))) }
+	days.write = func(s *office.Settings, v string) {
+		n, err := strconv.Atoi(v)
+		if s.DueDays = office.DueDaysFrom(n); err != nil {
+			s.DueDays = office.DueDaysFrom(-1)
+		}
+	}
 	f.text(office.FieldQuietFrom, lang.L("Quiet from"), lang.L("No notifications between these times. Leave both empty to be notified at any time."), widgets.NewEntry("22:00"),
 		func(s *office.Settings) *string { return &s.QuietFrom })
 	f.text(office.FieldQuietTo, lang.L("Quiet until"), "", widgets.NewEntry("07:00"), func(s *office.Settings) *string { return &s.QuietTo })

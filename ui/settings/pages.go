@@ -63,7 +63,7 @@ func (s *Screen) documents() fyne.CanvasObject {
 
 func (s *Screen) notices() fyne.CanvasObject {
 	at := func(key string) fyne.CanvasObject { return s.place(key, tabNotices) }
-	return page(widgets.Section(lang.L("Notifications"), 12, at(office.FieldNotify), widgets.Halves(at(office.FieldQuietFrom), at(office.FieldQuietTo)),
+	return page(widgets.Section(lang.L("Notifications"), 12, at(office.FieldNotify), at(office.FieldDueDays), widgets.Halves(at(office.FieldQuietFrom), at(office.FieldQuietTo)),
 		widgets.NewProse(lang.L("Activity always shows everything, with or without a notification."))))
 }
 

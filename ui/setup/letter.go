@@ -2,7 +2,6 @@ package setup
 
 import (
 	"cmp"
-	"net/url"
 	"strings"
 
 	"fyne.io/fyne/v2"
@@ -14,6 +13,7 @@ import (
 
 	"countersign/internal/agent"
 	"countersign/internal/office"
+	"countersign/ui/env"
 	"countersign/ui/i18n"
 	"countersign/ui/theme"
 	"countersign/ui/widgets"
@@ -91,7 +91,7 @@ func (s *Screen) AskAdministrator() {
 	})
 	copyIt.Button.Importance = widget.HighImportance
 	mail := widgets.NewButtonWithIcon(lang.L("Write an e-mail"), fynetheme.MailComposeIcon(), func() {
-		s.env.Browse(mailto(subject, text), func(err error) {
+		s.env.Browse(env.Mailto("", subject, text), func(err error) {
 			if err != nil {
 				trouble.Set(lang.L("No mail program could be opened. Copy the text instead."))
 				trouble.Show()
@@ -106,10 +106,4 @@ func (s *Screen) AskAdministrator() {
 		widgets.PadHV(0, 12, widgets.Card(widgets.NewVScroll(lines)))))
 	room := s.env.Window.Canvas().Size()
 	pop = widgets.Open(s.env.Window.Canvas(), content, fyne.NewSize(min(680, room.Width-48), min(540, room.Height-48)), copyIt.Button, nil)
-}
-
-// mailto is a letter without a receiver (RFC 6068): spaces and line ends are escaped, not written as a form does.
-func mailto(subject, text string) string {
-	escape := func(s string) string { return strings.ReplaceAll(url.QueryEscape(s), "+", "%20") }
-	return "mailto:?subject=" + escape(subject) + "&body=" + escape(strings.ReplaceAll(text, "\n", "\r\n"))
 }

@@ -14,6 +14,7 @@ import (
 	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/internal/office/settingstest"
+	"countersign/ui/env"
 	"countersign/ui/i18n"
 	"countersign/ui/officetest"
 	"countersign/ui/screentest"
@@ -498,7 +499,7 @@ func TestTheLetterSaysWhatToRegisterAndNoSecret(t *testing.T) {
 			t.Errorf("says %q: %s", not, text)
 		}
 	}
-	u, err := url.Parse(mailto(subject, text))
+	u, err := url.Parse(env.Mailto("", subject, text))
 	if err != nil || u.Scheme != "mailto" || strings.Contains(u.RawQuery, "+") {
 		t.Fatalf("%v %v", u, err)
 	}

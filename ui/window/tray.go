@@ -59,6 +59,13 @@ func (t *tray) items(state, account string, o overview) []*fyne.MenuItem {
 			items = append(items, fyne.NewMenuItem(word, func() { w.Show(); w.act(issue, nil) }))
 		}
 	}
+	if stuck := w.packages.Stuck(); stuck.Count > 0 {
+		label := lang.N("{{.PluralCount}} packages declined or expired", stuck.Count)
+		if stuck.Count == 1 {
+			label = i18n.Title(stuck.First.Name) + ": " + i18n.Line(stuck.First)
+		}
+		items = append(items, fyne.NewMenuItem(shorten(label), func() { w.Show(); w.Go(showPackages); w.packages.ShowStuck() }))
+	}
 	if account != "" { // it is not known at once
 		items = append(items, said(account))
 	}

@@ -80,6 +80,11 @@ func (w *Window) enter(office env.Office, demo bool) {
 	w.env = &env.Env{Soon: w.soon, Later: w.later, Office: office, System: w.options.System, Work: w.pool, Now: w.options.Now, Country: w.options.Country, Window: w.window,
 		Notice: w.notice.Say, Copy: w.app.Clipboard().SetContent, Autostart: w.options.Autostart, Go: w}
 	w.packages, w.compose = packages.New(w.env), compose.New(w.env)
+	w.packages.OnStuck = func(packages.Stuck) {
+		if w.last != nil {
+			w.tray.show(*w.last)
+		}
+	}
 	w.activity, w.settings, w.about = activity.New(w.env), settings.New(w.env), about.New(w.env)
 	w.statusView = newStatusView(w)
 	w.screens = []screen{w.packages, w.compose, w.activity, w.statusView, w.settings, w.about}

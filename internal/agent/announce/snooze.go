@@ -51,9 +51,12 @@ func (r *Room) muted(f office.Fact) bool {
 	switch {
 	case s.Notify == office.NotifyNone, s.Notify == office.NotifyExecuted && f.Kind == office.FactSigned:
 		return true
-	case !r.Snoozed().IsZero():
-		return true
 	default:
-		return s.QuietAt(r.Now().Local())
+		return r.Silent()
 	}
+}
+
+// Silent reports that people want to hear nothing for now: a snooze, or quiet hours.
+func (r *Room) Silent() bool {
+	return !r.Snoozed().IsZero() || r.needs.Settings().QuietAt(r.Now().Local())
 }

@@ -108,6 +108,7 @@ func mergeSigners(p *office.Package, signers []esign.Signer, now time.Time) {
 		signer.FirstName = cmp.Or(x.FirstName, signer.FirstName)
 		signer.LastName = cmp.Or(x.LastName, signer.LastName)
 		signer.Email = cmp.Or(x.Email, signer.Email)
+		signer.Locale = cmp.Or(x.Locale, signer.Locale)
 		mergeDecline(p, signer, x, now)
 	}
 }

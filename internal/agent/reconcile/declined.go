@@ -39,7 +39,7 @@ func (r *Room) withDeclined(ctx context.Context, client *esign.Client, s esign.S
 		for _, x := range record.Signers {
 			if x.ID == s.Signers[i].ID {
 				s.Signers[i].Declined, s.Signers[i].DeclinedAt = x.Declined, x.DeclinedAt
-				s.Signers[i].Reason, s.Signers[i].StateTold = x.Reason, x.StateTold
+				s.Signers[i].Reason, s.Signers[i].StateTold, s.Signers[i].Locale = x.Reason, x.StateTold, x.Locale
 			}
 		}
 	}

@@ -43,6 +43,10 @@ type News interface {
 	Signed(tx *store.Tx, p office.Package, signatures []office.Signature) ([]office.Fact, error)
 	Declined(tx *store.Tx, p office.Package) ([]office.Fact, error)
 	NotWithdrawn(tx *store.Tx, p office.Package) ([]office.Fact, error)
+	Expired(tx *store.Tx, p office.Package) ([]office.Fact, error)
+	DueSoon(tx *store.Tx, p office.Package, now time.Time) ([]office.Fact, error)
+	ToldDue(tx *store.Tx, packageID string) bool // DueSoon has been told
+	Silent() bool                                // people want to hear nothing for now
 	Announce(...office.Fact)
 	WorkEnded()
 }
@@ -82,6 +86,7 @@ type Room struct {
 	needs Needs
 
 	events, work chan struct{} // ring when there may be an event, or a package that is due
+	deadlines    chan struct{} // rings when something may be due sooner than was thought
 
 	start     sync.Once // the sweep that the program begins with
 	sweep     sweeper
@@ -94,7 +99,7 @@ type Room struct {
 
 // New makes the room.
 func New(t loop.Tools, needs Needs) *Room {
-	return &Room{Tools: t, needs: needs, events: make(chan struct{}, 1), work: make(chan struct{}, 1)}
+	return &Room{Tools: t, needs: needs, events: make(chan struct{}, 1), work: make(chan struct{}, 1), deadlines: make(chan struct{}, 1)}
 }
 
 // Wake has packages looked at that are due.

@@ -35,16 +35,26 @@ func (x *testRoom) Plan(_ *store.Tx, p *office.Package, _ office.Settings, _ str
 func (x *testRoom) NoteFiles(*store.Tx, *office.Package, bool) ([]office.Fact, error) {
 	return nil, nil
 }
-func (x *testRoom) TellRefused()                                              {}
-func (x *testRoom) TellGiven()                                                {}
-func (x *testRoom) Resume()                                                   {}
-func (x *testRoom) Announce(facts ...office.Fact)                             { x.told = append(x.told, facts...) }
-func (x *testRoom) WorkEnded()                                                {}
-func (x *testRoom) ListeningSince() time.Time                                 { return time.Time{} }
-func (x *testRoom) Deaf() bool                                                { return x.deaf }
-func (x *testRoom) Missed(string, time.Time)                                  { x.missed++ }
-func (x *testRoom) Heard(esign.Event, time.Time)                              { x.heard++ }
-func (x *testRoom) Tell()                                                     {}
+func (x *testRoom) TellRefused()                                             {}
+func (x *testRoom) TellGiven()                                               {}
+func (x *testRoom) Resume()                                                  {}
+func (x *testRoom) Announce(facts ...office.Fact)                            { x.told = append(x.told, facts...) }
+func (x *testRoom) WorkEnded()                                               {}
+func (x *testRoom) ListeningSince() time.Time                                { return time.Time{} }
+func (x *testRoom) Deaf() bool                                               { return x.deaf }
+func (x *testRoom) Missed(string, time.Time)                                 { x.missed++ }
+func (x *testRoom) Heard(esign.Event, time.Time)                             { x.heard++ }
+func (x *testRoom) Tell()                                                    {}
+func (x *testRoom) Expired(*store.Tx, office.Package) ([]office.Fact, error) { return nil, nil }
+
+func (x *testRoom) DueSoon(*store.Tx, office.Package, time.Time) ([]office.Fact, error) {
+	return nil, nil
+}
+
+func (x *testRoom) ToldDue(*store.Tx, string) bool { return false }
+
+func (x *testRoom) Silent() bool { return false }
+
 func (x *testRoom) Declined(*store.Tx, office.Package) ([]office.Fact, error) { return nil, nil }
 func (x *testRoom) Signed(tx *store.Tx, p office.Package, signatures []office.Signature) (facts []office.Fact, err error) {
 	for _, s := range signatures {

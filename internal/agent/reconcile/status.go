@@ -84,7 +84,7 @@ func (r *Room) applyLater(before office.Package) (applyTo, error) {
 	return func(tx *store.Tx, p *office.Package, status esign.Status) (f changes, err error) {
 		// Signatures that were there before the package was known are old, unless everything about it is new.
 		tell := !p.Checked.IsZero() || r.Now().Sub(p.Created) < office.NewFor
-		executed := p.State == office.PackageExecuted
+		executed, state := p.State == office.PackageExecuted, p.State
 		news := apply.Status(p, status, r.Now())
 		f.moved = len(news) > 0 || !executed && p.State == office.PackageExecuted
 		if f.facts, err = r.needs.News.Signed(tx, *p, news); err != nil {
@@ -93,6 +93,13 @@ func (r *Room) applyLater(before office.Package) (applyTo, error) {
 		declined, err := r.needs.News.Declined(tx, *p)
 		if err != nil {
 			return f, err
+		}
+		if p.State == office.PackageExpired && state != "" && !state.Over() {
+			expired, err := r.needs.News.Expired(tx, *p)
+			if err != nil {
+				return f, err
+			}
+			declined = append(declined, expired...)
 		}
 		for _, d := range declined {
 			line := office.Activity{Time: r.Now(), Kind: "problem", PackageID: p.ID, Text: message.Then(d.Title, d.Body)}

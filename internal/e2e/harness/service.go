@@ -110,6 +110,10 @@ type Pack struct {
 		Turn bool   `json:"turn"`
 		Page string `json:"page"`
 	} `json:"signers"`
+	Recipients []struct {
+		Email string `json:"email"`
+		Type  string `json:"type"`
+	} `json:"recipients"`
 }
 
 func (s *Service) Packages() (list []Pack) {

@@ -72,7 +72,7 @@ func (c Case) At(s *office.Settings) any {
 		office.FieldHeader: &s.SignatureHeader, office.FieldRedirect: &s.Redirect, office.FieldRedirectURI: &s.RedirectURI,
 		office.FieldTunnel: &s.Tunnel, office.FieldNgrokDomain: &s.NgrokDomain, office.FieldNgrokConnect: &s.NgrokConnectURL,
 		office.FieldNgrokCA: &s.NgrokCA, office.FieldPublicURL: &s.PublicURL, office.FieldListen: &s.Listen, office.FieldSaveTo: &s.SaveTo,
-		office.FieldTemplate: &s.NameTemplate, office.FieldCopyTo: &s.CopyTo, office.FieldBlindCopyTo: &s.BlindCopyTo, office.FieldNotify: &s.Notify, office.FieldQuietFrom: &s.QuietFrom, office.FieldQuietTo: &s.QuietTo,
+		office.FieldTemplate: &s.NameTemplate, office.FieldCopyTo: &s.CopyTo, office.FieldBlindCopyTo: &s.BlindCopyTo, office.FieldNotify: &s.Notify, office.FieldDueDays: &s.DueDays, office.FieldQuietFrom: &s.QuietFrom, office.FieldQuietTo: &s.QuietTo,
 		office.FieldKeepEvents: &s.KeepEvents, office.FieldTheme: &s.Theme, office.FieldLanguage: &s.Language,
 	}[c.Field]
 }
@@ -224,6 +224,9 @@ func Cases(folder string) (all []Case) {
 	flag = "--keep-events"
 	same("1", "90", "3650")
 	bad(office.CodeRange, "-1", "3651")
+	field, flag = office.FieldDueDays, "--due-days"
+	same("1", "365")
+	bad(office.CodeRange, "-2", "366")
 	flag = ""
 	field = office.FieldTheme
 	same("", "light", "dark")

@@ -1,0 +1,128 @@
+package packages
+
+import (
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"fyne.io/fyne/v2"
+
+	"countersign/internal/message"
+	"countersign/internal/office"
+	"countersign/ui/officetest"
+	"countersign/ui/widgets"
+)
+
+// late is an office in which one package is overdue, one due tomorrow and one has time.
+func late() *officetest.Office {
+	o := officetest.Busy()
+	row := func(id, name string, due time.Duration) office.PackageRow {
+		ana := office.Signer{ID: "s", FirstName: "Ana", LastName: "Ruiz", Email: "ana@example.com"}
+		return office.PackageRow{Next: []office.Signer{ana}, Package: office.Package{ID: id, Name: name, State: office.PackageOpen, Created: officetest.Now.Add(-time.Hour),
+			Due: officetest.Now.Add(due), Documents: []office.Document{{ID: "d", Name: "Lease"}}, SignersTotal: 1, NextSigners: []string{"s"},
+			Signers: []office.Signer{ana}}}
+	}
+	o.Rows = []office.PackageRow{row("past", "Offer", -time.Hour), row("soon", "Lease", 24*time.Hour), row("time", "Mandate", 10*24*time.Hour)}
+	return o
+}
+
+func TestWhatIsDueHasATabAndSaysSoInWords(t *testing.T) {
+	b := newBench(t, late())
+	b.screen.tabs.Choose(tabDue)
+	if got := b.screen.Listed(); !slices.Equal(got, []string{"past", "soon"}) {
+		t.Errorf("listed %q", got)
+	}
+	for i, want := range []string{"overdue · waiting for Ana Ruiz", "due soon · waiting for Ana Ruiz"} {
+		if got := textOf(officetest.Now, b.screen.at(i)); got != want {
+			t.Errorf("%q, want %q", got, want)
+		}
+	}
+	b.screen.tabs.Choose(tabWaiting)
+	if got := textOf(officetest.Now, b.screen.at(2)); got != "waiting for Ana Ruiz" || len(b.screen.Listed()) != 3 {
+		t.Errorf("%q of %q", got, b.screen.Listed())
+	}
+	b.screen.Show("soon")
+	if b.screen.tabs.Chosen() != tabWaiting {
+		t.Error("it is where it was")
+	}
+}
+
+// way presses one of the ways to the page of the chosen package's first signer.
+func (b *bench) way(t *testing.T, name string) {
+	t.Helper()
+	for _, o := range b.screen.waysOf(b.screen.record.row, b.screen.record.row.Signers[0]).(*fyne.Container).Objects {
+		if way := o.(*widgets.Press); way.Lines[0].Text == name {
+			way.OnPress()
+			b.Settle()
+			return
+		}
+	}
+	t.Fatalf("there is no way %q", name)
+}
+
+func TestALinkToSignIsAskedForWhenItIsUsed(t *testing.T) {
+	const page = "https://sign.example.com/link/secret"
+	o := late()
+	b := newBench(t, o)
+	b.screen.Show("soon")
+	b.Settle()
+	o.Pages = map[string]string{"s": page} // only now
+	b.way(t, "Copy link")
+	if !slices.Equal(b.Copied, []string{page}) {
+		t.Errorf("copied %q", b.Copied)
+	}
+	b.way(t, "Sign here…")
+	o.Rows[1].Signers[0].Locale = "de-DE"
+	b.screen.Reload()
+	b.Settle()
+	b.way(t, "Write an e-mail")
+	if len(b.System.Opened) != 2 || b.System.Opened[0] != "address "+page {
+		t.Fatalf("opened %q", b.System.Opened)
+	}
+	u, err := url.Parse(strings.TrimPrefix(b.System.Opened[1], "address "))
+	if err != nil || u.Scheme != "mailto" || u.Opaque != "ana@example.com" {
+		t.Fatalf("%v, %v", u, err)
+	}
+	q := u.Query()
+	if !strings.HasPrefix(q.Get("subject"), "Ihre Unterschrift wird gebraucht: „Lease“") || !strings.Contains(q.Get("body"), "Guten Tag Ana Ruiz,\r\n") || !strings.Contains(q.Get("body"), "\r\n"+page+"\r\n") ||
+		!strings.Contains(q.Get("body"), "Die Frist endet morgen.") {
+		t.Errorf("the letter: %q", q)
+	}
+	for _, n := range b.Notices {
+		if strings.Contains(n, page) {
+			t.Errorf("a notice shows the link: %q", n)
+		}
+	}
+}
+
+func TestAServiceWithoutLinksIsSaidInPlaceOfTheWays(t *testing.T) {
+	b := newBench(t, late())
+	b.screen.Show("soon")
+	b.Settle()
+	b.way(t, "Copy link")
+	if len(b.Notices) != 1 || b.Notices[0] != message.NoLinks().String() || !b.screen.noLinks {
+		t.Errorf("said %q", b.Notices)
+	}
+	if len(b.Copied) != 0 {
+		t.Errorf("copied %q", b.Copied)
+	}
+}
+
+func TestDeclinedAndExpiredPackagesAreToldToTheTray(t *testing.T) {
+	o := late()
+	o.Rows[0].State = office.PackageExpired
+	o.Rows[1].Signers = []office.Signer{{ID: "s", FirstName: "Ana", LastName: "Ruiz", Declined: officetest.Now, DeclineReason: "The rent is wrong."}}
+	b := newBench(t, o)
+	if got := b.screen.Stuck(); got.Count != 2 || got.First.ID != "past" {
+		t.Errorf("%+v", got)
+	}
+	if got := textOf(officetest.Now, b.screen.all.rows[1]); got != "Ana Ruiz declined to sign. Reason: The rent is wrong." {
+		t.Errorf("%q", got)
+	}
+	b.screen.ShowStuck()
+	if got := b.screen.Listed(); !slices.Equal(got, []string{"past", "soon"}) {
+		t.Errorf("listed %q", got)
+	}
+}
