@@ -22,6 +22,7 @@ const (
 	ActNone         = health.ActNone
 	ActSignIn       = health.ActSignIn
 	ActSettings     = health.ActSettings
+	ActFolders      = health.ActFolders
 	ActChooseFolder = health.ActChooseFolder
 	ActUnlock       = health.ActUnlock
 	ActTakeEndpoint = health.ActTakeEndpoint

@@ -12,6 +12,7 @@ type Fact struct {
 	Key         string
 	PackageID   string
 	ProblemID   string // of a problem, which has no package
+	Outbox      bool   // it is about what waits in the outbox
 	Kind        FactKind
 	Title, Body message.Message
 	Document    message.Message // of a signature, what was signed, where there are several
@@ -31,6 +32,8 @@ func (f Fact) About() Subject {
 		return ProblemSubject(f.ProblemID)
 	case f.PackageID != "":
 		return PackageSubject(f.PackageID)
+	case f.Outbox:
+		return OutboxSubject
 	}
 	return ""
 }

@@ -32,13 +32,16 @@ type Press struct {
 	Token string // lets the program that opens something come to the front (the desktop's activation token); may be empty
 }
 
-// Subject is what a notification is about: a package, a problem, or, when it is empty, several of them.
+// Subject is what a notification is about: a package, a problem, the outbox, or, when it is empty, several of them.
 type Subject string
 
 const (
 	packageSubject = "package/"
 	problemSubject = "problem/"
 )
+
+// OutboxSubject is what waits in the outbox for a person, as a subject.
+const OutboxSubject Subject = "outbox"
 
 // PackageSubject is a package as a subject.
 func PackageSubject(id string) Subject { return Subject(packageSubject + id) }

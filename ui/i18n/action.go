@@ -11,7 +11,7 @@ func Action(a agent.Action) string {
 	switch a {
 	case agent.ActSignIn:
 		return lang.L("Sign in")
-	case agent.ActSettings:
+	case agent.ActSettings, agent.ActFolders:
 		return lang.L("Open settings")
 	case agent.ActChooseFolder:
 		return lang.L("Choose a folder")

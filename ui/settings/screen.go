@@ -149,6 +149,9 @@ func (s *Screen) PickFolder() {
 	})
 }
 
+// ShowFolders shows the page of the folders that send.
+func (s *Screen) ShowFolders() { s.tabs.Choose(tabFolders) }
+
 // ShowProgram shows the page of the program itself: colours, language, starting.
 func (s *Screen) ShowProgram() { s.tabs.Choose(tabProgram) }
 

@@ -42,6 +42,10 @@ func (w *Window) act(issue agent.Issue, done func()) {
 	case agent.ActSettings:
 		w.ShowSettings()
 		return
+	case agent.ActFolders:
+		w.ShowSettings()
+		w.settings.ShowFolders()
+		return
 	case agent.ActChooseFolder:
 		w.ShowSettings()
 		w.settings.PickFolder()

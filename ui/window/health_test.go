@@ -11,6 +11,7 @@ import (
 	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/ui/officetest"
+	"countersign/ui/screentest"
 )
 
 func TestToastsGoAwayByThemselvesAndLeaveTheFocus(t *testing.T) {
@@ -40,6 +41,15 @@ func TestTheStatusScreenListsEverythingWithItsAction(t *testing.T) {
 	b.Until(func() bool { return b.window.health.Text() == "" })
 	if got := len(b.window.statusView.issues.Objects); got != 1 {
 		t.Errorf("%d lines when all is well, want one that says so", got)
+	}
+}
+
+func TestTroubleWithAFolderThatSendsLeadsToTheFolders(t *testing.T) {
+	b := newBench(t, officetest.Busy())
+	b.window.act(agent.Issue{ID: "hot-folder", Severity: agent.Problem, Message: message.SendFolderStopped("Scans"), Action: agent.ActFolders}, nil)
+	b.Settle()
+	if b.window.at != showSettings || !strings.Contains(screentest.Text(b.window.settings.Content()), "Folders that send") {
+		t.Errorf("at %d:\n%s", b.window.at, screentest.Text(b.window.settings.Content()))
 	}
 }
 

@@ -14,4 +14,7 @@ func (w *Window) show(s office.Subject) {
 	if id, ok := s.Problem(); ok {
 		w.ShowProblem(id)
 	}
+	if s == office.OutboxSubject {
+		w.ShowCompose()
+	}
 }

@@ -25,6 +25,10 @@ func TestAPressOnANotificationShowsWhatItIsAbout(t *testing.T) {
 	if b.window.at != showPackages || strings.Count(shown, i18n.Title(last.Name)) < 2 { // in the list, and as the heading
 		t.Errorf("at %d, %q is not shown:\n%s", b.window.at, last.Name, shown)
 	}
+	b.window.Go(showSettings)
+	if b.window.show(office.OutboxSubject); b.window.at != showCompose {
+		t.Errorf("a press on what waits in the outbox leads to %d", b.window.at)
+	}
 	first := newBench(t, unset())
 	first.window.Go(showSettings)
 	first.window.show(office.PackageSubject(last.ID))

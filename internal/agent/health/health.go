@@ -29,6 +29,7 @@ const (
 	ActNone         Action = ""
 	ActSignIn       Action = "sign_in"
 	ActSettings     Action = "settings"
+	ActFolders      Action = "folders" // the settings' folders that send
 	ActChooseFolder Action = "choose_folder"
 	ActUnlock       Action = "unlock_keyring"
 	ActTakeEndpoint Action = "take_endpoint"

@@ -46,7 +46,7 @@ var (
 	// FolderFails ends when a file was saved, or another folder was chosen.
 	FolderFails = State{ID: "folder", Severity: Problem, Action: ActChooseFolder, After: soon}
 	// HotFolderFails ends when every folder that sends can be used, or sends no more.
-	HotFolderFails = State{ID: "hot-folder", Severity: Problem, Action: ActSettings, After: soon}
+	HotFolderFails = State{ID: "hot-folder", Severity: Problem, Action: ActFolders, After: soon}
 	// FilesRefused ends when the service gives the files.
 	FilesRefused = State{ID: "withheld", Severity: Problem, Action: ActRetry, After: soon}
 	// FilesFailed ends when no file is given up any more.

@@ -297,7 +297,7 @@ func (r *Room) ask() error {
 	if one != "" {
 		title = message.WaitForOK(len(waiting), (office.HotFolder{Path: one}).Called())
 	}
-	r.needs.Announce(office.Fact{Key: "hot-folder/" + waiting[0].ID, Title: title, Body: message.LookInOutbox()})
+	r.needs.Announce(office.Fact{Key: "hot-folder/" + waiting[0].ID, Outbox: true, Title: title, Body: message.LookInOutbox()})
 	return nil
 }
 

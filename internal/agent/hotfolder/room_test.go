@@ -440,7 +440,7 @@ func TestWhatIsToBeAskedIsToldOnceForTheWholeLot(t *testing.T) {
 		if len(d.drafts(office.DraftHeld)) != 30 {
 			t.Errorf("%d are held", len(d.drafts(office.DraftHeld)))
 		}
-		if len(d.facts) != 1 || d.facts[0].Title != message.WaitForOK(30, "Scans") {
+		if len(d.facts) != 1 || d.facts[0].Title != message.WaitForOK(30, "Scans") || d.facts[0].About() != office.OutboxSubject {
 			t.Errorf("told %v", d.facts)
 		}
 		d.tools.Data.Close()
