@@ -42,6 +42,7 @@ type model struct {
 	given    map[string]string
 	listed   map[string]bool // files of the services that were looked at
 	excused  map[string]bool // packages of which people need not be told any more
+	brought  map[string]bool // documents that a drive brought back to a folder that was made anew
 	gone     map[string]bool // documents that people took away
 	first    map[string]int  // which computer saved a document first
 	out      map[string]bool // folders that are not there for a while
@@ -78,7 +79,7 @@ func newModel(w *world) *model {
 	return &model{
 		w: w, isAcked: map[string]bool{}, came: map[string]bool{}, owner: map[string]string{}, finished: map[string]int{}, kept: map[string]bool{},
 		files: map[string]saved{}, own: map[string][]byte{}, places: map[string]int{}, given: map[string]string{}, listed: map[string]bool{},
-		executed: map[string]executed{}, excused: map[string]bool{}, did: map[string]int{}, heardOf: map[string]int{}, problems: map[string]told{}, expected: expectations(), gone: map[string]bool{}, first: map[string]int{}, out: map[string]bool{}, drafts: map[string]promise{}, since: map[string]time.Time{},
+		executed: map[string]executed{}, excused: map[string]bool{}, did: map[string]int{}, heardOf: map[string]int{}, problems: map[string]told{}, expected: expectations(), gone: map[string]bool{}, brought: map[string]bool{}, first: map[string]int{}, out: map[string]bool{}, drafts: map[string]promise{}, since: map[string]time.Time{},
 	}
 }
 
@@ -324,7 +325,7 @@ func (m *model) meet(path string, info os.FileInfo, was saved, known bool) {
 		if f.document == document {
 			copies = append(copies, other)
 		}
-		if other != path && document != "" && f.document == document && inSeries(other) == inSeries(path) {
+		if other != path && document != "" && !m.brought[document] && f.document == document && inSeries(other) == inSeries(path) {
 			m.breaks("a document is found where it is: %s is %s and %s", document, other, path)
 		}
 	}

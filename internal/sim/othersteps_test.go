@@ -229,6 +229,11 @@ func (w *world) join(aside, folder string) error {
 	if os.Rename(aside, folder) == nil {
 		return nil
 	}
+	for path, f := range w.model.files { // whoever saved meanwhile could not know of these
+		if filepath.Dir(path) == folder {
+			w.model.brought[f.document] = true
+		}
+	}
 	entries, err := os.ReadDir(aside)
 	for _, e := range entries {
 		from, to := filepath.Join(folder, e.Name()), filepath.Join(folder, e.Name())
