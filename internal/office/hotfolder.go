@@ -166,7 +166,10 @@ type Intake struct {
 	Draft   string          `json:"draft,omitempty"`  // that it became
 	Again   bool            `json:"again,omitempty"`  // it is the draft's file a second time, written again at once
 	Problem message.Message `json:"problem,omitzero"` // why it cannot be sent
-	Ask     bool            `json:"ask,omitempty"`    // people are to be asked about it, and were not told so yet
+	// Explained is where the file lay when a text was written beside it that says so.
+	Explained string `json:"explained,omitempty"`
+
+	Ask bool `json:"ask,omitempty"` // people are to be asked about it, and were not told so yet
 
 	// What came back signed: where it lies, by Job.Key.
 	Returned map[string]Returned `json:"returned,omitempty"`

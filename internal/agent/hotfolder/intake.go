@@ -7,7 +7,9 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"strings"
 	"time"
+	"unicode/utf8"
 
 	"countersign/internal/archive"
 	"countersign/internal/disk"
@@ -24,9 +26,12 @@ const echo = 2 * time.Minute
 
 // take begins the way of a file: from here on it is known, and nobody takes it for another one.
 func (r *Room) take(ctx context.Context, f office.HotFolder, name string) error {
+	if !utf8.ValidString(name) {
+		return r.makeReadable(f, name)
+	}
 	in := office.Intake{ID: uuid.NewString(), Folder: f.ID, Path: f.Path, Name: name, At: name, Created: r.Now()}
 	// The subfolder has a name that no other computer gives: whoever finds the file there has moved it.
-	in.Next = path.Join(office.HotWaiting, in.Created.Local().Format("2006-01-02 1504")+" "+in.ID[:8], name)
+	in.Next = ownPlace(in)
 	if err := r.put(in); err != nil {
 		return err
 	}
@@ -34,10 +39,42 @@ func (r *Room) take(ctx context.Context, f office.HotFolder, name string) error 
 	return r.advance(ctx, in)
 }
 
+// ownPlace is where a file lies in Waiting: in a subfolder in which nobody puts another.
+func ownPlace(in office.Intake) string {
+	return path.Join(office.HotWaiting, in.Created.Local().Format("2006-01-02 1504")+" "+in.ID[:8], in.Name)
+}
+
+// makeReadable gives a file a name that can be recorded, in its folder, where it is found again by that.
+func (r *Room) makeReadable(f office.HotFolder, name string) error {
+	for i := 1; ; i++ {
+		err := disk.MoveNew(f.Path, name, filename.Numbered(strings.ToValidUTF8(name, "_"), i))
+		switch {
+		case err == nil, errors.Is(err, fs.ErrNotExist):
+			return nil
+		case !errors.Is(err, fs.ErrExist):
+			return &folderError{folderTrouble(f.Path, err)}
+		}
+	}
+}
+
+// isThere reports whether the folder of in is there, and not only the place where its disk or share appears: it has
+// subfolders of ours. Whoever finds a file missing asks that first.
+func (r *Room) isThere(in office.Intake) bool {
+	for _, place := range []string{office.HotWaiting, office.HotSent, office.HotSigned, office.HotProblems} {
+		if taken(r.fileOf(in, place)) {
+			return true
+		}
+	}
+	return false
+}
+
 // advance brings a file as far as it can go now.
 func (r *Room) advance(ctx context.Context, in office.Intake) error {
 	if _, err := os.Stat(in.Path); err != nil {
 		return &folderError{folderTrouble(in.Path, err)}
+	}
+	if in.Place() != "" && !r.isThere(in) {
+		return &folderError{folderTrouble(in.Path, fs.ErrNotExist)}
 	}
 	for ctx.Err() == nil {
 		goOn, err := r.step(ctx, &in)
@@ -67,12 +104,7 @@ func (r *Room) step(ctx context.Context, in *office.Intake) (goOn bool, err erro
 	}
 	switch place {
 	case office.HotProblems:
-		if err := r.explain(*in); err != nil {
-			return false, err
-		}
-		if in.Draft == "" {
-			return false, r.drop(*in)
-		}
+		return false, r.told(in)
 	case office.HotSent:
 		done, err := r.giveBack(ctx, in)
 		if err == nil && done {
@@ -81,6 +113,23 @@ func (r *Room) step(ctx context.Context, in *office.Intake) (goOn bool, err erro
 		return false, err
 	}
 	return false, nil
+}
+
+// told says once why a file lies in Problems. Whoever clears it away is done with it.
+func (r *Room) told(in *office.Intake) error {
+	if in.Explained != in.At {
+		if err := r.explain(*in); err != nil {
+			return err
+		}
+		in.Explained = in.At
+		if in.Draft != "" {
+			return r.put(*in)
+		}
+	}
+	if _, err := os.Lstat(r.fileOf(*in, in.At)); in.Draft == "" || errors.Is(err, fs.ErrNotExist) {
+		return r.drop(*in)
+	}
+	return nil
 }
 
 // become makes a draft of a file that was taken.
@@ -99,6 +148,8 @@ func (r *Room) become(ctx context.Context, in *office.Intake) (goOn bool, err er
 	file := r.fileOf(*in, in.At)
 	if _, err := os.Lstat(file); errors.Is(err, fs.ErrNotExist) {
 		return false, r.drop(*in) // a person has taken it away
+	} else if err != nil {
+		return false, &folderError{folderTrouble(in.Path, err)}
 	}
 	problem := message.FileType(in.Name)
 	if office.Sendable(in.Name) {
@@ -216,11 +267,11 @@ func (r *Room) fileOf(in office.Intake, at string) string {
 func (r *Room) plan(in *office.Intake, place string) error {
 	wanted := path.Join(place, in.Name)
 	if place == office.HotWaiting {
-		wanted = path.Join(place, in.Created.Local().Format("2006-01-02 1504")+" "+in.ID[:8], in.Name)
+		wanted = ownPlace(*in)
 	}
 	for i := 1; ; i++ {
 		next := filename.Numbered(wanted, i)
-		if taken(r.fileOf(*in, next)) || place == office.HotProblems && taken(r.fileOf(*in, next+textEnding)) {
+		if taken(r.fileOf(*in, next)) || place == office.HotProblems && taken(r.fileOf(*in, textOf(next))) {
 			continue
 		}
 		in.Next = next
@@ -241,7 +292,12 @@ func (r *Room) move(in *office.Intake) (goOn bool, err error) {
 		return false, &folderError{folderTrouble(in.Path, err)}
 	}
 	there, missing := os.Lstat(to)
+	if missing != nil && !errors.Is(missing, fs.ErrNotExist) {
+		return false, &folderError{folderTrouble(in.Path, missing)}
+	}
 	switch {
+	case err != nil && missing != nil && !r.isThere(*in):
+		return false, &folderError{folderTrouble(in.Path, err)}
 	case err != nil && missing != nil && in.Place() == "":
 		return false, r.drop(*in) // it was renamed or taken away, or another computer was quicker
 	case err != nil: // it was moved, or a person has taken it away
@@ -250,6 +306,8 @@ func (r *Room) move(in *office.Intake) (goOn bool, err error) {
 		if err := os.Remove(from); err != nil {
 			return false, &folderError{folderTrouble(in.Path, err)}
 		}
+		return true, r.moved(in)
+	case missing == nil && in.Next == ownPlace(*in): // it was moved, and another one has come under its name
 		return true, r.moved(in)
 	case missing == nil:
 		return true, r.plan(in, path.Dir(in.Next))
@@ -294,7 +352,7 @@ func (r *Room) moved(in *office.Intake) error {
 	case office.HotWaiting:
 		_ = os.Remove(filepath.Dir(r.fileOf(*in, from))) // unless something else is in it
 	case office.HotProblems:
-		_ = os.Remove(r.fileOf(*in, from+textEnding))
+		_ = os.Remove(r.fileOf(*in, textOf(from)))
 	}
 	return nil
 }

@@ -61,6 +61,18 @@ func intakesIn(tx *store.Tx) (list []office.Intake, err error) {
 	return list, nil
 }
 
+// recorded are the names of the files of a folder that are known already, and could not be moved yet.
+func (r *Room) recorded(folder string) (map[string]bool, error) {
+	all, err := r.intakes()
+	names := map[string]bool{}
+	for _, in := range all {
+		if in.Path == folder && in.Place() == "" {
+			names[in.At] = true
+		}
+	}
+	return names, err
+}
+
 func putIntake(tx *store.Tx, in office.Intake) error { return tx.PutDoc(prefixIntake+in.ID, in) }
 
 func (r *Room) put(in office.Intake) error {

@@ -194,7 +194,14 @@ func (r *Room) lookInto(ctx context.Context, f office.HotFolder, all []office.Ho
 	if !r.needs.SignedIn() {
 		return soon, nil // it stays where it is: nobody would know as whom it is sent
 	}
+	recorded, err := r.recorded(f.Path)
+	if err != nil {
+		return 0, err
+	}
 	for _, name := range ready {
+		if recorded[name] {
+			continue
+		}
 		key := "file " + f.ID + "/" + name
 		if ctx.Err() != nil {
 			return 0, nil

@@ -1,0 +1,165 @@
+package hotfolder
+
+import (
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"countersign/internal/message"
+	"countersign/internal/office"
+)
+
+func TestAFileThatCannotBeMovedIsRecordedOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk(t)
+		f := d.folder()
+		write(t, filepath.Join(f.Path, office.HotWaiting), nil) // where the folder of that name is to be
+		write(t, filepath.Join(f.Path, "Lease.pdf"), pdf("lease"))
+		write(t, filepath.Join(f.Path, "Offer.pdf"), pdf("offer"))
+		d.looks()
+		all, err := d.intakes()
+		noErr(t, err)
+		if len(all) > 2 {
+			t.Errorf("%d records of two files", len(all))
+		}
+		noErr(t, os.Remove(filepath.Join(f.Path, office.HotWaiting)))
+		d.looks()
+		if n := len(d.drafts()); n != 2 {
+			t.Errorf("%d packages", n)
+		}
+		d.tools.Data.Close()
+	})
+}
+
+func TestWhatAPersonClearsFromProblemsStaysCleared(t *testing.T) {
+	for name, state := range map[string]office.DraftState{"refused": office.DraftFailed, "taken back": office.DraftCancelled} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				d := newDesk(t)
+				f := d.folder()
+				write(t, filepath.Join(f.Path, "Lease.pdf"), pdf("lease"))
+				d.looks()
+				d.decide(func(x *office.Draft) { x.State, x.Problem = state, message.MayNotSendDocuments() })
+				d.looks()
+				if got := files(t, f.Path); !slices.Equal(got, []string{"Problems/Lease.pdf", "Problems/Lease.pdf.txt"}) {
+					t.Fatalf("there are %q", got)
+				}
+				noErr(t, os.Remove(filepath.Join(f.Path, "Problems/Lease.pdf.txt")))
+				noErr(t, os.Remove(filepath.Join(f.Path, "Problems/Lease.pdf")))
+				d.restart()
+				d.looks()
+				if got := files(t, f.Path); len(got) != 0 {
+					t.Errorf("%q came back", got)
+				}
+				d.tools.Data.Close()
+			})
+		})
+	}
+}
+
+func TestAFileOutlivesThatItsDiskIsNotThere(t *testing.T) {
+	for _, point := range []string{"folder recorded", "folder moved"} {
+		t.Run(point, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				d := newDesk(t)
+				f := d.folder()
+				write(t, filepath.Join(f.Path, "Lease.pdf"), pdf("lease"))
+				d.killedAt(point)
+				if n := len(d.drafts()); n != 0 {
+					t.Fatalf("%d packages when it was killed", n)
+				}
+				// What a share was mounted on is an empty folder while it is not.
+				away := f.Path + " away"
+				noErr(t, os.Rename(f.Path, away))
+				noErr(t, os.Mkdir(f.Path, 0o755))
+				d.looks()
+				noErr(t, os.Remove(f.Path))
+				noErr(t, os.Rename(away, f.Path))
+				d.looks()
+				if n := len(d.drafts()); n != 1 {
+					t.Errorf("%d packages, and there are %q", n, files(t, f.Path))
+				}
+				d.tools.Data.Close()
+			})
+		})
+	}
+}
+
+func TestTheNextFileOfTheSameNameIsAnotherOne(t *testing.T) {
+	for _, point := range []string{"folder recorded", "folder moved"} {
+		t.Run(point, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				d := newDesk(t)
+				f := d.folder()
+				scan := filepath.Join(f.Path, "scan.pdf")
+				write(t, scan, pdf("lease"))
+				d.killedAt(point)
+				if _, err := os.Lstat(scan); err != nil { // else the scanner replaces it
+					write(t, scan, pdf("offer"))
+				}
+				d.looks()
+				write(t, scan+" too.pdf", pdf("third"))
+				d.looks()
+				d.decide(func(x *office.Draft) { x.State = office.DraftSent })
+				d.looks()
+				want := map[string]int{"folder recorded": 2, "folder moved": 3}[point]
+				if n, got := len(d.drafts()), files(t, f.Path); n != want || len(got) != want || !strings.HasPrefix(got[0], "Sent/") {
+					t.Errorf("%d packages, and there are %q", n, got)
+				}
+				d.tools.Data.Close()
+			})
+		})
+	}
+}
+
+// killedAt has the program end at a point, and start again.
+func (d *desk) killedAt(point string) {
+	d.crash = func(p string) {
+		if p == point {
+			runtime.Goexit()
+		}
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		d.looks()
+	}()
+	<-done
+	d.crash = nil
+	d.restart()
+}
+
+func TestAFileOfAnyNameBecomesOnePackage(t *testing.T) {
+	for name, file := range map[string]string{
+		"not UTF-8":      "Vertr\xe4ge.pdf",
+		"as long as any": strings.Repeat("n", 251) + ".pdf",
+		"of two lines":   "Lease\nfor Ana.pdf",
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				d := newDesk(t)
+				f := d.folder()
+				if err := os.WriteFile(filepath.Join(f.Path, file), pdf("lease"), 0o644); err != nil {
+					t.Skip("no such name here:", err)
+				}
+				d.refuse = errPassing
+				d.looks()
+				d.restart()
+				d.refuse = nil
+				d.looks()
+				d.decide(func(x *office.Draft) { x.State = office.DraftFailed })
+				d.restart()
+				d.looks()
+				got := files(t, f.Path)
+				if n := len(d.drafts()); n != 1 || len(got) != 2 || !strings.HasPrefix(got[0], "Problems/") || !strings.HasPrefix(got[1], "Problems/") {
+					t.Errorf("%d packages, and there are %q", n, got)
+				}
+				d.tools.Data.Close()
+			})
+		})
+	}
+}
