@@ -14,6 +14,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -94,6 +95,7 @@ type testRoom struct {
 	asked    []string // the addresses that were registered
 	swept    []string
 	arrived  int
+	settled  []string // events that nothing can be done with
 }
 
 type anyone struct{}
@@ -150,7 +152,11 @@ func newRoom(t *testing.T) *testRoom {
 		Callback:    http.NotFound,
 		Answered:    func(_ context.Context, err error) error { return err },
 		SignedOut:   func(error) bool { return false },
-		Settled:     func(string) {},
+		Settled: func(id string) {
+			x.mu.Lock()
+			defer x.mu.Unlock()
+			x.settled = append(x.settled, id)
+		},
 		Arrived: func() {
 			x.mu.Lock()
 			defer x.mu.Unlock()
@@ -215,6 +221,19 @@ func (x *testRoom) deliver(id, url, secret string) int {
 }
 
 const hook = "https://office.test/webhook"
+
+func TestWhoFollowsIsToldOfAnEventThatCannotBeRead(t *testing.T) {
+	x := newRoom(t)
+	must(t, x.Register(t.Context(), false))
+	for range 2 {
+		if got := x.deliver(`"`, hook, "s1"); got != http.StatusOK { // which ends the text that is to hold it
+			t.Errorf("answered %d", got)
+		}
+	}
+	if got := x.deliver("1", hook, "s1"); got != http.StatusOK || len(x.settled) != 1 || !strings.HasPrefix(x.settled[0], "sha256:") {
+		t.Errorf("answered %d; told of %q", got, x.settled)
+	}
+}
 
 func TestAnEventIsTakenInOnceTheAddressIsRegistered(t *testing.T) {
 	x := newRoom(t)
