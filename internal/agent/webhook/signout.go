@@ -60,7 +60,11 @@ func (r *Room) MayBeRegistered() bool { return r.endpoints.get() != nil || r.uns
 // OutOfReach reports whether there is a registration at i that cannot be read, because its key is gone.
 func (r *Room) OutOfReach(i issuer.Name) (bool, error) {
 	there, err := r.Vault.Has(issuer.Endpoint.Of(i))
-	return there && r.endpoints.get() == nil, err
+	if err != nil || !there {
+		return false, err
+	}
+	sealed, err := r.Vault.Get(issuer.Endpoint.Of(i)) // what is in memory may follow a moment after the commit
+	return sealed == nil, err
 }
 
 // AtService is the registration to delete at the service; it may have taken one whose answer was cut short. One
