@@ -115,9 +115,10 @@ func placeOf(program *kong.Node, words []string) place {
 					at.value = p
 				}
 			}
-		case at.node == program:
-			if at.node = commandNamed(program, word); at.node == nil { // which belongs to the default command
-				at.node, args = program.DefaultCmd, 1
+		case args == 0 && len(at.node.Children) > 0:
+			group := at.node
+			if at.node = commandNamed(group, word); at.node == nil { // which belongs to the default command
+				at.node, args = group.DefaultCmd, 1
 			}
 		default:
 			args++
@@ -147,7 +148,7 @@ func (at place) candidates() (list []candidate, what string) {
 		return list, ""
 	case at.value != nil:
 		return at.values()
-	case at.node.Type != kong.ApplicationNode:
+	case len(at.node.Children) == 0:
 		return nil, ""
 	}
 	for _, c := range at.node.Children {
@@ -155,7 +156,7 @@ func (at place) candidates() (list []candidate, what string) {
 			list = append(list, candidate{c.Name, c.Help})
 		}
 	}
-	if slices.ContainsFunc(list, func(x candidate) bool { return strings.HasPrefix(x.Value, at.word) }) {
+	if at.node.Type != kong.ApplicationNode || slices.ContainsFunc(list, func(x candidate) bool { return strings.HasPrefix(x.Value, at.word) }) {
 		return list, ""
 	}
 	return nil, completeFiles // for the window
@@ -187,6 +188,9 @@ func flagsOf(n *kong.Node) (list []*kong.Flag) {
 	for _, group := range n.AllFlags(true) {
 		list = append(list, group...)
 	}
+	if n.Type != kong.ApplicationNode && n.DefaultCmd != nil {
+		list = append(list, n.DefaultCmd.Flags...)
+	}
 	return list
 }
 
@@ -200,9 +204,9 @@ func flagNamed(n *kong.Node, written string) *kong.Flag {
 	return nil
 }
 
-// commandNamed is the command of that name, nil for none.
-func commandNamed(program *kong.Node, name string) *kong.Node {
-	for _, c := range program.Children {
+// commandNamed is the command of that name in a group or the program, nil for none.
+func commandNamed(group *kong.Node, name string) *kong.Node {
+	for _, c := range group.Children {
 		if c.Name == name {
 			return c
 		}

@@ -58,6 +58,13 @@ func TestWordsAreCompletedWhereTheyMayStand(t *testing.T) {
 		{"--data |", ":folders"},
 		{"completion |", "bash zsh fish powershell"},
 		{"completion bash |", ""},
+		{"folders |", "list add remove"},
+		{"folders --js|", "--json"}, // of its default command
+		{"folders a|", "add"},
+		{"folders list |", ""},
+		{"folders add |", ":folders"},
+		{"folders add ~/Scans --d|", "--data --debug --due-days"},
+		{"folders remove |", ":folders"},
 		{"show |", ""}, // no Countersign runs
 	} {
 		if got := s.complete(strings.Split(strings.TrimSuffix(c.typed, "|"), " ")...); got != c.want {

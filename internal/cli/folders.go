@@ -24,8 +24,8 @@ type foldersListCmd struct {
 }
 
 type foldersAddCmd struct {
-	Folder     string   `arg:"" help:"The folder; it is made where it is missing."`
-	To         []string `required:"" sep:"none" help:"A signer; repeat it for more, in their order." placeholder:"\"NAME <E-MAIL>\""`
+	Folder     string   `arg:"" complete:":folders" help:"The folder; it is made where it is missing."`
+	To         []string `required:"" complete:"person" sep:"none" help:"A signer; repeat it for more, in their order." placeholder:"\"NAME <E-MAIL>\""`
 	Name       string   `help:"Name of the packages; {document} and {date} are filled in." default:"{document}"`
 	Message    string   `help:"A message to the signers."`
 	Sequential bool     `help:"One signs after the other, in the order of --to."`
@@ -36,7 +36,7 @@ type foldersAddCmd struct {
 }
 
 type foldersRemoveCmd struct {
-	Folder string `arg:"" help:"The folder, or its id."`
+	Folder string `arg:"" complete:":folders" help:"The folder, or its id."`
 	JSON   bool   `name:"json" help:"Print JSON, as README.md documents it."`
 }
 
@@ -129,10 +129,7 @@ func (r *run) folders(change foldersRequest, asJSON bool) error {
 		return err
 	}
 	if asJSON {
-		if rows == nil {
-			rows = []office.HotFolderRow{}
-		}
-		return printJSON(r.program.Stdout, rows)
+		return printJSON(r.program.Stdout, listedFolders(rows))
 	}
 	if len(rows) == 0 {
 		fmt.Fprintln(r.program.Stdout, "No folder sends.")
@@ -141,6 +138,48 @@ func (r *run) folders(change foldersRequest, asJSON bool) error {
 		fmt.Fprintln(r.program.Stdout, plain(f.Path+": "+foldersLine(f)))
 	}
 	return nil
+}
+
+// folderList is what folders --json prints.
+type folderList struct {
+	Folders []listedFolder `json:"folders"`
+}
+
+// listedFolder is a folder that sends as folders --json prints it. Its fields are stable, always there, and documented in
+// README.md.
+type listedFolder struct {
+	ID         string         `json:"id"`
+	Path       string         `json:"path"`
+	Signers    []folderSigner `json:"signers"`
+	Sequential bool           `json:"sequential"`
+	Name       string         `json:"name"`
+	Message    string         `json:"message"`
+	DueDays    int            `json:"due_days"`
+	Ask        bool           `json:"ask"`
+	Paused     bool           `json:"paused"`
+	Waiting    int            `json:"waiting"`
+	Problem    string         `json:"problem"`
+}
+
+type folderSigner struct {
+	FirstName string `json:"first_name"`
+	LastName  string `json:"last_name"`
+	Email     string `json:"email"`
+}
+
+func listedFolders(rows []office.HotFolderRow) folderList {
+	out := folderList{[]listedFolder{}}
+	for _, f := range rows {
+		l := listedFolder{
+			ID: f.ID, Path: f.Path, Signers: []folderSigner{}, Sequential: f.Sequential, Name: f.Name, Message: f.Message,
+			DueDays: f.DueDays, Ask: f.Ask, Paused: f.Paused, Waiting: f.Waiting, Problem: f.Problem.String(),
+		}
+		for _, s := range f.Signers {
+			l.Signers = append(l.Signers, folderSigner{s.FirstName, s.LastName, s.Email})
+		}
+		out.Folders = append(out.Folders, l)
+	}
+	return out
 }
 
 // foldersLine is a folder in a few words.

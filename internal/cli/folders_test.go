@@ -5,23 +5,20 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"countersign/internal/office"
 )
 
 func TestFoldersThatSendAreAddedChangedAndRemoved(t *testing.T) {
 	s := newShell(t)
 	dir := filepath.Join(t.TempDir(), "Scans")
-	list := func(args ...string) (rows []office.HotFolderRow) {
+	list := func(args ...string) []listedFolder {
 		t.Helper()
 		code, stdout, stderr := s.run(append(args, "--json")...)
 		if code != 0 {
 			t.Fatalf("%v: %d %s", args, code, stderr)
 		}
-		if err := json.Unmarshal([]byte(stdout), &rows); err != nil {
-			t.Fatal(err)
-		}
-		return rows
+		var printed folderList
+		must(t, json.Unmarshal([]byte(stdout), &printed))
+		return printed.Folders
 	}
 	if rows := list("folders"); len(rows) != 0 {
 		t.Errorf("%+v", rows)

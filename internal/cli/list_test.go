@@ -339,10 +339,11 @@ func documentedFields(t *testing.T, command string) (names []string) {
 }
 
 func TestTheDocumentedFieldsAreThoseThatArePrinted(t *testing.T) {
-	lists := map[string]string{"list": "packages", "events": "events", "templates": "templates", "withdraw": "packages"}
+	lists := map[string]string{"list": "packages", "events": "events", "templates": "templates", "withdraw": "packages", "folders": "folders"}
 	for command, printed := range map[string]reflect.Type{
 		"list": reflect.TypeFor[packageList](), "events": reflect.TypeFor[eventList](), "show": reflect.TypeFor[shownPackage](),
 		"templates": reflect.TypeFor[templateList](), "withdraw": reflect.TypeFor[withdrawnList](),
+		"folders": reflect.TypeFor[folderList](),
 	} {
 		want := documentedFields(t, command)
 		var got []string
@@ -367,9 +368,9 @@ func TestTheDocumentedFieldsAreThoseThatArePrinted(t *testing.T) {
 func TestEveryFieldIsThereEvenWhenNothingIsKnown(t *testing.T) {
 	s := newShell(t)
 	s.keep([]office.Package{{ID: "bare"}})
-	for _, args := range [][]string{{"list", "--json"}, {"show", "bare", "--json"}, {"events", "--json"}} {
+	for _, args := range [][]string{{"list", "--json"}, {"show", "bare", "--json"}, {"events", "--json"}, {"folders", "--json"}} {
 		_, stdout, _ := s.run(args...)
-		for _, field := range regexp.MustCompile(`"(signers|copies|documents|files|history|events|packages)": (null|\[\]|\[)`).FindAllStringSubmatch(stdout, -1) {
+		for _, field := range regexp.MustCompile(`"(signers|copies|documents|files|history|events|packages|folders)": (null|\[\]|\[)`).FindAllStringSubmatch(stdout, -1) {
 			if field[2] == "null" {
 				t.Errorf("%q: %s is null", args, field[1])
 			}

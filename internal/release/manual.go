@@ -14,8 +14,8 @@ import (
 func (p product) manual() ([]byte, error) {
 	grammar := cli.Grammar()
 	var commands strings.Builder
-	for _, c := range grammar.Children {
-		if c.Type != kong.CommandNode || c.Hidden {
+	for _, c := range grammar.Leaves(true) {
+		if c.Type != kong.CommandNode {
 			continue
 		}
 		fmt.Fprintf(&commands, ".SS %s\n%s\n", roff(synopsis(c)), roff(c.Help))
@@ -38,7 +38,7 @@ func (p product) manual() ([]byte, error) {
 
 // synopsis is a command with what it takes: "send FILE... [OPTION]".
 func synopsis(c *kong.Node) string {
-	s := c.Name
+	s := c.Path()
 	for _, a := range c.Positional {
 		s += " " + a.Summary()
 	}

@@ -21,7 +21,7 @@ func here(t *testing.T) product {
 
 var (
 	flag      = regexp.MustCompile(`--(?:\[no-\])?[a-z][a-z-]*`)
-	commandIn = regexp.MustCompile(`(?m)^  ([a-z]+) `)
+	commandIn = regexp.MustCompile(`(?m)^  ([a-z]+(?: [a-z]+)?) `)
 )
 
 // help is what the program itself prints.
@@ -40,9 +40,17 @@ func TestTheManualPageAgreesWithTheProgram(t *testing.T) {
 	must(t, err)
 	plain := strings.NewReplacer(`\-`, "-", `\(dq`, `"`, `\&`, "", `\e`, `\`).Replace(string(page))
 	_, list, _ := strings.Cut(help(t), "Commands:")
-	commands := commandIn.FindAllStringSubmatch(list, -1)
-	if len(commands) < 8 {
-		t.Fatalf("the help names %d commands:\n%s", len(commands), list)
+	named := commandIn.FindAllStringSubmatch(list, -1)
+	if len(named) < 8 {
+		t.Fatalf("the help names %d commands:\n%s", len(named), list)
+	}
+	var commands [][]string
+	for _, c := range named {
+		_, below, group := strings.Cut(help(t, c[1]), "\nCommands:")
+		if !group {
+			commands = append(commands, c)
+		}
+		commands = append(commands, commandIn.FindAllStringSubmatch(below, -1)...)
 	}
 	said := map[string]bool{}
 	for _, c := range commands {
@@ -53,7 +61,7 @@ func TestTheManualPageAgreesWithTheProgram(t *testing.T) {
 		section, _, _ = strings.Cut(section, "\n.SS ")
 		_, options, _ := strings.Cut(plain, "\n.SH OPTIONS")
 		options, _, _ = strings.Cut(options, "\n.SH ")
-		_, flags, _ := strings.Cut(help(t, c[1]), "Flags:")
+		_, flags, _ := strings.Cut(help(t, strings.Fields(c[1])...), "Flags:")
 		for _, f := range flag.FindAllString(flags, -1) {
 			f = strings.Replace(f, "[no-]", "", 1)
 			said[f] = true
