@@ -175,7 +175,7 @@ func (at place) values() (list []candidate, what string) {
 		return list, ""
 	case kind != "":
 		return nil, kind
-	case v.Tag.PlaceHolder == "DIR":
+	case v.Tag.PlaceHolder == "DIR", v.Name == "folder":
 		return nil, completeFolders
 	case v.Tag.PlaceHolder == "FILE", v.Name == "file":
 		return nil, completeFiles

@@ -24,7 +24,7 @@ type foldersListCmd struct {
 }
 
 type foldersAddCmd struct {
-	Folder     string   `arg:"" complete:":folders" help:"The folder; it is made where it is missing."`
+	Folder     string   `arg:"" help:"The folder; it is made where it is missing."`
 	To         []string `required:"" complete:"person" sep:"none" help:"A signer; repeat it for more, in their order." placeholder:"\"NAME <E-MAIL>\""`
 	Name       string   `help:"Name of the packages; {document} and {date} are filled in." default:"{document}"`
 	Message    string   `help:"A message to the signers."`
@@ -36,7 +36,7 @@ type foldersAddCmd struct {
 }
 
 type foldersRemoveCmd struct {
-	Folder string `arg:"" complete:":folders" help:"The folder, or its id."`
+	Folder string `arg:"" help:"The folder, or its id."`
 	JSON   bool   `name:"json" help:"Print JSON, as README.md documents it."`
 }
 

@@ -30,8 +30,6 @@ type item struct {
 	dueBox               *fyne.Container // both
 	marks                [maxMarks]*widget.Icon
 	cells                [maxMarks]*fyne.Container // around the marks
-	row                  listed
-	onMenu               func(r listed, at fyne.Position) // may be nil
 }
 
 func newItem() *item {
@@ -52,15 +50,7 @@ func newItem() *item {
 	return i
 }
 
-// TappedSecondary offers what can be done with the row.
-func (i *item) TappedSecondary(e *fyne.PointEvent) {
-	if i.onMenu != nil {
-		i.onMenu(i.row, e.AbsolutePosition)
-	}
-}
-
 func (i *item) show(now time.Time, r listed) {
-	i.row = r
 	i.name.Text, i.name.Begins = i18n.Title(r.line.Name), r.issue != nil
 	i.line.Begins = r.draft != nil || r.standing == i18n.Wrong
 	i.age.Text = i18n.Age(now, r.line.Created)

@@ -88,7 +88,7 @@ func New(d *env.Env) *Screen {
 	s.search.OnKey = s.moveFromSearch
 	s.tabs = widgets.NewTabs(s.tabNames(), func(int) { s.refilter() })
 	s.list = widgets.NewList(s.rows,
-		s.newItem,
+		func() fyne.CanvasObject { return newItem() },
 		func(id int, o fyne.CanvasObject) {
 			r := s.at(id)
 			o.(*item).show(s.env.Now(), r)
@@ -202,12 +202,6 @@ func (s *Screen) OpenFolder() {
 		return
 	}
 	s.env.OpenFile(s.folder)
-}
-
-func (s *Screen) newItem() fyne.CanvasObject {
-	i := newItem()
-	i.onMenu = s.openMenu
-	return i
 }
 
 func (s *Screen) openMenu(r listed, at fyne.Position) {

@@ -17,7 +17,7 @@ type List struct {
 	OnEnter  func()
 	OnEscape func() (taken bool)             // in place of the window; may be nil
 	OnAll    func()                          // Ctrl+A; may be nil
-	OnMenu   func(row int, at fyne.Position) // the menu key or F10 on the chosen row, and where that is; may be nil
+	OnMenu   func(row int, at fyne.Position) // the menu key or F10 on the chosen row, the other mouse button on any, and where that is; may be nil
 	at       int
 	focused  bool
 }
@@ -25,7 +25,13 @@ type List struct {
 // NewList returns a list; see widget.NewList.
 func NewList(length func() int, create func() fyne.CanvasObject, update func(int, fyne.CanvasObject)) *List {
 	l := &List{at: -1}
-	l.Length, l.CreateItem, l.UpdateItem = length, create, update
+	l.Length, l.CreateItem = length, create
+	l.UpdateItem = func(id int, o fyne.CanvasObject) {
+		if row, ok := o.(interface{ standIn(l *List, at int) }); ok {
+			row.standIn(l, id)
+		}
+		update(id, o)
+	}
 	l.ExtendBaseWidget(l)
 	return l
 }
@@ -150,6 +156,29 @@ type ListRow struct {
 	More    string  // that the mouse shows in any case, empty for nothing
 	hovered bool
 	marked  bool
+	list    *List // in which it is shown
+	at      int   // and as which row
+}
+
+// standIn tells the row where it is.
+func (r *ListRow) standIn(l *List, at int) { r.list, r.at = l, at }
+
+// Tapped chooses the row. Fyne's row, which does that, gets no press on what answers to either mouse button.
+func (r *ListRow) Tapped(*fyne.PointEvent) {
+	if r.list == nil {
+		return
+	}
+	if c := fyne.CurrentApp().Driver().CanvasForObject(r.list); c != nil {
+		c.Focus(r.list)
+	}
+	r.list.Select(r.at)
+}
+
+// TappedSecondary asks for the menu of the row.
+func (r *ListRow) TappedSecondary(e *fyne.PointEvent) {
+	if r.list != nil && r.list.OnMenu != nil {
+		r.list.OnMenu(r.at, e.AbsolutePosition)
+	}
 }
 
 // Mark shows that the row is one of several that are marked, or not.

@@ -1,0 +1,43 @@
+package widgets
+
+import (
+	"testing"
+
+	"fyne.io/fyne/v2"
+	"fyne.io/fyne/v2/test"
+	"fyne.io/fyne/v2/widget"
+)
+
+// The driver gives a press to the topmost object that answers to either button: what answers to one must answer to both.
+func TestARowOfAListAnswersToBothMouseButtons(t *testing.T) {
+	test.NewTempApp(t)
+	type row struct{ ListRow }
+	var rows []*row
+	l := NewList(func() int { return 3 }, func() fyne.CanvasObject {
+		r := &row{ListRow{Content: widget.NewLabel("row")}}
+		r.ExtendBaseWidget(r)
+		rows = append(rows, r)
+		return r
+	}, func(int, fyne.CanvasObject) {})
+	chosen, menu := -1, -1
+	l.OnSelected = func(id int) { chosen = id }
+	l.OnMenu = func(row int, _ fyne.Position) { menu = row }
+	w := test.NewTempWindow(t, l)
+	w.Resize(fyne.NewSize(200, 400))
+	for _, r := range rows {
+		if r.list == nil || r.at != 2 { // one that was made to be measured, or another row
+			continue
+		}
+		var o fyne.CanvasObject = r
+		o.(fyne.SecondaryTappable).TappedSecondary(&fyne.PointEvent{})
+		if menu != 2 || chosen != -1 {
+			t.Errorf("the other button asks for the menu of row %d and chooses %d", menu, chosen)
+		}
+		o.(fyne.Tappable).Tapped(&fyne.PointEvent{})
+		if chosen != 2 || l.At() != 2 || w.Canvas().Focused() != l {
+			t.Errorf("a press chooses row %d, at is %d, %T has the focus", chosen, l.At(), w.Canvas().Focused())
+		}
+		return
+	}
+	t.Fatal("the third row is not shown")
+}
