@@ -374,6 +374,75 @@ func TestACorrectionGoesOutOnceTheFirstOneIsWithdrawn(t *testing.T) {
 	}
 }
 
+func TestACorrectionThatIsHeldWaitsForTheWithdrawalToo(t *testing.T) {
+	o := newOfficeWith(t, quick, sandbox.Options{})
+	id := o.send()
+	drop := o.service.Inject(sandbox.Fault{Path: "/packages/rescind", Drop: true})
+	_, err := o.Withdraw(t.Context(), office.NewWithdrawal{Packages: []string{id}, Patience: time.Millisecond})
+	noErr(t, err)
+	draft, err := o.Hold(o.correction(id))
+	noErr(t, err)
+	noErr(t, o.Resolve(draft, true))
+	o.eventually("it waits or is sent", func() bool {
+		return len(o.service.Packages()) == 2 ||
+			slices.ContainsFunc(o.Drafts(), func(d office.Draft) bool { return d.Problem.ID() == "withdrawal.corrected-waits" })
+	})
+	if n := len(o.service.Packages()); n != 1 {
+		t.Errorf("the service has %d packages that can be signed", n)
+	}
+	o.service.Heal(drop)
+	o.eventually("it is sent", func() bool { return len(o.service.Packages()) == 2 })
+	if o.at(id).State != "rescinded" {
+		t.Errorf("the first one is %s", o.at(id).State)
+	}
+}
+
+func TestAWishForAPackageTheServiceDoesNotKnowEnds(t *testing.T) {
+	o := newOfficeWith(t, quick, sandbox.Options{})
+	id := o.send()
+	unknown := sandbox.Fault{Status: 404, Body: `{"error":"package_not_found","message":"No such package."}`}
+	unknown.Path = "/packages/*/status"
+	o.service.Inject(unknown)
+	unknown.Path = "/packages/rescind"
+	rescind := o.service.Inject(unknown)
+	list, err := o.Withdraw(t.Context(), office.NewWithdrawal{Packages: []string{id}, Patience: 10 * time.Second})
+	noErr(t, err)
+	if x := list[0]; x.State != office.WithdrawRefused || x.Problem.IsZero() {
+		t.Errorf("told: %+v", x)
+	}
+	o.eventually("people are told", func() bool { return o.count("“Offer” was not withdrawn.") == 1 })
+	if n := o.applied(rescind); n < 3 || n > 6 {
+		t.Errorf("asked %d times", n)
+	}
+}
+
+func TestAfterALostAnswerTheStatusIsAlwaysAskedFirst(t *testing.T) {
+	o := newOfficeWith(t, quick, sandbox.Options{})
+	id := o.send()
+	o.service.Inject(sandbox.Fault{Path: "/packages/rescind", Drop: true, Times: 1})
+	busy := o.service.Inject(sandbox.Fault{Path: "/packages/rescind", Status: 503})
+	_, err := o.Withdraw(t.Context(), office.NewWithdrawal{Packages: []string{id}, Message: "The rent was wrong.", Patience: time.Millisecond})
+	noErr(t, err)
+	o.eventually("it is tried again", func() bool { return o.applied(busy) >= 2 })
+	if inTime, err := o.KeepPackage(id); inTime || err != nil {
+		t.Errorf("taken back though the service may know of it: %v, %v", inTime, err)
+	}
+	noErr(t, o.service.Rescind(id, "The rent was wrong.", true)) // the first call is done at last
+	o.service.Heal(busy)
+	o.eventually("it is withdrawn", func() bool { return !o.packageOrZero(id).Withdrawal.Pending() })
+	o.wantWithdrawn(id)
+}
+
+// applied is how often a fault was.
+func (o *testOffice) applied(fault int) int {
+	for _, f := range o.service.Faults() {
+		if f.ID == fault {
+			return f.Applied
+		}
+	}
+	return 0
+}
+
 func TestACorrectionOfWhatEverybodyHasSignedIsNotSent(t *testing.T) {
 	for name, c := range map[string]struct {
 		before func(o *testOffice, id string)

@@ -102,7 +102,9 @@ func (r *Room) resolve(tx *store.Tx, draftID string, sendAgain bool) error {
 	if sendAgain {
 		d.Was = ""
 		d.State, d.NextTry = office.DraftQueued, r.Now()
-		d.Corrects = ""
+		if was == office.DraftFailed { // which said why not; what is held waits for the withdrawal as ever
+			d.Corrects = ""
+		}
 		for i := range d.Files {
 			d.Files[i].FileID = "" // it may be what was refused, or be used up
 		}

@@ -182,6 +182,8 @@ func (r *Room) sendDraft(ctx context.Context, client *esign.Client, uploader str
 		return err
 	}
 	switch standing {
+	case withdrawing: // since a moment; it is said with the next look
+		return nil
 	case signedInstead:
 		return r.fail(d, message.CorrectedTooLate(name))
 	case stillOpen:

@@ -26,7 +26,10 @@ func (r *Room) try(ctx context.Context, client *esign.Client, p office.Package) 
 			return r.putOff(p.ID, office.WithdrawAccepted, message.Message{})
 		}
 	}
-	begun, err := r.step(p.ID, func(w *office.Withdrawal) { w.State = office.WithdrawAsked })
+	begun, err := r.step(p.ID, func(now *office.Withdrawal) {
+		w = *now // it may be another wish by now
+		now.State = office.WithdrawAsked
+	})
 	if err != nil || !begun {
 		return err
 	}
@@ -36,11 +39,12 @@ func (r *Room) try(ctx context.Context, client *esign.Client, p office.Package) 
 	if ctx.Err() != nil {
 		return nil // what became of it is found out later
 	}
-	return r.answered(ctx, client, p.ID, err)
+	return r.answered(ctx, client, p.ID, w.State, err)
 }
 
-// answered goes on after packages/rescind was answered with err, nil for yes.
-func (r *Room) answered(ctx context.Context, client *esign.Client, id string, err error) error {
+// answered goes on after packages/rescind was answered with err, nil for yes. What clearly did nothing leaves the wish as it
+// was before: an earlier call, whose answer was lost, may still do it.
+func (r *Room) answered(ctx context.Context, client *esign.Client, id string, before office.WithdrawalState, err error) error {
 	var e *esign.Error
 	errors.As(err, &e)
 	switch {
@@ -50,13 +54,18 @@ func (r *Room) answered(ctx context.Context, client *esign.Client, id string, er
 			return err
 		}
 	case r.needs.SignedOut(err):
-		_, kept := r.step(id, func(w *office.Withdrawal) { w.State = office.WithdrawWanted })
+		_, kept := r.step(id, func(w *office.Withdrawal) { w.State = before })
 		return errors.Join(kept, err)
 	case e == nil:
 		return err
 	case e.Kind != esign.Unknown && e.Temporary():
 		r.needs.Answered(ctx, err)
-		return r.putOff(id, office.WithdrawWanted, esign.Message(err))
+		return r.putOff(id, before, esign.Message(err))
+	case notKnown(err):
+		r.needs.Answered(ctx, err)
+		if _, err := r.step(id, func(w *office.Withdrawal) { w.State = before }); err != nil {
+			return err
+		}
 	default:
 		r.needs.Answered(ctx, err)
 	}
@@ -78,6 +87,16 @@ func (r *Room) answered(ctx context.Context, client *esign.Client, id string, er
 		return r.refuse(id, message.ServiceRefused())
 	}
 	return r.refuse(id, esign.Message(err))
+}
+
+// patience is how often in a row the service may say that it does not know a package before its word is taken for it:
+// right after it was sent, that may be too early.
+const patience = 4
+
+// notKnown reports whether the service itself says that it does not know the package, or shows it to nobody like us.
+func notKnown(err error) bool {
+	e, ok := errors.AsType[*esign.Error](err)
+	return ok && e.Kind == esign.NotFound && e.Code != ""
 }
 
 // saysNo reports whether an HTTP status is an answer about what was asked, rather than about the moment.
@@ -106,8 +125,17 @@ func (r *Room) ask(ctx context.Context, client *esign.Client, id string) (open b
 	if lost != nil || !known || !p.Withdrawal.Pending() {
 		return false, lost
 	}
-	if e, ok := errors.AsType[*esign.Error](err); ok && e.Kind == esign.NotFound && e.Code != "" && p.Withdrawal.State == office.WithdrawAccepted {
-		return r.noted(id, esign.Status{PackageID: id, State: esign.State(office.PackageRescinded)}) // it withdrew it, and shows it no more
+	if notKnown(err) {
+		switch w := p.Withdrawal; {
+		case w.State == office.WithdrawAccepted:
+			return r.noted(id, esign.Status{PackageID: id, State: esign.State(office.PackageRescinded)}) // it withdrew it, and shows it no more
+		case w.State == office.WithdrawWanted && w.Problem == esign.Message(err) && w.Tries >= patience:
+			return false, r.refuse(id, w.Problem) // nor did packages/rescind know it
+		case w.State == office.WithdrawWanted && w.Problem != esign.Message(err):
+			if _, err := r.step(id, func(w *office.Withdrawal) { w.Tries = 0 }); err != nil {
+				return false, err
+			}
+		}
 	}
 	return false, r.putOff(id, p.Withdrawal.State, esign.Message(err))
 }
