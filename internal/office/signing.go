@@ -14,16 +14,22 @@ func (p Package) SignerIndex(id string) int {
 	return slices.IndexFunc(p.Signers, func(s Signer) bool { return s.ID == id })
 }
 
-// Find is the signer whom somebody names by id, by e-mail address or by name, whatever the case.
-func (p Package) Find(who string) (Signer, bool) {
+// Find is the signer whom somebody names by id, by e-mail address or by name, whatever the case. Where several are called so,
+// it is none of them.
+func (p Package) Find(who string) (found Signer, ok bool) {
 	who = strings.TrimSpace(who)
-	i := slices.IndexFunc(p.Signers, func(s Signer) bool {
-		return who != "" && (strings.EqualFold(s.ID, who) || strings.EqualFold(s.Email, who) || strings.EqualFold(s.fullName(), who))
-	})
-	if i < 0 {
-		return Signer{}, false
+	for _, of := range []func(Signer) string{func(s Signer) string { return s.ID }, func(s Signer) string { return s.Email }, Signer.fullName} {
+		n := 0
+		for _, s := range p.Signers {
+			if who != "" && strings.EqualFold(of(s), who) {
+				found, n = s, n+1
+			}
+		}
+		if n > 0 {
+			return found, n == 1
+		}
 	}
-	return p.Signers[i], true
+	return Signer{}, false
 }
 
 // Unsigned are the people who still have something to sign. One who declined is not asked any more.

@@ -67,3 +67,16 @@ func TestWhoseTurnItIsFollowsFromTheOrderWhereTheServiceDoesNotSay(t *testing.T)
 		t.Errorf("one declined: %q", got)
 	}
 }
+
+func TestASignerIsFoundOnlyWhereNobodyElseIsCalledSo(t *testing.T) {
+	p := Package{Signers: []Signer{
+		{ID: "a", FirstName: "Jan", LastName: "Weber", Email: "jan@example.com"},
+		{ID: "b", FirstName: "Jan", LastName: "Weber", Email: "office@example.com"},
+		{ID: "c", FirstName: "Ana", LastName: "Ruiz", Email: "office@example.com"},
+	}}
+	for who, want := range map[string]string{"A": "a", " jan@EXAMPLE.com ": "a", "b": "b", "ana ruiz": "c", "Jan Weber": "", "office@example.com": "", "": "", "nobody": ""} {
+		if s, ok := p.Find(who); ok != (want != "") || ok && s.ID != want {
+			t.Errorf("%q is %+v, %v", who, s, ok)
+		}
+	}
+}

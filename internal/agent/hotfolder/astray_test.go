@@ -133,6 +133,30 @@ func (d *desk) killedAt(point string) {
 	d.restart()
 }
 
+func TestAFolderIsNotAskedAboutWhatWaitsForPeople(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk(t)
+		f := d.folder()
+		write(t, filepath.Join(f.Path, "Lease.pdf"), pdf("lease"))
+		d.looks()
+		d.decide(func(x *office.Draft) { x.State = office.DraftSent })
+		d.looks()
+		noErr(t, os.Rename(f.Path, f.Path+" away"))
+		d.looks()
+		if len(d.troubled) != 0 {
+			t.Errorf("the folder was asked for %v", d.troubled)
+		}
+		d.executed("Lease.pdf", pdf("signed"))
+		d.looks()
+		noErr(t, os.Rename(f.Path+" away", f.Path))
+		d.looks()
+		if got := files(t, f.Path); !slices.Equal(got, []string{"Sent/Lease.pdf", "Signed/Lease signed.pdf"}) {
+			t.Errorf("there are %q", got)
+		}
+		d.tools.Data.Close()
+	})
+}
+
 func TestAFileOfAnyNameBecomesOnePackage(t *testing.T) {
 	for name, file := range map[string]string{
 		"not UTF-8":      "Vertr\xe4ge.pdf",

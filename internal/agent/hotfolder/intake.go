@@ -70,6 +70,9 @@ func (r *Room) isThere(in office.Intake) bool {
 
 // advance brings a file as far as it can go now.
 func (r *Room) advance(ctx context.Context, in office.Intake) error {
+	if rests, err := r.rests(&in); err != nil || rests {
+		return err
+	}
 	if _, err := os.Stat(in.Path); err != nil {
 		return &folderError{folderTrouble(in.Path, err)}
 	}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"countersign/internal/archive"
@@ -22,14 +23,7 @@ func (r *Room) giveBack(ctx context.Context, in *office.Intake) (done bool, err 
 	if in.Again {
 		return true, nil // its twin has them
 	}
-	var known bool
-	var jobs []office.Job
-	p, err := read(r, "a package", func(tx *store.Tx) (p office.Package, err error) {
-		if p, known, err = tx.PackageByDraft(in.Draft); err == nil && known {
-			jobs, err = tx.JobsOf(p.ID)
-		}
-		return p, err
-	})
+	p, jobs, known, err := r.packageOf(in)
 	if err != nil || !known {
 		return false, err
 	}
@@ -41,7 +35,34 @@ func (r *Room) giveBack(ctx context.Context, in *office.Intake) (done bool, err 
 			return false, err
 		}
 	}
-	return p.State.Over() || p.Planned && office.AllSaved(jobs), nil
+	return over(p, jobs), nil
+}
+
+// packageOf is the package that a file became, with its files.
+func (r *Room) packageOf(in *office.Intake) (p office.Package, jobs []office.Job, known bool, err error) {
+	p, err = read(r, "a package", func(tx *store.Tx) (p office.Package, err error) {
+		if p, known, err = tx.PackageByDraft(in.Draft); err == nil && known {
+			jobs, err = tx.JobsOf(p.ID)
+		}
+		return p, err
+	})
+	return p, jobs, known && err == nil, err
+}
+
+// over reports whether no more files of a package are to come.
+func over(p office.Package, jobs []office.Job) bool {
+	return p.State.Over() || p.Planned && office.AllSaved(jobs)
+}
+
+// rests reports whether a file lies where it belongs and its package has nothing to give back yet: its folder, which may be
+// on a slow share, need not be asked.
+func (r *Room) rests(in *office.Intake) (bool, error) {
+	if in.Place() != office.HotSent || in.Next != "" || in.Again {
+		return false, nil
+	}
+	p, jobs, known, err := r.packageOf(in)
+	due := slices.ContainsFunc(jobs, func(j office.Job) bool { return j.State == office.JobDone && !in.Returned[j.Key()].Done })
+	return err == nil && (!known || !due && !over(p, jobs)), err
 }
 
 // giveBackFile saves a copy of one file.
