@@ -16,7 +16,7 @@ func (a *Agent) newHotFolders() *hotfolder.Room {
 		Inspect: func(ctx context.Context, path string) message.Message {
 			info := a.outbox.Inspect(ctx, path)
 			if info.Warning == message.FileMaybeDamaged(info.Name) { // nobody is there to decide about that
-				return info.Warning
+				return message.FileDamaged()
 			}
 			return info.Problem
 		},
@@ -43,6 +43,9 @@ func (a *Agent) TryHotFolder(f office.HotFolder) (message.Message, error) {
 	documents, err := a.folders.Try(f)
 	if err != nil {
 		return message.Message{}, err
+	}
+	if documents == 0 {
+		return message.SendFolderWorksEmpty(), nil
 	}
 	return message.SendFolderWorks(documents), nil
 }

@@ -6,10 +6,12 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"countersign/assets"
+	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/internal/sandbox"
 )
@@ -66,6 +68,16 @@ func TestADroppedFileIsSentAndComesBackSigned(t *testing.T) {
 	o.eventually("nothing is on its way", func() bool { rows, err := o.HotFolders(); return err == nil && rows[0].Waiting == 0 })
 	if n := len(o.service.Packages()); n != 1 {
 		t.Errorf("sent %d times", n)
+	}
+}
+
+func TestWhatMayBeDamagedIsNotSentAndNobodyReadsThatItCanBe(t *testing.T) {
+	o, f := sending(t)
+	o.drop(f, "Lease.pdf", []byte("%PDF-1.7\n%%EOF\n"))
+	text := filepath.Join(f.Path, "Problems", "Lease.pdf.txt")
+	o.eventually("it is explained", func() bool { return o.isThere(text) })
+	if got := string(mustRead(t, text)); !strings.Contains(got, message.FileDamaged().String()) || strings.Contains(got, "can still be sent") {
+		t.Errorf("beside it stands %s", got)
 	}
 }
 

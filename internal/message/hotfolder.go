@@ -20,6 +20,7 @@ func SendFolderUnknown(folder string) Message {
 }
 
 func SendFolderWorks(n int) Message { return of("hot-folder.works", Count("N", n)) }
+func SendFolderWorksEmpty() Message { return of("hot-folder.works-empty") }
 
 func SendFolderAway(folder string) Message { return of("hot-folder.away", Name("Folder", folder)) }
 func SendFolderResumes() Message           { return of("hot-folder.resumes") }
@@ -27,6 +28,7 @@ func SendFolderStopped(folder string) Message {
 	return of("hot-folder.stopped", Name("Folder", folder))
 }
 
+func FileDamaged() Message               { return of("hot-folder.damaged") }
 func FileType(file string) Message       { return of("hot-folder.type", Name("File", file)) }
 func FileNotSent(file string) Message    { return of("hot-folder.file-not-sent", Name("File", file)) }
 func FileTakenBack() Message             { return of("hot-folder.taken-back") }

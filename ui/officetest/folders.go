@@ -44,5 +44,5 @@ func (o *Office) TryHotFolder(f office.HotFolder) (message.Message, error) {
 	if bad := f.Normal().Check(); len(bad) > 0 {
 		return message.Message{}, &office.ConfigError{Fields: bad}
 	}
-	return message.SendFolderWorks(0), nil
+	return message.SendFolderWorksEmpty(), nil
 }

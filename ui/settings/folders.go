@@ -79,19 +79,20 @@ func (f *folders) row(x office.HotFolderRow) fyne.CanvasObject {
 	}
 	text := widgets.Stack(2, widgets.NewFullName(x.Called()), widgets.NewFullCaption(x.Path),
 		widgets.NewFullCaption(lang.L("To {{.People}}", i18n.V{"People": people(x.Signers)})), says)
-	if m := f.answers[x.ID]; !m.IsZero() {
-		text.Add(widgets.NewProse(i18n.Message(m)))
-	}
 	pause := lang.L("Pause")
 	if x.Paused {
 		pause = lang.L("Resume")
 	}
-	return widgets.Stack(8, widgets.Across(widget.NewIcon(mark.Resource()), text, nil), widgets.Flow(4,
+	row := widgets.Stack(8, widgets.Across(widget.NewIcon(mark.Resource()), text, nil), widgets.Flow(4,
 		widgets.NewButton(lang.L("Open"), func() { f.screen.env.OpenFile(x.Path) }),
 		widgets.NewButton(lang.L("Edit"), func() { f.edit(x.HotFolder) }),
 		widgets.NewButton(pause, func() { f.pause(x.HotFolder) }),
 		widgets.NewButton(lang.L("Test"), func() { f.test(x.HotFolder) }),
 		widgets.NewButton(lang.L("Remove"), func() { f.remove(x.HotFolder) })))
+	if m := f.answers[x.ID]; !m.IsZero() { // below the buttons, which stay under the mouse
+		row.Add(widgets.NewProse(i18n.Message(m)))
+	}
+	return row
 }
 
 // people are the names of signers in one line.
@@ -105,6 +106,7 @@ func people(signers []office.Signer) string {
 
 func (f *folders) pause(x office.HotFolder) {
 	x.Paused = !x.Paused
+	delete(f.answers, x.ID)
 	f.screen.env.Attempt(func(context.Context) error {
 		_, err := f.screen.env.Office.PutHotFolder(x)
 		return err
@@ -117,7 +119,14 @@ func (f *folders) test(x office.HotFolder) {
 			f.answers[x.ID] = message.For(err)
 		}
 		f.reload()
+		f.screen.env.Later(widgets.ReadingTime(i18n.Message(f.answers[x.ID])), func() { f.forget(x.ID) })
 	})
+}
+
+// forget takes away the answer to a test: it is read, or about a folder that is another one now.
+func (f *folders) forget(id string) {
+	delete(f.answers, id)
+	f.reload()
 }
 
 func (f *folders) remove(x office.HotFolder) {
@@ -133,6 +142,7 @@ func (f *folders) remove(x office.HotFolder) {
 
 // edit shows the form for a folder, a new one when it has no id.
 func (f *folders) edit(x office.HotFolder) {
+	delete(f.answers, x.ID)
 	f.form.show(x)
 	f.turn(true)
 	f.screen.env.Window.Canvas().Focus(f.form.folder)

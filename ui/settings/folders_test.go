@@ -142,6 +142,10 @@ func TestAFolderPausesIsTestedAndIsRemoved(t *testing.T) {
 	if m := s.folders.answers["scans"]; !strings.HasPrefix(m.String(), "The folder works.") {
 		t.Errorf("it says %q", m)
 	}
+	press(t, b, s, "Pause")
+	if m, said := s.folders.answers["scans"]; said {
+		t.Errorf("of the folder before it still says %q", m)
+	}
 	press(t, b, s, "Open")
 	press(t, b, s, "Remove")
 	if rows, _ := b.Office.HotFolders(); len(rows) != 2 {

@@ -75,6 +75,9 @@ func (s *Screen) Reload() {
 	s.folders.reload()
 }
 
+// ReloadFolders reads how the folders that send stand, which nothing else on the screen tells of.
+func (s *Screen) ReloadFolders() { s.folders.reload() }
+
 // news is what Reload reads.
 type news struct {
 	settings      office.Settings

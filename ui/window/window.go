@@ -292,6 +292,7 @@ func (w *Window) changed(change office.Change) {
 	case office.OutboxChanged:
 		w.compose.Reload()
 		w.packages.Reload()
+		w.settings.ReloadFolders()
 	case office.SettingsChanged:
 		w.settings.Reload()
 		w.packages.Reload()

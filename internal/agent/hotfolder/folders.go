@@ -93,11 +93,20 @@ func (r *Room) Remove(id string) (known bool, err error) {
 	return known, err
 }
 
-// Try checks a folder as Put does, and keeps nothing. It returns how many documents are in the folder.
+// Try checks a folder as Put does, and keeps nothing. It returns how many documents are in the folder. One that sends already
+// is not made again: where its share is away, there would be another one in its place.
 func (r *Room) Try(f office.HotFolder) (documents int, err error) {
 	r.changes.Lock()
 	defer r.changes.Unlock()
-	return r.check(f.Normal())
+	f = f.Normal()
+	if f.ID != "" {
+		if _, err := os.Stat(f.Path); err != nil {
+			return 0, &folderError{folderTrouble(f.Path, err)}
+		}
+	}
+	documents, err = r.check(f)
+	r.Wake() // what was wrong before may be over
+	return documents, err
 }
 
 func (r *Room) check(f office.HotFolder) (documents int, err error) {

@@ -538,6 +538,9 @@ func TestAFolderThatGoesAwayIsToldAndComesBackByItself(t *testing.T) {
 		if err != nil || rows[0].Problem.IsZero() || !rows[1].Problem.IsZero() {
 			t.Errorf("%+v, %v", rows, err)
 		}
+		if _, err := d.Try(rows[0].HotFolder); err == nil || message.For(err) != message.SendFolderAway(f.Called()) {
+			t.Errorf("a test of it ends with %v", err)
+		}
 		noErr(t, os.Rename(away, f.Path))
 		d.looks()
 		if d.Health.Has(health.HotFolderFails) || len(d.drafts()) != 2 {
