@@ -8,6 +8,7 @@ import (
 
 	"countersign/internal/office"
 	"countersign/internal/sandbox"
+	"countersign/internal/store"
 )
 
 func TestEventsBeforeTheAnswerOfAddBelongToTheDraft(t *testing.T) {
@@ -65,6 +66,31 @@ func TestTheFirstSignatureOnAPackageMadeElsewhereIsTold(t *testing.T) {
 	noErr(t, o.service.Release(""))
 	o.eventually("saved", func() bool { return saved(o, id) })
 	o.eventually("told", func() bool { return o.count("Everyone has signed “Lease”. Ana Ruiz signed last.") == 1 })
+}
+
+func TestOldSignaturesAreNoNewsAfterARestartEither(t *testing.T) {
+	o := newOfficeWith(t, quick, sandbox.Options{})
+	id := o.send()
+	o.stop()
+	noErr(t, o.service.Sign(id, o.at(id).Signers[0].SignerID))
+	o.open()
+	noErr(t, o.Data.Update(func(tx *store.Tx) error { // as after the first sign-in, when the list told of it
+		p, _, err := tx.Package(id)
+		if err != nil {
+			return err
+		}
+		p.Checked, p.NextCheck, p.Created = time.Time{}, time.Time{}, o.Now().Add(-48*time.Hour)
+		return tx.PutPackage(p)
+	}))
+	told := len(o.notifications())
+	o.run()
+	o.eventually("it is asked about", func() bool { return o.packageOrZero(id).SignersDone == 1 })
+	o.restart()
+	o.eventually("it is online", func() bool { return o.Status().SignedIn && !o.moreToCome() })
+	o.stop()
+	if all := o.notifications(); len(all) != told {
+		t.Errorf("told: %q", all[told:])
+	}
 }
 
 func TestReplayedEventsChangeNothing(t *testing.T) {

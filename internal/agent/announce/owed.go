@@ -29,6 +29,16 @@ func owed(key string) string {
 // owe notes, in the commit of what f is about, that people are to be told.
 func owe(tx *store.Tx, f office.Fact) error { return tx.PutDoc(owed(f.Key), f) }
 
+// Withhold notes, in the commit that found them, that nobody is told of facts after all: they are old.
+func (r *Room) Withhold(tx *store.Tx, facts []office.Fact) error {
+	for _, f := range facts {
+		if err := tx.PutDoc(owed(f.Key), nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // Resume queues what an earlier start owes. It is for whoever stays long enough to be read.
 func (r *Room) Resume() {
 	facts, err := data.Read(r.Data, "what people are to be told", func(tx *store.Tx) (map[string]office.Fact, error) {

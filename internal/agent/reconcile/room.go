@@ -45,8 +45,9 @@ type News interface {
 	NotWithdrawn(tx *store.Tx, p office.Package) ([]office.Fact, error)
 	Expired(tx *store.Tx, p office.Package) ([]office.Fact, error)
 	DueSoon(tx *store.Tx, p office.Package, now time.Time) ([]office.Fact, error)
-	ToldDue(tx *store.Tx, packageID string) bool // DueSoon has been told
-	Silent() bool                                // people want to hear nothing for now
+	ToldDue(tx *store.Tx, packageID string) bool      // DueSoon has been told
+	Silent() bool                                     // people want to hear nothing for now
+	Withhold(tx *store.Tx, facts []office.Fact) error // of what is too old to be told; in the commit that found it
 	Announce(...office.Fact)
 	WorkEnded()
 }

@@ -53,7 +53,8 @@ func (x *testRoom) DueSoon(*store.Tx, office.Package, time.Time) ([]office.Fact,
 
 func (x *testRoom) ToldDue(*store.Tx, string) bool { return false }
 
-func (x *testRoom) Silent() bool { return false }
+func (x *testRoom) Silent() bool                            { return false }
+func (x *testRoom) Withhold(*store.Tx, []office.Fact) error { return nil }
 
 func (x *testRoom) Declined(*store.Tx, office.Package) ([]office.Fact, error) { return nil, nil }
 func (x *testRoom) Signed(tx *store.Tx, p office.Package, signatures []office.Signature) (facts []office.Fact, err error) {

@@ -110,6 +110,9 @@ func (r *Room) applyLater(before office.Package) (applyTo, error) {
 		}
 		f.facts = append(f.facts, declined...)
 		if !tell {
+			if err := r.needs.News.Withhold(tx, f.facts); err != nil {
+				return f, err
+			}
 			f.facts = nil
 		}
 		if err := r.settle(tx, p, &f); err != nil {
