@@ -39,10 +39,20 @@ func (r *Room) Withhold(tx *store.Tx, facts []office.Fact) error {
 	return nil
 }
 
-// Resume queues what an earlier start owes. It is for whoever stays long enough to be read.
+// Resume queues what an earlier start owes. It is for whoever stays long enough to be read. What is about a package of
+// another service stays owed until that one is in use again.
 func (r *Room) Resume() {
 	facts, err := data.Read(r.Data, "what people are to be told", func(tx *store.Tx) (map[string]office.Fact, error) {
-		return store.Docs[office.Fact](tx, docOwed, maxOwed)
+		facts, err := store.Docs[office.Fact](tx, docOwed, maxOwed)
+		if err != nil {
+			return nil, err
+		}
+		for name, f := range facts {
+			if p, _, err := tx.Package(f.PackageID); f.PackageID != "" && err == nil && p.Away {
+				delete(facts, name)
+			}
+		}
+		return facts, nil
 	})
 	if err != nil { // which health says
 		r.Log.Error("read what people are to be told", "err", err)

@@ -69,6 +69,35 @@ func TestWhatWaitedWhenTheProgramWasKilledIsToldOnceByTheNextStart(t *testing.T)
 	})
 }
 
+func TestWhatIsOwedOfAnotherServiceIsToldOnceThatIsInUseAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		p := office.Package{ID: "p", Name: "Lease", Signers: []office.Signer{{ID: "jan", FirstName: "Jan", LastName: "Weber"}},
+			Documents: []office.Document{{ID: "a", SignedBy: []string{"jan"}}, {ID: "b"}}}
+		r := newRoom(t, nil)
+		use := func(service string) {
+			if err := r.Data.Update(func(tx *store.Tx) error { return tx.UseService(service) }); err != nil {
+				t.Fatal(err)
+			}
+		}
+		use("one")
+		if err := r.Data.Update(func(tx *store.Tx) error { return tx.PutPackage(p) }); err != nil {
+			t.Fatal(err)
+		}
+		r.found(t, p, office.Signature{DocumentID: "a", SignerID: "jan"}) // and killed before it was announced
+		for _, at := range []struct {
+			service string
+			told    int
+		}{{"other", 0}, {"one", 1}, {"one", 0}} {
+			use(at.service)
+			next := r.again(t)
+			time.Sleep(time.Minute)
+			if n := next.count(""); n != at.told {
+				t.Errorf("at %s: told %q", at.service, next.raised)
+			}
+		}
+	})
+}
+
 func TestWhatPeopleDidNotWantToHearIsNotToldLater(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := newRoom(t, func(x *testRoom) { x.settings.Notify = office.NotifyNone })
