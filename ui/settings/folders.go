@@ -26,8 +26,9 @@ type folders struct {
 	add     *widgets.Button
 	overall fyne.CanvasObject // the list with what belongs to it
 	form    *folderForm
-	rows    []office.HotFolderRow      // as shown
-	answers map[string]message.Message // to what was tested, by id
+	rows    []office.HotFolderRow        // as shown
+	answers map[string]message.Message   // to what was tested, by id
+	deeds   map[string][]*widgets.Button // of each row, by id
 }
 
 func newFolders(s *Screen) *folders {
@@ -49,13 +50,32 @@ func (f *folders) show(rows []office.HotFolderRow, err error) {
 		widgets.Remake(f.list, widgets.Failure(i18n.Error(err), f.reload))
 		return
 	}
-	f.rows = rows
+	id, at := f.focused()
+	f.rows, f.deeds = rows, map[string][]*widgets.Button{}
 	var parts []fyne.CanvasObject
 	for _, row := range rows {
 		parts = append(parts, f.row(row))
 	}
 	widgets.Remake(f.list, parts...)
 	widgets.Show(f.list, len(parts) > 0)
+	if deeds := f.deeds[id]; deeds != nil {
+		f.screen.env.Window.Canvas().Focus(deeds[at])
+	} else if id != "" { // the row is gone
+		f.screen.env.Window.Canvas().Focus(f.add)
+	}
+}
+
+// focused is the folder of which a button has the focus, and which one; "" for none.
+func (f *folders) focused() (id string, at int) {
+	focused := f.screen.env.Window.Canvas().Focused()
+	for id, deeds := range f.deeds {
+		for at, b := range deeds {
+			if focused == fyne.Focusable(b) {
+				return id, at
+			}
+		}
+	}
+	return "", 0
 }
 
 // row is one folder with what can be done with it.
@@ -83,12 +103,17 @@ func (f *folders) row(x office.HotFolderRow) fyne.CanvasObject {
 	if x.Paused {
 		pause = lang.L("Resume")
 	}
-	row := widgets.Stack(8, widgets.Across(widget.NewIcon(mark.Resource()), text, nil), widgets.Flow(4,
-		widgets.NewButton(lang.L("Open"), func() { f.screen.env.OpenFile(x.Path) }),
-		widgets.NewButton(lang.L("Edit"), func() { f.edit(x.HotFolder) }),
-		widgets.NewButton(pause, func() { f.pause(x.HotFolder) }),
-		widgets.NewButton(lang.L("Test"), func() { f.test(x.HotFolder) }),
-		widgets.NewButton(lang.L("Remove"), func() { f.remove(x.HotFolder) })))
+	var deeds []fyne.CanvasObject
+	add := func(name string, do func()) {
+		b := widgets.NewButton(name, do)
+		deeds, f.deeds[x.ID] = append(deeds, b), append(f.deeds[x.ID], b)
+	}
+	add(lang.L("Open"), func() { f.screen.env.OpenFile(x.Path) })
+	add(lang.L("Edit"), func() { f.edit(x.HotFolder) })
+	add(pause, func() { f.pause(x.HotFolder) })
+	add(lang.L("Test"), func() { f.test(x.HotFolder) })
+	add(lang.L("Remove"), func() { f.remove(x.HotFolder) })
+	row := widgets.Stack(8, widgets.Across(widget.NewIcon(mark.Resource()), text, nil), widgets.Flow(4, deeds...))
 	if m := f.answers[x.ID]; !m.IsZero() { // below the buttons, which stay under the mouse
 		row.Add(widgets.NewProse(i18n.Message(m)))
 	}

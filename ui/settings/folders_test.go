@@ -163,6 +163,30 @@ func TestAFolderPausesIsTestedAndIsRemoved(t *testing.T) {
 	}
 }
 
+func TestTheFocusStaysOnTheButtonThatWasPressed(t *testing.T) {
+	b, s := foldersShown(t, sending())
+	for at, text := range []string{"Open", "Edit", "Pause", "Test"} {
+		if text == "Edit" {
+			continue // which leads to the form
+		}
+		b.Window.Canvas().Focus(s.folders.deeds["scans"][at])
+		press(t, b, s, text)
+		if b.Window.Canvas().Focused() != fyne.Focusable(s.folders.deeds["scans"][at]) {
+			t.Errorf("after %s %T has the focus", text, b.Window.Canvas().Focused())
+		}
+	}
+	b.Window.Canvas().Focus(s.folders.deeds["scans"][4])
+	_, err := b.Office.RemoveHotFolder("scans")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.folders.reload()
+	b.Settle()
+	if b.Window.Canvas().Focused() != fyne.Focusable(s.folders.add) {
+		t.Errorf("once the folder is gone %T has the focus", b.Window.Canvas().Focused())
+	}
+}
+
 func TestFoldersLookRight(t *testing.T) {
 	for _, c := range []struct {
 		name, variant, language string
