@@ -92,6 +92,7 @@ type testRoom struct {
 	service *service
 	dir     string
 	wakes   chan struct{} // rings for each package that was added
+	end     func()        // ends what runs
 }
 
 // newRoom is a room that runs until the test ends.
@@ -132,10 +133,13 @@ func newRoom(t *testing.T, add func(http.ResponseWriter)) *testRoom {
 	ctx, stop := context.WithCancel(t.Context())
 	var running sync.WaitGroup
 	running.Go(func() { x.Run(ctx) })
-	t.Cleanup(func() {
+	x.end = func() {
 		stop()
 		running.Wait()
-		st.Close()
+	}
+	t.Cleanup(func() {
+		x.end()
+		x.Data.Close()
 	})
 	return x
 }
@@ -255,6 +259,7 @@ func TestACopyStaysForADraftThatCannotBeRead(t *testing.T) {
 	if state, err := r.Send(t.Context(), r.newPackage(t), nil); err != nil || state.State != office.DraftFailed {
 		t.Fatalf("%+v, %v", state, err)
 	}
+	r.end() // what runs has the store that is opened anew
 	looptest.Spoil(t, &r.Tools, "", "drafts")
 	if r.sweepCopies(); r.copiesKept() != 1 {
 		t.Errorf("%d copies are kept", r.copiesKept())
