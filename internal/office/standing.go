@@ -18,11 +18,6 @@ const (
 	StandsProblem   Standing = "problem"   // the service does not show it, or its files cannot be saved
 )
 
-// Standings are all there are.
-func Standings() []Standing {
-	return []Standing{StandsWaiting, StandsDone, StandsDeclined, StandsExpired, StandsWithdrawn, StandsProblem}
-}
-
 // Standing is where the package of a line stands. It is the one judgement of that, for the window and the commands. The
 // words of the service for its states are in service-facts.md, section 5; unknown ones count as waiting.
 func (l PackageLine) Standing() Standing {
