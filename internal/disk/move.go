@@ -9,6 +9,14 @@ import (
 // flushes the names. The subfolders are there and are no links.
 func MoveNew(folder, from, to string) error {
 	from, to = filepath.FromSlash(from), filepath.FromSlash(to)
+	if err := nameNew(folder, from, to); err != nil {
+		return err
+	}
+	return flushBoth(filepath.Join(folder, from), filepath.Join(folder, to))
+}
+
+// nameNew is NameNew in a folder that is not open.
+func nameNew(folder, from, to string) error {
 	root, err := os.OpenRoot(folder)
 	if err != nil {
 		return err
@@ -19,8 +27,5 @@ func MoveNew(folder, from, to string) error {
 		return err
 	}
 	defer dir.Close()
-	if err := NameNew(root, dir, from, to); err != nil {
-		return err
-	}
-	return flushBoth(filepath.Join(folder, from), filepath.Join(folder, to))
+	return NameNew(root, dir, from, to)
 }

@@ -35,20 +35,11 @@ func Rename(from, to string) error {
 
 // RenameNew does what Rename does with a file, in one folder, but fails with fs.ErrExist where the name is taken.
 func RenameNew(from, to string) error {
-	root, err := os.OpenRoot(filepath.Dir(to))
-	if err != nil {
+	folder := filepath.Dir(to)
+	if err := nameNew(folder, filepath.Base(from), filepath.Base(to)); err != nil {
 		return err
 	}
-	defer root.Close()
-	dir, err := root.Open(".")
-	if err != nil {
-		return err
-	}
-	defer dir.Close()
-	if err := NameNew(root, dir, filepath.Base(from), filepath.Base(to)); err != nil {
-		return err
-	}
-	return Flush(dir)
+	return FlushFolder(folder)
 }
 
 // flushBoth flushes the folder of the new name, and then that of the old one.

@@ -142,12 +142,12 @@ func (c *Client) do(ctx context.Context, k *call) (*http.Response, error) {
 	}
 	res, err := c.authorized(ctx, k, first)
 	page := err == nil && isPage(res) // the service's web application says 200 to any path that is not the API's
-	if sure || !notServed(err) && !page {
+	if sure || !NotServed(err) && !page {
 		c.paths.learn(k.route, first, res, err)
 		return res, err
 	}
 	other, second := c.authorized(ctx, k, first.other())
-	if notServed(second) || second == nil && isPage(other) { // neither: the first answer says as much as the second
+	if NotServed(second) || second == nil && isPage(other) { // neither: the first answer says as much as the second
 		if second == nil {
 			other.Body.Close()
 		}

@@ -86,7 +86,7 @@ func (c *Client) DeleteEndpoint(ctx context.Context, url string) (Endpoint, erro
 	ctx, cancel := context.WithTimeout(ctx, callBound)
 	defer cancel()
 	body, err := c.answer(ctx, k)
-	if e, ok := errors.AsType[*Error](err); ok && e.Kind == NotFound && !notServed(err) {
+	if e, ok := errors.AsType[*Error](err); ok && e.Kind == NotFound && !NotServed(err) {
 		return Endpoint{}, nil
 	}
 	if err != nil {

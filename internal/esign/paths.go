@@ -33,10 +33,12 @@ func (f pathForm) prefix() string {
 // to the other form of its path.
 var errNotServed = errors.New("the service does not serve this path")
 
-func notServed(err error) bool { return errors.Is(err, errNotServed) }
+// NotServed reports whether an error says that the service has no such call: a 404 or 405 without the service's own error.
+// Nothing was done then, unless somebody in between said so.
+func NotServed(err error) bool { return errors.Is(err, errNotServed) }
 
-// NotOffered reports whether err says that the service has no such call: it, or somebody in front of it, does not know
-// the path, and says so in no words of the service.
+// NotOffered is NotServed that also takes an error of the service's form for a stranger's, when its code is none of the
+// service's.
 func NotOffered(err error) bool {
 	e, ok := errors.AsType[*Error](err)
 	return ok && (e.Status == http.StatusNotFound || e.Status == http.StatusMethodNotAllowed) && !isServiceCode(e.Code)

@@ -45,7 +45,3 @@ func (c *Client) Rescind(ctx context.Context, packageID, words string, notify bo
 	}
 	return nil
 }
-
-// NotServed reports whether an error says that the service has no such call: a 404 or 405 without the service's own error.
-// Nothing was done then, unless somebody in between said so.
-func NotServed(err error) bool { return notServed(err) }

@@ -24,8 +24,8 @@ type packTemplate struct {
 	TimeCreated    time.Time          `json:"time_created"`
 	TimeLastUsed   *time.Time         `json:"time_last_used,omitempty"`
 	Documents      []templateDocument `json:"documents"`
-	Signers        []templatePerson   `json:"signers"`
-	Recipients     []templatePerson   `json:"recipients"`
+	Signers        []TemplatePerson   `json:"signers"`
+	Recipients     []TemplatePerson   `json:"recipients"`
 }
 
 type templateDocument struct {
@@ -42,16 +42,6 @@ type templateField struct {
 	DataID string `json:"data_id"`
 	Type   string `json:"type"`
 	Label  string `json:"label"`
-}
-
-// templatePerson is a role, with the person who has it where that is settled.
-type templatePerson struct {
-	ID        string `json:"id"`
-	Role      string `json:"role"`
-	FirstName string `json:"first_name,omitempty"`
-	LastName  string `json:"last_name,omitempty"`
-	Email     string `json:"email,omitempty"`
-	Type      string `json:"type,omitempty"` // of a recipient: CC or BCC
 }
 
 // usableBy reports whether the caller may see the template and make packages from it.
@@ -260,11 +250,11 @@ func (in Template) stored(owner User, now time.Time) packTemplate {
 	}
 	for _, p := range in.Signers {
 		p.ID, p.Type = setID(p.ID), ""
-		t.Signers = append(t.Signers, templatePerson(p))
+		t.Signers = append(t.Signers, p)
 	}
 	for _, p := range in.Recipients {
 		p.ID, p.Type = setID(p.ID), cmp.Or(p.Type, "CC")
-		t.Recipients = append(t.Recipients, templatePerson(p))
+		t.Recipients = append(t.Recipients, p)
 	}
 	return t
 }

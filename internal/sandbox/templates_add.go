@@ -43,7 +43,7 @@ func (s *Server) fromTemplate(b *addRequest, who caller) error {
 
 // people are those named in a request, each in the role it names, and behind them those of the template whom nobody
 // takes the place of. Each role is filled once; complete demands that all are.
-func (t *packTemplate) people(kind string, named []person, roles []templatePerson, complete bool) ([]person, error) {
+func (t *packTemplate) people(kind string, named []person, roles []TemplatePerson, complete bool) ([]person, error) {
 	filled := make([]bool, len(roles))
 	role := func(p person) (int, error) {
 		id := p.TemplateSignerID + p.TemplateRecipientID

@@ -15,14 +15,27 @@ type Lacks struct {
 	seen map[string]Cooldown
 }
 
-// Note notes that the service does not have the call.
-func (l *Lacks) Note(service, call string, now time.Time) {
+// Note notes that the service does not have the call, and reports whether that is news.
+func (l *Lacks) Note(service, call string, now time.Time) (news bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.seen == nil {
 		l.seen = map[string]Cooldown{}
 	}
-	l.seen[call+"@"+service] = CoolFor(now, lackFor)
+	key := call + "@" + service
+	news = l.seen[key].Over(now)
+	l.seen[key] = CoolFor(now, lackFor)
+	return news
+}
+
+// Served notes that the service has the call after all, and reports whether that is news.
+func (l *Lacks) Served(service, call string, now time.Time) (news bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	key := call + "@" + service
+	news = !l.seen[key].Over(now)
+	delete(l.seen, key)
+	return news
 }
 
 // Has reports whether the service is known not to have the call.

@@ -10,7 +10,6 @@ import (
 	"errors"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"countersign/internal/agent/data"
@@ -23,8 +22,9 @@ import (
 
 const (
 	perPage  = 100
-	maxPages = 20             // what nobody could look through
-	askAgain = 24 * time.Hour // a service that had no templates
+	maxPages = 20 // what nobody could look through
+
+	call = "templates/list" // among those that a service may not have
 )
 
 // Needs are what the room takes from others. The functions are called from several goroutines.
@@ -38,14 +38,12 @@ type Needs struct {
 type Room struct {
 	loop.Tools
 	needs Needs
-
-	mu      sync.Mutex
-	without map[string]loop.Cooldown // services that have no templates, by their home
+	lacks loop.Lacks
 }
 
 // New makes the room.
 func New(t loop.Tools, needs Needs) *Room {
-	return &Room{Tools: t, needs: needs, without: map[string]loop.Cooldown{}}
+	return &Room{Tools: t, needs: needs}
 }
 
 // List asks the service for its templates, those that search finds where it is not empty. Those used last come first, then
@@ -57,13 +55,17 @@ func (r *Room) List(ctx context.Context, search string) ([]office.Template, erro
 	}
 	all, whole, err := read(ctx, client, wildcard(search))
 	if esign.NotOffered(err) {
-		r.missing(client.Home(), true)
+		if r.lacks.Note(client.Home(), call, r.Now()) {
+			r.Signal(office.StatusChanged)
+		}
 		return nil, message.Error(message.TemplatesNotOffered(), err)
 	}
 	if err := r.needs.Answered(ctx, err); err != nil {
 		return nil, err
 	}
-	r.missing(client.Home(), false)
+	if r.lacks.Served(client.Home(), call, r.Now()) {
+		r.Signal(office.StatusChanged)
+	}
 	used, err := r.used(client.Home())
 	if err != nil {
 		return nil, err
@@ -130,23 +132,7 @@ func wildcard(search string) string {
 
 // Offered reports whether the service may have templates: it was not asked yet, or did not say that it has none.
 func (r *Room) Offered() bool {
-	home := r.needs.Home()
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.without[home].Over(r.Now())
-}
-
-func (r *Room) missing(home string, missing bool) {
-	r.mu.Lock()
-	was := !r.without[home].Over(r.Now())
-	delete(r.without, home)
-	if missing {
-		r.without[home] = loop.CoolFor(r.Now(), askAgain)
-	}
-	r.mu.Unlock()
-	if was != missing {
-		r.Signal(office.StatusChanged)
-	}
+	return !r.lacks.Has(r.needs.Home(), call, r.Now())
 }
 
 // known is a template of the service as the rest of the program knows it, in texts that can be shown anywhere.
