@@ -81,6 +81,45 @@ func TestWhatMayBeDamagedIsNotSentAndNobodyReadsThatItCanBe(t *testing.T) {
 	}
 }
 
+func TestAPressOnWhatWasNotSentOpensItsFolder(t *testing.T) {
+	var x opened
+	o, f := sending(t)
+	before := o.adjust
+	o.adjust = func(p *Params) {
+		before(p)
+		p.Windowed = true
+		p.Notify = func(n office.Notice) error {
+			x.mu.Lock()
+			defer x.mu.Unlock()
+			x.notices = append(x.notices, n)
+			return nil
+		}
+		p.OpenSaved = func(path string, inFolder bool, _ string) error {
+			x.mu.Lock()
+			defer x.mu.Unlock()
+			x.files = append(x.files, path)
+			return nil
+		}
+	}
+	o.restart()
+	o.drop(f, "film.mov", []byte("film"))
+	o.eventually("people are told", func() bool { x.mu.Lock(); defer x.mu.Unlock(); return len(x.notices) == 1 })
+	said := x.last()
+	if said.About != office.HotFolderSubject(f.ID) || len(said.Buttons) != 2 || said.Buttons[0].Deed != office.DeedShow || said.Buttons[1].Deed != office.DeedFolder {
+		t.Errorf("%+v", said)
+	}
+	o.Press(office.Press{About: said.About, Deed: office.DeedFolder})
+	if opened := x.take(); len(opened) != 1 || opened[0] != filepath.Join(f.Path, office.HotProblems) {
+		t.Errorf("opened %q", opened)
+	}
+	noErr(t, os.RemoveAll(filepath.Join(f.Path, office.HotProblems)))
+	for _, about := range []office.Subject{said.About, office.HotFolderSubject("../.."), office.HotFolderSubject("")} {
+		if o.Press(office.Press{About: about, Deed: office.DeedFolder}); len(x.take()) != 0 {
+			t.Errorf("%s opened something", about)
+		}
+	}
+}
+
 func TestAFolderThatAsksWaitsForAPerson(t *testing.T) {
 	o, f := sending(t, func(f *office.HotFolder) { f.Ask = true })
 	given := sampleDocument(t)

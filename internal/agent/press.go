@@ -12,8 +12,11 @@ import (
 // errNothingSaved means that there is no file of ours to open.
 var errNothingSaved = errors.New("no saved file of the package is there")
 
+// errNothingUnsent means that a folder that sends is not there, or has sent everything.
+var errNothingUnsent = errors.New("there is no folder with what was not sent")
+
 // Press does what somebody pressed on a notification. It may be one of days ago, and what it says is not believed: only
-// packages that are known, and files that were saved here and are still there, are opened. It may wait for a disk.
+// packages that are known, files that were saved here and are still there, and folders that send, are opened. It may wait for a disk.
 func (a *Agent) Press(p office.Press) {
 	if p.Deed == office.DeedShow {
 		a.showSubject(p.About)
@@ -22,7 +25,11 @@ func (a *Agent) Press(p office.Press) {
 	if p.Deed != office.DeedOpen && p.Deed != office.DeedFolder {
 		return
 	}
-	if err := a.openSaved(p); err != nil {
+	open := a.openSaved
+	if _, folder := p.About.HotFolder(); folder {
+		open = a.openUnsent
+	}
+	if err := open(p); err != nil {
 		a.Log.Warn("open what a notification is about", "err", err)
 		a.showSubject(p.About) // where it says what has become of the file
 	}
@@ -51,6 +58,24 @@ func (a *Agent) openSaved(p office.Press) error {
 		return errNothingSaved
 	}
 	return a.p.OpenSaved(row.Files[at].Path, p.Deed == office.DeedFolder, p.Token)
+}
+
+// openUnsent opens the folder with what a folder that sends could not send.
+func (a *Agent) openUnsent(p office.Press) error {
+	rows, err := a.HotFolders()
+	if err != nil {
+		return err
+	}
+	id, _ := p.About.HotFolder()
+	at := slices.IndexFunc(rows, func(f office.HotFolderRow) bool { return f.ID == id })
+	if at < 0 || a.p.OpenSaved == nil {
+		return errNothingUnsent
+	}
+	folder := filepath.Join(rows[at].Path, office.HotProblems)
+	if info, err := os.Lstat(folder); err != nil || !info.IsDir() {
+		return errNothingUnsent
+	}
+	return a.p.OpenSaved(folder, false, p.Token)
 }
 
 // isSavedFile reports whether there is a file such as this program saves: whatever else has taken its name is not opened.

@@ -43,6 +43,16 @@ func WaitForOK(n int, folder string) Message {
 func WaitForOKSomewhere(n int) Message { return of("hot-folder.wait-for-ok-somewhere", Count("N", n)) }
 func LookInOutbox() Message            { return of("hot-folder.look-in-outbox") }
 
+func FilesNotSent(n int, folder string) Message {
+	return of("hot-folder.files-not-sent", Count("N", n), Name("Folder", folder))
+}
+
+func FilesNotSentSomewhere(n int) Message {
+	return of("hot-folder.files-not-sent-somewhere", Count("N", n))
+}
+
+func FilesInProblems() Message { return of("hot-folder.files-in-problems") }
+
 func NotReturned(file, folder string) Message {
 	return of("hot-folder.not-returned", Name("File", file), Name("Folder", folder))
 }

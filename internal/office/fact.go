@@ -11,8 +11,8 @@ import (
 type Fact struct {
 	Key         string
 	PackageID   string
-	ProblemID   string // of a problem, which has no package
-	Outbox      bool   // it is about what waits in the outbox
+	ProblemID   string  // of a problem, which has no package
+	Subject     Subject // what it is about, when that is neither a package nor a problem
 	Kind        FactKind
 	Title, Body message.Message
 	Document    message.Message // of a signature, what was signed, where there are several
@@ -32,10 +32,8 @@ func (f Fact) About() Subject {
 		return ProblemSubject(f.ProblemID)
 	case f.PackageID != "":
 		return PackageSubject(f.PackageID)
-	case f.Outbox:
-		return OutboxSubject
 	}
-	return ""
+	return f.Subject
 }
 
 // FactKind is what a fact is about.

@@ -169,7 +169,8 @@ type Intake struct {
 	// Explained is where the file lay when a text was written beside it that says so.
 	Explained string `json:"explained,omitempty"`
 
-	Ask bool `json:"ask,omitempty"` // people are to be asked about it, and were not told so yet
+	Ask  bool `json:"ask,omitempty"`  // people are to be asked about it, and were not told so yet
+	Tell bool `json:"tell,omitempty"` // people are to be told that it was not sent, and were not yet
 
 	// What came back signed: where it lies, by Job.Key.
 	Returned map[string]Returned `json:"returned,omitempty"`

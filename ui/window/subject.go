@@ -14,7 +14,10 @@ func (w *Window) show(s office.Subject) {
 	if id, ok := s.Problem(); ok {
 		w.ShowProblem(id)
 	}
-	if s == office.OutboxSubject {
+	if _, ok := s.Draft(); ok {
 		w.ShowCompose()
+	}
+	if _, ok := s.HotFolder(); ok || s == office.ActivitySubject {
+		w.Go(showActivity)
 	}
 }

@@ -26,8 +26,10 @@ func TestAPressOnANotificationShowsWhatItIsAbout(t *testing.T) {
 		t.Errorf("at %d, %q is not shown:\n%s", b.window.at, last.Name, shown)
 	}
 	b.window.Go(showSettings)
-	if b.window.show(office.OutboxSubject); b.window.at != showCompose {
-		t.Errorf("a press on what waits in the outbox leads to %d", b.window.at)
+	for subject, at := range map[office.Subject]int{office.DraftSubject("d"): showCompose, office.HotFolderSubject("scans"): showActivity, office.ActivitySubject: showActivity} {
+		if b.window.show(subject); b.window.at != at {
+			t.Errorf("a press on %s leads to %d", subject, b.window.at)
+		}
 	}
 	first := newBench(t, unset())
 	first.window.Go(showSettings)

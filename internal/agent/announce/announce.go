@@ -242,7 +242,7 @@ func (r *Room) buttons(n notice, words *message.Printer) (list []office.Button) 
 	if r.needs.CanOpen && n.files == 1 {
 		add(office.DeedOpen, message.PressToOpen())
 	}
-	if r.needs.CanOpen && n.files > 0 {
+	if _, folder := n.about.HotFolder(); r.needs.CanOpen && (folder || n.files > 0) {
 		add(office.DeedFolder, message.PressForFolder())
 	}
 	return list

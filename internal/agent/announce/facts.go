@@ -52,6 +52,17 @@ func (r *Room) Saved(tx *store.Tx, p office.Package, jobs []office.Job, found bo
 	return untold(tx, f)
 }
 
+// Owe notes, in the commit of what they are about, that people are to be told of facts. They are handed to Announce once it has
+// succeeded. Whoever commits sees to it that it is once.
+func (r *Room) Owe(tx *store.Tx, facts ...office.Fact) error {
+	for _, f := range facts {
+		if err := owe(tx, f); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // untold leaves out the facts that people were told of before, and notes that they are told of the others.
 func untold(tx *store.Tx, all ...office.Fact) (news []office.Fact, err error) {
 	for _, f := range all {

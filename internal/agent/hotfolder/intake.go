@@ -118,16 +118,21 @@ func (r *Room) step(ctx context.Context, in *office.Intake) (goOn bool, err erro
 	return false, nil
 }
 
-// told says once why a file lies in Problems. Whoever clears it away is done with it.
+// told says once why a file lies in Problems. Whoever clears it away is done with it. Nobody is notified of what a person has
+// taken back.
 func (r *Room) told(in *office.Intake) error {
 	if in.Explained != in.At {
 		if err := r.explain(*in); err != nil {
 			return err
 		}
-		in.Explained = in.At
-		if in.Draft != "" {
-			return r.put(*in)
+		in.Explained, in.Tell = in.At, in.Problem != message.FileTakenBack()
+		if err := r.put(*in); err != nil {
+			return err
 		}
+		r.needs.Crash("folder explained")
+	}
+	if in.Tell {
+		return nil
 	}
 	if _, err := os.Lstat(r.fileOf(*in, in.At)); in.Draft == "" || errors.Is(err, fs.ErrNotExist) {
 		return r.drop(*in)
@@ -334,6 +339,7 @@ func (r *Room) moved(in *office.Intake) error {
 	from, before := in.At, in.Place()
 	next := *in
 	next.At, next.Next = in.Next, ""
+	next.Explained, next.Tell = "", false
 	err := r.Data.Update(func(tx *store.Tx) error {
 		if in.Draft != "" {
 			if err := r.needs.Moved(tx, in.Draft, r.fileOf(*in, from), r.fileOf(*in, in.Next)); err != nil {

@@ -44,7 +44,8 @@ type Needs struct {
 	// Moved notes that a draft's file lies elsewhere.
 	Moved func(tx *store.Tx, draftID, from, to string) error
 
-	Announce func(...office.Fact)
+	Owe      func(*store.Tx, ...office.Fact) error // people are to be told of facts, from the commit on
+	Announce func(...office.Fact)                  // which follows it
 	Watch    func() (changes <-chan office.Change, stop func())
 	Changed  func()             // the list of folders is another one
 	Crash    func(point string) // tests end the process there
@@ -104,7 +105,7 @@ func (r *Room) Run(ctx context.Context) error {
 				return err
 			}
 			due = pause
-		} else if err := r.settle(ctx); err != nil {
+		} else if err := errors.Join(r.settle(ctx), r.tell()); err != nil {
 			return err
 		}
 		timer := time.NewTimer(due)
@@ -179,7 +180,7 @@ func (r *Room) look(ctx context.Context, events Events) (time.Duration, error) {
 	}
 	r.forgetLooks(paths)
 	r.tellProblems(folders, problems)
-	return pause, r.ask()
+	return pause, r.tell()
 }
 
 // lookInto takes what can be taken of one folder, and returns how long until something else may be ready; 0 for nothing.
@@ -272,40 +273,6 @@ func (r *Room) tellProblems(folders []office.HotFolder, problems map[string]mess
 	if changed {
 		r.needs.Changed()
 	}
-}
-
-// ask tells people of everything that waits for their word, at once.
-func (r *Room) ask() error {
-	if len(r.looks) > 0 && r.pending() {
-		return nil // the rest of the lot is on its way
-	}
-	waiting, err := r.intakes()
-	waiting = slices.DeleteFunc(waiting, func(in office.Intake) bool { return !in.Ask })
-	if err != nil || len(waiting) == 0 {
-		return err
-	}
-	one := waiting[0].Path
-	err = r.Data.Update(func(tx *store.Tx) error {
-		for _, in := range waiting {
-			in.Ask = false
-			if err := putIntake(tx, in); err != nil {
-				return err
-			}
-			if in.Path != one {
-				one = ""
-			}
-		}
-		return nil
-	})
-	if err != nil {
-		return err
-	}
-	title := message.WaitForOKSomewhere(len(waiting))
-	if one != "" {
-		title = message.WaitForOK(len(waiting), (office.HotFolder{Path: one}).Called())
-	}
-	r.needs.Announce(office.Fact{Key: "hot-folder/" + waiting[0].ID, Outbox: true, Title: title, Body: message.LookInOutbox()})
-	return nil
 }
 
 // deaf hears nothing.

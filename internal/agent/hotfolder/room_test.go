@@ -43,6 +43,7 @@ type desk struct {
 	bad       map[string]bool // documents that Inspect refuses, by name
 	refuse    error           // by Send
 	facts     []office.Fact
+	owed      []office.Fact
 	crash     func(point string)
 }
 
@@ -60,6 +61,7 @@ func newDesk(t *testing.T) *desk {
 			return message.Message{}
 		},
 		Send: d.send, Passes: func(err error) bool { return errors.Is(err, errPassing) }, Moved: moved,
+		Owe:      func(_ *store.Tx, f ...office.Fact) error { d.owed = append(d.owed, f...); return nil },
 		Announce: func(f ...office.Fact) { d.facts = append(d.facts, f...) },
 		Watch:    func() (<-chan office.Change, func()) { return nil, func() {} },
 		Changed:  func() {},
@@ -440,11 +442,19 @@ func TestWhatIsToBeAskedIsToldOnceForTheWholeLot(t *testing.T) {
 		if len(d.drafts(office.DraftHeld)) != 30 {
 			t.Errorf("%d are held", len(d.drafts(office.DraftHeld)))
 		}
-		if len(d.facts) != 1 || d.facts[0].Title != message.WaitForOK(30, "Scans") || d.facts[0].About() != office.OutboxSubject {
+		if len(d.facts) != 1 || d.facts[0].Title != message.WaitForOK(30, "Scans") || d.facts[0].About() != office.DraftSubject(d.firstHeld()) {
 			t.Errorf("told %v", d.facts)
 		}
 		d.tools.Data.Close()
 	})
+}
+
+// firstHeld is the draft of the first file that waits.
+func (d *desk) firstHeld() string {
+	d.t.Helper()
+	all, err := d.intakes()
+	noErr(d.t, err)
+	return all[0].Draft
 }
 
 func TestWhatCannotBeSentLiesInProblemsWithTheReason(t *testing.T) {
