@@ -12,7 +12,11 @@ import (
 // newHotFolders joins the folders that send with the rest.
 func (a *Agent) newHotFolders() *hotfolder.Room {
 	return hotfolder.New(a.Tools, hotfolder.Needs{
-		DataDir: a.p.DataDir, Settings: a.Settings, SignedIn: a.account.SignedIn, Words: a.p.Words,
+		DataDir: a.p.DataDir, Settings: a.Settings, Words: a.p.Words,
+		Account: func() (hotfolder.Account, bool) {
+			o := a.account.Current()
+			return hotfolder.Account{ID: o.Sender(), Email: o.Account.Email}, o.SignedIn()
+		},
 		Inspect: func(ctx context.Context, path string) message.Message {
 			info := a.outbox.Inspect(ctx, path)
 			if info.Warning == message.FileMaybeDamaged(info.Name) { // nobody is there to decide about that

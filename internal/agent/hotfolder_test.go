@@ -23,7 +23,7 @@ func sending(t *testing.T, change ...func(*office.HotFolder)) (*testOffice, offi
 		quick(p)
 		readDocuments(p)
 		p.Pace.Still, p.Pace.Look = 50*time.Millisecond, 100*time.Millisecond
-	}, sandbox.Options{})
+	}, sandbox.Options{Users: append(sandbox.DemoUsers(), sandbox.User{Email: "second@example.com", FirstName: "Second", Admin: true})})
 	f := office.HotFolder{Path: filepath.Join(t.TempDir(), "Scans"), Name: "Scan {document}", DueDays: 14,
 		Signers: []office.Signer{{FirstName: "Ana", LastName: "Ruiz", Email: "ana@example.com"}, {FirstName: "Jan", LastName: "Weber", Email: "jan@example.com"}}}
 	for _, c := range change {
@@ -165,6 +165,33 @@ func TestAFolderSendsNothingWhileSignedOutAndCatchesUp(t *testing.T) {
 	}
 	noErr(t, o.SignIn(t.Context(), SignInOptions{}, visit))
 	o.eventually("it is with the service", func() bool { return len(o.service.Packages()) == 2 })
+}
+
+// The draft of a folder that waits when somebody else signs in waits for a person, and so does the folder.
+func TestNothingOfAFolderIsSentByAnAccountThatDidNotSetItUp(t *testing.T) {
+	o, f := sending(t)
+	o.service.Inject(sandbox.Fault{Path: "/files/upload", Status: 503})
+	o.drop(f, "Lease.pdf", sampleDocument(t))
+	o.eventually("it is on its way", func() bool { return len(o.Drafts()) == 1 })
+	if err := o.SignOut(t.Context()); o.Status().SignedIn {
+		t.Fatal(err)
+	}
+	o.service.Heal(0)
+	noErr(t, o.SignIn(t.Context(), SignInOptions{}, func(address string) error { return visit(address + "&login_hint=second@example.com") }))
+	o.drop(f, "Offer.pdf", append(sampleDocument(t), '\n'))
+	rests := message.SendFolderOtherAccountAs("second@example.com")
+	o.eventually("the folder says so", func() bool { rows, err := o.HotFolders(); return err == nil && rows[0].Problem == rests })
+	o.eventually("the draft waits", func() bool {
+		return len(o.Drafts()) == 1 && o.Drafts()[0].State == office.DraftHeld && o.Drafts()[0].Problem == message.ForAnotherAccount()
+	})
+	if n := len(o.service.Packages()); n != 0 {
+		t.Fatalf("%d were sent", n)
+	}
+	noErr(t, o.Resolve(o.Drafts()[0].ID, true))
+	o.eventually("a person sends it", func() bool { return len(o.service.Packages()) == 1 })
+	_, err := o.PutHotFolder(f)
+	noErr(t, err)
+	o.eventually("the folder is confirmed", func() bool { return len(o.service.Packages()) == 2 })
 }
 
 // What a folder sends is safe in the office's folder, whatever becomes of the folder; "beside the original" would send it again.

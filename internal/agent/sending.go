@@ -27,6 +27,7 @@ func (a *Agent) newOutbox() *outbox.Room {
 			client, online := a.account.OnlineIn(o)
 			return client, o.Caller(), online
 		},
+		Sender:   func() string { return a.account.Current().Sender() },
 		SignedIn: a.account.SignedIn, SignedOut: a.account.SignedOut,
 		Rest:       func() time.Duration { return a.Breaker.Left(a.Now()) },
 		LeaveAlone: func(d time.Duration) { a.Breaker.Open(a.Now(), d) },

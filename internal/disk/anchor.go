@@ -61,12 +61,33 @@ func MkdirAll(path string, mode fs.FileMode) error {
 	if err != nil {
 		return err
 	}
+	return mkdir(path, func() error { return os.MkdirAll(path, mode) })
+}
+
+// MkdirIn is MkdirAll for a subfolder of a folder that is there. That one is never made: one that is missing may lie on a share
+// that is away, and another in its place would hide it.
+func MkdirIn(folder, sub string, mode fs.FileMode) error {
+	path, err := filepath.Abs(filepath.Join(folder, sub))
+	if err != nil {
+		return err
+	}
+	root, err := os.OpenRoot(folder)
+	if err != nil {
+		return err
+	}
+	defer root.Close()
+	return mkdir(path, func() error { return root.MkdirAll(sub, mode) })
+}
+
+// mkdir has a folder made, with those on the way to it, and anchors it.
+func mkdir(path string, make func() error) error {
 	missing := missingOn(path)
-	if err := os.MkdirAll(path, mode); err != nil {
+	if err := make(); err != nil {
 		return err
 	}
 	for _, made := range missing {
-		if made, err = filepath.EvalSymlinks(made); err != nil {
+		made, err := filepath.EvalSymlinks(made)
+		if err != nil {
 			return err
 		}
 		Forget(made)

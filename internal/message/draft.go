@@ -52,3 +52,6 @@ func TemplateChanged(called string) Message {
 }
 func TemplatesNotOffered() Message { return of("draft.templates-not-offered") }
 func WaitingStopped() Message      { return of("draft.waiting-stopped") }
+
+// ForAnotherAccount is of a draft that another account was to send than the one that is signed in.
+func ForAnotherAccount() Message { return of("draft.other-account") }

@@ -28,6 +28,13 @@ func SendFolderStopped(folder string) Message {
 	return of("hot-folder.stopped", Name("Folder", folder))
 }
 
+// SendFolderOtherAccount is of a folder that another account set up than the one that is signed in; SendFolderOtherAccountAs
+// says which that is.
+func SendFolderOtherAccount() Message { return of("hot-folder.other-account") }
+func SendFolderOtherAccountAs(email string) Message {
+	return of("hot-folder.other-account-as", Text("Email", email))
+}
+
 func FileDamaged() Message               { return of("hot-folder.damaged") }
 func FileType(file string) Message       { return of("hot-folder.type", Name("File", file)) }
 func FileNotSent(file string) Message    { return of("hot-folder.file-not-sent", Name("File", file)) }

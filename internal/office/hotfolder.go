@@ -20,6 +20,7 @@ type HotFolder struct {
 	DueDays    int      `json:"due_days,omitempty"` // days from the sending; 0 for no due date
 	Ask        bool     `json:"ask,omitempty"`      // nothing is sent before a person says so
 	Paused     bool     `json:"paused,omitempty"`
+	By         string   `json:"by,omitempty"` // the account that set it up, from which it sends; empty for whoever signs in first
 }
 
 // The fields of a HotFolder that can be wrong, called as in its JSON.
@@ -147,8 +148,9 @@ func (f HotFolder) Called() string { return filepath.Base(f.Path) }
 // HotFolderRow is a folder that sends with how it stands.
 type HotFolderRow struct {
 	HotFolder
-	Waiting int             `json:"waiting"`          // documents that are taken, and that the service does not have yet
-	Problem message.Message `json:"problem,omitzero"` // what keeps the folder from sending
+	Waiting int             `json:"waiting"`           // documents that are taken, and that the service does not have yet
+	Problem message.Message `json:"problem,omitzero"`  // what keeps the folder from sending
+	Confirm bool            `json:"confirm,omitempty"` // another account set it up: it sends nothing before somebody saves it once more
 }
 
 // Intake is a file of a hot folder on its way to becoming a package. It is recorded before the file is touched, and each

@@ -20,7 +20,10 @@ func (o *Office) PutHotFolder(f office.HotFolder) (office.HotFolder, error) {
 	}
 	o.Change(office.SettingsChanged, func(o *Office) {
 		if i := slices.IndexFunc(o.Folders, func(x office.HotFolderRow) bool { return x.ID == f.ID }); i >= 0 && f.ID != "" {
-			o.Folders[i].HotFolder = f
+			confirmed := o.Folders[i].Confirm && o.Folders[i].Paused == f.Paused
+			if o.Folders[i].HotFolder = f; confirmed {
+				o.Folders[i].Confirm, o.Folders[i].Problem = false, message.Message{}
+			}
 			return
 		}
 		f.ID = f.Path

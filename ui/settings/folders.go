@@ -108,6 +108,9 @@ func (f *folders) row(x office.HotFolderRow) fyne.CanvasObject {
 		b := widgets.NewButton(name, do)
 		deeds, f.deeds[x.ID] = append(deeds, b), append(f.deeds[x.ID], b)
 	}
+	if x.Confirm && !x.Paused {
+		add(lang.L("Confirm"), func() { f.put(x.HotFolder) })
+	}
 	add(lang.L("Open"), func() { f.screen.env.OpenFile(x.Path) })
 	add(lang.L("Edit"), func() { f.edit(x.HotFolder) })
 	add(pause, func() { f.pause(x.HotFolder) })
@@ -131,6 +134,11 @@ func people(signers []office.Signer) string {
 
 func (f *folders) pause(x office.HotFolder) {
 	x.Paused = !x.Paused
+	f.put(x)
+}
+
+// put keeps a folder as it is, or paused, from which the account that is signed in sends.
+func (f *folders) put(x office.HotFolder) {
 	delete(f.answers, x.ID)
 	f.screen.env.Attempt(func(context.Context) error {
 		_, err := f.screen.env.Office.PutHotFolder(x)

@@ -163,6 +163,24 @@ func TestAFolderPausesIsTestedAndIsRemoved(t *testing.T) {
 	}
 }
 
+func TestAFolderOfAnotherAccountIsConfirmed(t *testing.T) {
+	o := sending()
+	o.Folders[0].Confirm, o.Folders[0].Problem = true, message.SendFolderOtherAccountAs("max@example.com")
+	b, s := foldersShown(t, o)
+	if said := screentest.Text(s.folders.list); !strings.Contains(said, "it sends as max@example.com now.") {
+		t.Errorf("it says %s", said)
+	}
+	press(t, b, s, "Confirm")
+	if rows, _ := b.Office.HotFolders(); rows[0].Confirm {
+		t.Error("it still rests")
+	}
+	for _, button := range buttons(s.folders.list) {
+		if button.Text == "Confirm" {
+			t.Error("it can be confirmed twice")
+		}
+	}
+}
+
 func TestTheFocusStaysOnTheButtonThatWasPressed(t *testing.T) {
 	b, s := foldersShown(t, sending())
 	for at, text := range []string{"Open", "Edit", "Pause", "Test"} {

@@ -21,6 +21,18 @@ func (o Current) SignedIn() bool {
 // Caller names whom the client calls as: what one caller has uploaded, another one cannot use.
 func (o Current) Caller() string { return string(issuer.Of(o.Settings)) + "/" + o.Account.Subject }
 
+// Sender names as whom packages are sent: the member of an organization; empty when the service has not said who it is.
+func (o Current) Sender() string {
+	x := o.Account
+	if x.OrganizationID == "" && x.MemberID == "" && x.Subject == "" {
+		return ""
+	}
+	if x.MemberID != "" {
+		return issuer.Home(o.Settings) + " " + x.OrganizationID + " " + x.MemberID
+	}
+	return issuer.Home(o.Settings) + " " + x.OrganizationID + " " + x.Subject
+}
+
 // Online returns the API client when somebody is signed in.
 func (r *Room) Online() (*esign.Client, bool) {
 	return r.OnlineIn(r.current.Get())

@@ -116,6 +116,34 @@ func TestTheNextFileOfTheSameNameIsAnotherOne(t *testing.T) {
 	}
 }
 
+// A share that comes back would be hidden by a folder that was made in its place, with whatever people put there meanwhile.
+func TestAFolderWhoseShareIsAwayIsNeverMadeAnew(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		d := newDesk(t)
+		f := d.folder()
+		away := f.Path + " away"
+		noErr(t, os.Rename(f.Path, away))
+		for name, change := range map[string]office.HotFolder{"edited": named(f), "paused": paused(f), "resumed": f} {
+			kept, err := d.Put(change)
+			if _, missing := os.Stat(f.Path); err != nil || missing == nil || kept.Name != change.Name || kept.Paused != change.Paused {
+				t.Errorf("%s: kept %+v (%v), and there is another one: %v", name, kept, err, missing == nil)
+			}
+		}
+		d.put(f)
+		d.looks()
+		if rows, err := d.Folders(); err != nil || rows[0].Problem != message.SendFolderAway(f.Called()) {
+			t.Errorf("%+v, %v", rows, err)
+		}
+		noErr(t, os.Rename(away, f.Path))
+		write(t, filepath.Join(f.Path, "Lease.pdf"), pdf("lease"))
+		d.looks()
+		if n := len(d.drafts()); n != 1 {
+			t.Errorf("once it is back, %d are sent", n)
+		}
+		d.tools.Data.Close()
+	})
+}
+
 // killedAt has the program end at a point, and start again.
 func (d *desk) killedAt(point string) {
 	d.crash = func(p string) {

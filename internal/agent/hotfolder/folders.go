@@ -24,6 +24,9 @@ func (r *Room) Folders() ([]office.HotFolderRow, error) {
 		intakes, err := intakesIn(tx)
 		for _, f := range list {
 			row := office.HotFolderRow{HotFolder: f}
+			if m, _ := r.sender(f); !m.IsZero() {
+				row.Confirm = true
+			}
 			for _, in := range intakes {
 				if in.Folder == f.ID && (in.Place() == office.HotWaiting || in.Place() == "") {
 					row.Waiting++
@@ -42,7 +45,8 @@ func (r *Room) Folders() ([]office.HotFolderRow, error) {
 }
 
 // Put checks and keeps a folder: a new one when its ID is empty, else in place of the one of that ID. It returns the folder
-// as it is kept. What is wrong is an *office.ConfigError.
+// as it is kept. From then on it sends from the account that is signed in, unless it was only paused or resumed. One whose share
+// is away is kept all the same, and is never made anew in its place. What is wrong is an *office.ConfigError.
 func (r *Room) Put(f office.HotFolder) (office.HotFolder, error) {
 	r.changes.Lock()
 	defer r.changes.Unlock()
@@ -56,9 +60,12 @@ func (r *Room) Put(f office.HotFolder) (office.HotFolder, error) {
 			return err
 		}
 		kept := f
+		kept.By = ""
 		if i := slices.IndexFunc(list, func(x office.HotFolder) bool { return x.ID == f.ID }); i >= 0 && f.ID != "" {
-			list[i] = f
+			r.own(&kept, list[i])
+			list[i] = kept
 		} else {
+			r.own(&kept, office.HotFolder{Paused: f.Paused})
 			kept.ID = uuid.NewString()
 			list = append(list, kept)
 		}
@@ -94,7 +101,7 @@ func (r *Room) Remove(id string) (known bool, err error) {
 }
 
 // Try checks a folder as Put does, and keeps nothing. It returns how many documents are in the folder. One that sends already
-// is not made again: where its share is away, there would be another one in its place.
+// has to be there.
 func (r *Room) Try(f office.HotFolder) (documents int, err error) {
 	r.changes.Lock()
 	defer r.changes.Unlock()
@@ -123,7 +130,12 @@ func (r *Room) check(f office.HotFolder) (documents int, err error) {
 	if m := r.refusal(f, all); !m.IsZero() {
 		return 0, wrong(office.CodeConflict, m)
 	}
-	if err := disk.MkdirAll(f.Path, 0o755); err != nil {
+	sends := slices.ContainsFunc(all, func(x office.HotFolder) bool { return x.ID == f.ID && x.Path == f.Path })
+	if sends {
+		if _, err := os.Stat(f.Path); err != nil {
+			return 0, nil // its share is away; it goes on when that is back
+		}
+	} else if err := disk.MkdirAll(f.Path, 0o755); err != nil {
 		return 0, wrong(office.CodeNotMade, message.SendFolderNotMade())
 	}
 	if m := r.refusal(f, all); !m.IsZero() { // now that its links can be followed
@@ -138,7 +150,7 @@ func (r *Room) check(f office.HotFolder) (documents int, err error) {
 		return 0, wrong(office.CodeNotWritable, archive.Message(err))
 	}
 	documents = count(f.Path)
-	if new := !slices.ContainsFunc(all, func(x office.HotFolder) bool { return x.ID == f.ID && x.Path == f.Path }); new && !f.Ask && documents > 0 {
+	if !sends && !f.Ask && documents > 0 {
 		return documents, wrong(office.CodeConflict, message.SendFolderNotEmpty(documents))
 	}
 	return documents, nil

@@ -153,6 +153,12 @@ func (r *Room) become(ctx context.Context, in *office.Intake) (goOn bool, err er
 	if !known {
 		return true, r.plan(in, "")
 	}
+	if m, may := r.sender(f); !may {
+		if !m.IsZero() {
+			err = &folderError{m}
+		}
+		return false, err
+	}
 	file := r.fileOf(*in, in.At)
 	if _, err := os.Lstat(file); errors.Is(err, fs.ErrNotExist) {
 		return false, r.drop(*in) // a person has taken it away
@@ -384,7 +390,7 @@ func (r *Room) makePlace(folder, place string) error {
 			return &folderError{archive.Message(&archive.Error{Kind: archive.ErrOutside, Folder: folder, File: filepath.Base(p)})}
 		}
 	}
-	if err := disk.MkdirAll(dir, 0o755); err != nil {
+	if err := disk.MkdirIn(folder, filepath.FromSlash(place), 0o755); err != nil {
 		return &folderError{folderTrouble(folder, err)}
 	}
 	return nil

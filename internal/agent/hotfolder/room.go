@@ -9,10 +9,10 @@
 //
 // It promises that a file becomes one package, whatever is interrupted; that nothing is replaced or removed; that the same
 // bytes are not sent a second time without a person's word; that trouble with one folder leaves the others alone, and
-// ends by itself.
+// ends by itself; that nothing is sent from an account that did not set the folder up, nor had it confirmed.
 //
 // Change events (Events) only make it quicker: shares send none, so it looks into each folder now and then. It must not know
-// how drafts are sent, who is signed in, nor how its folders are shown.
+// how drafts are sent, how people sign in, nor how its folders are shown.
 package hotfolder
 
 import (
@@ -34,7 +34,7 @@ import (
 type Needs struct {
 	DataDir  string
 	Settings func() office.Settings
-	SignedIn func() bool
+	Account  func() (a Account, signedIn bool)
 	Words    func() *message.Printer // of the language in use
 
 	Inspect func(ctx context.Context, path string) (problem message.Message) // why a file cannot be sent
@@ -52,6 +52,12 @@ type Needs struct {
 
 	// Events begins to listen for changes; nil for a room that only looks.
 	Events func(ring func()) Events
+}
+
+// Account is as whom documents are sent.
+type Account struct {
+	ID    string // tells organizations and their members apart; empty where the service does not say who it is
+	Email string // may be empty
 }
 
 // Events rings when something changes in a folder, as far as the system tells.
@@ -138,7 +144,7 @@ func (r *Room) Run(ctx context.Context) error {
 
 // look settles what is under way, looks into every folder, and returns when to look again.
 func (r *Room) look(ctx context.Context, events Events) (time.Duration, error) {
-	folders, err := r.folders()
+	folders, err := r.owned()
 	if err != nil {
 		return 0, err
 	}
@@ -189,11 +195,16 @@ func (r *Room) lookInto(ctx context.Context, f office.HotFolder, all []office.Ho
 		return 0, &folderError{m}
 	}
 	ready, soon, err := r.scan(f)
-	if err != nil || len(ready) == 0 {
+	if err != nil {
 		return soon, err
 	}
-	if !r.needs.SignedIn() {
-		return soon, nil // it stays where it is: nobody would know as whom it is sent
+	if m, may := r.sender(f); !m.IsZero() {
+		return soon, &folderError{m}
+	} else if !may {
+		return soon, nil
+	}
+	if len(ready) == 0 {
+		return soon, nil
 	}
 	recorded, err := r.recorded(f.Path)
 	if err != nil {

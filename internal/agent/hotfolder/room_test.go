@@ -40,6 +40,7 @@ type desk struct {
 
 	saveTo    string
 	signedOut bool
+	account   Account
 	bad       map[string]bool // documents that Inspect refuses, by name
 	refuse    error           // by Send
 	facts     []office.Fact
@@ -48,11 +49,12 @@ type desk struct {
 }
 
 func newDesk(t *testing.T) *desk {
-	d := &desk{t: t, tools: looptest.Tools(t, func() {}), saveTo: t.TempDir(), bad: map[string]bool{}}
+	d := &desk{t: t, tools: looptest.Tools(t, func() {}), saveTo: t.TempDir(), bad: map[string]bool{},
+		account: Account{ID: "service office ana", Email: "ana@example.com"}}
 	d.needs = Needs{
 		DataDir:  t.TempDir(),
 		Settings: func() office.Settings { return office.Settings{SaveTo: d.saveTo} },
-		SignedIn: func() bool { return !d.signedOut },
+		Account:  func() (Account, bool) { return d.account, !d.signedOut },
 		Words:    message.English,
 		Inspect: func(_ context.Context, path string) message.Message {
 			if d.bad[filepath.Base(path)] {
@@ -91,7 +93,7 @@ func (d *desk) send(_ context.Context, f office.HotFolder, path string, also fun
 	}
 	p := f.Package(path, time.Now())
 	sum := sha256.Sum256(bytes)
-	draft := office.Draft{ID: uuid.NewString(), Name: p.Name, Signers: p.Signers, Due: p.Due, State: office.DraftQueued, Folder: f.ID,
+	draft := office.Draft{ID: uuid.NewString(), Name: p.Name, Signers: p.Signers, Due: p.Due, State: office.DraftQueued, Folder: f.ID, By: f.By,
 		Files: []office.DraftFile{{Path: path, Name: filepath.Base(path), SHA256: hex.EncodeToString(sum[:])}}}
 	if f.Ask {
 		draft.State = office.DraftHeld

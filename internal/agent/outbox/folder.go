@@ -17,7 +17,7 @@ func (r *Room) FromFolder(ctx context.Context, folder office.HotFolder, path str
 	if err != nil {
 		return err
 	}
-	draft.Folder = folder.ID
+	draft.Folder, draft.By = folder.ID, folder.By
 	if folder.Ask {
 		draft.State = office.DraftHeld
 	}

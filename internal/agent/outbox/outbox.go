@@ -34,7 +34,8 @@ type Needs struct {
 
 	// Service is the signing service, and as whose its uploads count, while somebody is signed in and the keys are open.
 	Service   func() (client *esign.Client, uploader string, online bool)
-	SignedIn  func() bool // though the keys may be locked
+	Sender    func() string // as whom packages are sent; empty when that is not known
+	SignedIn  func() bool   // though the keys may be locked
 	SignedOut func(err error) bool
 	Answered  func(ctx context.Context, err error) // notes what an answer says of the service as a whole
 
@@ -108,6 +109,9 @@ func (r *Room) sendDue(ctx context.Context) (time.Duration, error) {
 			return left, nil
 		}
 		due, next, err := r.draftsDue()
+		if err == nil {
+			due, err = r.holdStrange(due)
+		}
 		if err != nil {
 			return 0, err
 		}
@@ -145,6 +149,24 @@ func (r *Room) sendDue(ctx context.Context) (time.Duration, error) {
 		}
 	}
 	return idle, nil
+}
+
+// holdStrange holds the drafts that another account was to send, for a person to decide about, and returns the others.
+func (r *Room) holdStrange(due []office.Draft) ([]office.Draft, error) {
+	sender := r.needs.Sender()
+	strange := func(d office.Draft) bool {
+		return d.State == office.DraftQueued && d.By != "" && sender != "" && d.By != sender
+	}
+	for _, d := range due {
+		if !strange(d) {
+			continue
+		}
+		d.Problem, d.Tries, d.NextTry = message.ForAnotherAccount(), 0, time.Time{}
+		if err := r.putDraft(&d, office.DraftHeld); err != nil && !errors.Is(err, errDecided) {
+			return nil, err
+		}
+	}
+	return slices.DeleteFunc(due, strange), nil
 }
 
 // key tells a draft from whatever else can be set aside.

@@ -122,6 +122,7 @@ func newRoom(t *testing.T, add func(http.ResponseWriter)) *testRoom {
 		Service:      func() (*esign.Client, string, bool) { return client, "me", true },
 		Standing:     func() []office.Recipient { return nil },
 		Used:         func(*store.Tx, office.Draft) error { return nil },
+		Sender:       func() string { return "" },
 		SignedIn:     func() bool { return true },
 		SignedOut:    func(error) bool { return false },
 		Answered:     func(context.Context, error) {},
