@@ -42,6 +42,8 @@ require (
 	golang.org/x/time v0.16.0
 )
 
+require github.com/alexbrainman/sspi v0.0.0-20250919150558-7d374ff0d59e
+
 require (
 	github.com/BurntSushi/toml v1.6.0 // indirect
 	github.com/akavel/rsrc v0.10.2 // indirect

@@ -64,10 +64,12 @@ import (
 	"countersign/internal/agent/templates"
 	"countersign/internal/agent/webhook"
 	"countersign/internal/agent/withdraw"
+	"countersign/internal/esign"
 	"countersign/internal/locations"
 	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/internal/preview"
+	"countersign/internal/proxy"
 	"countersign/internal/secret"
 	"countersign/internal/store"
 
@@ -83,7 +85,8 @@ type Params struct {
 	Log     *slog.Logger
 	Now     func() time.Time
 	Jitter  func() float64 // 0..1
-	HTTP    *http.Client   // for the service; nil for one with sane time-outs
+	Network *proxy.Finder  // the ways out of the office's network; nil for those of the system
+	HTTP    *http.Client   // for the service; nil for one with sane time-outs, over Network
 
 	// OpenPort opens the port behind the office's own proxy, as net.ListenConfig.Listen does; nil is the system's way.
 	OpenPort func(ctx context.Context, network, address string) (net.Listener, error)
@@ -174,6 +177,12 @@ func Open(ctx context.Context, p Params) (*Agent, error) {
 	if p.Crash == nil {
 		p.Crash = func(string) {}
 	}
+	if p.Network == nil {
+		p.Network = proxy.OfSystem()
+	}
+	if p.HTTP == nil {
+		p.HTTP = esign.NewHTTPClientOver(p.Network.DialContext)
+	}
 	p.Pace = p.Pace.Complete()
 	a := &Agent{p: p, documents: preview.NewReader(p.DocumentReader...), budget: reconcile.NewBudget(p.Pace)}
 	a.Tools = loop.Tools{
@@ -227,6 +236,8 @@ func (a *Agent) join(healthChanges <-chan struct{}) (err error) {
 		Certificate: a.account.Certificate,
 		Callback:    a.account.ServeCallback,
 		OpenPort:    p.OpenPort,
+		Dial:        p.Network.DialContext,
+		HTTP:        p.HTTP,
 		Answered:    a.account.Note,
 		SignedOut:   a.account.SignedOut,
 		Arrived:     func() { a.packages.WakeEvents() },

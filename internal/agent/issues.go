@@ -59,6 +59,7 @@ func (a *Agent) Act(ctx context.Context, i Issue) error {
 				return err
 			}
 		}
+		a.p.Network.Forget()
 		a.Breaker.Close()
 		a.saves.Retry()
 		a.Quarantine.Clear()

@@ -107,6 +107,7 @@ func (a *Agent) Close() error {
 	a.account.Close()
 	a.webhook.Close()
 	a.form.Flush()
+	a.p.HTTP.CloseIdleConnections()
 	return a.Data.Close()
 }
 

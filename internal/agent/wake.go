@@ -8,6 +8,7 @@ import (
 // for a moment by the clock of then is tried at once.
 func (a *Agent) wokeUp(by time.Duration) {
 	a.Log.Info("the computer slept, or its clock was set", "by", by.Round(time.Second))
+	a.p.Network.Forget() // it may be another network
 	a.webhook.WokeUp(by)
 	if by < 0 {
 		a.account.MendSince(by)

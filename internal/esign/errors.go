@@ -163,9 +163,12 @@ func causeText(err error) string {
 			return known.Error()
 		}
 	}
+	told, isTold := message.Of(err)
 	switch {
 	case errors.As(err, &own):
 		return own.Error()
+	case isTold:
+		return told.String()
 	case errors.As(err, &dns):
 		return "the name of the server was not found"
 	case errors.As(err, &errno):

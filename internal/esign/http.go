@@ -34,15 +34,17 @@ type redirectRule func(req *http.Request, via []*http.Request) error
 // a whole upload among them. Over HTTP/1.1 only a request without a body is repeated, once for each idle connection.
 func NewHTTPClient() *http.Client {
 	dialer := &net.Dialer{Timeout: connectTimeout, KeepAlive: 30 * time.Second}
-	return NewHTTPClientOver(dialer.DialContext)
+	client := NewHTTPClientOver(dialer.DialContext)
+	client.Transport.(*http.Transport).Proxy = http.ProxyFromEnvironment
+	return client
 }
 
-// NewHTTPClientOver is NewHTTPClient over another network.
+// NewHTTPClientOver is NewHTTPClient over another network. Its dial knows of proxies; what people are told of one that does
+// not let us through is its error's message.
 func NewHTTPClientOver(dial func(ctx context.Context, network, addr string) (net.Conn, error)) *http.Client {
 	var alone http.Protocols
 	alone.SetHTTP1(true)
 	return &http.Client{Transport: &http.Transport{
-		Proxy: http.ProxyFromEnvironment,
 		DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
 			conn, err := dial(ctx, network, addr)
 			if err != nil {

@@ -7,6 +7,7 @@ import (
 	"crypto/x509"
 	"errors"
 	"net"
+	"strings"
 
 	"countersign/internal/message"
 )
@@ -103,13 +104,28 @@ func networkMessage(err error) message.Message {
 		host  x509.HostnameError
 		op    *net.OpError
 	)
+	if m, ok := message.Of(err); ok {
+		return m
+	}
 	switch {
 	case errors.As(err, &dns):
 		return message.ServiceNotFound()
+	case errors.As(err, &auth) && errors.As(err, &verif) && len(verif.UnverifiedCertificates) > 0:
+		return distrusted(verif.UnverifiedCertificates)
 	case errors.As(err, &verif), errors.As(err, &auth), errors.As(err, &host):
 		return message.ServiceDistrusted()
 	case errors.As(err, &op) && op.Op == "dial":
 		return message.ServiceUnreachable()
 	}
 	return message.ServiceSilent()
+}
+
+// distrusted is a connection to a server whose certificates nobody vouches for: the network may have opened it.
+func distrusted(shown []*x509.Certificate) message.Message {
+	by := shown[len(shown)-1].Issuer
+	signer := cmp.Or(by.CommonName, strings.Join(by.Organization, " "))
+	if len(shown[0].DNSNames) == 0 || signer == "" {
+		return message.ServiceDistrusted()
+	}
+	return message.ServiceInspected(shown[0].DNSNames[0], signer)
 }

@@ -21,11 +21,6 @@ func PlanExhausted() Message        { return of("address.plan-exhausted") }
 func NgrokCode(code string) Message { return of("address.ngrok-code", Text("Code", code)) }
 func CertificateMissing() Message   { return of("address.certificate-missing") }
 
-func ConnectionInspected(server string) Message {
-	return of("address.connection-inspected", Text("Server", server))
-}
-
-func NgrokInspected() Message          { return of("address.ngrok-inspected") }
 func PortInUse(address string) Message { return of("address.port-in-use", Text("Address", address)) }
 
 func CannotListen(address string) Message {
@@ -35,14 +30,12 @@ func CannotListen(address string) Message {
 func NgrokClosed(address string) Message { return of("address.ngrok-closed", Text("Address", address)) }
 func NgrokClosedOwn() Message            { return of("address.ngrok-closed-own") }
 func NgrokRefused() Message              { return of("address.ngrok-refused") }
-func ProxyUnreadable() Message           { return of("address.proxy-unreadable") }
 
 func AddressIncomplete(address string) Message {
 	return of("address.incomplete", Name("Address", address))
 }
 
-func ProxyRefuses(proxy string) Message { return of("address.proxy-refuses", Text("Proxy", proxy)) }
-func NoConnection() Message             { return of("address.no-connection") }
+func NoConnection() Message { return of("address.no-connection") }
 
 func NoConnectionTo(server string) Message {
 	return of("address.no-connection-to", Text("Server", server))

@@ -27,13 +27,14 @@ const (
 type Error struct {
 	Kind Kind
 	Code string // ERR_NGROK_nnn where ngrok gave one
-	// Address is what the message names: the public domain, the server's or proxy's host:port, or the local address.
+	// Address is what the message names: the public domain, the server's host:port, or the local address.
 	Address string
 
 	permanent bool
-	viaProxy  bool  // Network, Setting: about the proxy on the way
-	busy      bool  // Listen: another program has the port
-	cause     error // from this computer only; nil for an answer of ngrok
+	told      message.Message // Network: what whoever dials says of it
+	signer    string          // Certificate: who has signed the one that was shown
+	busy      bool            // Listen: another program has the port
+	cause     error           // from this computer only; nil for an answer of ngrok
 }
 
 // Error is for logs: kind, address, code and cause.
@@ -73,7 +74,10 @@ func (e *Error) Message() message.Message {
 		if e.permanent {
 			return message.CertificateMissing()
 		}
-		return e.about(message.ConnectionInspected, message.NgrokInspected)
+		if e.Address == "" || e.signer == "" {
+			return message.NgrokInspected()
+		}
+		return message.ConnectionInspected(e.Address, e.signer)
 	case Listen:
 		if e.busy {
 			return message.PortInUse(e.Address)
@@ -84,13 +88,10 @@ func (e *Error) Message() message.Message {
 	case Refused:
 		return e.withCode(message.NgrokRefused())
 	case Setting:
-		if e.viaProxy {
-			return message.ProxyUnreadable()
-		}
 		return message.AddressIncomplete(e.Address)
 	}
-	if e.viaProxy {
-		return message.ProxyRefuses(e.Address)
+	if !e.told.IsZero() {
+		return e.told
 	}
 	return e.about(message.NoConnectionTo, message.NoConnection)
 }

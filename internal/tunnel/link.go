@@ -37,14 +37,10 @@ type link struct {
 func openLink(config NgrokConfig, f *feed) (*link, error) {
 	l := &link{config: config, queue: newQueue(), done: make(chan struct{})}
 	l.line = &lifeline{
-		connect: dialDirect,
+		connect: config.dial,
 		failed:  func(err error) { l.queue.add(event{kind: dialFailed, err: err}) },
 	}
-	options, err := l.options()
-	if err != nil {
-		return nil, err
-	}
-	agent, err := ngrok.NewAgent(options...)
+	agent, err := ngrok.NewAgent(l.options()...)
 	if err != nil {
 		return nil, err
 	}
@@ -55,24 +51,15 @@ func openLink(config NgrokConfig, f *feed) (*link, error) {
 	return l, nil
 }
 
-// options sets the agent up, and the lifeline for the proxy on the way.
-func (l *link) options() ([]ngrok.AgentOption, error) {
+// options sets the agent up.
+func (l *link) options() []ngrok.AgentOption {
 	c := l.config
-	proxy, err := c.proxy()
-	if err != nil {
-		return nil, err
-	}
 	options := []ngrok.AgentOption{
 		ngrok.WithAuthtoken(c.Authtoken),
 		ngrok.WithClientInfo("countersign", "1"),
 		ngrok.WithLogger(sdkLogger(c.log(), c.secrets())),
 		ngrok.WithEventHandler(l.happened),
 		ngrok.WithDialer(l.line),
-	}
-	if proxy != nil && (proxy.Scheme == "socks5" || proxy.Scheme == "socks5h") {
-		options = append(options, ngrok.WithProxyURL(proxy.String()))
-	} else if proxy != nil {
-		l.line.connect = dialThrough(proxy)
 	}
 	if c.ConnectURL != "" {
 		options = append(options, ngrok.WithAgentConnectURL(c.ConnectURL))
@@ -86,7 +73,7 @@ func (l *link) options() ([]ngrok.AgentOption, error) {
 	if c.HeartbeatTolerance > 0 {
 		options = append(options, ngrok.WithHeartbeatTolerance(c.HeartbeatTolerance))
 	}
-	return options, nil
+	return options
 }
 
 // happened is the SDK's event handler. It runs while the agent holds its mutex.

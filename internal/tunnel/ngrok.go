@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/x509"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/url"
 	"strings"
@@ -18,9 +19,9 @@ type NgrokConfig struct {
 	Domain     string
 	ConnectURL string         // ngrok's server as host:port; "" is ngrok's own
 	CAs        *x509.CertPool // what the server's certificate may be signed by; nil is ngrok's own authority alone
-	// Proxy names the proxy on the way to hostport, nil for none. A nil Proxy means the environment: HTTPS_PROXY,
-	// ALL_PROXY and NO_PROXY. The schemes http, https, socks5 and socks5h are understood.
-	Proxy func(hostport string) (*url.URL, error)
+	// Dial connects to the server, through whatever proxy is on the way; nil goes straight. What people are told of its
+	// errors is their message, where they have one.
+	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 	// HeartbeatInterval and HeartbeatTolerance bound how long a silent network goes unnoticed: their sum. 0 means the
 	// SDK's 10 s and 15 s.
 	HeartbeatInterval  time.Duration
@@ -29,6 +30,9 @@ type NgrokConfig struct {
 }
 
 const ngrokServer = "connect.ngrok-agent.com:443"
+
+// dialTime bounds one try to connect, proxies and their sign-in included.
+const dialTime = 30 * time.Second
 
 // Ngrok returns a tunnel through ngrok.
 //
@@ -109,9 +113,6 @@ func (c NgrokConfig) check() *Error {
 			return &Error{Kind: Setting, Address: c.Domain, permanent: true}
 		}
 	}
-	if _, err := c.proxy(); err != nil {
-		return &Error{Kind: Setting, viaProxy: true, permanent: true}
-	}
 	return nil
 }
 
@@ -126,14 +127,6 @@ func (c NgrokConfig) server() string {
 	return cmp.Or(c.ConnectURL, ngrokServer)
 }
 
-func (c NgrokConfig) proxy() (*url.URL, error) {
-	find := c.Proxy
-	if find == nil {
-		find = proxyFromEnvironment
-	}
-	return find(c.server())
-}
-
 func (c NgrokConfig) log() *slog.Logger {
 	if c.Log == nil {
 		return slog.New(slog.DiscardHandler)
@@ -141,8 +134,16 @@ func (c NgrokConfig) log() *slog.Logger {
 	return c.Log
 }
 
-// secrets are what must not appear in any text.
-func (c NgrokConfig) secrets() []string {
-	proxy, _ := c.proxy()
-	return append(secretsOf(proxy), c.Authtoken)
+// dial makes one try.
+func (c NgrokConfig) dial(ctx context.Context, network, address string) (net.Conn, error) {
+	dial := c.Dial
+	if dial == nil {
+		dial = (&net.Dialer{KeepAlive: 15 * time.Second}).DialContext
+	}
+	ctx, cancel := context.WithTimeout(ctx, dialTime)
+	defer cancel()
+	return dial(ctx, network, address)
 }
+
+// secrets are what must not appear in any text.
+func (c NgrokConfig) secrets() []string { return []string{c.Authtoken} }

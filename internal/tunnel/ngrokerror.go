@@ -1,12 +1,14 @@
 package tunnel
 
 import (
+	"cmp"
 	"crypto/tls"
 	"crypto/x509"
 	"errors"
-	"net/url"
 	"regexp"
 	"strings"
+
+	"countersign/internal/message"
 )
 
 // codeKinds are the codes of https://ngrok.com/docs/errors/reference that a person can act on.
@@ -58,16 +60,27 @@ func (c NgrokConfig) explain(err error) *Error {
 		e.permanent = kind == Token || kind == DomainNotYours
 		return e
 	}
-	if proxied, ok := errors.AsType[*proxyError](err); ok {
-		return &Error{Kind: Network, Address: proxied.proxy, viaProxy: true, cause: proxied}
+	if told, ok := message.Of(err); ok {
+		return &Error{Kind: Network, Address: c.server(), told: told, cause: scrubbed{err, c.secrets()}}
 	}
-	kind := Network
+	e := &Error{Kind: Network, Address: c.server(), cause: scrubbed{err, c.secrets()}}
 	var unverified *tls.CertificateVerificationError
 	var unknown x509.UnknownAuthorityError
-	if errors.As(err, &unverified) || errors.As(err, &unknown) {
-		kind = Certificate
+	if errors.As(err, &unverified) {
+		e.Kind, e.signer = Certificate, signer(unverified.UnverifiedCertificates)
+	} else if errors.As(err, &unknown) {
+		e.Kind, e.signer = Certificate, signer([]*x509.Certificate{unknown.Cert})
 	}
-	return &Error{Kind: kind, Address: c.server(), cause: scrubbed{err, c.secrets()}}
+	return e
+}
+
+// signer is who has signed the last certificate of those that a server showed.
+func signer(shown []*x509.Certificate) string {
+	if len(shown) == 0 || shown[len(shown)-1] == nil {
+		return ""
+	}
+	by := shown[len(shown)-1].Issuer
+	return cmp.Or(by.CommonName, strings.Join(by.Organization, " "))
 }
 
 func errorCode(err error) string {
@@ -111,16 +124,4 @@ func scrub(text string, secrets []string) string {
 		text = strings.ReplaceAll(text, secret, "[secret]")
 	}
 	return text
-}
-
-// secretsOf are a URL's user name and password as they are and as they are written in the URL.
-func secretsOf(u *url.URL) []string {
-	if u == nil || u.User == nil {
-		return nil
-	}
-	password, _ := u.User.Password()
-	if password == "" {
-		return nil
-	}
-	return []string{u.User.String(), url.QueryEscape(password), url.PathEscape(password), password}
 }

@@ -1,22 +1,25 @@
 package tunnel_test
 
 import (
-	"encoding/base64"
-	"encoding/binary"
+	"context"
+	"crypto/tls"
 	"io"
 	"net"
-	"net/http"
-	"net/http/httptest"
 	"net/url"
 	"strings"
 	"sync/atomic"
 	"testing"
 
+	"countersign/internal/proxy"
+	"countersign/internal/proxy/proxytest"
 	"countersign/internal/tunnel"
 	"countersign/internal/tunnel/ngroktest"
 )
 
-const proxyPassword = "proxySECRET"
+const (
+	proxyPassword = "proxySECRET"
+	byName        = "connect.ngrok.test:443" // the edge's, which only the proxy knows
+)
 
 // splice copies both ways until either side ends.
 func splice(a, b net.Conn) {
@@ -28,37 +31,29 @@ func splice(a, b net.Conn) {
 	b.Close()
 }
 
-// connectProxy is an HTTP proxy that wants a password.
-func connectProxy(t *testing.T, used *atomic.Int32) *url.URL {
+func startProxy(t *testing.T, o proxytest.Options) *proxytest.Proxy {
 	t.Helper()
-	want := "Basic " + base64.StdEncoding.EncodeToString([]byte("user:"+proxyPassword))
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Method != http.MethodConnect || r.Header.Get("Proxy-Authorization") != want {
-			w.WriteHeader(http.StatusProxyAuthRequired)
-			return
-		}
-		there, err := net.Dial("tcp", r.Host)
-		if err != nil {
-			w.WriteHeader(http.StatusBadGateway)
-			return
-		}
-		here, _, err := http.NewResponseController(w).Hijack()
-		if err != nil {
-			there.Close()
-			return
-		}
-		used.Add(1)
-		_, _ = io.WriteString(here, "HTTP/1.1 200 Connection established\r\n\r\n")
-		splice(here, there)
-	}))
-	t.Cleanup(server.Close)
-	u, err := url.Parse(server.URL)
+	p, err := proxytest.Start(o)
 	must(t, err)
-	return u
+	t.Cleanup(p.Close)
+	return p
 }
 
-// socksProxy is a SOCKS 5 proxy (RFC 1928) without a password, for names and IPv4 addresses.
-func socksProxy(t *testing.T, used *atomic.Int32) *url.URL {
+// networkOf is a network whose system names one proxy.
+func networkOf(at *url.URL) *proxy.Finder {
+	return &proxy.Finder{Ask: func(context.Context, *url.URL) (proxy.Answer, error) {
+		return proxy.Answer{Ways: []*url.URL{at}, Source: proxy.System}, nil
+	}}
+}
+
+func noEnvironment(t *testing.T) {
+	for _, name := range []string{"HTTPS_PROXY", "https_proxy", "NO_PROXY", "no_proxy", "ALL_PROXY", "all_proxy"} {
+		t.Setenv(name, "")
+	}
+}
+
+// socksProxy is a SOCKS 5 proxy (RFC 1928) without a password, which leads names to one address.
+func socksProxy(t *testing.T, to string, used *atomic.Int32) *url.URL {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	must(t, err)
@@ -75,13 +70,12 @@ func socksProxy(t *testing.T, used *atomic.Int32) *url.URL {
 				_, _ = io.ReadFull(conn, head)
 				_, _ = io.ReadFull(conn, make([]byte, head[1]))
 				_, _ = conn.Write([]byte{5, 0})
-				request := make([]byte, 10) // version, connect, 0, IPv4, address, port
-				if _, err := io.ReadFull(conn, request); err != nil || request[3] != 1 {
+				request := make([]byte, 5) // version, connect, 0, a name, its length
+				if _, err := io.ReadFull(conn, request); err != nil || request[3] != 3 {
 					return
 				}
-				there, err := net.DialTCP("tcp", nil, &net.TCPAddr{
-					IP: request[4:8], Port: int(binary.BigEndian.Uint16(request[8:])),
-				})
+				_, _ = io.ReadFull(conn, make([]byte, int(request[4])+2))
+				there, err := net.Dial("tcp", to)
 				if err != nil {
 					return
 				}
@@ -95,46 +89,44 @@ func socksProxy(t *testing.T, used *atomic.Int32) *url.URL {
 }
 
 func TestTheWayLeadsThroughTheProxy(t *testing.T) {
-	for name, proxy := range map[string]func(*testing.T, *atomic.Int32) *url.URL{
-		"http":   connectProxy,
-		"socks5": socksProxy,
+	noEnvironment(t)
+	for name, from := range map[string]func(*testing.T, *ngroktest.Edge) (at *url.URL, used func() int){
+		"http": func(t *testing.T, e *ngroktest.Edge) (*url.URL, func() int) {
+			p := startProxy(t, proxytest.Options{User: "user", Password: proxyPassword, Hosts: map[string]string{byName: e.ConnectAddr()}})
+			return p.URL(), func() int { return len(p.Connected()) }
+		},
+		"socks5": func(t *testing.T, e *ngroktest.Edge) (*url.URL, func() int) {
+			var used atomic.Int32
+			return socksProxy(t, e.ConnectAddr(), &used), func() int { return int(used.Load()) }
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			e := startEdge(t, ngroktest.Options{})
-			var used atomic.Int32
-			at := proxy(t, &used)
-			if name == "http" {
-				at.User = url.UserPassword("user", proxyPassword)
-			}
+			at, used := from(t, e)
 			config := through(e)
-			config.Proxy = func(hostport string) (*url.URL, error) {
-				if hostport != e.ConnectAddr() {
-					t.Errorf("asked for the proxy to %q", hostport)
-				}
-				return at, nil
-			}
+			config.ConnectURL, config.Dial = byName, networkOf(at).DialContext
 			r := run(t, tunnel.Ngrok(config), hello)
 			r.up()
 			fetch(t, e.Client(), public+"/")
 			e.KillSessions()
 			r.until("the loss", func(s tunnel.State) bool { return s.Phase != tunnel.Up })
 			r.up()
-			if used.Load() != 2 {
-				t.Errorf("the proxy was used %d times", used.Load())
+			if used() != 2 {
+				t.Errorf("the proxy was used %d times", used())
 			}
 		})
 	}
 }
 
 func TestAProxyThatSaysNoIsNamedAndItsPasswordIsNot(t *testing.T) {
+	noEnvironment(t)
 	e := startEdge(t, ngroktest.Options{})
-	var used atomic.Int32
-	at := connectProxy(t, &used)
+	at := startProxy(t, proxytest.Options{User: "user", Password: proxyPassword}).URL()
 	at.User = url.UserPassword("user", "wrong"+proxyPassword)
 	var log journal
 	config := through(e)
 	config.Log = log.logger()
-	config.Proxy = func(string) (*url.URL, error) { return at, nil }
+	config.ConnectURL, config.Dial = byName, networkOf(at).DialContext
 	r := run(t, tunnel.Ngrok(config), hello)
 	wrong := r.wrong(tunnel.Network)
 	if !strings.Contains(wrong.Message().String(), at.Host) {
@@ -145,24 +137,27 @@ func TestAProxyThatSaysNoIsNamedAndItsPasswordIsNot(t *testing.T) {
 	}
 }
 
-func TestTheProxyComesFromTheEnvironment(t *testing.T) {
+func TestAProxyThatOpensTLSIsToldWhatToLeaveAlone(t *testing.T) {
+	noEnvironment(t)
 	e := startEdge(t, ngroktest.Options{})
-	var used atomic.Int32
-	// A name the proxy resolves for us: addresses of this computer never go through a proxy of the environment.
-	for _, name := range []string{"HTTPS_PROXY", "https_proxy", "NO_PROXY", "no_proxy", "ALL_PROXY", "all_proxy"} {
-		t.Setenv(name, "")
+	office, err := ngroktest.NewAuthority("Office inspection")
+	must(t, err)
+	at := startProxy(t, proxytest.Options{Hosts: map[string]string{byName: e.ConnectAddr()},
+		Certificate: func(host string) (tls.Certificate, error) { return office.Issue(host) },
+		Upstream:    &tls.Config{RootCAs: e.Authority().Pool(), MinVersion: tls.VersionTLS12}}).URL()
+	config := through(e)
+	config.ConnectURL, config.Dial = byName, networkOf(at).DialContext
+	wrong := run(t, tunnel.Ngrok(config), hello).wrong(tunnel.Certificate)
+	for _, want := range []string{byName, "Office inspection"} {
+		if text := wrong.Message().String(); !strings.Contains(text, want) {
+			t.Errorf("people read %q, without %q", text, want)
+		}
 	}
-	at := connectProxy(t, &used)
-	at.User = url.UserPassword("user", proxyPassword)
-	for _, name := range []string{"HTTPS_PROXY", "ALL_PROXY"} {
-		t.Run(name, func(t *testing.T) {
-			t.Setenv(name, at.String())
-			config := through(e)
-			config.ConnectURL = "ngrok.invalid:443"
-			r := run(t, tunnel.Ngrok(config), hello)
-			if wrong := r.wrong(tunnel.Network); !strings.Contains(wrong.Error(), "502") {
-				t.Errorf("reported %v, so the proxy was not asked", wrong)
-			}
-		})
-	}
+
+	// With the network's certificate among those that are trusted, it goes on as if nothing were there.
+	trusting := through(e)
+	trusting.ConnectURL, trusting.Dial, trusting.CAs = byName, networkOf(at).DialContext, office.Pool()
+	r := run(t, tunnel.Ngrok(trusting), hello)
+	r.up()
+	fetch(t, e.Client(), public+"/")
 }

@@ -67,7 +67,7 @@ type Endpoint interface {
 	OutOfReach(i issuer.Name) (bool, error)
 }
 
-// Needs are what a Room needs from outside. HTTP may be nil. The functions must not wait for this room.
+// Needs are what a Room needs from outside. The functions must not wait for this room.
 type Needs struct {
 	Keeper  secret.Keeper                   // where the key is
 	HTTP    *http.Client                    // for the service

@@ -47,17 +47,12 @@ func (r *Room) Test(ctx context.Context, s office.Settings) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
 	defer cancel()
-	client := r.HTTP
-	if client == nil {
-		client = esign.NewHTTPClient()
-		defer client.CloseIdleConnections()
-	}
 	cfg := esign.Config{AuthURL: s.AuthURL, BaseURL: s.BaseURL, ClientID: s.ClientID, Scopes: s.Scopes,
-		SignatureHeader: s.SignatureHeader, HTTP: client, Now: r.Now, Log: r.Log}
+		SignatureHeader: s.SignatureHeader, HTTP: r.HTTP, Now: r.Now, Log: r.Log}
 	var api error
 	var asking sync.WaitGroup
 	asking.Go(func() { api = cfg.Answers(ctx) })
-	signIn := signInPage(ctx, cfg, client, cmp.Or(s.ReturnAddress(), "https://localhost"+office.CallbackPath))
+	signIn := signInPage(ctx, cfg, r.HTTP, cmp.Or(s.ReturnAddress(), "https://localhost"+office.CallbackPath))
 	asking.Wait()
 	if err := context.Cause(ctx); errors.Is(err, context.Canceled) {
 		return err

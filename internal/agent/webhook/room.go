@@ -27,6 +27,7 @@ import (
 	"crypto/tls"
 	"encoding/json"
 	"fmt"
+	"net"
 	"net/http"
 	"sync"
 	"sync/atomic"
@@ -63,6 +64,8 @@ type Needs struct {
 	Certificate func() (tls.Certificate, error) // of addresses on this computer
 	Callback    http.HandlerFunc                // takes the browser that returns from a sign-in
 	OpenPort    tunnel.OpenPort                 // opens the port behind the office's own proxy; nil is the system's way
+	Dial        dial                            // the way out to ngrok
+	HTTP        *http.Client                    // asks whether the office's own public address leads here
 
 	Answered  func(ctx context.Context, err error) error // told how each call of the service ended; returns err
 	SignedOut func(err error) bool                       // whether err means that nobody is signed in any more
@@ -73,6 +76,9 @@ type Needs struct {
 	Returned func()           // likewise, but it may come in bursts: the address is open again
 	Crash    func(point string)
 }
+
+// dial connects, through whatever proxy is on the way.
+type dial = func(ctx context.Context, network, address string) (net.Conn, error)
 
 // Room is the office's webhook. All methods are safe for concurrent use.
 type Room struct {

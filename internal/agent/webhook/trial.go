@@ -75,7 +75,7 @@ func (r *Room) try(ctx context.Context, s office.Settings, t tunnel.Tunnel) (str
 	case public := <-up:
 		var err error
 		if s.Tunnel == office.TunnelExternal {
-			err = arrives(ctx, strings.TrimSuffix(public, "/")+mark, mark)
+			err = r.arrives(ctx, strings.TrimSuffix(public, "/")+mark, mark)
 		}
 		stop()
 		return public, err
@@ -88,12 +88,12 @@ func (r *Room) try(ctx context.Context, s office.Settings, t tunnel.Tunnel) (str
 }
 
 // arrives asks for address and expects mark.
-func arrives(ctx context.Context, address, mark string) error {
+func (r *Room) arrives(ctx context.Context, address, mark string) error {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
 		return err
 	}
-	resp, err := http.DefaultClient.Do(req)
+	resp, err := r.HTTP.Do(req)
 	if err != nil {
 		return message.Error(message.PublicAddressSilent(), err)
 	}

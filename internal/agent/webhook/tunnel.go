@@ -137,7 +137,7 @@ func (r *Room) makeTunnel(s office.Settings, authtoken string) (tunnel.Tunnel, e
 			return nil, err
 		}
 		return tunnel.Ngrok(tunnel.NgrokConfig{
-			Authtoken: authtoken, Domain: s.NgrokDomain, ConnectURL: s.NgrokConnectURL, CAs: pool, Log: r.Log,
+			Authtoken: authtoken, Domain: s.NgrokDomain, ConnectURL: s.NgrokConnectURL, CAs: pool, Dial: r.Dial, Log: r.Log,
 		}), nil
 	case office.TunnelExternal:
 		return tunnel.External(tunnel.ExternalConfig{PublicURL: s.PublicURL, Listen: s.Listen, Open: r.OpenPort, Log: r.Log}), nil

@@ -1,0 +1,355 @@
+package proxy
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"countersign/internal/proxy/proxytest"
+
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// noEnvironment takes away what this computer has set.
+func noEnvironment(t *testing.T) {
+	for _, name := range []string{"HTTP_PROXY", "http_proxy", "HTTPS_PROXY", "https_proxy", "NO_PROXY", "no_proxy", "ALL_PROXY", "all_proxy", "REQUEST_METHOD"} {
+		t.Setenv(name, "")
+	}
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func parsed(t testing.TB, address string) *url.URL {
+	t.Helper()
+	if address == "" {
+		return nil
+	}
+	u, err := url.Parse(address)
+	must(t, err)
+	return u
+}
+
+// says is a system that always gives one answer.
+func says(t testing.TB, source Source, ways ...string) func(context.Context, *url.URL) (Answer, error) {
+	var list []*url.URL
+	for _, w := range ways {
+		list = append(list, parsed(t, w))
+	}
+	return func(context.Context, *url.URL) (Answer, error) { return Answer{list, source}, nil }
+}
+
+func TestTheEnvironmentWinsOverTheSystem(t *testing.T) {
+	for _, c := range []struct {
+		name, https, all, no string
+		host, want           string
+		source               Source
+	}{
+		{"nothing is set", "", "", "", "sign.test:443", "system:8080", System},
+		{"HTTPS_PROXY", "http://env:3128", "", "", "sign.test:443", "env:3128", Environment},
+		{"without a scheme", "env:3128", "", "", "sign.test:443", "env:3128", Environment},
+		{"ALL_PROXY", "", "socks5h://env:1080", "", "sign.test:443", "env:1080", Environment},
+		{"the scheme that GNOME writes", "", "socks://env:1080/", "", "sign.test:443", "env:1080", Environment},
+		{"HTTPS_PROXY before ALL_PROXY", "http://env:3128", "http://other:1", "", "sign.test:443", "env:3128", Environment},
+		{"NO_PROXY", "http://env:3128", "", "sign.test", "sign.test:443", "", Environment},
+		{"NO_PROXY for another", "http://env:3128", "", "other.test", "sign.test:443", "env:3128", Environment},
+		{"NO_PROXY alone counts for the system's proxy", "", "", ".test", "sign.test:443", "", Environment},
+		{"NO_PROXY alone, for another", "", "", "other.test", "sign.test:443", "system:8080", System},
+		{"this computer by name", "http://env:3128", "", "", "localhost:443", "", Here},
+		{"this computer by address", "", "", "", "127.0.0.1:8443", "", Here},
+		{"this computer by its other address", "http://env:3128", "", "", "[::1]:443", "", Here},
+		{"a name of this computer", "http://env:3128", "", "", "office.localhost:443", "", Here},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			noEnvironment(t)
+			t.Setenv("HTTPS_PROXY", c.https)
+			t.Setenv("ALL_PROXY", c.all)
+			t.Setenv("NO_PROXY", c.no)
+			f := &Finder{Ask: says(t, System, "http://system:8080")}
+			got, err := f.Find(context.Background(), c.host)
+			must(t, err)
+			if got.Name() != c.want || got.Source != c.source {
+				t.Errorf("the way is %q by %q, want %q by %q", got.Name(), got.Source, c.want, c.source)
+			}
+		})
+	}
+}
+
+func TestAProxyThatCannotBeReadIsNotTakenForNone(t *testing.T) {
+	for _, value := range []string{"http://user:proxySECRET@:::", "gopher://proxy:70", "http://"} {
+		noEnvironment(t)
+		t.Setenv("HTTPS_PROXY", value)
+		_, err := OfSystem().DialContext(context.Background(), "tcp", "sign.test:443")
+		var e *Error
+		if !errors.As(err, &e) || !strings.Contains(e.Message().String(), "HTTPS_PROXY") || strings.Contains(e.Error(), "SECRET") {
+			t.Errorf("%s: %v", value, err)
+		}
+	}
+}
+
+func TestTheSystemIsAskedAnew(t *testing.T) {
+	noEnvironment(t)
+	synctest.Test(t, func(t *testing.T) {
+		var asked atomic.Int32
+		f := &Finder{Ask: func(context.Context, *url.URL) (Answer, error) {
+			asked.Add(1)
+			return Answer{[]*url.URL{{Scheme: "http", Host: "127.0.0.1:1"}}, System}, nil // where nobody listens
+		}}
+		ask := func(why string, want int32) {
+			t.Helper()
+			if _, err := f.Find(context.Background(), "sign.test:443"); err != nil || asked.Load() != want {
+				t.Errorf("%s: asked %d times, want %d (%v)", why, asked.Load(), want, err)
+			}
+		}
+		ask("the first time", 1)
+		ask("at once", 1)
+		time.Sleep(keepTime)
+		ask("after a while", 2)
+		f.Forget()
+		ask("in another network", 3)
+		f.kept["sign.test:443"] = answerKept{f.kept["sign.test:443"].Answer, time.Now(), "another address"}
+		ask("with another address of this computer", 4)
+	})
+	var asked atomic.Int32
+	f := &Finder{Ask: func(context.Context, *url.URL) (Answer, error) {
+		asked.Add(1)
+		return Answer{[]*url.URL{{Scheme: "http", Host: "127.0.0.1:1"}}, System}, nil
+	}}
+	for range 2 {
+		if _, err := f.DialContext(context.Background(), "tcp", "sign.test:443"); err == nil {
+			t.Fatal("a proxy that is not there has connected")
+		}
+	}
+	if asked.Load() != 2 {
+		t.Errorf("asked %d times for two ways that led nowhere", asked.Load())
+	}
+}
+
+func TestASystemThatDoesNotAnswerHoldsNobodyUp(t *testing.T) {
+	noEnvironment(t)
+	synctest.Test(t, func(t *testing.T) {
+		f := &Finder{Ask: func(ctx context.Context, _ *url.URL) (Answer, error) {
+			<-ctx.Done()
+			return Answer{}, ctx.Err()
+		}}
+		began := time.Now()
+		got, err := f.Find(context.Background(), "sign.test:443")
+		if err != nil || got.First() != nil || time.Since(began) > askTime {
+			t.Errorf("%+v, %v after %v", got, err, time.Since(began))
+		}
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		if _, err := f.Find(ctx, "other.test:443"); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("whoever had given up got %v", err)
+		}
+		time.Sleep(askTime)
+	})
+}
+
+// service is a TLS server that only the proxy knows under its name.
+func service(t *testing.T) (*httptest.Server, map[string]string) {
+	s := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, "hello") }))
+	t.Cleanup(s.Close)
+	return s, map[string]string{"example.com:443": s.Listener.Addr().String()} // which httptest's certificate names
+}
+
+func start(t *testing.T, o proxytest.Options) *proxytest.Proxy {
+	t.Helper()
+	p, err := proxytest.Start(o)
+	must(t, err)
+	t.Cleanup(p.Close)
+	return p
+}
+
+// get asks the service by the ways that f finds.
+func get(s *httptest.Server, f *Finder) error {
+	client := s.Client()
+	transport := client.Transport.(*http.Transport).Clone()
+	transport.DialContext, transport.DisableKeepAlives = f.DialContext, true
+	response, err := (&http.Client{Transport: transport}).Get("https://example.com/")
+	if err != nil {
+		return err
+	}
+	defer response.Body.Close()
+	body, err := io.ReadAll(response.Body)
+	if err == nil && string(body) != "hello" {
+		err = errors.New("got " + string(body))
+	}
+	return err
+}
+
+func TestTheNextProxyIsTriedWhenOneLeadsNowhere(t *testing.T) {
+	noEnvironment(t)
+	s, hosts := service(t)
+	p := start(t, proxytest.Options{Hosts: hosts})
+	f := &Finder{Ask: says(t, Script, "http://127.0.0.1:1", p.URL().String(), "")}
+	must(t, get(s, f))
+	must(t, get(s, f))
+	if got := p.Connected(); !slices.Equal(got, []string{"example.com:443", "example.com:443"}) {
+		t.Errorf("connected to %v", got)
+	}
+	if a, err := f.Find(context.Background(), "example.com:443"); err != nil || a.Name() != p.URL().Host {
+		t.Errorf("the next try begins with %q (%v), not with what led there", a.Name(), err)
+	}
+}
+
+func TestThePasswordInTheEnvironmentSignsInToTheProxy(t *testing.T) {
+	noEnvironment(t)
+	s, hosts := service(t)
+	p := start(t, proxytest.Options{Hosts: hosts, User: "user", Password: "proxySECRET"})
+	t.Setenv("HTTPS_PROXY", p.URL().String())
+	must(t, get(s, &Finder{}))
+
+	wrong := p.URL()
+	wrong.User = url.UserPassword("user", "wrongSECRET")
+	t.Setenv("HTTPS_PROXY", wrong.String())
+	_, err := (&Finder{}).DialContext(context.Background(), "tcp", "example.com:443")
+	var e *Error
+	if !errors.As(err, &e) || e.Status != http.StatusProxyAuthRequired || strings.Contains(e.Error()+e.Message().String(), "SECRET") {
+		t.Fatalf("the proxy that wants another password: %v", err)
+	}
+	if text := e.Message().String(); !strings.Contains(text, p.URL().Host) || !strings.Contains(text, "password") {
+		t.Errorf("people read %q", text)
+	}
+}
+
+// exchange is a system's sign-in that says "token 1", "token 2"..., and wants to hear the challenges in between.
+type exchange struct {
+	t      *testing.T
+	said   int
+	last   int // it has nothing more to say after that many
+	closed *atomic.Int32
+}
+
+func (x *exchange) Next(challenge []byte) ([]byte, error) {
+	if want := "challenge " + string(rune('0'+x.said)); x.said > 0 && string(challenge) != want {
+		x.t.Errorf("heard %q, want %q", challenge, want)
+	}
+	if x.said == x.last {
+		return nil, errors.New("there is no more to say")
+	}
+	x.said++
+	return []byte("token " + string(rune('0'+x.said))), nil
+}
+
+func (x *exchange) Close() { x.closed.Add(1) }
+
+func TestTheSystemSignsInToTheProxy(t *testing.T) {
+	for _, scheme := range []string{"Negotiate", "NTLM"} {
+		t.Run(scheme, func(t *testing.T) {
+			noEnvironment(t)
+			s, hosts := service(t)
+			p := start(t, proxytest.Options{Hosts: hosts, Scheme: scheme, Tokens: []string{"token 1", "token 2"}})
+			var began, closed atomic.Int32
+			f := &Finder{Ask: says(t, System, p.URL().String()), SignIn: func(with, host string) (Exchange, error) {
+				if with != scheme || host != p.URL().Hostname() {
+					t.Errorf("signs in with %q at %q", with, host)
+				}
+				began.Add(1)
+				return &exchange{t: t, last: 2, closed: &closed}, nil
+			}}
+			must(t, get(s, f))
+			if began.Load() != 1 || closed.Load() != 1 || p.Asked() != 3 {
+				t.Errorf("began %d, closed %d, asked %d times", began.Load(), closed.Load(), p.Asked())
+			}
+		})
+	}
+}
+
+func TestASignInThatTheProxyRefusesEnds(t *testing.T) {
+	noEnvironment(t)
+	p := start(t, proxytest.Options{Scheme: "Negotiate", Tokens: []string{"the token of another"}})
+	var closed atomic.Int32
+	f := &Finder{Ask: says(t, System, p.URL().String()), SignIn: func(string, string) (Exchange, error) {
+		return &exchange{t: t, last: 9, closed: &closed}, nil
+	}}
+	_, err := f.DialContext(context.Background(), "tcp", "example.com:443")
+	var e *Error
+	if !errors.As(err, &e) || e.Status != http.StatusProxyAuthRequired {
+		t.Fatalf("got %v", err)
+	}
+	if p.Asked() != 2 || closed.Load() != 1 {
+		t.Errorf("asked %d times, closed %d", p.Asked(), closed.Load())
+	}
+}
+
+func TestPeopleReadWhatTheProxySaid(t *testing.T) {
+	noEnvironment(t)
+	for _, c := range []struct {
+		name    string
+		options proxytest.Options
+		want    []string
+		browser bool
+	}{
+		{"it does not allow the address", proxytest.Options{Status: 403}, []string{"does not let", "example.com:443"}, false},
+		{"it cannot reach the address", proxytest.Options{Hosts: map[string]string{"example.com:443": "127.0.0.1:1"}}, []string{"cannot reach", "example.com:443"}, false},
+		{"it sends browsers to a page", proxytest.Options{Status: 302, Location: "http://login.office.test/"}, []string{"browser"}, true},
+		{"it wants a sign-in in the browser", proxytest.Options{Status: 511}, []string{"browser"}, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p := start(t, c.options)
+			_, err := (&Finder{Ask: says(t, System, p.URL().String())}).DialContext(context.Background(), "tcp", "example.com:443")
+			var e *Error
+			if !errors.As(err, &e) || e.WantsBrowser() != c.browser || e.Page != c.options.Location {
+				t.Fatalf("got %v", err)
+			}
+			for _, want := range c.want {
+				if text := e.Message().String(); !strings.Contains(text, want) {
+					t.Errorf("people read %q, without %q", text, want)
+				}
+			}
+		})
+	}
+}
+
+func TestAProxyThatSaysNothingUsefulIsNamed(t *testing.T) {
+	noEnvironment(t)
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	must(t, err)
+	defer listener.Close()
+	go func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			io.WriteString(conn, "220 mail SECRET ready\r\n")
+			conn.Close()
+		}
+	}()
+	at := listener.Addr().String()
+	_, err = (&Finder{Ask: says(t, System, "http://"+at)}).DialContext(context.Background(), "tcp", "example.com:443")
+	var e *Error
+	if !errors.As(err, &e) || !strings.Contains(e.Message().String(), at) || strings.Contains(e.Error(), "SECRET") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestAWayThatIsGivenUpEndsAtOnce(t *testing.T) {
+	noEnvironment(t)
+	listener, err := net.Listen("tcp", "127.0.0.1:0") // which accepts nobody
+	must(t, err)
+	defer listener.Close()
+	ctx, cancel := context.WithCancel(context.Background())
+	time.AfterFunc(10*time.Millisecond, cancel)
+	_, err = (&Finder{Ask: says(t, System, "http://"+listener.Addr().String())}).DialContext(ctx, "tcp", "example.com:443")
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+}

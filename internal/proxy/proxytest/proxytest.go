@@ -1,0 +1,224 @@
+// Package proxytest is a proxy such as offices have, on this computer, for tests: one that wants a password, one that signs
+// people in with the system's tokens, one that opens TLS, one that says no. It is an HTTP proxy that only connects (CONNECT),
+// and it decides where names lead. It must not know who uses it, and it is not part of the shipped program.
+package proxytest
+
+import (
+	"bufio"
+	"crypto/tls"
+	"encoding/base64"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+)
+
+// Options say how a Proxy behaves. The zero value connects everybody to everywhere.
+type Options struct {
+	User, Password string // what it wants (Basic); nothing for an empty User
+
+	// Tokens are what it wants to be told one after the other on one connection with Scheme, "Negotiate" for example. In
+	// between it answers "challenge 1", "challenge 2" and so on.
+	Scheme string
+	Tokens []string
+
+	Hosts map[string]string // host:port to where it is; others are where they say
+
+	// Certificate makes the proxy open TLS and show this to whoever connects. Upstream is how it connects itself then.
+	Certificate func(host string) (tls.Certificate, error)
+	Upstream    *tls.Config
+
+	Status   int    // it answers this instead of connecting, if it is set
+	Location string // with it
+}
+
+// Proxy is one that runs. All methods are safe for concurrent use.
+type Proxy struct {
+	options  Options
+	listener net.Listener
+	running  sync.WaitGroup
+
+	mu        sync.Mutex
+	connected []string          // host:port, one for each connection
+	asked     int               // requests
+	open      map[net.Conn]bool // both ends
+}
+
+// Start listens on a free port. Close the proxy.
+func Start(o Options) (*Proxy, error) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, err
+	}
+	p := &Proxy{options: o, listener: listener, open: map[net.Conn]bool{}}
+	p.running.Go(func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			p.running.Go(func() { p.serve(conn) })
+		}
+	})
+	return p, nil
+}
+
+// Close ends all connections and waits for whatever runs.
+func (p *Proxy) Close() {
+	p.listener.Close()
+	p.mu.Lock()
+	for conn := range p.open {
+		conn.Close()
+	}
+	p.open = nil
+	p.mu.Unlock()
+	p.running.Wait()
+}
+
+// URL is where it listens, with the password that it wants.
+func (p *Proxy) URL() *url.URL {
+	u := &url.URL{Scheme: "http", Host: p.listener.Addr().String()}
+	if p.options.User != "" {
+		u.User = url.UserPassword(p.options.User, p.options.Password)
+	}
+	return u
+}
+
+// Connected are the addresses that it has connected to, oldest first.
+func (p *Proxy) Connected() []string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return append([]string(nil), p.connected...)
+}
+
+// Asked is how many requests came.
+func (p *Proxy) Asked() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.asked
+}
+
+// hold has Close close conn; false when it has closed already.
+func (p *Proxy) hold(conn net.Conn) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.open == nil {
+		conn.Close()
+		return false
+	}
+	p.open[conn] = true
+	return true
+}
+
+func (p *Proxy) serve(conn net.Conn) {
+	defer conn.Close()
+	if !p.hold(conn) {
+		return
+	}
+	reader := bufio.NewReader(conn)
+	for given := 0; ; {
+		request, err := http.ReadRequest(reader)
+		if err != nil {
+			return
+		}
+		p.mu.Lock()
+		p.asked++
+		p.mu.Unlock()
+		status, header := p.decide(request, &given)
+		if status == http.StatusOK {
+			p.connect(conn, request.Host)
+			return
+		}
+		body := "<html><body>no</body></html>"
+		answer := http.Response{StatusCode: status, ProtoMajor: 1, ProtoMinor: 1, Header: header, ContentLength: int64(len(body)),
+			Body: io.NopCloser(strings.NewReader(body))}
+		if answer.Write(conn) != nil {
+			return
+		}
+	}
+}
+
+// decide is the answer to one request. given counts the tokens that were right on this connection.
+func (p *Proxy) decide(r *http.Request, given *int) (status int, header http.Header) {
+	o := p.options
+	header = http.Header{}
+	said := r.Header.Get("Proxy-Authorization")
+	switch {
+	case r.Method != http.MethodConnect:
+		return http.StatusMethodNotAllowed, header
+	case o.Status != 0:
+		if o.Location != "" {
+			header.Set("Location", o.Location)
+		}
+		return o.Status, header
+	case o.User != "" && said != "Basic "+base64.StdEncoding.EncodeToString([]byte(o.User+":"+o.Password)):
+		header.Set("Proxy-Authenticate", `Basic realm="office"`)
+		return http.StatusProxyAuthRequired, header
+	case *given < len(o.Tokens):
+		if said != o.Scheme+" "+base64.StdEncoding.EncodeToString([]byte(o.Tokens[*given])) {
+			*given = 0
+			header["Proxy-Authenticate"] = []string{o.Scheme, `Basic realm="office"`}
+			return http.StatusProxyAuthRequired, header
+		}
+		*given++
+		if *given < len(o.Tokens) {
+			challenge := "challenge " + string(rune('0'+*given))
+			header.Set("Proxy-Authenticate", o.Scheme+" "+base64.StdEncoding.EncodeToString([]byte(challenge)))
+			return http.StatusProxyAuthRequired, header
+		}
+	}
+	return http.StatusOK, header
+}
+
+func (p *Proxy) connect(here net.Conn, host string) {
+	at := host
+	if real, known := p.options.Hosts[host]; known {
+		at = real
+	}
+	there, err := net.Dial("tcp", at)
+	if err != nil {
+		io.WriteString(here, "HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\n\r\n")
+		return
+	}
+	defer there.Close()
+	if !p.hold(there) {
+		return
+	}
+	p.mu.Lock()
+	p.connected = append(p.connected, host)
+	p.mu.Unlock()
+	if _, err := io.WriteString(here, "HTTP/1.1 200 Connection established\r\n\r\n"); err != nil {
+		return
+	}
+	if p.options.Certificate != nil {
+		name, _, _ := net.SplitHostPort(host)
+		certificate, err := p.options.Certificate(name)
+		if err != nil {
+			return
+		}
+		opened := tls.Server(here, &tls.Config{Certificates: []tls.Certificate{certificate}, MinVersion: tls.VersionTLS12})
+		if opened.Handshake() != nil {
+			return
+		}
+		upstream := p.options.Upstream.Clone()
+		upstream.ServerName = name
+		here, there = opened, tls.Client(there, upstream)
+	}
+	splice(here, there)
+}
+
+// splice copies both ways until either side ends.
+func splice(a, b net.Conn) {
+	done := make(chan error, 1)
+	go func() {
+		_, err := io.Copy(a, b)
+		a.Close()
+		done <- err
+	}()
+	_, err := io.Copy(b, a)
+	b.Close()
+	_ = errors.Join(err, <-done) // one of them was closed
+}

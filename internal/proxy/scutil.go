@@ -1,0 +1,65 @@
+package proxy
+
+import (
+	"net"
+	"net/url"
+	"strings"
+)
+
+// fromScutil reads what `scutil --proxy` of macOS prints: lines of "Key : value", and lists between braces. A script is not
+// run: there is nothing to run it with but the code of whoever has written it.
+func fromScutil(out string, to *url.URL) Answer {
+	values := map[string]string{}
+	var exceptions []string
+	inExceptions := false
+lines:
+	for line := range strings.Lines(out) {
+		key, value, has := strings.Cut(strings.TrimSpace(line), " : ")
+		switch {
+		case key == "__SCOPED__": // what follows are those of single networks
+			break lines
+		case strings.TrimSpace(line) == "}":
+			inExceptions = false
+		case !has:
+		case inExceptions:
+			exceptions = append(exceptions, value)
+		case key == "ExceptionsList":
+			inExceptions = true
+		default:
+			values[key] = value
+		}
+	}
+	if values["ExcludeSimpleHostnames"] == "1" {
+		exceptions = append(exceptions, "<local>")
+	}
+	if excluded(exceptions, to) {
+		return Answer{straight, System}
+	}
+	if values["ProxyAutoConfigEnable"] == "1" || values["ProxyAutoDiscoveryEnable"] == "1" {
+		if fixed := fixedOf(values); fixed != nil {
+			return Answer{[]*url.URL{fixed}, System}
+		}
+		return Answer{straight, Unread}
+	}
+	if fixed := fixedOf(values); fixed != nil {
+		return Answer{[]*url.URL{fixed}, System}
+	}
+	return Answer{straight, Nothing}
+}
+
+func fixedOf(values map[string]string) *url.URL {
+	for _, kind := range []struct{ name, scheme string }{{"HTTPS", "http"}, {"SOCKS", "socks5"}} {
+		host := values[kind.name+"Proxy"]
+		if values[kind.name+"Enable"] != "1" || host == "" {
+			continue
+		}
+		at := host
+		if port := values[kind.name+"Port"]; port != "" && port != "0" {
+			at = net.JoinHostPort(host, port)
+		}
+		if way, err := usable(&url.URL{Scheme: kind.scheme, Host: at}); err == nil {
+			return way
+		}
+	}
+	return nil
+}
