@@ -13,6 +13,7 @@
 //	reconcile events, status and list answers -> what is known of a package, and what to do next
 //	download  planned files -> the folder
 //	announce  facts -> notifications
+//	network   the network that the office is in: its sign-in page, and each step of the way out
 //
 // What concerns several of them is here: Configure, Status, Act, and what is forgotten once a day.
 //
@@ -59,6 +60,7 @@ import (
 	"countersign/internal/agent/hotfolder"
 	"countersign/internal/agent/issuer"
 	"countersign/internal/agent/loop"
+	"countersign/internal/agent/network"
 	"countersign/internal/agent/outbox"
 	"countersign/internal/agent/reconcile"
 	"countersign/internal/agent/templates"
@@ -144,6 +146,7 @@ type Agent struct {
 	packages  *reconcile.Room
 
 	withdrawals *withdraw.Room
+	network     *network.Room
 }
 
 // docInstallation names the document with Agent.installation.
@@ -213,6 +216,7 @@ func Open(ctx context.Context, p Params) (*Agent, error) {
 // join makes the rooms and wires what runs from one to another. healthChanges rings when something else is wrong than before.
 func (a *Agent) join(healthChanges <-chan struct{}) (err error) {
 	p := a.p
+	a.network = network.New(a.Tools, network.Needs{Finder: p.Network, HTTP: p.HTTP, Settings: a.Settings, Free: a.networkFree})
 	a.account = account.New(a.Tools, account.Needs{
 		Keeper: p.Keeper, HTTP: p.HTTP, Words: p.Words, Message: Message,
 		Address: func(ctx context.Context) (string, bool) { return a.webhook.WaitOpen(ctx) },
@@ -224,6 +228,7 @@ func (a *Agent) join(healthChanges <-chan struct{}) (err error) {
 		},
 		Unlocked: a.wakeAll,
 		Returned: func() { a.packages.Sweep(reconcile.SweepReturn) },
+		Failed:   a.network.Failed,
 		Crash:    p.Crash,
 	})
 	a.webhook = webhook.New(a.Tools, webhook.Needs{

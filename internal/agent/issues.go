@@ -25,6 +25,7 @@ const (
 	ActFolders      = health.ActFolders
 	ActChooseFolder = health.ActChooseFolder
 	ActUnlock       = health.ActUnlock
+	ActNetwork      = health.ActNetwork
 	ActTakeEndpoint = health.ActTakeEndpoint
 	ActRetry        = health.ActRetry
 	ActReview       = health.ActReview

@@ -44,6 +44,7 @@ func (a *Agent) Run(ctx context.Context, only ...Part) error {
 		{Name: "rejects", Run: a.webhook.RunRejects},
 		{Name: "form", Run: a.form.Run},
 		{Name: "index", Run: a.saves.RunIndex},
+		{Name: "network", Run: a.network.Run},
 		{Name: "session", Run: a.account.RunSession},
 		{Name: "farewells", Run: a.account.RunFarewells},
 	}

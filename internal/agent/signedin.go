@@ -6,6 +6,7 @@ import (
 
 	"countersign/internal/agent/account"
 	"countersign/internal/agent/webhook"
+	"countersign/internal/message"
 	"countersign/internal/office"
 )
 
@@ -52,7 +53,7 @@ func (a *Agent) Services() []Preset { return a.account.Presets() }
 
 // TestService asks whether there is a signing service at both addresses of s; see account.Room.Test.
 func (a *Agent) TestService(ctx context.Context, s office.Settings) error {
-	return a.account.Test(ctx, s)
+	return a.orNetwork(ctx, s, a.account.Test(ctx, s))
 }
 
 // Refusal is a sample of the requests that were refused.
@@ -63,8 +64,23 @@ func (a *Agent) Refused() []Refusal { return a.webhook.Refused() }
 
 // TestTunnel opens the public address of s for a moment and returns it; see webhook.Room.Test.
 func (a *Agent) TestTunnel(ctx context.Context, s office.Settings, secrets office.Secrets) (publicURL string, err error) {
-	return a.webhook.Test(ctx, s, secrets)
+	publicURL, err = a.webhook.Test(ctx, s, secrets)
+	return publicURL, a.orNetwork(ctx, s, err)
 }
+
+// orNetwork is err of a trial, or that the network asks for a sign-in in the browser first, which is why.
+func (a *Agent) orNetwork(ctx context.Context, s office.Settings, err error) error {
+	if err == nil || ctx.Err() != nil {
+		return err
+	}
+	if _, asks := a.network.Asks(ctx, s); asks {
+		return message.Error(message.NetworkWantsBrowser(), err)
+	}
+	return err
+}
+
+// NetworkPage is the address at which the network wants people to sign in, while health says that it does.
+func (a *Agent) NetworkPage() string { return a.network.Page() }
 
 // LocalhostCertificate is the certificate of addresses on this computer, for whoever has to trust it.
 func (a *Agent) LocalhostCertificate() (*x509.Certificate, error) {

@@ -4,6 +4,16 @@ import (
 	"time"
 )
 
+// networkFree is called when somebody has signed in to the network: whatever it has kept waiting is tried at once.
+func (a *Agent) networkFree() {
+	a.Breaker.Close()
+	a.webhook.Reopen()
+	a.saves.Retry()
+	a.Quarantine.Clear()
+	a.packages.Sweep("the network is free")
+	a.wakeAll()
+}
+
 // wokeUp is called when the wall clock has jumped by that much: whatever was under way before is over, and whatever waits
 // for a moment by the clock of then is tried at once.
 func (a *Agent) wokeUp(by time.Duration) {

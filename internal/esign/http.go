@@ -48,6 +48,10 @@ func NewHTTPClientOver(dial func(ctx context.Context, network, addr string) (net
 		DialContext: func(ctx context.Context, network, addr string) (net.Conn, error) {
 			conn, err := dial(ctx, network, addr)
 			if err != nil {
+				var known *net.OpError
+				if !errors.As(err, &known) || known.Op != "dial" { // a proxy said no: nothing has reached the service
+					err = &net.OpError{Op: "dial", Net: network, Err: err}
+				}
 				return nil, err
 			}
 			return &watchedConn{Conn: conn, idle: idleTimeout}, nil

@@ -64,6 +64,9 @@ type Office interface {
 	TestService(ctx context.Context, settings office.Settings) error
 	// TestTunnel opens the public address of the settings for a moment and returns it.
 	TestTunnel(ctx context.Context, settings office.Settings, secrets office.Secrets) (publicURL string, err error)
+	// NetworkPage is the address at which the network wants people to sign in, while health says that it does. It answers
+	// from memory at once.
+	NetworkPage() string
 	// PreviewName is what a file of a real package would be called with the settings.
 	PreviewName(settings office.Settings) (string, error)
 	// Services are the presets of signing services, the neutral one first.

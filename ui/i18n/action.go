@@ -17,6 +17,8 @@ func Action(a agent.Action) string {
 		return lang.L("Choose a folder")
 	case agent.ActUnlock:
 		return lang.L("Unlock")
+	case agent.ActNetwork:
+		return lang.L("Open the browser")
 	case agent.ActTakeEndpoint:
 		return lang.L("Report to this computer")
 	case agent.ActRetry:

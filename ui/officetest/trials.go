@@ -44,5 +44,8 @@ func (o *Office) About() agent.About {
 	return agent.About{Version: "1.0", DataDir: "/home/office/.config/countersign", LogFile: "/home/office/.config/countersign/logs/countersign.log"}
 }
 
+// NetworkPage is env.Office's.
+func (o *Office) NetworkPage() string { return "http://login.network.test/" }
+
 // Diagnostics is env.Office's.
 func (o *Office) Diagnostics() string { return "Countersign 1.0\n" }

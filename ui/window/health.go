@@ -53,6 +53,12 @@ func (w *Window) act(issue agent.Issue, done func()) {
 	case agent.ActReview:
 		w.ShowCompose()
 		return
+	case agent.ActNetwork:
+		w.env.OpenAddress(w.env.Office.NetworkPage())
+		if done != nil {
+			done()
+		}
+		return
 	case agent.ActQuit:
 		w.options.Quit()
 		return

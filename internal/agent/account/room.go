@@ -79,6 +79,7 @@ type Needs struct {
 	SignedUp func()                                            // somebody signed in: whatever waited for that may go on
 	Unlocked func()                                            // the keys are open, and nobody had asked for it
 	Returned func()                                            // the service answers again
+	Failed   func(err error)                                   // a call of the service ended so; it may be nil
 	Crash    func(point string)
 }
 

@@ -129,6 +129,7 @@ func newRoom(t *testing.T) *testRoom {
 		SignedUp: func() { x.signedUp++ },
 		Unlocked: func() {},
 		Returned: func() {},
+		Failed:   func(error) {},
 		Crash:    func(string) {},
 	})
 	x.Room.Endpoint = x.endpoint

@@ -116,6 +116,9 @@ func (r renewing) Access(ctx context.Context) (string, error) {
 func (r *Room) Note(ctx context.Context, err error) error {
 	var e *esign.Error
 	var renewal *loop.RenewalError
+	if ctx.Err() == nil {
+		r.Failed(err)
+	}
 	switch {
 	case err == nil:
 		r.serviceAnswers()
@@ -141,6 +144,7 @@ func (r *Room) Note(ctx context.Context, err error) error {
 func (r *Room) serviceAnswers() {
 	r.Suspects.Answered()
 	r.Health.Clear(health.ClientRefused)
+	r.Health.Clear(health.NetworkAsks)
 	if r.Health.Clear(health.ServiceFails) {
 		r.Returned()
 	}

@@ -32,6 +32,7 @@ const (
 	ActFolders      Action = "folders" // the settings' folders that send
 	ActChooseFolder Action = "choose_folder"
 	ActUnlock       Action = "unlock_keyring"
+	ActNetwork      Action = "open_network" // the page of the network, in the browser
 	ActTakeEndpoint Action = "take_endpoint"
 	ActRetry        Action = "retry"
 	ActReview       Action = "review"  // a draft whose outcome only a person can decide

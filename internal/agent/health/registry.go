@@ -29,6 +29,8 @@ var (
 	ClientRefused = State{ID: "client", Severity: Problem, Action: ActSettings, After: soon, Ends: WithService}
 	// ServiceFails ends when the service answers.
 	ServiceFails = State{ID: "service", Severity: Warning, Action: ActRetry, Ends: WithService}
+	// NetworkAsks ends when the service answers, or the network asks for a sign-in no more.
+	NetworkAsks = State{ID: "network", Severity: Problem, Action: ActNetwork, After: soon, Ends: WithService}
 
 	// AddressClosed ends when the public address is open. A laptop on its way has no network for a while.
 	AddressClosed = State{ID: "tunnel", Severity: Problem, Action: ActRetry, After: 15 * time.Minute, Behind: "service"}
@@ -77,7 +79,7 @@ var (
 // States are all of them but those of Stopped.
 func States() []State {
 	return []State{NotSetUp, KeyringLocked, KeyOutOfReach, KeyReplaced, SecretElsewhere, SignedOut, SignInLapsed, SignInShort,
-		MayNotSend, ClientRefused, ServiceFails, AddressClosed, AddressRefused, NoAddress, EndpointFails, EndpointForbidden,
+		MayNotSend, ClientRefused, ServiceFails, NetworkAsks, AddressClosed, AddressRefused, NoAddress, EndpointFails, EndpointForbidden,
 		EndpointLost, FolderFails, HotFolderFails, FilesRefused, FilesFailed, OutcomeUnknown, DataDamaged, DataNotWritten, DataNotRead, DataRestored, DataLost, RecordsUnreadable, RecordsPutOff, IndexWaits, NotificationsFail}
 }
 

@@ -1,0 +1,104 @@
+// Package network knows the network that the office is in: whether it asks for a sign-in in the browser before it lets
+// anybody out (a captive portal), and, when somebody asks, how each step of the way to the service and to ngrok goes.
+//
+// It promises that a page which the network shows instead of the service is named as such, and that this ends by itself when
+// the network is free. It sends no token anywhere. It must not know what is sent and kept.
+package network
+
+import (
+	"context"
+	"net/http"
+	"sync"
+	"time"
+
+	"countersign/internal/agent/health"
+	"countersign/internal/agent/loop"
+	"countersign/internal/message"
+	"countersign/internal/office"
+	"countersign/internal/proxy"
+)
+
+// Needs are what a Room needs from outside. All of them are required, and none may wait for this room.
+type Needs struct {
+	Finder   *proxy.Finder
+	HTTP     *http.Client // over Finder
+	Settings func() office.Settings
+	Free     func() // the network lets everybody out again
+}
+
+// Room watches the network. All methods are safe for concurrent use.
+type Room struct {
+	loop.Tools
+	Needs
+	wake chan struct{}
+
+	mu   sync.Mutex
+	page string // where the network wants people to sign in
+}
+
+// New makes a Room.
+func New(tools loop.Tools, n Needs) *Room {
+	return &Room{Tools: tools, Needs: n, wake: make(chan struct{}, 1)}
+}
+
+const (
+	lookTime    = 20 * time.Second // for one look at the network
+	restTime    = 30 * time.Second // between two, while the network asks for nothing
+	longestLook = 30 * time.Second // between two, while it does
+)
+
+// Failed is told of each call that the service has not answered. It returns at once.
+func (r *Room) Failed(err error) {
+	if suspicious(err) {
+		loop.Wake(r.wake)
+	}
+}
+
+// Run looks at the network whenever the service does not answer, and follows a sign-in page until the network is free.
+func (r *Room) Run(ctx context.Context) error {
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-r.wake:
+		}
+		r.follow(ctx)
+		if !loop.Sleep(ctx, restTime) {
+			return nil
+		}
+	}
+}
+
+// follow looks until the network asks for nothing.
+func (r *Room) follow(ctx context.Context) {
+	for wait := 3 * time.Second; ; wait = min(2*wait, longestLook) {
+		page, asks := r.Asks(ctx, r.Settings())
+		if ctx.Err() != nil {
+			return
+		}
+		if !asks {
+			if r.Health.Clear(health.NetworkAsks) {
+				r.Log.Info("the network asks for no sign-in any more")
+				r.Free()
+			}
+			return
+		}
+		r.mu.Lock()
+		r.page = page
+		r.mu.Unlock()
+		if !r.Health.Has(health.NetworkAsks) {
+			r.Log.Warn("the network asks for a sign-in in the browser")
+		}
+		r.Health.Set(health.NetworkAsks, message.NetworkWantsBrowser())
+		if !loop.Wait(ctx, wait, r.wake) {
+			return
+		}
+	}
+}
+
+// Page is the address at which the network wants people to sign in.
+func (r *Room) Page() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.page
+}

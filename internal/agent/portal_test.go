@@ -1,0 +1,126 @@
+package agent
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"countersign/internal/message"
+	"countersign/internal/office"
+	"countersign/internal/sandbox"
+	"countersign/internal/secret"
+)
+
+// captive is a network that shows a page of its own to everybody, while it is closed.
+type captive struct {
+	http.RoundTripper
+	closed atomic.Bool
+	page   http.HandlerFunc
+}
+
+func (c *captive) RoundTrip(r *http.Request) (*http.Response, error) {
+	if !c.closed.Load() {
+		return c.RoundTripper.RoundTrip(r)
+	}
+	if r.Body != nil {
+		io.Copy(io.Discard, r.Body)
+		r.Body.Close()
+	}
+	w := httptest.NewRecorder()
+	c.page(w, r)
+	response := w.Result()
+	response.Request = r
+	return response, nil
+}
+
+var portals = map[string]http.HandlerFunc{
+	"a page": func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/html")
+		io.WriteString(w, "<html><body>Welcome to the hotel</body></html>")
+	},
+	"a way to a page": func(w http.ResponseWriter, r *http.Request) {
+		http.Redirect(w, r, "http://login.network.test/welcome", http.StatusFound)
+	},
+	"a demand": func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusNetworkAuthenticationRequired)
+		io.WriteString(w, "<html>Sign in first</html>")
+	},
+}
+
+func TestASignInPageOfTheNetworkIsNamedAndTakenForNothing(t *testing.T) {
+	for name, page := range portals {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			network := &captive{RoundTripper: &http.Transport{DisableKeepAlives: true}, page: page}
+			o := newOfficeWith(t, func(p *Params) {
+				quick(p)
+				p.HTTP = &http.Client{Transport: network}
+			}, sandbox.Options{})
+			id := o.send()
+			network.closed.Store(true)
+			signAll(o, id)
+			noErr(t, o.CheckNow())
+			o.eventually("the network's page is named", func() bool { return o.issue("network") != nil })
+			if i := o.issue("network"); i.Action != ActNetwork || !strings.Contains(i.Text(), "browser") {
+				t.Errorf("health says %q, with %q", i.Text(), i.Action)
+			}
+			if at := o.NetworkPage(); name == "a way to a page" && at != "http://login.network.test/welcome" || !strings.HasPrefix(at, "http://") {
+				t.Errorf("the browser would open %q", at)
+			}
+			if s := o.Status(); !s.SignedIn || s.Saves.Done > 0 || len(o.files()) > 0 {
+				t.Errorf("the page was taken for an answer: %+v, %q", s, o.files())
+			}
+			err := o.TestService(context.Background(), o.Settings())
+			if m, _ := message.Of(err); m.ID() != "network.wants-browser" {
+				t.Errorf("the trial says %v", err)
+			}
+			network.closed.Store(false)
+			o.eventually("the network is free by itself", func() bool { return o.issue("network") == nil })
+			o.eventually("the document is saved without anybody asking", func() bool { return saved(o, id) })
+		})
+	}
+}
+
+func TestAServiceThatFailsIsNotTakenForTheNetwork(t *testing.T) {
+	for name, page := range map[string]http.HandlerFunc{
+		"its own page for what is not there": func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", "text/html")
+			w.WriteHeader(http.StatusNotFound)
+			io.WriteString(w, "<html>not found</html>")
+		},
+		"its gateway": func(w http.ResponseWriter, r *http.Request) {
+			w.Header().Set("Content-Type", "text/html")
+			w.WriteHeader(http.StatusBadGateway)
+			io.WriteString(w, "<html>bad gateway</html>")
+		},
+		"a way to itself": func(w http.ResponseWriter, r *http.Request) {
+			http.Redirect(w, r, "/maintenance", http.StatusFound)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			network := &captive{RoundTripper: &http.Transport{DisableKeepAlives: true}, page: page}
+			network.closed.Store(true)
+			p := Params{HTTP: &http.Client{Transport: network}}
+			a := openWith(t, p)
+			s := office.DefaultSettings()
+			s.AuthURL, s.BaseURL = "https://sign.test", "https://sign.test"
+			if at, asks := a.network.Asks(context.Background(), s); asks {
+				t.Errorf("it was taken for a sign-in page of the network at %q", at)
+			}
+		})
+	}
+}
+
+// openWith is an agent that nobody has set up.
+func openWith(t *testing.T, p Params) *Agent {
+	t.Helper()
+	o := &testOffice{t: t, data: t.TempDir(), adjust: func(q *Params) { q.HTTP = p.HTTP; q.Network = p.Network }}
+	o.keeper = secret.Memory()
+	o.open()
+	t.Cleanup(func() { o.stop() })
+	return o.Agent
+}
