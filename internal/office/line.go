@@ -37,7 +37,7 @@ type PackageLine struct {
 type Lines struct {
 	Version uint64 // to ask with for what has changed since; it is none before the first reading, 0
 	All     bool   // they are those of all packages
-	Lines   []PackageLine
+	Lines   []PackedLine
 }
 
 // Line is p in a list.

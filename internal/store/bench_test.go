@@ -149,6 +149,13 @@ func BenchmarkList50000(b *testing.B) {
 			return tx.PackageLines(func(office.PackageLine) bool { *count++; return true })
 		})
 	})
+	b.Run("packed lines", func(b *testing.B) {
+		list(b, func(tx *Tx, count *int) error {
+			lines, err := tx.LinesSince(0)
+			*count = len(lines.Lines)
+			return err
+		})
+	})
 	b.Run("counts", func(b *testing.B) {
 		for b.Loop() {
 			if c := read(b, s, (*Tx).PackageCounts); c.Total != 50_000 {

@@ -67,6 +67,7 @@ func (c *lineChanges) between(version, now uint64) (rows []string, known bool) {
 func (tx *Tx) LinesSince(version uint64) (office.Lines, error) {
 	lines := office.Lines{Version: uint64(tx.bolt.ID())}
 	rows, known := tx.changes.between(version, lines.Version)
+	var keep office.Packer
 	for _, row := range rows {
 		value, err := tx.get(bucketPackageLines, []byte(row))
 		if err != nil {
@@ -75,7 +76,7 @@ func (tx *Tx) LinesSince(version uint64) (office.Lines, error) {
 		if known = value != nil; !known {
 			break // it moved, or is gone
 		}
-		l, err := tx.line([]byte(row), value)
+		l, err := tx.packed(&keep, []byte(row), value)
 		if err := collect(tx, &lines.Lines, l, err); err != nil {
 			return office.Lines{}, err
 		}
@@ -84,11 +85,20 @@ func (tx *Tx) LinesSince(version uint64) (office.Lines, error) {
 		return lines, nil
 	}
 	lines.All, lines.Lines = true, nil
-	err := tx.PackageLines(func(l office.PackageLine) bool {
-		lines.Lines = append(lines.Lines, l)
-		return true
+	err := tx.newest(bucketPackageLines, "", func(row, value []byte) (bool, error) {
+		l, err := tx.packed(&keep, row, value)
+		return true, collect(tx, &lines.Lines, l, err)
 	})
 	return lines, err
+}
+
+// packed is a line as it is kept. One that cannot be read is made anew from its package.
+func (tx *Tx) packed(keep *office.Packer, row, value []byte) (office.PackedLine, error) {
+	if packed := keep.Keep(value); packed.Whole() {
+		return packed, nil
+	}
+	l, err := tx.line(row, value)
+	return l.Pack(), err
 }
 
 // line reads a line. One that cannot be read is made anew from its package.

@@ -26,7 +26,8 @@ func (k *known) read(t *testing.T, s *Store) {
 		k.whole++
 		k.lines = map[string]office.PackageLine{}
 	}
-	for _, l := range lines.Lines {
+	for _, packed := range lines.Lines {
+		l, _ := packed.Unpack()
 		k.lines[l.ID] = l
 	}
 	k.version = lines.Version

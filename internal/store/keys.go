@@ -6,7 +6,6 @@ import (
 	"encoding/base64"
 	"encoding/binary"
 	"fmt"
-	"math"
 	"path"
 	"path/filepath"
 	"strings"
@@ -35,27 +34,11 @@ func idKey(id string) ([]byte, error) {
 	return append([]byte{0}, sum[:]...), nil
 }
 
-// stamp is a time as eight bytes that sort like the times: nanoseconds since 1970. Times before that, and the zero
-// time, are 0; times after 2262 are the last one.
-func stamp(t time.Time) []byte {
-	var n uint64
-	switch {
-	case t.Year() > 2261:
-		n = math.MaxInt64
-	case t.Unix() > 0:
-		n = uint64(t.UnixNano())
-	}
-	return binary.BigEndian.AppendUint64(nil, n)
-}
+// stamp is office.Stamp as eight bytes that sort like it.
+func stamp(t time.Time) []byte { return binary.BigEndian.AppendUint64(nil, office.Stamp(t)) }
 
 // stampTime is the time of a key that begins with stamp; the zero time for 0.
-func stampTime(key []byte) time.Time {
-	n := binary.BigEndian.Uint64(key)
-	if n == 0 {
-		return time.Time{}
-	}
-	return time.Unix(0, int64(n)).UTC()
-}
+func stampTime(key []byte) time.Time { return office.StampTime(binary.BigEndian.Uint64(key)) }
 
 // after is the least stamp that comes after t: keys before it are due at t.
 func after(t time.Time) []byte {

@@ -1,93 +1,26 @@
 package store
 
 import (
-	"encoding/binary"
 	"errors"
 	"fmt"
-	"math"
 
 	"countersign/internal/office"
 )
 
-// Flags of an encoded line.
-const (
-	lineGone = 1 << iota
-	linePlanned
-	lineSaved
-	lineProblem
-	lineDeclined
-	lineArchived
-	lineWithdrawing
-	lineReason
-)
-
-// lineTexts are the line's strings, in the order they are kept; who declined and why only where
-// somebody did and said so.
-func lineTexts(l *office.PackageLine, declined, reason bool) []*string {
-	texts := []*string{&l.ID, &l.Name, (*string)(&l.State), (*string)(&l.Origin), &l.People, &l.Next, &l.Words}
-	if declined {
-		texts = append(texts, &l.Decliners)
-	}
-	if reason {
-		texts = append(texts, &l.Reason)
-	}
-	return texts
-}
-
-// encodeLine writes three stamps, a byte of flags, two counts, and the texts, each after its length as a uvarint.
-func encodeLine(l office.PackageLine) []byte {
-	b := join(stamp(l.Created), stamp(l.Due), stamp(l.Executed))
-	flags := byte(0)
-	for flag, set := range map[byte]bool{lineGone: l.Gone, linePlanned: l.Planned, lineSaved: l.Saved, lineProblem: l.Problem, lineDeclined: l.Declined, lineArchived: l.Archived, lineWithdrawing: l.Withdrawing, lineReason: l.Reason != ""} {
-		if set {
-			flags |= flag
-		}
-	}
-	b = append(b, flags)
-	b = binary.AppendUvarint(b, uint64(max(l.SignersDone, 0)))
-	b = binary.AppendUvarint(b, uint64(max(l.SignersTotal, 0)))
-	for _, s := range lineTexts(&l, l.Declined, l.Reason != "") {
-		b = binary.AppendUvarint(b, uint64(len(*s)))
-		b = append(b, *s...)
-	}
-	return b
-}
+// encodeLine is a line as it is kept.
+func encodeLine(l office.PackageLine) []byte { return []byte(l.Pack()) }
 
 func decodeLine(b []byte) (office.PackageLine, error) {
-	const head = 3*8 + 1
-	if len(b) < head {
-		return office.PackageLine{}, fmt.Errorf("%w: a package line of %d bytes", ErrRecord, len(b))
+	l, ok := office.PackedLine(b).Unpack()
+	if !ok {
+		return office.PackageLine{}, cutShort(b)
 	}
-	flags := b[24]
-	l := office.PackageLine{
-		Created:  stampTime(b),
-		Due:      stampTime(b[8:]),
-		Executed: stampTime(b[16:]),
-		Gone:     flags&lineGone != 0, Planned: flags&linePlanned != 0, Saved: flags&lineSaved != 0, Problem: flags&lineProblem != 0,
-		Declined: flags&lineDeclined != 0, Archived: flags&lineArchived != 0, Withdrawing: flags&lineWithdrawing != 0,
-	}
-	rest, text := b[head:], string(b[head:]) // one allocation for all texts
-	number := func() (int, bool) {
-		n, size := binary.Uvarint(rest)
-		if size <= 0 || n > math.MaxInt32 {
-			return 0, false
-		}
-		rest, text = rest[size:], text[size:]
-		return int(n), true
-	}
-	var ok1, ok2 bool
-	l.SignersDone, ok1 = number()
-	l.SignersTotal, ok2 = number()
-	for _, s := range lineTexts(&l, flags&lineDeclined != 0, flags&lineReason != 0) {
-		n, ok := number()
-		if !ok || !ok1 || !ok2 || n > len(rest) {
-			return office.PackageLine{}, fmt.Errorf("%w: a package line is cut short", ErrRecord)
-		}
-		*s = text[:n]
-		rest, text = rest[n:], text[n:]
-	}
-	l.State = l.State.Normal()
 	return l, nil
+}
+
+// cutShort is the error for a line that cannot be unpacked.
+func cutShort(b []byte) error {
+	return fmt.Errorf("%w: a package line of %d bytes is cut short", ErrRecord, len(b))
 }
 
 // PackageLines calls each with the line of every package, newest first by Created, until it returns false. A line that
@@ -103,5 +36,27 @@ func (tx *Tx) PackageLines(each func(office.PackageLine) bool) error {
 			return false, err
 		}
 		return each(l), nil
+	})
+}
+
+// OpenLines calls each with the lines of the packages that are not [Package.Final], in the order of NextCheck. It reads no
+// others, however many there are.
+func (tx *Tx) OpenLines(each func(office.PackageLine)) error {
+	return tx.oldest(bucketPackagesDue, nil, func(key, _ []byte) (bool, error) {
+		row := key[8:]
+		value, err := tx.get(bucketPackageLines, row)
+		if err != nil {
+			return false, err
+		}
+		l, err := tx.line(row, value)
+		switch {
+		case errors.Is(err, ErrRecord):
+			tx.leaveOut(err)
+		case err != nil:
+			return false, err
+		default:
+			each(l)
+		}
+		return true, nil
 	})
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -108,6 +109,23 @@ func TestAStoredStateHasOneFormHoweverItWasSpelled(t *testing.T) {
 	}
 	if c := read(t, s, (*Tx).PackageCounts); c != (PackageCounts{Total: 1, Executed: 1}) {
 		t.Errorf("%+v", c)
+	}
+}
+
+func TestWhoAsksForOpenPackagesGetsThoseAlone(t *testing.T) {
+	s := newTest(t)
+	putPackages(t, s,
+		office.Package{ID: "waits", State: "open", Created: day},
+		office.Package{ID: "is gone", State: "open", Gone: true, Created: day},
+		office.Package{ID: "to be saved", State: "executed", Created: day},
+		office.Package{ID: "saved", State: "executed", Planned: true, Saved: true, Created: day},
+		office.Package{ID: "expired", State: "expired", Created: day},
+	)
+	var got []string
+	view(t, s, func(tx *Tx) error { return tx.OpenLines(func(l office.PackageLine) { got = append(got, l.ID) }) })
+	slices.Sort(got)
+	if want := []string{"is gone", "to be saved", "waits"}; !slices.Equal(got, want) {
+		t.Errorf("%q, want %q", got, want)
 	}
 }
 

@@ -15,9 +15,9 @@ import (
 // LinesSince is env.Office's; it knows no versions.
 func (o *Office) LinesSince(uint64) (office.Lines, error) {
 	return kept(o, func() office.Lines {
-		lines := make([]office.PackageLine, len(o.Rows))
+		lines := make([]office.PackedLine, len(o.Rows))
 		for i, row := range o.Rows {
-			lines[i] = lineOf(row)
+			lines[i] = lineOf(row).Pack()
 		}
 		return office.Lines{All: true, Lines: lines}
 	})

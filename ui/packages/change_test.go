@@ -25,12 +25,12 @@ func (c *changing) LinesSince(since uint64) (office.Lines, error) {
 	version := uint64(len(c.changed)) + 1
 	if since == 0 {
 		c.whole++
-		return office.Lines{Version: version, All: true, Lines: slices.Clone(c.lines)}, nil
+		return office.Lines{Version: version, All: true, Lines: packed(c.lines)}, nil
 	}
 	changes := office.Lines{Version: version}
 	for _, l := range c.lines {
 		if slices.Contains(c.changed[since-1:], l.ID) {
-			changes.Lines = append(changes.Lines, l)
+			changes.Lines = append(changes.Lines, l.Pack())
 		}
 	}
 	return changes, nil
@@ -81,11 +81,11 @@ func TestChangesAreShownAsIfAllWereReadAnew(t *testing.T) {
 			c.change(l)
 		}
 		b.Reload()
-		x := newIndex(c.lines)
+		x := newIndex(packed(c.lines))
 		shown, match := x.sort(x.search(s.search.Text, nil), s.tabs.Chosen())
 		var want []string
 		for _, place := range slices.Backward(shown) {
-			want = append(want, x.rows[place].line.ID)
+			want = append(want, x.line(place).ID)
 		}
 		if got := s.Listed()[len(s.heads):]; !slices.Equal(got, want) || s.match != match || s.all.counts != x.counts {
 			t.Fatalf("change %d: %v %v, read anew %v %v", i, got, s.match, want, match)

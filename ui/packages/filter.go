@@ -22,22 +22,34 @@ const (
 	tabCount
 )
 
-// listed is a package of the list with what the search and the tabs need of it.
+// listed is a row of the list.
 type listed struct {
-	line     office.PackageLine
-	standing i18n.Standing
-	due      bool   // soon, or it was
-	text     string // folded; empty for a package, whose index has it
+	line office.PackageLine
+	sorted
+	text string // folded; empty for a package, whose index has it
 
 	issue *agent.Issue  // instead of a package: what is wrong with the office
 	draft *office.Draft // instead of a package: what waits to be sent
+}
+
+// sorted is what decides in which tab a row is.
+type sorted struct {
+	standing i18n.Standing
+	due      bool // soon, or it was
+	archived bool
+}
+
+// row is a package as the index holds it: tens of thousands of them must take little time and memory, and a dozen are seen.
+type row struct {
+	packed office.PackedLine
+	sorted
 }
 
 // index is every package, the oldest first, so that a new one comes at the end; ready for tabs, and for the search once it
 // is prepared. It is made and prepared off the window's goroutine, so that a key stroke only compares. From then on it belongs to
 // the window's goroutine.
 type index struct {
-	rows     []listed
+	rows     []row
 	places   map[string]int32 // package id to its place in rows
 	texts    []string         // folded, of each row; empty until it is prepared
 	counts   counts           // of all rows
@@ -46,45 +58,59 @@ type index struct {
 }
 
 // newIndex is the index of lines, which are those of all packages, newest first; nothing is due.
-func newIndex(lines []office.PackageLine) *index { return newIndexAt(time.Time{}, lines) }
+func newIndex(lines []office.PackedLine) *index { return newIndexAt(time.Time{}, lines) }
 
 // newIndexAt is newIndex as of now.
-func newIndexAt(now time.Time, lines []office.PackageLine) *index {
+func newIndexAt(now time.Time, lines []office.PackedLine) *index {
 	n := len(lines)
-	x := &index{rows: make([]listed, n), places: make(map[string]int32, n), texts: make([]string, n), at: now}
-	for i, l := range lines {
+	x := &index{rows: make([]row, n), places: make(map[string]int32, n), texts: make([]string, n), at: now}
+	for i, packed := range lines {
 		i = n - 1 - i
+		l, _ := packed.Unpack()
 		x.places[l.ID] = int32(i)
-		x.rows[i] = x.row(l)
-		x.counts.add(x.rows[i], 1)
+		x.rows[i] = row{packed, x.sorted(l)}
+		x.counts.add(x.rows[i].sorted, 1)
 	}
 	return x
 }
 
-func (x *index) row(l office.PackageLine) listed {
-	return listed{line: l, standing: i18n.StandingOfLine(l), due: !x.at.IsZero() && i18n.IsLate(x.at, l.Due)}
+func (x *index) sorted(l office.PackageLine) sorted {
+	return sorted{standing: i18n.StandingOfLine(l), due: !x.at.IsZero() && i18n.IsLate(x.at, l.Due), archived: l.Archived}
+}
+
+// line is the package at a place.
+func (x *index) line(place int32) office.PackageLine {
+	l, _ := x.rows[place].packed.Unpack()
+	return l
+}
+
+// listed is the row of the package at a place.
+func (x *index) listed(place int32) listed {
+	return listed{line: x.line(place), sorted: x.rows[place].sorted}
 }
 
 // put notes a package that is new or changed, in a prepared index, and returns its place and what was there; known is
 // false for a new one. ok is false when it belongs somewhere between the others: then the index has to be made anew.
-func (x *index) put(l office.PackageLine) (place int32, was listed, known, ok bool) {
-	row, text := x.row(l), office.Fold(l.SearchText())
+func (x *index) put(packed office.PackedLine) (place int32, was sorted, known, ok bool) {
+	l, _ := packed.Unpack()
+	now, text := row{packed, x.sorted(l)}, office.Fold(l.SearchText())
 	place, known = x.places[l.ID]
 	switch {
 	case known:
-		if was = x.rows[place]; !was.line.Created.Equal(l.Created) {
+		was = x.rows[place].sorted
+		if !x.line(place).Created.Equal(l.Created) {
 			return place, was, true, false
 		}
 		x.counts.add(was, -1)
-		x.rows[place], x.texts[place] = row, text
-	case len(x.rows) > 0 && l.Created.Before(x.rows[len(x.rows)-1].line.Created):
+		x.rows[place], x.texts[place] = now, text
+	case len(x.rows) > 0 && l.Created.Before(x.line(int32(len(x.rows)-1)).Created):
 		return 0, was, false, false
 	default:
 		place = int32(len(x.rows))
 		x.places[l.ID] = place
-		x.rows, x.texts = append(x.rows, row), append(x.texts, text)
+		x.rows, x.texts = append(x.rows, now), append(x.texts, text)
 	}
-	x.counts.add(row, 1)
+	x.counts.add(now.sorted, 1)
 	return place, was, known, true
 }
 
@@ -92,9 +118,9 @@ func (x *index) put(l office.PackageLine) (place int32, was listed, known, ok bo
 // does nothing the second time.
 func (x *index) prepare() {
 	x.prepared.Do(func() {
-		for i, r := range x.rows {
+		for i := range x.rows {
 			if x.texts[i] == "" {
-				x.texts[i] = office.Fold(r.line.SearchText())
+				x.texts[i] = office.Fold(x.line(int32(i)).SearchText())
 			}
 		}
 	})
@@ -128,7 +154,7 @@ func (x *index) search(text string, among []int32) []int32 {
 // sort returns which of the packages found belong to a tab, and how many belong to each.
 func (x *index) sort(found []int32, tab int) (shown []int32, counts counts) {
 	for _, i := range found {
-		counts.add(x.rows[i], 1)
+		counts.add(x.rows[i].sorted, 1)
 		if x.rows[i].in(tab) {
 			shown = append(shown, i)
 		}
@@ -140,7 +166,7 @@ func (x *index) sort(found []int32, tab int) (shown []int32, counts counts) {
 type counts [tabCount]int
 
 // add counts a package n times more.
-func (c *counts) add(r listed, n int) {
+func (c *counts) add(r sorted, n int) {
 	own := r.tab()
 	c[own] += n
 	if own != tabArchived {
@@ -152,14 +178,14 @@ func (c *counts) add(r listed, n int) {
 }
 
 // in says whether a row belongs to a tab.
-func (r listed) in(tab int) bool {
+func (r sorted) in(tab int) bool {
 	own := r.tab()
 	return own == tab || tab == tabDue && r.due && own == tabWaiting || tab == tabAll && own != tabArchived
 }
 
 // tab is the tab of a row; what was archived is in none of the others.
-func (r listed) tab() int {
-	if r.line.Archived {
+func (r sorted) tab() int {
+	if r.archived {
 		return tabArchived
 	}
 	return tabOf(r.standing)

@@ -27,12 +27,12 @@ const (
 
 func issueRow(i agent.Issue) listed {
 	text := i18n.Message(i.Message)
-	return listed{line: office.PackageLine{ID: issueID + i.ID, Name: text, Created: i.Since}, standing: i18n.Wrong, text: office.Fold(text), issue: &i}
+	return listed{line: office.PackageLine{ID: issueID + i.ID, Name: text, Created: i.Since}, sorted: sorted{standing: i18n.Wrong}, text: office.Fold(text), issue: &i}
 }
 
 func draftRow(d office.Draft) listed {
 	people, files := namesOf(d)
-	r := listed{line: office.PackageLine{ID: draftID + d.ID, Name: d.Name, Created: d.Created}, standing: i18n.Open,
+	r := listed{line: office.PackageLine{ID: draftID + d.ID, Name: d.Name, Created: d.Created}, sorted: sorted{standing: i18n.Open},
 		text: office.Fold(d.Name + "\n" + people + "\n" + files), draft: &d}
 	if !outbox.Waits(d) {
 		r.standing = i18n.Wrong

@@ -118,7 +118,7 @@ func TestDeclinedAndExpiredPackagesAreToldToTheTray(t *testing.T) {
 	if got := b.screen.Stuck(); got.Count != 2 || got.First.ID != "past" {
 		t.Errorf("%+v", got)
 	}
-	if got := textOf(officetest.Now, b.screen.all.rows[1]); got != "Ana Ruiz declined to sign. Reason: The rent is wrong." {
+	if got := textOf(officetest.Now, b.screen.all.listed(1)); got != "Ana Ruiz declined to sign. Reason: The rent is wrong." {
 		t.Errorf("%q", got)
 	}
 	b.screen.ShowStuck()

@@ -19,7 +19,7 @@ import (
 // news is what Reload reads.
 type news struct {
 	all     *index // nil when these alone are new or changed:
-	changed []office.PackageLine
+	changed []office.PackedLine
 	version uint64
 	drafts  []listed
 	folder  string
@@ -86,9 +86,9 @@ func (s *Screen) replace(all *index, version uint64) {
 }
 
 // change works new and changed packages into what is shown, without a look at the others.
-func (s *Screen) change(lines []office.PackageLine, version uint64) {
+func (s *Screen) change(lines []office.PackedLine, version uint64) {
 	wanted := strings.Fields(office.Fold(s.sought))
-	slices.SortStableFunc(lines, func(a, b office.PackageLine) int { return a.Created.Compare(b.Created) })
+	slices.SortStableFunc(lines, func(a, b office.PackedLine) int { return a.Created().Compare(b.Created()) })
 	for _, l := range lines {
 		place, was, known, ok := s.all.put(l)
 		if !ok {
@@ -96,7 +96,7 @@ func (s *Screen) change(lines []office.PackageLine, version uint64) {
 			s.Reload()
 			return
 		}
-		now, fits := s.all.rows[place], office.HasWords(s.all.texts[place], wanted)
+		now, fits := s.all.rows[place].sorted, office.HasWords(s.all.texts[place], wanted)
 		if _, found := slices.BinarySearch(s.found, place); found && known {
 			s.match.add(was, -1)
 		}

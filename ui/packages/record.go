@@ -60,7 +60,7 @@ func (s *Screen) readRecord() {
 func (s *Screen) known(id string) (p record) {
 	p.row.ID = id
 	if place, listed := s.all.places[id]; listed {
-		p.row.Name = s.all.rows[place].line.Name
+		p.row.Name = s.all.line(place).Name
 	}
 	return p
 }

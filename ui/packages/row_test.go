@@ -21,7 +21,7 @@ func TestARowWithADueDateSaysForWhomItWaits(t *testing.T) {
 		i18n.Use(language)
 		b := newBench(t, officetest.Busy())
 		row := newItem()
-		lease := b.screen.all.rows[b.screen.all.places["p1"]]
+		lease := b.screen.all.listed(b.screen.all.places["p1"])
 		for _, late := range []bool{false, true} {
 			if late {
 				lease.line.Due = officetest.Now.AddDate(0, 0, -1)

@@ -167,7 +167,7 @@ func (s *Screen) Show(id string) {
 func (s *Screen) reveal() {
 	r, known := s.headOfID(s.wanted)
 	if place, listed := s.all.places[s.wanted]; listed {
-		r, known = s.all.rows[place], true
+		r, known = s.all.listed(place), true
 	}
 	if !known {
 		return
@@ -238,7 +238,7 @@ func (s *Screen) at(row int) listed {
 	if row < len(s.heads) {
 		return s.heads[row]
 	}
-	return s.all.rows[s.shown[s.rows()-1-row]]
+	return s.all.listed(s.shown[s.rows()-1-row])
 }
 
 func (s *Screen) leaveSearch() {

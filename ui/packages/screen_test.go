@@ -252,8 +252,9 @@ func TestAPictureThatIsLeftIsNotWaitedFor(t *testing.T) {
 
 func TestEveryRowSaysWhereItsPackageStands(t *testing.T) {
 	rows := map[string]listed{}
-	for _, r := range newIndex(officetest.Must(officetest.World().LinesSince(0)).Lines).rows {
-		rows[r.line.ID] = r
+	x := newIndex(officetest.Must(officetest.World().LinesSince(0)).Lines)
+	for id, place := range x.places {
+		rows[id] = x.listed(place)
 	}
 	for id, want := range map[string]string{
 		"p2": "waiting for Thomas Keller and Irena Novák",

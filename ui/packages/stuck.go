@@ -20,13 +20,16 @@ func (s *Screen) tellStuck(all bool) {
 	}
 	s.problems = s.all.counts[tabProblems]
 	var now Stuck
-	for _, r := range slices.Backward(s.all.rows) { // the newest first
-		over := slices.Contains([]office.Standing{office.StandsDeclined, office.StandsExpired}, r.line.Standing())
-		if !over || r.line.Archived {
+	for place, r := range slices.Backward(s.all.rows) { // the newest first
+		if r.tab() != tabProblems {
+			continue
+		}
+		l := s.all.line(int32(place))
+		if over := l.Standing(); over != office.StandsDeclined && over != office.StandsExpired {
 			continue
 		}
 		if now.Count++; now.Count == 1 {
-			now.First = r.line
+			now.First = l
 		}
 	}
 	if now != s.stuck {

@@ -40,11 +40,10 @@ func (r *Room) TellDueSoon() error {
 	}
 	now := r.Now()
 	due, err := data.Read(r.Data, "the packages that are due soon", func(tx *store.Tx) (ids []string, err error) {
-		err = tx.PackageLines(func(l office.PackageLine) bool {
+		err = tx.OpenLines(func(l office.PackageLine) {
 			if l.DueSoon(now, days) {
 				ids = append(ids, l.ID)
 			}
-			return true
 		})
 		if err != nil {
 			return nil, err

@@ -13,8 +13,13 @@ import (
 
 // Lines returns every package in a few words, newest first.
 func (r *Room) Lines() ([]office.PackageLine, error) {
-	all, err := r.LinesSince(0)
-	return all.Lines, err
+	return data.Read(r.Data, "the packages", func(tx *store.Tx) (lines []office.PackageLine, err error) {
+		err = tx.PackageLines(func(l office.PackageLine) bool {
+			lines = append(lines, l)
+			return true
+		})
+		return lines, err
+	})
 }
 
 // LinesSince returns the packages in a few words: those that are new or changed since a version, or all.
