@@ -55,3 +55,8 @@ func WaitingStopped() Message      { return of("draft.waiting-stopped") }
 
 // ForAnotherAccount is of a draft that another account was to send than the one that is signed in.
 func ForAnotherAccount() Message { return of("draft.other-account") }
+
+// EarlierVersionSent is of a draft that is not sent, for it was to take the place of one that is.
+func EarlierVersionSent(name string) Message {
+	return of("draft.earlier-version-sent", Package("Name", name))
+}

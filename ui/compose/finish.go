@@ -20,7 +20,7 @@ func (s *Screen) finish(r *run) {
 		for _, doc := range p.docs {
 			doc.draft, doc.refused = "", ""
 			if p.fate == refused {
-				doc.draft = p.state.DraftID
+				doc.draft = p.left()
 				if len(r.parcels) > 1 {
 					doc.refused = p.problem
 				}
@@ -32,7 +32,7 @@ func (s *Screen) finish(r *run) {
 		if s.basis != nil { // there is one parcel
 			s.basis.refused = ""
 			if p.fate == refused {
-				s.basis.refused = p.state.DraftID
+				s.basis.refused = p.left()
 			}
 			if p.fate.gone() {
 				s.setBasis(nil, "")

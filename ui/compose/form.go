@@ -94,6 +94,7 @@ func (s *Screen) keep() {
 	s.clearing.Hidden = f.Empty() || s.run != nil
 	s.clearing.Refresh()
 	s.tellWaiting()
+	s.markEdited()
 }
 
 // Clear empties the form; for some seconds that can be undone.

@@ -1,6 +1,7 @@
 package compose
 
 import (
+	"cmp"
 	"slices"
 	"sync"
 	"time"
@@ -17,6 +18,10 @@ type parcel struct {
 	state   office.SendState
 	problem string // a sentence; empty when nothing went wrong
 }
+
+// left is the draft that the office has of a parcel that was not sent, which another attempt takes the place of: what was
+// refused, or what it kept before it began.
+func (p *parcel) left() string { return cmp.Or(p.state.DraftID, p.held) }
 
 // fate is how the sending of a parcel ended.
 type fate int

@@ -45,6 +45,11 @@ type Screen struct {
 	filling   bool // fields are filled one after the other: what is kept is kept when all are
 	undecided bool // drafts of the office wait for a decision
 
+	drafts      []office.Draft                 // as the outbox shows them
+	draftDeeds  map[string][]fyne.CanvasObject // their buttons, by id
+	shownEdited []string                       // those that it shows as being changed
+	wanted      string                         // the one that somebody wants to see; empty for none
+
 	fileBox, peopleBox, outbox    *fyne.Container
 	columns                       *fyne.Container // in which all of it stands; see layOutAnew
 	deeds                         *fyne.Container // what can be done with the documents

@@ -14,8 +14,9 @@ func (w *Window) show(s office.Subject) {
 	if id, ok := s.Problem(); ok {
 		w.ShowProblem(id)
 	}
-	if _, ok := s.Draft(); ok {
-		w.ShowCompose()
+	if id, ok := s.Draft(); ok {
+		w.Go(showCompose)
+		w.compose.ShowDraft(id)
 	}
 	if _, ok := s.HotFolder(); ok || s == office.ActivitySubject {
 		w.Go(showActivity)

@@ -2,6 +2,7 @@ package outbox
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"countersign/internal/agent/data"
@@ -10,7 +11,8 @@ import (
 	"countersign/internal/store"
 )
 
-// Hold takes copies of the files and keeps a draft that a person can still take back, and returns its id. It is sent by a
+// Hold takes copies of the files and keeps a draft that a person can still take back, and returns its id. Those whose place it
+// is to take stay until it is sent. It is sent by a
 // Send with that id in Draft.Replaces, with the files as they were, or by Resolve; until then it is one of the drafts, also
 // after a restart. Its errors are those of Send.
 func (r *Room) Hold(d office.NewPackage) (id string, err error) {
@@ -18,8 +20,16 @@ func (r *Room) Hold(d office.NewPackage) (id string, err error) {
 	if err != nil {
 		return "", err
 	}
-	draft.State = office.DraftHeld
-	if err := r.storeDraft(context.Background(), &draft, nil); err != nil {
+	draft.State, draft.Replaces = office.DraftHeld, d.Replaces
+	check := func(tx *store.Tx, draft *office.Draft) (err error) {
+		for _, id := range draft.Replaces {
+			if _, _, gone := replaceable(tx, id, draft); err == nil {
+				err = gone
+			}
+		}
+		return err
+	}
+	if err := r.storeDraft(context.Background(), &draft, nil, check); err != nil {
 		return "", err
 	}
 	r.Signal(office.OutboxChanged)
@@ -95,6 +105,11 @@ func (r *Room) resolve(tx *store.Tx, draftID string, sendAgain bool) error {
 	d, ok, err := tx.Draft(draftID)
 	if err != nil || !ok || d.State != office.DraftUnknown && d.State != office.DraftFailed && d.State != office.DraftHeld {
 		return err
+	}
+	if sendAgain {
+		if taken, err := r.takePlaces(tx, &d); err != nil || !taken {
+			return errors.Join(err, tx.PutDraft(d))
+		}
 	}
 	was := d.State
 	d.State, d.Problem, d.Tries, d.Changed, d.NextTry, d.Day = office.DraftCancelled, message.Message{}, 0, r.Now(), time.Time{}, 0

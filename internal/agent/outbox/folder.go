@@ -48,21 +48,6 @@ func FileMoved(tx *store.Tx, draftID, from, to string) error {
 	return tx.PutDraft(d)
 }
 
-// replace has d take the place of a draft that was refused or is held.
-func (r *Room) replace(tx *store.Tx, draftID string, d *office.Draft) error {
-	if err := r.resolve(tx, draftID, false); err != nil {
-		return err
-	}
-	old, known, err := tx.Draft(draftID)
-	if err != nil || !known || old.State != office.DraftCancelled {
-		return err
-	}
-	if old.ReplacedBy = d.ID; d.Folder == "" {
-		d.Folder = old.Folder
-	}
-	return tx.PutDraft(old)
-}
-
 // Passes reports whether an error of FromFolder is one of the moment: the file is being written, or there is no room for
 // its copy.
 func Passes(err error) bool {

@@ -27,12 +27,15 @@ func (r *Room) Send(ctx context.Context, d office.NewPackage, progress func(offi
 		return office.SendState{}, err
 	}
 	live.tell(sendState(draft)) // from here on it is kept
+	for _, id := range d.Replaces {
+		r.live.cancel(id) // one of them may be on its way
+	}
 	r.Wake()
 	r.Signal(office.OutboxChanged)
 	return r.followDraft(ctx, draft, d.Patience, changes)
 }
 
-// storeDraft takes copies of the draft's files and stores it in the place of others that were refused. From its return on
+// storeDraft takes copies of the draft's files and stores it in the place of others that were not sent. From its return on
 // the draft goes out, as it was given, whatever becomes of this process or of the files. What also does is in the same commit,
 // and may change the draft; it may be called more than once.
 func (r *Room) storeDraft(ctx context.Context, d *office.Draft, replaces []string, also ...func(*store.Tx, *office.Draft) error) error {
