@@ -61,11 +61,11 @@ func NextOf(l office.PackageLine) []string {
 	return strings.Split(l.Next, ", ")
 }
 
-// DueSoon is how long before its due date a package is marked.
-const DueSoon = 3 * 24 * time.Hour
+// soonDays is how many days before its due date a package is marked, that day included.
+const soonDays = 3
 
-// IsLate says whether a package that waits is due soon or overdue.
-func IsLate(now, due time.Time) bool { return !due.IsZero() && due.Sub(now) < DueSoon }
+// IsLate says whether a package that waits is due soon or overdue. What it says of one changes at midnight alone.
+func IsLate(now, due time.Time) bool { return !due.IsZero() && office.DaysLeft(now, due) < soonDays }
 
 // Lateness is that in a word or two, empty for a package that has time or no due date.
 func Lateness(now, due time.Time) string {
@@ -84,10 +84,10 @@ func Due(now time.Time, due time.Time, standing Standing) (text string, colour f
 		return "", theme.Secondary
 	}
 	when := V{"When": Day(now, due)}
-	switch left := due.Sub(now); {
-	case left < 0:
+	switch {
+	case due.Before(now):
 		return lang.L("was due {{.When}}", when), theme.Attention
-	case left < DueSoon:
+	case IsLate(now, due):
 		return lang.L("due {{.When}}", when), theme.Waiting
 	default:
 		return lang.L("due {{.When}}", when), theme.Secondary

@@ -21,7 +21,7 @@ type fileLine struct {
 	path       string // of what can be opened, empty when there is nothing on this computer
 }
 
-// leaves are everything that belongs to a package: its files, the signed documents first, and the documents of which
+// files are everything that belongs to a package: its files, the signed documents first, and the documents of which
 // there is no signed file yet.
 func (p record) files() (list []fileLine) {
 	filed := map[string]bool{} // documents of which the signed file is saved or planned
@@ -65,6 +65,10 @@ func (p record) file(f office.File) fileLine {
 // document is the line of a document that has no signed file yet. What it was sent from can be looked at.
 func (p record) document(i int, d office.Document) fileLine {
 	l := fileLine{name: i18n.DocumentName(d), mark: theme.MarkNext, note: i18n.Progress(len(d.SignedBy), len(p.row.Signers))}
+	switch p.row.Standing() {
+	case office.StandsWithdrawn, office.StandsExpired, office.StandsDeclined: // nobody is waited for any more
+		l.mark = theme.MarkEnded
+	}
 	if d.Executed {
 		l.mark, l.note = theme.MarkSigned, lang.L("fully signed")
 	}

@@ -12,6 +12,7 @@ import (
 	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/ui/officetest"
+	"countersign/ui/theme"
 	"countersign/ui/widgets"
 )
 
@@ -124,5 +125,38 @@ func TestDeclinedAndExpiredPackagesAreToldToTheTray(t *testing.T) {
 	b.screen.ShowStuck()
 	if got := b.screen.Listed(); !slices.Equal(got, []string{"past", "soon"}) {
 		t.Errorf("listed %q", got)
+	}
+}
+
+func TestWhatIsDueIsJudgedAnewAtMidnight(t *testing.T) {
+	for how, midnight := range map[string]func(*bench){
+		"awake":              func(b *bench) { b.Pass() },
+		"slept, told later":  func(b *bench) { b.screen.ShowChecked(time.Time{}, true); b.Settle() },
+		"slept, then a news": func(b *bench) { b.Reload() },
+	} {
+		b := newBench(t, late())
+		b.Office.Rows[2].Due = officetest.Now.AddDate(0, 0, 3)
+		b.Reload()
+		now := officetest.Now
+		b.Env.Now = func() time.Time { return now }
+		midnight(b)
+		if got := b.screen.counts[tabDue]; got != 2 {
+			t.Errorf("%s: on the same day %d are due", how, got)
+		}
+		now = time.Date(2026, 11, 22, 0, 0, 1, 0, now.Location())
+		midnight(b)
+		if got := b.screen.counts[tabDue]; got != 3 {
+			t.Errorf("%s: a second after midnight %d are due", how, got)
+		}
+	}
+}
+
+func TestNobodyWaitsForTheDocumentsOfWhatIsOver(t *testing.T) {
+	for state, want := range map[office.PackageState]theme.Mark{office.PackageOpen: theme.MarkNext, office.PackageRescinded: theme.MarkEnded,
+		office.PackageExpired: theme.MarkEnded, "declined": theme.MarkEnded} {
+		p := record{known: true, row: office.PackageRow{Package: office.Package{State: state, Documents: []office.Document{{ID: "d", Name: "Lease"}, {ID: "e", Executed: true}}}}}
+		if files := p.files(); files[0].mark != want || files[1].mark != theme.MarkSigned {
+			t.Errorf("%s: %v and %v", state, files[0].mark, files[1].mark)
+		}
 	}
 }

@@ -28,7 +28,7 @@ type news struct {
 func (s *Screen) read(context.Context) (news, error) {
 	waiting, err1 := s.env.Office.Drafts()
 	version := s.version.Load()
-	if s.env.Now().Sub(time.Unix(s.judged.Load(), 0)).Abs() > judgedFor {
+	if s.isAnotherDay() {
 		version = 0
 	}
 	lines, err2 := s.env.Office.LinesSince(version)
@@ -48,8 +48,22 @@ func (s *Screen) read(context.Context) (news, error) {
 	return n, nil
 }
 
-// judgedFor is how long it is believed what is due soon: as long as nobody counts hours.
-const judgedFor = time.Hour
+// isAnotherDay says whether the list was judged on a day that is over: what is due soon is of a day.
+func (s *Screen) isAnotherDay() bool { return s.judged.Load() != dayNumber(s.env.Now()) }
+
+// dayNumber tells the days of a calendar apart.
+func dayNumber(t time.Time) int64 { return int64(t.Year())*1000 + int64(t.YearDay()) }
+
+// awaitMidnight judges the list anew whenever a day begins. A computer that sleeps through that does so once it is told of
+// the next thing.
+func (s *Screen) awaitMidnight() {
+	now := s.env.Now()
+	midnight := time.Date(now.Year(), now.Month(), now.Day()+1, 0, 0, 0, 0, now.Location())
+	s.env.Later(midnight.Sub(now)+time.Second, func() {
+		s.Reload()
+		s.awaitMidnight()
+	})
+}
 
 // fill shows what was read. The row at the upper edge stays there, unless it is the first: there the newest is what
 // people look at. When nothing could be read, what was there stays, and health says why; before, the screen does.
@@ -76,7 +90,7 @@ func (s *Screen) fill(n news, err error) {
 // replace takes another index. It is prepared before somebody searches; until then, a change is not worked into it.
 func (s *Screen) replace(all *index, version uint64) {
 	s.all, s.found = all, nil
-	s.judged.Store(s.env.Now().Unix())
+	s.judged.Store(dayNumber(all.at))
 	s.version.Store(0)
 	async.Try(s.env.Work, func(context.Context) error { all.prepare(); return nil }, func(error) {
 		if s.all == all {

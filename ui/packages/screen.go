@@ -49,7 +49,7 @@ type Screen struct {
 	loaded bool     // the office has told: before, an empty list says nothing
 
 	version atomic.Uint64 // of what all holds, once it is prepared; 0 before
-	judged  atomic.Int64  // when all was made, in Unix seconds: what is due is of that moment
+	judged  atomic.Int64  // the day all was made, see dayNumber: what is due is of that day
 
 	marked map[string]bool         // packages to be dealt with together, by id
 	from   string                  // where Shift begins to mark
@@ -118,6 +118,7 @@ func New(d *env.Env) *Screen {
 	split.SetOffset(0.41)
 	s.content = split
 	s.refilter()
+	s.awaitMidnight()
 	return s
 }
 
@@ -230,6 +231,9 @@ func (s *Screen) ShowChecked(last time.Time, now bool) {
 	if s.check.Text != text {
 		s.check.Set(text)
 		s.content.Refresh()
+	}
+	if s.loaded && s.isAnotherDay() { // it slept at midnight
+		s.Reload()
 	}
 }
 

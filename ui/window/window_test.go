@@ -58,7 +58,7 @@ func TestWhatIsSentCanBeTakenBack(t *testing.T) {
 	press := func() {
 		b.window.compose.Send()
 		b.Settle()
-		if b.window.grace.Text() != "Sending in 8 seconds" || len(officetest.Must(b.Office.Drafts())) != 1 {
+		if b.window.grace.Text() != "Sending in 10 seconds" || len(officetest.Must(b.Office.Drafts())) != 1 {
 			t.Fatalf("said %q; %d drafts are kept, should the program end now", b.window.grace.Text(), len(officetest.Must(b.Office.Drafts())))
 		}
 	}
