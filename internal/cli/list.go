@@ -15,6 +15,7 @@ type listCmd struct {
 	Search   string   `help:"Only packages with these words in their name, people, documents or reference." placeholder:"WORDS"`
 	Since    string   `help:"Only packages made on this day (2026-12-31) or moment (RFC 3339), or later." placeholder:"DATE"`
 	Until    string   `help:"Only packages made on this day or moment, or earlier." placeholder:"DATE"`
+	Origin   string   `enum:",here,elsewhere" default:"" help:"Only packages made here, or elsewhere in the organization." placeholder:"WHERE"`
 	Archived bool     `help:"Packages that were taken out of the list, too."`
 	Sort     string   `enum:"created,name,due,executed" default:"created" help:"What comes first: ${enum}." placeholder:"FIELD"`
 	Reverse  bool     `help:"The other way round."`
@@ -44,7 +45,7 @@ func (c *listCmd) Run(r *run) error {
 
 // query is the command line as a question; what is wrong with it is a usage error.
 func (c *listCmd) query() (q office.Query, err error) {
-	q = office.Query{Person: c.Person, Search: c.Search, Archived: c.Archived, Sort: office.Order(c.Sort), Reverse: c.Reverse, Limit: c.Limit}
+	q = office.Query{Person: c.Person, Search: c.Search, Origin: office.Origin(c.Origin), Archived: c.Archived, Sort: office.Order(c.Sort), Reverse: c.Reverse, Limit: c.Limit}
 	if c.Limit < 0 {
 		return q, &usage{"--limit takes a number of packages."}
 	}

@@ -90,6 +90,9 @@ func TestPackagesAreListedAsAskedFor(t *testing.T) {
 		{"--search offer", "2 1"},
 		{"--since 2026-03-03 --until 2026-03-05", "2 1"},
 		{"--sort name --limit 1", "1"},
+		{"--origin elsewhere", "1"},
+		{"--origin here --state done", ""},
+		{"--sort due", "1 3 2 1"},
 		{"--reverse --limit 1", "1"},
 	} {
 		var got []string

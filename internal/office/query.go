@@ -13,7 +13,7 @@ type Order string
 const (
 	ByCreated  Order = "created"  // newest first
 	ByName     Order = "name"     // as people compare names
-	ByDue      Order = "due"      // the first one due first, those without a date last
+	ByDue      Order = "due"      // those that wait, then the others: the first one due first, those without a date last
 	ByExecuted Order = "executed" // the last one that everybody signed first, those that wait last
 )
 
@@ -24,6 +24,7 @@ type Query struct {
 	Search   string     `json:"search,omitempty"` // words, as in the window's search
 	Since    time.Time  `json:"since,omitzero"`   // known here from then on
 	Until    time.Time  `json:"until,omitzero"`   // and up to then
+	Origin   Origin     `json:"origin,omitempty"` // "" for wherever it was made
 	Archived bool       `json:"archived,omitempty"`
 	Sort     Order      `json:"sort,omitempty"` // "" is ByCreated
 	Reverse  bool       `json:"reverse,omitempty"`
@@ -33,21 +34,31 @@ type Query struct {
 // SearchText is what a search for words looks at, before Fold.
 func (l PackageLine) SearchText() string { return l.Name + "\n" + l.People + "\n" + l.Words }
 
-// Choose returns the lines that q asks for, in its order; lines are newest first, and stay as they are.
-func (q Query) Choose(lines []PackageLine) []PackageLine {
+// Fits returns whether q asks for a line, apart from how many.
+func (q Query) Fits() func(PackageLine) bool {
 	person, words := strings.Fields(Fold(q.Person)), strings.Fields(Fold(q.Search))
-	var found []PackageLine
-	for _, l := range lines {
+	return func(l PackageLine) bool {
 		switch {
 		case l.Archived && !q.Archived,
 			!q.Since.IsZero() && l.Created.Before(q.Since),
 			!q.Until.IsZero() && l.Created.After(q.Until),
+			q.Origin != "" && l.Origin != q.Origin,
 			len(q.States) > 0 && !slices.Contains(q.States, l.Standing()),
 			len(person) > 0 && !HasWords(Fold(l.People), person),
 			len(words) > 0 && !HasWords(Fold(l.SearchText()), words):
-			continue
+			return false
 		}
-		found = append(found, l)
+		return true
+	}
+}
+
+// Choose returns the lines that q asks for, in its order; lines are newest first, and stay as they are.
+func (q Query) Choose(lines []PackageLine) (found []PackageLine) {
+	fits := q.Fits()
+	for _, l := range lines {
+		if fits(l) {
+			found = append(found, l)
+		}
 	}
 	slices.SortStableFunc(found, q.compare())
 	if q.Reverse {
@@ -62,15 +73,66 @@ func (q Query) Choose(lines []PackageLine) []PackageLine {
 func (q Query) compare() func(a, b PackageLine) int {
 	switch q.Sort {
 	case ByName:
-		return func(a, b PackageLine) int { return cmp.Compare(Fold(a.Name), Fold(b.Name)) }
+		return func(a, b PackageLine) int { return CompareNames(Fold(a.Name), Fold(b.Name)) }
 	case ByDue:
-		return func(a, b PackageLine) int { return cmp.Or(unknownLast(a.Due, b.Due), a.Due.Compare(b.Due)) }
+		return func(a, b PackageLine) int { return a.DueKey().Compare(b.DueKey()) }
 	case ByExecuted:
 		return func(a, b PackageLine) int {
 			return cmp.Or(unknownLast(a.Executed, b.Executed), b.Executed.Compare(a.Executed))
 		}
 	}
 	return func(a, b PackageLine) int { return b.Created.Compare(a.Created) }
+}
+
+// DueKey is what ByDue sorts by.
+type DueKey struct {
+	over bool // nobody waits for it, so that its date matters less than any other
+	due  time.Time
+}
+
+// DueKey is the key of a line.
+func (l PackageLine) DueKey() DueKey { return DueKey{l.Standing() != StandsWaiting, l.Due} }
+
+// Compare is ByDue.
+func (k DueKey) Compare(other DueKey) int {
+	if k.over != other.over {
+		if k.over {
+			return 1
+		}
+		return -1
+	}
+	return cmp.Or(unknownLast(k.due, other.due), k.due.Compare(other.due))
+}
+
+// CompareNames compares two names after Fold as people do: numbers by what they count, no name last.
+func CompareNames(a, b string) int {
+	if a == "" || b == "" {
+		return cmp.Compare(b, a)
+	}
+	for a != "" && b != "" {
+		m, n := digits(a), digits(b)
+		if m == 0 || n == 0 {
+			if a[0] != b[0] {
+				return cmp.Compare(a[0], b[0])
+			}
+			a, b = a[1:], b[1:]
+			continue
+		}
+		x, y := strings.TrimLeft(a[:m], "0"), strings.TrimLeft(b[:n], "0")
+		if c := cmp.Or(cmp.Compare(len(x), len(y)), cmp.Compare(x, y)); c != 0 {
+			return c
+		}
+		a, b = a[m:], b[n:]
+	}
+	return cmp.Compare(a, b)
+}
+
+// digits is how many a text begins with.
+func digits(text string) (n int) {
+	for n < len(text) && '0' <= text[n] && text[n] <= '9' {
+		n++
+	}
+	return n
 }
 
 // unknownLast compares two moments by whether they are known at all.

@@ -18,8 +18,8 @@ func some() (lines []PackageLine) {
 	no := jan
 	no.Declined = day(3)
 	for _, p := range []Package{
-		{ID: "61", Name: "Offer", State: "open", Created: day(9), Due: day(20), Signers: []Signer{ana}},
-		{ID: "62", Name: "lease", State: PackageExecuted, Created: day(8), Executed: day(9), Signers: []Signer{ana, jan}},
+		{ID: "61", Name: "Offer", State: "open", Origin: MadeHere, Created: day(9), Due: day(20), Signers: []Signer{ana}},
+		{ID: "62", Name: "lease", State: PackageExecuted, Origin: MadeElsewhere, Created: day(8), Executed: day(9), Signers: []Signer{ana, jan}},
 		{ID: "73", Name: "Contract", State: "open", Created: day(7), Due: day(10), Signers: []Signer{no}},
 		{ID: "74", Name: "Offer", State: PackageExpired, Created: day(6), Due: day(8)},
 		{ID: "75", Name: "Rules", State: PackageRescinded, Created: day(5), Documents: []Document{{FileName: "Straße.pdf"}}},
@@ -62,7 +62,9 @@ func TestAQueryChoosesAndOrders(t *testing.T) {
 		{"until", Query{Until: day(6)}, "74 75 76"},
 		{"both, and the first two", Query{Since: day(5), Until: day(8), Limit: 2}, "62 73"},
 		{"by name", Query{Sort: ByName}, "73 62 76 61 74 75"},
-		{"by due date, none last", Query{Sort: ByDue}, "74 73 61 62 75 76"},
+		{"by due date, what waits first and none last", Query{Sort: ByDue}, "61 74 73 62 75 76"},
+		{"made here", Query{Origin: MadeHere}, "61"},
+		{"made elsewhere", Query{Origin: MadeElsewhere, States: []Standing{StandsDone}}, "62"},
 		{"by when all had signed", Query{Sort: ByExecuted}, "62 76 61 73 74 75"},
 		{"reversed", Query{Reverse: true, Limit: 1}, "76"},
 	} {
@@ -113,5 +115,15 @@ func TestAPersonsPartFollowsThePackage(t *testing.T) {
 	p.State = PackageExecuted
 	if a, j := part(p, ana), part(p, jan); a != PartSigned || j != PartSigned {
 		t.Errorf("executed: %s, %s", a, j)
+	}
+}
+
+func TestNamesAreInTheOrderPeopleExpect(t *testing.T) {
+	want := []string{"Ärzte 1", "lease", "Lease 2", "Lease 02 b", "Lease 10", "Lease 10a", "Mandate", "Mandate 2026-9", "Mandate 2026-118", ""}
+	got := slices.Clone(want)
+	slices.Reverse(got)
+	slices.SortFunc(got, func(a, b string) int { return CompareNames(Fold(a), Fold(b)) })
+	if !slices.Equal(got, want) {
+		t.Errorf("%q", got)
 	}
 }

@@ -128,9 +128,7 @@ func (s *Screen) fill(n news, err error) {
 	s.happened.fill(n.happened)
 	s.events.fill(n.events, n.next)
 	s.refused.fill(n.refused, n.counts.Rejected)
-	for i, text := range tabTexts(n.counts) {
-		s.tabs.Label(i, text)
-	}
+	s.tabs.Label(tabTexts(n.counts))
 	s.show()
 }
 

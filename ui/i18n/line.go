@@ -83,13 +83,21 @@ func Due(now time.Time, due time.Time, standing Standing) (text string, colour f
 	if due.IsZero() || standing != Open {
 		return "", theme.Secondary
 	}
-	when := V{"When": Day(now, due)}
-	switch {
+	switch text = DueDate(now, due); {
 	case due.Before(now):
-		return lang.L("was due {{.When}}", when), theme.Attention
+		return text, theme.Attention
 	case IsLate(now, due):
-		return lang.L("due {{.When}}", when), theme.Waiting
+		return text, theme.Waiting
 	default:
-		return lang.L("due {{.When}}", when), theme.Secondary
+		return text, theme.Secondary
 	}
+}
+
+// DueDate says when a package is due, or was.
+func DueDate(now, due time.Time) string {
+	when := V{"When": Day(now, due)}
+	if due.Before(now) {
+		return lang.L("was due {{.When}}", when)
+	}
+	return lang.L("due {{.When}}", when)
 }

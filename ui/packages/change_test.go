@@ -4,11 +4,13 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
 	"countersign/internal/office"
 	"countersign/ui/env"
+	"countersign/ui/i18n"
 	"countersign/ui/officetest"
 	"countersign/ui/screentest"
 )
@@ -61,12 +63,21 @@ func newChanging(t testing.TB, n int) (*bench, *changing) {
 }
 
 func TestChangesAreShownAsIfAllWereReadAnew(t *testing.T) {
+	for _, o := range orders {
+		t.Run(string(o), func(t *testing.T) { changesAreShown(t, o) })
+	}
+}
+
+func changesAreShown(t *testing.T, o order) {
 	b, c := newChanging(t, 60)
 	s := b.screen
+	s.sortBy(o)
+	b.Settle()
+	read := c.whole
 	random := rand.New(rand.NewPCG(1, 2))
 	states := []office.PackageState{"open", "executed", "expired", "rescinded"}
 	for i := range 200 {
-		switch random.IntN(6) {
+		switch random.IntN(7) {
 		case 0:
 			s.tabs.Choose(random.IntN(tabCount))
 			s.refilter()
@@ -74,25 +85,48 @@ func TestChangesAreShownAsIfAllWereReadAnew(t *testing.T) {
 			s.search.SetText([]string{"", "akes", "ana", "sonnenweg 1", "new"}[random.IntN(5)])
 		case 2:
 			c.change(office.PackageLine{ID: fmt.Sprint("new", i), Name: fmt.Sprint("New ", i), State: "open", Created: time.Unix(int64(1_790_000_000+i), 0)})
+		case 3:
+			s.narrow(narrowing{person: []string{"", "björn", "ruiz"}[random.IntN(3)], origin: []office.Origin{"", office.MadeHere}[random.IntN(2)]})
 		default:
 			l := c.lines[random.IntN(len(c.lines))]
 			l.State, l.Archived = states[random.IntN(4)], random.IntN(5) == 0
 			l.People = []string{"Ana Ruiz", "Björn Åkesson"}[random.IntN(2)]
+			l.Name = fmt.Sprint("Lease Sonnenweg ", random.IntN(20))
+			l.Origin = []office.Origin{office.MadeElsewhere, office.MadeHere}[random.IntN(2)]
+			l.Due = []time.Time{{}, time.Unix(1_790_000_000, 0).AddDate(0, 0, random.IntN(9))}[random.IntN(2)]
 			c.change(l)
 		}
 		b.Reload()
-		x := newIndex(packed(c.lines))
-		shown, match := x.sort(x.search(s.search.Text, nil), s.tabs.Chosen())
+		chosen, wanted := s.tabs.Chosen(), strings.Fields(office.Fold(s.search.Text))
+		q := office.Query{Archived: true, Person: s.narrowed.person, Origin: s.narrowed.origin, Sort: map[order]office.Order{byName: office.ByName, byDue: office.ByDue}[o]}
+		var match counts
 		var want []string
-		for _, place := range slices.Backward(shown) {
-			want = append(want, x.line(place).ID)
+		list := q.Choose(c.lines)
+		if o == oldestFirst {
+			slices.Reverse(list)
 		}
-		if got := s.Listed()[len(s.heads):]; !slices.Equal(got, want) || s.match != match || s.all.counts != x.counts {
+		for _, l := range list {
+			r := newIndex(packed([]office.PackageLine{l})).rows[0].sorted
+			r.due = i18n.IsLate(officetest.Now, l.Due)
+			if !office.HasWords(office.Fold(l.SearchText()), wanted) {
+				continue
+			}
+			match.add(r, 1)
+			if r.in(chosen) {
+				want = append(want, l.ID)
+			}
+		}
+		if got := s.Listed()[len(s.heads):]; !slices.Equal(got, want) || s.match != match {
 			t.Fatalf("change %d: %v %v, read anew %v %v", i, got, s.match, want, match)
 		}
+		for row, id := range s.Listed() {
+			if s.rowOf(id) != row {
+				t.Fatalf("change %d: %s is found in row %d, not in %d", i, id, s.rowOf(id), row)
+			}
+		}
 	}
-	if c.whole != 1 {
-		t.Errorf("all were read %d times", c.whole)
+	if c.whole != read {
+		t.Errorf("all were read %d times more", c.whole-read)
 	}
 }
 

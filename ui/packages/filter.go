@@ -54,16 +54,21 @@ type index struct {
 	texts    []string         // folded, of each row; empty until it is prepared
 	counts   counts           // of all rows
 	at       time.Time        // when it was made, by which is judged what is due
+	order    order            // in which the list shows them
+	arranged []int32          // all places in that order, the first of the list at the end; nil where it is that of rows, or the reverse
+	dues     []office.DueKey  // of each row, where they are sorted by it
 	prepared sync.Once
 }
 
 // newIndex is the index of lines, which are those of all packages, newest first; nothing is due.
-func newIndex(lines []office.PackedLine) *index { return newIndexAt(time.Time{}, lines) }
+func newIndex(lines []office.PackedLine) *index {
+	return newIndexAt(time.Time{}, newestFirst, lines)
+}
 
-// newIndexAt is newIndex as of now.
-func newIndexAt(now time.Time, lines []office.PackedLine) *index {
+// newIndexAt is newIndex as of now, in an order.
+func newIndexAt(now time.Time, order order, lines []office.PackedLine) *index {
 	n := len(lines)
-	x := &index{rows: make([]row, n), places: make(map[string]int32, n), texts: make([]string, n), at: now}
+	x := &index{rows: make([]row, n), places: make(map[string]int32, n), texts: make([]string, n), at: now, order: order}
 	for i, packed := range lines {
 		i = n - 1 - i
 		l, _ := packed.Unpack()
@@ -71,6 +76,7 @@ func newIndexAt(now time.Time, lines []office.PackedLine) *index {
 		x.rows[i] = row{packed, x.sorted(l)}
 		x.counts.add(x.rows[i].sorted, 1)
 	}
+	x.arrange()
 	return x
 }
 
@@ -102,6 +108,7 @@ func (x *index) put(packed office.PackedLine) (place int32, was sorted, known, o
 			return place, was, true, false
 		}
 		x.counts.add(was, -1)
+		x.arranged = x.without(x.arranged, place) // found by what it was
 		x.rows[place], x.texts[place] = now, text
 	case len(x.rows) > 0 && l.Created.Before(x.line(int32(len(x.rows)-1)).Created):
 		return 0, was, false, false
@@ -110,6 +117,7 @@ func (x *index) put(packed office.PackedLine) (place int32, was sorted, known, o
 		x.places[l.ID] = place
 		x.rows, x.texts = append(x.rows, now), append(x.texts, text)
 	}
+	x.arrangeOne(place, l)
 	x.counts.add(now.sorted, 1)
 	return place, was, known, true
 }
@@ -126,13 +134,16 @@ func (x *index) prepare() {
 	})
 }
 
-// search returns the places of the packages that have all words of text, among the places given; nil means all.
-func (x *index) search(text string, among []int32) []int32 {
+// search returns the places of the packages that have all words of text and are wanted, among the places given; nil means
+// all. A nil wish wants every one.
+func (x *index) search(text string, wish func(place int32) bool, among []int32) []int32 {
 	wanted := strings.Fields(office.Fold(text))
 	if len(wanted) > 0 {
 		x.prepare()
 	}
-	fits := func(i int32) bool { return len(wanted) == 0 || office.HasWords(x.texts[i], wanted) } // which may not be prepared yet
+	fits := func(i int32) bool {
+		return (len(wanted) == 0 || office.HasWords(x.texts[i], wanted)) && (wish == nil || wish(i)) // texts may not be prepared yet
+	}
 	if among == nil {
 		found := make([]int32, 0, len(x.rows))
 		for i := range int32(len(x.rows)) {
@@ -151,7 +162,7 @@ func (x *index) search(text string, among []int32) []int32 {
 	return found
 }
 
-// sort returns which of the packages found belong to a tab, and how many belong to each.
+// sort returns which of the packages found belong to a tab, the first of the list at the end, and how many belong to each.
 func (x *index) sort(found []int32, tab int) (shown []int32, counts counts) {
 	for _, i := range found {
 		counts.add(x.rows[i].sorted, 1)
@@ -159,6 +170,7 @@ func (x *index) sort(found []int32, tab int) (shown []int32, counts counts) {
 			shown = append(shown, i)
 		}
 	}
+	x.inOrder(shown)
 	return shown, counts
 }
 

@@ -32,7 +32,7 @@ func TestTabsAndSearchLeaveWhatBelongsThere(t *testing.T) {
 		{"words in any order", tabAll, "weber lease", "p1"},
 		{"nothing", tabAll, "xyz", ""},
 	} {
-		shown, _ := x.sort(x.search(c.search, nil), c.tab)
+		shown, _ := x.sort(x.search(c.search, nil, nil), c.tab)
 		ids := []string{}
 		for _, i := range slices.Backward(shown) {
 			ids = append(ids, x.line(i).ID)
@@ -41,7 +41,7 @@ func TestTabsAndSearchLeaveWhatBelongsThere(t *testing.T) {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
 		}
 	}
-	if _, counts := x.sort(x.search("", nil), tabWaiting); counts != [tabCount]int{tabWaiting: 2, tabDone: 2, tabAll: 5, tabWithdrawn: 1} || counts != x.counts {
+	if _, counts := x.sort(x.search("", nil, nil), tabWaiting); counts != [tabCount]int{tabWaiting: 2, tabDone: 2, tabAll: 5, tabWithdrawn: 1} || counts != x.counts {
 		t.Errorf("counts %v", counts)
 	}
 }
@@ -92,7 +92,7 @@ func BenchmarkFirstKeyOf50000(b *testing.B) {
 	x := newIndex(packed(lines(50_000)))
 	x.prepare()
 	for b.Loop() {
-		x.sort(x.search("w", nil), tabWaiting)
+		x.sort(x.search("w", nil, nil), tabWaiting)
 	}
 }
 
@@ -101,6 +101,6 @@ func BenchmarkRareWordIn50000(b *testing.B) {
 	x := newIndex(packed(lines(50_000)))
 	x.prepare()
 	for b.Loop() {
-		x.sort(x.search("sonnenallee åkessen", nil), tabAll)
+		x.sort(x.search("sonnenallee åkessen", nil, nil), tabAll)
 	}
 }

@@ -63,12 +63,12 @@ func ownDocuments(d office.Draft) []office.TemplateDocument {
 	return slices.DeleteFunc(slices.Clone(d.Template.Documents), func(own office.TemplateDocument) bool { return own.File != "" })
 }
 
-// headsOf are the rows above the packages that match a search and belong to a tab. It adds all that match to the counts of
+// headsOf are the rows above the packages that match a search, are wanted and belong to a tab. It adds all that match to the counts of
 // their tabs: what is wrong with the office is under Problems alone.
-func (s *Screen) headsOf(text string, tab int, counts *counts) (rows []listed) {
+func (s *Screen) headsOf(text string, wish func(listed) bool, tab int, counts *counts) (rows []listed) {
 	wanted := strings.Fields(office.Fold(text))
 	for _, r := range append(slices.Clone(s.issues), s.drafts...) {
-		if !office.HasWords(r.text, wanted) {
+		if !office.HasWords(r.text, wanted) || !wish(r) {
 			continue
 		}
 		own := tabOf(r.standing)
@@ -193,7 +193,7 @@ func (s *Screen) overview() fyne.CanvasObject {
 		marks := [...]theme.Mark{tabWaiting: theme.MarkNext, tabDue: theme.MarkNext, tabDone: theme.MarkSaved, tabProblems: theme.MarkProblem}
 		list := widgets.Stack(2)
 		counts := s.all.counts // whatever is searched for
-		s.headsOf("", tabAll, &counts)
+		s.headsOf("", func(listed) bool { return true }, tabAll, &counts)
 		for tab, mark := range marks {
 			if tab == tabDue && counts[tab] == 0 {
 				continue
@@ -201,7 +201,7 @@ func (s *Screen) overview() fyne.CanvasObject {
 			count := widgets.NewLine(i18n.Number(counts[tab]))
 			count.Bold = true
 			list.Add(widgets.NewPress(widgets.PadHV(4, 6, widgets.Across(widget.NewIcon(mark.Resource()), widgets.NewLine(s.tabNames()[tab]), count)),
-				func() { s.search.SetText(""); s.tabs.Choose(tab) }))
+				func() { s.widen(); s.tabs.Choose(tab) }))
 		}
 		page.Add(widgets.Card(list))
 	}

@@ -50,7 +50,7 @@ func newItem() *item {
 	return i
 }
 
-func (i *item) show(now time.Time, r listed) {
+func (i *item) show(now time.Time, r listed, o order) {
 	i.name.Text, i.name.Begins = i18n.Title(r.line.Name), r.issue != nil
 	i.line.Begins = r.draft != nil || r.standing == i18n.Wrong
 	i.age.Text = i18n.Age(now, r.line.Created)
@@ -70,13 +70,17 @@ func (i *item) show(now time.Time, r listed) {
 	if r.issue != nil && r.issue.Severity != agent.Problem {
 		i.line.Colour = theme.Secondary
 	}
-	i.showDue(now, r)
+	i.showDue(now, r, o)
 	i.Shown()
 }
 
-// showDue shows the due date in the place of the age: of the two it is what matters. The mouse says it in words.
-func (i *item) showDue(now time.Time, r listed) {
+// showDue shows the due date in the place of the age: of the two it is what matters, and what the rows may be sorted by. The
+// mouse says it in words.
+func (i *item) showDue(now time.Time, r listed, o order) {
 	text, colour := i18n.Due(now, r.line.Due, r.standing)
+	if text == "" && o == byDue && !r.line.Due.IsZero() {
+		text, colour = i18n.DueDate(now, r.line.Due), theme.Secondary
+	}
 	i.More = text
 	i.age.Hidden, i.dueBox.Hidden = text != "", text == ""
 	if text == "" {

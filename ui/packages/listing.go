@@ -28,7 +28,8 @@ type news struct {
 func (s *Screen) read(context.Context) (news, error) {
 	waiting, err1 := s.env.Office.Drafts()
 	version := s.version.Load()
-	if s.isAnotherDay() {
+	now, order := s.env.Now(), *s.order.Load()
+	if *s.made.Load() != (making{dayNumber(now), order}) {
 		version = 0
 	}
 	lines, err2 := s.env.Office.LinesSince(version)
@@ -41,15 +42,21 @@ func (s *Screen) read(context.Context) (news, error) {
 	}
 	n := news{version: lines.Version, drafts: drafts, folder: s.env.Office.Settings().SaveTo}
 	if lines.All {
-		n.all = newIndexAt(s.env.Now(), lines.Lines)
+		n.all = newIndexAt(now, order, lines.Lines)
 	} else {
 		n.changed = lines.Lines
 	}
 	return n, nil
 }
 
-// isAnotherDay says whether the list was judged on a day that is over: what is due soon is of a day.
-func (s *Screen) isAnotherDay() bool { return s.judged.Load() != dayNumber(s.env.Now()) }
+// making is what an index was made for: what is due soon is of a day, and the order is part of it.
+type making struct {
+	day   int64
+	order order
+}
+
+// isAnotherDay says whether the list was judged on a day that is over.
+func (s *Screen) isAnotherDay() bool { return s.made.Load().day != dayNumber(s.env.Now()) }
 
 // dayNumber tells the days of a calendar apart.
 func dayNumber(t time.Time) int64 { return int64(t.Year())*1000 + int64(t.YearDay()) }
@@ -75,6 +82,10 @@ func (s *Screen) fill(n news, err error) {
 		return
 	}
 	anchor, top, hidden := s.anchor()
+	above := 0 // rows between the upper edge and the anchor
+	if n.all != nil && n.all.order != s.all.order {
+		anchor, top, above = s.resorted(top)
+	}
 	s.drafts, s.folder, s.loaded = n.drafts, n.folder, true
 	if n.all != nil {
 		s.replace(n.all, n.version)
@@ -84,13 +95,22 @@ func (s *Screen) fill(n news, err error) {
 	s.where.Set(folderText(n.folder))
 	s.tellStuck(n.all != nil)
 	s.reveal()
-	s.settle(anchor, top, hidden)
+	s.settle(anchor, above, top, hidden)
+}
+
+// resorted is the anchor for another order: the chosen row where it is in sight, or else the top of the list.
+func (s *Screen) resorted(top int) (anchor string, newTop, above int) {
+	row := s.rowOf(s.chosen)
+	if row < top || row > s.list.Bottom() {
+		return "", 0, 0
+	}
+	return s.chosen, top, row - top
 }
 
 // replace takes another index. It is prepared before somebody searches; until then, a change is not worked into it.
 func (s *Screen) replace(all *index, version uint64) {
 	s.all, s.found = all, nil
-	s.judged.Store(dayNumber(all.at))
+	s.made.Store(&making{dayNumber(all.at), all.order})
 	s.version.Store(0)
 	async.Try(s.env.Work, func(context.Context) error { all.prepare(); return nil }, func(error) {
 		if s.all == all {
@@ -101,16 +121,20 @@ func (s *Screen) replace(all *index, version uint64) {
 
 // change works new and changed packages into what is shown, without a look at the others.
 func (s *Screen) change(lines []office.PackedLine, version uint64) {
-	wanted := strings.Fields(office.Fold(s.sought))
+	wanted, wish := strings.Fields(office.Fold(s.sought)), s.wish()
 	slices.SortStableFunc(lines, func(a, b office.PackedLine) int { return a.Created().Compare(b.Created()) })
 	for _, l := range lines {
+		line, _ := l.Unpack()
+		if place, known := s.all.places[line.ID]; known {
+			s.shown = s.all.without(s.shown, place) // while it still is what it is sorted by
+		}
 		place, was, known, ok := s.all.put(l)
 		if !ok {
 			s.version.Store(0)
 			s.Reload()
 			return
 		}
-		now, fits := s.all.rows[place].sorted, office.HasWords(s.all.texts[place], wanted)
+		now, fits := s.all.rows[place].sorted, office.HasWords(s.all.texts[place], wanted) && wish(place)
 		if _, found := slices.BinarySearch(s.found, place); found && known {
 			s.match.add(was, -1)
 		}
@@ -118,7 +142,9 @@ func (s *Screen) change(lines []office.PackedLine, version uint64) {
 			s.match.add(now, 1)
 		}
 		s.found = withPlace(s.found, place, fits)
-		s.shown = withPlace(s.shown, place, fits && now.in(s.tab))
+		if fits && now.in(s.tab) {
+			s.shown = s.all.with(s.shown, place)
+		}
 	}
 	s.version.Store(version)
 }
@@ -138,7 +164,7 @@ func withPlace(places []int32, place int32, with bool) []int32 {
 // relist shows the rows anew after those above the packages have changed.
 func (s *Screen) relist() {
 	anchor, top, hidden := s.anchor()
-	s.settle(anchor, top, hidden)
+	s.settle(anchor, 0, top, hidden)
 }
 
 // anchor is the row at the upper edge, unless it is the first, and how the list is scrolled.
@@ -150,8 +176,9 @@ func (s *Screen) anchor() (id string, top int, hidden float32) {
 	return id, top, hidden
 }
 
-// settle applies the tab and the search to packages that have changed.
-func (s *Screen) settle(anchor string, top int, hidden float32) {
+// settle applies the tab and the search to packages that have changed. The anchor, which may be empty, stays so many rows
+// below the upper edge.
+func (s *Screen) settle(anchor string, above, top int, hidden float32) {
 	if s.found == nil || s.tab != s.tabs.Chosen() || s.sought != s.search.Text {
 		s.filter()
 	} else {
@@ -159,7 +186,7 @@ func (s *Screen) settle(anchor string, top int, hidden float32) {
 	}
 	if anchor != "" {
 		if row := s.rowOf(anchor); row >= 0 {
-			top = row
+			top = max(0, row-above)
 		}
 	}
 	s.keepOrChooseFirst(false)
@@ -188,9 +215,9 @@ func (s *Screen) refilter() {
 func (s *Screen) filter() {
 	text := s.search.Text
 	if s.found == nil || !strings.HasPrefix(text, s.sought) {
-		s.found = s.all.search(text, nil)
+		s.found = s.all.search(text, s.wish(), nil)
 	} else if text != s.sought {
-		s.found = s.all.search(text, s.found)
+		s.found = s.all.search(text, nil, s.found)
 	}
 	s.sought, s.tab = text, s.tabs.Chosen()
 	s.shown, s.match = s.all.sort(s.found, s.tab)
@@ -200,13 +227,12 @@ func (s *Screen) filter() {
 // present puts what stands above the packages before what tab and search leave of them, and counts both.
 func (s *Screen) present() {
 	s.counts = s.match
-	s.heads = s.headsOf(s.sought, s.tab, &s.counts)
+	s.heads = s.headsOf(s.sought, s.headWish(), s.tab, &s.counts)
 	s.tabs.Offer(tabWithdrawn, s.counts[tabWithdrawn] > 0 || s.tabs.Chosen() == tabWithdrawn)
 	s.tabs.Offer(tabDue, s.counts[tabDue] > 0 || s.tabs.Chosen() == tabDue)
 	s.tabs.Offer(tabArchived, s.counts[tabArchived] > 0 || s.tabs.Chosen() == tabArchived)
-	for i, text := range s.tabTexts() {
-		s.tabs.Label(i, text)
-	}
+	s.tabs.Keep(tabProblems, s.counts[tabProblems] > 0)
+	s.tabs.Label(s.tabTexts())
 	if s.rows() == 0 {
 		widgets.Remake(s.left, s.nothing())
 	} else if len(s.left.Objects) == 0 || s.left.Objects[0] != s.list {
@@ -244,7 +270,7 @@ func (s *Screen) rowOf(id string) int {
 	if !known {
 		return -1
 	}
-	row, shown := slices.BinarySearch(s.shown, place) // places ascend
+	row, shown := s.all.find(s.shown, place)
 	if !shown {
 		return -1
 	}

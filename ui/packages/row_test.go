@@ -26,7 +26,7 @@ func TestARowWithADueDateSaysForWhomItWaits(t *testing.T) {
 			if late {
 				lease.line.Due = officetest.Now.AddDate(0, 0, -1)
 			}
-			row.show(officetest.Now, lease)
+			row.show(officetest.Now, lease, newestFirst)
 			b.Show(row, fyne.NewSize(narrow, 60))
 			row.Resize(fyne.NewSize(narrow, row.MinSize().Height))
 			shown := func(o fyne.CanvasObject) string {

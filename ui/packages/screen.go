@@ -48,8 +48,11 @@ type Screen struct {
 	folder string   // where files are saved
 	loaded bool     // the office has told: before, an empty list says nothing
 
-	version atomic.Uint64 // of what all holds, once it is prepared; 0 before
-	judged  atomic.Int64  // the day all was made, see dayNumber: what is due is of that day
+	version atomic.Uint64          // of what all holds, once it is prepared; 0 before
+	made    atomic.Pointer[making] // what all was made for
+	order   atomic.Pointer[order]  // that is wanted
+
+	narrowed narrowing
 
 	marked map[string]bool         // packages to be dealt with together, by id
 	from   string                  // where Shift begins to mark
@@ -67,18 +70,25 @@ type Screen struct {
 	pictures map[string]image.Image
 	leave    []context.CancelFunc // end what is fetched for it
 
-	tabs   *widgets.Tabs
-	search *widgets.Entry
-	list   *widgets.List
-	left   *fyne.Container // the list, or why there is none
-	detail *fyne.Container
-	where  *widgets.Line
-	check  *widgets.Line // when everything was last asked about
+	tabs     *widgets.Tabs
+	filterBy *widgets.Drop
+	sorting  *widgets.Drop
+	chips    *fyne.Container // around words
+	words    *fyne.Container // what the list is narrowed to
+	search   *widgets.Entry
+	list     *widgets.List
+	left     *fyne.Container // the list, or why there is none
+	detail   *fyne.Container
+	where    *widgets.Line
+	check    *widgets.Line // when everything was last asked about
 }
 
 // New returns the screen, empty until Reload.
 func New(d *env.Env) *Screen {
 	s := &Screen{env: d, all: newIndex(nil), pictures: map[string]image.Image{}, held: heldKeys}
+	s.made.Store(&making{})
+	order := lastOrder()
+	s.order.Store(&order)
 	s.reader = async.NewReader(d.Work, s.read, s.fill)
 	s.search = widgets.NewEntry(lang.L("Search by name, signer or file"))
 	s.search.SetIcon(fynetheme.SearchIcon())
@@ -86,12 +96,12 @@ func New(d *env.Env) *Screen {
 	s.search.OnEscape = s.leaveSearch
 	s.search.OnSubmitted = func(string) { s.enterList() }
 	s.search.OnKey = s.moveFromSearch
-	s.tabs = widgets.NewTabs(s.tabNames(), func(int) { s.refilter() })
+	s.tabs = widgets.NewTabLine(s.tabNames(), func(int) { s.refilter() })
 	s.list = widgets.NewList(s.rows,
 		func() fyne.CanvasObject { return newItem() },
 		func(id int, o fyne.CanvasObject) {
 			r := s.at(id)
-			o.(*item).show(s.env.Now(), r)
+			o.(*item).show(s.env.Now(), r, s.all.order)
 			o.(*item).Mark(s.marked[r.line.ID])
 		})
 	s.list.OnSelected = s.chose
@@ -112,7 +122,7 @@ func New(d *env.Env) *Screen {
 	again := widget.NewIcon(fynetheme.NewColoredResource(fynetheme.ViewRefreshIcon(), theme.Ink))
 	checkNow := widgets.NewPress(widgets.PadHV(4, 6, widgets.Across(again, s.check, nil)), s.CheckNow)
 	foot := widgets.On(theme.Paper, widgets.PadHV(8, 4, widgets.Across(nil, openFolder, checkNow)))
-	head := widgets.Stack(4, widgets.PadHV(12, 0, s.search), widgets.PadHV(6, 0, s.tabs))
+	head := widgets.Stack(4, widgets.PadHV(12, 0, s.search), widgets.PadHV(6, 0, s.tabs), widgets.PadHV(6, 0, s.narrowBar()))
 	side := widgets.On(theme.Surface, widgets.Frame(widgets.PadHV(0, 8, head), container.NewVBox(widget.NewSeparator(), foot), nil, s.left))
 	split := container.NewHSplit(side, widgets.On(theme.Paper, s.detail))
 	split.SetOffset(0.41)
@@ -140,6 +150,8 @@ func (s *Screen) Continue(old *Screen) {
 	s.chosen, s.wanted, s.record, s.search.Text = old.chosen, old.wanted, old.record, old.search.Text
 	s.where.Set(folderText(s.folder))
 	s.tabs.Choose(old.tabs.Chosen())
+	s.narrowed = old.narrowed
+	s.showNarrowing()
 	s.filter()
 	s.list.Renew(s.rowOf(s.chosen), top, hidden)
 	s.draw(true)
@@ -156,9 +168,7 @@ func (s *Screen) Find() { s.env.Window.Canvas().Focus(s.search) }
 // Show chooses a package, in whatever tab it is, also one that is not listed yet.
 func (s *Screen) Show(id string) {
 	s.wanted, s.chosen = id, id
-	if s.search.Text != "" {
-		s.search.SetText("") // filters, too
-	}
+	s.widen()
 	s.reveal()
 	s.refilter()
 	s.readRecord()
@@ -297,6 +307,8 @@ func (s *Screen) nothing() fyne.CanvasObject {
 	switch {
 	case !s.loaded:
 		return layout.NewSpacer()
+	case s.isNarrowed() && strings.TrimSpace(s.search.Text) == "":
+		return widgets.Empty(fynetheme.SearchIcon(), lang.L("Nothing matches the filter."), lang.L("Clear filter"), s.widen)
 	case strings.TrimSpace(s.search.Text) != "":
 		return widgets.Empty(fynetheme.SearchIcon(), lang.L("Nothing found for “{{.Text}}”.", i18n.V{"Text": s.search.Text}),
 			lang.L("Clear search"), func() { s.search.SetText("") })

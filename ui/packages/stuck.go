@@ -49,6 +49,6 @@ func (s *Screen) ShowStuck() {
 		s.Show(s.stuck.First.ID)
 		return
 	}
-	s.search.SetText("")
+	s.widen()
 	s.tabs.Choose(tabProblems)
 }

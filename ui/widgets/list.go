@@ -67,6 +67,9 @@ func (l *List) Top() (row int, hidden float32) {
 	return row, offset - float32(row)*height
 }
 
+// Bottom is the row at the lower edge.
+func (l *List) Bottom() int { return int((l.GetScrollOffset() + l.Size().Height - 1) / l.rowHeight()) }
+
 // Renew draws the rows after they changed. chosen is the row that is the chosen one now, -1 for none; top and hidden
 // are as Top gives them. Nobody is told: what is chosen has not changed, only its place.
 func (l *List) Renew(chosen, top int, hidden float32) {

@@ -106,6 +106,11 @@ func OpenMenu(window fyne.Canvas, menu *fyne.Menu, at fyne.CanvasObject) {
 	pop.ShowAtRelativePosition(fyne.NewPos(0, -pop.MinSize().Height), at)
 }
 
+// OpenMenuBelow shows a menu below an object of the window.
+func OpenMenuBelow(window fyne.Canvas, menu *fyne.Menu, at fyne.CanvasObject) {
+	widget.NewPopUpMenu(menu, window).ShowAtRelativePosition(fyne.NewPos(0, at.Size().Height), at)
+}
+
 // Tapped is a press beside the content.
 func (p *PopUp) Tapped(*fyne.PointEvent) {
 	if p.at != nil {
