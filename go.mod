@@ -42,7 +42,10 @@ require (
 	golang.org/x/time v0.16.0
 )
 
-require github.com/alexbrainman/sspi v0.0.0-20250919150558-7d374ff0d59e
+require (
+	aead.dev/minisign v0.3.0
+	github.com/alexbrainman/sspi v0.0.0-20250919150558-7d374ff0d59e
+)
 
 require (
 	github.com/BurntSushi/toml v1.6.0 // indirect
@@ -90,7 +93,7 @@ require (
 	go.yaml.in/yaml/v3 v3.0.5 // indirect
 	golang.org/x/crypto v0.57.0 // indirect
 	golang.org/x/exp/typeparams v0.0.0-20231108232855-2478ac86f678 // indirect
-	golang.org/x/mod v0.41.0 // indirect
+	golang.org/x/mod v0.41.0
 	golang.org/x/telemetry v0.0.0-20260924152758-ed294f943157 // indirect
 	golang.org/x/tools v0.51.0 // indirect
 	golang.org/x/vuln v1.8.0 // indirect

@@ -12,12 +12,17 @@ import (
 	"countersign/ui/system"
 )
 
-// version is set when a release is linked.
-var version = "dev"
+// These are set when a release is linked.
+var (
+	version             = "dev"
+	updates, updateKeys string // see cli.Program
+)
 
 func main() {
 	os.Exit(cli.Main(os.Args[1:], cli.Program{
 		Version:     version,
+		Updates:     updates,
+		UpdateKeys:  updateKeys,
 		Window:      window,
 		Display:     func(ctx context.Context) error { return system.CheckDisplay(ctx, os.Getenv) },
 		Words:       i18n.Words,

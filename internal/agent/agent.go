@@ -14,6 +14,7 @@
 //	download  planned files -> the folder
 //	announce  facts -> notifications
 //	network   the network that the office is in: its sign-in page, and each step of the way out
+//	updates   newer versions of the program
 //
 // What concerns several of them is here: Configure, Status, Act, and what is forgotten once a day.
 //
@@ -64,6 +65,7 @@ import (
 	"countersign/internal/agent/outbox"
 	"countersign/internal/agent/reconcile"
 	"countersign/internal/agent/templates"
+	"countersign/internal/agent/updates"
 	"countersign/internal/agent/webhook"
 	"countersign/internal/agent/withdraw"
 	"countersign/internal/esign"
@@ -118,6 +120,8 @@ type Params struct {
 	// pages are not counted and there are no pictures.
 	DocumentReader []string
 
+	Updates Updates // newer versions of the program; the zero value for none
+
 	// Crash is called at named points of saving and sending; tests end the process there. Nil in production.
 	Crash func(point string)
 
@@ -141,6 +145,7 @@ type Agent struct {
 	folders   *hotfolder.Room
 	form      *form.Room
 	templates *templates.Room
+	updates   *updates.Room
 	budget    *rate.Limiter
 	saves     *download.Room
 	packages  *reconcile.Room
@@ -279,6 +284,9 @@ func (a *Agent) join(healthChanges <-chan struct{}) (err error) {
 	a.outbox = a.newOutbox()
 	a.withdrawals = a.newWithdrawals()
 	a.folders = a.newHotFolders()
+	if a.updates, err = a.newUpdates(); err != nil {
+		return err
+	}
 	a.form, err = form.New(a.Tools)
 	return err
 }

@@ -50,6 +50,7 @@ func (a *Agent) Run(ctx context.Context, only ...Part) error {
 	}
 	if len(only) == 0 {
 		finding = append(finding, loop.Loop{Name: "hot folders", Run: a.folders.Run})
+		beside = append(beside, loop.Loop{Name: "updates", Run: a.updates.Run})
 		beside = append(beside, loop.Loop{Name: "forget", Run: func(ctx context.Context) error { return a.Daily(ctx, a.forget) }})
 	}
 	wanted := func(p loop.Loop) bool {
@@ -123,4 +124,5 @@ func (a *Agent) wakeAll() {
 	a.withdrawals.Wake()
 	a.saves.Wake()
 	a.folders.Wake()
+	a.updates.Wake()
 }

@@ -45,6 +45,10 @@ type Program struct {
 	// OpenSaved opens a saved file, or its folder, for whoever pressed on a notification; see agent.Params.
 	OpenSaved func(path string, inFolder bool, token string) error
 
+	// Updates and UpdateKeys are where newer versions are announced, and the keys that must have signed that; see
+	// agent.Updates. The linker sets them for a release.
+	Updates, UpdateKeys string
+
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
 }
@@ -205,11 +209,4 @@ func said(err error) string {
 		return known.text
 	}
 	return agent.Message(err).String()
-}
-
-type versionCmd struct{}
-
-func (versionCmd) Run(r *run) error {
-	_, err := fmt.Fprintf(r.program.Stdout, "countersign %s\n", r.program.Version)
-	return err
 }

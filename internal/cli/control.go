@@ -31,6 +31,7 @@ const (
 	pathWithdraw  = "/withdraw"
 	pathShow      = "/show"
 	pathTemplates = "/templates"
+	pathUpdate    = "/update"
 )
 
 // reply is one line of an answer.
@@ -49,6 +50,7 @@ type reply struct {
 	Events    []listedEvent      `json:"events,omitempty"`
 	Offers    []candidate        `json:"offers,omitempty"`
 	Withdrawn []office.Withdrawn `json:"withdrawn,omitempty"`
+	Update    *office.Update     `json:"update,omitempty"`
 }
 
 // hello is what an instance says of itself.
@@ -202,6 +204,10 @@ func (c *controller) handler() http.Handler {
 	mux.HandleFunc("POST "+pathWithdraw, answer(c.ending, func(ctx context.Context, n office.NewWithdrawal, _ func(reply)) (reply, error) {
 		list, err := c.Withdraw(ctx, n)
 		return reply{Withdrawn: list}, err
+	}))
+	mux.HandleFunc("POST "+pathUpdate, answer(c.ending, func(ctx context.Context, _ struct{}, _ func(reply)) (reply, error) {
+		u, err := c.CheckUpdate(ctx)
+		return reply{Update: &u}, err
 	}))
 	mux.HandleFunc("POST "+pathShow, answer(c.ending, func(_ context.Context, s showRequest, _ func(reply)) (reply, error) {
 		c.show(s.Files)

@@ -35,6 +35,7 @@ type instance interface {
 	Withdraw(ctx context.Context, n office.NewWithdrawal) ([]office.Withdrawn, error)
 	Folders(ctx context.Context, change foldersRequest) ([]office.HotFolderRow, error)
 	SignPage(ctx context.Context, q linkRequest) (address string, err error)
+	CheckUpdate(ctx context.Context) (office.Update, error)
 	Close() error
 }
 
@@ -80,7 +81,7 @@ func (r *run) start(parts ...agent.Part) (*local, error) {
 	notifier := notify.New(notify.Options{App: "Countersign", Icon: icon(), IconFile: locations.Icon(r.global.Data), Log: logger})
 	a, err := agent.Open(r.ctx, agent.Params{
 		DataDir: r.global.Data, Keeper: r.keeper(logger), Version: r.program.Version, Log: logger, Notify: notifier.Notify,
-		Windowed: r.windowed, OpenSaved: r.program.OpenSaved, Words: r.words(), Language: r.language(), DocumentReader: documentReader(), Crash: crashAt(os.Getenv(crashVariable)),
+		Windowed: r.windowed, OpenSaved: r.program.OpenSaved, Words: r.words(), Language: r.language(), Updates: r.updates(), DocumentReader: documentReader(), Crash: crashAt(os.Getenv(crashVariable)),
 	})
 	if err != nil {
 		return nil, errors.Join(err, notifier.Close(), log.Close(), instance.Close())

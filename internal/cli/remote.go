@@ -153,6 +153,16 @@ func (r *remote) SignPage(ctx context.Context, q linkRequest) (address string, e
 	return address, err
 }
 
+func (r *remote) CheckUpdate(ctx context.Context) (u office.Update, err error) {
+	err = r.call(ctx, pathUpdate, struct{}{}, func(m reply) error {
+		if m.Update != nil {
+			u = *m.Update
+		}
+		return nil
+	})
+	return u, err
+}
+
 func (r *remote) Templates(ctx context.Context, search string) (list []office.Template, err error) {
 	list = []office.Template{}
 	err = r.call(ctx, pathTemplates, templatesRequest{search}, func(m reply) error {

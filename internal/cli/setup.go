@@ -42,6 +42,8 @@ type setupCmd struct {
 	CopyTo      *string `help:"Who gets a copy of every package sent from here, separated by commas; empty for nobody." placeholder:"PEOPLE"`
 	BlindCopyTo *string `help:"The same, not shown to the others." placeholder:"PEOPLE"`
 
+	Updates *bool `name:"updates" negatable:"" help:"Ask once a day whether there is a newer version of Countersign. It is off at first."`
+
 	DueDays    *int `help:"How many days before its due date people are told of a package, once (3); 0 for never." placeholder:"DAYS"`
 	KeepEvents *int `help:"For how many days the contents of handled events are kept (90)." placeholder:"DAYS"`
 }
@@ -90,6 +92,9 @@ func (c settingsChange) apply(s office.Settings) office.Settings {
 	}
 	if x.BlindCopyTo != nil {
 		s.BlindCopyTo = []string{*x.BlindCopyTo}
+	}
+	if x.Updates != nil {
+		s.CheckUpdates = *x.Updates
 	}
 	if x.DueDays != nil {
 		s.DueDays = office.DueDaysFrom(*x.DueDays)

@@ -18,6 +18,7 @@ const (
 	backup = "office.json"     // what is needed to begin anew without state
 	logs   = "logs"            // a folder
 	outbox = "outbox"          // a folder: what waits to be sent
+	update = "update"          // a folder: a newer version, while it is fetched and installed
 	lock   = "instance.lock"   // held by the instance that runs
 	socket = "control.sock"    // the way to that instance, on Unix
 	icon   = "icon.png"        // that notifications show, where the desktop wants it in a file
@@ -39,6 +40,9 @@ func Log(folder string) string { return filepath.Join(folder, logs, "countersign
 // Outbox is the folder with the copies of the files that are to be sent.
 func Outbox(folder string) string { return filepath.Join(folder, outbox) }
 
+// Update is the folder with a newer version of the program, while that is fetched and installed.
+func Update(folder string) string { return filepath.Join(folder, update) }
+
 // Icon is the file with the program's icon, for desktops that show notifications with one from a file.
 func Icon(folder string) string { return filepath.Join(folder, icon) }
 
@@ -47,7 +51,7 @@ func All(folder string) []string {
 	return []string{
 		State(folder), Backup(folder), filepath.Join(folder, lock), filepath.Join(folder, socket), filepath.Join(folder, origin),
 		filepath.Join(folder, entry), Icon(folder),
-		Logs(folder), Log(folder), Log(folder) + ".1", Outbox(folder),
+		Logs(folder), Log(folder), Log(folder) + ".1", Outbox(folder), Update(folder),
 	}
 }
 

@@ -70,6 +70,9 @@ type Settings struct {
 
 	KeepEvents int `json:"keep_events_days,omitempty"` // for how many days the contents of handled events are kept, 1 to 3650
 
+	// CheckUpdates asks once a day whether there is a newer version of the program.
+	CheckUpdates bool `json:"check_updates,omitempty"`
+
 	Theme    string `json:"theme,omitempty"`    // "" follows the system, light, dark
 	Language string `json:"language,omitempty"` // "" follows the system, or en, fr, de, es
 }

@@ -14,12 +14,17 @@ import (
 	"countersign/ui/system"
 )
 
-// version is set when a release is linked.
-var version = "dev"
+// These are set when a release is linked.
+var (
+	version             = "dev"
+	updates, updateKeys string // see cli.Program
+)
 
 func main() {
 	os.Exit(cli.Main(os.Args[1:], cli.Program{
 		Version:     version,
+		Updates:     updates,
+		UpdateKeys:  updateKeys,
 		OpenAddress: func(address string) error { return system.Opener{}.OpenAddress(context.Background(), address) },
 		OpenSaved:   system.OpenSaved,
 		Stdin:       os.Stdin,

@@ -13,6 +13,8 @@ import (
 	"fyne.io/fyne/v2/widget"
 
 	"countersign/internal/agent"
+	"countersign/internal/message"
+	"countersign/internal/office"
 	"countersign/ui/async"
 	"countersign/ui/env"
 	"countersign/ui/i18n"
@@ -28,12 +30,14 @@ type Screen struct {
 	about   agent.About
 
 	version, data, log *widgets.Prose
+	update             *widgets.Prose // a newer version; empty for none
 	diagnostics        *widgets.CopyButton
 }
 
 // New returns the screen; Reload fills in what the office knows.
 func New(d *env.Env) *Screen {
-	s := &Screen{env: d, version: value(), data: value(), log: value()}
+	s := &Screen{env: d, version: value(), data: value(), log: value(), update: widgets.NewFullCaption("")}
+	s.update.Hide()
 	s.diagnostics = widgets.NewCopyButton(lang.L("Copy diagnostics"), d.Later, s.copyDiagnostics)
 	s.reader = async.NewReader(d.Work, func(context.Context) (agent.About, error) { return d.Office.About(), nil }, s.show)
 	head := widgets.PadHV(20, 16, widgets.NewHeading(lang.L("Help")))
@@ -53,6 +57,15 @@ func (s *Screen) show(a agent.About, _ error) {
 	s.version.Set(a.Version)
 	s.data.Set(a.DataDir)
 	s.log.Set(a.LogFile)
+}
+
+// ShowUpdate says beside the version that there is a newer one.
+func (s *Screen) ShowUpdate(known office.Update) {
+	s.update.Hidden = !known.Newer
+	if known.Newer {
+		s.update.Set(i18n.Message(message.UpdateAvailable(known.Newest)))
+	}
+	s.content.Refresh()
 }
 
 // help says in order how the work is done.
@@ -110,7 +123,7 @@ func (s *Screen) facts() fyne.CanvasObject {
 	show := widgets.NewButton(lang.L("Show in folder"), func() { s.env.ShowInFolder(s.about.LogFile) })
 	note := widgets.NewProse(lang.L("Diagnostics are your settings and status as text for support. They contain no passwords, keys or documents."))
 	return widgets.Section(lang.L("About Countersign"), 8,
-		fact(lang.L("Version"), s.version, nil),
+		fact(lang.L("Version"), widgets.Stack(2, s.version, s.update), nil),
 		fact(lang.L("Data folder"), s.data, open),
 		fact(lang.L("Log"), s.log, show),
 		widgets.Across(nil, note, s.diagnostics))

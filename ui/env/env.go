@@ -71,6 +71,7 @@ type Ways interface {
 	Act(issue agent.Issue, done func()) // does what can be done about an issue; done, which may be nil, is called after it
 	SignIn(prompt string)               // begins a sign-in in the browser; prompt as in agent.SignInOptions
 	SignOut()
+	Quit() // ends the program
 }
 
 // OpenAddress opens an address and tells the person when that fails, be it some seconds later.

@@ -123,6 +123,12 @@ type Office interface {
 	RemoveHotFolder(id string) (known bool, err error)
 	TryHotFolder(office.HotFolder) (message.Message, error)
 
+	// Update is what is known of newer versions of the program, from memory; CheckUpdate asks now. InstallUpdate fetches and
+	// starts the installer where Update.OneClick says so: after nil the program has to end. Progress may come from any goroutine.
+	Update() office.Update
+	CheckUpdate(ctx context.Context) (office.Update, error)
+	InstallUpdate(ctx context.Context, progress func(office.UpdateStep)) error
+
 	// Act does the one action of a health issue, where the agent can do it.
 	Act(ctx context.Context, issue agent.Issue) error
 	// Watch tells what changed until stop is called; the channel is then closed. Changes may be merged.

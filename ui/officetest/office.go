@@ -73,6 +73,11 @@ type Office struct {
 	Used        []office.UsedTemplate
 	OnTemplates func(search string) ([]office.Template, error)
 	paste       chan string
+
+	Newest    office.Update // what is known of newer versions
+	Release   office.Update // what a question finds
+	NoUpdate  error         // what a question or an installation fails with
+	Installed int
 }
 
 // Change changes the office and tells the watchers.

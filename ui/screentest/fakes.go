@@ -91,6 +91,7 @@ func (w ways) ShowCompose()          { w.went("compose") }
 func (w ways) ShowHelp()             { w.went("help") }
 func (w ways) SignIn(prompt string)  { w.went("sign in " + prompt) }
 func (w ways) SignOut()              { w.went("sign out") }
+func (w ways) Quit()                 { w.went("quit") }
 
 func (w ways) EditDraft(d office.Draft) { w.went("edit " + d.ID) }
 

@@ -160,6 +160,8 @@ func (f *form) program() {
 	languages := newChoice(codes, names, func() { f.chosen(tongue) })
 	tongue = f.pick("language", lang.L("Language"), "", languages,
 		func(s office.Settings) string { return s.Language }, func(s *office.Settings, v string) { s.Language = v })
+	f.flag("check_updates", lang.L("Check for a new version once a day"), func(s *office.Settings) *bool { return &s.CheckUpdates }).
+		field.Hint(lang.L("It asks for the newest version number alone and says nothing about you or your documents."))
 	days := widgets.NewEntry(strconv.Itoa(office.KeepEventsDays))
 	k := f.text(office.FieldKeepEvents, lang.L("Days to keep the contents of events"), lang.L("Packages and saved files stay in the list."),
 		days, func(s *office.Settings) *string { return new(string) })

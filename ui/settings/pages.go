@@ -74,6 +74,7 @@ func (s *Screen) program() fyne.CanvasObject {
 	if s.env.Autostart != nil {
 		parts = append(parts, widgets.Section(lang.L("Startup"), 12, s.starter.content))
 	}
+	parts = append(parts, s.updates.section(at("check_updates")))
 	return page(parts...)
 }
 

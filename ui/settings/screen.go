@@ -42,6 +42,7 @@ type Screen struct {
 	tests   *tests
 	starter *starter
 	folders *folders
+	updates *updates
 
 	foot *fyne.Container
 	text *widgets.Line
@@ -60,7 +61,7 @@ func New(d *env.Env) *Screen {
 		e.OnEscape = func() { s.takeBack(e, k) }
 	}
 	s.preview, s.account = newPreview(s), newAccount(s)
-	s.tests, s.starter, s.folders = newTests(s), newStarter(s), newFolders(s)
+	s.tests, s.starter, s.folders, s.updates = newTests(s), newStarter(s), newFolders(s), newUpdates(s)
 	s.build()
 	s.offerUndo()
 	return s
@@ -85,6 +86,7 @@ type news struct {
 	client, ngrok bool
 	autostart     bool
 	autostartErr  error
+	update        office.Update
 }
 
 func (s *Screen) read(context.Context) (n news, err error) {
@@ -92,6 +94,7 @@ func (s *Screen) read(context.Context) (n news, err error) {
 	if s.env.Autostart != nil {
 		n.autostart, n.autostartErr = s.env.Autostart.Enabled()
 	}
+	n.update = s.env.Office.Update()
 	status, err1 := s.env.Office.Status()
 	client, ngrok, err2 := s.env.Office.HasSecrets()
 	n.status, n.client, n.ngrok = status, client, ngrok
@@ -107,6 +110,7 @@ func (s *Screen) show(n news, err error) {
 	}
 	s.ShowStatus(n.status)
 	s.starter.show(n.autostart, n.autostartErr)
+	s.updates.show(n.update)
 	s.adapt()
 	s.offerUndo()
 	s.preview.ask()
@@ -139,6 +143,9 @@ func (s *Screen) ShowStatus(status agent.Status) {
 	s.account.show(status)
 	s.tests.show(status)
 }
+
+// ShowUpdate shows what is known of newer versions of the program.
+func (s *Screen) ShowUpdate(known office.Update) { s.updates.show(known) }
 
 // settings is what is shown, kept or not.
 func (s *Screen) settings() office.Settings { return s.form.settings(s.kept) }

@@ -26,13 +26,14 @@ type overview struct {
 
 	templates bool                  // the service may have some
 	used      []office.UsedTemplate // that packages were made from here, most recent first
+	update    office.Update
 }
 
 func overviewOf(office env.Office) (overview, error) {
 	status, err1 := office.Status()
 	saved, err2 := office.Saved(lastSaved)
 	used, err3 := office.UsedTemplates(lastUsed)
-	return overview{status, saved, office.Snoozed(), office.TemplatesOffered(), used}, cmp.Or(err1, err2, err3)
+	return overview{status, saved, office.Snoozed(), office.TemplatesOffered(), used, office.Update()}, cmp.Or(err1, err2, err3)
 }
 
 // showOverview shows what was read. What could not be read stays as it was, and health says why.
@@ -56,6 +57,8 @@ func (w *Window) showOverview(o overview, err error) {
 	w.statusView.show(o.status)
 	w.account.show(o.status)
 	w.settings.ShowStatus(o.status)
+	w.settings.ShowUpdate(o.update)
+	w.about.ShowUpdate(o.update)
 	w.tray.show(o)
 	if w.setup != nil {
 		w.setup.ShowHealth(o.status.Health)

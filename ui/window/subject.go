@@ -21,4 +21,7 @@ func (w *Window) show(s office.Subject) {
 	if _, ok := s.HotFolder(); ok || s == office.ActivitySubject {
 		w.Go(showActivity)
 	}
+	if s == office.UpdateSubject {
+		w.showUpdate()
+	}
 }

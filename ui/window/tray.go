@@ -66,6 +66,9 @@ func (t *tray) items(state, account string, o overview) []*fyne.MenuItem {
 		}
 		items = append(items, fyne.NewMenuItem(shorten(label), func() { w.Show(); w.Go(showPackages); w.packages.ShowStuck() }))
 	}
+	if o.update.Newer {
+		items = append(items, fyne.NewMenuItem(i18n.Message(message.UpdateAvailable(o.update.Newest)), func() { w.Show(); w.showUpdate() }))
+	}
 	if account != "" { // it is not known at once
 		items = append(items, said(account))
 	}
@@ -113,6 +116,12 @@ func (w *Window) templateItem(used []office.UsedTemplate) *fyne.MenuItem {
 }
 
 func pathOf(j office.Job) string { return filepath.Join(j.Folder, filepath.FromSlash(j.Target)) }
+
+// showUpdate shows what is known of newer versions.
+func (w *Window) showUpdate() {
+	w.Go(showSettings)
+	w.settings.ShowProgram()
+}
 
 // pause pauses notifications until then, or resumes them.
 func (w *Window) pause(until time.Time) {

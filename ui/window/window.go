@@ -119,6 +119,9 @@ func (w *Window) ShowPackage(id string) {
 // ShowHelp shows what the program is and how it is used.
 func (w *Window) ShowHelp() { w.Go(showAbout) }
 
+// Quit ends the program.
+func (w *Window) Quit() { w.options.Quit() }
+
 // ShowStatus shows what is wrong, and how the office is connected.
 func (w *Window) ShowStatus() { w.Go(showStatus) }
 

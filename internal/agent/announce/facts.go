@@ -63,6 +63,17 @@ func (r *Room) Owe(tx *store.Tx, facts ...office.Fact) error {
 	return nil
 }
 
+// NewVersion is the fact that there is a newer version of the program, when people were not told of that one yet; with tell
+// unset they have just seen it, and are not told later either. Call it in the commit that records it.
+func (r *Room) NewVersion(tx *store.Tx, version string, todo message.Message, tell bool) ([]office.Fact, error) {
+	f := office.Fact{Key: "update/" + version, Subject: office.UpdateSubject, Title: message.UpdateAvailable(version), Body: todo}
+	if !tell {
+		_, err := tx.Once(f.Key)
+		return nil, err
+	}
+	return untold(tx, f)
+}
+
 // untold leaves out the facts that people were told of before, and notes that they are told of the others.
 func untold(tx *store.Tx, all ...office.Fact) (news []office.Fact, err error) {
 	for _, f := range all {

@@ -12,6 +12,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"countersign/internal/agent/data"
@@ -67,6 +68,7 @@ type Room struct {
 	due      chan struct{} // rings when there may be something to send
 	live     liveDrafts
 	copies   copies
+	sending  atomic.Bool       // a draft is being worked on
 	searches map[string]search // draft id -> how far its package was looked for; of Run's goroutine alone
 }
 
@@ -77,6 +79,9 @@ func New(t loop.Tools, needs Needs) *Room {
 
 // Wake has the room look for what is due: the service is back, or a package was found to be of one of our drafts.
 func (r *Room) Wake() { loop.Wake(r.due) }
+
+// Sending reports whether a draft is being handed to the service at this moment.
+func (r *Room) Sending() bool { return r.sending.Load() }
 
 // Run sends what waits, until ctx ends.
 func (r *Room) Run(ctx context.Context) error {
@@ -127,6 +132,8 @@ func (r *Room) sendDue(ctx context.Context) (time.Duration, error) {
 				return 0, nil
 			}
 			err = r.One(ctx, key(d), func() (err error) {
+				r.sending.Store(true)
+				defer r.sending.Store(false)
 				if d.State == office.DraftUnknown {
 					err = r.resolveUnknown(ctx, client, d)
 				} else {

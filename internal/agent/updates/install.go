@@ -1,0 +1,105 @@
+package updates
+
+import (
+	"context"
+	"time"
+
+	"countersign/internal/agent/loop"
+	"countersign/internal/message"
+	"countersign/internal/office"
+	"countersign/internal/store"
+	"countersign/internal/update"
+)
+
+// How long an installation waits for what is being sent and saved, and how often it looks.
+const (
+	patience = 2 * time.Minute
+	lookBusy = 500 * time.Millisecond
+)
+
+// Install fetches the newest version, checks it and starts its installer, once nothing is being sent or saved. After nil the
+// program has to end, for which the installer waits a minute. Its errors carry a message for people; nothing is left
+// behind then. Progress may be nil.
+func (r *Room) Install(ctx context.Context, progress func(office.UpdateStep)) error {
+	if !r.Offered() {
+		return message.Error(message.UpdatesNotOffered(), nil)
+	}
+	if progress == nil {
+		progress = func(office.UpdateStep) {}
+	}
+	r.turn.Lock()
+	defer r.turn.Unlock()
+	m, err := r.latest(ctx, false) // the file of now, and signed now
+	if err != nil {
+		return err
+	}
+	k := r.known.Get()
+	if !r.newer(k) {
+		return message.Error(message.UpdateNone(update.Plain(r.needs.Version)), nil)
+	}
+	f, known := r.file(m.Files)
+	if !known || f.Kind != update.Installer {
+		return message.Error(r.todo(k), nil)
+	}
+	progress(office.UpdateStep{Total: f.Size})
+	path, err := r.needs.Client.Download(ctx, f, r.needs.Folder, func(got int64) { progress(office.UpdateStep{Got: got, Total: f.Size}) })
+	if err != nil {
+		return err
+	}
+	if err := r.start(ctx, m.Version, f, path, progress); err != nil {
+		if left := update.Clear(r.needs.Folder); left != nil {
+			r.Log.Warn("remove a download", "err", left)
+		}
+		return err
+	}
+	return nil
+}
+
+// start starts the installer at path as soon as nothing is under way.
+func (r *Room) start(ctx context.Context, version string, f update.File, path string, progress func(office.UpdateStep)) error {
+	for until := time.Now().Add(patience); r.needs.Busy(); {
+		progress(office.UpdateStep{Got: f.Size, Total: f.Size, Waits: true})
+		if time.Now().After(until) {
+			return message.Error(message.UpdateWorkGoesOn(), nil)
+		}
+		if !loop.Sleep(ctx, lookBusy) {
+			return context.Cause(ctx)
+		}
+	}
+	if err := update.Verify(path, f); err != nil { // it lay there for a while
+		return err
+	}
+	r.setInstalling(true)
+	if err := r.note(version); err != nil {
+		r.setInstalling(false)
+		return err
+	}
+	if err := r.needs.Start(path); err != nil {
+		r.setInstalling(false)
+		if undone := r.note(""); undone != nil {
+			r.Log.Warn("note that nothing is installed", "err", undone)
+		}
+		return err
+	}
+	return nil
+}
+
+// note notes the version whose installer is started, so that the next start can tell whether it came.
+func (r *Room) note(version string) error {
+	return r.known.Change(func(k record) (record, error) {
+		k.Installing = version
+		return k, r.Data.Update(func(tx *store.Tx) error { return tx.PutDoc(doc, k) })
+	})
+}
+
+func (r *Room) isInstalling() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.installing
+}
+
+func (r *Room) setInstalling(on bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.installing = on
+}

@@ -1,0 +1,274 @@
+// Package updates asks once a day whether there is a newer version of the program, where the office wants that and the
+// program was built with an address to ask at. It remembers the newest version it ever heard of and believes nobody who
+// names an older one; on Windows it fetches and starts the installer when a person asks for it.
+//
+// It promises to disturb nobody: one notification a version, nothing wrong in health, and an installation begins when
+// nothing is being sent or saved. What it has stored is believed only by the clock as it is now, so that a clock that was
+// wrong for a while costs at most a day.
+//
+// It must not know how a manifest is signed or a file checked (package update), nor how the program ends.
+package updates
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"time"
+
+	"countersign/internal/agent/data"
+	"countersign/internal/agent/loop"
+	"countersign/internal/message"
+	"countersign/internal/office"
+	"countersign/internal/store"
+	"countersign/internal/update"
+)
+
+// doc names the document with the record.
+const doc = "updates"
+
+// record is what the room remembers.
+type record struct {
+	Keys   string        `json:"keys"` // that are built in; a program with others begins anew, whatever somebody signed with the old ones
+	Newest string        `json:"newest,omitempty"`
+	Page   string        `json:"page,omitempty"`
+	Files  []update.File `json:"files,omitempty"`
+	Heard  time.Time     `json:"heard,omitzero"` // the last valid manifest
+
+	Failing time.Time     `json:"failing,omitzero"` // since when no valid manifest came, though it was asked for
+	Tries   int           `json:"tries,omitempty"`  // since then
+	Rest    loop.Cooldown `json:"rest,omitzero"`    // before it is asked again by itself
+
+	Installing string `json:"installing,omitempty"` // the version whose installer was started last
+}
+
+// How often to ask.
+const (
+	everyDay   = 24 * time.Hour
+	firstRetry = time.Hour        // after a try that failed; it doubles to a day
+	startPause = 10 * time.Second // a start has more urgent things to do
+	look       = time.Hour        // timers may stand still while the computer sleeps
+)
+
+// silentFor is after how long without a valid manifest people are told, quietly.
+const silentFor = 14 * 24 * time.Hour
+
+// Needs are what the room takes from others. The functions are called from several goroutines.
+type Needs struct {
+	Client  *update.Client // nil where the program was built without an address
+	Keys    []string       // that Client believes
+	Version string         // as the program says it
+	Kind    string         // update.Here
+	System  string         // GOOS
+	Arch    string         // GOARCH
+	Folder  string         // for downloads; it is made and removed
+
+	Settings func() office.Settings
+	Silent   func() bool // people want to hear nothing now
+	// News is what people are to be told of a version, once; with tell unset they know it already.
+	News     func(tx *store.Tx, version string, todo message.Message, tell bool) ([]office.Fact, error)
+	Announce func(...office.Fact)
+	Busy     func() bool // something is being sent or saved at this moment
+	// Start starts an installer that waits for the end of the program and brings it back.
+	Start func(installer string) error
+}
+
+// Room is safe for concurrent use.
+type Room struct {
+	loop.Tools
+	needs Needs
+	known data.Kept[record]
+	wake  chan struct{}
+	turn  sync.Mutex // one question or installation at a time
+
+	mu         sync.Mutex
+	installing bool // by this process
+}
+
+// New makes the room and reads what it has kept.
+func New(t loop.Tools, needs Needs) (*Room, error) {
+	r := &Room{Tools: t, needs: needs, wake: make(chan struct{}, 1)}
+	kept, _, err := data.Doc[record](t.Data, doc)
+	if err != nil {
+		return nil, err
+	}
+	if keys := strings.Join(needs.Keys, " "); kept.Keys != keys {
+		kept = record{Keys: keys}
+	}
+	r.known.Set(kept)
+	return r, nil
+}
+
+// Offered reports whether newer versions can be asked for.
+func (r *Room) Offered() bool { return r.needs.Client != nil && update.Plain(r.needs.Version) != "" }
+
+// Wake has the room look whether the office wants to know.
+func (r *Room) Wake() { loop.Wake(r.wake) }
+
+// Run asks once a day until ctx ends, then returns nil. First it removes what an earlier installation has left.
+func (r *Room) Run(ctx context.Context) error {
+	if !r.Offered() {
+		<-ctx.Done()
+		return nil
+	}
+	pause := startPause
+	for cleared := false; loop.Wait(ctx, pause, r.wake); {
+		pause = r.askIfDue(ctx)
+		if !cleared {
+			cleared = r.clear()
+		}
+		if !cleared { // the installer may still be at work that has started this program
+			pause = min(pause, time.Minute)
+		}
+	}
+	return nil
+}
+
+// askIfDue asks when the office wants that and the last time is long enough ago, and returns how long not to ask again.
+func (r *Room) askIfDue(ctx context.Context) time.Duration {
+	if !r.needs.Settings().CheckUpdates {
+		return look
+	}
+	if left := r.known.Get().Rest.Left(r.Now()); left > 0 {
+		return min(left, look)
+	}
+	if err := r.ask(ctx, true); err != nil && ctx.Err() == nil {
+		r.Log.Info("ask for a newer version", "err", err)
+	}
+	return min(max(r.known.Get().Rest.Left(r.Now()), time.Minute), look)
+}
+
+// clear removes what was downloaded, unless an installation is under way, and reports whether nothing is left.
+func (r *Room) clear() bool {
+	r.turn.Lock()
+	defer r.turn.Unlock()
+	if err := update.Clear(r.needs.Folder); err != nil {
+		r.Log.Info("remove what an installation has left", "err", err)
+		return false
+	}
+	return true
+}
+
+// Check asks now, because a person wants to know. Its errors carry a message for people.
+func (r *Room) Check(ctx context.Context) error {
+	if !r.Offered() {
+		return message.Error(message.UpdatesNotOffered(), nil)
+	}
+	return r.ask(ctx, false)
+}
+
+// ask asks for the manifest and remembers what it says. Only byItself tells people of a newer version.
+func (r *Room) ask(ctx context.Context, byItself bool) error {
+	r.turn.Lock()
+	defer r.turn.Unlock()
+	_, err := r.latest(ctx, byItself)
+	return err
+}
+
+// latest is ask, for whoever has the turn.
+func (r *Room) latest(ctx context.Context, byItself bool) (update.Manifest, error) {
+	m, err := r.needs.Client.Latest(ctx, r.Now())
+	if ctx.Err() != nil {
+		return update.Manifest{}, context.Cause(ctx)
+	}
+	var facts []office.Fact
+	notKept := r.known.Change(func(k record) (record, error) {
+		if err == nil && k.Newest != "" && update.Newer(k.Newest, m.Version) {
+			err = message.Error(message.UpdateOlder(), nil)
+		}
+		if err != nil {
+			k = r.failed(k)
+		} else {
+			k = r.heard(k, m)
+		}
+		return k, r.Data.Update(func(tx *store.Tx) (errNews error) {
+			facts = nil
+			if err == nil && r.newer(k) && !(byItself && r.needs.Silent()) {
+				facts, errNews = r.needs.News(tx, k.Newest, r.todo(k), byItself)
+			}
+			if errNews != nil {
+				return errNews
+			}
+			return tx.PutDoc(doc, k)
+		})
+	})
+	r.Signal(office.StatusChanged)
+	if notKept != nil {
+		return update.Manifest{}, notKept
+	}
+	r.needs.Announce(facts...)
+	return m, err
+}
+
+func (r *Room) heard(k record, m update.Manifest) record {
+	now := r.Now().Round(0)
+	k.Newest, k.Page, k.Files, k.Heard = m.Version, m.Page, m.Files, now
+	k.Failing, k.Tries = time.Time{}, 0
+	k.Rest = loop.CoolFor(now, everyDay+time.Duration(r.Jitter()*float64(time.Hour)))
+	return k
+}
+
+func (r *Room) failed(k record) record {
+	now := r.Now().Round(0)
+	if k.Failing.IsZero() || k.Failing.After(now) {
+		k.Failing = now
+	}
+	k.Tries++
+	k.Rest = loop.CoolFor(now, r.Backoff(k.Tries, firstRetry, everyDay))
+	return k
+}
+
+// State is what is known, from memory.
+func (r *Room) State() office.Update {
+	u := office.Update{Version: r.needs.Version, Offered: r.Offered()}
+	if !u.Offered {
+		return u
+	}
+	u.Version = update.Plain(u.Version)
+	k := r.known.Get()
+	u.Newest, u.Newer, u.Checked = k.Newest, r.newer(k), k.Heard
+	if k.Installing != "" && update.Newer(k.Installing, u.Version) && !r.isInstalling() {
+		u.Trouble = message.UpdateNotInstalled(k.Installing)
+	} else if days := int(r.Age(k.Failing) / (24 * time.Hour)); !k.Failing.IsZero() && r.Age(k.Failing) >= silentFor {
+		u.Trouble = message.UpdateSilence(days)
+	}
+	if !u.Newer {
+		return u
+	}
+	u.Todo, u.Address = r.todo(k), k.Page
+	if f, known := r.file(k.Files); known {
+		u.File = office.UpdateFile{Name: f.Name, Address: r.needs.Client.Address(f), Size: f.Size, SHA256: f.SHA256}
+		u.OneClick = r.needs.Kind == update.Installer
+		u.Address = u.File.Address
+	}
+	return u
+}
+
+func (r *Room) newer(k record) bool {
+	return k.Newest != "" && update.Newer(k.Newest, update.Plain(r.needs.Version))
+}
+
+// file is the one of files that takes the place of this program.
+func (r *Room) file(files []update.File) (update.File, bool) {
+	return update.Manifest{Files: files}.File(r.needs.System, r.needs.Arch, r.needs.Kind)
+}
+
+// todo is what a person does to get the newest version.
+func (r *Room) todo(k record) message.Message {
+	f, known := r.file(k.Files)
+	if known {
+		switch address := r.needs.Client.Address(f); f.Kind {
+		case update.Installer:
+			return message.UpdateInSettings()
+		case update.Deb:
+			return message.UpdateWithPackage(f.Name, address)
+		case update.Tar:
+			return message.UpdateWithArchive(address)
+		case update.Server:
+			return message.UpdateWithProgram(address)
+		}
+	}
+	if k.Page != "" {
+		return message.UpdateFromPage(k.Page)
+	}
+	return message.UpdateFromMaker()
+}

@@ -1,0 +1,380 @@
+package updates
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"countersign/internal/agent/loop"
+	"countersign/internal/agent/loop/looptest"
+	"countersign/internal/message"
+	"countersign/internal/office"
+	"countersign/internal/store"
+	"countersign/internal/update"
+
+	"aead.dev/minisign"
+	"go.uber.org/goleak"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// world is a room, and the place where its releases are announced.
+type world struct {
+	*Room
+	t        *testing.T
+	key      minisign.PrivateKey
+	public   string
+	manifest update.Manifest
+	file     string
+	down     bool
+	asked    int
+	on, busy bool
+	silent   bool
+	told     []string
+	started  []string
+	noStart  error
+}
+
+func newWorld(t *testing.T, version string) *world {
+	t.Helper()
+	w := &world{t: t, file: strings.Repeat("setup ", 1000), on: true}
+	pub, private, err := minisign.GenerateKey(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	text, _ := pub.MarshalText()
+	lines := strings.Split(strings.TrimSpace(string(text)), "\n")
+	w.key, w.public = private, lines[len(lines)-1]
+	w.release("1.2.0")
+	w.restart(looptest.Tools(t, func() {}), version)
+	return w
+}
+
+// release announces a version, by the clock of now.
+func (w *world) release(version string) {
+	sum := sha256.Sum256([]byte(w.file))
+	f := update.File{System: "windows", Arch: "amd64", Kind: update.Installer, Name: "setup.exe", Size: int64(len(w.file)), SHA256: hex.EncodeToString(sum[:])}
+	w.manifest = update.Manifest{Product: update.Product, Version: version, Signed: time.Now(), Expires: time.Now().Add(90 * 24 * time.Hour), Files: []update.File{f}}
+}
+
+// restart makes the room anew on the same store, as a new start of a program of that version does.
+func (w *world) restart(tools loop.Tools, version string) {
+	w.t.Helper()
+	client, err := update.New(update.Source{Address: "https://example.com/countersign.json", Keys: []string{w.public}}, &http.Client{Transport: w})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	folder := filepath.Join(filepath.Dir(tools.Data.Store.Path()), "update")
+	w.Room, err = New(tools, Needs{
+		Client: client, Keys: []string{w.public}, Version: version, Kind: update.Installer, System: "windows", Arch: "amd64", Folder: folder,
+		Settings: func() office.Settings { return office.Settings{CheckUpdates: w.on} },
+		Silent:   func() bool { return w.silent }, Busy: func() bool { return w.busy },
+		News: func(tx *store.Tx, version string, _ message.Message, tell bool) ([]office.Fact, error) {
+			first, err := tx.Once("update/" + version)
+			if !first || !tell {
+				return nil, err
+			}
+			return []office.Fact{{Key: version}}, err
+		},
+		Announce: func(facts ...office.Fact) {
+			for _, f := range facts {
+				w.told = append(w.told, f.Key)
+			}
+		},
+		Start: func(path string) error {
+			b, err := os.ReadFile(path)
+			w.started = append(w.started, string(b))
+			return errors.Join(err, w.noStart)
+		},
+	})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+}
+
+func (w *world) RoundTrip(r *http.Request) (*http.Response, error) {
+	if w.down {
+		return nil, errors.New("no network")
+	}
+	text, _ := json.Marshal(w.manifest)
+	var body string
+	switch r.URL.Path {
+	case "/countersign.json":
+		w.asked++
+		body = string(text)
+	case "/countersign.json.minisig":
+		body = string(minisign.Sign(w.key, text))
+	case "/setup.exe":
+		body = w.file
+	}
+	return &http.Response{StatusCode: 200, Body: io.NopCloser(strings.NewReader(body)), Request: r}, nil
+}
+
+// pass lets the room work for d.
+func (w *world) pass(d time.Duration) {
+	w.t.Helper()
+	ctx, stop := context.WithTimeout(w.t.Context(), d)
+	defer stop()
+	if err := w.Run(ctx); err != nil {
+		w.t.Error(err)
+	}
+}
+
+const day = 24 * time.Hour
+
+func TestNobodyIsAskedUnlessTheOfficeWantsIt(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, "1.0.0")
+		w.on = false
+		w.pass(10 * day)
+		if w.asked != 0 || len(w.told) != 0 {
+			t.Errorf("asked %d times", w.asked)
+		}
+		if err := w.Check(t.Context()); err != nil || w.asked != 1 || !w.State().Newer {
+			t.Errorf("a person who asks is answered: %v, %+v", err, w.State())
+		}
+	})
+}
+
+func TestItAsksOnceADayAndTellsOnceAVersion(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, "1.0.0 (0a1b2c3d4e5f)")
+		w.pass(10*day - time.Hour)
+		if w.asked != 10 {
+			t.Errorf("asked %d times in ten days", w.asked)
+		}
+		w.restart(w.Tools, "1.0.0")
+		w.pass(time.Hour)
+		if w.asked > 11 {
+			t.Errorf("a start asks again")
+		}
+		w.release("1.3.0-rc.1")
+		w.pass(2 * day)
+		if !slices.Equal(w.told, []string{"1.2.0", "1.3.0-rc.1"}) {
+			t.Errorf("told %q", w.told)
+		}
+		w.release("1.3.0")
+		if err := w.Check(t.Context()); err != nil {
+			t.Error(err)
+		}
+		w.pass(2 * day)
+		if len(w.told) != 2 {
+			t.Errorf("who has asked was told all the same: %q", w.told)
+		}
+		if s := w.State(); s.Newest != "1.3.0" || !s.Newer || !s.OneClick || s.File.Address != "https://example.com/setup.exe" || !s.Trouble.IsZero() {
+			t.Errorf("%+v", s)
+		}
+	})
+}
+
+func TestQuietHoursPutOffWhatIsToldOnce(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, "1.0.0")
+		w.silent = true
+		w.pass(2 * day)
+		w.silent = false
+		if len(w.told) != 0 {
+			t.Errorf("told %q", w.told)
+		}
+		w.pass(2 * day)
+		if !slices.Equal(w.told, []string{"1.2.0"}) {
+			t.Errorf("told %q", w.told)
+		}
+	})
+}
+
+func TestTheNewestVersionKnownNeverGoesBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, "1.0.0")
+		old := w.manifest
+		w.release("1.4.0")
+		if err := w.Check(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		w.manifest = old // signed, not expired, and kept back
+		w.restart(w.Tools, "1.0.0")
+		err := w.Check(t.Context())
+		if message.For(err) != message.UpdateOlder() || w.State().Newest != "1.4.0" {
+			t.Errorf("%v, %+v", err, w.State())
+		}
+		if err := w.Install(t.Context(), nil); message.For(err) != message.UpdateOlder() || len(w.started) != 0 {
+			t.Errorf("installed an older one: %v", err)
+		}
+	})
+}
+
+func TestAnOlderReleaseIsNoNews(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		for _, own := range []string{"1.2.0", "1.2.1", "2.0.0"} {
+			w := newWorld(t, own)
+			w.pass(day)
+			if err := w.Install(t.Context(), nil); message.For(err) != message.UpdateNone(own) || len(w.started)+len(w.told) > 0 || w.State().Newer {
+				t.Errorf("%s: %v, %+v", own, err, w.State())
+			}
+		}
+	})
+}
+
+// Somebody who has a key can sign the highest of all versions. Once that key is no longer built in, it is forgotten.
+func TestOtherKeysBeginAnew(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, "1.0.0")
+		w.release("99999.0.0")
+		if err := w.Check(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		tools, fresh := w.Tools, newWorld(t, "1.0.0")
+		fresh.restart(tools, "1.0.0")
+		if err := fresh.Check(t.Context()); err != nil || fresh.State().Newest != "1.2.0" {
+			t.Errorf("%v, %+v", err, fresh.State())
+		}
+	})
+}
+
+func TestSilenceIsSaidAfterAWhileAndQuietly(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, "1.0.0")
+		w.pass(day)
+		w.down = true
+		w.pass(10 * day)
+		if s := w.State(); !s.Trouble.IsZero() {
+			t.Errorf("too early: %v", s.Trouble)
+		}
+		w.pass(6 * day)
+		if s := w.State(); s.Trouble.ID() != message.UpdateSilence(1).ID() || len(w.Health.List()) > 0 {
+			t.Errorf("%v, %v", s.Trouble, w.Health.List())
+		}
+		w.down = false
+		w.release("1.2.0")
+		w.pass(2 * day)
+		if s := w.State(); !s.Trouble.IsZero() || len(w.told) != 1 {
+			t.Errorf("%v, told %q", s.Trouble, w.told)
+		}
+	})
+}
+
+func TestAWrongClockCostsADayAtMost(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, "1.0.0")
+		var wrong time.Duration
+		tools := w.Tools
+		tools.Now = func() time.Time { return time.Now().Add(wrong) }
+		w.restart(tools, "1.0.0")
+		for _, wrong = range []time.Duration{20 * 365 * day, -20 * 365 * day, 0, 2 * day, 0} {
+			w.pass(day)
+		}
+		asked := w.asked
+		w.pass(day)
+		if s := w.State(); w.asked == asked || !s.Newer || !s.Trouble.IsZero() || s.Checked.After(time.Now()) {
+			t.Errorf("asked %d times then, %+v", w.asked-asked, s)
+		}
+	})
+}
+
+func TestAnInstallationWaitsForWorkAndLeavesNothingBehind(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, "1.0.0")
+		w.busy = true
+		time.AfterFunc(30*time.Second, func() { w.busy = false })
+		var waited, got bool
+		err := w.Install(t.Context(), func(s office.UpdateStep) {
+			waited, got = waited || s.Waits, got || s.Got == s.Total && s.Total == int64(len(w.file))
+		})
+		if err != nil || !waited || !got || !slices.Equal(w.started, []string{w.file}) {
+			t.Fatalf("%v, waited %v, got %v, started %d", err, waited, got, len(w.started))
+		}
+		if !w.State().Trouble.IsZero() {
+			t.Error("it is only just being installed")
+		}
+		w.restart(w.Tools, "1.2.0")
+		w.pass(time.Minute)
+		if _, err := os.Lstat(w.needs.Folder); !os.IsNotExist(err) || !w.State().Trouble.IsZero() || w.State().Newer {
+			t.Errorf("%v, %+v", err, w.State())
+		}
+	})
+}
+
+func TestWorkThatDoesNotEndKeepsTheProgram(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, "1.0.0")
+		w.busy = true
+		err := w.Install(t.Context(), nil)
+		if _, left := os.Lstat(w.needs.Folder); message.For(err) != message.UpdateWorkGoesOn() || len(w.started) > 0 || !os.IsNotExist(left) {
+			t.Errorf("%v, started %d, %v", err, len(w.started), left)
+		}
+	})
+}
+
+func TestAnInstallationThatDidNotComeIsSaid(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, "1.0.0")
+		if err := w.Install(t.Context(), nil); err != nil {
+			t.Fatal(err)
+		}
+		w.restart(w.Tools, "1.0.0")
+		if got := w.State().Trouble; got != message.UpdateNotInstalled("1.2.0") {
+			t.Errorf("%v", got)
+		}
+		w.noStart = errors.New("blocked")
+		w.restart(w.Tools, "1.0.0")
+		if err := w.Install(t.Context(), nil); err == nil || !w.State().Trouble.IsZero() {
+			t.Errorf("%v, %v", err, w.State().Trouble)
+		}
+	})
+}
+
+func TestAProgramThatIsNoReleaseAsksNobody(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, "dev")
+		w.pass(2 * day)
+		if err := w.Check(t.Context()); message.For(err) != message.UpdatesNotOffered() || w.State().Offered || w.asked > 0 {
+			t.Errorf("%v, %+v, asked %d times", err, w.State(), w.asked)
+		}
+	})
+}
+
+func TestItSaysWhatToInstall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld(t, "1.0.0")
+		sum := w.manifest.Files[0].SHA256
+		for _, kind := range []string{update.Deb, update.Tar, update.Server} {
+			w.manifest.Files = append(w.manifest.Files, update.File{System: "linux", Arch: "amd64", Kind: kind, Name: "file-" + kind, Size: 1, SHA256: sum})
+		}
+		w.manifest.Page = "https://example.com/get"
+		const at = "https://example.com/file-"
+		for _, c := range []struct {
+			system, kind string
+			want         message.Message
+			address      string
+		}{
+			{"linux", update.Deb, message.UpdateWithPackage("file-deb", at+"deb"), at + "deb"},
+			{"linux", update.Tar, message.UpdateWithArchive(at + "tar"), at + "tar"},
+			{"linux", update.Server, message.UpdateWithProgram(at + "server"), at + "server"},
+			{"linux", "", message.UpdateFromPage("https://example.com/get"), "https://example.com/get"},
+			{"darwin", "", message.UpdateFromPage("https://example.com/get"), "https://example.com/get"},
+			{"windows", "", message.UpdateFromPage("https://example.com/get"), "https://example.com/get"},
+		} {
+			w.needs.System, w.needs.Kind = c.system, c.kind
+			if err := w.Check(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if s := w.State(); s.Todo != c.want || s.Address != c.address || s.OneClick {
+				t.Errorf("%s %s: %v, %s, %v", c.system, c.kind, s.Todo, s.Address, s.OneClick)
+			}
+			if err := w.Install(t.Context(), nil); message.For(err) != c.want {
+				t.Errorf("%s %s: installed: %v", c.system, c.kind, err)
+			}
+		}
+	})
+}

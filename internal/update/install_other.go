@@ -1,0 +1,34 @@
+//go:build !windows
+
+package update
+
+import (
+	"errors"
+	"os"
+	"runtime"
+	"strings"
+)
+
+// Here is the kind of file with which this program came here, as far as that can be told; windowless is said of the
+// program for servers.
+func Here(windowless bool) string {
+	switch self, err := os.Executable(); {
+	case err != nil, runtime.GOOS != "linux":
+		return ""
+	case windowless:
+		return Server
+	case !strings.HasPrefix(self, "/usr/"), strings.HasPrefix(self, "/usr/local/"):
+		return Tar
+	case self == "/usr/bin/countersign" && isThere("/var/lib/dpkg/info/countersign.list"):
+		return Deb
+	}
+	return "" // some other package
+}
+
+func isThere(path string) bool {
+	_, err := os.Lstat(path)
+	return err == nil
+}
+
+// Start is for Windows: elsewhere people install what was downloaded.
+func Start(string, []string) error { return errors.ErrUnsupported }

@@ -1,0 +1,59 @@
+package update
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+
+	"countersign/internal/message"
+
+	"golang.org/x/sys/windows/registry"
+)
+
+// Here is the kind of file with which this program came here: the installer, when it runs from the folder that the
+// installer has noted for this person.
+func Here(bool) string {
+	self, err := os.Executable()
+	if err != nil {
+		return ""
+	}
+	key, err := registry.OpenKey(registry.CURRENT_USER, `Software\Countersign`, registry.QUERY_VALUE)
+	if err != nil {
+		return ""
+	}
+	defer key.Close()
+	folder, _, err := key.GetStringValue("InstallDir")
+	if err != nil || !strings.EqualFold(filepath.Clean(folder), filepath.Dir(self)) {
+		return ""
+	}
+	return Installer
+}
+
+// variable holds what the program is to be started with once it is installed; the installer reads it.
+const variable = "COUNTERSIGN_RESTART"
+
+// longest is what an installer can read of it.
+const longest = 900
+
+// Start starts a downloaded installer, which waits for a minute until this program has ended, installs, and starts it again
+// with args, whatever became of the installation. It returns at once; who calls it ends the program.
+func Start(installer string, args []string) error {
+	var quoted []string
+	for _, a := range args {
+		quoted = append(quoted, syscall.EscapeArg(a))
+	}
+	line := strings.Join(quoted, " ")
+	if len(line) > longest {
+		return message.Error(message.UpdateNotStarted(), errors.New("the arguments are too long to come back with"))
+	}
+	cmd := exec.Command(installer, "/S", "/UPDATE")
+	cmd.Env = append(os.Environ(), variable+"="+line)
+	cmd.Dir = filepath.Dir(filepath.Dir(installer)) // its own folder can be removed then
+	if err := cmd.Start(); err != nil {
+		return message.Error(message.UpdateNotStarted(), err)
+	}
+	return cmd.Process.Release()
+}

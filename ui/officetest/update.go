@@ -1,0 +1,32 @@
+package officetest
+
+import (
+	"context"
+
+	"countersign/internal/office"
+)
+
+// Update is what Newest says.
+func (o *Office) Update() office.Update { return read(o, func() office.Update { return o.Newest }) }
+
+// CheckUpdate finds Release, and fails with NoUpdate.
+func (o *Office) CheckUpdate(context.Context) (office.Update, error) {
+	o.Change(office.StatusChanged, func(o *Office) {
+		if o.NoUpdate == nil {
+			o.Newest = o.Release
+		}
+	})
+	return o.Update(), read(o, func() error { return o.NoUpdate })
+}
+
+// InstallUpdate counts in Installed, and fails with NoUpdate.
+func (o *Office) InstallUpdate(_ context.Context, progress func(office.UpdateStep)) error {
+	progress(office.UpdateStep{Got: 1, Total: 2})
+	progress(office.UpdateStep{Got: 2, Total: 2, Waits: true})
+	o.Change(office.StatusChanged, func(o *Office) {
+		if o.NoUpdate == nil {
+			o.Installed++
+		}
+	})
+	return read(o, func() error { return o.NoUpdate })
+}

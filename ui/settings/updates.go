@@ -1,0 +1,145 @@
+package settings
+
+import (
+	"context"
+	"errors"
+
+	"fyne.io/fyne/v2"
+	"fyne.io/fyne/v2/lang"
+	"fyne.io/fyne/v2/widget"
+
+	"countersign/internal/message"
+	"countersign/internal/office"
+	"countersign/ui/async"
+	"countersign/ui/i18n"
+	"countersign/ui/theme"
+	"countersign/ui/widgets"
+)
+
+// updates says which version is the newest, asks for it, and installs it where that takes one click.
+type updates struct {
+	screen     *Screen
+	content    *fyne.Container // with the choice; hidden where nobody can be asked
+	line, note *widgets.Prose
+	check, get *widgets.Button
+	known      office.Update
+	cancel     context.CancelFunc // of what is under way
+	percent    int                // of the download, as it is said
+}
+
+func newUpdates(s *Screen) *updates {
+	u := &updates{screen: s, line: widgets.NewFullName(""), note: widgets.NewFullCaption("")}
+	u.check = widgets.NewButton(lang.L("Check now"), u.ask)
+	u.get = widgets.NewButton("", u.fetch)
+	u.get.Importance = widget.HighImportance
+	return u
+}
+
+// section is the part of the page with the choice in it.
+func (u *updates) section(choice fyne.CanvasObject) fyne.CanvasObject {
+	u.content = widgets.Stack(0, widgets.Section(lang.L("Updates"), 12, choice,
+		widgets.Across(nil, widgets.Stack(2, u.line, u.note), widgets.Row(8, u.check, u.get))))
+	u.content.Hide()
+	return u.content
+}
+
+// show shows what is known, but for what a person has just begun here.
+func (u *updates) show(known office.Update) {
+	u.known = known
+	u.content.Hidden = !known.Offered
+	if u.cancel == nil {
+		u.tell()
+	}
+}
+
+func (u *updates) tell() {
+	k, now := u.known, u.screen.env.Now()
+	switch {
+	case k.Newer && k.OneClick:
+		u.say(i18n.Message(message.UpdateAvailable(k.Newest)), lang.L("Countersign ends, is installed and starts again. What is being sent or saved is finished first."))
+		u.get.SetText(lang.L("Install"))
+	case k.Newer:
+		u.say(i18n.Message(message.UpdateAvailable(k.Newest)), i18n.Message(k.Todo))
+		u.get.SetText(lang.L("Download"))
+	case k.Checked.IsZero():
+		u.say(lang.L("Not checked yet."), "")
+	default:
+		u.say(i18n.Message(message.UpdateNone(k.Version)), lang.L("Checked: {{.When}}", i18n.V{"When": i18n.Exactly(now, k.Checked)}))
+	}
+	u.get.Hidden = !k.Newer || !k.OneClick && k.Address == ""
+	if !k.Trouble.IsZero() {
+		u.note.Text = i18n.Message(k.Trouble)
+	}
+	u.check.SetText(lang.L("Check now"))
+	u.content.Refresh()
+}
+
+func (u *updates) say(line, note string) {
+	u.line.Text, u.note.Text = line, note
+	u.note.Colour, u.note.Hidden = theme.Secondary, note == ""
+	u.content.Refresh()
+}
+
+// begin shows that something is under way, which the one button that is left stops.
+func (u *updates) begin(text string, cancel context.CancelFunc) {
+	u.cancel, u.percent = cancel, -1
+	u.get.Hide()
+	u.check.SetText(lang.L("Stop"))
+	u.say(text, "")
+}
+
+// over ends what was under way, and says what went wrong.
+func (u *updates) over(err error) {
+	u.cancel = nil
+	u.tell()
+	if err != nil && !errors.Is(err, context.Canceled) {
+		u.note.Text, u.note.Hidden = i18n.Error(err), false
+		u.content.Refresh()
+	}
+}
+
+// ask asks for the newest version, or stops what is under way.
+func (u *updates) ask() {
+	if u.cancel != nil {
+		u.cancel()
+		return
+	}
+	s := u.screen
+	u.begin(lang.L("Asking…"), async.Then(s.env.Work, s.env.Office.CheckUpdate, func(known office.Update, err error) {
+		if err == nil {
+			u.known = known
+		}
+		u.over(err)
+	}))
+}
+
+// fetch installs the newest version, after which the program ends; where that takes more than a click, the browser fetches it.
+func (u *updates) fetch() {
+	s := u.screen
+	if !u.known.OneClick {
+		s.env.OpenAddress(u.known.Address)
+		return
+	}
+	u.begin(lang.L("Downloading…"), async.Then(s.env.Work, func(ctx context.Context) (struct{}, error) {
+		return struct{}{}, s.env.Office.InstallUpdate(ctx, func(step office.UpdateStep) { s.env.Work.Do(func() { u.progress(step) }) })
+	}, func(_ struct{}, err error) {
+		if err == nil {
+			u.say(lang.L("Countersign starts again in a moment."), "")
+			s.env.Go.Quit()
+			return
+		}
+		u.over(err)
+	}))
+}
+
+func (u *updates) progress(step office.UpdateStep) {
+	percent := int(100 * step.Got / max(1, step.Total))
+	switch {
+	case u.cancel == nil:
+	case step.Waits:
+		u.say(lang.L("Waiting until everything is sent and saved…"), "")
+	case percent != u.percent:
+		u.percent = percent
+		u.say(lang.L("Downloading… {{.Percent}} %", i18n.V{"Percent": percent}), "")
+	}
+}
