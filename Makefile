@@ -140,7 +140,7 @@ endef
 
 # --- shipping
 
-.PHONY: windows deb tar macos release test-shipping
+.PHONY: windows deb tar macos release renew test-shipping
 .PHONY: windows-packages deb-packages tar-packages shipping-packages
 
 WINDOWS_PACKAGES  := gcc-mingw-w64-x86-64 mingw-w64-x86-64-dev nsis osslsigncode
@@ -166,6 +166,10 @@ macos:
 
 release: build-packages windows-packages deb-packages tar-packages
 	$(SHIP) all
+
+# Signs the manifest of the last release anew (UPDATE_URL, UPDATE_KEYS and RELEASE_KEY, see README.md), before it expires.
+renew:
+	$(SHIP) renew
 
 # Installs what is shipped in Wine, in a fresh Debian and in an empty home, and builds it all twice.
 test-shipping: build-packages windows-packages deb-packages tar-packages shipping-packages

@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 
+	"countersign/internal/update"
+
 	"golang.org/x/sync/errgroup"
 )
 
@@ -25,6 +27,9 @@ func (allCmd) Run(ctx context.Context, c *commandLine) error {
 	}
 	if c.Version == "" {
 		return errors.New("a release needs a version: make release VERSION=1.2.0")
+	}
+	if p.announced.secret != nil && !update.IsVersion(p.version) {
+		return fmt.Errorf("%q is no version that programs can compare, as 1.2.0 and 1.3.0-rc.1 are", p.version)
 	}
 	changed, err := output(ctx, p.root, "git", "status", "--porcelain")
 	if err != nil {
@@ -126,11 +131,34 @@ func (p product) release(ctx context.Context) error {
 			return err
 		}
 	}
-	return errors.Join(
+	err = errors.Join(
 		write(filepath.Join(published, "NOTICES.txt"), notices),
 		write(filepath.Join(published, "countersign-"+p.version+".cdx.json"), bill),
 		writeSums(published),
 	)
+	if err != nil {
+		return err
+	}
+	return p.announce(published, filepath.Base(deb), filepath.Base(tarball), filepath.Base(setup))
+}
+
+// announce writes the manifest with the files in dir that programs replace themselves with. It comes after the sums, which are
+// the same each time.
+func (p product) announce(dir, deb, tarball, setup string) error {
+	var files []update.File
+	add := func(system, arch, kind, name string) (err error) {
+		f, err := describe(system, arch, kind, filepath.Join(dir, name))
+		files = append(files, f)
+		return err
+	}
+	err := errors.Join(add("windows", "amd64", update.Installer, setup), add("linux", "amd64", update.Deb, deb), add("linux", "amd64", update.Tar, tarball))
+	for _, arch := range serverArchs {
+		err = errors.Join(err, add("linux", arch, update.Server, "countersign-server-"+p.version+"-linux-"+arch))
+	}
+	if err != nil {
+		return err
+	}
+	return p.announced.publish(dir, p.version, files)
 }
 
 func copyFile(from, to string) error {

@@ -28,6 +28,7 @@ type commandLine struct {
 	Tar     tarCmd     `cmd:"" help:"The archive with its install script."`
 	Sign    signCmd    `cmd:"" help:"Sign one file for Windows, with SIGN_PFX and SIGN_PASSWORD_FILE."`
 	Macos   macosCmd   `cmd:"" help:"The bundle; needs a Mac."`
+	Renew   renewCmd   `cmd:"" help:"Sign the manifest of the last release anew, with RELEASE_KEY, before it expires."`
 	All     allCmd     `cmd:"" help:"A release, from a clean tree: everything but the bundle for macOS, with sums, notices and bill of materials."`
 }
 

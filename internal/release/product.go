@@ -20,6 +20,7 @@ type product struct {
 	version   string // as people say it: "1.2.0"
 	commit    string // short; empty when the tree is no checkout
 	made      time.Time
+	announced announcement // how programs hear of newer versions
 }
 
 // product finds out what is being made.
@@ -39,6 +40,9 @@ func (c *commandLine) product(ctx context.Context) (product, error) {
 	}
 	p.version = strings.TrimPrefix(p.version, "v")
 	if p.made, err = commitTime(ctx, root); err != nil {
+		return product{}, err
+	}
+	if p.announced, err = announced(); err != nil {
 		return product{}, err
 	}
 	return p, os.MkdirAll(p.out, 0o755)
@@ -107,7 +111,7 @@ func (p product) build(ctx context.Context, path, ldflags string, env ...string)
 
 // link links a program of ours into path. The tree's own place and its version control leave no trace.
 func (p product) link(ctx context.Context, path, program, ldflags string, env ...string) error {
-	ldflags += fmt.Sprintf(" -buildid= -X 'main.version=%s'", p.said())
+	ldflags += fmt.Sprintf(" -buildid= -X 'main.version=%s'", p.said()) + p.announced.ldflags()
 	return run(ctx, p.root, env, "go", "build", "-trimpath", "-buildvcs=false", "-ldflags", ldflags, "-o", path, program)
 }
 

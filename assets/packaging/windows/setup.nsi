@@ -2,7 +2,9 @@
 ; program's file), NOTICES, ICON, OUT (the installer's file), VERSION, NUMBERS (four, with dots) and, where installers
 ; are signed, SIGN (a command that signs the file named as its last argument).
 ;
-; Silently: Countersign-setup.exe /S [/AUTOSTART] [/D=C:\folder]; it ends with 2 when Countersign is running.
+; Silently: Countersign-setup.exe /S [/AUTOSTART] [/UPDATE] [/D=C:\folder]; it ends with 2 when Countersign is running. With
+; /UPDATE, which the program itself gives, it waits a minute for the program's end, and starts it again however it went, with what
+; the environment's COUNTERSIGN_RESTART says; what a person has removed, such as the entry in Send to, stays removed.
 Target amd64-unicode
 SetCompressor /SOLID lzma
 SetDateSave off
@@ -50,9 +52,12 @@ VIAddVersionKey LegalCopyright ""
 !insertmacro MUI_LANGUAGE Spanish
 !include "texts.nsh"
 
+Var updating ; 1 with /UPDATE
+
 ; A program that runs cannot be replaced. Only the person can end it: it may be in the middle of a sending.
 !macro WAIT_FOR_END un
 Function ${un}WaitForEnd
+  StrCpy $1 0
   again:
   IfFileExists "$INSTDIR\Countersign.exe" 0 ended
   ClearErrors
@@ -61,6 +66,12 @@ Function ${un}WaitForEnd
   FileClose $0
   Goto ended
   running:
+  StrCmp $updating 1 0 ask
+  IntCmp $1 120 ask 0 ask
+  IntOp $1 $1 + 1
+  Sleep 500
+  Goto again
+  ask:
   MessageBox MB_RETRYCANCEL|MB_ICONEXCLAMATION "$(is_running)" /SD IDCANCEL IDRETRY again
   SetErrorLevel 2
   Quit
@@ -74,7 +85,19 @@ Section "Countersign" the_program
   SectionIn RO
   Call WaitForEnd
   SetOutPath "$INSTDIR"
-  File "/oname=Countersign.exe" "${PROGRAM}"
+  ; The program is the old one or the new one, whatever goes wrong: no room, no power.
+  ClearErrors
+  File "/oname=Countersign.new" "${PROGRAM}"
+  IfErrors 0 written
+  Delete "$INSTDIR\Countersign.new"
+  Abort
+  written:
+  !define REPLACE_AND_FLUSH 9 ; MOVEFILE_REPLACE_EXISTING, MOVEFILE_WRITE_THROUGH
+  System::Call 'kernel32::MoveFileEx(t "$INSTDIR\Countersign.new", t "$INSTDIR\Countersign.exe", i ${REPLACE_AND_FLUSH}) i .r0'
+  IntCmp $0 0 0 named named
+  Delete "$INSTDIR\Countersign.new"
+  Abort
+  named:
   File "/oname=NOTICES.txt" "${NOTICES}"
   WriteUninstaller "$INSTDIR\uninstall.exe"
   CreateShortCut "$SMPROGRAMS\Countersign.lnk" "$INSTDIR\Countersign.exe"
@@ -120,6 +143,29 @@ Function .onInit
   IfErrors not_asked
   !insertmacro SelectSection ${start_with_windows}
   not_asked:
+  ClearErrors
+  ${GetOptions} $0 "/UPDATE" $1
+  IfErrors not_updating
+  StrCpy $updating 1
+  IfFileExists "$SENDTO\Countersign.lnk" not_updating
+  !insertmacro UnselectSection ${send_to}
+  not_updating:
+FunctionEnd
+
+; The old program or the new one comes back.
+Function Restart
+  StrCmp $updating 1 0 stay
+  ReadEnvStr $0 COUNTERSIGN_RESTART
+  Exec '"$INSTDIR\Countersign.exe" $0'
+  stay:
+FunctionEnd
+
+Function .onInstSuccess
+  Call Restart
+FunctionEnd
+
+Function .onInstFailed
+  Call Restart
 FunctionEnd
 
 Function un.onInit

@@ -1,0 +1,129 @@
+package main
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"countersign/internal/update"
+
+	"aead.dev/minisign"
+)
+
+// releaseKey is a key in files as a maker has them, and its public half.
+func releaseKey(t *testing.T, password string) (file, public string) {
+	t.Helper()
+	pub, private, err := minisign.GenerateKey(nil)
+	must(t, err)
+	text, err := private.MarshalText()
+	if password != "" {
+		text, err = minisign.EncryptKey(password, private)
+		secret := filepath.Join(t.TempDir(), "password")
+		must(t, os.WriteFile(secret, []byte(password+"\n"), 0o600))
+		t.Setenv("RELEASE_KEY_PASSWORD_FILE", secret)
+	}
+	must(t, err)
+	file = filepath.Join(t.TempDir(), "release.key")
+	must(t, os.WriteFile(file, text, 0o600))
+	lines := strings.Fields(pub.String())
+	return file, lines[len(lines)-1]
+}
+
+// published is a folder as a release leaves it, with the files that programs replace themselves with.
+func published(t *testing.T) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "release")
+	for _, name := range []string{"setup.exe", "a.deb", "a.tar.xz", "countersign-server-1.2.0-linux-amd64", "countersign-server-1.2.0-linux-arm64"} {
+		must(t, write(filepath.Join(dir, name), []byte("this is "+name)))
+	}
+	return dir
+}
+
+func TestAReleaseIsBelievedByTheProgramsThatKnowItsKey(t *testing.T) {
+	key, public := releaseKey(t, "for tests")
+	_, older := releaseKey(t, "") // before a new key there is an old one
+	dir := published(t)
+	server := httptest.NewTLSServer(http.FileServer(http.Dir(filepath.Dir(dir))))
+	defer server.Close()
+	t.Setenv("UPDATE_URL", server.URL+"/release/countersign.json")
+	t.Setenv("UPDATE_KEYS", older+" "+public)
+	t.Setenv("UPDATE_PAGE", "https://example.com/get")
+	t.Setenv("RELEASE_KEY", key)
+	a, err := announced()
+	must(t, err)
+	p := product{version: "1.2.0", announced: a}
+	must(t, p.announce(dir, "a.deb", "a.tar.xz", "setup.exe"))
+	client, err := update.New(update.Source{Address: a.address, Keys: []string{public}}, server.Client())
+	must(t, err)
+	m, err := client.Latest(t.Context(), time.Now())
+	must(t, err)
+	if m.Version != "1.2.0" || m.Page != "https://example.com/get" || len(m.Files) != 5 {
+		t.Errorf("%+v", m)
+	}
+	for _, f := range m.Files {
+		_, err := client.Download(t.Context(), f, filepath.Join(t.TempDir(), "update"), nil)
+		must(t, err)
+	}
+	if flags := a.ldflags(); !strings.Contains(flags, "main.updateKeys="+older+","+public) {
+		t.Errorf("built with %s", flags)
+	}
+	// It is signed anew before it expires, and not when a file is another one meanwhile.
+	t.Setenv("UPDATE_DAYS", "700")
+	must(t, renewCmd{}.Run(t.Context(), &commandLine{Out: filepath.Dir(dir)}))
+	if m, err := client.Latest(t.Context(), time.Now().AddDate(0, 0, 600)); err != nil || len(m.Files) != 5 {
+		t.Errorf("%+v, %v", m, err)
+	}
+	must(t, write(filepath.Join(dir, "a.deb"), []byte("else")))
+	if err := (renewCmd{}).Run(t.Context(), &commandLine{Out: filepath.Dir(dir)}); err == nil {
+		t.Error("another file was signed")
+	}
+}
+
+func TestAReleaseThatNobodyWouldBelieveIsNotBegun(t *testing.T) {
+	key, public := releaseKey(t, "")
+	_, other := releaseKey(t, "")
+	const address = "https://example.com/countersign.json"
+	for name, env := range map[string][3]string{
+		"no address":      {"", public, key},
+		"http":            {"http://example.com/c.json", public, key},
+		"no key":          {address, "", ""},
+		"no public key":   {address, "abc", ""},
+		"another key":     {address, other, key},
+		"no file":         {address, public, filepath.Join(t.TempDir(), "none")},
+		"no key's file":   {address, public, "announce.go"},
+		"a folder's name": {"https://example.com/", public, key},
+	} {
+		t.Setenv("UPDATE_URL", env[0])
+		t.Setenv("UPDATE_KEYS", env[1])
+		t.Setenv("RELEASE_KEY", env[2])
+		if _, err := announced(); err == nil {
+			t.Errorf("%s: it would be made", name)
+		}
+	}
+	t.Setenv("UPDATE_URL", "")
+	t.Setenv("RELEASE_KEY", "")
+	if a, err := announced(); err != nil || a.ldflags() != "" {
+		t.Errorf("without an address: %+v, %v", a, err)
+	}
+}
+
+func TestWithoutAKeyThereIsNoManifest(t *testing.T) {
+	_, public := releaseKey(t, "")
+	dir := published(t)
+	t.Setenv("UPDATE_URL", "https://example.com/countersign.json")
+	t.Setenv("UPDATE_KEYS", public)
+	t.Setenv("RELEASE_KEY", "")
+	a, err := announced()
+	must(t, err)
+	must(t, product{version: "1.2.0", announced: a}.announce(dir, "a.deb", "a.tar.xz", "setup.exe"))
+	if _, err := os.Lstat(filepath.Join(dir, "countersign.json")); !os.IsNotExist(err) {
+		t.Errorf("there is one: %v", err)
+	}
+	if a.ldflags() == "" {
+		t.Error("its programs still look for later releases")
+	}
+}

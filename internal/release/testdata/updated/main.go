@@ -1,0 +1,37 @@
+// Command updated stands for the program in the test of an update on Windows. Asked to update, it starts the installer as the
+// program does, works a little longer, and ends; otherwise it notes in the person's folder that it was started.
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"countersign/internal/update"
+)
+
+var version string // set when it is linked
+
+func main() {
+	if len(os.Args) == 3 && os.Args[1] == "update" {
+		if kind := update.Here(false); kind != update.Installer {
+			fail(fmt.Errorf("it was not installed: %q", kind))
+		}
+		if err := update.Start(os.Args[2], []string{"--data", `C:\an office`}); err != nil {
+			fail(err)
+		}
+		time.Sleep(3 * time.Second) // the installer has to wait
+		return
+	}
+	note := fmt.Sprintf("%s %s", version, strings.Join(os.Args[1:], "|"))
+	if err := os.WriteFile(filepath.Join(os.Getenv("USERPROFILE"), "came-back.txt"), []byte(note), 0o600); err != nil {
+		fail(err)
+	}
+}
+
+func fail(err error) {
+	fmt.Fprintln(os.Stderr, err)
+	os.Exit(1)
+}
