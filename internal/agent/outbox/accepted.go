@@ -53,6 +53,7 @@ func (r *Room) accepted(d office.Draft, added esign.Added) error {
 		return fmt.Errorf("record the sent package %s: %w", added.PackageID, err)
 	}
 	r.Tell(line)
+	r.row = row{}
 	r.updateUnknown()
 	r.needs.PackageAdded()
 	for _, c := range []office.Change{office.OutboxChanged, office.PackagesChanged, office.StatusChanged} {

@@ -70,6 +70,7 @@ type Room struct {
 	copies   copies
 	sending  atomic.Bool       // a draft is being worked on
 	searches map[string]search // draft id -> how far its package was looked for; of Run's goroutine alone
+	row      row               // of Run's goroutine alone
 }
 
 // New makes the room.
@@ -120,16 +121,24 @@ func (r *Room) sendDue(ctx context.Context) (time.Duration, error) {
 		if err != nil {
 			return 0, err
 		}
-		all := len(due)
+		all, rests := len(due), false
 		due = slices.DeleteFunc(due, func(d office.Draft) bool {
-			return d.Service != client.Home() || r.LeftAlone(key(d)) || r.waits(d) // the service may have been changed just now
+			waits := r.rests(d)
+			rests = rests || waits
+			return waits || d.Service != client.Home() || r.LeftAlone(key(d)) || r.waits(d) // the service may have been changed just now
 		})
 		if len(due) == 0 {
+			if rests {
+				return max(r.row.rest.Left(r.Now()), loop.MinPause), nil
+			}
 			return r.PauseBeside(all, loop.UntilNext(r.Now(), next, idle)), nil
 		}
 		for _, d := range due {
 			if ctx.Err() != nil {
 				return 0, nil
+			}
+			if r.rests(d) { // since a moment
+				continue
 			}
 			err = r.One(ctx, key(d), func() (err error) {
 				r.sending.Store(true)

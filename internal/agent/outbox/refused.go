@@ -54,6 +54,7 @@ func (r *Room) refused(ctx context.Context, d office.Draft, cause error) error {
 		}
 	}
 	d.Tries++
+	r.failed()
 	// A service that wants to be left alone is left alone by all (Needs.Answered).
 	d.NextTry = r.Now().Add(r.Backoff(d.Tries, r.Pace.Retry, maxDraftPause))
 	return r.putDraft(&d, office.DraftQueued)
