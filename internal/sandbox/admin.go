@@ -1,7 +1,6 @@
 package sandbox
 
 import (
-	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -153,20 +152,22 @@ func (s *Server) adminState(http.ResponseWriter, *http.Request) (any, error) {
 	endpoints, states := []object{}, map[string]int{}
 	now := s.opt.Now()
 	err := s.db.View(func(tx *bolt.Tx) error {
-		return errors.Join(
-			each(tx, bucketEndpoints, func(_ string, e endpoint) error {
-				endpoints = append(endpoints, object{
-					"event_endpoint_id": e.EventEndpointID, "client_id": e.ClientID, "name": e.Name, "url": e.URL, "time_set": e.TimeSet,
-				})
-				return nil
-			}),
-			each(tx, bucketPackages, func(_ string, p pack) error {
-				states[p.stateAt(now)]++
-				return nil
-			}))
+		return each(tx, bucketEndpoints, func(_ string, e endpoint) error {
+			endpoints = append(endpoints, object{
+				"event_endpoint_id": e.EventEndpointID, "client_id": e.ClientID, "name": e.Name, "url": e.URL, "time_set": e.TimeSet,
+			})
+			return nil
+		})
 	})
 	if err != nil {
 		return nil, err
+	}
+	all, err := s.packs()
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range all {
+		states[p.stateAt(now)]++
 	}
 	clients := []object{}
 	for _, c := range s.opt.Clients {

@@ -50,33 +50,40 @@ type Signer struct {
 	Page     string `json:"page"`
 }
 
-// Packages returns all packages, oldest first, as they are at this moment.
+// Packages returns all packages, oldest first, as they are at this moment. They are shared: nobody may change them.
 func (s *Server) Packages() []Package {
 	all, err := s.packs()
 	if err != nil {
 		s.log.Error("reading the packages failed", "error", err)
 	}
-	slices.Reverse(all)
-	now, out := s.opt.Now(), []Package{}
-	for i := range all {
-		p := &all[i]
-		v := Package{PackageID: p.PackageID, Name: p.Name, State: p.stateAt(now), Notified: append([]string{}, p.Notified...), Documents: []Document{}, Signers: []Signer{}, Recipients: []Recipient{}}
-		for _, d := range p.Documents {
-			v.Documents = append(v.Documents, Document{d.DocumentID, d.Name, d.TimeExecuted != nil})
+	now, out := s.opt.Now(), make([]Package, 0, len(all))
+	for _, p := range slices.Backward(all) {
+		if p.view != nil {
+			out = append(out, *p.view)
+		} else {
+			out = append(out, s.controlView(&p.pack, now))
 		}
-		for j := range p.Signers {
-			sg := &p.Signers[j]
-			v.Signers = append(v.Signers, Signer{
-				SignerID: sg.SignerID, Name: sg.fullName(), Email: sg.Email,
-				Turn: p.hasTurn(sg.SignerID, now), Signed: p.signedBy(sg.SignerID), Page: s.linkURL(sg.LinkToken),
-			})
-		}
-		for _, r := range p.Recipients {
-			v.Recipients = append(v.Recipients, Recipient{strings.TrimSpace(r.FirstName + " " + r.LastName), r.Email, r.Type})
-		}
-		out = append(out, v)
 	}
 	return out
+}
+
+// controlView is p as tests look at it.
+func (s *Server) controlView(p *pack, now time.Time) Package {
+	v := Package{PackageID: p.PackageID, Name: p.Name, State: p.stateAt(now), Notified: append([]string{}, p.Notified...), Documents: []Document{}, Signers: []Signer{}, Recipients: []Recipient{}}
+	for _, d := range p.Documents {
+		v.Documents = append(v.Documents, Document{d.DocumentID, d.Name, d.TimeExecuted != nil})
+	}
+	for j := range p.Signers {
+		sg := &p.Signers[j]
+		v.Signers = append(v.Signers, Signer{
+			SignerID: sg.SignerID, Name: sg.fullName(), Email: sg.Email,
+			Turn: p.hasTurn(sg.SignerID, now), Signed: p.signedBy(sg.SignerID), Page: s.linkURL(sg.LinkToken),
+		})
+	}
+	for _, r := range p.Recipients {
+		v.Recipients = append(v.Recipients, Recipient{strings.TrimSpace(r.FirstName + " " + r.LastName), r.Email, r.Type})
+	}
+	return v
 }
 
 // SignAll lets every signer sign in turn until nobody has anything left to sign.

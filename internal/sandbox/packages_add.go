@@ -93,7 +93,7 @@ func (s *Server) addPackage(w http.ResponseWriter, r *http.Request, who caller) 
 				return err
 			}
 		}
-		if err := put(tx, bucketPackages, p.PackageID, p); err != nil {
+		if err := s.putPack(tx, p); err != nil {
 			return err
 		}
 		return s.delivery.enqueue(tx, p, packageEvents(p, kinds, now))

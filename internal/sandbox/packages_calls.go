@@ -7,8 +7,6 @@ import (
 	"strings"
 	"time"
 	"unicode"
-
-	bolt "go.etcd.io/bbolt"
 )
 
 // visiblePack reads a package the caller may see.
@@ -141,22 +139,20 @@ func (s *Server) listPackages(w http.ResponseWriter, r *http.Request, who caller
 		return nil, forbidden("package_not_authorized", "The packages of other members need the organization scope.")
 	}
 	now := s.opt.Now()
-	var found []pack
-	err := s.db.View(func(tx *bolt.Tx) error {
-		return each(tx, bucketPackages, func(_ string, p pack) error {
-			if who.sees(&p) && q.matches(&p, who, now) {
-				found = append(found, p)
-			}
-			return nil
-		})
-	})
+	all, err := s.packs()
 	if err != nil {
 		return nil, err
+	}
+	var found []*pack
+	for _, p := range all {
+		if who.sees(&p.pack) && q.matches(&p.pack, who, now) {
+			found = append(found, &p.pack)
+		}
 	}
 	from, to := s.lists.part(found, q.Skip, take)
 	items := []object{}
 	for i := from; i < to; i++ {
-		items = append(items, s.itemView(&found[i]))
+		items = append(items, s.itemView(found[i]))
 	}
 	return map[string]any{"items": items, "total": len(found), "take": take, "skip": q.Skip}, nil
 }

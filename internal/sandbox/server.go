@@ -43,6 +43,7 @@ type Server struct {
 	locks    packageLocks
 	pad      padding
 	lists    lists
+	shelf    shelf
 	swept    atomic.Pointer[time.Time] // when old uploads were last looked for
 
 	ctx     context.Context

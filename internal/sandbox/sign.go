@@ -38,7 +38,7 @@ func (s *Server) changePack(id string, change func(p *pack, now time.Time) ([]ev
 	}
 	p.TimeModified = now
 	err = s.db.Update(func(tx *bolt.Tx) error {
-		if err := put(tx, bucketPackages, id, &p); err != nil {
+		if err := s.putPack(tx, &p); err != nil {
 			return err
 		}
 		return s.delivery.enqueue(tx, &p, events)

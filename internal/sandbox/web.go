@@ -6,8 +6,6 @@ import (
 	"net/http"
 	"slices"
 	"time"
-
-	bolt "go.etcd.io/bbolt"
 )
 
 //go:embed web/*.html web/*.css web/*.js
@@ -150,17 +148,4 @@ func (p *pack) standing(sg *signer, now time.Time) (word string, done, turn bool
 		return "to sign", false, true
 	}
 	return "waiting", false, false
-}
-
-// packs are all packages, newest first.
-func (s *Server) packs() ([]pack, error) {
-	var all []pack
-	err := s.db.View(func(tx *bolt.Tx) error {
-		return each(tx, bucketPackages, func(_ string, p pack) error {
-			all = append(all, p)
-			return nil
-		})
-	})
-	slices.SortStableFunc(all, func(a, b pack) int { return b.TimeCreated.Compare(a.TimeCreated) })
-	return all, err
 }
