@@ -70,7 +70,10 @@ func (w *world) owesSweep(why string) {
 	}
 	s := sweep{why: why, since: time.Now()}
 	for _, p := range w.services[w.current].Packages() {
-		if row, known, err := w.office.Package(p.PackageID); err == nil && known && row.State == office.PackageOpen && p.State == "open" {
+		if p.State != "open" {
+			continue
+		}
+		if row, known, err := w.office.Package(p.PackageID); err == nil && known && row.State == office.PackageOpen {
 			s.about = append(s.about, p.PackageID)
 		}
 	}

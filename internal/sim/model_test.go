@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"maps"
+	"math"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -35,27 +36,31 @@ type model struct {
 	claims   []string            // packages of which people were told that they are saved, to be looked at
 	executed map[string]executed // by name
 
-	kept     map[string]bool   // events that the program has shown to have
-	files    map[string]saved  // path -> what is there
-	own      map[string][]byte // path -> a file of people's own
-	places   map[string]int    // document -> how many files of it may be there; absent is 1
-	given    map[string]string
-	listed   map[string]bool // files of the services that were looked at
-	excused  map[string]bool // packages of which people need not be told any more
-	brought  map[string]bool // documents that a drive brought back to a folder that was made anew
-	gone     map[string]bool // documents that people took away
-	first    map[string]int  // which computer saved a document first
-	out      map[string]bool // folders that are not there for a while
-	drafts   map[string]promise
-	refusals int                  // of drafts by the service, for good
-	since    map[string]time.Time // computer and service -> when somebody signed in first
-	heard    time.Time            // since when people want to be told
-	did      map[string]int       // what somebody did, and on how many documents
-	heardOf  map[string]int       // and how often people were told of it
-	problems map[string]told      // problem -> when people were told of it
-	expected []*expectation
-	adds     int // calls of packages/add
-	looked   int // of them when packages were counted last
+	kept      map[string]bool   // events that the program has shown to have
+	files     map[string]saved  // path -> what is there
+	paths     []string          // files that were there with the last look ...
+	next      int               // which of them to look at again ...
+	edits     int               // and how often people changed files ...
+	editsSeen int               // until then
+	own       map[string][]byte // path -> a file of people's own
+	places    map[string]int    // document -> how many files of it may be there; absent is 1
+	given     map[string]string
+	listed    map[string]bool // files of the services that were looked at
+	excused   map[string]bool // packages of which people need not be told any more
+	brought   map[string]bool // documents that a drive brought back to a folder that was made anew
+	gone      map[string]bool // documents that people took away
+	first     map[string]int  // which computer saved a document first
+	out       map[string]bool // folders that are not there for a while
+	drafts    map[string]promise
+	refusals  int                  // of drafts by the service, for good
+	since     map[string]time.Time // computer and service -> when somebody signed in first
+	heard     time.Time            // since when people want to be told
+	did       map[string]int       // what somebody did, and on how many documents
+	heardOf   map[string]int       // and how often people were told of it
+	problems  map[string]told      // problem -> when people were told of it
+	expected  []*expectation
+	adds      int // calls of packages/add
+	looked    int // of them when packages were counted last
 }
 
 // promise is a draft that the program has taken.
@@ -237,11 +242,12 @@ func (m *model) replaced() {
 // excuse hears of a kill. A fact is noted before it is told, so that nobody is told twice: a kill in between costs the
 // notification (office.Fact).
 func (m *model) excuse() {
-	m.lookAtFolders()
+	m.look(math.MaxInt)
+	there := m.documents()
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	for name, e := range m.executed {
-		if !slices.ContainsFunc(e.documents, func(d string) bool { return !m.isSaved(d) }) {
+		if !slices.ContainsFunc(e.documents, func(d string) bool { return !there[d] && !m.gone[d] }) {
 			m.excused[name] = true
 		}
 	}
@@ -263,29 +269,39 @@ func (m *model) check() []string {
 	return m.broken
 }
 
-// lookAtFolders: a file under its final name is whole, is a document that was signed, is the only one of it, and stays.
-func (m *model) lookAtFolders() {
-	there := map[string]bool{}
+// looksAgain is how many of the files that were met before are looked at again each time. Where all is judged, all are.
+const looksAgain = 100
+
+// lookAtFolders: a file under its final name is whole, is a document that was signed, is the only one of it, and stays. What
+// is new or gone is seen at once; what looks different than before, within the next looks: a year has thousands of files.
+func (m *model) lookAtFolders() { m.look(looksAgain) }
+
+func (m *model) look(again int) {
+	var paths []string
 	for _, folder := range m.w.folders() {
 		if m.out[folder] {
 			continue
 		}
-		entries, err := os.ReadDir(folder)
-		if err != nil {
-			continue
+		names, _ := namesIn(folder)
+		for _, name := range names {
+			if !strings.HasPrefix(name, ".") {
+				paths = append(paths, filepath.Join(folder, name))
+			}
 		}
-		for _, e := range entries {
-			path := filepath.Join(folder, e.Name())
-			info, err := e.Info()
-			if err != nil || strings.HasPrefix(e.Name(), ".") {
-				continue
-			}
-			there[path] = true
-			was, known := m.files[path]
-			if known && was.size == info.Size() && was.modified.Equal(info.ModTime()) {
-				continue
-			}
-			m.meet(path, info, was, known)
+	}
+	for range min(again, len(paths)) {
+		m.next = (m.next + 1) % len(paths)
+		m.lookAtFile(paths[m.next])
+	}
+	if slices.Equal(paths, m.paths) && m.edits == m.editsSeen {
+		return
+	}
+	m.paths, m.editsSeen = paths, m.edits
+	there := make(map[string]bool, len(paths))
+	for _, path := range paths {
+		there[path] = true
+		if _, known := m.files[path]; !known {
+			m.lookAtFile(path)
 		}
 	}
 	for path, f := range m.files {
@@ -294,6 +310,40 @@ func (m *model) lookAtFolders() {
 			delete(m.files, path)
 		}
 	}
+}
+
+// namesIn are the names in a folder, in no order but the same for as long as nothing changes.
+func namesIn(folder string) ([]string, error) {
+	f, err := os.Open(folder)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return f.Readdirnames(-1)
+}
+
+// lookAtFile meets a file that is new or looks different.
+func (m *model) lookAtFile(path string) {
+	info, err := os.Lstat(path)
+	if err != nil {
+		return
+	}
+	was, known := m.files[path]
+	if !known || was.size != info.Size() || !was.modified.Equal(info.ModTime()) {
+		m.meet(path, info, was, known)
+	}
+}
+
+// filed notes what people did: there is a document at path.
+func (m *model) filed(path string, f saved) {
+	m.files[path] = f
+	m.edits++
+}
+
+// unfiled notes what people did: there is none any more.
+func (m *model) unfiled(path string) {
+	delete(m.files, path)
+	m.edits++
 }
 
 // meet looks at a file that is new or looks different.
@@ -404,6 +454,15 @@ func (m *model) lookAtClaims() {
 			}
 		}
 	}
+}
+
+// documents are those that are in a folder.
+func (m *model) documents() map[string]bool {
+	there := make(map[string]bool, len(m.files))
+	for _, f := range m.files {
+		there[f.document] = true
+	}
+	return there
 }
 
 // isSaved reports whether a document is in a folder, or was until people took it.

@@ -212,9 +212,9 @@ func (w *world) rename(from, to string, f saved) {
 	if os.Rename(from, to) != nil {
 		return
 	}
-	delete(w.model.files, from)
+	w.model.unfiled(from)
 	if filepath.Dir(from) == filepath.Dir(to) {
-		w.model.files[to] = f
+		w.model.filed(to, f)
 	} else {
 		w.model.away(f.document, w.quiet())
 		return
@@ -226,7 +226,7 @@ func (w *world) rename(from, to string, f saved) {
 
 func doDelete(w *world, s step) {
 	w.take(s.number(0), func(path string, f saved) error {
-		delete(w.model.files, path)
+		w.model.unfiled(path)
 		w.model.away(f.document, w.quiet())
 		return os.Remove(path)
 	})

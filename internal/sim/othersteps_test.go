@@ -241,8 +241,8 @@ func (w *world) join(aside, folder string) error {
 			w.renames++
 			to = filepath.Join(folder, fmt.Sprintf("from the drive %d %s", w.renames, e.Name()))
 			if f, known := w.model.files[from]; known {
-				delete(w.model.files, from)
-				w.model.files[to] = f
+				w.model.unfiled(from)
+				w.model.filed(to, f)
 			}
 		}
 		err = errors.Join(err, os.Rename(filepath.Join(aside, e.Name()), to))

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -12,7 +13,6 @@ import (
 	"time"
 
 	"countersign/internal/office"
-	"countersign/internal/sandbox"
 )
 
 // expectation is something that health says within a time for which the world has been so without a break.
@@ -54,14 +54,13 @@ func (x *wire) troubled() bool {
 
 // waitsFor reports whether a document waits for a folder, as people see it.
 func (m *model) waitsFor(folder string) bool {
+	here := m.here()
 	for _, p := range m.rows() {
-		if !m.at(p.ID) {
-			continue
+		waits := func(f office.File) bool {
+			return f.Problem.IsZero() && f.State == office.JobPending && filepath.Dir(f.Path) == folder
 		}
-		for _, f := range p.Files {
-			if f.Problem.IsZero() && f.State == office.JobPending && filepath.Dir(f.Path) == folder {
-				return true
-			}
+		if here[p.ID] && slices.ContainsFunc(p.Files, waits) {
+			return true
 		}
 	}
 	return false
@@ -79,17 +78,19 @@ func (m *model) rows() (rows []office.PackageRow) {
 
 // young reports whether the program knows a package that it asks about every twenty minutes.
 func (m *model) young() bool {
-	for _, p := range must(m.w.office.Lines()) {
-		if p.State == "open" && m.w.clock().Sub(p.Created) < 20*time.Hour && m.at(p.ID) {
-			return true
-		}
-	}
-	return false
+	here := m.here()
+	return slices.ContainsFunc(must(m.w.office.Lines()), func(p office.PackageLine) bool {
+		return p.State == "open" && m.w.clock().Sub(p.Created) < 20*time.Hour && here[p.ID]
+	})
 }
 
-// at reports whether a package is at the service in use.
-func (m *model) at(id string) bool {
-	return slices.ContainsFunc(m.w.services[m.w.current].Packages(), func(p sandbox.Package) bool { return p.PackageID == id })
+// here are the packages at the service in use.
+func (m *model) here() map[string]bool {
+	all := map[string]bool{}
+	for _, p := range m.w.services[m.w.current].Packages() {
+		all[p.PackageID] = true
+	}
+	return all
 }
 
 // lookAtHealth judges the expectations.
@@ -164,6 +165,7 @@ type told struct{ at, virtual time.Time }
 // lookAtRest judges what the disk holds when nothing is under way: no secret that can be read, no half document, nothing
 // that is done with.
 func (m *model) lookAtRest() {
+	m.look(math.MaxInt)
 	m.mu.Lock()
 	var secrets [][]byte
 	for word := range m.owner {

@@ -130,10 +130,7 @@ func (m *model) owed() (owed []string) {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	there := map[string]bool{}
-	for _, f := range m.files {
-		there[f.document] = true
-	}
+	there := m.documents()
 	service := m.w.services[m.w.current]
 	sent := map[string]bool{}
 	for _, p := range service.Packages() {

@@ -5,6 +5,7 @@ import (
 	"context"
 	"io"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -143,7 +144,7 @@ func (y way) RoundTrip(r *http.Request) (*http.Response, error) {
 		r.Body = io.NopCloser(bytes.NewReader(said))
 	}
 	y.w.model.asked(r, said)
-	y.often(key)
+	y.often(key, thing(said))
 	y.w.trace.add("ask %s %s", key, kind)
 	if strings.HasSuffix(path, "/token") {
 		y.renew(1)
@@ -170,21 +171,27 @@ const (
 	asksOfRenewal = 4
 )
 
+var aThing = regexp.MustCompile(`"skip":\d+|"name":"(?:No|Elsewhere) \d+"|% contract -?\d+ part \d+`)
+
+// thing is what a question is about that its address does not say: which package is to be added, which file is brought,
+// which page of a list is asked for. Many drafts that wait are asked for one by one.
+func thing(said []byte) string { return string(aThing.Find(said)) }
+
 // often judges that the service is not asked for the same thing again and again.
-func (x *wire) often(key string) {
+func (x *wire) often(key, thing string) {
 	x.mu.Lock()
 	if hour := int(x.w.clock().Unix() / 3600); hour != x.hourOf || x.hour == nil {
 		x.hour, x.hourOf = map[string]int{}, hour
 	}
-	x.hour[key]++
-	n := x.hour[key]
+	x.hour[key+thing]++
+	n := x.hour[key+thing]
 	x.mu.Unlock()
 	most := mostAnHour
 	if strings.HasSuffix(key, "/token") || strings.HasSuffix(key, "/openid-configuration") {
 		most *= asksOfRenewal
 	}
 	if n == most {
-		x.w.model.breaks("the service is left in peace: %s was asked %d times within an hour", key, n)
+		x.w.model.breaks("the service is left in peace: %s was asked %d times within an hour, %s", key, n, thing)
 	}
 }
 
