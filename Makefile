@@ -22,7 +22,7 @@ TEST_PACKAGES  := xvfb openbox xdotool dbus gnome-keyring chromium imagemagick l
 # whose runs replay only where goroutines take turns as they come.
 PLAIN := . ./ui ./ui/window ./internal/e2e ./internal/sim
 
-.PHONY: all build first-build server demo no-display test fuse torture powercut simulate simulate-faults bench check vulncheck clean build-packages test-packages
+.PHONY: all build first-build server demo no-display test fuse torture powercut simulate simulate-year simulate-faults bench check vulncheck clean build-packages test-packages
 
 all: build
 
@@ -88,7 +88,21 @@ simulate: export COUNTERSIGN_SIM_SEED = $(SEED)
 simulate:
 	go test -count=1 -timeout 0 -v -run '^TestSimulate$$' ./internal/sim
 
-# Plants each of the faults kept with the simulation, one at a time, and counts those that it finds within a minute.
+# Lives through a year of DAYS days in the office with twenty packages each, in lives of a month, on every processor.
+DAYS ?= 365
+
+simulate-year: export COUNTERSIGN_SIM_TIME = 1h
+simulate-year: export COUNTERSIGN_SIM_YEAR = $(DAYS)
+simulate-year: export COUNTERSIGN_SIM_DAYS = 31
+simulate-year: export COUNTERSIGN_SIM_SEED = $(SEED)
+simulate-year:
+	go test -count=1 -timeout 0 -v -run '^TestSimulate$$' ./internal/sim
+
+# Plants each of the faults kept with the simulation, one at a time, and counts those that it finds within a minute of a
+# processor; FAULT names one, or how several begin.
+FAULT ?=
+
+simulate-faults: export COUNTERSIGN_SIM_FAULT = $(FAULT)
 simulate-faults: export COUNTERSIGN_SIM_FAULTS = 1m
 simulate-faults: export COUNTERSIGN_SIM_SEED = $(SEED)
 simulate-faults:

@@ -28,6 +28,8 @@ var trials = map[string]func(w *world){
 	"clock":         tryClock,
 	"domain":        tryDomain,
 	"full":          tryFull,
+	"bodies":        tryBodies,
+	"killed":        tryKilled,
 }
 
 func trialNames() (names []string) {
@@ -376,5 +378,35 @@ func tryFull(w *world) {
 	w.fill(false)
 	if goesOn && w.calmly(30*time.Minute) {
 		w.model.mustBeSaved(name, "though the disk has room again")
+	}
+}
+
+// tryBodies has something else come instead of a document: a part of it, or a page.
+func tryBodies(w *world) {
+	for _, kind := range []string{"short", "cut", "portal"} {
+		name := w.sendOne(1, 0)
+		if !w.calmly(time.Minute) {
+			return
+		}
+		w.fails(kind, "/packages/*/documents", 2, time.Hour)
+		w.signAll(name)
+		if !w.calmly(20 * time.Minute) {
+			return
+		}
+		w.model.mustBeSaved(name, "and the service gives it by now")
+		w.wire.heal()
+	}
+}
+
+// tryKilled has the program be killed while a package is added: before the service has it, and after.
+func tryKilled(w *world) {
+	for _, point := range []string{"adding", "added"} {
+		w.arm(point, 0)
+		w.sendOne(1, 0)
+		goesOn := w.calmly(20 * time.Minute)
+		w.arm("", 0)
+		if !goesOn || w.office == nil {
+			return
+		}
 	}
 }
