@@ -42,9 +42,11 @@ func New(tools loop.Tools, n Needs) *Room {
 }
 
 const (
-	lookTime    = 20 * time.Second // for one look at the network
-	restTime    = 30 * time.Second // between two, while the network asks for nothing
-	longestLook = 30 * time.Second // between two, while it does
+	lookTime = 20 * time.Second // for one look at the network
+	restTime = 30 * time.Second // between two, while the network asks for nothing
+
+	// Between two, while it does: a tenth of the time for which it did, for a page that nobody minds stays for a weekend.
+	shortestWait, longestWait = 3 * time.Second, 2 * time.Minute
 )
 
 // Failed is told of each call that the service has not answered. It returns at once.
@@ -71,7 +73,8 @@ func (r *Room) Run(ctx context.Context) error {
 
 // follow looks until the network asks for nothing.
 func (r *Room) follow(ctx context.Context) {
-	for wait := 3 * time.Second; ; wait = min(2*wait, longestLook) {
+	var waited time.Duration
+	for {
 		page, asks := r.Asks(ctx, r.Settings())
 		if ctx.Err() != nil {
 			return
@@ -90,9 +93,11 @@ func (r *Room) follow(ctx context.Context) {
 			r.Log.Warn("the network asks for a sign-in in the browser")
 		}
 		r.Health.Set(health.NetworkAsks, message.NetworkWantsBrowser())
+		wait := min(max(waited/10, shortestWait), longestWait)
 		if !loop.Wait(ctx, wait, r.wake) {
 			return
 		}
+		waited += wait
 	}
 }
 
