@@ -66,6 +66,11 @@ func (a *Agent) Saved(limit int) ([]office.Job, error) { return a.saves.Recent(l
 // SaveAgain is download.Room.SaveAgain.
 func (a *Agent) SaveAgain(packageID string) error { return a.saves.SaveAgain(packageID) }
 
+// Export is download.Room.Export.
+func (a *Agent) Export(ctx context.Context, packageIDs []string, folder string) (office.Exported, error) {
+	return a.saves.Export(ctx, packageIDs, folder)
+}
+
 // PreviewName is download.Room.PreviewName.
 func (a *Agent) PreviewName(s office.Settings) (string, error) { return a.saves.PreviewName(s) }
 

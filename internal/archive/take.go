@@ -18,6 +18,7 @@ type Taking struct {
 	Target string   // path below the folder with forward slashes
 	Source *os.File // a regular file, open for reading; not closed
 	Spare  uint64   // bytes that must stay free on the disk
+	Shared bool     // the copy is as readable as any document here; else by its owner alone
 }
 
 // Taken is what a copy is made of.
@@ -26,8 +27,8 @@ type Taken struct {
 	SHA256 string // hex; the copy is checked against it once more when it is sent
 }
 
-// Take copies a file of any kind into the folder and returns when the copy is on the disk under its name, readable by its
-// owner alone, or when nothing of it is left. The copy is the file as it was at one moment: one that changes meanwhile
+// Take copies a file of any kind into the folder and returns when the copy is on the disk under its name, or when
+// nothing of it is left. The copy is the file as it was at one moment: one that changes meanwhile
 // fails with ErrChanged. Where the file system can share the bytes, the copy takes no room until one of the two changes.
 // It never replaces a file.
 func (f *Folder) Take(ctx context.Context, t Taking) (Taken, error) {
@@ -49,7 +50,9 @@ func (f *Folder) Take(ctx context.Context, t Taking) (Taken, error) {
 		return Taken{}, f.because(t.Target, err)
 	}
 	defer temp.discard()
-	temp.mode = 0o600
+	if !t.Shared {
+		temp.mode = 0o600
+	}
 
 	var taken Taken
 	if shareBytes(temp.file, t.Source) == nil {

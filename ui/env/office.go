@@ -25,6 +25,9 @@ type Office interface {
 	LinesSince(version uint64) (office.Lines, error)
 	// SaveAgain fetches the files of an executed package once more.
 	SaveAgain(packageID string) error
+	// Export copies the saved files of packages into a folder and replaces nothing there. It may take long. An error says why
+	// nothing was begun.
+	Export(ctx context.Context, packageIDs []string, folder string) (office.Exported, error)
 	// Archive takes a package out of the list, or puts it back; nothing else changes.
 	Archive(packageID string, archived bool) error
 	// Withdraw stores the wish to withdraw packages and says what became of each; it waits for that as long as Patience and

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"image"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"countersign/internal/agent"
@@ -57,6 +58,12 @@ func (o *Office) Package(id string) (row office.PackageRow, known bool, err erro
 func (o *Office) SaveAgain(packageID string) error {
 	o.Change(office.PackagesChanged, func(o *Office) { o.Again = append(o.Again, packageID) })
 	return nil
+}
+
+// Export is env.Office's; OnExport decides how it ends.
+func (o *Office) Export(_ context.Context, packageIDs []string, folder string) (office.Exported, error) {
+	o.Exports = append(o.Exports, folder+": "+strings.Join(packageIDs, " "))
+	return o.OnExport, nil
 }
 
 // Archive is env.Office's.

@@ -62,6 +62,9 @@ type Office struct {
 	Acted []agent.Issue
 	Again []string // packages to be saved again
 
+	Exports  []string        // what was to be exported: "folder: ids"
+	OnExport office.Exported // and what becomes of it
+
 	Entered *agent.FirstRun             // what the first run kept
 	locked  bool                        // the keyring, so that nothing of that can be kept or read
 	Handed  map[string]agent.OfficeFile // files of administrators, by path

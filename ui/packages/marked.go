@@ -147,6 +147,11 @@ func (s *Screen) deedsOf(list []listed) (deeds []deed) {
 	if len(saved) > 0 {
 		deeds = append(deeds, deed{lang.L("Save again"), theme.DownloadIcon(), func() { s.saveAllAgain(saved) }})
 	}
+	if len(saved) > 0 {
+		deeds = append(deeds,
+			deed{lang.L("Export…"), theme.ContentCopyIcon(), func() { s.askExport(saved, len(list)-len(saved)) }},
+			deed{lang.L("Open folder"), theme.FolderOpenIcon(), func() { s.openFolders(saved) }})
+	}
 	if len(listedOnes) > 0 {
 		deeds = append(deeds, deed{lang.L("Archive"), theme.StorageIcon(), func() { s.putAllAway(listedOnes) }})
 	}

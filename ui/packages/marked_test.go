@@ -1,6 +1,7 @@
 package packages
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"testing"
@@ -8,8 +9,10 @@ import (
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/driver/desktop"
 
+	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/ui/officetest"
+	"countersign/ui/system"
 	"countersign/ui/widgets"
 )
 
@@ -94,11 +97,11 @@ func TestTheMarkedPackagesAreWithdrawnAndArchivedTogether(t *testing.T) {
 	b.press("p1", 0)
 	b.press("p2", ctrl)
 	b.press("p3", ctrl)
-	if got := b.deedNames(); !slices.Equal(got, []string{"Withdraw…", "Save again", "Archive"}) {
+	if got := b.deedNames(); !slices.Equal(got, []string{"Withdraw…", "Save again", "Export…", "Open folder", "Archive"}) {
 		t.Errorf("offered: %q", got)
 	}
 	menu := b.screen.menuOf(b.screen.at(b.screen.rowOf("p2")))
-	if len(menu.Items) != 3 {
+	if len(menu.Items) != 5 {
 		t.Errorf("the menu of a marked one has %d entries", len(menu.Items))
 	}
 	menu.Items[0].Action()
@@ -131,5 +134,87 @@ func TestTheMenuKeyOpensTheMenuOfTheChosenPackage(t *testing.T) {
 			t.Errorf("%s opens nothing", key)
 		}
 		widgets.CloseAll(b.Window.Canvas())
+	}
+}
+
+// busySaved is an office with three packages that are saved in two folders, and one that waits.
+func busySaved() *officetest.Office {
+	o := officetest.Busy()
+	file := func(path string) office.File {
+		return office.File{Path: path, Kind: office.FileSigned, State: office.JobDone}
+	}
+	row := func(id string, files ...office.File) office.PackageRow {
+		return office.PackageRow{Package: office.Package{ID: id, Name: id, State: office.PackageExecuted, Saved: len(files) > 0}, Files: files, FilesDone: len(files), FilesTotal: len(files)}
+	}
+	o.Rows = []office.PackageRow{row("a", file("/home/office/Signed/A/a.pdf"), file("/home/office/Signed/A/b.pdf")), row("b", file("/home/office/Signed/B/b.pdf")),
+		row("c", file("/home/office/Signed/A/c.pdf")), {Package: office.Package{ID: "w", Name: "w", State: office.PackageOpen}}}
+	return o
+}
+
+// do does what is offered for all that are marked.
+func (b *bench) do(t *testing.T, name string) {
+	t.Helper()
+	for _, d := range b.screen.deedsOf(b.screen.several()) {
+		if d.name == name {
+			d.do()
+			b.Settle()
+			return
+		}
+	}
+	t.Fatalf("%q is not offered", name)
+}
+
+func TestTheFilesOfMarkedPackagesAreExportedAndThatIsSaid(t *testing.T) {
+	b := newBench(t, busySaved())
+	b.System.OnChoose = func(context.Context, system.FileDialog) ([]string, error) {
+		return []string{"/media/stick/Export"}, nil
+	}
+	b.screen.tabs.Choose(tabAll)
+	b.screen.markAll()
+	for _, c := range []struct {
+		x    office.Exported
+		want string
+	}{
+		{office.Exported{Packages: 3, Files: 4, Copied: 4}, "Copied to “Export”: 4 files. 1 package has no saved files."},
+		{office.Exported{Packages: 2, Files: 4, Copied: 1, Lost: 2, Problem: message.DiskFull("Export")},
+			"Copied to “Export”: 1 of 4 files. 2 files are no longer where they were saved. " + message.DiskFull("Export").String() + " 2 packages have no saved files."},
+	} {
+		b.Office.OnExport, b.Notices = c.x, nil
+		b.do(t, "Export…")
+		if !slices.Equal(b.Notices, []string{c.want}) {
+			t.Errorf("said %q, want %q", b.Notices, c.want)
+		}
+	}
+	if b.Office.Exports[0] != "/media/stick/Export: a b c" {
+		t.Errorf("exported %q", b.Office.Exports)
+	}
+}
+
+func TestTheFoldersOfMarkedPackagesAreOpenedEachOnce(t *testing.T) {
+	b := newBench(t, busySaved())
+	b.screen.tabs.Choose(tabAll)
+	b.screen.markAll()
+	b.do(t, "Open folder")
+	if got := b.System.Opened; !slices.Equal(got, []string{"file /home/office/Signed/A", "file /home/office/Signed/B"}) {
+		t.Errorf("opened %q", got)
+	}
+	b.System.Opened = nil
+	for _, folder := range []string{"C", "D"} {
+		b.Office.Rows[2].Files = append(b.Office.Rows[2].Files, office.File{Path: "/home/office/Signed/" + folder + "/x.pdf", State: office.JobDone})
+	}
+	b.do(t, "Open folder")
+	if got := b.System.Opened; !slices.Equal(got, []string{"file /home/office/Signed"}) {
+		t.Errorf("of four folders it opened %q", got)
+	}
+	b.System.Opened = nil
+	b.System.Lost = map[string]bool{}
+	for _, r := range b.Office.Rows {
+		for _, f := range r.Files {
+			b.System.Lost[f.Path] = true
+		}
+	}
+	b.do(t, "Open folder")
+	if len(b.System.Opened) != 0 || len(b.Notices) != 1 || b.Notices[0] != "The files are no longer where they were saved." {
+		t.Errorf("opened %q, said %q", b.System.Opened, b.Notices)
 	}
 }

@@ -1,0 +1,112 @@
+package download
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"countersign/internal/archive"
+	"countersign/internal/office"
+	"countersign/internal/store"
+)
+
+// keepFile stores a package with a saved file of a name and content.
+func (x *testRoom) keepFile(id, name, content string) office.Job {
+	x.t.Helper()
+	j := x.plan(id)[0]
+	old := j.Key()
+	j.Target = name
+	folder, err := archive.OpenFolder(j.Folder)
+	if err != nil {
+		x.t.Fatal(err)
+	}
+	defer folder.Close()
+	source := filepath.Join(x.t.TempDir(), "source")
+	if err := os.WriteFile(source, []byte(content), 0o600); err != nil {
+		x.t.Fatal(err)
+	}
+	file, err := os.Open(source)
+	if err != nil {
+		x.t.Fatal(err)
+	}
+	defer file.Close()
+	saved, err := folder.Save(x.t.Context(), archive.Request{Target: name, Key: old, Declared: -1, Body: file})
+	if err != nil {
+		x.t.Fatal(err)
+	}
+	j.State, j.Size, j.Digest, j.Done = office.JobDone, saved.Size, saved.Digest, x.Now()
+	x.update(func(tx *store.Tx) error { return tx.PutJob(j) })
+	return j
+}
+
+const pdf = "%PDF-1.4\nof the "
+
+func inside(t *testing.T, folder string) (names []string) {
+	t.Helper()
+	err := filepath.Walk(folder, func(path string, info os.FileInfo, err error) error {
+		if err == nil && !info.IsDir() {
+			rel, _ := filepath.Rel(folder, path)
+			names = append(names, filepath.ToSlash(rel))
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return names
+}
+
+func TestAnExportCopiesWhatIsSavedAndReplacesNothing(t *testing.T) {
+	x := newRoom(t)
+	x.keepFile("p", "Lease/Lease.pdf", pdf+"lease\n%%EOF\n")
+	x.keepFile("q", "Offer.pdf", pdf+"offer\n%%EOF\n")
+	x.plan("waits")
+	to := t.TempDir()
+	if err := os.WriteFile(filepath.Join(to, "offer.PDF"), []byte("another one"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // the second time everything is there
+		got, err := x.Export(t.Context(), []string{"p", "q", "waits", "unknown"}, to)
+		if want := (office.Exported{Packages: 2, Files: 2, Copied: 2}); err != nil || got != want {
+			t.Errorf("%+v, %v", got, err)
+		}
+		if names := inside(t, to); !slices.Equal(names, []string{"Lease/Lease.pdf", "Offer (2).pdf", "offer.PDF"}) {
+			t.Errorf("there are %q", names)
+		}
+	}
+	if old, err := os.ReadFile(filepath.Join(to, "offer.PDF")); string(old) != "another one" || err != nil {
+		t.Errorf("what was there is %q, %v", old, err)
+	}
+	if got, err := os.ReadFile(filepath.Join(to, "Offer (2).pdf")); string(got) != pdf+"offer\n%%EOF\n" || err != nil {
+		t.Errorf("the copy is %q, %v", got, err)
+	}
+	own, err1 := os.Stat(filepath.Join(x.settings.SaveTo, "Offer.pdf"))
+	copied, err2 := os.Stat(filepath.Join(to, "Offer (2).pdf"))
+	if err1 != nil || err2 != nil || own.Mode() != copied.Mode() {
+		t.Errorf("the copy may be read by %v, the document by %v", copied.Mode(), own.Mode())
+	}
+}
+
+func TestAnExportGoesOnAfterAFileThatIsLostAndSaysSo(t *testing.T) {
+	x := newRoom(t)
+	lost := x.keepFile("p", "Lease.pdf", pdf+"lease\n%%EOF\n")
+	x.keepFile("q", "Offer.pdf", pdf+"offer\n%%EOF\n")
+	if err := os.Remove(filepath.Join(lost.Folder, lost.Target)); err != nil {
+		t.Fatal(err)
+	}
+	to := t.TempDir()
+	got, err := x.Export(t.Context(), []string{"p", "q"}, to)
+	if want := (office.Exported{Packages: 2, Files: 2, Copied: 1, Lost: 1}); err != nil || got != want {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if _, err := x.Export(t.Context(), []string{"q"}, filepath.Join(to, "gone")); err == nil {
+		t.Error("a folder that is not there takes nothing")
+	}
+	ended, end := context.WithCancel(t.Context())
+	end()
+	if got, err := x.Export(ended, []string{"q"}, t.TempDir()); err != nil || got.Copied != 0 || got.Problem.IsZero() {
+		t.Errorf("one that was ended says %+v, %v", got, err)
+	}
+}
