@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"runtime"
@@ -8,6 +9,7 @@ import (
 	"time"
 
 	"countersign/internal/locations"
+	"countersign/internal/office"
 )
 
 // About is what the About page and a report of a problem say.
@@ -23,7 +25,8 @@ func (a *Agent) About() About {
 }
 
 // Diagnostics is a text for whoever is asked for help: versions, settings and state, and nothing secret.
-func (a *Agent) Diagnostics() string {
+// It tries the way to the service and back, which takes some seconds where that does not work.
+func (a *Agent) Diagnostics(ctx context.Context) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Countersign %s, %s/%s, %s\n\n", a.p.Version, runtime.GOOS, runtime.GOARCH, a.Now().Format(time.RFC3339))
 	status, err := a.Status()
@@ -40,5 +43,28 @@ func (a *Agent) Diagnostics() string {
 		}
 		fmt.Fprintf(&b, "%s: %s\n\n", part.name, text)
 	}
+	b.WriteString("connection:\n")
+	ctx, cancel := context.WithTimeout(ctx, diagnosticsTime)
+	defer cancel()
+	for _, c := range a.TryConnection(ctx, nil) {
+		fmt.Fprintf(&b, "%s %s: %s", tick(c.Result), c.Step, c.Found)
+		if !c.At.IsZero() {
+			fmt.Fprintf(&b, " (%s)", c.At.Format(time.RFC3339))
+		}
+		b.WriteString("\n")
+	}
 	return b.String()
+}
+
+// diagnosticsTime is how long somebody waits for a text to copy.
+const diagnosticsTime = 30 * time.Second
+
+func tick(r office.CheckResult) string {
+	switch r {
+	case office.CheckFine:
+		return "[x]"
+	case office.CheckWrong:
+		return "[!]"
+	}
+	return "[ ]"
 }

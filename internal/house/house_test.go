@@ -169,7 +169,7 @@ var allowed = map[string][]string{
 	"internal/agent/loop":          {"internal/agent/data", "internal/agent/health", "internal/message", "internal/office", "internal/store", "internal/esign"},
 	"internal/agent/loop/looptest": {"internal/agent/data", "internal/agent/health", "internal/agent/loop", "internal/office"},
 	"internal/agent/health":        {},
-	"internal/agent/account":       {"internal/agent/data", "internal/agent/health", "internal/agent/issuer", "internal/agent/loop", "internal/esign", "internal/office", "internal/secret", "internal/store", "internal/tunnel", "assets"},
+	"internal/agent/account":       {"internal/agent/data", "internal/agent/health", "internal/agent/issuer", "internal/agent/loop", "internal/esign", "internal/office", "internal/proxy", "internal/secret", "internal/store", "internal/tunnel", "assets"},
 	"internal/agent/webhook":       {"internal/agent/data", "internal/agent/health", "internal/agent/issuer", "internal/agent/loop", "internal/esign", "internal/inbox", "internal/office", "internal/secret", "internal/store", "internal/tunnel"},
 	"internal/agent/issuer":        {"internal/esign", "internal/office"},
 	"internal/message":             {"assets"},

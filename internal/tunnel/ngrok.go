@@ -123,9 +123,10 @@ func (c NgrokConfig) host() string {
 	return strings.TrimSuffix(host, "/")
 }
 
-func (c NgrokConfig) server() string {
-	return cmp.Or(c.ConnectURL, ngrokServer)
-}
+func (c NgrokConfig) server() string { return NgrokServer(c.ConnectURL) }
+
+// NgrokServer is where agents connect to, as host:port: connectURL, or ngrok's own server.
+func NgrokServer(connectURL string) string { return cmp.Or(connectURL, ngrokServer) }
 
 func (c NgrokConfig) log() *slog.Logger {
 	if c.Log == nil {

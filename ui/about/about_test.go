@@ -24,7 +24,7 @@ func TestDiagnosticsAreCopiedAndThatIsSaid(t *testing.T) {
 		b.Settle()
 	}
 	press()
-	if len(b.Copied) != 1 || b.Copied[0] != b.Office.Diagnostics() || s.diagnostics.Said() == "" {
+	if len(b.Copied) != 1 || b.Copied[0] != b.Office.Diagnostics(t.Context()) || s.diagnostics.Said() == "" {
 		t.Errorf("copied %q, said %q", b.Copied, s.diagnostics.Said())
 	}
 	press()

@@ -131,7 +131,7 @@ func (s *Screen) facts() fyne.CanvasObject {
 
 // copyDiagnostics puts a text for whoever helps into the clipboard.
 func (s *Screen) copyDiagnostics(copied func()) {
-	async.Then(s.env.Work, func(context.Context) (string, error) { return s.env.Office.Diagnostics(), nil },
+	async.Then(s.env.Work, func(ctx context.Context) (string, error) { return s.env.Office.Diagnostics(ctx), nil },
 		func(text string, _ error) {
 			s.env.Copy(text)
 			copied()

@@ -74,9 +74,16 @@ type Office interface {
 	PreviewName(settings office.Settings) (string, error)
 	// Services are the presets of signing services, the neutral one first.
 	Services() []agent.Preset
-	// About says where things are; Diagnostics is a text for whoever helps, without secrets.
+	// Connection is what is known of the way to the service and back, step by step; it may ask the system, but nobody else.
+	// TryConnection tries all of it, and TryNgrok the way to ngrok with settings that need not be in use. They hand all
+	// steps to show, from any goroutine, whenever one more is known. Hosts are the addresses to allow in a firewall.
+	Connection(ctx context.Context) []office.Check
+	TryConnection(ctx context.Context, show func([]office.Check)) []office.Check
+	TryNgrok(ctx context.Context, settings office.Settings, show func([]office.Check)) []office.Check
+	Hosts() []string
+	// About says where things are; Diagnostics is a text for whoever helps, without secrets, for which it tries the connection.
 	About() agent.About
-	Diagnostics() string
+	Diagnostics(ctx context.Context) string
 
 	Activity(limit int) ([]office.Activity, error) // newest first
 	Drafts() ([]office.Draft, error)               // not yet packages: on their way, unknown or refused; oldest first

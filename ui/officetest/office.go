@@ -53,6 +53,9 @@ type Office struct {
 	OnTestTunnel  func(office.Settings, office.Secrets) (string, error)
 	OnPreviewName func(office.Settings) (string, error)
 
+	Steps []office.Check // of the connection, as they are known; OnTry decides how they end, nil finds all fine
+	OnTry func([]office.Check) []office.Check
+
 	OnWithdraw    func(id string) (office.WithdrawalState, message.Message) // how it ends; nil withdraws
 	NoWithdrawing bool                                                      // the service cannot
 

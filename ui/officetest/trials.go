@@ -48,4 +48,4 @@ func (o *Office) About() agent.About {
 func (o *Office) NetworkPage() string { return "http://login.network.test/" }
 
 // Diagnostics is env.Office's.
-func (o *Office) Diagnostics() string { return "Countersign 1.0\n" }
+func (o *Office) Diagnostics(context.Context) string { return "Countersign 1.0\n" }

@@ -18,8 +18,8 @@ func (s *Screen) build() {
 	s.undo = widgets.NewButton(lang.L("Undo"), s.Undo)
 	s.foot = widgets.On(theme.Paper, container.NewVBox(widget.NewSeparator(),
 		widgets.PadHV(20, 8, widgets.Across(nil, s.text, s.undo))))
-	s.pages = []fyne.CanvasObject{s.documents(), s.folders.content, s.notices(), s.program(), s.service()}
-	s.tabs = widgets.NewTabs([]string{lang.L("Documents"), lang.L("Folders"), lang.L("Notifications"), lang.L("General"), lang.L("Service and account")}, s.turn)
+	s.pages = []fyne.CanvasObject{s.documents(), s.folders.content, s.notices(), s.program(), s.service(), s.connection.content}
+	s.tabs = widgets.NewTabs([]string{lang.L("Documents"), lang.L("Folders"), lang.L("Notifications"), lang.L("General"), lang.L("Service and account"), lang.L("Connection")}, s.turn)
 	stack := container.NewStack()
 	for _, p := range s.pages {
 		stack.Add(p)
@@ -34,6 +34,9 @@ func (s *Screen) build() {
 func (s *Screen) turn(page int) {
 	for i, p := range s.pages {
 		widgets.Show(p, i == page)
+	}
+	if page == tabConnection {
+		s.connection.enter()
 	}
 	s.scroll.ScrollToTop()
 	s.scroll.Refresh()

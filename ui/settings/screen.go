@@ -44,6 +44,8 @@ type Screen struct {
 	folders *folders
 	updates *updates
 
+	connection *connection
+
 	foot *fyne.Container
 	text *widgets.Line
 	undo *widgets.Button
@@ -62,6 +64,7 @@ func New(d *env.Env) *Screen {
 	}
 	s.preview, s.account = newPreview(s), newAccount(s)
 	s.tests, s.starter, s.folders, s.updates = newTests(s), newStarter(s), newFolders(s), newUpdates(s)
+	s.connection = newConnection(s)
 	s.build()
 	s.offerUndo()
 	return s
@@ -142,6 +145,7 @@ func (s *Screen) Continue(old *Screen) {
 func (s *Screen) ShowStatus(status agent.Status) {
 	s.account.show(status)
 	s.tests.show(status)
+	s.connection.reload()
 }
 
 // ShowUpdate shows what is known of newer versions of the program.

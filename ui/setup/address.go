@@ -5,11 +5,13 @@ import (
 	"context"
 	"net/url"
 	"slices"
+	"sync"
 
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/lang"
 
 	"countersign/internal/office"
+	"countersign/ui/checks"
 	"countersign/ui/i18n"
 	"countersign/ui/theme"
 	"countersign/ui/widgets"
@@ -24,6 +26,7 @@ type address struct {
 	public, listen         *widgets.Entry
 	ngrok, external, found *fyne.Container
 	foundLine              *widgets.Line
+	way                    *checks.List // to ngrok, after it could not be reached
 	tokenKept              bool
 }
 
@@ -54,7 +57,8 @@ func newAddress(s *Screen) *address {
 		widgets.NewProse(lang.L("The web server must keep the path of the requests it forwards.")))
 	mark, line := widgets.MarkLine(theme.MarkSigned, "")
 	p.found, p.foundLine = mark, line
-	content := widgets.Stack(16, widgets.Card(p.kind), widgets.Stack(0, p.ngrok, p.external), p.found)
+	p.way = checks.New(s.env.Now)
+	content := widgets.Stack(16, widgets.Card(p.kind), widgets.Stack(0, p.ngrok, p.external), p.found, p.way.Content)
 	p.step = &step{key: "address", name: lang.L("Public address"), title: lang.L("How does the service reach this computer?"),
 		text:    lang.L("A public address is a web address that leads to this computer. The signing service reports each signature there. If you are not sure, choose “No public address”."),
 		content: content, fields: fields, next: lang.L("Test and continue"), asking: lang.L("Connecting the address for a moment…"),
@@ -88,6 +92,7 @@ func (p *address) choose(i int) {
 		p.next = lang.L("Continue")
 	}
 	p.showFound()
+	p.way.Show(nil)
 	if s := p.screen; s.cancel == nil {
 		s.bar.next.SetText(p.next)
 	}
@@ -114,9 +119,20 @@ func (p *address) ask() func(context.Context) error {
 	if a.settings.Tunnel == office.TunnelNone || a.address != "" && a.opened == a.fingerprint() {
 		return nil
 	}
-	office, settings, secrets, mark := p.screen.env.Office, a.settings, a.secrets, a.fingerprint()
+	p.way.Show(nil)
+	agent, settings, secrets, mark := p.screen.env.Office, a.settings, a.secrets, a.fingerprint()
 	return func(ctx context.Context) error {
-		public, err := office.TestTunnel(ctx, settings, secrets)
+		beside, cancel := context.WithCancel(ctx)
+		defer cancel()
+		var diagnosis sync.WaitGroup
+		if settings.Tunnel == office.TunnelNgrok {
+			diagnosis.Go(func() { p.diagnose(beside, settings) })
+		}
+		public, err := agent.TestTunnel(ctx, settings, secrets)
+		if err == nil {
+			cancel()
+		}
+		diagnosis.Wait()
 		if err != nil {
 			return err
 		}
@@ -132,5 +148,14 @@ func (p *address) answered() {
 		p.domain.SetText(cmp.Or(u.Host, a.settings.NgrokDomain))
 		a.opened = a.fingerprint()
 	}
+	p.way.Show(nil)
 	p.showFound()
+}
+
+// diagnose shows how far the way to ngrok leads.
+func (p *address) diagnose(ctx context.Context, settings office.Settings) {
+	work := p.screen.env.Work
+	p.screen.env.Office.TryNgrok(ctx, settings, func(steps []office.Check) {
+		work.Do(func() { p.way.Show(steps) })
+	})
 }

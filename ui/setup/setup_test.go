@@ -161,7 +161,13 @@ func TestEachStepIsCheckedBeforeTheNext(t *testing.T) {
 	if w.said(office.FieldNgrokToken) != message.TokenRefused().String() {
 		t.Errorf("beside the token: %q", w.said(office.FieldNgrokToken))
 	}
+	if steps := w.address.way.Shown(); len(steps) != 4 || steps[0].Step != message.StepNgrokName() {
+		t.Errorf("the way to ngrok is shown in the steps %+v", steps)
+	}
 	w.address.kind.Choose(1)
+	if len(w.address.way.Shown()) > 0 {
+		t.Error("the way to ngrok is shown beside another kind of address")
+	}
 	w.next()
 	if w.said(office.FieldPublicURL) == "" || w.said(office.FieldListen) == "" {
 		t.Error("an own address needs its parts")

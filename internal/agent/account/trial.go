@@ -16,6 +16,7 @@ import (
 	"countersign/internal/esign"
 	"countersign/internal/message"
 	"countersign/internal/office"
+	"countersign/internal/proxy"
 )
 
 // Preset is a signing service that is known by name.
@@ -120,7 +121,13 @@ func (s addressMessages) of(err error) message.Message {
 	var trust *tls.CertificateVerificationError
 	var answer *esign.Error
 	errors.As(err, &answer)
+	var refused *proxy.Error
+	said := esign.Message(err)
 	switch {
+	case errors.As(err, &refused):
+		return refused.Message()
+	case errors.As(err, &trust) && said.ID() == message.ServiceInspected("", "").ID():
+		return said
 	case errors.As(err, &trust):
 		return s.distrusted
 	case answer != nil && (answer.Kind == esign.Server || answer.Kind == esign.TooMany):

@@ -152,6 +152,25 @@ func (r *Room) makeTunnel(s office.Settings, authtoken string) (tunnel.Tunnel, e
 	}
 }
 
+// Diagnose tries the way to ngrok with settings that need not be in use; see tunnel.Diagnose.
+func (r *Room) Diagnose(ctx context.Context, s office.Settings, byProxy bool) (tunnel.Diagnosis, error) {
+	pool, err := readCAs(s.NgrokCA)
+	if err != nil {
+		return tunnel.Diagnosis{}, message.Error(message.CertificateFileUnusable(), err)
+	}
+	return tunnel.Diagnose(ctx, tunnel.NgrokConfig{ConnectURL: s.NgrokConnectURL, CAs: pool, Dial: r.Dial, Log: r.Log}, byProxy), nil
+}
+
+// Trouble is why the public address is closed; nil when it is open, or on its way.
+func (r *Room) Trouble() error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.trouble.err == nil {
+		return nil
+	}
+	return tunnelError(r.trouble.err)
+}
+
 var errNoAuthtoken = errors.New("no ngrok authtoken is set")
 
 func readCAs(file string) (*x509.CertPool, error) {

@@ -1,0 +1,334 @@
+package agent
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"net"
+	"net/url"
+	"slices"
+	"sync"
+	"time"
+
+	"countersign/internal/agent/health"
+	"countersign/internal/message"
+	"countersign/internal/office"
+	"countersign/internal/proxy"
+	"countersign/internal/tunnel"
+)
+
+// diagnoseTime bounds the way to ngrok, and openTime the wait for the public address.
+const (
+	diagnoseTime = 20 * time.Second
+	openTime     = 8 * time.Second
+)
+
+// step is one of the way to the service and back.
+type step struct {
+	office.Check                                    // as it is known now
+	try          func(context.Context) office.Check // nil when there is nothing to try
+}
+
+// Connection is what is known of the way to the service and back, step by step. It asks nobody but this computer.
+func (a *Agent) Connection(ctx context.Context) []office.Check { return checks(a.steps(ctx)) }
+
+// TryConnection tries every step of the way, and hands all of them to show whenever one more is known. It changes nothing,
+// but that a public address which is not open is tried at once.
+func (a *Agent) TryConnection(ctx context.Context, show func([]office.Check)) []office.Check {
+	a.p.Network.Forget()
+	return tryAll(ctx, a.steps(ctx), show)
+}
+
+// TryNgrok tries the way to ngrok with settings that need not be in use yet.
+func (a *Agent) TryNgrok(ctx context.Context, s office.Settings, show func([]office.Check)) []office.Check {
+	return tryAll(ctx, a.ngrokSteps(ctx, s.Normal()), show)
+}
+
+func checks(steps []step) []office.Check {
+	list := make([]office.Check, len(steps))
+	for i, s := range steps {
+		list[i] = s.Check
+		same := func(before office.Check) bool { return before.Result == office.CheckWrong && before.Found == s.Found }
+		if s.Result == office.CheckWrong && slices.ContainsFunc(list[:i], same) {
+			list[i].Found = message.SameReason()
+		}
+	}
+	return list
+}
+
+func tryAll(ctx context.Context, steps []step, show func([]office.Check)) []office.Check {
+	if show == nil {
+		show = func([]office.Check) {}
+	}
+	for i := range steps {
+		if steps[i].try != nil {
+			steps[i].Result, steps[i].Found, steps[i].At = office.CheckUnknown, message.NotTried(), time.Time{}
+		}
+	}
+	for i := range steps {
+		if steps[i].try == nil || ctx.Err() != nil {
+			continue
+		}
+		steps[i].Result, steps[i].Found = office.CheckUnderWay, message.BeingTried()
+		show(checks(steps))
+		steps[i].Check = steps[i].try(ctx)
+	}
+	list := checks(steps)
+	show(list)
+	return list
+}
+
+func checkFine(name, found message.Message) office.Check {
+	return office.Check{Step: name, Result: office.CheckFine, Found: found}
+}
+
+func checkWrong(name, found message.Message) office.Check {
+	return office.Check{Step: name, Result: office.CheckWrong, Found: found}
+}
+
+func checkUnknown(name, found message.Message) office.Check {
+	return office.Check{Step: name, Found: found, Result: office.CheckUnknown}
+}
+
+func (a *Agent) steps(ctx context.Context) []step {
+	s := a.Settings()
+	steps := a.waySteps(ctx, s)
+	steps = append(steps, a.serviceSteps(s)...)
+	if s.Tunnel == office.TunnelNgrok {
+		steps = append(steps, a.ngrokSteps(ctx, s)...)
+	}
+	return append(steps, a.backSteps(s)...)
+}
+
+// waySteps say which proxy is on the way.
+func (a *Agent) waySteps(ctx context.Context, s office.Settings) []step {
+	var found message.Message
+	var steps []step
+	if u, err := url.Parse(s.BaseURL); err == nil && u.Host != "" {
+		check := a.way(ctx, message.StepProxy(), net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), "443")))
+		found, steps = check.Found, append(steps, step{Check: check})
+	}
+	if s.Tunnel == office.TunnelNgrok {
+		if check := a.way(ctx, message.StepProxyNgrok(), tunnel.NgrokServer(s.NgrokConnectURL)); check.Found != found {
+			steps = append(steps, step{Check: check})
+		}
+	}
+	return steps
+}
+
+func (a *Agent) way(ctx context.Context, name message.Message, hostport string) office.Check {
+	answer, err := a.p.Network.Find(ctx, hostport)
+	if err != nil {
+		return checkWrong(name, message.For(err))
+	}
+	at := answer.Name()
+	switch answer.Source {
+	case proxy.Here:
+		return checkFine(name, message.WayHere())
+	case proxy.Unread:
+		return checkWrong(name, message.WayUnread())
+	case proxy.Environment:
+		if at == "" {
+			return checkFine(name, message.WayExceptedEnvironment())
+		}
+		return checkFine(name, message.WayEnvironment(at))
+	case proxy.System:
+		if at == "" {
+			return checkFine(name, message.WayExcepted())
+		}
+		return checkFine(name, message.WaySystem(at))
+	case proxy.Script, proxy.Detected:
+		if at == "" {
+			return checkFine(name, message.WayExcepted())
+		}
+		if answer.Source == proxy.Script {
+			return checkFine(name, message.WayScript(at))
+		}
+		return checkFine(name, message.WayDetected(at))
+	}
+	return checkFine(name, message.WayStraight())
+}
+
+// serviceSteps say whether the service is there, and who is signed in.
+func (a *Agent) serviceSteps(s office.Settings) []step {
+	if !s.Configured() {
+		return []step{{Check: checkUnknown(message.StepService(), message.NotSetUp())}}
+	}
+	page, api := checkUnknown(message.StepSignInAddress(), message.NotTried()), checkUnknown(message.StepService(), message.NotTried())
+	if at, _ := a.packages.Swept(); !at.IsZero() {
+		api = checkFine(api.Step, message.Answers())
+		api.At = at
+	}
+	for _, i := range a.Health.List() {
+		switch i.ID {
+		case health.ServiceFails.ID, health.NetworkAsks.ID, health.ClientRefused.ID:
+			api = checkWrong(api.Step, i.Message)
+			api.At = i.Since
+		}
+	}
+	var once sync.Once
+	var bad error
+	ask := func(name message.Message, field string) func(context.Context) office.Check {
+		return func(ctx context.Context) office.Check {
+			once.Do(func() { bad = a.TestService(ctx, s) })
+			var config *ConfigError
+			switch {
+			case bad == nil:
+				return checkFine(name, message.Answers())
+			case !errors.As(bad, &config) || message.For(bad) != config.Message():
+				return checkWrong(name, message.For(bad))
+			}
+			for _, f := range config.Fields {
+				if f.Field == field {
+					return checkWrong(name, f.Text)
+				}
+			}
+			if len(config.Fields) > 0 && config.Fields[0].Code != office.CodeNoService { // nothing was asked
+				return checkUnknown(name, message.NotReached())
+			}
+			return checkFine(name, message.Answers())
+		}
+	}
+	signIn := checkWrong(message.StepSignIn(), message.NotSignedIn())
+	for _, i := range a.Health.List() {
+		if i.ID == health.SignedOut.ID {
+			signIn.Found, signIn.At = i.Message, i.Since
+		}
+	}
+	if o := a.account.Current(); o.SignedIn() {
+		signIn = checkFine(signIn.Step, message.SignedInNow())
+		if o.Account.Email != "" {
+			signIn.Found = message.SignedInNowAs(o.Account.Email)
+		}
+	}
+	return []step{{page, ask(page.Step, office.FieldAuthURL)}, {api, ask(api.Step, office.FieldBaseURL)}, {Check: signIn}}
+}
+
+// ngrokSteps are those of tunnel.Diagnose.
+func (a *Agent) ngrokSteps(ctx context.Context, s office.Settings) []step {
+	var once sync.Once
+	var found tunnel.Diagnosis
+	var failed error
+	byProxy := false
+	diagnose := func(ctx context.Context) {
+		ctx, cancel := context.WithTimeout(ctx, diagnoseTime)
+		defer cancel()
+		if answer, err := a.p.Network.Find(ctx, tunnel.NgrokServer(s.NgrokConnectURL)); err == nil {
+			byProxy = answer.First() != nil
+		}
+		found, failed = a.webhook.Diagnose(ctx, s, byProxy)
+	}
+	names := map[tunnel.Step]message.Message{tunnel.StepName: message.StepNgrokName(), tunnel.StepConnect: message.StepNgrokConnect(),
+		tunnel.StepTLS: message.StepNgrokTLS(), tunnel.StepTunnel: message.StepNgrokTunnel()}
+	works := map[tunnel.Step]message.Message{tunnel.StepName: message.NameFound(), tunnel.StepConnect: message.ConnectionMade(),
+		tunnel.StepTLS: message.Secure(), tunnel.StepTunnel: message.Answers()}
+	var steps []step
+	for at, one := range tunnel.Steps {
+		name := names[one]
+		steps = append(steps, step{checkUnknown(name, message.NotTried()), func(ctx context.Context) office.Check {
+			once.Do(func() { diagnose(ctx) })
+			failedAt := len(tunnel.Steps)
+			for i, x := range tunnel.Steps {
+				if x == found.Failed {
+					failedAt = i
+				}
+			}
+			switch {
+			case failed != nil:
+				return checkWrong(name, message.For(failed))
+			case at == failedAt:
+				return checkWrong(name, found.Err.Message())
+			case at > failedAt:
+				return checkUnknown(name, message.NotReached())
+			case one == tunnel.StepName && byProxy:
+				return checkFine(name, message.NameByProxy())
+			}
+			return checkFine(name, works[one])
+		}})
+	}
+	return steps
+}
+
+// backSteps say how the service reports to this computer.
+func (a *Agent) backSteps(s office.Settings) []step {
+	return []step{a.addressStep(s), {Check: a.registration()}, {Check: a.lastEvent()}}
+}
+
+func (a *Agent) addressStep(s office.Settings) step {
+	name := message.StepAddress()
+	if s.Tunnel == office.TunnelNone {
+		return step{Check: checkUnknown(name, message.AddressNone())}
+	}
+	known := func() office.Check {
+		now := a.webhook.Address()
+		check := checkUnknown(name, message.NotTried())
+		if now.State == string(tunnel.Up) {
+			check = checkFine(name, message.AddressOpen(now.URL))
+		} else if err := a.webhook.Trouble(); err != nil {
+			check = checkWrong(name, message.For(err))
+		}
+		check.At = now.Since
+		return check
+	}
+	return step{known(), func(ctx context.Context) office.Check {
+		if check := known(); check.Result == office.CheckFine {
+			return check
+		}
+		a.webhook.Reopen()
+		ctx, cancel := context.WithTimeout(ctx, openTime)
+		defer cancel()
+		a.webhook.WaitOpen(ctx)
+		check := known()
+		if check.Result == office.CheckUnknown {
+			check = checkWrong(name, message.PublicAddressLate())
+		}
+		return check
+	}}
+}
+
+func (a *Agent) registration() office.Check {
+	id, address, at := a.webhook.Endpoint()
+	if id == "" && address == "" {
+		return checkUnknown(message.StepEndpoint(), message.NotRegistered())
+	}
+	check := checkFine(message.StepEndpoint(), message.Registered(address))
+	check.At = at
+	if lost := health.EndpointLost; a.Health.Has(lost) {
+		check = checkWrong(message.StepEndpoint(), message.EndpointLost())
+	}
+	return check
+}
+
+func (a *Agent) lastEvent() office.Check {
+	name := message.StepEvent()
+	events, _, err := a.Events("", 1)
+	switch {
+	case err != nil:
+		return checkWrong(name, message.For(err))
+	case len(events) == 0:
+		return checkUnknown(name, message.NoEvent())
+	}
+	check := checkFine(name, message.EventArrived())
+	check.At = events[0].Received
+	return check
+}
+
+// Hosts are the addresses that a network has to let through, as host:port, each once.
+func (a *Agent) Hosts() []string {
+	s := a.Settings()
+	var hosts []string
+	add := func(hostport string) {
+		if !slices.Contains(hosts, hostport) {
+			hosts = append(hosts, hostport)
+		}
+	}
+	for _, address := range []string{s.AuthURL, s.BaseURL} {
+		if u, err := url.Parse(address); err == nil && u.Host != "" {
+			add(net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), "443")))
+		}
+	}
+	if s.Tunnel == office.TunnelNgrok {
+		add(tunnel.NgrokServer(s.NgrokConnectURL))
+	}
+	return hosts
+}

@@ -1,0 +1,109 @@
+package agent
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"countersign/internal/message"
+	"countersign/internal/office"
+	"countersign/internal/sandbox"
+	"countersign/internal/tunnel/ngroktest"
+)
+
+func result(steps []office.Check, step message.Message) office.Check {
+	if i := slices.IndexFunc(steps, func(c office.Check) bool { return c.Step == step }); i >= 0 {
+		return steps[i]
+	}
+	return office.Check{}
+}
+
+func TestEveryStepOfTheConnectionIsTried(t *testing.T) {
+	o := newOfficeWith(t, quick, sandbox.Options{})
+	id := o.send()
+	signAll(o, id)
+	o.eventually("saved", func() bool { return saved(o, id) })
+	var shown int
+	steps := o.TryConnection(t.Context(), func([]office.Check) { shown++ })
+	for _, c := range steps {
+		if c.Result != office.CheckFine {
+			t.Errorf("%s: %s %s", c.Step, c.Result, c.Found)
+		}
+	}
+	for step, want := range map[message.Message]message.Message{
+		message.StepProxy():    message.WayHere(),
+		message.StepService():  message.Answers(),
+		message.StepSignIn():   message.SignedInNowAs(o.Status().Account.Email),
+		message.StepAddress():  message.AddressOpen(o.Status().Tunnel.URL),
+		message.StepEndpoint(): message.Registered(o.Status().Endpoint.URL),
+		message.StepEvent():    message.EventArrived(),
+	} {
+		if got := result(steps, step); got.Found != want {
+			t.Errorf("%s: %q, want %q", step, got.Found, want)
+		}
+	}
+	if shown < 4 {
+		t.Errorf("shown %d times", shown)
+	}
+
+	o.service.Close()
+	if got := result(o.TryConnection(t.Context(), nil), message.StepService()); got.Result != office.CheckWrong {
+		t.Errorf("a service that is gone: %+v", got)
+	}
+}
+
+func TestTheWayToNgrokIsTriedStepByStep(t *testing.T) {
+	edge, err := ngroktest.Start(ngroktest.Options{})
+	noErr(t, err)
+	defer edge.Close()
+	ca := filepath.Join(t.TempDir(), "ca.pem")
+	noErr(t, os.WriteFile(ca, edge.Authority().PEM(), 0o600))
+	a := openWith(t, Params{})
+	s := office.DefaultSettings()
+	s.Tunnel, s.NgrokConnectURL, s.NgrokCA = office.TunnelNgrok, edge.ConnectAddr(), ca
+	works := []office.CheckResult{office.CheckFine, office.CheckFine, office.CheckFine, office.CheckFine}
+	if got := resultsOf(a.TryNgrok(t.Context(), s, nil)); !slices.Equal(got, works) {
+		t.Errorf("all works: %v", got)
+	}
+	edge.ShowWrongCertificate(true)
+	steps := a.TryNgrok(t.Context(), s, nil)
+	if got := resultsOf(steps); !slices.Equal(got, []office.CheckResult{office.CheckFine, office.CheckFine, office.CheckWrong, office.CheckUnknown}) {
+		t.Errorf("a network that opens TLS: %v", got)
+	}
+	if text := steps[2].Found.String(); !strings.Contains(text, "Nobody trusts this") || !strings.Contains(text, edge.ConnectAddr()) {
+		t.Errorf("people read %q", text)
+	}
+	if connected := edge.Counts().Sessions; connected != 0 {
+		t.Errorf("%d sessions were begun", connected)
+	}
+}
+
+func resultsOf(steps []office.Check) (list []office.CheckResult) {
+	for _, c := range steps {
+		list = append(list, c.Result)
+	}
+	return list
+}
+
+func TestDiagnosticsTellOfTheConnectionAndOfNoSecret(t *testing.T) {
+	t.Setenv("NO_PROXY", "")
+	t.Setenv("HTTPS_PROXY", "http://user:proxySECRET@127.0.0.1:1")
+	a := openWith(t, Params{})
+	s := office.DefaultSettings()
+	s.AuthURL, s.BaseURL, s.ClientID = "https://sign.invalid", "https://sign.invalid", "c"
+	s.Tunnel, s.Redirect, s.SaveTo = office.TunnelNgrok, office.RedirectTunnel, t.TempDir()
+	s.NgrokDomain = "office.ngrok.test"
+	noErr(t, a.Configure(t.Context(), s, office.Secrets{ClientSecret: "clientSECRET", NgrokAuthtoken: "tokenSECRET"}))
+	text := a.Diagnostics(context.Background())
+	for _, want := range []string{"[x] Proxy: 127.0.0.1:1, from HTTPS_PROXY", "[!] Signing service", "[!] ngrok: connection", "[ ] ngrok: tunnel", "127.0.0.1:1 does not answer"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("without %q:\n%s", want, text)
+		}
+	}
+	if strings.Contains(text, "SECRET") {
+		t.Errorf("it holds a secret:\n%s", text)
+	}
+}
