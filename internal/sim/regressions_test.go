@@ -18,6 +18,19 @@ var regressions = []struct {
 1m0s kill
 163.267529ms sign-out
 `},
+	{"nothing is said to be wrong that is not", 667678573, `
+1m0s send 1 1 parallel 0s
+1m0s hook hook-dropped 1000
+1m0s sign 0
+30m0s address none
+1h0m0s wait 1h0m0s
+1m0s settle
+`},
+	{"the service is left in peace", 17, `
+1m0s trouble redirect / -1 4h0m0s
+1m0s try-again
+3h30m0s wait 1m0s
+`},
 }
 
 func TestWhatWasBrokenOnceHolds(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"countersign/internal/agent/health"
 	"countersign/internal/esign"
 	"countersign/internal/message"
+	"countersign/internal/office"
 	"countersign/internal/store"
 )
 
@@ -77,6 +78,13 @@ func (s *missed) hears(packageID string, received time.Time) (found bool) {
 	return received.After(s.gone) && !s.gone.IsZero()
 }
 
+// expectNothing forgets what has not come yet.
+func (s *missed) expectNothing() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	clear(s.since)
+}
+
 func (s *missed) end() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -130,10 +138,19 @@ func (r *Room) Heard(e esign.Event, received time.Time) {
 }
 
 // tellMissed notes and says in health that the service does not report to this computer any more. From then on the
-// service is asked more often, as without a public address.
+// service is asked more often, as without a public address. Where an office has chosen to have none, nothing is missed; what
+// was lost before is said again once it has one.
 func (r *Room) tellMissed() {
 	now := r.Now()
-	if r.missed.lost() || !r.missed.overdue(now) {
+	switch {
+	case r.Current().Settings.Tunnel == office.TunnelNone:
+		r.missed.expectNothing()
+		r.Health.Clear(health.EndpointLost)
+		return
+	case r.missed.lost():
+		r.tellLost()
+		return
+	case !r.missed.overdue(now):
 		return
 	}
 	if err := r.Data.Update(func(tx *store.Tx) error { return tx.PutDoc(docLost, now) }); err != nil {
@@ -146,7 +163,9 @@ func (r *Room) tellMissed() {
 }
 
 func (r *Room) tellLost() {
-	r.Health.Set(health.EndpointLost, message.EndpointLost())
+	if !r.Health.Has(health.EndpointLost) {
+		r.Health.Set(health.EndpointLost, message.EndpointLost())
+	}
 }
 
 // recallMissed remembers what an earlier run knew.
@@ -154,7 +173,7 @@ func (r *Room) recallMissed() error {
 	since, known, err := data.Doc[time.Time](r.Data, docLost)
 	if known {
 		r.missed.lose(since)
-		r.tellLost()
+		r.tellMissed()
 	}
 	return err
 }

@@ -367,6 +367,41 @@ func TestAnEndpointThatIsKnownToBeAnothersIsNotReplacedUnasked(t *testing.T) {
 	}
 }
 
+func TestWithoutAPublicAddressNothingIsMissed(t *testing.T) {
+	x := newRoom(t)
+	x.register(t)
+	choose := func(kind office.TunnelKind) {
+		x.mu.Lock()
+		defer x.mu.Unlock()
+		x.settings.Tunnel = kind
+	}
+	x.Missed("p", x.Now())
+	choose(office.TunnelNone)
+	x.later(MissedGrace)
+	if x.Tell(); x.Health.Has(health.EndpointLost) {
+		t.Error("an office without a public address is told that events go elsewhere")
+	}
+	choose(office.TunnelExternal)
+	if x.Tell(); x.Health.Has(health.EndpointLost) {
+		t.Error("what could not come is taken for lost")
+	}
+	x.Missed("p", x.Now())
+	x.later(MissedGrace)
+	x.Tell()
+	choose(office.TunnelNone)
+	if x.Tell(); x.Health.Has(health.EndpointLost) {
+		t.Error("an office that has closed its public address is told that events go elsewhere")
+	}
+	choose(office.TunnelExternal)
+	again := New(x.Tools, x.Needs)
+	if err := again.Load(); err != nil {
+		t.Fatal(err)
+	}
+	if again.Tell(); !x.Health.Has(health.EndpointLost) {
+		t.Error("what was lost before is not said again")
+	}
+}
+
 func TestTheRegistrationEndsWithTheSignIn(t *testing.T) {
 	x := newRoom(t)
 	x.register(t)
