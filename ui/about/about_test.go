@@ -3,8 +3,14 @@ package about
 import (
 	"testing"
 
+	"fyne.io/fyne/v2"
+	"fyne.io/fyne/v2/test"
+
+	"countersign/ui/i18n"
+	"countersign/ui/keys"
 	"countersign/ui/officetest"
 	"countersign/ui/screentest"
+	"countersign/ui/widgets"
 )
 
 func TestMain(m *testing.M) { screentest.Main(m) }
@@ -44,4 +50,34 @@ func TestTheScreenLooksAsItWasApproved(t *testing.T) {
 	s.diagnostics.Button.OnTapped()
 	b.Settle()
 	b.Looks("help-dark", "dark", screentest.Small, 1)
+}
+
+func TestEveryKeyIsListedBesideWhatItDoes(t *testing.T) {
+	t.Cleanup(func() { i18n.Use("en") })
+	for _, language := range i18n.Languages() {
+		i18n.Use(language)
+		b, s := shown(t)
+		b.Window.Resize(screentest.Small)
+		at := map[string]*widgets.Line{}
+		does := map[string]*widgets.Prose{}
+		for _, o := range test.LaidOutObjects(s.Content()) {
+			switch o := o.(type) {
+			case *widgets.Line:
+				at[o.Text] = o
+			case *widgets.Prose:
+				does[o.Text] = o
+			}
+		}
+		place := fyne.CurrentApp().Driver().AbsolutePositionForObject
+		for _, e := range keys.Entries() {
+			name, text := at[e.Binding.Name()], does[e.Does]
+			if name == nil || text == nil {
+				t.Errorf("%s: %s, %q is not listed", language, e.Binding.Name(), e.Does)
+				continue
+			}
+			if end := place(name).X + name.MinSize().Width; place(name).Y > place(text).Y+text.Size().Height || end > place(text).X {
+				t.Errorf("%s: %s ends at %v, what it does begins at %v", language, e.Binding.Name(), end, place(text).X)
+			}
+		}
+	}
 }

@@ -4,7 +4,6 @@ package about
 
 import (
 	"context"
-	"runtime"
 
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/container"
@@ -18,6 +17,7 @@ import (
 	"countersign/ui/async"
 	"countersign/ui/env"
 	"countersign/ui/i18n"
+	"countersign/ui/keys"
 	"countersign/ui/theme"
 	"countersign/ui/widgets"
 )
@@ -41,7 +41,7 @@ func New(d *env.Env) *Screen {
 	s.diagnostics = widgets.NewCopyButton(lang.L("Copy diagnostics"), d.Later, s.copyDiagnostics)
 	s.reader = async.NewReader(d.Work, func(context.Context) (agent.About, error) { return d.Office.About(), nil }, s.show)
 	head := widgets.PadHV(20, 16, widgets.NewHeading(lang.L("Help")))
-	parts := widgets.Stack(16, s.help(), keys(), s.facts(), layout.NewSpacer())
+	parts := widgets.Stack(16, s.help(), bindings(), s.facts(), layout.NewSpacer())
 	s.content = container.NewBorder(head, nil, nil, nil, widgets.NewVScroll(widgets.PadHV(20, 4, parts)))
 	return s
 }
@@ -85,37 +85,20 @@ func (s *Screen) help() fyne.CanvasObject {
 	return widgets.Section(lang.L("How it works"), 8, steps)
 }
 
-// keys lists the shortcuts of the window.
-func keys() fyne.CanvasObject {
-	columns := [2]*fyne.Container{widgets.Stack(6), widgets.Stack(6)}
-	for i, k := range []struct{ key, text string }{
-		{shortcut("N"), lang.L("New package")},
-		{shortcut("F"), lang.L("Search packages")},
-		{shortcut(","), lang.L("Settings")},
-		{shortcut("W"), lang.L("Close the window; Countersign keeps running")},
-		{shortcut("Q"), lang.L("Quit")},
-		{shortcut("A"), lang.L("Select all packages")},
-		{lang.L("Shift+{{.Key}}", i18n.V{"Key": "↓"}), lang.L("Select several packages")},
-		{"F10", lang.L("Menu of the package")},
-		{"F5", lang.L("Check now")},
-		{lang.L("Enter"), lang.L("Next field, or confirm")},
-		{shortcut(lang.L("Enter")), lang.L("Send")},
-		{lang.L("Escape"), lang.L("Cancel or go back")},
-		{lang.L("Tab"), lang.L("The next field")},
-	} {
-		name := widgets.NewLine(k.key)
+// bindings lists the keys of the window, as they are bound.
+func bindings() fyne.CanvasObject {
+	var names []*widgets.Line
+	width := float32(0)
+	for _, e := range keys.Entries() {
+		name := widgets.NewLine(e.Binding.Name())
 		name.Bold = true
-		columns[i%2].Add(widgets.Across(widgets.Wide(76, name), widgets.NewParagraph(k.text), nil))
+		names, width = append(names, name), max(width, name.MinSize().Width)
+	}
+	columns := [2]*fyne.Container{widgets.Stack(6), widgets.Stack(6)}
+	for i, e := range keys.Entries() {
+		columns[i%2].Add(widgets.Across(widgets.Wide(width, names[i]), widgets.NewParagraph(e.Does), nil))
 	}
 	return widgets.Section(lang.L("Keyboard shortcuts"), 8, widgets.Halves(columns[0], columns[1]))
-}
-
-// shortcut is how a key with the system's modifier is called.
-func shortcut(key string) string {
-	if runtime.GOOS == "darwin" {
-		return lang.L("Cmd+{{.Key}}", i18n.V{"Key": key})
-	}
-	return lang.L("Ctrl+{{.Key}}", i18n.V{"Key": key})
 }
 
 func (s *Screen) facts() fyne.CanvasObject {

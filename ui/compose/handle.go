@@ -9,6 +9,7 @@ import (
 	fynetheme "fyne.io/fyne/v2/theme"
 	"fyne.io/fyne/v2/widget"
 
+	"countersign/ui/keys"
 	"countersign/ui/theme"
 	"countersign/ui/widgets"
 )
@@ -47,10 +48,10 @@ func (h *dragHandle) Cursor() desktop.Cursor { return desktop.VResizeCursor }
 
 // TypedKey is Fyne's.
 func (h *dragHandle) TypedKey(k *fyne.KeyEvent) {
-	switch k.Name {
-	case fyne.KeyDelete, fyne.KeyBackspace:
+	switch {
+	case keys.Remove.Is(k):
 		h.remove()
-	case fyne.KeyEscape:
+	case keys.Leave.Is(k):
 		h.screen.unfocus()
 	}
 }
@@ -64,12 +65,11 @@ func (h *dragHandle) TypedShortcut(shortcut fyne.Shortcut) {
 
 // step moves the entry by a place for Alt+Up and Alt+Down, and says whether the shortcut is one of those.
 func (h *dragHandle) step(shortcut fyne.Shortcut) bool {
-	custom, ok := shortcut.(*desktop.CustomShortcut)
-	if !ok || custom.Modifier != fyne.KeyModifierAlt || custom.KeyName != fyne.KeyUp && custom.KeyName != fyne.KeyDown {
+	if !keys.Carry.Are(shortcut) {
 		return false
 	}
 	by := 1
-	if custom.KeyName == fyne.KeyUp {
+	if shortcut.(*desktop.CustomShortcut).KeyName == fyne.KeyUp {
 		by = -1
 	}
 	h.place(h.at(), h.at()+by)

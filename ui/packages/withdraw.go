@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"fyne.io/fyne/v2"
-	"fyne.io/fyne/v2/driver/desktop"
 	"fyne.io/fyne/v2/lang"
 	"fyne.io/fyne/v2/layout"
 	"fyne.io/fyne/v2/theme"
@@ -17,6 +16,7 @@ import (
 	"countersign/ui/async"
 	"countersign/ui/env"
 	"countersign/ui/i18n"
+	"countersign/ui/keys"
 	own "countersign/ui/theme"
 	"countersign/ui/widgets"
 )
@@ -68,8 +68,7 @@ func (s *Screen) askWithdrawal(ids []string, name string, then func()) {
 		}
 	}
 	words.OnShortcut = func(shortcut fyne.Shortcut) bool {
-		custom, is := shortcut.(*desktop.CustomShortcut)
-		if !is || custom.Modifier != fyne.KeyModifierShortcutDefault || custom.KeyName != fyne.KeyReturn && custom.KeyName != fyne.KeyEnter {
+		if !keys.Send.Are(shortcut) {
 			return false
 		}
 		withdraw()

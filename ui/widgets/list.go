@@ -8,6 +8,8 @@ import (
 	"fyne.io/fyne/v2/driver/desktop"
 	"fyne.io/fyne/v2/theme"
 	"fyne.io/fyne/v2/widget"
+
+	"countersign/ui/keys"
 )
 
 // List is Fyne's list that also knows PageUp, PageDown, Home, End and Enter, in which the arrows choose, and whose rows
@@ -122,10 +124,9 @@ func (l *List) TypedKey(e *fyne.KeyEvent) {
 
 // TypedShortcut is Fyne's. What is not about the list goes to the window.
 func (l *List) TypedShortcut(shortcut fyne.Shortcut) {
-	custom, is := shortcut.(*desktop.CustomShortcut)
 	_, all := shortcut.(*fyne.ShortcutSelectAll)
 	switch {
-	case l.OnAll != nil && (all || is && custom.KeyName == fyne.KeyA && custom.Modifier == fyne.KeyModifierShortcutDefault):
+	case l.OnAll != nil && (all || keys.All.Are(shortcut)):
 		l.OnAll()
 	default:
 		PassShortcut(l, shortcut)

@@ -2,31 +2,35 @@ package window
 
 import (
 	"fyne.io/fyne/v2"
-	"fyne.io/fyne/v2/driver/desktop"
 	"fyne.io/fyne/v2/lang"
 
+	"countersign/ui/keys"
 	"countersign/ui/widgets"
 )
 
-// keys are the shortcuts of the window. On a Mac, Fyne's default modifier is Command.
-func (w *Window) keys() {
-	w.shortcuts = map[fyne.KeyName]func(){
-		fyne.KeyN:     w.ShowCompose,
-		fyne.KeyF:     func() { w.Go(showPackages); w.packages.Find() },
-		fyne.KeyComma: w.ShowSettings,
-		fyne.KeyW:     w.Hide,
-		fyne.KeyQ:     w.options.Quit,
-
-		fyne.KeyReturn: w.sendNow,
-		fyne.KeyEnter:  w.sendNow,
-	}
-	for key, do := range w.shortcuts {
-		w.window.Canvas().AddShortcut(&desktop.CustomShortcut{KeyName: key, Modifier: fyne.KeyModifierShortcutDefault},
-			func(fyne.Shortcut) {
-				if w.setup == nil || key == fyne.KeyW || key == fyne.KeyQ { // behind the wizard there is nothing to lead to
-					do()
+// bindKeys binds the shortcuts of the window.
+func (w *Window) bindKeys() {
+	w.shortcuts = map[keys.Key]func(){}
+	for _, bound := range []struct {
+		keys   keys.Binding
+		do     func()
+		always bool // also in the wizard, behind which there is nothing to lead to
+	}{
+		{keys.New, w.ShowCompose, false},
+		{keys.Search, func() { w.Go(showPackages); w.packages.Find() }, false},
+		{keys.Settings, w.ShowSettings, false},
+		{keys.Send, w.sendNow, false},
+		{keys.Close, w.Hide, true},
+		{keys.Quit, w.options.Quit, true},
+	} {
+		for _, key := range bound.keys {
+			w.shortcuts[key] = bound.do
+			w.window.Canvas().AddShortcut(key.Shortcut(), func(fyne.Shortcut) {
+				if w.setup == nil || bound.always {
+					bound.do()
 				}
 			})
+		}
 	}
 	w.window.Canvas().SetOnTypedKey(w.onKey)
 }
@@ -40,14 +44,14 @@ func (w *Window) sendNow() {
 
 // onKey gets keys that no field wants: Enter goes on, where that can be taken back, and Escape leaves.
 func (w *Window) onKey(e *fyne.KeyEvent) {
-	switch e.Name {
-	case fyne.KeyEscape:
+	switch {
+	case keys.Leave.Is(e):
 		w.leave()
-	case fyne.KeyF5:
+	case keys.CheckNow.Is(e):
 		if w.setup == nil {
 			w.CheckNow()
 		}
-	case fyne.KeyReturn, fyne.KeyEnter:
+	case keys.Enter.Is(e):
 		if w.setup != nil && w.window.Canvas().Overlays().Top() == nil {
 			w.setup.Next()
 			return

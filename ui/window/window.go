@@ -16,6 +16,7 @@ import (
 	"countersign/internal/office"
 	"countersign/ui/async"
 	"countersign/ui/env"
+	"countersign/ui/keys"
 	"countersign/ui/setup"
 	"countersign/ui/widgets"
 )
@@ -63,7 +64,7 @@ type Window struct {
 	view                // what it shows now; see enter
 
 	at        int
-	shortcuts map[fyne.KeyName]func() // with the system's modifier
+	shortcuts map[keys.Key]func()
 	tray      *tray
 	inTray    bool
 	leaving   leaving
@@ -84,7 +85,7 @@ func New(ctx context.Context, app fyne.App, o Options) *Window {
 	w.window.SetIcon(w.icon(128))
 	w.window.SetCloseIntercept(w.Hide)
 	w.window.SetOnDropped(w.OnDropped)
-	w.keys()
+	w.bindKeys()
 	w.listen()
 	w.enter(o.Office, o.Demo)
 	return w

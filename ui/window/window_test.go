@@ -13,6 +13,7 @@ import (
 	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/ui/i18n"
+	"countersign/ui/keys"
 	"countersign/ui/officetest"
 	"countersign/ui/screentest"
 	"countersign/ui/widgets"
@@ -20,7 +21,7 @@ import (
 
 func (b *bench) press(key fyne.KeyName) {
 	b.t.Helper()
-	b.window.shortcuts[key]() // the test driver's canvas drops shortcuts
+	b.window.shortcuts[keys.Key{Name: key, Held: fyne.KeyModifierShortcutDefault}]() // the test driver's canvas drops shortcuts
 	b.Settle()
 }
 

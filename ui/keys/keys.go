@@ -1,0 +1,162 @@
+// Package keys is where the keys of the window are bound: what each is, what it does in a word or two, and how it is called
+// in the person's language. Help lists them from here, and a test finds a key that somebody binds elsewhere. It does nothing
+// itself.
+package keys
+
+import (
+	"runtime"
+	"slices"
+
+	"fyne.io/fyne/v2"
+	"fyne.io/fyne/v2/driver/desktop"
+	"fyne.io/fyne/v2/lang"
+)
+
+// Key is a key with the modifiers that are held. On a Mac, Command is meant where others have Ctrl.
+type Key struct {
+	Name fyne.KeyName
+	Held fyne.KeyModifier
+}
+
+// Binding is keys that do the same, the first of them as Help names it.
+type Binding []Key
+
+const (
+	ctrl  = fyne.KeyModifierShortcutDefault
+	shift = fyne.KeyModifierShift
+	alt   = fyne.KeyModifierAlt
+)
+
+// Everywhere in the window.
+var (
+	New      = Binding{{fyne.KeyN, ctrl}}
+	Search   = Binding{{fyne.KeyF, ctrl}}
+	CheckNow = Binding{{fyne.KeyF5, 0}}
+	Settings = Binding{{fyne.KeyComma, ctrl}}
+	Close    = Binding{{fyne.KeyW, ctrl}}
+	Quit     = Binding{{fyne.KeyQ, ctrl}}
+	Send     = Binding{{fyne.KeyReturn, ctrl}, {fyne.KeyEnter, ctrl}} // and whatever else leaves the house
+	Enter    = Binding{{fyne.KeyReturn, 0}, {fyne.KeyEnter, 0}}
+	Leave    = Binding{{fyne.KeyEscape, 0}}
+	Next     = Binding{{fyne.KeyTab, 0}, {fyne.KeyTab, shift}} // Fyne's own
+	Press    = Binding{{fyne.KeySpace, 0}}
+	Sideways = Binding{{fyne.KeyRight, 0}, {fyne.KeyLeft, 0}}
+)
+
+// In lists.
+var (
+	Move    = Binding{{fyne.KeyDown, 0}, {fyne.KeyUp, 0}}
+	Page    = Binding{{fyne.KeyPageDown, 0}, {fyne.KeyPageUp, 0}}
+	Ends    = Binding{{fyne.KeyHome, 0}, {fyne.KeyEnd, 0}}
+	Several = Binding{{fyne.KeyDown, shift}, {fyne.KeyUp, shift}}
+	All     = Binding{{fyne.KeyA, ctrl}}
+	Menu    = Binding{{fyne.KeyF10, 0}, {desktop.KeyMenu, 0}}
+)
+
+// In a new package, and where files are chosen.
+var (
+	Carry  = Binding{{fyne.KeyDown, alt}, {fyne.KeyUp, alt}}
+	Remove = Binding{{fyne.KeyDelete, 0}, {fyne.KeyBackspace, 0}}
+	Upward = Binding{{fyne.KeyBackspace, 0}}
+)
+
+// Entry is a line of Help.
+type Entry struct {
+	Binding Binding
+	Does    string
+}
+
+// Entries are all keys, in the order in which Help shows them.
+func Entries() []Entry {
+	return []Entry{
+		{New, lang.L("New package")},
+		{Search, lang.L("Search packages")},
+		{CheckNow, lang.L("Check now")},
+		{Send, lang.L("Send")},
+		{Settings, lang.L("Settings")},
+		{Close, lang.L("Close the window; Countersign keeps running")},
+		{Quit, lang.L("Quit")},
+		{Enter, lang.L("Open, next field, or confirm")},
+		{Leave, lang.L("Cancel or go back")},
+		{Next, lang.L("The next field")},
+		{Press, lang.L("Press, tick or choose")},
+		{Sideways, lang.L("The next tab")},
+		{Move, lang.L("The next line")},
+		{Page, lang.L("A page of lines further")},
+		{Ends, lang.L("The first line")},
+		{Several, lang.L("Select several packages")},
+		{All, lang.L("Select all packages")},
+		{Menu, lang.L("Menu of the package")},
+		{Carry, lang.L("Move a document or signer")},
+		{Remove, lang.L("Remove a document or signer")},
+		{Upward, lang.L("The folder above, where files are chosen")},
+	}
+}
+
+// Name is what Help calls the keys: by the first one.
+func (b Binding) Name() string { return b[0].name() }
+
+// name is what a key is called, with what is held.
+func (k Key) name() string {
+	name := nameOf(k.Name)
+	switch key := map[string]any{"Key": name}; {
+	case k.Held == ctrl && runtime.GOOS == "darwin":
+		return lang.L("Cmd+{{.Key}}", key)
+	case k.Held == ctrl:
+		return lang.L("Ctrl+{{.Key}}", key)
+	case k.Held == shift:
+		return lang.L("Shift+{{.Key}}", key)
+	case k.Held == alt:
+		return lang.L("Alt+{{.Key}}", key)
+	}
+	return name
+}
+
+// nameOf is what a key is called where it has a name.
+func nameOf(key fyne.KeyName) string {
+	switch key {
+	case fyne.KeyReturn, fyne.KeyEnter:
+		return lang.L("Enter")
+	case fyne.KeyEscape:
+		return lang.L("Escape")
+	case fyne.KeyTab:
+		return lang.L("Tab")
+	case fyne.KeySpace:
+		return lang.L("Space")
+	case fyne.KeyDelete:
+		return lang.L("Delete")
+	case fyne.KeyBackspace:
+		return lang.L("Backspace")
+	case fyne.KeyHome:
+		return lang.L("Home")
+	case fyne.KeyEnd:
+		return lang.L("End")
+	case fyne.KeyPageUp:
+		return lang.L("Page up")
+	case fyne.KeyPageDown:
+		return lang.L("Page down")
+	case fyne.KeyUp:
+		return "↑"
+	case fyne.KeyDown:
+		return "↓"
+	case fyne.KeyLeft:
+		return "←"
+	case fyne.KeyRight:
+		return "→"
+	}
+	return string(key)
+}
+
+// Are says whether a shortcut is of these keys.
+func (b Binding) Are(shortcut fyne.Shortcut) bool {
+	custom, is := shortcut.(*desktop.CustomShortcut)
+	return is && slices.Contains(b, Key{custom.KeyName, custom.Modifier})
+}
+
+// Is says whether a key that was pressed, with nothing held, is one of these.
+func (b Binding) Is(e *fyne.KeyEvent) bool { return slices.Contains(b, Key{Name: e.Name}) }
+
+// Shortcut is a key as a window knows it.
+func (k Key) Shortcut() fyne.Shortcut {
+	return &desktop.CustomShortcut{KeyName: k.Name, Modifier: k.Held}
+}
