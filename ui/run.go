@@ -52,6 +52,10 @@ type Options struct {
 	Autostart env.Autostart // whether the program starts with the computer; nil where that cannot be chosen
 }
 
+// startGarbage is how much garbage may gather until the window is shown, in percent of what is in use: nearly all that is
+// made until then stays.
+const startGarbage = 400
+
 // Run shows the window and the tray until the person quits, ctx ends or the process gets SIGTERM. It must be called on
 // the main goroutine. When it returns, nothing it started runs any more. Without a display or without OpenGL it returns
 // system.ErrNoDisplay or system.ErrNoOpenGL, which say so plainly.
@@ -77,6 +81,8 @@ func Run(ctx context.Context, o Options) (err error) {
 			system.Alert("Countersign", "Countersign: "+err.Error())
 		}
 	}()
+	usual := debug.SetGCPercent(startGarbage)
+	defer debug.SetGCPercent(usual)
 	a := newApp(o)
 	loop := &loop{app: a, ending: o.Ending}
 	w := window.New(ctx, a, window.Options{Office: o.Office, System: system.Opener{}, Do: loop.do, Now: time.Now,
@@ -85,6 +91,7 @@ func Run(ctx context.Context, o Options) (err error) {
 	defer w.Close()
 	a.Lifecycle().SetOnStarted(func() {
 		started = true
+		debug.SetGCPercent(usual)
 		if o.Started != nil {
 			o.Started()
 		}
@@ -95,7 +102,9 @@ func Run(ctx context.Context, o Options) (err error) {
 		defer close(done)
 		follow(ctx, over, o.Incoming, w, loop)
 	}()
-	if !o.Hidden {
+	if o.Hidden {
+		w.Rest()
+	} else {
 		w.Show()
 	}
 	w.AttachTray() // after the window is shown: Fyne makes another one for it, which takes as long again

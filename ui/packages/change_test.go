@@ -130,6 +130,55 @@ func changesAreShown(t *testing.T, o order) {
 	}
 }
 
+func TestAListThatRestsFollowsTheOfficeAndIsSearchedAgain(t *testing.T) {
+	b, c := newChanging(t, 60)
+	s := b.screen
+	s.tabs.Choose(tabAll)
+	s.Rest()
+	if s.all.texts.of() != nil {
+		t.Error("it holds the texts for the search")
+	}
+	for i := range 3 {
+		c.change(office.PackageLine{ID: fmt.Sprint("new", i), Name: fmt.Sprint("Harbour ", i), State: "open", Created: time.Unix(int64(1_790_000_100+i), 0)})
+		l := c.lines[10+2*i]
+		l.Name = "Harbour"
+		c.change(l)
+		b.Reload()
+	}
+	if ids := s.Listed(); len(ids) != 63 || ids[0] != "new2" || c.whole != 1 || s.all.texts.of() != nil {
+		t.Errorf("%d packages are listed, %s first, after %d readings of all", len(ids), ids[0], c.whole)
+	}
+	s.Return()
+	b.Settle()
+	if s.all.texts.of() == nil {
+		t.Error("the texts for the search are not there before somebody types")
+	}
+	if s.search.SetText("harbour"); len(s.Listed()) != 6 {
+		t.Errorf("found are %q", s.Listed())
+	}
+	c.change(office.PackageLine{ID: "last", Name: "Harbour", State: "open", Created: time.Unix(1_790_000_200, 0)})
+	b.Reload()
+	if len(s.Listed()) != 7 || c.whole != 1 {
+		t.Errorf("found are %q after %d readings of all", s.Listed(), c.whole)
+	}
+}
+
+func TestAListThatRestsIsSearchedAllTheSame(t *testing.T) {
+	b, c := newChanging(t, 60)
+	b.screen.tabs.Choose(tabAll)
+	b.screen.search.SetText("akesson")
+	found := len(b.screen.Listed())
+	b.screen.Rest()
+	l := c.lines[1]
+	l.People = "Björn Åkesson"
+	c.change(l)
+	b.Reload()
+	b.Settle()
+	if got := len(b.screen.Listed()); got != found+1 || found == 0 {
+		t.Errorf("%d were found, and then %d", found, got)
+	}
+}
+
 func TestAnOldPackageThatBecomesKnownIsInItsPlace(t *testing.T) {
 	b, c := newChanging(t, 10)
 	b.screen.tabs.Choose(tabAll)

@@ -3,6 +3,7 @@ package packages
 import (
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"countersign/internal/agent"
@@ -51,13 +52,26 @@ type row struct {
 type index struct {
 	rows     []row
 	places   map[string]int32 // package id to its place in rows
-	texts    []string         // folded, of each row; empty until it is prepared
+	texts    *folded          // for the search
 	counts   counts           // of all rows
 	at       time.Time        // when it was made, by which is judged what is due
 	order    order            // in which the list shows them
 	arranged []int32          // all places in that order, the first of the list at the end; nil where it is that of rows, or the reverse
 	dues     []office.DueKey  // of each row, where they are sorted by it
+}
+
+// folded are the texts that a search looks at, of each row. They take as much memory as all the rest.
+type folded struct {
 	prepared sync.Once
+	made     atomic.Pointer[[]string] // nil until they are prepared
+}
+
+// of is the text of each row; nil until they are prepared.
+func (t *folded) of() []string {
+	if made := t.made.Load(); made != nil {
+		return *made
+	}
+	return nil
 }
 
 // newIndex is the index of lines, which are those of all packages, newest first; nothing is due.
@@ -68,7 +82,7 @@ func newIndex(lines []office.PackedLine) *index {
 // newIndexAt is newIndex as of now, in an order.
 func newIndexAt(now time.Time, order order, lines []office.PackedLine) *index {
 	n := len(lines)
-	x := &index{rows: make([]row, n), places: make(map[string]int32, n), texts: make([]string, n), at: now, order: order}
+	x := &index{rows: make([]row, n), places: make(map[string]int32, n), texts: new(folded), at: now, order: order}
 	for i, packed := range lines {
 		i = n - 1 - i
 		l, _ := packed.Unpack()
@@ -95,11 +109,11 @@ func (x *index) listed(place int32) listed {
 	return listed{line: x.line(place), sorted: x.rows[place].sorted}
 }
 
-// put notes a package that is new or changed, in a prepared index, and returns its place and what was there; known is
+// put notes a package that is new or changed, while nobody prepares the index, and returns its place and what was there; known is
 // false for a new one. ok is false when it belongs somewhere between the others: then the index has to be made anew.
 func (x *index) put(packed office.PackedLine) (place int32, was sorted, known, ok bool) {
 	l, _ := packed.Unpack()
-	now, text := row{packed, x.sorted(l)}, office.Fold(l.SearchText())
+	now := row{packed, x.sorted(l)}
 	place, known = x.places[l.ID]
 	switch {
 	case known:
@@ -109,13 +123,18 @@ func (x *index) put(packed office.PackedLine) (place int32, was sorted, known, o
 		}
 		x.counts.add(was, -1)
 		x.arranged = x.without(x.arranged, place) // found by what it was
-		x.rows[place], x.texts[place] = now, text
+		x.rows[place] = now
 	case len(x.rows) > 0 && l.Created.Before(x.line(int32(len(x.rows)-1)).Created):
 		return 0, was, false, false
 	default:
 		place = int32(len(x.rows))
 		x.places[l.ID] = place
-		x.rows, x.texts = append(x.rows, now), append(x.texts, text)
+		x.rows = append(x.rows, now)
+	}
+	if texts := x.texts.of(); texts != nil {
+		texts = append(texts, make([]string, len(x.rows)-len(texts))...)
+		texts[place] = office.Fold(l.SearchText())
+		x.texts.made.Store(&texts)
 	}
 	x.arrangeOne(place, l)
 	x.counts.add(now.sorted, 1)
@@ -124,14 +143,27 @@ func (x *index) put(packed office.PackedLine) (place int32, was sorted, known, o
 
 // prepare makes the texts for the search, which takes longer than all the rest. It may be called from any goroutine, and
 // does nothing the second time.
-func (x *index) prepare() {
-	x.prepared.Do(func() {
-		for i := range x.rows {
-			if x.texts[i] == "" {
-				x.texts[i] = office.Fold(x.line(int32(i)).SearchText())
-			}
+func (t *folded) prepare(x *index) {
+	t.prepared.Do(func() {
+		of := make([]string, len(x.rows))
+		for i := range of {
+			of[i] = office.Fold(x.line(int32(i)).SearchText())
 		}
+		t.made.Store(&of)
 	})
+}
+
+// has reports whether the package at a place has all the folded words.
+func (x *index) has(place int32, wanted []string) bool {
+	return len(wanted) == 0 || office.HasWords(x.text(place), wanted)
+}
+
+// text is the folded text of the package at a place.
+func (x *index) text(place int32) string {
+	if texts := x.texts.of(); texts != nil {
+		return texts[place]
+	}
+	return office.Fold(x.line(place).SearchText())
 }
 
 // search returns the places of the packages that have all words of text and are wanted, among the places given; nil means
@@ -139,11 +171,9 @@ func (x *index) prepare() {
 func (x *index) search(text string, wish func(place int32) bool, among []int32) []int32 {
 	wanted := strings.Fields(office.Fold(text))
 	if len(wanted) > 0 {
-		x.prepare()
+		x.texts.prepare(x)
 	}
-	fits := func(i int32) bool {
-		return (len(wanted) == 0 || office.HasWords(x.texts[i], wanted)) && (wish == nil || wish(i)) // texts may not be prepared yet
-	}
+	fits := func(i int32) bool { return x.has(i, wanted) && (wish == nil || wish(i)) }
 	if among == nil {
 		found := make([]int32, 0, len(x.rows))
 		for i := range int32(len(x.rows)) {

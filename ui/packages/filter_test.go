@@ -82,7 +82,7 @@ func BenchmarkIndexOf50000(b *testing.B) {
 			b.StopTimer()
 			x := newIndex(all)
 			b.StartTimer()
-			x.prepare()
+			x.texts.prepare(x)
 		}
 	})
 }
@@ -90,7 +90,7 @@ func BenchmarkIndexOf50000(b *testing.B) {
 // BenchmarkFirstKeyOf50000 searches everything, as the first key of a search does; later ones search what it left.
 func BenchmarkFirstKeyOf50000(b *testing.B) {
 	x := newIndex(packed(lines(50_000)))
-	x.prepare()
+	x.texts.prepare(x)
 	for b.Loop() {
 		x.sort(x.search("w", nil, nil), tabWaiting)
 	}
@@ -99,7 +99,7 @@ func BenchmarkFirstKeyOf50000(b *testing.B) {
 // BenchmarkRareWordIn50000 is the worst case: every text is read to its end.
 func BenchmarkRareWordIn50000(b *testing.B) {
 	x := newIndex(packed(lines(50_000)))
-	x.prepare()
+	x.texts.prepare(x)
 	for b.Loop() {
 		x.sort(x.search("sonnenallee åkessen", nil, nil), tabAll)
 	}

@@ -81,6 +81,10 @@ func (s *Screen) fill(n news, err error) {
 		}
 		return
 	}
+	if n.all == nil && s.version.Load() == 0 { // the index is being prepared
+		s.Reload()
+		return
+	}
 	anchor, top, hidden := s.anchor()
 	above := 0 // rows between the upper edge and the anchor
 	if n.all != nil && n.all.order != s.all.order {
@@ -107,16 +111,40 @@ func (s *Screen) resorted(top int) (anchor string, newTop, above int) {
 	return s.chosen, top, row - top
 }
 
-// replace takes another index. It is prepared before somebody searches; until then, a change is not worked into it.
+// replace takes another index.
 func (s *Screen) replace(all *index, version uint64) {
 	s.all, s.found = all, nil
 	s.made.Store(&making{dayNumber(all.at), all.order})
-	s.version.Store(0)
-	async.Try(s.env.Work, func(context.Context) error { all.prepare(); return nil }, func(error) {
-		if s.all == all {
+	s.version.Store(version)
+	if s.resting {
+		all.texts = new(folded) // its order may have needed them
+	} else {
+		s.prepare()
+	}
+}
+
+// prepare makes the index ready before somebody searches. Until then, a change is not worked into it.
+func (s *Screen) prepare() {
+	all, texts, version := s.all, s.all.texts, s.version.Swap(0)
+	async.Try(s.env.Work, func(context.Context) error { texts.prepare(all); return nil }, func(error) {
+		if s.all == all && all.texts == texts {
 			s.version.Store(version)
 		}
 	})
+}
+
+// Rest lets go of what nobody needs while the window is closed. What is listed goes on to follow the office.
+func (s *Screen) Rest() {
+	s.resting = true
+	s.all.texts = new(folded)
+}
+
+// Return ends Rest.
+func (s *Screen) Return() {
+	if s.resting {
+		s.resting = false
+		s.prepare()
+	}
 }
 
 // change works new and changed packages into what is shown, without a look at the others.
@@ -134,7 +162,7 @@ func (s *Screen) change(lines []office.PackedLine, version uint64) {
 			s.Reload()
 			return
 		}
-		now, fits := s.all.rows[place].sorted, office.HasWords(s.all.texts[place], wanted) && wish(place)
+		now, fits := s.all.rows[place].sorted, s.all.has(place, wanted) && wish(place)
 		if _, found := slices.BinarySearch(s.found, place); found && known {
 			s.match.add(was, -1)
 		}

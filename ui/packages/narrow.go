@@ -85,11 +85,11 @@ func (s *Screen) wish() func(place int32) bool {
 	}
 	person, fits := strings.Fields(office.Fold(q.Person)), q.Fits()
 	if len(person) > 0 {
-		x.prepare()
+		x.texts.prepare(x)
 	}
 	// To fold whom a package waits for takes long; nearly always the folded text says the same.
 	return func(place int32) bool {
-		return office.HasWords(x.texts[place], person) && fits(x.line(place))
+		return x.has(place, person) && fits(x.line(place))
 	}
 }
 

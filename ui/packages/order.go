@@ -44,7 +44,7 @@ func (o order) sorts() bool { return o == byName || o == byDue }
 func (x *index) arrange() {
 	switch x.order {
 	case byName:
-		x.prepare()
+		x.texts.prepare(x)
 	case byDue:
 		x.dues = make([]office.DueKey, len(x.rows))
 		for i := range x.rows {
@@ -87,7 +87,7 @@ func (x *index) compare(a, b int32) int {
 
 // foldedName is the name of a package as it is compared: what its text for the search begins with.
 func (x *index) foldedName(place int32) string {
-	name, _, _ := strings.Cut(x.texts[place], "\n")
+	name, _, _ := strings.Cut(x.text(place), "\n")
 	return name
 }
 

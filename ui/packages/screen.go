@@ -48,6 +48,8 @@ type Screen struct {
 	folder string   // where files are saved
 	loaded bool     // the office has told: before, an empty list says nothing
 
+	resting bool // the window is closed
+
 	version atomic.Uint64          // of what all holds, once it is prepared; 0 before
 	made    atomic.Pointer[making] // what all was made for
 	order   atomic.Pointer[order]  // that is wanted

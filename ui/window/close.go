@@ -2,6 +2,8 @@ package window
 
 import (
 	"context"
+	"runtime/debug"
+	"time"
 
 	"fyne.io/fyne/v2/lang"
 
@@ -28,7 +30,7 @@ func (w *Window) Hide() {
 	canvas, told := w.window.Canvas(), w.app.Preferences()
 	switch {
 	case told.Bool(toldKey):
-		w.window.Hide()
+		w.vanish()
 		return
 	case w.leaving.question != nil && canvas.Overlays().Top() == w.leaving.question: // closing it once more is an answer, too
 		w.leaving.question.Close()
@@ -42,7 +44,7 @@ func (w *Window) Hide() {
 		w.leaving.asking = false
 		switch {
 		case has && told.Bool(toldTrayKey):
-			w.window.Hide()
+			w.vanish()
 		case has:
 			w.askToLeave(toldTrayKey, lang.L("Countersign keeps saving signed documents after you close the window. To open the window, click its icon in the tray."))
 		default:
@@ -60,5 +62,26 @@ func (w *Window) askToLeave(key, text string) {
 
 func (w *Window) leaveFor(key string) {
 	w.app.Preferences().SetBool(key, true)
+	w.vanish()
+}
+
+// vanish takes the window from the screen.
+func (w *Window) vanish() {
 	w.window.Hide()
+	w.Rest()
+}
+
+// restAfter is how long after the window was closed its memory goes back to the system: what was under way has ended, and
+// somebody who opens it again at once does not wait.
+const restAfter = 5 * time.Second
+
+// Rest lets go of what only a window on the screen needs, until Show.
+func (w *Window) Rest() {
+	w.resting = true
+	w.later(restAfter, func() {
+		if w.resting {
+			w.packages.Rest()
+			w.own.Start(func(context.Context) { debug.FreeOSMemory() })
+		}
+	})
 }

@@ -110,6 +110,9 @@ func (w *Window) enter(office env.Office, demo bool) {
 	if !s.Configured() {
 		w.openSetup()
 	}
+	if w.resting {
+		w.Rest()
+	}
 	w.watch() // before the first reading, so that no change falls between
 	w.status.Ask()
 	for _, s := range w.screens {

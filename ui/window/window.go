@@ -67,6 +67,7 @@ type Window struct {
 	shortcuts map[keys.Key]func()
 	tray      *tray
 	inTray    bool
+	resting   bool // the window is closed
 	leaving   leaving
 	language  string
 	theme     string
@@ -187,6 +188,8 @@ func (w *Window) SendLike(draft office.NewPackage) {
 
 // Show brings the window to the front.
 func (w *Window) Show() {
+	w.resting = false
+	w.packages.Return()
 	w.window.Show()
 	w.window.RequestFocus()
 }
