@@ -10,16 +10,27 @@ import (
 	"strings"
 	"time"
 
+	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/lang"
 
 	"countersign/assets"
 	"countersign/internal/office"
 )
 
-// Load makes the translations known to Fyne. Without it, every text is the English of its key.
+// Load makes Fyne choose among our languages that of the system, and know the English texts. Those of the language in use
+// are looked up before Fyne's, see Use: to read them all would hold up every start.
 func Load() error {
-	if err := lang.AddTranslationsFS(assets.Translations, "translations"); err != nil {
-		return fmt.Errorf("load the translations: %w", err)
+	for _, code := range Languages() {
+		texts := []byte(`{"language.code": "` + code + `"}`)
+		if code == "en" {
+			var err error
+			if texts, err = assets.Translations.ReadFile("translations/en.json"); err != nil {
+				return fmt.Errorf("load the translations: %w", err)
+			}
+		}
+		if err := lang.AddTranslations(fyne.NewStaticResource(code+".json", texts)); err != nil {
+			return fmt.Errorf("load the translations of %q: %w", code, err)
+		}
 	}
 	return nil
 }

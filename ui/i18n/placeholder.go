@@ -3,6 +3,7 @@ package i18n
 import (
 	"log/slog"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 
@@ -47,7 +48,8 @@ func replaced(text string, name func(string) (string, bool)) string {
 	})
 }
 
-func known(name string) bool { return placeholders()[name] == name }
+// known says whether a name is a canonical one; it needs no language, and many are asked about at the start.
+func known(name string) bool { return slices.Contains(office.Placeholders(), "{"+name+"}") }
 
 // placeholders are the canonical names by those of all languages, in small letters.
 var placeholders = sync.OnceValue(func() map[string]string {
