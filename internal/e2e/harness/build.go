@@ -27,6 +27,17 @@ var tools = []struct{ name, debian string }{
 // RunTests is for TestMain: it runs the tests on a fresh build of the program, and after when they have ended.
 func RunTests(m *testing.M, after func()) { os.Exit(build(m, after)) }
 
+// BuildWith builds the program with other words for the linker, as a release has them, and returns its path.
+func BuildWith(t testing.TB, ldflags string) string {
+	t.Helper()
+	path := filepath.Join(ShortDir(t), "countersign")
+	cmd := exec.Command("go", "build", "-buildvcs=false", "-ldflags", ldflags, "-o", path, "countersign")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("build the program: %v\n%s", err, out)
+	}
+	return path
+}
+
 func build(m *testing.M, after func()) int {
 	missing := false
 	for _, tool := range tools {

@@ -3,6 +3,7 @@
 package harness
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
@@ -27,6 +28,7 @@ type Office struct {
 	Front   *Front
 
 	Data, Folder string
+	Build        string   // of the program, when it is not Program
 	Global       []string // flags of every command
 	Secrets      []string // environment of setup
 	More         []string // environment of every command
@@ -73,7 +75,7 @@ func (o *Office) Begin(command string, args ...string) *Process {
 	if command == "setup" {
 		env = append(env, o.Secrets...)
 	}
-	return Start(o.T, env, Program, slices.Concat([]string{command}, o.Global, args)...)
+	return Start(o.T, env, cmp.Or(o.Build, Program), slices.Concat([]string{command}, o.Global, args)...)
 }
 
 // Command runs a command to its end.

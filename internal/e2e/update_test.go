@@ -1,0 +1,134 @@
+//go:build linux
+
+package e2e
+
+import (
+	"crypto/tls"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"countersign/internal/e2e/harness"
+
+	"aead.dev/minisign"
+)
+
+// releases is a server on which releases are announced.
+type releases struct {
+	*httptest.Server
+	key    minisign.PrivateKey
+	public string
+
+	mu    sync.Mutex
+	text  []byte
+	asked int
+}
+
+func newReleases(t *testing.T, a *harness.Authority) *releases {
+	t.Helper()
+	public, private, err := minisign.GenerateKey(nil)
+	harness.Must(t, err)
+	words := strings.Fields(public.String())
+	r := &releases{key: private, public: words[len(words)-1]}
+	r.Server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		switch q.URL.Path {
+		case "/countersign.json":
+			r.asked++
+			w.Write(r.text)
+		case "/countersign.json.minisig":
+			w.Write(minisign.Sign(r.key, r.text))
+		default:
+			http.NotFound(w, q)
+		}
+	}))
+	leaf, err := a.Issue("127.0.0.1")
+	harness.Must(t, err)
+	r.TLS = &tls.Config{Certificates: []tls.Certificate{leaf}}
+	r.StartTLS()
+	t.Cleanup(r.Close)
+	r.announce(t, "1.2.0")
+	return r
+}
+
+// announce makes a version the newest, as make release does.
+func (r *releases) announce(t *testing.T, version string) {
+	t.Helper()
+	file := func(kind, name string) map[string]any {
+		return map[string]any{"system": "linux", "arch": "amd64", "kind": kind, "name": name, "size": 1234, "sha256": strings.Repeat("0a", 32)}
+	}
+	text, err := json.Marshal(map[string]any{"product": "countersign", "version": version,
+		"signed": time.Now().UTC(), "expires": time.Now().UTC().AddDate(0, 3, 0), "page": "https://example.com/get",
+		"files": []any{file("deb", "countersign_"+version+"_amd64.deb"), file("tar", "countersign-"+version+"-linux-amd64.tar.xz")}})
+	harness.Must(t, err)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.text = text
+}
+
+func TestANewerVersionIsToldOnceAndOnlyToWhoWantsToKnow(t *testing.T) {
+	t.Parallel()
+	desk := harness.NewDesktop(t)
+	o := harness.UsualOffice(t, desk)
+	r := newReleases(t, o.Front.Authority)
+	o.Build = harness.BuildWith(t, fmt.Sprintf("-X 'main.version=1.0.0 (0a1b2c3d4e5f)' -X main.updates=%s/countersign.json -X main.updateKeys=%s", r.URL, r.public))
+	o.More = []string{"SSL_CERT_FILE=" + o.Front.Authority.File}
+	o.Setup()
+	o.Serve()
+	if len(desk.Notes.List()) > 0 {
+		t.Errorf("told %v", desk.Notes.List())
+	}
+	r.mu.Lock()
+	if r.asked > 0 {
+		t.Error("nobody wanted to know")
+	}
+	r.mu.Unlock()
+	o.Must("setup", "--updates")
+	harness.Eventually(t, "people are told of the version", func() bool { return len(desk.Notes.List()) > 0 })
+	if n := desk.Notes.List()[0]; !strings.Contains(n.Title+n.Body, "Countersign 1.2.0 is available.") {
+		t.Errorf("told %+v", n)
+	}
+	r.announce(t, "1.3.0")
+	var known struct {
+		Version, Newest string
+		Newer           bool
+		Checked         time.Time
+		File            struct {
+			Name, Address string
+			Size          int64
+		}
+	}
+	harness.Must(t, json.Unmarshal([]byte(o.Must("version", "--json", "--check")), &known))
+	if known.Version != "1.0.0" || known.Newest != "1.3.0" || !known.Newer || known.Checked.IsZero() || known.File.Name != "countersign-1.3.0-linux-amd64.tar.xz" || known.File.Size != 1234 {
+		t.Errorf("%+v", known)
+	}
+	o.Stop()
+	said := o.Must("version", "--check") // without a running program
+	if !strings.HasPrefix(said, "countersign 1.0.0 (0a1b2c3d4e5f)\n") || !strings.Contains(said, "Countersign 1.3.0 is available. Download "+r.URL+"/countersign-1.3.0-linux-amd64.tar.xz, unpack it and run its install.sh.") {
+		t.Errorf("it says %s", said)
+	}
+	// What was known never goes back, also after a restart.
+	r.announce(t, "1.2.0")
+	o.Serve()
+	if got := o.Command("version", "--check"); got.Code != 1 || !strings.Contains(got.Stderr, "older than what is known") {
+		t.Errorf("an older release: %+v", got)
+	}
+	_, stranger, err := minisign.GenerateKey(nil)
+	harness.Must(t, err)
+	r.mu.Lock()
+	r.key = stranger
+	r.mu.Unlock()
+	if got := o.Command("version", "--check"); got.Code != 1 || !strings.Contains(got.Stderr, "does not come from the makers") {
+		t.Errorf("another key: %+v", got)
+	}
+	o.Stop()
+	if n := len(desk.Notes.List()); n != 1 {
+		t.Errorf("told %d times", n)
+	}
+}
