@@ -34,6 +34,7 @@ const installer = "Countersign-1.2.0-setup.exe"
 // place is where releases are announced: a web server with a manifest, its signature and a file.
 type place struct {
 	*httptest.Server
+	plain    *httptest.Server // the same without TLS
 	key      minisign.PrivateKey
 	public   string
 	manifest update.Manifest
@@ -66,6 +67,8 @@ func newPlace(t *testing.T) *place {
 			Size: int64(len(p.file)), SHA256: hex.EncodeToString(sum[:])}}}
 	p.Server = httptest.NewTLSServer(http.HandlerFunc(p.answer))
 	t.Cleanup(p.Close)
+	p.plain = httptest.NewServer(http.HandlerFunc(p.answer))
+	t.Cleanup(p.plain.Close)
 	return p
 }
 
@@ -106,6 +109,12 @@ func (p *place) client(t *testing.T, keys ...string) *update.Client {
 		t.Fatal(err)
 	}
 	return c
+}
+
+// moved serves the manifest under another name, too.
+func (p *place) moved() {
+	seal(p)
+	p.serve["/moved/countersign.json"] = func(w http.ResponseWriter, _ *http.Request) { w.Write(p.text) }
 }
 
 func html(w http.ResponseWriter, _ *http.Request) {
@@ -204,10 +213,13 @@ func TestEveryForgedManifestIsRefused(t *testing.T) {
 			p.text = bytes.Replace(p.text, fmt.Appendf(nil, `"size":%d`, len(p.file)), []byte(`"size":1e400`), 1)
 			p.sealed = minisign.Sign(p.key, p.text)
 		}, update.ErrMalformed},
-		"no hash":        {func(p *place) { p.manifest.Files[0].SHA256 = "" }, update.ErrMalformed},
-		"half a hash":    {func(p *place) { p.manifest.Files[0].SHA256 = p.manifest.Files[0].SHA256[:32] }, update.ErrMalformed},
-		"many files":     {func(p *place) { p.manifest.Files = make([]update.File, 1000) }, update.ErrMalformed},
-		"a way to http":  {func(p *place) { p.serve["countersign.json"] = redirect("http://127.0.0.1:1/countersign.json") }, update.ErrUnreachable},
+		"no hash":     {func(p *place) { p.manifest.Files[0].SHA256 = "" }, update.ErrMalformed},
+		"half a hash": {func(p *place) { p.manifest.Files[0].SHA256 = p.manifest.Files[0].SHA256[:32] }, update.ErrMalformed},
+		"many files":  {func(p *place) { p.manifest.Files = make([]update.File, 1000) }, update.ErrMalformed},
+		"a way to http": {func(p *place) {
+			p.serve["countersign.json"] = redirect(p.plain.URL + "/moved/countersign.json")
+			p.moved()
+		}, update.ErrUnreachable},
 		"a ring of ways": {func(p *place) { p.serve["countersign.json"] = redirect(p.URL + "/release/countersign.json") }, update.ErrUnreachable},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -241,10 +253,7 @@ func redirect(to string) http.HandlerFunc {
 func TestAReleaseMayMoveAsLongAsItStaysWithHTTPS(t *testing.T) {
 	p := newPlace(t)
 	p.serve["countersign.json"] = redirect(p.URL + "/moved/countersign.json")
-	p.serve["/moved/countersign.json"] = func(w http.ResponseWriter, _ *http.Request) { json.NewEncoder(w).Encode(p.manifest) }
-	var text bytes.Buffer
-	json.NewEncoder(&text).Encode(p.manifest)
-	p.sealed = minisign.Sign(p.key, text.Bytes())
+	p.moved()
 	if m, err := p.client(t).Latest(t.Context(), now); err != nil || m.Version != "1.2.0" {
 		t.Errorf("%+v, %v", m, err)
 	}
@@ -310,7 +319,10 @@ func TestEveryWrongFileIsRefusedAndRemoved(t *testing.T) {
 		"endless":           {func(p *place) http.HandlerFunc { return endless }, update.ErrDamaged},
 		"HTML":              {func(p *place) http.HandlerFunc { return html }, update.ErrDamaged},
 		"missing":           {func(p *place) http.HandlerFunc { return http.NotFound }, update.ErrUnreachable},
-		"by http":           {func(p *place) http.HandlerFunc { return redirect("http://127.0.0.1:1/x") }, update.ErrUnreachable},
+		"by http": {func(p *place) http.HandlerFunc {
+			p.serve["/moved/x"] = body(p.file)
+			return redirect(p.plain.URL + "/moved/x")
+		}, update.ErrUnreachable},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := newPlace(t)

@@ -102,7 +102,6 @@ func TestTheUpdatesLookAsTheyWereApproved(t *testing.T) {
 	b, s := shown(t, o)
 	s.ShowProgram()
 	b.Settle()
-	s.scroll.ScrollToBottom()
 	b.Looks("updates", "light", screentest.Big, 1)
-	b.Looks("updates-dark", "dark", screentest.Small, 1)
+	b.Looks("updates-dark", "dark", screentest.Big, 1)
 }
