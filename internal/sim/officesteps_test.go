@@ -64,7 +64,11 @@ func doSignOut(w *world, _ step) {
 		return
 	}
 	w.mayBeOut = true
-	service, address, judged := w.services[w.current], w.settings.PublicURL+"/webhook", w.works() && must(w.office.Status()).SignedIn && must(w.office.Status()).Endpoint.ID != "" && !w.taken && !w.model.says("endpoint-lost")
+	service, address := w.services[w.current], w.settings.PublicURL+"/webhook"
+	status := must(w.office.Status())
+	// What may be another's is not deleted. An office that has closed its address does not say that it may.
+	another := w.taken || w.model.says("endpoint-lost") || w.lost && w.settings.Tunnel == office.TunnelNone
+	judged := w.works() && status.SignedIn && status.Endpoint.ID != "" && !another
 	w.ask(time.Minute, func(ctx context.Context, a *agent.Agent) {
 		err := a.SignOut(ctx)
 		w.trace.add("signed out: %v", err == nil)
@@ -251,6 +255,7 @@ func doReplace(w *world, _ step) {
 	w.left = nil
 	w.fill(false) // its disk is another one
 	w.computer++
+	w.lost = false
 	w.keyring = newKeyring()
 	w.model.replaced()
 	w.mayBeOut = true

@@ -105,6 +105,7 @@ func (m *model) lookAtHealth() {
 			m.breaks("health says what is wrong within its time: %q for %v, and nothing is said: %v", e.issue, time.Since(e.since), m.issues())
 		}
 	}
+	m.w.lost = m.w.lost || m.says("endpoint-lost")
 	if s := m.w.office; s != nil && !m.w.mayBeOut && m.w.keyring.state() == nil && !must(s.Status()).SignedIn {
 		m.breaks("nothing is said to be wrong that is not: nobody is signed in, and nobody signed out: %v", m.issues())
 	}

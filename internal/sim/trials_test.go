@@ -357,26 +357,38 @@ func tryDomain(w *world) {
 	}
 }
 
-// tryFull has the disk be full for a moment while documents are saved.
+// tryFull has the disk be full for a moment while documents are saved, and while the program finds out by itself what was
+// signed, so much that it cannot note it.
 func tryFull(w *world) {
 	if !w.mounted {
 		return
 	}
-	name := w.sendOne(3, 0) // for one there may be room
+	var names []string
+	for range 3 { // for the documents of one there may be room
+		names = append(names, w.sendOne(3, 0))
+	}
 	if !w.calmly(time.Minute) {
 		return
 	}
 	w.fails("wrong", "/packages/*/documents", -1, time.Hour)
-	w.signAll(name)
+	w.signAll(names[0])
 	if !w.calmly(2 * time.Minute) {
 		return
 	}
 	w.wire.heal()
 	w.fill(true)
+	w.fails("hook-dropped", "hook", -1, 5*time.Minute)
+	for _, name := range names[1:] {
+		w.signAll(name)
+	}
 	w.checkNow()
 	goesOn := w.calmly(5 * time.Minute)
 	w.fill(false)
-	if goesOn && w.calmly(30*time.Minute) {
+	w.wire.heal()
+	if !goesOn || !w.calmly(30*time.Minute) {
+		return
+	}
+	for _, name := range names {
 		w.model.mustBeSaved(name, "though the disk has room again")
 	}
 }

@@ -48,6 +48,7 @@ type world struct {
 	host          *host
 	offline       bool
 	taken         bool // another desk has the endpoint
+	lost          bool // this computer has said so once, rightly or not
 	lapsed        bool // the service has ended the sign-in
 	mayBeOut      bool // there is a reason why nobody is signed in
 	startedLocked bool // the keyring was locked when the program started

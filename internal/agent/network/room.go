@@ -43,7 +43,9 @@ func New(tools loop.Tools, n Needs) *Room {
 
 const (
 	lookTime = 20 * time.Second // for one look at the network
-	restTime = 30 * time.Second // between two, while the network asks for nothing
+
+	// Between two, while the network asks for nothing and the service does not answer all the same: doubled with each.
+	restTime, longestRest = 30 * time.Second, 5 * time.Minute
 
 	// Between two, while it does: a tenth of the time for which it did, for a page that nobody minds stays for a weekend.
 	shortestWait, longestWait = 3 * time.Second, 2 * time.Minute
@@ -58,33 +60,37 @@ func (r *Room) Failed(err error) {
 
 // Run looks at the network whenever the service does not answer, and follows a sign-in page until the network is free.
 func (r *Room) Run(ctx context.Context) error {
-	for {
+	var looked time.Time
+	for rest := restTime; ; rest = min(2*rest, longestRest) {
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-r.wake:
 		}
-		r.follow(ctx)
-		if !loop.Sleep(ctx, restTime) {
+		if asked := r.follow(ctx); asked || r.Now().Sub(looked).Abs() > 2*longestRest {
+			rest = restTime
+		}
+		looked = r.Now()
+		if !loop.Sleep(ctx, rest) {
 			return nil
 		}
 	}
 }
 
-// follow looks until the network asks for nothing.
-func (r *Room) follow(ctx context.Context) {
+// follow looks until the network asks for nothing, and reports whether it did ask for something.
+func (r *Room) follow(ctx context.Context) (asked bool) {
 	var waited time.Duration
 	for {
 		page, asks := r.Asks(ctx, r.Settings())
 		if ctx.Err() != nil {
-			return
+			return asked
 		}
 		if !asks {
 			if r.Health.Clear(health.NetworkAsks) {
 				r.Log.Info("the network asks for no sign-in any more")
 				r.Free()
 			}
-			return
+			return asked
 		}
 		r.mu.Lock()
 		r.page = page
@@ -94,8 +100,9 @@ func (r *Room) follow(ctx context.Context) {
 		}
 		r.Health.Set(health.NetworkAsks, message.NetworkWantsBrowser())
 		wait := min(max(waited/10, shortestWait), longestWait)
-		if !loop.Wait(ctx, wait, r.wake) {
-			return
+		asked = true
+		if !loop.Sleep(ctx, wait) { // what fails meanwhile tells nothing new
+			return asked
 		}
 		waited += wait
 	}

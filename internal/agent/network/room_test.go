@@ -3,6 +3,7 @@ package network
 import (
 	"context"
 	"net/http"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -13,22 +14,32 @@ import (
 	"countersign/internal/office"
 )
 
-// page answers as a network that asks for a sign-in does.
-type page func()
+// answers are what a network does with each request.
+type answers func(*http.Request) (*http.Response, error)
 
-func (p page) RoundTrip(r *http.Request) (*http.Response, error) {
-	p()
+func (a answers) RoundTrip(r *http.Request) (*http.Response, error) { return a(r) }
+
+// page is the answer of a network that asks for a sign-in.
+func page(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: http.StatusFound, Header: http.Header{"Location": {"https://portal.test/"}}, Body: http.NoBody, Request: r}, nil
 }
 
-func TestAPageThatNobodyMindsIsLookedAtMoreAndMoreRarely(t *testing.T) {
+func refuse(*http.Request) (*http.Response, error) { return nil, syscall.ECONNREFUSED }
+
+func TestANetworkThatStaysAsItIsIsLookedAtMoreAndMoreRarely(t *testing.T) {
+	t.Run("it asks for a sign-in", func(t *testing.T) { looksMoreRarely(t, page, true) })
+	t.Run("it lets nobody through", func(t *testing.T) { looksMoreRarely(t, refuse, false) })
+}
+
+// looksMoreRarely has calls of the service fail every second for hours.
+func looksMoreRarely(t *testing.T, answer answers, asks bool) {
 	tools := looptest.Tools(t, func() {})
 	synctest.Test(t, func(t *testing.T) {
 		asked := 0
 		settings := office.DefaultSettings()
 		settings.AuthURL, settings.BaseURL = "https://sign.test", "https://sign.test"
 		r := New(tools, Needs{
-			HTTP: &http.Client{Transport: page(func() { asked++ })}, Free: func() {},
+			HTTP: &http.Client{Transport: answers(func(q *http.Request) (*http.Response, error) { asked++; return answer(q) })}, Free: func() {},
 			Settings: func() office.Settings { return settings },
 		})
 		ctx, stop := context.WithCancel(t.Context())
@@ -37,22 +48,23 @@ func TestAPageThatNobodyMindsIsLookedAtMoreAndMoreRarely(t *testing.T) {
 			defer close(ended)
 			r.Run(ctx)
 		}()
-		r.Failed(&esign.Error{Kind: esign.BadAnswer})
 		within := func(d time.Duration) int {
 			before := asked
-			time.Sleep(d)
-			synctest.Wait()
+			for range int(d / time.Second) {
+				r.Failed(&esign.Error{Kind: esign.BadAnswer})
+				time.Sleep(time.Second)
+			}
 			return asked - before
 		}
-		if n := within(time.Minute); n < 10*2 {
+		if n := within(time.Minute); n < 2 || asks && n < 10*2 {
 			t.Errorf("within the first minute it asks %d times", n)
 		}
 		within(time.Hour)
 		if n := within(time.Hour); n > 100 {
 			t.Errorf("an hour later it asks %d times an hour", n)
 		}
-		if !tools.Health.Has(health.NetworkAsks) {
-			t.Error("people are not told")
+		if told := tools.Health.Has(health.NetworkAsks); told != asks {
+			t.Errorf("people are told: %v", told)
 		}
 		stop()
 		<-ended
