@@ -229,26 +229,26 @@ func TestThePasswordInTheEnvironmentSignsInToTheProxy(t *testing.T) {
 	}
 }
 
-// exchange is a system's sign-in that says "token 1", "token 2"..., and wants to hear the challenges in between.
-type exchange struct {
+// said is a system's sign-in that says "token 1", "token 2"..., and wants to hear the challenges in between.
+type said struct {
 	t      *testing.T
-	said   int
+	times  int
 	last   int // it has nothing more to say after that many
 	closed *atomic.Int32
 }
 
-func (x *exchange) Next(challenge []byte) ([]byte, error) {
-	if want := "challenge " + string(rune('0'+x.said)); x.said > 0 && string(challenge) != want {
+func (x *said) Next(challenge []byte) ([]byte, error) {
+	if want := "challenge " + string(rune('0'+x.times)); x.times > 0 && string(challenge) != want {
 		x.t.Errorf("heard %q, want %q", challenge, want)
 	}
-	if x.said == x.last {
+	if x.times == x.last {
 		return nil, errors.New("there is no more to say")
 	}
-	x.said++
-	return []byte("token " + string(rune('0'+x.said))), nil
+	x.times++
+	return []byte("token " + string(rune('0'+x.times))), nil
 }
 
-func (x *exchange) Close() { x.closed.Add(1) }
+func (x *said) Close() { x.closed.Add(1) }
 
 func TestTheSystemSignsInToTheProxy(t *testing.T) {
 	for _, scheme := range []string{"Negotiate", "NTLM"} {
@@ -262,7 +262,7 @@ func TestTheSystemSignsInToTheProxy(t *testing.T) {
 					t.Errorf("signs in with %q at %q", with, host)
 				}
 				began.Add(1)
-				return &exchange{t: t, last: 2, closed: &closed}, nil
+				return &said{t: t, last: 2, closed: &closed}, nil
 			}}
 			must(t, get(s, f))
 			if began.Load() != 1 || closed.Load() != 1 || p.Asked() != 3 {
@@ -277,7 +277,7 @@ func TestASignInThatTheProxyRefusesEnds(t *testing.T) {
 	p := start(t, proxytest.Options{Scheme: "Negotiate", Tokens: []string{"the token of another"}})
 	var closed atomic.Int32
 	f := &Finder{Ask: says(t, System, p.URL().String()), SignIn: func(string, string) (Exchange, error) {
-		return &exchange{t: t, last: 9, closed: &closed}, nil
+		return &said{t: t, last: 9, closed: &closed}, nil
 	}}
 	_, err := f.DialContext(context.Background(), "tcp", "example.com:443")
 	var e *Error
