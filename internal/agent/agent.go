@@ -15,6 +15,7 @@
 //	announce  facts -> notifications
 //	network   the network that the office is in: its sign-in page, and each step of the way out
 //	updates   newer versions of the program
+//	backups   the state as it was on other days, sealed
 //
 // What concerns several of them is here: Configure, Status, Act, and what is forgotten once a day.
 //
@@ -35,7 +36,7 @@
 //   - loop.Failures, loop.Quarantine and download put off one package or one folder, and not the others.
 //   - reconcile gives up nothing that the service refuses, and limits how often everything is asked about.
 //   - loop.Cooldown and loop.ClockWatch believe no moment that a wrong clock has noted.
-//   - data and backup.go survive a full disk and a damaged data file.
+//   - data, backup.go and restoring.go survive a full disk, and a data file that is damaged or lost.
 //   - issuer keeps what one service gave out from every other one.
 //
 // It must not know how things look (ui), how a notification is raised (Params.Notify), nor how things are kept, sealed,
@@ -54,6 +55,7 @@ import (
 
 	"countersign/internal/agent/account"
 	"countersign/internal/agent/announce"
+	"countersign/internal/agent/backups"
 	"countersign/internal/agent/data"
 	"countersign/internal/agent/download"
 	"countersign/internal/agent/form"
@@ -152,6 +154,8 @@ type Agent struct {
 
 	withdrawals *withdraw.Room
 	network     *network.Room
+	backups     *backups.Room
+	gate        gate
 }
 
 // docInstallation names the document with Agent.installation.
@@ -287,6 +291,7 @@ func (a *Agent) join(healthChanges <-chan struct{}) (err error) {
 	if a.updates, err = a.newUpdates(); err != nil {
 		return err
 	}
+	a.backups = a.newBackups()
 	a.form, err = form.New(a.Tools)
 	return err
 }
@@ -294,14 +299,32 @@ func (a *Agent) join(healthChanges <-chan struct{}) (err error) {
 // load reads the settings and the account, unlocks the keys and sets the service up. aside names a damaged file that
 // was set aside.
 func (a *Agent) load(ctx context.Context, aside string) error {
-	restored, err := a.backup.restore()
+	settings, restored, err := a.restoreFirst(ctx)
 	if err != nil {
 		return err
 	}
 	if err := a.account.Load(); err != nil {
 		return err
 	}
-	err = a.Data.Update(func(tx *store.Tx) error {
+	if err := a.loadInstallation(); err != nil {
+		return err
+	}
+	if err := a.webhook.Load(); err != nil {
+		return err
+	}
+	a.account.Begin(ctx)
+	a.backUp()
+	a.tellRestored(aside, settings, restored)
+	a.loadParting()
+	if restored.waits {
+		a.Data.Freeze(message.RestoreWaits())
+	}
+	return nil
+}
+
+// loadInstallation reads what tells this data folder from every other one, and makes it where there is none.
+func (a *Agent) loadInstallation() error {
+	err := a.Data.Update(func(tx *store.Tx) error {
 		known, err := tx.GetDoc(docInstallation, &a.installation)
 		if err == nil && !known {
 			a.installation = uuid.NewString()
@@ -315,12 +338,6 @@ func (a *Agent) load(ctx context.Context, aside string) error {
 	if err != nil {
 		return fmt.Errorf("read the settings: %w", err)
 	}
-	if err := a.webhook.Load(); err != nil {
-		return err
-	}
-	a.account.Begin(ctx)
-	a.backUp()
-	a.tellRestored(aside, restored)
 	return nil
 }
 

@@ -7,15 +7,12 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"sync"
 
 	"countersign/internal/agent/account"
 	"countersign/internal/agent/data"
-	"countersign/internal/agent/health"
 	"countersign/internal/agent/hotfolder"
 	"countersign/internal/disk"
-	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/internal/store"
 )
@@ -31,6 +28,7 @@ type backedUp struct {
 	Account      *account.Record    `json:"account,omitempty"`
 	KeyID        string             `json:"key_id,omitempty"`
 	Sealed       map[string][]byte  `json:"sealed,omitempty"`
+	Parting      *parting           `json:"parting,omitempty"` // why this computer does not work
 }
 
 const backupVersion = 1
@@ -87,7 +85,12 @@ func readBackedUp(tx *store.Tx) (x backedUp, err error) {
 		}
 	}
 	_, err5 := tx.GetDoc(hotfolder.DocFolders, &x.Folders)
-	return x, errors.Join(err1, err2, err3, err4, err5)
+	var p parting
+	parted, err6 := tx.GetDoc(docParting, &p)
+	if parted {
+		x.Parting = &p
+	}
+	return x, errors.Join(err1, err2, err3, err4, err5, err6)
 }
 
 // restore puts what the file holds into a store that knows nothing yet, and reports whether there was anything. Of a store
@@ -132,7 +135,7 @@ func (b *backup) restore() (restored bool, err error) {
 // without is what of x is not here.
 func (x backedUp) without(here backedUp) backedUp {
 	if here.Installation != "" {
-		x.Installation = ""
+		x.Installation, x.Parting = "", nil // a state that is there knows that itself
 	}
 	if here.Settings != nil {
 		x.Settings = nil
@@ -166,6 +169,9 @@ func putBackedUp(tx *store.Tx, x backedUp) error {
 	if x.Folders != nil {
 		errs = append(errs, tx.PutDoc(hotfolder.DocFolders, x.Folders))
 	}
+	if x.Parting != nil {
+		errs = append(errs, tx.PutDoc(docParting, x.Parting))
+	}
 	if x.KeyID != "" {
 		errs = append(errs, tx.PutDoc(account.DocKeyID, x.KeyID))
 	}
@@ -193,22 +199,4 @@ func (a *Agent) backUp() {
 	if err := a.backup.write(); err != nil {
 		a.Log.Error("back the settings up", "err", err)
 	}
-}
-
-// tellRestored says once what became of a state that was lost.
-func (a *Agent) tellRestored(aside string, restored bool) {
-	if aside == "" && !restored {
-		return
-	}
-	a.outbox.SetCopiesAside()
-	what, then, state := message.DataWasMissing(), message.DataRestored(), health.DataRestored
-	if aside != "" {
-		what = message.DataWasDamaged(filepath.Base(aside))
-	}
-	if !restored {
-		then, state = message.DataLost(), health.DataLost
-	}
-	text := message.Then(what, then)
-	a.Health.Set(state, text)
-	a.Record(office.Activity{Kind: "problem", Text: text})
 }

@@ -27,6 +27,7 @@ const (
 	ActUnlock       = health.ActUnlock
 	ActNetwork      = health.ActNetwork
 	ActTakeEndpoint = health.ActTakeEndpoint
+	ActTakeBack     = health.ActTakeBack
 	ActRetry        = health.ActRetry
 	ActReview       = health.ActReview
 	ActQuit         = health.ActQuit
@@ -39,7 +40,7 @@ var IssueKeyring = health.KeyringLocked.ID
 // Act does the one action of an issue, as far as it needs no person's choice: retrying, unlocking, taking the
 // endpoint back, ending what somebody has read. For the others it does nothing; the UI leads there.
 func (a *Agent) Act(ctx context.Context, i Issue) error {
-	if i.ID == IssueKeyring { // whatever its button is called
+	if i.ID == IssueKeyring || i.Action == ActUnlock { // whatever its button is called
 		if !a.account.Unlock(ctx) {
 			return a.account.LockedError()
 		}
@@ -51,7 +52,12 @@ func (a *Agent) Act(ctx context.Context, i Issue) error {
 		a.Health.Dismiss(i)
 	case ActTakeEndpoint:
 		return a.webhook.Register(ctx, true)
+	case ActTakeBack:
+		return a.TakeBack(ctx, a.parted().Anyway)
 	case ActRetry:
+		if i.ID == health.BackupFails.ID {
+			a.backups.Wake()
+		}
 		if i.ID == "tunnel" {
 			a.webhook.Reopen()
 		}

@@ -26,7 +26,23 @@ const (
 // Run works until ctx ends, then returns nil with every goroutine gone, within five seconds whatever hangs. With no
 // parts named all of them run; a command that needs one thing alone names it. After that the agent can be read and
 // closed, and nothing else.
+//
+// Where the gate is shut (gate.go) it waits for that to end, and it begins anew when somebody has held it for a moment.
 func (a *Agent) Run(ctx context.Context, only ...Part) error {
+	for a.pass(ctx) {
+		if working, ended := a.gate.enter(ctx); ended != nil {
+			a.work(working, only)
+			ended()
+		}
+		if ctx.Err() != nil {
+			break
+		}
+	}
+	return nil
+}
+
+// work is what Run does while the gate is open.
+func (a *Agent) work(ctx context.Context, only []Part) {
 	// What finds facts ends first, then what tells them: a fact that is committed as told must be told. The tunnel may
 	// take longer, because it finishes its answers, and so may a renewal of the sign-in.
 	finding := []loop.Loop{
@@ -52,6 +68,7 @@ func (a *Agent) Run(ctx context.Context, only ...Part) error {
 		finding = append(finding, loop.Loop{Name: "hot folders", Run: a.folders.Run})
 		beside = append(beside, loop.Loop{Name: "updates", Run: a.updates.Run})
 		beside = append(beside, loop.Loop{Name: "forget", Run: func(ctx context.Context) error { return a.Daily(ctx, a.forget) }})
+		beside = append(beside, loop.Loop{Name: "backups", Run: a.backups.Run})
 	}
 	wanted := func(p loop.Loop) bool {
 		named := slices.Contains([]Part{PartTunnel, PartEndpoint, PartEvents, PartReconcile, PartSave, PartOutbox, PartWithdraw}, Part(p.Name))
@@ -82,7 +99,6 @@ func (a *Agent) Run(ctx context.Context, only ...Part) error {
 	stopAnnouncing()
 	announcer.Wait()
 	others.Wait()
-	return nil
 }
 
 // forget counts the day and forgets what has become old. Days are those on which the program ran, as the store counts them,
@@ -115,6 +131,7 @@ func (a *Agent) Close() error {
 
 // wakeAll wakes every loop: something they all depend on has changed.
 func (a *Agent) wakeAll() {
+	a.gate.ring()
 	a.webhook.Wake()
 	a.account.Wake()
 	a.packages.WakeEvents()

@@ -92,6 +92,8 @@ type commands struct {
 	Folders    foldersCmd    `cmd:"" help:"Folders that send: what appears in one becomes a package."`
 	Status     statusCmd     `cmd:"" help:"Show what is connected, waiting, saved and wrong."`
 	Sandbox    sandboxCmd    `cmd:"" help:"Run the embedded signing service alone, for trying things out and for tests."`
+	Move       moveCmd       `cmd:"" help:"Move the office to another computer, with everything it is, in one sealed file. The password comes from COUNTERSIGN_PASSWORD, or is asked for."`
+	Restore    restoreCmd    `cmd:"" help:"Put a backup in the place of the data as it is, which is kept beside."`
 	Completion completionCmd `cmd:"" help:"Print what has your shell complete commands, packages and files."`
 	Version    versionCmd    `cmd:"" help:"Show the version."`
 	Page       pageCmd       `cmd:"" hidden:"" help:"Read a document, for the window."`

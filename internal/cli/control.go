@@ -32,6 +32,7 @@ const (
 	pathShow      = "/show"
 	pathTemplates = "/templates"
 	pathUpdate    = "/update"
+	pathMove      = "/move"
 )
 
 // reply is one line of an answer.
@@ -51,6 +52,7 @@ type reply struct {
 	Offers    []candidate        `json:"offers,omitempty"`
 	Withdrawn []office.Withdrawn `json:"withdrawn,omitempty"`
 	Update    *office.Update     `json:"update,omitempty"`
+	Move      *moveAnswer        `json:"move,omitempty"`
 }
 
 // hello is what an instance says of itself.
@@ -208,6 +210,10 @@ func (c *controller) handler() http.Handler {
 	mux.HandleFunc("POST "+pathUpdate, answer(c.ending, func(ctx context.Context, _ struct{}, _ func(reply)) (reply, error) {
 		u, err := c.CheckUpdate(ctx)
 		return reply{Update: &u}, err
+	}))
+	mux.HandleFunc("POST "+pathMove, answer(c.ending, func(ctx context.Context, m moveRequest, _ func(reply)) (reply, error) {
+		done, err := c.Move(ctx, m)
+		return reply{Move: &done}, err
 	}))
 	mux.HandleFunc("POST "+pathShow, answer(c.ending, func(_ context.Context, s showRequest, _ func(reply)) (reply, error) {
 		c.show(s.Files)

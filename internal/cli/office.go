@@ -34,6 +34,7 @@ type instance interface {
 	Events(ctx context.Context, q eventsRequest) ([]listedEvent, error)
 	Withdraw(ctx context.Context, n office.NewWithdrawal) ([]office.Withdrawn, error)
 	Folders(ctx context.Context, change foldersRequest) ([]office.HotFolderRow, error)
+	Move(ctx context.Context, m moveRequest) (moveAnswer, error)
 	SignPage(ctx context.Context, q linkRequest) (address string, err error)
 	CheckUpdate(ctx context.Context) (office.Update, error)
 	Close() error

@@ -163,6 +163,16 @@ func (r *remote) CheckUpdate(ctx context.Context) (u office.Update, err error) {
 	return u, err
 }
 
+func (r *remote) Move(ctx context.Context, m moveRequest) (done moveAnswer, err error) {
+	err = r.call(ctx, pathMove, m, func(answer reply) error {
+		if answer.Move != nil {
+			done = *answer.Move
+		}
+		return nil
+	})
+	return done, err
+}
+
 func (r *remote) Templates(ctx context.Context, search string) (list []office.Template, err error) {
 	list = []office.Template{}
 	err = r.call(ctx, pathTemplates, templatesRequest{search}, func(m reply) error {

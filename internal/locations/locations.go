@@ -14,15 +14,16 @@ import (
 
 // The names in a data folder.
 const (
-	state  = "state.db"        // everything that must not be forgotten
-	backup = "office.json"     // what is needed to begin anew without state
-	logs   = "logs"            // a folder
-	outbox = "outbox"          // a folder: what waits to be sent
-	update = "update"          // a folder: a newer version, while it is fetched and installed
-	lock   = "instance.lock"   // held by the instance that runs
-	socket = "control.sock"    // the way to that instance, on Unix
-	icon   = "icon.png"        // that notifications show, where the desktop wants it in a file
-	origin = "moved-from.json" // while a move is not finished: where the data came from
+	state   = "state.db"        // everything that must not be forgotten
+	backup  = "office.json"     // what is needed to begin anew without state
+	logs    = "logs"            // a folder
+	outbox  = "outbox"          // a folder: what waits to be sent
+	update  = "update"          // a folder: a newer version, while it is fetched and installed
+	backups = "backups"         // a folder: the state as it was, sealed
+	lock    = "instance.lock"   // held by the instance that runs
+	socket  = "control.sock"    // the way to that instance, on Unix
+	icon    = "icon.png"        // that notifications show, where the desktop wants it in a file
+	origin  = "moved-from.json" // while a move is not finished: where the data came from
 )
 
 // State is the file with the state of a data folder.
@@ -43,6 +44,9 @@ func Outbox(folder string) string { return filepath.Join(folder, outbox) }
 // Update is the folder with a newer version of the program, while that is fetched and installed.
 func Update(folder string) string { return filepath.Join(folder, update) }
 
+// Backups is the folder with the sealed backups of the state.
+func Backups(folder string) string { return filepath.Join(folder, backups) }
+
 // Icon is the file with the program's icon, for desktops that show notifications with one from a file.
 func Icon(folder string) string { return filepath.Join(folder, icon) }
 
@@ -51,7 +55,7 @@ func All(folder string) []string {
 	return []string{
 		State(folder), Backup(folder), filepath.Join(folder, lock), filepath.Join(folder, socket), filepath.Join(folder, origin),
 		filepath.Join(folder, entry), Icon(folder),
-		Logs(folder), Log(folder), Log(folder) + ".1", Outbox(folder), Update(folder),
+		Logs(folder), Log(folder), Log(folder) + ".1", Outbox(folder), Update(folder), Backups(folder),
 	}
 }
 

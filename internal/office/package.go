@@ -98,6 +98,7 @@ type Package struct {
 	Timeline       []Moment        `json:"timeline,omitempty"`
 	Archived       *Archived       `json:"archived,omitempty"` // taken out of the list; nil for one that is in it
 	Withdrawal     *Withdrawal     `json:"withdrawal,omitempty"`
+	Restored       time.Time       `json:"restored,omitzero"` // when it came back from a backup, until the service has told what happened since
 	Service        string          `json:"service,omitempty"` // the service it is at, as UseService names it
 	Away           bool            `json:"away,omitempty"`    // that is not the one in use; set by the store
 }

@@ -1,6 +1,7 @@
 package secret
 
 import (
+	"crypto/hkdf"
 	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
@@ -49,6 +50,18 @@ func (k Key) ID() string {
 	mac := hmac.New(sha256.New, k.bytes())
 	mac.Write([]byte("countersign key id 1"))
 	return hex.EncodeToString(mac.Sum(nil)[:8])
+}
+
+// Derive is another secret of 32 bytes that follows from the key, for that purpose alone. Neither leads to the other.
+func (k Key) Derive(purpose string) (derived [32]byte, err error) {
+	if k == (Key{}) {
+		return derived, ErrNoKey
+	}
+	b, err := hkdf.Key(sha256.New, k.bytes(), nil, "countersign derive "+purpose, len(derived))
+	if err != nil {
+		return derived, fmt.Errorf("derive a key: %w", err)
+	}
+	return [32]byte(b), nil
 }
 
 const hidden = "[hidden key]"

@@ -44,6 +44,13 @@ func (c *lineChanges) note(in uint64, rows []string) {
 	}
 }
 
+// forget is called in a transaction in which everything is another.
+func (c *lineChanges) forget(in uint64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.before, c.noted = max(c.before, in), nil
+}
+
 // between are the rows that were changed after a version up to another one, each once; known is false when that is not
 // remembered.
 func (c *lineChanges) between(version, now uint64) (rows []string, known bool) {

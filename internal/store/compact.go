@@ -46,7 +46,7 @@ func (s *Store) compact(o Options, steps []migration) error {
 	if !pays {
 		return nil
 	}
-	if free, known := freeSpace(filepath.Dir(s.path)); known && free < uint64(used)+uint64(used)/4+spaceLeft {
+	if free, known := FreeSpace(filepath.Dir(s.path)); known && free < uint64(used)+uint64(used)/4+spaceLeft {
 		s.log.Info("the data file stays as large as it is: the disk has too little room for a copy", "free", free)
 		return nil
 	}

@@ -38,6 +38,9 @@ var (
 	ErrBadID = errors.New("the identifier cannot be used")
 )
 
+// DiskFull reports whether err says that a disk is full, or that its user may have no more of it.
+func DiskFull(err error) bool { return isDiskFull(err) }
+
 // OfOneRecord reports whether err is about a single record, which says nothing about the file or any other record.
 func OfOneRecord(err error) bool {
 	for _, own := range []error{ErrRecord, ErrUnfit, ErrNotFound, ErrTargetTaken, ErrBadID} {

@@ -20,8 +20,8 @@ func replaceLocked(temp, path string, _ func() error) error {
 	return disk.Rename(temp, path)
 }
 
-// freeSpace is what is left for this user on the disk of folder, in bytes. Some network file systems do not know.
-func freeSpace(folder string) (uint64, bool) {
+// FreeSpace is what is left for this user on the disk of folder, in bytes. Some network file systems do not know.
+func FreeSpace(folder string) (uint64, bool) {
 	var s unix.Statfs_t
 	if err := unix.Statfs(folder, &s); err != nil || s.Blocks == 0 {
 		return 0, false

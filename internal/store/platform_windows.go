@@ -20,8 +20,8 @@ func replaceLocked(temp, path string, release func() error) error {
 	return disk.Rename(temp, path)
 }
 
-// freeSpace is what is left for this user on the disk of folder, in bytes.
-func freeSpace(folder string) (free uint64, known bool) {
+// FreeSpace is what is left for this user on the disk of folder, in bytes.
+func FreeSpace(folder string) (free uint64, known bool) {
 	name, err := windows.UTF16PtrFromString(folder)
 	if err != nil {
 		return 0, false

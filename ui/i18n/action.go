@@ -21,6 +21,8 @@ func Action(a agent.Action) string {
 		return lang.L("Open the browser")
 	case agent.ActTakeEndpoint:
 		return lang.L("Report to this computer")
+	case agent.ActTakeBack:
+		return lang.L("Take the office back")
 	case agent.ActRetry:
 		return lang.L("Try again")
 	case agent.ActReview:

@@ -40,7 +40,7 @@ func (r *Room) Online() (*esign.Client, bool) {
 
 // OnlineIn is Online for what was current at another moment.
 func (r *Room) OnlineIn(o Current) (*esign.Client, bool) {
-	if o.service == nil || !o.SignedIn() || r.keys.Locked() {
+	if o.service == nil || r.parked.Load() || !o.SignedIn() || r.keys.Locked() {
 		return nil, false
 	}
 	return o.service.client, true

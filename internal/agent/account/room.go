@@ -33,6 +33,7 @@ import (
 	"errors"
 	"net/http"
 	"sync"
+	"sync/atomic"
 
 	"countersign/internal/agent/data"
 	"countersign/internal/agent/issuer"
@@ -95,6 +96,8 @@ type Room struct {
 	closing   sync.WaitGroup // sessions that settings have replaced
 
 	wakeFarewells, wakeSession chan struct{}
+
+	parked atomic.Bool // another computer has the office, or may have: nobody calls the service
 
 	unlocking sync.Mutex // held by whoever asks the keyring
 	telling   sync.Mutex // held from reading the current to saying in health what follows

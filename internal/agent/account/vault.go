@@ -39,6 +39,8 @@ type Vault struct {
 
 	mu     sync.Mutex
 	box    *secret.Box
+	id     string            // of the key
+	backup [32]byte          // follows from the key, see BackupKey
 	why    error             // why box is nil
 	opened map[string][]byte // plain values, so that an event costs no AES and no transaction
 }
@@ -63,6 +65,10 @@ func (v *Vault) unlock(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	backup, err := key.Derive(BackupPurpose)
+	if err != nil {
+		return err
+	}
 	known, _, err := data.Doc[string](v.st, DocKeyID)
 	if err != nil {
 		return err
@@ -75,7 +81,7 @@ func (v *Vault) unlock(ctx context.Context) error {
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.box, v.opened = box, map[string][]byte{}
+	v.box, v.id, v.backup, v.opened = box, key.ID(), backup, map[string][]byte{}
 	return nil
 }
 
@@ -171,10 +177,10 @@ func (v *Vault) adopt(s office.Settings) error {
 	return v.Put(values)
 }
 
-// of returns the names of the sealed values of a kind, whoever issued them.
+// of returns the names of the sealed values of a kind, whoever issued them; of all for none.
 func (v *Vault) of(kind issuer.Sealed) ([]string, error) {
 	names, err := data.Read(v.st, "what is sealed", func(tx *store.Tx) ([]string, error) { return tx.SealedNames(), nil })
-	return slices.DeleteFunc(names, func(name string) bool { return !strings.HasPrefix(name, kind.Of("")) }), err
+	return slices.DeleteFunc(names, func(name string) bool { return kind != "" && !strings.HasPrefix(name, kind.Of("")) }), err
 }
 
 // Has reports whether there is a sealed value of that name, whether or not it can be opened.

@@ -49,7 +49,11 @@ func (r *Room) Saved(tx *store.Tx, p office.Package, jobs []office.Job, found bo
 	f := savedFact(p, jobs)
 	// A package that was executed long before it was saved here is news of a moment gone by.
 	f.CaughtUp = found || r.Now().Sub(p.Executed) > office.NewFor
-	return untold(tx, f)
+	facts, err := untold(tx, f)
+	if err == nil && found && !p.Restored.IsZero() { // who saved it has told, in the time that a backup does not know
+		return nil, r.Withhold(tx, facts)
+	}
+	return facts, err
 }
 
 // Owe notes, in the commit of what they are about, that people are to be told of facts. They are handed to Announce once it has

@@ -3,6 +3,7 @@ package announce
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"maps"
 	"slices"
 
@@ -37,6 +38,15 @@ func (r *Room) Withhold(tx *store.Tx, facts []office.Fact) error {
 		}
 	}
 	return nil
+}
+
+// ForgetOwed owes nothing any more: the state is that of a backup, and what was owed then was told since.
+func ForgetOwed(tx *store.Tx) error {
+	names, err := tx.DocNames(docOwed)
+	for _, name := range names {
+		err = errors.Join(err, tx.PutDoc(name, nil))
+	}
+	return err
 }
 
 // Resume queues what an earlier start owes. It is for whoever stays long enough to be read. What is about a package of

@@ -12,6 +12,9 @@ import (
 // docSnooze names the document with the two ends of the snooze.
 const docSnooze = "paused"
 
+// Load reads what is kept, once it may be another than New has read.
+func (r *Room) Load() error { return r.loadSnooze() }
+
 func (r *Room) loadSnooze() error {
 	kept, _, err := data.Doc[[2]time.Time](r.Data, docSnooze)
 	if err != nil {

@@ -23,7 +23,8 @@ type Data struct {
 	log     *slog.Logger
 	health  *health.Tracker
 	now     func() time.Time
-	damaged atomic.Bool  // met while running; Close sets the file aside
+	damaged atomic.Bool // met while running; Close sets the file aside
+	frozen  atomic.Pointer[message.Message]
 	told    atomic.Int64 // how many unreadable records people were told of
 	failed  sync.Map     // texts of the errors of reads, each of which is told once
 }
@@ -52,7 +53,25 @@ func (s *Data) Update(fn func(*store.Tx) error) error { return s.update(s.Store.
 // UpdateFirst is store.UpdateFirst.
 func (s *Data) UpdateFirst(fn func(*store.Tx) error) error { return s.update(s.Store.UpdateFirst, fn) }
 
+// Freeze has every Update fail with why, which is for people, until Thaw: the state is to stay as it is.
+func (s *Data) Freeze(why message.Message) { s.frozen.Store(&why) }
+
+// Thaw ends that.
+func (s *Data) Thaw() { s.frozen.Store(nil) }
+
+// UpdateFrozen is Update for whoever has it frozen.
+func (s *Data) UpdateFrozen(fn func(*store.Tx) error) error { return s.change(s.Store.Update, fn) }
+
 func (s *Data) update(commit func(func(*store.Tx) error) error, fn func(*store.Tx) error) error {
+	if why := s.frozen.Load(); why != nil {
+		return message.Error(*why, errFrozen)
+	}
+	return s.change(commit, fn)
+}
+
+var errFrozen = errors.New("the state is not to change")
+
+func (s *Data) change(commit func(func(*store.Tx) error) error, fn func(*store.Tx) error) error {
 	var refused error // what fn said itself is no trouble of the disk
 	err := commit(func(tx *store.Tx) error {
 		refused = fn(tx)

@@ -34,6 +34,7 @@ const (
 	ActUnlock       Action = "unlock_keyring"
 	ActNetwork      Action = "open_network" // the page of the network, in the browser
 	ActTakeEndpoint Action = "take_endpoint"
+	ActTakeBack     Action = "take_back" // the office, from another computer
 	ActRetry        Action = "retry"
 	ActReview       Action = "review"  // a draft whose outcome only a person can decide
 	ActQuit         Action = "quit"    // the next start puts it right

@@ -66,6 +66,16 @@ var (
 	DataRestored = State{ID: "data-restored", Severity: Warning, Action: ActDismiss}
 	// DataLost ends with the program.
 	DataLost = State{ID: "data-restored", Severity: Warning, Action: ActSettings}
+	// RestoreWaits ends when the key was read, and the state restored with it.
+	RestoreWaits = State{ID: "data-restored", Severity: Problem, Action: ActUnlock, After: soon}
+	// BackupFails ends when a backup was made.
+	BackupFails = State{ID: "backup", Severity: Warning, Action: ActRetry, After: time.Minute}
+	// MovedAway ends when the office is taken back.
+	MovedAway = State{ID: "moved", Severity: Problem, Action: ActTakeBack}
+	// TakingOver ends when the service has said whether this computer has the office.
+	TakingOver = State{ID: "moved", Severity: Warning, Action: ActRetry, After: soon}
+	// BroughtOver ends when somebody has read it, or with the program.
+	BroughtOver = State{ID: "moved", Severity: Warning, Action: ActDismiss}
 	// RecordsUnreadable ends when somebody has read it, until there are more, or with the program.
 	RecordsUnreadable = State{ID: "records", Severity: Warning, Action: ActDismiss}
 	// RecordsPutOff ends when nothing is set aside any more.
@@ -80,7 +90,7 @@ var (
 func States() []State {
 	return []State{NotSetUp, KeyringLocked, KeyOutOfReach, KeyReplaced, SecretElsewhere, SignedOut, SignInLapsed, SignInShort,
 		MayNotSend, ClientRefused, ServiceFails, NetworkAsks, AddressClosed, AddressRefused, NoAddress, EndpointFails, EndpointForbidden,
-		EndpointLost, FolderFails, HotFolderFails, FilesRefused, FilesFailed, OutcomeUnknown, DataDamaged, DataNotWritten, DataNotRead, DataRestored, DataLost, RecordsUnreadable, RecordsPutOff, IndexWaits, NotificationsFail}
+		EndpointLost, FolderFails, HotFolderFails, FilesRefused, FilesFailed, OutcomeUnknown, DataDamaged, DataNotWritten, DataNotRead, DataRestored, DataLost, RestoreWaits, BackupFails, MovedAway, TakingOver, BroughtOver, RecordsUnreadable, RecordsPutOff, IndexWaits, NotificationsFail}
 }
 
 // soon is how long most problems stand before people are told.

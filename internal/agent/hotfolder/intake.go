@@ -212,9 +212,17 @@ func (r *Room) send(ctx context.Context, in *office.Intake, f office.HotFolder, 
 			next.Draft, next.Again = before.Draft, true
 			return errAgain
 		}
-		if again {
+		old, err := ofBefore(tx, file)
+		if err != nil {
+			return err
+		}
+		switch {
+		case again:
 			d.State, d.Problem = office.DraftHeld, message.FileSentBefore(before.Name)
-		} else {
+		case old:
+			d.State, d.Problem = office.DraftHeld, message.FileOfBefore(in.Name)
+		}
+		if !again {
 			day, err := tx.Day()
 			if err != nil {
 				return err

@@ -1,6 +1,7 @@
 package hotfolder
 
 import (
+	"os"
 	"slices"
 	"time"
 
@@ -93,6 +94,24 @@ type seen struct {
 }
 
 func seenDoc(folder, sha256 string) string { return prefixSeen + folder + "/" + sha256 }
+
+// docRestored names the document with when the state was restored from a backup.
+const docRestored = "hot-folder-restored"
+
+// MarkRestored notes that the state is that of a backup, as of now: a file that was there before may have been sent in the time
+// that the backup does not know, and is sent at a person's word alone.
+func MarkRestored(tx *store.Tx, now time.Time) error { return tx.PutDoc(docRestored, now) }
+
+// ofBefore reports whether a file is older than a state that was restored.
+func ofBefore(tx *store.Tx, file string) (bool, error) {
+	var restored time.Time
+	known, err := tx.GetDoc(docRestored, &restored)
+	if err != nil || !known {
+		return false, err
+	}
+	info, err := os.Stat(file)
+	return err == nil && info.ModTime().Before(restored), nil
+}
 
 // keepSeen is for how many counted days the files are known that were sent.
 const keepSeen = 730

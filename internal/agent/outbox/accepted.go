@@ -122,7 +122,8 @@ func (r *Room) Claim(tx *store.Tx, p *office.Package, data json.RawMessage) erro
 	}
 	fromDraft(p, d, r.Now())
 	// A queued draft has its answer still to come, or was sent by a life that ended before the answer was kept.
-	if d.State == office.DraftUnknown || d.State == office.DraftQueued || d.State == office.DraftFailed {
+	// One that is held may have been sent in a time that a backup does not know.
+	if d.State == office.DraftUnknown || d.State == office.DraftHeld || d.State == office.DraftQueued || d.State == office.DraftFailed {
 		markSent(&d, p.ID, r.Now())
 		if err := r.needs.Used(tx, d); err != nil {
 			return err

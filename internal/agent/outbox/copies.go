@@ -285,11 +285,24 @@ func (r *Room) ForgetCopies() error {
 	return err
 }
 
-// SetCopiesAside keeps the copies of drafts that a lost data file knew.
-func (r *Room) SetCopiesAside() {
+// SetCopiesAside keeps the copies of drafts that a lost data file knew. Those that are needed stay where they are.
+func (r *Room) SetCopiesAside(needed map[string]bool) {
+	entries, err := os.ReadDir(r.copiesDir())
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		r.Log.Warn("look through the copies", "err", err)
+	}
 	aside := r.copiesDir() + r.Now().UTC().Format(".lost-20060102T150405")
-	if err := disk.Rename(r.copiesDir(), aside); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		r.Log.Warn("set the copies aside", "err", err)
+	for _, e := range entries {
+		if needed[e.Name()] {
+			continue
+		}
+		err := disk.MkdirAll(aside, 0o700)
+		if err == nil {
+			err = disk.Rename(filepath.Join(r.copiesDir(), e.Name()), filepath.Join(aside, e.Name()))
+		}
+		if err != nil {
+			r.Log.Warn("set a copy aside", "err", err)
+		}
 	}
 }
 

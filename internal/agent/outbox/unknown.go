@@ -2,6 +2,7 @@ package outbox
 
 import (
 	"context"
+	"time"
 
 	"countersign/internal/agent/data"
 	"countersign/internal/agent/health"
@@ -38,6 +39,29 @@ func (r *Room) recoverAdding() error {
 		return nil
 	})
 	r.updateUnknown()
+	return err
+}
+
+// Doubt has nothing sent by itself that may have been sent in a time of which the state knows nothing: what became of a draft
+// that was to be sent is unknown, and one that waits for a person says why to look first.
+func Doubt(tx *store.Tx, now time.Time) error {
+	drafts, err := tx.Drafts(office.DraftHeld, office.DraftQueued, office.DraftAdding, office.DraftUnknown, office.DraftFailed)
+	for _, d := range drafts {
+		if err != nil {
+			return err
+		}
+		switch d.State {
+		case office.DraftQueued, office.DraftAdding:
+			d.State, d.NextTry = office.DraftUnknown, now
+			d.Problem = message.DraftOfBefore()
+		case office.DraftFailed:
+			d.Problem = message.Then(message.DraftOfBefore(), d.Problem)
+		default:
+			d.Problem = message.DraftOfBefore()
+		}
+		d.Changed = now
+		err = tx.PutDraft(d)
+	}
 	return err
 }
 

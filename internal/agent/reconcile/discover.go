@@ -152,12 +152,16 @@ func (r *Room) noteListError(ctx context.Context, err error) error {
 // now: it is the same service under another address. first is set until the list was read to its end once.
 func (r *Room) meetPackages(home string, items []esign.Status, since time.Time, first bool) error {
 	var fresh int
+	restored, err := r.restored()
+	if err != nil {
+		return err
+	}
 	for _, s := range items {
 		if s.PackageID != "" && !esign.UsableID(s.PackageID) {
 			r.TellUnusable(s.PackageID, "", message.ListNamesUnusable())
 		}
 	}
-	err := r.Data.Update(func(tx *store.Tx) error {
+	err = r.Data.Update(func(tx *store.Tx) error {
 		fresh = 0
 		for _, s := range items {
 			if !esign.UsableID(s.PackageID) {
@@ -180,6 +184,9 @@ func (r *Room) meetPackages(home string, items []esign.Status, since time.Time, 
 				return err
 			} else if !old {
 				p, news = r.meet(s)
+				if s.TimeCreated.Before(restored) {
+					p.Restored = restored
+				}
 			}
 			if !news {
 				continue
@@ -202,6 +209,44 @@ func (r *Room) meetPackages(home string, items []esign.Status, since time.Time, 
 		r.needs.Drafts()
 	}
 	return err
+}
+
+// docRestored names the document with when the state was restored from a backup.
+const docRestored = "restored"
+
+// MarkRestored notes that the state is that of a backup, as of now: what happened to packages since, and what they were made,
+// is found out, and nobody is told of it a second time.
+func MarkRestored(tx *store.Tx, now time.Time) error {
+	open, err := tx.AllOpen()
+	if err != nil {
+		return err
+	}
+	waiting, err := tx.PendingJobs()
+	if err != nil {
+		return err
+	}
+	for _, j := range waiting {
+		p, ok, err := tx.Package(j.PackageID)
+		if err != nil && !store.OfOneRecord(err) {
+			return err
+		}
+		if ok && err == nil {
+			open = append(open, p)
+		}
+	}
+	for _, p := range open {
+		p.Restored, p.NextCheck = now, now
+		if err := tx.PutPackage(p); err != nil {
+			return err
+		}
+	}
+	return tx.PutDoc(docRestored, now)
+}
+
+// restored is when the state was restored; zero for never.
+func (r *Room) restored() (time.Time, error) {
+	at, _, err := data.Doc[time.Time](r.Data, docRestored)
+	return at, err
 }
 
 // wasBefore reports whether a package was finished before the office first signed in. Where the list does not say when,

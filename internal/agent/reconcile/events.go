@@ -182,6 +182,12 @@ func (r *Room) recordEvent(ev office.Event, e esign.Event, odd message.Message, 
 		if err != nil {
 			return err
 		}
+		if ev.Received.Before(p.Restored) { // it was told, in the time that the backup does not know
+			if err := r.needs.News.Withhold(tx, facts); err != nil {
+				return err
+			}
+			facts = nil
+		}
 		found.facts = append(found.facts, facts...)
 		stored.Outcome, stored.Handled = office.EventHandled, r.Now()
 		if !knownActions[e.Action] {

@@ -2,6 +2,7 @@ package reconcile
 
 import (
 	"fmt"
+	"time"
 
 	"countersign/internal/agent/apply"
 	"countersign/internal/esign"
@@ -83,7 +84,8 @@ func (r *Room) applyLater(before office.Package) (applyTo, error) {
 	folder, err := r.needs.Files.Folder(s, before)
 	return func(tx *store.Tx, p *office.Package, status esign.Status) (f changes, err error) {
 		// Signatures that were there before the package was known are old, unless everything about it is new.
-		tell := !p.Checked.IsZero() || r.Now().Sub(p.Created) < office.NewFor
+		// What happened to one from a backup was told before, in the time that the backup does not know.
+		tell := p.Restored.IsZero() && (!p.Checked.IsZero() || r.Now().Sub(p.Created) < office.NewFor)
 		executed, state := p.State == office.PackageExecuted, p.State
 		news := apply.Status(p, status, r.Now())
 		f.moved = len(news) > 0 || !executed && p.State == office.PackageExecuted
@@ -114,6 +116,9 @@ func (r *Room) applyLater(before office.Package) (applyTo, error) {
 				return f, err
 			}
 			f.facts = nil
+		}
+		if p.State != office.PackageExecuted { // else its files may have been saved before
+			p.Restored = time.Time{}
 		}
 		if err := r.settle(tx, p, &f); err != nil {
 			return f, err

@@ -1,0 +1,160 @@
+package account
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+
+	"countersign/internal/agent/issuer"
+	"countersign/internal/agent/loop"
+	"countersign/internal/esign"
+	"countersign/internal/store"
+)
+
+// What is carried from one state to another: into a backup, or to another computer.
+
+// BackupKey is what backups are sealed for; an error while the keys are locked.
+func (r *Room) BackupKey() ([32]byte, error) {
+	r.keys.mu.Lock()
+	defer r.keys.mu.Unlock()
+	if r.keys.box == nil {
+		return [32]byte{}, r.keys.lockedError()
+	}
+	return r.keys.backup, nil
+}
+
+// BackupPurpose is what the key for backups is derived for.
+const BackupPurpose = "backup"
+
+// passing reports of a sealed value that it is one of the moment: tomorrow's is another, and whoever shows today's then is
+// taken for a thief, or believes what is not so any more.
+func passing(name string) bool {
+	kind, _, _ := strings.Cut(name, "@")
+	return slices.Contains([]string{string(issuer.Refresh), string(issuer.Endpoint), string(issuer.FormerEndpoints), sealedFarewells}, kind)
+}
+
+// Secrets are the sealed values, in the clear and by their names. Those whose key is gone are left out.
+func (r *Room) Secrets() (map[string][]byte, error) {
+	if r.keys.Locked() {
+		return nil, r.keys.reason()
+	}
+	names, err := r.keys.of("")
+	if err != nil {
+		return nil, err
+	}
+	values := map[string][]byte{}
+	for _, name := range names {
+		plain, err := r.keys.Get(name)
+		if err != nil {
+			return nil, err
+		}
+		if plain != nil {
+			values[name] = plain
+		}
+	}
+	return values, nil
+}
+
+// Seal seals values with the key of this computer, for PutSealed; id is for DocKeyID.
+func (r *Room) Seal(values map[string][]byte) (sealed map[string][]byte, id string, err error) {
+	r.keys.mu.Lock()
+	defer r.keys.mu.Unlock()
+	if r.keys.box == nil {
+		return nil, "", r.keys.lockedError()
+	}
+	sealed = map[string][]byte{}
+	for name, plain := range values {
+		if sealed[name], err = r.keys.box.Seal(name, plain); err != nil {
+			return nil, "", err
+		}
+	}
+	return sealed, r.keys.id, nil
+}
+
+// ReplaceSealed makes sealed values all that there are.
+func ReplaceSealed(tx *store.Tx, sealed map[string][]byte) error {
+	var failed []error
+	for _, name := range tx.SealedNames() {
+		failed = append(failed, tx.PutSealed(name, nil))
+	}
+	for _, name := range slices.Sorted(maps.Keys(sealed)) {
+		failed = append(failed, tx.PutSealed(name, sealed[name]))
+	}
+	return errors.Join(failed...)
+}
+
+// ForgetPassing forgets the sealed values of another moment.
+func ForgetPassing(tx *store.Tx) error {
+	var failed []error
+	for _, name := range tx.SealedNames() {
+		if passing(name) {
+			failed = append(failed, tx.PutSealed(name, nil))
+		}
+	}
+	return errors.Join(failed...)
+}
+
+// Expire notes, in a state from elsewhere, that nobody is signed in any more.
+func Expire(tx *store.Tx) error {
+	var acc Record
+	known, err := tx.GetDoc(Doc, &acc)
+	if err != nil || !known || !acc.SignedIn {
+		return err
+	}
+	acc.SignedIn, acc.Lapsed = false, true
+	return tx.PutDoc(Doc, acc)
+}
+
+// Reload follows a state that was put in the place of the one before, and begins with a new session. It is called while no
+// loop runs.
+func (r *Room) Reload(ctx context.Context) error {
+	r.Pause()
+	r.keys.mu.Lock()
+	r.keys.opened = map[string][]byte{}
+	r.keys.mu.Unlock()
+	if err := r.Load(); err != nil {
+		return err
+	}
+	if r.keys.Locked() {
+		r.Begin(ctx)
+		return nil
+	}
+	r.tellReplaced()
+	r.Endpoint.Open(issuer.Of(r.Settings()))
+	r.connect()
+	r.checkSetUp()
+	loop.Wake(r.wakeFarewells)
+	return nil
+}
+
+// Park has nobody call the service, but for Renew, or ends that.
+func (r *Room) Park(on bool) { r.parked.Store(on) }
+
+// Pause ends the session. Reload begins with another one.
+func (r *Room) Pause() {
+	svc := r.current.Get().service
+	if svc == nil {
+		return
+	}
+	closeSession(svc.session)
+	_ = r.current.Change(func(o Current) (Current, error) {
+		o.service = nil
+		return o, nil
+	})
+}
+
+// Renew renews the sign-in at the service, which accepts what is kept of it from one computer alone: from whoever comes first.
+// esign.ErrSignedOut means that nobody is signed in here, or that somebody else was first.
+func (r *Room) Renew(ctx context.Context) error {
+	o := r.current.Get()
+	if r.keys.Locked() {
+		return r.keys.reason()
+	}
+	if o.service == nil || !o.SignedIn() {
+		return esign.ErrSignedOut
+	}
+	_, err := o.service.session.Access(ctx)
+	return err
+}

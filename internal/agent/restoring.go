@@ -1,0 +1,279 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"countersign/internal/agent/account"
+	"countersign/internal/agent/announce"
+	"countersign/internal/agent/backups"
+	"countersign/internal/agent/data"
+	"countersign/internal/agent/health"
+	"countersign/internal/agent/hotfolder"
+	"countersign/internal/agent/luggage"
+	"countersign/internal/agent/outbox"
+	"countersign/internal/agent/reconcile"
+	"countersign/internal/locations"
+	"countersign/internal/message"
+	"countersign/internal/office"
+	"countersign/internal/safe"
+	"countersign/internal/secret"
+	"countersign/internal/store"
+)
+
+// A data file that is missing or damaged while there are backups is begun anew from the newest one that the key opens, by
+// itself: events arrive, and a question would have them wait for a person. The damaged file is kept, so nothing is given up by
+// it. What happened between the backup and now is known to the service, to the folders and to people, but not here, and so
+//
+//   - a draft that was to be sent may have been sent: its outcome is unknown, which the service's list decides, or a person;
+//   - a draft that was held or refused stays what it was, and says that it may have been sent since;
+//   - a package that was to be withdrawn may have been kept after all: the wish is forgotten, and that is told;
+//   - a file in a folder that sends is sent at a person's word when it is older than this moment;
+//   - what the service tells of a package is noted, and nobody is told of it again, see reconcile.MarkRestored;
+//   - a file that is saved already is recognised by its bytes, as ever (package download);
+//   - what was owed to people then was told since.
+//
+// The settings, the sign-in and the registration are those of the office's second file (backup.go), which has today's. Without
+// it somebody has to sign in again.
+//
+// All of this is one commit, with the backup's state in the place of the new one. While the key is out of reach nothing is
+// begun that the restoring would take back: see gate.go.
+
+// newBackups makes the room that makes backups.
+func (a *Agent) newBackups() *backups.Room {
+	return backups.New(a.Tools, backups.Needs{
+		Folder: locations.Backups(a.p.DataDir), Documents: locations.Outbox(a.p.DataDir), Label: a.label, Busy: a.catchingUp, Crash: a.p.Crash,
+		Key: func() (safe.Secret, bool) {
+			key, err := a.account.BackupKey()
+			return safe.Secret(key), err == nil
+		},
+	})
+}
+
+// label is what a sealed file says of who made it.
+func (a *Agent) label() luggage.Manifest {
+	computer, err := os.Hostname()
+	if err != nil {
+		computer = "?"
+	}
+	return luggage.Manifest{Program: a.p.Version, Computer: computer, Installation: a.installation}
+}
+
+// restored is how restoring went.
+type restored struct {
+	date   string // of the backup; empty when there was none, or none that can be opened
+	locked bool   // there are backups, but none that this key opens
+	waits  bool   // the key is out of reach
+}
+
+// restoreNewest puts the newest backup that can be opened in the place of a state that knows nothing but what the office's
+// second file holds.
+func (a *Agent) restoreNewest(ctx context.Context) (r restored, err error) {
+	files, err := a.restorable()
+	if err != nil || len(files) == 0 {
+		return r, err
+	}
+	key, err := a.p.Keeper.Load(ctx)
+	if errors.Is(err, secret.ErrAbsent) {
+		return restored{locked: true}, nil
+	}
+	if err != nil {
+		a.Log.Warn("the key is not available, so no backup is restored yet", "err", err)
+		return restored{waits: true}, nil
+	}
+	derived, err := key.Derive(account.BackupPurpose)
+	if err != nil {
+		return r, err
+	}
+	for _, f := range files {
+		err := a.restore(f.Path, safe.Secret(derived))
+		if err == nil {
+			a.forgetWanted()
+			a.Log.Info("restored the state from a backup", "file", f.Path)
+			return restored{date: f.Date}, nil
+		}
+		a.Log.Error("restore a backup", "file", f.Path, "err", err)
+		if !unusable(err) {
+			return r, fmt.Errorf("restore a backup: %w", err)
+		}
+	}
+	return restored{locked: true}, nil
+}
+
+// unusable reports whether err is about one backup, and the one before may be better.
+func unusable(err error) bool {
+	for _, own := range []error{safe.ErrKey, safe.ErrDamaged, safe.ErrForeign, safe.ErrNewer, luggage.ErrDamaged, luggage.ErrNewer,
+		store.ErrCorrupt, store.ErrNewer, fs.ErrNotExist} {
+		if errors.Is(err, own) {
+			return true
+		}
+	}
+	return false
+}
+
+// restore puts a backup in the place of what is here.
+func (a *Agent) restore(path string, with safe.Opener) error {
+	folder := filepath.Join(locations.Backups(a.p.DataDir), unpacking)
+	if err := os.RemoveAll(folder); err != nil {
+		return err
+	}
+	defer os.RemoveAll(folder)
+	m, err := backups.Unpack(path, with, folder)
+	if err != nil {
+		return err
+	}
+	other, err := store.Open(luggage.State(folder), store.Options{Now: a.Now, Log: a.Log})
+	if err != nil {
+		return err
+	}
+	defer other.Close()
+	needed := map[string]bool{}
+	for _, d := range m.Documents {
+		needed[d.Name] = true
+	}
+	a.outbox.SetCopiesAside(needed)
+	if err := a.bringDocuments(path, with, m.Documents); err != nil {
+		return err
+	}
+	a.p.Crash("restore unpacked")
+	here, err := data.Read(a.Data, "what is known of the office", readBackedUp)
+	if err != nil {
+		return err
+	}
+	now := a.Now()
+	err = a.Data.Store.Adopt(other, func(tx *store.Tx) error {
+		return errors.Join(a.becomeHere(tx, here), a.unsettle(tx, now))
+	})
+	a.p.Crash("restored")
+	return err
+}
+
+// unpacking is the folder in that of the backups in which one is unpacked.
+const unpacking = "unpacking"
+
+// bringDocuments puts the documents of a backup where they are sent from, unless they are there. One that cannot be brought
+// is missed where its draft is to be sent, and keeps nothing else from being restored.
+func (a *Agent) bringDocuments(path string, with safe.Opener, documents []luggage.Document) error {
+	to := locations.Outbox(a.p.DataDir)
+	for _, d := range documents {
+		if _, err := os.Lstat(filepath.Join(to, d.Name)); err == nil {
+			continue
+		}
+		if err := os.MkdirAll(to, 0o700); err != nil {
+			return err
+		}
+		if err := backups.Document(path, d, with, filepath.Join(to, d.Name)); err != nil {
+			a.Log.Warn("restore a document that waits", "document", d.Name, "err", err)
+		}
+	}
+	return nil
+}
+
+// becomeHere has the state of a backup be that of this computer, of which here is known from the office's second file.
+func (a *Agent) becomeHere(tx *store.Tx, here backedUp) error {
+	var made string
+	if _, err := tx.GetDoc(docInstallation, &made); err != nil {
+		return err
+	}
+	if here.Installation != "" && here.Installation == made {
+		err := account.ReplaceSealed(tx, here.Sealed)
+		here.Sealed = nil
+		return errors.Join(err, putBackedUp(tx, here))
+	}
+	return errors.Join(account.ForgetPassing(tx), account.Expire(tx))
+}
+
+// unsettle has everything found out that may have happened since the backup was made.
+func (a *Agent) unsettle(tx *store.Tx, now time.Time) error {
+	lines, err := a.forgetWithdrawals(tx, now)
+	if err != nil {
+		return err
+	}
+	for _, line := range lines {
+		if err := tx.AddActivity(line); err != nil {
+			return err
+		}
+	}
+	err = errors.Join(outbox.Doubt(tx, now), reconcile.MarkRestored(tx, now), hotfolder.MarkRestored(tx, now), announce.ForgetOwed(tx),
+		backups.Forget(tx))
+	if err != nil {
+		return err
+	}
+	return a.noteDueSoon(tx, now)
+}
+
+// forgetWithdrawals ends the wishes to withdraw packages: they may have been taken back.
+func (a *Agent) forgetWithdrawals(tx *store.Tx, now time.Time) (lines []office.Activity, err error) {
+	open, err := tx.AllOpen()
+	for _, p := range open {
+		if err != nil {
+			return nil, err
+		}
+		if !p.Withdrawal.Pending() {
+			continue
+		}
+		p.Withdrawal = nil
+		err = tx.PutPackage(p)
+		lines = append(lines, office.Activity{Time: now, Kind: "problem", PackageID: p.ID, Text: message.WithdrawAgain(p.DisplayName())})
+	}
+	return lines, err
+}
+
+// noteDueSoon has nobody told again of what was due soon already.
+func (a *Agent) noteDueSoon(tx *store.Tx, now time.Time) error {
+	var s office.Settings
+	if _, err := tx.GetDoc(account.DocSettings, &s); err != nil {
+		return err
+	}
+	open, err := tx.AllOpen()
+	for _, p := range open {
+		if err != nil {
+			return err
+		}
+		if !p.Line().DueSoon(now, s.Normal().DueDays) {
+			continue
+		}
+		var facts []office.Fact
+		if facts, err = a.announcer.DueSoon(tx, p, now); err == nil {
+			err = a.announcer.Withhold(tx, facts)
+		}
+	}
+	return err
+}
+
+// tellRestored says once what became of a state that was lost. settings: they were restored from the office's second file.
+func (a *Agent) tellRestored(aside string, settings bool, r restored) {
+	if aside == "" && !settings && r.date == "" {
+		return
+	}
+	what := message.DataWasMissing()
+	if aside != "" {
+		what = message.DataWasDamaged(filepath.Base(aside))
+	}
+	var text message.Message
+	state := health.DataRestored
+	switch {
+	case r.date != "":
+		text = message.Then(what, message.FromBackup(r.date), message.LookThroughDrafts())
+	case r.waits:
+		text, state = message.Then(what, message.RestoreWaits()), health.RestoreWaits
+	case settings && r.locked:
+		text = message.Then(what, message.BackupsLocked(), message.DataRestored())
+	case settings:
+		text = message.Then(what, message.DataRestored())
+	default:
+		text, state = message.Then(what, message.DataLost()), health.DataLost
+	}
+	if r.date == "" && !r.waits {
+		a.outbox.SetCopiesAside(nil)
+	}
+	a.Health.Set(state, text)
+	if !r.waits {
+		a.Record(office.Activity{Kind: "problem", Text: text})
+	}
+}

@@ -1,0 +1,311 @@
+package agent
+
+import (
+	"bytes"
+	"context"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"countersign/internal/agent/backups"
+	"countersign/internal/locations"
+	"countersign/internal/message"
+	"countersign/internal/office"
+	"countersign/internal/sandbox"
+	"countersign/internal/secret"
+	"countersign/internal/store"
+)
+
+// everyone is what people are told of a package that is saved.
+const everyone = "Everyone has signed “Offer”"
+
+// backedUpOffice has a saved package, an open one, a held draft, and a backup of all that.
+func backedUpOffice(t *testing.T) (o *testOffice, open, held string) {
+	t.Helper()
+	o = newOfficeWith(t, quick, sandbox.Options{})
+	early := o.send()
+	signAll(o, early)
+	open = o.send()
+	held, err := o.Hold(o.draft())
+	noErr(t, err)
+	o.eventually("told", func() bool { return o.Status().Packages.Saved == 1 && o.count(everyone) == 1 })
+	noErr(t, o.backups.Make())
+	return o, open, held
+}
+
+// loseData ends the program and takes the data file away.
+func (o *testOffice) loseData() {
+	o.t.Helper()
+	o.stop()
+	noErr(o.t, os.Remove(locations.State(o.data)))
+}
+
+// caughtUp waits until everything was asked about since the start.
+func (o *testOffice) caughtUp() {
+	o.t.Helper()
+	o.eventually("everything was asked about", func() bool { s := o.Status(); return !s.Checked.IsZero() && !s.Checking })
+}
+
+func (o *testOffice) draftNow(id string) (d office.Draft) {
+	o.t.Helper()
+	noErr(o.t, o.Data.Store.View(func(tx *store.Tx) (err error) {
+		d, _, err = tx.Draft(id)
+		return err
+	}))
+	return d
+}
+
+func TestALostStateComesBackFromTheBackupAndNothingIsSentSavedOrToldAgain(t *testing.T) {
+	o, open, held := backedUpOffice(t)
+	signAll(o, open)
+	o.eventually("told of it", func() bool { return o.Status().Packages.Saved == 2 && o.count(everyone) == 2 })
+	late := o.send() // of which the backup knows nothing
+	signAll(o, late)
+	o.eventually("told of that", func() bool { return o.Status().Packages.Saved == 3 && o.count(everyone) == 3 })
+	files, told, sent := o.files(), len(o.notifications()), o.service.Packages()
+	o.loseData()
+
+	o.open()
+	o.run()
+	o.eventually("everything is known again", func() bool { return o.Status().Packages.Saved == 3 })
+	o.caughtUp()
+	if i := o.issue("data-restored"); i == nil || !strings.Contains(i.Text(), "The backup of ") {
+		t.Errorf("health: %+v", o.Status().Health)
+	}
+	if !o.Status().SignedIn {
+		t.Error("nobody is signed in")
+	}
+	if d := o.draftNow(held); d.State != office.DraftHeld || d.Problem != message.DraftOfBefore() {
+		t.Errorf("the held draft: %+v", d)
+	}
+	if len(o.kept()) != 1 {
+		t.Errorf("the copies: %q", o.kept())
+	}
+	if now := o.files(); len(now) != len(files) {
+		t.Errorf("files were saved again: %q, before %q", now, files)
+	}
+	if now := o.service.Packages(); len(now) != len(sent) {
+		t.Errorf("%d packages at the service, before %d", len(now), len(sent))
+	}
+	var again []string
+	after := o.send()
+	signAll(o, after)
+	o.eventually("work goes on, and is told", func() bool { return o.Status().Packages.Saved == 4 && o.count(everyone) == 4 })
+	for _, n := range o.notifications()[told:] {
+		if strings.Contains(n, "igned") && !strings.Contains(n, "backup") {
+			again = append(again, n)
+		}
+	}
+	if len(again) != 2 { // the first, and that everyone has
+		t.Errorf("people were told again: %q", again)
+	}
+	o.backups.Wake()
+	o.eventually("the next backup is made at once", func() bool {
+		files, err := backups.List(locations.Backups(o.data))
+		return err == nil && len(files) == 2
+	})
+}
+
+func TestADraftThatWaitedIsNotSentASecondTimeAfterRestoring(t *testing.T) {
+	o := newOfficeWith(t, quick, sandbox.Options{})
+	o.eventually("the endpoint is registered", func() bool { return o.Status().Endpoint.ID != "" })
+	fault := o.service.Inject(sandbox.Fault{Path: "/files/upload", Status: 503})
+	var ids []string
+	for range 2 {
+		ctx, cancel := context.WithCancel(t.Context())
+		state, _ := o.Send(ctx, o.draft(), func(office.SendState) { cancel() })
+		ids = append(ids, state.DraftID)
+	}
+	noErr(t, o.backups.Make())
+	_, err := o.Cancel(ids[1])
+	noErr(t, err)
+	o.service.Heal(fault)
+	o.Breaker.Close()
+	o.outbox.Wake()
+	o.eventually("the other one is sent", func() bool { return o.draftNow(ids[0]).State == office.DraftSent })
+	o.loseData()
+	noErr(t, os.RemoveAll(locations.Outbox(o.data)))
+	o.open()
+	if d := o.draftNow(ids[0]); d.State != office.DraftUnknown {
+		t.Errorf("restored as %s", d.State)
+	}
+	o.run()
+	o.eventually("the list tells that it was sent", func() bool { return o.draftNow(ids[0]).State == office.DraftSent })
+	o.caughtUp()
+	if n := len(o.service.Packages()); n != 1 {
+		t.Errorf("%d packages at the service", n)
+	}
+	noErr(t, o.Resolve(ids[1], true)) // a person's word; its document was in the backup
+	o.eventually("the other one is sent, too", func() bool { return o.draftNow(ids[1]).State == office.DraftSent })
+}
+
+// copyData is the data folder as a kill at this moment leaves it.
+func copyData(t *testing.T, from string) string {
+	to := t.TempDir()
+	err := filepath.WalkDir(from, func(path string, e fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(from, path)
+		switch {
+		case err != nil:
+			return err
+		case e.IsDir():
+			return os.MkdirAll(filepath.Join(to, rel), 0o700)
+		case !e.Type().IsRegular():
+			return nil
+		}
+		b, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		return os.WriteFile(filepath.Join(to, rel), b, 0o600)
+	})
+	if err != nil {
+		t.Error(err)
+	}
+	return to
+}
+
+func TestRestoringThatIsKilledIsTakenUpByTheNextStart(t *testing.T) {
+	o, _, held := backedUpOffice(t)
+	o.loseData()
+	kills := map[string]string{}
+	o.adjust = func(p *Params) {
+		quick(p)
+		p.Crash = func(point string) {
+			if strings.HasPrefix(point, "restore") {
+				kills[point] = copyData(t, o.data)
+			}
+		}
+	}
+	o.open()
+	o.stop()
+	o.adjust = quick
+	if len(kills) != 2 {
+		t.Fatalf("killed at %v", kills)
+	}
+	for point, data := range kills {
+		o.data = data
+		o.open()
+		if d := o.draftNow(held); d.State != office.DraftHeld || len(o.kept()) != 1 || o.Status().Packages.Total != 2 || !o.Status().SignedIn || o.restoreOwed() {
+			t.Errorf("killed at %q: %+v, copies %q, %+v", point, d, o.kept(), o.Status().Packages)
+		}
+		o.stop()
+	}
+}
+
+// locked is a keyring that is locked until it is opened.
+type locked struct {
+	secret.Keeper
+	open bool
+}
+
+func (l *locked) Load(ctx context.Context) (secret.Key, error) {
+	if !l.open {
+		return secret.Key{}, &secret.UnavailableError{Reason: secret.Locked}
+	}
+	return l.Keeper.Load(ctx)
+}
+
+func TestRestoringWaitsForTheKeyAndNothingIsBegunMeanwhile(t *testing.T) {
+	o, _, held := backedUpOffice(t)
+	o.loseData()
+	ring := &locked{Keeper: o.keeper}
+	o.keeper = ring
+	o.open()
+	o.run()
+	o.eventually("it says what it waits for", func() bool { i := o.issue("data-restored"); return i != nil && i.Action == ActUnlock })
+	if o.Settings().SaveTo != o.folder {
+		t.Error("the settings are not there") // the window would show the first run
+	}
+	if _, err := o.Hold(o.draft()); err == nil {
+		t.Error("a draft was taken that the restoring takes away")
+	}
+	ring.open = true
+	noErr(t, o.Act(t.Context(), *o.issue("data-restored")))
+	o.eventually("it is restored", func() bool { return o.Status().Packages.Total == 2 && o.draftNow(held).State == office.DraftHeld })
+	o.eventually("and said", func() bool { i := o.issue("data-restored"); return i != nil && i.Action == ActDismiss })
+	signAll(o, o.send())
+	o.eventually("work goes on", func() bool { return o.Status().Packages.Saved == 2 })
+}
+
+func TestABackupOfAnotherKeyIsLeftAloneAndSaid(t *testing.T) {
+	o, _, _ := backedUpOffice(t)
+	o.loseData()
+	o.keeper = secret.Memory()
+	o.open()
+	if i := o.issue("data-restored"); i == nil || !strings.Contains(i.Text(), "does not open them") {
+		t.Errorf("health: %+v", o.Status().Health)
+	}
+	if files, err := backups.List(locations.Backups(o.data)); err != nil || len(files) != 1 {
+		t.Errorf("%v, %v", files, err)
+	}
+	o.stop()
+}
+
+func TestTheNewestBackupThatCanBeReadIsRestored(t *testing.T) {
+	o, _, held := backedUpOffice(t)
+	_, err := o.Cancel(held)
+	noErr(t, err)
+	noErr(t, o.backups.Make())
+	files, err := backups.List(locations.Backups(o.data))
+	noErr(t, err)
+	noErr(t, os.Truncate(files[0].Path, 3000))
+	o.loseData()
+	o.open()
+	if o.draftNow(held).State != office.DraftHeld || o.issue("data-restored") == nil {
+		t.Errorf("health: %+v", o.Status().Health)
+	}
+	o.stop()
+}
+
+func TestABackupShowsNothingWithoutTheKey(t *testing.T) {
+	o, _, _ := backedUpOffice(t)
+	o.stop()
+	secrets := [][]byte{[]byte("Offer"), []byte("ana@example.com"), []byte("%PDF"), []byte(sandbox.DemoClient().Secret), []byte("schema")}
+	var size, n int64
+	err := filepath.WalkDir(locations.Backups(o.data), func(path string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		b := mustRead(t, path)
+		n, size = n+1, size+int64(len(b))
+		for _, s := range secrets {
+			if bytes.Contains(b, s) {
+				t.Errorf("%s holds %q", path, s)
+			}
+		}
+		return nil
+	})
+	if err != nil || n != 2 { // the state, and a document
+		t.Errorf("%d files, %v", n, err)
+	}
+}
+
+func TestDocumentsOfBackupsAreKeptAsLongAsOneListsThem(t *testing.T) {
+	o, _, held := backedUpOffice(t)
+	_, err := o.Cancel(held)
+	noErr(t, err)
+	documents := func() int {
+		entries, err := os.ReadDir(filepath.Join(locations.Backups(o.data), "documents"))
+		noErr(t, err)
+		return len(entries)
+	}
+	for i := range 6 {
+		noErr(t, o.backups.Make())
+		if documents() != 1 {
+			t.Fatalf("after %d more: %d documents", i+1, documents())
+		}
+	}
+	for range 30 {
+		noErr(t, o.backups.Make())
+	}
+	files, err := backups.List(locations.Backups(o.data))
+	if err != nil || len(files) != 11 || documents() != 0 {
+		t.Errorf("%d backups, %d documents, %v", len(files), documents(), err)
+	}
+	o.stop()
+}

@@ -1,0 +1,89 @@
+package agent
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"countersign/internal/agent/backups"
+	"countersign/internal/agent/health"
+	"countersign/internal/disk"
+	"countersign/internal/locations"
+	"countersign/internal/message"
+)
+
+// A person may have a backup restored though the state is well, or another one than the newest: what is there is set aside, and
+// the next start does the rest, as for a state that was lost.
+
+// Backup is a backup of a data folder.
+type Backup = backups.File
+
+// IssueRestored is the ID of what is said of a state that was lost.
+var IssueRestored = health.DataRestored.ID
+
+// wanted is the file, in the folder of the backups, that names the one to be restored first.
+const wanted = "restore-first"
+
+// Backups are those of a data folder, newest first.
+func Backups(dataDir string) ([]Backup, error) { return backups.List(locations.Backups(dataDir)) }
+
+// PrepareRestore sets the state of a data folder aside, which nobody uses, and has the next start restore a backup of it, the
+// newest for none. It returns where the state is kept; empty when there was none.
+func PrepareRestore(dataDir, file string) (aside string, err error) {
+	list, err := Backups(dataDir)
+	if err != nil {
+		return "", err
+	}
+	if file == "" && len(list) > 0 {
+		file = list[0].Path
+	}
+	same := func(b Backup) bool { return filepath.Base(b.Path) == filepath.Base(file) && sameFile(b.Path, file) }
+	if !slices.ContainsFunc(list, same) {
+		return "", message.Error(message.NoBackups(), nil)
+	}
+	if err := replaceFile(filepath.Join(locations.Backups(dataDir), wanted), []byte(filepath.Base(file))); err != nil {
+		return "", err
+	}
+	state := locations.State(dataDir)
+	aside = state + time.Now().UTC().Format(".before-restore-20060102-150405")
+	if err := disk.RenameNew(state, aside); errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	} else if err != nil {
+		return "", err
+	}
+	return aside, nil
+}
+
+func sameFile(a, b string) bool {
+	x, err1 := os.Stat(a)
+	y, err2 := os.Stat(b)
+	return err1 == nil && err2 == nil && os.SameFile(x, y)
+}
+
+// restorable are the backups in the order in which they are to be tried.
+func (a *Agent) restorable() ([]Backup, error) {
+	list, err := Backups(a.p.DataDir)
+	if err != nil {
+		return nil, err
+	}
+	name, err := os.ReadFile(filepath.Join(locations.Backups(a.p.DataDir), wanted))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, err
+	}
+	first := func(b Backup) bool { return filepath.Base(b.Path) == strings.TrimSpace(string(name)) }
+	if at := slices.IndexFunc(list, first); at > 0 {
+		list = slices.Insert(slices.Delete(slices.Clone(list), at, at+1), 0, list[at])
+	}
+	return list, nil
+}
+
+// forgetWanted ends what PrepareRestore began.
+func (a *Agent) forgetWanted() {
+	if err := os.Remove(filepath.Join(locations.Backups(a.p.DataDir), wanted)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		a.Log.Warn("forget which backup was wanted", "err", err)
+	}
+}

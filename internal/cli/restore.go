@@ -1,0 +1,60 @@
+package cli
+
+import (
+	"fmt"
+
+	"countersign/internal/agent"
+	"countersign/internal/single"
+)
+
+// restoreCmd puts a backup in the place of what is there.
+type restoreCmd struct {
+	File string `arg:"" optional:"" help:"The backup; the newest one when it is left out." type:"path" placeholder:"FILE"`
+	List bool   `help:"Name the backups and change nothing."`
+}
+
+func (c *restoreCmd) Run(r *run) error {
+	list, err := agent.Backups(r.global.Data)
+	if err != nil {
+		return err
+	}
+	if c.List {
+		for _, f := range list {
+			fmt.Fprintf(r.program.Stdout, "%s  %s\n", f.Date, f.Path)
+		}
+		return nil
+	}
+	if running, err := single.Client(r.global.Data); err == nil {
+		running.CloseIdleConnections()
+		return &failure{"Countersign is running with this data folder. End it first."}
+	}
+	instance, err := r.take()
+	if err != nil {
+		return err
+	}
+	aside, err := agent.PrepareRestore(r.global.Data, c.File)
+	if err := instance.Close(); err != nil {
+		return err
+	}
+	if err != nil {
+		return err
+	}
+	o, err := r.office(idle)
+	if err != nil {
+		return err
+	}
+	defer o.Close()
+	if aside != "" {
+		fmt.Fprintf(r.program.Stdout, "The data as it was is kept: %s\n", aside)
+	}
+	status, err := o.Status(r.ctx)
+	if err != nil {
+		return err
+	}
+	for _, i := range status.Health {
+		if i.ID == agent.IssueRestored {
+			fmt.Fprintln(r.program.Stdout, i.Text())
+		}
+	}
+	return nil
+}

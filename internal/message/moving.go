@@ -1,0 +1,45 @@
+package message
+
+// Backups, and an office that moves from one computer to another.
+
+func BackupFails() Message             { return of("moving.backup-fails") }
+func FromBackup(date string) Message   { return of("moving.from-backup", Text("Date", date)) }
+func LookThroughDrafts() Message       { return of("moving.look-through-drafts") }
+func BackupsLocked() Message           { return of("moving.backups-locked") }
+func RestoreWaits() Message            { return of("moving.restore-waits") }
+func DraftOfBefore() Message           { return of("moving.draft-of-before") }
+func FileOfBefore(file string) Message { return of("moving.file-of-before", Name("File", file)) }
+func WithdrawAgain(called string) Message {
+	return of("moving.withdraw-again", Package("Package", called))
+}
+func NoBackups() Message { return of("moving.no-backups") }
+
+func SealedForeign(file string) Message  { return of("moving.sealed-foreign", Name("File", file)) }
+func SealedNewer(file string) Message    { return of("moving.sealed-newer", Name("File", file)) }
+func SealedPassword(file string) Message { return of("moving.sealed-password", Name("File", file)) }
+func SealedDamaged(file string) Message  { return of("moving.sealed-damaged", Name("File", file)) }
+func SealedNotRead(file string) Message  { return of("moving.sealed-not-read", Name("File", file)) }
+func SealedNoRoom() Message              { return of("moving.sealed-no-room") }
+
+func PasswordShort(least int) Message   { return of("moving.password-short", Number("Least", least)) }
+func NothingToMove() Message            { return of("moving.nothing-to-move") }
+func MoveFileThere(file string) Message { return of("moving.file-there", Name("File", file)) }
+func MoveFileNotWritten(file string) Message {
+	return of("moving.file-not-written", Name("File", file))
+}
+func OfficeHere() Message { return of("moving.office-here") }
+func FolderNotHere(folder string) Message {
+	return of("moving.folder-not-here", Name("Folder", folder))
+}
+func FolderPaused(folder string) Message { return of("moving.folder-paused", Name("Folder", folder)) }
+func MovedAway(file string) Message      { return of("moving.moved-away", Name("File", file)) }
+func MovingNow() Message                 { return of("moving.now") }
+func TakingOver() Message                { return of("moving.taking-over") }
+func ElsewhereNow() Message              { return of("moving.elsewhere-now") }
+func BroughtOver(computer string) Message {
+	return of("moving.brought-over", Name("Computer", computer))
+}
+func BroughtOverUsed(computer string) Message {
+	return of("moving.brought-over-used", Name("Computer", computer))
+}
+func TakenBack() Message { return of("moving.taken-back") }

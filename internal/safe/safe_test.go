@@ -1,0 +1,182 @@
+package safe
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"testing/iotest"
+)
+
+// cheap is a password's sealer that costs nothing.
+func cheap(password string) *Sealer {
+	s := &Sealer{cost: cost{1, 64, 1}}
+	s.key = s.cost.derive(password, s.salt[:])
+	return s
+}
+
+func sealed(t testing.TB, plain []byte, keys ...Key) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	w, err := Seal(&b, keys...)
+	if err == nil {
+		_, err = w.Write(plain)
+	}
+	if err == nil {
+		err = w.Close()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+func opened(b []byte, with Opener) ([]byte, error) {
+	r, err := Open(bytes.NewReader(b), with)
+	if err != nil {
+		return nil, err
+	}
+	return io.ReadAll(r)
+}
+
+func TestWhatWasSealedIsOpenedWithEachOfItsKeysAndNoOther(t *testing.T) {
+	secret, other := Secret{1}, Secret{2}
+	for _, size := range []int{0, 1, 64 << 10, 64<<10 + 1, 300_000} {
+		plain := make([]byte, size)
+		for i := range plain {
+			plain[i] = byte(rand.IntN(256))
+		}
+		file := sealed(t, plain, cheap("correct horse"), secret)
+		for _, with := range []Opener{Password("correct horse"), secret} {
+			if got, err := opened(file, with); err != nil || !bytes.Equal(got, plain) {
+				t.Errorf("%d bytes with %T: %d bytes, %v", size, with, len(got), err)
+			}
+		}
+		for _, with := range []Opener{Password("correct Horse"), Password(""), other} {
+			if got, err := opened(file, with); !errors.Is(err, ErrKey) || len(got) > 0 {
+				t.Errorf("%d bytes with another %T: %d bytes, %v", size, with, len(got), err)
+			}
+		}
+		if _, err := opened(sealed(t, plain, secret), Password("correct horse")); !errors.Is(err, ErrKey) {
+			t.Errorf("a password opens what was sealed for a key alone: %v", err)
+		}
+	}
+}
+
+func TestThePasswordIsNotNeededToSealAgain(t *testing.T) {
+	kept, err := json.Marshal(NewSealer("correct horse"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var again Sealer
+	if err := json.Unmarshal(kept, &again); err != nil {
+		t.Fatal(err)
+	}
+	file := sealed(t, []byte("contract"), &again)
+	if got, err := opened(file, Password("correct horse")); err != nil || string(got) != "contract" {
+		t.Errorf("%q, %v", got, err)
+	}
+	if bytes.Contains(file, []byte("correct horse")) || bytes.Contains(kept, []byte("correct horse")) {
+		t.Error("the password stands in the clear")
+	}
+}
+
+func TestNoByteOfASealedFileCanBeChangedOrLeftOut(t *testing.T) {
+	plain := bytes.Repeat([]byte("a signed contract "), 5000) // more than one part
+	file := sealed(t, plain, cheap("p"))
+	body := bytes.Index(file, []byte("\n---"))
+	var at []int
+	for i := range body + 60 {
+		at = append(at, i)
+	}
+	for range 200 {
+		at = append(at, rand.IntN(len(file)))
+	}
+	for _, i := range at {
+		changed := slices.Clone(file)
+		changed[i] ^= 1
+		if got, err := opened(changed, Password("p")); err == nil {
+			t.Fatalf("byte %d was changed, and %d bytes are read", i, len(got))
+		}
+		if got, err := opened(file[:i], Password("p")); err == nil {
+			t.Fatalf("it was cut to %d bytes, and %d bytes are read", i, len(got))
+		}
+	}
+	if _, err := opened(append(slices.Clone(file), 'x'), Password("p")); !errors.Is(err, ErrDamaged) {
+		t.Errorf("with something behind it: %v", err)
+	}
+}
+
+func TestEachFaultHasItsName(t *testing.T) {
+	file := sealed(t, []byte("contract"), cheap("p"))
+	header := func(from, to string) []byte { return bytes.Replace(file, []byte(from), []byte(to), 1) }
+	for name, c := range map[string]struct {
+		file []byte
+		want error
+	}{
+		"empty":           {nil, ErrForeign},
+		"a document":      {[]byte("%PDF-1.7\n%%EOF\n"), ErrForeign},
+		"a long line":     {bytes.Repeat([]byte("x"), 1<<20), ErrForeign},
+		"version 0":       {header("file 1\n", "file 0\n"), ErrForeign},
+		"no version":      {header("file 1\n", "file x\n"), ErrForeign},
+		"newer":           {header("file 1\n", "file 2\n"), ErrNewer},
+		"first line only": {file[:len(firstLine)+2], ErrDamaged},
+		"cut in the end":  {file[:len(file)-1], ErrDamaged},
+		"endless header":  {append(slices.Clone(file[:len(firstLine)+2]), bytes.Repeat([]byte("age-encryption.org/v1\n-> x "), 10_000)...), ErrDamaged},
+		"much memory":     {header(" 1 64 1\n", fmt.Sprintf(" 1 %d 1\n", maxMemory+1)), ErrDamaged},
+		"much work":       {header(" 1 64 1\n", fmt.Sprintf(" %d 64 1\n", maxPasses+1)), ErrDamaged},
+		"many threads":    {header(" 1 64 1\n", " 1 4096 257\n"), ErrDamaged},
+		"no threads":      {header(" 1 64 1\n", " 1 64 0\n"), ErrDamaged},
+		"no work":         {header(" 1 64 1\n", " 0 64 1\n"), ErrDamaged},
+	} {
+		if _, err := opened(c.file, Password("p")); !errors.Is(err, c.want) {
+			t.Errorf("%s: %v, want %v", name, err, c.want)
+		}
+	}
+	broken := errors.New("the disk is gone")
+	for _, at := range []int{0, 10, 40, len(file) - 3} {
+		r, err := Open(io.MultiReader(bytes.NewReader(file[:at]), iotest.ErrReader(broken)), Password("p"))
+		if err == nil {
+			_, err = io.ReadAll(r)
+		}
+		if !errors.Is(err, broken) {
+			t.Errorf("read up to %d: %v", at, err)
+		}
+	}
+}
+
+func TestAHeaderAsksForTheWorkOfOnePassword(t *testing.T) {
+	file := sealed(t, []byte("contract"), cheap("p"))
+	line := bytes.Index(file, []byte("-> countersign"))
+	end := bytes.Index(file, []byte("\n---"))
+	twice := slices.Concat(file[:end+1], file[line:end+1], file[end+1:])
+	if _, err := opened(twice, Password("p")); !errors.Is(err, ErrDamaged) {
+		t.Error(err)
+	}
+}
+
+func TestKeysDoNotShowThemselves(t *testing.T) {
+	if text := fmt.Sprintf("%v %s %x %#v %d", Secret{7}, Secret{7}, Secret{7}, Secret{7}, Secret{7}); strings.ContainsAny(text, "7") {
+		t.Error(text)
+	}
+}
+
+func FuzzOpen(f *testing.F) {
+	file := sealed(f, []byte("contract"), cheap("p"), Secret{1})
+	f.Add(file)
+	f.Add(file[:len(file)/2])
+	f.Add([]byte(firstLine + "1\nage-encryption.org/v1\n-> countersign/argon2id AAAAAAAAAAAAAAAAAAAAAA 1 64 1\n"))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		for _, with := range []Opener{Secret{1}, Password("p")} {
+			got, err := opened(b, with)
+			if err == nil && string(got) != "contract" {
+				t.Errorf("read %q", got)
+			}
+		}
+	})
+}
