@@ -77,14 +77,19 @@ const (
 	left      = "left"      // one may have
 	arriving  = "arriving"  // it was brought here, and is to be renewed
 	returning = "returning" // it was taken back, likewise
+	unknown   = "unknown"   // it cannot be read
 )
 
 // LeastPassword is how many characters a password for a file has at least.
 const LeastPassword = 10
 
-// parted is where a move stands; the zero parting where there is none, or none that can be read.
+// parted is where a move stands; the zero parting where there is none. As long as that cannot be read, which is told, this
+// computer had better not work.
 func (a *Agent) parted() parting {
-	p, _, _ := data.Doc[parting](a.Data, docParting) // that it cannot be read is told
+	p, _, err := data.Doc[parting](a.Data, docParting)
+	if err != nil {
+		return parting{State: unknown}
+	}
 	return p
 }
 

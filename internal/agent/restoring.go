@@ -18,6 +18,7 @@ import (
 	"countersign/internal/agent/luggage"
 	"countersign/internal/agent/outbox"
 	"countersign/internal/agent/reconcile"
+	"countersign/internal/disk"
 	"countersign/internal/locations"
 	"countersign/internal/message"
 	"countersign/internal/office"
@@ -164,7 +165,7 @@ func (a *Agent) bringDocuments(path string, with safe.Opener, documents []luggag
 		if _, err := os.Lstat(filepath.Join(to, d.Name)); err == nil {
 			continue
 		}
-		if err := os.MkdirAll(to, 0o700); err != nil {
+		if err := disk.MkdirAll(to, 0o700); err != nil {
 			return err
 		}
 		if err := backups.Document(path, d, with, filepath.Join(to, d.Name)); err != nil {

@@ -212,17 +212,12 @@ func (r *Room) send(ctx context.Context, in *office.Intake, f office.HotFolder, 
 			next.Draft, next.Again = before.Draft, true
 			return errAgain
 		}
-		old, err := ofBefore(tx, file)
-		if err != nil {
+		if err := holdOld(tx, d, file, in.Name); err != nil {
 			return err
 		}
-		switch {
-		case again:
+		if again {
 			d.State, d.Problem = office.DraftHeld, message.FileSentBefore(before.Name)
-		case old:
-			d.State, d.Problem = office.DraftHeld, message.FileOfBefore(in.Name)
-		}
-		if !again {
+		} else {
 			day, err := tx.Day()
 			if err != nil {
 				return err

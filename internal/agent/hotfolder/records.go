@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/internal/store"
 )
@@ -102,15 +103,17 @@ const docRestored = "hot-folder-restored"
 // that the backup does not know, and is sent at a person's word alone.
 func MarkRestored(tx *store.Tx, now time.Time) error { return tx.PutDoc(docRestored, now) }
 
-// ofBefore reports whether a file is older than a state that was restored.
-func ofBefore(tx *store.Tx, file string) (bool, error) {
+// holdOld holds the draft of a file that is older than a state that was restored.
+func holdOld(tx *store.Tx, d *office.Draft, file, name string) error {
 	var restored time.Time
 	known, err := tx.GetDoc(docRestored, &restored)
 	if err != nil || !known {
-		return false, err
+		return err
 	}
-	info, err := os.Stat(file)
-	return err == nil && info.ModTime().Before(restored), nil
+	if info, err := os.Stat(file); err != nil || info.ModTime().Before(restored) {
+		d.State, d.Problem = office.DraftHeld, message.FileOfBefore(name)
+	}
+	return nil
 }
 
 // keepSeen is for how many counted days the files are known that were sent.
