@@ -107,7 +107,7 @@ func New(d *env.Env) *Screen {
 			o.(*item).Mark(s.marked[r.line.ID])
 		})
 	s.list.OnSelected = s.chose
-	s.list.OnEnter = s.openFirstFile
+	s.list.OnEnter = s.open
 	s.list.OnEscape = s.unmark
 	s.list.OnAll = s.markAll
 	s.list.OnMenu = func(row int, at fyne.Position) { s.openMenu(s.at(row), at) }
@@ -282,9 +282,28 @@ func (s *Screen) moveFromSearch(e *fyne.KeyEvent) bool {
 	return false
 }
 
-func (s *Screen) openFirstFile() {
-	if saved := s.record.saved(); s.record.row.ID == s.chosen && len(saved) > 0 {
+// FocusList puts the focus into the list, which shows what it showed; where it is empty, into the search.
+func (s *Screen) FocusList() {
+	if s.rows() == 0 {
+		s.Find()
+		return
+	}
+	s.env.Window.Canvas().Focus(s.list)
+}
+
+// open opens the chosen package's first saved file. Where there is none, the focus goes to what can be done with it; Escape
+// leads back to the list.
+func (s *Screen) open() {
+	_, head := s.headOfID(s.chosen)
+	if s.record.row.ID != s.chosen && !head {
+		return // it is still being read
+	}
+	if saved := s.record.saved(); !head && len(saved) > 0 {
 		s.env.OpenFile(saved[0].Path)
+		return
+	}
+	if first := widgets.FirstIn(s.detail); first != nil {
+		s.env.Window.Canvas().Focus(first)
 	}
 }
 

@@ -570,3 +570,49 @@ func TestADraftFromATemplateShowsWhatTheTemplateBrings(t *testing.T) {
 		t.Errorf("the search finds %s", got)
 	}
 }
+
+func TestEnterOpensWhatIsSavedAndElseLeadsToWhatCanBeDone(t *testing.T) {
+	b := newBench(t, officetest.Wrong())
+	s := b.screen
+	s.ShowHealth(officetest.Must(b.Office.Status()).Health)
+	enter := func(id string) fyne.Focusable {
+		s.Show(id)
+		b.Settle()
+		s.FocusList()
+		s.list.TypedKey(&fyne.KeyEvent{Name: fyne.KeyReturn})
+		return b.Window.Canvas().Focused()
+	}
+	if enter("p3"); len(b.System.Opened) != 1 || !strings.HasPrefix(b.System.Opened[0], "file ") || b.Window.Canvas().Focused() != fyne.Focusable(s.list) {
+		t.Errorf("opened %q", b.System.Opened)
+	}
+	if first, ok := enter("p1").(*widgets.Button); !ok || first.Text != "Withdraw…" || len(b.System.Opened) != 1 {
+		t.Errorf("of a package that waits, the focus is on %T", b.Window.Canvas().Focused())
+	}
+	if first, ok := enter(s.issues[0].line.ID).(*widgets.Button); !ok || first.Text == "" {
+		t.Errorf("of a problem, the focus is on %T", b.Window.Canvas().Focused())
+	}
+}
+
+func TestWhoComesBackToTheListSeesWhatThereWas(t *testing.T) {
+	b := newBench(t, many(200))
+	s := b.screen
+	s.search.SetText("Package 1")
+	s.list.Select(20)
+	b.Settle()
+	s.list.ScrollTo(70) // by the wheel
+	top, hidden := s.list.Top()
+	chosen := s.chosen
+	b.Window.Canvas().Focus(widgets.FirstIn(s.detail))
+	s.FocusList()
+	if newTop, newHidden := s.list.Top(); newTop != top || newHidden != hidden || s.chosen != chosen || s.list.At() != 20 || s.search.Text != "Package 1" {
+		t.Errorf("row %d is at the edge in place of %d; %s in row %d is chosen", newTop, top, s.chosen, s.list.At())
+	}
+	if b.Window.Canvas().Focused() != fyne.Focusable(s.list) {
+		t.Errorf("the focus is on %T", b.Window.Canvas().Focused())
+	}
+	s.search.SetText("none of them")
+	s.FocusList()
+	if b.Window.Canvas().Focused() != fyne.Focusable(s.search) {
+		t.Error("an empty list takes no key")
+	}
+}

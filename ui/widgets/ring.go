@@ -5,6 +5,7 @@ import (
 
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/canvas"
+	"fyne.io/fyne/v2/container"
 	fynetheme "fyne.io/fyne/v2/theme"
 
 	"countersign/ui/theme"
@@ -93,6 +94,30 @@ func (r *ringed) Refresh() {
 
 func (r *ringed) Objects() []fyne.CanvasObject {
 	return append(r.WidgetRenderer.Objects()[:len(r.WidgetRenderer.Objects()):len(r.WidgetRenderer.Objects())], r.ring.objects()...)
+}
+
+// FirstIn is the first thing in an object that takes the focus and can be used; nil where there is none.
+func FirstIn(o fyne.CanvasObject) fyne.Focusable {
+	if !o.Visible() {
+		return nil
+	}
+	var parts []fyne.CanvasObject
+	switch o := o.(type) {
+	case *fyne.Container:
+		parts = o.Objects
+	case *container.Scroll:
+		parts = []fyne.CanvasObject{o.Content}
+	case fyne.Focusable:
+		if d, can := o.(fyne.Disableable); !can || !d.Disabled() {
+			return o
+		}
+	}
+	for _, part := range parts {
+		if first := FirstIn(part); first != nil {
+			return first
+		}
+	}
+	return nil
 }
 
 // pass hands a key that a widget has no use for to the window, as it gets those that no widget has the focus for.

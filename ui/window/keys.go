@@ -72,7 +72,7 @@ func (w *Window) CheckNow() {
 	}
 }
 
-// leave closes what is on top, or goes back to the packages.
+// leave closes what is on top, or goes back to the list of packages, which is as it was left.
 func (w *Window) leave() {
 	if widgets.CloseTop(w.window.Canvas()) {
 		return
@@ -82,4 +82,5 @@ func (w *Window) leave() {
 		return
 	}
 	w.Go(showPackages)
+	w.packages.FocusList()
 }

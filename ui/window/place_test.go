@@ -5,12 +5,14 @@ import (
 	"strings"
 	"testing"
 
+	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/canvas"
 	"fyne.io/fyne/v2/test"
 
 	"countersign/ui/i18n"
 	"countersign/ui/officetest"
 	"countersign/ui/screentest"
+	"countersign/ui/widgets"
 )
 
 // TestAnotherLanguageKeepsThePlace changes the language in the settings: whatever was shown is shown on, at once, and
@@ -57,4 +59,20 @@ func TestNothingIsSaidBeforeItIsKnown(t *testing.T) {
 		}
 	}
 	b.Settle()
+}
+
+func TestEscapeLeadsBackToTheListFromEverywhere(t *testing.T) {
+	b := newBench(t, officetest.Busy())
+	b.window.packages.Show("p1")
+	b.Settle()
+	for _, from := range []int{showCompose, showActivity, showStatus, showSettings, showAbout, showPackages} {
+		b.window.Go(from)
+		if from == showPackages {
+			b.window.window.Canvas().Focus(nil)
+		}
+		b.key(fyne.KeyEscape)
+		if _, list := b.window.window.Canvas().Focused().(*widgets.List); !list || b.window.at != showPackages || b.window.packages.Chosen() != "p1" {
+			t.Errorf("from screen %d: the focus is on %T, shown is %s", from, b.window.window.Canvas().Focused(), b.window.packages.Chosen())
+		}
+	}
 }
