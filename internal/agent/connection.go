@@ -313,7 +313,7 @@ func (a *Agent) lastEvent() office.Check {
 	return check
 }
 
-// Hosts are the addresses that a network has to let through, as host:port, each once.
+// Hosts are the addresses that a network has to let through, as host:port, each once; those of this computer are none.
 func (a *Agent) Hosts() []string {
 	s := a.Settings()
 	var hosts []string
@@ -323,7 +323,7 @@ func (a *Agent) Hosts() []string {
 		}
 	}
 	for _, address := range []string{s.AuthURL, s.BaseURL} {
-		if u, err := url.Parse(address); err == nil && u.Host != "" {
+		if u, err := url.Parse(address); err == nil && u.Host != "" && !proxy.IsHere(u.Hostname()) {
 			add(net.JoinHostPort(u.Hostname(), cmp.Or(u.Port(), "443")))
 		}
 	}

@@ -45,6 +45,9 @@ func TestEveryStepOfTheConnectionIsTried(t *testing.T) {
 			t.Errorf("%s: %q, want %q", step, got.Found, want)
 		}
 	}
+	if hosts := o.Hosts(); len(hosts) > 0 {
+		t.Errorf("the network is to let %q through", hosts)
+	}
 	if shown < 4 {
 		t.Errorf("shown %d times", shown)
 	}

@@ -89,5 +89,8 @@ func TestWhatTheProxySaysReachesPeople(t *testing.T) {
 		if got := Message(err); got.ID() != want || strings.Contains(err.Error(), "SECRET") {
 			t.Errorf("people read %q, want %q (%v)", got, want, err)
 		}
+		if answerLost(err) {
+			t.Errorf("%s: what never went out is taken for a lost answer", want)
+		}
 	}
 }

@@ -96,7 +96,7 @@ func OfSystem() *Finder { return &Finder{Ask: askSystem, SignIn: systemSignIn} }
 // When the system does not answer, the way is straight.
 func (f *Finder) Find(ctx context.Context, hostport string) (Answer, error) {
 	to := &url.URL{Scheme: "https", Host: strings.TrimSuffix(hostport, ":443"), Path: "/"}
-	if isHere(to.Hostname()) {
+	if IsHere(to.Hostname()) {
 		return Answer{straight, Here}, nil
 	}
 	answer, decided, err := fromEnvironment(to)
@@ -161,8 +161,8 @@ func (f *Finder) prefer(hostport string, i int) {
 	}
 }
 
-// isHere is true for addresses of this computer.
-func isHere(host string) bool {
+// IsHere is true for addresses of this computer.
+func IsHere(host string) bool {
 	name := strings.ToLower(strings.TrimSuffix(host, "."))
 	if name == "localhost" || strings.HasSuffix(name, ".localhost") {
 		return true

@@ -22,6 +22,7 @@ type connection struct {
 	list    *checks.List
 	hosts   *widgets.Prose
 	copy    *widgets.CopyButton
+	allow   fyne.CanvasObject // the section of the hosts
 	try     *widgets.Button
 	cancel  context.CancelFunc // ends what is tried; nil while nothing is
 	tried   bool               // what is shown was tried, and stays until the page is left
@@ -46,9 +47,9 @@ func newConnection(s *Screen) *connection {
 	})
 	intro := widgets.NewProse(lang.L("How this computer reaches the signing service, and how the service reports signatures to this computer."))
 	allow := widgets.NewProse(lang.L("If a firewall or a proxy is in the way, ask your administrator to allow these addresses and not to open their encryption."))
+	c.allow = widgets.Section(lang.L("Addresses to allow"), 12, allow, widgets.Across(nil, c.hosts, c.copy))
 	c.content = page(
-		widgets.Section(lang.L("To the service and back"), 12, widgets.Across(nil, intro, c.try), c.list.Content),
-		widgets.Section(lang.L("Addresses to allow"), 12, allow, widgets.Across(nil, c.hosts, c.copy)))
+		widgets.Section(lang.L("To the service and back"), 12, widgets.Across(nil, intro, c.try), c.list.Content), c.allow)
 	return c
 }
 
@@ -77,6 +78,7 @@ func (c *connection) show(f found, _ error) {
 		c.copy.Forget()
 		c.hosts.Set(text)
 	}
+	widgets.Show(c.allow, len(f.hosts) > 0)
 	if c.cancel == nil && !c.tried {
 		c.list.Show(f.checks)
 	}
