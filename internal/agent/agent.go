@@ -74,6 +74,7 @@ import (
 	"countersign/internal/locations"
 	"countersign/internal/message"
 	"countersign/internal/office"
+	"countersign/internal/policy"
 	"countersign/internal/preview"
 	"countersign/internal/proxy"
 	"countersign/internal/secret"
@@ -122,7 +123,8 @@ type Params struct {
 	// pages are not counted and there are no pictures.
 	DocumentReader []string
 
-	Updates Updates // newer versions of the program; the zero value for none
+	Policy  func() policy.Policy // reads what the administrator of the computer has decided; nil is none
+	Updates Updates              // newer versions of the program; the zero value for none
 
 	// Crash is called at named points of saving and sending; tests end the process there. Nil in production.
 	Crash func(point string)
@@ -148,6 +150,7 @@ type Agent struct {
 	form      *form.Room
 	templates *templates.Room
 	updates   *updates.Room
+	ruling    ruling
 	budget    *rate.Limiter
 	saves     *download.Room
 	packages  *reconcile.Room
@@ -185,6 +188,9 @@ func Open(ctx context.Context, p Params) (*Agent, error) {
 	}
 	if p.ShowSteps == nil {
 		p.ShowSteps = func(office.Activity) {}
+	}
+	if p.Policy == nil {
+		p.Policy = func() policy.Policy { return policy.Policy{} }
 	}
 	if p.Crash == nil {
 		p.Crash = func(string) {}
@@ -306,6 +312,7 @@ func (a *Agent) load(ctx context.Context, aside string) error {
 	if err := a.account.Load(); err != nil {
 		return err
 	}
+	a.readRules()
 	if err := a.loadInstallation(); err != nil {
 		return err
 	}

@@ -17,10 +17,14 @@ import (
 // there with it. A *ConfigError names what is wrong, field by field.
 func (a *Agent) Configure(ctx context.Context, s office.Settings, secrets office.Secrets) error {
 	s, secrets = s.Normal(), secrets.Normal()
+	a.readRules()
+	if fixed := a.ruling.get().Broken(s); len(fixed) > 0 {
+		return &ConfigError{Fields: fixed[:1]} // one sentence says it of all
+	}
 	if bad := append(s.Check(), secrets.Check()...); len(bad) > 0 {
 		return &ConfigError{Fields: bad}
 	}
-	if s.SaveTo != a.Settings().SaveTo {
+	if s.SaveTo != a.account.Settings().SaveTo {
 		if code := download.TryFolder(s.SaveTo); code != "" {
 			return &ConfigError{Fields: []office.FieldError{office.Finding(office.FieldSaveTo, code)}}
 		}

@@ -66,7 +66,7 @@ func (a *Agent) work(ctx context.Context, only []Part) {
 	}
 	if len(only) == 0 {
 		finding = append(finding, loop.Loop{Name: "hot folders", Run: a.folders.Run})
-		beside = append(beside, loop.Loop{Name: "updates", Run: a.updates.Run})
+		beside = append(beside, loop.Loop{Name: "updates", Run: a.updates.Run}, loop.Loop{Name: "rules", Run: a.followRules})
 		beside = append(beside, loop.Loop{Name: "forget", Run: func(ctx context.Context) error { return a.Daily(ctx, a.forget) }})
 		beside = append(beside, loop.Loop{Name: "backups", Run: a.backups.Run})
 	}

@@ -22,7 +22,7 @@ type (
 )
 
 // Settings returns the current settings.
-func (a *Agent) Settings() office.Settings { return a.account.Settings() }
+func (a *Agent) Settings() office.Settings { return a.ruling.get().Into(a.account.Settings()) }
 
 // HasSecrets reports which secrets are kept, never what they are.
 func (a *Agent) HasSecrets() (clientSecret, ngrokAuthtoken bool, err error) {

@@ -41,6 +41,15 @@ func KeepEventsRange() Message        { return of("settings.keep-events-range") 
 func ThemeChoice() Message            { return of("settings.theme-choice") }
 func LanguageChoice() Message         { return of("settings.language-choice") }
 
+// The administrator of the computer has decided.
+
+func FixedSetting(setting string) Message {
+	return of("settings.fixed", Text("Setting", setting))
+}
+func PolicyWrong(where, why string) Message {
+	return of("settings.policy-wrong", Text("Where", where), Said("Why", why))
+}
+
 func OfficeFileThere(file string) Message {
 	return of("settings.office-file-there", Name("File", file))
 }

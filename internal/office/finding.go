@@ -52,6 +52,7 @@ const (
 	CodeNotWritable Code = "not_writable"
 	CodeTwice       Code = "twice"      // an address is there already
 	CodeSigns       Code = "signs"      // the person signs, and so gets no copy
+	CodeFixed       Code = "fixed"      // the administrator of the computer has decided it
 	CodeNoService   Code = "no_service" // no signing service answers there
 )
 

@@ -133,6 +133,8 @@ type Office interface {
 	RemoveHotFolder(id string) (known bool, err error)
 	TryHotFolder(office.HotFolder) (message.Message, error)
 
+	// Fixed reports whether the administrator of the computer has fixed the setting with that JSON name. From memory.
+	Fixed(setting string) bool
 	// Update is what is known of newer versions of the program, from memory; CheckUpdate asks now. InstallUpdate fetches and
 	// starts the installer where Update.OneClick says so: after nil the program has to end. Progress may come from any goroutine.
 	Update() office.Update

@@ -84,6 +84,8 @@ type Office struct {
 	Release   office.Update // what a question finds
 	NoUpdate  error         // what a question or an installation fails with
 	Installed int
+
+	Rules []string // the settings that an administrator has fixed
 }
 
 // Change changes the office and tells the watchers.

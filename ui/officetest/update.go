@@ -2,12 +2,18 @@ package officetest
 
 import (
 	"context"
+	"slices"
 
 	"countersign/internal/office"
 )
 
 // Update is what Newest says.
 func (o *Office) Update() office.Update { return read(o, func() office.Update { return o.Newest }) }
+
+// Fixed are the settings in Rules.
+func (o *Office) Fixed(setting string) bool {
+	return read(o, func() bool { return slices.Contains(o.Rules, setting) })
+}
 
 // CheckUpdate finds Release, and fails with NoUpdate.
 func (o *Office) CheckUpdate(context.Context) (office.Update, error) {

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/lang"
 	"fyne.io/fyne/v2/theme"
 
@@ -35,6 +36,7 @@ type form struct {
 	clientField, ngrokField  *widgets.Field
 	redirect, tunnel         *choice
 	shapes                   *choice
+	choose                   *widgets.Button // of the folder
 	by                       map[string]*setting
 	filling                  bool // what changes is no person\'s doing
 }
@@ -72,9 +74,9 @@ func (f *form) add(k *setting, typed *widgets.Entry) *setting {
 
 func (f *form) documents(pickFolder func()) {
 	f.folder, f.template = widgets.NewEntry(""), widgets.NewEntry("")
-	choose := widgets.NewButtonWithIcon(lang.L("Choose…"), theme.FolderOpenIcon(), pickFolder)
+	f.choose = widgets.NewButtonWithIcon(lang.L("Choose…"), theme.FolderOpenIcon(), pickFolder)
 	f.text(office.FieldSaveTo, "", "", f.folder, func(s *office.Settings) *string { return &s.SaveTo }).field =
-		widgets.NewField(lang.L("Folder"), widgets.Across(nil, f.folder, choose), lang.L("The folder is created if it does not exist."))
+		widgets.NewField(lang.L("Folder"), widgets.Across(nil, f.folder, f.choose), lang.L("The folder is created if it does not exist."))
 	pattern := f.text(office.FieldTemplate, lang.L("File name pattern"), "",
 		f.template, func(s *office.Settings) *string { return &s.NameTemplate })
 	pattern.get = f.pattern
@@ -224,6 +226,26 @@ func (f *form) show(now, before office.Settings, all bool) {
 			if v := k.read(now); all || k.get() != v {
 				k.set(v)
 			}
+		}
+	}
+}
+
+// lock lets nobody change what the administrator of the computer has fixed, and says why.
+func (f *form) lock(fixed func(setting string) bool) {
+	for _, k := range f.all {
+		if fixed(k.key) {
+			k.field.Lock(lang.L("Fixed by the administrator of this computer."))
+			k.input.Disable()
+		} else {
+			k.field.Lock("")
+			k.input.Enable()
+		}
+	}
+	for part, key := range map[fyne.Disableable]string{f.choose: office.FieldSaveTo, f.shapes.Select: office.FieldTemplate} {
+		if fixed(key) {
+			part.Disable()
+		} else {
+			part.Enable()
 		}
 	}
 }

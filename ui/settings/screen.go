@@ -107,6 +107,7 @@ func (s *Screen) read(context.Context) (n news, err error) {
 // show shows what was read. The settings and who is signed in are always known; health says why the rest could not be read.
 func (s *Screen) show(n news, err error) {
 	s.form.show(n.settings, s.kept, !s.loaded)
+	s.form.lock(s.env.Office.Fixed)
 	s.kept, s.loaded = n.settings, true
 	if err == nil {
 		s.form.showSecrets(n.client, n.ngrok)

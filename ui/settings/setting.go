@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/lang"
 
 	"countersign/internal/office"
@@ -16,6 +17,7 @@ type setting struct {
 	field *widgets.Field
 	tab   int
 	typed bool // a text, not a choice
+	input fyne.Disableable
 	get   func() string
 	set   func(string)
 	read  func(office.Settings) string
@@ -45,7 +47,7 @@ func flag(set bool) string {
 
 // text makes a setting of a typed text.
 func (f *form) text(key, name, hint string, e *widgets.Entry, at func(*office.Settings) *string) *setting {
-	return f.add(&setting{key: key, field: widgets.NewField(name, e, hint), get: func() string { return typed(e) }, set: e.SetText,
+	return f.add(&setting{key: key, input: e, field: widgets.NewField(name, e, hint), get: func() string { return typed(e) }, set: e.SetText,
 		read:  func(s office.Settings) string { return *at(&s) },
 		write: func(s *office.Settings, v string) { *at(s) = v },
 	}, e)
@@ -80,7 +82,7 @@ func (c *choice) show(value string) {
 // pick makes a setting of a choice. A value of a later version that is not among the choices stays until another is chosen.
 func (f *form) pick(key, name, hint string, c *choice, read func(office.Settings) string, write func(*office.Settings, string)) *setting {
 	unknown := ""
-	return f.add(&setting{key: key, field: widgets.NewField(name, c.Select, hint),
+	return f.add(&setting{key: key, input: c.Select, field: widgets.NewField(name, c.Select, hint),
 		get: func() string {
 			if c.SelectedIndex() < 0 {
 				return unknown
@@ -94,7 +96,7 @@ func (f *form) pick(key, name, hint string, c *choice, read func(office.Settings
 
 // check makes a setting of a check box.
 func (f *form) check(key string, c *widgets.Check, at func(*office.Settings) *bool) *setting {
-	return f.add(&setting{key: key, field: widgets.NewField("", c, ""),
+	return f.add(&setting{key: key, input: c, field: widgets.NewField("", c, ""),
 		get:   func() string { return flag(c.Checked) },
 		set:   func(v string) { c.Checked = v == on; c.Refresh() },
 		read:  func(s office.Settings) string { return flag(*at(&s)) },

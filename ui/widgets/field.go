@@ -1,6 +1,8 @@
 package widgets
 
 import (
+	"cmp"
+
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/widget"
 
@@ -10,13 +12,14 @@ import (
 // Field is a named input with a line under it that explains, or says what is wrong.
 type Field struct {
 	widget.BaseWidget
-	parts *fyne.Container
-	line  *fyne.Container // mark and text below
-	hint  string
-	below *Prose
-	mark  *widget.Icon
-	input marked // nil for one that shows no marks
-	wrong bool
+	parts  *fyne.Container
+	line   *fyne.Container // mark and text below
+	hint   string
+	locked string // why nobody can change it, in place of the hint
+	below  *Prose
+	mark   *widget.Icon
+	input  marked // nil for one that shows no marks
+	wrong  bool
 }
 
 // marked is an input that shows when it is wrong, as Entry does.
@@ -62,7 +65,7 @@ func (f *Field) Wrong(text string) {
 		f.input.Mark(f.wrong)
 	}
 	f.below.Colour = theme.Secondary
-	f.below.Text = f.hint
+	f.below.Text = cmp.Or(f.locked, f.hint)
 	f.mark.Hide()
 	if f.wrong {
 		f.below.Text, f.below.Colour = text, theme.Attention
@@ -100,6 +103,15 @@ func (f *Field) Hint(text string) {
 	f.hint = text
 	if !f.wrong {
 		f.Wrong("")
+	}
+}
+
+// Lock says why nobody can change the field here, in place of the hint; an empty text shows the hint again. It is for the caller
+// to disable the input.
+func (f *Field) Lock(why string) {
+	if f.locked != why {
+		f.locked = why
+		f.Hint(f.hint)
 	}
 }
 

@@ -82,6 +82,8 @@ var (
 	RecordsPutOff = State{ID: "aside", Severity: Warning, Action: ActRetry}
 	// IndexWaits ends when the index of saved files is up to date.
 	IndexWaits = State{ID: "index", Severity: Info, After: time.Hour}
+	// PolicyWrong ends when all that the administrator of the computer has decided can be used.
+	PolicyWrong = State{ID: "policy", Severity: Info}
 	// NotificationsFail ends when one was raised.
 	NotificationsFail = State{ID: "notify", Severity: Info}
 )
@@ -90,7 +92,7 @@ var (
 func States() []State {
 	return []State{NotSetUp, KeyringLocked, KeyOutOfReach, KeyReplaced, SecretElsewhere, SignedOut, SignInLapsed, SignInShort,
 		MayNotSend, ClientRefused, ServiceFails, NetworkAsks, AddressClosed, AddressRefused, NoAddress, EndpointFails, EndpointForbidden,
-		EndpointLost, FolderFails, HotFolderFails, FilesRefused, FilesFailed, OutcomeUnknown, DataDamaged, DataNotWritten, DataNotRead, DataRestored, DataLost, RestoreWaits, BackupFails, MovedAway, TakingOver, BroughtOver, RecordsUnreadable, RecordsPutOff, IndexWaits, NotificationsFail}
+		EndpointLost, FolderFails, HotFolderFails, FilesRefused, FilesFailed, OutcomeUnknown, DataDamaged, DataNotWritten, DataNotRead, DataRestored, DataLost, RestoreWaits, BackupFails, MovedAway, TakingOver, BroughtOver, RecordsUnreadable, RecordsPutOff, IndexWaits, PolicyWrong, NotificationsFail}
 }
 
 // soon is how long most problems stand before people are told.

@@ -1,0 +1,60 @@
+//go:build !windows
+
+package policy
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+)
+
+// Read reads the policy as it is now.
+func Read() Policy { return readFile(place) }
+
+func readFile(path string) Policy {
+	p := Policy{From: path}
+	info, err := os.Stat(path)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return Policy{}
+	case err != nil:
+		p.Wrong = fmt.Sprintf("%s cannot be read.", path)
+		return p
+	case !info.Mode().IsRegular():
+		p.Wrong = fmt.Sprintf("%s is not a file.", path)
+		return p
+	case info.Mode().Perm()&0o022 != 0:
+		p.Wrong = fmt.Sprintf("%s can be written by others than the administrator, so it is not used.", path)
+		return p
+	}
+	text, err := readAll(path)
+	if err != nil {
+		p.Wrong = fmt.Sprintf("%s cannot be read.", path)
+		return p
+	}
+	var written struct {
+		Fixed    map[string]any `json:"fixed"`
+		Defaults map[string]any `json:"defaults"`
+	}
+	switch err := json.Unmarshal(text, &written); {
+	case len(text) > maxFile, err == nil && len(written.Fixed)+len(written.Defaults) > maxValues:
+		p.Wrong = fmt.Sprintf("%s is too long.", path)
+	case err != nil:
+		p.Wrong = fmt.Sprintf("%s is not JSON with fixed and defaults.", path)
+	default:
+		p.Fixed, p.Defaults = home(written.Fixed), home(written.Defaults)
+	}
+	return p
+}
+
+func readAll(path string) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, maxFile+1))
+}
