@@ -96,6 +96,26 @@ func BenchmarkFirstKeyOf50000(b *testing.B) {
 	}
 }
 
+// BenchmarkFirstKeyByName is that of a list sorted by name.
+func BenchmarkFirstKeyByName(b *testing.B) {
+	x := newIndexAt(officetest.Now, byName, packed(lines(50_000)))
+	for b.Loop() {
+		x.sort(x.search("w", nil, nil), tabAll)
+	}
+}
+
+// BenchmarkSortingOf50000 is what another order costs beside the window.
+func BenchmarkSortingOf50000(b *testing.B) {
+	all := packed(lines(50_000))
+	for _, o := range orders {
+		b.Run(string(o), func(b *testing.B) {
+			for b.Loop() {
+				newIndexAt(officetest.Now, o, all)
+			}
+		})
+	}
+}
+
 // BenchmarkRareWordIn50000 is the worst case: every text is read to its end.
 func BenchmarkRareWordIn50000(b *testing.B) {
 	x := newIndex(packed(lines(50_000)))

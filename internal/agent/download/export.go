@@ -9,6 +9,7 @@ import (
 
 	"countersign/internal/agent/data"
 	"countersign/internal/archive"
+	"countersign/internal/disk"
 	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/internal/office/filename"
@@ -18,7 +19,7 @@ import (
 // exportSpare is how many bytes an export leaves free on the disk.
 const exportSpare = 16 << 20
 
-// Export copies the saved files of packages into a folder, under the names they have below the office's. It replaces nothing:
+// Export copies the saved files of packages into a folder, which is made if need be, under the names they have below the office's. It replaces nothing:
 // a file that is there already, as it was saved, stays, and beside another one of that name the copy gets a number. It goes on
 // after a file that cannot be copied, but not where the folder takes no more. An error is that nothing could be begun.
 func (r *Room) Export(ctx context.Context, packageIDs []string, folder string) (x office.Exported, err error) {
@@ -42,6 +43,9 @@ func (r *Room) Export(ctx context.Context, packageIDs []string, folder string) (
 		jobs = append(jobs, saved...)
 	}
 	x.Files = len(jobs)
+	if err := disk.MkdirAll(folder, 0o755); err != nil {
+		r.Log.Warn("make a folder to export to", "err", err) // that it cannot be opened tells the rest
+	}
 	to, err := archive.OpenFolder(folder)
 	if err != nil {
 		return x, message.Error(archive.Message(err), err)

@@ -101,8 +101,11 @@ func TestAnExportGoesOnAfterAFileThatIsLostAndSaysSo(t *testing.T) {
 	if want := (office.Exported{Packages: 2, Files: 2, Copied: 1, Lost: 1}); err != nil || got != want {
 		t.Errorf("%+v, %v", got, err)
 	}
-	if _, err := x.Export(t.Context(), []string{"q"}, filepath.Join(to, "gone")); err == nil {
-		t.Error("a folder that is not there takes nothing")
+	if got, err := x.Export(t.Context(), []string{"q"}, filepath.Join(to, "a", "new one")); err != nil || got.Copied != 1 {
+		t.Errorf("a folder that is not there yet gets %+v, %v", got, err)
+	}
+	if got, err := x.Export(t.Context(), []string{"q"}, filepath.Join(to, "Offer.pdf")); err == nil || got.Copied != 0 {
+		t.Errorf("what is no folder gets %+v", got)
 	}
 	ended, end := context.WithCancel(t.Context())
 	end()
