@@ -162,7 +162,11 @@ func (s *Screen) change(lines []office.PackedLine, version uint64) {
 			s.Reload()
 			return
 		}
-		now, fits := s.all.rows[place].sorted, s.all.has(place, wanted) && wish(place)
+		left := wish(place)
+		if s.among != nil {
+			s.among = withPlace(s.among, place, left)
+		}
+		now, fits := s.all.rows[place].sorted, left && s.all.has(place, wanted)
 		if _, found := slices.BinarySearch(s.found, place); found && known {
 			s.match.add(was, -1)
 		}
@@ -242,8 +246,14 @@ func (s *Screen) refilter() {
 // filter finds what tab and search leave. A search that goes on from the last one looks only at what that one left.
 func (s *Screen) filter() {
 	text := s.search.Text
+	if s.found == nil {
+		s.among = nil
+		if s.isNarrowed() {
+			s.among = s.all.search("", s.wish(), nil)
+		}
+	}
 	if s.found == nil || !strings.HasPrefix(text, s.sought) {
-		s.found = s.all.search(text, s.wish(), nil)
+		s.found = s.all.search(text, nil, s.among)
 	} else if text != s.sought {
 		s.found = s.all.search(text, nil, s.found)
 	}

@@ -34,7 +34,7 @@ type Screen struct {
 	content fyne.CanvasObject
 
 	all    *index
-	found  []int32  // places in all that the search leaves
+	found  []int32  // places in all that narrowed and the search leave; nil while that is not known
 	sought string   // the search that left them
 	shown  []int32  // what the tab leaves of them; the last one is the newest, the first of the list
 	tab    int      // the tab that left them
@@ -55,6 +55,7 @@ type Screen struct {
 	order   atomic.Pointer[order]  // that is wanted
 
 	narrowed narrowing
+	among    []int32 // places in all that narrowed leaves; nil for all
 
 	marked map[string]bool         // packages to be dealt with together, by id
 	from   string                  // where Shift begins to mark
