@@ -33,6 +33,13 @@ const (
 	maxHeader = 16 << 10 // bytes of age's header; one of ours has less than 1 KiB
 )
 
+// Is reports whether what r begins with is a sealed file, of whatever version.
+func Is(r io.Reader) bool {
+	begin := make([]byte, len(firstLine))
+	_, err := io.ReadFull(r, begin)
+	return err == nil && string(begin) == firstLine
+}
+
 // Seal returns a writer of what is to be sealed for each of the keys, any of which opens it. It ends with Close, which does
 // not close w. Without Close the file is cut.
 func Seal(w io.Writer, keys ...Key) (io.WriteCloser, error) {

@@ -68,9 +68,10 @@ type Office struct {
 	Exports  []string        // what was to be exported: "folder: ids"
 	OnExport office.Exported // and what becomes of it
 
-	Entered *agent.FirstRun             // what the first run kept
-	locked  bool                        // the keyring, so that nothing of that can be kept or read
-	Handed  map[string]agent.OfficeFile // files of administrators, by path
+	Entered            *agent.FirstRun             // what the first run kept
+	locked             bool                        // the keyring, so that nothing of that can be kept or read
+	MovedTo, BroughtTo string                      // see MoveOut and MoveIn
+	Handed             map[string]agent.OfficeFile // files of administrators, by path
 
 	Cancelled []string
 

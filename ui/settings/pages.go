@@ -77,7 +77,7 @@ func (s *Screen) program() fyne.CanvasObject {
 	if s.env.Autostart != nil {
 		parts = append(parts, widgets.Section(lang.L("Startup"), 12, s.starter.content))
 	}
-	parts = append(parts, s.updates.section(at("check_updates")))
+	parts = append(parts, s.updates.section(at("check_updates")), widgets.Section(lang.L("Another computer"), 12, s.move.content))
 	return page(parts...)
 }
 

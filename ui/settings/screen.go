@@ -43,6 +43,7 @@ type Screen struct {
 	starter *starter
 	folders *folders
 	updates *updates
+	move    *move
 
 	connection *connection
 
@@ -64,6 +65,7 @@ func New(d *env.Env) *Screen {
 	}
 	s.preview, s.account = newPreview(s), newAccount(s)
 	s.tests, s.starter, s.folders, s.updates = newTests(s), newStarter(s), newFolders(s), newUpdates(s)
+	s.move = newMove(s)
 	s.connection = newConnection(s)
 	s.build()
 	s.offerUndo()

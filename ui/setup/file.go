@@ -21,8 +21,14 @@ func (s *Screen) PickFile() {
 
 // OpenFile fills the wizard with the file of an administrator and shows its first step, so that the person sees which service
 // it is before anything is asked or kept. A file that cannot be used changes nothing.
+//
+// That of another computer, which is to bring its office over, asks for its password.
 func (s *Screen) OpenFile(path string) {
 	office := s.env.Office
+	if s.cancel == nil && !s.answers.finished && agent.IsMove(path) {
+		newBring(s, path)
+		return
+	}
 	async.Then(s.env.Work, func(context.Context) (agent.OfficeFile, error) { return office.ReadOffice(path) },
 		func(file agent.OfficeFile, err error) {
 			switch {

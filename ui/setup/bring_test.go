@@ -1,0 +1,43 @@
+package setup
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"countersign/ui/officetest"
+)
+
+func TestAnOfficeIsBroughtOverWithItsPasswordAndAFolderThatIsHere(t *testing.T) {
+	w := first(t)
+	path := filepath.Join(t.TempDir(), "Office moving.countersign")
+	if err := os.WriteFile(path, []byte("countersign sealed file 1\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	w.OpenFile(path)
+	w.Settle()
+	if w.Env.Window.Canvas().Overlays().Top() == nil || w.bar.text.Text != "" {
+		t.Fatalf("nothing is asked; said %q", w.bar.text.Text)
+	}
+	w.Env.Window.Canvas().Overlays().Top().Hide()
+	b := newBring(w.Screen, path)
+	b.password.SetText("wrong")
+	b.press()
+	w.Settle()
+	if !strings.Contains(b.said.Text, "password does not open") || b.place.Visible() || w.done != 0 {
+		t.Errorf("said %q", b.said.Text)
+	}
+	b.password.SetText(officetest.MovePassword)
+	b.press()
+	w.Settle()
+	if !strings.Contains(b.said.Text, "does not exist here") || !b.place.Visible() || w.done != 0 {
+		t.Errorf("said %q", b.said.Text)
+	}
+	b.folder.SetText("/signed")
+	b.press()
+	w.Settle()
+	if w.done != 1 || w.Office.BroughtTo != "/signed" {
+		t.Errorf("done %d, into %q", w.done, w.Office.BroughtTo)
+	}
+}
