@@ -130,7 +130,10 @@ func (r *Room) Reload(ctx context.Context) error {
 }
 
 // Park has nobody call the service, but for Renew, or ends that.
-func (r *Room) Park(on bool) { r.parked.Store(on) }
+func (r *Room) Park(on bool) {
+	r.parked.Store(on)
+	r.tellSignedOut()
+}
 
 // Pause ends the session. Reload begins with another one.
 func (r *Room) Pause() {

@@ -16,7 +16,7 @@ func (r *Room) tellSignedOut() {
 	defer r.telling.Unlock()
 	o := r.current.Get()
 	switch {
-	case o.service == nil || o.SignedIn():
+	case r.parked.Load(), o.service == nil, o.SignedIn(): // nobody can sign in where another computer has the office
 		r.Health.Clear(health.SignedOut)
 	case o.Account.Lapsed && o.Account.Fleeting:
 		r.Health.Set(health.SignInLapsed, message.SignInLapsedForScope())
