@@ -32,12 +32,16 @@ func document(sent, part int) []byte {
 	return b.Bytes()
 }
 
+// madeIn is where made has made its folders, for TestMain to remove.
+var madeIn string
+
 // made are folders of services that have a key already: making one takes longer than a simulated week.
 var made = sync.OnceValues(func() (string, error) {
 	base, err := os.MkdirTemp("", "countersign-sim-keys-")
 	if err != nil {
 		return "", err
 	}
+	madeIn = base
 	for i := range 2 {
 		dir := filepath.Join(base, fmt.Sprint(i))
 		s, err := sandbox.Start(sandbox.Options{Dir: dir})

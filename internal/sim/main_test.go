@@ -16,5 +16,9 @@ func TestMain(m *testing.M) {
 	}
 	runtime.GOMAXPROCS(1)
 	debug.SetGCPercent(400) // there is more memory than time
-	os.Exit(m.Run())
+	code := m.Run()
+	if madeIn != "" {
+		os.RemoveAll(madeIn)
+	}
+	os.Exit(code)
 }
