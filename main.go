@@ -9,6 +9,7 @@ import (
 	"countersign/internal/cli"
 	"countersign/ui"
 	"countersign/ui/i18n"
+	"countersign/ui/opengl"
 	"countersign/ui/system"
 )
 
@@ -20,31 +21,32 @@ var (
 
 func main() {
 	os.Exit(cli.Main(os.Args[1:], cli.Program{
-		Version:     version,
-		Updates:     updates,
-		UpdateKeys:  updateKeys,
-		Window:      window,
-		Display:     func(ctx context.Context) error { return system.CheckDisplay(ctx, os.Getenv) },
-		Words:       i18n.Words,
-		Language:    i18n.Code,
-		OpenAddress: func(address string) error { return system.Opener{}.OpenAddress(context.Background(), address) },
-		OpenSaved:   system.OpenSaved,
-		Stdin:       os.Stdin,
-		Stdout:      os.Stdout,
-		Stderr:      os.Stderr,
+		Version:       version,
+		Updates:       updates,
+		UpdateKeys:    updateKeys,
+		Window:        func(ctx context.Context, w cli.Window) error { return ui.Run(ctx, options(w)) },
+		CannotDraw:    opengl.ErrNone,
+		WithoutWindow: func(ctx context.Context, w cli.Window) error { return ui.RunTray(ctx, options(w)) },
+		Again:         ui.Again,
+		Alert:         ui.Alert,
+		Display:       func(ctx context.Context) error { return system.CheckDisplay(ctx, os.Getenv) },
+		Words:         i18n.Words,
+		Language:      i18n.Code,
+		OpenAddress:   func(address string) error { return system.Opener{}.OpenAddress(context.Background(), address) },
+		OpenSaved:     system.OpenSaved,
+		Stdin:         os.Stdin,
+		Stdout:        os.Stdout,
+		Stderr:        os.Stderr,
 	}))
 }
 
-func window(ctx context.Context, w cli.Window) error {
+func options(w cli.Window) ui.Options {
 	o := ui.Options{
 		Office: w.Agent, Version: w.Version, Files: w.Files, Incoming: w.Incoming, Demo: w.Demo,
-		Hidden: w.Hidden, Autostart: system.Autostart{}, Ending: w.Ending,
+		Hidden: w.Hidden, Autostart: system.Autostart{}, Ending: w.Ending, Why: w.Why,
 	}
 	if w.StartDemo != nil {
-		o.StartDemo = func(ctx context.Context) (ui.Office, func(), error) {
-			a, stop, err := w.StartDemo(ctx)
-			return a, stop, err
-		}
+		o.StartDemo = func(ctx context.Context) (ui.Office, func(), error) { return w.StartDemo(ctx) }
 	}
-	return ui.Run(ctx, o)
+	return o
 }

@@ -9,11 +9,13 @@
 package ui
 
 import (
+	"bytes"
 	"context"
 	"fmt"
-	"log/slog"
+	"log"
 	"os"
 	"runtime/debug"
+	"strings"
 	"time"
 
 	"fyne.io/fyne/v2"
@@ -25,6 +27,7 @@ import (
 	"countersign/assets"
 	"countersign/ui/env"
 	"countersign/ui/i18n"
+	"countersign/ui/opengl"
 	"countersign/ui/system"
 	"countersign/ui/theme"
 	"countersign/ui/window"
@@ -44,6 +47,7 @@ type Options struct {
 	ID       string          // DefaultID when empty
 	Started  func()          // called once on Fyne's goroutine when the window is up; may be nil
 	Stopped  func()          // called once before Run returns, also after an error; may be nil
+	Why      func()          // tells why there is no window, for RunTray alone
 	Ending   func()          // called as soon as the window begins to end, from any goroutine, perhaps more than once; may be nil
 
 	// StartDemo starts the demo beside the office, for a person who has no account yet; ctx bounds only the start, stop
@@ -57,8 +61,8 @@ type Options struct {
 const startGarbage = 400
 
 // Run shows the window and the tray until the person quits, ctx ends or the process gets SIGTERM. It must be called on
-// the main goroutine. When it returns, nothing it started runs any more. Without a display or without OpenGL it returns
-// system.ErrNoDisplay or system.ErrNoOpenGL, which say so plainly.
+// the main goroutine. When it returns, nothing it started runs any more. Without a display it returns system.ErrNoDisplay, and
+// where the screen cannot draw the window opengl.ErrNone; RunTray then works on without one, but Run must not be called again.
 func Run(ctx context.Context, o Options) (err error) {
 	if o.Stopped != nil {
 		defer o.Stopped()
@@ -69,18 +73,11 @@ func Run(ctx context.Context, o Options) (err error) {
 	if err := i18n.Load(); err != nil {
 		return err
 	}
-	started := false
-	defer func() {
-		// Fyne's driver panics when it cannot make a window, which happens before the loop has started.
-		if reason := recover(); reason != nil {
-			if started {
-				panic(reason)
-			}
-			slog.Error("the window could not be made", "reason", fmt.Sprint(reason), "stack", string(debug.Stack()))
-			err = system.ErrNoOpenGL
-			system.Alert("Countersign", "Countersign: "+err.Error())
+	if opengl.Chosen() {
+		if err := opengl.Load(); err != nil {
+			return err
 		}
-	}()
+	}
 	usual := debug.SetGCPercent(startGarbage)
 	defer debug.SetGCPercent(usual)
 	a := newApp(o)
@@ -90,7 +87,6 @@ func Run(ctx context.Context, o Options) (err error) {
 		Country: country(), Tooltip: systray.SetTooltip})
 	defer w.Close()
 	a.Lifecycle().SetOnStarted(func() {
-		started = true
 		debug.SetGCPercent(usual)
 		if o.Started != nil {
 			o.Started()
@@ -104,12 +100,40 @@ func Run(ctx context.Context, o Options) (err error) {
 	}()
 	if o.Hidden {
 		w.Rest()
-	} else {
-		w.Show()
+	}
+	if err := draw(w, o.Hidden); err != nil {
+		return err
 	}
 	w.AttachTray() // after the window is shown: Fyne makes another one for it, which takes as long again
 	w.Add(o.Files)
 	loop.run()
+	return nil
+}
+
+// draw shows the window, unless it is to stay hidden, and says why that cannot be drawn; nothing else does. What Fyne and its
+// binding of OpenGL print about that is kept for the log.
+func draw(w *window.Window, hidden bool) (err error) {
+	defer func() {
+		if reason := recover(); reason != nil { // a shader that the driver does not take, or a display that is no longer there
+			err = fmt.Errorf("%w: %v\n%s", opengl.ErrNone, reason, debug.Stack())
+		}
+	}()
+	if opengl.Chosen() {
+		opengl.Use()
+		defer opengl.Loaded()
+	}
+	if hidden {
+		return opengl.Check() // a click would end the program
+	}
+	var said bytes.Buffer
+	out := log.Writer()
+	log.SetOutput(&said)
+	defer log.SetOutput(out)
+	w.Show()
+	if !w.Drawn() {
+		return fmt.Errorf("%w: %s", opengl.ErrNone, strings.Join(strings.Fields(said.String()), " "))
+	}
+	_, _ = out.Write(said.Bytes()) // as it would have
 	return nil
 }
 

@@ -33,6 +33,14 @@ type Program struct {
 	// Window shows the window and the tray until the person quits. It must return after ctx ends. Nil in a program that
 	// is built without one.
 	Window func(ctx context.Context, w Window) error
+	// CannotDraw is Window's error when the screen cannot draw it. WithoutWindow then shows the tray alone until the person
+	// quits; Again is what starts the program anew so that it draws otherwise, and returns nil where nothing else is to be tried.
+	CannotDraw    error
+	WithoutWindow func(ctx context.Context, w Window) error
+	Again         func() (start func() error)
+	// Alert tells people something in a box of the desktop's own, and reports whether they can have seen it. Nil in a program
+	// that is built without a window.
+	Alert func(m message.Message) bool
 	// Display says why no window can be shown on this computer; nil when one can. It goes with Window.
 	Display func(ctx context.Context) error
 	// Words puts notifications and the page after a sign-in into the language of the window. Without a window they are
@@ -60,7 +68,8 @@ type Window struct {
 	Files    []string        // to be sent, from the command line
 	Incoming <-chan []string // files of later starts
 	Demo     bool
-	Hidden   bool // starts in the tray
+	Hidden   bool   // starts in the tray
+	Why      func() // tells why there is no window, for WithoutWindow alone
 	// Ending is called when the window begins to end, from any goroutine and perhaps more than once: from then on the
 	// program ends in time, even if Window never returns.
 	Ending func()
@@ -126,14 +135,39 @@ func Main(args []string, p Program) (code int) {
 	chosen, err := parser(&c, p).Parse(args)
 	if err != nil {
 		fmt.Fprintf(p.Stderr, "countersign: %s. See countersign --help.\n", plain(err.Error()))
+		p.alarm(terminal, message.CommandWrong(plain(err.Error())))
 		return exitUsage
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	if err := c.complete(); err != nil && !readsDocument(chosen) { // that one knows no data folder
+		if c.opens(chosen) {
+			defer p.alarm(terminal, c.why(err))
+		}
 		return fail(p, err)
 	}
-	return fail(p, chosen.Run(&run{ctx: ctx, program: p, global: c, secrets: secrets, terminal: terminal}))
+	r := &run{ctx: ctx, program: p, global: c, secrets: secrets, terminal: terminal}
+	if c.opens(chosen) {
+		return r.open(chosen)
+	}
+	return fail(p, chosen.Run(r))
+}
+
+// open runs a command that shows a window, and has people told whatever keeps it from that.
+func (r *run) open(chosen *kong.Context) (code int) {
+	told := func(err error) int {
+		code := fail(r.program, err)
+		if err != nil {
+			r.program.alarm(r.terminal, r.global.why(err))
+		}
+		return code
+	}
+	defer func() {
+		if reason := recover(); reason != nil {
+			code = told(r.global.crashed(reason))
+		}
+	}()
+	return told(chosen.Run(r))
 }
 
 func readsDocument(chosen *kong.Context) bool { return strings.HasPrefix(chosen.Command(), "page ") }
@@ -174,7 +208,7 @@ func (c *commands) complete() error {
 	}
 	var err error
 	if c.home.belongs, c.home.former, err = locations.Default(); err != nil {
-		return &failure{"This computer names no folder for settings. Choose one with --data DIR."}
+		return message.Error(message.DataFolderUnnamed(), err)
 	}
 	c.Data = c.home.inForce()
 	return nil

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"countersign/internal/agent"
+	"countersign/internal/message"
 	"countersign/internal/office"
 
 	"go.uber.org/goleak"
@@ -45,7 +46,7 @@ func (s shell) run(args ...string) (code int, stdout, stderr string) {
 	code = Main(args, Program{
 		Version: "1.2.3", Stdin: strings.NewReader(""), Stdout: &out, Stderr: &err,
 		Window:  func(context.Context, Window) error { return errors.New("no window") },
-		Display: func(context.Context) error { return errors.New("no display") },
+		Display: func(context.Context) error { return message.Error(message.NoDisplay(), nil) },
 	})
 	return code, out.String(), err.String()
 }

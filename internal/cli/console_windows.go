@@ -2,6 +2,7 @@ package cli
 
 import (
 	"errors"
+	"io"
 	"os"
 
 	"golang.org/x/sys/windows"
@@ -18,7 +19,7 @@ var (
 
 // console is the terminal a command was started from. The program is linked for windows, not for consoles, so that no
 // black box opens beside it; Windows then gives it none, and commands would print into nothing.
-type console struct{ attached bool }
+type console struct{ attached, detached bool }
 
 // attach takes the console of the program that started this one, for each of the streams that lead nowhere; a file or
 // a pipe stays.
@@ -46,11 +47,15 @@ func (console) attach(p *Program) console {
 }
 
 // detach lets go of the console before a window opens: its Ctrl+C and its end would end the window too.
-func (c console) detach() {
+func (c *console) detach() {
 	if c.attached {
 		_, _, _ = freeConsole.Call() // what is printed from now on is lost, as without a console
+		c.detached = true
 	}
 }
+
+// read reports whether what is printed to a stream goes anywhere: to the console that a command was started from, a file or a pipe.
+func (c console) read(stream io.Writer) bool { return leads(stream) && !c.detached }
 
 // leads reports whether a stream is somewhere; one of the caller's making always is.
 func leads(stream any) bool {

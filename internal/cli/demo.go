@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"countersign/internal/demo"
+	"countersign/internal/message"
 	"countersign/internal/notify"
 	"countersign/internal/office"
 )
@@ -26,7 +27,7 @@ func (c *demoCmd) Run(r *run) error {
 	if c.Dir == "" {
 		dir, err := os.MkdirTemp("", "countersign-signed-")
 		if err != nil {
-			return &failure{"No folder for the documents could be made. Choose one with --dir."}
+			return message.Error(message.DemoFolderNotMade(), err)
 		}
 		c.Dir = dir
 	}
@@ -48,10 +49,30 @@ func (c *demoCmd) Run(r *run) error {
 	}
 	r.terminal.detach()
 	ending := newEnding(end, demoLog(r))
+	defer ending.end() // also after a crash
 	defer context.AfterFunc(r.ctx, ending.begin)()
 	err = r.program.Window(r.ctx, Window{Agent: a, Version: r.program.Version, Demo: true, Ending: ending.begin})
+	if err != nil && errors.Is(err, r.program.CannotDraw) {
+		return c.without(r, ending, err)
+	}
 	fmt.Fprintf(r.program.Stdout, "The signed documents are in %s.\n", c.Dir)
 	return errors.Join(err, ending.end())
+}
+
+// without shows the demo where its window cannot be drawn: in this program started anew, where that may draw it, or else as text.
+func (c *demoCmd) without(r *run, ending *ending, cannot error) error {
+	if err := ending.end(); err != nil {
+		return err
+	}
+	if again := r.program.Again(); again != nil {
+		return again()
+	}
+	told := message.Error(message.Then(message.NoOpenGL(), message.OpenGLHelps()), cannot)
+	if !r.terminal.read(r.program.Stderr) {
+		return told
+	}
+	fmt.Fprintln(r.program.Stdout, "This screen has no OpenGL for the window, so the demo runs as text.")
+	return c.headless(r)
 }
 
 // headless plays the demo and tells it as a timeline.

@@ -29,17 +29,21 @@ type ending struct {
 	closed chan struct{} // shut has ended, with err
 	err    error
 	over   chan struct{} // end has returned
+
+	// end closes the office, unless that has begun, and waits for it. Call it when the window is over.
+	end func() error
 }
 
 func newEnding(shut func() error, log *slog.Logger) *ending {
-	return &ending{shut: shut, log: log, exit: os.Exit, closed: make(chan struct{}), over: make(chan struct{})}
+	e := &ending{shut: shut, log: log, exit: os.Exit, closed: make(chan struct{}), over: make(chan struct{})}
+	e.end = sync.OnceValue(e.finish)
+	return e
 }
 
 // begin says that the program was asked to end; end has to follow in time. Further calls do nothing.
 func (e *ending) begin() { e.begun.Do(func() { go e.insist() }) }
 
-// end closes the office, unless that has begun, and waits for it. Call it once, when the window is over.
-func (e *ending) end() error {
+func (e *ending) finish() error {
 	e.begin() // an office that hangs must not keep the folder either
 	defer close(e.over)
 	e.close()

@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"os"
 	"sync"
@@ -86,6 +85,7 @@ func (r *run) start(parts ...agent.Part) (*local, error) {
 		Windowed: r.windowed, OpenSaved: r.program.OpenSaved, Words: r.words(), Language: r.language(), Updates: r.updates(), Policy: policy.Read, DocumentReader: documentReader(), Crash: crashAt(os.Getenv(crashVariable)),
 	})
 	if err != nil {
+		logger.Error("the data cannot be opened", "err", err)
 		return nil, errors.Join(err, notifier.Close(), log.Close(), instance.Close())
 	}
 	notifier.OnPress(a.Press)
@@ -115,14 +115,14 @@ func (r *run) take() (*single.Instance, error) {
 		r.global.Data = r.global.home.inForce()
 	}
 	if err := private.Folder(r.global.Data); err != nil && !errors.Is(err, private.ErrStaysOpen) {
-		return nil, &failure{fmt.Sprintf("The data folder %s cannot be made. Choose another one with --data.", r.global.Data)}
+		return nil, message.Error(message.DataFolderNotMade(r.global.Data), err)
 	}
 	instance, err := single.Acquire(r.global.Data)
 	switch {
 	case errors.Is(err, single.ErrRunning):
 		return nil, err
 	case err != nil:
-		return nil, &failure{single.Message(err).String()}
+		return nil, message.Error(single.Message(err), err)
 	}
 	if r.global.home != (home{}) && r.global.home.inForce() != r.global.Data {
 		r.global.Data = r.global.home.inForce()
@@ -191,7 +191,7 @@ func icon() []byte {
 // log is the log file in the data folder.
 func (r *run) log() (*logFile, error) {
 	if err := private.Folder(locations.Logs(r.global.Data)); err != nil && !errors.Is(err, private.ErrStaysOpen) {
-		return nil, &failure{fmt.Sprintf("The data folder %s cannot be written to. Choose another one with --data.", r.global.Data)}
+		return nil, message.Error(message.DataFolderNotWritten(r.global.Data), err)
 	}
 	return &logFile{path: locations.Log(r.global.Data)}, nil
 }

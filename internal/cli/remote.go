@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"countersign/internal/agent"
+	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/internal/single"
 )
@@ -17,9 +18,11 @@ import (
 // remote is the office of the running instance, reached through its control socket.
 type remote struct{ client *http.Client }
 
-// Where another command has the data folder to itself, the next one waits for its turn.
+// Where another command has the data folder to itself, the next one waits for its turn; not as long where a person looks at a
+// screen on which nothing happens.
 const (
 	turnPatience = 5 * time.Minute
+	openPatience = 15 * time.Second
 	turnPause    = 100 * time.Millisecond
 )
 
@@ -27,7 +30,11 @@ const (
 // to be looked at. Without a running instance it returns what start makes of the data folder.
 func dial[T any](r *run, look bool, found func(*remote) T, start func() (T, error)) (T, error) {
 	var none T
-	ctx, cancel := context.WithTimeout(r.ctx, turnPatience)
+	patience := turnPatience
+	if r.windowed {
+		patience = openPatience
+	}
+	ctx, cancel := context.WithTimeout(r.ctx, patience)
 	defer cancel()
 	for {
 		client, err := single.Client(r.global.Data)
@@ -38,7 +45,7 @@ func dial[T any](r *run, look bool, found func(*remote) T, start func() (T, erro
 				return made, err
 			}
 		case err != nil:
-			return none, &failure{single.Message(err).String()}
+			return none, message.Error(single.Message(err), err)
 		default:
 			running := &remote{client}
 			if said, err := running.hello(ctx); err == nil && (look || !said.Brief) {
@@ -49,7 +56,7 @@ func dial[T any](r *run, look bool, found func(*remote) T, start func() (T, erro
 		select {
 		case <-time.After(turnPause):
 		case <-ctx.Done():
-			return none, &failure{"Another Countersign is busy with this data folder, or does not answer. End it and try again."}
+			return none, message.Error(message.OtherIsSilent(), ctx.Err())
 		}
 	}
 }

@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"sync"
 
 	"countersign/internal/agent"
+	"countersign/internal/message"
 )
 
 // Parts no agent has: an agent with one of them alone runs no loop, for commands that only read or write the state.
@@ -39,7 +41,7 @@ type openCmd struct {
 
 func (c *openCmd) Run(r *run) error {
 	if r.program.Window == nil {
-		return &failure{"This Countersign is built without its window; `countersign serve` works without one."}
+		return message.Error(message.WindowNotBuiltIn(), nil)
 	}
 	var handed error // how a running instance took the files
 	files := make([]string, len(c.Files))
@@ -50,6 +52,7 @@ func (c *openCmd) Run(r *run) error {
 		}
 		files[i] = abs
 	}
+	r.windowed = true
 	l, err := dial(r, false,
 		func(running *remote) *local {
 			defer running.Close()
@@ -60,9 +63,8 @@ func (c *openCmd) Run(r *run) error {
 		},
 		func() (*local, error) {
 			if err := r.program.Display(r.ctx); err != nil {
-				return nil, &failure{"The window cannot be shown: " + err.Error() + "."}
+				return nil, err
 			}
-			r.windowed = true
 			return r.start()
 		})
 	if err != nil || l == nil {
@@ -70,10 +72,44 @@ func (c *openCmd) Run(r *run) error {
 	}
 	r.terminal.detach()
 	ending := newEnding(l.Close, l.log.logger(r.global.Debug))
+	defer ending.end() // also after a crash
 	defer context.AfterFunc(r.ctx, ending.begin)()
-	err = r.program.Window(r.ctx, Window{
+	w := Window{
 		Agent: l.agent, Version: r.program.Version, Files: files, Incoming: l.incoming, Hidden: c.Hidden,
 		StartDemo: r.tryDemo, Ending: ending.begin,
-	})
+	}
+	err = r.program.Window(r.ctx, w)
+	if err != nil && errors.Is(err, r.program.CannotDraw) {
+		return r.without(l, w, ending, err)
+	}
+	return errors.Join(err, ending.end())
+}
+
+// without goes on where the window cannot be drawn: in this program started anew, where that may draw it, or else without a
+// window, for documents have to be saved all the same. An office that is not set up has none to save.
+func (r *run) without(l *local, w Window, ending *ending, cannot error) error {
+	l.log.logger(r.global.Debug).Warn("the window cannot be drawn", "err", cannot)
+	if again := r.program.Again(); again != nil {
+		if err := ending.end(); err != nil {
+			return err
+		}
+		return again()
+	}
+	if !l.agent.Settings().Configured() {
+		return errors.Join(message.Error(message.Then(message.NoOpenGL(), message.OpenGLHelps()), cannot), ending.end())
+	}
+	m := message.Then(message.NoOpenGL(), message.WorksWithoutWindow(), message.OpenGLHelps())
+	fmt.Fprintf(r.program.Stderr, "countersign: %s\n", plain(m.String()))
+	var box sync.Mutex // one at a time
+	w.Why = func() {
+		if box.TryLock() {
+			defer box.Unlock()
+			r.program.show(m)
+		}
+	}
+	if !w.Hidden && !r.terminal.read(r.program.Stderr) {
+		go w.Why()
+	}
+	err := r.program.WithoutWindow(r.ctx, w)
 	return errors.Join(err, ending.end())
 }

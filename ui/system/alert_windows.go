@@ -1,13 +1,19 @@
 package system
 
-import "golang.org/x/sys/windows"
+import (
+	"runtime"
 
-// Alert shows a message when the window cannot: a program without a console has no other voice on Windows.
-func Alert(title, text string) {
+	"golang.org/x/sys/windows"
+)
+
+func alert(title, text string) bool {
 	t, errTitle := windows.UTF16PtrFromString(title)
 	m, errText := windows.UTF16PtrFromString(text)
 	if errTitle != nil || errText != nil {
-		return
+		return false
 	}
-	_, _ = windows.MessageBox(0, m, t, windows.MB_OK|windows.MB_ICONERROR) // nothing is left to do when even this fails
+	runtime.LockOSThread() // the box belongs to a thread
+	defer runtime.UnlockOSThread()
+	answer, err := windows.MessageBox(0, m, t, windows.MB_OK|windows.MB_ICONWARNING|windows.MB_SETFOREGROUND)
+	return err == nil && answer != 0
 }

@@ -96,13 +96,14 @@ func (d *Desktop) RestartKeyring() {
 	d.startKeyring()
 }
 
-// StartDisplay gives the session a screen and a window manager.
-func (d *Desktop) StartDisplay() {
+// StartDisplay gives the session a screen and a window manager; more is what the X server is told beside the usual.
+func (d *Desktop) StartDisplay(more ...string) {
 	d.T.Helper()
 	ready, number, err := os.Pipe()
 	Must(d.T, err)
 	defer ready.Close()
-	x := exec.Command("Xvfb", "-displayfd", "3", "-screen", "0", "1280x900x24", "-nolisten", "tcp", "-dpi", "96", "-noreset")
+	args := []string{"-displayfd", "3", "-screen", "0", "1280x900x24", "-nolisten", "tcp", "-dpi", "96", "-noreset"}
+	x := exec.Command("Xvfb", append(args, more...)...)
 	x.ExtraFiles = []*os.File{number}
 	x.SysProcAttr = diesWithUs()
 	if err := x.Start(); err != nil {

@@ -1,0 +1,198 @@
+//go:build linux
+
+package e2e
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"go.etcd.io/bbolt"
+
+	"countersign/internal/e2e/harness"
+	"countersign/internal/single"
+)
+
+// boxes stands in for the desktop's program that shows a message, and keeps what it is told.
+type boxes struct{ dir string }
+
+// serveBoxes puts it in front of every other in the office's PATH.
+func serveBoxes(o *harness.Office) boxes {
+	b := boxes{harness.ShortDir(o.T)}
+	script := "#!/bin/sh\nprintf '%s\\n' \"$@\" >'" + b.dir + "'/said.$$.new && mv '" + b.dir + "'/said.$$.new '" + b.dir + "'/said.$$\n"
+	harness.Must(o.T, os.WriteFile(filepath.Join(b.dir, "zenity"), []byte(script), 0o700))
+	o.More = append(o.More, "PATH="+b.dir+":"+os.Getenv("PATH"))
+	return b
+}
+
+// said is what the boxes so far said.
+func (b boxes) said() (texts []string) {
+	files, _ := filepath.Glob(filepath.Join(b.dir, "said.*[0-9]"))
+	for _, f := range files {
+		if text, err := os.ReadFile(f); err == nil {
+			texts = append(texts, string(text))
+		}
+	}
+	return texts
+}
+
+// wants waits for box number n to say something.
+func (b boxes) wants(t *testing.T, n int, texts ...string) {
+	t.Helper()
+	harness.Eventually(t, "a box is shown", func() bool { return len(b.said()) >= n })
+	all := b.said()
+	if len(all) != n {
+		t.Errorf("%d boxes were shown, want %d: %q", len(all), n, all)
+	}
+	for _, text := range texts {
+		if !strings.Contains(all[n-1], text) {
+			t.Errorf("a box says %q, without %q", all[n-1], text)
+		}
+	}
+}
+
+// noEGL hides Mesa from a program, as on a computer that has no graphics library for its screen.
+var noEGL = []string{"__EGL_VENDOR_LIBRARY_DIRS=/nonexistent", "LIBGL_DRIVERS_PATH=/nonexistent"}
+
+func TestWithoutGLXTheWindowIsDrawnAllTheSame(t *testing.T) {
+	t.Parallel()
+	desk := harness.NewDesktop(t)
+	desk.StartDisplay("-extension", "GLX")
+	o := harness.UsualOffice(t, desk)
+	b := serveBoxes(o)
+	o.Setup()
+	o.Open(harness.Sample(t, "Mandate Keller"))
+	w := desk.Window("Countersign")
+	first := w.Drawn()
+	w.Active().Keys("ctrl+comma")
+	w.ChangesFrom(first)
+	w.Active().Keys("ctrl+q")
+	if code := o.Running.Wait(); code != 0 {
+		t.Errorf("it ended with %d: %s", code, o.Running.Stderr)
+	}
+	if said := b.said(); len(said) > 0 {
+		t.Errorf("the boxes %q were shown", said)
+	}
+}
+
+func TestWithoutOpenGLTheOfficeWorksOnInTheTray(t *testing.T) {
+	t.Parallel()
+	desk := harness.NewDesktop(t)
+	desk.StartDisplay("-extension", "GLX")
+	tray := harness.ServeTray(t, desk.Connect())
+	o := harness.UsualOffice(t, desk)
+	o.More = append(o.More, noEGL...)
+	b := serveBoxes(o)
+	o.Setup()
+	o.Open()
+	b.wants(t, 1, "this screen has no OpenGL 2.1.\n\nEverything else goes on", "Install the graphics card's driver")
+	icon := tray.Item()
+	harness.Eventually(t, "the menu is there", func() bool { return harness.Contains(icon.Labels(), "Quit") })
+	for _, want := range []string{"Sign in", "Why there is no window", "Open folder", "Pause notifications for an hour"} {
+		if labels := icon.Labels(); !harness.Contains(labels, want) {
+			t.Errorf("the menu is %q, without %q", labels, want)
+		}
+	}
+
+	// Documents are sent, saved and told as ever, and the tray follows.
+	o.MustLogin()
+	o.Registered()
+	harness.Eventually(t, "the tray shows the account", func() bool { return harness.Contains(icon.Labels(), harness.Olivia) })
+	lease := sendLease(o)
+	harness.Eventually(t, "the tray shows what waits", func() bool { return strings.Contains(icon.Labels()[0], "1 package") })
+	o.Service.SignAll(lease.ID)
+	o.Until("the package is saved", func(s harness.Status) bool { return s.Packages.Saved == 1 })
+	harness.Eventually(t, "the tray shows what was saved", func() bool { return harness.Contains(icon.Labels(), "Recently saved") })
+	savedAsServed(o, lease)
+	toldOnce(o, false, lease)
+
+	// Whoever asks for the window is told again why there is none.
+	second := harness.Start(t, desk.Env(o.More...), harness.Program, o.Global...)
+	if code := second.Wait(); code != 0 {
+		t.Errorf("the second start ended with %d: %s", code, second.Stderr)
+	}
+	b.wants(t, 2)
+	icon.Click("Why there is no window")
+	b.wants(t, 3)
+
+	icon.Click("Quit")
+	if code := o.Running.Wait(); code != 0 {
+		t.Errorf("after Quit it ended with %d: %s", code, o.Running.Stderr)
+	}
+	if said := o.Running.Stderr.String(); strings.Count(said, "has no OpenGL") != 1 || strings.Contains(said, "goroutine") || strings.Contains(said, "Fyne error") {
+		t.Errorf("it printed %q", said)
+	}
+
+	// With the computer it starts without a word: nobody asked for a window.
+	o.Running = harness.Start(t, desk.Env(o.More...), harness.Program, append(o.Global, "--hidden")...)
+	o.Answers()
+	icon = tray.Item()
+	harness.Eventually(t, "the menu is there", func() bool { return harness.Contains(icon.Labels(), "Quit") })
+	if n := len(b.said()); n != 3 {
+		t.Errorf("the hidden start showed %d boxes", n-3)
+	}
+	keepsSecrets(o)
+}
+
+func TestAWindowThatDoesNotComeSaysWhy(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		spoil func(t *testing.T, o *harness.Office)
+		lang  string
+		says  string
+	}{
+		"newer data": {func(t *testing.T, o *harness.Office) {
+			o.Must("setup", o.SetupFlags()...)
+			makeNewer(t, filepath.Join(o.Data, "state.db"))
+		}, "de_CH.UTF-8", "Eine neuere Version von Countersign hat diese Daten geschrieben"},
+		"a file in place of the data folder": {func(t *testing.T, o *harness.Office) {
+			harness.Must(t, os.WriteFile(o.Data, nil, 0o600))
+		}, "fr_FR.UTF-8", "ne peut pas être créé"},
+		"a file in place of the logs": {func(t *testing.T, o *harness.Office) {
+			harness.Must(t, os.Mkdir(o.Data, 0o700))
+			harness.Must(t, os.WriteFile(filepath.Join(o.Data, "logs"), nil, 0o600))
+		}, "es_ES.UTF-8", "No se puede escribir en la carpeta de datos"},
+		"another one that is silent": {func(t *testing.T, o *harness.Office) {
+			harness.Must(t, os.Mkdir(o.Data, 0o700))
+			other, err := single.Acquire(o.Data)
+			harness.Must(t, err)
+			t.Cleanup(func() { other.Close() })
+		}, "C.UTF-8", "does not answer.\n\nEnd it and try again."},
+		"no OpenGL, and nothing set up": {func(t *testing.T, o *harness.Office) {
+			o.More = append(o.More, noEGL...)
+		}, "de_DE.UTF-8", "Diesem Bildschirm fehlt OpenGL 2.1.\n\nAuf Remotedesktops"},
+		"a wrong command line": {func(t *testing.T, o *harness.Office) {
+			o.Global = append(o.Global, "--tomato")
+		}, "de_DE.UTF-8", "unknown flag --tomato"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			desk := harness.NewDesktop(t)
+			desk.StartDisplay("-extension", "GLX")
+			o := harness.UsualOffice(t, desk)
+			b := serveBoxes(o)
+			c.spoil(t, o)
+			start := harness.Start(t, desk.Env(append(o.More, "LANG="+c.lang, "LC_ALL="+c.lang)...), harness.Program, o.Global...)
+			if code := start.Wait(); code == 0 {
+				t.Error("it ended as if all were well")
+			}
+			b.wants(t, 1, c.says)
+			if said := start.Stderr.String(); !strings.Contains(said, "countersign: ") || strings.Contains(said, "goroutine") {
+				t.Errorf("it printed %q", said)
+			}
+		})
+	}
+}
+
+// makeNewer has a state as a later version would leave it.
+func makeNewer(t *testing.T, path string) {
+	t.Helper()
+	db, err := bbolt.Open(path, 0o600, &bbolt.Options{Timeout: time.Second})
+	harness.Must(t, err)
+	defer db.Close()
+	harness.Must(t, db.Update(func(tx *bbolt.Tx) error {
+		return tx.Bucket([]byte("meta")).Put([]byte("schema"), []byte("9999"))
+	}))
+}

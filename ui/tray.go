@@ -1,0 +1,154 @@
+package ui
+
+import (
+	"context"
+	"encoding/binary"
+	"log/slog"
+	"runtime"
+	"time"
+
+	"fyne.io/systray"
+
+	"countersign/assets"
+	"countersign/internal/agent"
+	"countersign/ui/i18n"
+	"countersign/ui/system"
+	"countersign/ui/window"
+)
+
+// RunTray shows the tray alone until the person quits or ctx ends: for an office that works on where Run found that its window
+// cannot be drawn. o.Why tells people so when they ask for the window. It must be called on the main goroutine, once.
+func RunTray(ctx context.Context, o Options) error {
+	if o.Stopped != nil {
+		defer o.Stopped()
+	}
+	if err := i18n.Load(); err != nil {
+		return err
+	}
+	i18n.Use(o.Office.Settings().Language)
+	ctx, quit := context.WithCancel(ctx)
+	defer quit()
+	b := window.Bare{
+		Office: o.Office, System: system.Opener{}, Now: time.Now, Why: o.Why, Quit: quit,
+		Report: func(err error) {
+			if err != nil && ctx.Err() == nil {
+				Alert(agent.Message(err))
+			}
+		},
+	}
+	ready, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		select {
+		case <-ready:
+			keepTray(ctx, b, o.Incoming)
+		case <-ctx.Done():
+		}
+		if o.Ending != nil {
+			o.Ending()
+		}
+		systray.Quit()
+	}()
+	systray.Run(func() {
+		systray.SetTitle("Countersign")
+		systray.SetOnTapped(func() { go o.Why() })
+		close(ready)
+	}, func() {})
+	quit()
+	<-done
+	return nil
+}
+
+// keepTray shows in the tray how the office stands until ctx ends.
+func keepTray(ctx context.Context, b window.Bare, incoming <-chan []string) {
+	changes, stop := b.Office.Watch()
+	defer stop()
+	panel := panel{ctx: ctx}
+	for {
+		next := b.Tray()
+		panel.show(next)
+		select {
+		case <-ctx.Done():
+			return
+		case change, open := <-changes:
+			if !open {
+				changes = nil
+			} else if _, asked := change.Shows(); asked { // by another start, or a press on a notification
+				go b.Why()
+			}
+		case _, open := <-incoming: // who started again was told already
+			if !open {
+				incoming = nil
+			}
+		case <-next.Until(b.Now()):
+		}
+	}
+}
+
+// panel is what the panel was told, for every change costs it work.
+type panel struct {
+	ctx   context.Context
+	shown window.BareTray
+	over  context.CancelFunc // of the clicks on the menu it has
+}
+
+func (p *panel) show(t window.BareTray) {
+	if t.Icon != p.shown.Icon {
+		if icon, err := icon(t.Icon); err != nil {
+			slog.Error("read the tray icon", "err", err)
+		} else {
+			systray.SetIcon(icon)
+		}
+	}
+	if t.Tooltip != p.shown.Tooltip {
+		systray.SetTooltip(t.Tooltip)
+	}
+	if !t.Same(p.shown) {
+		p.menu(t.Entries)
+	}
+	p.shown = t
+}
+
+func (p *panel) menu(entries []window.BareEntry) {
+	if p.over != nil {
+		p.over()
+	}
+	var ctx context.Context
+	ctx, p.over = context.WithCancel(p.ctx)
+	systray.ResetMenu()
+	for _, e := range entries {
+		if e.Label == "" {
+			systray.AddSeparator()
+			continue
+		}
+		item := systray.AddMenuItem(e.Label, "")
+		if e.Do == nil {
+			item.Disable()
+			continue
+		}
+		go func() {
+			for {
+				select {
+				case <-ctx.Done():
+					return
+				case <-item.ClickedCh:
+					go e.Do()
+				}
+			}
+		}()
+	}
+}
+
+// icon is the tray's icon as its system wants it: as a PNG, on Windows in an icon file of one picture (ICONDIR and
+// ICONDIRENTRY in Microsoft's documentation).
+func icon(state assets.Tray) ([]byte, error) {
+	const size, head = 64, 22
+	picture, err := assets.TrayIcon(state, size)
+	if err != nil || runtime.GOOS != "windows" {
+		return picture, err
+	}
+	file := []byte{0, 0, 1, 0, 1, 0, size, size, 0, 0, 1, 0, 32, 0}
+	file = binary.LittleEndian.AppendUint32(file, uint32(len(picture)))
+	file = binary.LittleEndian.AppendUint32(file, head)
+	return append(file, picture...), nil
+}
