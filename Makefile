@@ -165,6 +165,8 @@ SHIPPING_PACKAGES := wine wine64 xvfb xdotool libgl1-mesa-dri openssl bsdutils d
 # Without VERSION these are called as git describes the tree; what a release is called, its maker says.
 SHIP := go run ./internal/release $(if $(filter command line environment,$(origin VERSION)),--set-version '$(VERSION)')
 
+# MESA_DLL names an opengl32.dll that draws in software, such as Mesa's, for computers whose screen has no OpenGL: it goes into
+# the installer, and into a zip beside it, with what it needs of its own folder.
 windows: build-packages windows-packages
 	$(SHIP) windows
 

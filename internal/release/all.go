@@ -123,6 +123,10 @@ func (p product) release(ctx context.Context) error {
 		filepath.Base(deb): deb, filepath.Base(tarball): tarball, filepath.Base(setup): setup,
 		"Countersign-" + p.version + "-windows-amd64.exe": windows, "countersign-" + p.version + "-linux-amd64": linux,
 	}
+	packed := "Countersign-" + p.version + ".zip" // with an OpenGL in software, where there was one to pack
+	if _, err := os.Stat(filepath.Join(work, packed)); err == nil {
+		files["Countersign-"+p.version+"-windows-amd64.zip"] = filepath.Join(work, packed)
+	}
 	for arch, program := range servers {
 		files["countersign-server-"+p.version+"-linux-"+arch] = program
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -61,10 +62,15 @@ func (p product) windowsResources(ctx context.Context, path string) error {
 	return run(ctx, dir, nil, mingwWindres, "--codepage=65001", "--output-format=coff", "countersign.rc", path)
 }
 
-// windowsInstaller packs the program into an installer of that name.
+// windowsInstaller packs the program into an installer of that name and, where it comes with an OpenGL in software, into a zip
+// beside it.
 func (p product) windowsInstaller(ctx context.Context, program, name string) (string, error) {
 	path := filepath.Join(p.out, name)
-	texts, err := p.notices(ctx, program)
+	opengl, err := softwareOpenGL()
+	if err != nil {
+		return "", err
+	}
+	texts, err := p.notices(ctx, slices.Concat([]string{program}, opengl)...)
 	if err != nil {
 		return "", err
 	}
@@ -76,6 +82,17 @@ func (p product) windowsInstaller(ctx context.Context, program, name string) (st
 	define := []string{
 		"PROGRAM=" + program, "NOTICES=" + notices, "ICON=" + filepath.Join(p.root, "assets", "icons", "icon.ico"),
 		"OUT=" + path, "VERSION=" + p.version, "NUMBERS=" + strings.Join(p.numbers(4), "."),
+	}
+	folder, err := p.stageOpenGL(opengl)
+	if err != nil {
+		return "", err
+	}
+	if folder != "" {
+		define = append(define, "OPENGL="+folder)
+		packed := strings.TrimSuffix(strings.TrimSuffix(name, ".exe"), "-setup") + ".zip"
+		if err := p.windowsZip(program, notices, opengl, packed); err != nil {
+			return "", err
+		}
 	}
 	if certificate() {
 		self, err := os.Executable()

@@ -179,7 +179,6 @@ func TestTheWindowAppearsOnWindows(t *testing.T) {
 	w, home := newWine(t, display)
 	paper := filepath.Join(home, "Lease 4+5 (100%).pdf")
 	must(t, os.WriteFile(paper, []byte("%PDF-1.4"), 0o600))
-	there := func(path string) string { return "Z:" + strings.ReplaceAll(path, "/", `\`) }
 	demo := exec.Command("wine", shipped(t).windows, "demo", "--dir", there(filepath.Join(home, "Signed")))
 	demo.Env, demo.Dir = append(os.Environ(), w.env...), w.dir
 	must(t, demo.Start())
@@ -209,12 +208,12 @@ func TestTheWindowAppearsOnWindows(t *testing.T) {
 	t.Error("the dialog does not take a file")
 }
 
-// newDisplay is an X server of the test's own.
-func newDisplay(t *testing.T) string {
+// newDisplay is an X server of the test's own; more is what it is told beside the usual.
+func newDisplay(t *testing.T, more ...string) string {
 	t.Helper()
 	read, written, err := os.Pipe()
 	must(t, err)
-	x := exec.Command("Xvfb", "-displayfd", "3", "-screen", "0", "1280x900x24", "-nolisten", "tcp")
+	x := exec.Command("Xvfb", append([]string{"-displayfd", "3", "-screen", "0", "1280x900x24", "-nolisten", "tcp"}, more...)...)
 	x.ExtraFiles = []*os.File{written}
 	must(t, x.Start())
 	t.Cleanup(func() {

@@ -1,6 +1,6 @@
 ; Countersign's installer: for the person who runs it, without an administrator. internal/release gives PROGRAM (the
-; program's file), NOTICES, ICON, OUT (the installer's file), VERSION, NUMBERS (four, with dots) and, where installers
-; are signed, SIGN (a command that signs the file named as its last argument).
+; program's file), NOTICES, ICON, OUT (the installer's file), VERSION, NUMBERS (four, with dots), OPENGL (a folder with
+; an OpenGL in software) where there is one and, where installers are signed, SIGN (a command that signs the file named as its last argument).
 ;
 ; Silently: Countersign-setup.exe /S [/AUTOSTART] [/UPDATE] [/D=C:\folder]; it ends with 2 when Countersign is running. With
 ; /UPDATE, which the program itself gives, it waits a minute for the program's end, and starts it again however it went, with what
@@ -99,6 +99,13 @@ Section "Countersign" the_program
   Abort
   named:
   File "/oname=NOTICES.txt" "${NOTICES}"
+  RMDir /r "$INSTDIR\opengl"
+!ifdef OPENGL
+  ; In a folder of its own: right beside the program Windows would take it for every screen.
+  SetOutPath "$INSTDIR\opengl"
+  File "${OPENGL}/*.dll"
+  SetOutPath "$INSTDIR"
+!endif
   WriteUninstaller "$INSTDIR\uninstall.exe"
   CreateShortCut "$SMPROGRAMS\Countersign.lnk" "$INSTDIR\Countersign.exe"
   WriteRegStr HKCU "Software\Countersign" "InstallDir" "$INSTDIR"
@@ -176,6 +183,7 @@ Section "Uninstall"
   Call un.WaitForEnd
   Delete "$INSTDIR\Countersign.exe"
   Delete "$INSTDIR\NOTICES.txt"
+  RMDir /r "$INSTDIR\opengl"
   Delete "$INSTDIR\uninstall.exe"
   RMDir "$INSTDIR"
   Delete "$SMPROGRAMS\Countersign.lnk"

@@ -1,0 +1,211 @@
+//go:build shipping
+
+package main
+
+import (
+	"archive/zip"
+	"debug/pe"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"go.etcd.io/bbolt"
+)
+
+// bareScreen is a display without GLX: Wine has no OpenGL there, as a remote desktop of Windows.
+func bareScreen(t *testing.T) string { return newDisplay(t, "-extension", "GLX") }
+
+// atTheDesktop starts a program as the Start menu does, with nowhere to print to.
+func atTheDesktop(t *testing.T, w command, args ...string) {
+	t.Helper()
+	launcher := filepath.Join(w.dir, "drive_c", "launch.exe")
+	if _, err := os.Stat(launcher); err != nil {
+		w.must(t, mingwGCC, "-municode", "-O1", "-s", "-o", launcher, shipped(t).p.packaging("wine", "launch.c"))
+	}
+	w.must(t, append([]string{"wine", `C:\launch.exe`}, args...)...)
+}
+
+// box waits for a message box on a display, keeps a picture of it where a developer wants one, and closes it.
+func box(t *testing.T, display, name string) {
+	t.Helper()
+	x := command{env: []string{"DISPLAY=" + display}}
+	out, _ := x.run(t, "timeout", "90", "xdotool", "search", "--sync", "--onlyvisible", "--name", "^Countersign$")
+	id, _, _ := strings.Cut(strings.TrimSpace(out), "\n")
+	if id == "" {
+		t.Fatalf("%s: no box is shown", name)
+	}
+	if dir := os.Getenv("COUNTERSIGN_PICTURES"); dir != "" {
+		time.Sleep(time.Second) // it is drawn a moment later
+		x.must(t, "import", "-window", "root", filepath.Join(dir, name+".png"))
+	}
+	for range 50 {
+		x.run(t, "xdotool", "windowfocus", id, "key", "Return")
+		time.Sleep(200 * time.Millisecond)
+		if out, _ := x.run(t, "xdotool", "search", "--onlyvisible", "--name", "^Countersign$"); strings.TrimSpace(out) == "" {
+			return
+		}
+	}
+	t.Fatalf("%s: the box does not close", name)
+}
+
+func TestWhatKeepsTheWindowsWindowAwayIsToldInABox(t *testing.T) {
+	display := bareScreen(t)
+	w, _ := newWine(t, display)
+	program := there(shipped(t).windows)
+	drive := filepath.Join(w.dir, "drive_c")
+	must(t, os.WriteFile(filepath.Join(drive, "file"), nil, 0o600))
+	must(t, os.MkdirAll(filepath.Join(drive, "newer"), 0o700))
+	w.must(t, "wine", program, "setup", "--data", `C:\newer`, "--key-file", `C:\key`, "--auth-url", "https://sign.example.com",
+		"--base-url", "https://sign.example.com", "--client-id", "ID", "--tunnel", "none", "--redirect", "paste",
+		"--redirect-uri", "https://example.com/back", "--save-to", `C:\Signed`)
+	makeNewer(t, filepath.Join(drive, "newer", "state.db"))
+	for _, c := range []struct {
+		name string
+		args []string
+	}{
+		{"nothing set up", []string{"--data", `C:\data`, "--key-file", `C:\key`}},
+		{"folder", []string{"--data", `C:\file\data`}},
+		{"newer", []string{"--data", `C:\newer`, "--key-file", `C:\key`}},
+		{"flag", []string{"--tomato"}},
+	} {
+		atTheDesktop(t, w, append([]string{program}, c.args...)...)
+		box(t, display, c.name)
+	}
+}
+
+func TestWithoutOpenGLTheTrayOfWindowsWorksOn(t *testing.T) {
+	display := bareScreen(t)
+	w, _ := newWine(t, display)
+	program := there(shipped(t).windows)
+	flags := []string{"--data", `C:\data`, "--key-file", `C:\key`}
+	w.must(t, append(append([]string{"wine", program, "setup"}, flags...), "--auth-url", "https://sign.example.com",
+		"--base-url", "https://sign.example.com", "--client-id", "ID", "--tunnel", "none", "--redirect", "paste",
+		"--redirect-uri", "https://example.com/back", "--save-to", `C:\Signed`)...)
+	atTheDesktop(t, w, append([]string{program}, flags...)...)
+	box(t, display, "works on")
+	out := w.must(t, append([]string{"wine", program, "status"}, flags...)...)
+	if !strings.Contains(out, "not signed in") {
+		t.Errorf("the office says %q", out)
+	}
+	x := command{env: []string{"DISPLAY=" + display}}
+	if out, _ := x.run(t, "xdotool", "search", "--onlyvisible", "--name", "^Wine System Tray$"); strings.TrimSpace(out) == "" {
+		t.Error("there is no icon in the tray")
+	}
+	atTheDesktop(t, w, append([]string{program}, flags...)...) // whoever asks for the window is told again
+	box(t, display, "told again")
+}
+
+func TestOpenGLInSoftwareIsTakenOnNeedAlone(t *testing.T) {
+	library := standIn(t)
+	t.Setenv("MESA_DLL", library)
+	p := shipped(t).p
+	p.out = t.TempDir()
+	setup, err := p.windowsInstaller(t.Context(), shipped(t).windows, "Countersign-setup.exe")
+	must(t, err)
+	packed, err := zip.OpenReader(filepath.Join(p.out, "Countersign.zip"))
+	must(t, err)
+	var names []string
+	for _, f := range packed.File {
+		names = append(names, strings.TrimPrefix(f.Name, "Countersign/"))
+	}
+	must(t, packed.Close())
+	if want := []string{"Countersign.exe", "NOTICES.txt", "opengl/opengl32.dll", "opengl/beside.dll"}; !slices.Equal(names, want) {
+		t.Errorf("the zip holds %q", names)
+	}
+	notices, err := os.ReadFile(filepath.Join(p.out, "windows", "NOTICES.txt"))
+	must(t, err)
+	if !strings.Contains(string(notices), "Mesa") || !strings.Contains(string(notices), "Brian Paul") {
+		t.Error("the notices do not thank Mesa")
+	}
+
+	drawn, bare := newDisplay(t), bareScreen(t)
+	w, home := newWine(t, drawn)
+	// Wine takes its own file for one of this name anywhere, unless it is told otherwise.
+	w.env = append(w.env, "WINEDLLOVERRIDES=mscoree,mshtml=;opengl32=n,b")
+	w.must(t, "wine", setup, "/S")
+	installed := filepath.Join(home, "AppData", "Local", "Programs", "Countersign")
+	used := filepath.Join(installed, "opengl", "opengl32.dll.used")
+	start := func(name, display string, env ...string) {
+		t.Helper()
+		in := w
+		in.env = slices.Concat(w.env, []string{"DISPLAY=" + display}, env)
+		atTheDesktop(t, in, there(filepath.Join(installed, "Countersign.exe")), "--data", `C:\`+name, "--key-file", `C:\key`)
+		x := command{env: []string{"DISPLAY=" + display}}
+		if out, _ := x.run(t, "timeout", "90", "xdotool", "search", "--sync", "--onlyvisible", "--name", "^Countersign$"); strings.TrimSpace(out) == "" {
+			t.Fatalf("%s: no window and no box is shown", name)
+		}
+	}
+	start("usual", drawn)
+	wantFile(t, used, false)
+	start("chosen", drawn, "COUNTERSIGN_OPENGL=software")
+	wantFile(t, used, true)
+	must(t, os.Remove(used))
+	start("needed", bare) // the stand-in cannot draw there either
+	wantFile(t, used, true)
+	w.run(t, "wineserver", "--kill")
+	w.run(t, "wineserver", "--wait")
+	w.must(t, "wine", filepath.Join(installed, "uninstall.exe"), "/S")
+	w.must(t, "wineserver", "-w")
+	wantFile(t, installed, false)
+}
+
+// standIn makes a library in place of Mesa's, which hands every call on to Wine's own and leaves a file beside itself. It
+// needs another library of its folder, as Mesa's does.
+func standIn(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	c := command{dir: dir}
+	must(t, os.WriteFile(filepath.Join(dir, "beside.c"), []byte("__declspec(dllexport) int beside(void) { return 1; }\n"), 0o600))
+	c.must(t, mingwGCC, "-shared", "-O1", "-s", "-o", "beside.dll", "beside.c")
+	archive := strings.TrimSpace(c.must(t, mingwGCC, "-print-file-name=libopengl32.a"))
+	symbols, err := exec.Command("x86_64-w64-mingw32-nm", archive).Output()
+	must(t, err)
+	var names []string
+	for line := range strings.Lines(string(symbols)) {
+		if fields := strings.Fields(line); len(fields) == 3 && fields[1] == "T" {
+			names = append(names, fields[2])
+		}
+	}
+	slices.Sort(names)
+	names = slices.Compact(names)
+	var stubs, list strings.Builder
+	for i, name := range names {
+		fmt.Fprintf(&stubs, ".globl %s\n%s: jmp *targets+%d(%%rip)\n.section .drectve\n.ascii \" -export:%s\"\n.text\n", name, name, 8*i, name)
+		fmt.Fprintf(&list, "%q,\n", name)
+	}
+	must(t, os.WriteFile(filepath.Join(dir, "stubs.S"), []byte(".text\n"+stubs.String()), 0o600))
+	must(t, os.WriteFile(filepath.Join(dir, "names.h"), []byte(list.String()), 0o600))
+	c.must(t, mingwGCC, "-shared", "-O1", "-s", "-I.", "-o", "opengl32.dll",
+		shipped(t).p.packaging("wine", "opengl32.c"), "stubs.S", "beside.dll")
+	return filepath.Join(dir, "opengl32.dll")
+}
+
+// makeNewer has a state as a later version would leave it.
+func makeNewer(t *testing.T, path string) {
+	t.Helper()
+	db, err := bbolt.Open(path, 0o600, &bbolt.Options{Timeout: time.Second})
+	must(t, err)
+	defer db.Close()
+	must(t, db.Update(func(tx *bbolt.Tx) error { return tx.Bucket([]byte("meta")).Put([]byte("schema"), []byte("9999")) }))
+}
+
+// there is a file of this computer as Wine calls it.
+func there(path string) string { return "Z:" + strings.ReplaceAll(path, "/", `\`) }
+
+func TestTheWindowsProgramDoesNotNameOpenGL(t *testing.T) {
+	program, err := pe.Open(shipped(t).windows)
+	must(t, err)
+	defer program.Close()
+	symbols, err := program.ImportedSymbols()
+	must(t, err)
+	for _, s := range symbols {
+		if strings.Contains(strings.ToLower(s), "opengl32") {
+			t.Errorf("it imports %s: Windows would load its own file before the program could choose", s)
+		}
+	}
+}
