@@ -1,7 +1,7 @@
 // Package opengl chooses who draws the window: the OpenGL that the screen's driver brings, as a rule, or one in software,
 // where the driver has none, as on many remote desktops and virtual machines. The choice has to be made before Fyne asks for
 // OpenGL and cannot be changed afterwards, for what a process has loaded stays in it. So the program is started again for it:
-// Again says whether that may help, and Chosen, in the program that was started again, that it is wanted.
+// Available says whether that may help, and Chosen, in the program that was started again, that it is wanted.
 //
 // On Windows software means the opengl32.dll, such as Mesa's, in the folder "opengl" beside the program. It is loaded by its
 // whole path: right beside the program Windows would take it for every screen, also for those that draw twenty times as fast

@@ -56,7 +56,7 @@ func Load() error {
 	}
 	// What it needs itself lies beside it.
 	if _, err := windows.LoadLibraryEx(path, 0, windows.LOAD_WITH_ALTERED_SEARCH_PATH); err != nil {
-		return fmt.Errorf("load %s: %w", path, err)
+		return fmt.Errorf("%w, and the one in %s cannot be loaded: %w", ErrNone, path, err)
 	}
 	return nil
 }
