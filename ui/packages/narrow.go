@@ -84,7 +84,7 @@ func (s *Screen) wish() func(place int32) bool {
 		return func(int32) bool { return true }
 	}
 	person, fits := strings.Fields(office.Fold(q.Person)), q.Fits()
-	if len(person) > 0 {
+	if len(person) > 0 && !s.resting {
 		x.texts.prepare(x)
 	}
 	// To fold whom a package waits for takes long; nearly always the folded text says the same.
