@@ -22,6 +22,8 @@ type List struct {
 	OnMenu   func(row int, at fyne.Position) // the menu key or F10 on the chosen row, the other mouse button on any, and where that is; may be nil
 	at       int
 	focused  bool
+
+	pattern fyne.CanvasObject // a row that is never shown, by which their height is known
 }
 
 // NewList returns a list; see widget.NewList.
@@ -146,8 +148,12 @@ func (l *List) openMenu() {
 // page is how many rows PageUp and PageDown move: one less than fit, so that one stays in sight.
 func (l *List) page() int { return max(1, int(l.Size().Height/l.rowHeight())-1) }
 
+// rowHeight is asked for with every key of a search: making a row takes longer than the search.
 func (l *List) rowHeight() float32 {
-	return max(1, l.CreateItem().MinSize().Height+l.Theme().Size(theme.SizeNamePadding))
+	if l.pattern == nil {
+		l.pattern = l.CreateItem()
+	}
+	return max(1, l.pattern.MinSize().Height+l.Theme().Size(theme.SizeNamePadding))
 }
 
 // ListRow is what a row of a list embeds, of which a type of its own is made. It shows whole what its lines shorten, and that
