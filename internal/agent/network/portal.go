@@ -49,6 +49,17 @@ func (r *Room) Asks(ctx context.Context, s office.Settings) (page string, asks b
 		}
 		return open, refused.WantsBrowser()
 	}
+	page, asks = r.stranger(ctx, s, address)
+	signIn, err := url.Parse(s.AuthURL)
+	if asks && err == nil && signIn.Host != "" && signIn.Host != address.Host {
+		_, asks = r.stranger(ctx, s, signIn) // the network does so everywhere; a wrong address, only there
+	}
+	return page, asks
+}
+
+// stranger asks at an address of the service for a page that does not exist, and says whether somebody else answers, and
+// where browsers are to go then.
+func (r *Room) stranger(ctx context.Context, s office.Settings, address *url.URL) (page string, yes bool) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, plain(address, "/countersign-network-check"), nil)
 	if err != nil {
 		return "", false
@@ -65,7 +76,7 @@ func (r *Room) Asks(ctx context.Context, s office.Settings) (page string, asks b
 	if elsewhere {
 		return to, true
 	}
-	return open, response.StatusCode == http.StatusNetworkAuthenticationRequired || response.StatusCode/100 == 2 && isPage(response)
+	return plain(address, "/"), response.StatusCode == http.StatusNetworkAuthenticationRequired || response.StatusCode/100 == 2 && isPage(response)
 }
 
 // plain is a page of the same host without TLS.
