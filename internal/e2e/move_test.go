@@ -1,0 +1,101 @@
+//go:build linux
+
+package e2e
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"countersign/internal/e2e/harness"
+)
+
+// TestAnOfficeMovesToAnotherComputer moves an office from one data folder to another, with a package that is open and with
+// the same public address.
+func TestAnOfficeMovesToAnotherComputer(t *testing.T) {
+	t.Parallel()
+	desk := harness.NewDesktop(t)
+	old := harness.UsualOffice(t, desk)
+	old.More = []string{"COUNTERSIGN_PASSWORD=correct horse battery"}
+	old.Serve()
+	old.Setup()
+	old.MustLogin()
+	old.Registered()
+	lease, offer := sendLease(old), sendOffer(old)
+	old.Service.SignAll(lease.ID)
+	old.Until("one package is saved", func(s harness.Status) bool { return s.Packages.Saved == 1 })
+	files := old.Files()
+
+	file := filepath.Join(harness.ShortDir(t), "Office moving.countersign")
+	old.Must("move", "--out", file, "--yes")
+	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {
+		t.Fatalf("%v, %v", info, err)
+	}
+	old.Until("the old computer says so", func(s harness.Status) bool { return s.Issue("moved") != "" })
+	if r := old.Command("send", harness.Sample(t, "Offer 2026-118"), "--to", "Ana Ruiz <ana.ruiz@example.com>"); r.Code != 1 {
+		t.Errorf("the old computer sends: %+v", r)
+	}
+
+	now := harness.NewOffice(t, desk, old.Service, old.Front)
+	now.More, now.Folder = old.More, old.Folder
+	now.Serve()
+	if r := now.Command("move", "--in", filepath.Join(old.Data, "office.json")); r.Code != 1 || !strings.Contains(r.Stderr, "was not made by Countersign") {
+		t.Errorf("%+v", r)
+	}
+	now.Must("move", "--in", file)
+	if s := now.Status(); !s.SignedIn || s.Packages.Total != 2 || s.Packages.Saved != 1 {
+		t.Errorf("brought over: %+v", s)
+	}
+	now.Registered()
+	old.Service.SignAll(offer.ID)
+	now.Until("the new computer saves", func(s harness.Status) bool { return s.Packages.Saved == 2 })
+	if s := old.Status(); s.Packages.Saved != 1 || s.Issue("moved") == "" {
+		t.Errorf("the old computer works: %+v", s)
+	}
+	if more := len(now.Files()) - len(files); more != 3 { // the document, its certificate and the master file
+		t.Errorf("%d files more than %q: %q", more, files, now.Files())
+	}
+	old.Running.Kill()
+	old.Serve()
+	if s := old.Status(); s.Issue("moved") == "" || s.Packages.Saved != 1 {
+		t.Errorf("after a kill the old computer works: %+v", s)
+	}
+	now.Stop()
+	old.Stop()
+}
+
+// TestALostStateIsRestoredFromTheBackup takes the data file away once there is a backup.
+func TestALostStateIsRestoredFromTheBackup(t *testing.T) {
+	t.Parallel()
+	o := harness.UsualOffice(t, harness.NewDesktop(t))
+	o.Serve()
+	o.Setup()
+	o.MustLogin()
+	o.Registered()
+	lease, offer := sendLease(o), sendOffer(o)
+	o.Service.SignAll(lease.ID)
+	o.Until("one package is saved", func(s harness.Status) bool { return s.Packages.Saved == 1 })
+	harness.EventuallyWithin(t, 5*time.Minute, "a backup is made", func() bool {
+		made, err := filepath.Glob(filepath.Join(o.Data, "backups", "*.countersign-backup"))
+		return err == nil && len(made) == 1
+	})
+	o.Service.SignAll(offer.ID)
+	o.Until("both are saved", func(s harness.Status) bool { return s.Packages.Saved == 2 })
+	files := o.Files()
+	o.Running.Kill()
+	harness.Must(t, os.Remove(filepath.Join(o.Data, "state.db")))
+	o.Serve()
+	s := o.Until("both are known to be saved", func(s harness.Status) bool { return s.Packages.Saved == 2 })
+	if !s.SignedIn || !strings.Contains(s.Issue("data-restored"), "backup") || s.Packages.Total != 2 {
+		t.Errorf("%+v", s)
+	}
+	if now := o.Files(); len(now) != len(files) {
+		t.Errorf("saved again: %q, before %q", now, files)
+	}
+	if out := o.Must("restore", "--list"); !strings.Contains(out, ".countersign-backup") {
+		t.Errorf("the backups: %s", out)
+	}
+	o.Stop()
+}
