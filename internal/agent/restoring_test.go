@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"countersign/internal/agent/backups"
@@ -200,11 +201,11 @@ func TestRestoringThatIsKilledIsTakenUpByTheNextStart(t *testing.T) {
 // locked is a keyring that is locked until it is opened.
 type locked struct {
 	secret.Keeper
-	open bool
+	open atomic.Bool
 }
 
 func (l *locked) Load(ctx context.Context) (secret.Key, error) {
-	if !l.open {
+	if !l.open.Load() {
 		return secret.Key{}, &secret.UnavailableError{Reason: secret.Locked}
 	}
 	return l.Keeper.Load(ctx)
@@ -224,7 +225,7 @@ func TestRestoringWaitsForTheKeyAndNothingIsBegunMeanwhile(t *testing.T) {
 	if _, err := o.Hold(o.draft()); err == nil {
 		t.Error("a draft was taken that the restoring takes away")
 	}
-	ring.open = true
+	ring.open.Store(true)
 	noErr(t, o.Act(t.Context(), *o.issue("data-restored")))
 	o.eventually("it is restored", func() bool { return o.Status().Packages.Total == 2 && o.draftNow(held).State == office.DraftHeld })
 	o.eventually("and said", func() bool { i := o.issue("data-restored"); return i != nil && i.Action == ActDismiss })
