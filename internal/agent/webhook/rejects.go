@@ -22,7 +22,7 @@ type rejectCount struct {
 
 // rejects are the number as it was when the program started, and as it is on disk.
 type rejects struct {
-	before  int
+	before  atomic.Int64
 	written atomic.Int64
 }
 
@@ -31,14 +31,14 @@ func (r *Room) loadRejects() error {
 	if err != nil {
 		return err
 	}
-	r.rejects.before = kept.Rejected
+	r.rejects.before.Store(int64(kept.Rejected))
 	r.rejects.written.Store(int64(kept.Rejected))
 	return nil
 }
 
 // Rejected is how many requests were refused, ever.
 func (r *Room) Rejected() int {
-	n := r.rejects.before
+	n := int(r.rejects.before.Load())
 	for _, count := range r.inbox.Counts().Rejected {
 		n += int(count)
 	}
