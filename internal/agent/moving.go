@@ -51,7 +51,8 @@ import (
 //     the file exists, and what the service could not deliver meanwhile it delivers again.
 //
 // A token is accepted again for a minute, by interface.md. Whoever brings a file over and takes the office back within that
-// minute has two computers that are signed in; that what waited is sent once holds even then. One that comes after that minute
+// minute has two computers that are signed in; what waited is sent once even then. Whoever brings one file over to two new
+// computers within that minute has both send, which no step of ours can tell. One that comes after that minute
 // is taken for a thief, and the service may end the sign-in of both: so the old one asks nobody unless a person has it do so,
 // and says before what that means for the other one.
 //

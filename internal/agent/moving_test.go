@@ -279,6 +279,7 @@ func TestBringingOverThatIsKilledIsTakenUpByTheNextStart(t *testing.T) {
 			return !parted && now.Status().Packages.Total >= 2 && (now.draftNow(queued).State == office.DraftSent || now.draftNow(queued).State == office.DraftUnknown)
 		})
 		now.stop()
+		aMinuteLater() // the next one is another life of the same office
 	}
 	if n := len(old.service.Packages()); n != 3 {
 		t.Errorf("%d packages at the service", n)
