@@ -3,7 +3,6 @@ package agent
 import (
 	"context"
 	"errors"
-	"io/fs"
 	"os"
 	"path/filepath"
 	"time"
@@ -374,28 +373,4 @@ func (a *Agent) tellWorks(p parting, refused bool) {
 	}
 	a.Record(office.Activity{Kind: "moved", Text: text})
 	a.Signal(office.StatusChanged)
-}
-
-// sealedError is what people are told of a file that cannot be brought over. Nothing was changed.
-func sealedError(path string, err error) error {
-	name := filepath.Base(path)
-	say := func(m message.Message) error { return message.Error(m, err) }
-	switch {
-	case errors.Is(err, safe.ErrForeign):
-		return say(message.SealedForeign(name))
-	case errors.Is(err, safe.ErrNewer), errors.Is(err, luggage.ErrNewer), errors.Is(err, store.ErrNewer):
-		return say(message.SealedNewer(name))
-	case errors.Is(err, safe.ErrKey):
-		return say(message.SealedPassword(name))
-	case errors.Is(err, safe.ErrDamaged), errors.Is(err, luggage.ErrDamaged), errors.Is(err, store.ErrCorrupt):
-		return say(message.SealedDamaged(name))
-	case store.DiskFull(err):
-		return say(message.SealedNoRoom())
-	case errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrPermission):
-		return say(message.SealedNotRead(name))
-	}
-	if _, known := message.Of(err); known {
-		return err
-	}
-	return say(message.SealedNotRead(name))
 }
