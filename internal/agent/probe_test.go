@@ -14,24 +14,8 @@ import (
 	"countersign/internal/secret"
 )
 
-// toTLS leads whoever comes without TLS to the same host with it, as web servers do at the port that has none.
-type toTLS struct{ http.RoundTripper }
-
-func (w toTLS) RoundTrip(r *http.Request) (*http.Response, error) {
-	if r.URL.Scheme == "https" || r.URL.Port() != "" {
-		return w.RoundTripper.RoundTrip(r)
-	}
-	to := *r.URL
-	to.Scheme = "https"
-	return &http.Response{StatusCode: http.StatusMovedPermanently, Header: http.Header{"Location": {to.String()}},
-		Body: http.NoBody, Request: r}, nil
-}
-
 func TestEachOfTheServicesAddressesIsTried(t *testing.T) {
-	own := httptest.NewTLSServer(nil) // for the certificate that all of these servers have
-	defer own.Close()
-	a, err := Open(t.Context(), Params{DataDir: t.TempDir(), Keeper: secret.Memory(),
-		HTTP: &http.Client{Transport: toTLS{own.Client().Transport}}})
+	a, err := Open(t.Context(), Params{DataDir: t.TempDir(), Keeper: secret.Memory()})
 	noErr(t, err)
 	defer a.Close()
 	service, err := sandbox.Start(sandbox.Options{Clients: []sandbox.Client{sandbox.DemoClient()}})
@@ -43,16 +27,11 @@ func TestEachOfTheServicesAddressesIsTried(t *testing.T) {
 		return s.URL
 	}
 	blank := answering(http.NotFound)
-	answeringTLS := func(h http.HandlerFunc) string {
-		s := httptest.NewTLSServer(h)
-		t.Cleanup(s.Close)
-		return s.URL
-	}
-	page := answeringTLS(func(w http.ResponseWriter, _ *http.Request) {
+	page := answering(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
 		w.Write([]byte("<!doctype html><p>Welcome"))
 	})
-	elsewhere := answeringTLS(func(w http.ResponseWriter, r *http.Request) {
+	elsewhere := answering(func(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, "https://example.com", http.StatusFound)
 	})
 	ill := answering(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusBadGateway) })
