@@ -44,6 +44,7 @@ func (a *Agent) Configure(ctx context.Context, s office.Settings, secrets office
 		a.packages.Sweep("the service was changed")
 	}
 	a.saves.FolderChanged()
+	a.outbox.TellUnknown()
 	if secrets.NgrokAuthtoken != "" {
 		a.webhook.Reopen()
 	}

@@ -2,8 +2,12 @@ package agent
 
 import (
 	"testing"
+	"time"
 
+	"countersign/internal/office"
 	"countersign/internal/sandbox"
+	"countersign/internal/secret"
+	"countersign/internal/store"
 )
 
 // TestADeclinedSignatureIsToldOnceAndShown has the first of two signers decline. No event tells of it.
@@ -33,6 +37,45 @@ func TestADeclinedSignatureIsToldOnceAndShown(t *testing.T) {
 	o.stop()
 	if n := o.count("declined"); n != 1 {
 		t.Errorf("told %d times: %q", n, o.notifications())
+	}
+}
+
+// freshComputer is the office on another computer, which has just been set up.
+func (o *testOffice) freshComputer(t *testing.T) *testOffice {
+	t.Helper()
+	fresh := &testOffice{t: t, keeper: secret.Memory(), data: t.TempDir(), folder: t.TempDir(), adjust: quick, service: o.service}
+	fresh.open()
+	s := o.Settings()
+	s.SaveTo = fresh.folder
+	noErr(t, fresh.Configure(t.Context(), s, office.Secrets{ClientSecret: sandbox.DemoClient().Secret}))
+	fresh.run()
+	t.Cleanup(func() { fresh.stop() })
+	noErr(t, fresh.SignIn(t.Context(), SignInOptions{}, visit))
+	return fresh
+}
+
+// A fresh computer learns of what others made and declined long before; it is in the list, and nobody is told.
+func TestWhatWasDeclinedBeforeTheFirstSignInIsNoNews(t *testing.T) {
+	o := newOfficeWith(t, quick, sandbox.Options{})
+	id := o.send()
+	o.eventually("it was asked about", func() bool { row, _ := o.Package(id); return !row.Checked.IsZero() && len(row.Next) == 1 })
+	row, _ := o.Package(id)
+	noErr(t, o.service.Decline(id, row.Next[0].ID, "The rent is wrong."))
+	for name, known := range map[string]time.Duration{"first known long ago": -48 * time.Hour, "first known from an event just now": 0} {
+		t.Run(name, func(t *testing.T) {
+			fresh := o.freshComputer(t)
+			noErr(t, fresh.Data.Update(func(tx *store.Tx) error {
+				return tx.PutPackage(office.Package{ID: id, Origin: office.MadeElsewhere, Created: fresh.Now().Add(known), NextCheck: fresh.Now()})
+			}))
+			fresh.packages.Wake()
+			fresh.eventually("it is known", func() bool {
+				row, known := fresh.Package(id)
+				return known && len(row.Signers) > 0 && !row.Signers[0].Declined.IsZero()
+			})
+			if n := fresh.count("declined"); n != 0 || fresh.toldInActivity("declined") != 0 {
+				t.Errorf("told %q; the activity has %+v", fresh.notifications(), fresh.Activity(10))
+			}
+		})
 	}
 }
 

@@ -10,8 +10,10 @@ import (
 	"time"
 
 	"countersign/internal/agent/account"
+	"countersign/internal/agent/health"
 	"countersign/internal/agent/issuer"
 	"countersign/internal/esign"
+	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/internal/sandbox"
 	"countersign/internal/store"
@@ -124,6 +126,32 @@ func TestGoingBackToAServiceTakesUpItsPackagesAndDrafts(t *testing.T) {
 	o.eventually("the package is saved and the draft is sent", func() bool {
 		return o.Status().Packages.Saved == 1 && len(first.Packages()) == 2 && len(o.Drafts()) == 0
 	})
+}
+
+// The service in use cannot tell what became of a draft for another one, so nobody is checking.
+func TestWhatBecameOfADraftForAnotherServiceIsNotSaidToBeChecked(t *testing.T) {
+	o := newOfficeWith(t, quick, sandbox.Options{})
+	first, second := o.service, o.another()
+	first.Inject(sandbox.Fault{Path: "/packages/list", Status: http.StatusServiceUnavailable}) // which could tell
+	draft := o.queuedDraft()
+	draft.State = office.DraftUnknown
+	noErr(t, o.Data.Update(func(tx *store.Tx) error { return tx.PutDraft(draft) }))
+	says := func() (text message.Message) {
+		for _, i := range o.Status().Health {
+			if i.ID == health.OutcomeUnknown.ID {
+				text = i.Message
+			}
+		}
+		return text
+	}
+	o.use(second, office.Secrets{ClientSecret: sandbox.DemoClient().Secret})
+	if got := says(); got != message.OutcomeUnknownElsewhere(draft.Name) {
+		t.Errorf("at the second service it says %q", got)
+	}
+	o.use(first, office.Secrets{})
+	if got := says(); got != message.OutcomeUnknown(draft.Name) {
+		t.Errorf("at the first one again it says %q", got)
+	}
 }
 
 func TestAServiceThatIsDownDoesNotHoldUpItsSuccessorAndIsToldLater(t *testing.T) {

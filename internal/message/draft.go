@@ -60,3 +60,8 @@ func ForAnotherAccount() Message { return of("draft.other-account") }
 func EarlierVersionSent(name string) Message {
 	return of("draft.earlier-version-sent", Package("Name", name))
 }
+
+// OutcomeUnknownElsewhere is of a draft for another service than the one in use, which alone could tell.
+func OutcomeUnknownElsewhere(called string) Message {
+	return of("draft.outcome-unknown-elsewhere", Package("Package", called))
+}

@@ -8,6 +8,7 @@ import (
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/lang"
 
+	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/ui/env"
 	"countersign/ui/i18n"
@@ -29,6 +30,9 @@ func State(d office.Draft) (theme.Mark, string) {
 		}
 		return theme.MarkLater, lang.L("Not sent: Countersign was closed while you could still undo.")
 	case office.DraftUnknown:
+		if d.Away {
+			return theme.MarkProblem, i18n.Message(message.OutcomeUnknownElsewhere(d.Name))
+		}
 		return theme.MarkProblem, lang.L("The connection was lost. Countersign is checking whether the package was sent.")
 	case office.DraftFailed:
 		if !d.Problem.IsZero() {

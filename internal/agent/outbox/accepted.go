@@ -54,7 +54,7 @@ func (r *Room) accepted(d office.Draft, added esign.Added) error {
 	}
 	r.Tell(line)
 	r.row = row{}
-	r.updateUnknown()
+	r.TellUnknown()
 	r.needs.PackageAdded()
 	for _, c := range []office.Change{office.OutboxChanged, office.PackagesChanged, office.StatusChanged} {
 		r.Signal(c)

@@ -94,7 +94,7 @@ func (r *Room) withdraw(draftID string, into office.DraftState) (bool, error) {
 // (again), or nothing more is done about it.
 func (r *Room) Resolve(draftID string, sendAgain bool) error {
 	err := r.Data.Update(func(tx *store.Tx) error { return r.resolve(tx, draftID, sendAgain) })
-	r.updateUnknown()
+	r.TellUnknown()
 	r.Wake()
 	r.Signal(office.OutboxChanged)
 	r.Signal(office.StatusChanged)

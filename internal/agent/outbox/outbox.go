@@ -106,7 +106,7 @@ func (r *Room) Run(ctx context.Context) error {
 func (r *Room) sendDue(ctx context.Context) (time.Duration, error) {
 	const idle = time.Hour
 	for ctx.Err() == nil {
-		r.updateUnknown() // an event may have told
+		r.TellUnknown() // an event may have told
 		client, uploader, online := r.needs.Service()
 		if !online {
 			return idle, nil

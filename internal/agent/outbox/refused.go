@@ -31,7 +31,7 @@ func (r *Room) refused(ctx context.Context, d office.Draft, cause error) error {
 		d.Problem = message.OutcomeUnknown(d.Name)
 		d.NextTry = r.Now()
 		err := r.putDraft(&d, office.DraftUnknown)
-		r.updateUnknown()
+		r.TellUnknown()
 		r.Signal(office.StatusChanged)
 		return err
 	case ctx.Err() != nil:

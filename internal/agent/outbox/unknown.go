@@ -2,6 +2,7 @@ package outbox
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"countersign/internal/agent/data"
@@ -38,7 +39,7 @@ func (r *Room) recoverAdding() error {
 		}
 		return nil
 	})
-	r.updateUnknown()
+	r.TellUnknown()
 	return err
 }
 
@@ -124,21 +125,23 @@ func (r *Room) findPackage(ctx context.Context, client *esign.Client, d office.D
 	return "", true, nil
 }
 
-// updateUnknown keeps the health issue about drafts with an unknown outcome in step.
-func (r *Room) updateUnknown() {
+// TellUnknown keeps the health issue about drafts with an unknown outcome in step.
+func (r *Room) TellUnknown() {
 	unknown, err := data.Read(r.Data, "the drafts whose outcome is unknown", func(tx *store.Tx) ([]office.Draft, error) {
 		return tx.Drafts(office.DraftUnknown)
 	})
 	if err != nil {
 		return
 	}
-	if len(unknown) == 0 {
+	here := slices.DeleteFunc(slices.Clone(unknown), func(d office.Draft) bool { return d.Away })
+	switch {
+	case len(here) > 1:
+		r.Health.Set(health.OutcomeUnknown, message.OutcomesUnknown(len(here)))
+	case len(here) == 1:
+		r.Health.Set(health.OutcomeUnknown, message.OutcomeUnknown(here[0].Name))
+	case len(unknown) > 0: // nobody asks the service that could tell
+		r.Health.Set(health.OutcomeUnknown, message.OutcomeUnknownElsewhere(unknown[0].Name))
+	default:
 		r.Health.Clear(health.OutcomeUnknown)
-		return
 	}
-	text := message.OutcomeUnknown(unknown[0].Name)
-	if len(unknown) > 1 {
-		text = message.OutcomesUnknown(len(unknown))
-	}
-	r.Health.Set(health.OutcomeUnknown, text)
 }

@@ -2,6 +2,7 @@ package reconcile
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"countersign/internal/agent/apply"
@@ -74,6 +75,43 @@ func (r *Room) publish(f changes) {
 	r.needs.Files.TellGiven()
 }
 
+// ended are the facts that people declined to sign p, and that it has expired, which was in state before. Neither people nor the
+// activity are told of what had happened when the office first signed in, nor of anything about a package that is old news as a
+// whole (tell is false): a fresh computer learns of last year's, too.
+func (r *Room) ended(tx *store.Tx, p office.Package, tell bool, state office.PackageState) ([]office.Fact, error) {
+	since := r.needs.Since()
+	old := func(when time.Time) bool { return !tell || when.Before(since) }
+	before, lately := p, p
+	before.Signers, lately.Signers = slices.Clone(p.Signers), slices.Clone(p.Signers)
+	for i, s := range p.Signers {
+		if old(s.Declined) {
+			lately.Signers[i].Declined = time.Time{}
+		} else {
+			before.Signers[i].Declined = time.Time{}
+		}
+	}
+	past, err := r.needs.News.Declined(tx, before)
+	if err != nil {
+		return nil, err
+	}
+	facts, err := r.needs.News.Declined(tx, lately)
+	if err != nil {
+		return nil, err
+	}
+	if p.State == office.PackageExpired && state != "" && !state.Over() {
+		expired, err := r.needs.News.Expired(tx, p)
+		if err != nil {
+			return nil, err
+		}
+		if old(p.Due) && !p.Due.IsZero() {
+			past = append(past, expired...)
+		} else {
+			facts = append(facts, expired...)
+		}
+	}
+	return facts, r.needs.News.Withhold(tx, past)
+}
+
 // applyTo notes a status answer in p and says what follows.
 type applyTo func(tx *store.Tx, p *office.Package, status esign.Status) (changes, error)
 
@@ -92,31 +130,24 @@ func (r *Room) applyLater(before office.Package) (applyTo, error) {
 		if f.facts, err = r.needs.News.Signed(tx, *p, news); err != nil {
 			return f, err
 		}
-		declined, err := r.needs.News.Declined(tx, *p)
-		if err != nil {
-			return f, err
-		}
-		if p.State == office.PackageExpired && state != "" && !state.Over() {
-			expired, err := r.needs.News.Expired(tx, *p)
-			if err != nil {
-				return f, err
-			}
-			declined = append(declined, expired...)
-		}
-		for _, d := range declined {
-			line := office.Activity{Time: r.Now(), Kind: "problem", PackageID: p.ID, Text: message.Then(d.Title, d.Body)}
-			if err := tx.AddActivity(line); err != nil {
-				return f, err
-			}
-			f.lines = append(f.lines, line)
-		}
-		f.facts = append(f.facts, declined...)
 		if !tell {
 			if err := r.needs.News.Withhold(tx, f.facts); err != nil {
 				return f, err
 			}
 			f.facts = nil
 		}
+		ended, err := r.ended(tx, *p, tell, state)
+		if err != nil {
+			return f, err
+		}
+		for _, d := range ended {
+			line := office.Activity{Time: r.Now(), Kind: "problem", PackageID: p.ID, Text: message.Then(d.Title, d.Body)}
+			if err := tx.AddActivity(line); err != nil {
+				return f, err
+			}
+			f.lines = append(f.lines, line)
+		}
+		f.facts = append(f.facts, ended...)
 		if p.State != office.PackageExecuted { // else its files may have been saved before
 			p.Restored = time.Time{}
 		}
