@@ -113,11 +113,18 @@ func (tx *Tx) PutDoc(name string, v any) error {
 	return tx.put(bucketDocs, key, value)
 }
 
-// Docs are up to limit documents whose names begin with prefix, by those names, which are no longer than MaxID. One that
-// cannot be read is left out.
-func Docs[T any](tx *Tx, prefix string, limit int) (map[string]T, error) {
+// Docs are up to limit documents whose names begin with prefix and follow after, which may be empty, by those names, which are
+// no longer than MaxID. One that cannot be read is left out.
+func Docs[T any](tx *Tx, prefix, after string, limit int) (map[string]T, error) {
 	docs := map[string]T{}
-	err := tx.oldest(bucketDocs, []byte(prefix), func(key, value []byte) (bool, error) {
+	start := []byte(prefix)
+	if after != "" {
+		start = append([]byte(after), 0)
+	}
+	err := tx.between(bucketDocs, start, nil, func(key, value []byte) (bool, error) {
+		if !bytes.HasPrefix(key, []byte(prefix)) {
+			return false, nil
+		}
 		var v T
 		if err := json.Unmarshal(value, &v); err != nil {
 			tx.leaveOut(fmt.Errorf("document %q: %w: %v", key, ErrRecord, err))

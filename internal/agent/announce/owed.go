@@ -53,7 +53,7 @@ func ForgetOwed(tx *store.Tx) error {
 // another service stays owed until that one is in use again.
 func (r *Room) Resume() {
 	facts, err := data.Read(r.Data, "what people are to be told", func(tx *store.Tx) (map[string]office.Fact, error) {
-		facts, err := store.Docs[office.Fact](tx, docOwed, maxOwed)
+		facts, err := store.Docs[office.Fact](tx, docOwed, "", maxOwed)
 		if err != nil {
 			return nil, err
 		}

@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"maps"
 	"path/filepath"
 	"slices"
 	"time"
@@ -78,14 +79,17 @@ func (r *Room) RunIndex(ctx context.Context) error {
 	}
 }
 
-// listAll writes what is owed to every index.
+// listAll writes what is owed to every index. A folder that takes no lines keeps none from the others; one that the office has
+// left, and that is not there, is nobody's trouble: its lines wait for it.
 func (r *Room) listAll(ctx context.Context) error {
-	for ctx.Err() == nil {
+	var failed []error
+	away := map[string]bool{}
+	for after, first := "", true; ctx.Err() == nil; first = false {
 		s := r.needs.Settings()
 		if !s.Index || s.SaveTo == "" {
 			return nil
 		}
-		owed, err := r.owedLines()
+		owed, next, err := r.owedLines(after)
 		if err != nil {
 			return err
 		}
@@ -97,32 +101,38 @@ func (r *Room) listAll(ctx context.Context) error {
 		for _, j := range owed {
 			folders[j.IndexFolder()] = append(folders[j.IndexFolder()], j)
 		}
-		if _, begun := marks[s.SaveTo]; !begun && len(folders[s.SaveTo]) == 0 { // it was switched on, or the folder is another
+		if _, begun := marks[s.SaveTo]; first && !begun && len(folders[s.SaveTo]) == 0 { // it was switched on, or the folder is another
 			folders[s.SaveTo] = nil
 		}
-		if len(folders) == 0 {
-			return nil
-		}
-		var failed []error
 		for folder, jobs := range folders {
-			failed = append(failed, r.list(ctx, s, folder, jobs, marks[folder]))
+			if away[folder] {
+				continue
+			}
+			err := r.list(ctx, s, folder, jobs, marks[folder])
+			if away[folder] = err != nil; err != nil && (folder == s.SaveTo || !errors.Is(err, archive.ErrMissing)) {
+				failed = append(failed, err)
+			}
 		}
-		if err := errors.Join(failed...); err != nil || len(owed) < indexBatch {
-			return err
+		if next == "" {
+			return errors.Join(failed...)
 		}
+		after = next
 	}
 	return ctx.Err()
 }
 
-// owedLines are the next files whose lines are owed, in the order in which they were saved. What is not saved any more, for it
-// is saved again, owes none until it is.
-func (r *Room) owedLines() (owed []office.Job, err error) {
+// owedLines are the next files whose lines are owed, after a document, in the order in which they were saved, and after which
+// document there are more; "" for none. What is not saved any more, for it is saved again, owes none until it is.
+func (r *Room) owedLines(after string) (owed []office.Job, next string, err error) {
 	var stale []string
 	owed, err = data.Read(r.Data, "the files to be listed", func(tx *store.Tx) (jobs []office.Job, err error) {
-		stale = nil
-		keys, err := store.Docs[string](tx, docUnlisted, indexBatch)
+		stale, next = nil, ""
+		keys, err := store.Docs[string](tx, docUnlisted, after, indexBatch)
 		if err != nil {
 			return nil, err
+		}
+		if len(keys) == indexBatch {
+			next = slices.Max(slices.Collect(maps.Keys(keys)))
 		}
 		for name, key := range keys {
 			j, ok, err := tx.Job(key)
@@ -137,11 +147,14 @@ func (r *Room) owedLines() (owed []office.Job, err error) {
 		}
 		return jobs, nil
 	})
-	if err != nil || len(stale) == 0 {
-		slices.SortFunc(owed, func(a, b office.Job) int { return cmp.Or(a.Done.Compare(b.Done), cmp.Compare(a.Key(), b.Key())) })
-		return owed, err
+	if err != nil {
+		return nil, "", err
 	}
-	err = r.Data.Update(func(tx *store.Tx) error {
+	slices.SortFunc(owed, func(a, b office.Job) int { return cmp.Or(a.Done.Compare(b.Done), cmp.Compare(a.Key(), b.Key())) })
+	if len(stale) == 0 {
+		return owed, next, nil
+	}
+	return owed, next, r.Data.Update(func(tx *store.Tx) error {
 		for _, name := range stale {
 			if err := tx.PutDoc(name, nil); err != nil {
 				return err
@@ -149,10 +162,6 @@ func (r *Room) owedLines() (owed []office.Job, err error) {
 		}
 		return nil
 	})
-	if err != nil {
-		return nil, err
-	}
-	return r.owedLines()
 }
 
 // list writes to one index what it owes to these files, and to all others when it is not as it was left.

@@ -5,8 +5,10 @@ import (
 	"crypto/sha256"
 	"encoding/csv"
 	"encoding/hex"
+	"errors"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -193,6 +195,45 @@ func TestEachFolderHasItsOwnIndex(t *testing.T) {
 	}
 	if files, _ := os.ReadDir(elsewhere); len(files) != 1 {
 		t.Errorf("beside the original there are %v", files)
+	}
+}
+
+func TestAFolderThatNeverReturnsKeepsNoLineFromTheOthers(t *testing.T) {
+	x := newRoom(t)
+	x.settings.Index = true
+	old, lost := x.settings.SaveTo, filepath.Join(t.TempDir(), "lost")
+	x.update(func(tx *store.Tx) error {
+		for n := range 3 * indexBatch {
+			j := office.Job{PackageID: "p", DocumentID: strconv.Itoa(n), Kind: office.FileSigned, Folder: lost, Target: strconv.Itoa(n) + ".pdf"}
+			if _, err := tx.PlanJob(j); err != nil {
+				return err
+			}
+			j.State, j.Done = office.JobDone, x.Now()
+			if err := errors.Join(tx.PutJob(j), tx.PutDoc(unlisted(j.Key()), j.Key())); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	a := x.saved("a", "first")
+	x.settings.SaveTo = t.TempDir()
+	b, c := x.saved("b", "second"), x.saved("c", "third")
+	x.list() // which the folder that was left does not fail
+	wantListed(t, old, ',', a)
+	wantListed(t, x.settings.SaveTo, ',', b, c)
+
+	// The office's own folder is told of, and costs the others nothing either.
+	here := x.settings.SaveTo
+	d := x.saved("d", "fourth")
+	x.settings.SaveTo = lost
+	if err := x.listAll(t.Context()); !errors.Is(err, archive.ErrMissing) {
+		t.Errorf("the office's own folder is away: %v", err)
+	}
+	wantListed(t, here, ',', b, c, d)
+	noErr(t, os.Mkdir(lost, 0o700))
+	x.list()
+	if lines := index(t, lost, ','); len(lines) != 3*indexBatch+1 {
+		t.Errorf("once it is back it has %d lines", len(lines))
 	}
 }
 
