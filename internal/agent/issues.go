@@ -30,6 +30,7 @@ const (
 	ActTakeBack     = health.ActTakeBack
 	ActRetry        = health.ActRetry
 	ActReview       = health.ActReview
+	ActPackages     = health.ActPackages
 	ActQuit         = health.ActQuit
 	ActDismiss      = health.ActDismiss
 )

@@ -2,11 +2,13 @@ package agent
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"countersign/internal/agent/health"
 	"countersign/internal/office"
 	"countersign/internal/sandbox"
 	"countersign/internal/store"
@@ -95,7 +97,7 @@ func TestAPackageIsWithdrawnOnceWhateverBecomesOfTheAnswer(t *testing.T) {
 				t.Errorf("told: %+v", x)
 			}
 			o.wantWithdrawn(id)
-			if n := calls(o.service, rescindRoute); n > c.rescinds {
+			if n := calls(o.service, rescindRoute); n > c.rescinds || n == 0 {
 				t.Errorf("the service was asked %d times", n)
 			}
 			o.restart()
@@ -413,6 +415,86 @@ func TestAWishForAPackageTheServiceDoesNotKnowEnds(t *testing.T) {
 	o.eventually("people are told", func() bool { return o.count("“Offer” was not withdrawn.") == 1 })
 	if n := o.applied(rescind); n < 3 || n > 6 {
 		t.Errorf("asked %d times", n)
+	}
+}
+
+var notFound = sandbox.Fault{Path: "/packages/*/status", Status: 404, Body: `{"error":"package_not_found","message":"No such package."}`}
+
+// wished is an office with a package whose withdrawal stands like that.
+func wished(t *testing.T, w office.Withdrawal, before func(o *testOffice, id string)) (*testOffice, string) {
+	t.Helper()
+	o := newOfficeWith(t, quick, sandbox.Options{})
+	id := o.send()
+	o.stop()
+	before(o, id)
+	o.open()
+	w.NextTry = o.Now()
+	noErr(t, o.Data.Update(func(tx *store.Tx) error {
+		p, _, err := tx.Package(id)
+		p.Withdrawal = &w
+		return errors.Join(err, tx.PutPackage(p))
+	}))
+	o.run()
+	return o, id
+}
+
+// The service said yes, and then for a moment that it knows no such package: that proves nothing.
+func TestAWithdrawalIsNotTakenForDoneBecauseThePackageIsNotShownOnce(t *testing.T) {
+	o, id := wished(t, office.Withdrawal{State: office.WithdrawAccepted, Asked: time.Now()}, func(o *testOffice, id string) {
+		once := notFound
+		once.Times = 1
+		o.service.Inject(once)
+		noErr(t, o.service.SignAll(id))
+	})
+	o.eventually("it is known what became of it", func() bool { return !o.packageOrZero(id).Withdrawal.Pending() })
+	if w := o.packageOrZero(id).Withdrawal; w.State != office.WithdrawLate {
+		t.Errorf("%+v", w)
+	}
+	gone, id := wished(t, office.Withdrawal{State: office.WithdrawAccepted, Asked: time.Now()}, func(o *testOffice, _ string) { o.service.Inject(notFound) })
+	gone.eventually("its word counts", func() bool { return gone.packageOrZero(id).Withdrawal.State == office.WithdrawDone })
+}
+
+func TestAWithdrawalThatNobodyConfirmsIsToldAfterItsTimeAndLetGoByHand(t *testing.T) {
+	o, id := wished(t, office.Withdrawal{State: office.WithdrawAsked, Asked: time.Now()}, func(o *testOffice, _ string) { o.service.Inject(notFound) })
+	tried := func() bool { return o.packageOrZero(id).Withdrawal.Tries > 6 }
+	o.eventually("it was asked about", tried)
+	if o.Health.Has(health.WithdrawalWaits) || !o.packageOrZero(id).Withdrawal.Pending() {
+		t.Errorf("too early: %v, %+v", o.Health.List(), o.packageOrZero(id).Withdrawal)
+	}
+	noErr(t, o.Data.Update(func(tx *store.Tx) error {
+		p, _, err := tx.Package(id)
+		w := *p.Withdrawal
+		w.Asked, w.NextTry = w.Asked.Add(-2*time.Hour), o.Now()
+		p.Withdrawal = &w
+		return errors.Join(err, tx.PutPackage(p))
+	}))
+	o.withdrawals.Wake()
+	o.eventually("people are told", func() bool { return o.Health.Has(health.WithdrawalWaits) })
+	noErr(t, o.LetWithdrawalGo(id))
+	w := o.packageOrZero(id).Withdrawal
+	if w.State != office.WithdrawUnknown || o.Health.Has(health.WithdrawalWaits) || o.toldInActivity("Nobody waits any more to hear whether “Offer” was withdrawn.") != 1 || o.count("not withdrawn") != 0 {
+		t.Errorf("let go: %+v, %v, told %q", w, o.Health.List(), o.notifications())
+	}
+	if n := calls(o.service, rescindRoute); n != 0 {
+		t.Errorf("it was asked for %d times more", n)
+	}
+	// The lost call is done at last, and the status says so.
+	noErr(t, o.service.Rescind(id, "The rent was wrong.", true))
+	o.service.Heal(0)
+	noErr(t, o.askNow(id))
+	o.packages.Wake()
+	o.eventually("it is known", func() bool { return o.packageOrZero(id).State == office.PackageRescinded })
+}
+
+// What was to be said, and whether anybody was to be notified, is lost with a damaged record.
+func TestADamagedWishIsNotSentInOtherWords(t *testing.T) {
+	o, id := wished(t, office.Withdrawal{State: office.WithdrawAsked, Damaged: true}, func(*testOffice, string) {})
+	o.eventually("it ends", func() bool { return !o.packageOrZero(id).Withdrawal.Pending() })
+	if w := o.packageOrZero(id).Withdrawal; w.State != office.WithdrawRefused || w.Problem.ID() != "withdrawal.lost" || calls(o.service, rescindRoute) != 0 {
+		t.Errorf("%+v, asked %d times", w, calls(o.service, rescindRoute))
+	}
+	if x := o.withdraw(id)[0]; x.State != office.WithdrawDone {
+		t.Errorf("once more: %+v", x)
 	}
 }
 

@@ -26,5 +26,8 @@ func (a *Agent) Withdraw(ctx context.Context, n office.NewWithdrawal) ([]office.
 // KeepPackage is withdraw.Room.Keep.
 func (a *Agent) KeepPackage(id string) (inTime bool, err error) { return a.withdrawals.Keep(id) }
 
+// LetWithdrawalGo is withdraw.Room.LetGo.
+func (a *Agent) LetWithdrawalGo(id string) error { return a.withdrawals.LetGo(id) }
+
 // CanWithdraw reports whether packages can be withdrawn at the service, as far as is known.
 func (a *Agent) CanWithdraw() bool { return a.withdrawals.Offered() }

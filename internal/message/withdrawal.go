@@ -35,3 +35,16 @@ func CorrectedTooLate(called string) Message {
 func CorrectedNotWithdrawn(called string) Message {
 	return of("withdrawal.corrected-not-withdrawn", Package("Package", called))
 }
+
+func WithdrawalLost() Message              { return of("withdrawal.lost") }
+func NobodyKnowsWhetherWithdrawn() Message { return of("withdrawal.unknown") }
+
+func WithdrawalLeft(called string) Message {
+	return of("withdrawal.left", Package("Package", called))
+}
+
+func WithdrawalUnconfirmed(called string) Message {
+	return of("withdrawal.unconfirmed", Package("Package", called))
+}
+
+func WithdrawalsUnconfirmed(n int) Message { return of("withdrawal.unconfirmed-many", Count("N", n)) }

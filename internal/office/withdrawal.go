@@ -16,6 +16,7 @@ const (
 	WithdrawDone     WithdrawalState = "done"     // the status says so
 	WithdrawLate     WithdrawalState = "late"     // it was signed by everyone, or expired, first; Problem says which
 	WithdrawRefused  WithdrawalState = "refused"  // Problem says why
+	WithdrawUnknown  WithdrawalState = "unknown"  // a person waits for the service no more, which may have done it; Problem says so
 )
 
 // Withdrawal is the wish to withdraw a package, and what became of it. Of a package that was withdrawn elsewhere it is what
@@ -29,6 +30,10 @@ type Withdrawal struct {
 	Tries   int             `json:"tries,omitempty"`
 	NextTry time.Time       `json:"next_try,omitzero"`
 	Problem message.Message `json:"problem,omitzero"` // what keeps it from being done, or kept it
+
+	// Damaged says that its record was damaged: what was to be said, and to whom, is lost. It may be found done, and is never
+	// asked for again.
+	Damaged bool `json:"damaged,omitempty"`
 }
 
 // Pending reports that something is still to be done about it.

@@ -99,7 +99,7 @@ func TestDroppedAndLostAnswers(t *testing.T) {
 		t.Errorf("redirected: %v, %d packages", err, len(r.s.Packages()))
 	}
 	requests, counts := r.s.Requests()
-	if last := requests[len(requests)-1]; last.Status != 307 || last.Fault != 3 || counts["POST /packages/add"] != 2 {
+	if last := requests[len(requests)-1]; last.Status != 307 || last.Fault != 3 || counts["POST /packages/add"] != 3 {
 		t.Errorf("log %+v, counts %v", last, counts)
 	}
 }

@@ -1,6 +1,7 @@
 package sandbox
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -208,18 +209,35 @@ func (s *Server) handler() http.Handler {
 		}
 		api.ServeHTTP(w, r)
 	})
+	// routeOf is the pattern that would serve a request.
+	routeOf := func(r *http.Request) string {
+		at := *r.URL
+		of := *r
+		of.URL = &at
+		prefixed := strings.HasPrefix(at.Path, apiPrefix+"/")
+		if _, pattern := web.Handler(&of); !prefixed && pattern != "" {
+			return pattern
+		}
+		stripPrefix(&of)
+		_, pattern := api.Handler(&of)
+		return pattern
+	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.workers.Add(1)
 		defer s.workers.Done()
 		start, method, path := time.Now(), r.Method, r.URL.Path
 		m := &meter{ResponseWriter: w}
 		rule, faulty := s.faults.take(method, strings.TrimPrefix(path, apiPrefix))
+		var route string
+		if faulty { // which may keep it from where it is noted
+			route = routeOf(r)
+		}
 		defer func() {
 			if strings.HasPrefix(path, "/link/") {
 				path = "/link/…" // the token opens the document
 			}
 			s.requests.add(Request{
-				Time: start, Method: method, Path: path, Route: r.Pattern, Status: m.status, Bytes: m.bytes,
+				Time: start, Method: method, Path: path, Route: cmp.Or(r.Pattern, route), Status: m.status, Bytes: m.bytes,
 				Duration: time.Since(start), Fault: rule.ID,
 			})
 			s.log.Debug("request", "method", method, "path", path, "status", m.status)

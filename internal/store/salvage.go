@@ -52,7 +52,7 @@ func (tx *Tx) salvage(row []byte) (office.Package, error) {
 		bucketPackagesDue:     func(key []byte) { p.NextCheck, p.Away = stampTime(key), false },
 		bucketPackagesRefused: func(key []byte) { p.Refused = stampTime(key) },
 		bucketWithdrawalsDue: func(key []byte) { // whatever was asked for: the status tells
-			p.Withdrawal, p.Away = &office.Withdrawal{State: office.WithdrawAsked, NextTry: stampTime(key)}, false
+			p.Withdrawal, p.Away = &office.Withdrawal{State: office.WithdrawAsked, NextTry: stampTime(key), Damaged: true}, false
 		},
 		bucketPackagesByDraft: func(key []byte) {
 			if id, ok := bytes.CutSuffix(key, append([]byte{0}, row...)); ok && id[0] != 0 { // else it is a hash

@@ -35,6 +35,8 @@ type Office interface {
 	Withdraw(ctx context.Context, n office.NewWithdrawal) ([]office.Withdrawn, error)
 	// KeepPackage takes such a wish back, and says whether that came in time.
 	KeepPackage(id string) (inTime bool, err error)
+	// LetWithdrawalGo ends one that the service may have fulfilled and does not confirm.
+	LetWithdrawalGo(id string) error
 	// CanWithdraw says whether packages can be withdrawn at the service, as far as is known. It answers from memory at once.
 	CanWithdraw() bool
 	// CheckNow asks the service about everything at once; Status tells when that has happened.

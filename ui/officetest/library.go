@@ -106,6 +106,18 @@ func (o *Office) Withdraw(_ context.Context, n office.NewWithdrawal) (list []off
 	return list, nil
 }
 
+// LetWithdrawalGo is env.Office's.
+func (o *Office) LetWithdrawalGo(id string) error {
+	o.Change(office.PackagesChanged, func(o *Office) {
+		for i := range o.Rows {
+			if w := o.Rows[i].Withdrawal; o.Rows[i].ID == id && w.Pending() && w.State != office.WithdrawWanted {
+				o.Rows[i].Withdrawal = &office.Withdrawal{State: office.WithdrawUnknown, Asked: w.Asked, Problem: message.NobodyKnowsWhetherWithdrawn()}
+			}
+		}
+	})
+	return nil
+}
+
 // KeepPackage is env.Office's.
 func (o *Office) KeepPackage(id string) (inTime bool, err error) {
 	o.Change(office.PackagesChanged, func(o *Office) {

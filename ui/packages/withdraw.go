@@ -131,7 +131,9 @@ func (s *Screen) withdrawalOf(p record) fyne.CanvasObject {
 		return s.pendingWithdrawal(p.row)
 	case w.State == office.WithdrawDone:
 		return withdrawnNote(w)
-	case w.State == office.WithdrawRefused && !p.row.State.CanBeWithdrawn():
+	case w.State == office.WithdrawUnknown && p.row.State.CanBeWithdrawn():
+		return warning(i18n.Message(w.Problem))
+	case (w.State == office.WithdrawRefused || w.State == office.WithdrawUnknown) && !p.row.State.CanBeWithdrawn():
 		return nil // it is over in another way
 	}
 	return warning(i18n.Message(message.Then(message.NotWithdrawn(p.row.Name), w.Problem)))
@@ -148,7 +150,15 @@ func (s *Screen) pendingWithdrawal(row office.PackageRow) fyne.CanvasObject {
 	note.Colour = own.Waiting
 	line := widgets.Across(widget.NewIcon(own.MarkNext.Resource()), note, nil)
 	if w.State != office.WithdrawWanted {
-		return line
+		if w.Tries == 0 {
+			return line
+		}
+		leave := widgets.NewButton(lang.L("Stop waiting"), nil)
+		leave.OnTapped = func() {
+			leave.Disable()
+			s.env.Attempt(func(context.Context) error { return s.env.Office.LetWithdrawalGo(row.ID) }, s.Reload)
+		}
+		return widgets.Stack(8, line, widgets.Flow(8, leave))
 	}
 	keep := widgets.NewButton(lang.L("Do not withdraw"), nil)
 	keep.OnTapped = func() { keep.Disable(); s.keepPackage(row.ID) }

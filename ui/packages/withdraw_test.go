@@ -8,6 +8,7 @@ import (
 
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/driver/desktop"
+	"fyne.io/fyne/v2/test"
 
 	"countersign/internal/message"
 	"countersign/internal/office"
@@ -37,6 +38,37 @@ func (b *bench) asked(t *testing.T) *widgets.Entry {
 
 func enter(words *widgets.Entry) {
 	words.TypedShortcut(&desktop.CustomShortcut{KeyName: fyne.KeyReturn, Modifier: fyne.KeyModifierShortcutDefault})
+}
+
+func TestAWithdrawalThatNobodyConfirmsIsLetGo(t *testing.T) {
+	o := officetest.Busy()
+	i := slices.IndexFunc(o.Rows, func(r office.PackageRow) bool { return r.ID == "p1" })
+	o.Rows[i].Withdrawal = &office.Withdrawal{State: office.WithdrawAsked, Asked: officetest.Now.Add(-2 * time.Hour), Tries: 9, Problem: message.ServiceSilent()}
+	b := newBench(t, o)
+	b.screen.Show("p1")
+	b.Settle()
+	leave := b.button("Stop waiting")
+	if leave == nil {
+		t.Fatal("nobody can stop waiting")
+	}
+	leave.OnTapped()
+	b.Settle()
+	if w := b.Office.Rows[i].Withdrawal; w.State != office.WithdrawUnknown {
+		t.Errorf("%+v", w)
+	}
+	if b.button("Stop waiting") != nil || b.buttons()["Withdraw…"] == nil {
+		t.Error("it cannot be withdrawn again")
+	}
+}
+
+// button is a button that is shown anywhere on the screen, nil for none.
+func (b *bench) button(text string) (found *widgets.Button) {
+	for _, o := range test.LaidOutObjects(b.screen.Content()) {
+		if button, is := o.(*widgets.Button); is && button.Text == text && button.Visible() {
+			found = button
+		}
+	}
+	return found
 }
 
 func TestAPackageIsWithdrawnWithWordsAfterSomeSecondsToUndo(t *testing.T) {

@@ -55,6 +55,8 @@ var (
 	FilesFailed = State{ID: "saves", Severity: Problem, Action: ActRetry, After: soon}
 	// OutcomeUnknown ends when it is known of every draft whether it was sent.
 	OutcomeUnknown = State{ID: "outbox", Severity: Warning, Action: ActReview}
+	// WithdrawalWaits ends when the service says what became of every withdrawal, or people let go of it.
+	WithdrawalWaits = State{ID: "withdrawal", Severity: Warning, Action: ActPackages, After: soon, Ends: WithService}
 
 	// DataDamaged ends with the program, which begins anew at its next start.
 	DataDamaged = State{ID: "data", Severity: Problem, Action: ActQuit, After: soon}
@@ -92,7 +94,7 @@ var (
 func States() []State {
 	return []State{NotSetUp, KeyringLocked, KeyOutOfReach, KeyReplaced, SecretElsewhere, SignedOut, SignInLapsed, SignInShort,
 		MayNotSend, ClientRefused, ServiceFails, NetworkAsks, AddressClosed, AddressRefused, NoAddress, EndpointFails, EndpointForbidden,
-		EndpointLost, FolderFails, HotFolderFails, FilesRefused, FilesFailed, OutcomeUnknown, DataDamaged, DataNotWritten, DataNotRead, DataRestored, DataLost, RestoreWaits, BackupFails, MovedAway, TakingOver, BroughtOver, RecordsUnreadable, RecordsPutOff, IndexWaits, PolicyWrong, NotificationsFail}
+		EndpointLost, FolderFails, HotFolderFails, FilesRefused, FilesFailed, OutcomeUnknown, WithdrawalWaits, DataDamaged, DataNotWritten, DataNotRead, DataRestored, DataLost, RestoreWaits, BackupFails, MovedAway, TakingOver, BroughtOver, RecordsUnreadable, RecordsPutOff, IndexWaits, PolicyWrong, NotificationsFail}
 }
 
 // soon is how long most problems stand before people are told.

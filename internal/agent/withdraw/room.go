@@ -1,5 +1,6 @@
 // Package withdraw withdraws packages that were sent. The wish is stored with the package before anything is sent, and stays
-// until the service's status tells what became of it: withdrawn, signed by everyone first, expired first, or refused.
+// until the service's status tells what became of it: withdrawn, signed by everyone first, expired first, or refused; or until
+// a person lets go of it.
 //
 // A wish goes one way: wanted, asked (packages/rescind may have been sent), accepted (the service said yes), and then done,
 // late or refused. From asked on, the status is asked before anything else: what is withdrawn is not withdrawn again, and
@@ -87,6 +88,9 @@ func (r *Room) Run(ctx context.Context) error {
 func (r *Room) withdrawDue(ctx context.Context) (time.Duration, error) {
 	const idle = time.Hour
 	for ctx.Err() == nil {
+		if err := r.tellLate(); err != nil {
+			return 0, err
+		}
 		client, online := r.needs.Online()
 		if !online {
 			return idle, nil

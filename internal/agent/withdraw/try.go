@@ -22,6 +22,9 @@ func (r *Room) try(ctx context.Context, client *esign.Client, p office.Package) 
 		if err != nil || !open {
 			return err
 		}
+		if w.Damaged { // asked again, it might notify people who were not to be told, in words that nobody chose
+			return r.refuse(p.ID, message.WithdrawalLost())
+		}
 		if w.State == office.WithdrawAccepted { // the service is slow to show it
 			return r.putOff(p.ID, office.WithdrawAccepted, message.Message{})
 		}
@@ -90,7 +93,7 @@ func (r *Room) answered(ctx context.Context, client *esign.Client, id string, be
 }
 
 // patience is how often in a row the service may say that it does not know a package before its word is taken for it:
-// right after it was sent, that may be too early.
+// right after it was sent, that may be too early. After an answer that was lost it proves nothing, however often.
 const patience = 4
 
 // notKnown reports whether the service itself says that it does not know the package, or shows it to nobody like us.
@@ -127,11 +130,12 @@ func (r *Room) ask(ctx context.Context, client *esign.Client, id string) (open b
 	}
 	if notKnown(err) {
 		switch w := p.Withdrawal; {
-		case w.State == office.WithdrawAccepted:
-			return r.noted(id, esign.Status{PackageID: id, State: esign.State(office.PackageRescinded)}) // it withdrew it, and shows it no more
-		case w.State == office.WithdrawWanted && w.Problem == esign.Message(err) && w.Tries >= patience:
+		case w.Problem == esign.Message(err) && w.Tries >= patience && w.State == office.WithdrawAccepted:
+			// It said that it withdrew it, which is its word, and shows it no more.
+			return r.noted(id, esign.Status{PackageID: id, State: esign.State(office.PackageRescinded)})
+		case w.Problem == esign.Message(err) && w.Tries >= patience && w.State == office.WithdrawWanted:
 			return false, r.refuse(id, w.Problem) // nor did packages/rescind know it
-		case w.State == office.WithdrawWanted && w.Problem != esign.Message(err):
+		case w.Problem != esign.Message(err):
 			if _, err := r.step(id, func(w *office.Withdrawal) { w.Tries = 0 }); err != nil {
 				return false, err
 			}
@@ -187,6 +191,11 @@ func (r *Room) putOff(id string, state office.WithdrawalState, problem message.M
 
 // refuse ends a wish that the service does not fulfil.
 func (r *Room) refuse(id string, problem message.Message) error {
+	return r.end(id, office.WithdrawRefused, problem)
+}
+
+// end ends a wish without its being done, as far as anybody knows. People are notified unless they ended it themselves.
+func (r *Room) end(id string, state office.WithdrawalState, problem message.Message) error {
 	var line office.Activity
 	var facts []office.Fact
 	err := r.Data.Update(func(tx *store.Tx) error {
@@ -196,15 +205,18 @@ func (r *Room) refuse(id string, problem message.Message) error {
 			return err
 		}
 		w := *p.Withdrawal
-		w.State, w.Problem, w.NextTry = office.WithdrawRefused, problem, time.Time{}
+		w.State, w.Problem, w.NextTry = state, problem, time.Time{}
 		p.Withdrawal = &w
 		if err := tx.PutPackage(p); err != nil {
 			return err
 		}
-		if facts, err = r.needs.NotDone(tx, p); err != nil {
+		text := message.Then(message.NotWithdrawn(p.DisplayName()), problem)
+		if state == office.WithdrawUnknown {
+			text = message.WithdrawalLeft(p.DisplayName())
+		} else if facts, err = r.needs.NotDone(tx, p); err != nil {
 			return err
 		}
-		line = office.Activity{Time: r.Now(), Kind: "problem", PackageID: id, Text: message.Then(message.NotWithdrawn(p.DisplayName()), problem)}
+		line = office.Activity{Time: r.Now(), Kind: "problem", PackageID: id, Text: text}
 		return tx.AddActivity(line)
 	})
 	if err != nil {
