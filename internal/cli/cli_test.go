@@ -193,9 +193,16 @@ func TestSignersAreReadAsPeopleWriteThem(t *testing.T) {
 		"Cher <cher@example.com>":          {FirstName: "Cher", Email: "cher@example.com"},
 		"jan@example.com":                  {FirstName: "jan", Email: "jan@example.com"},
 		"\"Weber, Jan\" <jan@example.com>": {FirstName: "Jan", LastName: "Weber", Email: "jan@example.com"},
+		// As completion offers whose last name is more than its last word.
+		office.Written(office.Signer{FirstName: "Ana", LastName: "Ruiz García", Email: "ana@example.com"}): {FirstName: "Ana", LastName: "Ruiz García", Email: "ana@example.com"},
 	} {
 		if got, err := parseSigner(text); err != nil || got != want {
 			t.Errorf("%s: %+v, %v", text, got, err)
+		}
+	}
+	for _, text := range []string{"", "Ana Ruiz", "Ana <ana>", "ana@example.com, jan@example.com"} {
+		if got, err := parseSigner(text); err == nil {
+			t.Errorf("%q is read as %+v", text, got)
 		}
 	}
 }

@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/mail"
 	"path/filepath"
 	"strings"
 	"time"
@@ -161,27 +160,15 @@ func (c *sendCmd) draft() (office.NewPackage, error) {
 	return d, nil
 }
 
-// parseSigner reads "Ana Ruiz <ana@example.com>". The last word is the last name.
+// parseSigner reads one person as office.ReadPeople does, and calls one without a name by the address.
 func parseSigner(s string) (office.Signer, error) {
-	a, err := mail.ParseAddress(s)
-	if err != nil {
+	people := office.ReadPeople(s)
+	if len(people) != 1 {
 		return office.Signer{}, &usage{fmt.Sprintf("%q is not a signer; write it as \"Ana Ruiz <ana@example.com>\".", s)}
 	}
-	signer := office.Signer{Email: a.Address}
-	if last, first, ok := strings.Cut(a.Name, ","); ok { // "Ruiz, Ana"
-		signer.FirstName, signer.LastName = strings.TrimSpace(first), strings.TrimSpace(last)
-		return signer, nil
-	}
-	name := strings.Fields(a.Name)
-	switch len(name) {
-	case 0:
-		local, _, _ := strings.Cut(a.Address, "@")
-		signer.FirstName = local
-	case 1:
-		signer.FirstName = name[0]
-	default:
-		signer.FirstName = strings.Join(name[:len(name)-1], " ")
-		signer.LastName = name[len(name)-1]
+	signer := people[0]
+	if signer.FirstName == "" && signer.LastName == "" {
+		signer.FirstName, _, _ = strings.Cut(signer.Email, "@")
 	}
 	return signer, nil
 }

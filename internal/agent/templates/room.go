@@ -111,9 +111,12 @@ func read(ctx context.Context, client *esign.Client, search string) (all []esign
 				fresh++
 			}
 		}
-		q.Skip += page.Given
-		if page.Given == 0 || page.Total > 0 && q.Skip >= page.Total || fresh == 0 && len(page.Items) > 0 {
-			return all, true, nil
+		again := fresh == 0 && len(page.Items) > 0 // the service gives the same page for ever
+		if !again {
+			q.Skip += page.Given
+		}
+		if again || page.Given == 0 || page.Total > 0 && q.Skip >= page.Total {
+			return all, q.Skip >= page.Total, nil // where it says that there are more than it gave, it is not the end
 		}
 	}
 	return all, false, nil
