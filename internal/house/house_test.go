@@ -179,7 +179,7 @@ var allowed = map[string][]string{
 	"internal/agent/announce":      {"internal/agent/data", "internal/agent/loop", "internal/agent/health", "internal/office", "internal/store"},
 	"internal/agent/outbox":        {"internal/disk", "internal/agent/apply", "internal/agent/data", "internal/agent/loop", "internal/agent/health", "internal/office", "internal/store", "internal/archive", "internal/esign", "internal/preview", "internal/locations"},
 	"internal/agent/network":       {"internal/agent/health", "internal/agent/issuer", "internal/agent/loop", "internal/esign", "internal/office", "internal/proxy", "internal/tunnel"},
-	"internal/agent/withdraw":      {"internal/agent/data", "internal/agent/loop", "internal/office", "internal/store", "internal/esign"},
+	"internal/agent/withdraw":      {"internal/agent/data", "internal/agent/health", "internal/agent/loop", "internal/office", "internal/store", "internal/esign"},
 	"internal/agent/hotfolder":     {"internal/disk", "internal/agent/data", "internal/agent/health", "internal/agent/loop", "internal/archive", "internal/office", "internal/office/filename", "internal/store"},
 	"internal/agent/updates":       {"internal/agent/data", "internal/agent/loop", "internal/office", "internal/store", "internal/update"},
 	"internal/update":              {"internal/private"},
