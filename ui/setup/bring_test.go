@@ -1,12 +1,14 @@
 package setup
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"countersign/ui/officetest"
+	"countersign/ui/system"
 )
 
 func TestAnOfficeIsBroughtOverWithItsPasswordAndAFolderThatIsHere(t *testing.T) {
@@ -15,7 +17,8 @@ func TestAnOfficeIsBroughtOverWithItsPasswordAndAFolderThatIsHere(t *testing.T) 
 	if err := os.WriteFile(path, []byte("countersign sealed file 1\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	w.OpenFile(path)
+	w.System.OnChoose = func(_ context.Context, d system.FileDialog) ([]string, error) { return []string{path}, nil }
+	w.PickMove()
 	w.Settle()
 	if w.Env.Window.Canvas().Overlays().Top() == nil || w.bar.text.Text != "" {
 		t.Fatalf("nothing is asked; said %q", w.bar.text.Text)

@@ -19,6 +19,13 @@ func (s *Screen) PickFile() {
 	}
 }
 
+// PickMove lets the person choose the file that another computer has made for this one.
+func (s *Screen) PickMove() {
+	if s.cancel == nil {
+		browse.One(s.env, lang.L("Bring over from another computer"), lang.L("Office from another computer"), agent.OfficeEnding, s.OpenFile)
+	}
+}
+
 // OpenFile fills the wizard with the file of an administrator and shows its first step, so that the person sees which service
 // it is before anything is asked or kept. A file that cannot be used changes nothing.
 //

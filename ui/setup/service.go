@@ -8,6 +8,7 @@ import (
 
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/lang"
+	"fyne.io/fyne/v2/widget"
 
 	"countersign/internal/agent"
 	"countersign/internal/office"
@@ -36,9 +37,11 @@ func newService(s *Screen) *service {
 	}
 	p.own = widgets.Stack(0, widgets.Card(widgets.Halves(fields[office.FieldAuthURL], fields[office.FieldBaseURL])))
 	p.kind = widgets.NewChoice(p.list(), -1, p.choose, s.Next)
+	bring := widgets.NewButton(lang.L("Bring over from another computer…"), s.PickMove)
+	bring.Importance = widget.LowImportance
 	p.step = &step{key: "service", name: lang.L("Signing service"), title: lang.L("Which signing service does your office use?"),
 		text:    lang.L("Countersign sends documents through your office's account with this service."),
-		content: widgets.Stack(16, widgets.Card(p.kind), p.own), fields: fields, next: lang.L("Continue"),
+		content: widgets.Stack(16, widgets.Card(p.kind), p.own, widgets.Row(0, bring)), fields: fields, next: lang.L("Continue"),
 		asking: lang.L("Looking for the service…"), enter: p.enter, ask: p.ask, blame: office.FieldAuthURL,
 		reveal: func() { p.own.Show() }}
 	return p
