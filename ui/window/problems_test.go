@@ -62,12 +62,12 @@ func TestWhateverIsWrongIsListedAndOffersSomethingToDo(t *testing.T) {
 		if b.window.at != showPackages || !b.has(i18n.Message(issue.Message)) || !b.has(word) {
 			t.Errorf("%s: from the tray it is not found among the problems, with what to do", state.ID)
 		}
-		quits, acted := b.quits, len(b.Office.Acted)
+		quits, acted, opened := b.quits, len(b.Office.Acted), len(b.System.SoFar())
 		p.press(t, word)
 		signing := b.window.account.cancel != nil
 		b.window.account.stop() // which waits for a browser
 		b.Settle()
-		if !signing && b.quits == quits && len(b.Office.Acted) == acted && b.window.at == showPackages {
+		if !signing && b.quits == quits && len(b.Office.Acted) == acted && len(b.System.SoFar()) == opened && b.window.at == showPackages {
 			t.Errorf("%s: pressing %q does nothing", state.ID, word)
 		}
 		b.key(fyne.KeyEscape)
