@@ -160,6 +160,7 @@ func (a *Agent) restoreFirst(ctx context.Context) (settings bool, r restored, er
 		return false, r, err
 	}
 	if !a.restoreOwed() {
+		a.forgetWanted() // whoever chose one was killed before the state was set aside
 		return settings, r, nil
 	}
 	if r, err = a.restoreNewest(ctx); err != nil { // it is tried again, as while the key is out of reach

@@ -75,7 +75,7 @@ type restored struct {
 // restoreNewest puts the newest backup that can be opened in the place of a state that knows nothing but what the office's
 // second file holds.
 func (a *Agent) restoreNewest(ctx context.Context) (r restored, err error) {
-	files, err := a.restorable()
+	files, wanted, err := a.restorable()
 	if err != nil || len(files) == 0 {
 		return r, err
 	}
@@ -91,8 +91,16 @@ func (a *Agent) restoreNewest(ctx context.Context) (r restored, err error) {
 	if err != nil {
 		return r, err
 	}
+	here, err := data.Read(a.Data, "what is known of the office", readBackedUp)
+	if err != nil {
+		return r, err
+	}
 	for _, f := range files {
-		err := a.restore(f.Path, safe.Secret(derived))
+		mine := here.Installation
+		if filepath.Base(f.Path) == wanted { // a person's word
+			mine = ""
+		}
+		err := a.restore(f.Path, safe.Secret(derived), mine)
 		if err == nil {
 			a.forgetWanted()
 			a.Log.Info("restored the state from a backup", "file", f.Path)
@@ -102,14 +110,18 @@ func (a *Agent) restoreNewest(ctx context.Context) (r restored, err error) {
 		if !unusable(err) {
 			return r, fmt.Errorf("restore a backup: %w", err)
 		}
+		r.locked = r.locked || !errors.Is(err, errOtherOffice)
 	}
-	return restored{locked: true}, nil
+	return r, nil
 }
+
+// errOtherOffice is a backup of what was in the data folder before the office that the second file tells of was brought over.
+var errOtherOffice = errors.New("the backup is of another office")
 
 // unusable reports whether err is about one backup, and the one before may be better.
 func unusable(err error) bool {
 	for _, own := range []error{safe.ErrKey, safe.ErrDamaged, safe.ErrForeign, safe.ErrNewer, luggage.ErrDamaged, luggage.ErrNewer,
-		store.ErrCorrupt, store.ErrNewer, fs.ErrNotExist} {
+		store.ErrCorrupt, store.ErrNewer, fs.ErrNotExist, errOtherOffice} {
 		if errors.Is(err, own) {
 			return true
 		}
@@ -117,14 +129,20 @@ func unusable(err error) bool {
 	return false
 }
 
-// restore puts a backup in the place of what is here.
-func (a *Agent) restore(path string, with safe.Opener) error {
+// restore puts a backup in the place of what is here: one of that installation, or any for none.
+func (a *Agent) restore(path string, with safe.Opener, installation string) error {
+	ours := func(m luggage.Manifest) error {
+		if installation != "" && m.Installation != installation {
+			return errOtherOffice
+		}
+		return nil
+	}
 	folder := filepath.Join(locations.Backups(a.p.DataDir), unpacking)
 	if err := os.RemoveAll(folder); err != nil {
 		return err
 	}
 	defer os.RemoveAll(folder)
-	m, err := backups.Unpack(path, with, folder)
+	m, err := backups.Unpack(path, with, folder, ours)
 	if err != nil {
 		return err
 	}
@@ -178,7 +196,8 @@ func (a *Agent) bringDocuments(path string, with safe.Opener, documents []luggag
 // becomeHere has the state of a backup be that of this computer, of which here is known from the office's second file.
 func (a *Agent) becomeHere(tx *store.Tx, here backedUp) error {
 	var made string
-	if _, err := tx.GetDoc(docInstallation, &made); err != nil {
+	_, err := tx.GetDoc(docInstallation, &made)
+	if err != nil {
 		return err
 	}
 	if here.Installation != "" && here.Installation == made {
@@ -186,7 +205,10 @@ func (a *Agent) becomeHere(tx *store.Tx, here backedUp) error {
 		here.Sealed = nil
 		return errors.Join(err, putBackedUp(tx, here))
 	}
-	return errors.Join(account.ForgetPassing(tx), account.Expire(tx))
+	if here.Parting != nil { // which is of this computer, whatever office is here
+		err = tx.PutDoc(docParting, here.Parting)
+	}
+	return errors.Join(err, account.ForgetPassing(tx), account.Expire(tx))
 }
 
 // unsettle has everything found out that may have happened since the backup was made.

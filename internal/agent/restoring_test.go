@@ -263,6 +263,47 @@ func TestTheNewestBackupThatCanBeReadIsRestored(t *testing.T) {
 	o.stop()
 }
 
+func TestABackupOfTheTimeBeforeAnOfficeWasBroughtOverTakesNothingFromIt(t *testing.T) {
+	old, _, _, _ := movable(t)
+	file := filepath.Join(t.TempDir(), "office.move")
+	noErr(t, old.MoveOut(t.Context(), file, password))
+	now := old.newComputer()
+	noErr(t, now.backups.Make()) // while nothing was here
+	_, err := now.MoveIn(t.Context(), file, password, "")
+	noErr(t, err)
+	now.loseData()
+	now.open()
+	now.run()
+	if s := now.Status(); !s.SignedIn || now.Settings().SaveTo != old.folder {
+		t.Errorf("%+v, %+v", s, now.Settings())
+	}
+	noErr(t, now.MoveOut(t.Context(), file+"2", password))
+	now.loseData()
+	now.open()
+	now.run()
+	now.quiet()
+}
+
+func TestABackupThatWasChosenInVainIsNotChosenLater(t *testing.T) {
+	o, _, held := backedUpOffice(t)
+	_, err := o.Cancel(held)
+	noErr(t, err)
+	noErr(t, o.backups.Make())
+	o.stop()
+	files, err := backups.List(locations.Backups(o.data))
+	noErr(t, err)
+	aside, err := PrepareRestore(o.data, files[1].Path)
+	noErr(t, err)
+	noErr(t, os.Rename(aside, locations.State(o.data))) // it was killed before
+	o.open()
+	o.loseData()
+	o.open()
+	if s := o.draftNow(held).State; s != office.DraftCancelled {
+		t.Errorf("an older backup was restored: what was cancelled is %s", s)
+	}
+	o.stop()
+}
+
 func TestABackupShowsNothingWithoutTheKey(t *testing.T) {
 	o, _, _ := backedUpOffice(t)
 	o.stop()

@@ -38,14 +38,17 @@ func PrepareRestore(dataDir, file string) (aside string, err error) {
 	if err != nil {
 		return "", err
 	}
-	if file == "" && len(list) > 0 {
-		file = list[0].Path
+	same := func(b Backup) bool {
+		return file == "" || filepath.Base(b.Path) == filepath.Base(file) && sameFile(b.Path, file)
 	}
-	same := func(b Backup) bool { return filepath.Base(b.Path) == filepath.Base(file) && sameFile(b.Path, file) }
 	if !slices.ContainsFunc(list, same) {
 		return "", message.Error(message.NoBackups(), nil)
 	}
-	if err := replaceFile(filepath.Join(locations.Backups(dataDir), wanted), []byte(filepath.Base(file))); err != nil {
+	name := ""
+	if file != "" {
+		name = filepath.Base(file)
+	}
+	if err := replaceFile(filepath.Join(locations.Backups(dataDir), wanted), []byte(name)); err != nil {
 		return "", err
 	}
 	state := locations.State(dataDir)
@@ -64,21 +67,21 @@ func sameFile(a, b string) bool {
 	return err1 == nil && err2 == nil && os.SameFile(x, y)
 }
 
-// restorable are the backups in the order in which they are to be tried.
-func (a *Agent) restorable() ([]Backup, error) {
-	list, err := Backups(a.p.DataDir)
+// restorable are the backups in the order in which they are to be tried; first is the name of the one that a person has chosen.
+func (a *Agent) restorable() (list []Backup, first string, err error) {
+	list, err = Backups(a.p.DataDir)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	name, err := os.ReadFile(filepath.Join(locations.Backups(a.p.DataDir), wanted))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, err
+		return nil, "", err
 	}
-	first := func(b Backup) bool { return filepath.Base(b.Path) == strings.TrimSpace(string(name)) }
-	if at := slices.IndexFunc(list, first); at > 0 {
+	first = strings.TrimSpace(string(name))
+	if at := slices.IndexFunc(list, func(b Backup) bool { return filepath.Base(b.Path) == first }); at > 0 {
 		list = slices.Insert(slices.Delete(slices.Clone(list), at, at+1), 0, list[at])
 	}
-	return list, nil
+	return list, first, nil
 }
 
 // forgetWanted ends what PrepareRestore began.
