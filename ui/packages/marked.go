@@ -34,7 +34,9 @@ func (s *Screen) chose(row int) {
 	case held&fyne.KeyModifierShift != 0:
 		s.markTo(row)
 	case held&fyne.KeyModifierShortcutDefault != 0:
-		s.mark(before, true)
+		if had == 0 {
+			s.mark(before, true)
+		}
 		s.mark(id, !s.marked[id])
 		s.from = id
 	default:

@@ -173,7 +173,8 @@ type ListRow struct {
 // standIn tells the row where it is.
 func (r *ListRow) standIn(l *List, at int) { r.list, r.at = l, at }
 
-// Tapped chooses the row. Fyne's row, which does that, gets no press on what answers to either mouse button.
+// Tapped chooses the row, and tells so of the chosen one, too: that may end a marking. Fyne's row, which does the first, gets
+// no press on what answers to either mouse button.
 func (r *ListRow) Tapped(*fyne.PointEvent) {
 	if r.list == nil {
 		return
@@ -181,6 +182,7 @@ func (r *ListRow) Tapped(*fyne.PointEvent) {
 	if c := fyne.CurrentApp().Driver().CanvasForObject(r.list); c != nil {
 		c.Focus(r.list)
 	}
+	r.list.Unselect(r.at)
 	r.list.Select(r.at)
 }
 

@@ -19,8 +19,8 @@ func TestARowOfAListAnswersToBothMouseButtons(t *testing.T) {
 		rows = append(rows, r)
 		return r
 	}, func(int, fyne.CanvasObject) {})
-	chosen, menu := -1, -1
-	l.OnSelected = func(id int) { chosen = id }
+	chosen, told, menu := -1, 0, -1
+	l.OnSelected = func(id int) { chosen, told = id, told+1 }
 	l.OnMenu = func(row int, _ fyne.Position) { menu = row }
 	w := test.NewTempWindow(t, l)
 	w.Resize(fyne.NewSize(200, 400))
@@ -36,6 +36,10 @@ func TestARowOfAListAnswersToBothMouseButtons(t *testing.T) {
 		o.(fyne.Tappable).Tapped(&fyne.PointEvent{})
 		if chosen != 2 || l.At() != 2 || w.Canvas().Focused() != l {
 			t.Errorf("a press chooses row %d, at is %d, %T has the focus", chosen, l.At(), w.Canvas().Focused())
+		}
+		o.(fyne.Tappable).Tapped(&fyne.PointEvent{})
+		if told != 2 {
+			t.Errorf("of two presses on a row the list tells %d times", told)
 		}
 		return
 	}
