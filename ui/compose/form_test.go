@@ -200,7 +200,7 @@ func TestAFolderWithManyDocumentsIsAskedAbout(t *testing.T) {
 
 func TestWhatTheOfficeGoesOnTryingSaysSo(t *testing.T) {
 	d := office.Draft{State: office.DraftQueued, Problem: message.ServiceUnreachable()}
-	if _, got := outbox.State(d); got != d.Problem.String()+" Your package will be sent automatically." {
+	if _, got := outbox.State(officetest.Now, d); got != d.Problem.String()+" Your package will be sent automatically." {
 		t.Errorf("said %q", got)
 	}
 }

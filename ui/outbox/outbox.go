@@ -4,6 +4,7 @@ package outbox
 
 import (
 	"context"
+	"time"
 
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/lang"
@@ -16,8 +17,8 @@ import (
 	"countersign/ui/widgets"
 )
 
-// State is where a draft stands, as a shape and in words.
-func State(d office.Draft) (theme.Mark, string) {
+// State is where a draft stands at now, as a shape and in words.
+func State(now time.Time, d office.Draft) (theme.Mark, string) {
 	switch d.State {
 	case office.DraftHeld:
 		switch {
@@ -27,6 +28,8 @@ func State(d office.Draft) (theme.Mark, string) {
 			return theme.MarkNext, i18n.Message(d.Problem)
 		case d.Folder != "":
 			return theme.MarkNext, lang.L("From a folder: waits for your OK.")
+		case now.Before(d.Created.Add(widgets.GracePeriod)): // it can still be undone
+			return theme.MarkLater, lang.L("not sent yet")
 		}
 		return theme.MarkLater, lang.L("Not sent: Countersign was closed while you could still undo.")
 	case office.DraftUnknown:

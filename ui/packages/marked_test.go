@@ -74,6 +74,18 @@ func TestSeveralPackagesAreMarkedAsInOtherLists(t *testing.T) {
 	}
 }
 
+func TestWhatWasTakenOutOfTheMarkedStaysOut(t *testing.T) {
+	b := newBench(t, many(10))
+	b.press("n1", 0)
+	b.press("n3", ctrl)
+	b.press("n5", ctrl)
+	b.press("n3", ctrl)
+	b.press("n7", ctrl)
+	if got := b.markedIDs(); got != "n1 n5 n7" {
+		t.Errorf("%s are marked", got)
+	}
+}
+
 func TestWhatLeavesTheListIsNotMarkedAnyMore(t *testing.T) {
 	b := newBench(t, many(10))
 	b.press("n2", 0)
@@ -216,5 +228,21 @@ func TestTheFoldersOfMarkedPackagesAreOpenedEachOnce(t *testing.T) {
 	b.do(t, "Open folder")
 	if len(b.System.Opened) != 0 || len(b.Notices) != 1 || b.Notices[0] != "The files are no longer where they were saved." {
 		t.Errorf("opened %q, said %q", b.System.Opened, b.Notices)
+	}
+}
+
+func TestAnEmptyTabSaysThatTheRestIsArchived(t *testing.T) {
+	o := busySaved()
+	for i := range o.Rows {
+		o.Rows[i].Archived = &office.Archived{}
+	}
+	b := newBench(t, o)
+	b.screen.tabs.Choose(tabAll)
+	if b.screen.rows() != 0 || !shows(b, "Everything is archived.") {
+		t.Error("All does not say that everything is archived")
+	}
+	b.screen.tabs.Choose(tabDone)
+	if !shows(b, "All signed packages are archived.") {
+		t.Error("Done does not say that what is signed is archived")
 	}
 }

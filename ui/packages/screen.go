@@ -9,6 +9,7 @@ import (
 	"context"
 	"fmt"
 	"image"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -346,6 +347,10 @@ func (s *Screen) nothing() fyne.CanvasObject {
 		return widgets.Empty(theme.MarkDrop.Resource(), lang.L("Nothing has been sent yet."), lang.L("New package"), s.env.Go.ShowCompose)
 	case s.tabs.Chosen() == tabWaiting:
 		return widgets.Empty(icon, lang.L("Nothing is waiting for a signature."), lang.L("New package"), s.env.Go.ShowCompose)
+	case s.tabs.Chosen() == tabAll:
+		return widgets.Empty(theme.MarkLater.Resource(), lang.L("Everything is archived."), "", nil)
+	case slices.ContainsFunc(s.all.rows, func(r row) bool { return r.archived && tabOf(r.standing) == tabDone }):
+		return widgets.Empty(theme.MarkLater.Resource(), lang.L("All signed packages are archived."), "", nil)
 	default:
 		return widgets.Empty(theme.MarkLater.Resource(), lang.L("No package is fully signed yet."), "", nil)
 	}

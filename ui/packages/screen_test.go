@@ -267,10 +267,10 @@ func TestEveryRowSaysWhereItsPackageStands(t *testing.T) {
 			t.Errorf("%s says %q, want %q", id, got, want)
 		}
 	}
-	if got := fmt.Sprint(marksOf(rows["p1"])); got != fmt.Sprint([]theme.Mark{theme.MarkSigned, theme.MarkNext, theme.MarkLater}) {
+	if got := fmt.Sprint(marksOf(officetest.Now, rows["p1"])); got != fmt.Sprint([]theme.Mark{theme.MarkSigned, theme.MarkNext, theme.MarkLater}) {
 		t.Errorf("the lease has the shapes %s", got)
 	}
-	if got := len(marksOf(rows["w2"])); got != 1 {
+	if got := len(marksOf(officetest.Now, rows["w2"])); got != 1 {
 		t.Errorf("twelve signers have %d shapes", got)
 	}
 }
@@ -545,7 +545,7 @@ func TestCancellingCanBeUndone(t *testing.T) {
 	if left := officetest.Must(o.Drafts()); len(left) != 1 || left[0].State != office.DraftHeld {
 		t.Fatalf("left are %+v", left)
 	}
-	if _, said := outbox.State(officetest.Must(o.Drafts())[0]); said != "Not sent: you cancelled it." {
+	if _, said := outbox.State(officetest.Now, officetest.Must(o.Drafts())[0]); said != "Not sent: you cancelled it." {
 		t.Errorf("it says %q", said)
 	}
 	pressIn(t, b, "Send")

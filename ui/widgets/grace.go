@@ -13,6 +13,9 @@ import (
 // graceSeconds is how long the person can undo something before it is done.
 const graceSeconds = 10
 
+// GracePeriod is the same as a duration.
+const GracePeriod = graceSeconds * time.Second
+
 // Grace shows what is about to be done, each on a line with the seconds that are left and a button that prevents it. It takes
 // no room while there is nothing. What still waits when the program ends is not done.
 type Grace struct {
