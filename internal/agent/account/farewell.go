@@ -150,8 +150,10 @@ func putJSON(values map[string][]byte, name string, v any) error {
 	return err
 }
 
-// RunFarewells says what is owed, more and more rarely to a service that does not answer.
+// RunFarewells says what is owed, more and more rarely to a service that does not answer, nor while what was said cannot
+// be noted.
 func (r *Room) RunFarewells(ctx context.Context) error {
+	unnoted := map[string]rest{}
 	for {
 		list, err := r.owed()
 		if err != nil && !errors.Is(err, ErrLocked) {
@@ -159,11 +161,17 @@ func (r *Room) RunFarewells(ctx context.Context) error {
 		}
 		pause := time.Hour
 		for _, f := range list {
-			if left := r.Due(loop.MaxWait(farewellPause)).Left(f.Next); left > 0 {
+			left := max(r.Due(loop.MaxWait(farewellPause)).Left(f.Next), unnoted[f.ID].until.Left(r.Now()))
+			if left > 0 {
 				pause = min(pause, left)
 				continue
 			}
-			r.sayFarewell(ctx, f.ID, f.Tries < farewellHolds)
+			if _, noted := r.sayFarewell(ctx, f.ID, f.Tries < farewellHolds); noted {
+				delete(unnoted, f.ID)
+			} else {
+				n := unnoted[f.ID].tries + 1
+				unnoted[f.ID] = rest{n, loop.CoolFor(r.Now(), r.Backoff(n, 30*r.Pace.Retry, farewellPause))}
+			}
 			pause = 0
 		}
 		if pause == 0 && ctx.Err() == nil {
@@ -175,23 +183,29 @@ func (r *Room) RunFarewells(ctx context.Context) error {
 	}
 }
 
-// sayFarewell tells one service what it is owed, and returns what it could not be told. hold keeps the sign-in for
-// another time while the endpoint cannot be deleted.
-func (r *Room) sayFarewell(ctx context.Context, id string, hold bool) (left []message.Message) {
+// rest is for how long a service is left alone for which nothing could be noted, and how often in a row that was so.
+type rest struct {
+	tries int
+	until loop.Cooldown
+}
+
+// sayFarewell tells one service what it is owed, and returns what it could not be told and whether that is noted. hold
+// keeps the sign-in for another time while the endpoint cannot be deleted.
+func (r *Room) sayFarewell(ctx context.Context, id string, hold bool) (left []message.Message, noted bool) {
 	unsaid := []message.Message{message.EndpointNotDeleted(), message.NotRevoked()}
 	select {
 	case r.farewells.saying <- struct{}{}:
 		defer func() { <-r.farewells.saying }()
 	case <-ctx.Done():
-		return unsaid
+		return unsaid, false
 	}
 	list, err := r.owed()
 	if err != nil {
-		return unsaid
+		return unsaid, false
 	}
 	i := slices.IndexFunc(list, func(f farewell) bool { return f.ID == id })
 	if i < 0 {
-		return nil
+		return nil, true
 	}
 	f := list[i]
 	config := esign.Config{
@@ -205,7 +219,7 @@ func (r *Room) sayFarewell(ctx context.Context, id string, hold bool) (left []me
 	r.farewells.mu.Unlock()
 	if t.Access != "" {
 		if err := session.Adopt(ctx, t, func(string) error { return nil }); err != nil {
-			return unsaid
+			return unsaid, false
 		}
 	}
 	again := false
@@ -240,7 +254,7 @@ func (r *Room) sayFarewell(ctx context.Context, id string, hold bool) (left []me
 	if err != nil {
 		r.Log.Warn("note what a service was told", "err", err)
 	}
-	return left
+	return left, err == nil
 }
 
 // tellAgain reports whether what failed may succeed another time.

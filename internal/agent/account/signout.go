@@ -43,7 +43,8 @@ func (r *Room) SignOut(ctx context.Context) error {
 	r.Record(office.Activity{Kind: "signed_out", Text: message.SignedOut()})
 	r.Signal(office.StatusChanged)
 	if owed != "" {
-		left = append(left, r.sayFarewell(ctx, owed, false)...)
+		unsaid, _ := r.sayFarewell(ctx, owed, false)
+		left = append(left, unsaid...)
 		loop.Wake(r.wakeFarewells)
 	}
 	if len(left) > 0 {
