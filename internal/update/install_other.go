@@ -7,6 +7,8 @@ import (
 	"os"
 	"runtime"
 	"strings"
+
+	"countersign/internal/message"
 )
 
 // Here is the kind of file with which this program came here, as far as that can be told; windowless is said of the
@@ -31,4 +33,6 @@ func isThere(path string) bool {
 }
 
 // Start is for Windows: elsewhere people install what was downloaded.
-func Start(string, []string) error { return errors.ErrUnsupported }
+func Start(string, []string) error {
+	return message.Error(message.UpdateNotStarted(), errors.ErrUnsupported)
+}
