@@ -347,6 +347,8 @@ func (a *Agent) takeOver(ctx context.Context) error {
 			doubts = errors.Join(a.unsettle(tx, now), account.ForgetPassing(tx), account.Expire(tx))
 		case p.State == returning:
 			doubts = outbox.Doubt(tx, now)
+		default:
+			doubts = outbox.LookFirst(tx)
 		}
 		return errors.Join(doubts, tx.PutDoc(docParting, nil))
 	})

@@ -1,10 +1,12 @@
 package agent
 
 import (
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -121,6 +123,31 @@ func TestAnOfficeMovesAndTheOldComputerStaysQuiet(t *testing.T) {
 		t.Error("the old computer took the office back from the new one")
 	}
 	old.quiet()
+}
+
+func TestAFileThatIsBroughtOverTwiceWithinAMinuteSendsWhatWaitedOnce(t *testing.T) {
+	old, _, queued, heal := movable(t)
+	file := filepath.Join(t.TempDir(), "office.move")
+	noErr(t, old.MoveOut(t.Context(), file, password))
+	first, second := old.newComputer(), old.newComputer()
+	for _, o := range []*testOffice{first, second} {
+		b, err := o.MoveIn(t.Context(), file, password, "")
+		if err != nil || !b.Waits.IsZero() || !o.Status().SignedIn {
+			t.Fatalf("%+v, %v, %+v", b, err, o.Status())
+		}
+	}
+	second.stop()
+	heal()
+	first.eventually("what waited is sent", func() bool { return first.draftNow(queued).State == office.DraftSent })
+	second.open()
+	ctx, end := context.WithCancel(t.Context())
+	var running sync.WaitGroup
+	running.Go(func() { second.Run(ctx, PartOutbox) })
+	t.Cleanup(func() { end(); running.Wait() })
+	second.eventually("and found", func() bool { return second.draftNow(queued).State == office.DraftSent })
+	if n := len(old.service.Packages()); n != 3 {
+		t.Errorf("%d packages at the service", n)
+	}
 }
 
 func TestAnOfficeThatWasNeverBroughtOverIsTakenBack(t *testing.T) {

@@ -113,7 +113,7 @@ func (r *Room) resolve(tx *store.Tx, draftID string, sendAgain bool) error {
 	}
 	was := d.State
 	d.State, d.Problem, d.Tries, d.Changed, d.NextTry, d.Day = office.DraftCancelled, message.Message{}, 0, r.Now(), time.Time{}, 0
-	d.Stopped, d.Was, d.By = false, was, "" // whoever decides sends it
+	d.Stopped, d.Was, d.By, d.LookFirst = false, was, "", false // whoever decides sends it
 	if sendAgain {
 		d.Was = ""
 		d.State, d.NextTry = office.DraftQueued, r.Now()

@@ -1,0 +1,52 @@
+package outbox
+
+import (
+	"context"
+	"errors"
+
+	"countersign/internal/agent/loop"
+	"countersign/internal/esign"
+	"countersign/internal/message"
+	"countersign/internal/office"
+	"countersign/internal/store"
+)
+
+// LookFirst has the service's list read for every draft that waits, right before it is sent: another computer, to which the same
+// file was brought over, may have sent it a moment ago.
+func LookFirst(tx *store.Tx) error {
+	drafts, err := tx.Drafts(office.DraftQueued)
+	for _, d := range drafts {
+		if err != nil {
+			return err
+		}
+		d.LookFirst = true
+		err = tx.PutDraft(d)
+	}
+	return err
+}
+
+// sentElsewhere looks for d's package, which was to be sent now. It is to be sent if goOn. Where the list cannot tell, the outcome
+// is unknown, and a person decides.
+func (r *Room) sentElsewhere(ctx context.Context, client *esign.Client, d office.Draft) (goOn bool, err error) {
+	found, more, err := r.findPackage(ctx, client, d)
+	var e *esign.Error
+	switch {
+	case ctx.Err() != nil:
+		return false, nil
+	case found != "":
+		return false, r.accepted(d, esign.Added{PackageID: found})
+	case more:
+		d.NextTry = r.Now()
+		return false, r.putDraft(&d, office.DraftQueued)
+	case err == nil:
+		return true, nil
+	case loop.ConcernsAll(err), errors.As(err, &e) && (e.Kind == esign.SignedOut || e.Temporary() && e.Kind != esign.BadAnswer):
+		return false, r.refused(ctx, d, err)
+	}
+	r.Log.Warn("the list does not tell whether a draft was sent elsewhere", "draft", d.ID, "err", err)
+	d.Problem, d.NextTry = message.DraftOfBefore(), r.Now()
+	err = r.putDraft(&d, office.DraftUnknown)
+	r.TellUnknown()
+	r.Signal(office.StatusChanged)
+	return false, err
+}
