@@ -43,6 +43,8 @@ func (e *MissingFolderError) Message() message.Message { return message.FolderNo
 // for documents here, for an office whose folder is not here; empty to take that of the old computer, which is a
 // *MissingFolderError where there is none. After an error nothing has changed.
 func (a *Agent) MoveIn(ctx context.Context, path, password, saveTo string) (b Brought, err error) {
+	done := a.gate.begin()
+	defer done()
 	if err := a.mayMoveIn(ctx); err != nil {
 		return b, err
 	}

@@ -16,11 +16,22 @@ import (
 // gate is between Run and the loops: while it is shut none of them runs, and so nothing is sent, received or saved. It is shut
 // while the state is another one than it will be (restoring.go), or another computer's (moving.go).
 type gate struct {
+	moves sync.Mutex // held by whoever moves the office or takes a move up, see begin
+
 	mu    sync.Mutex
 	held  int                // how many keep it shut for a moment
 	stop  context.CancelFunc // ends the loops; nil while none runs
 	ended chan struct{}      // closed when they are gone
 	rings chan struct{}      // closed when something has changed
+}
+
+// begin has whoever moves the office do so alone, until done.
+func (g *gate) begin() (done func()) {
+	g.moves.Lock()
+	return func() {
+		g.moves.Unlock()
+		g.ring()
+	}
 }
 
 // hold shuts the gate for a moment, and returns when no loop runs any more. release lets them run again.
@@ -100,21 +111,8 @@ const (
 func (a *Agent) pass(ctx context.Context) bool {
 	for tries := 1; ; tries++ {
 		changed := a.gate.changed()
-		pause := time.Hour
-		switch {
-		case a.gate.isHeld():
-		case a.restoreOwed():
-			a.restoreLate(ctx)
-			if !a.restoreOwed() {
-				tries = 0
-				continue
-			}
-			pause = a.Backoff(tries, 10*a.Pace.Retry, restorePause)
-		case !a.mayWork(ctx):
-			if p := a.parted(); p.State == arriving || p.State == returning {
-				pause = a.Backoff(tries, 10*a.Pace.Retry, takeOverPause)
-			}
-		default:
+		open, pause := a.takeUp(ctx, tries)
+		if open {
 			return true
 		}
 		timer := time.NewTimer(pause)
@@ -128,6 +126,27 @@ func (a *Agent) pass(ctx context.Context) bool {
 			return false
 		}
 	}
+}
+
+// takeUp takes up what was interrupted, and reports whether the loops may run. When they may not, it is to be tried again after a
+// pause, or with the next change.
+func (a *Agent) takeUp(ctx context.Context, tries int) (open bool, pause time.Duration) {
+	if a.gate.isHeld() || !a.gate.moves.TryLock() {
+		return false, time.Hour
+	}
+	defer a.gate.moves.Unlock()
+	if a.restoreOwed() {
+		if a.restoreLate(ctx); a.restoreOwed() {
+			return false, a.Backoff(tries, 10*a.Pace.Retry, restorePause)
+		}
+	}
+	if a.mayWork(ctx) {
+		return true, 0
+	}
+	if p := a.parted(); p.State == arriving || p.State == returning {
+		return false, a.Backoff(tries, 10*a.Pace.Retry, takeOverPause)
+	}
+	return false, time.Hour
 }
 
 // mayWork takes up a move where it was interrupted, and reports whether this computer has the office.

@@ -30,8 +30,8 @@ import (
 // twice, use up each other's sign-in, and take each other's events; so at every moment, and whatever is killed, at most one of
 // them works. How that is so:
 //
-//   - The old one stops before the file exists. MoveOut shuts the gate, waits until no loop runs, notes on disk that it is
-//     leaving, and has the state refuse every change. Only then is the state copied: what is in the file is all there is, and
+//   - The old one stops before the file exists. MoveOut shuts the gate, waits until no loop runs, has the state refuse every
+//     change, and notes on disk that it is leaving. Only then is the state copied: what is in the file is all there is, and
 //     nothing happens to it here afterwards.
 //   - Right before the file gets its name, the note becomes "left". A start that finds "leaving" knows that no file has come
 //     about, and goes on working by itself; one that finds "left" does nothing, for the file may be on its way. The note is in
@@ -161,23 +161,22 @@ func (a *Agent) MoveOut(ctx context.Context, path, password string) error {
 	if err != nil {
 		return err
 	}
+	done := a.gate.begin()
+	defer done()
 	if err := a.mayMove(ctx, path); err != nil {
 		return err
 	}
 	sealer := safe.NewSealer(password)
 	release := a.gate.hold()
 	defer release()
-	if p := a.parted(); p.State != "" {
-		return message.Error(message.MovingNow(), nil)
-	}
-	p := parting{State: leaving, ID: uuid.NewString(), File: path, Time: a.Now().UTC()}
-	if err := a.putParting(p); err != nil {
-		return err
-	}
 	a.form.Flush()
 	a.account.Park(true)
 	a.account.Pause()
-	a.Data.Freeze(message.MovingNow())
+	a.Data.Freeze(message.MovingNow()) // before the note, behind which nothing else is committed
+	p := parting{State: leaving, ID: uuid.NewString(), File: path, Time: a.Now().UTC()}
+	if err := a.putParting(p); err != nil {
+		return errors.Join(err, a.goOn(ctx))
+	}
 	a.p.Crash("move leaving")
 	if err := a.writeLuggage(p, sealer); err != nil {
 		a.Log.Error("write what is to be moved", "err", err)
@@ -296,6 +295,8 @@ func (a *Agent) goOn(ctx context.Context) error {
 // TakeBack has the old computer work again: because the file was never brought over, which the service confirms, or, with
 // anyway, because the other computer is out of use. While the service cannot be asked it waits for it.
 func (a *Agent) TakeBack(ctx context.Context, anyway bool) error {
+	done := a.gate.begin()
+	defer done()
 	release := a.gate.hold()
 	defer release()
 	p := a.parted()

@@ -150,6 +150,30 @@ func TestAFileThatIsBroughtOverTwiceWithinAMinuteSendsWhatWaitedOnce(t *testing.
 	}
 }
 
+func TestAFileIsBroughtOverOnceByTwoWhoDoItTogether(t *testing.T) {
+	old, _, _, _ := movable(t)
+	file := filepath.Join(t.TempDir(), "office.move")
+	noErr(t, old.MoveOut(t.Context(), file, password))
+	now := old.newComputer()
+	results := make(chan error)
+	for range 2 {
+		go func() {
+			_, err := now.MoveIn(t.Context(), file, password, "")
+			results <- err
+		}()
+	}
+	one, other := <-results, <-results
+	if one != nil {
+		one, other = other, one
+	}
+	if one != nil || other == nil || Message(other) != message.OfficeHere() {
+		t.Errorf("%v, %v", one, other)
+	}
+	if s := now.Status(); !s.SignedIn || s.Packages.Total != 2 {
+		t.Errorf("%+v", s)
+	}
+}
+
 func TestAnOfficeThatWasNeverBroughtOverIsTakenBack(t *testing.T) {
 	old, open, queued, heal := movable(t)
 	file := filepath.Join(t.TempDir(), "office.move")

@@ -53,7 +53,8 @@ func (s *Data) Update(fn func(*store.Tx) error) error { return s.update(s.Store.
 // UpdateFirst is store.UpdateFirst.
 func (s *Data) UpdateFirst(fn func(*store.Tx) error) error { return s.update(s.Store.UpdateFirst, fn) }
 
-// Freeze has every Update fail with why, which is for people, until Thaw: the state is to stay as it is.
+// Freeze has every Update fail with why, which is for people, until Thaw: the state is to stay as it is. One that has begun may
+// still end; it has once an UpdateFrozen has.
 func (s *Data) Freeze(why message.Message) { s.frozen.Store(&why) }
 
 // Thaw ends that.
@@ -63,10 +64,12 @@ func (s *Data) Thaw() { s.frozen.Store(nil) }
 func (s *Data) UpdateFrozen(fn func(*store.Tx) error) error { return s.change(s.Store.Update, fn) }
 
 func (s *Data) update(commit func(func(*store.Tx) error) error, fn func(*store.Tx) error) error {
-	if why := s.frozen.Load(); why != nil {
-		return message.Error(*why, errFrozen)
-	}
-	return s.change(commit, fn)
+	return s.change(commit, func(tx *store.Tx) error {
+		if why := s.frozen.Load(); why != nil { // it may have waited for its turn until now
+			return message.Error(*why, errFrozen)
+		}
+		return fn(tx)
+	})
 }
 
 var errFrozen = errors.New("the state is not to change")
