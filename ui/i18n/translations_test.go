@@ -3,6 +3,7 @@ package i18n
 import (
 	"encoding/json"
 	"flag"
+	"fmt"
 	"go/ast"
 	"go/build"
 	"go/parser"
@@ -237,5 +238,20 @@ func must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+// What is left out is a word of its own in German, and the ellipsis stays on the line of the one before it.
+func TestGermanEllipsesStandApart(t *testing.T) {
+	for _, path := range []string{"../../assets/translations/de.json", "../../assets/messages/de.json"} {
+		text, err := os.ReadFile(path)
+		must(t, err)
+		var texts map[string]any
+		must(t, json.Unmarshal(text, &texts))
+		for key, said := range texts {
+			if regexp.MustCompile(`[^\s\x{a0}]…`).MatchString(fmt.Sprint(said)) {
+				t.Errorf("%s: %q says %q", path, key, said)
+			}
+		}
 	}
 }
