@@ -305,6 +305,7 @@ func (a *Agent) join(healthChanges <-chan struct{}) (err error) {
 // load reads the settings and the account, unlocks the keys and sets the service up. aside names a damaged file that
 // was set aside.
 func (a *Agent) load(ctx context.Context, aside string) error {
+	a.sweep()
 	settings, restored, err := a.restoreFirst(ctx)
 	if err != nil {
 		return err

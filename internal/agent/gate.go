@@ -225,6 +225,7 @@ func (a *Agent) restoreLate(ctx context.Context) {
 	if err := a.reload(ctx); err != nil {
 		a.Log.Error("read the restored state", "err", err)
 	}
+	a.loadParting()
 	a.tellRestored("", true, r)
 }
 

@@ -205,12 +205,26 @@ func (a *Agent) mayMove(ctx context.Context, path string) error {
 	return nil
 }
 
+// departures is the copy of the state, in the data folder, from which the file is written.
+const departures = "moving.new"
+
+// sweep removes the copies of a state that a kill has left. Nobody moves or restores one now.
+func (a *Agent) sweep() {
+	for _, left := range []string{
+		filepath.Join(a.p.DataDir, arrivals), filepath.Join(a.p.DataDir, departures), filepath.Join(locations.Backups(a.p.DataDir), unpacking),
+	} {
+		if err := os.RemoveAll(left); err != nil {
+			a.Log.Warn("remove a copy of a state", "err", err)
+		}
+	}
+}
+
 // tempPattern is what the file of a move is called until it is whole.
 func tempPattern(p parting) string { return ".countersign-move-" + p.ID + "-*" }
 
 // writeLuggage makes the file. When it fails there is none.
 func (a *Agent) writeLuggage(p parting, sealer *safe.Sealer) (err error) {
-	snapshot := filepath.Join(a.p.DataDir, "moving.new")
+	snapshot := filepath.Join(a.p.DataDir, departures)
 	if err := os.RemoveAll(snapshot); err != nil {
 		return err
 	}
@@ -271,17 +285,21 @@ func (a *Agent) nameLuggage(temp *os.File, path string) error {
 
 // stay has the office go on here: no file has come about. The gate is held, or no loop runs.
 func (a *Agent) stay(ctx context.Context) error {
-	p := a.parted()
+	a.removeUnfinished(a.parted())
+	if err := a.putParting(parting{}); err != nil {
+		return err
+	}
+	return a.goOn(ctx)
+}
+
+// removeUnfinished removes the files of a move that have no name yet.
+func (a *Agent) removeUnfinished(p parting) {
 	unfinished, _ := filepath.Glob(filepath.Join(filepath.Dir(p.File), tempPattern(p))) // fails for a wrong pattern alone
 	for _, path := range unfinished {
 		if err := os.Remove(path); err != nil {
 			a.Log.Warn("remove an unfinished file", "err", err)
 		}
 	}
-	if err := a.putParting(parting{}); err != nil {
-		return err
-	}
-	return a.goOn(ctx)
 }
 
 // goOn ends what kept this computer from working.
@@ -359,6 +377,9 @@ func (a *Agent) takeOver(ctx context.Context) error {
 	a.backUp()
 	if err := a.goOn(ctx); err != nil {
 		return err
+	}
+	if p.State == returning {
+		a.removeUnfinished(p)
 	}
 	a.tellWorks(p, refused)
 	return nil

@@ -64,6 +64,16 @@ func movable(t *testing.T) (o *testOffice, open, queued string, heal func()) {
 	return o, open, queued, heal
 }
 
+// noLeftovers fails when there are copies of the state or of documents that nobody needs.
+func (o *testOffice) noLeftovers() {
+	o.t.Helper()
+	for _, name := range []string{"arriving", "moving.new", filepath.Join("backups", "unpacking")} {
+		if _, err := os.Lstat(filepath.Join(o.data, name)); err == nil {
+			o.t.Errorf("%s is left", name)
+		}
+	}
+}
+
 // quiet fails when the old computer does anything.
 func (o *testOffice) quiet() {
 	o.t.Helper()
@@ -265,6 +275,7 @@ func TestAMoveThatIsKilledLeavesOneOfficeThatWorks(t *testing.T) {
 		}
 		old.data = kills[point]
 		old.open()
+		old.noLeftovers()
 		old.stop() // a start that ends at once
 		old.open()
 		if parted, _ := old.Parted(); !works && !parted {
@@ -317,6 +328,7 @@ func TestBringingOverThatIsKilledIsTakenUpByTheNextStart(t *testing.T) {
 		}
 		now.data = kills[point]
 		now.open()
+		now.noLeftovers()
 		now.run()
 		if point == "move unpacked" {
 			if s := now.Status(); s.Packages.Total != 0 || now.Settings().Configured() {

@@ -191,6 +191,7 @@ func TestRestoringThatIsKilledIsTakenUpByTheNextStart(t *testing.T) {
 	for point, data := range kills {
 		o.data = data
 		o.open()
+		o.noLeftovers()
 		if d := o.draftNow(held); d.State != office.DraftHeld || len(o.kept()) != 1 || o.Status().Packages.Total != 2 || !o.Status().SignedIn || o.restoreOwed() {
 			t.Errorf("killed at %q: %+v, copies %q, %+v", point, d, o.kept(), o.Status().Packages)
 		}
@@ -231,6 +232,22 @@ func TestRestoringWaitsForTheKeyAndNothingIsBegunMeanwhile(t *testing.T) {
 	o.eventually("and said", func() bool { i := o.issue("data-restored"); return i != nil && i.Action == ActDismiss })
 	signAll(o, o.send())
 	o.eventually("work goes on", func() bool { return o.Status().Packages.Saved == 2 })
+}
+
+func TestAComputerThatAnOfficeHasLeftStaysQuietAfterRestoringLate(t *testing.T) {
+	o, _, _ := backedUpOffice(t)
+	noErr(t, o.MoveOut(t.Context(), filepath.Join(t.TempDir(), "office.move"), password))
+	o.loseData()
+	ring := &locked{Keeper: o.keeper}
+	o.keeper = ring
+	o.open()
+	o.run()
+	o.eventually("it says what it waits for", func() bool { i := o.issue("data-restored"); return i != nil && i.Action == ActUnlock })
+	ring.open.Store(true)
+	noErr(t, o.Act(t.Context(), *o.issue("data-restored")))
+	o.eventually("it is restored", func() bool { return o.Status().Packages.Total == 2 })
+	o.eventually("and said", func() bool { i := o.issue("data-restored"); return i != nil && i.Action == ActDismiss })
+	o.quiet()
 }
 
 func TestABackupOfAnotherKeyIsLeftAloneAndSaid(t *testing.T) {
