@@ -14,23 +14,26 @@ import (
 	"aead.dev/minisign"
 )
 
-// releaseKey is a key in files as a maker has them, and its public half.
-func releaseKey(t *testing.T, password string) (file, public string) {
+// releaseKey is a key in a file as a maker has it, and its public half.
+func releaseKey(t *testing.T) (file, public string) {
 	t.Helper()
 	pub, private, err := minisign.GenerateKey(nil)
 	must(t, err)
 	text, err := private.MarshalText()
-	if password != "" {
-		text, err = minisign.EncryptKey(password, private)
-		secret := filepath.Join(t.TempDir(), "password")
-		must(t, os.WriteFile(secret, []byte(password+"\n"), 0o600))
-		t.Setenv("RELEASE_KEY_PASSWORD_FILE", secret)
-	}
 	must(t, err)
 	file = filepath.Join(t.TempDir(), "release.key")
 	must(t, os.WriteFile(file, text, 0o600))
 	lines := strings.Fields(pub.String())
 	return file, lines[len(lines)-1]
+}
+
+// lockedKey is a key that has a password, made to cost little: one of minisign's takes a gigabyte to open.
+func lockedKey(t *testing.T) (file, public string) {
+	t.Helper()
+	secret := filepath.Join(t.TempDir(), "password")
+	must(t, os.WriteFile(secret, []byte("for tests\n"), 0o600))
+	t.Setenv("RELEASE_KEY_PASSWORD_FILE", secret)
+	return "testdata/locked.key", "RWRwx4RWjcoOZMOM5bzxoI5zWzi9PFsUaMDIlwOC8bMGWwjKs0Cmbv1/"
 }
 
 // published is a folder as a release leaves it, with the files that programs replace themselves with.
@@ -44,8 +47,8 @@ func published(t *testing.T) string {
 }
 
 func TestAReleaseIsBelievedByTheProgramsThatKnowItsKey(t *testing.T) {
-	key, public := releaseKey(t, "for tests")
-	_, older := releaseKey(t, "") // before a new key there is an old one
+	key, public := lockedKey(t)
+	_, older := releaseKey(t) // before a new key there is an old one
 	dir := published(t)
 	server := httptest.NewTLSServer(http.FileServer(http.Dir(filepath.Dir(dir))))
 	defer server.Close()
@@ -84,8 +87,8 @@ func TestAReleaseIsBelievedByTheProgramsThatKnowItsKey(t *testing.T) {
 }
 
 func TestAReleaseThatNobodyWouldBelieveIsNotBegun(t *testing.T) {
-	key, public := releaseKey(t, "")
-	_, other := releaseKey(t, "")
+	key, public := releaseKey(t)
+	_, other := releaseKey(t)
 	const address = "https://example.com/countersign.json"
 	for name, env := range map[string][3]string{
 		"no address":      {"", public, key},
@@ -112,7 +115,7 @@ func TestAReleaseThatNobodyWouldBelieveIsNotBegun(t *testing.T) {
 }
 
 func TestWithoutAKeyThereIsNoManifest(t *testing.T) {
-	_, public := releaseKey(t, "")
+	_, public := releaseKey(t)
 	dir := published(t)
 	t.Setenv("UPDATE_URL", "https://example.com/countersign.json")
 	t.Setenv("UPDATE_KEYS", public)

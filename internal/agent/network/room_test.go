@@ -3,6 +3,7 @@ package network
 import (
 	"context"
 	"net/http"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -35,11 +36,11 @@ func TestANetworkThatStaysAsItIsIsLookedAtMoreAndMoreRarely(t *testing.T) {
 func looksMoreRarely(t *testing.T, answer answers, asks bool) {
 	tools := looptest.Tools(t, func() {})
 	synctest.Test(t, func(t *testing.T) {
-		asked := 0
+		var asked atomic.Int64
 		settings := office.DefaultSettings()
 		settings.AuthURL, settings.BaseURL = "https://sign.test", "https://sign.test"
 		r := New(tools, Needs{
-			HTTP: &http.Client{Transport: answers(func(q *http.Request) (*http.Response, error) { asked++; return answer(q) })}, Free: func() {},
+			HTTP: &http.Client{Transport: answers(func(q *http.Request) (*http.Response, error) { asked.Add(1); return answer(q) })}, Free: func() {},
 			Settings: func() office.Settings { return settings },
 		})
 		ctx, stop := context.WithCancel(t.Context())
@@ -49,12 +50,12 @@ func looksMoreRarely(t *testing.T, answer answers, asks bool) {
 			r.Run(ctx)
 		}()
 		within := func(d time.Duration) int {
-			before := asked
+			before := asked.Load()
 			for range int(d / time.Second) {
 				r.Failed(&esign.Error{Kind: esign.BadAnswer})
 				time.Sleep(time.Second)
 			}
-			return asked - before
+			return int(asked.Load() - before)
 		}
 		if n := within(time.Minute); n < 2 || asks && n < 10*2 {
 			t.Errorf("within the first minute it asks %d times", n)
