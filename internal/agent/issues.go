@@ -30,7 +30,6 @@ const (
 	ActTakeBack     = health.ActTakeBack
 	ActRetry        = health.ActRetry
 	ActReview       = health.ActReview
-	ActPackages     = health.ActPackages
 	ActQuit         = health.ActQuit
 	ActDismiss      = health.ActDismiss
 )
@@ -61,6 +60,11 @@ func (a *Agent) Act(ctx context.Context, i Issue) error {
 		}
 		if i.ID == "tunnel" {
 			a.webhook.Reopen()
+		}
+		if i.ID == health.WithdrawalWaits.ID {
+			if err := a.withdrawals.Retry(); err != nil {
+				return err
+			}
 		}
 		if i.ID == "saves" {
 			if err := a.saves.RetryFailed(); err != nil {

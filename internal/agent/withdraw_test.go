@@ -470,6 +470,11 @@ func TestAWithdrawalThatNobodyConfirmsIsToldAfterItsTimeAndLetGoByHand(t *testin
 	}))
 	o.withdrawals.Wake()
 	o.eventually("people are told", func() bool { return o.Health.Has(health.WithdrawalWaits) })
+	before := o.packageOrZero(id).Withdrawal.Tries
+	for _, i := range o.Health.List() {
+		noErr(t, o.Act(t.Context(), i))
+	}
+	o.eventually("it is asked about at once", func() bool { return o.packageOrZero(id).Withdrawal.Tries > before })
 	noErr(t, o.LetWithdrawalGo(id))
 	w := o.packageOrZero(id).Withdrawal
 	if w.State != office.WithdrawUnknown || o.Health.Has(health.WithdrawalWaits) || o.toldInActivity("Nobody waits any more to hear whether “Offer” was withdrawn.") != 1 || o.count("not withdrawn") != 0 {

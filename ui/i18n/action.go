@@ -27,8 +27,6 @@ func Action(a agent.Action) string {
 		return lang.L("Try again")
 	case agent.ActReview:
 		return lang.L("Show in Send")
-	case agent.ActPackages:
-		return lang.L("Show packages")
 	case agent.ActQuit:
 		return lang.L("Quit")
 	case agent.ActDismiss:

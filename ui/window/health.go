@@ -53,9 +53,6 @@ func (w *Window) act(issue agent.Issue, done func()) {
 	case agent.ActReview:
 		w.ShowCompose()
 		return
-	case agent.ActPackages:
-		w.Go(showPackages)
-		return
 	case agent.ActNetwork:
 		w.env.OpenAddress(w.env.Office.NetworkPage())
 		if done != nil {

@@ -79,7 +79,7 @@ func (m *statusView) issue(issue agent.Issue) fyne.CanvasObject {
 // leads says whether an action leads to a screen, so that its button can be pressed again at once.
 func leads(a agent.Action) bool {
 	switch a {
-	case agent.ActSignIn, agent.ActSettings, agent.ActFolders, agent.ActChooseFolder, agent.ActReview, agent.ActNetwork, agent.ActPackages:
+	case agent.ActSignIn, agent.ActSettings, agent.ActFolders, agent.ActChooseFolder, agent.ActReview, agent.ActNetwork:
 		return true
 	}
 	return false

@@ -36,10 +36,9 @@ const (
 	ActTakeEndpoint Action = "take_endpoint"
 	ActTakeBack     Action = "take_back" // the office, from another computer
 	ActRetry        Action = "retry"
-	ActReview       Action = "review"   // a draft whose outcome only a person can decide
-	ActPackages     Action = "packages" // a package about which only a person can decide
-	ActQuit         Action = "quit"     // the next start puts it right
-	ActDismiss      Action = "dismiss"  // it is read, and there is nothing else to do
+	ActReview       Action = "review"  // a draft whose outcome only a person can decide
+	ActQuit         Action = "quit"    // the next start puts it right
+	ActDismiss      Action = "dismiss" // it is read, and there is nothing else to do
 )
 
 // Ends is what ends a state besides what its comment says.

@@ -56,7 +56,7 @@ var (
 	// OutcomeUnknown ends when it is known of every draft whether it was sent.
 	OutcomeUnknown = State{ID: "outbox", Severity: Warning, Action: ActReview}
 	// WithdrawalWaits ends when the service says what became of every withdrawal, or people let go of it.
-	WithdrawalWaits = State{ID: "withdrawal", Severity: Warning, Action: ActPackages, After: soon, Ends: WithService}
+	WithdrawalWaits = State{ID: "withdrawal", Severity: Warning, Action: ActRetry, After: soon, Ends: WithService}
 
 	// DataDamaged ends with the program, which begins anew at its next start.
 	DataDamaged = State{ID: "data", Severity: Problem, Action: ActQuit, After: soon}

@@ -102,6 +102,7 @@ func TestPressingSendInTheFormAndInTheOutboxMakesOnePackage(t *testing.T) {
 			d := &desk{r, t, old, given}
 			d.change.Name, d.change.Replaces = "Lease, changed", []string{old}
 			both(d)
+			d.settled(t)
 			if n := r.service.added(); n != 1 {
 				t.Errorf("%d packages", n)
 			}

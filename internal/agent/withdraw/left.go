@@ -37,6 +37,30 @@ func (r *Room) tellLate() error {
 	return nil
 }
 
+// Retry has the service asked at once about every withdrawal that waits.
+func (r *Room) Retry() error {
+	err := r.Data.Update(func(tx *store.Tx) error {
+		waiting, err := tx.WithdrawalsDue(store.Due{Now: r.Now().Add(24 * time.Hour)})
+		if err != nil {
+			return err
+		}
+		for _, p := range waiting {
+			w := *p.Withdrawal
+			w.NextTry = r.Now()
+			p.Withdrawal = &w
+			if err := tx.PutPackage(p); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("try the withdrawals again: %w", err)
+	}
+	r.Wake()
+	return nil
+}
+
 // LetGo ends a wish that the service may have fulfilled and does not confirm: a person has looked, or waits no more. The package
 // is what its status says, also later.
 func (r *Room) LetGo(id string) error {
