@@ -212,7 +212,7 @@ func (r *Room) send(ctx context.Context, in *office.Intake, f office.HotFolder, 
 			next.Draft, next.Again = before.Draft, true
 			return errAgain
 		}
-		if err := holdOld(tx, d, file, in.Name); err != nil {
+		if err := holdOld(tx, d, file, in.Name, r.Now()); err != nil {
 			return err
 		}
 		if again {

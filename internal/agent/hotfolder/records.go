@@ -103,10 +103,14 @@ const docRestored = "hot-folder-restored"
 // that the backup does not know, and is sent at a person's word alone.
 func MarkRestored(tx *store.Tx, now time.Time) error { return tx.PutDoc(docRestored, now) }
 
-// holdOld holds the draft of a file that is older than a state that was restored.
-func holdOld(tx *store.Tx, d *office.Draft, file, name string) error {
+// holdOld holds the draft of a file that is older than a state that was restored. A moment that is still to come was noted by a
+// wrong clock: it was at the latest now.
+func holdOld(tx *store.Tx, d *office.Draft, file, name string, now time.Time) error {
 	var restored time.Time
 	known, err := tx.GetDoc(docRestored, &restored)
+	if err == nil && restored.After(now) {
+		restored, err = now, MarkRestored(tx, now)
+	}
 	if err != nil || !known {
 		return err
 	}

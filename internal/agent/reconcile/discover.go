@@ -243,10 +243,15 @@ func MarkRestored(tx *store.Tx, now time.Time) error {
 	return tx.PutDoc(docRestored, now)
 }
 
-// restored is when the state was restored; zero for never.
+// restored is when the state was restored; zero for never. A moment that is still to come was noted by a wrong clock: it was at
+// the latest now.
 func (r *Room) restored() (time.Time, error) {
 	at, _, err := data.Doc[time.Time](r.Data, docRestored)
-	return at, err
+	now := r.Now()
+	if err != nil || !at.After(now) {
+		return at, err
+	}
+	return now, r.Data.Update(func(tx *store.Tx) error { return tx.PutDoc(docRestored, now) })
 }
 
 // wasBefore reports whether a package was finished before the office first signed in. Where the list does not say when,

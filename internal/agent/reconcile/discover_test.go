@@ -15,6 +15,7 @@ import (
 	"countersign/internal/agent/listing"
 	"countersign/internal/agent/loop/looptest"
 	"countersign/internal/esign"
+	"countersign/internal/store"
 )
 
 // shelf is a service that lists packages, the oldest first and one a page. It is no http.Server, because virtual time does
@@ -168,4 +169,30 @@ func TestAPartThatStartsAgainAsksForNothingAnew(t *testing.T) {
 			t.Errorf("the list was read %d times", s.read)
 		}
 	})
+}
+
+func TestAStateThatWasRestoredUnderAWrongClockTellsOfWhatIsNew(t *testing.T) {
+	x := newRoom(t)
+	now := x.Now()
+	mark := func(tx *store.Tx) error { return MarkRestored(tx, now.Add(365*24*time.Hour)) }
+	if err := x.Data.Update(mark); err != nil {
+		t.Fatal(err)
+	}
+	later := esign.Status{PackageID: "later", State: "open", TimeCreated: now.Add(time.Hour)}
+	before := esign.Status{PackageID: "before", State: "open", TimeCreated: now.Add(-time.Hour)}
+	if err := x.meetPackages("home", []esign.Status{later, before}, time.Time{}, false); err != nil {
+		t.Fatal(err)
+	}
+	for id, told := range map[string]bool{"later": true, "before": false} {
+		err := x.Data.Store.View(func(tx *store.Tx) error {
+			p, known, err := tx.Package(id)
+			if !known || p.Restored.IsZero() != told {
+				t.Errorf("%s: %+v", id, p)
+			}
+			return err
+		})
+		if err != nil {
+			t.Error(err)
+		}
+	}
 }
