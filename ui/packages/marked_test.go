@@ -86,6 +86,16 @@ func TestWhatWasTakenOutOfTheMarkedStaysOut(t *testing.T) {
 	}
 }
 
+func TestAPackageThatIsLedToEndsTheMarking(t *testing.T) {
+	b := newBench(t, many(10))
+	b.screen.markAll()
+	b.screen.Show("n5")
+	b.Settle()
+	if got := b.markedIDs(); got != "" || b.screen.Chosen() != "n5" || shows(b, "10 packages selected") {
+		t.Errorf("%s are marked, %s is chosen", got, b.screen.Chosen())
+	}
+}
+
 func TestWhatLeavesTheListIsNotMarkedAnyMore(t *testing.T) {
 	b := newBench(t, many(10))
 	b.press("n2", 0)

@@ -169,9 +169,10 @@ func (s *Screen) Continue(old *Screen) {
 // Find puts the focus into the search field.
 func (s *Screen) Find() { s.env.Window.Canvas().Focus(s.search) }
 
-// Show chooses a package, in whatever tab it is, also one that is not listed yet.
+// Show chooses a package, in whatever tab it is, also one that is not listed yet, and it alone.
 func (s *Screen) Show(id string) {
 	s.wanted, s.chosen = id, id
+	s.marked, s.from = nil, ""
 	s.widen()
 	s.reveal()
 	s.refilter()

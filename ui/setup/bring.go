@@ -6,6 +6,7 @@ import (
 
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/lang"
+	"fyne.io/fyne/v2/layout"
 	"fyne.io/fyne/v2/widget"
 
 	"countersign/internal/agent"
@@ -48,7 +49,7 @@ func newBring(s *Screen, path string) *bring {
 	}
 	text := widgets.NewParagraph(lang.L("The file brings an office over from another computer, with its sign-in, drafts and history."))
 	content := widgets.Pad(20, widgets.Stack(16, widgets.NewHeading(lang.L("Bring over from another computer")), text,
-		widgets.NewField(lang.L("Password of the file"), b.password, ""), b.place, b.saying, widgets.Row(8, b.do, leave)))
+		widgets.NewField(lang.L("Password of the file"), b.password, ""), b.place, b.saying, widgets.Row(8, layout.NewSpacer(), leave, b.do)))
 	b.popup = widgets.Open(s.env.Window.Canvas(), content, fyne.NewSize(480, 0), b.password, nil)
 	return b
 }
