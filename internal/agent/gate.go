@@ -243,6 +243,9 @@ func (a *Agent) reload(ctx context.Context) error {
 	if err := a.announcer.Load(); err != nil {
 		return err
 	}
+	if err := a.form.Load(); err != nil {
+		return err
+	}
 	a.backUp()
 	for _, c := range []office.Change{office.StatusChanged, office.PackagesChanged, office.ActivityChanged, office.OutboxChanged, office.SettingsChanged} {
 		a.Signal(c)

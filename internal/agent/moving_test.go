@@ -96,6 +96,7 @@ func (o *testOffice) quiet() {
 
 func TestAnOfficeMovesAndTheOldComputerStaysQuiet(t *testing.T) {
 	old, open, queued, heal := movable(t)
+	old.KeepForm(office.Form{Name: "Lease"})
 	file := filepath.Join(t.TempDir(), "office.move")
 	noErr(t, old.MoveOut(t.Context(), file, password))
 	old.quiet()
@@ -112,6 +113,9 @@ func TestAnOfficeMovesAndTheOldComputerStaysQuiet(t *testing.T) {
 	b, err := now.MoveIn(t.Context(), file, password, "")
 	if err != nil || !b.Waits.IsZero() || b.Computer == "" {
 		t.Fatalf("%+v, %v", b, err)
+	}
+	if typed := now.Form().Name; typed != "Lease" {
+		t.Errorf("what was typed is %q", typed)
 	}
 	now.eventually("what waited is sent", func() bool { return now.draftNow(queued).State == office.DraftSent })
 	signAll(now, open)

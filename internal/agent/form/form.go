@@ -43,6 +43,23 @@ func New(t loop.Tools) (*Room, error) {
 	return &Room{Tools: t, changed: make(chan struct{}, 1), now: kept, written: kept}, nil
 }
 
+// Load reads the form that is kept, once it may be another than New has read. What was typed since then stays.
+func (r *Room) Load() error {
+	r.writing.Lock()
+	defer r.writing.Unlock()
+	kept, _, err := data.Doc[json.RawMessage](r.Data, docForm)
+	if err != nil {
+		return err
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if bytes.Equal(r.now, r.written) {
+		r.now = kept
+	}
+	r.written = kept
+	return nil
+}
+
 // Keep keeps what is typed, for this and the next run of the program.
 func (r *Room) Keep(f office.Form) {
 	var data []byte
