@@ -149,7 +149,11 @@ func (r *Room) notePackage(ctx context.Context, p office.Package, status esign.S
 	case err == nil:
 		r.failures.Clear(p.ID)
 		r.Suspects.Clear(p.ID)
-		return r.applyCheck(p.ID, status, quiet)
+		noted, err := r.applyCheck(p.ID, p.Checked, status, quiet)
+		if err != nil || noted {
+			return err
+		}
+		return r.putOff(p.ID, 0)
 	case ctx.Err() != nil:
 		return nil
 	case loop.ConcernsAll(err), r.needs.SignedOut(err):

@@ -141,9 +141,37 @@ func (x *testRoom) known(state office.PackageState) {
 
 func (x *testRoom) check(s esign.Status) {
 	x.t.Helper()
-	if err := x.applyCheck("p", s, false); err != nil {
+	p, err := x.stored("p")
+	if err != nil {
 		x.t.Fatal(err)
 	}
+	if noted, err := x.applyCheck("p", p.Checked, s, false); err != nil || !noted {
+		x.t.Fatal(noted, err)
+	}
+}
+
+func TestAnAnswerThatWasOvertakenTakesNothingBack(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		x := newRoom(t)
+		x.known(office.PackageOpen)
+		asked, err := x.stored("p")
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer := esign.Status{PackageID: "p", State: esign.State(office.PackageOpen)}
+		x.check(esign.Status{PackageID: "p", State: esign.State(office.PackageRescinded)})
+		time.Sleep(time.Second)
+		if err := x.notePackage(t.Context(), asked, answer, nil, false); err != nil {
+			t.Fatal(err)
+		}
+		if p, err := x.stored("p"); err != nil || p.State != office.PackageRescinded || p.NextCheck.After(x.Now()) {
+			t.Errorf("%s, asked again at %s: %v", p.State, p.NextCheck, err)
+		}
+		answer.State = esign.Executed
+		if noted, err := x.applyCheck("p", asked.Checked, answer, false); err != nil || !noted {
+			t.Errorf("everybody has signed: %v, %v", noted, err)
+		}
+	})
 }
 
 func TestARefusedPackageIsAskedAboutMoreAndMoreRarelyButAtLeastDaily(t *testing.T) {

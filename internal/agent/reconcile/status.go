@@ -12,24 +12,29 @@ import (
 	"countersign/internal/store"
 )
 
-// applyCheck records a status answer and plans the files of a package that is executed.
-func (r *Room) applyCheck(id string, status esign.Status, quiet bool) error {
+// applyCheck records a status answer and plans the files of a package that is executed. checked is when the package's last
+// answer was recorded as the question was put: where another was recorded since, nobody knows which of the two is the older
+// one, and noted is false. Only that everybody has signed is never too old.
+func (r *Room) applyCheck(id string, checked time.Time, status esign.Status, quiet bool) (noted bool, err error) {
 	before, err := r.stored(id)
 	if err != nil {
-		return err
+		return false, err
 	}
 	applyTo, err := r.applyLater(before)
 	if err != nil {
-		return err
+		return false, err
 	}
 	listening, now := r.needs.Webhook.ListeningSince(), r.Now() // of one moment: the clock may jump while it is committed
 	var found changes
 	var silent bool
 	err = r.Data.Update(func(tx *store.Tx) error {
-		found = changes{}
+		found, noted = changes{}, false
 		p, ok, err := tx.Package(id)
 		if err != nil || !ok {
 			return err
+		}
+		if noted = status.State == esign.Executed || p.Checked.Equal(checked); !noted {
+			return nil
 		}
 		before := p
 		if found, err = applyTo(tx, &p, status); err != nil {
@@ -39,7 +44,10 @@ func (r *Room) applyCheck(id string, status esign.Status, quiet bool) error {
 		return tx.PutPackage(p)
 	})
 	if err != nil {
-		return fmt.Errorf("record the status of package %s: %w", id, err)
+		return false, fmt.Errorf("record the status of package %s: %w", id, err)
+	}
+	if !noted {
+		return false, nil
 	}
 	if silent {
 		r.needs.Webhook.Missed(id, now)
@@ -49,7 +57,7 @@ func (r *Room) applyCheck(id string, status esign.Status, quiet bool) error {
 	}
 	r.publish(found)
 	r.Signal(office.PackagesChanged)
-	return nil
+	return noted, nil
 }
 
 // changes are what follows from a status answer or an event once it is recorded.

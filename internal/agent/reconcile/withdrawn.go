@@ -1,14 +1,19 @@
 package reconcile
 
 import (
+	"time"
+
 	"countersign/internal/esign"
 	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/internal/store"
 )
 
-// Note records a status that another room has asked for, with what follows from it.
-func (r *Room) Note(id string, status esign.Status) error { return r.applyCheck(id, status, false) }
+// Note records a status that another room has asked for, with what follows from it. checked is the package's as the question was
+// put; noted is false where it may be older than what is known.
+func (r *Room) Note(id string, checked time.Time, status esign.Status) (noted bool, err error) {
+	return r.applyCheck(id, checked, status, false)
+}
 
 // settle ends the wish to withdraw p with what is known of it now, and notes in found what people are told of that.
 func (r *Room) settle(tx *store.Tx, p *office.Package, found *changes) error {

@@ -113,13 +113,22 @@ func (r *Room) ask(ctx context.Context, client *esign.Client, id string) (open b
 	if err := r.needs.Question(ctx); err != nil {
 		return false, nil // ctx has ended
 	}
+	before, known, lost := r.stored(id)
+	if lost != nil || !known {
+		return false, lost
+	}
 	status, err := client.Status(ctx, id)
 	if ctx.Err() != nil {
 		return false, nil
 	}
 	r.needs.Answered(ctx, err)
 	if err == nil {
-		return r.noted(id, status)
+		if noted, err := r.needs.Note(id, before.Checked, status); err != nil {
+			return false, err
+		} else if !noted { // somebody else had an answer meanwhile
+			return r.ask(ctx, client, id)
+		}
+		return r.pending(id)
 	}
 	if r.needs.SignedOut(err) {
 		return false, err
@@ -132,7 +141,11 @@ func (r *Room) ask(ctx context.Context, client *esign.Client, id string) (open b
 		switch w := p.Withdrawal; {
 		case w.Problem == esign.Message(err) && w.Tries >= patience && w.State == office.WithdrawAccepted:
 			// It said that it withdrew it, which is its word, and shows it no more.
-			return r.noted(id, esign.Status{PackageID: id, State: esign.State(office.PackageRescinded)})
+			gone := esign.Status{PackageID: id, State: esign.State(office.PackageRescinded)}
+			if _, err := r.needs.Note(id, p.Checked, gone); err != nil {
+				return false, err
+			}
+			return r.pending(id)
 		case w.Problem == esign.Message(err) && w.Tries >= patience && w.State == office.WithdrawWanted:
 			return false, r.refuse(id, w.Problem) // nor did packages/rescind know it
 		case w.Problem != esign.Message(err):
@@ -144,11 +157,8 @@ func (r *Room) ask(ctx context.Context, client *esign.Client, id string) (open b
 	return false, r.putOff(id, p.Withdrawal.State, esign.Message(err))
 }
 
-// noted records a status and reports whether the wish is still to be done.
-func (r *Room) noted(id string, status esign.Status) (open bool, err error) {
-	if err := r.needs.Note(id, status); err != nil {
-		return false, err
-	}
+// pending reports whether the wish is still to be done.
+func (r *Room) pending(id string) (open bool, err error) {
 	p, known, err := r.stored(id)
 	if err != nil || !known {
 		return false, err
