@@ -47,15 +47,17 @@ func (a *Agent) readRules() {
 	if !a.ruling.take(now) {
 		return
 	}
-	wrong := now.Wrong
-	if names := a.ruling.get().Wrong; len(names) > 0 {
-		wrong = strings.TrimSpace(wrong + " Not usable: " + strings.Join(names, ", ") + ".")
-	}
-	if wrong == "" {
+	unusable := strings.Join(a.ruling.get().Wrong, ", ")
+	switch {
+	case now.Wrong != "": // which comes first: the names are said once it is mended
+		a.Health.Set(health.PolicyWrong, message.PolicyWrong(now.From, now.Wrong))
+	case unusable != "":
+		a.Health.Set(health.PolicyWrong, message.PolicyUnusable(now.From, unusable))
+	default:
 		a.Health.Clear(health.PolicyWrong)
-	} else {
-		a.Log.Warn("what the administrator has decided cannot all be used", "from", now.From, "why", wrong)
-		a.Health.Set(health.PolicyWrong, message.PolicyWrong(now.From, wrong))
+	}
+	if now.Wrong+unusable != "" {
+		a.Log.Warn("what the administrator has decided cannot all be used", "from", now.From, "why", now.Wrong, "unusable", unusable)
 	}
 	a.Signal(office.SettingsChanged)
 }

@@ -57,7 +57,9 @@ func TestAnAdministratorSetsAnOfficeUpAndNobodyChangesIt(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	status, err := a.Status()
-	if err != nil || !slices.ContainsFunc(status.Health, func(i agent.Issue) bool { return i.ID == "policy" }) {
+	if err != nil || !slices.ContainsFunc(status.Health, func(i agent.Issue) bool {
+		return i.ID == "policy" && i.Message == message.PolicyUnusable("/etc/countersign/policy.json", "tomato")
+	}) {
 		t.Errorf("what cannot be used is not said: %+v, %v", status.Health, err)
 	}
 }

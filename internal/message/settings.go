@@ -50,6 +50,11 @@ func PolicyWrong(where, why string) Message {
 	return of("settings.policy-wrong", Text("Where", where), Said("Why", why))
 }
 
+// PolicyUnusable names the settings whose values are not valid.
+func PolicyUnusable(where, settings string) Message {
+	return of("settings.policy-unusable", Text("Where", where), Text("Settings", settings))
+}
+
 func OfficeFileThere(file string) Message {
 	return of("settings.office-file-there", Name("File", file))
 }
