@@ -103,12 +103,14 @@ func (o outcome) fail(t *testing.T, seed uint64, steps []step) {
 
 func TestASeedReplaysItsRun(t *testing.T) {
 	steps, seen := life(1, 2, 5), map[string]bool{}
-	for range 3 { // the order of goroutines that woke at the same instant may tell one run in fifty apart
+	// The order of goroutines that woke at the same instant tells some runs apart: after a body that was cut, whether the
+	// service is asked if it is there before the next try or after it. So there are a few runs of a seed, and each comes again.
+	for range 8 {
 		sum := play(t, 1, steps).trace.hash()
 		if seen[sum] {
 			return
 		}
 		seen[sum] = true
 	}
-	t.Errorf("three runs of one seed all differ: %v", slices.Collect(maps.Keys(seen)))
+	t.Errorf("eight runs of one seed all differ: %v", slices.Collect(maps.Keys(seen)))
 }
