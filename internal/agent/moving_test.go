@@ -257,16 +257,8 @@ func TestAnOfficeIsTakenBackFromAComputerThatIsOutOfUse(t *testing.T) {
 func TestAMoveThatIsKilledLeavesOneOfficeThatWorks(t *testing.T) {
 	old, _, queued, heal := movable(t)
 	file := filepath.Join(t.TempDir(), "office.move")
-	kills := map[string]string{}
 	old.stop()
-	old.adjust = func(p *Params) {
-		quick(p)
-		p.Crash = func(point string) {
-			if strings.HasPrefix(point, "move") {
-				kills[point] = copyData(t, old.data)
-			}
-		}
-	}
+	kills := old.killedAt("move")
 	old.open()
 	old.run()
 	noErr(t, old.MoveOut(t.Context(), file, password))
@@ -310,15 +302,7 @@ func TestBringingOverThatIsKilledIsTakenUpByTheNextStart(t *testing.T) {
 	noErr(t, old.MoveOut(t.Context(), file, password))
 	now := old.newComputer()
 	now.stop()
-	kills := map[string]string{}
-	now.adjust = func(p *Params) {
-		quick(p)
-		p.Crash = func(point string) {
-			if strings.HasPrefix(point, "move") {
-				kills[point] = copyData(t, now.data)
-			}
-		}
-	}
+	kills := now.killedAt("move")
 	now.open()
 	_, err := now.MoveIn(t.Context(), file, password, "")
 	noErr(t, err)

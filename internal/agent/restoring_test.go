@@ -170,18 +170,24 @@ func copyData(t *testing.T, from string) string {
 	return to
 }
 
-func TestRestoringThatIsKilledIsTakenUpByTheNextStart(t *testing.T) {
-	o, _, held := backedUpOffice(t)
-	o.loseData()
+// killedAt has copies taken of the data folder as a kill at each point that begins so would leave it, from the next start on.
+func (o *testOffice) killedAt(begins string) map[string]string {
 	kills := map[string]string{}
 	o.adjust = func(p *Params) {
 		quick(p)
 		p.Crash = func(point string) {
-			if strings.HasPrefix(point, "restore") {
-				kills[point] = copyData(t, o.data)
+			if strings.HasPrefix(point, begins) {
+				kills[point] = copyData(o.t, o.data)
 			}
 		}
 	}
+	return kills
+}
+
+func TestRestoringThatIsKilledIsTakenUpByTheNextStart(t *testing.T) {
+	o, _, held := backedUpOffice(t)
+	o.loseData()
+	kills := o.killedAt("restore")
 	o.open()
 	o.stop()
 	o.adjust = quick

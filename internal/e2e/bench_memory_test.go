@@ -21,12 +21,7 @@ func BenchmarkHiddenInTheTray(b *testing.B) {
 	tray := harness.ServeTray(b, desk.Connect())
 	bare := harness.Start(b, desk.Env(), bareWindow(b))
 	desk.Window("Bare window")
-	o := harness.UsualOffice(b, desk)
-	o.Setup()
-	o.Serve()
-	o.MustLogin()
-	o.Registered()
-	o.Stop()
+	o := stoppedOffice(b, desk)
 	have := 0
 	for _, n := range []int{0, 1000, 50000} {
 		b.Run(fmt.Sprintf("packages=%d", n), func(b *testing.B) {

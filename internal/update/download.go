@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -84,13 +83,7 @@ func Verify(path string, f File) error {
 
 // Clear removes what was fetched into folder, and folder. What another program still holds, such as an installer that has
 // just started this one, is an error.
-func Clear(folder string) error {
-	err := os.RemoveAll(folder)
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	return err
-}
+func Clear(folder string) error { return os.RemoveAll(folder) }
 
 // counted tells how much was read, and keeps why reading ended.
 type counted struct {

@@ -153,7 +153,8 @@ func putJSON(values map[string][]byte, name string, v any) error {
 // RunFarewells says what is owed, more and more rarely to a service that does not answer, nor while what was said cannot
 // be noted.
 func (r *Room) RunFarewells(ctx context.Context) error {
-	unnoted := map[string]rest{}
+	var unnoted loop.Failures
+	rests := map[string]loop.Cooldown{} // of those
 	for {
 		list, err := r.owed()
 		if err != nil && !errors.Is(err, ErrLocked) {
@@ -161,16 +162,17 @@ func (r *Room) RunFarewells(ctx context.Context) error {
 		}
 		pause := time.Hour
 		for _, f := range list {
-			left := max(r.Due(loop.MaxWait(farewellPause)).Left(f.Next), unnoted[f.ID].until.Left(r.Now()))
+			left := max(r.Due(loop.MaxWait(farewellPause)).Left(f.Next), rests[f.ID].Left(r.Now()))
 			if left > 0 {
 				pause = min(pause, left)
 				continue
 			}
 			if _, noted := r.sayFarewell(ctx, f.ID, f.Tries < farewellHolds); noted {
-				delete(unnoted, f.ID)
+				unnoted.Clear(f.ID)
+				delete(rests, f.ID)
 			} else {
-				n := unnoted[f.ID].tries + 1
-				unnoted[f.ID] = rest{n, loop.CoolFor(r.Now(), r.Backoff(n, 30*r.Pace.Retry, farewellPause))}
+				tries, _ := unnoted.Add(f.ID)
+				rests[f.ID] = loop.CoolFor(r.Now(), r.Backoff(tries, 30*r.Pace.Retry, farewellPause))
 			}
 			pause = 0
 		}
@@ -181,12 +183,6 @@ func (r *Room) RunFarewells(ctx context.Context) error {
 			return nil
 		}
 	}
-}
-
-// rest is for how long a service is left alone for which nothing could be noted, and how often in a row that was so.
-type rest struct {
-	tries int
-	until loop.Cooldown
 }
 
 // sayFarewell tells one service what it is owed, and returns what it could not be told and whether that is noted. hold

@@ -72,14 +72,22 @@ func Kept(files []File) (keep, drop []File) {
 	return keep, drop
 }
 
-// write makes a sealed file under its name, whole or not at all.
-func write(path string, fill func(io.Writer) error, keys ...safe.Key) error {
+// create makes a file of its owner's under its name, whole or not at all.
+func create(path string, fill func(io.Writer) error) error {
 	f, err := private.CreateTemp(filepath.Dir(path), "*"+temporary)
 	if err != nil {
 		return err
 	}
-	err = func() error {
-		w, err := safe.Seal(f, keys...)
+	if err := fill(f); err != nil {
+		return errors.Join(err, f.Close(), os.Remove(f.Name()))
+	}
+	return disk.Create(f, path)
+}
+
+// write makes a sealed file.
+func write(path string, fill func(io.Writer) error, keys ...safe.Key) error {
+	return create(path, func(out io.Writer) error {
+		w, err := safe.Seal(out, keys...)
 		if err != nil {
 			return err
 		}
@@ -87,11 +95,7 @@ func write(path string, fill func(io.Writer) error, keys ...safe.Key) error {
 			return err
 		}
 		return w.Close()
-	}()
-	if err != nil {
-		return errors.Join(err, f.Close(), os.Remove(f.Name()))
-	}
-	return disk.Create(f, path)
+	})
 }
 
 // Unpack opens a sealed file and unpacks it into a new folder, unless one of the checks has something against its list.
@@ -126,7 +130,7 @@ func open(path string, with safe.Opener) (p *luggage.Packed, done func() error, 
 
 // Document opens a document that lies apart, beside the backup at path, and writes it to a new file. Another one in its place
 // is luggage.ErrDamaged.
-func Document(path string, d luggage.Document, with safe.Opener, into string) (err error) {
+func Document(path string, d luggage.Document, with safe.Opener, into string) error {
 	in, err := os.Open(documentPath(filepath.Dir(path), d.Name))
 	if err != nil {
 		return err
@@ -136,19 +140,14 @@ func Document(path string, d luggage.Document, with safe.Opener, into string) (e
 	if err != nil {
 		return err
 	}
-	out, err := private.CreateTemp(filepath.Dir(into), "*"+temporary)
-	if err != nil {
+	return create(into, func(out io.Writer) error {
+		sum := sha256.New()
+		_, err := io.Copy(io.MultiWriter(out, sum), io.LimitReader(plain, d.Size+1))
+		if err == nil && hex.EncodeToString(sum.Sum(nil)) != d.SHA256 {
+			err = fmt.Errorf("%w: %s", luggage.ErrDamaged, d.Name)
+		}
 		return err
-	}
-	sum := sha256.New()
-	_, err = io.Copy(io.MultiWriter(out, sum), io.LimitReader(plain, d.Size+1))
-	if err == nil && hex.EncodeToString(sum.Sum(nil)) != d.SHA256 {
-		err = fmt.Errorf("%w: %s", luggage.ErrDamaged, d.Name)
-	}
-	if err != nil {
-		return errors.Join(err, out.Close(), os.Remove(out.Name()))
-	}
-	return disk.Create(out, into)
+	})
 }
 
 func documentPath(folder, name string) string {

@@ -19,9 +19,10 @@ import (
 // exportSpare is how many bytes an export leaves free on the disk.
 const exportSpare = 16 << 20
 
-// Export copies the saved files of packages into a folder, which is made if need be, under the names they have below the office's. It replaces nothing:
-// a file that is there already, as it was saved, stays, and beside another one of that name the copy gets a number. It goes on
-// after a file that cannot be copied, but not where the folder takes no more. An error is that nothing could be begun.
+// Export copies the saved files of packages into a folder, which is made if need be, under the names they have below the
+// office's. It replaces nothing: a file that is there already, as it was saved, stays, and beside another one of that name the
+// copy gets a number. It goes on after a file that cannot be copied, but not where the folder takes no more. An error is that
+// nothing could be begun.
 func (r *Room) Export(ctx context.Context, packageIDs []string, folder string) (x office.Exported, err error) {
 	var jobs []office.Job
 	for _, id := range packageIDs {
