@@ -54,6 +54,7 @@ type local struct {
 	agent    *agent.Agent
 	instance *single.Instance
 	log      *logFile
+	trace    *trace
 	incoming chan []string
 	stop     context.CancelFunc
 	notifier *notify.Notifier
@@ -79,6 +80,7 @@ func (r *run) start(parts ...agent.Part) (*local, error) {
 	if err := private.Files(locations.All(r.global.Data)...); err != nil {
 		logger.Warn("what is in the data folder could not be made private", "err", err)
 	}
+	trace, ended := keepTrace(r.global.Data, logger)
 	notifier := notify.New(notify.Options{App: "Countersign", Icon: icon(), IconFile: locations.Icon(r.global.Data), Log: logger})
 	a, err := agent.Open(r.ctx, agent.Params{
 		DataDir: r.global.Data, Keeper: r.keeper(logger), Version: r.program.Version, Log: logger, Notify: notifier.Notify,
@@ -86,12 +88,15 @@ func (r *run) start(parts ...agent.Part) (*local, error) {
 	})
 	if err != nil {
 		logger.Error("the data cannot be opened", "err", err)
-		return nil, errors.Join(err, notifier.Close(), log.Close(), instance.Close())
+		return nil, errors.Join(err, notifier.Close(), trace.Close(), log.Close(), instance.Close())
+	}
+	if !ended.IsZero() {
+		a.Record(office.Activity{Kind: "problem", Text: message.EndedByFault(locations.Log(r.global.Data))})
 	}
 	notifier.OnPress(a.Press)
 	ctx, stop := context.WithCancel(context.WithoutCancel(r.ctx))
 	l := &local{
-		agent: a, instance: instance, log: log, notifier: notifier, stop: stop, incoming: make(chan []string, 16),
+		agent: a, instance: instance, log: log, trace: trace, notifier: notifier, stop: stop, incoming: make(chan []string, 16),
 		controller: &controller{agent: a, brief: len(parts) > 0, ending: ctx},
 	}
 	l.controller.show = l.show
@@ -147,7 +152,7 @@ func (l *local) show(files []string) {
 func (l *local) Close() error {
 	l.stop()
 	l.working.Wait()
-	err := errors.Join(l.agent.Close(), l.notifier.Close(), l.log.Close(), l.instance.Close())
+	err := errors.Join(l.agent.Close(), l.notifier.Close(), l.trace.Close(), l.log.Close(), l.instance.Close())
 	l.serving.Wait()
 	return err
 }

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"countersign/internal/e2e/harness"
+	"countersign/internal/locations"
 )
 
 // opener stands in for the program that shows the browser, and writes down what it was given.
@@ -165,6 +166,9 @@ func (w *wiretap) dies() {
 	}
 	w.keep("a crash's output", []byte(dump))
 	w.Serve()
+	if log, err := os.ReadFile(locations.Log(w.Data)); err != nil || !strings.Contains(string(log), "a fault ended the program") || !strings.Contains(string(log), "goroutine ") {
+		w.T.Errorf("the log does not have what the crash left: %v", err)
+	}
 	w.run("status", "--json")
 	w.Stop()
 	w.keep("what serve says", []byte(w.Running.Stdout.String()+w.Running.Stderr.String()))

@@ -17,6 +17,7 @@ const (
 	state   = "state.db"        // everything that must not be forgotten
 	backup  = "office.json"     // what is needed to begin anew without state
 	logs    = "logs"            // a folder
+	trace   = "fault.txt"       // among the logs: what the fault leaves that ends the program
 	outbox  = "outbox"          // a folder: what waits to be sent
 	update  = "update"          // a folder: a newer version, while it is fetched and installed
 	backups = "backups"         // a folder: the state as it was, sealed
@@ -38,6 +39,9 @@ func Logs(folder string) string { return filepath.Join(folder, logs) }
 // Log is the log. A full one is set aside as its name with ".1".
 func Log(folder string) string { return filepath.Join(folder, logs, "countersign.log") }
 
+// Trace is the file in which a fault that ends the program leaves its trace, until the next start.
+func Trace(folder string) string { return filepath.Join(folder, logs, trace) }
+
 // Outbox is the folder with the copies of the files that are to be sent.
 func Outbox(folder string) string { return filepath.Join(folder, outbox) }
 
@@ -55,7 +59,7 @@ func All(folder string) []string {
 	return []string{
 		State(folder), Backup(folder), filepath.Join(folder, lock), filepath.Join(folder, socket), filepath.Join(folder, origin),
 		filepath.Join(folder, entry), Icon(folder),
-		Logs(folder), Log(folder), Log(folder) + ".1", Outbox(folder), Update(folder), Backups(folder),
+		Logs(folder), Log(folder), Log(folder) + ".1", Trace(folder), Outbox(folder), Update(folder), Backups(folder),
 	}
 }
 

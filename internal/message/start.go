@@ -24,4 +24,8 @@ func OpenGLHelps() Message        { return of("start.opengl-helps") }
 
 func StartFailed(log string) Message  { return of("start.failed", Text("Log", log)) }
 func StartCrashed(log string) Message { return of("start.crashed", Text("Log", log)) }
+
+// EndedByFault is told by the next start.
+func EndedByFault(log string) Message { return of("start.ended-by-fault", Text("Log", log)) }
+
 func CommandWrong(why string) Message { return of("start.command-wrong", Said("Why", why)) }

@@ -1,0 +1,62 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"os"
+	"runtime/debug"
+	"time"
+
+	"countersign/internal/locations"
+)
+
+// traceLimit is how much of a trace the log takes over, in bytes.
+const traceLimit = 64 << 10
+
+// trace has what Go says of a fault that nothing recovers from kept in a file. Without it, a program without a terminal ends
+// without a word: nobody reads what it prints.
+type trace struct{ path string }
+
+// keepTrace starts a trace in a data folder that this process has to itself. Where a fault ended the process before this one,
+// its trace goes to the log, and ended is when it happened; else that is zero.
+func keepTrace(folder string, log *slog.Logger) (t *trace, ended time.Time) {
+	t = &trace{path: locations.Trace(folder)}
+	ended, err := t.start(log)
+	if err != nil {
+		log.Warn("what a fault leaves is not kept", "err", err)
+	}
+	return t, ended
+}
+
+func (t *trace) start(log *slog.Logger) (ended time.Time, err error) {
+	f, err := os.OpenFile(t.path, os.O_CREATE|os.O_RDWR|os.O_APPEND, 0o600)
+	if err != nil {
+		return time.Time{}, err
+	}
+	defer f.Close() // the runtime has a handle of its own
+	info, err := f.Stat()
+	if err != nil {
+		return time.Time{}, err
+	}
+	if info.Size() > 0 {
+		ended = info.ModTime()
+		said, err := io.ReadAll(io.LimitReader(f, traceLimit))
+		log.Error("a fault ended the program", "at", ended, "trace", string(said), "err", err)
+		if err := f.Truncate(0); err != nil {
+			return ended, fmt.Errorf("empty the trace: %w", err)
+		}
+	}
+	return ended, debug.SetCrashOutput(f, debug.CrashOptions{})
+}
+
+// Close ends the trace, of which nothing stays.
+func (t *trace) Close() error {
+	err := debug.SetCrashOutput(nil, debug.CrashOptions{})
+	if gone := os.Remove(t.path); !errors.Is(gone, fs.ErrNotExist) {
+		err = errors.Join(err, gone)
+	}
+	return err
+}
