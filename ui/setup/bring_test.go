@@ -18,6 +18,7 @@ func TestAnOfficeIsBroughtOverWithItsPasswordAndAFolderThatIsHere(t *testing.T) 
 		t.Fatal(err)
 	}
 	w.System.OnChoose = func(_ context.Context, d system.FileDialog) ([]string, error) { return []string{path}, nil }
+	w.Say("The file before it is damaged.")
 	w.PickMove()
 	w.Settle()
 	if w.Env.Window.Canvas().Overlays().Top() == nil || w.bar.text.Text != "" {

@@ -33,6 +33,7 @@ func (s *Screen) PickMove() {
 func (s *Screen) OpenFile(path string) {
 	office := s.env.Office
 	if s.cancel == nil && !s.answers.finished && agent.IsMove(path) {
+		s.hush() // what was said of an earlier file
 		newBring(s, path)
 		return
 	}
