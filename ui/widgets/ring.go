@@ -32,8 +32,7 @@ func (r *ring) layout(size fyne.Size) {
 
 // edge draws a fine edge in place of the ring, for an input that has none of its own.
 func (r *ring) edge(th fyne.Theme) {
-	r.outer.StrokeColor = th.Color(fynetheme.ColorNameInputBorder, fyne.CurrentApp().Settings().ThemeVariant())
-	r.outer.StrokeWidth = th.Size(fynetheme.SizeNameInputBorder)
+	stroke(r.outer, th.Color(fynetheme.ColorNameInputBorder, fyne.CurrentApp().Settings().ThemeVariant()), th.Size(fynetheme.SizeNameInputBorder))
 	r.outer.Refresh()
 }
 
@@ -46,14 +45,24 @@ func (r *ring) show(th fyne.Theme, focused, wrong bool) {
 		outer = theme.Attention
 	}
 	for part, colour := range map[*canvas.Rectangle]fyne.ThemeColorName{r.outer: outer, r.inner: theme.Paper} {
-		part.StrokeColor, part.StrokeWidth = color.Transparent, 0
 		if focused || wrong && part == r.outer {
-			part.StrokeColor, part.StrokeWidth = th.Color(colour, variant), ringWidth
+			stroke(part, th.Color(colour, variant), ringWidth)
+		} else {
+			stroke(part, color.Transparent, 0)
 		}
 	}
 	r.outer.CornerRadius, r.inner.CornerRadius = radius, radius-ringWidth
 	r.outer.Refresh()
 	r.inner.Refresh()
+}
+
+// stroke draws the outline of a rectangle that is empty. OpenGL blends the edge of an outline with what fills it, and where
+// that is fully transparent, which is black to it, the line gets a grey fringe. So the fill is the line's own colour, too
+// thin to be seen.
+func stroke(r *canvas.Rectangle, line color.Color, width float32) {
+	fill := color.NRGBAModel.Convert(line).(color.NRGBA)
+	fill.A = min(fill.A, 1)
+	r.FillColor, r.StrokeColor, r.StrokeWidth = fill, line, width
 }
 
 // ringed is one of Fyne's renderers with a ring around what it draws.
