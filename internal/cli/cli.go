@@ -16,6 +16,7 @@ import (
 	"countersign/internal/agent"
 	"countersign/internal/locations"
 	"countersign/internal/message"
+	"countersign/internal/single"
 
 	"github.com/alecthomas/kong"
 )
@@ -100,6 +101,7 @@ type commands struct {
 	Events     eventsCmd     `cmd:"" help:"Show what the service reported, or follow it."`
 	Folders    foldersCmd    `cmd:"" help:"Folders that send: what appears in one becomes a package."`
 	Status     statusCmd     `cmd:"" help:"Show what is connected, waiting, saved and wrong."`
+	Quit       quitCmd       `cmd:"" help:"End the running Countersign as its menu does, and wait until it has ended."`
 	Sandbox    sandboxCmd    `cmd:"" help:"Run the embedded signing service alone, for trying things out and for tests."`
 	Move       moveCmd       `cmd:"" help:"Move the office to another computer, with everything it is, in one sealed file. The password comes from COUNTERSIGN_PASSWORD, or is asked for."`
 	Restore    restoreCmd    `cmd:"" help:"Put a backup in the place of the data as it is, which is kept beside."`
@@ -140,13 +142,18 @@ func Main(args []string, p Program) (code int) {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	ctx, quit := context.WithCancel(ctx)
+	defer quit()
+	if deaf, err := single.OnAsked(quit); err == nil { // otherwise the installer asks people to quit
+		defer deaf()
+	}
 	if err := c.complete(); err != nil && !readsDocument(chosen) { // that one knows no data folder
 		if c.opens(chosen) {
 			defer p.alarm(terminal, c.why(err))
 		}
 		return fail(p, err)
 	}
-	r := &run{ctx: ctx, program: p, global: c, secrets: secrets, terminal: terminal}
+	r := &run{ctx: ctx, quit: quit, program: p, global: c, secrets: secrets, terminal: terminal}
 	if c.opens(chosen) {
 		return r.open(chosen)
 	}
@@ -192,6 +199,7 @@ func Grammar() *kong.Application {
 // run is what every command gets.
 type run struct {
 	ctx     context.Context
+	quit    func() // ends ctx, and with it whatever the command does until stopped
 	program Program
 	global  commands
 	secrets map[string]string // from the environment, by the variable's name

@@ -33,6 +33,7 @@ const (
 	pathTemplates = "/templates"
 	pathUpdate    = "/update"
 	pathMove      = "/move"
+	pathQuit      = "/quit"
 )
 
 // reply is one line of an answer.
@@ -80,6 +81,7 @@ type showRequest struct {
 type controller struct {
 	agent *agent.Agent
 	show  func(files []string)
+	quit  func()
 	brief bool // this is a single command, which does nothing for others
 
 	ending context.Context // done when the agent is about to stop, and so are the requests under way
@@ -88,9 +90,7 @@ type controller struct {
 func (c *controller) Status(context.Context) (agent.Status, error) { return c.agent.Status() }
 
 func (c *controller) Configure(ctx context.Context, change settingsChange) (office.Settings, error) {
-	s := change.apply(c.agent.Settings())
-	err := c.agent.Configure(ctx, s, change.Secrets)
-	return s.Normal(), err
+	return c.agent.Change(ctx, change.apply, change.Secrets)
 }
 
 // Office is the office's file, with the change in it, and with the client secret only where that is asked for.
@@ -217,6 +217,10 @@ func (c *controller) handler() http.Handler {
 	}))
 	mux.HandleFunc("POST "+pathShow, answer(c.ending, func(_ context.Context, s showRequest, _ func(reply)) (reply, error) {
 		c.show(s.Files)
+		return reply{}, nil
+	}))
+	mux.HandleFunc("POST "+pathQuit, answer(c.ending, func(context.Context, struct{}, func(reply)) (reply, error) {
+		c.quit()
 		return reply{}, nil
 	}))
 	return mux

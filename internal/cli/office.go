@@ -97,7 +97,7 @@ func (r *run) start(parts ...agent.Part) (*local, error) {
 	ctx, stop := context.WithCancel(context.WithoutCancel(r.ctx))
 	l := &local{
 		agent: a, instance: instance, log: log, trace: trace, notifier: notifier, stop: stop, incoming: make(chan []string, 16),
-		controller: &controller{agent: a, brief: len(parts) > 0, ending: ctx},
+		controller: &controller{agent: a, quit: r.quit, brief: len(parts) > 0, ending: ctx},
 	}
 	l.controller.show = l.show
 	l.serving.Go(func() {

@@ -4,6 +4,8 @@ package e2e
 
 import (
 	"os"
+	"path/filepath"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -28,6 +30,10 @@ func TestItQuitsEveryTime(t *testing.T) {
 		"from the tray": func(o *harness.Office, w *harness.Window, x *harness.Tray) {
 			icon := x.Item()
 			icon.Click("Quit")
+		},
+		"by a command": func(o *harness.Office, w *harness.Window, x *harness.Tray) {
+			o.Must("quit")
+			wantFree(t, o.Data)
 		},
 		"by SIGTERM": func(o *harness.Office, w *harness.Window, x *harness.Tray) { o.Running.Signal(syscall.SIGTERM) },
 		"hidden, SIGTERM": func(o *harness.Office, w *harness.Window, x *harness.Tray) {
@@ -74,6 +80,32 @@ func TestItQuitsEveryTime(t *testing.T) {
 			}
 			t.Logf("quit %d times, in at most %v", times, longest.Round(time.Millisecond))
 		})
+	}
+}
+
+// wantFree checks that no process has a data folder.
+func wantFree(t *testing.T, folder string) {
+	t.Helper()
+	lock, err := os.Open(filepath.Join(folder, "instance.lock"))
+	harness.Must(t, err)
+	defer lock.Close()
+	if err := syscall.Flock(int(lock.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		t.Errorf("quit has returned, and somebody has the data folder: %v", err)
+	}
+}
+
+func TestQuitEndsWhatRunsWithoutAWindowToo(t *testing.T) {
+	t.Parallel()
+	o := harness.UsualOffice(t, harness.NewDesktop(t))
+	o.Setup()
+	if said := o.Must("quit"); !strings.Contains(said, "not running") {
+		t.Errorf("with nobody there it said %q", said)
+	}
+	o.Serve()
+	o.Must("quit")
+	wantFree(t, o.Data)
+	if code := o.Running.Wait(); code != 0 {
+		t.Errorf("it ended with %d: %s", code, o.Running.Stderr)
 	}
 }
 

@@ -12,6 +12,7 @@ func DataForbidden() Message             { return of("data.forbidden") }
 func DataUnusable() Message              { return of("data.unusable") }
 func Running() Message                   { return of("data.running") }
 func NotRunning() Message                { return of("data.not-running") }
+func DoesNotEnd() Message                { return of("data.does-not-end") }
 func SocketInTheWay() Message            { return of("data.socket-in-the-way") }
 func DataFolderMissing() Message         { return of("data.folder-missing") }
 func DataFolderForbidden() Message       { return of("data.folder-forbidden") }

@@ -7,6 +7,7 @@
 //   - Whoever fails with [ErrRunning] can reach the other at once with [Client]: the socket is there before Acquire returns.
 //   - Only the same user is let in, by the rights of the socket and by asking the system who is at the other end; a client
 //     asks the same about the server. A socket is replaced by the holder of the lock alone.
+//   - On Windows, where a program that runs cannot be replaced, an installer ends all that run from its file ([EndOthers]).
 //
 // It does not know what is said over the socket, and touches nothing in the data folder but its lock and its socket.
 package single

@@ -188,6 +188,30 @@ func Client(dataDir string) (*http.Client, error) {
 	}}, nil
 }
 
+// Gone waits until no process holds an existing data folder, ctx at most; ErrRunning means that one still does.
+func Gone(ctx context.Context, dataDir string) error {
+	lock, err := os.OpenFile(filepath.Join(dataDir, lockName), os.O_RDWR, 0)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("look at the lock: %w", err)
+	}
+	defer lock.Close() // which lets go of it
+	retry := time.NewTicker(retryEvery)
+	defer retry.Stop()
+	for {
+		if free, err := tryLock(lock); err != nil || free {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return ErrRunning
+		case <-retry.C:
+		}
+	}
+}
+
 // canonical is the one path of a data folder, however it was written, so that all its names lead to the same socket.
 func canonical(dataDir string) (string, error) {
 	abs, err := filepath.Abs(dataDir)

@@ -126,6 +126,23 @@ func TestRequestsWaitForServe(t *testing.T) {
 	}
 }
 
+func TestItIsKnownWhenTheHolderIsGone(t *testing.T) {
+	dir := t.TempDir()
+	must(t, Gone(t.Context(), dir)) // nobody was ever there
+	i, err := Acquire(dir)
+	must(t, err)
+	ctx, cancel := context.WithTimeout(t.Context(), 2*retryEvery)
+	defer cancel()
+	if err := Gone(ctx, dir); !errors.Is(err, ErrRunning) {
+		t.Errorf("while it is there: %v", err)
+	}
+	gone := make(chan error)
+	go func() { gone <- Gone(t.Context(), dir) }()
+	must(t, i.Close())
+	must(t, <-gone)
+	start(t, dir, hello) // Gone holds nothing
+}
+
 func TestNobodyAnswersWhereNobodyRuns(t *testing.T) {
 	dir := t.TempDir()
 	for _, dir := range []string{dir, filepath.Join(dir, "gone")} {

@@ -1,0 +1,59 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"countersign/internal/message"
+	"countersign/internal/single"
+)
+
+// quitPatience is how long the running instance may take to end; it is promised to take no more than 5 s.
+const quitPatience = 30 * time.Second
+
+// quitCmd ends the running instance as its window's Quit does.
+type quitCmd struct {
+	ThisProgram bool `hidden:"" help:"End everything that runs from this program's file, whatever its data folder is. For the installers of Windows."`
+}
+
+func (c *quitCmd) Run(r *run) error {
+	ctx, cancel := context.WithTimeout(r.ctx, quitPatience)
+	defer cancel()
+	err := c.end(ctx, r)
+	switch {
+	case r.ctx.Err() != nil:
+		return r.ctx.Err()
+	case errors.Is(err, single.ErrNotRunning):
+		_, err = fmt.Fprintln(r.program.Stdout, "Countersign is not running.")
+		return err
+	case errors.Is(err, single.ErrRunning), errors.Is(err, context.DeadlineExceeded):
+		return message.Error(message.DoesNotEnd(), err)
+	}
+	return err
+}
+
+func (c *quitCmd) end(ctx context.Context, r *run) error {
+	if c.ThisProgram {
+		err := single.EndOthers(ctx)
+		if errors.Is(err, errors.ErrUnsupported) {
+			return &usage{"--this-program is for the installers of Windows."}
+		}
+		return err
+	}
+	client, err := single.Client(r.global.Data)
+	if err != nil {
+		return err
+	}
+	running := &remote{client}
+	defer running.Close()
+	said, err := running.hello(ctx)
+	if err == nil && !said.Brief { // such a command is about to end anyway
+		err = running.call(ctx, pathQuit, struct{}{}, nil)
+	}
+	if err != nil && !errors.Is(err, single.ErrNotRunning) && !errors.Is(err, errSilent) { // which may be its end
+		return err
+	}
+	return single.Gone(ctx, r.global.Data)
+}
