@@ -51,6 +51,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"net/http"
+	"sync"
 	"time"
 
 	"countersign/internal/agent/account"
@@ -151,9 +152,11 @@ type Agent struct {
 	templates *templates.Room
 	updates   *updates.Room
 	ruling    ruling
-	budget    *rate.Limiter
-	saves     *download.Room
-	packages  *reconcile.Room
+
+	configuring sync.Mutex // held from reading the settings until they are changed
+	budget      *rate.Limiter
+	saves       *download.Room
+	packages    *reconcile.Room
 
 	withdrawals *withdraw.Room
 	network     *network.Room

@@ -16,8 +16,22 @@ import (
 // puts them to use at once. A new folder for documents is made and tried; files that wait for the office's folder move
 // there with it. A *ConfigError names what is wrong, field by field.
 func (a *Agent) Configure(ctx context.Context, s office.Settings, secrets office.Secrets) error {
-	s, secrets = s.Normal(), secrets.Normal()
+	_, err := a.Change(ctx, func(office.Settings) office.Settings { return s }, secrets)
+	return err
+}
+
+// Change is Configure with what change makes of the settings, between which nothing else changes them. It returns what that is,
+// also when it was not kept.
+func (a *Agent) Change(ctx context.Context, change func(office.Settings) office.Settings, secrets office.Secrets) (office.Settings, error) {
+	a.configuring.Lock()
+	defer a.configuring.Unlock()
 	a.readRules()
+	s := change(a.Settings()).Normal()
+	return s, a.configure(ctx, s, secrets.Normal())
+}
+
+// configure is Configure of settings in their normal form, under the rules as they were read last. The caller holds configuring.
+func (a *Agent) configure(ctx context.Context, s office.Settings, secrets office.Secrets) error {
 	if fixed := a.ruling.get().Broken(s); len(fixed) > 0 {
 		return &ConfigError{Fields: fixed[:1]} // one sentence says it of all
 	}

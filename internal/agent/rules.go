@@ -19,12 +19,19 @@ type ruling struct {
 	mu    sync.Mutex
 	read  policy.Policy
 	rules office.Rules
+	turn  int // counts what was taken
 }
 
 func (r *ruling) get() office.Rules {
+	rules, _ := r.now()
+	return rules
+}
+
+// now is what was decided, and a number that is another one as soon as something else is.
+func (r *ruling) now() (office.Rules, int) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.rules
+	return r.rules, r.turn
 }
 
 // take keeps what was read, and reports whether it is something else than before.
@@ -35,6 +42,7 @@ func (r *ruling) take(now policy.Policy) bool {
 		return false
 	}
 	r.read, r.rules = now, office.NewRules(now.Fixed, now.Defaults)
+	r.turn++
 	return true
 }
 
@@ -62,21 +70,29 @@ func (a *Agent) readRules() {
 	a.Signal(office.SettingsChanged)
 }
 
-// followRules puts to use what the administrator has decided, also later, until ctx ends. Settings that are not complete yet
-// wait for the rest.
+// followRules puts to use what the administrator has decided, also later, until ctx ends.
 func (a *Agent) followRules(ctx context.Context) error {
 	for {
-		a.readRules()
-		kept := a.account.Settings()
-		if want := a.ruling.get().Into(kept); !reflect.DeepEqual(want, kept) && len(want.Check()) == 0 {
-			if err := a.Configure(ctx, want, office.Secrets{}); err != nil && ctx.Err() == nil {
-				a.Log.Warn("put to use what the administrator has decided", "err", err)
-			}
+		if err := a.obey(ctx); err != nil && ctx.Err() == nil {
+			a.Log.Warn("put to use what the administrator has decided", "err", err)
 		}
 		if !loop.Sleep(ctx, lookAtRules) {
 			return nil
 		}
 	}
+}
+
+// obey puts to use what the administrator has decided by now. Settings that are not complete yet wait for the rest.
+func (a *Agent) obey(ctx context.Context) error {
+	a.configuring.Lock()
+	defer a.configuring.Unlock()
+	a.readRules()
+	kept := a.account.Settings()
+	want := a.ruling.get().Into(kept)
+	if reflect.DeepEqual(want, kept) || len(want.Check()) > 0 {
+		return nil
+	}
+	return a.configure(ctx, want, office.Secrets{})
 }
 
 // Fixed reports whether the administrator of this computer has fixed the setting with that JSON name.

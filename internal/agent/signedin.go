@@ -21,8 +21,16 @@ type (
 	ConfigError = office.ConfigError
 )
 
-// Settings returns the current settings.
-func (a *Agent) Settings() office.Settings { return a.ruling.get().Into(a.account.Settings()) }
+// Settings returns the current settings, under the rules that were in force when they were.
+func (a *Agent) Settings() office.Settings {
+	for {
+		rules, turn := a.ruling.now()
+		s := a.account.Settings()
+		if _, now := a.ruling.now(); now == turn {
+			return rules.Into(s)
+		}
+	}
+}
 
 // HasSecrets reports which secrets are kept, never what they are.
 func (a *Agent) HasSecrets() (clientSecret, ngrokAuthtoken bool, err error) {
