@@ -17,7 +17,8 @@ import (
 	"countersign/internal/store"
 )
 
-// MoveJobs sends the files that still wait for folder old to folder next. The old one is remembered for its leftovers.
+// MoveJobs sends the files that still wait for folder old to folder next, but not those that are in old already, though that
+// could not be recorded: they stay the only ones of their documents. The old folder is remembered for its leftovers.
 func MoveJobs(tx *store.Tx, old, next string, now loop.Clock) error {
 	if old == next || old == "" || next == "" {
 		return nil
@@ -27,7 +28,7 @@ func MoveJobs(tx *store.Tx, old, next string, now loop.Clock) error {
 		return err
 	}
 	for _, j := range waiting {
-		if j.Folder != old {
+		if j.Folder != old || wasNamed(j) {
 			continue
 		}
 		j.Folder = next
@@ -41,6 +42,19 @@ func MoveJobs(tx *store.Tx, old, next string, now loop.Clock) error {
 		}
 	}
 	return leaveFolder(tx, old)
+}
+
+// wasNamed reports whether the file of j, which waits, has its name already: all that is left to do is to record it.
+func wasNamed(j office.Job) bool {
+	if j.Digest == "" { // whose bytes were never complete
+		return false
+	}
+	folder, err := archive.OpenFolder(j.Folder)
+	if err != nil {
+		return false
+	}
+	defer folder.Close()
+	return isThere(folder, j)
 }
 
 // Relocate follows an office to a computer on which its folder is another one: what waits for the old one waits for that, and of

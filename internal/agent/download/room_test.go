@@ -133,6 +133,33 @@ func TestAFileThatIsFinishedAfterItsFolderWasChangedIsWhereItIs(t *testing.T) {
 	})
 }
 
+// A full disk may take the file and not its record, and the folder may be changed before there is room again.
+func TestAFileThatIsThereStaysTheOnlyOneThoughItsFolderIsChangedBeforeThatIsRecorded(t *testing.T) {
+	x := newRoom(t)
+	named, waits := x.plan("p0")[0], x.plan("p1")[0]
+	content := []byte("%PDF-1.4 the document")
+	sum := sha256.Sum256(content)
+	if err := os.WriteFile(filepath.Join(named.Folder, named.Target), content, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	old, next := x.settings.SaveTo, t.TempDir()
+	x.update(func(tx *store.Tx) error {
+		for _, j := range []office.Job{named, waits} { // both were received, and one got its name
+			j.Size, j.Digest = int64(len(content)), hex.EncodeToString(sum[:])
+			if err := tx.PutJob(j); err != nil {
+				return err
+			}
+		}
+		return MoveJobs(tx, old, next, x.Now)
+	})
+	if j := x.job(named); j.Folder != old || j.Target != named.Target || j.Digest == "" {
+		t.Errorf("the file that is there: %+v", j)
+	}
+	if j := x.job(waits); j.Folder != next || j.Digest != "" {
+		t.Errorf("the one that is not: %+v", j)
+	}
+}
+
 func TestTroubleWithAFolderThatNoFileWaitsForAnyMoreIsNotTold(t *testing.T) {
 	x := newRoom(t)
 	j := x.plan("p")[0]
