@@ -81,10 +81,15 @@ func TestWhatWasDeclinedBeforeTheFirstSignInIsNoNews(t *testing.T) {
 
 // TestAServiceWithoutRecordsIsAskedForThemOnce: the call is not part of the interface.
 func TestAServiceWithoutRecordsIsAskedForThemOnce(t *testing.T) {
+	t.Run("and says so with a page", func(t *testing.T) { asksForRecordsOnce(t, "<h1>Not Found</h1>") })
+	t.Run("and says so in its own form", func(t *testing.T) { asksForRecordsOnce(t, `{"error":"not_found","message":"Not found"}`) })
+}
+
+func asksForRecordsOnce(t *testing.T, no string) {
 	o := newOfficeWith(t, quick, sandbox.Options{})
 	id := o.send()
 	o.eventually("it was asked about", func() bool { row, _ := o.Package(id); return !row.Checked.IsZero() })
-	fault := sandbox.Fault{Path: "/packages/" + id, Method: "GET", Status: 404, Body: "<h1>Not Found</h1>"}
+	fault := sandbox.Fault{Path: "/packages/" + id, Method: "GET", Status: 404, Body: no}
 	o.service.Inject(fault)
 	for range 3 {
 		row, _ := o.Package(id)

@@ -208,6 +208,8 @@ func TestARefusedWithdrawalSaysWhyAndLeavesThePackageOpen(t *testing.T) {
 		"the service has no such call": {sandbox.Fault{Status: 404, Body: "<h1>Not Found</h1>"},
 			"withdrawal.not-offered"},
 		"nor may it be made": {sandbox.Fault{Status: 405, Body: "no"}, "withdrawal.not-offered"},
+		"it says so in its own form": {sandbox.Fault{Status: 404, Body: `{"error":"not_found","message":"Not found"}`},
+			"withdrawal.not-offered"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := newOfficeWith(t, quick, sandbox.Options{})

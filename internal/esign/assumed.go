@@ -95,8 +95,9 @@ var signerRoles = []string{"signer", "guest", "host"}
 
 // Also assumed, where the code reads better with the choice in place:
 //
-//   - A 404 or 405 without the service's JSON error is a path the server does not serve, so the other form of the path
-//     is tried once (paths.go); interface.md, "Endpoints" writes both forms.
+//   - A 404 or 405 whose error, if it has one, names nothing in the path (package_not_found does, not_found does not) may
+//     say that the server does not serve the path, so the other form of the path is tried once, until one is known to be
+//     served (paths.go); interface.md, "Endpoints" writes both forms.
 //   - Discovery that answers 4xx or no usable JSON is no discovery; an endpoint it names on plain http is ignored in
 //     favour of the one in interface.md (discovery.go).
 //   - Once packages/add went out, only a clear refusal means that there is no package: a 4xx but 408 with an error code of

@@ -142,12 +142,13 @@ func (c *Client) do(ctx context.Context, k *call) (*http.Response, error) {
 	}
 	res, err := c.authorized(ctx, k, first)
 	page := err == nil && isPage(res) // the service's web application says 200 to any path that is not the API's
-	if sure || !NotServed(err) && !page {
+	if sure || !NotOffered(err) && !page {
 		c.paths.learn(k.route, first, res, err)
 		return res, err
 	}
 	other, second := c.authorized(ctx, k, first.other())
-	if NotServed(second) || second == nil && isPage(other) { // neither: the first answer says as much as the second
+	said := err != nil && !NotServed(err)
+	if NotServed(second) || NotOffered(second) && said || second == nil && isPage(other) { // the first answer says as much as the second
 		if second == nil {
 			other.Body.Close()
 		}
@@ -262,6 +263,7 @@ func (c *Client) refusal(k *call, res *http.Response, access string) *Error {
 	if ok {
 		e.Code = cleanCode(code, access, c.cfg.ClientSecret)
 		e.Said = cleanMessage(message, access, c.cfg.ClientSecret)
+		e.named = k.named(code)
 	}
 	e.MayBeDone = !clearRefusal(res, code)
 	unserved := res.StatusCode == http.StatusNotFound || res.StatusCode == http.StatusMethodNotAllowed

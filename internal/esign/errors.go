@@ -61,6 +61,8 @@ type Error struct {
 	// was asked. It says nothing about a call that changes nothing.
 	MayBeDone bool
 
+	named bool // Code is about something in the path of the call
+
 	told message.Message // of an Invalid one, what people are told
 
 	err error // the cause; never a *url.Error or an oauth2 error, whose texts hold what must stay secret

@@ -6,6 +6,8 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"slices"
+	"strings"
 	"sync"
 )
 
@@ -37,11 +39,20 @@ var errNotServed = errors.New("the service does not serve this path")
 // Nothing was done then, unless somebody in between said so.
 func NotServed(err error) bool { return errors.Is(err, errNotServed) }
 
-// NotOffered is NotServed that also takes an error of the service's form for a stranger's, when its code is none of the
-// service's.
+// NotOffered is NotServed that also takes a 404 or 405 with an error code which names nothing of what was asked for: that is
+// how a service with errors of one form for everything says that it has no such path.
 func NotOffered(err error) bool {
 	e, ok := errors.AsType[*Error](err)
-	return ok && (e.Status == http.StatusNotFound || e.Status == http.StatusMethodNotAllowed) && !isServiceCode(e.Code)
+	return ok && (e.Status == http.StatusNotFound || e.Status == http.StatusMethodNotAllowed) && !e.named
+}
+
+// named reports whether an error code is about something in the call's path: package_not_found in /packages/.../status and
+// signer_not_found in /packages/.../link/sign/..., but neither not_found nor resource_not_found (service-facts.md, 10).
+func (k *call) named(code string) bool {
+	thing, _, ok := strings.Cut(strings.ToLower(code), "_")
+	return ok && slices.ContainsFunc(strings.Split(k.path, "/"), func(part string) bool {
+		return len(thing) > 3 && strings.HasPrefix(part, thing) || len(part) > 3 && strings.HasPrefix(thing, part)
+	})
 }
 
 // paths remembers, per route, the form that was seen to be served. The zero value knows nothing.
@@ -68,13 +79,13 @@ func (p *paths) formOfOthers() pathForm {
 	return prefixed
 }
 
-// learn takes an answer of the API itself, good or bad, as proof that the form is served. A web page is no such
-// answer, and neither is what a gateway says in front of it.
+// learn takes a success, or a refusal that names something in the path, as proof that the form is served. A web page is no
+// such answer, and neither is what a gateway, or the service itself, says of every path: who one is, and how often one asks.
 func (p *paths) learn(route string, form pathForm, res *http.Response, err error) {
 	var e *Error
 	switch {
 	case err == nil && !isPage(res):
-	case errors.As(err, &e) && e.Code != "" && e.Status != 0:
+	case errors.As(err, &e) && e.named:
 	default:
 		return
 	}

@@ -95,6 +95,7 @@ func TestAServiceWithoutTheCallSaysSoInNoWordsOfItsOwn(t *testing.T) {
 		offered bool
 	}{
 		{404, `404 page not found`, false}, {404, ``, false}, {405, ``, false}, {404, `{"status":404,"error":"Not Found"}`, false},
+		{404, `{"error":"not_found","message":"x"}`, false}, {405, `{"error":"method_not_allowed","message":"x"}`, false},
 		{404, `{"error":"template_not_found","message":"x"}`, true}, {403, ``, true}, {500, ``, true}, {429, ``, true},
 	} {
 		client, _ := api(t, answering(c.status, c.body))

@@ -24,7 +24,7 @@ func (r *Room) withDeclined(ctx context.Context, client *esign.Client, s esign.S
 	}
 	record, err := client.Package(ctx, s.PackageID)
 	if err != nil {
-		if esign.NotServed(err) {
+		if esign.NotOffered(err) {
 			r.lacks.Note(client.Home(), recordCall, r.Now())
 		}
 		return s

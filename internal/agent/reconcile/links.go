@@ -34,7 +34,7 @@ func (r *Room) SignerPage(ctx context.Context, packageID, signer string) (string
 		link, err := client.SignLink(ctx, packageID, s.ID)
 		var e *esign.Error
 		switch {
-		case esign.NotServed(err):
+		case esign.NotOffered(err):
 			return link, message.Error(message.NoLinks(), errors.Join(ErrNoLinks, err))
 		case errors.As(err, &e) && e.Kind == esign.Forbidden:
 			return link, message.Error(message.MayNotHaveLinks(), err)

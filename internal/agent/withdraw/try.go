@@ -78,7 +78,7 @@ func (r *Room) answered(ctx context.Context, client *esign.Client, id string, be
 		return failed
 	case err == nil:
 		return r.putOff(id, office.WithdrawAccepted, message.Message{})
-	case esign.NotServed(err):
+	case esign.NotOffered(err):
 		r.lacks.Note(client.Home(), call, r.Now())
 		r.Signal(office.StatusChanged)
 		return r.refuse(id, message.CannotWithdrawHere())
