@@ -8,7 +8,6 @@ import (
 	"countersign/internal/agent/account"
 	"countersign/internal/agent/data"
 	"countersign/internal/agent/webhook"
-	"countersign/internal/office"
 	"countersign/internal/store"
 )
 
@@ -92,7 +91,7 @@ type OutboxCounts struct {
 	Failed  int `json:"failed"`
 }
 
-// Status returns the whole state. It reads counters, never all packages, and may be called often. When they cannot be read,
+// Status returns the whole state. It reads counters, never packages or drafts, and may be called often. When they cannot be read,
 // it returns the rest, with health that says so, and an error.
 func (a *Agent) Status() (Status, error) {
 	kept, err := data.Read(a.Data, "the status", readCounts)
@@ -121,19 +120,10 @@ func readCounts(tx *store.Tx) (c counts, err error) {
 	events, err1 := tx.EventCounts()
 	packages, err2 := tx.PackageCounts()
 	jobs, err3 := tx.JobCounts()
-	drafts, err4 := tx.Drafts(office.DraftQueued, office.DraftAdding, office.DraftUnknown, office.DraftFailed)
+	drafts, err4 := tx.DraftCounts()
 	c.events = EventCounts{Received: events.Received, Duplicates: events.Duplicates, Pending: events.Pending, Problems: events.Odd}
 	c.packages = PackageCounts{packages.Total, packages.Open, packages.Executed, packages.Saved}
 	c.saves = SaveCounts{jobs.Done, jobs.Pending, jobs.Failed}
-	for _, d := range drafts {
-		switch d.State {
-		case office.DraftUnknown:
-			c.outbox.Unknown++
-		case office.DraftFailed:
-			c.outbox.Failed++
-		default:
-			c.outbox.Pending++
-		}
-	}
+	c.outbox = OutboxCounts{drafts.Queued + drafts.Adding, drafts.Unknown, drafts.Failed}
 	return c, errors.Join(err1, err2, err3, err4)
 }

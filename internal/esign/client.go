@@ -102,6 +102,13 @@ func (c *Client) json(ctx context.Context, k *call, out any) error {
 	if err != nil || out == nil {
 		return err
 	}
+	if raw, ok := out.(*json.RawMessage); ok { // as it is, without a copy
+		*raw = bytes.Trim(body, " \t\r\n")
+		if !json.Valid(*raw) {
+			return k.unreadable()
+		}
+		return nil
+	}
 	if err := json.Unmarshal(body, out); err != nil {
 		return k.unreadable()
 	}

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 )
 
 // The types of this file decode what the service might write for a thing: nothing they meet is an error, because one
@@ -17,6 +18,8 @@ type text string
 func (t *text) UnmarshalJSON(b []byte) error {
 	var s string
 	switch {
+	case isPlain(b):
+		*t = text(b[1 : len(b)-1])
 	case json.Unmarshal(b, &s) == nil:
 		*t = text(s)
 	case len(b) > 0 && (b[0] == '-' || b[0] >= '0' && b[0] <= '9'):
@@ -25,6 +28,20 @@ func (t *text) UnmarshalJSON(b []byte) error {
 		*t = ""
 	}
 	return nil
+}
+
+// isPlain reports whether b is a JSON string that is written as it reads: nearly all are, and a list has thousands.
+func isPlain(b []byte) bool {
+	end := len(b) - 1
+	if end < 1 || b[0] != '"' || b[end] != '"' {
+		return false
+	}
+	for _, c := range b[1:end] {
+		if c == '"' || c == '\\' || c < ' ' || c >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
 }
 
 // state is text that tells one of a few states, in one form: in lower case and without space around it.
@@ -67,6 +84,15 @@ type list[T any] []T
 
 func (l *list[T]) UnmarshalJSON(b []byte) error {
 	*l = nil
+	var plain []*T
+	if json.Unmarshal(b, &plain) == nil { // which reads each byte once; else one by one
+		for _, v := range plain {
+			if v != nil {
+				*l = append(*l, *v)
+			}
+		}
+		return nil
+	}
 	for _, r := range elements(b) {
 		var v T
 		if len(r) > 0 && r[0] == '{' && json.Unmarshal(r, &v) == nil {
@@ -88,9 +114,9 @@ func elements(b []byte) (raw []json.RawMessage) {
 type stamp struct{ time.Time }
 
 func (t *stamp) UnmarshalJSON(b []byte) error {
-	var s string
-	json.Unmarshal(b, &s)
-	t.Time, _ = parseTime(s)
+	var s text
+	s.UnmarshalJSON(b)
+	t.Time, _ = parseTime(string(s))
 	return nil
 }
 

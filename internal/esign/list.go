@@ -77,9 +77,12 @@ func readPage(raw []byte) (page Page, ok bool) {
 			page.Items = append(page.Items, r.status())
 		}
 	}
+	if len(page.Items) > 0 {
+		return page, true
+	}
 	var given []json.RawMessage
 	empty := rawOrNil(said.Items) == nil || json.Unmarshal(said.Items, &given) == nil && len(given) == 0
-	return page, empty || len(page.Items) > 0
+	return page, empty
 }
 
 // Organization is what organizations/info says, as far as it can be recognised: its answer is not shown.

@@ -108,6 +108,11 @@ type documentList []documentRecord
 
 func (l *documentList) UnmarshalJSON(b []byte) error {
 	*l = nil
+	var plain []documentRecord
+	if json.Unmarshal(b, &plain) == nil { // which reads each byte once; else one by one
+		*l = plain
+		return nil
+	}
 	for _, r := range elements(b) {
 		var d documentRecord
 		if json.Unmarshal(r, &d) != nil {
