@@ -93,6 +93,7 @@ func (v *events) build(s *Screen) {
 	v.wanted.Store(pageLength)
 	v.list = widgets.NewList(func() int { return len(v.rows) }, newEventRow, v.update)
 	v.list.HideSeparators = true
+	v.list.Says = func() string { return lang.L("Events") }
 	v.list.OnSelected = func(id int) {
 		v.list.Chose(id)
 		v.choose(id)

@@ -25,6 +25,8 @@ func (d *diary) build(s *Screen) {
 	d.screen = s
 	d.list = widgets.NewList(func() int { return len(d.entries) }, newLine, d.update)
 	d.list.HideSeparators = true
+	d.list.Says = func() string { return lang.L("Activity") }
+
 	d.list.OnSelected = d.list.Chose
 	d.list.OnEnter = d.openChosen
 	d.inset = widgets.PadHV(12, 4, d.list)
@@ -85,6 +87,7 @@ func newLine() fyne.CanvasObject {
 	l.text.Shorten = true
 	l.open = widgets.NewButtonWithIcon("", fynetheme.NavigateNextIcon(), nil)
 	l.open.Importance = widget.LowImportance
+	l.open.Says = func() string { return widgets.Said(lang.L("Show the package"), l.text.Text) }
 	l.Lines, l.Content = []*widgets.Line{l.text}, widgets.PadHV(8, 0, widgets.Across(widgets.Row(8, widgets.Wide(92, l.when), l.mark), l.text, l.open))
 	l.ExtendBaseWidget(l)
 	return l

@@ -26,6 +26,7 @@ func (r *refusals) build(s *Screen) {
 	r.total = widgets.NewCaption("")
 	r.list = widgets.NewList(func() int { return len(r.rows) }, newRefusalRow, r.update)
 	r.list.HideSeparators = true
+	r.list.Says = func() string { return lang.L("Blocked") }
 	r.list.OnSelected = r.list.Chose
 	r.page = widgets.Frame(widgets.PadHV(24, 10, r.total), nil, nil, widgets.PadHV(12, 0, r.list))
 	r.empty = widgets.Empty(theme.MarkSigned.Resource(), lang.L("Nothing has been blocked. Requests without a valid event signature are listed here."), "", nil)

@@ -118,7 +118,9 @@ func (p *picker) show(title, keys, accept string, below fyne.CanvasObject) {
 	p.list = newFileList(p)
 	p.add = widgets.NewButton(accept, func() { p.done() })
 	p.add.Importance = widget.HighImportance
+	p.list.Says = p.why.Title
 	up := widgets.NewButtonWithIcon("", theme.MoveUpIcon(), p.up)
+	up.Tip = lang.L("The folder above")
 	head := widgets.Stack(8, widgets.NewHeading(title), widgets.Across(nil, p.why, up))
 	foot := widgets.Stack(8, widgets.Across(nil, widgets.NewCaption(keys), container.NewHBox(widgets.NewButton(lang.L("Cancel"), p.leave), p.add)))
 	if below != nil {

@@ -179,6 +179,7 @@ func newTemplateList(c *chooser) *templateList {
 	l.CreateItem = func() fyne.CanvasObject { return newTemplateRow(l) }
 	l.UpdateItem = func(at int, o fyne.CanvasObject) { o.(*templateRow).show(at) }
 	l.OnSelected = l.Chose
+	l.Says = func() string { return lang.L("From a template") }
 	l.OnEnter = func() { c.choose(l.At()) }
 	l.ExtendBaseWidget(l)
 	return l

@@ -1,6 +1,7 @@
 package compose
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -153,6 +154,7 @@ func (c *copies) standingRow(r office.Recipient, signers []office.Signer) fyne.C
 	if !signs && c.screen.run == nil {
 		b := c.screen.newButton("", icon, func() { c.turn(r) })
 		b.Importance, b.Tip = widget.LowImportance, does
+		b.Says = func() string { return widgets.Said(does, r.Address()) }
 		button, c.turns[r.Email] = b, b
 	}
 	row, _ := tightCard(widgets.PadHV(10, 4, widgets.Across(nil, widgets.Stack(1, name, note), button)))
@@ -217,6 +219,8 @@ func (c *copies) newCopy(r office.Recipient) *copyTo {
 	row.kind.Importance, row.kind.Tip = widget.LowImportance, lang.L("CC: the others see who gets a copy. BCC: they do not.")
 	row.remove = s.newButton("", fynetheme.DeleteIcon(), func() { c.remove(row) })
 	row.remove.Importance = widget.LowImportance
+	row.remove.Says = func() string { return widgets.Removing(cmp.Or(row.entry.Text, row.kind.Text)) }
+	row.entry.Why = func() string { return row.problem.Text }
 	row.offers = newOffers(s, func() bool { return strings.TrimSpace(row.entry.Text) == "" }, func() map[string]bool { return s.taken(row.entry) }, row.take)
 	row.entry.OnChanged = func(string) { s.changed(); row.offers.typed(row.entry) }
 	row.entry.OnKey = row.offers.key

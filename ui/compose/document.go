@@ -1,6 +1,7 @@
 package compose
 
 import (
+	"cmp"
 	"image"
 	"path/filepath"
 	"slices"
@@ -56,7 +57,9 @@ func (s *Screen) newDocument(path string) *document {
 	d.say.Wrapping, d.say.SizeName = fyne.TextWrapWord, theme.Caption
 	d.remove = s.newButton("", fynetheme.DeleteIcon(), func() { s.removeDocument(d) })
 	d.remove.Importance = widget.LowImportance
+	d.remove.Says = func() string { return cmp.Or(d.remove.Tip, widgets.Removing(d.title())) }
 	d.dragHandle = s.newDragHandle(s.fileBox, func() int { return slices.Index(s.docs, d) }, s.placeDocument, func() { s.removeDocument(d) })
+	d.dragHandle.Says = func() string { return moving(d.title()) }
 	d.picture = container.NewStack()
 	sheet := container.NewGridWrap(pictureSize, d.picture)
 	left := widgets.Row(4, d.dragHandle, container.NewStack(sheet, container.NewCenter(d.busy)))

@@ -6,9 +6,11 @@ import (
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/container"
 	"fyne.io/fyne/v2/driver/desktop"
+	"fyne.io/fyne/v2/lang"
 	fynetheme "fyne.io/fyne/v2/theme"
 	"fyne.io/fyne/v2/widget"
 
+	"countersign/ui/i18n"
 	"countersign/ui/keys"
 	"countersign/ui/theme"
 	"countersign/ui/widgets"
@@ -33,6 +35,9 @@ func (s *Screen) newDragHandle(list *fyne.Container, at func() int, place func(f
 	h.ExtendBaseWidget(h)
 	return h
 }
+
+// moving is what is said of a handle.
+func moving(what string) string { return lang.L("Move {{.Name}}", i18n.V{"Name": what}) }
 
 // Dragged is Fyne's.
 func (h *dragHandle) Dragged(e *fyne.DragEvent) {

@@ -76,6 +76,8 @@ func (s *Screen) newPerson(signer office.Signer) *person {
 	p.dragHandle = s.newDragHandle(s.peopleBox, func() int { return slices.Index(s.people, p) }, s.placePerson, func() { s.removeSigner(p) })
 	p.remove = s.newButton("", fynetheme.DeleteIcon(), func() { s.removeSigner(p) })
 	p.remove.Importance = widget.LowImportance
+	p.remove.Says = func() string { return widgets.Removing(p.called()) }
+	p.dragHandle.Says = func() string { return moving(p.called()) }
 	p.offers = newOffers(s, p.blank, func() map[string]bool { return s.taken(p.email) }, p.accept)
 	p.fill(signer)
 	for _, e := range p.entries() {
@@ -84,12 +86,27 @@ func (s *Screen) newPerson(signer office.Signer) *person {
 		e.OnShortcut = p.shortcut
 		e.OnFocusGained = p.entered
 		e.OnFocusLost = func() { p.left(e.Text) }
+		e.Says = func() string { return widgets.Said(e.PlaceHolder, p.place()) }
+		e.Why = func() string { return p.problem.Text }
 	}
 	hold := container.NewVBox(container.NewCenter(p.number), p.dragHandle)
 	names := container.NewGridWithColumns(2, p.first, p.last)
 	fields := widgets.Stack(6, p.roleName, names, widgets.Across(nil, p.email, p.remove), p.offers.box, p.say)
 	p.row, _ = tightCard(widgets.PadHV(2, 4, container.NewBorder(nil, nil, widgets.PadHV(0, 8, hold), nil, fields)))
 	return p
+}
+
+// called is who the row is for: a name, else a place among the signers.
+func (p *person) called() string {
+	if p.blank() {
+		return p.place()
+	}
+	return i18n.Name(p.signer())
+}
+
+// place is the row's number among the signers.
+func (p *person) place() string {
+	return lang.L("Signer {{.Number}}", i18n.V{"Number": slices.Index(p.screen.people, p) + 1})
 }
 
 // show brings the row up to date: place counts from 1, and ordered says that the order matters.

@@ -75,7 +75,7 @@ func New(d *env.Env) *Screen {
 	s.message.MultiLine, s.message.Wrapping = true, fyne.TextWrapWord
 	s.message.SetMinRowsVisible(2)
 	s.day = s.newButton("", fynetheme.CalendarIcon(), s.pickDay)
-	s.day.Importance = widget.LowImportance
+	s.day.Importance, s.day.Tip = widget.LowImportance, lang.L("Choose a day")
 	s.due.ActionItem = s.day
 	s.nameField = widgets.NewField(lang.L("Package name"), s.name, "")
 	s.due.OnFocusGained, s.due.OnFocusLost = func() { s.dueFocus(true) }, func() { s.dueFocus(false) }

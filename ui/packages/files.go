@@ -103,6 +103,7 @@ func (s *Screen) fileLine(l fileLine, pictured bool) fyne.CanvasObject {
 	}
 	open := widgets.NewButton(lang.L("Open"), func() { s.env.OpenFile(l.path) })
 	show := widgets.NewButtonWithIcon("", fynetheme.FolderOpenIcon(), func() { s.env.ShowInFolder(l.path) })
+	show.Says = func() string { return lang.L("Show {{.File}} in its folder", i18n.V{"File": l.name}) }
 	menu := func() *fyne.Menu { return s.menuOfFile(l.path) }
 	buttons := widgets.Row(4, open, show, s.more(titleOf(l), menu))
 	return s.newFileRow(widgets.Across(s.page(l, pictured), widgets.Aside(110, text, buttons), nil), menu)

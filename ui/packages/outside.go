@@ -105,6 +105,12 @@ func (s *Screen) newFileRow(content fyne.CanvasObject, menu func() *fyne.Menu) *
 	return r
 }
 
+// AccessibilityLabel is the words in it.
+func (r *fileRow) AccessibilityLabel() string { return widgets.Words(r.content) }
+
+// AccessibilityRole is Fyne's.
+func (r *fileRow) AccessibilityRole() fyne.AccessibleRole { return fyne.AccessibleRoleContainer }
+
 // CreateRenderer is Fyne's.
 func (r *fileRow) CreateRenderer() fyne.WidgetRenderer { return widget.NewSimpleRenderer(r.content) }
 

@@ -3,9 +3,11 @@ package packages
 import (
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/container"
+	"fyne.io/fyne/v2/lang"
 	fynetheme "fyne.io/fyne/v2/theme"
 	"fyne.io/fyne/v2/widget"
 
+	"countersign/ui/i18n"
 	"countersign/ui/theme"
 	"countersign/ui/widgets"
 )
@@ -24,7 +26,9 @@ func (s *Screen) page(l fileLine, pictured bool) fyne.CanvasObject {
 	if l.path == "" {
 		return page
 	}
-	return widgets.NewPress(page, func() { s.env.OpenFile(l.path) })
+	open := widgets.NewPress(page, func() { s.env.OpenFile(l.path) })
+	open.Says = func() string { return lang.L("Open {{.File}}", i18n.V{"File": l.name}) }
+	return open
 }
 
 // small is an icon as high as a caption.

@@ -108,6 +108,7 @@ func New(d *env.Env) *Screen {
 			o.(*item).show(s.env.Now(), r, s.all.order)
 			o.(*item).Mark(s.marked[r.line.ID])
 		})
+	s.list.Says = func() string { return lang.L("Packages") }
 	s.list.OnSelected = s.chose
 	s.list.OnEnter = s.open
 	s.list.OnEscape = s.unmark

@@ -10,6 +10,7 @@ import (
 // leaves other keys to the window.
 type Button struct {
 	widget.Button
+	named
 	OnEscape func()                    // in place of the window; may be nil
 	OnKey    func(*fyne.KeyEvent) bool // gets keys first and says whether it used one; may be nil
 	Tip      string                    // says more where the mouse rests; may be empty
@@ -49,8 +50,12 @@ func (b *Button) FocusLost() {
 // MouseIn is Fyne's.
 func (b *Button) MouseIn(m *desktop.MouseEvent) {
 	b.Button.MouseIn(m)
-	if b.Tip != "" {
-		point(b, m, []string{b.Tip})
+	tip := b.Tip
+	if b.Text == "" { // an icon says little by itself
+		tip = b.name()
+	}
+	if tip != "" {
+		point(b, m, []string{tip})
 	}
 }
 

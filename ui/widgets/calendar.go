@@ -29,12 +29,12 @@ type Calendar struct {
 func NewCalendar(now, start time.Time, chosen func(day time.Time)) *Calendar {
 	c := &Calendar{today: dayOf(now, now.Day()), month: dayOf(start.In(now.Location()), 1), chosen: chosen, name: NewTitle(""), grid: container.NewGridWithColumns(7)}
 	c.name.Shorten = false
-	turn := func(icon fyne.Resource, by int) *Button {
+	turn := func(icon fyne.Resource, name string, by int) *Button {
 		b := NewButtonWithIcon("", icon, func() { c.turn(c.month.AddDate(0, by, 0)) })
-		b.Importance = widget.LowImportance
+		b.Importance, b.Tip = widget.LowImportance, name
 		return b
 	}
-	head := container.NewBorder(nil, nil, turn(theme.NavigateBackIcon(), -1), turn(theme.NavigateNextIcon(), 1), container.NewCenter(c.name))
+	head := container.NewBorder(nil, nil, turn(theme.NavigateBackIcon(), lang.L("Previous month"), -1), turn(theme.NavigateNextIcon(), lang.L("Next month"), 1), container.NewCenter(c.name))
 	c.content = Pad(8, Stack(4, head, c.grid))
 	c.ExtendBaseWidget(c)
 	c.turn(c.month)
@@ -77,6 +77,7 @@ func (c *Calendar) turn(month time.Time) {
 		b := NewButton(strconv.Itoa(day.Day()), func() { c.chosen(day) })
 		b.Importance = widget.LowImportance
 		b.OnKey = func(e *fyne.KeyEvent) bool { return c.key(day, e) }
+		b.Says = func() string { return b.Text + " " + c.Month() }
 		switch {
 		case day.Equal(c.today):
 			b.Importance = widget.MediumImportance

@@ -81,6 +81,7 @@ func (c *Choice) show() {
 			icon = theme.NewDisabledResource(icon)
 		}
 		mark.SetResource(icon)
+		c.Items[i].picked, c.Items[i].off = i == c.Chosen, c.disabled
 		c.Items[i].Choose(i == c.Chosen && c.options[i].Text != "") // a short one shows it by its mark alone
 	}
 }

@@ -46,6 +46,7 @@ func NewChip(text string, remove func()) *Press {
 	back := NewBack(theme.Calm)
 	back.outline = theme.Line
 	p := NewPress(nil, remove)
+	p.Says = func() string { return Removing(text) }
 	p.Content = container.NewStack(back, PadHV(8, 3, Row(4, Wide(min(whole+1, chipRoom), line), container.NewGridWrap(fyne.NewSquareSize(13), cross))))
 	p.Lines = []*Line{line}
 	return p

@@ -13,6 +13,8 @@ import (
 type Entry struct {
 	widget.Entry
 	hoverable
+	named
+	inField
 	OnEscape      func()                            // in place of the window
 	OnKey         func(*fyne.KeyEvent) (taken bool) // may take any key before the entry gets it
 	OnShortcut    func(fyne.Shortcut) (taken bool)  // may take any shortcut

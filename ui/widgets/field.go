@@ -12,6 +12,7 @@ import (
 // Field is a named input with a line under it that explains, or says what is wrong.
 type Field struct {
 	widget.BaseWidget
+	name   string
 	parts  *fyne.Container
 	line   *fyne.Container // mark and text below
 	hint   string
@@ -48,14 +49,27 @@ func markedIn(o fyne.CanvasObject) marked {
 func NewField(name string, input fyne.CanvasObject, hint string) *Field {
 	label := NewCaption(name)
 	label.Colour = theme.Text
-	f := &Field{hint: hint, below: NewProse(hint), mark: widget.NewIcon(theme.MarkProblem.Resource())}
+	f := &Field{name: name, hint: hint, below: NewProse(hint), mark: widget.NewIcon(theme.MarkProblem.Resource())}
 	label.Hidden = name == ""
 	f.input = markedIn(input)
+	f.names(input)
 	f.line = Across(f.mark, f.below, nil)
 	f.parts = Stack(3, label, input, f.line)
 	f.ExtendBaseWidget(f)
 	f.Wrong("")
 	return f
+}
+
+// names gives the inputs in an object the name of the field.
+func (f *Field) names(o fyne.CanvasObject) {
+	if input, is := o.(interface{ standIn(f *Field) }); is {
+		input.standIn(f)
+	}
+	if box, is := o.(*fyne.Container); is {
+		for _, o := range box.Objects {
+			f.names(o)
+		}
+	}
 }
 
 // Wrong shows what is wrong beside the field; an empty text shows the hint again.
@@ -130,6 +144,9 @@ func (f *Field) Note(colour fyne.ThemeColorName, text string) {
 	f.below.Refresh()
 	f.parts.Refresh()
 }
+
+// Title is the name of the field.
+func (f *Field) Title() string { return f.name }
 
 // Said is the text under the input: what is wrong, a remark, or the hint.
 func (f *Field) Said() string { return f.below.Text }

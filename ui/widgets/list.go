@@ -16,6 +16,7 @@ import (
 // may change under the person without the choice or the view jumping. Its rows are all equally high.
 type List struct {
 	widget.List
+	named
 	OnEnter  func()
 	OnEscape func() (taken bool)             // in place of the window; may be nil
 	OnAll    func()                          // Ctrl+A; may be nil
@@ -24,6 +25,7 @@ type List struct {
 	focused  bool
 
 	pattern fyne.CanvasObject // a row that is never shown, by which their height is known
+	spoken  fyne.CanvasObject // another one, by which is known what the chosen row says
 }
 
 // NewList returns a list; see widget.NewList.
@@ -161,6 +163,7 @@ func (l *List) rowHeight() float32 {
 type ListRow struct {
 	widget.BaseWidget
 	hoverable
+	named
 	Content fyne.CanvasObject
 	Lines   []*Line // that may be shortened
 	More    string  // that the mouse shows in any case, empty for nothing

@@ -8,6 +8,7 @@ import (
 // Check is Fyne's check box that shows the focus, answers to Enter, and leaves other keys to the window.
 type Check struct {
 	widget.Check
+	inField
 	focused bool
 }
 
@@ -46,6 +47,8 @@ func (c *Check) TypedKey(e *fyne.KeyEvent) {
 // Select is Fyne's selection that shows the focus, opens with Enter, too, and leaves other keys to the window.
 type Select struct {
 	widget.Select
+	named
+	inField
 	focused bool
 }
 

@@ -125,7 +125,7 @@ func (p *PopUp) TappedSecondary(*fyne.PointEvent) { p.Tapped(nil) }
 func (p *PopUp) CreateRenderer() fyne.WidgetRenderer {
 	veil, back := canvas.NewRectangle(color.Transparent), NewBack(fynetheme.ColorNameOverlayBackground)
 	back.outline = theme.Line
-	shield := &shield{}
+	shield := &shield{of: p}
 	shield.ExtendBaseWidget(shield)
 	panel := container.NewStack(shield, back, p.content)
 	r := &renderer{objects: []fyne.CanvasObject{veil, panel}, least: none}
@@ -168,7 +168,10 @@ func (p *PopUp) place(panel fyne.CanvasObject, room fyne.Size) {
 }
 
 // shield keeps presses on the panel from being presses beside it.
-type shield struct{ widget.BaseWidget }
+type shield struct {
+	widget.BaseWidget
+	of *PopUp
+}
 
 func (s *shield) Tapped(*fyne.PointEvent)          {}
 func (s *shield) TappedSecondary(*fyne.PointEvent) {}

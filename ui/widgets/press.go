@@ -17,11 +17,14 @@ import (
 type Press struct {
 	widget.BaseWidget
 	hoverable
+	named
 	Content   fyne.CanvasObject
 	OnPress   func()
 	Lines     []*Line // that may be shortened: the mouse shows them whole
 	underline bool
 	chosen    bool
+	picked    bool // is the chosen one, which its mark alone shows
+	off       bool // cannot be chosen now
 	focused   bool
 	hovered   bool
 	step      func(by int) // moves the choice within its group; nil outside one

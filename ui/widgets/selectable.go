@@ -19,6 +19,7 @@ import (
 // be typed. Copying takes what is marked, else all of it. Fyne's selectable label is marked by the mouse alone.
 type Selectable struct {
 	widget.Entry
+	inField
 	focused bool
 	rows    int // that its text takes at its width
 }

@@ -7,6 +7,7 @@ import (
 
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/container"
+	"fyne.io/fyne/v2/lang"
 	fynetheme "fyne.io/fyne/v2/theme"
 	"fyne.io/fyne/v2/widget"
 
@@ -49,6 +50,7 @@ func (t *Toasts) Say(text string) {
 	x := &toast{text: text}
 	cross := container.NewGridWrap(fyne.NewSquareSize(16), widget.NewIcon(fynetheme.CancelIcon()))
 	end := NewPress(Pad(2, cross), func() { t.end(x) })
+	end.Says = func() string { return lang.L("Close") + ": " + text }
 	back := NewBack(theme.Calm)
 	back.outline = theme.Line
 	x.object = container.NewStack(back, PadHV(8, 6, Across(nil, line, end)))

@@ -65,7 +65,7 @@ func (a *account) draw() {
 		a.drawRunning(parts)
 	case a.signedIn:
 		more := widgets.NewButtonWithIcon("", fynetheme.MoreVerticalIcon(), nil)
-		more.Importance = widget.LowImportance
+		more.Importance, more.Tip = widget.LowImportance, lang.L("Account")
 		more.OnTapped = func() { a.menu(more) }
 		state := widgets.NewLine(lang.L("Signed in"))
 		parts.Objects = []fyne.CanvasObject{widgets.Stack(0, append(parts.Objects,

@@ -21,31 +21,8 @@ import (
 // with the focus differs from the one without. What the mouse can press is among the stops, and Shift+Tab stops
 // at the same.
 func TestTabReachesAllThatCanBePressedAndTheFocusIsSeen(t *testing.T) {
-	to := func(screen int) func(*bench) { return func(b *bench) { b.window.Go(screen); b.Settle() } }
 	before := map[string]looked{"light": {}, "dark": {}}
-	for _, c := range []struct {
-		name   string
-		office *officetest.Office
-		act    func(*bench)
-	}{
-		{"packages", officetest.Busy(), func(b *bench) { b.window.packages.Show("p3"); b.Settle() }},
-		{"what is wrong", officetest.Wrong(), func(b *bench) { b.window.packages.Show("p3"); b.Settle() }},
-		{"no packages", officetest.Empty(), to(showPackages)},
-		{"send", officetest.Busy(), to(showCompose)},
-		{"send, filled in", officetest.Busy(), fill},
-		{"activity", officetest.Busy(), to(showActivity)},
-		{"an event", officetest.Busy(), events},
-		{"status", officetest.Wrong(), to(showStatus)},
-		{"settings", officetest.Busy(), to(showSettings)},
-		{"help", officetest.Busy(), to(showAbout)},
-		{"signing in", officetest.Empty(), signingIn},
-		{"first run", unset(), func(*bench) {}},
-		{"first run, public address", unset(), walk(1)},
-		{"first run, return address", unset(), walk(2)},
-		{"first run, registration", unset(), walk(3)},
-		{"first run, folder", unset(), walk(4)},
-		{"first run, sign-in", unset(), walk(5)},
-	} {
+	for _, c := range everyScreen() {
 		kinds := []string{"light"}
 		if slices.Contains([]string{"what is wrong", "settings", "first run"}, c.name) { // each kind of control in the dark, too
 			kinds = append(kinds, "dark")
@@ -71,6 +48,37 @@ func TestTabReachesAllThatCanBePressedAndTheFocusIsSeen(t *testing.T) {
 				b.seen(stops, before[kind])
 			})
 		}
+	}
+}
+
+// scene is a state of the window in which a person may find it.
+type scene struct {
+	name   string
+	office *officetest.Office
+	act    func(*bench)
+}
+
+// everyScreen is every screen, with what is on it in the states that show something else.
+func everyScreen() []scene {
+	to := func(screen int) func(*bench) { return func(b *bench) { b.window.Go(screen); b.Settle() } }
+	return []scene{
+		{"packages", officetest.Busy(), func(b *bench) { b.window.packages.Show("p3"); b.Settle() }},
+		{"what is wrong", officetest.Wrong(), func(b *bench) { b.window.packages.Show("p3"); b.Settle() }},
+		{"no packages", officetest.Empty(), to(showPackages)},
+		{"send", officetest.Busy(), to(showCompose)},
+		{"send, filled in", officetest.Busy(), fill},
+		{"activity", officetest.Busy(), to(showActivity)},
+		{"an event", officetest.Busy(), events},
+		{"status", officetest.Wrong(), to(showStatus)},
+		{"settings", officetest.Busy(), to(showSettings)},
+		{"help", officetest.Busy(), to(showAbout)},
+		{"signing in", officetest.Empty(), signingIn},
+		{"first run", unset(), func(*bench) {}},
+		{"first run, public address", unset(), walk(1)},
+		{"first run, return address", unset(), walk(2)},
+		{"first run, registration", unset(), walk(3)},
+		{"first run, folder", unset(), walk(4)},
+		{"first run, sign-in", unset(), walk(5)},
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"fyne.io/fyne/v2"
+	"fyne.io/fyne/v2/lang"
 	"fyne.io/fyne/v2/test"
 
 	"countersign/internal/office"
@@ -53,7 +54,15 @@ func TestEscapeTakesEveryPopUpFromTheWindow(t *testing.T) {
 			escape(what, tabs)
 		}
 	}
-	waits := []string{"Sign in", "Sign in with another account", "Test the service", "Test the address"} // for somebody outside
+	b.openers(try)
+	if opened < 12 {
+		t.Errorf("only %d things opened", opened)
+	}
+}
+
+// openers tries everything there is to press on every screen, and what else opens something over the window.
+func (b *bench) openers(try func(what string, open func())) {
+	waits := []string{lang.L("Sign in"), lang.L("Sign in with another account"), lang.L("Test the service"), lang.L("Test the address")} // for somebody outside
 	for at := range b.window.screens {
 		b.window.Go(at)
 		b.Settle()
@@ -80,11 +89,8 @@ func TestEscapeTakesEveryPopUpFromTheWindow(t *testing.T) {
 	})
 	b.Settle()
 	for _, o := range test.LaidOutObjects(b.window.compose.Content()) {
-		if again, ok := o.(*widgets.Button); ok && again.Text == "Send again" {
+		if again, ok := o.(*widgets.Button); ok && again.Text == lang.L("Send again") {
 			try(again.Text, again.OnTapped)
 		}
-	}
-	if opened < 12 {
-		t.Errorf("only %d things opened", opened)
 	}
 }

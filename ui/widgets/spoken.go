@@ -1,0 +1,288 @@
+package widgets
+
+import (
+	"cmp"
+	"strings"
+
+	"fyne.io/fyne/v2"
+	"fyne.io/fyne/v2/container"
+	"fyne.io/fyne/v2/lang"
+	"fyne.io/fyne/v2/widget"
+)
+
+// What a screen reader says of a widget is its fyne.Accessible: a name in the reader's language, with what it is where Fyne has
+// no role for it, how it stands (chosen, ticked, not available), and what is wrong with it. Fyne knows a few roles and no
+// states, so both are words of the name. Everything that can be pressed has such a name; a test walks all screens for that.
+
+var (
+	_ fyne.Accessible = (*Button)(nil)
+	_ fyne.Accessible = (*Press)(nil)
+	_ fyne.Accessible = (*Check)(nil)
+	_ fyne.Accessible = (*Select)(nil)
+	_ fyne.Accessible = (*Entry)(nil)
+	_ fyne.Accessible = (*Selectable)(nil)
+	_ fyne.Accessible = (*List)(nil)
+	_ fyne.Accessible = (*ListRow)(nil)
+	_ fyne.Accessible = (*Line)(nil)
+	_ fyne.Accessible = (*Strip)(nil)
+	_ fyne.Accessible = (*Toasts)(nil)
+	_ fyne.Accessible = (*Grace)(nil)
+	_ fyne.Accessible = (*Field)(nil)
+	_ fyne.Accessible = (*PopUp)(nil)
+)
+
+// named is embedded by what can show an icon alone, or words that do not say all.
+type named struct {
+	Says func() string // in place of the words that are shown; nil for those
+}
+
+func (n *named) says() string {
+	if n.Says == nil {
+		return ""
+	}
+	return n.Says()
+}
+
+// inField is embedded by inputs. Their field, which knows their name and what is wrong with them, tells them so.
+type inField struct {
+	Why   func() string // what is wrong, where no field shows it; may be nil
+	field *Field
+}
+
+func (i *inField) standIn(f *Field) { i.field = f }
+
+// title is the name of the field around it, empty without one.
+func (i *inField) title() string {
+	if i.field == nil {
+		return ""
+	}
+	return i.field.name
+}
+
+// said is what the field says under the input, or what is wrong without a field.
+func (i *inField) said() string {
+	switch {
+	case i.field != nil:
+		return i.field.Said()
+	case i.Why != nil:
+		return i.Why()
+	}
+	return ""
+}
+
+// Said joins what is said of one thing; what is empty is left out.
+func Said(parts ...string) string {
+	var said []string
+	for _, part := range parts {
+		if part = strings.TrimSpace(part); part != "" {
+			said = append(said, part)
+		}
+	}
+	return strings.Join(said, ", ")
+}
+
+// Removing is what is said of an icon that takes something away.
+func Removing(what string) string { return lang.L("Remove {{.Name}}", map[string]any{"Name": what}) }
+
+// when is a word where something is so.
+func when(is bool, word string) string {
+	if is {
+		return word
+	}
+	return ""
+}
+
+func unavailable(d fyne.Disableable) string { return when(d.Disabled(), lang.L("not available")) }
+
+// Words are those that an object shows, as they are read.
+func Words(o fyne.CanvasObject) string {
+	if o == nil || !o.Visible() {
+		return ""
+	}
+	var parts []fyne.CanvasObject
+	switch o := o.(type) {
+	case *Line:
+		return o.Text
+	case *Prose:
+		return o.Text
+	case *widget.Label:
+		return o.Text
+	case *fyne.Container:
+		parts = o.Objects
+	case *container.Scroll:
+		parts = []fyne.CanvasObject{o.Content}
+	}
+	var said []string
+	for _, part := range parts {
+		said = append(said, Words(part))
+	}
+	return Said(said...)
+}
+
+// AccessibilityLabel is its words, or what its icon stands for.
+func (b *Button) AccessibilityLabel() string { return Said(b.name(), unavailable(b)) }
+
+func (b *Button) name() string { return cmp.Or(b.says(), Said(b.Text, b.Tip)) }
+
+// AccessibilityLabel is the words in it, and whether it is the chosen one.
+func (p *Press) AccessibilityLabel() string {
+	return Said(cmp.Or(p.says(), Words(p.Content)), when(p.chosen || p.picked, lang.L("selected")), when(p.off, lang.L("not available")))
+}
+
+// AccessibilityRole is Fyne's.
+func (p *Press) AccessibilityRole() fyne.AccessibleRole { return fyne.AccessibleRoleButton }
+
+// AccessibilityLabel is its words, and whether it is ticked.
+func (c *Check) AccessibilityLabel() string {
+	ticked := lang.L("not ticked")
+	if c.Checked {
+		ticked = lang.L("ticked")
+	}
+	return Said(cmp.Or(c.Text, c.title()), ticked, unavailable(c), c.said())
+}
+
+// AccessibilityRole is Fyne's, which has none for a box to tick.
+func (c *Check) AccessibilityRole() fyne.AccessibleRole { return fyne.AccessibleRoleButton }
+
+// AccessibilityLabel is its field's name, and what is chosen.
+func (s *Select) AccessibilityLabel() string {
+	return Said(s.name(), lang.L("drop-down list"), s.Selected, unavailable(s), s.said())
+}
+
+func (s *Select) name() string { return cmp.Or(s.says(), s.title()) }
+
+// AccessibilityRole is Fyne's, which has none for a selection.
+func (s *Select) AccessibilityRole() fyne.AccessibleRole { return fyne.AccessibleRoleButton }
+
+// AccessibilityLabel is its field's name, what is typed, unless it is a secret, and what is wrong with that.
+func (e *Entry) AccessibilityLabel() string {
+	typed := e.Text
+	if e.Password {
+		typed = when(typed != "", lang.L("hidden"))
+	}
+	return Said(e.name(), lang.L("text field"), typed, unavailable(e), e.said())
+}
+
+func (e *Entry) name() string { return cmp.Or(e.says(), e.title(), e.PlaceHolder) }
+
+// AccessibilityRole is Fyne's, which has none for a text field.
+func (e *Entry) AccessibilityRole() fyne.AccessibleRole { return fyne.AccessibleRoleText }
+
+// AccessibilityLabel is its text.
+func (s *Selectable) AccessibilityLabel() string { return Said(s.title(), s.Text) }
+
+// AccessibilityRole is Fyne's.
+func (s *Selectable) AccessibilityRole() fyne.AccessibleRole { return fyne.AccessibleRoleText }
+
+// AccessibilityLabel is what its rows are, and its chosen row: the keys move through that, not through the rows.
+func (l *List) AccessibilityLabel() string { return Said(l.says(), lang.L("list"), l.chosenRow()) }
+
+// AccessibilityRole is Fyne's, which has none for a list.
+func (l *List) AccessibilityRole() fyne.AccessibleRole { return fyne.AccessibleRoleButton }
+
+// chosenRow is what the chosen row says, in sight or not, empty for none.
+func (l *List) chosenRow() string {
+	if l.at < 0 || l.at >= l.Length() {
+		return ""
+	}
+	if l.spoken == nil {
+		l.spoken = l.CreateItem()
+	}
+	l.UpdateItem(l.at, l.spoken)
+	if r, is := l.spoken.(interface{ words() string }); is {
+		return r.words()
+	}
+	return Words(l.spoken)
+}
+
+func (r *ListRow) words() string {
+	return Said(cmp.Or(r.says(), Words(r.Content)), r.More, when(r.marked, lang.L("marked")))
+}
+
+// AccessibilityLabel is the words in it, whether it is marked, and whether it is the chosen one.
+func (r *ListRow) AccessibilityLabel() string {
+	return Said(r.words(), when(r.list != nil && r.list.at == r.at, lang.L("selected")))
+}
+
+// AccessibilityRole is Fyne's.
+func (r *ListRow) AccessibilityRole() fyne.AccessibleRole { return fyne.AccessibleRoleButton }
+
+// AccessibilityLabel is the whole text, also where it is shortened.
+func (l *Line) AccessibilityLabel() string { return l.Text }
+
+// AccessibilityRole is Fyne's.
+func (l *Line) AccessibilityRole() fyne.AccessibleRole { return fyne.AccessibleRoleText }
+
+// AccessibilityLabel is its sentence, and the note beside it.
+func (s *Strip) AccessibilityLabel() string { return Said(s.Text(), s.more.Text) }
+
+// AccessibilityRole is Fyne's.
+func (s *Strip) AccessibilityRole() fyne.AccessibleRole { return fyne.AccessibleRoleText }
+
+// AccessibilityLabel is what is shown, the oldest first.
+func (t *Toasts) AccessibilityLabel() string {
+	var said []string
+	for _, x := range t.shown {
+		said = append(said, x.text)
+	}
+	return Said(said...)
+}
+
+// AccessibilityRole is Fyne's.
+func (t *Toasts) AccessibilityRole() fyne.AccessibleRole { return fyne.AccessibleRoleText }
+
+// AccessibilityLabel is what is about to be done.
+func (g *Grace) AccessibilityLabel() string {
+	var said []string
+	for _, l := range g.lines {
+		said = append(said, l.text.Text)
+	}
+	return Said(said...)
+}
+
+// AccessibilityRole is Fyne's.
+func (g *Grace) AccessibilityRole() fyne.AccessibleRole { return fyne.AccessibleRoleText }
+
+// AccessibilityLabel is its name, and what it says under its input.
+func (f *Field) AccessibilityLabel() string { return Said(f.name, f.Said()) }
+
+// AccessibilityRole is Fyne's.
+func (f *Field) AccessibilityRole() fyne.AccessibleRole { return fyne.AccessibleRoleText }
+
+// AccessibilityLabel is what the pop-up is about, the first text in it, and that a press beside it leads back.
+func (p *PopUp) AccessibilityLabel() string {
+	return Said(firstWords(p.content), when(p.at != nil, lang.L("Close")))
+}
+
+// AccessibilityRole is Fyne's.
+func (p *PopUp) AccessibilityRole() fyne.AccessibleRole { return fyne.AccessibleRoleContainer }
+
+// AccessibilityLabel is the month that is shown.
+func (c *Calendar) AccessibilityLabel() string { return c.Month() }
+
+// AccessibilityRole is Fyne's.
+func (c *Calendar) AccessibilityRole() fyne.AccessibleRole { return fyne.AccessibleRoleContainer }
+
+// AccessibilityLabel is that of its pop-up.
+func (s *shield) AccessibilityLabel() string { return firstWords(s.of.content) }
+
+// AccessibilityRole is Fyne's.
+func (s *shield) AccessibilityRole() fyne.AccessibleRole { return fyne.AccessibleRoleContainer }
+
+// firstWords are those that an object shows first.
+func firstWords(o fyne.CanvasObject) string {
+	switch o := o.(type) {
+	case *fyne.Container:
+		for _, part := range o.Objects {
+			if first := firstWords(part); first != "" {
+				return first
+			}
+		}
+		return ""
+	case *container.Scroll:
+		return firstWords(o.Content)
+	case fyne.Accessible:
+		return o.AccessibilityLabel()
+	}
+	return ""
+}
