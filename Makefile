@@ -154,13 +154,14 @@ endef
 
 # --- shipping
 
-.PHONY: windows deb tar macos release renew test-shipping
-.PHONY: windows-packages deb-packages tar-packages shipping-packages
+.PHONY: windows deb rpm tar macos release renew test-shipping
+.PHONY: windows-packages deb-packages rpm-packages tar-packages shipping-packages
 
 WINDOWS_PACKAGES  := gcc-mingw-w64-x86-64 mingw-w64-x86-64-dev nsis osslsigncode
-DEB_PACKAGES      := dpkg xz-utils
+DEB_PACKAGES      := dpkg-dev xz-utils libdecor-0-0 libegl1 libwayland-cursor0 libwayland-egl1
+RPM_PACKAGES      := rpm
 TAR_PACKAGES      := xz-utils
-SHIPPING_PACKAGES := wine wine64 xvfb xdotool libgl1-mesa-dri openssl bsdutils debootstrap desktop-file-utils appstream mandoc
+SHIPPING_PACKAGES := wine wine64 xvfb xdotool libgl1-mesa-dri openssl bsdutils debootstrap desktop-file-utils appstream mandoc lintian
 
 # Without VERSION these are called as git describes the tree; what a release is called, its maker says.
 SHIP := go run ./internal/release $(if $(filter command line environment,$(origin VERSION)),--set-version '$(VERSION)')
@@ -173,6 +174,9 @@ windows: build-packages windows-packages
 deb: build-packages deb-packages
 	$(SHIP) deb
 
+rpm: build-packages rpm-packages
+	$(SHIP) rpm
+
 tar: build-packages tar-packages
 	$(SHIP) tar
 
@@ -180,7 +184,7 @@ tar: build-packages tar-packages
 macos:
 	$(SHIP) macos
 
-release: build-packages windows-packages deb-packages tar-packages
+release: build-packages windows-packages deb-packages rpm-packages tar-packages
 	$(SHIP) all
 
 # Signs the manifest of the last release anew (UPDATE_URL, UPDATE_KEYS and RELEASE_KEY, see README.md), before it expires.
@@ -188,7 +192,7 @@ renew:
 	$(SHIP) renew
 
 # Installs what is shipped in Wine, in a fresh Debian and in an empty home, and builds it all twice.
-test-shipping: build-packages windows-packages deb-packages tar-packages shipping-packages
+test-shipping: build-packages windows-packages deb-packages rpm-packages tar-packages shipping-packages
 	go vet -tags shipping ./internal/release
 	go test -tags shipping -count=1 -timeout 25m -v ./internal/release
 
@@ -197,6 +201,9 @@ windows-packages:
 
 deb-packages:
 	@$(call install,$(DEB_PACKAGES))
+
+rpm-packages:
+	@$(call install,$(RPM_PACKAGES))
 
 tar-packages:
 	@$(call install,$(TAR_PACKAGES))

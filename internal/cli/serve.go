@@ -8,7 +8,9 @@ import (
 	"sync"
 
 	"countersign/internal/agent"
+	"countersign/internal/locations"
 	"countersign/internal/message"
+	"countersign/internal/policy"
 )
 
 // Parts no agent has: an agent with one of them alone runs no loop, for commands that only read or write the state.
@@ -37,11 +39,15 @@ func (serveCmd) Run(r *run) error {
 type openCmd struct {
 	Files  []string `arg:"" optional:"" name:"file" help:"Documents to send."`
 	Hidden bool     `help:"Start in the tray, without the window, as when the computer starts."`
+	IfUsed bool     `help:"Do nothing where there is no data and the administrator decided nothing."`
 }
 
 func (c *openCmd) Run(r *run) error {
 	if r.program.Window == nil {
 		return message.Error(message.WindowNotBuiltIn(), nil)
+	}
+	if c.IfUsed && !locations.Holds(r.global.Data) && policy.Read().From == "" {
+		return nil // a computer of several people starts Countersign for each of them
 	}
 	var handed error // how a running instance took the files
 	files := make([]string, len(c.Files))

@@ -30,7 +30,7 @@ func Entry(folder string) (string, error) {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return name, fmt.Errorf("read the name of the keyring's entry: %w", err)
 	}
-	if !holds(folder) {
+	if !Holds(folder) {
 		name = "key of office " + uuid.NewString()
 	}
 	if err := note(path, name); err != nil {

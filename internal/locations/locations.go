@@ -70,14 +70,14 @@ func Default() (folder, former string, err error) { return defaults() }
 
 // InForce is the one of two folders where the data is: where it belongs, unless only the former one has any.
 func InForce(folder, former string) string {
-	if former != "" && !holds(folder) && holds(former) {
+	if former != "" && !Holds(folder) && Holds(former) {
 		return former
 	}
 	return folder
 }
 
-// holds reports whether there is an office's data in a folder.
-func holds(folder string) bool {
+// Holds reports whether there is an office's data in a folder.
+func Holds(folder string) bool {
 	for _, path := range []string{State(folder), Backup(folder)} {
 		if _, err := os.Lstat(path); err == nil {
 			return true

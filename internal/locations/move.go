@@ -50,10 +50,10 @@ func (m Move) Do() error {
 	if m.reach == nil {
 		m.reach = func(string) {}
 	}
-	if holds(m.To) {
+	if Holds(m.To) {
 		return m.finish()
 	}
-	if !holds(m.From) {
+	if !Holds(m.From) {
 		return nil
 	}
 	release, err := m.Hold(m.From)
@@ -81,7 +81,7 @@ func (m Move) byCopy() (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, m.leave(release)) }()
-	if holds(m.To) || !holds(m.From) {
+	if Holds(m.To) || !Holds(m.From) {
 		return nil // another instance was quicker
 	}
 	temp := m.To + moving

@@ -190,7 +190,7 @@ func TestDataThatCannotBeMovedStaysWhereItIs(t *testing.T) {
 func TestOldFilesThatWereWorkedOnAreKept(t *testing.T) {
 	s := newScene(t)
 	s.betweenDisks()
-	for n := 1; s.until(n) && !holds(s.To); n++ {
+	for n := 1; s.until(n) && !Holds(s.To); n++ {
 	}
 	write(t, State(s.From), "news")
 	must(t, s.Do())
@@ -213,7 +213,7 @@ func TestNothingIsDoneWithoutData(t *testing.T) {
 	wantNothing(t, m.To)
 	write(t, Backup(m.To), "{}")
 	write(t, Backup(m.From), "{}") // two offices: neither is touched
-	if err := m.Do(); err != nil || !holds(m.From) || InForce(m.To, m.From) != m.To {
+	if err := m.Do(); err != nil || !Holds(m.From) || InForce(m.To, m.From) != m.To {
 		t.Error(fmt.Sprint("two offices were mixed up: ", err))
 	}
 }

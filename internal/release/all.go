@@ -99,9 +99,10 @@ func (p product) release(ctx context.Context) error {
 			return err
 		}
 	}
-	var deb, tarball, setup string
+	var deb, rpm, tarball, setup string
 	packing, packCtx := errgroup.WithContext(ctx) // each of them squeezes on one processor for long
 	packing.Go(func() (err error) { deb, err = p.deb(packCtx, linux); return })
+	packing.Go(func() (err error) { rpm, err = p.rpm(packCtx, linux); return })
 	packing.Go(func() (err error) { tarball, err = p.tarball(packCtx, linux); return })
 	packing.Go(func() (err error) {
 		setup, err = p.windowsInstaller(packCtx, windows, "Countersign-"+p.version+"-setup.exe")
@@ -120,7 +121,7 @@ func (p product) release(ctx context.Context) error {
 		return err
 	}
 	files := map[string]string{
-		filepath.Base(deb): deb, filepath.Base(tarball): tarball, filepath.Base(setup): setup,
+		filepath.Base(deb): deb, filepath.Base(rpm): rpm, filepath.Base(tarball): tarball, filepath.Base(setup): setup,
 		"Countersign-" + p.version + "-windows-amd64.exe": windows, "countersign-" + p.version + "-linux-amd64": linux,
 	}
 	packed := "Countersign-" + p.version + ".zip" // with an OpenGL in software, where there was one to pack

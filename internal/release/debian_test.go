@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 )
 
 func TestTheDebianPackageInAFreshDebian(t *testing.T) {
@@ -52,6 +53,25 @@ func TestTheDebianPackageInAFreshDebian(t *testing.T) {
 	wantDocuments(t, filepath.Join(root, "root", "Signed"))
 	in("sh", "-c", "cd / && md5sum --quiet --check /var/lib/dpkg/info/countersign.md5sums")
 	files := in("dpkg", "--listfiles", "countersign")
+	must(t, os.MkdirAll(filepath.Join(root, "proc"), 0o755))
+	host.must(t, "mount", "-t", "proc", "proc", filepath.Join(root, "proc"))
+	defer host.must(t, "umount", filepath.Join(root, "proc"))
+	runs := exec.CommandContext(t.Context(), "chroot", root, "/usr/bin/countersign", "serve", "--data", "/root/data", "--key-file", "/root/key")
+	must(t, runs.Start())
+	ended := make(chan error, 1)
+	go func() { ended <- runs.Wait() }()
+	for tries := 0; !isFile(filepath.Join(root, "root", "data", "state.db")) && tries < 300; tries++ {
+		time.Sleep(100 * time.Millisecond)
+	}
+	in("apt-get", "remove", "-qq", "countersign")
+	select {
+	case err := <-ended:
+		if err != nil {
+			t.Errorf("what ran when it was removed ended with %v", err)
+		}
+	case <-time.After(time.Minute):
+		t.Error("what ran when it was removed runs on")
+	}
 	in("apt-get", "purge", "-qq", "countersign")
 	for _, path := range strings.Fields(files) {
 		if info, err := os.Lstat(filepath.Join(root, path)); err == nil && !info.IsDir() {
@@ -63,6 +83,50 @@ func TestTheDebianPackageInAFreshDebian(t *testing.T) {
 		t.Errorf("before the package was installed there was\n%s\nafterwards\n%s", before, after)
 	}
 	wantDocuments(t, filepath.Join(root, "root", "Signed"))
+	if !isFile(filepath.Join(root, "root", "data", "state.db")) {
+		t.Error("the data of a person went with the package")
+	}
+}
+
+func isFile(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.Mode().IsRegular()
+}
+
+// What lintian knows of Debian's policy is kept without an error or a warning; what it is told to overlook has its reason.
+func TestTheDebianPackageKeepsDebiansPolicy(t *testing.T) {
+	args := []string{"lintian", "--fail-on", "error,warning", "--allow-root", shipped(t).deb}
+	if out, code := (command{}).run(t, args...); code != 0 {
+		t.Errorf("lintian ended with %d:\n%s", code, out)
+	}
+}
+
+// RPM itself has no repository here to take libraries from; that these are asked for by name is what a test can see.
+func TestTheRPMInstallsTheSameFiles(t *testing.T) {
+	dir := t.TempDir()
+	c := command{dir: dir}
+	c.must(t, "dpkg-deb", "--extract", shipped(t).deb, "deb")
+	c.must(t, "rpm", "--root", dir+"/rpm", "--initdb")
+	c.must(t, "rpm", "--root", dir+"/rpm", "--install", "--nodeps", "--noscripts", "--ignorearch", shipped(t).rpm)
+	for _, own := range []string{"deb/usr/share/lintian", "deb/usr/share/doc/countersign/changelog.gz", "rpm/var", "rpm/root"} {
+		must(t, os.RemoveAll(filepath.Join(dir, own)))
+	}
+	c.must(t, "diff", "--recursive", "deb", "rpm")
+	needs := c.must(t, "rpm", "--query", "--package", "--requires", shipped(t).rpm)
+	for _, name := range []string{"libX11.so.6", "libGL.so.1", "libwayland-client.so.0", "libEGL.so.1", "libc.so.6"} {
+		if !strings.Contains(needs, name+"()(64bit)\n") {
+			t.Errorf("it does not ask for %s:\n%s", name, needs)
+		}
+	}
+	if out := c.must(t, "rpm", "--query", "--package", "--queryformat", "%{VERSION} %{ARCH}", shipped(t).rpm); out != "9.8.7 x86_64" {
+		t.Errorf("it is %s", out)
+	}
+	for older, newer := range map[string]string{"1.2.0-rc.1": "1.2.0", "1.2.0": "1.2.0-3-gabc1234", "1.2.0-rc.9": "1.2.0-rc.10"} {
+		older, newer = product{version: older}.packageVersion(), product{version: newer}.packageVersion()
+		if out := c.must(t, "rpm", "--eval", "%{lua: print(rpm.vercmp('"+older+"', '"+newer+"'))}"); strings.TrimSpace(out) != "-1" {
+			t.Errorf("%s sorts before %s: %s", older, newer, out)
+		}
+	}
 }
 
 func TestMenuEntryAndDescriptionAreValid(t *testing.T) {
@@ -70,7 +134,7 @@ func TestMenuEntryAndDescriptionAreValid(t *testing.T) {
 	c := command{dir: dir}
 	c.must(t, "dpkg-deb", "--extract", shipped(t).deb, dir)
 	c.must(t, "desktop-file-validate", "usr/share/applications/ch.countersign.app.desktop",
-		"usr/share/doc/countersign/examples/countersign-autostart.desktop")
+		"etc/xdg/autostart/countersign.desktop")
 	c.must(t, "appstreamcli", "validate", "--no-net", "usr/share/metainfo/ch.countersign.app.metainfo.xml")
 	c.must(t, "sh", "-c", "zcat usr/share/man/man1/countersign.1.gz | mandoc -T lint -W warning")
 }

@@ -13,6 +13,8 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"path/filepath"
+	"runtime"
 
 	"github.com/alecthomas/kong"
 )
@@ -22,9 +24,11 @@ type commandLine struct {
 	Root    string `help:"The source tree." default:"." type:"existingdir"`
 	Out     string `help:"Where the results go." default:"build" type:"path"`
 	Version string `name:"set-version" help:"The version; what git describes when left out."`
+	Arch    string `help:"The kind of processor on Linux: amd64 or arm64." default:"${arch}"`
 
 	Windows windowsCmd `cmd:"" help:"Countersign.exe and its installer."`
 	Deb     debCmd     `cmd:"" help:"The Debian package."`
+	Rpm     rpmCmd     `cmd:"" help:"The package for Fedora, openSUSE and their like."`
 	Tar     tarCmd     `cmd:"" help:"The archive with its install script."`
 	Sign    signCmd    `cmd:"" help:"Sign one file for Windows, with SIGN_PFX and SIGN_PASSWORD_FILE."`
 	Macos   macosCmd   `cmd:"" help:"The bundle; needs a Mac."`
@@ -36,7 +40,7 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	var c commandLine
-	chosen := kong.Parse(&c, kong.Name("release"), kong.UsageOnError(), kong.BindTo(ctx, (*context.Context)(nil)))
+	chosen := kong.Parse(&c, kong.Name("release"), kong.UsageOnError(), kong.Vars{"arch": runtime.GOARCH}, kong.BindTo(ctx, (*context.Context)(nil)))
 	if err := chosen.Run(&c); err != nil {
 		fmt.Fprintln(os.Stderr, "release:", err)
 		os.Exit(1)
@@ -53,8 +57,26 @@ func (c *commandLine) make(ctx context.Context, build func(product, context.Cont
 	if err != nil {
 		return err
 	}
-	_, err = pack(p, ctx, program)
-	return err
+	path, err := pack(p, ctx, program)
+	if err != nil {
+		return err
+	}
+	return ready(path)
+}
+
+// ready tells where a result lies.
+func ready(path string) error {
+	info, err := os.Stat(path)
+	if err != nil {
+		return err
+	}
+	if here, err := os.Getwd(); err == nil {
+		if short, err := filepath.Rel(here, path); err == nil && filepath.IsLocal(short) {
+			path = short
+		}
+	}
+	say("Done: %s (%.1f MB).", path, float64(info.Size())/1e6)
+	return nil
 }
 
 type windowsCmd struct{}
@@ -69,6 +91,12 @@ type debCmd struct{}
 
 func (debCmd) Run(ctx context.Context, c *commandLine) error {
 	return c.make(ctx, product.linuxProgram, product.deb)
+}
+
+type rpmCmd struct{}
+
+func (rpmCmd) Run(ctx context.Context, c *commandLine) error {
+	return c.make(ctx, product.linuxProgram, product.rpm)
 }
 
 type tarCmd struct{}

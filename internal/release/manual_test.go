@@ -16,7 +16,7 @@ func here(t *testing.T) product {
 	t.Helper()
 	root, err := filepath.Abs(filepath.Join("..", ".."))
 	must(t, err)
-	return product{root: root, out: t.TempDir(), version: "1.2.3", commit: "0123456789ab", made: time.Unix(1_790_000_000, 0).UTC()}
+	return product{root: root, out: t.TempDir(), version: "1.2.3", commit: "0123456789ab", arch: "amd64", made: time.Unix(1_790_000_000, 0).UTC()}
 }
 
 var (

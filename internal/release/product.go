@@ -19,6 +19,7 @@ type product struct {
 	root, out string // absolute folders: the source tree, and where the results go
 	version   string // as people say it: "1.2.0"
 	commit    string // short; empty when the tree is no checkout
+	arch      string // the kind of processor on Linux, as Go calls it
 	made      time.Time
 	announced announcement // how programs hear of newer versions
 }
@@ -29,7 +30,7 @@ func (c *commandLine) product(ctx context.Context) (product, error) {
 	if err != nil {
 		return product{}, err
 	}
-	p := product{root: root, out: c.Out, version: c.Version}
+	p := product{root: root, out: c.Out, version: c.Version, arch: c.Arch}
 	if p.commit, err = output(ctx, root, "git", "rev-parse", "--short=12", "HEAD"); err != nil {
 		return product{}, err
 	}
@@ -91,12 +92,6 @@ func (p product) numbers(n int) []string {
 	return numbers
 }
 
-// linuxProgram builds the program for this computer's kind of processor.
-func (p product) linuxProgram(ctx context.Context) (string, error) {
-	path := filepath.Join(p.out, "linux", "countersign")
-	return path, p.build(ctx, path, "-s -w", "GOOS=linux", "GOARCH=amd64")
-}
-
 // serverProgram builds the program without its window, which needs no C, for servers with that kind of processor.
 func (p product) serverProgram(ctx context.Context, arch string) (string, error) {
 	path := filepath.Join(p.out, "linux-"+arch, "countersign-server")
@@ -136,6 +131,9 @@ func (p product) form(name string, values any) ([]byte, error) {
 	}
 	return b.Bytes(), nil
 }
+
+// say tells whoever waits what is being done.
+func say(format string, args ...any) { fmt.Printf(format+"\n", args...) }
 
 // run runs a tool in dir with env added to the environment. What the tool says is shown when it fails.
 func run(ctx context.Context, dir string, env []string, name string, args ...string) error {

@@ -16,21 +16,37 @@ import (
 )
 
 func TestVersionsAreWhatEachSystemAllows(t *testing.T) {
-	for version, want := range map[string]struct{ debian, four string }{
-		"1.2.3":            {"1.2.3", "1.2.3.0"},
-		"1.2.0-rc.1":       {"1.2.0+rc.1", "1.2.0.0"},
-		"1.2.3-4-gabc1234": {"1.2.3+4+gabc1234", "1.2.3.4"},
-		"92d9f51-dirty":    {"0~92d9f51+dirty", "0.0.0.0"},
-		"92d9f51":          {"0~92d9f51", "0.0.0.0"},
-		"dev":              {"0~dev", "0.0.0.0"},
-		"1.99999":          {"1.99999", "1.0.0.0"},
+	for version, want := range map[string]struct{ packages, four string }{
+		"1.2.3":                 {"1.2.3", "1.2.3.0"},
+		"1.2.0-rc.1":            {"1.2.0~rc.1", "1.2.0.0"},
+		"1.2.0-rc.1-4-gabc1234": {"1.2.0~rc.1+4+gabc1234", "1.2.0.0"},
+		"1.2.0-beta-2-dirty":    {"1.2.0~beta.2+dirty", "1.2.0.0"},
+		"1.2.3-4-gabc1234":      {"1.2.3+4+gabc1234", "1.2.3.4"},
+		"92d9f51-dirty":         {"0~92d9f51+dirty", "0.0.0.0"},
+		"92d9f51":               {"0~92d9f51", "0.0.0.0"},
+		"dev":                   {"0~dev", "0.0.0.0"},
+		"1.99999":               {"1.99999", "1.0.0.0"},
 	} {
 		p := product{version: version}
-		if got := p.debianVersion(); got != want.debian {
-			t.Errorf("%s: Debian gets %s, want %s", version, got, want.debian)
+		if got := p.packageVersion(); got != want.packages {
+			t.Errorf("%s: packages get %s, want %s", version, got, want.packages)
 		}
 		if got := strings.Join(p.numbers(4), "."); got != want.four {
 			t.Errorf("%s: Windows gets %s, want %s", version, got, want.four)
+		}
+	}
+}
+
+func TestPreReleasesSortBeforeTheReleaseAndWhatCameAfterItBehind(t *testing.T) {
+	if _, err := exec.LookPath("dpkg"); err != nil {
+		t.Skip("there is no dpkg here")
+	}
+	order := []string{"92d9f51-dirty", "0.9.0", "1.2.0-alpha", "1.2.0-alpha.1", "1.2.0-beta", "1.2.0-rc.1", "1.2.0-rc.1-4-gabc1234", "1.2.0-rc.2",
+		"1.2.0-rc.10", "1.2.0", "1.2.0-1-gabc1234", "1.2.0-12-gabc1234", "1.2.0-dirty", "1.2.1"}
+	for i, newer := range order[1:] {
+		older := product{version: order[i]}.packageVersion()
+		if err := exec.Command("dpkg", "--compare-versions", older, "lt", product{version: newer}.packageVersion()).Run(); err != nil {
+			t.Errorf("%s does not sort before %s: %v", order[i], newer, err)
 		}
 	}
 }

@@ -22,9 +22,9 @@ import (
 
 // built is a release as it is published, made once for all tests.
 type built struct {
-	p                                   product
-	linux, windows, setup, deb, tarball string
-	server                              string // for the processor of this computer
+	p                                        product
+	linux, windows, setup, deb, rpm, tarball string
+	server                                   string // for the processor of this computer
 }
 
 var build = sync.OnceValues(func() (built, error) {
@@ -34,7 +34,7 @@ var build = sync.OnceValues(func() (built, error) {
 		return built{}, err
 	}
 	leftovers = append(leftovers, dir)
-	c := commandLine{Root: filepath.Join("..", ".."), Out: dir, Version: "9.8.7"}
+	c := commandLine{Root: filepath.Join("..", ".."), Out: dir, Version: "9.8.7", Arch: runtime.GOARCH}
 	p, err := c.product(ctx)
 	if err != nil {
 		return built{}, err
@@ -43,7 +43,8 @@ var build = sync.OnceValues(func() (built, error) {
 		p: p, linux: filepath.Join(dir, "countersign-9.8.7-linux-amd64"),
 		windows: filepath.Join(dir, "Countersign-9.8.7-windows-amd64.exe"), setup: filepath.Join(dir, "Countersign-9.8.7-setup.exe"),
 		server: filepath.Join(dir, "countersign-server-9.8.7-linux-"+runtime.GOARCH),
-		deb:    filepath.Join(dir, "countersign_9.8.7_amd64.deb"), tarball: filepath.Join(dir, "countersign-9.8.7-linux-amd64.tar.xz"),
+		deb:    filepath.Join(dir, "countersign_9.8.7_amd64.deb"),
+		rpm:    filepath.Join(dir, "countersign-9.8.7-1.x86_64.rpm"), tarball: filepath.Join(dir, "countersign-9.8.7-linux-amd64.tar.xz"),
 	}, p.release(ctx)
 })
 

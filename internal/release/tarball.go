@@ -14,6 +14,10 @@ import (
 // tarball makes the archive for Linuxes without Debian's packages: the files and a script that installs them for one
 // person.
 func (p product) tarball(ctx context.Context, program string) (string, error) {
+	m, err := machineOf(program)
+	if err != nil {
+		return "", err
+	}
 	files, err := p.linuxFiles(ctx, program)
 	if err != nil {
 		return "", err
@@ -27,7 +31,8 @@ func (p product) tarball(ctx context.Context, program string) (string, error) {
 		}
 		files = append(files, file{name + "/" + to, mode, content})
 	}
-	path := filepath.Join(p.out, name+"-linux-amd64.tar.xz")
+	path := filepath.Join(p.out, name+"-linux-"+m.arch+".tar.xz")
+	say("Packing %s.", filepath.Base(path))
 	if err := p.writeTar(ctx, path, files); err != nil {
 		return "", fmt.Errorf("write %s: %w", path, err)
 	}

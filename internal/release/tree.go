@@ -51,7 +51,7 @@ func (p product) linuxFiles(ctx context.Context, program string) ([]file, error)
 		{"bin/countersign", 0o755, binary},
 		{"share/metainfo/ch.countersign.app.metainfo.xml", 0o644, metainfo},
 		{"share/man/man1/countersign.1.gz", 0o644, packed(manual)},
-		{"share/doc/countersign/copyright", 0o644, notices},
+		{"share/doc/countersign/NOTICES.gz", 0o644, packed(notices)},
 	}
 	for to, shell := range map[string]string{
 		"share/bash-completion/completions/countersign":    "bash",
@@ -65,10 +65,10 @@ func (p product) linuxFiles(ctx context.Context, program string) ([]file, error)
 		files = append(files, file{to, 0o644, script})
 	}
 	from := map[string]string{
-		"share/applications/ch.countersign.app.desktop":                p.packaging("linux", "ch.countersign.app.desktop"),
-		"share/mime/packages/ch.countersign.app.xml":                   p.packaging("linux", "ch.countersign.app.mime.xml"),
-		"share/doc/countersign/examples/countersign-autostart.desktop": p.packaging("linux", "countersign-autostart.desktop"),
-		"share/icons/hicolor/scalable/apps/countersign.svg":            filepath.Join(p.root, "assets", "icon.svg"),
+		"share/doc/countersign/copyright":                   p.packaging("linux", "copyright"),
+		"share/applications/ch.countersign.app.desktop":     p.packaging("linux", "ch.countersign.app.desktop"),
+		"share/mime/packages/ch.countersign.app.xml":        p.packaging("linux", "ch.countersign.app.mime.xml"),
+		"share/icons/hicolor/scalable/apps/countersign.svg": filepath.Join(p.root, "assets", "icon.svg"),
 	}
 	for _, size := range iconSizes {
 		s := strconv.Itoa(size)
@@ -82,6 +82,13 @@ func (p product) linuxFiles(ctx context.Context, program string) ([]file, error)
 		files = append(files, file{to, 0o644, content})
 	}
 	return sorted(files), nil
+}
+
+// forEverybody is what a package of the system installs besides, relative to /: the entry that starts Countersign with each
+// person's desktop.
+func (p product) forEverybody() ([]file, error) {
+	entry, err := os.ReadFile(p.packaging("linux", "countersign-autostart.desktop"))
+	return []file{{"etc/xdg/autostart/countersign.desktop", 0o644, entry}}, err
 }
 
 // sorted is files by their path.

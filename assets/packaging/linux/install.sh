@@ -57,7 +57,7 @@ else
 	done
 	if [ -n "$autostart" ]; then
 		mkdir -p -- "$(dirname -- "$entry")"
-		sed -e '/^#/d' -e "s|^Exec=countersign|Exec=$replacement|" "$here/countersign-autostart.desktop" >"$entry"
+		sed -e '/^#/d' -e '/^TryExec=/d' -e 's/ --if-used//' -e "s|^Exec=countersign|Exec=$replacement|" "$here/countersign-autostart.desktop" >"$entry"
 	fi
 	echo "Countersign is installed: $prefix/bin/countersign"
 	case :$PATH: in *:"$prefix/bin":*) ;; *) echo "$prefix/bin is not in your PATH; the menu of your desktop finds Countersign all the same." ;; esac

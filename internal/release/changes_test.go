@@ -1,0 +1,30 @@
+package main
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestWhatIsNewComesFromTheReadme(t *testing.T) {
+	const readme = "# It\n\n## Changelog\n\n**Unreleased.** Not yet\nout.\n\n**1.2.0.** Sends\nfaxes.\n\n**1.1.0.** Older.\n"
+	for version, want := range map[string]string{"1.2.0": "Sends faxes.", "1.1.0": "Older.", "1.2.0-3-gabc1234": "Not yet out.", "1.3.0": "Not yet out."} {
+		if got, err := changesIn(readme, version); err != nil || got != want {
+			t.Errorf("%s: got %q, %v", version, got, err)
+		}
+	}
+	for _, without := range []string{"# It\n", "# It\n\n## Changelog\n\nNothing.\n"} {
+		if got, err := changesIn(without, "1.2.0"); err == nil {
+			t.Errorf("of %q it made %q", without, got)
+		}
+	}
+	if text, err := here(t).changes(); err != nil || len(text) < 20 {
+		t.Errorf("ours is %q, %v", text, err)
+	}
+}
+
+func TestLinesAreWrapped(t *testing.T) {
+	got := strings.Join(wrapped("one two  three averyverylongword four", 9), "|")
+	if want := "one two|three|averyverylongword|four"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
