@@ -85,6 +85,37 @@ func TestASignInPageOfTheNetworkIsNamedAndTakenForNothing(t *testing.T) {
 	}
 }
 
+func TestADocumentWaitsWhileTheNetworkBlocksTheService(t *testing.T) {
+	network := &captive{RoundTripper: &http.Transport{DisableKeepAlives: true}, page: func(w http.ResponseWriter, _ *http.Request) {
+		w.WriteHeader(http.StatusForbidden)
+		io.WriteString(w, "<html><body>This site is blocked</body></html>")
+	}}
+	o := newOfficeWith(t, func(p *Params) {
+		quick(p)
+		p.HTTP = &http.Client{Transport: network}
+	}, sandbox.Options{})
+	network.closed.Store(true)
+	type result struct {
+		state office.SendState
+		err   error
+	}
+	sent := make(chan result, 1)
+	go func() {
+		state, err := o.Send(context.Background(), o.draft(), nil)
+		sent <- result{state, err}
+	}()
+	o.eventually("people are told", func() bool { return o.issue("service") != nil })
+	select {
+	case r := <-sent:
+		t.Errorf("it waits for nobody: %+v, %v", r.state, r.err)
+	default:
+		network.closed.Store(false)
+		if r := <-sent; r.err != nil || r.state.State != office.DraftSent {
+			t.Errorf("once the network is free: %+v, %v", r.state, r.err)
+		}
+	}
+}
+
 func TestAServiceThatFailsIsNotTakenForTheNetwork(t *testing.T) {
 	for name, page := range map[string]http.HandlerFunc{
 		"its own page for what is not there": func(w http.ResponseWriter, r *http.Request) {

@@ -118,6 +118,8 @@ var signerRoles = []string{"signer", "guest", "host"}
 //   - Deleting an endpoint the service does not know is a success (endpoint.go).
 //   - A redirect is followed to the same scheme, host and port only; that of a download also to another host by https,
 //     without the token; that of packages/add never (http.go).
+//   - A body that begins with "<" is a web page, whatever its label, and nobody's answer to a call of the API or for tokens;
+//     with a 403 it is a network that blocks, for the service's own says why in JSON (paths.go, client.go, tokenanswer.go).
 //   - A token answer with either token is a success whatever else it holds; 4xx without a readable OAuth error is no
 //     word about the sign-in (tokenanswer.go).
 //   - An event without an offset in eventTime is in UTC, as interface.md, "Events" says it is (lenient.go).

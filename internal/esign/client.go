@@ -274,8 +274,11 @@ func (c *Client) refusal(k *call, res *http.Response, access string) *Error {
 	}
 	e.MayBeDone = !clearRefusal(res, code)
 	unserved := res.StatusCode == http.StatusNotFound || res.StatusCode == http.StatusMethodNotAllowed
-	if unserved && !ok {
+	switch {
+	case unserved && !ok:
 		e.err = errNotServed
+	case e.Kind == Forbidden && looksLikePage(body): // the service has other errors; a network that blocks it has this one
+		e.Kind = BadAnswer
 	}
 	return e
 }

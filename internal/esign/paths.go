@@ -97,17 +97,20 @@ func (p *paths) learn(route string, form pathForm, res *http.Response, err error
 	p.known[route] = form
 }
 
-// isPage looks whether an answer is a web page. The label alone does not count: some servers put it on everything.
+// isPage looks whether an answer is a web page. The label does not count: some servers put it on everything, and what stands
+// in for a service may put none.
 func isPage(res *http.Response) bool {
-	if mediaType(res.Header) != "text/html" {
-		return false
-	}
 	r := bufio.NewReader(res.Body)
 	res.Body = struct {
 		io.Reader
 		io.Closer
 	}{r, res.Body}
 	head, _ := r.Peek(256)
+	return looksLikePage(head)
+}
+
+// looksLikePage is isPage for the beginning of a body.
+func looksLikePage(head []byte) bool {
 	head = bytes.TrimLeft(trimBOM(head), " \t\r\n")
 	return len(head) > 0 && head[0] == '<'
 }

@@ -29,7 +29,7 @@ func (c Config) Answers(ctx context.Context) error {
 		switch {
 		case res.StatusCode >= http.StatusInternalServerError:
 			return &Error{Op: op, Kind: Server, Status: res.StatusCode}
-		case res.StatusCode == http.StatusNotFound, res.StatusCode/100 == 3, res.StatusCode/100 == 2 && page:
+		case res.StatusCode == http.StatusNotFound, res.StatusCode/100 == 3, (res.StatusCode/100 == 2 || res.StatusCode == http.StatusForbidden) && page:
 			last = &Error{Op: op, Kind: BadAnswer, Status: res.StatusCode}
 		default:
 			return nil

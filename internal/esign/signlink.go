@@ -33,7 +33,7 @@ func (c *Client) SignLink(ctx context.Context, packageID, signerID string) (Sign
 	k.path = "/packages/" + p + "/link/sign/" + s
 	link, err := c.link(ctx, k)
 	var e *Error
-	if NotOffered(err) || errors.As(err, &e) && e.Kind == Forbidden {
+	if NotOffered(err) || errors.As(err, &e) && e.Status == http.StatusForbidden {
 		if given, ok := c.statusLink(ctx, p, signerID); ok {
 			return given, nil
 		}

@@ -92,7 +92,7 @@ func (a authority) askForTokens(ctx context.Context, cfg Config, op string, form
 	}
 	return tokenAnswer{}, &Error{
 		Op:         op,
-		Kind:       refusalKind(res.StatusCode, string(answer.Error), readable),
+		Kind:       refusalKind(res.StatusCode, string(answer.Error), readable, looksLikePage(body)),
 		Status:     res.StatusCode,
 		Code:       cleanCode(string(answer.Error), append(secrets, cfg.ClientSecret)...),
 		Said:       cleanMessage(string(answer.Description), append(secrets, cfg.ClientSecret)...),
@@ -102,7 +102,7 @@ func (a authority) askForTokens(ctx context.Context, cfg Config, op string, form
 
 // refusalKind is what a token answer without tokens means. readable says whether it is the authorization server's at
 // all: a page of something in between is no word about the sign-in.
-func refusalKind(status int, code string, readable bool) Kind {
+func refusalKind(status int, code string, readable, page bool) Kind {
 	switch {
 	case status >= 500:
 		return Server
@@ -121,6 +121,8 @@ func refusalKind(status int, code string, readable bool) Kind {
 		return Refused
 	}
 	switch kind := statusKind(status); {
+	case page:
+		return BadAnswer
 	case kind == SignedOut:
 		return BadClient // RFC 6749, 5.2: 401 is about the client, not about the grant
 	case kind != Server && !readable:
@@ -134,6 +136,9 @@ func refusalKind(status int, code string, readable bool) Kind {
 // or in a form (which some services send). It reports whether it is one of those.
 func readTokenAnswer(body []byte) (a tokenAnswer, ok bool) {
 	body = bytes.TrimSpace(trimBOM(body))
+	if looksLikePage(body) { // which may repeat what was sent to it, the refresh token among that
+		return tokenAnswer{}, false
+	}
 	var raw json.RawMessage
 	if json.NewDecoder(bytes.NewReader(body)).Decode(&raw) == nil {
 		var all list[tokenAnswer]

@@ -3,6 +3,7 @@ package reconcile
 import (
 	"context"
 	"errors"
+	"net/http"
 	"strings"
 
 	"countersign/internal/esign"
@@ -36,7 +37,7 @@ func (r *Room) SignerPage(ctx context.Context, packageID, signer string) (string
 		switch {
 		case esign.NotOffered(err):
 			return link, message.Error(message.NoLinks(), errors.Join(ErrNoLinks, err))
-		case errors.As(err, &e) && e.Kind == esign.Forbidden:
+		case errors.As(err, &e) && e.Status == http.StatusForbidden:
 			return link, message.Error(message.MayNotHaveLinks(), err)
 		}
 		return link, err
