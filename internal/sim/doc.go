@@ -13,7 +13,9 @@
 //	proxy_test.go       the way of the events from the services to the program, and what goes wrong on it
 //	world_test.go       the computer, the services, the program; life_test.go how it starts, ends and is killed;
 //	                    people_test.go who asks something of it; stranger_test.go a colleague with another program
-//	model_test.go       what must be true after each step; promises_test.go what health and notifications must say;
+//	model_test.go       what must be true after each step; promises_test.go what health must say; news_test.go what people must
+//	                    be told, and how often; wishes_test.go what the settings ask for; withdrawals_test.go what is to be
+//	                    withdrawn; secrets_test.go what nobody may read;
 //	                    settle_test.go what must have come true once all is well again. To add a promise, add what check or
 //	                    settle looks at. The model shares no code with the agent: it sees what the services did, what the inbox
 //	                    answered, the files, the notifications, and what the agent shows to people

@@ -62,6 +62,7 @@ func (w *world) bury() {
 	left := w.left
 	w.left = nil
 	w.arm("", 0)
+	w.host.bury()
 	w.stopped() // what it says no longer matters
 	err := errors.Join(left.err, left.folders.restore(), os.RemoveAll(w.dataDir()), os.Rename(left.data, w.dataDir()))
 	if err != nil {
@@ -70,7 +71,6 @@ func (w *world) bury() {
 	if w.full {
 		fill(w.disk(), true)
 	}
-	w.model.excuse()
 	w.start()
 }
 

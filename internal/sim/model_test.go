@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 	"fmt"
 	"maps"
-	"math"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -23,7 +22,8 @@ import (
 // model judges. It knows what the services did, what the inbox answered, what lies in the folders and what people were
 // told, and compares; it shares no code with the agent and asks it only what people can see.
 type model struct {
-	w *world
+	w       *world
+	secrets secrets
 
 	mu       sync.Mutex
 	broken   []string // promises that were seen to be broken as it happened
@@ -31,8 +31,9 @@ type model struct {
 	isAcked  map[string]bool
 	came     map[string]bool     // ids of events that were sent here
 	owner    map[string]string   // token or id -> the host of the service it came from
-	finished map[string]int      // computer and package -> how often people were told that everyone has signed
-	summed   time.Time           // when people were given a summary last
+	summed   bool                // people were given a summary since the last look
+	expiries []string            // packages of which people were told that they have run out, to be looked at
+	facts    []fact              // that people are to be told
 	claims   []string            // packages of which people were told that they are saved, to be looked at
 	executed map[string]executed // by name
 
@@ -46,17 +47,20 @@ type model struct {
 	places    map[string]int    // document -> how many files of it may be there; absent is 1
 	given     map[string]string
 	listed    map[string]bool // files of the services that were looked at
-	excused   map[string]bool // packages of which people need not be told any more
-	brought   map[string]bool // documents that a drive brought back to a folder that was made anew
-	gone      map[string]bool // documents that people took away
-	first     map[string]int  // which computer saved a document first
-	out       map[string]bool // folders that are not there for a while
+	settled   map[string]bool // computer and fact -> people need not be told any more
+	due       []fact          // packages that are to run out ...
+	isOpen    map[string]bool // ... and those that the program knew to be open when they were looked at last
+	withdrawn withdrawals
+	wanted    map[wish]time.Time // what people want, since when
+	brought   map[string]bool    // documents that a drive brought back to a folder that was made anew
+	gone      map[string]bool    // documents that people took away
+	first     map[string]int     // which computer saved a document first
+	out       map[string]bool    // where the files of folders are that are not there for a while
 	drafts    map[string]promise
 	refusals  int                  // of drafts by the service, for good
 	since     map[string]time.Time // computer and service -> when somebody signed in first
-	heard     time.Time            // since when people want to be told
 	did       map[string]int       // what somebody did, and on how many documents
-	heardOf   map[string]int       // and how often people were told of it
+	heardOf   map[string]int       // computer and fact -> how often people were told of it
 	problems  map[string]told      // problem -> when people were told of it
 	expected  []*expectation
 	adds      int // calls of packages/add
@@ -64,13 +68,20 @@ type model struct {
 }
 
 // promise is a draft that the program has taken.
-type promise struct{ computer, home int }
+type promise struct {
+	computer, home int
+	files          []string // their names
+	signers        int
+}
 
 // executed is a package that everybody has signed.
 type executed struct {
 	service   *service
 	at        time.Time
 	documents []string
+
+	certificates []string
+	master       string
 }
 
 // saved is a document in a folder.
@@ -82,9 +93,9 @@ type saved struct {
 
 func newModel(w *world) *model {
 	return &model{
-		w: w, isAcked: map[string]bool{}, came: map[string]bool{}, owner: map[string]string{}, finished: map[string]int{}, kept: map[string]bool{},
+		w: w, isAcked: map[string]bool{}, came: map[string]bool{}, owner: map[string]string{}, kept: map[string]bool{},
 		files: map[string]saved{}, own: map[string][]byte{}, places: map[string]int{}, given: map[string]string{}, listed: map[string]bool{},
-		executed: map[string]executed{}, excused: map[string]bool{}, did: map[string]int{}, heardOf: map[string]int{}, problems: map[string]told{}, expected: expectations(), gone: map[string]bool{}, brought: map[string]bool{}, first: map[string]int{}, out: map[string]bool{}, drafts: map[string]promise{}, since: map[string]time.Time{},
+		executed: map[string]executed{}, settled: map[string]bool{}, isOpen: map[string]bool{}, wanted: map[wish]time.Time{}, did: map[string]int{}, heardOf: map[string]int{}, problems: map[string]told{}, expected: expectations(), gone: map[string]bool{}, brought: map[string]bool{}, first: map[string]int{}, out: map[string]bool{}, drafts: map[string]promise{}, since: map[string]time.Time{},
 	}
 }
 
@@ -104,10 +115,7 @@ func (m *model) acknowledged(id string) {
 	}
 }
 
-var (
-	aToken      = regexp.MustCompile(`"(?:access_token|refresh_token|secret)":"([^"]+)"`)
-	aCompletion = regexp.MustCompile(`Everyone has signed “([^”]+)”\.`)
-)
+var aToken = regexp.MustCompile(`"(?:access_token|refresh_token|secret)":"([^"]+)"`)
 
 // asked hears of a request: nothing that one service gave out may reach another.
 func (m *model) asked(r *http.Request, said []byte) {
@@ -152,6 +160,7 @@ func (m *model) answered(r *http.Request, status int, body []byte) {
 	if strings.Contains(text, `_token":"`) || strings.Contains(text, `"secret":"`) {
 		for _, found := range aToken.FindAllStringSubmatch(text, -1) {
 			m.owner[found[1]] = r.URL.Host
+			m.secrets.add(found[1])
 		}
 	}
 	for _, id := range allIDs(text) {
@@ -161,33 +170,15 @@ func (m *model) answered(r *http.Request, status int, body []byte) {
 	}
 }
 
-// told hears of a notification.
-func (m *model) told(title, body string) {
-	m.w.trace.add("told %s | %s", title, body)
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	for _, found := range aCompletion.FindAllStringSubmatch(title+" "+body, -1) {
-		name := found[1]
-		key := fmt.Sprintf("%d %s", m.w.computer, name)
-		if m.finished[key]++; m.finished[key] > 1 {
-			m.broken = append(m.broken, fmt.Sprintf("one notification per fact: people were told twice that everyone has signed %s", name))
-		}
-		if _, known := m.executed[name]; !known {
-			m.broken = append(m.broken, fmt.Sprintf("people are told the truth: not everyone has signed %s", name))
-		}
-		m.claims = append(m.claims, name)
-	}
-	m.hear(title)
-	if strings.Contains(title, "changed") {
-		m.summed = m.w.now()
-	}
-}
-
 // promised hears that the program has taken a draft.
-func (m *model) promised(name string, computer, home int) {
+func (m *model) promised(d office.NewPackage, computer, home int) {
+	kept := promise{computer: computer, home: home, signers: len(d.Signers)}
+	for _, path := range d.Files {
+		kept.files = append(kept.files, strings.TrimSuffix(filepath.Base(path), ".pdf"))
+	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.drafts[name] = promise{computer, home}
+	m.drafts[d.Name] = kept
 }
 
 // member hears that somebody has signed in at the service in use.
@@ -214,9 +205,10 @@ func (m *model) signed(s *service, t turn) {
 		if p.State != "executed" {
 			continue
 		}
-		e := executed{service: s, at: m.w.now()}
+		e := executed{service: s, at: m.w.now(), master: p.PackageID + ".master"}
 		for _, d := range p.Documents {
 			e.documents = append(e.documents, d.DocumentID+".executed")
+			e.certificates = append(e.certificates, d.DocumentID+".cac")
 		}
 		m.mu.Lock()
 		m.executed[p.Name] = e
@@ -236,25 +228,31 @@ func (m *model) away(document string, quiet bool) {
 func (m *model) replaced() {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.acked, m.isAcked, m.kept = nil, map[string]bool{}, map[string]bool{}
+	m.acked, m.isAcked, m.kept, m.isOpen = nil, map[string]bool{}, map[string]bool{}, map[string]bool{}
 }
 
-// excuse hears of a kill. A fact is noted before it is told, so that nobody is told twice: a kill in between costs the
-// notification (office.Fact).
-func (m *model) excuse() {
-	m.look(math.MaxInt)
-	there := m.documents()
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	for name, e := range m.executed {
-		if !slices.ContainsFunc(e.documents, func(d string) bool { return !there[d] && !m.gone[d] }) {
-			m.excused[name] = true
+// unplugged hears that the drive with a folder is away, and that its files are at aside for so long: people may have the folder
+// made anew meanwhile, and other files of these names are in it then.
+func (m *model) unplugged(folder, aside string) {
+	m.out[aside] = true
+	m.carried(folder, aside)
+}
+
+// plugged hears that the drive is back.
+func (m *model) plugged(folder, aside string) {
+	delete(m.out, aside)
+	m.carried(aside, folder)
+}
+
+// carried hears that people moved all files of a folder to another one.
+func (m *model) carried(from, to string) {
+	for path, f := range m.files {
+		if filepath.Dir(path) == from {
+			m.unfiled(path)
+			m.filed(filepath.Join(to, filepath.Base(path)), f)
 		}
 	}
 }
-
-func (m *model) unplugged(folder string) { m.out[folder] = true }
-func (m *model) plugged(folder string)   { delete(m.out, folder) }
 
 // check judges what must be true at any moment. It returns what is not.
 func (m *model) check() []string {
@@ -262,6 +260,8 @@ func (m *model) check() []string {
 	m.lookAtEvents()
 	m.countPackages()
 	m.lookAtClaims()
+	m.lookAtWishes()
+	m.lookAtNews()
 	m.lookAtHealth()
 	m.lookAtDuties()
 	m.mu.Lock()
@@ -279,9 +279,6 @@ func (m *model) lookAtFolders() { m.look(looksAgain) }
 func (m *model) look(again int) {
 	var paths []string
 	for _, folder := range m.w.folders() {
-		if m.out[folder] {
-			continue
-		}
 		names, _ := namesIn(folder)
 		for _, name := range names {
 			if !strings.HasPrefix(name, ".") {

@@ -108,7 +108,8 @@ type closer interface{ Close() error }
 // host is a computer's side of the network, for as long as one process lives on it.
 type host struct {
 	mu   sync.Mutex
-	dead bool // the process is gone, for ever
+	dead bool // the process is gone, for ever ...
+	dug  bool // ... and what it still does is undone
 	off  bool // the network is
 	open []closer
 }

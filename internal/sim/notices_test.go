@@ -49,10 +49,7 @@ func (m *model) noticesDesk() {
 		if t.name != name {
 			continue
 		}
-		if err := service.Sign(t.pack, t.signer); err != nil {
-			m.breaks("the world cannot sign: %v", err)
-		}
-		m.signed(service, t)
+		w.sign(service, t)
 		break
 	}
 	w.sleep(heardWithin)

@@ -10,6 +10,7 @@ import (
 
 	"countersign/internal/agent"
 	"countersign/internal/office"
+	"countersign/internal/sandbox"
 )
 
 var signers = []office.Signer{
@@ -40,15 +41,41 @@ func doSend(w *world, s step) {
 		d.Files = append(d.Files, path)
 	}
 	computer, home, host := w.computer, w.current, w.host
+	if !d.Due.IsZero() {
+		w.model.runsOut(d.Name, w.services[home], d.Due)
+	}
 	w.ask(10*time.Minute, func(ctx context.Context, a *agent.Agent) {
 		kept := false
 		state, err := a.Send(ctx, d, func(office.SendState) { kept = kept || !host.gone() })
 		w.trace.add("sent %s: %s %v", d.Name, state.State, err)
 		if kept {
-			w.model.promised(d.Name, computer, home)
+			w.model.promised(d, computer, home)
 		}
 		for _, path := range d.Files {
 			os.Remove(path) // what goes out is what was given, whatever becomes of the files
+		}
+	})
+}
+
+// doWithdraw has somebody withdraw the nth of the packages that wait for signatures.
+func doWithdraw(w *world, s step) {
+	var open []sandbox.Package
+	for _, p := range w.services[w.current].Packages() {
+		if p.State == "open" && w.model.knows(p.PackageID, p.Name) {
+			open = append(open, p)
+		}
+	}
+	if len(open) == 0 {
+		return
+	}
+	p := open[s.number(0)%len(open)]
+	w.model.mayWithdraw(p.PackageID)
+	computer, home, host := w.computer, w.current, w.host
+	w.ask(10*time.Minute, func(ctx context.Context, a *agent.Agent) {
+		list, err := a.Withdraw(ctx, office.NewWithdrawal{Packages: []string{p.PackageID}, Message: "A mistake", Patience: time.Minute})
+		w.trace.add("withdrawn %s: %v %v", p.Name, list, err)
+		if len(list) == 1 && list[0].State != office.WithdrawRefused && !host.gone() {
+			w.model.withdraws(p.PackageID, computer, home)
 		}
 	})
 }
@@ -98,9 +125,6 @@ func doChoose(w *world, s step) {
 	w.configure(func(o *office.Settings) {
 		switch s.word(0) {
 		case "each", "executed", "none":
-			if o.Notify == office.NotifyNone {
-				w.model.heard = w.now()
-			}
 			o.Notify = office.NotifyKind(s.word(0))
 		case "certificates":
 			o.SaveCAC = true

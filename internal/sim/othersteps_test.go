@@ -9,6 +9,7 @@ import (
 	"slices"
 	"time"
 
+	"countersign/internal/office"
 	"countersign/internal/sandbox"
 )
 
@@ -38,10 +39,18 @@ func doSign(w *world, s step) {
 		return
 	}
 	t := turns[s.number(0)%len(turns)]
-	if err := service.Sign(t.pack, t.signer); err != nil {
+	w.sign(service, t)
+}
+
+// sign has somebody sign whose turn it is.
+func (w *world) sign(s *service, t turn) (ok bool) {
+	w.model.happens(s, office.FactSigned, "signed "+t.who+" "+t.name, t)
+	if err := s.Sign(t.pack, t.signer); err != nil {
 		w.model.breaks("the world cannot sign: %v", err)
+		return false
 	}
-	w.model.signed(service, t)
+	w.model.signed(s, t)
+	return true
 }
 
 func doDecline(w *world, s step) {
@@ -50,6 +59,7 @@ func doDecline(w *world, s step) {
 		return
 	}
 	t := turns[s.number(0)%len(turns)]
+	w.model.happens(w.services[w.current], office.FactDeclined, "declined "+t.who+" "+t.name, t)
 	if err := w.services[w.current].Decline(t.pack, t.signer, "Clause 4"); err != nil {
 		w.model.breaks("the world cannot decline: %v", err)
 	}
@@ -168,7 +178,7 @@ func doUnplug(w *world, s step) {
 	if os.Rename(folder, aside) != nil {
 		return
 	}
-	w.model.unplugged(folder)
+	w.model.unplugged(folder, aside)
 	delete(w.chosen, folder)
 	w.later(s.span(0), func() {
 		if _, err := os.Stat(folder); err == nil && !w.chosen[folder] {
@@ -177,7 +187,7 @@ func doUnplug(w *world, s step) {
 		if err := w.join(aside, folder); err != nil {
 			w.model.breaks("the world cannot plug the drive in: %v", err)
 		}
-		w.model.plugged(folder)
+		w.model.plugged(folder, aside)
 	})
 }
 
@@ -229,6 +239,7 @@ func (w *world) join(aside, folder string) error {
 	if os.Rename(aside, folder) == nil {
 		return nil
 	}
+	w.model.lookAtFolders()
 	for path, f := range w.model.files { // whoever saved meanwhile could not know of these
 		if filepath.Dir(path) == folder {
 			w.model.brought[f.document] = true
@@ -236,7 +247,7 @@ func (w *world) join(aside, folder string) error {
 	}
 	entries, err := os.ReadDir(aside)
 	for _, e := range entries {
-		from, to := filepath.Join(folder, e.Name()), filepath.Join(folder, e.Name())
+		from, to := filepath.Join(aside, e.Name()), filepath.Join(folder, e.Name())
 		if _, there := os.Lstat(to); there == nil {
 			w.renames++
 			to = filepath.Join(folder, fmt.Sprintf("from the drive %d %s", w.renames, e.Name()))
@@ -245,7 +256,7 @@ func (w *world) join(aside, folder string) error {
 				w.model.filed(to, f)
 			}
 		}
-		err = errors.Join(err, os.Rename(filepath.Join(aside, e.Name()), to))
+		err = errors.Join(err, os.Rename(from, to))
 	}
 	return errors.Join(err, os.Remove(aside))
 }

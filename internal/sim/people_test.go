@@ -37,7 +37,7 @@ func (w *world) signIn() error {
 	<-done
 	if err == nil {
 		w.model.member()
-		w.lapsed, w.mayBeOut = false, false
+		w.lapsed, w.mayBeOut = false, w.full // what a full disk does not keep is lost with the process
 		w.owesSweep("somebody signed in")
 	}
 	w.trace.add("signed in: %v", err)

@@ -2,16 +2,15 @@ package sim
 
 import (
 	"bytes"
-	"fmt"
 	"io/fs"
 	"math"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
+	"countersign/internal/agent"
 	"countersign/internal/office"
 )
 
@@ -32,7 +31,13 @@ func expectations() []*expectation {
 		{issue: "keyring", within: time.Minute, so: func(w *world) bool { return w.office != nil && w.startedLocked && w.keyring.state() != nil }},
 		{issue: "folder", within: 30 * time.Minute, so: func(w *world) bool {
 			_, err := os.Stat(w.settings.SaveTo)
-			return err != nil && w.works() && must(w.office.Status()).SignedIn && !w.full && w.wrong == 0 && w.model.waitsFor(w.settings.SaveTo)
+			return err != nil && w.saves() && !w.full && w.model.waitsFor(w.settings.SaveTo)
+		}},
+		{issue: "folder", within: 30 * time.Minute, so: func(w *world) bool { // or that nothing can be kept at all
+			return w.full && w.saves() && !w.model.says("data") && w.model.waitsFor(w.settings.SaveTo)
+		}},
+		{issue: "outbox", within: 5 * time.Minute, so: func(w *world) bool {
+			return w.office != nil && slices.ContainsFunc(must(w.office.Drafts()), func(d office.Draft) bool { return d.State == office.DraftUnknown && !d.Away })
 		}},
 		{issue: "service", within: time.Hour, so: func(w *world) bool {
 			return w.office != nil && w.offline && must(w.office.Status()).SignedIn && w.wrong == 0 && !w.full && !w.model.says("keyring") && w.model.young()
@@ -43,6 +48,11 @@ func expectations() []*expectation {
 // works reports whether the program runs and reaches its service undisturbed.
 func (w *world) works() bool {
 	return w.office != nil && !w.offline && !w.wire.troubled()
+}
+
+// saves reports whether the program can be expected to bring documents: it may ask the service for them, and its clock is right.
+func (w *world) saves() bool {
+	return w.works() && w.wrong == 0 && must(w.office.Status()).SignedIn && !w.model.says("keyring")
 }
 
 // troubled reports whether something goes wrong on the wire.
@@ -122,47 +132,6 @@ func (m *model) issues() (ids []string) {
 	return ids
 }
 
-var (
-	aSignature = regexp.MustCompile(`^(.+) signed (?:\d+ documents in )?“([^”]+)”\.`)
-	aRefusal   = regexp.MustCompile(`^(.+) declined to sign “([^”]+)”\.`)
-)
-
-// hear judges a notification that is no completion: it is true, and told once.
-func (m *model) hear(title string) {
-	computer := fmt.Sprint(m.w.computer)
-	for what, pattern := range map[string]*regexp.Regexp{"signed": aSignature, "declined": aRefusal} {
-		found := pattern.FindStringSubmatch(title)
-		if found == nil || strings.HasPrefix(title, "Everyone") {
-			continue
-		}
-		key := what + " " + found[1] + " " + found[2]
-		if found[1] == "Someone" || found[2] == "Untitled package" { // the service did not say more yet
-			return
-		}
-		if m.did[key] == 0 {
-			m.broken = append(m.broken, "people are told the truth: it is not so that "+title)
-		}
-		if m.heardOf[computer+key]++; m.heardOf[computer+key] > m.did[key] {
-			m.broken = append(m.broken, "one notification per fact: people were told again that "+title)
-		}
-		return
-	}
-	// The parts of the program that stop are told of in the same words.
-	if strings.Contains(title, "“") || strings.Contains(title, "changed") || strings.HasPrefix(title, "A part of") {
-		return
-	}
-	// A problem: told again a day later at the earliest, or when it is another one, which takes an hour.
-	now := m.w.now()
-	last, known := m.problems[computer+title]
-	if known && now.Sub(last.at) < 50*time.Minute && m.w.jumped.Before(last.virtual) {
-		m.broken = append(m.broken, fmt.Sprintf("one notification per fact: people were told %v later again: %s", now.Sub(last.at), title))
-	}
-	m.problems[computer+title] = told{now, time.Now()}
-}
-
-// told is when people were told of something: by the right clock, and in virtual time.
-type told struct{ at, virtual time.Time }
-
 // lookAtRest judges what the disk holds when nothing is under way: no secret that can be read, no half document, nothing
 // that is done with.
 func (m *model) lookAtRest() {
@@ -217,15 +186,48 @@ func (m *model) lookAtEndpoint() {
 	}
 }
 
-// lookAtList: what people see of each package is what the service says.
+// lookAtList: what people see of each package is what the service says, and they see each that they have sent, as they did.
 func (m *model) lookAtList() {
 	for _, p := range m.w.services[m.w.current].Packages() {
 		row, known, err := m.w.office.Package(p.PackageID)
 		if err != nil {
 			m.breaks("a package can be shown: %v", err)
 		}
+		m.mu.Lock()
+		d, sent := m.drafts[p.Name]
+		m.mu.Unlock()
+		if sent && d.computer == m.w.computer && !known {
+			m.breaks("people see what they have sent: %q is not in the list", p.Name)
+		}
+		var files []string
+		for _, document := range p.Documents {
+			files = append(files, strings.TrimSuffix(document.Name, ".pdf"))
+		}
+		if sent && (!slices.Equal(files, d.files) || len(p.Signers) != d.signers) {
+			m.breaks("what goes out is what was given: %q has %q and %d signers, and not %q and %d", p.Name, files, len(p.Signers), d.files, d.signers)
+		}
 		if known && p.State != "expired" && p.State != string(row.State) { // time passes between two questions
 			m.breaks("people see how things are: %q is %s and shown as %s", p.Name, p.State, row.State)
 		}
+	}
+}
+
+// lookAtCounts: what the status counts is what the list shows.
+func (m *model) lookAtCounts() {
+	var c agent.PackageCounts
+	for _, p := range must(m.w.office.Lines()) {
+		c.Total++
+		switch p.State {
+		case office.PackageOpen:
+			c.Open++
+		case office.PackageExecuted:
+			c.Executed++
+		}
+		if p.Saved {
+			c.Saved++
+		}
+	}
+	if said := must(m.w.office.Status()).Packages; said != c {
+		m.breaks("people see how things are: the status counts %+v, and the list shows %+v", said, c)
 	}
 }

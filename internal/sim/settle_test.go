@@ -162,17 +162,17 @@ func (m *model) owed() (owed []string) {
 		if e.service != service || !ours && !e.at.After(since) {
 			continue
 		}
-		for _, document := range e.documents {
+		for _, document := range m.owedFiles(e) {
 			if !there[document] && !m.gone[document] {
 				owed = append(owed, fmt.Sprintf("%s of %q is not saved", document, name))
 			}
 		}
-		told := m.finished[fmt.Sprintf("%d %s", m.w.computer, name)] > 0 || m.summed.After(e.at) || m.excused[name]
-		if !told && m.w.settings.Notify != office.NotifyNone && e.at.After(m.heard) {
+		key := m.onThis("finished " + name)
+		if m.heardOf[key] == 0 && !m.settled[key] && e.at.After(m.wants(wishNews)) {
 			owed = append(owed, fmt.Sprintf("people are not told that everyone has signed %q", name))
 		}
 	}
-	return owed
+	return slices.Concat(owed, m.owedNews(since), m.owedWithdrawals())
 }
 
 // rests judges that nothing is said to be wrong, and that the program asks for no more than it has to.
@@ -194,6 +194,7 @@ func (m *model) rests() {
 	m.lookAtRest()
 	m.lookAtEndpoint()
 	m.lookAtList()
+	m.lookAtCounts()
 	m.lookAtEventList()
 	before, most := w.wire.count(), int(idleTime/time.Hour)*m.planned()+20 // some of what is open now runs out meanwhile
 	time.Sleep(idleTime)

@@ -84,14 +84,14 @@ func (t *trace) hash() string {
 	return hex.EncodeToString(t.sum.Sum(nil)[:8])
 }
 
-// log is the program's log as a part of the trace; it does not count for whether two runs are the same.
-func (t *trace) log(h *host) *slog.Logger {
-	return slog.New(&logHandler{t: t, h: h})
+// log is the program's log as a part of the trace; it does not count for whether two runs are the same. said hears each line.
+func (t *trace) log(said func(line string)) *slog.Logger {
+	return slog.New(&logHandler{t: t, said: said})
 }
 
 type logHandler struct {
-	t *trace
-	h *host
+	t    *trace
+	said func(line string)
 }
 
 func (l *logHandler) Enabled(_ context.Context, level slog.Level) bool {
@@ -104,6 +104,7 @@ func (l *logHandler) Handle(_ context.Context, r slog.Record) error {
 		fmt.Fprintf(&b, " %s", a)
 		return true
 	})
+	l.said(r.Message + b.String())
 	l.t.line(false, "  log %s %s%s", r.Level, r.Message, b.String())
 	return nil
 }

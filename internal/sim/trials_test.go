@@ -114,12 +114,7 @@ func (w *world) signAll(name string) {
 			if t.name != name {
 				continue
 			}
-			if err := service.Sign(t.pack, t.signer); err != nil {
-				w.model.breaks("the world cannot sign: %v", err)
-				return
-			}
-			w.model.signed(service, t)
-			again = true
+			again = w.sign(service, t)
 			break
 		}
 	}

@@ -14,6 +14,7 @@ func init() {
 	verbs = map[string]verb{
 		// What the office does.
 		"send":      {20, drawSend, doSend},
+		"withdraw":  {1, drawUpTo(1000), doWithdraw},
 		"sign-in":   {1, nil, doSignIn},
 		"sign-out":  {1, nil, doSignOut},
 		"choose":    {1, drawChoice, doChoose},

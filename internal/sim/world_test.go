@@ -154,6 +154,7 @@ func newWorld(seed uint64, dir string) (*world, error) {
 			return nil, err
 		}
 		w.services = append(w.services, s)
+		w.model.secrets.add(s.client.Secret)
 	}
 	if err := w.startProxy(); err != nil {
 		return nil, err
@@ -238,13 +239,16 @@ func (w *world) open() error {
 		Jitter:   func() float64 { return keyed(w.seed, "jitter", time.Now().UnixNano()).Float64() },
 		OpenPort: func(_ context.Context, _, address string) (net.Listener, error) { return w.net.listen(h, address) },
 		Notify: func(n office.Notice) error {
-			if !h.gone() {
+			switch {
+			case !h.gone():
 				w.model.told(n.Title, n.Body)
+			case !h.buried():
+				w.model.lost(n.Title, n.Body)
 			}
 			return nil
 		},
 		Crash: func(point string) { w.passed(h, point) },
-		Log:   w.trace.log(h),
+		Log:   w.trace.log(func(line string) { w.model.overhears("the log", line) }),
 	})
 	if err != nil {
 		return fmt.Errorf("the program does not start: %w", err)
@@ -257,6 +261,19 @@ func (h *host) gone() bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.dead
+}
+
+func (h *host) buried() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.dug
+}
+
+// bury says that what the process still does is undone.
+func (h *host) bury() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.dug = true
 }
 
 func (w *world) run() {

@@ -1,0 +1,56 @@
+package sim
+
+import (
+	"slices"
+	"time"
+
+	"countersign/internal/office"
+)
+
+// wish is something that people want or not, as the settings say.
+type wish string
+
+const (
+	wishNews         wish = "news"
+	wishSignatures   wish = "signatures"
+	wishCertificates wish = "certificates"
+	wishMasters      wish = "master files"
+)
+
+// never is later than everything.
+var never = time.Date(9999, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// lookAtWishes notes since when people want what. It does not concern what happened before.
+func (m *model) lookAtWishes() {
+	s := m.w.settings
+	for what, wanted := range map[wish]bool{
+		wishNews: s.Notify != office.NotifyNone, wishSignatures: s.Notify == office.NotifyEach,
+		wishCertificates: s.SaveCAC, wishMasters: s.SaveMaster,
+	} {
+		if !wanted {
+			m.wanted[what] = never
+		} else if m.wants(what) == never {
+			m.wanted[what] = m.w.now()
+		}
+	}
+}
+
+// wants is since when people want it, without a break.
+func (m *model) wants(what wish) time.Time {
+	if since, known := m.wanted[what]; known {
+		return since
+	}
+	return never
+}
+
+// owedFiles are the documents of a package that people are to find in a folder.
+func (m *model) owedFiles(e executed) []string {
+	owed := slices.Clone(e.documents)
+	if e.at.After(m.wants(wishCertificates)) {
+		owed = append(owed, e.certificates...)
+	}
+	if e.at.After(m.wants(wishMasters)) {
+		owed = append(owed, e.master)
+	}
+	return owed
+}
