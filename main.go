@@ -29,6 +29,7 @@ func main() {
 		WithoutWindow: func(ctx context.Context, w cli.Window) error { return ui.RunTray(ctx, options(w)) },
 		Again:         ui.Again,
 		Alert:         ui.Alert,
+		Forget:        ui.Forget,
 		Display:       func(ctx context.Context) error { return system.CheckDisplay(ctx, os.Getenv) },
 		Words:         i18n.Words,
 		Language:      i18n.Code,

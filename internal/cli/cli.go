@@ -54,6 +54,10 @@ type Program struct {
 	// OpenSaved opens a saved file, or its folder, for whoever pressed on a notification; see agent.Params.
 	OpenSaved func(path string, inFolder bool, token string) error
 
+	// Forget removes what the window and its system keep of this person beside the data folder. Nil in a program that is built
+	// without a window.
+	Forget func() error
+
 	// Updates and UpdateKeys are where newer versions are announced, and the keys that must have signed that; see
 	// agent.Updates. The linker sets them for a release.
 	Updates, UpdateKeys string
@@ -109,6 +113,7 @@ type commands struct {
 	Version    versionCmd    `cmd:"" help:"Show the version."`
 	Page       pageCmd       `cmd:"" hidden:"" help:"Read a document, for the window."`
 	Press      pressCmd      `cmd:"" hidden:"" help:"Read a document, for the embedded service."`
+	Forget     forgetCmd     `cmd:"" hidden:"" help:"Remove all that Countersign keeps of you on this computer, but for the documents that were saved. For uninstallers."`
 	Complete   completeCmd   `cmd:"" hidden:"" help:"Say what may be typed next, for the shells."`
 }
 
@@ -132,6 +137,7 @@ func Main(args []string, p Program) (code int) {
 		}
 	}()
 	secrets := takeSecrets()
+	args = pressed(args)
 	terminal := console{}.attach(&p)
 	var c commands
 	chosen, err := parser(&c, p).Parse(args)
@@ -158,6 +164,15 @@ func Main(args []string, p Program) (code int) {
 		return r.open(chosen)
 	}
 	return fail(p, chosen.Run(r))
+}
+
+// pressed are args without what Windows adds when it starts the program because somebody has pressed on a notification (COM, local
+// servers).
+func pressed(args []string) []string {
+	if len(args) == 1 && (strings.EqualFold(args[0], "-Embedding") || strings.EqualFold(args[0], "/Embedding")) {
+		return nil
+	}
+	return args
 }
 
 // open runs a command that shows a window, and has people told whatever keeps it from that.

@@ -17,6 +17,18 @@ import (
 // entry is the file with the name of the keyring's entry.
 const entry = "keyring-entry"
 
+// Entries are the names under which the keyring may keep the key of a data folder: the one that is noted there, and the one that
+// an earlier version used. Nothing is noted.
+func Entries(folder string) []string {
+	names := []string{"key of " + folder}
+	if noted, err := os.ReadFile(filepath.Join(folder, entry)); err == nil {
+		if name := strings.TrimSpace(string(noted)); name != "" && name != names[0] {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
 // Entry is the name under which the keyring keeps the key of a data folder. It is noted in the folder, on disk when Entry
 // returns, so that the key is found wherever somebody moves the folder to. A folder with data in which nothing is noted is
 // an earlier version's, which named the entry after the folder's path.

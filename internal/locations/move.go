@@ -35,6 +35,9 @@ type Move struct {
 // moving is added to the name of the new folder while it is filled.
 const moving = ".moving"
 
+// Moving is the folder in which the data is gathered while it moves to folder from another disk.
+func Moving(folder string) string { return folder + moving }
+
 // source is what the file origin holds.
 type source struct {
 	Folder string `json:"folder"`
@@ -84,7 +87,7 @@ func (m Move) byCopy() (err error) {
 	if Holds(m.To) || !Holds(m.From) {
 		return nil // another instance was quicker
 	}
-	temp := m.To + moving
+	temp := Moving(m.To)
 	if err := os.RemoveAll(temp); err != nil {
 		return err
 	}

@@ -2,17 +2,24 @@ package message
 
 // Countersign's own data, and the program itself.
 
-func DataInUse() Message                 { return of("data.in-use") }
-func DataNewer() Message                 { return of("data.newer") }
-func DataDamaged(file string) Message    { return of("data.damaged", Name("File", file)) }
-func Closing() Message                   { return of("data.closing") }
-func TargetTaken() Message               { return of("data.target-taken") }
-func DataDiskFull() Message              { return of("data.disk-full") }
-func DataForbidden() Message             { return of("data.forbidden") }
-func DataUnusable() Message              { return of("data.unusable") }
-func Running() Message                   { return of("data.running") }
-func NotRunning() Message                { return of("data.not-running") }
-func DoesNotEnd() Message                { return of("data.does-not-end") }
+func DataInUse() Message              { return of("data.in-use") }
+func DataNewer() Message              { return of("data.newer") }
+func DataDamaged(file string) Message { return of("data.damaged", Name("File", file)) }
+func Closing() Message                { return of("data.closing") }
+func TargetTaken() Message            { return of("data.target-taken") }
+func DataDiskFull() Message           { return of("data.disk-full") }
+func DataForbidden() Message          { return of("data.forbidden") }
+func DataUnusable() Message           { return of("data.unusable") }
+func Running() Message                { return of("data.running") }
+func NotRunning() Message             { return of("data.not-running") }
+func DoesNotEnd() Message             { return of("data.does-not-end") }
+func NotAllForgotten() Message        { return of("data.not-all-forgotten") }
+
+// NotAllRemoved is said of a data folder.
+func NotAllRemoved(folder string) Message {
+	return of("data.not-all-removed", Name("Folder", folder))
+}
+
 func SocketInTheWay() Message            { return of("data.socket-in-the-way") }
 func DataFolderMissing() Message         { return of("data.folder-missing") }
 func DataFolderForbidden() Message       { return of("data.folder-forbidden") }

@@ -89,6 +89,9 @@ func (d *desktop) toast(n office.Notice) (err error) {
 			err = fmt.Errorf("show a toast: %v", p)
 		}
 	}()
+	if err := register(d.app, d.iconFile); err != nil {
+		return fmt.Errorf("register for toasts: %w", err)
+	}
 	if err := wintoast.SetAppData(wintoast.AppData{AppID: d.app, GUID: activator, IconPath: d.iconFile}); err != nil {
 		return fmt.Errorf("register for toasts: %w", err)
 	}

@@ -126,7 +126,7 @@ func TestOpenGLInSoftwareIsTakenOnNeedAlone(t *testing.T) {
 	drawn, bare := newDisplay(t), bareScreen(t)
 	w, home := newWine(t, drawn)
 	// Wine takes its own file for one of this name anywhere, unless it is told otherwise.
-	w.env = append(w.env, "WINEDLLOVERRIDES=mscoree,mshtml=;opengl32=n,b")
+	w.env = append(w.env, "WINEDLLOVERRIDES="+wineOverrides+";opengl32=n,b")
 	w.must(t, "wine", setup, "/S")
 	installed := filepath.Join(home, "AppData", "Local", "Programs", "Countersign")
 	used := filepath.Join(installed, "opengl", "opengl32.dll.used")

@@ -16,6 +16,13 @@ const (
 	mingwWindres = "x86_64-w64-mingw32-windres"
 )
 
+// What Windows knows the program's windows and notifications by, and the class that it tells of a press on one: as in
+// internal/notify, which internal/release must not know.
+const (
+	appID     = "Countersign"
+	activator = "{B85DE858-D538-4C47-98EC-F0A9DA700DAC}"
+)
+
 // windowsProgram builds Countersign.exe, signed where there is a certificate.
 func (p product) windowsProgram(ctx context.Context) (string, error) {
 	// Go links every .syso beside the main package that is named for the system. It is of no use afterwards.
@@ -81,8 +88,13 @@ func (p product) windowsInstaller(ctx context.Context, program, name string) (st
 	}
 	define := []string{
 		"PROGRAM=" + program, "NOTICES=" + notices, "ICON=" + filepath.Join(p.root, "assets", "icons", "icon.ico"),
-		"OUT=" + path, "VERSION=" + p.version, "NUMBERS=" + strings.Join(p.numbers(4), "."),
+		"OUT=" + path, "VERSION=" + p.version, "APP_ID=" + appID, "ACTIVATOR=" + activator, "NUMBERS=" + strings.Join(p.numbers(4), "."),
 	}
+	welcome, head, err := p.installerPictures()
+	if err != nil {
+		return "", err
+	}
+	define = append(define, "WELCOME="+welcome, "HEAD="+head)
 	folder, err := p.stageOpenGL(opengl)
 	if err != nil {
 		return "", err

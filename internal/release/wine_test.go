@@ -6,17 +6,24 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 )
 
-// inWine is the environment of a Windows in a folder, on a display or on none.
+// wineOverrides keeps Wine from what would reach beyond its folder: asking to install Mono and Gecko, and putting what is
+// installed into the menus, the icons and the file types of whoever runs the tests.
+const wineOverrides = "mscoree,mshtml=;winemenubuilder.exe=d"
+
+// inWine is the environment of a Windows in a folder, on a display or on none. It knows nothing of the home of whoever runs the
+// tests.
 func inWine(prefix, display string) command {
 	return command{dir: prefix, env: []string{
-		"WINEPREFIX=" + prefix, "WINEARCH=win64", "WINEDEBUG=-all", "WINEDLLOVERRIDES=mscoree,mshtml=", "DISPLAY=" + display,
-		"LIBGL_ALWAYS_SOFTWARE=1", "XDG_RUNTIME_DIR=" + prefix, "DBUS_SESSION_BUS_ADDRESS=unix:path=/nonexistent",
+		"WINEPREFIX=" + prefix, "WINEARCH=win64", "WINEDEBUG=-all", "WINEDLLOVERRIDES=" + wineOverrides, "DISPLAY=" + display,
+		"LIBGL_ALWAYS_SOFTWARE=1", "XDG_RUNTIME_DIR=" + prefix, "DBUS_SESSION_BUS_ADDRESS=unix:path=/nonexistent", "HOME=" + prefix,
+		"XDG_DATA_HOME=" + filepath.Join(prefix, "share"), "XDG_CONFIG_HOME=" + filepath.Join(prefix, "config"), "XDG_CACHE_HOME=" + filepath.Join(prefix, "cache"),
 	}}
 }
 
@@ -105,6 +112,7 @@ var parts = []string{
 
 const (
 	runRegistry       = `HKCU\Software\Microsoft\Windows\CurrentVersion\Run`
+	wineCredentials   = `HKCU\Software\Wine\Credential Manager`
 	uninstallRegistry = `HKCU\Software\Microsoft\Windows\CurrentVersion\Uninstall\Countersign`
 )
 
@@ -131,6 +139,10 @@ func TestTheInstallerLeavesWhatItShould(t *testing.T) {
 		t.Errorf("installed is %q", out)
 	}
 	w.must(t, "wine", shipped(t).setup, "/S", "/AUTOSTART") // over the first
+	sendTo := filepath.Join(home, filepath.FromSlash(parts[3]))
+	must(t, os.Remove(sendTo))
+	w.must(t, "wine", shipped(t).setup, "/S") // which leaves alone what was chosen
+	wantFile(t, sendTo, false)
 	if out := w.must(t, "wine", "reg", "query", runRegistry); !strings.Contains(out, `Countersign.exe" --hidden`) {
 		t.Errorf("it does not start with Windows:\n%s", out)
 	}
@@ -147,7 +159,59 @@ func TestTheInstallerLeavesWhatItShould(t *testing.T) {
 	}
 }
 
-func TestAProgramThatRunsIsNotReplaced(t *testing.T) {
+func TestTheUninstallerRemovesAllWhenTheDataIsToGo(t *testing.T) {
+	w, home := newWine(t, "")
+	w.must(t, "wine", shipped(t).setup, "/S", "/AUTOSTART")
+	installed := filepath.Join(home, filepath.FromSlash(parts[0]))
+	setUp := command{dir: w.dir, env: append(slices.Clone(w.env), "COUNTERSIGN_CLIENT_SECRET=s3cret")}
+	signed := filepath.Join(home, "Signed", "Lease.pdf")
+	setUp.must(t, "wine", installed, "setup", "--auth-url", "https://sign.example.com", "--base-url", "https://sign.example.com", "--client-id", "ID",
+		"--tunnel", "none", "--redirect", "localhost", "--save-to", there(filepath.Dir(signed)))
+	must(t, write(signed, []byte("%PDF-")))
+	gone := []string{"AppData/Local/countersign", "AppData/Local/countersign.moving", "AppData/Roaming/countersign",
+		"AppData/Roaming/fyne", "AppData/Local/fyne", "AppData/Local/Programs/Countersign"}
+	for _, window := range []string{"AppData/Roaming/fyne/ch.countersign.app/preferences.json", "AppData/Local/fyne/ch.countersign.app/icon"} {
+		must(t, write(filepath.Join(home, filepath.FromSlash(window)), []byte("{}")))
+	}
+	if keys := w.must(t, "wine", "reg", "query", wineCredentials, "/s"); !strings.Contains(keys, "Countersign:key of ") {
+		t.Fatalf("the Credential Manager has no key:\n%s", keys)
+	}
+	w.must(t, "wine", filepath.Join(filepath.Dir(installed), "uninstall.exe"), "/S", "/REMOVEDATA")
+	w.must(t, "wineserver", "-w")
+	for _, name := range gone {
+		wantFile(t, filepath.Join(home, filepath.FromSlash(name)), false)
+	}
+	wantFile(t, signed, true)
+	if keys, _ := w.run(t, "wine", "reg", "query", wineCredentials, "/s"); strings.Contains(keys, "Countersign") {
+		t.Errorf("the Credential Manager keeps\n%s", keys)
+	}
+	if left, _ := w.run(t, "wine", "reg", "query", `HKCU\Software`, "/s", "/f", "Countersign"); strings.Contains(left, "Countersign") {
+		t.Errorf("the registry keeps\n%s", left)
+	}
+}
+
+func TestTwoPeopleOnOneWindowsDoNotMeet(t *testing.T) {
+	w, _ := newWine(t, "")
+	begin := func(person string) {
+		t.Helper()
+		serve := exec.Command("wine", shipped(t).windows, "--key-file", `C:\`+person+" key", "serve")
+		serve.Env = append(append(os.Environ(), w.env...), "LOCALAPPDATA=C:\\users\\"+person+"\\AppData\\Local", "APPDATA=C:\\users\\"+person+"\\AppData\\Roaming")
+		serve.Dir = w.dir
+		said, err := serve.StderrPipe()
+		must(t, err)
+		must(t, serve.Start())
+		t.Cleanup(func() { w.run(t, "wineserver", "--kill"); serve.Wait() })
+		line := make([]byte, 200)
+		n, err := said.Read(line)
+		if !strings.Contains(string(line[:n]), person) {
+			t.Fatalf("%s: %q, %v", person, line[:n], err)
+		}
+	}
+	begin("Jörg Müller")
+	begin("Ana Ruiz")
+}
+
+func TestAProgramThatRunsIsEnded(t *testing.T) {
 	w, home := newWine(t, "")
 	w.must(t, "wine", shipped(t).setup, "/S")
 	installed := filepath.Join(home, filepath.FromSlash(parts[0]))
@@ -156,7 +220,6 @@ func TestAProgramThatRunsIsNotReplaced(t *testing.T) {
 	said, err := serve.StderrPipe()
 	must(t, err)
 	must(t, serve.Start())
-	defer serve.Wait()
 	defer w.run(t, "wineserver", "--kill")
 	if _, err := said.Read(make([]byte, 1)); err != nil { // it says that it runs
 		t.Fatal(err)
@@ -167,8 +230,11 @@ func TestAProgramThatRunsIsNotReplaced(t *testing.T) {
 	if out, code := w.run(t, "wine", installed, "serve"); code != 1 || !strings.Contains(out, "already running") {
 		t.Errorf("a second one ends with %d: %s", code, out)
 	}
-	if _, code := w.run(t, "wine", shipped(t).setup, "/S"); code != 2 {
+	if _, code := w.run(t, "wine", shipped(t).setup, "/S"); code != 0 {
 		t.Errorf("the installer ends with %d", code)
+	}
+	if err := serve.Wait(); err != nil {
+		t.Errorf("it ended with %v", err)
 	}
 	wantFile(t, installed, true)
 }

@@ -9,7 +9,7 @@
 //   - A key has three states. Present: Load returns it. Absent: Load says [ErrAbsent], and the place was really
 //     looked into. Unavailable ([ErrUnavailable]): anything else, such as locked, no bus, unreadable, or no answer
 //     within three seconds. Unavailable never becomes absent.
-//   - No key is ever overwritten or deleted.
+//   - No key is ever overwritten, and none is deleted but by [Forget].
 //   - A key shows itself nowhere: not in logs, errors, JSON or fmt verbs.
 //
 // What it must not know: what is sealed, where it is stored, and the window.

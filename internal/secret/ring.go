@@ -29,12 +29,20 @@ func Keyring(service, user string) Keeper {
 type entry interface {
 	get() (string, error)
 	set(text string) error
+	remove() error // keyring.ErrNotFound likewise
 }
 
 type osRing struct{ service, user string }
 
 func (r osRing) get() (string, error)  { return keyring.Get(r.service, r.user) }
 func (r osRing) set(text string) error { return keyring.Set(r.service, r.user, text) }
+func (r osRing) remove() error         { return keyring.Delete(r.service, r.user) }
+
+// Forget deletes the key in an entry of the keyring, for a person who has all that it sealed removed as well. One that is not
+// there is no error; ErrUnavailable says that it may still be there.
+func Forget(ctx context.Context, service, user string) error {
+	return newRing(osRing{service, user}, reachable, ringTimeout).forget(ctx)
+}
 
 type ring struct {
 	entry     entry
@@ -63,6 +71,16 @@ func (r *ring) Load(ctx context.Context) (Key, error) {
 }
 
 func (r *ring) Create(ctx context.Context) (Key, error) { return r.call(ctx, r.creates, r.create) }
+
+func (r *ring) forget(ctx context.Context) error {
+	_, err := r.call(ctx, r.creates, func(context.Context) (Key, error) {
+		if err := r.entry.remove(); err != nil && !errors.Is(err, keyring.ErrNotFound) {
+			return Key{}, &UnavailableError{Reason: classify(err), err: err}
+		}
+		return Key{}, nil
+	})
+	return err
+}
 
 // read asks the keyring for the key.
 func (r *ring) read() (Key, error) {

@@ -42,6 +42,19 @@ func (f *fakeEntry) set(text string) error {
 	return nil
 }
 
+func (f *fakeEntry) remove() error {
+	if f.onGet != nil {
+		f.onGet()
+	}
+	if f.err == nil && f.text == "" {
+		return keyring.ErrNotFound
+	}
+	if f.err == nil {
+		f.text = ""
+	}
+	return f.err
+}
+
 func always() error { return nil }
 
 func reasonOf(err error) Reason {
@@ -55,6 +68,20 @@ func reasonOf(err error) Reason {
 func TestARingKeepsTheContract(t *testing.T) {
 	e := &fakeEntry{}
 	testKeeper(t, func() Keeper { return newRing(e, always, ringTimeout) })
+}
+
+func TestAKeyIsForgottenOnceAndForAll(t *testing.T) {
+	e := &fakeEntry{text: newKey().text()}
+	r := newRing(e, always, ringTimeout)
+	must(t, r.forget(t.Context()))
+	if _, err := r.Load(t.Context()); !errors.Is(err, ErrAbsent) {
+		t.Errorf("then Load = %v", err)
+	}
+	must(t, r.forget(t.Context())) // there is none
+	e.err = errors.New("no")
+	if err := r.forget(t.Context()); !errors.Is(err, ErrUnavailable) {
+		t.Errorf("a keyring that refuses: %v", err)
+	}
 }
 
 func TestARingThatHangsTimesOutAndItsLateAnswerIsDropped(t *testing.T) {

@@ -1,10 +1,15 @@
 ; Countersign's installer: for the person who runs it, without an administrator. internal/release gives PROGRAM (the
-; program's file), NOTICES, ICON, OUT (the installer's file), VERSION, NUMBERS (four, with dots), OPENGL (a folder with
+; program's file), NOTICES, ICON, WELCOME and HEAD (pictures), OUT (the installer's file), VERSION, NUMBERS (four, with dots), APP_ID
+; (by which Windows knows the program's windows and notifications), ACTIVATOR (the class that is told of a press on one), OPENGL (a folder with
 ; an OpenGL in software) where there is one and, where installers are signed, SIGN (a command that signs the file named as its last argument).
 ;
-; Silently: Countersign-setup.exe /S [/AUTOSTART] [/UPDATE] [/D=C:\folder]; it ends with 2 when Countersign is running. With
-; /UPDATE, which the program itself gives, it waits a minute for the program's end, and starts it again however it went, with what
-; the environment's COUNTERSIGN_RESTART says; what a person has removed, such as the entry in Send to, stays removed.
+; Silently: Countersign-setup.exe /S [/AUTOSTART] [/UPDATE] [/D=C:\folder]. A running Countersign is ended as by its menu, and
+; started again afterwards. It ends with 2 when that does not end, and with 3 when Countersign is installed for everybody on the
+; computer already. Installed again, it leaves alone what a person has chosen since: the start with Windows, the entry in Send to.
+; With /UPDATE, which the program itself gives, it starts the program again however it went, with what the environment's
+; COUNTERSIGN_RESTART says.
+;
+; uninstall.exe /S [/REMOVEDATA]: without the latter settings and list of packages stay.
 Target amd64-unicode
 SetCompressor /SOLID lzma
 SetDateSave off
@@ -13,6 +18,9 @@ ManifestDPIAware true
 ManifestSupportedOS Win10
 !include MUI2.nsh
 !include FileFunc.nsh
+!include LogicLib.nsh
+!include Win\COM.nsh
+!include Win\Propkey.nsh
 
 Name "Countersign"
 OutFile "${OUT}"
@@ -39,6 +47,13 @@ VIAddVersionKey LegalCopyright ""
 !define MUI_UNICON "${ICON}"
 !define MUI_ABORTWARNING
 !define MUI_FINISHPAGE_RUN "$INSTDIR\Countersign.exe"
+!define MUI_WELCOMEFINISHPAGE_BITMAP "${WELCOME}"
+!define MUI_HEADERIMAGE
+!define MUI_HEADERIMAGE_RIGHT
+!define MUI_HEADERIMAGE_BITMAP "${HEAD}"
+!define MUI_WELCOMEPAGE_TITLE "$(welcome_title)"
+!define MUI_WELCOMEPAGE_TEXT "$(welcome_text)"
+!insertmacro MUI_PAGE_WELCOME
 !insertmacro MUI_PAGE_COMPONENTS
 !insertmacro MUI_PAGE_DIRECTORY
 !insertmacro MUI_PAGE_INSTFILES
@@ -53,8 +68,11 @@ VIAddVersionKey LegalCopyright ""
 !include "texts.nsh"
 
 Var updating ; 1 with /UPDATE
+Var ran      ; 1 when Countersign was ended for this
+Var starts   ; 1 when it starts with Windows, and nobody has switched that off
+Var removing ; 1 with /REMOVEDATA
 
-; A program that runs cannot be replaced. Only the person can end it: it may be in the middle of a sending.
+; A program that runs cannot be replaced, so it is ended as by its menu: what it was doing goes on at its next start.
 !macro WAIT_FOR_END un
 Function ${un}WaitForEnd
   StrCpy $1 0
@@ -66,20 +84,64 @@ Function ${un}WaitForEnd
   FileClose $0
   Goto ended
   running:
-  StrCmp $updating 1 0 ask
-  IntCmp $1 120 ask 0 ask
+  StrCmp $ran 1 waiting
+  StrCpy $ran 1
+  ExecWait '"$INSTDIR\Countersign.exe" quit --this-program'
+  Goto again
+  waiting:
+  IntCmp $1 10 ask 0 ask ; its file may be looked at for a moment
   IntOp $1 $1 + 1
   Sleep 500
   Goto again
   ask:
-  MessageBox MB_RETRYCANCEL|MB_ICONEXCLAMATION "$(is_running)" /SD IDCANCEL IDRETRY again
+  MessageBox MB_RETRYCANCEL|MB_ICONEXCLAMATION "$(is_running)" /SD IDCANCEL IDRETRY retry
   SetErrorLevel 2
   Quit
+  retry:
+  StrCpy $ran 0
+  StrCpy $1 0
+  Goto again
   ended:
 FunctionEnd
 !macroend
 !insertmacro WAIT_FOR_END ""
 !insertmacro WAIT_FOR_END "un."
+
+; Windows shows a notification only of a program that it knows by an entry in the Start menu, or one in the registry, which the
+; program makes itself; it groups windows with the former.
+Function NameShortcut ; $0 is the shortcut
+  !insertmacro ComHlpr_CreateInProcInstance ${CLSID_ShellLink} ${IID_IShellLink} r1 ""
+  ${If} $1 P= 0
+    Return
+  ${EndIf}
+  ${IUnknown::QueryInterface} $1 '("${IID_IPersistFile}",.r2)'
+  ${IUnknown::QueryInterface} $1 '("${IID_IPropertyStore}",.r3)'
+  ${If} $2 P<> 0
+  ${AndIf} $3 P<> 0
+    ${IPersistFile::Load} $2 '("$0",2)' ; STGM_READWRITE
+    System::Call '*${SYSSTRUCT_PROPERTYKEY}(${PKEY_AppUserModel_ID})p.r4'
+    System::Call '*(&w64 "${APP_ID}")p.r6'
+    System::Call '*${SYSSTRUCT_PROPVARIANT}(${VT_LPWSTR},,p r6)p.r5'
+    ${IPropertyStore::SetValue} $3 '($4,$5)'
+    System::Call '*(&g16 "${ACTIVATOR}")p.r7'
+    System::Call '*$4${SYSSTRUCT_PROPERTYKEY}(${PKEY_AppUserModel_ToastActivatorCLSID})'
+    System::Call '*$5${SYSSTRUCT_PROPVARIANT}(${VT_CLSID},,p r7)'
+    ${IPropertyStore::SetValue} $3 '($4,$5)'
+    System::Free $7
+    System::Free $6
+    System::Free $5
+    System::Free $4
+    ${IPropertyStore::Commit} $3 ""
+    ${IPersistFile::Save} $2 '("$0",1)'
+  ${EndIf}
+  ${If} $3 P<> 0
+    ${IUnknown::Release} $3 ""
+  ${EndIf}
+  ${If} $2 P<> 0
+    ${IUnknown::Release} $2 ""
+  ${EndIf}
+  ${IUnknown::Release} $1 ""
+FunctionEnd
 
 Section "Countersign" the_program
   SectionIn RO
@@ -108,6 +170,8 @@ Section "Countersign" the_program
 !endif
   WriteUninstaller "$INSTDIR\uninstall.exe"
   CreateShortCut "$SMPROGRAMS\Countersign.lnk" "$INSTDIR\Countersign.exe"
+  StrCpy $0 "$SMPROGRAMS\Countersign.lnk"
+  Call NameShortcut
   WriteRegStr HKCU "Software\Countersign" "InstallDir" "$INSTDIR"
   ; A double click on what an administrator made opens the program.
   WriteRegStr HKCU "${OFFICE_ENDING}" "" "Countersign.Office"
@@ -137,6 +201,23 @@ Section /o "$(autostart_name)" start_with_windows
   DeleteRegValue HKCU "${APPROVED_KEY}" "Countersign"
 SectionEnd
 
+; What was chosen before stays, or is taken back here; a start with Windows that the Task Manager has switched off stays so.
+Section "-choices"
+  ${IfNot} ${Silent}
+    ${IfNot} ${SectionIsSelected} ${send_to}
+      Delete "$SENDTO\Countersign.lnk"
+    ${EndIf}
+    ${IfNot} ${SectionIsSelected} ${start_with_windows}
+    ${AndIf} $starts = 1
+      DeleteRegValue HKCU "${RUN_KEY}" "Countersign"
+    ${EndIf}
+  ${EndIf}
+  ReadRegStr $0 HKCU "${RUN_KEY}" "Countersign"
+  ${If} $0 != ""
+    WriteRegStr HKCU "${RUN_KEY}" "Countersign" '"$INSTDIR\Countersign.exe" --hidden'
+  ${EndIf}
+SectionEnd
+
 !insertmacro MUI_FUNCTION_DESCRIPTION_BEGIN
   !insertmacro MUI_DESCRIPTION_TEXT ${the_program} $(about_program)
   !insertmacro MUI_DESCRIPTION_TEXT ${send_to} $(about_sendto)
@@ -144,27 +225,60 @@ SectionEnd
 !insertmacro MUI_FUNCTION_DESCRIPTION_END
 
 Function .onInit
+  ; Two of them would start with Windows side by side, the older one over the newer one's data.
+  SetRegView 64
+  ReadRegStr $0 HKLM "Software\Countersign" "InstallDir"
+  SetRegView lastused
+  ${If} $0 != ""
+  ${AndIf} ${FileExists} "$0\Countersign.exe"
+    MessageBox MB_OK|MB_ICONINFORMATION "$(for_everybody)" /SD IDOK
+    SetErrorLevel 3
+    Quit
+  ${EndIf}
+  ReadRegStr $0 HKCU "${RUN_KEY}" "Countersign"
+  ${If} $0 != ""
+    StrCpy $starts 1
+    ; What the Task Manager has switched off has an odd first byte here.
+    System::Alloc 64
+    Pop $1
+    System::Call 'advapi32::RegGetValue(p 0x80000001, t "${APPROVED_KEY}", t "Countersign", i 0xffff, p 0, p r1, *i 64) i.r2'
+    ${If} $2 = 0
+      System::Call '*$1(&i1 .r2)'
+      IntOp $2 $2 & 1
+      ${If} $2 = 1
+        StrCpy $starts 0
+      ${EndIf}
+    ${EndIf}
+    System::Free $1
+  ${EndIf}
   ${GetParameters} $0
   ClearErrors
-  ${GetOptions} $0 "/AUTOSTART" $1
-  IfErrors not_asked
-  !insertmacro SelectSection ${start_with_windows}
-  not_asked:
-  ClearErrors
   ${GetOptions} $0 "/UPDATE" $1
-  IfErrors not_updating
-  StrCpy $updating 1
-  IfFileExists "$SENDTO\Countersign.lnk" not_updating
-  !insertmacro UnselectSection ${send_to}
-  not_updating:
+  ${IfNot} ${Errors}
+    StrCpy $updating 1
+  ${EndIf}
+  ${If} ${FileExists} "$INSTDIR\Countersign.exe"
+  ${AndIfNot} ${FileExists} "$SENDTO\Countersign.lnk"
+    !insertmacro UnselectSection ${send_to}
+  ${EndIf}
+  ClearErrors
+  ${GetOptions} $0 "/AUTOSTART" $1
+  ${IfNot} ${Errors}
+    !insertmacro SelectSection ${start_with_windows}
+  ${ElseIf} $starts = 1
+    !insertmacro SelectSection ${start_with_windows}
+  ${EndIf}
 FunctionEnd
 
 ; The old program or the new one comes back.
 Function Restart
-  StrCmp $updating 1 0 stay
-  ReadEnvStr $0 COUNTERSIGN_RESTART
-  Exec '"$INSTDIR\Countersign.exe" $0'
-  stay:
+  ${If} $updating = 1
+    ReadEnvStr $0 COUNTERSIGN_RESTART
+    Exec '"$INSTDIR\Countersign.exe" $0'
+  ${ElseIf} $ran = 1
+  ${AndIf} ${Silent} ; otherwise the last page offers it
+    Exec '"$INSTDIR\Countersign.exe" --hidden'
+  ${EndIf}
 FunctionEnd
 
 Function .onInstSuccess
@@ -176,11 +290,31 @@ Function .onInstFailed
 FunctionEnd
 
 Function un.onInit
-  !insertmacro MUI_UNGETLANGUAGE
+  ${GetParameters} $0
+  ClearErrors
+  ${GetOptions} $0 "/REMOVEDATA" $1
+  ${IfNot} ${Errors}
+    StrCpy $removing 1
+  ${EndIf}
 FunctionEnd
 
 Section "Uninstall"
   Call un.WaitForEnd
+  ${If} $removing != 1
+    ; The folder is the one that the program uses when it is told no other, or the one that earlier versions used.
+    ${If} ${FileExists} "$LOCALAPPDATA\countersign\*.*"
+    ${OrIf} ${FileExists} "$APPDATA\countersign\*.*"
+      MessageBox MB_YESNO|MB_ICONQUESTION|MB_DEFBUTTON2 "$(remove_data)" /SD IDNO IDNO keep
+      StrCpy $removing 1
+      keep:
+    ${EndIf}
+  ${EndIf}
+  ${If} $removing = 1 ; the program knows where everything is, also its key in the Credential Manager
+    ExecWait '"$INSTDIR\Countersign.exe" forget --everything' $0
+    ${If} $0 <> 0
+      MessageBox MB_OK|MB_ICONEXCLAMATION "$(not_all_removed)" /SD IDOK
+    ${EndIf}
+  ${EndIf}
   Delete "$INSTDIR\Countersign.exe"
   Delete "$INSTDIR\NOTICES.txt"
   RMDir /r "$INSTDIR\opengl"
@@ -193,18 +327,10 @@ Section "Uninstall"
   DeleteRegKey HKCU "${OFFICE_KEY}"
   DeleteRegKey HKCU "${OFFICE_ENDING}"
   ; What the program notes for its notifications.
-  DeleteRegKey HKCU "Software\Classes\AppUserModelId\Countersign"
-  DeleteRegKey HKCU "Software\Classes\AppUserModelId\Countersign demo"
+  DeleteRegKey HKCU "Software\Classes\AppUserModelId\${APP_ID}"
+  DeleteRegKey HKCU "Software\Classes\AppUserModelId\${APP_ID} demo"
+  DeleteRegKey HKCU "Software\Classes\CLSID\${ACTIVATOR}"
   DeleteRegKey HKCU "${UNINSTALL_KEY}"
   DeleteRegKey HKCU "Software\Countersign"
-  ; The folder is the one that the program uses when it is told no other, or the one that earlier versions used.
-  IfFileExists "$LOCALAPPDATA\countersign\*.*" ask
-  IfFileExists "$APPDATA\countersign\*.*" 0 done
-  ask:
-  MessageBox MB_YESNO|MB_ICONQUESTION|MB_DEFBUTTON2 "$(remove_data)" /SD IDNO IDNO done
-  RMDir /r "$LOCALAPPDATA\countersign"
-  RMDir /r "$LOCALAPPDATA\countersign.moving"
-  RMDir /r "$APPDATA\countersign"
-  RMDir /r "$APPDATA\fyne\ch.countersign.app"
-  done:
+  System::Call 'shell32::SHChangeNotify(i 0x08000000, i 0, p 0, p 0)'
 SectionEnd

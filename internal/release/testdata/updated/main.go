@@ -1,5 +1,5 @@
 // Command updated stands for the program in the test of an update on Windows. Asked to update, it starts the installer as the
-// program does, works a little longer, and ends; otherwise it notes in the person's folder that it was started.
+// program does, works a little longer, and ends; asked to quit, it waits for that; otherwise it notes in the person's folder that it was started.
 package main
 
 import (
@@ -23,6 +23,10 @@ func main() {
 			fail(err)
 		}
 		time.Sleep(3 * time.Second) // the installer has to wait
+		return
+	}
+	if len(os.Args) > 1 && os.Args[1] == "quit" { // it ends by itself
+		time.Sleep(4 * time.Second)
 		return
 	}
 	note := fmt.Sprintf("%s %s", version, strings.Join(os.Args[1:], "|"))

@@ -1,0 +1,83 @@
+package cli
+
+import (
+	"bytes"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"testing"
+
+	"countersign/internal/locations"
+	"countersign/internal/message"
+	"countersign/internal/single"
+)
+
+func TestForgetLeavesTheDocumentsAndNothingElse(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("a person's folders cannot be chosen there; make test-shipping has the installed program do it")
+	}
+	home := t.TempDir()
+	t.Setenv("HOME", home)
+	t.Setenv("XDG_CONFIG_HOME", filepath.Join(home, ".config"))
+	t.Setenv("XDG_CACHE_HOME", filepath.Join(home, ".cache"))
+	t.Setenv("XDG_RUNTIME_DIR", t.TempDir())
+	t.Setenv("DBUS_SESSION_BUS_ADDRESS", "unix:path=/nonexistent")
+	data, _, err := locations.Default()
+	must(t, err)
+	cache, err := os.UserCacheDir()
+	must(t, err)
+	signed := filepath.Join(home, "Signed", "Lease.pdf")
+	gone := []string{data, locations.Moving(data), filepath.Join(cache, "countersign")}
+	for _, file := range []string{locations.State(data), filepath.Join(data, "backups", "today"), filepath.Join(locations.Moving(data), "x"),
+		filepath.Join(cache, "countersign", "preview", "y"), signed} {
+		must(t, os.MkdirAll(filepath.Dir(file), 0o700))
+		must(t, os.WriteFile(file, []byte("x"), 0o600))
+	}
+	asked := 0
+	forget := func(args ...string) (int, string) {
+		var said bytes.Buffer
+		code := Main(append([]string{"forget"}, args...), Program{Version: "1.2.3", Stdin: strings.NewReader(""), Stdout: &said, Stderr: &said,
+			Forget: func() error { asked++; return nil }})
+		return code, said.String()
+	}
+	if code, said := forget(); code != exitUsage {
+		t.Errorf("without a word about what is lost: %d, %s", code, said)
+	}
+	if code, said := forget("--everything", "--data", data); code != exitUsage {
+		t.Errorf("of another folder: %d, %s", code, said)
+	}
+	holder, err := single.Acquire(data)
+	must(t, err)
+	go holder.Serve(nil)
+	if code, said := forget("--everything"); code != exitFailed || !strings.Contains(said, message.Running().String()) || asked > 0 {
+		t.Errorf("while it runs: %d, %s", code, said)
+	}
+	must(t, holder.Close())
+	for range 2 { // the second time there is nothing
+		if code, said := forget("--everything"); code != exitDone {
+			t.Errorf("%d, %s", code, said)
+		}
+	}
+	for _, path := range gone {
+		if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%s: %v", path, err)
+		}
+	}
+	if _, err := os.Lstat(signed); err != nil || asked != 2 {
+		t.Errorf("the document: %v; the window was asked %d times", err, asked)
+	}
+}
+
+func TestAPressThatStartsTheProgramOpensTheWindow(t *testing.T) {
+	if args := pressed([]string{"-Embedding"}); len(args) > 0 {
+		t.Errorf("%q", args)
+	}
+	for _, args := range [][]string{{"Embedding"}, {"send", "-Embedding"}, {}} {
+		if left := pressed(args); len(left) != len(args) {
+			t.Errorf("of %q is left %q", args, left)
+		}
+	}
+}

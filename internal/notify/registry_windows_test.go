@@ -1,0 +1,49 @@
+package notify
+
+import (
+	"os"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/windows/registry"
+)
+
+// noted is a text in the registry.
+func noted(t *testing.T, path, name string) string {
+	t.Helper()
+	key, err := registry.OpenKey(registry.CURRENT_USER, path, registry.QUERY_VALUE)
+	if err != nil {
+		return ""
+	}
+	defer key.Close()
+	text, _, err := key.GetStringValue(name)
+	if err != nil {
+		return ""
+	}
+	return text
+}
+
+func TestToastsNameNoIconThatHasGone(t *testing.T) {
+	appsKey, activatorKey = `Software\Countersign test\apps`, `Software\Countersign test\activator`
+	t.Cleanup(func() {
+		registry.DeleteKey(registry.CURRENT_USER, appsKey)
+		registry.DeleteKey(registry.CURRENT_USER, `Software\Countersign test`)
+	})
+	key := appsKey + `\Countersign`
+	for _, icon := range []string{`C:\Users\Anna\before\icon.png`, `C:\Users\Anna Müller\now\icon.png`, ""} {
+		must(t, register("Countersign", icon))
+		if is := noted(t, key, "IconUri"); is != icon {
+			t.Errorf("the icon is %q, want %q", is, icon)
+		}
+	}
+	program, err := os.Executable()
+	must(t, err)
+	if starts := noted(t, activatorKey+`\LocalServer32`, ""); strings.Trim(starts, `"`) != program {
+		t.Errorf("a press starts %q", starts)
+	}
+	must(t, Forget("Countersign"))
+	if noted(t, key, "DisplayName") != "" || noted(t, activatorKey+`\LocalServer32`, "") != "" {
+		t.Error("something is kept")
+	}
+	must(t, Forget("Countersign"))
+}
