@@ -34,7 +34,6 @@ type Screen struct {
 	tabs    *widgets.Tabs
 
 	kept          office.Settings // as the office last gave them
-	loaded        bool            // the office has given them at least once
 	saving, again bool
 
 	preview *preview
@@ -52,7 +51,7 @@ type Screen struct {
 	undo *widgets.Button
 }
 
-// New returns the screen, empty until Reload.
+// New returns the screen with the settings as they are in memory: what is done on it at once is about these. Reload reads the rest.
 func New(d *env.Env) *Screen {
 	s := &Screen{env: d, text: widgets.NewLine("")}
 	s.text.Shorten = true
@@ -68,6 +67,10 @@ func New(d *env.Env) *Screen {
 	s.move = newMove(s)
 	s.connection = newConnection(s)
 	s.build()
+	s.kept = d.Office.Settings()
+	s.form.show(s.kept, s.kept, true)
+	s.form.lock(d.Office.Fixed)
+	s.adapt()
 	s.offerUndo()
 	return s
 }
@@ -108,9 +111,9 @@ func (s *Screen) read(context.Context) (n news, err error) {
 
 // show shows what was read. The settings and who is signed in are always known; health says why the rest could not be read.
 func (s *Screen) show(n news, err error) {
-	s.form.show(n.settings, s.kept, !s.loaded)
+	s.form.show(n.settings, s.kept, false)
 	s.form.lock(s.env.Office.Fixed)
-	s.kept, s.loaded = n.settings, true
+	s.kept = n.settings
 	if err == nil {
 		s.form.showSecrets(n.client, n.ngrok)
 	}
@@ -125,12 +128,9 @@ func (s *Screen) show(n news, err error) {
 // Continue shows what another screen of the same office showed, in the same place and with what is typed there: the window
 // was given another language.
 func (s *Screen) Continue(old *Screen) {
-	if !old.loaded {
-		return
-	}
 	typed, secrets := old.settings(), old.form.secrets()
 	s.form.show(typed, s.kept, true)
-	s.kept, s.loaded = old.kept, true
+	s.kept = old.kept
 	s.form.filling = true
 	s.form.clientSecret.SetText(secrets.ClientSecret)
 	s.form.ngrokToken.SetText(secrets.NgrokAuthtoken)

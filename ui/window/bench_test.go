@@ -64,7 +64,7 @@ func newBench(t *testing.T, office *officetest.Office) *bench {
 
 // send presses the button of the screen for a new package and lets the seconds pass in which that can be taken back.
 func (b *bench) send() {
-	b.window.compose.Send()
+	b.window.compose.get().Send()
 	b.Settle()
 	b.grace()
 }

@@ -90,7 +90,7 @@ func TestAFileDialogGoesWithItsScreens(t *testing.T) {
 			close(left)
 			return nil, ctx.Err()
 		}
-		b.window.settings.PickFolder()
+		b.window.settings.get().PickFolder()
 		b.Run()
 		if !b.isOpen() {
 			t.Fatalf("%s: nothing says that a folder is asked for", name)

@@ -44,7 +44,7 @@ func TestTheWindowLooksAsItWasApproved(t *testing.T) {
 		{"activity-empty-dark", officetest.Empty(), to(showActivity), screentest.Small, "dark", 1},
 		{"signing-in", officetest.Empty(), signingIn, screentest.Small, "light", 1},
 		{"signing-in-said", officetest.Empty(), func(b *bench) { signingIn(b); say(b) }, screentest.Small, "light", 1},
-		{"send-said-200", officetest.Wrong(), func(b *bench) { fill(b); b.window.compose.Send(); b.Settle(); say(b) }, screentest.Small, "light", 2},
+		{"send-said-200", officetest.Wrong(), func(b *bench) { fill(b); b.window.compose.get().Send(); b.Settle(); say(b) }, screentest.Small, "light", 2},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			b := newBench(t, c.office)
@@ -81,7 +81,7 @@ func say(b *bench) {
 func fill(b *bench) {
 	b.window.Add([]string{b.file("Lease Sonnenweg 4.pdf", 48_211), b.file("House rules.pdf", 1_204_000)})
 	b.Settle()
-	b.window.compose.Fill(office.NewPackage{Message: "Here is the lease as we discussed it on the phone.", Sequential: true,
+	b.window.compose.get().Fill(office.NewPackage{Message: "Here is the lease as we discussed it on the phone.", Sequential: true,
 		Signers: []office.Signer{{FirstName: "Jan", LastName: "Weber", Email: "jan.weber@example.com"}, {FirstName: "Ana", LastName: "Ruiz", Email: "ana.ruiz@example.com"}},
 		Due:     time.Date(2026, 11, 30, 23, 59, 59, 0, officetest.Now.Location())})
 }

@@ -44,11 +44,11 @@ func (w *Window) act(issue agent.Issue, done func()) {
 		return
 	case agent.ActFolders:
 		w.ShowSettings()
-		w.settings.ShowFolders()
+		w.settings.get().ShowFolders()
 		return
 	case agent.ActChooseFolder:
 		w.ShowSettings()
-		w.settings.PickFolder()
+		w.settings.get().PickFolder()
 		return
 	case agent.ActReview:
 		w.ShowCompose()

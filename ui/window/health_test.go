@@ -48,8 +48,8 @@ func TestTroubleWithAFolderThatSendsLeadsToTheFolders(t *testing.T) {
 	b := newBench(t, officetest.Busy())
 	b.window.act(agent.Issue{ID: "hot-folder", Severity: agent.Problem, Message: message.SendFolderStopped("Scans"), Action: agent.ActFolders}, nil)
 	b.Settle()
-	if b.window.at != showSettings || !strings.Contains(screentest.Text(b.window.settings.Content()), "Folders that send") {
-		t.Errorf("at %d:\n%s", b.window.at, screentest.Text(b.window.settings.Content()))
+	if b.window.at != showSettings || !strings.Contains(screentest.Text(b.window.settings.get().Content()), "Folders that send") {
+		t.Errorf("at %d:\n%s", b.window.at, screentest.Text(b.window.settings.get().Content()))
 	}
 }
 

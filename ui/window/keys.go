@@ -38,7 +38,7 @@ func (w *Window) bindKeys() {
 // sendNow is Ctrl+Enter: Enter alone sends nothing.
 func (w *Window) sendNow() {
 	if w.at == showCompose {
-		w.compose.Send()
+		w.compose.get().Send()
 	}
 }
 
@@ -59,7 +59,7 @@ func (w *Window) onKey(e *fyne.KeyEvent) {
 		switch {
 		case w.window.Canvas().Overlays().Top() != nil: // a question has its own buttons
 		case w.at == showSettings:
-			w.settings.Save()
+			w.settings.get().Save()
 		}
 	}
 }

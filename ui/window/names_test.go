@@ -27,7 +27,7 @@ func TestWhatIsShortenedKeepsItsEnd(t *testing.T) {
 		world.Waiting[1].Name = strings.Repeat("A letter to be signed by everybody in the house, ", 3) + "second version"
 		b := newBench(t, world)
 		b.window.Add([]string{b.file(strings.Repeat("The lease of the flat in Sonnenweg ", 5)+"4 b.pdf", 10)})
-		b.window.compose.Fill(office.NewPackage{Message: "hello", Signers: world.Rows[0].Signers})
+		b.window.compose.get().Fill(office.NewPackage{Message: "hello", Signers: world.Rows[0].Signers})
 		b.Settle()
 		b.window.window.Resize(screentest.Small)
 		shortened := 0

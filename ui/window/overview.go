@@ -9,7 +9,9 @@ import (
 
 	"countersign/internal/agent"
 	"countersign/internal/office"
+	"countersign/ui/about"
 	"countersign/ui/env"
+	"countersign/ui/settings"
 )
 
 // lastSaved is how many saved files the tray offers.
@@ -56,9 +58,11 @@ func (w *Window) showOverview(o overview, err error) {
 	w.packages.ShowChecked(o.status.Checked, o.status.Checking)
 	w.statusView.show(o.status)
 	w.account.show(o.status)
-	w.settings.ShowStatus(o.status)
-	w.settings.ShowUpdate(o.update)
-	w.about.ShowUpdate(o.update)
+	w.settings.ifMade(func(s *settings.Screen) {
+		s.ShowStatus(o.status)
+		s.ShowUpdate(o.update)
+	})
+	w.about.ifMade(func(s *about.Screen) { s.ShowUpdate(o.update) })
 	w.tray.show(o)
 	if w.setup != nil {
 		w.setup.ShowHealth(o.status.Health)

@@ -26,12 +26,12 @@ func TestAnotherLanguageKeepsThePlace(t *testing.T) {
 	w.Go(showActivity)
 	w.activity.ShowEvents()
 	w.Go(showSettings)
-	w.settings.ShowProgram()
+	w.settings.get().ShowProgram()
 	b.Settle()
 	german := office.Settings()
 	german.Language = "de"
 	w.follows(german) // nothing is read yet: no queue ran
-	if w.at != showSettings || !w.settings.ShowsProgram() {
+	if w.at != showSettings || !w.settings.get().ShowsProgram() {
 		t.Error("the settings are not where they were")
 	}
 	if !w.account.known || !w.account.signedIn || w.packages.Chosen() != "p3" || len(w.packages.Listed()) == 0 {

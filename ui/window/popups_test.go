@@ -81,14 +81,14 @@ func (b *bench) openers(try func(what string, open func())) {
 	}
 	b.tray = false
 	try("closing without a tray", b.window.Hide)
-	try("the folder", b.window.settings.PickFolder)
-	b.window.compose.Fill(office.NewPackage{Message: "typed", Signers: signers(1)})
+	try("the folder", b.window.settings.get().PickFolder)
+	b.window.compose.get().Fill(office.NewPackage{Message: "typed", Signers: signers(1)})
 	try("beginning anew", func() { b.window.SendLike(office.NewPackage{Message: "another", Signers: signers(2)}) })
 	b.Office.Change(office.OutboxChanged, func(o *officetest.Office) {
 		o.Waiting = append(o.Waiting, office.Draft{ID: "d9", State: office.DraftUnknown})
 	})
 	b.Settle()
-	for _, o := range test.LaidOutObjects(b.window.compose.Content()) {
+	for _, o := range test.LaidOutObjects(b.window.compose.get().Content()) {
 		if again, ok := o.(*widgets.Button); ok && again.Text == lang.L("Send again") {
 			try(again.Text, again.OnTapped)
 		}

@@ -16,7 +16,7 @@ func (w *Window) show(s office.Subject) {
 	}
 	if id, ok := s.Draft(); ok {
 		w.Go(showCompose)
-		w.compose.ShowDraft(id)
+		w.compose.get().ShowDraft(id)
 	}
 	if _, ok := s.HotFolder(); ok || s == office.ActivitySubject {
 		w.Go(showActivity)

@@ -120,7 +120,7 @@ func pathOf(j office.Job) string { return filepath.Join(j.Folder, filepath.FromS
 // showUpdate shows what is known of newer versions.
 func (w *Window) showUpdate() {
 	w.Go(showSettings)
-	w.settings.ShowProgram()
+	w.settings.get().ShowProgram()
 }
 
 // pause pauses notifications until then, or resumes them.

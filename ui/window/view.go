@@ -33,15 +33,16 @@ type view struct {
 	demo    bool
 
 	packages *packages.Screen
-	compose  *compose.Screen
+	compose  *late[*compose.Screen]
 	activity *activity.Screen
-	settings *settings.Screen
-	about    *about.Screen
+	settings *late[*settings.Screen]
+	about    *late[*about.Screen]
 	screens  []screen
 	nav      []*widgets.Press
 	stage    *fyne.Container
 	setup    *setup.Screen // nil when the office is set up
 	main     *fyne.Container
+	waiting  func(bool) // says at the entry of Send whether something there waits for the person
 
 	status     *async.Reader[overview]
 	last       *overview   // that was shown; nil before the first
@@ -79,13 +80,15 @@ func (w *Window) enter(office env.Office, demo bool) {
 	w.grace = widgets.NewGrace(w.later)
 	w.env = &env.Env{Soon: w.soon, Later: w.later, Office: office, System: w.options.System, Work: w.pool, Now: w.options.Now, Country: w.options.Country, Window: w.window,
 		Notice: w.notice.Say, Copy: w.app.Clipboard().SetContent, Autostart: w.options.Autostart, Go: w}
-	w.packages, w.compose = packages.New(w.env), compose.New(w.env)
+	w.packages, w.activity = packages.New(w.env), activity.New(w.env)
 	w.packages.OnStuck = func(packages.Stuck) {
 		if w.last != nil {
 			w.tray.show(*w.last)
 		}
 	}
-	w.activity, w.settings, w.about = activity.New(w.env), settings.New(w.env), about.New(w.env)
+	w.compose = newLate(w.newCompose)
+	w.settings = newLate(func() *settings.Screen { return settings.New(w.env) })
+	w.about = newLate(w.newAbout)
 	w.statusView = newStatusView(w)
 	w.screens = []screen{w.packages, w.compose, w.activity, w.statusView, w.settings, w.about}
 	same := before.env != nil && before.env.Office == office
@@ -102,7 +105,8 @@ func (w *Window) enter(office env.Office, demo bool) {
 	if same {
 		w.packages.Continue(before.packages)
 		w.activity.Continue(before.activity)
-		w.settings.Continue(before.settings)
+		before.settings.ifMade(func(s *settings.Screen) { w.settings.get().Continue(s) })
+		before.compose.ifMade(func(*compose.Screen) { w.compose.get() })
 		if before.last != nil {
 			w.showOverview(*before.last, nil)
 		}
@@ -118,6 +122,8 @@ func (w *Window) enter(office env.Office, demo bool) {
 	for _, s := range w.screens {
 		s.Reload()
 	}
+	// Once the window is drawn: its entry says whether something waits there.
+	async.Try(w.pool, func(context.Context) error { return nil }, func(error) { w.compose.get() })
 	if before.pool != nil {
 		before.leave()
 		w.own.Start(func(context.Context) { before.close() })
@@ -187,14 +193,29 @@ func (w *Window) navToSend(icon fyne.Resource, name string) *widgets.Press {
 	note := widgets.NewCaption(lang.L("Draft"))
 	note.Colour, note.Shorten = theme.Ink, false
 	item := widgets.NavItemWith(icon, name, note, func() { w.Go(showCompose) })
-	w.compose.OnWaiting = func(waits bool) {
+	note.Hide()
+	w.waiting = func(waits bool) {
 		if note.Hidden == waits {
 			note.Hidden = !waits
 			item.Refresh()
 		}
 	}
-	note.Hidden = !w.compose.Waiting()
 	return item
+}
+
+func (w *Window) newCompose() *compose.Screen {
+	s := compose.New(w.env)
+	s.OnWaiting = w.waiting
+	w.waiting(s.Waiting())
+	return s
+}
+
+func (w *Window) newAbout() *about.Screen {
+	s := about.New(w.env)
+	if w.last != nil {
+		s.ShowUpdate(w.last.update)
+	}
+	return s
 }
 
 // hang shows something as the whole window.

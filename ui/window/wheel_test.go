@@ -41,7 +41,7 @@ func TestTheWheelScrollsOverTheFieldsOfEveryScreen(t *testing.T) {
 		t.Errorf("Send has %d fields in sight", n)
 	}
 	b.window.Go(showSettings)
-	for _, o := range test.LaidOutObjects(b.window.settings.Content()) {
+	for _, o := range test.LaidOutObjects(b.window.settings.get().Content()) {
 		if tabs, ok := o.(*widgets.Tabs); ok {
 			tabs.Choose(4) // the page with the most fields
 		}

@@ -17,6 +17,7 @@ import (
 	"countersign/ui/async"
 	"countersign/ui/env"
 	"countersign/ui/keys"
+	"countersign/ui/settings"
 	"countersign/ui/setup"
 	"countersign/ui/widgets"
 )
@@ -102,6 +103,9 @@ func (w *Window) Go(to int) {
 		item.Choose(i == to)
 	}
 	for i, s := range w.screens {
+		if unmade, ok := s.(interface{ open() }); ok && i == to {
+			unmade.open()
+		}
 		widgets.Show(s.Content(), i == to)
 	}
 	w.stage.Refresh()
@@ -134,7 +138,7 @@ func (w *Window) ShowSettings() { w.Go(showSettings) }
 func (w *Window) ShowCompose() {
 	w.Go(showCompose)
 	if w.setup == nil {
-		w.compose.Focus()
+		w.compose.get().Focus()
 	}
 }
 
@@ -142,7 +146,7 @@ func (w *Window) ShowCompose() {
 func (w *Window) ShowTemplates() {
 	w.Go(showCompose)
 	if w.setup == nil {
-		w.compose.ChooseTemplate()
+		w.compose.get().ChooseTemplate()
 	}
 }
 
@@ -150,14 +154,14 @@ func (w *Window) ShowTemplates() {
 func (w *Window) newFrom(t office.UsedTemplate) {
 	w.Go(showCompose)
 	if w.setup == nil {
-		w.compose.FromTemplate(t.ID, t.Name)
+		w.compose.get().FromTemplate(t.ID, t.Name)
 	}
 }
 
 // EditDraft shows what waits to be sent where it can be changed.
 func (w *Window) EditDraft(d office.Draft) {
 	w.Go(showCompose)
-	w.compose.Edit(d)
+	w.compose.get().Edit(d)
 }
 
 // Act does what can be done about an issue.
@@ -183,7 +187,7 @@ func (w *Window) SignOut() { w.account.askSignOut() }
 // SendLike shows the screen for a new package, filled in like an earlier one.
 func (w *Window) SendLike(draft office.NewPackage) {
 	w.Go(showCompose)
-	w.compose.Like(draft)
+	w.compose.get().Like(draft)
 }
 
 // Show brings the window to the front.
@@ -204,7 +208,7 @@ func (w *Window) Add(paths []string) {
 		return
 	}
 	w.Go(showCompose)
-	w.compose.Add(send)
+	w.compose.get().Add(send)
 }
 
 // OnDropped takes files that were dropped anywhere on the window. The position tells no more than on which document of a
@@ -221,7 +225,7 @@ func (w *Window) OnDropped(at fyne.Position, uris []fyne.URI) {
 		return
 	}
 	if w.at == showCompose && w.setup == nil && !slices.ContainsFunc(paths, agent.IsOfficeFile) {
-		w.compose.Drop(paths, at)
+		w.compose.get().Drop(paths, at)
 		return
 	}
 	w.Add(paths)
@@ -299,7 +303,7 @@ func (w *Window) changed(change office.Change) {
 	case office.OutboxChanged:
 		w.compose.Reload()
 		w.packages.Reload()
-		w.settings.ReloadFolders()
+		w.settings.ifMade((*settings.Screen).ReloadFolders)
 	case office.SettingsChanged:
 		w.settings.Reload()
 		w.packages.Reload()

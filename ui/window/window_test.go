@@ -40,7 +40,7 @@ func TestDroppedFilesGoToSend(t *testing.T) {
 	if b.window.at != showCompose {
 		t.Fatal("a drop must lead to Send")
 	}
-	b.window.compose.Fill(office.NewPackage{Signers: signers(1)})
+	b.window.compose.get().Fill(office.NewPackage{Signers: signers(1)})
 	b.send()
 	b.Settle()
 	if len(b.Office.Sent) != 1 || b.Office.Sent[0].Files[0] != path || b.Office.Sent[0].Name != "Offer 100% ä" {
@@ -55,9 +55,9 @@ func TestWhatIsSentCanBeTakenBack(t *testing.T) {
 	b := newBench(t, officetest.Busy())
 	b.window.Add([]string{b.file("a.pdf", 10)})
 	b.Settle()
-	b.window.compose.Fill(office.NewPackage{Message: "hello", Signers: signers(1)})
+	b.window.compose.get().Fill(office.NewPackage{Message: "hello", Signers: signers(1)})
 	press := func() {
-		b.window.compose.Send()
+		b.window.compose.get().Send()
 		b.Settle()
 		if b.window.grace.Text() != "Sending in 10 seconds" || len(officetest.Must(b.Office.Drafts())) != 1 {
 			t.Fatalf("said %q; %d drafts are kept, should the program end now", b.window.grace.Text(), len(officetest.Must(b.Office.Drafts())))
@@ -114,7 +114,7 @@ func TestNothingTypedIsLostWhenSendingFails(t *testing.T) {
 			}
 			b.window.Add([]string{b.file("a.pdf", 10)})
 			b.Settle()
-			b.window.compose.Fill(office.NewPackage{Message: "hello", Signers: signers(2), Sequential: true})
+			b.window.compose.get().Fill(office.NewPackage{Message: "hello", Signers: signers(2), Sequential: true})
 			b.send()
 			b.Settle()
 			b.send() // sends the same again when it was kept, and nothing when it was not
@@ -136,7 +136,7 @@ func TestNothingTypedIsLostWhenSendingFails(t *testing.T) {
 func TestCancelEndsTheSendingThatRuns(t *testing.T) {
 	b := newBench(t, officetest.Busy())
 	sending(b)
-	b.window.compose.Stop()
+	b.window.compose.get().Stop()
 	b.Settle()
 	if len(b.Office.Sent) != 1 || len(b.Office.Cancelled) != 1 || b.Office.Cancelled[0] != "d1" {
 		t.Errorf("sent %d, withdrawn %v: what is stopped must not go out later", len(b.Office.Sent), b.Office.Cancelled)
@@ -153,7 +153,7 @@ func TestWhatWasRefusedIsReplacedByTheNextAttempt(t *testing.T) {
 	}
 	b.window.Add([]string{b.file("a.pdf", 10)})
 	b.Settle()
-	b.window.compose.Fill(office.NewPackage{Signers: signers(1)})
+	b.window.compose.get().Fill(office.NewPackage{Signers: signers(1)})
 	for range 2 {
 		b.send()
 		b.Settle()
@@ -309,7 +309,7 @@ func TestSettingsAreCheckedBeforeTheyAreSaved(t *testing.T) {
 		saved = append(saved, s)
 		return message.Error(message.FolderForbidden("Signed"), nil)
 	}
-	s := b.window.settings
+	s := b.window.settings.get()
 	bad, good := officetest.Settings(), officetest.Settings()
 	bad.NgrokDomain, good.NgrokDomain = "https://office.ngrok.app/path", "other.ngrok.app"
 	s.Fill(bad)
