@@ -22,6 +22,7 @@ import (
 type module struct {
 	path, version string
 	texts         []string // its licence texts, each once
+	parts         []part   // software of others that is no module; see bundled
 }
 
 // modules are those in any of the programs, sorted, as the linker wrote them down there; the standard library, which
@@ -60,20 +61,21 @@ func (p product) modules(ctx context.Context, programs ...string) ([]module, err
 		if err != nil {
 			return nil, fmt.Errorf("find the licence of %s: %w", path, err)
 		}
-		if file := bundled[path]; file != "" {
-			text, err := os.ReadFile(p.packaging("licences", file))
+		var parts []part
+		if b, brings := bundled[path]; brings {
+			text, err := os.ReadFile(p.packaging("licences", b.licences))
 			if err != nil {
 				return nil, fmt.Errorf("find the licences of what is in %s: %w", path, err)
 			}
 			texts = append(texts, tidy(text))
+			if parts, err = b.found(folders[path+"@"+versions[path]]); err != nil {
+				return nil, fmt.Errorf("find what is in %s: %w", path, err)
+			}
 		}
-		list = append(list, module{path, versions[path], texts})
+		list = append(list, module{path, versions[path], texts, parts})
 	}
 	return list, nil
 }
-
-// bundled are the texts for modules that bring along the work of others without its licences, in assets/packaging/licences.
-var bundled = map[string]string{"github.com/klippa-app/go-pdfium": "pdfium.txt"}
 
 // folders are where the modules lie that were downloaded for the build, by path@version.
 func (p product) folders(ctx context.Context) (map[string]string, error) {

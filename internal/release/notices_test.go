@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -39,10 +40,15 @@ func TestAModuleWithoutALicenceIsAnError(t *testing.T) {
 }
 
 func TestWhatModulesBundleHasItsTexts(t *testing.T) {
-	for module, file := range bundled {
-		text, err := os.ReadFile(here(t).packaging("licences", file))
+	for module, b := range bundled {
+		text, err := os.ReadFile(here(t).packaging("licences", b.licences))
 		if err != nil || len(text) < 1000 {
 			t.Errorf("%s: %d bytes, %v", module, len(text), err)
+		}
+		for _, p := range b.parts {
+			if !bytes.Contains(text, []byte("---\n"+p.name+"\n\n")) {
+				t.Errorf("%s has no text for %s", b.licences, p.name)
+			}
 		}
 		if list, err := output(t.Context(), here(t).root, "go", "list", "-m", module); err != nil {
 			t.Errorf("%s is no module of ours any more: %s %v", module, list, err)
@@ -65,11 +71,42 @@ func TestNoticesAndBillNameEveryModule(t *testing.T) {
 		BomFormat, SpecVersion, SerialNumber string
 		Components                           []struct {
 			Name, Version, Purl string
-			Licenses            []struct{ License struct{ ID, Name string } }
+			Hashes              []struct{ Content string }
+			Licenses            []struct {
+				License    struct{ ID, Name string }
+				Expression string
+			}
+		}
+		Dependencies []struct {
+			Ref       string
+			DependsOn []string
 		}
 	}
 	if err := json.Unmarshal(bill, &read); err != nil || read.BomFormat != "CycloneDX" || read.SpecVersion != "1.6" {
 		t.Errorf("the bill is %s %s, %v", read.BomFormat, read.SpecVersion, err)
+	}
+	parts := map[string]string{}
+	for at := 0; at < len(read.Components); at++ {
+		if c := read.Components[at]; !strings.HasPrefix(c.Purl, "pkg:golang/") {
+			parts[c.Name] = c.Version
+			if len(c.Licenses) != 1 || c.Licenses[0].Expression == "" || c.Name == "PDFium" && (len(c.Hashes) != 1 || len(c.Hashes[0].Content) != 64) {
+				t.Errorf("%s is in the bill as %+v", c.Name, c)
+			}
+			read.Components = slices.Delete(read.Components, at, at+1)
+			at--
+		}
+	}
+	for _, name := range []string{"FreeType", "OpenJPEG", "libjpeg-turbo", "zlib", "Little CMS", "ICU", "Anti-Grain Geometry", "Abseil"} {
+		if _, there := parts[name]; !there || parts["PDFium"] == "" {
+			t.Errorf("of PDFium %q the bill does not name %s", parts["PDFium"], name)
+		}
+	}
+	contains := map[string]int{}
+	for _, d := range read.Dependencies {
+		contains[d.Ref] = len(d.DependsOn)
+	}
+	if contains["pkg:generic/pdfium@"+parts["PDFium"]] != len(parts)-1 || contains["countersign"] != len(modules) {
+		t.Errorf("of %d parts and %d modules the bill says that they are contained in %v", len(parts), len(modules), contains)
 	}
 	if !strings.HasPrefix(read.SerialNumber, "urn:uuid:") || len(read.Components) != len(modules) || len(modules) < 20 {
 		t.Fatalf("serial number %q, %d components, %d modules", read.SerialNumber, len(read.Components), len(modules))

@@ -11,8 +11,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// bill is the bill of materials of the programs (CycloneDX 1.6, JSON): Go and every module in them, with licences. Its
-// serial number follows from what it says.
+// bill is the bill of materials of the programs (CycloneDX 1.6, JSON): Go and every module in them, and what modules bring along,
+// with licences. Its serial number follows from what it says.
 func (p product) bill(ctx context.Context, programs ...string) ([]byte, error) {
 	modules, err := p.modules(ctx, programs...)
 	if err != nil {
@@ -24,6 +24,7 @@ func (p product) bill(ctx context.Context, programs ...string) ([]byte, error) {
 	}
 	components := []cdx.Component{}
 	needs := []string{}
+	inside := []cdx.Dependency{}
 	for _, m := range modules {
 		url := fmt.Sprintf("pkg:golang/%s@%s", m.path, m.version)
 		choices := cdx.Licenses{}
@@ -35,11 +36,14 @@ func (p product) bill(ctx context.Context, programs ...string) ([]byte, error) {
 			Scope: cdx.ScopeRequired, Licenses: &choices,
 		})
 		needs = append(needs, url)
+		parts, of := m.partsIn(url)
+		components, inside = append(components, parts...), append(inside, of...)
 	}
 	bom := cdx.NewBOM()
 	bom.Metadata = &cdx.Metadata{Timestamp: p.made.Format(time.RFC3339), Component: &self}
 	bom.Components = &components
-	bom.Dependencies = &[]cdx.Dependency{{Ref: self.BOMRef, Dependencies: &needs}}
+	inside = append([]cdx.Dependency{{Ref: self.BOMRef, Dependencies: &needs}}, inside...)
+	bom.Dependencies = &inside
 	plain, err := encode(bom)
 	if err != nil {
 		return nil, err
