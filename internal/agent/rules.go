@@ -19,7 +19,8 @@ type ruling struct {
 	mu    sync.Mutex
 	read  policy.Policy
 	rules office.Rules
-	turn  int // counts what was taken
+	turn  int             // counts what was taken
+	left  message.Message // why it was not put to use when that was tried last; empty when it was
 }
 
 func (r *ruling) get() office.Rules {
@@ -34,10 +35,14 @@ func (r *ruling) now() (office.Rules, int) {
 	return r.rules, r.turn
 }
 
-// take keeps what was read, and reports whether it is something else than before.
+// take keeps what was read, and reports whether it is something else than before. What cannot be read at all, which may be half
+// written, takes nothing back.
 func (r *ruling) take(now policy.Policy) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	if now.Wrong != "" && now.Fixed == nil && now.Defaults == nil {
+		now.Fixed, now.Defaults = r.read.Fixed, r.read.Defaults
+	}
 	if reflect.DeepEqual(now, r.read) {
 		return false
 	}
@@ -51,35 +56,50 @@ const lookAtRules = 5 * time.Minute
 
 // readRules reads what the administrator has decided, and says what of it cannot be used.
 func (a *Agent) readRules() {
-	now := a.p.Policy()
-	if !a.ruling.take(now) {
+	if !a.ruling.take(a.p.Policy()) {
 		return
 	}
-	unusable := strings.Join(a.ruling.get().Wrong, ", ")
+	a.tellRules()
+	a.Signal(office.SettingsChanged)
+}
+
+// tellRules says in health what of the administrator's decisions is not in use.
+func (a *Agent) tellRules() {
+	a.ruling.mu.Lock()
+	now, unusable, left := a.ruling.read, strings.Join(a.ruling.rules.Wrong, ", "), a.ruling.left
+	a.ruling.mu.Unlock()
 	switch {
 	case now.Wrong != "": // which comes first: the names are said once it is mended
 		a.Health.Set(health.PolicyWrong, message.PolicyWrong(now.From, now.Wrong))
 	case unusable != "":
 		a.Health.Set(health.PolicyWrong, message.PolicyUnusable(now.From, unusable))
+	case !left.IsZero():
+		a.Health.Set(health.PolicyWrong, message.Then(message.PolicyNotInUse(now.From), left))
 	default:
 		a.Health.Clear(health.PolicyWrong)
+		return
 	}
-	if now.Wrong+unusable != "" {
-		a.Log.Warn("what the administrator has decided cannot all be used", "from", now.From, "why", now.Wrong, "unusable", unusable)
-	}
-	a.Signal(office.SettingsChanged)
+	a.Log.Warn("what the administrator has decided is not all in use", "from", now.From, "why", now.Wrong, "unusable", unusable, "left", left)
 }
 
-// followRules puts to use what the administrator has decided, also later, until ctx ends.
-func (a *Agent) followRules(ctx context.Context) error {
-	for {
-		if err := a.obey(ctx); err != nil && ctx.Err() == nil {
-			a.Log.Warn("put to use what the administrator has decided", "err", err)
-		}
-		if !loop.Sleep(ctx, lookAtRules) {
-			return nil
-		}
+// noteRules notes why what the administrator has decided was not put to use; nil when it was.
+func (a *Agent) noteRules(err error) {
+	why := Message(err)
+	a.ruling.mu.Lock()
+	news := a.ruling.left != why
+	a.ruling.left = why
+	a.ruling.mu.Unlock()
+	if news {
+		a.tellRules()
 	}
+}
+
+// followRules puts to use what the administrator decides from now on, until ctx ends.
+func (a *Agent) followRules(ctx context.Context) error {
+	for loop.Sleep(ctx, lookAtRules) {
+		_ = a.obey(ctx) // which health says
+	}
+	return nil
 }
 
 // obey puts to use what the administrator has decided by now. Settings that are not complete yet wait for the rest.
@@ -89,10 +109,14 @@ func (a *Agent) obey(ctx context.Context) error {
 	a.readRules()
 	kept := a.account.Settings()
 	want := a.ruling.get().Into(kept)
-	if reflect.DeepEqual(want, kept) || len(want.Check()) > 0 {
-		return nil
+	var err error
+	if !reflect.DeepEqual(want, kept) && len(want.Check()) == 0 {
+		err = a.configure(ctx, want, office.Secrets{})
 	}
-	return a.configure(ctx, want, office.Secrets{})
+	if ctx.Err() == nil {
+		a.noteRules(err)
+	}
+	return err
 }
 
 // Fixed reports whether the administrator of this computer has fixed the setting with that JSON name.

@@ -70,6 +70,7 @@ func (a *Agent) work(ctx context.Context, only []Part) {
 		beside = append(beside, loop.Loop{Name: "forget", Run: func(ctx context.Context) error { return a.Daily(ctx, a.forget) }})
 		beside = append(beside, loop.Loop{Name: "backups", Run: a.backups.Run})
 	}
+	_ = a.obey(ctx) // which health says; before anything works, also for a command and an office that was brought over
 	wanted := func(p loop.Loop) bool {
 		named := slices.Contains([]Part{PartTunnel, PartEndpoint, PartEvents, PartReconcile, PartSave, PartOutbox, PartWithdraw}, Part(p.Name))
 		if p.Name == "deadlines" { // a command that does one thing tells nobody of anything else

@@ -55,6 +55,11 @@ func PolicyUnusable(where, settings string) Message {
 	return of("settings.policy-unusable", Text("Where", where), Text("Settings", settings))
 }
 
+// PolicyNotInUse is followed by what is wrong.
+func PolicyNotInUse(where string) Message {
+	return of("settings.policy-not-in-use", Text("Where", where))
+}
+
 func OfficeFileThere(file string) Message {
 	return of("settings.office-file-there", Name("File", file))
 }
