@@ -22,6 +22,7 @@ func (a *Agent) wokeUp(by time.Duration) {
 	a.webhook.WokeUp(by)
 	if by < 0 {
 		a.account.MendSince(by)
+		a.Health.MendSince()
 	}
 	a.saves.Retry()
 	a.Quarantine.Clear()

@@ -13,7 +13,8 @@ import (
 )
 
 // A problem that stands for some minutes is told, and once more each day that it stands: an expired sign-in or a missing
-// folder would otherwise be seen only by who looks.
+// folder would otherwise be seen only by who looks. A night for which the computer slept is none of these minutes: the network
+// went before it, and comes back a moment after.
 const (
 	problemAgain = 24 * time.Hour
 	problemBack  = time.Hour // one that comes back sooner than this after its end is the same one
@@ -38,9 +39,13 @@ func (r *Room) watchProblems(ctx context.Context) error {
 	if !known {
 		told = map[string]toldProblem{}
 	}
+	clock, awake := loop.WatchClock(r.Now()), time.Time{}
 	for {
+		if clock.Jumped(r.Now()) != 0 {
+			awake = r.Now()
+		}
 		before := maps.Clone(told)
-		facts, pause := r.problemsDue(told)
+		facts, pause := r.problemsDue(told, awake)
 		if !maps.Equal(before, told) {
 			err := r.Data.Update(func(tx *store.Tx) error {
 				for _, f := range facts {
@@ -55,14 +60,16 @@ func (r *Room) watchProblems(ctx context.Context) error {
 			}
 		}
 		r.Announce(facts...)
+		clock.Wait(r.Now(), pause)
 		if !loop.Wait(ctx, pause, r.needs.HealthChanges) {
 			return nil
 		}
 	}
 }
 
-// problemsDue are the problems to be told of now, which it notes in told, and how long there will be no other.
-func (r *Room) problemsDue(told map[string]toldProblem) (facts []office.Fact, pause time.Duration) {
+// problemsDue are the problems to be told of now, which it notes in told, and how long there will be no other. awake is when the
+// computer woke up last, or its clock was set; zero for never.
+func (r *Room) problemsDue(told map[string]toldProblem, awake time.Time) (facts []office.Fact, pause time.Duration) {
 	now := r.Now()
 	pause = problemAgain
 	issues := r.Health.List()
@@ -73,6 +80,7 @@ func (r *Room) problemsDue(told map[string]toldProblem) (facts []office.Fact, pa
 		if !isTold {
 			continue
 		}
+		stood := awake.Add(due.Sub(i.Since)) // long enough since then
 		was, known := told[i.ID]
 		// A time that lies ahead was written by a clock that ran fast.
 		if known && was.Told.After(now) {
@@ -83,6 +91,9 @@ func (r *Room) problemsDue(told map[string]toldProblem) (facts []office.Fact, pa
 		}
 		if known {
 			due = was.Told.Add(problemAgain)
+		}
+		if due.Before(stood) && !awake.After(now) {
+			due = stood
 		}
 		if left := due.Sub(now); left > 0 {
 			pause = min(pause, left)

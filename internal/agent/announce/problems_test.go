@@ -1,6 +1,7 @@
 package announce
 
 import (
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -67,12 +68,12 @@ func TestAProblemIsToldAfterThePauseAndNotAgainAfterAStart(t *testing.T) {
 		r.Health.Clear(health.FolderFails) // as after a start, when the issue is found anew
 		r.Health.Set(health.FolderFails, folderGone)
 		time.Sleep(health.FolderFails.After)
-		if facts, _ := r.problemsDue(told); len(facts) != 0 {
+		if facts, _ := r.problemsDue(told, time.Time{}); len(facts) != 0 {
 			t.Errorf("told again after a start: %+v", facts)
 		}
 		// A clock that ran fast when it was told must not silence the problem for longer than a day.
 		told["folder"] = toldProblem{Told: time.Now().Add(1000 * time.Hour)}
-		if facts, _ := r.problemsDue(told); len(facts) != 0 || time.Until(told["folder"].Told) > 0 {
+		if facts, _ := r.problemsDue(told, time.Time{}); len(facts) != 0 || time.Until(told["folder"].Told) > 0 {
 			t.Errorf("%+v, noted %+v", facts, told)
 		}
 	})
@@ -93,6 +94,34 @@ func TestNobodyIsToldOfWhatTheyDidThemselves(t *testing.T) {
 		time.Sleep(time.Minute)
 		if n := r.count("ngrok"); n != 1 {
 			t.Errorf("told %d times of the address alone", n)
+		}
+	})
+}
+
+// The network goes as the computer falls asleep, and is back a moment after it woke up.
+func TestWhatWentWrongForANightOfSleepIsNoNewsInTheMorning(t *testing.T) {
+	t.Run("for the first time", func(t *testing.T) { sleepsOverIt(t, 10*time.Second) })
+	t.Run("told the day before", func(t *testing.T) { sleepsOverIt(t, time.Hour) })
+}
+
+// sleepsOverIt has the computer sleep for a day when a problem has stood for that long.
+func sleepsOverIt(t *testing.T, before time.Duration) {
+	synctest.Test(t, func(t *testing.T) {
+		var slept atomic.Int64
+		r := newRoom(t, func(x *testRoom) { x.now = func() time.Time { return time.Now().Add(time.Duration(slept.Load())) } })
+		r.Health.Set(health.HotFolderFails, folderGone)
+		time.Sleep(before)
+		told := r.count("")
+		slept.Add(int64(25 * time.Hour))
+		r.Health.Set(health.ServiceFails, message.ServiceSilent()) // what else is found wanting then
+		time.Sleep(time.Minute)
+		if n := r.count(""); n != told {
+			t.Error("it was told a minute after it woke up")
+		}
+		r.Health.Clear(health.ServiceFails)
+		time.Sleep(health.HotFolderFails.After)
+		if n := r.count(""); n != told+1 {
+			t.Errorf("what stays wrong was told %d times", n-told)
 		}
 	})
 }

@@ -22,6 +22,7 @@ type testRoom struct {
 	*Room
 	settings         office.Settings
 	more, catchingUp atomic.Bool
+	now              func() time.Time // nil for time.Now
 
 	stop func() // ends Run
 
@@ -38,7 +39,11 @@ func newRoom(t *testing.T, adjust func(*testRoom)) *testRoom {
 	}
 	changes := make(chan struct{}, 1)
 	var err error
-	x.Room, err = New(looptest.Tools(t, func() { loop.Wake(changes) }), Needs{
+	tools := looptest.Tools(t, func() { loop.Wake(changes) })
+	if x.now != nil {
+		tools.Now = x.now
+	}
+	x.Room, err = New(tools, Needs{
 		Words:      message.English,
 		Settings:   func() office.Settings { return x.settings },
 		MoreToCome: x.more.Load, CatchingUp: x.catchingUp.Load, HealthChanges: changes,

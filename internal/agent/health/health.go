@@ -140,6 +140,22 @@ func (t *Tracker) Clear(s State) (was bool) {
 	return was
 }
 
+// MendSince has nothing stand since a moment to come, which a clock has noted that was wrong: it is since now at the latest.
+func (t *Tracker) MendSince() {
+	t.mu.Lock()
+	now, mended := t.now(), false
+	for id, i := range t.issues {
+		if i.Since.After(now) {
+			i.Since, mended = now, true
+			t.issues[id] = i
+		}
+	}
+	t.mu.Unlock()
+	if mended {
+		t.changed()
+	}
+}
+
 // Dismiss ends an issue that a person has read, unless it says something else by now.
 func (t *Tracker) Dismiss(i Issue) {
 	t.mu.Lock()

@@ -158,3 +158,19 @@ func TestWhatSomebodyHasReadIsOverUnlessItSaysMore(t *testing.T) {
 		t.Error("it is read, and still there")
 	}
 }
+
+func TestNothingStandsSinceAMomentToCome(t *testing.T) {
+	now := time.Date(2027, 11, 22, 12, 0, 0, 0, time.UTC)
+	changed := 0
+	issues := New(func() time.Time { return now }, func() { changed++ })
+	issues.Set(FolderFails, message.ServiceSilent())
+	now = now.AddDate(-1, 0, 0) // the clock is put right
+	issues.MendSince()
+	issues.MendSince()
+	if i := issues.List()[0]; !i.Since.Equal(now) || changed != 2 {
+		t.Errorf("since %v, %d changes", i.Since, changed)
+	}
+	if at, _ := issues.List()[0].Due(issues.List()); at.After(now.Add(time.Hour)) {
+		t.Errorf("people are told at %v", at)
+	}
+}
