@@ -154,7 +154,7 @@ endef
 
 # --- shipping
 
-.PHONY: windows deb rpm tar macos release renew test-shipping
+.PHONY: windows deb rpm flatpak tar macos release renew test-shipping
 .PHONY: windows-packages deb-packages rpm-packages tar-packages shipping-packages
 
 WINDOWS_PACKAGES  := gcc-mingw-w64-x86-64 mingw-w64-x86-64-dev nsis osslsigncode
@@ -176,6 +176,10 @@ deb: build-packages deb-packages
 
 rpm: build-packages rpm-packages
 	$(SHIP) rpm
+
+# Writes the manifest; flatpak-builder and its runtimes, which Flathub has, make the package of it.
+flatpak: build-packages tar-packages
+	$(SHIP) flatpak
 
 tar: build-packages tar-packages
 	$(SHIP) tar

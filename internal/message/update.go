@@ -12,6 +12,9 @@ func UpdateInSettings() Message { return of("update.in-settings") }
 func UpdateWithPackage(file, address string) Message {
 	return of("update.with-package", Text("File", file), Text("Address", address))
 }
+func UpdateWithRPM(file, address string) Message {
+	return of("update.with-rpm", Text("File", file), Text("Address", address))
+}
 func UpdateWithArchive(address string) Message {
 	return of("update.with-archive", Text("Address", address))
 }

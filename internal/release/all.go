@@ -111,6 +111,10 @@ func (p product) release(ctx context.Context) error {
 	if err := packing.Wait(); err != nil {
 		return err
 	}
+	flatpak, err := p.flatpakOf(tarball)
+	if err != nil {
+		return err
+	}
 	programs := slices.Concat([]string{linux, windows}, slices.Collect(maps.Values(servers)))
 	notices, err := p.notices(ctx, programs...)
 	if err != nil {
@@ -121,8 +125,8 @@ func (p product) release(ctx context.Context) error {
 		return err
 	}
 	files := map[string]string{
-		filepath.Base(deb): deb, filepath.Base(rpm): rpm, filepath.Base(tarball): tarball, filepath.Base(setup): setup,
-		"Countersign-" + p.version + "-windows-amd64.exe": windows, "countersign-" + p.version + "-linux-amd64": linux,
+		filepath.Base(deb): deb, filepath.Base(rpm): rpm, filepath.Base(flatpak): flatpak, filepath.Base(tarball): tarball, filepath.Base(setup): setup,
+		"Countersign-" + p.version + "-windows-amd64.exe": windows, "countersign-" + p.version + "-linux-" + p.arch: linux,
 	}
 	packed := "Countersign-" + p.version + ".zip" // with an OpenGL in software, where there was one to pack
 	if _, err := os.Stat(filepath.Join(work, packed)); err == nil {
@@ -139,24 +143,26 @@ func (p product) release(ctx context.Context) error {
 	err = errors.Join(
 		write(filepath.Join(published, "NOTICES.txt"), notices),
 		write(filepath.Join(published, "countersign-"+p.version+".cdx.json"), bill),
+		p.publishScreenshots(published),
 		writeSums(published),
 	)
 	if err != nil {
 		return err
 	}
-	return p.announce(published, filepath.Base(deb), filepath.Base(tarball), filepath.Base(setup))
+	return p.announce(published, filepath.Base(deb), filepath.Base(rpm), filepath.Base(tarball), filepath.Base(setup))
 }
 
 // announce writes the manifest with the files in dir that programs replace themselves with. It comes after the sums, which are
 // the same each time.
-func (p product) announce(dir, deb, tarball, setup string) error {
+func (p product) announce(dir, deb, rpm, tarball, setup string) error {
 	var files []update.File
 	add := func(system, arch, kind, name string) (err error) {
 		f, err := describe(system, arch, kind, filepath.Join(dir, name))
 		files = append(files, f)
 		return err
 	}
-	err := errors.Join(add("windows", "amd64", update.Installer, setup), add("linux", "amd64", update.Deb, deb), add("linux", "amd64", update.Tar, tarball))
+	err := errors.Join(add("windows", "amd64", update.Installer, setup), add("linux", p.arch, update.Deb, deb),
+		add("linux", p.arch, update.RPM, rpm), add("linux", p.arch, update.Tar, tarball))
 	for _, arch := range serverArchs {
 		err = errors.Join(err, add("linux", arch, update.Server, "countersign-server-"+p.version+"-linux-"+arch))
 	}

@@ -40,7 +40,7 @@ func lockedKey(t *testing.T) (file, public string) {
 func published(t *testing.T) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "release")
-	for _, name := range []string{"setup.exe", "a.deb", "a.tar.xz", "countersign-server-1.2.0-linux-amd64", "countersign-server-1.2.0-linux-arm64"} {
+	for _, name := range []string{"setup.exe", "a.deb", "a.rpm", "a.tar.xz", "countersign-server-1.2.0-linux-amd64", "countersign-server-1.2.0-linux-arm64"} {
 		must(t, write(filepath.Join(dir, name), []byte("this is "+name)))
 	}
 	return dir
@@ -58,13 +58,13 @@ func TestAReleaseIsBelievedByTheProgramsThatKnowItsKey(t *testing.T) {
 	t.Setenv("RELEASE_KEY", key)
 	a, err := announced()
 	must(t, err)
-	p := product{version: "1.2.0", announced: a}
-	must(t, p.announce(dir, "a.deb", "a.tar.xz", "setup.exe"))
+	p := product{version: "1.2.0", arch: "amd64", announced: a}
+	must(t, p.announce(dir, "a.deb", "a.rpm", "a.tar.xz", "setup.exe"))
 	client, err := update.New(update.Source{Address: a.address, Keys: []string{public}}, server.Client())
 	must(t, err)
 	m, err := client.Latest(t.Context(), time.Now())
 	must(t, err)
-	if m.Version != "1.2.0" || m.Page != "https://example.com/get" || len(m.Files) != 5 {
+	if m.Version != "1.2.0" || m.Page != "https://example.com/get" || len(m.Files) != 6 {
 		t.Errorf("%+v", m)
 	}
 	for _, f := range m.Files {
@@ -77,7 +77,7 @@ func TestAReleaseIsBelievedByTheProgramsThatKnowItsKey(t *testing.T) {
 	// It is signed anew before it expires, and not when a file is another one meanwhile.
 	t.Setenv("UPDATE_DAYS", "700")
 	must(t, renewCmd{}.Run(t.Context(), &commandLine{Out: filepath.Dir(dir)}))
-	if m, err := client.Latest(t.Context(), time.Now().AddDate(0, 0, 600)); err != nil || len(m.Files) != 5 {
+	if m, err := client.Latest(t.Context(), time.Now().AddDate(0, 0, 600)); err != nil || len(m.Files) != 6 {
 		t.Errorf("%+v, %v", m, err)
 	}
 	must(t, write(filepath.Join(dir, "a.deb"), []byte("else")))
@@ -122,7 +122,7 @@ func TestWithoutAKeyThereIsNoManifest(t *testing.T) {
 	t.Setenv("RELEASE_KEY", "")
 	a, err := announced()
 	must(t, err)
-	must(t, product{version: "1.2.0", announced: a}.announce(dir, "a.deb", "a.tar.xz", "setup.exe"))
+	must(t, product{version: "1.2.0", arch: "amd64", announced: a}.announce(dir, "a.deb", "a.rpm", "a.tar.xz", "setup.exe"))
 	if _, err := os.Lstat(filepath.Join(dir, "countersign.json")); !os.IsNotExist(err) {
 		t.Errorf("there is one: %v", err)
 	}

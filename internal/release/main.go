@@ -29,6 +29,7 @@ type commandLine struct {
 	Windows windowsCmd `cmd:"" help:"Countersign.exe and its installer."`
 	Deb     debCmd     `cmd:"" help:"The Debian package."`
 	Rpm     rpmCmd     `cmd:"" help:"The package for Fedora, openSUSE and their like."`
+	Flatpak flatpakCmd `cmd:"" help:"The manifest for flatpak-builder, and the archive that it packs."`
 	Tar     tarCmd     `cmd:"" help:"The archive with its install script."`
 	Sign    signCmd    `cmd:"" help:"Sign one file for Windows, with SIGN_PFX and SIGN_PASSWORD_FILE."`
 	Macos   macosCmd   `cmd:"" help:"The bundle; needs a Mac."`
@@ -97,6 +98,12 @@ type rpmCmd struct{}
 
 func (rpmCmd) Run(ctx context.Context, c *commandLine) error {
 	return c.make(ctx, product.linuxProgram, product.rpm)
+}
+
+type flatpakCmd struct{}
+
+func (flatpakCmd) Run(ctx context.Context, c *commandLine) error {
+	return c.make(ctx, product.linuxProgram, product.flatpak)
 }
 
 type tarCmd struct{}

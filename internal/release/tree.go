@@ -26,8 +26,8 @@ type file struct {
 // iconSizes are the sizes of the icon theme (freedesktop.org's Icon Theme Specification) that we draw.
 var iconSizes = []int{22, 32, 48, 64, 128, 256, 512}
 
-// linuxFiles is what every Linux gets: program, menu entry, description for software centres, icons, manual page,
-// completion of commands and notices.
+// linuxFiles is what every Linux gets: program, menu entry, entries in the menus of file managers, description for software
+// centres, icons, manual page, completion of commands and notices.
 func (p product) linuxFiles(ctx context.Context, program string) ([]file, error) {
 	binary, err := os.ReadFile(program)
 	if err != nil {
@@ -37,9 +37,7 @@ func (p product) linuxFiles(ctx context.Context, program string) ([]file, error)
 	if err != nil {
 		return nil, err
 	}
-	metainfo, err := p.form("linux/ch.countersign.app.metainfo.xml", map[string]string{
-		"Version": p.version, "Date": p.made.Format("2006-01-02"),
-	})
+	metainfo, err := p.metainfo()
 	if err != nil {
 		return nil, err
 	}
@@ -67,6 +65,9 @@ func (p product) linuxFiles(ctx context.Context, program string) ([]file, error)
 	from := map[string]string{
 		"share/doc/countersign/copyright":                   p.packaging("linux", "copyright"),
 		"share/applications/ch.countersign.app.desktop":     p.packaging("linux", "ch.countersign.app.desktop"),
+		"share/kio/servicemenus/countersign.desktop":        p.packaging("linux", "kde-servicemenu.desktop"),
+		"share/nemo/actions/countersign.nemo_action":        p.packaging("linux", "countersign.nemo_action"),
+		"share/Thunar/sendto/countersign.desktop":           p.packaging("linux", "thunar-sendto.desktop"),
 		"share/mime/packages/ch.countersign.app.xml":        p.packaging("linux", "ch.countersign.app.mime.xml"),
 		"share/icons/hicolor/scalable/apps/countersign.svg": filepath.Join(p.root, "assets", "icon.svg"),
 	}

@@ -23,6 +23,8 @@ func Here(windowless bool) string {
 		return Tar
 	case self == "/usr/bin/countersign" && isThere("/var/lib/dpkg/info/countersign.list"):
 		return Deb
+	case self == "/usr/bin/countersign" && (isThere("/usr/lib/sysimage/rpm") || isThere("/var/lib/rpm")):
+		return RPM
 	}
 	return "" // some other package
 }

@@ -37,6 +37,7 @@ type File struct {
 const (
 	Installer = "installer" // for Windows
 	Deb       = "deb"
+	RPM       = "rpm"
 	Tar       = "tar"
 	Server    = "server" // the program without its window, one file
 )

@@ -9,11 +9,15 @@ import (
 // What the three systems want to read. These are plain functions of the program's path, apart from the systems, so
 // that all of them are tested everywhere.
 
-// desktopEntry is an autostart file of the desktop (Desktop Entry Specification 1.5).
-func desktopEntry(program string) []byte {
+// desktopEntry is an autostart file of the desktop (Desktop Entry Specification 1.5), for a program with its arguments.
+func desktopEntry(program ...string) []byte {
+	var command strings.Builder
+	for _, arg := range program {
+		command.WriteString(desktopQuote(arg) + " ")
+	}
 	return []byte("[Desktop Entry]\nType=Application\nName=Countersign\n" +
 		"Comment=Saves signed documents while you work\nIcon=countersign\n" +
-		"Exec=" + desktopQuote(program) + " " + hiddenFlag + "\nTerminal=false\nX-GNOME-Autostart-enabled=true\n")
+		"Exec=" + command.String() + hiddenFlag + "\nTerminal=false\nX-GNOME-Autostart-enabled=true\n")
 }
 
 // notHere is an entry of the person's that hides one for the whole computer.

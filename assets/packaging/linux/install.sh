@@ -50,7 +50,7 @@ else
 		# A program that runs cannot be written to, but replaced it can.
 		cp -- "$here/files/$f" "$prefix/$f.new"
 		case $f in
-		*.desktop) sed "s|^Exec=countersign|Exec=$replacement|" "$here/files/$f" >"$prefix/$f.new" ;;
+		*.desktop | *.nemo_action) sed "s|^Exec=countersign|Exec=$replacement|" "$here/files/$f" >"$prefix/$f.new" ;;
 		esac
 		chmod "$mode" -- "$prefix/$f.new"
 		mv -f -- "$prefix/$f.new" "$prefix/$f"

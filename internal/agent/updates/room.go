@@ -261,6 +261,8 @@ func (r *Room) todo(k record) message.Message {
 			return message.UpdateInSettings()
 		case update.Deb:
 			return message.UpdateWithPackage(f.Name, address)
+		case update.RPM:
+			return message.UpdateWithRPM(f.Name, address)
 		case update.Tar:
 			return message.UpdateWithArchive(address)
 		case update.Server:

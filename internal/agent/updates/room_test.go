@@ -356,7 +356,7 @@ func TestItSaysWhatToInstall(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(t, "1.0.0")
 		sum := w.manifest.Files[0].SHA256
-		for _, kind := range []string{update.Deb, update.Tar, update.Server} {
+		for _, kind := range []string{update.Deb, update.RPM, update.Tar, update.Server} {
 			w.manifest.Files = append(w.manifest.Files, update.File{System: "linux", Arch: "amd64", Kind: kind, Name: "file-" + kind, Size: 1, SHA256: sum})
 		}
 		w.manifest.Page = "https://example.com/get"
@@ -367,6 +367,7 @@ func TestItSaysWhatToInstall(t *testing.T) {
 			address      string
 		}{
 			{"linux", update.Deb, message.UpdateWithPackage("file-deb", at+"deb"), at + "deb"},
+			{"linux", update.RPM, message.UpdateWithRPM("file-rpm", at+"rpm"), at + "rpm"},
 			{"linux", update.Tar, message.UpdateWithArchive(at + "tar"), at + "tar"},
 			{"linux", update.Server, message.UpdateWithProgram(at + "server"), at + "server"},
 			{"linux", "", message.UpdateFromPage("https://example.com/get"), "https://example.com/get"},

@@ -1,0 +1,90 @@
+package main
+
+import (
+	"path/filepath"
+	"strings"
+)
+
+// screenshot is a picture of the window for software centres. It is one of the window's tests, so that it shows what people get.
+type screenshot struct {
+	test, name string            // the picture in ui/window/testdata, and what it shows
+	captions   map[string]string // by language
+}
+
+var screenshots = []screenshot{
+	{"packages-saved.png", "packages", map[string]string{
+		"en": "What was sent, who has signed, and what was saved",
+		"de": "Was gesendet, unterschrieben und gespeichert wurde",
+		"fr": "Ce qui a été envoyé, signé et enregistré",
+		"es": "Lo que se envió, se firmó y se guardó",
+	}},
+	{"send-filled.png", "send", map[string]string{
+		"en": "Files, signers, a message: ready to send",
+		"de": "Dateien, Unterzeichner, eine Nachricht: bereit zum Senden",
+		"fr": "Fichiers, signataires, message : prêt à envoyer",
+		"es": "Archivos, firmantes, un mensaje: listo para enviar",
+	}},
+	{"packages-dark.png", "dark", map[string]string{
+		"en": "The window in the dark, as the desktop likes it",
+		"de": "Das Fenster im Dunkeln, wie der Desktop es mag",
+		"fr": "La fenêtre en mode sombre, au goût du bureau",
+		"es": "La ventana en modo oscuro, como la prefiere el escritorio",
+	}},
+}
+
+// shown is a screenshot as the description for software centres names it.
+type shown struct {
+	Address  string
+	Captions map[string]string
+}
+
+func (s screenshot) source(p product) string {
+	return filepath.Join(p.root, "ui", "window", "testdata", s.test)
+}
+
+// published is the file's name beside the manifest.
+func (s screenshot) published(p product) string {
+	return "countersign-" + p.version + "-" + s.name + ".png"
+}
+
+// shown are the screenshots at the address where the release will lie; none without one, for software centres load pictures from
+// nowhere else.
+func (p product) shown() (list []shown) {
+	if p.announced.address == "" {
+		return nil
+	}
+	folder := p.announced.address[:strings.LastIndex(p.announced.address, "/")+1]
+	for _, s := range screenshots {
+		list = append(list, shown{folder + s.published(p), s.captions})
+	}
+	return list
+}
+
+// publishScreenshots puts the screenshots where the description says that they are: beside the rest of the release.
+func (p product) publishScreenshots(dir string) error {
+	if p.announced.address == "" {
+		return nil
+	}
+	for _, s := range screenshots {
+		if err := copyFile(s.source(p), filepath.Join(dir, s.published(p))); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// metainfo is the description for software centres (AppStream).
+func (p product) metainfo() ([]byte, error) {
+	changes, err := p.changes()
+	if err != nil {
+		return nil, err
+	}
+	kind := "stable"
+	if strings.ContainsAny(p.packageVersion(), "~+") {
+		kind = "development"
+	}
+	return p.form("linux/ch.countersign.app.metainfo.xml", map[string]any{
+		"Version": p.packageVersion(), "Date": p.made.Format("2006-01-02"), "Kind": kind, "Changes": changes,
+		"Homepage": p.announced.page, "Screenshots": p.shown(), "Languages": []string{"en", "de", "fr", "es"},
+	})
+}
