@@ -25,6 +25,7 @@ import (
 	"golang.org/x/text/language"
 
 	"countersign/assets"
+	"countersign/ui/drop"
 	"countersign/ui/env"
 	"countersign/ui/i18n"
 	"countersign/ui/opengl"
@@ -84,7 +85,7 @@ func Run(ctx context.Context, o Options) (err error) {
 	loop := &loop{app: a, ending: o.Ending}
 	w := window.New(ctx, a, window.Options{Office: o.Office, System: system.Opener{}, Do: loop.do, Now: time.Now,
 		HasTray: system.HasTray, Quit: loop.quit, Demo: o.Demo, StartDemo: o.StartDemo, Autostart: o.Autostart,
-		Country: country(), Tooltip: systray.SetTooltip})
+		Country: country(), Tooltip: systray.SetTooltip, Target: drop.Watch})
 	defer w.Close()
 	a.Lifecycle().SetOnStarted(func() {
 		debug.SetGCPercent(usual)

@@ -7,6 +7,7 @@
 //	webhook   the public address, its registration, the inbox' keys, what was missed or taken over
 //	outbox    drafts -> packages: their bytes, uploads, and what became of them
 //	hotfolder files that appear in a folder -> drafts, and what comes back signed
+//	dropped   files without a place of their own, that are dropped on the window
 //	form      the form a draft is typed into
 //	templates the service's templates, from which drafts begin
 //	withdraw  packages that are to be withdrawn

@@ -115,6 +115,9 @@ func (a *Agent) forget(ctx context.Context) error {
 	if err := a.outbox.ForgetCopies(); err != nil {
 		return fmt.Errorf("let go of copies: %w", err)
 	}
+	if err := a.forgetDropped(); err != nil {
+		return fmt.Errorf("forget what was dropped: %w", err)
+	}
 	if err := a.folders.Forget(); err != nil {
 		return fmt.Errorf("forget what folders sent: %w", err)
 	}

@@ -4,9 +4,11 @@ import (
 	"context"
 	"time"
 
+	"countersign/internal/agent/dropped"
 	"countersign/internal/agent/listing"
 	"countersign/internal/agent/outbox"
 	"countersign/internal/esign"
+	"countersign/internal/locations"
 	"countersign/internal/office"
 	"countersign/internal/store"
 )
@@ -16,6 +18,39 @@ type (
 	DraftError = outbox.DraftError
 	FileInfo   = outbox.FileInfo
 )
+
+// Delivery takes the files that another program hands over without a place of their own.
+type Delivery = dropped.Delivery
+
+// NewDelivery is for the files of one drop on the window.
+func (a *Agent) NewDelivery() *Delivery { return DeliverInto(locations.Dropped(a.p.DataDir)) }
+
+// DeliverInto is a delivery into any folder.
+func DeliverInto(folder string) *Delivery { return dropped.New(folder) }
+
+// forgetDropped removes what was dropped long ago and is in no draft, nor in the form.
+func (a *Agent) forgetDropped() error {
+	drafts, err := a.outbox.Drafts()
+	if err != nil {
+		return err
+	}
+	needed := map[string]bool{}
+	for _, d := range drafts {
+		for _, f := range d.Files {
+			needed[f.Path] = true
+		}
+	}
+	form := a.form.Form()
+	for _, f := range form.Files {
+		needed[f.Path] = true
+	}
+	if form.Template != nil {
+		for _, d := range form.Template.Documents {
+			needed[d.File] = true
+		}
+	}
+	return dropped.Sweep(locations.Dropped(a.p.DataDir), a.Now(), needed)
+}
 
 // newOutbox joins the outbox with the rest.
 func (a *Agent) newOutbox() *outbox.Room {

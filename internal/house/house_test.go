@@ -178,6 +178,7 @@ var allowed = map[string][]string{
 	"internal/agent":               {"internal/disk", "internal/private", "internal/safe", "internal/office", "internal/esign", "internal/tunnel", "internal/inbox", "internal/store", "internal/secret", "internal/archive", "internal/preview", "internal/locations", "internal/update", "internal/policy", "internal/proxy", "assets"},
 	"internal/agent/announce":      {"internal/agent/data", "internal/agent/loop", "internal/agent/health", "internal/office", "internal/store"},
 	"internal/agent/outbox":        {"internal/disk", "internal/agent/apply", "internal/agent/data", "internal/agent/loop", "internal/agent/health", "internal/office", "internal/store", "internal/archive", "internal/esign", "internal/preview", "internal/locations"},
+	"internal/agent/dropped":       {"internal/disk", "internal/locations", "internal/office", "internal/office/filename", "internal/private"},
 	"internal/agent/network":       {"internal/agent/health", "internal/agent/issuer", "internal/agent/loop", "internal/esign", "internal/office", "internal/proxy", "internal/tunnel"},
 	"internal/agent/withdraw":      {"internal/agent/data", "internal/agent/health", "internal/agent/loop", "internal/office", "internal/store", "internal/esign"},
 	"internal/agent/hotfolder":     {"internal/disk", "internal/agent/data", "internal/agent/health", "internal/agent/loop", "internal/archive", "internal/office", "internal/office/filename", "internal/store"},

@@ -61,7 +61,7 @@ func (s *Screen) begin(d office.NewPackage) {
 	s.setBasis(d.Template, "")
 	s.Fill(d)
 	s.filesChanged()
-	s.addFiles(d.Files)
+	s.addFiles(d.Files, atEnd)
 	s.Focus()
 }
 

@@ -21,9 +21,15 @@ import (
 // manyFiles is how many files a folder may bring before somebody is asked.
 const manyFiles = 20
 
+// atEnd is behind the last document.
+const atEnd = -1
+
 // Add adds files, in the order they come, and of a folder the documents that lie in it. Those that cannot be sent say so
 // beside their name. A file that is there already is looked at anew.
-func (s *Screen) Add(paths []string) {
+func (s *Screen) Add(paths []string) { s.addAt(paths, atEnd) }
+
+// addAt adds files before the document that is at a place of the list now, or at its end.
+func (s *Screen) addAt(paths []string, at int) {
 	if len(paths) == 0 {
 		return
 	}
@@ -36,12 +42,12 @@ func (s *Screen) Add(paths []string) {
 			s.env.Notice(lang.L("No document in “{{.Folder}}” can be sent. Documents in its subfolders are not added.", i18n.V{"Folder": filepath.Base(folder)}))
 		}
 		if f.inFolders <= manyFiles {
-			s.addFiles(f.files)
+			s.addFiles(f.files, at)
 			return
 		}
 		add := lang.L("Add {{.Documents}}", i18n.V{"Documents": i18n.Documents(len(f.files))})
 		widgets.Ask(s.env.Window.Canvas(), widgets.Question{Title: lang.L("Add the whole folder?"),
-			Text: lang.L("The folder contains many documents."), Safe: lang.L("Do not add"), Do: add, OnDo: func() { s.addFiles(f.files) }})
+			Text: lang.L("The folder contains many documents."), Safe: lang.L("Do not add"), Do: add, OnDo: func() { s.addFiles(f.files, at) }})
 	})
 }
 
@@ -68,17 +74,21 @@ func unfold(paths []string) (f found) {
 	return f
 }
 
-// addFiles adds files at once.
-func (s *Screen) addFiles(paths []string) {
+// addFiles adds files at once, at a place of the list or at its end.
+func (s *Screen) addFiles(paths []string, at int) {
 	if len(paths) == 0 || s.run != nil {
 		return
+	}
+	if at == atEnd || at > len(s.docs) {
+		at = len(s.docs)
 	}
 	var fresh []*document
 	for _, path := range paths {
 		i := slices.IndexFunc(s.docs, func(d *document) bool { return d.path == path })
 		if i < 0 {
-			i = len(s.docs)
-			s.docs = append(s.docs, s.newDocument(path))
+			i = at
+			s.docs = slices.Insert(s.docs, i, s.newDocument(path))
+			at++
 		}
 		s.docs[i].looked, s.docs[i].refused = false, ""
 		fresh = append(fresh, s.docs[i])

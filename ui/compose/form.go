@@ -61,7 +61,7 @@ func (s *Screen) fill(f office.Form) {
 	for _, file := range f.Files {
 		paths = append(paths, file.Path)
 	}
-	s.addFiles(paths)
+	s.addFiles(paths, atEnd)
 	for _, file := range f.Files {
 		if i := slices.IndexFunc(s.docs, func(d *document) bool { return d.path == file.Path }); i >= 0 {
 			s.docs[i].draft = file.Draft

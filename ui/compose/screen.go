@@ -52,6 +52,7 @@ type Screen struct {
 
 	fileBox, peopleBox, outbox    *fyne.Container
 	columns                       *fyne.Container // in which all of it stands; see layOutAnew
+	filesColumn                   fyne.CanvasObject
 	deeds                         *fyne.Container // what can be done with the documents
 	target                        fyne.CanvasObject
 	targetEdge                    *widgets.Back
@@ -115,6 +116,7 @@ func (s *Screen) layOut() {
 	for _, column := range []fyne.CanvasObject{left, right} {
 		columns.Add(widgets.NewVScroll(widgets.PadHV(20, 4, column)))
 	}
+	s.filesColumn = columns.Objects[0]
 	head := widgets.PadHV(20, 12, widgets.Tall(s.clearing.MinSize().Height, widgets.Across(nil, s.heading, s.clearing)))
 	s.content = container.NewBorder(head, s.bar.content, nil, nil, columns)
 }

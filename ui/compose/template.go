@@ -329,13 +329,18 @@ func (s *Screen) documentCount() int {
 	return n
 }
 
-// Drop adds files that were dropped at a place of the window: one that falls on a document of the template takes its place.
+// Drop adds files that were dropped at a place of the window, where Landing says: one that falls on a document of the
+// template takes its place. The corner of the window is no place; see window.OnDropped.
 func (s *Screen) Drop(paths []string, at fyne.Position) {
 	if o := s.originalAt(at); o != nil && len(paths) == 1 && s.run == nil {
 		o.Replace(paths[0])
 		return
 	}
-	s.Add(paths)
+	if at.IsZero() {
+		s.Add(paths)
+		return
+	}
+	s.addAt(paths, s.dropIndex(at))
 }
 
 func (s *Screen) originalAt(at fyne.Position) *original {

@@ -47,6 +47,8 @@ type Office interface {
 	EditPage(ctx context.Context, packageID string) (string, error)
 	// Inspect looks at a file that is to be sent; it may take a moment.
 	Inspect(ctx context.Context, path string) agent.FileInfo
+	// NewDelivery takes the files of one drop that another program hands over without a place of their own.
+	NewDelivery() *agent.Delivery
 	// Preview draws page 1 of a document on this computer, width pixels wide; an error means that there is no picture.
 	Preview(ctx context.Context, path string, width int) (image.Image, error)
 	// People are the signers used before, most recent first.

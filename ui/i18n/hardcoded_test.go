@@ -20,12 +20,12 @@ var notWords = []string{
 	"openid profile offline_access organization", // scopes, interface.md
 	"English", "Français", "Deutsch", "Español", // what languages are called by those who speak them
 	"Desktop", "Documents", "Downloads", "Signed", // folders on the disk
-	"as it was",                                     // a mark that nobody sees
-	"read the program's icon", "read the tray icon", // to the log
+	"as it was",                                                                             // a mark that nobody sees
+	"read the program's icon", "read the tray icon", "take what is dragged onto the window", // to the log
 }
 
-// notWindow are folders under ui whose texts are for tests, or what people type.
-var notWindow = []string{"day", "officetest", "screentest", "system", "testdata"}
+// notWindow are folders under ui whose texts are for tests or for other programs, or what people type.
+var notWindow = []string{"day", "drop", "officetest", "screentest", "system", "testdata"}
 
 // wordy is a text that people would read: two words, or one that begins with a capital.
 var wordy = regexp.MustCompile(`\p{L}{2,}[,;:.]? \p{L}|^\P{L}*\p{Lu}\p{Ll}+`)

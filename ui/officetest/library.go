@@ -188,6 +188,9 @@ func (o *Office) Inspect(_ context.Context, path string) agent.FileInfo {
 	return agent.FileInfo{Path: path, Name: filepath.Base(path), Size: 48_211, Pages: 1}
 }
 
+// NewDelivery is env.Office's.
+func (o *Office) NewDelivery() *agent.Delivery { return agent.DeliverInto(o.Arriving) }
+
 // Snooze is env.Office's.
 func (o *Office) Snooze(until time.Time) {
 	o.Change(office.StatusChanged, func(o *Office) { o.Quiet = until })

@@ -38,6 +38,7 @@ type Office struct {
 	Arrived  []office.Event // newest first
 	Turned   []agent.Refusal
 	Folders  []office.HotFolderRow
+	Arriving string    // the folder for what is dropped without a place of its own
 	Quiet    time.Time // notifications are paused until then
 	watchers map[chan office.Change]bool
 

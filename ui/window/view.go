@@ -80,6 +80,7 @@ func (w *Window) enter(office env.Office, demo bool) {
 	w.grace = widgets.NewGrace(w.later)
 	w.env = &env.Env{Soon: w.soon, Later: w.later, Office: office, System: w.options.System, Work: w.pool, Now: w.options.Now, Country: w.options.Country, Window: w.window,
 		Notice: w.notice.Say, Copy: w.app.Clipboard().SetContent, Autostart: w.options.Autostart, Go: w}
+	w.shown.Store(w.env)
 	w.packages, w.activity = packages.New(w.env), activity.New(w.env)
 	w.packages.OnStuck = func(packages.Stuck) {
 		if w.last != nil {
@@ -220,5 +221,7 @@ func (w *Window) newAbout() *about.Screen {
 
 // hang shows something as the whole window.
 func (w *Window) hang(content fyne.CanvasObject) {
-	w.window.SetContent(widgets.WithTips(w.later, widgets.On(theme.Paper, container.New(&floor{fyne.NewSize(860, 560)}, content))))
+	w.landing = widgets.NewLanding()
+	page := widgets.On(theme.Paper, container.New(&floor{fyne.NewSize(860, 560)}, content))
+	w.window.SetContent(widgets.WithTips(w.later, container.NewStack(page, w.landing)))
 }

@@ -10,11 +10,11 @@ import (
 	"time"
 
 	"fyne.io/fyne/v2"
-	"fyne.io/fyne/v2/lang"
 
 	"countersign/internal/agent"
 	"countersign/internal/office"
 	"countersign/ui/async"
+	"countersign/ui/drop"
 	"countersign/ui/env"
 	"countersign/ui/keys"
 	"countersign/ui/settings"
@@ -22,7 +22,7 @@ import (
 	"countersign/ui/widgets"
 )
 
-// Options are what a window is made of. All fields but Tooltip, Demo, After, StartDemo and Autostart are required.
+// Options are what a window is made of. All fields but Tooltip, Demo, After, StartDemo, Autostart and Target are required.
 type Options struct {
 	Office  env.Office
 	System  env.System
@@ -38,6 +38,9 @@ type Options struct {
 	// StartDemo starts the demo, for "Try it without an account"; ctx bounds only the start. Nil where there is none.
 	StartDemo func(ctx context.Context) (office env.Office, stop func(), err error)
 	Autostart env.Autostart // nil where the program cannot start with the computer
+
+	// Target makes a window of the system a drop target, as drop.Watch does. Nil where there is none.
+	Target func(window uintptr, w drop.Window) (stop func(), err error)
 }
 
 // screen is one of the pages beside the sidebar.
@@ -65,6 +68,9 @@ type Window struct {
 	view                // what it shows now; see enter
 
 	at        int
+	landing   *widgets.Landing
+	endDrops  func()                  // nil while the window is no drop target of its own
+	shown     atomic.Pointer[env.Env] // env, for other goroutines
 	shortcuts map[keys.Key]func()
 	tray      *tray
 	inTray    bool
@@ -195,6 +201,7 @@ func (w *Window) Show() {
 	w.resting = false
 	w.packages.Return()
 	w.window.Show()
+	w.takeDrops()
 	w.window.RequestFocus()
 }
 
@@ -211,26 +218,6 @@ func (w *Window) Add(paths []string) {
 	w.compose.get().Add(send)
 }
 
-// OnDropped takes files that were dropped anywhere on the window. The position tells no more than on which document of a
-// template they were dropped; on Windows it may be 0,0. Only files of this computer count.
-func (w *Window) OnDropped(at fyne.Position, uris []fyne.URI) {
-	var paths []string
-	for _, u := range uris {
-		if u.Scheme() == "file" {
-			paths = append(paths, u.Path())
-		}
-	}
-	if len(paths) == 0 && len(uris) > 0 {
-		w.env.Notice(lang.L("Only files on this computer can be added. Save the file first, then drop it here."))
-		return
-	}
-	if w.at == showCompose && w.setup == nil && !slices.ContainsFunc(paths, agent.IsOfficeFile) {
-		w.compose.get().Drop(paths, at)
-		return
-	}
-	w.Add(paths)
-}
-
 // readSettings follows the settings that concern the window itself.
 func (w *Window) readSettings() {
 	o := w.env.Office
@@ -240,6 +227,9 @@ func (w *Window) readSettings() {
 
 // Close ends everything the window started and waits for it. Call it when Fyne's loop has ended.
 func (w *Window) Close() {
+	if w.endDrops != nil {
+		w.endDrops()
+	}
 	w.view.close()
 	w.own.Close()
 	w.endDemo()

@@ -90,7 +90,7 @@ func TestAWebAddressCannotBeDropped(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.window.OnDropped(fyne.Position{}, []fyne.URI{uri})
-	if b.window.at != showPackages || !strings.Contains(b.window.notice.Text(), "Only files on this computer") {
+	if b.window.at != showPackages || !strings.Contains(b.window.notice.Text(), "Only files can be dropped") {
 		t.Errorf("got %q", b.window.notice.Text())
 	}
 }

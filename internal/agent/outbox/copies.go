@@ -25,10 +25,10 @@ import (
 // What goes out is what was given, whatever becomes of the file it was read from: a copy of it is in the data folder, for
 // its owner alone, before its draft is stored, and stays as long as the draft may be sent.
 const (
-	maxDraft   = 2_000_000_000 // bytes of all files of a draft
-	copySpare  = 4 << 20       // bytes that must stay free beside a copy, for everything else
-	heldLarge  = 128 << 20     // bytes of a file that is held
-	heldMany   = 16            // files that are held
+	maxDraft   = office.Largest
+	copySpare  = 4 << 20   // bytes that must stay free beside a copy, for everything else
+	heldLarge  = 128 << 20 // bytes of a file that is held
+	heldMany   = 16        // files that are held
 	heldPeriod = 24 * time.Hour
 
 	heldPrefix = "held-"
@@ -122,7 +122,7 @@ func (r *Room) copyError(f office.DraftFile, err error) error {
 
 // hold keeps a copy of a file that may be gone by the time it is sent. That it fails is told when it matters.
 func (r *Room) hold(ctx context.Context, f office.DraftFile) {
-	lasts := f.Copy == "" && !fleeting(f.Path)
+	lasts := f.Copy == "" && !locations.Fleeting(f.Path)
 	if lasts || f.Size > heldLarge || strings.HasPrefix(f.Copy, heldPrefix) {
 		return
 	}
@@ -149,28 +149,6 @@ func (c *copies) release(d office.Draft) {
 	c.drop(func(h heldCopy) bool {
 		return slices.ContainsFunc(d.Files, func(f office.DraftFile) bool { return f.Path == h.path })
 	})
-}
-
-// fleeting reports whether path is in a folder for files that do not last.
-func fleeting(path string) bool {
-	cache, _ := os.UserCacheDir() // "" for none
-	for _, dir := range []string{os.TempDir(), "/tmp", "/var/tmp", os.Getenv("XDG_RUNTIME_DIR"), cache} {
-		for _, dir := range []string{dir, resolved(dir)} {
-			if rel, err := filepath.Rel(dir, path); dir != "" && err == nil && filepath.IsLocal(rel) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// resolved is dir without links, "" when there is no such folder.
-func resolved(dir string) string {
-	dir, err := filepath.EvalSymlinks(dir)
-	if err != nil {
-		return ""
-	}
-	return dir
 }
 
 // Given is where the bytes are that were given as the file at path: there, or in a copy when nothing is there any more.

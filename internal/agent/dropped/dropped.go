@@ -1,0 +1,264 @@
+// Package dropped keeps the files that are dropped on the window by a program that has them nowhere, or not for long: the
+// attachments of a mail, a picture in a browser, the content of an archive.
+//
+// It promises:
+//   - The name that comes with a file chooses nothing but the last element of its path, and is made safe.
+//   - What is taken is whole: as many bytes as were announced, on the disk when Take returns, and nothing of it otherwise.
+//   - However much is handed over, no more than the office could send is written.
+//   - What a draft or the form still names is not removed.
+//
+// It does not know where the files come from, nor what becomes of them.
+package dropped
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"countersign/internal/disk"
+	"countersign/internal/locations"
+	"countersign/internal/message"
+	"countersign/internal/office"
+	"countersign/internal/office/filename"
+	"countersign/internal/private"
+)
+
+// Most is how many files may come with one drop.
+const Most = 200
+
+// keep is for how long a file that nothing names stays.
+const keep = 30 * 24 * time.Hour
+
+// triedNames is how many names are tried for files of the same name.
+const triedNames = 10_000
+
+// Delivery takes the files of one drop, each under a name of its own. It belongs to one goroutine at a time.
+type Delivery struct {
+	root   string
+	folder string // of this drop, below root; empty until there is a file
+	files  int
+	left   int64 // bytes that may still come
+}
+
+// New returns a delivery into a folder below root, which need not be there. It touches no disk.
+func New(root string) *Delivery { return &Delivery{root: root, left: office.Largest} }
+
+// Take copies a file and returns where it is. Size is what it has according to the other program, in bytes, or negative
+// where that does not say. An error has a message for people, but that of ctx.
+func (d *Delivery) Take(ctx context.Context, name string, size int64, from io.Reader) (path string, err error) {
+	name = filename.File(name)
+	if err := d.count(); err != nil {
+		return "", err
+	}
+	if size > d.left {
+		return "", d.tooLarge(name)
+	}
+	folder, err := d.make()
+	if err != nil {
+		return "", notKept(name, err)
+	}
+	temp, err := private.CreateTemp(folder, ".arriving-*")
+	if err != nil {
+		return "", notKept(name, err)
+	}
+	defer os.Remove(temp.Name())
+	defer temp.Close()
+	source := &source{ctx: ctx, r: from}
+	most := d.left
+	if size >= 0 {
+		most = size
+	}
+	n, err := io.Copy(temp, io.LimitReader(source, most+1))
+	switch {
+	case ctx.Err() != nil:
+		return "", ctx.Err()
+	case source.err != nil, err == nil && size >= 0 && n != size:
+		return "", message.Error(message.DropNotWhole(name), source.err)
+	case err != nil:
+		return "", notKept(name, err)
+	case n > d.left:
+		return "", d.tooLarge(name)
+	}
+	d.left -= n
+	return d.name(temp, folder, name)
+}
+
+// name gives a file that is complete the first name that is free.
+func (d *Delivery) name(temp *os.File, folder, name string) (path string, err error) {
+	if err := errors.Join(temp.Sync(), temp.Close()); err != nil {
+		return "", notKept(name, err)
+	}
+	for i := 1; i < triedNames; i++ {
+		path = filepath.Join(folder, filename.Numbered(name, i))
+		if err = disk.RenameNew(temp.Name(), path); !errors.Is(err, fs.ErrExist) {
+			break
+		}
+	}
+	if err != nil {
+		return "", notKept(name, err)
+	}
+	return path, nil
+}
+
+// Place returns a path, where nothing is yet, at which the other program may write a file itself. Call Placed when it has.
+func (d *Delivery) Place(name string) (path string, err error) {
+	name = filename.File(name)
+	if err := d.count(); err != nil {
+		return "", err
+	}
+	folder, err := d.make()
+	if err != nil {
+		return "", notKept(name, err)
+	}
+	for i := 1; i < triedNames; i++ {
+		path = filepath.Join(folder, filename.Numbered(name, i))
+		if _, err = os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
+			return path, nil
+		}
+	}
+	return "", notKept(name, err)
+}
+
+// Placed checks what another program has written at a Place. What is no file, or too large a one, is removed.
+func (d *Delivery) Placed(path string) error {
+	name := filepath.Base(path)
+	info, err := os.Lstat(path)
+	switch {
+	case err != nil:
+		return message.Error(message.DropNotWhole(name), err)
+	case !info.Mode().IsRegular():
+		_ = os.Remove(path)
+		return message.Error(message.DropNotWhole(name), nil)
+	case info.Size() > d.left:
+		_ = os.Remove(path)
+		return d.tooLarge(name)
+	}
+	d.left -= info.Size()
+	if err := private.Files(path); err != nil {
+		return notKept(name, err)
+	}
+	if err := disk.Anchor(path); err != nil {
+		return notKept(name, err)
+	}
+	return nil
+}
+
+// Keep returns where the bytes of a file with a place are once the other program is done: in a copy, where files do not last
+// at that place, or where its name cannot be kept because it is no UTF-8; else, and where that copy cannot be had, there.
+func (d *Delivery) Keep(ctx context.Context, path string) string {
+	name := filepath.Base(path)
+	if utf8.ValidString(path) && !locations.Fleeting(path) {
+		return path
+	}
+	info, err := os.Stat(path)
+	if err != nil || !info.Mode().IsRegular() || info.Size() > d.left {
+		return path
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return path
+	}
+	defer file.Close()
+	copied, err := d.Take(ctx, fromLatin1(name), info.Size(), file)
+	if err != nil {
+		return path
+	}
+	return copied
+}
+
+// fromLatin1 reads what is no UTF-8 as ISO 8859-1, which has a character for every byte.
+func fromLatin1(s string) string {
+	if utf8.ValidString(s) {
+		return s
+	}
+	var out strings.Builder
+	for i := range len(s) {
+		out.WriteRune(rune(s[i]))
+	}
+	return out.String()
+}
+
+// count counts one more file.
+func (d *Delivery) count() error {
+	if d.files++; d.files > Most {
+		return message.Error(message.DropTooMany(Most), nil)
+	}
+	return nil
+}
+
+// make makes the folder of this drop.
+func (d *Delivery) make() (string, error) {
+	if d.folder != "" {
+		return d.folder, nil
+	}
+	if err := private.Folder(d.root); err != nil && !errors.Is(err, private.ErrStaysOpen) {
+		return "", err
+	}
+	folder, err := os.MkdirTemp(d.root, "")
+	if err != nil {
+		return "", err
+	}
+	d.folder = folder
+	return folder, disk.FlushFolder(d.root)
+}
+
+func (d *Delivery) tooLarge(name string) error {
+	return message.Error(message.DropTooLarge(name, office.Largest), nil)
+}
+
+func notKept(name string, err error) error {
+	return message.Error(message.DropNotKept(name), err)
+}
+
+// source is a reader that ends with its context and remembers its own error.
+type source struct {
+	ctx context.Context
+	r   io.Reader
+	err error // but io.EOF
+}
+
+func (s *source) Read(p []byte) (int, error) {
+	if err := s.ctx.Err(); err != nil {
+		return 0, err
+	}
+	n, err := s.r.Read(p)
+	if err != nil && err != io.EOF {
+		s.err = err
+	}
+	return n, err
+}
+
+// Sweep removes the drops of long ago below root of which no file is needed, and what a kill left of one. The folders
+// have the time of their last file; a clock that is wrong keeps them longer, or removes what nothing names.
+func Sweep(root string, now time.Time, needed map[string]bool) error {
+	entries, err := os.ReadDir(root)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("look through what was dropped: %w", err)
+	}
+	var failed []error
+	for _, e := range entries {
+		folder := filepath.Join(root, e.Name())
+		info, err := e.Info()
+		if err != nil || now.Sub(info.ModTime()).Abs() < keep || holdsNeeded(folder, needed) {
+			continue
+		}
+		failed = append(failed, os.RemoveAll(folder))
+	}
+	return errors.Join(failed...)
+}
+
+func holdsNeeded(folder string, needed map[string]bool) bool {
+	for path := range needed {
+		if filepath.Dir(path) == folder {
+			return true
+		}
+	}
+	return false
+}

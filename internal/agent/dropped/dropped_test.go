@@ -1,0 +1,209 @@
+package dropped
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"countersign/internal/message"
+	"countersign/internal/office"
+)
+
+func told(t *testing.T, err error, id string) {
+	t.Helper()
+	if err == nil || message.For(err).ID() != id {
+		t.Errorf("the error is %v, not %s", err, id)
+	}
+}
+
+func read(t *testing.T, path string) string {
+	t.Helper()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(b)
+}
+
+// left are the files below root.
+func left(t *testing.T, root string) (files []string) {
+	t.Helper()
+	err := filepath.WalkDir(root, func(path string, d os.DirEntry, err error) error {
+		if err == nil && !d.IsDir() {
+			files = append(files, filepath.Base(path))
+		}
+		return err
+	})
+	if err != nil && !errors.Is(err, os.ErrNotExist) {
+		t.Fatal(err)
+	}
+	return files
+}
+
+func TestWhatIsDroppedIsKeptWholeUnderASafeName(t *testing.T) {
+	root := filepath.Join(t.TempDir(), "dropped")
+	d := New(root)
+	for _, c := range []struct {
+		name string
+		size int64
+		want string
+	}{
+		{"Lease.pdf", 5, "Lease.pdf"},
+		{"lease.pdf", -1, "lease.pdf"},
+		{`..\..\Lease.pdf`, 5, "Lease (2).pdf"},
+		{"CON", 5, "CON_"},
+		{"", -1, "Document"},
+	} {
+		path, err := d.Take(t.Context(), c.name, c.size, strings.NewReader("bytes"))
+		if err != nil {
+			t.Fatal(c.name, err)
+		}
+		rel, err := filepath.Rel(root, path)
+		if err != nil || strings.Count(filepath.ToSlash(rel), "/") != 1 || filepath.Base(path) != c.want || read(t, path) != "bytes" {
+			t.Errorf("%q went to %s, %v", c.name, path, err)
+		}
+	}
+	other := New(root)
+	path, err := other.Take(t.Context(), "Lease.pdf", 5, strings.NewReader("other"))
+	if err != nil || filepath.Base(path) != "Lease.pdf" || read(t, path) != "other" {
+		t.Errorf("another drop went to %s, %v", path, err)
+	}
+}
+
+// endless is a file that never ends, but takes no memory.
+type endless struct{ read int64 }
+
+func (e *endless) Read(p []byte) (int, error) {
+	e.read += int64(len(p))
+	return len(p), nil
+}
+
+type broken struct{}
+
+func (broken) Read([]byte) (int, error) { return 0, errors.New("the source is gone") }
+
+func TestNothingIsLeftOfWhatDoesNotArriveWhole(t *testing.T) {
+	root := filepath.Join(t.TempDir(), "dropped")
+	ended, end := context.WithCancel(t.Context())
+	end()
+	for name, c := range map[string]struct {
+		ctx  context.Context
+		size int64
+		from io.Reader
+		told string
+	}{
+		"shorter than it says": {t.Context(), 10, strings.NewReader("nine bytes"[:9]), "drop.not-whole"},
+		"longer than it says":  {t.Context(), 3, strings.NewReader("four"), "drop.not-whole"},
+		"longer without end":   {t.Context(), 3, &endless{}, "drop.not-whole"},
+		"broken":               {t.Context(), -1, io.MultiReader(strings.NewReader("half"), broken{}), "drop.not-whole"},
+		"says that it is huge": {t.Context(), office.Largest + 1, strings.NewReader("x"), "drop.too-large"},
+		"never ends":           {t.Context(), -1, &endless{}, "drop.too-large"},
+		"given up":             {ended, 4, strings.NewReader("four"), ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := New(root)
+			if c.size <= office.Largest {
+				d.left = 1 << 20 // is reached sooner
+			}
+			_, err := d.Take(c.ctx, "a.pdf", c.size, c.from)
+			if c.told != "" {
+				told(t, err, c.told)
+			} else if !errors.Is(err, context.Canceled) {
+				t.Error(err)
+			}
+			if e, ok := c.from.(*endless); ok && e.read > 2<<20 {
+				t.Errorf("%d bytes were read", e.read)
+			}
+			if files := left(t, root); len(files) > 0 {
+				t.Errorf("left are %q", files)
+			}
+		})
+	}
+}
+
+func TestADropHasItsLimits(t *testing.T) {
+	d := New(filepath.Join(t.TempDir(), "dropped"))
+	d.left = 10
+	if _, err := d.Take(t.Context(), "a", 6, strings.NewReader("sixsix")); err != nil {
+		t.Fatal(err)
+	}
+	_, err := d.Take(t.Context(), "b", 6, strings.NewReader("sixsix"))
+	told(t, err, "drop.too-large")
+	d.files = Most
+	_, err = d.Take(t.Context(), "c", 1, strings.NewReader("1"))
+	told(t, err, "drop.too-many")
+	_, err = d.Place("c")
+	told(t, err, "drop.too-many")
+}
+
+func TestAFileThatTheOtherProgramWritesIsChecked(t *testing.T) {
+	d := New(filepath.Join(t.TempDir(), "dropped"))
+	place := func() string {
+		t.Helper()
+		path, err := d.Place("../Lease.pdf")
+		if err != nil || filepath.Base(path) == ".." {
+			t.Fatal(path, err)
+		}
+		return path
+	}
+	path := place()
+	told(t, d.Placed(path), "drop.not-whole")
+	if err := os.WriteFile(path, []byte("bytes"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.Placed(path); err != nil || read(t, path) != "bytes" {
+		t.Error(err)
+	}
+	second := place()
+	if filepath.Base(second) != "Lease (2).pdf" {
+		t.Errorf("the second is at %s", second)
+	}
+	if err := os.Symlink(path, second); err != nil {
+		t.Skip(err)
+	}
+	told(t, d.Placed(second), "drop.not-whole")
+	third := place()
+	if err := os.WriteFile(third, []byte("bytes"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	d.left = 4
+	told(t, d.Placed(third), "drop.too-large")
+	if _, err := os.Lstat(third); err == nil {
+		t.Error("a file that is too large stays")
+	}
+}
+
+func TestOnlyOldDropsThatNothingNamesAreForgotten(t *testing.T) {
+	root := filepath.Join(t.TempDir(), "dropped")
+	take := func() string {
+		path, err := New(root).Take(t.Context(), "a.pdf", 1, strings.NewReader("x"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	needed, not := take(), take()
+	now := time.Now()
+	for _, c := range []struct {
+		after time.Duration
+		stays bool
+	}{{time.Hour, true}, {29 * 24 * time.Hour, true}, {31 * 24 * time.Hour, false}} {
+		if err := Sweep(root, now.Add(c.after), map[string]bool{needed: true}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := os.Stat(needed); err != nil {
+			t.Error("what a draft names is gone:", err)
+		}
+		if _, err := os.Stat(not); (err == nil) != c.stays {
+			t.Errorf("after %v: %v", c.after, err)
+		}
+	}
+	if err := Sweep(filepath.Join(root, "none"), now, nil); err != nil {
+		t.Error(err)
+	}
+}

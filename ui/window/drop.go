@@ -1,0 +1,121 @@
+package window
+
+import (
+	"path/filepath"
+	"slices"
+
+	"fyne.io/fyne/v2"
+	"fyne.io/fyne/v2/driver"
+	"fyne.io/fyne/v2/lang"
+
+	"countersign/internal/agent"
+	"countersign/internal/message"
+	"countersign/ui/drop"
+	"countersign/ui/i18n"
+	"countersign/ui/widgets"
+)
+
+// takeDrops makes the window its own drop target, where the system has one and the window is there. Otherwise OnDropped hears
+// of files alone, when they were let go of.
+func (w *Window) takeDrops() {
+	native, can := w.window.(driver.NativeWindow)
+	if w.endDrops != nil || w.options.Target == nil || !can {
+		return
+	}
+	native.RunNative(func(context any) {
+		var handle uintptr
+		switch c := context.(type) {
+		case driver.X11WindowContext:
+			handle = c.WindowHandle
+		case driver.WindowsWindowContext:
+			handle = c.HWND
+		}
+		if handle == 0 {
+			return
+		}
+		stop, err := w.options.Target(handle, drop.Window{Do: w.own.Do, Over: w.dragOver, Left: w.dragLeft, Dropped: w.dropped,
+			Shelf: func() drop.Shelf { return w.shown.Load().Office.NewDelivery() }})
+		if err != nil {
+			fyne.LogError("take what is dragged onto the window", err)
+			return
+		}
+		w.endDrops = stop
+	})
+}
+
+// dragOver shows where what is over the window would land, and says whether it would be taken.
+func (w *Window) dragOver(at drop.Point, files bool) (takes bool) {
+	place, does, refused := w.landingOf(w.inWindow(at), files)
+	if refused != "" {
+		w.landing.Refuse(refused)
+		return false
+	}
+	w.landing.Take(does, place)
+	return true
+}
+
+func (w *Window) dragLeft() { w.landing.Clear() }
+
+// dropped takes the files of a drop, and says why others are not among them.
+func (w *Window) dropped(at drop.Point, paths []string, wrong []error) {
+	w.landing.Clear()
+	for _, err := range wrong {
+		w.env.Notice(i18n.Error(err))
+	}
+	if len(paths) > 0 {
+		w.addDropped(paths, w.inWindow(at))
+	}
+}
+
+// inWindow is a place in pixels as Fyne counts.
+func (w *Window) inWindow(at drop.Point) fyne.Position {
+	scale := w.window.Canvas().Scale()
+	return fyne.NewPos(float32(at.X)/scale, float32(at.Y)/scale)
+}
+
+// landingOf is where files would land that are dropped at a place, nil for the window as a whole, and what that would do; or
+// why they are refused.
+func (w *Window) landingOf(at fyne.Position, files bool) (place *widgets.Place, does, refused string) {
+	switch {
+	case !files:
+		return nil, "", i18n.Message(message.DropNoFile())
+	case w.setup != nil:
+		return nil, lang.L("Drop a file from your administrator, or documents to send once Countersign is set up"), ""
+	case w.at == showSettings:
+		return nil, "", lang.L("Nothing can be dropped in Settings. Drop documents on Packages or Send.")
+	}
+	place, does, refused = w.compose.get().Landing(at)
+	if refused != "" || w.at == showCompose {
+		return place, does, refused
+	}
+	return nil, lang.L("Drop to send for signature"), ""
+}
+
+// OnDropped takes files as the graphics library hands them over, where the window is no drop target of its own. The position
+// tells no more than among which documents, or on which one of a template, they were dropped; on Windows it may be 0,0.
+func (w *Window) OnDropped(at fyne.Position, uris []fyne.URI) {
+	var paths []string
+	for _, u := range uris {
+		if u.Scheme() == "file" && filepath.IsAbs(u.Path()) {
+			paths = append(paths, u.Path())
+		}
+	}
+	if len(paths) == 0 && len(uris) > 0 {
+		w.env.Notice(i18n.Message(message.DropNoFile()))
+		return
+	}
+	w.addDropped(paths, at)
+}
+
+// addDropped adds files that were dropped at a place, unless nothing can be dropped there.
+func (w *Window) addDropped(paths []string, at fyne.Position) {
+	if _, _, refused := w.landingOf(at, true); refused != "" {
+		w.env.Notice(refused)
+		return
+	}
+	if w.at == showCompose && w.setup == nil && !slices.ContainsFunc(paths, agent.IsOfficeFile) {
+		w.compose.get().Drop(paths, at)
+		return
+	}
+	w.Add(paths)
+}
