@@ -84,8 +84,8 @@ func TestWhereADropLandsLooksAsItWasApproved(t *testing.T) {
 		{"drop-packages", "en", "light", func(b *bench) { b.over(500, 300, true) }},
 		{"drop-packages-dark", "de", "dark", func(b *bench) { b.over(500, 300, true) }},
 		{"drop-send", "en", "light", func(b *bench) { fill(b); b.over(400, 152, true) }},
-		{"drop-send-empty-dark", "fr", "dark", func(b *bench) { b.window.Go(showCompose); b.over(500, 300, true) }},
-		{"drop-refused", "de", "light", func(b *bench) { b.window.Go(showSettings); b.over(500, 300, true) }},
+		{"drop-send-empty-dark", "fr", "dark", func(b *bench) { b.window.Go(showCompose); b.Settle(); b.over(500, 300, true) }},
+		{"drop-refused", "de", "light", func(b *bench) { b.window.Go(showSettings); b.Settle(); b.over(500, 300, true) }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			b := inLanguage(t, c.language, officetest.Busy())
