@@ -223,3 +223,12 @@ func (m *model) owedNews(since time.Time) (owed []string) {
 	}
 	return owed
 }
+
+// mustBeTold judges that people have heard of a fact by now.
+func (m *model) mustBeTold(what, when string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if key := m.onThis(what); m.heardOf[key] == 0 && !m.settled[key] {
+		m.broken = append(m.broken, fmt.Sprintf("people are told what happened: they have not heard: %s, %s", what, when))
+	}
+}

@@ -68,7 +68,11 @@ func doWithdraw(w *world, s step) {
 	if len(open) == 0 {
 		return
 	}
-	p := open[s.number(0)%len(open)]
+	w.withdraw(open[s.number(0)%len(open)])
+}
+
+// withdraw has somebody withdraw a package.
+func (w *world) withdraw(p sandbox.Package) {
 	w.model.mayWithdraw(p.PackageID)
 	computer, home, host := w.computer, w.current, w.host
 	w.ask(10*time.Minute, func(ctx context.Context, a *agent.Agent) {

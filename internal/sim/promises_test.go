@@ -20,8 +20,9 @@ type expectation struct {
 	within time.Duration
 	so     func(w *world) bool
 
-	since time.Time
-	start int // of the program, since which it was so
+	since  time.Time
+	start  int    // of the program, since which it was so
+	folder string // that the settings named since then: what is said of one does not hold for the next
 }
 
 // expectations: health says what is wrong within its time.
@@ -109,8 +110,8 @@ func (m *model) lookAtHealth() {
 		switch {
 		case !e.so(m.w):
 			e.since = time.Time{}
-		case e.since.IsZero(), e.start != m.w.starts:
-			e.since, e.start = time.Now(), m.w.starts
+		case e.since.IsZero(), e.start != m.w.starts, e.folder != m.w.settings.SaveTo:
+			e.since, e.start, e.folder = time.Now(), m.w.starts, m.w.settings.SaveTo
 		case time.Since(e.since) > e.within && !m.says(e.issue):
 			m.breaks("health says what is wrong within its time: %q for %v, and nothing is said: %v", e.issue, time.Since(e.since), m.issues())
 		}

@@ -30,6 +30,8 @@ var trials = map[string]func(w *world){
 	"full":          tryFull,
 	"bodies":        tryBodies,
 	"killed":        tryKilled,
+	"untold":        tryUntold,
+	"withdrawal":    tryWithdrawal,
 }
 
 func trialNames() (names []string) {
@@ -415,5 +417,49 @@ func tryKilled(w *world) {
 		if !goesOn || w.office == nil {
 			return
 		}
+	}
+}
+
+// tryUntold has the program be killed while what it is about to tell people waits for more.
+func tryUntold(w *world) {
+	doChoose(w, step{args: []string{"each"}})
+	name := w.sendOne(1, 0)
+	if !w.calmly(time.Minute) {
+		return
+	}
+	w.fails("wrong", "/packages/*/documents", -1, time.Hour) // for which the last signature waits
+	w.signAll(name)
+	if !w.calmly(5 * time.Second) {
+		return
+	}
+	w.kill()
+	w.wire.heal()
+	if w.calmly(20 * time.Minute) {
+		w.model.mustBeTold("signed "+signers[0].FirstName+" "+signers[0].LastName+" "+name, "though the program was killed")
+	}
+}
+
+// tryWithdrawal has a package withdrawn of which the service does not say whether it is: refused on the way there, and lost on
+// the way back.
+func tryWithdrawal(w *world) {
+	for _, kind := range []string{"refused", "lost"} {
+		name := w.sendOne(1, 0)
+		if !w.calmly(time.Minute) {
+			return
+		}
+		p, ok := w.atService(name)
+		if !ok || !w.model.knows(p.PackageID, name) {
+			return
+		}
+		w.fails(kind, "/packages/rescind", 2, time.Hour)
+		w.withdraw(p)
+		if !w.calmly(2 * time.Hour) {
+			return
+		}
+		if p, _ = w.atService(name); p.State != "rescinded" {
+			w.model.breaks("what was promised for later comes true: %q was to be withdrawn, and is %s", name, p.State)
+		}
+		w.model.lookAtList()
+		w.wire.heal()
 	}
 }

@@ -134,7 +134,7 @@ func drawClock(r *rand.Rand) []string {
 // crashPoints are where the program can be killed in the middle of its work; see agent.Params.Crash.
 var crashPoints = []string{
 	"event stored", "adding", "added", "taken", "stored", "save created", "save written", "save flushed", "save named", "save done", "save committed",
-	"renewed", "renewal kept",
+	"renewed", "renewal kept", "rescinding", "rescinded",
 }
 
 func drawCrash(r *rand.Rand) []string {

@@ -24,7 +24,7 @@ type wire struct {
 	lost     int            // of them, how often something went wrong since one went well
 	struck   time.Time      // when something went wrong last
 	hour     map[string]int // how often each thing was asked for within the hour ...
-	hourOf   int            // ... of that number
+	hourOf   hour           // ... that it is
 	faults   []*fault
 	open     map[*host]*http.Transport
 	servers  []*http.Server // behind the public addresses
@@ -144,7 +144,7 @@ func (y way) RoundTrip(r *http.Request) (*http.Response, error) {
 		r.Body = io.NopCloser(bytes.NewReader(said))
 	}
 	y.w.model.asked(r, said)
-	y.often(key, thing(said))
+	y.often(y.host, key, thing(said))
 	y.w.trace.add("ask %s %s", key, kind)
 	if strings.HasSuffix(path, "/token") {
 		y.renew(1)
@@ -177,11 +177,17 @@ var aThing = regexp.MustCompile(`"skip":\d+|"name":"(?:No|Elsewhere) \d+"|% cont
 // which page of a list is asked for. Many drafts that wait are asked for one by one.
 func thing(said []byte) string { return string(aThing.Find(said)) }
 
+// hour is one of a process; another one does not know what was asked before it.
+type hour struct {
+	number  int64
+	process *host
+}
+
 // often judges that the service is not asked for the same thing again and again.
-func (x *wire) often(key, thing string) {
+func (x *wire) often(h *host, key, thing string) {
 	x.mu.Lock()
-	if hour := int(x.w.clock().Unix() / 3600); hour != x.hourOf || x.hour == nil {
-		x.hour, x.hourOf = map[string]int{}, hour
+	if of := (hour{x.w.clock().Unix() / 3600, h}); of != x.hourOf || x.hour == nil {
+		x.hour, x.hourOf = map[string]int{}, of
 	}
 	x.hour[key+thing]++
 	n := x.hour[key+thing]

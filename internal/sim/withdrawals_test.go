@@ -3,6 +3,8 @@ package sim
 import (
 	"fmt"
 	"sync"
+
+	"countersign/internal/office"
 )
 
 // withdrawals are packages that people wanted withdrawn, by id.
@@ -42,9 +44,15 @@ func (m *model) owedWithdrawals() (owed []string) {
 		switch {
 		case p.State == "rescinded" && !x.asked[p.PackageID]:
 			m.broken = append(m.broken, fmt.Sprintf("nothing is withdrawn that nobody wants withdrawn: %q", p.Name))
-		case p.State == "open" && wished && kept.computer == m.w.computer && kept.home == m.w.current:
+		case p.State == "open" && wished && kept.computer == m.w.computer && kept.home == m.w.current && !m.saidNo(p.PackageID):
 			owed = append(owed, fmt.Sprintf("%q is not withdrawn", p.Name))
 		}
 	}
 	return owed
+}
+
+// saidNo reports whether the service refused a withdrawal, as people see it.
+func (m *model) saidNo(id string) bool {
+	row, known, err := m.w.office.Package(id)
+	return m.refusals > 0 && err == nil && known && row.Withdrawal != nil && row.Withdrawal.State == office.WithdrawRefused
 }
