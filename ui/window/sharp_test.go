@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"fyne.io/fyne/v2"
-	"fyne.io/fyne/v2/test"
+	"fyne.io/fyne/v2/driver/software"
 
 	"countersign/ui/officetest"
 )
@@ -18,7 +18,7 @@ func TestTextsAreDrawnAnewOnAFinerScreen(t *testing.T) {
 	if drawn = w.sharpen(drawn); redrawn != 0 {
 		t.Error("everything is drawn anew on the same screen")
 	}
-	w.window.Canvas().(test.WindowlessCanvas).SetScale(2)
+	w.window.Canvas().(software.WindowlessCanvas).SetScale(2)
 	if drawn = w.sharpen(drawn); redrawn != 1 || drawn != 2000 {
 		t.Errorf("on a screen with %d dots it was drawn anew %d times", drawn, redrawn)
 	}
