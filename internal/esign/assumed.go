@@ -113,6 +113,8 @@ var signerRoles = []string{"signer", "guest", "host"}
 //     shape of service-facts.md, 7 for packages/data comes first (templates.go).
 //   - packages/rescind may be tried under both forms of its path, unlike packages/add: a path that is not served does nothing.
 //     Its answer counts only if it names the package, and even then the status has the last word (rescind.go).
+//   - Nobody follows a signer where nextSignerId is null, missing, empty, all zeros or the signer's own (interface.md, "Events":
+//     "not shown"; event.go).
 //   - An event for a package that was withdrawn would be called package_rescinded, as its state and the other events are
 //     (service-facts.md, 11.3: "probably exist"; event.go).
 //   - Deleting an endpoint the service does not know is a success (endpoint.go).

@@ -70,6 +70,9 @@ func ParseEvent(raw []byte) (Event, error) {
 		}
 		*to = string(t)
 	}
+	if nobody := strings.Trim(e.NextSignerID, "0-") == ""; nobody || e.NextSignerID == e.SignerID {
+		e.NextSignerID = ""
+	}
 	e.ExternalData = bytes.Clone(rawOrNil(fields["externalData"]))
 	e.ExternalID = externalID(fields["externalId"])
 	var at stamp

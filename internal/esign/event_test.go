@@ -233,3 +233,15 @@ func BenchmarkParseEvent(b *testing.B) {
 		ParseEvent(raw)
 	}
 }
+
+func TestNobodyFollowsHoweverThatIsWritten(t *testing.T) {
+	for name, next := range map[string]string{"null": `null`, "empty": `""`, "zeros": `"00000000-0000-0000-0000-000000000000"`, "the signer": `"s-1"`} {
+		e, err := ParseEvent([]byte(`{"action":"document_signed","signerId":"s-1","nextSignerId":` + next + `}`))
+		if err != nil || e.NextSignerID != "" || e.SignerID != "s-1" {
+			t.Errorf("%s: %+v, %v", name, e, err)
+		}
+	}
+	if e, err := ParseEvent([]byte(`{"signerId":"s-1","nextSignerId":"s-2"}`)); err != nil || e.NextSignerID != "s-2" {
+		t.Errorf("%+v, %v", e, err)
+	}
+}

@@ -60,20 +60,42 @@ func (p *Package) Document(id, externalID string) *Document {
 	return &p.Documents[len(p.Documents)-1]
 }
 
-// MatchSigner connects a signerId that an event brought with one of the people the package was sent to. In sequence
-// they sign in the order they were given; otherwise the id is only certain when one person is left.
-func (p *Package) MatchSigner(id string) {
-	if id == "" || p.SignerIndex(id) >= 0 {
-		return
+// MatchSigners connects the signerIds that an event brought, who signed and who is next, with people the package was sent to. In
+// sequence they sign in the order they were given; but events come in any order, and whom nobody follows is not the first of
+// several. Otherwise an id is only certain when one person is left. Nobody is better than somebody else.
+func (p *Package) MatchSigners(signed, next string) {
+	if p.Sequential && signed != "" && next != "" {
+		at, after := p.SignerIndex(signed), p.SignerIndex(next)
+		switch {
+		case at < 0 && after < 0:
+			at = p.SignerIndex("")
+		case at < 0:
+			at = after - 1
+		}
+		p.nameSigner(at, signed)
+		p.nameSigner(at+1, next)
 	}
-	var open []int
-	for i, s := range p.Signers {
+	p.matchLast(signed)
+	p.matchLast(next)
+}
+
+// nameSigner gives the i-th person an id, if there is one who has none, and nobody else has it.
+func (p *Package) nameSigner(i int, id string) {
+	if id != "" && i >= 0 && i < len(p.Signers) && p.Signers[i].ID == "" && p.SignerIndex(id) < 0 {
+		p.Signers[i].ID = id
+	}
+}
+
+// matchLast gives an id to the one person who has none.
+func (p *Package) matchLast(id string) {
+	left := 0
+	for _, s := range p.Signers {
 		if s.ID == "" {
-			open = append(open, i)
+			left++
 		}
 	}
-	if len(open) == 1 || len(open) > 0 && p.Sequential {
-		p.Signers[open[0]].ID = id
+	if left == 1 {
+		p.nameSigner(p.SignerIndex(""), id)
 	}
 }
 

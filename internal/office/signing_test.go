@@ -34,19 +34,29 @@ func TestASignerIsRecognisedOnlyWhereNobodyElseCanBeMeant(t *testing.T) {
 	for name, c := range map[string]struct {
 		sequential bool
 		signers    []Signer
-		want       int
+		next       string
+		want, then int // who signed, and who is next
 	}{
-		"one is left":          {false, []Signer{{ID: "a"}, {}}, 1},
-		"two are left":         {false, []Signer{{}, {}}, -1},
-		"two in sequence":      {true, []Signer{{}, {}}, 0},
-		"the id is known":      {true, []Signer{{}, {ID: "new"}}, 1},
-		"nobody is left":       {true, []Signer{{ID: "a"}}, -1},
-		"nobody is known here": {false, nil, -1},
+		"one is left":                       {false, []Signer{{ID: "a"}, {}}, "", 1, -1},
+		"two are left":                      {false, []Signer{{}, {}}, "next", -1, -1},
+		"two in sequence":                   {true, []Signer{{}, {}}, "next", 0, 1},
+		"two in sequence, whom none follow": {true, []Signer{{}, {}}, "", -1, -1},
+		"three in sequence":                 {true, []Signer{{}, {}, {}}, "next", 0, 1},
+		"before one who is known":           {true, []Signer{{}, {}, {ID: "next"}}, "next", 1, 2},
+		"after one who is known":            {true, []Signer{{ID: "a"}, {}, {}}, "next", 1, 2},
+		"the last of a sequence":            {true, []Signer{{ID: "a"}, {}}, "", 1, -1},
+		"the id is known":                   {true, []Signer{{}, {ID: "new"}}, "", 1, -1},
+		"nobody is left":                    {true, []Signer{{ID: "a"}}, "next", -1, -1},
+		"nobody is known here":              {false, nil, "next", -1, -1},
 	} {
 		p := Package{Sequential: c.sequential, Signers: c.signers}
-		p.MatchSigner("new")
-		if got := p.SignerIndex("new"); got != c.want {
-			t.Errorf("%s: signer %d, want %d", name, got, c.want)
+		p.MatchSigners("new", c.next)
+		then := -1
+		if c.next != "" {
+			then = p.SignerIndex(c.next)
+		}
+		if got := p.SignerIndex("new"); got != c.want || then != c.then {
+			t.Errorf("%s: signer %d and %d, want %d and %d", name, got, then, c.want, c.then)
 		}
 	}
 }

@@ -31,8 +31,7 @@ func Event(p *office.Package, e esign.Event, received time.Time) (news []office.
 	}
 	switch e.Action {
 	case esign.DocumentSigned:
-		p.MatchSigner(e.SignerID)
-		p.MatchSigner(e.NextSignerID)
+		p.MatchSigners(e.SignerID, e.NextSignerID)
 		s := office.Signature{DocumentID: e.DocumentID, SignerID: e.SignerID}
 		if s.DocumentID != "" && p.AddSignature(s, e.ExternalID, when) {
 			news = append(news, s)
@@ -91,12 +90,32 @@ func Status(p *office.Package, s esign.Status, now time.Time) (news []office.Sig
 	return news
 }
 
+// mergeSigners notes who signs. An id that an event had connected with a person goes to whoever has the address that the service
+// names beside it.
 func mergeSigners(p *office.Package, signers []esign.Signer, now time.Time) {
+	address := func(email string) int {
+		return slices.IndexFunc(p.Signers, func(s office.Signer) bool { return email != "" && strings.EqualFold(s.Email, email) })
+	}
 	for _, x := range signers {
-		i := p.SignerIndex(x.ID)
+		i, other := p.SignerIndex(x.ID), address(x.Email)
+		if x.ID == "" || other < 0 || other == i {
+			continue
+		}
+		if i >= 0 {
+			p.Signers[i].ID = ""
+		}
+		if id := p.Signers[other].ID; !slices.ContainsFunc(signers, func(s esign.Signer) bool { return s.ID == id }) {
+			p.Signers[other].ID = ""
+		}
+	}
+	for _, x := range signers {
+		i := -1
+		if x.ID != "" {
+			i = p.SignerIndex(x.ID)
+		}
 		if i < 0 {
 			i = slices.IndexFunc(p.Signers, func(s office.Signer) bool {
-				return s.ID == "" && strings.EqualFold(s.Email, x.Email)
+				return (s.ID == "" || x.ID == "") && strings.EqualFold(s.Email, x.Email)
 			})
 		}
 		if i < 0 {
@@ -104,7 +123,7 @@ func mergeSigners(p *office.Package, signers []esign.Signer, now time.Time) {
 			i = len(p.Signers) - 1
 		}
 		signer := &p.Signers[i]
-		signer.ID = x.ID
+		signer.ID = cmp.Or(x.ID, signer.ID)
 		signer.FirstName = cmp.Or(x.FirstName, signer.FirstName)
 		signer.LastName = cmp.Or(x.LastName, signer.LastName)
 		signer.Email = cmp.Or(x.Email, signer.Email)

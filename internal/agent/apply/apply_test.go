@@ -72,3 +72,62 @@ func TestWhoGetsACopyIsWhatTheServiceSaysWhereItSaysSo(t *testing.T) {
 		t.Errorf("%+v", p.Recipients)
 	}
 }
+
+func twoInSequence() office.Package {
+	return office.Package{Sequential: true, Documents: []office.Document{{ID: "d"}}, Signers: []office.Signer{
+		{FirstName: "Ana", Email: "ana@example.com"}, {FirstName: "Jan", Email: "jan@example.com"}}}
+}
+
+// Whoever signs second is not taken for the first because that event came first.
+func TestEventsInAnyOrderGiveNobodyAnothersName(t *testing.T) {
+	first := esign.Event{Action: esign.DocumentSigned, DocumentID: "d", SignerID: "s-1", NextSignerID: "s-2"}
+	last := esign.Event{Action: esign.DocumentSigned, DocumentID: "d", SignerID: "s-2"}
+	status := esign.Status{State: "open", Signers: []esign.Signer{{ID: "s-1", FirstName: "Ana", Email: "ana@example.com"},
+		{ID: "s-2", FirstName: "Jan", Email: "JAN@example.com"}}}
+	for name, events := range map[string][]esign.Event{"in order": {first, last}, "the last one first": {last, first}, "the last one alone": {last}} {
+		p := twoInSequence()
+		for _, e := range events {
+			Event(&p, e, now)
+			if who := p.SignerName(e.SignerID); who != "" && who != map[string]string{"s-1": "Ana", "s-2": "Jan"}[e.SignerID] {
+				t.Errorf("%s: %s is said to be %s", name, e.SignerID, who)
+			}
+		}
+		Status(&p, status, now)
+		if len(p.Signers) != 2 || p.SignerName("s-1") != "Ana" || p.SignerName("s-2") != "Jan" {
+			t.Errorf("%s: %+v", name, p.Signers)
+		}
+	}
+}
+
+func TestAStatusPutsRightWhoIsWho(t *testing.T) {
+	swapped := twoInSequence()
+	swapped.Signers[0].ID, swapped.Signers[1].ID = "s-2", "s-1"
+	for name, c := range map[string]struct {
+		p    office.Package
+		said []esign.Signer
+		want map[string]string // ids to names
+	}{
+		"ids were taken for each other's": {swapped, []esign.Signer{{ID: "s-1", Email: "ana@example.com"}, {ID: "s-2", Email: "jan@example.com"}},
+			map[string]string{"s-1": "Ana", "s-2": "Jan"}},
+		"an answer without ids": {swapped, []esign.Signer{{FirstName: "Ana", Email: "ana@example.com"}, {FirstName: "Jan", Email: "jan@example.com"}},
+			map[string]string{"s-2": "Ana", "s-1": "Jan"}},
+		"an id that is nobody's": {office.Package{Signers: []office.Signer{{ID: "?", FirstName: "Ana", Email: "ana@example.com"}, {FirstName: "Jan", Email: "jan@example.com"}}},
+			[]esign.Signer{{ID: "s-1", Email: "ana@example.com"}, {ID: "s-2", Email: "jan@example.com"}}, map[string]string{"s-1": "Ana", "s-2": "Jan"}},
+		"an address that was put right": {swapped, []esign.Signer{{ID: "s-2", Email: "anna@example.com"}, {ID: "s-1", Email: "jan@example.com"}},
+			map[string]string{"s-2": "Ana", "s-1": "Jan"}},
+	} {
+		p := c.p
+		p.Signers = append([]office.Signer(nil), c.p.Signers...)
+		for range 2 {
+			Status(&p, esign.Status{State: "open", Signers: c.said}, now)
+		}
+		if len(p.Signers) != 2 {
+			t.Errorf("%s: %+v", name, p.Signers)
+		}
+		for id, who := range c.want {
+			if p.SignerName(id) != who {
+				t.Errorf("%s: %s is %q", name, id, p.SignerName(id))
+			}
+		}
+	}
+}

@@ -234,7 +234,9 @@ func (r *Room) statusForEvent(ctx context.Context, service string, p office.Pack
 	}
 	switch e.Action {
 	case esign.DocumentSigned:
-		p.MatchSigner(e.SignerID)
+		if p.Signers = slices.Clone(p.Signers); !p.Sequential || len(p.Signers) == 1 { // else who it is would be a guess
+			p.MatchSigners(e.SignerID, e.NextSignerID)
+		}
 		if p.ID != "" && (e.SignerID == "" || p.SignerName(e.SignerID) != "") {
 			return nil
 		}
