@@ -25,13 +25,16 @@
 //	                    and of another desk
 //	sim_test.go         plays a run; simulate_test.go many, in processes; shrink_test.go shortens one; watchdog_test.go ends one
 //	                    that goes round in circles
+//	turns_test.go       has the goroutines of a life take turns that the seed alone decides
 //	faults_test.go      plants the faults of the folder faults, one at a time, and counts those that are found. To add one, add
 //	                    a file there: what is wrong, and for each source what to find and what to put in its place
 //
 // A run replays exactly as long as nothing is drawn from what several goroutines share: draw with keyed, by what a thing
 // is, and let things happen at instants of their own (between). A step happens while everything else waits for time to pass.
-// What cannot be decided from outside is the order in which goroutines go on that one event woke at the same instant; the
-// trace, whose sum tells two runs apart, puts what happens at one instant in order.
+// The order in which goroutines go on that woke at the same instant is the runtime's, in which a real clock and chance take
+// part. So lives are played by this program compiled once more, with a runtime in which they do not (turns_test.go, and
+// turns/runtime.edits for what is changed in it), and memory is tidied up while nothing else goes on. The trace, whose sum
+// tells two runs apart, puts what happens at one instant in order.
 //
 // Where the system lets a process have disks of its own (Linux name spaces), the disk can be full; elsewhere it never is. What
 // a power cut does to what was not flushed is not simulated here: package e2e pulls the plug.

@@ -37,7 +37,49 @@ type planted struct {
 
 type edit struct{ file, find, put string }
 
-var aFault = regexp.MustCompile(`(?s)== (\S+)\n<<<<\n(.*?)\n====\n(.*?)\n>>>>\n`)
+var anEdit = regexp.MustCompile(`(?s)== (\S+)\n<<<<\n(.*?)\n====\n(.*?)\n>>>>\n`)
+
+// editsIn are the edits that a text describes.
+func editsIn(text string) (all []edit) {
+	for _, found := range anEdit.FindAllStringSubmatch(text, -1) {
+		all = append(all, edit{found[1], found[2], found[3]})
+	}
+	return all
+}
+
+// apply makes the edit in a source, where what it changes is there once.
+func (e edit) apply(text, put string) (string, error) {
+	if n := strings.Count(text, e.find); n != 1 {
+		return "", fmt.Errorf("%s: what it changes is there %d times", e.file, n)
+	}
+	return strings.Replace(text, e.find, put, 1), nil
+}
+
+// overlay is sources that the compiler reads in place of others: path -> path.
+type overlay map[string]string
+
+// write puts text in dir for the compiler to read in place of what is at path.
+func (o overlay) write(dir, path, text string) error {
+	o[path] = filepath.Join(dir, strings.ReplaceAll(strings.Trim(path, "/"), "/", "_"))
+	return os.WriteFile(o[path], []byte(text), 0o600)
+}
+
+// compile builds the tests of this package with the overlay.
+func (o overlay) compile(dir string) (binary string, err error) {
+	raw, err := json.Marshal(map[string]any{"Replace": o})
+	if err != nil {
+		return "", err
+	}
+	list := filepath.Join(dir, "overlay.json")
+	if err := os.WriteFile(list, raw, 0o600); err != nil {
+		return "", err
+	}
+	binary = filepath.Join(dir, "sim.test.exe") // which Windows starts, too
+	if out, err := exec.Command("go", "test", "-c", "-vet=off", "-overlay", list, "-o", binary, ".").CombinedOutput(); err != nil {
+		return "", fmt.Errorf("%w\n%s", err, out)
+	}
+	return binary, nil
+}
 
 func readFaults() (all []planted, err error) {
 	files, err := filepath.Glob("faults/*.fault")
@@ -48,10 +90,7 @@ func readFaults() (all []planted, err error) {
 		}
 		p := planted{name: strings.TrimSuffix(filepath.Base(file), ".fault")}
 		p.what, _, _ = strings.Cut(string(text), "\n")
-		for _, found := range aFault.FindAllStringSubmatch(string(text), -1) {
-			p.edits = append(p.edits, edit{found[1], found[2], found[3]})
-		}
-		if len(p.edits) == 0 {
+		if p.edits = editsIn(string(text)); len(p.edits) == 0 {
 			return nil, fmt.Errorf("%s changes nothing", file)
 		}
 		all = append(all, p)
@@ -76,13 +115,13 @@ func Pick[T any](fault string, wrong, right T) T {
 }
 `
 
-// plant writes the sources with the faults into dir, and the overlay that has the compiler read them. Faults that no longer
-// fit are left out and returned, by name, with the reason.
-func plant(dir string, all []planted) (overlay string, stale map[string]error, err error) {
+// plant writes the sources with the faults into dir and adds them to the overlay. Faults that no longer fit are left out and
+// returned, by name, with the reason.
+func (o overlay) plant(dir string, all []planted) (stale map[string]error, err error) {
 	stale = map[string]error{}
 	root, err := filepath.Abs("../..")
 	if err != nil {
-		return "", nil, err
+		return nil, err
 	}
 	sources := map[string]string{}
 	source := func(file string) (string, error) {
@@ -101,13 +140,11 @@ func plant(dir string, all []planted) (overlay string, stale map[string]error, e
 					break
 				}
 			}
-			if strings.Count(text, e.find) != 1 {
-				err = fmt.Errorf("%s: what it changes is there %d times", e.file, strings.Count(text, e.find))
-				break
-			}
 			put := strings.ReplaceAll(e.put, "PLANTED", fmt.Sprintf("planted.On(%q)", p.name))
 			put = strings.ReplaceAll(put, "PICK(", fmt.Sprintf("planted.Pick(%q, ", p.name))
-			changed[e.file] = strings.Replace(text, e.find, put, 1)
+			if changed[e.file], err = e.apply(text, put); err != nil {
+				break
+			}
 		}
 		if err != nil {
 			stale[p.name], err = err, nil
@@ -117,46 +154,33 @@ func plant(dir string, all []planted) (overlay string, stale map[string]error, e
 			sources[file] = text
 		}
 	}
-	replace := map[string]string{}
-	write := func(file, text string) error {
-		path := filepath.Join(dir, strings.ReplaceAll(file, "/", "_"))
-		replace[filepath.Join(root, file)] = path
-		return os.WriteFile(path, []byte(text), 0o600)
-	}
 	clause := regexp.MustCompile(`(?m)^package \w+$`)
 	for file, text := range sources {
 		at := clause.FindStringIndex(text)
-		if err := write(file, text[:at[1]]+`; import "countersign/internal/planted"`+text[at[1]:]); err != nil {
-			return "", nil, err
+		if err := o.write(dir, filepath.Join(root, file), text[:at[1]]+`; import "countersign/internal/planted"`+text[at[1]:]); err != nil {
+			return nil, err
 		}
 	}
-	if err := write("internal/planted/planted.go", plantedPackage); err != nil {
-		return "", nil, err
-	}
-	raw, err := json.Marshal(map[string]any{"Replace": replace})
-	if err != nil {
-		return "", nil, err
-	}
-	overlay = filepath.Join(dir, "overlay.json")
-	return overlay, stale, os.WriteFile(overlay, raw, 0o600)
+	return stale, o.write(dir, filepath.Join(root, "internal/planted/planted.go"), plantedPackage)
 }
 
 // sources plants all faults in copies of the program's sources in dir, and returns the overlay that has the compiler read
 // them, and the faults that could be planted. One that no longer fits the program fails the test.
-func sources(t *testing.T, dir string) (overlay string, fit []planted) {
+func sources(t *testing.T, dir string) (o overlay, fit []planted) {
 	t.Helper()
 	all, err := readFaults()
 	if err != nil {
 		t.Fatal(err)
 	}
-	overlay, stale, err := plant(dir, all)
+	o = overlay{}
+	stale, err := o.plant(dir, all)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for name, why := range stale {
 		t.Errorf("%s no longer fits the program: %v", name, why)
 	}
-	return overlay, slices.DeleteFunc(all, func(p planted) bool { return stale[p.name] != nil })
+	return o, slices.DeleteFunc(all, func(p planted) bool { return stale[p.name] != nil })
 }
 
 // TestEveryFaultCanBePlanted notices when the program has changed where a fault is to be planted.
@@ -181,10 +205,13 @@ func TestPlantedFaultsAreFound(t *testing.T) {
 		t.Skip("make simulate-faults runs it")
 	}
 	dir := t.TempDir()
-	overlay, all := sources(t, dir)
-	binary := filepath.Join(dir, "sim.test")
-	if out, err := exec.Command("go", "test", "-c", "-vet=off", "-overlay", overlay, "-o", binary, ".").CombinedOutput(); err != nil {
-		t.Fatalf("the program with the faults does not compile: %v\n%s", err, out)
+	o, all := sources(t, dir)
+	if err := o.inTurns(dir); err != nil {
+		t.Fatal(err)
+	}
+	binary, err := o.compile(dir)
+	if err != nil {
+		t.Fatalf("the program with the faults does not compile: %v", err)
 	}
 	seed, queue := firstSeed(t), make(chan planted, len(all))
 	t.Logf("seeds from %d on", seed)
@@ -234,7 +261,7 @@ func seek(binary, name string, each time.Duration, seed uint64) (promise string,
 	defer cancel()
 	cmd := exec.CommandContext(ctx, binary, "-test.run=^TestSimulate$", "-test.v", "-test.timeout=0")
 	cmd.WaitDelay = 10 * time.Second
-	cmd.Env = append(os.Environ(), envPlanted+"="+name, envTime+"="+each.String(), fmt.Sprintf("%s=%d", envSeed, seed), envPart+"=0/1", envFaults+"=")
+	cmd.Env = append(os.Environ(), envTurns+"=1", envPlanted+"="+name, envTime+"="+each.String(), fmt.Sprintf("%s=%d", envSeed, seed), envPart+"=0/1", envFaults+"=")
 	out, err := cmd.CombinedOutput()
 	switch found := aPromise.FindSubmatch(out); {
 	case found != nil:

@@ -32,6 +32,7 @@ var trials = map[string]func(w *world){
 	"killed":        tryKilled,
 	"untold":        tryUntold,
 	"withdrawal":    tryWithdrawal,
+	"token":         tryToken,
 }
 
 func trialNames() (names []string) {
@@ -461,5 +462,23 @@ func tryWithdrawal(w *world) {
 		}
 		w.model.lookAtList()
 		w.wire.heal()
+	}
+}
+
+// tryToken has the service forget the access tokens that it gave out, before they run out: the sign-in goes on.
+func tryToken(w *world) {
+	if err := w.services[w.current].ExpireAccessTokens(); err != nil {
+		w.model.breaks("the world cannot end the tokens: %v", err)
+		return
+	}
+	name := w.sendOne(1, 0)
+	if !w.calmly(2 * time.Minute) {
+		return
+	}
+	if !must(w.office.Status()).SignedIn {
+		w.model.breaks("nothing is said to be wrong that is not: nobody is signed in, and only a token was refused: %v", w.model.issues())
+	}
+	if _, sent := w.atService(name); !sent {
+		w.model.breaks("a draft goes out: %q did not within two minutes, after a token was refused", name)
 	}
 }

@@ -60,6 +60,7 @@ type world struct {
 	running       sync.WaitGroup // of the agent
 	people        sync.WaitGroup // who wait for the agent
 	starts        int
+	tidyAt        uint64    // see tidy
 	stirred       time.Time // when the world was disturbed last; see calmSince
 	duties        duties
 
@@ -98,6 +99,7 @@ func (w *world) sleep(d time.Duration) {
 				next, first = e.at, i
 			}
 		}
+		w.tidy()
 		timer := time.NewTimer(time.Until(next))
 		select {
 		case <-timer.C:
@@ -144,7 +146,7 @@ func (w *world) clock() time.Time {
 
 // newWorld makes a world in dir in which an office is set up and signed in.
 func newWorld(seed uint64, dir string) (*world, error) {
-	w := &world{seed: seed, dir: dir, net: newNetwork(), keyring: newKeyring(), trace: newTrace(dir), crashes: make(chan struct{}, 1), chosen: map[string]bool{}}
+	w := &world{seed: seed, dir: dir, tidyAt: mostGarbage, net: newNetwork(), keyring: newKeyring(), trace: newTrace(dir), crashes: make(chan struct{}, 1), chosen: map[string]bool{}}
 	w.wire = newWire(w)
 	w.model = newModel(w)
 	w.stranger = newStranger(w)
