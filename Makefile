@@ -155,33 +155,42 @@ endef
 # --- shipping
 
 .PHONY: windows deb rpm flatpak tar macos release renew test-shipping
-.PHONY: windows-packages deb-packages rpm-packages tar-packages shipping-packages
+.PHONY: windows-packages deb-packages rpm-packages tar-packages cross-packages shipping-packages
 
 WINDOWS_PACKAGES  := gcc-mingw-w64-x86-64 mingw-w64-x86-64-dev nsis osslsigncode
 DEB_PACKAGES      := dpkg-dev xz-utils libdecor-0-0 libegl1 libwayland-cursor0 libwayland-egl1
 RPM_PACKAGES      := rpm
 TAR_PACKAGES      := xz-utils
-SHIPPING_PACKAGES := wine wine64 xvfb xdotool libgl1-mesa-dri openssl bsdutils debootstrap desktop-file-utils appstream mandoc lintian
+SHIPPING_PACKAGES := wine wine64 xvfb xdotool libgl1-mesa-dri openssl bsdutils debootstrap desktop-file-utils appstream mandoc lintian sway grim dbus
+
+# ARCH is another kind of processor than this computer's, arm64 or amd64: `make deb ARCH=arm64`, and rpm, flatpak and tar. Debian's
+# cross compiler makes the program, with that one's libraries, which apt-get has after `dpkg --add-architecture arm64`; that is left to
+# whoever owns the computer.
+ARCH ?=
+CROSS_COMPILER_arm64 := gcc-aarch64-linux-gnu
+CROSS_COMPILER_amd64 := gcc-x86-64-linux-gnu
+CROSS_PACKAGES := libc6-dev libgl-dev libx11-dev libxcursor-dev libxi-dev libxinerama-dev libxrandr-dev libxxf86vm-dev libxkbcommon-dev \
+	libwayland-dev libx11-xcb1 libxext6 libdecor-0-0 libegl1
 
 # Without VERSION these are called as git describes the tree; what a release is called, its maker says.
-SHIP := go run ./internal/release $(if $(filter command line environment,$(origin VERSION)),--set-version '$(VERSION)')
+SHIP := go run ./internal/release $(if $(filter command line environment,$(origin VERSION)),--set-version '$(VERSION)') $(if $(ARCH),--arch $(ARCH))
 
 # MESA_DLL names an opengl32.dll that draws in software, such as Mesa's, for computers whose screen has no OpenGL: it goes into
 # the installer, and into a zip beside it, with what it needs of its own folder.
 windows: build-packages windows-packages
 	$(SHIP) windows
 
-deb: build-packages deb-packages
+deb: build-packages deb-packages cross-packages
 	$(SHIP) deb
 
-rpm: build-packages rpm-packages
+rpm: build-packages rpm-packages cross-packages
 	$(SHIP) rpm
 
 # Writes the manifest; flatpak-builder and its runtimes, which Flathub has, make the package of it.
-flatpak: build-packages tar-packages
+flatpak: build-packages tar-packages cross-packages
 	$(SHIP) flatpak
 
-tar: build-packages tar-packages
+tar: build-packages tar-packages cross-packages
 	$(SHIP) tar
 
 # Works on a Mac; elsewhere it makes what needs none, and says so.
@@ -208,6 +217,14 @@ deb-packages:
 
 rpm-packages:
 	@$(call install,$(RPM_PACKAGES))
+
+# Of a processor that apt-get does not know here it says what makes it known.
+cross-packages:
+ifneq ($(ARCH),)
+	@test $(ARCH) = "$$(dpkg --print-architecture)" || dpkg --print-foreign-architectures | grep -qx $(ARCH) || \
+		(echo 'This system does not know packages for $(ARCH). As root: dpkg --add-architecture $(ARCH) && apt-get update' >&2; false)
+	@test $(ARCH) = "$$(dpkg --print-architecture)" || { $(call install,$(CROSS_COMPILER_$(ARCH)) $(addsuffix :$(ARCH),$(CROSS_PACKAGES))); }
+endif
 
 tar-packages:
 	@$(call install,$(TAR_PACKAGES))
