@@ -157,7 +157,7 @@ endef
 .PHONY: windows deb rpm flatpak tar macos release renew test-shipping
 .PHONY: windows-packages deb-packages rpm-packages tar-packages cross-packages shipping-packages
 
-WINDOWS_PACKAGES  := gcc-mingw-w64-x86-64 mingw-w64-x86-64-dev nsis osslsigncode
+WINDOWS_PACKAGES  := gcc-mingw-w64-x86-64 mingw-w64-x86-64-dev nsis wixl msitools osslsigncode
 DEB_PACKAGES      := dpkg-dev xz-utils libdecor-0-0 libegl1 libwayland-cursor0 libwayland-egl1
 RPM_PACKAGES      := rpm
 TAR_PACKAGES      := xz-utils

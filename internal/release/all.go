@@ -70,8 +70,17 @@ func (p product) export(ctx context.Context, dir string) error {
 	return os.Remove(archive)
 }
 
-// serverArchs are the processors of the servers that people rent.
-var serverArchs = []string{"amd64", "arm64"}
+// server is a kind of computer on which the program without its window works.
+type server struct{ system, arch, ending string }
+
+// file is the name under which the program for such a computer is published.
+func (s server) file(version string) string {
+	return "countersign-server-" + version + "-" + s.system + "-" + s.arch + s.ending
+}
+
+// servers are the kinds of servers that people rent, and the computers with Windows for which there is no other program of their
+// own.
+var servers = []server{{"linux", "amd64", ""}, {"linux", "arm64", ""}, {"windows", "amd64", ".exe"}, {"windows", "arm64", ".exe"}}
 
 // release makes everything that is published of p, in p.out.
 func (p product) release(ctx context.Context) error {
@@ -93,19 +102,25 @@ func (p product) release(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	servers := map[string]string{}
-	for _, arch := range serverArchs {
-		if servers[arch], err = p.serverProgram(ctx, arch); err != nil {
+	windowless := map[server]string{}
+	for _, s := range servers {
+		if windowless[s], err = p.serverProgram(ctx, s); err != nil {
 			return err
 		}
+		if s.system == "windows" {
+			if err := p.sign(ctx, windowless[s]); err != nil {
+				return err
+			}
+		}
 	}
-	var deb, rpm, tarball, setup string
+	var deb, rpm, tarball, setup, msi string
+	var winget []string
 	packing, packCtx := errgroup.WithContext(ctx) // each of them squeezes on one processor for long
 	packing.Go(func() (err error) { deb, err = p.deb(packCtx, linux); return })
 	packing.Go(func() (err error) { rpm, err = p.rpm(packCtx, linux); return })
 	packing.Go(func() (err error) { tarball, err = p.tarball(packCtx, linux); return })
 	packing.Go(func() (err error) {
-		setup, err = p.windowsInstaller(packCtx, windows, "Countersign-"+p.version+"-setup.exe")
+		setup, msi, winget, err = p.windowsFiles(packCtx, windows, "Countersign-"+p.version)
 		return
 	})
 	if err := packing.Wait(); err != nil {
@@ -115,7 +130,7 @@ func (p product) release(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	programs := slices.Concat([]string{linux, windows}, slices.Collect(maps.Values(servers)))
+	programs := slices.Concat([]string{linux, windows}, slices.Collect(maps.Values(windowless)))
 	notices, err := p.notices(ctx, programs...)
 	if err != nil {
 		return err
@@ -125,15 +140,18 @@ func (p product) release(ctx context.Context) error {
 		return err
 	}
 	files := map[string]string{
-		filepath.Base(deb): deb, filepath.Base(rpm): rpm, filepath.Base(flatpak): flatpak, filepath.Base(tarball): tarball, filepath.Base(setup): setup,
+		filepath.Base(deb): deb, filepath.Base(rpm): rpm, filepath.Base(flatpak): flatpak, filepath.Base(tarball): tarball, filepath.Base(setup): setup, filepath.Base(msi): msi,
 		"Countersign-" + p.version + "-windows-amd64.exe": windows, "countersign-" + p.version + "-linux-" + p.arch: linux,
 	}
 	packed := "Countersign-" + p.version + ".zip" // with an OpenGL in software, where there was one to pack
 	if _, err := os.Stat(filepath.Join(work, packed)); err == nil {
 		files["Countersign-"+p.version+"-windows-amd64.zip"] = filepath.Join(work, packed)
 	}
-	for arch, program := range servers {
-		files["countersign-server-"+p.version+"-linux-"+arch] = program
+	for s, program := range windowless {
+		files[s.file(p.version)] = program
+	}
+	for _, manifest := range winget {
+		files[filepath.Base(manifest)] = manifest
 	}
 	for name, from := range files {
 		if err := copyFile(from, filepath.Join(published, name)); err != nil {
@@ -163,8 +181,10 @@ func (p product) announce(dir, deb, rpm, tarball, setup string) error {
 	}
 	err := errors.Join(add("windows", "amd64", update.Installer, setup), add("linux", p.arch, update.Deb, deb),
 		add("linux", p.arch, update.RPM, rpm), add("linux", p.arch, update.Tar, tarball))
-	for _, arch := range serverArchs {
-		err = errors.Join(err, add("linux", arch, update.Server, "countersign-server-"+p.version+"-linux-"+arch))
+	for _, s := range servers {
+		if s.system == "linux" { // on Windows nothing tells the program for servers from one that was unpacked
+			err = errors.Join(err, add(s.system, s.arch, update.Server, s.file(p.version)))
+		}
 	}
 	if err != nil {
 		return err

@@ -26,7 +26,7 @@ type commandLine struct {
 	Version string `name:"set-version" help:"The version; what git describes when left out."`
 	Arch    string `help:"The kind of processor on Linux: amd64 or arm64." default:"${arch}"`
 
-	Windows windowsCmd `cmd:"" help:"Countersign.exe and its installer."`
+	Windows windowsCmd `cmd:"" help:"Countersign.exe, its installer, its package for administrators, and winget's manifest."`
 	Deb     debCmd     `cmd:"" help:"The Debian package."`
 	Rpm     rpmCmd     `cmd:"" help:"The package for Fedora, openSUSE and their like."`
 	Flatpak flatpakCmd `cmd:"" help:"The manifest for flatpak-builder, and the archive that it packs."`
@@ -83,9 +83,24 @@ func ready(path string) error {
 type windowsCmd struct{}
 
 func (windowsCmd) Run(ctx context.Context, c *commandLine) error {
-	return c.make(ctx, product.windowsProgram, func(p product, ctx context.Context, program string) (string, error) {
-		return p.windowsInstaller(ctx, program, "Countersign-setup.exe")
-	})
+	p, err := c.product(ctx)
+	if err != nil {
+		return err
+	}
+	program, err := p.windowsProgram(ctx)
+	if err != nil {
+		return err
+	}
+	setup, msi, winget, err := p.windowsFiles(ctx, program, "Countersign")
+	if err != nil {
+		return err
+	}
+	for _, path := range append([]string{program, setup, msi}, winget...) {
+		if err := ready(path); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 type debCmd struct{}

@@ -92,10 +92,10 @@ func (p product) numbers(n int) []string {
 	return numbers
 }
 
-// serverProgram builds the program without its window, which needs no C, for servers with that kind of processor.
-func (p product) serverProgram(ctx context.Context, arch string) (string, error) {
-	path := filepath.Join(p.out, "linux-"+arch, "countersign-server")
-	return path, p.link(ctx, path, "./internal/server", "-s -w", "GOOS=linux", "GOARCH="+arch, "CGO_ENABLED=0")
+// serverProgram builds the program without its window, which needs no C, for servers with that system and kind of processor.
+func (p product) serverProgram(ctx context.Context, s server) (string, error) {
+	path := filepath.Join(p.out, s.system+"-"+s.arch, "countersign-server"+s.ending)
+	return path, p.link(ctx, path, "./internal/server", "-s -w", "GOOS="+s.system, "GOARCH="+s.arch, "CGO_ENABLED=0")
 }
 
 // build links the program with its window into path. This computer's C flags leave no trace.

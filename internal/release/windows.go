@@ -32,6 +32,7 @@ func (p product) windowsProgram(ctx context.Context) (string, error) {
 		return "", err
 	}
 	path := filepath.Join(p.out, "Countersign.exe")
+	say("Compiling Countersign for Windows. The first time its graphics library is compiled too, which takes a few minutes.")
 	err := p.build(ctx, path, "-s -w -H=windowsgui", "GOOS=windows", "GOARCH=amd64", "CC="+mingwGCC)
 	if err != nil {
 		return "", err
@@ -67,6 +68,18 @@ func (p product) windowsResources(ctx context.Context, path string) error {
 		}
 	}
 	return run(ctx, dir, nil, mingwWindres, "--codepage=65001", "--output-format=coff", "countersign.rc", path)
+}
+
+// windowsFiles packs the program in every way there is; the files' names begin with name.
+func (p product) windowsFiles(ctx context.Context, program, name string) (setup, msi string, winget []string, err error) {
+	if setup, err = p.windowsInstaller(ctx, program, name+"-setup.exe"); err != nil {
+		return "", "", nil, err
+	}
+	if msi, err = p.windowsPackage(ctx, program, name+".msi"); err != nil {
+		return "", "", nil, err
+	}
+	winget, err = p.winget(setup, msi)
+	return setup, msi, winget, err
 }
 
 // windowsInstaller packs the program into an installer of that name and, where it comes with an OpenGL in software, into a zip
@@ -113,6 +126,7 @@ func (p product) windowsInstaller(ctx context.Context, program, name string) (st
 		}
 		define = append(define, fmt.Sprintf("SIGN=%q sign", self))
 	}
+	say("Packing the installer, which takes a minute or two.")
 	args := []string{"-V2", "-WX"}
 	for _, d := range define {
 		args = append(args, "-D"+d)
