@@ -30,6 +30,7 @@ func main() {
 		Again:         ui.Again,
 		Alert:         ui.Alert,
 		Forget:        ui.Forget,
+		TakeOver:      system.TakeOver,
 		Display:       func(ctx context.Context) error { return system.CheckDisplay(ctx, os.Getenv) },
 		Words:         i18n.Words,
 		Language:      i18n.Code,

@@ -20,5 +20,5 @@ func Forget() error {
 		err = errors.Join(err, os.RemoveAll(filepath.Join(folder, "fyne", DefaultID)))
 		_ = os.Remove(filepath.Join(folder, "fyne")) // unless other programs are there
 	}
-	return errors.Join(err, system.Autostart{}.Set(false))
+	return errors.Join(err, system.ForgetAutostart())
 }

@@ -58,6 +58,9 @@ type Program struct {
 	// without a window.
 	Forget func() error
 
+	// TakeOver has another installation of the program give way to this one where that has to be; it goes with Window.
+	TakeOver func() error
+
 	// Updates and UpdateKeys are where newer versions are announced, and the keys that must have signed that; see
 	// agent.Updates. The linker sets them for a release.
 	Updates, UpdateKeys string

@@ -59,6 +59,10 @@ func (c *openCmd) Run(r *run) error {
 		files[i] = abs
 	}
 	r.windowed = true
+	var other error // why another installation does not give way: both work on
+	if r.program.TakeOver != nil {
+		other = r.program.TakeOver()
+	}
 	l, err := dial(r, false,
 		func(running *remote) *local {
 			defer running.Close()
@@ -75,6 +79,9 @@ func (c *openCmd) Run(r *run) error {
 		})
 	if err != nil || l == nil {
 		return errors.Join(err, handed)
+	}
+	if other != nil {
+		l.log.logger(r.global.Debug).Warn("another installation does not give way", "err", other)
 	}
 	r.terminal.detach()
 	ending := newEnding(l.Close, l.log.logger(r.global.Debug))

@@ -22,4 +22,5 @@ func NoMailProgram() Message  { return of("desktop.no-mail-program") }
 func NotPrinted(file string) Message { return of("desktop.not-printed", Name("File", file)) }
 
 func AutostartUnknown(why string) Message { return of("desktop.autostart-unknown", Said("Why", why)) }
+func AutostartDecided() Message           { return of("desktop.autostart-decided") }
 func AutostartFixed(why string) Message   { return of("desktop.autostart-fixed", Said("Why", why)) }

@@ -35,10 +35,19 @@ func (Autostart) Set(on bool) error {
 	} else if err == nil {
 		err = noAutostart()
 	}
-	if err != nil {
-		return message.Error(message.AutostartFixed(err.Error()), err)
+	if _, told := message.Of(err); err == nil || told {
+		return err
 	}
-	return nil
+	return message.Error(message.AutostartFixed(err.Error()), err)
+}
+
+// ForgetAutostart removes the person's own entry; that of an administrator stays.
+func ForgetAutostart() error {
+	err := Autostart{}.Set(false)
+	if m, _ := message.Of(err); m == message.AutostartDecided() {
+		return nil
+	}
+	return err
 }
 
 // replace writes a file of settings whole or not at all, and its folder where that is missing.

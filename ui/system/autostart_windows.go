@@ -3,6 +3,8 @@ package system
 import (
 	"errors"
 
+	"countersign/internal/message"
+
 	"golang.org/x/sys/windows/registry"
 )
 
@@ -13,7 +15,25 @@ const (
 	runName     = "Countersign"
 )
 
+// everybodysKey is where the package for everybody on a computer writes the same, if its administrator asked for that. A build
+// for tests has another.
+var everybodysKey = runKey
+
+// everybodys reports whether Countersign starts for everybody on the computer.
+func everybodys() bool {
+	key, err := registry.OpenKey(registry.LOCAL_MACHINE, everybodysKey, registry.QUERY_VALUE|registry.WOW64_64KEY)
+	if err != nil {
+		return false
+	}
+	defer key.Close()
+	command, _, err := key.GetStringValue(runName)
+	return err == nil && command != ""
+}
+
 func autostarts() (bool, error) {
+	if everybodys() {
+		return true, nil
+	}
 	switch _, there, err := runValue(runKey, registry.Key.GetStringValue); {
 	case err != nil, !there:
 		return false, err
@@ -23,6 +43,9 @@ func autostarts() (bool, error) {
 }
 
 func autostart(program string) error {
+	if everybodys() {
+		return nil
+	}
 	key, _, err := registry.CreateKey(registry.CURRENT_USER, runKey, registry.SET_VALUE)
 	if err != nil {
 		return err
@@ -34,7 +57,13 @@ func autostart(program string) error {
 	return forget(approvedKey) // what the Task Manager says against it
 }
 
-func noAutostart() error { return forget(runKey) }
+func noAutostart() error {
+	err := forget(runKey)
+	if err == nil && everybodys() {
+		return message.Error(message.AutostartDecided(), nil)
+	}
+	return err
+}
 
 // runValue reads the program's value of a key, and whether it is there.
 func runValue[T any](path string, get func(registry.Key, string) (T, uint32, error)) (value T, there bool, err error) {

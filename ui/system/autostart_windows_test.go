@@ -3,6 +3,8 @@ package system
 import (
 	"testing"
 
+	"countersign/internal/message"
+
 	"golang.org/x/sys/windows/registry"
 )
 
@@ -38,4 +40,26 @@ func TestTheTaskManagerCanSwitchAutostartOff(t *testing.T) {
 	wantAutostart(t, false)
 	must(t, (Autostart{}).Set(true))
 	wantAutostart(t, true)
+}
+
+func TestAStartForEverybodyIsTheAdministrators(t *testing.T) {
+	private(t)
+	everybodysKey = `Software\Countersign test`
+	t.Cleanup(func() { everybodysKey = runKey })
+	key, _, err := registry.CreateKey(registry.LOCAL_MACHINE, everybodysKey, registry.SET_VALUE|registry.WOW64_64KEY)
+	if err != nil {
+		t.Skip("only an administrator can write there:", err)
+	}
+	t.Cleanup(func() { registry.DeleteKey(registry.LOCAL_MACHINE, everybodysKey) })
+	defer key.Close()
+	must(t, key.SetStringValue(runName, `"C:\Program Files\Countersign\Countersign.exe" --hidden`))
+	wantAutostart(t, true)
+	if m, _ := message.Of(Autostart{}.Set(false)); m != message.AutostartDecided() {
+		t.Errorf("switched off: %v", m)
+	}
+	must(t, (Autostart{}).Set(true))
+	if _, there, err := runValue(runKey, registry.Key.GetStringValue); there || err != nil {
+		t.Errorf("it starts twice (%v)", err)
+	}
+	must(t, ForgetAutostart())
 }

@@ -9,7 +9,8 @@
 ; With /UPDATE, which the program itself gives, it starts the program again however it went, with what the environment's
 ; COUNTERSIGN_RESTART says.
 ;
-; uninstall.exe /S [/REMOVEDATA]: without the latter settings and list of packages stay.
+; uninstall.exe /S [/REMOVEDATA]: without the latter settings and list of packages stay. With /REPLACEDBY="program", which the
+; Countersign for everybody on the computer gives, what the person chose leads to that.
 Target amd64-unicode
 SetCompressor /SOLID lzma
 SetDateSave off
@@ -71,6 +72,7 @@ Var updating ; 1 with /UPDATE
 Var ran      ; 1 when Countersign was ended for this
 Var starts   ; 1 when it starts with Windows, and nobody has switched that off
 Var removing ; 1 with /REMOVEDATA
+Var replaced ; the program that takes the place of this one
 
 ; A program that runs cannot be replaced, so it is ended as by its menu: what it was doing goes on at its next start.
 !macro WAIT_FOR_END un
@@ -231,6 +233,15 @@ Function .onInit
   SetRegView lastused
   ${If} $0 != ""
   ${AndIf} ${FileExists} "$0\Countersign.exe"
+    ${GetParameters} $1
+    ClearErrors
+    ${GetOptions} $1 "/UPDATE" $2
+    ${IfNot} ${Errors} ; the program that is for everybody takes over what waits for this update
+      ReadEnvStr $1 COUNTERSIGN_RESTART
+      Exec '"$0\Countersign.exe" $1'
+      SetErrorLevel 3
+      Quit
+    ${EndIf}
     MessageBox MB_OK|MB_ICONINFORMATION "$(for_everybody)" /SD IDOK
     SetErrorLevel 3
     Quit
@@ -296,11 +307,14 @@ Function un.onInit
   ${IfNot} ${Errors}
     StrCpy $removing 1
   ${EndIf}
+  ClearErrors
+  ${GetOptions} $0 "/REPLACEDBY=" $replaced
 FunctionEnd
 
 Section "Uninstall"
   Call un.WaitForEnd
   ${If} $removing != 1
+  ${AndIf} $replaced == ""
     ; The folder is the one that the program uses when it is told no other, or the one that earlier versions used.
     ${If} ${FileExists} "$LOCALAPPDATA\countersign\*.*"
     ${OrIf} ${FileExists} "$APPDATA\countersign\*.*"
@@ -321,9 +335,19 @@ Section "Uninstall"
   Delete "$INSTDIR\uninstall.exe"
   RMDir "$INSTDIR"
   Delete "$SMPROGRAMS\Countersign.lnk"
-  Delete "$SENDTO\Countersign.lnk"
-  DeleteRegValue HKCU "${RUN_KEY}" "Countersign"
-  DeleteRegValue HKCU "${APPROVED_KEY}" "Countersign"
+  ${If} $replaced == ""
+    Delete "$SENDTO\Countersign.lnk"
+    DeleteRegValue HKCU "${RUN_KEY}" "Countersign"
+    DeleteRegValue HKCU "${APPROVED_KEY}" "Countersign"
+  ${Else}
+    ${If} ${FileExists} "$SENDTO\Countersign.lnk"
+      CreateShortCut "$SENDTO\Countersign.lnk" "$replaced"
+    ${EndIf}
+    ReadRegStr $0 HKCU "${RUN_KEY}" "Countersign"
+    ${If} $0 != ""
+      WriteRegStr HKCU "${RUN_KEY}" "Countersign" '"$replaced" --hidden'
+    ${EndIf}
+  ${EndIf}
   DeleteRegKey HKCU "${OFFICE_KEY}"
   DeleteRegKey HKCU "${OFFICE_ENDING}"
   ; What the program notes for its notifications.
