@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"crypto/tls"
 	"encoding/base64"
@@ -17,6 +18,7 @@ import (
 )
 
 const (
+	silentFor = 3 * time.Second  // until the next way is tried beside one that says nothing
 	dialTime  = 30 * time.Second // to a server or a proxy
 	proxyTime = 30 * time.Second // until the proxy has connected, with its sign-in
 	maxRounds = 4                // of a sign-in to a proxy
@@ -26,29 +28,62 @@ const (
 // errBroken is a proxy that hung up, or speaks something else than HTTP. What it said is not repeated.
 var errBroken = errors.New("no usable answer")
 
-// DialContext connects to address, the way that Find gives. A proxy that does not let us through is an *Error.
+// DialContext connects to address, the way that Find gives: the first of several that leads there. One that is silent has the
+// next begin beside it, so that whoever waits less than a connection may take gets through all the same. A proxy that does not
+// let us through is an *Error.
 func (f *Finder) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
 	answer, err := f.Find(ctx, address)
 	if err != nil {
 		return nil, err
 	}
-	var failed error
-	for i, way := range answer.Ways {
-		conn, err := f.through(ctx, way, network, address)
-		if err == nil {
-			if i > 0 {
-				f.prefer(address, i)
-			}
-			return conn, nil
-		}
-		if ctx.Err() != nil {
-			return nil, err
-		}
-		if failed == nil {
-			failed = err
+	trying, stop := context.WithCancel(ctx)
+	defer stop() // ends those that are too late
+	type result struct {
+		way  *url.URL
+		conn net.Conn
+		err  error
+	}
+	results := make(chan result, len(answer.Ways))
+	begun, underWay := 0, 0
+	begin := func() {
+		if begun < len(answer.Ways) && ctx.Err() == nil {
+			way := answer.Ways[begun]
+			begun, underWay = begun+1, underWay+1
+			go func() {
+				conn, err := f.through(trying, way, network, address)
+				results <- result{way, conn, err}
+			}()
 		}
 	}
-	f.forget(address)
+	silent := time.NewTicker(cmp.Or(f.patience, silentFor))
+	defer silent.Stop()
+	var failed error
+	for begin(); underWay > 0; {
+		select {
+		case <-silent.C:
+			begin()
+		case r := <-results:
+			underWay--
+			if r.err == nil {
+				go func() {
+					for range underWay {
+						if late := <-results; late.err == nil {
+							late.conn.Close()
+						}
+					}
+				}()
+				f.prefer(address, r.way)
+				return r.conn, nil
+			}
+			if failed == nil {
+				failed = r.err
+			}
+			begin()
+		}
+	}
+	if ctx.Err() == nil {
+		f.forget(address)
+	}
 	return nil, failed
 }
 

@@ -17,6 +17,7 @@ import (
 	"net"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -77,7 +78,8 @@ type Finder struct {
 	// SignIn begins a sign-in to a proxy as whoever is signed in to this computer; nil where the system has none.
 	SignIn func(scheme, host string) (Exchange, error)
 
-	asking singleflight.Group
+	asking   singleflight.Group
+	patience time.Duration // silentFor when it is 0
 
 	mu   sync.Mutex
 	kept map[string]answerKept // by host:port
@@ -151,12 +153,13 @@ func (f *Finder) forget(hostport string) {
 	delete(f.kept, hostport)
 }
 
-// prefer tries from now on the i-th way first, because those before it lead nowhere.
-func (f *Finder) prefer(hostport string, i int) {
+// prefer tries from now on that way first, because those before it lead nowhere. Several may say so at the same time.
+func (f *Finder) prefer(hostport string, way *url.URL) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if kept, known := f.kept[hostport]; known && i < len(kept.Ways) {
-		kept.Ways = append(append([]*url.URL(nil), kept.Ways[i:]...), kept.Ways[:i]...)
+	kept, known := f.kept[hostport]
+	if i := slices.Index(kept.Ways, way); known && i > 0 {
+		kept.Ways = slices.Concat(kept.Ways[i:], kept.Ways[:i])
 		f.kept[hostport] = kept
 	}
 }

@@ -209,6 +209,43 @@ func TestTheNextProxyIsTriedWhenOneLeadsNowhere(t *testing.T) {
 	}
 }
 
+func TestAProxyThatIsSilentHoldsNobodyUpWhereThereIsAnother(t *testing.T) {
+	noEnvironment(t)
+	s, hosts := service(t)
+	p := start(t, proxytest.Options{Hosts: hosts})
+	listener, err := net.Listen("tcp", "127.0.0.1:0") // which accepts nobody
+	must(t, err)
+	defer listener.Close()
+	f := &Finder{Ask: says(t, Script, "http://"+listener.Addr().String(), p.URL().String()), patience: 10 * time.Millisecond}
+	conn, err := within(t, f)
+	must(t, err)
+	conn.Close()
+	if a, err := f.Find(context.Background(), "example.com:443"); err != nil || a.Name() != p.URL().Host {
+		t.Errorf("the next try begins with %q (%v), not with what led there", a.Name(), err)
+	}
+	must(t, get(s, f))
+}
+
+func TestTwoThatFindTheSameWayAtOnceKeepIt(t *testing.T) {
+	noEnvironment(t)
+	f := &Finder{Ask: says(t, Script, "http://127.0.0.1:1", "http://127.0.0.1:2", "")}
+	a, err := f.Find(t.Context(), "example.com:443")
+	must(t, err)
+	for range 2 {
+		f.prefer("example.com:443", a.Ways[1])
+		if now, err := f.Find(t.Context(), "example.com:443"); err != nil || now.First() != a.Ways[1] || len(now.Ways) != 3 {
+			t.Errorf("%v, %v", now, err)
+		}
+	}
+}
+
+// within dials as whoever has less time than a proxy may take to answer.
+func within(t *testing.T, f *Finder) (net.Conn, error) {
+	ctx, stop := context.WithTimeout(t.Context(), proxyTime*2/3)
+	defer stop()
+	return f.DialContext(ctx, "tcp", "example.com:443")
+}
+
 func TestThePasswordInTheEnvironmentSignsInToTheProxy(t *testing.T) {
 	noEnvironment(t)
 	s, hosts := service(t)
