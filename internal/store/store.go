@@ -34,8 +34,8 @@ type Options struct {
 
 // Store is an open data file. All methods may be called from any goroutine.
 //
-// One goroutine, started by Open and ended by Close, owns writing: see [Store.Update]. Reading happens on the
-// caller's goroutine and sees the last commit.
+// Whoever has the turn writes: the writer, a goroutine that Open starts and Close ends, or a caller that finds nobody else, see
+// [Store.Update]. Reading happens on the caller's goroutine and sees the last commit.
 type Store struct {
 	path string
 	now  func() time.Time
@@ -49,6 +49,9 @@ type Store struct {
 	closed bool
 	wake   chan struct{} // capacity 1: there is something in queue, or closed
 	done   chan struct{} // closed when the writer has ended
+
+	turn chan struct{} // capacity 1: full while somebody commits
+	line stream        // of whoever has the turn
 
 	lines lineChanges
 
@@ -96,6 +99,7 @@ func open(path string, opts Options, steps []migration) (*Store, error) {
 		log:  opts.Log,
 		wake: make(chan struct{}, 1),
 		done: make(chan struct{}),
+		turn: make(chan struct{}, 1),
 	}
 	if err := s.openFile(opts.LockTimeout, steps); err != nil {
 		return nil, err

@@ -39,8 +39,9 @@ var (
 // Update runs fn in a transaction and returns when the changes are on disk, or with fn's error and nothing changed.
 //
 // Updates that are called while another one is being committed share the next commit, so fifty callers cost hardly
-// more than one, and a single caller never waits for company. fn runs on the writer's goroutine, alone, and sees what
-// the updates before it wrote. It may run more than once (when a neighbour fails), so it must do nothing but read and
+// more than one, and a single caller never waits for company. No other update runs while fn does, which sees what those
+// before it wrote: on the caller's goroutine when nobody else is there, which spares handing it over and back, or else on
+// the writer's. It may run more than once (when a neighbour fails), so it must do nothing but read and
 // write through tx and set variables that it sets anew each time. It must not call Update, View or Close. If fn
 // panics, Update panics on the caller's goroutine.
 func (s *Store) Update(fn func(*Tx) error) error { return s.update(&s.queue, fn) }
@@ -52,8 +53,12 @@ func (s *Store) UpdateFirst(fn func(*Tx) error) error { return s.update(&s.first
 
 func (s *Store) update(queue *[]*request, fn func(*Tx) error) error {
 	r := &request{fn: fn, since: time.Now(), done: make(chan result, 1)}
-	if err := s.enqueue(queue, r); err != nil {
+	alone, err := s.enqueue(queue, r)
+	if err != nil {
 		return err
+	}
+	if alone {
+		s.commitOwn(r, queue == &s.first)
 	}
 	res := <-r.done
 	if res.panicked != nil {
@@ -62,19 +67,50 @@ func (s *Store) update(queue *[]*request, fn func(*Tx) error) error {
 	return res.err
 }
 
-func (s *Store) enqueue(queue *[]*request, r *request) error {
+// enqueue hands a request to the writer. When nobody else has anything to commit, the caller has the turn instead.
+func (s *Store) enqueue(queue *[]*request, r *request) (alone bool, err error) {
 	if d := s.damage.Load(); d != nil {
-		return d
+		return false, d
 	}
 	s.mu.Lock()
+	defer s.mu.Unlock()
 	if s.closed {
-		s.mu.Unlock()
-		return ErrClosed
+		return false, ErrClosed
+	}
+	if s.takeTurn(queue == &s.first) {
+		return true, nil
 	}
 	*queue = append(*queue, r)
-	s.mu.Unlock()
 	s.signal()
-	return nil
+	return false, nil
+}
+
+// takeTurn takes the turn for an update that comes now, unless others are to be committed before it or with it. It is called
+// with mu held and does not wait.
+func (s *Store) takeTurn(first bool) bool {
+	if len(s.first) > 0 || len(s.queue) > 0 && !(first && time.Since(s.queue[0].since) < patience) {
+		return false
+	}
+	select {
+	case s.turn <- struct{}{}:
+	default:
+		return false // somebody commits
+	}
+	if !first && s.line.left() > 0 {
+		<-s.turn
+		return false
+	}
+	return true
+}
+
+// commitOwn commits the request of a caller that has the turn, and gives that back.
+func (s *Store) commitOwn(r *request, first bool) {
+	defer func() { <-s.turn }() // also when fn ends the goroutine
+	began := time.Now()
+	s.commit([]*request{r})
+	if first {
+		s.line.passed(began)
+	}
 }
 
 func (s *Store) signal() {
@@ -95,7 +131,7 @@ const (
 // patience is how long an update waits at most for those that go first and keep coming.
 const patience = 50 * time.Millisecond
 
-// stream tells whether updates that go first keep coming. It belongs to the writer's goroutine.
+// stream tells whether updates that go first keep coming. It belongs to whoever has the turn.
 type stream struct {
 	last  time.Time // when the latest was committed
 	flows bool      // the one before it was not long ago then
@@ -117,7 +153,8 @@ func (m *stream) left() time.Duration {
 	return m.lull - time.Since(m.last)
 }
 
-// write is the writer's goroutine: it commits what is queued, as much as it may at once, until the store is closed.
+// write is the writer's goroutine: it commits what is queued, as much as it may at once, until the store is closed. Whatever is
+// queued wakes it, so that who commits for himself meanwhile need not.
 func (s *Store) write() {
 	var batch []*request
 	ended := false
@@ -127,10 +164,10 @@ func (s *Store) write() {
 		}
 		// fn called runtime.Goexit (a test's FailNow, say). bbolt has rolled back; go on with a new writer.
 		answer(batch, result{err: errGoexit})
+		<-s.turn
 		s.signal() // the one that was taken may have been Close's
 		go s.write()
 	}()
-	var m stream
 	look := time.AfterFunc(lull, s.signal) // also for what a writer before this one left
 	defer look.Stop()
 	for range s.wake {
@@ -139,17 +176,19 @@ func (s *Store) write() {
 		if len(batch) > 1 {
 			runtime.Gosched()
 		}
+		s.turn <- struct{}{}
 		began := time.Now()
 		var first int
 		var more, closed bool
-		batch, first, more, closed = s.take(m.left())
+		batch, first, more, closed = s.take(s.line.left())
 		s.commit(batch)
 		if first > 0 {
-			m.passed(began)
+			s.line.passed(began)
 		}
 		if more {
-			look.Reset(max(0, min(m.left(), s.patienceLeft())))
+			look.Reset(max(0, min(s.line.left(), s.patienceLeft())))
 		}
+		<-s.turn
 		if closed {
 			break
 		}

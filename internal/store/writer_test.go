@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"runtime"
+	"runtime/debug"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -163,10 +164,36 @@ func TestAPanicReachesTheCallerWithItsStack(t *testing.T) {
 
 func TestAnUpdateThatEndsItsGoroutineDoesNotEndTheStore(t *testing.T) {
 	s := newTest(t)
-	if err := s.Update(func(*Tx) error { runtime.Goexit(); return nil }); err == nil {
-		t.Error("no error")
+	end := func(tx *Tx) error { _ = tx.PutDoc("half", 1); runtime.Goexit(); return nil }
+	alone := make(chan struct{})
+	go func() {
+		defer close(alone)
+		_ = s.Update(end)
+		t.Error("it went on")
+	}()
+	<-alone
+	for _, err := range together(t, s, end, putDoc("beside")) {
+		if err == nil {
+			t.Error("no error")
+		}
 	}
 	update(t, s, putDoc("after"))
+	if hasDoc(t, s, "half") {
+		t.Error("half of it was committed")
+	}
+}
+
+// To hand a commit to another goroutine and to be woken after it takes about as long as a fast disk.
+func TestWhoeverIsAloneCommitsForHimself(t *testing.T) {
+	s := newTest(t)
+	for name, update := range map[string]func(func(*Tx) error) error{"first": s.UpdateFirst, "an update": s.Update} {
+		var by string
+		must(t, update(func(tx *Tx) error { by = string(debug.Stack()); return tx.PutDoc(name, 1) }))
+		if !strings.Contains(by, t.Name()) {
+			t.Errorf("%s was handed over:\n%s", name, by)
+		}
+		time.Sleep(longestLull) // no stream of those that go first holds up the next
+	}
 }
 
 func TestAFailedUpdateChangesNothing(t *testing.T) {
