@@ -8,24 +8,43 @@ import (
 	"sync"
 )
 
-// anchored are the folders whose names are known to be on the disk, by their paths.
-var anchored sync.Map // of fs.FileInfo
+// anchored are the folders whose names are known to be on the disk, by their paths. It forgets all of them now and then: an
+// office may have a folder for each package, and the next look costs no more than a flush.
+var anchored struct {
+	mu      sync.Mutex
+	folders map[string]fs.FileInfo
+}
+
+// mostAnchored is how many are remembered.
+const mostAnchored = 1000
 
 // Once calls flush, which makes the name of a folder durable, unless it succeeded before for this very folder at this path:
 // whoever saves a hundred files flushes the way to them once. The info is that of the folder.
 func Once(path string, info fs.FileInfo, flush func() error) error {
-	if known, ok := anchored.Load(path); ok && os.SameFile(known.(fs.FileInfo), info) {
+	anchored.mu.Lock()
+	known, ok := anchored.folders[path]
+	anchored.mu.Unlock()
+	if ok && os.SameFile(known, info) {
 		return nil
 	}
 	if err := flush(); err != nil {
 		return err
 	}
-	anchored.Store(path, info)
+	anchored.mu.Lock()
+	defer anchored.mu.Unlock()
+	if anchored.folders == nil || len(anchored.folders) >= mostAnchored {
+		anchored.folders = map[string]fs.FileInfo{}
+	}
+	anchored.folders[path] = info
 	return nil
 }
 
 // Forget is for whoever has made a folder at a path: one that was there before and was removed may look like the same.
-func Forget(path string) { anchored.Delete(path) }
+func Forget(path string) {
+	anchored.mu.Lock()
+	defer anchored.mu.Unlock()
+	delete(anchored.folders, path)
+}
 
 // Anchor makes the way to a file or folder that is there durable: its name in the folder above, that one's name in the next,
 // and so on up to the first in which this user can make nothing. Who gave it its name, and when, does not matter: it may
