@@ -54,7 +54,7 @@ func TestWhatIsDroppedIsKeptWholeUnderASafeName(t *testing.T) {
 		want string
 	}{
 		{"Lease.pdf", 5, "Lease.pdf"},
-		{"lease.pdf", -1, "lease.pdf"},
+		{"Offer.pdf", -1, "Offer.pdf"},
 		{`..\..\Lease.pdf`, 5, "Lease (2).pdf"},
 		{"CON", 5, "CON_"},
 		{"", -1, "Document"},

@@ -1,5 +1,3 @@
-//go:build windows || darwin
-
 package drop
 
 // Watch does nothing: there the graphics library takes files by their paths.

@@ -1,0 +1,225 @@
+package drop
+
+import (
+	"errors"
+	"fmt"
+	"sync/atomic"
+	"syscall"
+	"time"
+	"unsafe"
+
+	"golang.org/x/sys/windows"
+
+	"countersign/internal/message"
+)
+
+// A window of Windows has one drop target, an object of OLE (IDropTarget, oleidl.h). OLE calls it on the thread of the window,
+// which is Fyne's: so its methods may talk to the window at once. It takes the place of WM_DROPFILES, which remains for windows
+// that have no such object.
+
+var (
+	ole32  = windows.NewLazySystemDLL("ole32.dll")
+	user32 = windows.NewLazySystemDLL("user32.dll")
+
+	oleInitialize    = ole32.NewProc("OleInitialize")
+	oleUninitialize  = ole32.NewProc("OleUninitialize")
+	registerDragDrop = ole32.NewProc("RegisterDragDrop")
+	revokeDragDrop   = ole32.NewProc("RevokeDragDrop")
+	screenToClient   = user32.NewProc("ScreenToClient")
+	asyncKeyState    = user32.NewProc("GetAsyncKeyState")
+)
+
+// What the methods answer.
+const (
+	sOK          = 0
+	sFalse       = 1
+	eNoInterface = 0x80004002
+
+	effectNone = 0
+	effectCopy = 1
+)
+
+// unknown is any object of COM: a table of its methods, of which the first three are QueryInterface, AddRef and Release.
+type unknown struct{ methods *[16]uintptr }
+
+// call calls the method at a place of the table. A result is negative where it failed.
+func (u *unknown) call(method int, args ...uintptr) (result int32) {
+	r, _, _ := syscall.SyscallN(u.methods[method], append([]uintptr{uintptr(unsafe.Pointer(u))}, args...)...)
+	return int32(r)
+}
+
+func (u *unknown) release() { u.call(2) }
+
+// dropTarget is the object. Its first field is what OLE knows of it.
+type dropTarget struct {
+	methods    *[7]uintptr
+	references atomic.Int32
+	Window
+	window uintptr
+	over   *overWindow // nil while nothing is over the window
+}
+
+// overWindow is what is over the window.
+type overWindow struct {
+	files bool
+	free  int // how often no button was held
+}
+
+// targetMethods are the methods of all drop targets: they can be made only a limited number of times.
+var targetMethods = [7]uintptr{
+	windows.NewCallback(func(t *dropTarget, id *windows.GUID, to **dropTarget) uintptr { return t.queryInterface(id, to) }),
+	windows.NewCallback(func(t *dropTarget) uintptr { return uintptr(t.references.Add(1)) }),
+	windows.NewCallback(func(t *dropTarget) uintptr { return uintptr(t.references.Add(-1)) }),
+	windows.NewCallback(func(t *dropTarget, data *unknown, _, at uintptr, effect *uint32) uintptr {
+		return t.dragEnter(data, at, effect)
+	}),
+	windows.NewCallback(func(t *dropTarget, _, at uintptr, effect *uint32) uintptr { return t.dragOver(at, effect) }),
+	windows.NewCallback(func(t *dropTarget) uintptr { return t.dragLeave() }),
+	windows.NewCallback(func(t *dropTarget, data *unknown, _, at uintptr, effect *uint32) uintptr {
+		return t.drop(data, at, effect)
+	}),
+}
+
+var (
+	idUnknown    = windows.GUID{Data4: [8]byte{0xc0, 0, 0, 0, 0, 0, 0, 0x46}}
+	idDropTarget = windows.GUID{Data1: 0x122, Data4: [8]byte{0xc0, 0, 0, 0, 0, 0, 0, 0x46}}
+)
+
+// kept holds the objects that OLE knows: it does so where the garbage collector does not look.
+var kept = map[*dropTarget]bool{}
+
+// Watch takes what is dragged onto the window with that handle, until stop is called. Both belong to the thread of the window.
+func Watch(window uintptr, w Window) (stop func(), err error) {
+	if r, _, _ := oleInitialize.Call(0); int32(r) < 0 {
+		return nil, fmt.Errorf("OleInitialize answers %#x", uint32(r))
+	}
+	t := &dropTarget{methods: &targetMethods, Window: w, window: window}
+	kept[t] = true
+	if r, _, _ := registerDragDrop.Call(window, uintptr(unsafe.Pointer(t))); int32(r) < 0 {
+		delete(kept, t)
+		oleUninitialize.Call()
+		return nil, fmt.Errorf("RegisterDragDrop answers %#x", uint32(r))
+	}
+	return func() {
+		revokeDragDrop.Call(window) // which fails where the window has gone, and the object with it
+		delete(kept, t)
+		oleUninitialize.Call()
+	}, nil
+}
+
+func (t *dropTarget) queryInterface(id *windows.GUID, to **dropTarget) uintptr {
+	if *id != idUnknown && *id != idDropTarget {
+		*to = nil
+		return eNoInterface
+	}
+	t.references.Add(1)
+	*to = t
+	return sOK
+}
+
+// place is a place of the screen in the window. OLE passes it as a number of two halves.
+func (t *dropTarget) place(at uintptr) Point {
+	point := struct{ x, y int32 }{int32(at), int32(at >> 32)}
+	screenToClient.Call(t.window, uintptr(unsafe.Pointer(&point)))
+	return Point{int(point.x), int(point.y)}
+}
+
+func (t *dropTarget) dragEnter(data *unknown, at uintptr, effect *uint32) uintptr {
+	t.end()
+	t.over = &overWindow{files: offersFiles(data)}
+	go t.checkHeld(t.over)
+	return t.dragOver(at, effect)
+}
+
+// dragOver answers what a drop would do: what is taken is copied.
+func (t *dropTarget) dragOver(at uintptr, effect *uint32) uintptr {
+	allowed := *effect & effectCopy
+	*effect = effectNone
+	if t.over == nil {
+		return sOK
+	}
+	t.over.free = 0
+	if t.Over(t.place(at), t.over.files && allowed != 0) && t.over.files {
+		*effect = allowed
+	}
+	return sOK
+}
+
+func (t *dropTarget) dragLeave() uintptr {
+	t.end()
+	return sOK
+}
+
+func (t *dropTarget) end() {
+	if t.over != nil {
+		t.over = nil
+		t.Left()
+	}
+}
+
+// drop takes what was let go of: beside the window where the other program says that it may be, or else before it returns.
+func (t *dropTarget) drop(data *unknown, at uintptr, effect *uint32) uintptr {
+	place := t.place(at)
+	files, allowed := offersFiles(data), *effect&effectCopy
+	*effect = effectNone
+	takes := t.Over(place, files && allowed != 0)
+	t.over = nil
+	t.Left()
+	if !files || allowed == 0 {
+		t.Dropped(place, nil, []error{message.Error(message.DropNoFile(), nil)})
+		return sOK
+	}
+	if !takes {
+		return sOK
+	}
+	done := func(p parcel) { t.Dropped(place, p.paths, p.wrong) }
+	if later(data, t.Shelf(), func(p parcel) { t.Do(func() { done(p) }) }) {
+		*effect = allowed
+		return sOK
+	}
+	p := fetch(data, t.Shelf())
+	if len(p.paths) > 0 {
+		*effect = allowed
+	}
+	done(p)
+	return sOK
+}
+
+// held is how often it is looked whether somebody still holds a mouse button while something is over the window: OLE does not
+// tell when the other program ends.
+const held = 500 * time.Millisecond
+
+// checkHeld takes the sign away when nobody holds a button any more, and ends with what is over the window.
+func (t *dropTarget) checkHeld(over *overWindow) {
+	look := time.NewTicker(held)
+	defer look.Stop()
+	for range look.C {
+		goOn := make(chan bool, 1)
+		t.Do(func() { goOn <- t.over == over && !t.gone(over) })
+		select {
+		case on := <-goOn:
+			if !on {
+				return
+			}
+		case <-time.After(time.Minute): // the window has ended
+			return
+		}
+	}
+}
+
+func (t *dropTarget) gone(over *overWindow) bool {
+	const left, right, pressed = 0x01, 0x02, 0x8000
+	for _, button := range []uintptr{left, right} {
+		if state, _, _ := asyncKeyState.Call(button); state&pressed != 0 {
+			over.free = 0
+			return false
+		}
+	}
+	if over.free++; over.free < 2 {
+		return false
+	}
+	t.end()
+	return true
+}
+
+var errStopped = errors.New("the other program takes too long")
