@@ -38,7 +38,8 @@ func (a *Agent) configure(ctx context.Context, s office.Settings, secrets office
 	if bad := append(s.Check(), secrets.Check()...); len(bad) > 0 {
 		return &ConfigError{Fields: bad}
 	}
-	if s.SaveTo != a.account.Settings().SaveTo {
+	former := a.account.Settings().SaveTo
+	if s.SaveTo != former {
 		if code := download.TryFolder(s.SaveTo); code != "" {
 			return &ConfigError{Fields: []office.FieldError{office.Finding(office.FieldSaveTo, code)}}
 		}
@@ -54,10 +55,11 @@ func (a *Agent) configure(ctx context.Context, s office.Settings, secrets office
 		return err
 	}
 	if moved {
+		former = "" // what waited for it is not asked for any more
 		a.saves.Resume()
 		a.packages.Sweep("the service was changed")
 	}
-	a.saves.FolderChanged()
+	a.saves.FolderChosen(former, s.SaveTo)
 	a.outbox.TellUnknown()
 	if secrets.NgrokAuthtoken != "" {
 		a.webhook.Reopen()

@@ -142,10 +142,11 @@ func shortened(y way, r *http.Request, draw int, end error) (*http.Response, err
 	}
 	body, err := io.ReadAll(answer.Body)
 	answer.Body.Close()
-	if err != nil || len(body) == 0 {
+	whole := len(bytes.TrimRight(body, "\r\n")) // nobody could say of a document that the end of its last line is missing
+	if err != nil || whole == 0 {
 		return nil, io.ErrUnexpectedEOF
 	}
-	at := len(body) * (draw % 1000) / 1000 // of a body that is a byte longer, the same part is left
+	at := whole * (draw % 1000) / 1000 // of a body that is a byte longer, the same part is left
 	answer.Body = io.NopCloser(io.MultiReader(bytes.NewReader(body[:at]), failing{end}))
 	if end == io.EOF {
 		answer.ContentLength = -1

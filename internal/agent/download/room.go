@@ -66,8 +66,13 @@ func (r *Room) Retry() { r.state.unblock() }
 // Resume lets downloads begin again that wait for the service.
 func (r *Room) Resume() { r.state.breaker.Close() }
 
-// FolderChanged is Retry when the files that waited may be meant for other folders now.
-func (r *Room) FolderChanged() {
+// FolderChosen is Retry when people have chosen next for documents, and had chosen old before. What was wrong with another
+// folder is no news any more; with the same one it is wrong until a file was saved there.
+func (r *Room) FolderChosen(old, next string) {
+	if old == next {
+		r.Retry()
+		return
+	}
 	r.state.forget()
 	r.Health.Clear(health.FolderFails)
 }

@@ -168,8 +168,12 @@ func TestTroubleWithAFolderThatNoFileWaitsForAnyMoreIsNotTold(t *testing.T) {
 	}
 	next := t.TempDir()
 	x.update(func(tx *store.Tx) error { return MoveJobs(tx, x.settings.SaveTo, next, x.Now) })
+	x.FolderChosen(x.settings.SaveTo, x.settings.SaveTo) // with other settings
+	if !x.Health.Has(health.FolderFails) {
+		t.Error("nothing is said of the folder once other settings were changed")
+	}
+	x.FolderChosen(x.settings.SaveTo, next)
 	x.settings.SaveTo = next
-	x.FolderChanged()
 	if err := x.notSaved(t.Context(), j, archive.ErrMissing); err != nil || x.Health.Has(health.FolderFails) {
 		t.Errorf("%v, health: %+v", err, x.Health.List())
 	}
