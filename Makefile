@@ -169,7 +169,7 @@ SHIPPING_PACKAGES := wine wine64 xvfb xdotool libgl1-mesa-dri openssl bsdutils d
 ARCH ?=
 CROSS_COMPILER_arm64 := gcc-aarch64-linux-gnu
 CROSS_COMPILER_amd64 := gcc-x86-64-linux-gnu
-CROSS_PACKAGES := libc6-dev libgl-dev libx11-dev libxcursor-dev libxi-dev libxinerama-dev libxrandr-dev libxxf86vm-dev libxkbcommon-dev \
+CROSS_PACKAGES := libc6-dev libgl-dev libegl-dev libx11-dev libxcursor-dev libxi-dev libxinerama-dev libxrandr-dev libxxf86vm-dev libxkbcommon-dev \
 	libwayland-dev libx11-xcb1 libxext6 libdecor-0-0 libegl1
 
 # Without VERSION these are called as git describes the tree; what a release is called, its maker says.
