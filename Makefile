@@ -177,6 +177,9 @@ SHIP := go run ./internal/release $(if $(filter command line environment,$(origi
 
 # MESA_DLL names an opengl32.dll that draws in software, such as Mesa's, for computers whose screen has no OpenGL: it goes into
 # the installer, and into a zip beside it, with what it needs of its own folder.
+# ACCESSIBILITY=1 has the programs for Windows and macOS made with what Fyne has for screen readers, see README.md.
+export ACCESSIBILITY
+
 windows: build-packages windows-packages
 	$(SHIP) windows
 

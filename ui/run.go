@@ -28,6 +28,7 @@ import (
 	"countersign/ui/drop"
 	"countersign/ui/env"
 	"countersign/ui/i18n"
+	"countersign/ui/motion"
 	"countersign/ui/opengl"
 	"countersign/ui/system"
 	"countersign/ui/theme"
@@ -85,7 +86,7 @@ func Run(ctx context.Context, o Options) (err error) {
 	loop := &loop{app: a, ending: o.Ending}
 	w := window.New(ctx, a, window.Options{Office: o.Office, System: system.Opener{}, Do: loop.do, Now: time.Now,
 		HasTray: system.HasTray, Quit: loop.quit, Demo: o.Demo, StartDemo: o.StartDemo, Autostart: o.Autostart,
-		Country: country(), Tooltip: systray.SetTooltip, Target: drop.Watch})
+		Country: country(), Tooltip: systray.SetTooltip, Comfort: system.ReadComfort, Still: motion.Use(a).Rest, Target: drop.Watch})
 	defer w.Close()
 	a.Lifecycle().SetOnStarted(func() {
 		debug.SetGCPercent(usual)

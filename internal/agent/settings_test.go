@@ -83,6 +83,7 @@ var judgeable = map[string]bool{
 	office.FieldNgrokConnect: true, office.FieldNgrokCA: true, office.FieldPublicURL: true, office.FieldListen: true, office.FieldSaveTo: true,
 	office.FieldTemplate: true, office.FieldNotify: true, office.FieldQuietFrom: true, office.FieldKeepEvents: true,
 	office.FieldTheme: true, office.FieldLanguage: true,
+	office.FieldContrast: true, office.FieldTextSize: true, office.FieldMotion: true,
 }
 
 func TestQuietHoursAreTwoTimes(t *testing.T) {

@@ -39,6 +39,9 @@ func DueDaysRange() Message           { return of("settings.due-days-range") }
 func QuietHours() Message             { return of("settings.quiet-hours") }
 func KeepEventsRange() Message        { return of("settings.keep-events-range") }
 func ThemeChoice() Message            { return of("settings.theme-choice") }
+func ContrastChoice() Message         { return of("settings.contrast-choice") }
+func TextSizeChoice() Message         { return of("settings.text-size-choice") }
+func MotionChoice() Message           { return of("settings.motion-choice") }
 func LanguageChoice() Message         { return of("settings.language-choice") }
 
 // The administrator of the computer has decided.

@@ -77,6 +77,15 @@ func (s Settings) Check() []FieldError {
 	if !slices.Contains([]string{"", "light", "dark"}, s.Theme) {
 		say(FieldTheme, CodeChoice)
 	}
+	if !slices.Contains([]string{"", "high", "normal"}, s.Contrast) {
+		say(FieldContrast, CodeChoice)
+	}
+	if !slices.Contains([]int{0, 100, 125, 150, 200}, s.TextSize) {
+		say(FieldTextSize, CodeChoice)
+	}
+	if !slices.Contains([]string{"", "reduced", "full"}, s.Motion) {
+		say(FieldMotion, CodeChoice)
+	}
 	if !slices.Contains([]string{"", "en", "fr", "de", "es"}, s.Language) {
 		say(FieldLanguage, CodeChoice)
 	}

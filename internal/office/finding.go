@@ -31,6 +31,9 @@ const (
 	FieldQuietTo      = "quiet_to"
 	FieldKeepEvents   = "keep_events_days"
 	FieldTheme        = "theme"
+	FieldContrast     = "contrast"
+	FieldTextSize     = "text_size"
+	FieldMotion       = "motion"
 	FieldLanguage     = "language"
 )
 
@@ -108,6 +111,9 @@ var findingTexts = map[string]map[Code]message.Message{
 	FieldQuietTo:     {"": message.QuietHours()},
 	FieldKeepEvents:  {"": message.KeepEventsRange()},
 	FieldTheme:       {"": message.ThemeChoice()},
+	FieldContrast:    {"": message.ContrastChoice()},
+	FieldTextSize:    {"": message.TextSizeChoice()},
+	FieldMotion:      {"": message.MotionChoice()},
 	FieldLanguage:    {"": message.LanguageChoice()},
 }
 

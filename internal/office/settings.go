@@ -73,8 +73,11 @@ type Settings struct {
 	// CheckUpdates asks once a day whether there is a newer version of the program.
 	CheckUpdates bool `json:"check_updates,omitempty"`
 
-	Theme    string `json:"theme,omitempty"`    // "" follows the system, light, dark
-	Language string `json:"language,omitempty"` // "" follows the system, or en, fr, de, es
+	Theme    string `json:"theme,omitempty"`     // "" follows the system, light, dark
+	Contrast string `json:"contrast,omitempty"`  // "" follows the system, high, normal
+	TextSize int    `json:"text_size,omitempty"` // in percent: 0 follows the system, 100, 125, 150, 200
+	Motion   string `json:"motion,omitempty"`    // "" follows the system, reduced, full
+	Language string `json:"language,omitempty"`  // "" follows the system, or en, fr, de, es
 }
 
 // Secrets are what an office must not show. An empty field means "leave as it is" when saving.

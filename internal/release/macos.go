@@ -55,7 +55,7 @@ func (p product) bundle(ctx context.Context, bundle string) error {
 	var parts []string
 	for _, arch := range []string{"amd64", "arm64"} {
 		part := filepath.Join(p.out, "macos", "countersign-"+arch)
-		if err := p.build(ctx, part, "-s -w", "GOOS=darwin", "GOARCH="+arch); err != nil {
+		if err := p.build(ctx, part, "-s -w", append(screenReaders(), "GOOS=darwin", "GOARCH="+arch)...); err != nil {
 			return err
 		}
 		parts = append(parts, part)

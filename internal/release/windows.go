@@ -33,7 +33,7 @@ func (p product) windowsProgram(ctx context.Context) (string, error) {
 	}
 	path := filepath.Join(p.out, "Countersign.exe")
 	say("Compiling Countersign for Windows. The first time its graphics library is compiled too, which takes a few minutes.")
-	err := p.build(ctx, path, "-s -w -H=windowsgui", "GOOS=windows", "GOARCH=amd64", "CC="+mingwGCC)
+	err := p.build(ctx, path, "-s -w -H=windowsgui", append(screenReaders(), "GOOS=windows", "GOARCH=amd64", "CC="+mingwGCC)...)
 	if err != nil {
 		return "", err
 	}

@@ -163,6 +163,24 @@ func (f *form) program() {
 	languages := newChoice(codes, names, func() { f.chosen(tongue) })
 	tongue = f.pick("language", lang.L("Language"), "", languages,
 		func(s office.Settings) string { return s.Language }, func(s *office.Settings, v string) { s.Language = v })
+	var contrast, size, moves *setting
+	contrasts := newChoice([]string{"", "high", "normal"}, []string{lang.L("Same as the system"), lang.L("High"), lang.L("Normal")}, func() { f.chosen(contrast) })
+	contrast = f.pick(office.FieldContrast, lang.L("Contrast"), "", contrasts,
+		func(s office.Settings) string { return s.Contrast }, func(s *office.Settings, v string) { s.Contrast = v })
+	percents, texts := []string{""}, []string{lang.L("Same as the system")}
+	for _, percent := range []int{100, 125, 150, 200} {
+		percents, texts = append(percents, strconv.Itoa(percent)), append(texts, strconv.Itoa(percent)+" %")
+	}
+	sizes := newChoice(percents, texts, func() { f.chosen(size) })
+	size = f.pick(office.FieldTextSize, lang.L("Text size"), "", sizes, func(s office.Settings) string {
+		if s.TextSize == 0 {
+			return ""
+		}
+		return strconv.Itoa(s.TextSize)
+	}, func(s *office.Settings, v string) { s.TextSize, _ = strconv.Atoi(v) })
+	motions := newChoice([]string{"", "reduced", "full"}, []string{lang.L("Same as the system"), lang.L("Reduced"), lang.L("Normal")}, func() { f.chosen(moves) })
+	moves = f.pick(office.FieldMotion, lang.L("Animations"), "", motions,
+		func(s office.Settings) string { return s.Motion }, func(s *office.Settings, v string) { s.Motion = v })
 	f.flag("check_updates", lang.L("Check for a new version once a day"), func(s *office.Settings) *bool { return &s.CheckUpdates }).
 		field.Hint(lang.L("It asks for the newest version number alone and says nothing about you or your documents."))
 	days := widgets.NewEntry(strconv.Itoa(office.KeepEventsDays))

@@ -51,9 +51,9 @@ func (a *Answers) recall(office env.Office) bool {
 	if err != nil || !kept || !a.untouched() {
 		return false
 	}
-	language, theme := a.settings.Language, a.settings.Theme
+	now := a.settings
 	a.step, a.preset, a.settings, a.secrets = f.Step, f.Preset, f.Settings, f.Secrets
-	a.settings.Language, a.settings.Theme = language, theme
+	a.settings.Language, a.settings.Theme, a.settings.Contrast, a.settings.TextSize, a.settings.Motion = now.Language, now.Theme, now.Contrast, now.TextSize, now.Motion
 	a.settings.SaveTo = cmp.Or(a.settings.SaveTo, proposedFolder())
 	return true
 }

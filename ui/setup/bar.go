@@ -50,12 +50,16 @@ func (b *bar) rest(back bool, next string) {
 // busy says what runs and offers to stop it.
 func (b *bar) busy(text string) {
 	b.say("", text)
-	b.room.Show()
-	b.moves.Start()
 	b.stop.Show()
 	b.next.Hide()
 	b.back.Disable()
+	b.room.Hidden = !fyne.CurrentApp().Settings().ShowAnimations() // the text says that it goes on
 	b.content.Refresh()
+	if b.room.Hidden {
+		b.moves.Stop() // drawn for the first time, it starts by itself
+	} else {
+		b.moves.Start()
+	}
 }
 
 // say shows a text; with a mark one that matters.

@@ -26,6 +26,7 @@ const (
 	Wash    fyne.ThemeColorName = "countersignWash"    // behind the health strip
 	Calm    fyne.ThemeColorName = "countersignCalm"    // behind the notice and the demo banner
 	Veil    fyne.ThemeColorName = "countersignVeil"    // over the window behind a question
+	Edge    fyne.ThemeColorName = "countersignEdge"    // around buttons, in high contrast alone
 )
 
 // Text sizes.
@@ -37,20 +38,35 @@ const (
 )
 
 // Theme is Countersign's theme, in light and dark. It is built on Fyne's default for fonts and icons.
-type Theme struct{ base fyne.Theme }
+type Theme struct {
+	base fyne.Theme
+	look Look
+}
+
+// Look is what a person chooses of the theme. The zero value is the theme as it was drawn.
+type Look struct {
+	Variant  string // "light", "dark", or as the system is for anything else
+	Contrast bool   // high
+	Text     int    // size in percent, 0 for 100
+}
 
 // New returns the theme.
-func New() *Theme { return &Theme{theme.DefaultTheme()} }
+func New() *Theme { return &Theme{theme.DefaultTheme(), Look{}} }
 
 // For returns the theme for a choice in the settings: "light", "dark", or as the system is for anything else.
-func For(choice string) fyne.Theme {
-	switch choice {
+func For(choice string) fyne.Theme { return Look{Variant: choice}.Theme() }
+
+// Theme returns the theme with this look.
+func (l Look) Theme() fyne.Theme {
+	t := New()
+	t.look = l
+	switch l.Variant {
 	case "light":
-		return fixed{New(), theme.VariantLight}
+		return fixed{t, theme.VariantLight}
 	case "dark":
-		return fixed{New(), theme.VariantDark}
+		return fixed{t, theme.VariantDark}
 	}
-	return New()
+	return t
 }
 
 // fixed is the theme in one variant, whatever the system prefers.
@@ -92,6 +108,7 @@ var colours = map[fyne.ThemeColorName]pair{
 	Wash:      {rgb(0xFDF3F0), rgb(0x33231F)},
 	Calm:      {rgb(0xF1F5F9), rgb(0x1F2B38)},
 	Veil:      {veil(0x1C2430, 0x59), veil(0x000000, 0x8C)},
+	Edge:      {veil(0x000000, 0x00), veil(0xFFFFFF, 0x00)},
 
 	theme.ColorNameButton:              {rgb(0xEFEDE7), rgb(0x2A3039)},
 	theme.ColorNameDisabledButton:      {rgb(0xF1EFEA), rgb(0x22272E)},
@@ -106,7 +123,7 @@ var colours = map[fyne.ThemeColorName]pair{
 	theme.ColorNameForegroundOnWarning: {rgb(0xFFFFFF), rgb(0x10161D)},
 	theme.ColorNameForegroundOnError:   {rgb(0xFFFFFF), rgb(0x10161D)},
 	theme.ColorNameInputBackground:     {rgb(0xFFFFFF), rgb(0x14171C)},
-	theme.ColorNameInputBorder:         {rgb(0x93979D), rgb(0x6E7886)},
+	theme.ColorNameInputBorder:         {rgb(0x888C93), rgb(0x6E7886)},
 	theme.ColorNameHeaderBackground:    {rgb(0xF3F1EB), rgb(0x1A1E24)},
 	theme.ColorNameMenuBackground:      {rgb(0xFFFFFF), rgb(0x1D2127)},
 	theme.ColorNameOverlayBackground:   {rgb(0xFFFFFF), rgb(0x1D2127)},
@@ -114,9 +131,47 @@ var colours = map[fyne.ThemeColorName]pair{
 	theme.ColorNameShadow:              {veil(0x1C2430, 0x1C), veil(0x000000, 0x66)},
 }
 
+// strong are the colours that high contrast changes: black on white or white on black, edges around all that can be used,
+// and no shade that has to be told from another.
+var strong = map[fyne.ThemeColorName]pair{
+	Paper:     {rgb(0xFFFFFF), rgb(0x000000)},
+	Surface:   {rgb(0xFFFFFF), rgb(0x000000)},
+	Text:      {rgb(0x000000), rgb(0xFFFFFF)},
+	Secondary: {rgb(0x2B2B2B), rgb(0xE6E6E6)},
+	Ink:       {rgb(0x00366F), rgb(0x9CCBFF)},
+	Done:      {rgb(0x0A4A2E), rgb(0x8CEBBB)},
+	Waiting:   {rgb(0x553600), rgb(0xFFD37A)},
+	Attention: {rgb(0x7E1200), rgb(0xFFB3A3)},
+	Line:      {rgb(0x5A5A5A), rgb(0xB4B4B4)},
+	Chosen:    {rgb(0xDCE9FA), rgb(0x12304F)},
+	Wash:      {rgb(0xFFFFFF), rgb(0x000000)},
+	Calm:      {rgb(0xFFFFFF), rgb(0x000000)},
+	Edge:      {rgb(0x000000), rgb(0xFFFFFF)},
+
+	theme.ColorNameButton:              {rgb(0xFFFFFF), rgb(0x000000)},
+	theme.ColorNameDisabledButton:      {rgb(0xFFFFFF), rgb(0x000000)},
+	theme.ColorNameDisabled:            {rgb(0x595959), rgb(0xA6A6A6)},
+	theme.ColorNameFocus:               {veil(0x00366F, 0x33), veil(0x9CCBFF, 0x40)},
+	theme.ColorNameSelection:           {veil(0x00366F, 0x24), veil(0x9CCBFF, 0x33)},
+	theme.ColorNameHyperlink:           {rgb(0x00366F), rgb(0x9CCBFF)},
+	theme.ColorNameForegroundOnPrimary: {rgb(0xFFFFFF), rgb(0x000000)},
+	theme.ColorNameForegroundOnSuccess: {rgb(0xFFFFFF), rgb(0x000000)},
+	theme.ColorNameForegroundOnWarning: {rgb(0xFFFFFF), rgb(0x000000)},
+	theme.ColorNameForegroundOnError:   {rgb(0xFFFFFF), rgb(0x000000)},
+	theme.ColorNameInputBackground:     {rgb(0xFFFFFF), rgb(0x000000)},
+	theme.ColorNameInputBorder:         {rgb(0x000000), rgb(0xFFFFFF)},
+	theme.ColorNameHeaderBackground:    {rgb(0xFFFFFF), rgb(0x000000)},
+	theme.ColorNameMenuBackground:      {rgb(0xFFFFFF), rgb(0x000000)},
+	theme.ColorNameOverlayBackground:   {rgb(0xFFFFFF), rgb(0x000000)},
+	theme.ColorNameScrollBar:           {rgb(0x5A5A5A), rgb(0xB4B4B4)},
+}
+
 // Color returns the colour of a role.
 func (t *Theme) Color(name fyne.ThemeColorName, variant fyne.ThemeVariant) color.Color {
 	c, ok := colours[name]
+	if s, changes := strong[name]; changes && t.look.Contrast {
+		c = s
+	}
 	switch {
 	case !ok:
 		return t.base.Color(name, variant)
@@ -127,8 +182,20 @@ func (t *Theme) Color(name fyne.ThemeColorName, variant fyne.ThemeVariant) color
 	}
 }
 
-// Size returns a size in steps of four, or Fyne's own where the house has no opinion.
+// Size returns a size in steps of four, or Fyne's own where the house has no opinion. Larger text takes the icons beside it
+// along, and leaves the room between things as it is.
 func (t *Theme) Size(name fyne.ThemeSizeName) float32 {
+	size := t.size(name)
+	switch name {
+	case Body, Caption, Title, Heading, theme.SizeNameInlineIcon:
+		if t.look.Text > 0 {
+			size = size * float32(t.look.Text) / 100
+		}
+	}
+	return size
+}
+
+func (t *Theme) size(name fyne.ThemeSizeName) float32 {
 	switch name {
 	case Body:
 		return 14

@@ -4,6 +4,8 @@ import (
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/driver/desktop"
 	"fyne.io/fyne/v2/widget"
+
+	"countersign/ui/theme"
 )
 
 // Button is Fyne's button that shows the focus, is pressed by Enter, too, keeps the focus when a key presses it, and
@@ -31,7 +33,10 @@ func NewButtonWithIcon(text string, icon fyne.Resource, pressed func()) *Button 
 // CreateRenderer is Fyne's.
 func (b *Button) CreateRenderer() fyne.WidgetRenderer {
 	b.ExtendBaseWidget(b)
-	return newRinged(b.Button.CreateRenderer(), b, b.Theme, func() bool { return b.focused })
+	r := newRinged(b.Button.CreateRenderer(), b, b.Theme, func() bool { return b.focused })
+	r.edge = theme.Edge
+	r.draw()
+	return r
 }
 
 // FocusGained is Fyne's.

@@ -2,6 +2,7 @@ package widgets
 
 import (
 	"fyne.io/fyne/v2"
+	fynetheme "fyne.io/fyne/v2/theme"
 	"fyne.io/fyne/v2/widget"
 )
 
@@ -64,7 +65,7 @@ func NewSelect(texts []string, changed func(string)) *Select {
 func (s *Select) CreateRenderer() fyne.WidgetRenderer {
 	s.ExtendBaseWidget(s)
 	r := newRinged(s.Select.CreateRenderer(), s, s.Theme, func() bool { return s.focused })
-	r.edged = true
+	r.edge = fynetheme.ColorNameInputBorder
 	r.draw()
 	return r
 }

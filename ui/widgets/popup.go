@@ -127,7 +127,7 @@ func (p *PopUp) CreateRenderer() fyne.WidgetRenderer {
 	back.outline = theme.Line
 	shield := &shield{of: p}
 	shield.ExtendBaseWidget(shield)
-	panel := container.NewStack(shield, back, p.content)
+	panel := container.NewStack(shield, back, container.NewScroll(p.content)) // which moves only where the window is too small for it
 	r := &renderer{objects: []fyne.CanvasObject{veil, panel}, least: none}
 	if p.tips != nil {
 		r.objects = append(r.objects, p.tips)
@@ -151,8 +151,8 @@ func (p *PopUp) CreateRenderer() fyne.WidgetRenderer {
 // window.
 func (p *PopUp) place(panel fyne.CanvasObject, room fyne.Size) {
 	const margin = 16
-	panel.Resize(fyne.NewSize(min(max(p.least.Width, panel.MinSize().Width), room.Width-2*margin), panel.Size().Height))
-	size := panel.MinSize().Max(p.least) // wrapped text knows its height only now
+	p.content.Resize(fyne.NewSize(min(max(p.least.Width, p.content.MinSize().Width), room.Width-2*margin), panel.Size().Height))
+	size := p.content.MinSize().Max(p.least) // wrapped text knows its height only now
 	size = fyne.NewSize(min(size.Width, room.Width-2*margin), min(size.Height, room.Height-2*margin))
 	at := fyne.NewPos((room.Width-size.Width)/2, (room.Height-size.Height)/2)
 	if p.at != nil {

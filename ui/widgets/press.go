@@ -137,12 +137,14 @@ func (p *Press) CreateRenderer() fyne.WidgetRenderer {
 		paint: func() {
 			th, variant := p.Theme(), fyne.CurrentApp().Settings().ThemeVariant()
 			back.CornerRadius = th.Size(fynetheme.SizeNameButtonRadius)
+			back.StrokeColor, back.StrokeWidth = color.Transparent, 0
 			back.FillColor, bar.FillColor = color.Transparent, color.Transparent
 			switch {
 			case p.chosen && p.underline:
 				bar.FillColor = th.Color(theme.Ink, variant)
 			case p.chosen:
 				back.FillColor = th.Color(theme.Chosen, variant)
+				back.StrokeColor, back.StrokeWidth = th.Color(theme.Edge, variant), 1
 			}
 			if p.hovered && back.FillColor == color.Transparent {
 				back.FillColor = th.Color(fynetheme.ColorNameHover, variant)

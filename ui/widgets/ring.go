@@ -30,9 +30,13 @@ func (r *ring) layout(size fyne.Size) {
 	r.inner.Resize(fyne.NewSize(max(0, size.Width-2*ringWidth), max(0, size.Height-2*ringWidth)))
 }
 
-// edge draws a fine edge in place of the ring, for an input that has none of its own.
-func (r *ring) edge(th fyne.Theme) {
-	stroke(r.outer, th.Color(fynetheme.ColorNameInputBorder, fyne.CurrentApp().Settings().ThemeVariant()), th.Size(fynetheme.SizeNameInputBorder))
+// edge draws a fine edge in place of the ring, for what has none of its own.
+func (r *ring) edge(th fyne.Theme, colour fyne.ThemeColorName) {
+	line := th.Color(colour, fyne.CurrentApp().Settings().ThemeVariant())
+	if line == nil { // Fyne's own themes know no edges of ours
+		return
+	}
+	stroke(r.outer, line, th.Size(fynetheme.SizeNameInputBorder))
 	r.outer.Refresh()
 }
 
@@ -71,8 +75,8 @@ type ringed struct {
 	of      fyne.Widget
 	theme   func() fyne.Theme
 	focused func() bool
-	wrong   func() bool // nil for what cannot be
-	edged   bool        // has a fine edge without the focus
+	wrong   func() bool         // nil for what cannot be
+	edge    fyne.ThemeColorName // a fine one without the focus; empty for none
 	ring    *ring
 }
 
@@ -85,8 +89,8 @@ func newRinged(r fyne.WidgetRenderer, of fyne.Widget, th func() fyne.Theme, focu
 func (r *ringed) draw() {
 	wrong := r.wrong != nil && r.wrong()
 	r.ring.show(r.theme(), r.focused(), wrong)
-	if r.edged && !r.focused() && !wrong {
-		r.ring.edge(r.theme())
+	if r.edge != "" && !r.focused() && !wrong {
+		r.ring.edge(r.theme(), r.edge)
 	}
 }
 

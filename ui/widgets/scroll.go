@@ -63,16 +63,25 @@ func (r *wheelRenderer) Destroy() {
 	r.WidgetRenderer.Destroy()
 }
 
-// drawn are the wheels that Fyne draws, as it knows no way from an object to the scroll around it.
+// drawn are the wheels and lenses that Fyne draws, as it knows no way from an object to the scroll around it.
 var drawn sync.Map
 
 // reveal scrolls to what has got the focus, so that Tab never leads out of sight.
 func reveal(o fyne.CanvasObject) {
 	driver := fyne.CurrentApp().Driver()
 	window := driver.CanvasForObject(o)
+	if window == nil {
+		return
+	}
 	drawn.Range(func(key, _ any) bool {
-		if w, is := key.(*wheel); is && window != nil && driver.CanvasForObject(w) == window {
+		if w, is := key.(*wheel); is && driver.CanvasForObject(w) == window {
 			w.reveal(driver.AbsolutePositionForObject(o), o.Size())
+		}
+		return true
+	})
+	drawn.Range(func(key, _ any) bool { // around those, so after them
+		if l, is := key.(*lens); is && driver.CanvasForObject(l) == window && window.Overlays().Top() == nil {
+			l.reveal(driver.AbsolutePositionForObject(o), o.Size())
 		}
 		return true
 	})

@@ -152,9 +152,7 @@ func (t *Tabs) show() {
 		t.names[i].Refresh()
 		item.Choose(i == t.chosen)
 	}
-	if t.more != nil {
-		t.row.Refresh()
-	}
+	t.row.Refresh() // the chosen one is bold, and wider
 }
 
 // tabLine lays out the tabs of NewTabLine with 4 units between them.

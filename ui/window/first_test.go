@@ -130,7 +130,7 @@ func TestThemeAndLanguageChangeLive(t *testing.T) {
 	t.Cleanup(func() { i18n.Use("") })
 	b.window.Go(showSettings)
 	b.Office.Change(office.SettingsChanged, func(o *officetest.Office) { o.Kept.Theme = "dark" })
-	b.Until(func() bool { return b.window.theme == "dark" })
+	b.Until(func() bool { return b.window.painted.Variant == "dark" })
 	view := b.window.pool
 	b.Office.Change(office.SettingsChanged, func(o *officetest.Office) { o.Kept.Language = "en" })
 	b.Until(func() bool { return b.window.language == "en" })

@@ -25,7 +25,7 @@ import (
 	"countersign/ui/widgets"
 )
 
-// view is what the window shows of one office in one language. Another office or language gets a new one.
+// view is what the window shows of one office in one language and size of text. Another of these gets a new one.
 type view struct {
 	env     *env.Env
 	pool    *async.Pool // slow work of the screens
@@ -73,7 +73,7 @@ func (w *Window) enter(office env.Office, demo bool) {
 	w.leaving = leaving{}  // what was asked is dropped with the view
 	s := office.Settings() // from memory: the window must know at once whether to begin with the wizard
 	w.speak(s.Language)
-	w.paint(s.Theme)
+	w.paint(w.look(s))
 	w.view = view{demo: demo, pool: w.own.Inner(), watcher: w.own.Inner(),
 		health: widgets.NewStrip(theme.Wash, theme.MarkProblem.Resource())}
 	w.notice = widgets.NewToasts(w.later)
@@ -137,22 +137,18 @@ func (w *Window) speak(language string) {
 	i18n.Use(language)
 }
 
-// paint makes the window light or dark, or as the system is.
-func (w *Window) paint(kind string) {
-	if w.theme == kind {
-		return
-	}
-	w.theme = kind
-	w.app.Settings().SetTheme(theme.For(kind))
-}
-
 // follows shows settings that concern the window itself.
 func (w *Window) follows(s office.Settings) {
-	w.paint(s.Theme)
+	look, still := w.look(s)
+	again := w.language != s.Language || w.painted.Text != look.Text // texts are measured where they are made
+	if again {
+		look.Text = w.painted.Text
+	}
+	w.paint(look, still)
 	switch {
-	case w.language != s.Language && w.grace.Busy():
+	case again && w.grace.Busy():
 		w.grace.Empty = w.readSettings // what waits belongs to these screens
-	case w.language != s.Language:
+	case again:
 		w.enter(w.env.Office, w.demo)
 	case w.setup != nil && s.Configured() && !w.setup.Finishing():
 		w.closeSetup() // it was set up from elsewhere
@@ -199,6 +195,9 @@ func (w *Window) navToSend(icon fyne.Resource, name string) *widgets.Press {
 		if note.Hidden == waits {
 			note.Hidden = !waits
 			item.Refresh()
+			if w.main != nil {
+				w.main.Refresh() // the sidebar may need more width
+			}
 		}
 	}
 	return item
@@ -222,6 +221,11 @@ func (w *Window) newAbout() *about.Screen {
 // hang shows something as the whole window.
 func (w *Window) hang(content fyne.CanvasObject) {
 	w.landing = widgets.NewLanding()
-	page := widgets.On(theme.Paper, container.New(&floor{fyne.NewSize(860, 560)}, content))
+	least := fyne.NewSize(860, 560)
+	if more := w.painted.Text - 100; more > 0 { // room grows with the text; what is between does not
+		grown := 1 + 0.85*float32(more)/100
+		content = widgets.Roomy(content, fyne.NewSize(least.Width*grown, least.Height*grown))
+	}
+	page := widgets.On(theme.Paper, container.New(&floor{least}, content))
 	w.window.SetContent(widgets.WithTips(w.later, container.NewStack(page, w.landing)))
 }

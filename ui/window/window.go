@@ -19,17 +19,22 @@ import (
 	"countersign/ui/keys"
 	"countersign/ui/settings"
 	"countersign/ui/setup"
+	"countersign/ui/system"
+	"countersign/ui/theme"
 	"countersign/ui/widgets"
 )
 
-// Options are what a window is made of. All fields but Tooltip, Demo, After, StartDemo, Autostart and Target are required.
+// Options are what a window is made of. All fields but Comfort, Still, Tooltip, Demo, After, StartDemo, Autostart and Target are
+// required.
 type Options struct {
 	Office  env.Office
 	System  env.System
 	Do      func(func()) // runs a function on the window's goroutine, soon; see async.NewPool
 	Now     func() time.Time
-	Country string                     // that the system is set to; see env.Env
-	HasTray func(context.Context) bool // whether a hidden window can be found again
+	Country string                               // that the system is set to; see env.Env
+	HasTray func(context.Context) bool           // whether a hidden window can be found again
+	Comfort func(context.Context) system.Comfort // how the system is set for people who see little; nil where nobody asks
+	Still   func(bool)                           // has Fyne's widgets stand still, or move; may be nil
 	Quit    func()
 	Tooltip func(text string)                    // over the tray's icon; nil where there is none
 	Demo    bool                                 // Office is the demo's
@@ -77,7 +82,8 @@ type Window struct {
 	resting   bool // the window is closed
 	leaving   leaving
 	language  string
-	theme     string
+	painted   theme.Look
+	comfort   system.Comfort
 	answers   setup.Answers        // what was typed into the wizard, kept while the demo is shown
 	played    atomic.Pointer[demo] // the demo that was started here; nil while none runs
 }
@@ -96,6 +102,8 @@ func New(ctx context.Context, app fyne.App, o Options) *Window {
 	w.bindKeys()
 	w.listen()
 	w.enter(o.Office, o.Demo)
+	app.Lifecycle().SetOnEnteredForeground(w.askComfort)
+	w.askComfort()
 	return w
 }
 

@@ -74,6 +74,7 @@ func (c Case) At(s *office.Settings) any {
 		office.FieldNgrokCA: &s.NgrokCA, office.FieldPublicURL: &s.PublicURL, office.FieldListen: &s.Listen, office.FieldSaveTo: &s.SaveTo,
 		office.FieldTemplate: &s.NameTemplate, office.FieldCopyTo: &s.CopyTo, office.FieldBlindCopyTo: &s.BlindCopyTo, office.FieldNotify: &s.Notify, office.FieldDueDays: &s.DueDays, office.FieldQuietFrom: &s.QuietFrom, office.FieldQuietTo: &s.QuietTo,
 		office.FieldKeepEvents: &s.KeepEvents, office.FieldTheme: &s.Theme, office.FieldLanguage: &s.Language,
+		office.FieldContrast: &s.Contrast, office.FieldTextSize: &s.TextSize, office.FieldMotion: &s.Motion,
 	}[c.Field]
 }
 
@@ -231,6 +232,15 @@ func Cases(folder string) (all []Case) {
 	field = office.FieldTheme
 	same("", "light", "dark")
 	bad(office.CodeChoice, "pink")
+	field = office.FieldContrast
+	same("", "high", "normal")
+	bad(office.CodeChoice, "more")
+	field = office.FieldTextSize
+	same("0", "100", "125", "150", "200")
+	bad(office.CodeChoice, "-1", "110", "400")
+	field = office.FieldMotion
+	same("", "reduced", "full")
+	bad(office.CodeChoice, "none")
 	field = office.FieldLanguage
 	same("", "en", "fr", "de", "es")
 	bad(office.CodeChoice, "tlh", "EN")

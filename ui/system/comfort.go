@@ -1,0 +1,13 @@
+package system
+
+import "context"
+
+// Comfort is how the system is set for people who see little, or whom motion disturbs. The zero value asks for nothing.
+type Comfort struct {
+	Contrast bool // high contrast
+	Text     int  // size in percent, 100 to 200; 0 where the system does not say
+	Still    bool // nothing moves that does not have to
+}
+
+// ReadComfort asks the system. It may take two seconds; what the system does not say stays zero.
+func ReadComfort(ctx context.Context) Comfort { return readComfort(ctx) }

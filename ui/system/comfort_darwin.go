@@ -1,0 +1,20 @@
+package system
+
+import (
+	"context"
+	"os/exec"
+	"strings"
+	"time"
+)
+
+// readComfort asks macOS: "Increase contrast" and "Reduce motion" of System Settings, Accessibility, Display. It has no text size
+// that is for all programs.
+func readComfort(ctx context.Context) Comfort {
+	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
+	defer cancel()
+	is := func(key string) bool {
+		said, err := exec.CommandContext(ctx, "/usr/bin/defaults", "read", "com.apple.universalaccess", key).Output()
+		return err == nil && strings.TrimSpace(string(said)) == "1"
+	}
+	return Comfort{Contrast: is("increaseContrast"), Still: is("reduceMotion")}
+}
