@@ -40,7 +40,7 @@ func (r *ruling) now() (office.Rules, int) {
 func (r *ruling) take(now policy.Policy) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if now.Wrong != "" && now.Fixed == nil && now.Defaults == nil {
+	if !now.Wrong.IsZero() && now.Fixed == nil && now.Defaults == nil {
 		now.Fixed, now.Defaults = r.read.Fixed, r.read.Defaults
 	}
 	if reflect.DeepEqual(now, r.read) {
@@ -68,11 +68,13 @@ func (a *Agent) tellRules() {
 	a.ruling.mu.Lock()
 	now, unusable, left := a.ruling.read, strings.Join(a.ruling.rules.Wrong, ", "), a.ruling.left
 	a.ruling.mu.Unlock()
+	wrong := now.Wrong
+	if unusable != "" {
+		wrong = message.Then(wrong, message.PolicyUnusable(unusable))
+	}
 	switch {
-	case now.Wrong != "": // which comes first: the names are said once it is mended
-		a.Health.Set(health.PolicyWrong, message.PolicyWrong(now.From, now.Wrong))
-	case unusable != "":
-		a.Health.Set(health.PolicyWrong, message.PolicyUnusable(now.From, unusable))
+	case !wrong.IsZero():
+		a.Health.Set(health.PolicyWrong, message.Then(message.PolicyWrong(now.From), wrong))
 	case !left.IsZero():
 		a.Health.Set(health.PolicyWrong, message.Then(message.PolicyNotInUse(now.From), left))
 	default:

@@ -58,7 +58,7 @@ func TestAnAdministratorSetsAnOfficeUpAndNobodyChangesIt(t *testing.T) {
 	}
 	status, err := a.Status()
 	if err != nil || !slices.ContainsFunc(status.Health, func(i agent.Issue) bool {
-		return i.ID == "policy" && i.Message == message.PolicyUnusable("/etc/countersign/policy.json", "tomato")
+		return i.ID == "policy" && i.Message == message.Then(message.PolicyWrong("/etc/countersign/policy.json"), message.PolicyUnusable("tomato"))
 	}) {
 		t.Errorf("what cannot be used is not said: %+v, %v", status.Health, err)
 	}

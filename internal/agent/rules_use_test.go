@@ -76,7 +76,7 @@ func TestAPolicyThatIsHalfWrittenTakesNothingBack(t *testing.T) {
 	decided.Store(fixing(folder))
 	a := ruledBy(t, &decided)
 	must(t, a.obey(t.Context()))
-	decided.Store(&policy.Policy{From: "here", Wrong: "here is not JSON with fixed and defaults."})
+	decided.Store(&policy.Policy{From: "here", Wrong: message.PolicyNoJSON("here")})
 	s := a.Settings()
 	s.SaveTo = t.TempDir()
 	if err := a.Configure(t.Context(), s, office.Secrets{}); Message(err) != message.FixedSetting("save_to") || !a.Fixed("save_to") {
@@ -89,5 +89,18 @@ func TestAPolicyThatIsHalfWrittenTakesNothingBack(t *testing.T) {
 	must(t, a.Configure(t.Context(), s, office.Secrets{}))
 	if a.Fixed("save_to") || a.Health.Has(health.PolicyWrong) {
 		t.Error("it is gone, and counts")
+	}
+}
+
+func TestWhatCannotBeReadHidesNoSettingThatCannotBeUsed(t *testing.T) {
+	var decided atomic.Pointer[policy.Policy]
+	unread := message.PolicyValueNotRead("theme", "here")
+	decided.Store(&policy.Policy{From: "here", Wrong: unread, Fixed: map[string]any{"tomato": true}})
+	a := ruledBy(t, &decided)
+	status, err := a.Status()
+	must(t, err)
+	want := message.Then(message.PolicyWrong("here"), unread, message.PolicyUnusable("tomato"))
+	if !slices.ContainsFunc(status.Health, func(i Issue) bool { return i.ID == "policy" && i.Message == want }) {
+		t.Errorf("health says %+v", status.Health)
 	}
 }

@@ -49,13 +49,24 @@ func LanguageChoice() Message         { return of("settings.language-choice") }
 func FixedSetting(setting string) Message {
 	return of("settings.fixed", Text("Setting", setting))
 }
-func PolicyWrong(where, why string) Message {
-	return of("settings.policy-wrong", Text("Where", where), Said("Why", why))
+
+// PolicyWrong is the headline of what follows it.
+func PolicyWrong(where string) Message {
+	return of("settings.policy-wrong", Text("Where", where))
+}
+
+func PolicyNotRead(where string) Message { return of("settings.policy-not-read", Text("Where", where)) }
+func PolicyNoFile(where string) Message  { return of("settings.policy-no-file", Text("Where", where)) }
+func PolicyOpen(where string) Message    { return of("settings.policy-open", Text("Where", where)) }
+func PolicyTooLong(where string) Message { return of("settings.policy-too-long", Text("Where", where)) }
+func PolicyNoJSON(where string) Message  { return of("settings.policy-no-json", Text("Where", where)) }
+func PolicyValueNotRead(name, where string) Message {
+	return of("settings.policy-value-not-read", Text("Name", name), Text("Where", where))
 }
 
 // PolicyUnusable names the settings whose values are not valid.
-func PolicyUnusable(where, settings string) Message {
-	return of("settings.policy-unusable", Text("Where", where), Text("Settings", settings))
+func PolicyUnusable(settings string) Message {
+	return of("settings.policy-unusable", Text("Settings", settings))
 }
 
 // PolicyNotInUse is followed by what is wrong.

@@ -5,10 +5,11 @@ package policy
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"io/fs"
 	"os"
+
+	"countersign/internal/message"
 )
 
 // Read reads the policy as it is now.
@@ -21,18 +22,18 @@ func readFile(path string) Policy {
 	case errors.Is(err, fs.ErrNotExist):
 		return Policy{}
 	case err != nil:
-		p.Wrong = fmt.Sprintf("%s cannot be read.", path)
+		p.Wrong = message.PolicyNotRead(path)
 		return p
 	case !info.Mode().IsRegular():
-		p.Wrong = fmt.Sprintf("%s is not a file.", path)
+		p.Wrong = message.PolicyNoFile(path)
 		return p
 	case info.Mode().Perm()&0o022 != 0:
-		p.Wrong = fmt.Sprintf("%s can be written by others than the administrator, so it is not used.", path)
+		p.Wrong = message.PolicyOpen(path)
 		return p
 	}
 	text, err := readAll(path)
 	if err != nil {
-		p.Wrong = fmt.Sprintf("%s cannot be read.", path)
+		p.Wrong = message.PolicyNotRead(path)
 		return p
 	}
 	var written struct {
@@ -41,9 +42,9 @@ func readFile(path string) Policy {
 	}
 	switch err := json.Unmarshal(text, &written); {
 	case len(text) > maxFile, err == nil && len(written.Fixed)+len(written.Defaults) > maxValues:
-		p.Wrong = fmt.Sprintf("%s is too long.", path)
+		p.Wrong = message.PolicyTooLong(path)
 	case err != nil:
-		p.Wrong = fmt.Sprintf("%s is not JSON with fixed and defaults.", path)
+		p.Wrong = message.PolicyNoJSON(path)
 	default:
 		p.Fixed, p.Defaults = home(written.Fixed), home(written.Defaults)
 	}

@@ -26,7 +26,7 @@ func TestThePolicyOfTheComputerIsRead(t *testing.T) {
 	t.Setenv("HOME", "/home/clerk")
 	p := readFile(written(t, `{"fixed": {"save_to": "~/Signed", "check_updates": false, "due_days": 5, "scopes": ["a"], "name_template": "~"}, "defaults": {"theme": "dark"}, "more": 1}`, 0o644))
 	want := map[string]any{"save_to": "/home/clerk/Signed", "check_updates": false, "due_days": 5.0, "scopes": []any{"a"}, "name_template": "/home/clerk"}
-	if !reflect.DeepEqual(p.Fixed, want) || !reflect.DeepEqual(p.Defaults, map[string]any{"theme": "dark"}) || p.Wrong != "" || p.From == "" {
+	if !reflect.DeepEqual(p.Fixed, want) || !reflect.DeepEqual(p.Defaults, map[string]any{"theme": "dark"}) || !p.Wrong.IsZero() || p.From == "" {
 		t.Errorf("%+v", p)
 	}
 	if p := readFile(filepath.Join(t.TempDir(), "none")); !reflect.DeepEqual(p, Policy{}) {
@@ -44,7 +44,7 @@ func TestWhatIsNoPolicyIsNotUsedAndSaid(t *testing.T) {
 		"a folder":           t.TempDir(),
 		"a file that stalls": "/dev/zero",
 	} {
-		if p := readFile(path); p.Wrong == "" || len(p.Fixed) > 0 {
+		if p := readFile(path); p.Wrong.IsZero() || len(p.Fixed) > 0 {
 			t.Errorf("%s: %+v", name, p)
 		}
 	}

@@ -10,6 +10,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"countersign/internal/message"
 )
 
 // Policy is what was decided. Values are texts, truth values, whole numbers (float64, as JSON has them) or lists of texts.
@@ -17,7 +19,7 @@ type Policy struct {
 	From     string // where it is written; empty when nothing is
 	Fixed    map[string]any
 	Defaults map[string]any
-	Wrong    string // what could not be read, for whoever looks after this computer; empty for nothing
+	Wrong    message.Message // what could not be read, for whoever looks after this computer; none for nothing
 }
 
 // Bounds of what is read.

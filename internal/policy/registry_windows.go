@@ -2,8 +2,9 @@ package policy
 
 import (
 	"errors"
-	"fmt"
 	"strings"
+
+	"countersign/internal/message"
 
 	"golang.org/x/sys/windows/registry"
 )
@@ -14,25 +15,25 @@ var place = `Software\Policies\Countersign`
 // Read reads the policy as it is now.
 func Read() Policy {
 	p := Policy{From: `HKLM\` + place}
-	var wrong []string
+	var wrong []message.Message
 	var there1, there2 bool
 	p.Fixed, there1 = values(place, &wrong)
 	p.Defaults, there2 = values(place+`\Defaults`, &wrong)
 	if !there1 && !there2 {
 		return Policy{}
 	}
-	p.Wrong = strings.Join(wrong, " ")
+	p.Wrong = message.Then(wrong...)
 	return p
 }
 
 // values are those of a key, and whether it is there.
-func values(path string, wrong *[]string) (found map[string]any, there bool) {
+func values(path string, wrong *[]message.Message) (found map[string]any, there bool) {
 	key, err := registry.OpenKey(registry.LOCAL_MACHINE, path, registry.QUERY_VALUE|registry.WOW64_64KEY)
 	if errors.Is(err, registry.ErrNotExist) {
 		return nil, false
 	}
 	if err != nil {
-		*wrong = append(*wrong, fmt.Sprintf(`HKLM\%s cannot be read.`, path))
+		*wrong = append(*wrong, message.PolicyNotRead(`HKLM\`+path))
 		return nil, true
 	}
 	defer key.Close()
@@ -44,7 +45,7 @@ func values(path string, wrong *[]string) (found map[string]any, there bool) {
 	for _, name := range names {
 		v, err := value(key, name)
 		if err != nil {
-			*wrong = append(*wrong, fmt.Sprintf(`%s in HKLM\%s cannot be read.`, name, path))
+			*wrong = append(*wrong, message.PolicyValueNotRead(name, `HKLM\`+path))
 			continue
 		}
 		found[strings.ToLower(name)] = v

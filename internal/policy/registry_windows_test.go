@@ -6,6 +6,8 @@ import (
 	"reflect"
 	"testing"
 
+	"countersign/internal/message"
+
 	"golang.org/x/sys/windows/registry"
 )
 
@@ -45,7 +47,7 @@ func TestThePolicyOfTheRegistryIsRead(t *testing.T) {
 	}
 	p := Read()
 	fixed := map[string]any{"auth_url": "https://sign.example.com", "save_to": `C:\an office\Signed`, "index": 1.0, "scopes": []string{"openid", "profile"}}
-	if !reflect.DeepEqual(p.Fixed, fixed) || p.Defaults["ngrok_ca"] != filepath.Join(home, "ca.pem") || p.Wrong == "" {
+	if !reflect.DeepEqual(p.Fixed, fixed) || p.Defaults["ngrok_ca"] != filepath.Join(home, "ca.pem") || p.Wrong != message.PolicyValueNotRead("theme", `HKLM\`+place) {
 		t.Errorf("%+v", p)
 	}
 }
