@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -35,7 +36,8 @@ func TestTheWindowOpensOnWayland(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	desktop := exec.CommandContext(ctx, nobody[0], append(nobody[1:], "dbus-run-session", "--", "sway", "--config", dir+"/sway")...)
 	desktop.Dir, desktop.Env = dir, append(os.Environ(), c.env...)
-	desktop.Cancel = func() error { return desktop.Process.Signal(os.Interrupt) }
+	desktop.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // ended together with its bus
+	desktop.Cancel = func() error { return syscall.Kill(-desktop.Process.Pid, syscall.SIGTERM) }
 	desktop.WaitDelay = 20 * time.Second
 	must(t, desktop.Start())
 	t.Cleanup(func() {
