@@ -68,10 +68,11 @@ func Start(ctx context.Context, o Options) (d *Demo, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("make a folder for the demo: %w", err)
 	}
-	d = &Demo{o: o, state: state, stop: func() {}}
+	begun := &Demo{o: o, state: state, stop: func() {}}
+	d = begun
 	defer func() {
 		if err != nil {
-			d.Close()
+			begun.Close()
 		}
 	}()
 	d.Agent, err = agent.Open(ctx, agent.Params{

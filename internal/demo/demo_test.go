@@ -89,3 +89,15 @@ func pdfs(t *testing.T, dir string) (list []string) {
 	}
 	return list
 }
+
+func TestADemoThatCannotStartSaysSo(t *testing.T) {
+	t.Chdir(t.TempDir())
+	t.Setenv("TMPDIR", t.TempDir())
+	d, err := Start(t.Context(), Options{Folder: "a folder that is not named in full"})
+	if d != nil || err == nil {
+		t.Fatalf("%v, %v", d, err)
+	}
+	if left, err := os.ReadDir(os.TempDir()); err != nil || len(left) > 0 {
+		t.Errorf("left behind: %v, %v", left, err)
+	}
+}

@@ -91,7 +91,7 @@ func (p product) msiVersion() (string, error) {
 	numbers := p.numbers(3)
 	for _, n := range numbers[:2] {
 		if v, err := strconv.Atoi(n); err != nil || v > 255 {
-			return "", fmt.Errorf("Windows Installer compares no version like %s: its first two numbers end at 255", p.version)
+			return "", fmt.Errorf("no version like %s is compared by Windows Installer: its first two numbers end at 255", p.version)
 		}
 	}
 	return strings.Join(numbers, "."), nil
