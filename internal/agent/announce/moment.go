@@ -187,12 +187,12 @@ func merge(facts []held) []office.Fact {
 	var merged []office.Fact
 	documents := map[news]int{}
 	index := map[news]int{}
-	last := map[string]string{} // package to the name of who signed it last
+	last := map[string]office.Fact{} // package to its last signature
 	for _, h := range facts {
 		about := about(h.Fact)
 		documents[about]++
 		if h.Last {
-			last[h.PackageID] = h.Name
+			last[h.PackageID] = h.Fact
 		}
 		i, known := index[about]
 		if !known || h.Kind != office.FactSigned && h.Kind != office.FactSaved {
@@ -211,12 +211,15 @@ func merge(facts []held) []office.Fact {
 			f.Title, f.Document = manySigned(*f, n), message.Message{}
 		case f.Kind == office.FactSaved:
 			saved[f.PackageID] = true
-			if name := last[f.PackageID]; name != "" {
+			if name := last[f.PackageID].Name; name != "" {
 				f.Body = message.Then(message.LastSigner(name), f.Body)
 			}
 		}
 	}
-	return slices.DeleteFunc(merged, func(f office.Fact) bool { return f.Last && saved[f.PackageID] })
+	// Events that come after that of the executed package are the last signature, each of them; one is told with the files.
+	return slices.DeleteFunc(merged, func(f office.Fact) bool {
+		return f.Last && saved[f.PackageID] && f.Who == last[f.PackageID].Who
+	})
 }
 
 // manySigned says that one person signed several documents of a package.

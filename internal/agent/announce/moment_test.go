@@ -78,6 +78,16 @@ func TestTheLastSignatureAndTheFilesAreOneNotification(t *testing.T) {
 	}
 }
 
+// The events of the signatures may come after that of the executed package, when everyone has signed by each of them.
+func TestASignatureBesideTheOneThatIsToldWithTheFilesIsToldToo(t *testing.T) {
+	var m moment
+	m.add(noon, signedBy("Jan", "Lease", "a", true), signedBy("Ana", "Lease", "a", true), savedOf("Lease"))
+	want := []string{"Jan signed “Lease”. Document: “a”. Everyone has signed.", "Everyone has signed “Lease”. Ana signed last. 2 files saved in Signed."}
+	if got := texts(m.take(noon, false)); !slices.Equal(got, want) {
+		t.Errorf("told %q", got)
+	}
+}
+
 func TestALastSignatureWhoseFilesDoNotComeIsToldByItself(t *testing.T) {
 	var m moment
 	m.add(noon, signedBy("Jan", "Lease", "a", true))
