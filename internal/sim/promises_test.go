@@ -110,9 +110,9 @@ func (m *model) lookAtHealth() {
 		switch {
 		case !e.so(m.w):
 			e.since = time.Time{}
-		case e.since.IsZero(), e.start != m.w.starts, e.folder != m.w.settings.SaveTo:
+		case e.since.IsZero(), e.start != m.w.starts, e.folder != m.w.settings.SaveTo, m.says(e.issue): // from then on it may be found out anew
 			e.since, e.start, e.folder = time.Now(), m.w.starts, m.w.settings.SaveTo
-		case time.Since(e.since) > e.within && !m.says(e.issue):
+		case time.Since(e.since) > e.within:
 			m.breaks("health says what is wrong within its time: %q for %v, and nothing is said: %v", e.issue, time.Since(e.since), m.issues())
 		}
 	}
