@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"countersign/internal/e2e/harness"
+	"countersign/internal/locations"
 )
 
 // rounds is how often the program is quit: some dozen times, and 500 times where the tests are to torture it.
@@ -70,7 +71,8 @@ func TestItQuitsEveryTime(t *testing.T) {
 				quit(o, w, x)
 				began := time.Now()
 				if code := o.Running.Wait(); code != 0 {
-					t.Fatalf("it ended with %d: %s", code, o.Running.Stderr)
+					log, _ := os.ReadFile(locations.Log(o.Data))
+					t.Fatalf("it ended with %d: %s\n%s", code, o.Running.Stderr, log)
 				}
 				took := time.Since(began)
 				if took > endsWithin() {

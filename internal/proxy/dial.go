@@ -84,8 +84,10 @@ func (f *Finder) DialContext(ctx context.Context, network, address string) (net.
 	if ctx.Err() == nil {
 		f.forget(address)
 	}
-	return nil, failed
+	return nil, cmp.Or(failed, ctx.Err(), errNoWay) // nothing was tried where ctx had ended before
 }
+
+var errNoWay = errors.New("there is no way out")
 
 // through goes one way.
 func (f *Finder) through(ctx context.Context, way *url.URL, network, address string) (net.Conn, error) {

@@ -390,3 +390,12 @@ func TestAWayThatIsGivenUpEndsAtOnce(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+func TestWhoeverHasGivenUpGetsAnErrorAndNoConnection(t *testing.T) {
+	over, end := context.WithCancel(t.Context())
+	end()
+	conn, err := (&Finder{}).DialContext(over, "tcp", "127.0.0.1:9")
+	if conn != nil || !errors.Is(err, context.Canceled) {
+		t.Errorf("%v, %v", conn, err)
+	}
+}
