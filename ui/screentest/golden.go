@@ -45,7 +45,7 @@ func (s *Stage) Laid(content fyne.CanvasObject, size fyne.Size, scale float32) f
 // Looks compares the window with the approved picture testdata/name.png. variant is as in theme.For, scale 1 or 2.
 func (b *Bench) Looks(name, variant string, size fyne.Size, scale float32) {
 	b.t.Helper()
-	b.App.Settings().SetTheme(theme.For(variant))
+	b.App.Settings().SetTheme(theme.Look{Variant: variant}.Theme())
 	Compare(b.t, name, b.Picture(widgets.On(theme.Paper, b.Window.Content()), size, scale))
 }
 

@@ -53,9 +53,6 @@ type Look struct {
 // New returns the theme.
 func New() *Theme { return &Theme{theme.DefaultTheme(), Look{}} }
 
-// For returns the theme for a choice in the settings: "light", "dark", or as the system is for anything else.
-func For(choice string) fyne.Theme { return Look{Variant: choice}.Theme() }
-
 // Theme returns the theme with this look.
 func (l Look) Theme() fyne.Theme {
 	t := New()

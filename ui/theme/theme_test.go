@@ -105,7 +105,7 @@ func TestLargerTextLeavesTheRoomAroundItAlone(t *testing.T) {
 // TestMarksDifferWithoutColour: each state has a shape of its own, told apart in grey as in colour.
 func TestMarksDifferWithoutColour(t *testing.T) {
 	window := software.NewCanvas()
-	test.NewTempApp(t).Settings().SetTheme(For("light"))
+	test.NewTempApp(t).Settings().SetTheme(Look{Variant: "light"}.Theme())
 	shapes := map[string]Mark{}
 	for mark := range marks {
 		const side = 18 // as large as beside a line of text

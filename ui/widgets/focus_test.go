@@ -37,7 +37,7 @@ func TestTheFocusIsSeenOnEveryWidget(t *testing.T) {
 	} {
 		for _, kind := range []string{"light", "dark"} {
 			app := test.NewTempApp(t)
-			app.Settings().SetTheme(theme.For(kind))
+			app.Settings().SetTheme(theme.Look{Variant: kind}.Theme())
 			window := app.NewWindow("")
 			o := w.(fyne.CanvasObject)
 			window.SetContent(container.NewStack(NewBack(theme.Paper), container.NewPadded(o)))

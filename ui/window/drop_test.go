@@ -89,7 +89,7 @@ func TestWhereADropLandsLooksAsItWasApproved(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			b := inLanguage(t, c.language, officetest.Busy())
-			b.App.Settings().SetTheme(theme.For(c.theme))
+			b.App.Settings().SetTheme(theme.Look{Variant: c.theme}.Theme())
 			c.act(b)
 			b.looks(c.name, screentest.Big, 1)
 		})

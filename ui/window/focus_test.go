@@ -30,7 +30,7 @@ func TestTabReachesAllThatCanBePressedAndTheFocusIsSeen(t *testing.T) {
 		for _, kind := range kinds {
 			t.Run(c.name+", "+kind, func(t *testing.T) {
 				b := newBench(t, c.office)
-				b.App.Settings().SetTheme(theme.For(kind))
+				b.App.Settings().SetTheme(theme.Look{Variant: kind}.Theme())
 				c.act(b)
 				b.window.window.Resize(screentest.Small)
 				b.Run() // a sign-in waits for the person

@@ -48,7 +48,7 @@ func TestTheWindowLooksAsItWasApproved(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			b := newBench(t, c.office)
-			b.App.Settings().SetTheme(theme.For(c.theme))
+			b.App.Settings().SetTheme(theme.Look{Variant: c.theme}.Theme())
 			c.act(b)
 			b.looks(c.name, c.size, c.scale)
 		})

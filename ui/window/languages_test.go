@@ -55,7 +55,7 @@ func TestTheWindowLooksAsApprovedInEveryLanguage(t *testing.T) {
 		name := c.language + "-" + c.name
 		t.Run(name, func(t *testing.T) {
 			b := inLanguage(t, c.language, c.office)
-			b.App.Settings().SetTheme(theme.For("light"))
+			b.App.Settings().SetTheme(theme.Look{Variant: "light"}.Theme())
 			c.act(b)
 			b.looks(name, c.size, 1)
 		})
