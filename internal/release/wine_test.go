@@ -71,7 +71,7 @@ func fillWine(t *testing.T, prefix string) {
 func TestTheWindowsProgramDoesTheWholeJob(t *testing.T) {
 	w, home := newWine(t, "")
 	dir := filepath.Join(home, "Signed")
-	out := w.must(t, "wine", shipped(t).windows, "demo", "--headless", "--dir", `Z:`+strings.ReplaceAll(dir, "/", `\`))
+	out := w.must(t, "wine", shipped(t).windows, "demo", "--headless", "--dir", there(dir))
 	if !strings.Contains(out, "Done.") {
 		t.Errorf("it printed\n%s", out)
 	}
