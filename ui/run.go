@@ -80,6 +80,7 @@ func Run(ctx context.Context, o Options) (err error) {
 			return err
 		}
 	}
+	system.NameProcess() // before its first window
 	usual := debug.SetGCPercent(startGarbage)
 	defer debug.SetGCPercent(usual)
 	a := newApp(o)
