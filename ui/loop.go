@@ -24,8 +24,20 @@ func (l *loop) do(f func()) {
 	}
 	defer l.mu.RUnlock()
 	if !l.over {
-		fyne.Do(f)
+		fyne.Do(func() {
+			if !l.ended() { // since it was handed over
+				f()
+			}
+		})
 	}
+}
+
+func (l *loop) ended() bool {
+	if !l.mu.TryRLock() {
+		return true
+	}
+	defer l.mu.RUnlock()
+	return l.over
 }
 
 // quit ends the loop. It belongs to the window's goroutine.

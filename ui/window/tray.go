@@ -134,8 +134,10 @@ func (t *tray) attach(w *Window) {
 	if t.app == nil {
 		return
 	}
-	t.icon(assets.TrayFine)
-	t.app.SetSystemTrayMenu(t.menu)
+	t.tell(func() {
+		t.icon(assets.TrayFine)
+		t.app.SetSystemTrayMenu(t.menu)
+	})
 	t.app.SetSystemTrayWindow(w.window) // a left click opens the window
 	w.window.SetCloseIntercept(w.Hide)  // which the line above replaced
 }
@@ -171,8 +173,8 @@ func (t *tray) show(o overview) {
 	if t.app == nil {
 		return
 	}
-	t.icon(trayState(o.status))
-	t.point("Countersign\n" + stateLine(o.status))
+	t.tell(func() { t.icon(trayState(o.status)) })
+	t.tell(func() { t.point("Countersign\n" + stateLine(o.status)) })
 	items := t.items(stateLine(o.status), accountLine(o.status), o)
 	worst, _ := env.Problem(o.status.Health)
 	says := worst.ID + string(worst.Action) + "\n"
@@ -189,7 +191,18 @@ func (t *tray) show(o overview) {
 		return
 	}
 	t.says, t.menu.Items = says, items
-	t.menu.Refresh()
+	t.tell(t.menu.Refresh)
+}
+
+// tell says something to the panel. What carries that on Linux panics once the session's bus is gone, or the tray has ended
+// before the window; neither is a reason for the program to end.
+func (t *tray) tell(something func()) {
+	defer func() {
+		if reason := recover(); reason != nil {
+			fyne.LogError("tell the panel", fmt.Errorf("%v", reason))
+		}
+	}()
+	something()
 }
 
 // trayState is the icon for a status: attention needs a person, working is under way by itself.

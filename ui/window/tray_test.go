@@ -64,6 +64,16 @@ func TestTheTrayNamesTheProgramAndItsStateOverTheIcon(t *testing.T) {
 	}
 }
 
+func TestAPanelThatIsGoneEndsNothing(t *testing.T) {
+	b := newBench(t, officetest.Busy())
+	b.window.options.Tooltip = func(string) { panic("dbus: connection closed by user") }
+	tray := newTray(&panel{App: b.App}, b.window)
+	tray.show(officetest.Must(overviewOf(b.Office)))
+	if len(tray.menu.Items) == 0 {
+		t.Error("the menu is not made either")
+	}
+}
+
 func TestThePanelHearsOnlyOfChanges(t *testing.T) {
 	b := newBench(t, officetest.Busy())
 	p := &panel{App: b.App}
