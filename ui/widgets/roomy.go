@@ -1,10 +1,7 @@
 package widgets
 
 import (
-	"image/color"
-
 	"fyne.io/fyne/v2"
-	"fyne.io/fyne/v2/canvas"
 	"fyne.io/fyne/v2/container"
 	"fyne.io/fyne/v2/widget"
 )
@@ -25,37 +22,13 @@ type lens struct {
 }
 
 // CreateRenderer is Fyne's.
-func (l *lens) CreateRenderer() fyne.WidgetRenderer {
-	drawn.Store(l, true)
-	return &lensRenderer{widget.NewSimpleRenderer(canvas.NewRectangle(color.Transparent)), l}
-}
-
-type lensRenderer struct {
-	fyne.WidgetRenderer
-	lens *lens
-}
-
-// Destroy is Fyne's.
-func (r *lensRenderer) Destroy() {
-	drawn.Delete(r.lens)
-	r.WidgetRenderer.Destroy()
-}
+func (l *lens) CreateRenderer() fyne.WidgetRenderer { return newUnseen(l) }
 
 // reveal moves the content until what is at a place of the window is in sight.
 func (l *lens) reveal(at fyne.Position, size fyne.Size) {
-	const room = 12
 	edge := fyne.CurrentApp().Driver().AbsolutePositionForObject(l.scroll)
-	move := func(from, length, offset, seen float32) float32 {
-		switch {
-		case from-room < 0, length+2*room > seen:
-			return max(0, offset+from-room)
-		case from+length+room > seen:
-			return offset + from + length + room - seen
-		}
-		return offset
-	}
-	to := fyne.NewPos(move(at.X-edge.X, size.Width, l.scroll.Offset.X, l.scroll.Size().Width),
-		move(at.Y-edge.Y, size.Height, l.scroll.Offset.Y, l.scroll.Size().Height))
+	to := fyne.NewPos(inSight(at.X-edge.X, size.Width, l.scroll.Offset.X, l.scroll.Size().Width),
+		inSight(at.Y-edge.Y, size.Height, l.scroll.Offset.Y, l.scroll.Size().Height))
 	if to != l.scroll.Offset {
 		l.scroll.ScrollToOffset(to)
 	}

@@ -48,18 +48,22 @@ func (e *Entry) scrolls(by float32) bool {
 }
 
 // CreateRenderer is Fyne's.
-func (w *wheel) CreateRenderer() fyne.WidgetRenderer {
-	drawn.Store(w, true)
-	return &wheelRenderer{widget.NewSimpleRenderer(canvas.NewRectangle(color.Transparent)), w}
-}
+func (w *wheel) CreateRenderer() fyne.WidgetRenderer { return newUnseen(w) }
 
-type wheelRenderer struct {
+// unseen draws nothing of a wheel or a lens, which is among drawn meanwhile.
+type unseen struct {
 	fyne.WidgetRenderer
-	wheel *wheel
+	of fyne.Widget
 }
 
-func (r *wheelRenderer) Destroy() {
-	drawn.Delete(r.wheel)
+func newUnseen(of fyne.Widget) *unseen {
+	drawn.Store(of, true)
+	return &unseen{widget.NewSimpleRenderer(canvas.NewRectangle(color.Transparent)), of}
+}
+
+// Destroy is Fyne's.
+func (r *unseen) Destroy() {
+	drawn.Delete(r.of)
 	r.WidgetRenderer.Destroy()
 }
 
@@ -89,7 +93,6 @@ func reveal(o fyne.CanvasObject) {
 
 // reveal scrolls to what is at a place of the window, if that belongs to the content.
 func (w *wheel) reveal(at fyne.Position, size fyne.Size) {
-	const room = 12
 	edge := fyne.CurrentApp().Driver().AbsolutePositionForObject(w.scroll)
 	if edge.IsZero() { // as that of everything on a screen that is not shown
 		return
@@ -98,11 +101,20 @@ func (w *wheel) reveal(at fyne.Position, size fyne.Size) {
 	if left < 0 || left >= w.scroll.Size().Width || top < 0 || top >= w.Size().Height {
 		return
 	}
-	high := w.scroll.Size().Height
-	switch {
-	case top-room < w.scroll.Offset.Y, size.Height+2*room > high:
-		w.scroll.ScrollToOffset(fyne.NewPos(0, max(0, top-room)))
-	case top+size.Height+room > w.scroll.Offset.Y+high:
-		w.scroll.ScrollToOffset(fyne.NewPos(0, top+size.Height+room-high))
+	if to := inSight(at.Y-edge.Y, size.Height, w.scroll.Offset.Y, w.scroll.Size().Height); to != w.scroll.Offset.Y {
+		w.scroll.ScrollToOffset(fyne.NewPos(0, to))
 	}
+}
+
+// inSight is the offset at which what begins at from, seen from where the scroll begins, and is so long, is in sight with some
+// room around it: offset itself, if it is already.
+func inSight(from, length, offset, seen float32) float32 {
+	const room = 12
+	switch {
+	case from-room < 0, length+2*room > seen:
+		return max(0, offset+from-room)
+	case from+length+room > seen:
+		return offset + from + length + room - seen
+	}
+	return offset
 }
