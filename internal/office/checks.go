@@ -80,7 +80,7 @@ func (s Settings) Check() []FieldError {
 	if !slices.Contains([]string{"", "high", "normal"}, s.Contrast) {
 		say(FieldContrast, CodeChoice)
 	}
-	if !slices.Contains([]int{0, 100, 125, 150, 200}, s.TextSize) {
+	if s.TextSize != 0 && !slices.Contains(TextSizes(), s.TextSize) {
 		say(FieldTextSize, CodeChoice)
 	}
 	if !slices.Contains([]string{"", "reduced", "full"}, s.Motion) {

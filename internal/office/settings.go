@@ -75,7 +75,7 @@ type Settings struct {
 
 	Theme    string `json:"theme,omitempty"`     // "" follows the system, light, dark
 	Contrast string `json:"contrast,omitempty"`  // "" follows the system, high, normal
-	TextSize int    `json:"text_size,omitempty"` // in percent: 0 follows the system, 100, 125, 150, 200
+	TextSize int    `json:"text_size,omitempty"` // in percent: one of TextSizes; 0 follows the system
 	Motion   string `json:"motion,omitempty"`    // "" follows the system, reduced, full
 	Language string `json:"language,omitempty"`  // "" follows the system, or en, fr, de, es
 }
@@ -147,3 +147,6 @@ func (s Settings) QuietAt(t time.Time) bool {
 	}
 	return now >= begin || now < end
 }
+
+// TextSizes are the sizes of text that people choose from, in percent.
+func TextSizes() []int { return []int{100, 125, 150, 200} }

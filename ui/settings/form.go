@@ -168,7 +168,7 @@ func (f *form) program() {
 	contrast = f.pick(office.FieldContrast, lang.L("Contrast"), "", contrasts,
 		func(s office.Settings) string { return s.Contrast }, func(s *office.Settings, v string) { s.Contrast = v })
 	percents, texts := []string{""}, []string{lang.L("Same as the system")}
-	for _, percent := range []int{100, 125, 150, 200} {
+	for _, percent := range office.TextSizes() {
 		percents, texts = append(percents, strconv.Itoa(percent)), append(texts, strconv.Itoa(percent)+" %")
 	}
 	sizes := newChoice(percents, texts, func() { f.chosen(size) })
