@@ -107,7 +107,6 @@ func Run(ctx context.Context, o Options) (err error) {
 	if err := draw(w, o.Hidden); err != nil {
 		return err
 	}
-	w.StaySharp()
 	w.AttachTray() // after the window is shown: Fyne makes another one for it, which takes as long again
 	w.Add(o.Files)
 	loop.run()

@@ -1,6 +1,7 @@
 package window
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -8,26 +9,37 @@ import (
 	"fyne.io/fyne/v2/driver"
 )
 
-// look is how often the window looks whether the screen draws finer or coarser than before.
-const look = 500 * time.Millisecond
+// lookEvery is how often the window looks whether the screen draws finer or coarser than before.
+const lookEvery = 500 * time.Millisecond
 
-// StaySharp has texts drawn anew whenever the screen draws them finer or coarser than before, until the window is closed. On
-// Wayland the window learns only after it was drawn how fine its screen is, and again when it comes to another one; Fyne 2.8.1
-// goes on with the texts it has, blurred, as it does nowhere else.
-func (w *Window) StaySharp() {
-	if !w.onWayland() {
+// staySharp has texts drawn anew whenever the screen draws them finer or coarser than before, until the window is hidden or
+// closed. On Wayland the window learns only after it was drawn how fine its screen is, and again when it comes to another one;
+// Fyne 2.8.1 goes on with the texts it has, blurred, as it does nowhere else.
+func (w *Window) staySharp() {
+	if w.sharpens || !w.onWayland() {
 		return
 	}
-	drawn := w.fineness()
+	w.sharpens, w.drawn = true, cmp.Or(w.drawn, w.fineness())
+	w.lookAgain()
+}
+
+// lookAgain looks once more, and then again, unless the window is hidden by then: nobody sees it, and the program is to be idle.
+func (w *Window) lookAgain() {
+	passed := w.options.After(lookEvery)
 	w.own.Start(func(ctx context.Context) {
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case <-w.options.After(look):
-			}
-			w.own.Do(func() { drawn = w.sharpen(drawn) })
+		select {
+		case <-ctx.Done():
+			return
+		case <-passed:
 		}
+		w.own.Do(func() {
+			if w.resting {
+				w.sharpens = false
+				return
+			}
+			w.drawn = w.sharpen(w.drawn)
+			w.lookAgain()
+		})
 	})
 }
 

@@ -1,6 +1,7 @@
 package window
 
 import (
+	"slices"
 	"testing"
 
 	"fyne.io/fyne/v2"
@@ -24,5 +25,23 @@ func TestTextsAreDrawnAnewOnAFinerScreen(t *testing.T) {
 	}
 	if w.sharpen(drawn); redrawn != 1 {
 		t.Error("it is drawn anew again and again")
+	}
+}
+
+func TestAHiddenWindowLooksAtNoScreen(t *testing.T) {
+	b := newBench(t, officetest.Busy())
+	w := b.window
+	looks := func() bool {
+		return slices.ContainsFunc(b.alarms, func(a alarm) bool { return a.after == lookEvery })
+	}
+	w.sharpens = true
+	w.lookAgain()
+	b.pass(lookEvery)
+	b.Until(looks)
+	w.resting = true
+	b.pass(lookEvery)
+	b.Until(func() bool { return !w.sharpens })
+	if looks() {
+		t.Error("it goes on")
 	}
 }

@@ -80,6 +80,8 @@ type Window struct {
 	tray      *tray
 	inTray    bool
 	resting   bool // the window is closed
+	sharpens  bool // see staySharp
+	drawn     int  // how fine the screen was when texts were drawn last; 0 before
 	leaving   leaving
 	language  string
 	painted   theme.Look
@@ -209,6 +211,7 @@ func (w *Window) Show() {
 	w.resting = false
 	w.packages.Return()
 	w.window.Show()
+	w.staySharp()
 	w.takeDrops()
 	w.window.RequestFocus()
 }
