@@ -3,18 +3,17 @@
 package drop
 
 import (
-	"bufio"
 	"cmp"
 	"context"
 	"io"
 	"net/url"
 	"os"
-	"os/exec"
 	"path/filepath"
-	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"countersign/ui/displaytest"
 
 	"github.com/jezek/xgb"
 	"github.com/jezek/xgb/xproto"
@@ -25,27 +24,6 @@ func must(t testing.TB, err error) {
 	if err != nil {
 		t.Fatal(err)
 	}
-}
-
-// startDisplay gives the test an X server of its own.
-func startDisplay(t *testing.T) {
-	t.Helper()
-	ready, number, err := os.Pipe()
-	must(t, err)
-	defer ready.Close()
-	x := exec.Command("Xvfb", "-displayfd", "3", "-screen", "0", "640x480x24", "-nolisten", "tcp", "-noreset")
-	x.ExtraFiles = []*os.File{number}
-	if err := x.Start(); err != nil {
-		t.Fatal("this test needs Xvfb (package xvfb): ", err)
-	}
-	number.Close()
-	t.Cleanup(func() {
-		x.Process.Kill()
-		x.Wait()
-	})
-	line, err := bufio.NewReader(ready).ReadString('\n')
-	must(t, err)
-	t.Setenv("DISPLAY", ":"+strings.TrimSpace(line))
 }
 
 // shelf is a folder.
@@ -92,7 +70,7 @@ func newBoard(t *testing.T) *board { return newBoardThat(t, time.Hour) }
 
 func newBoardThat(t *testing.T, looks time.Duration) *board {
 	t.Helper()
-	startDisplay(t)
+	displaytest.Start(t)
 	b := &board{t: t, folder: t.TempDir(), told: make(chan seen, 100)}
 	b.conn, b.root, b.window = newXWindow(t, 100, 50)
 	todo := make(chan func(), 100)

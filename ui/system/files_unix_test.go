@@ -3,44 +3,22 @@
 package system
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"countersign/ui/displaytest"
+
 	"github.com/jezek/xgb"
 	"github.com/jezek/xgb/xproto"
 
 	"countersign/internal/message"
 )
-
-// display is an X server of the test's own.
-func display(t *testing.T) {
-	t.Helper()
-	ready, number, err := os.Pipe()
-	must(t, err)
-	defer ready.Close()
-	x := exec.Command("Xvfb", "-displayfd", "3", "-screen", "0", "64x64x24", "-nolisten", "tcp")
-	x.ExtraFiles = []*os.File{number}
-	if err := x.Start(); err != nil {
-		t.Fatal("this test needs Xvfb (package xvfb): ", err)
-	}
-	number.Close()
-	t.Cleanup(func() {
-		x.Process.Kill()
-		x.Wait()
-	})
-	line, err := bufio.NewReader(ready).ReadString('\n')
-	must(t, err)
-	t.Setenv("DISPLAY", ":"+strings.TrimSpace(line))
-	t.Setenv("WAYLAND_DISPLAY", "")
-}
 
 // paste asks the owner of the clipboard for a form, as a program does into which somebody pastes.
 func paste(t *testing.T, form string) (kind string, data []byte) {
@@ -91,7 +69,7 @@ func twoFiles(t *testing.T) []string {
 }
 
 func TestCopiedFilesCanBePasted(t *testing.T) {
-	display(t)
+	displaytest.Start(t)
 	paths := twoFiles(t)
 	must(t, Opener{}.CopyFiles(t.Context(), paths[:1]))
 	must(t, Opener{}.CopyFiles(t.Context(), paths)) // in place of what was copied before
