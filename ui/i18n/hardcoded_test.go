@@ -20,12 +20,11 @@ var notWords = []string{
 	"openid profile offline_access organization", // scopes, interface.md
 	"English", "Français", "Deutsch", "Español", // what languages are called by those who speak them
 	"Desktop", "Documents", "Downloads", "Signed", // folders on the disk
-	"as it was",                                                                             // a mark that nobody sees
-	"read the program's icon", "read the tray icon", "take what is dragged onto the window", // to the log
+	"as it was", // a mark that nobody sees
 }
 
 // notWindow are folders under ui whose texts are for tests or for other programs, or what people type.
-var notWindow = []string{"day", "drop", "officetest", "screentest", "system", "testdata"}
+var notWindow = []string{"day", "displaytest", "drop", "officetest", "screentest", "system", "testdata"}
 
 // wordy is a text that people would read: two words, or one that begins with a capital.
 var wordy = regexp.MustCompile(`\p{L}{2,}[,;:.]? \p{L}|^\P{L}*\p{Lu}\p{Ll}+`)
@@ -120,7 +119,7 @@ func spoken(call *ast.CallExpr) bool {
 	}
 	pkg, _ := fun0(fun, ok)
 	switch pkg + "." + fun.Sel.Name {
-	case "lang.L", "lang.N", "lang.X", "errors.New", "fmt.Errorf", "slog.Error", "slog.Warn", "slog.Info", "slog.Debug", "time.Parse":
+	case "lang.L", "lang.N", "lang.X", "errors.New", "fmt.Errorf", "fyne.LogError", "slog.Error", "slog.Warn", "slog.Info", "slog.Debug", "time.Parse":
 		return true
 	}
 	return fun.Sel.Name == "Format"
