@@ -31,6 +31,24 @@ var regressions = []struct {
 1m0s try-again
 3h30m0s wait 1m0s
 `},
+	{"health says what is wrong within its time", 67127441, `
+1m0s send 3 1 sequential 0s
+5m38.928667905s elsewhere
+1m0s sign 149
+2m24.460058227s elsewhere
+1m0s service
+17.135002875s send 1 3 sequential 0s
+12m56.892133469s sign 271
+1m0s sign 255
+1m0s full 3h41m42s
+5m6.149149136s sign 293
+4m24.813754268s delete 21
+6m23.741233163s choose none
+5m52.01219027s choose each
+7m2.711594014s list 2
+4m49.10265063s list 1
+7m40.364223941s move 118
+`},
 }
 
 func TestWhatWasBrokenOnceHolds(t *testing.T) {

@@ -27,6 +27,7 @@ type Data struct {
 	frozen  atomic.Pointer[message.Message]
 	told    atomic.Int64 // how many unreadable records people were told of
 	failed  sync.Map     // texts of the errors of reads, each of which is told once
+	trying  sync.Mutex   // whether there is room
 }
 
 // Open opens the state in the file at path. A damaged file is set aside, never deleted; aside then names it, and what is open is
@@ -114,7 +115,8 @@ func OfObject(err error) error { return &ObjectError{err} }
 func (s *Data) Note(err error) {
 	switch {
 	case err == nil:
-		if !s.damaged.Load() {
+		// A small commit fits into what is free in the file, also that of having told people: it proves nothing for the next.
+		if !s.damaged.Load() && s.health.Has(health.DataNotWritten) && s.hasRoom() {
 			s.health.Clear(health.DataNotWritten)
 		}
 	case errors.Is(err, store.ErrClosed):

@@ -60,7 +60,7 @@ var (
 
 	// DataDamaged ends with the program, which begins anew at its next start.
 	DataDamaged = State{ID: "data", Severity: Problem, Action: ActQuit, After: soon}
-	// DataNotWritten ends when something was written.
+	// DataNotWritten ends when something was written and the disk has room for more.
 	DataNotWritten = State{ID: "data", Severity: Problem, Action: ActRetry, After: soon}
 	// DataNotRead ends with the program.
 	DataNotRead = State{ID: "data-not-read", Severity: Problem, Action: ActQuit, After: soon}
