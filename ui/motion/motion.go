@@ -4,34 +4,39 @@
 package motion
 
 import (
-	"sync/atomic"
+	"reflect"
 
 	"fyne.io/fyne/v2"
+	"fyne.io/fyne/v2/app"
 )
 
-// App is an app whose widgets can stand still. Its methods may be called from any goroutine.
-type App struct {
-	fyne.App
-	still atomic.Bool
+// Of returns a function that says whether widgets which are made or used from now on stand still, or move as Fyne's settings
+// have it. It must be called where Fyne's widgets are. The settings stay the ones that Fyne made: it follows the system's light
+// and dark only where the app has these, and its code for macOS asserts their type.
+func Of(a fyne.App) func(still bool) {
+	schema := schemaOf(a.Settings())
+	if schema == nil { // the settings of a test
+		return func(bool) {}
+	}
+	asked, without := false, schema.DisableAnimations
+	a.Settings().AddListener(func(fyne.Settings) { // the file was read again
+		schema.DisableAnimations = schema.DisableAnimations || asked
+	})
+	return func(still bool) {
+		asked = still
+		schema.DisableAnimations = without || still
+	}
 }
 
-// Use makes app, as an App, the one that Fyne's widgets ask.
-func Use(app fyne.App) *App {
-	a := &App{App: app}
-	fyne.SetCurrentApp(a)
-	return a
+// schemaOf is what Fyne read from its file, which its settings keep to themselves; nil where they keep nothing of the kind.
+func schemaOf(s fyne.Settings) *app.SettingsSchema {
+	v := reflect.Indirect(reflect.ValueOf(s))
+	if v.Kind() != reflect.Struct || !v.CanAddr() {
+		return nil
+	}
+	schema := v.FieldByName("schema")
+	if !schema.IsValid() || schema.Type() != reflect.TypeFor[app.SettingsSchema]() {
+		return nil
+	}
+	return (*app.SettingsSchema)(schema.Addr().UnsafePointer())
 }
-
-// Rest says whether widgets that are made or used from now on stand still.
-func (a *App) Rest(still bool) { a.still.Store(still) }
-
-// Settings is Fyne's.
-func (a *App) Settings() fyne.Settings { return settings{a.App.Settings(), a} }
-
-type settings struct {
-	fyne.Settings
-	app *App
-}
-
-// ShowAnimations is Fyne's.
-func (s settings) ShowAnimations() bool { return !s.app.still.Load() && s.Settings.ShowAnimations() }
