@@ -19,12 +19,16 @@ import (
 	"countersign/internal/message"
 )
 
-// How long another program may take to answer, from one piece to the next.
-const (
-	glance = time.Second // while it is still over the window
-	answer = 20 * time.Second
-	saving = 2 * time.Minute // a whole file, which it may have to fetch first
-)
+// patience is how long another program may take.
+type patience struct {
+	held   time.Duration // how often it is looked whether somebody still holds a mouse button
+	glance time.Duration // for all that is asked while it is still over the window
+	answer time.Duration // to answer, and from one piece to the next
+	saving time.Duration // to save a file, which it may have to fetch first
+	whole  time.Duration // for all files of one drop
+}
+
+var usual = patience{held: 500 * time.Millisecond, glance: time.Second, answer: 20 * time.Second, saving: 2 * time.Minute, whole: 10 * time.Minute}
 
 // mostLater is how many words of others wait meanwhile.
 const mostLater = 1000
@@ -35,17 +39,19 @@ const longList = 4 << 20
 // fetch takes the files of what was dropped at a time of the display: those that have a place, or else the one that the other
 // program saves where we say (XDS; freedesktop.org/wiki/Specifications/XDS), or else the one whose bytes it hands over.
 func (x *target) fetch(at xproto.Timestamp) (p parcel) {
+	ctx, cancel := context.WithTimeoutCause(x.ctx, x.patience.whole, errSlow)
+	defer cancel()
 	d, shelf := x.drag, x.Shelf()
 	var list addresses
 	if d.has(x.atoms["text/uri-list"]) {
 		var err error
-		if list, err = x.list(at, answer); err != nil && !x.offersBytes() {
+		if list, err = x.list(ctx, at, x.patience.answer); err != nil && !x.offersBytes() {
 			p.add("", message.Error(message.DropSilent(), err))
 			return p
 		}
 	}
 	for _, path := range list.paths {
-		p.add(shelf.Keep(x.ctx, path), nil)
+		p.add(shelf.Keep(ctx, path), nil)
 	}
 	switch {
 	case len(list.paths) > 0:
@@ -53,7 +59,11 @@ func (x *target) fetch(at xproto.Timestamp) (p parcel) {
 			p.add("", message.Error(message.DropElsewhere(), nil))
 		}
 	case x.offersBytes():
-		p.add(x.save(shelf, at))
+		path, err := x.save(ctx, shelf, at)
+		if err != nil && ctx.Err() != nil {
+			err = message.Error(message.DropSilent(), context.Cause(ctx))
+		}
+		p.add(path, err)
 	case list.elsewhere > 0:
 		p.add("", message.Error(message.DropElsewhere(), nil))
 	default:
@@ -63,8 +73,8 @@ func (x *target) fetch(at xproto.Timestamp) (p parcel) {
 }
 
 // list reads the addresses that are offered.
-func (x *target) list(at xproto.Timestamp, patience time.Duration) (addresses, error) {
-	r, err := x.convert("text/uri-list", at, patience)
+func (x *target) list(ctx context.Context, at xproto.Timestamp, patience time.Duration) (addresses, error) {
+	r, err := x.convert(ctx, "text/uri-list", at, patience)
 	if err != nil {
 		return addresses{}, err
 	}
@@ -95,24 +105,25 @@ func (x *target) bytesAs() string {
 }
 
 // save takes the one file that has no place yet.
-func (x *target) save(shelf Shelf, at xproto.Timestamp) (path string, err error) {
+func (x *target) save(ctx context.Context, shelf Shelf, at xproto.Timestamp) (path string, err error) {
 	name := ""
 	if x.drag.has(x.atoms["XdndDirectSave0"]) {
 		name = x.savedName()
-		path, refused, err := x.directSave(shelf, name, at)
+		path, refused, err := x.directSave(ctx, shelf, name, at)
 		if !refused || x.bytesAs() == "" {
 			return path, err
 		}
 	}
 	form := x.bytesAs()
-	r, err := x.convert(form, at, answer)
+	given, err := x.convert(ctx, form, at, x.patience.answer)
 	if err != nil {
 		return "", message.Error(message.DropSilent(), err)
 	}
+	content := io.Reader(given)
 	if name == "" {
-		name, r = nameOf(form, r)
+		name, content = nameOf(form, given)
 	}
-	return shelf.Take(x.ctx, name, -1, r)
+	return shelf.Take(ctx, name, -1, content)
 }
 
 // savedName is how the other program calls the file that it would save.
@@ -144,8 +155,9 @@ type failing struct{ err error }
 
 func (f failing) Read([]byte) (int, error) { return 0, f.err }
 
-// directSave has the other program save its file where we say. Refused says that it cannot, but may hand over the bytes.
-func (x *target) directSave(shelf Shelf, name string, at xproto.Timestamp) (path string, refused bool, err error) {
+// directSave has the other program save its file where we say. Refused says that it cannot, but may hand over the bytes. One
+// that does not answer has not refused: it may yet write there.
+func (x *target) directSave(ctx context.Context, shelf Shelf, name string, at xproto.Timestamp) (path string, refused bool, err error) {
 	if path, err = shelf.Place(name); err != nil {
 		return "", false, err
 	}
@@ -156,9 +168,9 @@ func (x *target) directSave(shelf Shelf, name string, at xproto.Timestamp) (path
 		return "", false, message.Error(message.DropSilent(), err)
 	}
 	defer xproto.DeleteProperty(x.conn, source, property)
-	r, err := x.convert("XdndDirectSave0", at, saving)
+	r, err := x.convert(ctx, "XdndDirectSave0", at, x.patience.saving)
 	if err != nil {
-		return "", true, message.Error(message.DropSilent(), err)
+		return "", errors.Is(err, errNotThis), message.Error(message.DropSilent(), err)
 	}
 	said, err := io.ReadAll(io.LimitReader(r, 16))
 	switch {
@@ -175,37 +187,66 @@ func (x *target) directSave(shelf Shelf, name string, at xproto.Timestamp) (path
 	return "", true, message.Error(message.DropSilent(), fmt.Errorf("it answers %q", said))
 }
 
-// convert asks for what was dropped in a form, and returns it. What is large comes in pieces (ICCCM 2.0, section 2.7.2), for
-// each of which the other program has patience.
-func (x *target) convert(form string, at xproto.Timestamp, patience time.Duration) (io.Reader, error) {
+// given is what the other program hands over in one form: at once, or in pieces (ICCCM 2.0, section 2.7.2).
+//
+// Each is asked for through a window of its own. An answer that comes after its question was given up reaches nobody; through
+// one window it would be taken for the answer to a later question, and be the content of another file. Windows of questions
+// that were given up stay, for a program that writes to one that is gone may end.
+type given struct {
+	x        *target
+	ctx      context.Context
+	window   xproto.Window
+	patience time.Duration // from one piece to the next
+	piece    []byte
+	comes    bool  // another piece
+	least    int64 // how many bytes there are at least, according to the other program
+	got      int64
+}
+
+// convert asks for what was dropped in a form.
+func (x *target) convert(ctx context.Context, form string, at xproto.Timestamp, patience time.Duration) (*given, error) {
 	kind, property := x.atoms[form], x.atoms["COUNTERSIGN_DROP"]
-	xproto.DeleteProperty(x.conn, x.proxy, property)
-	xproto.ConvertSelection(x.conn, x.proxy, x.atoms["XdndSelection"], kind, property, at)
-	var given xproto.SelectionNotifyEvent
-	err := x.await(patience, func(event xgb.Event) (is bool) {
-		given, is = event.(xproto.SelectionNotifyEvent)
-		return is && given.Requestor == x.proxy && given.Target == kind
+	g := &given{x: x, ctx: ctx, patience: patience}
+	var err error
+	if g.window, err = x.ownWindow(); err != nil {
+		return nil, err
+	}
+	xproto.ConvertSelection(x.conn, g.window, x.atoms["XdndSelection"], kind, property, at)
+	var answer xproto.SelectionNotifyEvent
+	err = x.await(ctx, patience, func(event xgb.Event) (is bool) {
+		answer, is = event.(xproto.SelectionNotifyEvent)
+		return is && answer.Requestor == g.window
 	})
 	if err != nil {
 		return nil, err
 	}
-	if given.Property == xproto.AtomNone {
-		return nil, fmt.Errorf("it does not hand over %s", form)
+	if answer.Property == xproto.AtomNone {
+		g.end()
+		return nil, fmt.Errorf("%w: %s", errNotThis, form)
 	}
-	whole, kindOf, err := x.property()
+	whole, kindOf, err := g.property()
 	if err != nil {
 		return nil, err
 	}
-	if kindOf == x.atoms["INCR"] {
-		return &inPieces{x: x, patience: patience}, nil
+	switch kindOf {
+	case xproto.AtomNone:
+		return nil, errors.New("it says that it hands over something, and does not")
+	case x.atoms["INCR"]:
+		g.comes = true
+		if len(whole) >= 4 {
+			g.least = max(0, int64(int32(xgb.Get32(whole))))
+		}
+		return g, nil
 	}
-	return bytes.NewReader(whole), nil
+	g.piece = whole
+	g.end()
+	return g, nil
 }
 
 // property reads and removes what was handed over. Its type is AtomNone where there is nothing.
-func (x *target) property() (value []byte, kind xproto.Atom, err error) {
+func (g *given) property() (value []byte, kind xproto.Atom, err error) {
 	const words = 1 << 22 // more than any display takes in one request
-	reply, err := xproto.GetProperty(x.conn, true, x.proxy, x.atoms["COUNTERSIGN_DROP"], xproto.GetPropertyTypeAny, 0, words).Reply()
+	reply, err := xproto.GetProperty(g.x.conn, true, g.window, g.x.atoms["COUNTERSIGN_DROP"], xproto.GetPropertyTypeAny, 0, words).Reply()
 	if err == nil && reply.BytesAfter > 0 {
 		err = errors.New("it hands over too much at once")
 	}
@@ -215,47 +256,50 @@ func (x *target) property() (value []byte, kind xproto.Atom, err error) {
 	return reply.Value, reply.Type, nil
 }
 
-// inPieces reads what comes in pieces; an empty one is the last.
-type inPieces struct {
-	x        *target
-	patience time.Duration
-	piece    []byte
-	over     bool
-}
+// end ends what is handed over: nothing more comes.
+func (g *given) end() { xproto.DestroyWindow(g.x.conn, g.window) }
 
-func (r *inPieces) Read(p []byte) (int, error) {
-	for len(r.piece) == 0 {
-		if r.over {
+// Read reads it piece by piece, of which an empty one is the last.
+func (g *given) Read(p []byte) (int, error) {
+	for len(g.piece) == 0 {
+		if !g.comes {
 			return 0, io.EOF
 		}
-		err := r.x.await(r.patience, func(event xgb.Event) bool {
+		err := g.x.await(g.ctx, g.patience, func(event xgb.Event) bool {
 			e, is := event.(xproto.PropertyNotifyEvent)
-			return is && e.Window == r.x.proxy && e.Atom == r.x.atoms["COUNTERSIGN_DROP"] && e.State == xproto.PropertyNewValue
+			return is && e.Window == g.window && e.State == xproto.PropertyNewValue
 		})
 		if err != nil {
 			return 0, err
 		}
-		piece, kind, err := r.x.property()
+		piece, kind, err := g.property()
 		if err != nil {
 			return 0, err
 		}
-		r.piece, r.over = piece, kind != xproto.AtomNone && len(piece) == 0
+		if kind != xproto.AtomNone && len(piece) == 0 {
+			g.end()
+			if g.comes = false; g.got < g.least {
+				return 0, fmt.Errorf("it hands over %d bytes of at least %d", g.got, g.least)
+			}
+		}
+		g.piece = piece
+		g.got += int64(len(piece))
 	}
-	n := copy(p, r.piece)
-	r.piece = r.piece[n:]
+	n := copy(p, g.piece)
+	g.piece = g.piece[n:]
 	return n, nil
 }
 
 // await returns when an event is the right one. Others of the protocol wait until there is time for them.
-func (x *target) await(patience time.Duration, right func(xgb.Event) bool) error {
+func (x *target) await(ctx context.Context, patience time.Duration, right func(xgb.Event) bool) error {
 	timer := time.NewTimer(patience)
 	defer timer.Stop()
 	for {
 		select {
-		case <-x.ctx.Done():
-			return context.Canceled
+		case <-ctx.Done():
+			return context.Cause(ctx)
 		case <-timer.C:
-			return errors.New("the other program does not answer")
+			return errSlow
 		case event, open := <-x.events:
 			if !open {
 				return errors.New("the display is gone")
@@ -272,3 +316,9 @@ func (x *target) await(patience time.Duration, right func(xgb.Event) bool) error
 		}
 	}
 }
+
+var (
+	errGone    = errors.New("the program it came from is gone")
+	errSlow    = errors.New("the other program does not answer")
+	errNotThis = errors.New("it does not hand over this form")
+)

@@ -66,9 +66,9 @@ type board struct {
 }
 
 // newBoard is one on which nobody minds that no button is held, for the tests have no mouse.
-func newBoard(t *testing.T) *board { return newBoardThat(t, time.Hour) }
+func newBoard(t *testing.T) *board { return newBoardThat(t, func(p *patience) { p.held = time.Hour }) }
 
-func newBoardThat(t *testing.T, looks time.Duration) *board {
+func newBoardThat(t *testing.T, change func(*patience)) *board {
 	t.Helper()
 	displaytest.Start(t)
 	b := &board{t: t, folder: t.TempDir(), told: make(chan seen, 100)}
@@ -81,6 +81,8 @@ func newBoardThat(t *testing.T, looks time.Duration) *board {
 			f()
 		}
 	}()
+	p := usual
+	change(&p)
 	stop, err := watch(uintptr(b.window), Window{
 		Do: func(f func()) { todo <- f },
 		Over: func(at Point, files bool) bool {
@@ -96,7 +98,7 @@ func newBoardThat(t *testing.T, looks time.Duration) *board {
 		Left:    func() { b.told <- seen{what: "left"} },
 		Dropped: func(at Point, paths []string, wrong []error) { b.told <- seen{"dropped", at, paths, wrong} },
 		Shelf:   func() Shelf { return shelf{b.folder} },
-	}, looks)
+	}, p)
 	must(t, err)
 	b.stop = sync.OnceFunc(func() {
 		stop()
@@ -153,12 +155,18 @@ type source struct {
 	to     xproto.Window // that is talked to
 	atoms  map[string]xproto.Atom
 
-	order  []string          // of forms
-	forms  map[string][]byte // in which it is offered
-	pieces int               // bytes at a time; 0 for all at once
-	saves  func(path string) byte
-	stalls bool // does not hand over anything
-	asked  []string
+	order    []string          // of forms
+	forms    map[string][]byte // in which it is offered
+	pieces   int               // bytes at a time; 0 for all at once
+	saves    func(path string) byte
+	least    uint32                        // how many bytes it says that the pieces have
+	stalls   bool                          // does not hand over anything
+	claims   bool                          // says that it has handed over something, and has not
+	endless  bool                          // there is always another piece
+	finished []uint32                      // what it was told while it handed over
+	before   func()                        // is called before it hands over something
+	owed     *xproto.SelectionRequestEvent // that it did not answer, as it stalls
+	asked    []string
 }
 
 func (b *board) source(forms ...string) *source {
@@ -243,6 +251,33 @@ func (s *source) drop() (taken bool) {
 	return s.answered("XdndFinished")[1]&1 != 0
 }
 
+// owes drops something that it does not hand over, and ends its window but not itself.
+func (s *source) owes() {
+	s.t.Helper()
+	s.stalls = true
+	s.tell("XdndDrop", uint32(s.window), 0, 0, 0, 0)
+	for s.owed == nil {
+		event, err := s.conn.WaitForEvent()
+		if event == nil {
+			s.t.Fatal("it is asked for nothing: ", err)
+		}
+		if e, is := event.(xproto.SelectionRequestEvent); is {
+			s.hand(e)
+		}
+	}
+	must(s.t, xproto.DestroyWindowChecked(s.conn, s.window).Check())
+}
+
+// answersLate hands over what it owes, to whoever still wants it.
+func (s *source) answersLate() {
+	e, data := s.owed, s.forms[octets]
+	xproto.ChangeProperty(s.conn, xproto.PropModeReplace, e.Requestor, e.Property, e.Target, 8, uint32(len(data)), data)
+	notify := xproto.SelectionNotifyEvent{Time: e.Time, Requestor: e.Requestor, Selection: e.Selection, Target: e.Target, Property: e.Property}
+	xproto.SendEvent(s.conn, false, e.Requestor, xproto.EventMaskNoEvent, string(notify.Bytes()))
+	_, err := xproto.GetInputFocus(s.conn).Reply() // all that is done
+	must(s.t, err)
+}
+
 // answered serves until an answer comes.
 func (s *source) answered(name string) []uint32 {
 	s.t.Helper()
@@ -257,7 +292,9 @@ func (s *source) answered(name string) []uint32 {
 				return e.Data.Data32
 			}
 		case xproto.SelectionRequestEvent:
-			s.hand(e)
+			if s.hand(e); s.finished != nil {
+				return s.finished
+			}
 		}
 	}
 }
@@ -273,7 +310,11 @@ func (s *source) hand(e xproto.SelectionRequestEvent) {
 	}
 	s.asked = append(s.asked, form)
 	if s.stalls {
+		s.owed = &e
 		return
+	}
+	if s.before != nil {
+		s.before()
 	}
 	data := s.forms[form]
 	property := e.Property
@@ -297,16 +338,25 @@ func (s *source) hand(e xproto.SelectionRequestEvent) {
 	switch {
 	case inPieces:
 		xproto.ChangeWindowAttributes(s.conn, e.Requestor, xproto.CwEventMask, []uint32{xproto.EventMaskPropertyChange})
-		set(s.atom("INCR"), 32, 1, []byte{0, 0, 0, 0})
-	case property != xproto.AtomNone:
+		least := make([]byte, 4)
+		xgb.Put32(least, s.least)
+		set(s.atom("INCR"), 32, 1, least)
+	case property != xproto.AtomNone && !s.claims:
 		set(e.Target, 8, len(data), data)
 	}
 	notify := xproto.SelectionNotifyEvent{Time: e.Time, Requestor: e.Requestor, Selection: e.Selection, Target: e.Target, Property: property}
 	must(s.t, xproto.SendEventChecked(s.conn, false, e.Requestor, xproto.EventMaskNoEvent, string(notify.Bytes())).Check())
 	for inPieces {
+		if s.endless {
+			data = []byte("and so on")
+		}
 		event, err := s.conn.WaitForEvent()
 		if event == nil {
 			s.t.Fatal("no answer to a piece: ", err)
+		}
+		if e, is := event.(xproto.ClientMessageEvent); is { // it has had enough
+			s.finished = e.Data.Data32
+			return
 		}
 		if p, is := event.(xproto.PropertyNotifyEvent); !is || p.Window != e.Requestor || p.Atom != property || p.State != xproto.PropertyDelete {
 			continue

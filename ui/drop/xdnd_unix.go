@@ -4,7 +4,6 @@ package drop
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -23,20 +22,17 @@ import (
 
 const xdndVersion = 5
 
-// held is how often it is looked whether somebody still holds a mouse button while something is over the window. A program
-// that hangs, or is ended, does not say that it has given up.
-const held = 500 * time.Millisecond
-
 // target is the window's end of that talk. Its fields belong to the goroutine of serve, but for those that never change.
 type target struct {
 	Window
-	ctx    context.Context // ends with the window
-	conn   *xgb.Conn
-	root   xproto.Window
-	window xproto.Window // the program's
-	proxy  xproto.Window // ours, which nobody sees
-	atoms  map[string]xproto.Atom
-	host   string // what this computer is called
+	patience patience
+	ctx      context.Context // ends with the window
+	conn     *xgb.Conn
+	root     xproto.Window
+	window   xproto.Window // the program's
+	proxy    xproto.Window // ours, which nobody sees
+	atoms    map[string]xproto.Atom
+	host     string // what this computer is called
 
 	events chan xgb.Event // closed when the display is gone
 	later  []xgb.Event    // that came while something else was waited for
@@ -56,16 +52,16 @@ type drag struct {
 }
 
 // Watch takes what is dragged onto the X11 window, until stop is called, which waits for that.
-func Watch(window uintptr, w Window) (stop func(), err error) { return watch(window, w, held) }
+func Watch(window uintptr, w Window) (stop func(), err error) { return watch(window, w, usual) }
 
-func watch(window uintptr, w Window, look time.Duration) (stop func(), err error) {
+func watch(window uintptr, w Window, p patience) (stop func(), err error) {
 	xgb.Logger.SetOutput(io.Discard)
 	conn, err := xgb.NewConn()
 	if err != nil {
 		return nil, fmt.Errorf("reach the display: %w", err)
 	}
 	ctx, end := context.WithCancel(context.Background())
-	x := &target{Window: w, ctx: ctx, conn: conn, window: xproto.Window(window), atoms: map[string]xproto.Atom{},
+	x := &target{Window: w, patience: p, ctx: ctx, conn: conn, window: xproto.Window(window), atoms: map[string]xproto.Atom{},
 		events: make(chan xgb.Event, 64)}
 	x.host, _ = os.Hostname() // "" only takes what names no host
 	if err := x.announce(); err != nil {
@@ -77,7 +73,7 @@ func watch(window uintptr, w Window, look time.Duration) (stop func(), err error
 	go x.listen()
 	go func() {
 		defer close(done)
-		x.serve(look)
+		x.serve()
 	}()
 	return func() {
 		end()
@@ -106,14 +102,9 @@ func (x *target) announce() (err error) {
 		}
 		x.atoms[name] = reply.Atom
 	}
-	if x.proxy, err = xproto.NewWindowId(x.conn); err != nil {
-		return err
-	}
 	x.root = xproto.Setup(x.conn).DefaultScreen(x.conn).Root
-	err = xproto.CreateWindowChecked(x.conn, 0, x.proxy, x.root, -1, -1, 1, 1, 0, xproto.WindowClassInputOnly, 0,
-		xproto.CwOverrideRedirect|xproto.CwEventMask, []uint32{1, xproto.EventMaskPropertyChange}).Check()
-	if err != nil {
-		return fmt.Errorf("make a window: %w", err)
+	if x.proxy, err = x.ownWindow(); err != nil {
+		return err
 	}
 	own := make([]byte, 4)
 	xgb.Put32(own, uint32(x.proxy))
@@ -137,6 +128,20 @@ func (x *target) announce() (err error) {
 	return nil
 }
 
+// ownWindow makes a window that nobody sees.
+func (x *target) ownWindow() (xproto.Window, error) {
+	window, err := xproto.NewWindowId(x.conn)
+	if err != nil {
+		return 0, err
+	}
+	err = xproto.CreateWindowChecked(x.conn, 0, window, x.root, -1, -1, 1, 1, 0, xproto.WindowClassInputOnly, 0,
+		xproto.CwOverrideRedirect|xproto.CwEventMask, []uint32{1, xproto.EventMaskPropertyChange}).Check()
+	if err != nil {
+		return 0, fmt.Errorf("make a window: %w", err)
+	}
+	return window, nil
+}
+
 // listen hands over what the display tells, until it is gone.
 func (x *target) listen() {
 	defer close(x.events)
@@ -157,8 +162,8 @@ func (x *target) listen() {
 }
 
 // serve answers until the window ends or the display is gone.
-func (x *target) serve(every time.Duration) {
-	look := time.NewTicker(every)
+func (x *target) serve() {
+	look := time.NewTicker(x.patience.held)
 	defer look.Stop()
 	for {
 		if len(x.later) > 0 {
@@ -249,7 +254,9 @@ func (x *target) offersFiles() bool {
 	case !d.has(x.atoms["text/x-moz-url"]) && !d.has(x.atoms["_NETSCAPE_URL"]):
 		return true
 	}
-	list, err := x.list(xproto.TimeCurrentTime, glance)
+	ctx, cancel := context.WithTimeoutCause(x.ctx, x.patience.glance, errSlow)
+	defer cancel()
+	list, err := x.list(ctx, xproto.TimeCurrentTime, x.patience.glance)
 	return err != nil || len(list.paths) > 0 || list.elsewhere > 0
 }
 
@@ -319,7 +326,8 @@ func (x *target) forget(d *drag) {
 	x.drag = nil
 }
 
-// checkHeld takes the sign away when nobody holds a button any more. Should the program be only slow, its next word brings the
+// checkHeld takes the sign away when nobody holds a button any more: a program that hangs, or is ended, does not say that it
+// has given up. Should the program be only slow, its next word brings the
 // sign back, and its drop is taken.
 func (x *target) checkHeld() {
 	const buttons = xproto.KeyButMaskButton1 | xproto.KeyButMaskButton2 | xproto.KeyButMaskButton3
@@ -339,5 +347,3 @@ func (x *target) tell(to xproto.Window, name string, data ...uint32) {
 	e := xproto.ClientMessageEvent{Format: 32, Window: to, Type: x.atoms[name], Data: xproto.ClientMessageDataUnionData32New(data)}
 	xproto.SendEvent(x.conn, false, to, xproto.EventMaskNoEvent, string(e.Bytes()))
 }
-
-var errGone = errors.New("the program it came from is gone")

@@ -81,7 +81,7 @@ func TestTheSignGoesWithWhatIsDragged(t *testing.T) {
 }
 
 func TestTheSignGoesWhenNobodyHoldsAButton(t *testing.T) {
-	b := newBoardThat(t, 50*time.Millisecond)
+	b := newBoardThat(t, func(p *patience) { p.held = 50 * time.Millisecond })
 	s := b.source(list, "file:///a").enter()
 	s.move(110, 70)
 	b.next("over")
@@ -172,6 +172,70 @@ func TestAFileWithoutAPlaceIsHandedOver(t *testing.T) {
 				t.Errorf("%d bytes arrive, %v", len(data), err)
 			}
 		})
+	}
+}
+
+func TestALateAnswerIsNoOtherFile(t *testing.T) {
+	b := newBoard(t)
+	first := b.source(octets, "the first file").enter()
+	first.move(110, 70)
+	b.next("over")
+	first.owes()
+	b.next("left")
+	if d := b.next("dropped"); b.told1(d.wrong) != "drop.silent" {
+		t.Fatalf("dropped %+v", d)
+	}
+	second := b.source(octets, "the second file").enter()
+	second.before = first.answersLate
+	if !second.move(110, 70) || !second.drop() {
+		t.Error("the second is not taken")
+	}
+	b.next("over")
+	b.next("left")
+	d := b.next("dropped")
+	if len(d.paths) != 1 {
+		t.Fatalf("dropped %+v", d)
+	}
+	if data, err := os.ReadFile(d.paths[0]); err != nil || string(data) != "the second file" {
+		t.Errorf("the second file is %q, %v", data, err)
+	}
+}
+
+func TestWhatIsNotHandedOverWholeIsNotTaken(t *testing.T) {
+	for name, how := range map[string]func(*source){
+		"fewer pieces than it says": func(s *source) { s.pieces, s.least = 3, 100 },
+		"pieces without end":        func(s *source) { s.pieces, s.endless = 3, true },
+		"nothing, as if it were":    func(s *source) { s.claims = true },
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBoardThat(t, func(p *patience) { p.held, p.whole = time.Hour, 300*time.Millisecond })
+			s := b.source(octets, "some bytes")
+			how(s)
+			s.enter().move(110, 70)
+			b.next("over")
+			if s.drop() {
+				t.Error("its program is told that it was taken")
+			}
+			b.next("left")
+			if d := b.next("dropped"); len(d.paths) > 0 || len(d.wrong) != 1 {
+				t.Errorf("dropped %+v", d)
+			}
+		})
+	}
+}
+
+func TestAProgramThatMayYetSaveItsFileIsNotAskedForTheBytes(t *testing.T) {
+	b := newBoardThat(t, func(p *patience) { p.held, p.saving = time.Hour, 50*time.Millisecond })
+	s := b.source(xds, "", octets, "bytes").enter()
+	s.move(110, 70)
+	b.next("over")
+	s.stalls = true
+	if s.drop() || len(s.asked) != 1 {
+		t.Errorf("it was taken, or asked for: %q", s.asked)
+	}
+	b.next("left")
+	if d := b.next("dropped"); b.told1(d.wrong) != "drop.silent" {
+		t.Errorf("dropped %+v", d)
 	}
 }
 
