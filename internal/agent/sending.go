@@ -34,6 +34,9 @@ func (a *Agent) forgetDropped() error {
 	if err != nil {
 		return err
 	}
+	if a.Data.Store.Unreadable() > 0 {
+		return nil // one of these may be a draft that is repaired one day
+	}
 	needed := map[string]bool{}
 	for _, d := range drafts {
 		for _, f := range d.Files {

@@ -236,7 +236,8 @@ func (s *source) Read(p []byte) (int, error) {
 }
 
 // Sweep removes the drops of long ago below root of which no file is needed, and what a kill left of one. The folders
-// have the time of their last file; a clock that is wrong keeps them longer, or removes what nothing names.
+// have the time of their last file; a clock that is wrong keeps them longer, or removes what nothing names. Needed are paths,
+// however they lead there: the data folder may have been named in another way when the file was dropped.
 func Sweep(root string, now time.Time, needed map[string]bool) error {
 	entries, err := os.ReadDir(root)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -246,7 +247,7 @@ func Sweep(root string, now time.Time, needed map[string]bool) error {
 	for _, e := range entries {
 		folder := filepath.Join(root, e.Name())
 		info, err := e.Info()
-		if err != nil || now.Sub(info.ModTime()).Abs() < keep || holdsNeeded(folder, needed) {
+		if err != nil || now.Sub(info.ModTime()).Abs() < keep || holdsNeeded(info, needed) {
 			continue
 		}
 		failed = append(failed, os.RemoveAll(folder))
@@ -254,9 +255,9 @@ func Sweep(root string, now time.Time, needed map[string]bool) error {
 	return errors.Join(failed...)
 }
 
-func holdsNeeded(folder string, needed map[string]bool) bool {
+func holdsNeeded(folder fs.FileInfo, needed map[string]bool) bool {
 	for path := range needed {
-		if filepath.Dir(path) == folder {
+		if of, err := os.Stat(filepath.Dir(path)); err == nil && os.SameFile(of, folder) {
 			return true
 		}
 	}

@@ -207,3 +207,26 @@ func TestOnlyOldDropsThatNothingNamesAreForgotten(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+func TestAFileIsNeededHoweverItsPathLeadsThere(t *testing.T) {
+	root := filepath.Join(t.TempDir(), "dropped")
+	path, err := New(root).Take(t.Context(), "a.pdf", 1, strings.NewReader("x"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	link := filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink(root, link); err != nil {
+		t.Skip(err)
+	}
+	rel, err := filepath.Rel(root, path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	needed := map[string]bool{filepath.Join(link, rel): true}
+	if err := Sweep(root, time.Now().Add(31*24*time.Hour), needed); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := os.Stat(path); err != nil {
+		t.Error("what a draft names is gone:", err)
+	}
+}
