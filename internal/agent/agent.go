@@ -125,7 +125,7 @@ type Params struct {
 	// pages are not counted and there are no pictures.
 	DocumentReader []string
 
-	Policy  func() policy.Policy // reads what the administrator of the computer has decided; nil is none
+	Policy  func() policy.Policy // reads what the administrator of the computer has decided, see policy.Reader; nil is none
 	Updates Updates              // newer versions of the program; the zero value for none
 
 	// Crash is called at named points of saving and sending; tests end the process there. Nil in production.

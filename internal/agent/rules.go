@@ -35,14 +35,10 @@ func (r *ruling) now() (office.Rules, int) {
 	return r.rules, r.turn
 }
 
-// take keeps what was read, and reports whether it is something else than before. What cannot be read at all, which may be half
-// written, takes nothing back.
+// take keeps what was read, and reports whether it is something else than before.
 func (r *ruling) take(now policy.Policy) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if !now.Wrong.IsZero() && now.Fixed == nil && now.Defaults == nil {
-		now.Fixed, now.Defaults = r.read.Fixed, r.read.Defaults
-	}
 	if reflect.DeepEqual(now, r.read) {
 		return false
 	}

@@ -70,13 +70,15 @@ func TestDecisionsThatCannotBePutToUseAreToldUntilTheyAre(t *testing.T) {
 	}
 }
 
-func TestAPolicyThatIsHalfWrittenTakesNothingBack(t *testing.T) {
+func TestWhatIsFixedStaysSoWhileItsPlaceCannotBeRead(t *testing.T) {
 	var decided atomic.Pointer[policy.Policy]
 	folder := filepath.Join(t.TempDir(), "A")
 	decided.Store(fixing(folder))
 	a := ruledBy(t, &decided)
 	must(t, a.obey(t.Context()))
-	decided.Store(&policy.Policy{From: "here", Wrong: message.PolicyNoJSON("here")})
+	unread := fixing(folder) // which package policy goes by meanwhile
+	unread.Wrong = message.PolicyNoJSON("here")
+	decided.Store(unread)
 	s := a.Settings()
 	s.SaveTo = t.TempDir()
 	if err := a.Configure(t.Context(), s, office.Secrets{}); Message(err) != message.FixedSetting("save_to") || !a.Fixed("save_to") {

@@ -84,7 +84,7 @@ func (r *run) start(parts ...agent.Part) (*local, error) {
 	notifier := notify.New(notify.Options{App: "Countersign", Icon: icon(), IconFile: locations.Icon(r.global.Data), Log: logger})
 	a, err := agent.Open(r.ctx, agent.Params{
 		DataDir: r.global.Data, Keeper: r.keeper(logger), Version: r.program.Version, Log: logger, Notify: notifier.Notify,
-		Windowed: r.windowed, OpenSaved: r.program.OpenSaved, Words: r.words(), Language: r.language(), Updates: r.updates(), Policy: policy.Read, DocumentReader: documentReader(), Crash: crashAt(os.Getenv(crashVariable)),
+		Windowed: r.windowed, OpenSaved: r.program.OpenSaved, Words: r.words(), Language: r.language(), Updates: r.updates(), Policy: new(policy.Reader).Read, DocumentReader: documentReader(), Crash: crashAt(os.Getenv(crashVariable)),
 	})
 	if err != nil {
 		logger.Error("the data cannot be opened", "err", err)

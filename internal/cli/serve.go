@@ -46,7 +46,7 @@ func (c *openCmd) Run(r *run) error {
 	if r.program.Window == nil {
 		return message.Error(message.WindowNotBuiltIn(), nil)
 	}
-	if c.IfUsed && !locations.Holds(r.global.Data) && policy.Read().From == "" {
+	if c.IfUsed && !locations.Holds(r.global.Data) && new(policy.Reader).Read().From == "" {
 		return nil // a computer of several people starts Countersign for each of them
 	}
 	var handed error // how a running instance took the files

@@ -60,6 +60,7 @@ func PolicyNoFile(where string) Message  { return of("settings.policy-no-file", 
 func PolicyOpen(where string) Message    { return of("settings.policy-open", Text("Where", where)) }
 func PolicyTooLong(where string) Message { return of("settings.policy-too-long", Text("Where", where)) }
 func PolicyNoJSON(where string) Message  { return of("settings.policy-no-json", Text("Where", where)) }
+func PolicyNoPlist(where string) Message { return of("settings.policy-no-plist", Text("Where", where)) }
 func PolicyValueNotRead(name, where string) Message {
 	return of("settings.policy-value-not-read", Text("Name", name), Text("Where", where))
 }

@@ -12,42 +12,46 @@ import (
 	"countersign/internal/message"
 )
 
-// Read reads the policy as it is now.
-func Read() Policy { return readFile(place) }
-
+// readFile reads a file in which the administrator writes JSON.
 func readFile(path string) Policy {
-	p := Policy{From: path}
+	return readAs(path, func(text []byte) (p Policy) {
+		var written struct {
+			Fixed    map[string]any `json:"fixed"`
+			Defaults map[string]any `json:"defaults"`
+		}
+		if err := json.Unmarshal(text, &written); err != nil {
+			return Policy{Wrong: message.PolicyNoJSON(path)}
+		}
+		return Policy{Fixed: written.Fixed, Defaults: written.Defaults}
+	})
+}
+
+// readAs reads a file that only an administrator may be able to write, and has parse say what it holds.
+func readAs(path string, parse func(text []byte) Policy) Policy {
+	wrong := func(m message.Message) Policy { return Policy{From: path, Wrong: m} }
 	info, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return Policy{}
 	case err != nil:
-		p.Wrong = message.PolicyNotRead(path)
-		return p
+		return wrong(message.PolicyNotRead(path))
 	case !info.Mode().IsRegular():
-		p.Wrong = message.PolicyNoFile(path)
-		return p
+		return wrong(message.PolicyNoFile(path))
 	case info.Mode().Perm()&0o022 != 0:
-		p.Wrong = message.PolicyOpen(path)
-		return p
+		return wrong(message.PolicyOpen(path))
 	}
 	text, err := readAll(path)
-	if err != nil {
-		p.Wrong = message.PolicyNotRead(path)
-		return p
-	}
-	var written struct {
-		Fixed    map[string]any `json:"fixed"`
-		Defaults map[string]any `json:"defaults"`
-	}
-	switch err := json.Unmarshal(text, &written); {
-	case len(text) > maxFile, err == nil && len(written.Fixed)+len(written.Defaults) > maxValues:
-		p.Wrong = message.PolicyTooLong(path)
+	switch {
 	case err != nil:
-		p.Wrong = message.PolicyNoJSON(path)
-	default:
-		p.Fixed, p.Defaults = home(written.Fixed), home(written.Defaults)
+		return wrong(message.PolicyNotRead(path))
+	case len(text) > maxFile:
+		return wrong(message.PolicyTooLong(path))
 	}
+	p := parse(text)
+	if len(p.Fixed)+len(p.Defaults) > maxValues {
+		return wrong(message.PolicyTooLong(path))
+	}
+	p.From, p.Fixed, p.Defaults = path, home(p.Fixed), home(p.Defaults)
 	return p
 }
 

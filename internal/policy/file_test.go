@@ -8,6 +8,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"countersign/internal/message"
 )
 
 func written(t *testing.T, text string, mode os.FileMode) string {
@@ -20,6 +22,13 @@ func written(t *testing.T, text string, mode os.FileMode) string {
 		t.Fatal(err)
 	}
 	return path
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
 }
 
 func TestThePolicyOfTheComputerIsRead(t *testing.T) {
@@ -47,5 +56,22 @@ func TestWhatIsNoPolicyIsNotUsedAndSaid(t *testing.T) {
 		if p := readFile(path); p.Wrong.IsZero() || len(p.Fixed) > 0 {
 			t.Errorf("%s: %+v", name, p)
 		}
+	}
+}
+
+func TestAFileThatIsHalfWrittenTakesNothingBack(t *testing.T) {
+	path := written(t, `{"fixed": {"theme": "dark"}}`, 0o644)
+	places := []source{{path, readFile}}
+	var r Reader
+	before := r.join(places)
+	must(t, os.WriteFile(path, []byte(`{"fixed": {`), 0o644))
+	for range 2 {
+		if p := r.join(places); !reflect.DeepEqual(p.Fixed, before.Fixed) || p.Wrong != message.PolicyNoJSON(path) {
+			t.Errorf("%+v", p)
+		}
+	}
+	must(t, os.WriteFile(path, []byte(`{}`), 0o644))
+	if p := r.join(places); len(p.Fixed) > 0 || !p.Wrong.IsZero() || p.From != path {
+		t.Errorf("nothing is decided any more: %+v", p)
 	}
 }

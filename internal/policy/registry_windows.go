@@ -2,6 +2,7 @@ package policy
 
 import (
 	"errors"
+	"io"
 	"strings"
 
 	"countersign/internal/message"
@@ -12,45 +13,52 @@ import (
 // place is the key of the policy below HKEY_LOCAL_MACHINE. A build for tests has another.
 var place = `Software\Policies\Countersign`
 
-// Read reads the policy as it is now.
-func Read() Policy {
-	p := Policy{From: `HKLM\` + place}
-	var wrong []message.Message
-	var there1, there2 bool
-	p.Fixed, there1 = values(place, &wrong)
-	p.Defaults, there2 = values(place+`\Defaults`, &wrong)
-	if !there1 && !there2 {
-		return Policy{}
+// sources are the key of what is fixed, and that of what an office begins with.
+func sources() []source {
+	return []source{
+		{place, func(path string) Policy {
+			p, found := readKey(path)
+			p.Fixed = found
+			return p
+		}},
+		{place + `\Defaults`, func(path string) Policy {
+			p, found := readKey(path)
+			p.Defaults = found
+			return p
+		}},
 	}
-	p.Wrong = message.Then(wrong...)
-	return p
 }
 
-// values are those of a key, and whether it is there.
-func values(path string, wrong *[]message.Message) (found map[string]any, there bool) {
-	key, err := registry.OpenKey(registry.LOCAL_MACHINE, path, registry.QUERY_VALUE|registry.WOW64_64KEY)
-	if errors.Is(err, registry.ErrNotExist) {
-		return nil, false
-	}
-	if err != nil {
-		*wrong = append(*wrong, message.PolicyNotRead(`HKLM\`+path))
-		return nil, true
+// readKey reads the values of a key below HKEY_LOCAL_MACHINE; nil for those of one that is not there or cannot be read.
+func readKey(path string) (p Policy, found map[string]any) {
+	path = `HKLM\` + path
+	wrong := func(m message.Message) (Policy, map[string]any) { return Policy{From: path, Wrong: m}, nil }
+	key, err := registry.OpenKey(registry.LOCAL_MACHINE, strings.TrimPrefix(path, `HKLM\`), registry.QUERY_VALUE|registry.WOW64_64KEY)
+	switch {
+	case errors.Is(err, registry.ErrNotExist):
+		return Policy{}, nil
+	case err != nil:
+		return wrong(message.PolicyNotRead(path))
 	}
 	defer key.Close()
-	names, err := key.ReadValueNames(maxValues)
-	if err != nil && len(names) == 0 {
-		return nil, true
+	names, err := key.ReadValueNames(maxValues + 1)
+	switch {
+	case err != nil && !errors.Is(err, io.EOF): // which means that there are fewer
+		return wrong(message.PolicyNotRead(path))
+	case len(names) > maxValues:
+		return wrong(message.PolicyTooLong(path))
 	}
 	found = map[string]any{}
+	var unread []message.Message
 	for _, name := range names {
 		v, err := value(key, name)
 		if err != nil {
-			*wrong = append(*wrong, message.PolicyValueNotRead(name, `HKLM\`+path))
+			unread = append(unread, message.PolicyValueNotRead(name, path))
 			continue
 		}
 		found[strings.ToLower(name)] = v
 	}
-	return home(found), true
+	return Policy{From: path, Wrong: message.Then(unread...)}, home(found)
 }
 
 func value(key registry.Key, name string) (any, error) {

@@ -1,6 +1,8 @@
 package policy
 
 import (
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -13,7 +15,7 @@ import (
 
 func TestThePolicyOfTheRegistryIsRead(t *testing.T) {
 	place = `Software\Policies\Countersign test`
-	if p := Read(); !reflect.DeepEqual(p, Policy{}) {
+	if p := new(Reader).Read(); !reflect.DeepEqual(p, Policy{}) {
 		t.Fatalf("without a key: %+v", p)
 	}
 	key, _, err := registry.CreateKey(registry.LOCAL_MACHINE, place, registry.ALL_ACCESS|registry.WOW64_64KEY)
@@ -45,9 +47,44 @@ func TestThePolicyOfTheRegistryIsRead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := Read()
+	p := new(Reader).Read()
 	fixed := map[string]any{"auth_url": "https://sign.example.com", "save_to": `C:\an office\Signed`, "index": 1.0, "scopes": []string{"openid", "profile"}}
 	if !reflect.DeepEqual(p.Fixed, fixed) || p.Defaults["ngrok_ca"] != filepath.Join(home, "ca.pem") || p.Wrong != message.PolicyValueNotRead("theme", `HKLM\`+place) {
+		t.Errorf("%+v", p)
+	}
+}
+
+func TestAKeyThatCannotBeReadTakesNothingBackWhileTheOtherCan(t *testing.T) {
+	place = `Software\Policies\Countersign test`
+	key, _, err := registry.CreateKey(registry.LOCAL_MACHINE, place, registry.ALL_ACCESS|registry.WOW64_64KEY)
+	if err != nil {
+		t.Skip("only an administrator can write there:", err)
+	}
+	defer key.Close()
+	below, _, err := registry.CreateKey(key, "Defaults", registry.ALL_ACCESS)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer below.Close()
+	defer func() {
+		for _, path := range []string{place + `\Defaults`, place} {
+			if err := registry.DeleteKey(registry.LOCAL_MACHINE, path); err != nil {
+				t.Error(err)
+			}
+		}
+	}()
+	if err := errors.Join(key.SetStringValue("theme", "dark"), below.SetStringValue("language", "de")); err != nil {
+		t.Fatal(err)
+	}
+	var r Reader
+	before := r.Read()
+	for i := range maxValues {
+		if err := key.SetStringValue(fmt.Sprintf("value %d", i), ""); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p := r.Read()
+	if !reflect.DeepEqual(p.Fixed, before.Fixed) || !reflect.DeepEqual(p.Defaults, before.Defaults) || p.Fixed["theme"] != "dark" || p.Wrong != message.PolicyTooLong(`HKLM\`+place) {
 		t.Errorf("%+v", p)
 	}
 }
