@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -81,6 +82,31 @@ func TestASignInPageOfTheNetworkIsNamedAndTakenForNothing(t *testing.T) {
 			network.closed.Store(false)
 			o.eventually("the network is free by itself", func() bool { return o.issue("network") == nil })
 			o.eventually("the document is saved without anybody asking", func() bool { return saved(o, id) })
+		})
+	}
+}
+
+// What such a page leaves unsaid must not become the service's addresses: the browser would be sent to more of it.
+func TestASignInDoesNotTakeThePageOfTheNetworkForTheService(t *testing.T) {
+	for name, page := range portals {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			network := &captive{RoundTripper: &http.Transport{DisableKeepAlives: true}, page: page}
+			o := newOfficeWith(t, func(p *Params) {
+				quick(p)
+				p.HTTP = &http.Client{Transport: network}
+			}, sandbox.Options{})
+			noErr(t, o.SignOut(context.Background()))
+			network.closed.Store(true)
+			err := o.SignIn(context.Background(), SignInOptions{}, func(address string) error {
+				return errors.New("the browser is sent to " + address)
+			})
+			if m, _ := message.Of(err); m != message.NetworkWantsBrowser() {
+				t.Errorf("the sign-in says %v", err)
+			}
+			o.eventually("the network's page is named", func() bool { return o.issue("network") != nil })
+			network.closed.Store(false)
+			o.eventually("the network is free by itself", func() bool { return o.issue("network") == nil })
 		})
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"crypto/x509"
 
 	"countersign/internal/agent/account"
+	"countersign/internal/agent/network"
 	"countersign/internal/agent/webhook"
 	"countersign/internal/message"
 	"countersign/internal/office"
@@ -44,7 +45,15 @@ func (a *Agent) SignIn(ctx context.Context, o SignInOptions, open func(address s
 	if p := a.parted(); p.State != "" {
 		return message.Error(message.MovingNow(), nil)
 	}
-	return a.account.SignIn(ctx, o, open)
+	inBrowser := false
+	err := a.account.SignIn(ctx, o, func(address string) error {
+		inBrowser = true
+		return open(address)
+	})
+	if inBrowser && !network.Suspicious(err) { // what the person or the service has said
+		return err
+	}
+	return a.orNetwork(ctx, a.Settings(), err)
 }
 
 // Paste completes the running sign-in with the address the browser ended on.
@@ -79,12 +88,14 @@ func (a *Agent) TestTunnel(ctx context.Context, s office.Settings, secrets offic
 	return publicURL, a.orNetwork(ctx, s, err)
 }
 
-// orNetwork is err of a trial, or that the network asks for a sign-in in the browser first, which is why.
+// orNetwork is err of a trial or a sign-in, or that the network asks for a sign-in in the browser first, which is why. Health then
+// says so too, with a way to its page, until it is free.
 func (a *Agent) orNetwork(ctx context.Context, s office.Settings, err error) error {
 	if err == nil || ctx.Err() != nil {
 		return err
 	}
 	if _, asks := a.network.Asks(ctx, s); asks {
+		a.network.Look()
 		return message.Error(message.NetworkWantsBrowser(), err)
 	}
 	return err

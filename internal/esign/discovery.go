@@ -26,7 +26,9 @@ type authority struct {
 const discoveryPath = "/.well-known/openid-configuration"
 
 // discover asks the authorization server for its endpoints (OpenID Connect Discovery 4). A server without discovery
-// gets the endpoints of interface.md; a server that cannot be reached is an error.
+// gets the endpoints of interface.md; a server that cannot be reached is an error. A page in the place of the document is what
+// networks show that want a sign-in in the browser first, and what web servers show that are something else: that is a BadAnswer,
+// unless the server has its keys where interface.md has them.
 func discover(ctx context.Context, cfg Config) (authority, error) {
 	const op = "asking the authorization server for its endpoints"
 	if err := cfg.Validate(); err != nil {
@@ -62,15 +64,44 @@ func discover(ctx context.Context, cfg Config) (authority, error) {
 		Issuers:   []string{root, root + "/"},
 		auth:      newClientAuth(cfg, nil),
 	}
-	if res.StatusCode != http.StatusOK {
-		return a, nil
-	}
 	body, err := io.ReadAll(res.Body)
 	if err != nil {
 		return authority{}, noAnswer(op, err)
 	}
-	a.adopt(cfg, body)
+	ok := res.StatusCode == http.StatusOK
+	switch {
+	case ok && isObject(body):
+		a.adopt(cfg, body)
+	case ok, res.StatusCode == http.StatusForbidden && looksLikePage(body):
+		if !hasKeys(ctx, cfg, a.JWKSURL) {
+			return authority{}, &Error{Op: op, Kind: BadAnswer, Status: res.StatusCode}
+		}
+	}
 	return a, nil
+}
+
+// hasKeys reports whether a key set lies at an address.
+func hasKeys(ctx context.Context, cfg Config, address string) bool {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	if err != nil {
+		return false
+	}
+	req.Header.Set("Accept", "application/json")
+	res, err := cfg.oauthClient().Do(req)
+	if err != nil {
+		return false
+	}
+	defer res.Body.Close()
+	var set struct {
+		Keys []json.RawMessage `json:"keys"`
+	}
+	body, err := io.ReadAll(res.Body)
+	return err == nil && res.StatusCode == http.StatusOK && json.Unmarshal(trimBOM(body), &set) == nil && len(set.Keys) > 0
+}
+
+func isObject(body []byte) bool {
+	var object map[string]json.RawMessage
+	return json.Unmarshal(trimBOM(body), &object) == nil && object != nil
 }
 
 // adopt takes over what a discovery document says, where it is usable.

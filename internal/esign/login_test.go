@@ -237,8 +237,14 @@ func TestAServerThatCannotBeReachedIsAnErrorAndNotOneWithoutDiscovery(t *testing
 
 func TestDiscoveryThatIsNoneLeavesTheAddressesOfTheInterface(t *testing.T) {
 	for name, handler := range map[string]http.HandlerFunc{
-		"404":             http.NotFound,
-		"a page":          func(w http.ResponseWriter, r *http.Request) { w.Write([]byte("<html>hello</html>")) },
+		"404": http.NotFound,
+		"a page for whatever it does not know": func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path == "/.well-known/jwks" {
+				w.Write([]byte(`{"keys":[{"kty":"RSA"}]}`))
+				return
+			}
+			w.Write([]byte("<html>hello</html>"))
+		},
 		"an empty object": func(w http.ResponseWriter, r *http.Request) { w.Write([]byte("{}")) },
 		"plain http inside": func(w http.ResponseWriter, r *http.Request) {
 			w.Write([]byte(`{"token_endpoint":"http://auth.example.com/t","authorization_endpoint":"javascript:alert(1)"}`))
@@ -262,6 +268,39 @@ func TestDiscoveryThatIsNoneLeavesTheAddressesOfTheInterface(t *testing.T) {
 	var e *Error
 	if !errors.As(err, &e) || e.Kind != Server || e.RetryAfter != 7*time.Second {
 		t.Errorf("503: %v", err)
+	}
+}
+
+// Such a page comes from the network, or from a server that signs nobody in: its addresses would lead to more of it.
+func TestAPageInThePlaceOfDiscoveryIsNoServer(t *testing.T) {
+	page := func(status int, text string) http.HandlerFunc {
+		return func(w http.ResponseWriter, r *http.Request) {
+			w.WriteHeader(status)
+			w.Write([]byte(text))
+		}
+	}
+	for name, handler := range map[string]http.HandlerFunc{
+		"a page":     page(http.StatusOK, "<html>Welcome to the hotel</html>"),
+		"a text":     page(http.StatusOK, "Welcome to the hotel"),
+		"nothing":    page(http.StatusOK, ""),
+		"a list":     page(http.StatusOK, "[]"),
+		"a filter's": page(http.StatusForbidden, "<html>This site is blocked</html>"),
+		"a way to its own page": func(w http.ResponseWriter, r *http.Request) {
+			if r.URL.Path != "/welcome" {
+				http.Redirect(w, r, "/welcome", http.StatusFound)
+				return
+			}
+			w.Write([]byte("<html>Welcome to the hotel</html>"))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := httptest.NewServer(handler)
+			defer s.Close()
+			l, err := StartLogin(context.Background(), Config{AuthURL: s.URL, BaseURL: s.URL, ClientID: "c", HTTP: s.Client()}, redirect, "")
+			if kindOf(err) != BadAnswer {
+				t.Errorf("%+v, %v", l, err)
+			}
+		})
 	}
 }
 

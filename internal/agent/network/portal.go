@@ -16,9 +16,9 @@ import (
 	"countersign/internal/proxy"
 )
 
-// suspicious says whether err may come from a network that shows a page of its own to everybody: the certificate is
+// Suspicious says whether err may come from a network that shows a page of its own to everybody: the certificate is
 // another one, the answer is a page or leads elsewhere, or nothing answers.
-func suspicious(err error) bool {
+func Suspicious(err error) bool {
 	var e *esign.Error
 	return errors.As(err, &e) && (e.Kind == esign.Network || e.Kind == esign.BadAnswer || e.Status == http.StatusNetworkAuthenticationRequired)
 }
@@ -38,7 +38,7 @@ func (r *Room) Asks(ctx context.Context, s office.Settings) (page string, asks b
 	config := issuer.Config(s)
 	config.HTTP, config.Now, config.Log = r.HTTP, r.Now, r.Log
 	err = config.Answers(ctx)
-	if !suspicious(err) {
+	if !Suspicious(err) {
 		return "", false
 	}
 	open := plain(address, "/")

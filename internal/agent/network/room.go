@@ -53,10 +53,13 @@ const (
 
 // Failed is told of each call that the service has not answered. It returns at once.
 func (r *Room) Failed(err error) {
-	if suspicious(err) {
-		loop.Wake(r.wake)
+	if Suspicious(err) {
+		r.Look()
 	}
 }
+
+// Look has the network looked at soon. It returns at once.
+func (r *Room) Look() { loop.Wake(r.wake) }
 
 // Run looks at the network whenever the service does not answer, and follows a sign-in page until the network is free.
 func (r *Room) Run(ctx context.Context) error {
