@@ -112,6 +112,7 @@ simulate-faults:
 bench: build-packages test-packages
 	go test -run '^$$' -bench . ./internal/inbox ./internal/store ./internal/archive ./internal/agent
 	go test -run '^$$' -bench . -benchtime 1x -timeout 1h ./internal/e2e
+	go test -run '^$$' -bench 'In50000$$' ./ui/packages
 
 # What a reader would miss and no test sees. Functions that nothing reaches are removed; what only tests reach belongs to
 # them. Exempt from the latter is what is there for tests (packages called ...test, the harness, the disks that forget or are

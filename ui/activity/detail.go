@@ -9,6 +9,7 @@ import (
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/container"
 	"fyne.io/fyne/v2/lang"
+	"fyne.io/fyne/v2/layout"
 	fynetheme "fyne.io/fyne/v2/theme"
 	"fyne.io/fyne/v2/widget"
 
@@ -27,7 +28,8 @@ type eventDetail struct {
 	screen  *Screen
 	event   event
 	content *fyne.Container
-	form    *widgets.Tabs // of the body
+	page    *container.Scroll // what content shows of an event
+	form    *widgets.Tabs     // of the body
 	body    *widgets.Selectable
 	note    *widgets.Line
 }
@@ -40,7 +42,7 @@ const (
 
 func (l *eventDetail) build(s *Screen) {
 	l.screen = s
-	l.content = container.NewStack()
+	l.content, l.page = container.NewStack(), widgets.NewVScroll(layout.NewSpacer())
 	l.form = widgets.NewTabs([]string{lang.L("Formatted"), lang.L("Original")}, func(int) { l.showBody() })
 	l.body = widgets.NewSelectable("")
 	l.body.TextStyle = fyne.TextStyle{Monospace: true}
@@ -54,15 +56,14 @@ func (l *eventDetail) show(e event) {
 		if same(l.event, e) {
 			return
 		}
-		if scroll, ok := l.content.Objects[0].(*container.Scroll); ok {
-			old = scroll.Offset
-		}
+		old = l.page.Offset
 	}
 	l.event = e
 	page := widgets.Stack(14, l.head(), l.facts(), l.buttons(), l.paper())
-	scroll := widgets.NewVScroll(widgets.PadHV(16, 12, page))
-	scroll.Offset = old
-	widgets.Remake(l.content, scroll)
+	widgets.Turn(l.page, widgets.PadHV(16, 12, page), old)
+	if len(l.content.Objects) == 0 {
+		widgets.Remake(l.content, l.page)
+	}
 	l.showBody()
 }
 

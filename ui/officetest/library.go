@@ -5,6 +5,7 @@ import (
 	"errors"
 	"image"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -43,11 +44,9 @@ func whole(row office.PackageRow) office.PackageRow {
 // Package is env.Office's.
 func (o *Office) Package(id string) (row office.PackageRow, known bool, err error) {
 	row, err = kept(o, func() office.PackageRow {
-		for _, row := range o.Rows {
-			if row.ID == id {
-				known = true
-				return whole(row)
-			}
+		if i := slices.IndexFunc(o.Rows, func(r office.PackageRow) bool { return r.ID == id }); i >= 0 {
+			known = true
+			return whole(o.Rows[i])
 		}
 		return office.PackageRow{}
 	})

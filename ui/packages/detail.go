@@ -46,7 +46,7 @@ func (s *Screen) draw(fresh bool) {
 		case p.row.Name != "":
 			s.place(widgets.NewFullHeading(i18n.Title(p.row.Name)), fresh)
 		default:
-			widgets.Remake(s.detail, s.overview())
+			s.place(s.overview(), true)
 		}
 		return
 	}
@@ -80,22 +80,15 @@ func (s *Screen) draw(fresh bool) {
 
 // place shows a page on the right, scrolled as the one before unless it is fresh.
 func (s *Screen) place(page fyne.CanvasObject, fresh bool) {
-	scroll := widgets.NewVScroll(widgets.PadHV(20, 16, page))
-	if old, ok := s.scrolled(); ok && !fresh {
-		scroll.Offset = old
+	shown := len(s.detail.Objects) > 0 && s.detail.Objects[0] == s.sheet
+	at := s.sheet.Offset
+	if fresh || !shown {
+		at = fyne.Position{}
 	}
-	widgets.Remake(s.detail, scroll)
-}
-
-func (s *Screen) scrolled() (fyne.Position, bool) {
-	if len(s.detail.Objects) == 0 {
-		return fyne.Position{}, false
+	widgets.Turn(s.sheet, widgets.PadHV(20, 16, page), at)
+	if !shown {
+		widgets.Remake(s.detail, s.sheet)
 	}
-	scroll, ok := s.detail.Objects[0].(*container.Scroll)
-	if !ok {
-		return fyne.Position{}, false
-	}
-	return scroll.Offset, true
 }
 
 func isOpen(row office.PackageRow) bool { return i18n.StandingOf(row) == i18n.Open }

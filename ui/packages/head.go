@@ -206,5 +206,5 @@ func (s *Screen) overview() fyne.CanvasObject {
 		page.Add(widgets.Card(list))
 	}
 	page.Add(widgets.Flow(8, add))
-	return widgets.NewVScroll(widgets.PadHV(20, 16, page))
+	return page
 }

@@ -83,6 +83,7 @@ type Screen struct {
 	list     *widgets.List
 	left     *fyne.Container // the list, or why there is none
 	detail   *fyne.Container
+	sheet    *container.Scroll // what detail shows of the chosen package
 	where    *widgets.Line
 	check    *widgets.Line // when everything was last asked about
 }
@@ -117,6 +118,7 @@ func New(d *env.Env) *Screen {
 	s.list.HideSeparators = true
 	s.left = container.NewStack()
 	s.detail = container.NewStack()
+	s.sheet = widgets.NewVScroll(layout.NewSpacer())
 	s.where = widgets.NewCaption("")
 	s.where.Colour = theme.Ink
 	icon := widget.NewIcon(fynetheme.NewColoredResource(fynetheme.FolderOpenIcon(), theme.Ink))
@@ -150,7 +152,6 @@ func (s *Screen) Continue(old *Screen) {
 		return
 	}
 	top, hidden := old.list.Top()
-	at, _ := old.scrolled()
 	s.all, s.found, s.folder, s.loaded, s.noLinks, s.pictures = old.all, nil, old.folder, true, old.noLinks, old.pictures
 	s.chosen, s.wanted, s.record, s.search.Text = old.chosen, old.wanted, old.record, old.search.Text
 	s.where.Set(folderText(s.folder))
@@ -160,11 +161,7 @@ func (s *Screen) Continue(old *Screen) {
 	s.filter()
 	s.list.Renew(s.rowOf(s.chosen), top, hidden)
 	s.draw(true)
-	if len(s.detail.Objects) > 0 {
-		if scroll, ok := s.detail.Objects[0].(*container.Scroll); ok {
-			scroll.Offset = at
-		}
-	}
+	s.sheet.Offset = old.sheet.Offset
 }
 
 // Find puts the focus into the search field.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"image"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -477,47 +476,6 @@ func TestAskingNowShowsThatItHappens(t *testing.T) {
 		t.Errorf("said %q", b.Notices)
 	}
 }
-
-// BenchmarkKeyIn50000 types and deletes a word in the search of a window that shows 50,000 packages: what a person waits for
-// before the next letter. The floor beside it, measured in turns, is to look for a word in each of the texts.
-func BenchmarkKeyIn50000(b *testing.B) {
-	bench := newBench(b, many(50_000))
-	search := bench.screen.search
-	search.FocusGained()
-	var floor, keys []time.Duration
-	timed := func(list *[]time.Duration, work func()) {
-		began := time.Now()
-		work()
-		*list = append(*list, time.Since(began))
-	}
-	key := func(press func()) {
-		timed(&floor, func() {
-			for _, text := range bench.screen.all.texts.of() {
-				sink = strings.Contains(text, "sonnenallee")
-			}
-		})
-		timed(&keys, func() { press(); bench.Run() })
-	}
-	for b.Loop() {
-		const word = "Lease 4"
-		for _, letter := range word {
-			key(func() { test.Type(search, string(letter)) })
-		}
-		for range word {
-			key(func() { search.TypedKey(&fyne.KeyEvent{Name: fyne.KeyBackspace}) })
-		}
-	}
-	slices.Sort(floor)
-	slices.Sort(keys)
-	ms := func(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
-	b.ReportMetric(0, "ns/op")
-	b.ReportMetric(ms(floor[len(floor)/2]), "ms-floor")
-	b.ReportMetric(ms(keys[len(keys)/2]), "ms/key")
-	b.ReportMetric(ms(keys[len(keys)*9/10]), "ms/slow-key")
-}
-
-// sink keeps the compiler from leaving out what nobody asks for.
-var sink bool
 
 func TestDetailsNeverStandBesideTheRowOfAnotherPackage(t *testing.T) {
 	b := newBench(t, officetest.Busy())

@@ -19,6 +19,15 @@ func NewVScroll(content fyne.CanvasObject) *container.Scroll {
 	return w.scroll
 }
 
+// Turn shows other content in what NewVScroll returned, scrolled to an offset as far as there is so much of it. With a new
+// scroll for each page, those that are gone would be asked for what has the focus until Fyne forgets them, a minute later.
+func Turn(scroll *container.Scroll, content fyne.CanvasObject, offset fyne.Position) {
+	wheel := scroll.Content.(*fyne.Container).Objects[1]
+	scroll.Content = container.NewStack(content, wheel)
+	scroll.Refresh()
+	scroll.ScrollToOffset(offset)
+}
+
 // wheel lies over the content, unseen, and takes the turns of the mouse wheel. Everything else goes through to the content.
 type wheel struct {
 	widget.BaseWidget

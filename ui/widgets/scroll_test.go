@@ -109,3 +109,35 @@ func TestTheFocusIsNeverOutOfSight(t *testing.T) {
 		t.Error("nothing had to be scrolled")
 	}
 }
+
+func TestWhatHasTheFocusIsNotLookedForInPagesThatAreGone(t *testing.T) {
+	wheels := func() (n int) {
+		drawn.Range(func(any, any) bool { n++; return true })
+		return n
+	}
+	app := test.NewTempApp(t)
+	window := app.NewWindow("")
+	defer window.Close()
+	before := wheels()
+	scroll := NewVScroll(NewButton("First", nil))
+	window.SetContent(scroll)
+	window.Resize(fyne.NewSize(300, 200))
+	var rows *fyne.Container
+	for range 20 {
+		rows = Stack(4)
+		for range 20 {
+			rows.Add(NewButton("Add", nil))
+		}
+		Turn(scroll, rows, fyne.NewPos(0, 50))
+	}
+	if got := wheels() - before; got != 1 || scroll.Offset.Y != 50 {
+		t.Errorf("after 20 pages %d are looked at, the last is scrolled by %v", got, scroll.Offset.Y)
+	}
+	window.Canvas().Focus(rows.Objects[19].(fyne.Focusable))
+	if top := app.Driver().AbsolutePositionForObject(rows.Objects[19]).Y; top < 0 || top > 180 {
+		t.Errorf("the last button is at %v", top)
+	}
+	if Turn(scroll, NewButton("Short", nil), fyne.NewPos(0, 50)); scroll.Offset.Y != 0 {
+		t.Errorf("a short page is scrolled by %v", scroll.Offset.Y)
+	}
+}
