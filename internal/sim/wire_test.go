@@ -19,6 +19,7 @@ type wire struct {
 
 	mu       sync.Mutex
 	times    map[string]int // how often each thing was asked for
+	cuts     map[string]int // how often the body at each path was cut
 	requests int
 	tokens   int            // requests for tokens that are under way
 	lost     int            // of them, how often something went wrong since one went well
@@ -31,7 +32,7 @@ type wire struct {
 }
 
 func newWire(w *world) *wire {
-	return &wire{w: w, times: map[string]int{}, open: map[*host]*http.Transport{}}
+	return &wire{w: w, times: map[string]int{}, cuts: map[string]int{}, open: map[*host]*http.Transport{}}
 }
 
 // fault is something that goes wrong on the way.

@@ -81,11 +81,11 @@ var troubles = map[string]func(y way, r *http.Request, said []byte, draw int) (*
 		return answer, nil
 	},
 	// What comes is not whole, or looks whole and is not.
-	"cut": func(y way, r *http.Request, _ []byte, draw int) (*http.Response, error) {
-		return shortened(y, r, draw, io.ErrUnexpectedEOF)
+	"cut": func(y way, r *http.Request, _ []byte, _ int) (*http.Response, error) {
+		return shortened(y, r, io.ErrUnexpectedEOF)
 	},
-	"short": func(y way, r *http.Request, _ []byte, draw int) (*http.Response, error) {
-		return shortened(y, r, draw, io.EOF)
+	"short": func(y way, r *http.Request, _ []byte, _ int) (*http.Response, error) {
+		return shortened(y, r, io.EOF)
 	},
 	// The authorization server answers oddly.
 	"oddtoken": func(y way, r *http.Request, _ []byte, draw int) (*http.Response, error) {
@@ -134,8 +134,24 @@ func swallow(answer *http.Response, err error) error {
 	return err
 }
 
+// Bodies are cut after so many of these parts, whatever their length: of one that is a byte longer, the same part is left.
+const (
+	cutParts = 1000
+	cutStep  = 389 // from one cut of a body to its next, prime to cutParts: it takes each place once
+)
+
+// cutAt is where to cut the body at path this time: never where it was cut before. A document that comes twice the same counts
+// for whole where nothing says how long it is, and chance would cut one of these, which are small, twice at the same byte.
+func (x *wire) cutAt(path string) (part int) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	n := x.cuts[path]
+	x.cuts[path]++
+	return (keyed(x.w.seed, "cut", path).IntN(cutParts) + n*cutStep) % cutParts
+}
+
 // shortened ends a body early, and says so or does not.
-func shortened(y way, r *http.Request, draw int, end error) (*http.Response, error) {
+func shortened(y way, r *http.Request, end error) (*http.Response, error) {
 	answer, err := y.next.RoundTrip(r)
 	if err != nil {
 		return nil, err
@@ -146,7 +162,8 @@ func shortened(y way, r *http.Request, draw int, end error) (*http.Response, err
 	if err != nil || whole == 0 {
 		return nil, io.ErrUnexpectedEOF
 	}
-	at := whole * (draw % 1000) / 1000 // of a body that is a byte longer, the same part is left
+	at := whole * y.cutAt(r.URL.Path) / cutParts
+	y.w.trace.line(false, "  %s ends after %d of %d bytes", r.URL.Path, at, len(body))
 	answer.Body = io.NopCloser(io.MultiReader(bytes.NewReader(body[:at]), failing{end}))
 	if end == io.EOF {
 		answer.ContentLength = -1
