@@ -15,6 +15,7 @@ import (
 
 	"git.sr.ht/~jackmordaunt/go-toast/wintoast"
 	"github.com/gen2brain/beeep"
+	"golang.org/x/sys/windows"
 )
 
 // activator is the class by which Windows knows whom to tell of a press (CustomActivator of the AppUserModelID).
@@ -23,8 +24,11 @@ const activator = "{B85DE858-D538-4C47-98EC-F0A9DA700DAC}"
 // desktops are those of this process, by the name that Windows shows: it knows one listener for all of them.
 var desktops sync.Map // of *desktop
 
-// listen tells Windows once where presses go.
+// listen tells Windows once where presses go. The library registers its class and never revokes it, so that COM lets go of it
+// while the process ends, also after a fault: a call into Go hangs there for ever, and with it the process, which keeps its data
+// folder. The class is never freed, so that any function of the system that changes nothing does in the place of its Release.
 var listen = sync.OnceFunc(func() {
+	wintoast.ClassFactory.VTable.Release = windows.NewLazySystemDLL("kernel32.dll").NewProc("GetCurrentProcessId").Addr()
 	wintoast.SetActivationCallback(func(_, arguments string, _ []wintoast.UserData) { pressedToast(arguments) })
 })
 
