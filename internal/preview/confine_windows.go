@@ -2,6 +2,7 @@ package preview
 
 import (
 	"fmt"
+	"runtime"
 	"time"
 	"unsafe"
 
@@ -24,6 +25,9 @@ func Confine(memory uint64, cpu time.Duration) error {
 		windows.JOB_OBJECT_LIMIT_ACTIVE_PROCESS | windows.JOB_OBJECT_LIMIT_DIE_ON_UNHANDLED_EXCEPTION
 	limits.BasicLimitInformation.ActiveProcessLimit = 1
 	limits.BasicLimitInformation.PerProcessUserTimeLimit = int64((used + cpu) / tick)
+	var still runtime.Pinner // the stack may move before the system reads from the address
+	still.Pin(&limits)
+	defer still.Unpin()
 	_, err = windows.SetInformationJobObject(job, windows.JobObjectExtendedLimitInformation,
 		uintptr(unsafe.Pointer(&limits)), uint32(unsafe.Sizeof(limits)))
 	if err != nil {

@@ -39,6 +39,9 @@ type Window struct {
 	Over func(at Point, files bool) (takes bool)
 	// Left is told that nothing is over it any more, also before Dropped.
 	Left func()
+	// Fetching is told that the files of a drop begin to be fetched, which may take minutes, and when that is over, before
+	// Dropped. There may be several at once.
+	Fetching func(begins bool)
 	// Dropped is told the files of a drop, and why others are not among them, a sentence for people each. Both may be there.
 	Dropped func(at Point, paths []string, wrong []error)
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"runtime"
 	"time"
 	"unsafe"
@@ -69,11 +70,14 @@ const (
 
 const filesByPath = 15 // CF_HDROP
 
-// patience is how long another program may take for all of its files, where the window waits for it, and otherwise.
-const (
-	patience      = time.Minute
-	patienceLater = 10 * time.Minute
-)
+// patience is how long another program may take for all of its files.
+type patience struct {
+	waiting time.Duration // while the window waits for it
+	beside  time.Duration
+	hanging time.Duration // for a call that it has not returned from when that is over
+}
+
+var usual = patience{waiting: time.Minute, beside: 10 * time.Minute, hanging: 5 * time.Second}
 
 var (
 	idDataObject = windows.GUID{Data1: 0x10e, Data4: [8]byte{0xc0, 0, 0, 0, 0, 0, 0, 0x46}}
@@ -113,7 +117,7 @@ func get(data *unknown, f *format) (*medium, error) {
 	if r := data.call(getDataAt, uintptr(unsafe.Pointer(f)), uintptr(unsafe.Pointer(m))); r < 0 {
 		return nil, fmt.Errorf("GetData answers %#x", uint32(r))
 	}
-	if m.it == nil || m.kind&f.medium == 0 {
+	if m.it == nil || m.kind&f.medium == 0 || m.kind&(m.kind-1) != 0 { // none, another one, or several
 		m.free()
 		return nil, errors.New("GetData hands over something else")
 	}
@@ -143,7 +147,8 @@ func (m *medium) memory(most int64) (content []byte, err error) {
 }
 
 // later fetches the files on a thread of its own, where the other program allows it, and hands them to done from there.
-func later(data *unknown, shelf Shelf, done func(parcel)) bool {
+// When the patience is over it does so in any case: a call to a program that hangs may never return.
+func later(data *unknown, shelf Shelf, p patience, done func(parcel)) bool {
 	var async *unknown
 	if data.call(queryInterfaceAt, uintptr(unsafe.Pointer(&idAsync)), uintptr(unsafe.Pointer(&async))) < 0 || async == nil {
 		return false
@@ -162,17 +167,26 @@ func later(data *unknown, shelf Shelf, done func(parcel)) bool {
 		stream.release()
 		return false
 	}
+	fetched := make(chan parcel, 1)
 	go func() {
 		runtime.LockOSThread() // and never unlocked: the thread ends with the goroutine, and its apartment with it
 		_ = windows.CoInitializeEx(0, windows.COINIT_APARTMENTTHREADED|windows.COINIT_DISABLE_OLE1DDE)
 		defer windows.CoUninitialize()
-		done(fetchMarshalled(stream, shelf))
+		fetched <- fetchMarshalled(stream, shelf, p.beside)
+	}()
+	go func() {
+		select {
+		case p := <-fetched:
+			done(p)
+		case <-time.After(p.beside + p.hanging):
+			done(parcel{wrong: []error{message.Error(message.DropSilent(), errStopped)}})
+		}
 	}()
 	return true
 }
 
 // fetchMarshalled fetches the files of an IDataObject of another thread, and tells it the end.
-func fetchMarshalled(stream *unknown, shelf Shelf) (p parcel) {
+func fetchMarshalled(stream *unknown, shelf Shelf, patience time.Duration) (p parcel) {
 	var data, async *unknown
 	r, _, _ := unmarshal.Call(uintptr(unsafe.Pointer(stream)), uintptr(unsafe.Pointer(&idDataObject)), uintptr(unsafe.Pointer(&data)))
 	if int32(r) < 0 || data == nil {
@@ -180,20 +194,27 @@ func fetchMarshalled(stream *unknown, shelf Shelf) (p parcel) {
 		return p
 	}
 	defer data.release()
-	p = fetchFor(patienceLater, data, shelf)
+	p = fetch(data, shelf, patience)
 	if data.call(queryInterfaceAt, uintptr(unsafe.Pointer(&idAsync)), uintptr(unsafe.Pointer(&async))) >= 0 && async != nil {
-		async.call(endAt, sOK, 0, effectCopy)
+		async.call(endAt, sOK, 0, p.effect())
 		async.release()
 	}
 	return p
 }
 
-// fetch takes the files, while the window waits.
-func fetch(data *unknown, shelf Shelf) parcel { return fetchFor(patience, data, shelf) }
+// effect is what has become of the files, for the other program.
+func (p parcel) effect() uintptr {
+	if len(p.paths) > 0 {
+		return effectCopy
+	}
+	return effectNone
+}
 
-func fetchFor(patience time.Duration, data *unknown, shelf Shelf) (p parcel) {
+// fetch takes the files.
+func fetch(data *unknown, shelf Shelf, patience time.Duration) (p parcel) {
 	ctx, cancel := context.WithTimeoutCause(context.Background(), patience, errStopped)
 	defer cancel()
+	defer hurry(ctx)()
 	if m, err := get(data, newFormat(filesByPath, -1, inMemory)); err == nil {
 		paths := pathsIn(uintptr(unsafe.Pointer(m.it)))
 		m.free()
@@ -309,7 +330,7 @@ func (s *stream) Read(p []byte) (int, error) {
 	return int(n), nil
 }
 
-// saveStorage saves a compound file, such as a mail of Outlook.
+// saveStorage saves a compound file, such as a mail of Outlook. Nothing is left of one that is not whole.
 func saveStorage(from *unknown, shelf Shelf, name string) (path string, err error) {
 	const createExclusive = 0x1000 | 0x10 | 0x2 // STGM_CREATE, STGM_SHARE_EXCLUSIVE, STGM_READWRITE
 	if path, err = shelf.Place(name); err != nil {
@@ -329,6 +350,7 @@ func saveStorage(from *unknown, shelf Shelf, name string) (path string, err erro
 	}
 	to.release()
 	if copied < 0 {
+		_ = os.Remove(path)
 		return "", message.Error(message.DropSilent(), fmt.Errorf("IStorage.CopyTo answers %#x", uint32(copied)))
 	}
 	return path, shelf.Placed(path)

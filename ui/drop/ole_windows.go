@@ -3,6 +3,7 @@ package drop
 import (
 	"errors"
 	"fmt"
+	"sync"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -27,6 +28,8 @@ var (
 	revokeDragDrop   = ole32.NewProc("RevokeDragDrop")
 	screenToClient   = user32.NewProc("ScreenToClient")
 	asyncKeyState    = user32.NewProc("GetAsyncKeyState")
+	loadCursor       = user32.NewProc("LoadCursorW")
+	setCursor        = user32.NewProc("SetCursor")
 )
 
 // What the methods answer.
@@ -42,7 +45,11 @@ const (
 // unknown is any object of COM: a table of its methods, of which the first three are QueryInterface, AddRef and Release.
 type unknown struct{ methods *[16]uintptr }
 
-// call calls the method at a place of the table. A result is negative where it failed.
+// call calls the method at a place of the table. A result is negative where it failed. What an argument is the address of is
+// where it stays until the call returns, and not on Go's stack, which moves when the other side calls back.
+//
+//go:uintptrescapes
+//go:uintptrescapes
 func (u *unknown) call(method int, args ...uintptr) (result int32) {
 	r, _, _ := syscall.SyscallN(u.methods[method], append([]uintptr{uintptr(unsafe.Pointer(u))}, args...)...)
 	return int32(r)
@@ -55,8 +62,9 @@ type dropTarget struct {
 	methods    *[7]uintptr
 	references atomic.Int32
 	Window
-	window uintptr
-	over   *overWindow // nil while nothing is over the window
+	patience patience
+	window   uintptr
+	over     *overWindow // nil while nothing is over the window
 }
 
 // overWindow is what is over the window.
@@ -69,7 +77,7 @@ type overWindow struct {
 var targetMethods = [7]uintptr{
 	windows.NewCallback(func(t *dropTarget, id *windows.GUID, to **dropTarget) uintptr { return t.queryInterface(id, to) }),
 	windows.NewCallback(func(t *dropTarget) uintptr { return uintptr(t.references.Add(1)) }),
-	windows.NewCallback(func(t *dropTarget) uintptr { return uintptr(t.references.Add(-1)) }),
+	windows.NewCallback(func(t *dropTarget) uintptr { return uintptr(t.release()) }),
 	windows.NewCallback(func(t *dropTarget, data *unknown, _, at uintptr, effect *uint32) uintptr {
 		return t.dragEnter(data, at, effect)
 	}),
@@ -85,24 +93,40 @@ var (
 	idDropTarget = windows.GUID{Data1: 0x122, Data4: [8]byte{0xc0, 0, 0, 0, 0, 0, 0, 0x46}}
 )
 
-// kept holds the objects that OLE knows: it does so where the garbage collector does not look.
-var kept = map[*dropTarget]bool{}
+// kept holds the objects that somebody has a reference to: OLE has them where the garbage collector does not look, and may
+// keep one for longer than the window is a target, for a program that still holds something over it.
+var kept sync.Map
+
+// newTarget returns an object with one reference, which is its maker's.
+func newTarget(window uintptr, w Window, p patience) *dropTarget {
+	t := &dropTarget{methods: &targetMethods, Window: w, patience: p, window: window}
+	t.references.Store(1)
+	kept.Store(t, nil)
+	return t
+}
+
+func (t *dropTarget) release() int32 {
+	left := t.references.Add(-1)
+	if left == 0 {
+		kept.Delete(t)
+	}
+	return left
+}
 
 // Watch takes what is dragged onto the window with that handle, until stop is called. Both belong to the thread of the window.
 func Watch(window uintptr, w Window) (stop func(), err error) {
 	if r, _, _ := oleInitialize.Call(0); int32(r) < 0 {
 		return nil, fmt.Errorf("OleInitialize answers %#x", uint32(r))
 	}
-	t := &dropTarget{methods: &targetMethods, Window: w, window: window}
-	kept[t] = true
+	t := newTarget(window, w, usual)
 	if r, _, _ := registerDragDrop.Call(window, uintptr(unsafe.Pointer(t))); int32(r) < 0 {
-		delete(kept, t)
+		t.release()
 		oleUninitialize.Call()
 		return nil, fmt.Errorf("RegisterDragDrop answers %#x", uint32(r))
 	}
 	return func() {
-		revokeDragDrop.Call(window) // which fails where the window has gone, and the object with it
-		delete(kept, t)
+		revokeDragDrop.Call(window) // which fails where the window has gone
+		t.release()
 		oleUninitialize.Call()
 	}, nil
 }
@@ -172,17 +196,28 @@ func (t *dropTarget) drop(data *unknown, at uintptr, effect *uint32) uintptr {
 	if !takes {
 		return sOK
 	}
-	done := func(p parcel) { t.Dropped(place, p.paths, p.wrong) }
-	if later(data, t.Shelf(), func(p parcel) { t.Do(func() { done(p) }) }) {
+	done := func(p parcel) {
+		t.Fetching(false)
+		t.Dropped(place, p.paths, p.wrong)
+	}
+	t.Fetching(true)
+	if later(data, t.Shelf(), t.patience, func(p parcel) { t.Do(func() { done(p) }) }) {
 		*effect = allowed
 		return sOK
 	}
-	p := fetch(data, t.Shelf())
-	if len(p.paths) > 0 {
-		*effect = allowed
-	}
+	p := fetchWaiting(data, t.Shelf(), t.patience.waiting)
+	*effect = uint32(p.effect())
 	done(p)
 	return sOK
+}
+
+// fetchWaiting takes the files while the window waits, and cannot show that it does: the mouse does.
+func fetchWaiting(data *unknown, shelf Shelf, patience time.Duration) parcel {
+	const hourglass = 32514 // IDC_WAIT
+	waits, _, _ := loadCursor.Call(0, hourglass)
+	usual, _, _ := setCursor.Call(waits)
+	defer setCursor.Call(usual)
+	return fetch(data, shelf, patience)
 }
 
 // held is how often it is looked whether somebody still holds a mouse button while something is over the window: OLE does not

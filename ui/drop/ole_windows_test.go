@@ -93,10 +93,27 @@ var objectMethods = [16]uintptr{
 var asyncMethods = [16]uintptr{
 	objectMethods[0], objectMethods[1], objectMethods[2],
 	objectMethods[4],
-	windows.NewCallback(func(_ *asyncObject, is *int32) uintptr { *is = -1; return sOK }),
+	windows.NewCallback(func(_ *asyncObject, to uintptr) uintptr {
+		deep(1000)
+		is := int32(-1)
+		moveMemory.Call(to, uintptr(unsafe.Pointer(&is)), unsafe.Sizeof(is)) // as another program does, which knows addresses alone
+		return sOK
+	}),
 	windows.NewCallback(func(a *asyncObject, _ uintptr) uintptr { a.started = true; return sOK }),
 	objectMethods[4],
 	windows.NewCallback(func(a *asyncObject, _, _, _ uintptr) uintptr { a.ended = true; return sOK }),
+}
+
+// deep takes much of the stack, which is moved for that. In a call of another program, Windows may run code of the window.
+//
+//go:noinline
+func deep(n int) int {
+	var room [512]byte
+	if n == 0 {
+		return 0
+	}
+	room[n%len(room)] = byte(n)
+	return deep(n-1) + int(room[n%len(room)])
 }
 
 // brokenStream reads some bytes and fails, or never ends.
@@ -115,6 +132,16 @@ var streamMethods = [16]uintptr{
 		return 0x80030002
 	}),
 }
+
+// brokenStorage is a compound file of which nothing can be copied.
+func brokenStorage() uintptr {
+	s := &struct{ methods *[16]uintptr }{&storageMethods}
+	alive = append(alive, s)
+	return uintptr(unsafe.Pointer(s))
+}
+
+var storageMethods = [16]uintptr{0: objectMethods[4], 1: objectMethods[1], 2: objectMethods[2],
+	copyToAt: windows.NewCallback(func(_, _, _, _, _ uintptr) uintptr { return 0x80030070 })} // STG_E_MEDIUMFULL
 
 // alive are the objects that only COM knows.
 var alive []any
@@ -199,21 +226,29 @@ type board struct {
 	folder string
 	over   []bool // whether files
 	left   int
+	fetch  int // drops that are being fetched
 	paths  []string
 	wrong  []error
 	drops  chan bool
 }
 
-func newBoard(t *testing.T) *board {
+func newBoard(t *testing.T) *board { return newBoardThat(t, usual) }
+
+func newBoardThat(t *testing.T, p patience) *board {
 	b := &board{folder: t.TempDir(), drops: make(chan bool, 9)}
-	b.target = &dropTarget{methods: &targetMethods, Window: Window{
-		Do:      func(f func()) { f() },
-		Over:    func(_ Point, files bool) bool { b.over = append(b.over, files); return true },
-		Left:    func() { b.left++ },
+	b.target = newTarget(0, Window{
+		Do:   func(f func()) { f() },
+		Over: func(_ Point, files bool) bool { b.over = append(b.over, files); return true },
+		Left: func() { b.left++ },
+		Fetching: func(begins bool) {
+			if b.fetch--; begins {
+				b.fetch += 2
+			}
+		},
 		Dropped: func(_ Point, paths []string, wrong []error) { b.paths, b.wrong = paths, wrong; b.drops <- true },
 		Shelf:   func() Shelf { return shelf{b.folder} },
-	}}
-	alive = append(alive, b.target)
+	}, p)
+	t.Cleanup(func() { b.target.release() })
 	b.it = (*unknown)(unsafe.Pointer(b.target))
 	return b
 }
@@ -303,6 +338,8 @@ func TestWhatIsNoFileOrNotWholeIsRefused(t *testing.T) {
 		"without end":       {[]offer{group(virtual{name: "a", size: -1}), {contents, 0, inStream, broken(true)}}, "drop.not-whole"},
 		"no contents":       {[]offer{group(virtual{name: "a", size: 1})}, "drop.not-whole"},
 		"a broken list":     {[]offer{{named("FileGroupDescriptorW"), -1, inMemory, func() uintptr { return inMemoryOf([]byte{9, 0, 0, 0}) }}}, "drop.silent"},
+		"two media at once": {[]offer{group(virtual{name: "a", size: -1}), {contents, 0, inStream | inMemory, func() uintptr { return streamOf("four") }}}, "drop.not-whole"},
+		"a mail breaks":     {[]offer{group(virtual{name: "a", size: -1}), {contents, 0, inStorage, brokenStorage}}, "drop.silent"},
 		"only folders":      {[]offer{group(virtual{name: `a\`, size: -1})}, "drop.no-file"},
 		"an empty CF_HDROP": {[]offer{paths()}, "drop.silent"},
 	} {
@@ -315,8 +352,11 @@ func TestWhatIsNoFileOrNotWholeIsRefused(t *testing.T) {
 		if len(b.paths) > 0 || len(b.wrong) != 1 || message.For(b.wrong[0]).ID() != c.told {
 			t.Errorf("%s: got %q, wrong %v", name, b.paths, b.wrong)
 		}
-		if b.left != 1 {
-			t.Errorf("%s: left %d times", name, b.left)
+		if b.left != 1 || b.fetch != 0 {
+			t.Errorf("%s: left %d times, %d are being fetched", name, b.left, b.fetch)
+		}
+		if files, err := os.ReadDir(b.folder); err != nil || len(files) > 0 {
+			t.Errorf("%s: left is %v, %v", name, files, err)
 		}
 	}
 }
@@ -368,6 +408,44 @@ func TestFilesAreFetchedBesideTheWindowWhereThatMayBe(t *testing.T) {
 	if len(b.paths) != 1 || len(b.wrong) > 0 || !o.async.ended {
 		t.Errorf("got %q, wrong %v, ended %v", b.paths, b.wrong, o.async.ended)
 	}
+}
+
+func TestAProgramThatHangsIsGivenUp(t *testing.T) {
+	runtime.LockOSThread() // that of the other program, which never looks at what it is asked
+	defer runtime.UnlockOSThread()
+	if err := windows.CoInitializeEx(0, windows.COINIT_APARTMENTTHREADED); err != nil && !errors.Is(err, windows.Errno(windows.S_FALSE)) {
+		t.Skip(err)
+	}
+	o, data := newObject(group(virtual{name: "a.pdf", size: 4}), asStream(0, "four"))
+	o.async = &asyncObject{methods: &asyncMethods}
+	b := newBoardThat(t, patience{beside: 50 * time.Millisecond, hanging: 50 * time.Millisecond})
+	b.drop(data)
+	select {
+	case <-b.drops:
+	case <-time.After(30 * time.Second):
+		t.Fatal("nobody is told")
+	}
+	if len(b.paths) > 0 || len(b.wrong) != 1 || message.For(b.wrong[0]).ID() != "drop.silent" || b.fetch != 0 {
+		t.Errorf("got %q, wrong %v, %d are being fetched", b.paths, b.wrong, b.fetch)
+	}
+}
+
+func TestTheTargetStaysAsLongAsSomebodyHasIt(t *testing.T) {
+	b := newBoard(t)
+	b.it.call(1) // by another program, for what it drags
+	b.target.release()
+	if _, there := kept.Load(b.target); !there {
+		t.Error("it is gone")
+	}
+	b.target.references.Add(1)
+	if left := b.it.call(2); left != 1 {
+		t.Errorf("%d references are left", left)
+	}
+	b.target.release()
+	if _, there := kept.Load(b.target); there {
+		t.Error("it is still there")
+	}
+	b.target.references.Add(1) // which the board gives back
 }
 
 func TestAWindowBecomesATarget(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -61,6 +62,8 @@ type board struct {
 	told   chan seen
 	stop   func()
 
+	fetching atomic.Int32 // drops that are being fetched
+
 	mu      sync.Mutex
 	refuses bool
 }
@@ -94,6 +97,13 @@ func newBoardThat(t *testing.T, change func(*patience)) *board {
 			}
 			b.told <- seen{what: what, at: at}
 			return !b.refuses
+		},
+		Fetching: func(begins bool) {
+			if begins {
+				b.fetching.Add(1)
+			} else {
+				b.fetching.Add(-1)
+			}
 		},
 		Left:    func() { b.told <- seen{what: "left"} },
 		Dropped: func(at Point, paths []string, wrong []error) { b.told <- seen{"dropped", at, paths, wrong} },

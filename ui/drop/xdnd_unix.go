@@ -297,7 +297,9 @@ func (x *target) drop(to xproto.Window, at xproto.Timestamp) {
 		x.Do(x.Left)
 	}
 	if d.takes {
+		x.Do(func() { x.Fetching(true) })
 		p = x.fetch(at)
+		x.Do(func() { x.Fetching(false) })
 	} else if !d.files {
 		p.add("", message.Error(message.DropNoFile(), nil))
 	}

@@ -260,6 +260,28 @@ func TestWhatIsNoFileIsRefusedBeforeItIsDropped(t *testing.T) {
 	}
 }
 
+func TestTheWindowKnowsThatFilesAreBeingFetched(t *testing.T) {
+	for name, offers := range map[string][]string{"with a place": {list, "file:///a"}, "without one": {octets, "abc"}, "none": {list, "https://example.com/"}} {
+		b := newBoard(t)
+		s := b.source(offers...).enter()
+		s.before = func() {
+			for until := time.Now().Add(30 * time.Second); b.fetching.Load() != 1; time.Sleep(time.Millisecond) {
+				if time.Now().After(until) {
+					t.Fatalf("%s: %d drops are being fetched", name, b.fetching.Load())
+				}
+			}
+		}
+		s.move(110, 70)
+		s.drop()
+		b.next("over")
+		b.next("left")
+		b.next("dropped")
+		if n := b.fetching.Load(); n != 0 {
+			t.Errorf("%s: %d drops are still being fetched", name, n)
+		}
+	}
+}
+
 func TestAWindowThatTakesNothingNowGetsNothing(t *testing.T) {
 	b := newBoard(t)
 	b.refuses = true
