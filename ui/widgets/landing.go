@@ -19,6 +19,7 @@ const (
 	landingPad   = 12  // within the words' edge
 	landingMark  = 24  // beside the words
 	landingWidth = 360 // of the words
+	landingBelow = 72  // between the lower edge of the window and what is on its way, for the bars that are there
 )
 
 // Place is where something is in the window. One without a height lies between two things.
@@ -27,14 +28,23 @@ type Place struct {
 	Size fyne.Size
 }
 
-// Landing lies over a window, and shows where what is dragged over it from another program would land, or why nowhere. It
-// takes neither mouse nor keys, and shows nothing until it is told to.
+// Landing lies over a window, and shows where what is dragged over it from another program would land, or why nowhere, and
+// that it is on its way. It takes neither mouse nor keys, and shows nothing until it is told to.
 type Landing struct {
 	widget.BaseWidget
 	text  string // empty for nothing
-	takes bool
+	sign  sign
 	place *Place // nil for the whole window
 }
+
+// sign is what a landing shows.
+type sign int
+
+const (
+	signTakes sign = iota
+	signRefuses
+	signComes
+)
 
 // NewLanding returns one that shows nothing.
 func NewLanding() *Landing {
@@ -44,26 +54,29 @@ func NewLanding() *Landing {
 }
 
 // Take says what a drop would do, at a place or, for nil, anywhere in the window.
-func (l *Landing) Take(text string, place *Place) { l.show(text, true, place) }
+func (l *Landing) Take(text string, place *Place) { l.show(text, signTakes, place) }
 
 // Refuse says why a drop would do nothing.
-func (l *Landing) Refuse(text string) { l.show(text, false, nil) }
+func (l *Landing) Refuse(text string) { l.show(text, signRefuses, nil) }
+
+// Come says that what was dropped is on its way, at the window's lower edge: people go on working meanwhile.
+func (l *Landing) Come(text string) { l.show(text, signComes, nil) }
 
 // Clear shows nothing any more.
-func (l *Landing) Clear() { l.show("", false, nil) }
+func (l *Landing) Clear() { l.show("", signRefuses, nil) }
 
 // Text is what is shown, empty for nothing, and Takes whether that is a place to drop something.
 func (l *Landing) Text() string { return l.text }
 
 // Takes reports whether what is shown is a place for a drop.
-func (l *Landing) Takes() bool { return l.takes }
+func (l *Landing) Takes() bool { return l.sign == signTakes }
 
-func (l *Landing) show(text string, takes bool, place *Place) {
+func (l *Landing) show(text string, sign sign, place *Place) {
 	same := (l.place == nil) == (place == nil) && (place == nil || *l.place == *place)
-	if l.text == text && l.takes == takes && same {
+	if l.text == text && l.sign == sign && same {
 		return
 	}
-	l.text, l.takes, l.place = text, takes, place
+	l.text, l.sign, l.place = text, sign, place
 	l.Refresh()
 }
 
@@ -81,7 +94,7 @@ func (l *Landing) CreateRenderer() fyne.WidgetRenderer {
 		th, variant := l.Theme(), fyne.CurrentApp().Settings().ThemeVariant()
 		edge := th.Color(theme.Ink, variant)
 		mark.Resource = theme.MarkDrop.Resource()
-		if !l.takes {
+		if l.sign == signRefuses {
 			edge = th.Color(theme.Attention, variant)
 			mark.Resource = theme.MarkProblem.Resource()
 		}
@@ -93,7 +106,7 @@ func (l *Landing) CreateRenderer() fyne.WidgetRenderer {
 		}
 		back.FillColor, back.StrokeColor, back.StrokeWidth = th.Color(theme.Surface, variant), edge, 1
 		back.CornerRadius = th.Size(fynetheme.SizeNameCardRadius)
-		if l.takes {
+		if l.sign == signTakes {
 			r.objects = append(r.objects, spot)
 		}
 		r.objects = append(r.objects, back, mark)
@@ -111,13 +124,13 @@ func (l *Landing) CreateRenderer() fyne.WidgetRenderer {
 }
 
 // put puts the words, with their mark and their back, into the middle of the window, or at the place that they are about:
-// above it, or below it where there is no room.
+// above it, or below it where there is no room. What is on its way is said at the window's lower edge.
 func (l *Landing) put(spot, back, mark fyne.CanvasObject, objects []fyne.CanvasObject, room fyne.Size) {
 	if len(objects) == 0 {
 		return
 	}
 	lines := objects[2:]
-	if l.takes {
+	if l.sign == signTakes {
 		lines = objects[3:]
 	}
 	var words fyne.Size
@@ -126,7 +139,9 @@ func (l *Landing) put(spot, back, mark fyne.CanvasObject, objects []fyne.CanvasO
 	}
 	size := fyne.NewSize(words.Width+landingMark+3*landingPad, max(words.Height, landingMark)+2*landingPad)
 	at := fyne.NewPos((room.Width-size.Width)/2, (room.Height-size.Height)/2)
-	if l.place == nil {
+	if l.sign == signComes {
+		at.Y = room.Height - size.Height - landingBelow
+	} else if l.place == nil {
 		place(spot, landingInset, landingInset, room.Width-2*landingInset, room.Height-2*landingInset)
 	} else {
 		from := l.place.At.Subtract(fyne.CurrentApp().Driver().AbsolutePositionForObject(l))

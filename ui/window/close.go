@@ -67,7 +67,7 @@ func (w *Window) leaveFor(key string) {
 
 // vanish takes the window from the screen.
 func (w *Window) vanish() {
-	w.landing.Clear()
+	w.clearLanding()
 	w.window.Hide()
 	w.Rest()
 }

@@ -3,6 +3,7 @@ package window
 import (
 	"path/filepath"
 	"slices"
+	"time"
 
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/driver"
@@ -33,7 +34,7 @@ func (w *Window) takeDrops() {
 		if handle == 0 {
 			return
 		}
-		stop, err := w.options.Target(handle, drop.Window{Do: w.own.Do, Over: w.dragOver, Left: w.dragLeft, Dropped: w.dropped,
+		stop, err := w.options.Target(handle, drop.Window{Do: w.own.Do, Over: w.dragOver, Left: w.dragLeft, Fetching: w.fetching, Dropped: w.dropped,
 			Shelf: func() drop.Shelf { return w.shown.Load().Office.NewDelivery() }})
 		if err != nil {
 			fyne.LogError("take what is dragged onto the window", err)
@@ -54,11 +55,40 @@ func (w *Window) dragOver(at drop.Point, files bool) (takes bool) {
 	return true
 }
 
-func (w *Window) dragLeft() { w.landing.Clear() }
+func (w *Window) dragLeft() { w.clearLanding() }
+
+// noticeable is how long files may be on their way before that is shown: most are there at once, and nothing is to flash.
+const noticeable = 300 * time.Millisecond
+
+// fetching shows that files that were dropped are on their way, as long as some are.
+func (w *Window) fetching(begins bool) {
+	if !begins {
+		w.fetches--
+		w.fetchSeen = w.fetchSeen && w.fetches > 0
+		w.clearLanding()
+		return
+	}
+	w.fetches++
+	w.later(noticeable, func() {
+		w.fetchSeen = w.fetches > 0
+		if w.landing.Text() == "" {
+			w.clearLanding()
+		}
+	})
+}
+
+// clearLanding shows nothing that is dragged over the window any more, but what is on its way.
+func (w *Window) clearLanding() {
+	if w.fetchSeen {
+		w.landing.Come(lang.L("Fetching the dropped files…"))
+		return
+	}
+	w.landing.Clear()
+}
 
 // dropped takes the files of a drop, and says why others are not among them.
 func (w *Window) dropped(at drop.Point, paths []string, wrong []error) {
-	w.landing.Clear()
+	w.clearLanding()
 	for _, err := range wrong {
 		w.env.Notice(i18n.Error(err))
 	}

@@ -60,6 +60,40 @@ func TestAWizardTakesWhatIsDropped(t *testing.T) {
 	}
 }
 
+func TestFilesThatAreOnTheirWayAreShown(t *testing.T) {
+	b := newBench(t, officetest.Busy())
+	says := func(when, want string) {
+		t.Helper()
+		b.Settle()
+		if got := b.window.landing.Text(); !strings.HasPrefix(got, want) || (got == "") != (want == "") {
+			t.Errorf("%s: %q", when, got)
+		}
+	}
+	b.window.fetching(true)
+	says("at once", "") // most are there by now, and nothing flashes
+	b.noticed()
+	says("a moment later", "Fetching the dropped files")
+	b.window.fetching(true)
+	b.over(500, 300, true)
+	says("while something else is over the window", "Drop to send")
+	b.window.dragLeft()
+	says("when that has left", "Fetching")
+	b.window.fetching(false)
+	b.window.dropped(drop.Point{}, []string{b.file("a.pdf", 10)}, nil)
+	says("when one of two is there", "Fetching")
+	b.window.enter(b.window.options.Office, false)
+	says("in another view", "Fetching")
+	b.window.fetching(false)
+	b.window.dropped(drop.Point{}, nil, []error{message.Error(message.DropSilent(), nil)})
+	says("at last", "")
+}
+
+// noticed lets the moment pass after which files that are on their way are shown.
+func (b *bench) noticed() {
+	b.pass(noticeable)
+	b.Until(func() bool { return b.window.fetchSeen })
+}
+
 func TestADropThatNothingCanComeOfIsRefusedWithASentence(t *testing.T) {
 	b := newBench(t, officetest.Busy())
 	b.window.Go(showSettings)
@@ -85,6 +119,11 @@ func TestWhereADropLandsLooksAsItWasApproved(t *testing.T) {
 		{"drop-packages-dark", "de", "dark", func(b *bench) { b.over(500, 300, true) }},
 		{"drop-send", "en", "light", func(b *bench) { fill(b); b.over(400, 152, true) }},
 		{"drop-send-empty-dark", "fr", "dark", func(b *bench) { b.window.Go(showCompose); b.Settle(); b.over(500, 300, true) }},
+		{"drop-fetching", "de", "light", func(b *bench) {
+			fill(b)
+			b.window.fetching(true)
+			b.noticed()
+		}},
 		{"drop-refused", "de", "light", func(b *bench) { b.window.Go(showSettings); b.Settle(); b.over(500, 300, true) }},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -221,6 +221,7 @@ func (w *Window) newAbout() *about.Screen {
 // hang shows something as the whole window.
 func (w *Window) hang(content fyne.CanvasObject) {
 	w.landing = widgets.NewLanding()
+	w.clearLanding()
 	least := fyne.NewSize(860, 560)
 	if more := w.painted.Text - 100; more > 0 { // room grows with the text; what is between does not
 		grown := 1 + 0.85*float32(more)/100

@@ -75,6 +75,8 @@ type Window struct {
 	at        int
 	landing   *widgets.Landing
 	endDrops  func()                  // nil while the window is no drop target of its own
+	fetches   int                     // drops whose files are on their way
+	fetchSeen bool                    // which is shown, for it takes a moment
 	shown     atomic.Pointer[env.Env] // env, for other goroutines
 	shortcuts map[keys.Key]func()
 	tray      *tray
