@@ -152,8 +152,10 @@ func toldOnce(o *harness.Office, bare bool, packages ...harness.Pack) {
 	last := map[string]string{}
 	for _, n := range o.Desk.Notes.List() {
 		body := n.Body
-		if who, rest, found := strings.Cut(body, " signed last. "); found {
-			last[n.Title], body = who, rest
+		for _, words := range []string{" signed last. ", " signed. "} {
+			if who, rest, found := strings.Cut(body, words); found {
+				last[n.Title], body = who, rest
+			}
 		}
 		var count int
 		switch {

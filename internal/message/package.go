@@ -77,6 +77,8 @@ func AboutDocument(document string) Message {
 	return of("package.about-document", Name("Document", document))
 }
 
+func HasSigned(who string) Message { return of("package.has-signed", Text("Who", who)) }
+
 func LastSigner(who string) Message { return of("package.last-signer", Text("Who", who)) }
 
 func SignedDocuments(who string, n int, called string) Message {

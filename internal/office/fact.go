@@ -20,7 +20,8 @@ type Fact struct {
 	Name        string          // and name
 	Called      string          // and what the package is called
 	Partial     bool            // the person has other documents of the package left to sign
-	Last        bool            // the signature after which nobody is left to sign
+	Last        bool            // heard of last: after it nobody is left to sign
+	Latest      bool            // made last of all, which is certain
 	Files       int             // of a saved package, its signed files
 	CaughtUp    bool            // found by catching up: told in a summary when there are many
 }

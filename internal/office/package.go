@@ -81,6 +81,7 @@ type Package struct {
 	Recipients     []Recipient     `json:"recipients,omitempty"` // who get a copy
 	Documents      []Document      `json:"documents,omitempty"`
 	NextSigners    []string        `json:"next_signers,omitempty"` // signerIds whose turn it is
+	Turns          []Turn          `json:"turns,omitempty"`        // who signs after whom, until everybody is known by id
 	ExternalData   json.RawMessage `json:"external_data,omitempty"`
 	Created        time.Time       `json:"created"` // when it was first known here
 	Due            time.Time       `json:"due,omitzero"`

@@ -1,6 +1,9 @@
 package office
 
 import (
+	"iter"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 )
@@ -8,7 +11,7 @@ import (
 func TestASignatureIsNewsOnce(t *testing.T) {
 	p := Package{Signers: []Signer{{ID: "a"}}, Documents: []Document{{ExternalID: "x"}}}
 	now := time.Now()
-	if !p.AddSignature(Signature{"d", "a"}, "x", now) || p.AddSignature(Signature{"d", "a"}, "", now.Add(time.Hour)) {
+	if !p.AddSignature(Signature{"d", "a"}, "x", now, false) || p.AddSignature(Signature{"d", "a"}, "", now.Add(time.Hour), false) {
 		t.Error("the same signature is not news once")
 	}
 	if len(p.Documents) != 1 || p.Documents[0].ID != "d" || len(p.Timeline) != 1 || !p.Timeline[0].Time.Equal(now) {
@@ -41,8 +44,10 @@ func TestASignerIsRecognisedOnlyWhereNobodyElseCanBeMeant(t *testing.T) {
 		"two are left":                      {false, []Signer{{}, {}}, "next", -1, -1},
 		"two in sequence":                   {true, []Signer{{}, {}}, "next", 0, 1},
 		"two in sequence, whom none follow": {true, []Signer{{}, {}}, "", -1, -1},
-		"three in sequence":                 {true, []Signer{{}, {}, {}}, "next", 0, 1},
-		"before one who is known":           {true, []Signer{{}, {}, {ID: "next"}}, "next", 1, 2},
+		"three in sequence":                 {true, []Signer{{}, {}, {}}, "next", -1, -1},
+		"before one who is known":           {true, []Signer{{}, {}, {ID: "next"}}, "next", -1, 2},
+		"before the second":                 {true, []Signer{{}, {ID: "next"}, {}}, "next", 0, 1},
+		"before the first":                  {true, []Signer{{ID: "next"}, {}, {}}, "next", -1, 0},
 		"after one who is known":            {true, []Signer{{ID: "a"}, {}, {}}, "next", 1, 2},
 		"the last of a sequence":            {true, []Signer{{ID: "a"}, {}}, "", 1, -1},
 		"the id is known":                   {true, []Signer{{}, {ID: "new"}}, "", 1, -1},
@@ -58,6 +63,143 @@ func TestASignerIsRecognisedOnlyWhereNobodyElseCanBeMeant(t *testing.T) {
 		if got := p.SignerIndex("new"); got != c.want || then != c.then {
 			t.Errorf("%s: signer %d and %d, want %d and %d", name, got, then, c.want, c.then)
 		}
+	}
+}
+
+// TestInWhateverOrderEventsComeNobodyIsTakenForSomebodyElse has up to five people sign one after the other, and their events come
+// in every order.
+func TestInWhateverOrderEventsComeNobodyIsTakenForSomebodyElse(t *testing.T) {
+	for n := 1; n <= 5; n++ {
+		everybody := []string{"a", "b", "c", "d", "e"}[:n]
+		for order := range permutations(n) {
+			p := Package{Sequential: true, Signers: make([]Signer, n)}
+			for _, at := range order {
+				next := ""
+				if at+1 < n {
+					next = everybody[at+1]
+				}
+				p.MatchSigners(everybody[at], next)
+				p.MatchSigners(everybody[at], next) // it comes twice
+				for i, s := range p.Signers {
+					if s.ID != "" && s.ID != everybody[i] {
+						t.Fatalf("events in the order %v: place %d of %d is taken for %q", order, i, n, s.ID)
+					}
+				}
+			}
+			for i, s := range p.Signers {
+				if s.ID != everybody[i] {
+					t.Errorf("after all events, in the order %v, place %d is %q", order, i, s.ID)
+				}
+			}
+			if len(p.Turns) != 0 {
+				t.Errorf("everybody is known, and there is still %v", p.Turns)
+			}
+		}
+	}
+}
+
+// permutations are the orders of 0 to n-1.
+func permutations(n int) iter.Seq[[]int] {
+	return func(yield func([]int) bool) {
+		order := make([]int, 0, n)
+		var extend func() bool
+		extend = func() bool {
+			if len(order) == n {
+				return yield(slices.Clone(order))
+			}
+			for i := range n {
+				if slices.Contains(order, i) {
+					continue
+				}
+				order = append(order, i)
+				if !extend() {
+					return false
+				}
+				order = order[:len(order)-1]
+			}
+			return true
+		}
+		extend()
+	}
+}
+
+func TestTurnsThatContradictEachOtherNameNobody(t *testing.T) {
+	for name, turns := range map[string][]Turn{
+		"in a circle":         {{"a", "b"}, {"b", "c"}, {"c", "a"}},
+		"more than there are": {{"a", "b"}, {"b", "c"}, {"c", "d"}},
+		"there and back":      {{"a", "b"}, {"b", "a"}},
+	} {
+		p := Package{Sequential: true, Signers: make([]Signer, 3)}
+		for _, turn := range turns[len(turns)-1:] {
+			p.Turns = turns[:len(turns)-1]
+			p.MatchSigners(turn.Signer, turn.Next)
+		}
+		for _, s := range p.Signers {
+			if s.ID != "" {
+				t.Errorf("%s: somebody is %q", name, s.ID)
+			}
+		}
+	}
+}
+
+func TestWhoSignedLastIsSaidOnlyWhereItIsCertain(t *testing.T) {
+	noon := time.Date(2026, 5, 4, 12, 0, 0, 0, time.UTC)
+	type heard struct {
+		who  string
+		when int // minutes after noon
+		told bool
+	}
+	for name, c := range map[string]struct {
+		sequential bool
+		heard      []heard
+		want       string
+	}{
+		"alone, whatever was heard":       {false, []heard{{"a", 0, false}}, "a"},
+		"as it was heard":                 {false, []heard{{"a", 0, true}, {"j", 1, true}}, "j"},
+		"heard the other way round":       {false, []heard{{"j", 1, true}, {"a", 0, true}}, "j"},
+		"at the same time":                {false, []heard{{"a", 1, true}, {"j", 1, true}}, ""},
+		"one was found in a status":       {false, []heard{{"a", 0, true}, {"j", 1, false}}, ""},
+		"and its event came later":        {false, []heard{{"j", 5, false}, {"a", 1, true}, {"j", 0, true}}, "a"},
+		"in sequence it is the last":      {true, []heard{{"j", 0, true}, {"a", 1, false}}, "j"},
+		"not while somebody has to sign":  {true, []heard{{"a", 0, true}, {"", 0, false}}, ""},
+	} {
+		p := Package{Sequential: c.sequential, Documents: []Document{{ID: "0"}}}
+		for _, h := range c.heard {
+			if p.SignerIndex(h.who) < 0 {
+				p.Signers = append(p.Signers, Signer{ID: h.who})
+			}
+		}
+		slices.SortFunc(p.Signers, func(a, b Signer) int { return strings.Compare(a.ID, b.ID) })
+		for _, h := range c.heard {
+			if h.who == "" {
+				continue
+			}
+			p.AddSignature(Signature{"0", h.who}, "", noon.Add(time.Duration(h.when)*time.Minute), h.told)
+		}
+		if got := p.LastSigner(); got != c.want {
+			t.Errorf("%s: %q, want %q", name, got, c.want)
+		}
+	}
+}
+
+func TestNobodyIsNextWhoseTurnIsOver(t *testing.T) {
+	p := Package{Sequential: true, Signers: []Signer{{ID: "a"}, {ID: "j"}, {ID: "z"}}, Documents: []Document{{ID: "d"}}, NextSigners: []string{"a"}}
+	sign := func(who, next string, want ...string) {
+		t.Helper()
+		p.AddSignature(Signature{"d", who}, "", time.Now(), true)
+		p.PassTurn("d", who, next)
+		if !slices.Equal(p.NextSigners, want) {
+			t.Errorf("after %s: next is %q, want %q", who, p.NextSigners, want)
+		}
+	}
+	sign("z", "") // the events come backwards
+	if !p.Skipped() || p.WaitsFor() != nil {
+		t.Errorf("%q are to sign before somebody who has", p.WaitsFor())
+	}
+	sign("j", "z")
+	sign("a", "j")
+	if p.Skipped() || !p.EveryoneSigned() {
+		t.Errorf("everybody has signed: %+v", p)
 	}
 }
 

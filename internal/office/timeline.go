@@ -11,6 +11,8 @@ type Moment struct {
 	What string    `json:"what"`          // sent, signed, document_executed, executed, saved, ...
 	Who  string    `json:"who,omitempty"` // signerId
 	Ref  string    `json:"ref,omitempty"` // documentId, file name, ...
+
+	Told bool `json:"told,omitempty"` // of a signature: Time is the service's word, by its clock
 }
 
 // What a moment can be.
@@ -26,8 +28,10 @@ const (
 
 // AddMoment adds a line to the timeline unless the same thing is there already.
 func (p *Package) AddMoment(m Moment) {
-	same := func(x Moment) bool { return x.What == m.What && x.Who == m.Who && x.Ref == m.Ref }
-	if !slices.ContainsFunc(p.Timeline, same) {
+	if !slices.ContainsFunc(p.Timeline, m.same) {
 		p.Timeline = append(p.Timeline, m)
 	}
 }
+
+// same reports whether x is the same thing, whenever it was.
+func (m Moment) same(x Moment) bool { return x.What == m.What && x.Who == m.Who && x.Ref == m.Ref }

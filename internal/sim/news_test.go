@@ -26,7 +26,7 @@ var (
 	aRefusal    = regexp.MustCompile(`^(.+) declined to sign “([^”]+)”\.`)
 	anExpiry    = regexp.MustCompile(`^“([^”]+)” has expired`)
 	aDeadline   = regexp.MustCompile(`^“([^”]+)” is due `)
-	aLastSigner = regexp.MustCompile(`^(.+) signed last\.`)
+	aSignerToo = regexp.MustCompile(`^(.+) signed(?: last)?\.`)
 )
 
 // factsIn are the facts that a notification tells of; all is set when it sums up what happened.
@@ -43,7 +43,7 @@ func factsIn(title, body string) (facts []string, all bool) {
 	}
 	for _, found := range aCompletion.FindAllStringSubmatch(title, -1) {
 		facts = append(facts, "finished "+found[1])
-		if last := aLastSigner.FindStringSubmatch(body); last != nil {
+		if last := aSignerToo.FindStringSubmatch(body); last != nil {
 			facts = append(facts, "signed "+last[1]+" "+found[1])
 		}
 	}

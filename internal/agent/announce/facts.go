@@ -10,13 +10,14 @@ import (
 	"countersign/internal/store"
 )
 
-// Signed are the facts of signatures on p, the last of which came last, without those that people were told of before.
-// Call it in the commit that records them.
+// Signed are the facts of signatures on p, without those that people were told of before. Call it in the commit that records them.
 func (r *Room) Signed(tx *store.Tx, p office.Package, signatures []office.Signature) ([]office.Fact, error) {
 	var facts []office.Fact
+	last := p.LastSigner()
 	for _, s := range signatures {
 		f := signedFact(p, s)
 		f.Last = p.EveryoneSigned() && s.SignerID == signatures[len(signatures)-1].SignerID
+		f.Latest = last != "" && s.SignerID == last
 		facts = append(facts, f)
 	}
 	return untold(tx, facts...)
@@ -133,6 +134,8 @@ func signedNext(p office.Package) message.Message {
 	switch {
 	case p.EveryoneSigned():
 		return message.EveryoneHasSigned()
+	case p.Skipped():
+		return message.Message{}
 	case len(p.NextSigners) == 1 && p.SignerName(p.NextSigners[0]) != "":
 		return message.NextSigner(p.SignerName(p.NextSigners[0]))
 	case total > 0:

@@ -140,7 +140,7 @@ func (m *moment) completed() completed {
 			c.saved[h.PackageID] = true
 		case office.FactSigned:
 			c.all[about(h.Fact)] = c.all[about(h.Fact)] || !h.Partial
-			c.last[about(h.Fact)] = c.last[about(h.Fact)] || h.Last
+			c.last[about(h.Fact)] = c.last[about(h.Fact)] || h.Last || h.Latest
 			if _, known := c.began[about(h.Fact)]; !known {
 				c.began[about(h.Fact)] = h.since
 			}
@@ -187,11 +187,11 @@ func merge(facts []held) []office.Fact {
 	var merged []office.Fact
 	documents := map[news]int{}
 	index := map[news]int{}
-	last := map[string]office.Fact{} // package to its last signature
+	last := map[string]office.Fact{} // package to its last signature: the one made last, else the one heard of last
 	for _, h := range facts {
 		about := about(h.Fact)
 		documents[about]++
-		if h.Last {
+		if h.Latest || h.Last && !last[h.PackageID].Latest {
 			last[h.PackageID] = h.Fact
 		}
 		i, known := index[about]
@@ -200,7 +200,7 @@ func merge(facts []held) []office.Fact {
 			merged = append(merged, h.Fact)
 			continue
 		}
-		h.Last = h.Last || merged[i].Last
+		h.Last, h.Latest = h.Last || merged[i].Last, h.Latest || merged[i].Latest
 		merged[i] = h.Fact
 	}
 	saved := map[string]bool{}
@@ -211,14 +211,18 @@ func merge(facts []held) []office.Fact {
 			f.Title, f.Document = manySigned(*f, n), message.Message{}
 		case f.Kind == office.FactSaved:
 			saved[f.PackageID] = true
-			if name := last[f.PackageID].Name; name != "" {
-				f.Body = message.Then(message.LastSigner(name), f.Body)
+			switch by := last[f.PackageID]; {
+			case by.Name == "":
+			case by.Latest:
+				f.Body = message.Then(message.LastSigner(by.Name), f.Body)
+			default:
+				f.Body = message.Then(message.HasSigned(by.Name), f.Body)
 			}
 		}
 	}
 	// Events that come after that of the executed package are the last signature, each of them; one is told with the files.
 	return slices.DeleteFunc(merged, func(f office.Fact) bool {
-		return f.Last && saved[f.PackageID] && f.Who == last[f.PackageID].Who
+		return (f.Last || f.Latest) && saved[f.PackageID] && f.Who == last[f.PackageID].Who
 	})
 }
 

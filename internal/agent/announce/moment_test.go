@@ -14,7 +14,7 @@ import (
 var noon = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 
 func signedBy(who, packageID, document string, complete bool) office.Fact {
-	f := office.Fact{Kind: office.FactSigned, PackageID: packageID, Who: who, Name: who, Called: packageID, Last: complete,
+	f := office.Fact{Kind: office.FactSigned, PackageID: packageID, Who: who, Name: who, Called: packageID, Last: complete, Latest: complete,
 		Title: message.Signed(who, packageID), Document: message.AboutDocument(document)}
 	if complete {
 		f.Body = message.EveryoneHasSigned()
@@ -85,6 +85,31 @@ func TestASignatureBesideTheOneThatIsToldWithTheFilesIsToldToo(t *testing.T) {
 	want := []string{"Jan signed “Lease”. Document: “a”. Everyone has signed.", "Everyone has signed “Lease”. Ana signed last. 2 files saved in Signed."}
 	if got := texts(m.take(noon, false)); !slices.Equal(got, want) {
 		t.Errorf("told %q", got)
+	}
+}
+
+// TestWhoSignedLastIsNotGuessedByWhoWasHeardOfLast has Jan sign after Ana, of whom is heard later.
+func TestWhoSignedLastIsNotGuessedByWhoWasHeardOfLast(t *testing.T) {
+	ana := signedBy("Ana", "Lease", "a", true)
+	ana.Latest = false
+	jan := signedBy("Jan", "Lease", "a", true)
+	jan.Last = false
+	for name, c := range map[string]struct{ heard, want []string }{
+		"nobody knows":     {[]string{"ana"}, []string{"Everyone has signed “Lease”. Ana signed. 2 files saved in Signed."}},
+		"somebody does":    {[]string{"jan", "ana"}, []string{"Ana signed “Lease”. Document: “a”. Everyone has signed.", "Everyone has signed “Lease”. Jan signed last. 2 files saved in Signed."}},
+		"the other way on": {[]string{"ana", "jan"}, []string{"Ana signed “Lease”. Document: “a”. Everyone has signed.", "Everyone has signed “Lease”. Jan signed last. 2 files saved in Signed."}},
+	} {
+		var m moment
+		for _, who := range c.heard {
+			m.add(noon, map[string]office.Fact{"ana": ana, "jan": jan}[who])
+		}
+		if got := m.take(noon, false); len(got) != 0 {
+			t.Errorf("%s: told before its files: %q", name, texts(got))
+		}
+		m.add(noon, savedOf("Lease"))
+		if got := texts(m.take(noon, false)); !slices.Equal(got, c.want) {
+			t.Errorf("%s: told %q", name, got)
+		}
 	}
 }
 

@@ -14,8 +14,9 @@ import (
 	"countersign/internal/office"
 )
 
-// Event notes in p what e says, and returns the signature it brought, if that is news.
-func Event(p *office.Package, e esign.Event, received time.Time) (news []office.Signature) {
+// Event notes in p what e says, and returns the signature it tells of. A status answer may have brought that before, without
+// anybody being told of it.
+func Event(p *office.Package, e esign.Event, received time.Time) (signed []office.Signature) {
 	when := e.Time
 	if when.IsZero() {
 		when = received
@@ -33,15 +34,11 @@ func Event(p *office.Package, e esign.Event, received time.Time) (news []office.
 	case esign.DocumentSigned:
 		p.MatchSigners(e.SignerID, e.NextSignerID)
 		s := office.Signature{DocumentID: e.DocumentID, SignerID: e.SignerID}
-		if s.DocumentID != "" && p.AddSignature(s, e.ExternalID, when) {
-			news = append(news, s)
+		if s.DocumentID != "" {
+			p.AddSignature(s, e.ExternalID, when, !e.Time.IsZero())
+			signed = append(signed, s)
 		}
-		if p.State != office.PackageExecuted {
-			p.NextSigners = slices.DeleteFunc(p.NextSigners, func(id string) bool { return id == e.SignerID })
-			if e.NextSignerID != "" && !slices.Contains(p.NextSigners, e.NextSignerID) {
-				p.NextSigners = append(p.NextSigners, e.NextSignerID)
-			}
-		}
+		p.PassTurn(e.DocumentID, e.SignerID, e.NextSignerID)
 	case esign.DocumentExecuted:
 		if e.DocumentID != "" {
 			p.Document(e.DocumentID, e.ExternalID).Executed = true
@@ -52,7 +49,7 @@ func Event(p *office.Package, e esign.Event, received time.Time) (news []office.
 	case esign.PackageSent:
 		p.AddMoment(office.Moment{Time: when, What: office.MomentSent})
 	}
-	return news
+	return signed
 }
 
 // Status notes in p what the service answered: the truth, where the two differ. It returns the signatures that p did not
@@ -178,7 +175,7 @@ func mergeDocuments(p *office.Package, documents []esign.Document, now time.Time
 		for _, r := range x.Revisions {
 			revisions = true
 			signature := office.Signature{DocumentID: x.ID, SignerID: r.SignerID}
-			if r.IsSigned && p.AddSignature(signature, "", now) {
+			if r.IsSigned && p.AddSignature(signature, "", now, false) {
 				news = append(news, signature)
 			}
 			if r.IsNext && !r.IsSigned && !slices.Contains(next, r.SignerID) {

@@ -160,7 +160,7 @@ func (r *Room) recordEvent(ev office.Event, e esign.Event, odd message.Message, 
 		if ev.Service != "" {
 			p.Service = ev.Service // which may not be the one in use any more
 		}
-		news := apply.Event(&p, e, ev.Received)
+		signed := apply.Event(&p, e, ev.Received)
 		switch {
 		case status != nil && e.Action == esign.PackageExecuted && p.DraftID == before.DraftID:
 			if found, err = applyTo(tx, &p, *status); err != nil {
@@ -178,7 +178,7 @@ func (r *Room) recordEvent(ev office.Event, e esign.Event, odd message.Message, 
 		if err := tx.PutPackage(p); err != nil {
 			return err
 		}
-		facts, err := r.needs.News.Signed(tx, p, news)
+		facts, err := r.needs.News.Signed(tx, p, signed)
 		if err != nil {
 			return err
 		}
@@ -234,9 +234,8 @@ func (r *Room) statusForEvent(ctx context.Context, service string, p office.Pack
 	}
 	switch e.Action {
 	case esign.DocumentSigned:
-		if p.Signers = slices.Clone(p.Signers); !p.Sequential || len(p.Signers) == 1 { // else who it is would be a guess
-			p.MatchSigners(e.SignerID, e.NextSignerID)
-		}
+		p.Signers = slices.Clone(p.Signers)
+		p.MatchSigners(e.SignerID, e.NextSignerID)
 		if p.ID != "" && (e.SignerID == "" || p.SignerName(e.SignerID) != "") {
 			return nil
 		}

@@ -59,7 +59,13 @@ func (x *testRoom) Withhold(*store.Tx, []office.Fact) error { return nil }
 func (x *testRoom) Declined(*store.Tx, office.Package) ([]office.Fact, error) { return nil, nil }
 func (x *testRoom) Signed(tx *store.Tx, p office.Package, signatures []office.Signature) (facts []office.Fact, err error) {
 	for _, s := range signatures {
-		facts = append(facts, office.Fact{PackageID: p.ID, Who: s.SignerID})
+		first, err := tx.Once("signed/" + s.DocumentID + "/" + s.SignerID)
+		if err != nil {
+			return nil, err
+		}
+		if first {
+			facts = append(facts, office.Fact{PackageID: p.ID, Who: s.SignerID})
+		}
 	}
 	return facts, nil
 }
