@@ -13,11 +13,11 @@ import (
 // Signed are the facts of signatures on p, without those that people were told of before. Call it in the commit that records them.
 func (r *Room) Signed(tx *store.Tx, p office.Package, signatures []office.Signature) ([]office.Fact, error) {
 	var facts []office.Fact
-	last := p.LastSigner()
+	last, toSave := p.LastSigner(), p.EveryoneSigned() && !p.Saved // else people were told of its files, and nothing waits for them
 	for _, s := range signatures {
 		f := signedFact(p, s)
-		f.Last = p.EveryoneSigned() && s.SignerID == signatures[len(signatures)-1].SignerID
-		f.Latest = last != "" && s.SignerID == last
+		f.Last = toSave && s.SignerID == signatures[len(signatures)-1].SignerID
+		f.Latest = toSave && last != "" && s.SignerID == last
 		facts = append(facts, f)
 	}
 	return untold(tx, facts...)
@@ -128,17 +128,16 @@ func signedDocument(p office.Package, s office.Signature) message.Message {
 	return message.Message{}
 }
 
-// signedNext is what is left to sign.
+// signedNext is what is left to sign. In sequence that is who is next, and where that is not certain, how many have signed is not
+// either: whoever has not been heard of may have.
 func signedNext(p office.Package) message.Message {
 	done, total := p.Progress()
 	switch {
 	case p.EveryoneSigned():
 		return message.EveryoneHasSigned()
-	case p.Skipped():
-		return message.Message{}
-	case len(p.NextSigners) == 1 && p.SignerName(p.NextSigners[0]) != "":
+	case len(p.NextSigners) == 1 && p.SignerName(p.NextSigners[0]) != "" && !p.Skipped():
 		return message.NextSigner(p.SignerName(p.NextSigners[0]))
-	case total > 0:
+	case total > 0 && !p.Sequential:
 		return message.SignersDone(done, total)
 	}
 	return message.Message{}
