@@ -154,14 +154,14 @@ func TestWhoSignedLastIsSaidOnlyWhereItIsCertain(t *testing.T) {
 		heard      []heard
 		want       string
 	}{
-		"alone, whatever was heard":       {false, []heard{{"a", 0, false}}, "a"},
-		"as it was heard":                 {false, []heard{{"a", 0, true}, {"j", 1, true}}, "j"},
-		"heard the other way round":       {false, []heard{{"j", 1, true}, {"a", 0, true}}, "j"},
-		"at the same time":                {false, []heard{{"a", 1, true}, {"j", 1, true}}, ""},
-		"one was found in a status":       {false, []heard{{"a", 0, true}, {"j", 1, false}}, ""},
-		"and its event came later":        {false, []heard{{"j", 5, false}, {"a", 1, true}, {"j", 0, true}}, "a"},
-		"in sequence it is the last":      {true, []heard{{"j", 0, true}, {"a", 1, false}}, "j"},
-		"not while somebody has to sign":  {true, []heard{{"a", 0, true}, {"", 0, false}}, ""},
+		"alone, whatever was heard":      {false, []heard{{"a", 0, false}}, "a"},
+		"as it was heard":                {false, []heard{{"a", 0, true}, {"j", 1, true}}, "j"},
+		"heard the other way round":      {false, []heard{{"j", 1, true}, {"a", 0, true}}, "j"},
+		"at the same time":               {false, []heard{{"a", 1, true}, {"j", 1, true}}, ""},
+		"one was found in a status":      {false, []heard{{"a", 0, true}, {"j", 1, false}}, ""},
+		"and its event came later":       {false, []heard{{"j", 5, false}, {"a", 1, true}, {"j", 0, true}}, "a"},
+		"in sequence it is the last":     {true, []heard{{"j", 0, true}, {"a", 1, false}}, "j"},
+		"not while somebody has to sign": {true, []heard{{"a", 0, true}, {"", 0, false}}, ""},
 	} {
 		p := Package{Sequential: c.sequential, Documents: []Document{{ID: "0"}}}
 		for _, h := range c.heard {

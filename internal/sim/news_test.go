@@ -26,7 +26,7 @@ var (
 	aRefusal    = regexp.MustCompile(`^(.+) declined to sign “([^”]+)”\.`)
 	anExpiry    = regexp.MustCompile(`^“([^”]+)” has expired`)
 	aDeadline   = regexp.MustCompile(`^“([^”]+)” is due `)
-	aSignerToo = regexp.MustCompile(`^(.+) signed(?: last)?\.`)
+	aSignerToo  = regexp.MustCompile(`^(.+) signed(?: last)?\.`)
 )
 
 // factsIn are the facts that a notification tells of; all is set when it sums up what happened.
