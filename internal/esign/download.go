@@ -3,6 +3,7 @@ package esign
 import (
 	"bufio"
 	"bytes"
+	"compress/gzip"
 	"context"
 	"errors"
 	"fmt"
@@ -69,31 +70,83 @@ func (c *Client) Download(ctx context.Context, kind FileKind, packageID, documen
 	if err != nil {
 		return nil, downloadError(err)
 	}
-	buffered := bufio.NewReaderSize(res.Body, 4<<10) // only the first bytes: large reads go past it
-	if err := checkDownload(k.op, res, buffered); err != nil {
+	d, err := readDownload(k.op, res)
+	if err != nil {
 		res.Body.Close()
-		return nil, err
 	}
-	body := &downloadBody{buffered: buffered, closer: res.Body, op: k.op}
-	return &Download{Body: body, Length: res.ContentLength, ContentType: res.Header.Get("Content-Type")}, nil
+	return d, err
 }
 
-// checkDownload looks at the beginning of a 2xx answer: is it a file at all?
-func checkDownload(op string, res *http.Response, body *bufio.Reader) error {
+// readDownload is the file that an answer carries, if it does.
+func readDownload(op string, res *http.Response) (*Download, error) {
+	if err := checkAnswer(op, res); err != nil {
+		return nil, err
+	}
+	plain, length := io.Reader(res.Body), res.ContentLength
+	packed, err := isPacked(res.Header)
+	if err != nil {
+		return nil, &Error{Op: op, Kind: BadAnswer, Status: res.StatusCode, err: err}
+	}
+	if packed {
+		length = -1 // which is that of the packed bytes; their own end proves that they are whole
+		if plain, err = gzip.NewReader(res.Body); err == io.EOF {
+			return nil, &Error{Op: op, Kind: NotReady, Status: res.StatusCode}
+		} else if err != nil {
+			return nil, unpackError(op, err)
+		}
+	}
+	buffered := bufio.NewReaderSize(plain, 4<<10) // only the first bytes: large reads go past it
+	if err := checkBeginning(op, res, buffered); err != nil {
+		return nil, err
+	}
+	body := &downloadBody{buffered: buffered, closer: res.Body, op: op}
+	return &Download{Body: body, Length: length, ContentType: res.Header.Get("Content-Type")}, nil
+}
+
+// isPacked reports whether the file comes in gzip's form. It is asked for as it is, but what lies between may pack it all the same,
+// always (RFC 9110, 12.5.3 lets it).
+func isPacked(h http.Header) (packed bool, err error) {
+	for _, line := range h.Values("Content-Encoding") {
+		for e := range strings.SplitSeq(line, ",") {
+			switch strings.ToLower(strings.TrimSpace(e)) {
+			case "", "identity":
+			case "gzip", "x-gzip":
+				if packed {
+					return false, errEncoded
+				}
+				packed = true
+			default:
+				return false, errEncoded
+			}
+		}
+	}
+	return packed, nil
+}
+
+// unpackError is a packed file that ends early, as every file does that is cut off on its way, or one that is none.
+func unpackError(op string, err error) error {
+	if errors.Is(err, gzip.ErrHeader) || errors.Is(err, gzip.ErrChecksum) {
+		return &Error{Op: op, Kind: BadAnswer, Status: http.StatusOK, err: err}
+	}
+	return noAnswer(op, err)
+}
+
+// checkAnswer looks at what a 2xx answer says of itself: is it a whole file?
+func checkAnswer(op string, res *http.Response) error {
 	if res.StatusCode == http.StatusPartialContent || res.Header.Get("Content-Range") != "" { // no range was asked for
 		return &Error{Op: op, Kind: BadAnswer, Status: res.StatusCode, err: errPart}
 	}
 	if res.StatusCode != http.StatusOK { // 202, 204: accepted, but there is nothing yet
 		return &Error{Op: op, Kind: NotReady, Status: res.StatusCode}
 	}
-	for _, e := range res.Header.Values("Content-Encoding") {
-		if e != "" && !strings.EqualFold(e, "identity") {
-			return &Error{Op: op, Kind: BadAnswer, Status: res.StatusCode, err: errEncoded}
-		}
-	}
+	return nil
+}
+
+// checkBeginning looks at the first bytes: is it a file at all?
+func checkBeginning(op string, res *http.Response, body *bufio.Reader) error {
 	head, err := body.Peek(512)
 	if err != nil && err != io.EOF {
-		return noAnswer(op, err)
+		return unpackError(op, err)
 	}
 	start := bytes.TrimLeft(trimBOM(head), " \t\r\n")
 	declared := mediaType(res.Header)
@@ -170,7 +223,7 @@ type downloadBody struct {
 func (b *downloadBody) Read(p []byte) (int, error) {
 	n, err := b.buffered.Read(p)
 	if err != nil && err != io.EOF {
-		err = noAnswer(b.op, err)
+		err = unpackError(b.op, err)
 	}
 	return n, err
 }

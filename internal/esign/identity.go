@@ -40,10 +40,10 @@ func (c claims) account() Account {
 
 // identify says who signed in: from the id_token, which must verify when there is one, and from userinfo for what
 // the id_token does not say. Userinfo failing is no reason to fail a sign-in.
-func (l *Login) identify(ctx context.Context, access, idToken string, scopes []string) (Account, error) {
+func (l *Login) identify(ctx context.Context, access string, answer tokenAnswer, scopes []string) (Account, error) {
 	var a Account
-	if idToken != "" {
-		c, err := l.verifyIDToken(ctx, idToken)
+	if idToken := string(answer.ID); idToken != "" {
+		c, err := l.verifyIDToken(ctx, idToken, answer.sent)
 		if err != nil {
 			return Account{}, err
 		}
@@ -68,28 +68,31 @@ func (l *Login) identify(ctx context.Context, access, idToken string, scopes []s
 }
 
 // verifyIDToken checks signature, issuer, audience, expiry and nonce (OpenID Connect Core 3.1.3.7). The tokens that came
-// with one that fails must not be used; the error says what was wrong with it.
-func (l *Login) verifyIDToken(ctx context.Context, raw string) (claims, error) {
+// with one that fails must not be used; the error says what was wrong with it. The expiry is one by the service's clock, which
+// said sent as it gave the token out: that of this computer may be wrong. So it is of no moment from when on the token is valid,
+// and the nonce says that it is new.
+func (l *Login) verifyIDToken(ctx context.Context, raw string, sent time.Time) (claims, error) {
 	rejected := &Error{Op: "verifying who signed in", Kind: BadAnswer, err: errRejectedToken}
 	keys := &patientKeys{KeySet: oidc.NewRemoteKeySet(ctx, l.server.JWKSURL)}
 	verifier := oidc.NewVerifier("", keys, &oidc.Config{
 		ClientID:             l.cfg.ClientID,
 		SupportedSigningAlgs: asymmetric,
 		SkipIssuerCheck:      true, // done below: there may be two spellings
-		Now:                  func() time.Time { return l.cfg.now().Add(-idTokenLeeway) },
+		SkipExpiryCheck:      true, // and there are two clocks
 	})
 	token, err := verifier.Verify(ctx, raw)
 	if err != nil {
 		if ctx.Err() != nil {
 			return claims{}, noAnswer(rejected.Op, ctx.Err())
 		}
-		var expired *oidc.TokenExpiredError
-		switch { // the library's text may quote claims
-		case keys.missing:
+		if keys.missing { // the library's text may quote claims
 			rejected.err = errNoKeys
-		case errors.As(err, &expired):
-			rejected.err = errStaleToken
 		}
+		return claims{}, rejected
+	}
+	expired := func(now time.Time) bool { return token.Expiry.Before(now.Add(-idTokenLeeway)) }
+	if expired(l.cfg.now()) && (sent.IsZero() || expired(sent)) {
+		rejected.err = errStaleToken
 		return claims{}, rejected
 	}
 	var c claims

@@ -119,7 +119,7 @@ func (l *Login) Finish(ctx context.Context, callback url.Values) (Grant, error) 
 	}
 	g := Grant{Tokens: answer.tokens(l.cfg.now()), Scopes: answer.scopesOr(l.cfg.Scopes)}
 	ctx = oidc.ClientContext(ctx, l.server.client(l.cfg))
-	g.Account, err = l.identify(ctx, g.Tokens.Access, string(answer.ID), g.Scopes)
+	g.Account, err = l.identify(ctx, g.Tokens.Access, answer, g.Scopes)
 	if err != nil {
 		l.mu.Lock()
 		l.unused = g.Tokens

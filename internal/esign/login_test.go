@@ -334,6 +334,20 @@ func TestPastedAddresses(t *testing.T) {
 	}
 }
 
+func TestTheClockOfThisComputerDoesNotKeepAnybodyFromSigningIn(t *testing.T) {
+	for name, ahead := range map[string]time.Duration{"ahead": 3 * time.Hour, "behind": -3 * time.Hour, "years behind": -20 * 365 * 24 * time.Hour} {
+		t.Run(name, func(t *testing.T) {
+			p := newProvider(t, func(p *provider) { p.idToken["nbf"] = time.Now().Unix() })
+			cfg := p.config()
+			cfg.Now = func() time.Time { return time.Now().Add(ahead) }
+			g, err := signInWith(t, p, cfg)
+			if err != nil || g.Account.Email != "ana@example.com" {
+				t.Errorf("%v %+v", err, g.Account)
+			}
+		})
+	}
+}
+
 func TestASignInThatIsNotUsedSaysWhatHappened(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(*provider)

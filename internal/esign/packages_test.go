@@ -2,6 +2,7 @@ package esign
 
 import (
 	"bytes"
+	"compress/gzip"
 	"context"
 	"encoding/json"
 	"errors"
@@ -257,9 +258,43 @@ func TestDownloads(t *testing.T) {
 	}
 }
 
+func gzipped(s string) string {
+	var b bytes.Buffer
+	w := gzip.NewWriter(&b)
+	io.WriteString(w, s)
+	w.Close()
+	return b.String()
+}
+
+// Something on the way packs whatever passes, though the file was asked for as it is.
+func TestAFileThatComesPackedIsUnpacked(t *testing.T) {
+	pdf := "%PDF-1.7 " + strings.Repeat("x", 100000)
+	packed := gzipped(pdf)
+	for name, c := range map[string]struct {
+		said string
+		sent string
+		want bool
+	}{
+		"gzip":          {"gzip", packed, true},
+		"another name":  {"X-GZip", packed, true},
+		"and identity":  {"identity, gzip", packed, true},
+		"cut":           {"gzip", packed[:len(packed)-20], false},
+		"without end":   {"gzip", packed[:len(packed)-8], false},
+		"other content": {"gzip", packed[:len(packed)-8] + "abcdefgh", false},
+	} {
+		client, _ := api(t, answering(200, c.sent, "Content-Encoding", c.said))
+		d, err := client.Download(context.Background(), ExecutedFile, "p-1", "d-1")
+		must(t, err)
+		b, err := io.ReadAll(d.Body)
+		d.Body.Close()
+		_, ours := errors.AsType[*Error](err)
+		if whole := err == nil && string(b) == pdf; whole != c.want || err != nil && !ours || d.Length != -1 {
+			t.Errorf("%s: %d bytes of %d, %v", name, len(b), d.Length, err)
+		}
+	}
+}
+
 func TestWhatIsNoFileIsAnErrorWhateverItsStatus(t *testing.T) {
-	var gz bytes.Buffer
-	gz.WriteString("\x1f\x8b%PDF-")
 	for _, c := range []struct {
 		name, body string
 		status     int
@@ -282,8 +317,12 @@ func TestWhatIsNoFileIsAnErrorWhateverItsStatus(t *testing.T) {
 		{"400 invalid", `{"error":"package_invalid_id"}`, 400, nil, Refused},
 		{"403", ``, 403, nil, Forbidden},
 		{"500", ``, 500, nil, Server},
-		{"compressed", gz.String(), 200, []string{"Content-Encoding", "gzip"}, BadAnswer},
-		{"compressed twice", gz.String(), 200, []string{"Content-Encoding", "identity", "Content-Encoding", "gzip"}, BadAnswer},
+		{"packed by nobody knows what", "%PDF-", 200, []string{"Content-Encoding", "br"}, BadAnswer},
+		{"packed twice", gzipped("%PDF-"), 200, []string{"Content-Encoding", "identity, gzip", "Content-Encoding", "gzip"}, BadAnswer},
+		{"called packed", "%PDF-1.7 and so on", 200, []string{"Content-Encoding", "gzip"}, BadAnswer},
+		{"a packed page", gzipped("<html>log in</html>"), 200, []string{"Content-Encoding", "gzip"}, BadAnswer},
+		{"packed, not ready", gzipped(`{"error":"document_not_ready"}`), 200, []string{"Content-Encoding", "gzip"}, NotReady},
+		{"packed nothing", "", 200, []string{"Content-Encoding", "gzip"}, NotReady},
 		{"a part", "%PDF-", 206, []string{"Content-Range", "bytes 0-4/100"}, BadAnswer},
 		{"a part that is called the whole", "%PDF-", 200, []string{"Content-Range", "bytes 0-4/100"}, BadAnswer},
 	} {

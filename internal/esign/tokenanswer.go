@@ -28,6 +28,8 @@ type tokenAnswer struct {
 	Scopes      scopes    `json:"scope"`
 	Error       errorCode `json:"error"`
 	Description text      `json:"error_description"`
+
+	sent time.Time // by the service's own clock; zero where it did not say
 }
 
 // empty is true for an answer that says nothing of what is asked of the token endpoint.
@@ -88,6 +90,7 @@ func (a authority) askForTokens(ctx context.Context, cfg Config, op string, form
 	}
 	answer, readable := readTokenAnswer(body)
 	if readable && res.StatusCode/100 == 2 && (answer.Access != "" || answer.Refresh != "") {
+		answer.sent, _ = http.ParseTime(res.Header.Get("Date"))
 		return answer, nil
 	}
 	return tokenAnswer{}, &Error{
