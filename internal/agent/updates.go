@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"os"
 	"runtime"
 
 	"countersign/internal/agent/data"
@@ -33,7 +34,7 @@ func (a *Agent) newUpdates() (*updates.Room, error) {
 		Client: client, Keys: source.Keys, Version: a.p.Version, Kind: update.Here(p.Server), System: runtime.GOOS, Arch: runtime.GOARCH,
 		Folder:   locations.Update(a.p.DataDir),
 		Settings: a.Settings, Silent: a.announcer.Silent, News: a.announcer.NewVersion, Announce: a.announcer.Announce, Busy: a.busy,
-		Start: func(installer string) error { return update.Start(installer, p.Again) },
+		Start: func(installer *os.File) error { return update.Start(installer, p.Again) },
 	})
 }
 

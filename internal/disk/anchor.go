@@ -83,6 +83,15 @@ func MkdirAll(path string, mode fs.FileMode) error {
 	return mkdir(path, func() error { return os.MkdirAll(path, mode) })
 }
 
+// Mkdir is os.Mkdir, of a folder that is not there yet, and anchors it.
+func Mkdir(path string, mode fs.FileMode) error {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return err
+	}
+	return mkdir(path, func() error { return os.Mkdir(path, mode) })
+}
+
 // MkdirIn is MkdirAll for a subfolder of a folder that is there. That one is never made: one that is missing may lie on a share
 // that is away, and another in its place would hide it.
 func MkdirIn(folder, sub string, mode fs.FileMode) error {

@@ -32,6 +32,7 @@ func UpdateExpired() Message     { return of("update.expired") }
 func UpdateOlder() Message       { return of("update.older") }
 func UpdateDamaged() Message     { return of("update.damaged") }
 func UpdateNotKept() Message     { return of("update.not-kept") }
+func UpdateNotPrivate() Message  { return of("update.not-private") }
 func UpdateNotStarted() Message  { return of("update.not-started") }
 func UpdateWorkGoesOn() Message  { return of("update.work-goes-on") }
 func UpdateNotInstalled(version string) Message {

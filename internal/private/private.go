@@ -35,6 +35,18 @@ func Folder(path string) error {
 	return nil
 }
 
+// NewFolder makes a folder that nobody else has had a hand in: one that is there already is an error that matches
+// [fs.ErrExist]. With [ErrStaysOpen] it is made, but is not private.
+func NewFolder(path string) error {
+	if err := newFolder(path); err != nil {
+		return err
+	}
+	if err := tightenFolder(path); err != nil {
+		return fmt.Errorf("%w: %w", ErrStaysOpen, err)
+	}
+	return nil
+}
+
 // Files makes those of the files and folders that are there private, and returns the errors of all that could not be. A
 // link is left alone.
 func Files(paths ...string) error {

@@ -2,6 +2,7 @@ package private
 
 import (
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"testing"
@@ -83,5 +84,17 @@ func must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+func TestANewFolderIsNobodyElses(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "update")
+	must(t, NewFolder(path))
+	must(t, os.WriteFile(filepath.Join(path, "file"), nil, 0o600))
+	if err := NewFolder(path); !errors.Is(err, fs.ErrExist) {
+		t.Errorf("one that is there is taken for new: %v", err)
+	}
+	if others(t, path) {
+		t.Error("it is open to others")
 	}
 }

@@ -11,6 +11,8 @@ import (
 
 func makeFolder(path string) error { return disk.MkdirAll(path, 0o700) }
 
+func newFolder(path string) error { return disk.Mkdir(path, 0o700) }
+
 func tightenFolder(path string) error { return tighten(path, 0o700) }
 
 func tightenFile(path string) error { return tighten(path, 0o600) }

@@ -46,6 +46,14 @@ func makeFolder(path string) error {
 	if err := disk.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return err
 	}
+	err := newFolder(path)
+	if errors.Is(err, fs.ErrExist) && isFolder(path) {
+		return nil // another process may have been quicker
+	}
+	return err
+}
+
+func newFolder(path string) error {
 	sa, err := attributes(true)
 	if err != nil {
 		return err
@@ -54,11 +62,10 @@ func makeFolder(path string) error {
 	if err != nil {
 		return err
 	}
-	err = windows.CreateDirectory(name, sa)
-	if err == nil || errors.Is(err, fs.ErrExist) && isFolder(path) {
-		return nil // another process may have been quicker
+	if err := windows.CreateDirectory(name, sa); err != nil {
+		return &fs.PathError{Op: "mkdir", Path: path, Err: err}
 	}
-	return &fs.PathError{Op: "mkdir", Path: path, Err: err}
+	return nil
 }
 
 func isFolder(path string) bool {

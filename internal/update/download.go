@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -20,13 +21,11 @@ import (
 // silence is how long a server may say nothing in the middle of a file.
 const silence = time.Minute
 
-// Download fetches a file of the release into folder, which is made, private, and holds nothing else afterwards. Progress,
+// Download fetches a file of the release into folder, which is made anew, beside what else is kept, and holds nothing else
+// afterwards. A program takes libraries from the folder it is started from, so one that others can write to is refused. Progress,
 // which may be nil, is told how many bytes are there. What is not whole is removed.
 func (u *Client) Download(ctx context.Context, f File, folder string, progress func(got int64)) (path string, err error) {
 	if err := Clear(folder); err != nil {
-		return "", message.Error(message.UpdateNotKept(), err)
-	}
-	if err := private.Folder(folder); err != nil && !errors.Is(err, private.ErrStaysOpen) {
 		return "", message.Error(message.UpdateNotKept(), err)
 	}
 	defer func() {
@@ -34,6 +33,12 @@ func (u *Client) Download(ctx context.Context, f File, folder string, progress f
 			err = errors.Join(err, Clear(folder))
 		}
 	}()
+	switch err := private.NewFolder(folder); {
+	case errors.Is(err, private.ErrStaysOpen), errors.Is(err, fs.ErrExist): // somebody was quicker
+		return "", message.Error(message.UpdateNotPrivate(), err)
+	case err != nil:
+		return "", message.Error(message.UpdateNotKept(), err)
+	}
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	watch := time.AfterFunc(silence, func() { stop(errors.New("the server fell silent")) })
@@ -67,18 +72,28 @@ func (u *Client) Download(ctx context.Context, f File, folder string, progress f
 
 // Verify reports whether the file at path is the one that the manifest names: by length and SHA-256.
 func Verify(path string, f File) error {
-	file, err := os.Open(path)
+	file, err := Hold(path, f)
 	if err != nil {
-		return message.Error(message.UpdateDamaged(), fmt.Errorf("%w: %w", ErrDamaged, err))
+		return err
 	}
-	defer file.Close()
+	return file.Close()
+}
+
+// Hold opens the file at path when it is the one that the manifest names. On Windows nobody can change, rename or remove it until
+// it is closed, and Windows moves no folder in which a file is open.
+func Hold(path string, f File) (*os.File, error) {
+	file, err := hold(path)
+	if err != nil {
+		return nil, message.Error(message.UpdateDamaged(), fmt.Errorf("%w: %w", ErrDamaged, err))
+	}
 	sum := sha256.New()
 	n, err := io.Copy(sum, io.LimitReader(file, f.Size+1))
 	want, errWant := hex.DecodeString(f.SHA256)
 	if err != nil || errWant != nil || n != f.Size || !bytes.Equal(sum.Sum(nil), want) {
-		return message.Error(message.UpdateDamaged(), errors.Join(ErrDamaged, err))
+		file.Close()
+		return nil, message.Error(message.UpdateDamaged(), errors.Join(ErrDamaged, err))
 	}
-	return nil
+	return file, nil
 }
 
 // Clear removes what was fetched into folder, and folder. What another program still holds, such as an installer that has

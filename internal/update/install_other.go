@@ -35,6 +35,8 @@ func isThere(path string) bool {
 }
 
 // Start is for Windows: elsewhere people install what was downloaded.
-func Start(string, []string) error {
+func Start(*os.File, []string) error {
 	return message.Error(message.UpdateNotStarted(), errors.ErrUnsupported)
 }
+
+func hold(path string) (*os.File, error) { return os.Open(path) }

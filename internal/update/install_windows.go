@@ -10,6 +10,7 @@ import (
 
 	"countersign/internal/message"
 
+	"golang.org/x/sys/windows"
 	"golang.org/x/sys/windows/registry"
 )
 
@@ -38,9 +39,10 @@ const variable = "COUNTERSIGN_RESTART"
 // longest is what an installer can read of it.
 const longest = 900
 
-// Start starts a downloaded installer, which waits for a minute until this program has ended, installs, and starts it again
-// with args, whatever became of the installation. It returns at once; who calls it ends the program.
-func Start(installer string, args []string) error {
+// Start starts an installer that Hold has opened, which waits for a minute until this program has ended, installs, and starts it
+// again with args, whatever became of the installation. It returns at once; who calls it ends the program. The installer inherits
+// the hold, and so is what was checked for as long as it runs, for it reads its own file all the time.
+func Start(installer *os.File, args []string) error {
 	var quoted []string
 	for _, a := range args {
 		quoted = append(quoted, syscall.EscapeArg(a))
@@ -49,11 +51,29 @@ func Start(installer string, args []string) error {
 	if len(line) > longest {
 		return message.Error(message.UpdateNotStarted(), errors.New("the arguments are too long to come back with"))
 	}
-	cmd := exec.Command(installer, "/S", "/UPDATE")
+	held := syscall.Handle(installer.Fd())
+	if err := syscall.SetHandleInformation(held, syscall.HANDLE_FLAG_INHERIT, syscall.HANDLE_FLAG_INHERIT); err != nil {
+		return message.Error(message.UpdateNotStarted(), err)
+	}
+	cmd := exec.Command(installer.Name(), "/S", "/UPDATE")
+	cmd.SysProcAttr = &syscall.SysProcAttr{AdditionalInheritedHandles: []syscall.Handle{held}}
 	cmd.Env = append(os.Environ(), variable+"="+line)
-	cmd.Dir = filepath.Dir(filepath.Dir(installer)) // its own folder can be removed then
+	cmd.Dir = filepath.Dir(filepath.Dir(installer.Name())) // its own folder can be removed then
 	if err := cmd.Start(); err != nil {
 		return message.Error(message.UpdateNotStarted(), err)
 	}
 	return cmd.Process.Release()
+}
+
+// hold opens a file that others may read meanwhile, and run, but neither write nor remove.
+func hold(path string) (*os.File, error) {
+	name, err := windows.UTF16PtrFromString(path)
+	if err != nil {
+		return nil, err
+	}
+	handle, err := windows.CreateFile(name, windows.GENERIC_READ, windows.FILE_SHARE_READ, nil, windows.OPEN_EXISTING, windows.FILE_ATTRIBUTE_NORMAL, 0)
+	if err != nil {
+		return nil, &os.PathError{Op: "open", Path: path, Err: err}
+	}
+	return os.NewFile(uintptr(handle), path), nil
 }

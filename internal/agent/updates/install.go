@@ -66,15 +66,17 @@ func (r *Room) start(ctx context.Context, version string, f update.File, path st
 			return context.Cause(ctx)
 		}
 	}
-	if err := update.Verify(path, f); err != nil { // it lay there for a while
+	installer, err := update.Hold(path, f) // it lay there for a while
+	if err != nil {
 		return err
 	}
+	defer installer.Close()
 	r.setInstalling(true)
 	if err := r.note(version); err != nil {
 		r.setInstalling(false)
 		return err
 	}
-	if err := r.needs.Start(path); err != nil {
+	if err := r.needs.Start(installer); err != nil {
 		r.setInstalling(false)
 		if undone := r.note(""); undone != nil {
 			r.Log.Warn("note that nothing is installed", "err", undone)

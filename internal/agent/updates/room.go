@@ -11,6 +11,7 @@ package updates
 
 import (
 	"context"
+	"os"
 	"strings"
 	"sync"
 	"time"
@@ -68,8 +69,8 @@ type Needs struct {
 	News     func(tx *store.Tx, version string, todo message.Message, tell bool) ([]office.Fact, error)
 	Announce func(...office.Fact)
 	Busy     func() bool // something is being sent or saved at this moment
-	// Start starts an installer that waits for the end of the program and brings it back.
-	Start func(installer string) error
+	// Start starts an installer that is held open; it waits for the end of the program and brings it back.
+	Start func(installer *os.File) error
 }
 
 // Room is safe for concurrent use.

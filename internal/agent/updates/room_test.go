@@ -94,8 +94,8 @@ func (w *world) restart(tools loop.Tools, version string) {
 				w.told = append(w.told, f.Key)
 			}
 		},
-		Start: func(path string) error {
-			b, err := os.ReadFile(path)
+		Start: func(installer *os.File) error {
+			b, err := os.ReadFile(installer.Name())
 			w.started = append(w.started, string(b))
 			return errors.Join(err, w.noStart)
 		},

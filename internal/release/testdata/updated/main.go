@@ -3,6 +3,7 @@
 package main
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -19,7 +20,15 @@ func main() {
 		if kind := update.Here(false); kind != update.Installer {
 			fail(fmt.Errorf("it was not installed: %q", kind))
 		}
-		if err := update.Start(os.Args[2], []string{"--data", `C:\an office`}); err != nil {
+		installer, err := os.ReadFile(os.Args[2])
+		if err != nil {
+			fail(err)
+		}
+		held, err := update.Hold(os.Args[2], update.File{Size: int64(len(installer)), SHA256: fmt.Sprintf("%x", sha256.Sum256(installer))})
+		if err != nil {
+			fail(err)
+		}
+		if err := update.Start(held, []string{"--data", `C:\an office`}); err != nil {
 			fail(err)
 		}
 		time.Sleep(3 * time.Second) // the installer has to wait
