@@ -35,7 +35,7 @@ const (
 	System      Source = "system"      // a fixed proxy, with its exceptions
 	Script      Source = "script"      // a script (PAC) whose address is set
 	Detected    Source = "detected"    // a script that the network has offered (WPAD)
-	Unread      Source = "unread"      // a script that cannot be run here: the way is taken to be straight
+	Unread      Source = "unread"      // a script that cannot be run here, or does not end: the way is taken to be straight
 )
 
 // Answer is how to get to an address.
@@ -69,6 +69,8 @@ const (
 	keepTime = 2 * time.Minute
 	// askTime bounds a question to the system: looking for a script (WPAD) and fetching it take seconds.
 	askTime = 15 * time.Second
+	// maxWays bounds what a script may have tried.
+	maxWays = 16
 )
 
 // Finder finds ways and dials them. The zero value asks the environment alone. All methods are safe for concurrent use.
@@ -119,6 +121,7 @@ func (f *Finder) Find(ctx context.Context, hostport string) (Answer, error) {
 		if err != nil || len(answer.Ways) == 0 {
 			answer = Answer{straight, answer.Source}
 		}
+		answer.Ways = answer.Ways[:min(len(answer.Ways), maxWays)]
 		f.keep(hostport, answerKept{answer, time.Now(), now})
 		return answer, nil
 	})

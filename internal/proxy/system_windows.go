@@ -1,7 +1,6 @@
 package proxy
 
 import (
-	"context"
 	"net/url"
 	"sync"
 	"unsafe"
@@ -11,23 +10,7 @@ import (
 
 // askSystem asks WinHTTP for what the person has set, or the administrator for them: a script that the network offers, a
 // script whose address is set, a fixed proxy with its exceptions, in this order, as Windows itself does.
-func askSystem(ctx context.Context, to *url.URL) (Answer, error) {
-	type result struct {
-		Answer
-		err error
-	}
-	done := make(chan result, 1)
-	go func() { // WinHTTP takes no context; what it does ends by itself
-		answer, err := askWinHTTP(to)
-		done <- result{answer, err}
-	}()
-	select {
-	case r := <-done:
-		return r.Answer, r.err
-	case <-ctx.Done():
-		return Answer{}, ctx.Err()
-	}
-}
+var askSystem = alone(askWinHTTP)
 
 func askWinHTTP(to *url.URL) (Answer, error) {
 	set, err := settings()
