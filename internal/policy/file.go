@@ -7,40 +7,70 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
 
 	"countersign/internal/message"
 )
 
-// readFile reads a file in which the administrator writes JSON.
+// readFile reads a file in which the administrator writes JSON. What it has beside the two lists, a mistyped name above all, is
+// named, for whoever wrote it takes it for decided.
 func readFile(path string) Policy {
 	return readAs(path, func(text []byte) (p Policy) {
-		var written struct {
-			Fixed    map[string]any `json:"fixed"`
-			Defaults map[string]any `json:"defaults"`
-		}
+		var written map[string]json.RawMessage
 		if err := json.Unmarshal(text, &written); err != nil {
 			return Policy{Wrong: message.PolicyNoJSON(path)}
 		}
-		return Policy{Fixed: written.Fixed, Defaults: written.Defaults}
+		var wrong []message.Message
+		for _, name := range slices.Sorted(maps.Keys(written)) {
+			var err error
+			switch {
+			case strings.EqualFold(name, "fixed"):
+				err = json.Unmarshal(written[name], &p.Fixed)
+			case strings.EqualFold(name, defaults):
+				err = json.Unmarshal(written[name], &p.Defaults)
+			default:
+				err = errUnknown
+			}
+			if err != nil {
+				wrong = append(wrong, message.PolicyValueNotRead(name, path))
+			}
+		}
+		p.Wrong = message.Then(wrong...)
+		return p
 	})
 }
+
+var errUnknown = errors.New("nothing of ours is called so")
 
 // readAs reads a file that only an administrator may be able to write, and has parse say what it holds.
 func readAs(path string, parse func(text []byte) Policy) Policy {
 	wrong := func(m message.Message) Policy { return Policy{From: path, Wrong: m} }
-	info, err := os.Stat(path)
+	f, err := os.OpenFile(path, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe would have us wait for its writer
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return Policy{}
 	case err != nil:
 		return wrong(message.PolicyNotRead(path))
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	switch {
+	case err != nil:
+		return wrong(message.PolicyNotRead(path))
 	case !info.Mode().IsRegular():
 		return wrong(message.PolicyNoFile(path))
-	case info.Mode().Perm()&0o022 != 0:
+	case othersWrite(info):
 		return wrong(message.PolicyOpen(path))
 	}
-	text, err := readAll(path)
+	if folder, err := os.Stat(filepath.Dir(path)); err != nil || othersWrite(folder) && folder.Mode()&os.ModeSticky == 0 {
+		return wrong(message.PolicyOpen(filepath.Dir(path)))
+	}
+	text, err := io.ReadAll(io.LimitReader(f, maxFile+1))
 	switch {
 	case err != nil:
 		return wrong(message.PolicyNotRead(path))
@@ -55,11 +85,9 @@ func readAs(path string, parse func(text []byte) Policy) Policy {
 	return p
 }
 
-func readAll(path string) ([]byte, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	return io.ReadAll(io.LimitReader(f, maxFile+1))
+// othersWrite reports whether somebody can write to a file or folder who is neither the administrator nor the person who runs the
+// program, and decides for nobody else.
+func othersWrite(info fs.FileInfo) bool {
+	owner, known := info.Sys().(*syscall.Stat_t)
+	return info.Mode().Perm()&0o022 != 0 || known && owner.Uid != 0 && int(owner.Uid) != os.Geteuid()
 }

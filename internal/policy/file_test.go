@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"strings"
+	"syscall"
 	"testing"
 
 	"countersign/internal/message"
@@ -33,7 +34,7 @@ func must(t *testing.T, err error) {
 
 func TestThePolicyOfTheComputerIsRead(t *testing.T) {
 	t.Setenv("HOME", "/home/clerk")
-	p := readFile(written(t, `{"fixed": {"save_to": "~/Signed", "check_updates": false, "due_days": 5, "scopes": ["a"], "name_template": "~"}, "defaults": {"theme": "dark"}, "more": 1}`, 0o644))
+	p := readFile(written(t, `{"fixed": {"save_to": "~/Signed", "check_updates": false, "due_days": 5, "scopes": ["a"], "name_template": "~"}, "Defaults": {"theme": "dark"}}`, 0o644))
 	want := map[string]any{"save_to": "/home/clerk/Signed", "check_updates": false, "due_days": 5.0, "scopes": []any{"a"}, "name_template": "/home/clerk"}
 	if !reflect.DeepEqual(p.Fixed, want) || !reflect.DeepEqual(p.Defaults, map[string]any{"theme": "dark"}) || !p.Wrong.IsZero() || p.From == "" {
 		t.Errorf("%+v", p)
@@ -44,17 +45,49 @@ func TestThePolicyOfTheComputerIsRead(t *testing.T) {
 }
 
 func TestWhatIsNoPolicyIsNotUsedAndSaid(t *testing.T) {
+	const dark = `{"fixed": {"theme": "dark"}}`
+	open := filepath.Dir(written(t, dark, 0o644))
+	must(t, os.Chmod(open, 0o777))
+	pipe := filepath.Join(t.TempDir(), "policy.json")
+	must(t, syscall.Mkfifo(pipe, 0o600))
+	anothers := written(t, dark, 0o644)
+	if os.Chown(anothers, 4711, -1) != nil { // only root can
+		must(t, os.Chmod(anothers, 0o666))
+	}
 	for name, path := range map[string]string{
-		"no JSON":            written(t, "{", 0o644),
-		"a list":             written(t, "[]", 0o644),
-		"a text for a list":  written(t, `{"fixed": "all"}`, 0o644),
-		"too long":           written(t, `{"fixed": {"theme": "`+strings.Repeat("x", maxFile)+`"}}`, 0o644),
-		"anybody's":          written(t, `{"fixed": {"theme": "dark"}}`, 0o666),
-		"a folder":           t.TempDir(),
-		"a file that stalls": "/dev/zero",
+		"no JSON":             written(t, "{", 0o644),
+		"a list":              written(t, "[]", 0o644),
+		"a text for a list":   written(t, `{"fixed": "all"}`, 0o644),
+		"too long":            written(t, `{"fixed": {"theme": "`+strings.Repeat("x", maxFile)+`"}}`, 0o644),
+		"anybody's":           written(t, `{"fixed": {"theme": "dark"}}`, 0o666),
+		"another's":           anothers,
+		"in anybody's folder": filepath.Join(open, "policy.json"),
+		"a pipe":              pipe,
+		"a folder":            t.TempDir(),
+		"a file that stalls":  "/dev/zero",
 	} {
 		if p := readFile(path); p.Wrong.IsZero() || len(p.Fixed) > 0 {
 			t.Errorf("%s: %+v", name, p)
+		}
+	}
+}
+
+// One list that cannot be read does not take the other with it, and what is in neither is not passed over in silence.
+func TestWhatCanBeReadOfAPolicyCountsAndTheRestIsNamed(t *testing.T) {
+	for text, named := range map[string]string{
+		`{"fixed": {"theme": "dark"}, "defaults": []}`:                "defaults",
+		`{"fixed": {"theme": "dark"}, "defaults": {"a": 1}, "x": {}}`: "x",
+		`{"fixed": {"theme": "dark"}, "client_id": "ID"}`:             "client_id",
+		`{"fixed": {"theme": "dark"}, "defaults": null}`:              "",
+	} {
+		path := written(t, text, 0o644)
+		p := readFile(path)
+		want := message.Then()
+		if named != "" {
+			want = message.Then(message.PolicyValueNotRead(named, path))
+		}
+		if p.Fixed["theme"] != "dark" || p.Wrong != want {
+			t.Errorf("%s: %+v", text, p)
 		}
 	}
 }
