@@ -49,3 +49,23 @@ func TestARegistrationThatWasCutShortByTheEndIsMadeAgain(t *testing.T) {
 		return err == nil && status == http.StatusOK
 	})
 }
+
+func TestARegistrationThatWasRefusedIsTriedAgainSoon(t *testing.T) {
+	for _, status := range []int{http.StatusConflict, http.StatusNotFound, http.StatusBadRequest, http.StatusForbidden} {
+		t.Run(http.StatusText(status), func(t *testing.T) {
+			t.Parallel()
+			o := newOfficeWith(t, quick, sandbox.Options{})
+			o.eventually("the endpoint is registered", func() bool { return o.Status().Endpoint.ID != "" })
+			before := calls(o.service, "POST /events/endpoints/set")
+			o.service.Inject(sandbox.Fault{Path: "/events/endpoints/set", LoseAnswer: true, Times: 1})
+			o.service.Inject(sandbox.Fault{Path: "/events/endpoints/set", Status: status, Times: 2})
+			if err := o.webhook.Register(t.Context(), true); err == nil {
+				t.Fatal("the answer was not lost")
+			}
+			o.eventually("it is set after two refusals", func() bool {
+				status, err := o.service.Forge(t.Context(), sandbox.Forgery{Action: "document_executed"})
+				return err == nil && status == http.StatusOK && calls(o.service, "POST /events/endpoints/set") >= before+4
+			})
+		})
+	}
+}

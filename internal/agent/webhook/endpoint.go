@@ -168,11 +168,12 @@ func (r *Room) RunEndpoint(ctx context.Context) error {
 		pause := time.Hour
 		if err != nil && ctx.Err() == nil {
 			tries++
-			pause = r.PauseAfter(err, tries, 5*time.Minute)
+			longest := 5 * time.Minute
 			var e *esign.Error
 			if errors.As(err, &e) && !e.Temporary() && !loop.ConcernsAll(err) {
-				pause = time.Hour
+				longest = time.Hour // a "no" is about now: it slows down, but does not begin slow
 			}
+			pause = r.PauseAfter(err, tries, longest)
 			r.Log.Warn("register the webhook endpoint", "err", err, "again_in", pause)
 		} else {
 			tries = 0
