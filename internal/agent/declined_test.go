@@ -40,6 +40,29 @@ func TestADeclinedSignatureIsToldOnceAndShown(t *testing.T) {
 	}
 }
 
+// Who declined while the program was away is told of, though the time to sign has run out since: "not signed yet" would be half
+// of the truth.
+func TestADeclineIsToldThoughThePackageHasExpiredSince(t *testing.T) {
+	o, c := sleepy(t, sandbox.Options{}, func(s *office.Settings) { s.DueDays = office.NoDueDays })
+	id := o.sendDueIn(c, 2)
+	o.eventually("it was asked about", func() bool { row, _ := o.Package(id); return !row.Checked.IsZero() && len(row.Next) == 1 })
+	row, _ := o.Package(id)
+	ana := row.Next[0]
+	o.stop()
+	noErr(t, o.service.Decline(id, ana.ID, "The rent is wrong."))
+	c.jump(3 * 24 * time.Hour)
+	o.open()
+	o.run()
+	o.eventually("told", func() bool { return o.count("“Offer” has expired before everyone signed.") == 1 })
+	o.eventually("told of the decline", func() bool { return o.count("Ana Ruiz declined to sign “Offer”.") == 1 })
+	if row, _ = o.Package(id); row.Signers[0].Declined.IsZero() || row.Signers[0].DeclineReason != "The rent is wrong." {
+		t.Errorf("the row: %+v", row.Signers[0])
+	}
+	if n := o.count("Not signed yet by Ana Ruiz"); n != 0 {
+		t.Errorf("told %q", o.notifications())
+	}
+}
+
 // freshComputer is the office on another computer, which has just been set up.
 func (o *testOffice) freshComputer(t *testing.T) *testOffice {
 	t.Helper()

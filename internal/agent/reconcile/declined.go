@@ -14,11 +14,14 @@ const recordCall = "packages/get"
 
 // withDeclined is a status with what the package's full record says of signers who declined. No event tells of them, and
 // the published status does not either (service-facts.md, 6 and 7.1), so that a package whose signers say nothing of
-// themselves is asked about once more, as often as for its status. A service without such records is asked once.
-func (r *Room) withDeclined(ctx context.Context, client *esign.Client, s esign.Status) esign.Status {
-	waits := s.State != esign.Executed && !office.PackageState(s.State).Over() && office.PackageState(s.State) != office.PackageDraft
+// themselves is asked about once more, as often as for its status, and once when it is over: somebody may have declined before,
+// while nobody asked. before is the package as it is known. A service without such records is asked once.
+func (r *Room) withDeclined(ctx context.Context, client *esign.Client, before office.Package, s esign.Status) esign.Status {
+	state := office.PackageState(s.State)
+	waited := before.State != "" && !before.State.Over()
+	waits := s.State != esign.Executed && state != office.PackageDraft && (!state.Over() || waited)
 	told := slices.ContainsFunc(s.Signers, func(x esign.Signer) bool { return x.StateTold })
-	unsaid := office.PackageState(s.State) == office.PackageRescinded && s.RescindMessage == ""
+	unsaid := state == office.PackageRescinded && s.RescindMessage == ""
 	if (!waits || told) && !unsaid || r.lacks.Has(client.Home(), recordCall, r.Now()) || r.needs.Budget.Wait(ctx) != nil {
 		return s
 	}
