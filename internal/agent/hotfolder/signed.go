@@ -80,6 +80,10 @@ func (r *Room) giveBackFile(ctx context.Context, in *office.Intake, j office.Job
 		return &folderError{folderTrouble(in.Path, err)}
 	}
 	defer folder.Close()
+	save := "hot folder " + in.ID + "/" + j.Key()
+	if in.Returned[j.Key()].Target != "" { // a save has begun before, and the program may have been killed in it
+		_, _ = folder.Sweep(ctx, func(token string) bool { return token != archive.Token(save) }) // what stays is hidden
+	}
 	for i := 1; ctx.Err() == nil; i++ {
 		target := in.Returned[j.Key()].Target
 		if target != "" {
@@ -99,7 +103,7 @@ func (r *Room) giveBackFile(ctx context.Context, in *office.Intake, j office.Job
 			}
 		}
 		_, err := folder.Save(ctx, archive.Request{
-			Target: target, Key: "hot folder " + in.ID + "/" + j.Key(), Declared: j.Size, Before: j.Digest,
+			Target: target, Key: save, Declared: j.Size, Before: j.Digest,
 			Body: source,
 			Commit: func(s archive.Saved) error {
 				if strings.Contains(j.Digest, ":") && s.Digest != j.Digest {
