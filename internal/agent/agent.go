@@ -125,6 +125,9 @@ type Params struct {
 	// pages are not counted and there are no pictures.
 	DocumentReader []string
 
+	// FolderEvents begins to listen for changes in the folders that send; nil for what the system tells of them.
+	FolderEvents func(ring func()) hotfolder.Events
+
 	Policy  func() policy.Policy // reads what the administrator of the computer has decided, see policy.Reader; nil is none
 	Updates Updates              // newer versions of the program; the zero value for none
 
@@ -180,6 +183,9 @@ func Open(ctx context.Context, p Params) (*Agent, error) {
 	}
 	if p.Now == nil {
 		p.Now = time.Now
+	}
+	if p.FolderEvents == nil {
+		p.FolderEvents = hotfolder.Listen
 	}
 	if p.Jitter == nil {
 		p.Jitter = rand.Float64

@@ -25,7 +25,7 @@ func (a *Agent) newHotFolders() *hotfolder.Room {
 			return info.Problem
 		},
 		Send: a.outbox.FromFolder, Passes: outbox.Passes, Moved: outbox.FileMoved,
-		Owe: a.announcer.Owe, Announce: a.announcer.Announce, Watch: a.Watch, Events: hotfolder.Listen, Crash: a.p.Crash,
+		Owe: a.announcer.Owe, Announce: a.announcer.Announce, Watch: a.Watch, Events: a.p.FolderEvents, Crash: a.p.Crash,
 		Changed: func() {
 			a.backUp()
 			a.Signal(office.SettingsChanged)

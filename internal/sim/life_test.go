@@ -48,7 +48,7 @@ func (w *world) die(h *host) {
 	if w.full { // the world's own copies need room
 		fill(w.disk(), false)
 	}
-	folders, err := photograph(w.folders())
+	folders, err := photograph(w.written())
 	w.left = &remains{folders, w.dataDir() + " as of the kill", errors.Join(err, copyTree(w.dataDir(), w.dataDir()+" as of the kill"))}
 	h.kill()
 	w.mayBeOut = w.mayBeOut || w.wire.renewing() // and with it the only token that counts

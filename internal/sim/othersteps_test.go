@@ -58,9 +58,13 @@ func doDecline(w *world, s step) {
 	if len(turns) == 0 {
 		return
 	}
-	t := turns[s.number(0)%len(turns)]
-	w.model.happens(w.services[w.current], office.FactDeclined, "declined "+t.who+" "+t.name, t)
-	if err := w.services[w.current].Decline(t.pack, t.signer, "Clause 4"); err != nil {
+	w.decline(w.services[w.current], turns[s.number(0)%len(turns)])
+}
+
+// decline has somebody decline whose turn it is.
+func (w *world) decline(s *service, t turn) {
+	w.model.happens(s, office.FactDeclined, "declined "+t.who+" "+t.name, t)
+	if err := s.Decline(t.pack, t.signer, "Clause 4"); err != nil {
 		w.model.breaks("the world cannot decline: %v", err)
 	}
 	w.model.mu.Lock()

@@ -152,6 +152,9 @@ func (m *model) lookAtRest() {
 		if err != nil || !e.Type().IsRegular() {
 			return nil
 		}
+		if below, err := filepath.Rel(m.w.disk(), path); err == nil {
+			m.lookAtPlace(below)
+		}
 		if strings.HasSuffix(path, ".part") && m.w.computer == 0 { // what another computer left is not this one's to remove
 			m.breaks("nothing half is left: %s", path)
 		}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"testing/synctest"
 	"time"
 
 	"countersign/internal/agent"
@@ -196,12 +195,8 @@ func (m *model) rests() {
 	m.lookAtList()
 	m.lookAtCounts()
 	m.lookAtEventList()
-	before, most := w.wire.count(), int(idleTime/time.Hour)*m.planned()+20 // some of what is open now runs out meanwhile
-	time.Sleep(idleTime)
-	synctest.Wait()
-	if n := w.wire.count() - before; n > most {
-		m.breaks("idle means idle: %d requests in %v while nothing happened, more than %d", n, idleTime, most)
-	}
+	m.lookAtUsage()
+	m.lookAtIdling()
 }
 
 // planned is how much the program may ask in an hour in which nothing happens: for a list, for a token, and for each

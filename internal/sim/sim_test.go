@@ -33,6 +33,13 @@ func play(t *testing.T, seed uint64, steps []step) (o outcome) {
 	}
 	dir := scratch(t)
 	defer os.RemoveAll(dir)
+	temp := filepath.Join(dir, "temporary")
+	if err := os.Mkdir(temp, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"TMPDIR", "TMP", "TEMP"} {
+		t.Setenv(name, temp)
+	}
 	defer debug.SetGCPercent(debug.SetGCPercent(-1)) // see tidy
 	runtime.GC()
 	cryptotest.SetGlobalRandom(t, seed)

@@ -64,7 +64,7 @@ func (x *stranger) send(s *service) (name string, err error) {
 	}
 	body, err := json.Marshal(map[string]any{
 		"name": name, "state": "open", "type": "Sequential",
-		"documents": []any{map[string]any{"fileId": uploaded.Files[0].FileID, "name": "Elsewhere", "fileName": "Elsewhere.pdf"}},
+		"documents": []any{map[string]any{"fileId": uploaded.Files[0].FileID, "name": x.nameOfNext(), "fileName": "Elsewhere.pdf"}},
 		"signers":   []any{map[string]any{"firstName": "Ana", "lastName": "Ruiz", "email": "ana@example.com"}},
 	})
 	if err != nil {

@@ -33,6 +33,8 @@ var trials = map[string]func(w *world){
 	"untold":        tryUntold,
 	"withdrawal":    tryWithdrawal,
 	"token":         tryToken,
+	"scans":         tryScans,
+	"decline":       tryDecline,
 }
 
 func trialNames() (names []string) {
@@ -240,9 +242,13 @@ func tryTwoDocuments(w *world) {
 func trySilence(w *world) {
 	w.fails("refused", "/", -1, 10*time.Minute)
 	w.checkNow()
-	if w.calmly(9*time.Minute) && w.calmly(3*time.Hour) && w.model.says("service") {
+	if !w.calmly(9*time.Minute) || !w.calmly(3*time.Hour) {
+		return
+	}
+	if w.model.says("service") {
 		w.model.breaks("nothing is said to be wrong that is not: the service answers, and it is said that it does not")
 	}
+	w.model.lookAtUsage()
 }
 
 // tryDrive has a document wait for a folder that is not there; see expectations.
@@ -273,6 +279,29 @@ func tryExpiry(w *world) {
 	}
 	if row, known, err := w.office.Package(p.PackageID); err == nil && known && string(row.State) != p.State {
 		w.model.breaks("people see how things are: %q is %s and shown as %s", p.Name, p.State, row.State)
+	}
+}
+
+// tryDecline has somebody decline while the program hears of nothing, and the time to sign run out until it does.
+func tryDecline(w *world) {
+	if w.settings.Notify == office.NotifyNone {
+		doChoose(w, step{args: []string{"executed"}})
+	}
+	name := w.sendOne(1, time.Hour)
+	if !w.calmly(time.Minute) {
+		return
+	}
+	service := w.services[w.current]
+	for _, t := range service.turns() {
+		if t.name != name || !w.model.knows(t.pack, name) {
+			continue
+		}
+		doOffline(w, step{args: []string{"3h0m0s"}})
+		w.decline(service, t)
+		if !w.calmly(3*time.Hour+time.Minute) || !w.calmly(20*time.Minute) {
+			return
+		}
+		w.model.mustBeTold("declined "+t.who+" "+name, "though it has expired since")
 	}
 }
 
@@ -380,7 +409,10 @@ func tryFull(w *world) {
 		w.signAll(name)
 	}
 	w.checkNow()
-	goesOn := w.calmly(5 * time.Minute)
+	goesOn := true
+	for range 8 { // for long enough to be said
+		goesOn = goesOn && w.calmly(5*time.Minute)
+	}
 	w.fill(false)
 	w.wire.heal()
 	if !goesOn || !w.calmly(30*time.Minute) {

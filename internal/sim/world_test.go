@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"countersign/internal/agent"
+	"countersign/internal/agent/hotfolder"
 	"countersign/internal/esign"
 	"countersign/internal/office"
 	"countersign/internal/sandbox"
@@ -249,8 +250,9 @@ func (w *world) open() error {
 			}
 			return nil
 		},
-		Crash: func(point string) { w.passed(h, point) },
-		Log:   w.trace.log(func(line string) { w.model.overhears("the log", line) }),
+		Crash:        func(point string) { w.passed(h, point) },
+		FolderEvents: func(func()) hotfolder.Events { return deaf{} },
+		Log:          w.trace.log(func(line string) { w.model.overhears("the log", line) }),
 	})
 	if err != nil {
 		return fmt.Errorf("the program does not start: %w", err)
@@ -289,6 +291,15 @@ func (w *world) run() {
 // folders are where documents were ever saved to.
 func (w *world) folders() []string {
 	all, _ := filepath.Glob(filepath.Join(w.disk(), "folder *"))
+	return all
+}
+
+// written are the folders that the program writes to besides its own.
+func (w *world) written() []string {
+	all := w.folders()
+	if _, err := os.Stat(w.scans()); err == nil {
+		all = append(all, w.scans())
+	}
 	return all
 }
 
