@@ -42,6 +42,10 @@ type moment struct {
 	latest  time.Time   // when the last fact came
 	raised  []time.Time // of the notifications within the moment
 	told    []string    // keys of the facts that were taken; whoever takes notes them and empties it
+
+	// crowd is the first fact of more than are told one by one: only time ends that they wait for a summary. While more of
+	// them come, hundreds a second, they are not looked through again for each; nil when they are to be.
+	crowd *held
 }
 
 // add has facts told when their moment is over.
@@ -49,6 +53,9 @@ func (m *moment) add(now time.Time, facts ...office.Fact) {
 	for _, f := range facts {
 		m.waiting = append(m.waiting, held{f, now})
 		m.latest = now
+		if f.CaughtUp { // what is found so is told at once
+			m.crowd = nil
+		}
 	}
 }
 
@@ -57,12 +64,9 @@ func (m *moment) left(now time.Time) time.Duration {
 	if len(m.waiting) == 0 {
 		return time.Hour
 	}
-	next := now.Add(lastHeld)
-	known := m.completed()
-	for _, h := range m.waiting {
-		if due := known.due(h); due.Before(next) {
-			next = due
-		}
+	next := now
+	if m.crowd == nil {
+		next = m.nextDue(now)
 	}
 	// What is due and was not taken waits until no more facts come, to be told in a summary.
 	if !next.After(now) {
@@ -74,9 +78,30 @@ func (m *moment) left(now time.Time) time.Duration {
 	return max(next.Sub(now), loop.MinPause)
 }
 
+// nextDue is when the first of what waits is due.
+func (m *moment) nextDue(now time.Time) time.Time {
+	next := now.Add(lastHeld)
+	known := m.completed()
+	for _, h := range m.waiting {
+		if due := known.due(h); due.Before(next) {
+			next = due
+		}
+	}
+	return next
+}
+
+// over says whether the crowd that begins with first is over.
+func (m *moment) over(now time.Time, first held) bool {
+	return now.Sub(m.latest) >= momentSettle || now.Sub(first.since) >= momentLimit
+}
+
 // take returns the notifications that are due; with all set, those for everything that waits.
 func (m *moment) take(now time.Time, all bool) []notice {
 	m.raised = slices.DeleteFunc(m.raised, func(t time.Time) bool { return now.Sub(t) >= momentLength })
+	if m.crowd != nil && !all && !m.over(now, *m.crowd) {
+		return nil
+	}
+	m.crowd = nil
 	ready := m.ready(now, all)
 	groups := merge(ready)
 	if len(groups) == 0 {
@@ -89,15 +114,22 @@ func (m *moment) take(now time.Time, all bool) []notice {
 		}
 	}
 	crowd := caughtUp > momentCaughtUp || len(groups)+len(m.raised) > momentMany
-	over := all || caughtUp > momentCaughtUp || now.Sub(m.latest) >= momentSettle || now.Sub(ready[0].since) >= momentLimit
-	if crowd && !over {
+	if crowd && !all && caughtUp <= momentCaughtUp && !m.over(now, ready[0]) {
+		if len(groups) > momentMany {
+			m.crowd = &ready[0]
+		}
 		return nil
 	}
 	for _, h := range ready {
 		m.told = append(m.told, h.Key)
 	}
-	m.waiting = slices.DeleteFunc(m.waiting, func(h held) bool {
-		return slices.ContainsFunc(ready, func(r held) bool { return r == h })
+	rest := ready
+	m.waiting = slices.DeleteFunc(m.waiting, func(h held) bool { // in the order in which ready has them
+		taken := len(rest) > 0 && rest[0] == h
+		if taken {
+			rest = rest[1:]
+		}
+		return taken
 	})
 	notices := make([]notice, 0, len(groups))
 	for _, f := range groups {

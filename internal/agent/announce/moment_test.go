@@ -182,3 +182,27 @@ func TestWhatHasNoNameIsToldToo(t *testing.T) {
 		t.Errorf("told %q", texts(got))
 	}
 }
+
+// Hundreds of facts a second are nothing to look through all of them for.
+func TestOneMoreOfACrowdCostsNoLookAtTheOthers(t *testing.T) {
+	var m moment
+	for i := range 1000 {
+		m.add(noon, signedBy("Jan", fmt.Sprint("Lease ", i), "a", false))
+	}
+	if got := m.take(noon, false); len(got) != 0 {
+		t.Fatalf("told %q", texts(got))
+	}
+	more := signedBy("Ana", "Offer", "a", false)
+	m.waiting = slices.Grow(m.waiting, 200)
+	if allocated := testing.AllocsPerRun(100, func() {
+		m.add(noon, more)
+		if got, left := m.take(noon, false), m.left(noon); len(got) != 0 || left != momentSettle {
+			t.Errorf("told %q, more in %v", texts(got), left)
+		}
+	}); allocated > 0 {
+		t.Errorf("one more allocates %v times", allocated)
+	}
+	if got := texts(m.take(noon.Add(momentSettle), false)); len(got) != 1 || !strings.HasPrefix(got[0], "1,001 packages") {
+		t.Errorf("in the end it says %q", got)
+	}
+}
