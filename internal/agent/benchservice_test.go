@@ -22,8 +22,11 @@ type benchService struct {
 // benchFile is the size of a document of some pages.
 const benchFile = 200 << 10
 
-func newBenchService() *benchService {
-	pdf := append([]byte("%PDF-1.7\n"), bytes.Repeat([]byte("0123456789abcde\n"), benchFile/16)...)
+func newBenchService() *benchService { return newBenchServiceOf(benchFile) }
+
+// newBenchServiceOf is one whose documents have so many bytes and some more.
+func newBenchServiceOf(size int) *benchService {
+	pdf := append([]byte("%PDF-1.7\n"), bytes.Repeat([]byte("0123456789abcde\n"), size/16)...)
 	pdf = append(pdf, "%%EOF\n"...)
 	mux := http.NewServeMux()
 	for _, prefix := range []string{"", "/api/v1"} {

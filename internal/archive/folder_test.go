@@ -167,6 +167,11 @@ func TestNamesAreReadOnceForFilesSavedSideBySide(t *testing.T) {
 		if !exists(&looks, "OFFER.pdf") || !exists(&looks, "LEASE.pdf") {
 			t.Error("the second look")
 		}
+		time.Sleep(lookFor)
+		synctest.Wait()
+		if len(looks.folders) != 0 {
+			t.Errorf("the names in %d folders are held for ever", len(looks.folders))
+		}
 	})
 }
 

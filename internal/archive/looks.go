@@ -45,10 +45,21 @@ func (l *Looks) in(folder string, read func() (*names, error)) (*names, error) {
 	at := time.Now()
 	held, err := read()
 	if err != nil {
+		l.forget(folder, known)
 		return nil, err
 	}
 	known.at, known.names = at, held
+	time.AfterFunc(lookFor, func() { l.forget(folder, known) })
 	return held, nil
+}
+
+// forget lets go of a look: the names of a year's files, or a folder for each package, are not to be held until the next one.
+func (l *Looks) forget(folder string, old *look) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.folders[folder] == old {
+		delete(l.folders, folder)
+	}
 }
 
 // of is the look at a folder, empty before the first one.

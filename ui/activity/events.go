@@ -31,6 +31,9 @@ type event struct {
 	name string
 }
 
+// mostNames is how many names are remembered.
+const mostNames = 10_000
+
 // names finds the names of packages. Safe for concurrent use.
 type names struct {
 	office env.Office
@@ -54,6 +57,9 @@ func (n *names) of(id string) string {
 	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
+	if len(n.known) >= mostNames {
+		clear(n.known)
+	}
 	n.known[id] = row.Name
 	return row.Name
 }

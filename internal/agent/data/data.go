@@ -26,7 +26,7 @@ type Data struct {
 	damaged atomic.Bool // met while running; Close sets the file aside
 	frozen  atomic.Pointer[message.Message]
 	told    atomic.Int64 // how many unreadable records people were told of
-	failed  sync.Map     // texts of the errors of reads, each of which is told once
+	failed  remembered   // texts of the errors of reads, each of which is told once
 	trying  sync.Mutex   // whether there is room
 }
 

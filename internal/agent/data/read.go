@@ -3,6 +3,7 @@ package data
 import (
 	"errors"
 	"fmt"
+	"sync"
 
 	"countersign/internal/agent/health"
 	"countersign/internal/message"
@@ -38,7 +39,7 @@ func (s *Data) notRead(err error) error {
 	if errors.Is(err, store.ErrClosed) {
 		return message.Error(message.Closing(), err)
 	}
-	_, known := s.failed.LoadOrStore(err.Error(), true)
+	known := s.failed.has(err.Error())
 	if !known {
 		s.log.Error("something that is kept cannot be read", "err", err)
 	}
@@ -55,4 +56,33 @@ func (s *Data) notRead(err error) error {
 		s.health.Set(health.DataNotRead, message.DataNotRead())
 		return message.Error(message.DataNotRead(), err)
 	}
+}
+
+// remembered are the latest texts that were told. Those before them are told again when they come again: what fails in ever
+// other words is no reason to keep all of them.
+type remembered struct {
+	mu    sync.Mutex
+	texts map[string]bool
+	order []string // in which they came, at most mostRemembered
+}
+
+// mostRemembered is how many texts are remembered.
+const mostRemembered = 1000
+
+// has reports whether a text is remembered, and remembers it.
+func (m *remembered) has(text string) bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.texts[text] {
+		return true
+	}
+	if m.texts == nil {
+		m.texts = map[string]bool{}
+	}
+	if len(m.order) == mostRemembered {
+		delete(m.texts, m.order[0])
+		m.order = append(m.order[:0], m.order[1:]...)
+	}
+	m.texts[text], m.order = true, append(m.order, text)
+	return false
 }

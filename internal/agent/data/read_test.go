@@ -75,3 +75,22 @@ func TestADocumentThatIsNotThereIsNoFailure(t *testing.T) {
 		t.Errorf("while it closes: %v, %+v", err, issues.List())
 	}
 }
+
+func TestErrorsInEverOtherWordsAreNotKeptForEver(t *testing.T) {
+	d, _, err := Open(filepath.Join(t.TempDir(), "state.db"), slog.New(slog.DiscardHandler), time.Now, health.New(time.Now, func() {}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	for i := range 3 * mostRemembered {
+		if _, err := Read(d, "a package", func(*store.Tx) (int, error) { return 0, fmt.Errorf("at %d", i) }); err == nil {
+			t.Fatal("it was read")
+		}
+	}
+	if len(d.failed.texts) != mostRemembered || len(d.failed.order) != mostRemembered || cap(d.failed.order) > 2*mostRemembered {
+		t.Errorf("%d texts are kept, in an order of %d", len(d.failed.texts), cap(d.failed.order))
+	}
+	if latest, first := "at 2999", "at 0"; !d.failed.has("read a package: "+latest) || d.failed.has("read a package: "+first) {
+		t.Error("those before are kept, not the latest")
+	}
+}
