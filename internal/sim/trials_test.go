@@ -35,6 +35,7 @@ var trials = map[string]func(w *world){
 	"token":         tryToken,
 	"scans":         tryScans,
 	"decline":       tryDecline,
+	"outage":        tryOutage,
 }
 
 func trialNames() (names []string) {
@@ -60,7 +61,11 @@ func doTrial(w *world, s step) {
 	if s.word(0) == "silence" {
 		try = trySilence
 	}
-	if try == nil || w.office == nil || !w.well() || len(w.model.check()) > 0 {
+	if try == nil || w.office == nil || len(w.model.check()) > 0 {
+		return
+	}
+	if w.getsEvents(); w.office == nil || !w.well() {
+		w.trace.line(false, "  no trial: the world is not well")
 		return
 	}
 	try(w)
@@ -71,9 +76,22 @@ func doTrial(w *world, s step) {
 	}
 }
 
-// well reports whether nothing is wrong in the world.
+// getsEvents has the office sign in anew where another desk has its events: trials are about something else.
+func (w *world) getsEvents() {
+	if !w.taken || w.settings.Tunnel != office.TunnelExternal || !w.works() {
+		return
+	}
+	doSignOut(w, step{})
+	w.sleep(time.Minute)
+	w.signIn()
+	w.sleep(2 * time.Minute)
+	w.model.lookAtEndpoint()
+}
+
+// well reports whether nothing is wrong in the world. Who has the events does not matter to an office that has no address.
 func (w *world) well() bool {
-	return w.works() && must(w.office.Status()).SignedIn && !w.taken && w.keyring.state() == nil && w.wrong == 0 && !w.full &&
+	taken := w.taken && w.settings.Tunnel == office.TunnelExternal
+	return w.works() && must(w.office.Status()).SignedIn && !taken && w.keyring.state() == nil && w.wrong == 0 && !w.full &&
 		len(w.model.out) == 0 && len(w.due) == 0
 }
 
@@ -269,13 +287,23 @@ func tryDrive(w *world) {
 
 // tryExpiry has the time run out in which a package was to be signed.
 func tryExpiry(w *world) {
+	if w.settings.Notify == office.NotifyNone {
+		doChoose(w, step{args: []string{"executed"}})
+	}
 	name := w.sendOne(1, time.Hour)
-	if !w.calmly(2*time.Hour + 30*time.Minute) {
+	if !w.calmly(time.Minute) {
 		return
 	}
 	p, ok := w.atService(name)
-	if !ok {
+	open := ok && w.model.knows(p.PackageID, name)
+	if !w.calmly(2*time.Hour + 30*time.Minute) {
 		return
+	}
+	if p, ok = w.atService(name); !ok {
+		return
+	}
+	if open && p.State == "expired" {
+		w.model.mustBeTold("expired "+name, "an hour and a half after that")
 	}
 	if row, known, err := w.office.Package(p.PackageID); err == nil && known && string(row.State) != p.State {
 		w.model.breaks("people see how things are: %q is %s and shown as %s", p.Name, p.State, row.State)
@@ -436,6 +464,21 @@ func tryBodies(w *world) {
 			return
 		}
 		w.model.mustBeSaved(name, "and the service gives it by now")
+		w.wire.heal()
+	}
+}
+
+// tryOutage has the service be out of order for a moment while a package is sent.
+func tryOutage(w *world) {
+	for _, kind := range []string{"refused", "undone"} {
+		w.fails(kind, "/files/upload", 2, time.Hour)
+		name := w.sendOne(1, 0)
+		if !w.calmly(30 * time.Minute) {
+			return
+		}
+		if _, sent := w.atService(name); !sent {
+			w.model.breaks("a draft goes out: %q did not, though the service works again", name)
+		}
 		w.wire.heal()
 	}
 }
