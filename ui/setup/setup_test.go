@@ -377,6 +377,19 @@ func TestWhatWasEnteredIsThereAfterARestart(t *testing.T) {
 // locked is what is wrong while the keyring is locked.
 var locked = []agent.Issue{{ID: agent.IssueKeyring, Severity: agent.Problem, Message: message.KeyringStillLocked(), Action: agent.ActUnlock}}
 
+func TestAWizardSaysThatAnOfficeWasLost(t *testing.T) {
+	w := first(t)
+	lost := agent.Issue{ID: agent.IssueRestored, Severity: agent.Warning, Message: message.Then(message.DataWasDamaged("state.db.damaged"), message.DataLost()), Action: agent.ActSettings}
+	w.ShowHealth([]agent.Issue{lost})
+	if !strings.Contains(w.strip.Text(), "state.db.damaged") || !strings.Contains(w.strip.Text(), "Set Countersign up again") {
+		t.Errorf("the strip says %q", w.strip.Text())
+	}
+	w.ShowHealth(nil)
+	if w.strip.Visible() {
+		t.Error("it says so still")
+	}
+}
+
 func TestWhatWasEnteredIsThereOnceTheKeyringIs(t *testing.T) {
 	w := first(t)
 	w.to("Registration")

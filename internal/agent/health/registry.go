@@ -90,6 +90,11 @@ var (
 	NotificationsFail = State{ID: "notify", Severity: Info}
 )
 
+// ConcernsData reports whether an issue is about the office's data as a whole: it cannot be read or written, or was lost.
+func (i Issue) ConcernsData() bool {
+	return i.ID == DataNotWritten.ID || i.ID == DataNotRead.ID || i.ID == DataRestored.ID
+}
+
 // States are all of them but those of Stopped.
 func States() []State {
 	return []State{NotSetUp, KeyringLocked, KeyOutOfReach, KeyReplaced, SecretElsewhere, SignedOut, SignInLapsed, SignInShort,
