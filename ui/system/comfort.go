@@ -9,5 +9,6 @@ type Comfort struct {
 	Still    bool // nothing moves that does not have to
 }
 
-// ReadComfort asks the system. It may take two seconds; what the system does not say stays zero.
-func ReadComfort(ctx context.Context) Comfort { return readComfort(ctx) }
+// ReadComfort asks the system. It may take two seconds; what the system does not say stays zero. An error means that it does
+// not answer now, and says nothing of how it is set.
+func ReadComfort(ctx context.Context) (Comfort, error) { return readComfort(ctx) }

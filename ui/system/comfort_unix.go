@@ -14,19 +14,19 @@ import (
 )
 
 // readComfort asks the desktop's portal (org.freedesktop.portal.Settings), which hands on what GNOME and others are set to.
-func readComfort(ctx context.Context) (c Comfort) {
+func readComfort(ctx context.Context) (c Comfort, err error) {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
 	conn, err := sessionbus.Open(ctx)
 	if err != nil {
-		return c
+		return c, err
 	}
 	defer conn.Close()
 	const gnome, appearance = "org.gnome.desktop.", "org.freedesktop.appearance"
 	var all map[string]map[string]dbus.Variant
 	portal := conn.Object("org.freedesktop.portal.Desktop", "/org/freedesktop/portal/desktop")
-	if portal.CallWithContext(ctx, "org.freedesktop.portal.Settings.ReadAll", 0, []string{gnome + "*", appearance}).Store(&all) != nil {
-		return c
+	if err := portal.CallWithContext(ctx, "org.freedesktop.portal.Settings.ReadAll", 0, []string{gnome + "*", appearance}).Store(&all); err != nil {
+		return c, err
 	}
 	desktop, access := all[gnome+"interface"], all[gnome+"a11y.interface"]
 	contrast, _ := all[appearance]["contrast"].Value().(uint32)
@@ -39,5 +39,5 @@ func readComfort(ctx context.Context) (c Comfort) {
 	moves, said := desktop["enable-animations"].Value().(bool)
 	less, _ := all[appearance]["reduced-motion"].Value().(uint32)
 	c.Still = said && !moves || less == 1
-	return c
+	return c, nil
 }

@@ -2,6 +2,7 @@ package system
 
 import (
 	"context"
+	"errors"
 	"unsafe"
 
 	"golang.org/x/sys/windows"
@@ -25,7 +26,7 @@ type highContrast struct {
 var systemParametersInfo = windows.NewLazySystemDLL("user32.dll").NewProc("SystemParametersInfoW")
 
 // readComfort asks Windows: the contrast themes, "Text size" and "Animation effects" of Settings, Accessibility.
-func readComfort(context.Context) (c Comfort) {
+func readComfort(context.Context) (c Comfort, err error) {
 	contrast := highContrast{size: uint32(unsafe.Sizeof(highContrast{}))}
 	if ok, _, _ := systemParametersInfo.Call(spiGetHighContrast, uintptr(contrast.size), uintptr(unsafe.Pointer(&contrast)), 0); ok != 0 {
 		c.Contrast = contrast.flags&hcfHighContrastOn != 0
@@ -35,12 +36,15 @@ func readComfort(context.Context) (c Comfort) {
 		c.Still = moves == 0
 	}
 	key, err := registry.OpenKey(registry.CURRENT_USER, `Software\Microsoft\Accessibility`, registry.QUERY_VALUE)
+	if errors.Is(err, registry.ErrNotExist) {
+		return c, nil
+	}
 	if err != nil {
-		return c
+		return c, err
 	}
 	defer key.Close()
 	if percent, _, err := key.GetIntegerValue("TextScaleFactor"); err == nil {
 		c.Text = within(int(min(percent, 1000)))
 	}
-	return c
+	return c, nil
 }

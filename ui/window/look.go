@@ -2,7 +2,6 @@ package window
 
 import (
 	"cmp"
-	"context"
 
 	"countersign/internal/office"
 	"countersign/ui/async"
@@ -40,9 +39,9 @@ func (w *Window) askComfort() {
 	if w.options.Comfort == nil {
 		return
 	}
-	async.Then(w.own, func(ctx context.Context) (system.Comfort, error) { return w.options.Comfort(ctx), nil },
-		func(c system.Comfort, _ error) {
-			if w.comfort != c {
+	async.Then(w.own, w.options.Comfort,
+		func(c system.Comfort, err error) {
+			if err == nil && w.comfort != c { // else it stays as it was, and is asked again
 				w.comfort = c
 				w.follows(w.env.Office.Settings())
 			}

@@ -2,6 +2,7 @@ package window
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -21,7 +22,15 @@ import (
 func TestTheWindowFollowsTheSystemsComfortUntilAPersonDecides(t *testing.T) {
 	b := newBench(t, officetest.Busy())
 	set, still := system.Comfort{}, false
-	b.window.options.Comfort = func(context.Context) system.Comfort { return set }
+	var mute error
+	asked := 0
+	b.window.options.Comfort = func(context.Context) (system.Comfort, error) {
+		asked++
+		if mute != nil {
+			return system.Comfort{}, mute
+		}
+		return set, nil
+	}
 	b.window.options.Still = func(now bool) { still = now }
 	returns := func(c system.Comfort) {
 		set = c
@@ -46,6 +55,12 @@ func TestTheWindowFollowsTheSystemsComfortUntilAPersonDecides(t *testing.T) {
 	if b.window.at != showSettings {
 		t.Error("another text size led to another screen")
 	}
+	mute, asked = errors.New("the desktop does not answer"), 0
+	b.window.askComfort()
+	b.Until(func() bool { return asked > 0 })
+	b.Settle()
+	want("a system that does not answer now", true, 150, true)
+	mute = nil
 	b.Office.Kept.Contrast, b.Office.Kept.TextSize, b.Office.Kept.Motion = "normal", 125, "full"
 	b.window.follows(b.Office.Kept)
 	b.Settle()

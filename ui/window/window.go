@@ -31,10 +31,10 @@ type Options struct {
 	System  env.System
 	Do      func(func()) // runs a function on the window's goroutine, soon; see async.NewPool
 	Now     func() time.Time
-	Country string                               // that the system is set to; see env.Env
-	HasTray func(context.Context) bool           // whether a hidden window can be found again
-	Comfort func(context.Context) system.Comfort // how the system is set for people who see little; nil where nobody asks
-	Still   func(bool)                           // has Fyne's widgets stand still, or move; may be nil
+	Country string                                        // that the system is set to; see env.Env
+	HasTray func(context.Context) bool                    // whether a hidden window can be found again
+	Comfort func(context.Context) (system.Comfort, error) // how the system is set for people who see little; nil where nobody asks
+	Still   func(bool)                                    // has Fyne's widgets stand still, or move; may be nil
 	Quit    func()
 	Tooltip func(text string)                    // over the tray's icon; nil where there is none
 	Demo    bool                                 // Office is the demo's
