@@ -161,6 +161,7 @@ var strong = map[fyne.ThemeColorName]pair{
 	theme.ColorNameMenuBackground:      {rgb(0xFFFFFF), rgb(0x000000)},
 	theme.ColorNameOverlayBackground:   {rgb(0xFFFFFF), rgb(0x000000)},
 	theme.ColorNameScrollBar:           {rgb(0x5A5A5A), rgb(0xB4B4B4)},
+	theme.ColorNameShadow:              {veil(0x000000, 0xCC), veil(0xFFFFFF, 0xCC)}, // all the edge that Fyne's menus have
 }
 
 // Color returns the colour of a role.

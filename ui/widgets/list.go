@@ -6,10 +6,11 @@ import (
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/canvas"
 	"fyne.io/fyne/v2/driver/desktop"
-	"fyne.io/fyne/v2/theme"
+	fynetheme "fyne.io/fyne/v2/theme"
 	"fyne.io/fyne/v2/widget"
 
 	"countersign/ui/keys"
+	"countersign/ui/theme"
 )
 
 // List is Fyne's list that also knows PageUp, PageDown, Home, End and Enter, in which the arrows choose, and whose rows
@@ -60,6 +61,12 @@ func (l *List) Select(id widget.ListItemID) {
 	l.Highlight(id) // where Fyne shows the focus
 }
 
+// UnselectAll chooses none.
+func (l *List) UnselectAll() {
+	l.at = -1
+	l.List.UnselectAll()
+}
+
 // Chose tells the list which row was chosen by a tap; call it from OnSelected.
 func (l *List) Chose(id widget.ListItemID) { l.at = id }
 
@@ -82,7 +89,7 @@ func (l *List) Renew(chosen, top int, hidden float32) {
 	tell := l.OnSelected
 	l.OnSelected = nil
 	l.at = chosen
-	l.UnselectAll()
+	l.List.UnselectAll()
 	if chosen >= 0 {
 		l.List.Select(chosen)
 	}
@@ -155,7 +162,7 @@ func (l *List) rowHeight() float32 {
 	if l.pattern == nil {
 		l.pattern = l.CreateItem()
 	}
-	return max(1, l.pattern.MinSize().Height+l.Theme().Size(theme.SizeNamePadding))
+	return max(1, l.pattern.MinSize().Height+l.Theme().Size(fynetheme.SizeNamePadding))
 }
 
 // ListRow is what a row of a list embeds, of which a type of its own is made. It shows whole what its lines shorten, and that
@@ -169,12 +176,19 @@ type ListRow struct {
 	More    string  // that the mouse shows in any case, empty for nothing
 	hovered bool
 	marked  bool
+	chosen  bool
 	list    *List // in which it is shown
 	at      int   // and as which row
 }
 
 // standIn tells the row where it is.
-func (r *ListRow) standIn(l *List, at int) { r.list, r.at = l, at }
+func (r *ListRow) standIn(l *List, at int) {
+	r.list, r.at = l, at
+	if chosen := at == l.at; r.chosen != chosen {
+		r.chosen = chosen
+		r.Refresh()
+	}
+}
 
 // Tapped chooses the row, and tells so of the chosen one, too: that may end a marking. Fyne's row, which does the first, gets
 // no press on what answers to either mouse button.
@@ -206,22 +220,27 @@ func (r *ListRow) Mark(marked bool) {
 
 // CreateRenderer is Fyne's.
 func (r *ListRow) CreateRenderer() fyne.WidgetRenderer {
-	back := canvas.NewRectangle(color.Transparent)
+	back, bar := canvas.NewRectangle(color.Transparent), canvas.NewRectangle(color.Transparent)
 	return painted(&renderer{
-		objects: []fyne.CanvasObject{back, r.Content},
+		objects: []fyne.CanvasObject{back, bar, r.Content},
 		least:   r.Content.MinSize,
 		layout: func(size fyne.Size) {
 			back.Resize(size)
+			place(bar, 1, barInset, barWidth, max(0, size.Height-2*barInset))
 			r.Content.Resize(size)
 		},
 		paint: func() {
 			th := r.Theme()
-			back.FillColor, back.CornerRadius = color.Transparent, th.Size(theme.SizeNameSelectionRadius)
+			bar.FillColor, bar.CornerRadius = color.Transparent, barWidth/2
+			if r.marked || r.chosen { // for whom a shade tells nothing
+				bar.FillColor = th.Color(theme.Ink, fyne.CurrentApp().Settings().ThemeVariant())
+			}
+			back.FillColor, back.CornerRadius = color.Transparent, th.Size(fynetheme.SizeNameSelectionRadius)
 			if r.marked {
-				back.FillColor = th.Color(theme.ColorNameSelection, fyne.CurrentApp().Settings().ThemeVariant())
+				back.FillColor = th.Color(fynetheme.ColorNameSelection, fyne.CurrentApp().Settings().ThemeVariant())
 			}
 			if r.hovered && !r.marked {
-				back.FillColor = th.Color(theme.ColorNameHover, fyne.CurrentApp().Settings().ThemeVariant())
+				back.FillColor = th.Color(fynetheme.ColorNameHover, fyne.CurrentApp().Settings().ThemeVariant())
 			}
 		},
 	})

@@ -1,11 +1,15 @@
 package widgets
 
 import (
+	"slices"
 	"testing"
 
 	"fyne.io/fyne/v2"
+	"fyne.io/fyne/v2/canvas"
 	"fyne.io/fyne/v2/test"
 	"fyne.io/fyne/v2/widget"
+
+	"countersign/ui/theme"
 )
 
 // The driver gives a press to the topmost object that answers to either button: what answers to one must answer to both.
@@ -44,4 +48,45 @@ func TestARowOfAListAnswersToBothMouseButtons(t *testing.T) {
 		return
 	}
 	t.Fatal("the third row is not shown")
+}
+
+// barRow is a row as lists have them.
+type barRow struct{ ListRow }
+
+func TestTheChosenRowHasAMarkBesideItsShade(t *testing.T) {
+	test.NewTempApp(t).Settings().SetTheme(theme.New())
+	var rows []*barRow
+	l := NewList(func() int { return 3 }, func() fyne.CanvasObject {
+		r := &barRow{ListRow{Content: NewLine("row")}}
+		r.ExtendBaseWidget(r)
+		rows = append(rows, r)
+		return r
+	}, func(int, fyne.CanvasObject) {})
+	l.OnSelected = l.Chose
+	w := test.NewTempWindow(t, l)
+	w.Resize(fyne.NewSize(200, 300))
+	marked := func() (at []int) {
+		for _, r := range rows {
+			bar := test.WidgetRenderer(r).Objects()[1].(*canvas.Rectangle)
+			if _, _, _, alpha := bar.FillColor.RGBA(); r.Visible() && r.list != nil && alpha > 0 {
+				at = append(at, r.at)
+			}
+		}
+		return at
+	}
+	l.Select(1)
+	if at := marked(); !slices.Equal(at, []int{1}) {
+		t.Errorf("marked are %v", at)
+	}
+	l.Select(2)
+	if at := marked(); !slices.Equal(at, []int{2}) {
+		t.Errorf("marked are %v", at)
+	}
+	l.Renew(0, 0, 0)
+	if at := marked(); !slices.Equal(at, []int{0}) {
+		t.Errorf("after a change marked are %v", at)
+	}
+	if l.UnselectAll(); len(marked()) > 0 {
+		t.Errorf("marked are %v", marked())
+	}
 }

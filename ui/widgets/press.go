@@ -21,7 +21,7 @@ type Press struct {
 	Content   fyne.CanvasObject
 	OnPress   func()
 	Lines     []*Line // that may be shortened: the mouse shows them whole
-	underline bool
+	underline bool    // the mark of the chosen one is below it, as with a tab, and not beside it
 	chosen    bool
 	picked    bool // is the chosen one, which its mark alone shows
 	off       bool // cannot be chosen now
@@ -49,6 +49,12 @@ func Group(items []*Press, at func() int, choose func(int), again func()) {
 		}
 	}
 }
+
+// The mark beside what is chosen.
+const (
+	barWidth = 4
+	barInset = 6 // above and below
+)
 
 // NewPress returns content that calls pressed.
 func NewPress(content fyne.CanvasObject, pressed func()) *Press {
@@ -130,21 +136,26 @@ func (p *Press) CreateRenderer() fyne.WidgetRenderer {
 		layout: func(size fyne.Size) {
 			back.Resize(size)
 			ring.layout(size)
-			bar.Resize(fyne.NewSize(size.Width, 2))
-			bar.Move(fyne.NewPos(0, size.Height-2))
+			if p.underline {
+				place(bar, 0, size.Height-2, size.Width, 2)
+			} else {
+				place(bar, 1, barInset, barWidth, max(0, size.Height-2*barInset))
+			}
 			p.Content.Resize(size)
 		},
 		paint: func() {
 			th, variant := p.Theme(), fyne.CurrentApp().Settings().ThemeVariant()
 			back.CornerRadius = th.Size(fynetheme.SizeNameButtonRadius)
-			back.StrokeColor, back.StrokeWidth = color.Transparent, 0
+			bar.CornerRadius = 0
+			edge(back, color.Transparent)
 			back.FillColor, bar.FillColor = color.Transparent, color.Transparent
-			switch {
-			case p.chosen && p.underline:
+			if p.chosen {
 				bar.FillColor = th.Color(theme.Ink, variant)
-			case p.chosen:
+			}
+			if p.chosen && !p.underline { // a shade alone tells some people nothing
+				bar.CornerRadius = barWidth / 2
 				back.FillColor = th.Color(theme.Chosen, variant)
-				back.StrokeColor, back.StrokeWidth = th.Color(theme.Edge, variant), 1
+				edge(back, th.Color(theme.Edge, variant))
 			}
 			if p.hovered && back.FillColor == color.Transparent {
 				back.FillColor = th.Color(fynetheme.ColorNameHover, variant)

@@ -69,6 +69,15 @@ func stroke(r *canvas.Rectangle, line color.Color, width float32) {
 	r.FillColor, r.StrokeColor, r.StrokeWidth = fill, line, width
 }
 
+// edge draws a fine outline around a rectangle that has a fill, or none where the line cannot be seen: OpenGL would blend it
+// with the fill to a grey one.
+func edge(r *canvas.Rectangle, line color.Color) {
+	r.StrokeColor, r.StrokeWidth = line, 1
+	if line == nil || color.NRGBAModel.Convert(line).(color.NRGBA).A == 0 { // Fyne's own themes know no edges of ours
+		r.StrokeWidth = 0
+	}
+}
+
 // ringed is one of Fyne's renderers with a ring around what it draws.
 type ringed struct {
 	fyne.WidgetRenderer

@@ -19,3 +19,13 @@ func TestAnOutlineHasNoFringe(t *testing.T) {
 		t.Errorf("without a line there is a fill: %v", r.FillColor)
 	}
 }
+
+func TestAnEdgeThatCannotBeSeenIsNotDrawn(t *testing.T) {
+	r := canvas.NewRectangle(color.White)
+	if edge(r, color.NRGBA{R: 0xff}); r.StrokeWidth != 0 {
+		t.Errorf("it is %v wide", r.StrokeWidth)
+	}
+	if edge(r, color.Black); r.StrokeWidth != 1 || r.StrokeColor != color.Black {
+		t.Errorf("an edge is %v wide, of %v", r.StrokeWidth, r.StrokeColor)
+	}
+}
