@@ -67,8 +67,6 @@ type model struct {
 	looked    int // of them when packages were counted last
 
 	goroutines int // at the first rest; 0 before it
-	checks     int
-	askedThen  int // how often the program had asked when the folders were looked at last
 }
 
 // promise is a draft that the program has taken.
@@ -260,10 +258,7 @@ func (m *model) carried(from, to string) {
 
 // check judges what must be true at any moment. It returns what is not.
 func (m *model) check() []string {
-	if m.checks++; m.w.wire.count() != m.askedThen || m.checks%looksIdly == 0 {
-		m.askedThen = m.w.wire.count()
-		m.lookAtFolders()
-	}
+	m.lookAtFolders()
 	m.lookAtEvents()
 	m.countPackages()
 	m.lookAtClaims()
@@ -276,12 +271,8 @@ func (m *model) check() []string {
 	return m.broken
 }
 
-const (
-	// looksAgain is how many of the files that were met before are looked at again each time. Where all is judged, all are.
-	looksAgain = 40
-	// looksIdly is how often the folders are looked at though the program has asked for nothing since: once in so many checks.
-	looksIdly = 8
-)
+// looksAgain is how many of the files that were met before are looked at again each time. Where all is judged, all are.
+const looksAgain = 40
 
 // lookAtFolders: a file under its final name is whole, is a document that was signed, is the only one of it, and stays. What
 // is new or gone is seen at once; what looks different than before, within the next looks: a year has thousands of files.
