@@ -46,3 +46,37 @@ func TestAnUpdateWaitsForTheProgramAndBringsItBack(t *testing.T) {
 	}
 	wantFile(t, sendTo, false)
 }
+
+// Two of them would run side by side. What a person has chosen goes along, and what lies in the new folder stays.
+func TestInAnotherFolderTheInstallerMoves(t *testing.T) {
+	w, home := newWine(t, "")
+	w.must(t, "wine", fakeInstaller(t, "1.0.0"), "/S", "/AUTOSTART")
+	sendTo := filepath.Join(home, filepath.FromSlash(parts[3]))
+	must(t, os.Remove(sendTo))
+	other := filepath.Join(w.dir, "drive_c", "Büro", "Подпись")
+	theirs := filepath.Join(other, "opengl", "theirs.dll")
+	must(t, write(theirs, []byte("MZ")))
+	w.must(t, "wine", fakeInstaller(t, "1.2.0"), "/S", `/D=C:\Büro\Подпись`)
+	wantFile(t, filepath.Dir(filepath.Join(home, filepath.FromSlash(parts[0]))), false)
+	wantFile(t, filepath.Join(other, "Countersign.exe"), true)
+	wantFile(t, sendTo, false)
+	if out := w.must(t, "wine", "reg", "query", runRegistry); !strings.Contains(out, `Countersign.exe" --hidden`) || strings.Contains(out, "AppData") {
+		t.Errorf("with Windows starts\n%s", out)
+	}
+	w.must(t, "wine", filepath.Join(other, "uninstall.exe"), "/S")
+	w.must(t, "wineserver", "-w")
+	wantFile(t, filepath.Join(other, "Countersign.exe"), false)
+	wantFile(t, theirs, true)
+}
+
+// An older program does not read what a newer one has written.
+func TestAnOlderInstallerLeavesANewerProgram(t *testing.T) {
+	w, home := newWine(t, "")
+	w.must(t, "wine", shipped(t).setup, "/S")
+	if out, code := w.run(t, "wine", fakeInstaller(t, "1.0.0"), "/S"); code != 4 {
+		t.Errorf("it ends with %d: %s", code, out)
+	}
+	if out := w.must(t, "wine", filepath.Join(home, filepath.FromSlash(parts[0])), "version"); !strings.Contains(out, "9.8.7") {
+		t.Errorf("installed is %q", out)
+	}
+}

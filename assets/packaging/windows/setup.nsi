@@ -4,8 +4,9 @@
 ; an OpenGL in software) where there is one and, where installers are signed, SIGN (a command that signs the file named as its last argument).
 ;
 ; Silently: Countersign-setup.exe /S [/AUTOSTART] [/UPDATE] [/D=C:\folder]. A running Countersign is ended as by its menu, and
-; started again afterwards. It ends with 2 when that does not end, and with 3 when Countersign is installed for everybody on the
-; computer already. Installed again, it leaves alone what a person has chosen since: the start with Windows, the entry in Send to.
+; started again afterwards. It ends with 2 when that does not end, with 3 when Countersign is installed for everybody on the
+; computer already, and with 4 when a newer one is there. Installed again, it leaves alone what a person has chosen since: the start
+; with Windows, the entry in Send to. In another folder than before, it moves there.
 ; With /UPDATE, which the program itself gives, it starts the program again however it went, with what the environment's
 ; COUNTERSIGN_RESTART says.
 ;
@@ -19,6 +20,7 @@ ManifestDPIAware true
 ManifestSupportedOS Win10
 !include MUI2.nsh
 !include FileFunc.nsh
+!include WordFunc.nsh
 !include LogicLib.nsh
 !include Win\COM.nsh
 !include Win\Propkey.nsh
@@ -73,6 +75,7 @@ Var ran      ; 1 when Countersign was ended for this
 Var starts   ; 1 when it starts with Windows, and nobody has switched that off
 Var removing ; 1 with /REMOVEDATA
 Var replaced ; the program that takes the place of this one
+Var former   ; the folder of the one that is installed
 
 ; A program that runs cannot be replaced, so it is ended as by its menu: what it was doing goes on at its next start.
 !macro WAIT_FOR_END un
@@ -145,8 +148,43 @@ Function NameShortcut ; $0 is the shortcut
   ${IUnknown::Release} $1 ""
 FunctionEnd
 
+; One that stayed in another folder would run on beside this one. What the person chose leads here from now on.
+Function LeaveFormer
+  ${If} $former == ""
+  ${OrIf} $former == $INSTDIR
+  ${OrIfNot} ${FileExists} "$former\uninstall.exe"
+    Return
+  ${EndIf}
+  ClearErrors
+  FileOpen $0 "$former\Countersign.exe" a
+  ${If} ${Errors}
+    StrCpy $ran 1
+  ${EndIf}
+  FileClose $0
+  again:
+  ExecWait '"$former\uninstall.exe" /S /REPLACEDBY="$INSTDIR\Countersign.exe" _?=$former' $0
+  ${If} $0 <> 0
+    MessageBox MB_RETRYCANCEL|MB_ICONEXCLAMATION "$(is_running)" /SD IDCANCEL IDRETRY again
+    SetErrorLevel 2
+    Quit
+  ${EndIf}
+  Delete "$former\uninstall.exe"
+  RMDir "$former"
+FunctionEnd
+
+; There may be a folder of that name that is somebody else's, where a person has chosen one with other programs in it.
+!macro REMOVE_OPENGL
+  ReadRegDWORD $0 HKCU "Software\Countersign" "OpenGL"
+  ${If} $0 = 1
+    Delete "$INSTDIR\opengl\*.dll"
+    RMDir "$INSTDIR\opengl"
+    DeleteRegValue HKCU "Software\Countersign" "OpenGL"
+  ${EndIf}
+!macroend
+
 Section "Countersign" the_program
   SectionIn RO
+  Call LeaveFormer
   Call WaitForEnd
   SetOutPath "$INSTDIR"
   ; The program is the old one or the new one, whatever goes wrong: no room, no power.
@@ -163,12 +201,13 @@ Section "Countersign" the_program
   Abort
   named:
   File "/oname=NOTICES.txt" "${NOTICES}"
-  RMDir /r "$INSTDIR\opengl"
+  !insertmacro REMOVE_OPENGL
 !ifdef OPENGL
   ; In a folder of its own: right beside the program Windows would take it for every screen.
   SetOutPath "$INSTDIR\opengl"
   File "${OPENGL}/*.dll"
   SetOutPath "$INSTDIR"
+  WriteRegDWORD HKCU "Software\Countersign" "OpenGL" 1
 !endif
   WriteUninstaller "$INSTDIR\uninstall.exe"
   CreateShortCut "$SMPROGRAMS\Countersign.lnk" "$INSTDIR\Countersign.exe"
@@ -268,9 +307,26 @@ Function .onInit
   ${IfNot} ${Errors}
     StrCpy $updating 1
   ${EndIf}
-  ${If} ${FileExists} "$INSTDIR\Countersign.exe"
-  ${AndIfNot} ${FileExists} "$SENDTO\Countersign.lnk"
-    !insertmacro UnselectSection ${send_to}
+  ReadRegStr $former HKCU "Software\Countersign" "InstallDir"
+  ${If} ${FileExists} "$former\Countersign.exe"
+    ${IfNot} ${FileExists} "$SENDTO\Countersign.lnk"
+      !insertmacro UnselectSection ${send_to}
+    ${EndIf}
+    ; An older one does not read what a newer one has written.
+    ClearErrors
+    ${GetFileVersion} "$former\Countersign.exe" $1
+    ${IfNot} ${Errors}
+      ${VersionCompare} "$1" "${NUMBERS}" $2
+      ${If} $2 = 1
+        MessageBox MB_OK|MB_ICONINFORMATION "$(is_newer)" /SD IDOK
+        ${If} $updating = 1
+          ReadEnvStr $0 COUNTERSIGN_RESTART
+          Exec '"$former\Countersign.exe" $0'
+        ${EndIf}
+        SetErrorLevel 4
+        Quit
+      ${EndIf}
+    ${EndIf}
   ${EndIf}
   ClearErrors
   ${GetOptions} $0 "/AUTOSTART" $1
@@ -331,7 +387,7 @@ Section "Uninstall"
   ${EndIf}
   Delete "$INSTDIR\Countersign.exe"
   Delete "$INSTDIR\NOTICES.txt"
-  RMDir /r "$INSTDIR\opengl"
+  !insertmacro REMOVE_OPENGL
   Delete "$INSTDIR\uninstall.exe"
   RMDir "$INSTDIR"
   Delete "$SMPROGRAMS\Countersign.lnk"
