@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"fmt"
-	"path/filepath"
 	"strings"
 	"time"
 
@@ -143,45 +142,9 @@ func shown(row office.PackageRow) shownPackage {
 		if name := row.DocumentName(m.Ref); name != "" {
 			about = name
 		}
-		p.History = append(p.History, shownMoment{moment(m.Time), m.What, who, about, happened(m.What, who, about, row.DocumentName(m.Ref) != "")})
+		p.History = append(p.History, shownMoment{moment(m.Time), m.What, who, about, row.Tell(m).String()})
 	}
 	return p
-}
-
-// happened is a moment in words. who and about may be empty; named says that about is the name of a document.
-func happened(what, who, about string, named bool) string {
-	if who == "" {
-		who = "Someone"
-	}
-	switch what {
-	case office.MomentSent:
-		return "Sent"
-	case office.MomentSigned:
-		if named {
-			return who + " signed " + about
-		}
-		return who + " signed"
-	case office.MomentDocument:
-		if named {
-			return "Everyone has signed " + about
-		}
-		return "Everyone has signed a document"
-	case office.MomentExecuted:
-		return "Everyone has signed"
-	case office.MomentDeclined:
-		return who + " declined to sign"
-	case office.MomentSaved:
-		return "Saved " + filepath.Base(filepath.FromSlash(about))
-	case office.MomentEnded:
-		switch office.PackageState(about) {
-		case office.PackageExpired:
-			return "Expired before everyone signed"
-		case office.PackageRescinded:
-			return "Withdrawn"
-		}
-		return "Closed: " + about
-	}
-	return what
 }
 
 // printPackage prints a package for people.

@@ -21,6 +21,6 @@ func NoMailProgram() Message  { return of("desktop.no-mail-program") }
 
 func NotPrinted(file string) Message { return of("desktop.not-printed", Name("File", file)) }
 
-func AutostartUnknown(why string) Message { return of("desktop.autostart-unknown", Said("Why", why)) }
-func AutostartDecided() Message           { return of("desktop.autostart-decided") }
-func AutostartFixed(why string) Message   { return of("desktop.autostart-fixed", Said("Why", why)) }
+func AutostartUnknown() Message { return of("desktop.autostart-unknown") }
+func AutostartDecided() Message { return of("desktop.autostart-decided") }
+func AutostartFixed() Message   { return of("desktop.autostart-fixed") }

@@ -22,6 +22,10 @@ func DueDaysFrom(days int) int {
 	return days
 }
 
+// SoonDays is how many days before its due date a package counts as due soon: as many as people are told before. Where they are
+// never told it does on the day itself.
+func (s Settings) SoonDays() int { return max(0, s.Normal().DueDays) }
+
 // remindHour is when, on that day, somebody is there to see it.
 const remindHour = 8
 

@@ -1,8 +1,11 @@
 package office
 
 import (
+	"path"
 	"slices"
 	"time"
+
+	"countersign/internal/message"
 )
 
 // Moment is one line of a package's timeline.
@@ -35,3 +38,55 @@ func (p *Package) AddMoment(m Moment) {
 
 // same reports whether x is the same thing, whenever it was.
 func (m Moment) same(x Moment) bool { return x.What == m.What && x.Who == m.Who && x.Ref == m.Ref }
+
+// Tell is one line of the timeline in words.
+func (p Package) Tell(m Moment) message.Message {
+	who, document := p.SignerName(m.Who), p.DocumentName(m.Ref)
+	switch m.What {
+	case MomentSent, "created":
+		if len(p.Signers) == 0 {
+			return message.MomentSent()
+		}
+		return message.MomentSentTo(len(p.Signers))
+	case MomentSigned, "document_signed":
+		switch {
+		case who == "" && document == "":
+			return message.MomentSomeone()
+		case who == "":
+			return message.MomentSomeoneSignedDocument(document)
+		case document == "":
+			return message.MomentSigned(who)
+		}
+		return message.MomentSignedDocument(who, document)
+	case MomentDocument:
+		if document == "" {
+			return message.MomentDocument()
+		}
+		return message.MomentDocumentCalled(document)
+	case MomentExecuted, "package_executed":
+		return message.MomentExecuted()
+	case MomentDeclined:
+		if who == "" {
+			return message.MomentSomeoneDeclined()
+		}
+		return message.MomentDeclined(who)
+	case MomentSaved:
+		return message.MomentSaved(path.Base(m.Ref))
+	case MomentEnded:
+		return closed(m.Ref)
+	}
+	return message.MomentOther(m.What)
+}
+
+// closed says how a package ended without being signed by everyone; state is the service's word.
+func closed(state string) message.Message {
+	switch PackageState(state) {
+	case PackageExpired:
+		return message.MomentExpired()
+	case PackageRescinded:
+		return message.MomentWithdrawn()
+	case "declined":
+		return message.MomentSomeoneDeclined()
+	}
+	return message.MomentClosed(state)
+}

@@ -115,7 +115,7 @@ func TestALineSaysWhoIsNextAndWhatIsDue(t *testing.T) {
 		{now.Add(240 * time.Hour), Saved, "", theme.Secondary},
 		{time.Time{}, Open, "", theme.Secondary},
 	} {
-		if text, colour := Due(now, c.due, c.where); text != c.text || colour != c.colour {
+		if text, colour := Due(now, c.due, office.DueDays, c.where); text != c.text || colour != c.colour {
 			t.Errorf("got %q in %s, want %q in %s", text, colour, c.text, c.colour)
 		}
 	}

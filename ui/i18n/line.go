@@ -61,16 +61,16 @@ func NextOf(l office.PackageLine) []string {
 	return strings.Split(l.Next, ", ")
 }
 
-// soonDays is how many days before its due date a package is marked, that day included.
-const soonDays = 3
-
-// IsLate says whether a package that waits is due soon or overdue. What it says of one changes at midnight alone.
-func IsLate(now, due time.Time) bool { return !due.IsZero() && office.DaysLeft(now, due) < soonDays }
+// IsLate says whether a package that waits is overdue, or due within days, as many as the office is told before
+// (office.Settings.SoonDays). What it says of one changes at midnight alone.
+func IsLate(now, due time.Time, days int) bool {
+	return !due.IsZero() && office.DaysLeft(now, due) <= days
+}
 
 // Lateness is that in a word or two, empty for a package that has time or no due date.
-func Lateness(now, due time.Time) string {
+func Lateness(now, due time.Time, days int) string {
 	switch {
-	case !IsLate(now, due):
+	case !IsLate(now, due, days):
 		return ""
 	case due.Before(now):
 		return lang.L("overdue")
@@ -79,14 +79,14 @@ func Lateness(now, due time.Time) string {
 }
 
 // Due says until when a package is to be signed and in which colour, empty when it no longer matters.
-func Due(now time.Time, due time.Time, standing Standing) (text string, colour fyne.ThemeColorName) {
+func Due(now, due time.Time, days int, standing Standing) (text string, colour fyne.ThemeColorName) {
 	if due.IsZero() || standing != Open {
 		return "", theme.Secondary
 	}
 	switch text = DueDate(now, due); {
 	case due.Before(now):
 		return text, theme.Attention
-	case IsLate(now, due):
+	case IsLate(now, due, days):
 		return text, theme.Waiting
 	default:
 		return text, theme.Secondary

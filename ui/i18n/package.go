@@ -2,7 +2,6 @@ package i18n
 
 import (
 	"cmp"
-	"path/filepath"
 	"slices"
 	"time"
 
@@ -158,69 +157,7 @@ func StateOf(now time.Time, row office.PackageRow, signer office.Signer) SignerS
 }
 
 // Moment tells one line of a package's timeline.
-func Moment(row office.PackageRow, m office.Moment) string {
-	who, what := signerName(row, m.Who), documentName(row, m.Ref)
-	switch m.What {
-	case "sent", "created":
-		return lang.L("Sent to {{.People}}", V{"People": People(len(row.Signers))})
-	case "signed", "document_signed":
-		if what == "" {
-			return lang.L("{{.Who}} signed", V{"Who": who})
-		}
-		return lang.L("{{.Who}} signed {{.Document}}", V{"Who": who, "Document": what})
-	case "document_executed":
-		return everyone(what)
-	case "executed", "package_executed":
-		return lang.L("Everyone has signed")
-	case "declined":
-		return lang.L("{{.Who}} declined to sign", V{"Who": who})
-	case "saved":
-		return lang.L("Saved {{.File}}", V{"File": filepath.Base(filepath.FromSlash(m.Ref))})
-	case "ended":
-		return ending(m.Ref)
-	default:
-		return m.What
-	}
-}
-
-// everyone says that all have signed a document, which may have no name.
-func everyone(document string) string {
-	if document == "" {
-		return lang.L("Everyone has signed a document")
-	}
-	return lang.L("Everyone has signed {{.Document}}", V{"Document": document})
-}
-
-// ending says how a package ended without being signed by everyone; state is the service's word.
-func ending(state string) string {
-	switch state {
-	case "expired":
-		return lang.L("Expired before everyone signed")
-	case "rescinded":
-		return lang.L("Withdrawn")
-	case "declined":
-		return lang.L("A signer declined to sign")
-	}
-	return lang.L("Closed: {{.State}}", V{"State": state})
-}
-
-func signerName(row office.PackageRow, id string) string {
-	for _, s := range row.Signers {
-		if s.ID == id && id != "" {
-			return Name(s)
-		}
-	}
-	return lang.L("Someone")
-}
-
-func documentName(row office.PackageRow, id string) string {
-	for _, d := range row.Documents {
-		if d.ID == id && id != "" {
-			return cmp.Or(d.Name, d.FileName)
-		}
-	}
-	return ""
-}
+func Moment(row office.PackageRow, m office.Moment) string { return Message(row.Tell(m)) }
 
 // DocumentName is a document's name, else its file's, else a word, which stands by itself.
 func DocumentName(d office.Document) string {

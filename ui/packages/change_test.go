@@ -107,7 +107,7 @@ func changesAreShown(t *testing.T, o order) {
 		}
 		for _, l := range list {
 			r := newIndex(packed([]office.PackageLine{l})).rows[0].sorted
-			r.due = i18n.IsLate(officetest.Now, l.Due)
+			r.due = i18n.IsLate(officetest.Now, l.Due, office.DueDays)
 			if !office.HasWords(office.Fold(l.SearchText()), wanted) {
 				continue
 			}

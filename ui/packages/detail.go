@@ -110,7 +110,7 @@ func (s *Screen) headOf(p record) fyne.CanvasObject {
 		facts = append(facts, lang.L("created elsewhere in your organization"))
 	}
 	head := widgets.Stack(6, widgets.NewFullHeading(i18n.Title(row.Name)), state, widgets.NewProse(strings.Join(facts, " · ")))
-	if due, colour := i18n.Due(s.env.Now(), row.Due, standing); due != "" {
+	if due, colour := i18n.Due(s.env.Now(), row.Due, s.all.days, standing); due != "" {
 		line := widgets.NewCaption(due)
 		line.Colour = colour
 		head.Add(line)

@@ -55,6 +55,7 @@ type index struct {
 	texts    *folded          // for the search
 	counts   counts           // of all rows
 	at       time.Time        // when it was made, by which is judged what is due
+	days     int              // before its due date a package is due soon
 	order    order            // in which the list shows them
 	arranged []int32          // all places in that order, the first of the list at the end; nil where it is that of rows, or the reverse
 	dues     []office.DueKey  // of each row, where they are sorted by it
@@ -76,13 +77,13 @@ func (t *folded) of() []string {
 
 // newIndex is the index of lines, which are those of all packages, newest first; nothing is due.
 func newIndex(lines []office.PackedLine) *index {
-	return newIndexAt(time.Time{}, newestFirst, lines)
+	return newIndexAt(time.Time{}, 0, newestFirst, lines)
 }
 
-// newIndexAt is newIndex as of now, in an order.
-func newIndexAt(now time.Time, order order, lines []office.PackedLine) *index {
+// newIndexAt is newIndex as of now, in an order; what is due within days is due soon.
+func newIndexAt(now time.Time, days int, order order, lines []office.PackedLine) *index {
 	n := len(lines)
-	x := &index{rows: make([]row, n), places: make(map[string]int32, n), texts: new(folded), at: now, order: order}
+	x := &index{rows: make([]row, n), places: make(map[string]int32, n), texts: new(folded), at: now, days: days, order: order}
 	for i, packed := range lines {
 		i = n - 1 - i
 		l, _ := packed.Unpack()
@@ -95,7 +96,7 @@ func newIndexAt(now time.Time, order order, lines []office.PackedLine) *index {
 }
 
 func (x *index) sorted(l office.PackageLine) sorted {
-	return sorted{standing: i18n.StandingOfLine(l), due: !x.at.IsZero() && i18n.IsLate(x.at, l.Due), archived: l.Archived}
+	return sorted{standing: i18n.StandingOfLine(l), due: !x.at.IsZero() && i18n.IsLate(x.at, l.Due, x.days), archived: l.Archived}
 }
 
 // line is the package at a place.

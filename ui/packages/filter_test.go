@@ -98,7 +98,7 @@ func BenchmarkFirstKeyOf50000(b *testing.B) {
 
 // BenchmarkFirstKeyByName is that of a list sorted by name.
 func BenchmarkFirstKeyByName(b *testing.B) {
-	x := newIndexAt(officetest.Now, byName, packed(lines(50_000)))
+	x := newIndexAt(officetest.Now, office.DueDays, byName, packed(lines(50_000)))
 	for b.Loop() {
 		x.sort(x.search("w", nil, nil), tabAll)
 	}
@@ -110,7 +110,7 @@ func BenchmarkSortingOf50000(b *testing.B) {
 	for _, o := range orders {
 		b.Run(string(o), func(b *testing.B) {
 			for b.Loop() {
-				newIndexAt(officetest.Now, o, all)
+				newIndexAt(officetest.Now, office.DueDays, o, all)
 			}
 		})
 	}

@@ -50,7 +50,8 @@ func newItem() *item {
 	return i
 }
 
-func (i *item) show(now time.Time, r listed, o order) {
+// show shows a row; what is due within days is due soon.
+func (i *item) show(now time.Time, days int, r listed, o order) {
 	i.name.Text, i.name.Begins = i18n.Title(r.line.Name), r.issue != nil
 	i.line.Begins = r.draft != nil || r.standing == i18n.Wrong
 	i.age.Text = i18n.Age(now, r.line.Created)
@@ -63,21 +64,21 @@ func (i *item) show(now time.Time, r listed, o order) {
 		icon.SetResource(marks[n].Resource())
 		i.cells[n].Show()
 	}
-	i.line.Text, i.line.Colour = textOf(now, r), theme.Secondary
+	i.line.Text, i.line.Colour = textOf(now, days, r), theme.Secondary
 	if r.standing == i18n.Wrong {
 		i.line.Colour = theme.Attention
 	}
 	if r.issue != nil && r.issue.Severity != agent.Problem {
 		i.line.Colour = theme.Secondary
 	}
-	i.showDue(now, r, o)
+	i.showDue(now, days, r, o)
 	i.Shown()
 }
 
 // showDue shows the due date in the place of the age: of the two it is what matters, and what the rows may be sorted by. The
 // mouse says it in words.
-func (i *item) showDue(now time.Time, r listed, o order) {
-	text, colour := i18n.Due(now, r.line.Due, r.standing)
+func (i *item) showDue(now time.Time, days int, r listed, o order) {
+	text, colour := i18n.Due(now, r.line.Due, days, r.standing)
 	if text == "" && o == byDue && !r.line.Due.IsZero() {
 		text, colour = i18n.DueDate(now, r.line.Due), theme.Secondary
 	}
@@ -95,7 +96,7 @@ func (i *item) showDue(now time.Time, r listed, o order) {
 }
 
 // textOf is what the row says beside the shapes.
-func textOf(now time.Time, r listed) string {
+func textOf(now time.Time, days int, r listed) string {
 	switch {
 	case r.issue != nil:
 		return i18n.Since(now, r.issue.Since)
@@ -104,7 +105,7 @@ func textOf(now time.Time, r listed) string {
 		return text
 	}
 	text := i18n.Line(r.line)
-	if late := i18n.Lateness(now, r.line.Due); late != "" && r.standing == i18n.Open {
+	if late := i18n.Lateness(now, r.line.Due, days); late != "" && r.standing == i18n.Open {
 		text = late + " · " + text // the colour of the date alone would not say it
 	}
 	if r.line.SignersTotal > maxMarks && r.standing == i18n.Open {

@@ -36,17 +36,34 @@ func TestWhatIsDueHasATabAndSaysSoInWords(t *testing.T) {
 		t.Errorf("listed %q", got)
 	}
 	for i, want := range []string{"overdue · waiting for Ana Ruiz", "due soon · waiting for Ana Ruiz"} {
-		if got := textOf(officetest.Now, b.screen.at(i)); got != want {
+		if got := textOf(officetest.Now, office.DueDays, b.screen.at(i)); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}
 	b.screen.tabs.Choose(tabWaiting)
-	if got := textOf(officetest.Now, b.screen.at(2)); got != "waiting for Ana Ruiz" || len(b.screen.Listed()) != 3 {
+	if got := textOf(officetest.Now, office.DueDays, b.screen.at(2)); got != "waiting for Ana Ruiz" || len(b.screen.Listed()) != 3 {
 		t.Errorf("%q of %q", got, b.screen.Listed())
 	}
 	b.screen.Show("soon")
 	if b.screen.tabs.Chosen() != tabWaiting {
 		t.Error("it is where it was")
+	}
+}
+
+func TestWhatIsDueSoonIsWhatPeopleAreToldBefore(t *testing.T) {
+	o := late() // with a package that is due in ten days
+	b := newBench(t, o)
+	for _, c := range []struct {
+		days int
+		due  []string
+	}{{10, []string{"past", "soon", "time"}}, {9, []string{"past", "soon"}}, {office.NoDueDays, []string{"past"}}} {
+		o.Kept.DueDays = c.days
+		b.Reload()
+		b.screen.tabs.Choose(tabDue)
+		b.screen.refilter()
+		if got := b.screen.Listed(); !slices.Equal(got, c.due) {
+			t.Errorf("told %d days before: listed %q, want %q", c.days, got, c.due)
+		}
 	}
 }
 
@@ -119,7 +136,7 @@ func TestDeclinedAndExpiredPackagesAreToldToTheTray(t *testing.T) {
 	if got := b.screen.Stuck(); got.Count != 2 || got.First.ID != "past" {
 		t.Errorf("%+v", got)
 	}
-	if got := textOf(officetest.Now, b.screen.all.listed(1)); got != "Ana Ruiz declined to sign. Reason: The rent is wrong." {
+	if got := textOf(officetest.Now, office.DueDays, b.screen.all.listed(1)); got != "Ana Ruiz declined to sign. Reason: The rent is wrong." {
 		t.Errorf("%q", got)
 	}
 	b.screen.ShowStuck()
@@ -135,7 +152,7 @@ func TestWhatIsDueIsJudgedAnewAtMidnight(t *testing.T) {
 		"slept, then a news": func(b *bench) { b.Reload() },
 	} {
 		b := newBench(t, late())
-		b.Office.Rows[2].Due = officetest.Now.AddDate(0, 0, 3)
+		b.Office.Rows[2].Due = officetest.Now.AddDate(0, 0, office.DueDays+1)
 		b.Reload()
 		now := officetest.Now
 		b.Env.Now = func() time.Time { return now }

@@ -28,8 +28,9 @@ type news struct {
 func (s *Screen) read(context.Context) (news, error) {
 	waiting, err1 := s.env.Office.Drafts()
 	version := s.version.Load()
-	now, order := s.env.Now(), *s.order.Load()
-	if *s.made.Load() != (making{dayNumber(now), order}) {
+	now, order, settings := s.env.Now(), *s.order.Load(), s.env.Office.Settings()
+	days := settings.SoonDays()
+	if *s.made.Load() != (making{dayNumber(now), days, order}) {
 		version = 0
 	}
 	lines, err2 := s.env.Office.LinesSince(version)
@@ -40,18 +41,19 @@ func (s *Screen) read(context.Context) (news, error) {
 	for _, d := range slices.Backward(waiting) {
 		drafts = append(drafts, draftRow(d))
 	}
-	n := news{version: lines.Version, drafts: drafts, folder: s.env.Office.Settings().SaveTo}
+	n := news{version: lines.Version, drafts: drafts, folder: settings.SaveTo}
 	if lines.All {
-		n.all = newIndexAt(now, order, lines.Lines)
+		n.all = newIndexAt(now, days, order, lines.Lines)
 	} else {
 		n.changed = lines.Lines
 	}
 	return n, nil
 }
 
-// making is what an index was made for: what is due soon is of a day, and the order is part of it.
+// making is what an index was made for: what is due soon is of a day and of the settings, and the order is part of it.
 type making struct {
 	day   int64
+	days  int // before its due date a package is due soon
 	order order
 }
 
@@ -114,7 +116,7 @@ func (s *Screen) resorted(top int) (anchor string, newTop, above int) {
 // replace takes another index.
 func (s *Screen) replace(all *index, version uint64) {
 	s.all, s.found = all, nil
-	s.made.Store(&making{dayNumber(all.at), all.order})
+	s.made.Store(&making{dayNumber(all.at), all.days, all.order})
 	s.version.Store(version)
 	if s.resting {
 		all.texts = new(folded) // its order may have needed them

@@ -8,6 +8,7 @@ import (
 	"fyne.io/fyne/v2/canvas"
 	"fyne.io/fyne/v2/test"
 
+	"countersign/internal/office"
 	"countersign/ui/i18n"
 	"countersign/ui/officetest"
 )
@@ -26,7 +27,7 @@ func TestARowWithADueDateSaysForWhomItWaits(t *testing.T) {
 			if late {
 				lease.line.Due = officetest.Now.AddDate(0, 0, -1)
 			}
-			row.show(officetest.Now, lease, newestFirst)
+			row.show(officetest.Now, office.DueDays, lease, newestFirst)
 			b.Show(row, fyne.NewSize(narrow, 60))
 			row.Resize(fyne.NewSize(narrow, row.MinSize().Height))
 			shown := func(o fyne.CanvasObject) string {

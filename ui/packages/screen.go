@@ -106,7 +106,7 @@ func New(d *env.Env) *Screen {
 		func() fyne.CanvasObject { return newItem() },
 		func(id int, o fyne.CanvasObject) {
 			r := s.at(id)
-			o.(*item).show(s.env.Now(), r, s.all.order)
+			o.(*item).show(s.env.Now(), s.all.days, r, s.all.order)
 			o.(*item).Mark(s.marked[r.line.ID])
 		})
 	s.list.Says = func() string { return lang.L("Packages") }

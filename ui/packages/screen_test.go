@@ -262,7 +262,7 @@ func TestEveryRowSaysWhereItsPackageStands(t *testing.T) {
 		"w3": "waiting · created elsewhere",
 		"p5": "withdrawn",
 	} {
-		if got := textOf(officetest.Now, rows[id]); got != want {
+		if got := textOf(officetest.Now, office.DueDays, rows[id]); got != want {
 			t.Errorf("%s says %q, want %q", id, got, want)
 		}
 	}

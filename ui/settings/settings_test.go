@@ -268,10 +268,10 @@ func TestStartingWithTheComputer(t *testing.T) {
 	if !auto.on {
 		t.Error("not set")
 	}
-	auto.err = message.Error(message.AutostartFixed("read-only"), nil)
+	auto.err = message.Error(message.AutostartFixed(), nil)
 	s.starter.check.SetChecked(false)
 	b.Settle()
-	if !s.starter.check.Checked || s.starter.field.Said() != message.AutostartFixed("read-only").String() {
+	if !s.starter.check.Checked || s.starter.field.Said() != message.AutostartFixed().String() {
 		t.Errorf("shown %v, said %q", s.starter.check.Checked, s.starter.field.Said())
 	}
 }

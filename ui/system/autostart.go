@@ -22,7 +22,7 @@ const hiddenFlag = "--hidden"
 func (Autostart) Enabled() (bool, error) {
 	on, err := autostarts()
 	if err != nil {
-		return false, message.Error(message.AutostartUnknown(err.Error()), err)
+		return false, message.Error(message.AutostartUnknown(), err)
 	}
 	return on, nil
 }
@@ -38,7 +38,7 @@ func (Autostart) Set(on bool) error {
 	if _, told := message.Of(err); err == nil || told {
 		return err
 	}
-	return message.Error(message.AutostartFixed(err.Error()), err)
+	return message.Error(message.AutostartFixed(), err)
 }
 
 // ForgetAutostart removes the person's own entry; that of an administrator stays.
