@@ -159,5 +159,5 @@ func (s *Screen) askOrder() {
 		item.Checked = o == *s.order.Load()
 		items = append(items, item)
 	}
-	widgets.OpenMenuBelow(s.env.Window.Canvas(), fyne.NewMenu("", items...), s.sorting)
+	widgets.OpenMenu(s.env.Window.Canvas(), fyne.NewMenu("", items...), s.sorting)
 }

@@ -64,6 +64,12 @@ func (b *Button) MouseIn(m *desktop.MouseEvent) {
 	}
 }
 
+// Tapped is Fyne's.
+func (b *Button) Tapped(e *fyne.PointEvent) {
+	pointAway(b)
+	b.Button.Tapped(e)
+}
+
 // MouseOut is Fyne's.
 func (b *Button) MouseOut() {
 	b.Button.MouseOut()

@@ -40,6 +40,7 @@ func OpenAt(window fyne.Canvas, content, at fyne.CanvasObject, first fyne.Focusa
 }
 
 func open(p *PopUp, first fyne.Focusable) *PopUp {
+	EndTips(p.window)
 	p.before, p.open = p.window.Focused(), true
 	if t := windowTips(p.window); t != nil {
 		p.tips = newTips(t.later)
@@ -97,18 +98,19 @@ func CloseAll(window fyne.Canvas) {
 
 // OpenMenuAt shows a menu at a place of the window, as a secondary click asks for it.
 func OpenMenuAt(window fyne.Canvas, menu *fyne.Menu, place fyne.Position) {
+	EndTips(window)
 	widget.ShowPopUpMenuAtPosition(menu, window, place)
 }
 
-// OpenMenu shows a menu above an object of the window.
+// OpenMenu shows a menu below an object of the window, or above it where there is no room below and more above.
 func OpenMenu(window fyne.Canvas, menu *fyne.Menu, at fyne.CanvasObject) {
+	EndTips(window)
 	pop := widget.NewPopUpMenu(menu, window)
-	pop.ShowAtRelativePosition(fyne.NewPos(0, -pop.MinSize().Height), at)
-}
-
-// OpenMenuBelow shows a menu below an object of the window.
-func OpenMenuBelow(window fyne.Canvas, menu *fyne.Menu, at fyne.CanvasObject) {
-	widget.NewPopUpMenu(menu, window).ShowAtRelativePosition(fyne.NewPos(0, at.Size().Height), at)
+	below, height := at.Size().Height, pop.MinSize().Height
+	if top := fyne.CurrentApp().Driver().AbsolutePositionForObject(at).Y; top+below+height > window.Size().Height && top >= height {
+		below = -height
+	}
+	pop.ShowAtRelativePosition(fyne.NewPos(0, below), at)
 }
 
 // Tapped is a press beside the content.

@@ -73,6 +73,7 @@ func (p *Press) Choose(chosen bool) {
 
 // Tapped calls back.
 func (p *Press) Tapped(*fyne.PointEvent) {
+	pointAway(p.Content)
 	if p.OnPress != nil {
 		p.OnPress()
 	}

@@ -138,7 +138,7 @@ func (t *Tabs) offerRest() {
 		items = append(items, fyne.NewMenuItem(t.names[i].Text, func() { t.Choose(i); t.focus(i) }))
 	}
 	if c := fyne.CurrentApp().Driver().CanvasForObject(t); c != nil {
-		OpenMenuBelow(c, fyne.NewMenu("", items...), t.more)
+		OpenMenu(c, fyne.NewMenu("", items...), t.more)
 	}
 }
 

@@ -71,19 +71,35 @@ func windowTips(c fyne.Canvas) *tips {
 // point shows texts once the mouse has rested on an object for a moment; none end what is shown. It does nothing where
 // there are no tips.
 func point(o fyne.CanvasObject, e *desktop.MouseEvent, texts []string) {
+	if c := fyne.CurrentApp().Driver().CanvasForObject(o); c != nil {
+		EndTips(c)
+	}
 	t := tipsOver(o)
-	if t == nil {
+	if t == nil || len(texts) == 0 {
 		return
 	}
-	t.turn++
 	at := t.turn
-	t.show("", fyne.Position{})
-	if len(texts) > 0 {
-		t.later(tipAfter, func() {
-			if t.turn == at {
-				t.show(strings.Join(texts, "\n"), e.AbsolutePosition)
-			}
-		})
+	t.later(tipAfter, func() {
+		if t.turn == at {
+			t.show(strings.Join(texts, "\n"), e.AbsolutePosition)
+		}
+	})
+}
+
+// EndTips ends what is shown over a window, or is about to be: the mouse rests on something else, or what it rested on was
+// pressed, or lies below what opened.
+func EndTips(window fyne.Canvas) {
+	end := func(t *tips) {
+		if t != nil {
+			t.turn++
+			t.show("", fyne.Position{})
+		}
+	}
+	end(windowTips(window))
+	for _, over := range window.Overlays().List() {
+		if p, ours := over.(*PopUp); ours {
+			end(p.tips)
+		}
 	}
 }
 

@@ -6,8 +6,10 @@ import (
 	"time"
 
 	"fyne.io/fyne/v2"
+	"fyne.io/fyne/v2/container"
 	"fyne.io/fyne/v2/test"
 	fynetheme "fyne.io/fyne/v2/theme"
+	"fyne.io/fyne/v2/widget"
 )
 
 const longName = "Lease of the flat in Sonnenweg 4, second floor on the left, with the cellar and the garden, of 12 March 2026 (signed).pdf"
@@ -102,4 +104,64 @@ func TestWhatIsShortenedInAPopUpShowsWholeThere(t *testing.T) {
 		t.Errorf("it lies at %v, %v, outside of the window", at, size)
 	}
 	pop.Close()
+}
+
+func TestWhatIsShownUnderTheMouseEndsWhenSomethingElseBegins(t *testing.T) {
+	app := test.NewTempApp(t)
+	button := NewButtonWithIcon("", fynetheme.FolderIcon(), nil)
+	button.Says = func() string { return "Show in folder" }
+	h := newHovering(t, app, button)
+	c := h.window.Canvas()
+	menu := fyne.NewMenu("", fyne.NewMenuItem("Open", nil))
+	for what, begin := range map[string]func(){
+		"it is pressed":  func() { test.Tap(button) },
+		"a menu opens":   func() { OpenMenu(c, menu, button) },
+		"one at a place": func() { OpenMenuAt(c, menu, fyne.NewPos(50, 50)) },
+		"a pop-up opens": func() { Open(c, NewName("Lease"), fyne.Size{}, nil, nil) },
+	} {
+		over := windowTips(c)
+		if got := h.shows(button); got != "Show in folder" {
+			t.Fatalf("it shows %q", got)
+		}
+		if begin(); over.text != "" {
+			t.Errorf("when %s, it still shows %q", what, over.text)
+		}
+		CloseAll(c)
+		test.MoveMouse(c, fyne.NewPos(299, 399))
+		test.MoveMouse(c, fyne.NewPos(10, 10)) // and rests there when the menu opens
+		OpenMenu(c, menu, button)
+		for _, later := range h.waiting {
+			later()
+		}
+		h.waiting = nil
+		if over.text != "" {
+			t.Errorf("over a menu it shows %q", over.text)
+		}
+		CloseAll(c)
+		test.MoveMouse(c, fyne.NewPos(299, 399))
+	}
+}
+
+func TestAMenuOpensBelowWhereThereIsRoom(t *testing.T) {
+	app := test.NewTempApp(t)
+	window := app.NewWindow("")
+	t.Cleanup(window.Close)
+	high, middle, low := NewButton("high", nil), NewButton("middle", nil), NewButton("low", nil)
+	window.SetContent(container.NewBorder(high, low, nil, nil, container.NewCenter(middle)))
+	window.Resize(fyne.NewSize(300, 600))
+	menu := fyne.NewMenu("", fyne.NewMenuItem("Open", nil), fyne.NewMenuItem("Print", nil))
+	for at, below := range map[*Button]bool{high: true, middle: true, low: false} {
+		OpenMenu(window.Canvas(), menu, at)
+		of := fyne.CurrentApp().Driver().AbsolutePositionForObject
+		for _, o := range test.LaidOutObjects(window.Canvas().Overlays().Top()) {
+			pop, ok := o.(*widget.PopUpMenu)
+			if !ok {
+				continue
+			}
+			if from, edge := of(pop).Y, of(at).Y; below && from < edge+at.Size().Height || !below && from+pop.Size().Height > edge {
+				t.Errorf("%s at %v: it lies from %v, %v high", at.Text, edge, from, pop.Size().Height)
+			}
+		}
+		CloseAll(window.Canvas())
+	}
 }

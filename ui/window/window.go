@@ -116,6 +116,7 @@ func (w *Window) Go(to int) {
 	if w.at == to {
 		return
 	}
+	widgets.EndTips(w.window.Canvas())
 	w.at = to
 	for i, item := range w.nav {
 		item.Choose(i == to)
