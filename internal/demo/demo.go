@@ -1,7 +1,7 @@
 // Package demo plays the whole job on the embedded signing service, with simulated signers: it needs no account and no
 // internet, and everything in it is real (the sign-in, the tunnel's address on this computer, the events and their
 // signatures, the PDFs) but the people. The demo command and the window's demo are the same demo. It keeps its state in
-// a folder of its own, which goes when the demo ends; the saved documents stay.
+// a folder of its own, which goes when the demo ends; the saved documents stay, and what people had sent from a folder.
 package demo
 
 import (
@@ -31,7 +31,7 @@ type Options struct {
 	Folder  string        // for the saved documents; made if it is not there
 	Version string        //
 	Pace    time.Duration // how long a simulated signer takes
-	ByHand  bool          // send one package more, which waits for the user's own hand
+	ByHand  bool          // leave something to the user's own hand: a package that waits for it, and a folder that sends
 	Log     *slog.Logger
 
 	DocumentReader []string // see agent.Params
@@ -55,6 +55,7 @@ type Demo struct {
 
 	o       Options
 	state   string // folder of state and samples, removed by Close
+	sends   string // the folder that sends; empty without one
 	stop    context.CancelFunc
 	running sync.WaitGroup
 }
@@ -105,6 +106,11 @@ func Start(ctx context.Context, o Options) (d *Demo, err error) {
 	if err := d.Agent.Configure(ctx, s, office.Secrets{ClientSecret: client.Secret}); err != nil {
 		return nil, err
 	}
+	if o.ByHand {
+		if err := d.addFolder(); err != nil {
+			return nil, err
+		}
+	}
 	run, stop := context.WithCancel(context.WithoutCancel(ctx))
 	d.stop = stop
 	d.running.Go(func() { d.Agent.Run(run) })
@@ -122,7 +128,7 @@ func (d *Demo) Close() error {
 	if d.Service != nil {
 		errs = append(errs, d.Service.Close())
 	}
-	return errors.Join(append(errs, os.RemoveAll(d.state))...)
+	return errors.Join(append(errs, d.removeFolder(), os.RemoveAll(d.state))...)
 }
 
 // SignIn walks the whole OAuth flow, with a program in the browser's place.

@@ -30,7 +30,7 @@ func (d *Demo) drafts(folder string) []office.NewPackage {
 	if d.o.ByHand {
 		list = append(list, office.NewPackage{
 			Name: "Mandate for you to sign", Files: []string{file("Mandate Keller.pdf")}, Signers: []office.Signer{zoe},
-			Message: "Open the signer's page from the package and sign with your own hand.",
+			Message: "Read the mandate, then draw your signature below.",
 		})
 	}
 	return list

@@ -1,6 +1,7 @@
 package announce
 
 import (
+	"path"
 	"path/filepath"
 	"slices"
 
@@ -178,6 +179,7 @@ func isSaved(jobs []office.Job) bool {
 // savedFact is a package whose files are on disk, as far as they can be had.
 func savedFact(p office.Package, jobs []office.Job) office.Fact {
 	saved := slices.DeleteFunc(slices.Clone(jobs), func(j office.Job) bool { return j.State != office.JobDone })
+	slices.SortStableFunc(saved, func(a, b office.Job) int { return rank(a.Kind) - rank(b.Kind) })
 	return office.Fact{
 		Key:       "saved/" + p.ID,
 		PackageID: p.ID,
@@ -211,4 +213,22 @@ func savedBody(saved []office.Job, missing int) message.Message {
 	return body
 }
 
-func folderName(jobs []office.Job) string { return filepath.Base(jobs[0].Folder) }
+// rank is the order in which files are named: first what was signed, for which people wait.
+func rank(k office.FileKind) int {
+	switch k {
+	case office.FileSigned:
+		return 0
+	case office.FileCertificate:
+		return 1
+	}
+	return 2
+}
+
+// folderName is where files were saved: the office's folder, and the subfolder in which all of them are.
+func folderName(jobs []office.Job) string {
+	sub := path.Dir(jobs[0].Target)
+	if slices.ContainsFunc(jobs, func(j office.Job) bool { return path.Dir(j.Target) != sub }) {
+		sub = "."
+	}
+	return filepath.Join(filepath.Base(jobs[0].Folder), filepath.FromSlash(sub))
+}

@@ -22,7 +22,7 @@ func eventMessage(p office.Package, e esign.Event) message.Message {
 		}
 		return message.SomeoneSigned(name)
 	case esign.DocumentExecuted:
-		if document != "" {
+		if document != "" && document != name { // as a document that is sent alone is mostly called
 			return message.EveryoneSignedDocument(document, name)
 		}
 		return message.EveryoneSignedADocument(name)
