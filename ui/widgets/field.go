@@ -18,6 +18,7 @@ type Field struct {
 	hint   string
 	locked string // why nobody can change it, in place of the hint
 	below  *Prose
+	beside *Line // a passing remark on the name's line, so that nothing moves; nil where there is none
 	mark   *widget.Icon
 	input  marked // nil for one that shows no marks
 	wrong  bool
@@ -54,7 +55,13 @@ func NewField(name string, input fyne.CanvasObject, hint string) *Field {
 	f.input = markedIn(input)
 	f.names(input)
 	f.line = Across(f.mark, f.below, nil)
-	f.parts = Stack(3, label, input, f.line)
+	head := fyne.CanvasObject(label)
+	if name != "" && hint == "" && f.input == nil { // what is typed changes the line below with each key anyway
+		f.beside = NewCaption("")
+		f.beside.Shorten = true
+		head = Across(label, PadHV(8, 0, f.beside), nil)
+	}
+	f.parts = Stack(3, head, input, f.line)
 	f.ExtendBaseWidget(f)
 	f.Wrong("")
 	return f
@@ -86,8 +93,19 @@ func (f *Field) Wrong(text string) {
 		f.mark.Show()
 	}
 	f.line.Hidden = f.below.Text == ""
+	f.remark("", "")
 	f.below.Refresh()
 	f.parts.Refresh()
+}
+
+// remark says something on the name's line, where there is room for that.
+func (f *Field) remark(text string, colour fyne.ThemeColorName) bool {
+	if f.beside == nil {
+		return false
+	}
+	f.beside.Colour = colour
+	f.beside.Set(text)
+	return true
 }
 
 // FocusWrong puts the cursor into the first field that is wrong, as they are read: by lines, and from the left.
@@ -129,14 +147,14 @@ func (f *Field) Lock(why string) {
 	}
 }
 
-// Note shows a passing remark in place of the hint, in a colour of its own; an empty text shows the hint again. An error
+// Note shows a passing remark in place of the hint or, where a choice has none, beside the name, in a colour of its own; an empty text shows the hint again. An error
 // goes before it.
 func (f *Field) Note(colour fyne.ThemeColorName, text string) {
 	if f.wrong {
 		return
 	}
 	f.Wrong("")
-	if text == "" {
+	if text == "" || f.remark(text, colour) {
 		return
 	}
 	f.below.Text, f.below.Colour = text, colour
@@ -148,8 +166,13 @@ func (f *Field) Note(colour fyne.ThemeColorName, text string) {
 // Title is the name of the field.
 func (f *Field) Title() string { return f.name }
 
-// Said is the text under the input: what is wrong, a remark, or the hint.
-func (f *Field) Said() string { return f.below.Text }
+// Said is the text at the input: what is wrong, a remark, or the hint.
+func (f *Field) Said() string {
+	if f.beside != nil && f.beside.Text != "" {
+		return f.beside.Text
+	}
+	return f.below.Text
+}
 
 // IsWrong says whether the field shows an error.
 func (f *Field) IsWrong() bool { return f.wrong }
