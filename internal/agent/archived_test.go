@@ -31,7 +31,7 @@ func TestAnArchivedPackageComesBackWhenSomethingNewIsWrong(t *testing.T) {
 	noErr(t, o.service.Decline(id, row.Next[0].ID, "No."))
 	noErr(t, o.askNow(id))
 	o.packages.Wake()
-	o.eventually("people are told as before", func() bool { return o.count("Ana Ruiz declined to sign “Offer”. Reason: “No.”.") == 1 })
+	o.eventually("people are told as before", func() bool { return o.count("Ana Ruiz declined to sign “Offer”. Reason: “No.”") == 1 })
 	if o.archived(id) {
 		t.Error("a new problem is not in the list")
 	}

@@ -21,7 +21,7 @@ func TestADeclinedSignatureIsToldOnceAndShown(t *testing.T) {
 	noErr(t, o.askNow(id))
 	o.packages.Wake()
 	o.eventually("people are told", func() bool {
-		return o.count("Ana Ruiz declined to sign “Offer”. Reason: “The rent is wrong.”.") == 1
+		return o.count("Ana Ruiz declined to sign “Offer”. Reason: “The rent is wrong.”") == 1
 	})
 	row, _ = o.Package(id)
 	if s := row.Signers[0]; s.Declined.IsZero() || s.DeclineReason != "The rent is wrong." || len(row.Next) != 0 {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 
 	"fyne.io/fyne/v2"
+	"fyne.io/fyne/v2/container"
 	"fyne.io/fyne/v2/widget"
 
 	"countersign/ui/theme"
@@ -59,13 +60,26 @@ func NewField(name string, input fyne.CanvasObject, hint string) *Field {
 	if name != "" && hint == "" && f.input == nil { // what is typed changes the line below with each key anyway
 		f.beside = NewCaption("")
 		f.beside.Shorten = true
-		head = Across(label, PadHV(8, 0, f.beside), nil)
+		head = container.New(naming{label, f.beside}, label, f.beside)
 	}
 	f.parts = Stack(3, head, input, f.line)
 	f.ExtendBaseWidget(f)
 	f.Wrong("")
 	return f
 }
+
+// naming is a line that begins with a name, as wide as it reads, and has something after it where there is room.
+type naming struct{ name, after *Line }
+
+func (n naming) Layout(_ []fyne.CanvasObject, size fyne.Size) {
+	const gap = 8
+	n.name.Resize(size)
+	at := n.name.measure(n.name.Text) + gap
+	n.after.Move(fyne.NewPos(at, 0))
+	n.after.Resize(fyne.NewSize(max(0, size.Width-at), size.Height))
+}
+
+func (n naming) MinSize([]fyne.CanvasObject) fyne.Size { return n.name.MinSize() }
 
 // names gives the inputs in an object the name of the field.
 func (f *Field) names(o fyne.CanvasObject) {

@@ -21,7 +21,7 @@ func (w *Window) bindKeys() {
 		{keys.Settings, w.ShowSettings, false},
 		{keys.Send, w.sendNow, false},
 		{keys.Close, w.Hide, true},
-		{keys.Quit, w.options.Quit, true},
+		{keys.Quit, w.askToQuit, true},
 	} {
 		for _, key := range bound.keys {
 			w.shortcuts[key] = bound.do

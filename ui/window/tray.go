@@ -84,7 +84,7 @@ func (t *tray) items(state, account string, o overview) []*fyne.MenuItem {
 		label := lang.L("Resume notifications, paused until {{.When}}", i18n.V{"When": o.paused.In(w.options.Now().Location()).Format("15:04")})
 		pause = fyne.NewMenuItem(label, func() { w.pause(time.Time{}) })
 	}
-	quit := fyne.NewMenuItem(lang.L("Quit"), w.options.Quit)
+	quit := fyne.NewMenuItem(lang.L("Quit"), w.askToQuit)
 	quit.IsQuit = true
 	items = append(items, fyne.NewMenuItem(lang.L("Open folder"), w.packages.OpenFolder),
 		fyne.NewMenuItemSeparator(),

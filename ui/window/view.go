@@ -70,8 +70,8 @@ func (r *view) close() {
 // enter shows an office in place of the one before, in the language it has chosen.
 func (w *Window) enter(office env.Office, demo bool) {
 	before, at := w.view, w.at
-	w.leaving = leaving{}  // what was asked is dropped with the view
-	s := office.Settings() // from memory: the window must know at once whether to begin with the wizard
+	w.leaving, w.quitting = leaving{}, quitting{} // what was asked is dropped with the view
+	s := office.Settings()                        // from memory: the window must know at once whether to begin with the wizard
 	w.speak(s.Language)
 	w.paint(w.look(s))
 	w.view = view{demo: demo, pool: w.own.Inner(), watcher: w.own.Inner(),

@@ -85,6 +85,7 @@ type Window struct {
 	sharpens  bool // see staySharp
 	drawn     int  // how fine the screen was when texts were drawn last; 0 before
 	leaving   leaving
+	quitting  quitting
 	language  string
 	painted   theme.Look
 	comfort   system.Comfort
