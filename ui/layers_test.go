@@ -52,6 +52,9 @@ func TestLayersPointOneWay(t *testing.T) {
 			if err != nil {
 				return err
 			}
+			if name == "countersign/ui/displaytest" && strings.HasSuffix(path, "_test.go") {
+				continue // knows nothing of what is shown
+			}
 			for _, ban := range bans {
 				if name == ban || strings.HasPrefix(name, ban+"/") {
 					t.Errorf("%s must not import %s", path, name)
