@@ -20,7 +20,9 @@ func TestQuittingAsksWhereSomethingWouldBeLeftUndone(t *testing.T) {
 			b.Office.Change(office.OutboxChanged, func(o *officetest.Office) { o.Waiting = []office.Draft{{ID: "d", State: office.DraftQueued}} })
 		}, "1 package has not been sent yet."},
 		"a package waits for a person": {func(b *bench) {
-			b.Office.Change(office.OutboxChanged, func(o *officetest.Office) { o.Waiting = []office.Draft{{ID: "d", State: office.DraftFailed}, {ID: "e", State: office.DraftHeld}} })
+			b.Office.Change(office.OutboxChanged, func(o *officetest.Office) {
+				o.Waiting = []office.Draft{{ID: "d", State: office.DraftFailed}, {ID: "e", State: office.DraftHeld}}
+			})
 		}, ""},
 		"what was asked for can be undone": {func(b *bench) {
 			b.window.soon(env.Deed{Says: func(int) string { return "Sending" }, Do: func() {}})
