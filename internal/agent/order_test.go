@@ -80,3 +80,19 @@ func TestEventsInAnyOrderMakeNobodySignForSomebodyElse(t *testing.T) {
 		}
 	}
 }
+
+// The status says no more than ids, and the list, which says more, does not work: the full record knows the names.
+func TestFilesOfAPackageMadeElsewhereAreCalledByItsName(t *testing.T) {
+	o := newOfficeWith(t, quick, sandbox.Options{Bare: true})
+	o.eventually("the endpoint is registered", func() bool { return o.Status().Endpoint.ID != "" })
+	o.service.Inject(sandbox.Fault{Path: "/packages/list", Status: 500})
+	o.service.Hold()
+	id := o.foreign("Lease")
+	signAll(o, id)
+	noErr(t, o.service.Release(""))
+	o.eventually("saved", func() bool { return saved(o, id) })
+	if got := o.files(); len(got) != 1 || got[0] != "Lease - Contract.pdf" {
+		t.Errorf("files: %q", got)
+	}
+	o.eventually("told", func() bool { return o.count("Everyone has signed “Lease”.") == 1 })
+}

@@ -131,7 +131,7 @@ func (r *Room) checkPackages(ctx context.Context, client *esign.Client, due []of
 			defer answered()
 			status, err := client.Status(gctx, p.ID)
 			if err == nil { // a failure may be the last: nobody asks on until it is noted
-				status = r.withDeclined(gctx, client, p, status)
+				status = r.withRecord(gctx, client, p, status)
 				answered()
 			}
 			return r.One(gctx, "package "+p.ID, func() error { return r.notePackage(gctx, p, status, err, quiet) })

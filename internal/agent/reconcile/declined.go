@@ -12,17 +12,19 @@ import (
 // recordCall names the call for a package's full record among those that a service may not have.
 const recordCall = "packages/get"
 
-// withDeclined is a status with what the package's full record says of signers who declined. No event tells of them, and
-// the published status does not either (service-facts.md, 6 and 7.1), so that a package whose signers say nothing of
-// themselves is asked about once more, as often as for its status, and once when it is over: somebody may have declined before,
-// while nobody asked. before is the package as it is known. A service without such records is asked once.
-func (r *Room) withDeclined(ctx context.Context, client *esign.Client, before office.Package, s esign.Status) esign.Status {
+// withRecord is a status with what the package's full record says beside it. No event tells of signers who declined, and the
+// published status does not either (service-facts.md, 6 and 7.1), so that a package whose signers say nothing of themselves is
+// asked about once more, as often as for its status, and once when it is over: somebody may have declined before, while nobody
+// asked. So is one whose name nobody has told, since its files are called by it for good. before is the package as it is known.
+// A service without such records is asked once.
+func (r *Room) withRecord(ctx context.Context, client *esign.Client, before office.Package, s esign.Status) esign.Status {
 	state := office.PackageState(s.State)
 	waited := before.State != "" && !before.State.Over()
 	waits := s.State != esign.Executed && state != office.PackageDraft && (!state.Over() || waited)
 	told := slices.ContainsFunc(s.Signers, func(x esign.Signer) bool { return x.StateTold })
 	unsaid := state == office.PackageRescinded && s.RescindMessage == ""
-	if (!waits || told) && !unsaid || r.lacks.Has(client.Home(), recordCall, r.Now()) || r.needs.Budget.Wait(ctx) != nil {
+	nameless := s.Name == "" && before.Name == ""
+	if (!waits || told) && !unsaid && !nameless || r.lacks.Has(client.Home(), recordCall, r.Now()) || r.needs.Budget.Wait(ctx) != nil {
 		return s
 	}
 	record, err := client.Package(ctx, s.PackageID)
@@ -32,6 +34,8 @@ func (r *Room) withDeclined(ctx context.Context, client *esign.Client, before of
 		}
 		return s
 	}
+	s.Name, s.Type = cmp.Or(s.Name, record.Name), cmp.Or(s.Type, record.Type)
+	nameDocuments(s.Documents, record.Documents)
 	s.Recipients = record.Recipients
 	s.RescindMessage = cmp.Or(s.RescindMessage, record.RescindMessage)
 	if len(s.Signers) == 0 {
@@ -47,4 +51,14 @@ func (r *Room) withDeclined(ctx context.Context, client *esign.Client, before of
 		}
 	}
 	return s
+}
+
+// nameDocuments gives documents without a name that of the record.
+func nameDocuments(documents, record []esign.Document) {
+	for i := range documents {
+		d := &documents[i]
+		if at := slices.IndexFunc(record, func(x esign.Document) bool { return d.ID != "" && x.ID == d.ID }); at >= 0 {
+			d.Name, d.FileName = cmp.Or(d.Name, record[at].Name), cmp.Or(d.FileName, record[at].FileName)
+		}
+	}
 }

@@ -257,6 +257,9 @@ func (r *Room) statusForEvent(ctx context.Context, service string, p office.Pack
 	if err != nil {
 		return nil
 	}
+	if p.Name == "" || len(p.Signers) == 0 { // else a bare answer says nothing that was asked for
+		s = r.withRecord(ctx, client, p, s)
+	}
 	return &s
 }
 

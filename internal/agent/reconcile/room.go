@@ -94,7 +94,7 @@ type Room struct {
 	followers followers // of the events
 	list      discovery // of Run's goroutine alone
 	failures  loop.Failures
-	lacks     loop.Lacks   // what the service does not have, see withDeclined
+	lacks     loop.Lacks   // what the service does not have, see withRecord
 	backlog   atomic.Int64 // packages that wait to be asked about in this round
 }
 
