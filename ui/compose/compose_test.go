@@ -430,3 +430,19 @@ func TestTheCursorGoesToWhatIsWrongFirst(t *testing.T) {
 	b.screen.due.SetText("31.02.2027")
 	wrong(b.screen.due, "the date")
 }
+
+func TestMoreFilesThanAnybodyMeansAreNotAddedAtOnce(t *testing.T) {
+	b := newBench(t, officetest.Busy())
+	var paths []string
+	for i := range mostFiles + 100 {
+		paths = append(paths, fmt.Sprintf("/nowhere/%d.pdf", i))
+	}
+	b.screen.Add(paths)
+	b.Settle()
+	if got := b.names(); len(got) != mostFiles || got[0] != "0.pdf" {
+		t.Errorf("%d documents are added", len(got))
+	}
+	if len(b.Notices) != 1 || !strings.Contains(b.Notices[0], "500 files") {
+		t.Errorf("said %q", b.Notices)
+	}
+}

@@ -11,6 +11,7 @@ import (
 	"fyne.io/fyne/v2/container"
 	"fyne.io/fyne/v2/lang"
 
+	"countersign/internal/message"
 	"countersign/ui/async"
 	"countersign/ui/browse"
 	"countersign/ui/i18n"
@@ -20,6 +21,10 @@ import (
 
 // manyFiles is how many files a folder may bring before somebody is asked.
 const manyFiles = 20
+
+// mostFiles is how many files are added at once. More would hold the window up for minutes, and the form keeps them for the next
+// start: whoever drops more has marked more than was meant.
+const mostFiles = 500
 
 // atEnd is behind the last document.
 const atEnd = -1
@@ -38,6 +43,10 @@ func (s *Screen) addAt(paths []string, at int) {
 		return
 	}
 	async.Then(s.env.Work, func(context.Context) (found, error) { return unfold(paths), nil }, func(f found, _ error) {
+		if len(f.files) > mostFiles {
+			f.files = f.files[:mostFiles]
+			s.env.Notice(i18n.Message(message.DropTooMany(mostFiles)))
+		}
 		for _, folder := range f.empty {
 			s.env.Notice(lang.L("No document in “{{.Folder}}” can be sent. Documents in its subfolders are not added.", i18n.V{"Folder": filepath.Base(folder)}))
 		}
@@ -58,9 +67,12 @@ type found struct {
 	empty     []string // folders without a document
 }
 
-// unfold reads which documents lie in the folders among paths. It runs beside the window's goroutine.
+// unfold reads which documents lie in the folders among paths, until there are too many. It runs beside the window's goroutine.
 func unfold(paths []string) (f found) {
 	for _, path := range paths {
+		if len(f.files) > mostFiles {
+			break
+		}
 		if info, err := os.Stat(path); err != nil || !info.IsDir() {
 			f.files = append(f.files, path) // what is not there says so in its line
 			continue
