@@ -89,9 +89,20 @@ func (t msiTable) text() []byte {
 // msiVersion is the version as Windows Installer compares it: three numbers, of which the first two are bytes.
 func (p product) msiVersion() (string, error) {
 	numbers := p.numbers(3)
-	for _, n := range numbers[:2] {
-		if v, err := strconv.Atoi(n); err != nil || v > 255 {
-			return "", fmt.Errorf("no version like %s is compared by Windows Installer: its first two numbers end at 255", p.version)
+	if !strings.Contains(p.version, ".") { // a commit, which may consist of digits
+		return strings.Join(numbers, "."), nil
+	}
+	for i, n := range strings.FieldsFunc(p.version, func(r rune) bool { return r == '.' || r == '-' || r == '+' }) {
+		last := 255
+		if i == 2 {
+			last = 65535
+		}
+		v, err := strconv.ParseUint(n, 10, 64)
+		if i > 2 || errors.Is(err, strconv.ErrSyntax) { // from here on it is no number, which is left out
+			break
+		}
+		if err != nil || v > uint64(last) {
+			return "", fmt.Errorf("no version like %s is compared by Windows Installer: its first two numbers end at 255, the third at 65535", p.version)
 		}
 	}
 	return strings.Join(numbers, "."), nil

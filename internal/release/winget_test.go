@@ -60,13 +60,15 @@ func TestTheManifestOfWingetNamesTheFilesOfTheRelease(t *testing.T) {
 }
 
 func TestAVersionThatWindowsInstallerCannotCompareIsRefused(t *testing.T) {
-	for version, want := range map[string]string{"1.2.3": "1.2.3", "1.3.0-rc.1": "1.3.0", "0f1e2d3": "0.0.0", "255.255.65535": "255.255.65535"} {
+	for version, want := range map[string]string{"1.2.3": "1.2.3", "1.3.0-rc.1": "1.3.0", "0f1e2d3": "0.0.0", "1234567": "0.0.0", "255.255.65535": "255.255.65535"} {
 		if is, err := (product{version: version}).msiVersion(); err != nil || is != want {
 			t.Errorf("%s is %q, %v", version, is, err)
 		}
 	}
-	if is, err := (product{version: "2026.1.0"}).msiVersion(); err == nil {
-		t.Errorf("2026.1.0 is %q", is)
+	for _, version := range []string{"2026.1.0", "1.2026.0", "1.2.65536", "1.2.20261122123456789012345", "70000.0.0"} {
+		if is, err := (product{version: version}).msiVersion(); err == nil {
+			t.Errorf("%s is %q", version, is)
+		}
 	}
 }
 
