@@ -162,7 +162,7 @@ WINDOWS_PACKAGES  := gcc-mingw-w64-x86-64 mingw-w64-x86-64-dev nsis wixl msitool
 DEB_PACKAGES      := dpkg-dev xz-utils libdecor-0-0 libegl1 libwayland-cursor0 libwayland-egl1
 RPM_PACKAGES      := rpm
 TAR_PACKAGES      := xz-utils
-SHIPPING_PACKAGES := wine wine64 xvfb xdotool libgl1-mesa-dri openssl bsdutils debootstrap desktop-file-utils appstream mandoc lintian sway grim dbus
+SHIPPING_PACKAGES := wine wine64 locales xvfb xdotool libgl1-mesa-dri openssl bsdutils debootstrap desktop-file-utils appstream mandoc lintian sway grim dbus
 
 # ARCH is another kind of processor than this computer's, arm64 or amd64: `make deb ARCH=arm64`, and rpm, flatpak and tar. Debian's
 # cross compiler makes the program, with that one's libraries, which apt-get has after `dpkg --add-architecture arm64`; that is left to

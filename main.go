@@ -8,6 +8,7 @@ import (
 
 	"countersign/internal/cli"
 	"countersign/ui"
+	"countersign/ui/fault"
 	"countersign/ui/i18n"
 	"countersign/ui/opengl"
 	"countersign/ui/system"
@@ -29,6 +30,7 @@ func main() {
 		WithoutWindow: func(ctx context.Context, w cli.Window) error { return ui.RunTray(ctx, options(w)) },
 		Again:         ui.Again,
 		Alert:         ui.Alert,
+		Fault:         fault.Output,
 		Forget:        ui.Forget,
 		TakeOver:      system.TakeOver,
 		Display:       func(ctx context.Context) error { return system.CheckDisplay(ctx, os.Getenv) },

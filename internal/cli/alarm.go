@@ -57,6 +57,31 @@ func (c *commands) why(err error) message.Message {
 	return m
 }
 
+// faults is what Go writes to when a fault ends the program that nothing recovers from: nil for the trace alone, where nobody has
+// to be told in a box.
+func (r *run) faults() func(trace *os.File) (*os.File, error) {
+	if !r.windowed || r.program.Fault == nil || r.terminal.read(r.program.Stderr) {
+		return nil
+	}
+	self, err := os.Executable()
+	if err != nil {
+		return nil
+	}
+	tell := []string{self, "fault", "--data", r.global.Data}
+	return func(trace *os.File) (*os.File, error) { return r.program.Fault(trace, tell) }
+}
+
+// faultCmd tells people of a fault that has just ended the program, which could not do so itself.
+type faultCmd struct{}
+
+func (faultCmd) Run(r *run) error {
+	if r.program.Alert == nil {
+		return message.Error(message.WindowNotBuiltIn(), nil)
+	}
+	r.program.show(message.StartCrashed(locations.Log(r.global.Data)))
+	return nil
+}
+
 // crashed keeps what a fault of the program's own left, and is what people are told of it.
 func (c *commands) crashed(reason any) error {
 	m := message.StartCrashed(locations.Log(c.Data))

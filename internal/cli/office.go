@@ -80,7 +80,7 @@ func (r *run) start(parts ...agent.Part) (*local, error) {
 	if err := private.Files(locations.All(r.global.Data)...); err != nil {
 		logger.Warn("what is in the data folder could not be made private", "err", err)
 	}
-	trace, ended := keepTrace(r.global.Data, logger)
+	trace, ended := keepTrace(r.global.Data, r.faults(), logger)
 	notifier := notify.New(notify.Options{App: "Countersign", Icon: icon(), IconFile: locations.Icon(r.global.Data), Log: logger})
 	a, err := agent.Open(r.ctx, agent.Params{
 		DataDir: r.global.Data, Keeper: r.keeper(logger), Version: r.program.Version, Log: logger, Notify: notifier.Notify,

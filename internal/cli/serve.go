@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"sync"
 
@@ -90,6 +91,12 @@ func (c *openCmd) Run(r *run) error {
 	w := Window{
 		Agent: l.agent, Version: r.program.Version, Files: files, Incoming: l.incoming, Hidden: c.Hidden,
 		StartDemo: r.tryDemo, Ending: ending.begin,
+	}
+	if crash := crashAt(os.Getenv(crashVariable)); crash != nil {
+		beside := make(chan struct{})
+		go func() { crash("beside the window"); close(beside) }()
+		<-beside
+		crash("window")
 	}
 	err = r.program.Window(r.ctx, w)
 	if err != nil && errors.Is(err, r.program.CannotDraw) {

@@ -18,12 +18,15 @@ const traceLimit = 64 << 10
 
 // trace has what Go says of a fault that nothing recovers from kept in a file. Without it, a program without a terminal ends
 // without a word: nobody reads what it prints.
-type trace struct{ path string }
+type trace struct {
+	path   string
+	output func(trace *os.File) (*os.File, error) // see Program.Fault
+}
 
 // keepTrace starts a trace in a data folder that this process has to itself. Where a fault ended the process before this one,
 // its trace goes to the log, and ended is when it happened; else that is zero.
-func keepTrace(folder string, log *slog.Logger) (t *trace, ended time.Time) {
-	t = &trace{path: locations.Trace(folder)}
+func keepTrace(folder string, output func(trace *os.File) (*os.File, error), log *slog.Logger) (t *trace, ended time.Time) {
+	t = &trace{path: locations.Trace(folder), output: output}
 	ended, err := t.start(log)
 	if err != nil {
 		log.Warn("what a fault leaves is not kept", "err", err)
@@ -49,12 +52,23 @@ func (t *trace) start(log *slog.Logger) (ended time.Time, err error) {
 			return ended, fmt.Errorf("empty the trace: %w", err)
 		}
 	}
-	return ended, debug.SetCrashOutput(f, debug.CrashOptions{})
+	if t.output == nil {
+		return ended, debug.SetCrashOutput(f, debug.CrashOptions{})
+	}
+	out, err := t.output(f)
+	if err != nil {
+		return ended, errors.Join(err, debug.SetCrashOutput(f, debug.CrashOptions{}))
+	}
+	defer out.Close()
+	return ended, debug.SetCrashOutput(out, debug.CrashOptions{})
 }
 
-// Close ends the trace, of which nothing stays.
+// Close ends the trace, of which nothing stays, unless a fault is just ending the program: that is for the next start.
 func (t *trace) Close() error {
 	err := debug.SetCrashOutput(nil, debug.CrashOptions{})
+	if info, unknown := os.Stat(t.path); unknown == nil && info.Size() > 0 {
+		return err
+	}
 	if gone := os.Remove(t.path); !errors.Is(gone, fs.ErrNotExist) {
 		err = errors.Join(err, gone)
 	}

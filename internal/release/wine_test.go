@@ -11,6 +11,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"countersign/ui/displaytest"
 )
 
 // wineOverrides keeps Wine from what would reach beyond its folder: asking to install Mono and Gecko, and putting what is
@@ -259,21 +261,5 @@ func TestTheWindowAppearsOnWindows(t *testing.T) {
 // newDisplay is an X server of the test's own; more is what it is told beside the usual.
 func newDisplay(t *testing.T, more ...string) string {
 	t.Helper()
-	read, written, err := os.Pipe()
-	must(t, err)
-	x := exec.Command("Xvfb", append([]string{"-displayfd", "3", "-screen", "0", "1280x900x24", "-nolisten", "tcp"}, more...)...)
-	x.ExtraFiles = []*os.File{written}
-	must(t, x.Start())
-	t.Cleanup(func() {
-		x.Process.Kill()
-		x.Wait()
-	})
-	written.Close()
-	defer read.Close()
-	number := make([]byte, 16)
-	n, err := read.Read(number)
-	if err != nil {
-		t.Fatal("Xvfb does not start: ", err)
-	}
-	return ":" + strings.TrimSpace(string(number[:n]))
+	return displaytest.Server(t, "1280x900x24", more...)
 }

@@ -14,6 +14,14 @@ import (
 // Start starts Xvfb until the test has ended, and has $DISPLAY name it. Where there is none, the test fails.
 func Start(t *testing.T) {
 	t.Helper()
+	t.Setenv("DISPLAY", Server(t, "640x480x24"))
+	t.Setenv("WAYLAND_DISPLAY", "")
+}
+
+// Server starts Xvfb with a screen of that size until the test has ended, and returns the name of the display; more is what it
+// is told beside the usual. It stays when its last client goes: otherwise it would begin anew under the next one's hands.
+func Server(t *testing.T, screen string, more ...string) string {
+	t.Helper()
 	must := func(err error) {
 		if err != nil {
 			t.Helper()
@@ -23,7 +31,7 @@ func Start(t *testing.T) {
 	ready, number, err := os.Pipe()
 	must(err)
 	defer ready.Close()
-	x := exec.Command("Xvfb", "-displayfd", "3", "-screen", "0", "640x480x24", "-nolisten", "tcp", "-noreset")
+	x := exec.Command("Xvfb", append([]string{"-displayfd", "3", "-screen", "0", screen, "-nolisten", "tcp", "-noreset"}, more...)...)
 	x.ExtraFiles = []*os.File{number}
 	if err := x.Start(); err != nil {
 		t.Fatal("this test needs Xvfb (package xvfb): ", err)
@@ -35,6 +43,5 @@ func Start(t *testing.T) {
 	})
 	line, err := bufio.NewReader(ready).ReadString('\n')
 	must(err)
-	t.Setenv("DISPLAY", ":"+strings.TrimSpace(line))
-	t.Setenv("WAYLAND_DISPLAY", "")
+	return ":" + strings.TrimSpace(line)
 }
