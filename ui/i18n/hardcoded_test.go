@@ -20,7 +20,8 @@ var notWords = []string{
 	"openid profile offline_access organization", // scopes, interface.md
 	"English", "Français", "Deutsch", "Español", // what languages are called by those who speak them
 	"Desktop", "Documents", "Downloads", "Signed", // folders on the disk
-	"as it was", // a mark that nobody sees
+	"as it was",         // a mark that nobody sees
+	"DisableAnimations", // a setting of Fyne
 }
 
 // notWindow are folders under ui whose texts are for tests or for other programs, or what people type.
