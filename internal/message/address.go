@@ -42,7 +42,7 @@ func NoConnectionTo(server string) Message {
 }
 
 func TryingAgain() Message              { return of("address.trying-again") }
-func NotOpened(why string) Message      { return of("address.not-opened", Text("Why", why)) }
+func NotOpened() Message                { return of("address.not-opened") }
 func NoAddress() Message                { return of("address.no-address") }
 func MayNotReceive() Message            { return of("address.may-not-receive") }
 func EndpointNeeds() Message            { return of("address.endpoint-needs") }

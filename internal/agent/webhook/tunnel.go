@@ -156,7 +156,7 @@ func (r *Room) makeTunnel(s office.Settings, authtoken string) (tunnel.Tunnel, e
 func (r *Room) Diagnose(ctx context.Context, s office.Settings, byProxy bool) (tunnel.Diagnosis, error) {
 	pool, err := readCAs(s.NgrokCA)
 	if err != nil {
-		return tunnel.Diagnosis{}, message.Error(message.CertificateFileUnusable(), err)
+		return tunnel.Diagnosis{}, err
 	}
 	return tunnel.Diagnose(ctx, tunnel.NgrokConfig{ConnectURL: s.NgrokConnectURL, CAs: pool, Dial: r.Dial, Log: r.Log}, byProxy), nil
 }
@@ -179,11 +179,11 @@ func readCAs(file string) (*x509.CertPool, error) {
 	}
 	pem, err := os.ReadFile(file)
 	if err != nil {
-		return nil, fmt.Errorf("read the ngrok CA file: %w", err)
+		return nil, message.Error(message.CertificateFileUnusable(), fmt.Errorf("read the ngrok CA file: %w", err))
 	}
 	pool := x509.NewCertPool()
 	if !pool.AppendCertsFromPEM(pem) {
-		return nil, fmt.Errorf("the ngrok CA file %s holds no certificate", file)
+		return nil, message.Error(message.CertificateFileUnusable(), fmt.Errorf("the ngrok CA file %s holds no certificate", file))
 	}
 	return pool, nil
 }
@@ -260,7 +260,11 @@ func (r *Room) tellAddress() {
 	case known:
 		r.Health.Set(health.AddressRefused, e.Message())
 	default:
-		r.Health.Set(health.AddressRefused, message.NotOpened(err.Error()))
+		m, ok := message.Of(err)
+		if !ok {
+			m = message.NotOpened()
+		}
+		r.Health.Set(health.AddressRefused, m)
 	}
 }
 
