@@ -2,6 +2,7 @@ package proxy
 
 import (
 	"net/url"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -10,10 +11,10 @@ import (
 func TestAScriptThatNeverEndsIsBegunOnce(t *testing.T) {
 	noEnvironment(t)
 	synctest.Test(t, func(t *testing.T) {
-		begun := 0
+		var begun atomic.Int32
 		over := make(chan struct{})
 		f := &Finder{Ask: alone(func(to *url.URL) (Answer, error) {
-			begun++
+			begun.Add(1)
 			<-over
 			way, err := parseWay("proxy.test:3128")
 			return Answer{[]*url.URL{way}, Script}, err
@@ -31,8 +32,8 @@ func TestAScriptThatNeverEndsIsBegunOnce(t *testing.T) {
 				time.Sleep(keepTime)
 			}
 		}
-		if begun != 1 {
-			t.Errorf("the script was begun %d times", begun)
+		if n := begun.Load(); n != 1 {
+			t.Errorf("the script was begun %d times", n)
 		}
 		close(over)
 		synctest.Wait()
