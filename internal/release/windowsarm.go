@@ -11,7 +11,7 @@ import (
 type windowsARMCmd struct{}
 
 // Run makes the program with its window for Windows on ARM, without installers. Debian has a compiler for it, and nothing to link
-// with; Zig brings Windows' libraries along, and says by ZIG where it is.
+// with; Zig brings Windows' libraries along, and ZIG names its program.
 func (windowsARMCmd) Run(ctx context.Context, c *commandLine) error {
 	p, err := c.product(ctx)
 	if err != nil {
