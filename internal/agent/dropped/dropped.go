@@ -246,7 +246,7 @@ func Sweep(root string, now time.Time, needed map[string]bool) error {
 	var failed []error
 	for _, e := range entries {
 		folder := filepath.Join(root, e.Name())
-		info, err := e.Info()
+		info, err := os.Stat(folder) // not that of the listing, in which Windows may number files in another way than SameFile looks for
 		if err != nil || now.Sub(info.ModTime()).Abs() < keep || holdsNeeded(info, needed) {
 			continue
 		}

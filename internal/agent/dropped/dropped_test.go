@@ -218,6 +218,9 @@ func TestAFileIsNeededHoweverItsPathLeadsThere(t *testing.T) {
 	if err := os.Symlink(root, link); err != nil {
 		t.Skip(err)
 	}
+	if _, err := os.Stat(link); err != nil {
+		t.Skip("links lead nowhere here, as under Wine: ", err)
+	}
 	rel, err := filepath.Rel(root, path)
 	if err != nil {
 		t.Fatal(err)
