@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -13,12 +14,16 @@ import (
 	"countersign/internal/message"
 )
 
-// unread is where nobody reads what is printed: a file, as the log of a panel is.
+// unread is where nobody reads what is printed: a file, as the log of a panel is. On Windows, where a program of the desktop
+// has nothing to print to, it is closed.
 func unread(t *testing.T) *os.File {
 	t.Helper()
 	f, err := os.Create(filepath.Join(t.TempDir(), "printed"))
 	must(t, err)
 	t.Cleanup(func() { f.Close() })
+	if runtime.GOOS == "windows" {
+		f.Close()
+	}
 	return f
 }
 
