@@ -59,7 +59,7 @@ func (c *commands) why(err error) message.Message {
 
 // faults is what Go writes to when a fault ends the program that nothing recovers from: nil for the trace alone, where nobody has
 // to be told in a box.
-func (r *run) faults() func(trace *os.File) (*os.File, error) {
+func (r *run) faults() faultOutput {
 	if !r.windowed || r.program.Fault == nil || r.terminal.read(r.program.Stderr) {
 		return nil
 	}
@@ -68,7 +68,7 @@ func (r *run) faults() func(trace *os.File) (*os.File, error) {
 		return nil
 	}
 	tell := []string{self, "fault", "--data", r.global.Data}
-	return func(trace *os.File) (*os.File, error) { return r.program.Fault(trace, tell) }
+	return func(trace *os.File) (*os.File, func(), error) { return r.program.Fault(trace, tell) }
 }
 
 // faultCmd tells people of a fault that has just ended the program, which could not do so itself.

@@ -43,8 +43,9 @@ type Program struct {
 	// that is built without a window.
 	Alert func(m message.Message) bool
 	// Fault is where Go is to write what it says of a fault that ends the program, so that it reaches trace and the program tell
-	// is started. Nil in a program that is built without a window.
-	Fault func(trace *os.File, tell []string) (*os.File, error)
+	// is started; over waits until nothing has trace open for that any more, once what it returned is closed everywhere. Nil in a
+	// program that is built without a window.
+	Fault func(trace *os.File, tell []string) (say *os.File, over func(), err error)
 	// Display says why no window can be shown on this computer; nil when one can. It goes with Window.
 	Display func(ctx context.Context) error
 	// Words puts notifications and the page after a sign-in into the language of the window. Without a window they are

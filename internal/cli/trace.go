@@ -20,12 +20,16 @@ const traceLimit = 64 << 10
 // without a word: nobody reads what it prints.
 type trace struct {
 	path   string
-	output func(trace *os.File) (*os.File, error) // see Program.Fault
+	output faultOutput
+	over   func() // nil while there is no output
 }
+
+// faultOutput is Program.Fault with the program that is to be started.
+type faultOutput func(trace *os.File) (say *os.File, over func(), err error)
 
 // keepTrace starts a trace in a data folder that this process has to itself. Where a fault ended the process before this one,
 // its trace goes to the log, and ended is when it happened; else that is zero.
-func keepTrace(folder string, output func(trace *os.File) (*os.File, error), log *slog.Logger) (t *trace, ended time.Time) {
+func keepTrace(folder string, output faultOutput, log *slog.Logger) (t *trace, ended time.Time) {
 	t = &trace{path: locations.Trace(folder), output: output}
 	ended, err := t.start(log)
 	if err != nil {
@@ -55,10 +59,11 @@ func (t *trace) start(log *slog.Logger) (ended time.Time, err error) {
 	if t.output == nil {
 		return ended, debug.SetCrashOutput(f, debug.CrashOptions{})
 	}
-	out, err := t.output(f)
+	out, over, err := t.output(f)
 	if err != nil {
 		return ended, errors.Join(err, debug.SetCrashOutput(f, debug.CrashOptions{}))
 	}
+	t.over = over
 	defer out.Close()
 	return ended, debug.SetCrashOutput(out, debug.CrashOptions{})
 }
@@ -66,6 +71,9 @@ func (t *trace) start(log *slog.Logger) (ended time.Time, err error) {
 // Close ends the trace, of which nothing stays, unless a fault is just ending the program: that is for the next start.
 func (t *trace) Close() error {
 	err := debug.SetCrashOutput(nil, debug.CrashOptions{})
+	if t.over != nil {
+		t.over() // Windows removes no file that is open
+	}
 	if info, unknown := os.Stat(t.path); unknown == nil && info.Size() > 0 {
 		return err
 	}

@@ -62,12 +62,19 @@ func TestTheTraceOfAFaultStaysWhenTheProgramHappensToEndAtTheSameTime(t *testing
 func TestAFaultThatEndsTheProgramHasAnotherOneTellOfIt(t *testing.T) {
 	data := t.TempDir()
 	var tell []string
+	var waited bool
 	start(t, data, Program{
 		Window: func(context.Context, Window) error { return nil },
-		Fault:  func(trace *os.File, words []string) (*os.File, error) { tell = words; return trace, nil },
+		Fault: func(trace *os.File, words []string) (*os.File, func(), error) {
+			tell = words
+			return trace, func() { _, err := os.Stat(trace.Name()); waited = err == nil }, nil
+		},
 	})
 	if len(tell) < 2 {
 		t.Fatalf("it would start %q", tell)
+	}
+	if !waited {
+		t.Error("the trace was removed while something had it open")
 	}
 	var boxes []message.Message
 	p := Program{Version: "test", Stdin: strings.NewReader(""), Stdout: unread(t), Stderr: unread(t),

@@ -179,6 +179,8 @@ func TestWithoutOpenGLTheTrayOfWindowsWorksOn(t *testing.T) {
 	}
 	atTheDesktop(t, w, append([]string{program}, flags...)...) // whoever asks for the window is told again
 	box(t, w, "told again")
+	w.must(t, append([]string{"wine", program, "quit"}, flags...)...)
+	wantFile(t, filepath.Join(w.dir, "drive_c", "data", "logs", "fault.txt"), false) // or the next start would tell of a fault
 }
 
 func TestOpenGLInSoftwareIsTakenOnNeedAlone(t *testing.T) {

@@ -39,8 +39,8 @@ static DWORD WINAPI watch(void *from) {
 	return 0;
 }
 
-// begin takes the handles and the text over, where it succeeds.
-static int begin(uintptr_t said, uintptr_t trace, wchar_t *tell) {
+// begin takes the handles over, where it succeeds, and returns its thread, or else 0.
+static uintptr_t begin(uintptr_t said, uintptr_t trace, wchar_t *tell) {
 	watched *w = malloc(sizeof *w);
 	wchar_t *line = _wcsdup(tell);
 	HANDLE thread = NULL;
@@ -55,8 +55,7 @@ static int begin(uintptr_t said, uintptr_t trace, wchar_t *tell) {
 		free(line);
 		return 0;
 	}
-	CloseHandle(thread);
-	return 1;
+	return (uintptr_t)thread;
 }
 */
 import "C"
@@ -65,29 +64,39 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"sync"
 	"unsafe"
 
 	"golang.org/x/sys/windows"
 )
 
+// closes is how long the thread may take to close the trace once nobody can say anything more; it is at rest then.
+const closes = 2000 // milliseconds
+
 // Output is where Go is to write what it says of a fault: a pipe, from which it goes to trace, and which has the program tell
-// started, the words of a command line, as soon as there is anything. Closing it, and what the runtime has of it, ends that.
-func Output(trace *os.File, tell []string) (*os.File, error) {
+// started, the words of a command line, as soon as there is anything. Closing it, and what the runtime has of it, ends that; over
+// then waits until trace is closed here, too.
+func Output(trace *os.File, tell []string) (say *os.File, over func(), err error) {
 	line, err := windows.UTF16PtrFromString(windows.ComposeCommandLine(tell))
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	var said, say windows.Handle
-	if err := windows.CreatePipe(&said, &say, nil, 1); err != nil { // no more room than it must have
-		return nil, fmt.Errorf("make a pipe: %w", err)
+	var said, to windows.Handle
+	if err := windows.CreatePipe(&said, &to, nil, 1); err != nil { // no more room than it must have
+		return nil, nil, fmt.Errorf("make a pipe: %w", err)
 	}
 	this := windows.CurrentProcess()
 	var own windows.Handle
 	if err := windows.DuplicateHandle(this, windows.Handle(trace.Fd()), this, &own, 0, false, windows.DUPLICATE_SAME_ACCESS); err != nil {
-		return nil, errors.Join(fmt.Errorf("keep the trace: %w", err), windows.CloseHandle(said), windows.CloseHandle(say))
+		return nil, nil, errors.Join(fmt.Errorf("keep the trace: %w", err), windows.CloseHandle(said), windows.CloseHandle(to))
 	}
-	if C.begin(C.uintptr_t(said), C.uintptr_t(own), (*C.wchar_t)(unsafe.Pointer(line))) == 0 {
-		return nil, errors.Join(errors.New("no thread waits for a fault"), windows.CloseHandle(own), windows.CloseHandle(said), windows.CloseHandle(say))
+	thread := windows.Handle(C.begin(C.uintptr_t(said), C.uintptr_t(own), (*C.wchar_t)(unsafe.Pointer(line))))
+	if thread == 0 {
+		return nil, nil, errors.Join(errors.New("no thread waits for a fault"), windows.CloseHandle(own), windows.CloseHandle(said), windows.CloseHandle(to))
 	}
-	return os.NewFile(uintptr(say), "fault"), nil
+	over = sync.OnceFunc(func() {
+		_, _ = windows.WaitForSingleObject(thread, closes) // otherwise the trace stays, empty
+		_ = windows.CloseHandle(thread)
+	})
+	return os.NewFile(uintptr(to), "fault"), over, nil
 }
