@@ -232,6 +232,7 @@ func TestOpenGLInSoftwareIsTakenOnNeedAlone(t *testing.T) {
 	comes(t, used)
 	w.run(t, "wineserver", "--kill")
 	w.run(t, "wineserver", "--wait")
+	must(t, os.Remove(used)) // which the uninstaller does not know
 	w.must(t, "wine", filepath.Join(installed, "uninstall.exe"), "/S")
 	w.must(t, "wineserver", "-w")
 	wantFile(t, installed, false)
