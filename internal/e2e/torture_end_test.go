@@ -3,6 +3,7 @@
 package e2e
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -22,9 +23,32 @@ func (c *torture) settles() {
 		c.Service.SignAll(p.ID)
 	}
 	c.catchesUp()
-	c.mustSend("In peace", harness.Sample(c.T, "Offer 2026-118"))
-	c.Service.SignAll(c.Service.Named("In peace").ID)
-	c.catchesUp()
+	c.endsInPeace()
+}
+
+// endsInPeace sends a package that nothing disturbs, of which people are told by its name. A summary of what went before takes in
+// whatever is signed until it is raised, and names no more than a few: then it is the next package's turn.
+func (c *torture) endsInPeace() {
+	c.T.Helper()
+	for n := range 3 {
+		name := fmt.Sprintf("In peace %d", n)
+		before := len(c.Desk.Notes.List())
+		c.mustSend(name, harness.Sample(c.T, "Offer 2026-118"))
+		c.Service.SignAll(c.Service.Named(name).ID)
+		c.catchesUp()
+		key, told, summary := "Everyone has signed "+quoted(name)+".", false, false
+		harness.Eventually(c.T, "told: "+key, func() bool {
+			for _, note := range c.Desk.Notes.List()[before:] {
+				told = told || note.Title == key && strings.HasPrefix(note.Body, "Ana Ruiz signed last. ") || strings.Contains(note.Body, key)
+				summary = summary || strings.Contains(note.Title, "packages changed")
+			}
+			return told || summary
+		})
+		if told {
+			return
+		}
+	}
+	c.loss("people were told of no package by its name: %+v", c.Desk.Notes.List())
 }
 
 // catchesUp waits until all that has happened at the service has happened here.
@@ -119,16 +143,9 @@ func (c *torture) neverSent(byName map[string]int) (n int) {
 	return n
 }
 
-// toldAtMostOnce checks the notifications: none of them twice, none again in a summary, and those of the last package,
-// which nothing disturbed, are there.
+// toldAtMostOnce checks the notifications: none of them twice, none again in a summary.
 func (c *torture) toldAtMostOnce() {
 	c.T.Helper()
-	key := "Everyone has signed " + quoted("In peace") + "."
-	harness.Eventually(c.T, "told: "+key, func() bool {
-		return slices.ContainsFunc(c.Desk.Notes.List(), func(n harness.Note) bool {
-			return n.Title == key && strings.HasPrefix(n.Body, "Ana Ruiz signed last. ") || strings.Contains(n.Body, key)
-		})
-	})
 	told := map[string]int{}
 	all := c.Desk.Notes.List()
 	for _, n := range all {

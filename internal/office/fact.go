@@ -16,12 +16,13 @@ type Fact struct {
 	Kind        FactKind
 	Title, Body message.Message
 	Document    message.Message // of a signature, what was signed, where there are several
-	Who         string          // the signer's id, of a signature
+	Who         string          // the signer's id, of a signature; of a saved package, whoever signed last, where that is certain
 	Name        string          // and name
 	Called      string          // and what the package is called
 	Partial     bool            // the person has other documents of the package left to sign
 	Last        bool            // heard of last: after it nobody is left to sign
 	Latest      bool            // made last of all, which is certain
+	Filed       bool            // of a signature, the files are saved already
 	Files       int             // of a saved package, its signed files
 	CaughtUp    bool            // found by catching up: told in a summary when there are many
 }

@@ -88,6 +88,7 @@ type Package struct {
 	Executed       time.Time       `json:"executed,omitzero"`
 	Checked        time.Time       `json:"checked,omitzero"`    // last status answer
 	NextCheck      time.Time       `json:"next_check,omitzero"` // when to ask again
+	Events         int             `json:"events,omitempty"`    // that were handled: an answer asked for before the last of them may be older
 	Planned        bool            `json:"planned,omitempty"`   // save jobs exist for all of its documents
 	Saved          bool            `json:"saved,omitempty"`     // every wanted file is on disk
 	Refused        time.Time       `json:"refused,omitzero"`    // since when the service does not tell what its files need

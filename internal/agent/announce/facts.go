@@ -14,11 +14,12 @@ import (
 // Signed are the facts of signatures on p, without those that people were told of before. Call it in the commit that records them.
 func (r *Room) Signed(tx *store.Tx, p office.Package, signatures []office.Signature) ([]office.Fact, error) {
 	var facts []office.Fact
-	last, toSave := p.LastSigner(), p.EveryoneSigned() && !p.Saved // else people were told of its files, and nothing waits for them
+	last := p.LastSigner()
 	for _, s := range signatures {
 		f := signedFact(p, s)
-		f.Last = toSave && s.SignerID == signatures[len(signatures)-1].SignerID
-		f.Latest = toSave && last != "" && s.SignerID == last
+		f.Last = p.EveryoneSigned() && s.SignerID == signatures[len(signatures)-1].SignerID
+		f.Latest = last != "" && s.SignerID == last
+		f.Filed = p.Saved
 		facts = append(facts, f)
 	}
 	return untold(tx, facts...)
@@ -51,11 +52,35 @@ func (r *Room) Saved(tx *store.Tx, p office.Package, jobs []office.Job, found bo
 	f := savedFact(p, jobs)
 	// A package that was executed long before it was saved here is news of a moment gone by.
 	f.CaughtUp = found || r.Now().Sub(p.Executed) > office.NewFor
-	facts, err := untold(tx, f)
-	if err == nil && found && !p.Restored.IsZero() { // who saved it has told, in the time that a backup does not know
-		return nil, r.Withhold(tx, facts)
+	if first, err := tx.Once(f.Key); err != nil || !first {
+		return nil, err
 	}
-	return facts, err
+	if err := nameLast(tx, p, &f); err != nil {
+		return nil, err
+	}
+	if found && !p.Restored.IsZero() { // who saved it has told, in the time that a backup does not know
+		return nil, nil
+	}
+	return []office.Fact{f}, owe(tx, f)
+}
+
+// nameLast names in f whoever signed p last, where that is certain and people were not told of it before; nor are they told of it
+// again when its event comes after the files.
+func nameLast(tx *store.Tx, p office.Package, f *office.Fact) error {
+	last := p.LastSigner()
+	if p.SignerName(last) == "" {
+		return nil
+	}
+	for _, d := range p.Documents {
+		first, err := tx.Once(signedKey(d.ID, last))
+		if err != nil {
+			return err
+		}
+		if first {
+			f.Who, f.Name, f.Latest = last, p.SignerName(last), true
+		}
+	}
+	return nil
 }
 
 // Owe notes, in the commit of what they are about, that people are to be told of facts. They are handed to Announce once it has
@@ -101,7 +126,7 @@ func untold(tx *store.Tx, all ...office.Fact) (news []office.Fact, err error) {
 // signedFact is one person's signature on one document, in words.
 func signedFact(p office.Package, s office.Signature) office.Fact {
 	return office.Fact{
-		Key:       "signed/" + s.DocumentID + "/" + s.SignerID,
+		Key:       signedKey(s.DocumentID, s.SignerID),
 		PackageID: p.ID,
 		Kind:      office.FactSigned,
 		Title:     signedTitle(p, s.SignerID),
@@ -113,6 +138,8 @@ func signedFact(p office.Package, s office.Signature) office.Fact {
 		Partial:   !p.SignedAll(s.SignerID),
 	}
 }
+
+func signedKey(documentID, signerID string) string { return "signed/" + documentID + "/" + signerID }
 
 func signedTitle(p office.Package, signerID string) message.Message {
 	if who := p.SignerName(signerID); who != "" {

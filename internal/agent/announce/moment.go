@@ -190,7 +190,7 @@ func (c completed) due(h held) time.Time {
 	switch {
 	case h.Kind != office.FactSigned, c.saved[h.PackageID]:
 		return h.since
-	case c.last[by]:
+	case c.last[by] && !h.Filed:
 		return earlier(c.ended[by].Add(lastHeld), latest)
 	case !c.all[by]:
 		return earlier(c.ended[by].Add(partialHeld), latest)
@@ -254,7 +254,7 @@ func merge(facts []held) []office.Fact {
 	}
 	// Events that come after that of the executed package are the last signature, each of them; one is told with the files.
 	return slices.DeleteFunc(merged, func(f office.Fact) bool {
-		return (f.Last || f.Latest) && saved[f.PackageID] && f.Who == last[f.PackageID].Who
+		return f.Kind == office.FactSigned && (f.Last || f.Latest) && saved[f.PackageID] && f.Who == last[f.PackageID].Who
 	})
 }
 

@@ -113,6 +113,22 @@ func TestWhoSignedLastIsNotGuessedByWhoWasHeardOfLast(t *testing.T) {
 	}
 }
 
+// The event of a signature may be handled while its package is just told to be saved.
+func TestASignatureThatComesWithTheFilesIsToldWithThem(t *testing.T) {
+	jan := signedBy("Jan", "Lease", "a", true)
+	jan.Filed = true
+	var m moment
+	m.add(noon, savedOf("Lease"), jan)
+	want := []string{"Everyone has signed “Lease”. Jan signed last. 2 files saved in Signed."}
+	if got := texts(m.take(noon, false)); !slices.Equal(got, want) {
+		t.Errorf("told %q", got)
+	}
+	m.add(noon, jan) // and when people were told of the files, there is nothing to wait for
+	if got := texts(m.take(noon, false)); len(got) != 1 {
+		t.Errorf("told after the files: %q", got)
+	}
+}
+
 func TestALastSignatureWhoseFilesDoNotComeIsToldByItself(t *testing.T) {
 	var m moment
 	m.add(noon, signedBy("Jan", "Lease", "a", true))

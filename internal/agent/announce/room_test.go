@@ -196,6 +196,49 @@ func TestAFactIsNewsOnce(t *testing.T) {
 	})
 }
 
+// TestWhoeverSignedLastIsNamedWithTheFilesAndNotToldOfAgain has the files saved before the event of the signature comes, because the
+// service was asked, or told in another order.
+func TestWhoeverSignedLastIsNamedWithTheFilesAndNotToldOfAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ana, jan := office.Signer{ID: "ana", FirstName: "Ana", LastName: "Ruiz"}, office.Signer{ID: "jan", FirstName: "Jan", LastName: "Weber"}
+		jobs := []office.Job{{Kind: office.FileSigned, State: office.JobDone, Target: "Lease.pdf", Folder: "/Signed"}}
+		for _, test := range []struct {
+			id, want string
+			signers  []office.Signer
+			after    int // how often people are told of signatures on two documents that come after the files
+		}{
+			{"one", "Ana Ruiz signed last. “Lease.pdf” saved in Signed.", []office.Signer{ana}, 0},
+			{"two", " | “Lease.pdf” saved in Signed.", []office.Signer{ana, jan}, 1}, // of whom nobody knows who was the last
+		} {
+			r := newRoom(t, nil)
+			p := office.Package{
+				ID: test.id, Name: test.id, Planned: true, State: office.PackageExecuted, Executed: time.Now(), Saved: true,
+				Signers: test.signers, Documents: []office.Document{{ID: test.id + "d"}, {ID: test.id + "e"}},
+			}
+			var facts []office.Fact
+			err := r.Data.Update(func(tx *store.Tx) (err error) {
+				facts, err = r.Saved(tx, p, jobs, false)
+				return err
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.Announce(facts...)
+			if n := r.count(test.want); n != 1 {
+				t.Errorf("%s: %q, want %q once", test.id, r.raised, test.want)
+			}
+			for i := range p.Documents {
+				p.Documents[i].SignedBy = []string{"ana"}
+				r.Announce(r.found(t, p, office.Signature{DocumentID: p.Documents[i].ID, SignerID: "ana"})...)
+			}
+			time.Sleep(time.Minute)
+			if n := r.count("") - 1; n != test.after {
+				t.Errorf("%s: told %d times of signatures after the files: %q", test.id, n, r.raised)
+			}
+		}
+	})
+}
+
 func TestNobodyIsToldWhatTheyChoseNotToHear(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) { // it is midnight, in UTC
 		signed, saved := office.Fact{Kind: office.FactSigned}, office.Fact{Kind: office.FactSaved}

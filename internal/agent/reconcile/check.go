@@ -149,7 +149,7 @@ func (r *Room) notePackage(ctx context.Context, p office.Package, status esign.S
 	case err == nil:
 		r.failures.Clear(p.ID)
 		r.Suspects.Clear(p.ID)
-		noted, err := r.applyCheck(p.ID, p.Checked, status, quiet)
+		noted, err := r.applyCheck(p, status, quiet)
 		if err != nil || noted {
 			return err
 		}

@@ -161,6 +161,7 @@ func (r *Room) recordEvent(ev office.Event, e esign.Event, odd message.Message, 
 			p.Service = ev.Service // which may not be the one in use any more
 		}
 		signed := apply.Event(&p, e, ev.Received)
+		p.Events++
 		switch {
 		case status != nil && e.Action == esign.PackageExecuted && p.DraftID == before.DraftID:
 			if found, err = applyTo(tx, &p, *status); err != nil {

@@ -151,7 +151,7 @@ func (x *testRoom) check(s esign.Status) {
 	if err != nil {
 		x.t.Fatal(err)
 	}
-	if noted, err := x.applyCheck("p", p.Checked, s, false); err != nil || !noted {
+	if noted, err := x.applyCheck(p, s, false); err != nil || !noted {
 		x.t.Fatal(noted, err)
 	}
 }
@@ -174,8 +174,32 @@ func TestAnAnswerThatWasOvertakenTakesNothingBack(t *testing.T) {
 			t.Errorf("%s, asked again at %s: %v", p.State, p.NextCheck, err)
 		}
 		answer.State = esign.Executed
-		if noted, err := x.applyCheck("p", asked.Checked, answer, false); err != nil || !noted {
+		if noted, err := x.applyCheck(asked, answer, false); err != nil || !noted {
 			t.Errorf("everybody has signed: %v, %v", noted, err)
+		}
+	})
+}
+
+// TestAnEventThatComesWhileTheAnswerIsUnderWayHasThePackageAskedAboutAgain has the service answer before the package is withdrawn, and
+// the event overtake that answer.
+func TestAnEventThatComesWhileTheAnswerIsUnderWayHasThePackageAskedAboutAgain(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		x := newRoom(t)
+		x.known(office.PackageOpen)
+		asked, err := x.stored("p")
+		if err != nil {
+			t.Fatal(err)
+		}
+		x.happens("e", esign.PackageRescinded, "")
+		if err := x.notePackage(t.Context(), asked, esign.Status{PackageID: "p", State: esign.State(office.PackageOpen)}, nil, false); err != nil {
+			t.Fatal(err)
+		}
+		if p, err := x.stored("p"); err != nil || p.NextCheck.Sub(x.Now()) > x.Pace.Retry {
+			t.Errorf("asked again after %v: %v", p.NextCheck.Sub(x.Now()), err)
+		}
+		x.check(esign.Status{PackageID: "p", State: esign.State(office.PackageOpen)})
+		if p, err := x.stored("p"); err != nil || p.NextCheck.Sub(x.Now()) <= x.Pace.Retry {
+			t.Errorf("asked for ever, after %v: %v", p.NextCheck.Sub(x.Now()), err)
 		}
 	})
 }

@@ -12,10 +12,11 @@ import (
 	"countersign/internal/store"
 )
 
-// applyCheck records a status answer and plans the files of a package that is executed. checked is when the package's last
-// answer was recorded as the question was put: where another was recorded since, nobody knows which of the two is the older
-// one, and noted is false. Only that everybody has signed is never too old.
-func (r *Room) applyCheck(id string, checked time.Time, status esign.Status, quiet bool) (noted bool, err error) {
+// applyCheck records a status answer and plans the files of a package that is executed. asked is the package as it was known when
+// the question was put: where another answer was recorded since, nobody knows which of the two is the older one, and noted is
+// false. Only that everybody has signed is never too old. Where an event came since, the package is asked about again soon.
+func (r *Room) applyCheck(asked office.Package, status esign.Status, quiet bool) (noted bool, err error) {
+	id := asked.ID
 	before, err := r.stored(id)
 	if err != nil {
 		return false, err
@@ -33,12 +34,15 @@ func (r *Room) applyCheck(id string, checked time.Time, status esign.Status, qui
 		if err != nil || !ok {
 			return err
 		}
-		if noted = status.State == esign.Executed || p.Checked.Equal(checked); !noted {
+		if noted = status.State == esign.Executed || p.Checked.Equal(asked.Checked); !noted {
 			return nil
 		}
 		before := p
 		if found, err = applyTo(tx, &p, status); err != nil {
 			return err
+		}
+		if p.Events != asked.Events {
+			r.checkSoon(&p)
 		}
 		silent = owesEvent(before, p, found.moved, listening, now)
 		return tx.PutPackage(p)

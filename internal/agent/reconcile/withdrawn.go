@@ -1,18 +1,16 @@
 package reconcile
 
 import (
-	"time"
-
 	"countersign/internal/esign"
 	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/internal/store"
 )
 
-// Note records a status that another room has asked for, with what follows from it. checked is the package's as the question was
-// put; noted is false where it may be older than what is known.
-func (r *Room) Note(id string, checked time.Time, status esign.Status) (noted bool, err error) {
-	return r.applyCheck(id, checked, status, false)
+// Note records a status that another room has asked for, with what follows from it. asked is the package as it was known when the
+// question was put; noted is false where the answer may be older than what is known.
+func (r *Room) Note(asked office.Package, status esign.Status) (noted bool, err error) {
+	return r.applyCheck(asked, status, false)
 }
 
 // settle ends the wish to withdraw p with what is known of it now, and notes in found what people are told of that.

@@ -33,9 +33,9 @@ type Needs struct {
 	Answered  func(ctx context.Context, err error) // notes what an answer says of the service as a whole
 	Question  func(ctx context.Context) error      // waits until the service may be asked about a package
 
-	// Note records the status of a package, with what follows from it, the end of a wish among that. checked is the
-	// package's as the question was put; noted is false where the answer may be older than what is known.
-	Note func(id string, checked time.Time, status esign.Status) (noted bool, err error)
+	// Note records the status of a package, with what follows from it, the end of a wish among that. asked is the package as
+	// it was known when the question was put; noted is false where the answer may be older than what is known.
+	Note func(asked office.Package, status esign.Status) (noted bool, err error)
 	// NotDone are the facts that p was not withdrawn, when people were not told yet; in the commit that records it. Announce
 	// tells them after it.
 	NotDone  func(tx *store.Tx, p office.Package) ([]office.Fact, error)

@@ -123,7 +123,7 @@ func (r *Room) ask(ctx context.Context, client *esign.Client, id string) (open b
 	}
 	r.needs.Answered(ctx, err)
 	if err == nil {
-		if noted, err := r.needs.Note(id, before.Checked, status); err != nil {
+		if noted, err := r.needs.Note(before, status); err != nil {
 			return false, err
 		} else if !noted { // somebody else had an answer meanwhile
 			return r.ask(ctx, client, id)
@@ -142,7 +142,7 @@ func (r *Room) ask(ctx context.Context, client *esign.Client, id string) (open b
 		case w.Problem == esign.Message(err) && w.Tries >= patience && w.State == office.WithdrawAccepted:
 			// It said that it withdrew it, which is its word, and shows it no more.
 			gone := esign.Status{PackageID: id, State: esign.State(office.PackageRescinded)}
-			if _, err := r.needs.Note(id, p.Checked, gone); err != nil {
+			if _, err := r.needs.Note(p, gone); err != nil {
 				return false, err
 			}
 			return r.pending(id)
