@@ -69,10 +69,12 @@ type EventCounts struct {
 	Problems   int `json:"problems"`
 }
 
-// PackageCounts counts packages. Saved are executed packages of which every wanted file is on disk.
+// PackageCounts counts packages. Open are those that wait for signatures, Declined those that wait in vain, because a signer
+// declined, as long as they are in the list, and Saved executed ones of which every wanted file is on disk.
 type PackageCounts struct {
 	Total    int `json:"total"`
 	Open     int `json:"open"`
+	Declined int `json:"declined"`
 	Executed int `json:"executed"`
 	Saved    int `json:"saved"`
 }
@@ -122,7 +124,7 @@ func readCounts(tx *store.Tx) (c counts, err error) {
 	jobs, err3 := tx.JobCounts()
 	drafts, err4 := tx.DraftCounts()
 	c.events = EventCounts{Received: events.Received, Duplicates: events.Duplicates, Pending: events.Pending, Problems: events.Odd}
-	c.packages = PackageCounts{packages.Total, packages.Open, packages.Executed, packages.Saved}
+	c.packages = PackageCounts(packages)
 	c.saves = SaveCounts{jobs.Done, jobs.Pending, jobs.Failed}
 	c.outbox = OutboxCounts{drafts.Queued + drafts.Adding, drafts.Unknown, drafts.Failed}
 	return c, errors.Join(err1, err2, err3, err4)

@@ -133,7 +133,7 @@ func TestStatusHasEveryFieldEvenWhenNothingIsKnown(t *testing.T) {
 	json.Unmarshal([]byte(stdout), &got) // the objects; the others stay empty
 	for object, fields := range map[string]string{
 		"account": "email organization_id member_id", "tunnel": "kind state url since", "endpoint": "id url registered_at",
-		"events": "received rejected duplicates pending problems", "packages": "total open executed saved",
+		"events": "received rejected duplicates pending problems", "packages": "total open declined executed saved",
 		"saves": "done pending failed", "outbox": "pending unknown failed",
 	} {
 		for f := range strings.FieldsSeq(fields) {

@@ -58,7 +58,8 @@ func printStatus(w io.Writer, s agent.Status) {
 		line("Events", "not reported to this computer")
 	}
 	line("Received", "%d events, %d waiting, %d with problems; %d requests blocked", s.Events.Received, s.Events.Pending, s.Events.Problems, s.Events.Rejected)
-	line("Packages", "%d: %d waiting for signatures, %d fully signed, %d saved", s.Packages.Total, s.Packages.Open, s.Packages.Executed, s.Packages.Saved)
+	line("Packages", "%d: %d waiting for signatures, %d declined, %d fully signed, %d saved",
+		s.Packages.Total, s.Packages.Open, s.Packages.Declined, s.Packages.Executed, s.Packages.Saved)
 	line("Files", "%d saved, %d waiting, %d failed", s.Saves.Done, s.Saves.Pending, s.Saves.Failed)
 	line("Outbox", "%d waiting, %d unconfirmed, %d failed", s.Outbox.Pending, s.Outbox.Unknown, s.Outbox.Failed)
 	if len(s.Health) == 0 {

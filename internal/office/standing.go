@@ -32,11 +32,14 @@ func (l PackageLine) Standing() Standing {
 		return StandsProblem
 	case l.State == PackageExpired:
 		return StandsExpired
-	case l.Declined, l.State == "declined":
+	case l.Refused():
 		return StandsDeclined
 	}
 	return StandsWaiting
 }
+
+// Refused says that a signer declined: as the package is, nobody can complete it.
+func (l PackageLine) Refused() bool { return l.Declined || l.State == "declined" }
 
 // Standing is where p stands, as its line tells it.
 func (p Package) Standing() Standing { return p.Line().Standing() }

@@ -14,23 +14,16 @@ var packages = shelf{rows: bucketPackages, ids: bucketPackageIDs}
 // PackageCounts counts packages. Packages that expired or were rescinded count in Total alone.
 type PackageCounts struct {
 	Total    int
-	Open     int // may still be signed
+	Open     int // may still be signed by everyone
+	Declined int // may not, because a signer declined; without those that people have archived
 	Executed int // signed by everyone
 	Saved    int // Package.Saved is set
 }
 
 func packageFacets(p office.Package, row []byte) (f facets) {
-	f.entry(bucketPackageLines, encodeLine(p.Line()), row)
-	f.count("packages", 1)
-	switch {
-	case p.State == office.PackageExecuted:
-		f.count("packages.executed", 1)
-	case !p.State.Over():
-		f.count("packages.open", 1)
-	}
-	if p.Saved {
-		f.count("packages.saved", 1)
-	}
+	line := p.Line()
+	f.entry(bucketPackageLines, encodeLine(line), row)
+	f.countPackage(p, line)
 	if !p.Final() && !p.Away {
 		f.entry(bucketPackagesDue, nil, stamp(p.NextCheck), row)
 	}
@@ -44,6 +37,22 @@ func packageFacets(p office.Package, row []byte) (f facets) {
 		f.entry(bucketPackagesByDraft, nil, draftKey(p.DraftID), row)
 	}
 	return f
+}
+
+// countPackage adds the share of PackageCounts of p, whose line it is.
+func (f *facets) countPackage(p office.Package, line office.PackageLine) {
+	f.count("packages", 1)
+	switch {
+	case p.State == office.PackageExecuted:
+		f.count("packages.executed", 1)
+	case line.Standing() == office.StandsDeclined && !line.Archived:
+		f.count("packages.declined", 1)
+	case !p.State.Over() && !line.Refused():
+		f.count("packages.open", 1)
+	}
+	if p.Saved {
+		f.count("packages.saved", 1)
+	}
 }
 
 func draftKey(id string) []byte {
@@ -175,6 +184,7 @@ func (tx *Tx) PackageCounts() (c PackageCounts, err error) {
 	err = tx.counters(map[string]*int{
 		"packages":          &c.Total,
 		"packages.open":     &c.Open,
+		"packages.declined": &c.Declined,
 		"packages.executed": &c.Executed,
 		"packages.saved":    &c.Saved,
 	})

@@ -2,6 +2,7 @@ package store
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -109,6 +110,40 @@ func TestAStoredStateHasOneFormHoweverItWasSpelled(t *testing.T) {
 	}
 	if c := read(t, s, (*Tx).PackageCounts); c != (PackageCounts{Total: 1, Executed: 1}) {
 		t.Errorf("%+v", c)
+	}
+}
+
+// Nobody can complete a package that somebody declined: it waits for no signature.
+func TestADeclinedPackageIsNotCountedAsWaiting(t *testing.T) {
+	s := newTest(t)
+	jan := office.Signer{ID: "j", Declined: day}
+	gone := office.Package{ID: "gone", State: "open", Gone: true, Signers: []office.Signer{jan}, Created: day}
+	archived := office.Package{ID: "archived", State: "open", Signers: []office.Signer{jan}, Created: day}
+	archived.Archive(true)
+	putPackages(t, s,
+		office.Package{ID: "waits", State: "open", Created: day},
+		office.Package{ID: "declined", State: "open", Signers: []office.Signer{jan}, Created: day},
+		office.Package{ID: "told by the state", State: "declined", Created: day},
+		office.Package{ID: "signed in the end", State: "executed", Signers: []office.Signer{jan}, Created: day},
+		office.Package{ID: "expired", State: "expired", Signers: []office.Signer{jan}, Created: day},
+		gone, archived)
+	want := PackageCounts{Total: 7, Open: 1, Declined: 2, Executed: 1}
+	if c := read(t, s, (*Tx).PackageCounts); c != want {
+		t.Errorf("%+v, want %+v", c, want)
+	}
+	putPackages(t, s, office.Package{ID: "declined", State: "open", Created: day}) // who is asked again has not declined any more
+	want.Open, want.Declined = 2, 1
+	if c := read(t, s, (*Tx).PackageCounts); c != want {
+		t.Errorf("after one is asked again: %+v, want %+v", c, want)
+	}
+	// As schema 4 counted, which knew of no declined packages.
+	update(t, s, func(tx *Tx) error {
+		return errors.Join(tx.add("packages.open", 3), tx.add("packages.declined", -1), tx.put(bucketMeta, keySchema, []byte("4")))
+	})
+	path := s.path
+	must(t, s.Close())
+	if c := read(t, openTest(t, path), (*Tx).PackageCounts); c != want {
+		t.Errorf("of a state of schema 4: %+v, want %+v", c, want)
 	}
 }
 

@@ -59,6 +59,7 @@ var migrations = []migration{
 	{2, prepareForgetting},
 	{3, nothingIsGivenUp},
 	{4, indexWithdrawals},
+	{5, countDeclined},
 }
 
 // createBuckets is schema 1.

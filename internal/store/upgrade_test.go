@@ -126,6 +126,10 @@ func fillEverything(tx *Tx) error {
 		Refused: at0(time.Hour)}))
 	keep(tx.PutPackage(office.Package{ID: "package-withdrawn", Origin: office.MadeHere, State: "open", Created: at0(2 * time.Hour), NextCheck: at0(9 * time.Hour),
 		Withdrawal: &office.Withdrawal{State: office.WithdrawAsked, Message: "The rent was wrong.", By: "ana@example.com", Asked: day, NextTry: at0(time.Hour)}}))
+	unwilling := jan
+	unwilling.Declined, unwilling.DeclineReason = at0(time.Hour), "The rent is wrong."
+	keep(tx.PutPackage(office.Package{ID: "package-declined", Origin: office.MadeHere, State: "open", Created: at0(3 * time.Hour), NextCheck: at0(9 * time.Hour),
+		Signers: []office.Signer{ana, unwilling}}))
 	for _, j := range []office.Job{
 		{Kind: "executed", DocumentID: "d1", Target: "Lease/Lease - signed.pdf", State: office.JobDone, Size: 123, Digest: "ab", Done: at0(time.Hour)},
 		{Kind: "cac", DocumentID: "d1", Target: "Lease/Lease - certificate.pdf", State: office.JobFailed, Tries: 9, Problem: message.DiskFull("Signed"), Refused: day},

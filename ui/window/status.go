@@ -104,11 +104,10 @@ func (m *statusView) factsOf(s agent.Status) []fyne.CanvasObject {
 		i18n.V{"Waiting": s.Events.Pending, "Odd": s.Events.Problems, "Refused": s.Events.Rejected})
 	saves := lang.N("{{.PluralCount}} files saved", s.Saves.Done)
 	left := lang.L("{{.Waiting}} waiting, {{.Failed}} failed", i18n.V{"Waiting": s.Saves.Pending, "Failed": s.Saves.Failed})
-	packages := lang.N("{{.PluralCount}} packages waiting for signatures", s.Packages.Open)
 	total := lang.L("{{.Total}} in all, {{.Executed}} fully signed", i18n.V{"Total": s.Packages.Total, "Executed": s.Packages.Executed})
 	return []fyne.CanvasObject{account, line(address, lang.L("Public address"), where, s.Tunnel.URL),
 		line(markOf(s.Events.Pending, s.Events.Problems), lang.L("Events"), events, waiting),
-		line(markOf(s.Packages.Open, 0), lang.L("Packages"), packages, total),
+		line(markOf(s.Packages.Open, s.Packages.Declined), lang.L("Packages"), waitingLine(s.Packages), total),
 		line(markOf(s.Saves.Pending, s.Saves.Failed), lang.L("Saved files"), saves, left)}
 }
 

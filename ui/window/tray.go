@@ -229,10 +229,22 @@ func stateLine(s agent.Status) string {
 		return lang.N("Sending {{.PluralCount}} packages", s.Outbox.Pending)
 	case s.Saves.Pending > 0:
 		return lang.N("Saving {{.PluralCount}} files", s.Saves.Pending)
-	case s.Packages.Open > 0:
-		return lang.N("{{.PluralCount}} packages waiting for signatures", s.Packages.Open)
+	case s.Packages.Open+s.Packages.Declined > 0:
+		return waitingLine(s.Packages)
 	}
 	return lang.L("Everything is signed and saved")
+}
+
+// waitingLine says how many packages wait for signatures, and how many in vain.
+func waitingLine(p agent.PackageCounts) string {
+	waiting := lang.N("{{.PluralCount}} packages waiting for signatures", p.Open)
+	switch {
+	case p.Declined == 0:
+		return waiting
+	case p.Open == 0:
+		return lang.N("{{.PluralCount}} packages declined", p.Declined)
+	}
+	return waiting + ", " + lang.N("{{.PluralCount}} declined", p.Declined)
 }
 
 func accountLine(s agent.Status) string {

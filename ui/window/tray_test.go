@@ -17,6 +17,9 @@ import (
 
 func TestTheTrayTellsTheState(t *testing.T) {
 	busy, wrong, empty := officetest.Busy().State, officetest.Wrong().State, officetest.Empty().State
+	declined, all := empty, empty
+	declined.Packages = agent.PackageCounts{Total: 3, Open: 2, Declined: 1}
+	all.Packages = agent.PackageCounts{Total: 2, Declined: 1, Executed: 1, Saved: 1}
 	for _, c := range []struct {
 		name, line, account string
 		status              agent.Status
@@ -24,6 +27,8 @@ func TestTheTrayTellsTheState(t *testing.T) {
 	}{
 		{"first day", "Everything is signed and saved", "Not signed in", empty, assets.TrayFine},
 		{"saving", "Saving 1 file", "office@weber-partner.example", busy, assets.TrayWorking},
+		{"declined by somebody", "2 packages waiting for signatures, 1 declined", "Not signed in", declined, assets.TrayFine},
+		{"nothing but declined", "1 package declined", "Not signed in", all, assets.TrayFine},
 		{"wrong", "Your sign-in has expired. Sign in again to keep saving documents.", "Not signed in", wrong, assets.TrayAttention},
 	} {
 		if got := stateLine(c.status); got != c.line {
