@@ -63,6 +63,28 @@ func TestADeclineIsToldThoughThePackageHasExpiredSince(t *testing.T) {
 	}
 }
 
+// The record alone tells of a decline. What it did not tell when the package expired it tells as soon as it can be had.
+func TestADeclineIsToldThoughTheRecordCannotBeHadWhenThePackageExpires(t *testing.T) {
+	o, c := sleepy(t, sandbox.Options{}, func(s *office.Settings) { s.DueDays = office.NoDueDays })
+	id := o.sendDueIn(c, 2)
+	o.eventually("it was asked about", func() bool { row, _ := o.Package(id); return !row.Checked.IsZero() && len(row.Next) == 1 })
+	row, _ := o.Package(id)
+	o.stop()
+	noErr(t, o.service.Decline(id, row.Next[0].ID, "The rent is wrong."))
+	fault := o.service.Inject(sandbox.Fault{Path: "/packages/" + id, Method: "GET", Status: 500})
+	c.jump(3 * 24 * time.Hour)
+	o.open()
+	o.run()
+	o.eventually("told that it has expired", func() bool { return o.count("“Offer” has expired before everyone signed.") == 1 })
+	o.restart()
+	o.service.Heal(fault)
+	o.eventually("told of the decline", func() bool { return o.count("Ana Ruiz declined to sign “Offer”.") == 1 })
+	o.eventually("it is final", func() bool { return o.packageOrZero(id).Final() })
+	if n := o.count("has expired"); n != 1 {
+		t.Errorf("told %q", o.notifications())
+	}
+}
+
 // freshComputer is the office on another computer, which has just been set up.
 func (o *testOffice) freshComputer(t *testing.T) *testOffice {
 	t.Helper()

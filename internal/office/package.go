@@ -86,14 +86,15 @@ type Package struct {
 	Created        time.Time       `json:"created"` // when it was first known here
 	Due            time.Time       `json:"due,omitzero"`
 	Executed       time.Time       `json:"executed,omitzero"`
-	Checked        time.Time       `json:"checked,omitzero"`    // last status answer
-	NextCheck      time.Time       `json:"next_check,omitzero"` // when to ask again
-	Events         int             `json:"events,omitempty"`    // that were handled: an answer asked for before the last of them may be older
-	Planned        bool            `json:"planned,omitempty"`   // save jobs exist for all of its documents
-	Saved          bool            `json:"saved,omitempty"`     // every wanted file is on disk
-	Refused        time.Time       `json:"refused,omitzero"`    // since when the service does not tell what its files need
-	Gone           bool            `json:"gone,omitempty"`      // the service has not shown it for a while; it is asked all the same
-	Reference      string          `json:"reference,omitempty"` // the caller's own word for it, from ExternalData
+	Checked        time.Time       `json:"checked,omitzero"`     // last status answer
+	NextCheck      time.Time       `json:"next_check,omitzero"`  // when to ask again
+	Events         int             `json:"events,omitempty"`     // that were handled: an answer asked for before the last of them may be older
+	Planned        bool            `json:"planned,omitempty"`    // save jobs exist for all of its documents
+	Saved          bool            `json:"saved,omitempty"`      // every wanted file is on disk
+	RecordOwed     time.Time       `json:"record_owed,omitzero"` // since when its full record could not be had, which may tell more of its end
+	Refused        time.Time       `json:"refused,omitzero"`     // since when the service does not tell what its files need
+	Gone           bool            `json:"gone,omitempty"`       // the service has not shown it for a while; it is asked all the same
+	Reference      string          `json:"reference,omitempty"`  // the caller's own word for it, from ExternalData
 	SignersDone    int             `json:"signers_done,omitempty"`
 	SignersTotal   int             `json:"signers_total,omitempty"` // 0 while unknown
 	Problem        message.Message `json:"problem,omitzero"`        // what keeps its files from being saved
@@ -111,12 +112,12 @@ func (s PackageState) Over() bool {
 }
 
 // Final reports that the service need not be asked about p again: it is executed and its files are planned, or nobody
-// signs it any more. That the service does not tell about it is never final.
+// signs it any more and its record tells nothing else. That the service does not tell about it is never final.
 func (p Package) Final() bool {
 	if p.State == PackageExecuted {
 		return p.Planned
 	}
-	return p.State.Over()
+	return p.State.Over() && p.RecordOwed.IsZero()
 }
 
 // Derived is p as it is to be stored: with the fields that follow from others, and with texts that can be shown anywhere.

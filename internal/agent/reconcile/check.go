@@ -131,7 +131,7 @@ func (r *Room) checkPackages(ctx context.Context, client *esign.Client, due []of
 			defer answered()
 			status, err := client.Status(gctx, p.ID)
 			if err == nil { // a failure may be the last: nobody asks on until it is noted
-				status = r.withRecord(gctx, client, p, status)
+				status = r.withRecord(gctx, client, &p, status)
 				answered()
 			}
 			return r.One(gctx, "package "+p.ID, func() error { return r.notePackage(gctx, p, status, err, quiet) })
@@ -218,6 +218,8 @@ func (r *Room) checkPause(p office.Package, s office.Settings) time.Duration {
 	switch {
 	case p.State == office.PackageExecuted: // waits for its documents to be listed
 		return min(max(r.Age(p.Executed), 30*time.Second), time.Hour)
+	case !p.RecordOwed.IsZero():
+		return min(max(r.Age(p.RecordOwed), r.Pace.Retry), time.Hour)
 	case age < time.Hour:
 		pause = 5 * time.Minute
 	case age < 24*time.Hour:

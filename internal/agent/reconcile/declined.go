@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"time"
 
 	"countersign/internal/esign"
 	"countersign/internal/office"
@@ -12,25 +13,36 @@ import (
 // recordCall names the call for a package's full record among those that a service may not have.
 const recordCall = "packages/get"
 
+// recordOwedFor is how long the record of a package that is over is asked for. What it would tell after that is old news.
+const recordOwedFor = 14 * 24 * time.Hour
+
 // withRecord is a status with what the package's full record says beside it. No event tells of signers who declined, and the
 // published status does not either (service-facts.md, 6 and 7.1), so that a package whose signers say nothing of themselves is
 // asked about once more, as often as for its status, and once when it is over: somebody may have declined before, while nobody
-// asked. So is one whose name nobody has told, since its files are called by it for good. before is the package as it is known.
-// A service without such records is asked once.
-func (r *Room) withRecord(ctx context.Context, client *esign.Client, before office.Package, s esign.Status) esign.Status {
+// asked. So is one whose name nobody has told, since its files are called by it for good. before is the package as it is known;
+// withRecord notes in it whether the record of one that is over is still to be had. A service without such records is asked once.
+func (r *Room) withRecord(ctx context.Context, client *esign.Client, before *office.Package, s esign.Status) esign.Status {
 	state := office.PackageState(s.State)
-	waited := before.State != "" && !before.State.Over()
+	owed := before.RecordOwed
+	before.RecordOwed = time.Time{}
+	waited := before.State != "" && !before.State.Over() || !owed.IsZero()
 	waits := s.State != esign.Executed && state != office.PackageDraft && (!state.Over() || waited)
 	told := slices.ContainsFunc(s.Signers, func(x esign.Signer) bool { return x.StateTold })
 	unsaid := state == office.PackageRescinded && s.RescindMessage == ""
 	nameless := s.Name == "" && before.Name == ""
-	if (!waits || told) && !unsaid && !nameless || r.lacks.Has(client.Home(), recordCall, r.Now()) || r.needs.Budget.Wait(ctx) != nil {
+	if (!waits || told) && !unsaid && !nameless || r.lacks.Has(client.Home(), recordCall, r.Now()) {
 		return s
 	}
-	record, err := client.Package(ctx, s.PackageID)
+	var record esign.Status
+	err := r.needs.Budget.Wait(ctx)
+	if err == nil {
+		record, err = client.Package(ctx, s.PackageID)
+	}
 	if err != nil {
 		if esign.NotOffered(err) {
 			r.lacks.Note(client.Home(), recordCall, r.Now())
+		} else if waited && state.Over() && office.RefusedFor(&owed, r.Now()) < recordOwedFor {
+			before.RecordOwed = owed
 		}
 		return s
 	}

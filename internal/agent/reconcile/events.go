@@ -168,7 +168,11 @@ func (r *Room) recordEvent(ev office.Event, e esign.Event, odd message.Message, 
 				return err
 			}
 		case status != nil && e.Action == esign.DocumentSigned:
-			apply.Status(&p, *status, r.Now()) // for the names; what it tells beyond the event is old, or the next event's news
+			names := *status // for them alone; what it tells beyond the event is old, or the next event's news
+			if office.PackageState(names.State).Over() {
+				names.State = "" // which Run finds out, and tells
+			}
+			apply.Status(&p, names, r.Now())
 			r.checkSoon(&p)
 		default:
 			r.checkSoon(&p)
@@ -259,7 +263,7 @@ func (r *Room) statusForEvent(ctx context.Context, service string, p office.Pack
 		return nil
 	}
 	if p.Name == "" || len(p.Signers) == 0 { // else a bare answer says nothing that was asked for
-		s = r.withRecord(ctx, client, p, s)
+		s = r.withRecord(ctx, client, &p, s)
 	}
 	return &s
 }

@@ -10,6 +10,7 @@ import (
 	"countersign/internal/agent/loop"
 	"countersign/internal/agent/loop/looptest"
 	"countersign/internal/esign"
+	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/internal/store"
 
@@ -200,6 +201,30 @@ func TestAnEventThatComesWhileTheAnswerIsUnderWayHasThePackageAskedAboutAgain(t 
 		x.check(esign.Status{PackageID: "p", State: esign.State(office.PackageOpen)})
 		if p, err := x.stored("p"); err != nil || p.NextCheck.Sub(x.Now()) <= x.Pace.Retry {
 			t.Errorf("asked for ever, after %v: %v", p.NextCheck.Sub(x.Now()), err)
+		}
+	})
+}
+
+// The answer that names who signed says nothing of its own: what it tells beside the name is told by who asks for it.
+func TestThatAPackageIsOverIsNotTakenFromTheAnswerThatNamesASigner(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		x := newRoom(t)
+		x.known(office.PackageOpen)
+		ev := office.Event{ID: "e", Action: esign.DocumentSigned, PackageID: "p", Received: x.Now()}
+		if err := x.Data.Update(func(tx *store.Tx) error { _, err := tx.AddEvent(ev); return err }); err != nil {
+			t.Fatal(err)
+		}
+		before, err := x.stored("p")
+		if err != nil {
+			t.Fatal(err)
+		}
+		e := esign.Event{Action: ev.Action, PackageID: "p", DocumentID: "d", SignerID: "a"}
+		status := esign.Status{PackageID: "p", State: "expired", Signers: []esign.Signer{{ID: "a", FirstName: "Ana"}}}
+		if _, _, err := x.recordEvent(ev, e, message.Message{}, before, &status); err != nil {
+			t.Fatal(err)
+		}
+		if p, _ := x.stored("p"); p.Final() || p.SignerName("a") != "Ana" {
+			t.Errorf("%+v", p)
 		}
 	})
 }

@@ -38,6 +38,7 @@ func (r *Room) applyCheck(asked office.Package, status esign.Status, quiet bool)
 			return nil
 		}
 		before := p
+		p.RecordOwed = asked.RecordOwed
 		if found, err = applyTo(tx, &p, status); err != nil {
 			return err
 		}
