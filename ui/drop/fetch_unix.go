@@ -17,6 +17,7 @@ import (
 	"github.com/jezek/xgb/xproto"
 
 	"countersign/internal/message"
+	"countersign/internal/office/filename"
 )
 
 // patience is how long another program may take.
@@ -133,7 +134,7 @@ func (x *target) savedName() string {
 		return ""
 	}
 	text, _, _ := strings.Cut(string(name.Value), "\x00")
-	return fromLatin1(text)
+	return filename.FromLatin1(text)
 }
 
 // nameOf gives a name to bytes that come without one: a PDF says itself what it is.

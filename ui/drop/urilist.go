@@ -3,7 +3,8 @@ package drop
 import (
 	"path"
 	"strings"
-	"unicode/utf8"
+
+	"countersign/internal/office/filename"
 )
 
 // addresses are what a text/uri-list (RFC 2483, section 5) names, sorted by where that is.
@@ -73,7 +74,7 @@ func isHere(at, host string) bool {
 // from Latin-1 where a disk with names in UTF-8 has it. What is nowhere says so where it is opened.
 func choose(name string, there func(string) bool) string {
 	plain := unescape(name)
-	for _, reading := range []string{plain, name, fromLatin1(plain)} {
+	for _, reading := range []string{plain, name, filename.FromLatin1(plain)} {
 		if there(clean(reading)) {
 			return clean(reading)
 		}
@@ -111,16 +112,4 @@ func digit(c byte) (value byte, ok bool) {
 		return c - 'A' + 10, true
 	}
 	return 0, false
-}
-
-// fromLatin1 reads what is no UTF-8 as ISO 8859-1, which has a character for every byte.
-func fromLatin1(s string) string {
-	if utf8.ValidString(s) {
-		return s
-	}
-	var out strings.Builder
-	for i := range len(s) {
-		out.WriteRune(rune(s[i]))
-	}
-	return out.String()
 }

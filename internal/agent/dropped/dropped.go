@@ -18,7 +18,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 	"time"
 	"unicode/utf8"
 
@@ -166,23 +165,11 @@ func (d *Delivery) Keep(ctx context.Context, path string) string {
 		return path
 	}
 	defer file.Close()
-	copied, err := d.Take(ctx, fromLatin1(name), info.Size(), file)
+	copied, err := d.Take(ctx, filename.FromLatin1(name), info.Size(), file)
 	if err != nil {
 		return path
 	}
 	return copied
-}
-
-// fromLatin1 reads what is no UTF-8 as ISO 8859-1, which has a character for every byte.
-func fromLatin1(s string) string {
-	if utf8.ValidString(s) {
-		return s
-	}
-	var out strings.Builder
-	for i := range len(s) {
-		out.WriteRune(rune(s[i]))
-	}
-	return out.String()
 }
 
 // count counts one more file.
