@@ -29,10 +29,7 @@ func Folder(path string) error {
 	if err := makeFolder(path); err != nil {
 		return err
 	}
-	if err := tightenFolder(path); err != nil {
-		return fmt.Errorf("%w: %w", ErrStaysOpen, err)
-	}
-	return nil
+	return closeFolder(path)
 }
 
 // NewFolder makes a folder that nobody else has had a hand in: one that is there already is an error that matches
@@ -41,6 +38,10 @@ func NewFolder(path string) error {
 	if err := newFolder(path); err != nil {
 		return err
 	}
+	return closeFolder(path)
+}
+
+func closeFolder(path string) error {
 	if err := tightenFolder(path); err != nil {
 		return fmt.Errorf("%w: %w", ErrStaysOpen, err)
 	}
