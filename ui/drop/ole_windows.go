@@ -49,7 +49,6 @@ type unknown struct{ methods *[16]uintptr }
 // where it stays until the call returns, and not on Go's stack, which moves when the other side calls back.
 //
 //go:uintptrescapes
-//go:uintptrescapes
 func (u *unknown) call(method int, args ...uintptr) (result int32) {
 	r, _, _ := syscall.SyscallN(u.methods[method], append([]uintptr{uintptr(unsafe.Pointer(u))}, args...)...)
 	return int32(r)

@@ -41,14 +41,13 @@ type target struct {
 
 // drag is what is over the window.
 type drag struct {
-	source  xproto.Window
-	version byte
-	types   []xproto.Atom // that it is offered in
-	files   bool
-	at      Point
-	takes   bool // as the window answered last
-	shown   bool // the window was told that it is there
-	free    int  // how often no button was held
+	source xproto.Window
+	types  []xproto.Atom // that it is offered in
+	files  bool
+	at     Point
+	takes  bool // as the window answered last
+	shown  bool // the window was told that it is there
+	free   int  // how often no button was held
 }
 
 // Watch takes what is dragged onto the X11 window, until stop is called, which waits for that.
@@ -203,7 +202,7 @@ func (x *target) handle(event xgb.Event) {
 		data := e.Data.Data32
 		switch {
 		case e.Type == x.atoms["XdndEnter"]:
-			x.enter(xproto.Window(data[0]), byte(data[1]>>24), data[1]&1 != 0, data[2:])
+			x.enter(xproto.Window(data[0]), data[1]&1 != 0, data[2:])
 		case x.drag == nil || xproto.Window(data[0]) != x.drag.source:
 			return
 		case e.Type == x.atoms["XdndPosition"]:
@@ -217,11 +216,11 @@ func (x *target) handle(event xgb.Event) {
 }
 
 // enter notes what comes over the window, and whether it is files.
-func (x *target) enter(source xproto.Window, version byte, more bool, three []uint32) {
+func (x *target) enter(source xproto.Window, more bool, three []uint32) {
 	if x.drag != nil {
 		x.end()
 	}
-	d := &drag{source: source, version: min(version, xdndVersion)}
+	d := &drag{source: source}
 	for _, kind := range three {
 		d.types = append(d.types, xproto.Atom(kind))
 	}
@@ -329,8 +328,7 @@ func (x *target) forget(d *drag) {
 }
 
 // checkHeld takes the sign away when nobody holds a button any more: a program that hangs, or is ended, does not say that it
-// has given up. Should the program be only slow, its next word brings the
-// sign back, and its drop is taken.
+// has given up. Should the program be only slow, its next word brings the sign back, and its drop is taken.
 func (x *target) checkHeld() {
 	const buttons = xproto.KeyButMaskButton1 | xproto.KeyButMaskButton2 | xproto.KeyButMaskButton3
 	pointer, err := xproto.QueryPointer(x.conn, x.root).Reply()
