@@ -3,6 +3,7 @@ package data
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 
 	"countersign/internal/agent/health"
@@ -62,8 +63,7 @@ func (s *Data) notRead(err error) error {
 // other words is no reason to keep all of them.
 type remembered struct {
 	mu    sync.Mutex
-	texts map[string]bool
-	order []string // in which they came, at most mostRemembered
+	texts []string // oldest first, at most mostRemembered
 }
 
 // mostRemembered is how many texts are remembered.
@@ -73,16 +73,12 @@ const mostRemembered = 1000
 func (m *remembered) has(text string) bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.texts[text] {
+	if slices.Contains(m.texts, text) {
 		return true
 	}
-	if m.texts == nil {
-		m.texts = map[string]bool{}
+	if len(m.texts) == mostRemembered {
+		m.texts = slices.Delete(m.texts, 0, 1)
 	}
-	if len(m.order) == mostRemembered {
-		delete(m.texts, m.order[0])
-		m.order = append(m.order[:0], m.order[1:]...)
-	}
-	m.texts[text], m.order = true, append(m.order, text)
+	m.texts = append(m.texts, text)
 	return false
 }
