@@ -38,6 +38,21 @@ func (c *captive) RoundTrip(r *http.Request) (*http.Response, error) {
 	return response, nil
 }
 
+func newCaptive(page http.HandlerFunc) *captive {
+	return &captive{RoundTripper: &http.Transport{DisableKeepAlives: true}, page: page}
+}
+
+// newOfficeBehind is an office in such a network, which is not closed yet.
+func newOfficeBehind(t *testing.T, page http.HandlerFunc) (*testOffice, *captive) {
+	t.Helper()
+	network := newCaptive(page)
+	o := newOfficeWith(t, func(p *Params) {
+		quick(p)
+		p.HTTP = &http.Client{Transport: network}
+	}, sandbox.Options{})
+	return o, network
+}
+
 var portals = map[string]http.HandlerFunc{
 	"a page": func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/html")
@@ -56,11 +71,7 @@ func TestASignInPageOfTheNetworkIsNamedAndTakenForNothing(t *testing.T) {
 	for name, page := range portals {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			network := &captive{RoundTripper: &http.Transport{DisableKeepAlives: true}, page: page}
-			o := newOfficeWith(t, func(p *Params) {
-				quick(p)
-				p.HTTP = &http.Client{Transport: network}
-			}, sandbox.Options{})
+			o, network := newOfficeBehind(t, page)
 			id := o.send()
 			network.closed.Store(true)
 			signAll(o, id)
@@ -91,11 +102,7 @@ func TestASignInDoesNotTakeThePageOfTheNetworkForTheService(t *testing.T) {
 	for name, page := range portals {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			network := &captive{RoundTripper: &http.Transport{DisableKeepAlives: true}, page: page}
-			o := newOfficeWith(t, func(p *Params) {
-				quick(p)
-				p.HTTP = &http.Client{Transport: network}
-			}, sandbox.Options{})
+			o, network := newOfficeBehind(t, page)
 			noErr(t, o.SignOut(context.Background()))
 			network.closed.Store(true)
 			err := o.SignIn(context.Background(), SignInOptions{}, func(address string) error {
@@ -112,14 +119,10 @@ func TestASignInDoesNotTakeThePageOfTheNetworkForTheService(t *testing.T) {
 }
 
 func TestADocumentWaitsWhileTheNetworkBlocksTheService(t *testing.T) {
-	network := &captive{RoundTripper: &http.Transport{DisableKeepAlives: true}, page: func(w http.ResponseWriter, _ *http.Request) {
+	o, network := newOfficeBehind(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.WriteHeader(http.StatusForbidden)
 		io.WriteString(w, "<html><body>This site is blocked</body></html>")
-	}}
-	o := newOfficeWith(t, func(p *Params) {
-		quick(p)
-		p.HTTP = &http.Client{Transport: network}
-	}, sandbox.Options{})
+	})
 	network.closed.Store(true)
 	type result struct {
 		state office.SendState
@@ -159,7 +162,7 @@ func TestAServiceThatFailsIsNotTakenForTheNetwork(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			network := &captive{RoundTripper: &http.Transport{DisableKeepAlives: true}, page: page}
+			network := newCaptive(page)
 			network.closed.Store(true)
 			p := Params{HTTP: &http.Client{Transport: network}}
 			a := openWith(t, p)
