@@ -169,7 +169,7 @@ var allowed = map[string][]string{
 	"internal/agent/loop":          {"internal/agent/data", "internal/agent/health", "internal/message", "internal/office", "internal/store", "internal/esign"},
 	"internal/agent/loop/looptest": {"internal/agent/data", "internal/agent/health", "internal/agent/loop", "internal/office"},
 	"internal/agent/health":        {},
-	"internal/agent/luggage":       {"internal/private"},
+	"internal/agent/luggage":       {"internal/office", "internal/private"},
 	"internal/agent/backups":       {"internal/agent/data", "internal/agent/health", "internal/agent/loop", "internal/agent/luggage", "internal/disk", "internal/office", "internal/private", "internal/safe", "internal/store"},
 	"internal/agent/account":       {"internal/agent/data", "internal/agent/health", "internal/agent/issuer", "internal/agent/loop", "internal/esign", "internal/office", "internal/proxy", "internal/secret", "internal/store", "internal/tunnel", "assets"},
 	"internal/agent/webhook":       {"internal/agent/data", "internal/agent/health", "internal/agent/issuer", "internal/agent/loop", "internal/esign", "internal/inbox", "internal/office", "internal/secret", "internal/store", "internal/tunnel"},

@@ -20,6 +20,9 @@ const (
 	DraftCancelled DraftState = "cancelled" // by the user, before packages/add
 )
 
+// Largest is how many bytes the files of one package may have together.
+const Largest = 2_000_000_000
+
 // Draft is a package on its way to the service.
 type Draft struct {
 	ID           string          `json:"id"` // also the correlation id in externalData

@@ -22,6 +22,8 @@ import (
 	"path/filepath"
 	"regexp"
 	"time"
+
+	"countersign/internal/office"
 )
 
 var (
@@ -61,8 +63,7 @@ const (
 	maxManifest  = 16 << 20 // bytes
 	maxState     = 8 << 30  // bytes
 	maxDocuments = 10_000
-	maxDocument  = 2_000_000_000 // bytes; as much as a package may have
-	maxAll       = 64 << 30      // bytes of all documents
+	maxAll       = 64 << 30 // bytes of all documents
 )
 
 // The names in it, and in the folder that it is unpacked into.
@@ -92,7 +93,7 @@ func (m Manifest) check() error {
 	}
 	for _, d := range m.Documents {
 		left -= d.Size
-		if !plainName.MatchString(d.Name) || seen[d.Name] || d.Size < 0 || d.Size > maxDocument || left < 0 {
+		if !plainName.MatchString(d.Name) || seen[d.Name] || d.Size < 0 || d.Size > office.Largest || left < 0 {
 			return fmt.Errorf("%w: its list of documents", ErrDamaged)
 		}
 		seen[d.Name] = true

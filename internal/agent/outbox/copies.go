@@ -25,7 +25,6 @@ import (
 // What goes out is what was given, whatever becomes of the file it was read from: a copy of it is in the data folder, for
 // its owner alone, before its draft is stored, and stays as long as the draft may be sent.
 const (
-	maxDraft   = office.Largest
 	copySpare  = 4 << 20   // bytes that must stay free beside a copy, for everything else
 	heldLarge  = 128 << 20 // bytes of a file that is held
 	heldMany   = 16        // files that are held
@@ -66,8 +65,8 @@ func (r *Room) takeCopies(ctx context.Context, d *office.Draft) error {
 	for _, f := range d.Files {
 		total += f.Size
 	}
-	if total > maxDraft {
-		return &DraftError{message.DraftTooLarge(d.Name, total, maxDraft)}
+	if total > office.Largest {
+		return &DraftError{message.DraftTooLarge(d.Name, total, office.Largest)}
 	}
 	for i := range d.Files {
 		f := &d.Files[i]
