@@ -60,96 +60,6 @@ func (p *Package) Document(id, externalID string) *Document {
 	return &p.Documents[len(p.Documents)-1]
 }
 
-// Turn is what an event said of the order: Next signs after Signer, though others may sign between them. Both are signerIds.
-type Turn struct{ Signer, Next string }
-
-// maxTurns is how many turns are kept of a package: of more signers nobody is told by the order they sign in.
-const maxTurns = 64
-
-// MatchSigners connects the signerIds that an event brought, who signed and who is next, with people the package was sent to.
-// In sequence they sign in the order they were given; but events come in any order, so an id is certain once those that are
-// before and behind it are everybody else. Otherwise it is only when one person is left. Nobody is better than somebody else.
-func (p *Package) MatchSigners(signed, next string) {
-	p.noteTurn(signed, next)
-	p.nameInSequence()
-	p.matchLast(signed)
-	p.matchLast(next)
-	if p.SignerIndex("") < 0 && len(p.Signers) > 0 {
-		p.Turns = nil // everybody is known
-	}
-}
-
-// noteTurn keeps a turn until everybody is known. Whether p is signed in sequence, and by whom, may be told later.
-func (p *Package) noteTurn(signed, next string) {
-	t := Turn{signed, next}
-	if signed != "" && next != "" && signed != next && len(p.Turns) < maxTurns && !slices.Contains(p.Turns, t) {
-		p.Turns = append(slices.Clip(p.Turns), t)
-	}
-}
-
-// nameInSequence gives an id to everybody for whom the turns leave one place. Turns that contradict each other or the places that
-// are known say nothing.
-func (p *Package) nameInSequence() {
-	if !p.Sequential || p.SignerIndex("") < 0 {
-		return
-	}
-	first, last := map[string]int{}, map[string]int{} // the places between which an id can be
-	for _, t := range p.Turns {
-		for _, id := range []string{t.Signer, t.Next} {
-			if first[id], last[id] = p.SignerIndex(id), p.SignerIndex(id); first[id] < 0 {
-				first[id], last[id] = p.freePlace(0, 1), p.freePlace(len(p.Signers)-1, -1)
-			}
-		}
-	}
-	for again := true; again; {
-		again = false
-		for _, t := range p.Turns {
-			if at := p.freePlace(first[t.Signer]+1, 1); first[t.Next] <= first[t.Signer] {
-				first[t.Next], again = at, true
-			}
-			if at := p.freePlace(last[t.Next]-1, -1); last[t.Signer] >= last[t.Next] {
-				last[t.Signer], again = at, true
-			}
-			if first[t.Signer] > last[t.Signer] || first[t.Next] > last[t.Next] {
-				return
-			}
-		}
-	}
-	for id, at := range first {
-		if at == last[id] {
-			p.nameSigner(at, id)
-		}
-	}
-}
-
-// freePlace is the place of the first person without an id from i on, in steps of 1 or -1; the end of the list where there is none.
-func (p Package) freePlace(i, step int) int {
-	for i >= 0 && i < len(p.Signers) && p.Signers[i].ID != "" {
-		i += step
-	}
-	return i
-}
-
-// nameSigner gives the i-th person an id, if there is one who has none, and nobody else has it.
-func (p *Package) nameSigner(i int, id string) {
-	if id != "" && i >= 0 && i < len(p.Signers) && p.Signers[i].ID == "" && p.SignerIndex(id) < 0 {
-		p.Signers[i].ID = id
-	}
-}
-
-// matchLast gives an id to the one person who has none.
-func (p *Package) matchLast(id string) {
-	left := 0
-	for _, s := range p.Signers {
-		if s.ID == "" {
-			left++
-		}
-	}
-	if left == 1 {
-		p.nameSigner(p.SignerIndex(""), id)
-	}
-}
-
 // AddSignature records a signature and reports whether it is news. told says that when is the service's word for when it was
 // made, and not the moment at which it was heard of.
 func (p *Package) AddSignature(s Signature, externalID string, when time.Time, told bool) bool {
@@ -204,58 +114,6 @@ func (p Package) LastSigner() string {
 	return last.Who
 }
 
-// Skipped reports whether, in sequence, somebody is not known to have signed whose turn came before one who has: what was heard of
-// p is not all that happened, and who is next does not follow from it.
-func (p Package) Skipped() bool {
-	if !p.Sequential || p.State == PackageExecuted {
-		return false
-	}
-	signed := map[string]bool{}
-	for _, d := range p.Documents {
-		for _, id := range d.SignedBy {
-			if p.SignerIndex(id) < 0 {
-				return true // whose place is not known
-			}
-			signed[id] = true
-		}
-	}
-	missing := false
-	for _, s := range p.Signers {
-		if signed[s.ID] && missing {
-			return true
-		}
-		missing = missing || !signed[s.ID]
-	}
-	return false
-}
-
-// PassTurn notes whose turn it is once signed has signed a document, with next after them. Events come in any order: whoever
-// has signed the document already is not next, nor, in sequence, whoever comes before one who has.
-func (p *Package) PassTurn(documentID, signed, next string) {
-	if p.State == PackageExecuted {
-		p.NextSigners = nil
-		return
-	}
-	var by []string // who have signed it
-	if i := slices.IndexFunc(p.Documents, func(d Document) bool { return d.ID == documentID }); i >= 0 {
-		by = p.Documents[i].SignedBy
-	}
-	furthest := -1
-	if p.Sequential {
-		for _, id := range by {
-			furthest = max(furthest, p.SignerIndex(id))
-		}
-	}
-	past := func(id string) bool {
-		i := p.SignerIndex(id)
-		return id == signed || i >= 0 && i < furthest
-	}
-	p.NextSigners = slices.DeleteFunc(slices.Clone(p.NextSigners), past)
-	if next != "" && !past(next) && !slices.Contains(by, next) && !slices.Contains(p.NextSigners, next) {
-		p.NextSigners = append(p.NextSigners, next)
-	}
-}
-
 // Execute records that everybody has signed.
 func (p *Package) Execute(when time.Time) {
 	p.State = PackageExecuted
@@ -267,26 +125,6 @@ func (p *Package) Execute(when time.Time) {
 		p.Documents[i].Executed = true
 	}
 	p.AddMoment(Moment{Time: p.Executed, What: MomentExecuted})
-}
-
-// WaitsFor is whose turn it is where the service told no more than who signs: the first who has not signed in sequence,
-// everyone who has not otherwise.
-func (p Package) WaitsFor() (ids []string) {
-	if p.Skipped() {
-		return nil
-	}
-	for _, s := range p.Signers {
-		if s.ID == "" && p.Sequential {
-			return nil // it may be this person's
-		}
-		if s.ID == "" || !s.Declined.IsZero() || len(p.Documents) > 0 && p.SignedAll(s.ID) {
-			continue
-		}
-		if ids = append(ids, s.ID); p.Sequential {
-			break
-		}
-	}
-	return ids
 }
 
 // SignedAll reports whether a person has signed every document of p.
