@@ -4,7 +4,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -18,40 +17,23 @@ func TestFullAndReadOnlyDisks(t *testing.T) {
 	if dir == "" {
 		return
 	}
-	t.Run("the folder", func(t *testing.T) { fullFolder(t, mount(t, dir, "folder", "size=2m")) })
-	t.Run("a read-only folder", func(t *testing.T) { readOnlyFolder(t, mount(t, dir, "read-only", "size=2m")) })
-	t.Run("the data", func(t *testing.T) { fullData(t, mount(t, dir, "data", "size=8m")) })
+	t.Run("the folder", func(t *testing.T) { fullFolder(t, mount(t, dir, "folder", "2m")) })
+	t.Run("a read-only folder", func(t *testing.T) { readOnlyFolder(t, mount(t, dir, "read-only", "2m")) })
+	t.Run("the data", func(t *testing.T) { fullData(t, mount(t, dir, "data", "8m")) })
 }
 
 func mount(t *testing.T, dir, name, size string) string {
 	t.Helper()
 	path := filepath.Join(dir, name)
 	noErr(t, os.Mkdir(path, 0o700))
-	noErr(t, syscall.Mount("none", path, "tmpfs", 0, size))
+	smalldisk.Mount(t, path, size)
 	return path
-}
-
-// fill leaves next to nothing of the disk with dir, until the file it returns is removed.
-func fill(t *testing.T, dir string) (file string) {
-	t.Helper()
-	file = filepath.Join(dir, "filler")
-	f, err := os.Create(file)
-	noErr(t, err)
-	defer f.Close()
-	for chunk := 64 << 10; chunk >= 4096; chunk /= 2 {
-		for {
-			if _, err := f.Write(make([]byte, chunk)); err != nil {
-				break
-			}
-		}
-	}
-	return file
 }
 
 func fullFolder(t *testing.T, dir string) {
 	o := newOfficeWith(t, quick, sandbox.Options{}, func(s *office.Settings) { s.SaveTo = dir })
 	id := o.send()
-	filler := fill(t, dir)
+	filler := smalldisk.Fill(t, dir)
 	signAll(o, id)
 	o.eventually("people are told", func() bool { return o.says("folder", "is full. 1 file is waiting") })
 	asked := calls(o.service, "GET /packages/{packageId}/documents/{documentId}/pdf/executed/download")
@@ -65,10 +47,10 @@ func fullFolder(t *testing.T, dir string) {
 func readOnlyFolder(t *testing.T, dir string) {
 	o := newOfficeWith(t, quick, sandbox.Options{}, func(s *office.Settings) { s.SaveTo = dir })
 	id := o.send()
-	noErr(t, syscall.Mount("none", dir, "tmpfs", syscall.MS_REMOUNT|syscall.MS_RDONLY, ""))
+	smalldisk.ReadOnly(t, dir, true)
 	signAll(o, id)
 	o.eventually("people are told", func() bool { return o.says("folder", "not allowed to save") })
-	noErr(t, syscall.Mount("none", dir, "tmpfs", syscall.MS_REMOUNT, ""))
+	smalldisk.ReadOnly(t, dir, false)
 	o.eventually("saved", func() bool { return saved(o, id) && o.issue("folder") == nil })
 }
 
@@ -82,7 +64,7 @@ func fullData(t *testing.T, dir string) {
 	o.open()
 	o.run()
 	id := o.send()
-	filler := fill(t, dir)
+	filler := smalldisk.Fill(t, dir)
 	signAll(o, id)
 	// Small commits may still fit into the file as it is; larger ones do not.
 	for i := 0; ; i++ {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"strings"
-	"syscall"
 	"testing"
 
 	"countersign/internal/e2e/smalldisk"
@@ -15,7 +14,7 @@ func TestFullAndReadOnlyDisk(t *testing.T) {
 	if dir == "" {
 		return
 	}
-	must(t, syscall.Mount("none", dir, "tmpfs", 0, "size=1m"))
+	smalldisk.Mount(t, dir, "1m")
 	f := open(t, dir)
 	for name, declared := range map[string]int64{"announced": 2 << 20, "not announced": -1} {
 		_, err := f.Save(t.Context(), Request{Target: "a.pdf", Declared: declared, Body: bytes.NewReader(pdf(2 << 20))})
@@ -29,7 +28,7 @@ func TestFullAndReadOnlyDisk(t *testing.T) {
 		t.Error(err)
 	}
 
-	must(t, syscall.Mount("none", dir, "tmpfs", syscall.MS_REMOUNT|syscall.MS_RDONLY, ""))
+	smalldisk.ReadOnly(t, dir, true)
 	if _, err := f.Save(t.Context(), request("c.pdf", pdf(2000))); !errors.Is(err, ErrReadOnly) {
 		t.Errorf("read-only disk: got %v", err)
 	}

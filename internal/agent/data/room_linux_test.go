@@ -5,7 +5,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"syscall"
 	"testing"
 	"time"
 
@@ -21,9 +20,7 @@ func TestAFullDiskIsSaidForAsLongAsItIsFull(t *testing.T) {
 	if dir == "" {
 		return
 	}
-	if err := syscall.Mount("none", dir, "tmpfs", 0, "size=8m"); err != nil {
-		t.Fatal(err)
-	}
+	smalldisk.Mount(t, dir, "8m")
 	issues := health.New(time.Now, func() {})
 	st, _, err := Open(filepath.Join(dir, "state.db"), slog.New(slog.DiscardHandler), time.Now, issues)
 	if err != nil {
@@ -36,10 +33,7 @@ func TestAFullDiskIsSaidForAsLongAsItIsFull(t *testing.T) {
 	if err := put(10); err != nil {
 		t.Fatal(err)
 	}
-	filler := filepath.Join(dir, "filler")
-	if err := os.WriteFile(filler, make([]byte, 8<<20), 0o600); err == nil {
-		t.Fatal("the disk has no end")
-	}
+	filler := smalldisk.Fill(t, dir)
 	if err := put(4 << 20); err == nil || !issues.Has(health.DataNotWritten) {
 		t.Fatalf("a full disk is not noticed: %v", err)
 	}

@@ -1,12 +1,13 @@
 //go:build linux
 
-// Package smalldisk lets tests mount disks of their own, to see what is done on a full one and on one that is read-only.
+// Package smalldisk lets tests mount disks of their own, and fill them, to see what is done on a full one and on one that is read-only.
 package smalldisk
 
 import (
 	"errors"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -44,4 +45,47 @@ func Dir(t *testing.T) string {
 		t.Errorf("%v\n%s", err, out)
 	}
 	return ""
+}
+
+// Mount puts an empty disk at a folder. Its size is as tmpfs wants it: "2m". It goes with the test's name space.
+func Mount(t *testing.T, dir, size string) {
+	t.Helper()
+	mount(t, dir, 0, "size="+size)
+}
+
+// ReadOnly takes writing from a disk of Mount, or gives it back.
+func ReadOnly(t *testing.T, dir string, on bool) {
+	t.Helper()
+	flags := uintptr(syscall.MS_REMOUNT)
+	if on {
+		flags |= syscall.MS_RDONLY
+	}
+	mount(t, dir, flags, "")
+}
+
+func mount(t *testing.T, dir string, flags uintptr, data string) {
+	t.Helper()
+	if err := syscall.Mount("none", dir, "tmpfs", flags, data); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// Fill leaves next to nothing of the disk with dir, until the file it returns is removed.
+func Fill(t *testing.T, dir string) (file string) {
+	t.Helper()
+	file = filepath.Join(dir, "filler")
+	f, err := os.Create(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	for chunk := 64 << 10; chunk >= 4096; chunk /= 2 {
+		for err = nil; err == nil; {
+			_, err = f.Write(make([]byte, chunk))
+		}
+		if !errors.Is(err, syscall.ENOSPC) {
+			t.Fatal(err)
+		}
+	}
+	return file
 }
