@@ -153,7 +153,7 @@ func (r *Room) notePackage(ctx context.Context, p office.Package, status esign.S
 		if err != nil || noted {
 			return err
 		}
-		return r.putOff(p.ID, 0)
+		return r.putOff(p, 0)
 	case ctx.Err() != nil:
 		return nil
 	case loop.ConcernsAll(err), r.needs.SignedOut(err):
@@ -164,7 +164,7 @@ func (r *Room) notePackage(ctx context.Context, p office.Package, status esign.S
 	case esign.Invalid:
 		return r.setIDAside(p.ID, message.Then(esign.Message(err), message.LookOnItsPages()))
 	case esign.NotFound, esign.Forbidden, esign.Refused, esign.SignedOut:
-		return r.missPackage(p.ID, e, 0)
+		return r.missPackage(p, e, 0)
 	case esign.TooMany:
 		if e.RetryAfter > 0 {
 			return err
@@ -173,9 +173,9 @@ func (r *Room) notePackage(ctx context.Context, p office.Package, status esign.S
 	tries, row := r.failures.Add(p.ID)
 	pause := r.Backoff(tries, r.Pace.Retry, time.Hour)
 	if r.Suspects.Refuses(p.ID, e) {
-		err = r.missPackage(p.ID, e, pause)
+		err = r.missPackage(p, e, pause)
 	} else {
-		err = r.putOff(p.ID, pause)
+		err = r.putOff(p, pause)
 	}
 	if err != nil {
 		return err
@@ -199,14 +199,15 @@ func (r *Room) setIDAside(id string, problem message.Message) error {
 	})
 }
 
-// putOff leaves a package alone for a while.
-func (r *Room) putOff(id string, pause time.Duration) error {
+// putOff leaves a package alone for a while. asked is the package as it was known when the question was put.
+func (r *Room) putOff(asked office.Package, pause time.Duration) error {
 	return r.Data.Update(func(tx *store.Tx) error {
-		p, ok, err := tx.Package(id)
+		p, ok, err := tx.Package(asked.ID)
 		if err != nil || !ok {
 			return err
 		}
 		p.NextCheck = r.Now().Add(pause)
+		r.afterEvents(&p, asked)
 		return tx.PutPackage(p)
 	})
 }

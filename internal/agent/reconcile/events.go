@@ -229,6 +229,14 @@ func (r *Room) checkSoon(p *office.Package) {
 	p.NextCheck = next
 }
 
+// afterEvents has the service asked about p again soon where an event came while it was asked: what it answered may be older. asked
+// is p as it was known when the question was put.
+func (r *Room) afterEvents(p *office.Package, asked office.Package) {
+	if p.Events != asked.Events {
+		r.checkSoon(p)
+	}
+}
+
 // statusForEvent asks the service about p before the event is recorded, where that saves something: the name of a signer who
 // is not known yet, or, when everybody has signed, a second commit to plan the files. It asks only the service that the event
 // came from. It returns nil when it did not ask or got no answer: Run will.

@@ -148,11 +148,7 @@ func (x *testRoom) known(state office.PackageState) {
 
 func (x *testRoom) check(s esign.Status) {
 	x.t.Helper()
-	p, err := x.stored("p")
-	if err != nil {
-		x.t.Fatal(err)
-	}
-	if noted, err := x.applyCheck(p, s, false); err != nil || !noted {
+	if noted, err := x.applyCheck(x.now(), s, false); err != nil || !noted {
 		x.t.Fatal(noted, err)
 	}
 }
@@ -161,10 +157,7 @@ func TestAnAnswerThatWasOvertakenTakesNothingBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		x := newRoom(t)
 		x.known(office.PackageOpen)
-		asked, err := x.stored("p")
-		if err != nil {
-			t.Fatal(err)
-		}
+		asked := x.now()
 		answer := esign.Status{PackageID: "p", State: esign.State(office.PackageOpen)}
 		x.check(esign.Status{PackageID: "p", State: esign.State(office.PackageRescinded)})
 		time.Sleep(time.Second)
@@ -181,28 +174,51 @@ func TestAnAnswerThatWasOvertakenTakesNothingBack(t *testing.T) {
 	})
 }
 
-// TestAnEventThatComesWhileTheAnswerIsUnderWayHasThePackageAskedAboutAgain has the service answer before the package is withdrawn, and
-// the event overtake that answer.
+// TestAnEventThatComesWhileTheAnswerIsUnderWayHasThePackageAskedAboutAgain has the package withdrawn after the service has answered, or
+// failed to, and before that is recorded.
 func TestAnEventThatComesWhileTheAnswerIsUnderWayHasThePackageAskedAboutAgain(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		x := newRoom(t)
-		x.known(office.PackageOpen)
-		asked, err := x.stored("p")
-		if err != nil {
-			t.Fatal(err)
-		}
-		x.happens("e", esign.PackageRescinded, "")
-		if err := x.notePackage(t.Context(), asked, esign.Status{PackageID: "p", State: esign.State(office.PackageOpen)}, nil, false); err != nil {
-			t.Fatal(err)
-		}
-		if p, err := x.stored("p"); err != nil || p.NextCheck.Sub(x.Now()) > x.Pace.Retry {
-			t.Errorf("asked again after %v: %v", p.NextCheck.Sub(x.Now()), err)
-		}
-		x.check(esign.Status{PackageID: "p", State: esign.State(office.PackageOpen)})
-		if p, err := x.stored("p"); err != nil || p.NextCheck.Sub(x.Now()) <= x.Pace.Retry {
-			t.Errorf("asked for ever, after %v: %v", p.NextCheck.Sub(x.Now()), err)
-		}
-	})
+	for name, answer := range map[string]error{
+		"open":    nil,
+		"trouble": &esign.Error{Kind: esign.Server, Status: 503},
+		"missing": &esign.Error{Kind: esign.NotFound, Status: 404},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				x := newRoom(t)
+				x.known(office.PackageOpen)
+				open := esign.Status{PackageID: "p", State: esign.State(office.PackageOpen)}
+				answered := func(asked office.Package) {
+					if err := x.notePackage(t.Context(), asked, open, answer, false); err != nil && err != answer {
+						t.Fatal(err)
+					}
+				}
+				for range 20 { // answers of the same kind, the pause after which has grown
+					answered(x.now())
+					time.Sleep(x.now().NextCheck.Sub(x.Now()))
+				}
+				asked := x.now()
+				x.happens("e", esign.PackageRescinded, "")
+				answered(asked)
+				if pause := x.now().NextCheck.Sub(x.Now()); pause > x.Pace.Retry {
+					t.Errorf("asked again after %v", pause)
+				}
+				answered(x.now())
+				if pause := x.now().NextCheck.Sub(x.Now()); pause <= x.Pace.Retry {
+					t.Errorf("asked without end, after %v", pause)
+				}
+			})
+		})
+	}
+}
+
+// now is the package as it is known.
+func (x *testRoom) now() office.Package {
+	x.t.Helper()
+	p, err := x.stored("p")
+	if err != nil {
+		x.t.Fatal(err)
+	}
+	return p
 }
 
 // The answer that names who signed says nothing of its own: what it tells beside the name is told by who asks for it.
@@ -236,7 +252,7 @@ func TestARefusedPackageIsAskedAboutMoreAndMoreRarelyButAtLeastDaily(t *testing.
 			x.known(state)
 			asked := 0
 			for began := time.Now(); time.Since(began) < 60*24*time.Hour; asked++ {
-				if err := x.missPackage("p", &esign.Error{Kind: esign.NotFound, Status: 404}, 0); err != nil {
+				if err := x.missPackage(x.now(), &esign.Error{Kind: esign.NotFound, Status: 404}, 0); err != nil {
 					t.Fatal(err)
 				}
 				p, _ := x.stored("p")

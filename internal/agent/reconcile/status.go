@@ -42,9 +42,7 @@ func (r *Room) applyCheck(asked office.Package, status esign.Status, quiet bool)
 		if found, err = applyTo(tx, &p, status); err != nil {
 			return err
 		}
-		if p.Events != asked.Events {
-			r.checkSoon(&p)
-		}
+		r.afterEvents(&p, asked)
 		silent = owesEvent(before, p, found.moved, listening, now)
 		return tx.PutPackage(p)
 	})

@@ -17,11 +17,12 @@ import (
 const maxMiss = 24 * time.Hour
 
 // missPackage notes that the service answered a question about a package with cause. It is asked again after pause, or
-// for none after as long as this has gone on already: seconds at first, a day in the end.
-func (r *Room) missPackage(id string, cause *esign.Error, pause time.Duration) error {
+// for none after as long as this has gone on already: seconds at first, a day in the end. asked is the package as it was known
+// when the question was put.
+func (r *Room) missPackage(asked office.Package, cause *esign.Error, pause time.Duration) error {
 	var shown bool // differently from before
 	err := r.Data.Update(func(tx *store.Tx) error {
-		p, ok, err := tx.Package(id)
+		p, ok, err := tx.Package(asked.ID)
 		if err != nil || !ok {
 			return err
 		}
@@ -32,6 +33,7 @@ func (r *Room) missPackage(id string, cause *esign.Error, pause time.Duration) e
 			p.NextCheck = now.Add(min(max(since, 5*r.Pace.Retry), maxMiss))
 			p.Gone = since >= office.WithheldAfter
 		}
+		r.afterEvents(&p, asked)
 		if since >= office.WithheldAfter && p.State == office.PackageExecuted && !p.Planned {
 			p.Problem = loop.RefusalProblem(cause)
 		}
@@ -39,7 +41,7 @@ func (r *Room) missPackage(id string, cause *esign.Error, pause time.Duration) e
 		return tx.PutPackage(p)
 	})
 	if err != nil {
-		return fmt.Errorf("record what was said of package %s: %w", id, err)
+		return fmt.Errorf("record what was said of package %s: %w", asked.ID, err)
 	}
 	if shown {
 		r.Signal(office.PackagesChanged)
