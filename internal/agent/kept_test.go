@@ -48,7 +48,7 @@ func TestMemoryNeverLeadsTheCommit(t *testing.T) {
 				return err
 			}
 			o.status(o.t.Context(), "p") // by which the program notices
-			o.within(20*time.Second, "the lapse is said", func() bool { return o.Health.Has(health.SignInLapsed) })
+			o.eventually("the lapse is said", func() bool { return o.Health.Has(health.SignInLapsed) })
 			return errUnchanged
 		},
 	}

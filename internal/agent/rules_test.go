@@ -74,7 +74,7 @@ func TestWhatAnAdministratorDecidesIsPutToUseAtTheStart(t *testing.T) {
 	rules(first)
 	a := ruled(t, &decided)
 	runs(t, a)
-	for until := time.Now().Add(20 * time.Second); notThere(first); time.Sleep(10 * time.Millisecond) {
+	for until := time.Now().Add(time.Minute); notThere(first); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(until) {
 			t.Fatal("the office was not set up")
 		}

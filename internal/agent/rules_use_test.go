@@ -41,7 +41,7 @@ func TestACommandWorksUnderWhatTheAdministratorHasDecidedByNow(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	done := make(chan struct{})
 	go func() { defer close(done); _ = a.Run(ctx, PartOutbox) }()
-	for until := time.Now().Add(20 * time.Second); a.account.Settings().SaveTo != now && time.Now().Before(until); {
+	for until := time.Now().Add(patience); a.account.Settings().SaveTo != now && time.Now().Before(until); {
 		time.Sleep(5 * time.Millisecond)
 	}
 	stop()

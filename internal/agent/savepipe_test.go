@@ -157,7 +157,7 @@ func waitUntil(t *testing.T, a *Agent, what string, ok func() bool) {
 	t.Helper()
 	changes, stop := a.Watch()
 	defer stop()
-	limit := time.After(20 * time.Second)
+	limit := time.After(patience)
 	look := time.NewTicker(20 * time.Millisecond)
 	defer look.Stop()
 	for !ok() {
@@ -233,7 +233,7 @@ func TestFilesThatWaitForTheDiskDoNotHoldUpDownloads(t *testing.T) {
 		executed(t, a, fmt.Sprint("p", i), true)
 	}
 	runParts(t, a, PartSave)
-	limit := time.After(20 * time.Second)
+	limit := time.After(patience)
 	for i := range many {
 		select {
 		case <-written:

@@ -110,10 +110,10 @@ func TestManyMissedCompletionsAreCaughtUpWithinTheBudget(t *testing.T) {
 	o.open()
 	began := time.Now()
 	o.run()
-	o.within(2*time.Minute, "caught up", func() bool { return o.Status().Packages.Saved == many })
+	o.eventually("caught up", func() bool { return o.Status().Packages.Saved == many })
 	t.Logf("caught up %d packages in %v", many, time.Since(began).Round(time.Millisecond))
 	noErr(t, o.service.Release("random"))
-	o.within(time.Minute, "the late events are handled", func() bool {
+	o.eventually("the late events are handled", func() bool {
 		e := o.Status().Events
 		return e.Received >= many && e.Pending == 0
 	})
@@ -230,9 +230,7 @@ func TestAListThatHangsHoldsNothingBack(t *testing.T) {
 	o.eventually("the list hangs", func() bool { return o.service.Faults()[0].Applied > 0 })
 	id := o.send()
 	signAll(o, id)
-	began := time.Now()
-	o.eventually("saved and told", func() bool { return saved(o, id) && o.count("Everyone has signed “") == 1 })
-	if took := time.Since(began); took > 10*time.Second {
-		t.Errorf("after %v", took)
-	}
+	o.takes(10*time.Second, "saving and telling", func() {
+		o.eventually("saved and told", func() bool { return saved(o, id) && o.count("Everyone has signed “") == 1 })
+	})
 }

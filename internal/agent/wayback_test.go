@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"strings"
 	"testing"
-	"time"
 
 	"countersign/internal/message"
 	"countersign/internal/office"
@@ -20,7 +19,7 @@ func TestTheBrowserIsToldInTheLanguageOfTheWindow(t *testing.T) {
 	pages := make(chan string, 1)
 	read := func(address string) error {
 		go func() {
-			client := &http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{}}
+			client := &http.Client{Timeout: patience, Transport: &http.Transport{}}
 			defer client.CloseIdleConnections()
 			resp, err := client.Get(address)
 			if err != nil {

@@ -14,7 +14,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"golang.org/x/net/http2"
 )
@@ -131,16 +130,33 @@ func TestOnlyAClearRefusalMeansThatThereIsNoPackage(t *testing.T) {
 		}
 	})
 	t.Run("no answer in time", func(t *testing.T) {
-		ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
-		defer cancel()
+		ctx := patience{context.Background(), make(chan struct{})}
 		client, _ := api(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			io.Copy(io.Discard, r.Body)
+			close(ctx.over) // not before the service has it all, however long that took
 			<-r.Context().Done()
 		}))
 		if _, err := client.AddPackage(ctx, offer()); !errors.Is(err, ErrOutcomeUnknown) {
 			t.Error(err)
 		}
 	})
+}
+
+// patience is a context whose time is up when over is closed.
+type patience struct {
+	context.Context
+	over chan struct{}
+}
+
+func (p patience) Done() <-chan struct{} { return p.over }
+
+func (p patience) Err() error {
+	select {
+	case <-p.over:
+		return context.DeadlineExceeded
+	default:
+		return nil
+	}
 }
 
 func TestAPackageFollowsNoRedirect(t *testing.T) {

@@ -355,7 +355,7 @@ func (rc *receiver) next(t *testing.T) delivered {
 	select {
 	case d := <-rc.got:
 		return d
-	case <-time.After(10 * time.Second):
+	case <-time.After(time.Minute):
 		t.Fatal("no event came")
 		return delivered{}
 	}

@@ -108,7 +108,7 @@ func startKeyring(t *testing.T, password string) (stop func()) {
 		<-ended
 	}
 	t.Cleanup(stop)
-	for deadline := time.After(20 * time.Second); ; {
+	for deadline := time.After(time.Minute); ; {
 		select {
 		case s := <-signals:
 			if owner, ok := s.Body[2].(string); ok && owner != "" {

@@ -23,7 +23,7 @@ const (
 )
 
 // patience is how long a test waits for something that ought to happen.
-const patience = 15 * time.Second
+const patience = time.Minute
 
 func startEdge(t *testing.T, opts ngroktest.Options) *ngroktest.Edge {
 	t.Helper()

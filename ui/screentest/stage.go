@@ -55,10 +55,10 @@ func (s *Stage) Settle() {
 	}
 }
 
-// Until shows results until done, and fails after ten seconds.
+// Until shows results until done, and fails after a minute.
 func (s *Stage) Until(done func() bool) {
 	s.t.Helper()
-	ctx, cancel := context.WithTimeout(s.t.Context(), 10*time.Second)
+	ctx, cancel := context.WithTimeout(s.t.Context(), time.Minute)
 	defer cancel()
 	if !s.queue.until(done, ctx.Done()) {
 		s.t.Fatal("what was expected did not happen")
