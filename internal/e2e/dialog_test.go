@@ -27,9 +27,7 @@ type picker struct {
 // newPicker starts the program with its window, a tray and somebody signed in.
 func newPicker(t *testing.T) *picker {
 	t.Helper()
-	o, w := harness.OpenOffice(t)
-	o.MustLogin()
-	o.Registered()
+	o, w := harness.OpenSignedIn(t)
 	w.Active().Keys("ctrl+n") // the keyboard is at "Add documents" while there are none
 	w.Still()
 	return &picker{t, o.Desk, o, w}
@@ -49,11 +47,7 @@ func (p *picker) sent(before image.Image, name string) (names []string) {
 		}
 		p.window.Types(text)
 	}
-	harness.EventuallyWithin(p.t, 2*harness.Patience, "the service has the package", func() bool {
-		p.window.Keys("ctrl+Return") // is refused until the files are looked at, and then does nothing more
-		s, err := p.office.Ask()
-		return err == nil && s.Packages.Total == 1 && s.Outbox.Pending == 0
-	})
+	sendsByKey(p.office, p.window)
 	for _, d := range p.office.Service.Named(name).Documents {
 		names = append(names, d.Name)
 	}

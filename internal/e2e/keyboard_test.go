@@ -5,17 +5,19 @@ package e2e
 import (
 	"slices"
 	"testing"
+	"time"
 
 	"countersign/internal/e2e/harness"
 )
+
+// takenBackWithin is how long what is sent from the window can be taken back.
+const takenBackWithin = 10 * time.Second
 
 // TestDroppedFilesAreSentByKeysAlone takes a file that another program drops and one that a second start hands over,
 // and needs nothing but the keyboard from there to the package in the service.
 func TestDroppedFilesAreSentByKeysAlone(t *testing.T) {
 	t.Parallel()
-	o, w := harness.OpenOffice(t)
-	o.MustLogin()
-	o.Registered()
+	o, w := harness.OpenSignedIn(t)
 
 	before := w.Still()
 	o.Desk.Dragger().Drop(w.ID, harness.Sample(t, "Mandate Keller"))
@@ -34,12 +36,13 @@ func TestDroppedFilesAreSentByKeysAlone(t *testing.T) {
 	w.Keys("Tab")
 	w.Types("ana.ruiz@example.com")
 	w.Keys("Return") // goes on, and sends nothing
+	pressed := time.Now()
 	w.Keys("ctrl+Return")
-	if s, err := o.Ask(); err != nil || s.Packages.Total+s.Outbox.Pending > 0 {
+	if s, err := o.Ask(); err != nil || s.Packages.Total+s.Outbox.Pending > 0 && time.Since(pressed) < takenBackWithin {
 		t.Errorf("it is sent before it can be taken back: %+v, %v", s, err)
 	}
 
-	o.Until("the service has the package", func(s harness.Status) bool { return s.Packages.Total == 1 && s.Outbox.Pending == 0 })
+	sendsByKey(o, w)
 	p := o.Service.Named("Mandate Keller")
 	var names []string
 	for _, d := range p.Documents {

@@ -19,8 +19,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Patience is how long anything that should happen soon may take on a busy machine.
-const Patience = 30 * time.Second
+// Patience is how long anything that should happen soon may take on a busy machine: it ends tests that fail, and decides nothing.
+const Patience = 2 * time.Minute
 
 // Transcript is what a process has said so far, line by line. Safe for concurrent use.
 type Transcript struct {
@@ -178,7 +178,7 @@ func (p *Process) Stop() int {
 	p.Signal(syscall.SIGTERM)
 	select {
 	case <-p.Ended:
-	case <-time.After(15 * time.Second):
+	case <-time.After(Patience):
 		p.T.Errorf("%s %v does not end when asked to", p.name, p.Cmd.Args[1:])
 		p.Cmd.Process.Kill()
 		<-p.Ended

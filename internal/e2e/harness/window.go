@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 )
 
 // Window is a window on the session's display.
@@ -90,11 +91,26 @@ func (w *Window) ChangesFrom(before image.Image) image.Image {
 	return now
 }
 
+// Settles is how the window looks once it has changed from a picture and is still again; no picture where it does not
+// change soon, since what would change it may have come to nothing.
+func (w *Window) Settles(from image.Image) image.Image {
+	w.d.T.Helper()
+	for until := time.Now().Add(Patience / 10); time.Now().Before(until); {
+		if differing(from, w.Picture()) > 500 {
+			return w.Still()
+		}
+	}
+	return nil
+}
+
 // Same says whether the window looks as in a picture.
 func (w *Window) Same(p image.Image) bool {
 	w.d.T.Helper()
-	return differing(p, w.Picture()) == 0
+	return Alike(p, w.Picture())
 }
+
+// Alike says whether two pictures are the same; no picture is like none.
+func Alike(a, b image.Image) bool { return a != nil && b != nil && differing(a, b) == 0 }
 
 func colours(p image.Image) map[color.Color]int {
 	count := map[color.Color]int{}
@@ -135,10 +151,32 @@ func OpenOffice(t testing.TB) (*Office, *Window) {
 	desk.StartDisplay()
 	o := UsualOffice(t, desk)
 	o.Setup()
-	o.Open()
-	w := desk.Window("Countersign")
-	w.Drawn()
+	return o, o.opens()
+}
+
+// OpenSignedIn is OpenOffice where somebody is signed in before there is a window: what it shows changes with the sign-in,
+// some time after the commands know of it, and a test would take that for what it waits for.
+func OpenSignedIn(t testing.TB) (*Office, *Window) {
+	t.Helper()
+	desk := NewDesktop(t)
+	desk.StartDisplay()
+	o := UsualOffice(t, desk)
+	o.Setup()
+	o.Serve()
+	o.MustLogin()
+	o.Registered()
+	o.Stop()
+	w := o.opens()
+	o.Registered()
 	return o, w
+}
+
+func (o *Office) opens() *Window {
+	o.T.Helper()
+	o.Open()
+	w := o.Desk.Window("Countersign")
+	w.Drawn()
+	return w
 }
 
 // xdotool does what a hand does.
