@@ -267,18 +267,16 @@ func (a *Agent) writeLuggage(p parting, sealer *safe.Sealer) (err error) {
 	return a.nameLuggage(temp, p.File)
 }
 
-// nameLuggage gives the file its name. One that has it though the naming failed is taken away: the office stays.
+// nameLuggage gives the file its name. One that has it may be on its way at once: the office has left, though a power failure may
+// take the name away again. Then the office can be taken back, as from any file that is lost.
 func (a *Agent) nameLuggage(temp *os.File, path string) error {
-	made, err := temp.Stat()
-	if err != nil {
-		return errors.Join(err, temp.Close(), os.Remove(temp.Name()))
+	err := disk.Create(temp, path)
+	if errors.Is(err, disk.ErrUnflushed) {
+		a.Log.Warn("flush the name of the file that is moved", "err", err)
+		err = nil
 	}
-	if err = disk.Create(temp, path); err == nil {
+	if err == nil {
 		a.p.Crash("move named")
-		return nil
-	}
-	if there, lost := os.Lstat(path); lost == nil && os.SameFile(made, there) {
-		err = errors.Join(err, os.Remove(path))
 	}
 	return err
 }

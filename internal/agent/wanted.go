@@ -55,7 +55,7 @@ func PrepareRestore(dataDir, file string) (aside string, err error) {
 	aside = state + time.Now().UTC().Format(".before-restore-20060102-150405")
 	if err := disk.RenameNew(state, aside); errors.Is(err, fs.ErrNotExist) {
 		return "", nil
-	} else if err != nil {
+	} else if err != nil && !errors.Is(err, disk.ErrUnflushed) { // should it be back after a power failure, nothing was lost
 		return "", err
 	}
 	return aside, nil

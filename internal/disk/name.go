@@ -2,12 +2,18 @@ package disk
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 )
 
+// ErrUnflushed says that a file or folder has its new name, and that a power failure may give it its old one again: its folder
+// could not be flushed.
+var ErrUnflushed = errors.New("the new name may not be on the disk yet")
+
 // Replace flushes and closes temp and gives it a name in the same folder, in place of whatever has it: after that, and after
-// any interruption, the name stands for the old file or the whole new one. When it fails, temp is gone.
+// any interruption, the name stands for the old file or the whole new one. When it fails, temp is gone; with ErrUnflushed it has
+// its name.
 func Replace(temp *os.File, path string) error { return finish(temp, path, Rename) }
 
 // Create does what Replace does, but fails with fs.ErrExist where the name is taken.
@@ -25,7 +31,7 @@ func finish(temp *os.File, path string, rename func(from, to string) error) erro
 }
 
 // Rename gives a file or folder, whose content is flushed, another name, in place of the file that has it, and flushes the
-// names. It does not copy from one disk to another.
+// names, for which see ErrUnflushed. It does not copy from one disk to another.
 func Rename(from, to string) error {
 	if err := rename(from, to); err != nil {
 		return err
@@ -39,7 +45,7 @@ func RenameNew(from, to string) error {
 	if err := nameNew(folder, filepath.Base(from), filepath.Base(to)); err != nil {
 		return err
 	}
-	return FlushFolder(folder)
+	return flushBoth(from, to)
 }
 
 // flushBoth flushes the folder of the new name, and then that of the old one.
@@ -49,5 +55,8 @@ func flushBoth(from, to string) error {
 	if err == nil && there != here {
 		err = FlushFolder(here)
 	}
-	return err
+	if err != nil {
+		return fmt.Errorf("%w: %w", ErrUnflushed, err)
+	}
+	return nil
 }

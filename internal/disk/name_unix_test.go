@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"slices"
 	"testing"
 )
@@ -35,6 +36,41 @@ func TestFileSystemsWithoutExclusiveRename(t *testing.T) {
 			}
 			if names, err := fs.Glob(os.DirFS(dir), "*"); err != nil || !slices.Equal(names, []string{"a.pdf", "two"}) {
 				t.Errorf("there are %q, %v", names, err)
+			}
+		})
+	}
+}
+
+// looped is a folder with another one, whose path leads through that one: once that has another name, the path leads nowhere, and
+// nothing in it can be flushed.
+func looped(t *testing.T) (folder string) {
+	t.Helper()
+	home := t.TempDir()
+	folder = filepath.Join(home, "way")
+	if err := errors.Join(os.MkdirAll(filepath.Join(home, "a", "old"), 0o755), os.Symlink("a/old/..", folder)); err != nil {
+		t.Fatal(err)
+	}
+	return folder
+}
+
+func TestAFailedFlushIsNotTakenForAFailedNaming(t *testing.T) {
+	for name, rename := range map[string]func(folder string) error{
+		"Rename": func(folder string) error { return Rename(filepath.Join(folder, "old"), filepath.Join(folder, "new")) },
+		"RenameNew": func(folder string) error {
+			return RenameNew(filepath.Join(folder, "old"), filepath.Join(folder, "new"))
+		},
+		"MoveNew": func(folder string) error { return MoveNew(folder, "old", "new") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			folder := looped(t)
+			if err := rename(folder); !errors.Is(err, ErrUnflushed) || !errors.Is(err, fs.ErrNotExist) {
+				t.Errorf("%v", err)
+			}
+			if _, err := os.Stat(filepath.Join(filepath.Dir(folder), "a", "new")); err != nil {
+				t.Error(err)
+			}
+			if err := rename(folder); err == nil || errors.Is(err, ErrUnflushed) {
+				t.Errorf("where nothing was named: %v", err)
 			}
 		})
 	}

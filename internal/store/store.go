@@ -352,7 +352,7 @@ func SetAside(path string, now time.Time) (string, error) {
 		if errors.Is(err, fs.ErrExist) {
 			continue
 		}
-		if err != nil {
+		if err != nil && !errors.Is(err, disk.ErrUnflushed) { // should it be back after a power failure, it is set aside again
 			return "", fmt.Errorf("set aside %s: %w", path, err)
 		}
 		return to, nil

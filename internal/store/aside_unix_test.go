@@ -1,0 +1,22 @@
+//go:build unix
+
+package store
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// TestWhatIsSetAsideIsSaidToBeThoughItsFolderCannotBeFlushed has the way to the folder lead through what is set aside.
+func TestWhatIsSetAsideIsSaidToBeThoughItsFolderCannotBeFlushed(t *testing.T) {
+	home := t.TempDir()
+	folder := filepath.Join(home, "way")
+	must(t, errors.Join(os.MkdirAll(filepath.Join(home, "a", "state.db"), 0o755), os.Symlink("a/state.db/..", folder)))
+	to, err := SetAside(filepath.Join(folder, "state.db"), day)
+	must(t, err)
+	if _, err := os.Stat(filepath.Join(home, "a", filepath.Base(to))); err != nil {
+		t.Error(err)
+	}
+}
