@@ -22,6 +22,7 @@ type Fact struct {
 	Partial     bool            // the person has other documents of the package left to sign
 	Last        bool            // heard of last: after it nobody is left to sign
 	Latest      bool            // made last of all, which is certain
+	Alone       bool            // nobody else signs the package
 	Filed       bool            // of a signature, the files are saved already
 	Files       int             // of a saved package, its signed files
 	CaughtUp    bool            // found by catching up: told in a summary when there are many

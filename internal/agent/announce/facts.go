@@ -77,7 +77,7 @@ func nameLast(tx *store.Tx, p office.Package, f *office.Fact) error {
 			return err
 		}
 		if first {
-			f.Who, f.Name, f.Latest = last, p.SignerName(last), true
+			f.Who, f.Name, f.Latest, f.Alone = last, p.SignerName(last), true, signsAlone(p)
 		}
 	}
 	return nil
@@ -136,8 +136,12 @@ func signedFact(p office.Package, s office.Signature) office.Fact {
 		Name:      p.SignerName(s.SignerID),
 		Called:    p.DisplayName(),
 		Partial:   !p.SignedAll(s.SignerID),
+		Alone:     signsAlone(p),
 	}
 }
+
+// signsAlone reports whether p has one signer: who signs is neither the last one, nor everyone.
+func signsAlone(p office.Package) bool { return len(p.Signers) == 1 }
 
 func signedKey(documentID, signerID string) string { return "signed/" + documentID + "/" + signerID }
 
@@ -161,6 +165,8 @@ func signedDocument(p office.Package, s office.Signature) message.Message {
 func signedNext(p office.Package) message.Message {
 	done, total := p.Progress()
 	switch {
+	case p.EveryoneSigned() && signsAlone(p):
+		return message.Message{}
 	case p.EveryoneSigned():
 		return message.EveryoneHasSigned()
 	case len(p.NextSigners) == 1 && p.SignerName(p.NextSigners[0]) != "" && !p.Skipped():

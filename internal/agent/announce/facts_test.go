@@ -24,3 +24,29 @@ func TestSavedFilesAreNamedWhereTheyAreWhatWasSignedFirst(t *testing.T) {
 		}
 	}
 }
+
+// Who signs alone is not the last of several, nor everyone.
+func TestTheOneSignerOfAPackageSignedAndNothingElseIsSaid(t *testing.T) {
+	ana, jan := office.Signer{ID: "ana", FirstName: "Ana", LastName: "Ruiz"}, office.Signer{ID: "jan", FirstName: "Jan", LastName: "Weber"}
+	for _, c := range []struct {
+		signers []office.Signer
+		want    []string
+	}{
+		{[]office.Signer{ana}, []string{"Ana Ruiz signed “Lease”.", "Everyone has signed “Lease”. Ana Ruiz signed. 2 files saved in Signed."}},
+		{[]office.Signer{jan, ana}, []string{"Ana Ruiz signed “Lease”. Everyone has signed.", "Everyone has signed “Lease”. Ana Ruiz signed last. 2 files saved in Signed."}},
+	} {
+		p := office.Package{ID: "p", Name: "Lease", State: office.PackageExecuted, Sequential: true, Signers: c.signers,
+			Documents: []office.Document{{ID: "d", SignedBy: []string{"jan", "ana"}}}}
+		f := signedFact(p, office.Signature{DocumentID: "d", SignerID: "ana"})
+		f.Latest = true
+		saved := savedOf("Lease")
+		saved.PackageID = p.ID
+		for i, facts := range [][]office.Fact{{f}, {f, saved}} {
+			var m moment
+			m.add(noon, facts...)
+			if got := texts(m.take(noon, true)); len(got) != 1 || got[0] != c.want[i] {
+				t.Errorf("%d of %d signers: told %q, want %q", i, len(c.signers), got, c.want[i])
+			}
+		}
+	}
+}

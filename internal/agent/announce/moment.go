@@ -245,7 +245,7 @@ func merge(facts []held) []office.Fact {
 			saved[f.PackageID] = true
 			switch by := last[f.PackageID]; {
 			case by.Name == "":
-			case by.Latest:
+			case by.Latest && !by.Alone:
 				f.Body = message.Then(message.LastSigner(by.Name), f.Body)
 			default:
 				f.Body = message.Then(message.HasSigned(by.Name), f.Body)

@@ -207,7 +207,7 @@ func TestWhoeverSignedLastIsNamedWithTheFilesAndNotToldOfAgain(t *testing.T) {
 			signers  []office.Signer
 			after    int // how often people are told of signatures on two documents that come after the files
 		}{
-			{"one", "Ana Ruiz signed last. “Lease.pdf” saved in Signed.", []office.Signer{ana}, 0},
+			{"one", "Ana Ruiz signed. “Lease.pdf” saved in Signed.", []office.Signer{ana}, 0},
 			{"two", " | “Lease.pdf” saved in Signed.", []office.Signer{ana, jan}, 1}, // of whom nobody knows who was the last
 		} {
 			r := newRoom(t, nil)
