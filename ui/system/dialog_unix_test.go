@@ -79,7 +79,7 @@ type chosen struct {
 func choosing(ctx context.Context, d FileDialog) <-chan chosen {
 	done := make(chan chosen, 1)
 	go func() {
-		paths, err := Opener{}.Choose(ctx, d)
+		paths, err := Opener{Patience: time.Minute}.Choose(ctx, d)
 		done <- chosen{paths, err}
 	}()
 	return done
@@ -239,7 +239,8 @@ func TestWithoutADialogTheWindowIsToldSo(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if paths, err := (Opener{}).Choose(t.Context(), play(t)); !errors.Is(err, ErrNoDialog) || paths != nil {
+			o := Opener{Patience: time.Minute, now: func() time.Time { return time.Time{} }} // however slow the portal is
+			if paths, err := o.Choose(t.Context(), play(t)); !errors.Is(err, ErrNoDialog) || paths != nil {
 				t.Errorf("got %q, %v", paths, err)
 			}
 		})
@@ -264,7 +265,7 @@ func TestAPortalThatHangsIsGivenUp(t *testing.T) {
 
 // Older portals for GTK say so when the person presses Escape; a portal without anybody to show a dialog says so at once.
 func TestADialogThatEndsLateWasClosedByThePerson(t *testing.T) {
-	r := &request{asked: time.Now().Add(-2 * portalAtOnce)}
+	r := &request{asked: time.Now().Add(-2 * portalAtOnce), now: time.Now}
 	if paths, err := r.read([]any{requestEnded, map[string]dbus.Variant{}}); err != nil || paths != nil {
 		t.Errorf("got %q, %v", paths, err)
 	}

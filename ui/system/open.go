@@ -25,6 +25,8 @@ type Opener struct {
 	// An opener that takes longer has become the browser itself, or hangs.
 	Patience time.Duration
 
+	now func() time.Time // time.Now when it is nil
+
 	// Token lets what is opened come to the front, for a press outside our windows: the desktop's activation token (XDG
 	// Activation, Startup Notification). Empty for none.
 	Token string
