@@ -112,11 +112,11 @@ func (c *Client) Organization(ctx context.Context) (Organization, error) {
 		return Organization{}, err
 	}
 	var said struct {
-		ID               text `json:"organizationId"`
+		ID               uid  `json:"organizationId"`
 		Name             text `json:"name"`
 		OrganizationName text `json:"organizationName"`
 		Members          list[struct {
-			ID        text `json:"memberId"`
+			ID        uid  `json:"memberId"`
 			FirstName text `json:"firstName"`
 			LastName  text `json:"lastName"`
 			Email     text `json:"email"`
