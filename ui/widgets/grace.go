@@ -59,7 +59,9 @@ func (g *Grace) Begin(says func(seconds int) string, undo string, do, undone fun
 			undone()
 		}
 	})
-	l.object = On(theme.Calm, PadHV(20, 6, Across(nil, l.text, l.button)))
+	// The button stands where nothing is to be pressed once the line is gone, least of all what sends: whoever is late, or
+	// presses twice, must not meet that instead.
+	l.object = On(theme.Calm, PadHV(20, 6, Across(l.button, l.text, nil)))
 	l.text.Set(says(l.left))
 	g.lines = append(g.lines, l)
 	g.draw()

@@ -13,6 +13,7 @@ import (
 	"countersign/ui/i18n"
 	"countersign/ui/officetest"
 	"countersign/ui/screentest"
+	"countersign/ui/widgets"
 )
 
 // rectangle is a part of the window.
@@ -120,4 +121,36 @@ func (b *bench) coversNothing(where string) {
 	if pressed < 6 {
 		b.t.Fatalf("%s: only %d things can be pressed", where, pressed)
 	}
+}
+
+// TestUndoIsNeverWhereSendComes presses the button that prevents something, once more or too late. What lies there then must
+// send nothing; nor must a second press on Send prevent what the first one meant.
+func TestUndoIsNeverWhereSendComes(t *testing.T) {
+	for _, size := range []fyne.Size{screentest.Small, screentest.Big} {
+		b := newBench(t, officetest.Busy())
+		fill(b)
+		b.window.window.Resize(size)
+		b.Run()
+		send := b.buttons()["Send 2 documents to 2 people"]
+		b.window.compose.get().Send()
+		b.Settle()
+		undo := b.buttons()["Undo"]
+		if send.empty() || undo.empty() {
+			t.Fatalf("Send lies at %v, Undo at %v: %v", send, undo, b.buttons())
+		}
+		if !send.cut(undo).empty() {
+			t.Errorf("at %v a second press on Send, at %v, meets Undo, at %v", size, send, undo)
+		}
+	}
+}
+
+// buttons are those that are to be seen, by what they say.
+func (b *bench) buttons() map[string]rectangle {
+	all := map[string]rectangle{}
+	b.inSight(func(o fyne.CanvasObject, seen rectangle, _ *container.Scroll) {
+		if button, is := o.(*widgets.Button); is {
+			all[button.Text] = seen
+		}
+	})
+	return all
 }
