@@ -645,6 +645,21 @@ func TestTheWheelScrollsOverTheFieldsOfEveryStep(t *testing.T) {
 	}
 }
 
+func TestEveryStepBeginsAtItsTop(t *testing.T) {
+	w := first(t)
+	w.fillService()
+	w.Window.Resize(fyne.NewSize(860, 300))
+	for _, name := range []string{"Public address", "Registration", "Folder"} {
+		w.scroll.ScrollToBottom()
+		if w.scroll.Offset.Y == 0 {
+			t.Fatalf("%s: nothing had to be scrolled", w.at())
+		}
+		if w.to(name); w.scroll.Offset.Y != 0 {
+			t.Errorf("%s begins %v below its top", name, w.scroll.Offset.Y)
+		}
+	}
+}
+
 func TestTheCursorGoesToTheFirstMarkedField(t *testing.T) {
 	w := first(t)
 	w.to("Registration")
