@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sort"
 	"strings"
+	"unicode"
 
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/canvas"
@@ -199,7 +200,7 @@ func (l *Line) rows(width float32) []string {
 		return []string{strings.Join(all[:n], "") + "…"}
 	}
 	rows = rows[: l.Most-1 : l.Most-1]
-	rest := strings.TrimPrefix(strings.Join(strings.Fields(l.Text), " "), strings.Join(rows, " "))
+	rest := strings.TrimPrefix(strings.Join(words(l.Text), " "), strings.Join(rows, " "))
 	return append(rows, middleOut(strings.TrimSpace(rest), width, l.measure))
 }
 
@@ -224,6 +225,11 @@ func middleOut(text string, width float32, measure func(string) float32) string 
 	return with(sort.Search(len(all)-1, func(n int) bool { return measure(with(n+1)) > width }))
 }
 
+// words are the parts of a text between which a line may end: not at a no-break space, as before a closing guillemet.
+func words(text string) []string {
+	return strings.FieldsFunc(text, func(r rune) bool { return unicode.IsSpace(r) && r != '\u00a0' && r != '\u202f' })
+}
+
 // wrap cuts a text into lines of at most a width, between words. A longer word, as addresses and paths are, is cut before
 // a sign, or where the line ends. Without a width yet, it is one line.
 func wrap(text string, width float32, measure func(string) float32) (lines []string) {
@@ -231,7 +237,7 @@ func wrap(text string, width float32, measure func(string) float32) (lines []str
 		return []string{text}
 	}
 	line := ""
-	for _, word := range strings.Fields(text) {
+	for _, word := range words(text) {
 		longer := strings.TrimSpace(line + " " + word)
 		if line != "" && measure(longer) > width {
 			lines = append(lines, line)

@@ -109,6 +109,7 @@ func TestALongSentenceIsReadToItsEnd(t *testing.T) {
 		{"one extraordinarily two", 7, "one|extraor|dinaril|y two"}, // nothing runs over the edge
 		{"office@weber-partner.example", 20, "office@weber-partner|.example"}, {"/home/office/Signed", 14, "/home/office|/Signed"},
 		{"ä/ööööööööööööö", 7, "ä/ööööö|ööööööö|ö"}, // a sign right at the beginning would leave a line empty
+		{"Il va dans «\u00a0Signed\u00a0». Fin", 20, "Il va dans|«\u00a0Signed\u00a0». Fin"}, {"12\u202f000 F", 5, "12\u202f00|0 F"},
 		{"", 7, ""},
 	} {
 		if got := strings.Join(wrap(c.text, c.width, letters), "|"); got != c.want {
