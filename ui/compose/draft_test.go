@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"fyne.io/fyne/v2"
+	"fyne.io/fyne/v2/test"
 
 	"countersign/internal/agent"
 	"countersign/internal/message"
@@ -13,6 +14,7 @@ import (
 	"countersign/ui/day"
 	"countersign/ui/i18n"
 	"countersign/ui/officetest"
+	"countersign/ui/widgets"
 )
 
 // american is how days are written where the tests play, as far as nothing else is said.
@@ -127,6 +129,33 @@ func TestTheCalendarFillsInTheDayAsTheLanguageWritesIt(t *testing.T) {
 	b.key(fyne.KeyReturn)
 	if got := b.screen.due.Text; got != "22.11.2026" {
 		t.Errorf("got %q", got)
+	}
+}
+
+// A calendar whose days stood under the names of others would have people choose a wrong date.
+func TestTheCalendarsWeekBeginsAsInTheCountry(t *testing.T) {
+	for country, want := range map[string]string{"": "Mon", "GB": "Mon", "US": "Sun"} {
+		b := newBench(t, officetest.Busy())
+		b.Env.Country = country
+		b.screen.pickDay()
+		heads, columns := map[string]float32{}, map[string]float32{}
+		for _, o := range test.LaidOutObjects(b.Window.Canvas().Overlays().Top()) {
+			at := b.App.Driver().AbsolutePositionForObject(o).X + o.Size().Width/2
+			switch o := o.(type) {
+			case *widgets.Line:
+				heads[o.Text] = at
+			case *widgets.Button:
+				columns[o.Text] = at
+			}
+		}
+		for name, x := range heads {
+			if len(name) == 3 && x < heads[want] {
+				t.Errorf("%q: weeks begin on %s", country, name)
+			}
+		}
+		if off := heads["Sat"] - columns["21"]; off < -2 || off > 2 { // today is one
+			t.Errorf("%q: the 21st is %v beside Saturday", country, off)
+		}
 	}
 }
 

@@ -58,7 +58,7 @@ func (s *Screen) pickDay() {
 		start = due
 	}
 	var pop *widgets.PopUp
-	calendar := widgets.NewCalendar(now, start, func(chosen time.Time) {
+	calendar := widgets.NewCalendar(now, start, s.days().First(), func(chosen time.Time) {
 		s.due.SetText(s.days().Write(chosen))
 		pop.Close()
 		s.env.Window.Canvas().Focus(s.due)

@@ -16,25 +16,38 @@ type Style struct {
 	language string // one of the names, "en" when it is none of them
 	order    string // of a date: "mdy" or "dmy"
 	sep      string
+	first    time.Weekday // of a week
 }
 
 // abroad are countries whose English names the day before the month.
 var abroad = regexp.MustCompile(`^(GB|IE|AU|NZ|IN|ZA|SG|HK|MT|CY|CH|DE|AT|FR|ES|NL|BE|LU|LI|IT)$`)
 
-// Of is the style of the language in use. country is that of the system, for example "GB", and may be empty: only English
-// needs it.
+// sundays are countries whose weeks begin on Sunday (CLDR, weekData); those of the others, on Monday as in ISO 8601, or on
+// a Saturday, which few of our languages' readers know.
+var sundays = regexp.MustCompile(`^(AG|AS|AU|BD|BR|BS|BT|BW|BZ|CA|CO|DM|DO|ET|GT|GU|HK|HN|ID|IL|IN|JM|JP|KE|KH|KR|LA|MH|MM|MO|MT|MX|MZ|NI|NP|` +
+	`PA|PE|PH|PK|PR|PT|PY|SA|SG|SV|TH|TT|TW|UM|US|VE|VI|WS|YE|ZA|ZW)$`)
+
+// Of is the style of the language in use. country is that of the system, for example "GB", and may be empty: English
+// needs it, and the week.
 func Of(country string) Style {
+	first := time.Monday
+	if sundays.MatchString(country) {
+		first = time.Sunday
+	}
 	switch code := lang.X("language.code", "en"); {
 	case code == "de":
-		return Style{code, "dmy", "."}
+		return Style{code, "dmy", ".", first}
 	case code == "fr", code == "es":
-		return Style{code, "dmy", "/"}
+		return Style{code, "dmy", "/", first}
 	case abroad.MatchString(country):
-		return Style{"en", "dmy", "/"}
+		return Style{"en", "dmy", "/", first}
 	default:
-		return Style{"en", "mdy", "/"}
+		return Style{"en", "mdy", "/", first}
 	}
 }
+
+// First is the day that weeks begin on.
+func (s Style) First() time.Weekday { return s.first }
 
 // Write is a day as the style has it: "12/31/2026", "31.12.2026". What it gives, Read takes.
 func (s Style) Write(day time.Time) string {

@@ -9,11 +9,11 @@ import (
 var now = time.Date(2026, 11, 21, 14, 2, 0, 0, time.FixedZone("office", 3600))
 
 var (
-	american = Style{"en", "mdy", "/"}
-	british  = Style{"en", "dmy", "/"}
-	german   = Style{"de", "dmy", "."}
-	french   = Style{"fr", "dmy", "/"}
-	spanish  = Style{"es", "dmy", "/"}
+	american = Style{"en", "mdy", "/", time.Sunday}
+	british  = Style{"en", "dmy", "/", time.Monday}
+	german   = Style{"de", "dmy", ".", time.Monday}
+	french   = Style{"fr", "dmy", "/", time.Monday}
+	spanish  = Style{"es", "dmy", "/", time.Monday}
 )
 
 func TestADayIsReadAsPeopleTypeIt(t *testing.T) {

@@ -50,7 +50,7 @@ func (n narrowing) query(now time.Time, days day.Style) office.Query {
 	case today:
 		q.Since = begin(month, date)
 	case thisWeek:
-		q.Since = begin(month, date-(int(now.Weekday())+6)%7) // it begins on Monday, as in the calendar
+		q.Since = begin(month, date-int(now.Weekday()-days.First()+7)%7) // as in the calendar
 	case thisMonth:
 		q.Since = begin(month, 1)
 	case thisYear:

@@ -112,6 +112,24 @@ func TestAFilterLeavesWhatItSays(t *testing.T) {
 	}
 }
 
+// Wednesday is in the week of this Saturday everywhere, the Sunday before it only where weeks begin on one.
+func TestAWeekBeginsAsInTheCountry(t *testing.T) {
+	o := spread()
+	for i, ago := range []int{6, 7} {
+		o.Rows[i].Package.Created = officetest.Now.AddDate(0, 0, -ago)
+	}
+	b := newBench(t, o)
+	for country, want := range map[string][]string{"": nil, "GB": nil, "US": {"a"}} {
+		b.Env.Country = country
+		b.screen.narrow(narrowing{})
+		b.screen.narrow(narrowing{period: thisWeek})
+		b.Settle()
+		if got := b.screen.Listed(); !slices.Equal(got, want) {
+			t.Errorf("%q: %q", country, got)
+		}
+	}
+}
+
 func TestAFilterOfTodayIsAnotherTomorrow(t *testing.T) {
 	b := newBench(t, spread())
 	now := officetest.Now

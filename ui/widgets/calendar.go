@@ -18,6 +18,7 @@ import (
 type Calendar struct {
 	widget.BaseWidget
 	today, month time.Time // the first moments of today and of the month that is shown
+	first        time.Weekday
 	chosen       func(time.Time)
 	name         *Line
 	grid         *fyne.Container
@@ -25,9 +26,9 @@ type Calendar struct {
 	content      fyne.CanvasObject
 }
 
-// NewCalendar returns a calendar at the month of start. Days are those of now's time zone.
-func NewCalendar(now, start time.Time, chosen func(day time.Time)) *Calendar {
-	c := &Calendar{today: dayOf(now, now.Day()), month: dayOf(start.In(now.Location()), 1), chosen: chosen, name: NewTitle(""), grid: container.NewGridWithColumns(7)}
+// NewCalendar returns a calendar at the month of start, whose weeks begin on first. Days are those of now's time zone.
+func NewCalendar(now, start time.Time, first time.Weekday, chosen func(day time.Time)) *Calendar {
+	c := &Calendar{today: dayOf(now, now.Day()), month: dayOf(start.In(now.Location()), 1), first: first, chosen: chosen, name: NewTitle(""), grid: container.NewGridWithColumns(7)}
 	c.name.Shorten = false
 	turn := func(icon fyne.Resource, name string, by int) *Button {
 		b := NewButtonWithIcon("", icon, func() { c.turn(c.month.AddDate(0, by, 0)) })
@@ -65,12 +66,12 @@ func (c *Calendar) turn(month time.Time) {
 	c.name.Set(lang.X("month."+short, short) + " " + strconv.Itoa(month.Year()))
 	c.grid.Objects, c.days = nil, nil
 	for day := range time.Weekday(7) {
-		name := ((day + 1) % 7).String()[:3]
+		name := ((c.first + day) % 7).String()[:3]
 		line := NewCaption(lang.X("weekday."+name, name))
 		line.Shorten = false
 		c.grid.Add(container.NewCenter(line))
 	}
-	for range (int(month.Weekday()) + 6) % 7 {
+	for range (month.Weekday() - c.first + 7) % 7 {
 		c.grid.Add(layout.NewSpacer())
 	}
 	for day := month; day.Month() == month.Month(); day = day.AddDate(0, 0, 1) {
