@@ -2,7 +2,6 @@ package window
 
 import (
 	"context"
-	"path"
 	"slices"
 	"time"
 
@@ -73,8 +72,8 @@ func (b Bare) Tray() BareTray {
 	add("", nil)
 	if len(o.saved) > 0 {
 		add(lang.L("Recently saved"), nil)
-		for _, j := range o.saved {
-			opens(shorten(path.Base(j.Target)), pathOf(j))
+		for i, name := range savedNames(o.saved) {
+			opens(name, pathOf(o.saved[i]))
 		}
 	}
 	if folder := b.Office.Settings().SaveTo; folder != "" {

@@ -75,8 +75,8 @@ func (t *tray) items(state, account string, o overview) []*fyne.MenuItem {
 	items = append(items, fyne.NewMenuItemSeparator())
 	if len(o.saved) > 0 {
 		items = append(items, said(lang.L("Recently saved")))
-		for _, j := range o.saved {
-			items = append(items, fyne.NewMenuItem(shorten(path.Base(j.Target)), func() { w.env.OpenFile(pathOf(j)) }))
+		for i, name := range savedNames(o.saved) {
+			items = append(items, fyne.NewMenuItem(name, func() { w.env.OpenFile(pathOf(o.saved[i])) }))
 		}
 	}
 	pause := fyne.NewMenuItem(lang.L("Pause notifications for an hour"), func() { w.pause(w.options.Now().Add(pauseFor)) })
@@ -113,6 +113,23 @@ func (w *Window) templateItem(used []office.UsedTemplate) *fyne.MenuItem {
 	item := fyne.NewMenuItem(lang.L("New from template"), nil)
 	item.ChildMenu = fyne.NewMenu("", list...)
 	return item
+}
+
+// savedNames are the names of saved files, with their folder where that alone tells two of them apart, as it does the
+// master files of packages that have a folder each.
+func savedNames(saved []office.Job) (names []string) {
+	times := map[string]int{}
+	for _, j := range saved {
+		times[path.Base(j.Target)]++
+	}
+	for _, j := range saved {
+		name := path.Base(j.Target)
+		if times[name] > 1 {
+			name = message.Shorten(name, longest/2) + " (" + message.Shorten(filepath.Base(filepath.Dir(pathOf(j))), longest/2-3) + ")"
+		}
+		names = append(names, shorten(name))
+	}
+	return names
 }
 
 func pathOf(j office.Job) string { return filepath.Join(j.Folder, filepath.FromSlash(j.Target)) }

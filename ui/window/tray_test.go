@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"fyne.io/fyne/v2"
 
@@ -118,6 +119,22 @@ func (p *panel) press(t *testing.T, label string) {
 		}
 	}
 	t.Fatalf("the menu has no %q: %q", label, p.labels())
+}
+
+// Each package that has a folder of its own has a master file of the same name.
+func TestSavedFilesOfOneNameAreToldApart(t *testing.T) {
+	saved := []office.Job{{Folder: "/home/office/Signed", Target: "Lease/master file.pdf"}, {Folder: "/home/office/Signed", Target: "Lease/Lease.pdf"},
+		{Folder: "/home/office/Signed", Target: "Offer/master file.pdf"}, {Folder: "/home/office/Mandates", Target: "master file.pdf"}}
+	want := "master file.pdf (Lease), Lease.pdf, master file.pdf (Offer), master file.pdf (Mandates)"
+	if got := strings.Join(savedNames(saved), ", "); got != want {
+		t.Errorf("got %s", got)
+	}
+	long := strings.Repeat("Assignment of rights ", 9)
+	for _, name := range savedNames([]office.Job{{Folder: "/1", Target: long + "1/" + long}, {Folder: "/1", Target: long + "2/" + long}}) {
+		if utf8.RuneCountInString(name) > longest || !strings.HasSuffix(name, ")") {
+			t.Errorf("%q", name)
+		}
+	}
 }
 
 func TestTheTrayOffersWhatCameBackLastAndAPause(t *testing.T) {
