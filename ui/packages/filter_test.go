@@ -7,8 +7,12 @@ import (
 	"testing"
 	"time"
 
+	"fyne.io/fyne/v2/test"
+	"fyne.io/fyne/v2/widget"
+
 	"countersign/internal/office"
 	"countersign/ui/officetest"
+	"countersign/ui/widgets"
 )
 
 func TestTabsAndSearchLeaveWhatBelongsThere(t *testing.T) {
@@ -123,4 +127,50 @@ func BenchmarkRareWordIn50000(b *testing.B) {
 	for b.Loop() {
 		x.sort(x.search("sonnenallee åkessen", nil, nil), tabAll)
 	}
+}
+
+// A search in one tab that finds nothing there says where there is something, rather than that there is nothing.
+func TestWhatIsFoundElsewhereIsShownWithOnePress(t *testing.T) {
+	b := newBench(t, spread())
+	for _, c := range []struct {
+		name, says string
+		seek       func()
+		tab        int
+	}{
+		{"search", "Nothing found for “zoo” in “Problems”.", func() { b.screen.search.SetText("zoo") }, tabAll},
+		{"filter", "Nothing in “Problems” matches the filter.", func() { b.screen.narrow(narrowing{person: "ana"}) }, tabAll},
+	} {
+		b.screen.search.SetText("")
+		b.screen.widen()
+		b.screen.tabs.Choose(tabProblems)
+		c.seek()
+		b.Settle()
+		said, press := b.empty()
+		if said != c.says || press == nil || press.Text != "Show what was found" {
+			t.Fatalf("%s: %q, %v", c.name, said, press)
+		}
+		press.OnTapped()
+		b.Settle()
+		if b.screen.tabs.Chosen() != c.tab || len(b.screen.Listed()) == 0 {
+			t.Errorf("%s leads to tab %d with %q", c.name, b.screen.tabs.Chosen(), b.screen.Listed())
+		}
+	}
+	b.screen.search.SetText("nowhere at all")
+	b.Settle()
+	if said, press := b.empty(); said != "Nothing found for “nowhere at all”." || press.Text != "Clear search" {
+		t.Errorf("%q, %q", said, press.Text)
+	}
+}
+
+// empty is what the list says when there is nothing in it, and what it offers.
+func (b *bench) empty() (said string, press *widgets.Button) {
+	for _, o := range test.LaidOutObjects(b.screen.left) {
+		switch o := o.(type) {
+		case *widget.Label:
+			said = o.Text
+		case *widgets.Button:
+			press = o
+		}
+	}
+	return said, press
 }

@@ -323,15 +323,32 @@ func (s *Screen) tabTexts() []string {
 	return texts
 }
 
+// foundIn is the tab that has what is sought although the chosen one has nothing of it; -1 when there is none.
+func (s *Screen) foundIn() int {
+	for _, tab := range []int{tabAll, tabArchived} {
+		if tab != s.tabs.Chosen() && s.counts[tab] > 0 {
+			return tab
+		}
+	}
+	return -1
+}
+
 // nothing explains an empty list.
 func (s *Screen) nothing() fyne.CanvasObject {
 	icon := theme.MarkSigned.Resource()
-	switch {
+	here, sought := s.tabNames()[s.tabs.Chosen()], strings.TrimSpace(s.search.Text) != ""
+	switch elsewhere := s.foundIn(); {
 	case !s.loaded:
 		return layout.NewSpacer()
-	case s.isNarrowed() && strings.TrimSpace(s.search.Text) == "":
+	case elsewhere >= 0 && sought:
+		return widgets.Empty(fynetheme.SearchIcon(), lang.L("Nothing found for “{{.Text}}” in “{{.Tab}}”.", i18n.V{"Text": s.search.Text, "Tab": here}),
+			lang.L("Show what was found"), func() { s.tabs.Choose(elsewhere) })
+	case elsewhere >= 0 && s.isNarrowed():
+		return widgets.Empty(fynetheme.SearchIcon(), lang.L("Nothing in “{{.Tab}}” matches the filter.", i18n.V{"Tab": here}),
+			lang.L("Show what was found"), func() { s.tabs.Choose(elsewhere) })
+	case s.isNarrowed() && !sought:
 		return widgets.Empty(fynetheme.SearchIcon(), lang.L("Nothing matches the filter."), lang.L("Clear filter"), s.widen)
-	case strings.TrimSpace(s.search.Text) != "":
+	case sought:
 		return widgets.Empty(fynetheme.SearchIcon(), lang.L("Nothing found for “{{.Text}}”.", i18n.V{"Text": s.search.Text}),
 			lang.L("Clear search"), func() { s.search.SetText("") })
 	case s.tabs.Chosen() == tabProblems:

@@ -9,6 +9,7 @@ import (
 
 	"fyne.io/fyne/v2"
 	"fyne.io/fyne/v2/container"
+	"fyne.io/fyne/v2/test"
 
 	"countersign/internal/office"
 	"countersign/ui/officetest"
@@ -142,6 +143,41 @@ func (b *bench) losesNothing(where string, room fyne.Size) {
 	if len(all) == 0 {
 		b.t.Errorf("%s: nothing can be pressed", where)
 	}
+}
+
+// TestEveryFieldHasRoomForWhatStandsInIt goes through the smallest window in every language. A field that has none shows
+// a bar to scroll by, and half a word.
+func TestEveryFieldHasRoomForWhatStandsInIt(t *testing.T) {
+	for _, language := range []string{"en", "de", "fr", "es"} {
+		b := inLanguage(t, language, officetest.Busy())
+		fields := 0
+		for at := range b.window.screens {
+			b.window.Go(at)
+			b.Settle()
+			b.fill(screentest.Small)
+			b.inSight(func(o fyne.CanvasObject, _ rectangle, _ *container.Scroll) {
+				if entry, is := o.(*widgets.Entry); is && entry.Text == "" && entry.PlaceHolder != "" {
+					fields++
+					if cutsPlaceholder(entry) {
+						t.Errorf("%s, screen %d: there is no room for %q", language, at, entry.PlaceHolder)
+					}
+				}
+			})
+		}
+		if fields < 5 {
+			t.Errorf("%s: only %d fields were looked at", language, fields)
+		}
+	}
+}
+
+// cutsPlaceholder says whether what stands in an empty field has to be scrolled.
+func cutsPlaceholder(e *widgets.Entry) bool {
+	for _, o := range test.WidgetRenderer(e).Objects() {
+		if scroll, is := o.(*container.Scroll); is && scroll.Content.MinSize().Width > scroll.Size().Width {
+			return true
+		}
+	}
+	return false
 }
 
 // within says whether one lies in the other, as the calendar's button does in its field.
