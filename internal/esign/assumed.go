@@ -117,8 +117,6 @@ var signerRoles = []string{"signer", "guest", "host"}
 //     "not shown"; event.go).
 //   - An event for a package that was withdrawn would be called package_rescinded, as its state and the other events are
 //     (service-facts.md, 11.3: "probably exist"; event.go).
-//   - UUIDs that differ in letter case alone name the same, and are asked for in lower case, as RFC 9562, 4 has them written and
-//     read (lenient.go).
 //   - Deleting an endpoint the service does not know is a success (endpoint.go).
 //   - A redirect is followed to the same scheme, host and port only; that of a download also to another host by https,
 //     without the token; that of packages/add never (http.go).

@@ -50,7 +50,7 @@ func ParseEvent(raw []byte) (Event, error) {
 	}
 	var e Event
 	for name, to := range map[string]*string{
-		"action":                   &e.Action, // which is no UUID
+		"action":                   &e.Action,
 		"packageId":                &e.PackageID,
 		"documentId":               &e.DocumentID,
 		"revisionId":               &e.RevisionID,
@@ -64,7 +64,7 @@ func ParseEvent(raw []byte) (Event, error) {
 		if len(v) > 0 && (v[0] == '{' || v[0] == '[' || v[0] == 't' || v[0] == 'f') {
 			return Event{}, fmt.Errorf("the event cannot be read: %s is no string", name)
 		}
-		var t uid
+		var t text
 		if v != nil {
 			t.UnmarshalJSON(v)
 		}

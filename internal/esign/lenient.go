@@ -7,8 +7,6 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
-
-	"github.com/google/uuid"
 )
 
 // The types of this file decode what the service might write for a thing: nothing they meet is an error, because one
@@ -28,19 +26,6 @@ func (t *text) UnmarshalJSON(b []byte) error {
 		*t = text(b)
 	default:
 		*t = ""
-	}
-	return nil
-}
-
-// uid is text that names something. A UUID is in lower case, whatever case it was written in: the two name the same (RFC 9562, 4).
-type uid text
-
-func (u *uid) UnmarshalJSON(b []byte) error {
-	var t text
-	t.UnmarshalJSON(b)
-	*u = uid(t)
-	if len(t) == 36 && uuid.Validate(string(t)) == nil {
-		*u = uid(strings.ToLower(string(t)))
 	}
 	return nil
 }

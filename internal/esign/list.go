@@ -112,11 +112,11 @@ func (c *Client) Organization(ctx context.Context) (Organization, error) {
 		return Organization{}, err
 	}
 	var said struct {
-		ID               uid  `json:"organizationId"`
+		ID               text `json:"organizationId"`
 		Name             text `json:"name"`
 		OrganizationName text `json:"organizationName"`
 		Members          list[struct {
-			ID        uid  `json:"memberId"`
+			ID        text `json:"memberId"`
 			FirstName text `json:"firstName"`
 			LastName  text `json:"lastName"`
 			Email     text `json:"email"`

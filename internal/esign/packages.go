@@ -175,9 +175,9 @@ func addBody(p NewPackage) addRequest {
 // readAdded takes the ids from the top of the answer or from the package in it (service-facts.md, 4.4).
 func readAdded(body []byte) (Added, bool) {
 	var top struct {
-		PackageID      uid             `json:"packageId"`
-		OrganizationID uid             `json:"organizationId"`
-		MemberID       uid             `json:"memberId"`
+		PackageID      text            `json:"packageId"`
+		OrganizationID text            `json:"organizationId"`
+		MemberID       text            `json:"memberId"`
 		Package        json.RawMessage `json:"package"`
 	}
 	if json.Unmarshal(body, &top) != nil {

@@ -75,7 +75,7 @@ func isLink(address string) bool {
 
 // givenLink is a link of a signer in a status or in a full record.
 type givenLink struct {
-	SignerID uid   `json:"signerId"`
+	SignerID text  `json:"signerId"`
 	Link     text  `json:"link"`
 	SignLink text  `json:"signLink"`
 	Expires  stamp `json:"timeExpires"`

@@ -86,9 +86,9 @@ type Signer struct {
 
 // packageRecord is every published shape of a package at once.
 type packageRecord struct {
-	PackageID      uid                   `json:"packageId"`
-	OrganizationID uid                   `json:"organizationId"`
-	MemberID       uid                   `json:"memberId"`
+	PackageID      text                  `json:"packageId"`
+	OrganizationID text                  `json:"organizationId"`
+	MemberID       text                  `json:"memberId"`
 	Name           text                  `json:"name"`
 	State          state                 `json:"state"`
 	Type           text                  `json:"type"`
@@ -124,7 +124,7 @@ func (l *documentList) UnmarshalJSON(b []byte) error {
 }
 
 type documentRecord struct {
-	DocumentID uid                  `json:"documentId"`
+	DocumentID text                 `json:"documentId"`
 	FileID     text                 `json:"fileId"`
 	ExternalID json.RawMessage      `json:"externalId"`
 	Name       text                 `json:"name"`
@@ -136,8 +136,8 @@ type documentRecord struct {
 }
 
 type revisionRecord struct {
-	RevisionID uid  `json:"revisionId"`
-	SignerID   uid  `json:"signerId"`
+	RevisionID text `json:"revisionId"`
+	SignerID   text `json:"signerId"`
 	IsNext     flag `json:"isNext"`
 	IsSigned   flag `json:"isSigned"`
 }
@@ -150,7 +150,7 @@ type recipientRecord struct {
 }
 
 type signerRecord struct {
-	SignerID  uid    `json:"signerId"`
+	SignerID  text   `json:"signerId"`
 	FirstName text   `json:"firstName"`
 	LastName  text   `json:"lastName"`
 	Email     text   `json:"email"`
