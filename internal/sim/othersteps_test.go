@@ -254,7 +254,7 @@ func (w *world) join(aside, folder string) error {
 		from, to := filepath.Join(aside, e.Name()), filepath.Join(folder, e.Name())
 		if _, there := os.Lstat(to); there == nil {
 			w.renames++
-			to = filepath.Join(folder, fmt.Sprintf("from the drive %d %s", w.renames, e.Name()))
+			to = filepath.Join(folder, fmt.Sprintf("from the drive %d%s", w.renames, filepath.Ext(e.Name()))) // its own may be as long as names can be
 			if f, known := w.model.files[from]; known {
 				w.model.unfiled(from)
 				w.model.filed(to, f)

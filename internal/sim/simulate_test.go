@@ -17,9 +17,10 @@ import (
 const (
 	envTime = "COUNTERSIGN_SIM_TIME"
 	envSeed = "COUNTERSIGN_SIM_SEED"
-	envDays = "COUNTERSIGN_SIM_DAYS" // of a life
-	envYear = "COUNTERSIGN_SIM_YEAR" // so many days in the office all lives have together, however long it takes
-	envPart = "COUNTERSIGN_SIM_PART" // n/of: this process plays the seeds that leave n
+	envDays = "COUNTERSIGN_SIM_DAYS"     // of a life
+	envMany = "COUNTERSIGN_SIM_PACKAGES" // a day
+	envYear = "COUNTERSIGN_SIM_YEAR"     // so many days in the office all lives have together, however long it takes
+	envPart = "COUNTERSIGN_SIM_PART"     // n/of: this process plays the seeds that leave n
 )
 
 const (
@@ -145,6 +146,9 @@ func simulatePart(t *testing.T, part string, d time.Duration) {
 	}
 	if s := os.Getenv(envDays); s != "" {
 		days, _ = strconv.Atoi(s)
+	}
+	if s := os.Getenv(envMany); s != "" {
+		packages, _ = strconv.Atoi(s)
 	}
 	began, used, runs, inOffice := time.Now(), spent(), 0, 0
 	year, _ := strconv.Atoi(os.Getenv(envYear))

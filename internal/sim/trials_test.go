@@ -1,11 +1,13 @@
 package sim
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"countersign/internal/office"
@@ -28,6 +30,7 @@ var trials = map[string]func(w *world){
 	"clock":         tryClock,
 	"domain":        tryDomain,
 	"full":          tryFull,
+	"room":          tryRoom,
 	"bodies":        tryBodies,
 	"killed":        tryKilled,
 	"untold":        tryUntold,
@@ -448,6 +451,52 @@ func tryFull(w *world) {
 	}
 	for _, name := range names {
 		w.model.mustBeSaved(name, "though the disk has room again")
+	}
+}
+
+// tryRoom has the disk be full while small commits find their place in the file as it is: that one fits proves nothing for a
+// larger one, and people read that the disk is full for as long as it is.
+func tryRoom(w *world) {
+	service := w.services[w.current]
+	if !w.mounted || !slices.Contains(service.EndpointURLs(""), w.settings.PublicURL+"/webhook") || w.settings.Tunnel != office.TunnelExternal {
+		return
+	}
+	name := w.sendOne(1, 0)
+	if !w.calmly(2 * time.Minute) {
+		return
+	}
+	p, ok := w.atService(name)
+	if !ok {
+		return
+	}
+	event := func(size int) { // of a kind that changes nothing, about a package that is known
+		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
+		defer cancel()
+		service.Forge(ctx, sandbox.Forgery{Action: "package_viewed", Fields: map[string]any{
+			"packageId": p.PackageID, "padding": strings.Repeat("x", size)}})
+	}
+	w.fill(true)
+	for range 8 { // for some of them there may be room in the file
+		if event(900_000); w.model.says("data") {
+			break
+		}
+	}
+	said := w.model.says("data")
+	for range 10 {
+		if event(10); !w.calmly(time.Minute) {
+			break
+		}
+		if said && !w.model.says("data") {
+			w.model.breaks("health says what is wrong for as long as it is: the disk is full, and nothing is said any more: %v", w.model.issues())
+			break
+		}
+	}
+	w.fill(false)
+	if !w.calmly(20 * time.Minute) {
+		return
+	}
+	if event(10); w.calmly(time.Minute) && w.model.says("data") {
+		w.model.breaks("nothing is said to be wrong that is not: the disk has room again, and it is said that it does not")
 	}
 }
 
