@@ -49,6 +49,71 @@ var regressions = []struct {
 4m49.10265063s list 1
 7m40.364223941s move 118
 `},
+	{"the service is left in peace", 452978594, `
+1m0s hook hook-dropped 1000
+1m0s trouble short /packages -1 5h0m0s
+7s send 1 1 sequential 0s
+8s send 1 1 sequential 0s
+9s send 1 1 sequential 0s
+10s send 1 1 sequential 0s
+11s send 1 1 sequential 0s
+7s send 1 1 sequential 0s
+8s send 1 1 sequential 0s
+9s send 1 1 sequential 0s
+10s send 1 1 sequential 0s
+11s send 1 1 sequential 0s
+7s send 1 1 sequential 0s
+8s send 1 1 sequential 0s
+9s send 1 1 sequential 0s
+10s send 1 1 sequential 0s
+11s send 1 1 sequential 0s
+7s send 1 1 sequential 0s
+8s send 1 1 sequential 0s
+9s send 1 1 sequential 0s
+10s send 1 1 sequential 0s
+11s send 1 1 sequential 0s
+7s send 1 1 sequential 0s
+8s send 1 1 sequential 0s
+9s send 1 1 sequential 0s
+10s send 1 1 sequential 0s
+11s send 1 1 sequential 0s
+7s send 1 1 sequential 0s
+8s send 1 1 sequential 0s
+9s send 1 1 sequential 0s
+10s send 1 1 sequential 0s
+11s send 1 1 sequential 0s
+7s send 1 1 sequential 0s
+8s send 1 1 sequential 0s
+9s send 1 1 sequential 0s
+10s send 1 1 sequential 0s
+11s send 1 1 sequential 0s
+7s send 1 1 sequential 0s
+8s send 1 1 sequential 0s
+9s send 1 1 sequential 0s
+10s send 1 1 sequential 0s
+11s send 1 1 sequential 0s
+7s send 1 1 sequential 0s
+8s send 1 1 sequential 0s
+9s send 1 1 sequential 0s
+10s send 1 1 sequential 0s
+11s send 1 1 sequential 0s
+7s send 1 1 sequential 0s
+8s send 1 1 sequential 0s
+9s send 1 1 sequential 0s
+10s send 1 1 sequential 0s
+11s send 1 1 sequential 0s
+7s send 1 1 sequential 0s
+8s send 1 1 sequential 0s
+9s send 1 1 sequential 0s
+10s send 1 1 sequential 0s
+11s send 1 1 sequential 0s
+7s send 1 1 sequential 0s
+8s send 1 1 sequential 0s
+9s send 1 1 sequential 0s
+10s send 1 1 sequential 0s
+11s send 1 1 sequential 0s
+1h0m0s wait 1h0m0s
+`},
 }
 
 func TestWhatWasBrokenOnceHolds(t *testing.T) {

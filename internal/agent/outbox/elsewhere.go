@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"countersign/internal/agent/data"
 	"countersign/internal/agent/loop"
 	"countersign/internal/esign"
 	"countersign/internal/message"
@@ -49,4 +50,25 @@ func (r *Room) sentElsewhere(ctx context.Context, client *esign.Client, d office
 	r.TellUnknown()
 	r.Signal(office.StatusChanged)
 	return false, err
+}
+
+// findPackage looks for d's package here and in the service's list, where a package of that age can be. more is set when
+// there is more to read, which the next call does. It is called by one goroutine.
+func (r *Room) findPackage(ctx context.Context, client *esign.Client, d office.Draft) (id string, more bool, err error) {
+	known, err := data.Read(r.Data, "a draft's package", func(tx *store.Tx) (office.Package, error) {
+		p, _, err := tx.PackageByDraft(d.ID)
+		return p, err
+	})
+	s := r.searches[d.ID]
+	delete(r.searches, d.ID)
+	if err != nil || known.ID != "" {
+		return known.ID, false, err
+	}
+	if !s.goesOn(client) {
+		s = r.search(client, []office.Draft{d})
+	}
+	if more, err = s.read(ctx, r.needs.Answered); more {
+		r.searches[d.ID] = s
+	}
+	return s.found[d.ID], more && err == nil, err
 }

@@ -64,18 +64,22 @@ type List interface {
 // Room sends drafts and keeps copies of their files. Its methods are safe for concurrent use.
 type Room struct {
 	loop.Tools
-	needs    Needs
-	due      chan struct{} // rings when there may be something to send
-	live     liveDrafts
-	copies   copies
-	sending  atomic.Bool       // a draft is being worked on
-	searches map[string]search // draft id -> how far its package was looked for; of Run's goroutine alone
-	row      row               // of Run's goroutine alone
+	needs   Needs
+	due     chan struct{} // rings when there may be something to send
+	live    liveDrafts
+	copies  copies
+	sending atomic.Bool // a draft is being worked on
+
+	// Of Run's goroutine alone.
+	searches map[string]*search // draft id -> how far its package was looked for, right before it is sent
+	unknown  *search            // for the packages of those whose outcome is unknown; nil while none goes on
+	list     patience
+	row      row
 }
 
 // New makes the room.
 func New(t loop.Tools, needs Needs) *Room {
-	return &Room{Tools: t, needs: needs, due: make(chan struct{}, 1), searches: map[string]search{}}
+	return &Room{Tools: t, needs: needs, due: make(chan struct{}, 1), searches: map[string]*search{}}
 }
 
 // Wake has the room look for what is due: the service is back, or a package was found to be of one of our drafts.
@@ -121,50 +125,69 @@ func (r *Room) sendDue(ctx context.Context) (time.Duration, error) {
 		if err != nil {
 			return 0, err
 		}
-		all, rests := len(due), false
+		all, rest := len(due), time.Duration(0)
 		due = slices.DeleteFunc(due, func(d office.Draft) bool {
-			waits := r.rests(d)
-			rests = rests || waits
-			return waits || d.Service != client.Home() || r.LeftAlone(key(d)) || r.waits(d) // the service may have been changed just now
+			left := r.rests(d)
+			if left > 0 && (rest == 0 || left < rest) {
+				rest = left
+			}
+			return left > 0 || d.Service != client.Home() || r.LeftAlone(key(d)) || r.waits(d) // the service may have been changed just now
 		})
 		if len(due) == 0 {
-			if rests {
-				return max(r.row.rest.Left(r.Now()), loop.MinPause), nil
+			if rest > 0 {
+				return max(rest, loop.MinPause), nil
 			}
 			return r.PauseBeside(all, loop.UntilNext(r.Now(), next, idle)), nil
 		}
-		for _, d := range due {
-			if ctx.Err() != nil {
-				return 0, nil
-			}
-			if r.rests(d) { // since a moment
-				continue
-			}
-			err = r.One(ctx, key(d), func() (err error) {
-				r.sending.Store(true)
-				defer r.sending.Store(false)
-				if d.State == office.DraftUnknown {
-					err = r.resolveUnknown(ctx, client, d)
-				} else {
-					err = r.sendDraft(ctx, client, uploader, d)
-				}
-				if errors.Is(err, errDecided) {
-					return nil
-				}
-				return err
-			})
-			if r.needs.SignedOut(err) {
-				return idle, nil
-			}
-			if err == nil && r.LeftAlone(key(d)) {
-				err = r.recoverAdding() // packages/add may have been sent for it
-			}
-			if err != nil && ctx.Err() == nil {
-				return 0, err
-			}
+		if err = r.work(ctx, client, uploader, due); r.needs.SignedOut(err) {
+			return idle, nil
+		}
+		if err != nil && ctx.Err() == nil {
+			return 0, err
 		}
 	}
 	return idle, nil
+}
+
+// work sends the drafts that are due, and finds out what became of those whose outcome is unknown. uploader is whom client
+// calls as.
+func (r *Room) work(ctx context.Context, client *esign.Client, uploader string, due []office.Draft) error {
+	r.sending.Store(true)
+	defer r.sending.Store(false)
+	unknown := false
+	for _, d := range due {
+		if ctx.Err() != nil {
+			return nil
+		}
+		if r.rests(d) > 0 { // since a moment
+			continue
+		}
+		if d.State == office.DraftUnknown {
+			unknown = true
+			continue
+		}
+		err := r.one(ctx, d, func() error { return r.sendDraft(ctx, client, uploader, d) })
+		if err == nil && r.LeftAlone(key(d)) {
+			err = r.recoverAdding() // packages/add may have been sent for it
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if !unknown {
+		return nil
+	}
+	return r.resolveUnknown(ctx, client)
+}
+
+// one does what concerns a single draft. That somebody else decided about it meanwhile is no error.
+func (r *Room) one(ctx context.Context, d office.Draft, do func() error) error {
+	return r.One(ctx, key(d), func() error {
+		if err := do(); !errors.Is(err, errDecided) {
+			return err
+		}
+		return nil
+	})
 }
 
 // holdStrange holds the drafts that another account was to send, for a person to decide about, and returns the others.

@@ -1,6 +1,8 @@
 package outbox
 
 import (
+	"time"
+
 	"countersign/internal/agent/loop"
 	"countersign/internal/office"
 )
@@ -25,5 +27,13 @@ func (r *Room) failed() {
 	r.row.rest = loop.CoolFor(r.Now(), r.Backoff(r.row.rests, r.Pace.Retry, loop.MaxRoundPause))
 }
 
-// rests reports whether d waits with others.
-func (r *Room) rests(d office.Draft) bool { return d.Tries > 0 && r.row.rest.Left(r.Now()) > 0 }
+// rests is how long d waits with others; 0 when it does not.
+func (r *Room) rests(d office.Draft) time.Duration {
+	switch {
+	case d.State == office.DraftUnknown:
+		return r.list.rest.Left(r.Now())
+	case d.Tries > 0:
+		return r.row.rest.Left(r.Now())
+	}
+	return 0
+}

@@ -13,15 +13,6 @@ import (
 	"countersign/internal/store"
 )
 
-// pagesAtOnce is how many pages of the service's list are read in one go; the rest is owed to the next.
-const pagesAtOnce = 20
-
-// search is how far the list was read for a draft's package.
-type search struct {
-	client *esign.Client // whose list it is: another one's has other packages at other places
-	list   List
-}
-
 // recoverAdding finds drafts whose packages/add was under way when the program ended: nobody knows whether it was
 // handled, so nobody may send it again by itself.
 func (r *Room) recoverAdding() error {
@@ -66,15 +57,28 @@ func Doubt(tx *store.Tx, now time.Time) error {
 	return err
 }
 
-// resolveUnknown looks for d's package in the service's list. Not finding it proves nothing: only an event, a listing
-// or a person decides.
-func (r *Room) resolveUnknown(ctx context.Context, client *esign.Client, d office.Draft) error {
-	found, more, err := r.findPackage(ctx, client, d)
+// searching tells the search for packages from whatever else can be set aside.
+const searching = "the search for the packages of drafts"
+
+// resolveUnknown looks for the packages of all drafts whose outcome is unknown, in one reading of the service's list: many may
+// have lost their answers together, and the service is not asked for each. Not finding one proves nothing: only an event, a
+// listing or a person decides.
+func (r *Room) resolveUnknown(ctx context.Context, client *esign.Client) error {
+	unknown, err := r.unknownAt(ctx, client)
+	if err != nil || len(unknown) == 0 {
+		return err
+	}
+	s := r.unknown
+	if !s.goesOn(client) {
+		s = r.search(client, unknown)
+	}
+	more := false
+	err = r.One(ctx, searching, func() (err error) {
+		more, err = s.read(ctx, r.needs.Answered)
+		return err
+	})
 	if ctx.Err() != nil {
 		return nil
-	}
-	if err == nil && found != "" {
-		return r.accepted(d, esign.Added{PackageID: found})
 	}
 	if err != nil {
 		r.needs.Answered(ctx, err)
@@ -82,47 +86,61 @@ func (r *Room) resolveUnknown(ctx context.Context, client *esign.Client, d offic
 	if r.needs.SignedOut(err) {
 		return err
 	}
-	d.NextTry = r.Now()
-	if !more {
-		d.Tries++
-		d.NextTry = r.Now().Add(r.Backoff(d.Tries, 2*r.Pace.Retry, maxUnknownPause))
+	r.noteList(err)
+	if r.unknown = nil; more {
+		r.unknown = s
 	}
-	return r.putDraft(&d, office.DraftUnknown)
+	for _, d := range unknown {
+		found, looked := s.found[d.ID], s.isFor(d) && (err != nil || !more)
+		err := r.one(ctx, d, func() error {
+			switch {
+			case found != "":
+				return r.accepted(d, esign.Added{PackageID: found})
+			case looked:
+				d.Tries++
+				d.NextTry = r.Now().Add(r.Backoff(d.Tries, 2*r.Pace.Retry, maxUnknownPause))
+				return r.putDraft(&d, office.DraftUnknown)
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
-// findPackage looks for d's package here and in the service's list, where a package of that age can be. more is set when
-// there is more to read, which the next call does. It is called by one goroutine.
-func (r *Room) findPackage(ctx context.Context, client *esign.Client, d office.Draft) (id string, more bool, err error) {
-	known, err := data.Read(r.Data, "a draft's package", func(tx *store.Tx) (office.Package, error) {
-		p, _, err := tx.PackageByDraft(d.ID)
-		return p, err
-	})
-	s := r.searches[d.ID]
-	delete(r.searches, d.ID)
-	if err != nil || known.ID != "" {
-		return known.ID, false, err
-	}
-	if s.client != client {
-		s = search{client, r.needs.List(client, d)}
-	}
-	for range pagesAtOnce {
-		page, more, err := s.list.Next(ctx)
-		if err != nil {
-			r.searches[d.ID] = s
-			return "", false, err
+// unknownAt are the drafts whose outcome is unknown and that client's list may tell of. Those whose package is known by now,
+// by its events, are settled.
+func (r *Room) unknownAt(ctx context.Context, client *esign.Client) ([]office.Draft, error) {
+	packages := map[string]string{}
+	unknown, err := data.Read(r.Data, "the drafts whose outcome is unknown", func(tx *store.Tx) ([]office.Draft, error) {
+		unknown, err := tx.Drafts(office.DraftUnknown)
+		for _, d := range unknown {
+			p, _, err := tx.PackageByDraft(d.ID)
+			if err != nil && !store.OfOneRecord(err) { // which holds up no other
+				return nil, err
+			}
+			packages[d.ID] = p.ID
 		}
-		r.needs.Answered(ctx, nil)
-		for _, x := range page {
-			if correlation(x.ExternalData) == d.ID {
-				return x.PackageID, false, nil
+		return unknown, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	var here []office.Draft
+	for _, d := range unknown {
+		switch id := packages[d.ID]; {
+		case d.Away || d.Service != client.Home() || r.LeftAlone(key(d)):
+		case id == "":
+			here = append(here, d)
+		default:
+			if err := r.one(ctx, d, func() error { return r.accepted(d, esign.Added{PackageID: id}) }); err != nil {
+				return nil, err
 			}
 		}
-		if !more {
-			return "", false, nil
-		}
 	}
-	r.searches[d.ID] = s
-	return "", true, nil
+	return here, nil
 }
 
 // TellUnknown keeps the health issue about drafts with an unknown outcome in step.
