@@ -20,6 +20,13 @@ func (m *model) lookAtUsage() {
 	if m.goroutines == 0 {
 		m.goroutines = now
 	}
+	for range 5 { // a question that is under way right now has some, for moments
+		if now <= m.goroutines+moreGoroutines {
+			break
+		}
+		m.w.sleep(17 * time.Second)
+		now = runtime.NumGoroutine()
+	}
 	if now > m.goroutines+moreGoroutines {
 		m.breaks("nothing grows: %d goroutines at rest, where %d were at the first one:\n%s", now, m.goroutines, stacks())
 	}
@@ -56,8 +63,11 @@ func (w *world) commits() (n uint64) {
 	return n
 }
 
+// writesOfDay are those that a new day brings: what is old is forgotten, and the state as it was is kept.
+const writesOfDay = 2
+
 // lookAtIdling judges a time in which nothing happens: the program asks for no more than it has to, and writes no more than
-// the answers ask for.
+// the answers and the day ask for.
 func (m *model) lookAtIdling() {
 	w := m.w
 	asked, written, most := w.wire.count(), w.commits(), int(idleTime/time.Hour)*m.planned()+20 // some of what is open now runs out meanwhile
@@ -67,7 +77,7 @@ func (m *model) lookAtIdling() {
 	if asked > most {
 		m.breaks("idle means idle: %d requests in %v while nothing happened, more than %d", asked, idleTime, most)
 	}
-	if written > uint64(asked) {
+	if written > uint64(asked)+writesOfDay {
 		m.breaks("idle means idle: written %d times in %v while nothing happened but %d answers", written, idleTime, asked)
 	}
 }
