@@ -119,6 +119,7 @@ func (w *world) sleep(d time.Duration) {
 		w.stirred = time.Now()
 		e.what()
 		synctest.Wait()
+		w.model.lookAtHealth() // what was wrong until now is not what is wrong when the step comes
 	}
 }
 

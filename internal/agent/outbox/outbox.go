@@ -135,6 +135,9 @@ func (r *Room) sendDue(ctx context.Context) (time.Duration, error) {
 		})
 		if len(due) == 0 {
 			if rest > 0 {
+				if left := next.Sub(r.Now()); left > 0 { // of one that does not rest
+					rest = min(rest, left)
+				}
 				return max(rest, loop.MinPause), nil
 			}
 			return r.PauseBeside(all, loop.UntilNext(r.Now(), next, idle)), nil

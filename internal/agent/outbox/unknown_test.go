@@ -66,6 +66,18 @@ func TestTheListIsReadOnceForAllDraftsWhoseOutcomeIsUnknown(t *testing.T) {
 		t.Errorf("it is read back to %v, want %v, when the oldest draft was made", back, want)
 	}
 
+	waits := office.Draft{ID: "waits", Name: "waits", State: office.DraftQueued, Service: client.Home(), NextTry: time.Now().Add(30 * time.Second)}
+	if err := r.Data.Update(func(tx *store.Tx) error { return tx.PutDraft(waits) }); err != nil {
+		t.Fatal(err)
+	}
+	if pause, err := r.sendDue(t.Context()); err != nil || pause > 30*time.Second {
+		t.Errorf("one is to be sent in half a minute, and it pauses for %v, %v", pause, err)
+	}
+	waits.State = office.DraftSent
+	if err := r.Data.Update(func(tx *store.Tx) error { return tx.PutDraft(waits) }); err != nil {
+		t.Fatal(err)
+	}
+
 	list.err, r.list = nil, patience{}
 	for n := range 40 {
 		id := put(n)
