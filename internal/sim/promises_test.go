@@ -221,11 +221,13 @@ func (m *model) lookAtCounts() {
 	var c agent.PackageCounts
 	for _, p := range must(m.w.office.Lines()) {
 		c.Total++
-		switch p.State {
-		case office.PackageOpen:
-			c.Open++
-		case office.PackageExecuted:
+		switch {
+		case p.State == office.PackageExecuted:
 			c.Executed++
+		case p.State == office.PackageOpen && !p.Declined:
+			c.Open++
+		case p.State == office.PackageOpen && !p.Archived && !p.Problem && !p.Gone: // nobody can complete it any more
+			c.Declined++
 		}
 		if p.Saved {
 			c.Saved++
