@@ -82,7 +82,10 @@ powercut: build-packages test-packages
 	go test -count=1 -timeout 4h -v -run PowerFails ./internal/e2e
 
 # Lives through offices' lives in virtual time, on every processor, for TIME or until a promise breaks; SEED is the first
-# life's, and plays it again.
+# life's, and plays it again. PACKAGES is how many a day; the fewer, the more days in TIME.
+PACKAGES ?=
+
+simulate: export COUNTERSIGN_SIM_PACKAGES = $(PACKAGES)
 simulate: export COUNTERSIGN_SIM_TIME = $(TIME)
 simulate: export COUNTERSIGN_SIM_SEED = $(SEED)
 simulate:
