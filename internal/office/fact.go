@@ -16,6 +16,7 @@ type Fact struct {
 	Kind        FactKind
 	Title, Body message.Message
 	Document    message.Message // of a signature, what was signed, where there are several
+	DocumentID  string          // likewise
 	Who         string          // the signer's id, of a signature; of a saved package, whoever signed last, where that is certain
 	Name        string          // and name
 	Called      string          // and what the package is called
@@ -23,6 +24,7 @@ type Fact struct {
 	Last        bool            // heard of last: after it nobody is left to sign
 	Latest      bool            // made last of all, which is certain
 	Alone       bool            // nobody else signs the package
+	Unasked     bool            // of a signature, names are missing in it that the service was not asked for yet
 	Filed       bool            // of a signature, the files are saved already
 	Files       int             // of a saved package, its signed files
 	CaughtUp    bool            // found by catching up: told in a summary when there are many

@@ -125,8 +125,10 @@ func (r *Room) raiseFacts(ctx context.Context) error {
 	}
 }
 
-// due are the notifications to be raised now, of which nothing is owed from now on; with all set, all that wait.
+// due are the notifications to be raised now, of which nothing is owed from now on; with all set, all that wait, but for what the
+// next start can put a name to.
 func (r *Room) due(all bool) []notice {
+	r.name(&r.moment)
 	notices := r.moment.take(time.Now(), all)
 	if told := r.moment.told; len(told) > 0 {
 		r.moment.told = nil

@@ -14,12 +14,9 @@ import (
 // Signed are the facts of signatures on p, without those that people were told of before. Call it in the commit that records them.
 func (r *Room) Signed(tx *store.Tx, p office.Package, signatures []office.Signature) ([]office.Fact, error) {
 	var facts []office.Fact
-	last := p.LastSigner()
 	for _, s := range signatures {
 		f := signedFact(p, s)
 		f.Last = p.EveryoneSigned() && s.SignerID == signatures[len(signatures)-1].SignerID
-		f.Latest = last != "" && s.SignerID == last
-		f.Filed = p.Saved
 		facts = append(facts, f)
 	}
 	return untold(tx, facts...)
@@ -125,19 +122,27 @@ func untold(tx *store.Tx, all ...office.Fact) (news []office.Fact, err error) {
 
 // signedFact is one person's signature on one document, in words.
 func signedFact(p office.Package, s office.Signature) office.Fact {
-	return office.Fact{
-		Key:       signedKey(s.DocumentID, s.SignerID),
-		PackageID: p.ID,
-		Kind:      office.FactSigned,
-		Title:     signedTitle(p, s.SignerID),
-		Document:  signedDocument(p, s),
-		Body:      signedNext(p),
-		Who:       s.SignerID,
-		Name:      p.SignerName(s.SignerID),
-		Called:    p.DisplayName(),
-		Partial:   !p.SignedAll(s.SignerID),
-		Alone:     signsAlone(p),
+	last := p.LastSigner()
+	f := office.Fact{
+		Key:        signedKey(s.DocumentID, s.SignerID),
+		PackageID:  p.ID,
+		Kind:       office.FactSigned,
+		Title:      signedTitle(p, s.SignerID),
+		Document:   signedDocument(p, s),
+		Body:       signedNext(p),
+		DocumentID: s.DocumentID,
+		Who:        s.SignerID,
+		Name:       p.SignerName(s.SignerID),
+		Called:     p.DisplayName(),
+		Partial:    !p.SignedAll(s.SignerID),
+		Alone:      signsAlone(p),
+		Latest:     last != "" && s.SignerID == last,
+		Filed:      p.Saved,
 	}
+	if f.Unasked = p.Checked.IsZero() && (f.Called == "" || f.Name == ""); f.Unasked {
+		f.Body = message.Message{} // nobody knows who else is to sign
+	}
+	return f
 }
 
 // signsAlone reports whether p has one signer: who signs is neither the last one, nor everyone.

@@ -83,9 +83,11 @@ func (m *moment) nextDue(now time.Time) time.Time {
 	next := now.Add(lastHeld)
 	known := m.completed()
 	for _, h := range m.waiting {
-		if due := known.due(h); due.Before(next) {
-			next = due
+		due := known.due(h)
+		if h.Unasked {
+			due = earlier(due, now.Add(unaskedLook))
 		}
+		next = earlier(next, due)
 	}
 	return next
 }
@@ -148,7 +150,7 @@ func (m *moment) take(now time.Time, all bool) []notice {
 func (m *moment) ready(now time.Time, all bool) (ready []held) {
 	known := m.completed()
 	for _, h := range m.waiting {
-		if all || !known.due(h).After(now) {
+		if all && !h.Unasked || !known.due(h).After(now) {
 			ready = append(ready, h)
 		}
 	}
@@ -188,6 +190,8 @@ func (c completed) due(h held) time.Time {
 	by := about(h.Fact)
 	latest := c.began[by].Add(signingLimit)
 	switch {
+	case h.Unasked:
+		return h.since.Add(unaskedHeld)
 	case h.Kind != office.FactSigned, c.saved[h.PackageID]:
 		return h.since
 	case c.last[by] && !h.Filed:

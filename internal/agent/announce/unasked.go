@@ -1,0 +1,57 @@
+package announce
+
+import (
+	"slices"
+	"time"
+
+	"countersign/internal/agent/data"
+	"countersign/internal/office"
+	"countersign/internal/store"
+)
+
+// An event names a package and a person by their ids alone. Where the service could not be asked for their names yet, right after
+// a start for instance, its fact waits for the answer, looking again each unaskedLook, and for no longer than unaskedHeld: people
+// would rather hear that somebody has signed something than nothing. One that waits when the program ends is owed.
+const (
+	unaskedHeld = 2 * time.Minute
+	unaskedLook = time.Second
+)
+
+// name puts the names into facts that wait for them, as far as the service has been asked since.
+func (r *Room) name(m *moment) {
+	if !slices.ContainsFunc(m.waiting, func(h held) bool { return h.Unasked }) {
+		return
+	}
+	named, err := data.Read(r.Data, "what signatures are on", func(tx *store.Tx) (map[string]office.Package, error) {
+		named := map[string]office.Package{}
+		for _, h := range m.waiting {
+			if !h.Unasked {
+				continue
+			}
+			p, known, err := tx.Package(h.PackageID)
+			if err != nil {
+				return named, err
+			}
+			if known && !p.Checked.IsZero() {
+				named[p.ID] = p
+			}
+		}
+		return named, nil
+	})
+	if err != nil { // which health says
+		r.Log.Warn("read what signatures are on", "err", err)
+	}
+	for i, h := range m.waiting {
+		if p, known := named[h.PackageID]; known && h.Unasked {
+			m.waiting[i].Fact = renamed(h.Fact, p)
+			m.crowd = nil
+		}
+	}
+}
+
+// renamed is f in the words that p now has for it.
+func renamed(f office.Fact, p office.Package) office.Fact {
+	now := signedFact(p, office.Signature{DocumentID: f.DocumentID, SignerID: f.Who})
+	now.Last, now.CaughtUp = f.Last && p.EveryoneSigned(), f.CaughtUp
+	return now
+}

@@ -1,0 +1,78 @@
+package announce
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"countersign/internal/office"
+	"countersign/internal/store"
+)
+
+// An event after a start comes before the service can be asked whose it is.
+func TestASignatureWaitsForTheNamesThatTheServiceIsAskedFor(t *testing.T) {
+	unnamed := office.Package{ID: "p", Documents: []office.Document{{ID: "a", SignedBy: []string{"jan"}}}}
+	named := unnamed
+	named.Name, named.Checked, named.Signers = "Lease", time.Now(), []office.Signer{{ID: "jan", FirstName: "Jan", LastName: "Weber"}, {ID: "ana", FirstName: "Ana"}}
+	nameless := unnamed
+	nameless.Checked = time.Now() // of a service that says no names
+	const nobody, jan = "Someone signed “Untitled package”. | ", "Jan Weber signed “Lease”. | 1 of 2 signers have signed."
+	begin := func(t *testing.T) *testRoom {
+		r := newRoom(t, nil)
+		r.put(t, unnamed)
+		r.Announce(r.found(t, unnamed, office.Signature{DocumentID: "a", SignerID: "jan"})...)
+		time.Sleep(time.Minute)
+		if n := r.count(""); n != 0 {
+			t.Errorf("told before the service was asked: %q", r.raised)
+		}
+		return r
+	}
+	for name, c := range map[string]struct {
+		answer office.Package
+		want   string
+	}{"which it says": {named, jan}, "which it does not say": {nameless, "Someone signed “Untitled package”. | Everyone has signed."}} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				r := begin(t)
+				r.put(t, c.answer)
+				time.Sleep(10 * time.Second)
+				if n := r.count(c.want); n != 1 || len(r.raised) != 1 {
+					t.Errorf("told %q, want %q", r.raised, c.want)
+				}
+			})
+		})
+	}
+	t.Run("and is told without them in the end", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			r := begin(t)
+			time.Sleep(unaskedHeld)
+			r.put(t, named)
+			time.Sleep(time.Minute)
+			if n := r.count(nobody); n != 1 || len(r.raised) != 1 {
+				t.Errorf("told %q, want %q", r.raised, nobody)
+			}
+		})
+	})
+	t.Run("for the next start when the program ends", func(t *testing.T) {
+		synctest.Test(t, func(t *testing.T) {
+			r := begin(t)
+			r.stop()
+			if n := r.count(""); n != 0 {
+				t.Errorf("told at the end: %q", r.raised)
+			}
+			next := r.again(t)
+			next.put(t, named)
+			time.Sleep(10 * time.Second)
+			if n := next.count(jan); n != 1 || len(next.raised) != 1 {
+				t.Errorf("told %q, want %q", next.raised, jan)
+			}
+		})
+	})
+}
+
+func (x *testRoom) put(t *testing.T, p office.Package) {
+	t.Helper()
+	if err := x.Data.Update(func(tx *store.Tx) error { return tx.PutPackage(p) }); err != nil {
+		t.Fatal(err)
+	}
+}
