@@ -20,6 +20,7 @@ type value struct {
 	Count   *int64   `json:"count,omitzero"`
 	Number  *int64   `json:"number,omitzero"`
 	Bytes   *int64   `json:"bytes,omitzero"`
+	Day     string   `json:"day,omitzero"`     // as time.DateOnly
 	Message *Message `json:"message,omitzero"` // of several that follow each other, see Then
 }
 
@@ -67,3 +68,6 @@ func Number(name string, n int) Arg { n64 := int64(n); return Arg{name, value{Nu
 
 // Bytes is a size, shown as "3 MB".
 func Bytes(name string, n int64) Arg { return Arg{name, value{Bytes: &n}} }
+
+// Day is a date with its year, given as "2026-11-22".
+func Day(name, date string) Arg { return Arg{name, value{Day: OneLine(date, maxText)}} }

@@ -34,6 +34,7 @@ var samples = map[string]func(name string) Arg{
 	"Names":   func(name string) Arg { return Names(name, []string{"one of " + name, "two of " + name}) },
 	"Count":   func(name string) Arg { return Count(name, 7) },
 	"Number":  func(name string) Arg { return Number(name, 8) },
+	"Day":     func(name string) Arg { return Day(name, "2026-11-02") },
 	"Bytes":   func(name string) Arg { return Bytes(name, 9_000_000) },
 }
 
@@ -168,7 +169,13 @@ func holes(text string) (names []string) {
 }
 
 // forms are the texts around arguments, with what stands in them.
-var forms = map[string][]string{quoted: {"Name"}, megabytes: {"N"}, untitled: {}, unknown: {"ID"}}
+var forms = map[string][]string{quoted: {"Name"}, megabytes: {"N"}, untitled: {}, unknown: {"ID"}, day: {"Day", "Month", "Year"}}
+
+func init() {
+	for n := 1; n <= 12; n++ {
+		forms[month+strconv.Itoa(n)] = []string{}
+	}
+}
 
 func TestEveryMessageHasItsWordsAndArgumentsInEveryLanguage(t *testing.T) {
 	all := catalogue(t)

@@ -141,3 +141,27 @@ func TestTextsAreCutBetweenCharacters(t *testing.T) {
 		}
 	}
 }
+
+func TestADateIsInTheWordsOfTheLanguage(t *testing.T) {
+	for code, want := range map[string]string{"en": "22 March 2026", "de": "22. März 2026", "fr": "22 mars 2026", "es": "22 de marzo de 2026"} {
+		p, err := NewPrinter(code)
+		must(t, err)
+		for _, m := range []Message{FromBackup("2026-03-22"), afterStoring(t, FromBackup("2026-03-22"))} {
+			if got := p.Text(m); !strings.Contains(got, want) {
+				t.Errorf("%s: %q, want %q", code, got, want)
+			}
+		}
+		if got := p.Text(FromBackup("one day")); !strings.Contains(got, "one day") {
+			t.Errorf("%s: what is no date: %q", code, got)
+		}
+	}
+}
+
+// afterStoring is m as it is read again.
+func afterStoring(t *testing.T, m Message) (again Message) {
+	t.Helper()
+	b, err := m.MarshalJSON()
+	must(t, err)
+	must(t, again.UnmarshalJSON(b))
+	return again
+}

@@ -3,7 +3,7 @@ package message
 // Backups, and an office that moves from one computer to another.
 
 func BackupFails() Message             { return of("moving.backup-fails") }
-func FromBackup(date string) Message   { return of("moving.from-backup", Text("Date", date)) }
+func FromBackup(date string) Message   { return of("moving.from-backup", Day("Date", date)) }
 func LookThroughDrafts() Message       { return of("moving.look-through-drafts") }
 func BackupsLocked() Message           { return of("moving.backups-locked") }
 func RestoreWaits() Message            { return of("moving.restore-waits") }

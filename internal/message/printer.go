@@ -3,8 +3,10 @@ package message
 import (
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/nicksnyder/go-i18n/v2/i18n"
 	"golang.org/x/text/language"
@@ -37,6 +39,8 @@ const (
 	megabytes = "form.megabytes"
 	untitled  = "form.untitled"
 	unknown   = "form.unknown"
+	day       = "form.day"
+	month     = "form.month-" // and its number
 )
 
 // NewPrinter is the printer of a language, such as "de". It fails for one without words in assets/messages.
@@ -130,8 +134,21 @@ func (p *Printer) value(v value) string {
 		return p.numbers.Sprintf("%d", *v.Number)
 	case v.Bytes != nil:
 		return p.form(megabytes, "N", p.numbers.Sprintf("%d", (*v.Bytes+999_999)/1_000_000))
+	case v.Day != "":
+		return p.day(v.Day)
 	}
 	return v.Text
+}
+
+// day is a date in the language's words; what is none stays as it is.
+func (p *Printer) day(date string) string {
+	t, err := time.Parse(time.DateOnly, date)
+	if err != nil {
+		return date
+	}
+	return p.localize(i18n.LocalizeConfig{MessageID: day, TemplateData: map[string]any{
+		"Day": t.Day(), "Month": p.localize(i18n.LocalizeConfig{MessageID: month + strconv.Itoa(int(t.Month()))}), "Year": t.Year(),
+	}})
 }
 
 func (p *Printer) form(id, name, text string) string {
