@@ -332,6 +332,7 @@ func (a *Agent) load(ctx context.Context, aside string) error {
 	}
 	a.account.Begin(ctx)
 	a.backUp()
+	a.loadUnread()
 	a.tellRestored(aside, settings, restored)
 	a.loadParting()
 	if restored.waits {

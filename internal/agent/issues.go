@@ -49,7 +49,7 @@ func (a *Agent) Act(ctx context.Context, i Issue) error {
 	}
 	switch i.Action {
 	case ActDismiss:
-		a.Health.Dismiss(i)
+		a.dismiss(i)
 	case ActTakeEndpoint:
 		return a.webhook.Register(ctx, true)
 	case ActTakeBack:

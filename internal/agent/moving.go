@@ -389,7 +389,7 @@ func (a *Agent) tellWorks(p parting, refused bool) {
 	switch {
 	case p.State == arriving && refused:
 		text = message.BroughtOverUsed(p.Computer)
-		a.Health.Set(health.BroughtOver, text)
+		a.tellUntilRead(health.BroughtOver, text)
 	case p.State == arriving:
 		text = message.BroughtOver(p.Computer)
 	}

@@ -295,7 +295,11 @@ func (a *Agent) tellRestored(aside string, settings bool, r restored) {
 	if r.date == "" && !r.waits {
 		a.outbox.SetCopiesAside(nil)
 	}
-	a.Health.Set(state, text)
+	if state == health.DataRestored {
+		a.tellUntilRead(state, text)
+	} else {
+		a.Health.Set(state, text)
+	}
 	if !r.waits {
 		a.Record(office.Activity{Kind: "problem", Text: text})
 	}

@@ -156,15 +156,13 @@ func (t *Tracker) MendSince() {
 	}
 }
 
-// Dismiss ends an issue that a person has read, unless it says something else by now.
-func (t *Tracker) Dismiss(i Issue) {
+// Dismiss ends an issue that a person has read, unless it says something else by now, and reports whether it ended.
+func (t *Tracker) Dismiss(i Issue) bool {
 	t.mu.Lock()
 	now, stands := t.issues[i.ID]
 	over := stands && now.Action == ActDismiss && now.Message.String() == i.Message.String()
 	t.mu.Unlock()
-	if over {
-		t.Clear(now.state)
-	}
+	return over && t.Clear(now.state)
 }
 
 // End ends all states that end with what has happened.

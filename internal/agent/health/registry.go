@@ -64,7 +64,7 @@ var (
 	DataNotWritten = State{ID: "data", Severity: Problem, Action: ActRetry, After: soon}
 	// DataNotRead ends with the program.
 	DataNotRead = State{ID: "data-not-read", Severity: Problem, Action: ActQuit, After: soon}
-	// DataRestored ends when somebody has read it, or with the program.
+	// DataRestored ends when somebody has read it.
 	DataRestored = State{ID: "data-restored", Severity: Warning, Action: ActDismiss}
 	// DataLost ends with the program.
 	DataLost = State{ID: "data-restored", Severity: Warning, Action: ActSettings}
@@ -76,7 +76,7 @@ var (
 	MovedAway = State{ID: "moved", Severity: Problem, Action: ActTakeBack}
 	// TakingOver ends when the service has said whether this computer has the office.
 	TakingOver = State{ID: "moved", Severity: Warning, Action: ActRetry, After: soon}
-	// BroughtOver ends when somebody has read it, or with the program.
+	// BroughtOver ends when somebody has read it.
 	BroughtOver = State{ID: "moved", Severity: Warning, Action: ActDismiss}
 	// RecordsUnreadable ends when somebody has read it, until there are more, or with the program.
 	RecordsUnreadable = State{ID: "records", Severity: Warning, Action: ActDismiss}
