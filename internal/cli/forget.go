@@ -24,23 +24,9 @@ func (forgetCmd) Run(r *run) error {
 	if r.global.home == (home{}) {
 		return &usage{"forget is about the usual data folder; remove another one yourself."}
 	}
-	var keys []string
-	var err error
-	for _, folder := range []string{r.global.home.belongs, r.global.home.former} {
-		if folder == "" {
-			continue
-		}
-		keys = append(keys, locations.Entries(folder)...)
-		err = errors.Join(err, remove(folder), os.RemoveAll(locations.Moving(folder)))
-		if errors.Is(err, single.ErrRunning) {
-			return message.Error(message.Running(), err)
-		}
-	}
-	if err != nil { // the key stays with what it seals
-		return message.Error(message.NotAllRemoved(r.global.home.belongs), err)
-	}
-	for _, name := range keys {
-		err = errors.Join(err, forgetKey(r.ctx, name))
+	err := forgetData([]string{r.global.home.belongs, r.global.home.former}, func(name string) error { return forgetKey(r.ctx, name) })
+	if errors.Is(err, errStays) {
+		return err
 	}
 	err = errors.Join(err, notify.Forget("Countersign", "Countersign demo"), forgetCache())
 	if r.program.Forget != nil {
@@ -48,6 +34,60 @@ func (forgetCmd) Run(r *run) error {
 	}
 	if err != nil {
 		return message.Error(message.NotAllForgotten(), err)
+	}
+	return nil
+}
+
+// errStays means that data is left, and with it the keys of what it seals.
+var errStays = errors.New("there is data left")
+
+// forgetData removes data folders and their keys; an empty name is that of none. The folders go last: they alone know what their
+// keys are called, so that this can be done once more where the keyring cannot be reached.
+func forgetData(folders []string, forgetKey func(name string) error) (err error) {
+	held := map[string]*single.Instance{} // nobody else may have them meanwhile
+	defer func() {
+		for _, instance := range held {
+			err = errors.Join(err, instance.Close())
+		}
+	}()
+	stays := func(m message.Message, err error) error { return message.Error(m, errors.Join(errStays, err)) }
+	var keys []string
+	for _, folder := range folders {
+		if folder == "" {
+			continue
+		}
+		keys = append(keys, locations.Entries(folder)...)
+		if err := os.RemoveAll(locations.Moving(folder)); err != nil {
+			return stays(message.NotAllRemoved(locations.Moving(folder)), err)
+		}
+		if _, err := os.Lstat(folder); errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		instance, err := single.Acquire(folder)
+		switch {
+		case errors.Is(err, single.ErrRunning):
+			return stays(message.Running(), err)
+		case err != nil:
+			return stays(message.NotAllRemoved(folder), err)
+		}
+		held[folder] = instance
+	}
+	for folder := range held {
+		if err := locations.Clear(folder); err != nil {
+			return stays(message.NotAllRemoved(folder), err)
+		}
+	}
+	for _, name := range keys {
+		err = errors.Join(err, forgetKey(name))
+	}
+	if err != nil {
+		return err
+	}
+	for folder, instance := range held {
+		delete(held, folder)
+		if err := errors.Join(instance.Close(), os.RemoveAll(folder)); err != nil {
+			return stays(message.NotAllRemoved(folder), err)
+		}
 	}
 	return nil
 }
@@ -68,17 +108,4 @@ func forgetCache() error {
 		return nil // then nothing was put there
 	}
 	return os.RemoveAll(filepath.Join(folder, "countersign"))
-}
-
-// remove removes a data folder, which nobody else may have meanwhile.
-func remove(folder string) error {
-	if _, err := os.Lstat(folder); errors.Is(err, fs.ErrNotExist) {
-		return nil
-	}
-	instance, err := single.Acquire(folder)
-	if err != nil {
-		return err
-	}
-	err = os.RemoveAll(locations.State(folder)) // what it is held by goes last
-	return errors.Join(err, instance.Close(), os.RemoveAll(folder))
 }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -68,6 +69,31 @@ func TestForgetLeavesTheDocumentsAndNothingElse(t *testing.T) {
 	}
 	if _, err := os.Lstat(signed); err != nil || asked != 2 {
 		t.Errorf("the document: %v; the window was asked %d times", err, asked)
+	}
+}
+
+func TestAKeyThatTheKeyringKeepsIsForgottenTheNextTime(t *testing.T) {
+	data := filepath.Join(t.TempDir(), "countersign")
+	must(t, os.Mkdir(data, 0o700))
+	name, err := locations.Entry(data) // of a new office: its own, which is noted there alone
+	must(t, err)
+	must(t, os.WriteFile(locations.State(data), []byte("x"), 0o600))
+	must(t, os.WriteFile(locations.Backup(data), []byte("x"), 0o600))
+	locked := errors.New("the keyring is locked")
+	var asked []string
+	if err := forgetData([]string{data, ""}, func(key string) error { asked = append(asked, key); return locked }); !errors.Is(err, locked) || errors.Is(err, errStays) {
+		t.Fatal(err)
+	}
+	if locations.Holds(data) || !slices.Contains(asked, name) {
+		t.Fatalf("the data stays, or its key is not meant: %q", asked)
+	}
+	asked = nil
+	must(t, forgetData([]string{data, ""}, func(key string) error { asked = append(asked, key); return nil }))
+	if !slices.Contains(asked, name) {
+		t.Errorf("the key stays for ever: only %q were forgotten", asked)
+	}
+	if _, err := os.Lstat(data); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the folder stays: %v", err)
 	}
 }
 

@@ -8,8 +8,10 @@
 package locations
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
+	"slices"
 )
 
 // The names in a data folder.
@@ -88,4 +90,16 @@ func Holds(folder string) bool {
 		}
 	}
 	return false
+}
+
+// Clear removes what is in a data folder that the caller holds, but what it is held by and the name of the keyring's entry: so
+// long as that is there, somebody can look for the key.
+func Clear(folder string) error {
+	entries, err := os.ReadDir(folder)
+	for _, e := range entries {
+		if !slices.Contains([]string{lock, socket, entry}, e.Name()) {
+			err = errors.Join(err, os.RemoveAll(filepath.Join(folder, e.Name())))
+		}
+	}
+	return err
 }
