@@ -7,6 +7,7 @@ import (
 	"countersign/internal/agent/download"
 	"countersign/internal/agent/issuer"
 	"countersign/internal/agent/reconcile"
+	"countersign/internal/disk"
 	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/internal/store"
@@ -40,6 +41,9 @@ func (a *Agent) configure(ctx context.Context, s office.Settings, secrets office
 	}
 	former := a.account.Settings().SaveTo
 	if s.SaveTo != former {
+		if disk.Inside(s.SaveTo, a.p.DataDir) { // what is there goes when a person has the data removed
+			return &ConfigError{Fields: []office.FieldError{office.Finding(office.FieldSaveTo, office.CodeConflict)}}
+		}
 		if code := download.TryFolder(s.SaveTo); code != "" {
 			return &ConfigError{Fields: []office.FieldError{office.Finding(office.FieldSaveTo, code)}}
 		}

@@ -10,14 +10,17 @@ import (
 
 	"countersign/internal/agent"
 	"countersign/internal/esign"
+	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/internal/office/settingstest"
 	"countersign/internal/secret"
 )
 
-func openAgent(t *testing.T) *agent.Agent {
+func openAgent(t *testing.T) *agent.Agent { return openAgentIn(t, t.TempDir()) }
+
+func openAgentIn(t *testing.T, data string) *agent.Agent {
 	t.Helper()
-	a, err := agent.Open(t.Context(), agent.Params{DataDir: t.TempDir(), Keeper: secret.Memory(), Version: "test"})
+	a, err := agent.Open(t.Context(), agent.Params{DataDir: data, Keeper: secret.Memory(), Version: "test"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -128,7 +131,8 @@ func TestSecretsArePastedWithALineEnd(t *testing.T) {
 }
 
 func TestANewFolderIsMadeAndTried(t *testing.T) {
-	a, dir := openAgent(t), t.TempDir()
+	data, dir := t.TempDir(), t.TempDir()
+	a := openAgentIn(t, data)
 	s := settingstest.Case{}.Settings(filepath.Join(dir, "a", "b"))
 	if err := a.Configure(t.Context(), s, office.Secrets{}); err != nil {
 		t.Fatal(err)
@@ -145,6 +149,12 @@ func TestANewFolderIsMadeAndTried(t *testing.T) {
 	var config *agent.ConfigError
 	if err := a.Configure(t.Context(), wrong, office.Secrets{}); !errors.As(err, &config) || config.Fields[0].Code != office.CodeNotMade {
 		t.Errorf("said: %v", err)
+	}
+	for _, within := range []string{data, filepath.Join(data, "Signed")} {
+		wrong.SaveTo = within
+		if err := a.Configure(t.Context(), wrong, office.Secrets{}); !errors.As(err, &config) || config.Fields[0].Text != message.FolderHoldsData() {
+			t.Errorf("beside the program's own data: %v", err)
+		}
 	}
 	// A drive that is away for a while keeps nobody from changing something else.
 	if err := os.RemoveAll(filepath.Join(dir, "a")); err != nil {

@@ -1,6 +1,6 @@
 // Package disk gives files their names so that a loss of power takes none of them back. It is the one place of the program
 // that renames and makes folders: a name is on the disk when a function here returns, and the file that it stands for is
-// the whole one.
+// the whole one. It also says whether one place lies in another, whatever names lead there.
 //
 // What it counts on, beyond what File.Sync does for the bytes of a file (fsync(2); F_FULLFSYNC on macOS; FlushFileBuffers on
 // Windows, which has the bytes of the file, its length and its entry written, and the drive's own cache too):

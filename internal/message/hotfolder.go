@@ -5,7 +5,7 @@ package message
 func SendFolderMissing() Message       { return of("hot-folder.not-chosen") }
 func SendFolderPath() Message          { return of("hot-folder.path") }
 func SendFolderDue(most int) Message   { return of("hot-folder.due", Number("Most", most)) }
-func SendFolderHoldsData() Message     { return of("hot-folder.holds-data") }
+func FolderHoldsData() Message         { return of("hot-folder.holds-data") }
 func SendFolderSavesTo() Message       { return of("hot-folder.saves-to") }
 func SendFolderTooWide() Message       { return of("hot-folder.too-wide") }
 func SendFolderNotMade() Message       { return of("hot-folder.not-made") }

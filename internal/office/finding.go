@@ -101,6 +101,7 @@ var findingTexts = map[string]map[Code]message.Message{
 	FieldListen: {"": message.ListenForm()},
 	FieldSaveTo: {CodeMissing: message.FolderNotChosen(),
 		CodePath:        message.FolderPath(),
+		CodeConflict:    message.FolderHoldsData(),
 		CodeNotMade:     message.FolderNotMade(),
 		CodeNotWritable: message.FolderNotWritable()},
 	FieldCopyTo:      {CodeTwice: message.StandingTwice(), "": message.StandingForm()},

@@ -170,18 +170,18 @@ func count(path string) (n int) {
 // refusal is why a folder cannot send: it is, or lies in, a place where other files come and go. It goes by where the folders
 // really are, and asks again with each look: links, drives and settings change.
 func (r *Room) refusal(f office.HotFolder, all []office.HotFolder) message.Message {
-	if home, err := os.UserHomeDir(); filepath.Dir(f.Path) == f.Path || err == nil && same(f.Path, home) {
+	if home, err := os.UserHomeDir(); filepath.Dir(f.Path) == f.Path || err == nil && disk.Same(f.Path, home) {
 		return message.SendFolderTooWide()
 	}
-	if r.needs.DataDir != "" && (inside(f.Path, r.needs.DataDir) || inside(r.needs.DataDir, f.Path)) {
-		return message.SendFolderHoldsData()
+	if r.needs.DataDir != "" && (disk.Inside(f.Path, r.needs.DataDir) || disk.Inside(r.needs.DataDir, f.Path)) {
+		return message.FolderHoldsData()
 	}
 	saveTo := r.needs.Settings().SaveTo
-	if saveTo != "" && inside(f.Path, saveTo) {
+	if saveTo != "" && disk.Inside(f.Path, saveTo) {
 		return message.SendFolderSavesTo()
 	}
 	for _, place := range []string{office.HotWaiting, office.HotSent, office.HotProblems} {
-		if saveTo != "" && inside(saveTo, filepath.Join(f.Path, place)) {
+		if saveTo != "" && disk.Inside(saveTo, filepath.Join(f.Path, place)) {
 			return message.SendFolderSavesTo()
 		}
 	}
@@ -189,43 +189,9 @@ func (r *Room) refusal(f office.HotFolder, all []office.HotFolder) message.Messa
 		if other.ID == f.ID {
 			continue
 		}
-		if inside(f.Path, other.Path) || inside(other.Path, f.Path) {
+		if disk.Inside(f.Path, other.Path) || disk.Inside(other.Path, f.Path) {
 			return message.SendFolderOverlaps(other.Called())
 		}
 	}
 	return message.Message{}
-}
-
-// inside reports whether path is dir or lies below it, whatever links lead there and however it is written. What is not there
-// yet lies where the nearest folder lies that is.
-func inside(path, dir string) bool {
-	for _, p := range []string{path, resolved(path)} {
-		for ; ; p = filepath.Dir(p) {
-			if p == filepath.Clean(dir) || same(p, dir) {
-				return true
-			}
-			if filepath.Dir(p) == p {
-				break
-			}
-		}
-	}
-	return false
-}
-
-// resolved is a path without links, as far as it is there.
-func resolved(path string) string {
-	for rest, p := "", path; ; rest, p = filepath.Join(filepath.Base(p), rest), filepath.Dir(p) {
-		if real, err := filepath.EvalSymlinks(p); err == nil {
-			return filepath.Join(real, rest)
-		}
-		if filepath.Dir(p) == p {
-			return path
-		}
-	}
-}
-
-func same(a, b string) bool {
-	x, err1 := os.Stat(a)
-	y, err2 := os.Stat(b)
-	return err1 == nil && err2 == nil && os.SameFile(x, y)
 }

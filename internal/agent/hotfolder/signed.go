@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"countersign/internal/archive"
+	"countersign/internal/disk"
 	"countersign/internal/message"
 	"countersign/internal/office"
 	"countersign/internal/office/filename"
@@ -67,7 +68,7 @@ func (r *Room) rests(in *office.Intake) (bool, error) {
 
 // giveBackFile saves a copy of one file.
 func (r *Room) giveBackFile(ctx context.Context, in *office.Intake, j office.Job) error {
-	if inside(filepath.Dir(filepath.Join(j.Folder, filepath.FromSlash(j.Target))), filepath.Join(in.Path, office.HotSigned)) {
+	if disk.Inside(filepath.Dir(filepath.Join(j.Folder, filepath.FromSlash(j.Target))), filepath.Join(in.Path, office.HotSigned)) {
 		return r.returned(in, j, in.Returned[j.Key()].Target) // the office saves it there itself
 	}
 	source, err := os.Open(filepath.Join(j.Folder, filepath.FromSlash(j.Target)))
