@@ -1,11 +1,14 @@
 package agent
 
 import (
+	"os"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"countersign/internal/locations"
 	"countersign/internal/office"
+	"countersign/internal/secret"
 	"countersign/internal/store"
 )
 
@@ -44,6 +47,32 @@ func TestAnEventIsForgottenOnceItIsOldAndNeverHandledTwice(t *testing.T) {
 			t.Errorf("counted %+v", events)
 		}
 	})
+}
+
+func TestOneKindOfOldThingsThatStaysKeepsNoOther(t *testing.T) {
+	a, err := Open(t.Context(), Params{DataDir: t.TempDir(), Keeper: secret.Memory()})
+	noErr(t, err)
+	defer a.Close()
+	noErr(t, os.WriteFile(locations.Dropped(a.p.DataDir), nil, 0o600)) // no folder to look through
+	e := office.Event{ID: "e", PackageID: "p", Outcome: office.EventHandled, Received: time.Now(), Body: []byte("{}")}
+	noErr(t, a.Data.Update(func(tx *store.Tx) error { _, err := tx.AddEvent(e); return err }))
+	noErr(t, a.Data.Update(func(tx *store.Tx) error { return countDays(tx, office.KeepEventsDays+1) }))
+	if err := a.forget(t.Context()); err == nil {
+		t.Error("nothing stays")
+	}
+	if list, _, _ := a.Events("", 10); len(list) != 0 {
+		t.Error("an old event is kept because what was dropped cannot be looked through")
+	}
+}
+
+// countDays has the store count days on which the program ran.
+func countDays(tx *store.Tx, n int) error {
+	for i := range n {
+		if _, err := tx.CountDay(time.Now().AddDate(0, 0, i+1)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func TestDaysToKeepEventsAreChecked(t *testing.T) {

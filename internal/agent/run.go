@@ -2,6 +2,7 @@ package agent
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -112,16 +113,18 @@ func (a *Agent) forget(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("count the day: %w", err)
 	}
-	if err := a.outbox.ForgetCopies(); err != nil {
-		return fmt.Errorf("let go of copies: %w", err)
+	failed := func(what string, err error) error {
+		if err != nil {
+			err = fmt.Errorf("%s: %w", what, err)
+		}
+		return err
 	}
-	if err := a.forgetDropped(); err != nil {
-		return fmt.Errorf("forget what was dropped: %w", err)
-	}
-	if err := a.folders.Forget(); err != nil {
-		return fmt.Errorf("forget what folders sent: %w", err)
-	}
-	return a.packages.ForgetEvents(ctx)
+	return errors.Join( // one that fails day after day keeps none of the others
+		failed("let go of copies", a.outbox.ForgetCopies()),
+		failed("forget what was dropped", a.forgetDropped()),
+		failed("forget what folders sent", a.folders.Forget()),
+		failed("forget old events", a.packages.ForgetEvents(ctx)),
+	)
 }
 
 // Close closes the store. Call it after Run has returned.

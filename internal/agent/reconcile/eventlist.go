@@ -51,7 +51,7 @@ func (r *Room) ForgetEvents(ctx context.Context) error {
 			return err
 		})
 		if err != nil {
-			return fmt.Errorf("forget old events: %w", err)
+			return err
 		}
 	}
 	if all > 0 {
