@@ -20,8 +20,9 @@ import (
 	"countersign/internal/office/filename"
 )
 
-// patience is how long another program may take.
+// patience is how long the window may take, and another program.
 type patience struct {
+	busy   time.Duration // for the window to say whether it takes a drop
 	held   time.Duration // how often it is looked whether somebody still holds a mouse button
 	glance time.Duration // for all that is asked while it is still over the window
 	answer time.Duration // to answer, and from one piece to the next
@@ -29,7 +30,7 @@ type patience struct {
 	whole  time.Duration // for all files of one drop
 }
 
-var usual = patience{held: 500 * time.Millisecond, glance: time.Second, answer: 20 * time.Second, saving: 2 * time.Minute, whole: 10 * time.Minute}
+var usual = patience{busy: 200 * time.Millisecond, held: 500 * time.Millisecond, glance: time.Second, answer: 20 * time.Second, saving: 2 * time.Minute, whole: 10 * time.Minute}
 
 // mostLater is how many words of others wait meanwhile.
 const mostLater = 1000

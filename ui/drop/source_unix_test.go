@@ -68,8 +68,9 @@ type board struct {
 	refuses bool
 }
 
-// newBoard is one on which nobody minds that no button is held, for the tests have no mouse.
-func newBoard(t *testing.T) *board { return newBoardThat(t, func(p *patience) { p.held = time.Hour }) }
+// newBoard is one on which nobody minds that no button is held, for the tests have no mouse, and everybody may take as long as a
+// busy computer does.
+func newBoard(t *testing.T) *board { return newBoardThat(t, func(*patience) {}) }
 
 func newBoardThat(t *testing.T, change func(*patience)) *board {
 	t.Helper()
@@ -85,6 +86,7 @@ func newBoardThat(t *testing.T, change func(*patience)) *board {
 		}
 	}()
 	p := usual
+	p.busy, p.held, p.glance, p.answer, p.saving = time.Hour, time.Hour, time.Hour, time.Hour, time.Hour
 	change(&p)
 	stop, err := watch(uintptr(b.window), Window{
 		Do: func(f func()) { todo <- f },

@@ -259,12 +259,9 @@ func (x *target) offersFiles() bool {
 	return err != nil || len(list.paths) > 0 || list.elsewhere > 0
 }
 
-// busy is how long the window may take to say whether it takes a drop. A program from which something is let go of before it
-// knows drops nothing: one whose window is busy for longer is told what was the answer last, and the window decides when it gets
-// the files.
-const busy = 200 * time.Millisecond
-
-// move asks the window whether it takes a drop at a place of the screen, and passes the answer on.
+// move asks the window whether it takes a drop at a place of the screen, and passes the answer on. A program from which something
+// is let go of before it knows drops nothing: where the window is busy, it is told what was the answer last, and the window decides
+// when it gets the files.
 func (x *target) move(to xproto.Window, rootX, rootY int16) {
 	d := x.drag
 	place, err := xproto.TranslateCoordinates(x.conn, x.root, x.window, rootX, rootY).Reply()
@@ -276,7 +273,7 @@ func (x *target) move(to xproto.Window, rootX, rootY int16) {
 	x.Do(func() { answer <- x.Over(at, d.files) })
 	select {
 	case d.takes = <-answer:
-	case <-time.After(busy):
+	case <-time.After(x.patience.busy):
 		d.takes = d.takes || !d.shown
 	}
 	d.takes = d.takes && d.files

@@ -208,7 +208,7 @@ func TestWhatIsNotHandedOverWholeIsNotTaken(t *testing.T) {
 		"nothing, as if it were":    func(s *source) { s.claims = true },
 	} {
 		t.Run(name, func(t *testing.T) {
-			b := newBoardThat(t, func(p *patience) { p.held, p.whole = time.Hour, 300*time.Millisecond })
+			b := newBoardThat(t, func(p *patience) { p.whole = 300 * time.Millisecond })
 			s := b.source(octets, "some bytes")
 			how(s)
 			s.enter().move(110, 70)
@@ -225,7 +225,7 @@ func TestWhatIsNotHandedOverWholeIsNotTaken(t *testing.T) {
 }
 
 func TestAProgramThatMayYetSaveItsFileIsNotAskedForTheBytes(t *testing.T) {
-	b := newBoardThat(t, func(p *patience) { p.held, p.saving = time.Hour, 50*time.Millisecond })
+	b := newBoardThat(t, func(p *patience) { p.saving = 50 * time.Millisecond })
 	s := b.source(xds, "", octets, "bytes").enter()
 	s.move(110, 70)
 	b.next("over")
@@ -298,7 +298,7 @@ func TestAWindowThatTakesNothingNowGetsNothing(t *testing.T) {
 }
 
 func TestAWindowThatIsBusyLosesNoDrop(t *testing.T) {
-	b := newBoard(t)
+	b := newBoardThat(t, func(p *patience) { p.busy = time.Millisecond })
 	b.mu.Lock() // Over does not return
 	s := b.source(list, "file:///a").enter()
 	if !s.move(110, 70) {
