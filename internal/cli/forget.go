@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
+	"countersign/internal/disk"
 	"countersign/internal/locations"
 	"countersign/internal/message"
 	"countersign/internal/notify"
@@ -28,7 +29,7 @@ func (forgetCmd) Run(r *run) error {
 	if errors.Is(err, errStays) {
 		return err
 	}
-	err = errors.Join(err, notify.Forget("Countersign", "Countersign demo"), forgetCache())
+	err = errors.Join(err, notify.Forget("Countersign", "Countersign demo"), forgetCache(r.global.home.belongs))
 	if r.program.Forget != nil {
 		err = errors.Join(err, r.program.Forget())
 	}
@@ -101,11 +102,16 @@ func forgetKey(ctx context.Context, name string) error {
 	return err
 }
 
-// forgetCache removes what is quicker to read than to make again.
-func forgetCache() error {
-	folder, err := os.UserCacheDir()
+// forgetCache removes what is quicker to read than to make again. On Windows that lies in the data folder, which may have to stay for
+// a while: see forgetData.
+func forgetCache(data string) error {
+	base, err := os.UserCacheDir()
 	if err != nil {
 		return nil // then nothing was put there
 	}
-	return os.RemoveAll(filepath.Join(folder, "countersign"))
+	folder := filepath.Join(base, "countersign")
+	if disk.Same(folder, data) {
+		return nil
+	}
+	return os.RemoveAll(folder)
 }

@@ -97,6 +97,27 @@ func TestAKeyThatTheKeyringKeepsIsForgottenTheNextTime(t *testing.T) {
 	}
 }
 
+func TestTheCacheIsRemovedUnlessItIsTheDataFolderAsOnWindows(t *testing.T) {
+	if runtime.GOOS == "windows" {
+		t.Skip("a person's folders cannot be chosen there")
+	}
+	base := t.TempDir()
+	t.Setenv("HOME", base)
+	t.Setenv("XDG_CACHE_HOME", base)
+	cache, err := os.UserCacheDir()
+	must(t, err)
+	folder := filepath.Join(cache, "countersign")
+	must(t, os.MkdirAll(folder, 0o700))
+	must(t, forgetCache(folder))
+	if _, err := os.Stat(folder); err != nil {
+		t.Errorf("the data folder is gone, and with it the name of its key: %v", err)
+	}
+	must(t, forgetCache(t.TempDir()))
+	if _, err := os.Stat(folder); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("the cache stays: %v", err)
+	}
+}
+
 func TestAPressThatStartsTheProgramOpensTheWindow(t *testing.T) {
 	if args := pressed([]string{"-Embedding"}); len(args) > 0 {
 		t.Errorf("%q", args)
