@@ -61,9 +61,9 @@ type testOffice struct {
 	told []string
 }
 
-// patience is how long anything that should happen soon may take on a busy machine: it ends tests that fail, and decides
-// nothing.
-const patience = 2 * time.Minute
+// patience is how long anything that should happen soon may take on a busy machine. It is shorter than the minute after which
+// the agent looks by itself, so that a hint that is lost is noticed.
+const patience = 50 * time.Second
 
 // quick makes the agent try again at once.
 func quick(p *Params) {
@@ -167,6 +167,12 @@ func (o *testOffice) restart() {
 
 // eventually waits until ok, looking again whenever the agent says that something changed.
 func (o *testOffice) eventually(what string, ok func() bool) {
+	o.t.Helper()
+	o.within(patience, what, ok)
+}
+
+// within is eventually with another patience.
+func (o *testOffice) within(patience time.Duration, what string, ok func() bool) {
 	o.t.Helper()
 	changes, stop := o.Watch()
 	defer stop()

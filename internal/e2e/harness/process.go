@@ -19,8 +19,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Patience is how long anything that should happen soon may take on a busy machine: it ends tests that fail, and decides nothing.
-const Patience = 2 * time.Minute
+// Patience is how long anything that should happen soon may take on a busy machine. It is shorter than the minute after which
+// the program looks by itself, so that a hint that is lost is noticed.
+const Patience = 50 * time.Second
 
 // Transcript is what a process has said so far, line by line. Safe for concurrent use.
 type Transcript struct {
