@@ -26,7 +26,7 @@ func TestAnAttachmentIsSentAsItIsDropped(t *testing.T) {
 	var over image.Image
 	// The window may have news of its own to show meanwhile, such as when it last asked the service: then once more. A sign
 	// that stayed would change nothing when it comes again.
-	harness.Eventually(t, "the sign comes and goes with what is dragged", func() bool {
+	harness.EventuallyWithin(t, 4*harness.Patience, "the sign comes and goes with what is dragged", func() bool {
 		before := w.Still()
 		mayDrop(t, mail)
 		over = w.Settles(before)
@@ -71,7 +71,7 @@ func mayDrop(t *testing.T, mail *harness.MailProgram) {
 // sendsByKey sends the draft in the window. That is refused until the files are looked at, and then does nothing more.
 func sendsByKey(o *harness.Office, w *harness.Window) {
 	o.T.Helper()
-	harness.Eventually(o.T, "the service has the package", func() bool {
+	harness.EventuallyWithin(o.T, 2*harness.Patience, "the service has the package", func() bool {
 		w.Keys("ctrl+Return")
 		s, err := o.Ask()
 		return err == nil && s.Packages.Total == 1 && s.Outbox.Pending == 0

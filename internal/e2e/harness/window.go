@@ -95,7 +95,7 @@ func (w *Window) ChangesFrom(before image.Image) image.Image {
 // change soon, since what would change it may have come to nothing.
 func (w *Window) Settles(from image.Image) image.Image {
 	w.d.T.Helper()
-	for until := time.Now().Add(Patience / 10); time.Now().Before(until); {
+	for until := time.Now().Add(Patience / 5); time.Now().Before(until); {
 		if differing(from, w.Picture()) > 500 {
 			return w.Still()
 		}
