@@ -129,7 +129,7 @@ func (p *PopUp) CreateRenderer() fyne.WidgetRenderer {
 	back.outline = theme.Line
 	shield := &shield{of: p}
 	shield.ExtendBaseWidget(shield)
-	panel := container.NewStack(shield, back, container.NewScroll(p.content)) // which moves only where the window is too small for it
+	panel := container.NewStack(shield, back, newLens(p.content, p)) // which moves only where the window is too small for it
 	r := &renderer{objects: []fyne.CanvasObject{veil, panel}, least: none}
 	if p.tips != nil {
 		r.objects = append(r.objects, p.tips)

@@ -9,16 +9,22 @@ import (
 // Roomy is content that never has less room than least: where the window is smaller, it moves below the window, by its
 // bars, by the wheel beside what scrolls itself, and with the focus. So large text loses nothing.
 func Roomy(content fyne.CanvasObject, least fyne.Size) fyne.CanvasObject {
-	l := &lens{scroll: container.NewScroll(nil)}
-	l.ExtendBaseWidget(l)
-	l.scroll.Content = container.NewStack(l, atLeast(least, content))
-	return l.scroll
+	return newLens(atLeast(least, content), nil)
 }
 
 // lens lies below content that moves in both directions, unseen, and brings what has got the focus into sight.
 type lens struct {
 	widget.BaseWidget
 	scroll *container.Scroll
+	over   fyne.CanvasObject // the pop-up that it lies in; nil for the window itself
+}
+
+// newLens has content move in both directions where there is too little room for it.
+func newLens(content, over fyne.CanvasObject) *container.Scroll {
+	l := &lens{scroll: container.NewScroll(nil), over: over}
+	l.ExtendBaseWidget(l)
+	l.scroll.Content = container.NewStack(l, content)
+	return l.scroll
 }
 
 // CreateRenderer is Fyne's.

@@ -93,7 +93,7 @@ func reveal(o fyne.CanvasObject) {
 		return true
 	})
 	drawn.Range(func(key, _ any) bool { // around those, so after them
-		if l, is := key.(*lens); is && driver.CanvasForObject(l) == window && window.Overlays().Top() == nil {
+		if l, is := key.(*lens); is && driver.CanvasForObject(l) == window && window.Overlays().Top() == l.over {
 			l.reveal(driver.AbsolutePositionForObject(o), o.Size())
 		}
 		return true
