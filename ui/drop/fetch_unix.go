@@ -28,9 +28,11 @@ type patience struct {
 	answer time.Duration // to answer, and from one piece to the next
 	saving time.Duration // to save a file, which it may have to fetch first
 	whole  time.Duration // for all files of one drop
+	ending time.Duration // for a disk to answer when the window ends
 }
 
-var usual = patience{busy: 200 * time.Millisecond, held: 500 * time.Millisecond, glance: time.Second, answer: 20 * time.Second, saving: 2 * time.Minute, whole: 10 * time.Minute}
+var usual = patience{busy: 200 * time.Millisecond, held: 500 * time.Millisecond, glance: time.Second, answer: 20 * time.Second, saving: 2 * time.Minute,
+	whole: 10 * time.Minute, ending: 2 * time.Second}
 
 // mostLater is how many words of others wait meanwhile.
 const mostLater = 1000

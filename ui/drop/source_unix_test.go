@@ -28,7 +28,10 @@ func must(t testing.TB, err error) {
 }
 
 // shelf is a folder.
-type shelf struct{ dir string }
+type shelf struct {
+	dir   string
+	hangs chan bool
+}
 
 func (s shelf) Take(_ context.Context, name string, _ int64, from io.Reader) (string, error) {
 	data, err := io.ReadAll(from)
@@ -41,8 +44,14 @@ func (s shelf) Take(_ context.Context, name string, _ int64, from io.Reader) (st
 func (s shelf) Place(name string) (string, error) {
 	return filepath.Join(s.dir, filepath.Base(cmp.Or(name, "Document"))), nil
 }
-func (s shelf) Placed(path string) error                   { _, err := os.Stat(path); return err }
-func (s shelf) Keep(_ context.Context, path string) string { return path }
+func (s shelf) Placed(path string) error { _, err := os.Stat(path); return err }
+func (s shelf) Keep(_ context.Context, path string) string {
+	if s.hangs != nil {
+		s.hangs <- true
+		<-s.hangs
+	}
+	return path
+}
 
 // seen is what a window was told, in order.
 type seen struct {
@@ -62,6 +71,7 @@ type board struct {
 	told   chan seen
 	stop   func()
 
+	hangs    chan bool    // hears that a file is looked at, and lets it go on; nil where nothing hangs
 	fetching atomic.Int32 // drops that are being fetched
 
 	mu      sync.Mutex
@@ -109,7 +119,7 @@ func newBoardThat(t *testing.T, change func(*patience)) *board {
 		},
 		Left:    func() { b.told <- seen{what: "left"} },
 		Dropped: func(at Point, paths []string, wrong []error) { b.told <- seen{"dropped", at, paths, wrong} },
-		Shelf:   func() Shelf { return shelf{b.folder} },
+		Shelf:   func() Shelf { return shelf{b.folder, b.hangs} },
 	}, p)
 	must(t, err)
 	b.stop = sync.OnceFunc(func() {

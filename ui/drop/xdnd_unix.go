@@ -50,7 +50,8 @@ type drag struct {
 	free   int  // how often no button was held
 }
 
-// Watch takes what is dragged onto the X11 window, until stop is called, which waits for that.
+// Watch takes what is dragged onto the X11 window, until stop is called, which waits for that; but not for long, should a file be
+// on a disk that does not answer.
 func Watch(window uintptr, w Window) (stop func(), err error) { return watch(window, w, usual) }
 
 func watch(window uintptr, w Window, p patience) (stop func(), err error) {
@@ -77,7 +78,10 @@ func watch(window uintptr, w Window, p patience) (stop func(), err error) {
 	return func() {
 		end()
 		conn.Close()
-		<-done
+		select {
+		case <-done:
+		case <-time.After(p.ending):
+		}
 	}, nil
 }
 
@@ -295,6 +299,9 @@ func (x *target) drop(to xproto.Window, at xproto.Timestamp) {
 	if d.takes {
 		x.Do(func() { x.Fetching(true) })
 		p = x.fetch(at)
+		if x.ctx.Err() != nil {
+			return // nobody waits for it
+		}
 		x.Do(func() { x.Fetching(false) })
 	} else if !d.files {
 		p.add("", message.Error(message.DropNoFile(), nil))

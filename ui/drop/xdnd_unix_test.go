@@ -342,3 +342,27 @@ func TestItEndsAtAnyMoment(t *testing.T) {
 	s.tell("XdndDrop", uint32(s.window), 0, 0, 0, 0)
 	b.stop()
 }
+
+// TestItEndsThoughADiskDoesNotAnswer has a file dropped on a network drive that has gone.
+func TestItEndsThoughADiskDoesNotAnswer(t *testing.T) {
+	b := newBoardThat(t, func(p *patience) { p.ending = 10 * time.Millisecond })
+	b.hangs = make(chan bool)
+	s := b.source(list, "file:///a").enter()
+	if !s.move(110, 70) {
+		t.Fatal("a file is refused")
+	}
+	s.tell("XdndDrop", uint32(s.window), 0, 0, 0, 0)
+	for handed := false; !handed; {
+		event, err := s.conn.WaitForEvent()
+		if event == nil {
+			t.Fatal("it is asked for nothing: ", err)
+		}
+		if e, is := event.(xproto.SelectionRequestEvent); is {
+			s.hand(e)
+			handed = true
+		}
+	}
+	<-b.hangs
+	b.stop()
+	b.hangs <- true
+}
